@@ -1,0 +1,61 @@
+/* cleanup.h - scope cleanup, so that early returns are safe
+ *
+ *     _cleanup_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+ *     _cleanup_free_ char *name = NULL;
+ *     *ret_name = TAKE_PTR(name); */
+#pragma once
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Run x_free(ptr) for a pointer variable when it goes out of scope. */
+#define DEFINE_CLEANUP(type, fn)                                                                   \
+    static inline void fn##p(type *p)                                                              \
+    {                                                                                              \
+        if (*p)                                                                                    \
+            (void)fn(*p);                                                                          \
+    }
+#define _cleanup_(fn) __attribute__((cleanup(fn##p)))
+/* Run x_done(&var) for a variable held by value. */
+#define _cleanup_val_(fn) __attribute__((cleanup(fn)))
+
+static inline void cleanup_freep(void *p)
+{
+    free(*(void **)p);
+}
+#define _cleanup_free_ __attribute__((cleanup(cleanup_freep)))
+
+static inline void cleanup_closep(int *fd)
+{
+    if (*fd >= 0)
+        (void)close(*fd); /* nothing to be done about it here */
+}
+#define _cleanup_close_ __attribute__((cleanup(cleanup_closep)))
+
+static inline void cleanup_fclosep(FILE **f)
+{
+    if (*f)
+        (void)fclose(*f); /* readers only; writers check fclose themselves */
+}
+#define _cleanup_fclose_ __attribute__((cleanup(cleanup_fclosep)))
+
+#define TAKE_PTR(p)                                                                                \
+    ({                                                                                             \
+        __typeof__(p) *take_pp_ = &(p);                                                            \
+        __typeof__(p) take_p_ = *take_pp_;                                                         \
+        *take_pp_ = NULL;                                                                          \
+        take_p_;                                                                                   \
+    })
+#define TAKE_FD(fd)                                                                                \
+    ({                                                                                             \
+        int *take_pfd_ = &(fd);                                                                    \
+        int take_fd_ = *take_pfd_;                                                                 \
+        *take_pfd_ = -1;                                                                           \
+        take_fd_;                                                                                  \
+    })
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define container_of(p, type, member) ((type *)((char *)(p) - offsetof(type, member)))

@@ -1,0 +1,18 @@
+/* err.h - one sentence for a person about why an input was refused
+ *
+ * Functions that parse what people write take a `struct err *` (may be NULL) beside the negative errno
+ * they return.  Pure data; no allocation. */
+#pragma once
+
+#define ERR_TEXT_MAX 512
+
+struct err {
+    char text[ERR_TEXT_MAX]; /* "" when nothing was reported */
+};
+
+/* Write the sentence into err (NULL is a no-op), cut at ERR_TEXT_MAX, and give back code, so that
+ * `return err_set(err, -EINVAL, "...")` reads as one statement. */
+int err_set(struct err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* Put `prefix: ` before the sentence already in err, e.g. a file and a line. */
+void err_prefix(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

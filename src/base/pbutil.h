@@ -1,0 +1,71 @@
+/* pbutil.h - what the generated protobuf-c descriptors make possible without knowing any message
+ *
+ * Pure functions over (descriptor, message).  Messages made here or by *_unpack with pb_allocator are
+ * freed with protobuf_c_message_free_unpacked(msg, NULL): they use malloc. */
+#pragma once
+
+#include <protobuf-c/protobuf-c.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+
+/* Overwrite dst's fields with those present in src; repeated fields present in src replace whole.
+ * `src` stays the caller's: values are copied.  Errors: -ENOMEM (dst may be partly merged). */
+int pb_merge(ProtobufCMessage *dst, const ProtobufCMessage *src);
+/* Make one field absent, freeing its value.  -ENOENT: no such number. */
+int pb_clear(ProtobufCMessage *msg, uint32_t field_number);
+bool pb_has(const ProtobufCMessage *msg, uint32_t field_number);
+/* Make every field numbered >= first absent. */
+void pb_clear_from(ProtobufCMessage *msg, uint32_t first);
+/* Deep copy.  Errors: -ENOMEM. */
+int pb_dup(const ProtobufCMessage *msg, ProtobufCMessage **ret_msg);
+/* Release what msg's fields own and re-initialise it (msg itself may be on the stack). */
+void pb_done(ProtobufCMessage *msg);
+bool pb_equal(const ProtobufCMessage *a, const ProtobufCMessage *b); /* by encoded bytes */
+
+/* Set an optional string field: frees the old one, copies text (NULL = absent).  -ENOMEM. */
+int pb_set_str(char **field, const char *text);
+
+/* Copy from encoded bytes `in` only the top-level fields whose numbers are in wanted (bitmap of 1024
+ * numbers, see pb_fieldset).  out must hold `len` bytes.  Returns bytes written, or -EBADMSG. */
+struct pb_fieldset {
+    uint64_t bits[16];
+};
+void pb_fieldset_add(struct pb_fieldset *set, uint32_t field_number);
+long pb_project(const uint8_t *in, size_t len, const struct pb_fieldset *wanted, uint8_t *out);
+
+/* Caps: check an encoded message against the table of caps before unpacking: no field longer than its
+ * cap, no repeated field with more elements, total size bounded.  Row for a field not listed: the
+ * defaults of the table.  Errors: -EMSGSIZE with err naming message and field, -EBADMSG malformed. */
+struct pb_cap {
+    const char *message; /* "pst.JobRecord" */
+    const char *field;   /* NULL = default for the message */
+    uint32_t max_bytes;  /* of a string, bytes or embedded message */
+    uint32_t max_count;  /* of a repeated field */
+};
+struct pb_caps {
+    const struct pb_cap *rows;
+    size_t n;
+    uint32_t default_bytes;
+    uint32_t default_count;
+};
+int pb_check_caps(const ProtobufCMessageDescriptor *desc, const uint8_t *data, size_t len,
+                  const struct pb_caps *caps, struct err *err);
+
+/* Arena allocator for unpacking many records fast: everything goes at once with pb_arena_reset(). */
+struct pb_arena;
+int pb_arena_new(struct pb_arena **ret_arena);
+struct pb_arena *pb_arena_free(struct pb_arena *arena);
+void pb_arena_reset(struct pb_arena *arena);
+ProtobufCAllocator *pb_arena_allocator(struct pb_arena *arena); /* do not free_unpacked with it */
+
+/* JSON.  Names as in the schema; 64-bit integers as numbers; bytes as base64; enums by name (the prefix
+ * kept).  Writer streams to f, indent < 0 = compact.  Returns 0 or -EIO. */
+int pb_json_write(FILE *f, const ProtobufCMessage *msg, int indent);
+/* Reader: unknown names and wrong types are errors with a path ("job.alloc.groups[2].cpus").  Limits: depth by the schema (no
+ * recursion there), text at most max_len.  Errors: -EINVAL, -E2BIG, -ENOMEM. */
+int pb_json_read(const char *text, size_t len, const ProtobufCMessageDescriptor *desc,
+                 ProtobufCMessage **ret_msg, struct err *err);

@@ -1,0 +1,131 @@
+/* conf.h - slurm.conf, gres.conf and cgroup.conf as typed data
+ *
+ * conf_load() reads everything and reports every problem, not the first only.  A struct conf is
+ * immutable once loaded and may be shared between threads.  Keys: one table, conf_keys.def. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+#define CONF_MAX_FILE (16u << 20)
+#define CONF_MAX_INCLUDE_DEPTH 10
+#define CONF_UNLIMITED UINT32_MAX
+
+struct conf;
+
+/* One problem found.  Errors refuse the configuration; warnings (a known key that we do not act on) do not. */
+struct conf_problem {
+    char *file;
+    unsigned line;
+    bool error;
+    char *text; /* one sentence, names the nearest known spelling where there is one */
+};
+struct conf_problems {
+    struct conf_problem *items;
+    size_t n;
+};
+void conf_problems_done(struct conf_problems *p);
+
+enum conf_scope {
+    CONF_FULL,   /* daemons: everything, with cross checks */
+    CONF_CLIENT, /* commands: the scalar keys; node and partition lines are skipped unparsed, fast */
+};
+
+/* Path used when none is given: SLURM_CONF, else PREFIX/etc/slurm.conf (compiled in). */
+const char *conf_default_path(void);
+
+/* Errors: -ENOENT, -EINVAL (see problems).  problems may be NULL; caller frees with conf_problems_done(). */
+int conf_load(const char *path, enum conf_scope scope, struct conf **ret_conf,
+              struct conf_problems *problems, struct err *err);
+struct conf *conf_free(struct conf *c);
+const char *conf_path(const struct conf *c);
+
+/* Scalar keys.  conf_keys.def rows: KEY(enum_suffix, "Name", TYPE, default, min, max, flags, unit, summary). */
+enum conf_key {
+#define KEY(sym, ...) CONF_##sym,
+#include "conf/conf_keys.def"
+#undef KEY
+    CONF_KEY_MAX_
+};
+const char *conf_str(const struct conf *c, enum conf_key key);  /* NULL when unset without default */
+uint64_t conf_num(const struct conf *c, enum conf_key key);     /* numbers, sizes, durations in the row's unit */
+bool conf_bool(const struct conf *c, enum conf_key key);
+bool conf_is_set(const struct conf *c, enum conf_key key);      /* written in the file */
+/* Is option `name` in the comma list of a key (SchedulerParameters ...)?  *ret_value: text after '=', or
+ * "" (borrowed; ends at the next comma, length in *ret_len). */
+bool conf_option(const struct conf *c, enum conf_key key, const char *name, const char **ret_value,
+                 size_t *ret_len);
+bool conf_option_u64(const struct conf *c, enum conf_key key, const char *name, uint64_t *ret_value);
+
+uid_t conf_slurm_uid(const struct conf *c);   /* SlurmUser resolved */
+uint16_t conf_ctld_port(const struct conf *c);
+/* i-th SlurmctldHost: name and address (address = name when not given); NULL past the end. */
+const char *conf_ctld_host(const struct conf *c, size_t i, const char **ret_addr);
+/* Key file of our own authentication: AuthInfo keyfile=..., else slurm.key beside slurm.conf. */
+const char *conf_key_file(const struct conf *c);
+bool conf_use_munge(const struct conf *c);    /* AuthType=auth/munge written in the file */
+
+struct conf_node {
+    char *name, *hostname, *addr;
+    uint16_t port;
+    uint32_t boards, sockets, cores_per_socket, threads_per_core, cpus;
+    uint64_t real_memory_mib, tmp_disk_mib, mem_spec_mib;
+    uint32_t core_spec, weight;
+    char *cpu_spec_list, *features, *gres, *reason;
+    char *state; /* UNKNOWN DOWN DRAIN FAIL FUTURE CLOUD */
+    unsigned line;
+};
+size_t conf_nodes(const struct conf *c);
+const struct conf_node *conf_node(const struct conf *c, size_t i);
+const struct conf_node *conf_find_node(const struct conf *c, const char *name); /* O(1) */
+/* NodeName of this machine: by -N, else the line whose NodeHostname is `hostname` (short form tried). */
+const struct conf_node *conf_node_for_host(const struct conf *c, const char *hostname);
+
+struct conf_part {
+    char *name;
+    char *nodes;        /* expanded: node sets, ALL and functions resolved; folded hostlist */
+    char *nodes_config; /* as written */
+    bool is_default, hidden, root_only, req_resv, lln, disable_root_jobs, power_down_on_idle;
+    unsigned state;     /* Pst__PartitionState */
+    uint32_t max_time_min, default_time_min; /* CONF_UNLIMITED; default unset = CONF_UNLIMITED with has_default_time false */
+    bool has_default_time;
+    uint32_t max_nodes, min_nodes, max_cpus_per_node, max_cpus_per_socket;
+    uint64_t def_mem_per_cpu_mib, def_mem_per_node_mib, max_mem_per_cpu_mib, max_mem_per_node_mib; /* 0 = unset */
+    char *allow_groups, *allow_accounts, *allow_qos, *deny_accounts, *deny_qos, *alloc_nodes, *alternate;
+    char *oversubscribe, *exclusive, *preempt_mode, *qos, *select_type_parameters, *tres_billing_weights,
+        *job_defaults;
+    uint32_t priority_tier, priority_job_factor, grace_time_s, over_time_limit_min;
+    bool has_over_time_limit;
+    unsigned line;
+};
+size_t conf_parts(const struct conf *c);
+const struct conf_part *conf_part(const struct conf *c, size_t i);
+
+struct conf_gres { /* a gres.conf row */
+    char *node_names; /* hostlist, NULL = all */
+    char *name, *type, *file, *cores, *links, *flags, *autodetect;
+    uint64_t count;   /* resolved: Count=, else number of files, else 1 */
+};
+size_t conf_gres_rows(const struct conf *c);
+const struct conf_gres *conf_gres_row(const struct conf *c, size_t i);
+
+struct conf_cgroup { /* cgroup.conf with defaults */
+    char *plugin, *mountpoint, *slice;
+    bool constrain_cores, constrain_ram, constrain_swap, constrain_devices, ignore_systemd;
+    double allowed_ram_pct, allowed_swap_pct, max_ram_pct, max_swap_pct;
+    uint64_t min_ram_mib;
+    bool enable_controllers, signal_children;
+};
+const struct conf_cgroup *conf_cgroup(const struct conf *c);
+
+/* Rows of `scontrol show config`, in Slurm's order and spelling: fn(key, value) with value NULL for "(null)".
+ * Entries that only a running controller knows (BOOT_TIME, NEXT_JOB_ID, HASH_VAL) are the caller's. */
+void conf_show(const struct conf *c, void (*fn)(void *ctx, const char *key, const char *value), void *ctx);
+void conf_show_cgroup(const struct conf *c, void (*fn)(void *ctx, const char *key, const char *value),
+                      void *ctx);
+/* Expand %h %n and friends of log, pid and spool paths.  Caller frees. */
+int conf_expand_path(const char *pattern, const char *node_name, const char *host, char **ret_path);

@@ -1,0 +1,200 @@
+/* sched.h - the scheduler: a pure library
+ *
+ * No threads, no I/O, no clock, no globals, no logging.  It keeps a compact model of nodes, partitions and
+ * jobs, fed by changes, and proposes decisions.  It never assumes that a proposal was taken: what it
+ * proposed counts as taken from then on until sched_job_refused() or a put says otherwise, so that one pass
+ * does not hand the same CPUs out twice.
+ *
+ * Same calls with the same arguments give the same decisions, byte for byte.
+ * One thread at a time per object.  All inputs are copied.  Times are microseconds; "now" is an argument. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sched;
+
+#define SCHED_UNLIMITED UINT32_MAX
+
+enum sched_select {
+    SCHED_SELECT_CPU,    /* CR_CPU: single CPUs */
+    SCHED_SELECT_CORE,   /* CR_Core: whole cores */
+    SCHED_SELECT_SOCKET, /* CR_Socket */
+    SCHED_SELECT_LINEAR, /* whole nodes */
+};
+
+struct sched_params {
+    enum sched_select select;
+    bool select_memory;        /* memory is consumable */
+    bool backfill;             /* false: strict priority order */
+    uint32_t bf_window_min;    /* how far to plan, minutes */
+    uint32_t bf_max_job_test;  /* jobs looked at per backfill, 0 = all */
+    uint32_t default_queue_depth; /* jobs tried per partition in order, 0 = all */
+    bool lln;
+    /* priority: basic (by id) or the multifactor parts known so far */
+    bool multifactor;
+    uint32_t weight_age, weight_job_size, weight_partition;
+    uint32_t max_age_s;
+    bool favor_small;
+};
+
+struct sched_gres_spec {   /* a node's devices of one name and type */
+    const char *name, *type; /* type NULL = untyped */
+    uint64_t count;
+    bool indexed;          /* devices have indexes 0..count-1 (else a plain count) */
+    uint32_t first_index;  /* of this row's first device among the name's devices on the node */
+};
+
+struct sched_node {
+    uint32_t id;           /* < 2^24, dense */
+    const char *name;      /* for ordering ties only */
+    uint32_t cpus, sockets, cores_per_socket, threads_per_core;
+    uint64_t mem_mib;      /* usable by jobs */
+    uint32_t weight;
+    bool schedulable;      /* up, responding, not draining */
+    const char *features;  /* comma list, may be NULL */
+    const struct sched_gres_spec *gres;
+    size_t ngres;
+};
+
+struct sched_partition {
+    const char *name;
+    const uint32_t *node_ids;
+    size_t nnodes;
+    uint32_t tier, job_factor;
+    bool up;               /* starts jobs */
+    uint32_t max_time_min; /* SCHED_UNLIMITED */
+    uint32_t max_nodes;
+    bool exclusive_node;   /* whole nodes only */
+    uint32_t oversubscribe;/* jobs sharing one resource: 1 = none */
+    uint32_t max_cpus_per_node;
+};
+
+struct sched_gres_req {
+    const char *name, *type; /* type NULL = any */
+    uint64_t per_node;       /* 0 = not per node */
+    uint64_t per_job;
+    uint64_t per_task;
+};
+
+struct sched_job {
+    uint32_t id;
+    uint32_t uid;
+    const char *const *partitions; /* in order of preference; at least one */
+    size_t npartitions;
+    uint32_t priority;       /* explicit; 0 = computed */
+    int32_t nice;
+    int64_t submit_us, eligible_us;  /* not before; INT64_MAX = not until told otherwise (held, dependency) */
+    uint32_t time_limit_min; /* SCHED_UNLIMITED */
+    uint32_t time_min_min;   /* 0 = none */
+    uint32_t min_nodes, max_nodes; /* max 0 = as few as possible */
+    uint32_t num_tasks;      /* 0 = one per node */
+    uint32_t cpus_per_task;  /* >= 1 */
+    uint32_t ntasks_per_node;/* 0 = free */
+    uint32_t ntasks_per_core, ntasks_per_socket; /* 0 = free */
+    uint32_t threads_per_core; /* 0 = node's */
+    uint32_t pn_min_cpus;
+    uint32_t min_sockets, min_cores_per_socket;
+    uint64_t mem_per_node_mib; bool has_mem_per_node; /* 0 with has = all */
+    uint64_t mem_per_cpu_mib;
+    const char *features;    /* constraint expression, NULL = none */
+    const uint32_t *req_nodes; size_t nreq;
+    const uint32_t *exc_nodes; size_t nexc;
+    bool exclusive, oversubscribe, overcommit, contiguous, spread;
+    const struct sched_gres_req *gres; size_t ngres;
+    uint64_t array_id;       /* jobs of one array; 0 = none */
+};
+
+struct sched_alloc_gres {
+    const char *name, *type; /* interned by the scheduler, valid for its life */
+    uint64_t count;
+    uint64_t *devices;       /* bit set of indexes, NULL when plain count */
+    uint32_t ndevice_words;
+};
+struct sched_alloc_node {
+    uint32_t node_id;
+    uint32_t cpus;           /* CPUs (threads) taken */
+    uint64_t *cpu_bits;      /* bit set over the node's CPUs, words = (node cpus + 63) / 64 */
+    uint32_t ncpu_words;
+    uint64_t mem_mib;
+    uint32_t tasks;
+    struct sched_alloc_gres *gres;
+    size_t ngres;
+};
+struct sched_alloc {
+    struct sched_alloc_node *nodes; /* by node id order */
+    size_t nnodes;
+};
+
+enum sched_why {           /* why a job does not start; the first that holds */
+    SCHED_WHY_NONE,
+    SCHED_WHY_PRIORITY,
+    SCHED_WHY_RESOURCES,
+    SCHED_WHY_PART_DOWN,
+    SCHED_WHY_PART_NODE_LIMIT,
+    SCHED_WHY_PART_TIME_LIMIT,
+    SCHED_WHY_NODE_NOT_AVAIL, /* requested nodes are down or drained */
+    SCHED_WHY_BAD_CONSTRAINTS,
+    SCHED_WHY_NODES_UNAVAILABLE, /* enough nodes exist, too many are down or drained */
+    SCHED_WHY_BEGIN_TIME,
+};
+
+enum sched_decision_kind {
+    SCHED_START,           /* start job on alloc */
+    SCHED_EXPECT,          /* job not now: why, and when/where if planned */
+};
+struct sched_decision {
+    enum sched_decision_kind kind;
+    uint32_t job_id;
+    const char *partition; /* START: the one chosen (interned) */
+    struct sched_alloc alloc;    /* START */
+    enum sched_why why;          /* EXPECT */
+    int64_t expected_us;         /* EXPECT: 0 = not planned */
+    uint32_t *expected_nodes;    /* node ids or NULL */
+    size_t nexpected;
+    uint32_t priority;           /* in force */
+};
+struct sched_decisions {   /* owned by the caller, memory inside by sched_decisions_done() */
+    struct sched_decision *items;
+    size_t n, cap;
+    /* statistics of the pass */
+    uint32_t queue_len, depth, started, bf_started, bf_depth;
+    bool backfilled;
+};
+void sched_decisions_done(struct sched_decisions *d);
+
+int sched_new(const struct sched_params *params, struct sched **ret_sched);
+struct sched *sched_free(struct sched *s);
+
+/* Feed.  A put of a known id replaces it.  -ENOMEM, -EINVAL nonsense (cpus 0 ...). */
+int sched_node_put(struct sched *s, const struct sched_node *node);
+void sched_node_remove(struct sched *s, uint32_t id);
+int sched_partition_put(struct sched *s, const struct sched_partition *part);
+void sched_partition_remove(struct sched *s, const char *name);
+int sched_job_put(struct sched *s, const struct sched_job *job);  /* pending job, new or changed */
+/* The job holds alloc since start_us and may until end_us (INT64_MAX = for ever).  Also how recovery
+ * tells running jobs.  A job known as pending stops being so. */
+int sched_job_running(struct sched *s, uint32_t id, const char *partition, const struct sched_alloc *alloc,
+                      int64_t start_us, int64_t end_us, bool exclusive);
+void sched_job_end_time(struct sched *s, uint32_t id, int64_t end_us);
+void sched_job_suspend(struct sched *s, uint32_t id, bool suspended); /* frees or retakes its CPUs */
+void sched_job_remove(struct sched *s, uint32_t id); /* gone, or resources are free again */
+/* The core did not take the START proposed: pending again, unchanged. */
+void sched_job_refused(struct sched *s, uint32_t id);
+
+/* Could this job ever start on the configured nodes, all idle and up?  For the submission check.
+ * *ret_why says why not.  Does not enter the job. */
+bool sched_feasible(const struct sched *s, const struct sched_job *job, enum sched_why *ret_why);
+
+/* One quick pass in priority order: starts what fits, stops each partition at the first that does not.
+ * Appends to *out.  EXPECT decisions only for jobs whose reason changed since last told.
+ * *ret_wake_us: when to call again if nothing changes (an eligible time), INT64_MAX = never. */
+int sched_pass(struct sched *s, int64_t now_us, struct sched_decisions *out, int64_t *ret_wake_us);
+/* Backfill (EASY): reserve for the first blocked job of each partition tier, start what does not delay it. */
+int sched_backfill(struct sched *s, int64_t now_us, struct sched_decisions *out);
+/* When would it start?  Plans one job against everything running and reserved.  For --test-only. */
+int sched_when(struct sched *s, const struct sched_job *job, int64_t now_us,
+               struct sched_decision *ret_decision);
+
+uint32_t sched_pending(const struct sched *s);

@@ -1,0 +1,59 @@
+/* frame.h - the unit of the protocol: a 24-byte header and a protobuf body
+ *
+ *   offset size  field          (little endian)
+ *   0      4     magic          "PSTK"
+ *   4      2     version        protocol version of the sender, WIRE_VERSION
+ *   6      2     op             ops.h
+ *   8      4     flags          enum frame_flag
+ *   12     4     id             request id, chosen by the requester; its replies carry the same
+ *   16     4     deadline_ms    requests: from arrival, 0 = none; the receiver may drop it after that
+ *   20     4     length         bytes of body
+ *
+ * Pure codec: no I/O. */
+#pragma once
+
+#include <protobuf-c/protobuf-c.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "wire/ops.h"
+
+#define FRAME_HEADER_SIZE 24u
+#define FRAME_MAX_BODY (16u * WIRE_MIB)
+#define WIRE_VERSION 3u      /* this release */
+#define WIRE_VERSION_MIN 1u  /* oldest understood: two releases back; newer peers speak down to ours */
+
+enum frame_flag {
+    FRAME_REPLY = 1u << 0,  /* answers a request */
+    FRAME_MORE = 1u << 1,   /* further frames of this reply follow */
+    FRAME_ERROR = 1u << 2,  /* with REPLY: the body is an Error */
+    FRAME_ONEWAY = 1u << 3, /* request that wants no reply */
+};
+
+struct frame {
+    uint16_t version;
+    uint16_t op;
+    uint32_t flags;
+    uint32_t id;
+    uint32_t deadline_ms;
+    uint32_t len;
+    const uint8_t *body; /* borrowed */
+};
+
+/* Read a header from exactly FRAME_HEADER_SIZE bytes; body is not touched.
+ * Errors: -EBADMSG magic, -EPROTO version outside what we understand, -EMSGSIZE length over the op's cap
+ * (FRAME_MAX_BODY for replies). */
+int frame_decode_header(const uint8_t *buf, struct frame *ret_frame);
+void frame_encode_header(const struct frame *frame, uint8_t *buf);
+
+/* One malloc'd buffer holding header and packed body (msg NULL = empty body). Caller frees.  -ENOMEM,
+ * -EMSGSIZE. */
+int frame_pack(unsigned op, uint32_t flags, uint32_t id, uint32_t deadline_ms,
+               const ProtobufCMessage *msg, uint8_t **ret_buf, size_t *ret_len);
+
+/* Unpack the body as what op and flags say (request, reply or Error message), after the caps check.
+ * Caller frees with protobuf_c_message_free_unpacked(msg, NULL).  Errors: -EBADMSG, -EMSGSIZE, -ENOMEM,
+ * -ENOENT unknown op; err says which. */
+int frame_unpack(const struct frame *frame, ProtobufCMessage **ret_msg, struct err *err);

@@ -1,0 +1,74 @@
+/* ops.h - the operations of the protocol: one row each, nothing else lists them
+ *
+ * X(symbol, number, name, request message, reply message, max request bytes)
+ * A number is never reused.  Requests and replies share the number; the frame's flags tell which. */
+#pragma once
+
+#include <protobuf-c/protobuf-c.h>
+#include <stdint.h>
+
+#define WIRE_KIB 1024u
+#define WIRE_MIB (1024u * 1024u)
+
+#define WIRE_OPS(X)                                                                                \
+    /* connection */                                                                               \
+    X(OP_CHALLENGE, 1, "challenge", empty, challenge, 4 * WIRE_KIB)                                \
+    X(OP_HELLO, 2, "hello", hello, hello_reply, 64 * WIRE_KIB)                                     \
+    X(OP_PING, 3, "ping", ping_request, ping_reply, 4 * WIRE_KIB)                                  \
+    /* jobs: commands to the core */                                                               \
+    X(OP_JOB_SUBMIT, 10, "job-submit", submit_request, submit_reply, 12 * WIRE_MIB)                \
+    X(OP_JOB_WAIT, 11, "job-wait", job_wait_request, job_status, 4 * WIRE_KIB)                     \
+    X(OP_JOB_ACTION, 12, "job-action", job_action_request, job_action_reply, 4 * WIRE_MIB)         \
+    X(OP_JOB_UPDATE, 13, "job-update", job_update_request, job_action_reply, 4 * WIRE_MIB)         \
+    X(OP_STEP_CREATE, 14, "step-create", step_create_request, step_reply, 1 * WIRE_MIB)            \
+    /* queries: answered from views */                                                             \
+    X(OP_QUERY_JOBS, 30, "query-jobs", query_request, record_batch, 4 * WIRE_MIB)                  \
+    X(OP_QUERY_STEPS, 31, "query-steps", query_request, record_batch, 4 * WIRE_MIB)                \
+    X(OP_QUERY_NODES, 32, "query-nodes", query_request, record_batch, 4 * WIRE_MIB)                \
+    X(OP_QUERY_PARTITIONS, 33, "query-partitions", query_request, record_batch, 1 * WIRE_MIB)      \
+    X(OP_QUERY_CONFIG, 34, "query-config", empty, config_reply, 4 * WIRE_KIB)                      \
+    X(OP_QUERY_DIAG, 35, "query-diag", diag_request, diag_reply, 4 * WIRE_KIB)                     \
+    X(OP_QUERY_SCRIPT, 36, "query-script", job_id_request, script_reply, 4 * WIRE_KIB)             \
+    X(OP_QUERY_ACCT, 37, "query-acct", acct_filter, record_batch, 4 * WIRE_MIB)                    \
+    /* administration */                                                                           \
+    X(OP_NODE_UPDATE, 50, "node-update", node_update_request, empty, 4 * WIRE_MIB)                 \
+    X(OP_PART_UPDATE, 51, "partition-update", part_update_request, empty, 4 * WIRE_MIB)            \
+    X(OP_RECONFIGURE, 52, "reconfigure", empty, empty, 4 * WIRE_KIB)                               \
+    X(OP_SHUTDOWN, 53, "shutdown", shutdown_request, empty, 4 * WIRE_KIB)                          \
+    X(OP_TOKEN, 54, "token", token_request, token_reply, 4 * WIRE_KIB)                             \
+    X(OP_DEBUG, 55, "debug", debug_request, empty, 4 * WIRE_KIB)                                   \
+    /* slurmd to controller */                                                                     \
+    X(OP_NODE_REGISTER, 70, "node-register", node_register, node_register_reply, 16 * WIRE_MIB)    \
+    X(OP_NODE_REPORT, 71, "node-report", node_report, empty, 16 * WIRE_MIB)                        \
+    /* controller to slurmd, on the connection the node opened; replies are empty */               \
+    X(OP_LAUNCH_BATCH, 80, "launch-batch", launch_batch, empty, 16 * WIRE_MIB)                     \
+    X(OP_PREPARE_JOB, 81, "prepare-job", prepare_job, empty, 4 * WIRE_MIB)                         \
+    X(OP_SIGNAL_STEPS, 82, "signal-steps", signal_steps, empty, 1 * WIRE_MIB)                      \
+    X(OP_TERMINATE_JOB, 83, "terminate-job", terminate_job, empty, 4 * WIRE_MIB)                   \
+    X(OP_NODE_SHUTDOWN, 84, "node-shutdown", empty, empty, 4 * WIRE_KIB)                           \
+    X(OP_NODE_RECONFIGURE, 85, "node-reconfigure", empty, empty, 4 * WIRE_KIB)                     \
+    /* srun to slurmd, then srun and slurmstepd on the same connection */                          \
+    X(OP_LAUNCH_STEP, 100, "launch-step", launch_step, empty, 16 * WIRE_MIB)                       \
+    X(OP_STEP_STARTED, 101, "step-started", step_started, empty, 1 * WIRE_MIB)                     \
+    X(OP_STEP_IO, 102, "step-io", step_io, empty, 256 * WIRE_KIB)                                  \
+    X(OP_STEP_TASK_EXIT, 103, "step-task-exit", step_task_exit, empty, 1 * WIRE_MIB)               \
+    X(OP_STEP_SIGNAL, 104, "step-signal", step_signal, empty, 4 * WIRE_KIB)                        \
+    X(OP_STEP_MESSAGE, 105, "step-message", step_message, empty, 64 * WIRE_KIB)                    \
+    X(OP_STEP_DONE, 106, "step-done", step_done, empty, 4 * WIRE_KIB)
+
+enum wire_op {
+#define X(sym, num, name, req, rep, max) sym = num,
+    WIRE_OPS(X)
+#undef X
+    OP_MAX_ = 128,
+};
+
+struct wire_op_info {
+    const char *name; /* NULL: no such op */
+    const ProtobufCMessageDescriptor *request;
+    const ProtobufCMessageDescriptor *reply;
+    uint32_t max_request; /* bytes of a request body */
+};
+
+/* Row of op, or NULL when the number is unknown. */
+const struct wire_op_info *wire_op_info(unsigned op);
