@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cleanup.h"
 #include "base/err.h"
 
 #define BITMAP_MAX_BITS (1u << 24)
@@ -20,8 +21,10 @@ struct bitmap {
 
 int bitmap_new(uint32_t nbits, struct bitmap **ret_bm); /* all clear; -ENOMEM, -E2BIG */
 int bitmap_dup(const struct bitmap *bm, struct bitmap **ret_bm);
-int bitmap_resize(struct bitmap **bm, uint32_t nbits); /* keeps bits below nbits */
-struct bitmap *bitmap_free(struct bitmap *bm);         /* always NULL */
+/* Keeps bits below nbits; new ones are clear.  Errors as bitmap_new; *bm is then unchanged. */
+int bitmap_resize(struct bitmap **bm, uint32_t nbits);
+struct bitmap *bitmap_free(struct bitmap *bm); /* always NULL */
+DEFINE_CLEANUP(struct bitmap *, bitmap_free)
 
 static inline bool bitmap_test(const struct bitmap *bm, uint32_t i)
 {
@@ -57,5 +60,6 @@ uint32_t bitmap_next(const struct bitmap *bm, uint32_t i);
 
 /* Text form.  Caller frees *ret_text; the empty set is "". */
 int bitmap_format(const struct bitmap *bm, char **ret_text);
-/* Set the bits named by text ("0-3,8"), leaving others.  Errors: -EINVAL, -ERANGE beyond nbits. */
+/* Set the bits named by text ("0-3,8"), leaving others; nothing changes on failure.  "" is fine.
+ * Errors: -EINVAL, -ERANGE beyond nbits. */
 int bitmap_parse(struct bitmap *bm, const char *text, struct err *err);

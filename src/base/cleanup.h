@@ -1,15 +1,18 @@
 /* cleanup.h - scope cleanup, so that early returns are safe
  *
- *     _cleanup_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+ *     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+ *     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
  *     _cleanup_free_ char *name = NULL;
  *     *ret_name = TAKE_PTR(name); */
 #pragma once
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Run x_free(ptr) for a pointer variable when it goes out of scope. */
+/* In a header beside x_free(): lets _cleanup_(x_free) release a pointer variable at the end of its
+ * scope. */
 #define DEFINE_CLEANUP(type, fn)                                                                   \
     static inline void fn##p(type *p)                                                              \
     {                                                                                              \
@@ -58,4 +61,4 @@ static inline void cleanup_fclosep(FILE **f)
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
-#define container_of(p, type, member) ((type *)((char *)(p) - offsetof(type, member)))
+#define container_of(p, type, member) ((type *)((char *)(p)-offsetof(type, member)))

@@ -1,7 +1,7 @@
 /* err.h - one sentence for a person about why an input was refused
  *
- * Functions that parse what people write take a `struct err *` (may be NULL) beside the negative errno
- * they return.  Pure data; no allocation. */
+ * Functions that parse what people write take a `struct err *` (may be NULL) beside the negative
+ * errno they return.  Pure data; no allocation. */
 #pragma once
 
 #define ERR_TEXT_MAX 512

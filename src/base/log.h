@@ -1,7 +1,9 @@
 /* log.h - the daemon log: one line an event, levels as in SlurmctldDebug
  *
- * Thread-safe.  A line is `[2026-01-02T03:04:05.678] error: text job=12` and goes to stderr or to the
- * file set with log_open().  Text from outside is quoted with log_quote() before it is logged. */
+ * Thread-safe.  A line is `[2026-01-02T03:04:05.678] error: text job=12` (local time, no level word
+ * for info) and goes to the file set with log_open() or to stderr, there as `slurmctld: [...]
+ * error: text`. It is at most 4 KiB and leaves in one write(2).  Text from outside is quoted with
+ * log_quote() before it is logged; a newline that slips through becomes a space.  errno is kept. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,7 +23,8 @@ enum log_level {
 };
 
 /* Log to path (NULL = stderr) from now on, at most `level`.  `program` is kept, not copied.
- * With also_stderr every line goes to stderr too (slurmctld -D).  Errors: negative errno of open(2). */
+ * With also_stderr every line goes to stderr too (slurmctld -D).  Errors: negative errno of
+ * open(2). */
 int log_open(const char *program, const char *path, enum log_level level, bool also_stderr);
 
 /* Close and open the file again (log rotation, SIGUSR2). */

@@ -1,7 +1,7 @@
 /* pbutil.h - what the generated protobuf-c descriptors make possible without knowing any message
  *
- * Pure functions over (descriptor, message).  Messages made here or by *_unpack with pb_allocator are
- * freed with protobuf_c_message_free_unpacked(msg, NULL): they use malloc. */
+ * Pure functions over (descriptor, message).  Messages made here or by *_unpack with pb_allocator
+ * are freed with protobuf_c_message_free_unpacked(msg, NULL): they use malloc. */
 #pragma once
 
 #include <protobuf-c/protobuf-c.h>
@@ -10,36 +10,44 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/cleanup.h"
 #include "base/err.h"
 
-/* Overwrite dst's fields with those present in src; repeated fields present in src replace whole.
- * `src` stays the caller's: values are copied.  Errors: -ENOMEM (dst may be partly merged). */
+/* Overwrite dst's fields with those present in src; repeated fields and embedded messages present
+ * in src replace dst's whole.  `src` stays the caller's: values are copied.  Fields neither side
+ * knows are merged alike, by number.  Errors: -ENOMEM (dst may be partly merged). */
 int pb_merge(ProtobufCMessage *dst, const ProtobufCMessage *src);
-/* Make one field absent, freeing its value.  -ENOENT: no such number. */
+/* Make one field absent, freeing its value.  -ENOENT: no such number in schema or message. */
 int pb_clear(ProtobufCMessage *msg, uint32_t field_number);
 bool pb_has(const ProtobufCMessage *msg, uint32_t field_number);
 /* Make every field numbered >= first absent. */
 void pb_clear_from(ProtobufCMessage *msg, uint32_t first);
 /* Deep copy.  Errors: -ENOMEM. */
 int pb_dup(const ProtobufCMessage *msg, ProtobufCMessage **ret_msg);
-/* Release what msg's fields own and re-initialise it (msg itself may be on the stack). */
+/* Release what msg's fields own and re-initialise it (msg itself may be on the stack).  The fields
+ * must own what they point to. */
 void pb_done(ProtobufCMessage *msg);
-bool pb_equal(const ProtobufCMessage *a, const ProtobufCMessage *b); /* by encoded bytes */
+bool pb_equal(const ProtobufCMessage *a,
+              const ProtobufCMessage *b); /* same type, fields and values */
 
 /* Set an optional string field: frees the old one, copies text (NULL = absent).  -ENOMEM. */
 int pb_set_str(char **field, const char *text);
 
-/* Copy from encoded bytes `in` only the top-level fields whose numbers are in wanted (bitmap of 1024
- * numbers, see pb_fieldset).  out must hold `len` bytes.  Returns bytes written, or -EBADMSG. */
+/* Copy from encoded bytes `in` only the top-level fields whose numbers are in wanted (bitmap of
+ * 1024 numbers, see pb_fieldset).  out must hold `len` bytes.  Returns bytes written, or -EBADMSG.
+ */
 struct pb_fieldset {
     uint64_t bits[16];
 };
 void pb_fieldset_add(struct pb_fieldset *set, uint32_t field_number);
 long pb_project(const uint8_t *in, size_t len, const struct pb_fieldset *wanted, uint8_t *out);
 
-/* Caps: check an encoded message against the table of caps before unpacking: no field longer than its
- * cap, no repeated field with more elements, total size bounded.  Row for a field not listed: the
- * defaults of the table.  Errors: -EMSGSIZE with err naming message and field, -EBADMSG malformed. */
+/* Caps: check an encoded message against the table of caps before unpacking: no field longer than
+ * its cap, no repeated field with more elements, no other field given twice, unknown fields bounded
+ * by the defaults too, so that unpacking takes memory in proportion to the bytes.  (The size of the
+ * whole is the frame's to bound.)  A field's caps come from its row, else from its message's
+ * default row, else from the table; a 0 in a row means the next of these. Errors: -EMSGSIZE with
+ * err naming message and field, -EBADMSG malformed. */
 struct pb_cap {
     const char *message; /* "pst.JobRecord" */
     const char *field;   /* NULL = default for the message */
@@ -55,17 +63,25 @@ struct pb_caps {
 int pb_check_caps(const ProtobufCMessageDescriptor *desc, const uint8_t *data, size_t len,
                   const struct pb_caps *caps, struct err *err);
 
-/* Arena allocator for unpacking many records fast: everything goes at once with pb_arena_reset(). */
+/* Arena allocator for unpacking many records fast: everything goes at once with pb_arena_reset(),
+ * which keeps the memory for the next ones.  One thread at a time. */
 struct pb_arena;
 int pb_arena_new(struct pb_arena **ret_arena);
 struct pb_arena *pb_arena_free(struct pb_arena *arena);
+DEFINE_CLEANUP(struct pb_arena *, pb_arena_free)
 void pb_arena_reset(struct pb_arena *arena);
 ProtobufCAllocator *pb_arena_allocator(struct pb_arena *arena); /* do not free_unpacked with it */
 
-/* JSON.  Names as in the schema; 64-bit integers as numbers; bytes as base64; enums by name (the prefix
- * kept).  Writer streams to f, indent < 0 = compact.  Returns 0 or -EIO. */
+/* JSON.  Names as in the schema; 64-bit integers as numbers; bytes as base64; enums by name (the
+ * prefix kept; a number when it has none).  Absent fields and unknown ones are left out; bytes of a
+ * string that are no UTF-8 become U+FFFD.  Writer streams to f, `indent` spaces a level, < 0 =
+ * compact; no newline at the end.  Returns 0 or -EIO. */
 int pb_json_write(FILE *f, const ProtobufCMessage *msg, int indent);
-/* Reader: unknown names and wrong types are errors with a path ("job.alloc.groups[2].cpus").  Limits: depth by the schema (no
- * recursion there), text at most max_len.  Errors: -EINVAL, -E2BIG, -ENOMEM. */
+/* Reader, in base_json_dep: unknown names and wrong types are errors with a path
+ * ("job.alloc.groups[2].cpus: integer expected"); null is absent; 64-bit integers may stand in
+ * strings. *ret_msg is freed with protobuf_c_message_free_unpacked(msg, NULL).  Limits: depth by
+ * the schema (no recursion there), text at most PB_JSON_MAX_BYTES.  Errors: -EINVAL, -E2BIG,
+ * -ENOMEM. */
+#define PB_JSON_MAX_BYTES (64u << 20)
 int pb_json_read(const char *text, size_t len, const ProtobufCMessageDescriptor *desc,
                  ProtobufCMessage **ret_msg, struct err *err);

@@ -1,7 +1,7 @@
 /* strbuf.h - a growing string, always NUL-terminated
  *
- * For libraries: a failed allocation sets `failed`, later calls do nothing, and strbuf_detach() reports
- * -ENOMEM; so long builders need one check. */
+ * For libraries: a failed allocation sets `failed`, later calls do nothing, and strbuf_detach()
+ * reports -ENOMEM; so long builders need one check. */
 #pragma once
 
 #include <stdarg.h>
@@ -14,7 +14,10 @@ struct strbuf {
     size_t cap;
     bool failed;
 };
-#define STRBUF_INIT { 0 }
+#define STRBUF_INIT                                                                                \
+    {                                                                                              \
+        0                                                                                          \
+    }
 
 void strbuf_add(struct strbuf *sb, const char *text);
 void strbuf_addn(struct strbuf *sb, const void *data, size_t n);
@@ -22,7 +25,7 @@ void strbuf_addc(struct strbuf *sb, char c);
 void strbuf_addf(struct strbuf *sb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void strbuf_addv(struct strbuf *sb, const char *fmt, va_list ap);
 void strbuf_pad(struct strbuf *sb, char c, size_t n);
-void strbuf_reset(struct strbuf *sb);              /* keeps the memory */
-const char *strbuf_str(const struct strbuf *sb);   /* "" when empty; borrowed */
-int strbuf_detach(struct strbuf *sb, char **ret);  /* caller frees; sb is empty again; -ENOMEM */
+void strbuf_reset(struct strbuf *sb);             /* keeps the memory */
+const char *strbuf_str(const struct strbuf *sb);  /* "" when empty; borrowed */
+int strbuf_detach(struct strbuf *sb, char **ret); /* caller frees; sb is empty again; -ENOMEM */
 void strbuf_done(struct strbuf *sb);

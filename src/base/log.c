@@ -1,0 +1,222 @@
+/* log.c - the daemon log; see log.h.
+ *
+ * Owns one process-wide sink.  Each line is formatted on the caller's stack and leaves in one
+ * write(2) to an O_APPEND descriptor, so lines of threads and of processes sharing a file never
+ * mix.  The level is read without the lock; the lock only keeps log_reopen() from closing a
+ * descriptor in use. */
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+
+enum { LINE_MAX_BYTES = 4096 };
+
+static struct {
+    pthread_rwlock_t lock; /* writers: open and reopen */
+    const char *program;
+    char *path; /* NULL: stderr */
+    int fd;     /* -1: stderr */
+    bool also_stderr;
+    atomic_int level;
+} sink = { .lock = PTHREAD_RWLOCK_INITIALIZER, .fd = -1, .level = LOG_INFO };
+
+static const char *const level_names[] = {
+    [LOG_QUIET] = "quiet",   [LOG_FATAL] = "fatal",     [LOG_ERROR] = "error",
+    [LOG_INFO] = "info",     [LOG_VERBOSE] = "verbose", [LOG_DEBUG] = "debug",
+    [LOG_DEBUG2] = "debug2", [LOG_DEBUG3] = "debug3",   [LOG_DEBUG4] = "debug4",
+    [LOG_DEBUG5] = "debug5",
+};
+
+static int open_log_file(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0640);
+
+    return fd < 0 ? -errno : fd;
+}
+
+int log_open(const char *program, const char *path, enum log_level level, bool also_stderr)
+{
+    _cleanup_free_ char *copy = NULL;
+    _cleanup_close_ int old = -1;
+    int fd = -1;
+
+    if (path) {
+        copy = strdup(path);
+        if (!copy)
+            return -ENOMEM;
+        fd = open_log_file(path);
+        if (fd < 0)
+            return fd;
+    }
+    (void)pthread_rwlock_wrlock(&sink.lock); /* fails only on misuse */
+    old = sink.fd;
+    free(sink.path);
+    sink.path = TAKE_PTR(copy);
+    sink.fd = fd;
+    sink.program = program;
+    sink.also_stderr = also_stderr;
+    (void)pthread_rwlock_unlock(&sink.lock);
+    log_set_level(level);
+    return 0;
+}
+
+int log_reopen(void)
+{
+    _cleanup_close_ int old = -1;
+    int r = 0;
+
+    (void)pthread_rwlock_wrlock(&sink.lock);
+    if (sink.path) {
+        r = open_log_file(sink.path);
+        if (r >= 0) {
+            old = sink.fd;
+            sink.fd = r;
+            r = 0;
+        }
+    }
+    (void)pthread_rwlock_unlock(&sink.lock);
+    return r;
+}
+
+void log_set_level(enum log_level level)
+{
+    atomic_store_explicit(&sink.level, (int)level, memory_order_relaxed);
+}
+
+enum log_level log_get_level(void)
+{
+    return (enum log_level)atomic_load_explicit(&sink.level, memory_order_relaxed);
+}
+
+int log_level_parse(const char *text, enum log_level *ret_level)
+{
+    uint64_t number;
+
+    if (parse_u64(text, 0, ARRAY_SIZE(level_names) - 1, &number) == 0) {
+        *ret_level = (enum log_level)number;
+        return 0;
+    }
+    for (size_t i = 0; text && i < ARRAY_SIZE(level_names); i++) {
+        if (strcasecmp(text, level_names[i]) == 0) {
+            *ret_level = (enum log_level)i;
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+const char *log_level_name(enum log_level level)
+{
+    return (size_t)level < ARRAY_SIZE(level_names) ? level_names[level] : "unknown";
+}
+
+/* "[2026-01-02T03:04:05.678] ", local time. */
+static size_t put_stamp(char *buf, size_t size)
+{
+    int64_t us = now_us();
+    time_t t = (time_t)(us / USEC_PER_SEC);
+    struct tm tm;
+    size_t n;
+
+    if (!localtime_r(&t, &tm))
+        return 0;
+    n = strftime(buf, size, "[%Y-%m-%dT%H:%M:%S", &tm);
+    return n + (size_t)snprintf(buf + n, size - n, ".%03d] ", (int)(us % USEC_PER_SEC / 1000));
+}
+
+static void write_line(int fd, const char *line, size_t n)
+{
+    while (write(fd, line, n) < 0 && errno == EINTR)
+        ; /* other failures: a log that cannot be written has nowhere to say so */
+}
+
+/* With the program's name first: several daemons may share a terminal.  Called with the lock held.
+ */
+static void write_stderr(const char *line, size_t n)
+{
+    char named[LINE_MAX_BYTES + 64];
+    int prefix = 0;
+
+    if (sink.program)
+        prefix = snprintf(named, 64, "%.60s: ", sink.program);
+    memcpy(named + prefix, line, n);
+    write_line(STDERR_FILENO, named, (size_t)prefix + n);
+}
+
+void log_write(enum log_level level, const char *fmt, ...)
+{
+    char line[LINE_MAX_BYTES];
+    int saved = errno, n;
+    size_t stamp, used;
+    va_list ap;
+
+    if (level == LOG_QUIET || level > log_get_level())
+        return;
+    stamp = put_stamp(line, 64);
+    used = stamp;
+    if (level != LOG_INFO)
+        used += (size_t)snprintf(line + used, 64, "%s: ", log_level_name(level));
+    errno = saved; /* for %m */
+    va_start(ap, fmt);
+    n = vsnprintf(line + used, sizeof(line) - used, fmt, ap);
+    va_end(ap);
+    if (n > 0)
+        used += MIN((size_t)n, sizeof(line) - used - 1);
+    for (size_t i = stamp; i < used; i++) {
+        if (line[i] == '\n')
+            line[i] = ' '; /* one line an event, whatever was passed in */
+    }
+    line[used++] = '\n';
+    (void)pthread_rwlock_rdlock(&sink.lock);
+    if (sink.fd >= 0)
+        write_line(sink.fd, line, used);
+    if (sink.fd < 0 || sink.also_stderr)
+        write_stderr(line, used);
+    (void)pthread_rwlock_unlock(&sink.lock);
+    errno = saved;
+}
+
+const char *log_quote(const char *text, char *buf, size_t size)
+{
+    static const char hex[] = "0123456789abcdef";
+    size_t n = 0;
+
+    if (size == 0)
+        return "";
+    if (size < 3) {
+        buf[0] = '\0';
+        return buf;
+    }
+    buf[n++] = '"';
+    for (const unsigned char *p = (const unsigned char *)(text ? text : ""); *p; p++) {
+        size_t need = *p == '"' || *p == '\\' ? 2 : *p < 0x20 || *p == 0x7f ? 4 : 1;
+
+        if (n + need + 2 > size)
+            break;
+        if (need == 4) {
+            buf[n++] = '\\';
+            buf[n++] = 'x';
+            buf[n++] = hex[*p >> 4];
+            buf[n++] = hex[*p & 15];
+            continue;
+        }
+        if (need == 2)
+            buf[n++] = '\\';
+        buf[n++] = (char)*p;
+    }
+    buf[n++] = '"';
+    buf[n] = '\0';
+    return buf;
+}

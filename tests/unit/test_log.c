@@ -1,0 +1,266 @@
+/* test_log.c - the form of log lines, levels, rotation and quoting */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+
+static char dir[] = "/tmp/test_log.XXXXXX";
+static char path[64], moved[64];
+
+static int set_up(void **state)
+{
+    (void)state;
+    if (!mkdtemp(dir))
+        return -1;
+    (void)snprintf(path, sizeof(path), "%s/log", dir);
+    (void)snprintf(moved, sizeof(moved), "%s/log.1", dir);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    (void)unlink(path); /* may be gone already */
+    (void)unlink(moved);
+    return log_open(NULL, NULL, LOG_INFO, false) || rmdir(dir);
+}
+
+static void read_file(const char *name, char *buf, size_t size)
+{
+    _cleanup_fclose_ FILE *f = fopen(name, "r");
+    size_t n;
+
+    assert_non_null(f);
+    n = fread(buf, 1, size - 1, f);
+    buf[n] = '\0';
+}
+
+/* "[2026-01-02T03:04:05.678] " then the text. */
+static void check_line(const char *line, const char *text)
+{
+    static const char shape[] = "[0000-00-00T00:00:00.000] ";
+
+    for (size_t i = 0; i < sizeof(shape) - 1; i++) {
+        if (shape[i] == '0')
+            assert_true(line[i] >= '0' && line[i] <= '9');
+        else
+            assert_int_equal(line[i], shape[i]);
+    }
+    assert_memory_equal(line + sizeof(shape) - 1, text, strlen(text));
+    assert_int_equal(line[sizeof(shape) - 1 + strlen(text)], '\n');
+}
+
+static void test_lines(void **state)
+{
+    char text[1024];
+    struct stat st;
+
+    (void)state;
+    assert_int_equal(log_open("test", path, LOG_VERBOSE, false), 0);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0007, 0);
+    log_error("disk %s job=%d", "full", 12);
+    log_info("two\nlines");
+    log_debug("not shown");
+    errno = ENOENT;
+    log_verbose("%m");
+    assert_int_equal(errno, ENOENT);
+    read_file(path, text, sizeof(text));
+    check_line(text, "error: disk full job=12");
+    check_line(strchr(text, '\n') + 1, "two lines");
+    check_line(strrchr(text, '['), "verbose: No such file or directory");
+}
+
+static void test_levels(void **state)
+{
+    enum log_level level;
+    char text[1024];
+
+    (void)state;
+    assert_int_equal(log_open("test", path, LOG_QUIET, false), 0);
+    assert_int_equal(truncate(path, 0), 0);
+    log_fatal("nothing at all");
+    log_set_level(LOG_DEBUG2);
+    assert_int_equal(log_get_level(), LOG_DEBUG2);
+    log_debug2("shown");
+    log_write(LOG_DEBUG3, "hidden");
+    log_write(LOG_QUIET, "never");
+    read_file(path, text, sizeof(text));
+    check_line(text, "debug2: shown");
+    assert_null(strstr(text, "hidden"));
+    assert_null(strstr(text, "never"));
+    for (int i = LOG_QUIET; i <= LOG_DEBUG5; i++) {
+        char number[16];
+
+        assert_int_equal(log_level_parse(log_level_name((enum log_level)i), &level), 0);
+        assert_int_equal(level, i);
+        (void)snprintf(number, sizeof(number), "%d", i);
+        assert_int_equal(log_level_parse(number, &level), 0);
+        assert_int_equal(level, i);
+    }
+    assert_int_equal(log_level_parse("Debug2", &level), 0);
+    assert_int_equal(log_level_parse("10", &level), -EINVAL);
+    assert_int_equal(log_level_parse("loud", &level), -EINVAL);
+    assert_int_equal(log_level_parse("", &level), -EINVAL);
+    assert_int_equal(log_level_parse(NULL, &level), -EINVAL);
+}
+
+static void test_rotation(void **state)
+{
+    char text[1024];
+
+    (void)state;
+    assert_int_equal(log_open("test", path, LOG_INFO, false), 0);
+    assert_int_equal(truncate(path, 0), 0);
+    log_info("old");
+    assert_int_equal(rename(path, moved), 0);
+    log_info("still old");
+    assert_int_equal(log_reopen(), 0);
+    log_info("new");
+    read_file(moved, text, sizeof(text));
+    assert_non_null(strstr(text, "still old"));
+    assert_null(strstr(text, "new"));
+    read_file(path, text, sizeof(text));
+    check_line(text, "new");
+}
+
+static void test_open_failure(void **state)
+{
+    char text[1024];
+
+    (void)state;
+    assert_int_equal(log_open("test", path, LOG_INFO, false), 0);
+    assert_int_equal(truncate(path, 0), 0);
+    assert_int_equal(log_open("test", "/nonexistent/log", LOG_INFO, false), -ENOENT);
+    log_info("kept"); /* the old file stays in use */
+    read_file(path, text, sizeof(text));
+    check_line(text, "kept");
+}
+
+/* A line too long for the buffer is cut and still ends in a newline. */
+static void test_long_line(void **state)
+{
+    static char big[10000], text[10000];
+
+    (void)state;
+    memset(big, 'x', sizeof(big) - 1);
+    assert_int_equal(log_open("test", path, LOG_INFO, false), 0);
+    assert_int_equal(truncate(path, 0), 0);
+    log_info("%s", big);
+    log_info("next");
+    read_file(path, text, sizeof(text));
+    assert_int_equal(strchr(text, '\n') - text, 4095);
+    check_line(strchr(text, '\n') + 1, "next");
+}
+
+static void test_stderr(void **state)
+{
+    char text[1024], out[64];
+    _cleanup_close_ int saved = dup(STDERR_FILENO), to = -1;
+
+    (void)state;
+    (void)snprintf(out, sizeof(out), "%s/stderr", dir);
+    to = open(out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_true(saved >= 0 && to >= 0);
+    assert_int_equal(log_open("slurmctld", path, LOG_INFO, true), 0);
+    assert_int_equal(dup2(to, STDERR_FILENO), STDERR_FILENO);
+    log_error("twice");
+    assert_int_equal(dup2(saved, STDERR_FILENO), STDERR_FILENO);
+    read_file(out, text, sizeof(text));
+    assert_memory_equal(text, "slurmctld: [", 12);
+    check_line(text + 11, "error: twice");
+    assert_int_equal(unlink(out), 0);
+}
+
+enum { THREADS = 4, LINES = 500 };
+
+static void *write_many(void *arg)
+{
+    for (int i = 0; i < LINES; i++)
+        log_info("thread %d says %d", *(int *)arg, i);
+    return NULL;
+}
+
+/* Lines of several threads never mix, even while the file is reopened. */
+static void test_threads(void **state)
+{
+    pthread_t threads[THREADS];
+    int ids[THREADS];
+    char line[256];
+    int lines = 0;
+
+    (void)state;
+    assert_int_equal(log_open("test", path, LOG_INFO, false), 0);
+    assert_int_equal(truncate(path, 0), 0);
+    for (int i = 0; i < THREADS; i++) {
+        ids[i] = i;
+        assert_int_equal(pthread_create(&threads[i], NULL, write_many, &ids[i]), 0);
+    }
+    for (int i = 0; i < 50; i++)
+        assert_int_equal(log_reopen(), 0);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    _cleanup_fclose_ FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof(line), f)) {
+        int who, what;
+
+        assert_int_equal(sscanf(strchr(line, ']'), "] thread %d says %d\n", &who, &what), 2);
+        lines++;
+    }
+    assert_int_equal(lines, THREADS * LINES);
+}
+
+static const struct {
+    const char *text;
+    size_t size;
+    const char *quoted;
+} quotes[] = {
+    { "plain", 64, "\"plain\"" },
+    { "", 64, "\"\"" },
+    { NULL, 64, "\"\"" },
+    { "a\"b\\c", 64, "\"a\\\"b\\\\c\"" },
+    { "a\nb\x7f", 64, "\"a\\x0ab\\x7f\"" },
+    { "gr\xc3\xbc\xc3\x9f", 64, "\"gr\xc3\xbc\xc3\x9f\"" },
+    { "abcdef", 6, "\"abc\"" },
+    { "ab\n", 8, "\"ab\"" },
+    { "x", 3, "\"\"" },
+    { "x", 2, "" },
+    { "x", 1, "" },
+    { "x", 0, "" },
+};
+
+static void test_quote(void **state)
+{
+    char buf[64];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(quotes); i++)
+        assert_string_equal(log_quote(quotes[i].text, buf, quotes[i].size), quotes[i].quoted);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lines),     cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_rotation),  cmocka_unit_test(test_open_failure),
+        cmocka_unit_test(test_long_line), cmocka_unit_test(test_stderr),
+        cmocka_unit_test(test_threads),   cmocka_unit_test(test_quote),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
