@@ -7,12 +7,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
+#include "base/cleanup.h"
 #include "base/err.h"
 
 #define CONF_MAX_FILE (16u << 20)
 #define CONF_MAX_INCLUDE_DEPTH 10
+#define CONF_MAX_NODES 131072u
+#define CONF_MAX_PARTS 4096u /* partitions; node sets likewise */
 #define CONF_UNLIMITED UINT32_MAX
 
 struct conf;
@@ -29,6 +33,8 @@ struct conf_problems {
     size_t n;
 };
 void conf_problems_done(struct conf_problems *p);
+/* Print each as `FILE:LINE: error|warning: sentence` (no line number where there is none). */
+void conf_report(FILE *f, const struct conf_problems *p);
 
 enum conf_scope {
     CONF_FULL,   /* daemons: everything, with cross checks */
@@ -38,13 +44,26 @@ enum conf_scope {
 /* Path used when none is given: SLURM_CONF, else PREFIX/etc/slurm.conf (compiled in). */
 const char *conf_default_path(void);
 
-/* Errors: -ENOENT, -EINVAL (see problems).  problems may be NULL; caller frees with conf_problems_done(). */
+/* Errors: -ENOENT, -EINVAL (see problems), -ENOMEM.  problems may be NULL; it is emptied first and filled on
+ * success (warnings) and failure alike; caller frees with conf_problems_done().  err gets the first error.
+ * A client load does not insist on ClusterName or SlurmctldHost. */
 int conf_load(const char *path, enum conf_scope scope, struct conf **ret_conf,
               struct conf_problems *problems, struct err *err);
-struct conf *conf_free(struct conf *c);
+/* The same from texts in memory, for tests and tools: files[0] is slurm.conf, includes, gres.conf and
+ * cgroup.conf are looked up among the others by name; no file is opened.  Texts are copied. */
+struct conf_text {
+    const char *name;
+    const char *text;
+    size_t len;
+};
+int conf_load_text(const struct conf_text *files, size_t n, enum conf_scope scope,
+                   struct conf **ret_conf, struct conf_problems *problems, struct err *err);
+struct conf *conf_free(struct conf *c); /* always NULL */
+DEFINE_CLEANUP(struct conf *, conf_free)
 const char *conf_path(const struct conf *c);
 
-/* Scalar keys.  conf_keys.def rows: KEY(enum_suffix, "Name", TYPE, default, min, max, flags, unit, summary). */
+/* Scalar keys.  conf_keys.def rows: KEY(enum_suffix, "Name", TYPE, default, min, max, flags, unit,
+ * summary). */
 enum conf_key {
 #define KEY(sym, ...) CONF_##sym,
 #include "conf/conf_keys.def"
@@ -52,16 +71,26 @@ enum conf_key {
     CONF_KEY_MAX_
 };
 const char *conf_str(const struct conf *c, enum conf_key key);  /* NULL when unset without default */
-uint64_t conf_num(const struct conf *c, enum conf_key key);     /* numbers, sizes, durations in the row's unit */
+/* Numbers, sizes, durations in the row's unit; INFINITE is CONF_UNLIMITED; a port range gives its first port. */
+uint64_t conf_num(const struct conf *c, enum conf_key key);
 bool conf_bool(const struct conf *c, enum conf_key key);
 bool conf_is_set(const struct conf *c, enum conf_key key);      /* written in the file */
+/* i-th value of a repeatable key (Prolog, Epilog, SlurmctldHost ...), NULL past the end. */
+const char *conf_str_nth(const struct conf *c, enum conf_key key, size_t i);
+/* First and last port of a port range (SrunPortRange, SlurmctldPort); 0 and 0: any. */
+void conf_ports(const struct conf *c, enum conf_key key, uint16_t *ret_first, uint16_t *ret_last);
 /* Is option `name` in the comma list of a key (SchedulerParameters ...)?  *ret_value: text after '=', or
  * "" (borrowed; ends at the next comma, length in *ret_len). */
 bool conf_option(const struct conf *c, enum conf_key key, const char *name, const char **ret_value,
                  size_t *ret_len);
 bool conf_option_u64(const struct conf *c, enum conf_key key, const char *name, uint64_t *ret_value);
 
-uid_t conf_slurm_uid(const struct conf *c);   /* SlurmUser resolved */
+/* Likewise for options where -1 has a meaning (bf_interval, sched_interval). */
+bool conf_option_i64(const struct conf *c, enum conf_key key, const char *name, int64_t *ret_value);
+
+/* SlurmUser resolved, at first use and through the name service only for a name other than root;
+ * (uid_t)-1 when there is no such user (CONF_FULL refuses that at load). */
+uid_t conf_slurm_uid(const struct conf *c);
 uint16_t conf_ctld_port(const struct conf *c);
 /* i-th SlurmctldHost: name and address (address = name when not given); NULL past the end. */
 const char *conf_ctld_host(const struct conf *c, size_t i, const char **ret_addr);
@@ -77,6 +106,7 @@ struct conf_node {
     uint32_t core_spec, weight;
     char *cpu_spec_list, *features, *gres, *reason;
     char *state; /* UNKNOWN DOWN DRAIN FAIL FUTURE CLOUD */
+    const char *file;
     unsigned line;
 };
 size_t conf_nodes(const struct conf *c);
@@ -100,6 +130,7 @@ struct conf_part {
         *job_defaults;
     uint32_t priority_tier, priority_job_factor, grace_time_s, over_time_limit_min;
     bool has_over_time_limit;
+    const char *file;
     unsigned line;
 };
 size_t conf_parts(const struct conf *c);
@@ -123,9 +154,14 @@ struct conf_cgroup { /* cgroup.conf with defaults */
 const struct conf_cgroup *conf_cgroup(const struct conf *c);
 
 /* Rows of `scontrol show config`, in Slurm's order and spelling: fn(key, value) with value NULL for "(null)".
- * Entries that only a running controller knows (BOOT_TIME, NEXT_JOB_ID, HASH_VAL) are the caller's. */
+ * Entries that only a running controller knows (BOOT_TIME, HASH_VAL, NEXT_JOB_ID) come at their place with
+ * value == conf_show_caller (compare the pointers): the caller puts its own value there.  The lines before
+ * ("Configuration data as of ...") and after (cgroup part, "Slurmctld(primary) at ...") are the caller's too. */
+extern const char conf_show_caller[];
 void conf_show(const struct conf *c, void (*fn)(void *ctx, const char *key, const char *value), void *ctx);
+/* Rows of the part "Cgroup Support Configuration:". */
 void conf_show_cgroup(const struct conf *c, void (*fn)(void *ctx, const char *key, const char *value),
                       void *ctx);
-/* Expand %h %n and friends of log, pid and spool paths.  Caller frees. */
+/* Expand %h (host), %n (node name) and %% of log, pid and spool paths; a NULL name leaves its %x as it is.
+ * Caller frees.  Errors: -ENOMEM. */
 int conf_expand_path(const char *pattern, const char *node_name, const char *host, char **ret_path);

@@ -1,0 +1,70 @@
+/* conf_cgroup.c - cgroup.conf with its defaults.
+ *
+ * Read beside slurm.conf; absent means the defaults. */
+#include "conf/conf_priv.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "conf/conf_lex.h"
+
+static uint64_t num(const struct conf *c, enum conf_cgroup_key key)
+{
+    return conf_val_num(CONF_TBL_CGROUP, (int)key, &c->cgroup_vals[key]);
+}
+
+static char *text(const struct conf *c, enum conf_cgroup_key key)
+{
+    /* the struct says char * for all owners; nobody writes to these */
+    return (char *)(uintptr_t)conf_val_text(CONF_TBL_CGROUP, (int)key, &c->cgroup_vals[key]);
+}
+
+void conf_cgroup_fill(struct conf *c)
+{
+    c->cgroup = (struct conf_cgroup){
+        .plugin = text(c, CK_CGROUP_PLUGIN),
+        .mountpoint = text(c, CK_CGROUP_MOUNTPOINT),
+        .slice = text(c, CK_CGROUP_SLICE),
+        .constrain_cores = num(c, CK_CONSTRAIN_CORES),
+        .constrain_ram = num(c, CK_CONSTRAIN_RAM_SPACE),
+        .constrain_swap = num(c, CK_CONSTRAIN_SWAP_SPACE),
+        .constrain_devices = num(c, CK_CONSTRAIN_DEVICES),
+        .ignore_systemd = num(c, CK_IGNORE_SYSTEMD),
+        .allowed_ram_pct = (double)num(c, CK_ALLOWED_RAM_SPACE) / 1000,
+        .allowed_swap_pct = (double)num(c, CK_ALLOWED_SWAP_SPACE) / 1000,
+        .max_ram_pct = (double)num(c, CK_MAX_RAM_PERCENT) / 1000,
+        .max_swap_pct = (double)num(c, CK_MAX_SWAP_PERCENT) / 1000,
+        .min_ram_mib = num(c, CK_MIN_RAM_SPACE),
+        .enable_controllers = num(c, CK_ENABLE_CONTROLLERS),
+        .signal_children = num(c, CK_SIGNAL_CHILDREN_PROCESSES),
+    };
+}
+
+static int cgroup_file(struct conf_loader *l, const char *path)
+{
+    struct conf_source src;
+    struct conf_lex lx;
+    struct conf_row row = { .vals = l->c->cgroup_vals };
+    char *line;
+    int r = conf_source_read(l, path, &src);
+
+    if (r == -ENOENT)
+        return 0;
+    if (r < 0 && r != -ENOMEM) {
+        conf_error(l, path, 0, "cannot be read: %s", conf_source_error(r));
+        return 0;
+    }
+    if (r < 0)
+        return r;
+    row.file = src.name;
+    conf_lex_init(&lx, src.text, src.len);
+    while (conf_lex_line(&lx, &line, &row.line))
+        conf_row_parse(l, CONF_TBL_CGROUP, &row, line);
+    conf_row_audit(l, CONF_TBL_CGROUP, row.vals);
+    return 0;
+}
+
+int conf_cgroup_load(struct conf_loader *l)
+{
+    return conf_source_include(l, "cgroup.conf", cgroup_file);
+}

@@ -1,0 +1,139 @@
+/* conf_check.c - what only the whole configuration shows: required keys, keys that contradict each
+ * other.
+ *
+ * Reads the loaded object; all findings are problems with the place of the key they are about. */
+#include "conf/conf_priv.h"
+
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+
+static const struct conf_val *at(const struct conf_loader *l, enum conf_key key)
+{
+    return &l->c->vals[key];
+}
+
+static void check_required(struct conf_loader *l)
+{
+    if (!at(l, CONF_CLUSTER_NAME)->set)
+        conf_error(l, l->c->path, 0, "ClusterName is missing");
+    if (!conf_ctld_host(l->c, 0, NULL))
+        conf_error(l, l->c->path, 0, "SlurmctldHost is missing");
+    if (l->c->nnodes == 0)
+        conf_warn(l, l->c->path, 0, "no NodeName line: the cluster has no nodes");
+}
+
+static void check_cluster_name(struct conf_loader *l)
+{
+    const struct conf_val *v = at(l, CONF_CLUSTER_NAME);
+
+    if (v->set && strspn(v->text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                  "_-.") != strlen(v->text))
+        conf_error(l, v->file, v->line,
+                   "ClusterName=%.40s may hold letters, digits, '_', '-' and '.' only", v->text);
+}
+
+static void check_users(struct conf_loader *l)
+{
+    static const enum conf_key keys[] = { CONF_SLURM_USER, CONF_SLURMD_USER };
+
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+        const struct conf_val *v = at(l, keys[i]);
+        uid_t uid;
+
+        if (!v->set || strcmp(v->text, "root") == 0 || (v->text[0] >= '0' && v->text[0] <= '9'))
+            continue;
+        if (l->texts)
+            continue; /* texts in memory say nothing about this machine's users */
+        if (conf_user_id(v->text, &uid) == -ENOENT)
+            conf_error(l, v->file, v->line, "%s=%.64s: there is no such user",
+                       conf_tables[CONF_TBL_KEY].rows[keys[i]].name, v->text);
+    }
+}
+
+/* Pairs of keys of which only one can hold. */
+static void check_exclusive(struct conf_loader *l)
+{
+    static const enum conf_key pairs[][2] = {
+        { CONF_DEF_MEM_PER_CPU, CONF_DEF_MEM_PER_NODE },
+        { CONF_MAX_MEM_PER_CPU, CONF_MAX_MEM_PER_NODE },
+        { CONF_PROPAGATE_RESOURCE_LIMITS, CONF_PROPAGATE_RESOURCE_LIMITS_EXCEPT },
+    };
+    const struct conf_keydef *rows = conf_tables[CONF_TBL_KEY].rows;
+
+    for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
+        const struct conf_val *a = at(l, pairs[i][0]), *b = at(l, pairs[i][1]);
+
+        if (a->set && b->set && strcmp(a->text, "0") != 0 && strcmp(b->text, "0") != 0)
+            conf_error(l, b->file, b->line, "%s and %s exclude each other", rows[pairs[i][0]].name,
+                       rows[pairs[i][1]].name);
+    }
+}
+
+static void check_numbers(struct conf_loader *l)
+{
+    const struct conf *c = l->c;
+    const struct conf_val *v = at(l, CONF_FIRST_JOB_ID);
+
+    if (conf_num(c, CONF_FIRST_JOB_ID) > conf_num(c, CONF_MAX_JOB_ID)) {
+        v = v->set ? v : at(l, CONF_MAX_JOB_ID);
+        conf_error(l, v->file, v->line, "FirstJobId exceeds MaxJobId");
+    }
+    v = at(l, CONF_UNKILLABLE_STEP_TIMEOUT);
+    if (v->set && v->num < 5 * conf_num(c, CONF_MESSAGE_TIMEOUT))
+        conf_warn(l, v->file, v->line,
+                  "UnkillableStepTimeout should be at least five times MessageTimeout");
+    v = at(l, CONF_MIN_JOB_AGE);
+    if (v->set && v->num < 2)
+        conf_warn(l, v->file, v->line, "MinJobAge=%ju is too small; 2 is used", (uintmax_t)v->num);
+}
+
+/* PrologFlags=Contain needs a tracker that contains; jobs run all the same. */
+static void check_contain(struct conf_loader *l)
+{
+    const struct conf_val *v = at(l, CONF_PROLOG_FLAGS);
+    const char *value;
+    size_t len;
+
+    if (conf_option(l->c, CONF_PROLOG_FLAGS, "Contain", &value, &len) &&
+        strcasecmp(conf_str(l->c, CONF_PROCTRACK_TYPE), "proctrack/cgroup") != 0)
+        conf_warn(l, v->file, v->line,
+                  "PrologFlags=Contain has full effect with proctrack/cgroup only");
+}
+
+static void check_node_gres(struct conf_loader *l)
+{
+    const struct conf *c = l->c;
+    const char *last = NULL; /* nodes of a line share the string */
+
+    for (size_t i = 0; i < c->nnodes; i++) {
+        const char *p = c->nodes[i].gres;
+
+        if (!p || p == last)
+            continue;
+        last = p;
+        while (*p) {
+            size_t len = strcspn(p, ":,");
+
+            if (len && !conf_gres_declared(c, p, len))
+                conf_warn(l, c->nodes[i].file, c->nodes[i].line, "Gres %.*s is not in GresTypes",
+                          (int)MIN(len, 64), p);
+            p += strcspn(p, ",");
+            p += *p == ',';
+        }
+    }
+}
+
+void conf_check(struct conf_loader *l)
+{
+    check_required(l);
+    check_cluster_name(l);
+    check_users(l);
+    check_exclusive(l);
+    check_numbers(l);
+    check_contain(l);
+    check_node_gres(l);
+    conf_row_audit(l, CONF_TBL_KEY, l->c->vals);
+}

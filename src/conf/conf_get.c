@@ -1,0 +1,253 @@
+/* conf_get.c - questions to a loaded configuration.
+ *
+ * Any thread: the object does not change, but for the number of SlurmUser, which is looked up at
+ * the first question and kept in an atomic. */
+#include "conf/conf_priv.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/strbuf.h"
+#include "base/timefmt.h"
+
+const char *conf_path(const struct conf *c)
+{
+    return c->path;
+}
+
+const char *conf_str(const struct conf *c, enum conf_key key)
+{
+    return conf_val_text(CONF_TBL_KEY, (int)key, &c->vals[key]);
+}
+
+uint64_t conf_num(const struct conf *c, enum conf_key key)
+{
+    uint64_t num = conf_val_num(CONF_TBL_KEY, (int)key, &c->vals[key]);
+
+    if (conf_tables[CONF_TBL_KEY].rows[key].type == CONF_T_PORTS)
+        return num & UINT16_MAX;
+    return key == CONF_MIN_JOB_AGE && num < 2 ? 2 : num;
+}
+
+bool conf_bool(const struct conf *c, enum conf_key key)
+{
+    return conf_val_num(CONF_TBL_KEY, (int)key, &c->vals[key]) != 0;
+}
+
+bool conf_is_set(const struct conf *c, enum conf_key key)
+{
+    return c->vals[key].set;
+}
+
+const char *conf_str_nth(const struct conf *c, enum conf_key key, size_t i)
+{
+    for (size_t j = 0; j < c->nmulti; j++) {
+        if (c->multi[j].key == key && i-- == 0)
+            return c->multi[j].val.text;
+    }
+    return NULL;
+}
+
+void conf_ports(const struct conf *c, enum conf_key key, uint16_t *ret_first, uint16_t *ret_last)
+{
+    uint64_t num = conf_val_num(CONF_TBL_KEY, (int)key, &c->vals[key]);
+
+    *ret_first = (uint16_t)(num & UINT16_MAX);
+    *ret_last = (uint16_t)(num >> 16);
+}
+
+bool conf_option(const struct conf *c, enum conf_key key, const char *name, const char **ret_value,
+                 size_t *ret_len)
+{
+    size_t name_len = strlen(name);
+
+    for (const char *p = conf_str(c, key); p && *p;) {
+        size_t len = strcspn(p, ",");
+
+        if (strncasecmp(p, name, name_len) == 0 && (len == name_len || p[name_len] == '=')) {
+            size_t skip = name_len + (len > name_len);
+
+            *ret_value = len > name_len ? p + skip : "";
+            *ret_len = len - skip;
+            return true;
+        }
+        p += len;
+        p += *p == ',';
+    }
+    return false;
+}
+
+bool conf_option_i64(const struct conf *c, enum conf_key key, const char *name, int64_t *ret_value)
+{
+    char text[24];
+    const char *value;
+    size_t len;
+
+    if (!conf_option(c, key, name, &value, &len) || len >= sizeof(text))
+        return false;
+    memcpy(text, value, len);
+    text[len] = '\0';
+    return parse_i64(text, INT64_MIN, INT64_MAX, ret_value) == 0;
+}
+
+bool conf_option_u64(const struct conf *c, enum conf_key key, const char *name, uint64_t *ret_value)
+{
+    int64_t v;
+
+    if (!conf_option_i64(c, key, name, &v) || v < 0)
+        return false;
+    *ret_value = (uint64_t)v;
+    return true;
+}
+
+int conf_user_id(const char *name, uid_t *ret_uid)
+{
+    _cleanup_free_ char *buf = NULL;
+    struct passwd pw, *found = NULL;
+    size_t size = 1024;
+    int r;
+
+    do {
+        size *= 2;
+        free(buf);
+        buf = malloc(size);
+        if (!buf)
+            return -ENOMEM;
+        r = getpwnam_r(name, &pw, buf, size, &found);
+    } while (r == ERANGE && size < (1u << 20));
+    if (!found)
+        return r == 0 ? -ENOENT : -r;
+    *ret_uid = pw.pw_uid;
+    return 0;
+}
+
+uid_t conf_slurm_uid(const struct conf *c)
+{
+    /* the only member that changes; atomic, so any thread may look it up first */
+    struct conf *cache = (struct conf *)(uintptr_t)c;
+    uint64_t known = atomic_load_explicit(&cache->slurm_uid, memory_order_relaxed);
+    uid_t uid;
+
+    if (known)
+        return (uid_t)(known & UINT32_MAX);
+    if (conf_user_id(conf_str(c, CONF_SLURM_USER), &uid) < 0)
+        return (uid_t)-1;
+    atomic_store_explicit(&cache->slurm_uid, UINT64_C(1) << 32 | uid, memory_order_relaxed);
+    return uid;
+}
+
+uint16_t conf_ctld_port(const struct conf *c)
+{
+    return (uint16_t)conf_num(c, CONF_SLURMCTLD_PORT);
+}
+
+const char *conf_ctld_host(const struct conf *c, size_t i, const char **ret_addr)
+{
+    for (size_t j = 0; j < c->nmulti; j++) {
+        const struct conf_multi *m = &c->multi[j];
+        const char *common = conf_str(c, CONF_SLURMCTLD_ADDR);
+
+        if (m->key != CONF_SLURMCTLD_HOST || i-- > 0)
+            continue;
+        if (ret_addr)
+            *ret_addr = common ? common : (m->addr ? m->addr : m->val.text);
+        return m->val.text;
+    }
+    return NULL;
+}
+
+const char *conf_key_file(const struct conf *c)
+{
+    return c->key_file;
+}
+
+bool conf_use_munge(const struct conf *c)
+{
+    return conf_is_set(c, CONF_AUTH_TYPE) &&
+           strcasecmp(conf_str(c, CONF_AUTH_TYPE), "auth/munge") == 0;
+}
+
+size_t conf_nodes(const struct conf *c)
+{
+    return c->nnodes;
+}
+
+const struct conf_node *conf_node(const struct conf *c, size_t i)
+{
+    return i < c->nnodes ? &c->nodes[i] : NULL;
+}
+
+const struct conf_node *conf_find_node(const struct conf *c, const char *name)
+{
+    uint32_t index = conf_node_index(c, name);
+
+    return index == UINT32_MAX ? NULL : &c->nodes[index];
+}
+
+const struct conf_node *conf_node_for_host(const struct conf *c, const char *hostname)
+{
+    size_t len = strcspn(hostname, ".");
+    const struct conf_node *shorter = NULL;
+
+    for (size_t i = 0; i < c->nnodes; i++) {
+        const struct conf_node *n = &c->nodes[i];
+
+        if (strcmp(n->hostname, hostname) == 0)
+            return n;
+        if (!shorter && strcspn(n->hostname, ".") == len && memcmp(n->hostname, hostname, len) == 0)
+            shorter = n;
+    }
+    return shorter;
+}
+
+size_t conf_parts(const struct conf *c)
+{
+    return c->nparts;
+}
+
+const struct conf_part *conf_part(const struct conf *c, size_t i)
+{
+    return i < c->nparts ? &c->parts[i] : NULL;
+}
+
+size_t conf_gres_rows(const struct conf *c)
+{
+    return c->ngres;
+}
+
+const struct conf_gres *conf_gres_row(const struct conf *c, size_t i)
+{
+    return i < c->ngres ? &c->gres[i] : NULL;
+}
+
+const struct conf_cgroup *conf_cgroup(const struct conf *c)
+{
+    return &c->cgroup;
+}
+
+int conf_expand_path(const char *pattern, const char *node_name, const char *host, char **ret_path)
+{
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+
+    for (const char *p = pattern; *p; p++) {
+        const char *with = NULL;
+
+        if (p[0] == '%' && p[1] == 'n')
+            with = node_name;
+        else if (p[0] == '%' && p[1] == 'h')
+            with = host;
+        else if (p[0] == '%' && p[1] == '%')
+            with = "%";
+        if (with)
+            strbuf_add(&sb, with);
+        else
+            strbuf_addc(&sb, *p);
+        p += with != NULL;
+    }
+    return strbuf_detach(&sb, ret_path);
+}

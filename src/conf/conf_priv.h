@@ -1,0 +1,167 @@
+/* conf_priv.h - what the files of src/conf share: the loaded object and the state of a load
+ *
+ * Strings in a struct conf live in its source texts or its pool and go with it. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bitmap.h"
+#include "base/err.h"
+#include "base/hostlist.h"
+#include "conf/conf.h"
+#include "conf/conf_keys.h"
+
+#define CONF_MAX_SOURCES 1024u     /* files one configuration may be spread over */
+#define CONF_MAX_TOTAL (64u << 20) /* bytes of all of them */
+#define CONF_MAX_GRES_FILES 1024u  /* device files of one gres.conf line */
+#define CONF_MAX_ROWS 131072u      /* DownNodes lines; gres.conf lines */
+#define CONF_MAX_PROBLEMS 1000u    /* problems listed; the rest is only counted */
+
+/* A value as written. */
+struct conf_val {
+    const char *text;
+    uint64_t num;
+    const char *file;
+    unsigned line;
+    bool set;
+};
+
+/* One line about one thing, DEFAULT lines merged in.  vals has the table's number of elements. */
+struct conf_row {
+    const char *file;
+    unsigned line;
+    struct conf_val *vals;
+};
+struct conf_rows {
+    struct conf_row *items;
+    size_t n, cap;
+};
+
+struct conf_multi { /* a value of a repeatable key */
+    enum conf_key key;
+    struct conf_val val;
+    const char *addr; /* of name(addr) */
+};
+
+struct conf_source {
+    char *name, *text;
+    size_t len;
+};
+
+struct conf_pool;
+
+struct conf {
+    char *path, *dir, *key_file;
+    struct conf_val vals[CONF_KEY_MAX_];
+    struct conf_multi *multi;
+    size_t nmulti, multi_cap;
+    struct conf_source *sources;
+    size_t nsources;
+    struct conf_pool *pool;
+
+    struct conf_node *nodes;
+    size_t nnodes, nodes_cap;
+    uint32_t *node_table; /* open addressing, index + 1, 0 = free */
+    size_t node_table_size;
+    struct conf_part *parts;
+    size_t nparts;
+    struct conf_gres *gres;
+    size_t ngres, gres_cap;
+    struct conf_cgroup cgroup;
+    struct conf_val cgroup_vals[CK_MAX_];
+
+    _Atomic uint64_t slurm_uid; /* 1 << 32 | uid once known */
+};
+
+/* The state of one load; dead when conf_load() returns. */
+struct conf_loader {
+    struct conf *c;
+    enum conf_scope scope;
+    struct conf_problems *problems; /* may be NULL */
+    struct err *err;                /* gets the first error */
+    size_t nproblems, nerrors;
+    const struct conf_text *texts; /* in place of files when not NULL */
+    size_t ntexts, total;
+    const char *reading[CONF_MAX_INCLUDE_DEPTH + 1]; /* the files being read, outermost first */
+    unsigned depth;
+    struct conf_val node_default[NK_MAX_], part_default[PK_MAX_];
+    struct conf_rows parts, nodesets, downs;
+};
+
+/* conf_problem.c: note an error or a warning about file:line.  Never fails: without memory only the
+ * count and l->err remain. */
+void conf_error(struct conf_loader *l, const char *file, unsigned line, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+void conf_warn(struct conf_loader *l, const char *file, unsigned line, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* conf_pool.c: strings that live as long as the pool.  NULL without memory. */
+struct conf_pool *conf_pool_free(struct conf_pool *pool);
+char *conf_pool_strndup(struct conf_pool **pool, const char *text, size_t len);
+char *conf_pool_strdup(struct conf_pool **pool, const char *text);
+
+/* conf_source.c: read a file, owned by l->c from then on.  *ret is a copy of the entry.
+ * Errors: -ENOENT and others of open(2), -EFBIG, -EILSEQ a NUL byte, -E2BIG too many files. */
+int conf_source_read(struct conf_loader *l, const char *path, struct conf_source *ret);
+const char *conf_source_error(int r); /* a phrase for what conf_source_read() returned */
+/* Call fn for every file that the pattern of an Include names, in order of name.
+ * Returns fn's first failure, -ENOENT when a plain name does not exist. */
+typedef int conf_include_fn(struct conf_loader *l, const char *path);
+int conf_source_include(struct conf_loader *l, const char *pattern, conf_include_fn *fn);
+
+/* conf_row.c */
+/* Take one pair into row->vals (room for the table's rows); problems are noted. */
+void conf_row_pair(struct conf_loader *l, enum conf_table_id table, struct conf_row *row,
+                   const char *key, const char *value);
+/* Likewise all pairs left in a line. */
+void conf_row_parse(struct conf_loader *l, enum conf_table_id table, struct conf_row *row,
+                    char *rest);
+/* Move an older spelling's value to the key that took its place. */
+void conf_row_alias(struct conf_row *row, int old_key, int new_key);
+/* Of two keys that exclude each other the one written in this line drops the other of a DEFAULT
+ * line. */
+void conf_row_exclude(const struct conf_row *row, struct conf_val *defaults, int a, int b);
+/* vals[i] = row->vals[i] where set, else defaults[i]. */
+void conf_row_merge(struct conf_row *row, enum conf_table_id table,
+                    const struct conf_val *defaults);
+/* Append a copy of vals to rows.  Errors: -ENOMEM, -E2BIG. */
+int conf_rows_add(struct conf_rows *rows, enum conf_table_id table, const struct conf_row *row,
+                  size_t max);
+void conf_rows_done(struct conf_rows *rows);
+/* Text and number of a value, the row's default when it was not written. */
+const char *conf_val_text(enum conf_table_id table, int key, const struct conf_val *v);
+uint64_t conf_val_num(enum conf_table_id table, int key, const struct conf_val *v);
+/* Note unknown words of the LIST values and keys without effect among vals. */
+void conf_row_audit(struct conf_loader *l, enum conf_table_id table, const struct conf_val *vals);
+
+/* conf_node.c, conf_part.c, conf_gres.c, conf_cgroup.c: one line each; 0, or -ENOMEM, -E2BIG. */
+int conf_node_line(struct conf_loader *l, const struct conf_row *row);
+int conf_down_apply(struct conf_loader *l);
+uint32_t conf_node_index(const struct conf *c, const char *name); /* UINT32_MAX: no such node */
+int conf_part_line(struct conf_loader *l, const struct conf_row *row);
+int conf_parts_resolve(struct conf_loader *l);
+int conf_gres_load(struct conf_loader *l);
+int conf_cgroup_load(struct conf_loader *l);
+void conf_cgroup_fill(struct conf *c);
+
+/* conf_nodeexpr.c: where nodes are listed: host lists, node sets, ALL, feature{}, node{}, -item.
+ * *ret_bm is over the configured nodes.  Errors: -EINVAL after noting the problem, -ENOMEM. */
+int conf_nodeexpr(struct conf_loader *l, const struct conf_val *at, const char *what,
+                  struct bitmap **ret_bm);
+
+/* conf_check.c: what only the whole shows. */
+void conf_check(struct conf_loader *l);
+
+/* conf_get.c: user by name, -ENOENT when there is none. */
+int conf_user_id(const char *name, uid_t *ret_uid);
+
+/* Is this resource name in GresTypes? */
+bool conf_gres_declared(const struct conf *c, const char *name, size_t len);
+
+/* conf_pool.c: make room for one more element of `size` bytes beyond the n in items, a pointer to a
+ * vector's pointer.  -ENOMEM. */
+int conf_grow(void *items, size_t *cap, size_t n, size_t size);
+uint64_t conf_hash(const char *text); /* of a name, for tables in memory */
