@@ -1,9 +1,9 @@
 /* auth.h - who is at the other end of a connection, and signatures that nodes trust
  *
- * Keys: a file of one or more lines `kid:hex` (32 bytes each), mode 600; the first signs, all verify, which
- * makes rotation a second line.  Made by slurmctld on first start.
- * libcrypto is loaded at first use of a key and libmunge at first use of munge (dlopen), so a
- * command on the local socket loads neither.  Thread-safe after auth_keys_load(). */
+ * Keys: a file of one or more lines `kid:hex` (32 bytes each), mode 600; the first signs, all
+ * verify, which makes rotation a second line.  Made by slurmctld on first start. libcrypto is
+ * loaded at first use of a key and libmunge at first use of munge (dlopen), so a command on the
+ * local socket loads neither.  Thread-safe after auth_keys_load(). */
 #pragma once
 
 #include <stdbool.h>
@@ -26,23 +26,24 @@ int auth_keys_create(const char *path, struct err *err);
 struct auth_keys *auth_keys_free(struct auth_keys *keys);
 
 /* HMAC-SHA256 with the first key; *ret_kid borrowed from keys.  Errors: -ENOSYS no libcrypto. */
-int auth_sign(const struct auth_keys *keys, const void *data, size_t len, uint8_t mac[AUTH_MAC_SIZE],
-              const char **ret_kid);
+int auth_sign(const struct auth_keys *keys, const void *data, size_t len,
+              uint8_t mac[AUTH_MAC_SIZE], const char **ret_kid);
 /* Errors: -EACCES wrong mac, -ENOKEY unknown kid.  Constant time. */
 int auth_verify(const struct auth_keys *keys, const char *kid, const void *data, size_t len,
                 const uint8_t mac[AUTH_MAC_SIZE]);
 
-/* Proof for a Hello: MAC over nonce, uid, gid, host and cluster (the layout is private to auth.c). */
+/* Proof for a Hello: MAC over nonce, uid, gid and cluster (the layout is private to auth.c). */
 int auth_hello_sign(const struct auth_keys *keys, const uint8_t nonce[AUTH_NONCE_SIZE], uid_t uid,
-                    gid_t gid, const char *cluster, uint8_t mac[AUTH_MAC_SIZE], const char **ret_kid);
+                    gid_t gid, const char *cluster, uint8_t mac[AUTH_MAC_SIZE],
+                    const char **ret_kid);
 int auth_hello_verify(const struct auth_keys *keys, const char *kid,
-                      const uint8_t nonce[AUTH_NONCE_SIZE], uid_t uid, gid_t gid, const char *cluster,
-                      const uint8_t *mac, size_t mac_len);
+                      const uint8_t nonce[AUTH_NONCE_SIZE], uid_t uid, gid_t gid,
+                      const char *cluster, const uint8_t *mac, size_t mac_len);
 
 /* JWT HS256 as `scontrol token` prints it: claims exp, iat, sun.  Signed with the first key.
  * lifespan_s UINT64_MAX = practically for ever. */
-int auth_jwt_make(const struct auth_keys *keys, const char *user, int64_t now_us, uint64_t lifespan_s,
-                  char **ret_token);
+int auth_jwt_make(const struct auth_keys *keys, const char *user, int64_t now_us,
+                  uint64_t lifespan_s, char **ret_token);
 /* Errors: -EACCES bad signature, -EKEYEXPIRED, -EINVAL malformed.  Caller frees *ret_user. */
 int auth_jwt_verify(const struct auth_keys *keys, const char *token, size_t len, int64_t now_us,
                     char **ret_user, struct err *err);

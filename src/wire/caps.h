@@ -4,3 +4,5 @@
 #include "base/pbutil.h"
 
 extern const struct pb_caps wire_caps;
+/* For RecordBatch: records come by the thousand and are bounded by the frame. */
+extern const struct pb_caps wire_batch_caps;

@@ -1,8 +1,8 @@
 /* client.h - blocking calls from a command (or the step launcher) over a kept connection
  *
- * No threads, no event loop: poll(2) with deadlines, so that a command starts in about a millisecond.
- * One thread at a time per client.  All functions return 0 or a negative errno; when the peer answered with
- * an Error, -EREMOTEIO, and client_error() tells code and text. */
+ * No threads, no event loop: poll(2) with deadlines, so that a command starts in about a
+ * millisecond. One thread at a time per client.  All functions return 0 or a negative errno; when
+ * the peer answered with an Error, -EREMOTEIO, and client_error() tells code and text. */
 #pragma once
 
 #include <protobuf-c/protobuf-c.h>
@@ -18,55 +18,72 @@ struct auth_keys;
 
 /* Where and as whom.  Strings borrowed for the call. */
 struct client_target {
-    const char *host;        /* controller or node address */
+    const char *host; /* controller or node address */
     uint16_t port;
-    bool try_local;          /* first the local socket (wire_local_name), then TCP */
-    const char *cluster;     /* ClusterName */
-    const char *key_file;    /* used when readable and the connection is TCP; NULL = none */
-    const char *munge_socket;/* NULL = default */
-    bool use_munge;          /* AuthType=auth/munge */
-    const char *jwt;         /* SLURM_JWT, wins over the others when set */
-    int timeout_ms;          /* connect and each call, MessageTimeout */
+    bool try_local;           /* first the local socket (wire_local_name), then TCP */
+    const char *cluster;      /* ClusterName */
+    const char *key_file;     /* used when readable and the connection is TCP; NULL = none */
+    const char *munge_socket; /* NULL = default */
+    bool use_munge;           /* AuthType=auth/munge */
+    const char *jwt;          /* SLURM_JWT, wins over the others when set */
+    int timeout_ms;           /* connect and each call, MessageTimeout */
     const char *program;
-    bool no_auth;            /* srun to slurmd: the credential in the request speaks */
+    bool no_auth; /* srun to slurmd: the credential in the request speaks */
 };
 
 /* Name of the controller's abstract local socket: "\0penstock/ctld/<port>".  Fills a sockaddr_un;
- * returns its length.  The server at the other end must run as root, as slurm_uid or as ourselves. */
+ * returns its length.  The server at the other end must run as root, as slurm_uid or as ourselves.
+ */
 struct sockaddr_un;
 unsigned wire_local_name(uint16_t port, struct sockaddr_un *ret_sa);
 
-/* Errors: -ECONNREFUSED, -ETIMEDOUT, -EACCES, -EPROTO; err has the sentence. */
+/* How identity is proved: jwt; else the local socket (the kernel vouches); else munge; else the key
+ * file, claiming geteuid().  The server's verdict on it is not waited for: it may come as
+ * -EREMOTEIO from the first call. A local socket held by a foreign user is passed over for TCP, and
+ * is -EACCES when there is no TCP. Errors: -ECONNREFUSED, -EHOSTUNREACH, -ETIMEDOUT, -EACCES,
+ * -EBUSY server full, -EPROTO; err has the sentence, Slurm's for a controller that cannot be
+ * reached. */
 int client_connect(const struct client_target *target, uid_t slurm_uid, struct client **ret_client,
                    struct err *err);
 struct client *client_free(struct client *c); /* closes; always NULL */
 int client_fd(const struct client *c);        /* for poll(2); -1 when broken */
-/* Take the descriptor away (to hand to another process); c is freed.  Unread input must be empty. */
+/* Take the descriptor away (to hand to another process); c is freed.  Unread input must be empty.
+ */
 int client_release_fd(struct client *c);
-/* Wrap an already connected and authenticated descriptor (slurmstepd's side of a handed-over connection). */
+/* Wrap an already connected and authenticated descriptor (slurmstepd's side of a handed-over
+ * connection). */
 int client_from_fd(int fd, struct client **ret_client);
 
-/* Send a request, wait for its one reply.  *ret_reply is the op's reply message; free it with
- * protobuf_c_message_free_unpacked().  ret_reply may be NULL. */
+/* Send a request, wait for its one reply; other frames that arrive meanwhile are dropped.
+ * *ret_reply is the op's reply message; free it with protobuf_c_message_free_unpacked().  ret_reply
+ * may be NULL. */
 int client_call(struct client *c, unsigned op, const ProtobufCMessage *request,
                 ProtobufCMessage **ret_reply);
-/* As client_call, with each frame of a streamed reply given to fn; fn returning < 0 ends it.  */
+/* As client_call, with each frame of a streamed reply given to fn; fn returning < 0 ends it.  The
+ * timeout holds for each frame. */
 typedef int client_stream_fn(void *ctx, const struct frame *frame);
-int client_stream(struct client *c, unsigned op, const ProtobufCMessage *request, client_stream_fn *fn,
-                  void *ctx);
+int client_stream(struct client *c, unsigned op, const ProtobufCMessage *request,
+                  client_stream_fn *fn, void *ctx);
 
 /* Building blocks for callers with a poll loop of their own (srun, slurmstepd). */
-int client_send(struct client *c, unsigned op, uint32_t flags, uint32_t id, const ProtobufCMessage *msg);
-/* Queue and flush as far as the socket takes it without blocking; client_out_pending() tells the rest. */
+int client_send(struct client *c, unsigned op, uint32_t flags, uint32_t id,
+                const ProtobufCMessage *msg);
+/* Queue and flush as far as the socket takes it without blocking; client_out_pending() tells the
+ * rest. */
 int client_send_nonblock(struct client *c, unsigned op, uint32_t flags, uint32_t id,
                          const ProtobufCMessage *msg);
-int client_flush(struct client *c);                 /* nonblocking; 0 done, -EAGAIN more */
-size_t client_out_pending(const struct client *c);  /* bytes not yet taken by the socket */
+int client_flush(struct client *c);                /* nonblocking; 0 done, -EAGAIN more */
+size_t client_out_pending(const struct client *c); /* bytes not yet taken by the socket */
 /* Next whole frame already received or readable within timeout_ms (0 = no wait, -1 = for ever).
- * Body valid until the next call.  Returns 1 with a frame, 0 none yet, -EPIPE closed, -EPROTO. */
+ * Body valid until the next call.  After poll(2) call it until it gives 0: several frames may have
+ * come at once.  Frames of a call that timed out or a stream given up show up here too, by their
+ * id. Returns 1 with a frame, 0 none yet, -EPIPE closed, -EREMOTEIO our Hello was refused, -EPROTO.
+ */
 int client_recv(struct client *c, int timeout_ms, struct frame *ret_frame);
 uint32_t client_next_id(struct client *c);
 
-int client_error(const struct client *c, const char **ret_text); /* SlurmErr of the last -EREMOTEIO */
-/* Sentence for the person: maps a negative errno of these calls (and -EREMOTEIO) to Slurm's wording. */
+int client_error(const struct client *c,
+                 const char **ret_text); /* SlurmErr of the last -EREMOTEIO */
+/* Sentence for the person: maps a negative errno of these calls (and -EREMOTEIO) to Slurm's
+ * wording. */
 const char *client_strerror(const struct client *c, int r);

@@ -6,8 +6,8 @@
  *   6      2     op             ops.h
  *   8      4     flags          enum frame_flag
  *   12     4     id             request id, chosen by the requester; its replies carry the same
- *   16     4     deadline_ms    requests: from arrival, 0 = none; the receiver may drop it after that
- *   20     4     length         bytes of body
+ *   16     4     deadline_ms    requests: from arrival, 0 = none; the receiver may drop it after
+ * that 20     4     length         bytes of body
  *
  * Pure codec: no I/O. */
 #pragma once
@@ -22,8 +22,9 @@
 
 #define FRAME_HEADER_SIZE 24u
 #define FRAME_MAX_BODY (16u * WIRE_MIB)
-#define WIRE_VERSION 3u      /* this release */
-#define WIRE_VERSION_MIN 1u  /* oldest understood: two releases back; newer peers speak down to ours */
+#define WIRE_VERSION 3u /* this release */
+#define WIRE_VERSION_MIN                                                                           \
+    1u /* oldest understood: two releases back; newer peers speak down to ours */
 
 enum frame_flag {
     FRAME_REPLY = 1u << 0,  /* answers a request */
@@ -42,18 +43,34 @@ struct frame {
     const uint8_t *body; /* borrowed */
 };
 
-/* Read a header from exactly FRAME_HEADER_SIZE bytes; body is not touched.
- * Errors: -EBADMSG magic, -EPROTO version outside what we understand, -EMSGSIZE length over the op's cap
- * (FRAME_MAX_BODY for replies). */
-int frame_decode_header(const uint8_t *buf, struct frame *ret_frame);
-void frame_encode_header(const struct frame *frame, uint8_t *buf);
+#define FRAME_UNKNOWN_OP_MAX (1u * WIRE_MIB) /* body of a request whose op we do not know */
 
-/* One malloc'd buffer holding header and packed body (msg NULL = empty body). Caller frees.  -ENOMEM,
- * -EMSGSIZE. */
+/* Read a header from exactly FRAME_HEADER_SIZE bytes; body is not touched.
+ * Errors: -EBADMSG magic, -EPROTO version outside what we understand (OP_CHALLENGE and OP_HELLO are
+ * exempt: they are how versions get negotiated), -EMSGSIZE length over the op's cap (FRAME_MAX_BODY
+ * for replies). */
+int frame_decode_header(const uint8_t *buf, struct frame *ret_frame);
+/* The same without the version check, for a receiver that negotiated with a newer peer. */
+int frame_read_header(const uint8_t *buf, struct frame *ret_frame);
+/* The fields as they stand, unchecked: to answer a frame that was refused. */
+void frame_peek_header(const uint8_t *buf, struct frame *ret_frame);
+void frame_encode_header(const struct frame *frame, uint8_t *buf);
+/* Overwrite the version in an encoded header: frames go out with the version negotiated. */
+void frame_set_version(uint8_t *buf, uint16_t version);
+
+/* Has the frame's deadline passed?  Both times CLOCK_MONOTONIC; see conn_arrival_mono_us(). */
+bool frame_expired(const struct frame *frame, int64_t arrival_mono_us, int64_t now_mono_us);
+
+/* One malloc'd buffer holding header and packed body (msg NULL = empty body). Caller frees.
+ * Errors: -ENOMEM, -EMSGSIZE over FRAME_MAX_BODY or, for a request, over its op's cap. */
 int frame_pack(unsigned op, uint32_t flags, uint32_t id, uint32_t deadline_ms,
                const ProtobufCMessage *msg, uint8_t **ret_buf, size_t *ret_len);
 
+/* A reply frame with an Error body; text NULL = the code's standard text.  As frame_pack(). */
+int frame_pack_error(unsigned op, uint32_t id, int code, const char *text, uint8_t **ret_buf,
+                     size_t *ret_len);
+
 /* Unpack the body as what op and flags say (request, reply or Error message), after the caps check.
- * Caller frees with protobuf_c_message_free_unpacked(msg, NULL).  Errors: -EBADMSG, -EMSGSIZE, -ENOMEM,
- * -ENOENT unknown op; err says which. */
+ * Caller frees with protobuf_c_message_free_unpacked(msg, NULL).  Errors: -EBADMSG, -EMSGSIZE,
+ * -ENOMEM, -ENOENT unknown op; err says which. */
 int frame_unpack(const struct frame *frame, ProtobufCMessage **ret_msg, struct err *err);

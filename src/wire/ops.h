@@ -1,7 +1,8 @@
 /* ops.h - the operations of the protocol: one row each, nothing else lists them
  *
  * X(symbol, number, name, request message, reply message, max request bytes)
- * A number is never reused.  Requests and replies share the number; the frame's flags tell which. */
+ * A number is never reused.  Requests and replies share the number; the frame's flags tell which.
+ */
 #pragma once
 
 #include <protobuf-c/protobuf-c.h>
@@ -12,7 +13,8 @@
 
 #define WIRE_OPS(X)                                                                                \
     /* connection */                                                                               \
-    X(OP_CHALLENGE, 1, "challenge", empty, challenge, 4 * WIRE_KIB)                                \
+    /* server to client, one-way, at accept */                                                     \
+    X(OP_CHALLENGE, 1, "challenge", challenge, empty, 4 * WIRE_KIB)                                \
     X(OP_HELLO, 2, "hello", hello, hello_reply, 64 * WIRE_KIB)                                     \
     X(OP_PING, 3, "ping", ping_request, ping_reply, 4 * WIRE_KIB)                                  \
     /* jobs: commands to the core */                                                               \
@@ -60,7 +62,7 @@ enum wire_op {
 #define X(sym, num, name, req, rep, max) sym = num,
     WIRE_OPS(X)
 #undef X
-    OP_MAX_ = 128,
+        OP_MAX_ = 128,
 };
 
 struct wire_op_info {

@@ -1,10 +1,11 @@
-/* server.h - the listening side: libuv loops on threads of their own, many connections, bounded memory
+/* server.h - the listening side: libuv loops on threads of their own, many connections, bounded
+ * memory
  *
- * Each of the server's threads runs one uv loop and owns the connections it accepted; callbacks run on
- * the owning thread.  A connection is authenticated before its first request reaches `on_request`.
- * Limits: a peer that has not said Hello within 10 s, sends a frame over its cap, leaves a frame half
- * sent for 60 s, or lets its output queue pass out_limit bytes (for streams: the producer is paused
- * instead, see on_drain) is disconnected with one log line. */
+ * Each of the server's threads runs one uv loop and owns the connections it accepted; callbacks run
+ * on the owning thread.  A connection is authenticated before its first request reaches
+ * `on_request`. Limits: a peer that has not said Hello within 10 s, sends a frame over its cap,
+ * leaves a frame half sent for 60 s, or lets its output queue pass out_limit bytes (for streams:
+ * the producer is paused instead, see on_drain) is disconnected with one log line. */
 #pragma once
 
 #include <protobuf-c/protobuf-c.h>
@@ -22,38 +23,42 @@ struct auth_keys;
 struct peer {
     uid_t uid;
     gid_t gid;
-    unsigned method;      /* enum AuthMethod */
-    uint16_t version;     /* spoken on this connection: min(ours, theirs) */
+    unsigned method;  /* enum AuthMethod */
+    uint16_t version; /* spoken on this connection: min(ours, theirs) */
     char host[256];
     char program[32];
-    char addr[64];        /* numeric address, "local" for the socket */
+    char addr[64]; /* numeric address, "local" for the socket */
     uint32_t pid;
 };
 
 struct server_hooks {
-    /* A request (or one-way) arrived, caps checked, not unpacked.  frame and body are borrowed for the
-     * call.  Must not block. */
+    /* A request (or one-way) arrived, within its op's cap, not unpacked (frame_unpack() checks the
+     * caps of fields).  frame and body are borrowed for the call.  Must not block. */
     void (*on_request)(void *ctx, struct conn *c, const struct frame *frame);
     /* A reply to a request that we sent on this connection (conn_request). May be NULL. */
     void (*on_reply)(void *ctx, struct conn *c, const struct frame *frame);
-    /* The connection is gone (called once, on its thread). */
+    /* The connection is gone (called once, on its thread; only for connections that were let in).
+     */
     void (*on_close)(void *ctx, struct conn *c);
     /* Accepting thread started (index) / ends; for per-thread state.  May be NULL. */
     void (*on_thread)(void *ctx, unsigned index, bool start);
 };
 
 struct server_config {
-    uint16_t port;              /* 0 = none */
-    const char *bind_addr;      /* NULL = any */
-    bool local_socket;          /* also the abstract socket of wire_local_name(port) */
-    unsigned threads;           /* >= 1 */
-    unsigned max_connections;
-    size_t out_limit;           /* bytes queued to one peer */
+    uint16_t port;             /* 0 = none, unless any_port */
+    bool any_port;             /* the kernel chooses; see server_port() */
+    const char *bind_addr;     /* NULL = any */
+    bool local_socket;         /* also the abstract socket of wire_local_name(port) */
+    unsigned threads;          /* >= 1 */
+    unsigned max_connections;  /* 0 = no limit; beyond it a peer is told EPST_BUSY */
+    size_t out_limit;          /* bytes queued to one peer; 0 = 64 MiB */
+    unsigned hello_timeout_ms; /* 0 = 10 s */
+    unsigned stall_timeout_ms; /* for half a frame, or output that is not read; 0 = 60 s */
     const char *cluster;
     const struct auth_keys *keys; /* borrowed; may be NULL */
     bool use_munge;
     const char *munge_socket;
-    bool no_auth_ops;           /* slurmd: LAUNCH_STEP and the like need no Hello */
+    bool no_auth_ops; /* slurmd: OP_LAUNCH_STEP and OP_PING need no Hello (peer uid -1) */
     struct server_hooks hooks;
     void *ctx;
 };
@@ -63,10 +68,17 @@ struct server_config {
 int server_new(const struct server_config *config, struct server **ret_server, struct err *err);
 int server_start(struct server *s);
 uint16_t server_port(const struct server *s); /* as bound */
-void server_stop(struct server *s);           /* close everything, join the threads */
+/* Send what is queued (half a second at most), close everything, join the threads.  Not from a
+ * hook. */
+void server_stop(struct server *s);
+/* Stops first.  References to connections must be gone, or not be used for more than conn_unref().
+ */
 struct server *server_free(struct server *s);
 unsigned server_connections(const struct server *s);
 
+/* When the frame being handled was received (CLOCK_MONOTONIC, microseconds); in on_request only.
+ * frame_expired() compares it with the frame's deadline. */
+int64_t conn_arrival_mono_us(const struct conn *c);
 const struct peer *conn_peer(const struct conn *c);
 struct conn *conn_ref(struct conn *c);
 struct conn *conn_unref(struct conn *c); /* always NULL */
@@ -74,23 +86,29 @@ uint64_t conn_id(const struct conn *c);  /* unique in the process's life */
 void *conn_data(const struct conn *c);   /* per-connection user pointer, owning thread only */
 void conn_set_data(struct conn *c, void *data);
 
-/* Queue a frame; any thread; never blocks.  `buf` is taken (malloc'd by frame_pack).  Silently dropped
- * when the connection is gone: on_close told so. */
+/* Queue a frame; any thread; never blocks.  `buf` is taken (malloc'd by frame_pack).  Silently
+ * dropped when the connection is gone: on_close told so. */
 void conn_send_take(struct conn *c, uint8_t *buf, size_t len);
-int conn_reply(struct conn *c, unsigned op, uint32_t id, uint32_t flags, const ProtobufCMessage *msg);
+int conn_reply(struct conn *c, unsigned op, uint32_t id, uint32_t flags,
+               const ProtobufCMessage *msg);
 int conn_error(struct conn *c, unsigned op, uint32_t id, int code, const char *text);
 /* Send a request of ours on it; the reply comes to on_reply with the id given back. */
 int conn_request(struct conn *c, unsigned op, uint32_t flags, const ProtobufCMessage *msg,
                  uint32_t *ret_id);
-/* A streamed reply that waits for room: `next` is called on the connection's thread now and whenever
- * the output queue has drained below half of out_limit; it sends some frames and returns true while
- * it has more.  done(arg) runs once at the end or when the connection is lost. */
+/* A streamed reply that waits for room: `next` is called on the connection's thread, from the end
+ * of the present callback on and whenever the output queue is below half of out_limit; it sends at
+ * least one frame and returns true while it has more.  done(arg) runs once at the end or when the
+ * connection is lost, on the connection's thread (out of memory: on the caller's, at once). Streams
+ * of one connection run one after the other. */
 void conn_stream(struct conn *c, bool (*next)(struct conn *c, void *arg), void (*done)(void *arg),
                  void *arg);
-/* Run fn(arg) on the connection's thread. */
-void conn_run(struct conn *c, void (*fn)(struct conn *c, void *arg), void *arg);
-void conn_close(struct conn *c); /* any thread */
-/* Stop reading and hand the socket over: fn gets a dup'd descriptor on the owning thread, then the
- * connection closes here without shutting it down.  Bytes already received beyond the last frame: none (the
- * peer waits for an answer before sending more), otherwise -EBUSY. */
+/* Run fn(c, arg) on the connection's thread, exactly once, also when the connection is gone by
+ * then. Errors: -ENOMEM, fn does not run. */
+int conn_run(struct conn *c, void (*fn)(struct conn *c, void *arg), void *arg);
+/* Any thread.  What was queued before is still sent; the connection closes then. */
+void conn_close(struct conn *c);
+/* Stop reading and hand the socket over: owning thread only, from on_request.  *ret_fd is the
+ * caller's; the connection closes here without shutting the socket down.  Bytes already received
+ * beyond the last frame: none (the peer waits for an answer before sending more), nothing queued to
+ * send, otherwise -EBUSY. */
 int conn_detach_fd(struct conn *c, int *ret_fd);

@@ -1,0 +1,20 @@
+/* auth_impl.h - the key ring as auth*.c see it (private to wire/) */
+#pragma once
+
+#include "wire/auth.h"
+
+#define AUTH_KEY_SIZE 32u
+#define AUTH_KID_MAX 32u
+
+struct auth_key {
+    char kid[AUTH_KID_MAX + 1];
+    uint8_t secret[AUTH_KEY_SIZE];
+};
+
+struct auth_keys {
+    size_t n; /* at least one */
+    struct auth_key keys[AUTH_KEY_MAX];
+};
+
+/* Borrowed; NULL when unknown. */
+const struct auth_key *auth_key_find(const struct auth_keys *keys, const char *kid);

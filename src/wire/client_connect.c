@@ -1,0 +1,240 @@
+/* client_connect.c - reaching the server and saying Hello
+ *
+ * The local socket is tried first: there the kernel vouches for both ends, so the Hello leaves with
+ * the first request and nothing is waited for.  Over TCP the server's challenge is awaited, since
+ * the proof of identity covers it; the reply to the Hello is not, it arrives before the first
+ * answer. */
+#include "wire/client.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "wire/client_impl.h"
+#include "wire/errors.h"
+#include "wire/hello.h"
+
+DEFINE_CLEANUP(struct client *, client_free)
+DEFINE_CLEANUP(struct auth_keys *, auth_keys_free)
+
+static inline void addrinfo_freep(struct addrinfo **ai)
+{
+    if (*ai)
+        freeaddrinfo(*ai);
+}
+
+/* The socket, or an error: -ECONNREFUSED nobody there, -EACCES somebody who may not be. */
+static int connect_local(uint16_t port, uid_t slurm_uid, int64_t deadline)
+{
+    _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_un sa;
+    socklen_t len = wire_local_name(port, &sa);
+    int wait_ms = client_wait_ms(deadline);
+    struct timeval tv = { .tv_sec = wait_ms / 1000, .tv_usec = wait_ms % 1000 * 1000 };
+
+    if (fd < 0)
+        return -errno;
+    /* Bounds the wait when the server's backlog is full. */
+    if (wait_ms > 0 && setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv)) < 0)
+        return -errno;
+    while (connect(fd, (struct sockaddr *)&sa, len) < 0) {
+        if (errno == EINTR)
+            continue;
+        return errno == EAGAIN ? -ETIMEDOUT : -errno;
+    }
+    if (!hello_server_trusted(fd, slurm_uid))
+        return -EACCES;
+    return TAKE_FD(fd);
+}
+
+static int await_connect(int fd, int64_t deadline)
+{
+    struct pollfd p = { .fd = fd, .events = POLLOUT };
+    socklen_t len = sizeof(int);
+    int e = 0, n;
+
+    do {
+        n = poll(&p, 1, client_wait_ms(deadline));
+    } while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return -errno;
+    if (n == 0)
+        return -ETIMEDOUT;
+    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &e, &len) < 0)
+        return -errno;
+    return -e;
+}
+
+static int connect_addr(const struct addrinfo *ai, int64_t deadline)
+{
+    _cleanup_close_ int fd =
+        socket(ai->ai_family, ai->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, ai->ai_protocol);
+    int one = 1, r;
+
+    if (fd < 0)
+        return -errno;
+    if (connect(fd, ai->ai_addr, ai->ai_addrlen) < 0) {
+        if (errno != EINPROGRESS && errno != EINTR)
+            return -errno;
+        r = await_connect(fd, deadline);
+        if (r < 0)
+            return r;
+    }
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)); /* only slower without */
+    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one)); /* only later told of loss */
+    return TAKE_FD(fd);
+}
+
+static int connect_tcp(const char *host, uint16_t port, int64_t deadline)
+{
+    struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV };
+    __attribute__((cleanup(addrinfo_freep))) struct addrinfo *list = NULL;
+    char service[8];
+    int r;
+
+    (void)snprintf(service, sizeof(service), "%u", port); /* always fits */
+    r = getaddrinfo(host, service, &hints, &list);
+    if (r != 0) {
+        log_debug("resolving %s: %s", host, gai_strerror(r));
+        return -EHOSTUNREACH;
+    }
+    r = -EHOSTUNREACH;
+    for (const struct addrinfo *ai = list; ai; ai = ai->ai_next) {
+        r = connect_addr(ai, deadline);
+        if (r >= 0 || r == -ETIMEDOUT)
+            break;
+        log_debug("connecting to %s port %u: %s", host, port, strerror(-r));
+    }
+    return r;
+}
+
+/* The server sent us away with an Error. */
+static int refused(struct client *c, const struct frame *f, struct err *err)
+{
+    int r = client_take_error(c, f);
+
+    (void)err_set(err, r, "%s", client_strerror(c, r)); /* the code is decided below */
+    return c->error_code == EPST_BUSY ? -EBUSY : -EACCES;
+}
+
+/* The Hello could not be sent; when the server left a reason, that is the answer. */
+static int unsent(struct client *c, int r, int64_t deadline, struct err *err)
+{
+    struct frame f;
+
+    while ((r == -EPIPE || r == -ECONNRESET) && client_recv_any(c, deadline, &f) == 1)
+        if ((f.flags & FRAME_REPLY) && (f.flags & FRAME_ERROR))
+            return refused(c, &f, err);
+    return err_set(err, r, "%s", client_strerror(c, r));
+}
+
+/* Wait for the server's first frame; copies the nonce.  -EBUSY, -EACCES: it
+ * sent us away. */
+static int await_challenge(struct client *c, int64_t deadline, uint8_t nonce[AUTH_NONCE_SIZE],
+                           struct err *err)
+{
+    ProtobufCMessage *msg;
+    Pst__Challenge *challenge;
+    struct frame f;
+    int r = client_recv_any(c, deadline, &f);
+
+    if (r == 0)
+        return err_set(err, -ETIMEDOUT, "%s", client_strerror(c, -ETIMEDOUT));
+    if (r < 0)
+        return err_set(err, r, "%s", client_strerror(c, r));
+    if ((f.flags & FRAME_REPLY) && (f.flags & FRAME_ERROR))
+        return refused(c, &f, err);
+    if (f.op != OP_CHALLENGE || frame_unpack(&f, &msg, NULL) < 0)
+        return err_set(err, -EPROTO, "%s", slurm_err_text(EPST_PROTOCOL));
+    challenge = (Pst__Challenge *)msg;
+    r = hello_version(challenge, &c->version, err);
+    if (r == 0 && challenge->nonce.len != AUTH_NONCE_SIZE)
+        r = err_set(err, -EPROTO, "%s", slurm_err_text(EPST_PROTOCOL));
+    if (r == 0)
+        memcpy(nonce, challenge->nonce.data, AUTH_NONCE_SIZE);
+    protobuf_c_message_free_unpacked(msg, NULL);
+    return r;
+}
+
+/* Say Hello on the fresh connection c. */
+static int greet(struct client *c, const struct client_target *target, bool local, int64_t deadline,
+                 struct err *err)
+{
+    _cleanup_(auth_keys_free) struct auth_keys *keys = NULL;
+    uint8_t nonce[AUTH_NONCE_SIZE] = { 0 }, *buf;
+    unsigned method;
+    size_t len;
+    int r = hello_choose(target, local, &method, &keys, err);
+
+    if (r == 0 && !local)
+        r = await_challenge(c, deadline, nonce, err);
+    if (r < 0 || method == HELLO_NONE)
+        return r;
+    r = hello_pack(target, method, keys, nonce, c->version, &buf, &len, err);
+    if (r < 0)
+        return r;
+    c->handshake = true;
+    r = client_queue_take(c, buf, len);
+    return r < 0 ? unsent(c, r, deadline, err) : 0;
+}
+
+/* A socket to the target; *ret_local tells which kind. */
+static int reach(const struct client_target *target, uid_t slurm_uid, int64_t deadline,
+                 bool *ret_local, struct err *err)
+{
+    bool may_local = target->try_local && !target->no_auth && !(target->jwt && target->jwt[0]);
+    bool foreign = false;
+    int r = -ECONNREFUSED;
+
+    if (may_local) {
+        r = connect_local(target->port, slurm_uid, deadline);
+        if (r >= 0) {
+            *ret_local = true;
+            return r;
+        }
+        foreign = r == -EACCES;
+    }
+    if (target->host)
+        r = connect_tcp(target->host, target->port, deadline);
+    if (r >= 0) {
+        *ret_local = false;
+        return r;
+    }
+    if (foreign)
+        return err_set(err, -EACCES,
+                       "Invalid authentication credential: the local socket for port %u belongs to "
+                       "a foreign user",
+                       target->port);
+    return err_set(err, r, "%s", client_strerror(NULL, r == -EACCES ? -ECONNREFUSED : r));
+}
+
+int client_connect(const struct client_target *target, uid_t slurm_uid, struct client **ret_client,
+                   struct err *err)
+{
+    _cleanup_(client_free) struct client *c = NULL;
+    int64_t deadline = client_deadline(target->timeout_ms);
+    bool local = false;
+    int r = client_alloc(target->timeout_ms, &c);
+
+    if (r < 0)
+        return err_set(err, r, "out of memory");
+    r = reach(target, slurm_uid, deadline, &local, err);
+    if (r < 0)
+        return r;
+    c->fd = r;
+    r = greet(c, target, local, deadline, err);
+    if (r < 0)
+        return r;
+    *ret_client = TAKE_PTR(c);
+    return 0;
+}

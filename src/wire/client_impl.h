@@ -1,0 +1,38 @@
+/* client_impl.h - the state of a client, for client.c and client_connect.c (private to wire/) */
+#pragma once
+
+#include <stdint.h>
+
+#include "wire/client.h"
+
+struct client {
+    int fd;           /* -1 once handed away */
+    bool broken;      /* the byte stream cannot be trusted any more */
+    bool handshake;   /* a reply to our Hello is still to come */
+    uint16_t version; /* written into every header */
+    int timeout_ms;   /* <= 0: none */
+    uint32_t last_id;
+    /* input: [in_pos, in_len) is unread; a frame handed out lies before in_pos */
+    uint8_t *in;
+    size_t in_cap, in_pos, in_len;
+    /* output: [out_pos, out_len) the socket has not taken */
+    uint8_t *out;
+    size_t out_cap, out_pos, out_len;
+    int error_code;   /* of the last -EREMOTEIO */
+    char *error_text; /* NULL = the code's standard text */
+};
+
+/* A client without a socket.  -ENOMEM. */
+int client_alloc(int timeout_ms, struct client **ret_client);
+/* Append to the output and send as much as goes.  takes buf in any case. */
+int client_queue_take(struct client *c, uint8_t *buf, size_t len);
+/* Wait until the output is gone.  -ETIMEDOUT, -EPIPE ... */
+int client_flush_until(struct client *c, int64_t deadline_mono_us);
+/* Next frame whatever it is, handshake frames included.  As client_recv(). */
+int client_recv_any(struct client *c, int64_t deadline_mono_us, struct frame *ret_frame);
+/* Remember the Error in frame; always -EREMOTEIO. */
+int client_take_error(struct client *c, const struct frame *frame);
+/* INT64_MAX when timeout_ms <= 0. */
+int64_t client_deadline(int timeout_ms);
+/* Milliseconds for poll(2) until the deadline, -1 for none. */
+int client_wait_ms(int64_t deadline_mono_us);
