@@ -1,0 +1,239 @@
+/* files.c - names, listing and lock of the journal's directory; see files.h.
+ *
+ * Owns nothing between calls.  Any thread.  Design note 0001, "Files". */
+#include "journal/files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define LSN_DIGITS 16
+
+void segment_name(uint64_t lsn, char out[static FILE_NAME_BYTES])
+{
+    (void)snprintf(out, FILE_NAME_BYTES, "%016" PRIx64 ".log", lsn); /* always fits */
+}
+
+void snapshot_name(uint64_t lsn, char out[static FILE_NAME_BYTES])
+{
+    (void)snprintf(out, FILE_NAME_BYTES, "%016" PRIx64 ".snap", lsn); /* always fits */
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+enum file_kind file_name_parse(const char *name, uint64_t *ret_lsn)
+{
+    static const struct {
+        const char *suffix;
+        enum file_kind kind;
+    } suffixes[] = {
+        { ".log", FILE_SEGMENT },        { ".snap", FILE_SNAPSHOT }, { ".log.tmp", FILE_TEMPORARY },
+        { ".snap.tmp", FILE_TEMPORARY }, { ".snap.bad", FILE_BAD },
+    };
+    uint64_t lsn = 0;
+
+    for (int i = 0; i < LSN_DIGITS; i++) {
+        int d = hex_digit(name[i]);
+
+        if (d < 0)
+            return FILE_KIND_MAX;
+        lsn = lsn << 4 | (uint64_t)d;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
+        if (strcmp(name + LSN_DIGITS, suffixes[i].suffix) == 0) {
+            *ret_lsn = lsn;
+            return suffixes[i].kind;
+        }
+    }
+    return FILE_KIND_MAX;
+}
+
+int journal_dir_open(const char *dir, bool create, int *ret_fd, struct err *err)
+{
+    _cleanup_close_ int parent = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd;
+
+    if (parent < 0)
+        return err_set(err, -errno, "journal: cannot open %s: %m", dir);
+    if (create) {
+        if (mkdirat(parent, JOURNAL_SUBDIR, 0700) == 0) {
+            if (fsync(parent) < 0)
+                return err_set(err, -errno, "journal: cannot sync %s: %m", dir);
+        } else if (errno != EEXIST) {
+            return err_set(err, -errno, "journal: cannot create %s/%s: %m", dir, JOURNAL_SUBDIR);
+        }
+    }
+    fd = openat(parent, JOURNAL_SUBDIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return err_set(err, -errno, "journal: cannot open %s/%s: %m", dir, JOURNAL_SUBDIR);
+    *ret_fd = fd;
+    return 0;
+}
+
+int journal_dir_lock(int dir_fd, const char *dir, int *ret_fd, struct err *err)
+{
+    _cleanup_close_ int fd = openat(dir_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    struct flock fl = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+    if (fd < 0)
+        return err_set(err, -errno, "journal: cannot open %s/%s/lock: %m", dir, JOURNAL_SUBDIR);
+    if (fcntl(fd, F_OFD_SETLK, &fl) < 0) {
+        if (errno == EAGAIN || errno == EACCES)
+            return err_set(err, -EBUSY, "journal: %s/%s is in use by another process", dir,
+                           JOURNAL_SUBDIR);
+        return err_set(err, -errno, "journal: cannot lock %s/%s/lock: %m", dir, JOURNAL_SUBDIR);
+    }
+    *ret_fd = TAKE_FD(fd);
+    return 0;
+}
+
+static int lsn_list_add(struct lsn_list *l, uint64_t lsn)
+{
+    if (l->n == l->cap) {
+        size_t cap = l->cap ? 2 * l->cap : 16;
+        uint64_t *p = reallocarray(l->lsn, cap, sizeof(*p));
+
+        if (!p)
+            return -ENOMEM;
+        l->lsn = p;
+        l->cap = cap;
+    }
+    l->lsn[l->n++] = lsn;
+    return 0;
+}
+
+static int add_other(struct file_list *l, const char *name)
+{
+    if (l->n_others == l->cap_others) {
+        size_t cap = l->cap_others ? 2 * l->cap_others : 8;
+        void *p = reallocarray(l->others, cap, sizeof(*l->others));
+
+        if (!p)
+            return -ENOMEM;
+        l->others = p;
+        l->cap_others = cap;
+    }
+    (void)snprintf(l->others[l->n_others++], FILE_NAME_BYTES, "%s", name); /* parsed: fits */
+    return 0;
+}
+
+static int by_lsn(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static int add_name(struct file_list *l, const char *name)
+{
+    uint64_t lsn = 0;
+
+    switch (file_name_parse(name, &lsn)) {
+    case FILE_SEGMENT:
+        return lsn_list_add(&l->segments, lsn);
+    case FILE_SNAPSHOT:
+        return lsn_list_add(&l->snapshots, lsn);
+    case FILE_TEMPORARY:
+    case FILE_BAD:
+        return add_other(l, name);
+    case FILE_KIND_MAX:
+        break;
+    }
+    return 0;
+}
+
+int file_list_read(int dir_fd, struct file_list *ret_list)
+{
+    _cleanup_val_(file_list_done) struct file_list l = { 0 };
+    _cleanup_close_ int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    int r = d ? 0 : -errno;
+    struct dirent *e;
+
+    if (!d)
+        return r;
+    (void)TAKE_FD(fd); /* closedir() closes it */
+    errno = 0;
+    for (size_t seen = 0; r == 0 && (e = readdir(d)); seen++)
+        r = seen == FILES_MAX ? -E2BIG : add_name(&l, e->d_name);
+    if (r == 0 && errno)
+        r = -errno;
+    (void)closedir(d); /* was only read */
+    if (r < 0)
+        return r;
+    if (l.segments.n)
+        qsort(l.segments.lsn, l.segments.n, sizeof(uint64_t), by_lsn);
+    if (l.snapshots.n)
+        qsort(l.snapshots.lsn, l.snapshots.n, sizeof(uint64_t), by_lsn);
+    *ret_list = l;
+    l = (struct file_list){ 0 };
+    return 0;
+}
+
+void file_list_done(struct file_list *l)
+{
+    free(l->segments.lsn);
+    free(l->snapshots.lsn);
+    free(l->others);
+    *l = (struct file_list){ 0 };
+}
+
+long file_list_find(const struct file_list *l, uint64_t lsn)
+{
+    size_t lo = 0, hi = l->segments.n; /* segments below lo start at or below lsn */
+
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+
+        if (l->segments.lsn[mid] <= lsn)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return (long)lo - 1;
+}
+
+void file_list_remove_temporary(int dir_fd, const struct file_list *l)
+{
+    for (size_t i = 0; i < l->n_others; i++) {
+        uint64_t lsn;
+
+        if (file_name_parse(l->others[i], &lsn) == FILE_TEMPORARY)
+            (void)unlinkat(dir_fd, l->others[i], 0); /* only costs space when it stays */
+    }
+}
+
+int segment_open_read(int dir_fd, uint64_t lsn, int *ret_fd)
+{
+    char name[FILE_NAME_BYTES];
+    int fd;
+
+    segment_name(lsn, name);
+    fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    *ret_fd = fd;
+    return 0;
+}
+
+int snapshot_open_read(int dir_fd, uint64_t lsn, int *ret_fd)
+{
+    char name[FILE_NAME_BYTES];
+    int fd;
+
+    snapshot_name(lsn, name);
+    fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    *ret_fd = fd;
+    return 0;
+}

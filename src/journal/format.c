@@ -1,0 +1,107 @@
+/* format.c - encoding and checking of journal bytes; see format.h.
+ *
+ * Pure functions over caller's memory; any thread.  Design note 0001. */
+#include "journal/format.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+#include <xxhash.h>
+
+static void put_u32(uint8_t *out, uint32_t v)
+{
+    v = htole32(v);
+    memcpy(out, &v, sizeof(v));
+}
+
+static void put_u64(uint8_t *out, uint64_t v)
+{
+    v = htole64(v);
+    memcpy(out, &v, sizeof(v));
+}
+
+static uint32_t get_u32(const uint8_t *in)
+{
+    uint32_t v;
+
+    memcpy(&v, in, sizeof(v));
+    return le32toh(v);
+}
+
+static uint64_t get_u64(const uint8_t *in)
+{
+    uint64_t v;
+
+    memcpy(&v, in, sizeof(v));
+    return le64toh(v);
+}
+
+void file_header_encode(uint32_t magic, uint64_t cluster_id, uint64_t lsn,
+                        uint8_t out[static FILE_HEADER_BYTES])
+{
+    put_u32(out, magic);
+    put_u32(out + 4, FORMAT_VERSION);
+    put_u64(out + 8, cluster_id);
+    put_u64(out + 16, lsn);
+    put_u64(out + 24, XXH3_64bits(out, 24));
+}
+
+int file_header_decode(const uint8_t in[static FILE_HEADER_BYTES], uint32_t magic,
+                       uint64_t *ret_cluster_id, uint64_t *ret_lsn, const char **ret_reason)
+{
+    if (get_u32(in) != magic || get_u64(in + 24) != XXH3_64bits(in, 24)) {
+        *ret_reason = "the file header is damaged";
+        return -EBADMSG;
+    }
+    if (get_u32(in + 4) != FORMAT_VERSION) {
+        *ret_reason = "the file has a format version this program does not know";
+        return -EPROTONOSUPPORT;
+    }
+    *ret_cluster_id = get_u64(in + 8);
+    *ret_lsn = get_u64(in + 16);
+    return 0;
+}
+
+/* The length, flags and lsn are part of the hash as its seed: one pass, no copy. */
+static uint64_t record_hash(const uint8_t *header, const uint8_t *data, size_t len)
+{
+    return XXH3_64bits_withSeed(data, len, XXH3_64bits(header, 16));
+}
+
+void record_encode(uint8_t *out, enum record_kind kind, uint32_t ordinal, uint64_t lsn,
+                   const uint8_t *data, uint32_t len)
+{
+    uint8_t *payload = out + RECORD_HEADER_BYTES;
+
+    put_u32(out, len);
+    put_u32(out + 4, (uint32_t)kind | ordinal << 8);
+    put_u64(out + 8, lsn);
+    if (len)
+        memcpy(payload, data, len);
+    memset(payload + len, 0, record_bytes(len) - RECORD_HEADER_BYTES - len);
+    put_u64(out + 16, record_hash(out, payload, len));
+}
+
+bool record_header_decode(const uint8_t in[static RECORD_HEADER_BYTES], struct record_header *ret)
+{
+    uint32_t flags = get_u32(in + 4), kind = flags & 0xff;
+
+    *ret = (struct record_header){
+        .len = get_u32(in),
+        .kind = kind < RECORD_KIND_MAX ? (enum record_kind)kind : RECORD_NONE,
+        .ordinal = flags >> 8,
+        .lsn = get_u64(in + 8),
+        .hash = get_u64(in + 16),
+    };
+    return ret->kind != RECORD_NONE && ret->len <= JOURNAL_MAX_RECORD;
+}
+
+bool record_check(const uint8_t *in, const struct record_header *h)
+{
+    const uint8_t *payload = in + RECORD_HEADER_BYTES;
+
+    for (size_t i = h->len; i < record_bytes(h->len) - RECORD_HEADER_BYTES; i++)
+        if (payload[i])
+            return false;
+    return record_hash(in, payload, h->len) == h->hash;
+}
