@@ -67,8 +67,9 @@ struct sched_partition {
     uint32_t max_time_min; /* SCHED_UNLIMITED */
     uint32_t max_nodes;
     bool exclusive_node;   /* whole nodes only */
-    uint32_t oversubscribe;/* jobs sharing one resource: 1 = none */
-    uint32_t max_cpus_per_node;
+    uint32_t oversubscribe;/* jobs sharing one resource: 0 and 1 = none */
+    bool oversubscribe_force; /* every job shares; else only those that ask */
+    uint32_t max_cpus_per_node; /* over all jobs of the partition; 0 and SCHED_UNLIMITED = no limit */
 };
 
 struct sched_gres_req {
@@ -136,7 +137,7 @@ enum sched_why {           /* why a job does not start; the first that holds */
     SCHED_WHY_PART_TIME_LIMIT,
     SCHED_WHY_NODE_NOT_AVAIL, /* requested nodes are down or drained */
     SCHED_WHY_BAD_CONSTRAINTS,
-    SCHED_WHY_NODES_UNAVAILABLE, /* enough nodes exist, too many are down or drained */
+    SCHED_WHY_NODES_UNAVAILABLE, /* enough nodes exist, too many are down, drained or kept for others */
     SCHED_WHY_BEGIN_TIME,
 };
 
@@ -154,6 +155,7 @@ struct sched_decision {
     uint32_t *expected_nodes;    /* node ids or NULL */
     size_t nexpected;
     uint32_t priority;           /* in force */
+    uint32_t time_limit_min;     /* START: backfill shortened the job to this (time_min allows it); 0 = as asked */
 };
 struct sched_decisions {   /* owned by the caller, memory inside by sched_decisions_done() */
     struct sched_decision *items;
@@ -163,6 +165,7 @@ struct sched_decisions {   /* owned by the caller, memory inside by sched_decisi
     bool backfilled;
 };
 void sched_decisions_done(struct sched_decisions *d);
+void sched_decision_done(struct sched_decision *d); /* one of them, e.g. from sched_when() */
 
 int sched_new(const struct sched_params *params, struct sched **ret_sched);
 struct sched *sched_free(struct sched *s);
@@ -189,12 +192,21 @@ bool sched_feasible(const struct sched *s, const struct sched_job *job, enum sch
 
 /* One quick pass in priority order: starts what fits, stops each partition at the first that does not.
  * Appends to *out.  EXPECT decisions only for jobs whose reason changed since last told.
- * *ret_wake_us: when to call again if nothing changes (an eligible time), INT64_MAX = never. */
+ * A blocked partition keeps its nodes from lower ones that share them (SCHED_WHY_NODES_UNAVAILABLE); backfill
+ * then uses what is left, so run it soon after a pass that left jobs waiting.
+ * *ret_wake_us: when to call again if nothing changes (an eligible time; now_us = at once, the queue depth
+ * was reached), INT64_MAX = never.  Errors: -ENOMEM; what was appended before still counts as proposed. */
 int sched_pass(struct sched *s, int64_t now_us, struct sched_decisions *out, int64_t *ret_wake_us);
-/* Backfill (EASY): reserve for the first blocked job of each partition tier, start what does not delay it. */
+/* Backfill (EASY): reserve for the first blocked job of each partition, start what does not delay it.  Costs
+ * nothing when nothing changed since the last one (out->backfilled stays false then).  Errors: as above. */
 int sched_backfill(struct sched *s, int64_t now_us, struct sched_decisions *out);
-/* When would it start?  Plans one job against everything running and reserved.  For --test-only. */
+/* When would it start?  Plans one job against everything running and reserved.  For --test-only.
+ * The decision is SCHED_EXPECT: expected_us and expected_nodes say when and where, alloc and partition what it
+ * would hold then; expected_us 0 = never, and why says so.  Release it with sched_decision_done(). */
 int sched_when(struct sched *s, const struct sched_job *job, int64_t now_us,
                struct sched_decision *ret_decision);
 
 uint32_t sched_pending(const struct sched *s);
+/* Priority in force of a pending job, 0 when unknown.  Multifactor priorities are refreshed by sched_pass() and
+ * sched_backfill() every five minutes; a job put since the last pass has none yet. */
+uint32_t sched_job_priority(const struct sched *s, uint32_t id);

@@ -1,0 +1,236 @@
+/* bench_sched.c - the scheduler library alone: passes over large queues, and the flow of small jobs
+ *
+ *     bench_sched [NODES JOBS SHAPES]
+ *
+ * Without arguments a growth table.  One JSON object per line. */
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "sched/sched.h"
+
+#define MIN_US INT64_C(60000000)
+#define START_US INT64_C(1700000000000000)
+
+static double now_ms(void)
+{
+    struct timespec ts;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &ts); /* cannot fail for this clock */
+    return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
+}
+
+static void must(int r, const char *what)
+{
+    if (r >= 0)
+        return;
+    fprintf(stderr, "bench_sched: %s: error %d\n", what, -r);
+    exit(1);
+}
+
+static struct sched *cluster(uint32_t nodes, uint32_t cpus)
+{
+    const struct sched_params params = {
+        .select = SCHED_SELECT_CORE, .select_memory = true, .backfill = true, .bf_window_min = 1440
+    };
+    _cleanup_free_ uint32_t *ids = calloc(nodes, sizeof(*ids));
+    struct sched *s;
+
+    must(ids ? sched_new(&params, &s) : -ENOMEM, "create");
+    for (uint32_t i = 0; i < nodes; i++) {
+        const struct sched_node n = { .id = i,
+                                      .name = "n",
+                                      .cpus = cpus,
+                                      .sockets = 2,
+                                      .cores_per_socket = cpus / 2,
+                                      .threads_per_core = 1,
+                                      .mem_mib = 256000,
+                                      .weight = 1,
+                                      .schedulable = true,
+                                      .features = i % 2 ? "big,fast" : "big" };
+
+        ids[i] = i;
+        must(sched_node_put(s, &n), "node");
+    }
+    const struct sched_partition p = { .name = "main",
+                                       .node_ids = ids,
+                                       .nnodes = nodes,
+                                       .tier = 1,
+                                       .up = true,
+                                       .max_time_min = SCHED_UNLIMITED,
+                                       .max_nodes = SCHED_UNLIMITED };
+
+    must(sched_partition_put(s, &p), "partition");
+    return s;
+}
+
+static void put_job(struct sched *s, uint32_t id, uint32_t nodes, uint32_t tasks, uint32_t minutes,
+                    uint64_t mem)
+{
+    static const char *const parts[] = { "main" };
+    const struct sched_job j = { .id = id,
+                                 .partitions = parts,
+                                 .npartitions = 1,
+                                 .submit_us = START_US,
+                                 .eligible_us = START_US,
+                                 .time_limit_min = minutes,
+                                 .min_nodes = nodes,
+                                 .max_nodes = nodes,
+                                 .num_tasks = tasks,
+                                 .cpus_per_task = 1,
+                                 .mem_per_cpu_mib = mem };
+
+    must(sched_job_put(s, &j), "job");
+}
+
+struct result {
+    double ms;
+    uint32_t started;
+    size_t decisions;
+    uint32_t first_started;
+};
+
+static struct result timed(struct sched *s, int64_t now_us, bool backfill)
+{
+    struct sched_decisions d = { 0 };
+    struct result res = { 0 };
+    double t = now_ms();
+    int64_t wake;
+
+    must(backfill ? sched_backfill(s, now_us, &d) : sched_pass(s, now_us, &d, &wake), "pass");
+    res.ms = now_ms() - t;
+    res.started = d.started;
+    res.decisions = d.n;
+    for (size_t i = 0; i < d.n && !res.first_started; i++)
+        if (d.items[i].kind == SCHED_START)
+            res.first_started = d.items[i].job_id;
+    sched_decisions_done(&d);
+    return res;
+}
+
+/* A full first pass, backfill behind it, the pass after one job ended, the pass after one job came.
+ */
+static void passes(uint32_t nodes, uint32_t jobs, uint32_t shapes)
+{
+    struct sched *s = cluster(nodes, 64);
+    double t = now_ms(), put_ms;
+    struct result first, bf, bf2, end, again, put;
+
+    for (uint32_t i = 0; i < jobs; i++) {
+        uint32_t shape = i * 2654435761u % shapes, wide = shape % 7 == 0 ? 2 + shape % 15 : 1;
+
+        wide = wide > nodes ? nodes : wide;
+        put_job(s, i + 1, wide, wide * (1 + shape % 64), 10 + shape % 300, 100 + shape);
+    }
+    put_ms = now_ms() - t;
+    first = timed(s, START_US, false);
+    bf = timed(s, START_US + 1, true);
+    sched_job_remove(s, first.first_started);
+    end = timed(s, START_US + 2, false);
+    bf2 = timed(s, START_US + 3, true);
+    again = timed(s, START_US + 4, false);
+    put_job(s, jobs + 1, 1, 1, 10, 100);
+    put = timed(s, START_US + 5, false);
+    printf(
+        "{\"bench\":\"sched_pass\",\"nodes\":%u,\"jobs\":%u,\"shapes\":%u,\"put_us_per_job\":%.2f,"
+        "\"first_ms\":%.2f,\"first_started\":%u,\"backfill_ms\":%.2f,\"backfill_started\":%u,"
+        "\"after_end_ms\":%.3f,\"after_end_started\":%u,\"backfill_after_end_ms\":%.2f,"
+        "\"unchanged_ms\":%.4f,\"after_put_ms\":%.4f}\n",
+        nodes, jobs, shapes, put_ms * 1e3 / jobs, first.ms, first.started, bf.ms, bf.started,
+        end.ms, end.started, bf2.ms, again.ms, put.ms);
+    (void)fflush(stdout);
+    sched_free(s);
+}
+
+/* A pass over a full cluster of nodes whose queue cannot start: what a large site sees most of the
+ * time. */
+static void blocked(uint32_t nodes, uint32_t jobs, uint32_t shapes)
+{
+    struct sched *s = cluster(nodes, 64);
+    struct result fill, first, bf;
+
+    for (uint32_t i = 0; i < nodes; i++)
+        put_job(s, i + 1, 1, 60 + i % 4, 60 + i % 600, 100);
+    fill = timed(s, START_US, false);
+    for (uint32_t i = 0; i < jobs; i++)
+        put_job(s, nodes + i + 1, 1 + i % shapes % 100, (1 + i % shapes % 100) * 8, 30 + i % shapes,
+                100);
+    first = timed(s, START_US + 1, false);
+    bf = timed(s, START_US + 2, true);
+    printf("{\"bench\":\"sched_blocked\",\"nodes\":%u,\"jobs\":%u,\"shapes\":%u,\"fill_ms\":%.2f,"
+           "\"pass_ms\":%.2f,\"told\":%zu,\"backfill_ms\":%.2f}\n",
+           nodes, jobs, shapes, fill.ms, first.ms, first.decisions, bf.ms);
+    (void)fflush(stdout);
+    sched_free(s);
+}
+
+/* One-CPU jobs come and go: each round a job is put for every one that ended, and a pass is run. */
+static void flow(uint32_t nodes, uint32_t cpus, uint32_t total, uint32_t batch)
+{
+    struct sched *s = cluster(nodes, cpus);
+    _cleanup_free_ uint32_t *ring = calloc(nodes * cpus + total, sizeof(*ring));
+    uint32_t next = 1, started = 0, ended = 0;
+    struct sched_decisions d = { 0 };
+    double t, ms;
+    int64_t wake;
+
+    must(ring ? 0 : -ENOMEM, "flow");
+    for (; next <= nodes * cpus; next++)
+        put_job(s, next, 1, 1, 10, 100);
+    t = now_ms();
+    while (started < total) {
+        for (uint32_t i = 0; i < batch; i++)
+            put_job(s, next++, 1, 1, 10, 100);
+        must(sched_pass(s, START_US + next, &d, &wake), "pass");
+        for (size_t i = 0; i < d.n; i++) {
+            const struct sched_decision *x = &d.items[i];
+
+            if (x->kind != SCHED_START)
+                continue;
+            ring[started++] = x->job_id;
+            must(sched_job_running(s, x->job_id, x->partition, &x->alloc, START_US,
+                                   START_US + 10 * MIN_US, false),
+                 "running");
+        }
+        sched_decisions_done(&d);
+        for (uint32_t i = 0; i < batch && ended < started; i++)
+            sched_job_remove(s, ring[ended++]);
+    }
+    ms = now_ms() - t;
+    printf("{\"bench\":\"sched_flow\",\"nodes\":%u,\"cpus\":%u,\"batch\":%u,\"started\":%u,"
+           "\"decisions_per_s\":%.0f}\n",
+           nodes, cpus, batch, started, started / ms * 1e3);
+    (void)fflush(stdout);
+    sched_free(s);
+}
+
+int main(int argc, char **argv)
+{
+    static const uint32_t table[][3] = {
+        { 100, 1000, 10 }, { 1000, 10000, 100 }, { 5000, 50000, 300 }, { 15000, 100000, 500 }
+    };
+
+    if (argc == 4) {
+        uint32_t v[3];
+
+        for (int i = 0; i < 3; i++)
+            v[i] = (uint32_t)strtoul(argv[i + 1], NULL, 10);
+        if (!v[0] || !v[1] || !v[2]) {
+            fprintf(stderr, "usage: bench_sched [NODES JOBS SHAPES]\n");
+            return 2;
+        }
+        passes(v[0], v[1], v[2]);
+        blocked(v[0], v[1], v[2]);
+        return 0;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+        passes(table[i][0], table[i][1], table[i][2]);
+        blocked(table[i][0], table[i][1], table[i][2]);
+    }
+    flow(16, 64, 200000, 1);
+    flow(16, 64, 200000, 64);
+    return 0;
+}

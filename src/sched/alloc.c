@@ -1,0 +1,142 @@
+/* alloc.c - allocations: copies, comparison, and their effect on the nodes.
+ *
+ * An allocation made here is one block of memory that starts at alloc.nodes. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "sched/sched_int.h"
+
+struct blocks {
+    struct sched_alloc_gres *gres;
+    uint64_t *words;
+};
+
+static int make_block(const struct sched_alloc *from, struct sched_alloc *ret, struct blocks *b)
+{
+    size_t ngres = 0, nwords = 0;
+    char *mem;
+
+    for (size_t i = 0; i < from->nnodes; i++) {
+        ngres += from->nodes[i].ngres;
+        nwords += from->nodes[i].ncpu_words;
+        for (size_t k = 0; k < from->nodes[i].ngres; k++)
+            nwords += from->nodes[i].gres[k].devices ? from->nodes[i].gres[k].ndevice_words : 0;
+    }
+    mem = malloc(from->nnodes * sizeof(*ret->nodes) + ngres * sizeof(*b->gres) +
+                 (nwords + 1) * sizeof(*b->words));
+    if (!mem)
+        return -ENOMEM;
+    ret->nodes = (struct sched_alloc_node *)(void *)mem;
+    ret->nnodes = from->nnodes;
+    b->gres = (struct sched_alloc_gres *)(void *)(mem + from->nnodes * sizeof(*ret->nodes));
+    b->words = (uint64_t *)(void *)(b->gres + ngres);
+    return 0;
+}
+
+static uint64_t *copy_words(struct blocks *b, const uint64_t *from, uint32_t n)
+{
+    uint64_t *to = b->words;
+
+    memcpy(to, from, n * sizeof(*to));
+    b->words += n;
+    return to;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct sched_alloc_node *x = a, *y = b;
+
+    return (x->node_id > y->node_id) - (x->node_id < y->node_id);
+}
+
+int alloc_dup(struct sched *s, const struct sched_alloc *from, struct sched_alloc *ret)
+{
+    struct blocks b;
+    int r = make_block(from, ret, &b);
+
+    for (size_t i = 0; r == 0 && i < from->nnodes; i++) {
+        const struct sched_alloc_node *f = &from->nodes[i];
+        struct sched_alloc_node *t = &ret->nodes[i];
+
+        *t = *f;
+        t->cpu_bits = copy_words(&b, f->cpu_bits, f->ncpu_words);
+        t->gres = b.gres;
+        b.gres += f->ngres;
+        for (size_t k = 0; r == 0 && k < f->ngres; k++) {
+            uint32_t name, type;
+
+            t->gres[k] = f->gres[k];
+            if (f->gres[k].devices)
+                t->gres[k].devices = copy_words(&b, f->gres[k].devices, f->gres[k].ndevice_words);
+            r = strtab_intern(&s->gres_tab, f->gres[k].name, &name);
+            if (r == 0)
+                t->gres[k].name = s->gres_tab.names[name];
+            if (r == 0 && f->gres[k].type)
+                r = strtab_intern(&s->gres_tab, f->gres[k].type, &type);
+            if (r == 0 && f->gres[k].type)
+                t->gres[k].type = s->gres_tab.names[type];
+        }
+    }
+    if (r < 0) {
+        alloc_done(ret);
+        return r;
+    }
+    for (size_t i = 1; i < ret->nnodes; i++) {
+        if (ret->nodes[i - 1].node_id >= ret->nodes[i].node_id) {
+            qsort(ret->nodes, ret->nnodes, sizeof(*ret->nodes), by_id);
+            break;
+        }
+    }
+    return 0;
+}
+
+void alloc_done(struct sched_alloc *a)
+{
+    free(a->nodes);
+    *a = (struct sched_alloc){ 0 };
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_gres(const struct sched_alloc_gres *x, const struct sched_alloc_gres *y)
+{
+    return same_text(x->name, y->name) && same_text(x->type, y->type) && x->count == y->count &&
+           !x->devices == !y->devices &&
+           (!x->devices || (x->ndevice_words == y->ndevice_words &&
+                            !memcmp(x->devices, y->devices, x->ndevice_words * sizeof(uint64_t))));
+}
+
+bool alloc_equal(const struct sched_alloc *a, const struct sched_alloc *b)
+{
+    if (a->nnodes != b->nnodes)
+        return false;
+    for (size_t i = 0; i < a->nnodes; i++) {
+        const struct sched_alloc_node *x = &a->nodes[i], *y = &b->nodes[i];
+
+        if (x->node_id != y->node_id || x->cpus != y->cpus || x->ncpu_words != y->ncpu_words ||
+            x->mem_mib != y->mem_mib || x->ngres != y->ngres ||
+            memcmp(x->cpu_bits, y->cpu_bits, x->ncpu_words * sizeof(uint64_t)) != 0)
+            return false;
+        for (size_t k = 0; k < x->ngres; k++)
+            if (!same_gres(&x->gres[k], &y->gres[k]))
+                return false;
+    }
+    return true;
+}
+
+void job_take(struct sched *s, const struct job *j)
+{
+    for (size_t i = 0; i < j->alloc.nnodes; i++)
+        node_take(s, &j->alloc.nodes[i], j->part, j->firm, j->state != JOB_SUSPENDED, true);
+}
+
+void job_release(struct sched *s, const struct job *j)
+{
+    for (size_t i = 0; i < j->alloc.nnodes; i++)
+        node_release(s, &j->alloc.nodes[i], j->part, j->firm, j->state != JOB_SUSPENDED, true);
+}

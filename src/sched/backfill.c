@@ -1,0 +1,308 @@
+/* backfill.c - EASY backfill: the first job of each partition that waits for nodes gets a
+ * reservation; jobs behind it start when they end before that, or leave alone what it needs.
+ *
+ * A reservation is a time and an exact layout.  A later job that would still run then may use
+ * neither its CPUs and devices nor more memory, counts and partition quota than will be spare
+ * beside it; so no start here moves a reserved start back.  A class that failed for some end fails
+ * for later ends too, and is skipped. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "sched/sched_int.h"
+
+struct bf {
+    struct sched *s;
+    int64_t now_us;
+    struct sched_decisions *out;
+};
+
+/* 1 with *ret_alloc, 0 when it does not fit beside the reservations. */
+static int fits_now(struct pick *p, int64_t end_us, struct sched_alloc *ret_alloc)
+{
+    int r;
+
+    p->overlay = true;
+    p->end_us = end_us;
+    r = pick_nodes(p);
+    if (r == 1) {
+        r = layout(p, ret_alloc);
+        r = r == 0 ? 1 : r == -EAGAIN ? 0 : r;
+    }
+    p->overlay = false;
+    return r;
+}
+
+static bool within(const struct sched *s, int64_t now_us, int64_t start_us)
+{
+    return start_us <= end_after(now_us, s->params.bf_window_min);
+}
+
+static int set_expected(struct sched *s, struct job *j, int64_t start_us,
+                        const struct sched_alloc *a)
+{
+    uint32_t *nodes;
+
+    if (j->plan_run == s->bf_run && j->expected_us && j->expected_us <= start_us)
+        return 0; /* sooner in another partition */
+    nodes = malloc((a->nnodes + 1) * sizeof(*nodes));
+    if (!nodes)
+        return -ENOMEM;
+    for (size_t i = 0; i < a->nnodes; i++)
+        nodes[i] = a->nodes[i].node_id;
+    free(j->expected_nodes);
+    j->expected_nodes = nodes;
+    j->nexpected = a->nnodes;
+    j->expected_us = start_us;
+    j->plan_run = s->bf_run;
+    return 0;
+}
+
+/* Reserve for the head of a partition. */
+static int reserve(struct bf *b, struct entry *e)
+{
+    struct sched *s = b->s;
+    struct pick p = { .s = s, .cls = e->cls, .part = s->parts[e->part], .pad = true };
+    _cleanup_val_(alloc_done) struct sched_alloc alloc = { 0 };
+    _cleanup_free_ struct resv_node *spare = NULL;
+    int64_t start_us = 0;
+    int r = s->line_made ? 0 : line_make(s);
+
+    if (r == 0)
+        r = plan(&p, b->now_us, &start_us, &alloc, &spare);
+    if (r <= 0) {
+        if (r == 0 && e->job->plan_run != s->bf_run)
+            e->job->expected_us = 0;
+        return r;
+    }
+    if (within(s, b->now_us, start_us))
+        r = set_expected(s, e->job, start_us, &alloc);
+    else if (e->job->plan_run != s->bf_run)
+        e->job->expected_us = 0;
+    if (r >= 0)
+        r = resv_add(s, e->part, start_us, &alloc, &spare);
+    return r;
+}
+
+static int start(struct bf *b, struct pick *p, struct entry *e, struct sched_alloc *alloc,
+                 uint32_t limit)
+{
+    struct job *j = e->job;
+    int r = line_room(b->s);
+
+    if (r == 0)
+        r = decide_start(p, e, alloc, b->now_us, limit, b->out);
+    if (r < 0)
+        return r;
+    resv_charge(b->s, &j->alloc, j->part, j->end_us);
+    line_add(b->s, j);
+    b->out->bf_started++;
+    return 1;
+}
+
+/* How long the job may run on alloc before it meets a reservation there; at least its minimum. */
+static uint32_t longest(const struct bf *b, const struct job *j, const struct sched_alloc *a)
+{
+    int64_t least = end_after(b->now_us, j->time_min_min),
+            until = end_after(b->now_us, j->time_limit_min);
+
+    for (uint32_t i = 0; i < b->s->nresvs; i++) {
+        const struct resv *r = &b->s->resvs[i];
+
+        if (r->start_us < least || r->start_us >= until)
+            continue; /* it keeps clear of the former as it is */
+        for (size_t k = 0; k < a->nnodes; k++)
+            if (bitmap_test(r->nodes, a->nodes[k].node_id))
+                until = r->start_us;
+    }
+    return until == INT64_MAX ? j->time_limit_min : (uint32_t)((until - b->now_us) / 60000000);
+}
+
+/* 1 started, 0 not, -ENOMEM. */
+static int try_backfill(struct bf *b, struct entry *e)
+{
+    struct sched *s = b->s;
+    struct job *j = e->job;
+    struct class *cls = e->cls;
+    struct pick p = { .s = s, .cls = cls, .part = s->parts[e->part] };
+    _cleanup_val_(alloc_done) struct sched_alloc alloc = { 0 };
+    const uint32_t limits[] = { j->time_limit_min, j->time_min_min };
+
+    for (uint32_t i = 0; i < 2; i++) {
+        int64_t end_us = end_after(b->now_us, limits[i]);
+        int r;
+
+        if (i == 1 && (!limits[1] || limits[1] >= limits[0]))
+            break;
+        if (cls->bf_run == s->bf_run && end_us >= cls->bf_fail_end)
+            continue;
+        b->out->bf_depth++;
+        r = fits_now(&p, end_us, &alloc);
+        if (r == 1)
+            r = start(b, &p, e, &alloc, i ? longest(b, j, &alloc) : limits[0]);
+        if (r != 0)
+            return r;
+        cls->bf_run = s->bf_run;
+        cls->bf_fail_end = end_us;
+    }
+    return 0;
+}
+
+static int consider(struct bf *b, struct entry *e)
+{
+    struct sched *s = b->s;
+    struct part *part = s->parts[e->part];
+    struct pick p = { .s = s, .cls = e->cls, .part = part };
+    enum sched_why why = entry_limits(s, e);
+    int r = why ? 0 : try_backfill(b, e);
+
+    if (r != 0)
+        return r;
+    if (!why)
+        why = pick_verdict(&p);
+    if (why != SCHED_WHY_RESOURCES) {
+        walk_refuse(s, e, why);
+        return 0;
+    }
+    if (part->blocked) {
+        walk_skip(s, e);
+        return 0;
+    }
+    r = reserve(b, e);
+    if (bitmap_overlaps(s->withheld, part->nodes))
+        why = SCHED_WHY_NODES_UNAVAILABLE;
+    walk_refuse(s, e, why);
+    job_set_fresh(s, e->job); /* its expected start may be another */
+    return r;
+}
+
+int sched_backfill(struct sched *s, int64_t now_us, struct sched_decisions *out)
+{
+    struct bf b = { .s = s, .now_us = now_us, .out = out };
+    uint32_t max = s->params.bf_max_job_test, tested = 0;
+    struct entry *e;
+    int r = s->params.backfill ? prio_refresh(s, now_us) : 0;
+
+    if (r < 0 || !s->params.backfill)
+        return r;
+    queue_enter(s, now_us);
+    if (s->change == s->bf_change) {
+        out->queue_len = s->npending;
+        return 0; /* time alone only makes jobs end later */
+    }
+    s->bf_run++;
+    walk_begin(s);
+    while (r >= 0 && (e = walk_next(s)) && (!max || tested < max)) {
+        tested++;
+        r = consider(&b, e);
+    }
+    resvs_clear(s);
+    line_drop(s);
+    if (r >= 0)
+        r = walk_finish(s, out);
+    if (r < 0)
+        return r;
+    s->bf_change = s->change;
+    out->backfilled = true;
+    return 0;
+}
+
+/* --- when would it start?
+ * ------------------------------------------------------------------------------ */
+
+/* Reserve for the first job of every partition, whether it could start now or not. */
+static int reserve_heads(struct bf *b)
+{
+    struct sched *s = b->s;
+    int r = 0;
+
+    walk_begin(s);
+    for (struct entry *e; r >= 0 && (e = walk_next(s));) {
+        struct pick p = { .s = s, .cls = e->cls, .part = s->parts[e->part], .pad = true };
+        _cleanup_val_(alloc_done) struct sched_alloc alloc = { 0 };
+        _cleanup_free_ struct resv_node *spare = NULL;
+        int64_t start_us = b->now_us;
+
+        s->parts[e->part]->active = false;
+        if (entry_limits(s, e))
+            continue;
+        r = fits_now(&p, end_after(b->now_us, e->job->time_limit_min), &alloc);
+        if (r == 1)
+            spare = spare_of(s, &alloc, e->part);
+        else if (r == 0)
+            r = plan(&p, b->now_us, &start_us, &alloc, &spare);
+        if (r == 1)
+            r = spare ? resv_add(s, e->part, start_us, &alloc, &spare) : -ENOMEM;
+    }
+    return r < 0 ? r : 0;
+}
+
+static int when_in(struct bf *b, struct entry *e, struct sched_decision *d)
+{
+    struct sched *s = b->s;
+    struct pick p = { .s = s, .cls = e->cls, .part = s->parts[e->part] };
+    _cleanup_val_(alloc_done) struct sched_alloc alloc = { 0 };
+    _cleanup_free_ struct resv_node *spare = NULL;
+    int64_t start_us = MAX(b->now_us, e->job->eligible_us);
+    int r;
+
+    d->why = entry_limits(s, e);
+    if (!d->why)
+        d->why = pick_verdict(&p);
+    if (d->why != SCHED_WHY_RESOURCES)
+        return 0;
+    r = fits_now(&p, end_after(start_us, e->job->time_limit_min), &alloc);
+    if (r == 0)
+        r = plan(&p, start_us, &start_us, &alloc, &spare);
+    if (r <= 0 || (d->expected_us && d->expected_us <= start_us))
+        return r;
+    alloc_done(&d->alloc);
+    d->alloc = alloc;
+    alloc = (struct sched_alloc){ 0 };
+    d->partition = s->parts_tab.names[e->part];
+    d->expected_us = start_us;
+    return 0;
+}
+
+static int list_nodes(struct sched_decision *d)
+{
+    d->nexpected = d->alloc.nnodes;
+    d->expected_nodes = malloc((d->nexpected + 1) * sizeof(*d->expected_nodes));
+    if (!d->expected_nodes)
+        return -ENOMEM;
+    for (size_t i = 0; i < d->nexpected; i++)
+        d->expected_nodes[i] = d->alloc.nodes[i].node_id;
+    return 0;
+}
+
+int sched_when(struct sched *s, const struct sched_job *job, int64_t now_us,
+               struct sched_decision *ret_decision)
+{
+    struct sched_decision d = { .kind = SCHED_EXPECT, .job_id = job->id };
+    struct bf b = { .s = s, .now_us = now_us };
+    struct job *j;
+    int r = job_build(s, job, &j);
+
+    if (r < 0)
+        return r;
+    queue_enter(s, now_us);
+    r = line_make(s);
+    if (r == 0)
+        r = reserve_heads(&b);
+    for (uint32_t i = 0; r >= 0 && i < j->nentries; i++)
+        r = when_in(&b, j->entries[i], &d);
+    resvs_clear(s);
+    line_drop(s);
+    job_free(s, j);
+    if (r >= 0 && d.expected_us) {
+        d.why = SCHED_WHY_NONE;
+        r = list_nodes(&d);
+    }
+    if (r < 0) {
+        sched_decision_done(&d);
+        return r;
+    }
+    *ret_decision = d;
+    return 0;
+}

@@ -1,0 +1,362 @@
+/* fit.c - how much of a job one node can hold.
+ *
+ * A job sees a node as units: single CPUs, or cores where these are not divided.  `grain` units are
+ * taken together (a socket, a whole node).  What is free is counted now, as if nothing ran (idle),
+ * or now without what is reserved for blocked jobs before the job would end (overlay).  More free
+ * resources never make a node fit less: planning relies on that. */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "sched/sched_int.h"
+
+#define NO_MATCH (UINT32_MAX - 1)
+
+void pick_init(struct pick *p)
+{
+    const struct shape *sh = p->cls->shape;
+    const struct strtab *t = &p->s->gres_tab;
+
+    p->k = &sh->key;
+    p->whole = (p->k->flags & SHAPE_EXCLUSIVE) || p->part->exclusive_node ||
+               p->s->params.select == SCHED_SELECT_LINEAR;
+    p->share =
+        !p->whole && (p->part->force || (p->k->flags & SHAPE_SHARE)) ? p->part->oversubscribe : 1;
+    for (uint32_t i = 0; i < p->k->ngres; i++) {
+        const struct shape_gres *g = &p->k->gres[i];
+        const char *name = sh->text + g->name_off;
+        const char *type = g->type_off == UINT32_MAX ? NULL : sh->text + g->type_off;
+
+        p->gname[i] = strtab_find(t, name, strlen(name));
+        p->gtype[i] = type ? strtab_find(t, type, strlen(type)) : STRTAB_NONE;
+        if (p->gname[i] == STRTAB_NONE || (type && p->gtype[i] == STRTAB_NONE))
+            p->gname[i] = NO_MATCH;
+    }
+}
+
+struct geometry pick_geometry(const struct pick *p, const struct node *n)
+{
+    const struct shape_key *k = p->k;
+    uint32_t usable = k->threads_per_core ? MIN(k->threads_per_core, n->threads) : n->threads;
+    bool single =
+        p->s->params.select == SCHED_SELECT_CPU && usable == n->threads && !k->ntasks_per_core;
+    struct geometry g = { .gran = single ? 1 : n->threads, .usable = single ? 1 : usable };
+
+    g.units = n->cpus / g.gran;
+    g.per_socket = g.units / n->sockets;
+    g.grain = p->whole ? g.units : p->s->params.select == SCHED_SELECT_SOCKET ? g.per_socket : 1;
+    return g;
+}
+
+uint32_t geometry_tasks(const struct pick *p, const struct geometry *g, uint32_t units)
+{
+    uint32_t c = p->k->cpus_per_task, per_core = p->k->ntasks_per_core;
+
+    if (per_core && c >= g->usable)
+        return units / (c / g->usable + (c % g->usable != 0));
+    if (per_core)
+        return units * MIN(per_core, g->usable / c);
+    return (uint32_t)((uint64_t)units * g->usable / c);
+}
+
+uint32_t geometry_units(const struct pick *p, const struct geometry *g, uint32_t tasks)
+{
+    uint64_t c = p->k->cpus_per_task, per_core = p->k->ntasks_per_core, u = g->usable, n;
+
+    if (p->k->flags & SHAPE_OVERCOMMIT)
+        return 1;
+    if (per_core && c >= u)
+        n = tasks * ((c + u - 1) / u);
+    else if (per_core)
+        n = (tasks + MIN(per_core, u / c) - 1) / MIN(per_core, u / c);
+    else
+        n = (tasks * c + u - 1) / u;
+    return (uint32_t)MIN(n, (uint64_t)UINT32_MAX);
+}
+
+/* The reservation's part on node id if the job would run into it, else NULL. */
+static const struct sched_alloc_node *conflict(const struct pick *p, const struct resv *r,
+                                               uint32_t id, const struct resv_node **ret_spare)
+{
+    size_t lo = 0, hi = r->alloc.nnodes;
+
+    if (r->start_us >= p->end_us || !bitmap_test(r->nodes, id))
+        return NULL;
+    while (hi - lo > 1) {
+        size_t mid = (lo + hi) / 2;
+
+        if (r->alloc.nodes[mid].node_id <= id)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    *ret_spare = &r->spare[lo];
+    return &r->alloc.nodes[lo];
+}
+
+static bool any_conflict(const struct pick *p, uint32_t id)
+{
+    const struct resv_node *spare;
+
+    for (uint32_t i = 0; p->overlay && i < p->s->nresvs; i++)
+        if (conflict(p, &p->s->resvs[i], id, &spare))
+            return true;
+    return false;
+}
+
+/* CPUs that a job which shares with up to share - 1 others may take. */
+static void shared_cpus(const struct pick *p, const struct node *n, uint64_t *words)
+{
+    for (uint32_t w = 0; w < n->nwords; w++) {
+        words[w] = ~n->firm.bits[w];
+        for (uint64_t m = n->busy.bits[w] & words[w]; m; m &= m - 1) {
+            uint32_t b = (uint32_t)__builtin_ctzll(m);
+
+            if (n->busy.extra[w * 64 + b] + 1u >= p->share)
+                words[w] &= ~(UINT64_C(1) << b);
+        }
+    }
+}
+
+void pick_free_cpus(const struct pick *p, uint32_t id, uint64_t *words)
+{
+    const struct node *n = &p->s->nodes[id];
+    const struct resv_node *spare;
+
+    if (p->idle)
+        memset(words, 0xff, n->nwords * sizeof(*words));
+    else if (p->share > 1)
+        shared_cpus(p, n, words);
+    else
+        for (uint32_t w = 0; w < n->nwords; w++)
+            words[w] = ~n->busy.bits[w];
+    for (uint32_t i = 0; p->overlay && i < p->s->nresvs; i++) {
+        const struct sched_alloc_node *an = conflict(p, &p->s->resvs[i], id, &spare);
+
+        for (uint32_t w = 0; an && w < an->ncpu_words; w++)
+            words[w] &= ~an->cpu_bits[w];
+    }
+    if (n->cpus % 64)
+        words[n->nwords - 1] &= (UINT64_C(1) << n->cpus % 64) - 1;
+}
+
+static bool unit_free(const uint64_t *words, uint32_t unit, uint32_t gran)
+{
+    for (uint32_t i = unit * gran; i < (unit + 1) * gran; i++)
+        if (!(words[i >> 6] >> (i & 63) & 1))
+            return false;
+    return true;
+}
+
+static uint32_t free_in_socket(const struct geometry *g, const uint64_t *words, uint32_t socket)
+{
+    uint32_t sum = 0;
+
+    for (uint32_t u = socket * g->per_socket; u < (socket + 1) * g->per_socket; u++)
+        sum += unit_free(words, u, g->gran);
+    return sum;
+}
+
+static uint32_t count_units(const struct pick *p, uint32_t id, const struct geometry *g)
+{
+    const struct node *n = &p->s->nodes[id];
+    uint64_t *words = p->s->cpu_words;
+    uint32_t sum = 0;
+
+    if (p->idle)
+        return g->units;
+    if (p->whole)
+        return n->nrun == 0 && !any_conflict(p, id) ? g->units : 0;
+    if (p->share == 1 && g->grain == 1 && !any_conflict(p, id))
+        return g->gran == 1 ? n->free_cpus : n->free_cores;
+    pick_free_cpus(p, id, words);
+    if (g->grain == 1) {
+        for (uint32_t u = 0; u < g->units; u++)
+            sum += unit_free(words, u, g->gran);
+        return sum;
+    }
+    for (uint32_t k = 0; k < n->sockets; k++)
+        sum += free_in_socket(g, words, k) == g->per_socket ? g->per_socket : 0;
+    return sum;
+}
+
+/* Tasks when each socket takes only so many. */
+static uint32_t tasks_by_socket(const struct pick *p, uint32_t id, const struct geometry *g,
+                                uint32_t units)
+{
+    const struct node *n = &p->s->nodes[id];
+    uint32_t limit = p->k->ntasks_per_socket, sum = 0;
+    bool empty = p->idle || p->whole;
+
+    if (!empty)
+        pick_free_cpus(p, id, p->s->cpu_words);
+    for (uint32_t k = 0; k < n->sockets; k++) {
+        uint32_t f = empty ? g->per_socket : free_in_socket(g, p->s->cpu_words, k);
+
+        if (p->s->params.select == SCHED_SELECT_SOCKET && f < g->per_socket)
+            f = 0;
+        sum += MIN(limit, geometry_tasks(p, g, f));
+    }
+    if (p->whole)
+        return sum;
+    /* The limits on units must hold however the tasks fall: rounding is per socket. */
+    if (g->grain > 1) {
+        uint32_t per = MIN(limit, geometry_tasks(p, g, g->per_socket));
+
+        return MIN(sum, units / g->grain * per);
+    }
+    return MIN(sum, units / MAX(geometry_units(p, g, 1), 1u));
+}
+
+static uint64_t mem_free(const struct pick *p, uint32_t id)
+{
+    const struct node *n = &p->s->nodes[id];
+    const struct resv_node *spare;
+    uint64_t avail = n->mem_mib > n->mem_used ? n->mem_mib - n->mem_used : 0;
+
+    if (p->idle || !p->s->params.select_memory)
+        return n->mem_mib;
+    for (uint32_t i = 0; p->overlay && i < p->s->nresvs; i++)
+        if (conflict(p, &p->s->resvs[i], id, &spare))
+            avail = MIN(avail, spare->spare_mem);
+    return avail;
+}
+
+/* CPUs the partition's limit leaves on the node. */
+static uint32_t part_cpus_free(const struct pick *p, uint32_t id)
+{
+    const struct resv_node *spare;
+    uint32_t limit = p->part->max_cpus_per_node, used, avail;
+
+    if (!p->part->node_cpus)
+        return UINT32_MAX;
+    used = p->idle ? 0 : p->part->node_cpus[id];
+    avail = limit > used ? limit - used : 0;
+    for (uint32_t i = 0; p->overlay && i < p->s->nresvs; i++)
+        if (p->s->resvs[i].part == p->part->id && conflict(p, &p->s->resvs[i], id, &spare))
+            avail = MIN(avail, spare->spare_part_cpus);
+    return avail;
+}
+
+bool row_matches(const struct pick *p, const struct gres_row *row, uint32_t req)
+{
+    return row->name == p->gname[req] &&
+           (p->k->gres[req].type_off == UINT32_MAX || row->type == p->gtype[req]);
+}
+
+/* What is free of a row; dev (may be NULL) gets the free devices. */
+uint64_t pick_free_gres(const struct pick *p, uint32_t id, uint32_t row_at, uint64_t *dev)
+{
+    const struct gres_row *row = &p->s->nodes[id].gres[row_at];
+    uint64_t avail = row->total > row->used ? row->total - row->used : 0, devices = 0;
+    const struct resv_node *spare;
+    uint64_t *words = dev ? dev : p->s->dev_words;
+
+    if (p->idle)
+        avail = row->total;
+    for (uint32_t w = 0; w < row->dev.nwords; w++)
+        words[w] = p->idle ? ~UINT64_C(0) : ~row->dev.bits[w];
+    if (row->dev.n % 64)
+        words[row->dev.nwords - 1] &= (UINT64_C(1) << row->dev.n % 64) - 1;
+    for (uint32_t i = 0; p->overlay && i < p->s->nresvs; i++) {
+        const struct sched_alloc_node *an = conflict(p, &p->s->resvs[i], id, &spare);
+
+        if (!an)
+            continue;
+        avail = MIN(avail, spare->spare_gres[row_at]);
+        for (size_t k = 0; k < an->ngres; k++) {
+            for (uint32_t d = 0; an->gres[k].devices && d < row->dev.n; d++) {
+                uint32_t bit = row->first + d;
+
+                if (node_gres_row(p->s, &p->s->nodes[id], &an->gres[k]) == row &&
+                    bit < an->gres[k].ndevice_words * 64 &&
+                    (an->gres[k].devices[bit >> 6] >> (bit & 63) & 1))
+                    words[d >> 6] &= ~(UINT64_C(1) << (d & 63));
+            }
+        }
+    }
+    for (uint32_t w = 0; w < row->dev.nwords; w++)
+        devices += (uint32_t)__builtin_popcountll(words[w]);
+    return row->indexed ? MIN(avail, devices) : avail;
+}
+
+static bool fit_gres(const struct pick *p, uint32_t id, struct fit *f)
+{
+    const struct node *n = &p->s->nodes[id];
+    const struct shape_key *k = p->k;
+
+    for (uint32_t i = 0; i < k->ngres; i++) {
+        const struct shape_gres *g = &k->gres[i];
+        uint64_t avail = 0, typed = 0;
+
+        for (uint32_t row = 0; row < n->ngres; row++)
+            if (row_matches(p, &n->gres[row], i))
+                avail += pick_free_gres(p, id, row, NULL);
+        for (uint32_t j = 0; g->type_off == UINT32_MAX && j < k->ngres; j++)
+            if (j != i && k->gres[j].type_off != UINT32_MAX && p->gname[j] == p->gname[i])
+                typed += k->gres[j].per_node; /* of the same name; served first */
+        avail = avail > typed ? avail - typed : 0;
+        if (avail < g->per_node || (g->per_job && !avail))
+            return false;
+        if (g->per_job)
+            f->gres[i] = (uint32_t)MIN(avail, (uint64_t)UINT32_MAX);
+        if (g->per_task)
+            f->tasks = (uint32_t)MIN((uint64_t)f->tasks, avail / g->per_task);
+    }
+    return true;
+}
+
+static uint32_t fit_units(const struct pick *p, uint32_t id, const struct geometry *g)
+{
+    const struct shape_key *k = p->k;
+    uint64_t units = count_units(p, id, g), mem;
+
+    if (!units)
+        return 0;
+    if (p->part->node_cpus)
+        units = MIN(units, (uint64_t)part_cpus_free(p, id) / g->gran);
+    if (units * g->usable < k->pn_min_cpus)
+        return 0;
+    if (k->flags & SHAPE_MEM_PER_NODE) {
+        mem = mem_free(p, id);
+        if (k->mem_per_node_mib ? mem < k->mem_per_node_mib : mem < p->s->nodes[id].mem_mib)
+            return 0;
+    } else if (k->mem_per_cpu_mib) {
+        mem = mem_free(p, id);
+        units = MIN(units, mem / k->mem_per_cpu_mib / g->usable);
+    }
+    return (uint32_t)(units - units % g->grain);
+}
+
+bool node_fit(const struct pick *p, uint32_t id, struct fit *ret)
+{
+    const struct node *n = &p->s->nodes[id];
+    const struct shape_key *k = p->k;
+    struct geometry g = pick_geometry(p, n);
+    uint32_t units = fit_units(p, id, &g);
+
+    if (!units)
+        return false;
+    ret->id = id;
+    ret->free = p->idle ? n->cpus : n->free_cpus;
+    if (k->flags & SHAPE_OVERCOMMIT)
+        ret->tasks = UINT32_MAX / 2;
+    else if (k->ntasks_per_socket)
+        ret->tasks = tasks_by_socket(p, id, &g, units);
+    else
+        ret->tasks = geometry_tasks(p, &g, units);
+    if (k->num_tasks && k->ntasks_per_node)
+        ret->tasks = MIN(ret->tasks, k->ntasks_per_node);
+    if (k->ngres && !fit_gres(p, id, ret))
+        return false;
+    return ret->tasks >= (k->num_tasks ? 1 : MAX(k->ntasks_per_node, 1u));
+}
+
+bool node_admits(const struct pick *p, uint32_t id)
+{
+    const struct node *n = &p->s->nodes[id];
+    struct fit f;
+
+    return n->exists && p->k->threads_per_core <= n->raw_threads &&
+           p->k->min_sockets <= n->sockets && p->k->min_cores_per_socket <= n->cores_per_socket &&
+           node_fit(p, id, &f);
+}

@@ -1,0 +1,84 @@
+/* pass.c - the quick pass: start what fits, in order.
+ *
+ * A partition stops at its first job that waits for nodes; its nodes are then kept from lower
+ * partitions that share them.  The work is bounded by what could have changed: a class that did not
+ * fit is not tested again until capacity grew in its partition, and of the queue behind a blocked
+ * head only jobs that are new are looked at, to be told that they wait. */
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "sched/sched_int.h"
+
+/* 1 started, 0 not, with *ret_why. */
+static int try_start(struct sched *s, struct entry *e, int64_t now_us, struct sched_decisions *out,
+                     enum sched_why *ret_why)
+{
+    struct part *part = s->parts[e->part];
+    struct class *cls = e->cls;
+    bool kept = s->any_withheld && bitmap_overlaps(s->withheld, part->nodes);
+    struct pick p = { .s = s, .cls = cls, .part = part, .minus = kept ? s->withheld : NULL };
+    _cleanup_val_(alloc_done) struct sched_alloc alloc = { 0 };
+    int r = 0;
+
+    if (cls->fail_grow != part->grow + 1) {
+        r = pick_nodes(&p);
+        if (r == 1)
+            r = layout(&p, &alloc);
+        else if (r == 0)
+            r = -EAGAIN;
+        if (r == 0)
+            r = decide_start(&p, e, &alloc, now_us, e->job->time_limit_min, out);
+        if (r == 0)
+            return 1;
+        if (r != -EAGAIN)
+            return r;
+        if (!kept)
+            cls->fail_grow = part->grow + 1;
+    }
+    *ret_why = pick_verdict(&p);
+    if (*ret_why == SCHED_WHY_RESOURCES && kept)
+        *ret_why = SCHED_WHY_NODES_UNAVAILABLE;
+    return 0;
+}
+
+static int consider(struct sched *s, struct entry *e, int64_t now_us, struct sched_decisions *out)
+{
+    enum sched_why why = entry_limits(s, e);
+    int r = why ? 0 : try_start(s, e, now_us, out, &why);
+
+    if (r != 0)
+        return r;
+    walk_refuse(s, e, why);
+    if (s->parts[e->part]->blocked)
+        s->parts[e->part]->active = false;
+    return 0;
+}
+
+int sched_pass(struct sched *s, int64_t now_us, struct sched_decisions *out, int64_t *ret_wake_us)
+{
+    uint32_t depth = s->params.default_queue_depth;
+    bool again = false;
+    struct entry *e;
+    int r = prio_refresh(s, now_us);
+
+    queue_enter(s, now_us);
+    walk_begin(s);
+    while (r >= 0 && (e = walk_next(s))) {
+        struct part *p = s->parts[e->part];
+
+        if (depth && p->tried >= depth) {
+            p->active = false;
+            again = true;
+            continue;
+        }
+        p->tried++;
+        out->depth++;
+        r = consider(s, e, now_us, out);
+    }
+    if (r >= 0)
+        r = walk_finish(s, out);
+    if (r < 0)
+        return r;
+    *ret_wake_us = again ? now_us : s->nheap ? s->heap[0]->eligible_us : INT64_MAX;
+    return 0;
+}

@@ -1,0 +1,379 @@
+/* sched_int.h - what the sources of the scheduler share; not for other folders
+ *
+ * Nodes live in an array indexed by id; every set of nodes is a bitmap of the same size.  A shape
+ * is all that selection looks at in a job; a class is a shape in a partition, and what is known
+ * about it is known for all its jobs.  An entry is a job in the queue of one partition. */
+#pragma once
+
+#include "base/bitmap.h"
+#include "sched/constraint.h"
+#include "sched/sched.h"
+#include "sched/strtab.h"
+
+#define SCHED_MAX_CPUS 65536u   /* of a node */
+#define SCHED_MAX_SOCKETS 1024u /* more count as one */
+#define SCHED_MAX_NODE_GRES 64u /* rows of a node */
+#define SCHED_MAX_DEVICES 4096u /* of an indexed row */
+#define SCHED_MAX_JOB_GRES 8u   /* requests of a job */
+#define SCHED_MAX_JOB_PARTS 1024u
+#define SCHED_SPANS 17u /* free_ge[k]: at least 2^k free CPUs */
+#define QUEUE_LEVELS 12
+
+/* A bit set that remembers how often each bit is held. */
+struct cbits {
+    uint64_t *bits;
+    uint16_t *extra; /* holders beyond the first */
+    uint32_t n, nwords;
+    uint32_t nextra; /* sum of extra */
+};
+int cbits_init(struct cbits *cb, uint32_t n);
+void cbits_done(struct cbits *cb);
+void cbits_take(struct cbits *cb, const uint64_t *bits, uint32_t nwords);
+void cbits_release(struct cbits *cb, const uint64_t *bits, uint32_t nwords);
+
+struct gres_row {
+    uint32_t name, type; /* type STRTAB_NONE = untyped */
+    uint64_t total, used;
+    bool indexed;
+    uint32_t first;   /* index of the first device */
+    struct cbits dev; /* held devices, bit 0 = index first */
+};
+
+struct node {
+    bool exists, schedulable;
+    uint32_t cpus, nwords, sockets, cores_per_socket, threads, raw_threads, weight;
+    uint64_t mem_mib, mem_used;
+    uint32_t free_cpus, free_cores;
+    uint32_t nrun;           /* jobs holding CPUs */
+    struct cbits busy, firm; /* held CPUs; held by jobs that do not share */
+    uint32_t *features, nfeatures;
+    struct gres_row *gres;
+    uint32_t ngres;
+    uint32_t *parts, nparts, cap_parts;
+};
+
+struct wclass { /* nodes of one weight */
+    uint32_t weight;
+    struct bitmap *nodes;
+};
+
+struct shape_gres {
+    uint64_t per_node, per_job, per_task;
+    uint32_t name_off, type_off; /* in shape.text; type UINT32_MAX = any */
+};
+
+struct shape {
+    /* Compared as bytes: everything up to the end of key. */
+    struct shape_key {
+        uint32_t min_nodes, max_nodes, num_tasks, cpus_per_task;
+        uint32_t ntasks_per_node, ntasks_per_core, ntasks_per_socket, threads_per_core;
+        uint32_t pn_min_cpus, min_sockets, min_cores_per_socket;
+        uint32_t flags;
+        uint64_t mem_per_node_mib, mem_per_cpu_mib;
+        uint32_t nreq, nexc, ngres, features_off; /* features_off UINT32_MAX = none */
+        struct shape_gres gres[SCHED_MAX_JOB_GRES];
+    } key;
+    uint32_t *nodes; /* required, then excluded ids, each sorted */
+    char *text;      /* NUL-separated strings */
+    uint32_t ntext;
+    uint32_t hash, refs;
+    struct shape *hash_next;
+    struct constraint *features;
+    uint32_t npj; /* requests with per_job; they come first in key.gres */
+};
+enum {
+    SHAPE_EXCLUSIVE = 1,
+    SHAPE_SHARE = 2,
+    SHAPE_OVERCOMMIT = 4,
+    SHAPE_CONTIGUOUS = 8,
+    SHAPE_SPREAD = 16,
+    SHAPE_MEM_PER_NODE = 32
+};
+
+#define SHAPE_PER_JOB_MAX 4
+
+/* One alternative of a class: the nodes that could ever hold a part of it. */
+struct calt {
+    struct bitmap *elig;
+    struct bitmap **counted; /* counted sets, within elig */
+    uint32_t *counts;
+    uint32_t ncounts;
+};
+
+struct class
+{
+    struct shape *shape;
+    uint32_t part, refs;
+    struct class *hash_next;
+    struct calt *alts; /* NULL until needed */
+    uint32_t nalts;
+    uint64_t mask_gen;    /* sched.config_gen the alts are made from */
+    uint64_t verdict_gen; /* sched.up_gen + 1 the verdict is for, 0 = none */
+    enum sched_why verdict;
+    uint64_t fail_grow;                /* part.grow + 1 at which it did not fit, 0 = none */
+    uint64_t bf_run;                   /* backfill run of the next */
+    int64_t bf_fail_end;               /* did not fit for jobs ending then or later */
+    uint64_t cursor_grow;              /* part.grow + 1 the cursor is for */
+    uint32_t cursor_wclass, cursor_id; /* nothing before fits a single-node job */
+};
+
+enum job_state { JOB_WAITING, JOB_QUEUED, JOB_PROPOSED, JOB_RUNNING, JOB_SUSPENDED };
+enum entry_state { ENTRY_OUT, ENTRY_QUEUED, ENTRY_PARKED };
+
+struct entry {
+    struct job *job;
+    struct class *cls;
+    uint32_t part, priority, rank; /* rank: place in the job's order of preference */
+    enum entry_state state;
+    enum sched_why why;
+    struct entry *park_prev, *park_next;
+    uint32_t height;
+    struct entry *next[];
+};
+
+struct job {
+    uint32_t id;
+    enum job_state state;
+    uint32_t priority, time_limit_min, time_min_min;
+    int32_t nice;
+    int64_t submit_us, eligible_us;
+    double size_factor_nodes, size_factor_cpus; /* wanted nodes and CPUs */
+    struct entry **entries;
+    uint32_t nentries;
+    uint32_t heap_at; /* index + 1 in the eligible heap, 0 = not there */
+    bool fresh;
+    struct job *fresh_prev, *fresh_next;
+    enum sched_why told;
+    int64_t told_expected_us, expected_us;
+    uint64_t plan_run; /* backfill run that set expected_us */
+    uint32_t *expected_nodes;
+    size_t nexpected;
+    /* holding */
+    struct sched_alloc alloc;
+    uint32_t part;
+    int64_t start_us, end_us;
+    bool firm; /* does not share its CPUs */
+};
+
+struct part {
+    uint32_t id;
+    bool exists, up;
+    struct bitmap *nodes;
+    uint32_t tier, job_factor, max_time_min, max_nodes, oversubscribe, max_cpus_per_node;
+    bool exclusive_node, force;
+    uint32_t *node_cpus; /* CPUs held by its jobs, by node; only with max_cpus_per_node */
+    uint64_t grow;       /* counts growths of free capacity */
+    struct entry *head[QUEUE_LEVELS];
+    uint32_t nqueued;
+    struct entry *parked;
+    bool unpark;
+    struct entry *block; /* the entry told that it waits for resources */
+    /* of the pass under way */
+    struct entry *cur;
+    bool active, blocked;
+    uint32_t tried;
+};
+
+struct fit { /* a node that can hold a part of the job */
+    uint32_t id, tasks, wclass, free;
+    uint32_t gres[SHAPE_PER_JOB_MAX];
+};
+
+struct fitvec {
+    struct fit *v;
+    uint32_t n, cap;
+};
+
+struct resv_node {
+    uint64_t spare_mem;
+    uint32_t spare_part_cpus;
+    uint64_t spare_gres[SCHED_MAX_NODE_GRES];
+};
+
+struct resv { /* what a blocked head will hold from start_us on */
+    struct job *job;
+    uint32_t part;
+    int64_t start_us;
+    struct bitmap *nodes;
+    struct sched_alloc alloc;
+    struct resv_node *spare; /* beside alloc.nodes */
+};
+
+struct sched {
+    struct sched_params params;
+    struct strtab parts_tab, feature_tab, gres_tab; /* gres_tab: names and types */
+    struct node *nodes;
+    uint32_t nnodes; /* 1 + highest id */
+    uint32_t nbits;  /* capacity of nodes and size of every bitmap */
+    uint32_t count_nodes;
+    uint64_t count_cpus;
+    struct bitmap *up, *idle, *free_ge[SCHED_SPANS];
+    struct wclass *wclasses;
+    uint32_t nwclasses;
+    struct bitmap **features; /* by feature id */
+    uint32_t nfeatures;
+    struct part **parts; /* by id of parts_tab */
+    uint32_t nparts;
+    uint32_t max_job_factor;
+    uint64_t config_gen, up_gen;
+
+    struct job **jobs; /* open addressing by id */
+    uint32_t njobs, job_slots, njob_used;
+    struct job **heap; /* waiting for their eligible time */
+    uint32_t nheap, heap_cap;
+    struct job *fresh; /* to be entered in the queues by the next pass, or just entered */
+    uint32_t npending;
+    int64_t prio_us; /* when multifactor priorities were computed */
+    bool prio_done;
+
+    struct shape **shape_slots;
+    uint32_t nshape_slots, nshapes;
+    struct class **class_slots;
+    uint32_t nclass_slots, nclasses;
+    uint32_t nmasked; /* classes with alts */
+
+    bool travelling;            /* planning moves jobs about; capacity does not really grow */
+    uint64_t change, bf_change; /* counts inputs; the count at the last backfill */
+    uint64_t bf_run;
+    struct resv *resvs;
+    uint32_t nresvs, cap_resvs;
+    struct job **line;                 /* running jobs that end, by end time */
+    uint32_t nline, cap_line, line_at; /* the first line_at are released at the moment */
+    bool line_made;
+
+    /* scratch */
+    struct fitvec fits, sorted, chosen;
+    struct bitmap *cand, *withheld, *dup;
+    bool any_withheld;
+    uint64_t *cpu_words; /* one node's CPUs, SCHED_MAX_CPUS bits */
+    uint64_t *dev_words; /* one row's devices */
+};
+
+/* nodes.c */
+int nodes_reserve(struct sched *s, uint32_t id);
+void nodes_done(struct sched *s);
+void node_take(struct sched *s, const struct sched_alloc_node *an, uint32_t part, bool firm,
+               bool cpus, bool rest);
+void node_release(struct sched *s, const struct sched_alloc_node *an, uint32_t part, bool firm,
+                  bool cpus, bool rest);
+struct gres_row *node_gres_row(struct sched *s, struct node *n, const struct sched_alloc_gres *g);
+uint32_t count_free_cores(const struct node *n, const uint64_t *avail);
+
+/* parts.c */
+int part_get(struct sched *s, const char *name, struct part **ret); /* enters unknown names */
+void part_free(struct part *p);
+
+/* alloc.c */
+int alloc_dup(struct sched *s, const struct sched_alloc *from, struct sched_alloc *ret);
+void alloc_done(struct sched_alloc *a);
+bool alloc_equal(const struct sched_alloc *a, const struct sched_alloc *b);
+void job_take(struct sched *s, const struct job *j);
+void job_release(struct sched *s, const struct job *j);
+
+/* shape.c */
+int class_get(struct sched *s, const struct sched_job *job, struct part *p, struct class **ret);
+void class_unref(struct sched *s, struct class *c);
+int class_masks(struct sched *s, struct class *c); /* makes c->alts current */
+void classes_done(struct sched *s);
+
+/* fit.c */
+struct pick {
+    struct sched *s;
+    struct class *cls;
+    struct part *part;
+    bool idle;                  /* as if nothing ran */
+    bool any_state;             /* down nodes too */
+    bool no_part_limit;         /* forget the partition's node limit */
+    const struct bitmap *minus; /* nodes not to be used, or NULL */
+    bool pad;     /* lay out all CPUs that must be free (pn_min_cpus), not only those taken: for
+                     reservations */
+    bool overlay; /* keep what is reserved before end_us */
+    int64_t end_us;
+    /* derived by pick_init() */
+    const struct shape_key *k;
+    bool whole;
+    uint32_t share; /* jobs on one CPU */
+    uint32_t gname[SCHED_MAX_JOB_GRES],
+        gtype[SCHED_MAX_JOB_GRES]; /* of the requests, see row_matches() */
+    /* derived by pick_nodes(): what is asked of the set of nodes */
+    uint32_t tasks, each;      /* in total; or when that is 0 on each node */
+    uint32_t min, max, prefer; /* nodes */
+};
+struct geometry { /* how a job sees a node: units of gran CPUs that are taken together */
+    uint32_t units, per_socket, gran, usable, grain;
+};
+void pick_init(struct pick *p);
+struct geometry pick_geometry(const struct pick *p, const struct node *n);
+uint32_t geometry_tasks(const struct pick *p, const struct geometry *g, uint32_t units);
+uint32_t geometry_units(const struct pick *p, const struct geometry *g, uint32_t tasks);
+void pick_free_cpus(const struct pick *p, uint32_t id, uint64_t *words);
+uint64_t pick_free_gres(const struct pick *p, uint32_t id, uint32_t row, uint64_t *dev);
+bool row_matches(const struct pick *p, const struct gres_row *row, uint32_t req);
+bool node_fit(const struct pick *p, uint32_t id, struct fit *ret);
+/* Nodes the job never uses, whatever is free on them. */
+bool node_admits(const struct pick *p, uint32_t id);
+
+/* pick.c */
+int pick_nodes(struct pick *p); /* 1 = s->chosen by id order, 0 = does not fit, -ENOMEM */
+enum sched_why pick_verdict(struct pick *p);
+
+/* layout.c */
+int layout(const struct pick *p,
+           struct sched_alloc *ret); /* of s->chosen; -EAGAIN when it does not come out */
+
+/* sched.c */
+int job_build(struct sched *s, const struct sched_job *in,
+              struct job **ret); /* in no table or queue yet */
+
+/* queue.c */
+void job_free(struct sched *s, struct job *j);
+struct job *job_find(const struct sched *s, uint32_t id);
+int job_insert(struct sched *s, struct job *j);
+void job_forget(struct sched *s, struct job *j); /* out of the table; frees it */
+void queue_add(struct sched *s, struct entry *e);
+void queue_remove(struct sched *s, struct entry *e); /* from queue or parking place */
+void queue_park(struct sched *s, struct entry *e);
+bool entry_before(const struct entry *a, const struct entry *b);
+void job_unqueue(struct sched *s, struct job *j); /* every entry, heap, fresh list */
+int job_wait(struct sched *s, struct job *j);     /* into heap or fresh list, by eligible time */
+void job_set_fresh(struct sched *s, struct job *j);
+void job_clear_fresh(struct sched *s, struct job *j);
+void job_free_entries(struct sched *s, struct job *j);
+void queue_enter(struct sched *s, int64_t now_us); /* fresh jobs, due jobs, unparked entries */
+void jobs_done(struct sched *s);
+
+/* prio.c */
+uint32_t entry_priority(const struct sched *s, const struct entry *e, int64_t now_us);
+int prio_refresh(struct sched *s, int64_t now_us);
+
+/* walk.c */
+void walk_begin(struct sched *s);
+struct entry *
+walk_next(struct sched *s); /* highest of the partitions still active; NULL at the end */
+void walk_skip(struct sched *s, struct entry *e);
+/* e does not start for this reason: park it, or make it the head its partition waits for. */
+void walk_refuse(struct sched *s, struct entry *e, enum sched_why why);
+int walk_finish(struct sched *s, struct sched_decisions *out); /* tell what changed */
+enum sched_why entry_limits(const struct sched *s, const struct entry *e);
+int64_t end_after(int64_t now_us, uint32_t minutes);
+/* Propose to start e on alloc, which is handed over on success. */
+int decide_start(struct pick *p, struct entry *e, struct sched_alloc *alloc, int64_t now_us,
+                 uint32_t limit_min, struct sched_decisions *out);
+int decisions_add(struct sched_decisions *out, const struct sched_decision *d);
+
+/* timeline.c */
+int line_make(struct sched *s); /* of the jobs running now; until line_drop() */
+int line_room(struct sched *s); /* for one more: line_add() cannot fail after it */
+void line_add(struct sched *s, struct job *j);
+void line_drop(struct sched *s);
+/* The first time at which p's job fits, and what it would hold then.  Reservations count as held
+ * for ever. Returns 1, 0 when there is no such time, -ENOMEM. */
+int plan(struct pick *p, int64_t now_us, int64_t *ret_start_us, struct sched_alloc *ret_alloc,
+         struct resv_node **ret_spare);
+/* Reserve; takes alloc and spare on success. */
+int resv_add(struct sched *s, uint32_t part, int64_t start_us, struct sched_alloc *alloc,
+             struct resv_node **spare);
+/* A job that ends then now holds a: what it left unused beside the reservations is less. */
+void resv_charge(struct sched *s, const struct sched_alloc *a, uint32_t part, int64_t end_us);
+struct resv_node *spare_of(struct sched *s, const struct sched_alloc *a, uint32_t part);
+void resvs_clear(struct sched *s);

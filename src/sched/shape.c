@@ -1,0 +1,430 @@
+/* shape.c - shapes and classes: jobs that selection cannot tell apart.
+ *
+ * A shape is hash-consed by the bytes of its key, node lists and strings; a class by shape and
+ * partition. Both live as long as an entry refers to them.  The node masks of a class are made when
+ * it is first tested and made anew when the configuration changed; only so many classes keep
+ * theirs. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "sched/sched_int.h"
+
+#define MASKED_MAX 4096u
+
+static void shape_free(struct shape *sh)
+{
+    if (sh) {
+        free(sh->nodes);
+        free(sh->text);
+        constraint_free(sh->features);
+        free(sh);
+    }
+}
+
+static uint32_t add_text(struct shape *sh, const char *text)
+{
+    uint32_t at = sh->ntext;
+    size_t len = text ? strlen(text) + 1 : 0;
+
+    if (!text)
+        return UINT32_MAX;
+    memcpy(sh->text + at, text, len);
+    sh->ntext += (uint32_t)len;
+    return at;
+}
+
+static int alloc_text(struct shape *sh, const struct sched_job *job)
+{
+    size_t len = 1;
+
+    if (job->features) {
+        size_t n = strnlen(job->features, CONSTRAINT_TEXT_MAX + 1);
+
+        if (n > CONSTRAINT_TEXT_MAX)
+            return -E2BIG;
+        len += n + 1;
+    }
+    for (size_t i = 0; i < job->ngres; i++) {
+        if (!job->gres[i].name)
+            return -EINVAL;
+        len +=
+            strlen(job->gres[i].name) + 1 + (job->gres[i].type ? strlen(job->gres[i].type) + 1 : 0);
+    }
+    sh->text = malloc(len);
+    return sh->text ? 0 : -ENOMEM;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static uint32_t copy_ids(uint32_t *to, const uint32_t *from, size_t n)
+{
+    uint32_t kept = 0;
+
+    for (size_t i = 0; i < n; i++)
+        to[i] = from[i];
+    if (n)
+        qsort(to, n, sizeof(*to), by_number);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || to[i] != to[kept - 1])
+            to[kept++] = to[i];
+    return kept;
+}
+
+/* Typed requests before untyped ones, so that "any" does not take what another row needs; among
+ * these, requests for the whole job first, where node_fit() looks for them. */
+static void add_gres(struct shape *sh, const struct sched_job *job)
+{
+    for (int pass = 0; pass < 4; pass++) {
+        for (size_t i = 0; i < job->ngres; i++) {
+            const struct sched_gres_req *g = &job->gres[i];
+            int want = (g->per_job ? 0 : 2) + (g->type ? 0 : 1);
+
+            if (want != pass)
+                continue;
+            sh->npj += g->per_job != 0;
+            sh->key.gres[sh->key.ngres++] =
+                (struct shape_gres){ .per_node = g->per_node,
+                                     .per_job = g->per_job,
+                                     .per_task = g->per_task,
+                                     .name_off = add_text(sh, g->name),
+                                     .type_off = add_text(sh, g->type) };
+        }
+    }
+}
+
+static void fill_key(struct shape *sh, const struct sched_job *job)
+{
+    struct shape_key *k = &sh->key;
+
+    k->min_nodes = MAX(job->min_nodes, 1u);
+    k->max_nodes = job->max_nodes;
+    k->num_tasks = job->num_tasks;
+    k->cpus_per_task = job->cpus_per_task;
+    k->ntasks_per_node = job->ntasks_per_node;
+    k->ntasks_per_core = job->ntasks_per_core;
+    k->ntasks_per_socket = job->ntasks_per_socket;
+    k->threads_per_core = job->threads_per_core;
+    k->pn_min_cpus = job->pn_min_cpus;
+    k->min_sockets = job->min_sockets;
+    k->min_cores_per_socket = job->min_cores_per_socket;
+    k->flags = (job->exclusive ? SHAPE_EXCLUSIVE : 0u) | (job->oversubscribe ? SHAPE_SHARE : 0u) |
+               (job->overcommit ? SHAPE_OVERCOMMIT : 0u) |
+               (job->contiguous ? SHAPE_CONTIGUOUS : 0u) | (job->spread ? SHAPE_SPREAD : 0u) |
+               (job->has_mem_per_node ? SHAPE_MEM_PER_NODE : 0u);
+    k->mem_per_node_mib = job->has_mem_per_node ? job->mem_per_node_mib : 0;
+    k->mem_per_cpu_mib = job->has_mem_per_node ? 0 : job->mem_per_cpu_mib;
+}
+
+static int shape_build(const struct sched_job *job, struct shape **ret)
+{
+    struct shape *sh;
+    uint32_t npj = 0;
+    int r;
+
+    if (!job->cpus_per_task || job->ngres > SCHED_MAX_JOB_GRES ||
+        (job->max_nodes && job->max_nodes < job->min_nodes))
+        return -EINVAL;
+    for (size_t i = 0; i < job->ngres; i++)
+        npj += job->gres[i].per_job != 0;
+    if (npj > SHAPE_PER_JOB_MAX || job->nreq + job->nexc > BITMAP_MAX_BITS)
+        return -EINVAL;
+    sh = calloc(1, sizeof(*sh));
+    if (!sh)
+        return -ENOMEM;
+    r = alloc_text(sh, job);
+    sh->nodes = r == 0 ? malloc((job->nreq + job->nexc + 1) * sizeof(*sh->nodes)) : NULL;
+    if (r == 0 && !sh->nodes)
+        r = -ENOMEM;
+    if (r < 0) {
+        shape_free(sh);
+        return r;
+    }
+    fill_key(sh, job);
+    sh->key.nreq = copy_ids(sh->nodes, job->req_nodes, job->nreq);
+    sh->key.nexc = copy_ids(sh->nodes + sh->key.nreq, job->exc_nodes, job->nexc);
+    add_gres(sh, job);
+    sh->key.features_off = UINT32_MAX;
+    if (job->features && job->features[0])
+        sh->key.features_off = add_text(sh, job->features);
+    sh->hash = strtab_hash(&sh->key, sizeof(sh->key)) * 31 +
+               strtab_hash(sh->nodes, (sh->key.nreq + sh->key.nexc) * sizeof(*sh->nodes)) * 7 +
+               strtab_hash(sh->text, sh->ntext);
+    *ret = sh;
+    return 0;
+}
+
+static bool shape_equal(const struct shape *a, const struct shape *b)
+{
+    return a->hash == b->hash && a->ntext == b->ntext &&
+           !memcmp(&a->key, &b->key, sizeof(a->key)) &&
+           !memcmp(a->nodes, b->nodes, (a->key.nreq + a->key.nexc) * sizeof(*a->nodes)) &&
+           !memcmp(a->text, b->text, a->ntext);
+}
+
+static int grow_shapes(struct sched *s)
+{
+    uint32_t n = s->nshape_slots ? s->nshape_slots * 2 : 64;
+    struct shape **slots = calloc(n, sizeof(*slots));
+
+    if (!slots)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < s->nshape_slots; i++) {
+        for (struct shape *sh = s->shape_slots[i], *next; sh; sh = next) {
+            next = sh->hash_next;
+            sh->hash_next = slots[sh->hash & (n - 1)];
+            slots[sh->hash & (n - 1)] = sh;
+        }
+    }
+    free(s->shape_slots);
+    s->shape_slots = slots;
+    s->nshape_slots = n;
+    return 0;
+}
+
+static int shape_get(struct sched *s, const struct sched_job *job, struct shape **ret)
+{
+    struct shape *sh = NULL, **slot;
+    int r = s->nshapes < s->nshape_slots ? 0 : grow_shapes(s);
+
+    if (r == 0)
+        r = shape_build(job, &sh);
+    if (r < 0)
+        return r;
+    slot = &s->shape_slots[sh->hash & (s->nshape_slots - 1)];
+    for (struct shape *old = *slot; old; old = old->hash_next) {
+        if (shape_equal(old, sh)) {
+            shape_free(sh);
+            old->refs++;
+            *ret = old;
+            return 0;
+        }
+    }
+    if (sh->key.features_off != UINT32_MAX) {
+        r = constraint_parse(sh->text + sh->key.features_off, &sh->features, NULL);
+        if (r < 0) {
+            shape_free(sh);
+            return r;
+        }
+    }
+    sh->refs = 1;
+    sh->hash_next = *slot;
+    *slot = sh;
+    s->nshapes++;
+    *ret = sh;
+    return 0;
+}
+
+static void shape_unref(struct sched *s, struct shape *sh)
+{
+    struct shape **pp = &s->shape_slots[sh->hash & (s->nshape_slots - 1)];
+
+    if (--sh->refs)
+        return;
+    while (*pp != sh)
+        pp = &(*pp)->hash_next;
+    *pp = sh->hash_next;
+    s->nshapes--;
+    shape_free(sh);
+}
+
+/* --- classes
+ * ------------------------------------------------------------------------------------------- */
+
+static uint32_t class_slot(const struct shape *sh, uint32_t part, uint32_t nslots)
+{
+    return (sh->hash + part * UINT32_C(2654435761)) & (nslots - 1);
+}
+
+static int grow_classes(struct sched *s)
+{
+    uint32_t n = s->nclass_slots ? s->nclass_slots * 2 : 64;
+    struct class **slots = calloc(n, sizeof(*slots));
+
+    if (!slots)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < s->nclass_slots; i++) {
+        for (struct class *c = s->class_slots[i], *next; c; c = next) {
+            uint32_t at = class_slot(c->shape, c->part, n);
+
+            next = c->hash_next;
+            c->hash_next = slots[at];
+            slots[at] = c;
+        }
+    }
+    free(s->class_slots);
+    s->class_slots = slots;
+    s->nclass_slots = n;
+    return 0;
+}
+
+int class_get(struct sched *s, const struct sched_job *job, struct part *p, struct class **ret)
+{
+    struct shape *sh;
+    struct class *c;
+    int r = s->nclasses < s->nclass_slots ? 0 : grow_classes(s);
+
+    if (r == 0)
+        r = shape_get(s, job, &sh);
+    if (r < 0)
+        return r;
+    for (c = s->class_slots[class_slot(sh, p->id, s->nclass_slots)]; c; c = c->hash_next) {
+        if (c->shape == sh && c->part == p->id) {
+            shape_unref(s, sh); /* the class holds one */
+            c->refs++;
+            *ret = c;
+            return 0;
+        }
+    }
+    c = calloc(1, sizeof(*c));
+    if (!c) {
+        shape_unref(s, sh);
+        return -ENOMEM;
+    }
+    *c = (struct class){ .shape = sh, .part = p->id, .refs = 1 };
+    c->hash_next = s->class_slots[class_slot(sh, p->id, s->nclass_slots)];
+    s->class_slots[class_slot(sh, p->id, s->nclass_slots)] = c;
+    s->nclasses++;
+    *ret = c;
+    return 0;
+}
+
+static void drop_masks(struct sched *s, struct class *c)
+{
+    for (uint32_t i = 0; i < c->nalts; i++) {
+        bitmap_free(c->alts[i].elig);
+        for (uint32_t k = 0; c->alts[i].counted && k < c->alts[i].ncounts; k++)
+            bitmap_free(c->alts[i].counted[k]);
+        free(c->alts[i].counted);
+        free(c->alts[i].counts);
+    }
+    if (c->alts)
+        s->nmasked--;
+    free(c->alts);
+    c->alts = NULL;
+    c->nalts = 0;
+}
+
+void class_unref(struct sched *s, struct class *c)
+{
+    struct class **pp = &s->class_slots[class_slot(c->shape, c->part, s->nclass_slots)];
+
+    if (--c->refs)
+        return;
+    while (*pp != c)
+        pp = &(*pp)->hash_next;
+    *pp = c->hash_next;
+    s->nclasses--;
+    drop_masks(s, c);
+    shape_unref(s, c->shape);
+    free(c);
+}
+
+static const struct bitmap *lookup_feature(void *arg, const char *name, size_t len)
+{
+    const struct sched *s = arg;
+    uint32_t id = strtab_find(&s->feature_tab, name, len);
+
+    return id < s->nfeatures ? s->features[id] : NULL;
+}
+
+static int make_counts(struct sched *s, const struct class *c, uint32_t alt, struct calt *a)
+{
+    const struct constraint *f = c->shape->features;
+    uint32_t n = f ? constraint_counts(f, alt) : 0;
+    int r = 0;
+
+    if (!n)
+        return 0;
+    a->counted = calloc(n, sizeof(struct bitmap *));
+    a->counts = calloc(n, sizeof(*a->counts));
+    if (!a->counted || !a->counts)
+        return -ENOMEM;
+    for (uint32_t i = 0; r == 0 && i < n; i++) {
+        a->ncounts = i + 1;
+        r = bitmap_new(s->nbits, &a->counted[i]);
+        if (r == 0)
+            r = constraint_count_mask(f, alt, i, lookup_feature, s, a->counted[i], &a->counts[i]);
+        if (r == 0)
+            bitmap_and(a->counted[i], a->elig);
+    }
+    return r;
+}
+
+static int make_alt(struct sched *s, const struct class *c, uint32_t alt, struct calt *a)
+{
+    struct pick p = { .s = s, .cls = (struct class *)c, .part = s->parts[c->part], .idle = true };
+    const struct shape *sh = c->shape;
+    int r = bitmap_dup(s->parts[c->part]->nodes, &a->elig);
+
+    if (r == 0 && sh->features)
+        r = constraint_mask(sh->features, alt, lookup_feature, s, a->elig);
+    if (r < 0)
+        return r;
+    for (uint32_t i = 0; i < sh->key.nexc; i++)
+        if (sh->nodes[sh->key.nreq + i] < s->nbits)
+            bitmap_clear(a->elig, sh->nodes[sh->key.nreq + i]);
+    pick_init(&p);
+    BITMAP_FOREACH (a->elig, id)
+        if (!node_admits(&p, id))
+            bitmap_clear(a->elig, id);
+    return make_counts(s, c, alt, a);
+}
+
+/* So many classes at once are rare; forgetting all is simple and costs each one rebuild. */
+static void forget_masks(struct sched *s)
+{
+    for (uint32_t i = 0; i < s->nclass_slots; i++)
+        for (struct class *c = s->class_slots[i]; c; c = c->hash_next)
+            drop_masks(s, c);
+}
+
+int class_masks(struct sched *s, struct class *c)
+{
+    uint32_t n = c->shape->features ? constraint_alts(c->shape->features) : 1;
+    int r = 0;
+
+    if (c->alts && c->mask_gen == s->config_gen + 1)
+        return 0;
+    drop_masks(s, c);
+    if (s->nmasked >= MASKED_MAX)
+        forget_masks(s);
+    c->alts = calloc(n, sizeof(*c->alts));
+    if (!c->alts)
+        return -ENOMEM;
+    s->nmasked++;
+    c->nalts = n;
+    for (uint32_t i = 0; r == 0 && i < n; i++)
+        r = make_alt(s, c, i, &c->alts[i]);
+    if (r < 0)
+        drop_masks(s, c);
+    else
+        c->mask_gen = s->config_gen + 1;
+    c->cursor_grow = c->fail_grow = 0; /* they speak of the nodes and weights before */
+    return r;
+}
+
+void classes_done(struct sched *s)
+{
+    for (uint32_t i = 0; i < s->nclass_slots; i++) {
+        for (struct class *c = s->class_slots[i], *next; c; c = next) {
+            next = c->hash_next;
+            drop_masks(s, c);
+            free(c);
+        }
+    }
+    for (uint32_t i = 0; i < s->nshape_slots; i++) {
+        for (struct shape *sh = s->shape_slots[i], *next; sh; sh = next) {
+            next = sh->hash_next;
+            shape_free(sh);
+        }
+    }
+    free(s->class_slots);
+    free(s->shape_slots);
+}

@@ -1,0 +1,298 @@
+/* timeline.c - planning: when and where a blocked job will start, and what that leaves for others.
+ *
+ * Planning really releases running jobs, in the order of their ends, on the very structures that
+ * selection reads, and takes them back afterwards; s->travelling keeps this from counting as
+ * growth.  What is released only grows, so the first moment at which a job fits is found by
+ * galloping and bisection.  Reservations made before are held during the search, for ever: simple,
+ * and never late for them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "sched/sched_int.h"
+
+static int by_end(const void *a, const void *b)
+{
+    const struct job *x = *(struct job *const *)a, *y = *(struct job *const *)b;
+
+    if (x->end_us != y->end_us)
+        return x->end_us < y->end_us ? -1 : 1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static int line_reserve(struct sched *s, uint32_t n)
+{
+    struct job **grown;
+    uint32_t cap = MAX(s->cap_line, 64u);
+
+    if (n <= s->cap_line)
+        return 0;
+    while (cap < n)
+        cap *= 2;
+    grown = realloc(s->line, cap * sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    s->line = grown;
+    s->cap_line = cap;
+    return 0;
+}
+
+int line_make(struct sched *s)
+{
+    int r = line_reserve(s, s->njobs);
+
+    if (r < 0)
+        return r;
+    s->nline = s->line_at = 0;
+    for (uint32_t i = 0; i < s->job_slots; i++)
+        if (s->jobs[i] && s->jobs[i]->state >= JOB_PROPOSED && s->jobs[i]->end_us != INT64_MAX)
+            s->line[s->nline++] = s->jobs[i];
+    if (s->nline > 1)
+        qsort(s->line, s->nline, sizeof(*s->line), by_end);
+    s->line_made = true;
+    return 0;
+}
+
+int line_room(struct sched *s)
+{
+    return s->line_made ? line_reserve(s, s->nline + 1) : 0;
+}
+
+void line_add(struct sched *s, struct job *j)
+{
+    uint32_t lo = 0, hi = s->nline;
+
+    if (!s->line_made || j->end_us == INT64_MAX)
+        return;
+    while (lo < hi) {
+        uint32_t mid = (lo + hi) / 2;
+
+        if (by_end(&s->line[mid], &j) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    memmove(s->line + lo + 1, s->line + lo, (s->nline - lo) * sizeof(*s->line));
+    s->line[lo] = j;
+    s->nline++;
+}
+
+void line_drop(struct sched *s)
+{
+    s->line_made = false;
+    s->nline = 0;
+}
+
+static void travel(struct sched *s, uint32_t to)
+{
+    while (s->line_at < to)
+        job_release(s, s->line[s->line_at++]);
+    while (s->line_at > to)
+        job_take(s, s->line[--s->line_at]);
+}
+
+/* The end of the group of equal end times that position at (>= 1) is in. */
+static uint32_t group_end(const struct sched *s, uint32_t at)
+{
+    while (at < s->nline && s->line[at]->end_us == s->line[at - 1]->end_us)
+        at++;
+    return at;
+}
+
+/* The last position before the group that ends at `at`. */
+static uint32_t group_begin(const struct sched *s, uint32_t at)
+{
+    uint32_t i = at;
+
+    while (i && s->line[i - 1]->end_us == s->line[at - 1]->end_us)
+        i--;
+    return i;
+}
+
+/* The first position, at a group's end, where p fits; 0 when there is none. */
+static int search(struct pick *p, uint32_t *ret_at)
+{
+    struct sched *s = p->s;
+    uint32_t no = 0, yes = 0;
+    int r = 0;
+
+    for (uint32_t step = 1; !yes && no < s->nline; step *= 2) {
+        uint32_t at = group_end(s, s->nline - no > step ? no + step : s->nline);
+
+        travel(s, at);
+        r = pick_nodes(p);
+        if (r < 0)
+            return r;
+        if (r == 1)
+            yes = at;
+        else
+            no = at;
+    }
+    while (yes && group_begin(s, yes) > no) { /* some group between is untested */
+        uint32_t at = group_end(s, no + (yes - no) / 2);
+
+        if (at == yes)
+            at = group_begin(s, yes);
+        travel(s, at);
+        r = pick_nodes(p);
+        if (r < 0)
+            return r;
+        if (r == 1)
+            yes = at;
+        else
+            no = at;
+    }
+    *ret_at = yes;
+    return 0;
+}
+
+static void hold_resvs(struct sched *s, bool hold)
+{
+    for (uint32_t i = 0; i < s->nresvs; i++) {
+        const struct resv *r = &s->resvs[i];
+
+        for (size_t k = 0; k < r->alloc.nnodes; k++) {
+            if (hold)
+                node_take(s, &r->alloc.nodes[k], r->part, true, true, true);
+            else
+                node_release(s, &r->alloc.nodes[k], r->part, true, true, true);
+        }
+    }
+}
+
+/* What the nodes of a would have left beside it, as things stand.  NULL = out of memory. */
+struct resv_node *spare_of(struct sched *s, const struct sched_alloc *a, uint32_t part)
+{
+    const struct part *p = s->parts[part];
+    struct resv_node *spare = calloc(a->nnodes + 1, sizeof(*spare));
+
+    for (size_t i = 0; spare && i < a->nnodes; i++) {
+        const struct sched_alloc_node *an = &a->nodes[i];
+        struct node *n = &s->nodes[an->node_id];
+        uint64_t used = n->mem_used + an->mem_mib;
+
+        spare[i].spare_mem = n->mem_mib > used ? n->mem_mib - used : 0;
+        if (p->node_cpus) {
+            used = (uint64_t)p->node_cpus[an->node_id] + an->cpus;
+            spare[i].spare_part_cpus =
+                p->max_cpus_per_node > used ? p->max_cpus_per_node - (uint32_t)used : 0;
+        }
+        for (uint32_t row = 0; row < n->ngres; row++)
+            spare[i].spare_gres[row] =
+                n->gres[row].total > n->gres[row].used ? n->gres[row].total - n->gres[row].used : 0;
+        for (size_t g = 0; g < an->ngres; g++) {
+            struct gres_row *row = node_gres_row(s, n, &an->gres[g]);
+            uint64_t *left = row ? &spare[i].spare_gres[row - n->gres] : NULL;
+
+            if (left)
+                *left -= MIN(*left, an->gres[g].count);
+        }
+    }
+    return spare;
+}
+
+int plan(struct pick *p, int64_t now_us, int64_t *ret_start_us, struct sched_alloc *ret_alloc,
+         struct resv_node **ret_spare)
+{
+    struct sched *s = p->s;
+    uint32_t at = 0;
+    int r;
+
+    s->travelling = true;
+    hold_resvs(s, true);
+    r = search(p, &at);
+    if (r == 0 && at) {
+        travel(s, at);
+        r = pick_nodes(p);
+        if (r == 1) {
+            r = layout(p, ret_alloc);
+            r = r == 0 ? 1 : r == -EAGAIN ? 0 : r;
+        }
+        if (r == 1) {
+            *ret_start_us = MAX(s->line[at - 1]->end_us, now_us);
+            *ret_spare = spare_of(s, ret_alloc, p->part->id);
+            if (!*ret_spare) {
+                alloc_done(ret_alloc);
+                r = -ENOMEM;
+            }
+        }
+    }
+    travel(s, 0);
+    hold_resvs(s, false);
+    s->travelling = false;
+    return r;
+}
+
+int resv_add(struct sched *s, uint32_t part, int64_t start_us, struct sched_alloc *alloc,
+             struct resv_node **spare)
+{
+    struct bitmap *nodes;
+    int r;
+
+    if (s->nresvs == s->cap_resvs) {
+        uint32_t cap = s->cap_resvs ? s->cap_resvs * 2 : 8;
+        struct resv *grown = realloc(s->resvs, cap * sizeof(*grown));
+
+        if (!grown)
+            return -ENOMEM;
+        s->resvs = grown;
+        s->cap_resvs = cap;
+    }
+    r = bitmap_new(s->nbits, &nodes);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < alloc->nnodes; i++)
+        bitmap_set(nodes, alloc->nodes[i].node_id);
+    s->resvs[s->nresvs++] = (struct resv){ .part = part,
+                                           .start_us = start_us,
+                                           .nodes = nodes,
+                                           .alloc = *alloc,
+                                           .spare = TAKE_PTR(*spare) };
+    *alloc = (struct sched_alloc){ 0 };
+    return 0;
+}
+
+static void charge_node(struct sched *s, struct resv_node *spare, const struct sched_alloc_node *an,
+                        bool same_part)
+{
+    struct node *n = &s->nodes[an->node_id];
+
+    spare->spare_mem -= MIN(spare->spare_mem, an->mem_mib);
+    if (same_part)
+        spare->spare_part_cpus -= MIN(spare->spare_part_cpus, an->cpus);
+    for (size_t g = 0; g < an->ngres; g++) {
+        struct gres_row *row = node_gres_row(s, n, &an->gres[g]);
+        uint64_t *left = row ? &spare->spare_gres[row - n->gres] : NULL;
+
+        if (left)
+            *left -= MIN(*left, an->gres[g].count);
+    }
+}
+
+void resv_charge(struct sched *s, const struct sched_alloc *a, uint32_t part, int64_t end_us)
+{
+    for (uint32_t i = 0; i < s->nresvs; i++) {
+        struct resv *r = &s->resvs[i];
+        size_t k = 0;
+
+        if (r->start_us >= end_us)
+            continue;
+        for (size_t x = 0; x < a->nnodes; x++) { /* both are sorted by node */
+            while (k < r->alloc.nnodes && r->alloc.nodes[k].node_id < a->nodes[x].node_id)
+                k++;
+            if (k < r->alloc.nnodes && r->alloc.nodes[k].node_id == a->nodes[x].node_id)
+                charge_node(s, &r->spare[k], &a->nodes[x], r->part == part);
+        }
+    }
+}
+
+void resvs_clear(struct sched *s)
+{
+    for (uint32_t i = 0; i < s->nresvs; i++) {
+        bitmap_free(s->resvs[i].nodes);
+        alloc_done(&s->resvs[i].alloc);
+        free(s->resvs[i].spare);
+    }
+    s->nresvs = 0;
+}

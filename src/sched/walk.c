@@ -1,0 +1,243 @@
+/* walk.c - going through the queues of all partitions in one order, and the decisions that come of
+ * it.
+ *
+ * Order: partition tier, then priority, submit time and id; a job of several partitions once in
+ * each.  What a job is told is the most hopeful of what its entries met. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "sched/sched_int.h"
+
+void walk_begin(struct sched *s)
+{
+    for (uint32_t i = 0; i < s->nparts; i++) {
+        struct part *p = s->parts[i];
+
+        p->cur = p->head[0];
+        p->active = p->up;
+        p->blocked = false;
+        p->tried = 0;
+    }
+    bitmap_zero(s->withheld);
+    s->any_withheld = false;
+}
+
+static bool goes_before(const struct sched *s, const struct entry *a, const struct entry *b)
+{
+    uint32_t x = s->parts[a->part]->tier, y = s->parts[b->part]->tier;
+
+    if (x != y)
+        return x > y;
+    return a->job == b->job && a->priority == b->priority ? a->rank < b->rank : entry_before(a, b);
+}
+
+struct entry *walk_next(struct sched *s)
+{
+    struct entry *best = NULL;
+
+    for (uint32_t i = 0; i < s->nparts; i++) {
+        const struct part *p = s->parts[i];
+
+        if (p->active && p->cur && (!best || goes_before(s, p->cur, best)))
+            best = p->cur;
+    }
+    return best;
+}
+
+void walk_skip(struct sched *s, struct entry *e)
+{
+    s->parts[e->part]->cur = e->next[0];
+}
+
+static bool waits_for_nodes(const struct sched *s, const struct entry *e, enum sched_why why)
+{
+    if (why == SCHED_WHY_RESOURCES)
+        return true;
+    return why == SCHED_WHY_NODES_UNAVAILABLE && e->cls->verdict == SCHED_WHY_RESOURCES &&
+           e->cls->verdict_gen == s->up_gen + 1;
+}
+
+void walk_refuse(struct sched *s, struct entry *e, enum sched_why why)
+{
+    struct part *p = s->parts[e->part];
+
+    if (e->why != why)
+        job_set_fresh(s, e->job);
+    e->why = why;
+    if (!waits_for_nodes(s, e, why)) {
+        queue_park(s, e); /* moves p->cur on */
+        return;
+    }
+    if (p->block && p->block != e) {
+        p->block->job->expected_us = 0;
+        job_set_fresh(s, p->block->job);
+    }
+    p->block = e;
+    p->blocked = true;
+    p->cur = e->next[0];
+    bitmap_or(s->withheld, p->nodes);
+    s->any_withheld = true;
+}
+
+enum sched_why entry_limits(const struct sched *s, const struct entry *e)
+{
+    const struct part *p = s->parts[e->part];
+    const struct job *j = e->job;
+
+    if (!p->up)
+        return SCHED_WHY_PART_DOWN;
+    if (e->cls->shape->key.min_nodes > p->max_nodes)
+        return SCHED_WHY_PART_NODE_LIMIT;
+    if (p->max_time_min != SCHED_UNLIMITED && j->time_limit_min > p->max_time_min)
+        return SCHED_WHY_PART_TIME_LIMIT;
+    return SCHED_WHY_NONE;
+}
+
+int64_t end_after(int64_t now_us, uint32_t minutes)
+{
+    if (minutes == SCHED_UNLIMITED || now_us > INT64_MAX - (int64_t)minutes * 60000000)
+        return INT64_MAX;
+    return now_us + (int64_t)minutes * 60000000;
+}
+
+int decisions_add(struct sched_decisions *out, const struct sched_decision *d)
+{
+    if (out->n == out->cap) {
+        size_t cap = out->cap ? out->cap * 2 : 16;
+        struct sched_decision *grown = realloc(out->items, cap * sizeof(*grown));
+
+        if (!grown)
+            return -ENOMEM;
+        out->items = grown;
+        out->cap = cap;
+    }
+    out->items[out->n++] = *d;
+    return 0;
+}
+
+int decide_start(struct pick *p, struct entry *e, struct sched_alloc *alloc, int64_t now_us,
+                 uint32_t limit_min, struct sched_decisions *out)
+{
+    struct sched *s = p->s;
+    struct job *j = e->job;
+    struct sched_decision d = { .kind = SCHED_START,
+                                .job_id = j->id,
+                                .partition = s->parts_tab.names[e->part],
+                                .priority = e->priority,
+                                .time_limit_min = limit_min == j->time_limit_min ? 0 : limit_min };
+    int r = alloc_dup(s, alloc, &d.alloc);
+
+    if (r == 0)
+        r = decisions_add(out, &d);
+    if (r < 0) {
+        alloc_done(&d.alloc);
+        return r;
+    }
+    job_unqueue(s, j);
+    j->state = JOB_PROPOSED;
+    j->alloc = *alloc;
+    *alloc = (struct sched_alloc){ 0 };
+    j->part = e->part;
+    j->firm = p->share == 1;
+    j->start_us = now_us;
+    j->end_us = end_after(now_us, limit_min);
+    j->told = SCHED_WHY_NONE;
+    j->expected_us = 0;
+    job_take(s, j);
+    s->npending--;
+    s->change++;
+    out->started++;
+    return 0;
+}
+
+/* How much hope a reason leaves; the entry with most speaks for the job. */
+static const int hope[] = {
+    [SCHED_WHY_NONE] = 0,
+    [SCHED_WHY_BAD_CONSTRAINTS] = 1,
+    [SCHED_WHY_PART_NODE_LIMIT] = 2,
+    [SCHED_WHY_PART_TIME_LIMIT] = 3,
+    [SCHED_WHY_PART_DOWN] = 4,
+    [SCHED_WHY_NODE_NOT_AVAIL] = 5,
+    [SCHED_WHY_NODES_UNAVAILABLE] = 6,
+    [SCHED_WHY_BEGIN_TIME] = 7,
+    [SCHED_WHY_PRIORITY] = 8,
+    [SCHED_WHY_RESOURCES] = 9,
+};
+
+static enum sched_why job_why(const struct sched *s, struct job *j, uint32_t *ret_priority)
+{
+    enum sched_why why = SCHED_WHY_NONE;
+
+    for (uint32_t i = 0; i < j->nentries; i++) {
+        struct entry *e = j->entries[i];
+        const struct part *p = s->parts[e->part];
+
+        if (e->state == ENTRY_QUEUED) {
+            if (!p->up)
+                e->why = SCHED_WHY_PART_DOWN;
+            else if (p->blocked && e != p->block)
+                e->why = SCHED_WHY_PRIORITY;
+            else if (e->why == SCHED_WHY_PART_DOWN)
+                e->why = SCHED_WHY_NONE;
+        }
+        if (i == 0 || e->priority > *ret_priority)
+            *ret_priority = e->priority;
+        if (hope[e->why] > hope[why])
+            why = e->why;
+    }
+    return why;
+}
+
+static int tell(struct sched *s, struct sched_decisions *out, struct job *j)
+{
+    struct sched_decision d = { .kind = SCHED_EXPECT, .job_id = j->id };
+    int r;
+
+    if (j->state == JOB_WAITING)
+        d.why = SCHED_WHY_BEGIN_TIME;
+    else
+        d.why = job_why(s, j, &d.priority);
+    if (d.why != SCHED_WHY_RESOURCES && d.why != SCHED_WHY_NODES_UNAVAILABLE)
+        j->expected_us = 0;
+    if (d.why == SCHED_WHY_NONE || (d.why == j->told && j->expected_us == j->told_expected_us))
+        return 0;
+    d.expected_us = j->expected_us;
+    if (j->expected_us && j->nexpected) {
+        d.expected_nodes = malloc(j->nexpected * sizeof(*d.expected_nodes));
+        if (!d.expected_nodes)
+            return -ENOMEM;
+        memcpy(d.expected_nodes, j->expected_nodes, j->nexpected * sizeof(*d.expected_nodes));
+        d.nexpected = j->nexpected;
+    }
+    r = decisions_add(out, &d);
+    if (r < 0) {
+        free(d.expected_nodes);
+        return r;
+    }
+    j->told = d.why;
+    j->told_expected_us = d.expected_us;
+    return 0;
+}
+
+int walk_finish(struct sched *s, struct sched_decisions *out)
+{
+    int r = 0;
+
+    /* Entered at the front of the list: the last is the first that came. */
+    struct job *j = s->fresh;
+
+    while (j && j->fresh_next)
+        j = j->fresh_next;
+    while (j && r == 0) {
+        struct job *prev = j->fresh_prev;
+
+        r = tell(s, out, j);
+        if (r == 0)
+            job_clear_fresh(s, j);
+        j = prev;
+    }
+    out->queue_len = s->npending;
+    return r;
+}
