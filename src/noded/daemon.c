@@ -1,0 +1,424 @@
+/* daemon.c - slurmd from configuration to clean exit; see noded.h
+ *
+ * Owns struct noded and the main loop.  Ending (signal, request) leaves every step running: their
+ * daemons belong to nobody but themselves, and the spool tells the next slurmd about them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "noded.h"
+#include "stepd/spool.h"
+#include "version.h"
+#include "wire/auth.h"
+#include "wire/dialer.h"
+
+static void complain(const struct err *err)
+{
+    (void)fprintf(stderr, "slurmd: fatal: %s\n", err->text);
+}
+
+static int load_conf(const struct options *opt, struct conf **ret_conf, struct err *err)
+{
+    const char *path = opt->conf_path ? opt->conf_path : conf_default_path();
+    struct conf_problems problems = { 0 };
+    int r = conf_load(path, CONF_FULL, ret_conf, &problems, err);
+
+    for (size_t i = 0; i < problems.n; i++)
+        if (problems.items[i].error)
+            log_error("%s:%u: %s", problems.items[i].file, problems.items[i].line,
+                      problems.items[i].text);
+    conf_problems_done(&problems);
+    return r;
+}
+
+static int pick_node(struct noded *d, struct err *err)
+{
+    char host[256] = "";
+
+    if (gethostname(host, sizeof(host) - 1) < 0)
+        return err_set(err, -errno, "cannot read this host's name: %s", strerror(errno));
+    host[strcspn(host, ".")] = '\0';
+    d->node = d->opt->node_name ? conf_find_node(d->conf, d->opt->node_name)
+                                : conf_node_for_host(d->conf, host);
+    if (!d->node)
+        return err_set(err, -ENOENT,
+                       "unable to determine this slurmd's NodeName: no NodeName line is for %s",
+                       d->opt->node_name ? d->opt->node_name : host);
+    d->name = strdup(d->node->name);
+    d->host = strdup(host);
+    return d->name && d->host ? 0 : -ENOMEM;
+}
+
+static int expand_paths(struct noded *d)
+{
+    const char *log = d->opt->log_file ? d->opt->log_file : conf_str(d->conf, CONF_SLURMD_LOG_FILE);
+    int r = conf_expand_path(conf_str(d->conf, CONF_SLURMD_SPOOL_DIR), d->name, d->host, &d->spool);
+
+    if (r == 0)
+        r = conf_expand_path(conf_str(d->conf, CONF_SLURMD_PID_FILE), d->name, d->host,
+                             &d->pid_file);
+    if (r == 0 && log)
+        r = conf_expand_path(log, d->name, d->host, &d->log_path);
+    return r;
+}
+
+static int make_spool(struct noded *d, struct err *err)
+{
+    if (mkdir(d->spool, 0755) < 0 && errno != EEXIST)
+        return err_set(err, -errno, "cannot make SlurmdSpoolDir %s: %s", d->spool, strerror(errno));
+    if (access(d->spool, W_OK | X_OK) < 0)
+        return err_set(err, -errno, "cannot write SlurmdSpoolDir %s: %s", d->spool,
+                       strerror(errno));
+    return 0;
+}
+
+static int drop_entry(void *ctx, uint32_t job_id, uint64_t run_id, const uint32_t *step_id)
+{
+    const struct noded *d = ctx;
+
+    if (!step_id)
+        (void)spool_remove_job(d->spool, job_id, run_id); /* -c: whatever goes, goes */
+    return 0;
+}
+
+/* The step daemon beside us: installed together, or in the build tree. */
+static int find_stepd(struct noded *d, struct err *err)
+{
+    static const char *const places[] = { "slurmstepd", "../stepd/slurmstepd" };
+    char exe[2048], *slash;
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+
+    if (n > 0) {
+        exe[n] = '\0';
+        slash = strrchr(exe, '/');
+        for (size_t i = 0; slash && i < ARRAY_SIZE(places); i++) {
+            (void)snprintf(d->stepd_exe, sizeof(d->stepd_exe), "%.*s/%s", (int)(slash - exe), exe,
+                           places[i]);
+            if (access(d->stepd_exe, X_OK) == 0)
+                return 0;
+        }
+    }
+    (void)snprintf(d->stepd_exe, sizeof(d->stepd_exe), "%s/slurmstepd", PENSTOCK_SBINDIR);
+    if (access(d->stepd_exe, X_OK) < 0)
+        return err_set(err, -errno, "cannot find the step daemon %s: %s", d->stepd_exe,
+                       strerror(errno));
+    return 0;
+}
+
+static enum log_level wanted_level(const struct noded *d)
+{
+    enum log_level level = LOG_INFO;
+    const char *text = conf_str(d->conf, CONF_SLURMD_DEBUG);
+
+    if (text && log_level_parse(text, &level) < 0)
+        level = LOG_INFO;
+    if (d->opt->verbose)
+        level = (enum log_level)MIN((unsigned)LOG_INFO + d->opt->verbose, (unsigned)LOG_DEBUG5);
+    return level;
+}
+
+static int open_log(struct noded *d, struct err *err)
+{
+    int r = log_open("slurmd", d->log_path, wanted_level(d), d->opt->foreground && d->log_path);
+
+    if (r < 0)
+        return err_set(err, r, "cannot open SlurmdLogFile %s: %s", d->log_path, strerror(-r));
+    return 0;
+}
+
+void noded_load_keys(struct noded *d)
+{
+    struct auth_keys *keys = NULL;
+    struct err err = { .text = "" };
+
+    if (atomic_load(&d->keys))
+        return;
+    if (auth_keys_load(conf_key_file(d->conf), &keys, &err) < 0)
+        log_info("no key to check launch credentials with yet, srun is refused: %s", err.text);
+    else
+        atomic_store(&d->keys, keys);
+}
+
+/* ---- signals --------------------------------------------------------------------------------- */
+
+static void on_chld(uv_signal_t *sig, int signum)
+{
+    struct noded *d = sig->data;
+    int status;
+    pid_t pid;
+
+    (void)signum;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+        if (!scripts_child_exited(d, pid, status))
+            steps_child_exited(d, pid, status);
+}
+
+void noded_stop(struct noded *d)
+{
+    d->stopping = true;
+    uv_stop(&d->loop);
+}
+
+static void on_term(uv_signal_t *sig, int signum)
+{
+    log_info("ending on signal %d; steps go on", signum);
+    noded_stop(sig->data);
+}
+
+static void on_hup(uv_signal_t *sig, int signum)
+{
+    (void)signum;
+    noded_reconfigure(sig->data);
+}
+
+static void on_usr2(uv_signal_t *sig, int signum)
+{
+    (void)sig;
+    (void)signum;
+    (void)log_reopen(); /* keeps the old file when it cannot */
+}
+
+static void watch_signal(struct noded *d, uv_signal_t *sig, int signum, uv_signal_cb cb)
+{
+    (void)uv_signal_init(&d->loop,
+                         sig); /* fails only without memory for its pipe, made by the first */
+    sig->data = d;
+    (void)uv_signal_start(sig, cb, signum); /* as above */
+}
+
+static void watch_signals(struct noded *d)
+{
+    (void)signal(SIGPIPE, SIG_IGN);
+    watch_signal(d, &d->sig_chld, SIGCHLD, on_chld);
+    watch_signal(d, &d->sig_term, SIGTERM, on_term);
+    watch_signal(d, &d->sig_int, SIGINT, on_term);
+    watch_signal(d, &d->sig_hup, SIGHUP, on_hup);
+    watch_signal(d, &d->sig_usr2, SIGUSR2, on_usr2);
+}
+
+void noded_reconfigure(struct noded *d)
+{
+    struct conf *conf = NULL, *old = d->conf;
+    struct err err = { .text = "" };
+    const struct conf_node *node;
+    Pst__NodeRecord *hw = NULL;
+
+    if (load_conf(d->opt, &conf, &err) < 0) {
+        log_error("configuration kept as it was: %s", err.text);
+        return;
+    }
+    node = conf_find_node(conf, d->name);
+    if (!node) {
+        log_error("configuration kept as it was: node %s is not in it any more", d->name);
+        (void)conf_free(conf);
+        return;
+    }
+    d->conf = conf;
+    d->node = node;
+    if (hw_record(d, &hw) == 0) {
+        pst__node_record__free_unpacked(d->hardware, NULL);
+        d->hardware = hw;
+    }
+    d->gpu_env = hw_gpu_env(conf, d->name);
+    log_set_level(wanted_level(d));
+    (void)conf_free(old);
+    log_info("configuration read again");
+}
+
+/* ---- becoming a daemon ----------------------------------------------------------------------- */
+
+/* In the child: *ret_fd says "listening" to the waiting parent, which never returns from here. */
+static int detach(int *ret_fd, struct err *err)
+{
+    int p[2];
+    pid_t pid;
+    char ok;
+
+    if (pipe2(p, O_CLOEXEC) < 0)
+        return err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
+    pid = fork();
+    if (pid < 0)
+        return err_set(err, -errno, "cannot fork: %s", strerror(errno));
+    if (pid > 0) {
+        (void)close(p[1]);
+        _exit(read(p[0], &ok, 1) == 1 ? 0 : 1);
+    }
+    (void)close(p[0]);
+    (void)setsid(); /* a fresh child leads no group */
+    *ret_fd = p[1];
+    return 0;
+}
+
+static void let_parent_go(int fd)
+{
+    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    for (int i = 0; null_fd >= 0 && i < 3; i++)
+        (void)dup2(null_fd, i); /* keeps the terminal at worst */
+    if (null_fd > 2)
+        (void)close(null_fd);
+    if (write(fd, "1", 1) < 0)
+        log_debug("the starting command did not wait");
+    (void)close(fd);
+}
+
+static void notify_systemd(const char *text)
+{
+    const char *path = getenv("NOTIFY_SOCKET");
+    struct sockaddr_un sa = { .sun_family = AF_UNIX };
+    _cleanup_close_ int fd = -1;
+    size_t len = path ? strlen(path) : 0;
+
+    if (len < 2 || len >= sizeof(sa.sun_path))
+        return;
+    memcpy(sa.sun_path, path, len);
+    if (sa.sun_path[0] == '@')
+        sa.sun_path[0] = '\0';
+    fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && sendto(fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&sa,
+                          (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)) < 0)
+        log_error("cannot notify the service manager: %s", strerror(errno));
+}
+
+static void write_pid_file(const struct noded *d)
+{
+    _cleanup_fclose_ FILE *f = fopen(d->pid_file, "we");
+
+    if (!f || fprintf(f, "%d\n", (int)getpid()) < 0)
+        log_error("cannot write %s: %s", d->pid_file, strerror(errno));
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static int configure(struct noded *d, struct err *err)
+{
+    int r = load_conf(d->opt, &d->conf, err);
+
+    if (r == 0)
+        r = pick_node(d, err);
+    if (r == 0 && expand_paths(d) < 0)
+        r = err_set(err, -ENOMEM, "out of memory");
+    if (r == 0)
+        r = open_log(d, err);
+    if (r == 0)
+        r = make_spool(d, err);
+    if (r == 0)
+        r = find_stepd(d, err);
+    if (r == 0 && hw_record(d, &d->hardware) < 0)
+        r = err_set(err, -EIO, "cannot read the machine's topology");
+    return r;
+}
+
+/* Everything that can fail before the world is told that we are up. */
+static int prepare(struct noded *d, struct err *err)
+{
+    const struct conf_cgroup *cg = conf_cgroup(d->conf);
+    int r;
+
+    noded_load_keys(d);
+    d->gpu_env = hw_gpu_env(d->conf, d->name);
+    proctrack_probe(conf_str(d->conf, CONF_PROCTRACK_TYPE), cg->mountpoint, cg->slice, &d->track);
+    log_info("slurmd %s started for node %s, processes tracked by %s", SLURM_RELEASE, d->name,
+             proctrack_kind_name(d->track.kind));
+    if (uv_loop_init(&d->loop) < 0)
+        return err_set(err, -ENOMEM, "cannot make an event loop");
+    d->loop.data = d;
+    watch_signals(d);
+    r = scripts_new(d, &d->scripts);
+    if (r == 0)
+        r = listen_new(d, &d->listener, err);
+    if (r == 0 && report_new(d, &d->reporter) < 0)
+        r = err_set(err, -EINVAL, "cannot set up the connection to the controller");
+    if (r < 0)
+        return err->text[0] ? r : err_set(err, r, "%s", strerror(-r));
+    if (d->opt->clean_start)
+        (void)spool_scan(d->spool, drop_entry, d); /* nothing there is fine */
+    recover_spool(d);
+    r = listen_start(d->listener);
+    return r < 0 ? err_set(err, r, "cannot start the listening thread: %s", strerror(-r)) : 0;
+}
+
+static void shut(struct noded *d)
+{
+    report_close(d->reporter);
+    listen_close(d->listener);
+    uv_close((uv_handle_t *)&d->sig_chld, NULL);
+    uv_close((uv_handle_t *)&d->sig_term, NULL);
+    uv_close((uv_handle_t *)&d->sig_int, NULL);
+    uv_close((uv_handle_t *)&d->sig_hup, NULL);
+    uv_close((uv_handle_t *)&d->sig_usr2, NULL);
+}
+
+static void drop_job(void *ctx, struct njob *job)
+{
+    struct noded *d = ctx;
+
+    jobs_remove(&d->jobs, job);
+}
+
+static void release(struct noded *d)
+{
+    d->reporter = report_free(d->reporter);
+    d->listener = listen_free(d->listener);
+    d->scripts = scripts_free(d->scripts);
+    atomic_store(&d->keys, auth_keys_free(atomic_load(&d->keys)));
+    if (d->hardware)
+        pst__node_record__free_unpacked(d->hardware, NULL);
+    d->conf = conf_free(d->conf);
+    free(d->name);
+    free(d->host);
+    free(d->spool);
+    free(d->pid_file);
+    free(d->log_path);
+}
+
+static void serve(struct noded *d)
+{
+    write_pid_file(d);
+    report_start(d->reporter);
+    notify_systemd("READY=1");
+    while (!d->stopping)
+        (void)uv_run(&d->loop, UV_RUN_DEFAULT); /* tells only whether handles are left */
+    notify_systemd("STOPPING=1");
+    (void)unlink(d->pid_file); /* may be gone */
+    jobs_each(&d->jobs, drop_job, d);
+    d->scripts = scripts_free(d->scripts);
+    shut(d);
+    (void)uv_run(&d->loop, UV_RUN_DEFAULT); /* until the last handle is closed */
+    (void)uv_loop_close(&d->loop);
+}
+
+int noded_run(const struct options *opt)
+{
+    struct noded d = { .opt = opt };
+    struct err err = { .text = "" };
+    int parent_fd = -1, r = configure(&d, &err);
+
+    if (r == 0 && !opt->foreground)
+        r = detach(&parent_fd, &err);
+    if (r == 0)
+        r = prepare(&d, &err);
+    if (r < 0) {
+        if (d.log_path && !opt->foreground)
+            log_error("%s", err.text); /* standard error gets it in any case */
+        complain(&err);
+        release(&d);
+        return 1;
+    }
+    if (parent_fd >= 0)
+        let_parent_go(parent_fd);
+    serve(&d);
+    release(&d);
+    return 0;
+}

@@ -1,0 +1,352 @@
+/* listen.c - srun's launch requests; see noded.h
+ *
+ * The server's thread checks the credential (its HMAC is the only thing trusted), detaches the
+ * connection and queues both for the main thread, which refuses runs that are over and credentials
+ * seen before. The queue is the only state shared, under its lock. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "base/log.h"
+#include "base/timefmt.h"
+#include "noded.h"
+#include "wire/auth.h"
+#include "wire/errors.h"
+#include "wire/server.h"
+
+#define SEEN_BUCKETS 1024u
+#define SEEN_MAX 65536u
+#define REVOKE_US (600 * USEC_PER_SEC) /* longer than any credential lives */
+#define OUT_LIMIT (4u * WIRE_MIB)
+
+struct request {
+    struct request *next;
+    Pst__LaunchStep *launch;
+    Pst__StepCredential *cred;
+    uint64_t mac_tag; /* first bytes of the signature: names the credential */
+    int fd;
+    uint32_t frame_id;
+};
+
+struct seen { /* a credential used on this node, or a run that is over */
+    struct seen *next;
+    uint64_t a, b;
+    int64_t until_us;
+};
+
+struct seen_table {
+    struct seen *buckets[SEEN_BUCKETS];
+    size_t n;
+};
+
+struct listener {
+    struct noded *d;
+    struct server *server;
+    uv_async_t wake;
+    uv_mutex_t lock;
+    struct request *queue, **queue_end;
+    struct seen_table used, over;
+};
+
+/* ---- seen tables (main thread) --------------------------------------------------------------- */
+
+static bool seen_before(struct seen_table *t, uint64_t a, uint64_t b, int64_t now)
+{
+    struct seen **p = &t->buckets[(a ^ b) % SEEN_BUCKETS];
+    bool found = false;
+
+    while (*p) {
+        struct seen *s = *p;
+
+        if (s->until_us < now) { /* the chain is cleaned as it is walked */
+            *p = s->next;
+            free(s);
+            t->n--;
+            continue;
+        }
+        found = found || (s->a == a && s->b == b);
+        p = &s->next;
+    }
+    return found;
+}
+
+static bool seen_add(struct seen_table *t, uint64_t a, uint64_t b, int64_t until_us)
+{
+    struct seen *s = t->n < SEEN_MAX ? malloc(sizeof(*s)) : NULL;
+    struct seen **bucket = &t->buckets[(a ^ b) % SEEN_BUCKETS];
+
+    if (!s)
+        return false;
+    *s = (struct seen){ *bucket, a, b, until_us };
+    *bucket = s;
+    t->n++;
+    return true;
+}
+
+static void seen_purge(struct seen_table *t, int64_t now)
+{
+    for (uint64_t i = 0; i < SEEN_BUCKETS; i++)
+        (void)seen_before(t, i, 0, now); /* for its cleaning */
+}
+
+void listen_revoke(struct listener *l, uint32_t job_id, uint64_t run_id)
+{
+    int64_t now = now_us();
+
+    if (seen_before(&l->over, job_id, run_id, now))
+        return;
+    if (l->over.n >= SEEN_MAX)
+        seen_purge(&l->over, now);
+    if (!seen_add(&l->over, job_id, run_id, now + REVOKE_US))
+        log_error("cannot remember that a job is over job=%u", job_id);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+void listen_refuse_fd(int fd, uint32_t request_id, int code, const char *text)
+{
+    uint8_t *buf = NULL;
+    size_t len;
+
+    if (frame_pack_error(OP_LAUNCH_STEP, request_id, code, text, &buf, &len) == 0 &&
+        send(fd, buf, len, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        log_debug("srun left before its answer");
+    free(buf);
+    (void)close(fd);
+}
+
+static void request_free(struct request *rq)
+{
+    if (rq->launch)
+        pst__launch_step__free_unpacked(rq->launch, NULL);
+    if (rq->cred)
+        pst__step_credential__free_unpacked(rq->cred, NULL);
+    if (rq->fd >= 0)
+        (void)close(rq->fd);
+    free(rq);
+}
+
+static void accept_request(struct listener *l, struct request *rq)
+{
+    int64_t now = now_us();
+    Pst__StepCredential *cred = rq->cred;
+    const char *why = NULL;
+
+    if (seen_before(&l->over, cred->job_id, cred->run_id, now))
+        why = "Job credential revoked";
+    else if (seen_before(&l->used, rq->mac_tag, cred->step_id, now))
+        why = "Job credential was used before";
+    else if (!seen_add(&l->used, rq->mac_tag, cred->step_id, cred->expires_us))
+        why = "too many steps at once";
+    if (why) {
+        seen_purge(&l->used, now);
+        log_error("step refused: %s job=%u step=%u uid=%u", why, cred->job_id, cred->step_id,
+                  cred->uid);
+        listen_refuse_fd(rq->fd, rq->frame_id, ESLURM_CREDENTIAL_REVOKED, why);
+        rq->fd = -1;
+        request_free(rq);
+        return;
+    }
+    launch_step(l->d, rq->launch, cred, rq->fd, rq->frame_id);
+    free(rq);
+}
+
+static void on_wake(uv_async_t *wake)
+{
+    struct listener *l = wake->data;
+    struct request *list;
+
+    uv_mutex_lock(&l->lock);
+    list = l->queue;
+    l->queue = NULL;
+    l->queue_end = &l->queue;
+    uv_mutex_unlock(&l->lock);
+    while (list) {
+        struct request *rq = list;
+
+        list = rq->next;
+        accept_request(l, rq);
+    }
+}
+
+/* ---- the server's thread --------------------------------------------------------------------- */
+
+static int check_layout(const struct noded *d, const Pst__LaunchStep *launch,
+                        const Pst__StepCredential *cred, struct err *err)
+{
+    _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+    long at;
+    int r;
+
+    if (!cred->job || !cred->step || !cred->step->alloc || !cred->step->alloc->nodes ||
+        !cred->has_uid || !cred->has_job_id || !cred->has_step_id)
+        return err_set(err, -EBADMSG, "incomplete credential");
+    if (cred->expires_us < now_us())
+        return err_set(err, -EKEYEXPIRED, "Job credential expired");
+    r = hostlist_parse(cred->step->alloc->nodes, &hl, err);
+    if (r < 0)
+        return r;
+    at = hostlist_find(hl, d->name);
+    if (at < 0 || !launch->node_name || strcmp(launch->node_name, d->name) != 0)
+        return err_set(err, -EACCES, "node %s is not in the step", d->name);
+    if ((long)launch->node_index != at || launch->n_task_ids == 0 ||
+        launch->n_task_ids > cred->step->num_tasks)
+        return err_set(err, -EBADMSG, "the step's layout differs from its credential");
+    for (size_t i = 0; i < launch->n_task_ids; i++)
+        if (launch->task_ids[i] >= cred->step->num_tasks)
+            return err_set(err, -EBADMSG, "the step's layout differs from its credential");
+    return 0;
+}
+
+static int verify(const struct noded *d, struct request *rq, struct err *err)
+{
+    const Pst__SignedCredential *sc = rq->launch->credential;
+    const struct auth_keys *keys = atomic_load(&d->keys);
+    int r;
+
+    if (!sc || !sc->key_id || sc->mac.len != AUTH_MAC_SIZE)
+        return err_set(err, -EACCES, "Invalid job credential");
+    if (!keys)
+        return err_set(err, -EACCES, "this node has no key to check credentials with");
+    r = auth_verify(keys, sc->key_id, sc->credential.data, sc->credential.len, sc->mac.data);
+    if (r < 0)
+        return err_set(err, r, "Invalid job credential");
+    rq->cred = pst__step_credential__unpack(NULL, sc->credential.len, sc->credential.data);
+    if (!rq->cred)
+        return err_set(err, -EBADMSG, "Invalid job credential");
+    memcpy(&rq->mac_tag, sc->mac.data, sizeof(rq->mac_tag));
+    return check_layout(d, rq->launch, rq->cred, err);
+}
+
+static void on_launch(struct listener *l, struct conn *c, const struct frame *frame)
+{
+    struct request *rq = calloc(1, sizeof(*rq));
+    struct err err = { .text = "" };
+    int r = rq ? frame_unpack(frame, (ProtobufCMessage **)&rq->launch, &err) : -ENOMEM;
+
+    if (rq)
+        rq->fd = -1;
+    if (r == 0)
+        r = verify(l->d, rq, &err);
+    if (r == 0) {
+        rq->frame_id = frame->id;
+        r = conn_detach_fd(c, &rq->fd);
+    }
+    if (r < 0) {
+        log_error("launch refused: %s peer=%s", err.text[0] ? err.text : strerror(-r),
+                  conn_peer(c)->addr);
+        (void)conn_error(c, frame->op, frame->id, r == -EACCES ? EPST_AUTH : SLURM_ERROR,
+                         err.text[0] ? err.text : strerror(-r)); /* gone: srun sees that too */
+        if (rq)
+            request_free(rq);
+        return;
+    }
+    uv_mutex_lock(&l->lock);
+    *l->queue_end = rq;
+    l->queue_end = &rq->next;
+    uv_mutex_unlock(&l->lock);
+    (void)uv_async_send(&l->wake); /* only fails while closing */
+}
+
+static void on_request(void *ctx, struct conn *c, const struct frame *frame)
+{
+    struct listener *l = ctx;
+    Pst__PingReply pong = PST__PING_REPLY__INIT;
+
+    if (frame->op == OP_LAUNCH_STEP) {
+        on_launch(l, c, frame);
+        return;
+    }
+    if (frame->op != OP_PING) {
+        (void)conn_error(c, frame->op, frame->id, SLURM_ERROR, "slurmd does not know this request");
+        return;
+    }
+    pong.host = l->d->name;
+    pong.has_now_us = pong.has_pid = true;
+    pong.now_us = now_us();
+    pong.pid = (uint32_t)getpid();
+    (void)conn_reply(c, frame->op, frame->id, 0, &pong.base); /* gone: nobody to tell */
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+int listen_new(struct noded *d, struct listener **ret_listener, struct err *err)
+{
+    struct listener *l = calloc(1, sizeof(*l));
+    struct server_config sc = {
+        .port = d->node->port,
+        .threads = 1,
+        .max_connections = 4096,
+        .out_limit = OUT_LIMIT,
+        .cluster = conf_str(d->conf, CONF_CLUSTER_NAME),
+        .keys = atomic_load(&d->keys),
+        .use_munge = conf_use_munge(d->conf),
+        .no_auth_ops = true,
+        .hooks = { .on_request = on_request },
+        .ctx = l,
+    };
+    int r;
+
+    if (!l)
+        return err_set(err, -ENOMEM, "out of memory");
+    l->d = d;
+    l->queue_end = &l->queue;
+    r = server_new(&sc, &l->server, err);
+    if (r < 0) {
+        free(l);
+        return r;
+    }
+    if (uv_mutex_init(&l->lock) < 0 || uv_async_init(&d->loop, &l->wake, on_wake) < 0) {
+        (void)server_free(l->server);
+        free(l);
+        return err_set(err, -ENOMEM, "out of memory");
+    }
+    l->wake.data = l;
+    *ret_listener = l;
+    return 0;
+}
+
+int listen_start(struct listener *l)
+{
+    return server_start(l->server);
+}
+
+void listen_close(struct listener *l)
+{
+    server_stop(l->server);
+    uv_close((uv_handle_t *)&l->wake, NULL);
+}
+
+static void table_free(struct seen_table *t)
+{
+    for (size_t i = 0; i < SEEN_BUCKETS; i++) {
+        while (t->buckets[i]) {
+            struct seen *s = t->buckets[i];
+
+            t->buckets[i] = s->next;
+            free(s);
+        }
+    }
+}
+
+struct listener *listen_free(struct listener *l)
+{
+    if (!l)
+        return NULL;
+    while (l->queue) {
+        struct request *rq = l->queue;
+
+        l->queue = rq->next;
+        request_free(rq);
+    }
+    (void)server_free(l->server);
+    uv_mutex_destroy(&l->lock);
+    table_free(&l->used);
+    table_free(&l->over);
+    free(l);
+    return NULL;
+}

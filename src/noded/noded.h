@@ -1,0 +1,186 @@
+/* noded.h - slurmd's state and its parts
+ *
+ * Internal to the daemon.  One thread (the main loop's) owns everything here; the listening side's
+ * threads hand over what they verified through listen.c's queue. */
+#pragma once
+
+#include "base/cleanup.h" /* first: libuv brings MIN and MAX of its own */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <uv.h>
+
+#include "api.pb-c.h"
+#include "base/err.h"
+#include "conf/conf.h"
+#include "stepd/proctrack.h"
+#include "stepfile.pb-c.h"
+
+struct auth_keys;
+struct dialer;
+struct server;
+struct frame;
+struct noded;
+
+/* ---- jobs and steps on this node ------------------------------------------------------------- */
+
+enum step_phase {
+    STEP_WAITS, /* for the prolog */
+    STEP_RUNS,  /* a step daemon has it */
+    STEP_ENDED, /* `end` is known and not yet acknowledged */
+};
+
+struct nstep {
+    struct nstep *next;
+    struct njob *job;
+    uint32_t step_id;
+    enum step_phase phase;
+    bool launched; /* its tasks were exec'ed */
+    pid_t pid;     /* our child; 0 when found again after a restart */
+    int ctl_fd;
+    uv_poll_t *poll;
+    Pst__StepFile *waiting; /* what to start after the prolog; owned */
+    int srun_fd;            /* with waiting */
+    Pst__StepEnd *end;      /* owned; set in phase STEP_ENDED */
+};
+
+enum script_state {
+    SCRIPT_NOT_RUN,
+    SCRIPT_RUNS,
+    SCRIPT_DONE,
+    SCRIPT_FAILED,
+};
+
+struct njob {
+    struct njob *next; /* in its bucket */
+    uint32_t job_id;
+    uint64_t run_id;
+    Pst__JobOnNode *on; /* owned */
+    struct nstep *steps;
+    enum script_state prolog, epilog;
+    bool prolog_wanted; /* PrepareJob: say prolog_done */
+    bool terminating;   /* no new steps: TerminateJob came, or the one-node batch job is over */
+    bool single;        /* one-node batch job that ended by itself: its end says node_clean */
+    bool clean_wanted;  /* TerminateJob came: say clean */
+    bool clean;         /* all done here; gone once acknowledged */
+    uint32_t batch_status;
+};
+
+#define JOB_BUCKETS 1024u
+struct jobs {
+    struct njob *buckets[JOB_BUCKETS];
+    size_t count;
+};
+
+/* jobs.c */
+struct njob *jobs_find(struct jobs *jobs, uint32_t job_id, uint64_t run_id); /* run_id 0: any */
+/* on is taken on success. */
+int jobs_add_take(struct jobs *jobs, Pst__JobOnNode *on, struct njob **ret_job);
+void jobs_remove(struct jobs *jobs, struct njob *job); /* frees job and its steps */
+struct nstep *job_find_step(struct njob *job, uint32_t step_id);
+int job_add_step(struct njob *job, uint32_t step_id, struct nstep **ret_step);
+void job_remove_step(struct njob *job, struct nstep *step);
+bool job_has_live_steps(const struct njob *job);
+void jobs_each(struct jobs *jobs, void (*fn)(void *ctx, struct njob *job), void *ctx);
+struct nstep *jobs_find_pid(struct jobs *jobs, pid_t pid);
+
+/* ---- the daemon ------------------------------------------------------------------------------ */
+
+struct options {
+    const char *conf_path, *node_name, *log_file;
+    bool foreground, clean_start;
+    unsigned verbose;
+};
+
+struct noded {
+    const struct options *opt;
+    uv_loop_t loop;
+    struct conf *conf;
+    const struct conf_node *node;
+    char *name, *host, *spool, *pid_file, *log_path;
+    char stepd_exe[4096];
+    _Atomic(struct auth_keys *) keys; /* set once; NULL until there are any */
+    struct jobs jobs;
+    struct proctrack_mode track;
+    Pst__NodeRecord *hardware; /* as registered; owned */
+    uint32_t gpu_env;
+    struct reporter *reporter;
+    struct scripts *scripts;
+    struct listener *listener;
+    uv_signal_t sig_chld, sig_term, sig_int, sig_hup, sig_usr2;
+    bool stopping;
+};
+
+/* daemon.c */
+int noded_run(const struct options *opt);
+void noded_stop(struct noded *d);
+void noded_reconfigure(struct noded *d);
+/* The controller makes the key file at its first start, maybe after ours: tried at every
+ * registration. */
+void noded_load_keys(struct noded *d);
+
+/* hw.c: this machine */
+int hw_print(void); /* slurmd -C */
+int hw_record(const struct noded *d, Pst__NodeRecord **ret_record);
+void hw_load(uint32_t *ret_load_centi, uint64_t *ret_free_mib);
+uint32_t hw_gpu_env(const struct conf *conf, const char *node_name);
+
+/* launch.c */
+/* A batch job as the controller sends it.  0: accepted (or known already); errors leave nothing. */
+int launch_batch(struct noded *d, Pst__LaunchBatch *msg, struct err *err);
+/* A step whose credential was verified; takes srun_fd and both messages in every case. */
+void launch_step(struct noded *d, Pst__LaunchStep *launch, Pst__StepCredential *cred, int srun_fd,
+                 uint32_t request_id);
+int launch_prepare(struct noded *d, Pst__PrepareJob *msg, struct err *err);
+/* The prolog of job ended: start what waits, or give up. */
+void launch_after_prolog(struct noded *d, struct njob *job);
+
+/* steps.c: following step daemons, signals, the end of steps and jobs */
+int steps_follow(struct noded *d, struct nstep *step);
+void steps_order(struct noded *d, struct njob *job, const Pst__SignalSteps *msg);
+void steps_terminate_job(struct noded *d, struct njob *job, const Pst__TerminateJob *msg);
+void steps_ended(struct noded *d, struct nstep *step, Pst__StepEnd *end); /* end is taken */
+void steps_child_exited(struct noded *d, pid_t pid, int status);
+void steps_advance_job(struct noded *d, struct njob *job); /* all steps over: epilog, clean */
+/* Its daemon is gone without a word: by the exit file, else killed. */
+void steps_lost(struct noded *d, struct nstep *step);
+void steps_end_unstarted(struct noded *d, struct nstep *step, const char *why);
+
+/* recover.c: the spool after a restart */
+void recover_spool(struct noded *d);
+/* Kill what a dead step daemon left; true when nothing is left. */
+bool recover_kill_left(const struct noded *d, const char *step_dir, uint32_t job_id);
+
+/* scripts.c: Prolog and Epilog */
+int scripts_new(struct noded *d, struct scripts **ret_scripts);
+struct scripts *scripts_free(struct scripts *scripts);
+bool scripts_any(const struct noded *d, bool epilog);
+void scripts_start(struct noded *d, struct njob *job, bool epilog);
+bool scripts_child_exited(struct noded *d, pid_t pid, int status);
+
+/* report.c: the controller's connection */
+int report_new(struct noded *d, struct reporter **ret_reporter);
+void report_start(struct reporter *r);
+void report_close(struct reporter *r);
+struct reporter *report_free(struct reporter *r);
+void report_launched(struct noded *d, const struct nstep *step);
+void report_ended(struct noded *d, const struct nstep *step);
+void report_clean(struct noded *d, uint32_t job_id, uint64_t run_id);
+void report_prolog_done(struct noded *d, const struct njob *job);
+void report_prolog_failed(struct noded *d, const struct njob *job);
+void report_drain(struct noded *d, const char *reason);
+
+/* ops.c: requests of the controller */
+void ops_request(struct noded *d, struct dialer *dialer, const struct frame *frame);
+
+/* listen.c: srun's requests */
+int listen_new(struct noded *d, struct listener **ret_listener, struct err *err);
+int listen_start(struct listener *l);
+void listen_close(struct listener *l);
+struct listener *listen_free(struct listener *l);
+/* Launch requests for this run are refused from now on (until their credentials have expired). */
+void listen_revoke(struct listener *l, uint32_t job_id, uint64_t run_id);
+/* Answer a launch request that was refused after its connection was detached; closes fd. */
+void listen_refuse_fd(int fd, uint32_t request_id, int code, const char *text);

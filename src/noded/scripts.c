@@ -1,0 +1,263 @@
+/* scripts.c - Prolog and Epilog of slurmd; see noded.h
+ *
+ * Each runs as slurmd's user in a session of its own with an environment built from nothing, its
+ * output thrown away, one after the other for a job (patterns expand, in reverse order), within the
+ * configured time.  A failing prolog or epilog drains the node.  Main thread; nothing blocks. */
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "stepd/env.h"
+#include "noded.h"
+#include "stepd/spool.h"
+
+struct run {
+    struct run *next;
+    struct scripts *owner;
+    uint32_t job_id;
+    uint64_t run_id;
+    bool epilog;
+    glob_t paths;
+    size_t left; /* paths not yet run: from the end */
+    pid_t pid;
+    uv_timer_t *timer;
+    struct envlist env;
+};
+
+struct scripts {
+    struct noded *d;
+    struct run *runs;
+};
+
+static void free_handle(uv_handle_t *h)
+{
+    free(h);
+}
+
+static void run_free(struct run *r)
+{
+    struct run **p = &r->owner->runs;
+
+    while (*p != r)
+        p = &(*p)->next;
+    *p = r->next;
+    if (r->timer)
+        uv_close((uv_handle_t *)r->timer, free_handle);
+    globfree(&r->paths);
+    envlist_done(&r->env);
+    free(r);
+}
+
+int scripts_new(struct noded *d, struct scripts **ret_scripts)
+{
+    struct scripts *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return -ENOMEM;
+    s->d = d;
+    *ret_scripts = s;
+    return 0;
+}
+
+struct scripts *scripts_free(struct scripts *scripts)
+{
+    while (scripts && scripts->runs)
+        run_free(scripts->runs);
+    free(scripts);
+    return NULL;
+}
+
+static enum conf_key key_of(bool epilog)
+{
+    return epilog ? CONF_EPILOG : CONF_PROLOG;
+}
+
+bool scripts_any(const struct noded *d, bool epilog)
+{
+    const char *first = conf_str_nth(d->conf, key_of(epilog), 0);
+
+    return first && *first;
+}
+
+static void finished(struct noded *d, struct run *r, bool ok)
+{
+    struct njob *job = jobs_find(&d->jobs, r->job_id, r->run_id);
+    bool epilog = r->epilog;
+    char dir[SPOOL_PATH_MAX];
+
+    run_free(r);
+    if (!job)
+        return;
+    if (epilog) {
+        spool_job_dir(d->spool, job->job_id, job->run_id, dir, sizeof(dir));
+        (void)spool_write(dir, "epilogued", "", 0, 0600, (uid_t)-1,
+                          (gid_t)-1); /* or it runs twice */
+        job->epilog = ok ? SCRIPT_DONE : SCRIPT_FAILED;
+        if (!ok)
+            report_drain(d, "Epilog error");
+        steps_advance_job(d, job);
+        return;
+    }
+    job->prolog = ok ? SCRIPT_DONE : SCRIPT_FAILED;
+    if (ok && job->prolog_wanted)
+        report_prolog_done(d, job);
+    if (!ok) {
+        report_prolog_failed(d, job);
+        report_drain(d, "Prolog error");
+    }
+    launch_after_prolog(d, job);
+    steps_advance_job(d, job);
+}
+
+static int spawn_script(const char *path, char *const *envp, pid_t *ret_pid)
+{
+    char *argv[] = { (char *)path, NULL };
+    posix_spawn_file_actions_t fa;
+    posix_spawnattr_t attr;
+    sigset_t all, none;
+    int r;
+
+    (void)sigfillset(&all);
+    (void)sigemptyset(&none);
+    if (posix_spawn_file_actions_init(&fa) != 0)
+        return -ENOMEM;
+    r = posix_spawnattr_init(&attr);
+    for (int fd = 0; r == 0 && fd < 3; fd++)
+        r = posix_spawn_file_actions_addopen(&fa, fd, "/dev/null", O_RDWR, 0);
+    if (r == 0) {
+        (void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF |
+                                                  POSIX_SPAWN_SETSIGMASK);
+        (void)posix_spawnattr_setsigdefault(&attr, &all);
+        (void)posix_spawnattr_setsigmask(&attr, &none);
+        r = posix_spawn(ret_pid, path, &fa, &attr, argv, envp);
+        (void)posix_spawnattr_destroy(&attr);
+    }
+    (void)posix_spawn_file_actions_destroy(&fa);
+    return -r;
+}
+
+/* The next script, or the end. */
+static void run_next(struct noded *d, struct run *r)
+{
+    char *const *envp = envlist_array(&r->env);
+    const char *path;
+    int rc;
+
+    if (r->left == 0) {
+        finished(d, r, true);
+        return;
+    }
+    path = r->paths.gl_pathv[--r->left];
+    rc = envp ? spawn_script(path, envp, &r->pid) : -ENOMEM;
+    if (rc == 0)
+        return;
+    log_error("%s %s: %s job=%u", r->epilog ? "Epilog" : "Prolog", path, strerror(-rc), r->job_id);
+    finished(d, r, false);
+}
+
+static void on_timeout(uv_timer_t *timer)
+{
+    struct run *r = timer->data;
+
+    log_error("%s ran too long job=%u", r->epilog ? "Epilog" : "Prolog", r->job_id);
+    if (r->pid > 0)
+        (void)kill(-r->pid, SIGKILL); /* its session; the exit status tells the rest */
+}
+
+static uint64_t timeout_s(const struct conf *conf, bool epilog)
+{
+    uint64_t own = conf_num(conf, epilog ? CONF_EPILOG_TIMEOUT : CONF_PROLOG_TIMEOUT);
+
+    return MIN(own, conf_num(conf, CONF_PROLOG_EPILOG_TIMEOUT));
+}
+
+static void start_timer(struct noded *d, struct run *r)
+{
+    uint64_t limit_s = timeout_s(d->conf, r->epilog);
+
+    if (limit_s >= 65534) /* INFINITE */
+        return;
+    r->timer = malloc(sizeof(*r->timer));
+    if (!r->timer || uv_timer_init(&d->loop, r->timer) < 0) {
+        free(r->timer);
+        r->timer = NULL;
+        return;
+    }
+    r->timer->data = r;
+    (void)uv_timer_start(r->timer, on_timeout, limit_s * 1000, 0); /* cannot fail: not closing */
+}
+
+static int gather(struct noded *d, struct run *r)
+{
+    enum conf_key key = key_of(r->epilog);
+
+    for (size_t i = 0; conf_str_nth(d->conf, key, i); i++) {
+        int flags = GLOB_NOCHECK | (r->paths.gl_pathc ? GLOB_APPEND : 0);
+
+        if (glob(conf_str_nth(d->conf, key, i), flags, NULL, &r->paths) != 0)
+            return -ENOMEM;
+    }
+    r->left = r->paths.gl_pathc;
+    return 0;
+}
+
+void scripts_start(struct noded *d, struct njob *job, bool epilog)
+{
+    struct run *r = calloc(1, sizeof(*r));
+
+    if (!r) {
+        if (epilog)
+            job->epilog = SCRIPT_FAILED;
+        else
+            job->prolog = SCRIPT_FAILED;
+        return;
+    }
+    *r = (struct run){ .next = d->scripts->runs,
+                       .owner = d->scripts,
+                       .job_id = job->job_id,
+                       .run_id = job->run_id,
+                       .epilog = epilog };
+    d->scripts->runs = r;
+    if (epilog)
+        job->epilog = SCRIPT_RUNS;
+    else
+        job->prolog = SCRIPT_RUNS;
+    env_script(job->on, epilog ? "epilog_slurmd" : "prolog_slurmd", conf_path(d->conf), &r->env);
+    if (epilog)
+        env_script_end(job->on->job->has_exit_status ? job->on->job->exit_status
+                                                     : job->batch_status,
+                       job->on->job->derived_exit_status, &r->env);
+    if (gather(d, r) < 0) {
+        finished(d, r, false);
+        return;
+    }
+    start_timer(d, r);
+    run_next(d, r);
+}
+
+bool scripts_child_exited(struct noded *d, pid_t pid, int status)
+{
+    struct run *r = d->scripts->runs;
+
+    while (r && r->pid != pid)
+        r = r->next;
+    if (!r)
+        return false;
+    r->pid = 0;
+    if (status == 0) {
+        run_next(d, r);
+        return true;
+    }
+    log_error("%s failed: %s %d job=%u", r->epilog ? "Epilog" : "Prolog",
+              WIFSIGNALED(status) ? "signal" : "exit code",
+              WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), r->job_id);
+    finished(d, r, false);
+    return true;
+}

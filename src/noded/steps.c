@@ -1,0 +1,290 @@
+/* steps.c - following step daemons to their end, and jobs to theirs; see noded.h
+ *
+ * Each step daemon has a control connection: started, signals, end.  Its closing without an end
+ * means it was killed; the exit file decides.  When nothing of a job is left and it is over, the
+ * epilog runs and the job is clean.  Main thread. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/pbutil.h"
+#include "base/timefmt.h"
+#include "stepd/ctl.h"
+#include "stepd/env.h"
+#include "noded.h"
+#include "stepd/spool.h"
+
+static void free_handle(uv_handle_t *h)
+{
+    free(h);
+}
+
+static void unfollow(struct nstep *s)
+{
+    if (s->poll) {
+        uv_close((uv_handle_t *)s->poll, free_handle);
+        s->poll = NULL;
+    }
+    if (s->ctl_fd >= 0)
+        (void)close(s->ctl_fd);
+    s->ctl_fd = -1;
+}
+
+static Pst__StepEnd *make_end(const struct nstep *s, uint32_t status, bool launch_failed,
+                              const char *why)
+{
+    Pst__StepEnd *end = malloc(sizeof(*end));
+
+    if (!end)
+        return NULL;
+    pst__step_end__init(end);
+    end->has_job_id = end->has_step_id = end->has_run_id = end->has_exit_status = end->has_end_us =
+        true;
+    end->job_id = s->job->job_id;
+    end->step_id = s->step_id;
+    end->run_id = s->job->run_id;
+    end->exit_status = status;
+    end->end_us = now_us();
+    if (launch_failed)
+        end->has_launch_failed = end->launch_failed = true;
+    if (pb_set_str(&end->error, why) < 0)
+        end->error = NULL; /* the status still tells */
+    return end;
+}
+
+void steps_ended(struct noded *d, struct nstep *step, Pst__StepEnd *end)
+{
+    struct njob *job = step->job;
+    char num[16];
+
+    unfollow(step);
+    step->phase = STEP_ENDED;
+    step->end = end;
+    log_debug("step ended job=%u step=%s status=%u", job->job_id,
+              step_id_name(step->step_id, num, sizeof(num)), end ? end->exit_status : 0);
+    if (step->step_id == STEP_ID_BATCH) {
+        job->batch_status = end ? end->exit_status : 0;
+        if (!job->terminating && !job_has_live_steps(job) &&
+            env_alloc_nodes(job->on->job->alloc) == 1) {
+            /* Nobody else has to be told first: saves the controller a round trip. */
+            job->terminating = job->single = true;
+            listen_revoke(d->listener, job->job_id, job->run_id);
+            steps_advance_job(d, job);
+            return;
+        }
+    }
+    report_ended(d, step);
+    steps_advance_job(d, job);
+}
+
+void steps_end_unstarted(struct noded *d, struct nstep *step, const char *why)
+{
+    Pst__StepEnd *end = make_end(step, SIGKILL, true, why);
+    char dir[SPOOL_PATH_MAX];
+
+    if (end) { /* so that a restart reports the same */
+        spool_step_dir(d->spool, step->job->job_id, step->job->run_id, step->step_id, dir,
+                       sizeof(dir));
+        (void)spool_put_msg(dir, "exit", &end->base);
+    }
+    steps_ended(d, step, end);
+}
+
+void steps_lost(struct noded *d, struct nstep *step)
+{
+    struct njob *job = step->job;
+    ProtobufCMessage *end = NULL;
+    char dir[SPOOL_PATH_MAX], num[16];
+
+    spool_step_dir(d->spool, job->job_id, job->run_id, step->step_id, dir, sizeof(dir));
+    if (spool_get_msg(dir, "exit", &pst__step_end__descriptor, &end) < 0) {
+        log_error("step daemon was killed job=%u step=%s", job->job_id,
+                  step_id_name(step->step_id, num, sizeof(num)));
+        if (!recover_kill_left(d, dir, job->job_id))
+            log_error("processes of a step could not be killed job=%u step=%s", job->job_id,
+                      step_id_name(step->step_id, num, sizeof(num)));
+        end = (ProtobufCMessage *)make_end(step, SIGKILL, !step->launched,
+                                           "the step daemon was killed");
+        if (end)
+            (void)spool_put_msg(dir, "exit", end); /* a restart reports the same */
+    }
+    steps_ended(d, step, (Pst__StepEnd *)end);
+}
+
+static void on_news(struct noded *d, struct nstep *step, Pst__StepNews *news)
+{
+    if (news->started && !step->launched) {
+        step->launched = true;
+        report_launched(d, step);
+    }
+    if (news->end)
+        steps_ended(d, step, TAKE_PTR(news->end));
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events)
+{
+    struct nstep *step = poll->data;
+    struct noded *d = poll->loop->data;
+    ProtobufCMessage *msg = NULL;
+
+    (void)status;
+    (void)events;
+    while (step->ctl_fd >= 0) {
+        int r = ctl_recv(step->ctl_fd, &pst__step_news__descriptor, &msg);
+        bool over;
+
+        if (r == -EAGAIN)
+            return;
+        if (r <= 0) {
+            steps_lost(d, step);
+            return;
+        }
+        over = ((Pst__StepNews *)msg)->end != NULL;
+        on_news(d, step, (Pst__StepNews *)msg);
+        protobuf_c_message_free_unpacked(msg, NULL);
+        if (over)
+            return; /* step may be gone with its job */
+    }
+}
+
+int steps_follow(struct noded *d, struct nstep *step)
+{
+    uv_poll_t *poll = malloc(sizeof(*poll));
+    int r;
+
+    if (!poll)
+        return -ENOMEM;
+    r = uv_poll_init(&d->loop, poll, step->ctl_fd);
+    if (r < 0) {
+        free(poll);
+        return r;
+    }
+    poll->data = step;
+    step->poll = poll;
+    return uv_poll_start(poll, UV_READABLE, on_readable);
+}
+
+void steps_child_exited(struct noded *d, pid_t pid, int status)
+{
+    struct nstep *step = jobs_find_pid(&d->jobs, pid);
+
+    if (!step)
+        return;
+    step->pid = 0;
+    if (WIFSIGNALED(status))
+        log_debug("step daemon ended by signal %d job=%u", WTERMSIG(status), step->job->job_id);
+}
+
+/* ---- signals --------------------------------------------------------------------------------- */
+
+static void order(struct noded *d, struct nstep *step, const Pst__StepOrder *o)
+{
+    if (step->phase == STEP_WAITS && (o->terminate || o->signal == SIGKILL)) {
+        if (step->srun_fd >= 0) {
+            listen_refuse_fd(step->srun_fd, step->waiting->launch_id, -1, "Job credential revoked");
+            step->srun_fd = -1;
+        }
+        steps_end_unstarted(d, step, "ended before it was started");
+        return;
+    }
+    if (step->phase == STEP_RUNS && step->ctl_fd >= 0 && ctl_send(step->ctl_fd, &o->base) < 0)
+        log_debug("step daemon does not listen job=%u", step->job->job_id);
+}
+
+static bool chosen(const Pst__SignalSteps *m, uint32_t step_id)
+{
+    if (m->batch_script_only)
+        return step_id == STEP_ID_BATCH;
+    for (size_t i = 0; i < m->n_step_ids; i++)
+        if (m->step_ids[i] == step_id)
+            return true;
+    if (m->n_step_ids)
+        return false;
+    return step_id != STEP_ID_BATCH || m->include_batch || m->suspend || m->resume;
+}
+
+void steps_order(struct noded *d, struct njob *job, const Pst__SignalSteps *m)
+{
+    Pst__StepOrder o = PST__STEP_ORDER__INIT;
+    struct nstep *next;
+
+    o.has_signal = m->signal != 0;
+    o.signal = m->signal;
+    o.has_terminate = o.terminate = m->terminate;
+    o.has_leader_only = o.leader_only = m->batch_script_only;
+    o.has_suspend = o.suspend = m->suspend;
+    o.has_resume = o.resume = m->resume;
+    o.reason = m->reason;
+    o.has_kill_wait_s = m->has_kill_wait_s;
+    o.kill_wait_s = m->kill_wait_s;
+    for (struct nstep *s = job->steps; s; s = next) {
+        next = s->next;
+        if (chosen(m, s->step_id))
+            order(d, s, &o);
+    }
+}
+
+void steps_terminate_job(struct noded *d, struct njob *job, const Pst__TerminateJob *m)
+{
+    Pst__StepOrder o = PST__STEP_ORDER__INIT;
+    struct nstep *next;
+
+    listen_revoke(d->listener, job->job_id, job->run_id);
+    job->clean_wanted = true;
+    if (m->job && m->job->job) { /* knows how the job ended: the epilog wants that */
+        Pst__JobOnNode *on = NULL;
+
+        if (pb_dup(&m->job->base, (ProtobufCMessage **)&on) == 0) {
+            pst__job_on_node__free_unpacked(job->on, NULL);
+            job->on = on;
+        }
+    }
+    if (job->clean) {
+        report_clean(d, job->job_id, job->run_id);
+        return;
+    }
+    job->terminating = true;
+    o.has_terminate = o.terminate = true;
+    o.has_now = o.now = m->now;
+    o.reason = m->reason;
+    o.has_kill_wait_s = m->has_kill_wait_s;
+    o.kill_wait_s = m->kill_wait_s;
+    for (struct nstep *s = job->steps; s; s = next) {
+        next = s->next;
+        order(d, s, &o);
+    }
+    steps_advance_job(d, job);
+}
+
+/* ---- the end of a job on this node ----------------------------------------------------------- */
+
+void steps_advance_job(struct noded *d, struct njob *job)
+{
+    struct nstep *batch;
+    char dir[SPOOL_PATH_MAX];
+
+    if (!job->terminating || job->clean || job_has_live_steps(job) || job->prolog == SCRIPT_RUNS ||
+        job->epilog == SCRIPT_RUNS)
+        return;
+    if (job->epilog == SCRIPT_NOT_RUN && scripts_any(d, true)) {
+        scripts_start(d, job, true);
+        return;
+    }
+    job->clean = true;
+    batch = job->single ? job_find_step(job, STEP_ID_BATCH) : NULL;
+    if (batch && batch->end) {
+        batch->end->has_node_clean = batch->end->node_clean = true;
+        report_ended(d, batch);
+    }
+    if (job->clean_wanted || !batch) {
+        spool_job_dir(d->spool, job->job_id, job->run_id, dir, sizeof(dir));
+        (void)spool_write(dir, "clean", "", 0, 0600, (uid_t)-1,
+                          (gid_t)-1); /* or it is asked once more */
+        report_clean(d, job->job_id, job->run_id);
+    }
+}

@@ -1,0 +1,19 @@
+/* ctl.h - messages between slurmd and a step daemon over local SOCK_SEQPACKET sockets
+ *
+ * One packet is one protobuf message, at most CTL_MAX bytes.  Nothing blocks. */
+#pragma once
+
+#include <protobuf-c/protobuf-c.h>
+
+#define CTL_MAX 65536u
+
+/* -EAGAIN: the peer does not read; -EPIPE: gone; -EMSGSIZE. */
+int ctl_send(int fd, const ProtobufCMessage *msg);
+/* 1 with a message (caller frees), 0 peer closed, -EAGAIN none yet, -EBADMSG. */
+int ctl_recv(int fd, const ProtobufCMessageDescriptor *desc, ProtobufCMessage **ret_msg);
+/* Listen on `name` in the current directory (paths of any length), mode 600. */
+int ctl_listen(const char *name, int *ret_fd);
+/* Next connection; a peer that is neither root nor ourselves is turned away (-EACCES). */
+int ctl_accept(int listen_fd, int *ret_fd);
+/* Connect to dir/name.  -ENOENT, -ECONNREFUSED: nobody there. */
+int ctl_connect(const char *dir, const char *name, int *ret_fd);

@@ -1,0 +1,350 @@
+/* io.c - between srun's connection and the tasks' streams; see step.h
+ *
+ * Output: what a task writes is sent as it comes, in order per stream; while more than STEP_OUT_MAX
+ * waits for srun the pipes are left alone, so a slow srun slows the tasks and costs no memory.
+ * Input: bytes wait per task; while STEP_STDIN_MAX wait anywhere, srun's connection is not read.
+ * When srun is lost the step ends. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "stepd/step.h"
+#include "wire/client.h"
+
+static void send_msg(struct step *s, unsigned op, const ProtobufCMessage *msg)
+{
+    if (s->srun &&
+        client_send_nonblock(s->srun, op, FRAME_ONEWAY, client_next_id(s->srun), msg) < 0)
+        io_lost(s);
+}
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        (void)close(*fd); /* a pipe: nothing to lose */
+    *fd = -1;
+}
+
+void io_close_task(struct task *t)
+{
+    for (int i = 0; i < 3; i++)
+        close_fd(&t->fd[i]);
+    free(t->in.data);
+    t->in = (struct inbuf){ .eof = true };
+}
+
+void io_lost(struct step *s)
+{
+    s->srun = client_free(s->srun);
+    for (size_t i = 0; i < s->n_tasks; i++)
+        io_close_task(&s->tasks[i]);
+    if (!s->swept && s->n_running > 0)
+        step_terminate(s, NULL, SIGTERM, false, s->sf->kill_wait_s);
+}
+
+void io_started(struct step *s)
+{
+    Pst__StepStarted msg = PST__STEP_STARTED__INIT;
+    _cleanup_free_ uint32_t *pids = calloc(s->n_tasks + 1, sizeof(*pids));
+
+    if (!s->srun || !pids)
+        return;
+    for (size_t i = 0; i < s->n_tasks; i++)
+        pids[i] = (uint32_t)s->tasks[i].pid;
+    msg.has_node_index = true;
+    msg.node_index = s->launch->node_index;
+    msg.node_name = s->sf->job->node_name;
+    msg.n_task_ids = s->launch->n_task_ids;
+    msg.task_ids = s->launch->task_ids;
+    msg.n_pids = s->n_tasks;
+    msg.pids = pids;
+    if (s->error) {
+        msg.error = (char *)s->error;
+        msg.has_error_exit = true;
+        msg.error_exit = 1;
+        msg.n_pids = 0;
+    }
+    send_msg(s, OP_STEP_STARTED, &msg.base);
+}
+
+static void send_io(struct step *s, struct task *t, int stream, const uint8_t *data, size_t len,
+                    bool eof)
+{
+    Pst__StepIo msg = PST__STEP_IO__INIT;
+
+    msg.has_task_id = true;
+    msg.task_id = t->rank;
+    msg.has_stream = true;
+    msg.stream = stream == 2 ? PST__STEP_STREAM__STREAM_STDERR : PST__STEP_STREAM__STREAM_STDOUT;
+    if (len) {
+        msg.has_data = true;
+        msg.data.data = (uint8_t *)data;
+        msg.data.len = len;
+    }
+    if (eof)
+        msg.has_eof = msg.eof = true;
+    send_msg(s, OP_STEP_IO, &msg.base);
+}
+
+/* One read per turn, so that no task starves the others. */
+static void read_output(struct step *s, struct task *t, int i)
+{
+    static uint8_t buf[STEP_CHUNK];
+    ssize_t n = read(t->fd[i], buf, sizeof(buf));
+
+    if (n > 0) {
+        send_io(s, t, i, buf, (size_t)n, false);
+        return;
+    }
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    close_fd(&t->fd[i]); /* end of file; a terminal says EIO when its last user is gone */
+    if (t->pty)
+        close_fd(&t->fd[0]);
+    send_io(s, t, i, NULL, 0, true);
+}
+
+/* ---- standard input -------------------------------------------------------------------------- */
+
+static void write_input(struct task *t)
+{
+    struct inbuf *in = &t->in;
+
+    while (t->fd[0] >= 0 && in->at < in->len) {
+        ssize_t n = write(t->fd[0], in->data + in->at, in->len - in->at);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n < 0) { /* the task closed it */
+            close_fd(&t->fd[0]);
+            break;
+        }
+        in->at += (size_t)n;
+    }
+    in->at = in->len = 0;
+    if (t->fd[0] >= 0 && in->eof) {
+        if (t->pty && write(t->fd[0], "\004", 1) < 0)
+            return; /* a full terminal: tried again with the next input */
+        close_fd(&t->fd[0]);
+    }
+}
+
+static void give_input(struct task *t, const Pst__StepIo *io)
+{
+    struct inbuf *in = &t->in;
+
+    if (t->fd[0] < 0)
+        return;
+    if (in->len + io->data.len > in->cap) {
+        size_t cap = MAX(in->cap * 2, in->len + io->data.len);
+        char *data = realloc(in->data, cap);
+
+        if (!data) {
+            close_fd(&t->fd[0]); /* its input ends early rather than with a hole */
+            return;
+        }
+        in->data = data;
+        in->cap = cap;
+    }
+    if (io->data.len)
+        memcpy(in->data + in->len, io->data.data, io->data.len);
+    in->len += io->data.len;
+    in->eof = in->eof || io->eof;
+    write_input(t);
+}
+
+static bool input_full(const struct step *s)
+{
+    for (size_t i = 0; i < s->n_tasks; i++)
+        if (s->tasks[i].in.len - s->tasks[i].in.at > STEP_STDIN_MAX)
+            return true;
+    return false;
+}
+
+/* ---- frames from srun ------------------------------------------------------------------------ */
+
+static void on_signal(struct step *s, const Pst__StepSignal *sig)
+{
+    if (sig->has_rows && s->n_tasks && s->tasks[0].pty && s->tasks[0].fd[1] >= 0) {
+        struct winsize ws = { .ws_row = (unsigned short)sig->rows,
+                              .ws_col = (unsigned short)sig->cols };
+
+        (void)ioctl(s->tasks[0].fd[1], TIOCSWINSZ, &ws); /* the kernel sends SIGWINCH */
+        return;
+    }
+    if (sig->terminate)
+        step_terminate(s, NULL, sig->signal ? (int)sig->signal : SIGTERM, sig->signal == SIGKILL,
+                       s->sf->kill_wait_s);
+    else if (sig->signal == SIGKILL)
+        step_terminate(s, NULL, SIGKILL, true, 0);
+    else if (sig->signal > 0 && sig->signal < 65)
+        step_signal(s, (int)sig->signal, false);
+}
+
+static void on_input(struct step *s, const Pst__StepIo *io)
+{
+    for (size_t i = 0; i < s->n_tasks; i++)
+        if (!io->has_task_id || io->task_id == s->tasks[i].rank)
+            give_input(&s->tasks[i], io);
+}
+
+static void on_frame(struct step *s, const struct frame *f)
+{
+    ProtobufCMessage *msg = NULL;
+
+    if (f->op == OP_STEP_DONE) { /* srun has all it wants */
+        s->linger_mono_us = 1;
+        return;
+    }
+    if (f->flags & FRAME_REPLY || (f->op != OP_STEP_IO && f->op != OP_STEP_SIGNAL))
+        return;
+    if (frame_unpack(f, &msg, NULL) < 0)
+        return;
+    if (f->op == OP_STEP_IO)
+        on_input(s, (const Pst__StepIo *)msg);
+    else
+        on_signal(s, (const Pst__StepSignal *)msg);
+    protobuf_c_message_free_unpacked(msg, NULL);
+}
+
+static void read_srun(struct step *s)
+{
+    struct frame f;
+    int r = 0;
+
+    while (s->srun && !input_full(s)) {
+        r = client_recv(s->srun, 0, &f);
+        if (r <= 0)
+            break;
+        on_frame(s, &f);
+    }
+    if (s->srun && r < 0)
+        io_lost(s);
+}
+
+/* ---- the loop's side ------------------------------------------------------------------------- */
+
+size_t io_poll_room(const struct step *s)
+{
+    return 1 + 3 * s->n_tasks;
+}
+
+size_t io_poll_fill(struct step *s, struct pollfd *fds, size_t max)
+{
+    bool hold = s->srun && client_out_pending(s->srun) > STEP_OUT_MAX;
+    size_t n = 0;
+
+    if (!s->srun)
+        return 0;
+    fds[n++] = (struct pollfd){
+        .fd = client_fd(s->srun),
+        .events = (short)((input_full(s) ? 0 : POLLIN) | POLLRDHUP |
+                          (client_out_pending(s->srun) ? POLLOUT : 0)),
+    };
+    for (size_t i = 0; i < s->n_tasks && n + 3 <= max; i++) {
+        const struct task *t = &s->tasks[i];
+
+        if (t->fd[0] >= 0 && t->in.at < t->in.len)
+            fds[n++] = (struct pollfd){ .fd = t->fd[0], .events = POLLOUT };
+        for (int k = 1; k < 3 && !hold; k++)
+            if (t->fd[k] >= 0)
+                fds[n++] = (struct pollfd){ .fd = t->fd[k], .events = POLLIN };
+    }
+    return n;
+}
+
+static void task_ready(struct step *s, int fd, short events)
+{
+    for (size_t i = 0; i < s->n_tasks; i++) {
+        struct task *t = &s->tasks[i];
+
+        if (t->fd[0] == fd) {
+            write_input(t);
+            return;
+        }
+        for (int k = 1; k < 3; k++) {
+            if (t->fd[k] == fd) {
+                if (events & (POLLIN | POLLHUP | POLLERR))
+                    read_output(s, t, k);
+                return;
+            }
+        }
+    }
+}
+
+void io_poll_done(struct step *s, const struct pollfd *fds, size_t n)
+{
+    for (size_t i = 1; i < n && s->srun; i++)
+        if (fds[i].revents)
+            task_ready(s, fds[i].fd, fds[i].revents);
+    if (n == 0 || !s->srun)
+        return;
+    if (fds[0].revents & POLLOUT && client_flush(s->srun) < 0 && client_fd(s->srun) < 0)
+        io_lost(s);
+    if (s->srun && fds[0].revents & (POLLIN | POLLHUP | POLLERR | POLLRDHUP))
+        read_srun(s);
+    /* Its end arrived, but unread input hides it from read_srun(). */
+    if (s->srun && fds[0].revents & (POLLHUP | POLLERR | POLLRDHUP) && input_full(s))
+        io_lost(s);
+}
+
+void io_task_exits(struct step *s)
+{
+    for (size_t i = 0; s->srun && i < s->n_tasks; i++) {
+        struct task *t = &s->tasks[i];
+        Pst__StepTaskExit msg = PST__STEP_TASK_EXIT__INIT;
+        _cleanup_free_ uint32_t *ids = NULL;
+
+        if (!t->exited || t->reported)
+            continue;
+        ids = calloc(s->n_tasks - i, sizeof(*ids));
+        if (!ids)
+            return;
+        for (size_t k = i; k < s->n_tasks; k++) { /* equal ends travel together */
+            struct task *o = &s->tasks[k];
+
+            if (o->exited && !o->reported && o->status == t->status) {
+                o->reported = true;
+                ids[msg.n_task_ids++] = o->rank;
+                close_fd(&o->fd[0]);
+            }
+        }
+        msg.task_ids = ids;
+        msg.has_status = true;
+        msg.status = (uint32_t)t->status;
+        msg.node_name = s->sf->job->node_name;
+        send_msg(s, OP_STEP_TASK_EXIT, &msg.base);
+    }
+}
+
+bool io_drained(const struct step *s)
+{
+    for (size_t i = 0; s->srun && i < s->n_tasks; i++)
+        if (s->tasks[i].fd[1] >= 0 || s->tasks[i].fd[2] >= 0)
+            return false;
+    return true;
+}
+
+void io_finish(struct step *s)
+{
+    Pst__StepDone msg = PST__STEP_DONE__INIT;
+
+    if (!s->srun)
+        return;
+    msg.has_node_index = true;
+    msg.node_index = s->launch->node_index;
+    msg.has_status = true;
+    msg.status = (uint32_t)s->worst;
+    send_msg(s, OP_STEP_DONE, &msg.base);
+}
+
+bool io_flushed(const struct step *s)
+{
+    return !s->srun || client_out_pending(s->srun) == 0;
+}

@@ -1,0 +1,77 @@
+/* main.c - slurmstepd: owns the processes of one step
+ *
+ * Started by slurmd only, with the step file, the control connection and srun's connection on fixed
+ * descriptors and the step's spool directory as its working directory; its command line says which
+ * step it is and carries nothing else.  It outlives slurmd. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "stepd/spool.h"
+#include "stepd/step.h"
+#include "version.h"
+
+static int read_step_file(Pst__StepFile **ret_sf)
+{
+    struct stat st;
+    void *data;
+    Pst__StepFile *sf;
+
+    if (fstat(STEP_FD_FILE, &st) < 0)
+        return -errno;
+    if (st.st_size <= 0 || st.st_size > (off_t)SPOOL_MAX_FILE)
+        return -EINVAL;
+    data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, STEP_FD_FILE, 0);
+    if (data == MAP_FAILED)
+        return -errno;
+    sf = pst__step_file__unpack(NULL, (size_t)st.st_size, data);
+    (void)munmap(data, (size_t)st.st_size);
+    (void)close(STEP_FD_FILE);
+    if (!sf)
+        return -EBADMSG;
+    if (!sf->job || !sf->job->job || !sf->job->node_name || !sf->step_dir ||
+        (sf->launch && !sf->step)) {
+        pst__step_file__free_unpacked(sf, NULL);
+        return -EBADMSG;
+    }
+    *ret_sf = sf;
+    return 0;
+}
+
+static bool is_open(int fd)
+{
+    return fcntl(fd, F_GETFD) >= 0;
+}
+
+int main(int argc, char **argv)
+{
+    Pst__StepFile *sf = NULL;
+    int r, srun_fd = -1;
+
+    if (argc == 2 && (strcmp(argv[1], "-V") == 0 || strcmp(argv[1], "--version") == 0)) {
+        (void)printf("slurm %s\n", SLURM_RELEASE);
+        return 0;
+    }
+    if (argc != 1 || !is_open(STEP_FD_FILE) || !is_open(STEP_FD_CTL)) {
+        (void)fprintf(stderr, "slurmstepd: error: this program is started by slurmd only\n");
+        return 1;
+    }
+    (void)fcntl(STEP_FD_CTL, F_SETFD, FD_CLOEXEC);
+    if (is_open(STEP_FD_SRUN)) {
+        srun_fd = STEP_FD_SRUN;
+        (void)fcntl(srun_fd, F_SETFD, FD_CLOEXEC);
+    }
+    r = read_step_file(&sf);
+    if (r == 0)
+        r = step_run(sf, STEP_FD_CTL, srun_fd);
+    if (sf)
+        pst__step_file__free_unpacked(sf, NULL);
+    if (r < 0)
+        (void)fprintf(stderr, "slurmstepd: error: %s\n", strerror(-r));
+    return r < 0 ? 1 : 0;
+}

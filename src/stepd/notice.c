@@ -1,0 +1,42 @@
+/* notice.c - the step daemon's own lines, as a person sees them; see step.h
+ *
+ * `[2026-01-01T00:00:00.123] error: text`: to srun's standard error for its steps, to the job's
+ * standard error for the batch step.  Never blocks for srun; a full disk loses the line and nothing
+ * else. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "stepd/step.h"
+#include "wire/client.h"
+
+void step_notice(struct step *s, const char *fmt, ...)
+{
+    char text[1200], line[1280];
+    struct timespec ts;
+    struct tm tm;
+    va_list ap;
+    size_t at;
+    int n;
+
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    (void)clock_gettime(CLOCK_REALTIME, &ts);
+    (void)localtime_r(&ts.tv_sec, &tm);
+    at = strftime(line, sizeof(line), "[%Y-%m-%dT%H:%M:%S", &tm);
+    n = snprintf(line + at, sizeof(line) - at, ".%03ld] error: %s\n", ts.tv_nsec / 1000000, text);
+    at += (size_t)n;
+    if (s->srun) {
+        Pst__StepMessage msg = PST__STEP_MESSAGE__INIT;
+
+        msg.text = line;
+        if (client_send_nonblock(s->srun, OP_STEP_MESSAGE, FRAME_ONEWAY, client_next_id(s->srun),
+                                 &msg.base) < 0)
+            io_lost(s);
+    } else if (s->err_fd >= 0) {
+        if (write(s->err_fd, line, at) < 0)
+            return; /* a full disk: nobody left to tell */
+    }
+}

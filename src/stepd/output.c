@@ -1,0 +1,133 @@
+/* output.c - the files of a step's streams, opened with the user's rights; see step.h
+ *
+ * The step daemon is root on a real node: it takes on the user's identity for the open itself, so
+ * that a name can neither reach where the user may not nor fail where root may not (root-squashed
+ * mounts). */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "stepd/spool.h"
+#include "stepd/step.h"
+
+int output_as_user(struct step *s)
+{
+    if (!s->switch_user)
+        return 0;
+    if (setgroups(s->n_gids, s->gids) < 0 || setegid(s->gid) < 0 || seteuid(s->uid) < 0) {
+        int r = -errno;
+
+        output_as_self(s);
+        return r;
+    }
+    return 0;
+}
+
+void output_as_self(struct step *s)
+{
+    int saved = errno;
+
+    if (s->switch_user && (seteuid(0) < 0 || setegid(0) < 0 || setgroups(0, NULL) < 0))
+        _exit(1); /* going on half as the user would be worse than anything */
+    errno = saved;
+}
+
+void output_vars(const struct step *s, uint32_t task_id, struct pattern_vars *ret)
+{
+    const Pst__JobRecord *j = s->job;
+
+    *ret = (struct pattern_vars){
+        .job_id = s->job_id,
+        .array_job_id = j->has_array_job_id && j->array_job_id ? j->array_job_id : s->job_id,
+        .array_task_id = j->has_array_task_id ? j->array_task_id : PATTERN_NO_ARRAY,
+        .step_id = s->step_id,
+        .step_name = s->step_name,
+        .batch = !s->launch,
+        .node_name = s->sf->job->node_name,
+        .node_index = s->launch ? s->launch->node_index : s->sf->job->node_index,
+        .task_id = task_id,
+        .restarts = j->restart_count,
+        .user = j->user_name,
+        .job_name = j->name,
+        .sluid = j->sluid,
+    };
+}
+
+/* The name in full: relative ones belong to the work directory. */
+static int expand(struct step *s, const char *pattern, uint32_t task_id, char **ret_path)
+{
+    _cleanup_free_ char *name = NULL;
+    struct pattern_vars vars;
+    char *path;
+    int r;
+
+    if (strcmp(pattern, "none") == 0)
+        pattern = "/dev/null";
+    output_vars(s, task_id, &vars);
+    r = pattern_expand(pattern, &vars, &name);
+    if (r < 0)
+        return r;
+    if (name[0] == '/') {
+        *ret_path = TAKE_PTR(name);
+        return 0;
+    }
+    if (asprintf(&path, "%s/%s", s->work_dir, name) < 0)
+        return -ENOMEM;
+    *ret_path = path;
+    return 0;
+}
+
+static int open_as_user(struct step *s, const char *path, int flags)
+{
+    mode_t old;
+    int fd, r = output_as_user(s);
+
+    if (r < 0)
+        return r;
+    old = umask(s->umask);
+    /* Without O_NOCTTY a terminal named as output would become ours. */
+    fd = open(path, flags | O_CLOEXEC | O_NOCTTY, 0666);
+    if (fd < 0)
+        fd = -errno;
+    (void)umask(old);
+    output_as_self(s);
+    return fd;
+}
+
+int output_open(struct step *s, const char *pattern, uint32_t task_id, bool append, int *ret_fd)
+{
+    _cleanup_free_ char *path = NULL;
+    int fd, r = expand(s, pattern, task_id, &path);
+
+    if (r < 0)
+        return r;
+    fd = open_as_user(s, path, O_WRONLY | O_CREAT | (append ? O_APPEND : O_TRUNC));
+    if (fd < 0) {
+        step_fail(s, "Could not open stdout file %s: %s", path, strerror(-fd));
+        return fd;
+    }
+    *ret_fd = fd;
+    return 0;
+}
+
+int output_open_input(struct step *s, const char *pattern, uint32_t task_id, int *ret_fd)
+{
+    _cleanup_free_ char *path = NULL;
+    int fd, r = expand(s, pattern, task_id, &path);
+
+    if (r < 0)
+        return r;
+    fd = open_as_user(s, path, O_RDONLY);
+    if (fd < 0) {
+        step_fail(s, "Could not open stdin file %s: %s", path, strerror(-fd));
+        return fd;
+    }
+    *ret_fd = fd;
+    return 0;
+}

@@ -1,0 +1,452 @@
+/* step.c - the life of one step: set up, start, serve, end; see step.h
+ *
+ * Owns struct step and the loop.  The step is over when no process of it is left; then the `exit`
+ * file is put in place, slurmd is told, and only after that srun: whoever sees a step end can count
+ * on its resources coming free.  The exit file is what counts when slurmd is away. */
+#include "stepd/step.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "stepd/ctl.h"
+#include "stepd/spool.h"
+#include "wire/client.h"
+
+#define LINGER_US (60 * USEC_PER_SEC)
+
+void step_fail(struct step *s, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (s->error)
+        return; /* the first reason is the reason */
+    va_start(ap, fmt);
+    (void)vsnprintf(s->error_buf, sizeof(s->error_buf), fmt, ap);
+    va_end(ap);
+    s->error = s->error_buf;
+}
+
+/* ---- slurmd ---------------------------------------------------------------------------------- */
+
+static void drop_conn(struct step *s, int i)
+{
+    (void)close(s->conns[i]);
+    s->conns[i] = -1;
+}
+
+static void fill_end(struct step *s, Pst__StepEnd *end)
+{
+    end->has_job_id = end->has_step_id = end->has_run_id = end->has_exit_status = true;
+    end->job_id = s->job_id;
+    end->step_id = s->step_id;
+    end->run_id = s->run_id;
+    end->exit_status = (uint32_t)s->worst;
+    end->has_end_us = true;
+    end->end_us = now_us();
+    end->usage = &s->usage;
+    if (s->error)
+        end->error = (char *)s->error;
+    if (s->launch_failed)
+        end->has_launch_failed = end->launch_failed = true;
+}
+
+static void tell(struct step *s, int i, const Pst__StepEnd *end)
+{
+    Pst__StepNews news = PST__STEP_NEWS__INIT;
+
+    if (s->conns[i] < 0)
+        return;
+    news.has_started = true;
+    news.started = s->started;
+    news.end = (Pst__StepEnd *)end;
+    if (ctl_send(s->conns[i], &news.base) < 0)
+        drop_conn(s, i);
+}
+
+static void tell_all(struct step *s, const Pst__StepEnd *end)
+{
+    for (int i = 0; i < STEP_CONNS; i++)
+        tell(s, i, end);
+}
+
+static void on_order(struct step *s, int i, const Pst__StepOrder *o)
+{
+    if (o->terminate)
+        step_terminate(s, o->reason, o->now ? SIGKILL : SIGTERM, o->now,
+                       o->has_kill_wait_s ? o->kill_wait_s : s->sf->kill_wait_s);
+    else if (o->suspend || o->resume)
+        step_suspend(s, o->suspend);
+    else if (o->has_signal && o->signal == SIGKILL && !o->leader_only)
+        step_terminate(s, o->reason, SIGKILL, true, 0);
+    else if (o->has_signal && o->signal > 0 && o->signal < 65)
+        step_signal(s, (int)o->signal, o->leader_only);
+    else if (!o->has_signal)
+        tell(s, i, NULL);
+}
+
+static void read_conn(struct step *s, int i)
+{
+    ProtobufCMessage *msg = NULL;
+
+    while (s->conns[i] >= 0) {
+        int r = ctl_recv(s->conns[i], &pst__step_order__descriptor, &msg);
+
+        if (r == -EAGAIN)
+            return;
+        if (r <= 0) {
+            drop_conn(s, i);
+            return;
+        }
+        on_order(s, i, (const Pst__StepOrder *)msg);
+        protobuf_c_message_free_unpacked(msg, NULL);
+    }
+}
+
+static void accept_conn(struct step *s)
+{
+    int fd, slot = 0;
+
+    if (ctl_accept(s->listen_fd, &fd) < 0)
+        return;
+    while (slot < STEP_CONNS - 1 && s->conns[slot] >= 0)
+        slot++;
+    if (s->conns[slot] >= 0)
+        drop_conn(s, slot); /* the newest is the one that lives */
+    s->conns[slot] = fd;
+}
+
+/* ---- start ----------------------------------------------------------------------------------- */
+
+static int block_signals(struct step *s)
+{
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGCHLD);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigaddset(&set, SIGINT);
+    (void)sigaddset(&set, SIGHUP);
+    (void)sigaddset(&set, SIGPIPE);
+    (void)sigaddset(&set, SIGTTOU);
+    if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+        return -errno;
+    (void)sigdelset(&set, SIGPIPE);
+    s->sig_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return s->sig_fd < 0 ? -errno : 0;
+}
+
+static int fill_identity(struct step *s)
+{
+    const Pst__JobOnNode *on = s->sf->job;
+
+    s->uid = s->job->uid;
+    s->gid = s->job->gid;
+    s->n_gids = on->n_gids ? on->n_gids : 1;
+    s->gids = calloc(s->n_gids, sizeof(*s->gids));
+    if (!s->gids)
+        return -ENOMEM;
+    s->gids[0] = s->gid;
+    for (size_t i = 0; i < on->n_gids; i++)
+        s->gids[i] = on->gids[i];
+    s->switch_user = geteuid() == 0 && s->uid != 0;
+    if (geteuid() != 0 && s->uid != geteuid()) {
+        step_fail(s, "slurmd runs as user %u and cannot start a job of user %u", geteuid(), s->uid);
+        s->launch_failed = true;
+    }
+    return 0;
+}
+
+static int fill_tasks(struct step *s)
+{
+    s->n_tasks = s->launch ? s->launch->n_task_ids : 1;
+    if (s->n_tasks > STEP_MAX_TASKS)
+        return -E2BIG;
+    s->tasks = calloc(s->n_tasks + 1, sizeof(*s->tasks));
+    if (!s->tasks)
+        return -ENOMEM;
+    for (size_t i = 0; i < s->n_tasks; i++) {
+        s->tasks[i].rank = s->launch ? s->launch->task_ids[i] : 0;
+        for (int k = 0; k < 3; k++)
+            s->tasks[i].fd[k] = -1;
+    }
+    return 0;
+}
+
+/* In clock ticks since the machine's start, as /proc counts; a little early, since it is a lower
+ * bound. */
+static uint64_t start_ticks(void)
+{
+    struct timespec ts;
+    long hz = sysconf(_SC_CLK_TCK);
+
+    (void)clock_gettime(CLOCK_BOOTTIME, &ts); /* cannot fail */
+    return ts.tv_sec < 1 ? 0 : (uint64_t)(ts.tv_sec - 1) * (uint64_t)MAX(hz, 1L);
+}
+
+static int step_init(struct step *s, const Pst__StepFile *sf, int ctl_fd, int srun_fd)
+{
+    const char *dir = sf->launch ? sf->launch->work_dir : sf->job->job->work_dir;
+    char num[16];
+    int r;
+
+    *s = (struct step){
+        .sf = sf,
+        .job = sf->job->job,
+        .launch = sf->launch,
+        .job_id = sf->job->job->job_id,
+        .step_id = sf->step_id,
+        .run_id = sf->job->run_id,
+        .work_dir = dir ? dir : "/",
+        .umask = sf->launch ? (sf->launch->has_umask ? sf->launch->umask : 022)
+                            : (sf->job->job->has_umask ? sf->job->job->umask : 022),
+        .env = ENVLIST_INIT,
+        .conns = { ctl_fd, -1, -1, -1 },
+        .sig_fd = -1,
+        .listen_fd = -1,
+        .err_fd = -1,
+        .usage = PST__STEP_USAGE__INIT,
+        .start_ticks = start_ticks(),
+    };
+    s->usage.has_user_us = s->usage.has_sys_us = s->usage.has_max_rss_kib = true;
+    s->usage.has_read_bytes = s->usage.has_write_bytes = true;
+    s->usage.max_rss_node = sf->job->node_name;
+    (void)snprintf(s->step_name, sizeof(s->step_name), "%s",
+                   step_id_name(s->step_id, num, sizeof(num)));
+    if (gethostname(s->host, sizeof(s->host) - 1) < 0)
+        (void)snprintf(s->host, sizeof(s->host), "%s", sf->job->node_name);
+    r = block_signals(s);
+    if (r == 0)
+        r = fill_identity(s);
+    if (r == 0)
+        r = fill_tasks(s);
+    if (r == 0 && srun_fd >= 0) {
+        r = client_from_fd(srun_fd, &s->srun);
+        s->had_srun = true;
+    }
+    return r;
+}
+
+/* srun's address as this node sees it: SLURM_SRUN_COMM_HOST and _PORT. */
+static void launcher_address(int fd, char *addr, size_t size, uint16_t *ret_port)
+{
+    union {
+        struct sockaddr sa;
+        struct sockaddr_in in;
+        struct sockaddr_in6 in6;
+    } u;
+    socklen_t len = sizeof(u);
+
+    addr[0] = '\0';
+    *ret_port = 0;
+    if (fd < 0 || getpeername(fd, &u.sa, &len) < 0)
+        return;
+    if (u.sa.sa_family == AF_INET) {
+        (void)inet_ntop(AF_INET, &u.in.sin_addr, addr, (socklen_t)size);
+        *ret_port = ntohs(u.in.sin_port);
+    } else if (u.sa.sa_family == AF_INET6) {
+        bool mapped = IN6_IS_ADDR_V4MAPPED(&u.in6.sin6_addr);
+
+        (void)inet_ntop(mapped ? AF_INET : AF_INET6,
+                        (const uint8_t *)&u.in6.sin6_addr + (mapped ? 12 : 0), addr,
+                        (socklen_t)size);
+        *ret_port = ntohs(u.in6.sin6_port);
+    }
+}
+
+static void write_trace(struct step *s)
+{
+    Pst__StepTrace t = PST__STEP_TRACE__INIT;
+    _cleanup_free_ uint32_t *sessions = calloc(s->n_tasks + 1, sizeof(*sessions));
+    _cleanup_free_ uint8_t *data = NULL;
+
+    if (!sessions)
+        return;
+    for (size_t i = 0; i < s->n_tasks; i++)
+        if (s->tasks[i].pid > 0)
+            sessions[t.n_sessions++] = (uint32_t)s->tasks[i].pid;
+    t.has_pid = t.has_start_ticks = true;
+    t.pid = (uint32_t)getpid();
+    t.start_ticks = s->start_ticks;
+    t.cgroup = s->track.dir[0] ? s->track.dir : NULL;
+    t.sessions = sessions;
+    data = malloc(pst__step_trace__get_packed_size(&t) + 1);
+    /* Only the heir of a killed step daemon would miss it. */
+    if (data)
+        (void)spool_write(".", "trace", data, pst__step_trace__pack(&t, data), 0600, (uid_t)-1,
+                          (gid_t)-1);
+}
+
+static void start(struct step *s)
+{
+    struct proctrack_mode mode;
+
+    if (!s->error) {
+        proctrack_probe(s->sf->proctrack, s->sf->cgroup_mount, s->sf->cgroup_slice, &mode);
+        proctrack_begin(&s->track, &mode, s->sf->job->node_name, s->job_id, s->step_name);
+    }
+    if (s->srun) {
+        char addr[64];
+        uint16_t port;
+
+        launcher_address(client_fd(s->srun), addr, sizeof(addr), &port);
+        /* The request itself is answered first: from here on frames are ours. */
+        (void)client_send_nonblock(s->srun, OP_LAUNCH_STEP, FRAME_REPLY, s->sf->launch_id, NULL);
+        env_step(s->sf, addr[0] ? addr : s->launch->launcher_host, port, &s->env);
+    } else if (s->launch) {
+        env_step(s->sf, s->launch->launcher_host, 0, &s->env);
+    }
+    if (!s->error)
+        step_launch(s);
+    if (s->error) {
+        s->worst = STEP_SETUP_STATUS;
+        if (s->n_running > 0)
+            (void)proctrack_signal(&s->track, SIGKILL); /* tasks started before one could not be */
+        s->stage = s->n_running > 0 ? KILL_ALL : s->stage;
+    }
+    s->started = !s->error;
+    if (s->n_running > 0)
+        write_trace(s);
+    io_started(s);
+    if (s->started)
+        tell_all(s, NULL);
+}
+
+/* ---- end ------------------------------------------------------------------------------------- */
+
+static void finish(struct step *s)
+{
+    Pst__StepEnd end = PST__STEP_END__INIT;
+    int r;
+
+    s->ended = true;
+    proctrack_end(&s->track);
+    fill_end(s, &end);
+    r = spool_put_msg(".", "exit", &end.base);
+    if (r < 0 && s->conns[0] < 0)
+        (void)dprintf(2, "slurmstepd: job %u.%s: could not record its end: %s\n", s->job_id,
+                      s->step_name, strerror(-r));
+    tell_all(s, &end);
+    s->linger_mono_us = now_mono_us() + LINGER_US;
+}
+
+/* True when there is nothing left to do. */
+static bool advance(struct step *s, int64_t now_mono)
+{
+    step_timers(s, now_mono);
+    io_task_exits(s);
+    if (s->swept && !s->ended)
+        finish(s);
+    if (!s->ended)
+        return false;
+    if (!s->srun || (s->linger_mono_us && now_mono >= s->linger_mono_us))
+        return true;
+    if (!io_drained(s))
+        return false;
+    if (s->n_tasks != SIZE_MAX && !s->launch_failed && s->had_srun) {
+        s->had_srun = false; /* once */
+        io_finish(s);
+    }
+    return io_flushed(s);
+}
+
+static int timeout_ms(const struct step *s, int64_t now_mono)
+{
+    int64_t at = 0;
+
+    if (!s->swept && s->deadline_mono_us)
+        at = s->deadline_mono_us;
+    if (s->suspend_mono_us && (!at || s->suspend_mono_us < at))
+        at = s->suspend_mono_us;
+    if (s->ended && s->linger_mono_us && (!at || s->linger_mono_us < at))
+        at = s->linger_mono_us;
+    if (!at)
+        return -1;
+    return at <= now_mono ? 0 : (int)MIN((at - now_mono) / 1000 + 1, (int64_t)3600000);
+}
+
+static void on_signals(struct step *s)
+{
+    struct signalfd_siginfo si;
+
+    while (read(s->sig_fd, &si, sizeof(si)) == (ssize_t)sizeof(si))
+        if (si.ssi_signo == SIGTERM)
+            step_terminate(s, NULL, SIGTERM, false, s->sf->kill_wait_s);
+    if (step_reap(s) && s->n_running == 0)
+        s->swept = true;
+}
+
+static int poll_once(struct step *s, struct pollfd *fds, size_t room)
+{
+    size_t n = 0, io_at, io_n;
+
+    fds[n++] = (struct pollfd){ .fd = s->sig_fd, .events = POLLIN };
+    fds[n++] = (struct pollfd){ .fd = s->listen_fd, .events = POLLIN };
+    for (int i = 0; i < STEP_CONNS; i++)
+        fds[n++] = (struct pollfd){ .fd = s->conns[i], .events = POLLIN };
+    io_at = n;
+    io_n = io_poll_fill(s, fds + n, room - n);
+    if (poll(fds, (nfds_t)(n + io_n), timeout_ms(s, now_mono_us())) < 0)
+        return errno == EINTR ? 0 : -errno;
+    io_poll_done(s, fds + io_at, io_n);
+    if (fds[0].revents)
+        on_signals(s);
+    for (int i = 0; i < STEP_CONNS; i++)
+        if (fds[2 + i].revents && fds[2 + i].fd == s->conns[i])
+            read_conn(s, i);
+    if (fds[1].revents)
+        accept_conn(s);
+    return 0;
+}
+
+static void step_done(struct step *s)
+{
+    for (int i = 0; i < STEP_CONNS; i++)
+        if (s->conns[i] >= 0)
+            drop_conn(s, i);
+    for (size_t i = 0; i < s->n_tasks; i++)
+        io_close_task(&s->tasks[i]);
+    s->srun = client_free(s->srun);
+    envlist_done(&s->env);
+    free(s->tasks);
+    free(s->gids);
+}
+
+int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd)
+{
+    struct step s;
+    _cleanup_free_ struct pollfd *fds = NULL;
+    size_t room;
+    int r = step_init(&s, sf, ctl_fd, srun_fd);
+
+    if (r < 0)
+        return r;
+    s.track.join_fd = -1;
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+        return -errno;
+    r = ctl_listen("sock", &s.listen_fd);
+    if (r < 0)
+        step_fail(&s, "Could not make the control socket: %s", strerror(-r));
+    room = 2 + STEP_CONNS + io_poll_room(&s);
+    fds = calloc(room, sizeof(*fds));
+    if (!fds)
+        return -ENOMEM;
+    start(&s);
+    r = 0;
+    while (r == 0 && !advance(&s, now_mono_us()))
+        r = poll_once(&s, fds, room);
+    step_done(&s);
+    return r;
+}

@@ -1,0 +1,174 @@
+/* step.h - one step on one node: the step daemon's state and the parts that work on it
+ *
+ * Internal to the step daemon.  One thread; one poll(2) loop in step.c; nothing else blocks, but
+ * for the short scripts that run before the first task. */
+#pragma once
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "stepd/env.h"
+#include "stepd/envlist.h"
+#include "stepd/pattern.h"
+#include "stepd/proctrack.h"
+#include "stepfile.pb-c.h"
+
+struct client;
+
+#define STEP_CONNS 4              /* slurmd, and one more while it restarts */
+#define STEP_STDIN_MAX (1u << 20) /* bytes waiting for a task's standard input */
+#define STEP_OUT_MAX (1u << 20)   /* bytes waiting for srun before tasks' pipes are left alone */
+#define STEP_CHUNK 65536u
+#define STEP_MAX_TASKS 65536u
+#define STEP_SETUP_STATUS                                                                          \
+    53 /* wait status of a step that could not be set up, as Slurm shows it                        \
+        */
+
+/* Descriptors that slurmd leaves open for us. */
+enum step_fd {
+    STEP_FD_FILE = 3, /* memfd with the StepFile */
+    STEP_FD_CTL = 4,  /* control connection to slurmd */
+    STEP_FD_SRUN = 5, /* srun's connection, steps only */
+};
+
+struct inbuf { /* standard input not yet taken by a task */
+    char *data;
+    size_t at, len, cap;
+    bool eof;
+};
+
+struct task {
+    uint32_t rank; /* global */
+    pid_t pid;     /* 0: not running */
+    pid_t epilog_pid;
+    bool exited;
+    bool reported; /* STEP_TASK_EXIT was queued */
+    int status;
+    int fd[3]; /* our ends of its streams; -1 none (file, closed, end of file) */
+    bool pty;  /* fd[1] is a terminal's master side */
+    struct inbuf in;
+};
+
+enum kill_stage {
+    KILL_NONE,
+    KILL_TERM_SENT, /* waiting kill_wait_s */
+    KILL_ALL,       /* SIGKILL until nobody is left */
+};
+
+struct step {
+    const Pst__StepFile *sf;
+    const Pst__JobRecord *job;
+    const Pst__LaunchStep *launch; /* NULL: the batch step */
+    uint32_t job_id, step_id;
+    uint64_t run_id;
+    uint64_t start_ticks; /* of this daemon, rounded down */
+    uid_t uid;
+    gid_t gid;
+    gid_t *gids;
+    size_t n_gids;
+    bool switch_user; /* we are root and the user is somebody else */
+    char step_name[16];
+    char host[256];
+    const char *work_dir;
+    mode_t umask;
+
+    struct task *tasks;
+    size_t n_tasks, n_running;
+    struct envlist env; /* common to the tasks */
+    struct proctrack track;
+
+    int sig_fd, listen_fd;
+    int conns[STEP_CONNS];
+    struct client *srun;
+    bool had_srun;
+    int err_fd; /* where notices go when there is no srun: the job's standard error */
+
+    enum kill_stage stage;
+    bool noticed;             /* the CANCELLED line was written */
+    int64_t deadline_mono_us; /* of the stage, or of the next sweep; 0 = none */
+    int64_t suspend_mono_us;  /* when TSTP becomes STOP; 0 = none */
+    int64_t linger_mono_us;   /* how long to wait for srun to take what is queued */
+    unsigned sweeps;
+
+    bool started, swept, ended;
+    int worst;         /* highest wait status of the tasks */
+    const char *error; /* could not be set up: why (in error_buf) */
+    char error_buf[512];
+    bool launch_failed;
+    Pst__StepUsage usage;
+};
+
+/* step.c */
+int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd);
+void step_fail(struct step *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* taskset.c: signals and the end */
+void step_signal(struct step *s, int sig, bool leader_only);
+/* Begin CONT, TERM, wait, KILL (or KILL at once).  reason NULL: "DUE to SIGNAL ...". */
+void step_terminate(struct step *s, const char *reason, int shown_signal, bool now,
+                    uint32_t kill_wait_s);
+void step_suspend(struct step *s, bool on);
+/* Collect every child that ended.  True when no child at all is left. */
+bool step_reap(struct step *s);
+/* Deadlines of killing, suspending, sweeping. */
+void step_timers(struct step *s, int64_t now_mono);
+
+/* launch.c: start all tasks; failures are in the tasks' status or step_fail(). */
+void step_launch(struct step *s);
+
+/* output.c: files.  Descriptors are opened as the user. */
+int output_as_user(struct step *s);
+void output_as_self(struct step *s);
+int output_open(struct step *s, const char *pattern, uint32_t task_id, bool append, int *ret_fd);
+int output_open_input(struct step *s, const char *pattern, uint32_t task_id, int *ret_fd);
+void output_vars(const struct step *s, uint32_t task_id, struct pattern_vars *ret);
+
+/* notice.c: lines for the person: to srun, or to the job's standard error. */
+void step_notice(struct step *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* io.c: srun's connection and the tasks' pipes */
+size_t io_poll_fill(struct step *s, struct pollfd *fds, size_t max);
+void io_poll_done(struct step *s, const struct pollfd *fds, size_t n);
+size_t io_poll_room(const struct step *s);
+void io_started(struct step *s);
+void io_task_exits(struct step *s);
+bool io_drained(const struct step *s); /* every stream at its end and sent */
+void io_finish(struct step *s);        /* queue STEP_DONE */
+bool io_flushed(const struct step *s);
+void io_close_task(struct task *t);
+void io_lost(struct step *s);
+
+/* multiprog.c: srun --multi-prog */
+/* argv of a rank by the map's text; extra arguments are appended.  NULL-terminated, one allocation
+ * to free with multiprog_free().  Errors: -ENOENT no program for the rank, -EINVAL syntax. */
+int multiprog_argv(const char *map, uint32_t rank, char *const *extra, size_t n_extra,
+                   char ***ret_argv);
+char **multiprog_free(char **argv);
+
+/* taskscript.c: TaskProlog and TaskEpilog, run as the user */
+/* Run a task prolog to its end and apply what it prints to env; `print` lines go to print_fd (-1:
+ * nowhere). Returns its exit status or a negative errno. */
+int taskscript_prolog(struct step *s, const char *path, struct envlist *env, int print_fd);
+int taskscript_epilog(struct step *s, const char *path, struct envlist *env, pid_t *ret_pid);
+
+/* child.c: a process of the step, made without copying our memory */
+struct child {
+    struct step *step;
+    char *const *paths; /* tried in turn; NULL-terminated */
+    char *const *argv, *const *envp;
+    char *pid_slot; /* gets the child's number as text, may be NULL */
+    int fds[3];     /* its standard streams */
+    int tty;        /* becomes its controlling terminal; -1 none */
+    bool any_dir;   /* a missing work directory is no failure: / then */
+    bool limits;    /* set the propagated limits */
+    int stage, err; /* outcome when the return value is negative */
+};
+enum child_stage {
+    CHILD_SETUP,
+    CHILD_IDENTITY,
+    CHILD_CHDIR,
+    CHILD_EXEC,
+};
+int child_start(struct child *c, pid_t *ret_pid);

@@ -1,0 +1,12 @@
+/* stepd_spawn.h - starting a step daemon: slurmd's half of the contract in step.h */
+#pragma once
+
+#include <sys/types.h>
+
+#include "stepfile.pb-c.h"
+
+/* Start exe for the step described by sf, in sf->step_dir, in a session of its own.  srun_fd (-1
+ * none) is duplicated for it.  *ret_ctl: the control connection (nonblocking, close-on-exec), the
+ * caller's. The child must be waited for.  Errors: negative errno. */
+int stepd_spawn(const char *exe, const Pst__StepFile *sf, int srun_fd, pid_t *ret_pid,
+                int *ret_ctl);

@@ -1,0 +1,123 @@
+/* taskscript.c - TaskProlog and TaskEpilog; see step.h
+ *
+ * They run as the user with the task's environment.  A prolog's lines `export NAME=value`, `unset
+ * NAME` and `print text` change the task to come; it runs before the step has anything to serve, so
+ * waiting for it (bounded) holds nobody up.  An epilog is a child like a task and is collected by
+ * the loop. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "stepd/step.h"
+
+#define OUTPUT_MAX (256u * 1024u)
+#define DEFAULT_TIMEOUT_S 300
+
+static int start(struct step *s, const char *path, struct envlist *env, int out_fd, pid_t *ret_pid)
+{
+    char *paths[] = { (char *)path, NULL };
+    _cleanup_close_ int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    struct child c = {
+        .step = s,
+        .paths = paths,
+        .argv = paths,
+        .envp = envlist_array(env),
+        .fds = { null_fd, out_fd >= 0 ? out_fd : null_fd, null_fd },
+        .tty = -1,
+        .any_dir = true,
+    };
+
+    if (null_fd < 0 || !c.envp)
+        return -ENOMEM;
+    return child_start(&c, ret_pid);
+}
+
+static void apply_line(struct envlist *env, char *line, int print_fd)
+{
+    char *eq;
+
+    if (strncmp(line, "export ", 7) == 0) {
+        line += 7;
+        eq = strchr(line, '=');
+        if (!eq || eq == line)
+            return;
+        *eq = '\0';
+        envlist_set(env, line, eq + 1);
+    } else if (strncmp(line, "unset ", 6) == 0) {
+        envlist_unset(env, line + 6);
+    } else if (strncmp(line, "print ", 6) == 0 && print_fd >= 0) {
+        (void)dprintf(print_fd, "%s\n", line + 6); /* a full disk is the job's own loss */
+    }
+}
+
+/* Read fd to its end or until the deadline; NUL-terminated. */
+static int collect(int fd, int64_t deadline_mono, char **ret_text)
+{
+    _cleanup_free_ char *buf = malloc(OUTPUT_MAX + 1);
+    size_t len = 0;
+
+    if (!buf)
+        return -ENOMEM;
+    for (;;) {
+        int64_t left_ms = (deadline_mono - now_mono_us()) / 1000;
+        struct pollfd p = { .fd = fd, .events = POLLIN };
+        ssize_t n;
+
+        if (left_ms <= 0 || poll(&p, 1, (int)MIN(left_ms, (int64_t)60000)) < 0)
+            return -ETIMEDOUT;
+        if (!p.revents)
+            continue;
+        n = read(fd, buf + len, OUTPUT_MAX - len);
+        if (n < 0)
+            return -errno;
+        if (n == 0)
+            break;
+        len += (size_t)n;
+    }
+    buf[len] = '\0';
+    *ret_text = TAKE_PTR(buf);
+    return 0;
+}
+
+int taskscript_prolog(struct step *s, const char *path, struct envlist *env, int print_fd)
+{
+    uint32_t limit_s = s->sf->has_script_timeout_s ? s->sf->script_timeout_s : DEFAULT_TIMEOUT_S;
+    int64_t deadline = now_mono_us() + (int64_t)limit_s * USEC_PER_SEC;
+    _cleanup_close_ int rd = -1, wr = -1;
+    _cleanup_free_ char *text = NULL;
+    char *save = NULL;
+    int p[2], status = 0, r;
+    pid_t pid;
+
+    if (pipe2(p, O_CLOEXEC) < 0)
+        return -errno;
+    rd = p[0];
+    wr = p[1];
+    envlist_set(env, "SLURM_SCRIPT_CONTEXT", "prolog_task");
+    r = start(s, path, env, wr, &pid);
+    if (r < 0)
+        return r;
+    (void)close(TAKE_FD(wr)); /* so that its end is seen */
+    r = collect(rd, deadline, &text);
+    if (r < 0)
+        (void)kill(-pid, SIGKILL); /* it leads its own session */
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (r < 0)
+        return r;
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+        apply_line(env, line, print_fd);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int taskscript_epilog(struct step *s, const char *path, struct envlist *env, pid_t *ret_pid)
+{
+    envlist_set(env, "SLURM_SCRIPT_CONTEXT", "epilog_task");
+    return start(s, path, env, -1, ret_pid);
+}

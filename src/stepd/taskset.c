@@ -1,0 +1,221 @@
+/* taskset.c - signals to the step's processes, and their end; see step.h
+ *
+ * A task leads a session of its own, so a signal to its group reaches what a shell would reach. The
+ * end is certain in another way: the step daemon is the subreaper, every orphan becomes its child,
+ * and only when wait(2) knows no child any more is the step over. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "stepd/step.h"
+
+#define SWEEP_FIRST_US 2000
+#define SWEEP_MAX_US 1000000
+
+static void to_groups(struct step *s, int sig)
+{
+    for (size_t i = 0; i < s->n_tasks; i++) {
+        if (s->tasks[i].pid > 0 && !s->tasks[i].exited)
+            (void)kill(-s->tasks[i].pid, sig); /* its group may be gone already */
+    }
+}
+
+void step_signal(struct step *s, int sig, bool leader_only)
+{
+    if (sig == SIGKILL && !leader_only) {
+        (void)proctrack_signal(&s->track, SIGKILL); /* counts are of no use here */
+        return;
+    }
+    if (!leader_only) {
+        to_groups(s, sig);
+        return;
+    }
+    for (size_t i = 0; i < s->n_tasks; i++) {
+        if (s->tasks[i].pid > 0 && !s->tasks[i].exited)
+            (void)kill(s->tasks[i].pid, sig); /* as above */
+    }
+}
+
+static void write_cancelled(struct step *s, const char *reason, int shown_signal)
+{
+    char when[32], what[32], why[64];
+    time_t now = time(NULL);
+    struct tm tm;
+
+    if (s->noticed || s->step_id == UINT32_MAX)
+        return;
+    s->noticed = true;
+    (void)localtime_r(&now, &tm);
+    (void)strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
+    if (s->launch)
+        (void)snprintf(what, sizeof(what), "STEP %u.%s", s->job_id, s->step_name);
+    else
+        (void)snprintf(what, sizeof(what), "JOB %u", s->job_id);
+    (void)snprintf(why, sizeof(why), "DUE to SIGNAL %s", strsignal(shown_signal));
+    step_notice(s, "*** %s ON %s CANCELLED AT %s %s ***", what, s->sf->job->node_name, when,
+                reason && *reason ? reason : why);
+}
+
+void step_terminate(struct step *s, const char *reason, int shown_signal, bool now,
+                    uint32_t kill_wait_s)
+{
+    if (s->swept || s->n_running == 0)
+        return;
+    write_cancelled(s, reason, shown_signal);
+    s->suspend_mono_us = 0;
+    if (now) {
+        s->stage = KILL_ALL;
+        s->deadline_mono_us = now_mono_us();
+        (void)proctrack_signal(&s->track, SIGKILL); /* step_timers() repeats it */
+        return;
+    }
+    if (s->stage != KILL_NONE)
+        return;
+    s->stage = KILL_TERM_SENT;
+    s->deadline_mono_us = now_mono_us() + (int64_t)kill_wait_s * USEC_PER_SEC;
+    to_groups(s, SIGCONT);
+    to_groups(s, SIGTERM);
+}
+
+void step_suspend(struct step *s, bool on)
+{
+    if (!on) {
+        s->suspend_mono_us = 0;
+        (void)proctrack_signal(&s->track, SIGCONT); /* none left is fine */
+        return;
+    }
+    to_groups(s, SIGTSTP);
+    s->suspend_mono_us =
+        now_mono_us() +
+        (int64_t)(s->sf->has_suspend_grace_s ? s->sf->suspend_grace_s : 2) * USEC_PER_SEC;
+}
+
+static void add_usage(struct step *s, const struct rusage *ru)
+{
+    Pst__StepUsage *u = &s->usage;
+
+    u->user_us += (uint64_t)(ru->ru_utime.tv_sec * USEC_PER_SEC + ru->ru_utime.tv_usec);
+    u->sys_us += (uint64_t)(ru->ru_stime.tv_sec * USEC_PER_SEC + ru->ru_stime.tv_usec);
+    u->max_rss_kib = MAX(u->max_rss_kib, (uint64_t)ru->ru_maxrss);
+    u->read_bytes += (uint64_t)ru->ru_inblock * 512;
+    u->write_bytes += (uint64_t)ru->ru_oublock * 512;
+}
+
+/* The status that counts for the step: Slurm takes the largest number. */
+static void note_status(struct step *s, int status)
+{
+    if (status > s->worst)
+        s->worst = status;
+}
+
+static void run_task_epilog(struct step *s, struct task *t)
+{
+    const char *path = s->sf->task_epilog;
+    _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT;
+
+    if (!path && s->launch)
+        path = s->launch->task_epilog;
+    if (!path || s->stage == KILL_ALL)
+        return;
+    envlist_borrow(&env, &s->env);
+    if (s->launch)
+        env_task_rank(s->launch, (uint32_t)(t - s->tasks), &env);
+    if (taskscript_epilog(s, path, &env, &t->epilog_pid) < 0)
+        t->epilog_pid = 0; /* an epilog that cannot run changes nothing for the task */
+}
+
+static void task_ended(struct step *s, struct task *t, int status)
+{
+    t->exited = true;
+    t->status = status;
+    s->n_running--;
+    note_status(s, status);
+    run_task_epilog(s, t);
+    if (status != 0 && s->launch && s->launch->kill_on_bad_exit && s->n_running > 0)
+        step_terminate(s, "DUE TO TASK FAILURE", SIGTERM, false, s->sf->kill_wait_s);
+}
+
+static struct task *find_task(struct step *s, pid_t pid)
+{
+    for (size_t i = 0; i < s->n_tasks; i++)
+        if ((s->tasks[i].pid == pid && !s->tasks[i].exited) || s->tasks[i].epilog_pid == pid)
+            return &s->tasks[i];
+    return NULL;
+}
+
+bool step_reap(struct step *s)
+{
+    for (;;) {
+        struct rusage ru;
+        int status;
+        pid_t pid = wait4(-1, &status, WNOHANG, &ru);
+        struct task *t;
+
+        if (pid < 0 && errno == EINTR)
+            continue;
+        if (pid < 0)
+            return true; /* ECHILD */
+        if (pid == 0)
+            return false;
+        add_usage(s, &ru);
+        t = find_task(s, pid);
+        if (!t)
+            continue; /* an orphan that came to us */
+        if (t->epilog_pid == pid)
+            t->epilog_pid = 0;
+        else
+            task_ended(s, t, status);
+    }
+}
+
+static bool epilogs_run(const struct step *s)
+{
+    for (size_t i = 0; i < s->n_tasks; i++)
+        if (s->tasks[i].epilog_pid)
+            return true;
+    return false;
+}
+
+/* The tasks are over but something they started is not: kill, and look again soon. */
+static void sweep(struct step *s, int64_t now_mono)
+{
+    int64_t pause = SWEEP_FIRST_US;
+
+    for (unsigned i = 0; i < s->sweeps && pause < SWEEP_MAX_US; i++)
+        pause *= 2;
+    s->sweeps++;
+    (void)proctrack_signal(&s->track, SIGKILL); /* wait(2) decides when it is enough */
+    s->deadline_mono_us = now_mono + MIN(pause, (int64_t)SWEEP_MAX_US);
+}
+
+void step_timers(struct step *s, int64_t now_mono)
+{
+    if (s->suspend_mono_us && now_mono >= s->suspend_mono_us) {
+        s->suspend_mono_us = 0;
+        (void)proctrack_signal(&s->track, SIGSTOP); /* none left is fine */
+    }
+    if (s->swept)
+        return;
+    if (s->n_running == 0) {
+        if (epilogs_run(s))
+            return;
+        if (step_reap(s))
+            s->swept = true;
+        else if (now_mono >= s->deadline_mono_us || s->stage != KILL_ALL) {
+            s->stage = KILL_ALL;
+            sweep(s, now_mono);
+        }
+        return;
+    }
+    if (s->stage == KILL_TERM_SENT && now_mono >= s->deadline_mono_us)
+        s->stage = KILL_ALL;
+    if (s->stage == KILL_ALL && now_mono >= s->deadline_mono_us)
+        sweep(s, now_mono);
+}
