@@ -1,0 +1,567 @@
+/* apply.c - cluster_apply(): the only place where the cluster changes
+ *
+ * A job's contribution to what is derived (counts, lists, node usage) is taken out before its record
+ * changes and put back after, so that no event needs to know what another one implied. */
+#include "model/cluster.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "base/pbutil.h"
+#include "model/cluster_private.h"
+#include "model/job.h"
+
+/* ---- derived state of jobs ---------------------------------------------------------------------- */
+
+static void usage_change(struct cluster *c, const struct job *j, bool add)
+{
+    const Pst__Alloc *a = j->rec->alloc;
+    bool ended = job_is_ended(j->rec), suspended = job_is_suspended(j->rec);
+    size_t pos = 0;
+
+    for (size_t g = 0; g < a->n_groups; g++) {
+        const Pst__AllocGroup *grp = a->groups[g];
+        uint32_t cpus = suspended ? 0 : grp->cpus;
+
+        for (uint32_t i = 0; i < grp->nodes && pos < a->n_node_ids; i++, pos++) {
+            struct node *n = cluster_node(c, a->node_ids[pos]);
+
+            if (!n)
+                continue; /* removed by an administrator meanwhile */
+            n->jobs += add ? 1u : -1u;
+            n->jobs_completing += ended ? (add ? 1u : -1u) : 0u;
+            n->alloc_cpus += add ? cpus : -cpus;
+            n->alloc_mem_mib += add ? grp->mem_mib : -grp->mem_mib;
+            if (c->observer && c->observer->node)
+                c->observer->node(c->observer->ctx, n, PST__EVENT_KIND__EV_UNSPECIFIED);
+        }
+    }
+}
+
+static void active_link(struct cluster *c, struct job *j)
+{
+    j->prev_active = NULL;
+    j->next_active = c->active;
+    if (c->active)
+        c->active->prev_active = j;
+    c->active = j;
+    j->in_active = true;
+}
+
+static void active_unlink(struct cluster *c, struct job *j)
+{
+    if (j->prev_active)
+        j->prev_active->next_active = j->next_active;
+    else
+        c->active = j->next_active;
+    if (j->next_active)
+        j->next_active->prev_active = j->prev_active;
+    j->in_active = false;
+}
+
+/* Kept in order of end; jobs end roughly in order, so the search from the tail is short. */
+static void done_link(struct cluster *c, struct job *j)
+{
+    struct job *after = c->done_tail;
+
+    while (after && after->rec->end_us > j->rec->end_us)
+        after = after->prev_done;
+    j->prev_done = after;
+    j->next_done = after ? after->next_done : c->done_head;
+    if (j->next_done)
+        j->next_done->prev_done = j;
+    else
+        c->done_tail = j;
+    if (after)
+        after->next_done = j;
+    else
+        c->done_head = j;
+    j->in_done = true;
+}
+
+static void done_unlink(struct cluster *c, struct job *j)
+{
+    if (j->prev_done)
+        j->prev_done->next_done = j->next_done;
+    else
+        c->done_head = j->next_done;
+    if (j->next_done)
+        j->next_done->prev_done = j->prev_done;
+    else
+        c->done_tail = j->prev_done;
+    j->in_done = false;
+}
+
+static void job_attach(struct cluster *c, struct job *j)
+{
+    c->njobs_state[job_state(j->rec)]++;
+    if (job_holds_resources(j->rec)) {
+        j->counted = true;
+        usage_change(c, j, true);
+        active_link(c, j);
+    } else if (job_is_ended(j->rec)) {
+        done_link(c, j);
+    }
+}
+
+static void job_detach(struct cluster *c, struct job *j)
+{
+    c->njobs_state[job_state(j->rec)]--;
+    if (j->counted) {
+        j->counted = false;
+        usage_change(c, j, false);
+    }
+    if (j->in_active)
+        active_unlink(c, j);
+    if (j->in_done)
+        done_unlink(c, j);
+}
+
+/* ---- blobs -------------------------------------------------------------------------------------- */
+
+static void blob_ref(struct cluster *c, uint64_t hash, int delta)
+{
+    struct blob *b = cluster_blob(c, hash);
+
+    if (!b)
+        return;
+    b->refs += (uint32_t)delta;
+    if (b->refs == 0) {
+        (void)idmap_remove(&c->blobs, hash);
+        blob_drop(b);
+    }
+}
+
+static void job_blobs(struct cluster *c, const Pst__JobRecord *r, int delta)
+{
+    if (r->has_script_hash)
+        blob_ref(c, r->script_hash, delta);
+    if (r->has_env_hash)
+        blob_ref(c, r->env_hash, delta);
+}
+
+static int apply_blob(struct cluster *c, const Pst__Blob *rec)
+{
+    struct blob *b;
+
+    if (!rec->hash || cluster_blob(c, rec->hash))
+        return 0;
+    b = malloc(sizeof(*b) + rec->data.len);
+    if (!b)
+        return -ENOMEM;
+    b->hash = rec->hash;
+    b->refs = 0;
+    atomic_init(&b->holders, 1);
+    b->len = rec->data.len;
+    if (b->len)
+        memcpy(b->data, rec->data.data, b->len);
+    if (idmap_put(&c->blobs, b->hash, b) < 0) {
+        free(b);
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+/* ---- jobs --------------------------------------------------------------------------------------- */
+
+static int array_add(struct cluster *c, const Pst__JobRecord *r)
+{
+    struct idset *set;
+
+    if (!r->has_array_job_id || !r->array_job_id)
+        return 0;
+    set = idmap_get(&c->arrays, r->array_job_id);
+    if (!set || set->n == set->cap) {
+        size_t cap = set ? set->cap * 2 : 4;
+        struct idset *bigger = realloc(set, sizeof(*set) + cap * sizeof(set->ids[0]));
+
+        if (!bigger)
+            return -ENOMEM;
+        if (!set)
+            bigger->n = 0;
+        bigger->cap = cap;
+        set = bigger;
+        if (idmap_put(&c->arrays, r->array_job_id, set) < 0)
+            return -ENOMEM;
+    }
+    set->ids[set->n++] = r->job_id;
+    return 0;
+}
+
+static void array_remove(struct cluster *c, const Pst__JobRecord *r)
+{
+    struct idset *set = r->has_array_job_id ? idmap_get(&c->arrays, r->array_job_id) : NULL;
+
+    for (size_t i = 0; set && i < set->n; i++) {
+        if (set->ids[i] != r->job_id)
+            continue;
+        memmove(&set->ids[i], &set->ids[i + 1], (set->n - i - 1) * sizeof(set->ids[0]));
+        set->n--;
+        break;
+    }
+    if (set && set->n == 0) {
+        (void)idmap_remove(&c->arrays, r->array_job_id);
+        free(set);
+    }
+}
+
+static void notify_job(struct cluster *c, struct job *j, Pst__EventKind kind)
+{
+    if (c->observer && c->observer->job)
+        c->observer->job(c->observer->ctx, j, kind);
+}
+
+static int apply_job_put(struct cluster *c, const Pst__JobRecord *rec, Pst__EventKind kind,
+                         struct err *err)
+{
+    struct job *j;
+    ProtobufCMessage *copy;
+
+    if (!rec->has_job_id || !rec->job_id)
+        return err_set(err, -EUCLEAN, "job record without an id");
+    if (cluster_job(c, rec->job_id))
+        return err_set(err, -EUCLEAN, "job %u: put twice", rec->job_id);
+    j = calloc(1, sizeof(*j));
+    if (!j || pb_dup(&rec->base, &copy) < 0) {
+        free(j);
+        return -ENOMEM;
+    }
+    j->rec = (Pst__JobRecord *)copy;
+    if (idmap_put(&c->jobs, rec->job_id, j) < 0 || array_add(c, j->rec) < 0) {
+        (void)idmap_remove(&c->jobs, rec->job_id);
+        model_job_free(j);
+        return -ENOMEM;
+    }
+    job_blobs(c, j->rec, +1);
+    job_attach(c, j);
+    notify_job(c, j, kind);
+    return 0;
+}
+
+static int merge_and_clear(ProtobufCMessage *dst, const ProtobufCMessage *set, size_t nclear,
+                           const uint32_t *clear)
+{
+    int r = set ? pb_merge(dst, set) : 0;
+
+    for (size_t i = 0; r >= 0 && i < nclear; i++)
+        (void)pb_clear(dst, clear[i]); /* a field of a newer release: nothing to clear here */
+    return r;
+}
+
+static int apply_job_patch(struct cluster *c, const Pst__JobPatch *p, Pst__EventKind kind,
+                           struct err *err)
+{
+    struct job *j = cluster_job(c, p->job_id);
+    bool had_array;
+    int r;
+
+    if (!j)
+        return err_set(err, -EUCLEAN, "job %u: changed but unknown", p->job_id);
+    job_detach(c, j);
+    had_array = j->rec->has_array_job_id;
+    if (p->set && (p->set->has_script_hash || p->set->has_env_hash)) {
+        job_blobs(c, p->set, +1); /* before the old ones go: they may be the same */
+        if (p->set->has_script_hash && j->rec->has_script_hash)
+            blob_ref(c, j->rec->script_hash, -1);
+        if (p->set->has_env_hash && j->rec->has_env_hash)
+            blob_ref(c, j->rec->env_hash, -1);
+    }
+    r = merge_and_clear(&j->rec->base, p->set ? &p->set->base : NULL, p->n_clear, p->clear);
+    if (r >= 0 && !had_array && j->rec->has_array_job_id)
+        r = array_add(c, j->rec);
+    job_attach(c, j);
+    if (r < 0)
+        return r;
+    notify_job(c, j, kind);
+    return 0;
+}
+
+static int apply_job_purge(struct cluster *c, uint32_t job_id, struct err *err)
+{
+    struct job *j = cluster_job(c, job_id);
+
+    if (!j)
+        return err_set(err, -EUCLEAN, "job %u: purged but unknown", job_id);
+    if (c->observer && c->observer->job_gone)
+        c->observer->job_gone(c->observer->ctx, j);
+    job_detach(c, j);
+    array_remove(c, j->rec);
+    job_blobs(c, j->rec, -1);
+    (void)idmap_remove(&c->jobs, job_id);
+    model_job_free(j);
+    return 0;
+}
+
+/* ---- steps -------------------------------------------------------------------------------------- */
+
+static int apply_step_put(struct cluster *c, const Pst__StepRecord *rec, Pst__EventKind kind,
+                          struct err *err)
+{
+    struct job *j = cluster_job(c, rec->job_id);
+    struct step *s;
+    ProtobufCMessage *copy;
+
+    if (!j)
+        return err_set(err, -EUCLEAN, "step %u.%u: its job is unknown", rec->job_id, rec->step_id);
+    s = cluster_step(j, rec->step_id);
+    if (pb_dup(&rec->base, &copy) < 0)
+        return -ENOMEM;
+    if (s) { /* the batch step of a requeued job */
+        pst__step_record__free_unpacked(s->rec, NULL);
+    } else {
+        s = calloc(1, sizeof(*s));
+        if (!s) {
+            protobuf_c_message_free_unpacked(copy, NULL);
+            return -ENOMEM;
+        }
+        s->next = j->steps;
+        j->steps = s;
+    }
+    s->rec = (Pst__StepRecord *)copy;
+    if (c->observer && c->observer->step)
+        c->observer->step(c->observer->ctx, j, s, kind);
+    return 0;
+}
+
+static int apply_step_patch(struct cluster *c, const Pst__StepPatch *p, Pst__EventKind kind,
+                            struct err *err)
+{
+    struct job *j = cluster_job(c, p->job_id);
+    struct step *s = j ? cluster_step(j, p->step_id) : NULL;
+    int r;
+
+    if (!s)
+        return err_set(err, -EUCLEAN, "step %u.%u: changed but unknown", p->job_id, p->step_id);
+    r = merge_and_clear(&s->rec->base, p->set ? &p->set->base : NULL, p->n_clear, p->clear);
+    if (r < 0)
+        return r;
+    if (c->observer && c->observer->step)
+        c->observer->step(c->observer->ctx, j, s, kind);
+    return 0;
+}
+
+/* ---- nodes -------------------------------------------------------------------------------------- */
+
+static int nodes_reserve(struct cluster *c, uint32_t id)
+{
+    uint32_t n = c->nnodes ? c->nnodes : 16;
+    struct node **bigger;
+
+    if (id < c->nnodes)
+        return 0;
+    while (n <= id)
+        n *= 2;
+    bigger = realloc(c->nodes, n * sizeof(*bigger));
+    if (!bigger)
+        return -ENOMEM;
+    memset(bigger + c->nnodes, 0, (n - c->nnodes) * sizeof(*bigger));
+    c->nodes = bigger;
+    c->nnodes = n;
+    return 0;
+}
+
+static int apply_node_put(struct cluster *c, const Pst__NodeRecord *rec, Pst__EventKind kind,
+                          struct err *err)
+{
+    struct node *n;
+    ProtobufCMessage *copy;
+
+    if (!rec->has_node_id || rec->node_id >= BITMAP_MAX_BITS || !rec->name)
+        return err_set(err, -EUCLEAN, "node record without a usable id or name");
+    if (cluster_node(c, rec->node_id) || cluster_node_named(c, rec->name))
+        return err_set(err, -EUCLEAN, "node %s: put twice", rec->name);
+    n = calloc(1, sizeof(*n));
+    if (!n || nodes_reserve(c, rec->node_id) < 0 || pb_dup(&rec->base, &copy) < 0) {
+        free(n);
+        return -ENOMEM;
+    }
+    n->rec = (Pst__NodeRecord *)copy;
+    if (namemap_put(&c->node_names, n->rec->name, n) < 0) {
+        model_node_free(n);
+        return -ENOMEM;
+    }
+    c->nodes[rec->node_id] = n;
+    if (c->observer && c->observer->node)
+        c->observer->node(c->observer->ctx, n, kind);
+    return 0;
+}
+
+static int apply_node_patch(struct cluster *c, const Pst__NodePatch *p, Pst__EventKind kind,
+                            struct err *err)
+{
+    struct node *n = cluster_node(c, p->node_id);
+    int r;
+
+    if (!n)
+        return err_set(err, -EUCLEAN, "node id %u: changed but unknown", p->node_id);
+    if (p->set && p->set->name)
+        return err_set(err, -EUCLEAN, "node %s: a name cannot change", n->rec->name);
+    r = merge_and_clear(&n->rec->base, p->set ? &p->set->base : NULL, p->n_clear, p->clear);
+    if (r < 0)
+        return r;
+    if (c->observer && c->observer->node)
+        c->observer->node(c->observer->ctx, n, kind);
+    return 0;
+}
+
+static int apply_node_remove(struct cluster *c, uint32_t node_id, struct err *err)
+{
+    struct node *n = cluster_node(c, node_id);
+
+    if (!n)
+        return err_set(err, -EUCLEAN, "node id %u: removed but unknown", node_id);
+    if (c->observer && c->observer->node_gone)
+        c->observer->node_gone(c->observer->ctx, n);
+    (void)namemap_remove(&c->node_names, n->rec->name);
+    c->nodes[node_id] = NULL;
+    model_node_free(n);
+    return 0;
+}
+
+/* ---- partitions --------------------------------------------------------------------------------- */
+
+/* Nodes the list names that are not known are skipped: a node may be removed before its partition is changed. */
+static int partition_nodes(struct cluster *c, struct partition *p, struct err *err)
+{
+    struct hostlist *hl = NULL;
+    struct bitmap *bm = NULL;
+    int r = hostlist_parse(p->rec->nodes, &hl, err);
+
+    if (r < 0)
+        return r;
+    r = bitmap_new(c->nnodes, &bm);
+    for (size_t i = 0; r >= 0 && i < hostlist_count(hl); i++) {
+        struct node *n = cluster_node_named(c, hostlist_nth(hl, i));
+
+        if (n)
+            bitmap_set(bm, n->rec->node_id);
+    }
+    hostlist_free(hl);
+    if (r < 0)
+        return r;
+    bitmap_free(p->nodes);
+    p->nodes = bm;
+    return 0;
+}
+
+static int apply_part_put(struct cluster *c, const Pst__PartitionRecord *rec, Pst__EventKind kind,
+                          struct err *err)
+{
+    struct partition *p;
+    struct partition **bigger;
+    ProtobufCMessage *copy;
+    int r;
+
+    if (!rec->name || cluster_partition(c, rec->name))
+        return err_set(err, -EUCLEAN, "partition %s: put twice", rec->name ? rec->name : "(null)");
+    bigger = realloc(c->parts, (c->nparts + 1) * sizeof(*bigger));
+    if (!bigger)
+        return -ENOMEM;
+    c->parts = bigger;
+    p = calloc(1, sizeof(*p));
+    if (!p || pb_dup(&rec->base, &copy) < 0) {
+        free(p);
+        return -ENOMEM;
+    }
+    p->rec = (Pst__PartitionRecord *)copy;
+    r = partition_nodes(c, p, err);
+    if (r < 0) {
+        model_partition_free(p);
+        return r;
+    }
+    c->parts[c->nparts++] = p;
+    if (c->observer && c->observer->part)
+        c->observer->part(c->observer->ctx, p, kind);
+    return 0;
+}
+
+static int apply_part_patch(struct cluster *c, const Pst__PartPatch *pp, Pst__EventKind kind,
+                            struct err *err)
+{
+    struct partition *p = pp->name ? cluster_partition(c, pp->name) : NULL;
+    int r;
+
+    if (!p)
+        return err_set(err, -EUCLEAN, "partition %s: changed but unknown", pp->name ? pp->name : "(null)");
+    r = merge_and_clear(&p->rec->base, pp->set ? &pp->set->base : NULL, pp->n_clear, pp->clear);
+    if (r < 0)
+        return r;
+    r = partition_nodes(c, p, err);
+    if (r < 0)
+        return r;
+    if (c->observer && c->observer->part)
+        c->observer->part(c->observer->ctx, p, kind);
+    return 0;
+}
+
+static int apply_part_remove(struct cluster *c, const char *name, struct err *err)
+{
+    for (size_t i = 0; i < c->nparts; i++) {
+        struct partition *p = c->parts[i];
+
+        if (strcmp(p->rec->name, name) != 0)
+            continue;
+        if (c->observer && c->observer->part_gone)
+            c->observer->part_gone(c->observer->ctx, p);
+        memmove(&c->parts[i], &c->parts[i + 1], (c->nparts - i - 1) * sizeof(*c->parts));
+        c->nparts--;
+        model_partition_free(p);
+        return 0;
+    }
+    return err_set(err, -EUCLEAN, "partition %s: removed but unknown", name);
+}
+
+/* ---- events ------------------------------------------------------------------------------------- */
+
+static int apply_event(struct cluster *c, const Pst__Event *ev, struct err *err)
+{
+    Pst__EventKind kind = ev->has_kind ? ev->kind : PST__EVENT_KIND__EV_UNSPECIFIED;
+
+    switch (ev->body_case) {
+    case PST__EVENT__BODY_JOB_PUT:
+        return apply_job_put(c, ev->job_put, kind, err);
+    case PST__EVENT__BODY_JOB_PATCH:
+        return apply_job_patch(c, ev->job_patch, kind, err);
+    case PST__EVENT__BODY_JOB_PURGE:
+        return apply_job_purge(c, ev->job_purge, err);
+    case PST__EVENT__BODY_STEP_PUT:
+        return apply_step_put(c, ev->step_put, kind, err);
+    case PST__EVENT__BODY_STEP_PATCH:
+        return apply_step_patch(c, ev->step_patch, kind, err);
+    case PST__EVENT__BODY_NODE_PUT:
+        return apply_node_put(c, ev->node_put, kind, err);
+    case PST__EVENT__BODY_NODE_PATCH:
+        return apply_node_patch(c, ev->node_patch, kind, err);
+    case PST__EVENT__BODY_NODE_REMOVE:
+        return apply_node_remove(c, ev->node_remove, err);
+    case PST__EVENT__BODY_PART_PUT:
+        return apply_part_put(c, ev->part_put, kind, err);
+    case PST__EVENT__BODY_PART_PATCH:
+        return apply_part_patch(c, ev->part_patch, kind, err);
+    case PST__EVENT__BODY_PART_REMOVE:
+        return apply_part_remove(c, ev->part_remove, err);
+    case PST__EVENT__BODY_BLOB_PUT:
+        return apply_blob(c, ev->blob_put);
+    case PST__EVENT__BODY_CLUSTER_SET:
+        return pb_merge(&c->rec->base, &ev->cluster_set->base);
+    default:
+        return err_set(err, -EUCLEAN, "an event of a kind this release does not know");
+    }
+}
+
+int cluster_apply(struct cluster *c, const Pst__Transaction *tx, struct err *err)
+{
+    for (size_t i = 0; i < tx->n_events; i++) {
+        int r = apply_event(c, tx->events[i], err);
+
+        if (r == -ENOMEM)
+            return err_set(err, r, "out of memory");
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}

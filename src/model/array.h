@@ -1,0 +1,21 @@
+/* array.h - index sets of job arrays: "0-31:2,40%4"
+ *
+ * The stored form is canonical: ascending ranges "0-7,9", then "%N" when a throttle is set.  Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* Check and canonicalise an --array argument.  Caller frees *ret_tasks.  Errors: -EINVAL syntax or index
+ * above max_index. */
+int array_parse(const char *text, uint32_t max_index, char **ret_tasks, uint32_t *ret_throttle,
+                uint32_t *ret_count, struct err *err);
+/* Of a stored form (NULL = empty): */
+uint32_t array_count(const char *tasks);
+uint32_t array_first(const char *tasks); /* tasks must not be empty */
+bool array_contains(const char *tasks, uint32_t index);
+/* The form without index; *ret_tasks NULL when it was the last.  Errors: -ENOENT, -ENOMEM. */
+int array_without(const char *tasks, uint32_t index, char **ret_tasks);
+uint32_t array_throttle(const char *tasks); /* 0 = none */

@@ -1,0 +1,318 @@
+/* cluster.c - the tables of the model: making, finding, dumping, hashing.  See cluster.h; changes are in
+ * apply.c. */
+#include "model/cluster.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "base/cleanup.h"
+#include "base/pbutil.h"
+#include "model/cluster_private.h"
+
+int cluster_new(struct cluster **ret_cluster)
+{
+    struct cluster *c = calloc(1, sizeof(*c));
+
+    if (!c)
+        return -ENOMEM;
+    c->rec = malloc(sizeof(*c->rec));
+    if (!c->rec) {
+        free(c);
+        return -ENOMEM;
+    }
+    pst__cluster_record__init(c->rec);
+    *ret_cluster = c;
+    return 0;
+}
+
+void model_step_free(struct step *s)
+{
+    if (!s)
+        return;
+    if (s->rec)
+        pst__step_record__free_unpacked(s->rec, NULL);
+    bitmap_free(s->waiting);
+    free(s);
+}
+
+void model_job_free(struct job *j)
+{
+    if (!j)
+        return;
+    while (j->steps) {
+        struct step *s = j->steps;
+
+        j->steps = s->next;
+        model_step_free(s);
+    }
+    if (j->rec)
+        pst__job_record__free_unpacked(j->rec, NULL);
+    bitmap_free(j->cleaning);
+    free(j->waiters);
+    free(j);
+}
+
+void model_node_free(struct node *n)
+{
+    if (!n)
+        return;
+    if (n->rec)
+        pst__node_record__free_unpacked(n->rec, NULL);
+    free(n);
+}
+
+void model_partition_free(struct partition *p)
+{
+    if (!p)
+        return;
+    if (p->rec)
+        pst__partition_record__free_unpacked(p->rec, NULL);
+    bitmap_free(p->nodes);
+    free(p);
+}
+
+struct blob *blob_hold(struct blob *b)
+{
+    if (b)
+        atomic_fetch_add_explicit(&b->holders, 1, memory_order_relaxed);
+    return b;
+}
+
+struct blob *blob_drop(struct blob *b)
+{
+    if (b && atomic_fetch_sub_explicit(&b->holders, 1, memory_order_acq_rel) == 1)
+        free(b);
+    return NULL;
+}
+
+struct cluster *cluster_free(struct cluster *c)
+{
+    void *v;
+
+    if (!c)
+        return NULL;
+    for (size_t pos = 0; (v = idmap_next(&c->jobs, &pos));)
+        model_job_free(v);
+    for (size_t pos = 0; (v = idmap_next(&c->arrays, &pos));)
+        free(v);
+    for (size_t pos = 0; (v = idmap_next(&c->blobs, &pos));)
+        blob_drop(v);
+    idmap_done(&c->jobs);
+    idmap_done(&c->arrays);
+    idmap_done(&c->blobs);
+    for (uint32_t i = 0; i < c->nnodes; i++)
+        model_node_free(c->nodes[i]);
+    free(c->nodes);
+    namemap_done(&c->node_names);
+    for (size_t i = 0; i < c->nparts; i++)
+        model_partition_free(c->parts[i]);
+    free(c->parts);
+    pst__cluster_record__free_unpacked(c->rec, NULL);
+    free(c);
+    return NULL;
+}
+
+struct job *cluster_job(const struct cluster *c, uint32_t job_id)
+{
+    return job_id ? idmap_get(&c->jobs, job_id) : NULL;
+}
+
+struct step *cluster_step(const struct job *job, uint32_t step_id)
+{
+    for (struct step *s = job->steps; s; s = s->next)
+        if (s->rec->step_id == step_id)
+            return s;
+    return NULL;
+}
+
+struct node *cluster_node(const struct cluster *c, uint32_t node_id)
+{
+    return node_id < c->nnodes ? c->nodes[node_id] : NULL;
+}
+
+struct node *cluster_node_named(const struct cluster *c, const char *name)
+{
+    return namemap_get(&c->node_names, name);
+}
+
+struct partition *cluster_partition(const struct cluster *c, const char *name)
+{
+    for (size_t i = 0; i < c->nparts; i++)
+        if (strcmp(c->parts[i]->rec->name, name) == 0)
+            return c->parts[i];
+    return NULL;
+}
+
+struct partition *cluster_default_partition(const struct cluster *c)
+{
+    for (size_t i = 0; i < c->nparts; i++)
+        if (c->parts[i]->rec->has_is_default && c->parts[i]->rec->is_default)
+            return c->parts[i];
+    return NULL;
+}
+
+struct blob *cluster_blob(const struct cluster *c, uint64_t hash)
+{
+    return hash ? idmap_get(&c->blobs, hash) : NULL;
+}
+
+size_t cluster_array_jobs(const struct cluster *c, uint32_t array_job_id, const uint32_t **ret_ids)
+{
+    struct idset *set = array_job_id ? idmap_get(&c->arrays, array_job_id) : NULL;
+
+    *ret_ids = set ? set->ids : NULL;
+    return set ? set->n : 0;
+}
+
+uint32_t cluster_count(const struct cluster *c, Pst__JobState state)
+{
+    return (size_t)state < ARRAY_SIZE(c->njobs_state) ? c->njobs_state[state] : 0;
+}
+
+const Pst__AllocGroup *alloc_group(const Pst__Alloc *alloc, size_t position)
+{
+    for (size_t g = 0; g < alloc->n_groups; g++) {
+        if (position < alloc->groups[g]->nodes)
+            return alloc->groups[g];
+        position -= alloc->groups[g]->nodes;
+    }
+    return NULL;
+}
+
+long alloc_position(const Pst__Alloc *alloc, uint32_t node_id)
+{
+    for (size_t i = 0; i < alloc->n_node_ids; i++)
+        if (alloc->node_ids[i] == node_id)
+            return (long)i;
+    return -1;
+}
+
+/* Hash of one record's durable fields, salted by its kind. */
+static uint64_t record_hash(const ProtobufCMessage *msg, uint64_t kind)
+{
+    struct pb_fieldset durable = { 0 };
+    size_t len = protobuf_c_message_get_packed_size(msg);
+    _cleanup_free_ uint8_t *packed = malloc(len ? len : 1);
+    _cleanup_free_ uint8_t *kept = malloc(len ? len : 1);
+    long n;
+
+    if (!packed || !kept)
+        abort(); /* a hash cannot fail halfway; only tests and operators ask for it */
+    protobuf_c_message_pack(msg, packed);
+    for (uint32_t f = 1; f < FIELD_VOLATILE; f++)
+        pb_fieldset_add(&durable, f);
+    n = pb_project(packed, len, &durable, kept);
+    return XXH3_64bits_withSeed(kept, n < 0 ? 0 : (size_t)n, kind);
+}
+
+uint64_t cluster_hash(const struct cluster *c)
+{
+    uint64_t h = record_hash(&c->rec->base, 1);
+    void *v;
+
+    for (size_t pos = 0; (v = idmap_next(&c->jobs, &pos));) {
+        struct job *j = v;
+
+        h += record_hash(&j->rec->base, 2);
+        for (struct step *s = j->steps; s; s = s->next)
+            h += record_hash(&s->rec->base, 3);
+    }
+    for (uint32_t i = 0; i < c->nnodes; i++)
+        if (c->nodes[i])
+            h += record_hash(&c->nodes[i]->rec->base, 4);
+    for (size_t i = 0; i < c->nparts; i++)
+        h += record_hash(&c->parts[i]->rec->base, 5);
+    for (size_t pos = 0; (v = idmap_next(&c->blobs, &pos));)
+        h += ((struct blob *)v)->hash;
+    return h;
+}
+
+static int dump_event(Pst__Event *ev, cluster_dump_fn *fn, void *ctx)
+{
+    Pst__Transaction tx = PST__TRANSACTION__INIT;
+
+    tx.events = &ev;
+    tx.n_events = 1;
+    return fn(ctx, &tx);
+}
+
+static int dump_blobs(const struct cluster *c, cluster_dump_fn *fn, void *ctx)
+{
+    void *v;
+
+    for (size_t pos = 0; (v = idmap_next(&c->blobs, &pos));) {
+        struct blob *b = v;
+        Pst__Blob rec = PST__BLOB__INIT;
+        Pst__Event ev = PST__EVENT__INIT;
+        int r;
+
+        rec.has_hash = true;
+        rec.hash = b->hash;
+        rec.has_data = true;
+        rec.data.data = b->data;
+        rec.data.len = b->len;
+        ev.body_case = PST__EVENT__BODY_BLOB_PUT;
+        ev.blob_put = &rec;
+        r = dump_event(&ev, fn, ctx);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int dump_job(const struct job *j, cluster_dump_fn *fn, void *ctx)
+{
+    Pst__Event ev = PST__EVENT__INIT;
+    size_t n = 0, i;
+    int r;
+
+    ev.body_case = PST__EVENT__BODY_JOB_PUT;
+    ev.job_put = j->rec;
+    r = dump_event(&ev, fn, ctx);
+    for (struct step *s = j->steps; s; s = s->next)
+        n++;
+    /* Oldest first, so that the list comes out in the same order. */
+    for (; r >= 0 && n > 0; n--) {
+        struct step *s = j->steps;
+        Pst__Event step = PST__EVENT__INIT;
+
+        for (i = 1; i < n; i++)
+            s = s->next;
+        step.body_case = PST__EVENT__BODY_STEP_PUT;
+        step.step_put = s->rec;
+        r = dump_event(&step, fn, ctx);
+    }
+    return r < 0 ? r : 0;
+}
+
+int cluster_dump(const struct cluster *c, cluster_dump_fn *fn, void *ctx)
+{
+    Pst__Event ev = PST__EVENT__INIT;
+    void *v;
+    int r;
+
+    ev.body_case = PST__EVENT__BODY_CLUSTER_SET;
+    ev.cluster_set = c->rec;
+    r = dump_event(&ev, fn, ctx);
+    if (r >= 0)
+        r = dump_blobs(c, fn, ctx);
+    for (uint32_t i = 0; r >= 0 && i < c->nnodes; i++) {
+        if (!c->nodes[i])
+            continue;
+        ev.body_case = PST__EVENT__BODY_NODE_PUT;
+        ev.node_put = c->nodes[i]->rec;
+        r = dump_event(&ev, fn, ctx);
+    }
+    for (size_t i = 0; r >= 0 && i < c->nparts; i++) {
+        ev.body_case = PST__EVENT__BODY_PART_PUT;
+        ev.part_put = c->parts[i]->rec;
+        r = dump_event(&ev, fn, ctx);
+    }
+    for (size_t pos = 0; r >= 0 && (v = idmap_next(&c->jobs, &pos));)
+        r = dump_job(v, fn, ctx);
+    return r < 0 ? r : 0;
+}

@@ -1,0 +1,137 @@
+/* cluster.h - the cluster as data, and the only way it changes
+ *
+ * State is a set of records (proto/job.proto, node.proto); an event puts, patches or removes one.
+ * cluster_apply() is a pure function of state and transaction: it reads no clock, random number or file.
+ * Beside each record stands what is derived from it and never journaled; it is rebuilt by apply.
+ *
+ * One thread at a time.  Pointers to jobs, nodes and records are borrowed until the next apply. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bitmap.h"
+#include "base/err.h"
+#include "model/idmap.h"
+
+#include "event.pb-c.h"
+
+#define STEP_BATCH 4294967291u
+#define STEP_EXTERN 4294967292u
+#define STEP_INTERACTIVE 4294967290u
+#define FIELD_VOLATILE 900u /* records: fields from here on are not journaled */
+
+struct step {
+    Pst__StepRecord *rec;
+    struct step *next;      /* of the same job, newest first */
+    struct bitmap *waiting; /* derived: allocation positions whose end is awaited; NULL when ended */
+    uint32_t slot;          /* owned by the views */
+};
+
+struct job {
+    Pst__JobRecord *rec;
+    struct step *steps;
+    /* derived */
+    bool counted;                        /* its allocation is in the nodes' usage */
+    struct job *prev_active, *next_active; /* list of jobs that hold resources */
+    struct job *prev_done, *next_done;   /* list of ended jobs, oldest end first */
+    bool in_active, in_done;
+    /* live only, owned by the controller */
+    struct bitmap *cleaning; /* allocation positions whose cleanup is awaited; NULL = none */
+    uint64_t owner_conn;     /* connection that owns the allocation, 0 = none */
+    int64_t owner_lost_us;   /* since when it is gone */
+    uint64_t *waiters;       /* tickets of requests that wait on this job */
+    uint32_t nwaiters;
+    uint32_t slot;           /* owned by the views */
+    bool fed;                /* the scheduler knows it as pending */
+};
+
+struct node {
+    Pst__NodeRecord *rec;
+    /* derived */
+    uint32_t jobs;            /* that hold resources here */
+    uint32_t jobs_completing; /* of those: ended */
+    uint32_t alloc_cpus;
+    uint64_t alloc_mem_mib;
+    /* live only, owned by the controller */
+    void *link;
+    int64_t link_lost_us;
+    uint32_t slot;
+};
+
+struct partition {
+    Pst__PartitionRecord *rec;
+    struct bitmap *nodes; /* by node id */
+    uint32_t slot;
+};
+
+/* Immutable bytes.  The model and everyone who keeps a pointer beyond the next apply hold it. */
+struct blob {
+    uint64_t hash;
+    uint32_t refs;            /* jobs that name it; the model's own business */
+    _Atomic uint32_t holders; /* any thread, by blob_hold() and blob_drop() */
+    size_t len;
+    uint8_t data[];
+};
+struct blob *blob_hold(struct blob *b); /* NULL gives NULL */
+struct blob *blob_drop(struct blob *b); /* always NULL */
+
+/* What changed, told after it did.  Any may be NULL.  Must not change the cluster. */
+struct cluster_observer {
+    void (*job)(void *ctx, struct job *job, Pst__EventKind kind);
+    void (*job_gone)(void *ctx, struct job *job); /* still whole, about to be freed */
+    void (*step)(void *ctx, struct job *job, struct step *step, Pst__EventKind kind);
+    void (*node)(void *ctx, struct node *node, Pst__EventKind kind);
+    void (*node_gone)(void *ctx, struct node *node);
+    void (*part)(void *ctx, struct partition *part, Pst__EventKind kind);
+    void (*part_gone)(void *ctx, struct partition *part);
+    void *ctx;
+};
+
+struct cluster {
+    Pst__ClusterRecord *rec;
+    struct idmap jobs;          /* id -> struct job */
+    struct idmap arrays;        /* array_job_id -> struct idset of job ids */
+    struct idmap blobs;         /* hash -> struct blob */
+    struct node **nodes;        /* by node id; NULL = free id */
+    uint32_t nnodes;            /* size of nodes[] */
+    struct namemap node_names;
+    struct partition **parts;   /* in configuration order */
+    size_t nparts;
+    struct job *active, *done_head, *done_tail;
+    uint32_t njobs_state[12];   /* jobs by base state */
+    const struct cluster_observer *observer;
+};
+
+int cluster_new(struct cluster **ret_cluster);
+struct cluster *cluster_free(struct cluster *c);
+
+/* Apply every event of tx.  Events are facts: one that does not fit the state (patch of an unknown id, ...) is a
+ * damaged log or our own bug: -EUCLEAN, err says which, state undefined afterwards.  -ENOMEM likewise. */
+int cluster_apply(struct cluster *c, const Pst__Transaction *tx, struct err *err);
+
+struct job *cluster_job(const struct cluster *c, uint32_t job_id);
+struct step *cluster_step(const struct job *job, uint32_t step_id);
+struct node *cluster_node(const struct cluster *c, uint32_t node_id);
+struct node *cluster_node_named(const struct cluster *c, const char *name);
+struct partition *cluster_partition(const struct cluster *c, const char *name);
+struct partition *cluster_default_partition(const struct cluster *c);
+struct blob *cluster_blob(const struct cluster *c, uint64_t hash);
+/* Ids of the jobs of an array, the array record included; *ret_ids borrowed. */
+size_t cluster_array_jobs(const struct cluster *c, uint32_t array_job_id, const uint32_t **ret_ids);
+uint32_t cluster_count(const struct cluster *c, Pst__JobState state);
+
+/* A number over everything durable: equal states have equal hashes whatever way they were reached. */
+uint64_t cluster_hash(const struct cluster *c);
+
+/* The records that rebuild this state, in an order that applies: cluster, blobs, nodes, partitions, jobs, steps.
+ * fn gets one-event transactions; a negative return stops. */
+typedef int cluster_dump_fn(void *ctx, const Pst__Transaction *tx);
+int cluster_dump(const struct cluster *c, cluster_dump_fn *fn, void *ctx);
+
+/* The node ids of an allocation by position; group of a position. */
+const Pst__AllocGroup *alloc_group(const Pst__Alloc *alloc, size_t position);
+/* Position of node_id, or -1. */
+long alloc_position(const Pst__Alloc *alloc, uint32_t node_id);
+

@@ -1,0 +1,384 @@
+/* depend.c - job dependencies; see depend.h. */
+#include "model/depend.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/strbuf.h"
+#include "base/timefmt.h"
+#include "model/array.h"
+#include "model/job.h"
+
+static const char *const type_names[] = {
+    [DEPEND_AFTER] = "after",
+    [DEPEND_AFTERANY] = "afterany",
+    [DEPEND_AFTEROK] = "afterok",
+    [DEPEND_AFTERNOTOK] = "afternotok",
+    [DEPEND_AFTERCORR] = "aftercorr",
+    [DEPEND_AFTERBURSTBUFFER] = "afterburstbuffer",
+    [DEPEND_SINGLETON] = "singleton",
+};
+
+static bool take_u32(const char **p, uint32_t *ret)
+{
+    uint64_t v = 0;
+    const char *s = *p;
+
+    for (; isdigit((unsigned char)*s) && v < UINT32_MAX; s++)
+        v = v * 10 + (uint64_t)(*s - '0');
+    if (s == *p || v >= UINT32_MAX)
+        return false;
+    *p = s;
+    *ret = (uint32_t)v;
+    return true;
+}
+
+static int add_item(struct depends *d, const struct depend_item *item)
+{
+    struct depend_item *bigger;
+
+    if (d->n >= DEPEND_MAX_ITEMS)
+        return -E2BIG;
+    bigger = realloc(d->items, (d->n + 1) * sizeof(*bigger));
+    if (!bigger)
+        return -ENOMEM;
+    d->items = bigger;
+    d->items[d->n++] = *item;
+    return 0;
+}
+
+/* The mark of the stored form, if there is one. */
+static bool take_mark(const char **p, bool *failed)
+{
+    static const char wait[] = "(unfulfilled)", fail[] = "(failed)";
+
+    *failed = false;
+    if (**p != '(')
+        return true;
+    if (strncmp(*p, wait, sizeof(wait) - 1) == 0) {
+        *p += sizeof(wait) - 1;
+        return true;
+    }
+    if (strncmp(*p, fail, sizeof(fail) - 1) == 0) {
+        *p += sizeof(fail) - 1;
+        *failed = true;
+        return true;
+    }
+    return false;
+}
+
+/* "ID[_TASK][+MIN]" with mark. */
+static bool take_target(const char **p, struct depend_item *item)
+{
+    if (!take_u32(p, &item->job_id) || item->job_id == 0)
+        return false;
+    if (**p == '_') {
+        (*p)++;
+        item->has_task = **p != '*';
+        if (!item->has_task)
+            (*p)++;
+        else if (!take_u32(p, &item->task))
+            return false;
+    }
+    if (**p == '+') {
+        (*p)++;
+        if (item->type != DEPEND_AFTER || !take_u32(p, &item->delay_min))
+            return false;
+    }
+    return take_mark(p, &item->failed);
+}
+
+static bool take_type(const char **p, enum depend_type *ret)
+{
+    size_t len = strcspn(*p, ":,?(");
+
+    for (size_t t = 0; t < ARRAY_SIZE(type_names); t++) {
+        if (strlen(type_names[t]) == len && strncasecmp(*p, type_names[t], len) == 0) {
+            *p += len;
+            *ret = (enum depend_type)t;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int parse_entry(const char **p, struct depends *d)
+{
+    struct depend_item item = { .type = DEPEND_AFTERANY };
+    int r;
+
+    if (isdigit((unsigned char)**p)) {
+        if (!take_target(p, &item))
+            return -EINVAL;
+        return add_item(d, &item);
+    }
+    if (!take_type(p, &item.type))
+        return -EINVAL;
+    if (item.type == DEPEND_SINGLETON)
+        return take_mark(p, &item.failed) ? add_item(d, &item) : -EINVAL;
+    if (**p != ':')
+        return -EINVAL;
+    while (**p == ':') {
+        struct depend_item one = { .type = item.type };
+
+        (*p)++;
+        if (!take_target(p, &one))
+            return -EINVAL;
+        r = add_item(d, &one);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+int depends_parse(const char *text, struct depends *ret, struct err *err)
+{
+    struct depends d = { 0 };
+    const char *p = text;
+    char joiner = 0;
+    int r = 0;
+
+    while (*p) {
+        r = parse_entry(&p, &d);
+        if (r < 0)
+            break;
+        if (!*p)
+            break;
+        if ((*p != ',' && *p != '?') || (joiner && joiner != *p) || !p[1]) {
+            r = -EINVAL;
+            break;
+        }
+        joiner = *p++;
+    }
+    if (r < 0) {
+        depends_done(&d);
+        return err_set(err, r, "Job dependency problem");
+    }
+    d.any = joiner == '?';
+    *ret = d;
+    return 0;
+}
+
+void depends_done(struct depends *d)
+{
+    free(d->items);
+    *d = (struct depends){ 0 };
+}
+
+int depends_format(const struct depends *d, char **ret_text)
+{
+    struct strbuf sb = STRBUF_INIT;
+
+    for (size_t i = 0; i < d->n; i++) {
+        const struct depend_item *it = &d->items[i];
+
+        if (i)
+            strbuf_addc(&sb, d->any ? '?' : ',');
+        strbuf_add(&sb, type_names[it->type]);
+        if (it->type != DEPEND_SINGLETON)
+            strbuf_addf(&sb, ":%u", it->job_id);
+        if (it->has_task)
+            strbuf_addf(&sb, "_%u", it->task);
+        if (it->delay_min)
+            strbuf_addf(&sb, "+%u", it->delay_min);
+        strbuf_add(&sb, it->failed ? "(failed)" : "(unfulfilled)");
+    }
+    return strbuf_detach(&sb, ret_text);
+}
+
+/* ---- evaluation --------------------------------------------------------------------------------- */
+
+struct target {           /* what is known of the jobs an item names */
+    uint32_t found, open, started, failed, ended;
+    int64_t last_start_us;
+};
+
+static bool ended_well(const Pst__JobRecord *r)
+{
+    return job_state(r) == JOB_STATE(COMPLETED);
+}
+
+static void target_add(struct target *t, const struct job *j)
+{
+    const Pst__JobRecord *r = j->rec;
+
+    t->found++;
+    if (job_is_ended(r) && !job_has_flag(r, JOB_FLAG(COMPLETING))) {
+        t->ended++;
+        t->failed += !ended_well(r);
+    } else {
+        t->open++;
+        /* A failed end is known before the cleaning is over. */
+        t->failed += job_is_ended(r) && !ended_well(r);
+    }
+    if (!job_is_pending(r)) {
+        t->started++;
+        if (r->has_start_us && r->start_us > t->last_start_us)
+            t->last_start_us = r->start_us;
+    }
+}
+
+static const struct job *array_task(const struct cluster *c, uint32_t array_id, uint32_t task)
+{
+    const uint32_t *ids;
+    size_t n = cluster_array_jobs(c, array_id, &ids);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct job *j = cluster_job(c, ids[i]);
+
+        if (j && (j->rec->has_array_task_id ? j->rec->array_task_id == task
+                                            : array_contains(j->rec->array_tasks, task)))
+            return j;
+    }
+    return NULL;
+}
+
+static struct target target_of(const struct cluster *c, const struct depend_item *it, const struct job *job)
+{
+    struct target t = { 0 };
+    const struct job *j;
+    const uint32_t *ids;
+    size_t n = cluster_array_jobs(c, it->job_id, &ids);
+    bool one = it->has_task || (it->type == DEPEND_AFTERCORR && job && job->rec->has_array_task_id);
+
+    if (n && one) {
+        j = array_task(c, it->job_id, it->has_task ? it->task : job->rec->array_task_id);
+        if (j)
+            target_add(&t, j);
+    } else if (n) {
+        for (size_t i = 0; i < n; i++)
+            if ((j = cluster_job(c, ids[i])))
+                target_add(&t, j);
+    } else if ((j = cluster_job(c, it->job_id))) {
+        target_add(&t, j);
+    }
+    return t;
+}
+
+static bool singleton_free(const struct cluster *c, const struct job *job)
+{
+    void *v;
+
+    for (size_t pos = 0; (v = idmap_next(&c->jobs, &pos));) {
+        const struct job *o = v;
+
+        if (o == job || o->rec->uid != job->rec->uid || !o->rec->name || !job->rec->name ||
+            strcmp(o->rec->name, job->rec->name) != 0)
+            continue;
+        if (job_is_ended(o->rec))
+            continue;
+        if (!job_is_pending(o->rec) || o->rec->job_id < job->rec->job_id)
+            return false;
+    }
+    return true;
+}
+
+/* Is one item met, and can it still be? */
+static enum depend_result item_eval(const struct depend_item *it, const struct cluster *c,
+                                    const struct job *job, int64_t now_us, int64_t *until_us)
+{
+    struct target t;
+
+    if (it->failed)
+        return DEPEND_NEVER;
+    if (it->type == DEPEND_SINGLETON)
+        return singleton_free(c, job) ? DEPEND_MET : DEPEND_WAIT;
+    t = target_of(c, it, job);
+    switch (it->type) {
+    case DEPEND_AFTER:
+        if (t.found > t.started)
+            return DEPEND_WAIT;
+        if (t.last_start_us && it->delay_min) {
+            int64_t due = t.last_start_us + (int64_t)it->delay_min * 60 * USEC_PER_SEC;
+
+            if (due > now_us) {
+                *until_us = MIN(*until_us, due);
+                return DEPEND_WAIT;
+            }
+        }
+        return DEPEND_MET;
+    case DEPEND_AFTEROK:
+    case DEPEND_AFTERCORR:
+        if (t.failed || !t.found)
+            return DEPEND_NEVER;
+        return t.open ? DEPEND_WAIT : DEPEND_MET;
+    case DEPEND_AFTERNOTOK:
+        if (t.open)
+            return DEPEND_WAIT;
+        return t.failed ? DEPEND_MET : DEPEND_NEVER;
+    default:
+        return t.open ? DEPEND_WAIT : DEPEND_MET;
+    }
+}
+
+enum depend_result depends_eval(struct depends *d, const struct cluster *c, const struct job *job,
+                                int64_t now_us, bool *ret_changed, int64_t *ret_until_us)
+{
+    size_t kept = 0, never = 0;
+    bool met_one = false;
+
+    *ret_changed = false;
+    *ret_until_us = INT64_MAX;
+    if (!d->n)
+        return DEPEND_MET;
+    for (size_t i = 0; i < d->n; i++) {
+        struct depend_item it = d->items[i];
+        enum depend_result r = item_eval(&it, c, job, now_us, ret_until_us);
+
+        if (r == DEPEND_MET) {
+            met_one = true;
+            *ret_changed = true;
+            continue;
+        }
+        if (r == DEPEND_NEVER && !it.failed) {
+            it.failed = true;
+            *ret_changed = true;
+        }
+        never += r == DEPEND_NEVER;
+        d->items[kept++] = it;
+    }
+    d->n = kept;
+    if (!kept || (d->any && met_one)) {
+        d->n = 0;
+        return DEPEND_MET;
+    }
+    return (d->any ? never == kept : never > 0) ? DEPEND_NEVER : DEPEND_WAIT;
+}
+
+static bool reaches(const struct cluster *c, uint32_t from, uint32_t job_id, unsigned depth)
+{
+    struct job *j = cluster_job(c, from);
+    struct depends d = { 0 };
+    bool found = false;
+
+    if (from == job_id)
+        return true;
+    if (!depth || !j || !j->rec->dependency || !job_is_pending(j->rec) ||
+        depends_parse(j->rec->dependency, &d, NULL) < 0)
+        return false;
+    for (size_t i = 0; i < d.n && !found; i++)
+        found = d.items[i].type != DEPEND_SINGLETON && reaches(c, d.items[i].job_id, job_id, depth - 1);
+    depends_done(&d);
+    return found;
+}
+
+int depends_check(const struct depends *d, const struct cluster *c, uint32_t job_id, unsigned max_depth)
+{
+    for (size_t i = 0; i < d->n; i++) {
+        const struct depend_item *it = &d->items[i];
+        struct target t;
+
+        if (it->type == DEPEND_SINGLETON)
+            continue;
+        if (job_id && reaches(c, it->job_id, job_id, max_depth))
+            return -ELOOP;
+        t = target_of(c, it, NULL);
+        if (!t.found && (it->type == DEPEND_AFTEROK || it->type == DEPEND_AFTERNOTOK ||
+                         it->type == DEPEND_AFTERCORR))
+            return -ENOENT;
+    }
+    return 0;
+}

@@ -1,0 +1,206 @@
+/* idmap.c - hash tables from ids or names to pointers; see idmap.h.
+ *
+ * Linear probing with tombstones; rebuilt when three quarters are used, so a probe always ends. */
+#include "model/idmap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#define MIN_CAP 16u
+#define TOMB UINT64_MAX /* never a key: ids are smaller */
+
+static char name_tomb; /* its address marks a removed name */
+
+static uint64_t mix(uint64_t x)
+{
+    x ^= x >> 33;
+    x *= UINT64_C(0xff51afd7ed558ccd);
+    x ^= x >> 33;
+    return x;
+}
+
+static size_t id_slot(const struct idmap *m, uint64_t key)
+{
+    size_t i = mix(key) & (m->cap - 1);
+
+    while (m->keys[i] && m->keys[i] != key)
+        i = (i + 1) & (m->cap - 1);
+    return i;
+}
+
+static int id_rebuild(struct idmap *m)
+{
+    struct idmap bigger = { .cap = MIN_CAP };
+
+    while (bigger.cap < m->count * 3)
+        bigger.cap *= 2;
+    bigger.keys = calloc(bigger.cap, sizeof(*bigger.keys));
+    bigger.values = calloc(bigger.cap, sizeof(*bigger.values));
+    if (!bigger.keys || !bigger.values) {
+        idmap_done(&bigger);
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < m->cap; i++) {
+        if (m->keys[i] && m->keys[i] != TOMB) {
+            size_t s = id_slot(&bigger, m->keys[i]);
+
+            bigger.keys[s] = m->keys[i];
+            bigger.values[s] = m->values[i];
+        }
+    }
+    bigger.count = bigger.used = m->count;
+    idmap_done(m);
+    *m = bigger;
+    return 0;
+}
+
+void *idmap_get(const struct idmap *m, uint64_t key)
+{
+    size_t s;
+
+    if (!m->count)
+        return NULL;
+    s = id_slot(m, key);
+    return m->keys[s] == key ? m->values[s] : NULL;
+}
+
+int idmap_put(struct idmap *m, uint64_t key, void *value)
+{
+    size_t s;
+
+    if ((m->used + 1) * 4 > m->cap * 3) {
+        int r = id_rebuild(m);
+
+        if (r < 0)
+            return r;
+    }
+    s = id_slot(m, key);
+    if (m->keys[s] != key) {
+        m->keys[s] = key;
+        m->used++;
+        m->count++;
+    }
+    m->values[s] = value;
+    return 0;
+}
+
+void *idmap_remove(struct idmap *m, uint64_t key)
+{
+    size_t s;
+
+    if (!m->count)
+        return NULL;
+    s = id_slot(m, key);
+    if (m->keys[s] != key)
+        return NULL;
+    m->keys[s] = TOMB;
+    m->count--;
+    return m->values[s];
+}
+
+void idmap_done(struct idmap *m)
+{
+    free(m->keys);
+    free(m->values);
+    *m = (struct idmap){ 0 };
+}
+
+void *idmap_next(const struct idmap *m, size_t *pos)
+{
+    while (*pos < m->cap) {
+        size_t i = (*pos)++;
+
+        if (m->keys[i] && m->keys[i] != TOMB)
+            return m->values[i];
+    }
+    return NULL;
+}
+
+static size_t name_slot(const struct namemap *m, const char *key)
+{
+    size_t i = XXH3_64bits(key, strlen(key)) & (m->cap - 1);
+
+    while (m->keys[i] && (m->keys[i] == &name_tomb || strcmp(m->keys[i], key) != 0))
+        i = (i + 1) & (m->cap - 1);
+    return i;
+}
+
+static int name_rebuild(struct namemap *m)
+{
+    struct namemap bigger = { .cap = MIN_CAP };
+
+    while (bigger.cap < m->count * 3)
+        bigger.cap *= 2;
+    bigger.keys = calloc(bigger.cap, sizeof(*bigger.keys));
+    bigger.values = calloc(bigger.cap, sizeof(*bigger.values));
+    if (!bigger.keys || !bigger.values) {
+        namemap_done(&bigger);
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < m->cap; i++) {
+        if (m->keys[i] && m->keys[i] != &name_tomb) {
+            size_t s = name_slot(&bigger, m->keys[i]);
+
+            bigger.keys[s] = m->keys[i];
+            bigger.values[s] = m->values[i];
+        }
+    }
+    bigger.count = bigger.used = m->count;
+    namemap_done(m);
+    *m = bigger;
+    return 0;
+}
+
+void *namemap_get(const struct namemap *m, const char *key)
+{
+    size_t s;
+
+    if (!m->count)
+        return NULL;
+    s = name_slot(m, key);
+    return m->keys[s] ? m->values[s] : NULL;
+}
+
+int namemap_put(struct namemap *m, const char *key, void *value)
+{
+    size_t s;
+
+    if ((m->used + 1) * 4 > m->cap * 3) {
+        int r = name_rebuild(m);
+
+        if (r < 0)
+            return r;
+    }
+    s = name_slot(m, key);
+    if (!m->keys[s]) {
+        m->used++;
+        m->count++;
+    }
+    m->keys[s] = key;
+    m->values[s] = value;
+    return 0;
+}
+
+void *namemap_remove(struct namemap *m, const char *key)
+{
+    size_t s;
+
+    if (!m->count)
+        return NULL;
+    s = name_slot(m, key);
+    if (!m->keys[s])
+        return NULL;
+    m->keys[s] = &name_tomb;
+    m->count--;
+    return m->values[s];
+}
+
+void namemap_done(struct namemap *m)
+{
+    free(m->keys);
+    free(m->values);
+    *m = (struct namemap){ 0 };
+}

@@ -1,0 +1,52 @@
+/* job.h - questions about one job record; no state, no allocation */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "job.pb-c.h"
+
+#define JOB_FLAG(x) (1u << PST__JOB_FLAG__JOB_FLAG_##x)
+#define JOB_STATE(x) PST__JOB_STATE__JOB_##x
+
+static inline Pst__JobState job_state(const Pst__JobRecord *r)
+{
+    return r->has_state ? r->state : JOB_STATE(PENDING);
+}
+static inline bool job_has_flag(const Pst__JobRecord *r, uint32_t flag)
+{
+    return r->has_state_flags && (r->state_flags & flag);
+}
+static inline bool job_is_pending(const Pst__JobRecord *r)
+{
+    return job_state(r) == JOB_STATE(PENDING);
+}
+static inline bool job_is_running(const Pst__JobRecord *r)
+{
+    return job_state(r) == JOB_STATE(RUNNING);
+}
+static inline bool job_is_suspended(const Pst__JobRecord *r)
+{
+    return job_state(r) == JOB_STATE(SUSPENDED);
+}
+static inline bool job_is_ended(const Pst__JobRecord *r)
+{
+    return job_state(r) > JOB_STATE(SUSPENDED);
+}
+/* Its allocation still counts against the nodes. */
+static inline bool job_holds_resources(const Pst__JobRecord *r)
+{
+    return r->alloc && !job_is_pending(r) && !(r->has_released && r->released);
+}
+static inline bool job_is_held(const Pst__JobRecord *r)
+{
+    return r->has_priority && r->priority == 0;
+}
+static inline bool job_is_array(const Pst__JobRecord *r)
+{
+    return r->array_tasks != NULL;
+}
+static inline uint32_t job_restarts(const Pst__JobRecord *r)
+{
+    return r->has_restart_count ? r->restart_count : 0;
+}

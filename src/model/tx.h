@@ -1,0 +1,40 @@
+/* tx.h - building a transaction
+ *
+ * A transaction is a heap message whose whole tree is malloc'd; tx_free() releases it.  The records
+ * that these functions give back belong to the transaction: fill them with SET() and pb_set_str().
+ * Running out of memory while an event is built ends the process: what was acknowledged is in the journal,
+ * and half an event must not exist. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event.pb-c.h"
+
+#define SET(rec, field, value) ((rec)->has_##field = 1, (rec)->field = (value))
+
+Pst__Transaction *tx_new(int64_t now_us);
+Pst__Transaction *tx_free(Pst__Transaction *tx); /* always NULL */
+
+Pst__JobRecord *tx_job_put(Pst__Transaction *tx, Pst__EventKind kind); /* a fresh record */
+void tx_job_put_take(Pst__Transaction *tx, Pst__EventKind kind, Pst__JobRecord *rec);
+Pst__JobRecord *tx_job_patch(Pst__Transaction *tx, Pst__EventKind kind, uint32_t job_id);
+void tx_job_purge(Pst__Transaction *tx, uint32_t job_id);
+Pst__StepRecord *tx_step_put(Pst__Transaction *tx, Pst__EventKind kind, uint32_t job_id,
+                             uint32_t step_id);
+Pst__StepRecord *tx_step_patch(Pst__Transaction *tx, Pst__EventKind kind, uint32_t job_id,
+                               uint32_t step_id);
+Pst__NodeRecord *tx_node_put(Pst__Transaction *tx, Pst__EventKind kind);
+Pst__NodeRecord *tx_node_patch(Pst__Transaction *tx, Pst__EventKind kind, uint32_t node_id);
+void tx_node_remove(Pst__Transaction *tx, uint32_t node_id);
+Pst__PartitionRecord *tx_part_put(Pst__Transaction *tx, Pst__EventKind kind);
+Pst__PartitionRecord *tx_part_patch(Pst__Transaction *tx, Pst__EventKind kind, const char *name);
+void tx_part_remove(Pst__Transaction *tx, const char *name);
+Pst__ClusterRecord *tx_cluster(Pst__Transaction *tx);
+void tx_blob(Pst__Transaction *tx, uint64_t hash, const void *data, size_t len);
+/* Make a field absent, with the patch made last. */
+void tx_clear(Pst__Transaction *tx, uint32_t field_number);
+
+/* strdup that ends the process when memory is gone; NULL gives NULL. */
+char *tx_strdup(const char *text);
+Pst__Alloc *tx_dup_alloc(const Pst__Alloc *alloc);
