@@ -1,31 +1,78 @@
 /* acct.h - the embedded accounting store: job and step records in SQLite
  *
- * Fed with the journal's transactions in order; the cursor is written in the same database transaction as
- * the rows, so no record is lost or doubled whenever the process dies.  One thread feeds; queries
- * use connections of their own and may run in any thread (one query per acct_query object at a time). */
+ * Fed with the journal's transactions in order; the cursor is written in the same database
+ * transaction as the rows, so no record is lost or doubled whenever the process dies.  One thread
+ * feeds; queries use connections of their own and may run in any thread, one at a time per
+ * acct_rows object.
+ *
+ * A row is one run of a job: a requeue closes the row and opens another of the same job id. A
+ * closed run that was merely sent back to the queue has the base state CANCELLED and the flag
+ * REQUEUED alone, which names_job_state_word() prints as REQUEUED. */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "api.pb-c.h"
 #include "event.pb-c.h"
 
 struct acct;
 
-/* Open or make <path>; tables are made and migrated by version. */
+/* Value of AcctFilter.states that selects runs closed by a requeue; base states select the rest. */
+#define ACCT_STATE_REQUEUED (32u + PST__JOB_FLAG__JOB_FLAG_REQUEUED)
+/* An encoded AcctJob stays below this, so that it fits a frame; steps beyond are left out. */
+#define ACCT_JOB_MAX_BYTES (15u << 20)
+
+/* Open or make <path>; tables are made and migrated by version.  cluster may be NULL.  Errors:
+ * -EPROTONOSUPPORT made by a newer release, -EINVAL another program's database, -EEXIST another
+ * cluster's, -EUCLEAN damaged, -EBUSY locked, -ENOSPC, -EIO ... */
 int acct_open(const char *path, const char *cluster, struct acct **ret_acct, struct err *err);
-struct acct *acct_close(struct acct *a);
+struct acct *acct_close(struct acct *a); /* always NULL; an open batch is undone */
+DEFINE_CLEANUP(struct acct *, acct_close)
 uint64_t acct_cursor(const struct acct *a); /* lsn of the last transaction stored */
 
-/* Apply one transaction (inside a batch).  Transactions at or below the cursor are skipped. */
+/* Apply one transaction (inside a batch).  Transactions at or below the cursor are skipped, and so
+ * are changes of jobs that are not known.  After an error of acct_apply or acct_commit the whole
+ * batch is undone: go on with acct_begin at acct_cursor() + 1.  Errors as for acct_open. */
 int acct_begin(struct acct *a);
 int acct_apply(struct acct *a, uint64_t lsn, const Pst__Transaction *tx, struct err *err);
-int acct_commit(struct acct *a); /* batch and cursor become durable */
+int acct_commit(struct acct *a);              /* batch and cursor become durable */
+const char *acct_error(const struct acct *a); /* why the last call failed; borrowed */
 
-/* Run the filter, oldest job first; fn gets each record (borrowed); fn < 0 stops. */
+/* Go on at lsn + 1 although the cursor is beyond it: the end of the journal was cut off by a
+ * repair, or the journal is a new one.  Outside of a batch. */
+int acct_rewind(struct acct *a, uint64_t lsn);
+
+/* Run the filter, oldest job first; fn gets each record (borrowed); fn < 0 stops and is returned.
+ * Order: time of submission (of the requeue, for later runs), job id with the tasks of an array
+ * together, run; steps: batch, extern, interactive, 0, 1 ...
+ *
+ * Time: without states, runs that were eligible (or submitted, when never eligible) before end_us
+ * and not over by start_us.  With states: RUNNING and PENDING are runs that ran or waited some time
+ * in the window, terminal states are runs that ended in it, SUSPENDED is what is suspended now;
+ * without any window the state it has now.  A missing end, or one less than a second ago, means
+ * now_us; an empty window is the instant start_us.  Runs that wait and have never been eligible
+ * (held, dependent) show only when job ids are named or there is no window. A job id names the
+ * tasks of its array too.  Without duplicates: the newest run of each job among those selected. */
 typedef int acct_row_fn(void *ctx, const Pst__AcctJob *job);
-int acct_query(const char *path, const Pst__AcctFilter *filter, int64_t now_us, acct_row_fn *fn, void *ctx,
-               struct err *err);
+int acct_query(const char *path, const Pst__AcctFilter *filter, int64_t now_us, acct_row_fn *fn,
+               void *ctx, struct err *err);
+
+/* The same, as a cursor over encoded records, for those who stream.  Opening selects (its cost is
+ * that of the whole selection; 8 bytes are kept per row) and cancel, when it becomes true, makes it
+ * return -ECANCELED (NULL = never); the filter is not needed afterwards.  A record is read when it
+ * comes up, so it may be newer than the selection. */
+struct acct_rows;
+int acct_rows_open(const char *path, const Pst__AcctFilter *filter, int64_t now_us,
+                   const atomic_bool *cancel, struct acct_rows **ret_rows, struct err *err);
+/* 1 with an encoded AcctJob (borrowed until the next call), 0 at the end, negative errno. */
+int acct_rows_next(struct acct_rows *rows, const uint8_t **ret_data, size_t *ret_len,
+                   struct err *err);
+/* Let go of the database's snapshot before a wait: a held one keeps the write-ahead log growing. */
+void acct_rows_pause(struct acct_rows *rows);
+struct acct_rows *acct_rows_close(struct acct_rows *rows); /* always NULL */
+DEFINE_CLEANUP(struct acct_rows *, acct_rows_close)

@@ -1,0 +1,44 @@
+/* store.h - job and step rows: loading and saving; acct/ only */
+#pragma once
+
+#include "acct/acct.h"
+#include "acct/cache.h"
+#include "acct/db.h"
+
+enum store_stmt {
+    STORE_INSERT_JOB,
+    STORE_UPDATE_JOB,  /* indexed columns too */
+    STORE_REFRESH_JOB, /* no indexed column changed: four index updates saved */
+    STORE_LOAD_JOB,
+    STORE_OPEN_RUN,
+    STORE_SAVE_STEP,
+    STORE_LOAD_STEP,
+    STORE_FIND_STEP,
+    STORE_CURSOR,
+    STORE_STMTS_,
+};
+
+struct store {
+    sqlite3 *db;
+    sqlite3_stmt *stmts[STORE_STMTS_];
+    struct cache cache;
+    int64_t base; /* row id of a run = base + JobRecord.db_id */
+    uint8_t *buf; /* for encoding */
+    size_t cap;
+};
+
+int store_init(struct store *s, sqlite3 *db); /* db is taken */
+void store_done(struct store *s);
+/* The current run of a job, or a step, from the cache or the database; *ret_entry NULL = unknown.
+ */
+int store_job(struct store *s, uint32_t job_id, struct entry **ret_entry);
+/* 1: the job has a run that is not over, as far as rows tell; 0: none. */
+int store_has_open_run(struct store *s, uint32_t job_id);
+int store_step(struct store *s, int64_t run, uint32_t step_id, struct entry **ret_entry);
+/* The newest step of that number any run of the job has. */
+int store_step_any_run(struct store *s, uint32_t job_id, uint32_t step_id,
+                       struct entry **ret_entry);
+/* Write a job's record to the row of e's run as it shall stay, whatever becomes of e. */
+int store_save_job(struct store *s, struct entry *e, const Pst__JobRecord *rec);
+int store_flush(struct store *s); /* write everything dirty */
+int store_save_cursor(struct store *s, uint64_t lsn);

@@ -1,0 +1,34 @@
+/* acctthread.h - accounting in the controller: a thread that stores, and a few that answer
+ *
+ * The thread follows the journal from the database's own cursor, so it owes the core nothing: when
+ * the database is slow, full or locked it falls behind and catches up later. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "api.pb-c.h"
+
+struct acctthread;
+struct conn;
+struct ctld;
+
+/* Open or make the database and start.  Uses ctld's journal, cluster and conf (the latter two may
+ * be absent) in this call only; journal_dir is what the journal was opened with.  A database that
+ * cannot be used now but may be later (disk full, locked) is logged and tried again by the thread.
+ * Errors: those of acct_open that no waiting mends, -ENOMEM. */
+int acctthread_start(struct ctld *ctld, const char *db_path, const char *journal_dir,
+                     struct acctthread **ret, struct err *err);
+/* The journal is on disk up to lsn.  Any thread. */
+void acctthread_durable(struct acctthread *t, uint64_t lsn);
+/* Newest record stored; 0 while the database has not been opened.  Any thread. */
+uint64_t acctthread_cursor(const struct acctthread *t);
+/* Block until the cursor has reached lsn; false: not within timeout_ms, or it ends. Any thread. */
+bool acctthread_wait(struct acctthread *t, uint64_t lsn, int timeout_ms);
+/* Answer OP_QUERY_ACCT with frames of records, as fast as conn takes them, once everything that was
+ * durable when this was called is stored.  Never blocks.  filter is taken.  Any thread. */
+void acctthread_query(struct acctthread *t, struct conn *conn, uint32_t id,
+                      Pst__AcctFilter *filter);
+/* Store what is at hand, stop; queries that wait are told.  Always NULL. */
+struct acctthread *acctthread_stop(struct acctthread *t);

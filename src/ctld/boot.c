@@ -1,0 +1,294 @@
+/* boot.c - bringing the controller's parts up in order, and down again; see boot.h. */
+#include "ctld/boot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <xxhash.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "base/timefmt.h"
+#include "ctld/acctthread.h"
+#include "ctld/depends.h"
+#include "ctld/effects.h"
+#include "ctld/feasible.h"
+#include "ctld/feed.h"
+#include "ctld/front.h"
+#include "ctld/lifecycle.h"
+#include "ctld/observe.h"
+#include "ctld/reconfig.h"
+#include "ctld/schedthread.h"
+#include "ctld/snapshot.h"
+#include "ctld/steps.h"
+#include "ctld/view.h"
+#include "ctld/wait.h"
+
+#define DISK_RESERVE (32u << 20)
+
+void boot_host_name(struct ctld *ctld)
+{
+    if (gethostname(ctld->host, sizeof(ctld->host) - 1) < 0)
+        (void)snprintf(ctld->host, sizeof(ctld->host), "localhost");
+    ctld->host[strcspn(ctld->host, ".")] = '\0';
+}
+
+/* ---- journal ------------------------------------------------------------------------------------ */
+
+static void on_durable(void *arg, uint64_t lsn)
+{
+    struct ctld *ctld = arg;
+
+    effects_release(ctld->effects, lsn);
+    if (ctld->acct)
+        acctthread_durable(ctld->acct, lsn);
+}
+
+static void on_full(void *arg, bool full, int error)
+{
+    struct ctld *ctld = arg;
+
+    atomic_store(&ctld->disk_full, full);
+    if (full)
+        log_error("the journal cannot grow: %s: new work is refused, nothing accepted is lost",
+                  strerror(error));
+    else
+        log_info("the journal can grow again: new work is accepted");
+}
+
+struct replay {
+    struct ctld *ctld;
+    struct err err;
+    uint64_t records;
+};
+
+static int on_record(void *arg, uint64_t lsn, bool snapshot, const uint8_t *data, size_t len)
+{
+    struct replay *rp = arg;
+    Pst__Transaction *tx = pst__transaction__unpack(NULL, len, data);
+    int r;
+
+    (void)snapshot;
+    if (!tx)
+        return err_set(&rp->err, -EUCLEAN, "lsn %llu: the record cannot be decoded", (unsigned long long)lsn);
+    r = cluster_apply(rp->ctld->cluster, tx, &rp->err);
+    pst__transaction__free_unpacked(tx, NULL);
+    if (r < 0)
+        err_prefix(&rp->err, "lsn %llu", (unsigned long long)lsn);
+    rp->ctld->applied_lsn = lsn;
+    rp->records++;
+    return r;
+}
+
+static void report_line(void *arg, const char *line)
+{
+    (void)arg;
+    log_info("%s", line);
+}
+
+static int recover(struct ctld *ctld, bool repair, struct err *err)
+{
+    struct replay rp = { .ctld = ctld };
+    struct journal_config config = { .dir = conf_str(ctld->conf, CONF_STATE_SAVE_LOCATION),
+                                     .reserve_bytes = DISK_RESERVE,
+                                     .on_durable = on_durable,
+                                     .on_full = on_full,
+                                     .ctx = ctld };
+    int64_t t0 = now_mono_us();
+    int r = 0;
+
+    if (repair)
+        r = journal_repair(config.dir, report_line, NULL, err);
+    if (r >= 0)
+        r = journal_open(&config, on_record, &rp, &ctld->journal, err);
+    if (r < 0 && rp.err.text[0])
+        err_set(err, r, "the journal does not replay: %s", rp.err.text);
+    if (r < 0)
+        return r;
+    ctld->applied_lsn = journal_last(ctld->journal);
+    log_info("recovered %llu records, %zu jobs, lsn %llu, in %lld ms", (unsigned long long)rp.records,
+             ctld->cluster->jobs.count, (unsigned long long)ctld->applied_lsn,
+             (long long)(now_mono_us() - t0) / 1000);
+    return journal_start(ctld->journal);
+}
+
+/* -c: the state is empty from here on; the log keeps what was. */
+static int forget(struct ctld *ctld)
+{
+    Pst__Transaction *tx = tx_new(core_now());
+    struct cluster *c = ctld->cluster;
+    void *v;
+
+    for (size_t pos = 0; (v = idmap_next(&c->jobs, &pos));)
+        tx_job_purge(tx, ((struct job *)v)->rec->job_id);
+    for (size_t i = 0; i < c->nparts; i++)
+        tx_part_remove(tx, c->parts[i]->rec->name);
+    for (uint32_t i = 0; i < c->nnodes; i++)
+        if (c->nodes[i])
+            tx_node_remove(tx, i);
+    SET(tx_cluster(tx), next_job_id, (uint32_t)conf_num(ctld->conf, CONF_FIRST_JOB_ID));
+    return core_commit(ctld, tx) ? 0 : -ENOSPC;
+}
+
+static int count_boot(struct ctld *ctld)
+{
+    Pst__Transaction *tx = tx_new(core_now());
+    Pst__ClusterRecord *set = tx_cluster(tx);
+
+    SET(set, boots, ctld->cluster->rec->boots + 1);
+    SET(set, booted_us, ctld->boot_us);
+    return core_commit(ctld, tx) ? 0 : -ENOSPC;
+}
+
+static int start_accounting(struct ctld *ctld, struct err *err)
+{
+    const char *dir = conf_str(ctld->conf, CONF_STATE_SAVE_LOCATION);
+    struct strbuf db = STRBUF_INIT;
+    int r;
+
+    strbuf_addf(&db, "%s/accounting.sqlite", dir);
+    r = acctthread_start(ctld, strbuf_str(&db), dir, &ctld->acct, err);
+    strbuf_done(&db);
+    if (r >= 0)
+        acctthread_durable(ctld->acct, journal_durable(ctld->journal));
+    return r;
+}
+
+int boot_all(struct ctld *ctld, bool clear, bool repair, struct err *err)
+{
+    int r = cluster_new(&ctld->cluster);
+
+    ctld->boot_us = core_now();
+    if (r >= 0)
+        r = effects_new(&ctld->effects);
+    if (r >= 0)
+        r = core_queue_new(&ctld->queue);
+    if (r >= 0)
+        r = views_new(&ctld->views);
+    if (r >= 0)
+        r = feasible_new(&ctld->feasible);
+    if (r < 0)
+        return err_set(err, r, "out of memory");
+    r = front_new(ctld, &ctld->front, err);
+    if (r < 0)
+        return r;
+    r = recover(ctld, repair, err);
+    if (r < 0)
+        return r;
+    if (clear)
+        r = forget(ctld);
+    observe_init(ctld);
+    if (r >= 0)
+        r = schedthread_start(ctld, &ctld->sched);
+    if (r >= 0) {
+        observe_all(ctld);
+        r = reconfig_sync(ctld);
+    }
+    if (r >= 0)
+        r = count_boot(ctld);
+    if (r < 0)
+        return err_set(err, r, "cannot start: %s", strerror(-r));
+    lifecycle_recover(ctld);
+    schedfeed_flush(ctld);
+    journal_commit(ctld->journal);
+    ctld->stats.since_us = ctld->boot_us;
+    ctld->stats.base_submitted = ctld->cluster->rec->jobs_submitted;
+    ctld->stats.base_started = ctld->cluster->rec->jobs_started;
+    ctld->stats.base_completed = ctld->cluster->rec->jobs_completed;
+    ctld->stats.base_cancelled = ctld->cluster->rec->jobs_cancelled;
+    ctld->stats.base_failed = ctld->cluster->rec->jobs_failed;
+    return start_accounting(ctld, err);
+}
+
+/* ---- pid file, systemd, end --------------------------------------------------------------------- */
+
+int boot_pid_file(struct ctld *ctld, bool make, struct err *err)
+{
+    _cleanup_free_ char *path = NULL;
+    FILE *f;
+
+    if (conf_expand_path(conf_str(ctld->conf, CONF_SLURMCTLD_PID_FILE), NULL, ctld->host, &path) < 0)
+        return -ENOMEM;
+    if (!make) {
+        (void)unlink(path); /* may never have been made */
+        return 0;
+    }
+    f = fopen(path, "we");
+    if (!f) { /* not worth refusing to serve */
+        log_error("cannot write the pid file %s: %s", path, strerror(errno));
+        return 0;
+    }
+    fprintf(f, "%ld\n", (long)getpid());
+    if (fclose(f) != 0)
+        log_error("cannot write the pid file %s: %s", path, strerror(errno));
+    (void)err;
+    return 0;
+}
+
+void boot_notify_systemd(void)
+{
+    const char *path = getenv("NOTIFY_SOCKET");
+    struct sockaddr_un sa = { .sun_family = AF_UNIX };
+    _cleanup_close_ int fd = -1;
+    size_t len = path ? strlen(path) : 0;
+
+    if (!len || len >= sizeof(sa.sun_path))
+        return;
+    memcpy(sa.sun_path, path, len);
+    if (sa.sun_path[0] == '@')
+        sa.sun_path[0] = '\0';
+    fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0)
+        (void)sendto(fd, "READY=1", 7, MSG_NOSIGNAL, (struct sockaddr *)&sa,
+                     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)); /* best effort */
+}
+
+static void release_nodes(struct ctld *ctld)
+{
+    for (uint32_t i = 0; i < ctld->cluster->nnodes; i++)
+        if (ctld->cluster->nodes[i] && ctld->cluster->nodes[i]->link)
+            ctld->cluster->nodes[i]->link = conn_unref(ctld->cluster->nodes[i]->link);
+}
+
+void boot_end(struct ctld *ctld)
+{
+    if (!ctld)
+        return;
+    snapshot_join(ctld);
+    ctld->sched = schedthread_stop(ctld->sched);
+    if (ctld->journal)
+        ctld->journal = journal_close(ctld->journal); /* syncs; the last answers leave */
+    if (ctld->front && ctld->front->server)
+        server_stop(ctld->front->server);
+    ctld->acct = acctthread_stop(ctld->acct);
+    if (ctld->cluster) {
+        wait_clear(ctld);
+        steps_clear(ctld);
+        release_nodes(ctld);
+    }
+    depends_clear(ctld);
+    ctld->queue = core_queue_free(ctld->queue);
+    ctld->effects = effects_free(ctld->effects);
+    ctld->front = front_free(ctld->front);
+    ctld->views = views_free(ctld->views);
+    if (ctld->cluster)
+        ctld->cluster->observer = NULL;
+    ctld->cluster = cluster_free(ctld->cluster);
+    ctld->feasible = feasible_free(ctld->feasible);
+    idmap_done(&ctld->links);
+    ctld->keys = auth_keys_free(ctld->keys);
+    if (ctld->conf) {
+        (void)boot_pid_file(ctld, false, NULL);
+        conf_free(ctld->conf);
+    }
+    free(ctld->conf_path);
+    free(ctld);
+}

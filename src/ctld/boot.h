@@ -1,0 +1,11 @@
+/* boot.h - bringing the controller's parts up in order, and down again */
+#pragma once
+
+#include "ctld/ctld.h"
+
+void boot_host_name(struct ctld *ctld);
+/* Everything but accepting connections.  clear: forget all records; repair: cut a damaged journal first. */
+int boot_all(struct ctld *ctld, bool clear, bool repair, struct err *err);
+int boot_pid_file(struct ctld *ctld, bool make, struct err *err);
+void boot_notify_systemd(void);
+void boot_end(struct ctld *ctld); /* all parts that exist, then ctld itself */

@@ -1,0 +1,288 @@
+/* core.c - the core thread: the one writer
+ *
+ * A loop over commands.  Everything posted while it worked is taken as one batch; the journal is told once
+ * a batch, so that one sync serves them all.  Commands are handled in order of arrival.
+ * Design: docs/architecture.md, "one writer". */
+#include "ctld/ctld.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/timefmt.h"
+#include "ctld/effects.h"
+#include "ctld/feed.h"
+#include "ctld/front.h"
+#include "ctld/lifecycle.h"
+#include "ctld/reconfig.h"
+#include "ctld/snapshot.h"
+#include "ctld/timers.h"
+#include "ctld/view.h"
+#include "ctld/wait.h"
+
+#define QUEUE_MAX 200000u /* requests that may wait for the core */
+
+struct core_queue {
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    struct cmd *head, *tail;
+    size_t n;
+};
+
+int core_queue_new(struct core_queue **ret)
+{
+    struct core_queue *q = calloc(1, sizeof(*q));
+    pthread_condattr_t attr;
+
+    if (!q)
+        return -ENOMEM;
+    pthread_mutex_init(&q->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&q->wake, &attr);
+    pthread_condattr_destroy(&attr);
+    *ret = q;
+    return 0;
+}
+
+void cmd_free(struct cmd *cmd)
+{
+    if (!cmd)
+        return;
+    if (cmd->msg)
+        protobuf_c_message_free_unpacked(cmd->msg, NULL);
+    if (cmd->conn)
+        conn_unref(cmd->conn);
+    free(cmd->user_name);
+    free(cmd->group_name);
+    free(cmd);
+}
+
+struct core_queue *core_queue_free(struct core_queue *q)
+{
+    if (!q)
+        return NULL;
+    while (q->head) {
+        struct cmd *cmd = q->head;
+
+        q->head = cmd->next;
+        cmd_free(cmd);
+    }
+    pthread_cond_destroy(&q->wake);
+    pthread_mutex_destroy(&q->lock);
+    free(q);
+    return NULL;
+}
+
+bool core_post(struct ctld *ctld, struct cmd *cmd)
+{
+    struct core_queue *q = ctld->queue;
+    bool wake, full;
+
+    cmd->next = NULL;
+    pthread_mutex_lock(&q->lock);
+    full = q->n >= QUEUE_MAX && cmd->kind == CMD_REQUEST;
+    wake = !q->head;
+    if (!full) {
+        if (q->tail)
+            q->tail->next = cmd;
+        else
+            q->head = cmd;
+        q->tail = cmd;
+        q->n++;
+    }
+    pthread_mutex_unlock(&q->lock);
+    if (full) {
+        cmd_free(cmd);
+        return false;
+    }
+    if (wake)
+        pthread_cond_signal(&q->wake);
+    return true;
+}
+
+/* Everything posted so far, waiting until `until_mono_us` for the first. */
+static struct cmd *queue_take(struct core_queue *q, int64_t until_mono_us)
+{
+    struct timespec ts = { .tv_sec = until_mono_us / USEC_PER_SEC,
+                           .tv_nsec = until_mono_us % USEC_PER_SEC * 1000 };
+    struct cmd *all;
+
+    pthread_mutex_lock(&q->lock);
+    while (!q->head)
+        if (pthread_cond_timedwait(&q->wake, &q->lock, &ts) == ETIMEDOUT)
+            break;
+    all = q->head;
+    q->head = q->tail = NULL;
+    q->n = 0;
+    pthread_mutex_unlock(&q->lock);
+    return all;
+}
+
+int64_t core_now(void)
+{
+    return now_us();
+}
+
+uint64_t core_commit(struct ctld *ctld, Pst__Transaction *tx)
+{
+    size_t len = pst__transaction__get_packed_size(tx);
+    _cleanup_free_ uint8_t *buf = malloc(len ? len : 1);
+    struct err err = { .text = "" };
+    uint64_t lsn = 0;
+    int r;
+
+    if (!buf) {
+        log_fatal("out of memory while committing");
+        abort();
+    }
+    pst__transaction__pack(tx, buf);
+    r = journal_append(ctld->journal, buf, len, &lsn);
+    if (r < 0) {
+        log_error("an event could not be journaled: %s", strerror(-r));
+        tx_free(tx);
+        return 0;
+    }
+    ctld->applied_lsn = lsn;
+    r = cluster_apply(ctld->cluster, tx, &err);
+    tx_free(tx);
+    if (r < 0) { /* what is journaled must apply, or no restart would work */
+        log_fatal("the event just journaled does not apply: %s", err.text);
+        abort();
+    }
+    return lsn;
+}
+
+void core_reply(struct ctld *ctld, const struct cmd *cmd, uint64_t lsn, uint32_t flags,
+                const ProtobufCMessage *msg)
+{
+    uint8_t *buf;
+    size_t len;
+
+    if (!cmd->conn || cmd->oneway)
+        return;
+    if (frame_pack(cmd->op, FRAME_REPLY | flags, cmd->id, 0, msg, &buf, &len) < 0) {
+        log_error("an answer to %s could not be encoded", wire_op_info(cmd->op)->name);
+        return;
+    }
+    effects_add(ctld->effects, lsn, cmd->conn, buf, len);
+}
+
+void core_ok(struct ctld *ctld, const struct cmd *cmd, uint64_t lsn)
+{
+    core_reply(ctld, cmd, lsn, 0, NULL);
+}
+
+void core_error(struct ctld *ctld, const struct cmd *cmd, int code, const char *text)
+{
+    Pst__Error e = PST__ERROR__INIT;
+
+    e.has_code = 1;
+    e.code = code;
+    e.text = (char *)text; /* not changed by packing */
+    core_reply(ctld, cmd, 0, FRAME_ERROR, &e.base);
+}
+
+void core_disk_full(struct ctld *ctld, const struct cmd *cmd)
+{
+    core_error(ctld, cmd, EPST_DISK_FULL,
+               "the controller's disk is full: new work is refused until there is room, "
+               "nothing accepted is lost");
+}
+
+bool core_is_admin(const struct ctld *ctld, uid_t uid)
+{
+    return uid == 0 || uid == conf_slurm_uid(ctld->conf);
+}
+
+bool cmd_is_admin(const struct ctld *ctld, const struct cmd *cmd)
+{
+    return !cmd->conn || core_is_admin(ctld, conn_peer(cmd->conn)->uid);
+}
+
+static void handle_request(struct ctld *ctld, struct cmd *cmd)
+{
+    const struct op_row *row = op_row(cmd->op);
+    int64_t t0;
+
+    if (cmd->deadline_mono_us && now_mono_us() > cmd->deadline_mono_us) {
+        core_error(ctld, cmd, EPST_DEADLINE, NULL); /* the client has given up */
+        return;
+    }
+    if (!row || !row->fn) {
+        core_error(ctld, cmd, EPST_BAD_REQUEST, "this operation is not the controller's");
+        return;
+    }
+    if ((row->flags & OPF_ADMIN) && !cmd_is_admin(ctld, cmd)) {
+        core_error(ctld, cmd, ESLURM_ACCESS_DENIED, NULL);
+        return;
+    }
+    if ((row->flags & OPF_WRITES) && atomic_load(&ctld->disk_full)) {
+        core_disk_full(ctld, cmd);
+        return;
+    }
+    t0 = now_mono_us();
+    row->fn(ctld, cmd);
+    front_count(ctld->front, cmd->op, now_mono_us() - t0);
+}
+
+/* Gives false when the loop should end. */
+static bool handle(struct ctld *ctld, struct cmd *cmd)
+{
+    switch (cmd->kind) {
+    case CMD_REQUEST:
+        handle_request(ctld, cmd);
+        return true;
+    case CMD_CLOSED:
+        node_link_closed(ctld, cmd->conn);
+        wait_conn_closed(ctld, conn_id(cmd->conn));
+        return true;
+    case CMD_DECISIONS:
+        lifecycle_decisions(ctld, cmd->arg);
+        return true;
+    case CMD_PUBLISH:
+        views_publish(ctld->views, ctld->cluster, ctld->applied_lsn);
+        cmd->fn(cmd->arg);
+        return true;
+    case CMD_RECONFIGURE:
+        reconfig_run(ctld, NULL);
+        return true;
+    case CMD_SNAPSHOT_DONE:
+        ctld->snapshot_running = false;
+        return true;
+    case CMD_STOP:
+        return false;
+    }
+    return true;
+}
+
+void core_run(struct ctld *ctld)
+{
+    int64_t next_tick = now_mono_us();
+    bool go = true;
+
+    while (go) {
+        struct cmd *batch = queue_take(ctld->queue, next_tick);
+        int64_t t0 = now_mono_us();
+
+        while (batch) {
+            struct cmd *cmd = batch;
+
+            batch = cmd->next;
+            if (go)
+                go = handle(ctld, cmd);
+            cmd_free(cmd);
+        }
+        if (t0 >= next_tick) {
+            timers_run(ctld);
+            next_tick = t0 + TIMERS_PERIOD_US;
+        }
+        journal_commit(ctld->journal);
+        schedfeed_flush(ctld);
+        ctld->stats.worst_stall_us =
+            MAX(ctld->stats.worst_stall_us, (uint64_t)(now_mono_us() - t0));
+    }
+}

@@ -1,0 +1,141 @@
+/* ctld.h - the controller: what its parts share
+ *
+ * Threads: the core (core.c; the only writer of `cluster` and everything not marked otherwise), I/O threads
+ * (front.c, query.c), the scheduler (schedthread.c), accounting (acctthread.c), snapshots (snapshot.c) and
+ * the journal's writer.  Work goes to the core as a struct cmd; what must wait for durability leaves it
+ * through effects.c. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "conf/conf.h"
+#include "journal/journal.h"
+#include "model/cluster.h"
+#include "model/job.h"
+#include "model/tx.h"
+#include "wire/auth.h"
+#include "wire/errors.h"
+#include "wire/server.h"
+
+#include "api.pb-c.h"
+
+struct effects;
+struct views;
+struct schedthread;
+struct acctthread;
+struct front;
+struct feasible;
+
+enum cmd_kind {
+    CMD_REQUEST,   /* a decoded request */
+    CMD_CLOSED,    /* a connection is gone */
+    CMD_DECISIONS, /* from the scheduler: arg is struct decisions_msg */
+    CMD_PUBLISH,   /* make the view current; then fn(arg) */
+    CMD_RECONFIGURE,
+    CMD_SNAPSHOT_DONE,
+    CMD_STOP,
+};
+
+struct cmd {
+    struct cmd *next;
+    enum cmd_kind kind;
+    struct conn *conn; /* held; NULL for our own */
+    uint16_t op;
+    uint32_t id;
+    bool oneway;
+    ProtobufCMessage *msg;   /* owned */
+    int64_t deadline_mono_us; /* 0 = none */
+    char *user_name, *group_name; /* of a submission; owned, NULL = unknown to this host */
+    uid_t uid;               /* in force: root may submit for others */
+    gid_t gid;
+    void (*fn)(void *arg);
+    void *arg;
+};
+
+struct core_queue; /* core.c */
+
+struct stats { /* core thread only */
+    int64_t since_us;
+    uint64_t base_submitted, base_started, base_completed, base_cancelled, base_failed; /* at the last reset */
+    uint64_t worst_stall_us;
+};
+
+struct ctld {
+    char *conf_path;
+    struct conf *conf;
+    struct cluster *cluster;
+    struct journal *journal;
+    struct auth_keys *keys;
+    struct core_queue *queue;
+    struct effects *effects;
+    struct views *views;
+    struct schedthread *sched;
+    struct acctthread *acct;
+    struct front *front;
+    struct feasible *feasible;
+    struct cluster_observer observer;
+    struct stats stats;
+
+    char host[256];           /* short name */
+    int64_t boot_us;
+    uint64_t applied_lsn;     /* of the last commit */
+    atomic_bool disk_full;
+    atomic_bool stopping;
+
+    /* waiting requests (wait.c), dependants (depends.c) */
+    struct idmap links;       /* connection id -> struct node */
+    struct idmap waiters;     /* ticket -> struct waiter */
+    uint64_t next_ticket;
+    struct idmap dependants;  /* target job id -> struct idlist */
+    struct idlist *singletons; /* jobs that wait on `singleton` */
+    struct idmap step_queue;  /* job id -> queue of step requests that wait for resources */
+    bool snapshot_running;
+};
+
+/* ---- core.c ------------------------------------------------------------------------------------- */
+
+int core_queue_new(struct core_queue **ret);
+struct core_queue *core_queue_free(struct core_queue *q);
+/* Any thread; takes cmd.  Gives false (and frees cmd) when the queue is full and cmd is a request. */
+bool core_post(struct ctld *ctld, struct cmd *cmd);
+void core_run(struct ctld *ctld); /* until CMD_STOP */
+void cmd_free(struct cmd *cmd);
+
+/* Append and apply; takes tx.  Gives the lsn, or 0 when the journal refuses (disk full): nothing changed. */
+uint64_t core_commit(struct ctld *ctld, Pst__Transaction *tx);
+int64_t core_now(void);
+
+/* Answer a request once lsn is durable (0 = now). */
+void core_reply(struct ctld *ctld, const struct cmd *cmd, uint64_t lsn, uint32_t flags,
+                const ProtobufCMessage *msg);
+void core_ok(struct ctld *ctld, const struct cmd *cmd, uint64_t lsn); /* Empty */
+void core_error(struct ctld *ctld, const struct cmd *cmd, int code, const char *text);
+void core_disk_full(struct ctld *ctld, const struct cmd *cmd);
+/* Whose word is law: root and SlurmUser. */
+bool core_is_admin(const struct ctld *ctld, uid_t uid);
+bool cmd_is_admin(const struct ctld *ctld, const struct cmd *cmd);
+
+/* ---- operations: one handler a row of the table in ops.c ------------------------------------------- */
+
+typedef void op_fn(struct ctld *ctld, struct cmd *cmd);
+enum op_flag {
+    OPF_ADMIN = 1u << 0,  /* root or SlurmUser only */
+    OPF_WRITES = 1u << 1, /* refused while the disk is full */
+    OPF_VIEW = 1u << 2,   /* answered by an I/O thread from the view; fn is NULL */
+    OPF_FRONT = 1u << 3,  /* answered by the front itself */
+};
+struct op_row {
+    op_fn *fn;
+    unsigned flags;
+};
+const struct op_row *op_row(unsigned op); /* NULL: not an operation of the controller */
+
+op_fn op_job_submit, op_job_wait, op_job_action, op_job_update, op_step_create;
+op_fn op_query_config, op_query_diag, op_query_script, op_ping;
+op_fn op_node_update, op_part_update, op_reconfigure, op_shutdown, op_token, op_debug;
+op_fn op_node_register, op_node_report;
+
+/* main.c: end the core's loop after what is queued; any thread. */
+void ctld_stop(struct ctld *ctld);

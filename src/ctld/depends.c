@@ -1,0 +1,204 @@
+/* depends.c - keeping dependencies true; see depends.h.
+ *
+ * An index from target (job or array id) to the jobs that wait for it; entries are removed lazily. */
+#include "ctld/depends.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/pbutil.h"
+#include "ctld/lifecycle.h"
+#include "model/depend.h"
+
+static struct idlist delayed; /* jobs with an instant to ask again at; core thread only */
+
+void idlist_add(struct idlist *l, uint32_t id)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (l->ids[i] == id)
+            return;
+    if (l->n == l->cap) {
+        size_t cap = l->cap ? l->cap * 2 : 4;
+        uint32_t *bigger = realloc(l->ids, cap * sizeof(*bigger));
+
+        if (!bigger) {
+            log_fatal("out of memory while tracking dependencies");
+            abort();
+        }
+        l->ids = bigger;
+        l->cap = cap;
+    }
+    l->ids[l->n++] = id;
+}
+
+void idlist_free(struct idlist *l)
+{
+    if (!l)
+        return;
+    free(l->ids);
+    free(l);
+}
+
+static void watch_target(struct ctld *ctld, uint32_t target, uint32_t job_id)
+{
+    struct idlist *l = idmap_get(&ctld->dependants, target);
+
+    if (!l) {
+        l = calloc(1, sizeof(*l));
+        if (!l || idmap_put(&ctld->dependants, target, l) < 0) {
+            log_fatal("out of memory while tracking dependencies");
+            abort();
+        }
+    }
+    idlist_add(l, job_id);
+}
+
+void depends_watch(struct ctld *ctld, const struct job *j)
+{
+    struct depends d;
+
+    if (!j->rec->dependency || depends_parse(j->rec->dependency, &d, NULL) < 0)
+        return;
+    for (size_t i = 0; i < d.n; i++) {
+        if (d.items[i].type != DEPEND_SINGLETON) {
+            watch_target(ctld, d.items[i].job_id, j->rec->job_id);
+        } else {
+            if (!ctld->singletons)
+                ctld->singletons = calloc(1, sizeof(*ctld->singletons));
+            if (ctld->singletons)
+                idlist_add(ctld->singletons, j->rec->job_id);
+        }
+    }
+    depends_done(&d);
+}
+
+/* --kill-on-invalid-dep, else kill_invalid_depend of DependencyParameters. */
+static bool kill_when_never(const struct ctld *ctld, const Pst__JobRecord *r)
+{
+    const char *v;
+    size_t len;
+
+    if (r->has_kill_on_invalid_dep)
+        return r->kill_on_invalid_dep;
+    return conf_option(ctld->conf, CONF_DEPENDENCY_PARAMETERS, "kill_invalid_depend", &v, &len);
+}
+
+void depends_refresh(struct ctld *ctld, uint32_t job_id)
+{
+    struct job *j = cluster_job(ctld->cluster, job_id);
+    struct depends d;
+    enum depend_result res;
+    bool changed;
+    int64_t until;
+    Pst__Transaction *tx;
+    Pst__JobRecord *set;
+
+    if (!j || !job_is_pending(j->rec) || !j->rec->dependency ||
+        depends_parse(j->rec->dependency, &d, NULL) < 0)
+        return;
+    res = depends_eval(&d, ctld->cluster, j, core_now(), &changed, &until);
+    if (until != INT64_MAX)
+        idlist_add(&delayed, job_id);
+    if (res == DEPEND_NEVER && kill_when_never(ctld, j->rec)) {
+        lifecycle_end(ctld, j,
+                      &(struct job_end){ .state = JOB_STATE(CANCELLED),
+                                         .reason = PST__JOB_REASON__REASON_DEPENDENCY_NEVER_SATISFIED });
+    } else if (changed) {
+        tx = tx_new(core_now());
+        set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, job_id);
+        if (res == DEPEND_MET) {
+            tx_clear(tx, 102); /* dependency */
+        } else {
+            _cleanup_free_ char *text = NULL;
+
+            if (depends_format(&d, &text) == 0)
+                (void)pb_set_str(&set->dependency, text); /* -ENOMEM: keeps the old text */
+            if (res == DEPEND_NEVER)
+                SET(set, reason, PST__JOB_REASON__REASON_DEPENDENCY_NEVER_SATISFIED);
+        }
+        (void)core_commit(ctld, tx); /* disk full: asked again at the next change */
+    }
+    depends_done(&d);
+}
+
+static void refresh_list(struct ctld *ctld, const struct idlist *l)
+{
+    _cleanup_free_ uint32_t *copy = NULL;
+    size_t n = l ? l->n : 0;
+
+    if (!n)
+        return;
+    copy = malloc(n * sizeof(*copy)); /* a refresh may end a job and change the list */
+    if (!copy)
+        return;
+    memcpy(copy, l->ids, n * sizeof(*copy));
+    for (size_t i = 0; i < n; i++)
+        depends_refresh(ctld, copy[i]);
+}
+
+/* Drop from a list the jobs that do not wait any more. */
+static void prune(struct ctld *ctld, struct idlist *l)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; l && i < l->n; i++) {
+        const struct job *j = cluster_job(ctld->cluster, l->ids[i]);
+
+        if (j && job_is_pending(j->rec) && j->rec->dependency)
+            l->ids[kept++] = l->ids[i];
+    }
+    if (l)
+        l->n = kept;
+}
+
+static void changed_id(struct ctld *ctld, uint32_t id)
+{
+    struct idlist *l = idmap_get(&ctld->dependants, id);
+
+    if (!l)
+        return;
+    refresh_list(ctld, l);
+    prune(ctld, l);
+    if (!l->n) {
+        (void)idmap_remove(&ctld->dependants, id);
+        idlist_free(l);
+    }
+}
+
+void depends_changed(struct ctld *ctld, const struct job *target)
+{
+    uint32_t id = target->rec->job_id;
+    uint32_t array = target->rec->has_array_job_id ? target->rec->array_job_id : 0;
+
+    changed_id(ctld, id);
+    if (array && array != id)
+        changed_id(ctld, array);
+    if (ctld->singletons && ctld->singletons->n) {
+        refresh_list(ctld, ctld->singletons);
+        prune(ctld, ctld->singletons);
+    }
+}
+
+void depends_tick(struct ctld *ctld, int64_t now_us)
+{
+    (void)now_us;
+    if (!delayed.n)
+        return;
+    refresh_list(ctld, &delayed);
+    prune(ctld, &delayed);
+}
+
+void depends_clear(struct ctld *ctld)
+{
+    void *v;
+
+    for (size_t pos = 0; (v = idmap_next(&ctld->dependants, &pos));)
+        idlist_free(v);
+    idmap_done(&ctld->dependants);
+    idlist_free(ctld->singletons);
+    ctld->singletons = NULL;
+    free(delayed.ids);
+    delayed = (struct idlist){ 0 };
+}

@@ -1,0 +1,20 @@
+/* depends.h - keeping dependencies true: who waits for whom, and what happens when something changes */
+#pragma once
+
+#include "ctld/ctld.h"
+
+struct idlist { /* growing list of job ids; may hold stale ones, which are looked up and skipped */
+    size_t n, cap;
+    uint32_t *ids;
+};
+void idlist_add(struct idlist *l, uint32_t id);
+void idlist_free(struct idlist *l);
+
+/* Enter a pending job with a dependency (submission, update, recovery). */
+void depends_watch(struct ctld *ctld, const struct job *j);
+/* Evaluate one job now; commits a change of its text when there is one. */
+void depends_refresh(struct ctld *ctld, uint32_t job_id);
+/* Something happened to a job: started, ended.  Refreshes those that wait for it. */
+void depends_changed(struct ctld *ctld, const struct job *target);
+void depends_tick(struct ctld *ctld, int64_t now_us); /* after:ID+MIN */
+void depends_clear(struct ctld *ctld);

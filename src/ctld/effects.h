@@ -1,0 +1,19 @@
+/* effects.h - what may leave the controller only after it is durable
+ *
+ * A FIFO of frames with the lsn they wait for.  The core adds, the journal's writer thread releases: an
+ * answer costs no extra thread hop. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct conn;
+struct effects;
+
+int effects_new(struct effects **ret);
+struct effects *effects_free(struct effects *e); /* drops what is left */
+/* Send buf on conn once lsn is durable.  Takes buf, holds conn. */
+void effects_add(struct effects *e, uint64_t lsn, struct conn *conn, uint8_t *buf, size_t len);
+/* Any thread: everything up to lsn is durable. */
+void effects_release(struct effects *e, uint64_t lsn);
+size_t effects_pending(const struct effects *e);

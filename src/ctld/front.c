@@ -1,0 +1,169 @@
+/* front.c - the controller's door; see front.h.  Runs on the server's I/O threads. */
+#include "ctld/front.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/timefmt.h"
+#include "ctld/acctthread.h"
+#include "ctld/users.h"
+
+#define IO_THREADS 2u
+#define MAX_CONNECTIONS 65536u
+#define OUT_LIMIT (64u << 20)
+
+void front_count(struct front *f, unsigned op, int64_t elapsed_us)
+{
+    atomic_fetch_add_explicit(&f->rpcs[op].count, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&f->rpcs[op].total_us, (uint64_t)elapsed_us, memory_order_relaxed);
+}
+
+/* The core must hear when a connection goes that is a node's, or that somebody waits on. */
+static bool closes_matter(unsigned op)
+{
+    return op == OP_JOB_SUBMIT || op == OP_JOB_WAIT || op == OP_STEP_CREATE || op == OP_NODE_REGISTER;
+}
+
+static struct cmd *cmd_new(struct front *f, struct conn *c, const struct frame *frame, ProtobufCMessage *msg)
+{
+    struct cmd *cmd = calloc(1, sizeof(*cmd));
+
+    if (!cmd)
+        return NULL;
+    cmd->kind = CMD_REQUEST;
+    cmd->conn = conn_ref(c);
+    cmd->op = frame->op;
+    cmd->id = frame->id;
+    cmd->oneway = frame->flags & FRAME_ONEWAY;
+    cmd->msg = msg;
+    cmd->uid = conn_peer(c)->uid;
+    cmd->gid = conn_peer(c)->gid;
+    if (frame->deadline_ms)
+        cmd->deadline_mono_us = conn_arrival_mono_us(c) + (int64_t)frame->deadline_ms * 1000;
+    if (frame->op == OP_JOB_SUBMIT) {
+        const Pst__SubmitRequest *req = (const Pst__SubmitRequest *)msg;
+        bool other = req->has_uid && cmd->uid == 0;
+
+        users_lookup(f->users, other ? req->uid : cmd->uid, &cmd->user_name, &cmd->group_name);
+    }
+    return cmd;
+}
+
+static void to_core(struct front *f, struct conn *c, const struct frame *frame)
+{
+    struct err err = { .text = "" };
+    ProtobufCMessage *msg;
+    struct cmd *cmd;
+    int r = frame_unpack(frame, &msg, &err);
+
+    if (r < 0) {
+        (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST, err.text);
+        return;
+    }
+    cmd = cmd_new(f, c, frame, msg);
+    if (!cmd) {
+        protobuf_c_message_free_unpacked(msg, NULL);
+        (void)conn_error(c, frame->op, frame->id, EPST_BUSY, NULL);
+        return;
+    }
+    if (closes_matter(frame->op))
+        conn_set_data(c, f);
+    if (!core_post(f->ctld, cmd))
+        (void)conn_error(c, frame->op, frame->id, EPST_BUSY, NULL);
+}
+
+static void acct_query_start(struct front *f, struct conn *c, const struct frame *frame)
+{
+    struct err err = { .text = "" };
+    ProtobufCMessage *msg;
+
+    if (frame_unpack(frame, &msg, &err) < 0)
+        (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST, err.text);
+    else
+        acctthread_query(f->ctld->acct, c, frame->id, (Pst__AcctFilter *)msg);
+}
+
+static void on_request(void *ctx, struct conn *c, const struct frame *frame)
+{
+    struct front *f = ctx;
+    const struct op_row *row = op_row(frame->op);
+
+    if (!row) {
+        (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST, "the controller does not know this operation");
+        return;
+    }
+    if (atomic_load(&f->ctld->stopping)) {
+        (void)conn_error(c, frame->op, frame->id, EPST_SHUTTING_DOWN, NULL);
+        return;
+    }
+    if (row->flags & OPF_VIEW)
+        query_start(f, c, frame);
+    else if (row->flags & OPF_FRONT)
+        acct_query_start(f, c, frame);
+    else
+        to_core(f, c, frame);
+}
+
+static void on_close(void *ctx, struct conn *c)
+{
+    struct front *f = ctx;
+    struct cmd *cmd;
+
+    if (!conn_data(c))
+        return;
+    cmd = calloc(1, sizeof(*cmd));
+    if (!cmd)
+        return; /* the node or client is noticed by its silence */
+    cmd->kind = CMD_CLOSED;
+    cmd->conn = conn_ref(c);
+    (void)core_post(f->ctld, cmd); /* never refused: it is no request */
+}
+
+int front_new(struct ctld *ctld, struct front **ret, struct err *err)
+{
+    struct front *f = calloc(1, sizeof(*f));
+    struct server_config config = {
+        .port = conf_ctld_port(ctld->conf),
+        .local_socket = true,
+        .threads = IO_THREADS,
+        .max_connections = MAX_CONNECTIONS,
+        .out_limit = OUT_LIMIT,
+        .cluster = conf_str(ctld->conf, CONF_CLUSTER_NAME),
+        .keys = ctld->keys,
+        .use_munge = conf_use_munge(ctld->conf),
+        .hooks = { .on_request = on_request, .on_close = on_close },
+    };
+    int r;
+
+    if (!f)
+        return -ENOMEM;
+    f->ctld = ctld;
+    config.ctx = f;
+    r = users_new(&f->users);
+    if (r >= 0)
+        r = server_new(&config, &f->server, err);
+    if (r < 0) {
+        users_free(f->users);
+        free(f);
+        return r;
+    }
+    *ret = f;
+    return 0;
+}
+
+int front_start(struct front *f)
+{
+    return server_start(f->server);
+}
+
+struct front *front_free(struct front *f)
+{
+    if (!f)
+        return NULL;
+    server_free(f->server);
+    users_free(f->users);
+    free(f);
+    return NULL;
+}

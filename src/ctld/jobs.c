@@ -1,0 +1,278 @@
+/* jobs.c - small questions about jobs and nodes; see jobs.h. */
+#include "ctld/jobs.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "base/timefmt.h"
+#include "model/array.h"
+#include "model/names.h"
+
+bool gres_text_parse(char *word, struct gres_text *ret)
+{
+    char *first, *second;
+
+    *ret = (struct gres_text){ .name = word, .count = 1 };
+    if (strncmp(word, "gres/", 5) == 0)
+        ret->name = word + 5;
+    first = strpbrk(ret->name, ":=");
+    if (!first)
+        return *ret->name != '\0' && !strchr(ret->name, '/');
+    *first++ = '\0';
+    second = strpbrk(first, ":=");
+    if (second) {
+        *second++ = '\0';
+        ret->type = first;
+        if (strncmp(second, "no_consume", 10) == 0)
+            return false; /* never runs out */
+        first = second;
+    }
+    if (isdigit((unsigned char)*first))
+        return size_count_parse(first, &ret->count, NULL) == 0 && *ret->name;
+    if (ret->type)
+        return false;
+    ret->type = first; /* "gpu:a100" */
+    return *ret->name != '\0';
+}
+
+uint32_t jobs_array_running(struct ctld *ctld, uint32_t array_job_id)
+{
+    const uint32_t *ids;
+    size_t n = cluster_array_jobs(ctld->cluster, array_job_id, &ids);
+    uint32_t running = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct job *j = cluster_job(ctld->cluster, ids[i]);
+
+        running += j && !job_is_pending(j->rec) && !job_is_ended(j->rec);
+    }
+    return running;
+}
+
+bool jobs_node_usable(const Pst__NodeRecord *r)
+{
+    const uint32_t bad = 1u << PST__NODE_FLAG__NODE_FLAG_DRAIN | 1u << PST__NODE_FLAG__NODE_FLAG_FAIL |
+                         1u << PST__NODE_FLAG__NODE_FLAG_NOT_RESPONDING |
+                         1u << PST__NODE_FLAG__NODE_FLAG_MAINTENANCE |
+                         1u << PST__NODE_FLAG__NODE_FLAG_INVALID_REG |
+                         1u << PST__NODE_FLAG__NODE_FLAG_REBOOT_REQUESTED |
+                         1u << PST__NODE_FLAG__NODE_FLAG_REBOOT_ISSUED |
+                         1u << PST__NODE_FLAG__NODE_FLAG_POWERED_DOWN;
+
+    return !(r->has_state_flags && (r->state_flags & bad));
+}
+
+/* Is `word` one of the comma list? */
+static bool in_list(const char *list, const char *word)
+{
+    size_t len = strlen(word);
+
+    for (const char *p = list; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+        if (strncmp(p, word, len) == 0 && (p[len] == ',' || p[len] == '\0'))
+            return true;
+    return false;
+}
+
+bool jobs_in_partition(const Pst__JobRecord *r, const char *partition)
+{
+    return r->partition && in_list(r->partition, partition);
+}
+
+/* ---- ids ---------------------------------------------------------------------------------------- */
+
+static bool take_u32(const char **p, uint32_t *ret)
+{
+    char *end;
+    unsigned long v;
+
+    if (!isdigit((unsigned char)**p))
+        return false;
+    v = strtoul(*p, &end, 10);
+    if (v >= UINT32_MAX)
+        return false;
+    *p = end;
+    *ret = (uint32_t)v;
+    return true;
+}
+
+/* The step part behind the dot. */
+static bool parse_step(const char *text, uint32_t *ret)
+{
+    const char *p = text;
+
+    if (take_u32(&p, ret) && !*p)
+        return true;
+    return names_step_special_parse(text, ret) == 0;
+}
+
+/* Tasks "[1-3,7]" or "4" of array job_id. */
+static int resolve_tasks(struct ctld *ctld, uint32_t job_id, const char *tasks, struct job_ref ref,
+                         job_ref_fn *fn, void *ctx)
+{
+    const uint32_t *ids;
+    size_t n = cluster_array_jobs(ctld->cluster, job_id, &ids), found = 0;
+    _cleanup_free_ char *want = NULL;
+    _cleanup_free_ uint32_t *copy = NULL;
+    uint32_t throttle, count;
+
+    if (array_parse(tasks, 4000000, &want, &throttle, &count, NULL) < 0)
+        return ESLURM_INVALID_JOB_ID;
+    copy = malloc((n ? n : 1) * sizeof(*copy)); /* fn may change the set */
+    if (!copy)
+        return SLURM_ERROR;
+    if (n)
+        memcpy(copy, ids, n * sizeof(*copy));
+    for (size_t i = 0; i < n; i++) {
+        struct job *j = cluster_job(ctld->cluster, copy[i]);
+
+        if (!j || !j->rec->has_array_task_id || !array_contains(want, j->rec->array_task_id))
+            continue;
+        ref.job = j;
+        found++;
+        fn(ctx, &ref);
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct job *j = cluster_job(ctld->cluster, copy[i]);
+
+        ref.job = j;
+        ref.has_task = true;
+        for (uint32_t t = array_first(want), left = count; j && left; t++) {
+            if (!array_contains(want, t))
+                continue;
+            left--;
+            if (!job_is_array(j->rec) || !array_contains(j->rec->array_tasks, t))
+                continue;
+            ref.task = t;
+            found++;
+            fn(ctx, &ref);
+            j = cluster_job(ctld->cluster, copy[i]); /* the last task took the record with it */
+        }
+    }
+    return found ? 0 : ESLURM_INVALID_JOB_ID;
+}
+
+static int resolve_whole(struct ctld *ctld, uint32_t job_id, struct job_ref ref, job_ref_fn *fn, void *ctx)
+{
+    const uint32_t *ids;
+    size_t n = cluster_array_jobs(ctld->cluster, job_id, &ids);
+    _cleanup_free_ uint32_t *copy = NULL;
+
+    if (!n) {
+        ref.job = cluster_job(ctld->cluster, job_id);
+        if (!ref.job)
+            return ESLURM_INVALID_JOB_ID;
+        fn(ctx, &ref);
+        return 0;
+    }
+    copy = malloc(n * sizeof(*copy));
+    if (!copy)
+        return SLURM_ERROR;
+    memcpy(copy, ids, n * sizeof(*copy));
+    for (size_t i = 0; i < n; i++) {
+        ref.job = cluster_job(ctld->cluster, copy[i]);
+        if (ref.job)
+            fn(ctx, &ref);
+    }
+    return 0;
+}
+
+int jobs_resolve(struct ctld *ctld, const char *id, job_ref_fn *fn, void *ctx)
+{
+    struct job_ref ref = { 0 };
+    char text[256], *dot, *bracket;
+    const char *p = text;
+    uint32_t job_id;
+
+    if (strlen(id) >= sizeof(text))
+        return ESLURM_INVALID_JOB_ID;
+    memcpy(text, id, strlen(id) + 1);
+    dot = strchr(text, '.');
+    if (dot) {
+        *dot = '\0';
+        ref.has_step = true;
+        if (!parse_step(dot + 1, &ref.step))
+            return ESLURM_INVALID_JOB_ID;
+    }
+    if (!take_u32(&p, &job_id) || !job_id)
+        return ESLURM_INVALID_JOB_ID;
+    if (!*p || strcmp(p, "_*") == 0)
+        return resolve_whole(ctld, job_id, ref, fn, ctx);
+    if (*p != '_')
+        return ESLURM_INVALID_JOB_ID;
+    p++;
+    if (*p == '[') {
+        p++;
+        bracket = strchr(p, ']');
+        if (!bracket || bracket[1])
+            return ESLURM_INVALID_JOB_ID;
+        *bracket = '\0';
+    }
+    return resolve_tasks(ctld, job_id, p, ref, fn, ctx);
+}
+
+/* ---- filters ------------------------------------------------------------------------------------ */
+
+static bool has_u32(const uint32_t *list, size_t n, uint32_t v)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i] == v)
+            return true;
+    return n == 0;
+}
+
+static bool has_word(char *const *list, size_t n, const char *v)
+{
+    for (size_t i = 0; i < n; i++)
+        if (v && strcmp(list[i], v) == 0)
+            return true;
+    return n == 0;
+}
+
+static bool on_nodes(const Pst__JobRecord *r, const char *nodes)
+{
+    struct hostlist *want = NULL, *have = NULL;
+    bool hit = false;
+
+    if (!r->alloc || hostlist_parse(nodes, &want, NULL) < 0)
+        return false;
+    if (hostlist_parse(r->alloc->nodes, &have, NULL) == 0)
+        for (size_t i = 0; !hit && i < hostlist_count(want); i++)
+            hit = hostlist_find(have, hostlist_nth(want, i)) >= 0;
+    hostlist_free(want);
+    hostlist_free(have);
+    return hit;
+}
+
+bool jobs_match(const struct ctld *ctld, const struct job *j, const Pst__JobFilter *f)
+{
+    const Pst__JobRecord *r = j->rec;
+    bool part = f->n_partitions == 0;
+
+    (void)ctld;
+    for (size_t i = 0; i < f->n_partitions && !part; i++)
+        part = jobs_in_partition(r, f->partitions[i]);
+    return part &&
+           (has_u32(f->states, f->n_states, job_state(r)) ||
+            (f->has_include_completing && f->include_completing && job_has_flag(r, JOB_FLAG(COMPLETING)))) &&
+           has_u32(f->uids, f->n_uids, r->uid) &&
+           (has_u32(f->job_ids, f->n_job_ids, r->job_id) ||
+            (r->has_array_job_id && has_u32(f->job_ids, f->n_job_ids, r->array_job_id))) &&
+           has_word(f->names, f->n_names, r->name) && has_word(f->accounts, f->n_accounts, r->account) &&
+           has_word(f->qos, f->n_qos, r->qos) &&
+           has_word(f->reservations, f->n_reservations, r->reservation) &&
+           (!f->nodes || on_nodes(r, f->nodes));
+}
+
+uint32_t jobs_next_id(struct ctld *ctld, uint32_t id)
+{
+    uint32_t first = (uint32_t)conf_num(ctld->conf, CONF_FIRST_JOB_ID);
+    uint32_t max = (uint32_t)conf_num(ctld->conf, CONF_MAX_JOB_ID);
+
+    do {
+        id = id >= max ? first : id + 1;
+    } while (cluster_job(ctld->cluster, id));
+    return id;
+}

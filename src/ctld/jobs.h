@@ -1,0 +1,36 @@
+/* jobs.h - small questions about jobs and nodes that several parts of the controller ask */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ctld/ctld.h"
+
+/* "gpu:a100:2", "gres/gpu:2", "gpu": name, type (NULL = none) and count, pointing into `word`, which is
+ * changed.  Count suffixes k m g are powers of 1024.  False: no GRES. */
+struct gres_text {
+    char *name, *type;
+    uint64_t count;
+};
+bool gres_text_parse(char *word, struct gres_text *ret);
+
+/* The id after `id`, skipping those in use, wrapping at MaxJobId. */
+uint32_t jobs_next_id(struct ctld *ctld, uint32_t id);
+uint32_t jobs_array_running(struct ctld *ctld, uint32_t array_job_id);
+/* No flag keeps new jobs away (state and link are not looked at). */
+bool jobs_node_usable(const Pst__NodeRecord *r);
+/* Effective limits of a partition. */
+bool jobs_in_partition(const Pst__JobRecord *r, const char *partition); /* of its comma list */
+
+/* The jobs an id text names, e.g. "12", "12_3", "12_[1-3]", "12.0": calls fn for each.
+ * *ret_step: step id when the text had one.  Gives 0 or an ESLURM code. */
+struct job_ref {
+    struct job *job;
+    bool has_task;       /* a task still inside the array record `job` */
+    uint32_t task;
+    bool has_step;
+    uint32_t step;
+};
+typedef void job_ref_fn(void *ctx, const struct job_ref *ref);
+int jobs_resolve(struct ctld *ctld, const char *id, job_ref_fn *fn, void *ctx);
+bool jobs_match(const struct ctld *ctld, const struct job *j, const Pst__JobFilter *f);

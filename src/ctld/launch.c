@@ -1,0 +1,144 @@
+/* launch.c - what the nodes are told about jobs: launch, signal, terminate
+ *
+ * Every message is an effect of a committed event.  One that is lost with its connection is made again when the
+ * node registers: the model says what the node should know (links.c). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/pbutil.h"
+#include "base/strbuf.h"
+#include "ctld/lifecycle.h"
+
+/* "16(x4),8": one number per group of equal neighbours. */
+static char *per_node_text(const Pst__Alloc *a, bool tasks)
+{
+    struct strbuf sb = STRBUF_INIT;
+    char *text = NULL;
+    size_t g = 0;
+
+    while (g < a->n_groups) {
+        uint32_t v = tasks ? a->groups[g]->tasks : a->groups[g]->cpus, nodes = 0;
+
+        for (; g < a->n_groups && (tasks ? a->groups[g]->tasks : a->groups[g]->cpus) == v; g++)
+            nodes += a->groups[g]->nodes;
+        strbuf_addf(&sb, nodes > 1 ? "%s%u(x%u)" : "%s%u", sb.len ? "," : "", v, nodes);
+    }
+    if (strbuf_detach(&sb, &text) < 0) {
+        log_fatal("out of memory while telling a node");
+        abort();
+    }
+    return text;
+}
+
+/* Borrows from the job; job_on_node_done() frees the texts made here. */
+static void job_on_node(struct ctld *ctld, const struct job *j, size_t position, Pst__JobOnNode *out)
+{
+    const Pst__Alloc *a = j->rec->alloc;
+    const Pst__AllocGroup *g = alloc_group(a, position);
+    const struct node *n = cluster_node(ctld->cluster, a->node_ids[position]);
+
+    pst__job_on_node__init(out);
+    out->job = j->rec;
+    SET(out, run_id, j->rec->db_id);
+    out->node_name = n ? n->rec->name : NULL;
+    SET(out, node_index, (uint32_t)position);
+    out->cpus_per_node = per_node_text(a, false);
+    out->tasks_per_node = per_node_text(a, true);
+    out->cluster_name = ctld->cluster->rec->name;
+    SET(out, cpus, g->cpus);
+    out->cpu_ids = g->cpu_ids;
+    SET(out, mem_mib, g->mem_mib);
+    out->gres = g->gres;
+    out->n_gres = g->n_gres;
+}
+
+static void job_on_node_done(Pst__JobOnNode *on)
+{
+    free(on->cpus_per_node);
+    free(on->tasks_per_node);
+}
+
+static bool wants_prepare(const struct ctld *ctld)
+{
+    const char *v;
+    size_t len;
+
+    return conf_option(ctld->conf, CONF_PROLOG_FLAGS, "Alloc", &v, &len) ||
+           conf_option(ctld->conf, CONF_PROLOG_FLAGS, "Contain", &v, &len);
+}
+
+/* PrologFlags=Alloc: every other node runs its prolog now rather than with its first step. */
+static void prepare_others(struct ctld *ctld, struct job *j, uint64_t lsn, size_t first)
+{
+    for (size_t i = first; i < j->rec->alloc->n_node_ids; i++) {
+        const struct node *n = cluster_node(ctld->cluster, j->rec->alloc->node_ids[i]);
+        Pst__JobOnNode on;
+        Pst__PrepareJob msg = PST__PREPARE_JOB__INIT;
+
+        if (!n)
+            continue;
+        job_on_node(ctld, j, i, &on);
+        msg.job = &on;
+        (void)node_send(ctld, n, lsn, OP_PREPARE_JOB, &msg.base); /* lost: the first step does it */
+        job_on_node_done(&on);
+    }
+}
+
+void launch_batch(struct ctld *ctld, struct job *j, uint64_t lsn)
+{
+    const struct node *n = cluster_node(ctld->cluster, j->rec->alloc->node_ids[0]);
+    Pst__LaunchBatch msg = PST__LAUNCH_BATCH__INIT;
+    const struct blob *script, *env;
+    Pst__JobOnNode on;
+
+    if (!n)
+        return;
+    script = cluster_blob(ctld->cluster, j->rec->script_hash);
+    env = cluster_blob(ctld->cluster, j->rec->env_hash);
+    job_on_node(ctld, j, 0, &on);
+    msg.job = &on;
+    if (script) {
+        msg.has_script = 1;
+        msg.script = (ProtobufCBinaryData){ .len = script->len, .data = (uint8_t *)script->data };
+    }
+    if (env) {
+        msg.has_environment = 1;
+        msg.environment = (ProtobufCBinaryData){ .len = env->len, .data = (uint8_t *)env->data };
+    }
+    (void)node_send(ctld, n, lsn, OP_LAUNCH_BATCH, &msg.base); /* lost: sent when it registers */
+    job_on_node_done(&on);
+    if (wants_prepare(ctld))
+        prepare_others(ctld, j, lsn, 1);
+}
+
+void launch_terminate(struct ctld *ctld, struct job *j, const struct node *n, size_t position,
+                      uint64_t lsn, const char *text)
+{
+    Pst__TerminateJob msg = PST__TERMINATE_JOB__INIT;
+    Pst__JobOnNode on;
+
+    job_on_node(ctld, j, position, &on);
+    SET(&msg, job_id, j->rec->job_id);
+    SET(&msg, run_id, j->rec->db_id);
+    SET(&msg, kill_wait_s, (uint32_t)conf_num(ctld->conf, CONF_KILL_WAIT));
+    msg.reason = (char *)text; /* not changed by packing */
+    msg.job = &on;
+    (void)node_send(ctld, n, lsn, OP_TERMINATE_JOB, &msg.base); /* lost: sent when it registers */
+    job_on_node_done(&on);
+}
+
+void launch_signal(struct ctld *ctld, struct job *j, uint64_t lsn, const Pst__SignalSteps *sig)
+{
+    Pst__SignalSteps msg = *sig;
+
+    SET(&msg, job_id, j->rec->job_id);
+    SET(&msg, run_id, j->rec->db_id);
+    for (size_t i = 0; i < j->rec->alloc->n_node_ids; i++) {
+        const struct node *n = cluster_node(ctld->cluster, j->rec->alloc->node_ids[i]);
+
+        if (n)
+            (void)node_send(ctld, n, lsn, OP_SIGNAL_STEPS, &msg.base); /* best effort, as a signal is */
+    }
+}

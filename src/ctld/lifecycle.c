@@ -1,0 +1,379 @@
+/* lifecycle.c - ends, requeues and cleaning of jobs; see lifecycle.h.  Starts are in start.c. */
+#include "ctld/lifecycle.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/pbutil.h"
+#include "base/timefmt.h"
+#include "ctld/depends.h"
+#include "ctld/feed.h"
+#include "ctld/jobs.h"
+#include "ctld/steps.h"
+#include "ctld/wait.h"
+#include "model/array.h"
+
+/* Field numbers of JobRecord that a requeue makes absent. */
+enum {
+    F_REASON = 32, F_REASON_TEXT = 33, F_EXIT_STATUS = 34, F_DERIVED = 35, F_CANCEL_UID = 40,
+    F_START = 53, F_END = 54, F_SUSPEND = 55, F_SUSPENDED = 56, F_KILL = 60, F_WARNED = 42,
+    F_KILL_SENT = 43, F_ALLOC = 180, F_RELEASED = 181, F_NEXT_STEP = 182, F_BATCH_HOST = 183,
+    F_BATCH_STARTED = 185, F_ALLOC_TRES = 186, F_FAILED_NODE = 188, F_STATE_FLAGS = 31, F_BEGIN = 52,
+};
+
+static void count_end(struct ctld *ctld, Pst__Transaction *tx, Pst__JobState state)
+{
+    Pst__ClusterRecord *c = tx_cluster(tx), *now = ctld->cluster->rec;
+
+    if (state == JOB_STATE(CANCELLED))
+        SET(c, jobs_cancelled, now->jobs_cancelled + 1);
+    else if (state == JOB_STATE(COMPLETED))
+        SET(c, jobs_completed, now->jobs_completed + 1);
+    else
+        SET(c, jobs_failed, now->jobs_failed + 1);
+}
+
+/* Nodes that must clean up after j: marks those that are connected and tells them. */
+static void start_cleaning(struct ctld *ctld, struct job *j, uint64_t lsn, const char *text)
+{
+    const Pst__Alloc *a = j->rec->alloc;
+
+    j->cleaning = bitmap_free(j->cleaning);
+    if (bitmap_new((uint32_t)a->n_node_ids, &j->cleaning) < 0) {
+        log_fatal("out of memory while ending a job");
+        abort();
+    }
+    for (size_t i = 0; i < a->n_node_ids; i++) {
+        const struct node *n = cluster_node(ctld->cluster, a->node_ids[i]);
+
+        if (!n || n->rec->state == PST__NODE_STATE__NODE_DOWN)
+            continue; /* nothing to wait for there */
+        bitmap_set(j->cleaning, (uint32_t)i);
+        launch_terminate(ctld, j, n, i, lsn, text);
+    }
+}
+
+/* What the end changes in the record. */
+static void fill_end(struct ctld *ctld, Pst__Transaction *tx, const struct job *j,
+                     const struct job_end *end, bool clean)
+{
+    Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_END, j->rec->job_id);
+    uint32_t flags = clean ? 0 : JOB_FLAG(COMPLETING);
+
+    if (end->requeue)
+        flags |= JOB_FLAG(REQUEUED) | (end->requeue_hold ? JOB_FLAG(REQUEUE_HOLD) : 0) |
+                 (end->special_exit ? JOB_FLAG(SPECIAL_EXIT) : 0);
+    SET(set, state, end->state);
+    SET(set, state_flags, flags);
+    SET(set, end_us, core_now());
+    if (end->has_exit)
+        SET(set, exit_status, end->exit_status);
+    if (end->reason)
+        SET(set, reason, end->reason);
+    if (end->by_user)
+        SET(set, cancel_uid, end->uid);
+    if (end->failed_node)
+        (void)pb_set_str(&set->failed_node, end->failed_node); /* -ENOMEM: left out */
+    if (clean)
+        SET(set, released, true);
+    if (!end->requeue)
+        count_end(ctld, tx, end->state);
+}
+
+uint64_t lifecycle_end(struct ctld *ctld, struct job *j, const struct job_end *end)
+{
+    bool holds = job_holds_resources(j->rec);
+    bool clean = end->nodes_clean || !holds;
+    Pst__Transaction *tx = tx_new(core_now());
+    uint32_t id = j->rec->job_id;
+    uint64_t lsn;
+
+    fill_end(ctld, tx, j, end, clean);
+    if (clean)
+        steps_close(ctld, j, tx, end->has_exit ? end->exit_status : 0);
+    lsn = core_commit(ctld, tx);
+    if (!lsn)
+        return 0;
+    if (!clean)
+        start_cleaning(ctld, j, lsn, end->kill_text);
+    wait_notify(ctld, j, lsn);
+    steps_retry(ctld, j);
+    depends_changed(ctld, j);
+    if (!clean && bitmap_empty(j->cleaning))
+        lifecycle_node_clean(ctld, j, UINT32_MAX);
+    else if (clean && end->requeue && (j = cluster_job(ctld->cluster, id)))
+        lifecycle_node_clean(ctld, j, UINT32_MAX);
+    return lsn;
+}
+
+/* "0,3-5" of RequeueExit and RequeueExitHold. */
+static bool in_exit_list(const struct ctld *ctld, enum conf_key key, uint32_t code)
+{
+    const char *list = conf_str(ctld->conf, key);
+    struct bitmap *bm = NULL;
+    bool hit = false;
+
+    if (!list || code > 255 || bitmap_new(256, &bm) < 0)
+        return false;
+    if (bitmap_parse(bm, list, NULL) == 0)
+        hit = bitmap_test(bm, code);
+    bitmap_free(bm);
+    return hit;
+}
+
+uint64_t lifecycle_finished(struct ctld *ctld, struct job *j, uint32_t exit_status, bool oom,
+                            bool nodes_clean)
+{
+    struct job_end end = { .has_exit = true, .exit_status = exit_status, .nodes_clean = nodes_clean };
+    uint32_t code = WIFEXITED((int)exit_status) ? (uint32_t)WEXITSTATUS((int)exit_status) : 0;
+
+    if (oom) {
+        end.state = JOB_STATE(OUT_OF_MEMORY);
+        end.reason = PST__JOB_REASON__REASON_OUT_OF_MEMORY;
+    } else if (exit_status == 0) {
+        end.state = JOB_STATE(COMPLETED);
+    } else {
+        end.state = JOB_STATE(FAILED);
+        end.reason = WIFSIGNALED((int)exit_status) ? PST__JOB_REASON__REASON_RAISED_SIGNAL
+                                                   : PST__JOB_REASON__REASON_NON_ZERO_EXIT_CODE;
+    }
+    if (j->rec->has_batch && j->rec->batch && code) {
+        end.requeue_hold = in_exit_list(ctld, CONF_REQUEUE_EXIT_HOLD, code);
+        end.requeue = end.requeue_hold || in_exit_list(ctld, CONF_REQUEUE_EXIT, code);
+    }
+    return lifecycle_end(ctld, j, &end);
+}
+
+/* ---- requeue ------------------------------------------------------------------------------------ */
+
+static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct job *j, bool hold,
+                         bool special)
+{
+    static const uint32_t gone[] = { F_REASON, F_REASON_TEXT, F_EXIT_STATUS, F_DERIVED, F_CANCEL_UID,
+                                     F_START, F_END, F_SUSPEND, F_SUSPENDED, F_KILL, F_WARNED,
+                                     F_KILL_SENT, F_ALLOC, F_RELEASED, F_NEXT_STEP, F_BATCH_HOST,
+                                     F_BATCH_STARTED, F_ALLOC_TRES, F_FAILED_NODE, F_BEGIN };
+    const Pst__JobRecord *r = j->rec;
+    Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_REQUEUE, r->job_id);
+    Pst__ClusterRecord *c;
+    uint64_t delay_s;
+
+    for (size_t i = 0; i < ARRAY_SIZE(gone); i++)
+        tx_clear(tx, gone[i]);
+    SET(set, state, JOB_STATE(PENDING));
+    SET(set, state_flags, (hold && !special ? JOB_FLAG(REQUEUE_HOLD) : 0) |
+                              (special ? JOB_FLAG(SPECIAL_EXIT) : 0));
+    SET(set, restart_count, job_restarts(r) + 1);
+    SET(set, requeue_us, core_now());
+    if (hold || special) {
+        SET(set, priority, 0);
+        SET(set, reason, r->has_reason && r->reason == PST__JOB_REASON__REASON_LAUNCH_FAILED_REQUEUED_HELD
+                             ? r->reason
+                             : PST__JOB_REASON__REASON_JOB_HELD_USER);
+    }
+    if (conf_option_u64(ctld->conf, CONF_SCHEDULER_PARAMETERS, "requeue_delay", &delay_s) && delay_s)
+        SET(set, begin_us, core_now() + (int64_t)delay_s * USEC_PER_SEC);
+    c = tx_cluster(tx);
+    SET(set, db_id, ctld->cluster->rec->next_db_id);
+    SET(c, next_db_id, ctld->cluster->rec->next_db_id + 1);
+}
+
+uint64_t lifecycle_requeue(struct ctld *ctld, struct job *j, bool hold, bool special_exit,
+                           const char *kill_text)
+{
+    struct job_end end = { .state = JOB_STATE(CANCELLED),
+                           .requeue = true,
+                           .requeue_hold = hold,
+                           .special_exit = special_exit,
+                           .kill_text = kill_text };
+    Pst__Transaction *tx;
+
+    if (job_holds_resources(j->rec) && !job_is_ended(j->rec))
+        return lifecycle_end(ctld, j, &end);
+    tx = tx_new(core_now());
+    fill_requeue(ctld, tx, j, hold, special_exit);
+    return core_commit(ctld, tx);
+}
+
+/* ---- cleaning ----------------------------------------------------------------------------------- */
+
+static void cleaned(struct ctld *ctld, struct job *j)
+{
+    Pst__Transaction *tx = tx_new(core_now());
+    uint32_t id = j->rec->job_id;
+    bool requeue = job_has_flag(j->rec, JOB_FLAG(REQUEUED));
+    uint64_t lsn;
+
+    steps_close(ctld, j, tx, SIGKILL);
+    if (requeue) {
+        fill_requeue(ctld, tx, j, job_has_flag(j->rec, JOB_FLAG(REQUEUE_HOLD)),
+                     job_has_flag(j->rec, JOB_FLAG(SPECIAL_EXIT)));
+    } else {
+        Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_CLEANED, id);
+
+        SET(set, state_flags, j->rec->state_flags & ~JOB_FLAG(COMPLETING));
+        SET(set, released, true);
+    }
+    lsn = core_commit(ctld, tx);
+    if (!lsn)
+        return; /* the nodes say so again when they register */
+    j->cleaning = bitmap_free(j->cleaning);
+    depends_changed(ctld, j);
+    j = cluster_job(ctld->cluster, id);
+    if (j && j->rec->has_array_job_id) {
+        struct job *array = cluster_job(ctld->cluster, j->rec->array_job_id);
+
+        if (array && job_is_array(array->rec) && job_is_pending(array->rec))
+            feed_job(ctld, array); /* the throttle may let one more go */
+    }
+}
+
+void lifecycle_node_clean(struct ctld *ctld, struct job *j, uint32_t node_id)
+{
+    long pos;
+
+    if (!j->cleaning && !job_has_flag(j->rec, JOB_FLAG(REQUEUED)))
+        return;
+    if (j->cleaning && node_id != UINT32_MAX) {
+        pos = alloc_position(j->rec->alloc, node_id);
+        if (pos < 0)
+            return;
+        bitmap_clear(j->cleaning, (uint32_t)pos);
+    }
+    if (!j->cleaning || bitmap_empty(j->cleaning))
+        cleaned(ctld, j);
+}
+
+/* ---- suspend ------------------------------------------------------------------------------------ */
+
+uint64_t lifecycle_suspend(struct ctld *ctld, struct job *j, bool suspend)
+{
+    Pst__Transaction *tx = tx_new(core_now());
+    Pst__JobRecord *set = tx_job_patch(
+        tx, suspend ? PST__EVENT_KIND__EV_JOB_SUSPEND : PST__EVENT_KIND__EV_JOB_RESUME, j->rec->job_id);
+    Pst__SignalSteps sig = PST__SIGNAL_STEPS__INIT;
+    int64_t now = core_now();
+    uint64_t lsn;
+
+    SET(set, state, suspend ? JOB_STATE(SUSPENDED) : JOB_STATE(RUNNING));
+    SET(set, suspend_us, now);
+    if (!suspend && j->rec->has_suspend_us) {
+        int64_t slept = now - j->rec->suspend_us;
+
+        SET(set, suspended_us, (j->rec->has_suspended_us ? j->rec->suspended_us : 0) + slept);
+        if (j->rec->has_end_us)
+            SET(set, end_us, j->rec->end_us + slept);
+    }
+    lsn = core_commit(ctld, tx);
+    if (!lsn)
+        return 0;
+    SET(&sig, suspend, suspend);
+    SET(&sig, resume, !suspend);
+    SET(&sig, include_batch, true);
+    launch_signal(ctld, j, lsn, &sig);
+    feed_suspend(ctld, j, suspend);
+    feed_end_time(ctld, j);
+    return lsn;
+}
+
+/* ---- nodes -------------------------------------------------------------------------------------- */
+
+static bool runs_on(const struct job *j, uint32_t node_id)
+{
+    return j->rec->alloc && alloc_position(j->rec->alloc, node_id) >= 0;
+}
+
+void lifecycle_node_lost(struct ctld *ctld, struct node *n, const char *why)
+{
+    struct job *next;
+
+    log_error("node %s: lost: %s", n->rec->name, why);
+    for (struct job *j = ctld->cluster->active; j; j = next) {
+        const Pst__JobRecord *r = j->rec;
+
+        next = j->next_active;
+        if (!runs_on(j, n->rec->node_id))
+            continue;
+        if (job_is_ended(r)) {
+            lifecycle_node_clean(ctld, j, n->rec->node_id);
+        } else if (r->has_no_kill && r->no_kill && r->alloc->n_node_ids > 1 &&
+                   r->alloc->node_ids[0] != n->rec->node_id) {
+            continue; /* --no-kill: the rest goes on */
+        } else {
+            struct job_end end = { .state = JOB_STATE(NODE_FAIL),
+                                   .reason = PST__JOB_REASON__REASON_NODE_DOWN,
+                                   .kill_text = "DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS",
+                                   .failed_node = n->rec->name };
+
+            end.requeue = r->has_batch && r->batch && r->has_requeue && r->requeue;
+            if (lifecycle_end(ctld, j, &end) && (j = cluster_job(ctld->cluster, r->job_id)) &&
+                j->cleaning)
+                lifecycle_node_clean(ctld, j, n->rec->node_id);
+        }
+    }
+}
+
+/* ---- arrays ------------------------------------------------------------------------------------- */
+
+struct job *lifecycle_split(struct ctld *ctld, struct job *array, uint32_t task)
+{
+    Pst__Transaction *tx = tx_new(core_now());
+    _cleanup_free_ char *left = NULL;
+    uint32_t id = array->rec->job_id;
+
+    if (array_without(array->rec->array_tasks, task, &left) < 0) {
+        tx_free(tx);
+        return NULL;
+    }
+    if (!left) { /* the last one keeps the array's own id */
+        SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, id), array_task_id, task);
+        tx_clear(tx, 4); /* array_tasks */
+    } else {
+        ProtobufCMessage *copy;
+        Pst__JobRecord *rec;
+        Pst__ClusterRecord *c;
+
+        (void)pb_set_str(&tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, id)->array_tasks, left);
+        if (pb_dup(&array->rec->base, &copy) < 0) {
+            tx_free(tx);
+            return NULL;
+        }
+        rec = (Pst__JobRecord *)copy;
+        pb_clear_from(&rec->base, FIELD_VOLATILE);
+        id = ctld->cluster->rec->next_job_id;
+        SET(rec, job_id, id);
+        SET(rec, array_task_id, task);
+        (void)pb_set_str(&rec->array_tasks, NULL);
+        c = tx_cluster(tx);
+        SET(rec, db_id, ctld->cluster->rec->next_db_id);
+        SET(c, next_db_id, ctld->cluster->rec->next_db_id + 1);
+        SET(c, next_job_id, jobs_next_id(ctld, id));
+        tx_job_put_take(tx, PST__EVENT_KIND__EV_JOB_SUBMIT, rec);
+    }
+    return core_commit(ctld, tx) ? cluster_job(ctld->cluster, id) : NULL;
+}
+
+/* ---- recovery ----------------------------------------------------------------------------------- */
+
+void lifecycle_recover(struct ctld *ctld)
+{
+    void *v;
+
+    for (size_t pos = 0; (v = idmap_next(&ctld->cluster->jobs, &pos));) {
+        struct job *j = v;
+
+        if (job_is_pending(j->rec))
+            depends_watch(ctld, j);
+        else
+            j->owner_lost_us = core_now();
+        if (job_holds_resources(j->rec) && job_is_ended(j->rec)) {
+            if (bitmap_new((uint32_t)j->rec->alloc->n_node_ids, &j->cleaning) == 0)
+                bitmap_set_range(j->cleaning, 0, j->cleaning->nbits);
+        }
+        steps_recover(ctld, j);
+    }
+}

@@ -1,0 +1,56 @@
+/* lifecycle.h - what happens to jobs: start, end, requeue, cleaning up on the nodes
+ *
+ * Core thread.  Each function commits one transaction and queues its effects; it gives the lsn, or 0 when the journal
+ * refused (disk full), in which case nothing changed. */
+#pragma once
+
+#include "ctld/ctld.h"
+#include "sched/sched.h"
+
+struct decisions_msg;
+
+struct job_end {
+    Pst__JobState state;
+    Pst__JobReason reason;   /* 0 = none */
+    bool has_exit;
+    uint32_t exit_status;    /* wait(2) status */
+    const char *kill_text;   /* "DUE TO TIME LIMIT", for the job's stderr */
+    bool nodes_clean;        /* the only node has already cleaned up */
+    bool by_user;
+    uid_t uid;               /* who cancelled */
+    bool requeue;            /* pending again once it is clean */
+    bool requeue_hold, special_exit;
+    const char *failed_node;
+};
+
+void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m); /* takes m */
+uint64_t lifecycle_end(struct ctld *ctld, struct job *j, const struct job_end *end);
+/* The batch script or the owner of the allocation says how it ended. */
+uint64_t lifecycle_finished(struct ctld *ctld, struct job *j, uint32_t exit_status, bool oom,
+                            bool nodes_clean);
+/* Back to the queue: at once when it holds nothing, else after cleaning. */
+uint64_t lifecycle_requeue(struct ctld *ctld, struct job *j, bool hold, bool special_exit,
+                           const char *kill_text);
+/* A node says that nothing of the job is left there (or the node is lost). */
+void lifecycle_node_clean(struct ctld *ctld, struct job *j, uint32_t node_id);
+uint64_t lifecycle_suspend(struct ctld *ctld, struct job *j, bool suspend);
+/* A task of an array becomes a job of its own, still pending; for updates and cancels of one task. */
+struct job *lifecycle_split(struct ctld *ctld, struct job *array, uint32_t task);
+
+/* A node is lost (down, rebooted): what it held ends or is requeued. */
+void lifecycle_node_lost(struct ctld *ctld, struct node *n, const char *why);
+/* After recovery: who waits for what. */
+void lifecycle_recover(struct ctld *ctld);
+
+/* links.c: the nodes' connections */
+void node_link_closed(struct ctld *ctld, struct conn *conn);
+/* Send a request of ours to a node when it is connected; after lsn.  False: it is not. */
+bool node_send(struct ctld *ctld, const struct node *n, uint64_t lsn, unsigned op,
+               const ProtobufCMessage *msg);
+
+/* launch.c */
+void launch_batch(struct ctld *ctld, struct job *j, uint64_t lsn);
+void launch_terminate(struct ctld *ctld, struct job *j, const struct node *n, size_t position,
+                      uint64_t lsn, const char *text);
+void launch_signal(struct ctld *ctld, struct job *j, uint64_t lsn, const Pst__SignalSteps *sig);
+char *alloc_tres_text(const Pst__Alloc *a); /* "cpu=4,mem=400M,node=1,billing=4"; caller frees */

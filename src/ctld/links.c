@@ -1,0 +1,396 @@
+/* links.c - the nodes' connections: registration, reports, reconciliation
+ *
+ * A node dials in and says what it has; the model says what it should have.  The differences become launches,
+ * terminations and ends, so that a restart of either side at any moment changes nothing for the jobs. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/pbutil.h"
+#include "base/timefmt.h"
+#include "ctld/effects.h"
+#include "ctld/feed.h"
+#include "ctld/jobs.h"
+#include "ctld/lifecycle.h"
+#include "ctld/steps.h"
+#include "ctld/view.h"
+
+#define HEARTBEAT_S 30u
+#define STEP_GRACE_US (30 * USEC_PER_SEC) /* a step may still be on its way to the node */
+
+bool node_send(struct ctld *ctld, const struct node *n, uint64_t lsn, unsigned op,
+               const ProtobufCMessage *msg)
+{
+    uint8_t *buf;
+    size_t len;
+
+    if (!n->link)
+        return false;
+    if (frame_pack(op, FRAME_ONEWAY, 0, 0, msg, &buf, &len) < 0) {
+        log_error("node %s: a message could not be encoded", n->rec->name);
+        return false;
+    }
+    effects_add(ctld->effects, lsn, n->link, buf, len);
+    return true;
+}
+
+void node_link_closed(struct ctld *ctld, struct conn *conn)
+{
+    struct node *n = idmap_remove(&ctld->links, conn_id(conn));
+
+    if (!n || n->link != conn)
+        return; /* no node's, or it has dialled anew since */
+    n->link = conn_unref(n->link);
+    n->link_lost_us = core_now();
+    log_verbose("node %s: connection lost", n->rec->name);
+    feed_node(ctld, n);
+    views_mark_node(ctld->views, n);
+}
+
+/* ---- registration ------------------------------------------------------------------------------- */
+
+/* Sentence why the hardware is not what the configuration promises, or NULL. */
+static const char *too_small(const Pst__NodeRecord *have, const Pst__NodeRecord *want, char *buf, size_t size)
+{
+    if (have->has_real_memory_mib && have->real_memory_mib < want->real_memory_mib) {
+        (void)snprintf(buf, size, "Low RealMemory (reported:%llu < 100.00%% of configured:%llu)",
+                       (unsigned long long)have->real_memory_mib,
+                       (unsigned long long)want->real_memory_mib);
+        return buf;
+    }
+    if (have->has_cpus && have->cpus < want->cpus) {
+        (void)snprintf(buf, size, "Low CPUs (reported:%u < configured:%u)", have->cpus, want->cpus);
+        return buf;
+    }
+    return NULL;
+}
+
+#define FLAG(x) (1u << PST__NODE_FLAG__NODE_FLAG_##x)
+
+static void copy_facts(Pst__NodeRecord *set, const Pst__NodeRecord *old, const Pst__NodeRecord *now)
+{
+    if (now->arch && (!old->arch || strcmp(old->arch, now->arch) != 0))
+        (void)pb_set_str(&set->arch, now->arch);
+    if (now->os && (!old->os || strcmp(old->os, now->os) != 0))
+        (void)pb_set_str(&set->os, now->os);
+    if (now->version && (!old->version || strcmp(old->version, now->version) != 0))
+        (void)pb_set_str(&set->version, now->version);
+    if (now->boot_id && (!old->boot_id || strcmp(old->boot_id, now->boot_id) != 0))
+        (void)pb_set_str(&set->boot_id, now->boot_id);
+    if (now->gres_devices && (!old->gres_devices || strcmp(old->gres_devices, now->gres_devices) != 0))
+        (void)pb_set_str(&set->gres_devices, now->gres_devices);
+    if (now->has_boot_us)
+        SET(set, boot_us, now->boot_us);
+    if (now->has_slurmd_start_us)
+        SET(set, slurmd_start_us, now->slurmd_start_us);
+}
+
+/* May a node that is DOWN come back by itself? */
+static bool returns(const struct ctld *ctld, const Pst__NodeRecord *r)
+{
+    uint64_t rts = conf_num(ctld->conf, CONF_RETURN_TO_SERVICE);
+
+    return rts == 2 || (rts == 1 && (!r->reason || strcmp(r->reason, "Not responding") == 0)) ||
+           (r->reason && strcmp(r->reason, "Not responding") == 0);
+}
+
+static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__NodeRecord *reg, const char *addr)
+{
+    const Pst__NodeRecord *old = n->rec;
+    Pst__Transaction *tx = tx_new(core_now());
+    Pst__NodeRecord *set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_REGISTER, old->node_id);
+    uint32_t flags = old->state_flags & ~FLAG(NOT_RESPONDING);
+    char buf[160];
+    const char *low = too_small(reg, old, buf, sizeof(buf));
+
+    copy_facts(set, old, reg);
+    SET(set, registered_us, core_now());
+    if (!old->reg_addr || strcmp(old->reg_addr, addr) != 0)
+        (void)pb_set_str(&set->reg_addr, addr);
+    if (old->state == PST__NODE_STATE__NODE_UNKNOWN || old->state == PST__NODE_STATE__NODE_FUTURE ||
+        (old->state == PST__NODE_STATE__NODE_DOWN && returns(ctld, old))) {
+        SET(set, state, PST__NODE_STATE__NODE_IDLE);
+        if (!(flags & FLAG(DRAIN)) && old->reason) {
+            tx_clear(tx, 32); /* reason */
+            tx_clear(tx, 33);
+            tx_clear(tx, 34);
+        }
+    }
+    if (low) {
+        flags |= FLAG(INVALID_REG) | FLAG(DRAIN);
+        (void)pb_set_str(&set->reason, low);
+        SET(set, reason_us, core_now());
+        SET(set, reason_uid, conf_slurm_uid(ctld->conf));
+        log_error("node %s: drained: %s", old->name, low);
+    } else if (flags & FLAG(INVALID_REG)) {
+        flags &= ~(FLAG(INVALID_REG) | FLAG(DRAIN));
+        tx_clear(tx, 32);
+    }
+    SET(set, state_flags, flags);
+    return core_commit(ctld, tx);
+}
+
+/* ---- reports ------------------------------------------------------------------------------------ */
+
+static void launch_failed(struct ctld *ctld, struct job *j, const Pst__StepEnd *end)
+{
+    uint32_t max = (uint32_t)conf_num(ctld->conf, CONF_MAX_BATCH_REQUEUE);
+    uint32_t failures = (j->rec->has_batch_failures ? j->rec->batch_failures : 0) + 1;
+    struct job_end e = { .state = JOB_STATE(FAILED),
+                         .reason = PST__JOB_REASON__REASON_LAUNCH_FAILURE,
+                         .nodes_clean = end->has_node_clean && end->node_clean };
+
+    log_error("job %u: launch failed on node %s: %s", j->rec->job_id, j->rec->batch_host,
+              end->error ? end->error : "no reason given");
+    if (j->rec->has_requeue && j->rec->requeue) {
+        e.requeue = true;
+        e.requeue_hold = true;
+        e.reason = failures > max ? PST__JOB_REASON__REASON_JOB_HOLD_MAX_REQUEUE
+                                  : PST__JOB_REASON__REASON_LAUNCH_FAILED_REQUEUED_HELD;
+    }
+    (void)lifecycle_end(ctld, j, &e); /* disk full: the report is not acknowledged and comes again */
+}
+
+/* The exit of the script of a job that was ended before (cancelled, timed out): for the record. */
+static void late_exit(struct ctld *ctld, struct job *j, uint32_t status)
+{
+    Pst__Transaction *tx = tx_new(core_now());
+
+    SET(tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id), exit_status, status);
+    (void)core_commit(ctld, tx); /* disk full: the report comes again */
+}
+
+static void step_end(struct ctld *ctld, struct node *n, const Pst__StepEnd *end)
+{
+    struct job *j = cluster_job(ctld->cluster, end->job_id);
+    struct step *s;
+    uint32_t id = end->job_id;
+
+    if (!j || j->rec->db_id != end->run_id || !j->rec->alloc)
+        return; /* of an earlier run */
+    s = cluster_step(j, end->step_id);
+    if (s && end->step_id != STEP_BATCH) {
+        steps_ended(ctld, j, s, n->rec->node_id, end);
+        return;
+    }
+    if (end->step_id != STEP_BATCH)
+        return;
+    if (end->has_launch_failed && end->launch_failed && !job_is_ended(j->rec)) {
+        launch_failed(ctld, j, end);
+        return;
+    }
+    if (s && s->rec->state == PST__STEP_STATE__STEP_RUNNING)
+        steps_ended(ctld, j, s, n->rec->node_id, end);
+    j = cluster_job(ctld->cluster, id);
+    if (!job_is_ended(j->rec))
+        (void)lifecycle_finished(ctld, j, end->exit_status, end->has_oom && end->oom,
+                                 end->has_node_clean && end->node_clean);
+    else if (!j->rec->has_exit_status)
+        late_exit(ctld, j, end->exit_status);
+    j = cluster_job(ctld->cluster, id);
+    if (j && end->has_node_clean && end->node_clean)
+        lifecycle_node_clean(ctld, j, n->rec->node_id);
+}
+
+static void batch_launched(struct ctld *ctld, const Pst__RunningStep *run)
+{
+    struct job *j = cluster_job(ctld->cluster, run->job_id);
+    Pst__Transaction *tx;
+
+    if (!j || j->rec->db_id != run->run_id || !job_holds_resources(j->rec) ||
+        (j->rec->has_batch_started && j->rec->batch_started))
+        return;
+    tx = tx_new(core_now());
+    SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_LAUNCHED, run->job_id), batch_started, true);
+    (void)core_commit(ctld, tx); /* disk full: said again when the node registers */
+}
+
+static void drain_node(struct ctld *ctld, struct node *n, const char *reason)
+{
+    Pst__Transaction *tx = tx_new(core_now());
+    Pst__NodeRecord *set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_STATE, n->rec->node_id);
+
+    SET(set, state_flags, n->rec->state_flags | FLAG(DRAIN));
+    (void)pb_set_str(&set->reason, reason);
+    SET(set, reason_us, core_now());
+    SET(set, reason_uid, conf_slurm_uid(ctld->conf));
+    (void)core_commit(ctld, tx);
+    log_error("node %s: drained: %s", n->rec->name, reason);
+}
+
+static struct node *node_of(struct ctld *ctld, const struct cmd *cmd)
+{
+    return idmap_get(&ctld->links, conn_id(cmd->conn));
+}
+
+void op_node_report(struct ctld *ctld, struct cmd *cmd)
+{
+    const Pst__NodeReport *rep = (const Pst__NodeReport *)cmd->msg;
+    struct node *n = node_of(ctld, cmd);
+
+    if (!n) {
+        core_error(ctld, cmd, ESLURM_INVALID_NODE_NAME, "the node has not registered on this connection");
+        return;
+    }
+    for (size_t i = 0; i < rep->n_launched; i++)
+        batch_launched(ctld, rep->launched[i]);
+    for (size_t i = 0; i < rep->n_ended; i++)
+        step_end(ctld, n, rep->ended[i]);
+    for (size_t i = 0; i < rep->n_clean; i++) {
+        struct job *j = cluster_job(ctld->cluster, rep->clean[i]->job_id);
+
+        if (j && j->rec->db_id == rep->clean[i]->run_id)
+            lifecycle_node_clean(ctld, j, n->rec->node_id);
+    }
+    if (rep->drain_reason)
+        drain_node(ctld, n, rep->drain_reason);
+    if (rep->has_prolog_failed_job) {
+        struct job *j = cluster_job(ctld->cluster, rep->prolog_failed_job);
+
+        if (j && job_holds_resources(j->rec) && !job_is_ended(j->rec))
+            (void)lifecycle_requeue(ctld, j, true, false, NULL);
+    }
+    if (rep->has_cpu_load_centi || rep->has_free_mem_mib) {
+        SET(n->rec, cpu_load_centi, rep->cpu_load_centi);
+        SET(n->rec, free_mem_mib, rep->free_mem_mib);
+        SET(n->rec, last_response_us, core_now());
+        views_mark_node(ctld->views, n);
+    }
+    if (atomic_load(&ctld->disk_full))
+        core_disk_full(ctld, cmd); /* the node keeps what it reported */
+    else
+        core_ok(ctld, cmd, ctld->applied_lsn);
+}
+
+/* ---- reconciliation ----------------------------------------------------------------------------- */
+
+static bool reported(const Pst__NodeRegister *reg, uint32_t job_id, uint32_t step_id, uint64_t run_id)
+{
+    for (size_t i = 0; i < reg->n_running; i++)
+        if (reg->running[i]->job_id == job_id && reg->running[i]->step_id == step_id &&
+            reg->running[i]->run_id == run_id)
+            return true;
+    for (size_t i = 0; i < reg->n_ended; i++)
+        if (reg->ended[i]->job_id == job_id && reg->ended[i]->step_id == step_id &&
+            reg->ended[i]->run_id == run_id)
+            return true;
+    return false;
+}
+
+/* A job that the model has on this node. */
+static void reconcile_job(struct ctld *ctld, struct node *n, const Pst__NodeRegister *reg, struct job *j)
+{
+    const Pst__JobRecord *r = j->rec;
+    long pos = alloc_position(r->alloc, n->rec->node_id);
+    bool batch_here = r->has_batch && r->batch && pos == 0;
+
+    if (job_is_ended(r)) {
+        if (j->cleaning && bitmap_test(j->cleaning, (uint32_t)pos))
+            launch_terminate(ctld, j, n, (size_t)pos, ctld->applied_lsn, NULL);
+        return;
+    }
+    if (batch_here && !reported(reg, r->job_id, STEP_BATCH, r->db_id)) {
+        if (r->has_batch_started && r->batch_started) {
+            struct job_end end = { .state = JOB_STATE(NODE_FAIL),
+                                   .reason = PST__JOB_REASON__REASON_NODE_DOWN,
+                                   .failed_node = n->rec->name,
+                                   .requeue = r->has_requeue && r->requeue };
+
+            log_error("job %u: node %s does not know it any more", r->job_id, n->rec->name);
+            (void)lifecycle_end(ctld, j, &end);
+        } else {
+            launch_batch(ctld, j, ctld->applied_lsn);
+        }
+        return;
+    }
+    for (struct step *s = j->steps, *next; s; s = next) {
+        next = s->next;
+        if (s->rec->step_id != STEP_BATCH && s->waiting &&
+            s->rec->start_us + STEP_GRACE_US < core_now() &&
+            alloc_position(s->rec->alloc, n->rec->node_id) >= 0 &&
+            !reported(reg, r->job_id, s->rec->step_id, r->db_id)) {
+            Pst__StepEnd lost = PST__STEP_END__INIT;
+
+            SET(&lost, exit_status, SIGKILL);
+            steps_ended(ctld, j, s, n->rec->node_id, &lost);
+        }
+    }
+}
+
+/* What the node has that the model does not (any more). */
+static void reconcile_stray(struct ctld *ctld, struct node *n, const Pst__RunningStep *run)
+{
+    const struct job *j = cluster_job(ctld->cluster, run->job_id);
+    Pst__TerminateJob msg = PST__TERMINATE_JOB__INIT;
+
+    if (j && j->rec->db_id == run->run_id && job_holds_resources(j->rec) &&
+        alloc_position(j->rec->alloc, n->rec->node_id) >= 0)
+        return;
+    SET(&msg, job_id, run->job_id);
+    SET(&msg, run_id, run->run_id);
+    SET(&msg, kill_wait_s, 0);
+    SET(&msg, now, true);
+    (void)node_send(ctld, n, ctld->applied_lsn, OP_TERMINATE_JOB, &msg.base);
+}
+
+/* conn speaks for n from now on. */
+static void link_set(struct ctld *ctld, struct node *n, struct conn *conn)
+{
+    if (n->link && n->link != conn) {
+        (void)idmap_remove(&ctld->links, conn_id(n->link));
+        conn_close(n->link); /* the node has dialled anew */
+    }
+    if (n->link)
+        conn_unref(n->link);
+    n->link = conn_ref(conn);
+    n->link_lost_us = 0;
+    if (idmap_put(&ctld->links, conn_id(conn), n) < 0) {
+        log_fatal("out of memory while a node registers");
+        abort();
+    }
+}
+
+void op_node_register(struct ctld *ctld, struct cmd *cmd)
+{
+    const Pst__NodeRegister *reg = (const Pst__NodeRegister *)cmd->msg;
+    struct node *n = reg->node && reg->node->name ? cluster_node_named(ctld->cluster, reg->node->name)
+                                                  : NULL;
+    Pst__NodeRegisterReply reply = PST__NODE_REGISTER_REPLY__INIT;
+    bool rebooted;
+    uint64_t lsn;
+
+    if (!n) {
+        core_error(ctld, cmd, ESLURM_INVALID_NODE_NAME, NULL);
+        return;
+    }
+    rebooted = n->rec->boot_id && reg->node->boot_id && strcmp(n->rec->boot_id, reg->node->boot_id) != 0;
+    link_set(ctld, n, cmd->conn);
+    if (rebooted)
+        lifecycle_node_lost(ctld, n, "rebooted");
+    lsn = register_node(ctld, n, reg->node, conn_peer(cmd->conn)->addr);
+    if (!lsn) {
+        core_disk_full(ctld, cmd);
+        return;
+    }
+    SET(&reply, node_id, n->rec->node_id);
+    SET(&reply, heartbeat_s, HEARTBEAT_S);
+    for (struct job *j = ctld->cluster->active, *next; j; j = next) {
+        next = j->next_active;
+        if (alloc_position(j->rec->alloc, n->rec->node_id) >= 0)
+            reconcile_job(ctld, n, reg, j);
+    }
+    for (size_t i = 0; i < reg->n_running; i++) {
+        if (reg->running[i]->step_id == STEP_BATCH)
+            batch_launched(ctld, reg->running[i]);
+        reconcile_stray(ctld, n, reg->running[i]);
+    }
+    for (size_t i = 0; i < reg->n_ended; i++)
+        step_end(ctld, n, reg->ended[i]);
+    for (size_t i = 0; i < reg->n_jobs; i++)
+        reconcile_stray(ctld, n, reg->jobs[i]);
+    /* Last: it acknowledges what was reported as ended. */
+    core_reply(ctld, cmd, ctld->applied_lsn, 0, &reply.base);
+    log_verbose("node %s: registered from %s", n->rec->name, conn_peer(cmd->conn)->addr);
+}

@@ -1,0 +1,102 @@
+/* observe.c - what every change of the model sets in motion; see observe.h.  Core thread. */
+#include "ctld/observe.h"
+
+#include "ctld/feasible.h"
+#include "ctld/feed.h"
+#include "ctld/view.h"
+
+static void on_job(void *ctx, struct job *j, Pst__EventKind kind)
+{
+    struct ctld *ctld = ctx;
+
+    (void)kind;
+    views_mark_job(ctld->views, j);
+    feed_job(ctld, j);
+}
+
+static void on_job_gone(void *ctx, struct job *j)
+{
+    struct ctld *ctld = ctx;
+
+    views_drop_job(ctld->views, j);
+    feed_job_gone(ctld, j);
+}
+
+static void on_step(void *ctx, struct job *j, struct step *s, Pst__EventKind kind)
+{
+    struct ctld *ctld = ctx;
+
+    (void)kind;
+    views_mark_step(ctld->views, j, s);
+}
+
+static void on_node(void *ctx, struct node *n, Pst__EventKind kind)
+{
+    struct ctld *ctld = ctx;
+
+    views_mark_node(ctld->views, n);
+    if (kind == PST__EVENT_KIND__EV_UNSPECIFIED)
+        return; /* only what jobs hold on it changed */
+    feasible_invalidate(ctld->feasible);
+    feed_node(ctld, n);
+}
+
+static void on_node_gone(void *ctx, struct node *n)
+{
+    struct ctld *ctld = ctx;
+
+    views_drop_node(ctld->views, n);
+    feasible_invalidate(ctld->feasible);
+    feed_node_gone(ctld, n->rec->node_id);
+}
+
+static void on_part(void *ctx, struct partition *p, Pst__EventKind kind)
+{
+    struct ctld *ctld = ctx;
+
+    (void)kind;
+    views_mark_part(ctld->views, p);
+    feed_part(ctld, p);
+}
+
+static void on_part_gone(void *ctx, struct partition *p)
+{
+    struct ctld *ctld = ctx;
+
+    views_drop_part(ctld->views, p);
+    feed_part_gone(ctld, p->rec->name);
+}
+
+void observe_init(struct ctld *ctld)
+{
+    ctld->observer = (struct cluster_observer){ .job = on_job,
+                                                .job_gone = on_job_gone,
+                                                .step = on_step,
+                                                .node = on_node,
+                                                .node_gone = on_node_gone,
+                                                .part = on_part,
+                                                .part_gone = on_part_gone,
+                                                .ctx = ctld };
+    ctld->cluster->observer = &ctld->observer;
+}
+
+void observe_all(struct ctld *ctld)
+{
+    struct cluster *c = ctld->cluster;
+    void *v;
+
+    for (uint32_t i = 0; i < c->nnodes; i++) {
+        if (!c->nodes[i])
+            continue;
+        on_node(ctld, c->nodes[i], PST__EVENT_KIND__EV_NODE_CONFIG);
+    }
+    for (size_t i = 0; i < c->nparts; i++)
+        on_part(ctld, c->parts[i], PST__EVENT_KIND__EV_PART_CONFIG);
+    for (size_t pos = 0; (v = idmap_next(&c->jobs, &pos));) {
+        struct job *j = v;
+
+        on_job(ctld, j, PST__EVENT_KIND__EV_UNSPECIFIED);
+        for (struct step *s = j->steps; s; s = s->next)
+            on_step(ctld, j, s, PST__EVENT_KIND__EV_UNSPECIFIED);
+    }
+}

@@ -1,0 +1,341 @@
+/* op_action.c - one verb over jobs: cancel, signal, hold, release, requeue, suspend, resume, complete ... */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/pbutil.h"
+#include "ctld/ctld.h"
+#include "ctld/feed.h"
+#include "ctld/jobs.h"
+#include "ctld/lifecycle.h"
+#include "ctld/wait.h"
+#include "model/array.h"
+
+struct action {
+    struct ctld *ctld;
+    struct cmd *cmd;
+    const Pst__JobActionRequest *req;
+    const char *id;                 /* as asked, NULL with a filter only */
+    Pst__JobActionResult **results;
+    size_t n;
+    uint64_t lsn;                   /* newest of what was committed */
+};
+
+static void result(struct action *a, int code, const char *text, uint32_t job_id)
+{
+    Pst__JobActionResult *r = malloc(sizeof(*r));
+    Pst__JobActionResult **bigger = realloc(a->results, (a->n + 1) * sizeof(*bigger));
+
+    if (bigger)
+        a->results = bigger;
+    if (!r || !bigger) {
+        free(r);
+        return; /* the caller sees fewer results than jobs */
+    }
+    pst__job_action_result__init(r);
+    if (a->id)
+        r->id = tx_strdup(a->id);
+    r->has_code = 1;
+    r->code = code;
+    if (text)
+        r->text = tx_strdup(text);
+    SET(r, job_id, job_id);
+    a->results[a->n++] = r;
+}
+
+static bool may(const struct action *a, const struct job *j)
+{
+    return cmd_is_admin(a->ctld, a->cmd) || conn_peer(a->cmd->conn)->uid == j->rec->uid;
+}
+
+/* 0 (with the lsn noted) or the code for a journal that refuses. */
+static int committed(struct action *a, uint64_t lsn)
+{
+    if (lsn > a->lsn)
+        a->lsn = lsn;
+    return lsn ? 0 : EPST_DISK_FULL;
+}
+
+static struct job_end cancel_end(const struct action *a)
+{
+    return (struct job_end){ .state = JOB_STATE(CANCELLED),
+                             .by_user = true,
+                             .uid = a->cmd->conn ? conn_peer(a->cmd->conn)->uid : 0,
+                             .kill_text = "DUE to SIGNAL Terminated" };
+}
+
+static int signal_steps(struct action *a, struct job *j, const struct job_ref *ref, bool terminate)
+{
+    Pst__SignalSteps sig = PST__SIGNAL_STEPS__INIT;
+    uint32_t step = ref->step;
+    bool batch_script = a->req->has_batch_only && a->req->batch_only;
+    bool full = a->req->has_full && a->req->full;
+
+    if (!job_holds_resources(j->rec) || job_is_ended(j->rec))
+        return job_is_pending(j->rec) ? ESLURM_JOB_PENDING : ESLURM_ALREADY_DONE;
+    if (ref->has_step) {
+        if (!cluster_step(j, ref->step))
+            return ESLURM_INVALID_JOB_ID;
+        sig.step_ids = &step;
+        sig.n_step_ids = 1;
+    } else if (batch_script || full) {
+        SET(&sig, include_batch, true);
+        SET(&sig, batch_script_only, batch_script);
+    }
+    if (terminate) {
+        SET(&sig, terminate, true);
+        SET(&sig, kill_wait_s, (uint32_t)conf_num(a->ctld->conf, CONF_KILL_WAIT));
+    } else {
+        SET(&sig, signal, a->req->signal);
+    }
+    launch_signal(a->ctld, j, a->ctld->applied_lsn, &sig);
+    return 0;
+}
+
+/* One task inside an array record leaves it at once, without becoming a job that could start. */
+static int cancel_task(struct action *a, const struct job_ref *ref)
+{
+    struct job *task = lifecycle_split(a->ctld, ref->job, ref->task);
+    struct job_end end = cancel_end(a);
+
+    if (!task)
+        return SLURM_ERROR;
+    return committed(a, lifecycle_end(a->ctld, task, &end));
+}
+
+static int do_cancel(struct action *a, const struct job_ref *ref)
+{
+    struct job *j = ref->job;
+    struct job_end end = cancel_end(a);
+
+    if (ref->has_step)
+        return signal_steps(a, j, ref, true);
+    if (ref->has_task)
+        return cancel_task(a, ref);
+    if (job_is_ended(j->rec))
+        return job_has_flag(j->rec, JOB_FLAG(REQUEUED)) ? ESLURM_TRANSITION_STATE_NO_UPDATE
+                                                        : ESLURM_ALREADY_DONE;
+    return committed(a, lifecycle_end(a->ctld, j, &end));
+}
+
+static int do_signal(struct action *a, const struct job_ref *ref)
+{
+    uint32_t sig = a->req->has_signal ? a->req->signal : SIGTERM;
+    bool whole = !ref->has_step && !(a->req->has_batch_only && a->req->batch_only);
+
+    if (job_is_pending(ref->job->rec))
+        return sig == SIGKILL || sig == SIGTERM ? do_cancel(a, ref) : ESLURM_JOB_PENDING;
+    if (sig == SIGKILL && whole && !(a->req->has_full && a->req->full))
+        return do_cancel(a, ref);
+    return signal_steps(a, ref->job, ref, false);
+}
+
+static int do_hold(struct action *a, const struct job_ref *ref, bool by_user)
+{
+    Pst__Transaction *tx;
+    Pst__JobRecord *set;
+    struct job *j = ref->job;
+
+    if (ref->has_task && !(j = lifecycle_split(a->ctld, j, ref->task)))
+        return SLURM_ERROR;
+    if (job_is_ended(j->rec))
+        return ESLURM_ALREADY_DONE;
+    tx = tx_new(core_now());
+    set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_HOLD, j->rec->job_id);
+    by_user = by_user || !cmd_is_admin(a->ctld, a->cmd);
+    SET(set, priority, 0);
+    SET(set, held_by_user, by_user);
+    if (job_is_pending(j->rec))
+        SET(set, reason, by_user ? PST__JOB_REASON__REASON_JOB_HELD_USER
+                                 : PST__JOB_REASON__REASON_JOB_HELD_ADMIN);
+    return committed(a, core_commit(a->ctld, tx));
+}
+
+static int do_release(struct action *a, const struct job_ref *ref)
+{
+    const uint32_t held = JOB_FLAG(REQUEUE_HOLD) | JOB_FLAG(SPECIAL_EXIT);
+    Pst__Transaction *tx;
+    Pst__JobRecord *set;
+    struct job *j = ref->job;
+    bool admin = cmd_is_admin(a->ctld, a->cmd);
+
+    if (ref->has_task && !(j = lifecycle_split(a->ctld, j, ref->task)))
+        return SLURM_ERROR;
+    if (!job_is_pending(j->rec))
+        return job_is_ended(j->rec) ? ESLURM_ALREADY_DONE : ESLURM_JOB_NOT_PENDING;
+    if (!job_is_held(j->rec))
+        return 0;
+    if (!admin && !(j->rec->has_held_by_user && j->rec->held_by_user) &&
+        j->rec->reason == PST__JOB_REASON__REASON_JOB_HELD_ADMIN)
+        return ESLURM_ACCESS_DENIED;
+    tx = tx_new(core_now());
+    set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_RELEASE, j->rec->job_id);
+    SET(set, state_flags, j->rec->state_flags & ~held);
+    SET(set, batch_failures, 0);
+    if (!j->rec->has_eligible_us && !j->rec->dependency)
+        SET(set, eligible_us, core_now());
+    tx_clear(tx, 37); /* priority */
+    tx_clear(tx, 39); /* held_by_user */
+    tx_clear(tx, 32); /* reason */
+    return committed(a, core_commit(a->ctld, tx));
+}
+
+static int do_requeue(struct action *a, const struct job_ref *ref, bool hold)
+{
+    struct job *j = ref->job;
+    bool special = a->req->has_special_exit && a->req->special_exit;
+
+    if (!(j->rec->has_batch && j->rec->batch))
+        return ESLURM_BATCH_ONLY;
+    if (!(j->rec->has_requeue && j->rec->requeue))
+        return ESLURM_DISABLED;
+    if (job_is_pending(j->rec))
+        return hold ? do_hold(a, ref, false) : ESLURM_JOB_PENDING;
+    if (job_has_flag(j->rec, JOB_FLAG(REQUEUED)) || job_has_flag(j->rec, JOB_FLAG(COMPLETING)))
+        return ESLURM_TRANSITION_STATE_NO_UPDATE;
+    return committed(a, lifecycle_requeue(a->ctld, j, hold, special, "DUE TO JOB REQUEUE"));
+}
+
+static int do_suspend(struct action *a, const struct job_ref *ref, bool suspend)
+{
+    struct job *j = ref->job;
+
+    if (!cmd_is_admin(a->ctld, a->cmd))
+        return ESLURM_ACCESS_DENIED;
+    if (job_is_pending(j->rec))
+        return ESLURM_JOB_PENDING;
+    if (job_is_ended(j->rec))
+        return ESLURM_ALREADY_DONE;
+    if (job_is_suspended(j->rec) == suspend)
+        return suspend ? ESLURM_DISABLED : ESLURM_JOB_NOT_SUSPENDED;
+    return committed(a, lifecycle_suspend(a->ctld, j, suspend));
+}
+
+/* The owner gives its allocation back. */
+static int do_complete(struct action *a, const struct job_ref *ref)
+{
+    struct job *j = ref->job;
+    struct job_end cancel = cancel_end(a);
+
+    if (job_is_ended(j->rec))
+        return 0;
+    if (job_is_pending(j->rec))
+        return committed(a, lifecycle_end(a->ctld, j, &cancel));
+    return committed(a, lifecycle_finished(a->ctld, j, a->req->has_exit_status ? a->req->exit_status : 0,
+                                           false, false));
+}
+
+/* To the top of the user's own queue: one above the best of the others. */
+static int do_top(struct action *a, const struct job_ref *ref)
+{
+    Pst__Transaction *tx;
+    uint32_t best = 0;
+    void *v;
+
+    if (!job_is_pending(ref->job->rec))
+        return ESLURM_JOB_NOT_PENDING;
+    if (!cmd_is_admin(a->ctld, a->cmd))
+        return ESLURM_ACCESS_DENIED;
+    for (size_t pos = 0; (v = idmap_next(&a->ctld->cluster->jobs, &pos));) {
+        const struct job *j = v;
+
+        if (j->rec->has_cur_priority && job_is_pending(j->rec))
+            best = MAX(best, MAX(j->rec->cur_priority, j->rec->has_priority ? j->rec->priority : 0));
+    }
+    tx = tx_new(core_now());
+    SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, ref->job->rec->job_id), priority,
+        best < UINT32_MAX - 1 ? best + 1 : best);
+    return committed(a, core_commit(a->ctld, tx));
+}
+
+static int act(struct action *a, const struct job_ref *ref)
+{
+    switch (a->req->verb) {
+    case PST__JOB_VERB__VERB_CANCEL:
+        return do_cancel(a, ref);
+    case PST__JOB_VERB__VERB_SIGNAL:
+        return do_signal(a, ref);
+    case PST__JOB_VERB__VERB_HOLD:
+        return do_hold(a, ref, false);
+    case PST__JOB_VERB__VERB_UHOLD:
+        return do_hold(a, ref, true);
+    case PST__JOB_VERB__VERB_RELEASE:
+        return do_release(a, ref);
+    case PST__JOB_VERB__VERB_REQUEUE:
+        return do_requeue(a, ref, false);
+    case PST__JOB_VERB__VERB_REQUEUE_HOLD:
+        return do_requeue(a, ref, true);
+    case PST__JOB_VERB__VERB_SUSPEND:
+        return do_suspend(a, ref, true);
+    case PST__JOB_VERB__VERB_RESUME:
+        return do_suspend(a, ref, false);
+    case PST__JOB_VERB__VERB_COMPLETE:
+        return do_complete(a, ref);
+    case PST__JOB_VERB__VERB_TOP:
+        return do_top(a, ref);
+    default:
+        return ESLURM_NOT_SUPPORTED;
+    }
+}
+
+static void on_ref(void *ctx, const struct job_ref *ref)
+{
+    struct action *a = ctx;
+    uint32_t id = ref->job->rec->job_id;
+
+    if (a->req->filter && !jobs_match(a->ctld, ref->job, a->req->filter))
+        return;
+    if (!may(a, ref->job))
+        result(a, ESLURM_ACCESS_DENIED, NULL, id);
+    else
+        result(a, act(a, ref), NULL, id);
+}
+
+/* Everything the filter selects that the verb could touch. */
+static void by_filter(struct action *a)
+{
+    struct cluster *c = a->ctld->cluster;
+    _cleanup_free_ uint32_t *ids = malloc((c->jobs.count ? c->jobs.count : 1) * sizeof(*ids));
+    size_t n = 0;
+    void *v;
+
+    for (size_t pos = 0; ids && (v = idmap_next(&c->jobs, &pos));) {
+        struct job *j = v;
+
+        if (!job_is_ended(j->rec) && may(a, j) && jobs_match(a->ctld, j, a->req->filter))
+            ids[n++] = j->rec->job_id;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct job_ref ref = { .job = cluster_job(c, ids[i]) };
+
+        if (ref.job)
+            on_ref(a, &ref);
+    }
+}
+
+void op_job_action(struct ctld *ctld, struct cmd *cmd)
+{
+    const Pst__JobActionRequest *req = (const Pst__JobActionRequest *)cmd->msg;
+    struct action a = { .ctld = ctld, .cmd = cmd, .req = req, .lsn = ctld->applied_lsn };
+    Pst__JobActionReply reply = PST__JOB_ACTION_REPLY__INIT;
+
+    for (size_t i = 0; i < req->n_ids; i++) {
+        size_t before = a.n;
+        int code;
+
+        a.id = req->ids[i];
+        code = jobs_resolve(ctld, req->ids[i], on_ref, &a);
+        if (code != 0 && a.n == before)
+            result(&a, code, NULL, 0);
+    }
+    a.id = NULL;
+    if (!req->n_ids && req->filter)
+        by_filter(&a);
+    reply.results = a.results;
+    reply.n_results = a.n;
+    core_reply(ctld, cmd, a.lsn, 0, &reply.base);
+    for (size_t i = 0; i < a.n; i++)
+        pst__job_action_result__free_unpacked(a.results[i], NULL);
+    free(a.results);
+}

@@ -1,0 +1,512 @@
+/* op_submit.c - submissions: what a client may say, defaults, checks, the record */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "base/log.h"
+#include "base/pbutil.h"
+#include "base/timefmt.h"
+#include "ctld/ctld.h"
+#include "ctld/depends.h"
+#include "ctld/feasible.h"
+#include "ctld/feed.h"
+#include "ctld/jobs.h"
+#include "ctld/wait.h"
+#include "model/array.h"
+#include "model/depend.h"
+
+/* Fields of JobRecord that a submission may carry; all others are the controller's. */
+static bool client_field(uint32_t number)
+{
+    static const uint32_t own[] = { 151, 152 }; /* hashes: made here */
+    static const uint32_t identity[] = { 9, 10, 11, 12, 13, 15, 16, 17, 18, 19, 20, 21, 38, 52, 57 };
+
+    for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+        if (number == own[i])
+            return false;
+    for (size_t i = 0; i < ARRAY_SIZE(identity); i++)
+        if (number == identity[i])
+            return true;
+    return (number >= 70 && number <= 131) || (number >= 150 && number <= 167);
+}
+
+static void keep_client_fields(Pst__JobRecord *r, bool admin)
+{
+    const ProtobufCMessageDescriptor *d = r->base.descriptor;
+
+    for (unsigned i = 0; i < d->n_fields; i++) {
+        uint32_t number = d->fields[i].id;
+
+        if (!client_field(number) && !(admin && (number == 37 || number == 14)))
+            (void)pb_clear(&r->base, number); /* a field we walk exists */
+    }
+}
+
+struct submission {
+    struct ctld *ctld;
+    struct cmd *cmd;
+    const Pst__SubmitRequest *req;
+    Pst__JobRecord *rec;          /* owned until handed over */
+    struct partition *first;
+    uint32_t array_count;
+    int code;
+    const char *hint;             /* sentence that comes before the code's text */
+    char text[ERR_TEXT_MAX];      /* replaces the code's text when set */
+};
+
+static bool fail(struct submission *s, int code)
+{
+    s->code = code;
+    return false;
+}
+
+/* ---- partitions --------------------------------------------------------------------------------- */
+
+static bool in_words(const char *list, const char *word)
+{
+    size_t len = word ? strlen(word) : 0;
+
+    for (const char *p = list; len && p && *p;) {
+        size_t n = strcspn(p, ",");
+
+        if (n == len && strncasecmp(p, word, n) == 0)
+            return true;
+        p += n + (p[n] == ',');
+    }
+    return false;
+}
+
+static bool group_allowed(const char *allow, const char *groups)
+{
+    for (const char *p = groups; p && *p;) {
+        size_t n = strcspn(p, ",");
+        char name[256];
+
+        if (n < sizeof(name)) {
+            memcpy(name, p, n);
+            name[n] = '\0';
+            if (in_words(allow, name))
+                return true;
+        }
+        p += n + (p[n] == ',');
+    }
+    return false;
+}
+
+static int partition_lets_in(const struct submission *s, const struct partition *p)
+{
+    const Pst__PartitionRecord *r = p->rec;
+    bool admin = cmd_is_admin(s->ctld, s->cmd);
+
+    if (r->state == PST__PARTITION_STATE__PART_INACTIVE || r->state == PST__PARTITION_STATE__PART_DRAIN)
+        return ESLURM_PARTITION_NOT_AVAIL;
+    if (r->has_root_only && r->root_only && !admin)
+        return ESLURM_ACCESS_DENIED;
+    if (r->has_disable_root_jobs && r->disable_root_jobs && s->rec->uid == 0)
+        return ESLURM_ACCESS_DENIED;
+    if (r->allow_groups && !admin && !group_allowed(r->allow_groups, s->cmd->group_name))
+        return ESLURM_JOB_MISSING_REQUIRED_PARTITION_GROUP;
+    if (r->allow_accounts && !in_words(r->allow_accounts, s->rec->account))
+        return ESLURM_INVALID_ACCOUNT;
+    if (r->deny_accounts && in_words(r->deny_accounts, s->rec->account))
+        return ESLURM_INVALID_ACCOUNT;
+    return 0;
+}
+
+/* Every partition named exists and lets the user in; the job could run in at least one. */
+static bool check_partitions(struct submission *s)
+{
+    struct ctld *ctld = s->ctld;
+    const char *select = conf_str(ctld->conf, CONF_SELECT_TYPE_PARAMETERS);
+    bool memory = select && strcasestr(select, "Memory");
+    _cleanup_free_ char *copy = NULL;
+    char *save = NULL;
+    int worst = 0;
+    bool possible = false;
+
+    if (!s->rec->partition || !*s->rec->partition) {
+        struct partition *p = cluster_default_partition(ctld->cluster);
+
+        if (!p)
+            return fail(s, ESLURM_DEFAULT_PARTITION_NOT_SET);
+        if (pb_set_str(&s->rec->partition, p->rec->name) < 0)
+            return fail(s, SLURM_ERROR);
+    }
+    copy = strdup(s->rec->partition);
+    for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save)) {
+        struct partition *p = cluster_partition(ctld->cluster, w);
+        const char *hint = NULL;
+        int code;
+
+        if (!p) {
+            (void)snprintf(s->text, sizeof(s->text), "invalid partition specified: %s\n%s", w,
+                           slurm_err_text(ESLURM_INVALID_PARTITION_NAME));
+            return fail(s, ESLURM_INVALID_PARTITION_NAME);
+        }
+        if (!s->first)
+            s->first = p;
+        code = partition_lets_in(s, p);
+        if (code == 0)
+            code = feasible_check(ctld->feasible, ctld->cluster, p, s->rec, memory, &hint);
+        if (code == 0) {
+            possible = true;
+        } else if (!worst) {
+            worst = code;
+            s->hint = hint;
+        }
+    }
+    return possible || fail(s, worst ? worst : ESLURM_INVALID_PARTITION_NAME);
+}
+
+/* ---- defaults ----------------------------------------------------------------------------------- */
+
+static bool default_time(struct submission *s)
+{
+    const Pst__PartitionRecord *p = s->first->rec;
+    Pst__JobRecord *r = s->rec;
+    const char *enforce = conf_str(s->ctld->conf, CONF_ENFORCE_PART_LIMITS);
+    bool strict = enforce && strcasecmp(enforce, "NO") != 0;
+
+    if (r->has_time_limit_min && r->time_limit_min == 0)
+        r->has_time_limit_min = false; /* 0 asks for the default */
+    if (!r->has_time_limit_min && !(r->has_time_unlimited && r->time_unlimited)) {
+        if (p->has_default_time_min)
+            SET(r, time_limit_min, p->default_time_min);
+        else if (p->has_max_time_min)
+            SET(r, time_limit_min, p->max_time_min);
+        else
+            SET(r, time_unlimited, true);
+    }
+    if (strict && p->has_max_time_min &&
+        (!r->has_time_limit_min || r->time_limit_min > p->max_time_min))
+        return fail(s, ESLURM_INVALID_TIME_LIMIT);
+    if (strict && p->has_max_nodes && r->has_min_nodes && r->min_nodes > p->max_nodes)
+        return fail(s, ESLURM_INVALID_NODE_COUNT);
+    if (r->has_time_min_min && r->has_time_limit_min && r->time_min_min > r->time_limit_min) {
+        (void)snprintf(s->text, sizeof(s->text),
+                       "Invalid time-min specification (exceeds job's time or other limits)");
+        return fail(s, ESLURM_INVALID_TIME_LIMIT);
+    }
+    return true;
+}
+
+static void default_memory(struct submission *s)
+{
+    const Pst__PartitionRecord *p = s->first->rec;
+    const struct conf *conf = s->ctld->conf;
+    Pst__JobRecord *r = s->rec;
+
+    if (r->has_mem_per_node_mib || r->has_mem_per_cpu_mib || r->has_mem_per_gpu_mib)
+        return;
+    if (p->has_def_mem_per_cpu_mib)
+        SET(r, mem_per_cpu_mib, p->def_mem_per_cpu_mib);
+    else if (p->has_def_mem_per_node_mib)
+        SET(r, mem_per_node_mib, p->def_mem_per_node_mib);
+    else if (conf_num(conf, CONF_DEF_MEM_PER_CPU))
+        SET(r, mem_per_cpu_mib, conf_num(conf, CONF_DEF_MEM_PER_CPU));
+    else
+        SET(r, mem_per_node_mib, conf_num(conf, CONF_DEF_MEM_PER_NODE)); /* 0 = all of the node */
+}
+
+/* --mem-per-gpu is memory per node once the GPUs per node are known. */
+static void memory_of_gpus(Pst__JobRecord *r)
+{
+    _cleanup_free_ char *copy = r->tres_per_node ? strdup(r->tres_per_node) : NULL;
+    char *save = NULL;
+    uint64_t gpus = 0;
+
+    if (!r->has_mem_per_gpu_mib || r->has_mem_per_node_mib)
+        return;
+    for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save)) {
+        struct gres_text g;
+
+        if (gres_text_parse(w, &g) && strcmp(g.name, "gpu") == 0)
+            gpus += g.count;
+    }
+    if (gpus)
+        SET(r, mem_per_node_mib, r->mem_per_gpu_mib * gpus);
+}
+
+/* ---- checks ------------------------------------------------------------------------------------- */
+
+static bool check_sizes(struct submission *s)
+{
+    const Pst__JobRecord *r = s->rec;
+
+    if ((r->has_num_tasks && !r->num_tasks) || (r->has_cpus_per_task && !r->cpus_per_task))
+        return fail(s, ESLURM_BAD_TASK_COUNT);
+    if ((r->has_min_nodes && !r->min_nodes) ||
+        (r->has_max_nodes && r->max_nodes && r->has_min_nodes && r->max_nodes < r->min_nodes))
+        return fail(s, ESLURM_INVALID_NODE_COUNT);
+    if (s->req->has_hold && s->req->hold)
+        SET(s->rec, held_by_user, true);
+    if (r->has_batch && r->batch && !(s->req->has_script && s->req->script.len))
+        return fail(s, ESLURM_JOB_SCRIPT_MISSING);
+    if (r->has_batch && r->batch && !r->work_dir) {
+        (void)snprintf(s->text, sizeof(s->text), "a batch job needs a working directory");
+        return fail(s, EPST_BAD_REQUEST);
+    }
+    return true;
+}
+
+static bool gres_names_known(struct submission *s, const char *text)
+{
+    _cleanup_free_ char *copy = text ? strdup(text) : NULL;
+    const char *types = conf_str(s->ctld->conf, CONF_GRES_TYPES);
+    char *save = NULL;
+
+    for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save)) {
+        struct gres_text g;
+
+        if (strncmp(w, "cpu", 3) == 0)
+            continue; /* tres_per_task only */
+        if (!gres_text_parse(w, &g) || !in_words(types, g.name))
+            return fail(s, ESLURM_INVALID_GRES);
+    }
+    return true;
+}
+
+static bool check_array(struct submission *s)
+{
+    uint32_t max = (uint32_t)conf_num(s->ctld->conf, CONF_MAX_ARRAY_SIZE);
+    uint32_t throttle;
+    struct err err = { .text = "" };
+
+    if (!s->req->array)
+        return true;
+    if (max < 2 || array_parse(s->req->array, max - 1, &s->rec->array_tasks, &throttle, &s->array_count,
+                               &err) < 0)
+        return fail(s, ESLURM_INVALID_ARRAY);
+    if (throttle)
+        SET(s->rec, array_task_throttle, throttle);
+    return true;
+}
+
+static bool check_dependency(struct submission *s, uint32_t job_id)
+{
+    struct depends d;
+    bool changed;
+    int64_t until;
+    int r;
+    char *text = NULL;
+
+    if (!s->rec->dependency)
+        return true;
+    if (!*s->rec->dependency) {
+        (void)pb_set_str(&s->rec->dependency, NULL); /* cannot fail: it frees */
+        return true;
+    }
+    if (depends_parse(s->rec->dependency, &d, NULL) < 0)
+        return fail(s, ESLURM_DEPENDENCY);
+    r = depends_check(&d, s->ctld->cluster, job_id, 10);
+    if (r == 0) {
+        struct job probe = { .rec = s->rec };
+
+        if (depends_eval(&d, s->ctld->cluster, &probe, core_now(), &changed, &until) != DEPEND_MET &&
+            depends_format(&d, &text) < 0)
+            r = -ENOMEM;
+        free(s->rec->dependency);
+        s->rec->dependency = text;
+    }
+    depends_done(&d);
+    return r == 0 || fail(s, r == -ELOOP ? ESLURM_CIRCULAR_DEPENDENCY : ESLURM_DEPENDENCY);
+}
+
+static bool check_room(struct submission *s)
+{
+    if (s->ctld->cluster->jobs.count < conf_num(s->ctld->conf, CONF_MAX_JOB_COUNT))
+        return true;
+    return fail(s, ESLURM_MAX_JOB_COUNT);
+}
+
+static bool check_priority(struct submission *s)
+{
+    Pst__JobRecord *r = s->rec;
+    bool admin = cmd_is_admin(s->ctld, s->cmd);
+
+    if (r->has_nice && r->nice < 0 && !admin) {
+        (void)snprintf(s->text, sizeof(s->text), "Invalid --nice value");
+        return fail(s, ESLURM_ACCESS_DENIED);
+    }
+    if (r->has_begin_us && r->begin_us <= core_now())
+        r->has_begin_us = false;
+    if (r->has_deadline_us && r->deadline_us <= core_now()) {
+        (void)snprintf(s->text, sizeof(s->text), "Job deadline is in the past");
+        return fail(s, ESLURM_INVALID_TIME_VALUE);
+    }
+    if (s->req->has_hold && s->req->hold) {
+        SET(r, priority, 0);
+        SET(r, reason, PST__JOB_REASON__REASON_JOB_HELD_USER);
+    } else if (r->has_priority && r->priority == 0) {
+        SET(r, reason, PST__JOB_REASON__REASON_JOB_HELD_ADMIN);
+    }
+    return true;
+}
+
+static bool check(struct submission *s)
+{
+    s->rec->uid = s->cmd->uid;
+    return check_room(s) && check_sizes(s) && check_array(s) && gres_names_known(s, s->rec->tres_per_node) &&
+           gres_names_known(s, s->rec->tres_per_job) && gres_names_known(s, s->rec->tres_per_task) &&
+           (memory_of_gpus(s->rec), true) && check_partitions(s) && default_time(s) &&
+           (default_memory(s), true) && check_priority(s) &&
+           check_dependency(s, s->ctld->cluster->rec->next_job_id);
+}
+
+/* ---- the record --------------------------------------------------------------------------------- */
+
+static uint64_t add_blob(struct ctld *ctld, Pst__Transaction *tx, const ProtobufCBinaryData *data)
+{
+    uint64_t hash = XXH3_64bits(data->data, data->len);
+
+    if (!hash)
+        hash = 1;
+    if (!cluster_blob(ctld->cluster, hash))
+        tx_blob(tx, hash, data->data, data->len);
+    return hash;
+}
+
+static void fill_identity(struct submission *s, uint32_t job_id)
+{
+    Pst__JobRecord *r = s->rec;
+    const struct cluster *c = s->ctld->cluster;
+    int64_t now = core_now();
+
+    SET(r, job_id, job_id);
+    SET(r, uid, s->cmd->uid);
+    SET(r, gid, s->cmd->gid);
+    if (!r->user_name && s->cmd->user_name)
+        r->user_name = tx_strdup(s->cmd->user_name);
+    SET(r, state, JOB_STATE(PENDING));
+    SET(r, submit_us, now);
+    if (!r->dependency && !job_is_held(r))
+        SET(r, eligible_us, r->has_begin_us ? r->begin_us : now);
+    SET(r, db_id, c->rec->next_db_id);
+    if (!r->has_requeue)
+        SET(r, requeue, conf_bool(s->ctld->conf, CONF_JOB_REQUEUE));
+    if (!r->alloc_host && conn_peer(s->cmd->conn)->host[0])
+        r->alloc_host = tx_strdup(conn_peer(s->cmd->conn)->host);
+    if (r->array_tasks)
+        SET(r, array_job_id, job_id);
+    if (!r->name)
+        r->name = tx_strdup("sbatch");
+}
+
+static void answer(struct submission *s, struct job *j, uint64_t lsn)
+{
+    const Pst__SubmitRequest *req = s->req;
+
+    if (req->has_wait_alloc && req->wait_alloc) {
+        j->owner_conn = conn_id(s->cmd->conn);
+        (void)wait_add(s->ctld, s->cmd, j, true, req->has_immediate_s ? req->immediate_s : 0, req->step);
+        wait_notify(s->ctld, j, lsn); /* the frame that tells the id */
+    } else {
+        Pst__SubmitReply reply = PST__SUBMIT_REPLY__INIT;
+
+        SET(&reply, job_id, j->rec->job_id);
+        core_reply(s->ctld, s->cmd, lsn, 0, &reply.base);
+    }
+}
+
+static void accept(struct submission *s)
+{
+    struct ctld *ctld = s->ctld;
+    Pst__Transaction *tx = tx_new(core_now());
+    Pst__ClusterRecord *c;
+    uint32_t id = ctld->cluster->rec->next_job_id;
+    uint64_t lsn;
+
+    fill_identity(s, id);
+    if (s->req->has_script && s->req->script.len)
+        SET(s->rec, script_hash, add_blob(ctld, tx, &s->req->script));
+    if (s->req->has_environment && s->req->environment.len)
+        SET(s->rec, env_hash, add_blob(ctld, tx, &s->req->environment));
+    tx_job_put_take(tx, PST__EVENT_KIND__EV_JOB_SUBMIT, TAKE_PTR(s->rec));
+    c = tx_cluster(tx);
+    SET(c, next_job_id, jobs_next_id(ctld, id));
+    SET(c, next_db_id, ctld->cluster->rec->next_db_id + 1);
+    SET(c, jobs_submitted, ctld->cluster->rec->jobs_submitted + 1);
+    lsn = core_commit(ctld, tx);
+    if (!lsn) {
+        core_disk_full(ctld, s->cmd);
+        return;
+    }
+    answer(s, cluster_job(ctld->cluster, id), lsn);
+    depends_watch(ctld, cluster_job(ctld->cluster, id));
+}
+
+static void refuse(struct submission *s)
+{
+    char text[ERR_TEXT_MAX];
+
+    if (s->hint && !s->text[0]) {
+        (void)snprintf(text, sizeof(text), "%s\n%s", s->hint, slurm_err_text(s->code));
+        core_error(s->ctld, s->cmd, s->code, text);
+    } else {
+        core_error(s->ctld, s->cmd, s->code, s->text[0] ? s->text : NULL);
+    }
+}
+
+static bool submitter(struct submission *s)
+{
+    struct cmd *cmd = s->cmd;
+
+    if (!s->req->has_uid && !s->req->has_gid)
+        return true;
+    if (conn_peer(cmd->conn)->uid != 0)
+        return fail(s, ESLURM_ACCESS_DENIED);
+    if (s->req->has_uid)
+        cmd->uid = s->req->uid;
+    if (s->req->has_gid)
+        cmd->gid = s->req->gid;
+    return true;
+}
+
+void op_job_submit(struct ctld *ctld, struct cmd *cmd)
+{
+    Pst__SubmitRequest *req = (Pst__SubmitRequest *)cmd->msg;
+    struct submission s = { .ctld = ctld, .cmd = cmd, .req = req };
+
+    s.rec = TAKE_PTR(req->job);
+    if (!s.rec) {
+        core_error(ctld, cmd, EPST_BAD_REQUEST, "the submission describes no job");
+        return;
+    }
+    keep_client_fields(s.rec, cmd_is_admin(ctld, cmd));
+    if (!submitter(&s) || !check(&s)) {
+        refuse(&s);
+    } else if (req->has_test_only && req->test_only) {
+        SET(s.rec, job_id, ctld->cluster->rec->next_job_id);
+        SET(s.rec, submit_us, core_now());
+        feed_when(ctld, s.rec, wait_add_test(ctld, cmd));
+    } else {
+        accept(&s);
+    }
+    if (s.rec)
+        pst__job_record__free_unpacked(s.rec, NULL);
+}
+
+void op_job_wait(struct ctld *ctld, struct cmd *cmd)
+{
+    const Pst__JobWaitRequest *req = (const Pst__JobWaitRequest *)cmd->msg;
+    struct job *j = cluster_job(ctld->cluster, req->job_id);
+
+    if (!j) {
+        core_error(ctld, cmd, ESLURM_INVALID_JOB_ID, NULL);
+        return;
+    }
+    if (conn_peer(cmd->conn)->uid != j->rec->uid && !cmd_is_admin(ctld, cmd)) {
+        core_error(ctld, cmd, ESLURM_ACCESS_DENIED, NULL);
+        return;
+    }
+    if (req->has_attach && req->attach) {
+        j->owner_conn = conn_id(cmd->conn);
+        j->owner_lost_us = 0;
+    }
+    (void)wait_add(ctld, cmd, j, req->has_until_started && req->until_started, 0, NULL);
+    wait_notify(ctld, j, ctld->applied_lsn);
+}

@@ -1,0 +1,328 @@
+/* op_update.c - scontrol update of jobs: which fields, by whom, in which state */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/pbutil.h"
+#include "base/timefmt.h"
+#include "ctld/ctld.h"
+#include "ctld/depends.h"
+#include "ctld/feasible.h"
+#include "ctld/feed.h"
+#include "ctld/jobs.h"
+#include "ctld/lifecycle.h"
+#include "model/array.h"
+#include "model/depend.h"
+
+enum when { PENDING_ONLY, NOT_ENDED, ALWAYS };
+
+/* A field that may be updated. */
+static const struct rule {
+    uint32_t field;
+    enum when when;
+    bool admin; /* never by the owner */
+} rules[] = {
+    { 9, NOT_ENDED, false },    /* name */
+    { 10, PENDING_ONLY, false },/* account */
+    { 11, PENDING_ONLY, false },/* qos */
+    { 12, PENDING_ONLY, false },/* partition */
+    { 13, NOT_ENDED, false },   /* wckey */
+    { 15, NOT_ENDED, false },   /* extra */
+    { 16, NOT_ENDED, false },   /* ... */
+    { 14, ALWAYS, true },       /* admin_comment */
+    { 17, PENDING_ONLY, false },/* reservation */
+    { 20, NOT_ENDED, false },   /* mail_user */
+    { 21, NOT_ENDED, false },   /* mail_type */
+    { 23, NOT_ENDED, false },   /* array throttle */
+    { 37, NOT_ENDED, true },    /* priority */
+    { 38, NOT_ENDED, false },   /* nice */
+    { 52, PENDING_ONLY, false },/* begin */
+    { 57, NOT_ENDED, false },   /* deadline */
+    { 70, PENDING_ONLY, false }, { 71, PENDING_ONLY, false }, { 72, PENDING_ONLY, false },
+    { 73, PENDING_ONLY, false }, { 74, PENDING_ONLY, false }, { 75, PENDING_ONLY, false },
+    { 76, PENDING_ONLY, false }, { 78, PENDING_ONLY, false }, { 79, PENDING_ONLY, false },
+    { 82, PENDING_ONLY, false }, { 83, PENDING_ONLY, false }, { 84, PENDING_ONLY, false },
+    { 85, PENDING_ONLY, false }, { 86, PENDING_ONLY, false }, { 87, PENDING_ONLY, false },
+    { 88, PENDING_ONLY, false }, { 89, PENDING_ONLY, false }, { 90, PENDING_ONLY, false },
+    { 91, PENDING_ONLY, false }, { 93, PENDING_ONLY, false }, { 94, PENDING_ONLY, false },
+    { 96, PENDING_ONLY, false }, { 98, PENDING_ONLY, false },
+    { 99, NOT_ENDED, false },   /* time limit: raising needs an administrator */
+    { 100, NOT_ENDED, true },   /* unlimited */
+    { 101, PENDING_ONLY, false },
+    { 102, PENDING_ONLY, false },/* dependency */
+    { 104, NOT_ENDED, false },  /* requeue */
+    { 105, PENDING_ONLY, true },
+    { 107, PENDING_ONLY, true },
+    { 115, PENDING_ONLY, false },
+    { 154, PENDING_ONLY, false },/* work_dir */
+    { 155, PENDING_ONLY, false }, { 156, PENDING_ONLY, false }, { 157, PENDING_ONLY, false },
+};
+
+struct update {
+    struct ctld *ctld;
+    struct cmd *cmd;
+    const Pst__JobUpdateRequest *req;
+    const char *id;
+    Pst__JobActionReply reply;
+    uint64_t lsn;
+};
+
+static void result(struct update *u, int code, uint32_t job_id)
+{
+    Pst__JobActionResult *r = malloc(sizeof(*r));
+    Pst__JobActionResult **bigger =
+        realloc(u->reply.results, (u->reply.n_results + 1) * sizeof(*bigger));
+
+    if (bigger)
+        u->reply.results = bigger;
+    if (!r || !bigger) {
+        free(r);
+        return; /* the caller sees fewer results than jobs */
+    }
+    pst__job_action_result__init(r);
+    r->id = tx_strdup(u->id);
+    r->has_code = 1;
+    r->code = code;
+    SET(r, job_id, job_id);
+    u->reply.results[u->reply.n_results++] = r;
+}
+
+static int rule_check(const struct update *u, const struct job *j, uint32_t field)
+{
+    bool admin = cmd_is_admin(u->ctld, u->cmd);
+
+    for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+        if (rules[i].field != field)
+            continue;
+        if (rules[i].admin && !admin)
+            return ESLURM_ACCESS_DENIED;
+        if (rules[i].when == PENDING_ONLY && !job_is_pending(j->rec))
+            return job_is_ended(j->rec) ? ESLURM_ALREADY_DONE : ESLURM_JOB_NOT_PENDING;
+        if (rules[i].when == NOT_ENDED && job_is_ended(j->rec))
+            return ESLURM_ALREADY_DONE;
+        return 0;
+    }
+    return ESLURM_NOT_SUPPORTED;
+}
+
+static int rules_check(const struct update *u, const struct job *j)
+{
+    const Pst__JobRecord *set = u->req->set;
+    int code = 0;
+
+    for (unsigned i = 0; set && code == 0 && i < set->base.descriptor->n_fields; i++)
+        if (pb_has(&set->base, set->base.descriptor->fields[i].id))
+            code = rule_check(u, j, set->base.descriptor->fields[i].id);
+    for (size_t i = 0; code == 0 && i < u->req->n_clear; i++)
+        code = rule_check(u, j, u->req->clear[i]);
+    return code;
+}
+
+/* What a rule by field number cannot say. */
+static int values_check(const struct update *u, const struct job *j, const Pst__JobRecord *set)
+{
+    bool admin = cmd_is_admin(u->ctld, u->cmd);
+    const Pst__JobRecord *r = j->rec;
+
+    if (set->has_time_limit_min && !admin && !job_is_pending(r) &&
+        !(r->has_time_unlimited && r->time_unlimited) && set->time_limit_min > r->time_limit_min)
+        return ESLURM_ACCESS_DENIED;
+    if (set->has_nice && set->nice < 0 && !admin)
+        return ESLURM_ACCESS_DENIED;
+    if (set->partition) {
+        _cleanup_free_ char *copy = strdup(set->partition);
+        char *save = NULL;
+
+        for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save))
+            if (!cluster_partition(u->ctld->cluster, w))
+                return ESLURM_INVALID_PARTITION_NAME;
+    }
+    if (set->dependency && *set->dependency) {
+        struct depends d;
+        int r2;
+
+        if (depends_parse(set->dependency, &d, NULL) < 0)
+            return ESLURM_DEPENDENCY;
+        r2 = depends_check(&d, u->ctld->cluster, r->job_id, 10);
+        depends_done(&d);
+        if (r2 < 0)
+            return r2 == -ELOOP ? ESLURM_CIRCULAR_DEPENDENCY : ESLURM_DEPENDENCY;
+    }
+    return 0;
+}
+
+/* Could the job, changed, still run where it wants to? */
+static int still_feasible(const struct update *u, const struct job *j)
+{
+    ProtobufCMessage *copy;
+    Pst__JobRecord *r;
+    struct partition *p;
+    const char *hint, *select = conf_str(u->ctld->conf, CONF_SELECT_TYPE_PARAMETERS);
+    char name[256];
+    size_t len;
+    int code = 0;
+
+    if (!job_is_pending(j->rec) || pb_dup(&j->rec->base, &copy) < 0)
+        return 0;
+    r = (Pst__JobRecord *)copy;
+    if (u->req->set && pb_merge(copy, &u->req->set->base) == 0 && r->partition) {
+        len = strcspn(r->partition, ",");
+        if (len < sizeof(name)) {
+            memcpy(name, r->partition, len);
+            name[len] = '\0';
+            p = cluster_partition(u->ctld->cluster, name);
+            if (p && !strchr(r->partition, ','))
+                code = feasible_check(u->ctld->feasible, u->ctld->cluster, p, r,
+                                      select && strcasestr(select, "Memory"), &hint);
+        }
+    }
+    protobuf_c_message_free_unpacked(copy, NULL);
+    return code;
+}
+
+/* Consequences of the fields that were set, in the same patch. */
+static void imply(struct update *u, Pst__Transaction *tx, const struct job *j, Pst__JobRecord *set)
+{
+    const Pst__JobRecord *r = j->rec;
+
+    if (set->has_time_limit_min) {
+        tx_clear(tx, 100); /* time_unlimited */
+        if (r->has_start_us && !job_is_pending(r))
+            SET(set, end_us, r->start_us + (int64_t)set->time_limit_min * 60 * USEC_PER_SEC +
+                                 (r->has_suspended_us ? r->suspended_us : 0));
+    }
+    if (set->has_time_unlimited && set->time_unlimited && !job_is_pending(r))
+        tx_clear(tx, 54); /* end_us */
+    if (set->has_priority && set->priority == 0)
+        SET(set, reason, PST__JOB_REASON__REASON_JOB_HELD_ADMIN);
+    else if (set->has_priority && job_is_held(r))
+        tx_clear(tx, 32); /* reason */
+    if (set->has_mem_per_node_mib)
+        tx_clear(tx, 76);
+    if (set->has_mem_per_cpu_mib)
+        tx_clear(tx, 75);
+    if (set->dependency && !*set->dependency) {
+        (void)pb_set_str(&set->dependency, NULL); /* cannot fail: it frees */
+        tx_clear(tx, 102);
+        if (r->reason == PST__JOB_REASON__REASON_DEPENDENCY_NEVER_SATISFIED)
+            tx_clear(tx, 32);
+    }
+    if (set->has_array_task_throttle && r->array_tasks) {
+        size_t len = strcspn(r->array_tasks, "%");
+        char text[32];
+
+        (void)snprintf(text, sizeof(text), "%%%u", set->array_task_throttle);
+        free(set->array_tasks);
+        set->array_tasks = calloc(1, len + sizeof(text));
+        if (set->array_tasks) {
+            memcpy(set->array_tasks, r->array_tasks, len);
+            if (set->array_task_throttle)
+                memcpy(set->array_tasks + len, text, strlen(text) + 1);
+        }
+    }
+    (void)u;
+}
+
+static int apply(struct update *u, struct job *j)
+{
+    Pst__Transaction *tx = tx_new(core_now());
+    Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, j->rec->job_id);
+    uint32_t id = j->rec->job_id;
+    uint64_t lsn;
+
+    if (u->req->set && pb_merge(&set->base, &u->req->set->base) < 0) {
+        tx_free(tx);
+        return SLURM_ERROR;
+    }
+    for (size_t i = 0; i < u->req->n_clear; i++)
+        tx_clear(tx, u->req->clear[i]);
+    imply(u, tx, j, set);
+    lsn = core_commit(u->ctld, tx);
+    if (!lsn)
+        return EPST_DISK_FULL;
+    u->lsn = lsn;
+    j = cluster_job(u->ctld->cluster, id);
+    if (!job_is_pending(j->rec)) {
+        feed_end_time(u->ctld, j);
+    } else if (j->rec->dependency) {
+        depends_watch(u->ctld, j);
+        depends_refresh(u->ctld, id);
+    }
+    return 0;
+}
+
+static void on_ref(void *ctx, const struct job_ref *ref)
+{
+    struct update *u = ctx;
+    struct job *j = ref->job;
+    int code;
+
+    if (!cmd_is_admin(u->ctld, u->cmd) && conn_peer(u->cmd->conn)->uid != j->rec->uid) {
+        result(u, ESLURM_ACCESS_DENIED, j->rec->job_id);
+        return;
+    }
+    if (ref->has_task && !(j = lifecycle_split(u->ctld, j, ref->task))) {
+        result(u, SLURM_ERROR, 0);
+        return;
+    }
+    code = rules_check(u, j);
+    if (code == 0 && u->req->set)
+        code = values_check(u, j, u->req->set);
+    if (code == 0)
+        code = still_feasible(u, j);
+    result(u, code ? code : apply(u, j), j->rec->job_id);
+}
+
+/* JobName= selects the caller's jobs of that name. */
+static void by_name(struct update *u)
+{
+    struct cluster *c = u->ctld->cluster;
+    _cleanup_free_ uint32_t *ids = malloc((c->jobs.count ? c->jobs.count : 1) * sizeof(*ids));
+    uid_t uid = u->cmd->conn ? conn_peer(u->cmd->conn)->uid : 0;
+    size_t n = 0;
+    void *v;
+
+    for (size_t pos = 0; ids && (v = idmap_next(&c->jobs, &pos));) {
+        struct job *j = v;
+
+        if (j->rec->name && strcmp(j->rec->name, u->req->name_match) == 0 && !job_is_ended(j->rec) &&
+            (j->rec->uid == uid || cmd_is_admin(u->ctld, u->cmd)))
+            ids[n++] = j->rec->job_id;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct job_ref ref = { .job = cluster_job(c, ids[i]) };
+
+        if (ref.job)
+            on_ref(u, &ref);
+    }
+    if (!n)
+        result(u, ESLURM_INVALID_JOB_ID, 0);
+}
+
+void op_job_update(struct ctld *ctld, struct cmd *cmd)
+{
+    const Pst__JobUpdateRequest *req = (const Pst__JobUpdateRequest *)cmd->msg;
+    struct update u = { .ctld = ctld,
+                        .cmd = cmd,
+                        .req = req,
+                        .reply = PST__JOB_ACTION_REPLY__INIT,
+                        .lsn = ctld->applied_lsn };
+
+    for (size_t i = 0; i < req->n_ids; i++) {
+        size_t before = u.reply.n_results;
+        int code;
+
+        u.id = req->ids[i];
+        code = jobs_resolve(ctld, req->ids[i], on_ref, &u);
+        if (code != 0 && u.reply.n_results == before)
+            result(&u, code, 0);
+    }
+    u.id = NULL;
+    if (!req->n_ids && req->name_match)
+        by_name(&u);
+    core_reply(ctld, cmd, u.lsn, 0, &u.reply.base);
+    for (size_t i = 0; i < u.reply.n_results; i++)
+        pst__job_action_result__free_unpacked(u.reply.results[i], NULL);
+    free(u.reply.results);
+}

@@ -1,0 +1,36 @@
+/* ops.c - the controller's operations: who may call them and who answers.  A request that is not in the table is
+ * refused before it reaches the core. */
+#include "base/cleanup.h"
+#include "ctld/ctld.h"
+
+static const struct op_row rows[OP_MAX_] = {
+    [OP_PING] = { op_ping, 0 },
+    [OP_JOB_SUBMIT] = { op_job_submit, OPF_WRITES },
+    [OP_JOB_WAIT] = { op_job_wait, 0 },
+    [OP_JOB_ACTION] = { op_job_action, OPF_WRITES },
+    [OP_JOB_UPDATE] = { op_job_update, OPF_WRITES },
+    [OP_STEP_CREATE] = { op_step_create, OPF_WRITES },
+    [OP_QUERY_JOBS] = { NULL, OPF_VIEW },
+    [OP_QUERY_STEPS] = { NULL, OPF_VIEW },
+    [OP_QUERY_NODES] = { NULL, OPF_VIEW },
+    [OP_QUERY_PARTITIONS] = { NULL, OPF_VIEW },
+    [OP_QUERY_CONFIG] = { op_query_config, 0 },
+    [OP_QUERY_DIAG] = { op_query_diag, 0 },
+    [OP_QUERY_SCRIPT] = { op_query_script, 0 },
+    [OP_QUERY_ACCT] = { NULL, OPF_FRONT },
+    [OP_NODE_UPDATE] = { op_node_update, OPF_ADMIN | OPF_WRITES },
+    [OP_PART_UPDATE] = { op_part_update, OPF_ADMIN | OPF_WRITES },
+    [OP_RECONFIGURE] = { op_reconfigure, OPF_ADMIN | OPF_WRITES },
+    [OP_SHUTDOWN] = { op_shutdown, OPF_ADMIN },
+    [OP_TOKEN] = { op_token, 0 },
+    [OP_DEBUG] = { op_debug, OPF_ADMIN },
+    [OP_NODE_REGISTER] = { op_node_register, OPF_ADMIN | OPF_WRITES },
+    [OP_NODE_REPORT] = { op_node_report, OPF_ADMIN | OPF_WRITES },
+};
+
+const struct op_row *op_row(unsigned op)
+{
+    if (op >= ARRAY_SIZE(rows) || (!rows[op].fn && !rows[op].flags))
+        return NULL;
+    return &rows[op];
+}

@@ -1,0 +1,267 @@
+/* query.c - queries answered from the current view, on the connection's I/O thread
+ *
+ * The core is asked to publish only when something changed since the last view; then records are filtered by what
+ * stands beside them, cut down to the fields wanted, and streamed as the peer takes them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "base/pbutil.h"
+#include "base/timefmt.h"
+#include "ctld/front.h"
+#include "ctld/jobs.h"
+#include "ctld/view.h"
+
+#define FRAME_BYTES (128u * 1024)
+
+struct query {
+    struct front *front;
+    struct conn *conn;
+    uint32_t id;
+    uint16_t op;
+    Pst__QueryRequest *req;
+    enum view_kind kind;
+    struct view *view;
+    struct pb_fieldset fields;
+    bool all_fields, by_record; /* by_record: the filter needs the decoded record */
+    struct idmap names;         /* hash of a name -> anything */
+    bool by_name, first_sent;
+    size_t chunk, slot;
+    int64_t began_mono_us;
+    uint8_t *buf;               /* records of the frame being made */
+    size_t used, cap;
+};
+
+static void query_free(void *arg)
+{
+    struct query *q = arg;
+
+    front_count(q->front, q->op, now_mono_us() - q->began_mono_us);
+    view_unref(q->view);
+    idmap_done(&q->names);
+    if (q->req)
+        pst__query_request__free_unpacked(q->req, NULL);
+    conn_unref(q->conn);
+    free(q->buf);
+    free(q);
+}
+
+static bool has_u32(const uint32_t *list, size_t n, uint32_t v)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i] == v)
+            return true;
+    return false;
+}
+
+/* What can be told without decoding. */
+static bool match_header(const struct query *q, const struct vrec *r)
+{
+    const Pst__JobFilter *f = q->req->jobs;
+
+    if (!f || (q->kind != VIEW_JOBS && q->kind != VIEW_STEPS))
+        return true;
+    if (f->n_job_ids && !has_u32(f->job_ids, f->n_job_ids, r->id) &&
+        !(r->array_id && has_u32(f->job_ids, f->n_job_ids, r->array_id)))
+        return false;
+    if (f->n_uids && !has_u32(f->uids, f->n_uids, r->uid))
+        return false;
+    return !f->n_states || has_u32(f->states, f->n_states, r->state) ||
+           (f->has_include_completing && f->include_completing && (r->flags & JOB_FLAG(COMPLETING)));
+}
+
+static bool match_record(const struct query *q, const struct vrec *r)
+{
+    Pst__JobFilter rest = *q->req->jobs;
+    Pst__JobRecord *rec = pst__job_record__unpack(NULL, r->len, r->data);
+    struct job j = { .rec = rec };
+    bool hit;
+
+    if (!rec)
+        return false;
+    rest.n_states = 0; /* judged by the header */
+    hit = jobs_match(q->front->ctld, &j, &rest);
+    pst__job_record__free_unpacked(rec, NULL);
+    return hit;
+}
+
+static bool match_name(const struct query *q, const struct vrec *r)
+{
+    return !q->by_name || idmap_get(&q->names, r->name_hash);
+}
+
+static bool reserve(struct query *q, size_t more)
+{
+    size_t cap = q->cap ? q->cap : FRAME_BYTES + 4096;
+    uint8_t *bigger;
+
+    if (q->used + more <= q->cap)
+        return true;
+    while (cap < q->used + more)
+        cap *= 2;
+    bigger = realloc(q->buf, cap);
+    if (!bigger)
+        return false;
+    q->buf = bigger;
+    q->cap = cap;
+    return true;
+}
+
+/* Next record that matches, or NULL at the end. */
+static const struct vrec *next_record(struct query *q)
+{
+    const struct view_table *t = &q->view->tables[q->kind];
+
+    for (; q->chunk < t->nchunks; q->chunk++, q->slot = 0) {
+        while (q->slot < VIEW_CHUNK) {
+            const struct vrec *r = t->chunks[q->chunk]->slots[q->slot++];
+
+            if (r && match_header(q, r) && match_name(q, r) && (!q->by_record || match_record(q, r)))
+                return r;
+        }
+    }
+    return NULL;
+}
+
+/* Frame with as many records as fit; true while there is more. */
+static bool send_some(struct conn *c, void *arg)
+{
+    struct query *q = arg;
+    Pst__RecordBatch batch = PST__RECORD_BATCH__INIT;
+    ProtobufCBinaryData recs[1024];
+    size_t offsets[1024];
+    const struct vrec *r = NULL;
+    bool more;
+
+    q->used = 0;
+    while (batch.n_records < ARRAY_SIZE(recs) && q->used < FRAME_BYTES && (r = next_record(q))) {
+        long n = r->len;
+
+        if (!reserve(q, r->len + 1))
+            break;
+        if (q->all_fields)
+            memcpy(q->buf + q->used, r->data, r->len);
+        else
+            n = pb_project(r->data, r->len, &q->fields, q->buf + q->used);
+        if (n < 0)
+            continue; /* our own encoding: cannot be */
+        offsets[batch.n_records] = q->used;
+        recs[batch.n_records++].len = (size_t)n;
+        q->used += (size_t)n;
+    }
+    more = r != NULL;
+    for (size_t i = 0; i < batch.n_records; i++)
+        recs[i].data = q->buf + offsets[i];
+    batch.records = recs;
+    if (!q->first_sent) {
+        SET(&batch, now_us, now_us());
+        SET(&batch, lsn, q->view->lsn);
+        q->first_sent = true;
+    }
+    (void)conn_reply(c, q->op, q->id, more ? FRAME_MORE : 0, &batch.base);
+    return more;
+}
+
+static void stream(struct conn *c, void *arg)
+{
+    struct query *q = arg;
+
+    if (!q->view)
+        q->view = views_get(q->front->ctld->views);
+    if (!q->view) {
+        (void)conn_error(c, q->op, q->id, EPST_SHUTTING_DOWN, NULL);
+        query_free(q);
+        return;
+    }
+    conn_stream(c, send_some, query_free, q);
+}
+
+/* On the core thread, after it published: back to the connection's thread. */
+static void published(void *arg)
+{
+    struct query *q = arg;
+
+    if (conn_run(q->conn, stream, q) < 0)
+        query_free(q);
+}
+
+static void ask_core(struct query *q)
+{
+    struct cmd *cmd = calloc(1, sizeof(*cmd));
+
+    if (!cmd) {
+        (void)conn_error(q->conn, q->op, q->id, EPST_BUSY, NULL);
+        query_free(q);
+        return;
+    }
+    cmd->kind = CMD_PUBLISH;
+    cmd->fn = published;
+    cmd->arg = q;
+    (void)core_post(q->front->ctld, cmd); /* never refused: it is no request */
+}
+
+static int prepare(struct query *q, struct err *err)
+{
+    static const enum view_kind kinds[] = { [OP_QUERY_JOBS - OP_QUERY_JOBS] = VIEW_JOBS,
+                                            [OP_QUERY_STEPS - OP_QUERY_JOBS] = VIEW_STEPS,
+                                            [OP_QUERY_NODES - OP_QUERY_JOBS] = VIEW_NODES,
+                                            [OP_QUERY_PARTITIONS - OP_QUERY_JOBS] = VIEW_PARTS };
+    const Pst__JobFilter *f = q->req->jobs;
+    struct hostlist *hl = NULL;
+    int r = 0;
+
+    q->kind = kinds[q->op - OP_QUERY_JOBS];
+    q->all_fields = q->req->n_fields == 0;
+    for (size_t i = 0; i < q->req->n_fields; i++)
+        pb_fieldset_add(&q->fields, q->req->fields[i]);
+    q->by_record = q->kind == VIEW_JOBS && f &&
+                   (f->n_partitions || f->n_names || f->n_accounts || f->n_qos || f->n_reservations || f->nodes);
+    if (!q->req->names || (q->kind != VIEW_NODES && q->kind != VIEW_PARTS))
+        return 0;
+    q->by_name = true;
+    r = hostlist_parse(q->req->names, &hl, err);
+    for (size_t i = 0; r >= 0 && i < hostlist_count(hl); i++) {
+        const char *name = hostlist_nth(hl, i);
+
+        r = idmap_put(&q->names, XXH3_64bits(name, strlen(name)) | 1, q);
+    }
+    hostlist_free(hl);
+    return r;
+}
+
+void query_start(struct front *f, struct conn *c, const struct frame *frame)
+{
+    struct query *q = calloc(1, sizeof(*q));
+    struct err err = { .text = "" };
+    ProtobufCMessage *msg;
+    int r;
+
+    if (!q) {
+        (void)conn_error(c, frame->op, frame->id, EPST_BUSY, NULL);
+        return;
+    }
+    q->front = f;
+    q->conn = conn_ref(c);
+    q->id = frame->id;
+    q->op = frame->op;
+    q->began_mono_us = now_mono_us();
+    r = frame_unpack(frame, &msg, &err);
+    if (r >= 0) {
+        q->req = (Pst__QueryRequest *)msg;
+        r = prepare(q, &err);
+    }
+    if (r < 0) {
+        (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST, err.text);
+        query_free(q);
+        return;
+    }
+    q->view = views_get_fresh(f->ctld->views);
+    if (q->view)
+        stream(c, q);
+    else
+        ask_core(q);
+}

@@ -1,0 +1,316 @@
+/* schedthread.c - the scheduler's thread
+ *
+ * Sleeps until something changes or a job becomes eligible, applies all changes that have gathered, runs
+ * one quick pass at once, and backfill when jobs are left waiting.  Backfill is held to a fraction of the
+ * thread's time, and changes that arrive meanwhile wait for its end only. */
+#include "ctld/schedthread.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/timefmt.h"
+
+#define BACKFILL_MIN_GAP_US 20000     /* between two backfill passes */
+#define BACKFILL_SHARE 8              /* a backfill of t is followed by at least t * this without one */
+
+struct schedthread {
+    struct ctld *ctld;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    struct feed *head, *tail;
+    struct sched *sched;
+    bool backfill;          /* SchedulerType */
+    bool backfill_due;      /* something changed since the last one */
+    int64_t backfill_not_before_mono_us;
+    struct sched_stats stats;   /* under lock */
+};
+
+void decisions_msg_free(struct decisions_msg *m)
+{
+    if (!m)
+        return;
+    sched_decisions_done(&m->d);
+    free(m);
+}
+
+static void post(struct schedthread *t, struct decisions_msg *m)
+{
+    struct cmd *cmd = calloc(1, sizeof(*cmd));
+
+    if (!cmd) {
+        log_fatal("out of memory while scheduling");
+        abort();
+    }
+    cmd->kind = CMD_DECISIONS;
+    cmd->arg = m;
+    (void)core_post(t->ctld, cmd); /* never refused: it is no request */
+}
+
+static struct decisions_msg *msg_new(void)
+{
+    struct decisions_msg *m = calloc(1, sizeof(*m));
+
+    if (!m) {
+        log_fatal("out of memory while scheduling");
+        abort();
+    }
+    return m;
+}
+
+static void answer_when(struct schedthread *t, const struct feed *f)
+{
+    struct decisions_msg *m = msg_new();
+
+    m->when = true;
+    m->ticket = f->ticket;
+    m->d.items = calloc(1, sizeof(*m->d.items));
+    if (!m->d.items) {
+        free(m);
+        return;
+    }
+    m->d.n = m->d.cap = 1;
+    m->when_result = sched_when(t->sched, &f->job, now_us(), &m->d.items[0]);
+    post(t, m);
+}
+
+/* Gives false when the thread should end. */
+static bool apply(struct schedthread *t, const struct feed *f)
+{
+    int r = 0;
+
+    switch (f->kind) {
+    case FEED_JOB:
+        r = sched_job_put(t->sched, &f->job);
+        break;
+    case FEED_RUNNING:
+        r = sched_job_running(t->sched, f->job_id, f->name, &f->alloc, f->start_us, f->end_us,
+                              f->exclusive);
+        break;
+    case FEED_REMOVE:
+        sched_job_remove(t->sched, f->job_id);
+        break;
+    case FEED_REFUSED:
+        sched_job_refused(t->sched, f->job_id);
+        break;
+    case FEED_END_TIME:
+        sched_job_end_time(t->sched, f->job_id, f->end_us);
+        break;
+    case FEED_SUSPEND:
+    case FEED_RESUME:
+        sched_job_suspend(t->sched, f->job_id, f->kind == FEED_SUSPEND);
+        break;
+    case FEED_NODE:
+        r = sched_node_put(t->sched, &f->node);
+        break;
+    case FEED_NODE_REMOVE:
+        sched_node_remove(t->sched, f->node_id);
+        break;
+    case FEED_PART:
+        r = sched_partition_put(t->sched, &f->part);
+        break;
+    case FEED_PART_REMOVE:
+        sched_partition_remove(t->sched, f->name);
+        break;
+    case FEED_PARAMS:
+        t->backfill = f->params.backfill;
+        break;
+    case FEED_WHEN:
+        answer_when(t, f);
+        break;
+    case FEED_STOP:
+        return false;
+    }
+    if (r < 0)
+        log_error("the scheduler refused a change (kind %d, job %u): %s", (int)f->kind, f->job_id,
+                  strerror(-r));
+    return true;
+}
+
+static struct feed *take(struct schedthread *t, int64_t wake_us, int64_t wake_mono_us)
+{
+    int64_t mono = now_mono_us(), until = wake_mono_us;
+    struct feed *list;
+
+    if (wake_us != INT64_MAX)
+        until = MIN(until, mono + MAX(wake_us - now_us(), 0));
+    until = MIN(until, mono + 3600 * USEC_PER_SEC);
+    pthread_mutex_lock(&t->lock);
+    while (!t->head) {
+        struct timespec ts = { .tv_sec = until / USEC_PER_SEC,
+                               .tv_nsec = until % USEC_PER_SEC * 1000 };
+
+        if (pthread_cond_timedwait(&t->wake, &t->lock, &ts) == ETIMEDOUT)
+            break;
+    }
+    list = t->head;
+    t->head = t->tail = NULL;
+    pthread_mutex_unlock(&t->lock);
+    return list;
+}
+
+static void count_pass(struct schedthread *t, const struct decisions_msg *m, bool backfill)
+{
+    struct sched_stats *s = &t->stats;
+
+    pthread_mutex_lock(&t->lock);
+    if (backfill) {
+        s->bf_cycles++;
+        s->bf_last_us = m->elapsed_us;
+        s->bf_total_us += m->elapsed_us;
+        s->bf_max_us = MAX(s->bf_max_us, m->elapsed_us);
+        s->bf_depth = m->d.bf_depth;
+        s->bf_depth_total += m->d.bf_depth;
+        s->bf_started_last = m->d.bf_started;
+        s->bf_started += m->d.bf_started;
+        s->bf_when_us = now_us();
+    } else {
+        s->cycles++;
+        s->cycle_last_us = m->elapsed_us;
+        s->cycle_total_us += m->elapsed_us;
+        s->cycle_max_us = MAX(s->cycle_max_us, m->elapsed_us);
+        s->depth_total += m->d.depth;
+    }
+    s->queue_len = sched_pending(t->sched);
+    pthread_mutex_unlock(&t->lock);
+}
+
+void schedthread_stats(struct schedthread *t, struct sched_stats *ret, bool reset)
+{
+    pthread_mutex_lock(&t->lock);
+    *ret = t->stats;
+    if (reset)
+        t->stats = (struct sched_stats){ 0 };
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* One pass; its outcome goes to the core when there is any. */
+static void think(struct schedthread *t, bool backfill, int64_t *ret_wake_us)
+{
+    struct decisions_msg *m = msg_new();
+    int64_t t0 = now_mono_us();
+    int r;
+
+    if (backfill)
+        r = sched_backfill(t->sched, now_us(), &m->d);
+    else
+        r = sched_pass(t->sched, now_us(), &m->d, ret_wake_us);
+    m->elapsed_us = (uint64_t)(now_mono_us() - t0);
+    if (r < 0)
+        log_error("the scheduling pass ended early: %s", strerror(-r));
+    if (backfill)
+        t->backfill_not_before_mono_us =
+            now_mono_us() + MAX((int64_t)m->elapsed_us * BACKFILL_SHARE, BACKFILL_MIN_GAP_US);
+    count_pass(t, m, backfill);
+    if (m->d.n)
+        post(t, m);
+    else
+        decisions_msg_free(m);
+}
+
+static void *run(void *arg)
+{
+    struct schedthread *t = arg;
+    int64_t wake_us = INT64_MAX;
+    bool go = true;
+
+    while (go) {
+        int64_t bf_at = t->backfill_due ? t->backfill_not_before_mono_us : INT64_MAX;
+        struct feed *list = take(t, wake_us, bf_at);
+        bool changed = list || (wake_us != INT64_MAX && now_us() >= wake_us);
+
+        while (list) {
+            struct feed *f = list;
+
+            list = f->next;
+            if (go)
+                go = apply(t, f);
+            feed_free(f);
+        }
+        if (!go)
+            break;
+        if (changed) {
+            think(t, false, &wake_us);
+            t->backfill_due = t->backfill && sched_pending(t->sched) > 0;
+        }
+        if (t->backfill_due && now_mono_us() >= t->backfill_not_before_mono_us) {
+            t->backfill_due = false;
+            think(t, true, NULL);
+        }
+    }
+    return NULL;
+}
+
+int schedthread_start(struct ctld *ctld, struct schedthread **ret)
+{
+    struct schedthread *t = calloc(1, sizeof(*t));
+    struct sched_params params;
+    pthread_condattr_t attr;
+    int r;
+
+    if (!t)
+        return -ENOMEM;
+    t->ctld = ctld;
+    feed_fill_params(ctld->conf, &params);
+    t->backfill = params.backfill;
+    r = sched_new(&params, &t->sched);
+    if (r < 0) {
+        free(t);
+        return r;
+    }
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&t->wake, &attr);
+    pthread_condattr_destroy(&attr);
+    r = -pthread_create(&t->thread, NULL, run, t);
+    if (r < 0) {
+        sched_free(t->sched);
+        free(t);
+        return r;
+    }
+    (void)pthread_setname_np(t->thread, "sched"); /* a label for people only */
+    *ret = t;
+    return 0;
+}
+
+void schedthread_feed(struct schedthread *t, struct feed *list, struct feed *last)
+{
+    pthread_mutex_lock(&t->lock);
+    if (t->tail)
+        t->tail->next = list;
+    else
+        t->head = list;
+    t->tail = last;
+    pthread_mutex_unlock(&t->lock);
+    pthread_cond_signal(&t->wake);
+}
+
+struct schedthread *schedthread_stop(struct schedthread *t)
+{
+    struct feed *stop;
+
+    if (!t)
+        return NULL;
+    stop = calloc(1, sizeof(*stop));
+    if (!stop)
+        abort(); /* ending anyway */
+    stop->kind = FEED_STOP;
+    schedthread_feed(t, stop, stop);
+    pthread_join(t->thread, NULL);
+    while (t->head) {
+        struct feed *f = t->head;
+
+        t->head = f->next;
+        feed_free(f);
+    }
+    sched_free(t->sched);
+    pthread_cond_destroy(&t->wake);
+    pthread_mutex_destroy(&t->lock);
+    free(t);
+    return NULL;
+}

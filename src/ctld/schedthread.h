@@ -1,0 +1,29 @@
+/* schedthread.h - the scheduler's thread: feeds the library, posts its proposals to the core */
+#pragma once
+
+#include "ctld/feed.h"
+
+struct schedthread;
+
+/* A pass's outcome, posted as CMD_DECISIONS (arg).  The core frees it with decisions_msg_free(). */
+struct decisions_msg {
+    struct sched_decisions d;
+    uint64_t elapsed_us;
+    bool when;         /* answer to FEED_WHEN: one decision */
+    int when_result;
+    uint64_t ticket;
+};
+void decisions_msg_free(struct decisions_msg *m);
+
+int schedthread_start(struct ctld *ctld, struct schedthread **ret);
+/* Figures for sdiag, since start or reset; any thread. */
+struct sched_stats {
+    uint64_t cycles, cycle_total_us, cycle_last_us, cycle_max_us, depth_total;
+    uint64_t bf_cycles, bf_total_us, bf_last_us, bf_max_us, bf_depth_total, bf_started, bf_started_last;
+    uint32_t bf_depth, queue_len;
+    int64_t bf_when_us;
+};
+void schedthread_stats(struct schedthread *t, struct sched_stats *ret, bool reset);
+/* Hand over a list of changes (taken). */
+void schedthread_feed(struct schedthread *t, struct feed *list, struct feed *last);
+struct schedthread *schedthread_stop(struct schedthread *t);

@@ -1,0 +1,374 @@
+/* start.c - the scheduler's proposals become starts
+ *
+ * A proposal was made against a model that lags a little: it is checked against the present state and dropped
+ * (and the scheduler told) when it does not hold any more. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "base/log.h"
+#include "base/pbutil.h"
+#include "base/strbuf.h"
+#include "base/timefmt.h"
+#include "ctld/depends.h"
+#include "ctld/feed.h"
+#include "ctld/jobs.h"
+#include "ctld/lifecycle.h"
+#include "ctld/schedthread.h"
+#include "ctld/view.h"
+#include "ctld/wait.h"
+#include "model/array.h"
+
+static void *must(void *p)
+{
+    if (!p) {
+        log_fatal("out of memory while starting a job");
+        abort();
+    }
+    return p;
+}
+
+static char *bits_text(const uint64_t *words, uint32_t nwords)
+{
+    struct bitmap *bm = NULL;
+    char *text = NULL;
+
+    if (bitmap_new(nwords * 64, &bm) < 0)
+        must(NULL);
+    memcpy(bm->words, words, nwords * sizeof(*words));
+    if (bitmap_format(bm, &text) < 0)
+        must(NULL);
+    bitmap_free(bm);
+    return text;
+}
+
+static Pst__AllocGroup *group_new(const struct sched_alloc_node *n)
+{
+    Pst__AllocGroup *g = must(malloc(sizeof(*g)));
+
+    pst__alloc_group__init(g);
+    SET(g, nodes, 1);
+    SET(g, cpus, n->cpus);
+    SET(g, mem_mib, n->mem_mib);
+    SET(g, tasks, n->tasks);
+    g->cpu_ids = bits_text(n->cpu_bits, n->ncpu_words);
+    g->gres = must(calloc(n->ngres ? n->ngres : 1, sizeof(*g->gres)));
+    g->n_gres = n->ngres;
+    for (size_t i = 0; i < n->ngres; i++) {
+        Pst__GresAlloc *to = g->gres[i] = must(malloc(sizeof(*to)));
+
+        pst__gres_alloc__init(to);
+        to->name = tx_strdup(n->gres[i].name);
+        to->type = tx_strdup(n->gres[i].type);
+        SET(to, count, n->gres[i].count);
+        if (n->gres[i].devices)
+            to->devices = bits_text(n->gres[i].devices, n->gres[i].ndevice_words);
+    }
+    return g;
+}
+
+static bool group_equal(const Pst__AllocGroup *a, Pst__AllocGroup *b)
+{
+    uint32_t nodes = b->nodes;
+    bool equal;
+
+    b->nodes = a->nodes;
+    equal = pb_equal(&a->base, &b->base);
+    b->nodes = nodes;
+    return equal;
+}
+
+/* The allocation as a record; groups of equal neighbours are folded. */
+static Pst__Alloc *alloc_record(const struct cluster *c, const struct sched_alloc *a)
+{
+    Pst__Alloc *out = must(malloc(sizeof(*out)));
+    const char **names = must(calloc(a->nnodes ? a->nnodes : 1, sizeof(*names)));
+    uint32_t cpus = 0;
+
+    pst__alloc__init(out);
+    out->node_ids = must(calloc(a->nnodes ? a->nnodes : 1, sizeof(*out->node_ids)));
+    out->n_node_ids = a->nnodes;
+    out->groups = must(calloc(a->nnodes ? a->nnodes : 1, sizeof(Pst__AllocGroup *)));
+    for (size_t i = 0; i < a->nnodes; i++) {
+        Pst__AllocGroup *g = group_new(&a->nodes[i]);
+        Pst__AllocGroup *last = out->n_groups ? out->groups[out->n_groups - 1] : NULL;
+
+        out->node_ids[i] = a->nodes[i].node_id;
+        names[i] = cluster_node(c, a->nodes[i].node_id)->rec->name;
+        cpus += a->nodes[i].cpus;
+        if (last && group_equal(last, g)) {
+            last->nodes++;
+            pst__alloc_group__free_unpacked(g, NULL);
+        } else {
+            out->groups[out->n_groups++] = g;
+        }
+    }
+    if (hostlist_fold_names(names, a->nnodes, &out->nodes) < 0)
+        must(NULL);
+    free(names);
+    SET(out, total_cpus, cpus);
+    return out;
+}
+
+char *alloc_tres_text(const Pst__Alloc *a)
+{
+    struct strbuf sb = STRBUF_INIT;
+    uint64_t mem = 0;
+    char size[32], *text = NULL;
+
+    for (size_t g = 0; g < a->n_groups; g++)
+        mem += a->groups[g]->mem_mib * a->groups[g]->nodes;
+    strbuf_addf(&sb, "cpu=%u", a->total_cpus);
+    if (mem) {
+        size_mib_fmt(mem, false, size, sizeof(size));
+        strbuf_addf(&sb, ",mem=%s", size);
+    }
+    strbuf_addf(&sb, ",node=%zu,billing=%u", a->n_node_ids, a->total_cpus);
+    for (size_t g = 0; g < a->n_groups; g++) {
+        for (size_t i = 0; i < a->groups[g]->n_gres; i++) {
+            const Pst__GresAlloc *ga = a->groups[g]->gres[i];
+            uint64_t total = 0;
+            bool seen = false;
+
+            for (size_t h = 0; h < a->n_groups; h++) {
+                for (size_t k = 0; k < a->groups[h]->n_gres; k++) {
+                    const Pst__GresAlloc *o = a->groups[h]->gres[k];
+
+                    if (strcmp(o->name, ga->name) != 0)
+                        continue;
+                    seen = seen || h < g || (h == g && k < i);
+                    total += o->count * a->groups[h]->nodes;
+                }
+            }
+            if (!seen)
+                strbuf_addf(&sb, ",gres/%s=%llu", ga->name, (unsigned long long)total);
+        }
+    }
+    return strbuf_detach(&sb, &text) < 0 ? must(NULL) : text;
+}
+
+/* Does what the proposal needs still hold? */
+static bool proposal_holds(struct ctld *ctld, const struct job *j, const struct sched_decision *d)
+{
+    if (!j || !job_is_pending(j->rec) || job_is_held(j->rec) || j->rec->dependency ||
+        !jobs_in_partition(j->rec, d->partition) || !cluster_partition(ctld->cluster, d->partition))
+        return false;
+    for (size_t i = 0; i < d->alloc.nnodes; i++) {
+        const struct node *n = cluster_node(ctld->cluster, d->alloc.nodes[i].node_id);
+
+        if (!n || !n->link || n->rec->state != PST__NODE_STATE__NODE_IDLE || !jobs_node_usable(n->rec))
+            return false;
+    }
+    return d->alloc.nnodes > 0;
+}
+
+/* The fields a start sets, on a patch or on a task's fresh record. */
+static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old, const char *partition,
+                       Pst__Alloc *alloc, int64_t now, uint32_t shortened_min, const struct cluster *c)
+{
+    SET(set, state, JOB_STATE(RUNNING));
+    SET(set, state_flags, 0);
+    SET(set, start_us, now);
+    if (shortened_min) { /* --time-min let it start earlier */
+        SET(set, time_limit_min, shortened_min);
+        SET(set, end_us, now + (int64_t)shortened_min * 60 * USEC_PER_SEC);
+    } else if (!(old->has_time_unlimited && old->time_unlimited) && old->has_time_limit_min) {
+        SET(set, end_us, now + (int64_t)old->time_limit_min * 60 * USEC_PER_SEC);
+    }
+    if (!old->has_eligible_us)
+        SET(set, eligible_us, now);
+    (void)pb_set_str(&set->partition, partition);
+    set->alloc = alloc;
+    SET(set, released, false);
+    SET(set, next_step_id, 0);
+    (void)pb_set_str(&set->batch_host, cluster_node(c, alloc->node_ids[0])->rec->name);
+    free(set->alloc_tres);
+    set->alloc_tres = alloc_tres_text(alloc);
+}
+
+static void put_batch_step(Pst__Transaction *tx, const Pst__JobRecord *job, uint32_t job_id,
+                           uint64_t db_id, const Pst__Alloc *alloc, int64_t now, const struct cluster *c)
+{
+    Pst__StepRecord *s = tx_step_put(tx, PST__EVENT_KIND__EV_STEP_START, job_id, STEP_BATCH);
+    Pst__Alloc *a = must(malloc(sizeof(*a)));
+    Pst__AllocGroup *g = must(malloc(sizeof(*g)));
+
+    pst__alloc__init(a);
+    pst__alloc_group__init(g);
+    a->nodes = tx_strdup(cluster_node(c, alloc->node_ids[0])->rec->name);
+    a->node_ids = must(malloc(sizeof(*a->node_ids)));
+    a->node_ids[0] = alloc->node_ids[0];
+    a->n_node_ids = 1;
+    a->groups = must(malloc(sizeof(Pst__AllocGroup *)));
+    a->groups[0] = g;
+    a->n_groups = 1;
+    SET(g, nodes, 1);
+    SET(g, cpus, alloc->groups[0]->cpus);
+    SET(g, mem_mib, alloc->groups[0]->mem_mib);
+    SET(g, tasks, 1);
+    SET(a, total_cpus, alloc->groups[0]->cpus);
+    s->alloc = a;
+    s->name = tx_strdup("batch");
+    SET(s, state, PST__STEP_STATE__STEP_RUNNING);
+    SET(s, uid, job->uid);
+    SET(s, start_us, now);
+    SET(s, num_tasks, 1);
+    SET(s, job_db_id, db_id);
+}
+
+/* One task of an array leaves its record and starts.  Gives the id it runs under. */
+static uint32_t fill_task_start(struct ctld *ctld, Pst__Transaction *tx, struct job *array,
+                                const struct sched_decision *d, Pst__Alloc *alloc, int64_t now)
+{
+    uint32_t task = array_first(array->rec->array_tasks), id = array->rec->job_id;
+    _cleanup_free_ char *left = NULL;
+    ProtobufCMessage *copy;
+    Pst__JobRecord *rec, *set;
+    Pst__ClusterRecord *c;
+
+    if (array_without(array->rec->array_tasks, task, &left) < 0)
+        must(NULL);
+    if (!left) {
+        set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_START, id);
+        SET(set, array_task_id, task);
+        tx_clear(tx, 4); /* array_tasks */
+        fill_start(set, array->rec, d->partition, alloc, now, d->time_limit_min, ctld->cluster);
+        return id;
+    }
+    (void)pb_set_str(&tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, id)->array_tasks, left);
+    if (pb_dup(&array->rec->base, &copy) < 0)
+        must(NULL);
+    rec = (Pst__JobRecord *)copy;
+    pb_clear_from(&rec->base, FIELD_VOLATILE);
+    id = ctld->cluster->rec->next_job_id;
+    c = tx_cluster(tx);
+    SET(c, next_job_id, jobs_next_id(ctld, id));
+    SET(c, next_db_id, ctld->cluster->rec->next_db_id + 1);
+    SET(rec, db_id, ctld->cluster->rec->next_db_id);
+    SET(rec, job_id, id);
+    SET(rec, array_task_id, task);
+    (void)pb_set_str(&rec->array_tasks, NULL);
+    fill_start(rec, array->rec, d->partition, alloc, now, d->time_limit_min, ctld->cluster);
+    tx_job_put_take(tx, PST__EVENT_KIND__EV_JOB_START, rec);
+    return id;
+}
+
+static bool start(struct ctld *ctld, struct job *j, const struct sched_decision *d)
+{
+    int64_t now = core_now();
+    Pst__Transaction *tx = tx_new(now);
+    Pst__Alloc *alloc = alloc_record(ctld->cluster, &d->alloc);
+    bool array = job_is_array(j->rec), batch = j->rec->has_batch && j->rec->batch;
+    uint32_t proposed = j->rec->job_id, id = proposed;
+    uint64_t db_id, lsn;
+
+    if (array) {
+        id = fill_task_start(ctld, tx, j, d, alloc, now);
+    } else {
+        fill_start(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_START, id), j->rec, d->partition, alloc, now,
+                   d->time_limit_min, ctld->cluster);
+        j->fed = true; /* the scheduler counts it as running already */
+    }
+    db_id = id == proposed ? j->rec->db_id : ctld->cluster->rec->next_db_id;
+    if (batch)
+        put_batch_step(tx, j->rec, id, db_id, alloc, now, ctld->cluster);
+    SET(tx_cluster(tx), jobs_started, ctld->cluster->rec->jobs_started + 1);
+    lsn = core_commit(ctld, tx);
+    if (!lsn)
+        return false;
+    j = cluster_job(ctld->cluster, id);
+    if (batch)
+        launch_batch(ctld, j, lsn);
+    wait_notify(ctld, j, lsn);
+    depends_changed(ctld, j);
+    return true;
+}
+
+/* Why it waits, for the views; not journaled. */
+static void expect(struct ctld *ctld, struct job *j, const struct sched_decision *d)
+{
+    static const Pst__JobReason reasons[] = {
+        [SCHED_WHY_NONE] = PST__JOB_REASON__REASON_NONE,
+        [SCHED_WHY_PRIORITY] = PST__JOB_REASON__REASON_PRIORITY,
+        [SCHED_WHY_RESOURCES] = PST__JOB_REASON__REASON_RESOURCES,
+        [SCHED_WHY_PART_DOWN] = PST__JOB_REASON__REASON_PARTITION_DOWN,
+        [SCHED_WHY_PART_NODE_LIMIT] = PST__JOB_REASON__REASON_PARTITION_NODE_LIMIT,
+        [SCHED_WHY_PART_TIME_LIMIT] = PST__JOB_REASON__REASON_PARTITION_TIME_LIMIT,
+        [SCHED_WHY_NODE_NOT_AVAIL] = PST__JOB_REASON__REASON_REQ_NODE_NOT_AVAIL,
+        [SCHED_WHY_BAD_CONSTRAINTS] = PST__JOB_REASON__REASON_BAD_CONSTRAINTS,
+        [SCHED_WHY_NODES_UNAVAILABLE] = PST__JOB_REASON__REASON_NODES_UNAVAILABLE,
+        [SCHED_WHY_BEGIN_TIME] = PST__JOB_REASON__REASON_BEGIN_TIME,
+    };
+    Pst__JobRecord *r = j->rec;
+
+    SET(r, pend_reason, reasons[d->why]);
+    SET(r, cur_priority, d->priority);
+    SET(r, last_sched_eval_us, core_now());
+    r->has_expected_start_us = d->expected_us > 0;
+    r->expected_start_us = d->expected_us;
+    (void)pb_set_str(&r->sched_nodes, NULL);
+    if (d->nexpected) {
+        const char **names = must(calloc(d->nexpected, sizeof(*names)));
+        size_t n = 0;
+
+        for (size_t i = 0; i < d->nexpected; i++) {
+            const struct node *node = cluster_node(ctld->cluster, d->expected_nodes[i]);
+
+            if (node)
+                names[n++] = node->rec->name;
+        }
+        if (hostlist_fold_names(names, n, &r->sched_nodes) < 0)
+            r->sched_nodes = NULL;
+        free(names);
+    }
+    views_mark_job(ctld->views, j);
+}
+
+static void answer_test(struct ctld *ctld, const struct decisions_msg *m)
+{
+    struct waiter *w = wait_find(ctld, m->ticket);
+    const struct sched_decision *d = &m->d.items[0];
+    Pst__SubmitReply reply = PST__SUBMIT_REPLY__INIT;
+
+    if (!w)
+        return;
+    if (m->when_result < 0 || (d->kind == SCHED_EXPECT && !d->expected_us)) {
+        core_error(ctld, &w->reply, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, NULL);
+    } else {
+        Pst__Alloc *a = d->alloc.nnodes ? alloc_record(ctld->cluster, &d->alloc) : NULL;
+
+        SET(&reply, job_id, ctld->cluster->rec->next_job_id);
+        SET(&reply, start_us, d->expected_us ? d->expected_us : core_now());
+        if (a) {
+            SET(&reply, cpus, a->total_cpus);
+            reply.nodes = a->nodes;
+        }
+        reply.partition = (char *)d->partition; /* not changed by packing */
+        core_reply(ctld, &w->reply, 0, 0, &reply.base);
+        if (a)
+            pst__alloc__free_unpacked(a, NULL);
+    }
+    wait_remove(ctld, w);
+}
+
+void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m)
+{
+    if (m->when) {
+        answer_test(ctld, m);
+        decisions_msg_free(m);
+        return;
+    }
+    for (size_t i = 0; i < m->d.n; i++) {
+        const struct sched_decision *d = &m->d.items[i];
+        struct job *j = cluster_job(ctld->cluster, d->job_id);
+
+        if (d->kind == SCHED_START) {
+            if (atomic_load(&ctld->disk_full) || !proposal_holds(ctld, j, d) || !start(ctld, j, d))
+                feed_refused(ctld, d->job_id);
+        } else if (j && job_is_pending(j->rec)) {
+            expect(ctld, j, d);
+        }
+    }
+    decisions_msg_free(m);
+}

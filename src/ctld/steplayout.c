@@ -1,0 +1,334 @@
+/* steplayout.c - which part of a job a step gets; see steplayout.h.
+ *
+ * By default a step takes all CPUs of the nodes it uses, so that a second one waits; with --exact only
+ * what its tasks need; with --overlap it shares everything.  Block distribution fills one node after the
+ * other once each has a task; cyclic deals tasks out in turn. */
+#include "ctld/steplayout.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "base/log.h"
+#include "model/tx.h"
+#include "wire/errors.h"
+
+struct slot {             /* one node of the job */
+    size_t position;
+    const Pst__AllocGroup *group;
+    struct bitmap *free_cpus; /* of the job's CPUs, not held by other steps */
+    uint32_t total;       /* the job's CPUs here */
+    uint32_t cap;         /* tasks that fit */
+    uint32_t tasks;
+};
+
+struct layout {
+    const struct cluster *cluster;
+    const struct job *job;
+    const Pst__StepSpec *spec;
+    struct slot *slots;
+    size_t n;
+    uint32_t cpt;         /* CPUs per task */
+    uint32_t ntasks;
+    size_t nodes;         /* nodes the step uses */
+    bool exact, overlap, overcommit;
+};
+
+static void *must(void *p)
+{
+    if (!p) {
+        log_fatal("out of memory while laying out a step");
+        abort();
+    }
+    return p;
+}
+
+static void layout_done(struct layout *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        bitmap_free(l->slots[i].free_cpus);
+    free(l->slots);
+}
+
+static struct bitmap *cpus_of(const Pst__AllocGroup *g, uint32_t nbits)
+{
+    struct bitmap *bm = NULL;
+
+    if (bitmap_new(nbits, &bm) < 0)
+        must(NULL);
+    if (g->cpu_ids)
+        (void)bitmap_parse(bm, g->cpu_ids, NULL); /* our own text */
+    else
+        bitmap_set_range(bm, 0, MIN(g->cpus, nbits));
+    return bm;
+}
+
+/* Nodes the request lets in: --nodelist, --exclude, --relative. */
+static int pick_nodes(struct layout *l, struct hostlist *want, struct hostlist *avoid)
+{
+    const Pst__Alloc *a = l->job->rec->alloc;
+    size_t first = l->spec->has_relative ? l->spec->relative : 0;
+
+    if (first >= a->n_node_ids)
+        return ESLURM_INVALID_NODE_COUNT;
+    l->slots = must(calloc(a->n_node_ids, sizeof(*l->slots)));
+    for (size_t i = first; i < a->n_node_ids; i++) {
+        const struct node *n = cluster_node(l->cluster, a->node_ids[i]);
+        const Pst__AllocGroup *g = alloc_group(a, i);
+
+        if (!n || (avoid && hostlist_find(avoid, n->rec->name) >= 0))
+            continue;
+        if (want && hostlist_find(want, n->rec->name) < 0)
+            continue;
+        l->slots[l->n++] = (struct slot){ .position = i,
+                                          .group = g,
+                                          .total = g->cpus,
+                                          .free_cpus = cpus_of(g, MAX(n->rec->cpus, g->cpus)) };
+    }
+    if (want && l->n < hostlist_count(want))
+        return ESLURM_INVALID_NODE_NAME;
+    return l->n ? 0 : ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
+}
+
+/* Take away what running steps hold. */
+static void subtract_steps(struct layout *l)
+{
+    for (const struct step *s = l->job->steps; s && !l->overlap; s = s->next) {
+        if (!s->waiting || s->rec->step_id >= STEP_INTERACTIVE || (s->rec->has_overlap && s->rec->overlap))
+            continue;
+        for (size_t i = 0; i < l->n; i++) {
+            uint32_t id = l->job->rec->alloc->node_ids[l->slots[i].position];
+            long pos = alloc_position(s->rec->alloc, id);
+            struct bitmap *held;
+
+            if (pos < 0 || !bitmap_test(s->waiting, (uint32_t)pos))
+                continue;
+            held = cpus_of(alloc_group(s->rec->alloc, (size_t)pos), l->slots[i].free_cpus->nbits);
+            bitmap_andnot(l->slots[i].free_cpus, held);
+            bitmap_free(held);
+        }
+    }
+}
+
+/* How many tasks fit on each node; `whole`: were no other step there. */
+static void capacities(struct layout *l, bool whole)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        struct slot *s = &l->slots[i];
+        uint32_t cpus = whole ? s->total : bitmap_count(s->free_cpus);
+
+        if (!l->exact && !whole && cpus < s->total)
+            cpus = 0; /* it wants the node's share for itself */
+        s->cap = cpus / l->cpt;
+        if (l->overcommit && cpus)
+            s->cap = UINT32_MAX;
+        if (l->spec->has_ntasks_per_node && l->spec->ntasks_per_node)
+            s->cap = MIN(s->cap, l->spec->ntasks_per_node);
+        s->tasks = 0;
+    }
+}
+
+/* Deal the tasks out; false when they do not fit. */
+static bool deal(struct layout *l)
+{
+    const char *dist = l->spec->distribution;
+    bool cyclic = dist && strncmp(dist, "cyclic", 6) == 0;
+    uint32_t left = l->ntasks;
+    size_t used = 0;
+
+    /* The nodes with room, as many as asked for; unused ones get cap 0. */
+    for (size_t i = 0; i < l->n; i++) {
+        if (l->slots[i].cap && used < l->nodes)
+            used++;
+        else
+            l->slots[i].cap = 0;
+    }
+    if (used < l->nodes)
+        return false;
+    for (size_t i = 0; i < l->n && left; i++) {
+        if (l->slots[i].cap) {
+            l->slots[i].tasks++;
+            left--;
+        }
+    }
+    while (left) {
+        uint32_t before = left;
+
+        for (size_t i = 0; i < l->n && left; i++) {
+            struct slot *s = &l->slots[i];
+            uint32_t room = s->cap > s->tasks ? s->cap - s->tasks : 0;
+            uint32_t take = cyclic || l->overcommit ? MIN(room, 1) : MIN(room, left);
+
+            s->tasks += take;
+            left -= take;
+        }
+        if (left == before)
+            return false;
+    }
+    return true;
+}
+
+/* The job's own layout, when the step is the whole of it (srun that made its allocation). */
+static bool job_layout(struct layout *l)
+{
+    uint32_t sum = 0;
+
+    if (l->n != l->job->rec->alloc->n_node_ids || l->nodes != l->n || l->spec->distribution)
+        return false;
+    for (size_t i = 0; i < l->n; i++) {
+        if (!l->slots[i].group->has_tasks || !l->slots[i].group->tasks ||
+            l->slots[i].group->tasks > l->slots[i].cap)
+            return false;
+        sum += l->slots[i].group->tasks;
+    }
+    if (sum != l->ntasks)
+        return false;
+    for (size_t i = 0; i < l->n; i++)
+        l->slots[i].tasks = l->slots[i].group->tasks;
+    return true;
+}
+
+/* Node and task counts: what was asked for, else one task a node. */
+static void counts(struct layout *l)
+{
+    const Pst__StepSpec *s = l->spec;
+
+    l->nodes = s->has_min_nodes && s->min_nodes ? s->min_nodes : 0;
+    if (s->has_num_tasks && s->num_tasks)
+        l->ntasks = s->num_tasks;
+    else if (s->has_ntasks_per_node && s->ntasks_per_node)
+        l->ntasks = (uint32_t)(l->nodes ? l->nodes : l->n) * s->ntasks_per_node;
+    else
+        l->ntasks = (uint32_t)(l->nodes ? l->nodes : l->n);
+    if (!l->nodes) {
+        /* All nodes of the job unless there are fewer tasks. */
+        l->nodes = MIN(l->n, l->ntasks);
+        if (s->has_max_nodes && s->max_nodes)
+            l->nodes = MIN(l->nodes, s->max_nodes);
+    }
+}
+
+static char *take_cpus(struct slot *s, uint32_t count)
+{
+    struct bitmap *take = NULL;
+    char *text = NULL;
+
+    if (bitmap_new(s->free_cpus->nbits, &take) < 0)
+        must(NULL);
+    BITMAP_FOREACH (s->free_cpus, i) {
+        if (!count)
+            break;
+        bitmap_set(take, i);
+        count--;
+    }
+    if (bitmap_format(take, &text) < 0)
+        must(NULL);
+    bitmap_free(take);
+    return text;
+}
+
+static Pst__AllocGroup *group_new(const struct layout *l, struct slot *s)
+{
+    Pst__AllocGroup *g = must(malloc(sizeof(*g)));
+    uint32_t free_cpus = bitmap_count(s->free_cpus);
+    uint32_t cpus = l->exact ? MIN(s->tasks * l->cpt, free_cpus) : free_cpus;
+
+    pst__alloc_group__init(g);
+    SET(g, nodes, 1);
+    SET(g, cpus, cpus);
+    SET(g, tasks, s->tasks);
+    g->cpu_ids = take_cpus(s, cpus);
+    if (l->spec->has_mem_per_node_mib && l->spec->mem_per_node_mib)
+        SET(g, mem_mib, l->spec->mem_per_node_mib);
+    else if (l->spec->has_mem_per_cpu_mib && l->spec->mem_per_cpu_mib)
+        SET(g, mem_mib, l->spec->mem_per_cpu_mib * cpus);
+    else
+        SET(g, mem_mib, s->group->mem_mib);
+    g->gres = must(calloc(s->group->n_gres ? s->group->n_gres : 1, sizeof(*g->gres)));
+    for (size_t i = 0; i < s->group->n_gres; i++) {
+        const Pst__GresAlloc *from = s->group->gres[i];
+        Pst__GresAlloc *to = must(malloc(sizeof(*to)));
+
+        pst__gres_alloc__init(to);
+        to->name = tx_strdup(from->name);
+        to->type = tx_strdup(from->type);
+        to->devices = tx_strdup(from->devices);
+        SET(to, count, from->count);
+        g->gres[g->n_gres++] = to;
+    }
+    return g;
+}
+
+static Pst__Alloc *alloc_record(struct layout *l)
+{
+    const Pst__Alloc *job = l->job->rec->alloc;
+    Pst__Alloc *a = must(malloc(sizeof(*a)));
+    const char **names = must(calloc(l->n, sizeof(*names)));
+    uint32_t cpus = 0;
+
+    pst__alloc__init(a);
+    a->node_ids = must(calloc(l->n, sizeof(*a->node_ids)));
+    a->groups = must(calloc(l->n, sizeof(Pst__AllocGroup *)));
+    for (size_t i = 0; i < l->n; i++) {
+        if (!l->slots[i].tasks)
+            continue;
+        names[a->n_node_ids] =
+            cluster_node(l->cluster, job->node_ids[l->slots[i].position])->rec->name;
+        a->node_ids[a->n_node_ids++] = job->node_ids[l->slots[i].position];
+        a->groups[a->n_groups] = group_new(l, &l->slots[i]);
+        cpus += a->groups[a->n_groups++]->cpus;
+    }
+    SET(a, total_cpus, cpus);
+    if (hostlist_fold_names(names, a->n_node_ids, &a->nodes) < 0)
+        must(NULL);
+    free(names);
+    return a;
+}
+
+static int solve(struct layout *l)
+{
+    struct hostlist *want = NULL, *avoid = NULL;
+    int r = 0;
+
+    if (l->spec->nodelist && hostlist_parse(l->spec->nodelist, &want, NULL) < 0)
+        return ESLURM_INVALID_NODE_NAME;
+    if (l->spec->exclude && hostlist_parse(l->spec->exclude, &avoid, NULL) < 0)
+        r = ESLURM_INVALID_NODE_NAME;
+    if (r == 0)
+        r = pick_nodes(l, want, avoid);
+    hostlist_free(want);
+    hostlist_free(avoid);
+    if (r != 0)
+        return r;
+    counts(l);
+    if (l->nodes > l->n)
+        return ESLURM_INVALID_NODE_COUNT;
+    subtract_steps(l);
+    capacities(l, false);
+    if (job_layout(l) || deal(l))
+        return 0;
+    capacities(l, true); /* would it fit alone? */
+    return deal(l) ? ESLURM_NODES_BUSY : ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
+}
+
+int steplayout_make(const struct cluster *c, const struct job *j, const Pst__StepSpec *spec,
+                    Pst__Alloc **ret_alloc, uint32_t *ret_ntasks)
+{
+    struct layout l = { .cluster = c, .job = j, .spec = spec };
+    int r;
+
+    l.cpt = spec->has_cpus_per_task && spec->cpus_per_task ? spec->cpus_per_task : 1;
+    l.exact = spec->has_exact && spec->exact;
+    l.overlap = (spec->has_overlap && spec->overlap) || (spec->has_zero_resource && spec->zero_resource) ||
+                (spec->has_interactive && spec->interactive);
+    l.overcommit = spec->has_overcommit && spec->overcommit;
+    r = solve(&l);
+    if (r == 0) {
+        *ret_alloc = alloc_record(&l);
+        *ret_ntasks = l.ntasks;
+    }
+    layout_done(&l);
+    return r;
+}

@@ -1,0 +1,508 @@
+/* steps.c - steps of srun; see steps.h.  The layout of a step within its job is in steplayout.c. */
+#include "ctld/steps.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/pbutil.h"
+#include "base/timefmt.h"
+#include "ctld/lifecycle.h"
+#include "ctld/steplayout.h"
+#include "ctld/wait.h"
+
+#define CREDENTIAL_LIFE_US (120 * USEC_PER_SEC)
+
+struct step_wait { /* a request that waits until the job has room */
+    struct step_wait *next;
+    struct cmd reply;
+    Pst__StepSpec *spec;
+    int64_t give_up_us; /* 0 = none */
+};
+
+struct step_queue { /* of one job, first come first served */
+    uint32_t job_id;
+    struct step_wait *head;
+};
+
+static void *must(void *p)
+{
+    if (!p) {
+        log_fatal("out of memory while creating a step");
+        abort();
+    }
+    return p;
+}
+
+/* ---- addresses and credentials ------------------------------------------------------------------ */
+
+size_t steps_node_addrs(struct ctld *ctld, const Pst__Alloc *alloc, Pst__NodeAddr ***ret)
+{
+    Pst__NodeAddr **list = must(calloc(alloc->n_node_ids ? alloc->n_node_ids : 1, sizeof(*list)));
+
+    for (size_t i = 0; i < alloc->n_node_ids; i++) {
+        const struct node *n = cluster_node(ctld->cluster, alloc->node_ids[i]);
+        Pst__NodeAddr *a = must(malloc(sizeof(*a)));
+
+        pst__node_addr__init(a);
+        SET(a, node_id, alloc->node_ids[i]);
+        SET(a, cpus, alloc_group(alloc, i)->cpus);
+        if (n) {
+            a->name = tx_strdup(n->rec->name);
+            a->addr = tx_strdup(n->rec->addr ? n->rec->addr : n->rec->hostname);
+            SET(a, port, n->rec->port);
+        }
+        list[i] = a;
+    }
+    *ret = list;
+    return alloc->n_node_ids;
+}
+
+static Pst__SignedCredential *sign(struct ctld *ctld, const struct job *j, const struct step *s)
+{
+    Pst__StepCredential cred = PST__STEP_CREDENTIAL__INIT;
+    Pst__SignedCredential *out = must(malloc(sizeof(*out)));
+    uint8_t mac[AUTH_MAC_SIZE];
+    const char *kid;
+
+    pst__signed_credential__init(out);
+    SET(&cred, job_id, j->rec->job_id);
+    SET(&cred, step_id, s->rec->step_id);
+    SET(&cred, run_id, j->rec->db_id);
+    SET(&cred, uid, j->rec->uid);
+    SET(&cred, gid, j->rec->gid);
+    cred.user_name = j->rec->user_name;
+    cred.step = s->rec;
+    cred.job = j->rec;
+    SET(&cred, expires_us, core_now() + CREDENTIAL_LIFE_US);
+    cred.cluster_name = ctld->cluster->rec->name;
+    out->has_credential = 1;
+    out->credential.len = pst__step_credential__get_packed_size(&cred);
+    out->credential.data = must(malloc(out->credential.len));
+    pst__step_credential__pack(&cred, out->credential.data);
+    if (auth_sign(ctld->keys, out->credential.data, out->credential.len, mac, &kid) < 0) {
+        pst__signed_credential__free_unpacked(out, NULL);
+        return NULL;
+    }
+    out->key_id = tx_strdup(kid);
+    out->has_mac = 1;
+    out->mac.len = sizeof(mac);
+    out->mac.data = must(malloc(sizeof(mac)));
+    memcpy(out->mac.data, mac, sizeof(mac));
+    return out;
+}
+
+static Pst__StepReply *reply_new(struct ctld *ctld, const struct job *j, const struct step *s)
+{
+    Pst__StepReply *r = must(malloc(sizeof(*r)));
+    ProtobufCMessage *copy;
+
+    pst__step_reply__init(r);
+    r->credential = sign(ctld, j, s);
+    if (!r->credential) {
+        steps_reply_free(r);
+        return NULL;
+    }
+    if (pb_dup(&s->rec->base, &copy) < 0)
+        must(NULL);
+    r->step = (Pst__StepRecord *)copy;
+    if (pb_dup(&j->rec->base, &copy) < 0)
+        must(NULL);
+    r->job = (Pst__JobRecord *)copy;
+    r->n_nodes = steps_node_addrs(ctld, s->rec->alloc, &r->nodes);
+    return r;
+}
+
+void steps_reply_free(Pst__StepReply *reply)
+{
+    if (reply)
+        pst__step_reply__free_unpacked(reply, NULL);
+}
+
+/* ---- creation ----------------------------------------------------------------------------------- */
+
+static void fill_step(Pst__StepRecord *rec, const struct job *j, const Pst__StepSpec *spec,
+                      Pst__Alloc *alloc, uint32_t ntasks, const struct peer *peer)
+{
+    rec->alloc = alloc;
+    rec->name = tx_strdup(spec->name ? spec->name : j->rec->name);
+    SET(rec, state, PST__STEP_STATE__STEP_RUNNING);
+    SET(rec, uid, j->rec->uid);
+    SET(rec, start_us, core_now());
+    SET(rec, num_tasks, ntasks);
+    SET(rec, cpus_per_task, spec->has_cpus_per_task ? spec->cpus_per_task : 1);
+    SET(rec, job_db_id, j->rec->db_id);
+    SET(rec, overlap, (spec->has_overlap && spec->overlap) || (spec->has_zero_resource && spec->zero_resource));
+    if (spec->has_time_limit_min)
+        SET(rec, time_limit_min, spec->time_limit_min);
+    rec->partition = tx_strdup(j->rec->partition);
+    rec->distribution = tx_strdup(spec->distribution);
+    rec->submit_line = tx_strdup(spec->submit_line);
+    rec->work_dir = tx_strdup(spec->work_dir);
+    rec->std_out = tx_strdup(spec->std_out);
+    rec->std_err = tx_strdup(spec->std_err);
+    rec->std_in = tx_strdup(spec->std_in);
+    rec->client_host = tx_strdup(peer->host[0] ? peer->host : NULL);
+    SET(rec, client_pid, peer->pid);
+}
+
+/* 0 with *ret_step, or an ESLURM code. */
+static int create(struct ctld *ctld, struct job *j, const Pst__StepSpec *spec, struct conn *conn,
+                  struct step **ret_step, uint64_t *ret_lsn)
+{
+    Pst__Alloc *alloc = NULL;
+    uint32_t ntasks, id;
+    Pst__Transaction *tx;
+    struct step *s;
+    int r;
+
+    if (!job_is_running(j->rec))
+        return job_is_ended(j->rec) ? ESLURM_ALREADY_DONE : ESLURM_JOB_PENDING;
+    if ((j->rec->has_next_step_id ? j->rec->next_step_id : 0) >= conf_num(ctld->conf, CONF_MAX_STEP_COUNT))
+        return ESLURM_STEP_LIMIT;
+    r = steplayout_make(ctld->cluster, j, spec, &alloc, &ntasks);
+    if (r != 0)
+        return r;
+    id = spec->has_interactive && spec->interactive ? STEP_INTERACTIVE : j->rec->next_step_id;
+    tx = tx_new(core_now());
+    if (id != STEP_INTERACTIVE)
+        SET(tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id), next_step_id, id + 1);
+    fill_step(tx_step_put(tx, PST__EVENT_KIND__EV_STEP_START, j->rec->job_id, id), j, spec, alloc, ntasks,
+              conn_peer(conn));
+    *ret_lsn = core_commit(ctld, tx);
+    if (!*ret_lsn)
+        return EPST_DISK_FULL;
+    s = cluster_step(j, id);
+    s->waiting = bitmap_free(s->waiting);
+    if (bitmap_new((uint32_t)s->rec->alloc->n_node_ids, &s->waiting) < 0)
+        must(NULL);
+    bitmap_fill(s->waiting);
+    *ret_step = s;
+    return 0;
+}
+
+uint64_t steps_create_granted(struct ctld *ctld, struct job *j, const Pst__StepSpec *spec,
+                              struct conn *conn, Pst__StepReply **ret_reply)
+{
+    struct step *s;
+    uint64_t lsn = 0;
+    int r = create(ctld, j, spec, conn, &s, &lsn);
+
+    *ret_reply = NULL;
+    if (r == 0)
+        *ret_reply = reply_new(ctld, j, s);
+    else
+        log_error("job %u: its first step could not be made: %s", j->rec->job_id, slurm_err_text(r));
+    return lsn;
+}
+
+static struct step_queue *queue_of(struct ctld *ctld, uint32_t job_id, bool make)
+{
+    struct step_queue *q = idmap_get(&ctld->step_queue, job_id);
+
+    if (!q && make) {
+        q = must(calloc(1, sizeof(*q)));
+        q->job_id = job_id;
+        if (idmap_put(&ctld->step_queue, job_id, q) < 0)
+            must(NULL);
+    }
+    return q;
+}
+
+static void queue_add(struct ctld *ctld, uint32_t job_id, const struct cmd *cmd, const Pst__StepSpec *spec)
+{
+    struct step_queue *q = queue_of(ctld, job_id, true);
+    struct step_wait *w = must(calloc(1, sizeof(*w))), **at = &q->head;
+    ProtobufCMessage *copy;
+
+    if (pb_dup(&spec->base, &copy) < 0)
+        must(NULL);
+    w->spec = (Pst__StepSpec *)copy;
+    w->reply.conn = conn_ref(cmd->conn);
+    w->reply.op = cmd->op;
+    w->reply.id = cmd->id;
+    if (spec->has_immediate_s)
+        w->give_up_us = core_now() + (int64_t)spec->immediate_s * USEC_PER_SEC;
+    while (*at)
+        at = &(*at)->next;
+    *at = w;
+}
+
+static void wait_free(struct step_wait *w)
+{
+    conn_unref(w->reply.conn);
+    pst__step_spec__free_unpacked(w->spec, NULL);
+    free(w);
+}
+
+static void answer(struct ctld *ctld, struct job *j, const struct cmd *cmd, struct step *s, uint64_t lsn)
+{
+    Pst__StepReply *reply = reply_new(ctld, j, s);
+
+    if (reply)
+        core_reply(ctld, cmd, lsn, 0, &reply->base);
+    else
+        core_error(ctld, cmd, SLURM_ERROR, "the controller cannot sign credentials: libcrypto is missing");
+    steps_reply_free(reply);
+}
+
+void op_step_create(struct ctld *ctld, struct cmd *cmd)
+{
+    const Pst__StepCreateRequest *req = (const Pst__StepCreateRequest *)cmd->msg;
+    static const Pst__StepSpec none = PST__STEP_SPEC__INIT;
+    const Pst__StepSpec *spec = req->spec ? req->spec : &none;
+    struct job *j = cluster_job(ctld->cluster, req->job_id);
+    struct step *s;
+    uint64_t lsn;
+    int r;
+
+    if (!j) {
+        core_error(ctld, cmd, ESLURM_INVALID_JOB_ID, NULL);
+        return;
+    }
+    if (conn_peer(cmd->conn)->uid != j->rec->uid && !cmd_is_admin(ctld, cmd)) {
+        core_error(ctld, cmd, ESLURM_ACCESS_DENIED, NULL);
+        return;
+    }
+    r = queue_of(ctld, req->job_id, false) ? ESLURM_NODES_BUSY : create(ctld, j, spec, cmd->conn, &s, &lsn);
+    if (r == 0)
+        answer(ctld, j, cmd, s, lsn);
+    else if ((r == ESLURM_NODES_BUSY || r == ESLURM_JOB_PENDING) && req->has_wait && req->wait)
+        queue_add(ctld, req->job_id, cmd, spec);
+    else
+        core_error(ctld, cmd, r, NULL);
+}
+
+/* Serve those who wait, in order, as far as it goes. */
+void steps_retry(struct ctld *ctld, struct job *j)
+{
+    struct step_queue *q = queue_of(ctld, j->rec->job_id, false);
+
+    while (q && q->head) {
+        struct step_wait *w = q->head;
+        struct step *s;
+        uint64_t lsn;
+        int r = create(ctld, j, w->spec, w->reply.conn, &s, &lsn);
+
+        if (r == ESLURM_NODES_BUSY || r == ESLURM_JOB_PENDING)
+            return;
+        if (r == 0)
+            answer(ctld, j, &w->reply, s, lsn);
+        else
+            core_error(ctld, &w->reply, r, NULL);
+        q->head = w->next;
+        wait_free(w);
+    }
+    if (q) {
+        (void)idmap_remove(&ctld->step_queue, q->job_id);
+        free(q);
+    }
+}
+
+/* Remove the waiting requests for which gone() holds. */
+static void queue_filter(struct ctld *ctld, bool (*gone)(const struct step_wait *w, int64_t arg),
+                         int64_t arg, int code)
+{
+    struct step_queue *q;
+    size_t pos = 0;
+
+    while ((q = idmap_next(&ctld->step_queue, &pos))) {
+        for (struct step_wait **at = &q->head; *at;) {
+            struct step_wait *w = *at;
+
+            if (!gone(w, arg)) {
+                at = &w->next;
+                continue;
+            }
+            if (code)
+                core_error(ctld, &w->reply, code, NULL);
+            *at = w->next;
+            wait_free(w);
+        }
+        if (!q->head) {
+            (void)idmap_remove(&ctld->step_queue, q->job_id);
+            free(q);
+        }
+    }
+}
+
+static bool on_conn(const struct step_wait *w, int64_t conn)
+{
+    return (int64_t)conn_id(w->reply.conn) == conn;
+}
+
+static bool expired(const struct step_wait *w, int64_t now_us)
+{
+    return w->give_up_us && now_us >= w->give_up_us;
+}
+
+void steps_conn_closed(struct ctld *ctld, uint64_t conn)
+{
+    queue_filter(ctld, on_conn, (int64_t)conn, 0);
+}
+
+static bool always(const struct step_wait *w, int64_t arg)
+{
+    (void)w;
+    (void)arg;
+    return true;
+}
+
+void steps_clear(struct ctld *ctld)
+{
+    queue_filter(ctld, always, 0, 0);
+    idmap_done(&ctld->step_queue);
+}
+
+/* ---- ends --------------------------------------------------------------------------------------- */
+
+static Pst__StepState end_state(const struct job *j, uint32_t status, bool oom)
+{
+    if (oom)
+        return PST__STEP_STATE__STEP_OUT_OF_MEMORY;
+    if (status == 0)
+        return PST__STEP_STATE__STEP_COMPLETED;
+    if (job_state(j->rec) == JOB_STATE(CANCELLED) || job_state(j->rec) == JOB_STATE(TIMEOUT))
+        return PST__STEP_STATE__STEP_CANCELLED;
+    return PST__STEP_STATE__STEP_FAILED;
+}
+
+static void merge_usage(Pst__StepRecord *set, const Pst__StepUsage *old, const Pst__StepUsage *add,
+                        const char *node)
+{
+    Pst__StepUsage *u;
+
+    if (!add)
+        return;
+    u = must(malloc(sizeof(*u)));
+    pst__step_usage__init(u);
+    SET(u, user_us, (old ? old->user_us : 0) + add->user_us);
+    SET(u, sys_us, (old ? old->sys_us : 0) + add->sys_us);
+    SET(u, read_bytes, (old ? old->read_bytes : 0) + add->read_bytes);
+    SET(u, write_bytes, (old ? old->write_bytes : 0) + add->write_bytes);
+    if (!old || add->max_rss_kib >= old->max_rss_kib) {
+        SET(u, max_rss_kib, add->max_rss_kib);
+        u->max_rss_node = tx_strdup(node);
+    } else {
+        SET(u, max_rss_kib, old->max_rss_kib);
+        u->max_rss_node = tx_strdup(old->max_rss_node);
+    }
+    set->usage = u;
+}
+
+/* Exit code first, then signals, higher first: what Slurm calls the highest. */
+static uint32_t worse(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* A job owned by a client that is gone ends with its last step. */
+static void orphan_check(struct ctld *ctld, struct job *j, uint32_t status)
+{
+    if (!j->rec->has_kill_on_client_loss || !j->rec->kill_on_client_loss || j->owner_conn ||
+        job_is_ended(j->rec))
+        return;
+    for (struct step *s = j->steps; s; s = s->next)
+        if (s->waiting)
+            return;
+    (void)lifecycle_finished(ctld, j, status, false, false);
+}
+
+uint64_t steps_ended(struct ctld *ctld, struct job *j, struct step *s, uint32_t node_id,
+                     const Pst__StepEnd *end)
+{
+    uint32_t status = worse(s->rec->has_exit_status ? s->rec->exit_status : 0, end->exit_status);
+    const struct node *n = cluster_node(ctld->cluster, node_id);
+    long pos = alloc_position(s->rec->alloc, node_id);
+    Pst__Transaction *tx;
+    Pst__StepRecord *set;
+    bool last;
+    uint64_t lsn;
+
+    if (s->rec->state != PST__STEP_STATE__STEP_RUNNING || pos < 0)
+        return ctld->applied_lsn; /* said before */
+    if (s->waiting) {
+        if (!bitmap_test(s->waiting, (uint32_t)pos))
+            return ctld->applied_lsn;
+        bitmap_clear(s->waiting, (uint32_t)pos);
+    }
+    last = !s->waiting || bitmap_empty(s->waiting);
+    tx = tx_new(core_now());
+    set = tx_step_patch(tx, last ? PST__EVENT_KIND__EV_STEP_END : PST__EVENT_KIND__EV_UNSPECIFIED,
+                        s->rec->job_id, s->rec->step_id);
+    SET(set, exit_status, status);
+    merge_usage(set, s->rec->usage, end->usage, n ? n->rec->name : NULL);
+    if (last) {
+        SET(set, state, end_state(j, status, end->has_oom && end->oom));
+        SET(set, end_us, end->has_end_us ? end->end_us : core_now());
+        s->waiting = bitmap_free(s->waiting);
+        if (s->rec->step_id < STEP_INTERACTIVE &&
+            (!j->rec->has_derived_exit_status || status > j->rec->derived_exit_status))
+            SET(tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id), derived_exit_status,
+                status);
+    }
+    lsn = core_commit(ctld, tx);
+    if (last && lsn) {
+        orphan_check(ctld, j, status);
+        steps_retry(ctld, j);
+    }
+    return lsn;
+}
+
+void steps_close(struct ctld *ctld, struct job *j, Pst__Transaction *tx, uint32_t exit_status)
+{
+    for (struct step *s = j->steps; s; s = s->next) {
+        Pst__StepRecord *set;
+
+        if (s->rec->state != PST__STEP_STATE__STEP_RUNNING)
+            continue;
+        set = tx_step_patch(tx, PST__EVENT_KIND__EV_STEP_END, s->rec->job_id, s->rec->step_id);
+        if (!s->rec->has_exit_status)
+            SET(set, exit_status, exit_status);
+        SET(set, state, end_state(j, s->rec->has_exit_status ? s->rec->exit_status : exit_status, false));
+        SET(set, end_us, core_now());
+        s->waiting = bitmap_free(s->waiting);
+    }
+    (void)ctld;
+}
+
+void steps_recover(struct ctld *ctld, struct job *j)
+{
+    (void)ctld;
+    for (struct step *s = j->steps; s; s = s->next) {
+        if (s->rec->state != PST__STEP_STATE__STEP_RUNNING || s->waiting)
+            continue;
+        if (bitmap_new((uint32_t)s->rec->alloc->n_node_ids, &s->waiting) < 0)
+            must(NULL);
+        bitmap_fill(s->waiting);
+    }
+}
+
+/* Limits of steps, --immediate, and jobs whose client has not come back. */
+void steps_tick(struct ctld *ctld, int64_t now_us)
+{
+    queue_filter(ctld, expired, now_us, ESLURM_NODES_BUSY);
+    for (struct job *j = ctld->cluster->active, *next; j; j = next) {
+        next = j->next_active;
+        for (struct step *s = j->steps; s; s = s->next) {
+            Pst__SignalSteps sig = PST__SIGNAL_STEPS__INIT;
+            uint32_t id = s->rec->step_id;
+
+            if (!s->waiting || !s->rec->has_time_limit_min ||
+                s->rec->start_us + (int64_t)s->rec->time_limit_min * 60 * USEC_PER_SEC > now_us)
+                continue;
+            sig.step_ids = &id;
+            sig.n_step_ids = 1;
+            SET(&sig, terminate, true);
+            SET(&sig, kill_wait_s, (uint32_t)conf_num(ctld->conf, CONF_KILL_WAIT));
+            sig.reason = (char *)"DUE TO TIME LIMIT"; /* not changed by packing */
+            launch_signal(ctld, j, ctld->applied_lsn, &sig);
+        }
+        if (j->owner_lost_us && now_us - j->owner_lost_us >
+                                    (int64_t)conf_num(ctld->conf, CONF_MESSAGE_TIMEOUT) * USEC_PER_SEC)
+            orphan_check(ctld, j, SIGKILL);
+    }
+}

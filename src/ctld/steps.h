@@ -1,0 +1,24 @@
+/* steps.h - steps of srun inside an allocation: layout, credentials, waiting, ends.  Core thread. */
+#pragma once
+
+#include "ctld/ctld.h"
+
+/* Create a step in the grant of its job; *ret_reply is owned by the caller (steps_reply_free), NULL when it is
+ * impossible.  Gives the lsn (0 = none). */
+uint64_t steps_create_granted(struct ctld *ctld, struct job *j, const Pst__StepSpec *spec,
+                              struct conn *conn, Pst__StepReply **ret_reply);
+void steps_reply_free(Pst__StepReply *reply);
+/* Addresses of an allocation's nodes, in order; caller frees each and the array. */
+size_t steps_node_addrs(struct ctld *ctld, const Pst__Alloc *alloc, Pst__NodeAddr ***ret);
+/* One node's part of a step is over. */
+uint64_t steps_ended(struct ctld *ctld, struct job *j, struct step *s, uint32_t node_id,
+                     const Pst__StepEnd *end);
+/* All of a job's steps that still run: their node or job is gone. */
+void steps_close(struct ctld *ctld, struct job *j, Pst__Transaction *tx, uint32_t exit_status);
+/* Requests that wait for resources of this job: try again, or refuse them when it ended. */
+void steps_retry(struct ctld *ctld, struct job *j);
+void steps_conn_closed(struct ctld *ctld, uint64_t conn);
+/* After recovery: running steps wait for all their nodes again. */
+void steps_recover(struct ctld *ctld, struct job *j);
+void steps_tick(struct ctld *ctld, int64_t now_us); /* --immediate, time limits of steps */
+void steps_clear(struct ctld *ctld);

@@ -1,0 +1,70 @@
+/* view.h - immutable views of the cluster for queries
+ *
+ * Every job, step, node and partition has an encoded record (counted bytes), made anew only when it changed
+ * and somebody asks.  A view is a tree of two levels over those: publishing copies the chunks that changed and the
+ * root, so it costs the core O(changed + chunks), whatever is asked afterwards.
+ *
+ * views_mark_*() and views_publish(): core thread.  Everything else: any thread. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/cluster.h"
+
+#define VIEW_CHUNK 256u
+
+struct vrec {
+    _Atomic uint32_t refs;
+    uint32_t id, array_id;   /* job id (steps: of their job), node id */
+    uint32_t state, flags, uid;
+    uint64_t name_hash;      /* nodes, partitions: XXH3-64 of the name, lowest bit set */
+    struct blob *script, *env; /* jobs: held */
+    uint32_t len;
+    uint8_t data[];          /* encoded record with volatile fields */
+};
+
+struct view_chunk {
+    _Atomic uint32_t refs;
+    uint32_t used;
+    struct vrec *slots[VIEW_CHUNK]; /* NULL = free */
+};
+
+struct view_table {
+    size_t nchunks;
+    struct view_chunk **chunks; /* in a published view: none is NULL */
+};
+
+enum view_kind { VIEW_JOBS, VIEW_STEPS, VIEW_NODES, VIEW_PARTS, VIEW_KINDS };
+
+struct view {
+    _Atomic uint32_t refs;
+    uint64_t lsn;
+    int64_t made_us;
+    struct view_table tables[VIEW_KINDS];
+    uint8_t *cluster; /* encoded ClusterRecord */
+    size_t cluster_len;
+};
+
+struct views;
+
+int views_new(struct views **ret);
+struct views *views_free(struct views *v);
+
+void views_mark_job(struct views *v, struct job *j);
+void views_mark_step(struct views *v, struct job *j, struct step *s);
+void views_mark_node(struct views *v, struct node *n);
+void views_mark_part(struct views *v, struct partition *p);
+void views_drop_job(struct views *v, struct job *j); /* and its steps; before it is freed */
+void views_drop_node(struct views *v, struct node *n);
+void views_drop_part(struct views *v, struct partition *p);
+/* Encode what was marked and make it the current view. */
+void views_publish(struct views *v, const struct cluster *c, uint64_t lsn);
+uint64_t views_published(const struct views *v); /* how often */
+
+/* The current view, held; NULL when something changed since it was made: ask the core (CMD_PUBLISH). */
+struct view *views_get_fresh(struct views *v);
+struct view *views_get(struct views *v); /* the current one, fresh or not */
+struct view *view_unref(struct view *view); /* always NULL */

@@ -1,0 +1,30 @@
+/* wait.h - requests that are answered later: allocations being waited for, job ends
+ *
+ * A waiter gets JobStatus frames: pending at once, the grant when the job starts, the end as the last frame. */
+#pragma once
+
+#include "ctld/ctld.h"
+
+struct waiter {
+    uint64_t ticket;
+    struct cmd reply;        /* conn (held), op and id to answer with */
+    uint32_t job_id;
+    bool until_started;      /* the grant matters; else only the end */
+    bool granted;            /* grant frame sent */
+    bool test_only;          /* the scheduler's answer is awaited (ticket) */
+    int64_t give_up_us;      /* --immediate; 0 = none */
+    Pst__StepSpec *step;     /* create with the grant; owned */
+};
+
+/* Enter a waiter for cmd's connection; gives its ticket.  step is copied. */
+uint64_t wait_add(struct ctld *ctld, const struct cmd *cmd, struct job *j, bool until_started,
+                  uint32_t immediate_s, const Pst__StepSpec *step);
+uint64_t wait_add_test(struct ctld *ctld, const struct cmd *cmd);
+struct waiter *wait_find(struct ctld *ctld, uint64_t ticket);
+void wait_remove(struct ctld *ctld, struct waiter *w);
+
+/* Tell those who wait on j what it is now; after lsn. */
+void wait_notify(struct ctld *ctld, struct job *j, uint64_t lsn);
+void wait_conn_closed(struct ctld *ctld, uint64_t conn);
+void wait_tick(struct ctld *ctld, int64_t now_us);
+void wait_clear(struct ctld *ctld);
