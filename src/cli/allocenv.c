@@ -1,0 +1,112 @@
+/* allocenv.c - the variables that describe a granted allocation; see allocenv.h */
+#include "cli/allocenv.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/strbuf.h"
+#include "cli/cli.h"
+
+#define NODES_MAX (1u << 20)
+
+char *allocenv_counts(const uint32_t *values, size_t n)
+{
+    struct strbuf sb = STRBUF_INIT;
+    char *text = NULL;
+
+    for (size_t i = 0; i < n;) {
+        size_t run = 1;
+
+        while (i + run < n && values[i + run] == values[i])
+            run++;
+        strbuf_addf(&sb, "%s%u", i ? "," : "", values[i]);
+        if (run > 1)
+            strbuf_addf(&sb, "(x%zu)", run);
+        i += run;
+    }
+    check_mem_or_die(strbuf_detach(&sb, &text));
+    return text;
+}
+
+void allocenv_spread(uint32_t num_tasks, uint32_t cpus_per_task, const uint32_t *cpus, size_t n,
+                     uint32_t *ret_tasks)
+{
+    bool full = false;
+
+    for (size_t i = 0; i < n; i++)
+        ret_tasks[i] = 0;
+    while (num_tasks > 0 && n > 0) {
+        bool placed = false;
+
+        for (size_t i = 0; i < n && num_tasks > 0; i++) {
+            if (!full && (uint64_t)(ret_tasks[i] + 1) * cpus_per_task > cpus[i])
+                continue;
+            ret_tasks[i]++;
+            num_tasks--;
+            placed = true;
+        }
+        full = full || !placed;
+    }
+}
+
+/* CPUs of each node, in order.  *ret_n of them; the caller frees. */
+static uint32_t *node_cpus(const Pst__Alloc *alloc, size_t *ret_n)
+{
+    size_t n = 0, at = 0;
+    uint32_t *cpus;
+
+    for (size_t i = 0; i < alloc->n_groups; i++)
+        n += alloc->groups[i]->nodes;
+    if (n > NODES_MAX)
+        cli_fatal("the allocation has more than %u nodes", NODES_MAX);
+    cpus = xmalloc_or_die((n + 1) * sizeof(*cpus));
+    for (size_t i = 0; i < alloc->n_groups; i++) {
+        for (uint32_t k = 0; k < alloc->groups[i]->nodes; k++)
+            cpus[at++] = alloc->groups[i]->cpus;
+    }
+    *ret_n = n;
+    return cpus;
+}
+
+static void add_layout(struct envlist *env, const Pst__JobRecord *job)
+{
+    size_t n = 0;
+    _cleanup_free_ uint32_t *cpus = node_cpus(job->alloc, &n);
+    _cleanup_free_ uint32_t *tasks = xmalloc_or_die((n + 1) * sizeof(*tasks));
+    _cleanup_free_ char *cpu_text = allocenv_counts(cpus, n);
+    _cleanup_free_ char *task_text = NULL;
+
+    if (job->has_num_tasks)
+        allocenv_spread(job->num_tasks, job->has_cpus_per_task ? job->cpus_per_task : 1, cpus, n,
+                        tasks);
+    task_text = allocenv_counts(job->has_num_tasks ? tasks : cpus, n);
+    envlist_set(env, "SLURM_JOB_CPUS_PER_NODE", cpu_text);
+    envlist_set(env, "SLURM_TASKS_PER_NODE", task_text);
+    envlist_setf(env, "SLURM_JOB_NUM_NODES", "%zu", n);
+    envlist_setf(env, "SLURM_NNODES", "%zu", n);
+    envlist_set(env, "SLURM_JOB_NODELIST", job->alloc->nodes ? job->alloc->nodes : "");
+    envlist_set(env, "SLURM_NODELIST", job->alloc->nodes ? job->alloc->nodes : "");
+}
+
+static void add_text(struct envlist *env, const char *name, const char *value)
+{
+    if (value && *value)
+        envlist_set(env, name, value);
+}
+
+void allocenv_add(struct envlist *env, const Pst__JobRecord *job)
+{
+    envlist_setf(env, "SLURM_JOB_ID", "%u", job->job_id);
+    envlist_setf(env, "SLURM_JOBID", "%u", job->job_id);
+    add_text(env, "SLURM_JOB_NAME", job->name);
+    add_text(env, "SLURM_JOB_PARTITION", job->partition);
+    add_text(env, "SLURM_JOB_ACCOUNT", job->account);
+    add_text(env, "SLURM_JOB_QOS", job->qos);
+    add_text(env, "SLURM_JOB_RESERVATION", job->reservation);
+    if (job->has_num_tasks) {
+        envlist_setf(env, "SLURM_NTASKS", "%u", job->num_tasks);
+        envlist_setf(env, "SLURM_NPROCS", "%u", job->num_tasks);
+    }
+    if (job->alloc)
+        add_layout(env, job);
+}

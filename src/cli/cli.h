@@ -1,0 +1,83 @@
+/* cli.h - what every command does first: name itself, read slurm.conf, reach the controller
+ *
+ * One struct cli per process, one thread.  Functions ending in _or_die print one sentence as
+ * `PROGRAM: error: ...` and exit; everything else returns 0 or a negative errno. */
+#pragma once
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdnoreturn.h>
+
+#include "base/err.h"
+#include "conf/conf.h"
+#include "wire/client.h"
+
+enum cli_exit {
+    CLI_EXIT_OK = 0,
+    CLI_EXIT_FAILED = 1,
+    CLI_EXIT_USAGE = 255, /* sbatch, srun, salloc; query tools use CLI_EXIT_FAILED */
+};
+
+struct cli {
+    const char *program; /* "sbatch": prefix of messages, name told to the controller */
+    int verbose;         /* count of -v; -1 = --quiet; set through cli_set_verbosity() */
+    struct conf *conf;   /* read through cli_conf() */
+    int timeout_ms;      /* 0 = MessageTimeout of slurm.conf */
+};
+
+/* Also the name cli_error() and friends print.  `program` is kept, not copied. */
+void cli_init(struct cli *c, const char *program);
+void cli_done(struct cli *c);
+/* Set c->verbose, which cli_info() and cli_verbose() obey. */
+void cli_set_verbosity(struct cli *c, int level);
+
+/* slurm.conf in client scope, loaded at the first call; exits with status 1 when it cannot be read.
+ */
+const struct conf *cli_conf(struct cli *c);
+
+/* Exit status for errors of the workload manager: SLURM_EXIT_ERROR when set, else 1. */
+int cli_error_status(void);
+
+/* Connect to the controller: local socket, then each SlurmctldHost in order, repeated until
+ * MessageTimeout has passed since the first try (the controller may be restarting).
+ * Errors: as client_connect(); err has the sentence. */
+int cli_connect(struct cli *c, struct client **ret_client, struct err *err);
+/* As above without repeating: one try at each address. */
+int cli_connect_once(struct cli *c, struct client **ret_client, struct err *err);
+/* Can a later try succeed after this error of a connection (the controller is being restarted)? */
+bool cli_may_come_back(int r);
+/* On failure prints `PROGRAM: error: WHAT: reason` (WHAT may be NULL) and exits cli_error_status().
+ */
+struct client *cli_connect_or_die(struct cli *c, const char *what);
+
+/* Connect, make one call, close.  *ret_reply as client_call(). On failure err has the sentence
+ * (the standard text of the code, or what the controller said) and ret_code (may be NULL) the
+ * SlurmErr. */
+int cli_call(struct cli *c, unsigned op, const ProtobufCMessage *request,
+             ProtobufCMessage **ret_reply, int *ret_code, struct err *err);
+
+/* Messages on stderr. */
+void cli_error(const char *fmt, ...)
+    __attribute__((format(printf, 1, 2))); /* `sbatch: error: text` */
+void cli_warning(const char *fmt, ...)
+    __attribute__((format(printf, 1, 2))); /* `sbatch: warning: text` */
+void cli_info(const char *fmt, ...)
+    __attribute__((format(printf, 1, 2))); /* `sbatch: text`, not when quiet */
+void cli_verbose(int level, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3))); /* at -v, -vv */
+void cli_print_fatal(const char *fmt, ...)
+    __attribute__((format(printf, 1, 2))); /* as cli_fatal, returns */
+noreturn void cli_die(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+noreturn void cli_fatal(const char *fmt, ...)
+    __attribute__((format(printf, 1, 2))); /* `sbatch: fatal: text`, 1 */
+
+/* Allocation or exit: for commands only. */
+void *xmalloc_or_die(size_t size); /* zeroed */
+void *xrealloc_or_die(void *p, size_t n, size_t size);
+char *xstrdup_or_die(const char *text); /* NULL gives NULL */
+char *xasprintf_or_die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Turn a -ENOMEM of a library call into an exit. */
+void check_mem_or_die(int r);
+
+void cli_print_version(void); /* `slurm 26.5.0` */

@@ -1,0 +1,45 @@
+/* jobtext.h - small grammars of submission options
+ *
+ * Pure functions.  Those returning int give 0 or -EINVAL; texts returned through ret_text are the
+ * caller's. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* "[R:|B:]SIG[@secs]".  ret_canonical as scontrol shows it, e.g. "B:USR1@60". */
+struct jobtext_signal {
+    unsigned signal;
+    uint32_t secs;
+    bool batch_only;
+};
+int jobtext_signal_parse(const char *text, struct jobtext_signal *ret_signal, char **ret_canonical);
+/* "TERM", "SIGTERM", "15".  Gives 0 when unknown. */
+unsigned jobtext_signal_number(const char *text);
+
+/* "BEGIN,END" -> bits of JobRecord.mail_type (numbers of the mail events). */
+int jobtext_mail_parse(const char *text, uint32_t *ret_bits);
+
+/* "{*|block|cyclic|arbitrary|plane=N}[:...][,{Pack|NoPack}]". */
+bool jobtext_distribution_ok(const char *text);
+
+/* "min[-max]" with k and m suffixes; *ret_max 0 when none was given. */
+int jobtext_nodes_parse(const char *text, uint32_t *ret_min, uint32_t *ret_max);
+
+/* A count with k (1024) or m (1024*1024). */
+int jobtext_count_parse(const char *text, uint32_t *ret_count);
+
+/* --gres=gpu:a100:2,shard:1 -> "gres/gpu:a100:2,gres/shard:1"; every name must be in gres_types.
+ * "none" gives NULL text. */
+int jobtext_gres(const char *text, const char *gres_types, char **ret_text);
+/* --gpus=a100:2,1 -> "gres/gpu:a100:2,gres/gpu:1". */
+int jobtext_gpus(const char *text, char **ret_text);
+/* --tres-per-task and --gpus-per-task folded: "gres/gpu:a100=1", NULL when nothing is left.  Either
+ * may be NULL.  *ret_cpus (may be NULL): its cpu=N, which is not in the text; 0 = none. */
+int jobtext_per_task(const char *tres, const char *gpus, char **ret_text, uint32_t *ret_cpus);
+
+/* "S[:C[:T]]" with '*' as 0. */
+int jobtext_geometry_parse(const char *text, uint32_t ret_sct[3]);
+
+/* Is word in the comma list, ignoring case? */
+bool jobtext_in_list(const char *list, const char *word, unsigned long len);

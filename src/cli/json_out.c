@@ -1,0 +1,415 @@
+/* json_out.c - the streaming JSON and YAML writer; see json_out.h.
+ *
+ * Layout facts: two blanks an indent, slashes escaped, an empty list spans two lines.  In YAML
+ * every value carries its tag and the items of a list stand at the indent of their key. */
+#include "cli/json_out.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "cli/out_users.h"
+#include "version.h"
+
+#define DATA_PARSER "data_parser/v0.0.45"
+
+static void put_json_string(struct strbuf *sb, const char *s, size_t len)
+{
+    size_t from = 0;
+
+    strbuf_addc(sb, '"');
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)s[i];
+        char esc[8];
+
+        if (c >= 0x20 && c != '"' && c != '\\' && c != '/' && c != 0x7f)
+            continue;
+        strbuf_addn(sb, s + from, i - from);
+        from = i + 1;
+        if (c == '"' || c == '\\' || c == '/')
+            (void)snprintf(esc, sizeof(esc), "\\%c", c);
+        else if (c == '\n' || c == '\t' || c == '\r')
+            (void)snprintf(esc, sizeof(esc), "\\%c", c == '\n' ? 'n' : c == '\t' ? 't' : 'r');
+        else
+            (void)snprintf(esc, sizeof(esc), "\\u%04x", c);
+        strbuf_add(sb, esc);
+    }
+    strbuf_addn(sb, s + from, len - from);
+    strbuf_addc(sb, '"');
+}
+
+/* Plain when no reader could take it for something else. */
+static bool yaml_plain(const char *s, size_t len)
+{
+    if (!len || isspace((unsigned char)s[len - 1]) || s[len - 1] == ':')
+        return false;
+    if (!isalnum((unsigned char)s[0]) && s[0] != '/' && s[0] != '_' && s[0] != '(')
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)s[i];
+
+        if (c < 0x20 || c == 0x7f || c == '"' || c == '\\')
+            return false;
+        if ((c == ':' && isspace((unsigned char)s[i + 1])) || (c == '#' && i && s[i - 1] == ' '))
+            return false;
+    }
+    return true;
+}
+
+static void put_yaml_string(struct strbuf *sb, const char *s, size_t len)
+{
+    strbuf_add(sb, "!!str");
+    if (!len)
+        return;
+    strbuf_addc(sb, ' ');
+    if (yaml_plain(s, len))
+        strbuf_addn(sb, s, len);
+    else
+        put_json_string(sb, s, len);
+}
+
+static int indent_of(const struct json *js)
+{
+    int n = 0;
+
+    if (js->style != JSON_YAML)
+        return js->depth * 2;
+    /* Items of a list stand at the indent of its key. */
+    for (int i = 2; i <= js->depth; i++)
+        n += js->in_list[i] && !js->in_list[i - 1] ? 0 : 2;
+    return n;
+}
+
+/* Everything up to the value: comma, newline, indent, key. */
+static void lead(struct json *js, const char *key)
+{
+    unsigned n = js->count[js->depth]++;
+
+    if (js->style == JSON_YAML) {
+        strbuf_pad(js->out, ' ', (size_t)indent_of(js));
+        if (js->in_list[js->depth])
+            strbuf_add(js->out, "- ");
+        if (key) {
+            put_yaml_string(js->out, key, strlen(key));
+            strbuf_add(js->out, ": ");
+        }
+        return;
+    }
+    if (n)
+        strbuf_addc(js->out, ',');
+    if (js->style == JSON_PRETTY && js->depth) {
+        strbuf_addc(js->out, '\n');
+        strbuf_pad(js->out, ' ', (size_t)indent_of(js));
+    }
+    if (key) {
+        put_json_string(js->out, key, strlen(key));
+        strbuf_add(js->out, js->style == JSON_PRETTY ? ": " : ":");
+    }
+}
+
+static void push(struct json *js, bool list)
+{
+    assert(js->depth + 1 < JSON_DEPTH_MAX);
+    js->depth++;
+    js->in_list[js->depth] = list;
+    js->count[js->depth] = 0;
+}
+
+void json_begin(struct json *js, struct strbuf *out, enum json_style style)
+{
+    *js = (struct json){ .out = out, .style = style };
+    if (style == JSON_YAML)
+        strbuf_add(out, "%YAML 1.1\n--- !!map\n");
+    else
+        strbuf_addc(out, '{');
+    push(js, false);
+}
+
+void json_end(struct json *js)
+{
+    assert(js->depth == 1);
+    js->depth = 0;
+    if (js->style == JSON_YAML)
+        strbuf_add(js->out, "...\n");
+    else
+        strbuf_add(js->out, js->style == JSON_PRETTY ? "\n}\n" : "}\n");
+}
+
+static void open_container(struct json *js, const char *key, bool list)
+{
+    lead(js, key);
+    if (js->style == JSON_YAML)
+        strbuf_add(js->out, list ? "!!seq\n" : "!!map\n");
+    else
+        strbuf_addc(js->out, list ? '[' : '{');
+    push(js, list);
+}
+
+static void close_container(struct json *js, char c)
+{
+    unsigned n = js->count[js->depth];
+
+    js->depth--;
+    if (js->style == JSON_YAML) {
+        if (n || js->out->failed)
+            return;
+        /* "!!seq" alone would read as null. */
+        js->out->len--;
+        strbuf_add(js->out, c == ']' ? " []\n" : " {}\n");
+        return;
+    }
+    if (js->style == JSON_PRETTY) {
+        strbuf_addc(js->out, '\n');
+        strbuf_pad(js->out, ' ', (size_t)indent_of(js));
+    }
+    strbuf_addc(js->out, c);
+}
+
+void json_object(struct json *js, const char *key)
+{
+    open_container(js, key, false);
+}
+
+void json_object_end(struct json *js)
+{
+    close_container(js, '}');
+}
+
+void json_list(struct json *js, const char *key)
+{
+    open_container(js, key, true);
+}
+
+void json_list_end(struct json *js)
+{
+    close_container(js, ']');
+}
+
+static void end_value(struct json *js)
+{
+    if (js->style == JSON_YAML)
+        strbuf_addc(js->out, '\n');
+}
+
+void json_str_n(struct json *js, const char *key, const char *value, size_t len)
+{
+    lead(js, key);
+    if (js->style == JSON_YAML)
+        put_yaml_string(js->out, value, len);
+    else
+        put_json_string(js->out, value, len);
+    end_value(js);
+}
+
+void json_str(struct json *js, const char *key, const char *value)
+{
+    json_str_n(js, key, value ? value : "", value ? strlen(value) : 0);
+}
+
+void json_int(struct json *js, const char *key, int64_t value)
+{
+    char buf[24];
+
+    lead(js, key);
+    if (js->style == JSON_YAML)
+        strbuf_add(js->out, "!!int ");
+    (void)snprintf(buf, sizeof(buf), "%lld", (long long)value); /* fits */
+    strbuf_add(js->out, buf);
+    end_value(js);
+}
+
+void json_bool(struct json *js, const char *key, bool value)
+{
+    lead(js, key);
+    if (js->style == JSON_YAML)
+        strbuf_add(js->out, "!!bool ");
+    strbuf_add(js->out, value ? "true" : "false");
+    end_value(js);
+}
+
+void json_double(struct json *js, const char *key, double value)
+{
+    char buf[64];
+
+    lead(js, key);
+    if (js->style == JSON_YAML)
+        (void)snprintf(buf, sizeof(buf), "!!float %f", value);
+    else
+        (void)snprintf(buf, sizeof(buf), "%.15g", value);
+    if (!strpbrk(buf, ".en"))
+        (void)strncat(buf, ".0", sizeof(buf) - strlen(buf) - 1);
+    strbuf_add(js->out, buf);
+    end_value(js);
+}
+
+static void put_null(struct json *js, const char *key)
+{
+    lead(js, key);
+    strbuf_add(js->out, js->style == JSON_YAML ? "!!null null" : "null");
+    end_value(js);
+}
+
+void json_number(struct json *js, const char *key, bool set, bool infinite, uint64_t value)
+{
+    if (js->plain_null) {
+        if (infinite)
+            json_str(js, key, "Infinity");
+        else if (!set)
+            put_null(js, key);
+        else
+            json_int(js, key, (int64_t)value);
+        return;
+    }
+    json_object(js, key);
+    json_bool(js, "set", set);
+    json_bool(js, "infinite", infinite);
+    json_int(js, "number", set ? (int64_t)value : 0);
+    json_object_end(js);
+}
+
+void json_time(struct json *js, const char *key, int64_t us)
+{
+    json_set(js, key, us > 0 ? (uint64_t)(us / USEC_PER_SEC) : 0);
+}
+
+void json_words(struct json *js, const char *key, const char *list)
+{
+    json_list(js, key);
+    while (list && *list) {
+        size_t len = strcspn(list, ",");
+
+        if (len)
+            json_str_n(js, NULL, list, len);
+        list += len + (list[len] == ',');
+    }
+    json_list_end(js);
+}
+
+void json_one(struct json *js, const char *key, const char *value)
+{
+    json_list(js, key);
+    json_str(js, NULL, value);
+    json_list_end(js);
+}
+
+void json_exit_code(struct json *js, const char *key, uint32_t status, bool pending)
+{
+    bool signaled = WIFSIGNALED((int)status);
+    uint32_t code = WIFEXITED((int)status) ? (uint32_t)WEXITSTATUS((int)status) : 0;
+
+    json_object(js, key);
+    json_one(js, "status",
+             pending    ? "PENDING"
+             : signaled ? "SIGNALED"
+             : code     ? "ERROR"
+                        : "SUCCESS");
+    json_set(js, "return_code", code);
+    json_object(js, "signal");
+    if (signaled)
+        json_set(js, "id", (uint64_t)WTERMSIG((int)status));
+    else
+        json_unset(js, "id");
+    if (js->plain_null && !signaled)
+        put_null(js, "name");
+    else
+        json_str(js, "name", signaled ? sigabbrev_np(WTERMSIG((int)status)) : "");
+    json_object_end(js);
+    json_object_end(js);
+}
+
+/* ---- --json=... ---------------------------------------------------------------------------------
+ */
+
+static const char *const versions[] = { "v0.0.42", "v0.0.43", "v0.0.44", "v0.0.45" };
+
+int json_option_parse(struct json_option *opt, bool yaml, const char *arg)
+{
+    size_t len;
+
+    *opt = (struct json_option){ .wanted = true, .yaml = yaml };
+    if (!arg)
+        return 0;
+    if (strcmp(arg, "list") == 0) {
+        opt->list = true;
+        return 0;
+    }
+    opt->complex = strcasestr(arg, "+complex") != NULL;
+    if (strncmp(arg, "data_parser/", strlen("data_parser/")) == 0)
+        arg += strlen("data_parser/");
+    len = strcspn(arg, "+");
+    for (size_t i = 0; i < ARRAY_SIZE(versions); i++)
+        if (len == strlen(versions[i]) && memcmp(arg, versions[i], len) == 0)
+            return 0;
+    return len ? -EINVAL : 0;
+}
+
+enum json_style json_option_style(const struct json_option *opt)
+{
+    const char *style = getenv("SLURM_JSON");
+
+    if (opt->yaml)
+        return JSON_YAML;
+    return style && strcasecmp(style, "compact") == 0 ? JSON_COMPACT : JSON_PRETTY;
+}
+
+int json_option_done(const struct json_option *opt, int parse_result, const char *arg)
+{
+    if (parse_result < 0) {
+        (void)fprintf(stderr, "error: unable to find plugin: data_parser/%s\n", arg);
+        return 1;
+    }
+    if (!opt->list)
+        return -1;
+    (void)fprintf(stderr, "Possible data_parser plugins:\n");
+    for (size_t i = 0; i < ARRAY_SIZE(versions); i++)
+        (void)printf("data_parser/%s\n", versions[i]);
+    return 0;
+}
+
+void json_meta(struct json *js, int argc, char **argv, const char *cluster, const char *storage)
+{
+    char major[16] = "", minor[16] = "", micro[16] = "";
+    const char *name;
+
+    (void)sscanf(SLURM_RELEASE, "%15[0-9].%15[0-9].%15[0-9]", major, minor, micro);
+    json_object(js, "meta");
+    json_object(js, "plugin");
+    json_str(js, "type", "");
+    json_str(js, "name", "");
+    json_str(js, "data_parser", DATA_PARSER);
+    json_str(js, "accounting_storage", storage);
+    json_object_end(js);
+    json_object(js, "client");
+    json_str(js, "source", "");
+    json_str(js, "user", user_name_of(getuid()));
+    json_str(js, "group", group_name_of(getgid()));
+    json_object_end(js);
+    json_list(js, "command");
+    for (int i = 0; i < argc; i++) {
+        name = i == 0 && strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[i];
+        json_str(js, NULL, name);
+    }
+    json_list_end(js);
+    json_object(js, "slurm");
+    json_object(js, "version");
+    json_str(js, "major", major);
+    json_str(js, "micro", micro);
+    json_str(js, "minor", minor);
+    json_object_end(js);
+    json_str(js, "release", SLURM_RELEASE);
+    json_str(js, "cluster", cluster);
+    json_object_end(js);
+    json_object_end(js);
+    json_list(js, "errors");
+    json_list_end(js);
+    json_list(js, "warnings");
+    json_list_end(js);
+}

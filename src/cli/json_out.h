@@ -1,0 +1,83 @@
+/* json_out.h - JSON and YAML written as it is made, in the layout of Slurm's --json and --yaml
+ *
+ * Streams to a strbuf that the caller empties; memory does not grow with the output.  One writer,
+ * two notations: the calls are the same.  Nesting is at most JSON_DEPTH_MAX (asserted: the depth is
+ * ours). */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+
+#define JSON_DEPTH_MAX 24
+
+enum json_style {
+    JSON_PRETTY,
+    JSON_COMPACT,
+    JSON_YAML,
+};
+
+struct json {
+    struct strbuf *out;
+    enum json_style style;
+    bool plain_null; /* +complex: unset and infinite are scalars, not objects */
+    int depth;
+    bool in_list[JSON_DEPTH_MAX];
+    unsigned count[JSON_DEPTH_MAX]; /* members so far */
+};
+
+void json_begin(struct json *js, struct strbuf *out, enum json_style style);
+void json_end(struct json *js);
+
+/* key is NULL in lists. */
+void json_object(struct json *js, const char *key);
+void json_object_end(struct json *js);
+void json_list(struct json *js, const char *key);
+void json_list_end(struct json *js);
+void json_str(struct json *js, const char *key, const char *value); /* NULL writes "" */
+void json_str_n(struct json *js, const char *key, const char *value, size_t len);
+void json_int(struct json *js, const char *key, int64_t value);
+void json_bool(struct json *js, const char *key, bool value);
+void json_double(struct json *js, const char *key, double value); /* "2.0" */
+
+/* Slurm's number that may be unset or infinite: {"set":..,"infinite":..,"number":..}. */
+void json_number(struct json *js, const char *key, bool set, bool infinite, uint64_t value);
+static inline void json_set(struct json *js, const char *key, uint64_t value)
+{
+    json_number(js, key, true, false, value);
+}
+static inline void json_unset(struct json *js, const char *key)
+{
+    json_number(js, key, false, false, 0);
+}
+static inline void json_infinite(struct json *js, const char *key)
+{
+    json_number(js, key, false, true, 0);
+}
+/* A time in microseconds as seconds; 0 when there is none. */
+void json_time(struct json *js, const char *key, int64_t us);
+/* A list of the words of a comma list. */
+void json_words(struct json *js, const char *key, const char *list);
+/* One string in a list. */
+void json_one(struct json *js, const char *key, const char *value);
+/* status, return_code and signal of a wait(2) status. */
+void json_exit_code(struct json *js, const char *key, uint32_t status, bool pending);
+
+/* What follows --json= or --yaml=: list, a version, flags. */
+struct json_option {
+    bool wanted;
+    bool yaml;
+    bool list;    /* --json=list: print the versions and leave */
+    bool complex; /* +complex */
+};
+/* arg may be NULL.  Errors: -EINVAL unknown version; messages are the caller's. */
+int json_option_parse(struct json_option *opt, bool yaml, const char *arg);
+/* Style from the option and SLURM_JSON / SLURM_YAML. */
+enum json_style json_option_style(const struct json_option *opt);
+/* Handle --json=list and unknown versions as Slurm's commands do.  Returns the exit status, -1 = go
+ * on. */
+int json_option_done(const struct json_option *opt, int parse_result, const char *arg);
+
+/* The trailer: meta, errors, warnings.  argc and argv are the command line. */
+void json_meta(struct json *js, int argc, char **argv, const char *cluster, const char *storage);

@@ -1,0 +1,84 @@
+/* out_job.h - what a job record says, in the words of squeue, scontrol, sacct and JSON
+ *
+ * Pure functions of a row: a job record (unpacked, borrowed), the controller's clock, and for one
+ * task of an array record that task.  Texts are appended to sb. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+#include "job.pb-c.h"
+
+struct job_row {
+    const Pst__JobRecord *job;
+    int64_t now_us;
+    const char *cluster;   /* may be NULL */
+    const char *partition; /* instead of the record's: one of a list; may be NULL */
+    bool has_task;         /* this task of an array record stands for itself */
+    uint32_t task;
+    bool noconvert;      /* sizes as they are */
+    bool expand;         /* resolve patterns in file names */
+    unsigned bitstr_len; /* longest list of array tasks, 0 = any */
+};
+
+/* SLURM_BITSTR_LEN; 64 when unset. */
+unsigned job_bitstr_len(void);
+
+void job_put_id(struct strbuf *sb, const struct job_row *r);    /* 12, 12_3, 12_[4-9%2] */
+void job_put_tasks(struct strbuf *sb, const struct job_row *r); /* 3, 4-9%2, N/A */
+uint32_t job_array_id(const struct job_row *r);                 /* array_job_id or job_id */
+bool job_is_array(const struct job_row *r);
+
+const char *job_state_word(const struct job_row *r, bool compact);
+bool job_is_pending(const struct job_row *r);
+bool job_is_terminal(const struct job_row *r);
+/* The reason's sentence: free text before word. */
+const char *job_reason(const struct job_row *r);
+uint32_t job_priority(const struct job_row *r);
+const char *job_user(const Pst__JobRecord *j);
+const char *job_group(const Pst__JobRecord *j);
+const char *job_partition(const struct job_row *r);
+
+int64_t job_start_us(const struct job_row *r); /* pending: when expected; 0 = unknown */
+int64_t job_end_us(const struct job_row *r);   /* 0 = unknown or never */
+int64_t job_elapsed_s(const struct job_row *r);
+/* Limit in minutes.  False: none is known; *ret_unlimited tells the one without end. */
+bool job_limit(const Pst__JobRecord *j, uint32_t *ret_minutes, bool *ret_unlimited);
+
+uint32_t job_nodes(const Pst__JobRecord *j); /* held, or asked for */
+uint32_t job_max_nodes(const Pst__JobRecord *j);
+uint32_t job_cpus(const Pst__JobRecord *j);
+uint32_t job_tasks(const Pst__JobRecord *j);
+const char *job_nodelist(const Pst__JobRecord *j); /* "" when none */
+/* First node of the allocation or the batch host; false when none. */
+bool job_put_batch_host(struct strbuf *sb, const Pst__JobRecord *j);
+void job_put_min_memory(struct strbuf *sb, const struct job_row *r);
+/* What was asked for as TRES when the record does not say. */
+void job_put_req_tres(struct strbuf *sb, const struct job_row *r);
+const char *job_exclusive(const Pst__JobRecord *j); /* "NO", "NODE", "USER", "MCS", "TOPO" */
+
+/* "code:signal" of a wait(2) status. */
+void put_exit_code(struct strbuf *sb, uint32_t status);
+uint32_t exit_code_of(uint32_t status);
+uint32_t exit_signal_of(uint32_t status);
+
+enum job_file {
+    JOB_STDIN,
+    JOB_STDOUT,
+    JOB_STDERR,
+};
+/* The name as given or by default ("slurm-%j.out"); NULL when there is none. */
+const char *job_file_pattern(const Pst__JobRecord *j, enum job_file which);
+/* The same with its patterns resolved and made absolute.  Nothing appended when there is none. */
+void job_put_file(struct strbuf *sb, const struct job_row *r, enum job_file which);
+
+/* The events of mail_type, in order; NULL past the end. */
+const char *job_mail_word(const Pst__JobRecord *j, unsigned *at);
+
+/* A size in MiB as squeue prints it. */
+void put_mib(struct strbuf *sb, uint64_t mib, bool noconvert);
+void put_u64(struct strbuf *sb, uint64_t n);
+void put_stamp(struct strbuf *sb, int64_t us, const char *none, int64_t now_us);
+void put_short_time(struct strbuf *sb, int64_t seconds);
+void put_hms(struct strbuf *sb, int64_t seconds);

@@ -1,0 +1,743 @@
+/* sacct.c - finished and running jobs from accounting
+ *
+ * The controller selects jobs; the filters that its request cannot express, and the choice of
+ * steps, are applied here.  Jobs are printed as they arrive. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "cli/cli.h"
+#include "cli/fmt_sacct.h"
+#include "cli/json_job.h"
+#include "cli/opts.h"
+#include "cli/out_filter.h"
+#include "cli/out_query.h"
+#include "cli/out_users.h"
+#include "model/names.h"
+#include "wire/ops.h"
+
+#define FLUSH_BYTES (256u * 1024)
+#define RULE "--------------------------------------------------------------------------------\n"
+
+enum option_id {
+    O_ACCOUNT,
+    O_ALLCLUSTERS,
+    O_ALLOCATIONS,
+    O_ALLUSERS,
+    O_ARRAY,
+    O_ASSOCIATIONS,
+    O_BATCH_SCRIPT,
+    O_BRIEF,
+    O_CLUSTERS,
+    O_COMPLETION,
+    O_CONSTRAINTS,
+    O_DELIMITER,
+    O_DUPLICATES,
+    O_END,
+    O_ENV_VARS,
+    O_EXPAND,
+    O_FEDERATION,
+    O_FILE,
+    O_FLAGS,
+    O_FORMAT,
+    O_GROUP,
+    O_HELPFORMAT,
+    O_JOBS,
+    O_JSON,
+    O_LOCAL,
+    O_LONG,
+    O_NAME,
+    O_NNODES,
+    O_NCPUS,
+    O_NOCONVERT,
+    O_NODELIST,
+    O_NOHEADER,
+    O_PARSABLE,
+    O_PARSABLE2,
+    O_PARTITION,
+    O_QOS,
+    O_REASON,
+    O_START,
+    O_STATE,
+    O_LIMIT_MAX,
+    O_LIMIT_MIN,
+    O_TRUNCATE,
+    O_USER,
+    O_UNITS,
+    O_LOCAL_UID,
+    O_VERBOSE,
+    O_WCKEYS,
+    O_WHOLE_HET,
+    O_YAML,
+};
+
+static const struct opt rows[] = {
+    { "accounts", 'A', OPT_REQ, O_ACCOUNT, 0, NULL, NULL, "names",
+      "jobs charged to these accounts" },
+    { "allclusters", 'L', OPT_NONE, O_ALLCLUSTERS, 0, NULL, NULL, NULL, NULL },
+    { "allocations", 'X', OPT_NONE, O_ALLOCATIONS, 0, NULL, NULL, NULL,
+      "jobs without their steps" },
+    { "allusers", 'a', OPT_NONE, O_ALLUSERS, 0, NULL, NULL, NULL, "everybody's jobs" },
+    { "array", 0, OPT_NONE, O_ARRAY, 0, NULL, NULL, NULL,
+      "one line for each pending task of an array" },
+    { "associations", 'x', OPT_REQ, O_ASSOCIATIONS, 0, NULL, NULL, "ids", NULL },
+    { "batch-script", 'B', OPT_NONE, O_BATCH_SCRIPT, 0, NULL, NULL, NULL,
+      "print the batch scripts of --jobs" },
+    { "brief", 'b', OPT_NONE, O_BRIEF, 0, NULL, NULL, NULL, "job id, state and exit code" },
+    { "clusters", 'M', OPT_REQ, O_CLUSTERS, 0, "SLURM_CLUSTERS", NULL, "names",
+      "jobs of these clusters" },
+    { "completion", 'c', OPT_NONE, O_COMPLETION, 0, NULL, NULL, NULL, NULL },
+    { "constraints", 'C', OPT_REQ, O_CONSTRAINTS, 0, NULL, NULL, "features",
+      "jobs that asked for these features" },
+    { "delimiter", 0, OPT_REQ, O_DELIMITER, 0, NULL, NULL, "text", "between values of --parsable" },
+    { "duplicates", 'D', OPT_NONE, O_DUPLICATES, 0, NULL, NULL, NULL,
+      "also earlier runs of requeued jobs" },
+    { "endtime", 'E', OPT_REQ, O_END, 0, NULL, NULL, "time", "jobs before this time" },
+    { "env-vars", 0, OPT_NONE, O_ENV_VARS, 0, NULL, NULL, NULL, NULL },
+    { "expand-patterns", 0, OPT_NONE, O_EXPAND, 0, NULL, NULL, NULL,
+      "resolve patterns in file names" },
+    { "federation", 0, OPT_NONE, O_FEDERATION, 0, "@FEDERATION", NULL, NULL, NULL },
+    { "file", 'f', OPT_REQ, O_FILE, 0, NULL, NULL, "file", NULL },
+    { "flags", 'F', OPT_REQ, O_FLAGS, 0, NULL, NULL, "flags", NULL },
+    { "format", 'o', OPT_REQ, O_FORMAT, 0, "@FORMAT", NULL, "fields",
+      "columns as name[%[-]width],..." },
+    { "gid", 'g', OPT_REQ, O_GROUP, 0, NULL, NULL, "groups", "jobs of these groups, by number" },
+    { "group", 0, OPT_REQ, O_GROUP, 0, NULL, NULL, "groups", NULL },
+    { "helpformat", 'e', OPT_NONE, O_HELPFORMAT, 0, NULL, NULL, NULL, "list the fields" },
+    { "jobs", 'j', OPT_REQ, O_JOBS, 0, NULL, NULL, "ids", "these jobs or steps" },
+    { "json", 0, OPT_OPT, O_JSON, 0, NULL, NULL, "version", "print JSON" },
+    { "local", 0, OPT_NONE, O_LOCAL, 0, "@LOCAL", NULL, NULL, NULL },
+    { "long", 'l', OPT_NONE, O_LONG, 0, NULL, NULL, NULL, "most fields" },
+    { "name", 0, OPT_REQ, O_NAME, 0, NULL, NULL, "names", "jobs with these names" },
+    { "nnodes", 'i', OPT_REQ, O_NNODES, 0, NULL, NULL, "min[-max]", "jobs with so many nodes" },
+    { "ncpus", 'I', OPT_REQ, O_NCPUS, 0, NULL, NULL, "min[-max]", "jobs with so many CPUs" },
+    { "noconvert", 0, OPT_NONE, O_NOCONVERT, 0, NULL, NULL, NULL, "sizes as plain numbers" },
+    { "nodelist", 'N', OPT_REQ, O_NODELIST, 0, NULL, NULL, "nodes",
+      "jobs that ran on any of these nodes" },
+    { "noheader", 'n', OPT_NONE, O_NOHEADER, 0, NULL, NULL, NULL, "no headings" },
+    { "parsable", 'p', OPT_NONE, O_PARSABLE, 0, NULL, NULL, NULL, "a | after each value" },
+    { "parsable2", 'P', OPT_NONE, O_PARSABLE2, 0, NULL, NULL, NULL, "a | between values" },
+    { "partition", 'r', OPT_REQ, O_PARTITION, 0, NULL, NULL, "names", "jobs of these partitions" },
+    { "qos", 'q', OPT_REQ, O_QOS, 0, NULL, NULL, "names", "jobs with these QOS" },
+    { "reason", 'R', OPT_REQ, O_REASON, 0, NULL, NULL, "reasons",
+      "jobs that waited for these reasons" },
+    { "starttime", 'S', OPT_REQ, O_START, 0, NULL, NULL, "time", "jobs after this time" },
+    { "state", 's', OPT_REQ, O_STATE, 0, NULL, NULL, "states", "jobs in these states" },
+    { "timelimit-max", 'K', OPT_REQ, O_LIMIT_MAX, 0, NULL, NULL, "time",
+      "jobs with at most this limit" },
+    { "timelimit-min", 'k', OPT_REQ, O_LIMIT_MIN, 0, NULL, NULL, "time",
+      "jobs with at least this limit" },
+    { "truncate", 'T', OPT_NONE, O_TRUNCATE, 0, NULL, NULL, NULL, "cut times to the window" },
+    { "uid", 0, OPT_REQ, O_USER, 0, NULL, NULL, "names", NULL },
+    { "units", 0, OPT_REQ, O_UNITS, 0, NULL, NULL, "KMGTP", "unit of sizes" },
+    { "use-local-uid", 0, OPT_NONE, O_LOCAL_UID, 0, NULL, NULL, NULL, NULL },
+    { "user", 'u', OPT_REQ, O_USER, 0, NULL, NULL, "names", "jobs of these users" },
+    { "verbose", 'v', OPT_NONE, O_VERBOSE, 0, NULL, NULL, NULL, "say more" },
+    { "wckeys", 'W', OPT_REQ, O_WCKEYS, 0, NULL, NULL, "keys", "jobs with these workload keys" },
+    { "whole-hetjob", 0, OPT_OPT, O_WHOLE_HET, 0, NULL, NULL, "yes|no", NULL },
+    { "yaml", 0, OPT_OPT, O_YAML, 0, NULL, NULL, "version", "print YAML" },
+};
+
+static const struct opt_command command = {
+    .name = "sacct",
+    .prefix = "SACCT",
+    .rows = rows,
+    .n = ARRAY_SIZE(rows),
+    .synopsis = "[OPTIONS]",
+    .usage_status = CLI_EXIT_FAILED,
+    .permute = true,
+};
+
+struct range {
+    bool set;
+    uint64_t least, most;
+};
+
+struct sacct {
+    struct cli cli;
+    struct client *client;
+    Pst__AcctFilter filter;
+    struct filter_ids ids;
+    struct filter_states states;
+    struct json_option json;
+    const char *json_arg;
+    int json_result;
+    struct sacct_fmt fmt;
+    const char *format, *clusters, *constraints, *reasons, *wckeys, *groups;
+    bool all_users, noheader, noconvert, expand, helpformat, completion, scripts, array, truncate;
+    bool have_states, have_start, have_end, env_vars;
+    int64_t start_us, end_us;
+    char unit;
+    struct range nodes, cpus, limit;
+
+    struct strbuf out;
+    struct json js;
+    unsigned bitstr_len;
+    const char *cluster;
+};
+
+static int set_states(struct sacct *s, const char *arg)
+{
+    _cleanup_free_ char *bad = NULL;
+
+    if (filter_parse_states(arg, &s->states, &bad) < 0)
+        cli_fatal("unrecognized job state value '%s'", bad);
+    s->have_states = true;
+    return 0;
+}
+
+static int set_time(const char *arg, int64_t *ret_us, bool *ret_have)
+{
+    if (time_when_parse(arg, now_us(), false, ret_us, NULL) < 0) {
+        (void)fprintf(stderr, "Invalid time specification (pos=0): %s\n", arg);
+        return CLI_EXIT_FAILED;
+    }
+    *ret_have = true;
+    return 0;
+}
+
+static int set_range(const struct opt *opt, const char *arg, struct range *ret, struct err *err)
+{
+    const char *dash = strchr(arg, '-');
+    _cleanup_free_ char *least =
+        xasprintf_or_die("%.*s", (int)(dash ? dash - arg : (long)strlen(arg)), arg);
+    int r = parse_u64(least, 0, UINT32_MAX, &ret->least);
+
+    ret->most = ret->least;
+    if (r == 0 && dash)
+        r = parse_u64(dash + 1, ret->least, UINT32_MAX, &ret->most);
+    if (r < 0)
+        return err_set(err, CLI_EXIT_FAILED, "--%s takes min[-max], not %s", opt->name, arg);
+    ret->set = true;
+    return 0;
+}
+
+static int set_limit(struct sacct *s, const struct opt *opt, const char *arg, struct err *err)
+{
+    uint32_t minutes;
+
+    if (time_limit_parse(arg, &minutes, err) < 0)
+        return CLI_EXIT_FAILED;
+    if (!s->limit.set)
+        s->limit = (struct range){ .set = true, .least = 0, .most = UINT32_MAX };
+    if (opt->id == O_LIMIT_MIN)
+        s->limit.least = minutes;
+    else
+        s->limit.most = minutes;
+    return 0;
+}
+
+static void bad_user(const char *word)
+{
+    cli_fatal("Invalid user id: %s", word);
+}
+
+static int set_filter(struct sacct *s, const struct opt *opt, const char *arg, struct err *err)
+{
+    Pst__AcctFilter *f = &s->filter;
+
+    switch (opt->id) {
+    case O_ACCOUNT:
+        filter_add_words(&f->accounts, &f->n_accounts, arg);
+        return 0;
+    case O_NAME:
+        filter_add_words(&f->names, &f->n_names, arg);
+        return 0;
+    case O_PARTITION:
+        filter_add_words(&f->partitions, &f->n_partitions, arg);
+        return 0;
+    case O_QOS:
+        filter_add_words(&f->qos, &f->n_qos, arg);
+        return 0;
+    case O_USER:
+        filter_add_users(&f->uids, &f->n_uids, arg, bad_user);
+        return 0;
+    case O_NODELIST:
+        free(f->nodes);
+        f->nodes = xstrdup_or_die(arg);
+        return 0;
+    case O_JOBS:
+        filter_ids_done(&s->ids);
+        if (filter_parse_ids(arg, &s->ids, NULL) < 0)
+            cli_fatal("Bad job/step specified: %s", arg);
+        return 0;
+    case O_STATE:
+        return set_states(s, arg);
+    case O_START:
+        return set_time(arg, &s->start_us, &s->have_start);
+    case O_END:
+        return set_time(arg, &s->end_us, &s->have_end);
+    case O_NNODES:
+        return set_range(opt, arg, &s->nodes, err);
+    case O_NCPUS:
+        return set_range(opt, arg, &s->cpus, err);
+    case O_LIMIT_MAX:
+    case O_LIMIT_MIN:
+        return set_limit(s, opt, arg, err);
+    case O_CONSTRAINTS:
+        s->constraints = arg;
+        return 0;
+    case O_REASON:
+        s->reasons = arg;
+        return 0;
+    case O_WCKEYS:
+        s->wckeys = arg;
+        return 0;
+    case O_GROUP:
+        s->groups = arg;
+        return 0;
+    default:
+        return 0; /* one cluster, no federation */
+    }
+}
+
+static int set_units(struct sacct *s, const char *arg, struct err *err)
+{
+    s->unit = (char)toupper((unsigned char)*arg);
+    if (strlen(arg) != 1 || !strchr("KMGTP", s->unit))
+        return err_set(err, CLI_EXIT_FAILED, "Invalid unit type: %s", arg);
+    return 0;
+}
+
+static int set_layout(struct sacct *s, const struct opt *opt, const char *arg, struct err *err)
+{
+    switch (opt->id) {
+    case O_FORMAT:
+        s->format = arg;
+        return 0;
+    case O_BRIEF:
+        s->format = SACCT_BRIEF;
+        return 0;
+    case O_LONG:
+        s->format = SACCT_LONG;
+        return 0;
+    case O_DELIMITER:
+        s->fmt.delimiter = arg;
+        return 0;
+    case O_PARSABLE:
+        s->fmt.style = SACCT_PARSABLE;
+        return 0;
+    case O_PARSABLE2:
+        s->fmt.style = SACCT_PARSABLE2;
+        return 0;
+    case O_NOHEADER:
+        s->noheader = true;
+        return 0;
+    case O_NOCONVERT:
+        s->noconvert = true;
+        return 0;
+    case O_EXPAND:
+        s->expand = true;
+        return 0;
+    case O_HELPFORMAT:
+        s->helpformat = true;
+        return 0;
+    case O_ARRAY:
+        s->array = true;
+        return 0;
+    case O_TRUNCATE:
+        s->truncate = true;
+        return 0;
+    case O_UNITS:
+        return set_units(s, arg, err);
+    default:
+        return set_filter(s, opt, arg, err);
+    }
+}
+
+static int set_option(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
+                      struct err *err)
+{
+    struct sacct *s = ctx;
+
+    (void)source; /* a later source overwrites */
+    switch (opt->id) {
+    case O_ALLOCATIONS:
+        s->filter.has_allocations_only = s->filter.allocations_only = true;
+        return 0;
+    case O_ALLUSERS:
+        s->all_users = true;
+        return 0;
+    case O_DUPLICATES:
+        s->filter.has_duplicates = s->filter.duplicates = true;
+        return 0;
+    case O_BATCH_SCRIPT:
+        s->scripts = true;
+        return 0;
+    case O_ENV_VARS:
+        s->env_vars = true;
+        return 0;
+    case O_COMPLETION:
+        s->completion = true;
+        return 0;
+    case O_CLUSTERS:
+        s->clusters = arg;
+        return 0;
+    case O_JSON:
+    case O_YAML:
+        s->json_arg = arg;
+        s->json_result = json_option_parse(&s->json, opt->id == O_YAML, arg);
+        return 0;
+    case O_VERBOSE:
+        cli_set_verbosity(&s->cli, s->cli.verbose + 1);
+        return 0;
+    default:
+        return set_layout(s, opt, arg, err);
+    }
+}
+
+/* ---- the request --------------------------------------------------------------------------------
+ */
+
+static int64_t midnight_us(int64_t now)
+{
+    time_t t = (time_t)(now / USEC_PER_SEC);
+    struct tm tm;
+
+    if (!localtime_r(&t, &tm))
+        return 0;
+    tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
+    tm.tm_isdst = -1;
+    return (int64_t)mktime(&tm) * USEC_PER_SEC;
+}
+
+/* The window: midnight to now; with --jobs from the beginning; with --state what is so now. */
+static void make_window(struct sacct *s)
+{
+    int64_t now = now_us();
+    bool jobs = s->ids.n > 0;
+
+    if (!s->have_start) {
+        if (jobs)
+            s->start_us = 0;
+        else
+            s->start_us = s->have_states ? now : midnight_us(now);
+    }
+    if (!s->have_end)
+        s->end_us = now;
+    if (s->end_us < s->start_us)
+        cli_fatal("Start time (%lld) requested is after end time (%lld).",
+                  (long long)(s->start_us / USEC_PER_SEC), (long long)(s->end_us / USEC_PER_SEC));
+    s->filter.has_start_us = s->start_us > 0;
+    s->filter.start_us = s->start_us;
+    s->filter.has_end_us = s->have_end || !jobs;
+    s->filter.end_us = s->end_us;
+}
+
+static void make_filter(struct sacct *s)
+{
+    Pst__AcctFilter *f = &s->filter;
+
+    make_window(s);
+    filter_ids_numbers(&s->ids, &f->job_ids, &f->n_job_ids);
+    if (!f->n_uids && !s->all_users && !s->ids.n && getuid() != 0)
+        filter_add_number(&f->uids, &f->n_uids, getuid());
+    if (!s->have_states || s->states.all || s->states.flags)
+        return;
+    for (uint32_t i = 0; i < NAMES_JOB_STATES; i++)
+        if (s->states.base & (1u << i))
+            filter_add_number(&f->states, &f->n_states, i);
+}
+
+static void filter_free(Pst__AcctFilter *f)
+{
+    free(f->job_ids);
+    free(f->uids);
+    free(f->states);
+    filter_free_words(f->partitions, f->n_partitions);
+    filter_free_words(f->names, f->n_names);
+    filter_free_words(f->accounts, f->n_accounts);
+    filter_free_words(f->qos, f->n_qos);
+    free(f->nodes);
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------
+ */
+
+static bool in_range(const struct range *r, uint64_t n)
+{
+    return !r->set || (n >= r->least && n <= r->most);
+}
+
+static bool group_wanted(const struct sacct *s, uint32_t gid)
+{
+    char number[16];
+
+    (void)snprintf(number, sizeof(number), "%u", gid); /* fits */
+    return !s->groups || filter_list_has(s->groups, number) ||
+           filter_list_has(s->groups, group_name_of(gid));
+}
+
+static bool wanted(const struct sacct *s, const Pst__JobRecord *j)
+{
+    bool held = j->state == PST__JOB_STATE__JOB_PENDING && j->has_priority && j->priority == 0;
+
+    if (!in_range(&s->nodes, job_nodes(j)) || !in_range(&s->cpus, job_cpus(j)))
+        return false;
+    if (s->limit.set && !in_range(&s->limit, j->time_unlimited ? UINT32_MAX : j->time_limit_min))
+        return false;
+    if (s->constraints && !(j->features && filter_list_has(s->constraints, j->features)))
+        return false;
+    if (s->wckeys && !(j->wckey && filter_list_has(s->wckeys, j->wckey)))
+        return false;
+    if (s->reasons && !filter_list_has(s->reasons, names_reason((unsigned)j->reason)))
+        return false;
+    if (s->have_states && !filter_state_match(&s->states, (unsigned)j->state, j->state_flags) &&
+        !(s->states.base & 1u << PST__JOB_STATE__JOB_RUNNING))
+        return false;
+    /* Not eligible yet: shown only when asked for by number. */
+    if (!s->ids.n && held && j->eligible_us <= 0)
+        return false;
+    return group_wanted(s, j->gid);
+}
+
+static void flush_out(struct sacct *s, bool always)
+{
+    if (s->out.failed)
+        cli_die(CLI_EXIT_FAILED, "Out of memory");
+    if (s->out.len < FLUSH_BYTES && !always)
+        return;
+    if (fwrite(strbuf_str(&s->out), 1, s->out.len, stdout) != s->out.len ||
+        (always && fflush(stdout)))
+        exit(CLI_EXIT_FAILED);
+    strbuf_reset(&s->out);
+}
+
+/* batch, extern, interactive, then the numbered ones. */
+static int compare_steps(const void *pa, const void *pb)
+{
+    const Pst__StepRecord *a = *(Pst__StepRecord *const *)pa, *b = *(Pst__StepRecord *const *)pb;
+    bool special_a = names_step_special(a->step_id), special_b = names_step_special(b->step_id);
+
+    if (special_a != special_b)
+        return special_a ? -1 : 1;
+    return a->step_id < b->step_id ? -1 : a->step_id > b->step_id;
+}
+
+/* Is the job named as a whole, rather than some of its steps? */
+static bool job_line_wanted(const struct sacct *s, const Pst__JobRecord *j)
+{
+    for (size_t i = 0; i < s->ids.n; i++) {
+        const struct filter_ids one = { &s->ids.ids[i], 1 };
+
+        if (!s->ids.ids[i].has_step && filter_ids_match(&one, j->job_id, j->array_job_id,
+                                                        j->has_array_task_id, j->array_task_id))
+            return true;
+    }
+    return s->ids.n == 0;
+}
+
+static void put_job(struct sacct *s, struct sacct_row *r)
+{
+    const Pst__JobRecord *j = r->acct->job;
+
+    if (job_line_wanted(s, j))
+        sacct_fmt_row(&s->fmt, r, &s->out);
+    for (size_t i = 0; i < r->acct->n_steps; i++) {
+        r->step = r->acct->steps[i];
+        if (filter_ids_match_step(&s->ids, j->job_id, j->array_job_id, j->has_array_task_id,
+                                  j->array_task_id, r->step->step_id))
+            sacct_fmt_row(&s->fmt, r, &s->out);
+    }
+    r->step = NULL;
+}
+
+static int64_t clamp(int64_t us, int64_t least, int64_t most)
+{
+    return us <= 0 ? us : MIN(MAX(us, least), most);
+}
+
+static void truncate_times(const struct sacct *s, Pst__AcctJob *a)
+{
+    a->job->start_us = clamp(a->job->start_us, s->start_us, s->end_us);
+    a->job->end_us = clamp(a->job->end_us, s->start_us, s->end_us);
+    for (size_t i = 0; i < a->n_steps; i++) {
+        a->steps[i]->start_us = clamp(a->steps[i]->start_us, s->start_us, s->end_us);
+        a->steps[i]->end_us = clamp(a->steps[i]->end_us, s->start_us, s->end_us);
+    }
+}
+
+struct task_walk {
+    struct sacct *s;
+    struct sacct_row *row;
+    Pst__JobRecord *job;
+};
+
+static int on_task(void *ctx, uint32_t task)
+{
+    struct task_walk *w = ctx;
+
+    w->job->has_array_task_id = true;
+    w->job->array_task_id = task;
+    put_job(w->s, w->row);
+    return 0;
+}
+
+static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct sacct *s = ctx;
+    Pst__AcctJob *a = (Pst__AcctJob *)record; /* ours until the next one comes */
+    struct sacct_row row = { .acct = a,
+                             .now_us = info->now_us,
+                             .cluster = s->cluster,
+                             .unit = s->unit,
+                             .noconvert = s->noconvert,
+                             .expand = s->expand,
+                             .bitstr_len = s->bitstr_len };
+
+    if (!a->job || !wanted(s, a->job))
+        return 0;
+    if (a->n_steps > 1)
+        qsort(a->steps, a->n_steps, sizeof(*a->steps), compare_steps);
+    if (s->truncate)
+        truncate_times(s, a);
+    if (s->json.wanted) {
+        json_acct_job(&s->js, a, info->now_us, s->cluster);
+    } else if (s->array && a->job->array_tasks) {
+        struct task_walk w = { s, &row, a->job };
+        const char *set = a->job->array_tasks;
+
+        if (!a->job->array_job_id)
+            a->job->array_job_id = a->job->job_id;
+        a->job->array_tasks = NULL;
+        if (filter_each_task(set, on_task, &w) < 0)
+            return -E2BIG;
+    } else {
+        put_job(s, &row);
+    }
+    flush_out(s, false);
+    return 0;
+}
+
+/* ---- other output -------------------------------------------------------------------------------
+ */
+
+static void print_scripts(struct sacct *s)
+{
+    if (!s->ids.n)
+        cli_fatal("--batch-script needs --jobs");
+    for (size_t i = 0; i < s->ids.n; i++) {
+        Pst__JobIdRequest request = PST__JOB_ID_REQUEST__INIT;
+        Pst__ScriptReply *reply = NULL;
+        int r;
+
+        request.has_job_id = true;
+        request.job_id = s->ids.ids[i].job_id;
+        r = client_call(s->client, OP_QUERY_SCRIPT, &request.base, (ProtobufCMessage **)&reply);
+        if (r < 0)
+            cli_die(CLI_EXIT_FAILED, "Batch script of job %u: %s", request.job_id,
+                    client_strerror(s->client, r));
+        (void)printf("Batch Script for %u\n%s", request.job_id, RULE);
+        if (reply->has_script)
+            (void)fwrite(reply->script.data, 1, reply->script.len, stdout);
+        else
+            (void)printf("NONE\n");
+        pst__script_reply__free_unpacked(reply, NULL);
+    }
+}
+
+static void print_jobs(struct sacct *s, int argc, char **argv)
+{
+    const struct conf *conf = cli_conf(&s->cli);
+    struct query_info info = { 0 };
+    int r;
+
+    make_filter(s);
+    if (s->json.wanted) {
+        json_begin(&s->js, &s->out, json_option_style(&s->json));
+        s->js.plain_null = s->json.complex;
+        json_list(&s->js, "jobs");
+    } else if (!s->noheader) {
+        sacct_fmt_header(&s->fmt, &s->out);
+    }
+    r = query_run(s->client, OP_QUERY_ACCT, &s->filter.base, &pst__acct_job__descriptor, on_job, s,
+                  &info);
+    if (r < 0) {
+        flush_out(s, true);
+        cli_die(CLI_EXIT_FAILED, "Problem getting jobs: %s", client_strerror(s->client, r));
+    }
+    if (s->json.wanted) {
+        json_list_end(&s->js);
+        json_meta(&s->js, argc, argv, s->cluster, conf_str(conf, CONF_ACCOUNTING_STORAGE_TYPE));
+        json_end(&s->js);
+    }
+    flush_out(s, true);
+}
+
+static bool other_cluster(const struct sacct *s)
+{
+    return s->clusters && strcasecmp(s->clusters, "all") != 0 && s->cluster &&
+           !filter_list_has(s->clusters, s->cluster);
+}
+
+static void make_format(struct sacct *s)
+{
+    struct err err = { .text = "" };
+    int r = sacct_fmt_parse(&s->fmt, s->format ? s->format : SACCT_DEFAULT, &err);
+
+    if (r == -EINVAL)
+        cli_die(CLI_EXIT_FAILED, "%s", err.text);
+    check_mem_or_die(r);
+}
+
+static void run(struct sacct *s, int argc, char **argv)
+{
+    if (s->helpformat) {
+        sacct_fmt_help(&s->out);
+        flush_out(s, true);
+        return;
+    }
+    if (s->completion) {
+        (void)fprintf(stderr, "Slurm job completion is disabled\n");
+        exit(CLI_EXIT_FAILED);
+    }
+    if (s->env_vars)
+        cli_die(CLI_EXIT_FAILED, "--env-vars: environments of jobs are not kept in accounting");
+    make_format(s);
+    s->cluster = conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME);
+    if (other_cluster(s)) {
+        if (!s->noheader)
+            sacct_fmt_header(&s->fmt, &s->out);
+        flush_out(s, true);
+        return;
+    }
+    s->client = cli_connect_or_die(&s->cli, NULL);
+    if (s->scripts)
+        print_scripts(s);
+    else
+        print_jobs(s, argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+    struct sacct s = { .filter = PST__ACCT_FILTER__INIT,
+                       .fmt.delimiter = "|",
+                       .bitstr_len = job_bitstr_len() };
+    _cleanup_free_ char **words = xmalloc_or_die(((size_t)argc + 1) * sizeof(*words));
+    int first, status;
+
+    memcpy(words, argv, (size_t)argc * sizeof(*words)); /* before getopt reorders them */
+    cli_init(&s.cli, "sacct");
+    opts_env(&command, set_option, &s);
+    first = opts_parse(&command, argc, argv, set_option, &s);
+    if (first < argc)
+        cli_die(CLI_EXIT_FAILED, "Unknown arguments: %s", argv[first]);
+    status = s.json.wanted ? json_option_done(&s.json, s.json_result, s.json_arg) : -1;
+    if (status >= 0)
+        exit(status);
+    run(&s, argc, words);
+    filter_free(&s.filter);
+    filter_ids_done(&s.ids);
+    sacct_fmt_done(&s.fmt);
+    strbuf_done(&s.out);
+    client_free(s.client);
+    cli_done(&s.cli);
+    return 0;
+}

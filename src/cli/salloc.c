@@ -1,0 +1,342 @@
+/* salloc.c - allocate nodes, run a command with them, give them back
+ *
+ * Signals are blocked and read from a signalfd; the command gets the mask back.  An interactive
+ * shell runs in a process group of its own with the terminal, as a job-control shell would start
+ * it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/pbutil.h"
+#include "base/timefmt.h"
+#include "cli/allocenv.h"
+#include "cli/cli.h"
+#include "cli/envlist.h"
+#include "cli/jobopts.h"
+#include "cli/joblink.h"
+#include "cli/jobtext.h"
+#include "cli/submit.h"
+
+#define FAILED_WHAT "Job submit/allocate failed"
+#define BELL_AFTER_US (10 * USEC_PER_SEC)
+
+extern char **environ;
+
+struct salloc {
+    struct cli cli;
+    struct jobopts opts;
+    struct joblink link;
+    int argc, first;
+    char **argv;
+    char **command;   /* NULL-terminated */
+    bool interactive; /* a shell */
+    int sig_fd;
+    sigset_t old_mask;
+    pid_t child;
+};
+
+static void collect(struct salloc *s)
+{
+    const struct opt_command *cmd = jobopts_command(JOBOPTS_SALLOC);
+    int status;
+
+    s->first = opts_parse(cmd, s->argc, s->argv, jobopts_set, &s->opts);
+    opts_env(cmd, jobopts_set, &s->opts);
+    cli_set_verbosity(&s->cli, s->opts.verbose);
+    if (s->cli.verbose > 0)
+        jobopts_print_defined(&s->opts);
+    status = jobopts_check(&s->opts);
+    if (status != 0)
+        exit(status);
+    for (int i = s->first; i < s->argc; i++) {
+        if (strcmp(s->argv[i], ":") == 0)
+            cli_die(CLI_EXIT_FAILED, "heterogeneous jobs are not supported by this version");
+    }
+}
+
+/* The command to run: the words given, or the user's shell, on the first node if the site says so.
+ */
+static void choose_command(struct salloc *s)
+{
+    const struct conf *conf = cli_conf(&s->cli);
+    const char *shell = getenv("SHELL"), *value;
+    size_t len;
+
+    if (s->first < s->argc) {
+        s->command = s->argv + s->first;
+        return;
+    }
+    s->interactive = true;
+    s->command = xmalloc_or_die(4 * sizeof(char *));
+    if (conf_option(conf, CONF_LAUNCH_PARAMETERS, "use_interactive_step", &value, &len)) {
+        s->command[0] = xstrdup_or_die("/bin/sh");
+        s->command[1] = xstrdup_or_die("-c");
+        s->command[2] =
+            xasprintf_or_die("exec srun %s", conf_str(conf, CONF_INTERACTIVE_STEP_OPTIONS));
+        return;
+    }
+    s->command[0] = xstrdup_or_die(shell && *shell ? shell : "/bin/sh");
+}
+
+static void catch_signals(struct salloc *s)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGQUIT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGUSR1);
+    sigaddset(&set, SIGUSR2);
+    if (sigprocmask(SIG_BLOCK, &set, &s->old_mask) < 0)
+        cli_fatal("signals cannot be blocked: %s", strerror(errno));
+    s->sig_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (s->sig_fd < 0)
+        cli_fatal("no signal descriptor: %s", strerror(errno));
+    (void)signal(SIGTTOU, SIG_IGN); /* we take the terminal back from the background */
+}
+
+static void build_request(struct salloc *s, Pst__SubmitRequest *req, Pst__JobRecord *job)
+{
+    submit_fill(&s->cli, &s->opts, s->argc, s->argv, s->first, job);
+    job->interactive = job->has_interactive = true;
+    if (!job->name) {
+        const char *slash = strrchr(s->command[0], '/');
+
+        check_mem_or_die(pb_set_str(&job->name, s->interactive || s->first >= s->argc
+                                                    ? "interactive"
+                                                : slash ? slash + 1
+                                                        : s->command[0]));
+    }
+    req->job = job;
+    req->hold = req->has_hold = jobopts_has(&s->opts, JO_HOLD);
+    if (jobopts_has(&s->opts, JO_IMMEDIATE)) {
+        req->immediate_s = (uint32_t)jobopts_num(&s->opts, JO_IMMEDIATE, 1);
+        req->has_immediate_s = true;
+    }
+    submit_identity(&s->opts, req);
+}
+
+static void ring_bell(const struct salloc *s, int64_t since_mono_us)
+{
+    bool asked = jobopts_has(&s->opts, JO_BELL);
+
+    if (jobopts_has(&s->opts, JO_NO_BELL) || s->cli.verbose < 0)
+        return;
+    if (asked || (isatty(STDOUT_FILENO) && now_mono_us() - since_mono_us > BELL_AFTER_US)) {
+        (void)fputc('\a', stdout);
+        (void)fflush(stdout);
+    }
+}
+
+/* ---- the command
+ * ---------------------------------------------------------------------------------- */
+
+static bool runnable(const char *path)
+{
+    return access(path, X_OK) == 0;
+}
+
+/* PATH first, then the current directory.  The caller frees; NULL = not found. */
+static char *find_command(const char *name)
+{
+    const char *list = getenv("PATH");
+
+    if (strchr(name, '/'))
+        return runnable(name) ? xstrdup_or_die(name) : NULL;
+    while (list && *list) {
+        size_t n = strcspn(list, ":");
+        char *path = xasprintf_or_die("%.*s/%s", (int)n, list, name);
+
+        if (n > 0 && runnable(path))
+            return path;
+        free(path);
+        list += n;
+        list += *list == ':';
+    }
+    return runnable(name) ? xasprintf_or_die("./%s", name) : NULL;
+}
+
+static void build_environment(struct salloc *s, const Pst__JobRecord *job, struct envlist *env)
+{
+    envlist_export(env, environ, NULL);
+    envlist_add_options(env, &s->opts);
+    submit_env(&s->cli, env);
+    allocenv_add(env, job);
+}
+
+static int spawn_command(struct salloc *s, const char *path, char **env)
+{
+    posix_spawnattr_t attr;
+    posix_spawn_file_actions_t actions;
+    sigset_t defaults;
+    short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
+    int r;
+
+    (void)posix_spawnattr_init(&attr);             /* fails only for lack of memory, which */
+    (void)posix_spawn_file_actions_init(&actions); /* posix_spawn() reports as well */
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGTTOU);
+    (void)posix_spawnattr_setsigdefault(&attr, &defaults);
+    (void)posix_spawnattr_setsigmask(&attr, &s->old_mask);
+    if (isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp()) {
+        flags |= POSIX_SPAWN_SETPGROUP;
+        (void)posix_spawnattr_setpgroup(&attr, 0);
+        (void)posix_spawn_file_actions_addtcsetpgrp_np(&actions, STDIN_FILENO);
+    }
+    (void)posix_spawnattr_setflags(&attr, flags);
+    r = posix_spawn(&s->child, path, &actions, &attr, s->command, env);
+    (void)posix_spawnattr_destroy(&attr);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    return -r;
+}
+
+static int start_command(struct salloc *s, const Pst__JobRecord *job)
+{
+    _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT;
+    _cleanup_free_ char *path = find_command(s->command[0]);
+    int r;
+
+    if (!path) {
+        cli_error("_fork_command: Unable to find command \"%s\"", s->command[0]);
+        return -ENOENT;
+    }
+    build_environment(s, job, &env);
+    r = spawn_command(s, path, env.items);
+    if (r < 0)
+        cli_error("Unable to run command \"%s\": %s", s->command[0], strerror(-r));
+    return r;
+}
+
+static void pass_signals(struct salloc *s)
+{
+    struct signalfd_siginfo info;
+
+    while (read(s->sig_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        int sig = (int)info.ssi_signo;
+
+        if (sig != SIGINT && sig != SIGQUIT) /* the terminal sends those to the command itself */
+            (void)kill(s->child, sig);
+        else if (info.ssi_code <= 0)
+            (void)kill(s->child, sig); /* sent to us alone by kill(2) */
+    }
+}
+
+static void revoked(struct salloc *s)
+{
+    const char *text = jobopts_get(&s->opts, JO_KILL_COMMAND);
+
+    cli_info("Job allocation %u has been revoked.", s->link.job_id);
+    if (text)
+        (void)kill(s->child, *text            ? (int)jobtext_signal_number(text)
+                             : s->interactive ? SIGHUP
+                                              : SIGTERM);
+}
+
+/* Until the command ended.  Gives its wait(2) status. */
+static int watch_command(struct salloc *s)
+{
+    _cleanup_close_ int pid_fd = pidfd_open(s->child, 0);
+    int status = 0;
+
+    if (pid_fd < 0)
+        cli_error("the command cannot be watched: %s", strerror(errno));
+    while (pid_fd >= 0) {
+        struct pollfd fds[] = {
+            { .fd = pid_fd, .events = POLLIN },
+            { .fd = s->sig_fd, .events = POLLIN },
+            { .fd = joblink_fd(&s->link), .events = POLLIN },
+        };
+
+        if (poll(fds, ARRAY_SIZE(fds), joblink_timeout_ms(&s->link)) < 0 && errno != EINTR)
+            break;
+        if (fds[0].revents)
+            break;
+        if (fds[1].revents)
+            pass_signals(s);
+        if (joblink_process(&s->link))
+            revoked(s);
+    }
+    while (waitpid(s->child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (isatty(STDIN_FILENO))
+        (void)tcsetpgrp(STDIN_FILENO,
+                        getpgrp()); /* not ours to take when we run in the background */
+    return status;
+}
+
+static int run_command(struct salloc *s, const Pst__JobRecord *job)
+{
+    int status;
+
+    if (start_command(s, job) < 0)
+        status = CLI_EXIT_FAILED << 8;
+    else
+        status = watch_command(s);
+    if (!s->link.ended) {
+        cli_info("Relinquishing job allocation %u", s->link.job_id);
+        (void)joblink_complete(&s->link, (uint32_t)status); /* it said what went wrong */
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* The command runs in --chdir. */
+static void change_dir(struct salloc *s)
+{
+    const char *dir = jobopts_get(&s->opts, JO_CHDIR);
+
+    if (dir && chdir(dir) < 0)
+        cli_die(CLI_EXIT_FAILED, "Unable to change to directory %s: %s", dir, strerror(errno));
+}
+
+static int allocate_and_run(struct salloc *s)
+{
+    Pst__SubmitRequest req = PST__SUBMIT_REQUEST__INIT;
+    Pst__JobRecord job = PST__JOB_RECORD__INIT;
+    Pst__JobStatus *grant = NULL;
+    int64_t since_mono_us = now_mono_us();
+    int status;
+
+    (void)submit_check_clusters(&s->cli, &s->opts);
+    build_request(s, &req, &job);
+    change_dir(s);
+    status = joblink_allocate(&s->link, &req, FAILED_WHAT, true, &grant);
+    if (status != 0)
+        return status;
+    ring_bell(s, since_mono_us);
+    cli_info("Nodes %s are ready for job",
+             grant->job->alloc && grant->job->alloc->nodes ? grant->job->alloc->nodes : "");
+    if (!jobopts_has(&s->opts, JO_NO_SHELL)) {
+        joblink_watch(&s->link, true);
+        status = run_command(s, grant->job);
+    }
+    protobuf_c_message_free_unpacked(&grant->base, NULL);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct salloc s = { .argc = argc, .argv = argv };
+    int status;
+
+    cli_init(&s.cli, "salloc");
+    jobopts_init(&s.opts, JOBOPTS_SALLOC);
+    collect(&s);
+    choose_command(&s);
+    catch_signals(&s);
+    joblink_init(&s.link, &s.cli, s.sig_fd);
+    status = allocate_and_run(&s);
+    joblink_done(&s.link);
+    return status;
+}

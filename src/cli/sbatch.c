@@ -1,0 +1,294 @@
+/* sbatch.c - submit a batch script
+ *
+ * Order matters: the command line is read first, because it names the script, then the script's
+ * #SBATCH lines and the environment; jobopts keeps the precedence.  Nothing here asks the name
+ * service: the controller knows who we are.  Workflow tools start this program thousands of times.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/pbutil.h"
+#include "base/timefmt.h"
+#include "cli/cli.h"
+#include "cli/envlist.h"
+#include "cli/jobopts.h"
+#include "cli/script.h"
+#include "cli/submit.h"
+#include "wire/errors.h"
+
+#define FAILED_WHAT "Batch job submission failed"
+
+extern char **environ;
+
+struct sbatch {
+    struct cli cli;
+    struct jobopts opts;
+    struct script script;
+    const char *script_name; /* as given; NULL for standard input and --wrap */
+    int argc, first;
+    char **argv;
+};
+
+static noreturn void die_lines(int status, const char *text)
+{
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+
+        cli_error("%.*s", (int)n, text);
+        text += n;
+        text += *text == '\n';
+    }
+    exit(status);
+}
+
+static void load_script(struct sbatch *s)
+{
+    const char *wrap = jobopts_get(&s->opts, JO_WRAP);
+    _cleanup_free_ char *path = NULL;
+    struct err err = { .text = "" };
+    int status;
+
+    if (wrap) {
+        if (s->first < s->argc)
+            cli_die(CLI_EXIT_FAILED, "Script arguments not permitted with --wrap option");
+        script_wrap(wrap, &s->script);
+        return;
+    }
+    if (s->first < s->argc) {
+        _cleanup_free_ char *dir = submit_work_dir(&s->opts);
+
+        s->script_name = s->argv[s->first];
+        path = script_find(s->script_name, dir);
+        if (access(path, R_OK) < 0)
+            cli_die(CLI_EXIT_FAILED, "Unable to open file %s", s->script_name);
+    }
+    status = script_read(path, &s->script, &err);
+    if (status == 0)
+        status = script_check(&s->script, &err);
+    if (status != 0)
+        die_lines(status, err.text);
+}
+
+static void collect(struct sbatch *s)
+{
+    const struct opt_command *cmd = jobopts_command(JOBOPTS_SBATCH);
+    int status;
+
+    s->first = opts_parse(cmd, s->argc, s->argv, jobopts_set, &s->opts);
+    load_script(s);
+    status = script_options(&s->script, &s->opts);
+    if (status != 0)
+        exit(status);
+    opts_env(cmd, jobopts_set, &s->opts);
+    cli_set_verbosity(&s->cli, s->opts.verbose);
+    if (s->cli.verbose > 0)
+        jobopts_print_defined(&s->opts);
+    status = jobopts_check(&s->opts);
+    if (status != 0)
+        exit(status);
+}
+
+static const char *default_name(const struct sbatch *s)
+{
+    const char *slash;
+
+    if (jobopts_has(&s->opts, JO_WRAP))
+        return "wrap";
+    if (!s->script_name)
+        return "sbatch";
+    slash = strrchr(s->script_name, '/');
+    return slash ? slash + 1 : s->script_name;
+}
+
+static void build_environment(struct sbatch *s, ProtobufCBinaryData *ret)
+{
+    _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT;
+    const char *file = jobopts_get(&s->opts, JO_EXPORT_FILE);
+    struct err err = { .text = "" };
+
+    if (file) {
+        int status = envlist_read_file(&env, file, &err);
+
+        if (status != 0)
+            cli_die(status, "%s", err.text);
+    }
+    envlist_export(&env, environ, jobopts_get(&s->opts, JO_EXPORT));
+    envlist_add_options(&env, &s->opts);
+    submit_env(&s->cli, &env);
+    envlist_set(&env, "SLURM_PRIO_PROCESS", "0");
+    if (!jobopts_has(&s->opts, JO_OOM_KILL_STEP))
+        envlist_set(&env, "SLURM_OOM_KILL_STEP", "0");
+    envlist_pack(&env, ret);
+}
+
+static void build_request(struct sbatch *s, Pst__SubmitRequest *req, Pst__JobRecord *job)
+{
+    submit_fill(&s->cli, &s->opts, s->argc, s->argv, s->first, job);
+    job->batch = job->has_batch = true;
+    if (!job->name)
+        check_mem_or_die(pb_set_str(&job->name, default_name(s)));
+    if (s->script.path)
+        check_mem_or_die(pb_set_str(&job->command, s->script.path));
+    if (envlist_wants_login(job->export_env))
+        job->get_user_env = job->has_get_user_env = true;
+    req->job = job;
+    req->script.data = (uint8_t *)s->script.text;
+    req->script.len = s->script.len;
+    req->has_script = true;
+    build_environment(s, &req->environment);
+    req->has_environment = true;
+    req->hold = req->has_hold = jobopts_has(&s->opts, JO_HOLD);
+    req->test_only = req->has_test_only = jobopts_has(&s->opts, JO_TEST_ONLY);
+    req->array = (char *)jobopts_get(&s->opts, JO_ARRAY);
+    req->script_name = (char *)s->script_name;
+    submit_identity(&s->opts, req);
+}
+
+static void print_test(const Pst__SubmitReply *reply)
+{
+    char when[64];
+
+    time_fmt_stamp(reply->start_us, "Unknown", now_us(), when, sizeof(when));
+    cli_info("Job %u to start at %s a using %u processors on nodes %s in partition %s",
+             reply->job_id, when, reply->cpus, reply->nodes ? reply->nodes : "",
+             reply->partition ? reply->partition : "");
+}
+
+static void print_submitted(struct sbatch *s, uint32_t job_id, bool clusters)
+{
+    const char *cluster = clusters ? conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME) : NULL;
+
+    if (s->cli.verbose < 0)
+        return;
+    if (jobopts_has(&s->opts, JO_PARSABLE))
+        (void)printf(cluster ? "%u;%s\n" : "%u\n", job_id, cluster);
+    else
+        (void)printf(cluster ? "Submitted batch job %u on cluster %s\n"
+                             : "Submitted batch job %u\n",
+                     job_id, cluster);
+}
+
+static void print_refusal(struct sbatch *s, struct client *client, int r)
+{
+    if (!jobopts_has(&s->opts, JO_TEST_ONLY)) {
+        submit_print_error(FAILED_WHAT, client, r);
+        return;
+    }
+    if (r == -EREMOTEIO) {
+        const char *text = NULL;
+        int code = client_error(client, &text);
+
+        submit_print_detail(code, text);
+        (void)fprintf(stderr, "allocation failure: %s\n", slurm_err_text(code));
+        return;
+    }
+    (void)fprintf(stderr, "allocation failure: %s\n", client_strerror(client, r));
+}
+
+/* ---- --wait
+ * --------------------------------------------------------------------------------------- */
+
+/* Wait on one connection.  0 with the status, -EPIPE and the like when it was lost. */
+static int wait_once(struct client *client, uint32_t job_id, uint32_t *ret_status)
+{
+    Pst__JobWaitRequest req = PST__JOB_WAIT_REQUEST__INIT;
+    uint32_t id = client_next_id(client);
+    int r;
+
+    req.job_id = job_id;
+    req.has_job_id = true;
+    r = client_send(client, OP_JOB_WAIT, 0, id, &req.base);
+    while (r >= 0) {
+        struct frame frame;
+        ProtobufCMessage *msg = NULL;
+
+        r = client_recv(client, -1, &frame);
+        if (r <= 0 || frame.id != id)
+            continue;
+        r = frame_unpack(&frame, &msg, NULL);
+        if (r < 0)
+            return r;
+        if (frame.flags & FRAME_ERROR) {
+            protobuf_c_message_free_unpacked(msg, NULL);
+            return -ENOENT; /* the job is no longer known */
+        }
+        *ret_status = ((Pst__JobStatus *)msg)->exit_status;
+        protobuf_c_message_free_unpacked(msg, NULL);
+        if (!(frame.flags & FRAME_MORE))
+            return 0;
+    }
+    return r;
+}
+
+static int wait_for_job(struct sbatch *s, struct client *client, uint32_t job_id)
+{
+    for (;;) {
+        struct err err = { .text = "" };
+        uint32_t status = 0;
+        int r = wait_once(client, job_id, &status);
+
+        client = client_free(client);
+        if (r == 0)
+            return WIFEXITED(status) ? WEXITSTATUS(status) : CLI_EXIT_FAILED;
+        if (r == -ENOENT)
+            return CLI_EXIT_FAILED;
+        do { /* the controller is away: the job goes on without it, so do we */
+            r = cli_connect(&s->cli, &client, &err);
+            cli_verbose(1, "waiting for the controller: %s", r < 0 ? err.text : "connected");
+        } while (r < 0 && cli_may_come_back(r));
+        if (r < 0)
+            cli_die(cli_error_status(), "%s", err.text);
+    }
+}
+
+static int submit(struct sbatch *s)
+{
+    Pst__SubmitRequest req = PST__SUBMIT_REQUEST__INIT;
+    Pst__JobRecord job = PST__JOB_RECORD__INIT;
+    bool clusters = submit_check_clusters(&s->cli, &s->opts);
+    ProtobufCMessage *msg = NULL;
+    const Pst__SubmitReply *reply;
+    struct client *client;
+    uint32_t job_id;
+    int r;
+
+    build_request(s, &req, &job);
+    client = cli_connect_or_die(&s->cli, FAILED_WHAT);
+    r = client_call(client, OP_JOB_SUBMIT, &req.base, &msg);
+    if (r < 0) {
+        print_refusal(s, client, r);
+        return cli_error_status();
+    }
+    reply = (const Pst__SubmitReply *)msg;
+    job_id = reply->job_id;
+    if (reply->message && *reply->message)
+        cli_error("%s", reply->message);
+    if (req.test_only)
+        print_test(reply);
+    else
+        print_submitted(s, job_id, clusters);
+    protobuf_c_message_free_unpacked(msg, NULL);
+    if (!jobopts_has(&s->opts, JO_WAIT_JOB) || req.test_only)
+        return CLI_EXIT_OK; /* the process ends: its memory needs no tidying */
+    (void)fflush(stdout);   /* whoever reads the number does not want to wait for the job */
+    return wait_for_job(s, client, job_id);
+}
+
+int main(int argc, char **argv)
+{
+    struct sbatch s = { .argc = argc, .argv = argv };
+    int status;
+
+    cli_init(&s.cli, "sbatch");
+    jobopts_init(&s.opts, JOBOPTS_SBATCH);
+    collect(&s);
+    status = submit(&s);
+    if (fflush(stdout) != 0 && status == CLI_EXIT_OK)
+        status = CLI_EXIT_FAILED;
+    return status;
+}

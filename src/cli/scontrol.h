@@ -1,0 +1,34 @@
+/* scontrol.h - what the parts of scontrol share */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cli/cli.h"
+#include "cli/json_out.h"
+#include "cli/out_show.h"
+
+struct scontrol {
+    struct cli cli;
+    struct client *client; /* connected at the first request */
+    struct show_opts show;
+    struct json_option json;
+    bool all, future, quiet;
+    int argc; /* of the command line, for JSON's meta */
+    char **argv;
+    int status; /* exit status so far */
+    bool leave; /* exit or quit was typed */
+};
+
+/* The connection; exits with `WHAT error: reason` when there is none. */
+struct client *scontrol_client(struct scontrol *s, const char *what);
+/* Print an error and remember that one happened. */
+void scontrol_fail(struct scontrol *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Each takes the words after its keyword. */
+void scontrol_show(struct scontrol *s, int argc, char **argv);
+void scontrol_update(struct scontrol *s, int argc, char **argv);
+void scontrol_create(struct scontrol *s, int argc, char **argv);
+void scontrol_delete(struct scontrol *s, int argc, char **argv);
+/* `Slurmctld(primary) at HOST is UP`; also ends show config.  Fails when it is down. */
+void scontrol_ping(struct scontrol *s, int argc, char **argv);

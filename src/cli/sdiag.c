@@ -1,0 +1,499 @@
+/* sdiag.c - what the controller has been doing: counters since its start or the last reset */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <time.h>
+
+#include "api.pb-c.h"
+#include "base/cleanup.h"
+#include "base/strbuf.h"
+#include "base/timefmt.h"
+#include "cli/cli.h"
+#include "cli/json_out.h"
+#include "cli/opts.h"
+#include "cli/out_users.h"
+#include "wire/ops.h"
+
+#define LATENCY_CALLS 1000
+
+enum option_id {
+    O_ALL,
+    O_CLUSTER,
+    O_JSON,
+    O_NO_TRUNC,
+    O_RESET,
+    O_BY_ID,
+    O_BY_TIME,
+    O_BY_TIME2,
+    O_VERBOSE,
+    O_YAML,
+};
+
+static const struct opt rows[] = {
+    { "all", 'a', OPT_NONE, O_ALL, 0, NULL, NULL, NULL,
+      "print the statistics (what it does anyway)" },
+    { "cluster", 'M', OPT_REQ, O_CLUSTER, 0, "SLURM_CLUSTERS", NULL, "name", "ask this cluster" },
+    { "json", 0, OPT_OPT, O_JSON, 0, NULL, NULL, "version", "print JSON" },
+    { "no-trunc", 0, OPT_NONE, O_NO_TRUNC, 0, NULL, NULL, NULL, NULL },
+    { "reset", 'r', OPT_NONE, O_RESET, 0, NULL, NULL, NULL, "set the counters to zero" },
+    { "sort-by-id", 'i', OPT_NONE, O_BY_ID, 0, NULL, NULL, NULL, "requests by name" },
+    { "sort-by-time", 't', OPT_NONE, O_BY_TIME, 0, NULL, NULL, NULL, "requests by total time" },
+    { "sort-by-time2", 'T', OPT_NONE, O_BY_TIME2, 0, NULL, NULL, NULL, "requests by average time" },
+    { "verbose", 'v', OPT_NONE, O_VERBOSE, 0, NULL, NULL, NULL, NULL },
+    { "yaml", 0, OPT_OPT, O_YAML, 0, NULL, NULL, "version", "print YAML" },
+};
+
+static const struct opt_command command = {
+    .name = "sdiag",
+    .prefix = "SDIAG",
+    .rows = rows,
+    .n = ARRAY_SIZE(rows),
+    .synopsis = "[OPTIONS]",
+    .usage_status = CLI_EXIT_FAILED,
+    .permute = true,
+};
+
+enum order { ORDER_COUNT, ORDER_NAME, ORDER_TIME, ORDER_AVERAGE };
+
+struct sdiag {
+    struct cli cli;
+    struct json_option json;
+    const char *json_arg;
+    int json_result;
+    bool reset;
+    enum order order;
+};
+
+static int set_option(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
+                      struct err *err)
+{
+    struct sdiag *d = ctx;
+
+    (void)source; /* flags only */
+    (void)err;
+    switch (opt->id) {
+    case O_JSON:
+    case O_YAML:
+        d->json_arg = arg;
+        d->json_result = json_option_parse(&d->json, opt->id == O_YAML, arg);
+        break;
+    case O_RESET:
+        d->reset = true;
+        break;
+    case O_BY_ID:
+        d->order = ORDER_NAME;
+        break;
+    case O_BY_TIME:
+        d->order = ORDER_TIME;
+        break;
+    case O_BY_TIME2:
+        d->order = ORDER_AVERAGE;
+        break;
+    default:
+        break;
+    }
+    return 0;
+}
+
+static uint64_t mean(uint64_t total, uint64_t n)
+{
+    return n ? total / n : 0;
+}
+
+static void put_date(struct strbuf *sb, const char *label, int64_t us)
+{
+    char text[64] = "";
+    time_t t = (time_t)(us / USEC_PER_SEC);
+    struct tm tm;
+
+    if (localtime_r(&t, &tm))
+        (void)strftime(text, sizeof(text), "%a %b %d %H:%M:%S %Y", &tm); /* fits */
+    strbuf_addf(sb, "%s%s (%lld)\n", label, text, (long long)t);
+}
+
+static int64_t clock_latency_us(void)
+{
+    int64_t start = now_mono_us();
+
+    for (int i = 0; i < LATENCY_CALLS; i++) {
+        struct timeval tv;
+
+        (void)gettimeofday(&tv, NULL); /* only its cost matters */
+    }
+    return now_mono_us() - start;
+}
+
+struct counter {
+    const char *label;
+    uint64_t value;
+};
+
+static void put_counters(struct strbuf *sb, const struct counter *c, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        strbuf_addf(sb, "%s%llu\n", c[i].label, (unsigned long long)c[i].value);
+}
+
+static void put_head(struct strbuf *sb, const Pst__DiagReply *d)
+{
+    static const char line[] = "*******************************************************\n";
+    const struct counter threads[] = {
+        { "Server thread count:  ", d->server_threads },
+        { "RPC queue enabled:    ", 0 },
+        { "Agent queue size:     ", d->agent_queue },
+        { "Agent count:          ", 0 },
+        { "Agent thread count:   ", 0 },
+        { "DBD Agent queue size: ", d->acct_lag },
+    };
+    const struct counter jobs[] = {
+        { "Jobs submitted: ", d->jobs_submitted }, { "Jobs started:   ", d->jobs_started },
+        { "Jobs completed: ", d->jobs_completed }, { "Jobs canceled:  ", d->jobs_cancelled },
+        { "Jobs failed:    ", d->jobs_failed },
+    };
+
+    strbuf_add(sb, line);
+    put_date(sb, "sdiag output at ", d->now_us);
+    put_date(sb, "Data since      ", d->since_us);
+    strbuf_add(sb, line);
+    put_counters(sb, threads, ARRAY_SIZE(threads));
+    strbuf_addc(sb, '\n');
+    put_counters(sb, jobs, ARRAY_SIZE(jobs));
+    strbuf_addc(sb, '\n');
+    put_date(sb, "Job states ts:  ", d->now_us);
+    strbuf_addf(sb, "Jobs pending:   %u\nJobs running:   %u\n", d->jobs_pending, d->jobs_running);
+}
+
+static uint64_t cycles_per_minute(const Pst__DiagReply *d)
+{
+    int64_t minutes = (d->now_us - d->since_us) / (60 * USEC_PER_SEC);
+
+    return minutes > 0 ? d->cycles / (uint64_t)minutes : d->cycles;
+}
+
+static void put_scheduler(struct strbuf *sb, const Pst__DiagReply *d)
+{
+    const struct counter main_cycle[] = {
+        { "\tLast cycle:   ", d->cycle_last_us },
+        { "\tMax cycle:    ", d->cycle_max_us },
+        { "\tTotal cycles: ", d->cycles },
+        { "\tMean cycle:   ", mean(d->cycle_total_us, d->cycles) },
+        { "\tMean depth cycle:  ", mean(d->cycle_depth_total, d->cycles) },
+        { "\tCycles per minute: ", cycles_per_minute(d) },
+        { "\tLast queue length: ", d->queue_len },
+    };
+    const struct counter main_exit[] = {
+        { "\tEnd of job queue:", d->cycles }, { "\tHit default_queue_depth: ", 0 },
+        { "\tHit sched_max_job_start: ", 0 }, { "\tBlocked on licenses: ", 0 },
+        { "\tHit max_rpc_cnt: ", 0 },         { "\tTimeout (max_sched_time): ", 0 },
+    };
+
+    strbuf_add(sb, "\nMain schedule statistics (microseconds):\n");
+    put_counters(sb, main_cycle, ARRAY_SIZE(main_cycle));
+    strbuf_add(sb, "\nMain scheduler exit:\n");
+    put_counters(sb, main_exit, ARRAY_SIZE(main_exit));
+}
+
+static void put_backfill(struct strbuf *sb, const Pst__DiagReply *d)
+{
+    const struct counter started[] = {
+        { "\tTotal backfilled jobs (since last slurm start): ", d->bf_started },
+        { "\tTotal backfilled jobs (since last stats cycle start): ", d->bf_started_cycle },
+        { "\tTotal backfilled heterogeneous job components: ", 0 },
+        { "\tTotal cycles: ", d->bf_cycles },
+    };
+    uint64_t depth = mean(d->bf_depth_total, d->bf_cycles);
+    const struct counter cycle[] = {
+        { "\tLast cycle: ", d->bf_last_us },
+        { "\tMax cycle:  ", d->bf_max_us },
+        { "\tMean cycle: ", mean(d->bf_total_us, d->bf_cycles) },
+        { "\tLast depth cycle: ", d->bf_depth },
+        { "\tLast depth cycle (try sched): ", d->bf_depth },
+        { "\tDepth Mean: ", depth },
+        { "\tDepth Mean (try depth): ", depth },
+        { "\tLast queue length: ", d->queue_len },
+        { "\tQueue length mean: ", depth },
+        { "\tLast table size: ", 0 },
+        { "\tMean table size: ", 0 },
+    };
+    const struct counter exits[] = {
+        { "\tEnd of job queue: ", d->bf_cycles },
+        { "\tHit bf_max_job_start: ", 0 },
+        { "\tHit bf_max_job_test: ", 0 },
+        { "\tSystem state changed: ", 0 },
+        { "\tHit table size limit (bf_node_space_size): ", 0 },
+        { "\tTimeout (bf_max_time): ", 0 },
+    };
+
+    strbuf_add(sb, "\nBackfilling stats\n");
+    put_counters(sb, started, ARRAY_SIZE(started));
+    if (d->has_bf_when_us && d->bf_when_us > 0)
+        put_date(sb, "\tLast cycle when: ", d->bf_when_us);
+    else
+        strbuf_add(sb, "\tLast cycle when: N/A\n");
+    put_counters(sb, cycle, ARRAY_SIZE(cycle));
+    strbuf_add(sb, "\nBackfill exit\n");
+    put_counters(sb, exits, ARRAY_SIZE(exits));
+}
+
+/* What Slurm has no word for. */
+static void put_own(struct strbuf *sb, const Pst__DiagReply *d)
+{
+    const struct counter own[] = {
+        { "\tSyncs: ", d->journal_syncs },
+        { "\tBytes: ", d->journal_bytes },
+        { "\tLast sync (microseconds): ", d->journal_last_sync_us },
+        { "\tWorst stall of the core (microseconds): ", d->core_worst_stall_us },
+        { "\tViews published: ", d->views_published },
+        { "\tConnections: ", d->connections },
+    };
+
+    strbuf_add(sb, "\nJournal and core\n");
+    put_counters(sb, own, ARRAY_SIZE(own));
+}
+
+static int compare_rpcs(const void *pa, const void *pb, void *arg)
+{
+    const Pst__RpcStat *a = *(Pst__RpcStat *const *)pa, *b = *(Pst__RpcStat *const *)pb;
+    uint64_t ka = a->count, kb = b->count;
+
+    switch (*(const enum order *)arg) {
+    case ORDER_NAME:
+        return strcmp(a->name ? a->name : "", b->name ? b->name : "");
+    case ORDER_TIME:
+        ka = a->total_us;
+        kb = b->total_us;
+        break;
+    case ORDER_AVERAGE:
+        ka = mean(a->total_us, a->count);
+        kb = mean(b->total_us, b->count);
+        break;
+    case ORDER_COUNT:
+        break;
+    }
+    return ka > kb ? -1 : ka < kb;
+}
+
+static const char *user_of(const Pst__UserStat *u)
+{
+    return u->name ? u->name : user_name_of(u->uid);
+}
+
+static void put_rpcs(struct strbuf *sb, const Pst__DiagReply *d)
+{
+    strbuf_addf(sb, "\nLatency for 1000 calls to gettimeofday(): %lld microseconds\n",
+                (long long)clock_latency_us());
+    strbuf_add(sb, "\nRemote Procedure Call statistics by message type\n");
+    for (size_t i = 0; i < d->n_rpcs; i++) {
+        const Pst__RpcStat *r = d->rpcs[i];
+
+        strbuf_addf(sb, "\t%-40s(%5u) count:%-6llu ave_time:%-6llu total_time:%llu\n",
+                    r->name ? r->name : "", 0, (unsigned long long)r->count,
+                    (unsigned long long)mean(r->total_us, r->count),
+                    (unsigned long long)r->total_us);
+    }
+    strbuf_add(sb, "\nRemote Procedure Call statistics by user\n");
+    for (size_t i = 0; i < d->n_users; i++) {
+        const Pst__UserStat *u = d->users[i];
+
+        strbuf_addf(sb, "\t%-16s(%8u) count:%-6llu ave_time:%-6llu total_time:%llu\n", user_of(u),
+                    u->uid, (unsigned long long)u->count,
+                    (unsigned long long)mean(u->total_us, u->count),
+                    (unsigned long long)u->total_us);
+    }
+    strbuf_add(sb, "\nPending RPC statistics\n\tNo pending RPCs\n");
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------
+ */
+
+static void json_counters(struct json *js, const struct counter *c, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        json_int(js, c[i].label, (int64_t)c[i].value);
+}
+
+static void json_main(struct json *js, const Pst__DiagReply *d)
+{
+    const struct counter head[] = {
+        { "server_thread_count", d->server_threads },
+        { "agent_queue_size", d->agent_queue },
+        { "agent_count", 0 },
+        { "agent_thread_count", 0 },
+        { "dbd_agent_queue_size", d->acct_lag },
+        { "gettimeofday_latency", (uint64_t)clock_latency_us() },
+        { "schedule_cycle_max", d->cycle_max_us },
+        { "schedule_cycle_last", d->cycle_last_us },
+        { "schedule_cycle_sum", d->cycle_total_us },
+        { "schedule_cycle_total", d->cycles },
+        { "schedule_cycle_mean", mean(d->cycle_total_us, d->cycles) },
+        { "schedule_cycle_mean_depth", mean(d->cycle_depth_total, d->cycles) },
+        { "schedule_cycle_per_minute", cycles_per_minute(d) },
+        { "schedule_cycle_depth", d->cycle_depth_total },
+    };
+    const struct counter exits[] = {
+        { "end_job_queue", d->cycles }, { "default_queue_depth", 0 }, { "max_job_start", 0 },
+        { "max_rpc_cnt", 0 },           { "max_sched_time", 0 },      { "licenses", 0 },
+    };
+    const struct counter jobs[] = {
+        { "schedule_queue_length", d->queue_len }, { "jobs_submitted", d->jobs_submitted },
+        { "jobs_started", d->jobs_started },       { "jobs_completed", d->jobs_completed },
+        { "jobs_canceled", d->jobs_cancelled },    { "jobs_failed", d->jobs_failed },
+        { "jobs_pending", d->jobs_pending },       { "jobs_running", d->jobs_running },
+    };
+
+    json_time(js, "req_time", d->now_us);
+    json_time(js, "req_time_start", d->since_us);
+    json_counters(js, head, ARRAY_SIZE(head));
+    json_object(js, "schedule_exit");
+    json_counters(js, exits, ARRAY_SIZE(exits));
+    json_object_end(js);
+    json_counters(js, jobs, ARRAY_SIZE(jobs));
+    json_time(js, "job_states_ts", d->now_us);
+}
+
+static void json_backfill(struct json *js, const Pst__DiagReply *d)
+{
+    uint64_t depth = mean(d->bf_depth_total, d->bf_cycles);
+    const struct counter cycles[] = {
+        { "bf_backfilled_jobs", d->bf_started },
+        { "bf_last_backfilled_jobs", d->bf_started_cycle },
+        { "bf_backfilled_het_jobs", 0 },
+        { "bf_cycle_counter", d->bf_cycles },
+        { "bf_cycle_mean", mean(d->bf_total_us, d->bf_cycles) },
+        { "bf_depth_mean", depth },
+        { "bf_depth_mean_try", depth },
+        { "bf_cycle_sum", d->bf_total_us },
+        { "bf_cycle_last", d->bf_last_us },
+        { "bf_cycle_max", d->bf_max_us },
+    };
+    const struct counter exits[] = {
+        { "end_job_queue", d->bf_cycles }, { "bf_max_job_start", 0 },
+        { "bf_max_job_test", 0 },          { "bf_max_time", 0 },
+        { "bf_node_space_size", 0 },       { "state_changed", 0 },
+    };
+    const struct counter rest[] = {
+        { "bf_last_depth", d->bf_depth },
+        { "bf_last_depth_try", d->bf_depth },
+        { "bf_depth_sum", d->bf_depth_total },
+        { "bf_depth_try_sum", d->bf_depth_total },
+        { "bf_queue_len", d->queue_len },
+        { "bf_queue_len_mean", depth },
+        { "bf_queue_len_sum", 0 },
+        { "bf_table_size", 0 },
+        { "bf_table_size_sum", 0 },
+        { "bf_table_size_mean", 0 },
+    };
+
+    json_counters(js, cycles, ARRAY_SIZE(cycles));
+    json_object(js, "bf_exit");
+    json_counters(js, exits, ARRAY_SIZE(exits));
+    json_object_end(js);
+    json_counters(js, rest, ARRAY_SIZE(rest));
+    json_time(js, "bf_when_last_cycle", d->bf_when_us);
+    json_bool(js, "bf_active", false);
+}
+
+static void json_rpc(struct json *js, const char *key, const char *name, uint64_t count,
+                     uint64_t total_us)
+{
+    json_object(js, NULL);
+    json_str(js, key, name);
+    json_int(js, "count", (int64_t)count);
+    json_int(js, "total_time", (int64_t)total_us);
+    json_set(js, "average_time", mean(total_us, count));
+    json_object_end(js);
+}
+
+static void json_diag(struct json *js, const Pst__DiagReply *d)
+{
+    json_object(js, "statistics");
+    json_main(js, d);
+    json_backfill(js, d);
+    json_list(js, "rpcs_by_message_type");
+    for (size_t i = 0; i < d->n_rpcs; i++)
+        json_rpc(js, "message_type", d->rpcs[i]->name, d->rpcs[i]->count, d->rpcs[i]->total_us);
+    json_list_end(js);
+    json_list(js, "rpcs_by_user");
+    for (size_t i = 0; i < d->n_users; i++)
+        json_rpc(js, "user", user_of(d->users[i]), d->users[i]->count, d->users[i]->total_us);
+    json_list_end(js);
+    json_list(js, "pending_rpcs");
+    json_list_end(js);
+    json_list(js, "pending_rpcs_by_hostlist");
+    json_list_end(js);
+    json_object_end(js);
+}
+
+/* -------------------------------------------------------------------------------------------------
+ */
+
+static int reset_counters(struct sdiag *d)
+{
+    Pst__DiagRequest request = PST__DIAG_REQUEST__INIT;
+    struct err err = { .text = "" };
+
+    request.has_reset = request.reset = true;
+    if (cli_call(&d->cli, OP_QUERY_DIAG, &request.base, NULL, NULL, &err) < 0) {
+        (void)fprintf(stderr, "slurm_reset_statistics: %s\n", err.text);
+        return CLI_EXIT_USAGE; /* as scripts know it */
+    }
+    (void)printf("Reset scheduling statistics\n");
+    return 0;
+}
+
+static int print_statistics(struct sdiag *d, int argc, char **argv)
+{
+    Pst__DiagRequest request = PST__DIAG_REQUEST__INIT;
+    Pst__DiagReply *reply = NULL;
+    struct err err = { .text = "" };
+    _cleanup_val_(strbuf_done) struct strbuf out = STRBUF_INIT;
+
+    if (cli_call(&d->cli, OP_QUERY_DIAG, &request.base, (ProtobufCMessage **)&reply, NULL, &err) <
+        0) {
+        (void)fprintf(stderr, "slurm_get_statistics: %s\n", err.text);
+        return CLI_EXIT_FAILED;
+    }
+    if (reply->n_rpcs)
+        qsort_r(reply->rpcs, reply->n_rpcs, sizeof(*reply->rpcs), compare_rpcs, &d->order);
+    if (d->json.wanted) {
+        const struct conf *conf = cli_conf(&d->cli);
+        struct json js;
+
+        json_begin(&js, &out, json_option_style(&d->json));
+        js.plain_null = d->json.complex;
+        json_diag(&js, reply);
+        json_meta(&js, argc, argv, conf_str(conf, CONF_CLUSTER_NAME),
+                  conf_str(conf, CONF_ACCOUNTING_STORAGE_TYPE));
+        json_end(&js);
+    } else {
+        put_head(&out, reply);
+        put_scheduler(&out, reply);
+        put_backfill(&out, reply);
+        put_rpcs(&out, reply);
+        put_own(&out, reply);
+    }
+    (void)fputs(strbuf_str(&out), stdout);
+    pst__diag_reply__free_unpacked(reply, NULL);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct sdiag d = { .order = ORDER_COUNT };
+    _cleanup_free_ char **words = xmalloc_or_die(((size_t)argc + 1) * sizeof(*words));
+    int first, status;
+
+    memcpy(words, argv, (size_t)argc * sizeof(*words)); /* before getopt reorders them */
+    cli_init(&d.cli, "sdiag");
+    opts_env(&command, set_option, &d);
+    first = opts_parse(&command, argc, argv, set_option, &d);
+    if (first < argc)
+        cli_die(CLI_EXIT_FAILED, "Unrecognized option: %s", argv[first]);
+    status = d.json.wanted ? json_option_done(&d.json, d.json_result, d.json_arg) : -1;
+    if (status < 0)
+        status = d.reset ? reset_counters(&d) : print_statistics(&d, argc, words);
+    cli_done(&d.cli);
+    return status;
+}

@@ -1,0 +1,554 @@
+/* sinfo.c - list partitions and nodes
+ *
+ * Reads all partitions and nodes (their number is that of the cluster, not of its jobs), gathers
+ * nodes that look alike into rows and prints them in order. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "base/timefmt.h"
+#include "cli/cli.h"
+#include "cli/fmt_sinfo.h"
+#include "cli/json_job.h"
+#include "cli/opts.h"
+#include "cli/out_filter.h"
+#include "cli/out_nodes.h"
+#include "cli/out_query.h"
+#include "wire/ops.h"
+
+#define FMT_DEFAULT "%#P %.5a %.10l %.6D %.6t %N"
+#define FMT_SUMMARY "%#P %.5a %.10l %.16F %N"
+#define FMT_LONG "%#P %.5a %.10l %.10s %.4r %.8h %.10g %.6D %.11T %.11i %N"
+#define FMT_NODES "%#N %.6D %.#P %6t"
+#define FMT_NODES_LONG "%#N %.6D %.#P %.11T %.4c %.8z %.6m %.8d %.6w %.8f %20E"
+#define FMT_REASONS "%20E %9u %19H %N"
+#define FMT_REASONS_LONG "%20E %12U %19H %6t %N"
+#define FIT_MIN 9u /* least width of '#' columns */
+
+enum option_id {
+    O_ALL,
+    O_DEAD,
+    O_EXACT,
+    O_FEDERATION,
+    O_FUTURE,
+    O_FORMAT,
+    O_FORMAT_LONG,
+    O_HIDE,
+    O_ITERATE,
+    O_JSON,
+    O_LOCAL,
+    O_LONG,
+    O_CLUSTERS,
+    O_NODES,
+    O_NODE,
+    O_NOCONVERT,
+    O_NOHEADER,
+    O_PARTITION,
+    O_RESPONDING,
+    O_REASONS,
+    O_RESERVATION,
+    O_SORT,
+    O_STATES,
+    O_SUMMARIZE,
+    O_VERBOSE,
+    O_YAML,
+};
+
+static const struct opt rows[] = {
+    { "all", 'a', OPT_NONE, O_ALL, 0, "@ALL", NULL, NULL, "also hidden partitions" },
+    { "clusters", 'M', OPT_REQ, O_CLUSTERS, 0, "SLURM_CLUSTERS", NULL, "names",
+      "ask this cluster" },
+    { "dead", 'd', OPT_NONE, O_DEAD, 0, NULL, NULL, NULL, "only nodes that do not respond" },
+    { "exact", 'e', OPT_NONE, O_EXACT, 0, NULL, NULL, NULL,
+      "do not gather nodes of different size" },
+    { "federation", 0, OPT_NONE, O_FEDERATION, 0, "@FEDERATION", NULL, NULL, NULL },
+    { "format", 'o', OPT_REQ, O_FORMAT, 0, "@FORMAT", NULL, "format",
+      "columns as %[.][width]letter" },
+    { "Format", 'O', OPT_REQ, O_FORMAT_LONG, 0, NULL, NULL, "names",
+      "columns as name[:[.][width][suffix]],..." },
+    { "future", 'F', OPT_NONE, O_FUTURE, 0, NULL, NULL, NULL, "also nodes in state FUTURE" },
+    { "hide", 0, OPT_NONE, O_HIDE, 0, NULL, NULL, NULL, "leave out hidden partitions" },
+    { "iterate", 'i', OPT_REQ, O_ITERATE, 0, NULL, NULL, "seconds", "list again and again" },
+    { "json", 0, OPT_OPT, O_JSON, 0, NULL, NULL, "version", "print JSON" },
+    { "list-reasons", 'R', OPT_NONE, O_REASONS, 0, NULL, NULL, NULL, "why nodes are unavailable" },
+    { "local", 0, OPT_NONE, O_LOCAL, 0, "@LOCAL", NULL, NULL, NULL },
+    { "long", 'l', OPT_NONE, O_LONG, 0, NULL, NULL, NULL, "more columns" },
+    { "noconvert", 0, OPT_NONE, O_NOCONVERT, 0, NULL, NULL, NULL, "keep the units of sizes" },
+    { "Node", 'N', OPT_NONE, O_NODE, 0, NULL, NULL, NULL, "one line for each node and partition" },
+    { "nodes", 'n', OPT_REQ, O_NODES, 0, NULL, NULL, "nodes", "these nodes" },
+    { "noheader", 'h', OPT_NONE, O_NOHEADER, 0, NULL, NULL, NULL, "no line of headings" },
+    { "partition", 'p', OPT_REQ, O_PARTITION, 0, "@PARTITION", NULL, "names", "these partitions" },
+    { "reservation", 'T', OPT_NONE, O_RESERVATION, 0, NULL, NULL, NULL, "list reservations" },
+    { "responding", 'r', OPT_NONE, O_RESPONDING, 0, NULL, NULL, NULL, "only nodes that respond" },
+    { "sort", 'S', OPT_REQ, O_SORT, 0, "@SORT", NULL, "letters",
+      "order: letters of --format, - before one reverses" },
+    { "states", 't', OPT_REQ, O_STATES, 0, NULL, NULL, "states",
+      "nodes in these states; , is or, + is and, ~ is not" },
+    { "summarize", 's', OPT_NONE, O_SUMMARIZE, 0, NULL, NULL, NULL, "one line for each partition" },
+    { "verbose", 'v', OPT_NONE, O_VERBOSE, 0, NULL, NULL, NULL, "say more" },
+    { "yaml", 0, OPT_OPT, O_YAML, 0, NULL, NULL, "version", "print YAML" },
+};
+
+static const struct opt_command command = {
+    .name = "sinfo",
+    .prefix = "SINFO",
+    .rows = rows,
+    .n = ARRAY_SIZE(rows),
+    .synopsis = "[OPTIONS]",
+    .usage_status = CLI_EXIT_FAILED,
+    .permute = true,
+};
+
+struct sinfo {
+    struct cli cli;
+    struct json_option json;
+    const char *json_arg;
+    int json_result;
+    const char *format, *format_long, *sort, *clusters;
+    bool all, dead, responding, exact, future, long_format, per_node, noconvert, noheader,
+        summarize, reasons, reservations;
+    uint32_t iterate_s;
+    char **partitions;
+    size_t n_partitions;
+    struct hostlist *names; /* --nodes */
+    struct sinfo_filter states;
+
+    struct fmt fmt;
+    struct fmt_sort order;
+    struct strbuf out;
+    struct json js;
+    struct cluster_nodes data;
+    struct row_table {
+        struct sinfo_row *rows;
+        char **keys;
+        size_t n, cap;
+        uint32_t *index; /* by hash of the key: row + 1, 0 = empty */
+        size_t n_index;
+    } table;
+};
+
+static int set_states(struct sinfo *s, const char *arg)
+{
+    char bad[64];
+
+    if (sinfo_filter_parse(&s->states, arg, bad, sizeof(bad)) < 0) {
+        cli_error("Bad state string: \"%s\"", bad);
+        cli_error("valid states: %s", names_node_filter_list());
+        return CLI_EXIT_FAILED;
+    }
+    return 0;
+}
+
+static int set_iterate(struct sinfo *s, const char *arg, struct err *err)
+{
+    uint64_t n;
+
+    if (parse_u64(arg, 1, UINT32_MAX, &n) < 0)
+        return err_set(err, CLI_EXIT_FAILED, "--iterate=%s", arg);
+    s->iterate_s = (uint32_t)n;
+    return 0;
+}
+
+static int set_nodes(struct sinfo *s, const char *arg, struct err *err)
+{
+    s->names = hostlist_free(s->names);
+    return hostlist_parse(arg, &s->names, err) < 0 ? CLI_EXIT_FAILED : 0;
+}
+
+static int set_layout(struct sinfo *s, int id)
+{
+    switch (id) {
+    case O_LONG:
+        s->long_format = true;
+        break;
+    case O_NODE:
+        s->per_node = true;
+        break;
+    case O_REASONS:
+        s->reasons = true;
+        break;
+    case O_SUMMARIZE:
+        s->summarize = true;
+        break;
+    case O_RESERVATION:
+        s->reservations = true;
+        break;
+    case O_NOHEADER:
+        s->noheader = true;
+        break;
+    case O_NOCONVERT:
+        s->noconvert = true;
+        break;
+    default:
+        break;
+    }
+    return 0;
+}
+
+static int set_option(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
+                      struct err *err)
+{
+    struct sinfo *s = ctx;
+
+    (void)source; /* a later source overwrites */
+    switch (opt->id) {
+    case O_ALL:
+        s->all = true;
+        return 0;
+    case O_HIDE:
+        s->all = false;
+        return 0;
+    case O_DEAD:
+        s->dead = true;
+        return 0;
+    case O_RESPONDING:
+        s->responding = true;
+        return 0;
+    case O_EXACT:
+        s->exact = true;
+        return 0;
+    case O_FUTURE:
+        s->future = true;
+        return 0;
+    case O_FORMAT:
+        s->format = arg;
+        s->format_long = NULL;
+        return 0;
+    case O_FORMAT_LONG:
+        s->format_long = arg;
+        s->format = NULL;
+        return 0;
+    case O_ITERATE:
+        return set_iterate(s, arg, err);
+    case O_JSON:
+    case O_YAML:
+        s->json_arg = arg;
+        s->json_result = json_option_parse(&s->json, opt->id == O_YAML, arg);
+        return 0;
+    case O_CLUSTERS:
+        s->clusters = arg;
+        return 0;
+    case O_NODES:
+        return set_nodes(s, arg, err);
+    case O_PARTITION:
+        filter_add_words(&s->partitions, &s->n_partitions, arg);
+        return 0;
+    case O_SORT:
+        s->sort = arg;
+        return 0;
+    case O_STATES:
+        return set_states(s, arg);
+    case O_VERBOSE:
+        cli_set_verbosity(&s->cli, s->cli.verbose + 1);
+        return 0;
+    default:
+        return set_layout(s, opt->id);
+    }
+}
+
+static void bad_format(void *ctx, const char *spec)
+{
+    (void)ctx;
+    cli_error("Invalid job format specification: %s", spec);
+}
+
+static const char *default_format(const struct sinfo *s)
+{
+    if (s->summarize)
+        return FMT_SUMMARY;
+    if (s->reasons)
+        return s->long_format ? FMT_REASONS_LONG : FMT_REASONS;
+    if (s->per_node)
+        return s->long_format ? FMT_NODES_LONG : FMT_NODES;
+    return s->long_format ? FMT_LONG : FMT_DEFAULT;
+}
+
+static void make_format(struct sinfo *s)
+{
+    int r;
+
+    if (s->format_long)
+        r = fmt_parse_long(&s->fmt, &sinfo_fields, s->format_long, bad_format, NULL);
+    else
+        r = fmt_parse_short(&s->fmt, &sinfo_fields, s->format ? s->format : default_format(s),
+                            bad_format, NULL);
+    check_mem_or_die(r);
+    for (size_t i = 0; i < s->fmt.n; i++)
+        if (s->fmt.cols[i].fit && s->fmt.cols[i].width < FIT_MIN)
+            s->fmt.cols[i].width = FIT_MIN;
+}
+
+/* "#P" is the order of the configuration, "P" that of the names. */
+static void make_order(struct sinfo *s)
+{
+    const char *spec = s->sort ? s->sort : s->per_node ? "N,#P" : "#P,-t";
+    size_t key = 0;
+    char bad;
+
+    if (fmt_sort_parse(&s->order, &sinfo_fields, spec, &bad) < 0)
+        cli_die(CLI_EXIT_FAILED, "Invalid sort specification: %c", bad);
+    for (const char *p = spec; *p && key < s->order.n; p++) {
+        if (p[0] == '#' && p[1] == 'P')
+            s->order.keys[key].field = &sinfo_partition_order;
+        key += strchr("+-#, ", *p) ? 0 : 1;
+    }
+}
+
+/* ---- gathering ----------------------------------------------------------------------------------
+ */
+
+static bool node_wanted(const struct sinfo *s, const Pst__NodeRecord *n)
+{
+    struct names_node state = names_node_of(n);
+    bool silent = n->state_flags & (1u << PST__NODE_FLAG__NODE_FLAG_NOT_RESPONDING);
+
+    if (s->names && hostlist_find(s->names, n->name) < 0)
+        return false;
+    if (n->state == PST__NODE_STATE__NODE_FUTURE && !s->future)
+        return false;
+    if ((s->dead && !silent) || (s->responding && silent))
+        return false;
+    if (s->reasons && !n->reason)
+        return false;
+    return sinfo_filter_match(&s->states, &state);
+}
+
+static bool partition_wanted(const struct sinfo *s, const Pst__PartitionRecord *p)
+{
+    for (size_t i = 0; i < s->n_partitions; i++)
+        if (strcmp(s->partitions[i], p->name) == 0)
+            return true;
+    return !s->n_partitions && (s->all || !p->hidden);
+}
+
+static uint64_t hash_text(const char *text, size_t len)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+
+    for (size_t i = 0; i < len; i++)
+        h = (h ^ (unsigned char)text[i]) * 0x100000001b3u;
+    return h ^ h >> 29;
+}
+
+static void grow_index(struct row_table *t)
+{
+    if ((t->n + 1) * 2 < t->n_index)
+        return;
+    t->n_index = t->n_index ? t->n_index * 2 : 1024;
+    free(t->index);
+    t->index = xmalloc_or_die(t->n_index * sizeof(*t->index));
+    for (size_t i = 0; i < t->n; i++) {
+        size_t at = hash_text(t->keys[i], strlen(t->keys[i])) & (t->n_index - 1);
+
+        while (t->index[at])
+            at = (at + 1) & (t->n_index - 1);
+        t->index[at] = (uint32_t)i + 1;
+    }
+}
+
+static void gather(struct sinfo *s, struct sinfo_row *row, const char *key)
+{
+    struct row_table *t = &s->table;
+    size_t at;
+
+    grow_index(t);
+    at = hash_text(key, strlen(key)) & (t->n_index - 1);
+    for (; t->index[at]; at = (at + 1) & (t->n_index - 1)) {
+        size_t i = t->index[at] - 1;
+
+        if (strcmp(t->keys[i], key) != 0)
+            continue;
+        /* The same node through another partition, when no partition is shown. */
+        if (row->node && !(t->rows[i].names ? hostlist_find(t->rows[i].names, row->node->name) >= 0
+                                            : t->rows[i].node == row->node))
+            check_mem_or_die(sinfo_row_add(&t->rows[i], row));
+        return;
+    }
+    if (t->n == t->cap) {
+        t->cap = t->cap ? t->cap * 2 : 256;
+        t->rows = xrealloc_or_die(t->rows, t->cap, sizeof(*t->rows));
+        t->keys = xrealloc_or_die(t->keys, t->cap, sizeof(*t->keys));
+    }
+    t->index[at] = (uint32_t)t->n + 1;
+    t->keys[t->n] = xstrdup_or_die(key);
+    t->rows[t->n++] = *row;
+}
+
+static void gather_all(struct sinfo *s)
+{
+    _cleanup_val_(strbuf_done) struct strbuf key = STRBUF_INIT;
+
+    for (size_t p = 0; p < s->data.n_parts; p++) {
+        const struct cluster_part *part = &s->data.parts[p];
+        struct sinfo_row row;
+        bool any = false;
+
+        if (!partition_wanted(s, part->record))
+            continue;
+        for (size_t i = 0; i < part->n_nodes; i++) {
+            const struct cluster_node *node = &s->data.nodes[part->nodes[i]];
+
+            if (!node_wanted(s, node->record))
+                continue;
+            any = true;
+            sinfo_row_init(&row, part->record, (unsigned)p, node->record);
+            row.node_rank = part->nodes[i];
+            row.exact = s->exact || s->json.wanted;
+            row.now_us = s->data.now_us;
+            strbuf_reset(&key);
+            sinfo_key(&s->fmt, &row, s->per_node, &key);
+            gather(s, &row, strbuf_str(&key));
+        }
+        if (any || s->per_node || s->reasons)
+            continue;
+        sinfo_row_init(&row, part->record, (unsigned)p, NULL);
+        strbuf_reset(&key);
+        sinfo_key(&s->fmt, &row, false, &key);
+        gather(s, &row, strbuf_str(&key));
+    }
+}
+
+static void forget_rows(struct row_table *t)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        sinfo_row_done(&t->rows[i]);
+        free(t->keys[i]);
+    }
+    free(t->rows);
+    free(t->keys);
+    free(t->index);
+    memset(t, 0, sizeof(*t));
+}
+
+/* ---- output -------------------------------------------------------------------------------------
+ */
+
+static void flush_out(struct sinfo *s)
+{
+    if (s->out.failed || fwrite(strbuf_str(&s->out), 1, s->out.len, stdout) != s->out.len ||
+        fflush(stdout) != 0)
+        exit(CLI_EXIT_FAILED);
+    strbuf_reset(&s->out);
+}
+
+static void date_line(struct strbuf *out)
+{
+    char buf[64];
+    time_t now = time(NULL);
+    struct tm tm;
+
+    if (localtime_r(&now, &tm) && strftime(buf, sizeof(buf), "%a %b %d %H:%M:%S %Y\n", &tm))
+        strbuf_add(out, buf);
+}
+
+static void print_rows(struct sinfo *s)
+{
+    struct fmt_lines *lines = NULL;
+
+    check_mem_or_die(fmt_lines_new(&s->order, &lines));
+    for (size_t i = 0; i < s->table.n; i++)
+        fmt_fit(&s->fmt, &s->table.rows[i], &s->out);
+    if (s->iterate_s || s->long_format)
+        date_line(&s->out);
+    if (!s->noheader)
+        fmt_header(&s->fmt, &s->out);
+    for (size_t i = 0; i < s->table.n; i++) {
+        size_t start = s->out.len;
+
+        fmt_row(&s->fmt, &s->table.rows[i], &s->out);
+        check_mem_or_die(fmt_lines_add(lines, &s->out, start, &s->table.rows[i], i));
+    }
+    fmt_lines_flush(lines, &s->out);
+    fmt_lines_free(lines);
+}
+
+static void print_json(struct sinfo *s, int argc, char **argv)
+{
+    const struct conf *conf = cli_conf(&s->cli);
+
+    json_begin(&s->js, &s->out, json_option_style(&s->json));
+    s->js.plain_null = s->json.complex;
+    json_list(&s->js, "sinfo");
+    for (size_t i = 0; i < s->table.n; i++) {
+        json_sinfo(&s->js, &s->table.rows[i]);
+        flush_out(s);
+    }
+    json_list_end(&s->js);
+    json_meta(&s->js, argc, argv, conf_str(conf, CONF_CLUSTER_NAME),
+              conf_str(conf, CONF_ACCOUNTING_STORAGE_TYPE));
+    json_end(&s->js);
+}
+
+static void list_once(struct sinfo *s, int argc, char **argv)
+{
+    struct pb_fieldset set = { 0 };
+    struct err err = { .text = "" };
+    struct client *client = NULL;
+    int r;
+
+    if (cli_connect(&s->cli, &client, &err) < 0) {
+        (void)fprintf(stderr, "slurm_load_partitions: %s\n", err.text);
+        exit(CLI_EXIT_FAILED);
+    }
+    fmt_needs(&s->fmt, &pst__node_record__descriptor, &set);
+    if (s->reasons)
+        fmt_need_names("reason", &pst__node_record__descriptor, &set);
+    r = cluster_nodes_load(client, s->json.wanted ? NULL : &set, &s->data);
+    if (r < 0) {
+        (void)fprintf(stderr, "slurm_load_partitions: %s\n", client_strerror(client, r));
+        exit(CLI_EXIT_FAILED);
+    }
+    client_free(client);
+    gather_all(s);
+    if (s->json.wanted)
+        print_json(s, argc, argv);
+    else
+        print_rows(s);
+    flush_out(s);
+    forget_rows(&s->table);
+    cluster_nodes_done(&s->data);
+}
+
+int main(int argc, char **argv)
+{
+    struct sinfo s = { .json_result = 0 };
+    _cleanup_free_ char **words = xmalloc_or_die(((size_t)argc + 1) * sizeof(*words));
+    int first, status;
+
+    memcpy(words, argv, (size_t)argc * sizeof(*words)); /* before getopt reorders them */
+    cli_init(&s.cli, "sinfo");
+    opts_env(&command, set_option, &s);
+    first = opts_parse(&command, argc, argv, set_option, &s);
+    if (first < argc)
+        cli_die(CLI_EXIT_FAILED, "Unrecognized option: %s", argv[first]);
+    status = s.json.wanted ? json_option_done(&s.json, s.json_result, s.json_arg) : -1;
+    if (status >= 0)
+        exit(status);
+    if (s.reservations) {
+        (void)printf("No reservations in the system\n");
+        return 0;
+    }
+    if (s.json.wanted)
+        s.format = "%P%T%E%b%f%G%H%n%c%m%d%w%z%o%v";
+    make_format(&s);
+    make_order(&s);
+    if (s.clusters)
+        (void)printf("CLUSTER: %s\n", conf_str(cli_conf(&s.cli), CONF_CLUSTER_NAME));
+    for (;;) {
+        list_once(&s, argc, words);
+        if (!s.iterate_s)
+            break;
+        (void)printf("\n");
+        (void)sleep(s.iterate_s);
+    }
+    filter_free_words(s.partitions, s.n_partitions);
+    s.names = hostlist_free(s.names);
+    fmt_done(&s.fmt);
+    strbuf_done(&s.out);
+    cli_done(&s.cli);
+    return 0;
+}

@@ -1,0 +1,351 @@
+/* srun.c - run tasks of a step, in an allocation of its own or in an existing one
+ *
+ * The flow: options, allocation or step, launch on the nodes, the loop, release.  The controller's
+ * connection stays open meanwhile: it is how the controller sees that we live.  If the controller
+ * goes away the step runs on, and the release waits for its return. */
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/pbutil.h"
+#include "base/timefmt.h"
+#include "cli/envlist.h"
+#include "cli/ids.h"
+#include "cli/srun.h"
+#include "cli/submit.h"
+#include "cli/tasks.h"
+#include "wire/errors.h"
+
+#define ALLOC_WHAT "Unable to allocate resources"
+#define MAP_MAX (1u << 20)
+
+extern char **environ;
+
+/* ---- options
+ * -------------------------------------------------------------------------------------- */
+
+/* What a step does not inherit from the job around it. */
+static void settle_allocation(struct srun *s)
+{
+    struct jobopts *jo = &s->opts;
+    const char *text = jobopts_get(jo, JO_JOBID);
+    struct ids ids = { 0 };
+
+    if (!text)
+        return;
+    if (ids_parse(text, &ids, NULL) < 0 || ids.array != IDS_NO_TASK || ids.has_het)
+        cli_die(CLI_EXIT_FAILED, "--jobid takes the number of a job, not %s", text);
+    s->job_id = ids.job_id;
+    jo->in_allocation = true;
+    if (jo->from[JO_JOB_NAME] == 1 + OPT_FROM_ENV)
+        jobopts_clear(jo, JO_JOB_NAME);
+    if (jobopts_has(jo, JO_GPUS) && jo->from[JO_GPUS_PER_NODE] == 1 + OPT_FROM_ENV)
+        jobopts_clear(jo, JO_GPUS_PER_NODE);
+}
+
+static void read_map(struct srun *s)
+{
+    const char *path = s->argv[s->first];
+    _cleanup_fclose_ FILE *f = fopen(path, "re");
+    size_t n;
+
+    if (!f)
+        cli_die(CLI_EXIT_FAILED, "Unable to open the multi-prog file %s: %s", path,
+                strerror(errno));
+    s->multi_prog = xmalloc_or_die(MAP_MAX + 1);
+    n = fread(s->multi_prog, 1, MAP_MAX, f);
+    if (n == MAP_MAX)
+        cli_die(CLI_EXIT_FAILED, "The multi-prog file %s is larger than 1 MiB", path);
+    s->multi_prog[n] = '\0';
+}
+
+/* Without -n a map says how many tasks there are. */
+static void count_map_tasks(struct srun *s)
+{
+    uint32_t n = tasks_multi_prog_count(s->multi_prog);
+    char text[16];
+
+    if (jobopts_has(&s->opts, JO_NTASKS) || n == 0)
+        return;
+    (void)snprintf(text, sizeof(text), "%u", n);
+    (void)jobopts_set(&s->opts, opts_find(jobopts_command(JOBOPTS_SRUN), JO_NTASKS), text,
+                      OPT_FROM_ARGV, NULL); /* a number */
+}
+
+static void collect(struct srun *s)
+{
+    const struct opt_command *cmd = jobopts_command(JOBOPTS_SRUN);
+    const char *dist;
+    int status;
+
+    s->first = opts_parse(cmd, s->argc, s->argv, jobopts_set, &s->opts);
+    opts_env(cmd, jobopts_set, &s->opts);
+    cli_set_verbosity(&s->cli, s->opts.verbose);
+    settle_allocation(s);
+    if (s->first >= s->argc)
+        cli_fatal("No command given to execute.");
+    for (int i = s->first; i < s->argc; i++) {
+        if (strcmp(s->argv[i], ":") == 0)
+            cli_die(CLI_EXIT_FAILED, "heterogeneous steps are not supported by this version");
+    }
+    dist = jobopts_get(&s->opts, JO_DISTRIBUTION);
+    if (dist && strncasecmp(dist, "arbitrary", 9) == 0)
+        cli_die(CLI_EXIT_FAILED, "--distribution=arbitrary is not supported by this version");
+    if (jobopts_has(&s->opts, JO_MULTI_PROG)) {
+        read_map(s);
+        count_map_tasks(s);
+    }
+    if (s->cli.verbose > 0)
+        jobopts_print_defined(&s->opts);
+    status = jobopts_check(&s->opts);
+    if (status != 0)
+        exit(status);
+    s->wait_us =
+        (int64_t)jobopts_num(&s->opts, JO_WAIT_TASKS, conf_num(cli_conf(&s->cli), CONF_WAIT_TIME)) *
+        USEC_PER_SEC;
+    if (jobopts_has(&s->opts, JO_MSG_TIMEOUT))
+        s->cli.timeout_ms = (int)MIN(jobopts_num(&s->opts, JO_MSG_TIMEOUT, 10), 3600u) * 1000;
+}
+
+/* ---- the step
+ * ------------------------------------------------------------------------------------- */
+
+static const char *command_name(const struct srun *s)
+{
+    const char *slash = strrchr(s->argv[s->first], '/');
+
+    return slash ? slash + 1 : s->argv[s->first];
+}
+
+static void build_step(struct srun *s, Pst__StepSpec *spec)
+{
+    struct err err = { .text = "" };
+    int status =
+        jobopts_fill_step(&s->opts, conf_str(cli_conf(&s->cli), CONF_GRES_TYPES), spec, &err);
+
+    if (status != 0) {
+        if (err.text[0])
+            cli_error("%s", err.text);
+        exit(status);
+    }
+    if (!spec->name)
+        spec->name = xstrdup_or_die(command_name(s));
+    spec->submit_line = submit_line(s->argc, s->argv);
+    spec->work_dir = submit_work_dir(&s->opts);
+}
+
+static void build_job(struct srun *s, Pst__SubmitRequest *req, Pst__JobRecord *job)
+{
+    submit_fill(&s->cli, &s->opts, s->argc, s->argv, s->first, job);
+    if (!job->name)
+        job->name = xstrdup_or_die(command_name(s));
+    job->kill_on_client_loss = job->has_kill_on_client_loss = true;
+    req->job = job;
+    req->hold = req->has_hold = jobopts_has(&s->opts, JO_HOLD);
+    if (jobopts_has(&s->opts, JO_IMMEDIATE)) {
+        req->immediate_s = (uint32_t)jobopts_num(&s->opts, JO_IMMEDIATE, 1);
+        req->has_immediate_s = true;
+    }
+    submit_identity(&s->opts, req);
+}
+
+static void print_refusal(const char *text, int code)
+{
+    submit_print_detail(code, text);
+    (void)fprintf(stderr, "allocation failure: %s\n", slurm_err_text(code));
+}
+
+static int test_only(struct srun *s, Pst__SubmitRequest *req)
+{
+    struct client *client = cli_connect_or_die(&s->cli, ALLOC_WHAT);
+    ProtobufCMessage *msg = NULL;
+    const Pst__SubmitReply *reply;
+    char when[64];
+    int r;
+
+    req->test_only = req->has_test_only = true;
+    r = client_call(client, OP_JOB_SUBMIT, &req->base, &msg);
+    if (r == -EREMOTEIO) {
+        const char *text = NULL;
+        int code = client_error(client, &text);
+
+        print_refusal(text, code);
+        return cli_error_status();
+    }
+    if (r < 0) {
+        submit_print_error(ALLOC_WHAT, client, r);
+        return cli_error_status();
+    }
+    reply = (const Pst__SubmitReply *)msg;
+    time_fmt_stamp(reply->start_us, "Unknown", now_us(), when, sizeof(when));
+    cli_info("Job %u to start at %s a using %u processors on nodes %s in partition %s",
+             reply->job_id, when, reply->cpus, reply->nodes ? reply->nodes : "",
+             reply->partition ? reply->partition : "");
+    protobuf_c_message_free_unpacked(msg, NULL);
+    client_free(client);
+    return 0;
+}
+
+static void take_reply(struct srun *s, Pst__StepReply *reply)
+{
+    s->reply = reply;
+    s->step_id = reply->step->step_id;
+    s->job = reply->job ? reply->job : s->grant ? s->grant->job : NULL;
+}
+
+/* An allocation of our own, with the step in the same request. */
+static int allocate(struct srun *s, Pst__StepSpec *spec)
+{
+    Pst__SubmitRequest req = PST__SUBMIT_REQUEST__INIT;
+    Pst__JobRecord job = PST__JOB_RECORD__INIT;
+    Pst__StepReply *reply = NULL;
+    int status;
+
+    (void)submit_check_clusters(&s->cli, &s->opts);
+    build_job(s, &req, &job);
+    if (jobopts_has(&s->opts, JO_TEST_ONLY)) {
+        status = test_only(s, &req);
+        exit(status);
+    }
+    req.step = spec;
+    s->own_job = true;
+    status = joblink_allocate(&s->link, &req, ALLOC_WHAT, false, &s->grant);
+    if (status != 0)
+        return status;
+    s->job_id = s->link.job_id;
+    cli_verbose(1, "JobId=%u returned by the controller", s->job_id);
+    if (s->grant->job && s->grant->job->alloc)
+        cli_verbose(1, "Nodes %s are ready for job", s->grant->job->alloc->nodes);
+    if (s->grant->step) {
+        take_reply(s, s->grant->step);
+        return 0;
+    }
+    status = joblink_step(&s->link, s->job_id, spec, &reply);
+    if (status == 0)
+        take_reply(s, reply);
+    else
+        (void)joblink_complete(&s->link, (uint32_t)status << 8); /* it said what went wrong */
+    return status;
+}
+
+static int create_step(struct srun *s)
+{
+    Pst__StepSpec spec = PST__STEP_SPEC__INIT;
+    Pst__StepReply *reply = NULL;
+    int status;
+
+    build_step(s, &spec);
+    if (!s->job_id) {
+        status = allocate(s, &spec);
+    } else {
+        status = joblink_step(&s->link, s->job_id, &spec, &reply);
+        if (status == 0)
+            take_reply(s, reply);
+    }
+    pb_done(&spec.base);
+    return status;
+}
+
+/* ---- programs beside the step
+ * --------------------------------------------------------------------- */
+
+/* Run --prolog or --epilog here.  Its wait(2) status. */
+static int run_beside(struct srun *s, enum jobopt id, enum conf_key key, const char *context)
+{
+    const char *path =
+        jobopts_has(&s->opts, id) ? jobopts_get(&s->opts, id) : conf_str(cli_conf(&s->cli), key);
+    _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT;
+    posix_spawnattr_t attr;
+    char *argv[] = { (char *)path, NULL };
+    int status = 0, r;
+    pid_t pid;
+
+    if (!path || strcasecmp(path, "none") == 0)
+        return 0;
+    envlist_export(&env, environ, NULL);
+    envlist_set(&env, "SLURM_SCRIPT_CONTEXT", context);
+    envlist_setf(&env, "SLURM_JOB_ID", "%u", s->job_id);
+    envlist_setf(&env, "SLURM_JOBID", "%u", s->job_id);
+    envlist_setf(&env, "SLURM_STEP_ID", "%u", s->step_id);
+    envlist_setf(&env, "SLURM_NTASKS", "%u", s->n_tasks);
+    envlist_setf(&env, "SLURM_NNODES", "%zu", s->n_nodes);
+    (void)posix_spawnattr_init(
+        &attr); /* fails only for lack of memory, which posix_spawn() reports */
+    (void)posix_spawnattr_setsigmask(&attr, &s->old_mask);
+    (void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+    r = posix_spawn(&pid, path, NULL, &attr, argv, env.items);
+    (void)posix_spawnattr_destroy(&attr);
+    if (r != 0) {
+        cli_error("Unable to run %s: %s", path, strerror(r));
+        return CLI_EXIT_FAILED << 8;
+    }
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return status;
+}
+
+/* ---- the run
+ * -------------------------------------------------------------------------------------- */
+
+static void run_tasks(struct srun *s)
+{
+    srun_layout(s);
+    srun_io_open(s);
+    joblink_watch(&s->link, s->own_job);
+    if (run_beside(s, JO_PROLOG, CONF_SRUN_PROLOG, "prolog_srun") != 0) {
+        cli_error("the prolog of StepId=%u.%u failed", s->job_id, s->step_id);
+        srun_note_exit(s, CLI_EXIT_FAILED, CLI_EXIT_FAILED << 8);
+    } else {
+        srun_launch(s);
+        srun_loop(s);
+        (void)run_beside(s, JO_EPILOG, CONF_SRUN_EPILOG,
+                         "epilog_srun"); /* it said what went wrong */
+    }
+    srun_io_close(s);
+    if (s->killed && !s->aborting)
+        cli_info("Force Terminated StepId=%u.%u", s->job_id, s->step_id);
+}
+
+static void done(struct srun *s)
+{
+    if (s->reply && (!s->grant || s->reply != s->grant->step))
+        protobuf_c_message_free_unpacked(&s->reply->base, NULL);
+    if (s->grant)
+        protobuf_c_message_free_unpacked(&s->grant->base, NULL);
+    for (size_t i = 0; i < s->n_nodes && s->nodes; i++)
+        client_free(s->nodes[i].client);
+    free(s->nodes);
+    free(s->ranks);
+    free(s->task_state);
+    free(s->multi_prog);
+    joblink_done(&s->link);
+    jobopts_done(&s->opts);
+    cli_done(&s->cli);
+}
+
+int main(int argc, char **argv)
+{
+    struct srun s = { .argc = argc, .argv = argv };
+    int status;
+
+    cli_init(&s.cli, "srun");
+    jobopts_init(&s.opts, JOBOPTS_SRUN);
+    collect(&s);
+    srun_sig_open(&s);
+    joblink_init(&s.link, &s.cli, s.sig_fd);
+    status = create_step(&s);
+    if (status == 0) {
+        run_tasks(&s);
+        status = s.exit_code;
+        if (s.own_job && !s.link.ended)
+            (void)joblink_complete(&s.link, s.worst_status); /* it said what went wrong */
+    }
+    done(&s);
+    return status;
+}

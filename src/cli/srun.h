@@ -1,0 +1,132 @@
+/* srun.h - one step as srun runs it; internal to srun*.c
+ *
+ * One thread, one poll(2) loop (srun_loop.c).  Connections: the controller (joblink) and one to
+ * each node of the step. */
+#pragma once
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <termios.h>
+
+#include "api.pb-c.h"
+#include "base/strbuf.h"
+#include "cli/cli.h"
+#include "cli/jobopts.h"
+#include "cli/joblink.h"
+#include "cli/label.h"
+
+#define SRUN_STDIN_CHUNK 32768u
+#define SRUN_NODE_OUT_MAX (256u << 10) /* bytes waiting for a node before our input is left alone  \
+                                        */
+#define SRUN_SINK_MAX (1u << 20) /* bytes waiting for an output before the nodes are left alone */
+
+/* Where one of the tasks' streams goes. */
+enum io_mode {
+    IO_STREAM,  /* our own standard stream */
+    IO_NONE,    /* nowhere */
+    IO_TASK,    /* our stream, one task only */
+    IO_FILE,    /* one file, opened here */
+    IO_PATTERN, /* files on the nodes */
+};
+struct io_spec {
+    enum io_mode mode;
+    uint32_t task;
+    char *path; /* owned: IO_FILE expanded, IO_PATTERN as given */
+};
+
+/* An output that may be slow: bytes wait here. */
+struct sink {
+    int fd;       /* -1: closed or failed */
+    bool regular; /* never blocks */
+    struct strbuf buf;
+    size_t at; /* sent part of buf */
+};
+
+struct srun_node {
+    const char *name; /* borrowed from the step reply */
+    struct client *client;
+    uint32_t index;
+    uint32_t first, n_tasks; /* its slice of srun.ranks */
+    bool started, done;
+    bool stdin_eof_sent;
+};
+
+enum task_state { TASK_STARTING, TASK_RUNNING, TASK_EXITED };
+
+struct srun {
+    struct cli cli;
+    struct jobopts opts;
+    struct joblink link;
+    int argc, first;
+    char **argv;
+    bool own_job; /* we made the allocation */
+    uint32_t job_id, step_id;
+    Pst__JobStatus *grant;     /* owned; own_job only */
+    Pst__StepReply *reply;     /* owned, or grant's */
+    const Pst__JobRecord *job; /* borrowed */
+    char *multi_prog;          /* text of the map */
+
+    uint32_t n_tasks;
+    uint32_t *ranks;     /* by node, see tasks_layout() */
+    uint8_t *task_state; /* enum task_state by rank */
+    struct srun_node *nodes;
+    size_t n_nodes, n_done;
+
+    /* streams */
+    struct io_spec in, out, err;
+    struct sink sink_out, sink_err;
+    struct label *label_out, *label_err;
+    int in_fd; /* what we read for the tasks, -1 none */
+    bool in_eof;
+    bool pty;
+    struct termios saved_tty;
+    bool tty_raw;
+
+    /* signals and the end */
+    int sig_fd;
+    sigset_t old_mask;
+    uint64_t ignored;          /* 1 << signal: not passed on */
+    int64_t interrupt_mono_us; /* of the last Ctrl-C, 0 = none */
+    int64_t first_exit_mono_us;
+    int64_t wait_us; /* --wait; 0 = for ever */
+    bool wait_told, aborting, terminating;
+    bool killed;           /* a task died of SIGKILL or SIGTERM */
+    int exit_code;         /* so far */
+    uint32_t worst_status; /* wait(2) status that goes with it */
+    bool launch_failed;
+};
+
+/* srun_launch.c */
+/* Connect to the nodes and send the launch requests; failures count as failed nodes. */
+void srun_launch(struct srun *s);
+/* Tasks, ranks and nodes from the step reply. */
+void srun_layout(struct srun *s);
+
+/* srun_io.c */
+void srun_io_open(struct srun *s); /* exits when a file cannot be opened */
+void srun_io_close(struct srun *s);
+void srun_io_data(struct srun *s, const Pst__StepIo *io);
+void srun_io_flush(struct srun *s);      /* wait until all is written */
+bool srun_io_full(const struct srun *s); /* outputs lag behind: read no more from nodes */
+bool srun_io_wants_input(const struct srun *s);
+void srun_io_read_input(struct srun *s);
+void srun_io_send_eof(struct srun *s, struct srun_node *n);
+void sink_write(struct sink *k); /* as much as does not block */
+bool sink_pending(const struct sink *k);
+void srun_tty_restore(struct srun *s);
+
+/* srun_sig.c */
+void srun_sig_open(struct srun *s);
+void srun_sig_read(struct srun *s);
+void srun_send_signal(struct srun *s, unsigned sig, bool terminate);
+void srun_abort(struct srun *s);       /* "Job step aborted", and no more patience */
+void srun_task_states(struct srun *s); /* lines of who runs */
+/* First exit, --wait: what is due now; *ret_ms is when to come back (-1 = not). */
+void srun_timers(struct srun *s, int *ret_ms);
+
+/* srun_loop.c */
+/* Until every node is done.  Leaves exit_code and worst_status. */
+void srun_loop(struct srun *s);
+void srun_node_failed(struct srun *s, struct srun_node *n, const char *why);
+void srun_note_exit(struct srun *s, int code, uint32_t status);

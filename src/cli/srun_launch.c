@@ -1,0 +1,232 @@
+/* srun_launch.c - from a created step to requests on its nodes; see srun.h
+ *
+ * The credential goes along unread: the node trusts nothing else we say about identity and layout.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/pbutil.h"
+#include "cli/envlist.h"
+#include "cli/srun.h"
+#include "cli/submit.h"
+#include "cli/tasks.h"
+
+#define SRUN_DEBUG_BASE 3
+
+extern char **environ;
+
+/* Tasks of each node by the step's groups.  The caller frees. */
+static uint32_t *task_counts(const Pst__Alloc *alloc, size_t n_nodes, uint32_t *ret_total)
+{
+    uint32_t *counts = xmalloc_or_die((n_nodes + 1) * sizeof(*counts)), total = 0;
+    size_t at = 0;
+
+    for (size_t i = 0; alloc && i < alloc->n_groups; i++) {
+        for (uint32_t k = 0; k < alloc->groups[i]->nodes && at < n_nodes; k++) {
+            counts[at] = alloc->groups[i]->tasks;
+            total += counts[at++];
+        }
+    }
+    *ret_total = total;
+    return counts;
+}
+
+void srun_layout(struct srun *s)
+{
+    const Pst__StepRecord *step = s->reply->step;
+    const char *dist =
+        step->distribution ? step->distribution : jobopts_get(&s->opts, JO_DISTRIBUTION);
+    _cleanup_free_ uint32_t *counts = NULL;
+    uint32_t at = 0;
+
+    s->n_nodes = s->reply->n_nodes;
+    counts = task_counts(step->alloc, s->n_nodes, &s->n_tasks);
+    if (s->n_tasks == 0 || s->n_tasks > TASKS_MAX)
+        cli_die(cli_error_status(),
+                "StepId=%u.%u has %u tasks on %zu nodes, which cannot be launched", s->job_id,
+                s->step_id, s->n_tasks, s->n_nodes);
+    s->ranks = xmalloc_or_die(s->n_tasks * sizeof(*s->ranks));
+    s->task_state = xmalloc_or_die(s->n_tasks);
+    s->nodes = xmalloc_or_die(s->n_nodes * sizeof(*s->nodes));
+    tasks_layout(dist, counts, s->n_nodes, s->ranks);
+    for (size_t i = 0; i < s->n_nodes; i++) {
+        s->nodes[i] = (struct srun_node){
+            .name = s->reply->nodes[i]->name ? s->reply->nodes[i]->name : "",
+            .index = (uint32_t)i,
+            .first = at,
+            .n_tasks = counts[i],
+        };
+        at += counts[i];
+        if (counts[i] == 0) {
+            s->nodes[i].done = true;
+            s->n_done++;
+        }
+    }
+}
+
+/* ---- environment
+ * ---------------------------------------------------------------------------------- */
+
+static void pack_environment(struct srun *s, ProtobufCBinaryData *ret)
+{
+    _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT;
+    mode_t mask = umask(0);
+
+    (void)umask(mask); /* reading it means setting it */
+    envlist_export(&env, environ, jobopts_get(&s->opts, JO_EXPORT));
+    envlist_add_options(&env, &s->opts);
+    if (s->own_job)
+        submit_env(&s->cli, &env);
+    envlist_setf(&env, "SLURM_UMASK", "%04o", (unsigned)mask);
+    if (!envlist_get(&env, "SLURM_PRIO_PROCESS"))
+        envlist_set(&env, "SLURM_PRIO_PROCESS", "0");
+    envlist_setf(&env, "SRUN_DEBUG", "%d", SRUN_DEBUG_BASE + s->cli.verbose);
+    if (jobopts_has(&s->opts, JO_LABEL))
+        envlist_set(&env, "SLURM_LABELIO", "1");
+    if (jobopts_has(&s->opts, JO_CPU_BIND))
+        envlist_set(&env, "SLURM_CPU_BIND", jobopts_get(&s->opts, JO_CPU_BIND));
+    envlist_pack(&env, ret);
+}
+
+/* ---- the request
+ * ---------------------------------------------------------------------------------- */
+
+static char *node_pattern(const struct io_spec *io)
+{
+    switch (io->mode) {
+    case IO_NONE:
+        return (char *)"/dev/null";
+    case IO_PATTERN:
+        return io->path;
+    case IO_STREAM:
+    case IO_TASK:
+    case IO_FILE:
+        break;
+    }
+    return NULL;
+}
+
+static void fill_streams(struct srun *s, Pst__LaunchStep *req)
+{
+    req->std_in = s->in.mode == IO_PATTERN ? s->in.path : NULL;
+    req->std_out = node_pattern(&s->out);
+    req->std_err = node_pattern(&s->err);
+    if (s->in.mode == IO_NONE || s->in.mode == IO_TASK) {
+        req->stdin_task = s->in.mode == IO_NONE ? UINT32_MAX : s->in.task;
+        req->has_stdin_task = true;
+    }
+    if (jobopts_has(&s->opts, JO_OPEN_MODE))
+        req->open_mode =
+            strchr("aA", jobopts_get(&s->opts, JO_OPEN_MODE)[0]) ? (char *)"a" : (char *)"t";
+    req->label = req->has_label = jobopts_has(&s->opts, JO_LABEL);
+    req->unbuffered = req->has_unbuffered = jobopts_has(&s->opts, JO_UNBUFFERED);
+    if (s->pty) {
+        struct winsize ws;
+
+        req->pty = req->has_pty = true;
+        req->stdin_task = 0;
+        req->has_stdin_task = true;
+        if (ioctl(STDIN_FILENO, TIOCGWINSZ, &ws) == 0) {
+            req->pty_rows = ws.ws_row;
+            req->pty_cols = ws.ws_col;
+            req->has_pty_rows = req->has_pty_cols = true;
+        }
+    }
+}
+
+static char *task_script(const struct srun *s, enum jobopt id)
+{
+    const char *path = jobopts_get(&s->opts, id);
+
+    return path && strcasecmp(path, "none") != 0 ? (char *)path : NULL;
+}
+
+/* What is equal for all nodes. */
+static void fill_request(struct srun *s, Pst__LaunchStep *req)
+{
+    mode_t mask = umask(0);
+    int skip = s->multi_prog ? 1 : 0; /* the map file's name is not an argument */
+
+    (void)umask(mask);
+    req->credential = s->reply->credential;
+    req->argv = submit_argv(s->argv, s->first + skip, s->argc, &req->n_argv);
+    pack_environment(s, &req->environment);
+    req->has_environment = true;
+    req->work_dir = submit_work_dir(&s->opts);
+    req->umask = mask;
+    req->has_umask = true;
+    req->rlimits = submit_rlimits(&s->cli, &s->opts, &req->n_rlimits);
+    fill_streams(s, req);
+    if (jobopts_true(&s->opts, JO_KILL_ON_BAD_EXIT))
+        req->kill_on_bad_exit = req->has_kill_on_bad_exit = true;
+    req->multi_prog = s->multi_prog;
+    req->task_prolog = task_script(s, JO_TASK_PROLOG);
+    req->task_epilog = task_script(s, JO_TASK_EPILOG);
+    req->cpu_bind = (char *)jobopts_get(&s->opts, JO_CPU_BIND);
+}
+
+static void free_request(Pst__LaunchStep *req)
+{
+    for (size_t i = 0; i < req->n_argv; i++)
+        free(req->argv[i]);
+    free(req->argv);
+    free(req->environment.data);
+    free(req->work_dir);
+    submit_free_rlimits(req->rlimits, req->n_rlimits);
+}
+
+static int send_to_node(struct srun *s, struct srun_node *n, Pst__LaunchStep *req, struct err *err)
+{
+    const Pst__NodeAddr *addr = s->reply->nodes[n->index];
+    struct client_target target = {
+        .host = addr->addr ? addr->addr : addr->name,
+        .port = (uint16_t)addr->port,
+        .cluster = conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME),
+        .timeout_ms = (int)conf_num(cli_conf(&s->cli), CONF_MESSAGE_TIMEOUT) * 1000,
+        .program = "srun",
+        .no_auth = true,
+    };
+    int r = client_connect(&target, conf_slurm_uid(cli_conf(&s->cli)), &n->client, err);
+
+    if (r < 0)
+        return r;
+    req->node_name = (char *)n->name;
+    req->node_index = n->index;
+    req->has_node_index = true;
+    req->task_ids = s->ranks + n->first;
+    req->n_task_ids = n->n_tasks;
+    r = client_send(n->client, OP_LAUNCH_STEP, 0, client_next_id(n->client), &req->base);
+    if (r < 0)
+        return err_set(err, r, "%s", client_strerror(n->client, r));
+    return 0;
+}
+
+void srun_launch(struct srun *s)
+{
+    Pst__LaunchStep req = PST__LAUNCH_STEP__INIT;
+    char host[256] = "";
+
+    fill_request(s, &req);
+    if (gethostname(host, sizeof(host) - 1) == 0)
+        req.launcher_host = host;
+    for (size_t i = 0; i < s->n_nodes; i++) {
+        struct srun_node *n = &s->nodes[i];
+        struct err err = { .text = "" };
+        _cleanup_free_ char *list = NULL;
+
+        if (n->done)
+            continue;
+        list = tasks_list(s->ranks + n->first, n->n_tasks);
+        cli_verbose(1, "launching StepId=%u.%u on host %s, %u tasks: %s", s->job_id, s->step_id,
+                    n->name, n->n_tasks, list);
+        if (send_to_node(s, n, &req, &err) < 0)
+            srun_node_failed(s, n, err.text);
+    }
+    free_request(&req);
+}

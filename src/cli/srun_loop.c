@@ -1,0 +1,283 @@
+/* srun_loop.c - the poll loop over controller, nodes, streams and signals; see srun.h
+ *
+ * Reading from nodes stops while an output is behind (srun_io_full), so memory stays bounded and
+ * the tasks feel the slow reader. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "cli/srun.h"
+#include "cli/tasks.h"
+
+#define FIXED_FDS 5 /* signals, controller, input, two outputs */
+#define FRAMES_PER_TURN 64
+
+void srun_note_exit(struct srun *s, int code, uint32_t status)
+{
+    if (code > s->exit_code || (code == s->exit_code && !s->worst_status)) {
+        s->exit_code = code;
+        s->worst_status = status;
+    }
+}
+
+static void node_done(struct srun *s, struct srun_node *n)
+{
+    if (n->done)
+        return;
+    n->done = true;
+    s->n_done++;
+    n->client = client_free(n->client);
+}
+
+static void terminate_rest(struct srun *s)
+{
+    if (s->terminating || s->aborting || s->n_done >= s->n_nodes)
+        return;
+    s->terminating = true;
+    cli_info("Terminating StepId=%u.%u", s->job_id, s->step_id);
+    srun_send_signal(s, 0, true);
+}
+
+void srun_node_failed(struct srun *s, struct srun_node *n, const char *why)
+{
+    if (n->done)
+        return;
+    if (n->started)
+        cli_error("Connection to node %s lost: %s", n->name, why);
+    else
+        cli_error("Task launch for StepId=%u.%u failed on node %s: %s", s->job_id, s->step_id,
+                  n->name, why);
+    for (uint32_t i = 0; i < n->n_tasks; i++)
+        s->task_state[s->ranks[n->first + i]] = TASK_EXITED;
+    srun_note_exit(s, CLI_EXIT_FAILED, CLI_EXIT_FAILED << 8);
+    if (!n->started)
+        s->launch_failed = true;
+    node_done(s, n);
+    if (!jobopts_has(&s->opts, JO_NO_KILL) || s->launch_failed)
+        terminate_rest(s);
+}
+
+/* ---- frames
+ * --------------------------------------------------------------------------------------- */
+
+static void on_started(struct srun *s, struct srun_node *n, const Pst__StepStarted *msg)
+{
+    n->started = true;
+    if (msg->error) {
+        _cleanup_free_ char *list = tasks_list(s->ranks + n->first, n->n_tasks);
+        int code = msg->error_exit ? (int)msg->error_exit : CLI_EXIT_FAILED;
+
+        cli_error("%s %s launch failed: %s", n->n_tasks > 1 ? "tasks" : "task", list, msg->error);
+        srun_note_exit(s, code, (uint32_t)code << 8);
+        s->launch_failed = true;
+        return;
+    }
+    cli_verbose(1, "Node %s, %u tasks started", n->name, n->n_tasks);
+    for (uint32_t i = 0; i < n->n_tasks; i++) {
+        if (s->task_state[s->ranks[n->first + i]] == TASK_STARTING)
+            s->task_state[s->ranks[n->first + i]] = TASK_RUNNING;
+    }
+    if (s->in_eof)
+        srun_io_send_eof(s, n);
+    if (s->terminating || s->aborting) /* it came up after the decision */
+        srun_send_signal(s, s->aborting ? SIGKILL : 0, !s->aborting);
+}
+
+static bool first_bad_exit(const struct srun *s, uint32_t status)
+{
+    return status != 0 && jobopts_true(&s->opts, JO_KILL_ON_BAD_EXIT) && !s->terminating &&
+           !s->aborting;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void on_task_exit(struct srun *s, struct srun_node *n, Pst__StepTaskExit *msg)
+{
+    _cleanup_free_ char *list = NULL;
+    const char *what = msg->n_task_ids > 1 ? "tasks" : "task";
+    char text[128];
+
+    qsort(msg->task_ids, msg->n_task_ids, sizeof(*msg->task_ids), by_rank);
+    list = tasks_list(msg->task_ids, msg->n_task_ids);
+    for (size_t i = 0; i < msg->n_task_ids; i++) {
+        if (msg->task_ids[i] < s->n_tasks)
+            s->task_state[msg->task_ids[i]] = TASK_EXITED;
+    }
+    if (!s->first_exit_mono_us)
+        s->first_exit_mono_us = now_mono_us();
+    cli_verbose(1, "Received task exit notification for %zu %s of StepId=%u.%u (status=0x%04x).",
+                msg->n_task_ids, what, s->job_id, s->step_id, msg->status);
+    srun_note_exit(s, tasks_exit_code(msg->status, msg->oom), msg->status);
+    if (msg->status == 0) {
+        cli_verbose(1, "%s: %s %s: Completed", n->name, what, list);
+        return;
+    }
+    tasks_status_text(msg->status, msg->oom, text, sizeof(text));
+    srun_io_flush(s);
+    cli_error("%s: %s %s: %s", n->name, what, list, text);
+    if (WIFSIGNALED((int)msg->status) &&
+        (WTERMSIG((int)msg->status) == SIGKILL || WTERMSIG((int)msg->status) == SIGTERM))
+        s->killed = true;
+    if (first_bad_exit(s, msg->status))
+        terminate_rest(s);
+}
+
+static void on_text(struct srun *s, const char *text)
+{
+    size_t n = text ? strlen(text) : 0;
+
+    if (n > 0) {
+        srun_io_flush(s);
+        (void)fprintf(stderr, "%s%s", text, text[n - 1] == '\n' ? "" : "\n");
+    }
+}
+
+static void dispatch(struct srun *s, struct srun_node *n, unsigned op, ProtobufCMessage *msg)
+{
+    switch (op) {
+    case OP_STEP_STARTED:
+        on_started(s, n, (const Pst__StepStarted *)msg);
+        break;
+    case OP_STEP_IO:
+        srun_io_data(s, (const Pst__StepIo *)msg);
+        break;
+    case OP_STEP_TASK_EXIT:
+        on_task_exit(s, n, (Pst__StepTaskExit *)msg);
+        break;
+    case OP_STEP_MESSAGE:
+        on_text(s, ((const Pst__StepMessage *)msg)->text);
+        break;
+    case OP_STEP_DONE:
+        node_done(s, n);
+        break;
+    default:
+        break; /* of a newer release */
+    }
+}
+
+static void on_frame(struct srun *s, struct srun_node *n, const struct frame *frame)
+{
+    struct err err = { .text = "" };
+    ProtobufCMessage *msg = NULL;
+
+    if (frame_unpack(frame, &msg, &err) < 0) {
+        srun_node_failed(s, n, err.text);
+        return;
+    }
+    if (frame->flags & FRAME_ERROR) {
+        const Pst__Error *e = (const Pst__Error *)msg;
+
+        srun_node_failed(s, n, e->text ? e->text : "the request was refused");
+    } else {
+        dispatch(s, n, frame->op, msg);
+    }
+    protobuf_c_message_free_unpacked(msg, NULL);
+}
+
+static void read_node(struct srun *s, struct srun_node *n)
+{
+    for (unsigned i = 0; i < FRAMES_PER_TURN && !n->done && !srun_io_full(s); i++) {
+        struct frame frame;
+        int r = client_recv(n->client, 0, &frame);
+
+        if (r == 0)
+            return;
+        if (r < 0) {
+            srun_node_failed(s, n, strerror(-r));
+            return;
+        }
+        on_frame(s, n, &frame);
+    }
+}
+
+/* ---- the loop
+ * ------------------------------------------------------------------------------------- */
+
+static size_t fill_fds(struct srun *s, struct pollfd *fds)
+{
+    bool full = srun_io_full(s);
+    size_t n = FIXED_FDS;
+
+    fds[0] = (struct pollfd){ .fd = s->sig_fd, .events = POLLIN };
+    fds[1] = (struct pollfd){ .fd = s->link.ended ? -1 : joblink_fd(&s->link), .events = POLLIN };
+    fds[2] = (struct pollfd){ .fd = srun_io_wants_input(s) ? s->in_fd : -1, .events = POLLIN };
+    fds[3] = (struct pollfd){ .fd = sink_pending(&s->sink_out) ? s->sink_out.fd : -1,
+                              .events = POLLOUT };
+    fds[4] = (struct pollfd){ .fd = sink_pending(&s->sink_err) ? s->sink_err.fd : -1,
+                              .events = POLLOUT };
+    for (size_t i = 0; i < s->n_nodes; i++) {
+        struct client *c = s->nodes[i].client;
+
+        fds[n++] = (struct pollfd){
+            .fd = c ? client_fd(c) : -1,
+            .events = (short)((full ? 0 : POLLIN) | (c && client_out_pending(c) ? POLLOUT : 0)),
+        };
+    }
+    return n;
+}
+
+/* A client may hold whole frames that poll(2) knows nothing of. */
+static void drain_nodes(struct srun *s)
+{
+    for (size_t i = 0; i < s->n_nodes; i++) {
+        struct srun_node *n = &s->nodes[i];
+
+        if (!n->client || n->done)
+            continue;
+        if (client_out_pending(n->client) && client_flush(n->client) < 0 &&
+            client_fd(n->client) < 0)
+            srun_node_failed(s, n, "connection lost");
+        else
+            read_node(s, n);
+    }
+}
+
+static int loop_timeout(struct srun *s)
+{
+    int timer_ms, link_ms = joblink_timeout_ms(&s->link);
+
+    srun_timers(s, &timer_ms);
+    if (timer_ms < 0)
+        return link_ms;
+    return link_ms < 0 ? timer_ms : MIN(timer_ms, link_ms);
+}
+
+static void one_turn(struct srun *s, struct pollfd *fds)
+{
+    size_t n = fill_fds(s, fds);
+
+    if (poll(fds, n, loop_timeout(s)) < 0 && errno != EINTR)
+        cli_fatal("poll: %s", strerror(errno));
+    if (fds[0].revents)
+        srun_sig_read(s);
+    if (joblink_process(&s->link)) {
+        srun_abort(s);
+        if (s->own_job)
+            srun_send_signal(s, 0, true); /* the nodes know as well; this costs nothing */
+    }
+    if (fds[2].revents)
+        srun_io_read_input(s);
+    sink_write(&s->sink_out);
+    sink_write(&s->sink_err);
+    drain_nodes(s);
+}
+
+void srun_loop(struct srun *s)
+{
+    struct pollfd *fds = xmalloc_or_die((FIXED_FDS + s->n_nodes) * sizeof(*fds));
+
+    while (s->n_done < s->n_nodes)
+        one_turn(s, fds);
+    srun_io_flush(s);
+    free(fds);
+}

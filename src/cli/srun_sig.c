@@ -1,0 +1,208 @@
+/* srun_sig.c - signals, and when a step must be ended before its time; see srun.h */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "cli/jobtext.h"
+#include "cli/srun.h"
+#include "cli/tasks.h"
+
+#define KILL_GRACE_S 2 /* beyond KillWait, for the step to finish */
+
+static const int handled[] = {
+    SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH
+};
+
+static void read_ignored(struct srun *s)
+{
+    const char *p = jobopts_get(&s->opts, JO_IGNORE_SIGNALS);
+
+    while (p && *p) {
+        char word[32];
+        size_t n = MIN(strcspn(p, ","), sizeof(word) - 1);
+
+        memcpy(word, p, n);
+        word[n] = '\0';
+        s->ignored |= UINT64_C(1) << (jobtext_signal_number(word) & 63);
+        p += strcspn(p, ",");
+        p += *p == ',';
+    }
+}
+
+void srun_sig_open(struct srun *s)
+{
+    sigset_t set;
+
+    read_ignored(s);
+    sigemptyset(&set);
+    for (size_t i = 0; i < ARRAY_SIZE(handled); i++)
+        sigaddset(&set, handled[i]);
+    if (sigprocmask(SIG_BLOCK, &set, &s->old_mask) < 0)
+        cli_fatal("signals cannot be blocked: %s", strerror(errno));
+    (void)signal(SIGPIPE, SIG_IGN); /* a closed output is an error of write(2) */
+    s->sig_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (s->sig_fd < 0)
+        cli_fatal("no signal descriptor: %s", strerror(errno));
+}
+
+void srun_send_signal(struct srun *s, unsigned sig, bool terminate)
+{
+    Pst__StepSignal msg = PST__STEP_SIGNAL__INIT;
+
+    msg.signal = sig;
+    msg.has_signal = sig != 0;
+    msg.terminate = msg.has_terminate = terminate;
+    for (size_t i = 0; i < s->n_nodes; i++) {
+        struct srun_node *n = &s->nodes[i];
+
+        if (n->client && n->started && !n->done)
+            (void)client_send_nonblock(n->client, OP_STEP_SIGNAL, FRAME_ONEWAY,
+                                       client_next_id(n->client),
+                                       &msg.base); /* a lost node is noticed when it is read */
+    }
+}
+
+void srun_abort(struct srun *s)
+{
+    if (s->aborting)
+        return;
+    s->aborting = true;
+    cli_info("Job step aborted: Waiting up to %u seconds for job step to finish.",
+             (unsigned)conf_num(cli_conf(&s->cli), CONF_KILL_WAIT) + KILL_GRACE_S);
+}
+
+static void force_end(struct srun *s)
+{
+    cli_info("forcing job termination");
+    srun_abort(s);
+    srun_send_signal(s, SIGKILL, false);
+}
+
+/* ---- who runs
+ * ------------------------------------------------------------------------------------- */
+
+void srun_task_states(struct srun *s)
+{
+    static const char *const words[] = { "starting", "running", "exited" };
+    uint32_t *ranks = xmalloc_or_die(s->n_tasks * sizeof(*ranks));
+
+    for (uint8_t state = 0; state < ARRAY_SIZE(words); state++) {
+        size_t n = 0;
+
+        for (uint32_t i = 0; i < s->n_tasks; i++) {
+            if (s->task_state[i] == state)
+                ranks[n++] = i;
+        }
+        if (n > 0) {
+            _cleanup_free_ char *list = tasks_list(ranks, n);
+
+            cli_info("StepId=%u.%u %s %s: %s", s->job_id, s->step_id, n > 1 ? "tasks" : "task",
+                     list, words[state]);
+        }
+    }
+    free(ranks);
+}
+
+/* ---- reactions
+ * ------------------------------------------------------------------------------------ */
+
+static void on_interrupt(struct srun *s)
+{
+    int64_t now = now_mono_us();
+    bool quit =
+        jobopts_has(&s->opts, JO_DISABLE_STATUS) || jobopts_has(&s->opts, JO_QUIT_ON_INTERRUPT);
+
+    if (quit || (s->interrupt_mono_us && now - s->interrupt_mono_us < USEC_PER_SEC)) {
+        cli_info("sending Ctrl-C to StepId=%u.%u", s->job_id, s->step_id);
+        srun_abort(s);
+        srun_send_signal(s, 0, true);
+        return;
+    }
+    s->interrupt_mono_us = now;
+    cli_info("interrupt (one more within 1 sec to abort)");
+    srun_task_states(s);
+}
+
+static void on_resize(struct srun *s)
+{
+    Pst__StepSignal msg = PST__STEP_SIGNAL__INIT;
+    struct winsize ws;
+
+    if (!s->pty || s->n_nodes == 0 || !s->nodes[0].client || !s->nodes[0].started ||
+        ioctl(STDIN_FILENO, TIOCGWINSZ, &ws) < 0)
+        return;
+    msg.signal = SIGWINCH;
+    msg.rows = ws.ws_row;
+    msg.cols = ws.ws_col;
+    msg.has_signal = msg.has_rows = msg.has_cols = true;
+    for (size_t i = 0; i < s->n_nodes; i++) {
+        struct srun_node *n = &s->nodes[i];
+
+        if (n->client && n->started && n->n_tasks && s->ranks[n->first] == 0)
+            (void)client_send_nonblock(n->client, OP_STEP_SIGNAL, FRAME_ONEWAY,
+                                       client_next_id(n->client), &msg.base);
+    }
+}
+
+static void on_signal(struct srun *s, int sig)
+{
+    if (s->ignored >> (sig & 63) & 1)
+        return;
+    switch (sig) {
+    case SIGINT:
+        on_interrupt(s);
+        break;
+    case SIGTERM:
+    case SIGHUP:
+    case SIGQUIT:
+        force_end(s);
+        break;
+    case SIGCONT:
+        cli_info("got SIGCONT");
+        break;
+    case SIGWINCH:
+        on_resize(s);
+        break;
+    default:
+        srun_send_signal(s, (unsigned)sig, false);
+        break;
+    }
+}
+
+void srun_sig_read(struct srun *s)
+{
+    struct signalfd_siginfo info;
+
+    while (read(s->sig_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+        on_signal(s, (int)info.ssi_signo);
+}
+
+static void wait_expired(struct srun *s)
+{
+    s->wait_told = true;
+    cli_info("First task exited %llds ago", (long long)(s->wait_us / USEC_PER_SEC));
+    srun_task_states(s);
+    cli_info("Terminating StepId=%u.%u", s->job_id, s->step_id);
+    srun_abort(s);
+    srun_send_signal(s, SIGKILL, false);
+}
+
+void srun_timers(struct srun *s, int *ret_ms)
+{
+    int64_t left_us;
+
+    *ret_ms = -1;
+    if (!s->wait_us || !s->first_exit_mono_us || s->wait_told || s->aborting)
+        return;
+    left_us = s->first_exit_mono_us + s->wait_us - now_mono_us();
+    if (left_us <= 0)
+        wait_expired(s);
+    else
+        *ret_ms = (int)(left_us / 1000) + 1;
+}
