@@ -1,0 +1,124 @@
+# Penstock.  A thin face over meson and ninja; `make help` lists the goals.
+#
+# Variables: SANITIZE=address,undefined or thread   PREFIX=/usr/local   DESTDIR=   JOBS=   CC=
+#            DURATION=60 (seconds a fuzz target)    KILLS=100 (chaos)   ARGS= (for penstock demo)
+
+SHELL = /bin/bash
+.SHELLFLAGS = -euo pipefail -c
+.DEFAULT_GOAL = help
+.NOTPARALLEL:
+
+comma := ,
+SANITIZE ?=
+PREFIX ?= /usr/local
+DESTDIR ?=
+DURATION ?= 60
+KILLS ?= 100
+ARGS ?=
+JOBS ?=
+BUILD ?= build$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))
+FUZZ_BUILD = build-fuzz
+CLANG_BUILD = build-clang
+
+NINJA = ninja $(if $(JOBS),-j $(JOBS))
+SETUP = meson setup -Dprefix=$(PREFIX) -Dlibdir=lib -Dsysconfdir=etc
+SANITIZE_OPTIONS = $(if $(SANITIZE),-Db_sanitize=$(SANITIZE) -Db_lundef=false)
+# Files that meson finds by listing a folder: a new one means configuring again.
+LISTED = $(sort $(wildcard tests/unit/*.c tests/unit/*.build.txt tests/fuzz/*.c tests/fuzz/*.build.txt \
+	bench/*.c bench/*.build.txt man/*.scd src/cli/*.c src/penstock/*.c completions/*))
+
+## run: set up, build, and run the main job on a private four-node cluster
+.PHONY: run
+run: build
+	$(BUILD)/src/penstock/penstock demo $(ARGS)
+
+## build: compile the programs and manual pages
+.PHONY: build
+build: configure
+	$(NINJA) -C $(BUILD)
+
+## test: set up, build and run every test
+.PHONY: test
+test: configure
+	$(NINJA) -C $(BUILD) all unit-tests fuzz-targets
+	tests/run-tests $(BUILD)
+
+.PHONY: bootstrap
+bootstrap:
+	tools/bootstrap
+
+.PHONY: configure
+configure: bootstrap
+	@if [ ! -f $(BUILD)/build.ninja ]; then \
+	    $(SETUP) $(SANITIZE_OPTIONS) $(BUILD) > $(BUILD).log 2>&1 || { cat $(BUILD).log; rm -f $(BUILD).log; exit 1; }; \
+	    mv $(BUILD).log $(BUILD)/configure.log; \
+	elif [ '$(LISTED)' != "$$(cat $(BUILD)/listed 2> /dev/null)" ]; then \
+	    meson setup --reconfigure $(BUILD) > $(BUILD)/configure.log || { cat $(BUILD)/configure.log; exit 1; }; \
+	fi; \
+	echo '$(LISTED)' > $(BUILD)/listed
+
+## bench: run the benchmarks; one JSON object a line
+.PHONY: bench
+bench: configure
+	$(NINJA) -C $(BUILD) all benchmarks
+	tools/run-bench $(BUILD)
+
+## fuzz: run each fuzz target for DURATION seconds, two at a time (clang)
+.PHONY: fuzz
+fuzz:
+	tools/bootstrap clang
+	if [ ! -f $(FUZZ_BUILD)/build.ninja ]; then \
+	    CC=clang meson setup -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false \
+	        -Dc_args=-fsanitize=fuzzer-no-link $(FUZZ_BUILD); \
+	else \
+	    meson setup --reconfigure $(FUZZ_BUILD) > /dev/null; \
+	fi
+	$(NINJA) -C $(FUZZ_BUILD) fuzz-targets
+	tools/run-fuzz $(FUZZ_BUILD) $(DURATION)
+
+## chaos: kill the controller KILLS times under load and count the jobs
+.PHONY: chaos
+chaos: build
+	tests/chaos/chaos_submit.py --build $(BUILD) --kills $(KILLS)
+
+## check-clang: build everything with clang, warnings as errors
+.PHONY: check-clang
+check-clang:
+	tools/bootstrap
+	tools/bootstrap clang
+	if [ ! -f $(CLANG_BUILD)/build.ninja ]; then \
+	    CC=clang $(SETUP) $(CLANG_BUILD); \
+	else \
+	    meson setup --reconfigure $(CLANG_BUILD) > /dev/null; \
+	fi
+	$(NINJA) -C $(CLANG_BUILD) all unit-tests fuzz-targets benchmarks
+
+## format: lay the C sources out by .clang-format
+.PHONY: format
+format:
+	tools/bootstrap clang
+	clang-format -i $$(git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'bench/*.[ch]')
+
+## install: install into PREFIX (below DESTDIR when given): bin sbin etc share/man
+.PHONY: install
+install: configure
+	@if [ "$$(meson introspect --buildoptions $(BUILD) | python3 -c \
+	    'import json,sys; print(next(o["value"] for o in json.load(sys.stdin) if o["name"] == "prefix"))')" != '$(PREFIX)' ]; then \
+	    meson configure $(BUILD) -Dprefix=$(PREFIX); \
+	fi
+	$(NINJA) -C $(BUILD)
+	DESTDIR=$(DESTDIR) meson install --no-rebuild --quiet -C $(BUILD)
+	@echo 'installed into $(DESTDIR)$(PREFIX)'
+
+## clean: remove what the goals above built
+.PHONY: clean
+clean:
+	rm -rf build build-address build-undefined build-address-undefined build-thread \
+	    $(FUZZ_BUILD) $(CLANG_BUILD)
+
+## help: this list
+.PHONY: help
+help:
+	@echo 'Penstock: a workload manager with the interface of Slurm.  Goals of this Makefile:'
+	@sed -n 's/^## \([a-z-]*\): \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+	@echo 'Variables: SANITIZE=address,undefined|thread PREFIX= DESTDIR= DURATION= KILLS= JOBS= CC='

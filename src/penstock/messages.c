@@ -1,0 +1,49 @@
+/* messages.c - what `penstock` says on stderr */
+#include "penstock/penstock.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static void print(const char *kind, const char *fmt, va_list ap)
+{
+    char text[2048];
+
+    (void)vsnprintf(text, sizeof(text), fmt, ap); /* cut is fine */
+    (void)fprintf(stderr, "penstock: %s%s\n", kind, text);
+}
+
+void say(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    print("", fmt, ap);
+    va_end(ap);
+}
+
+int fail(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    print("error: ", fmt, ap);
+    va_end(ap);
+    return STATUS_FAILED;
+}
+
+int usage_error(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    print("error: ", fmt, ap);
+    va_end(ap);
+    (void)fputs("Try \"penstock --help\" for more information\n", stderr);
+    return STATUS_USAGE;
+}
+
+int bad_option(void)
+{
+    (void)fputs("Try \"penstock --help\" for more information\n", stderr);
+    return STATUS_USAGE;
+}

@@ -1,0 +1,67 @@
+/* penstock.c - the newcomer's command: a private cluster, a tour, an operator's tools
+ *
+ * Owns the table of subcommands; each is a file of its own. */
+#include "penstock/penstock.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "version.h"
+
+static const struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *synopsis; /* NULL: works but is not shown */
+    const char *help;
+} commands[] = {
+    { "up", cmd_up, "up [--nodes N] [--cpus C] [--dir DIR]",
+      "start a private cluster of N emulated nodes, without root" },
+    { "status", cmd_status, "status [--dir DIR]", "say whether it runs, with its nodes and jobs" },
+    { "env", cmd_env, "env [--dir DIR]", "print the shell lines that make commands use it" },
+    { "shell", cmd_shell, "shell [--dir DIR]", "start a shell that uses it" },
+    { "down", cmd_down, "down [--keep-jobs] [--dir DIR]", "cancel its jobs and stop it" },
+    { "demo", cmd_demo, "demo [--keep] [--nodes N] [--cpus C] [--dir DIR]",
+      "bring a cluster up, run a small workflow on it, take it down" },
+    { "journal", cmd_journal, "journal dump|verify|repair|hash DIR",
+      "look into a controller's journal, or repair it" },
+    { "ping", cmd_ping, NULL, NULL },
+};
+
+static void help(FILE *f)
+{
+    (void)fputs("Usage: penstock COMMAND [OPTIONS...]\n\n", f);
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+        if (commands[i].synopsis)
+            (void)fprintf(f, "  penstock %s\n      %s\n", commands[i].synopsis, commands[i].help);
+    (void)fputs("\n"
+                "  --version, -V   print Penstock's own version\n"
+                "  --help, -h      print this\n\n"
+                "DIR is the cluster's folder: etc, state, spool, log and run are in it.  Default:\n"
+                "$XDG_STATE_HOME/penstock/default, else ~/.local/share/penstock/default.\n",
+                f);
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+
+    if (!*name) {
+        help(stderr);
+        return STATUS_USAGE;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+        help(stdout);
+        return STATUS_OK;
+    }
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
+        (void)printf("penstock %s\n", PENSTOCK_VERSION); /* stdout errors show at exit */
+        return STATUS_OK;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+        if (strcmp(name, commands[i].name) == 0) {
+            argv[1] = (char *)"penstock"; /* what getopt_long's messages begin with */
+            return commands[i].run(argc - 1, argv + 1);
+        }
+    }
+    return usage_error("no such command: %s", name);
+}

@@ -1,0 +1,272 @@
+/* up.c - penstock up: make the folder, start the daemons, wait until every node is ready
+ *
+ * Runs twice without harm: daemons that run already are left alone, missing ones are started. */
+#include "penstock/penstock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/timefmt.h"
+#include "conf/conf.h"
+#include "wire/client.h"
+
+#define START_S 30    /* for a daemon to say that it listens */
+#define READY_S 60    /* for every node to be idle */
+#define ASK_MS 100    /* between questions to the controller */
+#define CALL_MS 5000
+#define DEFAULT_NODES 4u
+
+struct up_options {
+    const char *dir;
+    uint32_t nodes, cpus; /* 0 = not given */
+};
+
+static int parse(int argc, char **argv, struct up_options *o)
+{
+    static const struct option longs[] = { { "nodes", required_argument, NULL, 'n' },
+                                           { "cpus", required_argument, NULL, 'c' },
+                                           { "dir", required_argument, NULL, 'd' },
+                                           { NULL, 0, NULL, 0 } };
+    int c;
+
+    while ((c = getopt_long(argc, argv, "n:c:d:", longs, NULL)) != -1) {
+        uint64_t n = 0;
+
+        switch (c) {
+        case 'n':
+            if (parse_u64(optarg, 1, SETUP_MAX_NODES, &n) < 0)
+                return usage_error("--nodes: %s is not a number from 1 to %u", optarg,
+                                   SETUP_MAX_NODES);
+            o->nodes = (uint32_t)n;
+            break;
+        case 'c':
+            if (parse_u64(optarg, 1, 1024, &n) < 0)
+                return usage_error("--cpus: %s is not a number from 1 to 1024", optarg);
+            o->cpus = (uint32_t)n;
+            break;
+        case 'd':
+            o->dir = optarg;
+            break;
+        default:
+            return bad_option();
+        }
+    }
+    if (optind < argc)
+        return usage_error("unexpected argument: %s", argv[optind]);
+    return STATUS_OK;
+}
+
+/* ---- starting ------------------------------------------------------------------------------------ */
+
+/* What a daemon that failed to start had to say. */
+static void show_start_log(const char *path)
+{
+    _cleanup_fclose_ FILE *f = fopen(path, "re");
+    char line[1024];
+
+    while (f && fgets(line, sizeof(line), f))
+        (void)fputs(line, stderr);
+}
+
+static int open_start_log(const struct instance *in, char *path, size_t size)
+{
+    (void)snprintf(path, size, "%s/log/start.log", in->dir);
+    return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
+}
+
+static bool is_running(const struct procs *running, const char *label)
+{
+    for (size_t i = 0; i < running->n; i++)
+        if (strcmp(running->items[i].name, label) == 0)
+            return true;
+    return false;
+}
+
+static int start_controller(const struct instance *in, const struct procs *running, int out_fd,
+                            struct err *err)
+{
+    char exe[4096];
+    char *argv[] = { exe, (char *)"-f", (char *)in->conf, NULL };
+    pid_t pid;
+    int r = program_find("slurmctld", exe, sizeof(exe), err);
+
+    if (r < 0 || is_running(running, "slurmctld"))
+        return r;
+    r = proc_start(argv, out_fd, &pid);
+    if (r == 0)
+        r = proc_finish(pid, now_mono_us() + START_S * USEC_PER_SEC);
+    if (r < 0)
+        return err_set(err, r, "slurmctld did not start%s",
+                       r == -ETIMEDOUT ? ": it did not answer in time" : "");
+    return 0;
+}
+
+static int start_nodes(const struct instance *in, const struct conf *conf,
+                       const struct procs *running, int out_fd, struct err *err)
+{
+    char exe[4096];
+    size_t n = conf_nodes(conf);
+    _cleanup_free_ pid_t *pids = calloc(n ? n : 1, sizeof(*pids));
+    int64_t deadline = now_mono_us() + START_S * USEC_PER_SEC;
+    int r = program_find("slurmd", exe, sizeof(exe), err), first = 0;
+
+    if (r < 0)
+        return r;
+    if (!pids)
+        return err_set(err, -ENOMEM, "out of memory");
+    for (size_t i = 0; i < n; i++) {
+        const char *name = conf_node(conf, i)->name;
+        char *argv[] = { exe, (char *)"-N", (char *)name, (char *)"-f", (char *)in->conf, NULL };
+        char label[128];
+
+        (void)snprintf(label, sizeof(label), "slurmd-%s", name);
+        if (is_running(running, label))
+            continue;
+        r = proc_start(argv, out_fd, &pids[i]);
+        if (r < 0 && !first)
+            first = err_set(err, r, "slurmd of %s did not start: %s", name, strerror(-r));
+    }
+    for (size_t i = 0; i < n; i++) {
+        r = pids[i] ? proc_finish(pids[i], deadline) : 0;
+        if (r < 0 && !first)
+            first = err_set(err, r, "slurmd of %s did not start", conf_node(conf, i)->name);
+    }
+    return first;
+}
+
+static int start_all(const struct instance *in, const struct conf *conf, struct err *err)
+{
+    char log_path[INSTANCE_PATH_MAX + 32];
+    _cleanup_val_(procs_done) struct procs running = { 0 };
+    _cleanup_close_ int out_fd = open_start_log(in, log_path, sizeof(log_path));
+    int r;
+
+    if (out_fd < 0)
+        return err_set(err, -errno, "cannot write %s: %s", log_path, strerror(errno));
+    r = procs_find(in, &running);
+    if (r < 0)
+        return err_set(err, r, "cannot read %s/run: %s", in->dir, strerror(-r));
+    r = start_controller(in, &running, out_fd, err);
+    if (r == 0)
+        r = start_nodes(in, conf, &running, out_fd, err);
+    if (r < 0)
+        show_start_log(log_path);
+    return r;
+}
+
+/* ---- waiting ------------------------------------------------------------------------------------- */
+
+static int ask(const struct conf *conf, struct census *ret, struct err *err)
+{
+    struct client *client = NULL;
+    int r = instance_connect(conf, CALL_MS, &client, err);
+
+    if (r < 0)
+        return r;
+    r = instance_census(client, ret);
+    if (r < 0)
+        err_set(err, r, "%s", client_strerror(client, r));
+    client_free(client);
+    return r;
+}
+
+static int wait_ready(const struct conf *conf, struct err *err)
+{
+    int64_t deadline = now_mono_us() + READY_S * USEC_PER_SEC;
+    uint32_t total = (uint32_t)conf_nodes(conf), shown = UINT32_MAX;
+
+    for (;;) {
+        struct census sum = { 0 };
+        int r = ask(conf, &sum, err);
+
+        if (r == 0 && sum.nodes_ready != shown) {
+            shown = sum.nodes_ready;
+            say("%u of %u nodes are ready", shown, total);
+        }
+        if (r == 0 && sum.nodes_ready >= total)
+            return 0;
+        if (now_mono_us() >= deadline)
+            return r < 0 ? r : err_set(err, -ETIMEDOUT, "only %u of %u nodes came up within %d s",
+                                       sum.nodes_ready, total, READY_S);
+        (void)poll(NULL, 0, ASK_MS); /* between two questions; an early wake-up is harmless */
+    }
+}
+
+/* ---- the command --------------------------------------------------------------------------------- */
+
+static bool anything_runs(const struct instance *in)
+{
+    _cleanup_val_(procs_done) struct procs running = { 0 };
+
+    return procs_find(in, &running) == 0 && running.n > 0;
+}
+
+static int prepare(const struct instance *in, const struct up_options *o, struct err *err)
+{
+    struct setup s;
+    int r;
+
+    if (instance_exists(in) && !o->nodes && !o->cpus)
+        return 0; /* as it was */
+    if (anything_runs(in))
+        return err_set(err, -EBUSY, "the cluster in %s is running: `penstock down` comes first",
+                       in->dir);
+    r = setup_init(&s, o->nodes ? o->nodes : DEFAULT_NODES, o->cpus, err);
+    if (r < 0)
+        return r;
+    r = setup_write(&s, in, err);
+    setup_done(&s);
+    return r;
+}
+
+static void print_usage(const struct instance *in, const struct conf *conf, const char *dir_option)
+{
+    char own[4096];
+    bool found = program_find("penstock", own, sizeof(own), NULL) == 0;
+    const char *name = found ? own : "penstock", *flag = dir_option ? " --dir " : "",
+               *dir = dir_option ? in->dir : "";
+
+    (void)printf("A cluster of %zu nodes runs in %s.\n\n"
+                 "  eval \"$(%s env%s%s)\"   # make this shell's commands use it\n"
+                 "  sinfo                      # its nodes\n"
+                 "  sbatch --wrap 'hostname'   # a first job\n"
+                 "  squeue; sacct              # what waits, what ran\n"
+                 "  %s down%s%s     # stop it\n",
+                 conf_nodes(conf), in->dir, name, flag, dir, name, flag, dir);
+}
+
+int cmd_up(int argc, char **argv)
+{
+    struct up_options o = { 0 };
+    struct instance in;
+    struct conf *conf = NULL;
+    struct conf_problems problems = { 0 };
+    struct err err = { .text = "" };
+    int r = parse(argc, argv, &o);
+
+    if (r)
+        return r;
+    if (instance_init(&in, o.dir, &err) < 0 || prepare(&in, &o, &err) < 0)
+        return fail("%s", err.text);
+    r = conf_load(in.conf, CONF_FULL, &conf, &problems, &err);
+    if (r < 0)
+        conf_report(stderr, &problems);
+    conf_problems_done(&problems);
+    if (r < 0)
+        return fail("%s", err.text);
+    r = start_all(&in, conf, &err);
+    if (r == 0)
+        r = wait_ready(conf, &err);
+    if (r == 0)
+        print_usage(&in, conf, o.dir);
+    else
+        (void)fail("%s; the logs are in %s/log", err.text, in.dir);
+    conf_free(conf);
+    return r == 0 ? STATUS_OK : STATUS_FAILED;
+}

@@ -1,0 +1,69 @@
+#!/usr/bin/python3
+"""Hold the include graph to the floors of the architecture: arrows point downwards only.
+
+usage: tests/check_includes.py [BUILD]"""
+
+import re
+from pathlib import Path
+
+from tap import Tap
+
+SRC = Path(__file__).resolve().parent.parent / "src"
+BASE = {"base"}
+FLOOR1 = BASE | {"conf", "wire", "model"}
+FLOOR2 = FLOOR1 | {"journal", "sched", "acct"}
+# What a folder may include beside its own headers.
+MAY = {
+    "base": set(),
+    "conf": BASE, "wire": BASE, "model": BASE,
+    "journal": FLOOR1, "sched": FLOOR1, "acct": FLOOR1,
+    "ctld": FLOOR2, "stepd": FLOOR2, "penstock": FLOOR2,
+    "noded": FLOOR2 | {"stepd"},       # slurmd and the step daemon share the spool and its files
+    "cli": {"base", "conf", "wire"},   # and model/names.h: words for states
+}
+ALSO = {"cli": {"model/names.h"}}
+# Messages of the schema are everyone's but base's; a folder's own schema is its own.
+SCHEMA = {"job.pb-c.h", "node.pb-c.h", "event.pb-c.h", "api.pb-c.h"}
+OWN_SCHEMA = {"stepfile.pb-c.h": {"stepd", "noded"}}
+# Libraries that promise to be pure: no thread, no clock, no file.
+PURE = {
+    "sched": {"<time.h>", "<pthread.h>", "<threads.h>", "<unistd.h>", "<fcntl.h>", "<sys/socket.h>",
+              "<sys/time.h>", "<stdio.h>", "<uv.h>", '"base/log.h"'},
+    "model": {"<pthread.h>", "<unistd.h>", "<fcntl.h>", "<sys/socket.h>", "<uv.h>"},
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
+
+
+def allowed(folder, path, name):
+    if "/" not in name:
+        if name in SCHEMA:
+            return folder != "base"
+        if name in OWN_SCHEMA:
+            return folder in OWN_SCHEMA[name]
+        return name == "version.h" or (path.parent / name).exists()
+    target = name.split("/")[0]
+    return target == folder or target in MAY[folder] or name in ALSO.get(folder, set())
+
+
+def problems_of(folder):
+    for path in sorted((SRC / folder).rglob("*.[ch]")):
+        for kind, name in INCLUDE.findall(path.read_text()):
+            if kind == '"' and not allowed(folder, path, name):
+                yield f"{path.relative_to(SRC.parent)} includes {name}"
+            quoted = f"<{name}>" if kind == "<" else f'"{name}"'
+            if quoted in PURE.get(folder, set()):
+                yield f"{path.relative_to(SRC.parent)} includes {quoted}, and {folder} is pure"
+
+
+def main():
+    tap = Tap()
+    folders = sorted(p.name for p in SRC.iterdir() if p.is_dir())
+    tap.check("every folder of src has a floor", [f"src/{f} has none" for f in folders if f not in MAY])
+    for folder in folders:
+        if folder in MAY:
+            tap.check(f"includes of src/{folder}", list(problems_of(folder)))
+    tap.end()
+
+
+if __name__ == "__main__":
+    main()
