@@ -16,7 +16,7 @@
 #include "model/cluster.h"
 #include "model/job.h"
 
-#define CACHE_MAX 32768u       /* records kept between batches */
+#define CACHE_MAX 2048u        /* records kept between batches */
 #define CACHE_BATCH_MAX 65536u /* and within one */
 #define NAME_MAX_BYTES 128u
 

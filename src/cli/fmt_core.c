@@ -277,7 +277,7 @@ int fmt_sort_parse(struct fmt_sort *s, const struct fmt_table *table, const char
             continue;
         }
         field = fmt_by_letter(table, *p);
-        if (!field || s->n == FMT_SORT_MAX) {
+        if (!field || field->unsorted || s->n == FMT_SORT_MAX) {
             *ret_bad = *p;
             return -EINVAL;
         }

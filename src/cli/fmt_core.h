@@ -29,6 +29,7 @@ struct fmt_field {
     fmt_num_fn *num;   /* sort key; NULL = the text sorts */
     const char *needs; /* record fields, blanks between: "alloc batch_host" */
     unsigned kind;     /* the command's own */
+    bool unsorted;     /* no letter of a sort order */
 };
 
 struct fmt_table {

@@ -377,7 +377,7 @@ static const struct fmt_field job_rows[] = {
     { 0, false, "SiblingsActiveRaw", "ACTIVE_SIBLINGS_RAW", get_na, NULL, NULL },
     { 0, false, "SiblingsViable", "VIABLE_SIBLINGS", get_na, NULL, NULL },
     { 0, false, "SiblingsViableRaw", "VIALBLE_SIBLINGS_RAW", get_na, NULL, NULL },
-    { 's', false, "SLUID", "SLUID", get_sluid, NULL, "sluid" },
+    { 's', false, "SLUID", "SLUID", get_sluid, NULL, "sluid", 0, true },
     { 'H', false, "Sockets", "SOCKETS_PER_NODE", get_sockets, NULL, "sockets_per_node" },
     { 0, false, "SPerBoard", "SOCKETS_PER_BOARD", get_na, NULL, NULL },
     { 'S', false, "StartTime", "START_TIME", get_start, num_start, N_TIME },

@@ -38,6 +38,7 @@ enum value {
     V_PRIORITY,
     V_OVERSUBSCRIBE,
     V_PART_STATE,
+    V_PART_NODES, /* as written, and the list itself */
     V_NODE_STATE,
     V_UNUSED, /* known to Slurm, without a meaning here */
 };
@@ -167,7 +168,7 @@ static const struct row part_rows[] = {
     { "MaxNodes", V_NUMBER_INF, "max_nodes" },
     { "MaxTime", V_MINUTES, "max_time_min" },
     { "MinNodes", V_NUMBER, "min_nodes" },
-    { "Nodes", V_TEXT, "nodes_config" },
+    { "Nodes", V_PART_NODES, "nodes" },
     { "OverSubscribe", V_TEXT, "oversubscribe" },
     { "OverTimeLimit", V_NUMBER_INF, "over_time_limit_min" },
     { "PowerDownOnIdle", V_BOOL, "power_down_on_idle" },
@@ -401,8 +402,7 @@ static int set_node_state(struct update *u, const char *text, struct err *err)
             return err_set(err, -ENOTSUP,
                            "node state %s cannot be set: power control is not configured",
                            others[i]);
-    return err_set(err, -EINVAL,
-                   "valid states are DOWN, DRAIN, FAIL, FUTURE, IDLE, RESUME and UNDRAIN");
+    return -EINVAL; /* the command lists the states */
 }
 
 bool update_reason_given(const struct update *u)
@@ -492,6 +492,9 @@ static int set_value(struct update *u, enum update_kind kind, const struct row *
         return put_text(u, msg, row->field, strcasecmp(text, "ALL") == 0 ? "" : text, err);
     case V_JOB_LIMIT:
         return set_job_limit(u, text, sign, err);
+    case V_PART_NODES:
+        r = put_text(u, msg, "nodes_config", text, err);
+        return r < 0 ? r : put_text(u, msg, row->field, text, err);
     case V_NODES_RANGE:
         return set_node_range(u, text);
     case V_CPU_MEM:

@@ -328,45 +328,51 @@ static bool one_job(struct scontrol *s, const char *word, int argc, char **argv,
     return true;
 }
 
-struct job_wait {
-    bool ready;
-};
-
-static int on_status(void *ctx, const struct frame *frame)
+/* What a status says: ready 1, ended -ECHILD, not yet 0. */
+static int job_ready(const struct frame *frame)
 {
-    struct job_wait *w = ctx;
     Pst__JobStatus *status = pst__job_status__unpack(NULL, frame->len, frame->body);
-    bool ended;
+    int r = 0;
 
     if (!status)
         return -EBADMSG;
-    w->ready =
-        status->launched || (status->state == PST__JOB_STATE__JOB_RUNNING &&
-                             !(status->state_flags & (1u << PST__JOB_FLAG__JOB_FLAG_CONFIGURING)));
-    ended = names_job_state_terminal((unsigned)status->state);
+    if (names_job_state_terminal((unsigned)status->state))
+        r = -ECHILD;
+    else if (status->launched ||
+             (status->state == PST__JOB_STATE__JOB_RUNNING &&
+              !(status->state_flags & (1u << PST__JOB_FLAG__JOB_FLAG_CONFIGURING))))
+        r = 1;
     pst__job_status__free_unpacked(status, NULL);
-    return w->ready || ended ? -ECANCELED : 0;
+    return r;
 }
 
 static void cmd_wait_job(struct scontrol *s, int argc, char **argv)
 {
     Pst__JobWaitRequest request = PST__JOB_WAIT_REQUEST__INIT;
-    struct job_wait w = { false };
+    struct client *c;
+    struct frame frame;
     int r;
 
     if (!one_job(s, "wait_job", argc, argv, &request.job_id))
         return;
     request.has_job_id = true;
     request.has_until_started = request.until_started = true;
-    r = client_stream(scontrol_client(s, "slurm_load_jobs"), OP_JOB_WAIT, &request.base, on_status,
-                      &w);
-    if (w.ready)
-        cli_info("Nodes are ready for job %u", request.job_id);
-    else if (r < 0 && r != -ECANCELED)
-        scontrol_fail(s, "scontrol: error: %s", client_strerror(s->client, r));
-    else
+    c = scontrol_client(s, "slurm_load_jobs");
+    r = client_send(c, OP_JOB_WAIT, 0, client_next_id(c), &request.base);
+    while (r >= 0 && (r = client_recv(c, -1, &frame)) > 0) {
+        r = frame.flags & FRAME_ERROR ? -EREMOTEIO : job_ready(&frame);
+        if (r > 0)
+            break;
+    }
+    if (r > 0)
+        (void)fprintf(stderr, "scontrol: Nodes are ready for job %u\n", request.job_id);
+    else if (r == -ECHILD)
         scontrol_fail(s, "scontrol: error: Job %u has ended", request.job_id);
-    /* The stream was left in the middle: the next command starts on a connection of its own. */
+    else if (r == -EREMOTEIO)
+        scontrol_fail(s, "scontrol: error: %s", slurm_err_text(ESLURM_INVALID_JOB_ID));
+    else
+        scontrol_fail(s, "scontrol: error: %s", client_strerror(c, r));
+    /* The replies were left in the middle: the next command starts on a connection of its own. */
     s->client = client_free(s->client);
 }
 

@@ -17,6 +17,7 @@
 #include "cli/json_job.h"
 #include "cli/out_filter.h"
 #include "cli/out_query.h"
+#include "cli/out_stepjobs.h"
 #include "model/names.h"
 #include "version.h"
 #include "wire/errors.h"
@@ -30,6 +31,7 @@ struct showing {
     struct json js;
     struct filter_ids ids;
     const char *cluster;
+    struct step_jobs jobs; /* with steps */
     uint64_t shown;
 };
 
@@ -166,16 +168,33 @@ static void show_jobs(struct scontrol *s, const char *name)
 /* ---- steps --------------------------------------------------------------------------------------
  */
 
-static int on_step(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+static int on_step_job(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
     struct showing *w = ctx;
-    struct step_row row = { .step = (const Pst__StepRecord *)record,
-                            .now_us = info->now_us,
-                            .cluster = w->cluster };
 
-    if (names_job_state_terminal((unsigned)row.step->state) ||
-        !filter_ids_match_step(&w->ids, row.step->job_id, 0, false, 0, row.step->step_id))
+    (void)info;
+    step_jobs_add(&w->jobs, (const Pst__JobRecord *)record);
+    return 0;
+}
+
+static int on_step(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    static const struct step_job none;
+    struct showing *w = ctx;
+    const Pst__StepRecord *s = (const Pst__StepRecord *)record;
+    const struct step_job *job = step_jobs_find(&w->jobs, s->job_id);
+    struct step_row row = { .step = s, .now_us = info->now_us, .cluster = w->cluster };
+
+    if (!job)
+        job = &none;
+    if (names_job_state_terminal((unsigned)s->state) ||
+        !filter_ids_match_step(&w->ids, s->job_id, job->array_job_id, job->has_task,
+                               job->array_task_id, s->step_id))
         return 0;
+    row.array_job_id = job->array_job_id;
+    row.array_task_id = job->array_task_id;
+    row.user = job->user;
+    row.partition = job->partition;
     w->shown++;
     if (w->s->json.wanted)
         json_step(&w->js, &row);
@@ -185,10 +204,33 @@ static int on_step(void *ctx, const ProtobufCMessage *record, const struct query
     return 0;
 }
 
+/* Jobs first: their steps do not say which task or partition they belong to. */
+static int query_steps(struct showing *w, Pst__JobFilter *filter, struct query_info *info)
+{
+    struct client *c = scontrol_client(w->s, "slurm_get_job_steps");
+    Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
+    struct pb_fieldset set = { 0 };
+    int r;
+
+    request.jobs = filter;
+    fmt_need_names(STEP_JOBS_FIELDS, &pst__job_record__descriptor, &set);
+    check_mem_or_die(query_fields(&set, &request.fields, &request.n_fields));
+    r = query_run(c, OP_QUERY_JOBS, &request.base, &pst__job_record__descriptor, on_step_job, w,
+                  info);
+    step_jobs_sort(&w->jobs);
+    free(request.fields);
+    request.fields = NULL;
+    request.n_fields = 0;
+    if (r >= 0)
+        r = query_run(c, OP_QUERY_STEPS, &request.base, &pst__step_record__descriptor, on_step, w,
+                      info);
+    step_jobs_done(&w->jobs);
+    return r;
+}
+
 static void show_steps(struct scontrol *s, const char *name)
 {
     struct showing w = { .s = s, .cluster = conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME) };
-    Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
     Pst__JobFilter filter = PST__JOB_FILTER__INIT;
     struct query_info info = { 0 };
     int r;
@@ -196,11 +238,9 @@ static void show_steps(struct scontrol *s, const char *name)
     if (!take_ids(&w, name, "scontrol_print_step"))
         return;
     filter_ids_numbers(&w.ids, &filter.job_ids, &filter.n_job_ids);
-    request.jobs = &filter;
     if (s->json.wanted)
         begin_json(&w, "steps");
-    r = query_run(scontrol_client(s, "slurm_get_job_steps"), OP_QUERY_STEPS, &request.base,
-                  &pst__step_record__descriptor, on_step, &w, &info);
+    r = query_steps(&w, &filter, &info);
     filter_done(&filter);
     if (s->json.wanted && (r == 0 || r == -EREMOTEIO)) {
         end_json(&w, false, info.now_us);

@@ -150,6 +150,9 @@ static bool read_values(struct scontrol *s, struct update *u, enum update_kind k
             continue;
         scontrol_fail(s, "%s", err.text);
         (void)fprintf(stderr, "Request aborted\n");
+        if (kind == UPDATE_NODE && update_word_is(argv[i], "State", NULL))
+            (void)fprintf(stderr, "Valid states are: DOWN DRAIN FAIL FUTURE IDLE RESUME UNDRAIN\n"
+                                  "Not all states are valid given a node's prior state\n");
         return false;
     }
     return true;

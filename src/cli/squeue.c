@@ -20,6 +20,7 @@
 #include "cli/opts.h"
 #include "cli/out_filter.h"
 #include "cli/out_query.h"
+#include "cli/out_stepjobs.h"
 #include "cli/out_users.h"
 #include "model/names.h"
 #include "wire/errors.h"
@@ -163,16 +164,7 @@ struct squeue {
     uid_t uid;
     char **hidden; /* names of hidden partitions */
     size_t n_hidden;
-    struct step_jobs {
-        struct step_job *items;
-        size_t n, cap;
-    } jobs; /* what --steps needs of the jobs, by job id */
-};
-
-struct step_job {
-    uint32_t job_id, array_job_id, array_task_id;
-    bool has_task;
-    char *user, *partition;
+    struct step_jobs jobs; /* what --steps needs of the jobs */
 };
 
 static void bad_user(const char *word)
@@ -646,48 +638,17 @@ static int on_step_job(void *ctx, const ProtobufCMessage *record, const struct q
     struct squeue *q = ctx;
     const Pst__JobRecord *j = (const Pst__JobRecord *)record;
     struct job_row row = { .job = j, .now_us = info->now_us };
-    struct step_job *s;
 
-    if (!wanted(q, &row) || j->array_tasks)
-        return 0;
-    if (q->jobs.n == q->jobs.cap) {
-        q->jobs.cap = q->jobs.cap ? q->jobs.cap * 2 : 256;
-        q->jobs.items = xrealloc_or_die(q->jobs.items, q->jobs.cap, sizeof(*q->jobs.items));
-    }
-    s = &q->jobs.items[q->jobs.n++];
-    *s = (struct step_job){ .job_id = j->job_id,
-                            .array_job_id = j->array_job_id,
-                            .array_task_id = j->array_task_id,
-                            .has_task = j->has_array_task_id,
-                            .user = xstrdup_or_die(j->user_name),
-                            .partition = xstrdup_or_die(j->partition) };
+    if (wanted(q, &row) && !j->array_tasks)
+        step_jobs_add(&q->jobs, j);
     return 0;
-}
-
-static void forget_step_jobs(struct squeue *q)
-{
-    for (size_t i = 0; i < q->jobs.n; i++) {
-        free(q->jobs.items[i].user);
-        free(q->jobs.items[i].partition);
-    }
-    free(q->jobs.items);
-    memset(&q->jobs, 0, sizeof(q->jobs));
-}
-
-static int compare_step_jobs(const void *pa, const void *pb)
-{
-    const struct step_job *a = pa, *b = pb;
-
-    return a->job_id < b->job_id ? -1 : a->job_id > b->job_id;
 }
 
 static int on_step(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
     struct squeue *q = ctx;
     const Pst__StepRecord *s = (const Pst__StepRecord *)record;
-    struct step_job key = { .job_id = s->job_id };
-    const struct step_job *job =
-        q->jobs.n ? bsearch(&key, q->jobs.items, q->jobs.n, sizeof(key), compare_step_jobs) : NULL;
+    const struct step_job *job = step_jobs_find(&q->jobs, s->job_id);
     struct step_row row;
     size_t start = q->out.len;
 
@@ -717,14 +678,11 @@ static void list_steps(struct squeue *q, struct query_info *info)
 {
     struct pb_fieldset set = { 0 };
 
-    fmt_need_names(
-        "job_id array_job_id array_task_id array_tasks user_name uid partition state state_flags",
-        &pst__job_record__descriptor, &set);
+    fmt_need_names(STEP_JOBS_FIELDS " state state_flags", &pst__job_record__descriptor, &set);
     if (q->licenses)
         fmt_need_names("licenses", &pst__job_record__descriptor, &set);
     run_query(q, OP_QUERY_JOBS, &pst__job_record__descriptor, &set, on_step_job, info);
-    if (q->jobs.n)
-        qsort(q->jobs.items, q->jobs.n, sizeof(*q->jobs.items), compare_step_jobs);
+    step_jobs_sort(&q->jobs);
     memset(&set, 0, sizeof(set));
     fmt_needs(&q->fmt, &pst__step_record__descriptor, &set);
     fmt_sort_needs(&q->order, &pst__step_record__descriptor, &set);
@@ -847,7 +805,7 @@ static void list_once(struct squeue *q, int argc, char **argv)
         fmt_lines_flush(q->lines, &q->out);
     flush_out(q, true);
     q->lines = fmt_lines_free(q->lines);
-    forget_step_jobs(q);
+    step_jobs_done(&q->jobs);
 }
 
 static void take_arguments(struct squeue *q, int argc, char **argv, int first)

@@ -275,6 +275,7 @@ void boot_end(struct ctld *ctld)
         release_nodes(ctld);
     }
     depends_clear(ctld);
+    free(ctld->refused_full.ids);
     ctld->queue = core_queue_free(ctld->queue);
     ctld->effects = effects_free(ctld->effects);
     ctld->front = front_free(ctld->front);

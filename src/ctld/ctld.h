@@ -56,6 +56,11 @@ struct cmd {
 
 struct core_queue; /* core.c */
 
+struct idlist { /* growing list of job ids; may hold stale ones, which are looked up and skipped */
+    size_t n, cap;
+    uint32_t *ids;
+};
+
 struct stats { /* core thread only */
     int64_t since_us;
     uint64_t base_submitted, base_started, base_completed, base_cancelled, base_failed; /* at the last reset */
@@ -91,6 +96,7 @@ struct ctld {
     struct idmap dependants;  /* target job id -> struct idlist */
     struct idlist *singletons; /* jobs that wait on `singleton` */
     struct idmap step_queue;  /* job id -> queue of step requests that wait for resources */
+    struct idlist refused_full; /* starts put off because the disk is full */
     bool snapshot_running;
 };
 

@@ -3,10 +3,6 @@
 
 #include "ctld/ctld.h"
 
-struct idlist { /* growing list of job ids; may hold stale ones, which are looked up and skipped */
-    size_t n, cap;
-    uint32_t *ids;
-};
 void idlist_add(struct idlist *l, uint32_t id);
 void idlist_free(struct idlist *l);
 

@@ -10,6 +10,7 @@
 #include "base/pbutil.h"
 #include "base/strbuf.h"
 #include "ctld/lifecycle.h"
+#include "ctld/rlimits.h"
 
 /* "16(x4),8": one number per group of equal neighbours. */
 static char *per_node_text(const Pst__Alloc *a, bool tasks)
@@ -91,6 +92,7 @@ void launch_batch(struct ctld *ctld, struct job *j, uint64_t lsn)
     const struct node *n = cluster_node(ctld->cluster, j->rec->alloc->node_ids[0]);
     Pst__LaunchBatch msg = PST__LAUNCH_BATCH__INIT;
     const struct blob *script, *env;
+    Pst__JobRecord rec = *j->rec; /* shallow: gets its limits back */
     Pst__JobOnNode on;
 
     if (!n)
@@ -98,6 +100,7 @@ void launch_batch(struct ctld *ctld, struct job *j, uint64_t lsn)
     script = cluster_blob(ctld->cluster, j->rec->script_hash);
     env = cluster_blob(ctld->cluster, j->rec->env_hash);
     job_on_node(ctld, j, 0, &on);
+    on.job = &rec;
     msg.job = &on;
     if (script) {
         msg.has_script = 1;
@@ -105,9 +108,10 @@ void launch_batch(struct ctld *ctld, struct job *j, uint64_t lsn)
     }
     if (env) {
         msg.has_environment = 1;
-        msg.environment = (ProtobufCBinaryData){ .len = env->len, .data = (uint8_t *)env->data };
+        limits_split(env->data, env->len, &rec, &msg.environment);
     }
     (void)node_send(ctld, n, lsn, OP_LAUNCH_BATCH, &msg.base); /* lost: sent when it registers */
+    limits_done(&rec);
     job_on_node_done(&on);
     if (wants_prepare(ctld))
         prepare_others(ctld, j, lsn, 1);

@@ -24,6 +24,8 @@ struct job_end {
 };
 
 void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m); /* takes m */
+/* The disk has room again: starts that were put off are proposed anew. */
+void lifecycle_disk_free(struct ctld *ctld);
 uint64_t lifecycle_end(struct ctld *ctld, struct job *j, const struct job_end *end);
 /* The batch script or the owner of the allocation says how it ended. */
 uint64_t lifecycle_finished(struct ctld *ctld, struct job *j, uint32_t exit_status, bool oom,

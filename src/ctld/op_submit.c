@@ -15,6 +15,7 @@
 #include "ctld/feasible.h"
 #include "ctld/feed.h"
 #include "ctld/jobs.h"
+#include "ctld/rlimits.h"
 #include "ctld/wait.h"
 #include "model/array.h"
 #include "model/depend.h"
@@ -370,6 +371,21 @@ static uint64_t add_blob(struct ctld *ctld, Pst__Transaction *tx, const Protobuf
     return hash;
 }
 
+/* Limits are alike in all submissions of a user, so they are kept with the environment, as
+ * SLURM_RLIMIT_<name>=<value>, and are taken out of it again at launch (rlimits.c). */
+static uint64_t add_environment(struct ctld *ctld, Pst__Transaction *tx, Pst__JobRecord *rec,
+                                const ProtobufCBinaryData *env)
+{
+    ProtobufCBinaryData all = { 0 };
+    uint64_t hash;
+
+    if (limits_join(rec, env, &all) < 0)
+        return 0;
+    hash = all.len ? add_blob(ctld, tx, &all) : 0;
+    free(all.data);
+    return hash;
+}
+
 static void fill_identity(struct submission *s, uint32_t job_id)
 {
     Pst__JobRecord *r = s->rec;
@@ -418,13 +434,14 @@ static void accept(struct submission *s)
     Pst__Transaction *tx = tx_new(core_now());
     Pst__ClusterRecord *c;
     uint32_t id = ctld->cluster->rec->next_job_id;
-    uint64_t lsn;
+    uint64_t lsn, env_hash;
 
     fill_identity(s, id);
     if (s->req->has_script && s->req->script.len)
         SET(s->rec, script_hash, add_blob(ctld, tx, &s->req->script));
-    if (s->req->has_environment && s->req->environment.len)
-        SET(s->rec, env_hash, add_blob(ctld, tx, &s->req->environment));
+    env_hash = add_environment(ctld, tx, s->rec, &s->req->environment);
+    if (env_hash)
+        SET(s->rec, env_hash, env_hash);
     tx_job_put_take(tx, PST__EVENT_KIND__EV_JOB_SUBMIT, TAKE_PTR(s->rec));
     c = tx_cluster(tx);
     SET(c, next_job_id, jobs_next_id(ctld, id));

@@ -352,6 +352,13 @@ static void answer_test(struct ctld *ctld, const struct decisions_msg *m)
     wait_remove(ctld, w);
 }
 
+void lifecycle_disk_free(struct ctld *ctld)
+{
+    for (size_t i = 0; i < ctld->refused_full.n; i++)
+        feed_refused(ctld, ctld->refused_full.ids[i]);
+    ctld->refused_full.n = 0;
+}
+
 void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m)
 {
     if (m->when) {
@@ -364,7 +371,9 @@ void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m)
         struct job *j = cluster_job(ctld->cluster, d->job_id);
 
         if (d->kind == SCHED_START) {
-            if (atomic_load(&ctld->disk_full) || !proposal_holds(ctld, j, d) || !start(ctld, j, d))
+            if (atomic_load(&ctld->disk_full))
+                idlist_add(&ctld->refused_full, d->job_id); /* told later: it would propose it again at once */
+            else if (!proposal_holds(ctld, j, d) || !start(ctld, j, d))
                 feed_refused(ctld, d->job_id);
         } else if (j && job_is_pending(j->rec)) {
             expect(ctld, j, d);

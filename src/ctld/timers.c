@@ -164,6 +164,7 @@ void timers_run(struct ctld *ctld)
 
     wait_tick(ctld, now);
     if (!atomic_load(&ctld->disk_full)) {
+        lifecycle_disk_free(ctld);
         check_limits(ctld, now);
         check_nodes(ctld, now);
         steps_tick(ctld, now);

@@ -24,7 +24,7 @@
 #include "wire/hello.h"
 
 #define BACKOFF_MIN_MS 50u
-#define BACKOFF_MAX_MS 5000u
+#define BACKOFF_MAX_MS 1000u
 #define TIMEOUT_DEFAULT_MS 10000
 #define OUT_MAX (64u * WIRE_MIB)
 #define STALL_US INT64_C(60000000)

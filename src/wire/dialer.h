@@ -1,6 +1,6 @@
 /* dialer.h - a kept, self-healing connection from a daemon to another, on the caller's uv loop
  *
- * slurmd -> slurmctld.  Reconnects with back-off (50 ms doubling to 5 s, with jitter),
+ * slurmd -> slurmctld.  Reconnects with back-off (50 ms doubling to 1 s, with jitter),
  * authenticates each time, and reports up and down.  All callbacks on the loop's thread. */
 #pragma once
 

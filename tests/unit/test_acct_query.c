@@ -468,20 +468,25 @@ static bool on_nodes(const Pst__JobRecord *j, const char *node)
     return found;
 }
 
+static uint32_t shown(const Pst__JobRecord *j)
+{
+    return j->state == JOB_STATE(CANCELLED) && j->has_state_flags &&
+                   j->state_flags == JOB_FLAG(REQUEUED)
+               ? ACCT_STATE_REQUEUED
+               : j->state;
+}
+
 static bool state_matches(const Pst__JobRecord *j, uint32_t s, int64_t from, int64_t to)
 {
     bool over = job_is_ended(j);
     int64_t e = over ? j->end_us : INT64_MAX;
-    uint32_t shown = j->state == JOB_STATE(CANCELLED) && j->state_flags == JOB_FLAG(REQUEUED)
-                         ? ACCT_STATE_REQUEUED
-                         : j->state;
 
     if (s == JOB_STATE(RUNNING))
         return j->has_start_us && j->start_us < to && e > from;
     if (s == JOB_STATE(PENDING))
         return (j->has_eligible_us ? MAX(j->eligible_us, run_begun(j)) : run_begun(j)) < to &&
                (j->has_start_us ? j->start_us : e) > from;
-    return shown == s && over && e >= from && e < to;
+    return shown(j) == s && over && e >= from && e < to;
 }
 
 static bool matches(const struct ref_run *run, const Pst__AcctFilter *f)
@@ -495,9 +500,7 @@ static bool matches(const struct ref_run *run, const Pst__AcctFilter *f)
         return false;
     if (!f->has_start_us) {
         for (size_t i = 0; i < f->n_states; i++)
-            found = found || (f->states[i] == j->state &&
-                              !(j->state == JOB_STATE(CANCELLED) && j->has_state_flags &&
-                                j->state_flags == JOB_FLAG(REQUEUED)));
+            found = found || f->states[i] == shown(j);
         return found;
     }
     if (!f->n_job_ids && !j->has_eligible_us && !over)
@@ -574,7 +577,7 @@ static void random_query(struct ref *r, const char *db)
     f.states = states;
     f.n_states = rnd(r, 2) + rnd(r, 2);
     for (size_t i = 0; i < 2; i++)
-        states[i] = (uint32_t[]){ 0, 1, 3, 4, 5, 6, ACCT_STATE_REQUEUED }[rnd(r, 6)];
+        states[i] = (uint32_t[]){ 0, 1, 3, 4, 5, 6, ACCT_STATE_REQUEUED }[rnd(r, 7)];
     if (rnd(r, 4) == 0) {
         (void)snprintf(node, sizeof(node), "n%u", rnd(r, 40));
         f.nodes = node;

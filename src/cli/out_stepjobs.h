@@ -1,0 +1,31 @@
+/* out_stepjobs.h - what step records leave to their job: array task, user name, partition
+ *
+ * Filled from a stream of job records, then asked for each step.  For commands only: out of memory
+ * exits. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "job.pb-c.h"
+
+/* Record fields that step_jobs_add() reads. */
+#define STEP_JOBS_FIELDS "job_id array_job_id array_task_id array_tasks user_name uid partition"
+
+struct step_job {
+    uint32_t job_id, array_job_id, array_task_id;
+    bool has_task;
+    char *user, *partition; /* may be NULL */
+};
+
+struct step_jobs {
+    struct step_job *items;
+    size_t n, cap;
+};
+
+void step_jobs_add(struct step_jobs *t, const Pst__JobRecord *job);
+void step_jobs_sort(struct step_jobs *t); /* after the last add */
+const struct step_job *step_jobs_find(const struct step_jobs *t,
+                                      uint32_t job_id); /* NULL = not there */
+void step_jobs_done(struct step_jobs *t);
