@@ -100,10 +100,11 @@ static void bench_text(const struct encoded *e, struct pb_arena *arena)
     struct fmt_sort sort;
     struct fmt_lines *lines = NULL;
     _cleanup_val_(strbuf_done) struct strbuf out = STRBUF_INIT;
+    FILE *sink = fopen("/dev/null", "w");
     char bad;
     double start = cpu_s();
 
-    if (fmt_parse_short(&f, &squeue_job_fields, SQUEUE_JOBS, on_bad, NULL) < 0 ||
+    if (!sink || fmt_parse_short(&f, &squeue_job_fields, SQUEUE_JOBS, on_bad, NULL) < 0 ||
         fmt_sort_parse(&sort, &squeue_job_fields, "P,t,-p", &bad) < 0 ||
         fmt_lines_new(&sort, &lines) < 0)
         exit(1);
@@ -120,8 +121,10 @@ static void bench_text(const struct encoded *e, struct pb_arena *arena)
         if (fmt_lines_add(lines, &out, at, &row, i) < 0)
             exit(1);
     }
-    fmt_lines_flush(lines, &out);
-    report("squeue-list", cpu_s() - start, out.len);
+    if (fmt_lines_write(lines, sink) < 0)
+        exit(1);
+    report("squeue-list", cpu_s() - start, 0);
+    (void)fclose(sink);
     fmt_lines_free(lines);
     fmt_done(&f);
 }

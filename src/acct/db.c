@@ -10,7 +10,9 @@
 #include "acct/db.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "model/cluster.h"
@@ -198,11 +200,22 @@ static int set_up(sqlite3 *db, const char *path, struct err *err)
     return r < 0 ? open_failed(db, path, r, err) : 0;
 }
 
+/* A new file is for its owner's eyes.  One that exists is left alone: closing a descriptor of it
+ * here would let go of the locks that other connections of this process hold. */
+static void make_private(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    if (fd >= 0)
+        (void)close(fd); /* nothing was written */
+}
+
 int acct_db_open(const char *path, sqlite3 **ret_db, struct err *err)
 {
     sqlite3 *db = NULL;
     int r;
 
+    make_private(path); /* whatever fails there fails below, with a sentence */
     if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
                         NULL) != SQLITE_OK)
         r = db ? open_failed(db, path, acct_db_errno(db), err) : -ENOMEM;

@@ -298,9 +298,8 @@ void fmt_sort_needs(const struct fmt_sort *s, const ProtobufCMessageDescriptor *
 /* ---- sorted lines -------------------------------------------------------------------------------
  */
 
-/* Keys are numbers; a text key is the offset of a NUL-terminated string in the text pool, and equal
- * texts in a row share one offset, which makes runs of equal partitions or states cheap to compare.
- */
+/* Keys are numbers.  The texts of a text key are interned as they come (the key is the number of
+ * the text) and ranked before sorting, so that sorting compares numbers only. */
 struct line {
     size_t start;
     size_t len;
@@ -308,15 +307,23 @@ struct line {
     size_t keys; /* index of the first key */
 };
 
+struct text_pool {
+    struct strbuf texts; /* NUL-terminated, back to back */
+    size_t *starts;
+    size_t n, cap;
+    uint32_t *index; /* by hash: number + 1, 0 = empty */
+    size_t n_index;
+};
+
 struct fmt_lines {
     const struct fmt_sort *sort;
     struct strbuf text; /* lines, back to back */
-    struct strbuf pool; /* key texts */
+    struct strbuf scratch;
+    struct text_pool pool;
     int64_t *keys;
     size_t n_keys, cap_keys;
     struct line *lines;
     size_t n, cap;
-    int64_t last_text[FMT_SORT_MAX]; /* offset of the latest text of each key, -1 = none */
 };
 
 int fmt_lines_new(const struct fmt_sort *sort, struct fmt_lines **ret_lines)
@@ -326,8 +333,6 @@ int fmt_lines_new(const struct fmt_sort *sort, struct fmt_lines **ret_lines)
     if (!l)
         return -ENOMEM;
     l->sort = sort;
-    for (size_t i = 0; i < FMT_SORT_MAX; i++)
-        l->last_text[i] = -1;
     *ret_lines = l;
     return 0;
 }
@@ -337,7 +342,10 @@ struct fmt_lines *fmt_lines_free(struct fmt_lines *l)
     if (!l)
         return NULL;
     strbuf_done(&l->text);
-    strbuf_done(&l->pool);
+    strbuf_done(&l->scratch);
+    strbuf_done(&l->pool.texts);
+    free(l->pool.starts);
+    free(l->pool.index);
     free(l->keys);
     free(l->lines);
     free(l);
@@ -359,20 +367,69 @@ static int grow(void **array, size_t *cap, size_t want, size_t item)
     return 0;
 }
 
-static int64_t text_key(struct fmt_lines *l, size_t key, const struct fmt_field *field,
-                        const void *row)
+static uint64_t hash_text(const char *text, size_t len)
 {
-    size_t start = l->pool.len;
+    uint64_t h = 0xcbf29ce484222325u;
 
-    field->get(&l->pool, row);
-    strbuf_addc(&l->pool, '\0');
-    if (l->pool.failed)
-        return 0;
-    if (l->last_text[key] >= 0 && strcmp(l->pool.buf + l->last_text[key], l->pool.buf + start) == 0)
-        l->pool.len = start;
-    else
-        l->last_text[key] = (int64_t)start;
-    return l->last_text[key];
+    for (size_t i = 0; i < len; i++)
+        h = (h ^ (unsigned char)text[i]) * 0x100000001b3u;
+    return h ^ h >> 32;
+}
+
+static size_t pool_slot(const struct text_pool *p, const char *text, size_t len)
+{
+    size_t at = hash_text(text, len) & (p->n_index - 1);
+
+    while (p->index[at] && strcmp(p->texts.buf + p->starts[p->index[at] - 1], text) != 0)
+        at = (at + 1) & (p->n_index - 1);
+    return at;
+}
+
+static int pool_rehash(struct text_pool *p)
+{
+    size_t n = p->n_index ? p->n_index * 2 : 256;
+    uint32_t *index = calloc(n, sizeof(*index));
+
+    if (!index)
+        return -ENOMEM;
+    free(p->index);
+    p->index = index;
+    p->n_index = n;
+    for (size_t i = 0; i < p->n; i++) {
+        const char *text = p->texts.buf + p->starts[i];
+
+        p->index[pool_slot(p, text, strlen(text))] = (uint32_t)i + 1;
+    }
+    return 0;
+}
+
+/* The number of a text, or -ENOMEM. */
+static int64_t pool_intern(struct text_pool *p, const char *text, size_t len)
+{
+    size_t at;
+
+    if ((p->n + 1) * 2 > p->n_index && pool_rehash(p) < 0)
+        return -ENOMEM;
+    at = pool_slot(p, text, len);
+    if (p->index[at])
+        return p->index[at] - 1;
+    if (p->n == UINT32_MAX - 1 ||
+        grow((void **)&p->starts, &p->cap, p->n + 1, sizeof(*p->starts)) < 0)
+        return -ENOMEM;
+    p->starts[p->n] = p->texts.len;
+    strbuf_addn(&p->texts, text, len);
+    strbuf_addc(&p->texts, '\0');
+    p->index[at] = (uint32_t)++p->n;
+    return p->texts.failed ? -ENOMEM : (int64_t)p->n - 1;
+}
+
+static int64_t text_key(struct fmt_lines *l, const struct fmt_field *field, const void *row)
+{
+    strbuf_reset(&l->scratch);
+    field->get(&l->scratch, row);
+    if (l->scratch.failed)
+        return -ENOMEM;
+    return pool_intern(&l->pool, strbuf_str(&l->scratch), l->scratch.len);
 }
 
 int fmt_lines_add(struct fmt_lines *l, struct strbuf *out, size_t start, const void *row,
@@ -392,10 +449,42 @@ int fmt_lines_add(struct fmt_lines *l, struct strbuf *out, size_t start, const v
     out->len = start;
     for (size_t i = 0; i < l->sort->n; i++) {
         const struct fmt_field *field = l->sort->keys[i].field;
+        int64_t key = field->num ? field->num(row) : text_key(l, field, row);
 
-        l->keys[l->n_keys++] = field->num ? field->num(row) : text_key(l, i, field, row);
+        if (!field->num && key < 0)
+            return -ENOMEM;
+        l->keys[l->n_keys++] = key;
     }
-    return l->text.failed || l->pool.failed ? -ENOMEM : 0;
+    return l->text.failed ? -ENOMEM : 0;
+}
+
+static int compare_texts(const void *pa, const void *pb, void *arg)
+{
+    const struct text_pool *p = arg;
+
+    return strcmp(p->texts.buf + p->starts[*(const uint32_t *)pa],
+                  p->texts.buf + p->starts[*(const uint32_t *)pb]);
+}
+
+/* Replace the numbers of texts by their place in the alphabet.  Without memory the order stays that
+ * of arrival. */
+static void rank_texts(struct fmt_lines *l)
+{
+    size_t n = l->pool.n;
+    _cleanup_free_ uint32_t *order = calloc(n + 1, sizeof(*order));
+    _cleanup_free_ uint32_t *rank = calloc(n + 1, sizeof(*rank));
+
+    if (!n || !order || !rank)
+        return;
+    for (size_t i = 0; i < n; i++)
+        order[i] = (uint32_t)i;
+    qsort_r(order, n, sizeof(*order), compare_texts, &l->pool);
+    for (size_t i = 0; i < n; i++)
+        rank[order[i]] = (uint32_t)i;
+    for (size_t i = 0; i < l->n; i++)
+        for (size_t k = 0; k < l->sort->n; k++)
+            if (!l->sort->keys[k].field->num)
+                l->keys[l->lines[i].keys + k] = rank[l->keys[l->lines[i].keys + k]];
 }
 
 static int compare_lines(const void *pa, const void *pb, void *arg)
@@ -405,25 +494,42 @@ static int compare_lines(const void *pa, const void *pb, void *arg)
 
     for (size_t i = 0; i < l->sort->n; i++) {
         int64_t ka = l->keys[a->keys + i], kb = l->keys[b->keys + i];
-        int c;
 
-        if (ka == kb)
-            continue;
-        if (l->sort->keys[i].field->num)
-            c = ka < kb ? -1 : 1;
-        else
-            c = strcmp(l->pool.buf + ka, l->pool.buf + kb);
-        if (c)
-            return l->sort->keys[i].descending ? -c : c;
+        if (ka != kb)
+            return (ka < kb) != l->sort->keys[i].descending ? -1 : 1;
     }
     return a->tie < b->tie ? -1 : a->tie > b->tie;
 }
 
-void fmt_lines_flush(struct fmt_lines *l, struct strbuf *out)
+static void sort_lines(struct fmt_lines *l)
 {
-    qsort_r(l->lines, l->n, sizeof(*l->lines), compare_lines, l);
-    for (size_t i = 0; i < l->n; i++)
-        strbuf_addn(out, l->text.buf + l->lines[i].start, l->lines[i].len);
+    rank_texts(l);
+    if (l->n)
+        qsort_r(l->lines, l->n, sizeof(*l->lines), compare_lines, l);
+}
+
+static void forget_lines(struct fmt_lines *l)
+{
     l->n = l->n_keys = 0;
     l->text.len = 0;
+}
+
+void fmt_lines_flush(struct fmt_lines *l, struct strbuf *out)
+{
+    sort_lines(l);
+    for (size_t i = 0; i < l->n; i++)
+        strbuf_addn(out, l->text.buf + l->lines[i].start, l->lines[i].len);
+    forget_lines(l);
+}
+
+int fmt_lines_write(struct fmt_lines *l, FILE *f)
+{
+    bool failed = false;
+
+    sort_lines(l);
+    for (size_t i = 0; i < l->n && !failed; i++)
+        failed = fwrite_unlocked(l->text.buf + l->lines[i].start, 1, l->lines[i].len, f) !=
+                 l->lines[i].len;
+    forget_lines(l);
+    return failed ? -EIO : 0;
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/pbutil.h"
 #include "base/strbuf.h"
@@ -111,3 +112,5 @@ int fmt_lines_add(struct fmt_lines *l, struct strbuf *out, size_t start, const v
                   uint64_t tie);
 /* Sort and append all lines to out. */
 void fmt_lines_flush(struct fmt_lines *l, struct strbuf *out);
+/* Sort and write all lines to f, without a copy of them.  -EIO. */
+int fmt_lines_write(struct fmt_lines *l, FILE *f);

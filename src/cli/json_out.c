@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
+#include "cli/out_job.h"
 #include "cli/out_users.h"
 #include "version.h"
 
@@ -216,13 +217,12 @@ void json_str(struct json *js, const char *key, const char *value)
 
 void json_int(struct json *js, const char *key, int64_t value)
 {
-    char buf[24];
-
     lead(js, key);
     if (js->style == JSON_YAML)
         strbuf_add(js->out, "!!int ");
-    (void)snprintf(buf, sizeof(buf), "%lld", (long long)value); /* fits */
-    strbuf_add(js->out, buf);
+    if (value < 0)
+        strbuf_addc(js->out, '-');
+    put_u64(js->out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
     end_value(js);
 }
 

@@ -53,12 +53,21 @@ void put_stamp(struct strbuf *sb, int64_t us, const char *none, int64_t now_us)
     strbuf_add(sb, buf);
 }
 
+/* By hand: this is printed for every job of a listing. */
 void put_short_time(struct strbuf *sb, int64_t seconds)
 {
     char buf[TEXT_MAX];
 
-    time_fmt_short(seconds, buf, sizeof(buf));
-    strbuf_add(sb, buf);
+    if (seconds < 0 || seconds >= 3600) {
+        time_fmt_short(seconds, buf, sizeof(buf));
+        strbuf_add(sb, buf);
+        return;
+    }
+    put_u64(sb, (uint64_t)seconds / 60);
+    buf[0] = ':';
+    buf[1] = (char)('0' + seconds % 60 / 10);
+    buf[2] = (char)('0' + seconds % 10);
+    strbuf_addn(sb, buf, 3);
 }
 
 void put_hms(struct strbuf *sb, int64_t seconds)

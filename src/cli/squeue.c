@@ -775,6 +775,13 @@ static void end_json(struct squeue *q, const struct query_info *info, int argc, 
     json_end(&q->js);
 }
 
+static void write_lines(struct squeue *q)
+{
+    flush_out(q, true); /* the heading */
+    if (fmt_lines_write(q->lines, stdout) < 0)
+        exit(CLI_EXIT_FAILED);
+}
+
 static void list_once(struct squeue *q, int argc, char **argv)
 {
     struct query_info info = { 0 };
@@ -802,7 +809,7 @@ static void list_once(struct squeue *q, int argc, char **argv)
     if (q->json.wanted)
         end_json(q, &info, argc, argv);
     else
-        fmt_lines_flush(q->lines, &q->out);
+        write_lines(q);
     flush_out(q, true);
     q->lines = fmt_lines_free(q->lines);
     step_jobs_done(&q->jobs);

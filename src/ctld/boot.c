@@ -47,9 +47,10 @@ static void on_durable(void *arg, uint64_t lsn)
 {
     struct ctld *ctld = arg;
 
-    effects_release(ctld->effects, lsn);
+    /* Accounting first: who has his answer may ask it at once. */
     if (ctld->acct)
         acctthread_durable(ctld->acct, lsn);
+    effects_release(ctld->effects, lsn);
 }
 
 static void on_full(void *arg, bool full, int error)
@@ -183,6 +184,9 @@ int boot_all(struct ctld *ctld, bool clear, bool repair, struct err *err)
     r = recover(ctld, repair, err);
     if (r < 0)
         return r;
+    r = start_accounting(ctld, err); /* before anything is committed: the writer thread tells it */
+    if (r < 0)
+        return r;
     if (clear)
         r = forget(ctld);
     observe_init(ctld);
@@ -205,7 +209,7 @@ int boot_all(struct ctld *ctld, bool clear, bool repair, struct err *err)
     ctld->stats.base_completed = ctld->cluster->rec->jobs_completed;
     ctld->stats.base_cancelled = ctld->cluster->rec->jobs_cancelled;
     ctld->stats.base_failed = ctld->cluster->rec->jobs_failed;
-    return start_accounting(ctld, err);
+    return 0;
 }
 
 /* ---- pid file, systemd, end --------------------------------------------------------------------- */

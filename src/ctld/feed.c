@@ -239,12 +239,24 @@ static int64_t eligible_at(struct ctld *ctld, const struct job *j)
     return r->has_begin_us ? r->begin_us : 0;
 }
 
+/* What keeps it from being looked at, for queries; what the scheduler thinks comes with its decisions. */
+static void note_reason(struct job *j)
+{
+    Pst__JobRecord *r = j->rec;
+
+    if (r->dependency)
+        SET(r, pend_reason, PST__JOB_REASON__REASON_DEPENDENCY);
+    else if (!job_is_held(r) && job_is_array(r))
+        SET(r, pend_reason, PST__JOB_REASON__REASON_ARRAY_TASK_LIMIT);
+}
+
 static void feed_pending(struct ctld *ctld, struct job *j)
 {
     int64_t eligible = eligible_at(ctld, j);
     struct feed *f;
 
     if (eligible == INT64_MAX) {
+        note_reason(j);
         feed_job_gone(ctld, j);
         return;
     }

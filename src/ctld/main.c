@@ -236,7 +236,8 @@ static void *signal_thread(void *arg)
         else
             break;
     }
-    log_info("ending on a signal");
+    if (!atomic_load(&ctld->stopping))
+        log_info("ending on a signal");
     ctld_stop(ctld);
     return NULL;
 }

@@ -278,6 +278,7 @@ static bool start(struct ctld *ctld, struct job *j, const struct sched_decision 
     if (!lsn)
         return false;
     j = cluster_job(ctld->cluster, id);
+    SET(j->rec, cur_priority, d->priority);
     if (batch)
         launch_batch(ctld, j, lsn);
     wait_notify(ctld, j, lsn);

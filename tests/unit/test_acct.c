@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sqlite3.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 /* ---- records ------------------------------------------------------------------------------------
@@ -588,12 +589,15 @@ static void test_schema(void **state)
 
 static void test_cluster_name(void **state)
 {
+    struct stat st;
     struct err err = { .text = "" };
     struct world *w = *state;
     struct acct *a = NULL;
 
     assert_int_equal(acct_open(w->db, NULL, &a, &err), 0);
     acct_close(a);
+    assert_int_equal(stat(w->db, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
     acct_close(open_db(w->db)); /* takes the name "test" */
     assert_int_equal(acct_open(w->db, "other", &a, &err), -EEXIST);
     assert_non_null(strstr(err.text, "belongs to cluster test"));

@@ -1,0 +1,369 @@
+"""A real cluster for each test: slurmctld and slurmds of the build folder, in a temporary folder.
+
+PENSTOCK_BUILD names the build folder (default: build).  Daemons run in the foreground as children of
+this process, so it knows their numbers for certain and how they ended.  After each test nothing may be
+left: no process that works in, names or was started with the cluster's folder."""
+
+import os
+import random
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BUILD = Path(os.environ.get("PENSTOCK_BUILD", ROOT / "build")).resolve()
+SLOW = float(os.environ.get("PENSTOCK_TEST_SLOW", "4" if "-address" in BUILD.name or "-thread" in
+                            BUILD.name or "-undefined" in BUILD.name else "1"))
+PORTS = range(20000, 32000)
+TERMINAL = {"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "BOOT_FAIL",
+            "DEADLINE", "OUT_OF_MEMORY"}
+
+
+def program(name):
+    for folder in ("ctld", "noded", "stepd", "cli", "penstock"):
+        path = BUILD / "src" / folder / name
+        if path.is_file() and os.access(path, os.X_OK):
+            return str(path)
+    raise FileNotFoundError(f"{name} is not built in {BUILD}")
+
+
+def wait_until(condition, what, timeout=15.0):
+    """The value of condition() once it is true; fails after timeout seconds."""
+    deadline = time.monotonic() + timeout * SLOW
+    pause = 0.01
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            pytest.fail(f"not within {timeout * SLOW:.0f} s: {what}", pytrace=True)
+        time.sleep(pause)  # between two questions
+        pause = min(pause * 1.5, 0.2)
+
+
+def free_ports(count):
+    """Ports below the kernel's own range; still free when tried."""
+    ports, first = [], random.randrange(len(PORTS))
+    for i in range(len(PORTS)):
+        port = PORTS[(first + i) % len(PORTS)]
+        with socket.socket() as s:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                s.bind(("", port))
+            except OSError:
+                continue
+        ports.append(port)
+        if len(ports) == count:
+            return ports
+    raise RuntimeError("no free ports")
+
+
+def processes_of(folder):
+    """(pid, command line) of processes that name, work in or were started with the folder."""
+    needle, own = str(folder).encode(), {os.getpid(), os.getppid()}
+    found = []
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit() or int(entry) in own:
+            continue
+        try:
+            command = Path(f"/proc/{entry}/cmdline").read_bytes()
+            if not command:
+                continue  # a kernel thread, or a zombie
+            facts = [command, os.fsencode(os.readlink(f"/proc/{entry}/cwd")),
+                     Path(f"/proc/{entry}/environ").read_bytes()]
+        except OSError:
+            continue
+        if any(needle in fact for fact in facts):
+            found.append((int(entry), command.replace(b"\0", b" ").decode(errors="replace").strip()))
+    return found
+
+
+class Daemon:
+    def __init__(self, name, argv, log, env):
+        self.name, self.log = name, Path(log)
+        self.expected = None  # how it should end; None: exit status 0
+        with open(f"{log}.stderr", "ab") as stderr:
+            self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=stderr, stderr=stderr,
+                                            env=env, cwd="/")
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def kill(self):
+        """SIGKILL, as a crash would."""
+        self.expected = -signal.SIGKILL
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self, timeout=20):
+        if self.alive():
+            self.process.terminate()
+        try:
+            return self.process.wait(timeout * SLOW)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return "did not end on SIGTERM"
+
+
+class Cluster:
+    def __init__(self, folder, nodes=3, cpus=4, conf="", node_options="", partition=""):
+        self.dir = Path(folder)
+        self.work = self.dir / "work"
+        self.node_names = [f"node{i + 1}" for i in range(nodes)]
+        for name in ("etc", "state", "spool", "log", "run", "work"):
+            (self.dir / name).mkdir(exist_ok=True)
+        self.conf = self.dir / "etc" / "slurm.conf"
+        self.port, *self.node_ports = free_ports(nodes + 1)
+        self.cpus, self.extra_conf, self.node_options = cpus, conf, node_options
+        self.partition = partition
+        self.ctld, self.slurmds, self.ended = None, {}, []
+        self.env = {k: v for k, v in os.environ.items()
+                    if not k.startswith(("SLURM", "SBATCH", "SALLOC", "SRUN", "SQUEUE", "SINFO", "SACCT"))}
+        self.env.update(SLURM_CONF=str(self.conf), LC_ALL="C.UTF-8", TZ="UTC")
+        self.write_conf()
+
+    # ---- configuration and daemons ---------------------------------------------------------------
+
+    def conf_text(self):
+        host = socket.gethostname().split(".")[0]
+        user = subprocess.run(["id", "-un"], capture_output=True, text=True).stdout.strip()
+        lines = ["ClusterName=test", f"SlurmctldHost={host}(127.0.0.1)", f"SlurmctldPort={self.port}",
+                 f"SlurmUser={user}", f"SlurmdUser={user}",
+                 f"StateSaveLocation={self.dir}/state", f"SlurmdSpoolDir={self.dir}/spool/%n",
+                 f"SlurmctldPidFile={self.dir}/run/slurmctld.pid",
+                 f"SlurmdPidFile={self.dir}/run/slurmd-%n.pid",
+                 f"SlurmctldLogFile={self.dir}/log/slurmctld.log",
+                 f"SlurmdLogFile={self.dir}/log/slurmd-%n.log",
+                 "SlurmctldDebug=debug", "SlurmdDebug=debug",
+                 "SelectType=select/cons_tres", "SelectTypeParameters=CR_Core_Memory",
+                 "ProctrackType=proctrack/linuxproc", "TaskPlugin=task/none",
+                 "SlurmdParameters=config_overrides", "ReturnToService=2", "KillWait=2",
+                 "DefMemPerCPU=100", self.extra_conf]
+        for name, port in zip(self.node_names, self.node_ports):
+            lines.append(f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} "
+                         f"CPUs={self.cpus} Sockets=1 CoresPerSocket={self.cpus} ThreadsPerCore=1 "
+                         f"RealMemory=2000 State=UNKNOWN {self.node_options}")
+        lines.append(f"PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP {self.partition}")
+        return "\n".join(lines) + "\n"
+
+    def write_conf(self, text=None):
+        self.conf.write_text(self.conf_text() if text is None else text)
+
+    def start_ctld(self, *options):
+        self.ctld = Daemon("slurmctld", [program("slurmctld"), "-D", "-f", str(self.conf), *options],
+                           self.dir / "log" / "slurmctld", self.env)
+        wait_until(lambda: not self.ctld.alive() or self.up(), "slurmctld answers")
+        assert self.ctld.alive(), self.logs("slurmctld")
+
+    def start_slurmd(self, name):
+        self.slurmds[name] = Daemon(f"slurmd-{name}",
+                                    [program("slurmd"), "-D", "-N", name, "-f", str(self.conf)],
+                                    self.dir / "log" / f"slurmd-{name}", self.env)
+
+    def start(self):
+        self.start_ctld()
+        for name in self.node_names:
+            self.start_slurmd(name)
+        self.wait_nodes()
+        return self
+
+    def up(self):
+        return self.run("scontrol", "ping", check=False).returncode == 0
+
+    def wait_nodes(self, state="idle", names=None):
+        names = set(names or self.node_names)
+
+        def ready():
+            lines = self.run("sinfo", "-h", "-N", "-o", "%N %T", check=False).stdout.split("\n")
+            return names <= {line.split()[0] for line in lines if line.endswith(" " + state)}
+        wait_until(ready, f"nodes are {state}: {sorted(names)}", 20)
+
+    def kill_ctld(self):
+        self.ctld.kill()
+        self.ended.append(self.ctld)
+
+    def restart_ctld(self):
+        if self.ctld.alive():
+            assert self.ctld.stop() == 0
+        self.start_ctld()
+
+    def logs(self, name):
+        text = ""
+        for path in sorted((self.dir / "log").glob(f"{name}*")):
+            text += f"---- {path.name}\n" + path.read_text(errors="replace")[-4000:]
+        return text
+
+    # ---- commands --------------------------------------------------------------------------------
+
+    def popen(self, *argv, env=None, cwd=None, **kwargs):
+        return subprocess.Popen([program(argv[0]), *map(str, argv[1:])], cwd=cwd or self.work,
+                                env={**self.env, **(env or {})}, text=True, **kwargs)
+
+    def run(self, *argv, check=True, env=None, cwd=None, input=None, timeout=60):
+        """Run a command; its result with text output.  check: it must exit with 0."""
+        done = subprocess.run([program(argv[0]), *map(str, argv[1:])], cwd=cwd or self.work,
+                              env={**self.env, **(env or {})}, text=True, capture_output=True,
+                              stdin=subprocess.DEVNULL if input is None else None, input=input,
+                              timeout=timeout * SLOW)
+        if check:
+            assert done.returncode == 0, f"{argv}: exit {done.returncode}\n{done.stdout}{done.stderr}"
+        return done
+
+    def script(self, body, name="job.sh"):
+        path = self.work / name
+        path.write_text("#!/bin/bash\n" + body + "\n")
+        return path
+
+    def sbatch(self, *options, wrap=None, script=None, args=(), env=None):
+        """Submit; gives the job id."""
+        argv = ["sbatch", *options]
+        if wrap is not None:
+            argv += ["--wrap", wrap]
+        if script is not None:
+            argv += [str(self.script(script)), *args]
+        done = self.run(*argv, env=env)
+        match = re.fullmatch(r"Submitted batch job (\d+)\n", done.stdout)
+        assert match, done.stdout
+        assert done.stderr == "", done.stderr
+        return int(match.group(1))
+
+    def job(self, job):
+        """Key=Value pairs of `scontrol -o show job`, or {} when the controller has forgotten it."""
+        done = self.run("scontrol", "-o", "show", "job", str(job), check=False)
+        if done.returncode != 0:
+            return {}
+        return dict(re.findall(r"(?:^|\s)([A-Z][\w/:]*)=(.*?)(?=\s[A-Z][\w/:]*=|$)",
+                               done.stdout.splitlines()[0]))
+
+    def state(self, job):
+        return self.job(job).get("JobState")
+
+    def wait_state(self, job, *states, timeout=20):
+        wait_until(lambda: self.state(job) in states, f"job {job} is {'|'.join(states)}", timeout)
+        return self.job(job)
+
+    def wait_end(self, job, timeout=20):
+        """Until the job is over and its nodes are clean; gives its record."""
+        wait_until(lambda: self.state(job) in TERMINAL, f"job {job} ended", timeout)
+        return self.job(job)
+
+    def out(self, job):
+        return (self.work / f"slurm-{job}.out").read_text()
+
+    def sacct(self, *options):
+        """Rows of sacct -nP, as lists."""
+        done = self.run("sacct", "-n", "-P", *options)
+        return [line.split("|") for line in done.stdout.splitlines()]
+
+    def wait_sacct(self, job, state, fields="State,ExitCode"):
+        """Accounting follows within moments; gives the fields of the allocation's row."""
+        def row():
+            rows = self.sacct("-X", "-j", str(job), "-o", fields)
+            return rows[0] if rows and rows[0][0].split(" ")[0] == state else None
+        return wait_until(row, f"sacct shows job {job} {state}")
+
+    # ---- the end ---------------------------------------------------------------------------------
+
+    def stop(self):
+        """End everything; gives what was wrong."""
+        problems = []
+        if self.ctld and self.ctld.alive() and self.up():
+            self.run("scancel", "--state=PENDING", check=False)
+            self.run("scancel", "--state=RUNNING", check=False)
+            deadline = time.monotonic() + 15 * SLOW
+            while time.monotonic() < deadline:
+                if not self.run("squeue", "-h", check=False).stdout.strip():
+                    break
+                time.sleep(0.05)  # between two questions
+        for daemon in [*self.slurmds.values(), self.ctld]:
+            if daemon is None:
+                continue
+            status = daemon.stop()
+            if status != (daemon.expected or 0):
+                problems.append(f"{daemon.name} ended with {status}")
+        deadline = time.monotonic() + 10 * SLOW
+        while (left := processes_of(self.dir)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        for pid, command in left:
+            problems.append(f"left behind: {pid} {command}")
+            try:
+                os.kill(pid, signal.SIGKILL)  # it names our own folder
+            except ProcessLookupError:
+                pass
+        return problems
+
+
+@pytest.fixture
+def folder():
+    path = Path(tempfile.mkdtemp(prefix="penstock-test-"))
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def run_cluster(folder, **options):
+    c = Cluster(folder, **options)
+    try:
+        c.start()
+        yield c
+    finally:
+        problems = c.stop()
+        if problems:
+            print(c.logs(""))
+        assert not problems, problems
+
+
+@pytest.fixture
+def make_cluster(folder):
+    """A function that makes clusters with options of the test's own."""
+    made = []
+
+    def make(start=True, **options):
+        path = folder / f"c{len(made)}"
+        path.mkdir()
+        c = Cluster(path, **options)
+        made.append(c)
+        return c.start() if start else c
+    yield make
+    problems = [p for c in made for p in c.stop()]
+    for c in made if problems else []:
+        print(c.logs(""))
+    assert not problems, problems
+
+
+@pytest.fixture
+def cluster(folder):
+    """Three nodes of four CPUs, nobody else's."""
+    yield from run_cluster(folder)
+
+
+@pytest.fixture(scope="module")
+def shared():
+    """The same for tests that leave no trace in it."""
+    path = Path(tempfile.mkdtemp(prefix="penstock-test-"))
+    yield from run_cluster(path)
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.hookimpl(tryfirst=True, hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    """A failed test shows the ends of the daemons' logs."""
+    outcome = yield
+    report = outcome.get_result()
+    c = item.funcargs.get("cluster") or item.funcargs.get("shared")
+    if report.when == "call" and report.failed and c is not None:
+        report.sections.append(("daemons", c.logs("")[-6000:]))
+
+
+def pytest_sessionstart(session):
+    signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))

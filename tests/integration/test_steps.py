@@ -1,0 +1,209 @@
+"""srun and salloc: one node and many, labels, exit codes, signals, input and output."""
+
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+
+from conftest import wait_until
+
+
+def test_one_task(cluster):
+    done = cluster.run("srun", "echo", "hello world")
+    assert (done.stdout, done.stderr) == ("hello world\n", "")
+
+
+def test_many_nodes_with_labels(cluster):
+    done = cluster.run("srun", "-N3", "-l", "bash", "-c", "echo $SLURM_PROCID $SLURMD_NODENAME $SLURM_NTASKS "
+                       "$SLURM_NNODES")
+    assert sorted(done.stdout.splitlines()) == [f"{i}: {i} node{i + 1} 3 3" for i in range(3)]
+
+
+def test_many_tasks(cluster):
+    done = cluster.run("srun", "-n12", "-l", "bash", "-c", "echo $SLURM_LOCALID")
+    lines = dict(line.strip().split(": ") for line in done.stdout.splitlines())
+    assert sorted(map(int, lines)) == list(range(12))
+    assert sorted(lines.values()) == sorted("0123" * 3)
+
+
+@pytest.mark.parametrize("command,status,message", [
+    ("exit 5", 5, r"srun: error: node\d: task 0: Exited with exit code 5"),
+    ("kill -9 $$", 137, r"srun: error: node\d: task 0: Killed"),
+    ("kill -SEGV $$", 139, r"srun: error: node\d: task 0: Segmentation fault"),
+    ("kill -TERM $$", 143, r"srun: error: node\d: task 0: Terminated"),
+])
+def test_exit_codes(cluster, command, status, message):
+    done = cluster.run("srun", "bash", "-c", command, check=False)
+    assert done.returncode == status
+    assert re.search(message, done.stderr), done.stderr
+
+
+def test_highest_exit_code_counts(cluster):
+    done = cluster.run("srun", "-n3", "bash", "-c", "exit $SLURM_PROCID", check=False)
+    assert done.returncode == 2
+    assert "task 1: Exited with exit code 1" in done.stderr
+    assert "task 2: Exited with exit code 2" in done.stderr
+
+
+def test_equal_failures_are_folded(cluster):
+    done = cluster.run("srun", "-n4", "-N1", "bash", "-c", "exit 7", check=False)
+    assert done.returncode == 7
+    assert "tasks 0-3: Exited with exit code 7" in done.stderr
+
+
+def test_missing_program(cluster):
+    done = cluster.run("srun", "nosuchcommand", check=False)
+    assert done.returncode == 2
+    assert re.search(r"error: execve\(\): nosuchcommand: No such file or directory", done.stderr)
+    assert re.search(r"srun: error: node\d: task 0: Exited with exit code 2", done.stderr)
+
+
+def test_input_goes_to_every_task(cluster):
+    done = cluster.run("srun", "-n3", "-l", "cat", input="one\ntwo\n")
+    assert sorted(done.stdout.splitlines()) == sorted(f"{i}: {w}" for i in range(3) for w in ("one", "two"))
+
+
+def test_input_to_one_task(cluster):
+    assert cluster.run("srun", "-n2", "-l", "-i", "1", "cat", input="x\n").stdout == "1: x\n"
+
+
+def test_large_output_is_whole(cluster):
+    done = cluster.run("srun", "-n2", "bash", "-c", "seq 1 200000")
+    assert len(done.stdout.splitlines()) == 400000
+    assert sum(map(int, done.stdout.split())) == 2 * 200000 * 200001 // 2
+
+
+def test_large_input_is_whole(cluster):
+    text = "".join(f"{i}\n" for i in range(200000))
+    assert cluster.run("srun", "cat", input=text).stdout == text
+
+
+def test_output_files(cluster):
+    cluster.run("srun", "-n2", "-o", "out.%t.txt", "-e", "err.%t.txt", "bash", "-c",
+                "echo out $SLURM_PROCID; echo err $SLURM_PROCID >&2")
+    for task in range(2):
+        assert (cluster.work / f"out.{task}.txt").read_text() == f"out {task}\n"
+        assert (cluster.work / f"err.{task}.txt").read_text() == f"err {task}\n"
+
+
+def test_multi_prog(cluster):
+    (cluster.work / "map").write_text("0 echo zero\n1-2 echo task %t\n")
+    done = cluster.run("srun", "-n3", "-l", "--multi-prog", "map")
+    assert sorted(done.stdout.splitlines()) == ["0: zero", "1: task 1", "2: task 2"]
+
+
+def test_steps_of_a_job(cluster):
+    job = cluster.sbatch("-N2", "-n4", script="srun -n4 bash -c 'echo all $SLURM_PROCID'\n"
+                         "srun -N1 -n1 --exact echo one\nsrun false\nsrun true")
+    record = cluster.wait_end(job)
+    assert record["JobState"] == "COMPLETED"
+    lines = cluster.out(job).splitlines()
+    assert sorted(line for line in lines if line.startswith("all")) == [f"all {i}" for i in range(4)]
+    assert "one" in lines
+    rows = wait_until(lambda: (r := cluster.sacct("-j", str(job), "-o", "JobID,State,ExitCode")) and
+                      len(r) >= 6 and all(x[1] != "RUNNING" for x in r) and r, "accounting has the steps")
+    states = {row[0]: row[1:] for row in rows}
+    assert states[f"{job}.0"] == ["COMPLETED", "0:0"]
+    assert states[f"{job}.2"] == ["FAILED", "1:0"]
+    assert states[f"{job}.batch"] == ["COMPLETED", "0:0"]
+
+
+def test_steps_side_by_side(cluster):
+    job = cluster.sbatch("-n4", "-N1", script="for i in 1 2 3 4; do srun -n1 --exact sleep 0.5 & done\nwait\n"
+                         "echo $SECONDS")
+    cluster.wait_end(job)
+    assert int(cluster.out(job).split()[-1]) <= 1
+
+
+def test_kill_on_bad_exit(cluster):
+    done = cluster.run("srun", "-n2", "-K", "bash", "-c", "[ $SLURM_PROCID = 1 ] && exit 4; sleep 100",
+                       check=False, timeout=30)
+    assert done.returncode != 0
+    assert "Exited with exit code 4" in done.stderr
+
+
+def test_wait_after_the_first_end(cluster):
+    done = cluster.run("srun", "-n2", "-W", "1", "bash", "-c", "[ $SLURM_PROCID = 1 ] || sleep 100",
+                       check=False, timeout=30)
+    assert done.returncode == 137
+    assert "First task exited 1s ago" in done.stderr
+
+
+def test_interrupt_twice_ends_the_step(cluster):
+    p = cluster.popen("srun", "bash", "-c", "echo on; sleep 100", stdout=subprocess.PIPE,
+                      stderr=subprocess.PIPE, start_new_session=True)
+    assert p.stdout.readline() == "on\n"
+    p.send_signal(signal.SIGINT)
+    p.send_signal(signal.SIGINT)
+    p.send_signal(signal.SIGINT)
+    _, err = p.communicate(timeout=30)
+    assert p.returncode != 0
+    cluster.wait_nodes()
+
+
+def test_srun_killed_takes_its_job_along(cluster):
+    p = cluster.popen("srun", "bash", "-c", "echo on; sleep 1000", stdout=subprocess.PIPE,
+                      stderr=subprocess.DEVNULL)
+    assert p.stdout.readline() == "on\n"
+    p.kill()
+    p.wait()
+    p.stdout.close()
+    wait_until(lambda: not cluster.run("squeue", "-h").stdout, "the job is gone", 60)
+
+
+def test_salloc(cluster):
+    done = cluster.run("salloc", "-N2", "bash", "-c", "echo $SLURM_JOB_ID $SLURM_NNODES; srun -l hostname | wc -l")
+    job, nodes, lines = done.stdout.split()
+    assert (nodes, lines) == ("2", "2")
+    assert f"salloc: Granted job allocation {job}" in done.stderr
+    assert f"salloc: Relinquishing job allocation {job}" in done.stderr
+    wait_until(lambda: not cluster.run("squeue", "-h").stdout, "the allocation is given back")
+
+
+def test_salloc_hands_the_exit_code_on(cluster):
+    assert cluster.run("salloc", "bash", "-c", "exit 6", check=False).returncode == 6
+
+
+def test_salloc_queued(cluster):
+    holder = cluster.sbatch("-N3", "--exclusive", wrap="sleep 1000")
+    cluster.wait_state(holder, "RUNNING")
+    p = cluster.popen("salloc", "-N1", "true", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert re.match(r"salloc: Pending job allocation \d+\n", p.stderr.readline())
+    assert re.match(r"salloc: job \d+ queued and waiting for resources\n", p.stderr.readline())
+    cluster.run("scancel", holder)
+    _, err = p.communicate(timeout=30)
+    assert p.returncode == 0
+    assert "has been allocated resources" in err
+
+
+def test_attach_to_an_existing_job(cluster):
+    job = cluster.sbatch("-N2", wrap="sleep 1000")
+    cluster.wait_state(job, "RUNNING")
+    done = cluster.run("srun", f"--jobid={job}", "--overlap", "-l", "bash", "-c", "echo $SLURM_JOB_ID")
+    assert sorted(done.stdout.splitlines()) == [f"0: {job}", f"1: {job}"]
+
+
+def test_step_environment(cluster):
+    done = cluster.run("srun", "-N2", "-n4", "--export=ALL,X=y", "bash", "-c",
+                       "[ $SLURM_PROCID != 3 ] || env | grep -E '^(SLURM|X)' | sort")
+    env = dict(line.split("=", 1) for line in done.stdout.splitlines())
+    assert env["X"] == "y"
+    for name, value in {"SLURM_NTASKS": "4", "SLURM_PROCID": "3", "SLURM_NNODES": "2", "SLURM_STEP_ID": "0",
+                        "SLURM_STEP_NUM_TASKS": "4", "SLURM_JOB_NUM_NODES": "2"}.items():
+        assert env[name] == value, name
+    assert env["SLURM_JOB_NODELIST"] == env["SLURM_STEP_NODELIST"]
+
+
+def test_umask_and_limits_travel(cluster):
+    def limits():
+        os.umask(0o027)
+    done = subprocess.run([*cluster_program("srun"), "bash", "-c", "umask"], env=cluster.env, cwd=cluster.work,
+                          preexec_fn=limits, capture_output=True, text=True)
+    assert done.stdout == "0027\n"
+
+
+def cluster_program(name):
+    from conftest import program
+    return [program(name)]
