@@ -52,12 +52,13 @@ def machine_cpu():
 
 
 def proc_cpu(pid):
-    """(command name, CPU seconds of the process and the children it has waited for)"""
+    """(name, CPU seconds of the process, and of the children it has waited for)"""
     with open(f"/proc/{pid}/stat") as f:
         text = f.read()
     end = text.rindex(")")
     n = text[end + 2:].split()
-    return text[text.index("(") + 1:end], sum(int(x) for x in n[11:15]) / CLK
+    return (text[text.index("(") + 1:end].removesuffix("-wlm"), (int(n[11]) + int(n[12])) / CLK,
+            (int(n[13]) + int(n[14])) / CLK)
 
 
 def children(pid):
@@ -151,7 +152,7 @@ class Keeper:
             if info is None:
                 return True
             with open(f"/proc/{info.si_pid}/comm") as f:
-                name = f.read().strip()
+                name = f.read().strip().removesuffix("-wlm")
             _, _, used = os.wait4(info.si_pid, 0)
             self.done[name] = self.done.get(name, 0) + used.ru_utime + used.ru_stime
 
@@ -164,8 +165,9 @@ class Keeper:
         by = dict(self.done)
         for pid in children(os.getpid()):
             try:
-                name, used = proc_cpu(pid)
-                by[name] = by.get(name, 0) + used
+                name, own, below = proc_cpu(pid)
+                by[name] = by.get(name, 0) + own
+                by[name + " children"] = by.get(name + " children", 0) + below
             except OSError:
                 pass
         return by
@@ -233,22 +235,26 @@ class Span:
 
     def __enter__(self):
         self.by0, self.cmd0, self.mach0 = self.cluster.cage.cpu(), self.commands(), machine_cpu()
-        self.t0 = time.monotonic()
+        self.driver0, self.t0 = parallel.driver_s, time.monotonic()
         return self
 
     def __exit__(self, *_):
         self.wall = time.monotonic() - self.t0
         by = self.cluster.cage.cpu()
         self.by = {k: v - self.by0.get(k, 0) for k, v in by.items() if v - self.by0.get(k, 0) > 0}
-        self.commands_s = self.commands() - self.cmd0
+        self.driver_s = parallel.driver_s - self.driver0
+        self.commands_s = self.commands() - self.cmd0 - self.driver_s
         self.ctld_s = self.by.get("slurmctld", 0)
-        self.cpu_s = sum(self.by.values()) + self.commands_s
+        self.cpu_s = sum(self.by.values()) + self.commands_s + self.driver_s
         self.machine_s = machine_cpu() - self.mach0
 
 
 def parallel(clients, total, work):
-    """clients processes, each work(client, its share); started at one moment; the seconds taken."""
+    """clients processes, each work(client, its share); started at one moment; the seconds taken.
+
+    What the clients themselves use, which is the driver's share, is added to parallel.driver_s."""
     r, w = os.pipe()
+    tell_r, tell_w = os.pipe()
     pids = []
     for c in range(clients):
         n = total // clients + (1 if c < total % clients else 0)
@@ -258,7 +264,9 @@ def parallel(clients, total, work):
             try:
                 os.close(w)
                 os.read(r, 1)
+                before = time.process_time()
                 work(c, n)
+                os.write(tell_w, b"%.6f\n" % (time.process_time() - before))
                 code = 0
             except BaseException as e:  # must not return into the benchmark
                 note(f"client {c}: {e!r}")
@@ -270,9 +278,14 @@ def parallel(clients, total, work):
     os.close(w)
     for pid in pids:
         os.waitpid(pid, 0)
-    return time.monotonic() - t0
+    seconds = time.monotonic() - t0
+    os.close(tell_w)
+    with os.fdopen(tell_r) as f:
+        parallel.driver_s += sum(float(x) for x in f)
+    return seconds
 
 
+parallel.driver_s = 0.0
 SCRIPT = "#!/bin/sh\n/bin/true\n"
 
 

@@ -302,9 +302,14 @@ void fmt_sort_needs(const struct fmt_sort *s, const ProtobufCMessageDescriptor *
  * the text) and ranked before sorting, so that sorting compares numbers only. */
 struct line {
     size_t start;
-    size_t len;
     uint64_t tie;
-    size_t keys; /* index of the first key */
+    uint32_t len;
+};
+
+/* What is sorted: all keys of a line in one number where they fit, the first of them otherwise. */
+struct place {
+    uint64_t packed;
+    uint32_t line;
 };
 
 struct text_pool {
@@ -320,8 +325,10 @@ struct fmt_lines {
     struct strbuf text; /* lines, back to back */
     struct strbuf scratch;
     struct text_pool pool;
-    int64_t *keys;
+    int64_t *keys; /* those of a line side by side, in the order of arrival */
     size_t n_keys, cap_keys;
+    struct place *order;
+    bool packed;
     struct line *lines;
     size_t n, cap;
 };
@@ -347,6 +354,7 @@ struct fmt_lines *fmt_lines_free(struct fmt_lines *l)
     free(l->pool.starts);
     free(l->pool.index);
     free(l->keys);
+    free(l->order);
     free(l->lines);
     free(l);
     return NULL;
@@ -437,14 +445,13 @@ int fmt_lines_add(struct fmt_lines *l, struct strbuf *out, size_t start, const v
 {
     struct line *line;
 
-    if (grow((void **)&l->lines, &l->cap, l->n + 1, sizeof(*l->lines)) < 0 ||
+    if (l->n == UINT32_MAX || out->len - start > UINT32_MAX ||
+        grow((void **)&l->lines, &l->cap, l->n + 1, sizeof(*l->lines)) < 0 ||
         grow((void **)&l->keys, &l->cap_keys, l->n_keys + l->sort->n, sizeof(*l->keys)) < 0 ||
         out->failed)
         return -ENOMEM;
     line = &l->lines[l->n++];
-    *line = (struct line){
-        .start = l->text.len, .len = out->len - start, .tie = tie, .keys = l->n_keys
-    };
+    *line = (struct line){ .start = l->text.len, .tie = tie, .len = (uint32_t)(out->len - start) };
     strbuf_addn(&l->text, out->buf + start, out->len - start);
     out->len = start;
     for (size_t i = 0; i < l->sort->n; i++) {
@@ -484,28 +491,77 @@ static void rank_texts(struct fmt_lines *l)
     for (size_t i = 0; i < l->n; i++)
         for (size_t k = 0; k < l->sort->n; k++)
             if (!l->sort->keys[k].field->num)
-                l->keys[l->lines[i].keys + k] = rank[l->keys[l->lines[i].keys + k]];
+                l->keys[i * l->sort->n + k] = rank[l->keys[i * l->sort->n + k]];
 }
 
-static int compare_lines(const void *pa, const void *pb, void *arg)
+static int compare_places(const void *pa, const void *pb, void *arg)
 {
-    const struct line *a = pa, *b = pb;
+    const struct place *a = pa, *b = pb;
     const struct fmt_lines *l = arg;
+    size_t n = l->sort->n;
+    uint64_t ta, tb;
 
-    for (size_t i = 0; i < l->sort->n; i++) {
-        int64_t ka = l->keys[a->keys + i], kb = l->keys[b->keys + i];
+    if (l->packed && a->packed != b->packed)
+        return a->packed < b->packed ? -1 : 1;
+    for (size_t i = 0; i < n && !l->packed; i++) {
+        int64_t ka = l->keys[a->line * n + i], kb = l->keys[b->line * n + i];
 
         if (ka != kb)
             return (ka < kb) != l->sort->keys[i].descending ? -1 : 1;
     }
-    return a->tie < b->tie ? -1 : a->tie > b->tie;
+    ta = l->lines[a->line].tie;
+    tb = l->lines[b->line].tie;
+    return ta < tb ? -1 : ta > tb;
 }
 
-static void sort_lines(struct fmt_lines *l)
+/* Bits that the values of key k span; *ret_least is the smallest. */
+static unsigned key_bits(const struct fmt_lines *l, size_t k, int64_t *ret_least)
 {
+    int64_t least = INT64_MAX, most = INT64_MIN;
+
+    for (size_t i = 0; i < l->n; i++) {
+        int64_t key = l->keys[i * l->sort->n + k];
+
+        least = MIN(least, key);
+        most = MAX(most, key);
+    }
+    *ret_least = least;
+    return most > least ? 64 - (unsigned)__builtin_clzll((uint64_t)most - (uint64_t)least) : 0;
+}
+
+/* Put all keys of each line into one number that sorts as they do, if 64 bits are enough. */
+static void pack_keys(struct fmt_lines *l)
+{
+    size_t n = l->sort->n;
+    int64_t least[FMT_SORT_MAX];
+    unsigned bits[FMT_SORT_MAX], total = 0;
+
+    for (size_t k = 0; k < n; k++)
+        total += bits[k] = key_bits(l, k, &least[k]);
+    l->packed = total < 64;
+    for (size_t i = 0; i < l->n; i++) {
+        l->order[i] = (struct place){ .line = (uint32_t)i };
+        for (size_t k = 0; k < n && l->packed; k++) {
+            uint64_t value = (uint64_t)l->keys[i * n + k] - (uint64_t)least[k];
+
+            if (l->sort->keys[k].descending)
+                value = ((UINT64_C(1) << bits[k]) - 1) - value;
+            l->order[i].packed = l->order[i].packed << bits[k] | value;
+        }
+    }
+}
+
+/* -ENOMEM leaves the lines as they are. */
+static int sort_lines(struct fmt_lines *l)
+{
+    free(l->order);
+    l->order = calloc(l->n + 1, sizeof(*l->order));
+    if (!l->order)
+        return -ENOMEM;
     rank_texts(l);
-    if (l->n)
-        qsort_r(l->lines, l->n, sizeof(*l->lines), compare_lines, l);
+    pack_keys(l);
+    qsort_r(l->order, l->n, sizeof(*l->order), compare_places, l);
+    return 0;
 }
 
 static void forget_lines(struct fmt_lines *l)
@@ -514,22 +570,29 @@ static void forget_lines(struct fmt_lines *l)
     l->text.len = 0;
 }
 
-void fmt_lines_flush(struct fmt_lines *l, struct strbuf *out)
+int fmt_lines_flush(struct fmt_lines *l, struct strbuf *out)
 {
-    sort_lines(l);
-    for (size_t i = 0; i < l->n; i++)
-        strbuf_addn(out, l->text.buf + l->lines[i].start, l->lines[i].len);
+    int r = sort_lines(l);
+
+    for (size_t i = 0; i < l->n && r == 0; i++) {
+        const struct line *line = &l->lines[l->order[i].line];
+
+        strbuf_addn(out, l->text.buf + line->start, line->len);
+    }
     forget_lines(l);
+    return r < 0 ? r : out->failed ? -ENOMEM : 0;
 }
 
 int fmt_lines_write(struct fmt_lines *l, FILE *f)
 {
-    bool failed = false;
+    int r = sort_lines(l);
 
-    sort_lines(l);
-    for (size_t i = 0; i < l->n && !failed; i++)
-        failed = fwrite_unlocked(l->text.buf + l->lines[i].start, 1, l->lines[i].len, f) !=
-                 l->lines[i].len;
+    for (size_t i = 0; i < l->n && r == 0; i++) {
+        const struct line *line = &l->lines[l->order[i].line];
+
+        if (fwrite_unlocked(l->text.buf + line->start, 1, line->len, f) != line->len)
+            r = -EIO;
+    }
     forget_lines(l);
-    return failed ? -EIO : 0;
+    return r;
 }

@@ -110,7 +110,7 @@ struct fmt_lines *fmt_lines_free(struct fmt_lines *l); /* always NULL */
  */
 int fmt_lines_add(struct fmt_lines *l, struct strbuf *out, size_t start, const void *row,
                   uint64_t tie);
-/* Sort and append all lines to out. */
-void fmt_lines_flush(struct fmt_lines *l, struct strbuf *out);
-/* Sort and write all lines to f, without a copy of them.  -EIO. */
+/* Sort and append all lines to out.  -ENOMEM. */
+int fmt_lines_flush(struct fmt_lines *l, struct strbuf *out);
+/* Sort and write all lines to f, without a copy of them.  -EIO, -ENOMEM. */
 int fmt_lines_write(struct fmt_lines *l, FILE *f);

@@ -462,7 +462,7 @@ static void print_rows(struct sinfo *s)
         fmt_row(&s->fmt, &s->table.rows[i], &s->out);
         check_mem_or_die(fmt_lines_add(lines, &s->out, start, &s->table.rows[i], i));
     }
-    fmt_lines_flush(lines, &s->out);
+    check_mem_or_die(fmt_lines_flush(lines, &s->out));
     fmt_lines_free(lines);
 }
 

@@ -17,8 +17,9 @@
 #include "cli/label.h"
 
 #define SRUN_STDIN_CHUNK 32768u
-#define SRUN_NODE_OUT_MAX (256u << 10) /* bytes waiting for a node before our input is left alone  \
-                                        */
+#define SRUN_NODE_OUT_MAX                                                                          \
+    (256u << 10)                 /* bytes waiting for a node before our input is left alone        \
+                                  */
 #define SRUN_SINK_MAX (1u << 20) /* bytes waiting for an output before the nodes are left alone */
 
 /* Where one of the tasks' streams goes. */
@@ -95,6 +96,7 @@ struct srun {
     int exit_code;         /* so far */
     uint32_t worst_status; /* wait(2) status that goes with it */
     bool launch_failed;
+    bool more_frames; /* a node may have frames that were received but not handled */
 };
 
 /* srun_launch.c */

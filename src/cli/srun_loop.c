@@ -198,6 +198,7 @@ static void read_node(struct srun *s, struct srun_node *n)
         }
         on_frame(s, n, &frame);
     }
+    s->more_frames |= !n->done; /* what is left may be in the client's buffer, unseen by poll(2) */
 }
 
 /* ---- the loop
@@ -229,6 +230,7 @@ static size_t fill_fds(struct srun *s, struct pollfd *fds)
 /* A client may hold whole frames that poll(2) knows nothing of. */
 static void drain_nodes(struct srun *s)
 {
+    s->more_frames = false;
     for (size_t i = 0; i < s->n_nodes; i++) {
         struct srun_node *n = &s->nodes[i];
 
@@ -247,6 +249,8 @@ static int loop_timeout(struct srun *s)
     int timer_ms, link_ms = joblink_timeout_ms(&s->link);
 
     srun_timers(s, &timer_ms);
+    if (s->more_frames && !srun_io_full(s))
+        return 0;
     if (timer_ms < 0)
         return link_ms;
     return link_ms < 0 ? timer_ms : MIN(timer_ms, link_ms);

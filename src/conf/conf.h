@@ -80,7 +80,7 @@ const char *conf_str_nth(const struct conf *c, enum conf_key key, size_t i);
 /* First and last port of a port range (SrunPortRange, SlurmctldPort); 0 and 0: any. */
 void conf_ports(const struct conf *c, enum conf_key key, uint16_t *ret_first, uint16_t *ret_last);
 /* Is option `name` in the comma list of a key (SchedulerParameters ...)?  *ret_value: text after '=', or
- * "" (borrowed; ends at the next comma, length in *ret_len). */
+ * "" (borrowed; ends at the next comma, length in *ret_len); both may be NULL. */
 bool conf_option(const struct conf *c, enum conf_key key, const char *name, const char **ret_value,
                  size_t *ret_len);
 bool conf_option_u64(const struct conf *c, enum conf_key key, const char *name, uint64_t *ret_value);

@@ -72,8 +72,10 @@ bool conf_option(const struct conf *c, enum conf_key key, const char *name, cons
         if (strncasecmp(p, name, name_len) == 0 && (len == name_len || p[name_len] == '=')) {
             size_t skip = name_len + (len > name_len);
 
-            *ret_value = len > name_len ? p + skip : "";
-            *ret_len = len - skip;
+            if (ret_value)
+                *ret_value = len > name_len ? p + skip : "";
+            if (ret_len)
+                *ret_len = len - skip;
             return true;
         }
         p += len;

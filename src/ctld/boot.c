@@ -108,6 +108,8 @@ static int recover(struct ctld *ctld, bool repair, struct err *err)
 
     if (repair)
         r = journal_repair(config.dir, report_line, NULL, err);
+    if (r == -ENOENT)
+        r = 0; /* nothing there yet, so nothing to repair */
     if (r >= 0)
         r = journal_open(&config, on_record, &rp, &ctld->journal, err);
     if (r < 0 && rp.err.text[0])

@@ -84,6 +84,15 @@ static void fill_end(struct ctld *ctld, Pst__Transaction *tx, const struct job *
         count_end(ctld, tx, end->state);
 }
 
+/* A task of j's array ended: the throttle may let one more go. */
+static void array_next(struct ctld *ctld, const struct job *j)
+{
+    struct job *array = j->rec->has_array_job_id ? cluster_job(ctld->cluster, j->rec->array_job_id) : NULL;
+
+    if (array && job_is_array(array->rec) && job_is_pending(array->rec))
+        feed_job(ctld, array);
+}
+
 uint64_t lifecycle_end(struct ctld *ctld, struct job *j, const struct job_end *end)
 {
     bool holds = job_holds_resources(j->rec);
@@ -102,6 +111,7 @@ uint64_t lifecycle_end(struct ctld *ctld, struct job *j, const struct job_end *e
         start_cleaning(ctld, j, lsn, end->kill_text);
     wait_notify(ctld, j, lsn);
     steps_retry(ctld, j);
+    array_next(ctld, j);
     depends_changed(ctld, j);
     if (!clean && bitmap_empty(j->cleaning))
         lifecycle_node_clean(ctld, j, UINT32_MAX);
@@ -223,13 +233,6 @@ static void cleaned(struct ctld *ctld, struct job *j)
         return; /* the nodes say so again when they register */
     j->cleaning = bitmap_free(j->cleaning);
     depends_changed(ctld, j);
-    j = cluster_job(ctld->cluster, id);
-    if (j && j->rec->has_array_job_id) {
-        struct job *array = cluster_job(ctld->cluster, j->rec->array_job_id);
-
-        if (array && job_is_array(array->rec) && job_is_pending(array->rec))
-            feed_job(ctld, array); /* the throttle may let one more go */
-    }
 }
 
 void lifecycle_node_clean(struct ctld *ctld, struct job *j, uint32_t node_id)

@@ -254,6 +254,11 @@ static int act_on_node(const struct node *n, Pst__NodeAction action, Pst__NodeSt
         *flags &= ~(FLAG(DRAIN) | FLAG(FAIL));
         return 0;
     case PST__NODE_ACTION__NODE_ACT_RESUME:
+        if (!(*flags & (FLAG(DRAIN) | FLAG(FAIL) | FLAG(INVALID_REG) | FLAG(MAINTENANCE) |
+                        FLAG(REBOOT_REQUESTED) | FLAG(REBOOT_ISSUED))) &&
+            (*state == PST__NODE_STATE__NODE_IDLE || *state == PST__NODE_STATE__NODE_UNKNOWN))
+            return ESLURM_INVALID_NODE_STATE_TRANSITION; /* nothing to resume from */
+        /* fall through */
     case PST__NODE_ACTION__NODE_ACT_IDLE:
         *flags &= ~(FLAG(DRAIN) | FLAG(FAIL) | FLAG(INVALID_REG) | FLAG(MAINTENANCE) |
                     FLAG(REBOOT_REQUESTED) | FLAG(REBOOT_ISSUED));
@@ -400,7 +405,7 @@ static int part_tx(struct ctld *ctld, const Pst__PartUpdateRequest *req, Pst__Tr
     if (!req->name || !*req->name || (!create && !p))
         return ESLURM_INVALID_PARTITION_NAME;
     if (create && p)
-        return ESLURM_ALREADY_DONE;
+        return ESLURM_INVALID_PARTITION_NAME;
     if (remove) {
         void *v;
 

@@ -279,6 +279,8 @@ static bool start(struct ctld *ctld, struct job *j, const struct sched_decision 
         return false;
     j = cluster_job(ctld->cluster, id);
     SET(j->rec, cur_priority, d->priority);
+    if (id != proposed) /* told before the task counted: the throttle may be reached now */
+        feed_job(ctld, cluster_job(ctld->cluster, proposed));
     if (batch)
         launch_batch(ctld, j, lsn);
     wait_notify(ctld, j, lsn);

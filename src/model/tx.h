@@ -11,7 +11,13 @@
 
 #include "event.pb-c.h"
 
-#define SET(rec, field, value) ((rec)->has_##field = 1, (rec)->field = (value))
+/* Give a field of a message a value; each argument is evaluated once. */
+#define SET(rec, field, value)                                                                     \
+    do {                                                                                           \
+        __typeof__(rec) set_rec_ = (rec);                                                          \
+        set_rec_->field = (value);                                                                 \
+        set_rec_->has_##field = 1;                                                                 \
+    } while (0)
 
 Pst__Transaction *tx_new(int64_t now_us);
 Pst__Transaction *tx_free(Pst__Transaction *tx); /* always NULL */

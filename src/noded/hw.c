@@ -84,9 +84,10 @@ int hw_print(void)
 /* Several nodes on one host (or a node that is told to believe its configuration) report that. */
 static bool configured_only(const struct noded *d)
 {
-    size_t same = 0;
+    const char *value;
+    size_t same = 0, len;
 
-    if (conf_option(d->conf, CONF_SLURMD_PARAMETERS, "config_overrides", NULL, NULL))
+    if (conf_option(d->conf, CONF_SLURMD_PARAMETERS, "config_overrides", &value, &len))
         return true;
     for (size_t i = 0; i < conf_nodes(d->conf); i++)
         if (strcmp(conf_node(d->conf, i)->hostname, d->node->hostname) == 0)

@@ -41,6 +41,8 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
     const struct conf_cgroup *cg = conf_cgroup(d->conf);
     Pst__StepFile *sf = malloc(sizeof(*sf));
     char dir[SPOOL_PATH_MAX];
+    const char *value;
+    size_t len;
     int r = 0;
 
     if (!sf)
@@ -54,7 +56,7 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
     sf->append_default = conf_bool(d->conf, CONF_JOB_FILE_APPEND);
     sf->has_no_hydra = true;
     sf->no_hydra =
-        conf_option(d->conf, CONF_MPI_PARAMS, "disable_slurm_hydra_bootstrap", NULL, NULL);
+        conf_option(d->conf, CONF_MPI_PARAMS, "disable_slurm_hydra_bootstrap", &value, &len);
     if (conf_num(d->conf, CONF_PROLOG_EPILOG_TIMEOUT) < 65534)
         set_num(&sf->has_script_timeout_s, &sf->script_timeout_s,
                 conf_num(d->conf, CONF_PROLOG_EPILOG_TIMEOUT));

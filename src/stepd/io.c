@@ -141,6 +141,11 @@ static void give_input(struct task *t, const Pst__StepIo *io)
 
     if (t->fd[0] < 0)
         return;
+    if (in->at) {
+        memmove(in->data, in->data + in->at, in->len - in->at);
+        in->len -= in->at;
+        in->at = 0;
+    }
     if (in->len + io->data.len > in->cap) {
         size_t cap = MAX(in->cap * 2, in->len + io->data.len);
         char *data = realloc(in->data, cap);
@@ -280,6 +285,8 @@ static void task_ready(struct step *s, int fd, short events)
 
 void io_poll_done(struct step *s, const struct pollfd *fds, size_t n)
 {
+    bool was_full = input_full(s), room;
+
     for (size_t i = 1; i < n && s->srun; i++)
         if (fds[i].revents)
             task_ready(s, fds[i].fd, fds[i].revents);
@@ -287,7 +294,9 @@ void io_poll_done(struct step *s, const struct pollfd *fds, size_t n)
         return;
     if (fds[0].revents & POLLOUT && client_flush(s->srun) < 0 && client_fd(s->srun) < 0)
         io_lost(s);
-    if (s->srun && fds[0].revents & (POLLIN | POLLHUP | POLLERR | POLLRDHUP))
+    /* With room again there may be whole frames already received, which poll cannot tell of. */
+    room = was_full && !input_full(s);
+    if (s->srun && (room || fds[0].revents & (POLLIN | POLLHUP | POLLERR | POLLRDHUP)))
         read_srun(s);
     /* Its end arrived, but unread input hides it from read_srun(). */
     if (s->srun && fds[0].revents & (POLLHUP | POLLERR | POLLRDHUP) && input_full(s))

@@ -130,7 +130,9 @@ class Cluster:
         self.ctld, self.slurmds, self.ended = None, {}, []
         self.env = {k: v for k, v in os.environ.items()
                     if not k.startswith(("SLURM", "SBATCH", "SALLOC", "SRUN", "SQUEUE", "SINFO", "SACCT"))}
-        self.env.update(SLURM_CONF=str(self.conf), LC_ALL="C.UTF-8", TZ="UTC")
+        folders = [str(BUILD / "src" / f) for f in ("cli", "penstock", "ctld", "noded")]
+        self.env.update(SLURM_CONF=str(self.conf), LC_ALL="C.UTF-8", TZ="UTC",
+                        PATH=":".join([*folders, self.env.get("PATH", "/usr/bin:/bin")]))
         self.write_conf()
 
     # ---- configuration and daemons ---------------------------------------------------------------

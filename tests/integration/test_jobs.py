@@ -100,8 +100,12 @@ def test_array_throttle(cluster):
     def running():
         return len(cluster.run("squeue", "-h", "-t", "R", "-o", "%i").stdout.split())
     most = 0
-    while cluster.run("squeue", "-h").stdout:
+
+    def over():
+        nonlocal most
         most = max(most, running())
+        return not cluster.run("squeue", "-h").stdout
+    wait_until(over, "the array is over", 30)
     assert most == 2
     assert len(cluster.sacct("-X", "-j", str(job), "-o", "JobID")) == 6
 

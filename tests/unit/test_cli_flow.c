@@ -250,6 +250,11 @@ static void play(struct conn *c, struct node_conn *n)
         for (size_t i = 0; i < n->n; i++)
             task_exit(c, &n->tasks[i], 1, n->tasks[i] << 8);
         step_done(c);
+    } else if (strcmp(n->mode, "burst") == 0) {
+        for (int i = 0; i < 1000; i++) /* many frames in one read of srun's */
+            say(c, n->tasks[0], PST__STEP_STREAM__STREAM_STDOUT, "x\n", false);
+        task_exit(c, n->tasks, n->n, 0);
+        step_done(c);
     } else if (strcmp(n->mode, "noinput") == 0) {
         task_exit(c, n->tasks, n->n, 0);
         step_done(c);
@@ -572,6 +577,7 @@ static void test_srun(void **state)
            "");
     expect("srun -n4 -o 2 -l -e none say", NULL, 0, "2: half line\n", "");
     expect("srun -o none say", NULL, 0, "", "");
+    expect("srun -n2 burst | wc -l", NULL, 0, "2000\n", "");
 }
 
 static void test_srun_ends(void **state)

@@ -147,6 +147,32 @@ static void test_needs(void **state)
     fmt_done(&f);
 }
 
+/* Keys too wide for one number sort the same. */
+static void check_wide_keys(void)
+{
+    static const struct fake rows[] = {
+        { "b", INT64_MIN }, { "a", INT64_MAX }, { "a", INT64_MIN }, { "b", 0 }
+    };
+    struct fmt f = FMT_INIT;
+    struct fmt_sort sort;
+    struct fmt_lines *lines = NULL;
+    struct bad bad = { 0 };
+    char wrong = 0;
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+
+    assert_int_equal(fmt_parse_short(&f, &table, "%j%.3C ", on_bad, &bad), 0);
+    assert_int_equal(fmt_sort_parse(&sort, &table, "-j,C", &wrong), 0);
+    assert_int_equal(fmt_lines_new(&sort, &lines), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        fmt_row(&f, &rows[i], &sb);
+        assert_int_equal(fmt_lines_add(lines, &sb, 0, &rows[i], i), 0);
+    }
+    assert_int_equal(fmt_lines_flush(lines, &sb), 0);
+    assert_string_equal(strbuf_str(&sb), "b-92 \nb  0 \na-92 \na922 \n");
+    lines = fmt_lines_free(lines);
+    fmt_done(&f);
+}
+
 static void test_sort(void **state)
 {
     static const struct fake rows[] = {
@@ -169,11 +195,12 @@ static void test_sort(void **state)
         assert_int_equal(fmt_lines_add(lines, &sb, 0, &rows[i], i), 0);
         assert_int_equal(sb.len, 0);
     }
-    fmt_lines_flush(lines, &sb);
+    assert_int_equal(fmt_lines_flush(lines, &sb), 0);
     assert_string_equal(strbuf_str(&sb), "a4\na2\nb3\nb1\nc0\n");
     lines = fmt_lines_free(lines);
     fmt_done(&f);
 
+    check_wide_keys();
     assert_int_equal(fmt_sort_parse(&sort, &table, "nosuch", &wrong), -EINVAL);
     assert_int_equal(wrong, 'n');
     assert_int_equal(fmt_sort_parse(&sort, &table, "", &wrong), 0);

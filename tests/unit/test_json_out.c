@@ -16,7 +16,7 @@
 static void write_sample(struct json *js, struct strbuf *sb, enum json_style style)
 {
     json_begin(js, sb, style);
-    json_str(js, "path", "/home/\"x\"\n");
+    json_str(js, "path", "/srv/\"x\"\n");
     json_list(js, "jobs");
     json_object(js, NULL);
     json_int(js, "id", 7);
@@ -39,7 +39,7 @@ static void test_pretty(void **state)
     (void)state;
     write_sample(&js, &sb, JSON_PRETTY);
     assert_string_equal(strbuf_str(&sb), "{\n"
-                                         "  \"path\": \"\\/home\\/\\\"x\\\"\\n\",\n"
+                                         "  \"path\": \"\\/srv\\/\\\"x\\\"\\n\",\n"
                                          "  \"jobs\": [\n"
                                          "    {\n"
                                          "      \"id\": 7,\n"
@@ -69,7 +69,7 @@ static void test_compact(void **state)
     write_sample(&js, &sb, JSON_COMPACT);
     assert_string_equal(
         strbuf_str(&sb),
-        "{\"path\":\"\\/home\\/\\\"x\\\"\\n\",\"jobs\":[{\"id\":7,\"limit\":{\"set\":true,"
+        "{\"path\":\"\\/srv\\/\\\"x\\\"\\n\",\"jobs\":[{\"id\":7,\"limit\":{\"set\":true,"
         "\"infinite\":false,\"number\":5},\"empty\":[],\"state\":[\"RUNNING\"]}],\"ok\":true,"
         "\"none\":\"\"}\n");
 }
@@ -83,7 +83,7 @@ static void test_yaml(void **state)
     write_sample(&js, &sb, JSON_YAML);
     assert_string_equal(strbuf_str(&sb), "%YAML 1.1\n"
                                          "--- !!map\n"
-                                         "!!str path: !!str \"\\/home\\/\\\"x\\\"\\n\"\n"
+                                         "!!str path: !!str \"\\/srv\\/\\\"x\\\"\\n\"\n"
                                          "!!str jobs: !!seq\n"
                                          "- !!map\n"
                                          "  !!str id: !!int 7\n"

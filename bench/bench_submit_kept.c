@@ -1,0 +1,186 @@
+/* bench_submit_kept.c - acknowledged submissions a second over kept connections to a controller
+ *
+ * Held jobs with one script between them go to the slurmctld of $SLURM_CONF over C connections, P
+ * requests in flight on each.  A submission counts when its answer is here, which the controller
+ * sends when the job is on disk.  One thread: what it costs is part of what is measured.  Without
+ * $SLURM_CONF there is no controller to measure; `bench/run kept` makes one. */
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "api.pb-c.h"
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "conf/conf.h"
+#include "wire/client.h"
+
+#define MAX_CONNECTIONS 256u
+#define ANSWER_MS 30000
+
+struct load {
+    uint64_t jobs, sent, acked, refused;
+    uint32_t connections, in_flight;
+    struct client *client[MAX_CONNECTIONS];
+    Pst__SubmitRequest req;
+    Pst__JobRecord job;
+};
+
+static void die(const char *what, const char *why)
+{
+    fprintf(stderr, "bench_submit_kept: %s: %s\n", what, why);
+    exit(1);
+}
+
+static void connect_all(struct load *l, const char *conf_path)
+{
+    struct err err = { .text = "" };
+    _cleanup_(conf_free) struct conf *conf = NULL;
+    struct client_target target = { .try_local = true, .timeout_ms = ANSWER_MS };
+
+    if (conf_load(conf_path, CONF_CLIENT, &conf, NULL, &err) < 0)
+        die(conf_path, err.text);
+    (void)conf_ctld_host(conf, 0, &target.host); /* without one the local socket alone is tried */
+    target.port = conf_ctld_port(conf);
+    target.cluster = conf_str(conf, CONF_CLUSTER_NAME);
+    target.key_file = conf_key_file(conf);
+    target.use_munge = conf_use_munge(conf);
+    target.program = "bench_submit_kept";
+    for (uint32_t i = 0; i < l->connections; i++)
+        if (client_connect(&target, conf_slurm_uid(conf), &l->client[i], &err) < 0)
+            die("connect", err.text);
+}
+
+static void make_request(struct load *l)
+{
+    static uint8_t script[] = "#!/bin/sh\n/bin/true\n", env[] = "PATH=/usr/bin:/bin\0HOME=/tmp";
+
+    pst__submit_request__init(&l->req);
+    pst__job_record__init(&l->job);
+    l->req.job = &l->job;
+    l->req.hold = l->req.has_hold = true;
+    l->req.script = (ProtobufCBinaryData){ sizeof(script) - 1, script };
+    l->req.environment = (ProtobufCBinaryData){ sizeof(env), env };
+    l->req.has_script = l->req.has_environment = true;
+    l->job.batch = l->job.has_batch = true;
+    l->job.name = (char *)"kept";
+    l->job.work_dir = (char *)"/tmp";
+    l->job.std_out = (char *)"/dev/null";
+    l->job.num_tasks = 1;
+    l->job.has_num_tasks = true;
+    l->job.time_limit_min = 10;
+    l->job.has_time_limit_min = true;
+    l->job.mem_per_node_mib = 1;
+    l->job.has_mem_per_node_mib = true;
+}
+
+static void send_one(struct load *l, struct client *c)
+{
+    int r;
+
+    if (l->sent == l->jobs)
+        return;
+    r = client_send_nonblock(c, OP_JOB_SUBMIT, 0, client_next_id(c), &l->req.base);
+    if (r < 0)
+        die("send", client_strerror(c, r));
+    l->sent++;
+}
+
+static void take_answers(struct load *l, struct client *c)
+{
+    struct frame frame;
+    int r;
+
+    while ((r = client_recv(c, 0, &frame)) > 0) {
+        if (frame.flags & FRAME_ERROR)
+            l->refused++;
+        else
+            l->acked++;
+        send_one(l, c);
+    }
+    if (r < 0)
+        die("receive", client_strerror(c, r));
+    r = client_flush(c);
+    if (r < 0 && r != -EAGAIN)
+        die("send", client_strerror(c, r));
+}
+
+static void run(struct load *l)
+{
+    struct pollfd fds[MAX_CONNECTIONS];
+
+    for (uint32_t k = 0; k < l->in_flight; k++)
+        for (uint32_t i = 0; i < l->connections; i++)
+            send_one(l, l->client[i]);
+    while (l->acked + l->refused < l->jobs) {
+        for (uint32_t i = 0; i < l->connections; i++)
+            fds[i] = (struct pollfd){ .fd = client_fd(l->client[i]),
+                                      .events = client_out_pending(l->client[i]) ? POLLIN | POLLOUT
+                                                                                 : POLLIN };
+        if (poll(fds, l->connections, ANSWER_MS) <= 0)
+            die("wait", "no answer in time");
+        for (uint32_t i = 0; i < l->connections; i++)
+            if (fds[i].revents)
+                take_answers(l, l->client[i]);
+    }
+}
+
+static uint64_t number(const char *text, uint64_t min, uint64_t max)
+{
+    uint64_t n;
+
+    if (parse_u64(text, min, max, &n) < 0)
+        die(text, "not a number in range");
+    return n;
+}
+
+static void report(const struct load *l, int64_t us)
+{
+    struct rusage used;
+    double seconds = (double)us / 1e6;
+
+    (void)getrusage(RUSAGE_SELF, &used); /* cannot fail for ourselves */
+    printf("{\"bench\": \"submit_kept\", \"connections\": %u, \"in_flight\": %u, \"acked\": %llu, "
+           "\"refused\": %llu, \"seconds\": %.3f, \"per_s\": %.0f, \"client_cpu_us\": %.1f}\n",
+           l->connections, l->in_flight, (unsigned long long)l->acked,
+           (unsigned long long)l->refused, seconds, (double)l->acked / seconds,
+           ((double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e6 +
+            (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec)) /
+               (double)l->jobs);
+}
+
+int main(int argc, char **argv)
+{
+    static struct load l = { .jobs = 20000, .connections = 8, .in_flight = 32 };
+    const char *conf_path = getenv("SLURM_CONF");
+    int64_t start;
+    int c;
+
+    while ((c = getopt(argc, argv, "n:c:p:")) != -1) {
+        if (c == 'n')
+            l.jobs = number(optarg, 1, 10000000);
+        else if (c == 'c')
+            l.connections = (uint32_t)number(optarg, 1, MAX_CONNECTIONS);
+        else if (c == 'p')
+            l.in_flight = (uint32_t)number(optarg, 1, 65536);
+        else
+            return 2;
+    }
+    if (!conf_path) {
+        fprintf(stderr,
+                "bench_submit_kept: no controller is named by SLURM_CONF; see `bench/run kept`\n");
+        return 0;
+    }
+    connect_all(&l, conf_path);
+    make_request(&l);
+    start = now_mono_us();
+    run(&l);
+    report(&l, now_mono_us() - start);
+    for (uint32_t i = 0; i < l.connections; i++)
+        l.client[i] = client_free(l.client[i]);
+    return l.refused ? 1 : 0;
+}
