@@ -195,6 +195,8 @@ static char *state_word(struct conf_loader *l, const struct conf_row *row, const
         word = "FAIL";
     } else {
         word = conf_word_find(CONF_TBL_NODE, NK_STATE, word, strlen(word));
+        if (!word) /* refused already, and said so */
+            word = def;
     }
     return conf_pool_strdup(&l->c->pool, word);
 }

@@ -195,6 +195,9 @@ static int check_word(enum conf_table_id table, int key, const char *text, struc
 
     if (conf_word_find(table, key, text, strlen(text)))
         return 0;
+    if (conf_word_find(table, key, text, strcspn(text, "=")))
+        return err_set(err, -EINVAL, "%s=%.*s is not known: nothing may follow the word", row->name,
+                       SHOWN, text);
     if (conf_word_check(table, key, text, strlen(text), &why) == 0)
         return 0; /* a key whose words are open */
     hint = strstr(why.text, "; did you mean");

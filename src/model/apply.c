@@ -42,6 +42,25 @@ static void usage_change(struct cluster *c, const struct job *j, bool add)
     }
 }
 
+/* A node came whose id j's allocation names already: it had been removed under the job. */
+static void usage_of_node(const struct job *j, struct node *n)
+{
+    const Pst__Alloc *a = j->rec->alloc;
+    bool ended = job_is_ended(j->rec), suspended = job_is_suspended(j->rec);
+    size_t pos = 0;
+
+    for (size_t g = 0; g < a->n_groups; g++) {
+        for (uint32_t i = 0; i < a->groups[g]->nodes && pos < a->n_node_ids; i++, pos++) {
+            if (a->node_ids[pos] != n->rec->node_id)
+                continue;
+            n->jobs++;
+            n->jobs_completing += ended;
+            n->alloc_cpus += suspended ? 0 : a->groups[g]->cpus;
+            n->alloc_mem_mib += a->groups[g]->mem_mib;
+        }
+    }
+}
+
 static void active_link(struct cluster *c, struct job *j)
 {
     j->prev_active = NULL;
@@ -144,11 +163,13 @@ static void job_blobs(struct cluster *c, const Pst__JobRecord *r, int delta)
         blob_ref(c, r->env_hash, delta);
 }
 
-static int apply_blob(struct cluster *c, const Pst__Blob *rec)
+static int apply_blob(struct cluster *c, const Pst__Blob *rec, struct err *err)
 {
     struct blob *b;
 
-    if (!rec->hash || cluster_blob(c, rec->hash))
+    if (!rec->hash || rec->hash == UINT64_MAX)
+        return err_set(err, -EUCLEAN, "a blob without a usable hash");
+    if (cluster_blob(c, rec->hash))
         return 0;
     b = malloc(sizeof(*b) + rec->data.len);
     if (!b)
@@ -215,6 +236,12 @@ static void notify_job(struct cluster *c, struct job *j, Pst__EventKind kind)
         c->observer->job(c->observer->ctx, j, kind);
 }
 
+/* The counters have a row a state. */
+static bool state_known(const struct cluster *c, const Pst__JobRecord *r)
+{
+    return (unsigned)job_state(r) < ARRAY_SIZE(c->njobs_state);
+}
+
 static int apply_job_put(struct cluster *c, const Pst__JobRecord *rec, Pst__EventKind kind,
                          struct err *err)
 {
@@ -223,6 +250,8 @@ static int apply_job_put(struct cluster *c, const Pst__JobRecord *rec, Pst__Even
 
     if (!rec->has_job_id || !rec->job_id)
         return err_set(err, -EUCLEAN, "job record without an id");
+    if (!state_known(c, rec))
+        return err_set(err, -EUCLEAN, "job %u: state %d is unknown", rec->job_id, (int)rec->state);
     if (cluster_job(c, rec->job_id))
         return err_set(err, -EUCLEAN, "job %u: put twice", rec->job_id);
     j = calloc(1, sizeof(*j));
@@ -242,6 +271,15 @@ static int apply_job_put(struct cluster *c, const Pst__JobRecord *rec, Pst__Even
     return 0;
 }
 
+/* Is the field among those that become absent? */
+static bool clears(size_t nclear, const uint32_t *clear, uint32_t number)
+{
+    for (size_t i = 0; i < nclear; i++)
+        if (clear[i] == number)
+            return true;
+    return false;
+}
+
 static int merge_and_clear(ProtobufCMessage *dst, const ProtobufCMessage *set, size_t nclear,
                            const uint32_t *clear)
 {
@@ -252,27 +290,38 @@ static int merge_and_clear(ProtobufCMessage *dst, const ProtobufCMessage *set, s
     return r;
 }
 
+/* What the record names elsewhere follows the record. */
+static int job_names_changed(struct cluster *c, const struct job *j, const Pst__JobRecord *old)
+{
+    bool moved = old->has_array_job_id != j->rec->has_array_job_id ||
+                 (old->has_array_job_id && old->array_job_id != j->rec->array_job_id);
+
+    job_blobs(c, j->rec, +1); /* before the old ones go: they may be the same */
+    job_blobs(c, old, -1);
+    if (!moved)
+        return 0;
+    array_remove(c, old);
+    return array_add(c, j->rec);
+}
+
 static int apply_job_patch(struct cluster *c, const Pst__JobPatch *p, Pst__EventKind kind,
                            struct err *err)
 {
     struct job *j = cluster_job(c, p->job_id);
-    bool had_array;
+    Pst__JobRecord old;
     int r;
 
     if (!j)
         return err_set(err, -EUCLEAN, "job %u: changed but unknown", p->job_id);
+    if ((p->set && p->set->has_job_id && p->set->job_id != p->job_id) || clears(p->n_clear, p->clear, 1))
+        return err_set(err, -EUCLEAN, "job %u: an id cannot change", p->job_id);
+    if (p->set && !state_known(c, p->set))
+        return err_set(err, -EUCLEAN, "job %u: state %d is unknown", p->job_id, (int)p->set->state);
     job_detach(c, j);
-    had_array = j->rec->has_array_job_id;
-    if (p->set && (p->set->has_script_hash || p->set->has_env_hash)) {
-        job_blobs(c, p->set, +1); /* before the old ones go: they may be the same */
-        if (p->set->has_script_hash && j->rec->has_script_hash)
-            blob_ref(c, j->rec->script_hash, -1);
-        if (p->set->has_env_hash && j->rec->has_env_hash)
-            blob_ref(c, j->rec->env_hash, -1);
-    }
+    old = *j->rec; /* shallow: of it, only numbers are read afterwards */
     r = merge_and_clear(&j->rec->base, p->set ? &p->set->base : NULL, p->n_clear, p->clear);
-    if (r >= 0 && !had_array && j->rec->has_array_job_id)
-        r = array_add(c, j->rec);
+    if (r >= 0)
+        r = job_names_changed(c, j, &old);
     job_attach(c, j);
     if (r < 0)
         return r;
@@ -336,6 +385,10 @@ static int apply_step_patch(struct cluster *c, const Pst__StepPatch *p, Pst__Eve
 
     if (!s)
         return err_set(err, -EUCLEAN, "step %u.%u: changed but unknown", p->job_id, p->step_id);
+    if ((p->set && p->set->has_job_id && p->set->job_id != p->job_id) ||
+        (p->set && p->set->has_step_id && p->set->step_id != p->step_id) ||
+        clears(p->n_clear, p->clear, 1) || clears(p->n_clear, p->clear, 2))
+        return err_set(err, -EUCLEAN, "step %u.%u: an id cannot change", p->job_id, p->step_id);
     r = merge_and_clear(&s->rec->base, p->set ? &p->set->base : NULL, p->n_clear, p->clear);
     if (r < 0)
         return r;
@@ -385,6 +438,9 @@ static int apply_node_put(struct cluster *c, const Pst__NodeRecord *rec, Pst__Ev
         return -ENOMEM;
     }
     c->nodes[rec->node_id] = n;
+    for (const struct job *j = c->active; j; j = j->next_active)
+        usage_of_node(j, n);
+    c->nodes_changed = true;
     if (c->observer && c->observer->node)
         c->observer->node(c->observer->ctx, n, kind);
     return 0;
@@ -398,8 +454,9 @@ static int apply_node_patch(struct cluster *c, const Pst__NodePatch *p, Pst__Eve
 
     if (!n)
         return err_set(err, -EUCLEAN, "node id %u: changed but unknown", p->node_id);
-    if (p->set && p->set->name)
-        return err_set(err, -EUCLEAN, "node %s: a name cannot change", n->rec->name);
+    if ((p->set && (p->set->name || (p->set->has_node_id && p->set->node_id != p->node_id))) ||
+        clears(p->n_clear, p->clear, 1) || clears(p->n_clear, p->clear, 2))
+        return err_set(err, -EUCLEAN, "node %s: its id and name cannot change", n->rec->name);
     r = merge_and_clear(&n->rec->base, p->set ? &p->set->base : NULL, p->n_clear, p->clear);
     if (r < 0)
         return r;
@@ -418,6 +475,7 @@ static int apply_node_remove(struct cluster *c, uint32_t node_id, struct err *er
         c->observer->node_gone(c->observer->ctx, n);
     (void)namemap_remove(&c->node_names, n->rec->name);
     c->nodes[node_id] = NULL;
+    c->nodes_changed = true;
     model_node_free(n);
     return 0;
 }
@@ -431,6 +489,10 @@ static int partition_nodes(struct cluster *c, struct partition *p, struct err *e
     struct bitmap *bm = NULL;
     int r = hostlist_parse(p->rec->nodes, &hl, err);
 
+    if (r < 0 && r != -ENOMEM) {
+        err_prefix(err, "partition %s", p->rec->name);
+        return -EUCLEAN;
+    }
     if (r < 0)
         return r;
     r = bitmap_new(c->nnodes, &bm);
@@ -487,6 +549,9 @@ static int apply_part_patch(struct cluster *c, const Pst__PartPatch *pp, Pst__Ev
 
     if (!p)
         return err_set(err, -EUCLEAN, "partition %s: changed but unknown", pp->name ? pp->name : "(null)");
+    if ((pp->set && pp->set->name && strcmp(pp->set->name, pp->name) != 0) ||
+        clears(pp->n_clear, pp->clear, 1))
+        return err_set(err, -EUCLEAN, "partition %s: a name cannot change", pp->name);
     r = merge_and_clear(&p->rec->base, pp->set ? &pp->set->base : NULL, pp->n_clear, pp->clear);
     if (r < 0)
         return r;
@@ -545,7 +610,7 @@ static int apply_event(struct cluster *c, const Pst__Event *ev, struct err *err)
     case PST__EVENT__BODY_PART_REMOVE:
         return apply_part_remove(c, ev->part_remove, err);
     case PST__EVENT__BODY_BLOB_PUT:
-        return apply_blob(c, ev->blob_put);
+        return apply_blob(c, ev->blob_put, err);
     case PST__EVENT__BODY_CLUSTER_SET:
         return pb_merge(&c->rec->base, &ev->cluster_set->base);
     default:
@@ -553,15 +618,30 @@ static int apply_event(struct cluster *c, const Pst__Event *ev, struct err *err)
     }
 }
 
-int cluster_apply(struct cluster *c, const Pst__Transaction *tx, struct err *err)
+/* Nodes came or went: the same names in the partitions' lists may mean other ids now. */
+static int refresh_partitions(struct cluster *c, struct err *err)
 {
-    for (size_t i = 0; i < tx->n_events; i++) {
-        int r = apply_event(c, tx->events[i], err);
+    c->nodes_changed = false;
+    for (size_t i = 0; i < c->nparts; i++) {
+        int r = partition_nodes(c, c->parts[i], err);
 
-        if (r == -ENOMEM)
-            return err_set(err, r, "out of memory");
         if (r < 0)
             return r;
+        if (c->observer && c->observer->part)
+            c->observer->part(c->observer->ctx, c->parts[i], PST__EVENT_KIND__EV_UNSPECIFIED);
     }
     return 0;
+}
+
+int cluster_apply(struct cluster *c, const Pst__Transaction *tx, struct err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < tx->n_events && r >= 0; i++)
+        r = apply_event(c, tx->events[i], err);
+    if (r >= 0 && c->nodes_changed)
+        r = refresh_partitions(c, err);
+    if (r == -ENOMEM)
+        return err_set(err, r, "out of memory");
+    return r < 0 ? r : 0;
 }

@@ -9,6 +9,8 @@
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 
+#define LISTED_TIMES 8u /* an index may be named this often on average: bounds the work of a hostile text */
+
 /* A decimal number at *p, moved past it; false when there is none or it is over max. */
 static bool take_number(const char **p, uint32_t max, uint32_t *ret)
 {
@@ -50,6 +52,7 @@ int array_parse(const char *text, uint32_t max_index, char **ret_tasks, uint32_t
     struct bitmap *bm = NULL;
     _cleanup_free_ char *ranges = NULL;
     struct strbuf sb = STRBUF_INIT;
+    uint64_t listed = 0, most = ((uint64_t)max_index + 1) * LISTED_TIMES;
     uint32_t throttle = 0, lo, hi, step;
     const char *p = text;
     int r;
@@ -58,7 +61,11 @@ int array_parse(const char *text, uint32_t max_index, char **ret_tasks, uint32_t
     if (r < 0)
         return r;
     for (;;) {
-        if (!take_item(&p, max_index, &lo, &hi, &step)) {
+        bool good = take_item(&p, max_index, &lo, &hi, &step);
+
+        if (good)
+            listed += (hi - lo) / step + 1;
+        if (!good || listed > most) {
             bitmap_free(bm);
             return err_set(err, -EINVAL, "Invalid job array specification");
         }

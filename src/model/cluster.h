@@ -100,6 +100,7 @@ struct cluster {
     struct partition **parts;   /* in configuration order */
     size_t nparts;
     struct job *active, *done_head, *done_tail;
+    bool nodes_changed;         /* within an apply: node ids and names are paired anew */
     uint32_t njobs_state[12];   /* jobs by base state */
     const struct cluster_observer *observer;
 };

@@ -4,13 +4,14 @@
 #include "model/idmap.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <xxhash.h>
 
 #define MIN_CAP 16u
-#define TOMB UINT64_MAX /* never a key: ids are smaller */
+#define TOMB UINT64_MAX /* never a key, as 0 is not */
 
 static char name_tomb; /* its address marks a removed name */
 
@@ -57,11 +58,16 @@ static int id_rebuild(struct idmap *m)
     return 0;
 }
 
+static bool usable(uint64_t key)
+{
+    return key != 0 && key != TOMB;
+}
+
 void *idmap_get(const struct idmap *m, uint64_t key)
 {
     size_t s;
 
-    if (!m->count)
+    if (!m->count || !usable(key))
         return NULL;
     s = id_slot(m, key);
     return m->keys[s] == key ? m->values[s] : NULL;
@@ -71,6 +77,8 @@ int idmap_put(struct idmap *m, uint64_t key, void *value)
 {
     size_t s;
 
+    if (!usable(key))
+        return -EINVAL;
     if ((m->used + 1) * 4 > m->cap * 3) {
         int r = id_rebuild(m);
 
@@ -91,7 +99,7 @@ void *idmap_remove(struct idmap *m, uint64_t key)
 {
     size_t s;
 
-    if (!m->count)
+    if (!m->count || !usable(key))
         return NULL;
     s = id_slot(m, key);
     if (m->keys[s] != key)

@@ -7,14 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct idmap { /* u64 key != 0 -> pointer; zero-initialised is empty */
+struct idmap { /* u64 key, neither 0 nor UINT64_MAX -> pointer; zero-initialised is empty */
     uint64_t *keys;
     void **values;
     size_t cap, used, count; /* used counts tombstones too */
 };
 
 void *idmap_get(const struct idmap *m, uint64_t key); /* NULL = absent */
-int idmap_put(struct idmap *m, uint64_t key, void *value); /* replaces; value must not be NULL */
+/* Replaces; value must not be NULL.  Errors: -ENOMEM, -EINVAL for a key that cannot be one. */
+int idmap_put(struct idmap *m, uint64_t key, void *value);
 void *idmap_remove(struct idmap *m, uint64_t key);         /* gives the old value back */
 void idmap_done(struct idmap *m);
 /* Walk: start with *pos = 0; NULL at the end.  The map must not grow meanwhile (removal is fine). */

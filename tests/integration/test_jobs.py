@@ -262,7 +262,7 @@ def test_begin_time(cluster):
 
 
 def test_resources_are_not_oversubscribed(cluster):
-    jobs = [cluster.sbatch("-n", "3", wrap="date +%s%N; sleep 0.2; date +%s%N") for _ in range(6)]
+    jobs = [cluster.sbatch("-N1", "-n3", wrap="date +%s%N; sleep 0.2; date +%s%N") for _ in range(6)]
     for job in jobs:
         cluster.wait_end(job)
     events = []

@@ -46,10 +46,18 @@ def test_highest_exit_code_counts(cluster):
     assert "task 2: Exited with exit code 2" in done.stderr
 
 
-def test_equal_failures_are_folded(cluster):
+def test_every_failed_task_is_named(cluster):
+    """Those that end together are told together: how many lines there are is chance."""
     done = cluster.run("srun", "-n4", "-N1", "bash", "-c", "exit 7", check=False)
     assert done.returncode == 7
-    assert "tasks 0-3: Exited with exit code 7" in done.stderr
+    named = []
+    for line in done.stderr.splitlines():
+        match = re.fullmatch(r"srun: error: node1: tasks? ([\d,-]+): Exited with exit code 7", line)
+        assert match, line
+        for part in match.group(1).split(","):
+            first, _, last = part.partition("-")
+            named += range(int(first), int(last or first) + 1)
+    assert sorted(named) == [0, 1, 2, 3]
 
 
 def test_missing_program(cluster):

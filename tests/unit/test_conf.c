@@ -144,6 +144,8 @@ static const struct {
       "slurm.conf:3: error: Port=[7001-7002] has 2 entries for 3 nodes\n" },
     { "NodeName=x Port=99999\n", "slurm.conf:3: error: Port=99999 is not a port (1 to 65535)\n" },
     { "NodeName=x State=SLEEPY\n", "slurm.conf:3: error: State=SLEEPY is not known\n" },
+    { "NodeName=x State=FUTURE=fast\n",
+      "slurm.conf:3: error: State=FUTURE=fast is not known: nothing may follow the word\n" },
     { "NodeName=x State=DOWM\n",
       "slurm.conf:3: error: State=DOWM is not known; did you mean DOWN?\n" },
     { "NodeName=x CPUs=0\n", "slurm.conf:3: error: CPUs=0 is out of range (1 to 1048576)\n" },

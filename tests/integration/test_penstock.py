@@ -1,0 +1,173 @@
+"""penstock up, status, env, down, demo and the journal tools."""
+
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import BUILD, processes_of, program, wait_until
+
+ENV = {k: v for k, v in os.environ.items() if not k.startswith("SLURM")} | {"LC_ALL": "C.UTF-8"}
+
+
+def penstock(*argv, check=True, prefix=(), env=ENV, timeout=240):
+    done = subprocess.run([*prefix, program("penstock"), *map(str, argv)], env=env, capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, timeout=timeout)
+    if check:
+        assert done.returncode == 0, done.stdout + done.stderr
+    return done
+
+
+@pytest.fixture
+def private(folder):
+    """The folder of a private cluster; down and gone afterwards."""
+    path = folder / "private"
+    yield path
+    if (path / "etc" / "slurm.conf").exists():
+        penstock("down", "--dir", path, check=False)
+    wait_until(lambda: not processes_of(path), "no process of the cluster is left")
+
+
+def in_cluster(path, command):
+    text = f'eval "$({program("penstock")} env --dir {path})"; cd {path}; {command}'
+    return subprocess.run(["bash", "-c", text], env=ENV, capture_output=True, text=True, timeout=120)
+
+
+def test_up_use_down(private):
+    done = penstock("up", "--nodes=2", "--cpus=3", "--dir", private)
+    assert "A cluster of 2 nodes runs in" in done.stdout
+    assert in_cluster(private, "sinfo -h -N -o '%N %c %t'").stdout == "node1 3 idle\nnode2 3 idle\n"
+    assert in_cluster(private, "srun -N2 -l echo hi | sort").stdout == "0: hi\n1: hi\n"
+    status = penstock("status", "--dir", private)
+    assert "controller: up" in status.stdout and "2 of 2 ready" in status.stdout
+    assert "is down" in penstock("down", "--dir", private).stderr
+    assert not processes_of(private)
+    assert penstock("status", "--dir", private, check=False).returncode == 1
+
+
+def test_up_twice_and_after_a_crash(private):
+    penstock("up", "--nodes=2", "--dir", private)
+    penstock("up", "--dir", private)
+    pids = {p.stem: int(p.read_text()) for p in (private / "run").glob("*.pid")}
+    assert set(pids) == {"slurmctld", "slurmd-node1", "slurmd-node2"}
+    os.kill(pids["slurmd-node2"], 9)
+    wait_until(lambda: not os.path.exists(f"/proc/{pids['slurmd-node2']}"), "it is gone")
+    penstock("up", "--dir", private)
+    new = {p.stem: int(p.read_text()) for p in (private / "run").glob("*.pid")}
+    assert new["slurmctld"] == pids["slurmctld"] and new["slurmd-node2"] != pids["slurmd-node2"]
+
+
+def test_down_cancels_jobs(private):
+    penstock("up", "--nodes=1", "--cpus=1", "--dir", private)
+    for _ in range(3):
+        assert in_cluster(private, "sbatch --wrap 'sleep 1000'").returncode == 0
+    penstock("down", "--dir", private)
+    assert not processes_of(private)
+
+
+def test_jobs_kept_over_down_and_up(private):
+    penstock("up", "--nodes=1", "--cpus=1", "--dir", private)
+    in_cluster(private, "sbatch --wrap 'while [ ! -e go ]; do sleep 0.1; done; exit 3'; sbatch -H --wrap true")
+    wait_until(lambda: "RUNNING" in in_cluster(private, "squeue -h -o %T").stdout, "the job runs")
+    penstock("down", "--keep-jobs", "--dir", private)
+    penstock("up", "--dir", private)
+    assert in_cluster(private, "squeue -h -o '%i %T' | sort").stdout == "1 RUNNING\n2 PENDING\n"
+    (private / "go").touch()
+    wait_until(lambda: "FAILED 3:0" in in_cluster(private, "sacct -nX -j1 -o State%10,ExitCode").stdout.replace("    ", ""),
+               "its exit code is kept")
+
+
+def test_foreign_processes_are_not_touched(private):
+    penstock("up", "--nodes=1", "--dir", private)
+    penstock("down", "--dir", private)
+    stranger = subprocess.Popen(["sleep", "1000"])
+    try:
+        (private / "run" / "slurmctld.pid").write_text(f"{stranger.pid}\n")
+        done = penstock("down", "--dir", private)
+        assert "does not run" in done.stderr
+        assert stranger.poll() is None
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+def test_changed_size_is_refused_while_it_runs(private):
+    penstock("up", "--nodes=1", "--dir", private)
+    done = penstock("up", "--nodes=2", "--dir", private, check=False)
+    assert done.returncode == 1 and "is running" in done.stderr
+    penstock("down", "--dir", private)
+    penstock("up", "--nodes=2", "--dir", private)
+    assert in_cluster(private, "sinfo -h -o %D").stdout == "2\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs root and setpriv")
+def test_as_an_ordinary_user(folder):
+    prefix = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+    if subprocess.run([*prefix, "test", "-x", program("penstock")]).returncode:
+        pytest.skip("the build folder cannot be read by others")
+    home = folder / "home"
+    folder.chmod(0o755)
+    home.mkdir()
+    os.chown(home, 65534, 65534)
+    env = ENV | {"HOME": str(home)}
+    env.pop("XDG_STATE_HOME", None)
+    try:
+        penstock("up", "--nodes=2", prefix=prefix, env=env)
+        assert (home / ".local/share/penstock/default/etc/slurm.conf").exists()
+        text = f'eval "$({program("penstock")} env)"; cd; srun -N2 id -u'
+        done = subprocess.run([*prefix, "bash", "-c", text], env=env, capture_output=True, text=True, timeout=60)
+        assert done.stdout == "65534\n65534\n", done.stderr
+    finally:
+        penstock("down", prefix=prefix, env=env, check=False)
+    wait_until(lambda: not processes_of(home), "nothing is left")
+
+
+def test_demo(private):
+    """The tour checks its own results; here that it says so, and leaves nothing."""
+    done = penstock("demo", "--dir", private)
+    assert "Everything ran as it should" in done.stdout
+    for part in ("PARTITION AVAIL", "JOBID PARTITION", "Exited with exit code 7", "FAILED", "words,"):
+        assert part in done.stdout + done.stderr, part
+    assert not processes_of(private)
+
+
+def test_journal_tools(private):
+    penstock("up", "--nodes=1", "--dir", private)
+    in_cluster(private, "sbatch -W --wrap 'exit 1'")
+    live = in_cluster(private, "penstock ping --hash").stdout
+    penstock("down", "--dir", private)
+    lines = [json.loads(line) for line in penstock("journal", "dump", private).stdout.splitlines()]
+    assert [line["lsn"] for line in lines] == list(range(1, len(lines) + 1))
+    assert all(line["time"].endswith("Z") and "transaction" in line for line in lines)
+    kinds = [e.get("kind") for line in lines for e in line["transaction"].get("events", [])]
+    assert {"EV_JOB_SUBMIT", "EV_JOB_START", "EV_JOB_END", "EV_NODE_REGISTER"} <= set(kinds)
+    part = penstock("journal", "dump", "--from=2", "--to=3", private / "state").stdout.splitlines()
+    assert [json.loads(line)["lsn"] for line in part] == [2, 3]
+    assert live.startswith("lsn ")
+    assert penstock("journal", "verify", private).stdout.splitlines()[-1].startswith("clean")
+
+
+def test_damaged_journal_is_found_and_repaired(private):
+    penstock("up", "--nodes=1", "--dir", private)
+    for _ in range(5):
+        in_cluster(private, "sbatch -H --wrap true")
+    penstock("down", "--keep-jobs", "--dir", private)
+    log = sorted((private / "state" / "journal").glob("*.log"))[-1]
+    data = bytearray(log.read_bytes())
+    middle = len(data) // 2
+    data[middle] ^= 0xFF
+    log.write_bytes(data)
+    assert penstock("journal", "verify", private, check=False).returncode == 1
+    done = penstock("up", "--dir", private, check=False)
+    assert done.returncode == 1
+    assert "penstock journal repair" in done.stderr
+    penstock("journal", "repair", private)
+    assert penstock("journal", "verify", private).returncode == 0
+    penstock("up", "--dir", private)
+
+
+def test_own_version():
+    version = (BUILD / "version.h").read_text().split('PENSTOCK_VERSION "')[1].split('"')[0]
+    assert penstock("--version").stdout == f"penstock {version}\n"
