@@ -23,7 +23,7 @@ SlurmctldPort={port}
 SlurmUser={user}
 SlurmdUser={user}
 StateSaveLocation={dir}/state
-SlurmdSpoolDir={dir}/spool/%n
+SlurmdSpoolDir={spool}/%n
 SlurmctldPidFile={dir}/run/slurmctld.pid
 SlurmdPidFile={dir}/run/slurmd-%n.pid
 SlurmctldLogFile={dir}/log/slurmctld.log
@@ -63,7 +63,7 @@ class Cluster:
     conf_extra = ""
 
     def __init__(self, root, nodes, cpus):
-        self.root, self.nodes, self.cpus, self.round = root, nodes, cpus, 0
+        self.root, self.spool_root, self.nodes, self.cpus, self.round = root, root, nodes, cpus, 0
         self.cage, self.ctld_pid, self.dir = None, 0, ""
 
     # -- what the kinds differ in
@@ -101,7 +101,8 @@ class Cluster:
     def conf_text(self):
         host = socket.gethostname().split(".")[0]
         ports = free_ports(self.nodes + 1)
-        text = COMMON.format(host=host, port=ports[0], user=os.popen("id -un").read().strip(), dir=self.dir)
+        text = COMMON.format(host=host, port=ports[0], user=os.popen("id -un").read().strip(), dir=self.dir,
+                             spool=self.spool)
         text += self.conf_own() + self.conf_extra
         for i in range(self.nodes):
             text += (f"NodeName=n{i + 1} NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[i + 1]} "
@@ -112,10 +113,11 @@ class Cluster:
     def prepare(self):
         self.round += 1
         self.dir = os.path.join(self.root, f"{self.label}.{self.round}")
-        for d in ("bin", "etc", "state", "spool", "log", "run"):
+        self.spool = os.path.join(self.spool_root, f"{self.label}.{self.round}.spool")
+        for d in ("bin", "etc", "state", "log", "run"):
             os.makedirs(os.path.join(self.dir, d))
         for i in range(self.nodes):
-            os.makedirs(os.path.join(self.dir, "spool", f"n{i + 1}"))
+            os.makedirs(os.path.join(self.spool, f"n{i + 1}"))
         for name, path in self.programs().items():
             os.symlink(path, os.path.join(self.dir, "bin", name))
         conf = os.path.join(self.dir, "etc/slurm.conf")

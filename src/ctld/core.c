@@ -247,6 +247,9 @@ static bool handle(struct ctld *ctld, struct cmd *cmd)
         views_publish(ctld->views, ctld->cluster, ctld->applied_lsn);
         cmd->fn(cmd->arg);
         return true;
+    case CMD_CALL:
+        cmd->fn(cmd->arg);
+        return true;
     case CMD_RECONFIGURE:
         reconfig_run(ctld, NULL);
         return true;
@@ -282,6 +285,7 @@ void core_run(struct ctld *ctld)
         }
         journal_commit(ctld->journal);
         schedfeed_flush(ctld);
+        views_work_off(ctld->views, ctld->cluster);
         ctld->stats.worst_stall_us =
             MAX(ctld->stats.worst_stall_us, (uint64_t)(now_mono_us() - t0));
     }

@@ -33,6 +33,7 @@ enum cmd_kind {
     CMD_CLOSED,    /* a connection is gone */
     CMD_DECISIONS, /* from the scheduler: arg is struct decisions_msg */
     CMD_PUBLISH,   /* make the view current; then fn(arg) */
+    CMD_CALL,      /* fn(arg): the rest of a long walk */
     CMD_RECONFIGURE,
     CMD_SNAPSHOT_DONE,
     CMD_STOP,
@@ -47,7 +48,7 @@ struct cmd {
     bool oneway;
     ProtobufCMessage *msg;   /* owned */
     int64_t deadline_mono_us; /* 0 = none */
-    char *user_name, *group_name; /* of a submission; owned, NULL = unknown to this host */
+    char *user_name, *group_name; /* of a submission or change of partition; owned, NULL = unknown here */
     uid_t uid;               /* in force: root may submit for others */
     gid_t gid;
     void (*fn)(void *arg);

@@ -1,6 +1,8 @@
 /* depends.c - keeping dependencies true; see depends.h.
  *
- * An index from target (job or array id) to the jobs that wait for it; entries are removed lazily. */
+ * An index from target (job or array id) to the jobs that wait for it; entries are removed lazily.  What a change
+ * sets in motion (the end of a job that waits, which others wait for) is a queue, not a recursion: chains are as
+ * long as users make them. */
 #include "ctld/depends.h"
 
 #include <stdlib.h>
@@ -10,15 +12,16 @@
 #include "base/log.h"
 #include "base/pbutil.h"
 #include "ctld/lifecycle.h"
+#include "model/array.h"
 #include "model/depend.h"
 
 static struct idlist delayed; /* jobs with an instant to ask again at; core thread only */
+static struct idlist events;  /* jobs that something happened to, to be looked into; core thread only */
+static bool working;          /* depends_changed() looks into them */
 
-void idlist_add(struct idlist *l, uint32_t id)
+/* As idlist_add(); an id may be there twice. */
+static void idlist_push(struct idlist *l, uint32_t id)
 {
-    for (size_t i = 0; i < l->n; i++)
-        if (l->ids[i] == id)
-            return;
     if (l->n == l->cap) {
         size_t cap = l->cap ? l->cap * 2 : 4;
         uint32_t *bigger = realloc(l->ids, cap * sizeof(*bigger));
@@ -31,6 +34,14 @@ void idlist_add(struct idlist *l, uint32_t id)
         l->cap = cap;
     }
     l->ids[l->n++] = id;
+}
+
+void idlist_add(struct idlist *l, uint32_t id)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (l->ids[i] == id)
+            return;
+    idlist_push(l, id);
 }
 
 void idlist_free(struct idlist *l)
@@ -62,6 +73,8 @@ void depends_watch(struct ctld *ctld, const struct job *j)
     if (!j->rec->dependency || depends_parse(j->rec->dependency, &d, NULL) < 0)
         return;
     for (size_t i = 0; i < d.n; i++) {
+        if (d.items[i].delay_min)
+            idlist_add(&delayed, j->rec->job_id);
         if (d.items[i].type != DEPEND_SINGLETON) {
             watch_target(ctld, d.items[i].job_id, j->rec->job_id);
         } else {
@@ -85,9 +98,69 @@ static bool kill_when_never(const struct ctld *ctld, const Pst__JobRecord *r)
     return conf_option(ctld->conf, CONF_DEPENDENCY_PARAMETERS, "kill_invalid_depend", &v, &len);
 }
 
-void depends_refresh(struct ctld *ctld, uint32_t job_id)
+/* Does task of array, which is ended, settle what the same task of j waits for? */
+static bool settled(struct ctld *ctld, const struct job *j, uint32_t task)
+{
+    Pst__JobRecord as_task = *j->rec; /* shallow */
+    struct job probe = { .rec = &as_task };
+    struct depends d;
+    bool changed;
+    int64_t until;
+    enum depend_result r;
+
+    SET(&as_task, array_task_id, task);
+    as_task.array_tasks = NULL;
+    if (depends_parse(as_task.dependency, &d, NULL) < 0)
+        return false;
+    r = depends_eval(&d, ctld->cluster, &probe, core_now(), &changed, &until);
+    depends_done(&d);
+    return r != DEPEND_WAIT;
+}
+
+/* aftercorr: the tasks of array j whose counterparts have ended go their own ways. */
+static void split_settled(struct ctld *ctld, uint32_t job_id, uint32_t target)
 {
     struct job *j = cluster_job(ctld->cluster, job_id);
+    const uint32_t *ids;
+    size_t n = cluster_array_jobs(ctld->cluster, target, &ids);
+    _cleanup_free_ uint32_t *copy = n ? malloc(n * sizeof(*copy)) : NULL;
+
+    if (!copy)
+        return;
+    memcpy(copy, ids, n * sizeof(*copy)); /* a split may add to the set */
+    for (size_t i = 0; i < n && j && job_is_array(j->rec); i++) {
+        const struct job *t = cluster_job(ctld->cluster, copy[i]);
+        struct job *task;
+
+        if (!t || !t->rec->has_array_task_id || !job_is_ended(t->rec) ||
+            !array_contains(j->rec->array_tasks, t->rec->array_task_id) ||
+            !settled(ctld, j, t->rec->array_task_id))
+            continue;
+        task = lifecycle_split(ctld, j, t->rec->array_task_id);
+        if (!task)
+            return; /* disk full: at the next change */
+        if (task != j)
+            depends_refresh(ctld, task->rec->job_id);
+    }
+}
+
+static void split_array(struct ctld *ctld, uint32_t job_id)
+{
+    const struct job *j = cluster_job(ctld->cluster, job_id);
+    struct depends d;
+
+    if (!j || !job_is_pending(j->rec) || !job_is_array(j->rec) || !j->rec->dependency ||
+        !strstr(j->rec->dependency, "aftercorr") || depends_parse(j->rec->dependency, &d, NULL) < 0)
+        return;
+    for (size_t i = 0; i < d.n; i++)
+        if (d.items[i].type == DEPEND_AFTERCORR && !d.items[i].has_task)
+            split_settled(ctld, job_id, d.items[i].job_id);
+    depends_done(&d);
+}
+
+void depends_refresh(struct ctld *ctld, uint32_t job_id)
+{
+    struct job *j;
     struct depends d;
     enum depend_result res;
     bool changed;
@@ -95,12 +168,12 @@ void depends_refresh(struct ctld *ctld, uint32_t job_id)
     Pst__Transaction *tx;
     Pst__JobRecord *set;
 
+    split_array(ctld, job_id);
+    j = cluster_job(ctld->cluster, job_id);
     if (!j || !job_is_pending(j->rec) || !j->rec->dependency ||
         depends_parse(j->rec->dependency, &d, NULL) < 0)
         return;
     res = depends_eval(&d, ctld->cluster, j, core_now(), &changed, &until);
-    if (until != INT64_MAX)
-        idlist_add(&delayed, job_id);
     if (res == DEPEND_NEVER && kill_when_never(ctld, j->rec)) {
         lifecycle_end(ctld, j,
                       &(struct job_end){ .state = JOB_STATE(CANCELLED),
@@ -110,12 +183,14 @@ void depends_refresh(struct ctld *ctld, uint32_t job_id)
         set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, job_id);
         if (res == DEPEND_MET) {
             tx_clear(tx, 102); /* dependency */
+            if (!j->rec->has_eligible_us && !job_is_held(j->rec))
+                SET(set, eligible_us, MAX(core_now(), j->rec->has_begin_us ? j->rec->begin_us : 0));
         } else {
             _cleanup_free_ char *text = NULL;
 
             if (depends_format(&d, &text) == 0)
                 (void)pb_set_str(&set->dependency, text); /* -ENOMEM: keeps the old text */
-            if (res == DEPEND_NEVER)
+            if (res == DEPEND_NEVER && !job_is_held(j->rec))
                 SET(set, reason, PST__JOB_REASON__REASON_DEPENDENCY_NEVER_SATISFIED);
         }
         (void)core_commit(ctld, tx); /* disk full: asked again at the next change */
@@ -167,18 +242,58 @@ static void changed_id(struct ctld *ctld, uint32_t id)
     }
 }
 
+/* Only jobs of the same user and name can have waited for this one. */
+static void changed_name(struct ctld *ctld, const Pst__JobRecord *r)
+{
+    struct idlist same = { 0 };
+
+    for (size_t i = 0; ctld->singletons && r->name && i < ctld->singletons->n; i++) {
+        const struct job *j = cluster_job(ctld->cluster, ctld->singletons->ids[i]);
+
+        if (j && j->rec->uid == r->uid && j->rec->name && strcmp(j->rec->name, r->name) == 0)
+            idlist_push(&same, ctld->singletons->ids[i]);
+    }
+    if (!same.n)
+        return;
+    for (size_t i = 0; i < same.n; i++)
+        depends_refresh(ctld, same.ids[i]);
+    free(same.ids);
+    prune(ctld, ctld->singletons);
+}
+
 void depends_changed(struct ctld *ctld, const struct job *target)
 {
-    uint32_t id = target->rec->job_id;
-    uint32_t array = target->rec->has_array_job_id ? target->rec->array_job_id : 0;
+    idlist_push(&events, target->rec->job_id);
+    if (working)
+        return;
+    working = true;
+    for (size_t i = 0; i < events.n; i++) {
+        const struct job *j = cluster_job(ctld->cluster, events.ids[i]);
+        uint32_t id = events.ids[i], array = j && j->rec->has_array_job_id ? j->rec->array_job_id : 0;
 
-    changed_id(ctld, id);
-    if (array && array != id)
-        changed_id(ctld, array);
-    if (ctld->singletons && ctld->singletons->n) {
-        refresh_list(ctld, ctld->singletons);
-        prune(ctld, ctld->singletons);
+        changed_id(ctld, id);
+        if (array && array != id)
+            changed_id(ctld, array);
+        if (j)
+            changed_name(ctld, j->rec);
     }
+    events.n = 0;
+    working = false;
+}
+
+bool depends_array_awaited(struct ctld *ctld, uint32_t array_job_id)
+{
+    const struct idlist *l = idmap_get(&ctld->dependants, array_job_id);
+    const uint32_t *ids;
+    size_t n = l && l->n ? cluster_array_jobs(ctld->cluster, array_job_id, &ids) : 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct job *j = cluster_job(ctld->cluster, ids[i]);
+
+        if (j && !job_is_ended(j->rec))
+            return true;
+    }
+    return false;
 }
 
 void depends_tick(struct ctld *ctld, int64_t now_us)
@@ -200,5 +315,6 @@ void depends_clear(struct ctld *ctld)
     idlist_free(ctld->singletons);
     ctld->singletons = NULL;
     free(delayed.ids);
-    delayed = (struct idlist){ 0 };
+    free(events.ids);
+    delayed = events = (struct idlist){ 0 };
 }

@@ -10,7 +10,10 @@ void idlist_free(struct idlist *l);
 void depends_watch(struct ctld *ctld, const struct job *j);
 /* Evaluate one job now; commits a change of its text when there is one. */
 void depends_refresh(struct ctld *ctld, uint32_t job_id);
-/* Something happened to a job: started, ended.  Refreshes those that wait for it. */
+/* Something happened to a job: started, ended.  Refreshes those that wait for it, and those that wait for a
+ * job that this ends, and so on: before it returns, unless it is called while it works already. */
 void depends_changed(struct ctld *ctld, const struct job *target);
+/* Somebody waits for the end of an array that goes on. */
+bool depends_array_awaited(struct ctld *ctld, uint32_t array_job_id);
 void depends_tick(struct ctld *ctld, int64_t now_us); /* after:ID+MIN */
 void depends_clear(struct ctld *ctld);

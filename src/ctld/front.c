@@ -47,6 +47,11 @@ static struct cmd *cmd_new(struct front *f, struct conn *c, const struct frame *
         bool other = req->has_uid && cmd->uid == 0;
 
         users_lookup(f->users, other ? req->uid : cmd->uid, &cmd->user_name, &cmd->group_name);
+    } else if (frame->op == OP_JOB_UPDATE) {
+        const Pst__JobUpdateRequest *req = (const Pst__JobUpdateRequest *)msg;
+
+        if (req->set && req->set->partition) /* AllowGroups */
+            users_lookup(f->users, cmd->uid, &cmd->user_name, &cmd->group_name);
     }
     return cmd;
 }

@@ -33,4 +33,12 @@ struct job_ref {
 };
 typedef void job_ref_fn(void *ctx, const struct job_ref *ref);
 int jobs_resolve(struct ctld *ctld, const char *id, job_ref_fn *fn, void *ctx);
+
+/* op_submit.c: checks that hold for updates too.  0 or an ESLURM code.
+ * May cmd's sender use the partition for this job?  cmd->group_name must be known. */
+int submit_lets_in(const struct ctld *ctld, const struct cmd *cmd, const struct partition *p,
+                   const Pst__JobRecord *job);
+int submit_sizes(const Pst__JobRecord *r);
+int submit_gres(const struct ctld *ctld, const Pst__JobRecord *r);
+
 bool jobs_match(const struct ctld *ctld, const struct job *j, const Pst__JobFilter *f);

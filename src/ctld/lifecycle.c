@@ -76,6 +76,9 @@ static void fill_end(struct ctld *ctld, Pst__Transaction *tx, const struct job *
         SET(set, reason, end->reason);
     if (end->by_user)
         SET(set, cancel_uid, end->uid);
+    if (job_is_suspended(j->rec) && j->rec->has_suspend_us)
+        SET(set, suspended_us, (j->rec->has_suspended_us ? j->rec->suspended_us : 0) + core_now() -
+                                   j->rec->suspend_us);
     if (end->failed_node)
         (void)pb_set_str(&set->failed_node, end->failed_node); /* -ENOMEM: left out */
     if (clean)
@@ -96,7 +99,7 @@ static void array_next(struct ctld *ctld, const struct job *j)
 uint64_t lifecycle_end(struct ctld *ctld, struct job *j, const struct job_end *end)
 {
     bool holds = job_holds_resources(j->rec);
-    bool clean = end->nodes_clean || !holds;
+    bool clean = !holds || (end->nodes_clean && j->rec->alloc->n_node_ids == 1);
     Pst__Transaction *tx = tx_new(core_now());
     uint32_t id = j->rec->job_id;
     uint64_t lsn;
@@ -160,13 +163,25 @@ uint64_t lifecycle_finished(struct ctld *ctld, struct job *j, uint32_t exit_stat
 
 /* ---- requeue ------------------------------------------------------------------------------------ */
 
+/* Why a requeued job does not start again by itself: held while it ran, or by this requeue. */
+static Pst__JobReason held_reason(const Pst__JobRecord *r, bool by_requeue)
+{
+    if (!by_requeue)
+        return r->has_held_by_user && r->held_by_user ? PST__JOB_REASON__REASON_JOB_HELD_USER
+                                                      : PST__JOB_REASON__REASON_JOB_HELD_ADMIN;
+    if (r->has_reason && (r->reason == PST__JOB_REASON__REASON_LAUNCH_FAILED_REQUEUED_HELD ||
+                          r->reason == PST__JOB_REASON__REASON_JOB_HOLD_MAX_REQUEUE))
+        return r->reason;
+    return PST__JOB_REASON__REASON_JOB_HELD_USER;
+}
+
 static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct job *j, bool hold,
                          bool special)
 {
-    static const uint32_t gone[] = { F_REASON, F_REASON_TEXT, F_EXIT_STATUS, F_DERIVED, F_CANCEL_UID,
+    static const uint32_t gone[] = { F_REASON_TEXT, F_EXIT_STATUS, F_DERIVED, F_CANCEL_UID,
                                      F_START, F_END, F_SUSPEND, F_SUSPENDED, F_KILL, F_WARNED,
                                      F_KILL_SENT, F_ALLOC, F_RELEASED, F_NEXT_STEP, F_BATCH_HOST,
-                                     F_BATCH_STARTED, F_ALLOC_TRES, F_FAILED_NODE, F_BEGIN };
+                                     F_BATCH_STARTED, F_ALLOC_TRES, F_FAILED_NODE };
     const Pst__JobRecord *r = j->rec;
     Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_REQUEUE, r->job_id);
     Pst__ClusterRecord *c;
@@ -179,14 +194,17 @@ static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct j
                               (special ? JOB_FLAG(SPECIAL_EXIT) : 0));
     SET(set, restart_count, job_restarts(r) + 1);
     SET(set, requeue_us, core_now());
-    if (hold || special) {
+    /* What a patch clears it cannot set: either, for each of these. */
+    if (hold || special || job_is_held(r))
+        SET(set, reason, held_reason(r, hold || special));
+    else
+        tx_clear(tx, F_REASON);
+    if (hold || special)
         SET(set, priority, 0);
-        SET(set, reason, r->has_reason && r->reason == PST__JOB_REASON__REASON_LAUNCH_FAILED_REQUEUED_HELD
-                             ? r->reason
-                             : PST__JOB_REASON__REASON_JOB_HELD_USER);
-    }
     if (conf_option_u64(ctld->conf, CONF_SCHEDULER_PARAMETERS, "requeue_delay", &delay_s) && delay_s)
-        SET(set, begin_us, core_now() + (int64_t)delay_s * USEC_PER_SEC);
+        SET(set, begin_us, core_now() + (int64_t)MIN(delay_s, UINT32_MAX) * USEC_PER_SEC);
+    else
+        tx_clear(tx, F_BEGIN);
     c = tx_cluster(tx);
     SET(set, db_id, ctld->cluster->rec->next_db_id);
     SET(c, next_db_id, ctld->cluster->rec->next_db_id + 1);
@@ -280,6 +298,8 @@ uint64_t lifecycle_suspend(struct ctld *ctld, struct job *j, bool suspend)
     launch_signal(ctld, j, lsn, &sig);
     feed_suspend(ctld, j, suspend);
     feed_end_time(ctld, j);
+    if (!suspend)
+        steps_retry(ctld, j);
     return lsn;
 }
 
@@ -357,26 +377,53 @@ struct job *lifecycle_split(struct ctld *ctld, struct job *array, uint32_t task)
         SET(c, next_job_id, jobs_next_id(ctld, id));
         tx_job_put_take(tx, PST__EVENT_KIND__EV_JOB_SUBMIT, rec);
     }
-    return core_commit(ctld, tx) ? cluster_job(ctld->cluster, id) : NULL;
+    if (!core_commit(ctld, tx))
+        return NULL;
+    depends_watch(ctld, cluster_job(ctld->cluster, id));
+    return cluster_job(ctld->cluster, id);
 }
 
 /* ---- recovery ----------------------------------------------------------------------------------- */
+
+/* An end whose cleaning was under way.  Nodes that are down are not waited for: nothing would tell. */
+static void recover_cleaning(struct ctld *ctld, struct job *j)
+{
+    const Pst__Alloc *a = j->rec->alloc;
+
+    if (bitmap_new((uint32_t)a->n_node_ids, &j->cleaning) < 0) {
+        log_fatal("out of memory while recovering");
+        abort();
+    }
+    for (size_t i = 0; i < a->n_node_ids; i++) {
+        const struct node *n = cluster_node(ctld->cluster, a->node_ids[i]);
+
+        if (n && n->rec->state != PST__NODE_STATE__NODE_DOWN)
+            bitmap_set(j->cleaning, (uint32_t)i);
+    }
+    if (bitmap_empty(j->cleaning))
+        cleaned(ctld, j);
+}
 
 void lifecycle_recover(struct ctld *ctld)
 {
     void *v;
 
+    /* What is committed meanwhile changes jobs but makes none, so the walk goes on. */
     for (size_t pos = 0; (v = idmap_next(&ctld->cluster->jobs, &pos));) {
         struct job *j = v;
 
+        if (!job_is_ended(j->rec))
+            j->owner_lost_us = core_now(); /* until it says that it is there */
         if (job_is_pending(j->rec))
             depends_watch(ctld, j);
-        else
-            j->owner_lost_us = core_now();
-        if (job_holds_resources(j->rec) && job_is_ended(j->rec)) {
-            if (bitmap_new((uint32_t)j->rec->alloc->n_node_ids, &j->cleaning) == 0)
-                bitmap_set_range(j->cleaning, 0, j->cleaning->nbits);
-        }
         steps_recover(ctld, j);
+    }
+    for (size_t pos = 0; (v = idmap_next(&ctld->cluster->jobs, &pos));) {
+        struct job *j = v;
+
+        if (job_holds_resources(j->rec) && job_is_ended(j->rec))
+            recover_cleaning(ctld, j);
+        else if (job_is_ended(j->rec) && job_has_flag(j->rec, JOB_FLAG(REQUEUED)))
+            cleaned(ctld, j); /* it ended, and the controller before it was queued again */
     }
 }

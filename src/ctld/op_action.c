@@ -12,21 +12,28 @@
 #include "ctld/wait.h"
 #include "model/array.h"
 
+#define RESULTS_MAX 10000u /* successes reported one by one */
+
 struct action {
     struct ctld *ctld;
-    struct cmd *cmd;
+    struct cmd *cmd;                /* owned */
     const Pst__JobActionRequest *req;
     const char *id;                 /* as asked, NULL with a filter only */
     Pst__JobActionResult **results;
     size_t n;
     uint64_t lsn;                   /* newest of what was committed */
+    uint32_t *ids;                  /* selected by a filter, and how far the walk is */
+    size_t n_ids, next;
 };
 
 static void result(struct action *a, int code, const char *text, uint32_t job_id)
 {
-    Pst__JobActionResult *r = malloc(sizeof(*r));
-    Pst__JobActionResult **bigger = realloc(a->results, (a->n + 1) * sizeof(*bigger));
+    Pst__JobActionResult *r, **bigger;
 
+    if (code == 0 && !a->id && a->n >= RESULTS_MAX)
+        return; /* a filter that selects a million jobs still fits a frame */
+    r = malloc(sizeof(*r));
+    bigger = realloc(a->results, (a->n + 1) * sizeof(*bigger));
     if (bigger)
         a->results = bigger;
     if (!r || !bigger) {
@@ -141,15 +148,24 @@ static int do_hold(struct action *a, const struct job_ref *ref, bool by_user)
         return SLURM_ERROR;
     if (job_is_ended(j->rec))
         return ESLURM_ALREADY_DONE;
+    by_user = by_user || !cmd_is_admin(a->ctld, a->cmd);
+    if (job_is_held(j->rec) && !cmd_is_admin(a->ctld, a->cmd))
+        return 0; /* it would make an administrator's hold the user's to release */
     tx = tx_new(core_now());
     set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_HOLD, j->rec->job_id);
-    by_user = by_user || !cmd_is_admin(a->ctld, a->cmd);
     SET(set, priority, 0);
     SET(set, held_by_user, by_user);
     if (job_is_pending(j->rec))
         SET(set, reason, by_user ? PST__JOB_REASON__REASON_JOB_HELD_USER
                                  : PST__JOB_REASON__REASON_JOB_HELD_ADMIN);
     return committed(a, core_commit(a->ctld, tx));
+}
+
+/* May the owner lift it?  His own, and those that came with a requeue. */
+static bool users_hold(const Pst__JobRecord *r)
+{
+    return (r->has_held_by_user && r->held_by_user) ||
+           job_has_flag(r, JOB_FLAG(REQUEUE_HOLD) | JOB_FLAG(SPECIAL_EXIT));
 }
 
 static int do_release(struct action *a, const struct job_ref *ref)
@@ -166,8 +182,7 @@ static int do_release(struct action *a, const struct job_ref *ref)
         return job_is_ended(j->rec) ? ESLURM_ALREADY_DONE : ESLURM_JOB_NOT_PENDING;
     if (!job_is_held(j->rec))
         return 0;
-    if (!admin && !(j->rec->has_held_by_user && j->rec->held_by_user) &&
-        j->rec->reason == PST__JOB_REASON__REASON_JOB_HELD_ADMIN)
+    if (!admin && !users_hold(j->rec))
         return ESLURM_ACCESS_DENIED;
     tx = tx_new(core_now());
     set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_RELEASE, j->rec->job_id);
@@ -220,6 +235,8 @@ static int do_complete(struct action *a, const struct job_ref *ref)
 
     if (job_is_ended(j->rec))
         return 0;
+    if (ref->has_task)
+        return cancel_task(a, ref);
     if (job_is_pending(j->rec))
         return committed(a, lifecycle_end(a->ctld, j, &cancel));
     return committed(a, lifecycle_finished(a->ctld, j, a->req->has_exit_status ? a->req->exit_status : 0,
@@ -292,50 +309,90 @@ static void on_ref(void *ctx, const struct job_ref *ref)
         result(a, act(a, ref), NULL, id);
 }
 
+/* ---- the walk ----------------------------------------------------------------------------------- */
+
+#define CHUNK 500u /* jobs handled before others get their turn */
+
 /* Everything the filter selects that the verb could touch. */
-static void by_filter(struct action *a)
+static void collect(struct action *a)
 {
     struct cluster *c = a->ctld->cluster;
-    _cleanup_free_ uint32_t *ids = malloc((c->jobs.count ? c->jobs.count : 1) * sizeof(*ids));
-    size_t n = 0;
     void *v;
 
-    for (size_t pos = 0; ids && (v = idmap_next(&c->jobs, &pos));) {
+    a->ids = malloc((c->jobs.count ? c->jobs.count : 1) * sizeof(*a->ids));
+    for (size_t pos = 0; a->ids && (v = idmap_next(&c->jobs, &pos));) {
         struct job *j = v;
 
         if (!job_is_ended(j->rec) && may(a, j) && jobs_match(a->ctld, j, a->req->filter))
-            ids[n++] = j->rec->job_id;
+            a->ids[a->n_ids++] = j->rec->job_id;
     }
-    for (size_t i = 0; i < n; i++) {
-        struct job_ref ref = { .job = cluster_job(c, ids[i]) };
+}
+
+static void finish(struct action *a)
+{
+    Pst__JobActionReply reply = PST__JOB_ACTION_REPLY__INIT;
+
+    reply.results = a->results;
+    reply.n_results = a->n;
+    core_reply(a->ctld, a->cmd, a->lsn, 0, &reply.base);
+    for (size_t i = 0; i < a->n; i++)
+        pst__job_action_result__free_unpacked(a->results[i], NULL);
+    free(a->results);
+    free(a->ids);
+    cmd_free(a->cmd);
+    free(a);
+}
+
+/* A part of the walk; the rest is posted behind what others have asked meanwhile. */
+static void walk(void *arg)
+{
+    struct action *a = arg;
+    struct cmd *again;
+
+    for (size_t i = 0; i < CHUNK && a->next < a->n_ids; i++, a->next++) {
+        struct job_ref ref = { .job = cluster_job(a->ctld->cluster, a->ids[a->next]) };
 
         if (ref.job)
             on_ref(a, &ref);
     }
+    again = a->next < a->n_ids ? calloc(1, sizeof(*again)) : NULL;
+    if (!again) {
+        finish(a);
+        return;
+    }
+    again->kind = CMD_CALL;
+    again->fn = walk;
+    again->arg = a;
+    (void)core_post(a->ctld, again); /* never refused: it is no request */
 }
 
 void op_job_action(struct ctld *ctld, struct cmd *cmd)
 {
-    const Pst__JobActionRequest *req = (const Pst__JobActionRequest *)cmd->msg;
-    struct action a = { .ctld = ctld, .cmd = cmd, .req = req, .lsn = ctld->applied_lsn };
-    Pst__JobActionReply reply = PST__JOB_ACTION_REPLY__INIT;
+    struct action *a = calloc(1, sizeof(*a));
 
-    for (size_t i = 0; i < req->n_ids; i++) {
-        size_t before = a.n;
+    if (a)
+        a->cmd = malloc(sizeof(*a->cmd));
+    if (!a || !a->cmd) {
+        free(a);
+        core_error(ctld, cmd, EPST_BUSY, NULL);
+        return;
+    }
+    *a->cmd = *cmd; /* kept beyond this call, with what it owns */
+    *cmd = (struct cmd){ .kind = CMD_REQUEST, .op = cmd->op };
+    a->ctld = ctld;
+    a->req = (const Pst__JobActionRequest *)a->cmd->msg;
+    a->lsn = ctld->applied_lsn;
+    for (size_t i = 0; i < a->req->n_ids; i++) {
+        size_t before = a->n;
         int code;
 
-        a.id = req->ids[i];
-        code = jobs_resolve(ctld, req->ids[i], on_ref, &a);
-        if (code != 0 && a.n == before)
-            result(&a, code, NULL, 0);
+        a->id = a->req->ids[i];
+        code = jobs_resolve(ctld, a->req->ids[i], on_ref, a);
+        if (code != 0 && a->n == before)
+            result(a, code, NULL, 0);
     }
-    a.id = NULL;
-    if (!req->n_ids && req->filter)
-        by_filter(&a);
-    reply.results = a.results;
-    reply.n_results = a.n;
-    core_reply(ctld, cmd, a.lsn, 0, &reply.base);
-    for (size_t i = 0; i < a.n; i++)
-        pst__job_action_result__free_unpacked(a.results[i], NULL);
-    free(a.results);
+    a->id = NULL;
+    if (!a->req->n_ids && a->req->filter)
+        collect(a);
+    walk(a);
 }

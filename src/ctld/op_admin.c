@@ -281,11 +281,20 @@ static bool returns_to_service(Pst__NodeAction a)
            a == PST__NODE_ACTION__NODE_ACT_IDLE;
 }
 
+/* Fields an operator may set and clear: features, gres, weight, comment, extra, reason, resume_after ... */
+static bool node_field(uint32_t number)
+{
+    static const uint32_t allowed[] = { 3, 4, 13, 14, 15, 16, 20, 21, 32, 43, 45 };
+
+    for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
+        if (allowed[i] == number)
+            return true;
+    return false;
+}
+
 static int patch_node(const Pst__NodeUpdateRequest *req, struct cmd *cmd, Pst__Transaction *tx,
                       const struct node *n)
 {
-    /* Fields an operator may set: features, gres, weight, comment, extra, reason, resume_after ... */
-    static const uint32_t allowed[] = { 3, 4, 13, 14, 15, 16, 20, 21, 32, 43, 45 };
     Pst__NodeState state = n->rec->state;
     uint32_t flags = n->rec->state_flags;
     Pst__NodeRecord *set;
@@ -297,11 +306,8 @@ static int patch_node(const Pst__NodeUpdateRequest *req, struct cmd *cmd, Pst__T
     if (req->set) {
         for (unsigned i = 0; i < req->set->base.descriptor->n_fields; i++) {
             uint32_t number = req->set->base.descriptor->fields[i].id;
-            bool ok = !pb_has(&req->set->base, number);
 
-            for (size_t k = 0; !ok && k < ARRAY_SIZE(allowed); k++)
-                ok = allowed[k] == number;
-            if (!ok)
+            if (pb_has(&req->set->base, number) && !node_field(number))
                 return ESLURM_NOT_SUPPORTED;
         }
         if (pb_merge(&set->base, &req->set->base) < 0)
@@ -317,8 +323,11 @@ static int patch_node(const Pst__NodeUpdateRequest *req, struct cmd *cmd, Pst__T
         tx_clear(tx, 33);
         tx_clear(tx, 34);
     }
-    for (size_t i = 0; i < req->n_clear; i++)
+    for (size_t i = 0; i < req->n_clear; i++) {
+        if (!node_field(req->clear[i]))
+            return ESLURM_NOT_SUPPORTED;
         tx_clear(tx, req->clear[i]);
+    }
     return 0;
 }
 
@@ -432,8 +441,12 @@ static int part_tx(struct ctld *ctld, const Pst__PartUpdateRequest *req, Pst__Tr
         free(set->nodes);
         set->nodes = all_nodes(ctld);
     }
-    for (size_t i = 0; !create && i < req->n_clear; i++)
+    pb_clear_from(&set->base, FIELD_VOLATILE);
+    for (size_t i = 0; !create && i < req->n_clear; i++) {
+        if (req->clear[i] == 1 || req->clear[i] == 4) /* name and state are never absent */
+            return ESLURM_NOT_SUPPORTED;
         tx_clear(tx, req->clear[i]);
+    }
     return set->nodes ? part_nodes_known(ctld, set->nodes) : 0;
 }
 

@@ -9,6 +9,7 @@
 #include "base/hostlist.h"
 #include "base/log.h"
 #include "base/pbutil.h"
+#include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "ctld/ctld.h"
 #include "ctld/depends.h"
@@ -19,6 +20,8 @@
 #include "ctld/wait.h"
 #include "model/array.h"
 #include "model/depend.h"
+
+#define MEM_MAX_MIB (UINT64_C(1) << 40) /* more is a slip or malice; products with it do not overflow */
 
 /* Fields of JobRecord that a submission may carry; all others are the controller's. */
 static bool client_field(uint32_t number)
@@ -38,6 +41,9 @@ static bool client_field(uint32_t number)
 static void keep_client_fields(Pst__JobRecord *r, bool admin)
 {
     const ProtobufCMessageDescriptor *d = r->base.descriptor;
+
+    while (r->base.n_unknown_fields) /* what a later release would take for its controller's word */
+        (void)pb_clear(&r->base, r->base.unknown_fields[0].tag);
 
     for (unsigned i = 0; i < d->n_fields; i++) {
         uint32_t number = d->fields[i].id;
@@ -98,32 +104,35 @@ static bool group_allowed(const char *allow, const char *groups)
     return false;
 }
 
-static int partition_lets_in(const struct submission *s, const struct partition *p)
+int submit_lets_in(const struct ctld *ctld, const struct cmd *cmd, const struct partition *p,
+                   const Pst__JobRecord *job)
 {
     const Pst__PartitionRecord *r = p->rec;
-    bool admin = cmd_is_admin(s->ctld, s->cmd);
+    bool admin = cmd_is_admin(ctld, cmd);
 
     if (r->state == PST__PARTITION_STATE__PART_INACTIVE || r->state == PST__PARTITION_STATE__PART_DRAIN)
         return ESLURM_PARTITION_NOT_AVAIL;
     if (r->has_root_only && r->root_only && !admin)
         return ESLURM_ACCESS_DENIED;
-    if (r->has_disable_root_jobs && r->disable_root_jobs && s->rec->uid == 0)
+    if (r->has_disable_root_jobs && r->disable_root_jobs && job->uid == 0)
         return ESLURM_ACCESS_DENIED;
-    if (r->allow_groups && !admin && !group_allowed(r->allow_groups, s->cmd->group_name))
+    if (r->allow_groups && !admin && !group_allowed(r->allow_groups, cmd->group_name))
         return ESLURM_JOB_MISSING_REQUIRED_PARTITION_GROUP;
-    if (r->allow_accounts && !in_words(r->allow_accounts, s->rec->account))
+    if (r->allow_accounts && !in_words(r->allow_accounts, job->account))
         return ESLURM_INVALID_ACCOUNT;
-    if (r->deny_accounts && in_words(r->deny_accounts, s->rec->account))
+    if (r->deny_accounts && in_words(r->deny_accounts, job->account))
         return ESLURM_INVALID_ACCOUNT;
     return 0;
 }
 
-/* Every partition named exists and lets the user in; the job could run in at least one. */
+/* Every partition named exists, and the job could run in at least one; those that do not let the user in are
+ * taken off the list. */
 static bool check_partitions(struct submission *s)
 {
     struct ctld *ctld = s->ctld;
     const char *select = conf_str(ctld->conf, CONF_SELECT_TYPE_PARAMETERS);
     bool memory = select && strcasestr(select, "Memory");
+    _cleanup_val_(strbuf_done) struct strbuf kept = STRBUF_INIT;
     _cleanup_free_ char *copy = NULL;
     char *save = NULL;
     int worst = 0;
@@ -148,11 +157,13 @@ static bool check_partitions(struct submission *s)
                            slurm_err_text(ESLURM_INVALID_PARTITION_NAME));
             return fail(s, ESLURM_INVALID_PARTITION_NAME);
         }
-        if (!s->first)
-            s->first = p;
-        code = partition_lets_in(s, p);
-        if (code == 0)
+        code = submit_lets_in(ctld, s->cmd, p, s->rec);
+        if (code == 0) {
+            strbuf_addf(&kept, "%s%s", kept.len ? "," : "", w);
+            if (!s->first)
+                s->first = p;
             code = feasible_check(ctld->feasible, ctld->cluster, p, s->rec, memory, &hint);
+        }
         if (code == 0) {
             possible = true;
         } else if (!worst) {
@@ -160,7 +171,9 @@ static bool check_partitions(struct submission *s)
             s->hint = hint;
         }
     }
-    return possible || fail(s, worst ? worst : ESLURM_INVALID_PARTITION_NAME);
+    if (!possible)
+        return fail(s, worst ? worst : ESLURM_INVALID_PARTITION_NAME);
+    return pb_set_str(&s->rec->partition, strbuf_str(&kept)) == 0 || fail(s, SLURM_ERROR);
 }
 
 /* ---- defaults ----------------------------------------------------------------------------------- */
@@ -234,15 +247,27 @@ static void memory_of_gpus(Pst__JobRecord *r)
 
 /* ---- checks ------------------------------------------------------------------------------------- */
 
+int submit_sizes(const Pst__JobRecord *r)
+{
+    if ((r->has_num_tasks && !r->num_tasks) || (r->has_cpus_per_task && !r->cpus_per_task))
+        return ESLURM_BAD_TASK_COUNT;
+    if ((r->has_min_nodes && !r->min_nodes) ||
+        (r->has_max_nodes && r->max_nodes && r->has_min_nodes && r->max_nodes < r->min_nodes))
+        return ESLURM_INVALID_NODE_COUNT;
+    if ((r->has_mem_per_node_mib && r->mem_per_node_mib > MEM_MAX_MIB) ||
+        (r->has_mem_per_cpu_mib && r->mem_per_cpu_mib > MEM_MAX_MIB) ||
+        (r->has_mem_per_gpu_mib && r->mem_per_gpu_mib > MEM_MAX_MIB))
+        return ESLURM_INVALID_TASK_MEMORY;
+    return 0;
+}
+
 static bool check_sizes(struct submission *s)
 {
     const Pst__JobRecord *r = s->rec;
+    int code = submit_sizes(r);
 
-    if ((r->has_num_tasks && !r->num_tasks) || (r->has_cpus_per_task && !r->cpus_per_task))
-        return fail(s, ESLURM_BAD_TASK_COUNT);
-    if ((r->has_min_nodes && !r->min_nodes) ||
-        (r->has_max_nodes && r->max_nodes && r->has_min_nodes && r->max_nodes < r->min_nodes))
-        return fail(s, ESLURM_INVALID_NODE_COUNT);
+    if (code != 0)
+        return fail(s, code);
     if (s->req->has_hold && s->req->hold)
         SET(s->rec, held_by_user, true);
     if (r->has_batch && r->batch && !(s->req->has_script && s->req->script.len))
@@ -254,10 +279,10 @@ static bool check_sizes(struct submission *s)
     return true;
 }
 
-static bool gres_names_known(struct submission *s, const char *text)
+static bool gres_names_known(const struct ctld *ctld, const char *text)
 {
     _cleanup_free_ char *copy = text ? strdup(text) : NULL;
-    const char *types = conf_str(s->ctld->conf, CONF_GRES_TYPES);
+    const char *types = conf_str(ctld->conf, CONF_GRES_TYPES);
     char *save = NULL;
 
     for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save)) {
@@ -265,10 +290,25 @@ static bool gres_names_known(struct submission *s, const char *text)
 
         if (strncmp(w, "cpu", 3) == 0)
             continue; /* tres_per_task only */
-        if (!gres_text_parse(w, &g) || !in_words(types, g.name))
-            return fail(s, ESLURM_INVALID_GRES);
+        if (!gres_text_parse(w, &g) || !in_words(types, g.name) || g.count > UINT32_MAX)
+            return false;
     }
     return true;
+}
+
+int submit_gres(const struct ctld *ctld, const Pst__JobRecord *r)
+{
+    return gres_names_known(ctld, r->tres_per_node) && gres_names_known(ctld, r->tres_per_job) &&
+                   gres_names_known(ctld, r->tres_per_task)
+               ? 0
+               : ESLURM_INVALID_GRES;
+}
+
+static bool check_gres(struct submission *s)
+{
+    int code = submit_gres(s->ctld, s->rec);
+
+    return code == 0 || fail(s, code);
 }
 
 static bool check_array(struct submission *s)
@@ -306,10 +346,12 @@ static bool check_dependency(struct submission *s, uint32_t job_id)
     r = depends_check(&d, s->ctld->cluster, job_id, 10);
     if (r == 0) {
         struct job probe = { .rec = s->rec };
+        enum depend_result res = depends_eval(&d, s->ctld->cluster, &probe, core_now(), &changed, &until);
 
-        if (depends_eval(&d, s->ctld->cluster, &probe, core_now(), &changed, &until) != DEPEND_MET &&
-            depends_format(&d, &text) < 0)
+        if (res != DEPEND_MET && depends_format(&d, &text) < 0)
             r = -ENOMEM;
+        if (res == DEPEND_NEVER && !job_is_held(s->rec))
+            SET(s->rec, reason, PST__JOB_REASON__REASON_DEPENDENCY_NEVER_SATISFIED);
         free(s->rec->dependency);
         s->rec->dependency = text;
     }
@@ -351,8 +393,7 @@ static bool check_priority(struct submission *s)
 static bool check(struct submission *s)
 {
     s->rec->uid = s->cmd->uid;
-    return check_room(s) && check_sizes(s) && check_array(s) && gres_names_known(s, s->rec->tres_per_node) &&
-           gres_names_known(s, s->rec->tres_per_job) && gres_names_known(s, s->rec->tres_per_task) &&
+    return check_room(s) && check_sizes(s) && check_array(s) && check_gres(s) &&
            (memory_of_gpus(s->rec), true) && check_partitions(s) && default_time(s) &&
            (default_memory(s), true) && check_priority(s) &&
            check_dependency(s, s->ctld->cluster->rec->next_job_id);
@@ -454,6 +495,7 @@ static void accept(struct submission *s)
     }
     answer(s, cluster_job(ctld->cluster, id), lsn);
     depends_watch(ctld, cluster_job(ctld->cluster, id));
+    depends_refresh(ctld, id); /* it may be settled already: never, or for some tasks */
 }
 
 static void refuse(struct submission *s)

@@ -17,6 +17,10 @@
 
 enum when { PENDING_ONLY, NOT_ENDED, ALWAYS };
 
+/* Field numbers of JobRecord that need a word more than their rule. */
+enum { F_PARTITION = 12, F_REASON = 32, F_HELD_BY_USER = 39, F_TIME_LIMIT = 99, F_TIME_UNLIMITED = 100,
+       F_DEPENDENCY = 102 };
+
 /* A field that may be updated. */
 static const struct rule {
     uint32_t field;
@@ -106,6 +110,16 @@ static int rule_check(const struct update *u, const struct job *j, uint32_t fiel
     return ESLURM_NOT_SUPPORTED;
 }
 
+/* Without a limit is unlimited, and not unlimited is limited: who may say the one may say the other. */
+static int clear_check(const struct update *u, const struct job *j, uint32_t field)
+{
+    if (field == F_PARTITION)
+        return ESLURM_INVALID_PARTITION_NAME;
+    if (field == F_TIME_LIMIT)
+        return rule_check(u, j, F_TIME_UNLIMITED);
+    return rule_check(u, j, field == F_TIME_UNLIMITED ? F_TIME_LIMIT : field);
+}
+
 static int rules_check(const struct update *u, const struct job *j)
 {
     const Pst__JobRecord *set = u->req->set;
@@ -115,8 +129,25 @@ static int rules_check(const struct update *u, const struct job *j)
         if (pb_has(&set->base, set->base.descriptor->fields[i].id))
             code = rule_check(u, j, set->base.descriptor->fields[i].id);
     for (size_t i = 0; code == 0 && i < u->req->n_clear; i++)
-        code = rule_check(u, j, u->req->clear[i]);
+        code = clear_check(u, j, u->req->clear[i]);
     return code;
+}
+
+/* All of the list exist and let the sender in. */
+static int partitions_check(const struct update *u, const Pst__JobRecord *r, const char *list)
+{
+    _cleanup_free_ char *copy = strdup(list);
+    char *save = NULL;
+    size_t n = 0;
+
+    for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save), n++) {
+        const struct partition *p = cluster_partition(u->ctld->cluster, w);
+        int code = p ? submit_lets_in(u->ctld, u->cmd, p, r) : ESLURM_INVALID_PARTITION_NAME;
+
+        if (code != 0)
+            return code;
+    }
+    return n ? 0 : ESLURM_INVALID_PARTITION_NAME;
 }
 
 /* What a rule by field number cannot say. */
@@ -131,12 +162,10 @@ static int values_check(const struct update *u, const struct job *j, const Pst__
     if (set->has_nice && set->nice < 0 && !admin)
         return ESLURM_ACCESS_DENIED;
     if (set->partition) {
-        _cleanup_free_ char *copy = strdup(set->partition);
-        char *save = NULL;
+        int code = partitions_check(u, r, set->partition);
 
-        for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save))
-            if (!cluster_partition(u->ctld->cluster, w))
-                return ESLURM_INVALID_PARTITION_NAME;
+        if (code != 0)
+            return code;
     }
     if (set->dependency && *set->dependency) {
         struct depends d;
@@ -166,7 +195,12 @@ static int still_feasible(const struct update *u, const struct job *j)
     if (!job_is_pending(j->rec) || pb_dup(&j->rec->base, &copy) < 0)
         return 0;
     r = (Pst__JobRecord *)copy;
-    if (u->req->set && pb_merge(copy, &u->req->set->base) == 0 && r->partition) {
+    if (u->req->set && pb_merge(copy, &u->req->set->base) == 0) {
+        code = submit_sizes(r);
+        if (code == 0)
+            code = submit_gres(u->ctld, r);
+    }
+    if (code == 0 && u->req->set && r->partition) {
         len = strcspn(r->partition, ",");
         if (len < sizeof(name)) {
             memcpy(name, r->partition, len);
@@ -181,33 +215,67 @@ static int still_feasible(const struct update *u, const struct job *j)
     return code;
 }
 
+/* The text as it is kept: every item with its mark; NULL when memory is short. */
+static char *stored_dependency(const char *text)
+{
+    struct depends d;
+    char *out = NULL;
+
+    if (depends_parse(text, &d, NULL) < 0)
+        return NULL; /* checked before */
+    if (depends_format(&d, &out) < 0)
+        out = NULL;
+    depends_done(&d);
+    return out;
+}
+
 /* Consequences of the fields that were set, in the same patch. */
 static void imply(struct update *u, Pst__Transaction *tx, const struct job *j, Pst__JobRecord *set)
 {
     const Pst__JobRecord *r = j->rec;
+    bool no_dependency = false;
 
+    for (size_t i = 0; i < u->req->n_clear; i++)
+        no_dependency = no_dependency || u->req->clear[i] == F_DEPENDENCY;
     if (set->has_time_limit_min) {
-        tx_clear(tx, 100); /* time_unlimited */
+        tx_clear(tx, F_TIME_UNLIMITED);
         if (r->has_start_us && !job_is_pending(r))
             SET(set, end_us, r->start_us + (int64_t)set->time_limit_min * 60 * USEC_PER_SEC +
                                  (r->has_suspended_us ? r->suspended_us : 0));
     }
     if (set->has_time_unlimited && set->time_unlimited && !job_is_pending(r))
         tx_clear(tx, 54); /* end_us */
-    if (set->has_priority && set->priority == 0)
-        SET(set, reason, PST__JOB_REASON__REASON_JOB_HELD_ADMIN);
-    else if (set->has_priority && job_is_held(r))
-        tx_clear(tx, 32); /* reason */
+    if (set->has_priority && set->priority == 0) {
+        SET(set, held_by_user, false);
+        if (job_is_pending(r))
+            SET(set, reason, PST__JOB_REASON__REASON_JOB_HELD_ADMIN);
+    } else if (set->has_priority && job_is_held(r)) {
+        tx_clear(tx, F_REASON);
+        tx_clear(tx, F_HELD_BY_USER);
+        if (!r->has_eligible_us && !r->dependency)
+            SET(set, eligible_us, core_now());
+    }
     if (set->has_mem_per_node_mib)
         tx_clear(tx, 76);
     if (set->has_mem_per_cpu_mib)
         tx_clear(tx, 75);
     if (set->dependency && !*set->dependency) {
         (void)pb_set_str(&set->dependency, NULL); /* cannot fail: it frees */
-        tx_clear(tx, 102);
-        if (r->reason == PST__JOB_REASON__REASON_DEPENDENCY_NEVER_SATISFIED)
-            tx_clear(tx, 32);
+        tx_clear(tx, F_DEPENDENCY);
+        no_dependency = true;
+    } else if (set->dependency) {
+        char *text = stored_dependency(set->dependency);
+
+        if (text) {
+            free(set->dependency);
+            set->dependency = text;
+        }
     }
+    if ((no_dependency || set->dependency) && r->has_reason &&
+        r->reason == PST__JOB_REASON__REASON_DEPENDENCY_NEVER_SATISFIED)
+        tx_clear(tx, F_REASON);
+    if (no_dependency && !r->has_eligible_us && !job_is_held(r))
+        SET(set, eligible_us, MAX(core_now(), r->has_begin_us ? r->begin_us : 0));
     if (set->has_array_task_throttle && r->array_tasks) {
         size_t len = strcspn(r->array_tasks, "%");
         char text[32];
@@ -221,7 +289,6 @@ static void imply(struct update *u, Pst__Transaction *tx, const struct job *j, P
                 memcpy(set->array_tasks + len, text, strlen(text) + 1);
         }
     }
-    (void)u;
 }
 
 static int apply(struct update *u, struct job *j)

@@ -16,6 +16,7 @@
 #include "ctld/jobs.h"
 #include "ctld/lifecycle.h"
 #include "ctld/schedthread.h"
+#include "ctld/steps.h"
 #include "ctld/view.h"
 #include "ctld/wait.h"
 #include "model/array.h"
@@ -284,6 +285,7 @@ static bool start(struct ctld *ctld, struct job *j, const struct sched_decision 
     if (batch)
         launch_batch(ctld, j, lsn);
     wait_notify(ctld, j, lsn);
+    steps_retry(ctld, j);
     depends_changed(ctld, j);
     return true;
 }

@@ -16,7 +16,8 @@
 #include "ctld/view.h"
 #include "ctld/wait.h"
 
-#define PURGE_BATCH 2000 /* records forgotten per run, so that the core is never held long */
+#define PURGE_BATCH 2000u /* records forgotten per run, so that the core is never held long */
+#define PURGE_LOOK 20000u /* records looked at for that */
 
 /* OverTimeLimit of the job's partition, else of the cluster. */
 static int64_t grace_us(struct ctld *ctld, const struct job *j)
@@ -108,12 +109,23 @@ static void purge(struct ctld *ctld, int64_t now)
 {
     int64_t age = (int64_t)conf_num(ctld->conf, CONF_MIN_JOB_AGE) * USEC_PER_SEC;
     Pst__Transaction *tx = NULL;
-    struct job *j = ctld->cluster->done_head;
+    struct job *j = cluster_done_oldest(ctld->cluster);
+    unsigned found = 0;
+    uint32_t array = 0; /* the last one asked about */
+    bool awaited = false;
 
-    for (int i = 0; j && i < PURGE_BATCH && j->rec->end_us + age < now; i++, j = j->next_done) {
+    for (unsigned i = 0; j && i < PURGE_LOOK && found < PURGE_BATCH && j->rec->end_us + age < now;
+         i++, j = j->next_done) {
+        if (j->rec->has_array_job_id && j->rec->array_job_id != array) {
+            array = j->rec->array_job_id;
+            awaited = depends_array_awaited(ctld, array);
+        }
+        if (j->rec->has_array_job_id && awaited)
+            continue; /* how it ended still matters: the rest of its array goes on */
         if (!tx)
             tx = tx_new(now);
         tx_job_purge(tx, j->rec->job_id);
+        found++;
     }
     if (tx)
         (void)core_commit(ctld, tx); /* disk full: later */
@@ -133,9 +145,10 @@ static void check_deadlines(struct ctld *ctld, int64_t now)
             found[n++] = j;
     }
     for (size_t i = 0; i < n; i++)
-        (void)lifecycle_end(ctld, found[i],
-                            &(struct job_end){ .state = JOB_STATE(DEADLINE),
-                                               .reason = PST__JOB_REASON__REASON_DEADLINE });
+        if (job_is_pending(found[i]->rec)) /* the end of one may have ended another */
+            (void)lifecycle_end(ctld, found[i],
+                                &(struct job_end){ .state = JOB_STATE(DEADLINE),
+                                                   .reason = PST__JOB_REASON__REASON_DEADLINE });
 }
 
 /* A pending salloc or srun whose client is gone will never be fetched. */
@@ -154,7 +167,8 @@ static void check_owners(struct ctld *ctld, int64_t now)
             found[n++] = j;
     }
     for (size_t i = 0; i < n; i++)
-        (void)lifecycle_end(ctld, found[i], &(struct job_end){ .state = JOB_STATE(CANCELLED) });
+        if (job_is_pending(found[i]->rec))
+            (void)lifecycle_end(ctld, found[i], &(struct job_end){ .state = JOB_STATE(CANCELLED) });
 }
 
 void timers_run(struct ctld *ctld)

@@ -20,6 +20,7 @@
 #include "model/tx.h"
 
 #define SLOT_DIRTY (1u << 31)
+#define BACKLOG 2048u /* marks that may wait for a query: some milliseconds of encoding */
 
 struct dirty {
     enum view_kind kind;
@@ -391,6 +392,18 @@ static struct view *view_make(struct views *v, const struct cluster *c, uint64_t
     view->cluster = must(malloc(view->cluster_len ? view->cluster_len : 1));
     pst__cluster_record__pack(c->rec, view->cluster);
     return view;
+}
+
+void views_work_off(struct views *v, const struct cluster *c)
+{
+    if (v->ndirty <= BACKLOG)
+        return;
+    for (size_t i = 0; i < BACKLOG; i++) {
+        struct dirty *d = &v->dirty[--v->ndirty];
+
+        encode_dirty(v, c, d);
+        free(d->name);
+    }
 }
 
 void views_publish(struct views *v, const struct cluster *c, uint64_t lsn)

@@ -62,6 +62,8 @@ void views_drop_node(struct views *v, struct node *n);
 void views_drop_part(struct views *v, struct partition *p);
 /* Encode what was marked and make it the current view. */
 void views_publish(struct views *v, const struct cluster *c, uint64_t lsn);
+/* Encode some of what was marked when much of it has gathered, so that the next publish is short. */
+void views_work_off(struct views *v, const struct cluster *c);
 uint64_t views_published(const struct views *v); /* how often */
 
 /* The current view, held; NULL when something changed since it was made: ask the core (CMD_PUBLISH). */

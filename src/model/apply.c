@@ -15,6 +15,8 @@
 #include "model/cluster_private.h"
 #include "model/job.h"
 
+#define DONE_SEARCH_MAX 1000u /* jobs passed by before the list is left unsorted */
+
 /* ---- derived state of jobs ---------------------------------------------------------------------- */
 
 static void usage_change(struct cluster *c, const struct job *j, bool add)
@@ -82,13 +84,18 @@ static void active_unlink(struct cluster *c, struct job *j)
     j->in_active = false;
 }
 
-/* Kept in order of end; jobs end roughly in order, so the search from the tail is short. */
+/* Kept in order of end; jobs end roughly in order, so the search from the tail is short.  Where it is not (a
+ * snapshot's order is that of submission), order waits until somebody asks: cluster_done_oldest(). */
 static void done_link(struct cluster *c, struct job *j)
 {
     struct job *after = c->done_tail;
 
-    while (after && after->rec->end_us > j->rec->end_us)
+    for (unsigned i = 0; !c->done_unsorted && after && after->rec->end_us > j->rec->end_us; i++) {
         after = after->prev_done;
+        c->done_unsorted = i >= DONE_SEARCH_MAX;
+    }
+    if (c->done_unsorted)
+        after = c->done_tail;
     j->prev_done = after;
     j->next_done = after ? after->next_done : c->done_head;
     if (j->next_done)
@@ -115,18 +122,78 @@ static void done_unlink(struct cluster *c, struct job *j)
     j->in_done = false;
 }
 
+/* Where it stands is still right. */
+static bool done_in_place(const struct job *j)
+{
+    return (!j->prev_done || j->prev_done->rec->end_us <= j->rec->end_us) &&
+           (!j->next_done || j->next_done->rec->end_us >= j->rec->end_us);
+}
+
+static struct job *merge_done(struct job *a, struct job *b)
+{
+    struct job *head = NULL, **at = &head;
+
+    while (a && b) {
+        struct job **first = b->rec->end_us < a->rec->end_us ? &b : &a;
+
+        *at = *first;
+        at = &(*at)->next_done;
+        *first = (*first)->next_done;
+    }
+    *at = a ? a : b;
+    return head;
+}
+
+/* Merge sort, bottom up: runs[i] is a sorted list of 2^i jobs, older ones in higher rows. */
+static void sort_done(struct cluster *c)
+{
+    struct job *runs[32] = { NULL }, *list = c->done_head, *prev = NULL;
+    size_t i;
+
+    while (list) {
+        struct job *run = list;
+
+        list = list->next_done;
+        run->next_done = NULL;
+        for (i = 0; i < ARRAY_SIZE(runs) - 1 && runs[i]; i++) {
+            run = merge_done(runs[i], run);
+            runs[i] = NULL;
+        }
+        runs[i] = merge_done(runs[i], run);
+    }
+    for (i = 0; i < ARRAY_SIZE(runs); i++)
+        list = merge_done(runs[i], list);
+    c->done_head = list;
+    for (struct job *j = list; j; prev = j, j = j->next_done)
+        j->prev_done = prev;
+    c->done_tail = prev;
+    c->done_unsorted = false;
+}
+
+struct job *cluster_done_oldest(struct cluster *c)
+{
+    if (c->done_unsorted)
+        sort_done(c);
+    return c->done_head;
+}
+
 static void job_attach(struct cluster *c, struct job *j)
 {
+    bool holds = job_holds_resources(j->rec), done = !holds && job_is_ended(j->rec);
+
     c->njobs_state[job_state(j->rec)]++;
-    if (job_holds_resources(j->rec)) {
+    if (holds) {
         j->counted = true;
         usage_change(c, j, true);
         active_link(c, j);
-    } else if (job_is_ended(j->rec)) {
-        done_link(c, j);
     }
+    if (j->in_done && (!done || !done_in_place(j)))
+        done_unlink(c, j);
+    if (done && !j->in_done)
+        done_link(c, j);
 }
 
+/* The way back: before its record changes.  Its place among the ended is job_attach()'s to judge. */
 static void job_detach(struct cluster *c, struct job *j)
 {
     c->njobs_state[job_state(j->rec)]--;
@@ -136,8 +203,6 @@ static void job_detach(struct cluster *c, struct job *j)
     }
     if (j->in_active)
         active_unlink(c, j);
-    if (j->in_done)
-        done_unlink(c, j);
 }
 
 /* ---- blobs -------------------------------------------------------------------------------------- */
@@ -146,8 +211,8 @@ static void blob_ref(struct cluster *c, uint64_t hash, int delta)
 {
     struct blob *b = cluster_blob(c, hash);
 
-    if (!b)
-        return;
+    if (!b || (delta < 0 && !b->refs))
+        return; /* the job was there before the blob: only in a log put together by hand */
     b->refs += (uint32_t)delta;
     if (b->refs == 0) {
         (void)idmap_remove(&c->blobs, hash);
@@ -296,8 +361,11 @@ static int job_names_changed(struct cluster *c, const struct job *j, const Pst__
     bool moved = old->has_array_job_id != j->rec->has_array_job_id ||
                  (old->has_array_job_id && old->array_job_id != j->rec->array_job_id);
 
-    job_blobs(c, j->rec, +1); /* before the old ones go: they may be the same */
-    job_blobs(c, old, -1);
+    if (old->has_script_hash != j->rec->has_script_hash || old->script_hash != j->rec->script_hash ||
+        old->has_env_hash != j->rec->has_env_hash || old->env_hash != j->rec->env_hash) {
+        job_blobs(c, j->rec, +1); /* before the old ones go: they may be the same */
+        job_blobs(c, old, -1);
+    }
     if (!moved)
         return 0;
     array_remove(c, old);
@@ -338,6 +406,8 @@ static int apply_job_purge(struct cluster *c, uint32_t job_id, struct err *err)
     if (c->observer && c->observer->job_gone)
         c->observer->job_gone(c->observer->ctx, j);
     job_detach(c, j);
+    if (j->in_done)
+        done_unlink(c, j);
     array_remove(c, j->rec);
     job_blobs(c, j->rec, -1);
     (void)idmap_remove(&c->jobs, job_id);

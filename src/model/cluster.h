@@ -100,6 +100,7 @@ struct cluster {
     struct partition **parts;   /* in configuration order */
     size_t nparts;
     struct job *active, *done_head, *done_tail;
+    bool done_unsorted; /* order is made when cluster_done_oldest() asks for it */
     bool nodes_changed;         /* within an apply: node ids and names are paired anew */
     uint32_t njobs_state[12];   /* jobs by base state */
     const struct cluster_observer *observer;
@@ -122,6 +123,9 @@ struct blob *cluster_blob(const struct cluster *c, uint64_t hash);
 /* Ids of the jobs of an array, the array record included; *ret_ids borrowed. */
 size_t cluster_array_jobs(const struct cluster *c, uint32_t array_job_id, const uint32_t **ret_ids);
 uint32_t cluster_count(const struct cluster *c, Pst__JobState state);
+/* The ended job that ended first, or NULL; its next_done ended next, and so on.  O(1), but after a recovery
+ * O(n log n) once. */
+struct job *cluster_done_oldest(struct cluster *c);
 
 /* A number over everything durable: equal states have equal hashes whatever way they were reached. */
 uint64_t cluster_hash(const struct cluster *c);

@@ -206,7 +206,9 @@ static void target_add(struct target *t, const struct job *j)
     const Pst__JobRecord *r = j->rec;
 
     t->found++;
-    if (job_is_ended(r) && !job_has_flag(r, JOB_FLAG(COMPLETING))) {
+    if (job_is_ended(r) && job_has_flag(r, JOB_FLAG(REQUEUED))) {
+        t->open++; /* it goes back to the queue once it is clean: no end that counts */
+    } else if (job_is_ended(r) && !job_has_flag(r, JOB_FLAG(COMPLETING))) {
         t->ended++;
         t->failed += !ended_well(r);
     } else {
@@ -258,6 +260,21 @@ static struct target target_of(const struct cluster *c, const struct depend_item
     return t;
 }
 
+/* Has one of array job's tasks an ended counterpart in the array that the item names? */
+static bool has_counterpart(const struct cluster *c, const struct depend_item *it, const struct job *job)
+{
+    const uint32_t *ids;
+    size_t n = it->has_task ? 0 : cluster_array_jobs(c, it->job_id, &ids);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct job *j = cluster_job(c, ids[i]);
+
+        if (j && j->rec->has_array_task_id && array_contains(job->rec->array_tasks, j->rec->array_task_id))
+            return true;
+    }
+    return false;
+}
+
 static bool singleton_free(const struct cluster *c, const struct job *job)
 {
     void *v;
@@ -300,8 +317,12 @@ static enum depend_result item_eval(const struct depend_item *it, const struct c
             }
         }
         return DEPEND_MET;
-    case DEPEND_AFTEROK:
     case DEPEND_AFTERCORR:
+        /* Each task for itself; what is left of the array waits until its tasks have been split off. */
+        if (job && job_is_array(job->rec) && (t.open || has_counterpart(c, it, job)))
+            return DEPEND_WAIT;
+        /* fall through */
+    case DEPEND_AFTEROK:
         if (t.failed || !t.found)
             return DEPEND_NEVER;
         return t.open ? DEPEND_WAIT : DEPEND_MET;
@@ -348,33 +369,117 @@ enum depend_result depends_eval(struct depends *d, const struct cluster *c, cons
     return (d->any ? never == kept : never > 0) ? DEPEND_NEVER : DEPEND_WAIT;
 }
 
-static bool reaches(const struct cluster *c, uint32_t from, uint32_t job_id, unsigned depth)
-{
-    struct job *j = cluster_job(c, from);
-    struct depends d = { 0 };
-    bool found = false;
+/* ---- cycles ------------------------------------------------------------------------------------- */
 
-    if (from == job_id)
-        return true;
-    if (!depth || !j || !j->rec->dependency || !job_is_pending(j->rec) ||
+struct search { /* breadth first over what jobs wait for; each target is looked at once */
+    const struct cluster *c;
+    const struct job *job; /* the one that must not be met, NULL when it is not made yet */
+    uint32_t job_id;
+    struct idmap seen;     /* by key_of() */
+    struct depend_item *queue;
+    size_t n, cap;
+};
+
+static uint64_t key_of(const struct depend_item *it)
+{
+    return (uint64_t)it->job_id << 32 | (it->has_task ? it->task + 1 : 0);
+}
+
+static int search_add(struct search *s, const struct depend_item *it)
+{
+    int r;
+
+    if (it->type == DEPEND_SINGLETON || idmap_get(&s->seen, key_of(it)))
+        return 0;
+    if (s->n == s->cap) {
+        size_t cap = s->cap ? s->cap * 2 : 16;
+        struct depend_item *bigger = realloc(s->queue, cap * sizeof(*bigger));
+
+        if (!bigger)
+            return -ENOMEM;
+        s->queue = bigger;
+        s->cap = cap;
+    }
+    r = idmap_put(&s->seen, key_of(it), s);
+    if (r == 0)
+        s->queue[s->n++] = *it;
+    return r;
+}
+
+/* Is the job itself among those the item names? */
+static bool names_itself(const struct search *s, const struct depend_item *it)
+{
+    const Pst__JobRecord *r = s->job ? s->job->rec : NULL;
+
+    if (r && r->has_array_job_id && r->array_job_id == it->job_id)
+        return !it->has_task || (r->has_array_task_id ? r->array_task_id == it->task
+                                                      : array_contains(r->array_tasks, it->task));
+    return it->job_id == s->job_id;
+}
+
+static int add_targets(struct search *s, const struct job *j)
+{
+    struct depends d;
+    int r = 0;
+
+    if (!j || !j->rec->dependency || !job_is_pending(j->rec) ||
         depends_parse(j->rec->dependency, &d, NULL) < 0)
-        return false;
-    for (size_t i = 0; i < d.n && !found; i++)
-        found = d.items[i].type != DEPEND_SINGLETON && reaches(c, d.items[i].job_id, job_id, depth - 1);
+        return 0;
+    for (size_t i = 0; r == 0 && i < d.n; i++)
+        r = search_add(s, &d.items[i]);
     depends_done(&d);
-    return found;
+    return r;
+}
+
+/* What the jobs that an item names wait for themselves. */
+static int add_next(struct search *s, const struct depend_item *it)
+{
+    const uint32_t *ids;
+    size_t n = cluster_array_jobs(s->c, it->job_id, &ids);
+    int r = 0;
+
+    if (!n)
+        return add_targets(s, cluster_job(s->c, it->job_id));
+    if (it->has_task)
+        return add_targets(s, array_task(s->c, it->job_id, it->task));
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = add_targets(s, cluster_job(s->c, ids[i]));
+    return r;
+}
+
+/* -ELOOP: the job waits for itself, in the end. */
+static int find_cycle(const struct depends *d, const struct cluster *c, uint32_t job_id, unsigned max_depth)
+{
+    struct search s = { .c = c, .job = cluster_job(c, job_id), .job_id = job_id };
+    size_t done = 0, level_end;
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < d->n; i++)
+        r = search_add(&s, &d->items[i]);
+    for (unsigned depth = 0; r == 0 && done < s.n && depth <= max_depth; depth++) {
+        for (level_end = s.n; r == 0 && done < level_end; done++) {
+            struct depend_item it = s.queue[done];
+
+            r = names_itself(&s, &it) ? -ELOOP : depth < max_depth ? add_next(&s, &it) : 0;
+        }
+    }
+    idmap_done(&s.seen);
+    free(s.queue);
+    return r;
 }
 
 int depends_check(const struct depends *d, const struct cluster *c, uint32_t job_id, unsigned max_depth)
 {
+    int r = job_id ? find_cycle(d, c, job_id, max_depth) : 0;
+
+    if (r < 0)
+        return r;
     for (size_t i = 0; i < d->n; i++) {
         const struct depend_item *it = &d->items[i];
         struct target t;
 
         if (it->type == DEPEND_SINGLETON)
             continue;
-        if (job_id && reaches(c, it->job_id, job_id, max_depth))
-            return -ELOOP;
         t = target_of(c, it, NULL);
         if (!t.found && (it->type == DEPEND_AFTEROK || it->type == DEPEND_AFTERNOTOK ||
                          it->type == DEPEND_AFTERCORR))

@@ -2,7 +2,17 @@
 
 PENSTOCK_BUILD names the build folder (default: build).  Daemons run in the foreground as children of
 this process, so it knows their numbers for certain and how they ended.  After each test nothing may be
-left: no process that works in, names or was started with the cluster's folder."""
+left: no process that works in, names or was started with the cluster's folder, no file in its TMPDIR.
+
+Fixtures:
+  cluster       three nodes of four CPUs for this test alone (a quarter of a second)
+  make_cluster  a function that makes such clusters: make_cluster(nodes=2, conf="SlurmdTimeout=2")
+  shared        one for the whole module; a module sets CLUSTER = {"nodes": 4, "conf": "..."} to shape it
+  c             `shared` with an empty queue, idle nodes and a work folder of the test's own
+
+The options are those of Cluster: nodes, cpus, conf (lines of slurm.conf), node_options, partition.
+Its run(), sbatch(), job(), wait_state(), wait_end(), out() and sacct() are all that most tests need;
+run() gives an object with returncode, stdout, stderr, also under the names rc, out, err."""
 
 import os
 import random
@@ -48,21 +58,30 @@ def wait_until(condition, what, timeout=15.0):
         pause = min(pause * 1.5, 0.2)
 
 
+def is_free(port):
+    with socket.socket() as s:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            s.bind(("", port))
+        except OSError:
+            return False
+    return True
+
+
 def free_ports(count):
-    """Ports below the kernel's own range; still free when tried."""
-    ports, first = [], random.randrange(len(PORTS))
-    for i in range(len(PORTS)):
-        port = PORTS[(first + i) % len(PORTS)]
-        with socket.socket() as s:
-            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                s.bind(("", port))
-            except OSError:
-                continue
-        ports.append(port)
-        if len(ports) == count:
-            return ports
+    """A block of ports below the kernel's own range; all free when tried."""
+    for _ in range(1000):
+        first = random.randrange(PORTS.start, PORTS.stop - count)
+        if all(is_free(port) for port in range(first, first + count)):
+            return list(range(first, first + count))
     raise RuntimeError("no free ports")
+
+
+class Result(subprocess.CompletedProcess):
+    """What a command said, with short names."""
+    rc = property(lambda self: self.returncode)
+    out = property(lambda self: self.stdout)
+    err = property(lambda self: self.stderr)
 
 
 def processes_of(folder):
@@ -121,7 +140,7 @@ class Cluster:
         self.dir = Path(folder)
         self.work = self.dir / "work"
         self.node_names = [f"node{i + 1}" for i in range(nodes)]
-        for name in ("etc", "state", "spool", "log", "run", "work"):
+        for name in ("etc", "state", "spool", "log", "run", "work", "tmp"):
             (self.dir / name).mkdir(exist_ok=True)
         self.conf = self.dir / "etc" / "slurm.conf"
         self.port, *self.node_ports = free_ports(nodes + 1)
@@ -132,6 +151,7 @@ class Cluster:
                     if not k.startswith(("SLURM", "SBATCH", "SALLOC", "SRUN", "SQUEUE", "SINFO", "SACCT"))}
         folders = [str(BUILD / "src" / f) for f in ("cli", "penstock", "ctld", "noded")]
         self.env.update(SLURM_CONF=str(self.conf), LC_ALL="C.UTF-8", TZ="UTC",
+                        TMPDIR=f"{self.dir}/tmp",
                         PATH=":".join([*folders, self.env.get("PATH", "/usr/bin:/bin")]))
         self.write_conf()
 
@@ -187,6 +207,8 @@ class Cluster:
         names = set(names or self.node_names)
 
         def ready():
+            dead = [d for n, d in self.slurmds.items() if n in names and not d.alive()]
+            assert not dead or state.startswith("down"), f"{dead[0].name} has ended\n{self.logs(dead[0].name)}"
             lines = self.run("sinfo", "-h", "-N", "-o", "%N %T", check=False).stdout.split("\n")
             return names <= {line.split()[0] for line in lines if line.endswith(" " + state)}
         wait_until(ready, f"nodes are {state}: {sorted(names)}", 20)
@@ -220,7 +242,21 @@ class Cluster:
                               timeout=timeout * SLOW)
         if check:
             assert done.returncode == 0, f"{argv}: exit {done.returncode}\n{done.stdout}{done.stderr}"
-        return done
+        return Result(done.args, done.returncode, done.stdout, done.stderr)
+
+    def refused(self, *argv, rc=1, **kwargs):
+        """Run a command that must end with rc; gives its stderr."""
+        done = self.run(*argv, check=False, **kwargs)
+        assert done.rc == rc, f"{argv}: exit {done.rc}, not {rc}\n{done.out}{done.err}"
+        return done.err
+
+    def clear(self):
+        """Cancel everything and wait until the nodes are idle again."""
+        jobs = self.run("squeue", "-h", "-o", "%A").out.split()
+        if jobs:
+            self.run("scancel", *sorted(set(jobs)), check=False)
+        wait_until(lambda: not self.run("squeue", "-h").out, "the queue is empty")
+        self.wait_nodes()
 
     def script(self, body, name="job.sh"):
         path = self.work / name
@@ -297,6 +333,7 @@ class Cluster:
         deadline = time.monotonic() + 10 * SLOW
         while (left := processes_of(self.dir)) and time.monotonic() < deadline:
             time.sleep(0.05)
+        problems += [f"left behind: {path}" for path in (self.dir / "tmp").iterdir()]
         for pid, command in left:
             problems.append(f"left behind: {pid} {command}")
             try:
@@ -350,11 +387,23 @@ def cluster(folder):
 
 
 @pytest.fixture(scope="module")
-def shared():
+def shared(request):
     """The same for tests that leave no trace in it."""
     path = Path(tempfile.mkdtemp(prefix="penstock-test-"))
-    yield from run_cluster(path)
+    path.chmod(0o755)  # tests that run as another user reach their files
+    yield from run_cluster(path, **getattr(request.module, "CLUSTER", {}))
     shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def c(shared, request):
+    """The module's cluster, empty before and after the test, which has a work folder of its own."""
+    top = shared.work
+    shared.work = top / re.sub(r"[^\w.-]", "_", request.node.name)[:80]
+    shared.work.mkdir()
+    yield shared
+    shared.work = top
+    shared.clear()
 
 
 @pytest.hookimpl(tryfirst=True, hookwrapper=True)
@@ -362,7 +411,7 @@ def pytest_runtest_makereport(item, call):
     """A failed test shows the ends of the daemons' logs."""
     outcome = yield
     report = outcome.get_result()
-    c = item.funcargs.get("cluster") or item.funcargs.get("shared")
+    c = item.funcargs.get("cluster") or item.funcargs.get("shared") or item.funcargs.get("c")
     if report.when == "call" and report.failed and c is not None:
         report.sections.append(("daemons", c.logs("")[-6000:]))
 

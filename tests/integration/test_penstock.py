@@ -75,7 +75,7 @@ def test_jobs_kept_over_down_and_up(private):
     penstock("up", "--dir", private)
     assert in_cluster(private, "squeue -h -o '%i %T' | sort").stdout == "1 RUNNING\n2 PENDING\n"
     (private / "go").touch()
-    wait_until(lambda: "FAILED 3:0" in in_cluster(private, "sacct -nX -j1 -o State%10,ExitCode").stdout.replace("    ", ""),
+    wait_until(lambda: in_cluster(private, "sacct -nXP -j1 -o State,ExitCode").stdout == "FAILED|3:0\n",
                "its exit code is kept")
 
 
