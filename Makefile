@@ -50,18 +50,20 @@ bootstrap:
 .PHONY: configure
 configure: bootstrap
 	@if [ ! -f $(BUILD)/build.ninja ]; then \
-	    $(SETUP) $(SANITIZE_OPTIONS) $(BUILD) > $(BUILD).log 2>&1 || { cat $(BUILD).log; rm -f $(BUILD).log; exit 1; }; \
-	    mv $(BUILD).log $(BUILD)/configure.log; \
+	    log=$$(mktemp); \
+	    $(SETUP) $(SANITIZE_OPTIONS) $(BUILD) > $$log 2>&1 || { cat $$log; rm -f $$log; exit 1; }; \
+	    mv $$log $(BUILD)/configure.log; \
 	elif [ '$(LISTED)' != "$$(cat $(BUILD)/listed 2> /dev/null)" ]; then \
 	    meson setup --reconfigure $(BUILD) > $(BUILD)/configure.log || { cat $(BUILD)/configure.log; exit 1; }; \
 	fi; \
 	echo '$(LISTED)' > $(BUILD)/listed
 
-## bench: run the benchmarks; one JSON object a line
+## bench: run the benchmarks; ARGS go to bench/run, e.g. ARGS=--quick
 .PHONY: bench
 bench: configure
 	$(NINJA) -C $(BUILD) all benchmarks
 	tools/run-bench $(BUILD)
+	bench/run --build $(BUILD) $(ARGS)
 
 ## fuzz: run each fuzz target for DURATION seconds, two at a time (clang)
 .PHONY: fuzz

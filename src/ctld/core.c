@@ -18,6 +18,7 @@
 #include "ctld/front.h"
 #include "ctld/lifecycle.h"
 #include "ctld/reconfig.h"
+#include "ctld/schedthread.h"
 #include "ctld/snapshot.h"
 #include "ctld/timers.h"
 #include "ctld/view.h"
@@ -56,6 +57,8 @@ void cmd_free(struct cmd *cmd)
         protobuf_c_message_free_unpacked(cmd->msg, NULL);
     if (cmd->conn)
         conn_unref(cmd->conn);
+    if (cmd->kind == CMD_DECISIONS)
+        decisions_msg_free(cmd->arg); /* left over at the end */
     free(cmd->user_name);
     free(cmd->group_name);
     free(cmd);
@@ -241,7 +244,7 @@ static bool handle(struct ctld *ctld, struct cmd *cmd)
         wait_conn_closed(ctld, conn_id(cmd->conn));
         return true;
     case CMD_DECISIONS:
-        lifecycle_decisions(ctld, cmd->arg);
+        lifecycle_decisions(ctld, TAKE_PTR(cmd->arg));
         return true;
     case CMD_PUBLISH:
         views_publish(ctld->views, ctld->cluster, ctld->applied_lsn);

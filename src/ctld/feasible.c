@@ -146,7 +146,7 @@ static uint32_t class_tasks(const Pst__NodeRecord *n, const Pst__JobRecord *r, c
     uint64_t mem = n->real_memory_mib > n->mem_spec_mib ? n->real_memory_mib - n->mem_spec_mib : 0;
     uint32_t tasks = n->cpus / d->cpt;
 
-    if (d->mem > mem || d->mem_cpu * d->cpt > mem) {
+    if (d->mem > mem || d->mem_cpu > mem / d->cpt) {
         *hint = "Memory specification can not be satisfied";
         return 0;
     }

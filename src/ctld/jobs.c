@@ -30,9 +30,11 @@ bool gres_text_parse(char *word, struct gres_text *ret)
             return false; /* never runs out */
         first = second;
     }
+    if (ret->type && !*ret->type)
+        return false;
     if (isdigit((unsigned char)*first))
         return size_count_parse(first, &ret->count, NULL) == 0 && *ret->name;
-    if (ret->type)
+    if (ret->type || !*first)
         return false;
     ret->type = first; /* "gpu:a100" */
     return *ret->name != '\0';
@@ -137,6 +139,8 @@ static int resolve_tasks(struct ctld *ctld, uint32_t job_id, const char *tasks, 
     for (size_t i = 0; i < n; i++) {
         struct job *j = cluster_job(ctld->cluster, copy[i]);
 
+        if (!j || !job_is_array(j->rec))
+            continue;
         ref.job = j;
         ref.has_task = true;
         for (uint32_t t = array_first(want), left = count; j && left; t++) {

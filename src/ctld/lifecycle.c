@@ -310,6 +310,19 @@ static bool runs_on(const struct job *j, uint32_t node_id)
     return j->rec->alloc && alloc_position(j->rec->alloc, node_id) >= 0;
 }
 
+/* What steps had on a lost node is over. */
+static void lose_steps(struct ctld *ctld, struct job *j, uint32_t node_id)
+{
+    for (struct step *s = j->steps, *next; s; s = next) {
+        Pst__StepEnd lost = PST__STEP_END__INIT;
+
+        next = s->next;
+        SET(&lost, exit_status, SIGKILL);
+        if (s->waiting)
+            (void)steps_ended(ctld, j, s, node_id, &lost);
+    }
+}
+
 void lifecycle_node_lost(struct ctld *ctld, struct node *n, const char *why)
 {
     struct job *next;
@@ -325,7 +338,7 @@ void lifecycle_node_lost(struct ctld *ctld, struct node *n, const char *why)
             lifecycle_node_clean(ctld, j, n->rec->node_id);
         } else if (r->has_no_kill && r->no_kill && r->alloc->n_node_ids > 1 &&
                    r->alloc->node_ids[0] != n->rec->node_id) {
-            continue; /* --no-kill: the rest goes on */
+            lose_steps(ctld, j, n->rec->node_id); /* --no-kill: the rest goes on */
         } else {
             struct job_end end = { .state = JOB_STATE(NODE_FAIL),
                                    .reason = PST__JOB_REASON__REASON_NODE_DOWN,

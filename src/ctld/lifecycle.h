@@ -46,6 +46,8 @@ void lifecycle_recover(struct ctld *ctld);
 
 /* links.c: the nodes' connections */
 void node_link_closed(struct ctld *ctld, struct conn *conn);
+/* The node is about to be forgotten: close its connection, if any. */
+void node_link_drop(struct ctld *ctld, struct node *n);
 /* Send a request of ours to a node when it is connected; after lsn.  False: it is not. */
 bool node_send(struct ctld *ctld, const struct node *n, uint64_t lsn, unsigned op,
                const ProtobufCMessage *msg);

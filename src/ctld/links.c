@@ -49,6 +49,15 @@ void node_link_closed(struct ctld *ctld, struct conn *conn)
     views_mark_node(ctld->views, n);
 }
 
+void node_link_drop(struct ctld *ctld, struct node *n)
+{
+    if (!n->link)
+        return;
+    (void)idmap_remove(&ctld->links, conn_id(n->link));
+    conn_close(n->link);
+    n->link = conn_unref(n->link);
+}
+
 /* ---- registration ------------------------------------------------------------------------------- */
 
 /* Sentence why the hardware is not what the configuration promises, or NULL. */
@@ -104,6 +113,7 @@ static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__Node
     uint32_t flags = old->state_flags & ~FLAG(NOT_RESPONDING);
     char buf[160];
     const char *low = too_small(reg, old, buf, sizeof(buf));
+    bool forget = false;
 
     copy_facts(set, old, reg);
     SET(set, registered_us, core_now());
@@ -112,11 +122,7 @@ static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__Node
     if (old->state == PST__NODE_STATE__NODE_UNKNOWN || old->state == PST__NODE_STATE__NODE_FUTURE ||
         (old->state == PST__NODE_STATE__NODE_DOWN && returns(ctld, old))) {
         SET(set, state, PST__NODE_STATE__NODE_IDLE);
-        if (!(flags & FLAG(DRAIN)) && old->reason) {
-            tx_clear(tx, 32); /* reason */
-            tx_clear(tx, 33);
-            tx_clear(tx, 34);
-        }
+        forget = !(flags & FLAG(DRAIN)) && old->reason;
     }
     if (low) {
         flags |= FLAG(INVALID_REG) | FLAG(DRAIN);
@@ -126,7 +132,12 @@ static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__Node
         log_error("node %s: drained: %s", old->name, low);
     } else if (flags & FLAG(INVALID_REG)) {
         flags &= ~(FLAG(INVALID_REG) | FLAG(DRAIN));
-        tx_clear(tx, 32);
+        forget = true;
+    }
+    if (forget && !low) {
+        tx_clear(tx, 32); /* reason, by whom and when */
+        tx_clear(tx, 33);
+        tx_clear(tx, 34);
     }
     SET(set, state_flags, flags);
     return core_commit(ctld, tx);
@@ -225,6 +236,17 @@ static struct node *node_of(struct ctld *ctld, const struct cmd *cmd)
     return idmap_get(&ctld->links, conn_id(cmd->conn));
 }
 
+/* A batch job is held for somebody to look at; who waits for an allocation is told that there is none. */
+static void prolog_failed(struct ctld *ctld, struct job *j)
+{
+    if (j->rec->has_batch && j->rec->batch)
+        (void)lifecycle_requeue(ctld, j, true, false, NULL);
+    else
+        (void)lifecycle_end(ctld, j,
+                            &(struct job_end){ .state = JOB_STATE(FAILED),
+                                               .reason = PST__JOB_REASON__REASON_LAUNCH_FAILURE });
+}
+
 void op_node_report(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__NodeReport *rep = (const Pst__NodeReport *)cmd->msg;
@@ -250,7 +272,7 @@ void op_node_report(struct ctld *ctld, struct cmd *cmd)
         struct job *j = cluster_job(ctld->cluster, rep->prolog_failed_job);
 
         if (j && job_holds_resources(j->rec) && !job_is_ended(j->rec))
-            (void)lifecycle_requeue(ctld, j, true, false, NULL);
+            prolog_failed(ctld, j);
     }
     if (rep->has_cpu_load_centi || rep->has_free_mem_mib) {
         SET(n->rec, cpu_load_centi, rep->cpu_load_centi);
@@ -338,6 +360,10 @@ static void reconcile_stray(struct ctld *ctld, struct node *n, const Pst__Runnin
 /* conn speaks for n from now on. */
 static void link_set(struct ctld *ctld, struct node *n, struct conn *conn)
 {
+    struct node *other = idmap_get(&ctld->links, conn_id(conn));
+
+    if (other && other != n)
+        other->link = conn_unref(other->link); /* it has called itself by another name before */
     if (n->link && n->link != conn) {
         (void)idmap_remove(&ctld->links, conn_id(n->link));
         conn_close(n->link); /* the node has dialled anew */

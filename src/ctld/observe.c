@@ -3,6 +3,7 @@
 
 #include "ctld/feasible.h"
 #include "ctld/feed.h"
+#include "ctld/lifecycle.h"
 #include "ctld/view.h"
 
 static void on_job(void *ctx, struct job *j, Pst__EventKind kind)
@@ -45,6 +46,7 @@ static void on_node_gone(void *ctx, struct node *n)
 {
     struct ctld *ctld = ctx;
 
+    node_link_drop(ctld, n);
     views_drop_node(ctld->views, n);
     feasible_invalidate(ctld->feasible);
     feed_node_gone(ctld, n->rec->node_id);

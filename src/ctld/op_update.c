@@ -18,8 +18,7 @@
 enum when { PENDING_ONLY, NOT_ENDED, ALWAYS };
 
 /* Field numbers of JobRecord that need a word more than their rule. */
-enum { F_PARTITION = 12, F_REASON = 32, F_HELD_BY_USER = 39, F_TIME_LIMIT = 99, F_TIME_UNLIMITED = 100,
-       F_DEPENDENCY = 102 };
+enum { F_PARTITION = 12, F_REASON = 32, F_TIME_LIMIT = 99, F_TIME_UNLIMITED = 100, F_DEPENDENCY = 102 };
 
 /* A field that may be updated. */
 static const struct rule {
@@ -161,6 +160,8 @@ static int values_check(const struct update *u, const struct job *j, const Pst__
         return ESLURM_ACCESS_DENIED;
     if (set->has_nice && set->nice < 0 && !admin)
         return ESLURM_ACCESS_DENIED;
+    if (set->has_priority && set->priority != 0 && job_is_held(r))
+        return ESLURM_JOB_HELD;
     if (set->partition) {
         int code = partitions_check(u, r, set->partition);
 
@@ -249,11 +250,6 @@ static void imply(struct update *u, Pst__Transaction *tx, const struct job *j, P
         SET(set, held_by_user, false);
         if (job_is_pending(r))
             SET(set, reason, PST__JOB_REASON__REASON_JOB_HELD_ADMIN);
-    } else if (set->has_priority && job_is_held(r)) {
-        tx_clear(tx, F_REASON);
-        tx_clear(tx, F_HELD_BY_USER);
-        if (!r->has_eligible_us && !r->dependency)
-            SET(set, eligible_us, core_now());
     }
     if (set->has_mem_per_node_mib)
         tx_clear(tx, 76);

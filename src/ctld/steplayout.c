@@ -15,6 +15,8 @@
 #include "model/tx.h"
 #include "wire/errors.h"
 
+#define TASKS_MAX (1u << 20) /* of a step: what --overcommit lets nobody ask for by a slip */
+
 struct slot {             /* one node of the job */
     size_t position;
     const Pst__AllocGroup *group;
@@ -191,23 +193,28 @@ static bool job_layout(struct layout *l)
 }
 
 /* Node and task counts: what was asked for, else one task a node. */
-static void counts(struct layout *l)
+static int counts(struct layout *l)
 {
     const Pst__StepSpec *s = l->spec;
+    uint64_t tasks;
 
     l->nodes = s->has_min_nodes && s->min_nodes ? s->min_nodes : 0;
     if (s->has_num_tasks && s->num_tasks)
-        l->ntasks = s->num_tasks;
+        tasks = s->num_tasks;
     else if (s->has_ntasks_per_node && s->ntasks_per_node)
-        l->ntasks = (uint32_t)(l->nodes ? l->nodes : l->n) * s->ntasks_per_node;
+        tasks = (uint64_t)(l->nodes ? l->nodes : l->n) * s->ntasks_per_node;
     else
-        l->ntasks = (uint32_t)(l->nodes ? l->nodes : l->n);
+        tasks = l->nodes ? l->nodes : l->n;
+    if (tasks > TASKS_MAX)
+        return ESLURM_BAD_TASK_COUNT;
+    l->ntasks = (uint32_t)tasks;
     if (!l->nodes) {
         /* All nodes of the job unless there are fewer tasks. */
         l->nodes = MIN(l->n, l->ntasks);
         if (s->has_max_nodes && s->max_nodes)
             l->nodes = MIN(l->nodes, s->max_nodes);
     }
+    return l->nodes > l->n ? ESLURM_INVALID_NODE_COUNT : 0;
 }
 
 static char *take_cpus(struct slot *s, uint32_t count)
@@ -233,7 +240,7 @@ static Pst__AllocGroup *group_new(const struct layout *l, struct slot *s)
 {
     Pst__AllocGroup *g = must(malloc(sizeof(*g)));
     uint32_t free_cpus = bitmap_count(s->free_cpus);
-    uint32_t cpus = l->exact ? MIN(s->tasks * l->cpt, free_cpus) : free_cpus;
+    uint32_t cpus = l->exact ? (uint32_t)MIN((uint64_t)s->tasks * l->cpt, free_cpus) : free_cpus;
 
     pst__alloc_group__init(g);
     SET(g, nodes, 1);
@@ -302,9 +309,9 @@ static int solve(struct layout *l)
     hostlist_free(avoid);
     if (r != 0)
         return r;
-    counts(l);
-    if (l->nodes > l->n)
-        return ESLURM_INVALID_NODE_COUNT;
+    r = counts(l);
+    if (r != 0)
+        return r;
     subtract_steps(l);
     capacities(l, false);
     if (job_layout(l) || deal(l))

@@ -415,6 +415,7 @@ uint64_t steps_ended(struct ctld *ctld, struct job *j, struct step *s, uint32_t 
                      const Pst__StepEnd *end)
 {
     uint32_t status = worse(s->rec->has_exit_status ? s->rec->exit_status : 0, end->exit_status);
+    uint32_t waited = s->waiting ? bitmap_count(s->waiting) : 0;
     const struct node *n = cluster_node(ctld->cluster, node_id);
     long pos = alloc_position(s->rec->alloc, node_id);
     Pst__Transaction *tx;
@@ -424,12 +425,9 @@ uint64_t steps_ended(struct ctld *ctld, struct job *j, struct step *s, uint32_t 
 
     if (s->rec->state != PST__STEP_STATE__STEP_RUNNING || pos < 0)
         return ctld->applied_lsn; /* said before */
-    if (s->waiting) {
-        if (!bitmap_test(s->waiting, (uint32_t)pos))
-            return ctld->applied_lsn;
-        bitmap_clear(s->waiting, (uint32_t)pos);
-    }
-    last = !s->waiting || bitmap_empty(s->waiting);
+    if (s->waiting && !bitmap_test(s->waiting, (uint32_t)pos))
+        return ctld->applied_lsn;
+    last = waited <= 1;
     tx = tx_new(core_now());
     set = tx_step_patch(tx, last ? PST__EVENT_KIND__EV_STEP_END : PST__EVENT_KIND__EV_UNSPECIFIED,
                         s->rec->job_id, s->rec->step_id);
@@ -438,14 +436,19 @@ uint64_t steps_ended(struct ctld *ctld, struct job *j, struct step *s, uint32_t 
     if (last) {
         SET(set, state, end_state(j, status, end->has_oom && end->oom));
         SET(set, end_us, end->has_end_us ? end->end_us : core_now());
-        s->waiting = bitmap_free(s->waiting);
         if (s->rec->step_id < STEP_INTERACTIVE &&
             (!j->rec->has_derived_exit_status || status > j->rec->derived_exit_status))
             SET(tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id), derived_exit_status,
                 status);
     }
     lsn = core_commit(ctld, tx);
-    if (last && lsn) {
+    if (!lsn)
+        return 0; /* the node says it again */
+    if (last)
+        s->waiting = bitmap_free(s->waiting);
+    else
+        bitmap_clear(s->waiting, (uint32_t)pos);
+    if (last) {
         orphan_check(ctld, j, status);
         steps_retry(ctld, j);
     }

@@ -1,6 +1,7 @@
 /* down.c - penstock down: cancel the jobs, ask the daemons to end, make sure that they did
  *
- * Asking comes first, signals by pid file second, and only to processes that procs.c vouches for. */
+ * Asking comes first, signals by pid file second, and only to processes that procs.c vouches for.
+ */
 #include "penstock/penstock.h"
 
 #include <getopt.h>
@@ -129,11 +130,11 @@ int cmd_down(int argc, char **argv)
     if (optind < argc)
         return usage_error("unexpected argument: %s", argv[optind]);
     if (instance_init(&in, dir, &err) < 0)
-        return fail("%s", err.text);
+        return say_error("%s", err.text);
     if (!instance_exists(&in))
-        return fail("there is no cluster in %s", in.dir);
+        return say_error("there is no cluster in %s", in.dir);
     if (procs_find(&in, &running) < 0)
-        return fail("cannot read %s/run", in.dir);
+        return say_error("cannot read %s/run", in.dir);
     if (!running.n) {
         say("the cluster in %s does not run", in.dir);
         return STATUS_OK;
@@ -143,7 +144,7 @@ int cmd_down(int argc, char **argv)
     if (!keep_jobs)
         left += end_steps(&in);
     if (left)
-        return fail("%zu processes of the cluster do not end", left);
+        return say_error("%zu processes of the cluster do not end", left);
     say("the cluster in %s is down", in.dir);
     return STATUS_OK;
 }

@@ -121,9 +121,10 @@ int instance_init(struct instance *in, const char *dir, struct err *err)
     if (r < 0)
         return r;
     if (strpbrk(in->dir, " \t\n#%\"'\\$`"))
-        return err_set(err, -EINVAL,
-                       "%s: blanks and the characters # %% \" ' \\ $ ` cannot stand in a path of slurm.conf",
-                       in->dir);
+        return err_set(
+            err, -EINVAL,
+            "%s: blanks and the characters # %% \" ' \\ $ ` cannot stand in a path of slurm.conf",
+            in->dir);
     (void)snprintf(in->conf, sizeof(in->conf), "%s/etc/slurm.conf", in->dir);
     return 0;
 }
@@ -160,7 +161,8 @@ int instance_connect(const struct conf *conf, int timeout_ms, struct client **re
     return client_connect(&target, conf_slurm_uid(conf), ret_client, err);
 }
 
-/* ---- census -------------------------------------------------------------------------------------- */
+/* ---- census
+ * -------------------------------------------------------------------------------------- */
 
 static void count_node(struct census *sum, const ProtobufCBinaryData *rec)
 {
@@ -170,10 +172,10 @@ static void count_node(struct census *sum, const ProtobufCBinaryData *rec)
         return; /* a newer controller's; not counted as ready */
     sum->nodes++;
     if (n->state == PST__NODE_STATE__NODE_IDLE &&
-        !(n->state_flags & ((1u << PST__NODE_FLAG__NODE_FLAG_DRAIN) |
-                            (1u << PST__NODE_FLAG__NODE_FLAG_NOT_RESPONDING) |
-                            (1u << PST__NODE_FLAG__NODE_FLAG_FAIL) |
-                            (1u << PST__NODE_FLAG__NODE_FLAG_INVALID_REG))))
+        !(n->state_flags &
+          ((1u << PST__NODE_FLAG__NODE_FLAG_DRAIN) |
+           (1u << PST__NODE_FLAG__NODE_FLAG_NOT_RESPONDING) |
+           (1u << PST__NODE_FLAG__NODE_FLAG_FAIL) | (1u << PST__NODE_FLAG__NODE_FLAG_INVALID_REG))))
         sum->nodes_ready++;
     pst__node_record__free_unpacked(n, NULL);
 }

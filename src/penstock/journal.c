@@ -30,7 +30,8 @@ static void print_line(void *ctx, const char *line)
     (void)puts(line); /* stdout errors show at exit */
 }
 
-/* ---- dump ---------------------------------------------------------------------------------------- */
+/* ---- dump
+ * ---------------------------------------------------------------------------------------- */
 
 static void print_time(int64_t us)
 {
@@ -66,17 +67,18 @@ static int run_dump(const struct journal_args *a)
     struct err err = { .text = "" };
     int r = journal_dump(a->dir, a->from, a->to, dump_record, &err, &err);
 
-    return r < 0 ? fail("%s", err.text[0] ? err.text : strerror(-r)) : STATUS_OK;
+    return r < 0 ? say_error("%s", err.text[0] ? err.text : strerror(-r)) : STATUS_OK;
 }
 
-/* ---- verify, repair ------------------------------------------------------------------------------ */
+/* ---- verify, repair
+ * ------------------------------------------------------------------------------ */
 
 static int run_verify(const struct journal_args *a)
 {
     int r = journal_verify(a->dir, print_line, NULL);
 
     if (r < 0)
-        return fail("%s: %s", a->dir, strerror(-r));
+        return say_error("%s: %s", a->dir, strerror(-r));
     return r == 0 ? STATUS_OK : STATUS_FAILED;
 }
 
@@ -85,10 +87,11 @@ static int run_repair(const struct journal_args *a)
     struct err err = { .text = "" };
     int r = journal_repair(a->dir, print_line, NULL, &err);
 
-    return r < 0 ? fail("%s", err.text[0] ? err.text : strerror(-r)) : STATUS_OK;
+    return r < 0 ? say_error("%s", err.text[0] ? err.text : strerror(-r)) : STATUS_OK;
 }
 
-/* ---- hash ---------------------------------------------------------------------------------------- */
+/* ---- hash
+ * ---------------------------------------------------------------------------------------- */
 
 struct replay {
     struct cluster *cluster;
@@ -123,10 +126,10 @@ static int run_hash(const struct journal_args *a)
     int r = cluster_new(&rp.cluster);
 
     if (r < 0)
-        return fail("out of memory");
+        return say_error("out of memory");
     r = journal_open(&config, replay_record, &rp, &journal, &err);
     if (r < 0)
-        (void)fail("%s", rp.err.text[0] ? rp.err.text : err.text[0] ? err.text : strerror(-r));
+        (void)say_error("%s", rp.err.text[0] ? rp.err.text : err.text[0] ? err.text : strerror(-r));
     else
         (void)printf("lsn %" PRIu64 " hash %016" PRIx64 "\n", rp.lsn, cluster_hash(rp.cluster));
     if (journal)
@@ -135,7 +138,8 @@ static int run_hash(const struct journal_args *a)
     return r < 0 ? STATUS_FAILED : STATUS_OK;
 }
 
-/* ---- the command --------------------------------------------------------------------------------- */
+/* ---- the command
+ * --------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -160,14 +164,14 @@ static int find_journal(const char *dir, struct journal_args *a)
     char path[INSTANCE_PATH_MAX + 32];
 
     if (strlen(dir) + sizeof("/state") > sizeof(a->dir))
-        return fail("%s: the path is too long", dir);
+        return say_error("%s: the path is too long", dir);
     (void)snprintf(a->dir, sizeof(a->dir), "%s", dir);
     (void)snprintf(path, sizeof(path), "%s/journal", dir);
     if (is_folder(path))
         return STATUS_OK;
     (void)snprintf(path, sizeof(path), "%s/state/journal", dir);
     if (!is_folder(path))
-        return fail("%s: there is no journal in it (StateSaveLocation is meant)", dir);
+        return say_error("%s: there is no journal in it (StateSaveLocation is meant)", dir);
     (void)snprintf(a->dir, sizeof(a->dir), "%s/state", dir);
     return STATUS_OK;
 }
@@ -184,7 +188,8 @@ int cmd_journal(int argc, char **argv)
         if (c != 'f' && c != 't')
             return bad_option();
         if (parse_u64(optarg, 1, UINT64_MAX, c == 'f' ? &a.from : &a.to) < 0)
-            return usage_error("--%s: %s is not a sequence number", c == 'f' ? "from" : "to", optarg);
+            return usage_error("--%s: %s is not a sequence number", c == 'f' ? "from" : "to",
+                               optarg);
     }
     if (argc - optind != 2)
         return usage_error("journal needs dump, verify, repair or hash, and a folder");

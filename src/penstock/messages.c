@@ -21,7 +21,7 @@ void say(const char *fmt, ...)
     va_end(ap);
 }
 
-int fail(const char *fmt, ...)
+int say_error(const char *fmt, ...)
 {
     va_list ap;
 

@@ -30,17 +30,19 @@ int cmd_demo(int argc, char **argv);
 int cmd_journal(int argc, char **argv);
 int cmd_ping(int argc, char **argv);
 
-/* ---- messages.c: `penstock: text` on stderr ----------------------------------------------------- */
+/* ---- messages.c: `penstock: text` on stderr -----------------------------------------------------
+ */
 
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* `penstock: error: text`; gives STATUS_FAILED. */
-int fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+int say_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The same for a mistake on the command line, with a hint; gives STATUS_USAGE. */
 int usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The hint alone: getopt_long has said what is wrong.  Gives STATUS_USAGE. */
 int bad_option(void);
 
-/* ---- instance.c: a private cluster's folder ---------------------------------------------------- */
+/* ---- instance.c: a private cluster's folder ----------------------------------------------------
+ */
 
 #define INSTANCE_PATH_MAX 1024u
 
@@ -71,7 +73,8 @@ struct census {
 /* Errors: as client_stream(). */
 int instance_census(struct client *c, struct census *ret);
 
-/* ---- setup.c: making the folder ---------------------------------------------------------------- */
+/* ---- setup.c: making the folder ----------------------------------------------------------------
+ */
 
 #define SETUP_MAX_NODES 512u
 
@@ -89,7 +92,8 @@ int setup_conf_text(const struct setup *s, const struct instance *in, char **ret
 /* Make the folders and write slurm.conf (to a temporary name, then renamed). */
 int setup_write(const struct setup *s, const struct instance *in, struct err *err);
 
-/* ---- procs.c: daemons as processes ------------------------------------------------------------- */
+/* ---- procs.c: daemons as processes -------------------------------------------------------------
+ */
 
 /* A process that was verified to be ours; the descriptor keeps the number from meaning another. */
 struct proc {
@@ -112,7 +116,7 @@ void procs_signal(const struct procs *p, int sig);
 /* Wait until every one is gone or deadline_mono_us; gives how many are left. */
 size_t procs_wait(const struct procs *p, int64_t deadline_mono_us);
 
-/* Start argv[0] with stdout and stderr to out_fd and wait until it ends.  Errors: -ETIMEDOUT (it was
- * killed), -EREMOTEIO it failed, those of posix_spawn. */
+/* Start argv[0] with stdout and stderr to out_fd and wait until it ends.  Errors: -ETIMEDOUT (it
+ * was killed), -EREMOTEIO it failed, those of posix_spawn. */
 int proc_start(char *const *argv, int out_fd, pid_t *ret_pid);
 int proc_finish(pid_t pid, int64_t deadline_mono_us);

@@ -111,21 +111,24 @@ int setup_conf_text(const struct setup *s, const struct instance *in, char **ret
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
     const char *dir = in->dir;
 
-    strbuf_add(&sb, "# slurm.conf - written by `penstock up`, which keeps your changes unless it is\n"
-                    "# given --nodes or --cpus.\n");
-    strbuf_addf(&sb, "ClusterName=penstock\nSlurmctldHost=%s(127.0.0.1)\nSlurmctldPort=%u\n", s->host,
-                s->ctld_port);
+    strbuf_add(&sb,
+               "# slurm.conf - written by `penstock up`, which keeps your changes unless it is\n"
+               "# given --nodes or --cpus.\n");
+    strbuf_addf(&sb, "ClusterName=penstock\nSlurmctldHost=%s(127.0.0.1)\nSlurmctldPort=%u\n",
+                s->host, s->ctld_port);
     strbuf_addf(&sb, "SlurmUser=%s\nSlurmdUser=%s\n\n", s->user, s->user);
     strbuf_addf(&sb, "StateSaveLocation=%s/state\nSlurmdSpoolDir=%s/spool/%%n\n", dir, dir);
     strbuf_addf(&sb, "SlurmctldPidFile=%s/run/slurmctld.pid\nSlurmdPidFile=%s/run/slurmd-%%n.pid\n",
                 dir, dir);
-    strbuf_addf(&sb, "SlurmctldLogFile=%s/log/slurmctld.log\nSlurmdLogFile=%s/log/slurmd-%%n.log\n\n",
+    strbuf_addf(&sb,
+                "SlurmctldLogFile=%s/log/slurmctld.log\nSlurmdLogFile=%s/log/slurmd-%%n.log\n\n",
                 dir, dir);
-    strbuf_add(&sb, "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core_Memory\n"
-                    "ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n"
-                    "# The nodes are this machine several times over: believe what is written below.\n"
-                    "SlurmdParameters=config_overrides\n"
-                    "ReturnToService=2\nKillWait=5\nMinJobAge=300\n\n");
+    strbuf_add(&sb,
+               "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core_Memory\n"
+               "ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n"
+               "# The nodes are this machine several times over: believe what is written below.\n"
+               "SlurmdParameters=config_overrides\n"
+               "ReturnToService=2\nKillWait=5\nMinJobAge=300\n\n");
     strbuf_addf(&sb, "DefMemPerCPU=%llu\n", (unsigned long long)(s->node_mem_mib / s->cpus));
     for (uint32_t i = 0; i < s->nodes; i++)
         strbuf_addf(&sb,
@@ -179,8 +182,9 @@ int setup_write(const struct setup *s, const struct instance *in, struct err *er
     static const struct {
         const char *name;
         mode_t mode;
-    } folders[] = { { "etc", 0755 }, { "state", 0700 }, { "spool", 0755 }, { "log", 0755 },
-                    { "run", 0755 } };
+    } folders[] = {
+        { "etc", 0755 }, { "state", 0700 }, { "spool", 0755 }, { "log", 0755 }, { "run", 0755 }
+    };
     _cleanup_free_ char *text = NULL;
     char path[INSTANCE_PATH_MAX + 32];
     int r = 0;

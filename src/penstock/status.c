@@ -34,7 +34,7 @@ static int parse_dir(int argc, char **argv, struct instance *in)
     if (optind < argc)
         return usage_error("unexpected argument: %s", argv[optind]);
     if (instance_init(in, dir, &err) < 0)
-        return fail("%s", err.text);
+        return say_error("%s", err.text);
     return STATUS_OK;
 }
 
@@ -51,7 +51,7 @@ int cmd_status(int argc, char **argv)
     if (r)
         return r;
     if (instance_load(&in, &conf, &err) < 0)
-        return fail("%s", err.text);
+        return say_error("%s", err.text);
     if (procs_find(&in, &running) < 0)
         say("cannot read %s/run", in.dir); /* the controller is asked all the same */
     r = instance_connect(conf, CALL_MS, &client, &err);
@@ -66,8 +66,8 @@ int cmd_status(int argc, char **argv)
     (void)printf("daemons:    %zu running\n", running.n);
     if (r == 0) {
         (void)printf("nodes:      %u of %u ready\n", sum.nodes_ready, sum.nodes);
-        (void)printf("jobs:       %u running, %u pending, %u completing\n", sum.running, sum.pending,
-                     sum.completing);
+        (void)printf("jobs:       %u running, %u pending, %u completing\n", sum.running,
+                     sum.pending, sum.completing);
     }
     conf_free(conf);
     if (r < 0 && running.n)
@@ -117,12 +117,12 @@ int cmd_env(int argc, char **argv)
     if (r)
         return r;
     if (!instance_exists(&in))
-        return fail("there is no cluster in %s: start one with `penstock up`", in.dir);
+        return say_error("there is no cluster in %s: start one with `penstock up`", in.dir);
     if (make_path(&path) < 0)
-        return fail("out of memory");
+        return say_error("out of memory");
     print_export("SLURM_CONF", in.conf);
     print_export("PATH", path);
-    return fflush(stdout) == 0 ? STATUS_OK : fail("cannot write: %s", strerror(errno));
+    return fflush(stdout) == 0 ? STATUS_OK : say_error("cannot write: %s", strerror(errno));
 }
 
 int cmd_shell(int argc, char **argv)
@@ -135,14 +135,14 @@ int cmd_shell(int argc, char **argv)
     if (r)
         return r;
     if (!instance_exists(&in))
-        return fail("there is no cluster in %s: start one with `penstock up`", in.dir);
+        return say_error("there is no cluster in %s: start one with `penstock up`", in.dir);
     if (make_path(&path) < 0 || setenv("SLURM_CONF", in.conf, 1) < 0 || setenv("PATH", path, 1) < 0)
-        return fail("out of memory");
+        return say_error("out of memory");
     if (!shell || !*shell)
         shell = "/bin/sh";
     say("the commands of this shell use the cluster in %s; `exit` leaves it", in.dir);
     (void)execl(shell, shell, (char *)NULL);
-    return fail("cannot start %s: %s", shell, strerror(errno));
+    return say_error("cannot start %s: %s", shell, strerror(errno));
 }
 
 int cmd_demo(int argc, char **argv)
@@ -152,13 +152,13 @@ int cmd_demo(int argc, char **argv)
 
     if (program_find("penstock", own, sizeof(own), &err) < 0 ||
         program_find("tour", script, sizeof(script), &err) < 0)
-        return fail("%s", err.text);
+        return say_error("%s", err.text);
     if (setenv("PENSTOCK", own, 1) < 0)
-        return fail("out of memory");
+        return say_error("out of memory");
     argv[0] = script;
     (void)argc;
     (void)execv(script, argv);
-    return fail("cannot start %s: %s", script, strerror(errno));
+    return say_error("cannot start %s: %s", script, strerror(errno));
 }
 
 /* With --hash: the lsn and the hash of the live state, to compare with `penstock journal hash`. */
@@ -188,10 +188,10 @@ int cmd_ping(int argc, char **argv)
         r = instance_connect(conf, CALL_MS, &client, &err);
     conf_free(conf);
     if (r < 0)
-        return fail("%s", err.text);
+        return say_error("%s", err.text);
     r = client_call(client, OP_PING, &req.base, &reply);
     if (r < 0) {
-        (void)fail("%s", client_strerror(client, r));
+        (void)say_error("%s", client_strerror(client, r));
     } else {
         const Pst__PingReply *ping = (const Pst__PingReply *)reply;
 

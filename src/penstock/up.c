@@ -16,9 +16,9 @@
 #include "conf/conf.h"
 #include "wire/client.h"
 
-#define START_S 30    /* for a daemon to say that it listens */
-#define READY_S 60    /* for every node to be idle */
-#define ASK_MS 100    /* between questions to the controller */
+#define START_S 30 /* for a daemon to say that it listens */
+#define READY_S 60 /* for every node to be idle */
+#define ASK_MS 100 /* between questions to the controller */
 #define CALL_MS 5000
 #define DEFAULT_NODES 4u
 
@@ -62,7 +62,8 @@ static int parse(int argc, char **argv, struct up_options *o)
     return STATUS_OK;
 }
 
-/* ---- starting ------------------------------------------------------------------------------------ */
+/* ---- starting
+ * ------------------------------------------------------------------------------------ */
 
 /* What a daemon that failed to start had to say. */
 static void show_start_log(const char *path)
@@ -160,7 +161,8 @@ static int start_all(const struct instance *in, const struct conf *conf, struct 
     return r;
 }
 
-/* ---- waiting ------------------------------------------------------------------------------------- */
+/* ---- waiting
+ * ------------------------------------------------------------------------------------- */
 
 static int ask(const struct conf *conf, struct census *ret, struct err *err)
 {
@@ -192,13 +194,15 @@ static int wait_ready(const struct conf *conf, struct err *err)
         if (r == 0 && sum.nodes_ready >= total)
             return 0;
         if (now_mono_us() >= deadline)
-            return r < 0 ? r : err_set(err, -ETIMEDOUT, "only %u of %u nodes came up within %d s",
-                                       sum.nodes_ready, total, READY_S);
+            return r < 0 ? r
+                         : err_set(err, -ETIMEDOUT, "only %u of %u nodes came up within %d s",
+                                   sum.nodes_ready, total, READY_S);
         (void)poll(NULL, 0, ASK_MS); /* between two questions; an early wake-up is harmless */
     }
 }
 
-/* ---- the command --------------------------------------------------------------------------------- */
+/* ---- the command
+ * --------------------------------------------------------------------------------- */
 
 static bool anything_runs(const struct instance *in)
 {
@@ -225,19 +229,40 @@ static int prepare(const struct instance *in, const struct up_options *o, struct
     return r;
 }
 
+/* "penstock" when the shell would find this very program, else its path. */
+static const char *own_name(char *buf, size_t size)
+{
+    const char *path = getenv("PATH");
+    char own[4096], candidate[4096 + 16], real[4096];
+
+    if (program_find("penstock", own, sizeof(own), NULL) < 0)
+        return "penstock";
+    (void)snprintf(buf, size, "%s", own);
+    while (path && *path) {
+        size_t len = strcspn(path, ":");
+
+        (void)snprintf(candidate, sizeof(candidate), "%.*s/penstock", (int)MIN(len, 4095u), path);
+        if (access(candidate, X_OK) == 0)
+            return realpath(candidate, real) && strcmp(real, own) == 0 ? "penstock" : buf;
+        path += len;
+        path += *path == ':';
+    }
+    return buf;
+}
+
 static void print_usage(const struct instance *in, const struct conf *conf, const char *dir_option)
 {
     char own[4096];
-    bool found = program_find("penstock", own, sizeof(own), NULL) == 0;
-    const char *name = found ? own : "penstock", *flag = dir_option ? " --dir " : "",
+    const char *name = own_name(own, sizeof(own)), *flag = dir_option ? " --dir " : "",
                *dir = dir_option ? in->dir : "";
 
     (void)printf("A cluster of %zu nodes runs in %s.\n\n"
-                 "  eval \"$(%s env%s%s)\"   # make this shell's commands use it\n"
-                 "  sinfo                      # its nodes\n"
-                 "  sbatch --wrap 'hostname'   # a first job\n"
-                 "  squeue; sacct              # what waits, what ran\n"
-                 "  %s down%s%s     # stop it\n",
+                 "Make this shell's commands use it:\n"
+                 "  eval \"$(%s env%s%s)\"\n"
+                 "See its nodes, run a first job, see what waits and what ran:\n"
+                 "  sinfo\n  sbatch --wrap hostname\n  squeue\n  sacct\n"
+                 "Stop it:\n"
+                 "  %s down%s%s\n",
                  conf_nodes(conf), in->dir, name, flag, dir, name, flag, dir);
 }
 
@@ -253,20 +278,20 @@ int cmd_up(int argc, char **argv)
     if (r)
         return r;
     if (instance_init(&in, o.dir, &err) < 0 || prepare(&in, &o, &err) < 0)
-        return fail("%s", err.text);
+        return say_error("%s", err.text);
     r = conf_load(in.conf, CONF_FULL, &conf, &problems, &err);
     if (r < 0)
         conf_report(stderr, &problems);
     conf_problems_done(&problems);
     if (r < 0)
-        return fail("%s", err.text);
+        return say_error("%s", err.text);
     r = start_all(&in, conf, &err);
     if (r == 0)
         r = wait_ready(conf, &err);
     if (r == 0)
         print_usage(&in, conf, o.dir);
     else
-        (void)fail("%s; the logs are in %s/log", err.text, in.dir);
+        (void)say_error("%s; the logs are in %s/log", err.text, in.dir);
     conf_free(conf);
     return r == 0 ? STATUS_OK : STATUS_FAILED;
 }

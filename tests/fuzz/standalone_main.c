@@ -68,9 +68,9 @@ int main(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
         struct stat st;
-        int r = stat(argv[i], &st) < 0       ? -errno
-                : S_ISDIR(st.st_mode) ? run_folder(argv[i])
-                                      : run_file(argv[i]);
+        int r = stat(argv[i], &st) < 0 ? -errno
+                : S_ISDIR(st.st_mode)  ? run_folder(argv[i])
+                                       : run_file(argv[i]);
 
         if (r < 0) {
             (void)fprintf(stderr, "%s: %s\n", argv[i], strerror(-r));

@@ -94,6 +94,14 @@ def test_array(cluster):
     assert all(states[f"{job}_{t}"] == ["COMPLETED", "0:0"] for t in range(8) if t != 5)
 
 
+def test_sbatch_wait_for_an_array(cluster):
+    """It returns when the last task is over, with the highest exit code."""
+    done = cluster.run("sbatch", "-W", "--array=0-3", "--wrap",
+                       "sleep 0.$SLURM_ARRAY_TASK_ID; exit $SLURM_ARRAY_TASK_ID", check=False)
+    assert done.returncode == 3
+    assert cluster.run("squeue", "-h").stdout == ""
+
+
 def test_array_throttle(cluster):
     job = cluster.sbatch("--array=1-6%2", wrap="sleep 0.3")
 
@@ -226,17 +234,22 @@ def test_requeuehold(cluster):
 
 
 def test_suspend_and_resume(cluster):
-    job = cluster.sbatch(script="i=0; while [ $i -lt 20 ]; do i=$((i + 1)); echo $i; sleep 0.1; done")
-    wait_until(lambda: (cluster.work / f"slurm-{job}.out").exists() and "2" in cluster.out(job), "it runs")
+    """TSTP comes first and STOP two seconds later, so that a job can prepare."""
+    job = cluster.sbatch(script="while [ ! -e go ]; do echo x; sleep 0.05; done")
+    wait_until(lambda: (cluster.work / f"slurm-{job}.out").exists() and "x" in cluster.out(job), "it runs")
     cluster.run("scontrol", "suspend", job)
     assert cluster.state(job) == "SUSPENDED"
 
     def stands_still():
         before = cluster.out(job)
-        time.sleep(0.3)
+        time.sleep(0.5)
         return before == cluster.out(job)
     wait_until(stands_still, "it stands still")
+    assert cluster.state(job) == "SUSPENDED"
     cluster.run("scontrol", "resume", job)
+    length = len(cluster.out(job))
+    wait_until(lambda: len(cluster.out(job)) > length, "it goes on")
+    (cluster.work / "go").touch()
     assert cluster.wait_end(job)["JobState"] == "COMPLETED"
 
 

@@ -1,0 +1,134 @@
+/* test_penstock.c - the private cluster's folder and the slurm.conf written for it */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/conf.h"
+#include "penstock/penstock.h"
+
+static void test_folder(void **state)
+{
+    static const struct {
+        const char *dir;
+        int rc;
+        const char *abs;
+    } cases[] = {
+        { "/tmp/x", 0, "/tmp/x" },      { "/tmp/x///", 0, "/tmp/x" },
+        { "", -EINVAL, NULL },          { "/tmp/a b", -EINVAL, NULL },
+        { "/tmp/a#b", -EINVAL, NULL },  { "/tmp/50%", -EINVAL, NULL },
+        { "/tmp/it's", -EINVAL, NULL },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct instance in;
+        struct err err = { .text = "" };
+
+        assert_int_equal(instance_init(&in, cases[i].dir, &err), cases[i].rc);
+        assert_int_equal(cases[i].rc == 0, err.text[0] == '\0');
+        if (cases[i].abs)
+            assert_string_equal(in.dir, cases[i].abs);
+    }
+}
+
+static void test_long_folder(void **state)
+{
+    char dir[INSTANCE_PATH_MAX + 16];
+    struct instance in;
+    struct err err = { .text = "" };
+
+    (void)state;
+    memset(dir, 'x', sizeof(dir) - 1);
+    dir[0] = '/';
+    dir[sizeof(dir) - 1] = '\0';
+    assert_int_equal(instance_init(&in, dir, &err), -ENAMETOOLONG);
+    assert_true(err.text[0]);
+}
+
+static void test_default_folder(void **state)
+{
+    struct instance in;
+
+    (void)state;
+    assert_int_equal(setenv("HOME", "/home/alice", 1), 0);
+    assert_int_equal(unsetenv("XDG_STATE_HOME"), 0);
+    assert_int_equal(instance_init(&in, NULL, NULL), 0);
+    assert_string_equal(in.dir, "/home/alice/.local/share/penstock/default");
+    assert_string_equal(in.conf, "/home/alice/.local/share/penstock/default/etc/slurm.conf");
+    assert_int_equal(setenv("XDG_STATE_HOME", "/var/alice", 1), 0);
+    assert_int_equal(instance_init(&in, NULL, NULL), 0);
+    assert_string_equal(in.dir, "/var/alice/penstock/default");
+}
+
+static void test_conf_is_good(void **state)
+{
+    struct instance in;
+    struct setup s;
+    char *text = NULL;
+    struct conf *conf = NULL;
+    struct conf_problems problems = { 0 };
+    struct err err = { .text = "" };
+
+    (void)state;
+    assert_int_equal(instance_init(&in, "/tmp/private", &err), 0);
+    assert_int_equal(setup_init(&s, 5, 3, &err), 0);
+    assert_int_equal(setup_conf_text(&s, &in, &text), 0);
+    assert_int_equal(conf_load_text(&(struct conf_text){ "slurm.conf", text, strlen(text) }, 1,
+                                    CONF_FULL, &conf, &problems, &err),
+                     0);
+    for (size_t i = 0; i < problems.n; i++)
+        print_message("# %s\n", problems.items[i].text);
+    assert_int_equal(problems.n, 0);
+    assert_int_equal(conf_nodes(conf), 5);
+    assert_int_equal(conf_parts(conf), 1);
+    assert_int_equal(conf_ctld_port(conf), s.ctld_port);
+    for (size_t i = 0; i < 5; i++) {
+        const struct conf_node *n = conf_node(conf, i);
+
+        assert_int_equal(n->cpus, 3);
+        assert_int_equal(n->port, s.node_ports[i]);
+        assert_string_equal(n->addr, "127.0.0.1");
+        assert_true(n->real_memory_mib >= 3);
+    }
+    conf_problems_done(&problems);
+    conf_free(conf);
+    free(text);
+    setup_done(&s);
+}
+
+static void test_ports_differ(void **state)
+{
+    struct setup s;
+    struct err err = { .text = "" };
+
+    (void)state;
+    assert_int_equal(setup_init(&s, SETUP_MAX_NODES, 1, &err), 0);
+    for (uint32_t i = 0; i < s.nodes; i++) {
+        assert_int_not_equal(s.node_ports[i], s.ctld_port);
+        for (uint32_t k = 0; k < i; k++)
+            assert_int_not_equal(s.node_ports[i], s.node_ports[k]);
+    }
+    setup_done(&s);
+    assert_int_equal(setup_init(&s, 0, 1, &err), -ERANGE);
+    assert_int_equal(setup_init(&s, SETUP_MAX_NODES + 1, 1, &err), -ERANGE);
+    assert_int_equal(setup_init(&s, 1, 5000, &err), -ERANGE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_folder),         cmocka_unit_test(test_long_folder),
+        cmocka_unit_test(test_default_folder), cmocka_unit_test(test_conf_is_good),
+        cmocka_unit_test(test_ports_differ),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
