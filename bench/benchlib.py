@@ -72,6 +72,30 @@ def children(pid):
     return found
 
 
+def prctl(option, value):
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(option, value, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+def end_descendants(wait=False):
+    """End whatever we have started or adopted, SIGTERM first; nobody else's process can be hit."""
+    for sig, wait_s in ((signal.SIGTERM, 5), (signal.SIGKILL, 30)):
+        until = time.monotonic() + wait_s
+        while time.monotonic() < until:
+            left = children(os.getpid())
+            if not left:
+                return
+            for pid in left:
+                try:
+                    os.kill(pid, sig)
+                    if wait:
+                        os.waitpid(pid, os.WNOHANG)
+                except (ProcessLookupError, ChildProcessError):
+                    pass
+            time.sleep(0.05)
+
+
 class Cage:
     """A process that is the parent of a cluster's daemons and adopts whatever they leave behind.
 
@@ -130,10 +154,8 @@ class Keeper:
     """The other side of a Cage."""
 
     def __init__(self, sock):
-        libc = ctypes.CDLL(None, use_errno=True)
-        if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
-            raise OSError(ctypes.get_errno(), "prctl")
-        libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+        prctl(PR_SET_CHILD_SUBREAPER, 1)
+        prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the benchmark ends us
         signal.signal(signal.SIGTERM, self.stop)
         self.sock, self.done = sock, {}
@@ -184,27 +206,12 @@ class Keeper:
             return {"alive": q["pid"] in children(os.getpid())}
         return {"cpu": self.cpu()}
 
-    def end_all(self):
-        """Whatever is left is a descendant of ours: nobody else's process can be hit."""
-        for sig, wait_s in ((signal.SIGTERM, 5), (signal.SIGKILL, 30)):
-            until = time.monotonic() + wait_s
-            while time.monotonic() < until:
-                left = children(os.getpid())
-                if not left:
-                    return
-                for pid in left:
-                    try:
-                        os.kill(pid, sig)
-                    except ProcessLookupError:
-                        pass
-                time.sleep(0.1)
-
     def run(self):
         threading.Thread(target=self.reap_for_ever, daemon=True).start()
         for line in self.file:
             self.file.write(json.dumps(self.answer(json.loads(line))) + "\n")
             self.file.flush()
-        self.end_all()
+        end_descendants()
 
 
 # ---- commands -----------------------------------------------------------------------------------
@@ -249,6 +256,15 @@ class Span:
         self.machine_s = machine_cpu() - self.mach0
 
 
+def fork_client():
+    """fork(); the child ends when the benchmark does, even by SIGKILL."""
+    pid = os.fork()
+    if pid == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    return pid
+
+
 def parallel(clients, total, work):
     """clients processes, each work(client, its share); started at one moment; the seconds taken.
 
@@ -258,7 +274,7 @@ def parallel(clients, total, work):
     pids = []
     for c in range(clients):
         n = total // clients + (1 if c < total % clients else 0)
-        pid = os.fork()
+        pid = fork_client()
         if pid == 0:
             code = 1
             try:

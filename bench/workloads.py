@@ -8,7 +8,7 @@ import re
 import signal
 import time
 
-from benchlib import Span, emit, out, percentile, rss_kib, sdiag, spawn_wait, submit
+from benchlib import Span, emit, fork_client, out, percentile, rss_kib, sdiag, spawn_wait, submit
 
 DONE_S = 600  # at most, for all jobs of a workload to end
 
@@ -93,7 +93,7 @@ def w_latency(cluster, n):
     rows = []
     timed_loop(cluster, 3, ["srun", "-n1", "--mem=1", "true"])  # programs and libraries are in memory
     for what, count, argv in (("srun true", n, ["srun", "-n1", "--mem=1", "true"]),
-                              (f"srun -N{cluster.nodes} true", max(n // 4, 5),
+                              ("srun on all nodes", max(n // 4, 5),
                                ["srun", f"-N{cluster.nodes}", "--mem=1", "true"])):
         with Span(cluster) as span:
             times, failed = timed_loop(cluster, count, argv)
@@ -112,7 +112,7 @@ def squeue_loops(cluster, loops, work):
             os.unlink(path)
     null, pids = os.open("/dev/null", os.O_WRONLY), []
     for _ in range(loops):
-        pid = os.fork()
+        pid = fork_client()
         if pid == 0:
             try:
                 o = os.open(count, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o644)
@@ -165,6 +165,9 @@ def w_query(cluster, n, samples=10, json_samples=3):
         (times, failed), rate, bad = squeue_loops(cluster, 16, lambda: timed_loop(cluster, count, srun))
     rows.append(latency("query", "srun true, 16 squeue loops", cluster, times, failed, span, queued=n,
                         squeue_per_s=rate, squeue_failed=bad))
+    with Span(cluster) as span:  # what the kernel alone makes of it: no daemon takes part in this one
+        (times, failed), _, _ = squeue_loops(cluster, 16, lambda: timed_loop(cluster, count, ["true"]))
+    rows.append(latency("query", "no srun, just true, 16 squeue loops", cluster, times, failed, span, queued=n))
     return rows
 
 

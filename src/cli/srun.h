@@ -40,6 +40,7 @@ struct io_spec {
 struct sink {
     int fd;       /* -1: closed or failed */
     bool regular; /* never blocks */
+    bool unread;  /* its reader has gone */
     struct strbuf buf;
     size_t at; /* sent part of buf */
 };

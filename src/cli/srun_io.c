@@ -66,7 +66,8 @@ void sink_write(struct sink *k)
         if (n < 0 && errno == EAGAIN)
             return;
         if (n < 0) { /* nobody reads it any more: drop what comes */
-            if (errno != EPIPE)
+            k->unread = errno == EPIPE;
+            if (!k->unread)
                 cli_error("output cannot be written: %s", strerror(errno));
             k->fd = -1;
             break;

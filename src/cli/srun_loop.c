@@ -256,6 +256,19 @@ static int loop_timeout(struct srun *s)
     return link_ms < 0 ? timer_ms : MIN(timer_ms, link_ms);
 }
 
+/* Nobody reads our output any more: the step ends, as a program in a pipe would. */
+static void check_readers(struct srun *s)
+{
+    if (!s->sink_out.unread && !s->sink_err.unread)
+        return;
+    for (size_t i = 0; i < s->n_nodes; i++) {
+        if (!s->nodes[i].started && !s->nodes[i].done)
+            return; /* it would miss the signal */
+    }
+    s->sink_out.unread = s->sink_err.unread = false;
+    srun_send_signal(s, SIGKILL, false);
+}
+
 static void one_turn(struct srun *s, struct pollfd *fds)
 {
     size_t n = fill_fds(s, fds);
@@ -274,6 +287,7 @@ static void one_turn(struct srun *s, struct pollfd *fds)
     sink_write(&s->sink_out);
     sink_write(&s->sink_err);
     drain_nodes(s);
+    check_readers(s);
 }
 
 void srun_loop(struct srun *s)

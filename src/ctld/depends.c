@@ -174,11 +174,7 @@ void depends_refresh(struct ctld *ctld, uint32_t job_id)
         depends_parse(j->rec->dependency, &d, NULL) < 0)
         return;
     res = depends_eval(&d, ctld->cluster, j, core_now(), &changed, &until);
-    if (res == DEPEND_NEVER && kill_when_never(ctld, j->rec)) {
-        lifecycle_end(ctld, j,
-                      &(struct job_end){ .state = JOB_STATE(CANCELLED),
-                                         .reason = PST__JOB_REASON__REASON_DEPENDENCY_NEVER_SATISFIED });
-    } else if (changed) {
+    if (changed) {
         tx = tx_new(core_now());
         set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, job_id);
         if (res == DEPEND_MET) {
@@ -196,6 +192,11 @@ void depends_refresh(struct ctld *ctld, uint32_t job_id)
         (void)core_commit(ctld, tx); /* disk full: asked again at the next change */
     }
     depends_done(&d);
+    if (res == DEPEND_NEVER && kill_when_never(ctld, j->rec))
+        (void)lifecycle_end(
+            ctld, j,
+            &(struct job_end){ .state = JOB_STATE(CANCELLED),
+                               .reason = PST__JOB_REASON__REASON_DEPENDENCY_NEVER_SATISFIED });
 }
 
 static void refresh_list(struct ctld *ctld, const struct idlist *l)

@@ -255,6 +255,10 @@ static void feed_pending(struct ctld *ctld, struct job *j)
     int64_t eligible = eligible_at(ctld, j);
     struct feed *f;
 
+    if (eligible > core_now() && eligible != INT64_MAX)
+        SET(j->rec, pend_reason, PST__JOB_REASON__REASON_BEGIN_TIME);
+    if (job_is_held(j->rec))
+        j->rec->has_cur_priority = false; /* 0, whatever it was before */
     if (eligible == INT64_MAX) {
         note_reason(j);
         feed_job_gone(ctld, j);

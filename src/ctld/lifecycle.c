@@ -2,6 +2,7 @@
 #include "ctld/lifecycle.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -22,7 +23,7 @@ enum {
     F_REASON = 32, F_REASON_TEXT = 33, F_EXIT_STATUS = 34, F_DERIVED = 35, F_CANCEL_UID = 40,
     F_START = 53, F_END = 54, F_SUSPEND = 55, F_SUSPENDED = 56, F_KILL = 60, F_WARNED = 42,
     F_KILL_SENT = 43, F_ALLOC = 180, F_RELEASED = 181, F_NEXT_STEP = 182, F_BATCH_HOST = 183,
-    F_BATCH_STARTED = 185, F_ALLOC_TRES = 186, F_FAILED_NODE = 188, F_STATE_FLAGS = 31, F_BEGIN = 52,
+    F_BATCH_STARTED = 185, F_ALLOC_TRES = 186, F_FAILED_NODE = 188,
 };
 
 static void count_end(struct ctld *ctld, Pst__Transaction *tx, Pst__JobState state)
@@ -57,6 +58,19 @@ static void start_cleaning(struct ctld *ctld, struct job *j, uint64_t lsn, const
     }
 }
 
+/* How long a requeued job waits: requeue_delay of SchedulerParameters; without it, two minutes when somebody asked
+ * for the requeue, so that he can still change the job, and none when the system makes up for a failure. */
+#define REQUEUE_DELAY_S 120u
+
+static void delay_start(const struct ctld *ctld, Pst__JobRecord *set, bool by_command)
+{
+    uint64_t delay_s = by_command ? REQUEUE_DELAY_S : 0;
+
+    (void)conf_option_u64(ctld->conf, CONF_SCHEDULER_PARAMETERS, "requeue_delay", &delay_s); /* else as it is */
+    if (delay_s)
+        SET(set, begin_us, core_now() + (int64_t)delay_s * USEC_PER_SEC);
+}
+
 /* What the end changes in the record. */
 static void fill_end(struct ctld *ctld, Pst__Transaction *tx, const struct job *j,
                      const struct job_end *end, bool clean)
@@ -74,6 +88,8 @@ static void fill_end(struct ctld *ctld, Pst__Transaction *tx, const struct job *
         SET(set, exit_status, end->exit_status);
     if (end->reason)
         SET(set, reason, end->reason);
+    if (end->reason_text)
+        (void)pb_set_str(&set->reason_text, end->reason_text); /* -ENOMEM: left out */
     if (end->by_user)
         SET(set, cancel_uid, end->uid);
     if (job_is_suspended(j->rec) && j->rec->has_suspend_us)
@@ -85,6 +101,8 @@ static void fill_end(struct ctld *ctld, Pst__Transaction *tx, const struct job *
         SET(set, released, true);
     if (!end->requeue)
         count_end(ctld, tx, end->state);
+    else
+        delay_start(ctld, set, end->by_command);
 }
 
 /* A task of j's array ended: the throttle may let one more go. */
@@ -143,16 +161,23 @@ uint64_t lifecycle_finished(struct ctld *ctld, struct job *j, uint32_t exit_stat
 {
     struct job_end end = { .has_exit = true, .exit_status = exit_status, .nodes_clean = nodes_clean };
     uint32_t code = WIFEXITED((int)exit_status) ? (uint32_t)WEXITSTATUS((int)exit_status) : 0;
+    char text[64];
 
     if (oom) {
         end.state = JOB_STATE(OUT_OF_MEMORY);
         end.reason = PST__JOB_REASON__REASON_OUT_OF_MEMORY;
     } else if (exit_status == 0) {
         end.state = JOB_STATE(COMPLETED);
+    } else if (WIFSIGNALED((int)exit_status)) {
+        int sig = WTERMSIG((int)exit_status);
+
+        (void)snprintf(text, sizeof(text), "RaisedSignal:%d(%s)", sig, strsignal(sig));
+        end.state = JOB_STATE(FAILED);
+        end.reason = PST__JOB_REASON__REASON_RAISED_SIGNAL;
+        end.reason_text = text;
     } else {
         end.state = JOB_STATE(FAILED);
-        end.reason = WIFSIGNALED((int)exit_status) ? PST__JOB_REASON__REASON_RAISED_SIGNAL
-                                                   : PST__JOB_REASON__REASON_NON_ZERO_EXIT_CODE;
+        end.reason = PST__JOB_REASON__REASON_NON_ZERO_EXIT_CODE;
     }
     if (j->rec->has_batch && j->rec->batch && code) {
         end.requeue_hold = in_exit_list(ctld, CONF_REQUEUE_EXIT_HOLD, code);
@@ -178,33 +203,31 @@ static Pst__JobReason held_reason(const Pst__JobRecord *r, bool by_requeue)
 static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct job *j, bool hold,
                          bool special)
 {
-    static const uint32_t gone[] = { F_REASON_TEXT, F_EXIT_STATUS, F_DERIVED, F_CANCEL_UID,
-                                     F_START, F_END, F_SUSPEND, F_SUSPENDED, F_KILL, F_WARNED,
-                                     F_KILL_SENT, F_ALLOC, F_RELEASED, F_NEXT_STEP, F_BATCH_HOST,
-                                     F_BATCH_STARTED, F_ALLOC_TRES, F_FAILED_NODE };
+    /* A field is either cleared or set, never both: clearing comes last. */
+    static const uint32_t gone[] = { F_EXIT_STATUS, F_DERIVED, F_CANCEL_UID, F_START, F_END, F_SUSPEND,
+                                     F_SUSPENDED, F_KILL, F_WARNED, F_KILL_SENT, F_ALLOC, F_RELEASED,
+                                     F_NEXT_STEP, F_BATCH_HOST, F_BATCH_STARTED, F_ALLOC_TRES,
+                                     F_FAILED_NODE };
     const Pst__JobRecord *r = j->rec;
     Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_REQUEUE, r->job_id);
     Pst__ClusterRecord *c;
-    uint64_t delay_s;
 
     for (size_t i = 0; i < ARRAY_SIZE(gone); i++)
         tx_clear(tx, gone[i]);
     SET(set, state, JOB_STATE(PENDING));
-    SET(set, state_flags, (hold && !special ? JOB_FLAG(REQUEUE_HOLD) : 0) |
-                              (special ? JOB_FLAG(SPECIAL_EXIT) : 0));
+    SET(set, state_flags, special ? JOB_FLAG(SPECIAL_EXIT) : 0);
     SET(set, restart_count, job_restarts(r) + 1);
     SET(set, requeue_us, core_now());
-    /* What a patch clears it cannot set: either, for each of these. */
     if (hold || special || job_is_held(r))
         SET(set, reason, held_reason(r, hold || special));
     else
         tx_clear(tx, F_REASON);
+    if (hold && !special && set->reason == PST__JOB_REASON__REASON_JOB_HELD_USER)
+        (void)pb_set_str(&set->reason_text, "job requeued in held state"); /* -ENOMEM: the word */
+    else
+        tx_clear(tx, F_REASON_TEXT);
     if (hold || special)
         SET(set, priority, 0);
-    if (conf_option_u64(ctld->conf, CONF_SCHEDULER_PARAMETERS, "requeue_delay", &delay_s) && delay_s)
-        SET(set, begin_us, core_now() + (int64_t)MIN(delay_s, UINT32_MAX) * USEC_PER_SEC);
-    else
-        tx_clear(tx, F_BEGIN);
     c = tx_cluster(tx);
     SET(set, db_id, ctld->cluster->rec->next_db_id);
     SET(c, next_db_id, ctld->cluster->rec->next_db_id + 1);
@@ -217,12 +240,14 @@ uint64_t lifecycle_requeue(struct ctld *ctld, struct job *j, bool hold, bool spe
                            .requeue = true,
                            .requeue_hold = hold,
                            .special_exit = special_exit,
+                           .by_command = true,
                            .kill_text = kill_text };
     Pst__Transaction *tx;
 
     if (job_holds_resources(j->rec) && !job_is_ended(j->rec))
         return lifecycle_end(ctld, j, &end);
     tx = tx_new(core_now());
+    delay_start(ctld, tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id), true);
     fill_requeue(ctld, tx, j, hold, special_exit);
     return core_commit(ctld, tx);
 }

@@ -12,6 +12,7 @@ struct decisions_msg;
 struct job_end {
     Pst__JobState state;
     Pst__JobReason reason;   /* 0 = none */
+    const char *reason_text; /* shown in place of the reason's word */
     bool has_exit;
     uint32_t exit_status;    /* wait(2) status */
     const char *kill_text;   /* "DUE TO TIME LIMIT", for the job's stderr */
@@ -20,6 +21,7 @@ struct job_end {
     uid_t uid;               /* who cancelled */
     bool requeue;            /* pending again once it is clean */
     bool requeue_hold, special_exit;
+    bool by_command;         /* somebody asked for the requeue */
     const char *failed_node;
 };
 

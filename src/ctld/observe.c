@@ -1,6 +1,9 @@
 /* observe.c - what every change of the model sets in motion; see observe.h.  Core thread. */
 #include "ctld/observe.h"
 
+#include <stdlib.h>
+
+#include "base/log.h"
 #include "ctld/feasible.h"
 #include "ctld/feed.h"
 #include "ctld/lifecycle.h"
@@ -82,11 +85,25 @@ void observe_init(struct ctld *ctld)
     ctld->cluster->observer = &ctld->observer;
 }
 
+static int by_id(const void *a, const void *b)
+{
+    const struct job *x = *(struct job *const *)a, *y = *(struct job *const *)b;
+
+    return x->rec->job_id < y->rec->job_id ? -1 : x->rec->job_id > y->rec->job_id;
+}
+
+/* Jobs in order of id: views keep the order in which they meet them. */
 void observe_all(struct ctld *ctld)
 {
     struct cluster *c = ctld->cluster;
+    struct job **jobs = malloc((c->jobs.count ? c->jobs.count : 1) * sizeof(*jobs));
+    size_t n = 0;
     void *v;
 
+    if (!jobs) {
+        log_fatal("out of memory while recovering");
+        abort();
+    }
     for (uint32_t i = 0; i < c->nnodes; i++) {
         if (!c->nodes[i])
             continue;
@@ -94,11 +111,13 @@ void observe_all(struct ctld *ctld)
     }
     for (size_t i = 0; i < c->nparts; i++)
         on_part(ctld, c->parts[i], PST__EVENT_KIND__EV_PART_CONFIG);
-    for (size_t pos = 0; (v = idmap_next(&c->jobs, &pos));) {
-        struct job *j = v;
-
-        on_job(ctld, j, PST__EVENT_KIND__EV_UNSPECIFIED);
-        for (struct step *s = j->steps; s; s = s->next)
-            on_step(ctld, j, s, PST__EVENT_KIND__EV_UNSPECIFIED);
+    for (size_t pos = 0; (v = idmap_next(&c->jobs, &pos));)
+        jobs[n++] = v;
+    qsort(jobs, n, sizeof(*jobs), by_id);
+    for (size_t i = 0; i < n; i++) {
+        on_job(ctld, jobs[i], PST__EVENT_KIND__EV_UNSPECIFIED);
+        for (struct step *s = jobs[i]->steps; s; s = s->next)
+            on_step(ctld, jobs[i], s, PST__EVENT_KIND__EV_UNSPECIFIED);
     }
+    free(jobs);
 }

@@ -72,7 +72,7 @@ static struct job_end cancel_end(const struct action *a)
                              .kill_text = "DUE to SIGNAL Terminated" };
 }
 
-static int signal_steps(struct action *a, struct job *j, const struct job_ref *ref, bool terminate)
+static int signal_steps(struct action *a, struct job *j, const struct job_ref *ref, uint32_t signal)
 {
     Pst__SignalSteps sig = PST__SIGNAL_STEPS__INIT;
     uint32_t step = ref->step;
@@ -90,12 +90,7 @@ static int signal_steps(struct action *a, struct job *j, const struct job_ref *r
         SET(&sig, include_batch, true);
         SET(&sig, batch_script_only, batch_script);
     }
-    if (terminate) {
-        SET(&sig, terminate, true);
-        SET(&sig, kill_wait_s, (uint32_t)conf_num(a->ctld->conf, CONF_KILL_WAIT));
-    } else {
-        SET(&sig, signal, a->req->signal);
-    }
+    SET(&sig, signal, signal);
     launch_signal(a->ctld, j, a->ctld->applied_lsn, &sig);
     return 0;
 }
@@ -117,7 +112,7 @@ static int do_cancel(struct action *a, const struct job_ref *ref)
     struct job_end end = cancel_end(a);
 
     if (ref->has_step)
-        return signal_steps(a, j, ref, true);
+        return signal_steps(a, j, ref, SIGKILL); /* a step is not asked first */
     if (ref->has_task)
         return cancel_task(a, ref);
     if (job_is_ended(j->rec))
@@ -135,7 +130,7 @@ static int do_signal(struct action *a, const struct job_ref *ref)
         return sig == SIGKILL || sig == SIGTERM ? do_cancel(a, ref) : ESLURM_JOB_PENDING;
     if (sig == SIGKILL && whole && !(a->req->has_full && a->req->full))
         return do_cancel(a, ref);
-    return signal_steps(a, ref->job, ref, false);
+    return signal_steps(a, ref->job, ref, sig);
 }
 
 static int do_hold(struct action *a, const struct job_ref *ref, bool by_user)
@@ -193,6 +188,9 @@ static int do_release(struct action *a, const struct job_ref *ref)
     tx_clear(tx, 37); /* priority */
     tx_clear(tx, 39); /* held_by_user */
     tx_clear(tx, 32); /* reason */
+    tx_clear(tx, 33); /* reason_text */
+    if (j->rec->reason_text || job_has_flag(j->rec, held))
+        tx_clear(tx, 52); /* begin: of the requeue, which the release ends */
     return committed(a, core_commit(a->ctld, tx));
 }
 

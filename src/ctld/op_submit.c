@@ -427,6 +427,41 @@ static uint64_t add_environment(struct ctld *ctld, Pst__Transaction *tx, Pst__Jo
     return hash;
 }
 
+/* The array's figures are the same for every task and are asked for at every start, when the record
+ * has only the tasks that are left: they are kept with the environment, in place of an outer array's. */
+static uint64_t add_array_environment(struct submission *s, Pst__Transaction *tx)
+{
+    const ProtobufCBinaryData *env = &s->req->environment;
+    struct strbuf sb = STRBUF_INIT;
+    ProtobufCBinaryData all;
+    uint32_t first, last, step;
+    uint64_t hash;
+    size_t len;
+
+    for (size_t at = 0; at < env->len; at += len + 1) {
+        const char *entry = (const char *)env->data + at;
+
+        len = strnlen(entry, env->len - at);
+        if (strncmp(entry, "SLURM_ARRAY_", 12) != 0) {
+            strbuf_addn(&sb, entry, len);
+            strbuf_addc(&sb, '\0');
+        }
+    }
+    array_bounds(s->rec->array_tasks, &first, &last, &step);
+    strbuf_addf(&sb, "SLURM_ARRAY_TASK_COUNT=%u", s->array_count);
+    strbuf_addc(&sb, '\0');
+    strbuf_addf(&sb, "SLURM_ARRAY_TASK_MAX=%u", last);
+    strbuf_addc(&sb, '\0');
+    strbuf_addf(&sb, "SLURM_ARRAY_TASK_MIN=%u", first);
+    strbuf_addc(&sb, '\0');
+    strbuf_addf(&sb, "SLURM_ARRAY_TASK_STEP=%u", step);
+    strbuf_addc(&sb, '\0');
+    all = (ProtobufCBinaryData){ .data = (uint8_t *)sb.buf, .len = sb.len };
+    hash = sb.failed ? 0 : add_environment(s->ctld, tx, s->rec, &all);
+    strbuf_done(&sb);
+    return hash;
+}
+
 static void fill_identity(struct submission *s, uint32_t job_id)
 {
     Pst__JobRecord *r = s->rec;
@@ -480,7 +515,8 @@ static void accept(struct submission *s)
     fill_identity(s, id);
     if (s->req->has_script && s->req->script.len)
         SET(s->rec, script_hash, add_blob(ctld, tx, &s->req->script));
-    env_hash = add_environment(ctld, tx, s->rec, &s->req->environment);
+    env_hash = s->rec->array_tasks ? add_array_environment(s, tx)
+                                   : add_environment(ctld, tx, s->rec, &s->req->environment);
     if (env_hash)
         SET(s->rec, env_hash, env_hash);
     tx_job_put_take(tx, PST__EVENT_KIND__EV_JOB_SUBMIT, TAKE_PTR(s->rec));

@@ -90,7 +90,7 @@ static int pick_nodes(struct layout *l, struct hostlist *want, struct hostlist *
                                           .free_cpus = cpus_of(g, MAX(n->rec->cpus, g->cpus)) };
     }
     if (want && l->n < hostlist_count(want))
-        return ESLURM_INVALID_NODE_NAME;
+        return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
     return l->n ? 0 : ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
 }
 

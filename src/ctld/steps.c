@@ -359,15 +359,15 @@ void steps_clear(struct ctld *ctld)
 
 /* ---- ends --------------------------------------------------------------------------------------- */
 
-static Pst__StepState end_state(const struct job *j, uint32_t status, bool oom)
+/* By the status alone, whatever became of the job: ended by a signal is cancelled. */
+static Pst__StepState end_state(uint32_t status, bool oom)
 {
     if (oom)
         return PST__STEP_STATE__STEP_OUT_OF_MEMORY;
     if (status == 0)
         return PST__STEP_STATE__STEP_COMPLETED;
-    if (job_state(j->rec) == JOB_STATE(CANCELLED) || job_state(j->rec) == JOB_STATE(TIMEOUT))
-        return PST__STEP_STATE__STEP_CANCELLED;
-    return PST__STEP_STATE__STEP_FAILED;
+    return WIFSIGNALED((int)status) ? PST__STEP_STATE__STEP_CANCELLED
+                                    : PST__STEP_STATE__STEP_FAILED;
 }
 
 static void merge_usage(Pst__StepRecord *set, const Pst__StepUsage *old, const Pst__StepUsage *add,
@@ -434,7 +434,7 @@ uint64_t steps_ended(struct ctld *ctld, struct job *j, struct step *s, uint32_t 
     SET(set, exit_status, status);
     merge_usage(set, s->rec->usage, end->usage, n ? n->rec->name : NULL);
     if (last) {
-        SET(set, state, end_state(j, status, end->has_oom && end->oom));
+        SET(set, state, end_state(status, end->has_oom && end->oom));
         SET(set, end_us, end->has_end_us ? end->end_us : core_now());
         if (s->rec->step_id < STEP_INTERACTIVE &&
             (!j->rec->has_derived_exit_status || status > j->rec->derived_exit_status))
@@ -465,7 +465,7 @@ void steps_close(struct ctld *ctld, struct job *j, Pst__Transaction *tx, uint32_
         set = tx_step_patch(tx, PST__EVENT_KIND__EV_STEP_END, s->rec->job_id, s->rec->step_id);
         if (!s->rec->has_exit_status)
             SET(set, exit_status, exit_status);
-        SET(set, state, end_state(j, s->rec->has_exit_status ? s->rec->exit_status : exit_status, false));
+        SET(set, state, end_state(s->rec->has_exit_status ? s->rec->exit_status : exit_status, false));
         SET(set, end_us, core_now());
         s->waiting = bitmap_free(s->waiting);
     }

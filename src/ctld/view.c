@@ -19,7 +19,7 @@
 #include "model/job.h"
 #include "model/tx.h"
 
-#define SLOT_DIRTY (1u << 31)
+#define SLOT_DIRTY (UINT64_C(1) << 63)
 #define BACKLOG 2048u /* marks that may wait for a query: some milliseconds of encoding */
 
 struct dirty {
@@ -32,16 +32,16 @@ struct dirty {
 struct build {
     struct view_table table;
     size_t cap;
-    uint32_t next;         /* first slot never used */
-    size_t first;          /* chunks before it are gone for good (jobs) */
-    uint32_t *free_slots;  /* steps, nodes, partitions: reuse */
+    uint64_t next;         /* first slot never used */
+    uint64_t base;         /* chunks before it are gone for good (jobs): table[0] is chunk number `base` */
+    uint64_t *free_slots;  /* steps, nodes, partitions: reuse */
     size_t nfree, free_cap;
 };
 
 struct views {
     struct build build[VIEW_KINDS];
-    struct dirty *dirty;
-    size_t ndirty, dirty_cap;
+    struct dirty *dirty;        /* [first_dirty, ndirty) wait, in order of marking */
+    size_t first_dirty, ndirty, dirty_cap;
     _Atomic uint64_t changes;   /* marks so far */
     _Atomic uint64_t shown;     /* value of `changes` at the last publish */
     _Atomic uint64_t published;
@@ -114,7 +114,7 @@ struct views *views_free(struct views *v)
         free(b->table.chunks);
         free(b->free_slots);
     }
-    for (size_t i = 0; i < v->ndirty; i++)
+    for (size_t i = v->first_dirty; i < v->ndirty; i++)
         free(v->dirty[i].name);
     free(v->dirty);
     pthread_mutex_destroy(&v->lock);
@@ -125,9 +125,9 @@ struct views *views_free(struct views *v)
 /* ---- slots -------------------------------------------------------------------------------------- */
 
 /* The chunk of a slot, ours alone from now on. */
-static struct view_chunk *chunk_own(struct build *b, uint32_t slot)
+static struct view_chunk *chunk_own(struct build *b, uint64_t slot)
 {
-    size_t i = slot / VIEW_CHUNK;
+    size_t i = (size_t)(slot / VIEW_CHUNK - b->base);
     struct view_chunk *old, *own;
 
     while (i >= b->table.nchunks) {
@@ -154,7 +154,7 @@ static struct view_chunk *chunk_own(struct build *b, uint32_t slot)
     return own;
 }
 
-static void slot_set(struct build *b, uint32_t slot, struct vrec *rec)
+static void slot_set(struct build *b, uint64_t slot, struct vrec *rec)
 {
     struct view_chunk *c = chunk_own(b, slot);
     struct vrec **at = &c->slots[slot % VIEW_CHUNK];
@@ -167,19 +167,19 @@ static void slot_set(struct build *b, uint32_t slot, struct vrec *rec)
         c->used++;
     if (!c->used) {
         chunk_unref(c);
-        b->table.chunks[slot / VIEW_CHUNK] = NULL;
+        b->table.chunks[slot / VIEW_CHUNK - b->base] = NULL;
     }
 }
 
 /* Jobs always get a new slot, so that a walk meets them in order of id; the rest reuse. */
-static uint32_t slot_new(struct build *b, bool reuse)
+static uint64_t slot_new(struct build *b, bool reuse)
 {
     if (reuse && b->nfree)
         return b->free_slots[--b->nfree];
     return b->next++;
 }
 
-static void slot_release(struct build *b, uint32_t slot, bool reuse)
+static void slot_release(struct build *b, uint64_t slot, bool reuse)
 {
     slot_set(b, slot, NULL);
     if (!reuse)
@@ -193,7 +193,7 @@ static void slot_release(struct build *b, uint32_t slot, bool reuse)
 
 /* ---- marking ------------------------------------------------------------------------------------ */
 
-static void mark(struct views *v, uint32_t *slot, struct dirty d)
+static void mark(struct views *v, uint64_t *slot, struct dirty d)
 {
     atomic_fetch_add_explicit(&v->changes, 1, memory_order_release);
     if (*slot & SLOT_DIRTY) {
@@ -201,6 +201,11 @@ static void mark(struct views *v, uint32_t *slot, struct dirty d)
         return;
     }
     *slot |= SLOT_DIRTY;
+    if (v->ndirty == v->dirty_cap && v->first_dirty > v->dirty_cap / 2) {
+        memmove(v->dirty, v->dirty + v->first_dirty, (v->ndirty - v->first_dirty) * sizeof(*v->dirty));
+        v->ndirty -= v->first_dirty;
+        v->first_dirty = 0;
+    }
     if (v->ndirty == v->dirty_cap) {
         v->dirty_cap = v->dirty_cap ? v->dirty_cap * 2 : 64;
         v->dirty = must(realloc(v->dirty, v->dirty_cap * sizeof(*v->dirty)));
@@ -229,7 +234,7 @@ void views_mark_part(struct views *v, struct partition *p)
     mark(v, &p->slot, (struct dirty){ .kind = VIEW_PARTS, .name = must(strdup(p->rec->name)) });
 }
 
-static void drop(struct views *v, enum view_kind kind, uint32_t slot)
+static void drop(struct views *v, enum view_kind kind, uint64_t slot)
 {
     atomic_fetch_add_explicit(&v->changes, 1, memory_order_release);
     if (slot & ~SLOT_DIRTY)
@@ -318,10 +323,10 @@ static struct vrec *encode_part(const struct cluster *c, const struct partition 
     return r;
 }
 
-static void store(struct views *v, enum view_kind kind, uint32_t *slot, struct vrec *rec)
+static void store(struct views *v, enum view_kind kind, uint64_t *slot, struct vrec *rec)
 {
     struct build *b = &v->build[kind];
-    uint32_t at = *slot & ~SLOT_DIRTY;
+    uint64_t at = *slot & ~SLOT_DIRTY;
 
     if (!at)
         at = slot_new(b, kind != VIEW_JOBS) + 1;
@@ -366,6 +371,21 @@ static void encode_dirty(struct views *v, const struct cluster *c, const struct 
     }
 }
 
+/* Slots of jobs are never used again, so empty chunks at the front are cut off now and then. */
+static void forget_chunks(struct build *b)
+{
+    struct view_table *t = &b->table;
+    size_t gone = 0;
+
+    while (gone < t->nchunks && !t->chunks[gone] && b->next / VIEW_CHUNK > b->base + gone)
+        gone++;
+    if (gone < 64 || gone < t->nchunks / 2)
+        return;
+    t->nchunks -= gone;
+    memmove(t->chunks, t->chunks + gone, t->nchunks * sizeof(*t->chunks));
+    b->base += gone;
+}
+
 static struct view *view_make(struct views *v, const struct cluster *c, uint64_t lsn)
 {
     struct view *view = must(calloc(1, sizeof(*view)));
@@ -377,11 +397,10 @@ static struct view *view_make(struct views *v, const struct cluster *c, uint64_t
         struct build *b = &v->build[k];
         struct view_table *from = &b->table, *to = &view->tables[k];
 
-        while (b->first < from->nchunks && !from->chunks[b->first] &&
-               (k == VIEW_JOBS && b->next / VIEW_CHUNK > b->first))
-            b->first++;
-        to->chunks = must(malloc((from->nchunks - b->first + 1) * sizeof(*to->chunks)));
-        for (size_t i = b->first; i < from->nchunks; i++) {
+        if (k == VIEW_JOBS)
+            forget_chunks(b);
+        to->chunks = must(malloc((from->nchunks + 1) * sizeof(*to->chunks)));
+        for (size_t i = 0; i < from->nchunks; i++) {
             if (!from->chunks[i])
                 continue;
             to->chunks[to->nchunks++] = from->chunks[i];
@@ -394,16 +413,21 @@ static struct view *view_make(struct views *v, const struct cluster *c, uint64_t
     return view;
 }
 
+/* The first n of what waits: in order of marking, so that jobs get their slots in order of id. */
+static void encode_some(struct views *v, const struct cluster *c, size_t n)
+{
+    for (; n; n--, v->first_dirty++) {
+        encode_dirty(v, c, &v->dirty[v->first_dirty]);
+        free(v->dirty[v->first_dirty].name);
+    }
+    if (v->first_dirty == v->ndirty)
+        v->first_dirty = v->ndirty = 0;
+}
+
 void views_work_off(struct views *v, const struct cluster *c)
 {
-    if (v->ndirty <= BACKLOG)
-        return;
-    for (size_t i = 0; i < BACKLOG; i++) {
-        struct dirty *d = &v->dirty[--v->ndirty];
-
-        encode_dirty(v, c, d);
-        free(d->name);
-    }
+    if (v->ndirty - v->first_dirty > BACKLOG)
+        encode_some(v, c, BACKLOG);
 }
 
 void views_publish(struct views *v, const struct cluster *c, uint64_t lsn)
@@ -413,11 +437,7 @@ void views_publish(struct views *v, const struct cluster *c, uint64_t lsn)
 
     if (v->current && changes == atomic_load_explicit(&v->shown, memory_order_relaxed))
         return;
-    for (size_t i = 0; i < v->ndirty; i++) {
-        encode_dirty(v, c, &v->dirty[i]);
-        free(v->dirty[i].name);
-    }
-    v->ndirty = 0;
+    encode_some(v, c, v->ndirty - v->first_dirty);
     view = view_make(v, c, lsn);
     pthread_mutex_lock(&v->lock);
     old = v->current;

@@ -135,6 +135,42 @@ uint32_t array_first(const char *tasks)
     return first;
 }
 
+struct bounds {
+    bool any, uneven;
+    uint32_t first, last, step; /* step 0: one index so far */
+};
+
+static void bounds_step(struct bounds *b, uint32_t step)
+{
+    b->uneven |= b->step && b->step != step;
+    b->step = step;
+}
+
+static bool add_bounds(void *ctx, uint32_t lo, uint32_t hi)
+{
+    struct bounds *b = ctx;
+
+    if (b->any)
+        bounds_step(b, lo - b->last);
+    else
+        b->first = lo;
+    if (hi > lo)
+        bounds_step(b, 1);
+    b->any = true;
+    b->last = hi;
+    return false;
+}
+
+void array_bounds(const char *tasks, uint32_t *ret_first, uint32_t *ret_last, uint32_t *ret_step)
+{
+    struct bounds b = { 0 };
+
+    each_range(tasks, add_bounds, &b);
+    *ret_first = b.first;
+    *ret_last = b.last;
+    *ret_step = b.step && !b.uneven ? b.step : 1;
+}
+
 struct find {
     uint32_t index;
     bool found;

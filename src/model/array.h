@@ -16,6 +16,8 @@ int array_parse(const char *text, uint32_t max_index, char **ret_tasks, uint32_t
 uint32_t array_count(const char *tasks);
 uint32_t array_first(const char *tasks); /* tasks must not be empty */
 bool array_contains(const char *tasks, uint32_t index);
+/* The ends, and the distance of neighbours where it is the same everywhere, else 1; not empty. */
+void array_bounds(const char *tasks, uint32_t *ret_first, uint32_t *ret_last, uint32_t *ret_step);
 /* The form without index; *ret_tasks NULL when it was the last.  Errors: -ENOENT, -ENOMEM. */
 int array_without(const char *tasks, uint32_t index, char **ret_tasks);
 uint32_t array_throttle(const char *tasks); /* 0 = none */

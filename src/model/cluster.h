@@ -26,7 +26,7 @@ struct step {
     Pst__StepRecord *rec;
     struct step *next;      /* of the same job, newest first */
     struct bitmap *waiting; /* derived: allocation positions whose end is awaited; NULL when ended */
-    uint32_t slot;          /* owned by the views */
+    uint64_t slot;          /* owned by the views */
 };
 
 struct job {
@@ -43,7 +43,7 @@ struct job {
     int64_t owner_lost_us;   /* since when it is gone */
     uint64_t *waiters;       /* tickets of requests that wait on this job */
     uint32_t nwaiters;
-    uint32_t slot;           /* owned by the views */
+    uint64_t slot;           /* owned by the views */
     bool fed;                /* the scheduler knows it as pending */
 };
 
@@ -57,13 +57,13 @@ struct node {
     /* live only, owned by the controller */
     void *link;
     int64_t link_lost_us;
-    uint32_t slot;
+    uint64_t slot;
 };
 
 struct partition {
     Pst__PartitionRecord *rec;
     struct bitmap *nodes; /* by node id */
-    uint32_t slot;
+    uint64_t slot;
 };
 
 /* Immutable bytes.  The model and everyone who keeps a pointer beyond the next apply hold it. */

@@ -78,6 +78,7 @@ static bool take_target(const char **p, struct depend_item *item)
     if (**p == '_') {
         (*p)++;
         item->has_task = **p != '*';
+        item->whole_array = !item->has_task;
         if (!item->has_task)
             (*p)++;
         else if (!take_u32(p, &item->task))
@@ -182,6 +183,8 @@ int depends_format(const struct depends *d, char **ret_text)
             strbuf_addf(&sb, ":%u", it->job_id);
         if (it->has_task)
             strbuf_addf(&sb, "_%u", it->task);
+        else if (it->whole_array)
+            strbuf_add(&sb, "_*");
         if (it->delay_min)
             strbuf_addf(&sb, "+%u", it->delay_min);
         strbuf_add(&sb, it->failed ? "(failed)" : "(unfulfilled)");
@@ -348,6 +351,10 @@ enum depend_result depends_eval(struct depends *d, const struct cluster *c, cons
     for (size_t i = 0; i < d->n; i++) {
         struct depend_item it = d->items[i];
         enum depend_result r = item_eval(&it, c, job, now_us, ret_until_us);
+        const uint32_t *ids;
+
+        if (it.type != DEPEND_SINGLETON && !it.has_task && cluster_array_jobs(c, it.job_id, &ids))
+            it.whole_array = true;
 
         if (r == DEPEND_MET) {
             met_one = true;

@@ -27,6 +27,7 @@ struct depend_item {
     uint32_t job_id;
     bool has_task;
     uint32_t task;
+    bool whole_array;   /* "ID_*": how the stored form names an array */
     uint32_t delay_min; /* after:ID+MIN */
     bool failed;
 };

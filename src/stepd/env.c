@@ -138,8 +138,8 @@ static void set_gres(struct envlist *el, Pst__GresAlloc *const *gres, size_t n, 
         envlist_set(el, "GPU_DEVICE_ORDINAL", list);
 }
 
-/* The requested index expression's figures are kept on each task's record only as its own id; the
- * submission's environment carries COUNT, MIN, MAX and STEP. */
+/* A task's record has its own index only; the controller put COUNT, MIN, MAX and STEP into the
+ * environment of the submission. */
 static void set_array(struct envlist *el, const Pst__JobRecord *j)
 {
     if (!j->has_array_task_id) {

@@ -156,6 +156,23 @@ static bool task_prolog(struct step *s, struct envlist *env, struct task *t, int
     return true;
 }
 
+/* Slurm's rule: a work directory that is missing on the node is replaced by /tmp. */
+static void check_work_dir(struct step *s)
+{
+    struct stat sb;
+    int err = 0;
+
+    if (output_as_user(s) < 0)
+        return; /* child_start() reports it */
+    if (stat(s->work_dir, &sb) < 0 || faccessat(AT_FDCWD, s->work_dir, X_OK, AT_EACCESS) < 0)
+        err = errno;
+    output_as_self(s);
+    if (!err)
+        return;
+    step_notice(s, "couldn't chdir to `%s': %s: going to /tmp instead", s->work_dir, strerror(err));
+    s->work_dir = "/tmp";
+}
+
 static void launch_batch(struct step *s)
 {
     _cleanup_free_ char *script = NULL;
@@ -172,8 +189,14 @@ static void launch_batch(struct step *s)
     }
     if (batch_streams(s, fds) == 0 && task_prolog(s, &s->env, &s->tasks[0], fds[1])) {
         char *paths[] = { script, NULL };
-        struct child c = { .step = s, .paths = paths, .argv = argv, .tty = -1, .limits = true };
+        struct child c = { .step = s,
+                           .paths = paths,
+                           .argv = argv,
+                           .tty = -1,
+                           .any_dir = true,
+                           .limits = true };
 
+        check_work_dir(s); /* after the output is open: its place is relative to the one asked for */
         memcpy(c.fds, fds, sizeof(fds));
         run_child(s, &s->tasks[0], &c, &s->env, script);
     }
@@ -360,23 +383,6 @@ static void launch_task(struct step *s, struct streams *st, struct task *t, char
     for (int i = 0; i < 3; i++)
         if (c.fds[i] >= 0)
             (void)close(c.fds[i]);
-}
-
-/* Slurm's rule for steps: a work directory that is missing on the node is replaced by /tmp. */
-static void check_work_dir(struct step *s)
-{
-    struct stat sb;
-    int err = 0;
-
-    if (output_as_user(s) < 0)
-        return; /* child_start() reports it */
-    if (stat(s->work_dir, &sb) < 0 || faccessat(AT_FDCWD, s->work_dir, X_OK, AT_EACCESS) < 0)
-        err = errno;
-    output_as_self(s);
-    if (!err)
-        return;
-    step_notice(s, "couldn't chdir to `%s': %s: going to /tmp instead", s->work_dir, strerror(err));
-    s->work_dir = "/tmp";
 }
 
 static void launch_tasks(struct step *s)

@@ -9,7 +9,7 @@ import pytest
 
 from conftest import BUILD, processes_of, program, wait_until
 
-ENV = {k: v for k, v in os.environ.items() if not k.startswith("SLURM")} | {"LC_ALL": "C.UTF-8"}
+ENV = {k: v for k, v in os.environ.items() if not k.startswith("SLURM")} | {"LC_ALL": "C.UTF-8", "ASAN_OPTIONS": "detect_leaks=0"}
 
 
 def penstock(*argv, check=True, prefix=(), env=ENV, timeout=240):

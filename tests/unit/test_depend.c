@@ -412,6 +412,14 @@ static void test_array_failure_is_known_at_once(void **state)
     cluster_free(c);
 }
 
+static void set_tasks(struct cluster *c, uint32_t id, const char *tasks)
+{
+    Pst__Transaction *tx = tx_new(T0);
+
+    assert_int_equal(pb_set_str(&tx_job_patch(tx, EV(JOB_UPDATE), id)->array_tasks, tasks), 0);
+    apply_ok(c, tx);
+}
+
 static void test_aftercorr(void **state)
 {
     struct cluster *c = array_world(JOB_STATE(FAILED));
@@ -428,9 +436,12 @@ static void test_aftercorr(void **state)
     assert_int_equal(eval_as(c, "aftercorr:100", 202), MET);
     assert_int_equal(eval_as(c, "aftercorr:100", 200), WAIT);
     /* Task 2 gets a job of its own and ends: the core splits task 2 of 200 off and asks for it alone. */
+    set_tasks(c, 100, "3");
     add_task(c, 103, 100, 2, NULL);
     start_job(c, 103, make_alloc(2, 1, 1, 0), T0);
     end_job(c, 103, JOB_STATE(COMPLETED), T0 + 300 * SEC, true);
+    assert_int_equal(eval_as(c, "aftercorr:100", 200), WAIT);
+    set_tasks(c, 200, "3-5");
     add_task(c, 203, 200, 2, NULL);
     assert_int_equal(eval_as(c, "aftercorr:100", 203), MET);
     assert_int_equal(eval_as(c, "aftercorr:100", WAITER), NEVER); /* no array: as afterok */

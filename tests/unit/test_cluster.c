@@ -1,0 +1,874 @@
+/* test_cluster.c - cluster_apply(): every kind of event, what is derived from it, and events that do not fit */
+#include "model_util.h"
+
+#include "base/timefmt.h"
+
+/* ---- what observers are told --------------------------------------------------------------------- */
+
+struct seen {
+    unsigned jobs, jobs_gone, steps, nodes, node_usage, nodes_gone, parts, parts_gone;
+    Pst__EventKind last;
+};
+
+static void on_job(void *ctx, struct job *j, Pst__EventKind kind)
+{
+    struct seen *s = ctx;
+
+    assert_non_null(j->rec);
+    s->jobs++;
+    s->last = kind;
+}
+
+static void on_job_gone(void *ctx, struct job *j)
+{
+    assert_non_null(j->rec); /* still whole */
+    ((struct seen *)ctx)->jobs_gone++;
+}
+
+static void on_step(void *ctx, struct job *j, struct step *step, Pst__EventKind kind)
+{
+    struct seen *s = ctx;
+
+    assert_ptr_equal(cluster_step(j, step->rec->step_id), step);
+    s->steps++;
+    s->last = kind;
+}
+
+static void on_node(void *ctx, struct node *n, Pst__EventKind kind)
+{
+    struct seen *s = ctx;
+
+    assert_non_null(n->rec);
+    if (kind == EV(UNSPECIFIED))
+        s->node_usage++;
+    else
+        s->nodes++;
+}
+
+static void on_node_gone(void *ctx, struct node *n)
+{
+    assert_non_null(n->rec->name);
+    ((struct seen *)ctx)->nodes_gone++;
+}
+
+static void on_part(void *ctx, struct partition *p, Pst__EventKind kind)
+{
+    assert_non_null(p->nodes);
+    (void)kind;
+    ((struct seen *)ctx)->parts++;
+}
+
+static void on_part_gone(void *ctx, struct partition *p)
+{
+    assert_non_null(p->rec->name);
+    ((struct seen *)ctx)->parts_gone++;
+}
+
+static void test_observer(void **state)
+{
+    struct cluster *c = new_cluster();
+    struct seen seen = { 0 };
+    const struct cluster_observer obs = { on_job,  on_job_gone, on_step, on_node, on_node_gone,
+                                          on_part, on_part_gone, &seen };
+    Pst__Transaction *tx = tx_new(T0);
+
+    (void)state;
+    c->observer = &obs;
+    add_nodes(c, 3, 8);
+    assert_int_equal(seen.nodes, 3);
+    put_part(tx, "p", "n[0-2]");
+    apply_ok(c, tx);
+    assert_int_equal(seen.parts, 1);
+    add_job(c, 1);
+    assert_int_equal(seen.jobs, 1);
+    assert_int_equal(seen.last, EV(JOB_SUBMIT));
+    start_job(c, 1, make_alloc(0, 2, 4, 100), T0);
+    assert_int_equal(seen.last, EV(JOB_START));
+    assert_int_equal(seen.node_usage, 2);
+    tx = tx_new(T0);
+    tx_step_put(tx, EV(STEP_START), 1, 0);
+    SET(tx_step_patch(tx, EV(STEP_END), 1, 0), exit_status, 0);
+    apply_ok(c, tx);
+    assert_int_equal(seen.steps, 2);
+    assert_int_equal(seen.last, EV(STEP_END));
+    purge_job(c, 1);
+    assert_int_equal(seen.jobs_gone, 1);
+    assert_int_equal(seen.node_usage, 4);
+    tx = tx_new(T0);
+    tx_node_remove(tx, 2);
+    apply_ok(c, tx);
+    assert_int_equal(seen.nodes_gone, 1);
+    assert_int_equal(seen.parts, 2); /* its nodes changed */
+    tx = tx_new(T0);
+    tx_part_remove(tx, "p");
+    apply_ok(c, tx);
+    assert_int_equal(seen.parts_gone, 1);
+    cluster_free(c);
+}
+
+/* ---- jobs ---------------------------------------------------------------------------------------- */
+
+static void test_job_put_and_patch(void **state)
+{
+    struct cluster *c = new_cluster();
+    Pst__Transaction *tx;
+    const Pst__JobRecord *r;
+
+    (void)state;
+    add_job(c, 5);
+    r = cluster_job(c, 5)->rec;
+    assert_string_equal(r->name, "job");
+    assert_null(cluster_job(c, 6));
+    assert_null(cluster_job(c, 0));
+    tx = tx_new(T0);
+    SET(tx_job_patch(tx, EV(JOB_UPDATE), 5), nice, -3);
+    assert_int_equal(pb_set_str(&tx->events[0]->job_patch->set->comment, "hello"), 0);
+    tx_clear(tx, 9);    /* name */
+    tx_clear(tx, 99);   /* not there */
+    tx_clear(tx, 5000); /* of another release */
+    apply_ok(c, tx);
+    assert_int_equal(r->nice, -3);
+    assert_string_equal(r->comment, "hello");
+    assert_null(r->name);
+    assert_int_equal(r->uid, 1000); /* untouched */
+    cluster_free(c);
+}
+
+static void test_counts(void **state)
+{
+    struct cluster *c = new_cluster();
+
+    (void)state;
+    add_nodes(c, 2, 8);
+    for (uint32_t id = 1; id <= 4; id++)
+        add_job(c, id);
+    assert_int_equal(cluster_count(c, JOB_STATE(PENDING)), 4);
+    start_job(c, 1, make_alloc(0, 1, 2, 10), T0);
+    start_job(c, 2, make_alloc(0, 1, 2, 10), T0);
+    set_state(c, 2, JOB_STATE(SUSPENDED), 0);
+    end_job(c, 3, JOB_STATE(CANCELLED), T0, true);
+    assert_int_equal(cluster_count(c, JOB_STATE(PENDING)), 1);
+    assert_int_equal(cluster_count(c, JOB_STATE(RUNNING)), 1);
+    assert_int_equal(cluster_count(c, JOB_STATE(SUSPENDED)), 1);
+    assert_int_equal(cluster_count(c, JOB_STATE(CANCELLED)), 1);
+    assert_int_equal(cluster_count(c, (Pst__JobState)99), 0);
+    purge_job(c, 3);
+    assert_int_equal(cluster_count(c, JOB_STATE(CANCELLED)), 0);
+    requeue_job(c, 1);
+    assert_int_equal(cluster_count(c, JOB_STATE(RUNNING)), 0);
+    assert_int_equal(cluster_count(c, JOB_STATE(PENDING)), 2);
+    cluster_free(c);
+}
+
+static void expect_node(struct cluster *c, uint32_t id, uint32_t jobs, uint32_t completing, uint32_t cpus,
+                        uint64_t mem)
+{
+    const struct node *n = cluster_node(c, id);
+
+    assert_int_equal(n->jobs, jobs);
+    assert_int_equal(n->jobs_completing, completing);
+    assert_int_equal(n->alloc_cpus, cpus);
+    assert_int_equal(n->alloc_mem_mib, mem);
+}
+
+static size_t active_count(const struct cluster *c)
+{
+    size_t n = 0;
+    const struct job *prev = NULL;
+
+    for (const struct job *j = c->active; j; prev = j, j = j->next_active, n++) {
+        assert_ptr_equal(j->prev_active, prev);
+        assert_true(j->in_active && j->counted);
+    }
+    return n;
+}
+
+/* A job's whole life, seen from its nodes. */
+static void test_usage(void **state)
+{
+    struct cluster *c = new_cluster();
+
+    (void)state;
+    add_nodes(c, 4, 8);
+    add_job(c, 1);
+    add_job(c, 2);
+    expect_node(c, 0, 0, 0, 0, 0);
+    start_job(c, 1, make_alloc(0, 3, 4, 100), T0);
+    start_job(c, 2, make_alloc(2, 2, 2, 50), T0);
+    expect_node(c, 0, 1, 0, 4, 100);
+    expect_node(c, 2, 2, 0, 6, 150);
+    expect_node(c, 3, 1, 0, 2, 50);
+    assert_int_equal(active_count(c), 2);
+    set_state(c, 1, JOB_STATE(SUSPENDED), 0); /* keeps its memory */
+    expect_node(c, 2, 2, 0, 2, 150);
+    set_state(c, 1, JOB_STATE(RUNNING), 0);
+    expect_node(c, 2, 2, 0, 6, 150);
+    end_job(c, 1, JOB_STATE(FAILED), T0 + SEC, false);
+    expect_node(c, 2, 2, 1, 6, 150); /* completing still holds */
+    assert_int_equal(active_count(c), 2);
+    assert_null(c->done_head);
+    clean_job(c, 1);
+    expect_node(c, 0, 0, 0, 0, 0);
+    expect_node(c, 2, 1, 0, 2, 50);
+    assert_int_equal(active_count(c), 1);
+    assert_ptr_equal(c->done_head, cluster_job(c, 1));
+    requeue_job(c, 2);
+    expect_node(c, 2, 0, 0, 0, 0);
+    expect_node(c, 3, 0, 0, 0, 0);
+    assert_int_equal(active_count(c), 0);
+    start_job(c, 2, make_alloc(0, 1, 8, 10), T0);
+    purge_job(c, 2); /* while it runs: the controller's -c */
+    expect_node(c, 0, 0, 0, 0, 0);
+    assert_int_equal(active_count(c), 0);
+    purge_job(c, 1);
+    assert_null(c->done_head);
+    assert_null(c->done_tail);
+    cluster_free(c);
+}
+
+/* Several groups, each with its own share. */
+static void test_usage_by_group(void **state)
+{
+    struct cluster *c = new_cluster();
+    Pst__Alloc *a = make_alloc(0, 4, 4, 100), *b = make_alloc(0, 4, 1, 7);
+
+    (void)state;
+    add_nodes(c, 4, 8);
+    add_job(c, 1);
+    a->groups = realloc(a->groups, 2 * sizeof(Pst__AllocGroup *));
+    a->groups[1] = b->groups[0];
+    b->n_groups = 0;
+    a->n_groups = 2;
+    a->groups[0]->nodes = 1;
+    a->groups[1]->nodes = 3;
+    pst__alloc__free_unpacked(b, NULL);
+    assert_ptr_equal(alloc_group(a, 0), a->groups[0]);
+    assert_ptr_equal(alloc_group(a, 1), a->groups[1]);
+    assert_ptr_equal(alloc_group(a, 3), a->groups[1]);
+    assert_null(alloc_group(a, 4));
+    assert_int_equal(alloc_position(a, 2), 2);
+    assert_int_equal(alloc_position(a, 9), -1);
+    start_job(c, 1, a, T0);
+    expect_node(c, 0, 1, 0, 4, 100);
+    expect_node(c, 1, 1, 0, 1, 7);
+    expect_node(c, 3, 1, 0, 1, 7);
+    cluster_free(c);
+}
+
+/* A node goes while a job holds it, and one with its id comes back. */
+static void test_usage_over_a_removed_node(void **state)
+{
+    struct cluster *c = new_cluster();
+    Pst__Transaction *tx = tx_new(T0);
+
+    (void)state;
+    add_nodes(c, 2, 8);
+    add_job(c, 1);
+    start_job(c, 1, make_alloc(0, 2, 4, 100), T0);
+    tx_node_remove(tx, 1);
+    apply_ok(c, tx);
+    tx = tx_new(T0);
+    put_node(tx, 1, "new", 8);
+    apply_ok(c, tx);
+    expect_node(c, 1, 1, 0, 4, 100);
+    end_job(c, 1, JOB_STATE(COMPLETED), T0, false);
+    expect_node(c, 1, 1, 1, 4, 100);
+    clean_job(c, 1);
+    expect_node(c, 1, 0, 0, 0, 0);
+    cluster_free(c);
+}
+
+/* ---- the ended, oldest first --------------------------------------------------------------------- */
+
+static size_t check_done_order(struct cluster *c)
+{
+    const struct job *prev = NULL;
+    size_t n = 0;
+
+    for (const struct job *j = cluster_done_oldest(c); j; prev = j, j = j->next_done, n++) {
+        assert_ptr_equal(j->prev_done, prev);
+        assert_true(!prev || prev->rec->end_us <= j->rec->end_us);
+    }
+    assert_ptr_equal(c->done_tail, prev);
+    return n;
+}
+
+static void test_done_order(void **state)
+{
+    struct cluster *c = new_cluster();
+    uint64_t seed = 4;
+    uint32_t left = 0;
+
+    (void)state;
+    for (uint32_t id = 1; id <= 500; id++)
+        add_job(c, id);
+    for (uint32_t id = 1; id <= 500; id++, left++)
+        end_job(c, id, JOB_STATE(COMPLETED), T0 + rnd_below(&seed, 100) * SEC, true);
+    assert_int_equal(check_done_order(c), 500);
+    for (uint32_t id = 1; id <= 500; id++) {
+        Pst__Transaction *tx = tx_new(T0);
+
+        if (id % 5 == 0) {
+            purge_job(c, id);
+            left--;
+        } else if (id % 7 == 0) {
+            requeue_job(c, id);
+            left--;
+        } else if (id % 3 == 0) {
+            SET(tx_job_patch(tx, EV(JOB_UPDATE), id), end_us, T0 + rnd_below(&seed, 100) * SEC);
+        } else {
+            SET(tx_job_patch(tx, EV(JOB_UPDATE), id), nice, 1); /* keeps its place */
+        }
+        apply_ok(c, tx);
+    }
+    assert_int_equal(check_done_order(c), left);
+    cluster_free(c);
+}
+
+/* A snapshot gives the jobs in the order of submission; what follows is sorted when it is asked for, so that a
+ * recovery takes time in proportion to the jobs. */
+static void test_done_order_of_a_snapshot(void **state)
+{
+    enum { JOBS = 60000 };
+    struct cluster *c = new_cluster();
+    uint64_t seed = 5;
+    int64_t t0 = now_mono_us();
+
+    (void)state;
+    for (uint32_t id = 1; id <= JOBS; id++) {
+        Pst__Transaction *tx = tx_new(T0);
+        Pst__JobRecord *r = put_job(tx, id);
+
+        SET(r, state, JOB_STATE(COMPLETED));
+        SET(r, end_us, T0 + rnd_below(&seed, 1u << 30));
+        apply_ok(c, tx);
+    }
+    assert_int_equal(check_done_order(c), JOBS);
+    assert_false(c->done_unsorted);
+    assert_int_equal(check_done_order(c), JOBS);
+    add_job(c, JOBS + 1);
+    end_job(c, JOBS + 1, JOB_STATE(FAILED), T0 + (INT64_C(1) << 31), true);
+    assert_int_equal(check_done_order(c), JOBS + 1);
+    assert_true(now_mono_us() - t0 < 60 * SEC);
+    cluster_free(c);
+}
+
+/* ---- arrays and blobs ---------------------------------------------------------------------------- */
+
+static void test_arrays(void **state)
+{
+    struct cluster *c = new_cluster();
+    const uint32_t *ids;
+    Pst__Transaction *tx;
+
+    (void)state;
+    add_task(c, 10, 10, -1, "0-9");
+    for (uint32_t i = 0; i < 20; i++)
+        add_task(c, 11 + i, 10, (int)i, NULL);
+    assert_int_equal(cluster_array_jobs(c, 10, &ids), 21);
+    for (uint32_t i = 0; i <= 20; i++)
+        assert_int_equal(ids[i], 10 + i);
+    assert_int_equal(cluster_array_jobs(c, 11, &ids), 0);
+    assert_null(ids);
+    assert_int_equal(cluster_array_jobs(c, 0, &ids), 0);
+    purge_job(c, 15);
+    purge_job(c, 10);
+    assert_int_equal(cluster_array_jobs(c, 10, &ids), 19);
+    assert_int_equal(ids[0], 11);
+    /* A patch may make a job part of an array, move it, or take it out. */
+    add_job(c, 50);
+    tx = tx_new(T0);
+    SET(tx_job_patch(tx, EV(JOB_UPDATE), 50), array_job_id, 10);
+    apply_ok(c, tx);
+    assert_int_equal(cluster_array_jobs(c, 10, &ids), 20);
+    tx = tx_new(T0);
+    SET(tx_job_patch(tx, EV(JOB_UPDATE), 50), array_job_id, 60);
+    apply_ok(c, tx);
+    assert_int_equal(cluster_array_jobs(c, 10, &ids), 19);
+    assert_int_equal(cluster_array_jobs(c, 60, &ids), 1);
+    tx = tx_new(T0);
+    (void)tx_job_patch(tx, EV(JOB_UPDATE), 50);
+    tx_clear(tx, 2);
+    apply_ok(c, tx);
+    assert_int_equal(cluster_array_jobs(c, 60, &ids), 0);
+    for (uint32_t id = 11; id <= 30; id++)
+        if (id != 15)
+            purge_job(c, id);
+    assert_int_equal(cluster_array_jobs(c, 10, &ids), 0);
+    assert_int_equal(c->arrays.count, 0);
+    cluster_free(c);
+}
+
+static void job_with_blobs(struct cluster *c, uint32_t id, uint64_t script, uint64_t env)
+{
+    Pst__Transaction *tx = tx_new(T0);
+    Pst__JobRecord *r;
+
+    tx_blob(tx, script, "script", 6);
+    tx_blob(tx, env, "env", 3);
+    r = put_job(tx, id);
+    SET(r, script_hash, script);
+    SET(r, env_hash, env);
+    apply_ok(c, tx);
+}
+
+static void test_blobs(void **state)
+{
+    struct cluster *c = new_cluster();
+    struct blob *held;
+    Pst__Transaction *tx;
+
+    (void)state;
+    job_with_blobs(c, 1, 100, 200);
+    job_with_blobs(c, 2, 100, 201);
+    job_with_blobs(c, 3, 100, 100); /* one blob for both */
+    assert_int_equal(c->blobs.count, 3);
+    assert_int_equal(cluster_blob(c, 100)->refs, 4);
+    assert_int_equal(cluster_blob(c, 100)->len, 6);
+    assert_memory_equal(cluster_blob(c, 100)->data, "script", 6);
+    assert_null(cluster_blob(c, 0));
+    purge_job(c, 3);
+    assert_int_equal(cluster_blob(c, 100)->refs, 2);
+    /* Another script: the new one is named, the old one less. */
+    tx = tx_new(T0);
+    tx_blob(tx, 101, "x", 1);
+    SET(tx_job_patch(tx, EV(JOB_UPDATE), 2), script_hash, 101);
+    apply_ok(c, tx);
+    assert_int_equal(cluster_blob(c, 100)->refs, 1);
+    assert_int_equal(cluster_blob(c, 101)->refs, 1);
+    /* The same again: still there. */
+    tx = tx_new(T0);
+    SET(tx_job_patch(tx, EV(JOB_UPDATE), 2), script_hash, 101);
+    apply_ok(c, tx);
+    assert_int_equal(cluster_blob(c, 101)->refs, 1);
+    tx = tx_new(T0);
+    (void)tx_job_patch(tx, EV(JOB_UPDATE), 2);
+    tx_clear(tx, 151);
+    apply_ok(c, tx);
+    assert_null(cluster_blob(c, 101));
+    held = blob_hold(cluster_blob(c, 200));
+    purge_job(c, 1);
+    assert_null(cluster_blob(c, 200));
+    assert_memory_equal(held->data, "env", 3); /* as long as somebody holds it */
+    assert_null(blob_drop(held));
+    purge_job(c, 2);
+    assert_int_equal(c->blobs.count, 0);
+    assert_null(blob_hold(NULL));
+    assert_null(blob_drop(NULL));
+    cluster_free(c);
+}
+
+/* ---- steps ---------------------------------------------------------------------------------------- */
+
+static void test_steps(void **state)
+{
+    struct cluster *c = new_cluster();
+    Pst__Transaction *tx = tx_new(T0);
+    struct step *s;
+
+    (void)state;
+    add_job(c, 1);
+    SET(tx_step_put(tx, EV(STEP_START), 1, STEP_BATCH), state, PST__STEP_STATE__STEP_RUNNING);
+    SET(tx_step_put(tx, EV(STEP_START), 1, 0), state, PST__STEP_STATE__STEP_RUNNING);
+    SET(tx_step_put(tx, EV(STEP_START), 1, 1), state, PST__STEP_STATE__STEP_RUNNING);
+    SET(tx_step_patch(tx, EV(STEP_END), 1, 0), exit_status, 9);
+    SET(tx->events[3]->step_patch->set, state, PST__STEP_STATE__STEP_FAILED);
+    tx_clear(tx, 6);
+    apply_ok(c, tx);
+    assert_int_equal(cluster_job(c, 1)->steps->rec->step_id, 1); /* newest first */
+    s = cluster_step(cluster_job(c, 1), 0);
+    assert_int_equal(s->rec->exit_status, 9);
+    assert_int_equal(s->rec->state, PST__STEP_STATE__STEP_FAILED);
+    assert_null(cluster_step(cluster_job(c, 1), 2));
+    /* The batch step of the next run takes the place of the last one's. */
+    s = cluster_step(cluster_job(c, 1), STEP_BATCH);
+    tx = tx_new(T0);
+    SET(tx_step_put(tx, EV(STEP_START), 1, STEP_BATCH), start_us, T0 + SEC);
+    apply_ok(c, tx);
+    assert_ptr_equal(cluster_step(cluster_job(c, 1), STEP_BATCH), s);
+    assert_false(s->rec->has_state);
+    assert_int_equal(s->rec->start_us, T0 + SEC);
+    purge_job(c, 1); /* with its steps */
+    cluster_free(c);
+}
+
+/* ---- nodes and partitions ------------------------------------------------------------------------ */
+
+static void test_nodes(void **state)
+{
+    struct cluster *c = new_cluster();
+    Pst__Transaction *tx;
+
+    (void)state;
+    add_nodes(c, 40, 2);
+    assert_string_equal(cluster_node(c, 39)->rec->name, "n39");
+    assert_ptr_equal(cluster_node_named(c, "n39"), cluster_node(c, 39));
+    assert_null(cluster_node(c, 40));
+    assert_null(cluster_node(c, UINT32_MAX));
+    assert_null(cluster_node_named(c, "n40"));
+    tx = tx_new(T0);
+    SET(tx_node_patch(tx, EV(NODE_STATE), 7), state, PST__NODE_STATE__NODE_DOWN);
+    assert_int_equal(pb_set_str(&tx->events[0]->node_patch->set->reason, "why"), 0);
+    apply_ok(c, tx);
+    assert_string_equal(cluster_node(c, 7)->rec->reason, "why");
+    tx = tx_new(T0);
+    (void)tx_node_patch(tx, EV(NODE_STATE), 7);
+    tx_clear(tx, 32);
+    tx_node_remove(tx, 8);
+    apply_ok(c, tx);
+    assert_null(cluster_node(c, 7)->rec->reason);
+    assert_null(cluster_node(c, 8));
+    assert_null(cluster_node_named(c, "n8"));
+    tx = tx_new(T0);
+    put_node(tx, 8, "again", 4); /* its id is free, and its name */
+    put_node(tx, 1000, "n8", 4);
+    apply_ok(c, tx);
+    assert_string_equal(cluster_node(c, 8)->rec->name, "again");
+    assert_int_equal(cluster_node_named(c, "n8")->rec->node_id, 1000);
+    cluster_free(c);
+}
+
+static void expect_part_nodes(struct cluster *c, const char *part, const char *want)
+{
+    char *text = NULL;
+
+    assert_int_equal(bitmap_format(cluster_partition(c, part)->nodes, &text), 0);
+    assert_string_equal(text, want);
+    free(text);
+}
+
+static void test_partitions(void **state)
+{
+    struct cluster *c = new_cluster();
+    Pst__Transaction *tx;
+
+    (void)state;
+    add_nodes(c, 16, 2);
+    assert_null(cluster_default_partition(c));
+    tx = tx_new(T0);
+    put_part(tx, "a", "n[0-3,9],nosuch");
+    SET(put_part(tx, "b", ""), is_default, true);
+    put_part(tx, "c", NULL);
+    apply_ok(c, tx);
+    expect_part_nodes(c, "a", "0-3,9");
+    expect_part_nodes(c, "b", "");
+    expect_part_nodes(c, "c", "");
+    assert_string_equal(cluster_default_partition(c)->rec->name, "b");
+    tx = tx_new(T0);
+    assert_int_equal(pb_set_str(&tx_part_patch(tx, EV(PART_UPDATE), "b")->nodes, "n[4-5]"), 0);
+    SET(tx->events[0]->part_patch->set, max_nodes, 1);
+    tx_clear(tx, 3);
+    tx_part_remove(tx, "c");
+    apply_ok(c, tx);
+    expect_part_nodes(c, "b", "4-5");
+    assert_int_equal(cluster_partition(c, "b")->rec->max_nodes, 1);
+    assert_null(cluster_default_partition(c));
+    assert_null(cluster_partition(c, "c"));
+    assert_int_equal(c->nparts, 2);
+    /* Lists name nodes, ids follow: when a node goes, comes, or another takes its id. */
+    tx = tx_new(T0);
+    tx_node_remove(tx, 9);
+    put_node(tx, 20, "nosuch", 2);
+    apply_ok(c, tx);
+    expect_part_nodes(c, "a", "0-3,20");
+    tx = tx_new(T0);
+    put_node(tx, 9, "stranger", 2);
+    apply_ok(c, tx);
+    expect_part_nodes(c, "a", "0-3,20");
+    assert_int_equal(cluster_partition(c, "b")->nodes->nbits, c->nnodes);
+    cluster_free(c);
+}
+
+static void test_cluster_record(void **state)
+{
+    struct cluster *c = new_cluster();
+    Pst__Transaction *tx = tx_new(T0);
+
+    (void)state;
+    SET(tx_cluster(tx), next_job_id, 7);
+    tx_cluster(tx)->name = tx_strdup("one");
+    apply_ok(c, tx);
+    tx = tx_new(T0);
+    SET(tx_cluster(tx), boots, 2);
+    apply_ok(c, tx);
+    assert_int_equal(c->rec->next_job_id, 7);
+    assert_int_equal(c->rec->boots, 2);
+    assert_string_equal(c->rec->name, "one");
+    cluster_free(c);
+}
+
+/* ---- events that do not fit ---------------------------------------------------------------------- */
+
+static struct cluster *small(void)
+{
+    struct cluster *c = new_cluster();
+    Pst__Transaction *tx = tx_new(T0);
+
+    add_nodes(c, 2, 4);
+    put_part(tx, "p", "n0");
+    SET(put_job(tx, 1), state, JOB_STATE(PENDING));
+    tx_step_put(tx, EV(STEP_START), 1, 0);
+    apply_ok(c, tx);
+    return c;
+}
+
+static void bad_job_twice(Pst__Transaction *tx)
+{
+    put_job(tx, 1);
+}
+static void bad_job_no_id(Pst__Transaction *tx)
+{
+    (void)tx_job_put(tx, EV(JOB_SUBMIT));
+}
+static void bad_job_state(Pst__Transaction *tx)
+{
+    SET(put_job(tx, 2), state, (Pst__JobState)77);
+}
+static void bad_patch_state(Pst__Transaction *tx)
+{
+    SET(tx_job_patch(tx, EV(JOB_END), 1), state, (Pst__JobState)12);
+}
+static void bad_patch_unknown(Pst__Transaction *tx)
+{
+    (void)tx_job_patch(tx, EV(JOB_END), 99);
+}
+static void bad_patch_id(Pst__Transaction *tx)
+{
+    SET(tx_job_patch(tx, EV(JOB_END), 1), job_id, 2);
+}
+static void bad_patch_no_id(Pst__Transaction *tx)
+{
+    (void)tx_job_patch(tx, EV(JOB_END), 1);
+    tx_clear(tx, 1);
+}
+static void bad_purge(Pst__Transaction *tx)
+{
+    tx_job_purge(tx, 99);
+}
+static void bad_step(Pst__Transaction *tx)
+{
+    (void)tx_step_put(tx, EV(STEP_START), 99, 0);
+}
+static void bad_step_patch(Pst__Transaction *tx)
+{
+    (void)tx_step_patch(tx, EV(STEP_END), 1, 5);
+}
+static void bad_step_patch_job(Pst__Transaction *tx)
+{
+    (void)tx_step_patch(tx, EV(STEP_END), 99, 0);
+}
+static void bad_step_id(Pst__Transaction *tx)
+{
+    SET(tx_step_patch(tx, EV(STEP_END), 1, 0), step_id, 3);
+}
+static void bad_step_clear(Pst__Transaction *tx)
+{
+    (void)tx_step_patch(tx, EV(STEP_END), 1, 0);
+    tx_clear(tx, 2);
+}
+static void bad_node_twice(Pst__Transaction *tx)
+{
+    put_node(tx, 0, "other", 1);
+}
+static void bad_node_name_twice(Pst__Transaction *tx)
+{
+    put_node(tx, 7, "n1", 1);
+}
+static void bad_node_id(Pst__Transaction *tx)
+{
+    put_node(tx, BITMAP_MAX_BITS, "huge", 1);
+}
+static void bad_node_no_name(Pst__Transaction *tx)
+{
+    SET(tx_node_put(tx, EV(NODE_CONFIG)), node_id, 7);
+}
+static void bad_node_patch(Pst__Transaction *tx)
+{
+    (void)tx_node_patch(tx, EV(NODE_STATE), 9);
+}
+static void bad_node_rename(Pst__Transaction *tx)
+{
+    tx_node_patch(tx, EV(NODE_STATE), 0)->name = tx_strdup("n0");
+}
+static void bad_node_renumber(Pst__Transaction *tx)
+{
+    SET(tx_node_patch(tx, EV(NODE_STATE), 0), node_id, 5);
+}
+static void bad_node_clear(Pst__Transaction *tx)
+{
+    (void)tx_node_patch(tx, EV(NODE_STATE), 0);
+    tx_clear(tx, 2);
+}
+static void bad_node_remove(Pst__Transaction *tx)
+{
+    tx_node_remove(tx, 9);
+}
+static void bad_part_twice(Pst__Transaction *tx)
+{
+    put_part(tx, "p", "n0");
+}
+static void bad_part_no_name(Pst__Transaction *tx)
+{
+    (void)tx_part_put(tx, EV(PART_CONFIG));
+}
+static void bad_part_nodes(Pst__Transaction *tx)
+{
+    put_part(tx, "q", "n[3-1]");
+}
+static void bad_part_patch_nodes(Pst__Transaction *tx)
+{
+    tx_part_patch(tx, EV(PART_UPDATE), "p")->nodes = tx_strdup("n[");
+}
+static void bad_part_patch(Pst__Transaction *tx)
+{
+    (void)tx_part_patch(tx, EV(PART_UPDATE), "nosuch");
+}
+static void bad_part_rename(Pst__Transaction *tx)
+{
+    tx_part_patch(tx, EV(PART_UPDATE), "p")->name = tx_strdup("q");
+}
+static void bad_part_clear(Pst__Transaction *tx)
+{
+    (void)tx_part_patch(tx, EV(PART_UPDATE), "p");
+    tx_clear(tx, 1);
+}
+static void bad_part_remove(Pst__Transaction *tx)
+{
+    tx_part_remove(tx, "nosuch");
+}
+static void bad_blob_zero(Pst__Transaction *tx)
+{
+    tx_blob(tx, 0, "x", 1);
+}
+static void bad_blob_max(Pst__Transaction *tx)
+{
+    tx_blob(tx, UINT64_MAX, "x", 1);
+}
+static void bad_kind(Pst__Transaction *tx)
+{
+    tx_job_purge(tx, 1);
+    tx->events[0]->body_case = PST__EVENT__BODY__NOT_SET;
+}
+
+static const struct {
+    void (*make)(Pst__Transaction *tx);
+    const char *words;
+} bad[] = {
+    { bad_job_twice, "job 1: put twice" },
+    { bad_job_no_id, "job record without an id" },
+    { bad_job_state, "job 2: state 77 is unknown" },
+    { bad_patch_state, "job 1: state 12 is unknown" },
+    { bad_patch_unknown, "job 99: changed but unknown" },
+    { bad_patch_id, "job 1: an id cannot change" },
+    { bad_patch_no_id, "job 1: an id cannot change" },
+    { bad_purge, "job 99: purged but unknown" },
+    { bad_step, "step 99.0: its job is unknown" },
+    { bad_step_patch, "step 1.5: changed but unknown" },
+    { bad_step_patch_job, "step 99.0: changed but unknown" },
+    { bad_step_id, "step 1.0: an id cannot change" },
+    { bad_step_clear, "step 1.0: an id cannot change" },
+    { bad_node_twice, "node other: put twice" },
+    { bad_node_name_twice, "node n1: put twice" },
+    { bad_node_id, "node record without a usable id or name" },
+    { bad_node_no_name, "node record without a usable id or name" },
+    { bad_node_patch, "node id 9: changed but unknown" },
+    { bad_node_rename, "node n0: its id and name cannot change" },
+    { bad_node_renumber, "node n0: its id and name cannot change" },
+    { bad_node_clear, "node n0: its id and name cannot change" },
+    { bad_node_remove, "node id 9: removed but unknown" },
+    { bad_part_twice, "partition p: put twice" },
+    { bad_part_no_name, "partition (null): put twice" },
+    { bad_part_nodes, "partition q: " },
+    { bad_part_patch_nodes, "partition p: " },
+    { bad_part_patch, "partition nosuch: changed but unknown" },
+    { bad_part_rename, "partition p: a name cannot change" },
+    { bad_part_clear, "partition p: a name cannot change" },
+    { bad_part_remove, "partition nosuch: removed but unknown" },
+    { bad_blob_zero, "a blob without a usable hash" },
+    { bad_blob_max, "a blob without a usable hash" },
+    { bad_kind, "an event of a kind this release does not know" },
+};
+
+static void test_bad_events(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        struct cluster *c = small();
+        Pst__Transaction *tx = tx_new(T0);
+
+        bad[i].make(tx);
+        apply_bad(c, tx, bad[i].words);
+        cluster_free(c); /* whatever state it is in */
+    }
+}
+
+/* What stands after the event that does not fit is not applied. */
+static void test_stops_there(void **state)
+{
+    struct cluster *c = small();
+    Pst__Transaction *tx = tx_new(T0);
+
+    (void)state;
+    put_job(tx, 2);
+    tx_job_purge(tx, 99);
+    put_job(tx, 3);
+    apply_bad(c, tx, "job 99");
+    assert_null(cluster_job(c, 3));
+    cluster_free(c);
+}
+
+/* ---- hash ----------------------------------------------------------------------------------------- */
+
+static void test_hash(void **state)
+{
+    struct cluster *a = small(), *b = small();
+    uint64_t h = cluster_hash(a);
+
+    (void)state;
+    assert_int_equal(cluster_hash(b), h);
+    SET(cluster_job(a, 1)->rec, cur_priority, 5); /* volatile */
+    SET(cluster_node(a, 0)->rec, alloc_cpus, 2);
+    SET(cluster_partition(a, "p")->rec, total_nodes, 2);
+    assert_int_equal(cluster_hash(a), h);
+    set_state(b, 1, JOB_STATE(PENDING), JOB_FLAG(CONFIGURING));
+    assert_int_not_equal(cluster_hash(b), h);
+    set_state(a, 1, JOB_STATE(PENDING), JOB_FLAG(CONFIGURING));
+    assert_int_equal(cluster_hash(b), cluster_hash(a));
+    add_job(a, 3);
+    add_job(a, 2);
+    add_job(b, 2);
+    add_job(b, 3); /* the order does not matter */
+    assert_int_equal(cluster_hash(b), cluster_hash(a));
+    job_with_blobs(a, 9, 5, 6);
+    assert_int_not_equal(cluster_hash(b), cluster_hash(a));
+    purge_job(a, 9);
+    assert_int_equal(cluster_hash(b), cluster_hash(a));
+    cluster_free(a);
+    cluster_free(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_observer),
+        cmocka_unit_test(test_job_put_and_patch),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_usage_by_group),
+        cmocka_unit_test(test_usage_over_a_removed_node),
+        cmocka_unit_test(test_done_order),
+        cmocka_unit_test(test_done_order_of_a_snapshot),
+        cmocka_unit_test(test_arrays),
+        cmocka_unit_test(test_blobs),
+        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_partitions),
+        cmocka_unit_test(test_cluster_record),
+        cmocka_unit_test(test_bad_events),
+        cmocka_unit_test(test_stops_there),
+        cmocka_unit_test(test_hash),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
