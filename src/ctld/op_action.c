@@ -264,6 +264,25 @@ static int do_top(struct action *a, const struct job_ref *ref)
     return committed(a, core_commit(a->ctld, tx));
 }
 
+/* A line into the output of the batch script, or of every step where there is none. */
+static int do_notify(struct action *a, const struct job_ref *ref)
+{
+    struct job *j = ref->job;
+    bool batch = j->rec->has_batch && j->rec->batch;
+    Pst__SignalSteps sig = PST__SIGNAL_STEPS__INIT;
+
+    if (job_is_pending(j->rec))
+        return ESLURM_JOB_PENDING;
+    if (job_is_ended(j->rec))
+        return ESLURM_ALREADY_DONE;
+    if (!a->req->message || !*a->req->message)
+        return EPST_BAD_REQUEST;
+    sig.reason = a->req->message;
+    SET(&sig, batch_script_only, batch);
+    launch_signal(a->ctld, j, a->ctld->applied_lsn, &sig);
+    return 0;
+}
+
 static int act(struct action *a, const struct job_ref *ref)
 {
     switch (a->req->verb) {
@@ -287,6 +306,8 @@ static int act(struct action *a, const struct job_ref *ref)
         return do_suspend(a, ref, false);
     case PST__JOB_VERB__VERB_COMPLETE:
         return do_complete(a, ref);
+    case PST__JOB_VERB__VERB_NOTIFY:
+        return do_notify(a, ref);
     case PST__JOB_VERB__VERB_TOP:
         return do_top(a, ref);
     default:

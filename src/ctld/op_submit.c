@@ -27,7 +27,7 @@
 static bool client_field(uint32_t number)
 {
     static const uint32_t own[] = { 151, 152 }; /* hashes: made here */
-    static const uint32_t identity[] = { 9, 10, 11, 12, 13, 15, 16, 17, 18, 19, 20, 21, 38, 52, 57 };
+    static const uint32_t identity[] = { 9, 10, 11, 12, 13, 14, 16, 17, 18, 19, 20, 21, 38, 52, 57 };
 
     for (size_t i = 0; i < ARRAY_SIZE(own); i++)
         if (number == own[i])
@@ -48,7 +48,7 @@ static void keep_client_fields(Pst__JobRecord *r, bool admin)
     for (unsigned i = 0; i < d->n_fields; i++) {
         uint32_t number = d->fields[i].id;
 
-        if (!client_field(number) && !(admin && (number == 37 || number == 14)))
+        if (!client_field(number) && !(admin && (number == 37 || number == 15)))
             (void)pb_clear(&r->base, number); /* a field we walk exists */
     }
 }

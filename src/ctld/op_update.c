@@ -31,9 +31,9 @@ static const struct rule {
     { 11, PENDING_ONLY, false },/* qos */
     { 12, PENDING_ONLY, false },/* partition */
     { 13, NOT_ENDED, false },   /* wckey */
-    { 15, NOT_ENDED, false },   /* extra */
-    { 16, NOT_ENDED, false },   /* ... */
-    { 14, ALWAYS, true },       /* admin_comment */
+    { 14, NOT_ENDED, false },   /* comment */
+    { 15, ALWAYS, true },       /* admin_comment */
+    { 16, NOT_ENDED, false },   /* extra */
     { 17, PENDING_ONLY, false },/* reservation */
     { 20, NOT_ENDED, false },   /* mail_user */
     { 21, NOT_ENDED, false },   /* mail_type */

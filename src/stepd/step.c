@@ -93,6 +93,8 @@ static void on_order(struct step *s, int i, const Pst__StepOrder *o)
         step_terminate(s, o->reason, SIGKILL, true, 0);
     else if (o->has_signal && o->signal > 0 && o->signal < 65)
         step_signal(s, (int)o->signal, o->leader_only);
+    else if (!o->has_signal && o->reason)
+        step_notice(s, "%s", o->reason);
     else if (!o->has_signal)
         tell(s, i, NULL);
 }
