@@ -174,8 +174,8 @@ static int read_bool(struct reader *rd, const json_t *v, protobuf_c_boolean *to)
 /* A number that is no enum: 32 bits are checked in 64 and stored in their own size. */
 static int read_integer(struct reader *rd, const json_t *v, ProtobufCType type, void *to)
 {
-    uint64_t u;
-    int64_t i;
+    uint64_t u = 0;
+    int64_t i = 0;
     int r;
 
     switch (type) {

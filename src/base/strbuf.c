@@ -51,6 +51,17 @@ void strbuf_addn(struct strbuf *sb, const void *data, size_t n)
     sb->buf[sb->len] = '\0';
 }
 
+char *strbuf_room(struct strbuf *sb, size_t n)
+{
+    return reserve(sb, n) ? sb->buf + sb->len : NULL;
+}
+
+void strbuf_grew(struct strbuf *sb, size_t n)
+{
+    sb->len += n;
+    sb->buf[sb->len] = '\0';
+}
+
 void strbuf_add(struct strbuf *sb, const char *text)
 {
     strbuf_addn(sb, text, strlen(text));
@@ -58,7 +69,10 @@ void strbuf_add(struct strbuf *sb, const char *text)
 
 void strbuf_addc(struct strbuf *sb, char c)
 {
-    strbuf_addn(sb, &c, 1);
+    if (!reserve(sb, 1))
+        return;
+    sb->buf[sb->len++] = c;
+    sb->buf[sb->len] = '\0';
 }
 
 void strbuf_addv(struct strbuf *sb, const char *fmt, va_list ap)

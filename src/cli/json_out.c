@@ -22,29 +22,65 @@
 
 #define DATA_PARSER "data_parser/v0.0.45"
 
+static const bool escaped[256] = {
+    [0 ... 0x1f] = true, ['"'] = true, ['\\'] = true, ['/'] = true, [0x7f] = true
+};
+
+/* The text at `to` up to what must be escaped, at most len bytes; how many. */
+static size_t copy_plain(char *to, const char *s, size_t len)
+{
+    size_t n = 0;
+
+    while (n < len && !escaped[(unsigned char)s[n]]) {
+        to[n] = s[n];
+        n++;
+    }
+    return n;
+}
+
+static char *put_escape(char *to, unsigned char c)
+{
+    static const char hex[] = "0123456789abcdef";
+
+    *to++ = '\\';
+    if (c == '"' || c == '\\' || c == '/') {
+        *to++ = (char)c;
+    } else if (c == '\n' || c == '\t' || c == '\r') {
+        *to++ = c == '\n' ? 'n' : c == '\t' ? 't' : 'r';
+    } else {
+        memcpy(to, "u00", 3);
+        to[3] = hex[c >> 4];
+        to[4] = hex[c & 15];
+        to += 5;
+    }
+    return to;
+}
+
+#define ESCAPE_MAX 6u /* bytes that one byte of text becomes */
+
+/* The text in quotes; room for ESCAPE_MAX * len + 2 bytes is there. */
+static char *quote(char *to, const char *s, size_t len)
+{
+    *to++ = '"';
+    for (size_t i = 0;;) {
+        size_t n = copy_plain(to, s + i, len - i);
+
+        to += n;
+        i += n;
+        if (i == len)
+            break;
+        to = put_escape(to, (unsigned char)s[i++]);
+    }
+    *to++ = '"';
+    return to;
+}
+
 static void put_json_string(struct strbuf *sb, const char *s, size_t len)
 {
-    size_t from = 0;
+    char *to = len < SIZE_MAX / ESCAPE_MAX - 2 ? strbuf_room(sb, ESCAPE_MAX * len + 2) : NULL;
 
-    strbuf_addc(sb, '"');
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)s[i];
-        char esc[8];
-
-        if (c >= 0x20 && c != '"' && c != '\\' && c != '/' && c != 0x7f)
-            continue;
-        strbuf_addn(sb, s + from, i - from);
-        from = i + 1;
-        if (c == '"' || c == '\\' || c == '/')
-            (void)snprintf(esc, sizeof(esc), "\\%c", c);
-        else if (c == '\n' || c == '\t' || c == '\r')
-            (void)snprintf(esc, sizeof(esc), "\\%c", c == '\n' ? 'n' : c == '\t' ? 't' : 'r');
-        else
-            (void)snprintf(esc, sizeof(esc), "\\u%04x", c);
-        strbuf_add(sb, esc);
-    }
-    strbuf_addn(sb, s + from, len - from);
-    strbuf_addc(sb, '"');
+    if (to)
+        strbuf_grew(sb, (size_t)(quote(to, s, len) - to));
 }
 
 /* Plain when no reader could take it for something else. */
@@ -89,6 +125,29 @@ static int indent_of(const struct json *js)
     return n;
 }
 
+static void lead_json(struct json *js, const char *key, bool comma)
+{
+    size_t indent = (size_t)js->depth * 2, len = key ? strlen(key) : 0;
+    char *to = strbuf_room(js->out, indent + ESCAPE_MAX * len + 6), *p = to;
+
+    if (!to)
+        return;
+    if (comma)
+        *p++ = ',';
+    if (js->style == JSON_PRETTY && js->depth) {
+        *p++ = '\n';
+        memset(p, ' ', indent);
+        p += indent;
+    }
+    if (key) {
+        p = quote(p, key, len);
+        *p++ = ':';
+        if (js->style == JSON_PRETTY)
+            *p++ = ' ';
+    }
+    strbuf_grew(js->out, (size_t)(p - to));
+}
+
 /* Everything up to the value: comma, newline, indent, key. */
 static void lead(struct json *js, const char *key)
 {
@@ -104,16 +163,7 @@ static void lead(struct json *js, const char *key)
         }
         return;
     }
-    if (n)
-        strbuf_addc(js->out, ',');
-    if (js->style == JSON_PRETTY && js->depth) {
-        strbuf_addc(js->out, '\n');
-        strbuf_pad(js->out, ' ', (size_t)indent_of(js));
-    }
-    if (key) {
-        put_json_string(js->out, key, strlen(key));
-        strbuf_add(js->out, js->style == JSON_PRETTY ? ": " : ":");
-    }
+    lead_json(js, key, n > 0);
 }
 
 static void push(struct json *js, bool list)
@@ -169,7 +219,7 @@ static void close_container(struct json *js, char c)
     }
     if (js->style == JSON_PRETTY) {
         strbuf_addc(js->out, '\n');
-        strbuf_pad(js->out, ' ', (size_t)indent_of(js));
+        strbuf_pad(js->out, ' ', (size_t)js->depth * 2);
     }
     strbuf_addc(js->out, c);
 }

@@ -116,6 +116,7 @@ static void on_close(void *ctx, struct conn *c)
     struct front *f = ctx;
     struct cmd *cmd;
 
+    query_conn_closed(f, conn_id(c));
     if (!conn_data(c))
         return;
     cmd = calloc(1, sizeof(*cmd));
@@ -145,6 +146,7 @@ int front_new(struct ctld *ctld, struct front **ret, struct err *err)
     if (!f)
         return -ENOMEM;
     f->ctld = ctld;
+    pthread_mutex_init(&f->gate.lock, NULL);
     config.ctx = f;
     r = users_new(&f->users);
     if (r >= 0)
@@ -169,6 +171,7 @@ struct front *front_free(struct front *f)
         return NULL;
     server_free(f->server);
     users_free(f->users);
+    pthread_mutex_destroy(&f->gate.lock);
     free(f);
     return NULL;
 }

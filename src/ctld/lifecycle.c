@@ -51,9 +51,10 @@ static void start_cleaning(struct ctld *ctld, struct job *j, uint64_t lsn, const
     for (size_t i = 0; i < a->n_node_ids; i++) {
         const struct node *n = cluster_node(ctld->cluster, a->node_ids[i]);
 
-        if (!n || n->rec->state == PST__NODE_STATE__NODE_DOWN)
+        if (!n || (n->rec->state == PST__NODE_STATE__NODE_DOWN && !n->link))
             continue; /* nothing to wait for there */
-        bitmap_set(j->cleaning, (uint32_t)i);
+        if (n->rec->state != PST__NODE_STATE__NODE_DOWN) /* set down by hand: told, not waited for */
+            bitmap_set(j->cleaning, (uint32_t)i);
         launch_terminate(ctld, j, n, i, lsn, text);
     }
 }

@@ -101,8 +101,7 @@ static bool returns(const struct ctld *ctld, const Pst__NodeRecord *r)
 {
     uint64_t rts = conf_num(ctld->conf, CONF_RETURN_TO_SERVICE);
 
-    return rts == 2 || (rts == 1 && (!r->reason || strcmp(r->reason, "Not responding") == 0)) ||
-           (r->reason && strcmp(r->reason, "Not responding") == 0);
+    return rts == 2 || (rts == 1 && (!r->reason || strcmp(r->reason, "Not responding") == 0));
 }
 
 static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__NodeRecord *reg, const char *addr)

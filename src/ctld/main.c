@@ -26,7 +26,7 @@
 struct options {
     const char *conf_path, *log_path;
     bool foreground, check, clear, ignore_damage;
-    int verbose;
+    int verbose, nice;
 };
 
 static void usage(FILE *f)
@@ -38,6 +38,7 @@ static void usage(FILE *f)
           "  -h            print this help\n"
           "  -i            repair a damaged journal first: what is behind the damage is set aside\n"
           "  -L FILE       log to FILE\n"
+          "  -n VALUE      run at this nice value\n"
           "  -v            log more; may be repeated\n"
           "  -V, --version print the version and exit\n"
           "  --check       read the configuration, report every problem, exit 0 when there is no error\n",
@@ -73,7 +74,16 @@ static int parse_options(int argc, char **argv, struct options *o)
         case 'L':
             o->log_path = optarg;
             break;
-        case 'n': /* nice value, scheduling of the daemon itself: the site's supervisor does that */
+        case 'n': {
+            int64_t v;
+
+            if (parse_i64(optarg, -20, 19, &v) < 0) {
+                fprintf(stderr, "slurmctld: -n wants a nice value from -20 to 19, not %s\n", optarg);
+                return 2;
+            }
+            o->nice = (int)v;
+            break;
+        }
         case 'r':
         case 'R':
         case 's':
@@ -345,6 +355,8 @@ int main(int argc, char **argv)
         return 1;
     boot_host_name(ctld);
     raise_limits();
+    if (o.nice && setpriority(PRIO_PROCESS, 0, o.nice) < 0)
+        fprintf(stderr, "slurmctld: nice value %d is not allowed: %s\n", o.nice, strerror(errno));
     r = load_conf(ctld, &o, &err);
     if (r >= 0)
         r = make_dirs(ctld, &err);

@@ -160,7 +160,9 @@ static int do_hold(struct action *a, const struct job_ref *ref, bool by_user)
 static bool users_hold(const Pst__JobRecord *r)
 {
     return (r->has_held_by_user && r->held_by_user) ||
-           job_has_flag(r, JOB_FLAG(REQUEUE_HOLD) | JOB_FLAG(SPECIAL_EXIT));
+           (r->has_reason && (r->reason == PST__JOB_REASON__REASON_JOB_HELD_USER ||
+                              r->reason == PST__JOB_REASON__REASON_LAUNCH_FAILED_REQUEUED_HELD ||
+                              r->reason == PST__JOB_REASON__REASON_JOB_HOLD_MAX_REQUEUE));
 }
 
 static int do_release(struct action *a, const struct job_ref *ref)

@@ -292,6 +292,23 @@ static bool node_field(uint32_t number)
     return false;
 }
 
+static bool has_word(const char *list, const char *word, size_t len)
+{
+    for (const char *p = list; p && *p; p += strcspn(p, ","), p += *p == ',')
+        if (strcspn(p, ",") == len && strncmp(p, word, len) == 0)
+            return true;
+    return false;
+}
+
+/* Is each feature of the first list in the second? */
+static bool features_within(const char *active, const char *available)
+{
+    for (const char *p = active; p && *p; p += strcspn(p, ","), p += *p == ',')
+        if (!has_word(available, p, strcspn(p, ",")))
+            return false;
+    return true;
+}
+
 static int patch_node(const Pst__NodeUpdateRequest *req, struct cmd *cmd, Pst__Transaction *tx,
                       const struct node *n)
 {
@@ -312,6 +329,8 @@ static int patch_node(const Pst__NodeUpdateRequest *req, struct cmd *cmd, Pst__T
         }
         if (pb_merge(&set->base, &req->set->base) < 0)
             return SLURM_ERROR;
+        if (!features_within(set->active_features, set->features ? set->features : n->rec->features))
+            return ESLURM_ACTIVE_FEATURE_NOT_SUBSET;
     }
     SET(set, state, state);
     SET(set, state_flags, flags);

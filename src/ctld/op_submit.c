@@ -23,6 +23,8 @@
 
 #define MEM_MAX_MIB (UINT64_C(1) << 40) /* more is a slip or malice; products with it do not overflow */
 
+#define F_ARGV 153 /* JobRecord.argv */
+
 /* Fields of JobRecord that a submission may carry; all others are the controller's. */
 static bool client_field(uint32_t number)
 {
@@ -44,7 +46,6 @@ static void keep_client_fields(Pst__JobRecord *r, bool admin)
 
     while (r->base.n_unknown_fields) /* what a later release would take for its controller's word */
         (void)pb_clear(&r->base, r->base.unknown_fields[0].tag);
-
     for (unsigned i = 0; i < d->n_fields; i++) {
         uint32_t number = d->fields[i].id;
 
@@ -482,6 +483,8 @@ static void fill_identity(struct submission *s, uint32_t job_id)
         SET(r, requeue, conf_bool(s->ctld->conf, CONF_JOB_REQUEUE));
     if (!r->alloc_host && conn_peer(s->cmd->conn)->host[0])
         r->alloc_host = tx_strdup(conn_peer(s->cmd->conn)->host);
+    if (r->n_argv == 1 && r->command && strcmp(r->argv[0], r->command) == 0)
+        (void)pb_clear(&r->base, F_ARGV); /* the script alone: `command` says it, a hundred bytes a job less */
     if (r->array_tasks)
         SET(r, array_job_id, job_id);
     if (!r->name)

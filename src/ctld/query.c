@@ -18,7 +18,11 @@
 
 #define FRAME_BYTES (128u * 1024)
 
+#define GATE_CHUNKS 16u       /* a walk over more than these (4,096 records) needs a turn */
+#define GATE_TURN_US 200000   /* how long a turn may last while others wait */
+
 struct query {
+    struct query *next; /* waiting for a turn */
     struct front *front;
     struct conn *conn;
     uint32_t id;
@@ -36,10 +40,98 @@ struct query {
     size_t used, cap;
 };
 
+/* ---- turns -------------------------------------------------------------------------------------- */
+
+static void answer(struct conn *c, void *arg);
+static void query_free(void *arg);
+
+/* True when q may go on now; else it is kept and goes on when its turn comes. */
+static bool gate_enter(struct query *q)
+{
+    struct query_gate *g = &q->front->gate;
+    bool mine;
+
+    pthread_mutex_lock(&g->lock);
+    mine = !g->holder || g->holder == conn_id(q->conn) ||
+           (!g->head && now_mono_us() - g->since_mono_us > GATE_TURN_US);
+    if (mine) {
+        g->holder = conn_id(q->conn);
+        g->since_mono_us = now_mono_us();
+    } else {
+        q->next = NULL;
+        if (g->tail)
+            g->tail->next = q;
+        else
+            g->head = q;
+        g->tail = q;
+    }
+    pthread_mutex_unlock(&g->lock);
+    return mine;
+}
+
+/* The next one's turn; the lock is held. */
+static struct query *gate_pass(struct query_gate *g)
+{
+    struct query *next = g->head;
+
+    if (next) {
+        g->head = next->next;
+        if (!g->head)
+            g->tail = NULL;
+    }
+    g->holder = next ? conn_id(next->conn) : 0;
+    g->since_mono_us = now_mono_us();
+    return next;
+}
+
+static void gate_wake(struct query *next)
+{
+    if (next && conn_run(next->conn, answer, next) < 0)
+        query_free(next);
+}
+
+static void gate_release(struct front *f, uint64_t conn, bool late)
+{
+    struct query_gate *g = &f->gate;
+    struct query *next = NULL;
+
+    pthread_mutex_lock(&g->lock);
+    if (g->holder && (late ? g->head && now_mono_us() - g->since_mono_us > GATE_TURN_US
+                           : g->holder == conn))
+        next = gate_pass(g);
+    pthread_mutex_unlock(&g->lock);
+    gate_wake(next);
+}
+
+void query_conn_closed(struct front *f, uint64_t conn)
+{
+    gate_release(f, conn, false);
+}
+
+/* A command prints what it got and ends: its turn lasts until then. */
+static bool one_shot(const struct conn *c)
+{
+    static const char *const programs[] = { "squeue", "sinfo", "scontrol", "scancel" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
+        if (strcmp(conn_peer(c)->program, programs[i]) == 0)
+            return true;
+    return false;
+}
+
+void query_gate_tick(struct front *f)
+{
+    gate_release(f, 0, true);
+}
+
+/* ---- records ------------------------------------------------------------------------------------ */
+
 static void query_free(void *arg)
 {
     struct query *q = arg;
 
+    if (!one_shot(q->conn))
+        gate_release(q->front, conn_id(q->conn), false);
     front_count(q->front, q->op, now_mono_us() - q->began_mono_us);
     view_unref(q->view);
     idmap_done(&q->names);
@@ -166,6 +258,11 @@ static bool send_some(struct conn *c, void *arg)
     return more;
 }
 
+static void answer(struct conn *c, void *arg)
+{
+    conn_stream(c, send_some, query_free, arg);
+}
+
 static void stream(struct conn *c, void *arg)
 {
     struct query *q = arg;
@@ -175,9 +272,9 @@ static void stream(struct conn *c, void *arg)
     if (!q->view) {
         (void)conn_error(c, q->op, q->id, EPST_SHUTTING_DOWN, NULL);
         query_free(q);
-        return;
+    } else if (q->view->tables[q->kind].nchunks <= GATE_CHUNKS || gate_enter(q)) {
+        answer(c, q);
     }
-    conn_stream(c, send_some, query_free, q);
 }
 
 /* On the core thread, after it published: back to the connection's thread. */

@@ -10,6 +10,7 @@
 #include "base/pbutil.h"
 #include "base/timefmt.h"
 #include "ctld/depends.h"
+#include "ctld/front.h"
 #include "ctld/lifecycle.h"
 #include "ctld/snapshot.h"
 #include "ctld/steps.h"
@@ -177,6 +178,7 @@ void timers_run(struct ctld *ctld)
     int64_t now = core_now();
 
     wait_tick(ctld, now);
+    query_gate_tick(ctld->front);
     if (!atomic_load(&ctld->disk_full)) {
         lifecycle_disk_free(ctld);
         check_limits(ctld, now);

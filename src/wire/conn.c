@@ -22,6 +22,7 @@
 #include "wire/errors.h"
 
 #define STREAM_ROUND (256u * WIRE_KIB) /* queued per turn before the socket is tried */
+#define STREAM_WINDOW (512u * WIRE_KIB) /* queued at most: a stream goes at its reader's pace */
 
 static struct conn *conn_of(struct link *l)
 {
@@ -305,13 +306,13 @@ static void end_stream(struct conn *c)
     free(s);
 }
 
-/* Let streams fill the queue up to half of its limit. */
+/* Let streams fill the queue up to their window. */
 static void on_drain(struct link *l)
 {
     struct conn *c = conn_of(l);
-    size_t start = link_out_bytes(l), half = config_of(c)->out_limit / 2;
+    size_t start = link_out_bytes(l), room = MIN(config_of(c)->out_limit / 2, STREAM_WINDOW);
 
-    while (c->streams && !l->closing && !l->finishing && link_out_bytes(l) < half &&
+    while (c->streams && !l->closing && !l->finishing && link_out_bytes(l) < room &&
            link_out_bytes(l) < start + STREAM_ROUND) {
         size_t before = link_out_bytes(l);
         bool more;

@@ -1,7 +1,7 @@
 /* fuzz_apply.c - arbitrary bytes as a transaction, applied to a small cluster
  *
- * Events may be refused; the cluster is then only good for being freed.  One that was accepted must be whole: it
- * can be dumped into another of equal hash, and everything in it purged. */
+ * Events may be refused; the cluster is then only good for being freed.  One that was accepted must
+ * be whole: it can be dumped into another of equal hash, and everything in it purged. */
 #include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,7 +61,10 @@ static void put_jobs(Pst__Transaction *tx)
 
         SET(r, job_id, id);
         SET(r, script_hash, 77);
-        SET(r, state, id == 2 ? JOB_STATE(RUNNING) : id == 3 ? JOB_STATE(FAILED) : JOB_STATE(PENDING));
+        SET(r, state,
+            id == 2   ? JOB_STATE(RUNNING)
+            : id == 3 ? JOB_STATE(FAILED)
+                      : JOB_STATE(PENDING));
         if (id == 2)
             r->alloc = two_nodes();
         if (id >= 4)
@@ -118,7 +121,8 @@ static void purge_all(struct cluster *c)
     assert(r == 0);
     assert(!c->jobs.count && !c->arrays.count && !c->active && !c->done_head && !c->done_tail);
     for (uint32_t i = 0; i < c->nnodes; i++)
-        assert(!c->nodes[i] || (!c->nodes[i]->jobs && !c->nodes[i]->alloc_cpus && !c->nodes[i]->alloc_mem_mib));
+        assert(!c->nodes[i] ||
+               (!c->nodes[i]->jobs && !c->nodes[i]->alloc_cpus && !c->nodes[i]->alloc_mem_mib));
     for (size_t i = 0; i < ARRAY_SIZE(c->njobs_state); i++)
         assert(c->njobs_state[i] == 0);
     tx_free(tx);

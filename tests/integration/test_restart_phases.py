@@ -208,7 +208,7 @@ def test_salloc_lives_through_it(cluster):
 
 @pytest.mark.parametrize("requeue", [True, False])
 def test_node_lost_for_good(make_cluster, requeue):
-    c = make_cluster(nodes=3, conf="SlurmdTimeout=1")
+    c = make_cluster(nodes=3, conf="SlurmdTimeout=1\nMessageTimeout=1")
     job = c.sbatch("-w", "node2", "--requeue" if requeue else "--no-requeue",
                    script="echo run >> ran-$SLURM_JOB_ID\n[ -n \"$SLURM_RESTART_COUNT\" ] || sleep 1000")
     other = c.sbatch("-w", "node1", script=marker(c, 0))

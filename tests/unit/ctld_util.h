@@ -1,7 +1,8 @@
-/* ctld_util.h - a real slurmctld in a directory of its own, requests as JSON, and nodes played by the test
+/* ctld_util.h - a real slurmctld in a directory of its own, requests as JSON, and nodes played by
+ * the test
  *
- * Single quotes stand for double ones in every JSON text here.  The daemon is looked for beside this program's
- * build folder, or is PENSTOCK_SLURMCTLD. */
+ * Single quotes stand for double ones in every JSON text here.  The daemon is looked for beside
+ * this program's build folder, or is PENSTOCK_SLURMCTLD. */
 #pragma once
 
 #include "model_util.h"
@@ -39,7 +40,8 @@ struct daemon {
     char text[1024];       /* of the last refusal */
 };
 
-/* ---- the daemon ------------------------------------------------------------------------------------ */
+/* ---- the daemon
+ * ------------------------------------------------------------------------------------ */
 
 UTIL void find_daemon(struct daemon *d)
 {
@@ -55,7 +57,8 @@ UTIL void find_daemon(struct daemon *d)
     if (given)
         (void)snprintf(d->exe, sizeof(d->exe), "%s", given);
     else
-        (void)snprintf(d->exe, sizeof(d->exe), "%.*s/../../src/ctld/slurmctld", PATH_MAX - 64, self);
+        (void)snprintf(d->exe, sizeof(d->exe), "%.*s/../../src/ctld/slurmctld", PATH_MAX - 64,
+                       self);
     if (access(d->exe, X_OK) < 0)
         print_error("# %s: %s\n", d->exe, strerror(errno));
     assert_int_equal(access(d->exe, X_OK), 0);
@@ -84,12 +87,13 @@ UTIL void write_conf(struct daemon *d, const char *extra, const char *nodes_and_
     assert_non_null(f);
     (void)getpwuid_r(geteuid(), &pw, buf, sizeof(buf), &me);
     assert_non_null(me);
-    fprintf(f,
-            "ClusterName=test\nSlurmctldHost=localhost(127.0.0.1)\nSlurmctldPort=%u\nSlurmUser=%s\n"
-            "StateSaveLocation=%s/state\nSlurmctldPidFile=%s/pid\nSlurmctldLogFile=%s/log\n"
-            "SlurmctldDebug=verbose\nSelectType=select/cons_tres\nSelectTypeParameters=CR_Core_Memory\n"
-            "ProctrackType=proctrack/linuxproc\nGresTypes=gpu\nDefMemPerCPU=100\n%s\n%s\n",
-            d->port, me->pw_name, d->dir, d->dir, d->dir, extra, nodes_and_parts);
+    fprintf(
+        f,
+        "ClusterName=test\nSlurmctldHost=localhost(127.0.0.1)\nSlurmctldPort=%u\nSlurmUser=%s\n"
+        "StateSaveLocation=%s/state\nSlurmctldPidFile=%s/pid\nSlurmctldLogFile=%s/log\n"
+        "SlurmctldDebug=verbose\nSelectType=select/cons_tres\nSelectTypeParameters=CR_Core_Memory\n"
+        "ProctrackType=proctrack/linuxproc\nGresTypes=gpu\nDefMemPerCPU=100\n%s\n%s\n",
+        d->port, me->pw_name, d->dir, d->dir, d->dir, extra, nodes_and_parts);
     assert_int_equal(fclose(f), 0);
 }
 
@@ -148,7 +152,9 @@ UTIL void show_log(const struct daemon *d)
 UTIL void daemon_start(struct daemon *d, const char *failpoints, const char *option)
 {
     char out[96];
-    char *argv[] = { (char *)"slurmctld", (char *)"-D", (char *)"-f", d->conf, (char *)option, NULL };
+    char *argv[] = {
+        (char *)"slurmctld", (char *)"-D", (char *)"-f", d->conf, (char *)option, NULL
+    };
     posix_spawn_file_actions_t fa;
     int64_t until = now_mono_us() + DEADLINE_US;
 
@@ -214,7 +220,8 @@ UTIL void remove_dir(int parent, const char *name)
     (void)unlinkat(parent, name, AT_REMOVEDIR);
 }
 
-/* ---- requests ---------------------------------------------------------------------------------------- */
+/* ---- requests
+ * ---------------------------------------------------------------------------------------- */
 
 UTIL char *quoted(const char *text)
 {
@@ -260,7 +267,8 @@ UTIL int call_as(struct daemon *d, struct client *c, unsigned op, const Protobuf
     return code;
 }
 
-UTIL int ask(struct daemon *d, struct client *c, unsigned op, const char *json, ProtobufCMessage **ret)
+UTIL int ask(struct daemon *d, struct client *c, unsigned op, const char *json,
+             ProtobufCMessage **ret)
 {
     ProtobufCMessage *req = from_json(wire_op_info(op)->request, json);
     int code = call_as(d, c, op, req, ret);
@@ -273,7 +281,8 @@ UTIL int ask(struct daemon *d, struct client *c, unsigned op, const char *json, 
 UTIL int submit_as(struct daemon *d, struct client *c, const char *json, uint32_t *ret_id)
 {
     static const char script[] = "#!/bin/sh\n";
-    Pst__SubmitRequest *req = (Pst__SubmitRequest *)from_json(&pst__submit_request__descriptor, json);
+    Pst__SubmitRequest *req =
+        (Pst__SubmitRequest *)from_json(&pst__submit_request__descriptor, json);
     ProtobufCMessage *reply = NULL;
     int code;
 
@@ -306,8 +315,10 @@ UTIL uint32_t submit(struct daemon *d, const char *json)
     return id;
 }
 
-/* Code of the first result of an action or update, which concerns `id`; fmt: the request, "%s" for the id. */
-UTIL int on_job_as(struct daemon *d, struct client *c, unsigned op, const char *id, const char *fmt_rest)
+/* Code of the first result of an action or update, which concerns `id`; fmt: the request, "%s" for
+ * the id. */
+UTIL int on_job_as(struct daemon *d, struct client *c, unsigned op, const char *id,
+                   const char *fmt_rest)
 {
     char json[2048];
     ProtobufCMessage *reply = NULL;
@@ -358,7 +369,8 @@ UTIL int update(struct daemon *d, uint32_t id, const char *rest)
     return update_as(d, d->client, id, rest);
 }
 
-/* ---- queries ------------------------------------------------------------------------------------------ */
+/* ---- queries
+ * ------------------------------------------------------------------------------------------ */
 
 struct wanted {
     const ProtobufCMessageDescriptor *desc;
@@ -382,8 +394,9 @@ UTIL int take_batch(void *ctx, const struct frame *frame)
             protobuf_c_message_unpack(w->desc, NULL, b->records[i].len, b->records[i].data);
 
         assert_non_null(rec);
-        if (!w->found && (w->desc != &pst__job_record__descriptor || !w->id ||
-                          ((Pst__JobRecord *)rec)->job_id == w->id) &&
+        if (!w->found &&
+            (w->desc != &pst__job_record__descriptor || !w->id ||
+             ((Pst__JobRecord *)rec)->job_id == w->id) &&
             (!w->has_step || ((Pst__StepRecord *)rec)->step_id == w->step))
             w->found = rec;
         else
@@ -456,7 +469,8 @@ UTIL bool job_has(struct daemon *d, uint32_t id, const char *what)
         if (!aj_ok_) {                                                                             \
             char *aj_t_ = aj_ ? json_of(&aj_->base) : NULL;                                        \
                                                                                                    \
-            print_error("# job %u: no %s in %s\n", (unsigned)(id), (what), aj_t_ ? aj_t_ : "(gone)"); \
+            print_error("# job %u: no %s in %s\n", (unsigned)(id), (what),                         \
+                        aj_t_ ? aj_t_ : "(gone)");                                                 \
             free(aj_t_);                                                                           \
         }                                                                                          \
         if (aj_)                                                                                   \
@@ -474,8 +488,8 @@ UTIL bool job_has(struct daemon *d, uint32_t id, const char *what)
         assert_job((d), (id), (what));                                                             \
     } while (0)
 
-UTIL bool named_has(struct daemon *d, unsigned op, const ProtobufCMessageDescriptor *desc, const char *name,
-                    const char *what)
+UTIL bool named_has(struct daemon *d, unsigned op, const ProtobufCMessageDescriptor *desc,
+                    const char *name, const char *what)
 {
     struct wanted w = { .desc = desc, .name = name };
     ProtobufCMessage *rec = query(d, op, &w);
@@ -491,7 +505,8 @@ UTIL bool named_has(struct daemon *d, unsigned op, const ProtobufCMessageDescrip
     return yes;
 }
 
-#define node_has(d, name, what) named_has((d), OP_QUERY_NODES, &pst__node_record__descriptor, (name), (what))
+#define node_has(d, name, what)                                                                    \
+    named_has((d), OP_QUERY_NODES, &pst__node_record__descriptor, (name), (what))
 #define part_has(d, name, what)                                                                    \
     named_has((d), OP_QUERY_PARTITIONS, &pst__partition_record__descriptor, (name), (what))
 
@@ -507,7 +522,8 @@ UTIL uint64_t state_hash(struct daemon *d)
     return hash;
 }
 
-/* ---- nodes, played here --------------------------------------------------------------------------------- */
+/* ---- nodes, played here
+ * --------------------------------------------------------------------------------- */
 
 struct push { /* what the controller told the node */
     unsigned op;
@@ -572,7 +588,8 @@ UTIL int node_call(struct fake_node *n, unsigned op, const ProtobufCMessage *msg
 }
 
 /* running: JSON list of RunningStep, or NULL. */
-UTIL struct fake_node *node_up(struct daemon *d, const char *name, const char *boot_id, const char *running)
+UTIL struct fake_node *node_up(struct daemon *d, const char *name, const char *boot_id,
+                               const char *running)
 {
     struct fake_node *n = calloc(1, sizeof(*n));
     char json[1024];
@@ -583,9 +600,10 @@ UTIL struct fake_node *node_up(struct daemon *d, const char *name, const char *b
     n->name = name;
     n->c = connect_as(d, geteuid());
     assert_non_null(n->c);
-    (void)snprintf(json, sizeof(json),
-                   "{'node':{'name':'%s','cpus':8,'real_memory_mib':8000,'boot_id':'%s'},'running':%s}", name,
-                   boot_id, running ? running : "[]");
+    (void)snprintf(
+        json, sizeof(json),
+        "{'node':{'name':'%s','cpus':8,'real_memory_mib':8000,'boot_id':'%s'},'running':%s}", name,
+        boot_id, running ? running : "[]");
     msg = from_json(&pst__node_register__descriptor, json);
     assert_int_equal(node_call(n, OP_NODE_REGISTER, msg), 0);
     protobuf_c_message_free_unpacked(msg, NULL);
@@ -602,7 +620,7 @@ UTIL ProtobufCMessage *node_take(struct fake_node *n, unsigned op, uint32_t job_
     for (;;) {
         for (; i < n->n; i++) {
             struct push *p = &n->pushes[i];
-            uint32_t id = p->op == OP_LAUNCH_BATCH    ? ((Pst__LaunchBatch *)p->msg)->job->job->job_id
+            uint32_t id = p->op == OP_LAUNCH_BATCH ? ((Pst__LaunchBatch *)p->msg)->job->job->job_id
                           : p->op == OP_TERMINATE_JOB ? ((Pst__TerminateJob *)p->msg)->job_id
                           : p->op == OP_SIGNAL_STEPS  ? ((Pst__SignalSteps *)p->msg)->job_id
                                                       : 0;
@@ -629,8 +647,8 @@ UTIL uint64_t node_launched(struct fake_node *n, uint32_t job_id)
     char json[256];
     ProtobufCMessage *rep;
 
-    (void)snprintf(json, sizeof(json), "{'launched':[{'job_id':%u,'step_id':%u,'run_id':%llu}]}", job_id,
-                   STEP_BATCH, (unsigned long long)run);
+    (void)snprintf(json, sizeof(json), "{'launched':[{'job_id':%u,'step_id':%u,'run_id':%llu}]}",
+                   job_id, STEP_BATCH, (unsigned long long)run);
     rep = from_json(&pst__node_report__descriptor, json);
     assert_int_equal(node_call(n, OP_NODE_REPORT, rep), 0);
     protobuf_c_message_free_unpacked(rep, NULL);
@@ -648,13 +666,15 @@ UTIL int node_report(struct fake_node *n, const char *json)
 }
 
 /* The script of the run ended; clean: and nothing is left of the job here. */
-UTIL int node_ended(struct fake_node *n, uint32_t job_id, uint32_t step_id, uint64_t run, uint32_t status, bool clean)
+UTIL int node_ended(struct fake_node *n, uint32_t job_id, uint32_t step_id, uint64_t run,
+                    uint32_t status, bool clean)
 {
     char json[256];
 
-    (void)snprintf(json, sizeof(json),
-                   "{'ended':[{'job_id':%u,'step_id':%u,'run_id':%llu,'exit_status':%u,'node_clean':%s}]}", job_id,
-                   step_id, (unsigned long long)run, status, clean ? "true" : "false");
+    (void)snprintf(
+        json, sizeof(json),
+        "{'ended':[{'job_id':%u,'step_id':%u,'run_id':%llu,'exit_status':%u,'node_clean':%s}]}",
+        job_id, step_id, (unsigned long long)run, status, clean ? "true" : "false");
     return node_report(n, json);
 }
 

@@ -1,4 +1,5 @@
-/* test_array.c - index sets of job arrays: the argument's grammar, and the stored form against a bitmap */
+/* test_array.c - index sets of job arrays: the argument's grammar, and the stored form against a
+ * bitmap */
 #include "model_util.h"
 
 #include "base/bitmap.h"
@@ -111,9 +112,9 @@ static void test_without(void **state)
         int rc;
         const char *left;
     } rows[] = {
-        { "0-3", 0, 0, "1-3" },     { "0-3", 3, 0, "0-2" },   { "0-3", 1, 0, "0,2-3" },
-        { "0-2", 1, 0, "0,2" },     { "1-2", 1, 0, "2" },     { "5", 5, 0, NULL },
-        { "5%3", 5, 0, NULL },      { "1-3%2", 2, 0, "1,3%2" }, { "1,9", 9, 0, "1" },
+        { "0-3", 0, 0, "1-3" },      { "0-3", 3, 0, "0-2" },        { "0-3", 1, 0, "0,2-3" },
+        { "0-2", 1, 0, "0,2" },      { "1-2", 1, 0, "2" },          { "5", 5, 0, NULL },
+        { "5%3", 5, 0, NULL },       { "1-3%2", 2, 0, "1,3%2" },    { "1,9", 9, 0, "1" },
         { "1-3", 4, -ENOENT, NULL }, { "1-3,7", 5, -ENOENT, NULL },
     };
 
@@ -176,8 +177,9 @@ static void test_random(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parse),   cmocka_unit_test(test_repetition), cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_without), cmocka_unit_test(test_random),
+        cmocka_unit_test(test_parse),   cmocka_unit_test(test_repetition),
+        cmocka_unit_test(test_nothing), cmocka_unit_test(test_without),
+        cmocka_unit_test(test_random),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

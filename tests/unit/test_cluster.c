@@ -1,9 +1,11 @@
-/* test_cluster.c - cluster_apply(): every kind of event, what is derived from it, and events that do not fit */
+/* test_cluster.c - cluster_apply(): every kind of event, what is derived from it, and events that
+ * do not fit */
 #include "model_util.h"
 
 #include "base/timefmt.h"
 
-/* ---- what observers are told --------------------------------------------------------------------- */
+/* ---- what observers are told
+ * --------------------------------------------------------------------- */
 
 struct seen {
     unsigned jobs, jobs_gone, steps, nodes, node_usage, nodes_gone, parts, parts_gone;
@@ -68,8 +70,8 @@ static void test_observer(void **state)
 {
     struct cluster *c = new_cluster();
     struct seen seen = { 0 };
-    const struct cluster_observer obs = { on_job,  on_job_gone, on_step, on_node, on_node_gone,
-                                          on_part, on_part_gone, &seen };
+    const struct cluster_observer obs = { on_job,       on_job_gone, on_step,      on_node,
+                                          on_node_gone, on_part,     on_part_gone, &seen };
     Pst__Transaction *tx = tx_new(T0);
 
     (void)state;
@@ -106,7 +108,8 @@ static void test_observer(void **state)
     cluster_free(c);
 }
 
-/* ---- jobs ---------------------------------------------------------------------------------------- */
+/* ---- jobs
+ * ---------------------------------------------------------------------------------------- */
 
 static void test_job_put_and_patch(void **state)
 {
@@ -160,8 +163,8 @@ static void test_counts(void **state)
     cluster_free(c);
 }
 
-static void expect_node(struct cluster *c, uint32_t id, uint32_t jobs, uint32_t completing, uint32_t cpus,
-                        uint64_t mem)
+static void expect_node(struct cluster *c, uint32_t id, uint32_t jobs, uint32_t completing,
+                        uint32_t cpus, uint64_t mem)
 {
     const struct node *n = cluster_node(c, id);
 
@@ -278,7 +281,8 @@ static void test_usage_over_a_removed_node(void **state)
     cluster_free(c);
 }
 
-/* ---- the ended, oldest first --------------------------------------------------------------------- */
+/* ---- the ended, oldest first
+ * --------------------------------------------------------------------- */
 
 static size_t check_done_order(struct cluster *c)
 {
@@ -325,8 +329,8 @@ static void test_done_order(void **state)
     cluster_free(c);
 }
 
-/* A snapshot gives the jobs in the order of submission; what follows is sorted when it is asked for, so that a
- * recovery takes time in proportion to the jobs. */
+/* A snapshot gives the jobs in the order of submission; what follows is sorted when it is asked
+ * for, so that a recovery takes time in proportion to the jobs. */
 static void test_done_order_of_a_snapshot(void **state)
 {
     enum { JOBS = 60000 };
@@ -353,7 +357,8 @@ static void test_done_order_of_a_snapshot(void **state)
     cluster_free(c);
 }
 
-/* ---- arrays and blobs ---------------------------------------------------------------------------- */
+/* ---- arrays and blobs
+ * ---------------------------------------------------------------------------- */
 
 static void test_arrays(void **state)
 {
@@ -458,7 +463,8 @@ static void test_blobs(void **state)
     cluster_free(c);
 }
 
-/* ---- steps ---------------------------------------------------------------------------------------- */
+/* ---- steps
+ * ---------------------------------------------------------------------------------------- */
 
 static void test_steps(void **state)
 {
@@ -492,7 +498,8 @@ static void test_steps(void **state)
     cluster_free(c);
 }
 
-/* ---- nodes and partitions ------------------------------------------------------------------------ */
+/* ---- nodes and partitions
+ * ------------------------------------------------------------------------ */
 
 static void test_nodes(void **state)
 {
@@ -597,7 +604,8 @@ static void test_cluster_record(void **state)
     cluster_free(c);
 }
 
-/* ---- events that do not fit ---------------------------------------------------------------------- */
+/* ---- events that do not fit
+ * ---------------------------------------------------------------------- */
 
 static struct cluster *small(void)
 {
@@ -817,7 +825,8 @@ static void test_stops_there(void **state)
     cluster_free(c);
 }
 
-/* ---- hash ----------------------------------------------------------------------------------------- */
+/* ---- hash
+ * ----------------------------------------------------------------------------------------- */
 
 static void test_hash(void **state)
 {
@@ -850,22 +859,14 @@ static void test_hash(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_observer),
-        cmocka_unit_test(test_job_put_and_patch),
-        cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_usage),
-        cmocka_unit_test(test_usage_by_group),
-        cmocka_unit_test(test_usage_over_a_removed_node),
-        cmocka_unit_test(test_done_order),
-        cmocka_unit_test(test_done_order_of_a_snapshot),
-        cmocka_unit_test(test_arrays),
-        cmocka_unit_test(test_blobs),
-        cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_nodes),
-        cmocka_unit_test(test_partitions),
-        cmocka_unit_test(test_cluster_record),
-        cmocka_unit_test(test_bad_events),
-        cmocka_unit_test(test_stops_there),
+        cmocka_unit_test(test_observer),       cmocka_unit_test(test_job_put_and_patch),
+        cmocka_unit_test(test_counts),         cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_usage_by_group), cmocka_unit_test(test_usage_over_a_removed_node),
+        cmocka_unit_test(test_done_order),     cmocka_unit_test(test_done_order_of_a_snapshot),
+        cmocka_unit_test(test_arrays),         cmocka_unit_test(test_blobs),
+        cmocka_unit_test(test_steps),          cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_partitions),     cmocka_unit_test(test_cluster_record),
+        cmocka_unit_test(test_bad_events),     cmocka_unit_test(test_stops_there),
         cmocka_unit_test(test_hash),
     };
 

@@ -1,10 +1,12 @@
-/* test_depend.c - job dependencies: grammar, evaluation against every state of a target, arrays, cycles */
+/* test_depend.c - job dependencies: grammar, evaluation against every state of a target, arrays,
+ * cycles */
 #include "model_util.h"
 
 #include "base/strbuf.h"
 #include "model/depend.h"
 
-/* ---- grammar ------------------------------------------------------------------------------------ */
+/* ---- grammar ------------------------------------------------------------------------------------
+ */
 
 static const struct {
     const char *text;
@@ -25,7 +27,8 @@ static const struct {
     { "after:5+0", "after:5(unfulfilled)", 1, false },
     { "afterany:1,afternotok:2", "afterany:1(unfulfilled),afternotok:2(unfulfilled)", 2, false },
     { "afterany:1?afternotok:2", "afterany:1(unfulfilled)?afternotok:2(unfulfilled)", 2, true },
-    { "afterok:1:2?3", "afterok:1(unfulfilled)?afterok:2(unfulfilled)?afterany:3(unfulfilled)", 3, true },
+    { "afterok:1:2?3", "afterok:1(unfulfilled)?afterok:2(unfulfilled)?afterany:3(unfulfilled)", 3,
+      true },
     { "aftercorr:9", "aftercorr:9(unfulfilled)", 1, false },
     { "afterburstbuffer:9", "afterburstbuffer:9(unfulfilled)", 1, false },
     { "singleton", "singleton(unfulfilled)", 1, false },
@@ -117,21 +120,35 @@ static void test_too_many(void **state)
     strbuf_done(&sb);
 }
 
-/* ---- evaluation: one target in each state -------------------------------------------------------- */
+/* ---- evaluation: one target in each state
+ * -------------------------------------------------------- */
 
 #define TARGET 10u
 #define WAITER 20u
 #define NOW (T0 + 600 * SEC)
 
-enum target_is { ABSENT, PENDING, HELD, RUNNING, SUSPENDED, DONE, DONE_COMPLETING, FAILED, FAILED_COMPLETING,
-                 CANCELLED_PENDING, TIMED_OUT, NODE_FAILED, REQUEUEING };
+enum target_is {
+    ABSENT,
+    PENDING,
+    HELD,
+    RUNNING,
+    SUSPENDED,
+    DONE,
+    DONE_COMPLETING,
+    FAILED,
+    FAILED_COMPLETING,
+    CANCELLED_PENDING,
+    TIMED_OUT,
+    NODE_FAILED,
+    REQUEUEING
+};
 
 static void make_target(struct cluster *c, enum target_is is)
 {
     static const Pst__JobState ends[] = {
-        [DONE] = JOB_STATE(COMPLETED),      [DONE_COMPLETING] = JOB_STATE(COMPLETED),
-        [FAILED] = JOB_STATE(FAILED),       [FAILED_COMPLETING] = JOB_STATE(FAILED),
-        [TIMED_OUT] = JOB_STATE(TIMEOUT),   [NODE_FAILED] = JOB_STATE(NODE_FAIL),
+        [DONE] = JOB_STATE(COMPLETED),    [DONE_COMPLETING] = JOB_STATE(COMPLETED),
+        [FAILED] = JOB_STATE(FAILED),     [FAILED_COMPLETING] = JOB_STATE(FAILED),
+        [TIMED_OUT] = JOB_STATE(TIMEOUT), [NODE_FAILED] = JOB_STATE(NODE_FAIL),
     };
 
     if (is == ABSENT)
@@ -150,7 +167,8 @@ static void make_target(struct cluster *c, enum target_is is)
         end_job(c, TARGET, JOB_STATE(CANCELLED), T0 + 100 * SEC, false);
         set_state(c, TARGET, JOB_STATE(CANCELLED), JOB_FLAG(COMPLETING) | JOB_FLAG(REQUEUED));
     } else if (is != RUNNING)
-        end_job(c, TARGET, ends[is], T0 + 100 * SEC, is != DONE_COMPLETING && is != FAILED_COMPLETING);
+        end_job(c, TARGET, ends[is], T0 + 100 * SEC,
+                is != DONE_COMPLETING && is != FAILED_COMPLETING);
 }
 
 #define MET DEPEND_MET
@@ -170,7 +188,7 @@ static const struct {
     { "after:10", CANCELLED_PENDING, MET },
     { "after:10", FAILED, MET },
     { "after:10", REQUEUEING, MET },
-    { "after:10+8", RUNNING, MET },   /* started nine minutes ago */
+    { "after:10+8", RUNNING, MET }, /* started nine minutes ago */
     { "after:10+9", RUNNING, MET },
     { "after:10+10", RUNNING, WAIT },
     { "after:10+10", CANCELLED_PENDING, MET }, /* never started: nothing to count from */
@@ -249,7 +267,8 @@ static void test_evaluation(void **state)
         assert_int_equal(r, evaluation[i].want);
         assert_true(r != MET || (changed && d.n == 0));
         /* Asked again nothing changes but what is met for good. */
-        assert_int_equal(depends_eval(&d, c, cluster_job(c, WAITER), NOW, &again, &until), evaluation[i].want);
+        assert_int_equal(depends_eval(&d, c, cluster_job(c, WAITER), NOW, &again, &until),
+                         evaluation[i].want);
         assert_false(again);
         depends_done(&d);
         cluster_free(c);
@@ -293,7 +312,8 @@ static void test_text_of_the_rest(void **state)
     assert_int_equal(depends_eval(&d, c, cluster_job(c, WAITER), NOW, &changed, &until), NEVER);
     assert_true(changed);
     assert_int_equal(depends_format(&d, &text), 0);
-    assert_string_equal(text, "afterok:11(unfulfilled),afternotok:10(failed),singleton(unfulfilled)");
+    assert_string_equal(text,
+                        "afterok:11(unfulfilled),afternotok:10(failed),singleton(unfulfilled)");
     free(text);
     depends_done(&d);
     cluster_free(c);
@@ -334,7 +354,8 @@ static void test_singleton(void **state)
     cluster_free(c);
 }
 
-/* ---- arrays -------------------------------------------------------------------------------------- */
+/* ---- arrays
+ * -------------------------------------------------------------------------------------- */
 
 /* Array 100: task 0 ran (id 101), task 1 runs (102), tasks 2-3 are in the record. */
 static struct cluster *array_world(Pst__JobState first)
@@ -435,7 +456,8 @@ static void test_aftercorr(void **state)
     end_job(c, 102, JOB_STATE(COMPLETED), T0 + 300 * SEC, true);
     assert_int_equal(eval_as(c, "aftercorr:100", 202), MET);
     assert_int_equal(eval_as(c, "aftercorr:100", 200), WAIT);
-    /* Task 2 gets a job of its own and ends: the core splits task 2 of 200 off and asks for it alone. */
+    /* Task 2 gets a job of its own and ends: the core splits task 2 of 200 off and asks for it
+     * alone. */
     set_tasks(c, 100, "3");
     add_task(c, 103, 100, 2, NULL);
     start_job(c, 103, make_alloc(2, 1, 1, 0), T0);
@@ -448,7 +470,8 @@ static void test_aftercorr(void **state)
     cluster_free(c);
 }
 
-/* ---- checks at submission ------------------------------------------------------------------------ */
+/* ---- checks at submission
+ * ------------------------------------------------------------------------ */
 
 static int check(struct cluster *c, const char *text, uint32_t job_id)
 {
@@ -532,7 +555,8 @@ static void test_array_cycles(void **state)
     cluster_free(c);
 }
 
-/* Layers in which each job waits for all of the layer below: a search along every path would never end. */
+/* Layers in which each job waits for all of the layer below: a search along every path would never
+ * end. */
 static void test_wide_graph(void **state)
 {
     enum { LAYERS = 11, WIDTH = 40 };

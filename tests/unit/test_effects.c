@@ -1,4 +1,5 @@
-/* test_effects.c - frames that wait for durability: order, release, what is dropped; and a releasing thread
+/* test_effects.c - frames that wait for durability: order, release, what is dropped; and a
+ * releasing thread
  *
  * The connection is played here: it notes what is sent on it. */
 #include "model_util.h"
@@ -156,7 +157,8 @@ static void test_two_threads(void **state)
     }
     atomic_store(&r.stop, true);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    /* One thread adds, but what needs nothing may leave from either: in order all the same but for those. */
+    /* One thread adds, but what needs nothing may leave from either: in order all the same but for
+     * those. */
     assert_int_equal(c.n, ARRAY_SIZE(c.sent));
     assert_int_equal(effects_pending(r.e), 0);
     effects_free(r.e);

@@ -1,9 +1,11 @@
-/* test_feasible.c - could a job ever run?: every kind of demand against a cluster of three makes of nodes */
+/* test_feasible.c - could a job ever run?: every kind of demand against a cluster of three makes of
+ * nodes */
 #include "model_util.h"
 
 #include "ctld/feasible.h"
 
-/* n0-n3: 8 CPUs, 8000 MiB; n4-n5: 16 CPUs in 2 sockets, 32000 MiB, GPUs, fast; n6: 2 CPUs, a local disk. */
+/* n0-n3: 8 CPUs, 8000 MiB; n4-n5: 16 CPUs in 2 sockets, 32000 MiB, GPUs, fast; n6: 2 CPUs, a local
+ * disk. */
 static struct cluster *world(void)
 {
     struct cluster *c = new_cluster();
@@ -86,7 +88,10 @@ static const struct {
     { "small", { .mem_cpu = 4000, .tasks = 8 }, 0, NULL },
     { "small", { .mem_cpu = 4000, .tasks = 9 }, UNAVAILABLE, NULL },
     { "small", { .mem_cpu = 4001, .cpt = 2 }, UNAVAILABLE, mem_hint },
-    { "small", { .mem_cpu = UINT64_C(1) << 63, .cpt = 2 }, UNAVAILABLE, mem_hint }, /* the product is 2^64 */
+    { "small",
+      { .mem_cpu = UINT64_C(1) << 63, .cpt = 2 },
+      UNAVAILABLE,
+      mem_hint }, /* the product is 2^64 */
     { "small", { .mem = UINT64_MAX }, UNAVAILABLE, mem_hint },
     { "all", { .disk = 5000 }, 0, NULL },
     { "all", { .disk = 5001 }, UNAVAILABLE, disk_hint },
@@ -224,7 +229,8 @@ static void test_changes(void **state)
     r.cpus_per_task = 16;
     assert_int_equal(feasible_check(f, c, all, &r, true, &hint), 0);
     r.req_nodes = (char *)"x59";
-    assert_int_equal(feasible_check(f, c, all, &r, true, &hint), ESLURM_REQUESTED_NODES_NOT_IN_PARTITION);
+    assert_int_equal(feasible_check(f, c, all, &r, true, &hint),
+                     ESLURM_REQUESTED_NODES_NOT_IN_PARTITION);
     assert_null(feasible_free(NULL));
     feasible_free(f);
     cluster_free(c);

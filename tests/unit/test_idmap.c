@@ -144,9 +144,9 @@ static void test_namemap_replaces_key(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_empty),           cmocka_unit_test(test_keys_that_are_none),
-        cmocka_unit_test(test_idmap_random),    cmocka_unit_test(test_walk_and_remove),
-        cmocka_unit_test(test_namemap_random),  cmocka_unit_test(test_namemap_replaces_key),
+        cmocka_unit_test(test_empty),          cmocka_unit_test(test_keys_that_are_none),
+        cmocka_unit_test(test_idmap_random),   cmocka_unit_test(test_walk_and_remove),
+        cmocka_unit_test(test_namemap_random), cmocka_unit_test(test_namemap_replaces_key),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

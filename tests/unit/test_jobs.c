@@ -1,12 +1,13 @@
-/* test_jobs.c - the controller's small questions: GRES texts, ids as people write them, filters, limits kept with
- * the environment */
+/* test_jobs.c - the controller's small questions: GRES texts, ids as people write them, filters,
+ * limits kept with the environment */
 #include "model_util.h"
 
 #include "base/strbuf.h"
 #include "ctld/jobs.h"
 #include "ctld/rlimits.h"
 
-/* ---- GRES ------------------------------------------------------------------------------------------ */
+/* ---- GRES
+ * ------------------------------------------------------------------------------------------ */
 
 static const struct {
     const char *text;
@@ -64,7 +65,8 @@ static void test_gres(void **state)
     }
 }
 
-/* ---- ids -------------------------------------------------------------------------------------------- */
+/* ---- ids
+ * -------------------------------------------------------------------------------------------- */
 
 struct hits {
     struct strbuf sb;
@@ -83,7 +85,8 @@ static void note(void *ctx, const struct job_ref *ref)
         strbuf_addf(&h->sb, ".%u", ref->step);
 }
 
-/* Jobs 5, 6; array 10 with tasks 2-4 still inside, 0 as job 11, 1 as job 12; array 20 with its last task, 9. */
+/* Jobs 5, 6; array 10 with tasks 2-4 still inside, 0 as job 11, 1 as job 12; array 20 with its last
+ * task, 9. */
 static struct cluster *id_world(void)
 {
     struct cluster *c = new_cluster();
@@ -241,7 +244,8 @@ static void test_array_running(void **state)
     cluster_free(c);
 }
 
-/* ---- filters ---------------------------------------------------------------------------------------- */
+/* ---- filters
+ * ---------------------------------------------------------------------------------------- */
 
 static void test_match(void **state)
 {
@@ -356,11 +360,13 @@ static void test_node_usable(void **state)
         SET(&r, state_flags, 1u << bad[i]);
         assert_false(jobs_node_usable(&r));
     }
-    SET(&r, state_flags, 1u << PST__NODE_FLAG__NODE_FLAG_CLOUD | 1u << PST__NODE_FLAG__NODE_FLAG_RESERVED);
+    SET(&r, state_flags,
+        1u << PST__NODE_FLAG__NODE_FLAG_CLOUD | 1u << PST__NODE_FLAG__NODE_FLAG_RESERVED);
     assert_true(jobs_node_usable(&r));
 }
 
-/* ---- limits in the environment ----------------------------------------------------------------------- */
+/* ---- limits in the environment
+ * ----------------------------------------------------------------------- */
 
 static void add_limit(Pst__JobRecord *r, const char *name, uint64_t soft)
 {

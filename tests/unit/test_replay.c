@@ -1,7 +1,8 @@
-/* test_replay.c - random lives of a cluster: replayed, dumped, and dumped in the middle, it is the same
+/* test_replay.c - random lives of a cluster: replayed, dumped, and dumped in the middle, it is the
+ * same
  *
- * Valid transactions are made from the state as it is, by a seed; each is applied, and kept as bytes.  The copies
- * are compared by hash and by everything that is derived. */
+ * Valid transactions are made from the state as it is, by a seed; each is applied, and kept as
+ * bytes.  The copies are compared by hash and by everything that is derived. */
 #include "model_util.h"
 
 enum { STEPS = 1500, SEEDS = 12, MAX_NODES = 40 };
@@ -41,7 +42,8 @@ static void commit(struct life *l, Pst__Transaction *tx)
     apply_ok(l->c, tx);
 }
 
-/* ---- picking -------------------------------------------------------------------------------------- */
+/* ---- picking
+ * -------------------------------------------------------------------------------------- */
 
 typedef bool want_fn(const struct job *j);
 
@@ -98,7 +100,8 @@ static struct node *pick_node(struct life *l)
     return found;
 }
 
-/* ---- what may happen ------------------------------------------------------------------------------ */
+/* ---- what may happen
+ * ------------------------------------------------------------------------------ */
 
 static void submit(struct life *l)
 {
@@ -339,7 +342,8 @@ static void part(struct life *l)
 {
     static const char *const names[] = { "debug", "batch", "gpu" };
     static const char *const lists[] = { "n[0-9]", "n[5-30]", "", "n1,n3,n39" };
-    const char *name = names[below(l, ARRAY_SIZE(names))], *list = lists[below(l, ARRAY_SIZE(lists))];
+    const char *name = names[below(l, ARRAY_SIZE(names))],
+               *list = lists[below(l, ARRAY_SIZE(lists))];
     Pst__Transaction *tx = tx_new(l->now);
 
     if (!cluster_partition(l->c, name)) {
@@ -358,8 +362,9 @@ static void live(struct life *l)
     static const struct {
         void (*fn)(struct life *l);
         uint32_t weight;
-    } acts[] = { { submit, 10 }, { start, 10 },  { split, 6 },  { step, 6 },  { end, 7 },  { clean, 5 },
-                 { requeue, 2 }, { suspend, 2 }, { update, 4 }, { purge, 3 }, { node, 6 }, { part, 2 } };
+    } acts[] = { { submit, 10 }, { start, 10 }, { split, 6 },   { step, 6 },
+                 { end, 7 },     { clean, 5 },  { requeue, 2 }, { suspend, 2 },
+                 { update, 4 },  { purge, 3 },  { node, 6 },    { part, 2 } };
     uint32_t total = 0, k;
 
     for (size_t i = 0; i < ARRAY_SIZE(acts); i++)
@@ -375,7 +380,8 @@ static void live(struct life *l)
     }
 }
 
-/* ---- comparing ------------------------------------------------------------------------------------ */
+/* ---- comparing
+ * ------------------------------------------------------------------------------------ */
 
 static int sum_ids(const struct cluster *c, uint32_t array)
 {
@@ -555,7 +561,8 @@ static void test_dump_stops(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_lives), cmocka_unit_test(test_dump_stops) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_lives),
+                                        cmocka_unit_test(test_dump_stops) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* test_steplayout.c - which part of a job a step gets: nodes, free CPUs, what was asked, and what comes out */
+/* test_steplayout.c - which part of a job a step gets: nodes, free CPUs, what was asked, and what
+ * comes out */
 #include "model_util.h"
 
 #include "api.pb-c.h"
@@ -20,7 +21,8 @@ static struct cluster *world(uint32_t nodes, uint32_t cpus)
 }
 
 /* A running step on the nodes [first, first + n), holding CPUs "lo-hi" of each. */
-static void running_step(struct cluster *c, uint32_t id, uint32_t first, uint32_t n, const char *cpus, bool overlap)
+static void running_step(struct cluster *c, uint32_t id, uint32_t first, uint32_t n,
+                         const char *cpus, bool overlap)
 {
     Pst__Transaction *tx = tx_new(T0);
     Pst__StepRecord *s = tx_step_put(tx, EV(STEP_START), JOB, id);
@@ -96,7 +98,8 @@ static const struct {
     { 2, 4, "", { .tasks = 3 }, 0, "n0:2,n1:1", 8 },
     { 2, 4, "", { .tasks = 8 }, 0, "n0:4,n1:4", 8 },
     { 2, 4, "", { .tasks = 9 }, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, NULL, 0 },
-    { 3, 4, "", { .tasks = 6 }, 0, "n0:4,n1:1,n2:1", 12 }, /* block: each gets one, then the first is filled */
+    { 3, 4, "", { .tasks = 6 }, 0, "n0:4,n1:1,n2:1", 12 }, /* block: each gets one, then the first
+                                                              is filled */
     { 3, 4, "", { .tasks = 6, .dist = "cyclic" }, 0, "n0:2,n1:2,n2:2", 12 },
     { 3, 4, "", { .tasks = 7, .dist = "cyclic:block" }, 0, "n0:3,n1:2,n2:2", 12 },
     /* Node counts. */
@@ -122,7 +125,13 @@ static const struct {
     { 1, 4, "0@0+1:0-1", { .tasks = 1 }, ESLURM_NODES_BUSY, NULL, 0 },
     { 1, 4, "0@0+1:0-1", { .tasks = 2, .exact = true }, 0, "n0:2", 2 },
     { 1, 4, "0@0+1:0-1", { .tasks = 3, .exact = true }, ESLURM_NODES_BUSY, NULL, 0 },
-    { 1, 4, "0@0+1:0-1", { .tasks = 5, .exact = true }, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, NULL, 0 },
+    { 1,
+      4,
+      "0@0+1:0-1",
+      { .tasks = 5, .exact = true },
+      ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE,
+      NULL,
+      0 },
     { 1, 4, "0@0+1:0-3", { .tasks = 1, .exact = true }, ESLURM_NODES_BUSY, NULL, 0 },
     { 2, 4, "0@0+1:0-3", { .tasks = 1 }, 0, "n1:1", 4 },
     { 2, 4, "0@0+1:0-3", { .tasks = 2 }, ESLURM_NODES_BUSY, NULL, 0 },
@@ -140,7 +149,13 @@ static const struct {
     { 2, 2, "", { .tasks = 7, .overcommit = true }, 0, "n0:4,n1:3", 4 },
     { 2, 2, "", { .tasks = 4000000000u, .overcommit = true }, ESLURM_BAD_TASK_COUNT, NULL, 0 },
     { 2, 2, "", { .per_node = 3000000000u, .overcommit = true }, ESLURM_BAD_TASK_COUNT, NULL, 0 },
-    { 1, 2, "", { .tasks = 3, .cpt = 4000000000u, .overcommit = true, .exact = true }, 0, "n0:3", 2 },
+    { 1,
+      2,
+      "",
+      { .tasks = 3, .cpt = 4000000000u, .overcommit = true, .exact = true },
+      0,
+      "n0:3",
+      2 },
     /* --relative, --nodelist, --exclude */
     { 4, 2, "", { .relative = 1 }, 0, "n1:1,n2:1,n3:1", 6 },
     { 4, 2, "", { .relative = 3, .tasks = 2 }, 0, "n3:2", 2 },
@@ -328,8 +343,8 @@ static void test_memory_and_gres(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),       cmocka_unit_test(test_disjoint),
-        cmocka_unit_test(test_partly_ended), cmocka_unit_test(test_job_layout),
+        cmocka_unit_test(test_table),           cmocka_unit_test(test_disjoint),
+        cmocka_unit_test(test_partly_ended),    cmocka_unit_test(test_job_layout),
         cmocka_unit_test(test_memory_and_gres),
     };
 

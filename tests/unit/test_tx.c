@@ -1,4 +1,5 @@
-/* test_tx.c - building transactions: every kind of event, what is in it, and that it survives packing */
+/* test_tx.c - building transactions: every kind of event, what is in it, and that it survives
+ * packing */
 #include "model_util.h"
 
 static Pst__Transaction *one_of_each(void)
@@ -37,11 +38,11 @@ static Pst__Transaction *one_of_each(void)
 static void test_contents(void **state)
 {
     static const Pst__Event__BodyCase bodies[] = {
-        PST__EVENT__BODY_JOB_PUT,    PST__EVENT__BODY_JOB_PUT,   PST__EVENT__BODY_JOB_PATCH,
-        PST__EVENT__BODY_JOB_PURGE,  PST__EVENT__BODY_STEP_PUT,  PST__EVENT__BODY_STEP_PATCH,
-        PST__EVENT__BODY_NODE_PUT,   PST__EVENT__BODY_NODE_PATCH, PST__EVENT__BODY_NODE_REMOVE,
-        PST__EVENT__BODY_PART_PUT,   PST__EVENT__BODY_PART_PATCH, PST__EVENT__BODY_PART_REMOVE,
-        PST__EVENT__BODY_BLOB_PUT,   PST__EVENT__BODY_BLOB_PUT,  PST__EVENT__BODY_CLUSTER_SET,
+        PST__EVENT__BODY_JOB_PUT,   PST__EVENT__BODY_JOB_PUT,    PST__EVENT__BODY_JOB_PATCH,
+        PST__EVENT__BODY_JOB_PURGE, PST__EVENT__BODY_STEP_PUT,   PST__EVENT__BODY_STEP_PATCH,
+        PST__EVENT__BODY_NODE_PUT,  PST__EVENT__BODY_NODE_PATCH, PST__EVENT__BODY_NODE_REMOVE,
+        PST__EVENT__BODY_PART_PUT,  PST__EVENT__BODY_PART_PATCH, PST__EVENT__BODY_PART_REMOVE,
+        PST__EVENT__BODY_BLOB_PUT,  PST__EVENT__BODY_BLOB_PUT,   PST__EVENT__BODY_CLUSTER_SET,
     };
     Pst__Transaction *tx = one_of_each();
     Pst__Event **e = tx->events;

@@ -1,4 +1,5 @@
-/* test_view.c - views: what is published, what stays as it was, what is shared, and readers beside a writer */
+/* test_view.c - views: what is published, what stays as it was, what is shared, and readers beside
+ * a writer */
 #include "model_util.h"
 
 #include <pthread.h>
@@ -6,7 +7,8 @@
 
 #include "ctld/view.h"
 
-/* ---- a cluster whose changes are marked ---------------------------------------------------------- */
+/* ---- a cluster whose changes are marked
+ * ---------------------------------------------------------- */
 
 struct world {
     struct cluster *c;
@@ -55,8 +57,8 @@ static int setup(void **state)
     assert_non_null(w);
     w->c = new_cluster();
     assert_int_equal(views_new(&w->v), 0);
-    w->obs = (struct cluster_observer){ on_job,  on_job_gone,  on_step, on_node, on_node_gone,
-                                        on_part, on_part_gone, w->v };
+    w->obs = (struct cluster_observer){ on_job,       on_job_gone, on_step,      on_node,
+                                        on_node_gone, on_part,     on_part_gone, w->v };
     w->c->observer = &w->obs;
     *state = w;
     return 0;
@@ -114,7 +116,8 @@ static Pst__JobRecord *job_in(const struct view *view, uint32_t id)
     return r ? pst__job_record__unpack(NULL, r->len, r->data) : NULL;
 }
 
-/* ---- tests ----------------------------------------------------------------------------------------- */
+/* ---- tests
+ * ----------------------------------------------------------------------------------------- */
 
 static void test_empty(void **state)
 {
@@ -181,7 +184,8 @@ static void test_contents(void **state)
     end_job(w->c, 5, JOB_STATE(FAILED), T0, false);
     view = publish(w);
     assert_int_equal(find(view, VIEW_JOBS, 5)->flags, JOB_FLAG(COMPLETING));
-    node = pst__node_record__unpack(NULL, find(view, VIEW_NODES, 0)->len, find(view, VIEW_NODES, 0)->data);
+    node = pst__node_record__unpack(NULL, find(view, VIEW_NODES, 0)->len,
+                                    find(view, VIEW_NODES, 0)->data);
     assert_int_equal(node->jobs_running, 0);
     assert_int_equal(node->jobs_completing, 1);
     pst__node_record__free_unpacked(node, NULL);
@@ -274,7 +278,8 @@ static void test_sharing(void **state)
     view_unref(now);
 }
 
-/* A walk meets jobs in order of id, however they were encoded: at a query, or before one in parts. */
+/* A walk meets jobs in order of id, however they were encoded: at a query, or before one in parts.
+ */
 static void test_order(void **state)
 {
     enum { JOBS = 9000 };
@@ -417,7 +422,8 @@ static void test_blobs_are_held(void **state)
     view_unref(view);
 }
 
-/* ---- threads ---------------------------------------------------------------------------------------- */
+/* ---- threads
+ * ---------------------------------------------------------------------------------------- */
 
 struct reader {
     struct views *v;
@@ -503,10 +509,17 @@ int main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(test_empty),       T(test_contents),    T(test_fresh),
-        T(test_old_view_stays), T(test_sharing),  T(test_order),
-        T(test_work_off),    T(test_generations), T(test_nodes_and_parts_reuse_slots),
-        T(test_steps_go_with_their_job),          T(test_blobs_are_held),
+        T(test_empty),
+        T(test_contents),
+        T(test_fresh),
+        T(test_old_view_stays),
+        T(test_sharing),
+        T(test_order),
+        T(test_work_off),
+        T(test_generations),
+        T(test_nodes_and_parts_reuse_slots),
+        T(test_steps_go_with_their_job),
+        T(test_blobs_are_held),
         T(test_readers),
     };
 
