@@ -40,6 +40,11 @@ int conf_part_line(struct conf_loader *l, const struct conf_row *line)
     }
     if (!row.vals[PK_PARTITION_NAME].set)
         return 0; /* its bad name was noted */
+    if (!row.vals[PK_PARTITION_NAME].text[0] || strpbrk(row.vals[PK_PARTITION_NAME].text, "=, \t")) {
+        conf_error(l, row.file, row.line, "\"%.64s\" is not a partition name",
+                   row.vals[PK_PARTITION_NAME].text);
+        return 0;
+    }
     r = conf_rows_add(&l->parts, CONF_TBL_PART, &row, CONF_MAX_PARTS);
     if (r == -E2BIG) {
         conf_error(l, row.file, row.line, "more than %u partitions", CONF_MAX_PARTS);
