@@ -199,6 +199,19 @@ static void take_reply(struct srun *s, Pst__StepReply *reply)
     s->job = reply->job ? reply->job : s->grant ? s->grant->job : NULL;
 }
 
+static void show_nodes(uint32_t job_id, const Pst__Alloc *alloc)
+{
+    struct strbuf sb = STRBUF_INIT;
+
+    for (size_t i = 0; i < alloc->n_groups; i++)
+        strbuf_addf(&sb, "%s%u(x%u)", i ? "," : "", alloc->groups[i]->cpus,
+                    alloc->groups[i]->nodes);
+    cli_verbose(1, "Nodes %s are ready for job", alloc->nodes);
+    cli_verbose(1, "jobid %u: nodes(%zu):`%s', cpu counts: %s", job_id, alloc->n_node_ids,
+                alloc->nodes, strbuf_str(&sb));
+    strbuf_done(&sb);
+}
+
 /* An allocation of our own, with the step in the same request. */
 static int allocate(struct srun *s, Pst__StepSpec *spec)
 {
@@ -221,7 +234,7 @@ static int allocate(struct srun *s, Pst__StepSpec *spec)
     s->job_id = s->link.job_id;
     cli_verbose(1, "JobId=%u returned by the controller", s->job_id);
     if (s->grant->job && s->grant->job->alloc)
-        cli_verbose(1, "Nodes %s are ready for job", s->grant->job->alloc->nodes);
+        show_nodes(s->job_id, s->grant->job->alloc);
     if (s->grant->step) {
         take_reply(s, s->grant->step);
         return 0;

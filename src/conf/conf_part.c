@@ -41,7 +41,7 @@ int conf_part_line(struct conf_loader *l, const struct conf_row *line)
     if (!row.vals[PK_PARTITION_NAME].set)
         return 0; /* its bad name was noted */
     if (!row.vals[PK_PARTITION_NAME].text[0] || strpbrk(row.vals[PK_PARTITION_NAME].text, "=, \t")) {
-        conf_error(l, row.file, row.line, "\"%.64s\" is not a partition name",
+        conf_error(l, row.file, row.line, "PartitionName=\"%.64s\" is not a name",
                    row.vals[PK_PARTITION_NAME].text);
         return 0;
     }
@@ -303,7 +303,7 @@ static int build_part(struct conf_loader *l, const struct conf_row *row, struct 
     if (!p->name)
         return -ENOMEM;
     if (!is_part_name(p->name))
-        conf_error(l, row->file, row->line, "\"%.64s\" is not a partition name", p->name);
+        conf_error(l, row->file, row->line, "PartitionName=\"%.64s\" is not a name", p->name);
     p->state = 3;
     for (size_t i = 0; v->set && i < ARRAY_SIZE(states); i++) {
         if (strcasecmp(states[i].word, v->text) == 0)

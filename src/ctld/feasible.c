@@ -226,6 +226,19 @@ static int nodes_known(const struct cluster *c, const struct partition *p, const
     return code;
 }
 
+static bool lists_overlap(const char *a, const char *b)
+{
+    struct hostlist *la = NULL, *lb = NULL;
+    bool hit = false;
+
+    if (hostlist_parse(a, &la, NULL) == 0 && hostlist_parse(b, &lb, NULL) == 0)
+        for (size_t i = 0; !hit && i < hostlist_count(la); i++)
+            hit = hostlist_find(lb, hostlist_nth(la, i)) >= 0;
+    hostlist_free(la);
+    hostlist_free(lb);
+    return hit;
+}
+
 int feasible_check(struct feasible *f, const struct cluster *c, const struct partition *p,
                    const Pst__JobRecord *r, bool memory_counts, const char **ret_hint)
 {
@@ -239,6 +252,8 @@ int feasible_check(struct feasible *f, const struct cluster *c, const struct par
         code = nodes_known(c, p, r->req_nodes, true);
     if (code == 0 && r->exc_nodes)
         code = nodes_known(c, p, r->exc_nodes, false);
+    if (code == 0 && r->req_nodes && r->exc_nodes && lists_overlap(r->req_nodes, r->exc_nodes))
+        code = ESLURM_INVALID_NODE_NAME; /* wanted and unwanted at once */
     if (code != 0)
         return code;
     if (r->features && !features_known(f, r->features))

@@ -479,6 +479,7 @@ void feed_part(struct ctld *ctld, const struct partition *p)
     s->job_factor = r->has_priority_job_factor ? r->priority_job_factor : 1;
     s->up = r->state == PST__PARTITION_STATE__PART_UP || r->state == PST__PARTITION_STATE__PART_DRAIN;
     s->max_time_min = r->has_max_time_min ? r->max_time_min : SCHED_UNLIMITED;
+    s->min_nodes = r->has_min_nodes ? r->min_nodes : 0;
     s->max_nodes = r->has_max_nodes ? r->max_nodes : SCHED_UNLIMITED;
     s->exclusive_node = r->exclusive && strcmp(r->exclusive, "NODE") == 0;
     if (share)

@@ -312,6 +312,39 @@ static bool check_gres(struct submission *s)
     return code == 0 || fail(s, code);
 }
 
+/* How many of a licence the configuration has; 0 for an unknown name. */
+static uint64_t license_total(const struct conf *conf, const char *name)
+{
+    const char *all = conf_str(conf, CONF_LICENSES);
+    _cleanup_free_ char *copy = all ? strdup(all) : NULL;
+    char *save = NULL;
+
+    for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save)) {
+        struct gres_text g;
+
+        if (gres_text_parse(w, &g) && strcmp(g.name, name) == 0)
+            return g.count;
+    }
+    return 0;
+}
+
+/* Names that exist, in counts that exist.  (How many are free is not looked at yet: docs/architecture.md.) */
+static bool check_licenses(struct submission *s)
+{
+    _cleanup_free_ char *copy = s->rec->licenses ? strdup(s->rec->licenses) : NULL;
+    char *save = NULL;
+
+    for (char *w = copy ? strtok_r(copy, ",|", &save) : NULL; w; w = strtok_r(NULL, ",|", &save)) {
+        struct gres_text g;
+
+        if (!gres_text_parse(w, &g) || g.type || g.count > license_total(s->ctld->conf, g.name))
+            return fail(s, ESLURM_INVALID_LICENSES);
+    }
+    if (s->rec->reservation)
+        return fail(s, ESLURM_RESERVATION_INVALID); /* there are none */
+    return true;
+}
+
 static bool check_array(struct submission *s)
 {
     uint32_t max = (uint32_t)conf_num(s->ctld->conf, CONF_MAX_ARRAY_SIZE);
@@ -394,7 +427,7 @@ static bool check_priority(struct submission *s)
 static bool check(struct submission *s)
 {
     s->rec->uid = s->cmd->uid;
-    return check_room(s) && check_sizes(s) && check_array(s) && check_gres(s) &&
+    return check_room(s) && check_sizes(s) && check_array(s) && check_licenses(s) && check_gres(s) &&
            (memory_of_gpus(s->rec), true) && check_partitions(s) && default_time(s) &&
            (default_memory(s), true) && check_priority(s) &&
            check_dependency(s, s->ctld->cluster->rec->next_job_id);

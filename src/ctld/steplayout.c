@@ -1,8 +1,8 @@
 /* steplayout.c - which part of a job a step gets; see steplayout.h.
  *
  * By default a step takes all CPUs of the nodes it uses, so that a second one waits; with --exact only
- * what its tasks need; with --overlap it shares everything.  Block distribution fills one node after the
- * other once each has a task; cyclic deals tasks out in turn. */
+ * what its tasks need; with --overlap it shares everything.  Tasks are dealt out to the nodes in turn,
+ * whether their numbers then run in blocks or go round; ",Pack" fills one node after the other. */
 #include "ctld/steplayout.h"
 
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/log.h"
+#include "base/timefmt.h"
 #include "model/tx.h"
 #include "wire/errors.h"
 
@@ -132,12 +133,21 @@ static void capacities(struct layout *l, bool whole)
     }
 }
 
+/* How many tasks a node gets at its turn.  Block and cyclic differ in which tasks a node gets, not in
+ * how many; only with Pack is a node filled first. */
+static uint32_t turn(const char *dist)
+{
+    uint64_t plane;
+
+    if (dist && strncasecmp(dist, "plane=", 6) == 0 && parse_u64(dist + 6, 1, UINT32_MAX, &plane) == 0)
+        return (uint32_t)plane;
+    return dist && strcasestr(dist, ",pack") ? UINT32_MAX : 1;
+}
+
 /* Deal the tasks out; false when they do not fit. */
 static bool deal(struct layout *l)
 {
-    const char *dist = l->spec->distribution;
-    bool cyclic = dist && strncmp(dist, "cyclic", 6) == 0;
-    uint32_t left = l->ntasks;
+    uint32_t each = l->overcommit ? 1 : turn(l->spec->distribution), left = l->ntasks, empty;
     size_t used = 0;
 
     /* The nodes with room, as many as asked for; unused ones get cap 0. */
@@ -149,20 +159,17 @@ static bool deal(struct layout *l)
     }
     if (used < l->nodes)
         return false;
-    for (size_t i = 0; i < l->n && left; i++) {
-        if (l->slots[i].cap) {
-            l->slots[i].tasks++;
-            left--;
-        }
-    }
+    empty = (uint32_t)MIN(used, left); /* nodes that need a task yet */
     while (left) {
         uint32_t before = left;
 
         for (size_t i = 0; i < l->n && left; i++) {
             struct slot *s = &l->slots[i];
             uint32_t room = s->cap > s->tasks ? s->cap - s->tasks : 0;
-            uint32_t take = cyclic || l->overcommit ? MIN(room, 1) : MIN(room, left);
+            uint32_t take;
 
+            empty -= room && empty && !s->tasks;
+            take = MIN(MIN(room, left - empty), each);
             s->tasks += take;
             left -= take;
         }
@@ -317,7 +324,11 @@ static int solve(struct layout *l)
     if (job_layout(l) || deal(l))
         return 0;
     capacities(l, true); /* would it fit alone? */
-    return deal(l) ? ESLURM_NODES_BUSY : ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
+    if (deal(l))
+        return ESLURM_NODES_BUSY;
+    return (uint64_t)l->ntasks * l->cpt > l->job->rec->alloc->total_cpus
+               ? ESLURM_TOO_MANY_REQUESTED_CPUS
+               : ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
 }
 
 int steplayout_make(const struct cluster *c, const struct job *j, const Pst__StepSpec *spec,

@@ -1,8 +1,8 @@
 /* layout.c - what exactly a job gets on the nodes chosen for it: tasks, CPUs, memory, devices.
  *
  * Tasks fill the nodes in order and leave at least one for each node that follows; where several
- * tasks go on one core, a node does not start a core it cannot fill while others have room.  Tasks
- * of one CPU go round the sockets; larger ones fill a socket before the next.  Devices are taken
+ * tasks go on one core, a node does not start a core it cannot fill while others have room.  On
+ * whole nodes, which are taken anyway, tasks are dealt out evenly.  Tasks of one CPU go round the sockets; larger ones fill a socket before the next.  Devices are taken
  * lowest index first. */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,6 +10,41 @@
 
 #include "base/cleanup.h"
 #include "sched/sched_int.h"
+
+/* Tasks on the nodes when none has more than level. */
+static uint64_t tasks_below(const struct fitvec *v, uint32_t level)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < v->n; i++)
+        sum += MIN(v->v[i].tasks, level);
+    return sum;
+}
+
+/* As if each node in turn took one more while it has room. */
+static void deal_tasks(struct fitvec *v, uint64_t tasks)
+{
+    uint32_t level = 0, high = UINT32_MAX;
+
+    while (level < high) { /* the highest level that is reached everywhere */
+        uint32_t mid = level + (high - level - 1) / 2 + 1;
+
+        if (tasks_below(v, mid) <= tasks)
+            level = mid;
+        else
+            high = mid - 1;
+    }
+    tasks -= tasks_below(v, level);
+    for (uint32_t i = 0; i < v->n; i++) {
+        uint32_t room = v->v[i].tasks;
+
+        v->v[i].tasks = MIN(room, level);
+        if (tasks && room > level) {
+            v->v[i].tasks++;
+            tasks--;
+        }
+    }
+}
 
 /* Tasks of every chosen node, into fit.tasks. */
 static void spread_tasks(const struct pick *p)
@@ -20,6 +55,10 @@ static void spread_tasks(const struct pick *p)
     if (!p->tasks) {
         for (uint32_t i = 0; i < v->n; i++)
             v->v[i].tasks = p->each;
+        return;
+    }
+    if (p->whole) {
+        deal_tasks(v, p->tasks);
         return;
     }
     for (uint32_t i = 0; i < v->n; i++)

@@ -168,6 +168,7 @@ int sched_partition_put(struct sched *s, const struct sched_partition *in)
     p->tier = in->tier;
     p->job_factor = in->job_factor;
     p->max_time_min = in->max_time_min;
+    p->min_nodes = in->min_nodes;
     p->max_nodes = in->max_nodes;
     p->exclusive_node = in->exclusive_node;
     p->oversubscribe = MAX(in->oversubscribe, 1u);

@@ -72,8 +72,10 @@ static bool set_goal(struct pick *p, const struct calt *a)
         return false;
     p->min = MAX(MAX(k->min_nodes, k->nreq), (uint32_t)counted);
     p->max = k->max_nodes ? MAX(k->max_nodes, (uint32_t)counted) : UINT32_MAX;
-    if (!p->no_part_limit)
+    if (!p->no_part_limit) {
+        p->min = MAX(p->min, p->part->min_nodes);
         p->max = MIN(p->max, p->part->max_nodes);
+    }
     p->tasks = k->num_tasks ? MAX(k->num_tasks, p->min) : 0;
     p->each = k->num_tasks ? 0 : MAX(k->ntasks_per_node, 1u);
     if (p->tasks)

@@ -65,7 +65,7 @@ struct sched_partition {
     uint32_t tier, job_factor;
     bool up;               /* starts jobs */
     uint32_t max_time_min; /* SCHED_UNLIMITED */
-    uint32_t max_nodes;
+    uint32_t min_nodes, max_nodes;
     bool exclusive_node;   /* whole nodes only */
     uint32_t oversubscribe;/* jobs sharing one resource: 0 and 1 = none */
     bool oversubscribe_force; /* every job shares; else only those that ask */

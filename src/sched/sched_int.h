@@ -159,7 +159,7 @@ struct part {
     uint32_t id;
     bool exists, up;
     struct bitmap *nodes;
-    uint32_t tier, job_factor, max_time_min, max_nodes, oversubscribe, max_cpus_per_node;
+    uint32_t tier, job_factor, max_time_min, min_nodes, max_nodes, oversubscribe, max_cpus_per_node;
     bool exclusive_node, force;
     uint32_t *node_cpus; /* CPUs held by its jobs, by node; only with max_cpus_per_node */
     uint64_t grow;       /* counts growths of free capacity */

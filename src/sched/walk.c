@@ -84,11 +84,12 @@ void walk_refuse(struct sched *s, struct entry *e, enum sched_why why)
 enum sched_why entry_limits(const struct sched *s, const struct entry *e)
 {
     const struct part *p = s->parts[e->part];
+    const struct shape_key *k = &e->cls->shape->key;
     const struct job *j = e->job;
 
     if (!p->up)
         return SCHED_WHY_PART_DOWN;
-    if (e->cls->shape->key.min_nodes > p->max_nodes)
+    if (k->min_nodes > p->max_nodes || (k->max_nodes && k->max_nodes < p->min_nodes))
         return SCHED_WHY_PART_NODE_LIMIT;
     if (p->max_time_min != SCHED_UNLIMITED && j->time_limit_min > p->max_time_min)
         return SCHED_WHY_PART_TIME_LIMIT;

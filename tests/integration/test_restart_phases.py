@@ -2,12 +2,13 @@
 
 `test_restart.py` has the plain cases; here a matrix of who is ended, how, and when."""
 
+import os
 import re
 import signal
 
 import pytest
 
-from conftest import wait_until
+from conftest import processes_of, wait_until
 
 HOW = [signal.SIGTERM, signal.SIGKILL]
 TICKS = "n=0; while [ ! -e go ]; do sleep 0.05; done"
@@ -235,14 +236,11 @@ def test_node_lost_for_good(make_cluster, requeue):
 
 def test_stepd_killed(cluster):
     """The step daemon dies: the job does not stay for ever, and none of its processes does."""
-    job = cluster.sbatch("-w", "node1", wrap="sleep 1000")
-    cluster.wait_state(job, "RUNNING")
-    from conftest import processes_of
-    import os
-    stepds = wait_until(lambda: [pid for pid, cmd in processes_of(cluster.dir) if "slurmstepd" in cmd], "its daemon runs")
-    for pid in stepds:
-        os.kill(pid, signal.SIGKILL)
-    record = cluster.wait_end(job, timeout=30)
-    assert record["JobState"] != "COMPLETED"
+    job = cluster.sbatch("-w", "node1", "--no-requeue", script="echo on; sleep 1000")
+    wait_until(lambda: (cluster.work / f"slurm-{job}.out").exists() and "on" in cluster.out(job), "it runs")
+    for pid, command in processes_of(cluster.dir):
+        if "slurmstepd" in command:
+            os.kill(pid, signal.SIGKILL)
+    assert cluster.wait_end(job)["JobState"] in ("FAILED", "NODE_FAIL")
     cluster.wait_nodes()
     wait_until(lambda: not [cmd for _, cmd in processes_of(cluster.dir) if cmd.startswith("sleep 1000")], "its processes are gone")

@@ -68,7 +68,7 @@ UTIL void apply_bad(struct cluster *c, Pst__Transaction *tx, const char *words)
 
     assert_int_equal(cluster_apply(c, tx, &err), -EUCLEAN);
     if (!strstr(err.text, words))
-        print_error("# wanted '%s', got '%s'\n", words, err.text);
+        print_error("# wanted '%s', got '%s'\n", words ? words : "", err.text);
     assert_non_null(strstr(err.text, words));
     tx_free(tx);
 }

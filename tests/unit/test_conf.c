@@ -88,7 +88,7 @@ static const struct {
     { "NodeNam=x\n", "slurm.conf:3: error: unknown key NodeNam; did you mean NodeName?\n" },
     { "NodeName=x CPU=2\n",
       "slurm.conf:3: error: unknown key CPU in NodeName; did you mean CPUs?\n" },
-    { "PartitionName= Nodes=ALL\n", "slurm.conf:3: error: \"Nodes=ALL\" is not a partition name\n" },
+    { "PartitionName= Nodes=ALL\n", "slurm.conf:3: error: PartitionName=\"Nodes=ALL\" is not a name\n" },
     { "PartitionName=p Node=n1\n",
       "slurm.conf:3: error: unknown key Node in PartitionName; did you mean Nodes?\n" },
     { "NodeName=x KillWait=3\n",

@@ -557,8 +557,7 @@ static void test_steps(void **state)
     protobuf_c_message_free_unpacked(reply, NULL);
     assert_int_equal(ask(d, d->client, OP_STEP_CREATE, json, NULL), ESLURM_NODES_BUSY);
     (void)snprintf(json, sizeof(json), "{'job_id':%u,'spec':{'num_tasks':5}}", id);
-    assert_int_equal(ask(d, d->client, OP_STEP_CREATE, json, NULL),
-                     ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE);
+    assert_int_equal(ask(d, d->client, OP_STEP_CREATE, json, NULL), ESLURM_TOO_MANY_REQUESTED_CPUS);
     (void)snprintf(json, sizeof(json), "{'job_id':%u,'spec':{'num_tasks':2},'wait':true}", id);
     queued = ask_async(d, OP_STEP_CREATE, json);
     r = get_job(d, id);

@@ -20,7 +20,7 @@ static const struct {
     { "afterok:12", "afterok:12(unfulfilled)", 1, false },
     { "AfterOK:12", "afterok:12(unfulfilled)", 1, false },
     { "afterok:12:13_4", "afterok:12(unfulfilled),afterok:13_4(unfulfilled)", 2, false },
-    { "afterok:12_*", "afterok:12(unfulfilled)", 1, false },
+    { "afterok:12_*", "afterok:12_*(unfulfilled)", 1, false },
     { "after:5", "after:5(unfulfilled)", 1, false },
     { "after:5+30", "after:5+30(unfulfilled)", 1, false },
     { "after:5_1+30:6", "after:5_1+30(unfulfilled),after:6(unfulfilled)", 2, false },
@@ -95,6 +95,7 @@ static void test_grammar(void **state)
             assert_int_equal(again.items[k].job_id, d.items[k].job_id);
             assert_int_equal(again.items[k].has_task, d.items[k].has_task);
             assert_int_equal(again.items[k].task, d.items[k].task);
+            assert_int_equal(again.items[k].whole_array, d.items[k].whole_array);
             assert_int_equal(again.items[k].delay_min, d.items[k].delay_min);
             assert_int_equal(again.items[k].failed, d.items[k].failed);
         }
@@ -422,6 +423,26 @@ static void test_array_targets(void **state)
     cluster_free(c);
 }
 
+/* Whoever waits for an array as a whole is shown to. */
+static void test_array_is_named(void **state)
+{
+    struct cluster *c = array_world(JOB_STATE(COMPLETED));
+    struct depends d = { 0 };
+    char *text = NULL;
+    bool changed;
+    int64_t until;
+
+    (void)state;
+    assert_int_equal(depends_parse("afterany:100,afterok:100_1,afterany:102", &d, NULL), 0);
+    assert_int_equal(depends_eval(&d, c, cluster_job(c, WAITER), NOW, &changed, &until), WAIT);
+    assert_int_equal(depends_format(&d, &text), 0);
+    assert_string_equal(
+        text, "afterany:100_*(unfulfilled),afterok:100_1(unfulfilled),afterany:102(unfulfilled)");
+    free(text);
+    depends_done(&d);
+    cluster_free(c);
+}
+
 static void test_array_failure_is_known_at_once(void **state)
 {
     struct cluster *c = array_world(JOB_STATE(FAILED));
@@ -594,6 +615,7 @@ int main(void)
         cmocka_unit_test(test_text_of_the_rest),
         cmocka_unit_test(test_singleton),
         cmocka_unit_test(test_array_targets),
+        cmocka_unit_test(test_array_is_named),
         cmocka_unit_test(test_array_failure_is_known_at_once),
         cmocka_unit_test(test_aftercorr),
         cmocka_unit_test(test_targets_known),

@@ -92,14 +92,17 @@ static const struct {
     /* Nothing runs. */
     { 1, 4, "", { .tasks = 1 }, 0, "n0:1", 4 },
     { 1, 4, "", { .tasks = 4 }, 0, "n0:4", 4 },
-    { 1, 4, "", { .tasks = 5 }, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, NULL, 0 },
+    { 1, 4, "", { .tasks = 5 }, ESLURM_TOO_MANY_REQUESTED_CPUS, NULL, 0 },
     { 2, 4, "", { .tasks = 0 }, 0, "n0:1,n1:1", 8 },
     { 2, 4, "", { .tasks = 1 }, 0, "n0:1", 4 },
     { 2, 4, "", { .tasks = 3 }, 0, "n0:2,n1:1", 8 },
     { 2, 4, "", { .tasks = 8 }, 0, "n0:4,n1:4", 8 },
-    { 2, 4, "", { .tasks = 9 }, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, NULL, 0 },
-    { 3, 4, "", { .tasks = 6 }, 0, "n0:4,n1:1,n2:1", 12 }, /* block: each gets one, then the first
-                                                              is filled */
+    { 2, 4, "", { .tasks = 9 }, ESLURM_TOO_MANY_REQUESTED_CPUS, NULL, 0 },
+    { 3, 4, "", { .tasks = 6 }, 0, "n0:2,n1:2,n2:2", 12 },
+    { 3, 4, "", { .tasks = 6, .dist = "block:block,Pack" }, 0, "n0:4,n1:1,n2:1", 12 },
+    { 3, 4, "", { .tasks = 6, .dist = "plane=2" }, 0, "n0:2,n1:2,n2:2", 12 },
+    { 2, 4, "", { .tasks = 6, .dist = "plane=3" }, 0, "n0:3,n1:3", 8 },
+    { 2, 4, "", { .tasks = 5, .dist = "plane=4" }, 0, "n0:4,n1:1", 8 },
     { 3, 4, "", { .tasks = 6, .dist = "cyclic" }, 0, "n0:2,n1:2,n2:2", 12 },
     { 3, 4, "", { .tasks = 7, .dist = "cyclic:block" }, 0, "n0:3,n1:2,n2:2", 12 },
     /* Node counts. */
@@ -116,8 +119,8 @@ static const struct {
     /* CPUs per task. */
     { 2, 4, "", { .tasks = 2, .cpt = 4 }, 0, "n0:1,n1:1", 8 },
     { 2, 4, "", { .tasks = 4, .cpt = 2 }, 0, "n0:2,n1:2", 8 },
-    { 2, 4, "", { .tasks = 3, .cpt = 3 }, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, NULL, 0 },
-    { 1, 4, "", { .tasks = 1, .cpt = 5 }, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, NULL, 0 },
+    { 2, 4, "", { .tasks = 3, .cpt = 3 }, ESLURM_TOO_MANY_REQUESTED_CPUS, NULL, 0 },
+    { 1, 4, "", { .tasks = 1, .cpt = 5 }, ESLURM_TOO_MANY_REQUESTED_CPUS, NULL, 0 },
     /* --exact takes what its tasks need. */
     { 1, 4, "", { .tasks = 1, .exact = true }, 0, "n0:1", 1 },
     { 2, 4, "", { .tasks = 3, .cpt = 2, .exact = true }, 0, "n0:2,n1:1", 6 },
@@ -125,13 +128,7 @@ static const struct {
     { 1, 4, "0@0+1:0-1", { .tasks = 1 }, ESLURM_NODES_BUSY, NULL, 0 },
     { 1, 4, "0@0+1:0-1", { .tasks = 2, .exact = true }, 0, "n0:2", 2 },
     { 1, 4, "0@0+1:0-1", { .tasks = 3, .exact = true }, ESLURM_NODES_BUSY, NULL, 0 },
-    { 1,
-      4,
-      "0@0+1:0-1",
-      { .tasks = 5, .exact = true },
-      ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE,
-      NULL,
-      0 },
+    { 1, 4, "0@0+1:0-1", { .tasks = 5, .exact = true }, ESLURM_TOO_MANY_REQUESTED_CPUS, NULL, 0 },
     { 1, 4, "0@0+1:0-3", { .tasks = 1, .exact = true }, ESLURM_NODES_BUSY, NULL, 0 },
     { 2, 4, "0@0+1:0-3", { .tasks = 1 }, 0, "n1:1", 4 },
     { 2, 4, "0@0+1:0-3", { .tasks = 2 }, ESLURM_NODES_BUSY, NULL, 0 },
@@ -163,12 +160,18 @@ static const struct {
     { 4, 2, "", { .relative = 4 }, ESLURM_INVALID_NODE_COUNT, NULL, 0 },
     { 4, 2, "", { .nodelist = "n[1,3]" }, 0, "n1:1,n3:1", 4 },
     { 4, 2, "", { .nodelist = "n2", .tasks = 2 }, 0, "n2:2", 2 },
-    { 4, 2, "", { .nodelist = "n5" }, ESLURM_INVALID_NODE_NAME, NULL, 0 },
+    { 4, 2, "", { .nodelist = "n5" }, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, NULL, 0 },
     { 4, 2, "", { .nodelist = "n[1" }, ESLURM_INVALID_NODE_NAME, NULL, 0 },
     { 4, 2, "", { .exclude = "n0,n2" }, 0, "n1:1,n3:1", 4 },
     { 4, 2, "", { .exclude = "n[0-3]" }, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, NULL, 0 },
     { 4, 2, "", { .exclude = "n[" }, ESLURM_INVALID_NODE_NAME, NULL, 0 },
-    { 4, 2, "", { .nodelist = "n[0-1]", .exclude = "n0" }, ESLURM_INVALID_NODE_NAME, NULL, 0 },
+    { 4,
+      2,
+      "",
+      { .nodelist = "n[0-1]", .exclude = "n0" },
+      ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE,
+      NULL,
+      0 },
 };
 
 static void add_steps(struct cluster *c, const char *text)
