@@ -92,6 +92,8 @@ static int signal_steps(struct action *a, struct job *j, const struct job_ref *r
     }
     SET(&sig, signal, signal);
     launch_signal(a->ctld, j, a->ctld->applied_lsn, &sig);
+    if (ref->has_step && signal == SIGKILL)
+        cluster_step(j, ref->step)->killed = true; /* its launch may still be on the way to the nodes */
     return 0;
 }
 

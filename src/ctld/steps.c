@@ -484,26 +484,37 @@ void steps_recover(struct ctld *ctld, struct job *j)
     }
 }
 
+/* A running step that is to end: by its limit, or by a cancel that may have come before its launch. */
+static void step_tick(struct ctld *ctld, struct job *j, struct step *s, int64_t now_us)
+{
+    bool late = s->rec->has_time_limit_min &&
+                s->rec->start_us + (int64_t)s->rec->time_limit_min * 60 * USEC_PER_SEC <= now_us;
+    Pst__SignalSteps sig = PST__SIGNAL_STEPS__INIT;
+    uint32_t id = s->rec->step_id;
+
+    if (!late && !s->killed)
+        return;
+    sig.step_ids = &id;
+    sig.n_step_ids = 1;
+    if (s->killed) {
+        SET(&sig, signal, SIGKILL);
+    } else {
+        SET(&sig, terminate, true);
+        SET(&sig, kill_wait_s, (uint32_t)conf_num(ctld->conf, CONF_KILL_WAIT));
+        sig.reason = (char *)"DUE TO TIME LIMIT"; /* not changed by packing */
+    }
+    launch_signal(ctld, j, ctld->applied_lsn, &sig);
+}
+
 /* Limits of steps, --immediate, and jobs whose client has not come back. */
 void steps_tick(struct ctld *ctld, int64_t now_us)
 {
     queue_filter(ctld, expired, now_us, ESLURM_NODES_BUSY);
     for (struct job *j = ctld->cluster->active, *next; j; j = next) {
         next = j->next_active;
-        for (struct step *s = j->steps; s; s = s->next) {
-            Pst__SignalSteps sig = PST__SIGNAL_STEPS__INIT;
-            uint32_t id = s->rec->step_id;
-
-            if (!s->waiting || !s->rec->has_time_limit_min ||
-                s->rec->start_us + (int64_t)s->rec->time_limit_min * 60 * USEC_PER_SEC > now_us)
-                continue;
-            sig.step_ids = &id;
-            sig.n_step_ids = 1;
-            SET(&sig, terminate, true);
-            SET(&sig, kill_wait_s, (uint32_t)conf_num(ctld->conf, CONF_KILL_WAIT));
-            sig.reason = (char *)"DUE TO TIME LIMIT"; /* not changed by packing */
-            launch_signal(ctld, j, ctld->applied_lsn, &sig);
-        }
+        for (struct step *s = j->steps; s; s = s->next)
+            if (s->waiting)
+                step_tick(ctld, j, s, now_us);
         if (j->owner_lost_us && now_us - j->owner_lost_us >
                                     (int64_t)conf_num(ctld->conf, CONF_MESSAGE_TIMEOUT) * USEC_PER_SEC)
             orphan_check(ctld, j, SIGKILL);

@@ -27,6 +27,7 @@ struct step {
     struct step *next;      /* of the same job, newest first */
     struct bitmap *waiting; /* derived: allocation positions whose end is awaited; NULL when ended */
     uint64_t slot;          /* owned by the views */
+    bool killed;            /* live: it was cancelled; said again until it has ended */
 };
 
 struct job {

@@ -171,7 +171,8 @@ def test_output_nowhere(c):
 def test_output_in_a_missing_folder_fails_the_job(c):
     job = c.sbatch("-o", "no/such/%j", wrap="touch ran")
     record = c.wait_end(job)
-    assert record["JobState"] == "FAILED" and record["ExitCode"] != "0:0"
+    assert (record["JobState"], record["ExitCode"]) == ("FAILED", "0:53")
+    assert record["Reason"] == "RaisedSignal:53(Real-time_signal_19)"
     assert not (c.work / "ran").exists()
     c.wait_nodes()
 

@@ -40,6 +40,40 @@ struct daemon {
     char text[1024];       /* of the last refusal */
 };
 
+/* ---- what a failed test leaves
+ * ---------------------------------------------------------------------
+ */
+
+static struct left {
+    char dir[64];
+    pid_t pid;
+} left[8];
+static bool left_registered;
+
+UTIL void remove_dir(int parent, const char *name);
+
+UTIL void clean_up(void)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(left); i++) {
+        if (left[i].pid > 0) {
+            (void)kill(left[i].pid, SIGKILL);
+            (void)waitpid(left[i].pid, NULL, 0);
+        }
+        if (left[i].dir[0])
+            remove_dir(AT_FDCWD, left[i].dir);
+        left[i] = (struct left){ 0 };
+    }
+}
+
+/* The row of dir, or a free one. */
+UTIL struct left *left_of(const char *dir)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(left); i++)
+        if (strcmp(left[i].dir, dir) == 0)
+            return &left[i];
+    return left_of("");
+}
+
 /* ---- the daemon
  * ------------------------------------------------------------------------------------ */
 
@@ -103,6 +137,9 @@ UTIL int daemon_new(struct daemon *d)
     find_daemon(d);
     (void)snprintf(d->dir, sizeof(d->dir), "/tmp/penstock-ctld-XXXXXX");
     assert_non_null(mkdtemp(d->dir));
+    if (!left_registered)
+        left_registered = atexit(clean_up) == 0;
+    (void)snprintf(left_of(d->dir)->dir, sizeof(d->dir), "%s", d->dir);
     assert_int_equal(chmod(d->dir, 0755), 0);
     (void)snprintf(d->conf, sizeof(d->conf), "%s/slurm.conf", d->dir);
     d->port = free_port();
@@ -165,6 +202,7 @@ UTIL void daemon_start(struct daemon *d, const char *failpoints, const char *opt
     posix_spawn_file_actions_addopen(&fa, 1, out, O_WRONLY | O_CREAT | O_APPEND, 0644);
     posix_spawn_file_actions_adddup2(&fa, 1, 2);
     assert_int_equal(posix_spawn(&d->pid, d->exe, &fa, NULL, argv, environ), 0);
+    left_of(d->dir)->pid = d->pid;
     posix_spawn_file_actions_destroy(&fa);
     (void)unsetenv("PENSTOCK_FAILPOINT");
     while (!(d->client = connect_as(d, geteuid()))) {
@@ -189,18 +227,18 @@ UTIL int daemon_stop(struct daemon *d, int sig)
         return 0;
     (void)kill(d->pid, sig);
     assert_int_equal(waitpid(d->pid, &status, 0), d->pid);
+    left_of(d->dir)->pid = 0;
     d->pid = -1;
     if (sig == SIGTERM && status != 0)
         show_log(d);
     return status;
 }
 
-UTIL void remove_dir(int parent, const char *name);
-
 UTIL void daemon_free(struct daemon *d)
 {
     (void)daemon_stop(d, SIGKILL);
     remove_dir(AT_FDCWD, d->dir);
+    *left_of(d->dir) = (struct left){ 0 };
 }
 
 #include <dirent.h>

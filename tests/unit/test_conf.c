@@ -181,7 +181,7 @@ static const struct {
     { "PartitionName=p MinNodes=4 MaxNodes=2\n",
       "slurm.conf:3: error: MinNodes=4 exceeds MaxNodes=2\n" },
     { "PartitionName=p Alternate=q\n", "slurm.conf:3: error: Alternate=q is not a partition\n" },
-    { "PartitionName=a,b\n", "slurm.conf:3: error: \"a,b\" is not a partition name\n" },
+    { "PartitionName=a,b\n", "slurm.conf:3: error: PartitionName=\"a,b\" is not a name\n" },
     { "PartitionName=p DefMemPerCPU=1 DefMemPerNode=2\n",
       "slurm.conf:3: error: DefMemPerCPU and DefMemPerNode exclude each other\n" },
     /* several at once: all are told */

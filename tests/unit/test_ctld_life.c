@@ -258,6 +258,7 @@ static void test_afternotok_array(void **state)
     assert_int_equal(ask(d, d->client, OP_RECONFIGURE, "{}", NULL), 0);
     n = node_up(d, "n0", "b1", NULL);
     a = submit(d, "{'job':{},'array':'0-1'}");
+    wait_job(d, a + 1, "'array_task_id':0"); /* the ids are given */
     (void)snprintf(json, sizeof(json), "{'job':{'dependency':'afternotok:%u'}}", a);
     b = submit(d, json);
     run = node_launched(n, a + 1);
