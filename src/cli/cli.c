@@ -181,6 +181,7 @@ int cli_connect_once(struct cli *c, struct client **ret_client, struct err *err)
         .cluster = conf_str(conf, CONF_CLUSTER_NAME),
         .key_file = conf_key_file(conf),
         .use_munge = conf_use_munge(conf),
+        .munge_socket = conf_munge_socket(conf),
         .jwt = getenv("SLURM_JWT"),
         .timeout_ms = timeout_ms(c),
         .program = c->program,

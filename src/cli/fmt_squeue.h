@@ -11,7 +11,7 @@ extern const struct fmt_table squeue_step_fields;
 #define SQUEUE_JOBS "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
 #define SQUEUE_JOBS_LONG "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R"
 #define SQUEUE_STEPS "%.15i %.8j %.9P %.8u %.9M %N"
-#define SQUEUE_START "%.18i %.9P %.8j %.8u %.2t  %.19S %.6D %20Y %R"
+#define SQUEUE_START "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R"
 #define SQUEUE_STATE_ONLY "%.18i %.2t"
 
 /* A step and what its job adds to it. */

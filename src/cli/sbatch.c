@@ -123,6 +123,7 @@ static void build_environment(struct sbatch *s, ProtobufCBinaryData *ret)
     envlist_set(&env, "SLURM_PRIO_PROCESS", "0");
     if (!jobopts_has(&s->opts, JO_OOM_KILL_STEP))
         envlist_set(&env, "SLURM_OOM_KILL_STEP", "0");
+    envlist_unset(&env, "SLURM_JWT"); /* it outlives the job's owner's wish to share it */
     envlist_pack(&env, ret);
 }
 

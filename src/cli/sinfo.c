@@ -24,7 +24,7 @@
 #define FMT_SUMMARY "%#P %.5a %.10l %.16F %N"
 #define FMT_LONG "%#P %.5a %.10l %.10s %.4r %.8h %.10g %.6D %.11T %.11i %N"
 #define FMT_NODES "%#N %.6D %.#P %6t"
-#define FMT_NODES_LONG "%#N %.6D %.#P %.11T %.4c %.8z %.6m %.8d %.6w %.8f %20E"
+#define FMT_NODES_LONG "%#N %.6D %.#P %.11T %4c %.8z %.6m %.8d %.6w %.8f %20E"
 #define FMT_REASONS "%20E %9u %19H %N"
 #define FMT_REASONS_LONG "%20E %12U %19H %6t %N"
 #define FIT_MIN 9u /* least width of '#' columns */

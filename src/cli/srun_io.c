@@ -143,6 +143,16 @@ static void read_spec(struct srun *s, const char *text, struct io_spec *io)
     }
 }
 
+/* The allocation is there already: it is given back. */
+static void no_file(struct srun *s, const char *which, const char *path)
+{
+    cli_error("Could not open %s file %s: %s", which, path, strerror(errno));
+    srun_tty_restore(s);
+    if (s->own_job)
+        (void)joblink_complete(&s->link, CLI_EXIT_FAILED << 8); /* it said what went wrong */
+    exit(CLI_EXIT_FAILED);
+}
+
 static int open_output(struct srun *s, const char *path)
 {
     const char *mode = jobopts_get(&s->opts, JO_OPEN_MODE);
@@ -151,7 +161,7 @@ static int open_output(struct srun *s, const char *path)
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC), 0666);
 
     if (fd < 0)
-        cli_die(CLI_EXIT_FAILED, "Could not open stdout file %s: %s", path, strerror(errno));
+        no_file(s, "stdout", path);
     return fd;
 }
 
@@ -196,8 +206,7 @@ static void open_input(struct srun *s)
     case IO_FILE:
         s->in_fd = open(s->in.path, O_RDONLY | O_CLOEXEC);
         if (s->in_fd < 0)
-            cli_die(CLI_EXIT_FAILED, "Could not open stdin file %s: %s", s->in.path,
-                    strerror(errno));
+            no_file(s, "stdin", s->in.path);
         break;
     case IO_NONE:
     case IO_PATTERN:

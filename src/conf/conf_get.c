@@ -174,6 +174,11 @@ bool conf_use_munge(const struct conf *c)
            strcasecmp(conf_str(c, CONF_AUTH_TYPE), "auth/munge") == 0;
 }
 
+const char *conf_munge_socket(const struct conf *c)
+{
+    return c->munge_socket;
+}
+
 size_t conf_nodes(const struct conf *c)
 {
     return c->nnodes;

@@ -276,6 +276,11 @@ static int finish_common(struct conf_loader *l)
         c->slurm_uid = known;
     else if (user->text[0] >= '0' && user->text[0] <= '9')
         c->slurm_uid = known | user->num;
+    if (conf_option(c, CONF_AUTH_INFO, "socket", &value, &len) && len > 0) {
+        c->munge_socket = strndup(value, len);
+        if (!c->munge_socket)
+            return -ENOMEM;
+    }
     if (conf_option(c, CONF_AUTH_INFO, "keyfile", &value, &len) && len > 0) {
         c->key_file = strndup(value, len);
         return c->key_file ? 0 : -ENOMEM;
@@ -407,6 +412,7 @@ struct conf *conf_free(struct conf *c)
     free(c->path);
     free(c->dir);
     free(c->key_file);
+    free(c->munge_socket);
     free(c->multi);
     free(c->nodes);
     free(c->node_table);

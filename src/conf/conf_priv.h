@@ -54,7 +54,7 @@ struct conf_source {
 struct conf_pool;
 
 struct conf {
-    char *path, *dir, *key_file;
+    char *path, *dir, *key_file, *munge_socket;
     struct conf_val vals[CONF_KEY_MAX_];
     struct conf_multi *multi;
     size_t nmulti, multi_cap;

@@ -220,7 +220,7 @@ static void handle_request(struct ctld *ctld, struct cmd *cmd)
         return;
     }
     if ((row->flags & OPF_ADMIN) && !cmd_is_admin(ctld, cmd)) {
-        core_error(ctld, cmd, ESLURM_ACCESS_DENIED, NULL);
+        core_error(ctld, cmd, ESLURM_USER_ID_MISSING, NULL);
         return;
     }
     if ((row->flags & OPF_WRITES) && atomic_load(&ctld->disk_full)) {

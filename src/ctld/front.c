@@ -139,6 +139,7 @@ int front_new(struct ctld *ctld, struct front **ret, struct err *err)
         .cluster = conf_str(ctld->conf, CONF_CLUSTER_NAME),
         .keys = ctld->keys,
         .use_munge = conf_use_munge(ctld->conf),
+        .munge_socket = conf_munge_socket(ctld->conf),
         .hooks = { .on_request = on_request, .on_close = on_close },
     };
     int r;

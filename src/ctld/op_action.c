@@ -319,6 +319,21 @@ static int act(struct action *a, const struct job_ref *ref)
     }
 }
 
+/* What a stranger is told: Slurm's word depends on the verb. */
+static int not_his(Pst__JobVerb verb)
+{
+    switch (verb) {
+    case PST__JOB_VERB__VERB_HOLD:
+    case PST__JOB_VERB__VERB_UHOLD:
+    case PST__JOB_VERB__VERB_RELEASE:
+    case PST__JOB_VERB__VERB_REQUEUE:
+    case PST__JOB_VERB__VERB_REQUEUE_HOLD:
+        return ESLURM_USER_ID_MISSING;
+    default:
+        return ESLURM_ACCESS_DENIED;
+    }
+}
+
 static void on_ref(void *ctx, const struct job_ref *ref)
 {
     struct action *a = ctx;
@@ -327,7 +342,7 @@ static void on_ref(void *ctx, const struct job_ref *ref)
     if (a->req->filter && !jobs_match(a->ctld, ref->job, a->req->filter))
         return;
     if (!may(a, ref->job))
-        result(a, ESLURM_ACCESS_DENIED, NULL, id);
+        result(a, not_his(a->req->verb), NULL, id);
     else
         result(a, act(a, ref), NULL, id);
 }

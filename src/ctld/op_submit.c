@@ -201,11 +201,8 @@ static bool default_time(struct submission *s)
         return fail(s, ESLURM_INVALID_TIME_LIMIT);
     if (strict && p->has_max_nodes && r->has_min_nodes && r->min_nodes > p->max_nodes)
         return fail(s, ESLURM_INVALID_NODE_COUNT);
-    if (r->has_time_min_min && r->has_time_limit_min && r->time_min_min > r->time_limit_min) {
-        (void)snprintf(s->text, sizeof(s->text),
-                       "Invalid time-min specification (exceeds job's time or other limits)");
-        return fail(s, ESLURM_INVALID_TIME_LIMIT);
-    }
+    if (r->has_time_min_min && r->has_time_limit_min && r->time_min_min > r->time_limit_min)
+        return fail(s, ESLURM_INVALID_TIME_MIN_LIMIT);
     return true;
 }
 
@@ -405,16 +402,12 @@ static bool check_priority(struct submission *s)
     Pst__JobRecord *r = s->rec;
     bool admin = cmd_is_admin(s->ctld, s->cmd);
 
-    if (r->has_nice && r->nice < 0 && !admin) {
-        (void)snprintf(s->text, sizeof(s->text), "Invalid --nice value");
-        return fail(s, ESLURM_ACCESS_DENIED);
-    }
+    if (r->has_nice && r->nice < 0 && !admin)
+        return fail(s, ESLURM_INVALID_NICE);
     if (r->has_begin_us && r->begin_us <= core_now())
         r->has_begin_us = false;
-    if (r->has_deadline_us && r->deadline_us <= core_now()) {
-        (void)snprintf(s->text, sizeof(s->text), "Job deadline is in the past");
-        return fail(s, ESLURM_INVALID_TIME_VALUE);
-    }
+    if (r->has_deadline_us && r->deadline_us <= core_now())
+        return fail(s, ESLURM_INVALID_TIME_LIMIT);
     if (s->req->has_hold && s->req->hold) {
         SET(r, priority, 0);
         SET(r, reason, PST__JOB_REASON__REASON_JOB_HELD_USER);

@@ -322,7 +322,7 @@ static void on_ref(void *ctx, const struct job_ref *ref)
     int code;
 
     if (!cmd_is_admin(u->ctld, u->cmd) && conn_peer(u->cmd->conn)->uid != j->rec->uid) {
-        result(u, ESLURM_ACCESS_DENIED, j->rec->job_id);
+        result(u, ESLURM_USER_ID_MISSING, j->rec->job_id);
         return;
     }
     if (ref->has_task && !(j = lifecycle_split(u->ctld, j, ref->task))) {

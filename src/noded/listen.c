@@ -285,6 +285,7 @@ int listen_new(struct noded *d, struct listener **ret_listener, struct err *err)
         .cluster = conf_str(d->conf, CONF_CLUSTER_NAME),
         .keys = atomic_load(&d->keys),
         .use_munge = conf_use_munge(d->conf),
+        .munge_socket = conf_munge_socket(d->conf),
         .no_auth_ops = true,
         .hooks = { .on_request = on_request },
         .ctx = l,

@@ -556,6 +556,7 @@ static int make_dialer(struct reporter *r)
             .cluster = conf_str(c, CONF_CLUSTER_NAME),
             .key_file = conf_key_file(c),
             .use_munge = conf_use_munge(c),
+            .munge_socket = conf_munge_socket(c),
             .timeout_ms = (int)conf_num(c, CONF_MESSAGE_TIMEOUT) * 1000,
             .program = "slurmd",
         };

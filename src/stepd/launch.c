@@ -341,7 +341,9 @@ static int map_argv(struct step *s, struct task *t, char ***ret_argv)
 static void task_refused(struct step *s, struct task *t, int r)
 {
     step_notice(s, "task %u: %s", t->rank,
-                r == -ENOENT ? "No executable program specified for this task" : strerror(-r));
+                r == -ENOENT   ? "No executable program specified for this task"
+                : r == -EINVAL ? "The file of --multi-prog is not understood"
+                               : strerror(-r));
     t->exited = true;
     t->status = 1 << 8;
     s->worst = MAX(s->worst, t->status);

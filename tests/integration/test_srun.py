@@ -166,8 +166,18 @@ def test_output_files(c):
 
 
 def test_output_that_cannot_be_opened(c):
-    done = srun(c, "-o", "no/such/file", "touch", "ran", rc=1)
-    assert "no/such/file" in done.err and "No such file or directory" in done.err
+    for option, name in (("-o", "no/such/file"), ("-e", "no/such/file"), ("-i", "nosuchinput")):
+        done = srun(c, option, name, "touch", "ran", rc=1)
+        assert re.fullmatch(rf"srun: error: Could not open std\w+ file \S*{name}: No such file or directory\n", done.err)
+        wait_until(lambda: not c.run("squeue", "-h").out, "no job is left", 5)
+    assert not (c.work / "ran").exists()
+
+
+@pytest.mark.xfail(strict=True, reason="a step that srun gave up before its launch stays in the job and blocks the next")
+def test_output_that_cannot_be_opened_in_a_job(c):
+    job = c.sbatch("-n1", script="srun -o no/such/file true; timeout 5 srun echo next")
+    c.wait_end(job)
+    assert c.out(job).endswith("No such file or directory\nnext\n")
 
 
 def test_a_closed_reader_does_not_hang(c):
@@ -246,6 +256,12 @@ def test_chdir_umask_and_limits(c):
     done = subprocess.run(["bash", "-c", f"umask 037; ulimit -Sn 234; {program('srun')} bash -c 'umask; ulimit -Sn'"],
                           cwd=c.work, env=c.env, capture_output=True, text=True, timeout=30)
     assert done.stdout == "0037\n234\n"
+
+
+def test_multi_prog_that_is_not_understood(c):
+    (c.work / "map").write_text("0-x echo\n")
+    done = srun(c, "--multi-prog", "map", rc=1)
+    assert re.match(r"\[\S+\] error: task 0: The file of --multi-prog is not understood\n", done.err)
 
 
 # ---- signals ---------------------------------------------------------------------------------------

@@ -122,9 +122,8 @@ static const struct refusal refused[] = {
     { "{'job':{'exc_nodes':'nosuch'}}", ESLURM_INVALID_NODE_NAME, NULL },
     { "{'job':{'req_nodes':'g0'}}", ESLURM_REQUESTED_NODES_NOT_IN_PARTITION, NULL },
     /* Times. */
-    { "{'job':{'time_limit_min':10,'time_min_min':20}}", ESLURM_INVALID_TIME_LIMIT,
-      "Invalid time-min specification (exceeds job's time or other limits)" },
-    { "{'job':{'deadline_us':1}}", ESLURM_INVALID_TIME_VALUE, "Job deadline is in the past" },
+    { "{'job':{'time_limit_min':10,'time_min_min':20}}", ESLURM_INVALID_TIME_MIN_LIMIT, NULL },
+    { "{'job':{'deadline_us':1}}", ESLURM_INVALID_TIME_LIMIT, NULL },
     /* Dependencies. */
     { "{'job':{'dependency':'nosuch:1'}}", ESLURM_DEPENDENCY, NULL },
     { "{'job':{'dependency':'afterok:1?2,3'}}", ESLURM_DEPENDENCY, NULL },
@@ -158,7 +157,7 @@ static void test_refused_to_users(void **state)
     static const struct refusal rows[] = {
         { "{'job':{'partition':'rootonly'}}", ESLURM_ACCESS_DENIED, NULL },
         { "{'job':{'partition':'groups'}}", ESLURM_JOB_MISSING_REQUIRED_PARTITION_GROUP, NULL },
-        { "{'job':{'nice':-1}}", ESLURM_ACCESS_DENIED, "Invalid --nice value" },
+        { "{'job':{'nice':-1}}", ESLURM_INVALID_NICE, NULL },
         { "{'job':{},'uid':0}", ESLURM_ACCESS_DENIED, NULL },
         { "{'job':{},'gid':0}", ESLURM_ACCESS_DENIED, NULL },
     };
@@ -413,7 +412,7 @@ static void test_updates_by_users(void **state)
             print_error("# %s: %d (%s)\n", rows[i].change, code, slurm_err_text(code));
         assert_int_equal(code, rows[i].code);
     }
-    assert_int_equal(update_as(&shared, stranger, other, "'set':{'nice':5}"), ESLURM_ACCESS_DENIED);
+    assert_int_equal(update_as(&shared, stranger, other, "'set':{'nice':5}"), ESLURM_USER_ID_MISSING);
     assert_job(&shared, other, "!'nice'");
 }
 
@@ -534,7 +533,7 @@ static void test_hold_of_users(void **state)
     assert_job(&shared, id, "'reason':'REASON_JOB_HELD_ADMIN'");
     assert_int_equal(act(&shared, id, "RELEASE"), 0);
     /* Of others nothing. */
-    assert_int_equal(act_as(&shared, stranger, id_text(other), "HOLD"), ESLURM_ACCESS_DENIED);
+    assert_int_equal(act_as(&shared, stranger, id_text(other), "HOLD"), ESLURM_USER_ID_MISSING);
     assert_int_equal(act_as(&shared, stranger, id_text(other), "CANCEL"), ESLURM_ACCESS_DENIED);
     assert_int_equal(act_as(&shared, stranger, id_text(id), "TOP"), ESLURM_ACCESS_DENIED);
     assert_int_equal(act_as(&shared, stranger, id_text(id), "SUSPEND"), ESLURM_ACCESS_DENIED);
@@ -821,7 +820,7 @@ static void test_nodes_refused(void **state)
                      ESLURM_NOT_SUPPORTED);
     if (stranger)
         assert_int_equal(node_update(stranger, "{'nodes':'n0','action':'NODE_ACT_DRAIN'}"),
-                         ESLURM_ACCESS_DENIED);
+                         ESLURM_USER_ID_MISSING);
     assert_int_equal(state_hash(&shared), before);
 }
 
@@ -884,7 +883,7 @@ static void test_partitions_refused(void **state)
                      ESLURM_NOT_SUPPORTED);
     if (stranger)
         assert_int_equal(part_update(stranger, "{'name':'main','set':{'max_nodes':1}}"),
-                         ESLURM_ACCESS_DENIED);
+                         ESLURM_USER_ID_MISSING);
     assert_int_equal(state_hash(&shared), before);
 }
 
@@ -977,11 +976,11 @@ static void test_debug_and_rights(void **state)
     if (!stranger)
         return;
     assert_int_equal(ask(&shared, stranger, OP_DEBUG, "{'level':'info'}", NULL),
-                     ESLURM_ACCESS_DENIED);
-    assert_int_equal(ask(&shared, stranger, OP_RECONFIGURE, "{}", NULL), ESLURM_ACCESS_DENIED);
-    assert_int_equal(ask(&shared, stranger, OP_SHUTDOWN, "{}", NULL), ESLURM_ACCESS_DENIED);
+                     ESLURM_USER_ID_MISSING);
+    assert_int_equal(ask(&shared, stranger, OP_RECONFIGURE, "{}", NULL), ESLURM_USER_ID_MISSING);
+    assert_int_equal(ask(&shared, stranger, OP_SHUTDOWN, "{}", NULL), ESLURM_USER_ID_MISSING);
     assert_int_equal(ask(&shared, stranger, OP_NODE_REGISTER, "{'node':{'name':'n0'}}", NULL),
-                     ESLURM_ACCESS_DENIED);
+                     ESLURM_USER_ID_MISSING);
 }
 
 /* ---- daemons of their own
