@@ -13,6 +13,7 @@
 
 #include "acct/store.h"
 #include "base/pbutil.h"
+#include "model/array.h"
 #include "model/cluster.h"
 #include "model/job.h"
 
@@ -310,6 +311,9 @@ static int job_patch(struct acct *a, const Pst__JobPatch *p, int64_t time_us)
         e->stored = false;
     }
     r = merge_and_clear(e->rec, p->set ? &p->set->base : NULL, p->n_clear, p->clear);
+    if (r < 0)
+        return r;
+    r = p->array_take ? array_take(&((Pst__JobRecord *)e->rec)->array_tasks, p->array_take) : 0;
     if (r < 0)
         return r;
     tidy((Pst__JobRecord *)e->rec, time_us);

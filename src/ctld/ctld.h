@@ -95,7 +95,6 @@ struct ctld {
     struct idmap waiters;     /* ticket -> struct waiter */
     uint64_t next_ticket;
     struct idmap dependants;  /* target job id -> struct idlist */
-    struct idlist *singletons; /* jobs that wait on `singleton` */
     struct idmap step_queue;  /* job id -> queue of step requests that wait for resources */
     struct idlist refused_full; /* starts put off because the disk is full */
     bool snapshot_running;

@@ -77,12 +77,7 @@ void depends_watch(struct ctld *ctld, const struct job *j)
             idlist_add(&delayed, j->rec->job_id);
         if (d.items[i].type != DEPEND_SINGLETON) {
             watch_target(ctld, d.items[i].job_id, j->rec->job_id);
-        } else {
-            if (!ctld->singletons)
-                ctld->singletons = calloc(1, sizeof(*ctld->singletons));
-            if (ctld->singletons)
-                idlist_add(ctld->singletons, j->rec->job_id);
-        }
+        } /* a singleton is found by its name */
     }
     depends_done(&d);
 }
@@ -243,23 +238,14 @@ static void changed_id(struct ctld *ctld, uint32_t id)
     }
 }
 
-/* Only jobs of the same user and name can have waited for this one. */
+/* The first of those with the same user and name can go, if it has waited for this one. */
 static void changed_name(struct ctld *ctld, const Pst__JobRecord *r)
 {
-    struct idlist same = { 0 };
+    uint32_t active;
+    const struct job *first = r->name ? cluster_named_first(ctld->cluster, r->uid, r->name, &active) : NULL;
 
-    for (size_t i = 0; ctld->singletons && r->name && i < ctld->singletons->n; i++) {
-        const struct job *j = cluster_job(ctld->cluster, ctld->singletons->ids[i]);
-
-        if (j && j->rec->uid == r->uid && j->rec->name && strcmp(j->rec->name, r->name) == 0)
-            idlist_push(&same, ctld->singletons->ids[i]);
-    }
-    if (!same.n)
-        return;
-    for (size_t i = 0; i < same.n; i++)
-        depends_refresh(ctld, same.ids[i]);
-    free(same.ids);
-    prune(ctld, ctld->singletons);
+    if (first && !active && first->rec->dependency && strstr(first->rec->dependency, "singleton"))
+        depends_refresh(ctld, first->rec->job_id);
 }
 
 void depends_changed(struct ctld *ctld, const struct job *target)
@@ -285,16 +271,8 @@ void depends_changed(struct ctld *ctld, const struct job *target)
 bool depends_array_awaited(struct ctld *ctld, uint32_t array_job_id)
 {
     const struct idlist *l = idmap_get(&ctld->dependants, array_job_id);
-    const uint32_t *ids;
-    size_t n = l && l->n ? cluster_array_jobs(ctld->cluster, array_job_id, &ids) : 0;
 
-    for (size_t i = 0; i < n; i++) {
-        const struct job *j = cluster_job(ctld->cluster, ids[i]);
-
-        if (j && !job_is_ended(j->rec))
-            return true;
-    }
-    return false;
+    return l && l->n && cluster_array_tally(ctld->cluster, array_job_id).living;
 }
 
 void depends_tick(struct ctld *ctld, int64_t now_us)
@@ -313,8 +291,6 @@ void depends_clear(struct ctld *ctld)
     for (size_t pos = 0; (v = idmap_next(&ctld->dependants, &pos));)
         idlist_free(v);
     idmap_done(&ctld->dependants);
-    idlist_free(ctld->singletons);
-    ctld->singletons = NULL;
     free(delayed.ids);
     free(events.ids);
     delayed = events = (struct idlist){ 0 };

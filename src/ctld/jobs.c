@@ -42,16 +42,7 @@ bool gres_text_parse(char *word, struct gres_text *ret)
 
 uint32_t jobs_array_running(struct ctld *ctld, uint32_t array_job_id)
 {
-    const uint32_t *ids;
-    size_t n = cluster_array_jobs(ctld->cluster, array_job_id, &ids);
-    uint32_t running = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        const struct job *j = cluster_job(ctld->cluster, ids[i]);
-
-        running += j && !job_is_pending(j->rec) && !job_is_ended(j->rec);
-    }
-    return running;
+    return cluster_array_tally(ctld->cluster, array_job_id).running;
 }
 
 bool jobs_node_usable(const Pst__NodeRecord *r)
@@ -110,12 +101,25 @@ static bool parse_step(const char *text, uint32_t *ret)
     return names_step_special_parse(text, ret) == 0;
 }
 
+/* Tasks that are still inside an array record: one call for all of them. */
+static size_t resolve_inside(struct job *j, const char *want, struct job_ref ref, job_ref_fn *fn, void *ctx)
+{
+    _cleanup_free_ char *tasks = NULL;
+
+    if (array_and(j->rec->array_tasks, want, &tasks) < 0 || !tasks)
+        return 0;
+    ref.job = j;
+    ref.tasks = tasks;
+    fn(ctx, &ref);
+    return 1;
+}
+
 /* Tasks "[1-3,7]" or "4" of array job_id. */
 static int resolve_tasks(struct ctld *ctld, uint32_t job_id, const char *tasks, struct job_ref ref,
                          job_ref_fn *fn, void *ctx)
 {
     const uint32_t *ids;
-    size_t n = cluster_array_jobs(ctld->cluster, job_id, &ids), found = 0;
+    size_t n = cluster_array_jobs(ctld->cluster, job_id, &ids), found = 0, narrays = 0;
     _cleanup_free_ char *want = NULL;
     _cleanup_free_ uint32_t *copy = NULL;
     uint32_t throttle, count;
@@ -130,30 +134,21 @@ static int resolve_tasks(struct ctld *ctld, uint32_t job_id, const char *tasks, 
     for (size_t i = 0; i < n; i++) {
         struct job *j = cluster_job(ctld->cluster, copy[i]);
 
+        if (j && job_is_array(j->rec))
+            copy[narrays++] = copy[i]; /* later: what is split off now is no target of its own */
         if (!j || !j->rec->has_array_task_id || !array_contains(want, j->rec->array_task_id))
             continue;
         ref.job = j;
         found++;
         fn(ctx, &ref);
+        if (found == count)
+            return 0;
     }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < narrays; i++) {
         struct job *j = cluster_job(ctld->cluster, copy[i]);
 
-        if (!j || !job_is_array(j->rec))
-            continue;
-        ref.job = j;
-        ref.has_task = true;
-        for (uint32_t t = array_first(want), left = count; j && left; t++) {
-            if (!array_contains(want, t))
-                continue;
-            left--;
-            if (!job_is_array(j->rec) || !array_contains(j->rec->array_tasks, t))
-                continue;
-            ref.task = t;
-            found++;
-            fn(ctx, &ref);
-            j = cluster_job(ctld->cluster, copy[i]); /* the last task took the record with it */
-        }
+        if (j && job_is_array(j->rec))
+            found += resolve_inside(j, want, ref, fn, ctx);
     }
     return found ? 0 : ESLURM_INVALID_JOB_ID;
 }

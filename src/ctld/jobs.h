@@ -26,12 +26,13 @@ bool jobs_in_partition(const Pst__JobRecord *r, const char *partition); /* of it
  * *ret_step: step id when the text had one.  Gives 0 or an ESLURM code. */
 struct job_ref {
     struct job *job;
-    bool has_task;       /* a task still inside the array record `job` */
-    uint32_t task;
+    const char *tasks;   /* only these, which are still inside the array record `job`; NULL = the job */
     bool has_step;
     uint32_t step;
 };
 typedef void job_ref_fn(void *ctx, const struct job_ref *ref);
+/* For verbs that need records of their own: the job, or what `tasks` become.  NULL: disk full. */
+struct job *job_ref_own(struct ctld *ctld, const struct job_ref *ref);
 int jobs_resolve(struct ctld *ctld, const char *id, job_ref_fn *fn, void *ctx);
 
 /* op_submit.c: checks that hold for updates too.  0 or an ESLURM code.

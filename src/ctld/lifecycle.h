@@ -39,6 +39,9 @@ uint64_t lifecycle_requeue(struct ctld *ctld, struct job *j, bool hold, bool spe
 void lifecycle_node_clean(struct ctld *ctld, struct job *j, uint32_t node_id);
 uint64_t lifecycle_suspend(struct ctld *ctld, struct job *j, bool suspend);
 /* A task of an array becomes a job of its own, still pending; for updates and cancels of one task. */
+struct job *lifecycle_split_tasks(struct ctld *ctld, struct job *array, const char *tasks); /* several: an array */
+/* Pending tasks are cancelled: they leave the array, which keeps others, without becoming jobs. */
+uint64_t lifecycle_drop_tasks(struct ctld *ctld, struct job *array, const char *tasks);
 struct job *lifecycle_split(struct ctld *ctld, struct job *array, uint32_t task);
 
 /* A node is lost (down, rebooted): what it held ends or is requeued. */

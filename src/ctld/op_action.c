@@ -97,15 +97,14 @@ static int signal_steps(struct action *a, struct job *j, const struct job_ref *r
     return 0;
 }
 
-/* One task inside an array record leaves it at once, without becoming a job that could start. */
-static int cancel_task(struct action *a, const struct job_ref *ref)
+/* Tasks inside an array record leave it at once, without becoming jobs; with the last, the record ends. */
+static int cancel_tasks(struct action *a, const struct job_ref *ref)
 {
-    struct job *task = lifecycle_split(a->ctld, ref->job, ref->task);
     struct job_end end = cancel_end(a);
 
-    if (!task)
-        return SLURM_ERROR;
-    return committed(a, lifecycle_end(a->ctld, task, &end));
+    if (array_count(ref->tasks) == array_count(ref->job->rec->array_tasks))
+        return committed(a, lifecycle_end(a->ctld, ref->job, &end));
+    return committed(a, lifecycle_drop_tasks(a->ctld, ref->job, ref->tasks));
 }
 
 static int do_cancel(struct action *a, const struct job_ref *ref)
@@ -115,8 +114,8 @@ static int do_cancel(struct action *a, const struct job_ref *ref)
 
     if (ref->has_step)
         return signal_steps(a, j, ref, SIGKILL); /* a step is not asked first */
-    if (ref->has_task)
-        return cancel_task(a, ref);
+    if (ref->tasks)
+        return cancel_tasks(a, ref);
     if (job_is_ended(j->rec))
         return job_has_flag(j->rec, JOB_FLAG(REQUEUED)) ? ESLURM_TRANSITION_STATE_NO_UPDATE
                                                         : ESLURM_ALREADY_DONE;
@@ -141,7 +140,7 @@ static int do_hold(struct action *a, const struct job_ref *ref, bool by_user)
     Pst__JobRecord *set;
     struct job *j = ref->job;
 
-    if (ref->has_task && !(j = lifecycle_split(a->ctld, j, ref->task)))
+    if (!(j = job_ref_own(a->ctld, ref)))
         return SLURM_ERROR;
     if (job_is_ended(j->rec))
         return ESLURM_ALREADY_DONE;
@@ -175,7 +174,7 @@ static int do_release(struct action *a, const struct job_ref *ref)
     struct job *j = ref->job;
     bool admin = cmd_is_admin(a->ctld, a->cmd);
 
-    if (ref->has_task && !(j = lifecycle_split(a->ctld, j, ref->task)))
+    if (!(j = job_ref_own(a->ctld, ref)))
         return SLURM_ERROR;
     if (!job_is_pending(j->rec))
         return job_is_ended(j->rec) ? ESLURM_ALREADY_DONE : ESLURM_JOB_NOT_PENDING;
@@ -237,8 +236,8 @@ static int do_complete(struct action *a, const struct job_ref *ref)
 
     if (job_is_ended(j->rec))
         return 0;
-    if (ref->has_task)
-        return cancel_task(a, ref);
+    if (ref->tasks)
+        return cancel_tasks(a, ref);
     if (job_is_pending(j->rec))
         return committed(a, lifecycle_end(a->ctld, j, &cancel));
     return committed(a, lifecycle_finished(a->ctld, j, a->req->has_exit_status ? a->req->exit_status : 0,

@@ -325,7 +325,7 @@ static void on_ref(void *ctx, const struct job_ref *ref)
         result(u, ESLURM_USER_ID_MISSING, j->rec->job_id);
         return;
     }
-    if (ref->has_task && !(j = lifecycle_split(u->ctld, j, ref->task))) {
+    if (!(j = job_ref_own(u->ctld, ref))) {
         result(u, SLURM_ERROR, 0);
         return;
     }

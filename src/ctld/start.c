@@ -223,21 +223,21 @@ static uint32_t fill_task_start(struct ctld *ctld, Pst__Transaction *tx, struct 
                                 const struct sched_decision *d, Pst__Alloc *alloc, int64_t now)
 {
     uint32_t task = array_first(array->rec->array_tasks), id = array->rec->job_id;
-    _cleanup_free_ char *left = NULL;
+    char text[16];
     ProtobufCMessage *copy;
     Pst__JobRecord *rec, *set;
     Pst__ClusterRecord *c;
 
-    if (array_without(array->rec->array_tasks, task, &left) < 0)
-        must(NULL);
-    if (!left) {
+    if (array_count(array->rec->array_tasks) == 1) {
         set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_START, id);
         SET(set, array_task_id, task);
         tx_clear(tx, 4); /* array_tasks */
         fill_start(set, array->rec, d->partition, alloc, now, d->time_limit_min, ctld->cluster);
         return id;
     }
-    (void)pb_set_str(&tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, id)->array_tasks, left);
+    (void)snprintf(text, sizeof(text), "%u", task);
+    (void)tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, id);
+    tx_take_tasks(tx, text);
     if (pb_dup(&array->rec->base, &copy) < 0)
         must(NULL);
     rec = (Pst__JobRecord *)copy;

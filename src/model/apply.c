@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/pbutil.h"
+#include "model/array.h"
 #include "model/cluster_private.h"
 #include "model/job.h"
 
@@ -182,6 +183,7 @@ static void job_attach(struct cluster *c, struct job *j)
     bool holds = job_holds_resources(j->rec), done = !holds && job_is_ended(j->rec);
 
     c->njobs_state[job_state(j->rec)]++;
+    model_tally(c, j->rec, true);
     if (holds) {
         j->counted = true;
         usage_change(c, j, true);
@@ -197,6 +199,7 @@ static void job_attach(struct cluster *c, struct job *j)
 static void job_detach(struct cluster *c, struct job *j)
 {
     c->njobs_state[job_state(j->rec)]--;
+    model_tally(c, j->rec, false);
     if (j->counted) {
         j->counted = false;
         usage_change(c, j, false);
@@ -261,20 +264,20 @@ static int array_add(struct cluster *c, const Pst__JobRecord *r)
     if (!r->has_array_job_id || !r->array_job_id)
         return 0;
     set = idmap_get(&c->arrays, r->array_job_id);
-    if (!set || set->n == set->cap) {
+    if (!set || set->head + set->n == set->cap) {
         size_t cap = set ? set->cap * 2 : 4;
         struct idset *bigger = realloc(set, sizeof(*set) + cap * sizeof(set->ids[0]));
 
         if (!bigger)
             return -ENOMEM;
         if (!set)
-            bigger->n = 0;
+            *bigger = (struct idset){ 0 };
         bigger->cap = cap;
         set = bigger;
         if (idmap_put(&c->arrays, r->array_job_id, set) < 0)
             return -ENOMEM;
     }
-    set->ids[set->n++] = r->job_id;
+    set->ids[set->head + set->n++] = r->job_id;
     return 0;
 }
 
@@ -283,9 +286,16 @@ static void array_remove(struct cluster *c, const Pst__JobRecord *r)
     struct idset *set = r->has_array_job_id ? idmap_get(&c->arrays, r->array_job_id) : NULL;
 
     for (size_t i = 0; set && i < set->n; i++) {
-        if (set->ids[i] != r->job_id)
+        uint32_t *ids = set->ids + set->head;
+
+        if (ids[i] != r->job_id)
             continue;
-        memmove(&set->ids[i], &set->ids[i + 1], (set->n - i - 1) * sizeof(set->ids[0]));
+        if (i < set->n / 2) { /* near the front, where those that ended first are */
+            memmove(&ids[1], &ids[0], i * sizeof(ids[0]));
+            set->head++;
+        } else {
+            memmove(&ids[i], &ids[i + 1], (set->n - i - 1) * sizeof(ids[0]));
+        }
         set->n--;
         break;
     }
@@ -332,6 +342,8 @@ static int apply_job_put(struct cluster *c, const Pst__JobRecord *rec, Pst__Even
     }
     job_blobs(c, j->rec, +1);
     job_attach(c, j);
+    if (model_name(c, j) < 0)
+        return -ENOMEM;
     notify_job(c, j, kind);
     return 0;
 }
@@ -386,11 +398,17 @@ static int apply_job_patch(struct cluster *c, const Pst__JobPatch *p, Pst__Event
     if (p->set && !state_known(c, p->set))
         return err_set(err, -EUCLEAN, "job %u: state %d is unknown", p->job_id, (int)p->set->state);
     job_detach(c, j);
+    if ((p->set && (p->set->name || p->set->has_uid)) || clears(p->n_clear, p->clear, 9))
+        model_unname(c, j);
     old = *j->rec; /* shallow: of it, only numbers are read afterwards */
     r = merge_and_clear(&j->rec->base, p->set ? &p->set->base : NULL, p->n_clear, p->clear);
+    if (r >= 0 && p->array_take)
+        r = array_take(&j->rec->array_tasks, p->array_take);
     if (r >= 0)
         r = job_names_changed(c, j, &old);
     job_attach(c, j);
+    if (r >= 0)
+        r = model_name(c, j);
     if (r < 0)
         return r;
     notify_job(c, j, kind);
@@ -408,6 +426,7 @@ static int apply_job_purge(struct cluster *c, uint32_t job_id, struct err *err)
     job_detach(c, j);
     if (j->in_done)
         done_unlink(c, j);
+    model_unname(c, j);
     array_remove(c, j->rec);
     job_blobs(c, j->rec, -1);
     (void)idmap_remove(&c->jobs, job_id);

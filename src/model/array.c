@@ -2,6 +2,7 @@
 #include "model/array.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,12 +47,82 @@ static bool take_item(const char **p, uint32_t max, uint32_t *lo, uint32_t *hi, 
     return true;
 }
 
+/* ---- writing: ranges in ascending order become the stored form ---------------------------------- */
+
+#define STEPPED_LEAST 25u /* an even distance is written as "a-b:step" from this many indexes on */
+
+struct builder {
+    struct strbuf sb;
+    bool any, uneven;
+    uint32_t first, last, step, count; /* step 0: one index so far */
+    uint32_t lo, hi;                   /* the range not written yet */
+};
+
+static void builder_flush(struct builder *b)
+{
+    strbuf_addf(&b->sb, b->hi > b->lo ? "%s%u-%u" : "%s%u", b->sb.len ? "," : "", b->lo, b->hi);
+}
+
+static void builder_step(struct builder *b, uint32_t step)
+{
+    b->uneven |= b->step && b->step != step;
+    b->step = step;
+}
+
+/* Indexes lo to hi, behind all before. */
+static void builder_add(struct builder *b, uint32_t lo, uint32_t hi)
+{
+    if (!b->any)
+        b->first = b->lo = lo;
+    else
+        builder_step(b, lo - b->last);
+    if (hi > lo)
+        builder_step(b, 1);
+    if (b->any && lo != b->hi + 1) {
+        builder_flush(b);
+        b->lo = lo;
+    }
+    b->any = true;
+    b->hi = b->last = hi;
+    b->count += hi - lo + 1;
+}
+
+/* *ret NULL for the empty set. */
+static int builder_done(struct builder *b, const char *throttle, char **ret)
+{
+    if (!b->any) {
+        strbuf_done(&b->sb);
+        *ret = NULL;
+        return 0;
+    }
+    if (!b->uneven && b->step > 1 && b->count >= STEPPED_LEAST) {
+        strbuf_done(&b->sb);
+        b->sb = (struct strbuf)STRBUF_INIT;
+        strbuf_addf(&b->sb, "%u-%u:%u", b->first, b->last, b->step);
+    } else {
+        builder_flush(b);
+    }
+    if (throttle)
+        strbuf_add(&b->sb, throttle);
+    return strbuf_detach(&b->sb, ret);
+}
+
+static int format(const struct bitmap *bm, uint32_t throttle, char **ret)
+{
+    struct builder b = { .sb = STRBUF_INIT };
+    char text[16] = "";
+
+    BITMAP_FOREACH(bm, i)
+        builder_add(&b, i, i);
+    if (throttle)
+        (void)snprintf(text, sizeof(text), "%%%u", throttle);
+    return builder_done(&b, text, ret);
+}
+
 int array_parse(const char *text, uint32_t max_index, char **ret_tasks, uint32_t *ret_throttle,
                 uint32_t *ret_count, struct err *err)
 {
     struct bitmap *bm = NULL;
-    _cleanup_free_ char *ranges = NULL;
-    struct strbuf sb = STRBUF_INIT;
     uint64_t listed = 0, most = ((uint64_t)max_index + 1) * LISTED_TIMES;
     uint32_t throttle = 0, lo, hi, step;
     const char *p = text;
@@ -81,49 +152,70 @@ int array_parse(const char *text, uint32_t max_index, char **ret_tasks, uint32_t
             p = "?";
     }
     *ret_count = bitmap_count(bm);
-    r = bitmap_format(bm, &ranges);
+    r = *p ? err_set(err, -EINVAL, "Invalid job array specification") : format(bm, throttle, ret_tasks);
     bitmap_free(bm);
-    if (*p)
-        return err_set(err, -EINVAL, "Invalid job array specification");
-    if (r < 0)
-        return r;
-    strbuf_add(&sb, ranges);
-    if (throttle)
-        strbuf_addf(&sb, "%%%u", throttle);
-    r = strbuf_detach(&sb, ret_tasks);
     if (r < 0)
         return r;
     *ret_throttle = throttle;
     return 0;
 }
 
-/* Calls of fn for each range of a stored form; fn returning true stops. */
-typedef bool range_fn(void *ctx, uint32_t lo, uint32_t hi);
+/* ---- reading a stored form ---------------------------------------------------------------------- */
 
-static void each_range(const char *tasks, range_fn *fn, void *ctx)
+/* Walks a stored form range by range; an even distance comes as ranges of one index. */
+struct cursor {
+    const char *p;
+    uint32_t lo, hi;          /* the range at hand */
+    uint32_t next, last, step; /* what is left of "a-b:step" */
+    bool end;
+};
+
+static bool cursor_next(struct cursor *c)
 {
-    const char *p = tasks;
     uint32_t lo, hi, step;
 
-    while (p && *p && *p != '%' && take_item(&p, UINT32_MAX - 1, &lo, &hi, &step)) {
-        if (fn(ctx, lo, hi))
-            return;
-        if (*p == ',')
-            p++;
+    if (c->step) {
+        c->lo = c->hi = c->next;
+        c->step = c->last - c->next >= c->step ? c->step : 0;
+        c->next += c->step;
+        return true;
     }
+    if (c->p && *c->p == ',')
+        c->p++;
+    if (!c->p || !*c->p || *c->p == '%' || !take_item(&c->p, UINT32_MAX - 1, &lo, &hi, &step)) {
+        c->end = true;
+        return false;
+    }
+    c->lo = lo;
+    c->hi = hi;
+    if (step > 1) {
+        c->hi = lo;
+        if (hi - lo >= step) {
+            c->step = step;
+            c->next = lo + step;
+            c->last = hi;
+        }
+    }
+    return true;
 }
 
-static bool add_count(void *ctx, uint32_t lo, uint32_t hi)
+/* "a-b:step" alone, whole: true with its parts. */
+static bool is_stepped(const char *tasks, uint32_t *lo, uint32_t *hi, uint32_t *step)
 {
-    *(uint32_t *)ctx += hi - lo + 1;
-    return false;
+    const char *p = tasks;
+
+    return p && take_item(&p, UINT32_MAX - 1, lo, hi, step) && (!*p || *p == '%');
 }
 
 uint32_t array_count(const char *tasks)
 {
-    uint32_t n = 0;
+    struct cursor c = { .p = tasks };
+    uint32_t n = 0, lo, hi, step;
 
-    each_range(tasks, add_count, &n);
+    if (is_stepped(tasks, &lo, &hi, &step))
+        return (hi - lo) / step + 1;
+    while (cursor_next(&c))
+        n += c.hi - c.lo + 1;
     return n;
 }
 
@@ -135,104 +227,124 @@ uint32_t array_first(const char *tasks)
     return first;
 }
 
-struct bounds {
-    bool any, uneven;
-    uint32_t first, last, step; /* step 0: one index so far */
-};
-
-static void bounds_step(struct bounds *b, uint32_t step)
-{
-    b->uneven |= b->step && b->step != step;
-    b->step = step;
-}
-
-static bool add_bounds(void *ctx, uint32_t lo, uint32_t hi)
-{
-    struct bounds *b = ctx;
-
-    if (b->any)
-        bounds_step(b, lo - b->last);
-    else
-        b->first = lo;
-    if (hi > lo)
-        bounds_step(b, 1);
-    b->any = true;
-    b->last = hi;
-    return false;
-}
-
 void array_bounds(const char *tasks, uint32_t *ret_first, uint32_t *ret_last, uint32_t *ret_step)
 {
-    struct bounds b = { 0 };
+    struct cursor c = { .p = tasks };
+    struct builder b = { .sb = STRBUF_INIT };
 
-    each_range(tasks, add_bounds, &b);
+    while (cursor_next(&c))
+        builder_add(&b, c.lo, c.hi);
+    strbuf_done(&b.sb);
     *ret_first = b.first;
     *ret_last = b.last;
     *ret_step = b.step && !b.uneven ? b.step : 1;
 }
 
-struct find {
-    uint32_t index;
-    bool found;
-};
-
-static bool match_range(void *ctx, uint32_t lo, uint32_t hi)
-{
-    struct find *f = ctx;
-
-    f->found = f->index >= lo && f->index <= hi;
-    return f->found || lo > f->index;
-}
-
 bool array_contains(const char *tasks, uint32_t index)
 {
-    struct find f = { .index = index };
+    struct cursor c = { .p = tasks };
+    uint32_t lo, hi, step;
 
-    each_range(tasks, match_range, &f);
-    return f.found;
-}
-
-struct rebuild {
-    struct strbuf sb;
-    uint32_t without;
-};
-
-static void add_range(struct strbuf *sb, uint32_t lo, uint32_t hi)
-{
-    strbuf_addf(sb, hi > lo ? "%s%u-%u" : "%s%u", sb->len ? "," : "", lo, hi);
-}
-
-static bool copy_range(void *ctx, uint32_t lo, uint32_t hi)
-{
-    struct rebuild *b = ctx;
-
-    if (b->without < lo || b->without > hi) {
-        add_range(&b->sb, lo, hi);
-        return false;
-    }
-    if (b->without > lo)
-        add_range(&b->sb, lo, b->without - 1);
-    if (b->without < hi)
-        add_range(&b->sb, b->without + 1, hi);
+    if (is_stepped(tasks, &lo, &hi, &step))
+        return index >= lo && index <= hi && (index - lo) % step == 0;
+    while (cursor_next(&c) && c.lo <= index)
+        if (index <= c.hi)
+            return true;
     return false;
+}
+
+/* The smallest index leaves: only the first item is written anew. */
+static int without_first(const char *tasks, char **ret_tasks)
+{
+    const char *p = tasks;
+    struct strbuf sb = STRBUF_INIT;
+    uint32_t lo, hi, step;
+
+    if (!take_item(&p, UINT32_MAX - 1, &lo, &hi, &step))
+        return -EINVAL;
+    if (hi - lo >= step) {
+        lo += step;
+        strbuf_addf(&sb, hi == lo ? "%u" : step > 1 ? "%u-%u:%u" : "%u-%u", lo, hi, step);
+    } else if (!*p || *p == '%') {
+        *ret_tasks = NULL;
+        return 0;
+    } else {
+        p++;
+    }
+    strbuf_add(&sb, p);
+    return strbuf_detach(&sb, ret_tasks);
 }
 
 int array_without(const char *tasks, uint32_t index, char **ret_tasks)
 {
-    struct rebuild b = { .without = index };
-    const char *throttle = strchr(tasks, '%');
+    char one[16];
 
     if (!array_contains(tasks, index))
         return -ENOENT;
-    each_range(tasks, copy_range, &b);
-    if (!b.sb.len && !b.sb.failed) {
-        strbuf_done(&b.sb);
-        *ret_tasks = NULL;
-        return 0;
+    if (index == array_first(tasks))
+        return without_first(tasks, ret_tasks);
+    (void)snprintf(one, sizeof(one), "%u", index);
+    return array_minus(tasks, one, ret_tasks);
+}
+
+int array_minus(const char *tasks, const char *taken, char **ret_tasks)
+{
+    struct cursor a = { .p = tasks }, b = { .p = taken };
+    struct builder out = { .sb = STRBUF_INIT };
+
+    (void)cursor_next(&b);
+    while (cursor_next(&a)) {
+        uint32_t lo = a.lo;
+        bool used = false;
+
+        while (!b.end && b.hi < lo)
+            (void)cursor_next(&b);
+        while (!b.end && b.lo <= a.hi) {
+            if (b.lo > lo)
+                builder_add(&out, lo, b.lo - 1);
+            used = b.hi >= a.hi;
+            if (used)
+                break;
+            lo = b.hi + 1;
+            (void)cursor_next(&b);
+        }
+        if (!used)
+            builder_add(&out, lo, a.hi);
     }
-    if (throttle)
-        strbuf_add(&b.sb, throttle);
-    return strbuf_detach(&b.sb, ret_tasks);
+    return builder_done(&out, tasks ? strchr(tasks, '%') : NULL, ret_tasks);
+}
+
+int array_and(const char *tasks, const char *others, char **ret_tasks)
+{
+    struct cursor a = { .p = tasks }, b = { .p = others };
+    struct builder out = { .sb = STRBUF_INIT };
+
+    (void)cursor_next(&a);
+    (void)cursor_next(&b);
+    while (!a.end && !b.end) {
+        uint32_t lo = MAX(a.lo, b.lo), hi = MIN(a.hi, b.hi);
+
+        if (lo <= hi)
+            builder_add(&out, lo, hi);
+        (void)cursor_next(a.hi <= b.hi ? &a : &b);
+    }
+    return builder_done(&out, NULL, ret_tasks);
+}
+
+int array_take(char **tasks, const char *taken)
+{
+    char *left = NULL;
+    bool one = taken[strspn(taken, "0123456789")] == '\0';
+    int r;
+
+    if (!*tasks)
+        return 0;
+    r = one ? array_without(*tasks, array_first(taken), &left) : array_minus(*tasks, taken, &left);
+    if (r < 0)
+        return r == -ENOENT ? 0 : r;
+    free(*tasks);
+    *tasks = left;
+    return 0;
 }
 
 uint32_t array_throttle(const char *tasks)

@@ -99,10 +99,13 @@ struct cluster *cluster_free(struct cluster *c)
         model_job_free(v);
     for (size_t pos = 0; (v = idmap_next(&c->arrays, &pos));)
         free(v);
+    for (size_t pos = 0; (v = idmap_next(&c->named, &pos));)
+        free(v);
     for (size_t pos = 0; (v = idmap_next(&c->blobs, &pos));)
         blob_drop(v);
     idmap_done(&c->jobs);
     idmap_done(&c->arrays);
+    idmap_done(&c->named);
     idmap_done(&c->blobs);
     for (uint32_t i = 0; i < c->nnodes; i++)
         model_node_free(c->nodes[i]);
@@ -164,7 +167,7 @@ size_t cluster_array_jobs(const struct cluster *c, uint32_t array_job_id, const 
 {
     struct idset *set = array_job_id ? idmap_get(&c->arrays, array_job_id) : NULL;
 
-    *ret_ids = set ? set->ids : NULL;
+    *ret_ids = set ? set->ids + set->head : NULL;
     return set ? set->n : 0;
 }
 

@@ -30,6 +30,19 @@ struct step {
     bool killed;            /* live: it was cancelled; said again until it has ended */
 };
 
+/* What the jobs of an array come to; a job is in as many as hold of it. */
+struct array_tally {
+    uint32_t running; /* started, not ended */
+    uint32_t living;  /* not ended */
+    uint32_t open;    /* not ended, or not clean yet, or about to be queued again */
+    uint32_t failed;  /* ended for good, and not well */
+    uint32_t started; /* not pending */
+    int64_t last_start_us;
+};
+
+enum named_as { NAMED_NOT, NAMED_PENDING, NAMED_ACTIVE };
+struct job_chain; /* private to model/index.c */
+
 struct job {
     Pst__JobRecord *rec;
     struct step *steps;
@@ -38,6 +51,9 @@ struct job {
     struct job *prev_active, *next_active; /* list of jobs that hold resources */
     struct job *prev_done, *next_done;   /* list of ended jobs, oldest end first */
     bool in_active, in_done;
+    struct job_chain *chain; /* jobs of this user and name; how it is in it, and its neighbours when pending */
+    enum named_as named;
+    struct job *prev_named, *next_named;
     /* live only, owned by the controller */
     struct bitmap *cleaning; /* allocation positions whose cleanup is awaited; NULL = none */
     uint64_t owner_conn;     /* connection that owns the allocation, 0 = none */
@@ -94,6 +110,7 @@ struct cluster {
     Pst__ClusterRecord *rec;
     struct idmap jobs;          /* id -> struct job */
     struct idmap arrays;        /* array_job_id -> struct idset of job ids */
+    struct idmap named;         /* user and name -> struct job_chain */
     struct idmap blobs;         /* hash -> struct blob */
     struct node **nodes;        /* by node id; NULL = free id */
     uint32_t nnodes;            /* size of nodes[] */
@@ -123,6 +140,11 @@ struct partition *cluster_default_partition(const struct cluster *c);
 struct blob *cluster_blob(const struct cluster *c, uint64_t hash);
 /* Ids of the jobs of an array, the array record included; *ret_ids borrowed. */
 size_t cluster_array_jobs(const struct cluster *c, uint32_t array_job_id, const uint32_t **ret_ids);
+struct array_tally cluster_array_tally(const struct cluster *c, uint32_t array_job_id); /* O(1) */
+/* The pending job with the smallest id among those of this user and name (NULL = none), and how many of them have
+ * started and not ended.  O(1), but O(n) when the first one has left since the last question. */
+const struct job *cluster_named_first(const struct cluster *c, uint32_t uid, const char *name,
+                                      uint32_t *ret_active);
 uint32_t cluster_count(const struct cluster *c, Pst__JobState state);
 /* The ended job that ended first, or NULL; its next_done ended next, and so on.  O(1), but after a recovery
  * O(n log n) once. */

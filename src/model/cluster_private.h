@@ -4,9 +4,15 @@
 #include "model/cluster.h"
 
 struct idset { /* job ids of one array, in order of creation */
-    size_t n, cap;
+    size_t head, n, cap; /* ids[head] to ids[head + n - 1]: the oldest are purged first */
+    struct array_tally tally;
     uint32_t ids[];
 };
+
+/* index.c */
+void model_tally(struct cluster *c, const Pst__JobRecord *r, bool add);
+int model_name(struct cluster *c, struct job *j); /* after a change; -ENOMEM */
+void model_unname(struct cluster *c, struct job *j);
 
 void model_step_free(struct step *s);
 void model_job_free(struct job *j);

@@ -254,9 +254,13 @@ static struct target target_of(const struct cluster *c, const struct depend_item
         if (j)
             target_add(&t, j);
     } else if (n) {
-        for (size_t i = 0; i < n; i++)
-            if ((j = cluster_job(c, ids[i])))
-                target_add(&t, j);
+        struct array_tally all = cluster_array_tally(c, it->job_id);
+
+        t = (struct target){ .found = (uint32_t)n, .open = all.open, .started = all.started,
+                             .failed = all.failed, .ended = (uint32_t)n - all.open,
+                             .last_start_us = all.last_start_us };
+        j = cluster_job(c, it->job_id); /* it is there as long as the array waits */
+        t.failed += j && j->rec->has_array_dropped && j->rec->array_dropped;
     } else if ((j = cluster_job(c, it->job_id))) {
         target_add(&t, j);
     }
@@ -278,22 +282,16 @@ static bool has_counterpart(const struct cluster *c, const struct depend_item *i
     return false;
 }
 
+/* No other job of the user has this name, but later ones.  The job itself may not be made yet. */
 static bool singleton_free(const struct cluster *c, const struct job *job)
 {
-    void *v;
+    uint32_t active;
+    const struct job *first;
 
-    for (size_t pos = 0; (v = idmap_next(&c->jobs, &pos));) {
-        const struct job *o = v;
-
-        if (o == job || o->rec->uid != job->rec->uid || !o->rec->name || !job->rec->name ||
-            strcmp(o->rec->name, job->rec->name) != 0)
-            continue;
-        if (job_is_ended(o->rec))
-            continue;
-        if (!job_is_pending(o->rec) || o->rec->job_id < job->rec->job_id)
-            return false;
-    }
-    return true;
+    if (!job->rec->name)
+        return true;
+    first = cluster_named_first(c, job->rec->uid, job->rec->name, &active);
+    return !active && (!first || (job->rec->has_job_id && job->rec->job_id <= first->rec->job_id));
 }
 
 /* Is one item met, and can it still be? */

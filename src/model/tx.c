@@ -91,6 +91,18 @@ Pst__JobRecord *tx_job_patch(Pst__Transaction *tx, Pst__EventKind kind, uint32_t
     return p->set;
 }
 
+void tx_take_tasks(Pst__Transaction *tx, const char *tasks)
+{
+    Pst__Event *ev = tx->events[tx->n_events - 1];
+
+    if (ev->body_case != PST__EVENT__BODY_JOB_PATCH) {
+        log_fatal("tasks left an array without a patch");
+        abort();
+    }
+    free(ev->job_patch->array_take);
+    ev->job_patch->array_take = tx_strdup(tasks);
+}
+
 void tx_job_purge(Pst__Transaction *tx, uint32_t job_id)
 {
     add_event(tx, PST__EVENT_KIND__EV_UNSPECIFIED, PST__EVENT__BODY_JOB_PURGE)->job_purge = job_id;

@@ -25,6 +25,8 @@ Pst__Transaction *tx_free(Pst__Transaction *tx); /* always NULL */
 Pst__JobRecord *tx_job_put(Pst__Transaction *tx, Pst__EventKind kind); /* a fresh record */
 void tx_job_put_take(Pst__Transaction *tx, Pst__EventKind kind, Pst__JobRecord *rec);
 Pst__JobRecord *tx_job_patch(Pst__Transaction *tx, Pst__EventKind kind, uint32_t job_id);
+/* In the patch just begun: these tasks (a text of array.h) leave the job's array_tasks, which the patch must not set. */
+void tx_take_tasks(Pst__Transaction *tx, const char *tasks);
 void tx_job_purge(Pst__Transaction *tx, uint32_t job_id);
 Pst__StepRecord *tx_step_put(Pst__Transaction *tx, Pst__EventKind kind, uint32_t job_id,
                              uint32_t step_id);

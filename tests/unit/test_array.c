@@ -130,6 +130,63 @@ static void test_without(void **state)
     }
 }
 
+static const struct {
+    const char *a, *b, *minus, *both;
+} sets[] = {
+    { "0-9", "3-5", "0-2,6-9", "3-5" },
+    { "0-9%4", "0-9", NULL, "0-9" },
+    { "0-9%4", "20", "0-9%4", NULL },
+    { "1,3,5", "0-9", NULL, "1,3,5" },
+    { "0-9", "0,2,4,6,8", "1,3,5,7,9", "0,2,4,6,8" },
+    { "0-199:2", "0-99", "100-198:2", "0-98:2" },
+    { "0-199", "1-199:2", "0-198:2", "1-199:2" },
+    { "0-5,10-20", "4-12,20", "0-3,13-19", "4-5,10-12,20" },
+    { "7", "7", NULL, "7" },
+};
+
+static void test_sets(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(sets); i++) {
+        _cleanup_free_ char *minus = NULL, *both = NULL;
+
+        assert_int_equal(array_minus(sets[i].a, sets[i].b, &minus), 0);
+        assert_int_equal(array_and(sets[i].a, sets[i].b, &both), 0);
+        if (sets[i].minus)
+            assert_string_equal(minus, sets[i].minus);
+        else
+            assert_null(minus);
+        if (sets[i].both)
+            assert_string_equal(both, sets[i].both);
+        else
+            assert_null(both);
+    }
+}
+
+/* Half a million tasks at a distance: the text stays short while they leave one by one. */
+static void test_stepped(void **state)
+{
+    _cleanup_free_ char *tasks = NULL;
+    uint32_t throttle, count, left = 250000;
+
+    (void)state;
+    assert_int_equal(array_parse("0-499999:2%7", 499999, &tasks, &throttle, &count, NULL), 0);
+    assert_string_equal(tasks, "0-499998:2%7");
+    assert_int_equal(count, left);
+    assert_true(array_contains(tasks, 400000));
+    assert_false(array_contains(tasks, 400001));
+    while (tasks) {
+        char one[16];
+
+        assert_int_equal(array_count(tasks), left);
+        assert_true(strlen(tasks) < 20);
+        (void)snprintf(one, sizeof(one), "%u", array_first(tasks));
+        assert_int_equal(array_take(&tasks, one), 0);
+        left--;
+    }
+    assert_int_equal(left, 0);
+}
+
 /* Tasks leave one after the other, in any order; a bitmap says what is left. */
 static void test_random(void **state)
 {
@@ -179,7 +236,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parse),   cmocka_unit_test(test_repetition),
         cmocka_unit_test(test_nothing), cmocka_unit_test(test_without),
-        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_random),  cmocka_unit_test(test_sets),
+        cmocka_unit_test(test_stepped),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -595,12 +595,11 @@ static void test_array_actions(void **state)
     (void)snprintf(text, sizeof(text), "%u_[1,3]", id);
     assert_int_equal(act_as(&shared, shared.client, text, "CANCEL"), 0);
     assert_job(&shared, id, "'array_tasks':'0,2,4-5'");
-    assert_job(&shared, id + 1, "'state':'JOB_CANCELLED'");
-    assert_job(&shared, id + 1, "'array_task_id':1");
-    assert_job(&shared, id + 2, "'array_task_id':3");
+    assert_job(&shared, id, "'array_dropped':2"); /* they leave no record */
     (void)snprintf(text, sizeof(text), "%u_2", id);
     assert_int_equal(act_as(&shared, shared.client, text, "HOLD"), 0);
-    assert_job(&shared, id + 3, "'priority':0");
+    assert_job(&shared, id + 1, "'priority':0");
+    assert_job(&shared, id + 1, "'array_task_id':2");
     assert_job(&shared, id, "!'priority'");
     (void)snprintf(text, sizeof(text), "%u_4", id);
     assert_int_equal(act_as(&shared, shared.client, text, "COMPLETE"), 0); /* this task alone */
@@ -609,7 +608,19 @@ static void test_array_actions(void **state)
     (void)snprintf(text, sizeof(text), "%u_*", id);
     (void)act_as(&shared, shared.client, text, "CANCEL"); /* some are cancelled already */
     assert_job(&shared, id, "'state':'JOB_CANCELLED'");
-    assert_job(&shared, id + 3, "'state':'JOB_CANCELLED'");
+    assert_job(&shared, id + 1, "'state':'JOB_CANCELLED'");
+    /* Several become an array of their own. */
+    id = submit(&shared, "{'job':{},'array':'0-9%3'}");
+    (void)snprintf(text, sizeof(text), "%u_[2-7]", id);
+    assert_int_equal(act_as(&shared, shared.client, text, "HOLD"), 0);
+    assert_job(&shared, id, "'array_tasks':'0-1,8-9%3'");
+    assert_job(&shared, id, "!'priority'");
+    assert_job(&shared, id + 1, "'array_tasks':'2-7%3'");
+    assert_job(&shared, id + 1, "'priority':0");
+    (void)snprintf(text, sizeof(text), "%u_[4-9]", id);
+    assert_int_equal(act_as(&shared, shared.client, text, "CANCEL"), 0);
+    assert_job(&shared, id, "'array_tasks':'0-1%3'");
+    assert_job(&shared, id + 1, "'array_tasks':'2-3%3'");
     /* The last task takes the array's own id. */
     id = submit(&shared, "{'job':{},'array':'7'}");
     (void)snprintf(text, sizeof(text), "%u_7", id);

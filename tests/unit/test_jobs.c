@@ -79,8 +79,8 @@ static void note(void *ctx, const struct job_ref *ref)
     struct hits *h = ctx;
 
     strbuf_addf(&h->sb, "%s%u", h->sb.len ? " " : "", ref->job->rec->job_id);
-    if (ref->has_task)
-        strbuf_addf(&h->sb, "_%u", ref->task);
+    if (ref->tasks)
+        strbuf_addf(&h->sb, "_%s", ref->tasks);
     if (ref->has_step)
         strbuf_addf(&h->sb, ".%u", ref->step);
 }
@@ -116,10 +116,10 @@ static const struct {
     { "10_[0]", 0, "11" },
     { "10_[0-1]", 0, "11 12" },
     { "10_3", 0, "10_3" },
-    { "10_[0-4]", 0, "11 12 10_2 10_3 10_4" },
+    { "10_[0-4]", 0, "11 12 10_2-4" },
     { "10_[1,4]", 0, "12 10_4" },
     { "10_[0-9:3]", 0, "11 10_3" },
-    { "10_[3-4000000]", 0, "10_3 10_4" },
+    { "10_[3-4000000]", 0, "10_3-4" },
     { "10_0.1", 0, "11.1" },
     { "20", 0, "20" },
     { "20_9", 0, "20" },
@@ -168,27 +168,18 @@ static void test_resolve(void **state)
     cluster_free(c);
 }
 
-/* What the callback does to the array: a task leaves it, the last one takes its record. */
+/* What the callback does to the array: the tasks leave it and become an array of their own. */
 static void split(void *ctx, const struct job_ref *ref)
 {
     struct hits *h = ctx;
     struct cluster *c = h->ctld->cluster;
-    uint32_t id = ref->job->rec->job_id;
-    _cleanup_free_ char *left = NULL;
     Pst__Transaction *tx = tx_new(T0);
 
     note(ctx, ref);
-    assert_true(ref->has_task);
-    assert_int_equal(array_without(ref->job->rec->array_tasks, ref->task, &left), 0);
-    if (left) {
-        (void)pb_set_str(&tx_job_patch(tx, EV(JOB_UPDATE), id)->array_tasks, left);
-        apply_ok(c, tx);
-        add_task(c, 100 + ref->task, 10, (int)ref->task, NULL);
-    } else {
-        SET(tx_job_patch(tx, EV(JOB_UPDATE), id), array_task_id, ref->task);
-        tx_clear(tx, 4);
-        apply_ok(c, tx);
-    }
+    (void)tx_job_patch(tx, EV(JOB_UPDATE), ref->job->rec->job_id);
+    tx_take_tasks(tx, ref->tasks);
+    add_task(c, 100, 10, -1, ref->tasks);
+    apply_ok(c, tx);
 }
 
 static void test_resolve_while_it_splits(void **state)
@@ -198,9 +189,10 @@ static void test_resolve_while_it_splits(void **state)
     struct hits h = { .sb = STRBUF_INIT, .ctld = &ctld };
 
     (void)state;
-    assert_int_equal(jobs_resolve(&ctld, "10_[2-9]", split, &h), 0);
-    assert_string_equal(strbuf_str(&h.sb), "10_2 10_3 10_4");
-    assert_int_equal(cluster_job(c, 10)->rec->array_task_id, 4);
+    assert_int_equal(jobs_resolve(&ctld, "10_[2-3]", split, &h), 0);
+    assert_string_equal(strbuf_str(&h.sb), "10_2-3");
+    assert_string_equal(cluster_job(c, 10)->rec->array_tasks, "4");
+    assert_string_equal(cluster_job(c, 100)->rec->array_tasks, "2-3");
     strbuf_done(&h.sb);
     cluster_free(c);
 }

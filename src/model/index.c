@@ -1,0 +1,148 @@
+/* index.c - what the jobs of an array, and those of one user and name, add up to
+ *
+ * Both are derived from the records alone and follow every change of one (apply.c), so that a
+ * question about a whole array, or about who has a name, costs the same however many jobs there
+ * are. A chain is not in order: who is first in it is looked for when somebody asks after it left.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "base/cleanup.h"
+#include "model/cluster_private.h"
+#include "model/job.h"
+
+struct job_chain { /* jobs of one user and name that have not ended */
+    uint64_t key;
+    struct job *pending;
+    struct job *first; /* pending, with the smallest id; NULL = to be looked for */
+    uint32_t active;   /* started */
+    uint32_t n;
+};
+
+/* ---- arrays -------------------------------------------------------------------------------------
+ */
+
+static void count(uint32_t *n, bool hit, bool add)
+{
+    if (hit)
+        *n += add ? 1u : -1u;
+}
+
+void model_tally(struct cluster *c, const Pst__JobRecord *r, bool add)
+{
+    struct idset *set = r->has_array_job_id ? idmap_get(&c->arrays, r->array_job_id) : NULL;
+    bool ended = job_is_ended(r), back = ended && job_has_flag(r, JOB_FLAG(REQUEUED));
+    bool well = job_state(r) == JOB_STATE(COMPLETED);
+
+    if (!set)
+        return;
+    count(&set->tally.running, !ended && !job_is_pending(r), add);
+    count(&set->tally.living, !ended, add);
+    count(&set->tally.open, !ended || back || job_has_flag(r, JOB_FLAG(COMPLETING)), add);
+    count(&set->tally.failed, ended && !back && !well, add);
+    count(&set->tally.started, !job_is_pending(r), add);
+    if (add && !job_is_pending(r) && r->has_start_us)
+        set->tally.last_start_us = MAX(set->tally.last_start_us, r->start_us);
+}
+
+struct array_tally cluster_array_tally(const struct cluster *c, uint32_t array_job_id)
+{
+    const struct idset *set = array_job_id ? idmap_get(&c->arrays, array_job_id) : NULL;
+
+    return set ? set->tally : (struct array_tally){ 0 };
+}
+
+/* ---- names --------------------------------------------------------------------------------------
+ */
+
+static uint64_t name_key(uint32_t uid, const char *name)
+{
+    uint64_t key = XXH3_64bits_withSeed(name, strlen(name), uid);
+
+    return key == 0 || key == UINT64_MAX ? 1 : key;
+}
+
+static int link_named(struct cluster *c, struct job *j, enum named_as as)
+{
+    uint64_t key = name_key(j->rec->uid, j->rec->name);
+    struct job_chain *k = idmap_get(&c->named, key);
+
+    if (!k) {
+        k = calloc(1, sizeof(*k));
+        if (!k || idmap_put(&c->named, key, k) < 0) {
+            free(k);
+            return -ENOMEM;
+        }
+        k->key = key;
+    }
+    k->n++;
+    j->chain = k;
+    j->named = as;
+    if (as == NAMED_ACTIVE) {
+        k->active++;
+        return 0;
+    }
+    j->prev_named = NULL;
+    j->next_named = k->pending;
+    if (k->pending)
+        k->pending->prev_named = j;
+    k->pending = j;
+    if (!j->next_named || (k->first && j->rec->job_id < k->first->rec->job_id))
+        k->first = j;
+    return 0;
+}
+
+void model_unname(struct cluster *c, struct job *j)
+{
+    struct job_chain *k = j->chain;
+
+    if (!k)
+        return;
+    if (j->named == NAMED_ACTIVE) {
+        k->active--;
+    } else {
+        if (j->prev_named)
+            j->prev_named->next_named = j->next_named;
+        else
+            k->pending = j->next_named;
+        if (j->next_named)
+            j->next_named->prev_named = j->prev_named;
+        if (k->first == j)
+            k->first = NULL;
+    }
+    j->chain = NULL;
+    j->named = NAMED_NOT;
+    if (--k->n == 0) {
+        (void)idmap_remove(&c->named, k->key);
+        free(k);
+    }
+}
+
+int model_name(struct cluster *c, struct job *j)
+{
+    enum named_as as = !j->rec->name || job_is_ended(j->rec) ? NAMED_NOT
+                       : job_is_pending(j->rec)              ? NAMED_PENDING
+                                                             : NAMED_ACTIVE;
+
+    if (as == j->named)
+        return 0;
+    model_unname(c, j);
+    return as == NAMED_NOT ? 0 : link_named(c, j, as);
+}
+
+const struct job *cluster_named_first(const struct cluster *c, uint32_t uid, const char *name,
+                                      uint32_t *ret_active)
+{
+    struct job_chain *k = idmap_get(&c->named, name_key(uid, name));
+
+    *ret_active = k ? k->active : 0;
+    if (!k)
+        return NULL;
+    for (struct job *j = k->first ? NULL : k->pending; j; j = j->next_named)
+        if (!k->first || j->rec->job_id < k->first->rec->job_id)
+            k->first = j;
+    return k->first;
+}
