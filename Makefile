@@ -83,6 +83,11 @@ fuzz:
 chaos: build
 	tests/chaos/chaos_submit.py --build $(BUILD) --kills $(KILLS)
 
+## test-peer: compare placements with Debian's Slurm 22.05; PEER=DIR where bench/peer-slurm unpacked it
+.PHONY: test-peer
+test-peer: build
+	tests/peer/placement --build $(BUILD) $(if $(PEER),--peer $(PEER))
+
 ## check-clang: build everything with clang, warnings as errors
 .PHONY: check-clang
 check-clang:

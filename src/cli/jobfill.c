@@ -231,6 +231,31 @@ static int fill_node_list(const char *arg, bool file, char **field, struct err *
     return status;
 }
 
+/* Without -n, a geometry asks for a task on each of its threads. */
+static void tasks_of_geometry(Pst__JobRecord *job, uint32_t nodes)
+{
+    uint64_t tasks = nodes ? nodes : 1;
+
+    if (job->has_num_tasks || job->has_ntasks_per_node ||
+        !(job->has_sockets_per_node || job->has_cores_per_socket))
+        return;
+    tasks *= job->has_sockets_per_node ? job->sockets_per_node : 1;
+    tasks *= job->has_cores_per_socket ? job->cores_per_socket : 1;
+    tasks *= job->has_threads_per_core ? job->threads_per_core : 1;
+    job->num_tasks = (uint32_t)MIN(tasks, (uint64_t)UINT32_MAX - 1);
+    job->has_num_tasks = true;
+}
+
+/* Every hint but multithread asks for one thread of each core. */
+static void apply_hint(Pst__JobRecord *job)
+{
+    if (!job->hint || job->has_threads_per_core || strcmp(job->hint, "multithread") == 0)
+        return;
+    job->threads_per_core = 1;
+    job->has_threads_per_core = true;
+}
+
+
 static int fill_nodes(const struct jobopts *jo, Pst__JobRecord *job, struct err *err)
 {
     uint32_t min, max;
@@ -263,6 +288,8 @@ static int fill_nodes(const struct jobopts *jo, Pst__JobRecord *job, struct err 
         job->threads_per_core = sct[2];
         job->has_threads_per_core = sct[2] > 0;
     }
+    tasks_of_geometry(job, min);
+    apply_hint(job);
     return status;
 }
 

@@ -170,6 +170,38 @@ static size_t node_ids(struct feed *f, const struct cluster *c, const char *list
     return n;
 }
 
+/* "cyclic:block,pack": the second part is the sockets'; a plane fills them. */
+static void fill_distribution(struct sched_job *s, const char *text)
+{
+    const char *second = text ? strchr(text, ':') : NULL;
+
+    if (!text)
+        return;
+    s->pack = strcasestr(text, ",pack") != NULL;
+    if (strncasecmp(text, "plane", 5) == 0 || (second && strncasecmp(second + 1, "block", 5) == 0))
+        s->socket_dist = SCHED_DIST_BLOCK;
+    else if (second && strcspn(second + 1, ",:*") > 0)
+        s->socket_dist = SCHED_DIST_CYCLIC;
+}
+
+static void fill_gpus(struct sched_job *s, const Pst__JobRecord *r)
+{
+    s->cpus_per_gpu = r->has_cpus_per_gpu ? r->cpus_per_gpu : 0;
+    s->tasks_per_gpu = r->has_ntasks_per_gpu ? r->ntasks_per_gpu : 0;
+    if (!r->has_mem_per_gpu_mib)
+        return;
+    s->mem_per_gpu_mib = r->mem_per_gpu_mib;
+    s->has_mem_per_node = false;
+    s->mem_per_node_mib = s->mem_per_cpu_mib = 0;
+}
+
+static bool one_task_per_core(const struct conf *conf)
+{
+    const char *params = conf_str(conf, CONF_SELECT_TYPE_PARAMETERS);
+
+    return params && strcasestr(params, "CR_ONE_TASK_PER_CORE");
+}
+
 static void fill_sizes(struct sched_job *s, const Pst__JobRecord *r)
 {
     s->min_nodes = r->has_min_nodes ? r->min_nodes : 1;
@@ -187,6 +219,8 @@ static void fill_sizes(struct sched_job *s, const Pst__JobRecord *r)
     s->mem_per_node_mib = r->has_mem_per_node_mib ? r->mem_per_node_mib : 0;
     s->mem_per_cpu_mib = r->has_mem_per_cpu_mib ? r->mem_per_cpu_mib : 0;
     s->exclusive = r->has_exclusive && r->exclusive;
+    s->use_min_nodes = r->has_use_min_nodes && r->use_min_nodes;
+    s->core_spec = r->has_core_spec ? r->core_spec : 0;
     s->oversubscribe = r->has_oversubscribe && r->oversubscribe;
     s->overcommit = r->has_overcommit && r->overcommit;
     s->contiguous = r->has_contiguous && r->contiguous;
@@ -211,6 +245,10 @@ static void fill_job(struct ctld *ctld, struct feed *f, const Pst__JobRecord *r)
     s->array_id = r->has_array_job_id ? r->array_job_id : 0;
     s->npartitions = split_list(f, r->partition, &s->partitions);
     fill_sizes(s, r);
+    fill_gpus(s, r);
+    fill_distribution(s, r->distribution);
+    if (!s->ntasks_per_core && one_task_per_core(ctld->conf))
+        s->ntasks_per_core = 1;
     s->features = own_str(f, r->features);
     if (r->req_nodes)
         s->nreq = node_ids(f, ctld->cluster, r->req_nodes, &s->req_nodes);
@@ -430,6 +468,31 @@ static void fill_node_gres(struct feed *f, const char *text)
     f->node.ngres = n;
 }
 
+static void spec_core(uint64_t *bits, const Pst__NodeRecord *r, uint32_t core)
+{
+    for (uint32_t t = core * r->threads_per_core; t < (core + 1) * r->threads_per_core && t < r->cpus; t++)
+        bits[t >> 6] |= UINT64_C(1) << (t & 63);
+}
+
+/* CPUs kept from jobs: as listed, or so many cores, the last of the last socket first. */
+static const uint64_t *node_spec(struct feed *f, const Pst__NodeRecord *r)
+{
+    uint32_t nwords = (r->cpus + 63) / 64, sockets = r->sockets ? r->sockets : 1;
+    uint64_t *bits;
+
+    if (!r->cpu_spec_list && !(r->has_core_spec && r->core_spec))
+        return NULL;
+    if (r->cpu_spec_list) {
+        bits = bits_of(r->cpu_spec_list, r->cpus, &nwords);
+        return own(f, bits);
+    }
+    bits = own(f, must(calloc(nwords, sizeof(*bits))));
+    for (uint32_t i = 0; i < r->core_spec && i < sockets * r->cores_per_socket; i++)
+        spec_core(bits, r,
+                  (sockets - 1 - i % sockets) * r->cores_per_socket + r->cores_per_socket - 1 - i / sockets);
+    return bits;
+}
+
 void feed_node(struct ctld *ctld, const struct node *n)
 {
     const Pst__NodeRecord *r = n->rec;
@@ -445,6 +508,7 @@ void feed_node(struct ctld *ctld, const struct node *n)
     s->threads_per_core = r->threads_per_core;
     s->mem_mib = r->real_memory_mib > r->mem_spec_mib ? r->real_memory_mib - r->mem_spec_mib : 0;
     s->weight = r->has_weight ? r->weight : 1;
+    s->spec_bits = node_spec(f, r);
     s->schedulable = n->link && r->state == PST__NODE_STATE__NODE_IDLE && jobs_node_usable(r);
     s->features = own_str(f, r->active_features ? r->active_features : r->features);
     if (r->gres)
@@ -481,6 +545,7 @@ void feed_part(struct ctld *ctld, const struct partition *p)
     s->max_time_min = r->has_max_time_min ? r->max_time_min : SCHED_UNLIMITED;
     s->min_nodes = r->has_min_nodes ? r->min_nodes : 0;
     s->max_nodes = r->has_max_nodes ? r->max_nodes : SCHED_UNLIMITED;
+    s->lln = r->has_lln && r->lln;
     s->exclusive_node = r->exclusive && strcmp(r->exclusive, "NODE") == 0;
     if (share)
         (void)parse_u64(share + 1, 1, 64, &ways); /* checked by the configuration */
@@ -537,6 +602,8 @@ void feed_fill_params(const struct conf *conf, struct sched_params *ret)
         .bf_max_job_test = option_u32(conf, "bf_max_job_test", 0),
         .default_queue_depth = option_u32(conf, "default_queue_depth", 0),
         .lln = select && strcasestr(select, "CR_LLN"),
+        .dist_block = select && strcasestr(select, "CR_CORE_DEFAULT_DIST_BLOCK"),
+        .pack_nodes = select && strcasestr(select, "CR_Pack_Nodes"),
         .multifactor = priority && strcasecmp(priority, "priority/multifactor") == 0,
         .weight_age = (uint32_t)conf_num(conf, CONF_PRIORITY_WEIGHT_AGE),
         .weight_job_size = (uint32_t)conf_num(conf, CONF_PRIORITY_WEIGHT_JOB_SIZE),

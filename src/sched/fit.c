@@ -16,11 +16,16 @@ void pick_init(struct pick *p)
     const struct shape *sh = p->cls->shape;
     const struct strtab *t = &p->s->gres_tab;
 
-    p->k = &sh->key;
+    const struct shape_key *k = &sh->key;
+
+    p->k = k;
+    p->gpu = UINT32_MAX;
     p->whole = (p->k->flags & SHAPE_EXCLUSIVE) || p->part->exclusive_node ||
                p->s->params.select == SCHED_SELECT_LINEAR;
-    p->share =
-        !p->whole && (p->part->force || (p->k->flags & SHAPE_SHARE)) ? p->part->oversubscribe : 1;
+    p->share_max = !p->whole && (p->part->force || (p->k->flags & SHAPE_SHARE))
+                       ? MAX(p->part->oversubscribe, 1u)
+                       : 1;
+    p->share = p->share_max;
     for (uint32_t i = 0; i < p->k->ngres; i++) {
         const struct shape_gres *g = &p->k->gres[i];
         const char *name = sh->text + g->name_off;
@@ -28,8 +33,37 @@ void pick_init(struct pick *p)
 
         p->gname[i] = strtab_find(t, name, strlen(name));
         p->gtype[i] = type ? strtab_find(t, type, strlen(type)) : STRTAB_NONE;
+        if ((k->cpus_per_gpu || k->mem_per_gpu_mib || k->tasks_per_gpu) && p->gpu == UINT32_MAX &&
+            strcmp(name, "gpu") == 0)
+            p->gpu = i;
         if (p->gname[i] == STRTAB_NONE || (type && p->gtype[i] == STRTAB_NONE))
             p->gname[i] = NO_MATCH;
+    }
+}
+
+/* Cores the job leaves to the system beside those the node keeps anyway. */
+static uint32_t job_spec_cores(const struct pick *p, const struct node *n)
+{
+    uint32_t kept = n->nspec / n->threads;
+
+    return p->k->core_spec > kept ? p->k->core_spec - kept : 0;
+}
+
+/* Take these from words: the last core of the last socket, of the one before, and so on. */
+static void leave_cores(const struct pick *p, const struct node *n, uint64_t *words)
+{
+    uint32_t left = job_spec_cores(p, n);
+
+    for (uint32_t i = 0; left && i < n->sockets * n->cores_per_socket; i++) {
+        uint32_t socket = n->sockets - 1 - i % n->sockets;
+        uint32_t core = n->cores_per_socket - 1 - i / n->sockets;
+        uint32_t cpu = (socket * n->cores_per_socket + core) * n->threads;
+
+        if (n->spec && (n->spec[cpu >> 6] >> (cpu & 63) & 1))
+            continue;
+        left--;
+        for (uint32_t t = cpu; t < cpu + n->threads; t++)
+            words[t >> 6] &= ~(UINT64_C(1) << (t & 63));
     }
 }
 
@@ -37,13 +71,15 @@ struct geometry pick_geometry(const struct pick *p, const struct node *n)
 {
     const struct shape_key *k = p->k;
     uint32_t usable = k->threads_per_core ? MIN(k->threads_per_core, n->threads) : n->threads;
-    bool single =
-        p->s->params.select == SCHED_SELECT_CPU && usable == n->threads && !k->ntasks_per_core;
-    struct geometry g = { .gran = single ? 1 : n->threads, .usable = single ? 1 : usable };
+    struct geometry g = { .gran = n->threads, .usable = usable };
 
     g.units = n->cpus / g.gran;
     g.per_socket = g.units / n->sockets;
-    g.grain = p->whole ? g.units : p->s->params.select == SCHED_SELECT_SOCKET ? g.per_socket : 1;
+    g.avail = g.units - n->nspec / g.gran;
+    g.avail -= MIN(g.avail, job_spec_cores(p, n));
+    g.grain = p->whole                                     ? MAX(g.avail, 1u)
+              : p->s->params.select == SCHED_SELECT_SOCKET ? g.per_socket
+                                                           : 1;
     return g;
 }
 
@@ -129,6 +165,8 @@ void pick_free_cpus(const struct pick *p, uint32_t id, uint64_t *words)
     else
         for (uint32_t w = 0; w < n->nwords; w++)
             words[w] = ~n->busy.bits[w];
+    for (uint32_t w = 0; p->idle && n->spec && w < n->nwords; w++)
+        words[w] &= ~n->spec[w];
     for (uint32_t i = 0; p->overlay && i < p->s->nresvs; i++) {
         const struct sched_alloc_node *an = conflict(p, &p->s->resvs[i], id, &spare);
 
@@ -137,6 +175,8 @@ void pick_free_cpus(const struct pick *p, uint32_t id, uint64_t *words)
     }
     if (n->cpus % 64)
         words[n->nwords - 1] &= (UINT64_C(1) << n->cpus % 64) - 1;
+    if (p->k->core_spec)
+        leave_cores(p, n, words);
 }
 
 static bool unit_free(const uint64_t *words, uint32_t unit, uint32_t gran)
@@ -162,10 +202,10 @@ static uint32_t count_units(const struct pick *p, uint32_t id, const struct geom
     uint64_t *words = p->s->cpu_words;
     uint32_t sum = 0;
 
-    if (p->idle)
-        return g->units;
     if (p->whole)
-        return n->nrun == 0 && !any_conflict(p, id) ? g->units : 0;
+        return p->idle || (n->nrun == 0 && !any_conflict(p, id)) ? g->avail : 0;
+    if (p->idle && (g->grain == 1 || !n->spec))
+        return g->avail;
     if (p->share == 1 && g->grain == 1 && !any_conflict(p, id))
         return g->gran == 1 ? n->free_cpus : n->free_cores;
     pick_free_cpus(p, id, words);
@@ -185,7 +225,7 @@ static uint32_t tasks_by_socket(const struct pick *p, uint32_t id, const struct 
 {
     const struct node *n = &p->s->nodes[id];
     uint32_t limit = p->k->ntasks_per_socket, sum = 0;
-    bool empty = p->idle || p->whole;
+    bool empty = (p->idle || p->whole) && !n->spec && !p->k->core_spec;
 
     if (!empty)
         pick_free_cpus(p, id, p->s->cpu_words);
@@ -279,7 +319,32 @@ uint64_t pick_free_gres(const struct pick *p, uint32_t id, uint32_t row_at, uint
     return row->indexed ? MIN(avail, devices) : avail;
 }
 
-static bool fit_gres(const struct pick *p, uint32_t id, struct fit *f)
+/* What comes with the GPUs of the job: CPUs and memory are counted by them, or tasks. */
+static bool fit_gpus(const struct pick *p, uint32_t id, uint32_t req, uint64_t cpus, struct fit *f)
+{
+    const struct shape_key *k = p->k;
+    const struct shape_gres *g = &k->gres[req];
+    uint64_t most = UINT64_MAX;
+
+    if (k->cpus_per_gpu)
+        most = cpus / k->cpus_per_gpu;
+    if (k->mem_per_gpu_mib && p->s->params.select_memory)
+        most = MIN(most, mem_free(p, id) / k->mem_per_gpu_mib);
+    if (most < g->per_node || (g->per_job && !most))
+        return false;
+    if (g->per_job) {
+        f->gres[req] = (uint32_t)MIN((uint64_t)f->gres[req], most);
+        if (k->tasks_per_gpu)
+            f->tasks = (uint32_t)MIN((uint64_t)f->tasks, (uint64_t)f->gres[req] * k->tasks_per_gpu);
+    }
+    if (g->per_task)
+        f->tasks = (uint32_t)MIN((uint64_t)f->tasks, most / g->per_task);
+    if (g->per_node && k->tasks_per_gpu)
+        f->tasks = (uint32_t)MIN((uint64_t)f->tasks, g->per_node * k->tasks_per_gpu);
+    return true;
+}
+
+static bool fit_gres(const struct pick *p, uint32_t id, uint64_t cpus, struct fit *f)
 {
     const struct node *n = &p->s->nodes[id];
     const struct shape_key *k = p->k;
@@ -301,6 +366,8 @@ static bool fit_gres(const struct pick *p, uint32_t id, struct fit *f)
             f->gres[i] = (uint32_t)MIN(avail, (uint64_t)UINT32_MAX);
         if (g->per_task)
             f->tasks = (uint32_t)MIN((uint64_t)f->tasks, avail / g->per_task);
+        if (i == p->gpu && !fit_gpus(p, id, i, cpus, f))
+            return false;
     }
     return true;
 }
@@ -346,7 +413,7 @@ bool node_fit(const struct pick *p, uint32_t id, struct fit *ret)
         ret->tasks = geometry_tasks(p, &g, units);
     if (k->num_tasks && k->ntasks_per_node)
         ret->tasks = MIN(ret->tasks, k->ntasks_per_node);
-    if (k->ngres && !fit_gres(p, id, ret))
+    if (k->ngres && !fit_gres(p, id, (uint64_t)units * g.usable, ret))
         return false;
     return ret->tasks >= (k->num_tasks ? 1 : MAX(k->ntasks_per_node, 1u));
 }

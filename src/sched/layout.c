@@ -1,9 +1,10 @@
 /* layout.c - what exactly a job gets on the nodes chosen for it: tasks, CPUs, memory, devices.
  *
- * Tasks fill the nodes in order and leave at least one for each node that follows; where several
- * tasks go on one core, a node does not start a core it cannot fill while others have room.  On
- * whole nodes, which are taken anyway, tasks are dealt out evenly.  Tasks of one CPU go round the sockets; larger ones fill a socket before the next.  Devices are taken
- * lowest index first. */
+ * pick.c says how many tasks a node has CPUs for (fit.hold); within these tasks are dealt out
+ * evenly, or fill node after node when the job is to be packed.  In a node tasks of
+ * one CPU go round the sockets; larger ones fill a socket before the next, each within one socket,
+ * and only a task that fits in none goes round.  Block distribution fills a socket before
+ * the next.  Devices are taken lowest index first. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,32 +51,26 @@ static void deal_tasks(struct fitvec *v, uint64_t tasks)
 static void spread_tasks(const struct pick *p)
 {
     struct fitvec *v = &p->s->chosen;
-    uint64_t left = p->tasks, room_after = 0;
+    uint64_t left = p->tasks;
+    bool pack = (p->k->flags & SHAPE_PACK) || p->s->params.pack_nodes;
 
-    if (!p->tasks) {
-        for (uint32_t i = 0; i < v->n; i++)
-            v->v[i].tasks = p->each;
-        return;
+    for (uint32_t i = 0; i < v->n; i++) {
+        struct fit *f = &v->v[i];
+
+        if (!p->tasks)
+            f->tasks = f->hold = p->each;
+        else if (!p->whole)
+            f->tasks = f->hold;
     }
-    if (p->whole) {
+    if (!p->tasks)
+        return;
+    if (!pack) {
         deal_tasks(v, p->tasks);
         return;
     }
-    for (uint32_t i = 0; i < v->n; i++)
-        room_after += v->v[i].tasks;
     for (uint32_t i = 0; i < v->n; i++) {
-        struct fit *f = &v->v[i];
-        struct geometry g = pick_geometry(p, &p->s->nodes[f->id]);
-        uint32_t after = v->n - i - 1, per_unit = geometry_tasks(p, &g, 1);
-        uint64_t share = MIN((uint64_t)f->tasks, left - after);
-
-        room_after -= f->tasks;
-        if (after && per_unit > 1 && share > per_unit && !(p->k->flags & SHAPE_OVERCOMMIT))
-            share -= share % per_unit;
-        if (left - share > room_after)
-            share = left - room_after;
-        f->tasks = (uint32_t)share;
-        left -= share;
+        v->v[i].tasks = (uint32_t)MIN((uint64_t)v->v[i].tasks, left - (v->n - i - 1));
+        left -= v->v[i].tasks;
     }
 }
 
@@ -167,6 +162,39 @@ static uint32_t take_block(struct cpu_pick *cp, uint32_t need)
     return need;
 }
 
+static bool fills_sockets(const struct pick *p)
+{
+    if (p->k->socket_dist != SCHED_DIST_DEFAULT && p->s->params.select != SCHED_SELECT_CPU)
+        return p->k->socket_dist == SCHED_DIST_BLOCK;
+    return p->s->params.dist_block || p->s->params.select == SCHED_SELECT_CPU;
+}
+
+/* The socket all need units of which are free, or UINT32_MAX. */
+static uint32_t socket_with(const struct cpu_pick *cp, uint32_t need)
+{
+    for (uint32_t k = 0; k < cp->sockets && need <= cp->g->per_socket; k++)
+        if (free_units(cp, k) >= need)
+            return k;
+    return UINT32_MAX;
+}
+
+/* Tasks of several CPUs fill the sockets one by one, each within its socket; those that fit in none
+ * go round by units. */
+static uint32_t take_tasks(struct cpu_pick *cp, uint32_t tasks, uint32_t cpus, uint32_t need)
+{
+    uint32_t usable = cp->g->usable;
+
+    if (socket_with(cp, need) != UINT32_MAX)
+        return take_block(cp, need);
+    for (uint32_t k = 0; k < cp->sockets && tasks; k++) {
+        uint32_t n = MIN(tasks, free_units(cp, k) * usable / cpus);
+
+        need -= take_units(cp, k, MIN(need, (n * cpus + usable - 1) / usable));
+        tasks -= n;
+    }
+    return take_cyclic(cp, need);
+}
+
 static uint32_t take_sockets(const struct pick *p, struct cpu_pick *cp, uint32_t tasks,
                              uint32_t need)
 {
@@ -200,27 +228,47 @@ static uint32_t take_by_socket(const struct pick *p, struct cpu_pick *cp, uint32
     return tasks + take_cyclic(cp, units);
 }
 
-static int choose_cpus(const struct pick *p, uint32_t id, uint32_t tasks, uint64_t *out)
+/* GPUs the job gets on the node of those that CPUs, memory or tasks are counted by. */
+static uint64_t gpus_of(const struct pick *p, const struct fit *f)
 {
-    const struct node *n = &p->s->nodes[id];
-    struct geometry g = pick_geometry(p, n);
-    struct cpu_pick cp = { .g = &g, .avail = p->s->cpu_words, .out = out, .sockets = n->sockets };
-    uint32_t need = geometry_units(p, &g, tasks);
+    const struct shape_gres *g = &p->k->gres[p->gpu];
 
+    return p->gpu == UINT32_MAX ? 0
+           : g->per_job         ? f->gres[p->gpu]
+                                : g->per_node + g->per_task * f->tasks;
+}
+
+static int choose_cpus(const struct pick *p, const struct fit *f, uint64_t *out)
+{
+    const struct node *n = &p->s->nodes[f->id];
+    struct geometry g = pick_geometry(p, n);
+    struct cpu_pick cp; /* large: the arrays are set where they are used */
+    uint32_t id = f->id, tasks = f->hold, need = geometry_units(p, &g, tasks);
+    uint64_t by_gpu = gpus_of(p, f) * p->k->cpus_per_gpu;
+    bool many = p->k->cpus_per_task > 1;
+
+    cp.g = &g;
+    cp.avail = p->s->cpu_words;
+    cp.out = out;
+    cp.sockets = n->sockets;
+    memset(cp.next, 0, n->sockets * sizeof(cp.next[0]));
     memset(out, 0, n->nwords * sizeof(*out));
+    need = MAX(need, (uint32_t)((by_gpu + g.usable - 1) / g.usable));
     if (p->pad && p->k->pn_min_cpus > need * g.usable)
         need = (p->k->pn_min_cpus + g.usable - 1) / g.usable;
     pick_free_cpus(p, id, p->s->cpu_words);
     if (p->whole)
-        need = take_block(&cp, g.units);
+        need = take_block(&cp, g.avail);
     else if (p->s->params.select == SCHED_SELECT_SOCKET)
         need = take_sockets(p, &cp, tasks, (need + g.per_socket - 1) / g.per_socket * g.per_socket);
     else if (p->k->ntasks_per_socket && !(p->k->flags & SHAPE_OVERCOMMIT))
         need = take_by_socket(p, &cp, tasks, need);
-    else if (p->k->cpus_per_task == 1)
-        need = take_cyclic(&cp, need);
-    else
+    else if (fills_sockets(p))
         need = take_block(&cp, need);
+    else if (many && !(p->k->flags & SHAPE_OVERCOMMIT))
+        need = take_tasks(&cp, tasks, p->k->cpus_per_task, need);
+    else
+        need = take_cyclic(&cp, need);
     return need ? -EAGAIN : 0;
 }
 
@@ -287,13 +335,16 @@ static void fill_gres(const struct pick *p, uint32_t id, uint32_t row_at, uint64
 /* --- together
  * ------------------------------------------------------------------------------------------ */
 
-static uint64_t memory(const struct pick *p, const struct node *n, const uint64_t *cpus)
+static uint64_t memory(const struct pick *p, const struct fit *f, const uint64_t *cpus)
 {
+    const struct node *n = &p->s->nodes[f->id];
     struct geometry g = pick_geometry(p, n);
     uint32_t held = 0;
 
     if (!p->s->params.select_memory)
         return 0;
+    if (p->k->mem_per_gpu_mib && p->gpu != UINT32_MAX)
+        return p->k->mem_per_gpu_mib * gpus_of(p, f);
     if (p->k->flags & SHAPE_MEM_PER_NODE)
         return p->k->mem_per_node_mib ? p->k->mem_per_node_mib : n->mem_mib;
     for (uint32_t w = 0; w < n->nwords; w++)
@@ -314,14 +365,14 @@ static int fill_node(const struct pick *p, const struct fit *f, struct sched_all
                                      .tasks = f->tasks,
                                      .gres = *gres };
     *words += n->nwords;
-    r = choose_cpus(p, f->id, f->tasks, an->cpu_bits);
+    r = choose_cpus(p, f, an->cpu_bits);
     if (r == 0 && n->ngres)
         r = choose_gres(p, f, take);
     if (r < 0)
         return r;
     for (uint32_t w = 0; w < n->nwords; w++)
         an->cpus += (uint32_t)__builtin_popcountll(an->cpu_bits[w]);
-    an->mem_mib = memory(p, n, an->cpu_bits);
+    an->mem_mib = memory(p, f, an->cpu_bits);
     for (uint32_t row = 0; row < n->ngres; row++)
         if (take[row])
             fill_gres(p, f->id, row, take[row], &an->gres[an->ngres++], words);

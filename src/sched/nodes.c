@@ -258,6 +258,8 @@ static void node_clear(struct node *n)
         cbits_done(&n->gres[i].dev);
     free(n->gres);
     free(n->features);
+    free(n->spec);
+    n->spec = NULL;
     n->gres = NULL;
     n->features = NULL;
     n->ngres = n->nfeatures = 0;
@@ -388,6 +390,35 @@ static void set_geometry(const struct sched_node *in, struct node *n)
     n->cores_per_socket = in->cpus;
 }
 
+/* CPUs kept from jobs are held like a job's that does not share.  Cores go as a whole; a node of
+ * which nothing would be left keeps none. */
+static int set_spec(const struct sched_node *in, struct node *n)
+{
+    n->nspec = 0;
+    if (!in->spec_bits)
+        return 0;
+    n->spec = calloc(n->nwords, sizeof(*n->spec));
+    if (!n->spec)
+        return -ENOMEM;
+    for (uint32_t c = 0; c < n->cpus; c++) {
+        uint32_t first = c - c % n->threads;
+
+        for (uint32_t t = first; t < first + n->threads; t++)
+            if (in->spec_bits[t >> 6] >> (t & 63) & 1)
+                n->spec[c >> 6] |= UINT64_C(1) << (c & 63);
+    }
+    n->nspec = count_words(n->spec, n->nwords);
+    if (n->nspec == 0 || n->nspec == n->cpus) {
+        free(n->spec);
+        n->spec = NULL;
+        n->nspec = 0;
+        return 0;
+    }
+    cbits_take(&n->busy, n->spec, n->nwords);
+    cbits_take(&n->firm, n->spec, n->nwords);
+    return 0;
+}
+
 static int node_build(struct sched *s, const struct sched_node *in, struct node *n)
 {
     int r;
@@ -400,6 +431,8 @@ static int node_build(struct sched *s, const struct sched_node *in, struct node 
     r = cbits_init(&n->busy, n->cpus);
     if (r == 0)
         r = cbits_init(&n->firm, n->cpus);
+    if (r == 0)
+        r = set_spec(in, n);
     if (r == 0)
         r = parse_features(s, in->features, n);
     if (r == 0)
@@ -426,7 +459,8 @@ static bool same_config(const struct node *a, const struct node *b)
     return a->exists && a->cpus == b->cpus && a->sockets == b->sockets &&
            a->cores_per_socket == b->cores_per_socket && a->threads == b->threads &&
            a->raw_threads == b->raw_threads && a->mem_mib == b->mem_mib && a->weight == b->weight &&
-           a->nfeatures == b->nfeatures &&
+           a->nfeatures == b->nfeatures && a->nspec == b->nspec &&
+           (!a->nspec || !memcmp(a->spec, b->spec, a->nwords * sizeof(*a->spec))) &&
            (!a->nfeatures ||
             !memcmp(a->features, b->features, a->nfeatures * sizeof(*a->features))) &&
            same_gres(a, b);

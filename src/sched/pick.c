@@ -1,7 +1,8 @@
 /* pick.c - which nodes a job gets.
  *
  * Candidates come from bitmaps; they are walked by weight, then id.  A job that fits on one node
- * takes the first that holds it.  Others take runs of adjacent nodes: the smallest that holds the
+ * takes the first of the lowest weight that holds it; it goes to heavier nodes only when the
+ * lighter ones together do not do.  Others take runs of adjacent nodes: the smallest that holds the
  * job, else the largest and on.  When a limit on nodes leaves the job short, those that hold most
  * are taken, so that a job is refused only if no set of nodes would do (apart from several limits
  * at once that trade against each other). Least-loaded order (LLN) replaces the runs by the nodes
@@ -86,7 +87,7 @@ static bool set_goal(struct pick *p, const struct calt *a)
     if (p->max < p->min)
         return false;
     p->prefer = p->min;
-    if (k->max_nodes > k->min_nodes)
+    if (k->max_nodes > k->min_nodes && !(k->flags & SHAPE_USE_MIN_NODES))
         p->prefer = p->max;
     if ((k->flags & SHAPE_SPREAD) && p->tasks)
         p->prefer = p->max;
@@ -193,19 +194,37 @@ static bool holds_all(const struct pick *p, const struct fit *f)
     return enough(p, &sum, 1);
 }
 
+static bool by_load(const struct pick *p)
+{
+    return p->s->params.lln || p->part->lln;
+}
+
+static bool any_fit(const struct pick *p, const struct bitmap *of)
+{
+    struct fit f;
+
+    for (uint32_t w = 0; w < of->nwords; w++)
+        for (uint64_t m = p->s->cand->words[w] & of->words[w]; m; m &= m - 1)
+            if (node_fit(p, w * 64 + (uint32_t)__builtin_ctzll(m), &f))
+                return true;
+    return false;
+}
+
 /* The first node that holds the whole job (or the least loaded).  Nodes only get fuller until the
  * partition's grow count moves, so those found too full need not be looked at again until then. */
 static int choose_single(struct pick *p)
 {
     struct sched *s = p->s;
     struct class *cls = p->cls;
-    bool lln = s->params.lln;
-    bool keep = !lln && !s->travelling && !p->idle && !p->overlay && !p->minus && cls->nalts == 1;
+    bool lln = by_load(p);
+    bool keep = !lln && !s->travelling && !p->idle && !p->overlay && !p->minus && cls->nalts == 1 &&
+                p->share_max == 1;
     bool resume = keep && cls->cursor_grow == p->part->grow + 1;
     struct fit f, best = { 0 };
     bool found = false;
+    uint32_t stop = s->nwclasses; /* the class whose nodes the job may take together */
 
-    for (uint32_t c = resume ? cls->cursor_wclass : 0; c < s->nwclasses && !found; c++) {
+    for (uint32_t c = resume ? cls->cursor_wclass : 0; c < stop && !found; c++) {
         const struct bitmap *of = s->wclasses[c].nodes;
         uint32_t start = resume && c == cls->cursor_wclass ? cls->cursor_id : 0;
 
@@ -225,11 +244,13 @@ static int choose_single(struct pick *p)
                 found = true;
             }
         }
+        if (!found && p->max > 1 && c + 1 < s->nwclasses && any_fit(p, of))
+            stop = c;
     }
     if (keep) {
         cls->cursor_grow = p->part->grow + 1;
-        cls->cursor_wclass = found ? best.wclass : s->nwclasses;
-        cls->cursor_id = best.id;
+        cls->cursor_wclass = found ? best.wclass : stop;
+        cls->cursor_id = found ? best.id : s->nbits;
     }
     return found ? (push(&s->chosen, &best) < 0 ? -ENOMEM : 1) : 0;
 }
@@ -386,7 +407,7 @@ static int order_fits(struct pick *p)
     struct fitvec swap;
     uint32_t nruns;
 
-    if (s->params.lln) {
+    if (by_load(p)) {
         sort(&s->fits, by_free);
         return 0;
     }
@@ -428,23 +449,25 @@ static int take_in_order(struct pick *p)
 }
 
 /* Where the limit on nodes binds, first try nodes that each hold an even part: any of them will do.
- * Only if these are too few take those that hold most. */
+ * Then any in order; only if these are too few take those that hold most. */
 static int choose_several(struct pick *p)
 {
     int (*const orders[])(const void *, const void *) = { by_tasks, by_gres };
     struct sum sum = sum_of(p, &p->s->chosen);
     uint32_t even = p->tasks ? (p->tasks - 1) / p->max + 1 : 0, npj = p->cls->shape->npj;
-    int r;
+    int r = 0;
 
     if (sum.n > p->max)
         return 0;
     if (enough(p, &sum, p->prefer))
         return 1;
-    r = gather(p, p->s->params.lln, even);
-    if (r == 0)
-        r = order_fits(p);
-    if (r == 0)
-        r = take_in_order(p);
+    for (uint32_t pass = 0; r == 0 && pass < (even > 1 ? 2u : 1u); pass++) {
+        r = gather(p, by_load(p) || pass, pass ? 0 : even);
+        if (r == 0)
+            r = order_fits(p);
+        if (r == 0)
+            r = take_in_order(p);
+    }
     if (r != 0 || (even <= 1 && !npj))
         return r;
     for (size_t i = 0; r == 0 && i < (npj ? 2u : 1u); i++) {
@@ -522,13 +545,62 @@ static int try_alt(struct pick *p, const struct calt *a)
     return choose_several(p);
 }
 
+/* How many tasks each node gets CPUs for, in the order of choice: a node leaves one task for each
+ * node that is to follow, and a whole core for each of those that must. What then is missing goes
+ * where there is room. */
+static void share_out(struct pick *p)
+{
+    struct fitvec *v = &p->s->chosen;
+    uint64_t c = p->k->cpus_per_task, left = p->tasks * c, sum = 0;
+
+    for (uint32_t i = 0; i < v->n; i++) {
+        struct fit *f = &v->v[i];
+        struct geometry g = pick_geometry(p, &p->s->nodes[f->id]);
+        uint64_t follow = MAX(p->prefer, 1u) > i + 1 ? p->prefer - i - 1 : 0;
+        uint64_t must = p->min > i + 1 ? p->min - i - 1 : 0;
+        uint64_t keep = follow * c + must * (g.usable - 1);
+        uint64_t want = left > keep ? (left - keep + c - 1) / c : 1;
+        uint32_t n = (uint32_t)MIN(want, (uint64_t)f->tasks);
+
+        n = MIN(f->tasks, geometry_tasks(p, &g, geometry_units(p, &g, MAX(n, 1u))));
+        if (p->k->flags & SHAPE_OVERCOMMIT)
+            n = f->tasks;
+        f->hold = MAX(n, 1u);
+        left -= MIN(left, f->hold * c);
+        sum += f->hold;
+    }
+    for (uint32_t i = 0; i < v->n && sum < p->tasks; i++) {
+        struct fit *f = &v->v[i];
+        uint64_t more = MIN((uint64_t)(f->tasks - f->hold), p->tasks - sum);
+
+        f->hold += (uint32_t)more;
+        sum += more;
+    }
+}
+
+/* CPUs that nobody has come first, then those that fewest share. */
+static int try_shared(struct pick *p, const struct calt *a)
+{
+    int r = 0;
+
+    for (p->share = p->idle ? p->share_max : 1; r == 0;
+         p->share = MIN(p->share * 2, p->share_max)) {
+        r = try_alt(p, a);
+        if (r != 0 || p->share == p->share_max)
+            return r;
+    }
+    return r;
+}
+
 int pick_nodes(struct pick *p)
 {
     int r = class_masks(p->s, p->cls);
 
     pick_init(p);
     for (uint32_t i = 0; r == 0 && i < p->cls->nalts; i++)
-        r = try_alt(p, &p->cls->alts[i]);
+        r = try_shared(p, &p->cls->alts[i]);
+    if (r == 1 && p->tasks)
+        share_out(p);
     if (r == 1)
         sort(&p->s->chosen, by_node);
     return r;

@@ -18,7 +18,7 @@ struct sched;
 #define SCHED_UNLIMITED UINT32_MAX
 
 enum sched_select {
-    SCHED_SELECT_CPU,    /* CR_CPU: single CPUs */
+    SCHED_SELECT_CPU,    /* CR_CPU: whole cores too, filled one socket after the other */
     SCHED_SELECT_CORE,   /* CR_Core: whole cores */
     SCHED_SELECT_SOCKET, /* CR_Socket */
     SCHED_SELECT_LINEAR, /* whole nodes */
@@ -32,6 +32,8 @@ struct sched_params {
     uint32_t bf_max_job_test;  /* jobs looked at per backfill, 0 = all */
     uint32_t default_queue_depth; /* jobs tried per partition in order, 0 = all */
     bool lln;
+    bool dist_block; /* CR_CORE_DEFAULT_DIST_BLOCK: fill a socket before the next unless a job says otherwise */
+    bool pack_nodes; /* CR_Pack_Nodes: likewise nodes */
     /* priority: basic (by id) or the multifactor parts known so far */
     bool multifactor;
     uint32_t weight_age, weight_job_size, weight_partition;
@@ -53,6 +55,7 @@ struct sched_node {
     uint64_t mem_mib;      /* usable by jobs */
     uint32_t weight;
     bool schedulable;      /* up, responding, not draining */
+    const uint64_t *spec_bits; /* CPUs kept from jobs, (cpus + 63) / 64 words, or NULL for none */
     const char *features;  /* comma list, may be NULL */
     const struct sched_gres_spec *gres;
     size_t ngres;
@@ -67,6 +70,7 @@ struct sched_partition {
     uint32_t max_time_min; /* SCHED_UNLIMITED */
     uint32_t min_nodes, max_nodes;
     bool exclusive_node;   /* whole nodes only */
+    bool lln;              /* nodes with most free CPUs first */
     uint32_t oversubscribe;/* jobs sharing one resource: 0 and 1 = none */
     bool oversubscribe_force; /* every job shares; else only those that ask */
     uint32_t max_cpus_per_node; /* over all jobs of the partition; 0 and SCHED_UNLIMITED = no limit */
@@ -77,6 +81,12 @@ struct sched_gres_req {
     uint64_t per_node;       /* 0 = not per node */
     uint64_t per_job;
     uint64_t per_task;
+};
+
+enum sched_dist { /* of tasks over the sockets of a node */
+    SCHED_DIST_DEFAULT,
+    SCHED_DIST_BLOCK,
+    SCHED_DIST_CYCLIC,
 };
 
 struct sched_job {
@@ -103,6 +113,12 @@ struct sched_job {
     const uint32_t *req_nodes; size_t nreq;
     const uint32_t *exc_nodes; size_t nexc;
     bool exclusive, oversubscribe, overcommit, contiguous, spread;
+    bool use_min_nodes;      /* of a range of nodes rather few */
+    bool pack;               /* fill a node with tasks before the next */
+    enum sched_dist socket_dist;
+    uint32_t core_spec;      /* cores of each of its nodes left to the system; makes it exclusive */
+    uint32_t cpus_per_gpu, tasks_per_gpu; /* 0 = free */
+    uint64_t mem_per_gpu_mib;             /* 0 = free; in place of memory per node or CPU */
     const struct sched_gres_req *gres; size_t ngres;
     uint64_t array_id;       /* jobs of one array; 0 = none */
 };

@@ -42,6 +42,8 @@ struct gres_row {
 struct node {
     bool exists, schedulable;
     uint32_t cpus, nwords, sockets, cores_per_socket, threads, raw_threads, weight;
+    uint64_t *spec;          /* CPUs kept from jobs, whole cores, also in busy and firm; or NULL */
+    uint32_t nspec;          /* how many */
     uint64_t mem_mib, mem_used;
     uint32_t free_cpus, free_cores;
     uint32_t nrun;           /* jobs holding CPUs */
@@ -68,8 +70,8 @@ struct shape {
         uint32_t min_nodes, max_nodes, num_tasks, cpus_per_task;
         uint32_t ntasks_per_node, ntasks_per_core, ntasks_per_socket, threads_per_core;
         uint32_t pn_min_cpus, min_sockets, min_cores_per_socket;
-        uint32_t flags;
-        uint64_t mem_per_node_mib, mem_per_cpu_mib;
+        uint32_t flags, socket_dist, core_spec, cpus_per_gpu, tasks_per_gpu, pad;
+        uint64_t mem_per_node_mib, mem_per_cpu_mib, mem_per_gpu_mib;
         uint32_t nreq, nexc, ngres, features_off; /* features_off UINT32_MAX = none */
         struct shape_gres gres[SCHED_MAX_JOB_GRES];
     } key;
@@ -87,7 +89,9 @@ enum {
     SHAPE_OVERCOMMIT = 4,
     SHAPE_CONTIGUOUS = 8,
     SHAPE_SPREAD = 16,
-    SHAPE_MEM_PER_NODE = 32
+    SHAPE_MEM_PER_NODE = 32,
+    SHAPE_USE_MIN_NODES = 64,
+    SHAPE_PACK = 128
 };
 
 #define SHAPE_PER_JOB_MAX 4
@@ -160,7 +164,7 @@ struct part {
     bool exists, up;
     struct bitmap *nodes;
     uint32_t tier, job_factor, max_time_min, min_nodes, max_nodes, oversubscribe, max_cpus_per_node;
-    bool exclusive_node, force;
+    bool exclusive_node, force, lln;
     uint32_t *node_cpus; /* CPUs held by its jobs, by node; only with max_cpus_per_node */
     uint64_t grow;       /* counts growths of free capacity */
     struct entry *head[QUEUE_LEVELS];
@@ -176,6 +180,7 @@ struct part {
 
 struct fit { /* a node that can hold a part of the job */
     uint32_t id, tasks, wclass, free;
+    uint32_t hold; /* tasks it has CPUs for, at least those it gets */
     uint32_t gres[SHAPE_PER_JOB_MAX];
 };
 
@@ -292,15 +297,18 @@ struct pick {
     /* derived by pick_init() */
     const struct shape_key *k;
     bool whole;
-    uint32_t share; /* jobs on one CPU */
+    uint32_t share_max; /* jobs on one CPU */
+    uint32_t share;     /* tried at the moment: CPUs nobody has come first */
     uint32_t gname[SCHED_MAX_JOB_GRES],
         gtype[SCHED_MAX_JOB_GRES]; /* of the requests, see row_matches() */
+    uint32_t gpu; /* the request CPUs, memory or tasks are counted by, or UINT32_MAX */
     /* derived by pick_nodes(): what is asked of the set of nodes */
     uint32_t tasks, each;      /* in total; or when that is 0 on each node */
     uint32_t min, max, prefer; /* nodes */
 };
 struct geometry { /* how a job sees a node: units of gran CPUs that are taken together */
     uint32_t units, per_socket, gran, usable, grain;
+    uint32_t avail; /* units that are not kept from jobs */
 };
 void pick_init(struct pick *p);
 struct geometry pick_geometry(const struct pick *p, const struct node *n);

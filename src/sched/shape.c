@@ -114,10 +114,16 @@ static void fill_key(struct shape *sh, const struct sched_job *job)
     k->pn_min_cpus = job->pn_min_cpus;
     k->min_sockets = job->min_sockets;
     k->min_cores_per_socket = job->min_cores_per_socket;
-    k->flags = (job->exclusive ? SHAPE_EXCLUSIVE : 0u) | (job->oversubscribe ? SHAPE_SHARE : 0u) |
-               (job->overcommit ? SHAPE_OVERCOMMIT : 0u) |
+    k->socket_dist = job->socket_dist;
+    k->core_spec = job->core_spec;
+    k->cpus_per_gpu = job->cpus_per_gpu;
+    k->tasks_per_gpu = job->tasks_per_gpu;
+    k->mem_per_gpu_mib = job->mem_per_gpu_mib;
+    k->flags = (job->exclusive || job->core_spec ? SHAPE_EXCLUSIVE : 0u) |
+               (job->oversubscribe ? SHAPE_SHARE : 0u) | (job->overcommit ? SHAPE_OVERCOMMIT : 0u) |
                (job->contiguous ? SHAPE_CONTIGUOUS : 0u) | (job->spread ? SHAPE_SPREAD : 0u) |
-               (job->has_mem_per_node ? SHAPE_MEM_PER_NODE : 0u);
+               (job->has_mem_per_node ? SHAPE_MEM_PER_NODE : 0u) |
+               (job->use_min_nodes ? SHAPE_USE_MIN_NODES : 0u) | (job->pack ? SHAPE_PACK : 0u);
     k->mem_per_node_mib = job->has_mem_per_node ? job->mem_per_node_mib : 0;
     k->mem_per_cpu_mib = job->has_mem_per_node ? 0 : job->mem_per_cpu_mib;
 }

@@ -216,9 +216,9 @@ static const struct {
     { J(.exclusive = true), "1:main n0[0-15]t1m1600;" },
     { J(.exclusive = true, .has_mem_per_node = true), "1:main n0[0-15]t1m16000;" },
     { J(.num_tasks = 5, .min_nodes = 2, .max_nodes = 2),
-      "1:main n0[0-1,8-9]t4m400 n1[0-1]t1m200;" },
+      "1:main n0[0-1,8-9]t3m400 n1[0-1]t2m200;" },
     { J(.num_tasks = 8, .min_nodes = 2, .max_nodes = 4),
-      "1:main n0[0-1,8-9]t4m400 n1[0-1]t2m200 n2[0-1]t1m200 n3[0-1]t1m200;" },
+      "1:main n0[0-1,8-9]t2m400 n1[0-1]t2m200 n2[0-1]t2m200 n3[0-1]t2m200;" },
     { J(.num_tasks = 6, .cpus_per_task = 2, .min_nodes = 2, .max_nodes = 2),
       "1:main n0[0-9]t5m1000 n1[0-1]t1m200;" },
     { J(.min_nodes = 2, .max_nodes = 2, .ntasks_per_node = 3),
@@ -226,7 +226,7 @@ static const struct {
     { J(.num_tasks = 4, .spread = true),
       "1:main n0[0-1]t1m200 n1[0-1]t1m200 n2[0-1]t1m200 n3[0-1]t1m200;" },
     { J(.num_tasks = 1, .pn_min_cpus = 12), "1:main n0[0-1]t1m200;" },
-    { J(.num_tasks = 17), "1:main n0[0-15]t16m1600 n1[0-1]t1m200;" },
+    { J(.num_tasks = 17), "1:main n0[0-15]t15m1600 n1[0-1]t2m200;" },
     { J(.num_tasks = 2, .overcommit = true, .cpus_per_task = 2), "1:main n0[0-1]t2m200;" },
     { J(.num_tasks = 4, .ntasks_per_socket = 1), "1:main n0[0-1,8-9]t2m400 n1[0-1,8-9]t2m400;" },
     { J(.num_tasks = 1, .features = "amd"), "1:main n2[0-1]t1m200;" },
@@ -290,9 +290,9 @@ static const struct {
     uint32_t tasks, cpus;
     const char *text;
 } selects[] = {
-    { SCHED_SELECT_CPU, 1, 1, "1:main n0[0]t1;" },
-    { SCHED_SELECT_CPU, 3, 1, "1:main n0[0-1,8]t3;" },
-    { SCHED_SELECT_CPU, 1, 3, "1:main n0[0-2]t1;" },
+    { SCHED_SELECT_CPU, 1, 1, "1:main n0[0-1]t1;" },
+    { SCHED_SELECT_CPU, 3, 1, "1:main n0[0-3]t3;" },
+    { SCHED_SELECT_CPU, 1, 3, "1:main n0[0-3]t1;" },
     { SCHED_SELECT_SOCKET, 1, 1, "1:main n0[0-7]t1;" },
     { SCHED_SELECT_SOCKET, 9, 1, "1:main n0[0-15]t9;" },
     { SCHED_SELECT_LINEAR, 1, 1, "1:main n0[0-15]t1;" },
