@@ -43,6 +43,11 @@ test: configure
 	$(NINJA) -C $(BUILD) all unit-tests fuzz-targets
 	tests/run-tests $(BUILD)
 
+## test-peer: run tests/differential's commands on Debian's Slurm 22.05 and on us, and compare
+.PHONY: test-peer
+test-peer: build
+	tests/differential/run --build $(BUILD) $(ARGS)
+
 .PHONY: bootstrap
 bootstrap:
 	tools/bootstrap

@@ -511,6 +511,9 @@ static int compare_places(const void *pa, const void *pb, void *arg)
     }
     ta = l->lines[a->line].tie;
     tb = l->lines[b->line].tie;
+    /* Equal jobs follow the direction of the last key; tasks of one array always ascend. */
+    if (n && l->sort->keys[n - 1].descending && ta >> 32 != tb >> 32)
+        return ta > tb ? -1 : 1;
     return ta < tb ? -1 : ta > tb;
 }
 
