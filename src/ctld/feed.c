@@ -13,6 +13,7 @@
 #include "base/timefmt.h"
 #include "ctld/depends.h"
 #include "ctld/jobs.h"
+#include "ctld/prioquery.h"
 #include "ctld/schedthread.h"
 #include "model/array.h"
 
@@ -77,6 +78,8 @@ void feed_free(struct feed *f)
         return;
     for (size_t i = 0; i < f->nowned; i++)
         free(f->owned[i]);
+    if (f->prio)
+        prioquery_drop(f->prio);
     alloc_done(&f->alloc);
     free(f->name);
     free(f);
@@ -243,6 +246,8 @@ static void fill_job(struct ctld *ctld, struct feed *f, const Pst__JobRecord *r)
     s->nice = r->has_nice ? r->nice : 0;
     s->submit_us = r->submit_us;
     s->array_id = r->has_array_job_id ? r->array_job_id : 0;
+    s->accrue_us = r->has_accrue_us ? r->accrue_us : r->has_eligible_us ? r->eligible_us : r->submit_us;
+    s->qos = own_str(f, r->qos);
     s->npartitions = split_list(f, r->partition, &s->partitions);
     fill_sizes(s, r);
     fill_gpus(s, r);
@@ -437,6 +442,14 @@ void feed_when(struct ctld *ctld, const Pst__JobRecord *rec, uint64_t ticket)
     add(f);
 }
 
+void feed_priorities(struct ctld *ctld, struct prioquery *q)
+{
+    struct feed *f = feed_new(FEED_PRIORITIES);
+
+    f->prio = q;
+    schedthread_feed(ctld->sched, f, f); /* not gathered: this is no core thread */
+}
+
 /* ---- nodes and partitions ----------------------------------------------------------------------- */
 
 /* "gpu:a100:2,gpu:v100:2,shard:8" -> rows; devices of one name are numbered through. */
@@ -565,53 +578,6 @@ void feed_part_gone(struct ctld *ctld, const char *name)
 }
 
 /* ---- parameters --------------------------------------------------------------------------------- */
-
-static enum sched_select select_of(const struct conf *conf)
-{
-    const char *type = conf_str(conf, CONF_SELECT_TYPE);
-    const char *params = conf_str(conf, CONF_SELECT_TYPE_PARAMETERS);
-
-    if (type && strcasecmp(type, "select/linear") == 0)
-        return SCHED_SELECT_LINEAR;
-    if (params && strncasecmp(params, "CR_Socket", 9) == 0)
-        return SCHED_SELECT_SOCKET;
-    if (params && strncasecmp(params, "CR_CPU", 6) == 0)
-        return SCHED_SELECT_CPU;
-    return SCHED_SELECT_CORE;
-}
-
-static uint32_t option_u32(const struct conf *conf, const char *name, uint32_t fallback)
-{
-    uint64_t v;
-
-    return conf_option_u64(conf, CONF_SCHEDULER_PARAMETERS, name, &v) && v <= UINT32_MAX ? (uint32_t)v
-                                                                                        : fallback;
-}
-
-void feed_fill_params(const struct conf *conf, struct sched_params *ret)
-{
-    const char *select = conf_str(conf, CONF_SELECT_TYPE_PARAMETERS);
-    const char *type = conf_str(conf, CONF_SCHEDULER_TYPE);
-    const char *priority = conf_str(conf, CONF_PRIORITY_TYPE);
-
-    *ret = (struct sched_params){
-        .select = select_of(conf),
-        .select_memory = select && strcasestr(select, "Memory"),
-        .backfill = !type || strcasecmp(type, "sched/builtin") != 0,
-        .bf_window_min = option_u32(conf, "bf_window", 1440),
-        .bf_max_job_test = option_u32(conf, "bf_max_job_test", 0),
-        .default_queue_depth = option_u32(conf, "default_queue_depth", 0),
-        .lln = select && strcasestr(select, "CR_LLN"),
-        .dist_block = select && strcasestr(select, "CR_CORE_DEFAULT_DIST_BLOCK"),
-        .pack_nodes = select && strcasestr(select, "CR_Pack_Nodes"),
-        .multifactor = priority && strcasecmp(priority, "priority/multifactor") == 0,
-        .weight_age = (uint32_t)conf_num(conf, CONF_PRIORITY_WEIGHT_AGE),
-        .weight_job_size = (uint32_t)conf_num(conf, CONF_PRIORITY_WEIGHT_JOB_SIZE),
-        .weight_partition = (uint32_t)conf_num(conf, CONF_PRIORITY_WEIGHT_PARTITION),
-        .max_age_s = (uint32_t)conf_num(conf, CONF_PRIORITY_MAX_AGE),
-        .favor_small = conf_bool(conf, CONF_PRIORITY_FAVOR_SMALL),
-    };
-}
 
 void feed_params(struct ctld *ctld)
 {

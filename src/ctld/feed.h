@@ -24,6 +24,7 @@ enum feed_kind {
     FEED_PART_REMOVE,
     FEED_PARAMS,     /* configuration changed */
     FEED_WHEN,       /* --test-only: job and ticket; answered with a decision */
+    FEED_PRIORITIES, /* sprio: arg is a struct prioquery */
     FEED_STOP,
 };
 
@@ -41,7 +42,8 @@ struct feed {
     struct sched_partition part;
     struct sched_params params;
     char *name;             /* owned */
-    void *owned[16];        /* memory of the members above */
+    struct prioquery *prio; /* owned until it is gathered */
+    void *owned[32];        /* memory of the members above */
     size_t nowned;
 };
 void feed_free(struct feed *f);
@@ -59,6 +61,7 @@ void feed_part(struct ctld *ctld, const struct partition *p);
 void feed_part_gone(struct ctld *ctld, const char *name);
 void feed_params(struct ctld *ctld);
 void feed_when(struct ctld *ctld, const Pst__JobRecord *rec, uint64_t ticket);
+void feed_priorities(struct ctld *ctld, struct prioquery *q); /* any thread */
 void schedfeed_flush(struct ctld *ctld);
 /* Scheduling parameters of the configuration in force. */
 void feed_fill_params(const struct conf *conf, struct sched_params *ret);

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "ctld/acctthread.h"
+#include "ctld/prioquery.h"
 #include "ctld/users.h"
 
 #define IO_THREADS 2u
@@ -105,6 +106,8 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
     }
     if (row->flags & OPF_VIEW)
         query_start(f, c, frame);
+    else if (frame->op == OP_QUERY_PRIORITY)
+        prioquery_start(f, c, frame);
     else if (row->flags & OPF_FRONT)
         acct_query_start(f, c, frame);
     else

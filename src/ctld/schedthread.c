@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "ctld/prioquery.h"
 
 #define BACKFILL_MIN_GAP_US 20000     /* between two backfill passes */
 #define BACKFILL_SHARE 8              /* a backfill of t is followed by at least t * this without one */
@@ -24,6 +25,7 @@ struct schedthread {
     pthread_cond_t wake;
     struct feed *head, *tail;
     struct sched *sched;
+    struct sched_params params; /* as given last */
     bool backfill;          /* SchedulerType */
     bool backfill_due;      /* something changed since the last one */
     int64_t backfill_not_before_mono_us;
@@ -79,7 +81,7 @@ static void answer_when(struct schedthread *t, const struct feed *f)
 }
 
 /* Gives false when the thread should end. */
-static bool apply(struct schedthread *t, const struct feed *f)
+static bool apply(struct schedthread *t, struct feed *f)
 {
     int r = 0;
 
@@ -117,7 +119,12 @@ static bool apply(struct schedthread *t, const struct feed *f)
         sched_partition_remove(t->sched, f->name);
         break;
     case FEED_PARAMS:
+        t->params = f->params;
         t->backfill = f->params.backfill;
+        sched_params_set(t->sched, &f->params);
+        break;
+    case FEED_PRIORITIES:
+        prioquery_gather(TAKE_PTR(f->prio), t->sched, &t->params);
         break;
     case FEED_WHEN:
         answer_when(t, f);
@@ -256,6 +263,7 @@ int schedthread_start(struct ctld *ctld, struct schedthread **ret)
         return -ENOMEM;
     t->ctld = ctld;
     feed_fill_params(ctld->conf, &params);
+    t->params = params;
     t->backfill = params.backfill;
     r = sched_new(&params, &t->sched);
     if (r < 0) {

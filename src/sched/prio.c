@@ -2,7 +2,7 @@
  *
  * Basic priorities count down with the job id.  Multifactor ones are a weighted sum of factors in
  * [0, 1]; they change with time, so they are computed on entering the queue and again every
- * PRIO_PERIOD_US. */
+ * PriorityCalcPeriod. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 #include "sched/sched_int.h"
 
 #define PRIO_BASIC_FIRST 4294901760u
-#define PRIO_PERIOD_US INT64_C(300000000)
+#define PRIO_PERIOD_S 300u
 
 static double ratio(double part, double whole)
 {
@@ -22,33 +22,101 @@ static double size_factor(const struct sched *s, const struct job *j)
     double n = ratio(j->size_factor_nodes, s->count_nodes),
            c = ratio(j->size_factor_cpus, (double)s->count_cpus);
 
+    if (s->params.prio_flags & SCHED_PRIO_SMALL_RELATIVE_TO_TIME) {
+        if (j->time_limit_min == SCHED_UNLIMITED)
+            c = 0;
+        else
+            c = ratio(j->size_factor_cpus / MAX(j->time_limit_min, 1u), (double)s->count_cpus);
+        return s->params.favor_small ? 1 - c : c;
+    }
     return s->params.favor_small ? (1 - n + 1 - c) / 2 : (n + c) / 2;
+}
+
+static double age_factor(const struct sched *s, const struct job *j, int64_t now_us)
+{
+    int64_t since = s->params.prio_flags & SCHED_PRIO_ACCRUE_ALWAYS ? j->submit_us : j->accrue_us;
+
+    return since < now_us ? ratio((double)(now_us - since) / 1e6, s->params.max_age_s) : 0;
+}
+
+static double part_factor(const struct sched *s, const struct entry *e)
+{
+    uint32_t factor = s->parts[e->part]->job_factor;
+
+    return s->params.prio_flags & SCHED_PRIO_NO_NORMAL_PART ? factor
+                                                            : ratio(factor, s->max_job_factor);
+}
+
+static void fill_factors(const struct sched *s, const struct entry *e, int64_t now_us,
+                         struct sched_factors *f)
+{
+    const struct sched_params *pp = &s->params;
+    const struct job *j = e->job;
+
+    f->age = pp->weight_age ? age_factor(s, j, now_us) : 0;
+    f->size = pp->weight_job_size ? size_factor(s, j) : 0;
+    f->part = pp->weight_partition ? part_factor(s, e) : 0;
+    f->fairshare = pp->weight_fairshare ? assoc_fairshare(s, j->assoc_id) : 0;
+    f->assoc = pp->weight_assoc ? assoc_factor(s, j->assoc_id) : 0;
+    f->qos = pp->weight_qos ? qos_factor(s, j->qos) : 0;
+    for (uint32_t i = 0; i < pp->ntres_weights; i++)
+        f->tres[i] = tres_factor(s, e, i);
 }
 
 static double multifactor(const struct sched *s, const struct entry *e, int64_t now_us)
 {
     const struct sched_params *pp = &s->params;
-    const struct job *j = e->job;
-    double waited = (double)(now_us - j->eligible_us) / 1e6;
+    struct sched_factors f;
+    double sum;
 
-    return pp->weight_age * (waited > 0 ? ratio(waited, pp->max_age_s) : 0) +
-           pp->weight_job_size * size_factor(s, j) +
-           pp->weight_partition * ratio(s->parts[e->part]->job_factor, s->max_job_factor);
+    fill_factors(s, e, now_us, &f);
+    sum = pp->weight_age * f.age + pp->weight_job_size * f.size + pp->weight_partition * f.part +
+          pp->weight_fairshare * f.fairshare + pp->weight_assoc * f.assoc + pp->weight_qos * f.qos;
+    for (uint32_t i = 0; i < pp->ntres_weights; i++)
+        sum += pp->tres_weights[i].weight * f.tres[i];
+    return sum + e->job->site_factor;
 }
 
 uint32_t entry_priority(const struct sched *s, const struct entry *e, int64_t now_us)
 {
     const struct job *j = e->job;
-    int64_t prio;
+    double prio;
 
     if (j->priority)
         return j->priority;
     if (s->params.multifactor)
-        prio = (int64_t)multifactor(s, e, now_us);
+        prio = multifactor(s, e, now_us);
     else
-        prio = (int64_t)PRIO_BASIC_FIRST - (j->id ? j->id - 1 : 0);
+        prio = (double)PRIO_BASIC_FIRST - (j->id ? j->id - 1 : 0);
     prio -= j->nice;
     return prio < 1 ? 1 : prio > UINT32_MAX ? UINT32_MAX : (uint32_t)prio;
+}
+
+int sched_priorities(struct sched *s, int64_t now_us, sched_factors_fn *fn, void *ctx)
+{
+    int r = prio_refresh(s, now_us);
+
+    queue_enter(s, now_us);
+    for (uint32_t i = 0; r >= 0 && i < s->job_slots; i++) {
+        const struct job *j = s->jobs[i];
+
+        for (uint32_t k = 0; r >= 0 && j && j->state == JOB_QUEUED && k < j->nentries; k++) {
+            const struct entry *e = j->entries[k];
+            struct sched_factors f = { .job_id = j->id,
+                                       .uid = j->uid,
+                                       .priority =
+                                           e->priority ? e->priority : entry_priority(s, e, now_us),
+                                       .partition = s->parts_tab.names[e->part],
+                                       .direct = j->priority != 0,
+                                       .site = j->site_factor,
+                                       .nice = j->nice };
+
+            if (!f.direct)
+                fill_factors(s, e, s->prio_us > j->eligible_us ? s->prio_us : now_us, &f);
+            r = fn(ctx, &f);
+        }
+    }
+    return r;
 }
 
 static int by_order(const void *a, const void *b)
@@ -78,16 +146,23 @@ static int reorder(struct sched *s, struct part *p)
 
 int prio_refresh(struct sched *s, int64_t now_us)
 {
-    int r = 0;
+    int64_t period_us =
+        (s->params.prio_period_s ? s->params.prio_period_s : PRIO_PERIOD_S) * INT64_C(1000000);
+    bool incr = s->params.prio_flags & SCHED_PRIO_INCR_ONLY;
+    int r;
 
-    if (!s->params.multifactor || (s->prio_done && now_us - s->prio_us < PRIO_PERIOD_US))
+    if (!s->params.multifactor || (s->prio_done && now_us - s->prio_us < period_us))
         return 0;
+    r = assocs_refresh(s);
+    tres_totals(s);
     for (uint32_t i = 0; r == 0 && i < s->nparts; i++) {
         bool sorted = true;
         struct entry *last = NULL;
 
         for (struct entry *e = s->parts[i]->head[0]; e; last = e, e = e->next[0]) {
-            e->priority = entry_priority(s, e, now_us);
+            uint32_t prio = entry_priority(s, e, now_us);
+
+            e->priority = incr ? MAX(prio, e->priority) : prio;
             sorted = sorted && (!last || entry_before(last, e));
         }
         if (!sorted) {

@@ -58,8 +58,27 @@ struct sched *sched_free(struct sched *s)
     strtab_done(&s->parts_tab);
     strtab_done(&s->feature_tab);
     strtab_done(&s->gres_tab);
+    assocs_done(s);
     free(s);
     return NULL;
+}
+
+void sched_params_set(struct sched *s, const struct sched_params *params)
+{
+    struct sched_params p = *params;
+
+    p.select = s->params.select;
+    p.select_memory = s->params.select_memory;
+    s->params = p;
+    s->prio_done = false;
+    s->tres_gen = 0;
+    s->change++;
+    for (uint32_t i = 0; i < s->nparts; i++) {
+        struct part *part = s->parts[i];
+
+        for (struct entry *e = part->head[0]; e; e = e->next[0])
+            job_set_fresh(s, e->job);
+    }
 }
 
 void sched_decision_done(struct sched_decision *d)
@@ -139,6 +158,13 @@ int job_build(struct sched *s, const struct sched_job *in, struct job **ret)
     j->nice = in->nice;
     j->submit_us = in->submit_us;
     j->eligible_us = in->eligible_us;
+    j->accrue_us = in->accrue_us ? in->accrue_us : in->eligible_us;
+    j->uid = in->uid;
+    j->assoc_id = in->assoc_id;
+    j->site_factor = in->site_factor;
+    j->qos = STRTAB_NONE;
+    if (in->qos)
+        r = strtab_intern(&s->qos_tab, in->qos, &j->qos);
     j->time_limit_min = in->time_limit_min;
     j->time_min_min = in->time_min_min;
     j->size_factor_nodes = MAX(in->min_nodes, 1u);

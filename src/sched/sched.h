@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sched/fairshare.h"
+
 struct sched;
 
 #define SCHED_UNLIMITED UINT32_MAX
@@ -22,6 +24,21 @@ enum sched_select {
     SCHED_SELECT_CORE,   /* CR_Core: whole cores */
     SCHED_SELECT_SOCKET, /* CR_Socket */
     SCHED_SELECT_LINEAR, /* whole nodes */
+};
+
+#define SCHED_TRES_WEIGHTS_MAX 16u
+#define SCHED_TRES_NAME_MAX 64u
+
+enum sched_prio_flag { /* PriorityFlags */
+    SCHED_PRIO_ACCRUE_ALWAYS = 1u << 0,
+    SCHED_PRIO_DEPTH_OBLIVIOUS = 1u << 1,
+    SCHED_PRIO_NO_FAIR_TREE = 1u << 2,
+    SCHED_PRIO_INCR_ONLY = 1u << 3,
+    SCHED_PRIO_NO_NORMAL_ASSOC = 1u << 4,
+    SCHED_PRIO_NO_NORMAL_PART = 1u << 5,
+    SCHED_PRIO_NO_NORMAL_QOS = 1u << 6,
+    SCHED_PRIO_NO_NORMAL_TRES = 1u << 7,
+    SCHED_PRIO_SMALL_RELATIVE_TO_TIME = 1u << 8,
 };
 
 struct sched_params {
@@ -39,6 +56,32 @@ struct sched_params {
     uint32_t weight_age, weight_job_size, weight_partition;
     uint32_t max_age_s;
     bool favor_small;
+    uint32_t weight_assoc, weight_fairshare, weight_qos;
+    struct sched_tres_weight {
+        char name[SCHED_TRES_NAME_MAX]; /* "cpu", "mem", "node", "gres/gpu:a100", "license/x" */
+        double weight;
+    } tres_weights[SCHED_TRES_WEIGHTS_MAX];
+    uint32_t ntres_weights;
+    unsigned prio_flags;         /* enum sched_prio_flag */
+    uint32_t prio_period_s;      /* how often priorities are computed anew, 0 = 300 */
+    uint32_t fairshare_dampening; /* classic formula, 0 = 1 */
+    uint32_t partition_job_depth; /* jobs tried per partition and pass, 0 = all */
+    uint32_t sched_max_job_start; /* starts of a pass, 0 = all */
+    /* backfill: jobs looked at per user, partition, both; starts; 0 = no limit */
+    uint32_t bf_max_job_user, bf_max_job_part, bf_max_job_user_part, bf_max_job_assoc, bf_max_job_start;
+    uint32_t bf_min_age_reserve_s, bf_min_prio_reserve, bf_job_part_count_reserve;
+    uint32_t bf_resolution_s;    /* starts are planned to this grain, 0 = exactly */
+    bool bf_one_resv_per_job;
+};
+
+/* An association: where a user's or account's share of the machine is written down.  Parents may come later. */
+struct sched_assoc {
+    uint32_t id, parent;   /* ids >= 1; parent 0 = the root */
+    uint32_t shares;
+    bool use_parent;       /* fairshare=parent */
+    bool user;             /* a user's; an account's otherwise */
+    uint32_t priority;
+    double usage;          /* decayed, of its own */
 };
 
 struct sched_gres_spec {   /* a node's devices of one name and type */
@@ -121,6 +164,10 @@ struct sched_job {
     uint64_t mem_per_gpu_mib;             /* 0 = free; in place of memory per node or CPU */
     const struct sched_gres_req *gres; size_t ngres;
     uint64_t array_id;       /* jobs of one array; 0 = none */
+    int64_t accrue_us;       /* since when its age counts; 0 = eligible_us, INT64_MAX = it does not */
+    uint32_t assoc_id;       /* 0 = none */
+    const char *qos;         /* may be NULL */
+    int32_t site_factor;
 };
 
 struct sched_alloc_gres {
@@ -185,6 +232,17 @@ void sched_decision_done(struct sched_decision *d); /* one of them, e.g. from sc
 
 int sched_new(const struct sched_params *params, struct sched **ret_sched);
 struct sched *sched_free(struct sched *s);
+/* Other parameters from the next pass on.  How resources are counted (select, select_memory) stays as it was at
+ * sched_new(): what runs was laid out that way. */
+void sched_params_set(struct sched *s, const struct sched_params *params);
+
+/* Associations and QOS, for the priority of jobs.  Factors follow at the next computation of priorities. */
+int sched_assoc_put(struct sched *s, const struct sched_assoc *assoc);
+void sched_assoc_remove(struct sched *s, uint32_t id);
+int sched_assoc_usage(struct sched *s, uint32_t id, double usage); /* -ENOENT */
+double sched_assoc_fairshare(struct sched *s, uint32_t id);        /* the factor in force, 0 when unknown */
+int sched_qos_put(struct sched *s, const char *name, uint32_t priority);
+void sched_qos_remove(struct sched *s, const char *name);
 
 /* Feed.  A put of a known id replaces it.  -ENOMEM, -EINVAL nonsense (cpus 0 ...). */
 int sched_node_put(struct sched *s, const struct sched_node *node);
@@ -221,6 +279,21 @@ int sched_backfill(struct sched *s, int64_t now_us, struct sched_decisions *out)
  * would hold then; expected_us 0 = never, and why says so.  Release it with sched_decision_done(). */
 int sched_when(struct sched *s, const struct sched_job *job, int64_t now_us,
                struct sched_decision *ret_decision);
+
+/* What a pending job's priority is made of in one partition.  Factors are in [0, 1] (raw with NO_NORMAL_*); times
+ * their weights they sum up, with site and less nice, to the priority. */
+struct sched_factors {
+    uint32_t job_id, uid, priority;
+    const char *partition;   /* interned */
+    bool direct;             /* set by an operator: the factors do not count */
+    double age, assoc, fairshare, size, part, qos;
+    double tres[SCHED_TRES_WEIGHTS_MAX]; /* as sched_params.tres_weights */
+    int32_t site, nice;
+};
+typedef int sched_factors_fn(void *ctx, const struct sched_factors *f);
+/* Every eligible pending job, once for each of its partitions, in no special order.  fn giving < 0 ends it with
+ * that value. */
+int sched_priorities(struct sched *s, int64_t now_us, sched_factors_fn *fn, void *ctx);
 
 uint32_t sched_pending(const struct sched *s);
 /* Priority in force of a pending job, 0 when unknown.  Multifactor priorities are refreshed by sched_pass() and

@@ -16,6 +16,7 @@
 #define SCHED_MAX_DEVICES 4096u /* of an indexed row */
 #define SCHED_MAX_JOB_GRES 8u   /* requests of a job */
 #define SCHED_MAX_JOB_PARTS 1024u
+#define SCHED_MAX_QOS 65536u
 #define SCHED_SPANS 17u /* free_ge[k]: at least 2^k free CPUs */
 #define QUEUE_LEVELS 12
 
@@ -140,7 +141,9 @@ struct job {
     enum job_state state;
     uint32_t priority, time_limit_min, time_min_min;
     int32_t nice;
-    int64_t submit_us, eligible_us;
+    int64_t submit_us, eligible_us, accrue_us;
+    uint32_t uid, assoc_id, qos; /* qos: id of qos_tab, STRTAB_NONE = none */
+    int32_t site_factor;
     double size_factor_nodes, size_factor_cpus; /* wanted nodes and CPUs */
     struct entry **entries;
     uint32_t nentries;
@@ -169,6 +172,7 @@ struct part {
     uint64_t grow;       /* counts growths of free capacity */
     struct entry *head[QUEUE_LEVELS];
     uint32_t nqueued;
+    double tres_total[SCHED_TRES_WEIGHTS_MAX]; /* of its nodes, for the TRES factors */
     struct entry *parked;
     bool unpark;
     struct entry *block; /* the entry told that it waits for resources */
@@ -228,6 +232,10 @@ struct sched {
     uint32_t nheap, heap_cap;
     struct job *fresh; /* to be entered in the queues by the next pass, or just entered */
     uint32_t npending;
+    struct strtab qos_tab;
+    uint32_t *qos_priority, nqos, max_qos; /* by id of qos_tab */
+    struct assocs *assocs;                 /* assoc.c */
+    uint64_t tres_gen;                     /* config_gen + 1 of the partitions' totals */
     int64_t prio_us; /* when multifactor priorities were computed */
     bool prio_done;
 
@@ -349,6 +357,17 @@ void job_clear_fresh(struct sched *s, struct job *j);
 void job_free_entries(struct sched *s, struct job *j);
 void queue_enter(struct sched *s, int64_t now_us); /* fresh jobs, due jobs, unparked entries */
 void jobs_done(struct sched *s);
+
+/* assoc.c */
+void assocs_done(struct sched *s);
+int assocs_refresh(struct sched *s); /* compute shares anew when something changed */
+double assoc_fairshare(const struct sched *s, uint32_t id);
+double assoc_factor(const struct sched *s, uint32_t id);
+double qos_factor(const struct sched *s, uint32_t qos);
+
+/* tres.c */
+void tres_totals(struct sched *s); /* of the partitions, when the nodes changed */
+double tres_factor(const struct sched *s, const struct entry *e, uint32_t i);
 
 /* prio.c */
 uint32_t entry_priority(const struct sched *s, const struct entry *e, int64_t now_us);

@@ -32,6 +32,7 @@
     X(OP_QUERY_DIAG, 35, "query-diag", diag_request, diag_reply, 4 * WIRE_KIB)                     \
     X(OP_QUERY_SCRIPT, 36, "query-script", job_id_request, script_reply, 4 * WIRE_KIB)             \
     X(OP_QUERY_ACCT, 37, "query-acct", acct_filter, record_batch, 4 * WIRE_MIB)                    \
+    X(OP_QUERY_PRIORITY, 45, "query-priority", priority_request, record_batch, 4 * WIRE_MIB)       \
     /* administration */                                                                           \
     X(OP_NODE_UPDATE, 50, "node-update", node_update_request, empty, 4 * WIRE_MIB)                 \
     X(OP_PART_UPDATE, 51, "partition-update", part_update_request, empty, 4 * WIRE_MIB)            \

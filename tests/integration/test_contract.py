@@ -11,7 +11,7 @@ import pytest
 
 from conftest import processes_of, program, wait_until
 
-COMMANDS = ["sbatch", "srun", "salloc", "squeue", "sinfo", "scancel", "scontrol", "sacct", "sdiag"]
+COMMANDS = ["sbatch", "srun", "salloc", "squeue", "sinfo", "scancel", "scontrol", "sacct", "sdiag", "sprio"]
 DAEMONS = ["slurmctld", "slurmd", "slurmstepd"]
 
 

@@ -195,7 +195,9 @@ static void test_ops(void **state)
             assert_string_not_equal(seen[i], info->name);
         seen[n++] = info->name;
     }
-    assert_int_equal(n, 37);
+#define X(...) +1u
+    assert_int_equal(n, 0u WIRE_OPS(X)); /* every row has a number and a name of its own */
+#undef X
     assert_string_equal(wire_op_info(OP_JOB_SUBMIT)->name, "job-submit");
 }
 

@@ -1,0 +1,340 @@
+/* sprio.c - what the priorities of pending jobs are made of
+ *
+ * The factors come from the scheduler (query-priority), names of users, accounts and QOS from the
+ * jobs; lines are rendered as records arrive, so memory holds their text only. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/pbutil.h"
+#include "base/strbuf.h"
+#include "cli/cli.h"
+#include "cli/fmt_sprio.h"
+#include "cli/opts.h"
+#include "cli/out_filter.h"
+#include "cli/out_query.h"
+#include "cli/out_users.h"
+#include "wire/errors.h"
+#include "wire/ops.h"
+
+enum option_id {
+    O_CLUSTERS,
+    O_FEDERATION,
+    O_FORMAT,
+    O_JOBS,
+    O_LOCAL,
+    O_LONG,
+    O_NOHEADER,
+    O_NORM,
+    O_PARTITION,
+    O_SIBLING,
+    O_SORT,
+    O_USER,
+    O_VERBOSE,
+    O_WEIGHTS,
+};
+
+static const struct opt rows[] = {
+    { "clusters", 'M', OPT_REQ, O_CLUSTERS, 0, "SLURM_CLUSTERS", NULL, "names",
+      "ask this cluster" },
+    { "federation", 0, OPT_NONE, O_FEDERATION, 0, "@FEDERATION", NULL, NULL, NULL },
+    { "format", 'o', OPT_REQ, O_FORMAT, 0, "@FORMAT", NULL, "format",
+      "columns as %[.][width]letter" },
+    { "jobs", 'j', OPT_REQ, O_JOBS, 0, NULL, NULL, "ids", "these jobs" },
+    { "local", 0, OPT_NONE, O_LOCAL, 0, "@LOCAL", NULL, NULL, NULL },
+    { "long", 'l', OPT_NONE, O_LONG, 0, NULL, NULL, NULL, "more columns" },
+    { "noheader", 'h', OPT_NONE, O_NOHEADER, 0, NULL, NULL, NULL, "no line of headings" },
+    { "norm", 'n', OPT_NONE, O_NORM, 0, NULL, NULL, NULL, "factors between 0 and 1, not weighted" },
+    { "partition", 'p', OPT_REQ, O_PARTITION, 0, NULL, NULL, "names", "jobs of these partitions" },
+    { "sibling", 0, OPT_NONE, O_SIBLING, 0, "@SIBLING", NULL, NULL, NULL },
+    { "sort", 'S', OPT_REQ, O_SORT, 0, NULL, NULL, "letters",
+      "order: letters of --format, - before one reverses" },
+    { "user", 'u', OPT_REQ, O_USER, 0, NULL, NULL, "names", "jobs of these users" },
+    { "users", 0, OPT_REQ, O_USER, 0, NULL, NULL, "names", NULL },
+    { "verbose", 'v', OPT_NONE, O_VERBOSE, 0, NULL, NULL, NULL, "say more" },
+    { "weights", 'w', OPT_NONE, O_WEIGHTS, 0, NULL, NULL, NULL, "only the weights of the factors" },
+};
+
+static const struct opt_command command = {
+    .name = "sprio",
+    .prefix = "SPRIO",
+    .rows = rows,
+    .n = ARRAY_SIZE(rows),
+    .synopsis = "[OPTIONS]",
+    .usage_status = CLI_EXIT_FAILED,
+    .permute = true,
+};
+
+struct prio_job { /* names of one job; text is shared by many jobs and kept once */
+    uint32_t job_id;
+    char *user, *account, *qos, *sluid;
+};
+
+struct sprio {
+    struct cli cli;
+    struct client *client;
+    const char *format, *sort;
+    bool long_format, noheader, norm, only_weights, by_user;
+    Pst__PriorityRequest request;
+    struct prio_job *jobs;
+    size_t njobs, cap_jobs;
+    Pst__PriorityRecord *weights;
+    struct fmt fmt;
+    struct fmt_sort order;
+    struct fmt_lines *lines;
+    struct strbuf out;
+    uint32_t seq;
+};
+
+static void bad_user(const char *word)
+{
+    (void)fprintf(stderr, "Invalid user: %s\n", word);
+}
+
+static int set_jobs(struct sprio *s, const char *arg, struct err *err)
+{
+    struct filter_ids ids = { 0 };
+
+    if (filter_parse_ids(arg, &ids, err) < 0)
+        return CLI_EXIT_FAILED;
+    filter_ids_numbers(&ids, &s->request.job_ids, &s->request.n_job_ids);
+    filter_ids_done(&ids);
+    return 0;
+}
+
+static int set_option(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
+                      struct err *err)
+{
+    struct sprio *s = ctx;
+
+    (void)source; /* the last one counts */
+    switch (opt->id) {
+    case O_FORMAT:
+        s->format = arg;
+        break;
+    case O_JOBS:
+        return set_jobs(s, arg, err);
+    case O_LONG:
+        s->long_format = true;
+        break;
+    case O_NOHEADER:
+        s->noheader = true;
+        break;
+    case O_NORM:
+        s->norm = true;
+        break;
+    case O_PARTITION:
+        filter_add_words(&s->request.partitions, &s->request.n_partitions, arg);
+        break;
+    case O_SORT:
+        s->sort = arg;
+        break;
+    case O_USER:
+        s->by_user = true;
+        filter_add_users(&s->request.uids, &s->request.n_uids, arg, bad_user);
+        break;
+    case O_VERBOSE:
+        cli_set_verbosity(&s->cli, s->cli.verbose + 1);
+        break;
+    case O_WEIGHTS:
+        s->only_weights = true;
+        break;
+    default: /* one cluster: nothing to choose */
+        break;
+    }
+    return 0;
+}
+
+static noreturn void die_loading(struct sprio *s, int r)
+{
+    (void)fprintf(stderr, "slurm_load_job_prio error: %s\n",
+                  client_strerror(s->client, r)); /* as users know it */
+    exit(CLI_EXIT_FAILED);
+}
+
+/* ---- names of the jobs --------------------------------------------------------------------------
+ */
+
+static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct sprio *s = ctx;
+    const Pst__JobRecord *j = (const Pst__JobRecord *)record;
+
+    (void)info;
+    if (s->njobs == s->cap_jobs) {
+        s->cap_jobs = s->cap_jobs ? s->cap_jobs * 2 : 64;
+        s->jobs = xrealloc_or_die(s->jobs, s->cap_jobs, sizeof(*s->jobs));
+    }
+    s->jobs[s->njobs++] = (struct prio_job){ .job_id = j->job_id,
+                                             .user = xstrdup_or_die(j->user_name),
+                                             .account = xstrdup_or_die(j->account),
+                                             .qos = xstrdup_or_die(j->qos),
+                                             .sluid = xstrdup_or_die(j->sluid) };
+    return 0;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct prio_job *x = a, *y = b;
+
+    return (x->job_id > y->job_id) - (x->job_id < y->job_id);
+}
+
+/* Only when a column shows them. */
+static void load_jobs(struct sprio *s)
+{
+    static uint32_t pending[] = { PST__JOB_STATE__JOB_PENDING };
+    Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
+    Pst__JobFilter filter = PST__JOB_FILTER__INIT;
+    struct pb_fieldset set = { 0 };
+    int r;
+
+    filter.states = pending;
+    filter.n_states = ARRAY_SIZE(pending);
+    filter.uids = s->request.uids;
+    filter.n_uids = s->request.n_uids;
+    filter.job_ids = s->request.job_ids;
+    filter.n_job_ids = s->request.n_job_ids;
+    request.jobs = &filter;
+    fmt_need_names("job_id user_name account qos sluid", &pst__job_record__descriptor, &set);
+    check_mem_or_die(query_fields(&set, &request.fields, &request.n_fields));
+    r = query_run(s->client, OP_QUERY_JOBS, &request.base, &pst__job_record__descriptor, on_job, s,
+                  NULL);
+    free(request.fields);
+    if (r < 0)
+        die_loading(s, r);
+    if (s->njobs > 1)
+        qsort(s->jobs, s->njobs, sizeof(*s->jobs), by_id);
+}
+
+/* ---- the listing --------------------------------------------------------------------------------
+ */
+
+static void bad_format(void *ctx, const char *spec)
+{
+    (void)ctx;
+    (void)fprintf(stderr, "Invalid job format specification: %s\n", spec);
+}
+
+static void make_format(struct sprio *s)
+{
+    _cleanup_val_(strbuf_done) struct strbuf spec = STRBUF_INIT;
+
+    if (s->format) {
+        strbuf_add(&spec, s->format);
+    } else if (s->long_format && !s->norm) {
+        strbuf_add(&spec, "%.15i %9r %.8u %.8o %.10Y %.10S %.10A %.10B %.10F %.10J %.10P %.10n "
+                          "%.10Q %.11N %.20T");
+    } else {
+        strbuf_add(&spec, "%.15i %9r");
+        if (s->by_user || s->long_format)
+            strbuf_add(&spec, " %.8u");
+        strbuf_add(&spec, s->norm ? " %10y" : " %.10Y %.10S");
+        sprio_add_factors(&spec, s->weights, s->norm);
+    }
+    check_mem_or_die(fmt_parse_short(&s->fmt, &sprio_fields, strbuf_str(&spec), bad_format, NULL));
+}
+
+static void make_order(struct sprio *s)
+{
+    char bad;
+
+    if (fmt_sort_parse(&s->order, &sprio_fields, s->sort ? s->sort : "i", &bad) < 0)
+        cli_die(CLI_EXIT_FAILED, "Invalid sort specification: %c", bad);
+    check_mem_or_die(fmt_lines_new(&s->order, &s->lines));
+}
+
+static void take_weights(struct sprio *s, const Pst__PriorityRecord *rec)
+{
+    ProtobufCMessage *copy;
+
+    check_mem_or_die(pb_dup(&rec->base, &copy));
+    s->weights = (Pst__PriorityRecord *)copy;
+    if (rec->direct) {
+        (void)fprintf(stderr, "You are not running a supported priority plugin (priority/basic).\n"
+                              "Only 'priority/multifactor' is supported.\n");
+        exit(CLI_EXIT_FAILED);
+    }
+    make_format(s);
+    make_order(s);
+    if (!s->noheader)
+        fmt_header(&s->fmt, &s->out);
+    if (s->only_weights) {
+        struct prio_row row = { .rec = s->weights, .weights = s->weights };
+
+        fmt_row(&s->fmt, &row, &s->out);
+    }
+}
+
+static int on_record(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct sprio *s = ctx;
+    const Pst__PriorityRecord *rec = (const Pst__PriorityRecord *)record;
+    const struct prio_job key = { .job_id = rec->job_id }, *job = NULL;
+    struct prio_row row = { .rec = rec, .weights = s->weights };
+    size_t start = s->out.len;
+
+    (void)info;
+    if (rec->weights)
+        take_weights(s, rec);
+    if (rec->weights || s->only_weights || !s->weights)
+        return 0;
+    if (s->njobs)
+        job = bsearch(&key, s->jobs, s->njobs, sizeof(*s->jobs), by_id);
+    row.user = job && job->user ? job->user : user_name_of(rec->uid);
+    row.cluster = conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME);
+    if (job) {
+        row.account = job->account;
+        row.qos = job->qos;
+        row.sluid = job->sluid;
+    }
+    fmt_row(&s->fmt, &row, &s->out);
+    check_mem_or_die(
+        fmt_lines_add(s->lines, &s->out, start, &row, (uint64_t)rec->job_id << 32 | s->seq++));
+    return 0;
+}
+
+static int list(struct sprio *s)
+{
+    int r;
+
+    s->client = cli_connect_or_die(&s->cli, "slurm_load_job_prio");
+    if (!s->only_weights && (s->long_format || s->format || s->by_user))
+        load_jobs(s);
+    if (s->only_weights) { /* no job has number 0 */
+        free(s->request.job_ids);
+        s->request.job_ids = xmalloc_or_die(sizeof(*s->request.job_ids));
+        s->request.n_job_ids = 1;
+    }
+    r = query_run(s->client, OP_QUERY_PRIORITY, &s->request.base, &pst__priority_record__descriptor,
+                  on_record, s, NULL);
+    if (r < 0)
+        die_loading(s, r);
+    if (s->out.len)
+        (void)fwrite(s->out.buf, 1, s->out.len, stdout); /* seen when stdout is closed */
+    if (s->lines && fmt_lines_write(s->lines, stdout) < 0)
+        return CLI_EXIT_FAILED;
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct sprio s = { .request = PST__PRIORITY_REQUEST__INIT };
+    int first, status;
+
+    cli_init(&s.cli, "sprio");
+    opts_env(&command, set_option, &s);
+    first = opts_parse(&command, argc, argv, set_option, &s);
+    if (first < argc)
+        cli_die(CLI_EXIT_FAILED, "Unrecognized option: %s", argv[first]);
+    status = list(&s);
+    fmt_lines_free(s.lines);
+    fmt_done(&s.fmt);
+    strbuf_done(&s.out);
+    client_free(s.client);
+    cli_done(&s.cli);
+    return status;
+}

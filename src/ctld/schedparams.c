@@ -1,0 +1,131 @@
+/* schedparams.c - what slurm.conf says to the scheduler, as parameters of the library */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "ctld/feed.h"
+
+static enum sched_select select_of(const struct conf *conf)
+{
+    const char *type = conf_str(conf, CONF_SELECT_TYPE);
+    const char *params = conf_str(conf, CONF_SELECT_TYPE_PARAMETERS);
+
+    if (type && strcasecmp(type, "select/linear") == 0)
+        return SCHED_SELECT_LINEAR;
+    if (params && strncasecmp(params, "CR_Socket", 9) == 0)
+        return SCHED_SELECT_SOCKET;
+    if (params && strncasecmp(params, "CR_CPU", 6) == 0)
+        return SCHED_SELECT_CPU;
+    return SCHED_SELECT_CORE;
+}
+
+static uint32_t option_u32(const struct conf *conf, const char *name, uint32_t fallback)
+{
+    uint64_t v;
+
+    return conf_option_u64(conf, CONF_SCHEDULER_PARAMETERS, name, &v) && v <= UINT32_MAX ? (uint32_t)v
+                                                                                        : fallback;
+}
+
+static bool option(const struct conf *conf, const char *name)
+{
+    return conf_option(conf, CONF_SCHEDULER_PARAMETERS, name, NULL, NULL);
+}
+
+static unsigned prio_flags(const struct conf *conf)
+{
+    static const struct {
+        const char *word;
+        unsigned flags;
+    } words[] = {
+        { "ACCRUE_ALWAYS", SCHED_PRIO_ACCRUE_ALWAYS },
+        { "DEPTH_OBLIVIOUS", SCHED_PRIO_DEPTH_OBLIVIOUS },
+        { "NO_FAIR_TREE", SCHED_PRIO_NO_FAIR_TREE },
+        { "INCR_ONLY", SCHED_PRIO_INCR_ONLY },
+        { "NO_NORMAL_ALL", SCHED_PRIO_NO_NORMAL_ASSOC | SCHED_PRIO_NO_NORMAL_PART | SCHED_PRIO_NO_NORMAL_QOS |
+                               SCHED_PRIO_NO_NORMAL_TRES },
+        { "NO_NORMAL_ASSOC", SCHED_PRIO_NO_NORMAL_ASSOC },
+        { "NO_NORMAL_PART", SCHED_PRIO_NO_NORMAL_PART },
+        { "NO_NORMAL_QOS", SCHED_PRIO_NO_NORMAL_QOS },
+        { "NO_NORMAL_TRES", SCHED_PRIO_NO_NORMAL_TRES },
+        { "SMALL_RELATIVE_TO_TIME", SCHED_PRIO_SMALL_RELATIVE_TO_TIME },
+    };
+    unsigned flags = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (conf_option(conf, CONF_PRIORITY_FLAGS, words[i].word, NULL, NULL))
+            flags |= words[i].flags;
+    return flags;
+}
+
+/* "CPU=1000,Mem=2000,GRES/gpu=3000"; names are kept in lower case.  What is not understood counts nothing. */
+static void tres_weights(const struct conf *conf, struct sched_params *p)
+{
+    const char *text = conf_str(conf, CONF_PRIORITY_WEIGHT_TRES);
+    _cleanup_free_ char *copy = text ? strdup(text) : NULL;
+    char *save = NULL;
+
+    for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save)) {
+        struct sched_tres_weight *t = &p->tres_weights[p->ntres_weights];
+        char *value = strchr(w, '='), *end = NULL;
+        size_t slash;
+
+        if (!value || (size_t)(value - w) >= sizeof(t->name) || p->ntres_weights == SCHED_TRES_WEIGHTS_MAX)
+            continue;
+        *value++ = '\0';
+        t->weight = strtod(value, &end);
+        if (end == value || *end || t->weight < 0)
+            continue;
+        slash = strcspn(w, "/");
+        memcpy(t->name, w, strlen(w) + 1);
+        for (size_t i = 0; t->name[i] && i < slash; i++)
+            t->name[i] = (char)tolower((unsigned char)t->name[i]);
+        p->ntres_weights++;
+    }
+}
+
+void feed_fill_params(const struct conf *conf, struct sched_params *ret)
+{
+    const char *select = conf_str(conf, CONF_SELECT_TYPE_PARAMETERS);
+    const char *type = conf_str(conf, CONF_SCHEDULER_TYPE);
+    const char *priority = conf_str(conf, CONF_PRIORITY_TYPE);
+
+    *ret = (struct sched_params){
+        .select = select_of(conf),
+        .select_memory = select && strcasestr(select, "Memory"),
+        .backfill = !type || strcasecmp(type, "sched/builtin") != 0,
+        .bf_window_min = option_u32(conf, "bf_window", 1440),
+        .bf_resolution_s = option_u32(conf, "bf_resolution", 60),
+        .bf_max_job_test = option_u32(conf, "bf_max_job_test", 0),
+        .bf_max_job_user = option_u32(conf, "bf_max_job_user", 0),
+        .bf_max_job_part = option_u32(conf, "bf_max_job_part", 0),
+        .bf_max_job_user_part = option_u32(conf, "bf_max_job_user_part", 0),
+        .bf_max_job_assoc = option_u32(conf, "bf_max_job_assoc", 0),
+        .bf_max_job_start = option_u32(conf, "bf_max_job_start", 0),
+        .bf_min_age_reserve_s = option_u32(conf, "bf_min_age_reserve", 0),
+        .bf_min_prio_reserve = option_u32(conf, "bf_min_prio_reserve", 0),
+        .bf_job_part_count_reserve = option_u32(conf, "bf_job_part_count_reserve", 0),
+        .bf_one_resv_per_job = option(conf, "bf_one_resv_per_job"),
+        .default_queue_depth = option_u32(conf, "default_queue_depth", 0),
+        .partition_job_depth = option_u32(conf, "partition_job_depth", 0),
+        .sched_max_job_start = option_u32(conf, "sched_max_job_start", 0),
+        .lln = select && strcasestr(select, "CR_LLN"),
+        .dist_block = select && strcasestr(select, "CR_CORE_DEFAULT_DIST_BLOCK"),
+        .pack_nodes = select && strcasestr(select, "CR_Pack_Nodes"),
+        .multifactor = priority && strcasecmp(priority, "priority/multifactor") == 0,
+        .weight_age = (uint32_t)conf_num(conf, CONF_PRIORITY_WEIGHT_AGE),
+        .weight_assoc = (uint32_t)conf_num(conf, CONF_PRIORITY_WEIGHT_ASSOC),
+        .weight_fairshare = (uint32_t)conf_num(conf, CONF_PRIORITY_WEIGHT_FAIRSHARE),
+        .weight_job_size = (uint32_t)conf_num(conf, CONF_PRIORITY_WEIGHT_JOB_SIZE),
+        .weight_partition = (uint32_t)conf_num(conf, CONF_PRIORITY_WEIGHT_PARTITION),
+        .weight_qos = (uint32_t)conf_num(conf, CONF_PRIORITY_WEIGHT_QOS),
+        .max_age_s = (uint32_t)conf_num(conf, CONF_PRIORITY_MAX_AGE),
+        .favor_small = conf_bool(conf, CONF_PRIORITY_FAVOR_SMALL),
+        .prio_flags = prio_flags(conf),
+        .prio_period_s = (uint32_t)conf_num(conf, CONF_PRIORITY_CALC_PERIOD),
+        .fairshare_dampening = (uint32_t)conf_num(conf, CONF_FAIR_SHARE_DAMPENING_FACTOR),
+    };
+    tres_weights(conf, ret);
+}
