@@ -270,6 +270,9 @@ int feasible_check(struct feasible *f, const struct cluster *c, const struct par
             tasks += (uint64_t)n * here;
         }
     }
+    if (nodes && (d.nodes > bitmap_count(p->nodes) ||
+                  (tasks < d.tasks && nodes == bitmap_count(p->nodes))))
+        return ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE; /* nodes of the kind exist, too few of them */
     if (nodes < d.nodes || tasks < d.tasks)
         return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
     if (r->has_max_nodes && r->max_nodes && !(r->has_overcommit && r->overcommit) &&

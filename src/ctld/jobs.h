@@ -39,6 +39,10 @@ int jobs_resolve(struct ctld *ctld, const char *id, job_ref_fn *fn, void *ctx);
  * May cmd's sender use the partition for this job?  cmd->group_name must be known. */
 int submit_lets_in(const struct ctld *ctld, const struct cmd *cmd, const struct partition *p,
                    const Pst__JobRecord *job);
+/* feasible_check() for this configuration.  ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE only with EnforcePartLimits:
+ * else *ret_later is set and the job may wait for a larger partition. */
+int submit_feasible(const struct ctld *ctld, const struct partition *p, const Pst__JobRecord *r, bool *ret_later,
+                    const char **ret_hint);
 int submit_sizes(const Pst__JobRecord *r);
 int submit_gres(const struct ctld *ctld, const Pst__JobRecord *r);
 

@@ -217,12 +217,12 @@ static int do_suspend(struct action *a, const struct job_ref *ref, bool suspend)
 {
     struct job *j = ref->job;
 
-    if (!cmd_is_admin(a->ctld, a->cmd))
-        return ESLURM_ACCESS_DENIED;
     if (job_is_pending(j->rec))
         return ESLURM_JOB_PENDING;
     if (job_is_ended(j->rec))
         return ESLURM_ALREADY_DONE;
+    if (!cmd_is_admin(a->ctld, a->cmd))
+        return ESLURM_ACCESS_DENIED;
     if (job_is_suspended(j->rec) == suspend)
         return suspend ? ESLURM_DISABLED : ESLURM_JOB_NOT_SUSPENDED;
     return committed(a, lifecycle_suspend(a->ctld, j, suspend));
@@ -253,8 +253,10 @@ static int do_top(struct action *a, const struct job_ref *ref)
 
     if (!job_is_pending(ref->job->rec))
         return ESLURM_JOB_NOT_PENDING;
+    if (job_is_held(ref->job->rec))
+        return ESLURM_JOB_HELD;
     if (!cmd_is_admin(a->ctld, a->cmd))
-        return ESLURM_ACCESS_DENIED;
+        return ESLURM_DISABLED;
     for (size_t pos = 0; (v = idmap_next(&a->ctld->cluster->jobs, &pos));) {
         const struct job *j = v;
 

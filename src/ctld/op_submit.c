@@ -126,18 +126,29 @@ int submit_lets_in(const struct ctld *ctld, const struct cmd *cmd, const struct 
     return 0;
 }
 
+int submit_feasible(const struct ctld *ctld, const struct partition *p, const Pst__JobRecord *r, bool *ret_later,
+                    const char **ret_hint)
+{
+    const char *select = conf_str(ctld->conf, CONF_SELECT_TYPE_PARAMETERS);
+    const char *enforce = conf_str(ctld->conf, CONF_ENFORCE_PART_LIMITS);
+    int code = feasible_check(ctld->feasible, ctld->cluster, p, r, select && strcasestr(select, "Memory"),
+                              ret_hint);
+
+    *ret_later = code == ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE &&
+                 !(enforce && strcasecmp(enforce, "NO") != 0);
+    return *ret_later ? 0 : code;
+}
+
 /* Every partition named exists, and the job could run in at least one; those that do not let the user in are
  * taken off the list. */
 static bool check_partitions(struct submission *s)
 {
     struct ctld *ctld = s->ctld;
-    const char *select = conf_str(ctld->conf, CONF_SELECT_TYPE_PARAMETERS);
-    bool memory = select && strcasestr(select, "Memory");
     _cleanup_val_(strbuf_done) struct strbuf kept = STRBUF_INIT;
     _cleanup_free_ char *copy = NULL;
     char *save = NULL;
     int worst = 0;
-    bool possible = false;
+    bool possible = false, later;
 
     if (!s->rec->partition || !*s->rec->partition) {
         struct partition *p = cluster_default_partition(ctld->cluster);
@@ -163,7 +174,9 @@ static bool check_partitions(struct submission *s)
             strbuf_addf(&kept, "%s%s", kept.len ? "," : "", w);
             if (!s->first)
                 s->first = p;
-            code = feasible_check(ctld->feasible, ctld->cluster, p, s->rec, memory, &hint);
+            code = submit_feasible(ctld, p, s->rec, &later, &hint);
+            if (later && s->req->has_test_only && s->req->test_only)
+                code = ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE; /* there is no start to tell */
         }
         if (code == 0) {
             possible = true;

@@ -38,7 +38,7 @@ static const struct rule {
     { 20, NOT_ENDED, false },   /* mail_user */
     { 21, NOT_ENDED, false },   /* mail_type */
     { 23, NOT_ENDED, false },   /* array throttle */
-    { 37, NOT_ENDED, true },    /* priority */
+    { 37, NOT_ENDED, false },   /* priority: raising needs an administrator */
     { 38, NOT_ENDED, false },   /* nice */
     { 52, PENDING_ONLY, false },/* begin */
     { 57, NOT_ENDED, false },   /* deadline */
@@ -149,19 +149,34 @@ static int partitions_check(const struct update *u, const Pst__JobRecord *r, con
     return n ? 0 : ESLURM_INVALID_PARTITION_NAME;
 }
 
+/* The owner may lower the limit, and raise it while the job waits, as far as he could have asked at submission. */
+static bool owner_may_limit(const struct update *u, const Pst__JobRecord *r, const Pst__JobRecord *set)
+{
+    const char *list = set->partition ? set->partition : r->partition;
+    _cleanup_free_ char *name = list ? strndup(list, strcspn(list, ",")) : NULL;
+    const struct partition *p = name ? cluster_partition(u->ctld->cluster, name) : NULL;
+
+    if ((r->has_time_unlimited && r->time_unlimited) ||
+        (r->has_time_limit_min && set->time_limit_min <= r->time_limit_min))
+        return true;
+    return job_is_pending(r) && p && (!p->rec->has_max_time_min || set->time_limit_min <= p->rec->max_time_min);
+}
+
 /* What a rule by field number cannot say. */
 static int values_check(const struct update *u, const struct job *j, const Pst__JobRecord *set)
 {
     bool admin = cmd_is_admin(u->ctld, u->cmd);
     const Pst__JobRecord *r = j->rec;
 
-    if (set->has_time_limit_min && !admin && !job_is_pending(r) &&
-        !(r->has_time_unlimited && r->time_unlimited) && set->time_limit_min > r->time_limit_min)
+    if (set->has_time_limit_min && !admin && !owner_may_limit(u, r, set))
         return ESLURM_ACCESS_DENIED;
-    if (set->has_nice && set->nice < 0 && !admin)
-        return ESLURM_ACCESS_DENIED;
+    if (set->has_nice && !admin && set->nice < (r->has_nice ? MAX(r->nice, 0) : 0))
+        return ESLURM_ACCESS_DENIED; /* he may only step back */
     if (set->has_priority && set->priority != 0 && job_is_held(r))
         return ESLURM_JOB_HELD;
+    if (set->has_priority && set->priority != 0 && !admin &&
+        set->priority > (r->has_priority ? r->priority : r->has_cur_priority ? r->cur_priority : 0))
+        return ESLURM_ACCESS_DENIED;
     if (set->partition) {
         int code = partitions_check(u, r, set->partition);
 
@@ -188,7 +203,8 @@ static int still_feasible(const struct update *u, const struct job *j)
     ProtobufCMessage *copy;
     Pst__JobRecord *r;
     struct partition *p;
-    const char *hint, *select = conf_str(u->ctld->conf, CONF_SELECT_TYPE_PARAMETERS);
+    const char *hint;
+    bool later;
     char name[256];
     size_t len;
     int code = 0;
@@ -208,8 +224,7 @@ static int still_feasible(const struct update *u, const struct job *j)
             name[len] = '\0';
             p = cluster_partition(u->ctld->cluster, name);
             if (p && !strchr(r->partition, ','))
-                code = feasible_check(u->ctld->feasible, u->ctld->cluster, p, r,
-                                      select && strcasestr(select, "Memory"), &hint);
+                code = submit_feasible(u->ctld, p, r, &later, &hint);
         }
     }
     protobuf_c_message_free_unpacked(copy, NULL);
@@ -247,9 +262,12 @@ static void imply(struct update *u, Pst__Transaction *tx, const struct job *j, P
     if (set->has_time_unlimited && set->time_unlimited && !job_is_pending(r))
         tx_clear(tx, 54); /* end_us */
     if (set->has_priority && set->priority == 0) {
-        SET(set, held_by_user, false);
+        bool admin = cmd_is_admin(u->ctld, u->cmd);
+
+        SET(set, held_by_user, !admin);
         if (job_is_pending(r))
-            SET(set, reason, PST__JOB_REASON__REASON_JOB_HELD_ADMIN);
+            SET(set, reason, admin ? PST__JOB_REASON__REASON_JOB_HELD_ADMIN
+                                   : PST__JOB_REASON__REASON_JOB_HELD_USER);
     }
     if (set->has_mem_per_node_mib)
         tx_clear(tx, 76);
@@ -306,6 +324,8 @@ static int apply(struct update *u, struct job *j)
         return EPST_DISK_FULL;
     u->lsn = lsn;
     j = cluster_job(u->ctld->cluster, id);
+    if (u->req->set && u->req->set->name)
+        depends_changed(u->ctld, j); /* who waits for the last of the old name may go */
     if (!job_is_pending(j->rec)) {
         feed_end_time(u->ctld, j);
     } else if (j->rec->dependency) {

@@ -12,6 +12,7 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "ctld/depends.h"
+#include "ctld/feasible.h"
 #include "ctld/feed.h"
 #include "ctld/jobs.h"
 #include "ctld/lifecycle.h"
@@ -290,6 +291,17 @@ static bool start(struct ctld *ctld, struct job *j, const struct sched_decision 
     return true;
 }
 
+/* More than its (first) partition has in all: that is said rather than that its constraints are bad. */
+static bool exceeds_partition(struct ctld *ctld, const Pst__JobRecord *r)
+{
+    _cleanup_free_ char *name = r->partition ? strndup(r->partition, strcspn(r->partition, ",")) : NULL;
+    const struct partition *p = name ? cluster_partition(ctld->cluster, name) : NULL;
+    const char *hint;
+
+    return p && feasible_check(ctld->feasible, ctld->cluster, p, r, true, &hint) ==
+                    ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE;
+}
+
 /* Why it waits, for the views; not journaled. */
 static void expect(struct ctld *ctld, struct job *j, const struct sched_decision *d)
 {
@@ -298,7 +310,7 @@ static void expect(struct ctld *ctld, struct job *j, const struct sched_decision
         [SCHED_WHY_PRIORITY] = PST__JOB_REASON__REASON_PRIORITY,
         [SCHED_WHY_RESOURCES] = PST__JOB_REASON__REASON_RESOURCES,
         [SCHED_WHY_PART_DOWN] = PST__JOB_REASON__REASON_PARTITION_DOWN,
-        [SCHED_WHY_PART_NODE_LIMIT] = PST__JOB_REASON__REASON_PARTITION_NODE_LIMIT,
+        [SCHED_WHY_PART_NODE_LIMIT] = PST__JOB_REASON__REASON_PARTITION_CONFIG,
         [SCHED_WHY_PART_TIME_LIMIT] = PST__JOB_REASON__REASON_PARTITION_TIME_LIMIT,
         [SCHED_WHY_NODE_NOT_AVAIL] = PST__JOB_REASON__REASON_REQ_NODE_NOT_AVAIL,
         [SCHED_WHY_BAD_CONSTRAINTS] = PST__JOB_REASON__REASON_BAD_CONSTRAINTS,
@@ -308,6 +320,8 @@ static void expect(struct ctld *ctld, struct job *j, const struct sched_decision
     Pst__JobRecord *r = j->rec;
 
     SET(r, pend_reason, reasons[d->why]);
+    if (d->why == SCHED_WHY_BAD_CONSTRAINTS && exceeds_partition(ctld, r))
+        r->pend_reason = PST__JOB_REASON__REASON_PARTITION_CONFIG;
     SET(r, cur_priority, d->priority);
     SET(r, last_sched_eval_us, core_now());
     r->has_expected_start_us = d->expected_us > 0;

@@ -475,8 +475,13 @@ static int find_cycle(const struct depends *d, const struct cluster *c, uint32_t
 
 int depends_check(const struct depends *d, const struct cluster *c, uint32_t job_id, unsigned max_depth)
 {
-    int r = job_id ? find_cycle(d, c, job_id, max_depth) : 0;
+    int r;
 
+    for (size_t i = 0; job_id && i < d->n; i++)
+        if (d->items[i].type != DEPEND_SINGLETON && d->items[i].job_id == job_id &&
+            !cluster_array_tally(c, job_id).living)
+            return -EINVAL; /* itself: no circle of several */
+    r = job_id ? find_cycle(d, c, job_id, max_depth) : 0;
     if (r < 0)
         return r;
     for (size_t i = 0; i < d->n; i++) {

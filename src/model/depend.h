@@ -53,6 +53,6 @@ enum depend_result {
 enum depend_result depends_eval(struct depends *d, const struct cluster *c, const struct job *job,
                                 int64_t now_us, bool *ret_changed, int64_t *ret_until_us);
 /* For submission: every target known (afterok and afternotok need it), none is the job itself, no cycle
- * of up to max_depth jobs.  0, -ENOENT unknown target, -ELOOP, -ENOMEM. */
+ * of up to max_depth jobs.  0, -ENOENT unknown target, -EINVAL itself, -ELOOP, -ENOMEM. */
 int depends_check(const struct depends *d, const struct cluster *c, uint32_t job_id,
                   unsigned max_depth);

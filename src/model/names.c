@@ -115,6 +115,7 @@ static const char *const reasons[] = {
     [PST__JOB_REASON__REASON_PARTITION_DOWN] = "PartitionDown",
     [PST__JOB_REASON__REASON_PARTITION_INACTIVE] = "PartitionInactive",
     [PST__JOB_REASON__REASON_PARTITION_NODE_LIMIT] = "PartitionNodeLimit",
+    [PST__JOB_REASON__REASON_PARTITION_CONFIG] = "PartitionConfig",
     [PST__JOB_REASON__REASON_PARTITION_TIME_LIMIT] = "PartitionTimeLimit",
     [PST__JOB_REASON__REASON_REQ_NODE_NOT_AVAIL] = "ReqNodeNotAvail",
     [PST__JOB_REASON__REASON_BAD_CONSTRAINTS] = "BadConstraints",

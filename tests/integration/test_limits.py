@@ -43,10 +43,13 @@ def test_resources_and_priority(c):
 
 def test_part_limits(c):
     reason(c, c.sbatch("-p", "small", "-t", "50", wrap="true"), "PartitionTimeLimit")
-    reason(c, c.sbatch("-p", "small", "-N2", wrap="true"), "PartitionNodeLimit", "PartitionConfig")
-    reason(c, c.sbatch("-p", "two", "-N1", wrap="true"), "PartitionNodeLimit", "PartitionConfig")
+    reason(c, c.sbatch("-p", "small", "-N2", wrap="true"), "PartitionConfig")
+    reason(c, c.sbatch("-p", "two", "-N1", wrap="true"), "PartitionConfig")
     reason(c, c.sbatch("-p", "closed", wrap="true"), "PartitionDown")
-    assert c.refused("sbatch", "-N9", "-n9", "--wrap", "true") == UNAVAILABLE
+    reason(c, c.sbatch("-N9", "-n9", wrap="true"), "PartitionConfig")
+    reason(c, c.sbatch("-n", "100000", wrap="true"), "PartitionConfig")
+    assert c.refused("sbatch", "--test-only", "-N9", "-n9", "--wrap", "true") == \
+        "allocation failure: Requested node configuration is not available\n"
 
 
 def test_dependency_begin_held(c):

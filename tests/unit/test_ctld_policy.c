@@ -102,10 +102,8 @@ static const struct refusal refused[] = {
     { "{'job':{'partition':'good','account':'goo'}}", ESLURM_INVALID_ACCOUNT, NULL },
     { "{'job':{'partition':'notbad','account':'bad'}}", ESLURM_INVALID_ACCOUNT, NULL },
     /* What no node could ever do. */
-    { "{'job':{'min_nodes':5}}", UNAVAILABLE, NULL },
     { "{'job':{'cpus_per_task':9}}", UNAVAILABLE,
       "CPU count per node can not be satisfied\n" UNAVAILABLE_TEXT },
-    { "{'job':{'num_tasks':33}}", UNAVAILABLE, NULL },
     { "{'job':{'mem_per_node_mib':8001}}", UNAVAILABLE,
       "Memory specification can not be satisfied\n" UNAVAILABLE_TEXT },
     { "{'job':{'mem_per_cpu_mib':8001}}", UNAVAILABLE,
@@ -334,7 +332,7 @@ static const struct {
     { "'set':{'cpus_per_task':0}", ESLURM_BAD_TASK_COUNT, { "'cpus_per_task':2" } },
     { "'set':{'cpus_per_task':99}", UNAVAILABLE, { "'cpus_per_task':2" } },
     { "'set':{'min_nodes':0}", ESLURM_INVALID_NODE_COUNT, { "'cpus_per_task':2" } },
-    { "'set':{'min_nodes':9}", UNAVAILABLE, { "!'min_nodes'" } },
+    { "'set':{'min_nodes':9}", 0, { "'min_nodes':9" } }, /* it waits for a larger partition */
     { "'set':{'min_nodes':2,'max_nodes':2}", 0, { "'min_nodes':2", "'max_nodes':2" } },
     { "'set':{'tres_per_node':'nosuch:1'}", ESLURM_INVALID_GRES, { "!'tres_per_node'" } },
     { "'set':{'mem_per_cpu_mib':9223372036854775808}",
@@ -389,9 +387,12 @@ static void test_updates_by_users(void **state)
     } rows[] = {
         { "'set':{'nice':5}", 0 },
         { "'set':{'nice':-5}", ESLURM_ACCESS_DENIED },
+        { "'set':{'nice':4}", ESLURM_ACCESS_DENIED },
         { "'set':{'priority':5}", ESLURM_ACCESS_DENIED },
         { "'set':{'admin_comment':'x'}", ESLURM_ACCESS_DENIED },
         { "'set':{'time_limit_min':5},'clear':[100]", 0 }, /* as scontrol sends it */
+        { "'set':{'time_limit_min':6},'clear':[100]", 0 }, /* still what he could have asked for */
+        { "'set':{'time_limit_min':500000},'clear':[100]", ESLURM_ACCESS_DENIED },
         { "'set':{'time_unlimited':true},'clear':[99]", ESLURM_ACCESS_DENIED },
         { "'clear':[99]", ESLURM_ACCESS_DENIED },
         { "'set':{'partition':'rootonly'}", ESLURM_ACCESS_DENIED },
@@ -430,7 +431,7 @@ static void test_update_dependency(void **state)
     assert_job(&shared, b, want);
     (void)snprintf(change, sizeof(change), "'set':{'dependency':'afterok:%u'}", b);
     assert_int_equal(update(&shared, a, change), ESLURM_CIRCULAR_DEPENDENCY);
-    assert_int_equal(update(&shared, b, change), ESLURM_CIRCULAR_DEPENDENCY);
+    assert_int_equal(update(&shared, b, change), ESLURM_DEPENDENCY);
     assert_int_equal(update(&shared, b, "'set':{'dependency':''}"), 0);
     assert_job(&shared, b, "!'dependency'");
     (void)snprintf(change, sizeof(change), "'set':{'dependency':'afternotok:%u'}", a);
@@ -535,8 +536,8 @@ static void test_hold_of_users(void **state)
     /* Of others nothing. */
     assert_int_equal(act_as(&shared, stranger, id_text(other), "HOLD"), ESLURM_USER_ID_MISSING);
     assert_int_equal(act_as(&shared, stranger, id_text(other), "CANCEL"), ESLURM_ACCESS_DENIED);
-    assert_int_equal(act_as(&shared, stranger, id_text(id), "TOP"), ESLURM_ACCESS_DENIED);
-    assert_int_equal(act_as(&shared, stranger, id_text(id), "SUSPEND"), ESLURM_ACCESS_DENIED);
+    assert_int_equal(act_as(&shared, stranger, id_text(id), "TOP"), ESLURM_DISABLED);
+    assert_int_equal(act_as(&shared, stranger, id_text(id), "SUSPEND"), ESLURM_JOB_PENDING);
     assert_int_equal(act_as(&shared, stranger, id_text(id), "CANCEL"), 0);
     assert_job(&shared, id, "'cancel_uid':12345");
 }
@@ -1005,7 +1006,8 @@ static void test_reconfigure(void **state)
     (void)daemon_new(&d);
     write_conf(&d, "", cluster);
     daemon_start(&d, NULL, NULL);
-    expect_refusal(&d, d.client, &(struct refusal){ "{'job':{'min_nodes':5}}", UNAVAILABLE, NULL });
+    expect_refusal(&d, d.client, &(struct refusal){ "{'job':{'cpus_per_task':9}}", UNAVAILABLE,
+                                    "CPU count per node can not be satisfied\n" UNAVAILABLE_TEXT });
     write_conf(
         &d, "MaxJobCount=3\nEnforcePartLimits=ALL",
         "NodeName=n[0-40] CPUs=8 Sockets=1 CoresPerSocket=8 ThreadsPerCore=1 RealMemory=8000\n"

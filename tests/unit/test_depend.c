@@ -538,7 +538,7 @@ static void test_cycles(void **state)
     (void)state;
     for (uint32_t id = 1; id <= 30; id++)
         add_job(c, id);
-    assert_int_equal(check(c, "afterany:1", 1), -ELOOP);
+    assert_int_equal(check(c, "afterany:1", 1), -EINVAL); /* itself */
     assert_int_equal(check(c, "singleton", 1), 0);
     for (uint32_t id = 2; id <= 9; id++) { /* 9 -> 8 -> ... -> 1 */
         (void)snprintf(text, sizeof(text), "afterok:%u", id - 1);

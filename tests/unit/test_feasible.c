@@ -45,6 +45,7 @@ struct want {
 };
 
 #define UNAVAILABLE ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE
+#define TOO_MUCH ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE
 static const char mem_hint[] = "Memory specification can not be satisfied";
 static const char cpu_hint[] = "CPU count per node can not be satisfied";
 static const char disk_hint[] = "Temporary disk specification can not be satisfied";
@@ -59,16 +60,16 @@ static const struct {
     { "all", { 0 }, 0, NULL },
     { "empty", { 0 }, UNAVAILABLE, NULL },
     { "all", { .nodes = 7 }, 0, NULL },
-    { "all", { .nodes = 8 }, UNAVAILABLE, NULL },
+    { "all", { .nodes = 8 }, TOO_MUCH, NULL },
     { "small", { .nodes = 4 }, 0, NULL },
-    { "small", { .nodes = 5 }, UNAVAILABLE, NULL },
+    { "small", { .nodes = 5 }, TOO_MUCH, NULL },
     /* Tasks and CPUs. */
     { "all", { .tasks = 66 }, 0, NULL }, /* 4*8 + 2*16 + 2 */
-    { "all", { .tasks = 67 }, UNAVAILABLE, NULL },
+    { "all", { .tasks = 67 }, TOO_MUCH, NULL },
     { "all", { .tasks = 67, .overcommit = true }, 0, NULL },
-    { "all", { .tasks = 4000000000u }, UNAVAILABLE, NULL },
+    { "all", { .tasks = 4000000000u }, TOO_MUCH, NULL },
     { "small", { .tasks = 4, .cpt = 8 }, 0, NULL },
-    { "small", { .tasks = 5, .cpt = 8 }, UNAVAILABLE, NULL },
+    { "small", { .tasks = 5, .cpt = 8 }, TOO_MUCH, NULL },
     { "small", { .cpt = 9 }, UNAVAILABLE, cpu_hint },
     { "all", { .cpt = 16, .nodes = 2 }, 0, NULL },
     { "all", { .cpt = 16, .nodes = 3 }, UNAVAILABLE, cpu_hint },
@@ -84,9 +85,9 @@ static const struct {
     { "all", { .mem = 30000, .nodes = 2 }, 0, NULL }, /* 2000 are the system's */
     { "all", { .mem = 30001 }, UNAVAILABLE, mem_hint },
     { "small", { .mem_cpu = 1000, .tasks = 32 }, 0, NULL },
-    { "small", { .mem_cpu = 1001, .tasks = 32 }, UNAVAILABLE, NULL },
+    { "small", { .mem_cpu = 1001, .tasks = 32 }, TOO_MUCH, NULL },
     { "small", { .mem_cpu = 4000, .tasks = 8 }, 0, NULL },
-    { "small", { .mem_cpu = 4000, .tasks = 9 }, UNAVAILABLE, NULL },
+    { "small", { .mem_cpu = 4000, .tasks = 9 }, TOO_MUCH, NULL },
     { "small", { .mem_cpu = 4001, .cpt = 2 }, UNAVAILABLE, mem_hint },
     { "small",
       { .mem_cpu = UINT64_C(1) << 63, .cpt = 2 },
