@@ -25,6 +25,7 @@
 #include "ctld/front.h"
 #include "ctld/lifecycle.h"
 #include "ctld/observe.h"
+#include "ctld/programs.h"
 #include "ctld/reconfig.h"
 #include "ctld/schedthread.h"
 #include "ctld/snapshot.h"
@@ -51,6 +52,7 @@ static void on_durable(void *arg, uint64_t lsn)
     if (ctld->acct)
         acctthread_durable(ctld->acct, lsn);
     effects_release(ctld->effects, lsn);
+    programs_release(ctld->programs, lsn);
 }
 
 static void on_full(void *arg, bool full, int error)
@@ -178,6 +180,8 @@ int boot_all(struct ctld *ctld, bool clear, bool repair, struct err *err)
         r = views_new(&ctld->views);
     if (r >= 0)
         r = feasible_new(&ctld->feasible);
+    if (r >= 0)
+        r = programs_new(ctld, &ctld->programs);
     if (r < 0)
         return err_set(err, r, "out of memory");
     r = front_new(ctld, &ctld->front, err);
@@ -275,6 +279,7 @@ void boot_end(struct ctld *ctld)
     if (ctld->front && ctld->front->server)
         server_stop(ctld->front->server);
     ctld->acct = acctthread_stop(ctld->acct);
+    ctld->programs = programs_free(ctld->programs);
     if (ctld->cluster) {
         wait_clear(ctld);
         steps_clear(ctld);

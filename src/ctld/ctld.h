@@ -27,6 +27,7 @@ struct schedthread;
 struct acctthread;
 struct front;
 struct feasible;
+struct programs;
 
 enum cmd_kind {
     CMD_REQUEST,   /* a decoded request */
@@ -81,6 +82,7 @@ struct ctld {
     struct acctthread *acct;
     struct front *front;
     struct feasible *feasible;
+    struct programs *programs;
     struct cluster_observer observer;
     struct stats stats;
 

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/pbutil.h"
 #include "ctld/lifecycle.h"
+#include "ctld/mail.h"
 #include "model/array.h"
 #include "model/depend.h"
 
@@ -181,8 +182,10 @@ void depends_refresh(struct ctld *ctld, uint32_t job_id)
 
             if (depends_format(&d, &text) == 0)
                 (void)pb_set_str(&set->dependency, text); /* -ENOMEM: keeps the old text */
-            if (res == DEPEND_NEVER && !job_is_held(j->rec))
+            if (res == DEPEND_NEVER && !job_is_held(j->rec)) {
                 SET(set, reason, PST__JOB_REASON__REASON_DEPENDENCY_NEVER_SATISFIED);
+                mail_invalid_depend(ctld, j);
+            }
         }
         (void)core_commit(ctld, tx); /* disk full: asked again at the next change */
     }

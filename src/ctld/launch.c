@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/pbutil.h"
 #include "base/strbuf.h"
+#include "ctld/hooks.h"
 #include "ctld/lifecycle.h"
 #include "ctld/rlimits.h"
 
@@ -95,8 +96,8 @@ void launch_batch(struct ctld *ctld, struct job *j, uint64_t lsn)
     Pst__JobRecord rec = *j->rec; /* shallow: gets its limits back */
     Pst__JobOnNode on;
 
-    if (!n)
-        return;
+    if (!n || job_waits_for_prolog(j->rec))
+        return; /* hooks.c comes back */
     script = cluster_blob(ctld->cluster, j->rec->script_hash);
     env = cluster_blob(ctld->cluster, j->rec->env_hash);
     job_on_node(ctld, j, 0, &on);

@@ -14,7 +14,9 @@
 #include "base/timefmt.h"
 #include "ctld/depends.h"
 #include "ctld/feed.h"
+#include "ctld/hooks.h"
 #include "ctld/jobs.h"
+#include "ctld/mail.h"
 #include "ctld/steps.h"
 #include "ctld/wait.h"
 #include "model/array.h"
@@ -24,7 +26,7 @@ enum {
     F_REASON = 32, F_REASON_TEXT = 33, F_EXIT_STATUS = 34, F_DERIVED = 35, F_CANCEL_UID = 40,
     F_START = 53, F_END = 54, F_SUSPEND = 55, F_SUSPENDED = 56, F_KILL = 60, F_WARNED = 42,
     F_KILL_SENT = 43, F_ALLOC = 180, F_RELEASED = 181, F_NEXT_STEP = 182, F_BATCH_HOST = 183,
-    F_BATCH_STARTED = 185, F_ALLOC_TRES = 186, F_FAILED_NODE = 188,
+    F_BATCH_STARTED = 185, F_ALLOC_TRES = 186, F_FAILED_NODE = 188, F_PROLOG_PENDING = 200,
 };
 
 static void count_end(struct ctld *ctld, Pst__Transaction *tx, Pst__JobState state)
@@ -99,6 +101,8 @@ static void fill_end(struct ctld *ctld, Pst__Transaction *tx, const struct job *
                                    j->rec->suspend_us);
     if (end->failed_node)
         (void)pb_set_str(&set->failed_node, end->failed_node); /* -ENOMEM: left out */
+    if (end->batch_failures)
+        SET(set, batch_failures, end->batch_failures);
     if (clean)
         SET(set, released, true);
     if (!end->requeue)
@@ -119,7 +123,8 @@ static void array_next(struct ctld *ctld, const struct job *j)
 uint64_t lifecycle_end(struct ctld *ctld, struct job *j, const struct job_end *end)
 {
     bool holds = job_holds_resources(j->rec);
-    bool clean = !holds || (end->nodes_clean && j->rec->alloc->n_node_ids == 1);
+    bool epilog = holds && hooks_epilog_wanted(ctld);
+    bool clean = !holds || (end->nodes_clean && j->rec->alloc->n_node_ids == 1 && !epilog);
     Pst__Transaction *tx = tx_new(core_now());
     uint32_t id = j->rec->job_id;
     uint64_t lsn;
@@ -130,6 +135,8 @@ uint64_t lifecycle_end(struct ctld *ctld, struct job *j, const struct job_end *e
     lsn = core_commit(ctld, tx);
     if (!lsn)
         return 0;
+    if (epilog)
+        hooks_epilog(ctld, j, lsn);
     if (!clean)
         start_cleaning(ctld, j, lsn, end->kill_text);
     wait_notify(ctld, j, lsn);
@@ -209,7 +216,7 @@ static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct j
     static const uint32_t gone[] = { F_EXIT_STATUS, F_DERIVED, F_CANCEL_UID, F_START, F_END, F_SUSPEND,
                                      F_SUSPENDED, F_KILL, F_WARNED, F_KILL_SENT, F_ALLOC, F_RELEASED,
                                      F_NEXT_STEP, F_BATCH_HOST, F_BATCH_STARTED, F_ALLOC_TRES,
-                                     F_FAILED_NODE };
+                                     F_FAILED_NODE, F_PROLOG_PENDING };
     const Pst__JobRecord *r = j->rec;
     Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_REQUEUE, r->job_id);
     Pst__ClusterRecord *c;
@@ -292,7 +299,7 @@ void lifecycle_node_clean(struct ctld *ctld, struct job *j, uint32_t node_id)
             return;
         bitmap_clear(j->cleaning, (uint32_t)pos);
     }
-    if (!j->cleaning || bitmap_empty(j->cleaning))
+    if (!j->epilog_runs && (!j->cleaning || bitmap_empty(j->cleaning)))
         cleaned(ctld, j);
 }
 
@@ -493,7 +500,9 @@ static void recover_cleaning(struct ctld *ctld, struct job *j)
         if (n && n->rec->state != PST__NODE_STATE__NODE_DOWN)
             bitmap_set(j->cleaning, (uint32_t)i);
     }
-    if (bitmap_empty(j->cleaning))
+    if (hooks_epilog_wanted(ctld))
+        hooks_epilog(ctld, j, ctld->applied_lsn);
+    if (!j->epilog_runs && bitmap_empty(j->cleaning))
         cleaned(ctld, j);
 }
 
@@ -505,6 +514,7 @@ void lifecycle_recover(struct ctld *ctld)
     for (size_t pos = 0; (v = idmap_next(&ctld->cluster->jobs, &pos));) {
         struct job *j = v;
 
+        mail_recover(j, core_now());
         if (!job_is_ended(j->rec))
             j->owner_lost_us = core_now(); /* until it says that it is there */
         if (job_is_pending(j->rec))
@@ -516,6 +526,8 @@ void lifecycle_recover(struct ctld *ctld)
 
         if (job_holds_resources(j->rec) && job_is_ended(j->rec))
             recover_cleaning(ctld, j);
+        else if (job_holds_resources(j->rec) && job_waits_for_prolog(j->rec))
+            hooks_prolog(ctld, j, ctld->applied_lsn);
         else if (job_is_ended(j->rec) && job_has_flag(j->rec, JOB_FLAG(REQUEUED)))
             cleaned(ctld, j); /* it ended, and the controller before it was queued again */
     }

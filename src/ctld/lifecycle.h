@@ -23,6 +23,7 @@ struct job_end {
     bool requeue_hold, special_exit;
     bool by_command;         /* somebody asked for the requeue */
     const char *failed_node;
+    uint32_t batch_failures; /* launch failures in a row, 0 = no launch failure */
 };
 
 void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m); /* takes m */

@@ -13,6 +13,7 @@
 #include "ctld/effects.h"
 #include "ctld/feed.h"
 #include "ctld/jobs.h"
+#include "ctld/launchfail.h"
 #include "ctld/lifecycle.h"
 #include "ctld/steps.h"
 #include "ctld/view.h"
@@ -144,25 +145,6 @@ static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__Node
 
 /* ---- reports ------------------------------------------------------------------------------------ */
 
-static void launch_failed(struct ctld *ctld, struct job *j, const Pst__StepEnd *end)
-{
-    uint32_t max = (uint32_t)conf_num(ctld->conf, CONF_MAX_BATCH_REQUEUE);
-    uint32_t failures = (j->rec->has_batch_failures ? j->rec->batch_failures : 0) + 1;
-    struct job_end e = { .state = JOB_STATE(FAILED),
-                         .reason = PST__JOB_REASON__REASON_LAUNCH_FAILURE,
-                         .nodes_clean = end->has_node_clean && end->node_clean };
-
-    log_error("job %u: launch failed on node %s: %s", j->rec->job_id, j->rec->batch_host,
-              end->error ? end->error : "no reason given");
-    if (j->rec->has_requeue && j->rec->requeue) {
-        e.requeue = true;
-        e.requeue_hold = true;
-        e.reason = failures > max ? PST__JOB_REASON__REASON_JOB_HOLD_MAX_REQUEUE
-                                  : PST__JOB_REASON__REASON_LAUNCH_FAILED_REQUEUED_HELD;
-    }
-    (void)lifecycle_end(ctld, j, &e); /* disk full: the report is not acknowledged and comes again */
-}
-
 /* The exit of the script of a job that was ended before (cancelled, timed out): for the record. */
 static void late_exit(struct ctld *ctld, struct job *j, uint32_t status)
 {
@@ -188,7 +170,7 @@ static void step_end(struct ctld *ctld, struct node *n, const Pst__StepEnd *end)
     if (end->step_id != STEP_BATCH)
         return;
     if (end->has_launch_failed && end->launch_failed && !job_is_ended(j->rec)) {
-        launch_failed(ctld, j, end);
+        launchfail_report(ctld, j, end);
         return;
     }
     if (s && s->rec->state == PST__STEP_STATE__STEP_RUNNING)
@@ -214,6 +196,8 @@ static void batch_launched(struct ctld *ctld, const Pst__RunningStep *run)
         return;
     tx = tx_new(core_now());
     SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_LAUNCHED, run->job_id), batch_started, true);
+    if (j->rec->has_batch_failures)
+        tx_clear(tx, 41);
     (void)core_commit(ctld, tx); /* disk full: said again when the node registers */
 }
 
@@ -233,17 +217,6 @@ static void drain_node(struct ctld *ctld, struct node *n, const char *reason)
 static struct node *node_of(struct ctld *ctld, const struct cmd *cmd)
 {
     return idmap_get(&ctld->links, conn_id(cmd->conn));
-}
-
-/* A batch job is held for somebody to look at; who waits for an allocation is told that there is none. */
-static void prolog_failed(struct ctld *ctld, struct job *j)
-{
-    if (j->rec->has_batch && j->rec->batch)
-        (void)lifecycle_requeue(ctld, j, true, false, NULL);
-    else
-        (void)lifecycle_end(ctld, j,
-                            &(struct job_end){ .state = JOB_STATE(FAILED),
-                                               .reason = PST__JOB_REASON__REASON_LAUNCH_FAILURE });
 }
 
 void op_node_report(struct ctld *ctld, struct cmd *cmd)
@@ -271,7 +244,7 @@ void op_node_report(struct ctld *ctld, struct cmd *cmd)
         struct job *j = cluster_job(ctld->cluster, rep->prolog_failed_job);
 
         if (j && job_holds_resources(j->rec) && !job_is_ended(j->rec))
-            prolog_failed(ctld, j);
+            launchfail_prolog(ctld, j);
     }
     if (rep->has_cpu_load_centi || rep->has_free_mem_mib) {
         SET(n->rec, cpu_load_centi, rep->cpu_load_centi);

@@ -7,15 +7,16 @@
 #include "ctld/feasible.h"
 #include "ctld/feed.h"
 #include "ctld/lifecycle.h"
+#include "ctld/mail.h"
 #include "ctld/view.h"
 
 static void on_job(void *ctx, struct job *j, Pst__EventKind kind)
 {
     struct ctld *ctld = ctx;
 
-    (void)kind;
     views_mark_job(ctld->views, j);
     feed_job(ctld, j);
+    mail_job(ctld, j, kind);
 }
 
 static void on_job_gone(void *ctx, struct job *j)

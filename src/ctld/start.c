@@ -14,6 +14,7 @@
 #include "ctld/depends.h"
 #include "ctld/feasible.h"
 #include "ctld/feed.h"
+#include "ctld/hooks.h"
 #include "ctld/jobs.h"
 #include "ctld/lifecycle.h"
 #include "ctld/schedthread.h"
@@ -167,10 +168,15 @@ static bool proposal_holds(struct ctld *ctld, const struct job *j, const struct 
 
 /* The fields a start sets, on a patch or on a task's fresh record. */
 static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old, const char *partition,
-                       Pst__Alloc *alloc, int64_t now, uint32_t shortened_min, const struct cluster *c)
+                       Pst__Alloc *alloc, int64_t now, uint32_t shortened_min, const struct ctld *ctld)
 {
+    const struct cluster *c = ctld->cluster;
+    bool prolog = hooks_prolog_wanted(ctld);
+
     SET(set, state, JOB_STATE(RUNNING));
-    SET(set, state_flags, 0);
+    SET(set, state_flags, prolog ? JOB_FLAG(CONFIGURING) : 0);
+    if (prolog)
+        SET(set, prolog_pending, true);
     SET(set, start_us, now);
     if (shortened_min) { /* --time-min let it start earlier */
         SET(set, time_limit_min, shortened_min);
@@ -233,7 +239,7 @@ static uint32_t fill_task_start(struct ctld *ctld, Pst__Transaction *tx, struct 
         set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_START, id);
         SET(set, array_task_id, task);
         tx_clear(tx, 4); /* array_tasks */
-        fill_start(set, array->rec, d->partition, alloc, now, d->time_limit_min, ctld->cluster);
+        fill_start(set, array->rec, d->partition, alloc, now, d->time_limit_min, ctld);
         return id;
     }
     (void)snprintf(text, sizeof(text), "%u", task);
@@ -251,7 +257,7 @@ static uint32_t fill_task_start(struct ctld *ctld, Pst__Transaction *tx, struct 
     SET(rec, job_id, id);
     SET(rec, array_task_id, task);
     (void)pb_set_str(&rec->array_tasks, NULL);
-    fill_start(rec, array->rec, d->partition, alloc, now, d->time_limit_min, ctld->cluster);
+    fill_start(rec, array->rec, d->partition, alloc, now, d->time_limit_min, ctld);
     tx_job_put_take(tx, PST__EVENT_KIND__EV_JOB_START, rec);
     return id;
 }
@@ -269,7 +275,7 @@ static bool start(struct ctld *ctld, struct job *j, const struct sched_decision 
         id = fill_task_start(ctld, tx, j, d, alloc, now);
     } else {
         fill_start(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_START, id), j->rec, d->partition, alloc, now,
-                   d->time_limit_min, ctld->cluster);
+                   d->time_limit_min, ctld);
         j->fed = true; /* the scheduler counts it as running already */
     }
     db_id = id == proposed ? j->rec->db_id : ctld->cluster->rec->next_db_id;
@@ -283,7 +289,9 @@ static bool start(struct ctld *ctld, struct job *j, const struct sched_decision 
     SET(j->rec, cur_priority, d->priority);
     if (id != proposed) /* told before the task counted: the throttle may be reached now */
         feed_job(ctld, cluster_job(ctld->cluster, proposed));
-    if (batch)
+    if (job_waits_for_prolog(j->rec))
+        hooks_prolog(ctld, j, lsn);
+    else if (batch)
         launch_batch(ctld, j, lsn);
     wait_notify(ctld, j, lsn);
     steps_retry(ctld, j);

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/pbutil.h"
 #include "base/timefmt.h"
+#include "ctld/hooks.h"
 #include "ctld/lifecycle.h"
 #include "ctld/steplayout.h"
 #include "ctld/wait.h"
@@ -159,7 +160,7 @@ static int create(struct ctld *ctld, struct job *j, const Pst__StepSpec *spec, s
     struct step *s;
     int r;
 
-    if (!job_is_running(j->rec))
+    if (!job_is_running(j->rec) || job_waits_for_prolog(j->rec))
         return job_is_ended(j->rec) ? ESLURM_ALREADY_DONE : ESLURM_JOB_PENDING;
     if ((j->rec->has_next_step_id ? j->rec->next_step_id : 0) >= conf_num(ctld->conf, CONF_MAX_STEP_COUNT))
         return ESLURM_STEP_LIMIT;

@@ -12,6 +12,7 @@
 #include "ctld/depends.h"
 #include "ctld/front.h"
 #include "ctld/lifecycle.h"
+#include "ctld/mail.h"
 #include "ctld/snapshot.h"
 #include "ctld/steps.h"
 #include "ctld/view.h"
@@ -57,6 +58,8 @@ static void check_limits(struct ctld *ctld, int64_t now)
         next = j->next_active;
         if (!job_is_running(r) || !r->has_end_us)
             continue;
+        if (r->has_mail_type && r->mail_type)
+            mail_time(ctld, j, now);
         if (r->has_warn_signal && !r->has_warned &&
             now >= r->end_us - (int64_t)(r->has_warn_secs ? r->warn_secs : 60) * USEC_PER_SEC)
             warn(ctld, j);

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/pbutil.h"
 #include "base/timefmt.h"
+#include "ctld/hooks.h"
 #include "ctld/lifecycle.h"
 #include "ctld/steps.h"
 
@@ -143,7 +144,8 @@ void wait_notify(struct ctld *ctld, struct job *j, uint64_t lsn)
         if (job_is_ended(j->rec) && !job_has_flag(j->rec, JOB_FLAG(REQUEUED))) {
             send_plain(ctld, w, j, lsn, 0);
             wait_remove(ctld, w);
-        } else if (w->until_started && !w->granted && !job_is_pending(j->rec)) {
+        } else if (w->until_started && !w->granted && !job_is_pending(j->rec) &&
+                   !job_waits_for_prolog(j->rec)) {
             send_grant(ctld, w, j, lsn);
         } else if (w->until_started && !w->granted) {
             send_plain(ctld, w, j, lsn, FRAME_MORE);

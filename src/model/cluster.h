@@ -62,6 +62,8 @@ struct job {
     uint32_t nwaiters;
     uint64_t slot;           /* owned by the views */
     bool fed;                /* the scheduler knows it as pending */
+    bool epilog_runs;        /* EpilogSlurmctld: it stays COMPLETING */
+    uint32_t mailed;         /* events of this run that a mail was sent about, bits of mail_type */
 };
 
 struct node {

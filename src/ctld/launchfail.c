@@ -1,0 +1,56 @@
+/* launchfail.c - requeue and hold of jobs that could not be launched; see launchfail.h */
+#include "ctld/launchfail.h"
+
+#include "base/log.h"
+#include "ctld/lifecycle.h"
+
+static void give_back(struct ctld *ctld, struct job *j, bool hold, bool nodes_clean)
+{
+    uint32_t max = (uint32_t)conf_num(ctld->conf, CONF_MAX_BATCH_REQUEUE);
+    uint32_t failures = (j->rec->has_batch_failures ? j->rec->batch_failures : 0) + 1;
+    struct job_end e = { .state = JOB_STATE(FAILED),
+                         .reason = PST__JOB_REASON__REASON_LAUNCH_FAILURE,
+                         .nodes_clean = nodes_clean,
+                         .batch_failures = failures };
+
+    if (j->rec->has_requeue && j->rec->requeue) {
+        e.requeue = true;
+        e.requeue_hold = hold || failures > max;
+        if (failures > max)
+            e.reason = PST__JOB_REASON__REASON_JOB_HOLD_MAX_REQUEUE;
+        else if (hold)
+            e.reason = PST__JOB_REASON__REASON_LAUNCH_FAILED_REQUEUED_HELD;
+    }
+    (void)lifecycle_end(ctld, j, &e); /* disk full: the report is not acknowledged and comes again */
+}
+
+void launchfail_requeue(struct ctld *ctld, struct job *j, bool hold)
+{
+    give_back(ctld, j, hold, false);
+}
+
+static bool no_hold(const struct ctld *ctld)
+{
+    const char *v;
+    size_t len;
+
+    return conf_option(ctld->conf, CONF_SCHEDULER_PARAMETERS, "nohold_on_prolog_fail", &v, &len);
+}
+
+void launchfail_report(struct ctld *ctld, struct job *j, const Pst__StepEnd *end)
+{
+    log_error("job %u: launch failed on node %s: %s", j->rec->job_id, j->rec->batch_host,
+              end->error ? end->error : "no reason given");
+    give_back(ctld, j, !no_hold(ctld), end->has_node_clean && end->node_clean);
+}
+
+void launchfail_prolog(struct ctld *ctld, struct job *j)
+{
+    log_error("job %u: the prolog failed", j->rec->job_id);
+    if (j->rec->has_batch && j->rec->batch)
+        give_back(ctld, j, !no_hold(ctld), false);
+    else
+        (void)lifecycle_end(ctld, j,
+                            &(struct job_end){ .state = JOB_STATE(FAILED),
+                                               .reason = PST__JOB_REASON__REASON_LAUNCH_FAILURE });
+}

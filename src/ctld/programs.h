@@ -1,0 +1,50 @@
+/* programs.h - scripts and programs of the site, run beside the core
+ *
+ * One thread starts them, watches their time and collects them; the core only queues.  A program is an
+ * effect: it starts when its lsn is durable.  When it is over its `done` runs on the core thread. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ctld;
+struct programs;
+struct program;
+
+typedef void program_done_fn(struct ctld *ctld, const struct program *p);
+
+/* Made by program_new(); fields marked [set] are the caller's to fill before it is queued. */
+struct program {
+    struct program *next;
+    struct ctld *ctld;
+    const char *what;      /* [set] "PrologSlurmctld": for the log; static */
+    uint64_t lsn;          /* [set] starts when this is durable */
+    uint32_t job_id;       /* [set] 0: about no job */
+    uint64_t run_id;       /* [set] */
+    int64_t limit_us;      /* [set] time for all of it; 0 = none */
+    program_done_fn *done; /* [set] may be NULL */
+    int status;            /* result: wait(2) status of the one that failed, or 0; 127 << 8 not run */
+    /* private to programs.c */
+    char **paths, **args, **env;
+    size_t npaths, nargs, nenv, left;
+    bool failed; /* out of memory while it was built */
+    int pid, pidfd;
+    int64_t deadline_mono_us;
+};
+
+/* Out of memory is remembered in the program, which then fails when it is due. */
+struct program *program_new(struct ctld *ctld, const char *what);
+/* Add a path; with glob characters every match counts.  Several run one after the other, the last one
+ * first; the first failure ends the series. */
+void program_path(struct program *p, const char *path);
+void program_arg(struct program *p, const char *arg);
+void program_env(struct program *p, const char *name, const char *value);
+
+int programs_new(struct ctld *ctld, struct programs **ret);
+/* Queue p; takes it.  programs NULL: p is dropped.  Core thread. */
+void programs_add_take(struct programs *programs, struct program *p);
+/* What waits for lsn may start.  Any thread. */
+void programs_release(struct programs *programs, uint64_t lsn);
+/* End the thread; programs that run go on without us.  Gives NULL. */
+struct programs *programs_free(struct programs *programs);

@@ -1,0 +1,119 @@
+/* jobenv.c - what scripts of the site are told about a job; see jobenv.h.
+ *
+ * Paths are given as the user wrote them: patterns are expanded where the files are opened. */
+#include "model/jobenv.h"
+
+#include <stdio.h>
+#include <sys/wait.h>
+
+#define USEC INT64_C(1000000)
+#define CPUS_TEXT_MAX 4096
+
+struct out {
+    jobenv_put_fn *put;
+    void *ctx;
+};
+
+static void put(const struct out *o, const char *name, const char *value)
+{
+    if (value)
+        o->put(o->ctx, name, value);
+}
+
+static void put_num(const struct out *o, const char *name, uint64_t value)
+{
+    char text[24];
+
+    (void)snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+    o->put(o->ctx, name, text);
+}
+
+/* "2(x2),1": the CPUs of each node. */
+static void cpus_text(const Pst__Alloc *a, char *buf, size_t size)
+{
+    size_t at = 0, i = 0, n = a ? a->n_groups : 0;
+
+    buf[0] = '\0';
+    while (i < n && at < size) {
+        uint32_t cpus = a->groups[i]->cpus, nodes = 0;
+
+        for (; i < n && a->groups[i]->cpus == cpus; i++)
+            nodes += a->groups[i]->nodes;
+        at += (size_t)snprintf(buf + at, size - at, nodes > 1 ? "%s%u(x%u)" : "%s%u", at ? "," : "",
+                               cpus, nodes);
+    }
+}
+
+static void put_identity(const struct out *o, const Pst__JobRecord *j, const char *cluster)
+{
+    put(o, "SLURM_CLUSTER_NAME", cluster);
+    put_num(o, "SLURM_JOB_ID", j->job_id);
+    put_num(o, "SLURM_JOBID", j->job_id);
+    put_num(o, "SLURM_JOB_UID", j->uid);
+    put_num(o, "SLURM_JOB_GID", j->gid);
+    put(o, "SLURM_JOB_USER", j->user_name);
+    put(o, "SLURM_JOB_SLUID", j->sluid);
+    put(o, "SLURM_JOB_PARTITION", j->partition);
+    put(o, "SLURM_JOB_ACCOUNT", j->account);
+    put(o, "SLURM_JOB_QOS", j->qos);
+    put(o, "SLURM_JOB_RESERVATION", j->reservation);
+    put(o, "SLURM_JOB_LICENSES", j->licenses);
+}
+
+static void put_files(const struct out *o, const Pst__JobRecord *j)
+{
+    put(o, "SLURM_JOB_WORK_DIR", j->work_dir);
+    put(o, "SLURM_JOB_STDIN", j->std_in ? j->std_in : "/dev/null");
+    if (j->std_out)
+        put(o, "SLURM_JOB_STDOUT", j->std_out);
+    else if (j->batch)
+        put(o, "SLURM_JOB_STDOUT", j->has_array_task_id ? "slurm-%A_%a.out" : "slurm-%j.out");
+    put(o, "SLURM_JOB_STDERR", j->std_err);
+}
+
+static void put_times(const struct out *o, const Pst__JobRecord *j)
+{
+    put_num(o, "SLURM_JOB_START_TIME", (uint64_t)(j->start_us / USEC));
+    if (j->has_end_us)
+        put_num(o, "SLURM_JOB_END_TIME", (uint64_t)(j->end_us / USEC));
+    else if (j->has_time_limit_min)
+        put_num(o, "SLURM_JOB_END_TIME",
+                (uint64_t)(j->start_us / USEC + (int64_t)j->time_limit_min * 60));
+}
+
+void jobenv_job(const Pst__JobRecord *j, const char *cluster, const char *cpus_per_node,
+                jobenv_put_fn *put_fn, void *ctx)
+{
+    static const char *const exclusive[] = { "NO", "NODE", "USER", "MCS", "TOPO" };
+    const struct out o = { .put = put_fn, .ctx = ctx };
+    char cpus[CPUS_TEXT_MAX];
+
+    put_identity(&o, j, cluster);
+    put_files(&o, j);
+    put_times(&o, j);
+    put(&o, "SLURM_JOB_COMMENT", j->comment);
+    put(&o, "SLURM_JOB_CONSTRAINTS", j->features);
+    put(&o, "SLURM_JOB_EXTRA", j->extra);
+    put(&o, "SLURM_JOB_OVERSUBSCRIBE", j->oversubscribe ? "YES" : "NO");
+    put(&o, "SLURM_JOB_EXCLUSIVE", exclusive[j->exclusive < 5 ? j->exclusive : 0]);
+    put_num(&o, "SLURM_JOB_RESTART_COUNT", j->restart_count);
+    if (!j->alloc)
+        return;
+    put(&o, "SLURM_JOB_NODELIST", j->alloc->nodes);
+    put_num(&o, "SLURM_JOB_NUM_NODES", j->alloc->n_node_ids);
+    cpus_text(j->alloc, cpus, sizeof(cpus));
+    put(&o, "SLURM_JOB_CPUS_PER_NODE", cpus_per_node ? cpus_per_node : cpus);
+}
+
+void jobenv_end(uint32_t exit_status, uint32_t derived_status, jobenv_put_fn *put_fn, void *ctx)
+{
+    const struct out o = { .put = put_fn, .ctx = ctx };
+    int status = (int)exit_status, derived = (int)derived_status;
+    char text[24];
+
+    put_num(&o, "SLURM_JOB_EXIT_CODE", exit_status);
+    (void)snprintf(text, sizeof(text), "%d:%d", WIFEXITED(status) ? WEXITSTATUS(status) : 0,
+                   WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+    put(&o, "SLURM_JOB_EXIT_CODE2", text);
+    put_num(&o, "SLURM_JOB_DERIVED_EC", (uint64_t)derived);
+}
