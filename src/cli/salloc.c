@@ -111,14 +111,8 @@ static void build_request(struct salloc *s, Pst__SubmitRequest *req, Pst__JobRec
 {
     submit_fill(&s->cli, &s->opts, s->argc, s->argv, s->first, job);
     job->interactive = job->has_interactive = true;
-    if (!job->name) {
-        const char *slash = strrchr(s->command[0], '/');
-
-        check_mem_or_die(pb_set_str(&job->name, s->interactive || s->first >= s->argc
-                                                    ? "interactive"
-                                                : slash ? slash + 1
-                                                        : s->command[0]));
-    }
+    if (!job->name)
+        check_mem_or_die(pb_set_str(&job->name, "interactive"));
     req->job = job;
     req->hold = req->has_hold = jobopts_has(&s->opts, JO_HOLD);
     if (jobopts_has(&s->opts, JO_IMMEDIATE)) {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -120,7 +121,11 @@ static void build_environment(struct sbatch *s, ProtobufCBinaryData *ret)
     envlist_export(&env, environ, jobopts_get(&s->opts, JO_EXPORT));
     envlist_add_options(&env, &s->opts);
     submit_env(&s->cli, &env);
-    envlist_set(&env, "SLURM_PRIO_PROCESS", "0");
+    envlist_setf(&env, "SLURM_PRIO_PROCESS", "%d", getpriority(PRIO_PROCESS, 0));
+    if (jobopts_has(&s->opts, JO_DEPENDENCY))
+        envlist_set(&env, "SLURM_JOB_DEPENDENCY", jobopts_get(&s->opts, JO_DEPENDENCY));
+    else
+        envlist_unset(&env, "SLURM_JOB_DEPENDENCY"); /* of the job around this command */
     if (!jobopts_has(&s->opts, JO_OOM_KILL_STEP))
         envlist_set(&env, "SLURM_OOM_KILL_STEP", "0");
     envlist_unset(&env, "SLURM_JWT"); /* it outlives the job's owner's wish to share it */

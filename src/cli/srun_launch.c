@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -85,7 +86,7 @@ static void pack_environment(struct srun *s, ProtobufCBinaryData *ret)
         submit_env(&s->cli, &env);
     envlist_setf(&env, "SLURM_UMASK", "%04o", (unsigned)mask);
     if (!envlist_get(&env, "SLURM_PRIO_PROCESS"))
-        envlist_set(&env, "SLURM_PRIO_PROCESS", "0");
+        envlist_setf(&env, "SLURM_PRIO_PROCESS", "%d", getpriority(PRIO_PROCESS, 0));
     envlist_setf(&env, "SRUN_DEBUG", "%d", SRUN_DEBUG_BASE + s->cli.verbose);
     if (jobopts_has(&s->opts, JO_LABEL))
         envlist_set(&env, "SLURM_LABELIO", "1");

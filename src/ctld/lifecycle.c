@@ -17,6 +17,7 @@
 #include "ctld/hooks.h"
 #include "ctld/jobs.h"
 #include "ctld/mail.h"
+#include "ctld/sluid.h"
 #include "ctld/steps.h"
 #include "ctld/wait.h"
 #include "model/array.h"
@@ -239,6 +240,7 @@ static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct j
         SET(set, priority, 0);
     c = tx_cluster(tx);
     SET(set, db_id, ctld->cluster->rec->next_db_id);
+    sluid_set(ctld, set, core_now());
     SET(c, next_db_id, ctld->cluster->rec->next_db_id + 1);
 }
 
@@ -419,6 +421,7 @@ static uint32_t put_split(struct ctld *ctld, Pst__Transaction *tx, const struct 
     }
     c = tx_cluster(tx);
     SET(rec, db_id, ctld->cluster->rec->next_db_id);
+    sluid_set(ctld, rec, core_now());
     SET(c, next_db_id, ctld->cluster->rec->next_db_id + 1);
     SET(c, next_job_id, jobs_next_id(ctld, id));
     tx_job_put_take(tx, PST__EVENT_KIND__EV_JOB_SUBMIT, rec);

@@ -38,7 +38,7 @@ void op_ping(struct ctld *ctld, struct cmd *cmd)
     SET(&r, lsn, ctld->applied_lsn);
     if (req->has_want_hash && req->want_hash && cmd_is_admin(ctld, cmd))
         SET(&r, state_hash, cluster_hash(ctld->cluster));
-    core_reply(ctld, cmd, 0, 0, &r.base);
+    core_reply(ctld, cmd, r.has_state_hash ? ctld->applied_lsn : 0, 0, &r.base); /* of what is on disk */
 }
 
 void op_query_script(struct ctld *ctld, struct cmd *cmd)

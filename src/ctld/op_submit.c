@@ -17,6 +17,7 @@
 #include "ctld/feed.h"
 #include "ctld/jobs.h"
 #include "ctld/rlimits.h"
+#include "ctld/sluid.h"
 #include "ctld/wait.h"
 #include "model/array.h"
 #include "model/depend.h"
@@ -502,6 +503,17 @@ static uint64_t add_array_environment(struct submission *s, Pst__Transaction *tx
     return hash;
 }
 
+/* The name service lists a user's own group first. */
+static void set_group(Pst__JobRecord *r, const struct cmd *cmd)
+{
+    const Pst__SubmitRequest *req = (const Pst__SubmitRequest *)cmd->msg;
+
+    if (r->group_name || !cmd->group_name || req->has_gid)
+        return;
+    r->group_name = tx_strdup(cmd->group_name);
+    r->group_name[strcspn(r->group_name, ",")] = '\0';
+}
+
 static void fill_identity(struct submission *s, uint32_t job_id)
 {
     Pst__JobRecord *r = s->rec;
@@ -513,11 +525,13 @@ static void fill_identity(struct submission *s, uint32_t job_id)
     SET(r, gid, s->cmd->gid);
     if (!r->user_name && s->cmd->user_name)
         r->user_name = tx_strdup(s->cmd->user_name);
+    set_group(r, s->cmd);
     SET(r, state, JOB_STATE(PENDING));
     SET(r, submit_us, now);
     if (!r->dependency && !job_is_held(r))
         SET(r, eligible_us, r->has_begin_us ? r->begin_us : now);
     SET(r, db_id, c->rec->next_db_id);
+    sluid_set(s->ctld, r, now);
     if (!r->has_requeue)
         SET(r, requeue, conf_bool(s->ctld->conf, CONF_JOB_REQUEUE));
     if (!r->alloc_host && conn_peer(s->cmd->conn)->host[0])

@@ -134,7 +134,8 @@ static void fill_step(Pst__StepRecord *rec, const struct job *j, const Pst__Step
     SET(rec, uid, j->rec->uid);
     SET(rec, start_us, core_now());
     SET(rec, num_tasks, ntasks);
-    SET(rec, cpus_per_task, spec->has_cpus_per_task ? spec->cpus_per_task : 1);
+    if (spec->has_cpus_per_task)
+        SET(rec, cpus_per_task, spec->cpus_per_task);
     SET(rec, job_db_id, j->rec->db_id);
     SET(rec, overlap, (spec->has_overlap && spec->overlap) || (spec->has_zero_resource && spec->zero_resource));
     if (spec->has_time_limit_min)

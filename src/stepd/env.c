@@ -202,6 +202,15 @@ static void set_identity(struct envlist *el, const Pst__JobRecord *j, const char
 }
 
 /* What was asked for, where it is shown only when asked for. */
+/* --hint=nomultithread says it in other words. */
+static void set_threads(struct envlist *el, const Pst__JobRecord *j)
+{
+    bool one = j->hint && strcmp(j->hint, "nomultithread") == 0;
+
+    set_opt(el, "SLURM_THREADS_PER_CORE", j->has_threads_per_core || one,
+            j->has_threads_per_core ? j->threads_per_core : 1);
+}
+
 static void set_request(struct envlist *el, const Pst__JobRecord *j, uint64_t node_mem_mib)
 {
     set_opt(el, "SLURM_CPUS_PER_TASK", j->has_cpus_per_task, j->cpus_per_task);
@@ -218,7 +227,7 @@ static void set_request(struct envlist *el, const Pst__JobRecord *j, uint64_t no
     set_opt(el, "SLURM_NTASKS_PER_CORE", j->has_ntasks_per_core, j->ntasks_per_core);
     set_opt(el, "SLURM_NTASKS_PER_SOCKET", j->has_ntasks_per_socket, j->ntasks_per_socket);
     set_opt(el, "SLURM_NTASKS_PER_GPU", j->has_ntasks_per_gpu, j->ntasks_per_gpu);
-    set_opt(el, "SLURM_THREADS_PER_CORE", j->has_threads_per_core, j->threads_per_core);
+    set_threads(el, j);
     set_opt(el, "SLURM_OVERCOMMIT", j->overcommit, 1);
     envlist_set(el, "SLURM_HINT", j->hint);
     envlist_set(el, "SLURM_NETWORK", j->network);
@@ -305,7 +314,6 @@ void env_batch(const Pst__StepFile *sf, const char *host, struct envlist *el)
     envlist_setu(el, "SLURM_CPUS_ON_NODE", on->cpus);
     set_opt(el, "SLURM_NTASKS", tasks > 0, tasks);
     set_opt(el, "SLURM_NPROCS", tasks > 0, tasks);
-    envlist_set(el, "SLURM_JOB_DEPENDENCY", j->dependency);
     envlist_set(el, "SLURM_JOB_OVERSUBSCRIBE", j->oversubscribe ? "YES" : "NO");
     envlist_set(el, "SLURM_JOB_EXCLUSIVE", exclusive_word(j->exclusive));
     envlist_set(el, "SLURM_EXPORT_ENV", j->export_env);
@@ -374,6 +382,8 @@ static void set_step(struct envlist *el, const Pst__StepFile *sf)
     }
     if (step->distribution)
         set_distribution(el, step->distribution);
+    else if (!sf->job->job->kill_on_client_loss) /* in a job of batch or salloc it is said which one it is */
+        set_distribution(el, step->num_tasks <= nodes ? "cyclic" : "block");
     if (here) {
         envlist_setu(el, "SLURM_CPUS_ON_NODE", here->cpus);
         set_gres(el, here->gres, here->n_gres, sf->gpu_env, "SLURM_STEP_GPUS");
@@ -410,6 +420,7 @@ void env_step(const Pst__StepFile *sf, const char *launcher_addr, uint16_t launc
     envlist_set(el, "SLURM_LAUNCH_NODE_IPADDR", launcher_addr);
     set_opt(el, "SLURM_SRUN_COMM_PORT", launcher_port != 0, launcher_port);
     set_opt(el, "SLURM_STEP_LAUNCHER_PORT", launcher_port != 0, launcher_port);
+    envlist_set(el, "SLURMD_TRES_BIND", envlist_get(el, "SLURM_TRES_BIND"));
     if (launch->label)
         envlist_set(el, "SLURM_LABELIO", "1");
     if (sf->task_prolog || launch->task_prolog)

@@ -19,20 +19,37 @@
 #define OUTPUT_MAX (256u * 1024u)
 #define DEFAULT_TIMEOUT_S 300
 
-static int start(struct step *s, const char *path, struct envlist *env, int out_fd, pid_t *ret_pid)
+/* Its tasks have the limits set; a script of the site reads their values. */
+static void add_limits(const struct step *s, struct envlist *env)
 {
+    Pst__Rlimit *const *limits = s->launch ? s->launch->rlimits : s->job->rlimits;
+    size_t n = s->launch ? s->launch->n_rlimits : s->job->n_rlimits;
+
+    for (size_t i = 0; i < n; i++) {
+        char name[64];
+
+        (void)snprintf(name, sizeof(name), "SLURM_RLIMIT_%s", limits[i]->name);
+        envlist_setu(env, name, limits[i]->soft);
+    }
+}
+
+static int start(struct step *s, const char *path, const struct envlist *task_env, int out_fd, pid_t *ret_pid)
+{
+    _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT;
     char *paths[] = { (char *)path, NULL };
     _cleanup_close_ int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     struct child c = {
         .step = s,
         .paths = paths,
         .argv = paths,
-        .envp = envlist_array(env),
         .fds = { null_fd, out_fd >= 0 ? out_fd : null_fd, null_fd },
         .tty = -1,
         .any_dir = true,
     };
 
+    envlist_borrow(&env, task_env);
+    add_limits(s, &env);
+    c.envp = envlist_array(&env);
     if (null_fd < 0 || !c.envp)
         return -ENOMEM;
     return child_start(&c, ret_pid);

@@ -527,7 +527,7 @@ static void test_salloc(void **state)
            "salloc: Relinquishing job allocation 7\n");
     assert_int_equal(fake.verb, PST__JOB_VERB__VERB_COMPLETE);
     assert_int_equal(fake.verb_status, 0);
-    assert_string_equal(fake.submit->job->name, "sh");
+    assert_string_equal(fake.submit->job->name, "interactive");
     expect("salloc -Q sh -c 'exit 9'", NULL, 9, "", "");
     assert_int_equal(fake.verb_status, 9 << 8);
     expect("salloc nosuchcmd", NULL, 1, "",
