@@ -4,6 +4,7 @@
  *
  * Without arguments a growth table.  One JSON object per line. */
 #include <errno.h>
+#include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,14 +112,23 @@ static struct result timed(struct sched *s, int64_t now_us, bool backfill)
     return res;
 }
 
+static double heap_bytes(void)
+{
+    struct mallinfo2 m = mallinfo2();
+
+    return (double)(m.uordblks + m.hblkhd); /* small blocks and mapped ones */
+}
+
 /* A full first pass, backfill behind it, the pass after one job ended, the pass after one job came.
  */
 static void passes(uint32_t nodes, uint32_t jobs, uint32_t shapes)
 {
+    double empty = heap_bytes(), bare, queued, t, put_ms;
     struct sched *s = cluster(nodes, 64);
-    double t = now_ms(), put_ms;
     struct result first, bf, bf2, end, again, put;
 
+    bare = heap_bytes();
+    t = now_ms();
     for (uint32_t i = 0; i < jobs; i++) {
         uint32_t shape = i * 2654435761u % shapes, wide = shape % 7 == 0 ? 2 + shape % 15 : 1;
 
@@ -126,6 +136,7 @@ static void passes(uint32_t nodes, uint32_t jobs, uint32_t shapes)
         put_job(s, i + 1, wide, wide * (1 + shape % 64), 10 + shape % 300, 100 + shape);
     }
     put_ms = now_ms() - t;
+    queued = heap_bytes();
     first = timed(s, START_US, false);
     bf = timed(s, START_US + 1, true);
     sched_job_remove(s, first.first_started);
@@ -138,9 +149,11 @@ static void passes(uint32_t nodes, uint32_t jobs, uint32_t shapes)
         "{\"bench\":\"sched_pass\",\"nodes\":%u,\"jobs\":%u,\"shapes\":%u,\"put_us_per_job\":%.2f,"
         "\"first_ms\":%.2f,\"first_started\":%u,\"backfill_ms\":%.2f,\"backfill_started\":%u,"
         "\"after_end_ms\":%.3f,\"after_end_started\":%u,\"backfill_after_end_ms\":%.2f,"
-        "\"unchanged_ms\":%.4f,\"after_put_ms\":%.4f}\n",
+        "\"unchanged_ms\":%.4f,\"after_put_ms\":%.4f,\"bytes_per_node\":%.0f,"
+        "\"bytes_per_job\":%.0f}\n",
         nodes, jobs, shapes, put_ms * 1e3 / jobs, first.ms, first.started, bf.ms, bf.started,
-        end.ms, end.started, bf2.ms, again.ms, put.ms);
+        end.ms, end.started, bf2.ms, again.ms, put.ms, (bare - empty) / nodes,
+        (queued - bare) / jobs);
     (void)fflush(stdout);
     sched_free(s);
 }

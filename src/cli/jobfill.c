@@ -342,6 +342,41 @@ static void fill_per_task(const struct jobopts *jo, char **field, uint32_t *cpus
     }
 }
 
+/* GPUs in "gres/gpu:a100:2,gres/gpu:1" */
+static uint64_t count_gpus(const char *text)
+{
+    uint64_t sum = 0;
+
+    for (const char *p = text; p && *p;) {
+        size_t len = strcspn(p, ",");
+        const char *colon = memrchr(p, ':', len);
+
+        if (strncmp(p, "gres/gpu", 8) == 0 && colon)
+            sum += strtoull(colon + 1, NULL, 10);
+        p += len + (p[len] == ',');
+    }
+    return sum;
+}
+
+/* --ntasks-per-gpu: tasks follow from the GPUs, or GPUs from the tasks. */
+static void tasks_of_gpus(Pst__JobRecord *job)
+{
+    uint64_t gpus = count_gpus(job->tres_per_job), nodes = job->has_min_nodes ? job->min_nodes : 1;
+
+    if (!job->has_ntasks_per_gpu || !job->ntasks_per_gpu)
+        return;
+    if (!gpus)
+        gpus = count_gpus(job->tres_per_node) * nodes;
+    if (gpus && !job->has_num_tasks) {
+        job->num_tasks = (uint32_t)MIN(gpus * job->ntasks_per_gpu, (uint64_t)UINT32_MAX - 1);
+        job->has_num_tasks = true;
+    } else if (!gpus && job->has_num_tasks && !job->tres_per_socket && !job->tres_per_task) {
+        append(&job->tres_per_job,
+               xasprintf_or_die("gres/gpu:%u", (job->num_tasks + job->ntasks_per_gpu - 1) /
+                                                   job->ntasks_per_gpu));
+    }
+}
+
 static int fill_tres(const struct jobopts *jo, const char *types, Pst__JobRecord *job,
                      struct err *err)
 {
@@ -355,6 +390,7 @@ static int fill_tres(const struct jobopts *jo, const char *types, Pst__JobRecord
     add_gpus(jo, JO_GPUS, &job->tres_per_job);
     add_gpus(jo, JO_GPUS_PER_SOCKET, &job->tres_per_socket);
     fill_per_task(jo, &job->tres_per_task, &job->cpus_per_task, &job->has_cpus_per_task);
+    tasks_of_gpus(job);
     return 0;
 }
 

@@ -258,6 +258,8 @@ int feasible_check(struct feasible *f, const struct cluster *c, const struct par
         return code;
     if (r->features && !features_known(f, r->features))
         return ESLURM_INVALID_FEATURE;
+    if (r->prefer && !features_known(f, r->prefer))
+        return ESLURM_INVALID_PREFER;
     for (size_t i = 0; i < f->n; i++) {
         uint32_t here, n;
 

@@ -17,6 +17,8 @@
 #include "ctld/schedthread.h"
 #include "model/array.h"
 
+#define EXCLUSIVE_USER 2 /* JobRecord.exclusive */
+
 struct gather { /* per process: one controller */
     struct feed *head, *tail;
 };
@@ -221,7 +223,8 @@ static void fill_sizes(struct sched_job *s, const Pst__JobRecord *r)
     s->has_mem_per_node = r->has_mem_per_node_mib;
     s->mem_per_node_mib = r->has_mem_per_node_mib ? r->mem_per_node_mib : 0;
     s->mem_per_cpu_mib = r->has_mem_per_cpu_mib ? r->mem_per_cpu_mib : 0;
-    s->exclusive = r->has_exclusive && r->exclusive;
+    s->exclusive = r->has_exclusive && r->exclusive && r->exclusive != EXCLUSIVE_USER;
+    s->exclusive_user = r->has_exclusive && r->exclusive == EXCLUSIVE_USER;
     s->use_min_nodes = r->has_use_min_nodes && r->use_min_nodes;
     s->core_spec = r->has_core_spec ? r->core_spec : 0;
     s->oversubscribe = r->has_oversubscribe && r->oversubscribe;
@@ -255,6 +258,7 @@ static void fill_job(struct ctld *ctld, struct feed *f, const Pst__JobRecord *r)
     if (!s->ntasks_per_core && one_task_per_core(ctld->conf))
         s->ntasks_per_core = 1;
     s->features = own_str(f, r->features);
+    s->prefer = own_str(f, r->prefer);
     if (r->req_nodes)
         s->nreq = node_ids(f, ctld->cluster, r->req_nodes, &s->req_nodes);
     if (r->exc_nodes)
@@ -265,6 +269,13 @@ static void fill_job(struct ctld *ctld, struct feed *f, const Pst__JobRecord *r)
         add_gres(f, r->tres_per_job, PER_JOB, &gres, &ngres);
     if (r->tres_per_task)
         add_gres(f, r->tres_per_task, PER_TASK, &gres, &ngres);
+    if (r->tres_per_socket) { /* of the sockets the job asks for on each node */
+        size_t first = ngres;
+
+        add_gres(f, r->tres_per_socket, PER_NODE, &gres, &ngres);
+        for (size_t i = first; i < ngres; i++)
+            gres[i].per_node *= r->has_sockets_per_node ? r->sockets_per_node : 1;
+    }
     s->gres = own(f, gres);
     s->ngres = ngres;
 }
@@ -377,7 +388,9 @@ void feed_job_started(struct ctld *ctld, struct job *j, bool proposed)
     f->name = must(strdup(j->rec->partition));
     f->start_us = j->rec->start_us;
     f->end_us = j->rec->has_end_us ? j->rec->end_us : INT64_MAX;
-    f->exclusive = j->rec->has_exclusive && j->rec->exclusive;
+    f->exclusive = j->rec->has_exclusive && j->rec->exclusive && j->rec->exclusive != EXCLUSIVE_USER;
+    f->uid = j->rec->uid;
+    f->exclusive_user = j->rec->has_exclusive && j->rec->exclusive == EXCLUSIVE_USER;
     fill_alloc(ctld->cluster, f, j->rec->alloc);
     add(f);
 }
@@ -559,6 +572,7 @@ void feed_part(struct ctld *ctld, const struct partition *p)
     s->min_nodes = r->has_min_nodes ? r->min_nodes : 0;
     s->max_nodes = r->has_max_nodes ? r->max_nodes : SCHED_UNLIMITED;
     s->lln = r->has_lln && r->lln;
+    s->exclusive_user = r->exclusive && strcmp(r->exclusive, "USER") == 0;
     s->exclusive_node = r->exclusive && strcmp(r->exclusive, "NODE") == 0;
     if (share)
         (void)parse_u64(share + 1, 1, 64, &ways); /* checked by the configuration */

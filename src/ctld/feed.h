@@ -34,7 +34,8 @@ struct feed {
     enum feed_kind kind;
     uint32_t job_id, node_id;
     int64_t start_us, end_us;
-    bool exclusive;
+    bool exclusive, exclusive_user;
+    uint32_t uid;
     uint64_t ticket;
     struct sched_job job;
     struct sched_alloc alloc;

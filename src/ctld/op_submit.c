@@ -273,6 +273,20 @@ int submit_sizes(const Pst__JobRecord *r)
     return 0;
 }
 
+/* Ways to place a job that this version does not know. */
+static bool check_placement(struct submission *s)
+{
+    const Pst__JobRecord *r = s->rec;
+    const char *what = r->has_exclusive && r->exclusive == 4 ? "--exclusive=topo" : NULL;
+
+    if (r->distribution && strncasecmp(r->distribution, "arbitrary", 9) == 0)
+        what = "--distribution=arbitrary";
+    if (!what)
+        return true;
+    (void)snprintf(s->text, sizeof(s->text), "%s is not supported by this version", what);
+    return fail(s, ESLURM_NOT_SUPPORTED);
+}
+
 static bool check_sizes(struct submission *s)
 {
     const Pst__JobRecord *r = s->rec;
@@ -280,6 +294,8 @@ static bool check_sizes(struct submission *s)
 
     if (code != 0)
         return fail(s, code);
+    if (!check_placement(s))
+        return false;
     if (s->req->has_hold && s->req->hold)
         SET(s->rec, held_by_user, true);
     if (r->has_batch && r->batch && !(s->req->has_script && s->req->script.len))

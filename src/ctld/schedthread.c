@@ -92,6 +92,8 @@ static bool apply(struct schedthread *t, struct feed *f)
     case FEED_RUNNING:
         r = sched_job_running(t->sched, f->job_id, f->name, &f->alloc, f->start_us, f->end_us,
                               f->exclusive);
+        if (r == 0)
+            sched_job_owner(t->sched, f->job_id, f->uid, f->exclusive_user);
         break;
     case FEED_REMOVE:
         sched_job_remove(t->sched, f->job_id);

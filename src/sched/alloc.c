@@ -129,14 +129,22 @@ bool alloc_equal(const struct sched_alloc *a, const struct sched_alloc *b)
     return true;
 }
 
+void job_node_take(struct sched *s, const struct job *j, size_t i)
+{
+    node_take(s, &j->alloc.nodes[i], j->part, j->firm, j->state != JOB_SUSPENDED, true);
+    node_own(s, j->alloc.nodes[i].node_id, j->uid, j->owned, true);
+}
+
 void job_take(struct sched *s, const struct job *j)
 {
     for (size_t i = 0; i < j->alloc.nnodes; i++)
-        node_take(s, &j->alloc.nodes[i], j->part, j->firm, j->state != JOB_SUSPENDED, true);
+        job_node_take(s, j, i);
 }
 
 void job_release(struct sched *s, const struct job *j)
 {
-    for (size_t i = 0; i < j->alloc.nnodes; i++)
+    for (size_t i = 0; i < j->alloc.nnodes; i++) {
+        node_own(s, j->alloc.nodes[i].node_id, j->uid, j->owned, false);
         node_release(s, &j->alloc.nodes[i], j->part, j->firm, j->state != JOB_SUSPENDED, true);
+    }
 }

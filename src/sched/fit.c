@@ -394,12 +394,25 @@ static uint32_t fit_units(const struct pick *p, uint32_t id, const struct geomet
     return (uint32_t)(units - units % g->grain);
 }
 
+/* Jobs of other users on the node, where that matters?  All are of one user when their ids do not
+ * vary. */
+static bool other_users(const struct pick *p, const struct node *n)
+{
+    unsigned __int128 uid = p->k->uid;
+
+    if (p->idle || !n->njobs ||
+        (!n->nowned && !(p->k->flags & SHAPE_OWNED) && !p->part->exclusive_user))
+        return false;
+    return !(p->k->flags & SHAPE_UID) ||
+           n->uid_squares + uid * uid * n->njobs != 2 * uid * n->uid_sum;
+}
+
 bool node_fit(const struct pick *p, uint32_t id, struct fit *ret)
 {
     const struct node *n = &p->s->nodes[id];
     const struct shape_key *k = p->k;
     struct geometry g = pick_geometry(p, n);
-    uint32_t units = fit_units(p, id, &g);
+    uint32_t units = other_users(p, n) ? 0 : fit_units(p, id, &g);
 
     if (!units)
         return false;

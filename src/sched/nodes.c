@@ -250,6 +250,20 @@ void node_release(struct sched *s, const struct sched_alloc_node *an, uint32_t p
     note_growth(s, n);
 }
 
+/* A job of uid comes to the node or leaves it. */
+void node_own(struct sched *s, uint32_t id, uint32_t uid, bool owned, bool add)
+{
+    struct node *n = id < s->nnodes ? &s->nodes[id] : NULL;
+    unsigned __int128 square = (unsigned __int128)uid * uid;
+
+    if (!n || !n->exists)
+        return;
+    n->njobs += add ? 1 : -1u;
+    n->nowned += !owned ? 0 : add ? 1 : -1u;
+    n->uid_sum += add ? uid : -(uint64_t)uid;
+    n->uid_squares += add ? square : -square;
+}
+
 static void node_clear(struct node *n)
 {
     cbits_done(&n->busy);
@@ -539,7 +553,7 @@ static void retake(struct sched *s, uint32_t id)
             continue;
         for (size_t k = 0; k < j->alloc.nnodes; k++)
             if (j->alloc.nodes[k].node_id == id)
-                node_take(s, &j->alloc.nodes[k], j->part, j->firm, j->state != JOB_SUSPENDED, true);
+                job_node_take(s, j, k);
     }
 }
 
@@ -622,7 +636,9 @@ void sched_node_remove(struct sched *s, uint32_t id)
     node_clear(n);
     n->exists = n->schedulable = false;
     n->mem_used = 0;
-    n->free_cpus = n->free_cores = n->nrun = 0;
+    n->free_cpus = n->free_cores = n->nrun = n->njobs = n->nowned = 0;
+    n->uid_sum = 0;
+    n->uid_squares = 0;
     s->config_gen++;
     changed(s, id);
 }

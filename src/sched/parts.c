@@ -172,6 +172,8 @@ int sched_partition_put(struct sched *s, const struct sched_partition *in)
     p->max_nodes = in->max_nodes;
     p->exclusive_node = in->exclusive_node;
     p->lln = in->lln;
+    p->exclusive_user = in->exclusive_user;
+    s->uids = s->uids || in->exclusive_user;
     p->oversubscribe = MAX(in->oversubscribe, 1u);
     p->force = in->oversubscribe_force;
     p->max_cpus_per_node = in->max_cpus_per_node;

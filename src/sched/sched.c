@@ -153,6 +153,7 @@ int job_build(struct sched *s, const struct sched_job *in, struct job **ret)
     j = calloc(1, sizeof(*j));
     if (!j)
         return -ENOMEM;
+    s->uids = s->uids || in->exclusive_user;
     j->id = in->id;
     j->priority = in->priority;
     j->nice = in->nice;
@@ -167,6 +168,8 @@ int job_build(struct sched *s, const struct sched_job *in, struct job **ret)
         r = strtab_intern(&s->qos_tab, in->qos, &j->qos);
     j->time_limit_min = in->time_limit_min;
     j->time_min_min = in->time_min_min;
+    j->uid = in->uid;
+    j->owned = in->exclusive_user;
     j->size_factor_nodes = MAX(in->min_nodes, 1u);
     j->size_factor_cpus =
         (in->num_tasks ? in->num_tasks : j->size_factor_nodes * MAX(in->ntasks_per_node, 1u)) *
@@ -291,6 +294,23 @@ int sched_job_running(struct sched *s, uint32_t id, const char *partition,
     j->end_us = end_us;
     s->change++;
     return 0;
+}
+
+void sched_job_owner(struct sched *s, uint32_t id, uint32_t uid, bool exclusive_user)
+{
+    struct job *j = job_find(s, id);
+    bool held = j && j->state >= JOB_PROPOSED;
+
+    if (!j || (j->uid == uid && j->owned == exclusive_user))
+        return;
+    for (size_t i = 0; held && i < j->alloc.nnodes; i++) {
+        node_own(s, j->alloc.nodes[i].node_id, j->uid, j->owned, false);
+        node_own(s, j->alloc.nodes[i].node_id, uid, exclusive_user, true);
+    }
+    j->uid = uid;
+    j->owned = exclusive_user;
+    s->uids = s->uids || exclusive_user;
+    s->change++;
 }
 
 void sched_job_end_time(struct sched *s, uint32_t id, int64_t end_us)

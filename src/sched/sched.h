@@ -113,6 +113,7 @@ struct sched_partition {
     uint32_t max_time_min; /* SCHED_UNLIMITED */
     uint32_t min_nodes, max_nodes;
     bool exclusive_node;   /* whole nodes only */
+    bool exclusive_user;   /* a node's jobs are all of one user */
     bool lln;              /* nodes with most free CPUs first */
     uint32_t oversubscribe;/* jobs sharing one resource: 0 and 1 = none */
     bool oversubscribe_force; /* every job shares; else only those that ask */
@@ -156,6 +157,8 @@ struct sched_job {
     const uint32_t *req_nodes; size_t nreq;
     const uint32_t *exc_nodes; size_t nexc;
     bool exclusive, oversubscribe, overcommit, contiguous, spread;
+    bool exclusive_user;     /* its nodes run jobs of its user alone */
+    const char *prefer;      /* constraint expression: nodes that also satisfy it come first; NULL = none */
     bool use_min_nodes;      /* of a range of nodes rather few */
     bool pack;               /* fill a node with tasks before the next */
     enum sched_dist socket_dist;
@@ -254,6 +257,9 @@ int sched_job_put(struct sched *s, const struct sched_job *job);  /* pending job
  * tells running jobs.  A job known as pending stops being so. */
 int sched_job_running(struct sched *s, uint32_t id, const char *partition, const struct sched_alloc *alloc,
                       int64_t start_us, int64_t end_us, bool exclusive);
+/* Whose running job it is and whether it shares its nodes with its user alone.  Right after
+ * sched_job_running() for jobs that did not come by a START. */
+void sched_job_owner(struct sched *s, uint32_t id, uint32_t uid, bool exclusive_user);
 void sched_job_end_time(struct sched *s, uint32_t id, int64_t end_us);
 void sched_job_suspend(struct sched *s, uint32_t id, bool suspended); /* frees or retakes its CPUs */
 void sched_job_remove(struct sched *s, uint32_t id); /* gone, or resources are free again */

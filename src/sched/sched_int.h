@@ -43,8 +43,11 @@ struct gres_row {
 struct node {
     bool exists, schedulable;
     uint32_t cpus, nwords, sockets, cores_per_socket, threads, raw_threads, weight;
-    uint64_t *spec;          /* CPUs kept from jobs, whole cores, also in busy and firm; or NULL */
-    uint32_t nspec;          /* how many */
+    uint64_t *spec;         /* CPUs kept from jobs, whole cores, also in busy and firm; or NULL */
+    uint32_t nspec;         /* how many */
+    uint32_t njobs, nowned; /* jobs holding anything; those that share with their user alone */
+    uint64_t uid_sum;       /* over njobs */
+    unsigned __int128 uid_squares;
     uint64_t mem_mib, mem_used;
     uint32_t free_cpus, free_cores;
     uint32_t nrun;           /* jobs holding CPUs */
@@ -71,9 +74,11 @@ struct shape {
         uint32_t min_nodes, max_nodes, num_tasks, cpus_per_task;
         uint32_t ntasks_per_node, ntasks_per_core, ntasks_per_socket, threads_per_core;
         uint32_t pn_min_cpus, min_sockets, min_cores_per_socket;
-        uint32_t flags, socket_dist, core_spec, cpus_per_gpu, tasks_per_gpu, pad;
+        uint32_t flags, socket_dist, core_spec, cpus_per_gpu, tasks_per_gpu;
+        uint32_t uid; /* with SHAPE_UID */
         uint64_t mem_per_node_mib, mem_per_cpu_mib, mem_per_gpu_mib;
         uint32_t nreq, nexc, ngres, features_off; /* features_off UINT32_MAX = none */
+        uint32_t prefer_off, zero;
         struct shape_gres gres[SCHED_MAX_JOB_GRES];
     } key;
     uint32_t *nodes; /* required, then excluded ids, each sorted */
@@ -81,7 +86,7 @@ struct shape {
     uint32_t ntext;
     uint32_t hash, refs;
     struct shape *hash_next;
-    struct constraint *features;
+    struct constraint *features, *prefer;
     uint32_t npj; /* requests with per_job; they come first in key.gres */
 };
 enum {
@@ -92,7 +97,9 @@ enum {
     SHAPE_SPREAD = 16,
     SHAPE_MEM_PER_NODE = 32,
     SHAPE_USE_MIN_NODES = 64,
-    SHAPE_PACK = 128
+    SHAPE_PACK = 128,
+    SHAPE_UID = 256,
+    SHAPE_OWNED = 512 /* exclusive_user */
 };
 
 #define SHAPE_PER_JOB_MAX 4
@@ -159,7 +166,9 @@ struct job {
     struct sched_alloc alloc;
     uint32_t part;
     int64_t start_us, end_us;
-    bool firm; /* does not share its CPUs */
+    bool firm;  /* does not share its CPUs */
+    bool owned; /* shares nodes with its user alone */
+    uint32_t uid;
 };
 
 struct part {
@@ -167,7 +176,7 @@ struct part {
     bool exists, up;
     struct bitmap *nodes;
     uint32_t tier, job_factor, max_time_min, min_nodes, max_nodes, oversubscribe, max_cpus_per_node;
-    bool exclusive_node, force, lln;
+    bool exclusive_node, exclusive_user, force, lln;
     uint32_t *node_cpus; /* CPUs held by its jobs, by node; only with max_cpus_per_node */
     uint64_t grow;       /* counts growths of free capacity */
     struct entry *head[QUEUE_LEVELS];
@@ -245,6 +254,7 @@ struct sched {
     uint32_t nclass_slots, nclasses;
     uint32_t nmasked; /* classes with alts */
 
+    bool uids;                  /* some job or partition shares nodes by user: shapes have users */
     bool travelling;            /* planning moves jobs about; capacity does not really grow */
     uint64_t change, bf_change; /* counts inputs; the count at the last backfill */
     uint64_t bf_run;
@@ -270,6 +280,7 @@ void node_take(struct sched *s, const struct sched_alloc_node *an, uint32_t part
 void node_release(struct sched *s, const struct sched_alloc_node *an, uint32_t part, bool firm,
                   bool cpus, bool rest);
 struct gres_row *node_gres_row(struct sched *s, struct node *n, const struct sched_alloc_gres *g);
+void node_own(struct sched *s, uint32_t id, uint32_t uid, bool owned, bool add);
 uint32_t count_free_cores(const struct node *n, const uint64_t *avail);
 
 /* parts.c */
@@ -281,6 +292,7 @@ int alloc_dup(struct sched *s, const struct sched_alloc *from, struct sched_allo
 void alloc_done(struct sched_alloc *a);
 bool alloc_equal(const struct sched_alloc *a, const struct sched_alloc *b);
 void job_take(struct sched *s, const struct job *j);
+void job_node_take(struct sched *s, const struct job *j, size_t i); /* on its i-th node alone */
 void job_release(struct sched *s, const struct job *j);
 
 /* shape.c */

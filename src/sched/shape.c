@@ -19,6 +19,7 @@ static void shape_free(struct shape *sh)
         free(sh->nodes);
         free(sh->text);
         constraint_free(sh->features);
+        constraint_free(sh->prefer);
         free(sh);
     }
 }
@@ -37,10 +38,11 @@ static uint32_t add_text(struct shape *sh, const char *text)
 
 static int alloc_text(struct shape *sh, const struct sched_job *job)
 {
+    const char *const exprs[] = { job->features, job->prefer };
     size_t len = 1;
 
-    if (job->features) {
-        size_t n = strnlen(job->features, CONSTRAINT_TEXT_MAX + 1);
+    for (size_t i = 0; i < ARRAY_SIZE(exprs); i++) {
+        size_t n = exprs[i] ? strnlen(exprs[i], CONSTRAINT_TEXT_MAX + 1) : 0;
 
         if (n > CONSTRAINT_TEXT_MAX)
             return -E2BIG;
@@ -99,7 +101,7 @@ static void add_gres(struct shape *sh, const struct sched_job *job)
     }
 }
 
-static void fill_key(struct shape *sh, const struct sched_job *job)
+static void fill_key(const struct sched *s, struct shape *sh, const struct sched_job *job)
 {
     struct shape_key *k = &sh->key;
 
@@ -124,11 +126,15 @@ static void fill_key(struct shape *sh, const struct sched_job *job)
                (job->contiguous ? SHAPE_CONTIGUOUS : 0u) | (job->spread ? SHAPE_SPREAD : 0u) |
                (job->has_mem_per_node ? SHAPE_MEM_PER_NODE : 0u) |
                (job->use_min_nodes ? SHAPE_USE_MIN_NODES : 0u) | (job->pack ? SHAPE_PACK : 0u);
+    if (s->uids) {
+        k->flags |= SHAPE_UID | (job->exclusive_user ? SHAPE_OWNED : 0u);
+        k->uid = job->uid;
+    }
     k->mem_per_node_mib = job->has_mem_per_node ? job->mem_per_node_mib : 0;
     k->mem_per_cpu_mib = job->has_mem_per_node ? 0 : job->mem_per_cpu_mib;
 }
 
-static int shape_build(const struct sched_job *job, struct shape **ret)
+static int shape_build(const struct sched *s, const struct sched_job *job, struct shape **ret)
 {
     struct shape *sh;
     uint32_t npj = 0;
@@ -152,13 +158,16 @@ static int shape_build(const struct sched_job *job, struct shape **ret)
         shape_free(sh);
         return r;
     }
-    fill_key(sh, job);
+    fill_key(s, sh, job);
     sh->key.nreq = copy_ids(sh->nodes, job->req_nodes, job->nreq);
     sh->key.nexc = copy_ids(sh->nodes + sh->key.nreq, job->exc_nodes, job->nexc);
     add_gres(sh, job);
     sh->key.features_off = UINT32_MAX;
     if (job->features && job->features[0])
         sh->key.features_off = add_text(sh, job->features);
+    sh->key.prefer_off = UINT32_MAX;
+    if (job->prefer && job->prefer[0])
+        sh->key.prefer_off = add_text(sh, job->prefer);
     sh->hash = strtab_hash(&sh->key, sizeof(sh->key)) * 31 +
                strtab_hash(sh->nodes, (sh->key.nreq + sh->key.nexc) * sizeof(*sh->nodes)) * 7 +
                strtab_hash(sh->text, sh->ntext);
@@ -200,7 +209,7 @@ static int shape_get(struct sched *s, const struct sched_job *job, struct shape 
     int r = s->nshapes < s->nshape_slots ? 0 : grow_shapes(s);
 
     if (r == 0)
-        r = shape_build(job, &sh);
+        r = shape_build(s, job, &sh);
     if (r < 0)
         return r;
     slot = &s->shape_slots[sh->hash & (s->nshape_slots - 1)];
@@ -212,12 +221,13 @@ static int shape_get(struct sched *s, const struct sched_job *job, struct shape 
             return 0;
         }
     }
-    if (sh->key.features_off != UINT32_MAX) {
+    if (sh->key.features_off != UINT32_MAX)
         r = constraint_parse(sh->text + sh->key.features_off, &sh->features, NULL);
-        if (r < 0) {
-            shape_free(sh);
-            return r;
-        }
+    if (r == 0 && sh->key.prefer_off != UINT32_MAX)
+        r = constraint_parse(sh->text + sh->key.prefer_off, &sh->prefer, NULL);
+    if (r < 0) {
+        shape_free(sh);
+        return r;
     }
     sh->refs = 1;
     sh->hash_next = *slot;
@@ -363,14 +373,19 @@ static int make_counts(struct sched *s, const struct class *c, uint32_t alt, str
     return r;
 }
 
-static int make_alt(struct sched *s, const struct class *c, uint32_t alt, struct calt *a)
+/* Alternatives of the constraint within each alternative of what is preferred, then without. */
+static int make_alt(struct sched *s, const struct class *c, uint32_t at, struct calt *a)
 {
+    uint32_t nalts = c->shape->features ? constraint_alts(c->shape->features) : 1;
+    uint32_t alt = at % nalts, liked = at / nalts;
     struct pick p = { .s = s, .cls = (struct class *)c, .part = s->parts[c->part], .idle = true };
     const struct shape *sh = c->shape;
     int r = bitmap_dup(s->parts[c->part]->nodes, &a->elig);
 
     if (r == 0 && sh->features)
         r = constraint_mask(sh->features, alt, lookup_feature, s, a->elig);
+    if (r == 0 && sh->prefer && liked < constraint_alts(sh->prefer))
+        r = constraint_mask(sh->prefer, liked, lookup_feature, s, a->elig);
     if (r < 0)
         return r;
     for (uint32_t i = 0; i < sh->key.nexc; i++)
@@ -396,6 +411,7 @@ int class_masks(struct sched *s, struct class *c)
     uint32_t n = c->shape->features ? constraint_alts(c->shape->features) : 1;
     int r = 0;
 
+    n *= c->shape->prefer ? constraint_alts(c->shape->prefer) + 1 : 1;
     if (c->alts && c->mask_gen == s->config_gen + 1)
         return 0;
     drop_masks(s, c);

@@ -1,0 +1,263 @@
+/* test_select.c - worked examples of placement, one row each: what jobs ask for, what they hold
+ *
+ * Four nodes of 2 sockets x 4 cores x 2 threads, 16000 MiB, as in the recorded examples; nodes 2
+ * and 3 have two GPUs and the feature "gpu".  The jobs of a row are put one after the other and
+ * held. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/strbuf.h"
+#include "sched/sched.h"
+
+#define NODES 4
+#define JOBS 4
+
+static const char *const part_main[] = { "main" };
+static const char *const part_two[] = { "two" };
+static const char *const part_user[] = { "user" };
+
+#define JOB(...)                                                                                   \
+    {                                                                                              \
+        .partitions = part_main, .npartitions = 1, .time_limit_min = 10, .min_nodes = 1,           \
+        .cpus_per_task = 1, .num_tasks = 1, .mem_per_cpu_mib = 100, __VA_ARGS__                    \
+    }
+#define GPU(...)                                                                                   \
+    .gres = (const struct sched_gres_req[]){ { .name = "gpu", __VA_ARGS__ } }, .ngres = 1
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverride-init"
+static const struct example {
+    const char *text; /* nodes of the jobs, "-" for a job that waits */
+    struct sched_job jobs[JOBS];
+    struct sched_params params; /* beside the usual */
+    uint64_t spec;              /* CPUs of node 0 kept from jobs */
+    bool by_cpu;                /* CR_CPU */
+} examples[] = {
+    /* recorded: memory, threads and geometry */
+    { "n0[0-1,8-9]t3m400", { JOB(.num_tasks = 3) } },
+    { "n0[0-3,8-9]t3m300", { JOB(.num_tasks = 3, .threads_per_core = 1) } },
+    { "n0[0-3,8-9]t3m600", { JOB(.num_tasks = 3, .ntasks_per_core = 1) } },
+    { "n0[0-3]t1m600", { JOB(.cpus_per_task = 3, .mem_per_cpu_mib = 150) } },
+    { "n0[0-1]t1m200", { JOB(.exclusive_user = true) } },
+    { "n0[0-1,8-9]t4m500",
+      { JOB(.num_tasks = 4, .has_mem_per_node = true, .mem_per_node_mib = 500) } },
+    { "n0[0-1,8-9]t3m400 n1[0-1]t2m200", { JOB(.num_tasks = 5, .min_nodes = 2, .max_nodes = 2) } },
+    { "n0[0-1,8-9]t2m400 n1[0-1]t2m200 n2[0-1]t2m200 n3[0-1]t2m200",
+      { JOB(.num_tasks = 8, .min_nodes = 2, .max_nodes = 4) } },
+    { "n0[0-15]t8m800", { JOB(.num_tasks = 8, .threads_per_core = 1, .min_sockets = 2) } },
+    { "n0[0-15]t2m800", { JOB(.num_tasks = 2, .cpus_per_task = 4, .threads_per_core = 1) } },
+    { "n0[0-1]t1m200", { JOB(.pn_min_cpus = 12) } },
+    /* recorded: GPUs */
+    { "n2[0-1]t1m200 gpu0-1; n3[0-1]t1m200 gpu0",
+      { JOB(.num_tasks = 2, .min_nodes = 2, .max_nodes = 2, GPU(.per_job = 3)) } },
+    { "n2[0-1,8-9]t4m400 gpu0-1", { JOB(.num_tasks = 4, .tasks_per_gpu = 2, GPU(.per_job = 2)) } },
+    { "n2[0-3,8-11]t1m400 gpu0-1",
+      { JOB(.cpus_per_gpu = 4, .mem_per_gpu_mib = 200, .mem_per_cpu_mib = 0, GPU(.per_job = 2)) } },
+    { "n2[0-15]t1m1600 gpu0-1", { JOB(.exclusive = true, GPU(.per_node = 1)) } },
+    { "n2[0-3,8-9]t2m600 gpu0-1", { JOB(.num_tasks = 2, .cpus_per_gpu = 3, GPU(.per_task = 1)) } },
+    { "n2[0-15]t1m1600 gpu0 | n3[0-15]t1m1600 gpu0 | -",
+      { JOB(.cpus_per_gpu = 16, GPU(.per_node = 1)), JOB(.cpus_per_gpu = 16, GPU(.per_node = 1)),
+        JOB(.cpus_per_gpu = 16, GPU(.per_node = 1)) } },
+    /* measured: tasks over sockets and nodes */
+    { "n0[0-3]t4m400", { JOB(.num_tasks = 4, .socket_dist = SCHED_DIST_BLOCK) } },
+    { "n0[0-3]t4m400", { JOB(.num_tasks = 4) }, { .dist_block = true } },
+    { "n0[0-1,8-9]t4m400",
+      { JOB(.num_tasks = 4, .socket_dist = SCHED_DIST_CYCLIC) },
+      { .dist_block = true } },
+    { "n0[0-3]t3m400", { JOB(.num_tasks = 3) }, .by_cpu = true },
+    { "n0[0-5,8-11]t1m1000", { JOB(.cpus_per_task = 10) } },
+    { "n0[0-11]t3m1200", { JOB(.num_tasks = 3, .cpus_per_task = 4) } },
+    { "n0[0-9]t5m1000 n1[0-1]t1m200",
+      { JOB(.num_tasks = 6, .cpus_per_task = 2, .min_nodes = 2, .max_nodes = 2) } },
+    { "n0[0-1,8-9]t4m400",
+      { JOB(.num_tasks = 4, .min_nodes = 1, .max_nodes = 3, .use_min_nodes = true) } },
+    { "n0[0-1,8-9]t4m400 n1[0-1]t1m200",
+      { JOB(.num_tasks = 5, .min_nodes = 2, .max_nodes = 2, .pack = true) } },
+    { "n0[0-1,8-9]t4m400 n1[0-1]t1m200",
+      { JOB(.num_tasks = 5, .min_nodes = 2, .max_nodes = 2) },
+      { .pack_nodes = true } },
+    { "n0[0-1]t1m200 | n1[0-1]t1m200 | n2[0-1]t1m200", { JOB(), JOB(), JOB() }, { .lln = true } },
+    /* preferred features, shared CPUs, users */
+    { "n2[0-1]t1m200 | n2[2-15]t14m1400 | n3[0-1]t1m200",
+      { JOB(.prefer = "gpu"), JOB(.num_tasks = 14, .prefer = "gpu"), JOB(.prefer = "gpu") } },
+    { "n0[0-1]t1m200", { JOB(.prefer = "none") } },
+    { "n0[0-15]t16m160 | n1[0-15]t16m160",
+      { JOB(.num_tasks = 16, .mem_per_cpu_mib = 10, .partitions = part_two),
+        JOB(.num_tasks = 16, .mem_per_cpu_mib = 10, .partitions = part_two) } },
+    { "n0[0-1]t1m20 | n0[2-3]t1m20 | n0[0-15]t16m160",
+      { JOB(.mem_per_cpu_mib = 10, .partitions = part_two),
+        JOB(.mem_per_cpu_mib = 10, .partitions = part_two),
+        JOB(.num_tasks = 16, .mem_per_cpu_mib = 10, .partitions = part_two,
+            .exc_nodes = (const uint32_t[]){ 1, 2, 3 }, .nexc = 3) } },
+    { "n0[0-1]t1m200 | n0[2-3]t1m200 | n1[0-1]t1m200 | n1[2-3]t1m200",
+      { JOB(.uid = 7, .exclusive_user = true), JOB(.uid = 7), JOB(.uid = 8),
+        JOB(.uid = 8, .exclusive_user = true) } },
+    { "n0[0-1]t1m200 | n1[0-1]t1m200 | n0[2-3]t1m200",
+      { JOB(.uid = 7, .partitions = part_user), JOB(.uid = 8, .partitions = part_user),
+        JOB(.uid = 7, .partitions = part_user) } },
+    /* cores kept for the system */
+    { "n0[2-13]t12m1200", { JOB(.num_tasks = 12) }, { 0 }, 0xc003 },
+    { "n0[2-3]t1m200 | n1[0-15]t16m1600",
+      { JOB(), JOB(.num_tasks = 16, .max_nodes = 1) },
+      { 0 },
+      0xc003 },
+    { "n0[2-13]t1m1200", { JOB(.exclusive = true) }, { 0 }, 0x8001 }, /* whole cores are kept */
+    { "n0[0-5,8-11]t1m1000", { JOB(.exclusive = true, .core_spec = 3) } },
+};
+#pragma GCC diagnostic pop
+
+static const struct sched_gres_spec gpus[] = {
+    { .name = "gpu", .type = "a100", .count = 2, .indexed = true }
+};
+
+static void put_partition(struct sched *s, struct sched_partition p)
+{
+    static const uint32_t ids[NODES] = { 0, 1, 2, 3 };
+
+    p.node_ids = ids;
+    p.nnodes = NODES;
+    p.tier = 1;
+    p.up = true;
+    p.max_time_min = p.max_nodes = SCHED_UNLIMITED;
+    assert_int_equal(sched_partition_put(s, &p), 0);
+}
+
+static struct sched *cluster(const struct example *e)
+{
+    struct sched_params params = e->params;
+    struct sched *s = NULL;
+
+    params.select = e->by_cpu ? SCHED_SELECT_CPU : SCHED_SELECT_CORE;
+    params.select_memory = true;
+    assert_int_equal(sched_new(&params, &s), 0);
+    for (uint32_t i = 0; i < NODES; i++) {
+        const struct sched_node n = { .id = i,
+                                      .name = "n",
+                                      .cpus = 16,
+                                      .sockets = 2,
+                                      .cores_per_socket = 4,
+                                      .threads_per_core = 2,
+                                      .mem_mib = 16000,
+                                      .weight = 1,
+                                      .schedulable = true,
+                                      .spec_bits = i == 0 && e->spec ? &e->spec : NULL,
+                                      .features = i < 2 ? "plain" : "gpu",
+                                      .gres = gpus,
+                                      .ngres = i < 2 ? 0 : 1 };
+
+        assert_int_equal(sched_node_put(s, &n), 0);
+    }
+    put_partition(s, (struct sched_partition){ .name = "main" });
+    put_partition(s, (struct sched_partition){
+                         .name = "two", .oversubscribe = 2, .oversubscribe_force = true });
+    put_partition(s, (struct sched_partition){ .name = "user", .exclusive_user = true });
+    return s;
+}
+
+static void list_bits(struct strbuf *sb, uint64_t bits)
+{
+    const char *sep = "";
+
+    for (uint32_t i = 0, k; i < 64; i = k + 1) {
+        for (k = i; k < 64 && bits >> k & 1;)
+            k++;
+        if (k > i)
+            strbuf_addf(sb, k - i > 1 ? "%s%u-%u" : "%s%u", sep, i, k - 1);
+        if (k > i)
+            sep = ",";
+    }
+}
+
+static void list_alloc(struct strbuf *sb, const struct sched_alloc *a)
+{
+    for (size_t i = 0; i < a->nnodes; i++) {
+        const struct sched_alloc_node *an = &a->nodes[i];
+
+        strbuf_addf(sb, "%sn%u[", i ? (a->nodes[i - 1].ngres ? "; " : " ") : "", an->node_id);
+        list_bits(sb, an->cpu_bits[0]);
+        strbuf_addf(sb, "]t%um%llu", an->tasks, (unsigned long long)an->mem_mib);
+        if (an->ngres) {
+            strbuf_add(sb, " gpu");
+            list_bits(sb, an->gres[0].devices[0]);
+        }
+    }
+}
+
+static void test_examples(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(examples); i++) {
+        _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+        struct sched *s = cluster(&examples[i]);
+
+        for (uint32_t k = 0; k < JOBS && examples[i].jobs[k].partitions; k++) {
+            _cleanup_val_(sched_decisions_done) struct sched_decisions d = { 0 };
+            struct sched_job j = examples[i].jobs[k];
+            int64_t wake;
+
+            j.id = k + 1;
+            assert_int_equal(sched_job_put(s, &j), 0);
+            assert_int_equal(sched_pass(s, 1, &d, &wake), 0);
+            assert_int_equal(d.n, 1);
+            strbuf_add(&sb, k ? " | " : "");
+            if (d.items[0].kind == SCHED_START)
+                list_alloc(&sb, &d.items[0].alloc);
+            else
+                strbuf_addc(&sb, '-');
+        }
+        assert_string_equal(strbuf_str(&sb), examples[i].text);
+        sched_free(s);
+    }
+}
+
+/* What running jobs told of at recovery count for their user, before and after they end. */
+static void test_owners(void **state)
+{
+    const struct example e = { .text = NULL };
+    struct sched *s = cluster(&e);
+    uint64_t bits = 3;
+    struct sched_alloc_node an = {
+        .node_id = 0, .cpus = 2, .cpu_bits = &bits, .ncpu_words = 1, .tasks = 1
+    };
+    struct sched_alloc a = { .nodes = &an, .nnodes = 1 };
+    const struct sched_job theirs = { .id = 9,
+                                      .uid = 8,
+                                      .partitions = part_main,
+                                      .npartitions = 1,
+                                      .time_limit_min = 10,
+                                      .min_nodes = 1,
+                                      .max_nodes = 1,
+                                      .cpus_per_task = 1,
+                                      .num_tasks = 1 };
+
+    (void)state;
+    assert_int_equal(sched_job_running(s, 5, "main", &a, 0, INT64_MAX, false), 0);
+    sched_job_owner(s, 5, 7, true);
+    for (uint32_t round = 0; round < 2; round++) {
+        _cleanup_val_(sched_decisions_done) struct sched_decisions d = { 0 };
+        struct sched_job j = theirs;
+        int64_t wake;
+
+        j.id += round;
+        assert_int_equal(sched_job_put(s, &j), 0);
+        assert_int_equal(sched_pass(s, 1, &d, &wake), 0);
+        assert_int_equal(d.n, 1);
+        assert_int_equal(d.items[0].kind, SCHED_START);
+        assert_int_equal(d.items[0].alloc.nodes[0].node_id, round ? 0 : 1);
+        sched_job_remove(s, 5);
+    }
+    sched_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_examples),
+                                        cmocka_unit_test(test_owners) };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
