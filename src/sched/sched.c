@@ -160,7 +160,6 @@ int job_build(struct sched *s, const struct sched_job *in, struct job **ret)
     j->submit_us = in->submit_us;
     j->eligible_us = in->eligible_us;
     j->accrue_us = in->accrue_us ? in->accrue_us : in->eligible_us;
-    j->uid = in->uid;
     j->assoc_id = in->assoc_id;
     j->site_factor = in->site_factor;
     j->qos = STRTAB_NONE;

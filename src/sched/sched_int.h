@@ -168,7 +168,6 @@ struct job {
     int64_t start_us, end_us;
     bool firm;  /* does not share its CPUs */
     bool owned; /* shares nodes with its user alone */
-    uint32_t uid;
 };
 
 struct part {
