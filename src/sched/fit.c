@@ -431,12 +431,14 @@ bool node_fit(const struct pick *p, uint32_t id, struct fit *ret)
     return ret->tasks >= (k->num_tasks ? 1 : MAX(k->ntasks_per_node, 1u));
 }
 
-bool node_admits(const struct pick *p, uint32_t id)
+bool node_admits(const struct pick *p, uint32_t id, uint32_t *most_tasks)
 {
     const struct node *n = &p->s->nodes[id];
     struct fit f;
 
-    return n->exists && p->k->threads_per_core <= n->raw_threads &&
-           p->k->min_sockets <= n->sockets && p->k->min_cores_per_socket <= n->cores_per_socket &&
-           node_fit(p, id, &f);
+    if (!n->exists || p->k->threads_per_core > n->raw_threads || p->k->min_sockets > n->sockets ||
+        p->k->min_cores_per_socket > n->cores_per_socket || !node_fit(p, id, &f))
+        return false;
+    *most_tasks = MAX(*most_tasks, f.tasks);
+    return true;
 }

@@ -292,6 +292,7 @@ void nodes_done(struct sched *s)
         bitmap_free(s->wclasses[i].nodes);
     for (uint32_t i = 0; i < s->nfeatures; i++)
         bitmap_free(s->features[i]);
+    kinds_done(s);
     free(s->wclasses);
     free(s->features);
     bitmap_free(s->up);
@@ -468,16 +469,21 @@ static bool same_gres(const struct node *a, const struct node *b)
     return true;
 }
 
+bool node_alike(const struct node *a, const struct node *b)
+{
+    return a->cpus == b->cpus && a->sockets == b->sockets &&
+           a->cores_per_socket == b->cores_per_socket && a->threads == b->threads &&
+           a->raw_threads == b->raw_threads && a->mem_mib == b->mem_mib && a->nspec == b->nspec &&
+           (!a->nspec || !memcmp(a->spec, b->spec, a->nwords * sizeof(*a->spec))) &&
+           same_gres(a, b);
+}
+
 static bool same_config(const struct node *a, const struct node *b)
 {
-    return a->exists && a->cpus == b->cpus && a->sockets == b->sockets &&
-           a->cores_per_socket == b->cores_per_socket && a->threads == b->threads &&
-           a->raw_threads == b->raw_threads && a->mem_mib == b->mem_mib && a->weight == b->weight &&
-           a->nfeatures == b->nfeatures && a->nspec == b->nspec &&
-           (!a->nspec || !memcmp(a->spec, b->spec, a->nwords * sizeof(*a->spec))) &&
+    return a->exists && a->weight == b->weight && a->nfeatures == b->nfeatures &&
            (!a->nfeatures ||
             !memcmp(a->features, b->features, a->nfeatures * sizeof(*a->features))) &&
-           same_gres(a, b);
+           node_alike(a, b);
 }
 
 static int wclass_get(struct sched *s, uint32_t weight, struct wclass **ret)

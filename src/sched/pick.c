@@ -84,7 +84,7 @@ static bool set_goal(struct pick *p, const struct calt *a)
     for (uint32_t i = 0; i < p->cls->shape->npj; i++)
         p->max =
             (uint32_t)MIN((uint64_t)p->max, k->gres[i].per_job); /* one for each node at least */
-    if (p->max < p->min)
+    if (p->max < p->min || (uint64_t)p->max * p->cls->most_tasks < p->tasks)
         return false;
     p->prefer = p->min;
     if (k->max_nodes > k->min_nodes && !(k->flags & SHAPE_USE_MIN_NODES))

@@ -63,6 +63,11 @@ struct wclass { /* nodes of one weight */
     struct bitmap *nodes;
 };
 
+struct kind { /* nodes alike but for weight and features */
+    uint32_t like;
+    struct bitmap *nodes;
+};
+
 struct shape_gres {
     uint64_t per_node, per_job, per_task;
     uint32_t name_off, type_off; /* in shape.text; type UINT32_MAX = any */
@@ -119,6 +124,7 @@ struct class
     struct class *hash_next;
     struct calt *alts; /* NULL until needed */
     uint32_t nalts;
+    uint32_t most_tasks;  /* any node holds at most so many of its tasks; with alts */
     uint64_t mask_gen;    /* sched.config_gen the alts are made from */
     uint64_t verdict_gen; /* sched.up_gen + 1 the verdict is for, 0 = none */
     enum sched_why verdict;
@@ -225,6 +231,10 @@ struct sched {
     uint32_t count_nodes;
     uint64_t count_cpus;
     struct bitmap *up, *idle, *free_ge[SCHED_SPANS];
+    struct kind *kinds;
+    uint32_t nkinds;
+    struct bitmap *odd; /* nodes of no kind */
+    uint64_t kinds_gen; /* config_gen + 1 they were made for */
     struct wclass *wclasses;
     uint32_t nwclasses;
     struct bitmap **features; /* by feature id */
@@ -282,6 +292,12 @@ struct gres_row *node_gres_row(struct sched *s, struct node *n, const struct sch
 void node_own(struct sched *s, uint32_t id, uint32_t uid, bool owned, bool add);
 uint32_t count_free_cores(const struct node *n, const uint64_t *avail);
 
+bool node_alike(const struct node *a, const struct node *b);
+
+/* kinds.c */
+int kinds_make(struct sched *s); /* makes s->kinds current */
+void kinds_done(struct sched *s);
+
 /* parts.c */
 int part_get(struct sched *s, const char *name, struct part **ret); /* enters unknown names */
 void part_free(struct part *p);
@@ -338,7 +354,9 @@ uint64_t pick_free_gres(const struct pick *p, uint32_t id, uint32_t row, uint64_
 bool row_matches(const struct pick *p, const struct gres_row *row, uint32_t req);
 bool node_fit(const struct pick *p, uint32_t id, struct fit *ret);
 /* Nodes the job never uses, whatever is free on them. */
-bool node_admits(const struct pick *p, uint32_t id);
+bool node_admits(const struct pick *p, uint32_t id, uint32_t *most_tasks); /* raises most_tasks */
+/* kinds.c: take from mask the nodes that are not so.  Gives the most tasks a node can ever hold. */
+uint32_t kinds_admitted(const struct pick *p, struct bitmap *mask);
 
 /* pick.c */
 int pick_nodes(struct pick *p); /* 1 = s->chosen by id order, 0 = does not fit, -ENOMEM */

@@ -374,7 +374,8 @@ static int make_counts(struct sched *s, const struct class *c, uint32_t alt, str
 }
 
 /* Alternatives of the constraint within each alternative of what is preferred, then without. */
-static int make_alt(struct sched *s, const struct class *c, uint32_t at, struct calt *a)
+static int make_alt(struct sched *s, const struct class *c, uint32_t at, struct calt *a,
+                    uint32_t *most)
 {
     uint32_t nalts = c->shape->features ? constraint_alts(c->shape->features) : 1;
     uint32_t alt = at % nalts, liked = at / nalts;
@@ -392,9 +393,7 @@ static int make_alt(struct sched *s, const struct class *c, uint32_t at, struct 
         if (sh->nodes[sh->key.nreq + i] < s->nbits)
             bitmap_clear(a->elig, sh->nodes[sh->key.nreq + i]);
     pick_init(&p);
-    BITMAP_FOREACH (a->elig, id)
-        if (!node_admits(&p, id))
-            bitmap_clear(a->elig, id);
+    *most = MAX(*most, kinds_admitted(&p, a->elig));
     return make_counts(s, c, alt, a);
 }
 
@@ -422,8 +421,10 @@ int class_masks(struct sched *s, struct class *c)
         return -ENOMEM;
     s->nmasked++;
     c->nalts = n;
+    c->most_tasks = 0;
+    r = kinds_make(s);
     for (uint32_t i = 0; r == 0 && i < n; i++)
-        r = make_alt(s, c, i, &c->alts[i]);
+        r = make_alt(s, c, i, &c->alts[i], &c->most_tasks);
     if (r < 0)
         drop_masks(s, c);
     else
