@@ -117,10 +117,11 @@ int fmt_parse_short(struct fmt *f, const struct fmt_table *table, const char *sp
 
         next = parse_size(p + 1, &col);
         letter[0] = *next;
-        col.field = fmt_by_letter(table, *next);
+        col.field = *next || !col.width || !table->bare ? fmt_by_letter(table, *next)
+                                                        : fmt_by_name(table, table->bare);
         if (col.field) {
             r = add_col(f, &col, "", 0);
-            p = next + 1;
+            p = next + (*next != '\0');
         } else {
             bad(ctx, letter);
             r = add_text(f, p, (size_t)(next - p) + (*next != '\0'));
@@ -211,7 +212,8 @@ void fmt_row(const struct fmt *f, const void *row, struct strbuf *out)
         size_t start = out->len;
 
         col->field->get(out, row);
-        fmt_justify(out, start, col->width, col->right);
+        if (!col->field->uncut || out->len - start < col->width)
+            fmt_justify(out, start, col->width, col->right);
         if (col->suffix[0] && !col->suffix[1])
             strbuf_addc(out, col->suffix[0]);
         else if (col->suffix[0])

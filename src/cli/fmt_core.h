@@ -31,12 +31,14 @@ struct fmt_field {
     const char *needs; /* record fields, blanks between: "alloc batch_host" */
     unsigned kind;     /* the command's own */
     bool unsorted;     /* no letter of a sort order */
+    bool uncut;        /* a value longer than the column stays whole */
 };
 
 struct fmt_table {
     const struct fmt_field *rows;
     size_t n;
     const char *what; /* "job", "sinfo": word in the message about an unknown field */
+    const char *bare; /* field of a size without letter ("%9"), NULL = none */
 };
 
 struct fmt_col {

@@ -62,7 +62,7 @@ static void get_zero(struct strbuf *sb, const void *row)
 }
 
 GET_TEXT(get_account, j->account, "(null)")
-GET_TIME(get_accrue, j->accrue_us)
+GET_TIME(get_accrue, job_accrue_us(r))
 GET_TEXT(get_admin_comment, j->admin_comment, "(null)")
 GET_TEXT(get_alloc_host, j->alloc_host, "(null)")
 GET_NUM(get_alloc_sid, j->alloc_sid)
@@ -282,7 +282,7 @@ NUMBER(num_nice, j->nice)
 
 static const struct fmt_field job_rows[] = {
     { 'a', false, "Account", "ACCOUNT", get_account, NULL, "account" },
-    { 0, false, "AccrueTime", "ACCRUE_TIME", get_accrue, NULL, "accrue_us" },
+    { 0, false, "AccrueTime", "ACCRUE_TIME", get_accrue, NULL, "accrue_us eligible_us" },
     { 0, false, "admin_comment", "ADMIN_COMMENT", get_admin_comment, NULL, "admin_comment" },
     { 0, false, "AllocNodes", "ALLOC_NODES", get_alloc_host, NULL, "alloc_host" },
     { 0, false, "AllocSID", "ALLOC_SID", get_alloc_sid, NULL, "alloc_sid" },
@@ -389,9 +389,11 @@ static const struct fmt_field job_rows[] = {
     { 'V', false, "SubmitTime", "SUBMIT_TIME", get_submit, num_submit, "submit_us" },
     { 0, false, "system_comment", "SYSTEM_COMMENT", get_none, NULL, NULL },
     { 'J', false, "Threads", "THREADS_PER_CORE", get_threads, NULL, "threads_per_core" },
-    { 'L', false, "TimeLeft", "TIME_LEFT", get_time_left, num_time_left, N_TIME " " N_LIMIT },
-    { 'l', false, "TimeLimit", "TIME_LIMIT", get_time_limit, num_time_limit, N_LIMIT },
-    { 'M', false, "TimeUsed", "TIME", get_time_used, num_time_used, N_TIME },
+    { 'L', false, "TimeLeft", "TIME_LEFT", get_time_left, num_time_left, N_TIME " " N_LIMIT, 0,
+      false, true },
+    { 'l', false, "TimeLimit", "TIME_LIMIT", get_time_limit, num_time_limit, N_LIMIT, 0, false,
+      true },
+    { 'M', false, "TimeUsed", "TIME", get_time_used, num_time_used, N_TIME, 0, false, true },
     { 0, false, "tres-alloc", "TRES_ALLOC", get_tres_alloc, NULL,
       "alloc_tres req_tres num_tasks min_nodes ntasks_per_node cpus_per_task min_cpus "
       "mem_per_node_mib mem_per_cpu_mib" },
@@ -417,7 +419,7 @@ static const struct fmt_field job_rows[] = {
     { 0, true, "tres-per-node", "TRES_PER_NODE", get_tres_per_node, NULL, "tres_per_node" },
 };
 
-const struct fmt_table squeue_job_fields = { job_rows, ARRAY_SIZE(job_rows), "job" };
+const struct fmt_table squeue_job_fields = { job_rows, ARRAY_SIZE(job_rows), "job", "AccrueTime" };
 
 /* ---- steps --------------------------------------------------------------------------------------
  */
@@ -559,8 +561,8 @@ static const struct fmt_field step_rows[] = {
     { 'i', false, "StepId", "STEPID", step_id, num_step_id, "job_id step_id" },
     { 'j', false, "StepName", "NAME", step_name_text, NULL, "name step_id" },
     { 0, false, "StepState", "STATE", step_state, NULL, "state" },
-    { 'l', false, "TimeLimit", "TIME_LIMIT", step_limit, NULL, "time_limit_min" },
-    { 'M', false, "TimeUsed", "TIME", step_used, num_step_used, N_STEP_TIME },
+    { 'l', false, "TimeLimit", "TIME_LIMIT", step_limit, NULL, "time_limit_min", 0, false, true },
+    { 'M', false, "TimeUsed", "TIME", step_used, num_step_used, N_STEP_TIME, 0, false, true },
     { 0, false, "tres-bind", "TRES_BIND", get_none, NULL, NULL },
     { 0, false, "tres-freq", "TRES_FREQ", get_none, NULL, NULL },
     { 0, false, "tres-per-job", "TRES_PER_STEP", get_none, NULL, NULL },
@@ -573,4 +575,4 @@ static const struct fmt_field step_rows[] = {
     { 'b', true, "tres-per-node", "TRES_PER_JOB", get_none, NULL, NULL },
 };
 
-const struct fmt_table squeue_step_fields = { step_rows, ARRAY_SIZE(step_rows), "step" };
+const struct fmt_table squeue_step_fields = { step_rows, ARRAY_SIZE(step_rows), "step", NULL };

@@ -45,7 +45,7 @@ static void put_identity(struct json *js, const struct job_row *r)
     bool task = r->has_task || (j->has_array_task_id && job_is_array(r));
 
     json_str(js, "account", j->account);
-    json_time(js, "accrue_time", j->accrue_us);
+    json_time(js, "accrue_time", job_accrue_us(r));
     json_str(js, "admin_comment", j->admin_comment);
     json_str(js, "allocating_node", j->alloc_host);
     number_or_zero(js, "array_job_id", j->array_job_id);

@@ -72,6 +72,23 @@ void filter_add_users(uint32_t **uids, size_t *n, const char *list, void (*bad)(
     filter_free_words(words, count);
 }
 
+/* States of other clusters' jobs and of stages that jobs here do not pass: known words that no job
+ * matches. */
+#define FOREIGN_STATE (1u << 31)
+_Static_assert(NAMES_JOB_FLAGS < 31, "no job flag has the bit");
+
+static bool is_foreign_state(const char *word)
+{
+    static const char *const words[] = { "expediting",  "EX", "resv_del_hold", "RD",
+                                         "requeue_fed", "RF", "revoked",       "RV",
+                                         "stage_out",   "SO" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (strcasecmp(word, words[i]) == 0)
+            return true;
+    return false;
+}
+
 int filter_parse_states(const char *list, struct filter_states *ret, char **ret_bad)
 {
     struct filter_states s = { 0 };
@@ -85,6 +102,8 @@ int filter_parse_states(const char *list, struct filter_states *ret, char **ret_
 
         if (strcasecmp(words[i], "all") == 0) {
             s.all = true;
+        } else if (is_foreign_state(words[i])) {
+            s.flags |= FOREIGN_STATE;
         } else if (names_job_state_parse(words[i], &m) < 0) {
             *ret_bad = xstrdup_or_die(words[i]);
             r = -EINVAL;
@@ -109,8 +128,9 @@ const char *filter_state_words(void)
 {
     return "pending,running,suspended,completed,cancelled,failed,timeout,node_fail,preempted,boot_"
            "fail,"
-           "deadline,out_of_memory,completing,configuring,resizing,requeued,requeue_hold,signaling,"
-           "special_exit,stopped";
+           "deadline,out_of_memory,completing,configuring,expediting,resizing,resv_del_hold,"
+           "requeued,"
+           "requeue_fed,requeue_hold,revoked,signaling,special_exit,stage_out,stopped";
 }
 
 void filter_add_ids(char ***words, size_t *n, const char *list)

@@ -121,6 +121,8 @@ void job_put_tasks(struct strbuf *sb, const struct job_row *r)
 {
     if (r->has_task)
         put_u64(sb, r->task);
+    else if (r->job->array_tasks && r->no_throttle)
+        strbuf_addn(sb, r->job->array_tasks, strcspn(r->job->array_tasks, "%"));
     else if (r->job->array_tasks)
         put_list_cut(sb, r->job->array_tasks, r->bitstr_len);
     else if (r->job->has_array_task_id && job_is_array(r))
@@ -198,6 +200,15 @@ uint32_t job_priority(const struct job_row *r)
 
 /* ---- times --------------------------------------------------------------------------------------
  */
+
+int64_t job_accrue_us(const struct job_row *r)
+{
+    const Pst__JobRecord *j = r->job;
+
+    if (j->accrue_us > 0)
+        return j->accrue_us;
+    return j->eligible_us > 0 && j->eligible_us <= r->now_us ? j->eligible_us : 0;
+}
 
 int64_t job_start_us(const struct job_row *r)
 {

@@ -19,6 +19,7 @@ struct job_row {
     uint32_t task;
     bool noconvert;      /* sizes as they are */
     bool expand;         /* resolve patterns in file names */
+    bool no_throttle;    /* array tasks without the limit on running ones */
     unsigned bitstr_len; /* longest list of array tasks, 0 = any */
 };
 
@@ -40,8 +41,9 @@ const char *job_user(const Pst__JobRecord *j);
 const char *job_group(const Pst__JobRecord *j);
 const char *job_partition(const struct job_row *r);
 
-int64_t job_start_us(const struct job_row *r); /* pending: when expected; 0 = unknown */
-int64_t job_end_us(const struct job_row *r);   /* 0 = unknown or never */
+int64_t job_start_us(const struct job_row *r);  /* pending: when expected; 0 = unknown */
+int64_t job_accrue_us(const struct job_row *r); /* since when age counts; 0 = not yet */
+int64_t job_end_us(const struct job_row *r);    /* 0 = unknown or never */
 int64_t job_elapsed_s(const struct job_row *r);
 /* Limit in minutes.  False: none is known; *ret_unlimited tells the one without end. */
 bool job_limit(const Pst__JobRecord *j, uint32_t *ret_minutes, bool *ret_unlimited);

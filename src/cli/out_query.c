@@ -5,12 +5,16 @@
 #include "cli/out_query.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
+#include "cli/cli.h"
+#include "cli/out_filter.h"
 
 #define LONG_ANSWER 1000u /* records */
 #define NICE_STEP 5
@@ -31,7 +35,8 @@ ProtobufCMessage *query_unpack(struct pb_arena *arena, const ProtobufCMessageDes
     return protobuf_c_message_unpack(desc, pb_arena_allocator(arena), len, data);
 }
 
-/* Who lists a long queue waits a moment anyway; somebody else's srun on this host should not wait with him. */
+/* Who lists a long queue waits a moment anyway; somebody else's srun on this host should not wait
+ * with him. */
 static void yield_to_others(struct stream *s)
 {
     if (s->yielded || s->info.records < LONG_ANSWER)
@@ -109,4 +114,19 @@ int query_fields(const struct pb_fieldset *set, uint32_t **ret_fields, size_t *r
     *ret_fields = fields;
     *ret_n = n;
     return 0;
+}
+
+void query_check_clusters(struct cli *cli, const char *list, bool heading)
+{
+    const char *ours = conf_str(cli_conf(cli), CONF_CLUSTER_NAME);
+
+    if (strcasecmp(list, "all") != 0 && (!ours || !filter_list_has(list, ours))) {
+        cli_error("No cluster '%.200s' known by database.", list);
+        cli_error("'%.200s' can't be reached now, or it is an invalid entry for --cluster.  "
+                  "Use 'sacctmgr list clusters' to see available clusters.",
+                  list);
+        cli_fatal("Could not get cluster information");
+    }
+    if (heading)
+        (void)printf("CLUSTER: %s\n", ours);
 }

@@ -11,6 +11,8 @@
 #include "wire/client.h"
 #include "api.pb-c.h"
 
+struct cli;
+
 struct query_info {
     int64_t now_us; /* controller's clock; ours when it did not say */
     uint64_t lsn;
@@ -32,3 +34,7 @@ int query_fields(const struct pb_fieldset *set, uint32_t **ret_fields, size_t *r
 /* Unpack one record from bytes into an arena; NULL when malformed. */
 ProtobufCMessage *query_unpack(struct pb_arena *arena, const ProtobufCMessageDescriptor *desc,
                                const uint8_t *data, size_t len);
+
+/* Is this cluster among those of -M ("all" or a list)?  If not, says so and exits.  heading: print
+ * the line that names it. */
+void query_check_clusters(struct cli *cli, const char *list, bool heading);

@@ -132,7 +132,7 @@ static void job_times(struct strbuf *sb, const struct job_row *r, const struct s
     put_time(sb, "SubmitTime=", j->submit_us, "Unknown", now);
     put_time(sb, " EligibleTime=", j->eligible_us, "Unknown", now);
     next_line(sb, o);
-    put_time(sb, "AccrueTime=", j->accrue_us, "Unknown", now);
+    put_time(sb, "AccrueTime=", job_accrue_us(r), "Unknown", now);
     next_line(sb, o);
     put_time(sb, "StartTime=", job_start_us(r), "Unknown", now);
     put_time(sb, " EndTime=", job_end_us(r), "Unknown", now);

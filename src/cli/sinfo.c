@@ -537,7 +537,7 @@ int main(int argc, char **argv)
     make_format(&s);
     make_order(&s);
     if (s.clusters)
-        (void)printf("CLUSTER: %s\n", conf_str(cli_conf(&s.cli), CONF_CLUSTER_NAME));
+        query_check_clusters(&s.cli, s.clusters, !s.json.wanted);
     for (;;) {
         list_once(&s, argc, words);
         if (!s.iterate_s)

@@ -178,6 +178,8 @@ static int set_seconds(const struct opt *opt, const char *arg, uint32_t *ret, st
 
     if (time_secs_parse(arg, &seconds, NULL) < 0)
         return err_set(err, CLI_EXIT_FAILED, "--%s=%s", opt->name, arg);
+    if (arg[strspn(arg, "0123456789")] == '\0') /* a number on its own counts minutes */
+        seconds = seconds < UINT32_MAX / 60 ? seconds * 60 : UINT32_MAX;
     *ret = seconds;
     return 0;
 }
@@ -513,6 +515,7 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
                  .cluster = q->js.out ? conf_str(cli_conf(&q->cli), CONF_CLUSTER_NAME) : NULL,
                  .noconvert = q->noconvert,
                  .expand = q->expand,
+                 .no_throttle = q->only_state,
                  .bitstr_len = q->bitstr_len },
     };
 
@@ -862,12 +865,12 @@ int main(int argc, char **argv)
     make_filter(&q);
     if (!q.json.wanted)
         make_format(&q);
+    if (q.clusters)
+        query_check_clusters(&q.cli, q.clusters, !q.json.wanted);
     if (cli_connect(&q.cli, &q.client, &err) < 0) {
         (void)fprintf(stderr, "slurm_load_jobs error: %s\n", err.text);
         return CLI_EXIT_FAILED;
     }
-    if (q.clusters)
-        (void)printf("CLUSTER: %s\n", conf_str(cli_conf(&q.cli), CONF_CLUSTER_NAME));
     for (;;) {
         list_once(&q, argc, words);
         if (!q.iterate_s)

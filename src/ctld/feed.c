@@ -313,6 +313,8 @@ static void feed_pending(struct ctld *ctld, struct job *j)
         SET(j->rec, pend_reason, PST__JOB_REASON__REASON_BEGIN_TIME);
     if (job_is_held(j->rec))
         j->rec->has_cur_priority = false; /* 0, whatever it was before */
+    else if (!j->rec->has_cur_priority) /* 0 would tell users that it is held */
+        SET(j->rec, cur_priority, j->rec->has_priority ? j->rec->priority : 1);
     if (eligible == INT64_MAX) {
         note_reason(j);
         feed_job_gone(ctld, j);

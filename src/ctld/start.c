@@ -289,6 +289,7 @@ static bool start(struct ctld *ctld, struct job *j, const struct sched_decision 
         return false;
     j = cluster_job(ctld->cluster, id);
     SET(j->rec, cur_priority, d->priority);
+    SET(j->rec, last_sched_eval_us, now);
     if (id != proposed) /* told before the task counted: the throttle may be reached now */
         feed_job(ctld, cluster_job(ctld->cluster, proposed));
     if (job_waits_for_prolog(j->rec))
@@ -332,7 +333,8 @@ static void expect(struct ctld *ctld, struct job *j, const struct sched_decision
     SET(r, pend_reason, reasons[d->why]);
     if (d->why == SCHED_WHY_BAD_CONSTRAINTS && exceeds_partition(ctld, r))
         r->pend_reason = PST__JOB_REASON__REASON_PARTITION_CONFIG;
-    SET(r, cur_priority, d->priority);
+    if (d->priority) /* 0: it has not come so far */
+        SET(r, cur_priority, d->priority);
     SET(r, last_sched_eval_us, core_now());
     r->has_expected_start_us = d->expected_us > 0;
     r->expected_start_us = d->expected_us;
