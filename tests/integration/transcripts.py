@@ -84,7 +84,7 @@ class Demo(Cluster):
         return "\n".join(lines) + "\n"
 
     def start(self):
-        # As long as /home/alice, so that columns with it are as wide.
+        # As long as /demo/alice, so that columns with it are as wide.
         self.work = next(path for _ in range(1000) if not (path := Path(f"/tmp/p{random.randrange(16**5):05x}")).exists())
         self.work.mkdir()
         return super().start()
@@ -128,12 +128,12 @@ MASKS = [(re.compile(pattern), put) for pattern, put in (
 def mask(text, c, mine):
     """What the comparison sees.  mine: our own output, else the recorded one."""
     if mine:
-        text = text.replace(str(c.work), "/home/alice").replace(str(c.conf.parent), "/etc/slurm")
+        text = text.replace(str(c.work), "/demo/alice").replace(str(c.conf.parent), "/etc/slurm")
         text = re.sub(rf"\b{re.escape(HOST)}\b", "ctl1", text)
         people, group = (ME["user"],), ME["group"]
     else:
         people, group = (*PEOPLE, "root"), "research"
-        text = re.sub(r"/home/(carol|bob(  (?= |$))?)", "/home/alice", text)
+        text = re.sub(r"/demo/(carol|bob(  (?= |$))?)", "/demo/alice", text)
     for name in people:
         text = mask_name(text, name, "~")
     text = text if group in people else mask_name(text, group, "~")
