@@ -170,7 +170,9 @@ JOB_TEXT(put_oversubscribe, j->oversubscribe ? "YES" : "NO")
 JOB_TEXT(put_partition, j->partition)
 JOB_NUM(put_priority, j->has_cur_priority ? j->cur_priority : j->priority)
 JOB_TEXT(put_qos, j->qos)
-JOB_FIELD(put_reason, struct job_row row = job_row_of(r); strbuf_add(sb, job_reason(&row)); (void)j)
+/* Why it waited; how it ended is said by other fields. */
+JOB_FIELD(put_reason, struct job_row row = job_row_of(r);
+          strbuf_add(sb, j->start_us > 0 ? "None" : job_reason(&row)))
 JOB_TEXT(put_reservation, j->reservation)
 JOB_NUM(put_restarts, j->restart_count)
 JOB_NUM(put_segment, j->segment_size)
@@ -422,6 +424,29 @@ static void put_stderr(struct strbuf *sb, const struct sacct_row *r)
         __VA_ARGS__;                                                                               \
     }
 
+/* No frequency can be asked for; the batch step records that as a number. */
+BOTH_FIELD(put_cpu_freq, strbuf_add(sb, "Unknown"),
+           strbuf_add(sb, s->step_id == NAMES_STEP_BATCH || s->step_id == NAMES_STEP_EXTERN
+                              ? "0"
+                              : "Unknown"))
+BOTH_FIELD(put_no_energy, strbuf_addc(sb, '0'), strbuf_addc(sb, '0'))
+
+static void put_ave_freq(struct strbuf *sb, const struct sacct_row *r)
+{
+    if (r->step)
+        strbuf_addc(sb, '0');
+}
+
+/* Of a step with one task that task is every extreme. */
+static bool one_task(const struct sacct_row *r)
+{
+    return step_tasks(r->step) == 1 && step_nodes(r->step) == 1;
+}
+
+USE_FIELD(put_only_task, if (one_task(r)) strbuf_addc(sb, '0'); (void)u)
+USE_FIELD(put_only_node, if (one_task(r)) put_text(sb, step_nodelist(r->step)); (void)u)
+USE_FIELD(put_only_cpu, if (one_task(r)) put_hms(sb, (int64_t)((u->user_us + u->sys_us) / 1000000)))
+
 static void put_ntasks(struct strbuf *sb, const struct sacct_row *r)
 {
     if (r->step)
@@ -445,6 +470,7 @@ static void put_use(struct strbuf *sb, const struct sacct_row *r, const Pst__Ste
 {
     strbuf_add(sb, "cpu=");
     put_hms(sb, (int64_t)((u->user_us + u->sys_us) / 1000000));
+    strbuf_add(sb, ",energy=0");
     if (u->has_read_bytes)
         strbuf_addf(sb, ",fs/disk=%llu", (unsigned long long)u->read_bytes);
     if (u->has_max_rss_kib) {
@@ -454,8 +480,8 @@ static void put_use(struct strbuf *sb, const struct sacct_row *r, const Pst__Ste
 }
 
 USE_FIELD(put_use_in, put_use(sb, r, u))
-USE_FIELD(put_use_out, if (u->has_write_bytes)
-                           strbuf_addf(sb, "fs/disk=%llu", (unsigned long long)u->write_bytes))
+USE_FIELD(put_use_out, strbuf_add(sb, "energy=0"); if (u->has_write_bytes)
+              strbuf_addf(sb, ",fs/disk=%llu", (unsigned long long)u->write_bytes))
 
 /* ---- table --------------------------------------------------------------------------------------
  */
@@ -468,7 +494,7 @@ const struct sacct_field sacct_fields[] = {
     { "AllocTRES", 10, put_alloc_tres },
     { "AssocID", 7, NULL },
     { "AveCPU", 10, put_ave_cpu },
-    { "AveCPUFreq", 10, NULL },
+    { "AveCPUFreq", 10, put_ave_freq },
     { "AveDiskRead", 14, put_ave_read },
     { "AveDiskWrite", 14, put_ave_written },
     { "AvePages", 10, NULL },
@@ -478,8 +504,8 @@ const struct sacct_field sacct_fields[] = {
     { "Cluster", 10, put_cluster },
     { "Comment", 14, put_comment },
     { "Constraints", 19, put_constraints },
-    { "ConsumedEnergy", 14, NULL },
-    { "ConsumedEnergyRaw", 17, NULL },
+    { "ConsumedEnergy", 14, put_no_energy },
+    { "ConsumedEnergyRaw", 17, put_no_energy },
     { "Container", 19, put_container },
     { "CPUTime", 10, put_cpu_seconds },
     { "CPUTimeRAW", 10, put_cpu_seconds_raw },
@@ -502,24 +528,24 @@ const struct sacct_field sacct_fields[] = {
     { "Layout", 9, NULL },
     { "Licenses", 10, put_licenses },
     { "MaxDiskRead", 12, put_read },
-    { "MaxDiskReadNode", 15, NULL },
-    { "MaxDiskReadTask", 15, NULL },
+    { "MaxDiskReadNode", 15, put_only_node },
+    { "MaxDiskReadTask", 15, put_only_task },
     { "MaxDiskWrite", 12, put_written },
-    { "MaxDiskWriteNode", 16, NULL },
-    { "MaxDiskWriteTask", 16, NULL },
+    { "MaxDiskWriteNode", 16, put_only_node },
+    { "MaxDiskWriteTask", 16, put_only_task },
     { "MaxPages", 8, NULL },
     { "MaxPagesNode", 12, NULL },
     { "MaxPagesTask", 14, NULL },
     { "MaxRSS", 10, put_max_rss },
     { "MaxRSSNode", 10, put_max_rss_node },
-    { "MaxRSSTask", 10, NULL },
+    { "MaxRSSTask", 10, put_only_task },
     { "MaxVMSize", 10, NULL },
     { "MaxVMSizeNode", 14, NULL },
     { "MaxVMSizeTask", 14, NULL },
     { "McsLabel", 12, NULL },
-    { "MinCPU", 10, NULL },
-    { "MinCPUNode", 10, NULL },
-    { "MinCPUTask", 10, NULL },
+    { "MinCPU", 10, put_only_cpu },
+    { "MinCPUNode", 10, put_only_node },
+    { "MinCPUTask", 10, put_only_task },
     { "NCPUS", 10, put_alloc_cpus },
     { "NNodes", 8, put_nnodes },
     { "NodeList", 15, put_nodelist },
@@ -535,10 +561,10 @@ const struct sacct_field sacct_fields[] = {
     { "QOSRAW", 6, NULL },
     { "QOSREQ", 10, put_qos },
     { "Reason", 22, put_reason },
-    { "ReqCPUFreq", 10, NULL },
-    { "ReqCPUFreqGov", 13, NULL },
-    { "ReqCPUFreqMax", 13, NULL },
-    { "ReqCPUFreqMin", 13, NULL },
+    { "ReqCPUFreq", 10, put_cpu_freq },
+    { "ReqCPUFreqGov", 13, put_cpu_freq },
+    { "ReqCPUFreqMax", 13, put_cpu_freq },
+    { "ReqCPUFreqMin", 13, put_cpu_freq },
     { "ReqCPUS", 8, put_req_cpus },
     { "ReqMem", 10, put_req_mem },
     { "ReqNodes", 8, put_req_nodes },

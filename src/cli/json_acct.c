@@ -296,6 +296,7 @@ void json_acct_job(struct json *js, const Pst__AcctJob *a, int64_t now_us, const
     const Pst__JobRecord *j = a->job;
     struct sacct_row r = { .acct = a, .now_us = now_us, .cluster = cluster };
     struct job_row row = { .job = j, .now_us = now_us, .cluster = cluster };
+    _cleanup_val_(strbuf_done) struct strbuf asked = STRBUF_INIT;
 
     json_object(js, NULL);
     job_head(js, &r);
@@ -319,7 +320,8 @@ void json_acct_job(struct json *js, const Pst__AcctJob *a, int64_t now_us, const
     json_str(js, "submit_line", j->submit_line);
     json_object(js, "tres");
     put_tres(js, "allocated", j->alloc_tres);
-    put_tres(js, "requested", j->req_tres);
+    job_put_req_tres(&asked, &row);
+    put_tres(js, "requested", strbuf_str(&asked));
     json_object_end(js);
     json_str(js, "used_gres", "");
     json_str(js, "user", job_user(j));

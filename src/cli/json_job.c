@@ -77,7 +77,11 @@ static void put_times(struct json *js, const struct job_row *r)
     const Pst__JobRecord *j = r->job;
 
     optional_number(js, "cores_per_socket", j->cores_per_socket, j->cores_per_socket);
-    number_or_zero(js, "billable_tres", job_cpus(j));
+    json_object(js, "billable_tres");
+    json_bool(js, "set", true);
+    json_bool(js, "infinite", false);
+    json_double(js, "number", job_cpus(j));
+    json_object_end(js);
     number_or_zero(js, "cpus_per_task", j->cpus_per_task ? j->cpus_per_task : 1);
     json_unset(js, "cpu_frequency_minimum");
     json_unset(js, "cpu_frequency_maximum");
@@ -154,7 +158,7 @@ static void put_resources(struct json *js, const Pst__JobRecord *j)
         json_one(js, "select_type", "CR_CORE_MEMORY");
         json_object(js, "nodes");
         json_int(js, "count", job_nodes(j));
-        json_one(js, "select_type", j->exclusive == 1 ? "ONE_ROW" : "AVAILABLE");
+        json_one(js, "select_type", j->exclusive == 1 ? "RESERVED" : j->oversubscribe ? "AVAILABLE" : "ONE_ROW");
         json_str(js, "list", j->alloc->nodes);
         json_bool(js, "whole", j->exclusive == 1);
         json_list(js, "allocation");

@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
+#include "cli/cli.h"
 #include "cli/out_job.h"
 #include "cli/out_users.h"
 #include "version.h"
@@ -413,7 +414,7 @@ enum json_style json_option_style(const struct json_option *opt)
 int json_option_done(const struct json_option *opt, int parse_result, const char *arg)
 {
     if (parse_result < 0) {
-        (void)fprintf(stderr, "error: unable to find plugin: data_parser/%s\n", arg);
+        cli_error("unable to find plugin: data_parser/%s", arg);
         return 1;
     }
     if (!opt->list)

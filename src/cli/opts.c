@@ -171,7 +171,8 @@ static int parse(const struct opt_command *cmd, int argc, char **argv, opt_set_f
         } else if (source == OPT_FROM_ARGV && common_option(cmd, val)) {
             status = -1;
         } else {
-            try_help(cmd);
+            if (!cmd->terse)
+                try_help(cmd);
             status = cmd->usage_status;
         }
     }

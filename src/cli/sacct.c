@@ -152,6 +152,7 @@ static const struct opt_command command = {
     .n = ARRAY_SIZE(rows),
     .synopsis = "[OPTIONS]",
     .usage_status = CLI_EXIT_FAILED,
+    .terse = true,
     .permute = true,
 };
 
@@ -420,8 +421,8 @@ static void make_window(struct sacct *s)
         else
             s->start_us = s->have_states ? now : midnight_us(now);
     }
-    if (!s->have_end)
-        s->end_us = now;
+    if (!s->have_end) /* states asked for since a moment: what was so at that moment */
+        s->end_us = s->have_states && s->have_start ? s->start_us : now;
     if (s->end_us < s->start_us)
         cli_fatal("Start time (%lld) requested is after end time (%lld).",
                   (long long)(s->start_us / USEC_PER_SEC), (long long)(s->end_us / USEC_PER_SEC));

@@ -30,5 +30,6 @@ void scontrol_show(struct scontrol *s, int argc, char **argv);
 void scontrol_update(struct scontrol *s, int argc, char **argv);
 void scontrol_create(struct scontrol *s, int argc, char **argv);
 void scontrol_delete(struct scontrol *s, int argc, char **argv);
+void scontrol_show_licenses(struct scontrol *s, const char *name); /* NULL = all */
 /* `Slurmctld(primary) at HOST is UP`; also ends show config.  Fails when it is down. */
 void scontrol_ping(struct scontrol *s, int argc, char **argv);

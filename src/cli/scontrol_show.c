@@ -383,6 +383,20 @@ static void json_config(struct showing *w, const Pst__ConfigReply *reply)
     json_end(&w->js);
 }
 
+/* Is any of the plugins that read cgroup.conf in use? */
+static bool uses_cgroups(const Pst__ConfigReply *reply)
+{
+    for (size_t i = 0; i < reply->n_entries; i++) {
+        const Pst__KeyValue *e = reply->entries[i];
+
+        if (e->value && strstr(e->value, "/cgroup") &&
+            (strcmp(e->key, "ProctrackType") == 0 || strcmp(e->key, "TaskPlugin") == 0 ||
+             strcmp(e->key, "JobAcctGatherType") == 0))
+            return reply->n_cgroup > 0;
+    }
+    return false;
+}
+
 static void show_config(struct scontrol *s, const char *name)
 {
     struct showing w = { .s = s };
@@ -405,10 +419,11 @@ static void show_config(struct scontrol *s, const char *name)
         strbuf_addc(&w.out, '\n');
         for (size_t i = 0; i < reply->n_entries; i++)
             put_entry(&w.out, reply, reply->entries[i]);
-        if (reply->n_cgroup)
+        if (uses_cgroups(reply)) {
             strbuf_add(&w.out, "\nCgroup Support Configuration:\n");
-        for (size_t i = 0; i < reply->n_cgroup; i++)
-            put_entry(&w.out, reply, reply->cgroup[i]);
+            for (size_t i = 0; i < reply->n_cgroup; i++)
+                put_entry(&w.out, reply, reply->cgroup[i]);
+        }
         strbuf_addc(&w.out, '\n');
         flush_out(&w, true);
         scontrol_ping(s, 0, NULL);
@@ -530,33 +545,6 @@ static void show_reservations(struct scontrol *s, const char *name)
     }
 }
 
-/* Licenses of the configuration; how many are in use is not tracked. */
-static void show_licenses(struct scontrol *s, const char *name)
-{
-    const char *list = conf_str(cli_conf(&s->cli), CONF_LICENSES);
-    bool any = false;
-
-    for (const char *p = list; p && *p;) {
-        size_t len = strcspn(p, ","), name_len = strcspn(p, ":=,");
-        const char *count = name_len < len ? p + name_len + 1 : "1";
-        int count_len = (int)(p + len - count);
-        _cleanup_free_ char *lic = xasprintf_or_die("%.*s", (int)name_len, p);
-
-        if (name_len == len)
-            count_len = 1;
-        if (!name || strcmp(name, lic) == 0) {
-            (void)printf("LicenseName=%s\n    Total=%.*s Used=0 Free=%.*s Reserved=0 Remote=no\n",
-                         lic, count_len, count, count_len, count);
-            any = true;
-        }
-        p += len + (p[len] == ',');
-    }
-    if (!any && name)
-        scontrol_fail(s, "scontrol: error: query \"%s\" matched zero licenses.", name);
-    else if (!any && !s->quiet)
-        (void)printf("No licenses configured in Slurm.\n");
-}
-
 static void show_nothing(struct scontrol *s, const char *name)
 {
     (void)s; /* an empty answer, as on a site that has none */
@@ -586,7 +574,7 @@ static const struct entity {
     { "hostlist", 5, show_hostlist },
     { "hostnames", 5, show_hostnames },
     { "jobs", 1, show_jobs },
-    { "licenses", 1, show_licenses },
+    { "licenses", 1, scontrol_show_licenses },
     { "nodes", 1, show_nodes },
     { "partitions", 1, show_partitions },
     { "reservations", 1, show_reservations },
