@@ -136,7 +136,7 @@ static void bench_json(const struct encoded *e, struct pb_arena *arena)
     size_t bytes = 0;
     double start = cpu_s();
 
-    json_begin(&js, &out, JSON_COMPACT);
+    json_begin(&js, &out, JSON_PRETTY);
     json_list(&js, "jobs");
     for (uint32_t i = 0; i < JOBS; i++) {
         struct job_row row = { .now_us = INT64_C(1795170000000000) };

@@ -29,14 +29,22 @@ static void put_states(struct json *js, const char *key, const struct job_row *r
     json_list_end(js);
 }
 
+/* An empty buffer, the same each time: several texts of each job are made in it. */
+static struct strbuf *scratch(void)
+{
+    static struct strbuf sb;
+
+    strbuf_reset(&sb);
+    return &sb;
+}
+
 /* A text made by one of the job_put functions. */
 #define PUT_MADE(js, key, call)                                                                    \
     do {                                                                                           \
-        _cleanup_val_(strbuf_done) struct strbuf made_ = STRBUF_INIT;                              \
-        struct strbuf *sb = &made_;                                                                \
+        struct strbuf *sb = scratch();                                                             \
                                                                                                    \
         call;                                                                                      \
-        json_str((js), (key), strbuf_str(sb));                                                     \
+        json_str_n((js), (key), strbuf_str(sb), sb->len);                                          \
     } while (0)
 
 static void put_identity(struct json *js, const struct job_row *r)
@@ -127,15 +135,21 @@ static void put_allocation(struct json *js, const Pst__Alloc *alloc)
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
     size_t index = 0;
 
-    if (hostlist_parse(alloc->nodes, &hl, NULL) < 0)
-        return;
+    bool single = alloc->nodes && !strpbrk(alloc->nodes, "[,"); /* by far the most */
+    size_t n = 1;
+
+    if (!single) {
+        if (hostlist_parse(alloc->nodes, &hl, NULL) < 0)
+            return;
+        n = hostlist_count(hl);
+    }
     for (size_t g = 0; g < alloc->n_groups; g++) {
         const Pst__AllocGroup *group = alloc->groups[g];
 
-        for (uint32_t i = 0; i < group->nodes && index < hostlist_count(hl); i++, index++) {
+        for (uint32_t i = 0; i < group->nodes && index < n; i++, index++) {
             json_object(js, NULL);
             json_int(js, "index", (int64_t)index);
-            json_str(js, "name", hostlist_nth(hl, index));
+            json_str(js, "name", single ? alloc->nodes : hostlist_nth(hl, index));
             json_object(js, "cpus");
             json_int(js, "count", group->cpus);
             json_int(js, "used", group->cpus);
@@ -158,7 +172,10 @@ static void put_resources(struct json *js, const Pst__JobRecord *j)
         json_one(js, "select_type", "CR_CORE_MEMORY");
         json_object(js, "nodes");
         json_int(js, "count", job_nodes(j));
-        json_one(js, "select_type", j->exclusive == 1 ? "RESERVED" : j->oversubscribe ? "AVAILABLE" : "ONE_ROW");
+        json_one(js, "select_type",
+                 j->exclusive == 1  ? "RESERVED"
+                 : j->oversubscribe ? "AVAILABLE"
+                                    : "ONE_ROW");
         json_str(js, "list", j->alloc->nodes);
         json_bool(js, "whole", j->exclusive == 1);
         json_list(js, "allocation");

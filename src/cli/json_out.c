@@ -76,6 +76,16 @@ static char *quote(char *to, const char *s, size_t len)
     return to;
 }
 
+#define KEY_PLAIN_MAX 64u
+
+static char *quote_plain(char *to, const char *s, size_t len)
+{
+    *to++ = '"';
+    memcpy(to, s, len);
+    to[len] = '"';
+    return to + len + 1;
+}
+
 static void put_json_string(struct strbuf *sb, const char *s, size_t len)
 {
     char *to = len < SIZE_MAX / ESCAPE_MAX - 2 ? strbuf_room(sb, ESCAPE_MAX * len + 2) : NULL;
@@ -141,7 +151,8 @@ static void lead_json(struct json *js, const char *key, bool comma)
         p += indent;
     }
     if (key) {
-        p = quote(p, key, len);
+        p = len < KEY_PLAIN_MAX && !memchr(key, '/', len) ? quote_plain(p, key, len)
+                                                          : quote(p, key, len);
         *p++ = ':';
         if (js->style == JSON_PRETTY)
             *p++ = ' ';
@@ -291,6 +302,11 @@ void json_double(struct json *js, const char *key, double value)
     char buf[64];
 
     lead(js, key);
+    if (js->style != JSON_YAML && value >= 0 && value < 1e9 && value == (double)(uint32_t)value) {
+        put_u64(js->out, (uint32_t)value);
+        strbuf_add(js->out, ".0");
+        return;
+    }
     if (js->style == JSON_YAML)
         (void)snprintf(buf, sizeof(buf), "!!float %f", value);
     else
@@ -308,6 +324,63 @@ static void put_null(struct json *js, const char *key)
     end_value(js);
 }
 
+static char *put_text(char *to, const char *text, size_t len)
+{
+    memcpy(to, text, len);
+    return to + len;
+}
+#define PUT_TEXT(to, text) put_text((to), (text), sizeof(text) - 1)
+
+static char *put_digits(char *to, uint64_t n)
+{
+    char digits[20], *p = digits + sizeof(digits);
+
+    do
+        *--p = (char)('0' + n % 10);
+    while (n /= 10);
+    return put_text(to, p, (size_t)(digits + sizeof(digits) - p));
+}
+
+/* Newline and indent of a line in an object `depth` deep; nothing in the compact style. */
+static char *put_break(char *to, const struct json *js, size_t depth)
+{
+    if (js->style != JSON_PRETTY)
+        return to;
+    *to++ = '\n';
+    memset(to, ' ', depth * 2);
+    return to + depth * 2;
+}
+
+/* The object of json_number() in one go: half of all lines of a job are in such objects. */
+static void put_number(struct json *js, const char *key, bool set, bool infinite, uint64_t value)
+{
+    size_t depth = (size_t)js->depth;
+    bool pretty = js->style == JSON_PRETTY;
+    char *to, *p;
+
+    lead(js, key);
+    p = to = strbuf_room(js->out, 4 * (2 * depth + 3) + 96);
+    if (!to)
+        return;
+    *p++ = '{';
+    p = put_break(p, js, depth + 1);
+    p = pretty ? PUT_TEXT(p, "\"set\": ") : PUT_TEXT(p, "\"set\":");
+    p = set ? PUT_TEXT(p, "true,") : PUT_TEXT(p, "false,");
+    p = put_break(p, js, depth + 1);
+    p = pretty ? PUT_TEXT(p, "\"infinite\": ") : PUT_TEXT(p, "\"infinite\":");
+    p = infinite ? PUT_TEXT(p, "true,") : PUT_TEXT(p, "false,");
+    p = put_break(p, js, depth + 1);
+    p = pretty ? PUT_TEXT(p, "\"number\": ") : PUT_TEXT(p, "\"number\":");
+    if (set && (int64_t)value < 0) {
+        *p++ = '-';
+        value = 0 - value;
+    }
+    p = put_digits(p, set ? value : 0);
+    p = put_break(p, js, depth);
+    *p++ = '}';
+    strbuf_grew(js->out, (size_t)(p - to));
+}
+
 void json_number(struct json *js, const char *key, bool set, bool infinite, uint64_t value)
 {
     if (js->plain_null) {
@@ -317,6 +390,10 @@ void json_number(struct json *js, const char *key, bool set, bool infinite, uint
             put_null(js, key);
         else
             json_int(js, key, (int64_t)value);
+        return;
+    }
+    if (js->style != JSON_YAML) {
+        put_number(js, key, set, infinite, value);
         return;
     }
     json_object(js, key);

@@ -347,12 +347,16 @@ void job_put_req_tres(struct strbuf *sb, const struct job_row *r)
            (j->cpus_per_task ? j->cpus_per_task : 1);
     cpus = MAX(cpus, j->min_cpus);
     mem = j->has_mem_per_node_mib ? j->mem_per_node_mib * nodes : j->mem_per_cpu_mib * cpus;
-    strbuf_addf(sb, "cpu=%u", cpus);
+    strbuf_add(sb, "cpu=");
+    put_u64(sb, cpus);
     if (mem) {
         strbuf_add(sb, ",mem=");
         put_mib(sb, mem, r->noconvert);
     }
-    strbuf_addf(sb, ",node=%u,billing=%u", nodes, cpus);
+    strbuf_add(sb, ",node=");
+    put_u64(sb, nodes);
+    strbuf_add(sb, ",billing=");
+    put_u64(sb, cpus);
 }
 
 const char *job_exclusive(const Pst__JobRecord *j)
@@ -477,8 +481,10 @@ void job_put_file(struct strbuf *sb, const struct job_row *r, enum job_file whic
 
     if (!p)
         return;
-    if (*p != '/' && r->job->work_dir)
-        strbuf_addf(sb, "%s/", r->job->work_dir);
+    if (*p != '/' && r->job->work_dir) {
+        strbuf_add(sb, r->job->work_dir);
+        strbuf_addc(sb, '/');
+    }
     literal = p[0] == '\\' && p[1] == '\\';
     p += literal ? 2 : 0;
     while (*p) {
@@ -486,7 +492,10 @@ void job_put_file(struct strbuf *sb, const struct job_row *r, enum job_file whic
         unsigned width = 0;
 
         if (*p != '%' || literal) {
-            strbuf_addc(sb, *p++);
+            size_t len = literal ? strlen(p) : strcspn(p, "%");
+
+            strbuf_addn(sb, p, len);
+            p += len;
             continue;
         }
         for (; *q >= '0' && *q <= '9'; q++)
