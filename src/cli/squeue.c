@@ -512,7 +512,7 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
         .q = q,
         .row = { .job = j,
                  .now_us = info->now_us,
-                 .cluster = q->js.out ? conf_str(cli_conf(&q->cli), CONF_CLUSTER_NAME) : NULL,
+                 .cluster = conf_str(cli_conf(&q->cli), CONF_CLUSTER_NAME),
                  .noconvert = q->noconvert,
                  .expand = q->expand,
                  .no_throttle = q->only_state,

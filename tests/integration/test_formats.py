@@ -58,7 +58,7 @@ def test_squeue_long(q):
     assert text[1] == ("             JOBID PARTITION     NAME     USER    STATE       TIME TIME_LIMI  NODES "
                        "NODELIST(REASON)")
     assert any(re.search(r"RUNNING +\d:\d\d     20:00      1 node1$", line) for line in text)
-    assert any(re.search(r"RUNNING +\d:\d\d 2-00:00:0      2 node\[2-3\]$", line) for line in text)
+    assert any(re.search(r"RUNNING +\d:\d\d 2-00:00:00      2 node\[2-3\]$", line) for line in text)
 
 
 def test_squeue_start(q):
