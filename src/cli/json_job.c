@@ -188,13 +188,30 @@ static void put_resources(struct json *js, const Pst__JobRecord *j)
     json_object_end(js);
 }
 
+/* JSON has words of its own for some events. */
+static const char *mail_json_word(const char *word)
+{
+    static const char *const words[][2] = {
+        { "INVALID_DEPEND", "INVALID_DEPENDENCY" },
+        { "TIME_LIMIT", "TIME=100%" },
+        { "TIME_LIMIT_90", "TIME=90%" },
+        { "TIME_LIMIT_80", "TIME=80%" },
+        { "TIME_LIMIT_50", "TIME=50%" },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (strcmp(word, words[i][0]) == 0)
+            return words[i][1];
+    return word;
+}
+
 static void put_mail(struct json *js, const Pst__JobRecord *j)
 {
     unsigned at = 0;
 
     json_list(js, "mail_type");
     for (const char *word; (word = job_mail_word(j, &at));)
-        json_str(js, NULL, word);
+        json_str(js, NULL, mail_json_word(word));
     json_list_end(js);
     json_str(js, "mail_user", j->mail_user ? j->mail_user : job_user(j));
 }

@@ -395,14 +395,52 @@ static void json_backfill(struct json *js, const Pst__DiagReply *d)
     json_bool(js, "bf_active", false);
 }
 
-static void json_rpc(struct json *js, const char *key, const char *name, uint64_t count,
-                     uint64_t total_us)
+/* The number of an operation; 0 for a name that this version does not know. */
+static int64_t op_number(const char *name)
 {
-    json_object(js, NULL);
-    json_str(js, key, name);
-    json_int(js, "count", (int64_t)count);
+    static const struct {
+        const char *name;
+        unsigned number;
+    } ops[] = {
+#define ROW(symbol, op_id, op_name, ...) { op_name, op_id },
+        WIRE_OPS(ROW)
+#undef ROW
+    };
+
+    for (size_t i = 0; name && i < ARRAY_SIZE(ops); i++)
+        if (strcmp(ops[i].name, name) == 0)
+            return ops[i].number;
+    return 0;
+}
+
+static void json_cost(struct json *js, uint64_t count, uint64_t total_us)
+{
     json_int(js, "total_time", (int64_t)total_us);
     json_set(js, "average_time", mean(total_us, count));
+}
+
+/* No call is queued or dropped here: a connection waits its turn. */
+static void json_rpc(struct json *js, const Pst__RpcStat *rpc)
+{
+    json_object(js, NULL);
+    json_int(js, "type_id", op_number(rpc->name));
+    json_str(js, "message_type", rpc->name);
+    json_int(js, "count", (int64_t)rpc->count);
+    json_int(js, "queued", 0);
+    json_int(js, "dropped", 0);
+    json_int(js, "cycle_last", 0);
+    json_int(js, "cycle_max", 0);
+    json_cost(js, rpc->count, rpc->total_us);
+    json_object_end(js);
+}
+
+static void json_user(struct json *js, const Pst__UserStat *user)
+{
+    json_object(js, NULL);
+    json_int(js, "user_id", user->uid);
+    json_str(js, "user", user_of(user));
+    json_int(js, "count", (int64_t)user->count);
+    json_cost(js, user->count, user->total_us);
     json_object_end(js);
 }
 
@@ -413,11 +451,11 @@ static void json_diag(struct json *js, const Pst__DiagReply *d)
     json_backfill(js, d);
     json_list(js, "rpcs_by_message_type");
     for (size_t i = 0; i < d->n_rpcs; i++)
-        json_rpc(js, "message_type", d->rpcs[i]->name, d->rpcs[i]->count, d->rpcs[i]->total_us);
+        json_rpc(js, d->rpcs[i]);
     json_list_end(js);
     json_list(js, "rpcs_by_user");
     for (size_t i = 0; i < d->n_users; i++)
-        json_rpc(js, "user", user_of(d->users[i]), d->users[i]->count, d->users[i]->total_us);
+        json_user(js, d->users[i]);
     json_list_end(js);
     json_list(js, "pending_rpcs");
     json_list_end(js);
