@@ -61,7 +61,7 @@ FIELDS = [
     ("JobId", "A", "JOBID", "{id}", {}),
     ("LastSchedEval", None, "LAST_SCHED_EVAL", f"{NA}|{STAMP}", {"run": STAMP}),
     ("Licenses", "W", "LICENSES", NULL, {"run": "matlab:2"}),
-    ("LicensesAlloc", None, "LICENSES_ALLOC", r"\(null\)", {}),
+    ("LicensesAlloc", None, "LICENSES_ALLOC", NULL, {"run": r"\(null\)|matlab:2"}),
     ("MaxCPUs", None, "MAX_CPUS", "0", {}),
     ("MaxNodes", None, "MAX_NODES", "0", {"held": "2"}),
     ("mem-per-tres", None, "MEM_PER_TRES", NA, {}),
