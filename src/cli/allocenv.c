@@ -100,6 +100,8 @@ void allocenv_add(struct envlist *env, const Pst__JobRecord *job)
     envlist_setf(env, "SLURM_JOBID", "%u", job->job_id);
     add_text(env, "SLURM_JOB_NAME", job->name);
     add_text(env, "SLURM_JOB_PARTITION", job->partition);
+    if (job->has_stepmgr && job->stepmgr)
+        add_text(env, "SLURM_STEPMGR", job->batch_host);
     add_text(env, "SLURM_JOB_ACCOUNT", job->account);
     add_text(env, "SLURM_JOB_QOS", job->qos);
     add_text(env, "SLURM_JOB_RESERVATION", job->reservation);

@@ -84,6 +84,7 @@ static const struct {
     size_t field, has;
 } bool_fields[] = {
     NUM(JO_CONTIGUOUS, contiguous),
+    NUM(JO_STEPMGR, stepmgr),
     NUM(JO_GET_USER_ENV, get_user_env),
     NUM(JO_KILL_ON_INVALID_DEP, kill_on_invalid_dep),
     NUM(JO_OVERCOMMIT, overcommit),

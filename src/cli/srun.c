@@ -106,6 +106,8 @@ static void collect(struct srun *s)
     status = jobopts_check(&s->opts);
     if (status != 0)
         exit(status);
+    if (jobopts_has(&s->opts, JO_ASYNC))
+        srun_async_check(s);
     s->wait_us =
         (int64_t)jobopts_num(&s->opts, JO_WAIT_TASKS, conf_num(cli_conf(&s->cli), CONF_WAIT_TIME)) *
         USEC_PER_SEC;
@@ -254,7 +256,9 @@ static int create_step(struct srun *s)
     int status;
 
     build_step(s, &spec);
-    if (!s->job_id) {
+    if (jobopts_has(&s->opts, JO_ASYNC)) {
+        status = srun_async(s, &spec);
+    } else if (!s->job_id) {
         status = allocate(s, &spec);
     } else {
         status = joblink_step(&s->link, s->job_id, &spec, &reply);
@@ -353,7 +357,7 @@ int main(int argc, char **argv)
     srun_sig_open(&s);
     joblink_init(&s.link, &s.cli, s.sig_fd);
     status = create_step(&s);
-    if (status == 0) {
+    if (status == 0 && s.reply) {
         run_tasks(&s);
         status = s.exit_code;
         if (s.own_job && !s.link.ended)

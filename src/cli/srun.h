@@ -106,6 +106,15 @@ void srun_launch(struct srun *s);
 /* Tasks, ranks and nodes from the step reply. */
 void srun_layout(struct srun *s);
 
+/* The part of a launch request that is equal for all nodes; srun_free_request() frees what it owns. */
+void srun_fill_request(struct srun *s, Pst__LaunchStep *req);
+void srun_free_request(Pst__LaunchStep *req);
+
+/* srun_async.c: --async */
+void srun_async_check(const struct srun *s); /* exits when it cannot be */
+/* Queue the step.  Exit status, the message printed. */
+int srun_async(struct srun *s, Pst__StepSpec *spec);
+
 /* srun_io.c */
 void srun_io_open(struct srun *s); /* exits when a file cannot be opened */
 void srun_io_close(struct srun *s);

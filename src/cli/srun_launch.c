@@ -149,13 +149,13 @@ static char *task_script(const struct srun *s, enum jobopt id)
 }
 
 /* What is equal for all nodes. */
-static void fill_request(struct srun *s, Pst__LaunchStep *req)
+void srun_fill_request(struct srun *s, Pst__LaunchStep *req)
 {
     mode_t mask = umask(0);
     int skip = s->multi_prog ? 1 : 0; /* the map file's name is not an argument */
 
     (void)umask(mask);
-    req->credential = s->reply->credential;
+    req->credential = s->reply ? s->reply->credential : NULL;
     req->argv = submit_argv(s->argv, s->first + skip, s->argc, &req->n_argv);
     pack_environment(s, &req->environment);
     req->has_environment = true;
@@ -172,7 +172,7 @@ static void fill_request(struct srun *s, Pst__LaunchStep *req)
     req->cpu_bind = (char *)jobopts_get(&s->opts, JO_CPU_BIND);
 }
 
-static void free_request(Pst__LaunchStep *req)
+void srun_free_request(Pst__LaunchStep *req)
 {
     for (size_t i = 0; i < req->n_argv; i++)
         free(req->argv[i]);
@@ -213,7 +213,7 @@ void srun_launch(struct srun *s)
     Pst__LaunchStep req = PST__LAUNCH_STEP__INIT;
     char host[256] = "";
 
-    fill_request(s, &req);
+    srun_fill_request(s, &req);
     if (gethostname(host, sizeof(host) - 1) == 0)
         req.launcher_host = host;
     for (size_t i = 0; i < s->n_nodes; i++) {
@@ -229,5 +229,5 @@ void srun_launch(struct srun *s)
         if (send_to_node(s, n, &req, &err) < 0)
             srun_node_failed(s, n, err.text);
     }
-    free_request(&req);
+    srun_free_request(&req);
 }

@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TASKS_MAX (1u << 20)
+#include "base/tasklayout.h"
+
 
 /* Ranks of the tasks on each node from their counts: block (consecutive), cyclic (one each in turn)
  * or plane=N. counts sum to total.  ret_ranks has total elements: those of node 0 first, ascending;

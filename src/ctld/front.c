@@ -24,7 +24,8 @@ void front_count(struct front *f, unsigned op, int64_t elapsed_us)
 /* The core must hear when a connection goes that is a node's, or that somebody waits on. */
 static bool closes_matter(unsigned op)
 {
-    return op == OP_JOB_SUBMIT || op == OP_JOB_WAIT || op == OP_STEP_CREATE || op == OP_NODE_REGISTER;
+    return op == OP_JOB_SUBMIT || op == OP_JOB_WAIT || op == OP_STEP_CREATE ||
+           op == OP_STEPS_WAIT || op == OP_NODE_REGISTER;
 }
 
 static struct cmd *cmd_new(struct front *f, struct conn *c, const struct frame *frame, ProtobufCMessage *msg)

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/pbutil.h"
 #include "base/timefmt.h"
+#include "ctld/async.h"
 #include "ctld/effects.h"
 #include "ctld/feed.h"
 #include "ctld/jobs.h"
@@ -229,6 +230,8 @@ void op_node_report(struct ctld *ctld, struct cmd *cmd)
         return;
     }
     for (size_t i = 0; i < rep->n_launched; i++)
+        async_launched(ctld, rep->launched[i]);
+    for (size_t i = 0; i < rep->n_launched; i++)
         batch_launched(ctld, rep->launched[i]);
     for (size_t i = 0; i < rep->n_ended; i++)
         step_end(ctld, n, rep->ended[i]);
@@ -301,6 +304,11 @@ static void reconcile_job(struct ctld *ctld, struct node *n, const Pst__NodeRegi
     }
     for (struct step *s = j->steps, *next; s; s = next) {
         next = s->next;
+        if (s->waiting && s->rec->has_async_launch && alloc_position(s->rec->alloc, n->rec->node_id) >= 0 &&
+            !reported(reg, r->job_id, s->rec->step_id, r->db_id)) {
+            async_launch_on(ctld, j, s, n, ctld->applied_lsn); /* no node has said that it got this far */
+            continue;
+        }
         if (s->rec->step_id != STEP_BATCH && s->waiting &&
             s->rec->start_us + STEP_GRACE_US < core_now() &&
             alloc_position(s->rec->alloc, n->rec->node_id) >= 0 &&

@@ -8,6 +8,7 @@
 #include "ctld/ctld.h"
 #include "ctld/feed.h"
 #include "ctld/jobs.h"
+#include "ctld/async.h"
 #include "ctld/lifecycle.h"
 #include "ctld/wait.h"
 #include "model/array.h"
@@ -84,6 +85,10 @@ static int signal_steps(struct action *a, struct job *j, const struct job_ref *r
     if (ref->has_step) {
         if (!cluster_step(j, ref->step))
             return ESLURM_INVALID_JOB_ID;
+        if (cluster_step(j, ref->step)->rec->state == PST__STEP_STATE__STEP_PENDING)
+            return signal == SIGKILL || signal == SIGTERM
+                       ? committed(a, async_end_pending(a->ctld, j, ref->step, &a->cmd->uid))
+                       : ESLURM_JOB_PENDING;
         sig.step_ids = &step;
         sig.n_step_ids = 1;
     } else if (batch_script || full) {

@@ -38,7 +38,7 @@ static bool client_field(uint32_t number)
     for (size_t i = 0; i < ARRAY_SIZE(identity); i++)
         if (number == identity[i])
             return true;
-    return (number >= 70 && number <= 131) || (number >= 150 && number <= 167);
+    return number == 231 || (number >= 70 && number <= 131) || (number >= 150 && number <= 167);
 }
 
 static void keep_client_fields(Pst__JobRecord *r, bool admin)
@@ -535,6 +535,8 @@ static void fill_identity(struct submission *s, uint32_t job_id)
     Pst__JobRecord *r = s->rec;
     const struct cluster *c = s->ctld->cluster;
     int64_t now = core_now();
+    const char *value;
+    size_t len;
 
     SET(r, job_id, job_id);
     SET(r, uid, s->cmd->uid);
@@ -548,6 +550,8 @@ static void fill_identity(struct submission *s, uint32_t job_id)
         SET(r, eligible_us, r->has_begin_us ? r->begin_us : now);
     SET(r, db_id, c->rec->next_db_id);
     sluid_set(s->ctld, r, now);
+    if (conf_option(s->ctld->conf, CONF_SLURMCTLD_PARAMETERS, "enable_stepmgr", &value, &len))
+        SET(r, stepmgr, true);
     if (!r->has_requeue)
         SET(r, requeue, conf_bool(s->ctld->conf, CONF_JOB_REQUEUE));
     if (!r->alloc_host && conn_peer(s->cmd->conn)->host[0])

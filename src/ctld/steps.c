@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/pbutil.h"
 #include "base/timefmt.h"
+#include "ctld/async.h"
 #include "ctld/hooks.h"
 #include "ctld/lifecycle.h"
 #include "ctld/steplayout.h"
@@ -19,6 +20,8 @@
 
 struct step_wait { /* a request that waits until the job has room */
     struct step_wait *next;
+    bool async;        /* nobody waits for the answer: step async_id is launched from here */
+    uint32_t async_id;
     struct cmd reply;
     Pst__StepSpec *spec;
     int64_t give_up_us; /* 0 = none */
@@ -62,9 +65,10 @@ size_t steps_node_addrs(struct ctld *ctld, const Pst__Alloc *alloc, Pst__NodeAdd
     return alloc->n_node_ids;
 }
 
-static Pst__SignedCredential *sign(struct ctld *ctld, const struct job *j, const struct step *s)
+Pst__SignedCredential *steps_sign(struct ctld *ctld, const struct job *j, const struct step *s)
 {
     Pst__StepCredential cred = PST__STEP_CREDENTIAL__INIT;
+    Pst__StepRecord plain = *s->rec; /* shallow: nodes need no second copy of what they launch */
     Pst__SignedCredential *out = must(malloc(sizeof(*out)));
     uint8_t mac[AUTH_MAC_SIZE];
     const char *kid;
@@ -76,7 +80,8 @@ static Pst__SignedCredential *sign(struct ctld *ctld, const struct job *j, const
     SET(&cred, uid, j->rec->uid);
     SET(&cred, gid, j->rec->gid);
     cred.user_name = j->rec->user_name;
-    cred.step = s->rec;
+    plain.has_async_launch = plain.has_async_spec = 0;
+    cred.step = &plain;
     cred.job = j->rec;
     SET(&cred, expires_us, core_now() + CREDENTIAL_LIFE_US);
     cred.cluster_name = ctld->cluster->rec->name;
@@ -102,7 +107,7 @@ static Pst__StepReply *reply_new(struct ctld *ctld, const struct job *j, const s
     ProtobufCMessage *copy;
 
     pst__step_reply__init(r);
-    r->credential = sign(ctld, j, s);
+    r->credential = steps_sign(ctld, j, s);
     if (!r->credential) {
         steps_reply_free(r);
         return NULL;
@@ -125,15 +130,13 @@ void steps_reply_free(Pst__StepReply *reply)
 
 /* ---- creation ----------------------------------------------------------------------------------- */
 
-static void fill_step(Pst__StepRecord *rec, const struct job *j, const Pst__StepSpec *spec,
-                      Pst__Alloc *alloc, uint32_t ntasks, const struct peer *peer)
+void steps_fill(Pst__StepRecord *rec, const struct job *j, const Pst__StepSpec *spec,
+                const struct peer *peer)
 {
-    rec->alloc = alloc;
     rec->name = tx_strdup(spec->name ? spec->name : j->rec->name);
     SET(rec, state, PST__STEP_STATE__STEP_RUNNING);
     SET(rec, uid, j->rec->uid);
     SET(rec, start_us, core_now());
-    SET(rec, num_tasks, ntasks);
     if (spec->has_cpus_per_task)
         SET(rec, cpus_per_task, spec->cpus_per_task);
     SET(rec, job_db_id, j->rec->db_id);
@@ -147,14 +150,18 @@ static void fill_step(Pst__StepRecord *rec, const struct job *j, const Pst__Step
     rec->std_out = tx_strdup(spec->std_out);
     rec->std_err = tx_strdup(spec->std_err);
     rec->std_in = tx_strdup(spec->std_in);
+    if (!peer)
+        return;
     rec->client_host = tx_strdup(peer->host[0] ? peer->host : NULL);
     SET(rec, client_pid, peer->pid);
 }
 
-/* 0 with *ret_step, or an ESLURM code. */
-static int create(struct ctld *ctld, struct job *j, const Pst__StepSpec *spec, struct conn *conn,
-                  struct step **ret_step, uint64_t *ret_lsn)
+/* 0 with *ret_step, or an ESLURM code.  queued_id: a step of srun --async, whose turn it is. */
+static int create(struct ctld *ctld, struct job *j, const Pst__StepSpec *spec, const struct peer *peer,
+                  const uint32_t *queued_id, struct step **ret_step, uint64_t *ret_lsn)
 {
+    const struct step *queued = queued_id ? cluster_step(j, *queued_id) : NULL;
+    Pst__StepRecord *rec;
     Pst__Alloc *alloc = NULL;
     uint32_t ntasks, id;
     Pst__Transaction *tx;
@@ -163,17 +170,23 @@ static int create(struct ctld *ctld, struct job *j, const Pst__StepSpec *spec, s
 
     if (!job_is_running(j->rec) || job_waits_for_prolog(j->rec))
         return job_is_ended(j->rec) ? ESLURM_ALREADY_DONE : ESLURM_JOB_PENDING;
-    if ((j->rec->has_next_step_id ? j->rec->next_step_id : 0) >= conf_num(ctld->conf, CONF_MAX_STEP_COUNT))
+    if (!queued && (j->rec->has_next_step_id ? j->rec->next_step_id : 0) >= conf_num(ctld->conf, CONF_MAX_STEP_COUNT))
         return ESLURM_STEP_LIMIT;
     r = steplayout_make(ctld->cluster, j, spec, &alloc, &ntasks);
     if (r != 0)
         return r;
-    id = spec->has_interactive && spec->interactive ? STEP_INTERACTIVE : j->rec->next_step_id;
+    id = queued                                          ? *queued_id
+         : spec->has_interactive && spec->interactive ? STEP_INTERACTIVE
+                                                      : j->rec->next_step_id;
     tx = tx_new(core_now());
-    if (id != STEP_INTERACTIVE)
+    if (id != STEP_INTERACTIVE && !queued)
         SET(tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id), next_step_id, id + 1);
-    fill_step(tx_step_put(tx, PST__EVENT_KIND__EV_STEP_START, j->rec->job_id, id), j, spec, alloc, ntasks,
-              conn_peer(conn));
+    rec = tx_step_put(tx, PST__EVENT_KIND__EV_STEP_START, j->rec->job_id, id);
+    steps_fill(rec, j, spec, peer);
+    rec->alloc = alloc;
+    SET(rec, num_tasks, ntasks);
+    if (queued)
+        async_keep(rec, queued->rec);
     *ret_lsn = core_commit(ctld, tx);
     if (!*ret_lsn)
         return EPST_DISK_FULL;
@@ -191,7 +204,7 @@ uint64_t steps_create_granted(struct ctld *ctld, struct job *j, const Pst__StepS
 {
     struct step *s;
     uint64_t lsn = 0;
-    int r = create(ctld, j, spec, conn, &s, &lsn);
+    int r = create(ctld, j, spec, conn_peer(conn), NULL, &s, &lsn);
 
     *ret_reply = NULL;
     if (r == 0)
@@ -214,7 +227,9 @@ static struct step_queue *queue_of(struct ctld *ctld, uint32_t job_id, bool make
     return q;
 }
 
-static void queue_add(struct ctld *ctld, uint32_t job_id, const struct cmd *cmd, const Pst__StepSpec *spec)
+/* cmd NULL: step async_id. */
+static void queue_add(struct ctld *ctld, uint32_t job_id, const struct cmd *cmd, uint32_t async_id,
+                      const Pst__StepSpec *spec)
 {
     struct step_queue *q = queue_of(ctld, job_id, true);
     struct step_wait *w = must(calloc(1, sizeof(*w))), **at = &q->head;
@@ -223,19 +238,30 @@ static void queue_add(struct ctld *ctld, uint32_t job_id, const struct cmd *cmd,
     if (pb_dup(&spec->base, &copy) < 0)
         must(NULL);
     w->spec = (Pst__StepSpec *)copy;
-    w->reply.conn = conn_ref(cmd->conn);
-    w->reply.op = cmd->op;
-    w->reply.id = cmd->id;
-    if (spec->has_immediate_s)
+    if (cmd) {
+        w->reply.conn = conn_ref(cmd->conn);
+        w->reply.op = cmd->op;
+        w->reply.id = cmd->id;
+    } else {
+        w->async = true;
+        w->async_id = async_id;
+    }
+    if (cmd && spec->has_immediate_s)
         w->give_up_us = core_now() + (int64_t)spec->immediate_s * USEC_PER_SEC;
     while (*at)
         at = &(*at)->next;
     *at = w;
 }
 
+void steps_queue_async(struct ctld *ctld, struct job *j, uint32_t step_id, const Pst__StepSpec *spec)
+{
+    queue_add(ctld, j->rec->job_id, NULL, step_id, spec);
+}
+
 static void wait_free(struct step_wait *w)
 {
-    conn_unref(w->reply.conn);
+    if (w->reply.conn)
+        conn_unref(w->reply.conn);
     pst__step_spec__free_unpacked(w->spec, NULL);
     free(w);
 }
@@ -269,32 +295,54 @@ void op_step_create(struct ctld *ctld, struct cmd *cmd)
         core_error(ctld, cmd, ESLURM_ACCESS_DENIED, NULL);
         return;
     }
-    r = queue_of(ctld, req->job_id, false) ? ESLURM_NODES_BUSY : create(ctld, j, spec, cmd->conn, &s, &lsn);
+    if (req->async) {
+        async_submit(ctld, cmd, j, req);
+        return;
+    }
+    r = queue_of(ctld, req->job_id, false) ? ESLURM_NODES_BUSY : create(ctld, j, spec, conn_peer(cmd->conn), NULL, &s, &lsn);
     if (r == 0)
         answer(ctld, j, cmd, s, lsn);
     else if ((r == ESLURM_NODES_BUSY || r == ESLURM_JOB_PENDING) && req->has_wait && req->wait)
-        queue_add(ctld, req->job_id, cmd, spec);
+        queue_add(ctld, req->job_id, cmd, 0, spec);
     else
         core_error(ctld, cmd, r, NULL);
 }
 
+/* One who waits gets his step, or learns why not.  False: it must wait longer. */
+static bool serve(struct ctld *ctld, struct job *j, const struct step_wait *w)
+{
+    const struct step *queued = w->async ? cluster_step(j, w->async_id) : NULL;
+    struct step *s;
+    uint64_t lsn;
+    int r;
+
+    if (w->async && (!queued || queued->rec->state != PST__STEP_STATE__STEP_PENDING))
+        return true; /* cancelled meanwhile */
+    r = create(ctld, j, w->spec, w->async ? NULL : conn_peer(w->reply.conn), w->async ? &w->async_id : NULL,
+               &s, &lsn);
+    if (r == ESLURM_NODES_BUSY || r == ESLURM_JOB_PENDING || (w->async && r == EPST_DISK_FULL))
+        return false;
+    if (r == 0 && w->async)
+        async_launch(ctld, j, s, lsn);
+    else if (r == 0)
+        answer(ctld, j, &w->reply, s, lsn);
+    else if (w->async)
+        async_end_pending(ctld, j, w->async_id, NULL);
+    else
+        core_error(ctld, &w->reply, r, NULL);
+    return true;
+}
+
 /* Serve those who wait, in order, as far as it goes. */
-void steps_retry(struct ctld *ctld, struct job *j)
+static void serve_queue(struct ctld *ctld, struct job *j)
 {
     struct step_queue *q = queue_of(ctld, j->rec->job_id, false);
 
     while (q && q->head) {
         struct step_wait *w = q->head;
-        struct step *s;
-        uint64_t lsn;
-        int r = create(ctld, j, w->spec, w->reply.conn, &s, &lsn);
 
-        if (r == ESLURM_NODES_BUSY || r == ESLURM_JOB_PENDING)
+        if (!serve(ctld, j, w))
             return;
-        if (r == 0)
-            answer(ctld, j, &w->reply, s, lsn);
-        else
-            core_error(ctld, &w->reply, r, NULL);
         q->head = w->next;
         wait_free(w);
     }
@@ -302,6 +350,12 @@ void steps_retry(struct ctld *ctld, struct job *j)
         (void)idmap_remove(&ctld->step_queue, q->job_id);
         free(q);
     }
+}
+
+void steps_retry(struct ctld *ctld, struct job *j)
+{
+    serve_queue(ctld, j);
+    async_drained(ctld, j);
 }
 
 /* Remove the waiting requests for which gone() holds. */
@@ -319,7 +373,7 @@ static void queue_filter(struct ctld *ctld, bool (*gone)(const struct step_wait 
                 at = &w->next;
                 continue;
             }
-            if (code)
+            if (code && !w->async)
                 core_error(ctld, &w->reply, code, NULL);
             *at = w->next;
             wait_free(w);
@@ -333,7 +387,7 @@ static void queue_filter(struct ctld *ctld, bool (*gone)(const struct step_wait 
 
 static bool on_conn(const struct step_wait *w, int64_t conn)
 {
-    return (int64_t)conn_id(w->reply.conn) == conn;
+    return !w->async && (int64_t)conn_id(w->reply.conn) == conn;
 }
 
 static bool expired(const struct step_wait *w, int64_t now_us)
@@ -344,6 +398,7 @@ static bool expired(const struct step_wait *w, int64_t now_us)
 void steps_conn_closed(struct ctld *ctld, uint64_t conn)
 {
     queue_filter(ctld, on_conn, (int64_t)conn, 0);
+    async_conn_closed(conn);
 }
 
 static bool always(const struct step_wait *w, int64_t arg)
@@ -356,6 +411,7 @@ static bool always(const struct step_wait *w, int64_t arg)
 void steps_clear(struct ctld *ctld)
 {
     queue_filter(ctld, always, 0, 0);
+    async_clear();
     idmap_done(&ctld->step_queue);
 }
 
@@ -462,6 +518,8 @@ void steps_close(struct ctld *ctld, struct job *j, Pst__Transaction *tx, uint32_
     for (struct step *s = j->steps; s; s = s->next) {
         Pst__StepRecord *set;
 
+        if (s->rec->state == PST__STEP_STATE__STEP_PENDING)
+            async_close(tx, s, NULL);
         if (s->rec->state != PST__STEP_STATE__STEP_RUNNING)
             continue;
         set = tx_step_patch(tx, PST__EVENT_KIND__EV_STEP_END, s->rec->job_id, s->rec->step_id);
@@ -476,7 +534,7 @@ void steps_close(struct ctld *ctld, struct job *j, Pst__Transaction *tx, uint32_
 
 void steps_recover(struct ctld *ctld, struct job *j)
 {
-    (void)ctld;
+    async_recover(ctld, j);
     for (struct step *s = j->steps; s; s = s->next) {
         if (s->rec->state != PST__STEP_STATE__STEP_RUNNING || s->waiting)
             continue;

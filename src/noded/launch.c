@@ -410,3 +410,43 @@ void launch_step(struct noded *d, Pst__LaunchStep *launch, Pst__StepCredential *
         pst__launch_step__free_unpacked(rq.launch, NULL);
     pst__step_credential__free_unpacked(cred, NULL);
 }
+
+/* The controller speaks on its own connection, so the credential is read without its signature.  A step that
+ * cannot be started has ended all the same: the controller waits to hear so. */
+int launch_async(struct noded *d, Pst__LaunchStep *msg, struct err *err)
+{
+    const Pst__SignedCredential *sc = msg->credential;
+    struct step_request rq = { 0 };
+    struct njob *job;
+    struct nstep *step = NULL;
+    Pst__StepFile *sf = NULL;
+    uint32_t step_id;
+    int r;
+
+    rq.cred = sc ? pst__step_credential__unpack(NULL, sc->credential.len, sc->credential.data) : NULL;
+    if (!rq.cred || !rq.cred->job || !rq.cred->step || !rq.cred->step->alloc) {
+        if (rq.cred)
+            pst__step_credential__free_unpacked(rq.cred, NULL);
+        return err_set(err, -EBADMSG, "incomplete credential");
+    }
+    step_id = rq.cred->step_id;
+    job = jobs_find(&d->jobs, rq.cred->job_id, rq.cred->run_id);
+    if ((job && job_find_step(job, step_id)) || (job && job->terminating)) {
+        pst__step_credential__free_unpacked(rq.cred, NULL);
+        return 0; /* known, or over with its job */
+    }
+    r = pb_dup(&msg->base, (ProtobufCMessage **)&rq.launch);
+    if (r == 0)
+        r = make_srun_step(d, &rq, 0, &step, &sf, err);
+    if (r == 0) {
+        start_or_wait(d, step, sf, -1);
+    } else {
+        job = jobs_find(&d->jobs, rq.cred->job_id, rq.cred->run_id);
+        if (job && job_add_step(job, step_id, &step) == 0)
+            steps_end_unstarted(d, step, err->text);
+    }
+    if (rq.launch)
+        pst__launch_step__free_unpacked(rq.launch, NULL);
+    pst__step_credential__free_unpacked(rq.cred, NULL);
+    return r;
+}

@@ -133,6 +133,8 @@ int launch_batch(struct noded *d, Pst__LaunchBatch *msg, struct err *err);
 /* A step whose credential was verified; takes srun_fd and both messages in every case. */
 void launch_step(struct noded *d, Pst__LaunchStep *launch, Pst__StepCredential *cred, int srun_fd,
                  uint32_t request_id);
+/* A queued step, sent by the controller.  The parts it needs are taken from msg.  0: accepted or known. */
+int launch_async(struct noded *d, Pst__LaunchStep *msg, struct err *err);
 int launch_prepare(struct noded *d, Pst__PrepareJob *msg, struct err *err);
 /* The prolog of job ended: start what waits, or give up. */
 void launch_after_prolog(struct noded *d, struct njob *job);

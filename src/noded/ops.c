@@ -47,6 +47,11 @@ static int op_terminate_job(struct noded *d, ProtobufCMessage *msg, struct err *
     return 0;
 }
 
+static int op_launch_async(struct noded *d, ProtobufCMessage *msg, struct err *err)
+{
+    return launch_async(d, (Pst__LaunchStep *)msg, err);
+}
+
 static int op_shutdown(struct noded *d, ProtobufCMessage *msg, struct err *err)
 {
     (void)msg;
@@ -69,6 +74,7 @@ static const struct {
 } ops[] = {
     { OP_LAUNCH_BATCH, op_launch_batch }, { OP_PREPARE_JOB, op_prepare_job },
     { OP_SIGNAL_STEPS, op_signal_steps }, { OP_TERMINATE_JOB, op_terminate_job },
+    { OP_LAUNCH_ASYNC, op_launch_async },
     { OP_NODE_SHUTDOWN, op_shutdown },    { OP_NODE_RECONFIGURE, op_reconfigure },
 };
 

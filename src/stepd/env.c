@@ -180,6 +180,8 @@ static void set_identity(struct envlist *el, const Pst__JobRecord *j, const char
     envlist_setu(el, "SLURM_JOBID", j->job_id);
     envlist_set(el, "SLURM_JOB_SLUID", j->sluid);
     envlist_set(el, "SLURM_JOB_PARTITION", j->partition);
+    if (j->has_stepmgr && j->stepmgr)
+        envlist_set(el, "SLURM_STEPMGR", j->batch_host);
     envlist_set(el, "SLURM_JOB_ACCOUNT", j->account);
     envlist_set(el, "SLURM_JOB_QOS", j->qos);
     envlist_set(el, "SLURM_JOB_RESERVATION", j->reservation);

@@ -22,7 +22,8 @@
     X(OP_JOB_WAIT, 11, "job-wait", job_wait_request, job_status, 4 * WIRE_KIB)                     \
     X(OP_JOB_ACTION, 12, "job-action", job_action_request, job_action_reply, 4 * WIRE_MIB)         \
     X(OP_JOB_UPDATE, 13, "job-update", job_update_request, job_action_reply, 4 * WIRE_MIB)         \
-    X(OP_STEP_CREATE, 14, "step-create", step_create_request, step_reply, 1 * WIRE_MIB)            \
+    X(OP_STEP_CREATE, 14, "step-create", step_create_request, step_reply, 4 * WIRE_MIB)            \
+    X(OP_STEPS_WAIT, 65, "steps-wait", steps_wait_request, empty, 4 * WIRE_KIB)                    \
     /* queries: answered from views */                                                             \
     X(OP_QUERY_JOBS, 30, "query-jobs", query_request, record_batch, 4 * WIRE_MIB)                  \
     X(OP_QUERY_STEPS, 31, "query-steps", query_request, record_batch, 4 * WIRE_MIB)                \
@@ -50,6 +51,7 @@
     X(OP_TERMINATE_JOB, 83, "terminate-job", terminate_job, empty, 4 * WIRE_MIB)                   \
     X(OP_NODE_SHUTDOWN, 84, "node-shutdown", empty, empty, 4 * WIRE_KIB)                           \
     X(OP_NODE_RECONFIGURE, 85, "node-reconfigure", empty, empty, 4 * WIRE_KIB)                     \
+    X(OP_LAUNCH_ASYNC, 88, "launch-async", launch_step, empty, 16 * WIRE_MIB)                      \
     /* srun to slurmd, then srun and slurmstepd on the same connection */                          \
     X(OP_LAUNCH_STEP, 100, "launch-step", launch_step, empty, 16 * WIRE_MIB)                       \
     X(OP_STEP_STARTED, 101, "step-started", step_started, empty, 1 * WIRE_MIB)                     \

@@ -1,0 +1,13 @@
+/* tasklayout.h - which ranks run on which node of a step.  Pure. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TASKS_MAX (1u << 20)
+
+/* Ranks of the tasks on each node from their counts: block (consecutive), cyclic (one each in turn)
+ * or plane=N; NULL is block.  counts sum to total <= TASKS_MAX.  ret_ranks has total elements:
+ * those of node 0 first, ascending.  Errors: -ENOMEM. */
+int tasklayout(const char *distribution, const uint32_t *counts, size_t n_nodes,
+               uint32_t *ret_ranks);

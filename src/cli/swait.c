@@ -1,0 +1,163 @@
+/* swait.c - wait until a job has no running step and no queued one
+ *
+ * One request that the controller answers when it is so; asked again when the controller was
+ * restarted meanwhile.  Exit status: 0 drained, 1 --timeout passed, 2 error. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api.pb-c.h"
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "cli/cli.h"
+#include "cli/ids.h"
+#include "cli/opts.h"
+#include "wire/errors.h"
+#include "wire/ops.h"
+
+enum { EXIT_TIMEOUT = 1, EXIT_ERROR = 2 };
+
+enum option_id {
+    O_QUIET,
+    O_TIMEOUT,
+    O_VERBOSE,
+};
+
+static const struct opt rows[] = {
+    { "quiet", 'Q', OPT_NONE, O_QUIET, 0, NULL, NULL, NULL, "say nothing but errors" },
+    { "timeout", 0, OPT_REQ, O_TIMEOUT, 0, NULL, NULL, "secs",
+      "give up after this long; 0 is never" },
+    { "verbose", 'v', OPT_NONE, O_VERBOSE, 0, NULL, NULL, NULL, "say what is done" },
+};
+
+static const struct opt_command command = {
+    .name = "swait",
+    .prefix = "SWAIT",
+    .rows = rows,
+    .n = ARRAY_SIZE(rows),
+    .synopsis = "[OPTIONS] [<jobid>[_<task>] | s<sluid>]",
+    .usage_status = EXIT_ERROR,
+    .permute = true,
+    .help_with_h = true,
+};
+
+struct swait {
+    struct cli cli;
+    int64_t timeout_us; /* 0 = for ever */
+};
+
+static int set_option(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
+                      struct err *err)
+{
+    struct swait *s = ctx;
+    char *end;
+    unsigned long secs;
+
+    (void)source;
+    switch (opt->id) {
+    case O_QUIET:
+        cli_set_verbosity(&s->cli, -1);
+        return 0;
+    case O_VERBOSE:
+        cli_set_verbosity(&s->cli, s->cli.verbose + 1);
+        return 0;
+    default:
+        errno = 0;
+        secs = strtoul(arg, &end, 10);
+        if (errno || *end || end == arg || *arg == '-' || secs > 100000000ul)
+            return err_set(err, EXIT_ERROR, "--timeout takes a number of seconds, not %s", arg);
+        s->timeout_us = (int64_t)secs * USEC_PER_SEC;
+        return 0;
+    }
+}
+
+static const char *target(int argc, char **argv, int first)
+{
+    const char *id = first < argc ? argv[first] : NULL;
+    struct ids ids = { 0 };
+    struct err err = { .text = "" };
+
+    if (argc - first > 1)
+        cli_die(EXIT_ERROR, "one job only: %s is too much", argv[first + 1]);
+    if (!id || !*id)
+        id = getenv("SLURM_JOB_SLUID");
+    if (!id || !*id)
+        id = getenv("SLURM_JOB_ID");
+    if (!id || !*id)
+        cli_die(EXIT_ERROR, "no job id given and SLURM_JOB_SLUID/SLURM_JOB_ID are not set");
+    if (ids_parse(id, &ids, &err) < 0)
+        cli_die(EXIT_ERROR, "%s", err.text);
+    if (ids.has_step || ids.has_het || ids.array == IDS_TASK_SET || ids.array == IDS_ALL_TASKS)
+        cli_die(EXIT_ERROR, "Invalid job id: %s: one job or one task of an array is waited for",
+                id);
+    ids_done(&ids);
+    return id;
+}
+
+/* One attempt: 1 answered, 0 time is over, negative errno of the connection. */
+static int attempt(struct swait *s, const char *id, int64_t deadline_mono_us,
+                   struct client **client)
+{
+    Pst__StepsWaitRequest req = PST__STEPS_WAIT_REQUEST__INIT;
+    struct frame frame;
+    uint32_t request;
+    int r;
+
+    req.id = (char *)id;
+    request = client_next_id(*client);
+    r = client_send(*client, OP_STEPS_WAIT, 0, request, &req.base);
+    while (r >= 0) {
+        int64_t left = s->timeout_us ? deadline_mono_us - now_mono_us() : -1;
+
+        if (s->timeout_us && left <= 0)
+            return 0;
+        r = client_recv(*client, s->timeout_us ? (int)MIN(left / 1000 + 1, (int64_t)3600000) : -1,
+                        &frame);
+        if (r <= 0 || frame.id != request)
+            continue;
+        if (frame.flags & FRAME_ERROR) {
+            ProtobufCMessage *msg = NULL;
+            const Pst__Error *e;
+
+            if (frame_unpack(&frame, &msg, NULL) < 0)
+                return -EPROTO;
+            e = (const Pst__Error *)msg;
+            cli_die(EXIT_ERROR, "cannot load JobId=%s: %s", id,
+                    e->text ? e->text : slurm_err_text(e->code));
+        }
+        return 1;
+    }
+    return r;
+}
+
+int main(int argc, char **argv)
+{
+    struct swait s = { 0 };
+    int64_t deadline;
+    const char *id;
+    int r;
+
+    cli_init(&s.cli, "swait");
+    id = target(argc, argv, opts_parse(&command, argc, argv, set_option, &s));
+    deadline = now_mono_us() + s.timeout_us;
+    cli_verbose(1, "waiting for the steps of JobId=%s", id);
+    do {
+        struct client *client = NULL;
+        struct err err = { .text = "" };
+
+        if (cli_connect(&s.cli, &client, &err) < 0)
+            cli_die(EXIT_ERROR, "cannot load JobId=%s: %s", id, err.text);
+        r = attempt(&s, id, deadline, &client);
+        if (r < 0 && !cli_may_come_back(r))
+            cli_die(EXIT_ERROR, "cannot load JobId=%s: %s", id, client_strerror(client, r));
+        client_free(client);
+    } while (r < 0);
+    if (r == 0)
+        cli_info("timed out: JobId=%s still has steps", id);
+    else
+        cli_verbose(1, "JobId=%s has no steps left", id);
+    cli_done(&s.cli);
+    return r == 0 ? EXIT_TIMEOUT : 0;
+}
