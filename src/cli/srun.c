@@ -319,6 +319,13 @@ static void run_tasks(struct srun *s)
         cli_error("the prolog of StepId=%u.%u failed", s->job_id, s->step_id);
         srun_note_exit(s, CLI_EXIT_FAILED, CLI_EXIT_FAILED << 8);
     } else {
+        int status = jobopts_has(&s->opts, JO_BCAST) ? srun_bcast(s) : 0;
+
+        if (status != 0) {
+            srun_note_exit(s, status, (uint32_t)status << 8);
+            srun_io_close(s);
+            return;
+        }
         srun_launch(s);
         srun_loop(s);
         (void)run_beside(s, JO_EPILOG, CONF_SRUN_EPILOG,
@@ -341,6 +348,7 @@ static void done(struct srun *s)
     free(s->ranks);
     free(s->task_state);
     free(s->multi_prog);
+    free(s->bcast_target);
     joblink_done(&s->link);
     jobopts_done(&s->opts);
     cli_done(&s->cli);

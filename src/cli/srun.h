@@ -67,6 +67,8 @@ struct srun {
     Pst__JobStatus *grant;     /* owned; own_job only */
     Pst__StepReply *reply;     /* owned, or grant's */
     const Pst__JobRecord *job; /* borrowed */
+    char *bcast_target; /* --bcast: where the program was copied to; NULL = not */
+    bool bcast_suffix;  /* ... with _NODE after it */
     char *multi_prog;          /* text of the map */
 
     uint32_t n_tasks;
@@ -109,6 +111,10 @@ void srun_layout(struct srun *s);
 /* The part of a launch request that is equal for all nodes; srun_free_request() frees what it owns. */
 void srun_fill_request(struct srun *s, Pst__LaunchStep *req);
 void srun_free_request(Pst__LaunchStep *req);
+
+/* srun_bcast.c: --bcast */
+int srun_bcast(struct srun *s); /* exit status, the messages printed */
+char *srun_bcast_path(const struct srun *s, const char *node); /* the program there; the caller frees */
 
 /* srun_async.c: --async */
 void srun_async_check(const struct srun *s); /* exits when it cannot be */

@@ -193,6 +193,8 @@ static int send_to_node(struct srun *s, struct srun_node *n, Pst__LaunchStep *re
         .program = "srun",
         .no_auth = true,
     };
+    _cleanup_free_ char *copy = s->bcast_target ? srun_bcast_path(s, n->name) : NULL;
+    char *program = req->n_argv ? req->argv[0] : NULL;
     int r = client_connect(&target, conf_slurm_uid(cli_conf(&s->cli)), &n->client, err);
 
     if (r < 0)
@@ -202,7 +204,11 @@ static int send_to_node(struct srun *s, struct srun_node *n, Pst__LaunchStep *re
     req->has_node_index = true;
     req->task_ids = s->ranks + n->first;
     req->n_task_ids = n->n_tasks;
+    if (copy && program)
+        req->argv[0] = copy;
     r = client_send(n->client, OP_LAUNCH_STEP, 0, client_next_id(n->client), &req->base);
+    if (copy && program)
+        req->argv[0] = program;
     if (r < 0)
         return err_set(err, r, "%s", client_strerror(n->client, r));
     return 0;

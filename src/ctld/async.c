@@ -152,7 +152,7 @@ void async_launch_on(struct ctld *ctld, struct job *j, struct step *s, const str
         return;
     }
     all = must(calloc(r->num_tasks + 1, sizeof(*all)));
-    msg->credential = steps_sign(ctld, j, s);
+    msg->credential = steps_sign(ctld, j, s, PST__CRED_PURPOSE__CRED_LAUNCH);
     (void)pb_set_str(&msg->node_name, n->rec->name);
     SET(msg, node_index, (uint32_t)pos);
     msg->task_ids = ranks_of(r, (size_t)pos, all, &msg->n_task_ids);

@@ -10,6 +10,7 @@ static const struct op_row rows[OP_MAX_] = {
     [OP_JOB_ACTION] = { op_job_action, OPF_WRITES },
     [OP_JOB_UPDATE] = { op_job_update, OPF_WRITES },
     [OP_STEP_CREATE] = { op_step_create, OPF_WRITES },
+    [OP_ACCESS] = { op_access, 0 },
     [OP_STEPS_WAIT] = { op_steps_wait, 0 },
     [OP_QUERY_JOBS] = { NULL, OPF_VIEW },
     [OP_QUERY_STEPS] = { NULL, OPF_VIEW },

@@ -65,23 +65,29 @@ size_t steps_node_addrs(struct ctld *ctld, const Pst__Alloc *alloc, Pst__NodeAdd
     return alloc->n_node_ids;
 }
 
-Pst__SignedCredential *steps_sign(struct ctld *ctld, const struct job *j, const struct step *s)
+Pst__SignedCredential *steps_sign(struct ctld *ctld, const struct job *j, const struct step *s,
+                                  Pst__CredPurpose purpose)
 {
     Pst__StepCredential cred = PST__STEP_CREDENTIAL__INIT;
-    Pst__StepRecord plain = *s->rec; /* shallow: nodes need no second copy of what they launch */
+    Pst__StepRecord plain; /* shallow: nodes need no second copy of what they launch */
     Pst__SignedCredential *out = must(malloc(sizeof(*out)));
     uint8_t mac[AUTH_MAC_SIZE];
     const char *kid;
 
     pst__signed_credential__init(out);
     SET(&cred, job_id, j->rec->job_id);
-    SET(&cred, step_id, s->rec->step_id);
     SET(&cred, run_id, j->rec->db_id);
     SET(&cred, uid, j->rec->uid);
     SET(&cred, gid, j->rec->gid);
     cred.user_name = j->rec->user_name;
-    plain.has_async_launch = plain.has_async_spec = 0;
-    cred.step = &plain;
+    if (s) {
+        plain = *s->rec;
+        plain.has_async_launch = plain.has_async_spec = 0;
+        cred.step = &plain;
+        SET(&cred, step_id, s->rec->step_id);
+    }
+    if (purpose != PST__CRED_PURPOSE__CRED_LAUNCH)
+        SET(&cred, purpose, purpose);
     cred.job = j->rec;
     SET(&cred, expires_us, core_now() + CREDENTIAL_LIFE_US);
     cred.cluster_name = ctld->cluster->rec->name;
@@ -107,7 +113,7 @@ static Pst__StepReply *reply_new(struct ctld *ctld, const struct job *j, const s
     ProtobufCMessage *copy;
 
     pst__step_reply__init(r);
-    r->credential = steps_sign(ctld, j, s);
+    r->credential = steps_sign(ctld, j, s, PST__CRED_PURPOSE__CRED_LAUNCH);
     if (!r->credential) {
         steps_reply_free(r);
         return NULL;

@@ -10,8 +10,9 @@ uint64_t steps_create_granted(struct ctld *ctld, struct job *j, const Pst__StepS
 void steps_reply_free(Pst__StepReply *reply);
 /* Addresses of an allocation's nodes, in order; caller frees each and the array. */
 size_t steps_node_addrs(struct ctld *ctld, const Pst__Alloc *alloc, Pst__NodeAddr ***ret);
-/* Signed by the controller; the caller frees.  NULL: it cannot sign. */
-Pst__SignedCredential *steps_sign(struct ctld *ctld, const struct job *j, const struct step *s);
+/* Signed by the controller; s may be NULL for the whole job.  The caller frees.  NULL: it cannot sign. */
+Pst__SignedCredential *steps_sign(struct ctld *ctld, const struct job *j, const struct step *s,
+                                  Pst__CredPurpose purpose);
 /* What a request says of a step, but for its layout; peer may be NULL. */
 void steps_fill(Pst__StepRecord *rec, const struct job *j, const Pst__StepSpec *spec,
                 const struct peer *peer);

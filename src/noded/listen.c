@@ -25,11 +25,14 @@
 
 struct request {
     struct request *next;
-    Pst__LaunchStep *launch;
+    Pst__LaunchStep *launch; /* one of the three */
+    Pst__AttachStep *attach;
+    Pst__BcastOpen *bcast;
     Pst__StepCredential *cred;
     uint64_t mac_tag; /* first bytes of the signature: names the credential */
     int fd;
     uint32_t frame_id;
+    uint16_t op;
 };
 
 struct seen { /* a credential used on this node, or a run that is over */
@@ -109,12 +112,17 @@ void listen_revoke(struct listener *l, uint32_t job_id, uint64_t run_id)
 
 void listen_refuse_fd(int fd, uint32_t request_id, int code, const char *text)
 {
+    listen_refuse_op(fd, OP_LAUNCH_STEP, request_id, code, text);
+}
+
+void listen_refuse_op(int fd, unsigned op, uint32_t request_id, int code, const char *text)
+{
     uint8_t *buf = NULL;
     size_t len;
 
-    if (frame_pack_error(OP_LAUNCH_STEP, request_id, code, text, &buf, &len) == 0 &&
+    if (frame_pack_error(op, request_id, code, text, &buf, &len) == 0 &&
         send(fd, buf, len, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-        log_debug("srun left before its answer");
+        log_debug("the caller left before its answer");
     free(buf);
     (void)close(fd);
 }
@@ -123,6 +131,10 @@ static void request_free(struct request *rq)
 {
     if (rq->launch)
         pst__launch_step__free_unpacked(rq->launch, NULL);
+    if (rq->attach)
+        pst__attach_step__free_unpacked(rq->attach, NULL);
+    if (rq->bcast)
+        pst__bcast_open__free_unpacked(rq->bcast, NULL);
     if (rq->cred)
         pst__step_credential__free_unpacked(rq->cred, NULL);
     if (rq->fd >= 0)
@@ -146,13 +158,21 @@ static void accept_request(struct listener *l, struct request *rq)
         seen_purge(&l->used, now);
         log_error("step refused: %s job=%u step=%u uid=%u", why, cred->job_id, cred->step_id,
                   cred->uid);
-        listen_refuse_fd(rq->fd, rq->frame_id, ESLURM_CREDENTIAL_REVOKED, why);
+        listen_refuse_op(rq->fd, rq->op, rq->frame_id, ESLURM_CREDENTIAL_REVOKED, why);
         rq->fd = -1;
         request_free(rq);
         return;
     }
-    launch_step(l->d, rq->launch, cred, rq->fd, rq->frame_id);
-    free(rq);
+    if (rq->launch) {
+        launch_step(l->d, rq->launch, cred, rq->fd, rq->frame_id);
+        free(rq);
+        return;
+    }
+    if (rq->attach)
+        access_attach(l->d, cred, rq->fd, rq->frame_id);
+    else
+        access_bcast(l->d, rq->bcast, cred, rq->fd, rq->frame_id);
+    request_free(rq);
 }
 
 static void on_wake(uv_async_t *wake)
@@ -175,24 +195,39 @@ static void on_wake(uv_async_t *wake)
 
 /* ---- the server's thread --------------------------------------------------------------------- */
 
+/* Whole, fresh, made for this purpose; in *ret_at our place among the nodes it names. */
+static int check_credential(const struct noded *d, const Pst__StepCredential *cred, Pst__CredPurpose purpose,
+                            const char *node_name, long *ret_at, struct err *err)
+{
+    const Pst__Alloc *alloc = cred->step ? cred->step->alloc : cred->job ? cred->job->alloc : NULL;
+    bool for_job = purpose == PST__CRED_PURPOSE__CRED_BCAST; /* a step may be absent */
+    _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+    int r;
+
+    if (!cred->job || !alloc || !alloc->nodes || !cred->has_uid || !cred->has_job_id ||
+        (!for_job && (!cred->step || !cred->has_step_id)))
+        return err_set(err, -EBADMSG, "incomplete credential");
+    if (cred->purpose != purpose)
+        return err_set(err, -EACCES, "the credential is for something else");
+    if (cred->expires_us < now_us())
+        return err_set(err, -EKEYEXPIRED, "Job credential expired");
+    r = hostlist_parse(alloc->nodes, &hl, err);
+    if (r < 0)
+        return r;
+    *ret_at = hostlist_find(hl, d->name);
+    if (*ret_at < 0 || !node_name || strcmp(node_name, d->name) != 0)
+        return err_set(err, -EACCES, "node %s is not in the step", d->name);
+    return 0;
+}
+
 static int check_layout(const struct noded *d, const Pst__LaunchStep *launch,
                         const Pst__StepCredential *cred, struct err *err)
 {
-    _cleanup_(hostlist_free) struct hostlist *hl = NULL;
-    long at;
-    int r;
+    long at = -1;
+    int r = check_credential(d, cred, PST__CRED_PURPOSE__CRED_LAUNCH, launch->node_name, &at, err);
 
-    if (!cred->job || !cred->step || !cred->step->alloc || !cred->step->alloc->nodes ||
-        !cred->has_uid || !cred->has_job_id || !cred->has_step_id)
-        return err_set(err, -EBADMSG, "incomplete credential");
-    if (cred->expires_us < now_us())
-        return err_set(err, -EKEYEXPIRED, "Job credential expired");
-    r = hostlist_parse(cred->step->alloc->nodes, &hl, err);
     if (r < 0)
         return r;
-    at = hostlist_find(hl, d->name);
-    if (at < 0 || !launch->node_name || strcmp(launch->node_name, d->name) != 0)
-        return err_set(err, -EACCES, "node %s is not in the step", d->name);
     if ((long)launch->node_index != at || launch->n_task_ids == 0 ||
         launch->n_task_ids > cred->step->num_tasks)
         return err_set(err, -EBADMSG, "the step's layout differs from its credential");
@@ -204,7 +239,10 @@ static int check_layout(const struct noded *d, const Pst__LaunchStep *launch,
 
 static int verify(const struct noded *d, struct request *rq, struct err *err)
 {
-    const Pst__SignedCredential *sc = rq->launch->credential;
+    const Pst__SignedCredential *sc = rq->launch   ? rq->launch->credential
+                                      : rq->attach ? rq->attach->credential
+                                                   : rq->bcast->credential;
+    long at;
     const struct auth_keys *keys = atomic_load(&d->keys);
     int r;
 
@@ -219,6 +257,10 @@ static int verify(const struct noded *d, struct request *rq, struct err *err)
     if (!rq->cred)
         return err_set(err, -EBADMSG, "Invalid job credential");
     memcpy(&rq->mac_tag, sc->mac.data, sizeof(rq->mac_tag));
+    if (rq->attach)
+        return check_credential(d, rq->cred, PST__CRED_PURPOSE__CRED_ATTACH, rq->attach->node_name, &at, err);
+    if (rq->bcast)
+        return check_credential(d, rq->cred, PST__CRED_PURPOSE__CRED_BCAST, rq->bcast->node_name, &at, err);
     return check_layout(d, rq->launch, rq->cred, err);
 }
 
@@ -226,10 +268,19 @@ static void on_launch(struct listener *l, struct conn *c, const struct frame *fr
 {
     struct request *rq = calloc(1, sizeof(*rq));
     struct err err = { .text = "" };
-    int r = rq ? frame_unpack(frame, (ProtobufCMessage **)&rq->launch, &err) : -ENOMEM;
+    ProtobufCMessage *msg = NULL;
+    int r = rq ? frame_unpack(frame, &msg, &err) : -ENOMEM;
 
-    if (rq)
+    if (rq) {
         rq->fd = -1;
+        if (frame->op == OP_LAUNCH_STEP)
+            rq->launch = (Pst__LaunchStep *)msg;
+        else if (frame->op == OP_ATTACH_STEP)
+            rq->attach = (Pst__AttachStep *)msg;
+        else
+            rq->bcast = (Pst__BcastOpen *)msg;
+        rq->op = frame->op;
+    }
     if (r == 0)
         r = verify(l->d, rq, &err);
     if (r == 0) {
@@ -237,7 +288,7 @@ static void on_launch(struct listener *l, struct conn *c, const struct frame *fr
         r = conn_detach_fd(c, &rq->fd);
     }
     if (r < 0) {
-        log_error("launch refused: %s peer=%s", err.text[0] ? err.text : strerror(-r),
+        log_error("%s refused: %s peer=%s", wire_op_info(frame->op)->name, err.text[0] ? err.text : strerror(-r),
                   conn_peer(c)->addr);
         (void)conn_error(c, frame->op, frame->id, r == -EACCES ? EPST_AUTH : SLURM_ERROR,
                          err.text[0] ? err.text : strerror(-r)); /* gone: srun sees that too */
@@ -257,7 +308,7 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
     struct listener *l = ctx;
     Pst__PingReply pong = PST__PING_REPLY__INIT;
 
-    if (frame->op == OP_LAUNCH_STEP) {
+    if (frame->op == OP_LAUNCH_STEP || frame->op == OP_ATTACH_STEP || frame->op == OP_BCAST_OPEN) {
         on_launch(l, c, frame);
         return;
     }

@@ -177,6 +177,11 @@ void report_drain(struct noded *d, const char *reason);
 /* ops.c: requests of the controller */
 void ops_request(struct noded *d, struct dialer *dialer, const struct frame *frame);
 
+/* access.c: sattach and sbcast, their credential verified.  fd stays the caller's. */
+void access_attach(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id);
+void access_bcast(struct noded *d, Pst__BcastOpen *open, const Pst__StepCredential *cred, int fd,
+                  uint32_t request_id);
+
 /* listen.c: srun's requests */
 int listen_new(struct noded *d, struct listener **ret_listener, struct err *err);
 int listen_start(struct listener *l);
@@ -185,4 +190,5 @@ struct listener *listen_free(struct listener *l);
 /* Launch requests for this run are refused from now on (until their credentials have expired). */
 void listen_revoke(struct listener *l, uint32_t job_id, uint64_t run_id);
 /* Answer a launch request that was refused after its connection was detached; closes fd. */
+void listen_refuse_op(int fd, unsigned op, uint32_t request_id, int code, const char *text);
 void listen_refuse_fd(int fd, uint32_t request_id, int code, const char *text);

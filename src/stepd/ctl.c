@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -16,6 +17,11 @@
 #include "base/cleanup.h"
 
 int ctl_send(int fd, const ProtobufCMessage *msg)
+{
+    return ctl_send_fd(fd, msg, -1);
+}
+
+int ctl_send_fd(int fd, const ProtobufCMessage *msg, int pass_fd)
 {
     uint8_t buf[4096];
     size_t len = protobuf_c_message_get_packed_size(msg);
@@ -37,6 +43,19 @@ int ctl_send(int fd, const ProtobufCMessage *msg)
         uint8_t lead = 1;
         struct iovec iov[2] = { { &lead, 1 }, { p, len } };
         struct msghdr mh = { .msg_iov = iov, .msg_iovlen = 2 };
+        union {
+            struct cmsghdr align;
+            char space[CMSG_SPACE(sizeof(int))];
+        } control = { .space = { 0 } };
+
+        if (pass_fd >= 0) {
+            mh.msg_control = control.space;
+            mh.msg_controllen = sizeof(control.space);
+            control.align.cmsg_level = SOL_SOCKET;
+            control.align.cmsg_type = SCM_RIGHTS;
+            control.align.cmsg_len = CMSG_LEN(sizeof(int));
+            memcpy(CMSG_DATA(&control.align), &pass_fd, sizeof(int));
+        }
 
         protobuf_c_message_pack(msg, p);
         do
@@ -46,23 +65,53 @@ int ctl_send(int fd, const ProtobufCMessage *msg)
     return n < 0 ? -errno : 0;
 }
 
+/* The descriptor of a received packet; -1 none. */
+static int passed_fd(struct msghdr *mh)
+{
+    const struct cmsghdr *c = CMSG_FIRSTHDR(mh);
+    int fd = -1;
+
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+        c->cmsg_len >= CMSG_LEN(sizeof(int)))
+        memcpy(&fd, CMSG_DATA(c), sizeof(int));
+    return fd;
+}
+
 int ctl_recv(int fd, const ProtobufCMessageDescriptor *desc, ProtobufCMessage **ret_msg)
 {
+    _cleanup_close_ int unwanted = -1;
+
+    return ctl_recv_fd(fd, desc, ret_msg, &unwanted);
+}
+
+int ctl_recv_fd(int fd, const ProtobufCMessageDescriptor *desc, ProtobufCMessage **ret_msg, int *ret_fd)
+{
     uint8_t buf[CTL_MAX + 1];
+    union {
+        struct cmsghdr align;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec iov = { buf, sizeof(buf) };
+    struct msghdr mh = { .msg_iov = &iov, .msg_iovlen = 1 };
+    _cleanup_close_ int got = -1;
     ProtobufCMessage *msg;
     ssize_t n;
 
-    do
-        n = recv(fd, buf, sizeof(buf), MSG_DONTWAIT);
-    while (n < 0 && errno == EINTR);
+    do {
+        mh.msg_control = control.space;
+        mh.msg_controllen = sizeof(control.space);
+        n = recvmsg(fd, &mh, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    } while (n < 0 && errno == EINTR);
     if (n < 0)
         return errno == ECONNRESET ? 0 : -errno;
     if (n == 0)
         return 0;
+    got = passed_fd(&mh);
     msg = protobuf_c_message_unpack(desc, NULL, (size_t)n - 1, buf + 1);
     if (!msg)
         return -EBADMSG;
     *ret_msg = msg;
+    *ret_fd = TAKE_FD(got);
     return 1;
 }
 

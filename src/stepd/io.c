@@ -20,6 +20,7 @@ static void send_msg(struct step *s, unsigned op, const ProtobufCMessage *msg)
     if (s->srun &&
         client_send_nonblock(s->srun, op, FRAME_ONEWAY, client_next_id(s->srun), msg) < 0)
         io_lost(s);
+    attach_send(s, op, msg);
 }
 
 static void close_fd(int *fd)
@@ -164,7 +165,7 @@ static void give_input(struct task *t, const Pst__StepIo *io)
     write_input(t);
 }
 
-static bool input_full(const struct step *s)
+bool io_input_full(const struct step *s)
 {
     for (size_t i = 0; i < s->n_tasks; i++)
         if (s->tasks[i].in.len - s->tasks[i].in.at > STEP_STDIN_MAX)
@@ -174,7 +175,7 @@ static bool input_full(const struct step *s)
 
 /* ---- frames from srun ------------------------------------------------------------------------ */
 
-static void on_signal(struct step *s, const Pst__StepSignal *sig)
+void io_signal(struct step *s, const Pst__StepSignal *sig)
 {
     if (sig->has_rows && s->n_tasks && s->tasks[0].pty && s->tasks[0].fd[1] >= 0) {
         struct winsize ws = { .ws_row = (unsigned short)sig->rows,
@@ -192,7 +193,7 @@ static void on_signal(struct step *s, const Pst__StepSignal *sig)
         step_signal(s, (int)sig->signal, false);
 }
 
-static void on_input(struct step *s, const Pst__StepIo *io)
+void io_input(struct step *s, const Pst__StepIo *io)
 {
     for (size_t i = 0; i < s->n_tasks; i++)
         if (!io->has_task_id || io->task_id == s->tasks[i].rank)
@@ -204,7 +205,10 @@ static void on_frame(struct step *s, const struct frame *f)
     ProtobufCMessage *msg = NULL;
 
     if (f->op == OP_STEP_DONE) { /* srun has all it wants */
-        s->linger_mono_us = 1;
+        if (attach_any(s))
+            s->srun = client_free(s->srun);
+        else
+            s->linger_mono_us = 1;
         return;
     }
     if (f->flags & FRAME_REPLY || (f->op != OP_STEP_IO && f->op != OP_STEP_SIGNAL))
@@ -212,9 +216,9 @@ static void on_frame(struct step *s, const struct frame *f)
     if (frame_unpack(f, &msg, NULL) < 0)
         return;
     if (f->op == OP_STEP_IO)
-        on_input(s, (const Pst__StepIo *)msg);
+        io_input(s, (const Pst__StepIo *)msg);
     else
-        on_signal(s, (const Pst__StepSignal *)msg);
+        io_signal(s, (const Pst__StepSignal *)msg);
     protobuf_c_message_free_unpacked(msg, NULL);
 }
 
@@ -223,7 +227,7 @@ static void read_srun(struct step *s)
     struct frame f;
     int r = 0;
 
-    while (s->srun && !input_full(s)) {
+    while (s->srun && !io_input_full(s)) {
         r = client_recv(s->srun, 0, &f);
         if (r <= 0)
             break;
@@ -249,7 +253,7 @@ size_t io_poll_fill(struct step *s, struct pollfd *fds, size_t max)
         return 0;
     fds[n++] = (struct pollfd){
         .fd = client_fd(s->srun),
-        .events = (short)((input_full(s) ? 0 : POLLIN) | POLLRDHUP |
+        .events = (short)((io_input_full(s) ? 0 : POLLIN) | POLLRDHUP |
                           (client_out_pending(s->srun) ? POLLOUT : 0)),
     };
     for (size_t i = 0; i < s->n_tasks && n + 3 <= max; i++) {
@@ -285,7 +289,7 @@ static void task_ready(struct step *s, int fd, short events)
 
 void io_poll_done(struct step *s, const struct pollfd *fds, size_t n)
 {
-    bool was_full = input_full(s), room;
+    bool was_full = io_input_full(s), room;
 
     for (size_t i = 1; i < n && s->srun; i++)
         if (fds[i].revents)
@@ -295,17 +299,17 @@ void io_poll_done(struct step *s, const struct pollfd *fds, size_t n)
     if (fds[0].revents & POLLOUT && client_flush(s->srun) < 0 && client_fd(s->srun) < 0)
         io_lost(s);
     /* With room again there may be whole frames already received, which poll cannot tell of. */
-    room = was_full && !input_full(s);
+    room = was_full && !io_input_full(s);
     if (s->srun && (room || fds[0].revents & (POLLIN | POLLHUP | POLLERR | POLLRDHUP)))
         read_srun(s);
     /* Its end arrived, but unread input hides it from read_srun(). */
-    if (s->srun && fds[0].revents & (POLLHUP | POLLERR | POLLRDHUP) && input_full(s))
+    if (s->srun && fds[0].revents & (POLLHUP | POLLERR | POLLRDHUP) && io_input_full(s))
         io_lost(s);
 }
 
 void io_task_exits(struct step *s)
 {
-    for (size_t i = 0; s->srun && i < s->n_tasks; i++) {
+    for (size_t i = 0; (s->srun || attach_any(s)) && i < s->n_tasks; i++) {
         struct task *t = &s->tasks[i];
         Pst__StepTaskExit msg = PST__STEP_TASK_EXIT__INIT;
         _cleanup_free_ uint32_t *ids = NULL;
@@ -344,7 +348,7 @@ void io_finish(struct step *s)
 {
     Pst__StepDone msg = PST__STEP_DONE__INIT;
 
-    if (!s->srun)
+    if (!s->launch)
         return;
     msg.has_node_index = true;
     msg.node_index = s->launch->node_index;

@@ -5,6 +5,7 @@
  * step it is and carries nothing else.  It outlives slurmd. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,15 +13,15 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "stepd/bcast.h"
 #include "stepd/spool.h"
 #include "stepd/step.h"
 #include "version.h"
 
-static int read_step_file(Pst__StepFile **ret_sf)
+static int read_file(const ProtobufCMessageDescriptor *desc, ProtobufCMessage **ret_msg)
 {
     struct stat st;
     void *data;
-    Pst__StepFile *sf;
 
     if (fstat(STEP_FD_FILE, &st) < 0)
         return -errno;
@@ -29,11 +30,20 @@ static int read_step_file(Pst__StepFile **ret_sf)
     data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, STEP_FD_FILE, 0);
     if (data == MAP_FAILED)
         return -errno;
-    sf = pst__step_file__unpack(NULL, (size_t)st.st_size, data);
+    *ret_msg = protobuf_c_message_unpack(desc, NULL, (size_t)st.st_size, data);
     (void)munmap(data, (size_t)st.st_size);
     (void)close(STEP_FD_FILE);
-    if (!sf)
-        return -EBADMSG;
+    return *ret_msg ? 0 : -EBADMSG;
+}
+
+static int read_step_file(Pst__StepFile **ret_sf)
+{
+    ProtobufCMessage *msg = NULL;
+    int r = read_file(&pst__step_file__descriptor, &msg);
+    Pst__StepFile *sf = (Pst__StepFile *)msg;
+
+    if (r < 0)
+        return r;
     if (!sf->job || !sf->job->job || !sf->job->node_name || !sf->step_dir ||
         (sf->launch && !sf->step)) {
         pst__step_file__free_unpacked(sf, NULL);
@@ -48,6 +58,21 @@ static bool is_open(int fd)
     return fcntl(fd, F_GETFD) >= 0;
 }
 
+/* Write a file for sbcast. */
+static int serve_bcast(void)
+{
+    ProtobufCMessage *msg = NULL;
+    int status = 1;
+
+    (void)signal(SIGPIPE, SIG_IGN); /* a sender that leaves is an error of its connection */
+    (void)fcntl(STEP_FD_SRUN, F_SETFD, FD_CLOEXEC);
+    if (read_file(&pst__bcast_file__descriptor, &msg) == 0)
+        status = bcast_serve((const Pst__BcastFile *)msg, STEP_FD_SRUN);
+    if (msg)
+        protobuf_c_message_free_unpacked(msg, NULL);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     Pst__StepFile *sf = NULL;
@@ -57,6 +82,8 @@ int main(int argc, char **argv)
         (void)printf("slurm %s\n", SLURM_RELEASE);
         return 0;
     }
+    if (argc == 2 && strcmp(argv[1], "bcast") == 0 && is_open(STEP_FD_FILE) && is_open(STEP_FD_SRUN))
+        return serve_bcast();
     if (argc != 1 || !is_open(STEP_FD_FILE) || !is_open(STEP_FD_CTL)) {
         (void)fprintf(stderr, "slurmstepd: error: this program is started by slurmd only\n");
         return 1;

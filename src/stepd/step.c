@@ -104,7 +104,8 @@ static void read_conn(struct step *s, int i)
     ProtobufCMessage *msg = NULL;
 
     while (s->conns[i] >= 0) {
-        int r = ctl_recv(s->conns[i], &pst__step_order__descriptor, &msg);
+        int fd = -1;
+        int r = ctl_recv_fd(s->conns[i], &pst__step_order__descriptor, &msg, &fd);
 
         if (r == -EAGAIN)
             return;
@@ -112,7 +113,10 @@ static void read_conn(struct step *s, int i)
             drop_conn(s, i);
             return;
         }
-        on_order(s, i, (const Pst__StepOrder *)msg);
+        if (fd >= 0)
+            attach_new(s, fd, ((const Pst__StepOrder *)msg)->attach_id);
+        else
+            on_order(s, i, (const Pst__StepOrder *)msg);
         protobuf_c_message_free_unpacked(msg, NULL);
     }
 }
@@ -353,15 +357,14 @@ static bool advance(struct step *s, int64_t now_mono)
         finish(s);
     if (!s->ended)
         return false;
-    if (!s->srun || (s->linger_mono_us && now_mono >= s->linger_mono_us))
+    if ((!s->srun && !attach_any(s)) || (s->linger_mono_us && now_mono >= s->linger_mono_us))
         return true;
     if (!io_drained(s))
         return false;
-    if (s->n_tasks != SIZE_MAX && !s->launch_failed && s->had_srun) {
-        s->had_srun = false; /* once */
+    if (!s->finished && !s->launch_failed)
         io_finish(s);
-    }
-    return io_flushed(s);
+    s->finished = true;
+    return io_flushed(s) && attach_flushed(s);
 }
 
 static int timeout_ms(const struct step *s, int64_t now_mono)
@@ -392,17 +395,20 @@ static void on_signals(struct step *s)
 
 static int poll_once(struct step *s, struct pollfd *fds, size_t room)
 {
-    size_t n = 0, io_at, io_n;
+    size_t n = 0, attach_at, io_at, io_n;
 
     fds[n++] = (struct pollfd){ .fd = s->sig_fd, .events = POLLIN };
     fds[n++] = (struct pollfd){ .fd = s->listen_fd, .events = POLLIN };
     for (int i = 0; i < STEP_CONNS; i++)
         fds[n++] = (struct pollfd){ .fd = s->conns[i], .events = POLLIN };
+    attach_at = n;
+    n += attach_poll_fill(s, fds + n);
     io_at = n;
     io_n = io_poll_fill(s, fds + n, room - n);
     if (poll(fds, (nfds_t)(n + io_n), timeout_ms(s, now_mono_us())) < 0)
         return errno == EINTR ? 0 : -errno;
     io_poll_done(s, fds + io_at, io_n);
+    attach_poll_done(s, fds + attach_at);
     if (fds[0].revents)
         on_signals(s);
     for (int i = 0; i < STEP_CONNS; i++)
@@ -421,6 +427,7 @@ static void step_done(struct step *s)
     for (size_t i = 0; i < s->n_tasks; i++)
         io_close_task(&s->tasks[i]);
     s->srun = client_free(s->srun);
+    attach_done(s);
     envlist_done(&s->env);
     free(s->tasks);
     free(s->gids);
@@ -441,7 +448,7 @@ int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd)
     r = ctl_listen("sock", &s.listen_fd);
     if (r < 0)
         step_fail(&s, "Could not make the control socket: %s", strerror(-r));
-    room = 2 + STEP_CONNS + io_poll_room(&s);
+    room = 2 + STEP_CONNS + STEP_ATTACHED + io_poll_room(&s);
     fds = calloc(room, sizeof(*fds));
     if (!fds)
         return -ENOMEM;

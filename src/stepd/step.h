@@ -17,6 +17,7 @@
 
 struct client;
 
+#define STEP_ATTACHED 16 /* sattach at a time */
 #define STEP_CONNS 4              /* slurmd, and one more while it restarts */
 #define STEP_STDIN_MAX (1u << 20) /* bytes waiting for a task's standard input */
 #define STEP_OUT_MAX (1u << 20)   /* bytes waiting for srun before tasks' pipes are left alone */
@@ -82,7 +83,9 @@ struct step {
     int sig_fd, listen_fd;
     int conns[STEP_CONNS];
     struct client *srun;
+    struct client *attached[STEP_ATTACHED]; /* NULL: free */
     bool had_srun;
+    bool finished; /* STEP_DONE was queued */
     int err_fd; /* where notices go when there is no srun: the job's standard error */
 
     enum kill_stage stage;
@@ -139,6 +142,19 @@ void io_finish(struct step *s);        /* queue STEP_DONE */
 bool io_flushed(const struct step *s);
 void io_close_task(struct task *t);
 void io_lost(struct step *s);
+
+bool io_input_full(const struct step *s);
+void io_input(struct step *s, const Pst__StepIo *io);
+void io_signal(struct step *s, const Pst__StepSignal *sig);
+
+/* attach.c: sattach's connections */
+void attach_new(struct step *s, int fd, uint32_t request_id); /* takes fd */
+bool attach_any(const struct step *s);
+void attach_send(struct step *s, unsigned op, const ProtobufCMessage *msg);
+size_t attach_poll_fill(const struct step *s, struct pollfd *fds); /* STEP_ATTACHED of them */
+void attach_poll_done(struct step *s, const struct pollfd *fds);
+bool attach_flushed(const struct step *s);
+void attach_done(struct step *s);
 
 /* multiprog.c: srun --multi-prog */
 /* argv of a rank by the map's text; extra arguments are appended.  NULL-terminated, one allocation

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "stepd/bcast.h"
 #include "stepd/spool.h"
 
 /* Where main.c expects them; step.h of the step daemon has the same numbers. */
@@ -30,9 +31,9 @@ static int above(int fd)
     return r;
 }
 
-static int make_file(const Pst__StepFile *sf, int *ret_fd)
+static int make_file(const ProtobufCMessage *msg, int *ret_fd)
 {
-    size_t len = pst__step_file__get_packed_size(sf), at = 0;
+    size_t len = protobuf_c_message_get_packed_size(msg), at = 0;
     _cleanup_free_ uint8_t *data = malloc(len ? len : 1);
     _cleanup_close_ int fd = -1;
 
@@ -40,7 +41,7 @@ static int make_file(const Pst__StepFile *sf, int *ret_fd)
         return -ENOMEM;
     if (len > SPOOL_MAX_FILE)
         return -EFBIG;
-    (void)pst__step_file__pack(sf, data);
+    (void)protobuf_c_message_pack(msg, data);
     fd = memfd_create("step", MFD_CLOEXEC);
     if (fd < 0)
         return -errno;
@@ -65,8 +66,10 @@ static int fill_actions(posix_spawn_file_actions_t *fa, const char *dir, int fil
 
     if (!r)
         r = posix_spawn_file_actions_adddup2(fa, file_fd, FD_FILE);
-    if (!r)
+    if (!r && ctl_fd >= 0)
         r = posix_spawn_file_actions_adddup2(fa, ctl_fd, FD_CTL);
+    else if (!r)
+        r = posix_spawn_file_actions_addclose(fa, FD_CTL);
     if (!r && srun_fd >= 0)
         r = posix_spawn_file_actions_adddup2(fa, srun_fd, FD_SRUN);
     else if (!r)
@@ -78,18 +81,15 @@ static int fill_actions(posix_spawn_file_actions_t *fa, const char *dir, int fil
     return -r;
 }
 
-static int spawn(const char *exe, const Pst__StepFile *sf, int file_fd, int ctl_fd, int srun_fd,
+static int spawn(const char *exe, char *const argv[], const char *dir, int file_fd, int ctl_fd, int srun_fd,
                  pid_t *ret_pid)
 {
-    char title[64], num[16];
-    char *argv[] = { title, NULL }, *envp[] = { NULL };
+    char *envp[] = { NULL };
     posix_spawn_file_actions_t fa;
     posix_spawnattr_t attr;
     sigset_t all, none;
     int r;
 
-    (void)snprintf(title, sizeof(title), "slurmstepd: [%u.%s]", sf->job->job->job_id,
-                   step_id_name(sf->step_id, num, sizeof(num)));
     (void)sigfillset(&all);
     (void)sigemptyset(&none);
     if (posix_spawn_file_actions_init(&fa) != 0)
@@ -100,7 +100,7 @@ static int spawn(const char *exe, const Pst__StepFile *sf, int file_fd, int ctl_
                                                   POSIX_SPAWN_SETSIGMASK);
         (void)posix_spawnattr_setsigdefault(&attr, &all);
         (void)posix_spawnattr_setsigmask(&attr, &none);
-        r = fill_actions(&fa, sf->step_dir, file_fd, ctl_fd, srun_fd);
+        r = fill_actions(&fa, dir, file_fd, ctl_fd, srun_fd);
         if (r == 0)
             r = -posix_spawn(ret_pid, exe, &fa, &attr, argv, envp);
         (void)posix_spawnattr_destroy(&attr);
@@ -109,10 +109,30 @@ static int spawn(const char *exe, const Pst__StepFile *sf, int file_fd, int ctl_
     return r;
 }
 
+static int spawn_step(const char *exe, const Pst__StepFile *sf, int file_fd, int ctl_fd, int srun_fd,
+                      pid_t *ret_pid)
+{
+    char title[64], num[16];
+    char *argv[] = { title, NULL };
+
+    (void)snprintf(title, sizeof(title), "slurmstepd: [%u.%s]", sf->job->job->job_id,
+                   step_id_name(sf->step_id, num, sizeof(num)));
+    return spawn(exe, argv, sf->step_dir, file_fd, ctl_fd, srun_fd, ret_pid);
+}
+
+int bcast_spawn(const char *exe, const Pst__BcastFile *file, int fd, pid_t *ret_pid)
+{
+    char *argv[] = { (char *)"slurmstepd", (char *)"bcast", NULL };
+    _cleanup_close_ int file_fd = -1, conn_fd = fcntl(fd, F_DUPFD_CLOEXEC, FD_SAFE);
+    int r = conn_fd < 0 ? -errno : make_file(&file->base, &file_fd);
+
+    return r < 0 ? r : spawn(exe, argv, "/", file_fd, -1, conn_fd, ret_pid);
+}
+
 int stepd_spawn(const char *exe, const Pst__StepFile *sf, int srun_fd, pid_t *ret_pid, int *ret_ctl)
 {
     _cleanup_close_ int file_fd = -1, ours = -1, theirs = -1, srun = -1;
-    int sv[2], r = make_file(sf, &file_fd);
+    int sv[2], r = make_file(&sf->base, &file_fd);
 
     if (r < 0)
         return r;
@@ -127,7 +147,7 @@ int stepd_spawn(const char *exe, const Pst__StepFile *sf, int srun_fd, pid_t *re
         if (srun < 0)
             return -errno;
     }
-    r = spawn(exe, sf, file_fd, theirs, srun, ret_pid);
+    r = spawn_step(exe, sf, file_fd, theirs, srun, ret_pid);
     if (r < 0)
         return r;
     *ret_ctl = TAKE_FD(ours);

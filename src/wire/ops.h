@@ -23,6 +23,7 @@
     X(OP_JOB_ACTION, 12, "job-action", job_action_request, job_action_reply, 4 * WIRE_MIB)         \
     X(OP_JOB_UPDATE, 13, "job-update", job_update_request, job_action_reply, 4 * WIRE_MIB)         \
     X(OP_STEP_CREATE, 14, "step-create", step_create_request, step_reply, 4 * WIRE_MIB)            \
+    X(OP_ACCESS, 66, "access", access_request, step_reply, 4 * WIRE_KIB)                           \
     X(OP_STEPS_WAIT, 65, "steps-wait", steps_wait_request, empty, 4 * WIRE_KIB)                    \
     /* queries: answered from views */                                                             \
     X(OP_QUERY_JOBS, 30, "query-jobs", query_request, record_batch, 4 * WIRE_MIB)                  \
@@ -59,7 +60,11 @@
     X(OP_STEP_TASK_EXIT, 103, "step-task-exit", step_task_exit, empty, 1 * WIRE_MIB)               \
     X(OP_STEP_SIGNAL, 104, "step-signal", step_signal, empty, 4 * WIRE_KIB)                        \
     X(OP_STEP_MESSAGE, 105, "step-message", step_message, empty, 64 * WIRE_KIB)                    \
-    X(OP_STEP_DONE, 106, "step-done", step_done, empty, 4 * WIRE_KIB)
+    X(OP_STEP_DONE, 106, "step-done", step_done, empty, 4 * WIRE_KIB)                              \
+    /* sattach and sbcast to slurmd, then to whom it hands the connection */                       \
+    X(OP_ATTACH_STEP, 107, "attach-step", attach_step, empty, 4 * WIRE_MIB)                        \
+    X(OP_BCAST_OPEN, 108, "bcast-open", bcast_open, empty, 4 * WIRE_MIB)                           \
+    X(OP_BCAST_BLOCK, 109, "bcast-block", bcast_block, empty, 9 * WIRE_MIB)
 
 enum wire_op {
 #define X(sym, num, name, req, rep, max) sym = num,

@@ -1,0 +1,198 @@
+/* sbcast.c - copy a file to every node of a job
+ *
+ * Options and messages; the transfer is in bcast.c.  Exit status: 0, 1, 255 when the file cannot be
+ * read, or the error number of a node (17: the file exists). */
+#include <ctype.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/bcast.h"
+#include "cli/ids.h"
+#include "cli/opts.h"
+
+enum option_id {
+    O_COMPRESS,
+    O_EXCLUDE,
+    O_FORCE,
+    O_JOBID,
+    O_NO_ALLOCATION,
+    O_PRESERVE,
+    O_SEND_LIBS,
+    O_SIZE,
+    O_TIMEOUT,
+    O_TREEWIDTH,
+    O_VERBOSE,
+};
+
+static const struct opt rows[] = {
+    { "compress", 'C', OPT_OPT, O_COMPRESS, 0, "@COMPRESS", NULL, "library",
+      "none is the only one here" },
+    { "exclude", 0, OPT_REQ, O_EXCLUDE, 0, "@EXCLUDE", NULL, "paths", NULL },
+    { "force", 'f', OPT_NONE, O_FORCE, 0, "@FORCE", NULL, NULL, "replace a file that exists" },
+    { "jobid", 'j', OPT_REQ, O_JOBID, 0, "SLURM_JOB_ID,SLURM_JOBID", NULL, "id",
+      "nodes of this job or step" },
+    { "no-allocation", 'Z', OPT_NONE, O_NO_ALLOCATION, 0, NULL, NULL, NULL, NULL },
+    { "preserve", 'p', OPT_NONE, O_PRESERVE, 0, "@PRESERVE", NULL, NULL,
+      "keep the times of the file" },
+    { "send-libs", 0, OPT_OPT, O_SEND_LIBS, 0, "@SEND_LIBS", NULL, NULL, NULL },
+    { "size", 's', OPT_REQ, O_SIZE, 0, "@SIZE", NULL, "n[k|m]",
+      "bytes sent at a time, 8m at most" },
+    { "timeout", 't', OPT_REQ, O_TIMEOUT, 0, "@TIMEOUT", NULL, "secs",
+      "give up on a node after this long" },
+    { "treewidth", 'F', OPT_REQ, O_TREEWIDTH, 0, "@FANOUT", NULL, "n|off",
+      "taken for compatibility: each node is sent to directly" },
+    { "verbose", 'v', OPT_NONE, O_VERBOSE, 0, NULL, NULL, NULL, "say what is done" },
+};
+
+static const struct opt_command command = {
+    .name = "sbcast",
+    .prefix = "SBCAST",
+    .prefix2 = "SLURM",
+    .rows = rows,
+    .n = ARRAY_SIZE(rows),
+    .synopsis = "[OPTIONS...] SOURCE DEST",
+    .usage_status = CLI_EXIT_FAILED,
+    .permute = true,
+    .help_with_h = true,
+};
+
+struct sbcast {
+    struct cli cli;
+    struct bcast b;
+    const char *job;
+};
+
+static int set_size(struct sbcast *s, const char *arg, struct err *err)
+{
+    char *end;
+    unsigned long long n = strtoull(arg, &end, 10);
+    unsigned shift = tolower((unsigned char)*end) == 'k'   ? 10
+                     : tolower((unsigned char)*end) == 'm' ? 20
+                                                           : 0;
+
+    if (end == arg || *arg == '-' || (*end && (!shift || end[1])) || n == 0 ||
+        n > BCAST_BLOCK_MAX >> shift)
+        return err_set(err, CLI_EXIT_FAILED, "--size takes 1 to 8m bytes, not %s", arg);
+    s->b.block_size = (size_t)n << shift;
+    return 0;
+}
+
+static int set_timeout(struct sbcast *s, const char *arg, struct err *err)
+{
+    char *end;
+    unsigned long n = strtoul(arg, &end, 10);
+
+    if (*end || end == arg || *arg == '-' || n > 1000000)
+        return err_set(err, CLI_EXIT_FAILED, "--timeout takes a number of seconds, not %s", arg);
+    s->b.timeout_ms = (int)n * 1000;
+    return 0;
+}
+
+static int set_option(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
+                      struct err *err)
+{
+    struct sbcast *s = ctx;
+
+    switch (opt->id) {
+    case O_COMPRESS:
+        if (arg && strcasecmp(arg, "none") == 0)
+            return 0;
+        return err_set(err, CLI_EXIT_FAILED,
+                       "--compress: %s is not supported by this version, only none is",
+                       arg && *arg ? arg : "lz4");
+    case O_FORCE:
+        s->b.force = true;
+        return 0;
+    case O_PRESERVE:
+        s->b.preserve = true;
+        return 0;
+    case O_JOBID:
+        if (source == OPT_FROM_ARGV || !s->job)
+            s->job = arg;
+        return 0;
+    case O_SIZE:
+        return set_size(s, arg, err);
+    case O_TIMEOUT:
+        return set_timeout(s, arg, err);
+    case O_NO_ALLOCATION:
+    case O_SEND_LIBS:
+        if (opt->id == O_SEND_LIBS && arg && strcasecmp(arg, "no") == 0)
+            return 0;
+        return err_set(err, CLI_EXIT_FAILED, "--%s is not supported by this version", opt->name);
+    case O_VERBOSE:
+        cli_set_verbosity(&s->cli, s->cli.verbose + 1);
+        return 0;
+    default:
+        return 0; /* --treewidth, --exclude: nothing depends on them */
+    }
+}
+
+/* Relative targets are below DestDir of BcastParameters, else below our own directory; one that
+ * ends in a slash gets the name of the source. */
+static char *absolute(struct sbcast *s, const char *source, const char *dest)
+{
+    const char *slash = strrchr(source, '/'), *name = slash ? slash + 1 : source, *dir = NULL;
+    size_t len = 0, n = strlen(dest);
+    bool folder = n > 0 && dest[n - 1] == '/';
+    _cleanup_free_ char *cwd = NULL;
+
+    if (dest[0] == '/')
+        return xasprintf_or_die("%s%s", dest, folder ? name : "");
+    if (!conf_option(cli_conf(&s->cli), CONF_BCAST_PARAMETERS, "DestDir", &dir, &len)) {
+        cwd = getcwd(NULL, 0);
+        if (!cwd)
+            cli_die(CLI_EXIT_FAILED, "the working directory has no name: %s", strerror(errno));
+        dir = cwd;
+        len = strlen(cwd);
+    }
+    return xasprintf_or_die("%.*s/%s%s", (int)len, dir, dest, folder ? name : "");
+}
+
+static int access_source(const char *path)
+{
+    if (access(path, R_OK) == 0)
+        return 0;
+    cli_error("Can't open `%s`: %s", path, strerror(errno));
+    return -1;
+}
+
+int main(int argc, char **argv)
+{
+    struct sbcast s = { 0 };
+    _cleanup_free_ char *target = NULL;
+    Pst__StepReply *granted;
+    int first, status;
+
+    cli_init(&s.cli, "sbcast");
+    (void)signal(SIGPIPE, SIG_IGN);
+    first = opts_parse(&command, argc, argv, set_option, &s);
+    opts_env(&command, set_option, &s);
+    if (argc - first != 2) {
+        (void)fprintf(stderr, "Need two file names, have %d names\n", argc - first);
+        (void)fprintf(stderr, "Try \"sbcast --help\" for more information\n");
+        return CLI_EXIT_FAILED;
+    }
+    if (!s.job || !*s.job)
+        cli_die(CLI_EXIT_FAILED,
+                "Need a job id to run this command.  Run from within a Slurm job or use the "
+                "--jobid option.");
+    target = absolute(&s, argv[first], argv[first + 1]);
+    if (access_source(argv[first]) < 0)
+        return CLI_EXIT_USAGE;
+    granted = bcast_access(&s.cli, s.job);
+    s.b.cli = &s.cli;
+    s.b.source = argv[first];
+    s.b.target = target;
+    s.b.access = granted;
+    cli_verbose(1, "sending %s to %zu nodes as %s", s.b.source, granted->n_nodes, target);
+    status = bcast_send(&s.b);
+    protobuf_c_message_free_unpacked(&granted->base, NULL);
+    cli_done(&s.cli);
+    return status;
+}

@@ -1,0 +1,90 @@
+/* access.c - connections for what is already here; see noded.h
+ *
+ * sattach's goes to the step daemon, sbcast's to a process that writes as the user.  Main thread.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "noded.h"
+#include "stepd/bcast.h"
+#include "stepd/ctl.h"
+#include "wire/errors.h"
+#include "wire/ops.h"
+
+#define GROUPS_MAX 1024
+
+/* listen_refuse_op() closes what it answers on. */
+static void refuse(int fd, unsigned op, uint32_t request_id, int code, const char *text)
+{
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+    if (own >= 0)
+        listen_refuse_op(own, op, request_id, code, text);
+}
+
+void access_attach(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id)
+{
+    struct njob *job = jobs_find(&d->jobs, cred->job_id, cred->run_id);
+    const struct nstep *step = job ? job_find_step(job, cred->step_id) : NULL;
+    Pst__StepOrder order = PST__STEP_ORDER__INIT;
+
+    order.has_attach_id = true;
+    order.attach_id = request_id;
+    if (!step || step->phase != STEP_RUNS || step->ctl_fd < 0)
+        refuse(fd, OP_ATTACH_STEP, request_id, ESLURM_ALREADY_DONE,
+               "the step is not running on this node");
+    else if (ctl_send_fd(step->ctl_fd, &order.base, fd) < 0)
+        refuse(fd, OP_ATTACH_STEP, request_id, SLURM_ERROR, "the step daemon does not listen");
+}
+
+static int fill_groups(Pst__BcastFile *file, const Pst__StepCredential *cred)
+{
+    gid_t gids[GROUPS_MAX];
+    int n = ARRAY_SIZE(gids);
+
+    if (!cred->user_name || geteuid() != 0 ||
+        getgrouplist(cred->user_name, cred->gid, gids, &n) < 0) {
+        n = 1;
+        gids[0] = cred->gid;
+    }
+    file->gids = calloc((size_t)n, sizeof(*file->gids));
+    if (!file->gids)
+        return -ENOMEM;
+    for (int i = 0; i < n; i++)
+        file->gids[file->n_gids++] = gids[i];
+    return 0;
+}
+
+void access_bcast(struct noded *d, Pst__BcastOpen *open, const Pst__StepCredential *cred, int fd,
+                  uint32_t request_id)
+{
+    Pst__BcastFile file = PST__BCAST_FILE__INIT;
+    pid_t pid;
+    int r;
+
+    if (geteuid() != 0 && cred->uid != geteuid()) {
+        refuse(fd, OP_BCAST_OPEN, request_id, EPERM,
+               "slurmd is not root and cannot write as this user");
+        return;
+    }
+    file.open = open;
+    file.has_uid = file.has_gid = file.has_request_id = true;
+    file.uid = cred->uid;
+    file.gid = cred->gid;
+    file.request_id = request_id;
+    r = fill_groups(&file, cred);
+    if (r == 0)
+        r = bcast_spawn(d->stepd_exe, &file, fd, &pid); /* reaped with the other children */
+    if (r < 0) {
+        log_error("cannot start a transfer: %s job=%u uid=%u", strerror(-r), cred->job_id,
+                  cred->uid);
+        refuse(fd, OP_BCAST_OPEN, request_id, -r, strerror(-r));
+    }
+    free(file.gids);
+}

@@ -1,0 +1,176 @@
+/* bcast.c - write one file that sbcast sends; see bcast.h
+ *
+ * Everything happens as the user, so the file system says what is allowed.  The data goes to a
+ * hidden file beside the target, which takes its name only when the last block is there: a transfer
+ * that fails leaves nothing, and with --force the old file stays whole until then.  Each block is
+ * answered when it is written, which is the sender's back-pressure. */
+#include "stepd/bcast.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "wire/client.h"
+
+#define BLOCK_WAIT_MS 600000 /* a sender that is silent for longer is gone */
+
+struct bcast {
+    const Pst__BcastOpen *open;
+    struct client *client;
+    char *temp; /* NULL: not made */
+    int fd;
+    bool placed;
+};
+
+static int become(const Pst__BcastFile *f)
+{
+    gid_t gids[1024];
+    size_t n = 0;
+
+    if (geteuid() != 0)
+        return f->uid == geteuid() ? 0 : -EPERM;
+    for (; n < f->n_gids && n < ARRAY_SIZE(gids); n++)
+        gids[n] = f->gids[n];
+    if (setgroups(n, gids) < 0 || setgid(f->gid) < 0 || setuid(f->uid) < 0)
+        return -errno;
+    return 0;
+}
+
+static int open_temp(struct bcast *b)
+{
+    const char *path = b->open->path, *slash = strrchr(path, '/');
+    struct stat st;
+
+    if (!(b->open->has_force && b->open->force) && lstat(path, &st) == 0)
+        return -EEXIST;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return -EISDIR;
+    if (asprintf(&b->temp, "%.*s/.sbcast-%d-%s", (int)(slash - path), path, (int)getpid(),
+                 slash + 1) < 0) {
+        b->temp = NULL;
+        return -ENOMEM;
+    }
+    b->fd = open(b->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (b->fd < 0) {
+        int r = -errno;
+
+        free(b->temp);
+        b->temp = NULL;
+        return r;
+    }
+    return 0;
+}
+
+static int write_all(int fd, const uint8_t *data, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(fd, data, len);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        data += n;
+        len -= (size_t)n;
+    }
+    return 0;
+}
+
+static int place(struct bcast *b)
+{
+    const Pst__BcastOpen *o = b->open;
+    int r = 0;
+
+    if (fchmod(b->fd, o->mode & 07777) < 0)
+        return -errno;
+    if (o->has_preserve && o->preserve) {
+        struct timespec times[2] = {
+            { o->atime_us / USEC_PER_SEC, (o->atime_us % USEC_PER_SEC) * 1000 },
+            { o->mtime_us / USEC_PER_SEC, (o->mtime_us % USEC_PER_SEC) * 1000 },
+        };
+
+        if (futimens(b->fd, times) < 0)
+            return -errno;
+    }
+    r = close(b->fd);
+    b->fd = -1;
+    if (r < 0)
+        return -errno;
+    if (o->has_force && o->force) {
+        if (rename(b->temp, o->path) < 0)
+            return -errno;
+        b->placed = true;
+        return 0;
+    }
+    return link(b->temp, o->path) < 0 ? -errno : 0; /* the hidden name goes in any case */
+}
+
+static int answer(struct bcast *b, unsigned op, uint32_t id, int r)
+{
+    Pst__Error e = PST__ERROR__INIT;
+
+    if (r == 0)
+        return client_send(b->client, op, FRAME_REPLY, id, NULL);
+    e.has_code = true;
+    e.code = -r;
+    e.text = strerror(-r);
+    return client_send(b->client, op, FRAME_REPLY | FRAME_ERROR, id, &e.base);
+}
+
+/* 1 more to come, 0 done, negative: over. */
+static int one_block(struct bcast *b)
+{
+    struct frame f;
+    ProtobufCMessage *msg = NULL;
+    const Pst__BcastBlock *block;
+    bool last;
+    int r = client_recv(b->client, BLOCK_WAIT_MS, &f);
+
+    if (r <= 0)
+        return r < 0 ? r : -ETIMEDOUT;
+    if (f.op != OP_BCAST_BLOCK || f.flags & FRAME_REPLY)
+        return -EPROTO;
+    r = frame_unpack(&f, &msg, NULL);
+    if (r < 0)
+        return r;
+    block = (const Pst__BcastBlock *)msg;
+    last = block->has_last && block->last;
+    r = write_all(b->fd, block->data.data, block->data.len);
+    if (r == 0 && last)
+        r = place(b);
+    protobuf_c_message_free_unpacked(msg, NULL);
+    (void)answer(b, OP_BCAST_BLOCK, f.id, r); /* a sender that left is seen at the next block */
+    return r < 0 ? r : !last;
+}
+
+int bcast_serve(const Pst__BcastFile *file, int fd)
+{
+    struct bcast b = { .open = file->open, .fd = -1 };
+    int r = client_from_fd(fd, &b.client);
+
+    if (r < 0)
+        return 1;
+    r = become(file);
+    if (r == 0 && (!b.open || !b.open->path || b.open->path[0] != '/'))
+        r = -EINVAL;
+    if (r == 0)
+        r = open_temp(&b);
+    (void)umask(0);
+    if (answer(&b, OP_BCAST_OPEN, file->request_id, r) == 0 && r == 0)
+        while ((r = one_block(&b)) > 0)
+            ;
+    if (b.temp && !b.placed)
+        (void)unlink(b.temp); /* nothing more can be done about it */
+    if (b.fd >= 0)
+        (void)close(b.fd);
+    free(b.temp);
+    client_free(b.client);
+    return r < 0;
+}

@@ -1,0 +1,12 @@
+/* bcast.h - the receiving end of sbcast: a process of its own, as the user */
+#pragma once
+
+#include <sys/types.h>
+
+#include "stepfile.pb-c.h"
+
+/* In slurmd: start exe for the transfer; it answers on fd (duplicated).  The child must be waited
+ * for. */
+int bcast_spawn(const char *exe, const Pst__BcastFile *file, int fd, pid_t *ret_pid);
+/* In that process: serve the connection to its end.  Exit status. */
+int bcast_serve(const Pst__BcastFile *file, int fd);
