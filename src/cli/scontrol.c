@@ -218,8 +218,10 @@ static bool take_jobs(struct scontrol *s, struct verb_request *v, int argc, char
     return v->request.n_ids || v->filter.n_names;
 }
 
+enum verb_flag { VERB_SPECIAL = 1, VERB_INCOMPLETE = 2 };
+
 static void run_verb(struct scontrol *s, Pst__JobVerb verb, const char *word, const char *after,
-                     int argc, char **argv, bool special)
+                     int argc, char **argv, unsigned flags)
 {
     struct verb_request v = { .request = PST__JOB_ACTION_REQUEST__INIT,
                               .filter = PST__JOB_FILTER__INIT,
@@ -227,7 +229,8 @@ static void run_verb(struct scontrol *s, Pst__JobVerb verb, const char *word, co
 
     v.request.has_verb = true;
     v.request.verb = verb;
-    v.request.has_special_exit = v.request.special_exit = special;
+    v.request.has_special_exit = v.request.special_exit = (flags & VERB_SPECIAL) != 0;
+    v.request.has_incomplete_only = v.request.incomplete_only = (flags & VERB_INCOMPLETE) != 0;
     if (argc < 1)
         scontrol_fail(s, "too few arguments for keyword:%s", word);
     else if (take_jobs(s, &v, argc, argv))
@@ -238,55 +241,63 @@ static void run_verb(struct scontrol *s, Pst__JobVerb verb, const char *word, co
 
 static void cmd_hold(struct scontrol *s, int argc, char **argv)
 {
-    run_verb(s, PST__JOB_VERB__VERB_HOLD, "hold", "slurm_suspend", argc, argv, false);
+    run_verb(s, PST__JOB_VERB__VERB_HOLD, "hold", "slurm_suspend", argc, argv, 0);
 }
 
 static void cmd_uhold(struct scontrol *s, int argc, char **argv)
 {
-    run_verb(s, PST__JOB_VERB__VERB_UHOLD, "uhold", "slurm_suspend", argc, argv, false);
+    run_verb(s, PST__JOB_VERB__VERB_UHOLD, "uhold", "slurm_suspend", argc, argv, 0);
 }
 
 static void cmd_release(struct scontrol *s, int argc, char **argv)
 {
-    run_verb(s, PST__JOB_VERB__VERB_RELEASE, "release", "slurm_suspend", argc, argv, false);
+    run_verb(s, PST__JOB_VERB__VERB_RELEASE, "release", "slurm_suspend", argc, argv, 0);
 }
 
 static void cmd_suspend(struct scontrol *s, int argc, char **argv)
 {
-    run_verb(s, PST__JOB_VERB__VERB_SUSPEND, "suspend", NULL, argc, argv, false);
+    run_verb(s, PST__JOB_VERB__VERB_SUSPEND, "suspend", NULL, argc, argv, 0);
 }
 
 static void cmd_resume(struct scontrol *s, int argc, char **argv)
 {
-    run_verb(s, PST__JOB_VERB__VERB_RESUME, "resume", NULL, argc, argv, false);
+    run_verb(s, PST__JOB_VERB__VERB_RESUME, "resume", NULL, argc, argv, 0);
 }
 
 static void cmd_top(struct scontrol *s, int argc, char **argv)
 {
-    run_verb(s, PST__JOB_VERB__VERB_TOP, "top", NULL, argc, argv, false);
+    run_verb(s, PST__JOB_VERB__VERB_TOP, "top", NULL, argc, argv, 0);
 }
 
 static void cmd_requeue(struct scontrol *s, int argc, char **argv)
 {
+    unsigned flags = 0;
+
     if (argc && strcasecmp(argv[0], "incomplete") == 0) {
+        flags = VERB_INCOMPLETE;
         argc--;
         argv++;
     }
-    run_verb(s, PST__JOB_VERB__VERB_REQUEUE, "requeue", NULL, argc, argv, false);
+    run_verb(s, PST__JOB_VERB__VERB_REQUEUE, "requeue", NULL, argc, argv, flags);
 }
 
 static void cmd_requeuehold(struct scontrol *s, int argc, char **argv)
 {
-    bool special = false;
+    unsigned flags = 0;
 
     for (; argc; argc--, argv++) {
-        if (strncasecmp(argv[0], "state=", 6) == 0)
-            special =
-                strcasecmp(argv[0] + 6, "SpecialExit") == 0 || strcasecmp(argv[0] + 6, "SE") == 0;
-        else if (strcasecmp(argv[0], "incomplete") != 0)
+        if (strcasecmp(argv[0], "state=SpecialExit") == 0 || strcasecmp(argv[0], "state=SE") == 0) {
+            flags |= VERB_SPECIAL;
+        } else if (strncasecmp(argv[0], "state=", 6) == 0) {
+            scontrol_fail(s, "invalid state specified: %s", argv[0] + 6);
+            return;
+        } else if (strcasecmp(argv[0], "incomplete") == 0) {
+            flags |= VERB_INCOMPLETE;
+        } else {
             break;
+        }
     }
-    run_verb(s, PST__JOB_VERB__VERB_REQUEUE_HOLD, "requeuehold", NULL, argc, argv, special);
+    run_verb(s, PST__JOB_VERB__VERB_REQUEUE_HOLD, "requeuehold", NULL, argc, argv, flags);
 }
 
 static void cmd_notify(struct scontrol *s, int argc, char **argv)
@@ -712,8 +723,8 @@ static const struct keyword {
     { "reboot", 3, cmd_unavailable, "", NULL },
     { "reconfigure", 3, cmd_reconfigure, "", "read the configuration files again" },
     { "release", 3, cmd_release, "JOBS", "let held jobs go" },
-    { "requeuehold", 8, cmd_requeuehold, "[State=SpecialExit] JOBS", "requeue and hold" },
-    { "requeue", 3, cmd_requeue, "JOBS", "put batch jobs back into the queue" },
+    { "requeuehold", 8, cmd_requeuehold, "[Incomplete] [State=SpecialExit] JOBS", "requeue and hold" },
+    { "requeue", 3, cmd_requeue, "[Incomplete] JOBS", "put batch jobs back into the queue" },
     { "resume", 3, cmd_resume, "JOBS", "let suspended jobs go on" },
     { "setdebug", 4, cmd_setdebug, "LEVEL", "log level of the controller" },
     { "setdebugflags", 9, cmd_unavailable, "", NULL },

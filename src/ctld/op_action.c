@@ -207,6 +207,9 @@ static int do_requeue(struct action *a, const struct job_ref *ref, bool hold)
     struct job *j = ref->job;
     bool special = a->req->has_special_exit && a->req->special_exit;
 
+    if (a->req->has_incomplete_only && a->req->incomplete_only &&
+        (job_is_pending(j->rec) || job_is_ended(j->rec)))
+        return 0;
     if (!(j->rec->has_batch && j->rec->batch))
         return ESLURM_BATCH_ONLY;
     if (!(j->rec->has_requeue && j->rec->requeue))

@@ -135,7 +135,16 @@ static void purge(struct ctld *ctld, int64_t now)
         (void)core_commit(ctld, tx); /* disk full: later */
 }
 
-/* Nothing may start before its deadline has passed without being said so. */
+/* The earliest end a pending job can have is after its deadline: --time-min, else --time, counts. */
+static bool too_late(const Pst__JobRecord *r, int64_t now)
+{
+    uint32_t least = r->has_time_min_min ? r->time_min_min : r->has_time_limit_min ? r->time_limit_min : 0;
+
+    return r->has_deadline_us &&
+           MAX(now, r->has_begin_us ? r->begin_us : 0) + (int64_t)least * 60 * USEC_PER_SEC > r->deadline_us;
+}
+
+/* A job that cannot end before its deadline leaves the queue. */
 static void check_deadlines(struct ctld *ctld, int64_t now)
 {
     struct job *found[64];
@@ -145,7 +154,7 @@ static void check_deadlines(struct ctld *ctld, int64_t now)
     while (n < ARRAY_SIZE(found) && (v = idmap_next(&ctld->cluster->jobs, &pos))) {
         struct job *j = v;
 
-        if (job_is_pending(j->rec) && j->rec->has_deadline_us && j->rec->deadline_us <= now)
+        if (job_is_pending(j->rec) && too_late(j->rec, now))
             found[n++] = j;
     }
     for (size_t i = 0; i < n; i++)

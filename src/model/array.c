@@ -56,10 +56,14 @@ struct builder {
     bool any, uneven;
     uint32_t first, last, step, count; /* step 0: one index so far */
     uint32_t lo, hi;                   /* the range not written yet */
+    uint32_t waiting, even;            /* before it: so many indexes from first on, at this distance */
 };
 
 static void builder_flush(struct builder *b)
 {
+    for (uint32_t i = 0; i < b->waiting; i++)
+        strbuf_addf(&b->sb, "%s%u", b->sb.len ? "," : "", b->first + i * b->even);
+    b->waiting = 0;
     strbuf_addf(&b->sb, b->hi > b->lo ? "%s%u-%u" : "%s%u", b->sb.len ? "," : "", b->lo, b->hi);
 }
 
@@ -79,7 +83,12 @@ static void builder_add(struct builder *b, uint32_t lo, uint32_t hi)
     if (hi > lo)
         builder_step(b, 1);
     if (b->any && lo != b->hi + 1) {
-        builder_flush(b);
+        if (!b->uneven && b->step > 1) {
+            b->waiting++; /* perhaps they are never written one by one */
+            b->even = b->step;
+        } else {
+            builder_flush(b);
+        }
         b->lo = lo;
     }
     b->any = true;

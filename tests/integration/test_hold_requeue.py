@@ -257,3 +257,19 @@ def test_notify(c):
     wait_until(lambda: (c.work / f"slurm-{job}.out").exists(), "its output is open")
     c.run("scontrol", "notify", job, "hello user")
     said(c, f"slurm-{job}.out", "hello user\n")
+
+
+def test_requeue_of_what_is_incomplete_only(c):
+    held, runs = c.sbatch("-H", wrap="true"), c.sbatch(wrap="sleep 1000")
+    c.wait_state(runs, "RUNNING")
+    c.run("scontrol", "requeue", "Incomplete", f"{held},{runs}")
+    wait_until(lambda: c.job(runs)["Restarts"] == "1", "the running one is queued again")
+    assert c.job(held)["Restarts"] == "0"
+    assert "invalid state" in c.refused("scontrol", "requeuehold", "State=Bogus", runs)
+
+
+def test_a_deadline_that_cannot_be_met(c):
+    late = c.sbatch("-H", "--deadline=now+5minutes", "-t", "30", wrap="true")
+    fine = c.sbatch("-H", "--deadline=now+5minutes", "-t", "2", wrap="true")
+    assert c.wait_end(late, timeout=30)["JobState"] == "DEADLINE"
+    assert c.state(fine) == "PENDING"
