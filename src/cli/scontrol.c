@@ -43,10 +43,14 @@ enum option_id {
     O_UID,
     O_VERBOSE,
     O_YAML,
+    O_SINCE,
+    O_CHANGES_ONLY,
 };
 
 static const struct opt rows[] = {
     { "all", 'a', OPT_NONE, O_ALL, 0, "@ALL", NULL, NULL, "also hidden partitions" },
+    { "changes-only", 0, OPT_NONE, O_CHANGES_ONLY, 0, NULL, NULL, NULL,
+      "watch: no snapshot to begin with" },
     { "clusters", 'M', OPT_REQ, O_CLUSTERS, 0, "SLURM_CLUSTERS", NULL, "name", "ask this cluster" },
     { "details", 'd', OPT_NONE, O_DETAILS, 0, NULL, NULL, NULL, "show more of each record" },
     { "federation", 0, OPT_NONE, O_FEDERATION, 0, "@FEDERATION", NULL, NULL, NULL },
@@ -54,9 +58,11 @@ static const struct opt rows[] = {
     { "hide", 0, OPT_NONE, O_HIDE, 0, NULL, NULL, NULL, "leave out hidden partitions" },
     { "json", 0, OPT_OPT, O_JSON, 0, NULL, NULL, "version", "print JSON" },
     { "local", 0, OPT_NONE, O_LOCAL, 0, "@LOCAL", NULL, NULL, NULL },
+    { "no-snapshot", 0, OPT_NONE, O_CHANGES_ONLY, 0, NULL, NULL, NULL, NULL },
     { "oneliner", 'o', OPT_NONE, O_ONELINER, 0, NULL, NULL, NULL, "one line for each record" },
     { "quiet", 'Q', OPT_NONE, O_QUIET, 0, NULL, NULL, NULL, "say nothing but errors and data" },
     { "sibling", 0, OPT_NONE, O_SIBLING, 0, "@SIBLING", NULL, NULL, NULL },
+    { "since", 0, OPT_REQ, O_SINCE, 0, NULL, NULL, "cursor", "watch: go on behind this place" },
     { "uid", 'u', OPT_REQ, O_UID, 0, NULL, NULL, "user", NULL },
     { "verbose", 'v', OPT_NONE, O_VERBOSE, 0, NULL, NULL, NULL, "say more" },
     { "yaml", 0, OPT_OPT, O_YAML, 0, NULL, NULL, "version", "print YAML" },
@@ -110,6 +116,12 @@ static int set_option(void *ctx, const struct opt *opt, const char *arg, enum op
     case O_QUIET:
         s->quiet = true;
         cli_set_verbosity(&s->cli, -1);
+        break;
+    case O_SINCE:
+        s->since = arg;
+        break;
+    case O_CHANGES_ONLY:
+        s->changes_only = true;
         break;
     case O_VERBOSE:
         cli_set_verbosity(&s->cli, s->cli.verbose + 1);
@@ -741,6 +753,8 @@ static const struct keyword {
     { "verbose", 4, cmd_verbose, "", "say more" },
     { "version", 4, cmd_version, "", "print the release" },
     { "wait_job", 2, cmd_wait_job, "JOB", "wait until its nodes are ready" },
+    { "watch", 3, scontrol_watch, "[jobs|nodes|partitions|job ID|node NAME]",
+      "print changes as they happen" },
     { "write", 2, cmd_write, "batch_script JOB [FILE|-]", "save a job's script" },
 };
 

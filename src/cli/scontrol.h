@@ -14,6 +14,8 @@ struct scontrol {
     struct show_opts show;
     struct json_option json;
     bool all, future, quiet;
+    bool changes_only; /* watch */
+    const char *since;
     int argc; /* of the command line, for JSON's meta */
     char **argv;
     int status; /* exit status so far */
@@ -31,5 +33,6 @@ void scontrol_update(struct scontrol *s, int argc, char **argv);
 void scontrol_create(struct scontrol *s, int argc, char **argv);
 void scontrol_delete(struct scontrol *s, int argc, char **argv);
 void scontrol_show_licenses(struct scontrol *s, const char *name); /* NULL = all */
+void scontrol_watch(struct scontrol *s, int argc, char **argv);
 /* `Slurmctld(primary) at HOST is UP`; also ends show config.  Fails when it is down. */
 void scontrol_ping(struct scontrol *s, int argc, char **argv);

@@ -22,6 +22,7 @@
 #include "cli/out_query.h"
 #include "cli/out_stepjobs.h"
 #include "cli/out_users.h"
+#include "cli/watch.h"
 #include "model/names.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
@@ -65,6 +66,9 @@ enum option_id {
     O_USER,
     O_VERBOSE,
     O_YAML,
+    O_WATCH,
+    O_SINCE,
+    O_CHANGES_ONLY,
 };
 
 static const struct opt rows[] = {
@@ -74,6 +78,8 @@ static const struct opt rows[] = {
     { "all", 'a', OPT_NONE, O_ALL, 0, "@ALL", NULL, NULL, "also jobs of hidden partitions" },
     { "array", 'r', OPT_NONE, O_ARRAY, 0, "@ARRAY", NULL, NULL,
       "one line for each task of an array" },
+    { "changes-only", 0, OPT_NONE, O_CHANGES_ONLY, 0, NULL, NULL, NULL,
+      "with --watch: no snapshot to begin with" },
     { "clusters", 'M', OPT_REQ, O_CLUSTERS, 0, "SLURM_CLUSTERS", NULL, "names",
       "ask this cluster" },
     { "expand-patterns", 0, OPT_NONE, O_EXPAND, 0, NULL, NULL, NULL,
@@ -94,6 +100,7 @@ static const struct opt rows[] = {
     { "me", 0, OPT_NONE, O_ME, 0, NULL, NULL, NULL, "my own jobs" },
     { "name", 'n', OPT_REQ, O_NAME, 0, "@NAMES", NULL, "names", "jobs with these names" },
     { "names", 0, OPT_REQ, O_NAME, 0, NULL, NULL, "names", NULL },
+    { "no-snapshot", 0, OPT_NONE, O_CHANGES_ONLY, 0, NULL, NULL, NULL, NULL },
     { "noconvert", 0, OPT_NONE, O_NOCONVERT, 0, NULL, NULL, NULL, "keep the units of sizes" },
     { "nodelist", 'w', OPT_REQ, O_NODELIST, 0, NULL, NULL, "nodes",
       "jobs that hold any of these nodes" },
@@ -113,6 +120,8 @@ static const struct opt rows[] = {
     { "running-under", 0, OPT_REQ, O_UNDER, 0, NULL, NULL, "time",
       "jobs that have run less than this" },
     { "sibling", 0, OPT_NONE, O_SIBLING, 0, "@SIBLING", NULL, NULL, NULL },
+    { "since", 0, OPT_REQ, O_SINCE, 0, NULL, NULL, "cursor",
+      "with --watch: go on behind this place" },
     { "sort", 'S', OPT_REQ, O_SORT, 0, "@SORT", NULL, "letters",
       "order: letters of --format, - before one reverses" },
     { "start", 0, OPT_NONE, O_START, 0, NULL, NULL, NULL,
@@ -123,6 +132,8 @@ static const struct opt rows[] = {
     { "user", 'u', OPT_REQ, O_USER, 0, "@USERS", NULL, "names", "jobs of these users" },
     { "users", 0, OPT_REQ, O_USER, 0, NULL, NULL, "names", NULL },
     { "verbose", 'v', OPT_NONE, O_VERBOSE, 0, NULL, NULL, NULL, "say more" },
+    { "watch", 0, OPT_NONE, O_WATCH, 0, NULL, NULL, NULL,
+      "print changes as they happen, until interrupted" },
     { "yaml", 0, OPT_OPT, O_YAML, 0, NULL, NULL, "version", "print YAML" },
 };
 
@@ -150,6 +161,8 @@ struct squeue {
     const char *format, *format_long, *sort, *licenses, *nodes, *clusters;
     bool all, hide, array, expand, long_format, noconvert, noheader, only_state, per_partition,
         start, steps;
+    bool watch, changes_only;
+    const char *since;
     bool me, notme, jobs_word_missing, steps_word_missing, jobs_given;
     uint32_t iterate_s, over_s, under_s;
     bool have_over, have_under;
@@ -333,6 +346,15 @@ static int set_option(void *ctx, const struct opt *opt, const char *arg, enum op
         break;
     case O_START:
         q->start = true;
+        break;
+    case O_WATCH:
+        q->watch = true;
+        break;
+    case O_SINCE:
+        q->since = arg;
+        break;
+    case O_CHANGES_ONLY:
+        q->changes_only = true;
         break;
     case O_VERBOSE:
         cli_set_verbosity(&q->cli, q->cli.verbose + 1);
@@ -835,6 +857,30 @@ static void take_arguments(struct squeue *q, int argc, char **argv, int first)
     }
 }
 
+/* --watch: the filters that the controller applies to changes. */
+static int watch_jobs(struct squeue *q)
+{
+    const Pst__JobFilter *f = &q->filter;
+    struct watch_options o = { .cli = &q->cli,
+                               .entities = 1u << PST__WATCH_ENTITY__WATCH_JOB,
+                               .jobs = &q->filter,
+                               .all_states = !q->have_states || q->states.all,
+                               .ids = q->ids.n ? &q->ids : NULL,
+                               .json = q->json.wanted,
+                               .changes_only = q->changes_only,
+                               .since = q->since };
+
+    if (f->n_accounts || f->n_qos || f->n_reservations || f->nodes || q->licenses || q->notme ||
+        q->have_over || q->have_under || q->steps || q->iterate_s)
+        cli_die(CLI_EXIT_FAILED, "--watch goes with --jobs, --me, --name, --partition, --states and --user "
+                                 "only");
+    if (q->ids.n && q->have_states && !q->states.all)
+        for (uint32_t i = 0; i < NAMES_JOB_STATES; i++)
+            if (q->states.base & (1u << i))
+                filter_add_number(&q->filter.states, &q->filter.n_states, i);
+    return watch_follow(&o);
+}
+
 static void done(struct squeue *q)
 {
     filter_free_words(q->hidden, q->n_hidden);
@@ -863,6 +909,10 @@ int main(int argc, char **argv)
     if (status >= 0)
         exit(status);
     make_filter(&q);
+    if (q.watch)
+        return watch_jobs(&q);
+    if (q.since || q.changes_only)
+        cli_die(CLI_EXIT_FAILED, "--since and --changes-only need --watch");
     if (!q.json.wanted)
         make_format(&q);
     if (q.clusters)

@@ -32,6 +32,7 @@
 #include "ctld/steps.h"
 #include "ctld/view.h"
 #include "ctld/wait.h"
+#include "ctld/watch.h"
 
 #define DISK_RESERVE (32u << 20)
 
@@ -53,6 +54,8 @@ static void on_durable(void *arg, uint64_t lsn)
         acctthread_durable(ctld->acct, lsn);
     effects_release(ctld->effects, lsn);
     programs_release(ctld->programs, lsn);
+    if (ctld->watch)
+        watch_durable(ctld->watch, lsn);
 }
 
 static void on_full(void *arg, bool full, int error)
@@ -191,6 +194,8 @@ int boot_all(struct ctld *ctld, bool clear, bool repair, struct err *err)
     if (r < 0)
         return r;
     r = start_accounting(ctld, err); /* before anything is committed: the writer thread tells it */
+    if (r >= 0)
+        r = watch_new(ctld, &ctld->watch);
     if (r < 0)
         return r;
     if (clear)
@@ -274,12 +279,14 @@ void boot_end(struct ctld *ctld)
         return;
     snapshot_join(ctld);
     ctld->sched = schedthread_stop(ctld->sched);
+    watch_quiesce(ctld->watch);
     if (ctld->journal)
         ctld->journal = journal_close(ctld->journal); /* syncs; the last answers leave */
     if (ctld->front && ctld->front->server)
         server_stop(ctld->front->server);
     ctld->acct = acctthread_stop(ctld->acct);
     ctld->programs = programs_free(ctld->programs);
+    ctld->watch = watch_stop(ctld->watch);
     if (ctld->cluster) {
         wait_clear(ctld);
         steps_clear(ctld);

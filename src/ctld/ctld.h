@@ -25,6 +25,7 @@ struct effects;
 struct views;
 struct schedthread;
 struct acctthread;
+struct watch;
 struct front;
 struct feasible;
 struct programs;
@@ -80,6 +81,7 @@ struct ctld {
     struct views *views;
     struct schedthread *sched;
     struct acctthread *acct;
+    struct watch *watch;
     struct front *front;
     struct feasible *feasible;
     struct programs *programs;
@@ -142,6 +144,7 @@ const struct op_row *op_row(unsigned op); /* NULL: not an operation of the contr
 
 op_fn op_job_submit, op_job_wait, op_job_action, op_job_update, op_step_create;
 op_fn op_access, op_steps_wait;
+op_fn op_query_explain;
 op_fn op_query_config, op_query_diag, op_query_script, op_ping;
 op_fn op_node_update, op_part_update, op_reconfigure, op_shutdown, op_token, op_debug;
 op_fn op_node_register, op_node_report;

@@ -10,6 +10,7 @@
 #include "ctld/acctthread.h"
 #include "ctld/prioquery.h"
 #include "ctld/users.h"
+#include "ctld/watch.h"
 
 #define IO_THREADS 2u
 #define MAX_CONNECTIONS 65536u
@@ -109,6 +110,8 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
         query_start(f, c, frame);
     else if (frame->op == OP_QUERY_PRIORITY)
         prioquery_start(f, c, frame);
+    else if (frame->op == OP_WATCH)
+        watch_start(f->ctld->watch, c, frame);
     else if (row->flags & OPF_FRONT)
         acct_query_start(f, c, frame);
     else
@@ -121,6 +124,8 @@ static void on_close(void *ctx, struct conn *c)
     struct cmd *cmd;
 
     query_conn_closed(f, conn_id(c));
+    if (f->ctld->watch)
+        watch_conn_closed(f->ctld->watch, c);
     if (!conn_data(c))
         return;
     cmd = calloc(1, sizeof(*cmd));

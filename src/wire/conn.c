@@ -107,6 +107,35 @@ void conn_send_owned(struct conn *c, uint8_t *buf, size_t len)
                    "out of memory"); /* a reply that never comes is worse than a lost peer */
 }
 
+void conn_send_shared(struct conn *c, unsigned op, uint32_t flags, uint32_t id, struct shared_bytes *body)
+{
+    struct frame f = { .version = c->peer.version ? c->peer.version : WIRE_VERSION,
+                       .op = (uint16_t)op,
+                       .flags = flags | FRAME_REPLY,
+                       .id = id,
+                       .len = (uint32_t)body->len };
+    uint8_t *header;
+    int r;
+
+    if (c->link.closing || c->link.finishing)
+        return;
+    header = malloc(FRAME_HEADER_SIZE);
+    r = header ? 0 : -ENOMEM;
+    if (header) {
+        frame_encode_header(&f, header);
+        r = link_send_take(&c->link, header, FRAME_HEADER_SIZE, false);
+    }
+    if (r == 0 && body->len)
+        r = link_send_shared(&c->link, body);
+    if (r == -ENOMEM)
+        link_close(&c->link, "out of memory"); /* half a frame may be queued */
+}
+
+size_t conn_out_bytes(const struct conn *c)
+{
+    return link_out_bytes(&c->link);
+}
+
 static struct mail *mail_new(enum mail_kind kind, struct conn *c)
 {
     struct mail *m = calloc(1, sizeof(*m));

@@ -289,20 +289,44 @@ static int out_grow(struct link *l)
     return 0;
 }
 
-int link_send_take(struct link *l, uint8_t *buf, size_t len, bool streamed)
+static int queue_out(struct link *l, struct link_out o)
 {
-    if (l->closing || l->lingering || (l->out_n == l->out_cap && out_grow(l) < 0)) {
-        free(buf);
+    if (l->closing || l->lingering || (l->out_n == l->out_cap && out_grow(l) < 0))
         return l->closing || l->lingering ? -EPIPE : -ENOMEM;
-    }
     if (l->out_n == 0)
         l->out_since_us = now_mono_us();
-    l->out[(l->out_head + l->out_n++) & (l->out_cap - 1)] =
-        (struct link_out){ .buf = buf, .len = len, .streamed = streamed };
-    *(streamed ? &l->out_streamed : &l->out_plain) += len;
+    l->out[(l->out_head + l->out_n++) & (l->out_cap - 1)] = o;
+    *(o.streamed ? &l->out_streamed : &l->out_plain) += o.len;
     if (!l->draining) /* flush() looks at the queue after on_drain */
         link_kick(l);
     return 0;
+}
+
+int link_send_take(struct link *l, uint8_t *buf, size_t len, bool streamed)
+{
+    int r = queue_out(l, (struct link_out){ .buf = buf, .len = len, .streamed = streamed });
+
+    if (r < 0)
+        free(buf);
+    return r;
+}
+
+int link_send_shared(struct link *l, struct shared_bytes *bytes)
+{
+    struct link_out o = { .buf = bytes->data, .shared = shared_ref(bytes), .len = bytes->len };
+    int r = queue_out(l, o);
+
+    if (r < 0)
+        shared_unref(bytes);
+    return r;
+}
+
+static void out_free(struct link_out *o)
+{
+    if (o->shared)
+        shared_unref(o->shared);
+    else
+        free(o->buf);
 }
 
 /* `n` bytes of the queue were taken by the socket. */
@@ -316,7 +340,7 @@ static void consume(struct link *l, size_t n)
         n -= part;
         l->out_off += part;
         if (l->out_off == o->len) {
-            free(o->buf);
+            out_free(o);
             l->out_head = (l->out_head + 1) & (l->out_cap - 1);
             l->out_n--;
             l->out_off = 0;
@@ -440,7 +464,7 @@ static void on_handle_closed(uv_handle_t *handle)
     struct link *l = handle->data;
 
     for (uint32_t i = 0; i < l->out_n; i++)
-        free(l->out[(l->out_head + i) & (l->out_cap - 1)].buf);
+        out_free(&l->out[(l->out_head + i) & (l->out_cap - 1)]);
     free(l->out);
     free(l->in);
     l->out = NULL;

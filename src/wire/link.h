@@ -12,6 +12,7 @@
 #include <uv.h>
 
 #include "wire/frame.h"
+#include "wire/shared.h"
 
 #define LINK_SCRATCH (64u * WIRE_KIB)
 
@@ -47,7 +48,8 @@ struct link_ops {
 };
 
 struct link_out {
-    uint8_t *buf; /* owned */
+    uint8_t *buf; /* owned, or of `shared` */
+    struct shared_bytes *shared; /* held, or NULL */
     size_t len;
     bool streamed;
 };
@@ -85,6 +87,8 @@ int link_init(struct link *l, struct link_loop *ll, int fd, bool connecting,
               const struct link_ops *ops);
 /* Queue buf (malloc'd, taken). -ENOMEM, -EPIPE when closing: freed all the same. */
 int link_send_take(struct link *l, uint8_t *buf, size_t len, bool streamed);
+/* Queue bytes that others send too; takes a reference of its own.  Errors: as above. */
+int link_send_shared(struct link *l, struct shared_bytes *bytes);
 /* Try to send now rather than at the end of the batch. */
 void link_flush(struct link *l);
 /* Have on_drain called at the end of this batch, or now. */

@@ -4,6 +4,8 @@
 #include "wire/ops.h"
 
 #include "api.pb-c.h"
+#include "explain.pb-c.h"
+#include "watch.pb-c.h"
 
 #include "base/cleanup.h"
 

@@ -35,6 +35,8 @@
     X(OP_QUERY_SCRIPT, 36, "query-script", job_id_request, script_reply, 4 * WIRE_KIB)             \
     X(OP_QUERY_ACCT, 37, "query-acct", acct_filter, record_batch, 4 * WIRE_MIB)                    \
     X(OP_QUERY_PRIORITY, 45, "query-priority", priority_request, record_batch, 4 * WIRE_MIB)       \
+    X(OP_QUERY_EXPLAIN, 38, "query-explain", explain_request, explain_reply, 4 * WIRE_KIB)         \
+    X(OP_WATCH, 39, "watch", watch_request, watch_batch, 1 * WIRE_MIB)                             \
     /* administration */                                                                           \
     X(OP_NODE_UPDATE, 50, "node-update", node_update_request, empty, 4 * WIRE_MIB)                 \
     X(OP_PART_UPDATE, 51, "partition-update", part_update_request, empty, 4 * WIRE_MIB)            \

@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "wire/frame.h"
+#include "wire/shared.h"
 
 struct server;
 struct conn; /* counted: conn_ref/conn_unref; outlives its socket while referenced */
@@ -92,6 +93,11 @@ void conn_send_take(struct conn *c, uint8_t *buf, size_t len);
 int conn_reply(struct conn *c, unsigned op, uint32_t id, uint32_t flags,
                const ProtobufCMessage *msg);
 int conn_error(struct conn *c, unsigned op, uint32_t id, int code, const char *text);
+/* A frame whose body others get too; takes a reference of its own.  Owning thread only; dropped in silence when the
+ * connection is closing. */
+void conn_send_shared(struct conn *c, unsigned op, uint32_t flags, uint32_t id, struct shared_bytes *body);
+/* Bytes queued and not yet taken by the socket; owning thread only. */
+size_t conn_out_bytes(const struct conn *c);
 /* Send a request of ours on it; the reply comes to on_reply with the id given back. */
 int conn_request(struct conn *c, unsigned op, uint32_t flags, const ProtobufCMessage *msg,
                  uint32_t *ret_id);
