@@ -721,6 +721,7 @@ static const struct keyword {
     { "details", 3, cmd_details, "", "show more of each record" },
     { "errnumstr", 2, cmd_errnumstr, "NUMBER", "text of an error number" },
     { "exit", 2, cmd_exit, "", "leave" },
+    { "explain", 3, scontrol_explain, "[job] JOBS", "why pending jobs wait, and what would start them" },
     { "getaddrs", 4, cmd_getaddrs, "NODES", "addresses of nodes" },
     { "help", 2, cmd_help, "", "this text" },
     { "hide", 2, cmd_hide, "", "leave out hidden partitions" },

@@ -33,6 +33,7 @@ void scontrol_update(struct scontrol *s, int argc, char **argv);
 void scontrol_create(struct scontrol *s, int argc, char **argv);
 void scontrol_delete(struct scontrol *s, int argc, char **argv);
 void scontrol_show_licenses(struct scontrol *s, const char *name); /* NULL = all */
+void scontrol_explain(struct scontrol *s, int argc, char **argv);
 void scontrol_watch(struct scontrol *s, int argc, char **argv);
 /* `Slurmctld(primary) at HOST is UP`; also ends show config.  Fails when it is down. */
 void scontrol_ping(struct scontrol *s, int argc, char **argv);

@@ -15,6 +15,7 @@
 #include "base/hostlist.h"
 #include "base/timefmt.h"
 #include "cli/cli.h"
+#include "cli/explain.h"
 #include "cli/fmt_squeue.h"
 #include "cli/json_job.h"
 #include "cli/opts.h"
@@ -69,6 +70,7 @@ enum option_id {
     O_WATCH,
     O_SINCE,
     O_CHANGES_ONLY,
+    O_EXPLAIN,
 };
 
 static const struct opt rows[] = {
@@ -84,6 +86,8 @@ static const struct opt rows[] = {
       "ask this cluster" },
     { "expand-patterns", 0, OPT_NONE, O_EXPAND, 0, NULL, NULL, NULL,
       "resolve patterns in the names of input and output files" },
+    { "explain", 0, OPT_NONE, O_EXPLAIN, 0, NULL, NULL, NULL,
+      "say why pending jobs wait, and what would start them" },
     { "federation", 0, OPT_NONE, O_FEDERATION, 0, "@FEDERATION", NULL, NULL, NULL },
     { "format", 'o', OPT_REQ, O_FORMAT, 0, "@FORMAT", NULL, "format",
       "columns as %[.][width]letter" },
@@ -161,8 +165,10 @@ struct squeue {
     const char *format, *format_long, *sort, *licenses, *nodes, *clusters;
     bool all, hide, array, expand, long_format, noconvert, noheader, only_state, per_partition,
         start, steps;
-    bool watch, changes_only;
+    bool watch, changes_only, explain;
     const char *since;
+    uint32_t *explained;
+    size_t n_explained;
     bool me, notme, jobs_word_missing, steps_word_missing, jobs_given;
     uint32_t iterate_s, over_s, under_s;
     bool have_over, have_under;
@@ -346,6 +352,9 @@ static int set_option(void *ctx, const struct opt *opt, const char *arg, enum op
         break;
     case O_START:
         q->start = true;
+        break;
+    case O_EXPLAIN:
+        q->explain = true;
         break;
     case O_WATCH:
         q->watch = true;
@@ -881,6 +890,41 @@ static int watch_jobs(struct squeue *q)
     return watch_follow(&o);
 }
 
+/* --explain: every pending job that the filters choose. */
+static int explain_job(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct squeue *q = ctx;
+    const Pst__JobRecord *j = (const Pst__JobRecord *)record;
+    struct job_row row = { .job = j, .now_us = info->now_us };
+    bool named = filter_ids_match(&q->ids, j->job_id, j->array_job_id, j->has_array_task_id,
+                                  j->array_task_id) ||
+                 filter_ids_match_whole(&q->ids, j->job_id, j->array_job_id);
+
+    if (named && (q->ids.n || (job_is_pending(&row) && wanted(q, &row))))
+        filter_add_number(&q->explained, &q->n_explained, j->job_id);
+    return 0;
+}
+
+static int explain_jobs(struct squeue *q)
+{
+    struct pb_fieldset set = { 0 };
+    struct query_info info = { 0 };
+    bool ok = true;
+
+    fmt_need_names("job_id array_job_id array_task_id array_tasks state state_flags uid licenses partition",
+                   &pst__job_record__descriptor, &set);
+    load_hidden(q);
+    run_query(q, OP_QUERY_JOBS, &pst__job_record__descriptor, &set, explain_job, &info);
+    if (q->ids.n && !q->n_explained) {
+        (void)fprintf(stderr, "slurm_load_jobs error: %s\n", slurm_err_text(ESLURM_INVALID_JOB_ID));
+        return CLI_EXIT_FAILED;
+    }
+    for (size_t i = 0; i < q->n_explained; i++)
+        ok &= explain_print(q->client, q->explained[i], q->json.wanted, i > 0) >= 0;
+    free(q->explained);
+    return ok ? CLI_EXIT_OK : CLI_EXIT_FAILED;
+}
+
 static void done(struct squeue *q)
 {
     filter_free_words(q->hidden, q->n_hidden);
@@ -921,6 +965,13 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "slurm_load_jobs error: %s\n", err.text);
         return CLI_EXIT_FAILED;
     }
+    if (q.explain) {
+        status = explain_jobs(&q);
+        done(&q);
+        return status;
+    }
+    if (q.clusters)
+        (void)printf("CLUSTER: %s\n", conf_str(cli_conf(&q.cli), CONF_CLUSTER_NAME));
     for (;;) {
         list_once(&q, argc, words);
         if (!q.iterate_s)

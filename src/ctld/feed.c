@@ -465,6 +465,16 @@ void feed_priorities(struct ctld *ctld, struct prioquery *q)
     schedthread_feed(ctld->sched, f, f); /* not gathered: this is no core thread */
 }
 
+void feed_explain(struct ctld *ctld, const Pst__JobRecord *rec, const char *others, uint64_t ticket)
+{
+    struct feed *f = feed_new(FEED_EXPLAIN);
+
+    fill_job(ctld, f, rec);
+    f->nothers = split_list(f, others, &f->others);
+    f->ticket = ticket;
+    add(f);
+}
+
 /* ---- nodes and partitions ----------------------------------------------------------------------- */
 
 /* "gpu:a100:2,gpu:v100:2,shard:8" -> rows; devices of one name are numbered through. */

@@ -23,6 +23,7 @@ enum feed_kind {
     FEED_PART,
     FEED_PART_REMOVE,
     FEED_PARAMS,     /* configuration changed */
+    FEED_EXPLAIN,    /* as FEED_WHEN; others beside */
     FEED_WHEN,       /* --test-only: job and ticket; answered with a decision */
     FEED_PRIORITIES, /* sprio: arg is a struct prioquery */
     FEED_STOP,
@@ -42,6 +43,8 @@ struct feed {
     struct sched_node node;
     struct sched_partition part;
     struct sched_params params;
+    const char *const *others; /* EXPLAIN: partitions that the job might use too */
+    size_t nothers;
     char *name;             /* owned */
     struct prioquery *prio; /* owned until it is gathered */
     void *owned[32];        /* memory of the members above */
@@ -63,6 +66,8 @@ void feed_part_gone(struct ctld *ctld, const char *name);
 void feed_params(struct ctld *ctld);
 void feed_when(struct ctld *ctld, const Pst__JobRecord *rec, uint64_t ticket);
 void feed_priorities(struct ctld *ctld, struct prioquery *q); /* any thread */
+/* others: comma list of partitions. */
+void feed_explain(struct ctld *ctld, const Pst__JobRecord *rec, const char *others, uint64_t ticket);
 void schedfeed_flush(struct ctld *ctld);
 /* Scheduling parameters of the configuration in force. */
 void feed_fill_params(const struct conf *conf, struct sched_params *ret);

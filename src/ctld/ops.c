@@ -21,6 +21,7 @@ static const struct op_row rows[OP_MAX_] = {
     [OP_QUERY_SCRIPT] = { op_query_script, 0 },
     [OP_QUERY_ACCT] = { NULL, OPF_FRONT },
     [OP_QUERY_PRIORITY] = { NULL, OPF_FRONT },
+    [OP_QUERY_EXPLAIN] = { op_query_explain, 0 },
     [OP_WATCH] = { NULL, OPF_FRONT },
     [OP_NODE_UPDATE] = { op_node_update, OPF_ADMIN | OPF_WRITES },
     [OP_PART_UPDATE] = { op_part_update, OPF_ADMIN | OPF_WRITES },

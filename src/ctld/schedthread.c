@@ -27,6 +27,7 @@ struct schedthread {
     struct sched *sched;
     struct sched_params params; /* as given last */
     bool backfill;          /* SchedulerType */
+    int64_t wake_us;        /* when a job becomes eligible */
     bool backfill_due;      /* something changed since the last one */
     int64_t backfill_not_before_mono_us;
     struct sched_stats stats;   /* under lock */
@@ -37,6 +38,7 @@ void decisions_msg_free(struct decisions_msg *m)
     if (!m)
         return;
     sched_decisions_done(&m->d);
+    sched_explanation_done(&m->explained);
     free(m);
 }
 
@@ -77,6 +79,22 @@ static void answer_when(struct schedthread *t, const struct feed *f)
     }
     m->d.n = m->d.cap = 1;
     m->when_result = sched_when(t->sched, &f->job, now_us(), &m->d.items[0]);
+    post(t, m);
+}
+
+static void think(struct schedthread *t, bool backfill, int64_t *ret_wake_us);
+
+/* In a settled state: who could start has done so before. */
+static void answer_explain(struct schedthread *t, const struct feed *f)
+{
+    struct decisions_msg *m = msg_new();
+
+    think(t, false, &t->wake_us);
+    if (t->backfill)
+        think(t, true, NULL);
+    m->explain = true;
+    m->ticket = f->ticket;
+    m->when_result = sched_explain(t->sched, &f->job, f->others, f->nothers, now_us(), &m->explained);
     post(t, m);
 }
 
@@ -127,6 +145,9 @@ static bool apply(struct schedthread *t, struct feed *f)
         break;
     case FEED_PRIORITIES:
         prioquery_gather(TAKE_PTR(f->prio), t->sched, &t->params);
+        break;
+    case FEED_EXPLAIN:
+        answer_explain(t, f);
         break;
     case FEED_WHEN:
         answer_when(t, f);
@@ -224,13 +245,13 @@ static void think(struct schedthread *t, bool backfill, int64_t *ret_wake_us)
 static void *run(void *arg)
 {
     struct schedthread *t = arg;
-    int64_t wake_us = INT64_MAX;
     bool go = true;
 
+    t->wake_us = INT64_MAX;
     while (go) {
         int64_t bf_at = t->backfill_due ? t->backfill_not_before_mono_us : INT64_MAX;
-        struct feed *list = take(t, wake_us, bf_at);
-        bool changed = list || (wake_us != INT64_MAX && now_us() >= wake_us);
+        struct feed *list = take(t, t->wake_us, bf_at);
+        bool changed = list || (t->wake_us != INT64_MAX && now_us() >= t->wake_us);
 
         while (list) {
             struct feed *f = list;
@@ -243,7 +264,7 @@ static void *run(void *arg)
         if (!go)
             break;
         if (changed) {
-            think(t, false, &wake_us);
+            think(t, false, &t->wake_us);
             t->backfill_due = t->backfill && sched_pending(t->sched) > 0;
         }
         if (t->backfill_due && now_mono_us() >= t->backfill_not_before_mono_us) {

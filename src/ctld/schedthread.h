@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ctld/feed.h"
+#include "sched/sched_explain.h"
 
 struct schedthread;
 
@@ -10,6 +11,8 @@ struct decisions_msg {
     struct sched_decisions d;
     uint64_t elapsed_us;
     bool when;         /* answer to FEED_WHEN: one decision */
+    bool explain;      /* answer to FEED_EXPLAIN: explained */
+    struct sched_explanation explained;
     int when_result;
     uint64_t ticket;
 };

@@ -13,6 +13,7 @@
 #include "base/timefmt.h"
 #include "ctld/depends.h"
 #include "ctld/feasible.h"
+#include "ctld/explain.h"
 #include "ctld/feed.h"
 #include "ctld/hooks.h"
 #include "ctld/jobs.h"
@@ -392,6 +393,11 @@ void lifecycle_disk_free(struct ctld *ctld)
 
 void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m)
 {
+    if (m->explain) {
+        explain_answer(ctld, m);
+        decisions_msg_free(m);
+        return;
+    }
     if (m->when) {
         answer_test(ctld, m);
         decisions_msg_free(m);
