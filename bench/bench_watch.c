@@ -1,10 +1,11 @@
-/* bench_watch.c - many watchers on a cluster at work: is every change told once, and what does the core pay?
+/* bench_watch.c - many watchers on a cluster at work: is every change told once, and what does the
+ * core pay?
  *
- * Against the slurmctld of $SLURM_CONF (process -p PID): jobs are submitted at a steady rate for a while without a
- * watcher, then as long with -w of them, each a connection of its own.  The core thread's CPU time comes from the
- * kernel (schedstat).  Every watcher hashes the cursors it gets; all must agree with each other and with one that reads
- * the same stretch from the log afterwards.  Prints one JSON object.  Without $SLURM_CONF there is no controller to
- * measure. */
+ * Against the slurmctld of $SLURM_CONF (process -p PID): jobs are submitted at a steady rate for a
+ * while without a watcher, then as long with -w of them, each a connection of its own.  The core
+ * thread's CPU time comes from the kernel (schedstat).  Every watcher hashes the cursors it gets;
+ * all must agree with each other and with one that reads the same stretch from the log afterwards.
+ * Prints one JSON object.  Without $SLURM_CONF there is no controller to measure. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -72,7 +73,8 @@ static double core_ms(const struct bench *b)
     return (double)ns / 1e6;
 }
 
-/* ---- watchers ----------------------------------------------------------------------------------- */
+/* ---- watchers -----------------------------------------------------------------------------------
+ */
 
 static uint64_t varint(const uint8_t **p, const uint8_t *end)
 {
@@ -164,7 +166,8 @@ static void pump(struct bench *b, int timeout_ms)
         read_watcher(ev[i].data.ptr);
 }
 
-/* ---- load --------------------------------------------------------------------------------------- */
+/* ---- load ---------------------------------------------------------------------------------------
+ */
 
 static void submit_one(struct bench *b)
 {
@@ -259,7 +262,8 @@ int main(int argc, char **argv)
         *(o == 'w' ? &b.nwatchers : o == 'r' ? &b.rate : o == 's' ? &b.seconds : &b.pid) = v;
     }
     if (!conf_path || !b.pid) {
-        printf("{\"bench\":\"watch\",\"skipped\":\"SLURM_CONF and -p PID name a controller to measure\"}\n");
+        printf("{\"bench\":\"watch\",\"skipped\":\"SLURM_CONF and -p PID name a controller to "
+               "measure\"}\n");
         return 0;
     }
     if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
@@ -268,8 +272,11 @@ int main(int argc, char **argv)
     }
     if (conf_load(conf_path, CONF_CLIENT, &conf, NULL, &err) < 0)
         die(conf_path, err.text);
-    b.target = (struct client_target){ .try_local = true, .timeout_ms = 30000, .port = conf_ctld_port(conf),
-                                       .cluster = conf_str(conf, CONF_CLUSTER_NAME), .program = "bench_watch" };
+    b.target = (struct client_target){ .try_local = true,
+                                       .timeout_ms = 30000,
+                                       .port = conf_ctld_port(conf),
+                                       .cluster = conf_str(conf, CONF_CLUSTER_NAME),
+                                       .program = "bench_watch" };
     b.slurm_uid = conf_slurm_uid(conf);
     b.epoll = epoll_create1(EPOLL_CLOEXEC);
     b.w = calloc(b.nwatchers + 1, sizeof(*b.w));
@@ -289,10 +296,11 @@ int main(int argc, char **argv)
         b.w[i].n = b.w[i].hash = 0;
     watched = run_load(&b, &rate_watched);
     check(&b, since, &changes, &same);
-    printf("{\"bench\":\"watch\",\"watchers\":%u,\"jobs_per_s\":%.0f,\"changes\":%llu,\"each_once\":%s,"
+    printf("{\"bench\":\"watch\",\"watchers\":%u,\"jobs_per_s\":%.0f,\"changes\":%llu,\"each_"
+           "once\":%s,"
            "\"core_ms_per_job_alone\":%.4f,\"core_ms_per_job_watched\":%.4f,\"ratio\":%.3f}\n",
-           b.nwatchers, rate_watched, (unsigned long long)changes, same ? "true" : "false", alone, watched,
-           watched / alone);
+           b.nwatchers, rate_watched, (unsigned long long)changes, same ? "true" : "false", alone,
+           watched, watched / alone);
     conf_free(conf);
     return same ? 0 : 1;
 }

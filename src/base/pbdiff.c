@@ -16,14 +16,16 @@ static void borrow(ProtobufCMessage *dst, const ProtobufCMessage *src,
 {
     bool repeated = f->label == PROTOBUF_C_LABEL_REPEATED;
 
-    memcpy(pb_member(dst, f), pb_member(src, f), repeated ? sizeof(void *) : pb_value_size(f->type));
+    memcpy(pb_member(dst, f), pb_member(src, f),
+           repeated ? sizeof(void *) : pb_value_size(f->type));
     if (repeated)
         *pb_count(dst, f) = *pb_count(src, f);
     else if (!pb_is_pointer(f) && f->label != PROTOBUF_C_LABEL_REQUIRED)
         *pb_quantifier(dst, f) = *pb_quantifier(src, f);
 }
 
-void pb_borrow(ProtobufCMessage *dst, const ProtobufCMessage *src, const uint32_t *numbers, size_t n)
+void pb_borrow(ProtobufCMessage *dst, const ProtobufCMessage *src, const uint32_t *numbers,
+               size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const ProtobufCFieldDescriptor *f = field(src, numbers[i]);
@@ -50,7 +52,8 @@ void pb_forget(ProtobufCMessage *dst, const uint32_t *numbers, size_t n)
 }
 
 /* Equal in this field alone: compared as messages that hold nothing else. */
-static bool same(const ProtobufCMessage *a, const ProtobufCMessage *b, const ProtobufCFieldDescriptor *f)
+static bool same(const ProtobufCMessage *a, const ProtobufCMessage *b,
+                 const ProtobufCFieldDescriptor *f)
 {
     bool x = pb_present(a, f), y = pb_present(b, f);
 
@@ -59,14 +62,15 @@ static bool same(const ProtobufCMessage *a, const ProtobufCMessage *b, const Pro
     if (f->label != PROTOBUF_C_LABEL_REPEATED && f->type == PROTOBUF_C_TYPE_STRING)
         return strcmp(*(char **)pb_member(a, f), *(char **)pb_member(b, f)) == 0;
     if (f->label != PROTOBUF_C_LABEL_REPEATED && f->type == PROTOBUF_C_TYPE_MESSAGE)
-        return pb_equal(*(ProtobufCMessage **)pb_member(a, f), *(ProtobufCMessage **)pb_member(b, f));
+        return pb_equal(*(ProtobufCMessage **)pb_member(a, f),
+                        *(ProtobufCMessage **)pb_member(b, f));
     if (pb_owns_memory(f))
         return false; /* repeated fields and bytes are not compared: told again is no harm */
     return memcmp(pb_member(a, f), pb_member(b, f), pb_value_size(f->type)) == 0;
 }
 
-size_t pb_diff(const ProtobufCMessage *a, const ProtobufCMessage *b, const uint32_t *numbers, size_t n,
-               ProtobufCMessage *before, ProtobufCMessage *after)
+size_t pb_diff(const ProtobufCMessage *a, const ProtobufCMessage *b, const uint32_t *numbers,
+               size_t n, ProtobufCMessage *before, ProtobufCMessage *after)
 {
     size_t found = 0;
 

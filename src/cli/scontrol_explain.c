@@ -23,7 +23,8 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
     const Pst__JobRecord *j = (const Pst__JobRecord *)record;
 
     (void)info;
-    if (filter_ids_match(named->ids, j->job_id, j->array_job_id, j->has_array_task_id, j->array_task_id) ||
+    if (filter_ids_match(named->ids, j->job_id, j->array_job_id, j->has_array_task_id,
+                         j->array_task_id) ||
         (j->array_tasks && filter_ids_match_whole(named->ids, j->job_id, j->array_job_id)))
         filter_add_number(&named->list, &named->n, j->job_id);
     return 0;
@@ -48,7 +49,8 @@ static void explain(struct scontrol *s, const char *word, bool again)
     request.jobs = &filter;
     request.fields = fields;
     request.n_fields = ARRAY_SIZE(fields);
-    r = query_run(c, OP_QUERY_JOBS, &request.base, &pst__job_record__descriptor, on_job, &named, NULL);
+    r = query_run(c, OP_QUERY_JOBS, &request.base, &pst__job_record__descriptor, on_job, &named,
+                  NULL);
     if (r < 0)
         scontrol_fail(s, "slurm_load_jobs error: %s", client_strerror(c, r));
     else if (!named.n)

@@ -52,7 +52,8 @@ void scontrol_watch(struct scontrol *s, int argc, char **argv)
     else if (argc > 0 && is_word(argv[0], "partitions"))
         o.entities = 1u << PST__WATCH_ENTITY__WATCH_PARTITION;
     else if (argc > 0) {
-        scontrol_fail(s, "invalid entity:%s for keyword:watch \njobs, nodes or partitions", argv[0]);
+        scontrol_fail(s, "invalid entity:%s for keyword:watch \njobs, nodes or partitions",
+                      argv[0]);
         return;
     }
     if (argc > 2) {

@@ -1,8 +1,8 @@
 /* watch.c - follow changes and print a line for each; see watch.h
  *
- * First a snapshot from the views, kept back until the controller says that the record it shows is durable; then the
- * changes behind it.  `at` is the place reached: everything up to it was printed.  When the connection goes, the next
- * one begins there, so nothing is missed or told twice. */
+ * First a snapshot from the views, kept back until the controller says that the record it shows is
+ * durable; then the changes behind it.  `at` is the place reached: everything up to it was printed.
+ * When the connection goes, the next one begins there, so nothing is missed or told twice. */
 #include "cli/watch.h"
 
 #include <errno.h>
@@ -69,9 +69,11 @@ static void print(struct strbuf *sb)
     strbuf_reset(sb);
 }
 
-/* ---- the snapshot ------------------------------------------------------------------------------- */
+/* ---- the snapshot -------------------------------------------------------------------------------
+ */
 
-static bool task_wanted(const struct follow *f, uint32_t id, uint32_t array, bool has_task, uint32_t task)
+static bool task_wanted(const struct follow *f, uint32_t id, uint32_t array, bool has_task,
+                        uint32_t task)
 {
     return !f->o->ids || filter_ids_match(f->o->ids, id, array, has_task, task) ||
            filter_ids_match_whole(f->o->ids, id, array);
@@ -80,8 +82,12 @@ static bool task_wanted(const struct follow *f, uint32_t id, uint32_t array, boo
 static int on_record(void *ctx, const ProtobufCMessage *rec, const struct query_info *info)
 {
     struct follow *f = ctx;
-    struct watch_line line = { .entity = f->entity, .snapshot = true, .lsn = info->lsn,
-                               .index = UINT32_MAX, .time_us = info->now_us, .after = rec };
+    struct watch_line line = { .entity = f->entity,
+                               .snapshot = true,
+                               .lsn = info->lsn,
+                               .index = UINT32_MAX,
+                               .time_us = info->now_us,
+                               .after = rec };
 
     if (f->entity == PST__WATCH_ENTITY__WATCH_JOB) {
         const Pst__JobRecord *j = (const Pst__JobRecord *)rec;
@@ -147,7 +153,8 @@ static int take_snapshot(struct follow *f)
     return r;
 }
 
-/* ---- changes ------------------------------------------------------------------------------------ */
+/* ---- changes ------------------------------------------------------------------------------------
+ */
 
 static int ask(struct follow *f, bool since)
 {
@@ -178,8 +185,12 @@ static int ask(struct follow *f, bool since)
 static int on_change(struct follow *f, const Pst__WatchChange *c)
 {
     const struct watch_fields *w = watch_fields(c->entity);
-    struct watch_line line = { .entity = c->entity, .change = c, .lsn = c->lsn, .index = c->index,
-                               .time_us = c->time_us, .name = c->name };
+    struct watch_line line = { .entity = c->entity,
+                               .change = c,
+                               .lsn = c->lsn,
+                               .index = c->index,
+                               .time_us = c->time_us,
+                               .name = c->name };
 
     if (!w || c->lsn < f->at_lsn || (c->lsn == f->at_lsn && c->index <= f->at_index) ||
         c->lsn <= f->snap_lsn[c->entity])
@@ -315,7 +326,8 @@ int watch_follow(const struct watch_options *o)
     if (o->since) {
         f.have_at = true;
         if (watch_cursor_parse(o->since, &f.at_lsn, &f.at_index) < 0)
-            cli_die(CLI_EXIT_FAILED, "Invalid cursor: %s: a number, or two with a dot, as watch printed it",
+            cli_die(CLI_EXIT_FAILED,
+                    "Invalid cursor: %s: a number, or two with a dot, as watch printed it",
                     o->since);
     }
     sigemptyset(&blocked);

@@ -11,16 +11,16 @@
 
 struct watch_options {
     struct cli *cli;
-    uint32_t entities;         /* 1 << WATCH_JOB ... */
-    Pst__JobFilter *jobs;      /* of the snapshot; may be NULL */
-    bool all_states;           /* changes of jobs in whatever state */
-    struct filter_ids *ids;    /* tasks of arrays; may be NULL */
-    const char *nodes;         /* hostlist, or NULL */
-    char **partitions;         /* names, for partition records */
+    uint32_t entities;      /* 1 << WATCH_JOB ... */
+    Pst__JobFilter *jobs;   /* of the snapshot; may be NULL */
+    bool all_states;        /* changes of jobs in whatever state */
+    struct filter_ids *ids; /* tasks of arrays; may be NULL */
+    const char *nodes;      /* hostlist, or NULL */
+    char **partitions;      /* names, for partition records */
     size_t n_partitions;
     bool json;
     bool changes_only;
-    const char *since;         /* "lsn" or "lsn.index", or NULL */
+    const char *since; /* "lsn" or "lsn.index", or NULL */
 };
 
 /* Check "lsn" or "lsn.index".  Errors: -EINVAL. */

@@ -2,8 +2,9 @@
  *
  *   2026-11-20T13:00:01 57.0 job-start job 12 user=ann state=PENDING->RUNNING nodes=->node1
  *
- * Time, cursor, what happened, to what, then each field that changed by its name in the schema.  Values with blanks
- * are quoted.  A field that is new has nothing before the arrow; one that is gone nothing behind it. */
+ * Time, cursor, what happened, to what, then each field that changed by its name in the schema.
+ * Values with blanks are quoted.  A field that is new has nothing before the arrow; one that is
+ * gone nothing behind it. */
 #include "cli/watch_line.h"
 
 #include <stdio.h>
@@ -28,7 +29,8 @@ void watch_line_identify_job(struct watch_line *l, const Pst__JobRecord *j)
     l->user = j->user_name;
 }
 
-/* ---- values ------------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------------------------------
+ */
 
 static void add_text(struct strbuf *out, const char *text)
 {
@@ -53,7 +55,8 @@ static void add_flags(struct strbuf *out, unsigned entity, uint32_t flags)
     const char *sep = "";
 
     for (unsigned b = 0; b < 32; b++) {
-        const char *word = entity == PST__WATCH_ENTITY__WATCH_JOB ? names_job_flag(b) : names_node_flag(b);
+        const char *word =
+            entity == PST__WATCH_ENTITY__WATCH_JOB ? names_job_flag(b) : names_node_flag(b);
 
         if (!(flags >> b & 1))
             continue;
@@ -195,7 +198,8 @@ static void add_plain(struct strbuf *out, const struct watch_line *l, const stru
     strbuf_addc(out, '\n');
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------- */
+/* ---- JSON ---------------------------------------------------------------------------------------
+ */
 
 /* An object without its braces, behind a comma when something stands before it. */
 static void add_members(struct strbuf *out, const ProtobufCMessage *m)

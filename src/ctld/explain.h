@@ -1,7 +1,7 @@
 /* explain.h - op query-explain: why a job waits, in sentences.  Core thread.
  *
- * The scheduler's thread does the thinking (sched_explain.h); the core only hands the job over and words the
- * answer. */
+ * The scheduler's thread does the thinking (sched_explain.h); the core only hands the job over and
+ * words the answer. */
 #pragma once
 
 #include "ctld/schedthread.h"
@@ -18,7 +18,8 @@ struct explain_text {
     const struct sched_explanation *x; /* NULL: the scheduler was not asked */
     int64_t now_us;
 };
-/* Fill reply (initialised); its strings and messages live in the arena that explain_done() frees. */
+/* Fill reply (initialised); its strings and messages live in the arena that explain_done() frees.
+ */
 struct explain_made;
 struct explain_made *explain_make(const struct explain_text *t);
 const Pst__ExplainReply *explain_reply(const struct explain_made *m);

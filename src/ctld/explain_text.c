@@ -42,7 +42,8 @@ static void *hold(struct explain_made *m, size_t size)
     return p->data;
 }
 
-static char *text(struct explain_made *m, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static char *text(struct explain_made *m, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 static char *text(struct explain_made *m, const char *fmt, ...)
 {
     struct strbuf sb = STRBUF_INIT;
@@ -95,7 +96,8 @@ static char *id_text(struct explain_made *m, const Pst__JobRecord *r)
     if (r->has_array_task_id)
         return text(m, "%u_%u", r->array_job_id, r->array_task_id);
     if (r->array_tasks)
-        return text(m, "%u_[%s]", r->has_array_job_id ? r->array_job_id : r->job_id, r->array_tasks);
+        return text(m, "%u_[%s]", r->has_array_job_id ? r->array_job_id : r->job_id,
+                    r->array_tasks);
     return text(m, "%u", r->job_id);
 }
 
@@ -113,7 +115,8 @@ static const char *ordinal(unsigned n)
     return n % 10 == 1 ? "st" : n % 10 == 2 ? "nd" : n % 10 == 3 ? "rd" : "th";
 }
 
-/* ---- what is no matter of resources ------------------------------------------------------------- */
+/* ---- what is no matter of resources -------------------------------------------------------------
+ */
 
 static void set_release(struct explain_made *m, Pst__JobReason reason, char *summary, char *release)
 {
@@ -135,39 +138,54 @@ static bool kept_back(struct explain_made *m)
                     text(m, "Job %s is held by its owner.", id),
                     text(m, "Its owner or an administrator lets it go: scontrol release %s", id));
     else if (job_is_held(r))
-        set_release(m, r->has_reason && r->reason ? r->reason : PST__JOB_REASON__REASON_JOB_HELD_ADMIN,
+        set_release(m,
+                    r->has_reason && r->reason ? r->reason : PST__JOB_REASON__REASON_JOB_HELD_ADMIN,
                     text(m, "Job %s is held by an administrator%s%s.", id,
                          r->has_reason && r->reason ? ": " : "",
                          r->has_reason && r->reason ? names_reason(r->reason) : ""),
                     text(m, "An administrator lets it go: scontrol release %s", id));
     else if (r->dependency && r->has_pend_reason &&
              r->pend_reason == PST__JOB_REASON__REASON_DEPENDENCY_NEVER_SATISFIED)
-        set_release(m, PST__JOB_REASON__REASON_DEPENDENCY_NEVER_SATISFIED,
-                    text(m, "Job %s waits for %s, which can never come true.", id, r->dependency),
-                    text(m, "Another dependency, or none, lets it go: scontrol update JobId=%s Dependency=", id));
+        set_release(
+            m, PST__JOB_REASON__REASON_DEPENDENCY_NEVER_SATISFIED,
+            text(m, "Job %s waits for %s, which can never come true.", id, r->dependency),
+            text(m, "Another dependency, or none, lets it go: scontrol update JobId=%s Dependency=",
+                 id));
     else if (r->dependency)
         set_release(m, PST__JOB_REASON__REASON_DEPENDENCY,
                     text(m, "Job %s waits for other jobs: %s.", id, r->dependency),
-                    text(m, "It goes on when that comes true, or without it: scontrol update JobId=%s Dependency=", id));
+                    text(m,
+                         "It goes on when that comes true, or without it: scontrol update JobId=%s "
+                         "Dependency=",
+                         id));
     else if (job_has_flag(r, JOB_FLAG(COMPLETING)))
         set_release(m, PST__JOB_REASON__REASON_NONE,
-                    text(m, "Job %s is to run again, and its nodes are still being cleaned up from the run before.", id),
+                    text(m,
+                         "Job %s is to run again, and its nodes are still being cleaned up from "
+                         "the run before.",
+                         id),
                     text(m, "It goes on when they are clean."));
     else if (r->has_begin_us && r->begin_us > m->t->now_us)
-        set_release(m, PST__JOB_REASON__REASON_BEGIN_TIME,
-                    text(m, "Job %s is not to begin before %s.", id, stamp(m, r->begin_us)),
-                    text(m, "An earlier time lets it go: scontrol update JobId=%s StartTime=now", id));
+        set_release(
+            m, PST__JOB_REASON__REASON_BEGIN_TIME,
+            text(m, "Job %s is not to begin before %s.", id, stamp(m, r->begin_us)),
+            text(m, "An earlier time lets it go: scontrol update JobId=%s StartTime=now", id));
     else if (throttle && jobs_array_running(m->t->ctld, r->array_job_id) >= throttle)
         set_release(m, PST__JOB_REASON__REASON_ARRAY_TASK_LIMIT,
-                    text(m, "Job %s waits because %u of its tasks run at a time, and so many do.", id, throttle),
-                    text(m, "A task that ends, or a higher limit, lets the next one go: scontrol update JobId=%u "
-                            "ArrayTaskThrottle=%u", r->array_job_id, throttle + 1));
+                    text(m, "Job %s waits because %u of its tasks run at a time, and so many do.",
+                         id, throttle),
+                    text(m,
+                         "A task that ends, or a higher limit, lets the next one go: scontrol "
+                         "update JobId=%u "
+                         "ArrayTaskThrottle=%u",
+                         r->array_job_id, throttle + 1));
     else
         return false;
     return true;
 }
 
-/* ---- partitions --------------------------------------------------------------------------------- */
+/* ---- partitions ---------------------------------------------------------------------------------
+ */
 
 static char *names_of(struct explain_made *m, const uint32_t *ids, size_t n)
 {
@@ -190,8 +208,8 @@ static char *names_of(struct explain_made *m, const uint32_t *ids, size_t n)
     return copy;
 }
 
-static void add_count(struct explain_made *m, Pst__ExplainPartition *p, const char *cause, uint32_t nodes,
-                      const uint32_t *ids)
+static void add_count(struct explain_made *m, Pst__ExplainPartition *p, const char *cause,
+                      uint32_t nodes, const uint32_t *ids)
 {
     Pst__ExplainCount *c = nodes ? hold(m, sizeof(*c)) : NULL;
 
@@ -216,9 +234,11 @@ static const char *node_trouble(const struct node *n)
     return n->link ? "not available" : "not responding";
 }
 
-static void count_causes(struct explain_made *m, const struct explain_part *x, Pst__ExplainPartition *p)
+static void count_causes(struct explain_made *m, const struct explain_part *x,
+                         Pst__ExplainPartition *p)
 {
-    static const char *const words[] = { "down", "drained", "not responding", "not available", "gone" };
+    static const char *const words[] = { "down", "drained", "not responding", "not available",
+                                         "gone" };
     _cleanup_free_ uint32_t *ids = malloc((x->causes[EXPLAIN_NOT_UP] + 1) * sizeof(*ids));
 
     add_count(m, p, "excluded", x->causes[EXPLAIN_EXCLUDED], NULL);
@@ -230,7 +250,8 @@ static void count_causes(struct explain_made *m, const struct explain_part *x, P
         uint32_t n = 0;
 
         for (uint32_t i = 0; i < x->causes[EXPLAIN_NOT_UP]; i++)
-            if (strcmp(node_trouble(cluster_node(m->t->ctld->cluster, x->not_up[i])), words[k]) == 0)
+            if (strcmp(node_trouble(cluster_node(m->t->ctld->cluster, x->not_up[i])), words[k]) ==
+                0)
                 ids[n++] = x->not_up[i];
         add_count(m, p, words[k], n, ids);
     }
@@ -250,13 +271,14 @@ static void say_counts(struct explain_made *m, const Pst__ExplainPartition *p)
         if (c->names)
             strbuf_addf(&sb, " (%s)", c->names);
     }
-    say(m, text(m, "Partition %s: it needs %u node%s; of %u, %u could hold a part of it: %s.", p->name,
-                p->wanted_nodes, p->wanted_nodes == 1 ? "" : "s", p->total_nodes, p->suitable_nodes,
-                p->n_causes ? strbuf_str(&sb) : "there is none"));
+    say(m, text(m, "Partition %s: it needs %u node%s; of %u, %u could hold a part of it: %s.",
+                p->name, p->wanted_nodes, p->wanted_nodes == 1 ? "" : "s", p->total_nodes,
+                p->suitable_nodes, p->n_causes ? strbuf_str(&sb) : "there is none"));
     strbuf_done(&sb);
 }
 
-static void say_holders(struct explain_made *m, const struct explain_part *x, Pst__ExplainPartition *p)
+static void say_holders(struct explain_made *m, const struct explain_part *x,
+                        Pst__ExplainPartition *p)
 {
     for (uint32_t i = 0; i < x->nholders; i++) {
         const struct explain_holder *h = &x->holders[i];
@@ -287,27 +309,37 @@ static const struct {
     Pst__JobReason reason;
     const char *sentence; /* of the partition */
 } verdicts[] = {
-    { SCHED_WHY_PART_DOWN, PST__JOB_REASON__REASON_PARTITION_DOWN, "starts no jobs now: it is down" },
-    { SCHED_WHY_PART_NODE_LIMIT, PST__JOB_REASON__REASON_PARTITION_NODE_LIMIT, "does not allow so many, or so few, nodes" },
-    { SCHED_WHY_PART_TIME_LIMIT, PST__JOB_REASON__REASON_PARTITION_TIME_LIMIT, "does not allow so long a time limit" },
-    { SCHED_WHY_NODE_NOT_AVAIL, PST__JOB_REASON__REASON_REQ_NODE_NOT_AVAIL, "has the nodes asked for by name, and one is not up" },
-    { SCHED_WHY_BAD_CONSTRAINTS, PST__JOB_REASON__REASON_BAD_CONSTRAINTS, "has no set of nodes that could ever hold it" },
-    { SCHED_WHY_NODES_UNAVAILABLE, PST__JOB_REASON__REASON_NODES_UNAVAILABLE, "could hold it if the nodes that are down or drained were up" },
+    { SCHED_WHY_PART_DOWN, PST__JOB_REASON__REASON_PARTITION_DOWN,
+      "starts no jobs now: it is down" },
+    { SCHED_WHY_PART_NODE_LIMIT, PST__JOB_REASON__REASON_PARTITION_NODE_LIMIT,
+      "does not allow so many, or so few, nodes" },
+    { SCHED_WHY_PART_TIME_LIMIT, PST__JOB_REASON__REASON_PARTITION_TIME_LIMIT,
+      "does not allow so long a time limit" },
+    { SCHED_WHY_NODE_NOT_AVAIL, PST__JOB_REASON__REASON_REQ_NODE_NOT_AVAIL,
+      "has the nodes asked for by name, and one is not up" },
+    { SCHED_WHY_BAD_CONSTRAINTS, PST__JOB_REASON__REASON_BAD_CONSTRAINTS,
+      "has no set of nodes that could ever hold it" },
+    { SCHED_WHY_NODES_UNAVAILABLE, PST__JOB_REASON__REASON_NODES_UNAVAILABLE,
+      "could hold it if the nodes that are down or drained were up" },
 };
 
 static void say_time(struct explain_made *m, const struct explain_part *x, Pst__ExplainPartition *p)
 {
     if (x->kept_for)
-        say(m, text(m, "Nodes are kept for job %s, which goes before and is expected to start at %s.",
-                    job_name(m, x->kept_for), stamp(m, x->kept_us)));
+        say(m,
+            text(m, "Nodes are kept for job %s, which goes before and is expected to start at %s.",
+                 job_name(m, x->kept_for), stamp(m, x->kept_us)));
     if (x->expected_us) {
         SET(p, expected_us, x->expected_us);
         p->expected_nodes = names_of(m, x->expected_nodes, x->nexpected);
         if (!m->reply.has_expected_us || m->reply.expected_us > x->expected_us)
             SET(&m->reply, expected_us, x->expected_us);
         if (x->expected_us > m->t->now_us)
-            say(m, text(m, "It is expected to start at %s on %s, if running jobs use up their time limits.",
-                        stamp(m, x->expected_us), p->expected_nodes ? p->expected_nodes : "some nodes"));
+            say(m, text(m,
+                        "It is expected to start at %s on %s, if running jobs use up their time "
+                        "limits.",
+                        stamp(m, x->expected_us),
+                        p->expected_nodes ? p->expected_nodes : "some nodes"));
     } else if (x->why == SCHED_WHY_RESOURCES) {
         say(m, text(m, "No start can be planned yet%s.",
                     x->kept_for ? " behind that job" : ": what it waits for has no end"));
@@ -328,7 +360,8 @@ static void add_partition(struct explain_made *m, const struct explain_part *x)
     SET(p, suitable_nodes, x->suitable);
     SET(p, free_nodes, x->causes[EXPLAIN_FREE]);
     SET(p, wanted_nodes, x->wanted);
-    SET(p, reason, x->place > 1 ? PST__JOB_REASON__REASON_PRIORITY : PST__JOB_REASON__REASON_RESOURCES);
+    SET(p, reason,
+        x->place > 1 ? PST__JOB_REASON__REASON_PRIORITY : PST__JOB_REASON__REASON_RESOURCES);
     count_causes(m, x, p);
     say_counts(m, p);
     for (size_t i = 0; i < ARRAY_SIZE(verdicts); i++) {
@@ -338,16 +371,20 @@ static void add_partition(struct explain_made *m, const struct explain_part *x)
         say(m, text(m, "Partition %s %s.", p->name, verdicts[i].sentence));
     }
     if (x->why == SCHED_WHY_RESOURCES)
-        say(m, text(m, "It is %u%s of %u in the queue of %s.", x->place, ordinal(x->place), x->queued, p->name));
+        say(m, text(m, "It is %u%s of %u in the queue of %s.", x->place, ordinal(x->place),
+                    x->queued, p->name));
     say_holders(m, x, p);
     say_time(m, x, p);
     push(m, (void ***)&m->reply.partitions, &m->reply.n_partitions, p);
 }
 
-/* ---- changes ------------------------------------------------------------------------------------ */
+/* ---- changes ------------------------------------------------------------------------------------
+ */
 
-/* The n-th word of a list between any of `seps`; NULL when there are fewer (*left: how many fewer). */
-static char *nth_word(struct explain_made *m, const char *list, const char *seps, uint32_t n, uint32_t *left)
+/* The n-th word of a list between any of `seps`; NULL when there are fewer (*left: how many fewer).
+ */
+static char *nth_word(struct explain_made *m, const char *list, const char *seps, uint32_t n,
+                      uint32_t *left)
 {
     uint32_t i = 0;
 
@@ -374,7 +411,8 @@ static char *gres_word(struct explain_made *m, const Pst__JobRecord *r, uint32_t
 }
 
 /* The option as it would be written, and what it is. */
-static char *option_of(struct explain_made *m, const struct explain_change *c, const char **ret_what)
+static char *option_of(struct explain_made *m, const struct explain_change *c,
+                       const char **ret_what)
 {
     const Pst__JobRecord *r = m->t->job->rec;
     unsigned long long v = c->value;
@@ -392,7 +430,8 @@ static char *option_of(struct explain_made *m, const struct explain_change *c, c
         *ret_what = text(m, "%llu task%s instead of %u", v, v == 1 ? "" : "s", r->num_tasks);
         return text(m, "--ntasks=%llu", v);
     case CHANGE_CPUS:
-        *ret_what = text(m, "%llu CPU%s for each task instead of %u", v, v == 1 ? "" : "s", r->cpus_per_task);
+        *ret_what = text(m, "%llu CPU%s for each task instead of %u", v, v == 1 ? "" : "s",
+                         r->cpus_per_task);
         return text(m, "--cpus-per-task=%llu", v);
     case CHANGE_MEM_NODE:
         *ret_what = text(m, "%lluM of memory on each node", v);
@@ -436,18 +475,21 @@ static void add_change(struct explain_made *m, const struct explain_change *c)
         return;
     pst__explain_change__init(out);
     out->option = option_of(m, c, &what);
-    out->sentence = text(m, "With %s it would start now%s%s (%s).", what, c->before_job ? ", before job " : "",
-                         c->before_job ? job_name(m, c->before_job) : "", out->option ? out->option : "");
+    out->sentence =
+        text(m, "With %s it would start now%s%s (%s).", what, c->before_job ? ", before job " : "",
+             c->before_job ? job_name(m, c->before_job) : "", out->option ? out->option : "");
     push(m, (void ***)&m->reply.changes, &m->reply.n_changes, out);
     say(m, out->sentence);
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------- */
+/* ---- the whole ----------------------------------------------------------------------------------
+ */
 
 static void not_pending(struct explain_made *m)
 {
     const Pst__JobRecord *r = m->t->job->rec;
-    const char *word = names_job_state_word(r->state, r->has_state_flags ? r->state_flags : 0, false);
+    const char *word =
+        names_job_state_word(r->state, r->has_state_flags ? r->state_flags : 0, false);
 
     m->reply.summary = text(m, "Job %s does not wait: it is %s.", m->reply.id_text, word);
     say(m, m->reply.summary);
@@ -459,7 +501,8 @@ static void pending(struct explain_made *m)
     bool kept = kept_back(m);
 
     if (!kept && x->starts_now)
-        m->reply.summary = text(m, "Nothing keeps job %s any more: it is about to start.", m->reply.id_text);
+        m->reply.summary =
+            text(m, "Nothing keeps job %s any more: it is about to start.", m->reply.id_text);
     else if (!kept)
         m->reply.summary = text(m, "Job %s waits for nodes.", m->reply.id_text);
     say(m, m->reply.summary);
@@ -498,7 +541,8 @@ struct explain_made *explain_make(const struct explain_text *t)
     if (t->x)
         pending(m);
     else if (job_is_pending(r))
-        say(m, m->reply.summary = text(m, "Job %s waits, and the scheduler cannot say why.", m->reply.id_text));
+        say(m, m->reply.summary =
+                   text(m, "Job %s waits, and the scheduler cannot say why.", m->reply.id_text));
     else
         not_pending(m);
     if (m->failed) {

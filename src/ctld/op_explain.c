@@ -63,7 +63,8 @@ void op_query_explain(struct ctld *ctld, struct cmd *cmd)
 void explain_answer(struct ctld *ctld, const struct decisions_msg *m)
 {
     struct waiter *w = wait_find(ctld, m->ticket);
-    struct explain_text t = { .ctld = ctld, .x = m->when_result == 0 ? &m->explained : NULL,
+    struct explain_text t = { .ctld = ctld,
+                              .x = m->when_result == 0 ? &m->explained : NULL,
                               .now_us = core_now() };
 
     if (!w)

@@ -1,8 +1,9 @@
 /* watch.c - the thread that follows the log for watchers, and their groups; see watch.h
  *
- * A group is the watchers of one I/O thread and belongs to it; the ring and the counts are under the lock.  A watcher
- * is in its group, or late (watchlate.c has it), never both; its own thread frees it.  A change reaches a watcher
- * once: batches cover records without gap or overlap, and `pos` says what he has of the first one. */
+ * A group is the watchers of one I/O thread and belongs to it; the ring and the counts are under
+ * the lock.  A watcher is in its group, or late (watchlate.c has it), never both; its own thread
+ * frees it.  A change reaches a watcher once: batches cover records without gap or overlap, and
+ * `pos` says what he has of the first one. */
 #include "ctld/watch.h"
 
 #include <errno.h>
@@ -14,16 +15,18 @@
 #include "base/timefmt.h"
 #include "ctld/watch_impl.h"
 
-#define GAP_US 10000        /* between two batches ... */
-#define GAP_EACH_US 50      /* ... and for each watcher */
-#define LAG_US 100000       /* somebody's socket was full: look again */
-#define BEAT_US 5000000     /* a batch at least so often, to move the cursors of filtered watchers */
-#define UNLOAD_US 60000000  /* nobody watches any more */
-#define START_MARGIN 20000u /* records before the place asked for: others come with somewhat older cursors */
+#define GAP_US 10000       /* between two batches ... */
+#define GAP_EACH_US 50     /* ... and for each watcher */
+#define LAG_US 100000      /* somebody's socket was full: look again */
+#define BEAT_US 5000000    /* a batch at least so often, to move the cursors of filtered watchers */
+#define UNLOAD_US 60000000 /* nobody watches any more */
+#define START_MARGIN                                                                               \
+    20000u /* records before the place asked for: others come with somewhat older cursors */
 
 static __thread struct wgroup *my_group;
 
-/* ---- one watcher -------------------------------------------------------------------------------- */
+/* ---- one watcher --------------------------------------------------------------------------------
+ */
 
 void watcher_send(struct watcher *w, bool ready, bool reset, bool more)
 {
@@ -33,7 +36,8 @@ void watcher_send(struct watcher *w, bool ready, bool reset, bool more)
     msg.cursor_lsn = w->pos.lsn;
     msg.has_ready = msg.ready = ready;
     msg.has_reset = msg.reset = reset;
-    (void)conn_reply(w->conn, OP_WATCH, w->id, more ? FRAME_MORE : 0, &msg.base); /* lost: he asks again */
+    (void)conn_reply(w->conn, OP_WATCH, w->id, more ? FRAME_MORE : 0,
+                     &msg.base); /* lost: he asks again */
 }
 
 void watcher_free(struct watcher *w)
@@ -115,7 +119,8 @@ void watcher_end(struct conn *c, void *arg)
     watcher_leave(w);
 }
 
-/* ---- the ring ----------------------------------------------------------------------------------- */
+/* ---- the ring -----------------------------------------------------------------------------------
+ */
 
 /* The sequence number of the first batch behind pos; lock held. */
 static uint64_t ring_find(const struct watch *hub, uint64_t lsn)
@@ -137,7 +142,8 @@ static uint64_t ring_find(const struct watch *hub, uint64_t lsn)
 /* Does the ring hold every change behind pos?  Lock held. */
 static bool ring_covers(const struct watch *hub, struct watch_pos pos)
 {
-    return hub->state != WATCH_IDLE && (pos.lsn > hub->base || (pos.lsn == hub->base && pos.index == UINT32_MAX));
+    return hub->state != WATCH_IDLE &&
+           (pos.lsn > hub->base || (pos.lsn == hub->base && pos.index == UINT32_MAX));
 }
 
 static void ring_drop(struct watch *hub)
@@ -174,7 +180,8 @@ static struct watch_batch *ring_next(struct watch *hub, const struct watcher *w,
     return b;
 }
 
-/* ---- a group's turn, on its I/O thread ---------------------------------------------------------- */
+/* ---- a group's turn, on its I/O thread ----------------------------------------------------------
+ */
 
 static void fall_behind(struct watch *hub, struct watcher *w)
 {
@@ -303,7 +310,8 @@ void watcher_rejoin(struct conn *c, void *arg)
     pthread_mutex_unlock(&hub->lock);
 }
 
-/* ---- requests ----------------------------------------------------------------------------------- */
+/* ---- requests -----------------------------------------------------------------------------------
+ */
 
 static struct wgroup *group_mine(struct watch *hub)
 {
@@ -337,7 +345,8 @@ static struct watcher *watcher_new(struct wgroup *g, struct conn *c, const struc
     w->group = g;
     w->id = frame->id;
     w->conn = conn_ref(c);
-    w->pos = (struct watch_pos){ req->since_lsn, req->has_since_index ? req->since_index : UINT32_MAX };
+    w->pos =
+        (struct watch_pos){ req->since_lsn, req->has_since_index ? req->since_index : UINT32_MAX };
     if (watch_filter_new(req, &w->filter, err) < 0 || idmap_put(&g->by_conn, conn_id(c), w) < 0) {
         watcher_free(w);
         return NULL;
@@ -425,7 +434,8 @@ void watch_start(struct watch *hub, struct conn *c, const struct frame *frame)
                          err.text[0] ? err.text : NULL);
 }
 
-/* ---- the thread --------------------------------------------------------------------------------- */
+/* ---- the thread ---------------------------------------------------------------------------------
+ */
 
 struct making {
     struct watch_batch *b;
@@ -477,9 +487,14 @@ static void clear_ring(struct watch *hub)
 
 static int begin(struct watch *hub, struct watchproj **ret, struct err *err)
 {
-    uint64_t base = hub->base, early = base > START_MARGIN ? base - START_MARGIN : 0;
-    int r = watchproj_open(hub->dir, early, ret, err);
+    uint64_t base, early;
+    int r;
 
+    pthread_mutex_lock(&hub->lock);
+    base = hub->base;
+    pthread_mutex_unlock(&hub->lock);
+    early = base > START_MARGIN ? base - START_MARGIN : 0;
+    r = watchproj_open(hub->dir, early, ret, err);
     if (r == -ENOENT && early < base) {
         err->text[0] = '\0';
         early = base;
@@ -542,6 +557,7 @@ static void *run(void *arg)
     for (;;) {
         struct err err = { .text = "" };
         bool go, beat, stop;
+        unsigned watchers;
         int r = 0;
 
         pthread_mutex_lock(&hub->lock);
@@ -556,6 +572,7 @@ static void *run(void *arg)
         hub->kick = false;
         beat = now_mono_us() >= beat_at;
         stop = hub->stopping;
+        watchers = hub->nwatchers;
         pthread_mutex_unlock(&hub->lock);
         if (stop)
             break;
@@ -573,13 +590,14 @@ static void *run(void *arg)
             p = fail(hub, p, r, &err);
         else
             post_groups(hub);
-        not_before = r > 0 ? 0 : now_mono_us() + GAP_US + (int64_t)hub->nwatchers * GAP_EACH_US;
+        not_before = r > 0 ? 0 : now_mono_us() + GAP_US + (int64_t)watchers * GAP_EACH_US;
     }
     watchproj_free(p);
     return NULL;
 }
 
-/* ---- start and stop ----------------------------------------------------------------------------- */
+/* ---- start and stop -----------------------------------------------------------------------------
+ */
 
 void watch_durable(struct watch *hub, uint64_t lsn)
 {

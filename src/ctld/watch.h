@@ -1,9 +1,10 @@
 /* watch.h - changes streamed to any number of watchers
  *
- * One thread follows the durable journal (watchproj.h), encodes each change once and keeps the newest in a ring of
- * counted batches; the I/O threads send them to their watchers.  The core takes no part: what it commits becomes
- * durable, and watch_durable() comes from the journal's writer.  Nothing runs and nothing is kept while nobody
- * watches.  Who does not read falls behind the ring and is served from the journal at his own pace (watchlate.c). */
+ * One thread follows the durable journal (watchproj.h), encodes each change once and keeps the
+ * newest in a ring of counted batches; the I/O threads send them to their watchers.  The core takes
+ * no part: what it commits becomes durable, and watch_durable() comes from the journal's writer.
+ * Nothing runs and nothing is kept while nobody watches.  Who does not read falls behind the ring
+ * and is served from the journal at his own pace (watchlate.c). */
 #pragma once
 
 #include "ctld/ctld.h"

@@ -10,10 +10,10 @@
 #include "wire/shared.h"
 
 #define WATCH_BATCH_BYTES (128u * 1024)
-#define WATCH_RING 4096u                /* batches */
-#define WATCH_RING_BYTES (32u << 20)    /* of their bodies */
-#define WATCH_OUT_BYTES (512u * 1024)   /* queued to one watcher; then he waits for his socket */
-#define WATCH_GROUPS 16u                /* I/O threads */
+#define WATCH_RING 4096u              /* batches */
+#define WATCH_RING_BYTES (32u << 20)  /* of their bodies */
+#define WATCH_OUT_BYTES (512u * 1024) /* queued to one watcher; then he waits for his socket */
+#define WATCH_GROUPS 16u              /* I/O threads */
 
 struct watch_pos { /* everything up to and with it has been sent */
     uint64_t lsn;
@@ -84,8 +84,8 @@ struct watch {
     size_t ring_bytes;
     struct wgroup *groups[WATCH_GROUPS];
     unsigned ngroups, nwatchers;
-    bool kick;               /* somebody waits for a group run */
-    atomic_uint lagging;     /* watchers that a run left behind */
+    bool kick;           /* somebody waits for a group run */
+    atomic_uint lagging; /* watchers that a run left behind */
     int64_t empty_since_us;
     struct watcher *late_head, **late_end;
 };
@@ -94,7 +94,8 @@ struct watch {
 int watch_filter_new(const Pst__WatchRequest *req, struct watch_filter **ret, struct err *err);
 struct watch_filter *watch_filter_free(struct watch_filter *f);
 bool watch_filter_all(const struct watch_filter *f); /* lets every change of every entity pass */
-bool watch_filter_match(const struct watch_filter *f, const struct watch_item *it, const char *text);
+bool watch_filter_match(const struct watch_filter *f, const struct watch_item *it,
+                        const char *text);
 struct watch_batch *watch_batch_new(uint64_t first);
 void watch_batch_unref(struct watch_batch *b);
 int watch_batch_add(struct watch_batch *b, const Pst__WatchChange *c, uint32_t states);

@@ -1,4 +1,5 @@
-/* watchfilter.c - batches of encoded changes, and what of them a watcher wants.  Pure; see watch_impl.h */
+/* watchfilter.c - batches of encoded changes, and what of them a watcher wants.  Pure; see
+ * watch_impl.h */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,8 @@ bool watch_behind(struct watch_pos a, struct watch_pos b)
     return a.lsn != b.lsn ? a.lsn < b.lsn : a.index < b.index;
 }
 
-/* ---- filters ------------------------------------------------------------------------------------ */
+/* ---- filters ------------------------------------------------------------------------------------
+ */
 
 static uint64_t word_key(const char *word, size_t len)
 {
@@ -100,7 +102,8 @@ int watch_filter_new(const Pst__WatchRequest *req, struct watch_filter **ret, st
     for (size_t i = 0; f && i < req->n_entities; i++) {
         if (req->entities[i] < PST__WATCH_ENTITY__WATCH_JOB ||
             req->entities[i] > PST__WATCH_ENTITY__WATCH_PARTITION)
-            r = err_set(err, -EINVAL, "watch: there is no kind of record with number %u", req->entities[i]);
+            r = err_set(err, -EINVAL, "watch: there is no kind of record with number %u",
+                        req->entities[i]);
         else
             f->entities |= 1u << req->entities[i];
     }
@@ -122,8 +125,9 @@ int watch_filter_new(const Pst__WatchRequest *req, struct watch_filter **ret, st
 
 bool watch_filter_all(const struct watch_filter *f)
 {
-    return f->entities == (1u << PST__WATCH_ENTITY__WATCH_JOB | 1u << PST__WATCH_ENTITY__WATCH_NODE |
-                           1u << PST__WATCH_ENTITY__WATCH_PARTITION) &&
+    return f->entities ==
+               (1u << PST__WATCH_ENTITY__WATCH_JOB | 1u << PST__WATCH_ENTITY__WATCH_NODE |
+                1u << PST__WATCH_ENTITY__WATCH_PARTITION) &&
            !f->states && !f->by_job && !f->by_uid && !f->by_name && !f->by_partition &&
            !f->by_node && !f->by_part_name;
 }
@@ -159,7 +163,8 @@ bool watch_filter_match(const struct watch_filter *f, const struct watch_item *i
            (!f->by_partition || match_list(&f->partitions, text + it->partition));
 }
 
-/* ---- batches ------------------------------------------------------------------------------------ */
+/* ---- batches ------------------------------------------------------------------------------------
+ */
 
 struct watch_batch *watch_batch_new(uint64_t first)
 {
@@ -225,8 +230,12 @@ static size_t put_varint(uint8_t *to, uint64_t v)
 int watch_batch_add(struct watch_batch *b, const Pst__WatchChange *c, uint32_t states)
 {
     size_t size = pst__watch_change__get_packed_size(c);
-    struct watch_item it = { .pos = { c->lsn, c->index }, .entity = c->entity, .id = c->id,
-                             .array_id = c->array_job_id, .uid = c->uid, .states = states,
+    struct watch_item it = { .pos = { c->lsn, c->index },
+                             .entity = c->entity,
+                             .id = c->id,
+                             .array_id = c->array_job_id,
+                             .uid = c->uid,
+                             .states = states,
                              .at = b->len };
 
     if (!grow((void **)&b->items, &b->cap, b->n + 1, sizeof(*b->items)) ||

@@ -1,7 +1,9 @@
-/* watchlate.c - watchers whose place the ring no longer holds are served from the journal, one after the other
+/* watchlate.c - watchers whose place the ring no longer holds are served from the journal, one
+ * after the other
  *
- * A frame is sent when the one before it has left, so a slow reader costs one frame of memory and his turn, which his
- * connection's stall limit bounds.  Who has caught up with the ring goes back to his group. */
+ * A frame is sent when the one before it has left, so a slow reader costs one frame of memory and
+ * his turn, which his connection's stall limit bounds.  Who has caught up with the ring goes back
+ * to his group. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -107,7 +109,8 @@ static int serve(struct watch *hub, struct watcher *w, struct err *err)
             struct timespec ts = { .tv_sec = until / USEC_PER_SEC,
                                    .tv_nsec = until % USEC_PER_SEC * 1000 };
 
-            (void)pthread_cond_timedwait(&hub->late_wake, &hub->lock, &ts); /* too early is no harm */
+            (void)pthread_cond_timedwait(&hub->late_wake, &hub->lock,
+                                         &ts); /* too early is no harm */
         }
         pthread_mutex_unlock(&hub->lock);
     }

@@ -1,7 +1,8 @@
 /* watchproj.c - the journal as changes; see watchproj.h
  *
- * What a record was is kept packed, cut down to the fields of watchfields.c.  An event gives the values it has
- * now; the difference of the two is the change.  An event that changes none of these fields is no change. */
+ * What a record was is kept packed, cut down to the fields of watchfields.c.  An event gives the
+ * values it has now; the difference of the two is the change.  An event that changes none of these
+ * fields is no change. */
 #include "ctld/watchproj.h"
 
 #include <errno.h>
@@ -36,8 +37,8 @@ struct packed {
 struct watchproj {
     struct idmap shadow[ENTITIES]; /* id + 1 or hash of the name -> struct packed */
     struct journal_reader *reader;
-    struct pb_arena *arena;      /* of the transaction */
-    struct pb_arena *was_arena;  /* of the old values */
+    struct pb_arena *arena;     /* of the transaction */
+    struct pb_arena *was_arena; /* of the old values */
     uint64_t lsn;
     /* of the call */
     watchproj_fn *fn;
@@ -127,7 +128,8 @@ static bool look_at(const Pst__Event *ev, struct look *l)
     return true;
 }
 
-/* ---- values kept -------------------------------------------------------------------------------- */
+/* ---- values kept --------------------------------------------------------------------------------
+ */
 
 /* Of an allocation only what people read is kept. */
 static void strip_alloc(Pst__JobRecord *j, Pst__Alloc *light)
@@ -167,8 +169,8 @@ static int recall(struct watchproj *p, const struct look *l, const ProtobufCMess
     if (!k)
         return 0;
     pb_arena_reset(p->was_arena);
-    *ret = protobuf_c_message_unpack(watch_fields(l->entity)->desc, pb_arena_allocator(p->was_arena), k->len,
-                                     k->data);
+    *ret = protobuf_c_message_unpack(watch_fields(l->entity)->desc,
+                                     pb_arena_allocator(p->was_arena), k->len, k->data);
     return *ret ? 0 : -ENOMEM;
 }
 
@@ -188,7 +190,8 @@ static void merge(const struct watch_fields *k, const struct look *l, const Prot
     }
 }
 
-/* ---- changes ------------------------------------------------------------------------------------ */
+/* ---- changes ------------------------------------------------------------------------------------
+ */
 
 static int pack(const ProtobufCMessage *m, ProtobufCBinaryData *ret)
 {
@@ -311,22 +314,27 @@ static int take_record(struct watchproj *p, uint64_t lsn, const uint8_t *data, s
     tx = pst__transaction__unpack(pb_arena_allocator(p->arena), len, data);
     p->lsn = lsn;
     if (!tx)
-        return err_set(p->err, -EUCLEAN, "journal: record %llu cannot be decoded", (unsigned long long)lsn);
+        return err_set(p->err, -EUCLEAN, "journal: record %llu cannot be decoded",
+                       (unsigned long long)lsn);
     for (uint32_t i = 0; r >= 0 && i < tx->n_events; i++)
         r = take_event(p, tx, i);
     return r;
 }
 
-/* ---- the place to begin ------------------------------------------------------------------------- */
+/* ---- the place to begin -------------------------------------------------------------------------
+ */
 
-static int on_snapshot_record(void *ctx, uint64_t lsn, bool snapshot, const uint8_t *data, size_t len)
+static int on_snapshot_record(void *ctx, uint64_t lsn, bool snapshot, const uint8_t *data,
+                              size_t len)
 {
     (void)snapshot;
     return take_record(ctx, lsn, data, len);
 }
 
-/* The state as of the newest snapshot at or before lsn; nothing when the log goes back to its beginning. */
-static int load_base(struct watchproj *p, const char *dir, uint64_t lsn, uint64_t *ret_base, struct err *err)
+/* The state as of the newest snapshot at or before lsn; nothing when the log goes back to its
+ * beginning. */
+static int load_base(struct watchproj *p, const char *dir, uint64_t lsn, uint64_t *ret_base,
+                     struct err *err)
 {
     _cleanup_val_(file_list_done) struct file_list l = { 0 };
     _cleanup_close_ int fd = -1;
@@ -342,11 +350,13 @@ static int load_base(struct watchproj *p, const char *dir, uint64_t lsn, uint64_
     for (size_t i = 0; i < l.snapshots.n && l.snapshots.lsn[i] <= lsn; i++)
         base = l.snapshots.lsn[i];
     if (!base && (!l.segments.n || l.segments.lsn[0] > 1))
-        return err_set(err, -ENOENT, "the log no longer reaches back to record %llu", (unsigned long long)lsn);
+        return err_set(err, -ENOENT, "the log no longer reaches back to record %llu",
+                       (unsigned long long)lsn);
     if (base) {
         r = walk_snapshot(fd, base, &opts, on_snapshot_record, p, &puts, reason);
         if (r < 0)
-            return err_set(err, r, "the snapshot of record %llu: %s", (unsigned long long)base, reason);
+            return err_set(err, r, "the snapshot of record %llu: %s", (unsigned long long)base,
+                           reason);
     }
     *ret_base = base;
     return 0;
@@ -396,7 +406,8 @@ int watchproj_open(const char *journal_dir, uint64_t lsn, struct watchproj **ret
     return 0;
 }
 
-int watchproj_next(struct watchproj *p, uint64_t limit_lsn, watchproj_fn *fn, void *ctx, struct err *err)
+int watchproj_next(struct watchproj *p, uint64_t limit_lsn, watchproj_fn *fn, void *ctx,
+                   struct err *err)
 {
     const uint8_t *data;
     uint64_t lsn;

@@ -1,7 +1,8 @@
 /* explain.c - why a job does not start; see sched_explain.h.
  *
- * The heads that go before the job get reservations, as backfill gives them; every question is then put to selection
- * beside these.  Nothing is guessed: a change is named when selection and layout took the changed job. */
+ * The heads that go before the job get reservations, as backfill gives them; every question is then
+ * put to selection beside these.  Nothing is guessed: a change is named when selection and layout
+ * took the changed job. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,8 +51,9 @@ static uint32_t heads_before(const struct ex *x, const struct entry *e, struct e
 
 int ex_fits(const struct ex *x, struct entry *e, int64_t end_us, struct sched_alloc *ret)
 {
-    struct pick p = { .s = x->s, .cls = e->cls, .part = x->s->parts[e->part], .overlay = true,
-                      .end_us = end_us };
+    struct pick p = {
+        .s = x->s, .cls = e->cls, .part = x->s->parts[e->part], .overlay = true, .end_us = end_us
+    };
     int r = pick_nodes(&p);
 
     if (r == 1) {
@@ -199,8 +201,8 @@ static enum explain_cause hardware(const struct pick *p, uint32_t id)
     return admits(&q, id) ? EXPLAIN_MEMORY : EXPLAIN_CPUS;
 }
 
-static enum explain_cause cause_of(const struct ex *x, const struct entry *e, const struct bitmap *have,
-                                   uint32_t id)
+static enum explain_cause cause_of(const struct ex *x, const struct entry *e,
+                                   const struct bitmap *have, uint32_t id)
 {
     struct pick p = { .s = x->s, .cls = e->cls, .part = x->s->parts[e->part], .idle = true };
     struct fit f;
@@ -343,7 +345,8 @@ static int explain_entry(struct ex *x, struct entry *e, struct explain_part *out
 
     e->priority = entry_priority(s, e, x->now_us);
     out->name = s->parts_tab.names[e->part];
-    out->wanted = MAX(MAX(e->cls->shape->key.min_nodes, e->cls->shape->key.nreq), p.part->min_nodes);
+    out->wanted =
+        MAX(MAX(e->cls->shape->key.min_nodes, e->cls->shape->key.nreq), p.part->min_nodes);
     out->why = entry_limits(s, e);
     r = ex_reserve(x, e);
     if (!out->why)
@@ -356,8 +359,8 @@ static int explain_entry(struct ex *x, struct entry *e, struct explain_part *out
     return r;
 }
 
-int sched_explain(struct sched *s, const struct sched_job *job, const char *const *others, size_t nothers,
-                  int64_t now_us, struct sched_explanation *ret)
+int sched_explain(struct sched *s, const struct sched_job *job, const char *const *others,
+                  size_t nothers, int64_t now_us, struct sched_explanation *ret)
 {
     struct ex x = { .s = s, .job_id = job->id, .now_us = now_us, .settled = true };
     struct sched_explanation out = { 0 };

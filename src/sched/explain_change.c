@@ -1,7 +1,7 @@
 /* explain_change.c - the smallest change of each kind with which a job would start now.
  *
- * Sizes are bisected: the smallest is tried first, then the largest that works is looked for.  Each one named was
- * tried as it is named. */
+ * Sizes are bisected: the smallest is tried first, then the largest that works is looked for.  Each
+ * one named was tried as it is named. */
 #include <errno.h>
 #include <string.h>
 
@@ -52,7 +52,8 @@ static bool apply_features(const struct sched_job *job, const struct explain_cha
     return true;
 }
 
-static bool apply_gres(const struct sched_job *job, const struct explain_change *c, struct explain_trial *t)
+static bool apply_gres(const struct sched_job *job, const struct explain_change *c,
+                       struct explain_trial *t)
 {
     struct sched_gres_req *g = &t->gres[c->index];
 
@@ -85,7 +86,8 @@ static void apply_nodes(const struct sched_job *job, uint32_t nodes, struct expl
         t->job.num_tasks = MIN(job->num_tasks, per_node * nodes);
 }
 
-bool sched_explain_apply(const struct sched_job *job, const struct explain_change *c, struct explain_trial *ret)
+bool sched_explain_apply(const struct sched_job *job, const struct explain_change *c,
+                         struct explain_trial *ret)
 {
     ret->job = *job;
     switch (c->kind) {
@@ -222,7 +224,8 @@ static void try_time(struct tries *t)
     if (best.value)
         name(t, &best);
     for (uint32_t i = 0; !best.value && i < t->out->nparts; i++) { /* a partition's own limit */
-        uint32_t id = strtab_find(&s->parts_tab, t->out->parts[i].name, strlen(t->out->parts[i].name));
+        uint32_t id =
+            strtab_find(&s->parts_tab, t->out->parts[i].name, strlen(t->out->parts[i].name));
         struct explain_change c = { .kind = CHANGE_TIME, .value = s->parts[id]->max_time_min };
 
         if (t->out->parts[i].why == SCHED_WHY_PART_TIME_LIMIT && try_one(t, c))
@@ -237,7 +240,8 @@ static void try_sizes(struct tries *t)
     if (j->min_nodes > 1)
         bisect(t, (struct explain_change){ .kind = CHANGE_NODES }, 1, j->min_nodes - 1);
     if (j->num_tasks > 1)
-        bisect(t, (struct explain_change){ .kind = CHANGE_TASKS }, MAX(j->min_nodes, 1u), j->num_tasks - 1);
+        bisect(t, (struct explain_change){ .kind = CHANGE_TASKS }, MAX(j->min_nodes, 1u),
+               j->num_tasks - 1);
     if (j->cpus_per_task > 1)
         bisect(t, (struct explain_change){ .kind = CHANGE_CPUS }, 1, j->cpus_per_task - 1);
     if (j->has_mem_per_node)
@@ -301,6 +305,7 @@ int ex_changes(struct ex *x, const struct sched_job *job, const char *const *oth
         (void)try_one(&t, (struct explain_change){ .kind = CHANGE_CONTIGUOUS });
     for (size_t i = 0; i < nothers && i < 64; i++)
         if (!uses(job, others[i]))
-            (void)try_one(&t, (struct explain_change){ .kind = CHANGE_PARTITION, .text = others[i] });
+            (void)try_one(&t,
+                          (struct explain_change){ .kind = CHANGE_PARTITION, .text = others[i] });
     return t.r;
 }

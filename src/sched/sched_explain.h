@@ -1,24 +1,24 @@
 /* sched_explain.h - why a job does not start, and one change to its request with which it would
  *
- * Pure, as sched.h.  Nothing that a caller can see changes.  Works on the state after a pass and a backfill that
- * started nothing more: then every change named would really start the job at once (a property test holds this).
- * Cost: one walk over the nodes of the job's partitions and the holders of these, a plan for each blocked head, and
- * some dozen tries of selection. */
+ * Pure, as sched.h.  Nothing that a caller can see changes.  Works on the state after a pass and a
+ * backfill that started nothing more: then every change named would really start the job at once (a
+ * property test holds this). Cost: one walk over the nodes of the job's partitions and the holders
+ * of these, a plan for each blocked head, and some dozen tries of selection. */
 #pragma once
 
 #include "sched/sched.h"
 
 enum explain_cause { /* of a node; the first that holds */
-    EXPLAIN_EXCLUDED,
-    EXPLAIN_FEATURES,
-    EXPLAIN_CPUS,    /* CPUs, sockets or threads, even when idle */
-    EXPLAIN_MEMORY,
-    EXPLAIN_GRES,
-    EXPLAIN_NOT_UP,
-    EXPLAIN_HELD,    /* by running jobs */
-    EXPLAIN_KEPT,    /* for a job that goes before */
-    EXPLAIN_FREE,
-    EXPLAIN_CAUSES
+                     EXPLAIN_EXCLUDED,
+                     EXPLAIN_FEATURES,
+                     EXPLAIN_CPUS, /* CPUs, sockets or threads, even when idle */
+                     EXPLAIN_MEMORY,
+                     EXPLAIN_GRES,
+                     EXPLAIN_NOT_UP,
+                     EXPLAIN_HELD, /* by running jobs */
+                     EXPLAIN_KEPT, /* for a job that goes before */
+                     EXPLAIN_FREE,
+                     EXPLAIN_CAUSES
 };
 
 #define EXPLAIN_HOLDERS 8u
@@ -29,31 +29,32 @@ struct explain_holder {
 };
 
 struct explain_part {
-    const char *name;       /* interned */
+    const char *name; /* interned */
     enum sched_why why;
     uint32_t place, queued; /* place from 1 */
     uint32_t total, suitable, wanted;
     uint32_t causes[EXPLAIN_CAUSES];
-    uint32_t *not_up;       /* ids of the nodes that are not up but suit; causes[EXPLAIN_NOT_UP] of them */
+    uint32_t
+        *not_up; /* ids of the nodes that are not up but suit; causes[EXPLAIN_NOT_UP] of them */
     struct explain_holder holders[EXPLAIN_HOLDERS]; /* those that end first */
-    uint32_t nholders, nholding; /* listed; in all */
-    uint32_t kept_for;      /* the job for which a node is kept, 0 = none; it starts at */
+    uint32_t nholders, nholding;                    /* listed; in all */
+    uint32_t kept_for; /* the job for which a node is kept, 0 = none; it starts at */
     int64_t kept_us;
-    int64_t expected_us;    /* 0 = cannot be told */
+    int64_t expected_us; /* 0 = cannot be told */
     uint32_t *expected_nodes;
     size_t nexpected;
 };
 
 enum explain_change_kind {
-    CHANGE_TIME,      /* value: minutes */
-    CHANGE_NODES,     /* value: nodes */
+    CHANGE_TIME,  /* value: minutes */
+    CHANGE_NODES, /* value: nodes */
     CHANGE_TASKS,
-    CHANGE_CPUS,      /* per task */
-    CHANGE_MEM_NODE,  /* MiB */
+    CHANGE_CPUS,     /* per task */
+    CHANGE_MEM_NODE, /* MiB */
     CHANGE_MEM_CPU,
-    CHANGE_GRES,      /* index: of the request; value: its count, 0 = none */
-    CHANGE_FEATURES,  /* index: the word to drop, UINT32_MAX = all */
-    CHANGE_NODELIST,  /* drop it */
+    CHANGE_GRES,     /* index: of the request; value: its count, 0 = none */
+    CHANGE_FEATURES, /* index: the word to drop, UINT32_MAX = all */
+    CHANGE_NODELIST, /* drop it */
     CHANGE_EXCLUDE,
     CHANGE_EXCLUSIVE,
     CHANGE_CONTIGUOUS,
@@ -64,8 +65,8 @@ struct explain_change {
     enum explain_change_kind kind;
     uint32_t index;
     uint64_t value;
-    const char *text;     /* interned, or the caller's */
-    uint32_t before_job;  /* CHANGE_TIME: whose start it would not delay; 0 = nobody's */
+    const char *text;    /* interned, or the caller's */
+    uint32_t before_job; /* CHANGE_TIME: whose start it would not delay; 0 = nobody's */
 };
 
 #define EXPLAIN_CHANGES 24u
@@ -80,9 +81,10 @@ struct sched_explanation {
 };
 void sched_explanation_done(struct sched_explanation *x);
 
-/* Explain job (known or not).  others: partitions that it might use too.  Errors: -ENOMEM, -EINVAL. */
-int sched_explain(struct sched *s, const struct sched_job *job, const char *const *others, size_t nothers,
-                  int64_t now_us, struct sched_explanation *ret);
+/* Explain job (known or not).  others: partitions that it might use too.  Errors: -ENOMEM, -EINVAL.
+ */
+int sched_explain(struct sched *s, const struct sched_job *job, const char *const *others,
+                  size_t nothers, int64_t now_us, struct sched_explanation *ret);
 
 /* A job with one change applied: what the tries are made with.  Borrows from job and change. */
 struct explain_trial {
@@ -92,4 +94,5 @@ struct explain_trial {
     char features[4097];
 };
 /* False: the change does not apply to such a job. */
-bool sched_explain_apply(const struct sched_job *job, const struct explain_change *c, struct explain_trial *ret);
+bool sched_explain_apply(const struct sched_job *job, const struct explain_change *c,
+                         struct explain_trial *ret);

@@ -3,12 +3,12 @@
 
 #include "base/cleanup.h"
 
-/* array_tasks, name, account, qos, partition, reservation | state, flags, reason, its text, exit status, restarts,
- * priority, nice | begin, start, end, deadline | sizes, memory, features, nodes, GRES, licenses, time limit,
- * dependency | what it holds */
-static const uint32_t job_fields[] = { 4,  9,  10, 11, 12, 17, 30, 31, 32, 33,  34,  36,  37,
-                                       38, 52, 53, 54, 57, 70, 71, 72, 73,  75,  76,  85,  87,
-                                       88, 93, 94, 98, 99, 100, 101, 102, 180 };
+/* array_tasks, name, account, qos, partition, reservation | state, flags, reason, its text, exit
+ * status, restarts, priority, nice | begin, start, end, deadline | sizes, memory, features, nodes,
+ * GRES, licenses, time limit, dependency | what it holds */
+static const uint32_t job_fields[] = { 4,  9,  10, 11, 12, 17, 30, 31,  32,  33,  34, 36,
+                                       37, 38, 52, 53, 54, 57, 70, 71,  72,  73,  75, 76,
+                                       85, 87, 88, 93, 94, 98, 99, 100, 101, 102, 180 };
 static const uint32_t job_identity[] = { 1, 2, 3, 5, 7 };
 /* addr, cpus, memory, features, GRES, weight, comment | state, flags, reason, boot */
 static const uint32_t node_fields[] = { 4, 10, 11, 13, 14, 15, 16, 20, 30, 31, 32, 35 };

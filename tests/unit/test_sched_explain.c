@@ -1,5 +1,5 @@
-/* test_sched_explain.c - reasons counted by cause on hand-made clusters; and the property that every change named
- * really starts the job at once in the same state */
+/* test_sched_explain.c - reasons counted by cause on hand-made clusters; and the property that
+ * every change named really starts the job at once in the same state */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,7 +20,9 @@ static const char *const main_part[] = { "main" }, *const both_parts[] = { "main
 
 static struct sched *new_sched(uint32_t nnodes, uint32_t cpus)
 {
-    struct sched_params params = { .select = SCHED_SELECT_CORE, .select_memory = true, .backfill = true,
+    struct sched_params params = { .select = SCHED_SELECT_CORE,
+                                   .select_memory = true,
+                                   .backfill = true,
                                    .bf_window_min = 100000 };
     struct sched *s;
     uint32_t ids[64];
@@ -28,18 +30,31 @@ static struct sched *new_sched(uint32_t nnodes, uint32_t cpus)
     assert_int_equal(sched_new(&params, &s), 0);
     for (uint32_t i = 0; i < nnodes; i++) {
         struct sched_gres_spec gpu = { .name = "gpu", .count = 2, .indexed = true };
-        struct sched_node n = { .id = i, .name = "n", .cpus = cpus, .sockets = 1,
-                                .cores_per_socket = cpus, .threads_per_core = 1, .mem_mib = 1000,
-                                .weight = 1, .schedulable = true, .features = i % 2 ? "odd" : "even",
-                                .gres = &gpu, .ngres = i < 2 };
+        struct sched_node n = { .id = i,
+                                .name = "n",
+                                .cpus = cpus,
+                                .sockets = 1,
+                                .cores_per_socket = cpus,
+                                .threads_per_core = 1,
+                                .mem_mib = 1000,
+                                .weight = 1,
+                                .schedulable = true,
+                                .features = i % 2 ? "odd" : "even",
+                                .gres = &gpu,
+                                .ngres = i < 2 };
 
         ids[i] = i;
         assert_int_equal(sched_node_put(s, &n), 0);
     }
     for (int k = 0; k < 2; k++) {
-        struct sched_partition p = { .name = both_parts[k], .node_ids = ids + (k ? nnodes - 1 : 0),
-                                     .nnodes = k ? 1 : nnodes - 1, .tier = 1, .job_factor = 1, .up = true,
-                                     .max_time_min = SCHED_UNLIMITED, .max_nodes = SCHED_UNLIMITED };
+        struct sched_partition p = { .name = both_parts[k],
+                                     .node_ids = ids + (k ? nnodes - 1 : 0),
+                                     .nnodes = k ? 1 : nnodes - 1,
+                                     .tier = 1,
+                                     .job_factor = 1,
+                                     .up = true,
+                                     .max_time_min = SCHED_UNLIMITED,
+                                     .max_nodes = SCHED_UNLIMITED };
 
         assert_int_equal(sched_partition_put(s, &p), 0);
     }
@@ -48,8 +63,13 @@ static struct sched *new_sched(uint32_t nnodes, uint32_t cpus)
 
 static struct sched_job job_of(uint32_t id, uint32_t nodes, uint32_t minutes)
 {
-    return (struct sched_job){ .id = id, .partitions = main_part, .npartitions = 1, .submit_us = NOW - 10 + id,
-                               .time_limit_min = minutes, .min_nodes = nodes, .cpus_per_task = 1,
+    return (struct sched_job){ .id = id,
+                               .partitions = main_part,
+                               .npartitions = 1,
+                               .submit_us = NOW - 10 + id,
+                               .time_limit_min = minutes,
+                               .min_nodes = nodes,
+                               .cpus_per_task = 1,
                                .ntasks_per_node = 4 };
 }
 
@@ -89,7 +109,8 @@ static struct sched_explanation explain(struct sched *s, const struct sched_job 
     return x;
 }
 
-static const struct explain_change *find(const struct sched_explanation *x, enum explain_change_kind kind)
+static const struct explain_change *find(const struct sched_explanation *x,
+                                         enum explain_change_kind kind)
 {
     for (size_t i = 0; i < x->nchanges; i++)
         if (x->changes[i].kind == kind)
@@ -170,12 +191,32 @@ static void test_causes(void **state)
 {
     struct sched *s = new_sched(7, 4);
     struct sched_gres_req gpu = { .name = "gpu", .per_node = 1 };
-    struct sched_node small = { .id = 3, .name = "n", .cpus = 2, .sockets = 1, .cores_per_socket = 2,
-                                .threads_per_core = 1, .mem_mib = 1000, .weight = 1, .schedulable = true };
-    struct sched_node poor = { .id = 4, .name = "n", .cpus = 4, .sockets = 1, .cores_per_socket = 4,
-                               .threads_per_core = 1, .mem_mib = 100, .weight = 1, .schedulable = true };
-    struct sched_node down = { .id = 0, .name = "n", .cpus = 4, .sockets = 1, .cores_per_socket = 4,
-                               .threads_per_core = 1, .mem_mib = 1000, .weight = 1 };
+    struct sched_node small = { .id = 3,
+                                .name = "n",
+                                .cpus = 2,
+                                .sockets = 1,
+                                .cores_per_socket = 2,
+                                .threads_per_core = 1,
+                                .mem_mib = 1000,
+                                .weight = 1,
+                                .schedulable = true };
+    struct sched_node poor = { .id = 4,
+                               .name = "n",
+                               .cpus = 4,
+                               .sockets = 1,
+                               .cores_per_socket = 4,
+                               .threads_per_core = 1,
+                               .mem_mib = 100,
+                               .weight = 1,
+                               .schedulable = true };
+    struct sched_node down = { .id = 0,
+                               .name = "n",
+                               .cpus = 4,
+                               .sockets = 1,
+                               .cores_per_socket = 4,
+                               .threads_per_core = 1,
+                               .mem_mib = 1000,
+                               .weight = 1 };
     struct sched_job j = job_of(1, 4, 10);
     const uint32_t exc[] = { 5 };
     struct sched_explanation x;
@@ -340,7 +381,8 @@ static void test_changes_hold(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_head), cmocka_unit_test(test_behind),
-                                        cmocka_unit_test(test_causes), cmocka_unit_test(test_changes_hold) };
+                                        cmocka_unit_test(test_causes),
+                                        cmocka_unit_test(test_changes_hold) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

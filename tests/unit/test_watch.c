@@ -1,4 +1,5 @@
-/* test_watch.c - differences of records, filters of watchers, and what of a batch each of them gets */
+/* test_watch.c - differences of records, filters of watchers, and what of a batch each of them gets
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,7 +26,8 @@ static void test_diff(void **state)
     a.has_priority = b.has_priority = true; /* 0 and absent are two things */
     b.has_nice = true;
     b.has_exit_status = true; /* not listed */
-    assert_int_equal(pb_diff(&a.base, &b.base, fields, ARRAY_SIZE(fields), &before.base, &after.base), 2);
+    assert_int_equal(
+        pb_diff(&a.base, &b.base, fields, ARRAY_SIZE(fields), &before.base, &after.base), 2);
     assert_string_equal(before.partition, "p");
     assert_string_equal(after.partition, "q");
     assert_null(before.name);
@@ -56,9 +58,10 @@ static void add(struct watch_batch *b, uint64_t lsn, uint32_t index, uint32_t jo
     assert_int_equal(watch_batch_add(b, &c, states), 0);
 }
 
-/* The changes that a watcher behind (lsn, index) with this request gets, as a number each: lsn * 10 + index. */
-static void expect(struct watch_batch *b, const Pst__WatchRequest *req, uint64_t lsn, uint32_t index,
-                   const unsigned *want, size_t n)
+/* The changes that a watcher behind (lsn, index) with this request gets, as a number each: lsn * 10
+ * + index. */
+static void expect(struct watch_batch *b, const Pst__WatchRequest *req, uint64_t lsn,
+                   uint32_t index, const unsigned *want, size_t n)
 {
     struct watch_filter *f;
     struct shared_bytes *out;
