@@ -63,7 +63,8 @@ static void index_columns(const Pst__JobRecord *rec, struct entry *e)
 {
     e->end_us = job_is_ended(rec) ? rec->end_us : ACCT_OPEN_END;
     e->uid = rec->uid;
-    e->array_job_id = rec->has_array_job_id ? rec->array_job_id : 0;
+    /* Components are found by their leader's id as tasks are by their array's. */
+    e->array_job_id = rec->has_array_job_id ? rec->array_job_id : rec->has_het_job_id ? rec->het_job_id : 0;
 }
 
 /* Make an entry of the row (run, record) a bound statement finds. */

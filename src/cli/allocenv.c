@@ -2,6 +2,7 @@
 #include "cli/allocenv.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/strbuf.h"
@@ -111,4 +112,35 @@ void allocenv_add(struct envlist *env, const Pst__JobRecord *job)
     }
     if (job->alloc)
         add_layout(env, job);
+}
+
+/* ---- heterogeneous jobs ------------------------------------------------------------------------- */
+
+/* What one component's variables are, under both names that scripts know. */
+static void add_component(struct envlist *env, const Pst__JobRecord *job)
+{
+    static const char *const forms[] = { "HET", "PACK" };
+    _cleanup_val_(envlist_done) struct envlist own = ENVLIST_INIT;
+
+    allocenv_add(&own, job);
+    for (size_t i = 0; i < own.n; i++) {
+        const char *value = strchr(own.items[i], '=') + 1;
+
+        for (size_t f = 0; f < ARRAY_SIZE(forms); f++) {
+            _cleanup_free_ char *name =
+                xasprintf_or_die("%.*s_%s_GROUP_%u", (int)(value - 1 - own.items[i]), own.items[i],
+                                 forms[f], job->het_offset);
+
+            envlist_set(env, name, value);
+        }
+    }
+}
+
+void allocenv_add_het(struct envlist *env, Pst__JobRecord *const *jobs, size_t n)
+{
+    envlist_setf(env, "SLURM_HET_SIZE", "%zu", n);
+    envlist_setf(env, "SLURM_PACK_SIZE", "%zu", n);
+    envlist_setf(env, "SLURM_JOB_ID", "%u", jobs[0]->job_id);
+    for (size_t i = 0; i < n; i++)
+        add_component(env, jobs[i]);
 }

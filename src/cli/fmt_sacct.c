@@ -334,8 +334,12 @@ static void put_job_id(struct strbuf *sb, const struct sacct_row *r)
 static void put_job_id_raw(struct strbuf *sb, const struct sacct_row *r)
 {
     struct step_row step = step_row_of(r);
+    Pst__StepRecord raw; /* shallow */
 
     if (r->step) {
+        raw = *r->step;
+        raw.het_job_id = 0;
+        step.step = &raw;
         step.array_job_id = 0;
         step_put_id(sb, &step);
     } else {

@@ -84,6 +84,9 @@ GET_NUM(get_gid, j->gid)
 GET_FIXED(get_group, job_group(j))
 GET_NUM(get_job_id, j->job_id)
 GET_TIME(get_last_eval, j->last_sched_eval_us)
+GETTER(get_het_id, if (j->het_job_id) put_u64(sb, j->het_job_id); else strbuf_add(sb, "N/A");)
+GETTER(get_het_offset, if (j->het_job_id) put_u64(sb, j->het_offset); else strbuf_add(sb, "N/A");)
+GET_TEXT(get_het_set, j->het_id_set, "N/A")
 GET_TEXT(get_licenses, j->licenses, "(null)")
 GET_NUM(get_max_nodes, j->max_nodes)
 GET_NUM(get_min_cpus, j->pn_min_cpus ? j->pn_min_cpus : j->cpus_per_task ? j->cpus_per_task : 1)
@@ -270,7 +273,7 @@ NUMBER(num_gid, j->gid)
 NUMBER(num_nice, j->nice)
 
 /* What several fields need. */
-#define N_ID "job_id array_job_id array_task_id array_tasks"
+#define N_ID "job_id array_job_id array_task_id array_tasks het_job_id het_offset"
 #define N_TIME "state start_us end_us suspend_us suspended_us expected_start_us begin_us"
 #define N_LIMIT "time_limit_min time_unlimited"
 #define N_STATE "state state_flags"
@@ -320,9 +323,9 @@ static const struct fmt_field job_rows[] = {
     { 'f', false, "Feature", "FEATURES", get_features, NULL, "features" },
     { 'G', false, "GroupId", "GROUP", get_gid, num_gid, "gid" },
     { 'g', false, "GroupName", "GROUP", get_group, NULL, "gid group_name" },
-    { 0, false, "HetJobId", "HET_JOB_ID", get_na, NULL, NULL },
-    { 0, false, "HetJobIdSet", "HET_JOB_ID_SET", get_na, NULL, NULL },
-    { 0, false, "HetJobOffset", "HET_JOB_OFFSET", get_na, NULL, NULL },
+    { 0, false, "HetJobId", "HET_JOB_ID", get_het_id, NULL, "het_job_id" },
+    { 0, false, "HetJobIdSet", "HET_JOB_ID_SET", get_het_set, NULL, "het_job_id het_id_set" },
+    { 0, false, "HetJobOffset", "HET_JOB_OFFSET", get_het_offset, NULL, "het_job_id het_offset" },
     { 'i', false, "JobArrayId", "JOBID", get_id, num_id, N_ID },
     { 'A', false, "JobId", "JOBID", get_job_id, num_job_id, "job_id" },
     { 0, false, "LastSchedEval", "LAST_SCHED_EVAL", get_last_eval, NULL, "last_sched_eval_us" },
@@ -409,9 +412,9 @@ static const struct fmt_field job_rows[] = {
     { 'w', false, "WCKey", "WCKEY", get_wckey, NULL, "wckey" },
     { 'Z', false, "WorkDir", "WORK_DIR", get_work_dir, NULL, "work_dir" },
     { 'b', true, "Gres", "TRES_PER_NODE", get_tres_per_node, NULL, "tres_per_node" },
-    { 0, true, "PackJobId", "HET_JOB_ID", get_na, NULL, NULL },
-    { 0, true, "PackJobIdSet", "HET_JOB_ID_SET", get_na, NULL, NULL },
-    { 0, true, "PackJobOffset", "HET_JOB_OFFSET", get_na, NULL, NULL },
+    { 0, true, "PackJobId", "HET_JOB_ID", get_het_id, NULL, "het_job_id" },
+    { 0, true, "PackJobIdSet", "HET_JOB_ID_SET", get_het_set, NULL, "het_job_id het_id_set" },
+    { 0, true, "PackJobOffset", "HET_JOB_OFFSET", get_het_offset, NULL, "het_job_id het_offset" },
     { 0, true, "Shared", "OVER_SUBSCRIBE", get_oversubscribe, NULL, "oversubscribe" },
     { 0, true, "Tres", "TRES_ALLOC", get_tres_alloc, NULL,
       "alloc_tres req_tres num_tasks min_nodes ntasks_per_node cpus_per_task min_cpus "
@@ -428,8 +431,13 @@ void step_put_id(struct strbuf *sb, const struct step_row *r)
 {
     const char *special = names_step_special(r->step->step_id);
 
-    put_u64(sb, r->array_job_id ? r->array_job_id : r->step->job_id);
-    if (r->array_job_id) {
+    put_u64(sb, r->array_job_id          ? r->array_job_id
+                : r->step->het_job_id ? r->step->het_job_id
+                                      : r->step->job_id);
+    if (r->step->het_job_id) {
+        strbuf_addc(sb, '+');
+        put_u64(sb, r->step->het_offset);
+    } else if (r->array_job_id) {
         strbuf_addc(sb, '_');
         put_u64(sb, r->array_task_id);
     }

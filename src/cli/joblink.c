@@ -355,41 +355,53 @@ static void step_refused(struct joblink *l, uint32_t job_id)
     submit_print_code(what, l->err_code, l->err_text);
 }
 
-static int send_step(struct joblink *l, uint32_t job_id, const Pst__StepSpec *spec)
+/* A step of one job, or over components. */
+struct step_ask {
+    uint32_t job_id;
+    const Pst__StepSpec *spec;
+    Pst__HetStepRequest *het;
+    bool immediate;
+};
+
+static int send_step(struct joblink *l, const struct step_ask *ask)
 {
     Pst__StepCreateRequest req = PST__STEP_CREATE_REQUEST__INIT;
 
-    req.job_id = job_id;
-    req.has_job_id = true;
-    req.spec = (Pst__StepSpec *)spec;
-    req.wait = req.has_wait = !spec->has_immediate_s;
     l->wait_id = client_next_id(l->client);
+    if (ask->het) {
+        ask->het->wait = ask->het->has_wait = !ask->immediate;
+        return client_send(l->client, OP_HET_STEP_CREATE, 0, l->wait_id, &ask->het->base);
+    }
+    req.job_id = ask->job_id;
+    req.has_job_id = true;
+    req.spec = (Pst__StepSpec *)ask->spec;
+    req.wait = req.has_wait = !ask->immediate;
     return client_send(l->client, OP_STEP_CREATE, 0, l->wait_id, &req.base);
 }
 
-static int step_lost(struct joblink *l, uint32_t job_id, const Pst__StepSpec *spec)
+static int step_lost(struct joblink *l, const struct step_ask *ask)
 {
     int r = reconnect(l);
 
     if (r == 0)
-        r = send_step(l, job_id, spec);
+        r = send_step(l, ask);
     if (r == -EINTR)
         return r;
     if (r < 0)
-        cli_error("Unable to create step for job %u: %s", job_id, slurm_err_text(EPST_UNREACHABLE));
+        cli_error("Unable to create step for job %u: %s", ask->job_id, slurm_err_text(EPST_UNREACHABLE));
     return r;
 }
 
-int joblink_step(struct joblink *l, uint32_t job_id, const Pst__StepSpec *spec,
-                 Pst__StepReply **ret_reply)
+static int ask_step(struct joblink *l, const struct step_ask *ask, ProtobufCMessage **ret_reply,
+                    bool *ret_told)
 {
     bool told = false;
     int r;
 
-    l->job_id = job_id;
+    l->job_id = ask->job_id;
     if (!l->client)
         l->client = cli_connect_or_die(l->cli, NULL);
-    r = send_step(l, job_id, spec);
+    r = send_step(l, ask);
     for (;;) {
         ProtobufCMessage *msg = NULL;
         struct frame frame;
@@ -397,15 +409,15 @@ int joblink_step(struct joblink *l, uint32_t job_id, const Pst__StepSpec *spec,
         if (r >= 0)
             r = next_answer(l, l->wait_id, NULL, told ? -1 : STEP_TELL_MS, &frame, &msg);
         if (r == -EINTR) {
-            cli_info("Cancelled pending step for job %u", job_id);
+            cli_info("Cancelled pending step for job %u", ask->job_id);
             return CLI_EXIT_FAILED;
         }
         if (r == -EREMOTEIO) {
-            step_refused(l, job_id);
+            step_refused(l, ask->job_id);
             return cli_error_status();
         }
         if (r < 0) {
-            r = step_lost(l, job_id, spec);
+            r = step_lost(l, ask);
             if (r < 0 && r != -EINTR)
                 return cli_error_status();
             continue;
@@ -414,14 +426,50 @@ int joblink_step(struct joblink *l, uint32_t job_id, const Pst__StepSpec *spec,
             told = true;
             cli_info(
                 "Job %u step creation temporarily disabled, retrying (Requested nodes are busy)",
-                job_id);
+                ask->job_id);
             continue;
         }
-        *ret_reply = (Pst__StepReply *)msg;
-        if (told)
-            cli_info("Step created for StepId=%u.%u", job_id, (*ret_reply)->step->step_id);
+        *ret_reply = msg;
+        *ret_told = told;
         return 0;
     }
+}
+
+int joblink_step(struct joblink *l, uint32_t job_id, const Pst__StepSpec *spec,
+                 Pst__StepReply **ret_reply)
+{
+    struct step_ask ask = { .job_id = job_id, .spec = spec, .immediate = spec->has_immediate_s };
+    ProtobufCMessage *msg = NULL;
+    bool told = false;
+    int status = ask_step(l, &ask, &msg, &told);
+
+    if (status == 0)
+        *ret_reply = (Pst__StepReply *)msg;
+    if (told)
+        cli_info("Step created for StepId=%u.%u", job_id, (*ret_reply)->step->step_id);
+    return status;
+}
+
+int joblink_het_step(struct joblink *l, Pst__HetStepRequest *req, Pst__HetStepReply **ret_reply)
+{
+    struct step_ask ask = { .job_id = req->job_id, .het = req };
+    ProtobufCMessage *msg = NULL;
+    Pst__HetStepReply *reply;
+    bool told = false;
+    int status;
+
+    ask.immediate = req->n_components && req->components[0]->spec->has_immediate_s;
+    status = ask_step(l, &ask, &msg, &told);
+    if (status != 0)
+        return status;
+    reply = (Pst__HetStepReply *)msg;
+    if (reply->n_steps != req->n_components)
+        cli_die(cli_error_status(), "the controller made %zu parts of a step of %zu", reply->n_steps,
+                req->n_components);
+    if (told)
+        cli_info("Step created for StepId=%u.%u", req->job_id, reply->steps[0]->step->step_id);
+    *ret_reply = reply;
+    return 0;
 }
 
 /* ---- while it runs

@@ -39,6 +39,9 @@ int joblink_allocate(struct joblink *l, Pst__SubmitRequest *req, const char *wha
 int joblink_step(struct joblink *l, uint32_t job_id, const Pst__StepSpec *spec,
                  Pst__StepReply **ret_reply);
 
+/* The same for a step over components; as many parts as were asked for, in that order. */
+int joblink_het_step(struct joblink *l, Pst__HetStepRequest *req, Pst__HetStepReply **ret_reply);
+
 /* From now on learn when the job ends.  attach: our loss counts. */
 void joblink_watch(struct joblink *l, bool attach);
 /* For a poll loop: the descriptor to poll for reading (-1: none) and how long at most (-1: any). */

@@ -251,8 +251,11 @@ static void job_head(struct json *js, const struct sacct_row *r)
     json_list_end(js);
     json_str(js, "group", job_group(j));
     json_object(js, "het");
-    json_int(js, "job_id", 0);
-    json_unset(js, "job_offset");
+    json_int(js, "job_id", j->het_job_id);
+    if (j->het_job_id)
+        json_set(js, "job_offset", j->het_offset);
+    else
+        json_unset(js, "job_offset");
     json_object_end(js);
     json_int(js, "job_id", j->job_id);
     json_str(js, "name", j->name);

@@ -284,7 +284,10 @@ static void put_step_id(struct json *js, const Pst__JobRecord *j)
     json_object(js, "step_id");
     json_str(js, "sluid", j->sluid);
     json_set(js, "job_id", j->job_id);
-    json_unset(js, "step_het_component");
+    if (j->het_job_id)
+        json_set(js, "step_het_component", j->het_offset);
+    else
+        json_unset(js, "step_het_component");
     json_str(js, "step_id", "entire");
     json_object_end(js);
 }
@@ -321,9 +324,9 @@ void json_job(struct json *js, const struct job_row *r)
     put_gres_detail(js, j);
     json_int(js, "group_id", j->gid);
     json_str(js, "group_name", job_group(j));
-    number_or_zero(js, "het_job_id", 0);
-    json_str(js, "het_job_id_set", "");
-    number_or_zero(js, "het_job_offset", 0);
+    number_or_zero(js, "het_job_id", j->het_job_id);
+    json_str(js, "het_job_id_set", j->het_id_set ? j->het_id_set : "");
+    number_or_zero(js, "het_job_offset", j->het_offset);
     json_int(js, "job_id", j->job_id);
     put_resources(js, j);
     json_list(js, "job_size_str");

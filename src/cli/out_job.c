@@ -96,6 +96,11 @@ bool job_is_array(const struct job_row *r)
     return r->job->array_job_id != 0;
 }
 
+uint32_t job_group_id(const Pst__JobRecord *j)
+{
+    return j->array_job_id ? j->array_job_id : j->het_job_id;
+}
+
 uint32_t job_array_id(const struct job_row *r)
 {
     return job_is_array(r) ? r->job->array_job_id : r->job->job_id;
@@ -135,6 +140,12 @@ void job_put_id(struct strbuf *sb, const struct job_row *r)
 {
     bool set = r->job->array_tasks && !r->has_task;
 
+    if (r->job->het_job_id) {
+        put_u64(sb, r->job->het_job_id);
+        strbuf_addc(sb, '+');
+        put_u64(sb, r->job->het_offset);
+        return;
+    }
     put_u64(sb, job_array_id(r));
     if (!set && !r->has_task && !(r->job->has_array_task_id && job_is_array(r)))
         return;

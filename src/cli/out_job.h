@@ -28,6 +28,7 @@ unsigned job_bitstr_len(void);
 
 void job_put_id(struct strbuf *sb, const struct job_row *r);    /* 12, 12_3, 12_[4-9%2] */
 void job_put_tasks(struct strbuf *sb, const struct job_row *r); /* 3, 4-9%2, N/A */
+uint32_t job_group_id(const Pst__JobRecord *j); /* array, or leader of components; 0 = neither */
 uint32_t job_array_id(const struct job_row *r);                 /* array_job_id or job_id */
 bool job_is_array(const struct job_row *r);
 

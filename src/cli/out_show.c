@@ -64,7 +64,13 @@ static void job_identity(struct strbuf *sb, const struct job_row *r, const struc
         if (j->array_task_throttle)
             strbuf_addf(sb, " ArrayTaskThrottle=%u", j->array_task_throttle);
     }
+    if (j->het_job_id)
+        strbuf_addf(sb, " HetJobId=%u HetJobOffset=%u", j->het_job_id, j->het_offset);
     strbuf_addf(sb, " JobName=%s", text_or(j->name, "(null)"));
+    if (j->het_job_id) {
+        next_line(sb, o);
+        strbuf_addf(sb, "HetJobIdSet=%s", text_or(j->het_id_set, ""));
+    }
     if (o->details) {
         next_line(sb, o);
         strbuf_addf(sb, "SLUID=%s", text_or(j->sluid, "(null)"));

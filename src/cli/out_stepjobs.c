@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/out_job.h"
 
 void step_jobs_add(struct step_jobs *t, const Pst__JobRecord *job)
 {
@@ -15,6 +16,7 @@ void step_jobs_add(struct step_jobs *t, const Pst__JobRecord *job)
     t->items[t->n++] = (struct step_job){
         .job_id = job->job_id,
         .array_job_id = job->array_job_id,
+        .group_id = job_group_id(job),
         .array_task_id = job->array_task_id,
         .has_task = job->has_array_task_id,
         .user = xstrdup_or_die(job->user_name),

@@ -141,7 +141,8 @@ static const struct opt rows[] = {
     { "user", 'u', OPT_REQ, O_USER, 0, NULL, NULL, "names", "jobs of these users" },
     { "verbose", 'v', OPT_NONE, O_VERBOSE, 0, NULL, NULL, NULL, "say more" },
     { "wckeys", 'W', OPT_REQ, O_WCKEYS, 0, NULL, NULL, "keys", "jobs with these workload keys" },
-    { "whole-hetjob", 0, OPT_OPT, O_WHOLE_HET, 0, NULL, NULL, "yes|no", NULL },
+    { "whole-hetjob", 0, OPT_OPT, O_WHOLE_HET, 0, NULL, NULL, "yes|no",
+      "with a component of a heterogeneous job show all of it, or that one alone" },
     { "yaml", 0, OPT_OPT, O_YAML, 0, NULL, NULL, "version", "print YAML" },
 };
 
@@ -173,6 +174,7 @@ struct sacct {
     struct sacct_fmt fmt;
     const char *format, *clusters, *constraints, *reasons, *wckeys, *groups;
     bool all_users, noheader, noconvert, expand, helpformat, completion, scripts, array, truncate;
+    enum { WHOLE_NAMED, WHOLE_YES, WHOLE_NO } whole_het; /* components of heterogeneous jobs */
     bool have_states, have_start, have_end, env_vars;
     int64_t start_us, end_us;
     char unit;
@@ -343,6 +345,11 @@ static int set_layout(struct sacct *s, const struct opt *opt, const char *arg, s
     case O_ARRAY:
         s->array = true;
         return 0;
+    case O_WHOLE_HET:
+        if (arg && strcasecmp(arg, "yes") != 0 && strcasecmp(arg, "no") != 0)
+            return err_set(err, CLI_EXIT_FAILED, "Invalid --whole-hetjob argument: %s (yes or no)", arg);
+        s->whole_het = arg && strcasecmp(arg, "no") == 0 ? WHOLE_NO : WHOLE_YES;
+        return 0;
     case O_TRUNCATE:
         s->truncate = true;
         return 0;
@@ -437,6 +444,8 @@ static void make_filter(struct sacct *s)
     Pst__AcctFilter *f = &s->filter;
 
     make_window(s);
+    for (size_t i = 0; i < s->ids.n && s->whole_het == WHOLE_YES; i++)
+        s->ids.ids[i].has_het = false;
     filter_ids_numbers(&s->ids, &f->job_ids, &f->n_job_ids);
     if (!f->n_uids && !s->all_users && !s->ids.n && getuid() != 0)
         filter_add_number(&f->uids, &f->n_uids, getuid());
@@ -476,10 +485,22 @@ static bool group_wanted(const struct sacct *s, uint32_t gid)
            filter_list_has(s->groups, group_name_of(gid));
 }
 
+/* --whole-hetjob=no: the leader's id is that of the first component. */
+static bool component_named(const struct sacct *s, const Pst__JobRecord *j)
+{
+    bool named = !j->het_job_id || !s->ids.n;
+
+    for (size_t i = 0; i < s->ids.n && !named; i++)
+        named = s->ids.ids[i].has_het || s->ids.ids[i].job_id == j->job_id;
+    return named;
+}
+
 static bool wanted(const struct sacct *s, const Pst__JobRecord *j)
 {
     bool held = j->state == PST__JOB_STATE__JOB_PENDING && j->has_priority && j->priority == 0;
 
+    if (s->whole_het == WHOLE_NO && !component_named(s, j))
+        return false;
     if (!in_range(&s->nodes, job_nodes(j)) || !in_range(&s->cpus, job_cpus(j)))
         return false;
     if (s->limit.set && !in_range(&s->limit, j->time_unlimited ? UINT32_MAX : j->time_limit_min))
@@ -528,7 +549,7 @@ static bool job_line_wanted(const struct sacct *s, const Pst__JobRecord *j)
     for (size_t i = 0; i < s->ids.n; i++) {
         const struct filter_ids one = { &s->ids.ids[i], 1 };
 
-        if (!s->ids.ids[i].has_step && filter_ids_match(&one, j->job_id, j->array_job_id,
+        if (!s->ids.ids[i].has_step && filter_ids_match(&one, j->job_id, job_group_id(j),
                                                         j->has_array_task_id, j->array_task_id))
             return true;
     }
@@ -543,7 +564,7 @@ static void put_job(struct sacct *s, struct sacct_row *r)
         sacct_fmt_row(&s->fmt, r, &s->out);
     for (size_t i = 0; i < r->acct->n_steps; i++) {
         r->step = r->acct->steps[i];
-        if (filter_ids_match_step(&s->ids, j->job_id, j->array_job_id, j->has_array_task_id,
+        if (filter_ids_match_step(&s->ids, j->job_id, job_group_id(j), j->has_array_task_id,
                                   j->array_task_id, r->step->step_id))
             sacct_fmt_row(&s->fmt, r, &s->out);
     }

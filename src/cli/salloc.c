@@ -22,6 +22,7 @@
 #include "cli/allocenv.h"
 #include "cli/cli.h"
 #include "cli/envlist.h"
+#include "cli/hetopts.h"
 #include "cli/jobopts.h"
 #include "cli/joblink.h"
 #include "cli/jobtext.h"
@@ -34,7 +35,8 @@ extern char **environ;
 
 struct salloc {
     struct cli cli;
-    struct jobopts opts;
+    struct hetopts het;
+    struct jobopts opts; /* of the first component, or of the job that has none: het's */
     struct joblink link;
     int argc, first;
     char **argv;
@@ -47,21 +49,16 @@ struct salloc {
 
 static void collect(struct salloc *s)
 {
-    const struct opt_command *cmd = jobopts_command(JOBOPTS_SALLOC);
     int status;
 
-    s->first = opts_parse(cmd, s->argc, s->argv, jobopts_set, &s->opts);
-    opts_env(cmd, jobopts_set, &s->opts);
+    s->first = hetopts_parse(&s->het, s->argc, s->argv);
+    status = hetopts_finish(&s->het);
+    s->opts = *hetopts_at(&s->het, 0);
     cli_set_verbosity(&s->cli, s->opts.verbose);
     if (s->cli.verbose > 0)
         jobopts_print_defined(&s->opts);
-    status = jobopts_check(&s->opts);
     if (status != 0)
         exit(status);
-    for (int i = s->first; i < s->argc; i++) {
-        if (strcmp(s->argv[i], ":") == 0)
-            cli_die(CLI_EXIT_FAILED, "heterogeneous jobs are not supported by this version");
-    }
 }
 
 /* The command to run: the words given, or the user's shell, on the first node if the site says so.
@@ -107,12 +104,20 @@ static void catch_signals(struct salloc *s)
     (void)signal(SIGTTOU, SIG_IGN); /* we take the terminal back from the background */
 }
 
-static void build_request(struct salloc *s, Pst__SubmitRequest *req, Pst__JobRecord *job)
+static void build_job(struct salloc *s, const struct jobopts *jo, Pst__JobRecord *job)
 {
-    submit_fill(&s->cli, &s->opts, s->argc, s->argv, s->first, job);
+    submit_fill(&s->cli, jo, s->argc, s->argv, s->first, job);
     job->interactive = job->has_interactive = true;
     if (!job->name)
         check_mem_or_die(pb_set_str(&job->name, "interactive"));
+}
+
+static void build_request(struct salloc *s, Pst__SubmitRequest *req, Pst__JobRecord *job)
+{
+    build_job(s, &s->opts, job);
+    req->components = submit_components(&s->het, &req->n_components);
+    for (size_t i = 0; i < req->n_components; i++)
+        build_job(s, &s->het.list[i + 1], req->components[i]->job);
     req->job = job;
     req->hold = req->has_hold = jobopts_has(&s->opts, JO_HOLD);
     if (jobopts_has(&s->opts, JO_IMMEDIATE)) {
@@ -162,12 +167,16 @@ static char *find_command(const char *name)
     return runnable(name) ? xasprintf_or_die("./%s", name) : NULL;
 }
 
-static void build_environment(struct salloc *s, const Pst__JobRecord *job, struct envlist *env)
+static void build_environment(struct salloc *s, const Pst__JobStatus *grant, struct envlist *env)
 {
     envlist_export(env, environ, NULL);
-    envlist_add_options(env, &s->opts);
+    if (!grant->n_het_jobs)
+        envlist_add_options(env, &s->opts);
     submit_env(&s->cli, env);
-    allocenv_add(env, job);
+    if (grant->n_het_jobs)
+        allocenv_add_het(env, grant->het_jobs, grant->n_het_jobs);
+    else
+        allocenv_add(env, grant->job);
 }
 
 static int spawn_command(struct salloc *s, const char *path, char **env)
@@ -196,7 +205,7 @@ static int spawn_command(struct salloc *s, const char *path, char **env)
     return -r;
 }
 
-static int start_command(struct salloc *s, const Pst__JobRecord *job)
+static int start_command(struct salloc *s, const Pst__JobStatus *grant)
 {
     _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT;
     _cleanup_free_ char *path = find_command(s->command[0]);
@@ -206,7 +215,7 @@ static int start_command(struct salloc *s, const Pst__JobRecord *job)
         cli_error("_fork_command: Unable to find command \"%s\"", s->command[0]);
         return -ENOENT;
     }
-    build_environment(s, job, &env);
+    build_environment(s, grant, &env);
     r = spawn_command(s, path, env.items);
     if (r < 0)
         cli_error("Unable to run command \"%s\": %s", s->command[0], strerror(-r));
@@ -270,11 +279,11 @@ static int watch_command(struct salloc *s)
     return status;
 }
 
-static int run_command(struct salloc *s, const Pst__JobRecord *job)
+static int run_command(struct salloc *s, const Pst__JobStatus *grant)
 {
     int status;
 
-    if (start_command(s, job) < 0)
+    if (start_command(s, grant) < 0)
         status = CLI_EXIT_FAILED << 8;
     else
         status = watch_command(s);
@@ -294,6 +303,11 @@ static void change_dir(struct salloc *s)
         cli_die(CLI_EXIT_FAILED, "Unable to change to directory %s: %s", dir, strerror(errno));
 }
 
+static void tell_ready(const Pst__JobRecord *job)
+{
+    cli_info("Nodes %s are ready for job", job->alloc && job->alloc->nodes ? job->alloc->nodes : "");
+}
+
 static int allocate_and_run(struct salloc *s)
 {
     Pst__SubmitRequest req = PST__SUBMIT_REQUEST__INIT;
@@ -309,11 +323,11 @@ static int allocate_and_run(struct salloc *s)
     if (status != 0)
         return status;
     ring_bell(s, since_mono_us);
-    cli_info("Nodes %s are ready for job",
-             grant->job->alloc && grant->job->alloc->nodes ? grant->job->alloc->nodes : "");
+    for (size_t i = 0; i < MAX(grant->n_het_jobs, 1u); i++)
+        tell_ready(grant->n_het_jobs ? grant->het_jobs[i] : grant->job);
     if (!jobopts_has(&s->opts, JO_NO_SHELL)) {
         joblink_watch(&s->link, true);
-        status = run_command(s, grant->job);
+        status = run_command(s, grant);
     }
     protobuf_c_message_free_unpacked(&grant->base, NULL);
     return status;
@@ -325,7 +339,7 @@ int main(int argc, char **argv)
     int status;
 
     cli_init(&s.cli, "salloc");
-    jobopts_init(&s.opts, JOBOPTS_SALLOC);
+    hetopts_init(&s.het, JOBOPTS_SALLOC);
     collect(&s);
     choose_command(&s);
     catch_signals(&s);

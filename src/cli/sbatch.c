@@ -17,6 +17,7 @@
 #include "base/timefmt.h"
 #include "cli/cli.h"
 #include "cli/envlist.h"
+#include "cli/hetopts.h"
 #include "cli/jobopts.h"
 #include "cli/script.h"
 #include "cli/submit.h"
@@ -28,7 +29,8 @@ extern char **environ;
 
 struct sbatch {
     struct cli cli;
-    struct jobopts opts;
+    struct hetopts het;
+    struct jobopts opts; /* of the first component, or of the job that has none: het's */
     struct script script;
     const char *script_name; /* as given; NULL for standard input and --wrap */
     int argc, first;
@@ -75,21 +77,34 @@ static void load_script(struct sbatch *s)
         die_lines(status, err.text);
 }
 
+/* --wrap belongs to the whole, whichever component it follows. */
+static void take_wrap(struct sbatch *s)
+{
+    struct jobopts *to = hetopts_at(&s->het, 0);
+
+    for (size_t k = 1; k < s->het.n && !jobopts_has(to, JO_WRAP); k++) {
+        struct jobopts *from = &s->het.list[k];
+
+        to->value[JO_WRAP] = TAKE_PTR(from->value[JO_WRAP]);
+        to->from[JO_WRAP] = from->from[JO_WRAP];
+    }
+    s->opts = *to; /* load_script() looks at it */
+}
+
 static void collect(struct sbatch *s)
 {
-    const struct opt_command *cmd = jobopts_command(JOBOPTS_SBATCH);
     int status;
 
-    s->first = opts_parse(cmd, s->argc, s->argv, jobopts_set, &s->opts);
+    s->first = hetopts_parse(&s->het, s->argc, s->argv);
+    take_wrap(s);
     load_script(s);
-    status = script_options(&s->script, &s->opts);
-    if (status != 0)
-        exit(status);
-    opts_env(cmd, jobopts_set, &s->opts);
+    status = script_options(&s->script, &s->het);
+    if (status == 0)
+        status = hetopts_finish(&s->het);
+    s->opts = *hetopts_at(&s->het, 0);
     cli_set_verbosity(&s->cli, s->opts.verbose);
     if (s->cli.verbose > 0)
         jobopts_print_defined(&s->opts);
-    status = jobopts_check(&s->opts);
     if (status != 0)
         exit(status);
 }
@@ -132,9 +147,9 @@ static void build_environment(struct sbatch *s, ProtobufCBinaryData *ret)
     envlist_pack(&env, ret);
 }
 
-static void build_request(struct sbatch *s, Pst__SubmitRequest *req, Pst__JobRecord *job)
+static void build_job(struct sbatch *s, const struct jobopts *jo, Pst__JobRecord *job)
 {
-    submit_fill(&s->cli, &s->opts, s->argc, s->argv, s->first, job);
+    submit_fill(&s->cli, jo, s->argc, s->argv, s->first, job);
     job->batch = job->has_batch = true;
     if (!job->name)
         check_mem_or_die(pb_set_str(&job->name, default_name(s)));
@@ -142,6 +157,23 @@ static void build_request(struct sbatch *s, Pst__SubmitRequest *req, Pst__JobRec
         check_mem_or_die(pb_set_str(&job->command, s->script.path));
     if (envlist_wants_login(job->export_env))
         job->get_user_env = job->has_get_user_env = true;
+}
+
+static void build_components(struct sbatch *s, Pst__SubmitRequest *req)
+{
+    Pst__JobRecord *job;
+
+    req->components = submit_components(&s->het, &req->n_components);
+    for (size_t i = 0; i < req->n_components; i++) {
+        job = req->components[i]->job;
+        build_job(s, &s->het.list[i + 1], job);
+    }
+}
+
+static void build_request(struct sbatch *s, Pst__SubmitRequest *req, Pst__JobRecord *job)
+{
+    build_job(s, &s->opts, job);
+    build_components(s, req);
     req->job = job;
     req->script.data = (uint8_t *)s->script.text;
     req->script.len = s->script.len;
@@ -291,7 +323,7 @@ int main(int argc, char **argv)
     int status;
 
     cli_init(&s.cli, "sbatch");
-    jobopts_init(&s.opts, JOBOPTS_SBATCH);
+    hetopts_init(&s.het, JOBOPTS_SBATCH);
     collect(&s);
     status = submit(&s);
     if (fflush(stdout) != 0 && status == CLI_EXIT_OK)

@@ -282,7 +282,7 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
     if (s->wckeys && !(j->wckey && filter_list_has(s->wckeys, j->wckey)))
         return 0;
     if (s->ids.n && !j->array_tasks &&
-        !filter_ids_match(&s->ids, j->job_id, j->array_job_id, j->has_array_task_id,
+        !filter_ids_match(&s->ids, j->job_id, job_group_id(j), j->has_array_task_id,
                           j->array_task_id))
         return 0;
     job_put_id(&id, &row);
@@ -302,7 +302,7 @@ static void choose(struct scancel *s)
 
     filter_ids_numbers(&s->ids, &s->filter.job_ids, &s->filter.n_job_ids);
     query.jobs = &s->filter;
-    fmt_need_names("job_id array_job_id array_task_id array_tasks state name partition wckey",
+    fmt_need_names("job_id array_job_id array_task_id array_tasks het_job_id het_offset state name partition wckey",
                    &pst__job_record__descriptor, &set);
     check_mem_or_die(query_fields(&set, &query.fields, &query.n_fields));
     r = query_run(s->client, OP_QUERY_JOBS, &query.base, &pst__job_record__descriptor, on_job, s,

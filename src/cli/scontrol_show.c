@@ -102,7 +102,7 @@ static int on_task(void *ctx, uint32_t task)
 {
     struct task_walk *t = ctx;
 
-    if (!filter_ids_match(&t->w->ids, t->row.job->job_id, t->row.job->array_job_id, true, task))
+    if (!filter_ids_match(&t->w->ids, t->row.job->job_id, job_group_id(t->row.job), true, task))
         return 0;
     t->row.has_task = true;
     t->row.task = task;
@@ -119,9 +119,9 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
         .row = { .job = j, .now_us = info->now_us, .cluster = w->cluster },
     };
 
-    if (j->array_tasks && w->ids.n && !filter_ids_match_whole(&w->ids, j->job_id, j->array_job_id))
+    if (j->array_tasks && w->ids.n && !filter_ids_match_whole(&w->ids, j->job_id, job_group_id(j)))
         return filter_each_task(j->array_tasks, on_task, &t);
-    if (filter_ids_match(&w->ids, j->job_id, j->array_job_id, j->has_array_task_id,
+    if (filter_ids_match(&w->ids, j->job_id, job_group_id(j), j->has_array_task_id,
                          j->array_task_id))
         put_job(w, &t.row);
     return 0;
@@ -188,7 +188,7 @@ static int on_step(void *ctx, const ProtobufCMessage *record, const struct query
     if (!job)
         job = &none;
     if (names_job_state_terminal((unsigned)s->state) ||
-        !filter_ids_match_step(&w->ids, s->job_id, job->array_job_id, job->has_task,
+        !filter_ids_match_step(&w->ids, s->job_id, job->group_id, job->has_task,
                                job->array_task_id, s->step_id))
         return 0;
     row.array_job_id = job->array_job_id;

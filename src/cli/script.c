@@ -198,7 +198,7 @@ static bool directive(const char *line, size_t len, const char *word)
     return len > n && strncmp(line, word, n) == 0 && isspace((unsigned char)line[n]);
 }
 
-static int one_directive(const char *text, size_t len, unsigned number, struct jobopts *jo)
+static int one_directive(const char *text, size_t len, unsigned number, struct hetopts *h, size_t *k)
 {
     char buf[SCRIPT_LINE_MAX + 1], *argv[SCRIPT_WORDS_MAX + 2] = { (char *)"sbatch" };
     int n, status = 0;
@@ -214,18 +214,20 @@ static int one_directive(const char *text, size_t len, unsigned number, struct j
         return CLI_EXIT_FAILED;
     }
     if (n == 1 && (strcmp(argv[1], "hetjob") == 0 || strcmp(argv[1], "packjob") == 0)) {
-        cli_error("line %u: heterogeneous jobs are not supported by this version", number);
-        return CLI_EXIT_FAILED;
+        (void)hetopts_at(h, ++*k); /* a component, even without options */
+        return 0;
     }
     argv[n + 1] = NULL;
-    (void)opts_parse_line(jobopts_command(JOBOPTS_SBATCH), n + 1, argv, jobopts_set, jo, &status);
+    (void)opts_parse_line(jobopts_command(JOBOPTS_SBATCH), n + 1, argv, jobopts_set, hetopts_at(h, *k),
+                          &status);
     return status;
 }
 
-int script_options(const struct script *s, struct jobopts *jo)
+int script_options(const struct script *s, struct hetopts *h)
 {
     const char *p = s->text, *end = s->text + s->len;
     bool told = false;
+    size_t component = 0;
 
     for (unsigned number = 1; p < end; number++) {
         const char *eol = memchr(p, '\n', (size_t)(end - p));
@@ -237,7 +239,7 @@ int script_options(const struct script *s, struct jobopts *jo)
         if (blank < len && p[blank] != '#')
             break;
         if (directive(p, len, "#SBATCH")) {
-            int status = one_directive(p + 7, len - 7, number, jo);
+            int status = one_directive(p + 7, len - 7, number, h, &component);
 
             if (status != 0)
                 return status;
@@ -247,7 +249,7 @@ int script_options(const struct script *s, struct jobopts *jo)
                 "sbatch");
             told = true;
         } else if ((directive(p, len, "#PBS") || directive(p, len, "#BSUB")) &&
-                   !jobopts_has(jo, JO_IGNORE_PBS) && !told) {
+                   !jobopts_has(&h->list[0], JO_IGNORE_PBS) && !told) {
             cli_warning("line %u: #PBS and #BSUB lines are not translated by this version", number);
             told = true;
         }

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/jobopts.h"
+#include "cli/hetopts.h"
 
 #define SCRIPT_MAX (4u << 20) /* bytes */
 #define SCRIPT_LINE_MAX 8192u /* bytes of a directive */
@@ -32,8 +32,8 @@ void script_wrap(const char *command, struct script *ret_script);
 int script_check(const struct script *s, struct err *err);
 
 /* Apply the #SBATCH lines with source OPT_FROM_SCRIPT.  Returns 0 or the exit status, the message
- * printed. Reading stops at the first line that is neither blank nor a comment. */
-int script_options(const struct script *s, struct jobopts *jo);
+ * printed. `#SBATCH hetjob` begins the next component. Reading stops at the first line that is neither blank nor a comment. */
+int script_options(const struct script *s, struct hetopts *h);
 
 /* Split the text of a directive into words: blanks separate, '...' "..." and \ protect, # starts a
  * comment.  The words point into buf (as large as text).  Returns the count, -E2BIG, -EINVAL open

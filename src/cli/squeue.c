@@ -527,7 +527,7 @@ static int on_task(void *ctx, uint32_t task)
     struct task_walk *w = ctx;
 
     if (w->only_named &&
-        !filter_ids_match(&w->q->ids, w->row.job->job_id, w->row.job->array_job_id, true, task))
+        !filter_ids_match(&w->q->ids, w->row.job->job_id, job_group_id(w->row.job), true, task))
         return 0;
     w->row.has_task = true;
     w->row.task = task;
@@ -553,12 +553,12 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
     if (!wanted(q, &w.row))
         return 0;
     if (!j->array_tasks) {
-        if (filter_ids_match(&q->ids, j->job_id, j->array_job_id, j->has_array_task_id,
+        if (filter_ids_match(&q->ids, j->job_id, job_group_id(j), j->has_array_task_id,
                              j->array_task_id))
             emit_partitions(q, &w.row);
         return 0;
     }
-    w.only_named = q->ids.n && !filter_ids_match_whole(&q->ids, j->job_id, j->array_job_id);
+    w.only_named = q->ids.n && !filter_ids_match_whole(&q->ids, j->job_id, job_group_id(j));
     if (q->array || w.only_named)
         return filter_each_task(j->array_tasks, on_task, &w);
     emit_partitions(q, &w.row);
@@ -687,7 +687,7 @@ static int on_step(void *ctx, const ProtobufCMessage *record, const struct query
     size_t start = q->out.len;
 
     if (!job || names_job_state_terminal((unsigned)s->state) ||
-        !filter_ids_match_step(&q->ids, job->job_id, job->array_job_id, job->has_task,
+        !filter_ids_match_step(&q->ids, job->job_id, job->group_id, job->has_task,
                                job->array_task_id, s->step_id))
         return 0;
     row = (struct step_row){ .step = s,
@@ -731,7 +731,7 @@ static void list_jobs(struct squeue *q, struct query_info *info)
 
     fmt_needs(&q->fmt, &pst__job_record__descriptor, &set);
     fmt_sort_needs(&q->order, &pst__job_record__descriptor, &set);
-    fmt_need_names("job_id array_job_id array_task_id array_tasks state state_flags",
+    fmt_need_names("job_id array_job_id array_task_id array_tasks het_job_id het_offset state state_flags",
                    &pst__job_record__descriptor, &set);
     if (q->notme)
         fmt_need_names("uid", &pst__job_record__descriptor, &set);

@@ -31,9 +31,8 @@ extern char **environ;
  * -------------------------------------------------------------------------------------- */
 
 /* What a step does not inherit from the job around it. */
-static void settle_allocation(struct srun *s)
+static void settle_allocation(struct srun *s, struct jobopts *jo)
 {
-    struct jobopts *jo = &s->opts;
     const char *text = jobopts_get(jo, JO_JOBID);
     struct ids ids = { 0 };
 
@@ -41,7 +40,8 @@ static void settle_allocation(struct srun *s)
         return;
     if (ids_parse(text, &ids, NULL) < 0 || ids.array != IDS_NO_TASK || ids.has_het)
         cli_die(CLI_EXIT_FAILED, "--jobid takes the number of a job, not %s", text);
-    s->job_id = ids.job_id;
+    if (!s->het_size)
+        s->job_id = ids.job_id;
     jo->in_allocation = true;
     if (jo->from[JO_JOB_NAME] == 1 + OPT_FROM_ENV)
         jobopts_clear(jo, JO_JOB_NAME);
@@ -49,65 +49,69 @@ static void settle_allocation(struct srun *s)
         jobopts_clear(jo, JO_GPUS_PER_NODE);
 }
 
-static void read_map(struct srun *s)
+static void read_map(struct srun_part *p)
 {
-    const char *path = s->argv[s->first];
+    const char *path = p->argv[p->first];
     _cleanup_fclose_ FILE *f = fopen(path, "re");
     size_t n;
 
     if (!f)
         cli_die(CLI_EXIT_FAILED, "Unable to open the multi-prog file %s: %s", path,
                 strerror(errno));
-    s->multi_prog = xmalloc_or_die(MAP_MAX + 1);
-    n = fread(s->multi_prog, 1, MAP_MAX, f);
+    p->multi_prog = xmalloc_or_die(MAP_MAX + 1);
+    n = fread(p->multi_prog, 1, MAP_MAX, f);
     if (n == MAP_MAX)
         cli_die(CLI_EXIT_FAILED, "The multi-prog file %s is larger than 1 MiB", path);
-    s->multi_prog[n] = '\0';
+    p->multi_prog[n] = '\0';
 }
 
 /* Without -n a map says how many tasks there are. */
-static void count_map_tasks(struct srun *s)
+static void count_map_tasks(struct srun_part *p)
 {
-    uint32_t n = tasks_multi_prog_count(s->multi_prog);
+    uint32_t n = tasks_multi_prog_count(p->multi_prog);
     char text[16];
 
-    if (jobopts_has(&s->opts, JO_NTASKS) || n == 0)
+    if (jobopts_has(&p->opts, JO_NTASKS) || n == 0)
         return;
     (void)snprintf(text, sizeof(text), "%u", n);
-    (void)jobopts_set(&s->opts, opts_find(jobopts_command(JOBOPTS_SRUN), JO_NTASKS), text,
+    (void)jobopts_set(&p->opts, opts_find(jobopts_command(JOBOPTS_SRUN), JO_NTASKS), text,
                       OPT_FROM_ARGV, NULL); /* a number */
+}
+
+static void check_part(struct srun *s, struct srun_part *p)
+{
+    const char *dist;
+    int status;
+
+    settle_allocation(s, &p->opts);
+    dist = jobopts_get(&p->opts, JO_DISTRIBUTION);
+    if (dist && strncasecmp(dist, "arbitrary", 9) == 0)
+        cli_die(CLI_EXIT_FAILED, "--distribution=arbitrary is not supported by this version");
+    if (jobopts_has(&p->opts, JO_MULTI_PROG)) {
+        read_map(p);
+        count_map_tasks(p);
+    }
+    if (s->cli.verbose > 0)
+        jobopts_print_defined(&p->opts);
+    status = jobopts_check(&p->opts);
+    if (status != 0)
+        exit(status);
 }
 
 static void collect(struct srun *s)
 {
-    const struct opt_command *cmd = jobopts_command(JOBOPTS_SRUN);
-    const char *dist;
-    int status;
-
-    s->first = opts_parse(cmd, s->argc, s->argv, jobopts_set, &s->opts);
-    opts_env(cmd, jobopts_set, &s->opts);
-    cli_set_verbosity(&s->cli, s->opts.verbose);
-    settle_allocation(s);
-    if (s->first >= s->argc)
-        cli_fatal("No command given to execute.");
-    for (int i = s->first; i < s->argc; i++) {
-        if (strcmp(s->argv[i], ":") == 0)
-            cli_die(CLI_EXIT_FAILED, "heterogeneous steps are not supported by this version");
-    }
-    dist = jobopts_get(&s->opts, JO_DISTRIBUTION);
-    if (dist && strncasecmp(dist, "arbitrary", 9) == 0)
-        cli_die(CLI_EXIT_FAILED, "--distribution=arbitrary is not supported by this version");
-    if (jobopts_has(&s->opts, JO_MULTI_PROG)) {
-        read_map(s);
-        count_map_tasks(s);
-    }
-    if (s->cli.verbose > 0)
-        jobopts_print_defined(&s->opts);
-    status = jobopts_check(&s->opts);
-    if (status != 0)
-        exit(status);
+    srun_parts(s);
+    cli_set_verbosity(&s->cli, s->parts[0].opts.verbose);
+    for (size_t i = 0; i < s->n_parts; i++)
+        check_part(s, &s->parts[i]);
+    if (s->job_id && !s->het_size && s->n_parts > 1)
+        cli_die(CLI_EXIT_FAILED, "Job %u is not heterogeneous: a step of it has one part", s->job_id);
+    s->opts = s->parts[0].opts;
+    s->first = s->parts[0].first;
     if (jobopts_has(&s->opts, JO_ASYNC))
         srun_async_check(s);
+    if (s->n_parts > 1 && (jobopts_has(&s->opts, JO_ASYNC) || jobopts_has(&s->opts, JO_BCAST)))
+        cli_die(CLI_EXIT_FAILED, "--async and --bcast are not supported for steps over components");
     s->wait_us =
         (int64_t)jobopts_num(&s->opts, JO_WAIT_TASKS, conf_num(cli_conf(&s->cli), CONF_WAIT_TIME)) *
         USEC_PER_SEC;
@@ -118,18 +122,18 @@ static void collect(struct srun *s)
 /* ---- the step
  * ------------------------------------------------------------------------------------- */
 
-static const char *command_name(const struct srun *s)
+static const char *command_name(const struct srun_part *p)
 {
-    const char *slash = strrchr(s->argv[s->first], '/');
+    const char *slash = strrchr(p->argv[p->first], '/');
 
-    return slash ? slash + 1 : s->argv[s->first];
+    return slash ? slash + 1 : p->argv[p->first];
 }
 
-static void build_step(struct srun *s, Pst__StepSpec *spec)
+static void build_step(struct srun *s, struct srun_part *p, Pst__StepSpec *spec)
 {
     struct err err = { .text = "" };
     int status =
-        jobopts_fill_step(&s->opts, conf_str(cli_conf(&s->cli), CONF_GRES_TYPES), spec, &err);
+        jobopts_fill_step(&p->opts, conf_str(cli_conf(&s->cli), CONF_GRES_TYPES), spec, &err);
 
     if (status != 0) {
         if (err.text[0])
@@ -137,17 +141,40 @@ static void build_step(struct srun *s, Pst__StepSpec *spec)
         exit(status);
     }
     if (!spec->name)
-        spec->name = xstrdup_or_die(command_name(s));
+        spec->name = xstrdup_or_die(command_name(p));
     spec->submit_line = submit_line(s->argc, s->argv);
-    spec->work_dir = submit_work_dir(&s->opts);
+    spec->work_dir = submit_work_dir(&p->opts);
+}
+
+static void fill_job(struct srun *s, struct srun_part *p, Pst__JobRecord *job)
+{
+    submit_fill(&s->cli, &p->opts, p->end, p->argv, p->first, job);
+    free(job->submit_line);
+    job->submit_line = submit_line(s->argc, s->argv);
+    if (!job->name)
+        job->name = xstrdup_or_die(command_name(p));
+    job->kill_on_client_loss = job->has_kill_on_client_loss = true;
+}
+
+static void fill_components(struct srun *s, Pst__SubmitRequest *req)
+{
+    Pst__HetComponent *c;
+
+    req->components = xmalloc_or_die(s->n_parts * sizeof(*req->components)); /* until the process ends */
+    for (size_t i = 1; i < s->n_parts; i++) {
+        c = req->components[req->n_components++] = xmalloc_or_die(sizeof(*c));
+        pst__het_component__init(c);
+        c->job = xmalloc_or_die(sizeof(*c->job));
+        pst__job_record__init(c->job);
+        fill_job(s, &s->parts[i], c->job);
+        c->hold = c->has_hold = jobopts_has(&s->parts[i].opts, JO_HOLD);
+    }
 }
 
 static void build_job(struct srun *s, Pst__SubmitRequest *req, Pst__JobRecord *job)
 {
-    submit_fill(&s->cli, &s->opts, s->argc, s->argv, s->first, job);
-    if (!job->name)
-        job->name = xstrdup_or_die(command_name(s));
-    job->kill_on_client_loss = job->has_kill_on_client_loss = true;
+    fill_job(s, &s->parts[0], job);
+    fill_components(s, req);
     req->job = job;
     req->hold = req->has_hold = jobopts_has(&s->opts, JO_HOLD);
     if (jobopts_has(&s->opts, JO_IMMEDIATE)) {
@@ -197,8 +224,15 @@ static int test_only(struct srun *s, Pst__SubmitRequest *req)
 static void take_reply(struct srun *s, Pst__StepReply *reply)
 {
     s->reply = reply;
+    s->parts[0].reply = reply;
     s->step_id = reply->step->step_id;
     s->job = reply->job ? reply->job : s->grant ? s->grant->job : NULL;
+}
+
+static void take_het_reply(struct srun *s)
+{
+    s->step_id = s->parts[0].reply->step->step_id;
+    s->job = s->parts[0].reply->job;
 }
 
 static void show_nodes(uint32_t job_id, const Pst__Alloc *alloc)
@@ -228,7 +262,7 @@ static int allocate(struct srun *s, Pst__StepSpec *spec)
         status = test_only(s, &req);
         exit(status);
     }
-    req.step = spec;
+    req.step = s->n_parts > 1 ? NULL : spec;
     s->own_job = true;
     status = joblink_allocate(&s->link, &req, ALLOC_WHAT, false, &s->grant);
     if (status != 0)
@@ -241,8 +275,11 @@ static int allocate(struct srun *s, Pst__StepSpec *spec)
         take_reply(s, s->grant->step);
         return 0;
     }
-    status = joblink_step(&s->link, s->job_id, spec, &reply);
-    if (status == 0)
+    status = s->n_parts > 1 ? srun_het_step(s, build_step)
+                            : joblink_step(&s->link, s->job_id, spec, &reply);
+    if (status == 0 && s->n_parts > 1)
+        take_het_reply(s);
+    else if (status == 0)
         take_reply(s, reply);
     else
         (void)joblink_complete(&s->link, (uint32_t)status << 8); /* it said what went wrong */
@@ -255,11 +292,15 @@ static int create_step(struct srun *s)
     Pst__StepReply *reply = NULL;
     int status;
 
-    build_step(s, &spec);
+    build_step(s, &s->parts[0], &spec);
     if (jobopts_has(&s->opts, JO_ASYNC)) {
         status = srun_async(s, &spec);
     } else if (!s->job_id) {
         status = allocate(s, &spec);
+    } else if (s->het_size) {
+        status = srun_het_step(s, build_step);
+        if (status == 0)
+            take_het_reply(s);
     } else {
         status = joblink_step(&s->link, s->job_id, &spec, &reply);
         if (status == 0)
@@ -347,10 +388,15 @@ static void done(struct srun *s)
     free(s->nodes);
     free(s->ranks);
     free(s->task_state);
-    free(s->multi_prog);
     free(s->bcast_target);
+    if (s->het_reply)
+        protobuf_c_message_free_unpacked(&s->het_reply->base, NULL);
+    for (size_t i = 0; i < s->n_parts; i++) {
+        free(s->parts[i].multi_prog);
+        jobopts_done(&s->parts[i].opts);
+    }
+    free(s->parts);
     joblink_done(&s->link);
-    jobopts_done(&s->opts);
     cli_done(&s->cli);
 }
 
@@ -360,12 +406,11 @@ int main(int argc, char **argv)
     int status;
 
     cli_init(&s.cli, "srun");
-    jobopts_init(&s.opts, JOBOPTS_SRUN);
     collect(&s);
     srun_sig_open(&s);
     joblink_init(&s.link, &s.cli, s.sig_fd);
     status = create_step(&s);
-    if (status == 0 && s.reply) {
+    if (status == 0 && (s.reply || s.het_reply)) {
         run_tasks(&s);
         status = s.exit_code;
         if (s.own_job && !s.link.ended)

@@ -47,18 +47,33 @@ struct sink {
 
 struct srun_node {
     const char *name; /* borrowed from the step reply */
+    struct srun_part *part;
     struct client *client;
-    uint32_t index;
+    uint32_t index; /* within its part */
     uint32_t first, n_tasks; /* its slice of srun.ranks */
     bool started, done;
     bool stdin_eof_sent;
+};
+
+/* What one component of the job does in the step; an ordinary step is one part. */
+struct srun_part {
+    struct jobopts opts;
+    char **argv;       /* the command is argv[first] up to argv[end] */
+    int first, end;
+    char *multi_prog;  /* owned: text of the map */
+    uint32_t offset;   /* of the component */
+    Pst__StepReply *reply;                     /* borrowed from srun */
+    uint32_t first_rank, n_tasks, first_node;  /* of the step */
 };
 
 enum task_state { TASK_STARTING, TASK_RUNNING, TASK_EXITED };
 
 struct srun {
     struct cli cli;
-    struct jobopts opts;
+    struct jobopts opts; /* of the first part: what concerns srun itself */
+    struct srun_part *parts;
+    size_t n_parts;
+    uint32_t het_size; /* components of the job around us, 0 = it is not heterogeneous */
     struct joblink link;
     int argc, first;
     char **argv;
@@ -69,7 +84,7 @@ struct srun {
     const Pst__JobRecord *job; /* borrowed */
     char *bcast_target; /* --bcast: where the program was copied to; NULL = not */
     bool bcast_suffix;  /* ... with _NODE after it */
-    char *multi_prog;          /* text of the map */
+    Pst__HetStepReply *het_reply; /* owned: of a step over components */
 
     uint32_t n_tasks;
     uint32_t *ranks;     /* by node, see tasks_layout() */
@@ -102,6 +117,15 @@ struct srun {
     bool more_frames; /* a node may have frames that were received but not handled */
 };
 
+/* srun_het.c */
+/* Fill s->parts from the command line and the environment; ends the command on a mistake. */
+void srun_parts(struct srun *s);
+/* The environment of this process becomes that of p's component. */
+void srun_take_component(const struct srun *s, const struct srun_part *p);
+typedef void srun_spec_fn(struct srun *s, struct srun_part *p, Pst__StepSpec *ret_spec);
+/* A step over components of the job; the parts get their replies.  0 or the exit status. */
+int srun_het_step(struct srun *s, srun_spec_fn *fill);
+
 /* srun_launch.c */
 /* Connect to the nodes and send the launch requests; failures count as failed nodes. */
 void srun_launch(struct srun *s);
@@ -109,7 +133,7 @@ void srun_launch(struct srun *s);
 void srun_layout(struct srun *s);
 
 /* The part of a launch request that is equal for all nodes; srun_free_request() frees what it owns. */
-void srun_fill_request(struct srun *s, Pst__LaunchStep *req);
+void srun_fill_request(struct srun *s, struct srun_part *p, Pst__LaunchStep *req);
 void srun_free_request(Pst__LaunchStep *req);
 
 /* srun_bcast.c: --bcast */

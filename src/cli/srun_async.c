@@ -43,7 +43,7 @@ int srun_async(struct srun *s, Pst__StepSpec *spec)
     struct err err = { .text = "" };
     int r;
 
-    srun_fill_request(s, &launch);
+    srun_fill_request(s, &s->parts[0], &launch);
     launch.std_in = stream_file(s, JO_INPUT, NULL);
     launch.std_out = stream_file(s, JO_OUTPUT, "slurm-%J.out");
     launch.std_err = stream_file(s, JO_ERROR, NULL);

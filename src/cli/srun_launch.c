@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/pbutil.h"
+#include "cli/allocenv.h"
 #include "cli/envlist.h"
 #include "cli/srun.h"
 #include "cli/submit.h"
@@ -38,60 +39,85 @@ static uint32_t *task_counts(const Pst__Alloc *alloc, size_t n_nodes, uint32_t *
     return counts;
 }
 
-void srun_layout(struct srun *s)
+/* Ranks and nodes of one part behind those of the parts before it. */
+static void layout_part(struct srun *s, struct srun_part *p, const uint32_t *counts)
 {
-    const Pst__StepRecord *step = s->reply->step;
-    const char *dist =
-        step->distribution ? step->distribution : jobopts_get(&s->opts, JO_DISTRIBUTION);
-    _cleanup_free_ uint32_t *counts = NULL;
-    uint32_t at = 0;
+    const Pst__StepRecord *step = p->reply->step;
+    const char *dist = step->distribution ? step->distribution : jobopts_get(&p->opts, JO_DISTRIBUTION);
+    uint32_t at = p->first_rank;
 
-    s->n_nodes = s->reply->n_nodes;
-    counts = task_counts(step->alloc, s->n_nodes, &s->n_tasks);
-    if (s->n_tasks == 0 || s->n_tasks > TASKS_MAX)
-        cli_die(cli_error_status(),
-                "StepId=%u.%u has %u tasks on %zu nodes, which cannot be launched", s->job_id,
-                s->step_id, s->n_tasks, s->n_nodes);
-    s->ranks = xmalloc_or_die(s->n_tasks * sizeof(*s->ranks));
-    s->task_state = xmalloc_or_die(s->n_tasks);
-    s->nodes = xmalloc_or_die(s->n_nodes * sizeof(*s->nodes));
-    tasks_layout(dist, counts, s->n_nodes, s->ranks);
-    for (size_t i = 0; i < s->n_nodes; i++) {
-        s->nodes[i] = (struct srun_node){
-            .name = s->reply->nodes[i]->name ? s->reply->nodes[i]->name : "",
+    tasks_layout(dist, counts, p->reply->n_nodes, s->ranks + p->first_rank);
+    for (uint32_t i = 0; i < p->n_tasks; i++)
+        s->ranks[p->first_rank + i] += p->first_rank;
+    for (size_t i = 0; i < p->reply->n_nodes; i++) {
+        struct srun_node *n = &s->nodes[p->first_node + i];
+
+        *n = (struct srun_node){
+            .name = p->reply->nodes[i]->name ? p->reply->nodes[i]->name : "",
+            .part = p,
             .index = (uint32_t)i,
             .first = at,
             .n_tasks = counts[i],
         };
         at += counts[i];
         if (counts[i] == 0) {
-            s->nodes[i].done = true;
+            n->done = true;
             s->n_done++;
         }
     }
 }
 
+void srun_layout(struct srun *s)
+{
+    uint32_t **counts = xmalloc_or_die(s->n_parts * sizeof(*counts));
+
+    for (size_t i = 0; i < s->n_parts; i++) {
+        struct srun_part *p = &s->parts[i];
+
+        counts[i] = task_counts(p->reply->step->alloc, p->reply->n_nodes, &p->n_tasks);
+        if (p->n_tasks == 0 || p->n_tasks > TASKS_MAX - s->n_tasks)
+            cli_die(cli_error_status(),
+                    "StepId=%u.%u has %u tasks on %zu nodes, which cannot be launched", s->job_id,
+                    s->step_id, p->n_tasks, p->reply->n_nodes);
+        p->first_rank = s->n_tasks;
+        p->first_node = (uint32_t)s->n_nodes;
+        s->n_tasks += p->n_tasks;
+        s->n_nodes += p->reply->n_nodes;
+    }
+    s->ranks = xmalloc_or_die(s->n_tasks * sizeof(*s->ranks));
+    s->task_state = xmalloc_or_die(s->n_tasks);
+    s->nodes = xmalloc_or_die(s->n_nodes * sizeof(*s->nodes));
+    for (size_t i = 0; i < s->n_parts; i++) {
+        layout_part(s, &s->parts[i], counts[i]);
+        free(counts[i]);
+    }
+    free(counts);
+}
+
 /* ---- environment
  * ---------------------------------------------------------------------------------- */
 
-static void pack_environment(struct srun *s, ProtobufCBinaryData *ret)
+static void pack_environment(struct srun *s, struct srun_part *p, ProtobufCBinaryData *ret)
 {
     _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT;
     mode_t mask = umask(0);
 
     (void)umask(mask); /* reading it means setting it */
-    envlist_export(&env, environ, jobopts_get(&s->opts, JO_EXPORT));
-    envlist_add_options(&env, &s->opts);
+    srun_take_component(s, p);
+    envlist_export(&env, environ, jobopts_get(&p->opts, JO_EXPORT));
+    envlist_add_options(&env, &p->opts);
     if (s->own_job)
         submit_env(&s->cli, &env);
+    if (s->own_job && s->het_reply)
+        allocenv_add_het(&env, s->het_reply->het_jobs, s->het_reply->n_het_jobs);
     envlist_setf(&env, "SLURM_UMASK", "%04o", (unsigned)mask);
     if (!envlist_get(&env, "SLURM_PRIO_PROCESS"))
         envlist_setf(&env, "SLURM_PRIO_PROCESS", "%d", getpriority(PRIO_PROCESS, 0));
     envlist_setf(&env, "SRUN_DEBUG", "%d", SRUN_DEBUG_BASE + s->cli.verbose);
     if (jobopts_has(&s->opts, JO_LABEL))
         envlist_set(&env, "SLURM_LABELIO", "1");
-    if (jobopts_has(&s->opts, JO_CPU_BIND))
-        envlist_set(&env, "SLURM_CPU_BIND", jobopts_get(&s->opts, JO_CPU_BIND));
+    if (jobopts_has(&p->opts, JO_CPU_BIND))
+        envlist_set(&env, "SLURM_CPU_BIND", jobopts_get(&p->opts, JO_CPU_BIND));
     envlist_pack(&env, ret);
 }
 
@@ -141,35 +167,41 @@ static void fill_streams(struct srun *s, Pst__LaunchStep *req)
     }
 }
 
-static char *task_script(const struct srun *s, enum jobopt id)
+static char *task_script(const struct srun_part *p, enum jobopt id)
 {
-    const char *path = jobopts_get(&s->opts, id);
+    const char *path = jobopts_get(&p->opts, id);
 
     return path && strcasecmp(path, "none") != 0 ? (char *)path : NULL;
 }
 
-/* What is equal for all nodes. */
-void srun_fill_request(struct srun *s, Pst__LaunchStep *req)
+/* What is equal for all nodes of a part. */
+void srun_fill_request(struct srun *s, struct srun_part *p, Pst__LaunchStep *req)
 {
     mode_t mask = umask(0);
-    int skip = s->multi_prog ? 1 : 0; /* the map file's name is not an argument */
+    int skip = p->multi_prog ? 1 : 0; /* the map file's name is not an argument */
 
     (void)umask(mask);
-    req->credential = s->reply ? s->reply->credential : NULL;
-    req->argv = submit_argv(s->argv, s->first + skip, s->argc, &req->n_argv);
-    pack_environment(s, &req->environment);
+    req->credential = p->reply ? p->reply->credential : NULL;
+    req->argv = submit_argv(p->argv, p->first + skip, p->end, &req->n_argv);
+    pack_environment(s, p, &req->environment);
     req->has_environment = true;
-    req->work_dir = submit_work_dir(&s->opts);
+    req->work_dir = submit_work_dir(&p->opts);
     req->umask = mask;
     req->has_umask = true;
-    req->rlimits = submit_rlimits(&s->cli, &s->opts, &req->n_rlimits);
+    req->rlimits = submit_rlimits(&s->cli, &p->opts, &req->n_rlimits);
     fill_streams(s, req);
+    if (s->het_reply) {
+        req->het_nodes = (uint32_t)s->n_nodes;
+        req->het_tasks = s->n_tasks;
+        req->het_node_offset = p->first_node;
+        req->has_het_nodes = req->has_het_tasks = req->has_het_node_offset = true;
+    }
     if (jobopts_true(&s->opts, JO_KILL_ON_BAD_EXIT))
         req->kill_on_bad_exit = req->has_kill_on_bad_exit = true;
-    req->multi_prog = s->multi_prog;
-    req->task_prolog = task_script(s, JO_TASK_PROLOG);
-    req->task_epilog = task_script(s, JO_TASK_EPILOG);
-    req->cpu_bind = (char *)jobopts_get(&s->opts, JO_CPU_BIND);
+    req->multi_prog = p->multi_prog;
+    req->task_prolog = task_script(p, JO_TASK_PROLOG);
+    req->task_epilog = task_script(p, JO_TASK_EPILOG);
+    req->cpu_bind = (char *)jobopts_get(&p->opts, JO_CPU_BIND);
 }
 
 void srun_free_request(Pst__LaunchStep *req)
@@ -184,7 +216,7 @@ void srun_free_request(Pst__LaunchStep *req)
 
 static int send_to_node(struct srun *s, struct srun_node *n, Pst__LaunchStep *req, struct err *err)
 {
-    const Pst__NodeAddr *addr = s->reply->nodes[n->index];
+    const Pst__NodeAddr *addr = n->part->reply->nodes[n->index];
     struct client_target target = {
         .host = addr->addr ? addr->addr : addr->name,
         .port = (uint16_t)addr->port,
@@ -214,16 +246,14 @@ static int send_to_node(struct srun *s, struct srun_node *n, Pst__LaunchStep *re
     return 0;
 }
 
-void srun_launch(struct srun *s)
+static void launch_part(struct srun *s, struct srun_part *p, char *host)
 {
     Pst__LaunchStep req = PST__LAUNCH_STEP__INIT;
-    char host[256] = "";
 
-    srun_fill_request(s, &req);
-    if (gethostname(host, sizeof(host) - 1) == 0)
-        req.launcher_host = host;
-    for (size_t i = 0; i < s->n_nodes; i++) {
-        struct srun_node *n = &s->nodes[i];
+    srun_fill_request(s, p, &req);
+    req.launcher_host = host;
+    for (size_t i = 0; i < p->reply->n_nodes; i++) {
+        struct srun_node *n = &s->nodes[p->first_node + i];
         struct err err = { .text = "" };
         _cleanup_free_ char *list = NULL;
 
@@ -236,4 +266,13 @@ void srun_launch(struct srun *s)
             srun_node_failed(s, n, err.text);
     }
     srun_free_request(&req);
+}
+
+void srun_launch(struct srun *s)
+{
+    char host[256] = "";
+    bool known = gethostname(host, sizeof(host) - 1) == 0;
+
+    for (size_t i = 0; i < s->n_parts; i++)
+        launch_part(s, &s->parts[i], known ? host : NULL);
 }

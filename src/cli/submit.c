@@ -156,6 +156,22 @@ void submit_fill(struct cli *c, const struct jobopts *jo, int argc, char **argv,
     job->argv = submit_argv(argv, first, argc, &job->n_argv);
 }
 
+Pst__HetComponent **submit_components(const struct hetopts *h, size_t *ret_n)
+{
+    Pst__HetComponent **list = xmalloc_or_die(h->n * sizeof(*list));
+
+    for (size_t k = 1; k < h->n; k++) {
+        Pst__HetComponent *c = list[k - 1] = xmalloc_or_die(sizeof(*c));
+
+        pst__het_component__init(c);
+        c->job = xmalloc_or_die(sizeof(*c->job));
+        pst__job_record__init(c->job);
+        c->hold = c->has_hold = jobopts_has(&h->list[k], JO_HOLD);
+    }
+    *ret_n = h->n - 1;
+    return list;
+}
+
 void submit_env(struct cli *c, struct envlist *env)
 {
     const struct conf *conf = cli_conf(c);

@@ -5,6 +5,7 @@
 
 #include "cli/cli.h"
 #include "cli/envlist.h"
+#include "cli/hetopts.h"
 #include "cli/jobopts.h"
 
 /* Fill job from options and from this process: directory, submit line, umask, limits, terminal
@@ -21,6 +22,10 @@ char *submit_work_dir(const struct jobopts *jo);
  * frees with submit_free_rlimits(). */
 Pst__Rlimit **submit_rlimits(struct cli *c, const struct jobopts *jo, size_t *ret_n);
 void submit_free_rlimits(Pst__Rlimit **limits, size_t n);
+
+/* One HetComponent for each component behind the first, its job still empty, `hold` as its options say;
+ * kept until the process ends. */
+Pst__HetComponent **submit_components(const struct hetopts *h, size_t *ret_n);
 
 /* SLURM_SUBMIT_DIR, SLURM_SUBMIT_HOST, SLURM_CLUSTER_NAME, SLURM_CONF. */
 void submit_env(struct cli *c, struct envlist *env);

@@ -142,7 +142,7 @@ struct op_row {
 };
 const struct op_row *op_row(unsigned op); /* NULL: not an operation of the controller */
 
-op_fn op_job_submit, op_job_wait, op_job_action, op_job_update, op_step_create;
+op_fn op_job_submit, op_job_wait, op_job_action, op_job_update, op_step_create, op_het_step_create;
 op_fn op_access, op_steps_wait;
 op_fn op_query_explain;
 op_fn op_query_config, op_query_diag, op_query_script, op_ping;

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/pbutil.h"
+#include "ctld/het.h"
 #include "ctld/lifecycle.h"
 #include "ctld/mail.h"
 #include "model/array.h"
@@ -259,7 +260,7 @@ void depends_changed(struct ctld *ctld, const struct job *target)
     working = true;
     for (size_t i = 0; i < events.n; i++) {
         const struct job *j = cluster_job(ctld->cluster, events.ids[i]);
-        uint32_t id = events.ids[i], array = j && j->rec->has_array_job_id ? j->rec->array_job_id : 0;
+        uint32_t id = events.ids[i], array = j ? het_group_id(j->rec) : 0;
 
         changed_id(ctld, id);
         if (array && array != id)

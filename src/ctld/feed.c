@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "ctld/depends.h"
+#include "ctld/het.h"
 #include "ctld/jobs.h"
 #include "ctld/prioquery.h"
 #include "ctld/schedthread.h"
@@ -251,6 +252,8 @@ static void fill_job(struct ctld *ctld, struct feed *f, const Pst__JobRecord *r)
     s->array_id = r->has_array_job_id ? r->array_job_id : 0;
     s->accrue_us = r->has_accrue_us ? r->accrue_us : r->has_eligible_us ? r->eligible_us : r->submit_us;
     s->qos = own_str(f, r->qos);
+    s->het_id = het_is(r) ? r->het_job_id : 0;
+    s->het_count = het_is(r) ? r->het_count : 0;
     s->npartitions = split_list(f, r->partition, &s->partitions);
     fill_sizes(s, r);
     fill_gpus(s, r);
@@ -285,6 +288,8 @@ static int64_t eligible_at(struct ctld *ctld, const struct job *j)
 {
     const Pst__JobRecord *r = j->rec;
 
+    if (het_is(r))
+        return het_eligible_at(ctld, r);
     if (job_is_held(r) || r->dependency || job_has_flag(r, JOB_FLAG(COMPLETING)))
         return INT64_MAX;
     if (job_is_array(r) && array_throttle(r->array_tasks) &&
@@ -294,11 +299,12 @@ static int64_t eligible_at(struct ctld *ctld, const struct job *j)
 }
 
 /* What keeps it from being looked at, for queries; what the scheduler thinks comes with its decisions. */
-static void note_reason(struct job *j)
+static void note_reason(const struct ctld *ctld, struct job *j)
 {
+    const struct job *leader = het_is_follower(j->rec) ? het_component(ctld->cluster, j->rec, 0) : NULL;
     Pst__JobRecord *r = j->rec;
 
-    if (r->dependency)
+    if (r->dependency || (leader && leader->rec->dependency))
         SET(r, pend_reason, PST__JOB_REASON__REASON_DEPENDENCY);
     else if (!job_is_held(r) && job_is_array(r))
         SET(r, pend_reason, PST__JOB_REASON__REASON_ARRAY_TASK_LIMIT);
@@ -316,7 +322,7 @@ static void feed_pending(struct ctld *ctld, struct job *j)
     else if (!j->rec->has_cur_priority) /* 0 would tell users that it is held */
         SET(j->rec, cur_priority, j->rec->has_priority ? j->rec->priority : 1);
     if (eligible == INT64_MAX) {
-        note_reason(j);
+        note_reason(ctld, j);
         feed_job_gone(ctld, j);
         return;
     }
@@ -414,7 +420,11 @@ void feed_job(struct ctld *ctld, struct job *j)
 {
     if (job_is_pending(j->rec))
         feed_pending(ctld, j);
-    else if (!job_holds_resources(j->rec))
+    if (job_is_pending(j->rec) && het_is(j->rec))
+        het_feed_others(ctld, j);
+    if (job_is_pending(j->rec))
+        return;
+    if (!job_holds_resources(j->rec))
         feed_job_gone(ctld, j);
     else if (!j->fed)
         feed_job_started(ctld, j, false);

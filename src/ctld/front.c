@@ -26,7 +26,7 @@ void front_count(struct front *f, unsigned op, int64_t elapsed_us)
 static bool closes_matter(unsigned op)
 {
     return op == OP_JOB_SUBMIT || op == OP_JOB_WAIT || op == OP_STEP_CREATE ||
-           op == OP_STEPS_WAIT || op == OP_NODE_REGISTER;
+           op == OP_HET_STEP_CREATE || op == OP_STEPS_WAIT || op == OP_NODE_REGISTER;
 }
 
 static struct cmd *cmd_new(struct front *f, struct conn *c, const struct frame *frame, ProtobufCMessage *msg)

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/timefmt.h"
+#include "ctld/het.h"
 #include "model/array.h"
 #include "model/names.h"
 
@@ -178,6 +179,23 @@ static int resolve_whole(struct ctld *ctld, uint32_t job_id, struct job_ref ref,
     return 0;
 }
 
+/* "12+1" */
+static int resolve_component(struct ctld *ctld, uint32_t leader, const char *offset, struct job_ref ref,
+                             job_ref_fn *fn, void *ctx)
+{
+    const Pst__JobRecord name = { .has_het_job_id = 1, .het_job_id = leader, .het_count = UINT32_MAX };
+    uint32_t k;
+
+    if (!take_u32(&offset, &k) || *offset)
+        return ESLURM_INVALID_JOB_ID;
+    ref.job = het_component(ctld->cluster, &name, k);
+    if (!ref.job)
+        return ESLURM_INVALID_JOB_ID;
+    ref.component = true;
+    fn(ctx, &ref);
+    return 0;
+}
+
 int jobs_resolve(struct ctld *ctld, const char *id, job_ref_fn *fn, void *ctx)
 {
     struct job_ref ref = { 0 };
@@ -199,6 +217,8 @@ int jobs_resolve(struct ctld *ctld, const char *id, job_ref_fn *fn, void *ctx)
         return ESLURM_INVALID_JOB_ID;
     if (!*p || strcmp(p, "_*") == 0)
         return resolve_whole(ctld, job_id, ref, fn, ctx);
+    if (*p == '+')
+        return resolve_component(ctld, job_id, p + 1, ref, fn, ctx);
     if (*p != '_')
         return ESLURM_INVALID_JOB_ID;
     p++;
@@ -258,7 +278,7 @@ bool jobs_match(const struct ctld *ctld, const struct job *j, const Pst__JobFilt
             (f->has_include_completing && f->include_completing && job_has_flag(r, JOB_FLAG(COMPLETING)))) &&
            has_u32(f->uids, f->n_uids, r->uid) &&
            (has_u32(f->job_ids, f->n_job_ids, r->job_id) ||
-            (r->has_array_job_id && has_u32(f->job_ids, f->n_job_ids, r->array_job_id))) &&
+            (het_group_id(r) && has_u32(f->job_ids, f->n_job_ids, het_group_id(r)))) &&
            has_word(f->names, f->n_names, r->name) && has_word(f->accounts, f->n_accounts, r->account) &&
            has_word(f->qos, f->n_qos, r->qos) &&
            has_word(f->reservations, f->n_reservations, r->reservation) &&

@@ -29,6 +29,7 @@ struct job_ref {
     const char *tasks;   /* only these, which are still inside the array record `job`; NULL = the job */
     bool has_step;
     uint32_t step;
+    bool component;      /* named as one of a heterogeneous job: "12+1" */
 };
 typedef void job_ref_fn(void *ctx, const struct job_ref *ref);
 /* For verbs that need records of their own: the job, or what `tasks` become.  NULL: disk full. */

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/pbutil.h"
 #include "base/strbuf.h"
+#include "ctld/het.h"
 #include "ctld/hooks.h"
 #include "ctld/lifecycle.h"
 #include "ctld/rlimits.h"
@@ -89,20 +90,34 @@ static void prepare_others(struct ctld *ctld, struct job *j, uint64_t lsn, size_
     }
 }
 
+void launch_prepare(struct ctld *ctld, struct job *j, uint64_t lsn)
+{
+    if (wants_prepare(ctld))
+        prepare_others(ctld, j, lsn, 0);
+}
+
 void launch_batch(struct ctld *ctld, struct job *j, uint64_t lsn)
 {
     const struct node *n = cluster_node(ctld->cluster, j->rec->alloc->node_ids[0]);
     Pst__LaunchBatch msg = PST__LAUNCH_BATCH__INIT;
     const struct blob *script, *env;
     Pst__JobRecord rec = *j->rec; /* shallow: gets its limits back */
+    Pst__JobRecord *parts[HET_COMPONENTS_MAX];
     Pst__JobOnNode on;
 
-    if (!n || job_waits_for_prolog(j->rec))
+    if (!n || !het_runs_script(j->rec) || job_waits_for_prolog(j->rec))
         return; /* hooks.c comes back */
     script = cluster_blob(ctld->cluster, j->rec->script_hash);
     env = cluster_blob(ctld->cluster, j->rec->env_hash);
     job_on_node(ctld, j, 0, &on);
     on.job = &rec;
+    on.het_jobs = parts;
+    for (uint32_t k = 0; het_is_leader(&rec) && k < rec.het_count && k < HET_COMPONENTS_MAX; k++) {
+        struct job *part = het_component(ctld->cluster, &rec, k);
+
+        if (part && part->rec->alloc)
+            parts[on.n_het_jobs++] = part->rec;
+    }
     msg.job = &on;
     if (script) {
         msg.has_script = 1;

@@ -2,6 +2,7 @@
 #include "ctld/launchfail.h"
 
 #include "base/log.h"
+#include "ctld/het.h"
 #include "ctld/lifecycle.h"
 
 static void give_back(struct ctld *ctld, struct job *j, bool hold, bool nodes_clean)
@@ -46,7 +47,11 @@ void launchfail_report(struct ctld *ctld, struct job *j, const Pst__StepEnd *end
 
 void launchfail_prolog(struct ctld *ctld, struct job *j)
 {
+    struct job *leader = het_component(ctld->cluster, j->rec, 0);
+
     log_error("job %u: the prolog failed", j->rec->job_id);
+    if (leader)
+        j = leader; /* components go together */
     if (j->rec->has_batch && j->rec->batch)
         give_back(ctld, j, !no_hold(ctld), false);
     else

@@ -14,6 +14,7 @@
 #include "base/timefmt.h"
 #include "ctld/depends.h"
 #include "ctld/feed.h"
+#include "ctld/het.h"
 #include "ctld/hooks.h"
 #include "ctld/jobs.h"
 #include "ctld/mail.h"
@@ -128,6 +129,7 @@ uint64_t lifecycle_end(struct ctld *ctld, struct job *j, const struct job_end *e
     bool clean = !holds || (end->nodes_clean && j->rec->alloc->n_node_ids == 1 && !epilog);
     Pst__Transaction *tx = tx_new(core_now());
     uint32_t id = j->rec->job_id;
+    bool leader = het_is_leader(j->rec);
     uint64_t lsn;
 
     fill_end(ctld, tx, j, end, clean);
@@ -148,6 +150,8 @@ uint64_t lifecycle_end(struct ctld *ctld, struct job *j, const struct job_end *e
         lifecycle_node_clean(ctld, j, UINT32_MAX);
     else if (clean && end->requeue && (j = cluster_job(ctld->cluster, id)))
         lifecycle_node_clean(ctld, j, UINT32_MAX);
+    if (leader)
+        het_ended(ctld, id, end);
     return lsn;
 }
 
@@ -359,33 +363,55 @@ static void lose_steps(struct ctld *ctld, struct job *j, uint32_t node_id)
     }
 }
 
+/* The job ends; what it had on the node is not waited for.  With a component ends all of its job. */
+static void lose_job(struct ctld *ctld, struct job *j, uint32_t node_id, const struct job_end *end)
+{
+    uint32_t id = j->rec->job_id;
+    struct job *leader = het_is_follower(j->rec) ? het_component(ctld->cluster, j->rec, 0) : NULL;
+
+    if (leader && !job_is_ended(leader->rec))
+        (void)lifecycle_end(ctld, leader, end); /* disk full: the node says so again */
+    else
+        (void)lifecycle_end(ctld, j, end);
+    j = cluster_job(ctld->cluster, id);
+    if (j && j->cleaning)
+        lifecycle_node_clean(ctld, j, node_id);
+}
+
+static void lose(struct ctld *ctld, struct job *j, const struct node *n)
+{
+    const Pst__JobRecord *r = j->rec;
+    struct job_end end = { .state = JOB_STATE(NODE_FAIL),
+                           .reason = PST__JOB_REASON__REASON_NODE_DOWN,
+                           .kill_text = "DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS",
+                           .failed_node = n->rec->name };
+
+    if (job_is_ended(r)) {
+        lifecycle_node_clean(ctld, j, n->rec->node_id);
+    } else if (r->has_no_kill && r->no_kill && r->alloc->n_node_ids > 1 &&
+               r->alloc->node_ids[0] != n->rec->node_id) {
+        lose_steps(ctld, j, n->rec->node_id); /* --no-kill: the rest goes on */
+    } else {
+        end.requeue = r->has_batch && r->batch && r->has_requeue && r->requeue;
+        lose_job(ctld, j, n->rec->node_id, &end);
+    }
+}
+
 void lifecycle_node_lost(struct ctld *ctld, struct node *n, const char *why)
 {
-    struct job *next;
+    _cleanup_free_ uint32_t *ids = malloc((n->jobs + 1) * sizeof(*ids));
+    size_t count = 0;
 
     log_error("node %s: lost: %s", n->rec->name, why);
-    for (struct job *j = ctld->cluster->active; j; j = next) {
-        const Pst__JobRecord *r = j->rec;
+    /* By id: with a component ends its whole job. */
+    for (const struct job *j = ctld->cluster->active; ids && j && count < n->jobs; j = j->next_active)
+        if (runs_on(j, n->rec->node_id))
+            ids[count++] = j->rec->job_id;
+    for (size_t i = 0; i < count; i++) {
+        struct job *j = cluster_job(ctld->cluster, ids[i]);
 
-        next = j->next_active;
-        if (!runs_on(j, n->rec->node_id))
-            continue;
-        if (job_is_ended(r)) {
-            lifecycle_node_clean(ctld, j, n->rec->node_id);
-        } else if (r->has_no_kill && r->no_kill && r->alloc->n_node_ids > 1 &&
-                   r->alloc->node_ids[0] != n->rec->node_id) {
-            lose_steps(ctld, j, n->rec->node_id); /* --no-kill: the rest goes on */
-        } else {
-            struct job_end end = { .state = JOB_STATE(NODE_FAIL),
-                                   .reason = PST__JOB_REASON__REASON_NODE_DOWN,
-                                   .kill_text = "DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS",
-                                   .failed_node = n->rec->name };
-
-            end.requeue = r->has_batch && r->batch && r->has_requeue && r->requeue;
-            if (lifecycle_end(ctld, j, &end) && (j = cluster_job(ctld->cluster, r->job_id)) &&
-                j->cleaning)
-                lifecycle_node_clean(ctld, j, n->rec->node_id);
-        }
+        if (j && runs_on(j, n->rec->node_id) && job_holds_resources(j->rec))
+            lose(ctld, j, n);
     }
 }
 
@@ -524,6 +550,8 @@ void lifecycle_recover(struct ctld *ctld)
             depends_watch(ctld, j);
         steps_recover(ctld, j);
     }
+    for (size_t pos = 0; (v = idmap_next(&ctld->cluster->jobs, &pos));)
+        het_recover(ctld, v);
     for (size_t pos = 0; (v = idmap_next(&ctld->cluster->jobs, &pos));) {
         struct job *j = v;
 

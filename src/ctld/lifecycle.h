@@ -60,6 +60,8 @@ bool node_send(struct ctld *ctld, const struct node *n, uint64_t lsn, unsigned o
 
 /* launch.c */
 void launch_batch(struct ctld *ctld, struct job *j, uint64_t lsn);
+/* PrologFlags=Alloc of a job without a script. */
+void launch_prepare(struct ctld *ctld, struct job *j, uint64_t lsn);
 void launch_terminate(struct ctld *ctld, struct job *j, const struct node *n, size_t position,
                       uint64_t lsn, const char *text);
 void launch_signal(struct ctld *ctld, struct job *j, uint64_t lsn, const Pst__SignalSteps *sig);

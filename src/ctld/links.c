@@ -14,6 +14,7 @@
 #include "ctld/effects.h"
 #include "ctld/feed.h"
 #include "ctld/jobs.h"
+#include "ctld/het.h"
 #include "ctld/launchfail.h"
 #include "ctld/lifecycle.h"
 #include "ctld/steps.h"
@@ -281,7 +282,7 @@ static void reconcile_job(struct ctld *ctld, struct node *n, const Pst__NodeRegi
 {
     const Pst__JobRecord *r = j->rec;
     long pos = alloc_position(r->alloc, n->rec->node_id);
-    bool batch_here = r->has_batch && r->batch && pos == 0;
+    bool batch_here = het_runs_script(r) && pos == 0;
 
     if (job_is_ended(r)) {
         if (j->cleaning && bitmap_test(j->cleaning, (uint32_t)pos))

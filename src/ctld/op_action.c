@@ -7,6 +7,7 @@
 #include "base/pbutil.h"
 #include "ctld/ctld.h"
 #include "ctld/feed.h"
+#include "ctld/het.h"
 #include "ctld/jobs.h"
 #include "ctld/async.h"
 #include "ctld/lifecycle.h"
@@ -328,6 +329,116 @@ static int act(struct action *a, const struct job_ref *ref)
     }
 }
 
+/* ---- heterogeneous jobs ------------------------------------------------------------------------- */
+
+static bool kills(const struct action *a, const struct job_ref *ref)
+{
+    bool all = !(a->req->has_batch_only && a->req->batch_only) && !(a->req->has_full && a->req->full);
+
+    return !ref->has_step && (a->req->verb == PST__JOB_VERB__VERB_CANCEL ||
+                              (a->req->verb == PST__JOB_VERB__VERB_SIGNAL && all && a->req->has_signal &&
+                               a->req->signal == SIGKILL));
+}
+
+/* Every component in turn; what the first was answered counts, or the first refusal. */
+static int each_component(struct action *a, const struct job_ref *ref)
+{
+    uint32_t leader = ref->job->rec->het_job_id, n = ref->job->rec->het_count;
+    int code = 0;
+
+    for (uint32_t k = 0; k < n; k++) {
+        struct job *first = cluster_job(a->ctld->cluster, leader);
+        struct job_ref one = { .job = first ? het_component(a->ctld->cluster, first->rec, k) : NULL };
+        int c;
+
+        if (!one.job || (k && job_is_ended(one.job->rec)))
+            continue;
+        c = act(a, &one);
+        code = code ? code : c;
+    }
+    return code;
+}
+
+/* A requeue of what runs takes the others along; of what has ended, each is asked for. */
+static int requeue_group(struct action *a, const struct job_ref *ref)
+{
+    const Pst__JobRecord *r = ref->job->rec;
+    uint32_t leader = r->het_job_id, n = r->het_count;
+    bool hold = a->req->verb == PST__JOB_VERB__VERB_REQUEUE_HOLD, ended = job_is_ended(r);
+    int code;
+
+    for (uint32_t k = 0; k < n; k++) {
+        const struct job *j = het_component(a->ctld->cluster, r, k);
+
+        if (!j || job_has_flag(j->rec, JOB_FLAG(REQUEUED)) ||
+            (ended && job_has_flag(j->rec, JOB_FLAG(COMPLETING))))
+            return j ? ESLURM_TRANSITION_STATE_NO_UPDATE : ESLURM_INVALID_JOB_ID;
+    }
+    if (job_is_pending(r))
+        return hold ? each_component(a, ref) : ESLURM_JOB_PENDING;
+    code = do_requeue(a, ref, hold);
+    for (uint32_t k = 1; ended && code == 0 && k < n; k++) {
+        const struct job *first = cluster_job(a->ctld->cluster, leader);
+        struct job_ref one = { .job = first ? het_component(a->ctld->cluster, first->rec, k) : NULL };
+
+        if (one.job)
+            code = do_requeue(a, &one, hold);
+    }
+    return code;
+}
+
+static int cancel_het(struct action *a, const struct job_ref *ref)
+{
+    const struct job *leader = het_component(a->ctld->cluster, ref->job->rec, 0);
+    struct job_ref all = { .job = (struct job *)leader };
+    const char *v;
+    size_t len;
+
+    if (het_is_leader(ref->job->rec) && !ref->component && !job_is_ended(ref->job->rec))
+        return act(a, ref); /* its end ends them all */
+    if (job_is_pending(ref->job->rec)) {
+        if (!a->id && leader && a->req->filter && jobs_match(a->ctld, leader, a->req->filter))
+            return act(a, &all);
+        return ESLURM_NOT_WHOLE_HET_JOB;
+    }
+    if (leader && conf_option(a->ctld->conf, CONF_SCHEDULER_PARAMETERS, "whole_hetjob", &v, &len))
+        return act(a, &all);
+    return act(a, ref);
+}
+
+/* What a verb means for a component or for the whole, which is named by its leader's id. */
+static int act_het(struct action *a, const struct job_ref *ref)
+{
+    bool whole = het_is_leader(ref->job->rec) && !ref->component;
+    bool follower = het_is_follower(ref->job->rec);
+
+    if (kills(a, ref))
+        return cancel_het(a, ref);
+    switch (a->req->verb) {
+    case PST__JOB_VERB__VERB_REQUEUE:
+    case PST__JOB_VERB__VERB_REQUEUE_HOLD:
+        return ref->component ? ESLURM_INVALID_JOB_ID
+               : follower     ? ESLURM_NOT_HET_JOB_LEADER
+                              : requeue_group(a, ref);
+    case PST__JOB_VERB__VERB_SUSPEND:
+    case PST__JOB_VERB__VERB_RESUME:
+        return ref->component ? ESLURM_INVALID_JOB_ID
+               : follower     ? ESLURM_NOT_HET_JOB_LEADER
+                              : each_component(a, ref);
+    case PST__JOB_VERB__VERB_HOLD:
+    case PST__JOB_VERB__VERB_UHOLD:
+    case PST__JOB_VERB__VERB_RELEASE:
+    case PST__JOB_VERB__VERB_TOP:
+        return whole || !a->id ? each_component(a, ref) : ESLURM_NOT_WHOLE_HET_JOB;
+    case PST__JOB_VERB__VERB_SIGNAL:
+        return whole && !ref->has_step && !(a->req->has_batch_only && a->req->batch_only)
+                   ? each_component(a, ref)
+                   : act(a, ref);
+    default:
+        return act(a, ref); /* complete: the leader's end is everybody's; notify: its script */
+    }
+}
+
 /* What a stranger is told: Slurm's word depends on the verb. */
 static int not_his(Pst__JobVerb verb)
 {
@@ -353,7 +464,7 @@ static void on_ref(void *ctx, const struct job_ref *ref)
     if (!may(a, ref->job))
         result(a, not_his(a->req->verb), NULL, id);
     else
-        result(a, act(a, ref), NULL, id);
+        result(a, het_is(ref->job->rec) ? act_het(a, ref) : act(a, ref), NULL, id);
 }
 
 /* ---- the walk ----------------------------------------------------------------------------------- */
@@ -390,6 +501,14 @@ static void finish(struct action *a)
     free(a);
 }
 
+/* A component that the filter selected with its leader: what was done to that was done to it. */
+static bool done_with_leader(const struct action *a, const struct job *j)
+{
+    const struct job *leader = het_is_follower(j->rec) ? het_component(a->ctld->cluster, j->rec, 0) : NULL;
+
+    return leader && jobs_match(a->ctld, leader, a->req->filter);
+}
+
 /* A part of the walk; the rest is posted behind what others have asked meanwhile. */
 static void walk(void *arg)
 {
@@ -399,7 +518,7 @@ static void walk(void *arg)
     for (size_t i = 0; i < CHUNK && a->next < a->n_ids; i++, a->next++) {
         struct job_ref ref = { .job = cluster_job(a->ctld->cluster, a->ids[a->next]) };
 
-        if (ref.job)
+        if (ref.job && !done_with_leader(a, ref.job))
             on_ref(a, &ref);
     }
     again = a->next < a->n_ids ? calloc(1, sizeof(*again)) : NULL;

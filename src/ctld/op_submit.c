@@ -15,6 +15,7 @@
 #include "ctld/depends.h"
 #include "ctld/feasible.h"
 #include "ctld/feed.h"
+#include "ctld/het.h"
 #include "ctld/jobs.h"
 #include "ctld/rlimits.h"
 #include "ctld/sluid.h"
@@ -24,7 +25,8 @@
 
 #define MEM_MAX_MIB (UINT64_C(1) << 40) /* more is a slip or malice; products with it do not overflow */
 
-#define F_ARGV 153 /* JobRecord.argv */
+#define F_ARGV 153     /* JobRecord.argv */
+#define F_RLIMITS 159
 
 /* Fields of JobRecord that a submission may carry; all others are the controller's. */
 static bool client_field(uint32_t number)
@@ -59,9 +61,11 @@ struct submission {
     struct ctld *ctld;
     struct cmd *cmd;
     const Pst__SubmitRequest *req;
+    bool hold;
     Pst__JobRecord *rec;          /* owned until handed over */
     struct partition *first;
     uint32_t array_count;
+    uint32_t het_offset, het_count; /* component; het_count 0 = not heterogeneous */
     int code;
     const char *hint;             /* sentence that comes before the code's text */
     char text[ERR_TEXT_MAX];      /* replaces the code's text when set */
@@ -296,7 +300,7 @@ static bool check_sizes(struct submission *s)
         return fail(s, code);
     if (!check_placement(s))
         return false;
-    if (s->req->has_hold && s->req->hold)
+    if (s->hold)
         SET(s->rec, held_by_user, true);
     if (r->has_batch && r->batch && !(s->req->has_script && s->req->script.len))
         return fail(s, ESLURM_JOB_SCRIPT_MISSING);
@@ -367,6 +371,8 @@ static bool check_licenses(struct submission *s)
         if (!gres_text_parse(w, &g) || g.type || g.count > license_total(s->ctld->conf, g.name))
             return fail(s, ESLURM_INVALID_LICENSES);
     }
+    if (s->het_offset && s->rec->licenses)
+        return fail(s, ESLURM_INVALID_LICENSES); /* they are the first component's to ask for */
     if (s->rec->reservation)
         return fail(s, ESLURM_RESERVATION_INVALID); /* there are none */
     return true;
@@ -380,6 +386,8 @@ static bool check_array(struct submission *s)
 
     if (!s->req->array)
         return true;
+    if (s->het_count)
+        return fail(s, ESLURM_INVALID_ARRAY);
     if (max < 2 || array_parse(s->req->array, max - 1, &s->rec->array_tasks, &throttle, &s->array_count,
                                &err) < 0)
         return fail(s, ESLURM_INVALID_ARRAY);
@@ -422,7 +430,7 @@ static bool check_dependency(struct submission *s, uint32_t job_id)
 
 static bool check_room(struct submission *s)
 {
-    if (s->ctld->cluster->jobs.count < conf_num(s->ctld->conf, CONF_MAX_JOB_COUNT))
+    if (s->ctld->cluster->jobs.count + s->het_offset < conf_num(s->ctld->conf, CONF_MAX_JOB_COUNT))
         return true;
     return fail(s, ESLURM_MAX_JOB_COUNT);
 }
@@ -438,7 +446,7 @@ static bool check_priority(struct submission *s)
         r->has_begin_us = false;
     if (r->has_deadline_us && r->deadline_us <= core_now())
         return fail(s, ESLURM_INVALID_TIME_LIMIT);
-    if (s->req->has_hold && s->req->hold) {
+    if (s->hold) {
         SET(r, priority, 0);
         SET(r, reason, PST__JOB_REASON__REASON_JOB_HELD_USER);
     } else if (r->has_priority && r->priority == 0) {
@@ -530,10 +538,9 @@ static void set_group(Pst__JobRecord *r, const struct cmd *cmd)
     r->group_name[strcspn(r->group_name, ",")] = '\0';
 }
 
-static void fill_identity(struct submission *s, uint32_t job_id)
+static void fill_identity(struct submission *s, uint32_t job_id, uint64_t db_id)
 {
     Pst__JobRecord *r = s->rec;
-    const struct cluster *c = s->ctld->cluster;
     int64_t now = core_now();
     const char *value;
     size_t len;
@@ -548,7 +555,7 @@ static void fill_identity(struct submission *s, uint32_t job_id)
     SET(r, submit_us, now);
     if (!r->dependency && !job_is_held(r))
         SET(r, eligible_us, r->has_begin_us ? r->begin_us : now);
-    SET(r, db_id, c->rec->next_db_id);
+    SET(r, db_id, db_id);
     sluid_set(s->ctld, r, now);
     if (conf_option(s->ctld->conf, CONF_SLURMCTLD_PARAMETERS, "enable_stepmgr", &value, &len))
         SET(r, stepmgr, true);
@@ -580,26 +587,49 @@ static void answer(struct submission *s, struct job *j, uint64_t lsn)
     }
 }
 
-static void accept(struct submission *s)
+/* Record, blobs and id of one component, or of a job that is none. */
+static void put_job(struct submission *s, Pst__Transaction *tx, uint32_t first)
 {
-    struct ctld *ctld = s->ctld;
-    Pst__Transaction *tx = tx_new(core_now());
-    Pst__ClusterRecord *c;
-    uint32_t id = ctld->cluster->rec->next_job_id;
-    uint64_t lsn, env_hash;
+    uint64_t db_id = s->ctld->cluster->rec->next_db_id + s->het_offset, env_hash = 0;
 
-    fill_identity(s, id);
-    if (s->req->has_script && s->req->script.len)
-        SET(s->rec, script_hash, add_blob(ctld, tx, &s->req->script));
-    env_hash = s->rec->array_tasks ? add_array_environment(s, tx)
-                                   : add_environment(ctld, tx, s->rec, &s->req->environment);
+    fill_identity(s, first + s->het_offset, db_id);
+    if (s->het_count)
+        het_fill(s->rec, first, s->het_offset, s->het_count);
+    if (s->het_offset) {
+        (void)pb_clear(&s->rec->base, F_RLIMITS); /* script, environment and limits are the leader's */
+    } else {
+        if (s->req->has_script && s->req->script.len)
+            SET(s->rec, script_hash, add_blob(s->ctld, tx, &s->req->script));
+        env_hash = s->rec->array_tasks ? add_array_environment(s, tx)
+                                       : add_environment(s->ctld, tx, s->rec, &s->req->environment);
+    }
     if (env_hash)
         SET(s->rec, env_hash, env_hash);
     tx_job_put_take(tx, PST__EVENT_KIND__EV_JOB_SUBMIT, TAKE_PTR(s->rec));
+}
+
+/* All of n in one transaction; the first is the one that is answered. */
+static void accept(struct submission *s, uint32_t n)
+{
+    struct ctld *ctld = s->ctld;
+    uint32_t id = ctld->cluster->rec->next_job_id;
+    Pst__Transaction *tx;
+    Pst__ClusterRecord *c;
+    uint64_t lsn;
+
+    if (n > 1)
+        id = het_ids(ctld, id, n);
+    if (!id) {
+        core_error(ctld, s->cmd, ESLURM_MAX_JOB_COUNT, NULL);
+        return;
+    }
+    tx = tx_new(core_now());
+    for (uint32_t k = 0; k < n; k++)
+        put_job(&s[k], tx, id);
     c = tx_cluster(tx);
-    SET(c, next_job_id, jobs_next_id(ctld, id));
-    SET(c, next_db_id, ctld->cluster->rec->next_db_id + 1);
-    SET(c, jobs_submitted, ctld->cluster->rec->jobs_submitted + 1);
+    SET(c, next_job_id, jobs_next_id(ctld, id + n - 1));
+    SET(c, next_db_id, ctld->cluster->rec->next_db_id + n);
+    SET(c, jobs_submitted, ctld->cluster->rec->jobs_submitted + n);
     lsn = core_commit(ctld, tx);
     if (!lsn) {
         core_disk_full(ctld, s->cmd);
@@ -637,25 +667,84 @@ static bool submitter(struct submission *s)
     return true;
 }
 
+/* ---- heterogeneous ------------------------------------------------------------------------------ */
+
+static bool check_component(struct submission *s, const struct submission *first)
+{
+    keep_client_fields(s->rec, cmd_is_admin(s->ctld, s->cmd));
+    if (s->het_offset) {
+        (void)pb_set_str(&s->rec->dependency, NULL); /* cannot fail: it frees; the leader waits for all */
+        if (s->rec->has_batch && s->rec->batch && !s->rec->work_dir && first->rec->work_dir)
+            s->rec->work_dir = tx_strdup(first->rec->work_dir);
+    }
+    return check(s);
+}
+
+/* Every component is checked as a job of its own; the first that is refused refuses all. */
+static void submit_het(struct submission *first, Pst__SubmitRequest *req)
+{
+    uint32_t n = (uint32_t)req->n_components + 1;
+    struct submission *list = calloc(n, sizeof(*list)), *bad = NULL;
+
+    if (!list || n > HET_COMPONENTS_MAX || (req->has_test_only && req->test_only)) {
+        core_error(first->ctld, first->cmd, ESLURM_NOT_SUPPORTED,
+                   list && n <= HET_COMPONENTS_MAX
+                       ? "when a heterogeneous job would start cannot be foretold"
+                       : "a job has at most 128 components");
+        free(list);
+        return;
+    }
+    for (uint32_t k = 0; k < n && !bad; k++) {
+        Pst__HetComponent *c = k ? req->components[k - 1] : NULL;
+
+        list[k] = *first;
+        list[k].het_offset = k;
+        list[k].het_count = n;
+        if (c) {
+            list[k].rec = TAKE_PTR(c->job);
+            list[k].hold = c->has_hold && c->hold;
+        } else {
+            first->rec = NULL;
+        }
+        if (!list[k].rec)
+            (void)fail(&list[k], EPST_BAD_REQUEST);
+        if (!list[k].rec || !check_component(&list[k], &list[0]))
+            bad = &list[k];
+    }
+    if (bad)
+        refuse(bad);
+    else
+        accept(list, n);
+    for (uint32_t k = 0; k < n; k++)
+        if (list[k].rec)
+            pst__job_record__free_unpacked(list[k].rec, NULL);
+    free(list);
+}
+
 void op_job_submit(struct ctld *ctld, struct cmd *cmd)
 {
     Pst__SubmitRequest *req = (Pst__SubmitRequest *)cmd->msg;
     struct submission s = { .ctld = ctld, .cmd = cmd, .req = req };
 
+    s.hold = req->has_hold && req->hold;
     s.rec = TAKE_PTR(req->job);
     if (!s.rec) {
         core_error(ctld, cmd, EPST_BAD_REQUEST, "the submission describes no job");
         return;
     }
     keep_client_fields(s.rec, cmd_is_admin(ctld, cmd));
-    if (!submitter(&s) || !check(&s)) {
+    if (!submitter(&s)) {
+        refuse(&s);
+    } else if (req->n_components) {
+        submit_het(&s, req);
+    } else if (!check(&s)) {
         refuse(&s);
     } else if (req->has_test_only && req->test_only) {
         SET(s.rec, job_id, ctld->cluster->rec->next_job_id);
         SET(s.rec, submit_us, core_now());
         feed_when(ctld, s.rec, wait_add_test(ctld, cmd));
     } else {
-        accept(&s);
+        accept(&s, 1);
     }
     if (s.rec)
         pst__job_record__free_unpacked(s.rec, NULL);

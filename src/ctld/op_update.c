@@ -10,6 +10,7 @@
 #include "ctld/depends.h"
 #include "ctld/feasible.h"
 #include "ctld/feed.h"
+#include "ctld/het.h"
 #include "ctld/jobs.h"
 #include "ctld/lifecycle.h"
 #include "model/array.h"
@@ -335,9 +336,8 @@ static int apply(struct update *u, struct job *j)
     return 0;
 }
 
-static void on_ref(void *ctx, const struct job_ref *ref)
+static void update_job(struct update *u, const struct job_ref *ref)
 {
-    struct update *u = ctx;
     struct job *j = ref->job;
     int code;
 
@@ -355,6 +355,28 @@ static void on_ref(void *ctx, const struct job_ref *ref)
     if (code == 0)
         code = still_feasible(u, j);
     result(u, code ? code : apply(u, j), j->rec->job_id);
+}
+
+/* The leader's id is that of all components; only the leader waits for other jobs. */
+static void on_ref(void *ctx, const struct job_ref *ref)
+{
+    struct update *u = ctx;
+    const Pst__JobRecord *r = ref->job->rec;
+    bool all = het_is_leader(r) && !ref->component && !(u->req->set && u->req->set->dependency);
+    uint32_t leader = r->job_id, n = all ? r->het_count : 1;
+
+    if (het_is_follower(r) && u->req->set && u->req->set->dependency) {
+        result(u, ESLURM_NOT_HET_JOB_LEADER, r->job_id);
+        return;
+    }
+    update_job(u, ref);
+    for (uint32_t k = 1; k < n; k++) {
+        const struct job *first = cluster_job(u->ctld->cluster, leader);
+        struct job_ref one = { .job = first ? het_component(u->ctld->cluster, first->rec, k) : NULL };
+
+        if (one.job && !job_is_ended(one.job->rec))
+            update_job(u, &one);
+    }
 }
 
 /* JobName= selects the caller's jobs of that name. */

@@ -12,6 +12,7 @@ static const struct op_row rows[OP_MAX_] = {
     [OP_STEP_CREATE] = { op_step_create, OPF_WRITES },
     [OP_ACCESS] = { op_access, 0 },
     [OP_STEPS_WAIT] = { op_steps_wait, 0 },
+    [OP_HET_STEP_CREATE] = { op_het_step_create, OPF_WRITES },
     [OP_QUERY_JOBS] = { NULL, OPF_VIEW },
     [OP_QUERY_STEPS] = { NULL, OPF_VIEW },
     [OP_QUERY_NODES] = { NULL, OPF_VIEW },

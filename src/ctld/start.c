@@ -15,6 +15,7 @@
 #include "ctld/feasible.h"
 #include "ctld/explain.h"
 #include "ctld/feed.h"
+#include "ctld/het.h"
 #include "ctld/hooks.h"
 #include "ctld/jobs.h"
 #include "ctld/lifecycle.h"
@@ -225,6 +226,10 @@ static void put_batch_step(Pst__Transaction *tx, const Pst__JobRecord *job, uint
     SET(s, start_us, now);
     SET(s, num_tasks, 1);
     SET(s, job_db_id, db_id);
+    if (het_is(job)) {
+        SET(s, het_job_id, job->het_job_id);
+        SET(s, het_offset, job->het_offset);
+    }
 }
 
 /* One task of an array leaves its record and starts.  Gives the id it runs under. */
@@ -265,42 +270,68 @@ static uint32_t fill_task_start(struct ctld *ctld, Pst__Transaction *tx, struct 
     return id;
 }
 
-static bool start(struct ctld *ctld, struct job *j, const struct sched_decision *d)
-{
-    int64_t now = core_now();
-    Pst__Transaction *tx = tx_new(now);
-    Pst__Alloc *alloc = alloc_record(ctld->cluster, &d->alloc);
-    bool array = job_is_array(j->rec), batch = j->rec->has_batch && j->rec->batch;
-    uint32_t proposed = j->rec->job_id, id = proposed;
-    uint64_t db_id, lsn;
+struct started { /* one job of a transaction */
+    uint32_t proposed, id;
+};
 
-    if (array) {
-        id = fill_task_start(ctld, tx, j, d, alloc, now);
+static struct started put_start(struct ctld *ctld, Pst__Transaction *tx, const struct sched_decision *d,
+                                int64_t now)
+{
+    struct job *j = cluster_job(ctld->cluster, d->job_id);
+    Pst__Alloc *alloc = alloc_record(ctld->cluster, &d->alloc);
+    struct started st = { .proposed = d->job_id, .id = d->job_id };
+    uint64_t db_id;
+
+    if (job_is_array(j->rec)) {
+        st.id = fill_task_start(ctld, tx, j, d, alloc, now);
     } else {
-        fill_start(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_START, id), j->rec, d->partition, alloc, now,
-                   d->time_limit_min, ctld);
+        fill_start(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_START, st.id), j->rec, d->partition, alloc,
+                   now, d->time_limit_min, ctld);
         j->fed = true; /* the scheduler counts it as running already */
     }
-    db_id = id == proposed ? j->rec->db_id : ctld->cluster->rec->next_db_id;
-    if (batch)
-        put_batch_step(tx, j->rec, id, db_id, alloc, now, ctld->cluster);
-    SET(tx_cluster(tx), jobs_started, ctld->cluster->rec->jobs_started + 1);
-    lsn = core_commit(ctld, tx);
-    if (!lsn)
-        return false;
-    j = cluster_job(ctld->cluster, id);
-    SET(j->rec, cur_priority, d->priority);
-    SET(j->rec, last_sched_eval_us, now);
-    if (id != proposed) /* told before the task counted: the throttle may be reached now */
-        feed_job(ctld, cluster_job(ctld->cluster, proposed));
+    db_id = st.id == st.proposed ? j->rec->db_id : ctld->cluster->rec->next_db_id;
+    if (het_runs_script(j->rec))
+        put_batch_step(tx, j->rec, st.id, db_id, alloc, now, ctld->cluster);
+    return st;
+}
+
+static void after_start(struct ctld *ctld, const struct started *st, uint32_t priority, uint64_t lsn)
+{
+    struct job *j = cluster_job(ctld->cluster, st->id);
+
+    SET(j->rec, cur_priority, priority);
+    SET(j->rec, last_sched_eval_us, core_now());
+    if (st->id != st->proposed) /* told before the task counted: the throttle may be reached now */
+        feed_job(ctld, cluster_job(ctld->cluster, st->proposed));
     if (job_waits_for_prolog(j->rec))
         hooks_prolog(ctld, j, lsn);
-    else if (batch)
+    else if (het_runs_script(j->rec))
         launch_batch(ctld, j, lsn);
+    else if (het_is_follower(j->rec))
+        launch_prepare(ctld, j, lsn);
     wait_notify(ctld, j, lsn);
     steps_retry(ctld, j);
     depends_changed(ctld, j);
-    return true;
+}
+
+/* Start the n jobs of these decisions, all of them in one transaction. */
+static bool start(struct ctld *ctld, const struct sched_decision *d, size_t n)
+{
+    int64_t now = core_now();
+    Pst__Transaction *tx = tx_new(now);
+    struct started *list = must(calloc(n, sizeof(*list)));
+    uint64_t lsn;
+
+    for (size_t i = 0; i < n; i++)
+        list[i] = put_start(ctld, tx, &d[i], now);
+    SET(tx_cluster(tx), jobs_started, ctld->cluster->rec->jobs_started + n);
+    lsn = core_commit(ctld, tx);
+    for (int leader = 0; lsn && leader < 2; leader++) /* last: its script and its owner find the others */
+        for (size_t i = 0; i < n; i++)
+            if (!het_is_follower(cluster_job(ctld->cluster, list[i].id)->rec) == leader)
+                after_start(ctld, &list[i], d[i].priority, lsn);
+    free(list);
+    return lsn != 0;
 }
 
 /* More than its (first) partition has in all: that is said rather than that its constraints are bad. */
@@ -391,6 +422,24 @@ void lifecycle_disk_free(struct ctld *ctld)
     ctld->refused_full.n = 0;
 }
 
+/* One job, or the components of one: all start or none does. */
+static void start_proposed(struct ctld *ctld, const struct sched_decision *d, size_t n)
+{
+    const struct job *first = cluster_job(ctld->cluster, d->job_id);
+    bool holds = first && (!het_is(first->rec) || n == first->rec->het_count);
+
+    for (size_t i = 0; holds && i < n; i++)
+        holds = proposal_holds(ctld, cluster_job(ctld->cluster, d[i].job_id), &d[i]);
+    if (!atomic_load(&ctld->disk_full) && holds && start(ctld, d, n))
+        return;
+    for (size_t i = 0; i < n; i++) {
+        if (atomic_load(&ctld->disk_full))
+            idlist_add(&ctld->refused_full, d[i].job_id); /* told later: it would propose it again at once */
+        else
+            feed_refused(ctld, d[i].job_id);
+    }
+}
+
 void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m)
 {
     if (m->explain) {
@@ -403,18 +452,15 @@ void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m)
         decisions_msg_free(m);
         return;
     }
-    for (size_t i = 0; i < m->d.n; i++) {
+    for (size_t i = 0, n; i < m->d.n; i += n) {
         const struct sched_decision *d = &m->d.items[i];
         struct job *j = cluster_job(ctld->cluster, d->job_id);
 
-        if (d->kind == SCHED_START) {
-            if (atomic_load(&ctld->disk_full))
-                idlist_add(&ctld->refused_full, d->job_id); /* told later: it would propose it again at once */
-            else if (!proposal_holds(ctld, j, d) || !start(ctld, j, d))
-                feed_refused(ctld, d->job_id);
-        } else if (j && job_is_pending(j->rec)) {
+        n = d->kind == SCHED_START ? het_decisions(ctld, d, m->d.n - i) : 1;
+        if (d->kind == SCHED_START)
+            start_proposed(ctld, d, n);
+        else if (j && job_is_pending(j->rec))
             expect(ctld, j, d);
-        }
     }
     decisions_msg_free(m);
 }

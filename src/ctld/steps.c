@@ -11,6 +11,7 @@
 #include "base/pbutil.h"
 #include "base/timefmt.h"
 #include "ctld/async.h"
+#include "ctld/het.h"
 #include "ctld/hooks.h"
 #include "ctld/lifecycle.h"
 #include "ctld/steplayout.h"
@@ -24,6 +25,7 @@ struct step_wait { /* a request that waits until the job has room */
     uint32_t async_id;
     struct cmd reply;
     Pst__StepSpec *spec;
+    Pst__HetStepRequest *het; /* over components; spec is NULL */
     int64_t give_up_us; /* 0 = none */
 };
 
@@ -156,53 +158,100 @@ void steps_fill(Pst__StepRecord *rec, const struct job *j, const Pst__StepSpec *
     rec->std_out = tx_strdup(spec->std_out);
     rec->std_err = tx_strdup(spec->std_err);
     rec->std_in = tx_strdup(spec->std_in);
+    if (het_is(j->rec)) {
+        SET(rec, het_job_id, j->rec->het_job_id);
+        SET(rec, het_offset, j->rec->het_offset);
+    }
     if (!peer)
         return;
     rec->client_host = tx_strdup(peer->host[0] ? peer->host : NULL);
     SET(rec, client_pid, peer->pid);
 }
 
-/* 0 with *ret_step, or an ESLURM code.  queued_id: a step of srun --async, whose turn it is. */
+struct part { /* of a step: all of it, or what one component has */
+    struct job *job;
+    const Pst__StepSpec *spec;
+    Pst__Alloc *alloc;
+    uint32_t ntasks;
+    struct step *step;
+};
+
+static int layout_part(struct ctld *ctld, struct part *p)
+{
+    if (!p->job)
+        return ESLURM_INVALID_JOB_ID;
+    if (!job_is_running(p->job->rec) || job_waits_for_prolog(p->job->rec))
+        return job_is_ended(p->job->rec) ? ESLURM_ALREADY_DONE : ESLURM_JOB_PENDING;
+    return steplayout_make(ctld->cluster, p->job, p->spec, &p->alloc, &p->ntasks);
+}
+
+static void step_made(struct ctld *ctld, struct part *p, uint32_t id)
+{
+    p->job = cluster_job(ctld->cluster, p->job->rec->job_id);
+    p->step = cluster_step(p->job, id);
+    p->step->waiting = bitmap_free(p->step->waiting);
+    if (bitmap_new((uint32_t)p->step->rec->alloc->n_node_ids, &p->step->waiting) < 0)
+        must(NULL);
+    bitmap_fill(p->step->waiting);
+}
+
+/* All parts or none, under one id; components take their ids from the leader.  0 or an ESLURM code.
+ * queued_id: a step of srun --async, whose turn it is. */
+static int create_parts(struct ctld *ctld, struct part *parts, size_t n, const struct peer *peer,
+                        const uint32_t *queued_id, uint64_t *ret_lsn)
+{
+    const Pst__StepSpec *spec = parts[0].spec;
+    struct job *owner = parts[0].job;
+    const struct step *queued = queued_id && owner ? cluster_step(owner, *queued_id) : NULL;
+    Pst__Transaction *tx;
+    uint32_t id;
+    int r = 0;
+
+    if (owner && het_component(ctld->cluster, owner->rec, 0))
+        owner = het_component(ctld->cluster, owner->rec, 0);
+    if (owner && !queued && (owner->rec->has_next_step_id ? owner->rec->next_step_id : 0) >=
+                     conf_num(ctld->conf, CONF_MAX_STEP_COUNT))
+        return ESLURM_STEP_LIMIT;
+    for (size_t i = 0; i < n && r == 0; i++)
+        r = layout_part(ctld, &parts[i]);
+    if (r != 0) {
+        for (size_t i = 0; i < n; i++)
+            if (parts[i].alloc)
+                pst__alloc__free_unpacked(parts[i].alloc, NULL);
+        return r;
+    }
+    id = queued                                       ? *queued_id
+         : spec->has_interactive && spec->interactive ? STEP_INTERACTIVE
+                                                      : owner->rec->next_step_id;
+    tx = tx_new(core_now());
+    if (id != STEP_INTERACTIVE && !queued)
+        SET(tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, owner->rec->job_id), next_step_id, id + 1);
+    for (size_t i = 0; i < n; i++) {
+        Pst__StepRecord *rec =
+            tx_step_put(tx, PST__EVENT_KIND__EV_STEP_START, parts[i].job->rec->job_id, id);
+
+        steps_fill(rec, parts[i].job, parts[i].spec, peer);
+        rec->alloc = parts[i].alloc;
+        SET(rec, num_tasks, parts[i].ntasks);
+        if (queued)
+            async_keep(rec, queued->rec);
+    }
+    *ret_lsn = core_commit(ctld, tx);
+    for (size_t i = 0; *ret_lsn && i < n; i++)
+        step_made(ctld, &parts[i], id);
+    return *ret_lsn ? 0 : EPST_DISK_FULL;
+}
+
+/* 0 with *ret_step, or an ESLURM code. */
 static int create(struct ctld *ctld, struct job *j, const Pst__StepSpec *spec, const struct peer *peer,
                   const uint32_t *queued_id, struct step **ret_step, uint64_t *ret_lsn)
 {
-    const struct step *queued = queued_id ? cluster_step(j, *queued_id) : NULL;
-    Pst__StepRecord *rec;
-    Pst__Alloc *alloc = NULL;
-    uint32_t ntasks, id;
-    Pst__Transaction *tx;
-    struct step *s;
-    int r;
+    struct part all = { .job = j, .spec = spec };
+    int r = create_parts(ctld, &all, 1, peer, queued_id, ret_lsn);
 
-    if (!job_is_running(j->rec) || job_waits_for_prolog(j->rec))
-        return job_is_ended(j->rec) ? ESLURM_ALREADY_DONE : ESLURM_JOB_PENDING;
-    if (!queued && (j->rec->has_next_step_id ? j->rec->next_step_id : 0) >= conf_num(ctld->conf, CONF_MAX_STEP_COUNT))
-        return ESLURM_STEP_LIMIT;
-    r = steplayout_make(ctld->cluster, j, spec, &alloc, &ntasks);
-    if (r != 0)
-        return r;
-    id = queued                                          ? *queued_id
-         : spec->has_interactive && spec->interactive ? STEP_INTERACTIVE
-                                                      : j->rec->next_step_id;
-    tx = tx_new(core_now());
-    if (id != STEP_INTERACTIVE && !queued)
-        SET(tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id), next_step_id, id + 1);
-    rec = tx_step_put(tx, PST__EVENT_KIND__EV_STEP_START, j->rec->job_id, id);
-    steps_fill(rec, j, spec, peer);
-    rec->alloc = alloc;
-    SET(rec, num_tasks, ntasks);
-    if (queued)
-        async_keep(rec, queued->rec);
-    *ret_lsn = core_commit(ctld, tx);
-    if (!*ret_lsn)
-        return EPST_DISK_FULL;
-    s = cluster_step(j, id);
-    s->waiting = bitmap_free(s->waiting);
-    if (bitmap_new((uint32_t)s->rec->alloc->n_node_ids, &s->waiting) < 0)
-        must(NULL);
-    bitmap_fill(s->waiting);
-    *ret_step = s;
-    return 0;
+    if (r == 0)
+        *ret_step = all.step;
+    return r;
 }
 
 uint64_t steps_create_granted(struct ctld *ctld, struct job *j, const Pst__StepSpec *spec,
@@ -235,15 +284,18 @@ static struct step_queue *queue_of(struct ctld *ctld, uint32_t job_id, bool make
 
 /* cmd NULL: step async_id. */
 static void queue_add(struct ctld *ctld, uint32_t job_id, const struct cmd *cmd, uint32_t async_id,
-                      const Pst__StepSpec *spec)
+                      const Pst__StepSpec *spec, const Pst__HetStepRequest *het)
 {
     struct step_queue *q = queue_of(ctld, job_id, true);
     struct step_wait *w = must(calloc(1, sizeof(*w))), **at = &q->head;
     ProtobufCMessage *copy;
 
-    if (pb_dup(&spec->base, &copy) < 0)
+    if (pb_dup(het ? &het->base : &spec->base, &copy) < 0)
         must(NULL);
-    w->spec = (Pst__StepSpec *)copy;
+    if (het)
+        w->het = (Pst__HetStepRequest *)copy;
+    else
+        w->spec = (Pst__StepSpec *)copy;
     if (cmd) {
         w->reply.conn = conn_ref(cmd->conn);
         w->reply.op = cmd->op;
@@ -252,7 +304,9 @@ static void queue_add(struct ctld *ctld, uint32_t job_id, const struct cmd *cmd,
         w->async = true;
         w->async_id = async_id;
     }
-    if (cmd && spec->has_immediate_s)
+    if (het)
+        spec = het->components[0]->spec; /* checked: there is one */
+    if (cmd && spec && spec->has_immediate_s)
         w->give_up_us = core_now() + (int64_t)spec->immediate_s * USEC_PER_SEC;
     while (*at)
         at = &(*at)->next;
@@ -261,14 +315,17 @@ static void queue_add(struct ctld *ctld, uint32_t job_id, const struct cmd *cmd,
 
 void steps_queue_async(struct ctld *ctld, struct job *j, uint32_t step_id, const Pst__StepSpec *spec)
 {
-    queue_add(ctld, j->rec->job_id, NULL, step_id, spec);
+    queue_add(ctld, j->rec->job_id, NULL, step_id, spec, NULL);
 }
 
 static void wait_free(struct step_wait *w)
 {
     if (w->reply.conn)
         conn_unref(w->reply.conn);
-    pst__step_spec__free_unpacked(w->spec, NULL);
+    if (w->spec)
+        pst__step_spec__free_unpacked(w->spec, NULL);
+    if (w->het)
+        pst__het_step_request__free_unpacked(w->het, NULL);
     free(w);
 }
 
@@ -309,19 +366,130 @@ void op_step_create(struct ctld *ctld, struct cmd *cmd)
     if (r == 0)
         answer(ctld, j, cmd, s, lsn);
     else if ((r == ESLURM_NODES_BUSY || r == ESLURM_JOB_PENDING) && req->has_wait && req->wait)
-        queue_add(ctld, req->job_id, cmd, 0, spec);
+        queue_add(ctld, req->job_id, cmd, 0, spec, NULL);
     else
         core_error(ctld, cmd, r, NULL);
 }
+
+/* ---- steps over components ---------------------------------------------------------------------- */
+
+static int create_het(struct ctld *ctld, const Pst__HetStepRequest *req, struct conn *conn,
+                      struct part **ret_parts, uint64_t *ret_lsn)
+{
+    static const Pst__StepSpec none = PST__STEP_SPEC__INIT;
+    const struct job *leader = cluster_job(ctld->cluster, req->job_id);
+    struct part *parts;
+    int r;
+
+    if (!leader || !het_is_leader(leader->rec))
+        return leader ? ESLURM_NOT_HET_JOB_LEADER : ESLURM_INVALID_JOB_ID;
+    if (!req->n_components || req->n_components > leader->rec->het_count)
+        return ESLURM_INVALID_JOB_ID;
+    parts = must(calloc(req->n_components, sizeof(*parts)));
+    for (size_t i = 0; i < req->n_components; i++) {
+        const Pst__HetStepSpec *c = req->components[i];
+
+        parts[i].job = het_component(ctld->cluster, leader->rec, c->offset);
+        parts[i].spec = c->spec ? c->spec : &none;
+        for (size_t k = 0; k < i; k++)
+            if (parts[k].job == parts[i].job)
+                parts[i].job = NULL; /* a component has one part of a step */
+    }
+    r = create_parts(ctld, parts, req->n_components, conn_peer(conn), NULL, ret_lsn);
+    if (r == 0)
+        *ret_parts = parts;
+    else
+        free(parts);
+    return r;
+}
+
+static void answer_het(struct ctld *ctld, const Pst__HetStepRequest *req, const struct cmd *cmd,
+                       struct part *parts, uint64_t lsn)
+{
+    const struct job *leader = cluster_job(ctld->cluster, req->job_id);
+    Pst__HetStepReply reply = PST__HET_STEP_REPLY__INIT;
+    Pst__JobRecord *jobs[HET_COMPONENTS_MAX];
+    bool signed_all = true;
+
+    reply.steps = must(calloc(req->n_components, sizeof(*reply.steps)));
+    for (size_t i = 0; i < req->n_components; i++) {
+        Pst__StepReply *one = reply_new(ctld, parts[i].job, parts[i].step);
+
+        signed_all = signed_all && one;
+        if (one)
+            reply.steps[reply.n_steps++] = one;
+    }
+    reply.het_jobs = jobs;
+    for (uint32_t k = 0; k < MIN(leader->rec->het_count, HET_COMPONENTS_MAX); k++) {
+        const struct job *j = het_component(ctld->cluster, leader->rec, k);
+
+        if (j)
+            jobs[reply.n_het_jobs++] = j->rec;
+    }
+    if (signed_all)
+        core_reply(ctld, cmd, lsn, 0, &reply.base);
+    else
+        core_error(ctld, cmd, SLURM_ERROR, "the controller cannot sign credentials: libcrypto is missing");
+    for (size_t i = 0; i < reply.n_steps; i++)
+        steps_reply_free(reply.steps[i]);
+    free(reply.steps);
+    free(parts);
+}
+
+void op_het_step_create(struct ctld *ctld, struct cmd *cmd)
+{
+    const Pst__HetStepRequest *req = (const Pst__HetStepRequest *)cmd->msg;
+    const struct job *leader = cluster_job(ctld->cluster, req->job_id);
+    struct part *parts = NULL;
+    uint64_t lsn = 0;
+    int r;
+
+    if (!leader) {
+        core_error(ctld, cmd, ESLURM_INVALID_JOB_ID, NULL);
+        return;
+    }
+    if (conn_peer(cmd->conn)->uid != leader->rec->uid && !cmd_is_admin(ctld, cmd)) {
+        core_error(ctld, cmd, ESLURM_ACCESS_DENIED, NULL);
+        return;
+    }
+    r = queue_of(ctld, req->job_id, false) ? ESLURM_NODES_BUSY
+                                           : create_het(ctld, req, cmd->conn, &parts, &lsn);
+    if (r == 0)
+        answer_het(ctld, req, cmd, parts, lsn);
+    else if ((r == ESLURM_NODES_BUSY || r == ESLURM_JOB_PENDING) && req->has_wait && req->wait)
+        queue_add(ctld, req->job_id, cmd, 0, NULL, req);
+    else
+        core_error(ctld, cmd, r, NULL);
+}
+
+/* False: it must wait longer. */
+static bool serve_het(struct ctld *ctld, const struct step_wait *w)
+{
+    struct part *parts = NULL;
+    uint64_t lsn = 0;
+    int r = create_het(ctld, w->het, w->reply.conn, &parts, &lsn);
+
+    if (r == ESLURM_NODES_BUSY || r == ESLURM_JOB_PENDING)
+        return false;
+    if (r == 0)
+        answer_het(ctld, w->het, &w->reply, parts, lsn);
+    else
+        core_error(ctld, &w->reply, r, NULL);
+    return true;
+}
+
+/* ---- those who wait ----------------------------------------------------------------------------- */
 
 /* One who waits gets his step, or learns why not.  False: it must wait longer. */
 static bool serve(struct ctld *ctld, struct job *j, const struct step_wait *w)
 {
     const struct step *queued = w->async ? cluster_step(j, w->async_id) : NULL;
-    struct step *s;
-    uint64_t lsn;
+    struct step *s = NULL;
+    uint64_t lsn = 0;
     int r;
 
+    if (w->het)
+        return serve_het(ctld, w);
     if (w->async && (!queued || queued->rec->state != PST__STEP_STATE__STEP_PENDING))
         return true; /* cancelled meanwhile */
     r = create(ctld, j, w->spec, w->async ? NULL : conn_peer(w->reply.conn), w->async ? &w->async_id : NULL,
@@ -348,14 +516,16 @@ static void serve_queue(struct ctld *ctld, struct job *j)
         struct step_wait *w = q->head;
 
         if (!serve(ctld, j, w))
-            return;
+            break;
         q->head = w->next;
         wait_free(w);
     }
-    if (q) {
+    if (q && !q->head) {
         (void)idmap_remove(&ctld->step_queue, q->job_id);
         free(q);
     }
+    if (het_is_follower(j->rec) && (j = het_component(ctld->cluster, j->rec, 0)))
+        steps_retry(ctld, j); /* steps over components wait at the leader */
 }
 
 void steps_retry(struct ctld *ctld, struct job *j)
@@ -467,7 +637,7 @@ static uint32_t worse(uint32_t a, uint32_t b)
 static void orphan_check(struct ctld *ctld, struct job *j, uint32_t status)
 {
     if (!j->rec->has_kill_on_client_loss || !j->rec->kill_on_client_loss || j->owner_conn ||
-        job_is_ended(j->rec))
+        job_is_ended(j->rec) || het_is_follower(j->rec))
         return;
     for (struct step *s = j->steps; s; s = s->next)
         if (s->waiting)

@@ -11,6 +11,7 @@
 #include "base/timefmt.h"
 #include "ctld/depends.h"
 #include "ctld/front.h"
+#include "ctld/het.h"
 #include "ctld/lifecycle.h"
 #include "ctld/mail.h"
 #include "ctld/snapshot.h"
@@ -124,6 +125,8 @@ static void purge(struct ctld *ctld, int64_t now)
             array = j->rec->array_job_id;
             awaited = depends_array_awaited(ctld, array);
         }
+        if (het_is(j->rec) && !het_all_ended(ctld, j->rec))
+            continue; /* they are one job, for dependencies and for a requeue */
         if (j->rec->has_array_job_id && awaited)
             continue; /* how it ended still matters: the rest of its array goes on */
         if (!tx)
@@ -176,7 +179,7 @@ static void check_owners(struct ctld *ctld, int64_t now)
         struct job *j = v;
 
         if (job_is_pending(j->rec) && j->owner_lost_us && !j->owner_conn &&
-            !(j->rec->has_batch && j->rec->batch) && now - j->owner_lost_us > patience)
+            !(j->rec->has_batch && j->rec->batch) && !het_is_follower(j->rec) && now - j->owner_lost_us > patience)
             found[n++] = j;
     }
     for (size_t i = 0; i < n; i++)

@@ -18,6 +18,7 @@
 #include "base/timefmt.h"
 #include "model/job.h"
 #include "model/tx.h"
+#include "ctld/het.h"
 
 #define SLOT_DIRTY (UINT64_C(1) << 63)
 #define BACKLOG 2048u /* marks that may wait for a query: some milliseconds of encoding */
@@ -281,7 +282,7 @@ static struct vrec *encode_job(const struct cluster *c, const struct job *j)
     struct vrec *r = encode(&j->rec->base);
 
     r->id = j->rec->job_id;
-    r->array_id = j->rec->has_array_job_id ? j->rec->array_job_id : 0;
+    r->array_id = het_group_id(j->rec);
     r->state = job_state(j->rec);
     r->flags = j->rec->state_flags;
     r->uid = j->rec->uid;
@@ -354,7 +355,7 @@ static void encode_dirty(struct views *v, const struct cluster *c, const struct 
             struct vrec *r = encode(&s->rec->base);
 
             r->id = s->rec->job_id;
-            r->array_id = j->rec->has_array_job_id ? j->rec->array_job_id : 0;
+            r->array_id = het_group_id(j->rec);
             r->state = s->rec->state;
             r->uid = j->rec->uid;
             store(v, VIEW_STEPS, &s->slot, r);

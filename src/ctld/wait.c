@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/pbutil.h"
 #include "base/timefmt.h"
+#include "ctld/het.h"
 #include "ctld/hooks.h"
 #include "ctld/lifecycle.h"
 #include "ctld/steps.h"
@@ -106,10 +107,18 @@ static void fill_status(const struct job *j, Pst__JobStatus *s)
 static void send_grant(struct ctld *ctld, struct waiter *w, struct job *j, uint64_t lsn)
 {
     Pst__JobStatus s = PST__JOB_STATUS__INIT;
+    Pst__JobRecord *parts[HET_COMPONENTS_MAX];
     Pst__StepReply *step = NULL;
 
     fill_status(j, &s);
     s.job = j->rec;
+    s.het_jobs = parts;
+    for (uint32_t k = 0; het_is_leader(j->rec) && k < MIN(j->rec->het_count, HET_COMPONENTS_MAX); k++) {
+        const struct job *part = het_component(ctld->cluster, j->rec, k);
+
+        if (part)
+            parts[s.n_het_jobs++] = part->rec;
+    }
     SET(&s, launched, true);
     if (w->step) {
         uint64_t step_lsn = steps_create_granted(ctld, j, w->step, w->reply.conn, &step);

@@ -263,6 +263,12 @@ static struct target target_of(const struct cluster *c, const struct depend_item
         t.failed += j && j->rec->has_array_dropped && j->rec->array_dropped;
     } else if ((j = cluster_job(c, it->job_id))) {
         target_add(&t, j);
+        for (uint32_t k = 1; j->rec->het_job_id == it->job_id && k < j->rec->het_count; k++) {
+            const struct job *part = cluster_job(c, it->job_id + k); /* of the heterogeneous job */
+
+            if (part && part->rec->het_job_id == it->job_id)
+                target_add(&t, part);
+        }
     }
     return t;
 }

@@ -195,6 +195,7 @@ static void on_wake(uv_async_t *wake)
 
 /* ---- the server's thread --------------------------------------------------------------------- */
 
+#define HET_RANKS_MAX (128u << 20) /* tasks of a step over components */
 /* Whole, fresh, made for this purpose; in *ret_at our place among the nodes it names. */
 static int check_credential(const struct noded *d, const Pst__StepCredential *cred, Pst__CredPurpose purpose,
                             const char *node_name, long *ret_at, struct err *err)
@@ -223,16 +224,20 @@ static int check_credential(const struct noded *d, const Pst__StepCredential *cr
 static int check_layout(const struct noded *d, const Pst__LaunchStep *launch,
                         const Pst__StepCredential *cred, struct err *err)
 {
+    uint32_t ranks = cred->step ? cred->step->num_tasks : 0;
     long at = -1;
     int r = check_credential(d, cred, PST__CRED_PURPOSE__CRED_LAUNCH, launch->node_name, &at, err);
 
     if (r < 0)
         return r;
+    /* Ranks go through all components of a step; how many this one has is in the credential. */
+    if (cred->step->het_job_id && launch->has_het_tasks)
+        ranks = MIN(launch->het_tasks, HET_RANKS_MAX);
     if ((long)launch->node_index != at || launch->n_task_ids == 0 ||
         launch->n_task_ids > cred->step->num_tasks)
         return err_set(err, -EBADMSG, "the step's layout differs from its credential");
     for (size_t i = 0; i < launch->n_task_ids; i++)
-        if (launch->task_ids[i] >= cred->step->num_tasks)
+        if (launch->task_ids[i] >= ranks)
             return err_set(err, -EBADMSG, "the step's layout differs from its credential");
     return 0;
 }

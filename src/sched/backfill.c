@@ -149,13 +149,55 @@ static int try_backfill(struct bf *b, struct entry *e)
     return 0;
 }
 
+/* Expected is the time for all components; where, each knows for itself when it starts. */
+static int reserve_het(struct bf *b, struct entry *e)
+{
+    int64_t start_us = 0;
+    int r = het_reserve(b->s, e, b->now_us, &start_us);
+
+    for (uint32_t i = 0; r >= 0 && start_us && i < e->job->het_count; i++) {
+        struct job *j = job_find(b->s, e->job->het_id + i);
+
+        j->expected_us = within(b->s, b->now_us, start_us) ? start_us : 0;
+        j->plan_run = b->s->bf_run;
+        j->nexpected = 0;
+        job_set_fresh(b->s, j);
+    }
+    return r;
+}
+
+static int consider_het(struct bf *b, struct entry *e)
+{
+    struct sched *s = b->s;
+    enum sched_why why;
+    int r;
+
+    b->out->bf_depth++;
+    r = het_try(s, e, b->now_us, true, b->out, &why);
+    if (r != 0)
+        return r;
+    if (why != SCHED_WHY_RESOURCES) {
+        walk_note(s, e, why);
+    } else if (s->parts[e->part]->blocked) {
+        walk_skip(s, e);
+    } else {
+        r = reserve_het(b, e);
+        walk_refuse(s, e, why);
+    }
+    return r;
+}
+
 static int consider(struct bf *b, struct entry *e)
 {
     struct sched *s = b->s;
     struct part *part = s->parts[e->part];
     struct pick p = { .s = s, .cls = e->cls, .part = part };
     enum sched_why why = entry_limits(s, e);
-    int r = why ? 0 : try_backfill(b, e);
+    int r;
+
+    if (!why && e->job->het_count)
+        return consider_het(b, e);
+    r = why ? 0 : try_backfill(b, e);
 
     if (r != 0)
         return r;

@@ -44,10 +44,15 @@ static int try_start(struct sched *s, struct entry *e, int64_t now_us, struct sc
 static int consider(struct sched *s, struct entry *e, int64_t now_us, struct sched_decisions *out)
 {
     enum sched_why why = entry_limits(s, e);
-    int r = why ? 0 : try_start(s, e, now_us, out, &why);
+    bool het = !why && e->job->het_count;
+    int r = why ? 0 : het ? het_try(s, e, now_us, false, out, &why) : try_start(s, e, now_us, out, &why);
 
     if (r != 0)
         return r;
+    if (het && why != SCHED_WHY_RESOURCES) {
+        walk_note(s, e, why); /* another component is what it waits for */
+        return 0;
+    }
     walk_refuse(s, e, why);
     if (s->parts[e->part]->blocked)
         s->parts[e->part]->active = false;

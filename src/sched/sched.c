@@ -174,6 +174,8 @@ int job_build(struct sched *s, const struct sched_job *in, struct job **ret)
         (in->num_tasks ? in->num_tasks : j->size_factor_nodes * MAX(in->ntasks_per_node, 1u)) *
         (double)in->cpus_per_task;
     j->end_us = INT64_MAX;
+    j->het_id = in->het_id;
+    j->het_count = in->het_count;
     j->entries = calloc(in->npartitions, sizeof(struct entry *));
     if (!j->entries)
         r = -ENOMEM;

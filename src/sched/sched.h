@@ -171,6 +171,9 @@ struct sched_job {
     uint32_t assoc_id;       /* 0 = none */
     const char *qos;         /* may be NULL */
     int32_t site_factor;
+    /* Component of a heterogeneous job: ids het_id .. het_id + het_count - 1 start together, in decisions
+     * that follow each other.  het_count 0 = none. */
+    uint32_t het_id, het_count;
 };
 
 struct sched_alloc_gres {

@@ -174,6 +174,11 @@ struct job {
     int64_t start_us, end_us;
     bool firm;  /* does not share its CPUs */
     bool owned; /* shares nodes with its user alone */
+    /* component of a heterogeneous job, het_count 0 = not; see het.c */
+    uint32_t het_id, het_count;
+    uint64_t het_walk;     /* of the first component: walk in which the group did not fit, */
+    enum sched_why het_why; /* and why */
+    uint64_t het_resv_run; /* backfill run that reserved for the group */
 };
 
 struct part {
@@ -266,7 +271,7 @@ struct sched {
     bool uids;                  /* some job or partition shares nodes by user: shapes have users */
     bool travelling;            /* planning moves jobs about; capacity does not really grow */
     uint64_t change, bf_change; /* counts inputs; the count at the last backfill */
-    uint64_t bf_run;
+    uint64_t bf_run, walk_run;
     struct resv *resvs;
     uint32_t nresvs, cap_resvs;
     struct job **line;                 /* running jobs that end, by end time */
@@ -409,6 +414,8 @@ walk_next(struct sched *s); /* highest of the partitions still active; NULL at t
 void walk_skip(struct sched *s, struct entry *e);
 /* e does not start for this reason: park it, or make it the head its partition waits for. */
 void walk_refuse(struct sched *s, struct entry *e, enum sched_why why);
+/* As walk_skip(), with a reason. */
+void walk_note(struct sched *s, struct entry *e, enum sched_why why);
 int walk_finish(struct sched *s, struct sched_decisions *out); /* tell what changed */
 enum sched_why entry_limits(const struct sched *s, const struct entry *e);
 int64_t end_after(int64_t now_us, uint32_t minutes);
@@ -416,6 +423,14 @@ int64_t end_after(int64_t now_us, uint32_t minutes);
 int decide_start(struct pick *p, struct entry *e, struct sched_alloc *alloc, int64_t now_us,
                  uint32_t limit_min, struct sched_decisions *out);
 int decisions_add(struct sched_decisions *out, const struct sched_decision *d);
+
+/* het.c: e's job is a component */
+/* Start the whole group.  1 started, 0 not: *ret_why is SCHED_WHY_RESOURCES when it waits for nodes,
+ * SCHED_WHY_NONE while the group is not whole, else what has to change first. */
+int het_try(struct sched *s, struct entry *e, int64_t now_us, bool backfill,
+            struct sched_decisions *out, enum sched_why *ret_why);
+/* Reserve for every component; *ret_start_us 0 when that is not possible or was done in this run. */
+int het_reserve(struct sched *s, struct entry *e, int64_t now_us, int64_t *ret_start_us);
 
 /* timeline.c */
 int line_make(struct sched *s); /* of the jobs running now; until line_drop() */

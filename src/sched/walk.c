@@ -12,6 +12,7 @@
 
 void walk_begin(struct sched *s)
 {
+    s->walk_run++;
     for (uint32_t i = 0; i < s->nparts; i++) {
         struct part *p = s->parts[i];
 
@@ -79,6 +80,14 @@ void walk_refuse(struct sched *s, struct entry *e, enum sched_why why)
     p->cur = e->next[0];
     bitmap_or(s->withheld, p->nodes);
     s->any_withheld = true;
+}
+
+void walk_note(struct sched *s, struct entry *e, enum sched_why why)
+{
+    if (e->why != why)
+        job_set_fresh(s, e->job);
+    e->why = why;
+    walk_skip(s, e);
 }
 
 enum sched_why entry_limits(const struct sched *s, const struct entry *e)

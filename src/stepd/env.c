@@ -176,8 +176,9 @@ static void set_identity(struct envlist *el, const Pst__JobRecord *j, const char
 {
     int64_t end = j->has_end_us ? j->end_us : 0;
 
-    envlist_setu(el, "SLURM_JOB_ID", j->job_id);
-    envlist_setu(el, "SLURM_JOBID", j->job_id);
+    /* In all components the job is the leader's. */
+    envlist_setu(el, "SLURM_JOB_ID", j->het_job_id ? j->het_job_id : j->job_id);
+    envlist_setu(el, "SLURM_JOBID", j->het_job_id ? j->het_job_id : j->job_id);
     envlist_set(el, "SLURM_JOB_SLUID", j->sluid);
     envlist_set(el, "SLURM_JOB_PARTITION", j->partition);
     if (j->has_stepmgr && j->stepmgr)
@@ -316,6 +317,7 @@ void env_batch(const Pst__StepFile *sf, const char *host, struct envlist *el)
     envlist_setu(el, "SLURM_CPUS_ON_NODE", on->cpus);
     set_opt(el, "SLURM_NTASKS", tasks > 0, tasks);
     set_opt(el, "SLURM_NPROCS", tasks > 0, tasks);
+    env_het(el, on->het_jobs, on->n_het_jobs);
     envlist_set(el, "SLURM_JOB_OVERSUBSCRIBE", j->oversubscribe ? "YES" : "NO");
     envlist_set(el, "SLURM_JOB_EXCLUSIVE", exclusive_word(j->exclusive));
     envlist_set(el, "SLURM_EXPORT_ENV", j->export_env);
@@ -359,17 +361,22 @@ static const Pst__AllocGroup *group_at(const Pst__Alloc *alloc, uint32_t index)
 static void set_step(struct envlist *el, const Pst__StepFile *sf)
 {
     const Pst__StepRecord *step = sf->step;
-    uint32_t nodes = env_alloc_nodes(step->alloc);
+    const Pst__LaunchStep *launch = sf->launch;
+    uint32_t nodes = env_alloc_nodes(step->alloc), tasks = step->num_tasks;
     const Pst__AllocGroup *here = group_at(step->alloc, sf->launch->node_index);
     char counts[512], id[16];
 
     env_counts(step->alloc, true, counts, sizeof(counts));
     envlist_set(el, "SLURM_STEP_NODELIST", step->alloc ? step->alloc->nodes : NULL);
+    if (launch->has_het_nodes) /* ranks and node numbers go through all components, so do the counts */
+        nodes = launch->het_nodes;
+    if (launch->has_het_tasks)
+        tasks = launch->het_tasks;
     envlist_setu(el, "SLURM_STEP_NUM_NODES", nodes);
     envlist_setu(el, "SLURM_NNODES", nodes);
-    envlist_setu(el, "SLURM_STEP_NUM_TASKS", step->num_tasks);
-    envlist_setu(el, "SLURM_NTASKS", step->num_tasks);
-    envlist_setu(el, "SLURM_NPROCS", step->num_tasks);
+    envlist_setu(el, "SLURM_STEP_NUM_TASKS", tasks);
+    envlist_setu(el, "SLURM_NTASKS", tasks);
+    envlist_setu(el, "SLURM_NPROCS", tasks);
     envlist_set(el, "SLURM_STEP_TASKS_PER_NODE", counts);
     envlist_set(el, "SLURM_TASKS_PER_NODE", counts);
     (void)snprintf(id, sizeof(id), sf->step_id >= STEP_ID_INTERACTIVE ? "%d" : "%u",
@@ -415,7 +422,7 @@ void env_step(const Pst__StepFile *sf, const char *launcher_addr, uint16_t launc
     set_topology(el, sf);
     set_home(el, sf);
     envlist_set(el, "SLURMD_NODENAME", sf->job->node_name);
-    envlist_setu(el, "SLURM_NODEID", launch->node_index);
+    envlist_setu(el, "SLURM_NODEID", launch->node_index + launch->het_node_offset);
     envlist_default(el, "SLURMD_DEBUG", "2");
     envlist_setf(el, "SLURM_UMASK", "%04o", launch->has_umask ? launch->umask : 022);
     envlist_set(el, "SLURM_SRUN_COMM_HOST", launcher_addr);

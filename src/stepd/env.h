@@ -16,6 +16,9 @@ enum gpu_env {
     GPU_ENV_NONE = 1u << 4,
 };
 
+/* What a script of a heterogeneous job learns of its n components; none: it is no such job. */
+void env_het(struct envlist *el, Pst__JobRecord *const *jobs, size_t n);
+
 /* The batch script's.  host: for HOSTNAME. */
 void env_batch(const Pst__StepFile *sf, const char *host, struct envlist *el);
 /* What all tasks of the step have on this node; then per task env_task_rank() on a borrowed copy.

@@ -203,6 +203,18 @@ void envlist_unset_prefix(struct envlist *el, const char *prefix)
         el->items[kept] = NULL;
 }
 
+void envlist_unset_part(struct envlist *el, const char *part)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < el->n; i++)
+        if (!memmem(el->items[i], strcspn(el->items[i], "="), part, strlen(part)))
+            el->items[kept++] = el->items[i];
+    el->n = kept;
+    if (el->items)
+        el->items[kept] = NULL;
+}
+
 const char *envlist_get(const struct envlist *el, const char *name)
 {
     size_t len = strlen(name), i = find(el, name, len);

@@ -35,6 +35,8 @@ void envlist_setu(struct envlist *el, const char *name, uint64_t value);
 void envlist_unset(struct envlist *el, const char *name);
 /* Unset every variable whose name starts so. */
 void envlist_unset_prefix(struct envlist *el, const char *prefix);
+/* Unset every variable that has this in its name. */
+void envlist_unset_part(struct envlist *el, const char *part);
 const char *envlist_get(const struct envlist *el, const char *name);
 /* A variable with `room` bytes that the caller fills later (with the NUL); NULL when failed. */
 char *envlist_slot(struct envlist *el, const char *name, size_t room);

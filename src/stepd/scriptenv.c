@@ -21,6 +21,11 @@ void env_script(const Pst__JobOnNode *on, const char *context, const char *conf_
     envlist_set(el, "SLURM_SCRIPT_CONTEXT", context);
     envlist_set(el, "SLURMD_NODENAME", on->node_name);
     envlist_set(el, "SLURM_CONF", conf_path);
+    if (j->het_job_id) { /* the node's scripts have to do with the component */
+        envlist_setu(el, "SLURM_JOB_ID", j->job_id);
+        envlist_setu(el, "SLURM_JOBID", j->job_id);
+        envlist_setu(el, "SLURM_HET_JOB_ID", j->het_job_id);
+    }
     envlist_setu(el, "SLURM_UID", j->uid);
     envlist_set(el, "SLURM_JOB_NODELIST", nodes); /* srun's credential knows no more than the name */
     envlist_set(el, "SLURM_NODELIST", nodes);

@@ -23,6 +23,7 @@
     X(OP_JOB_ACTION, 12, "job-action", job_action_request, job_action_reply, 4 * WIRE_MIB)         \
     X(OP_JOB_UPDATE, 13, "job-update", job_update_request, job_action_reply, 4 * WIRE_MIB)         \
     X(OP_STEP_CREATE, 14, "step-create", step_create_request, step_reply, 4 * WIRE_MIB)            \
+    X(OP_HET_STEP_CREATE, 15, "het-step-create", het_step_request, het_step_reply, 4 * WIRE_MIB)   \
     X(OP_ACCESS, 66, "access", access_request, step_reply, 4 * WIRE_KIB)                           \
     X(OP_STEPS_WAIT, 65, "steps-wait", steps_wait_request, empty, 4 * WIRE_KIB)                    \
     /* queries: answered from views */                                                             \

@@ -83,7 +83,6 @@ static const struct {
     { S, JO_BB, "x", 1, "--bb is not supported by this version" },
     { S, JO_X11, NULL, 1, "--x11 is not supported by this version" },
     { S, JO_MEM_UPDATE, "10@5", 1, "--mem-update is not supported by this version" },
-    { R, JO_HET_GROUP, "0", 1, "--het-group is not supported by this version" },
     { R, JO_MPI, "foo", 1, "Invalid MPI type 'foo', --mpi=list for acceptable types" },
     { R, JO_JOBID, "abc", 1, "Invalid job id: abc" },
     { R, JO_WAIT_TASKS, "x", 1, "Invalid numeric value \"x\" for --wait." },

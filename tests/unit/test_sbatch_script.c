@@ -106,10 +106,15 @@ static void test_too_many_words(void **state)
 static int options(const char *text, struct jobopts *jo)
 {
     struct script s = of(text, strlen(text));
+    struct hetopts h;
     int status;
 
-    jobopts_init(jo, JOBOPTS_SBATCH);
-    status = script_options(&s, jo);
+    hetopts_init(&h, JOBOPTS_SBATCH);
+    status = script_options(&s, &h);
+    *jo = h.list[0]; /* and what it owns */
+    for (size_t k = 1; k < h.n; k++)
+        jobopts_done(&h.list[k]);
+    free(h.list);
     script_done(&s);
     return status;
 }
@@ -140,7 +145,7 @@ static const struct {
     int status;
 } bad_lines[] = {
     { "#SBATCH --foo=1\n", 255 }, { "#SBATCH -n abc\n", 1 },        { "#SBATCH -t x\n", 255 },
-    { "#SBATCH hetjob\n", 1 },    { "#SBATCH packjob\n", 1 },       { "#SBATCH -J 'x\n", 1 },
+    { "#SBATCH hetjob\n", 0 },    { "#SBATCH packjob\n", 0 },       { "#SBATCH -J 'x\n", 1 },
     { "#SBATCH --help\n", 255 },  { "#SBATCH --container=x\n", 1 }, { "#SBATCH --label\n", 255 },
 };
 
