@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/sluid.h"
 
 static const struct {
     const char *name;
@@ -90,19 +91,6 @@ bool ids_set_has(const char *set, uint32_t task)
     return false;
 }
 
-static bool is_sluid(const char *text)
-{
-    size_t n = 0;
-
-    if (text[0] != 's' && text[0] != 'S')
-        return false;
-    for (n = 1; text[n]; n++) {
-        if (!isalnum((unsigned char)text[n]))
-            return false;
-    }
-    return n == SLUID_SIZE - 1;
-}
-
 /* "_4", "_[1-3]", "_*" after the job number. */
 static int parse_array(const char **p, struct ids *ids)
 {
@@ -156,8 +144,8 @@ int ids_parse(const char *text, struct ids *ret_ids, struct err *err)
     struct ids ids = { 0 };
     int r;
 
-    if (is_sluid(text)) {
-        memcpy(ids.sluid, text, SLUID_SIZE);
+    if (sluid_parse(text)) {
+        (void)sluid_text(sluid_parse(text), ids.sluid);
         *ret_ids = ids;
         return 0;
     }

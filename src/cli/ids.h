@@ -8,13 +8,13 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/sluid.h"
 
 #define STEP_ID_PENDING 4294967293u
 #define STEP_ID_EXTERN 4294967292u
 #define STEP_ID_BATCH 4294967291u
 #define STEP_ID_INTERACTIVE 4294967290u
 #define STEP_ID_MAX_NORMAL 4294967040u /* numbered steps are below */
-#define SLUID_SIZE 15u                 /* with the NUL */
 #define ARRAY_SET_MAX 4096u            /* bytes of a bracket */
 
 enum ids_array {
@@ -33,7 +33,7 @@ struct ids {
     uint32_t step_id;
     bool has_het;
     uint32_t het_offset;
-    char sluid[SLUID_SIZE]; /* "" unless the name was a SLUID; then nothing else is set */
+    char sluid[SLUID_TEXT_SIZE]; /* "" unless the name was a SLUID; then nothing else is set */
 };
 
 /* Errors: -EINVAL with the sentence `Invalid job id: TEXT`, -ENOMEM. */

@@ -19,6 +19,7 @@
 #include "cli/opts.h"
 #include "cli/out_filter.h"
 #include "cli/out_query.h"
+#include "cli/out_sluid.h"
 #include "cli/out_users.h"
 #include "model/names.h"
 #include "wire/ops.h"
@@ -443,6 +444,8 @@ static void make_filter(struct sacct *s)
 {
     Pst__AcctFilter *f = &s->filter;
 
+
+    (void)sluids_find(s->client, &s->ids); /* runs that the controller still knows */
     make_window(s);
     for (size_t i = 0; i < s->ids.n && s->whole_het == WHOLE_YES; i++)
         s->ids.ids[i].has_het = false;

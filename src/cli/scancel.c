@@ -20,6 +20,7 @@
 #include "cli/out_filter.h"
 #include "cli/out_job.h"
 #include "cli/out_query.h"
+#include "cli/out_sluid.h"
 #include "cli/out_users.h"
 #include "model/names.h"
 #include "wire/errors.h"
@@ -300,6 +301,7 @@ static void choose(struct scancel *s)
     struct pb_fieldset set = { 0 };
     int r;
 
+    (void)sluids_find(s->client, &s->ids); /* what fails here fails again below */
     filter_ids_numbers(&s->ids, &s->filter.job_ids, &s->filter.n_job_ids);
     query.jobs = &s->filter;
     fmt_need_names("job_id array_job_id array_task_id array_tasks het_job_id het_offset state name partition wckey",

@@ -17,6 +17,7 @@
 #include "cli/json_job.h"
 #include "cli/out_filter.h"
 #include "cli/out_query.h"
+#include "cli/out_sluid.h"
 #include "cli/out_stepjobs.h"
 #include "model/names.h"
 #include "version.h"
@@ -131,8 +132,12 @@ static bool take_ids(struct showing *w, const char *name, const char *what)
 {
     struct err err = { .text = "" };
 
-    if (!name || filter_parse_ids(name, &w->ids, &err) == 0)
+    if (!name)
         return true;
+    if (filter_parse_ids(name, &w->ids, &err) == 0) {
+        (void)sluids_find(scontrol_client(w->s, what), &w->ids); /* the query that follows tells */
+        return true;
+    }
     scontrol_fail(w->s, "%s error: %s", what, slurm_err_text(ESLURM_INVALID_JOB_ID));
     return false;
 }

@@ -21,6 +21,7 @@
 #include "cli/opts.h"
 #include "cli/out_filter.h"
 #include "cli/out_query.h"
+#include "cli/out_sluid.h"
 #include "cli/out_stepjobs.h"
 #include "cli/out_users.h"
 #include "cli/watch.h"
@@ -491,7 +492,7 @@ static void emit(struct squeue *q, const struct job_row *r)
     fmt_row(&q->fmt, r, &q->out);
     if (q->lines)
         check_mem_or_die(fmt_lines_add(q->lines, &q->out, start, r,
-                                       (uint64_t)r->job->job_id << 22 | (r->task & 0x3fffff)));
+                                       (uint64_t)r->job->job_id << 32 | r->task));
     else
         flush_out(q, false);
 }
@@ -952,9 +953,10 @@ int main(int argc, char **argv)
     status = q.json.wanted ? json_option_done(&q.json, q.json_result, q.json_arg) : -1;
     if (status >= 0)
         exit(status);
-    make_filter(&q);
-    if (q.watch)
+    if (q.watch) {
+        make_filter(&q);
         return watch_jobs(&q);
+    }
     if (q.since || q.changes_only)
         cli_die(CLI_EXIT_FAILED, "--since and --changes-only need --watch");
     if (!q.json.wanted)
@@ -965,13 +967,13 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "slurm_load_jobs error: %s\n", err.text);
         return CLI_EXIT_FAILED;
     }
+    (void)sluids_find(q.client, &q.ids); /* what fails here fails again below */
+    make_filter(&q);
     if (q.explain) {
         status = explain_jobs(&q);
         done(&q);
         return status;
     }
-    if (q.clusters)
-        (void)printf("CLUSTER: %s\n", conf_str(cli_conf(&q.cli), CONF_CLUSTER_NAME));
     for (;;) {
         list_once(&q, argc, words);
         if (!q.iterate_s)

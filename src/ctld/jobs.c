@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
+#include "base/sluid.h"
 #include "base/timefmt.h"
 #include "ctld/het.h"
 #include "model/array.h"
@@ -196,6 +197,20 @@ static int resolve_component(struct ctld *ctld, uint32_t leader, const char *off
     return 0;
 }
 
+/* A walk over all jobs, since who types a SLUID does it once: some milliseconds at a million jobs. */
+static struct job *job_by_sluid(struct ctld *ctld, uint64_t sluid)
+{
+    char text[SLUID_TEXT_SIZE];
+    struct job *j;
+    size_t pos = 0;
+
+    (void)sluid_text(sluid, text);
+    while ((j = idmap_next(&ctld->cluster->jobs, &pos)))
+        if (j->rec->sluid && strcmp(j->rec->sluid, text) == 0)
+            break;
+    return j;
+}
+
 int jobs_resolve(struct ctld *ctld, const char *id, job_ref_fn *fn, void *ctx)
 {
     struct job_ref ref = { 0 };
@@ -212,6 +227,13 @@ int jobs_resolve(struct ctld *ctld, const char *id, job_ref_fn *fn, void *ctx)
         ref.has_step = true;
         if (!parse_step(dot + 1, &ref.step))
             return ESLURM_INVALID_JOB_ID;
+    }
+    if (sluid_parse(text)) {
+        ref.job = job_by_sluid(ctld, sluid_parse(text));
+        if (!ref.job)
+            return ESLURM_INVALID_JOB_ID;
+        fn(ctx, &ref);
+        return 0;
     }
     if (!take_u32(&p, &job_id) || !job_id)
         return ESLURM_INVALID_JOB_ID;
@@ -280,7 +302,7 @@ bool jobs_match(const struct ctld *ctld, const struct job *j, const Pst__JobFilt
            (has_u32(f->job_ids, f->n_job_ids, r->job_id) ||
             (het_group_id(r) && has_u32(f->job_ids, f->n_job_ids, het_group_id(r)))) &&
            has_word(f->names, f->n_names, r->name) && has_word(f->accounts, f->n_accounts, r->account) &&
-           has_word(f->qos, f->n_qos, r->qos) &&
+           has_word(f->qos, f->n_qos, r->qos) && has_word(f->sluids, f->n_sluids, r->sluid) &&
            has_word(f->reservations, f->n_reservations, r->reservation) &&
            (!f->nodes || on_nodes(r, f->nodes));
 }

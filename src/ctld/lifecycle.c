@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/pbutil.h"
+#include "base/sluid.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "ctld/depends.h"
@@ -18,7 +19,6 @@
 #include "ctld/hooks.h"
 #include "ctld/jobs.h"
 #include "ctld/mail.h"
-#include "ctld/sluid.h"
 #include "ctld/steps.h"
 #include "ctld/wait.h"
 #include "model/array.h"
@@ -214,6 +214,22 @@ static Pst__JobReason held_reason(const Pst__JobRecord *r, bool by_requeue)
     return PST__JOB_REASON__REASON_JOB_HELD_USER;
 }
 
+void lifecycle_new_run(struct ctld *ctld, Pst__Transaction *tx, Pst__JobRecord *rec)
+{
+    const Pst__ClusterRecord *now = ctld->cluster->rec;
+    Pst__ClusterRecord *set = tx_cluster(tx);
+    /* A transaction may begin several runs. */
+    uint64_t db_id = set->has_next_db_id ? set->next_db_id : now->next_db_id;
+    uint64_t last = set->has_last_sluid ? set->last_sluid : now->last_sluid;
+    uint64_t id = sluid_next(last, now->sluid_cluster, core_now());
+    char text[SLUID_TEXT_SIZE];
+
+    SET(rec, db_id, db_id);
+    (void)pb_set_str(&rec->sluid, sluid_text(id, text)); /* -ENOMEM: a run without one */
+    SET(set, next_db_id, db_id + 1);
+    SET(set, last_sluid, id);
+}
+
 static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct job *j, bool hold,
                          bool special)
 {
@@ -224,7 +240,6 @@ static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct j
                                      F_FAILED_NODE, F_PROLOG_PENDING };
     const Pst__JobRecord *r = j->rec;
     Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_REQUEUE, r->job_id);
-    Pst__ClusterRecord *c;
 
     for (size_t i = 0; i < ARRAY_SIZE(gone); i++)
         tx_clear(tx, gone[i]);
@@ -242,10 +257,7 @@ static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct j
         tx_clear(tx, F_REASON_TEXT);
     if (hold || special)
         SET(set, priority, 0);
-    c = tx_cluster(tx);
-    SET(set, db_id, ctld->cluster->rec->next_db_id);
-    sluid_set(ctld, set, core_now());
-    SET(c, next_db_id, ctld->cluster->rec->next_db_id + 1);
+    lifecycle_new_run(ctld, tx, set);
 }
 
 uint64_t lifecycle_requeue(struct ctld *ctld, struct job *j, bool hold, bool special_exit,
@@ -446,9 +458,7 @@ static uint32_t put_split(struct ctld *ctld, Pst__Transaction *tx, const struct 
         }
     }
     c = tx_cluster(tx);
-    SET(rec, db_id, ctld->cluster->rec->next_db_id);
-    sluid_set(ctld, rec, core_now());
-    SET(c, next_db_id, ctld->cluster->rec->next_db_id + 1);
+    lifecycle_new_run(ctld, tx, rec);
     SET(c, next_job_id, jobs_next_id(ctld, id));
     tx_job_put_take(tx, PST__EVENT_KIND__EV_JOB_SUBMIT, rec);
     return id;

@@ -66,3 +66,5 @@ void launch_terminate(struct ctld *ctld, struct job *j, const struct node *n, si
                       uint64_t lsn, const char *text);
 void launch_signal(struct ctld *ctld, struct job *j, uint64_t lsn, const Pst__SignalSteps *sig);
 char *alloc_tres_text(const Pst__Alloc *a); /* "cpu=4,mem=400M,node=1,billing=4"; caller frees */
+/* Give rec, which tx will put or patch, a run of its own: db_id and SLUID. */
+void lifecycle_new_run(struct ctld *ctld, Pst__Transaction *tx, Pst__JobRecord *rec);

@@ -17,8 +17,8 @@
 #include "ctld/feed.h"
 #include "ctld/het.h"
 #include "ctld/jobs.h"
+#include "ctld/lifecycle.h"
 #include "ctld/rlimits.h"
-#include "ctld/sluid.h"
 #include "ctld/wait.h"
 #include "model/array.h"
 #include "model/depend.h"
@@ -538,7 +538,7 @@ static void set_group(Pst__JobRecord *r, const struct cmd *cmd)
     r->group_name[strcspn(r->group_name, ",")] = '\0';
 }
 
-static void fill_identity(struct submission *s, uint32_t job_id, uint64_t db_id)
+static void fill_identity(struct submission *s, uint32_t job_id)
 {
     Pst__JobRecord *r = s->rec;
     int64_t now = core_now();
@@ -555,8 +555,6 @@ static void fill_identity(struct submission *s, uint32_t job_id, uint64_t db_id)
     SET(r, submit_us, now);
     if (!r->dependency && !job_is_held(r))
         SET(r, eligible_us, r->has_begin_us ? r->begin_us : now);
-    SET(r, db_id, db_id);
-    sluid_set(s->ctld, r, now);
     if (conf_option(s->ctld->conf, CONF_SLURMCTLD_PARAMETERS, "enable_stepmgr", &value, &len))
         SET(r, stepmgr, true);
     if (!r->has_requeue)
@@ -590,9 +588,9 @@ static void answer(struct submission *s, struct job *j, uint64_t lsn)
 /* Record, blobs and id of one component, or of a job that is none. */
 static void put_job(struct submission *s, Pst__Transaction *tx, uint32_t first)
 {
-    uint64_t db_id = s->ctld->cluster->rec->next_db_id + s->het_offset, env_hash = 0;
+    uint64_t env_hash = 0;
 
-    fill_identity(s, first + s->het_offset, db_id);
+    fill_identity(s, first + s->het_offset);
     if (s->het_count)
         het_fill(s->rec, first, s->het_offset, s->het_count);
     if (s->het_offset) {
@@ -605,6 +603,7 @@ static void put_job(struct submission *s, Pst__Transaction *tx, uint32_t first)
     }
     if (env_hash)
         SET(s->rec, env_hash, env_hash);
+    lifecycle_new_run(s->ctld, tx, s->rec);
     tx_job_put_take(tx, PST__EVENT_KIND__EV_JOB_SUBMIT, TAKE_PTR(s->rec));
 }
 
@@ -628,7 +627,6 @@ static void accept(struct submission *s, uint32_t n)
         put_job(&s[k], tx, id);
     c = tx_cluster(tx);
     SET(c, next_job_id, jobs_next_id(ctld, id + n - 1));
-    SET(c, next_db_id, ctld->cluster->rec->next_db_id + n);
     SET(c, jobs_submitted, ctld->cluster->rec->jobs_submitted + n);
     lsn = core_commit(ctld, tx);
     if (!lsn) {

@@ -316,7 +316,8 @@ static int prepare(struct query *q, struct err *err)
     for (size_t i = 0; i < q->req->n_fields; i++)
         pb_fieldset_add(&q->fields, q->req->fields[i]);
     q->by_record = q->kind == VIEW_JOBS && f &&
-                   (f->n_partitions || f->n_names || f->n_accounts || f->n_qos || f->n_reservations || f->nodes);
+                   (f->n_partitions || f->n_names || f->n_accounts || f->n_qos || f->n_reservations || f->nodes ||
+                    f->n_sluids);
     if (!q->req->names || (q->kind != VIEW_NODES && q->kind != VIEW_PARTS))
         return 0;
     q->by_name = true;

@@ -12,6 +12,7 @@
 #include "base/hostlist.h"
 #include "base/log.h"
 #include "base/pbutil.h"
+#include "base/sluid.h"
 #include "base/timefmt.h"
 #include "ctld/feed.h"
 #include "ctld/lifecycle.h"
@@ -242,6 +243,12 @@ static void sync_cluster(struct ctld *ctld, Pst__Transaction *tx)
     uint8_t id[16];
 
     (void)pb_set_str(&set->name, conf_str(ctld->conf, CONF_CLUSTER_NAME));
+    if (!now->has_sluid_cluster) {
+        uint32_t random = 0;
+
+        (void)auth_random(&random, sizeof(random)); /* without it: an id that others may have too */
+        SET(set, sluid_cluster, SLUID_CLUSTER_MIN + random % (SLUID_CLUSTER_MAX - SLUID_CLUSTER_MIN + 1));
+    }
     if (now->cluster_id)
         return;
     SET(set, created_us, core_now());

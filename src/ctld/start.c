@@ -20,7 +20,6 @@
 #include "ctld/jobs.h"
 #include "ctld/lifecycle.h"
 #include "ctld/schedthread.h"
-#include "ctld/sluid.h"
 #include "ctld/steps.h"
 #include "ctld/view.h"
 #include "ctld/wait.h"
@@ -259,9 +258,7 @@ static uint32_t fill_task_start(struct ctld *ctld, Pst__Transaction *tx, struct 
     id = ctld->cluster->rec->next_job_id;
     c = tx_cluster(tx);
     SET(c, next_job_id, jobs_next_id(ctld, id));
-    SET(c, next_db_id, ctld->cluster->rec->next_db_id + 1);
-    SET(rec, db_id, ctld->cluster->rec->next_db_id);
-    sluid_set(ctld, rec, now);
+    lifecycle_new_run(ctld, tx, rec);
     SET(rec, job_id, id);
     SET(rec, array_task_id, task);
     (void)pb_set_str(&rec->array_tasks, NULL);

@@ -179,6 +179,7 @@ static const struct pb_cap rows[] = {
     REP("JobFilter", "qos", SHORT, 16384),
     STR("JobFilter", "nodes", HOSTS),
     REP("JobFilter", "reservations", SHORT, 16384),
+    REP("JobFilter", "sluids", SHORT, 16384),
     ALL("StepCreateRequest", SHORT),
     SUB("StepCreateRequest", "async"),
     ALL("StepsWaitRequest", SHORT),
