@@ -88,6 +88,7 @@ GETTER(get_het_id, if (j->het_job_id) put_u64(sb, j->het_job_id); else strbuf_ad
 GETTER(get_het_offset, if (j->het_job_id) put_u64(sb, j->het_offset); else strbuf_add(sb, "N/A");)
 GET_TEXT(get_het_set, j->het_id_set, "N/A")
 GET_TEXT(get_licenses, j->licenses, "(null)")
+GET_TEXT(get_licenses_alloc, j->licenses_alloc, "(null)")
 GET_NUM(get_max_nodes, j->max_nodes)
 GET_NUM(get_min_cpus, j->pn_min_cpus ? j->pn_min_cpus : j->cpus_per_task ? j->cpus_per_task : 1)
 GET_TEXT(get_name, j->name, "(null)")
@@ -330,7 +331,7 @@ static const struct fmt_field job_rows[] = {
     { 'A', false, "JobId", "JOBID", get_job_id, num_job_id, "job_id" },
     { 0, false, "LastSchedEval", "LAST_SCHED_EVAL", get_last_eval, NULL, "last_sched_eval_us" },
     { 'W', false, "Licenses", "LICENSES", get_licenses, NULL, "licenses" },
-    { 0, false, "LicensesAlloc", "LICENSES_ALLOC", get_none, NULL, NULL },
+    { 0, false, "LicensesAlloc", "LICENSES_ALLOC", get_licenses_alloc, NULL, "licenses_alloc" },
     { 0, false, "MaxCPUs", "MAX_CPUS", get_zero, NULL, NULL },
     { 0, false, "MaxNodes", "MAX_NODES", get_max_nodes, NULL, "max_nodes" },
     { 0, false, "mem-per-tres", "MEM_PER_TRES", get_na, NULL, NULL },

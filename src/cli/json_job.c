@@ -221,7 +221,7 @@ static void put_request(struct json *js, const struct job_row *r)
     const Pst__JobRecord *j = r->job;
 
     json_str(js, "licenses", j->licenses);
-    json_str(js, "licenses_allocated", "");
+    json_str(js, "licenses_allocated", j->licenses_alloc ? j->licenses_alloc : "");
     put_mail(js, j);
     number_or_zero(js, "max_cpus", 0);
     number_or_zero(js, "max_nodes", j->max_nodes);

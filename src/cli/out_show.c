@@ -304,10 +304,11 @@ static void job_request(struct strbuf *sb, const struct job_row *r, const struct
     }
     next_line(sb, o);
     strbuf_addf(sb,
-                "OverSubscribe=%s Exclusive=%s Contiguous=%u Licenses=%s LicensesAlloc=(null) "
+                "OverSubscribe=%s Exclusive=%s Contiguous=%u Licenses=%s LicensesAlloc=%s "
                 "Network=%s",
                 j->oversubscribe ? "YES" : "NO", job_exclusive(j), j->contiguous,
-                text_or(j->licenses, "(null)"), text_or(j->network, "(null)"));
+                text_or(j->licenses, "(null)"), text_or(j->licenses_alloc, "(null)"),
+                text_or(j->network, "(null)"));
     next_line(sb, o);
     strbuf_addf(sb, "Command=%s", text_or(j->command, "(null)"));
     if (j->submit_line) {

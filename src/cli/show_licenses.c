@@ -1,7 +1,7 @@
 /* show_licenses.c - scontrol show licenses
  *
  * Totals come from slurm.conf, what is in use from the jobs that hold nodes: the sum of what they
- * asked for.  Text is in the order of names, JSON in that of the configuration.  One thread. */
+ * hold.  Text is in the order of names, JSON in that of the configuration.  One thread. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,7 +55,7 @@ static void load_totals(struct licenses *l, const char *list)
 static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
     struct licenses *l = ctx;
-    const char *list = ((const Pst__JobRecord *)record)->licenses;
+    const char *list = ((const Pst__JobRecord *)record)->licenses_alloc;
     char *name;
     uint64_t count;
 
@@ -79,7 +79,7 @@ static int load_used(struct scontrol *s, struct licenses *l, int64_t *ret_now_us
 
     filter_add_number(&filter.states, &filter.n_states, PST__JOB_STATE__JOB_RUNNING);
     filter_add_number(&filter.states, &filter.n_states, PST__JOB_STATE__JOB_SUSPENDED);
-    fmt_need_names("licenses", &pst__job_record__descriptor, &set);
+    fmt_need_names("licenses_alloc", &pst__job_record__descriptor, &set);
     check_mem_or_die(query_fields(&set, &request.fields, &request.n_fields));
     request.jobs = &filter;
     r = query_run(scontrol_client(s, "slurm_load_licenses"), OP_QUERY_JOBS, &request.base,

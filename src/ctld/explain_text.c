@@ -321,6 +321,8 @@ static const struct {
       "has no set of nodes that could ever hold it" },
     { SCHED_WHY_NODES_UNAVAILABLE, PST__JOB_REASON__REASON_NODES_UNAVAILABLE,
       "could hold it if the nodes that are down or drained were up" },
+    { SCHED_WHY_LICENSES, PST__JOB_REASON__REASON_LICENSES,
+      "has to wait with it until the licenses it asks for are free" },
 };
 
 static void say_time(struct explain_made *m, const struct explain_part *x, Pst__ExplainPartition *p)

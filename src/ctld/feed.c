@@ -14,6 +14,7 @@
 #include "ctld/depends.h"
 #include "ctld/het.h"
 #include "ctld/jobs.h"
+#include "ctld/licenses.h"
 #include "ctld/prioquery.h"
 #include "ctld/schedthread.h"
 #include "model/array.h"
@@ -238,6 +239,17 @@ static void fill_sizes(struct sched_job *s, const Pst__JobRecord *r)
     s->time_min_min = r->has_time_min_min ? r->time_min_min : 0;
 }
 
+static void fill_licenses(struct feed *f, const char *text)
+{
+    struct license_list list;
+
+    if (!licenses_parse(own_str(f, text), &list))
+        return; /* checked at submission */
+    f->job.licenses = own(f, list.items);
+    f->job.nlicenses = list.n;
+    f->job.licenses_any = list.any;
+}
+
 static void fill_job(struct ctld *ctld, struct feed *f, const Pst__JobRecord *r)
 {
     struct sched_job *s = &f->job;
@@ -281,6 +293,8 @@ static void fill_job(struct ctld *ctld, struct feed *f, const Pst__JobRecord *r)
     }
     s->gres = own(f, gres);
     s->ngres = ngres;
+    if (r->licenses && *r->licenses)
+        fill_licenses(f, r->licenses);
 }
 
 /* From when on it may start; INT64_MAX: not until something else changes. */
@@ -401,6 +415,12 @@ void feed_job_started(struct ctld *ctld, struct job *j, bool proposed)
     f->exclusive_user = j->rec->has_exclusive && j->rec->exclusive == EXCLUSIVE_USER;
     fill_alloc(ctld->cluster, f, j->rec->alloc);
     add(f);
+    if (j->rec->licenses_alloc) {
+        f = feed_new(FEED_LICENSES);
+        f->job_id = j->rec->job_id;
+        fill_licenses(f, j->rec->licenses_alloc);
+        add(f);
+    }
 }
 
 void feed_job_gone(struct ctld *ctld, struct job *j)
@@ -614,6 +634,15 @@ void feed_part_gone(struct ctld *ctld, const char *name)
 }
 
 /* ---- parameters --------------------------------------------------------------------------------- */
+
+void feed_licenses(struct ctld *ctld)
+{
+    const char *text = conf_str(ctld->conf, CONF_LICENSES);
+    struct feed *f = feed_new(FEED_LICENSES);
+
+    f->name = must(strdup(text ? text : ""));
+    add(f);
+}
 
 void feed_params(struct ctld *ctld)
 {

@@ -25,6 +25,7 @@ enum feed_kind {
     FEED_PARAMS,     /* configuration changed */
     FEED_EXPLAIN,    /* as FEED_WHEN; others beside */
     FEED_WHEN,       /* --test-only: job and ticket; answered with a decision */
+    FEED_LICENSES,   /* of a running job, or with job_id 0 those of the configuration in `name` */
     FEED_PRIORITIES, /* sprio: arg is a struct prioquery */
     FEED_STOP,
 };
@@ -65,6 +66,7 @@ void feed_part(struct ctld *ctld, const struct partition *p);
 void feed_part_gone(struct ctld *ctld, const char *name);
 void feed_params(struct ctld *ctld);
 void feed_when(struct ctld *ctld, const Pst__JobRecord *rec, uint64_t ticket);
+void feed_licenses(struct ctld *ctld); /* Licenses= changed */
 void feed_priorities(struct ctld *ctld, struct prioquery *q); /* any thread */
 /* others: comma list of partitions. */
 void feed_explain(struct ctld *ctld, const Pst__JobRecord *rec, const char *others, uint64_t ticket);

@@ -29,6 +29,7 @@ enum {
     F_START = 53, F_END = 54, F_SUSPEND = 55, F_SUSPENDED = 56, F_KILL = 60, F_WARNED = 42,
     F_KILL_SENT = 43, F_ALLOC = 180, F_RELEASED = 181, F_NEXT_STEP = 182, F_BATCH_HOST = 183,
     F_BATCH_STARTED = 185, F_ALLOC_TRES = 186, F_FAILED_NODE = 188, F_PROLOG_PENDING = 200,
+    F_LICENSES_ALLOC = 250,
 };
 
 static void count_end(struct ctld *ctld, Pst__Transaction *tx, Pst__JobState state)
@@ -237,7 +238,7 @@ static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct j
     static const uint32_t gone[] = { F_EXIT_STATUS, F_DERIVED, F_CANCEL_UID, F_START, F_END, F_SUSPEND,
                                      F_SUSPENDED, F_KILL, F_WARNED, F_KILL_SENT, F_ALLOC, F_RELEASED,
                                      F_NEXT_STEP, F_BATCH_HOST, F_BATCH_STARTED, F_ALLOC_TRES,
-                                     F_FAILED_NODE, F_PROLOG_PENDING };
+                                     F_FAILED_NODE, F_PROLOG_PENDING, F_LICENSES_ALLOC };
     const Pst__JobRecord *r = j->rec;
     Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_REQUEUE, r->job_id);
 

@@ -17,6 +17,7 @@
 #include "ctld/feed.h"
 #include "ctld/het.h"
 #include "ctld/jobs.h"
+#include "ctld/licenses.h"
 #include "ctld/lifecycle.h"
 #include "ctld/rlimits.h"
 #include "ctld/wait.h"
@@ -343,34 +344,11 @@ static bool check_gres(struct submission *s)
     return code == 0 || fail(s, code);
 }
 
-/* How many of a licence the configuration has; 0 for an unknown name. */
-static uint64_t license_total(const struct conf *conf, const char *name)
-{
-    const char *all = conf_str(conf, CONF_LICENSES);
-    _cleanup_free_ char *copy = all ? strdup(all) : NULL;
-    char *save = NULL;
-
-    for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save)) {
-        struct gres_text g;
-
-        if (gres_text_parse(w, &g) && strcmp(g.name, name) == 0)
-            return g.count;
-    }
-    return 0;
-}
-
-/* Names that exist, in counts that exist.  (How many are free is not looked at yet: docs/architecture.md.) */
+/* Names that exist, in counts that exist. */
 static bool check_licenses(struct submission *s)
 {
-    _cleanup_free_ char *copy = s->rec->licenses ? strdup(s->rec->licenses) : NULL;
-    char *save = NULL;
-
-    for (char *w = copy ? strtok_r(copy, ",|", &save) : NULL; w; w = strtok_r(NULL, ",|", &save)) {
-        struct gres_text g;
-
-        if (!gres_text_parse(w, &g) || g.type || g.count > license_total(s->ctld->conf, g.name))
-            return fail(s, ESLURM_INVALID_LICENSES);
-    }
+    if (s->rec->licenses && *s->rec->licenses && !licenses_valid(s->ctld->conf, s->rec->licenses))
+        return fail(s, ESLURM_INVALID_LICENSES);
     if (s->het_offset && s->rec->licenses)
         return fail(s, ESLURM_INVALID_LICENSES); /* they are the first component's to ask for */
     if (s->rec->reservation)

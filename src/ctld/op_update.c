@@ -12,6 +12,7 @@
 #include "ctld/feed.h"
 #include "ctld/het.h"
 #include "ctld/jobs.h"
+#include "ctld/licenses.h"
 #include "ctld/lifecycle.h"
 #include "model/array.h"
 #include "model/depend.h"
@@ -178,6 +179,8 @@ static int values_check(const struct update *u, const struct job *j, const Pst__
     if (set->has_priority && set->priority != 0 && !admin &&
         set->priority > (r->has_priority ? r->priority : r->has_cur_priority ? r->cur_priority : 0))
         return ESLURM_ACCESS_DENIED;
+    if (set->licenses && *set->licenses && !licenses_valid(u->ctld->conf, set->licenses))
+        return ESLURM_INVALID_LICENSES;
     if (set->partition) {
         int code = partitions_check(u, r, set->partition);
 

@@ -312,6 +312,7 @@ int reconfig_run(struct ctld *ctld, struct err *err)
     if (log_level_parse(conf_str(fresh, CONF_SLURMCTLD_DEBUG), &level) == 0)
         log_set_level(level);
     feed_params(ctld);
+    feed_licenses(ctld);
     for (uint32_t i = 0; i < ctld->cluster->nnodes; i++)
         if (ctld->cluster->nodes[i])
             (void)node_send(ctld, ctld->cluster->nodes[i], ctld->applied_lsn, OP_NODE_RECONFIGURE, NULL);

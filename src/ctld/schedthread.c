@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "ctld/licenses.h"
 #include "ctld/prioquery.h"
 
 #define BACKFILL_MIN_GAP_US 20000     /* between two backfill passes */
@@ -142,6 +143,10 @@ static bool apply(struct schedthread *t, struct feed *f)
         t->params = f->params;
         t->backfill = f->params.backfill;
         sched_params_set(t->sched, &f->params);
+        break;
+    case FEED_LICENSES:
+        r = f->job_id ? sched_job_licenses(t->sched, f->job_id, f->job.licenses, f->job.nlicenses)
+                      : licenses_configure(t->sched, f->name);
         break;
     case FEED_PRIORITIES:
         prioquery_gather(TAKE_PTR(f->prio), t->sched, &t->params);
@@ -289,7 +294,10 @@ int schedthread_start(struct ctld *ctld, struct schedthread **ret)
     t->params = params;
     t->backfill = params.backfill;
     r = sched_new(&params, &t->sched);
+    if (r >= 0)
+        r = licenses_configure(t->sched, conf_str(ctld->conf, CONF_LICENSES));
     if (r < 0) {
+        sched_free(t->sched);
         free(t);
         return r;
     }

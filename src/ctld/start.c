@@ -18,6 +18,7 @@
 #include "ctld/het.h"
 #include "ctld/hooks.h"
 #include "ctld/jobs.h"
+#include "ctld/licenses.h"
 #include "ctld/lifecycle.h"
 #include "ctld/schedthread.h"
 #include "ctld/steps.h"
@@ -170,7 +171,8 @@ static bool proposal_holds(struct ctld *ctld, const struct job *j, const struct 
 
 /* The fields a start sets, on a patch or on a task's fresh record. */
 static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old, const char *partition,
-                       Pst__Alloc *alloc, int64_t now, uint32_t shortened_min, const struct ctld *ctld)
+                       Pst__Alloc *alloc, int64_t now, uint32_t shortened_min, char *licenses,
+                       const struct ctld *ctld)
 {
     const struct cluster *c = ctld->cluster;
     bool prolog = hooks_prolog_wanted(ctld);
@@ -195,6 +197,16 @@ static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old, const cha
     (void)pb_set_str(&set->batch_host, cluster_node(c, alloc->node_ids[0])->rec->name);
     free(set->alloc_tres);
     set->alloc_tres = alloc_tres_text(alloc);
+    if (licenses) {
+        free(set->licenses_alloc);
+        set->licenses_alloc = licenses;
+    }
+}
+
+/* As text, NULL when none; the caller's. */
+static char *held_licenses(const struct sched_decision *d)
+{
+    return d->nlicenses ? licenses_text(d->licenses, d->nlicenses) : NULL;
 }
 
 static void put_batch_step(Pst__Transaction *tx, const Pst__JobRecord *job, uint32_t job_id,
@@ -245,7 +257,7 @@ static uint32_t fill_task_start(struct ctld *ctld, Pst__Transaction *tx, struct 
         set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_START, id);
         SET(set, array_task_id, task);
         tx_clear(tx, 4); /* array_tasks */
-        fill_start(set, array->rec, d->partition, alloc, now, d->time_limit_min, ctld);
+        fill_start(set, array->rec, d->partition, alloc, now, d->time_limit_min, held_licenses(d), ctld);
         return id;
     }
     (void)snprintf(text, sizeof(text), "%u", task);
@@ -262,7 +274,7 @@ static uint32_t fill_task_start(struct ctld *ctld, Pst__Transaction *tx, struct 
     SET(rec, job_id, id);
     SET(rec, array_task_id, task);
     (void)pb_set_str(&rec->array_tasks, NULL);
-    fill_start(rec, array->rec, d->partition, alloc, now, d->time_limit_min, ctld);
+    fill_start(rec, array->rec, d->partition, alloc, now, d->time_limit_min, held_licenses(d), ctld);
     tx_job_put_take(tx, PST__EVENT_KIND__EV_JOB_START, rec);
     return id;
 }
@@ -283,7 +295,7 @@ static struct started put_start(struct ctld *ctld, Pst__Transaction *tx, const s
         st.id = fill_task_start(ctld, tx, j, d, alloc, now);
     } else {
         fill_start(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_START, st.id), j->rec, d->partition, alloc,
-                   now, d->time_limit_min, ctld);
+                   now, d->time_limit_min, held_licenses(d), ctld);
         j->fed = true; /* the scheduler counts it as running already */
     }
     db_id = st.id == st.proposed ? j->rec->db_id : ctld->cluster->rec->next_db_id;
@@ -355,6 +367,7 @@ static void expect(struct ctld *ctld, struct job *j, const struct sched_decision
         [SCHED_WHY_NODE_NOT_AVAIL] = PST__JOB_REASON__REASON_REQ_NODE_NOT_AVAIL,
         [SCHED_WHY_BAD_CONSTRAINTS] = PST__JOB_REASON__REASON_BAD_CONSTRAINTS,
         [SCHED_WHY_NODES_UNAVAILABLE] = PST__JOB_REASON__REASON_NODES_UNAVAILABLE,
+        [SCHED_WHY_LICENSES] = PST__JOB_REASON__REASON_LICENSES,
         [SCHED_WHY_BEGIN_TIME] = PST__JOB_REASON__REASON_BEGIN_TIME,
     };
     Pst__JobRecord *r = j->rec;

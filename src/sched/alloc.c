@@ -137,12 +137,14 @@ void job_node_take(struct sched *s, const struct job *j, size_t i)
 
 void job_take(struct sched *s, const struct job *j)
 {
+    lics_take(s, &j->held);
     for (size_t i = 0; i < j->alloc.nnodes; i++)
         job_node_take(s, j, i);
 }
 
 void job_release(struct sched *s, const struct job *j)
 {
+    lics_release(s, &j->held);
     for (size_t i = 0; i < j->alloc.nnodes; i++) {
         node_own(s, j->alloc.nodes[i].node_id, j->uid, j->owned, false);
         node_release(s, &j->alloc.nodes[i], j->part, j->firm, j->state != JOB_SUSPENDED, true);

@@ -21,8 +21,11 @@ struct bf {
 /* 1 with *ret_alloc, 0 when it does not fit beside the reservations. */
 static int fits_now(struct pick *p, int64_t end_us, struct sched_alloc *ret_alloc)
 {
+    uint32_t which;
     int r;
 
+    if (p->lics && !lics_fit(p->s, p->lics, end_us, &which))
+        return 0;
     p->overlay = true;
     p->end_us = end_us;
     r = pick_nodes(p);
@@ -63,7 +66,7 @@ static int set_expected(struct sched *s, struct job *j, int64_t start_us,
 static int reserve(struct bf *b, struct entry *e)
 {
     struct sched *s = b->s;
-    struct pick p = { .s = s, .cls = e->cls, .part = s->parts[e->part], .pad = true };
+    struct pick p = { .s = s, .cls = e->cls, .part = s->parts[e->part], .pad = true, .lics = &e->job->want };
     _cleanup_val_(alloc_done) struct sched_alloc alloc = { 0 };
     _cleanup_free_ struct resv_node *spare = NULL;
     int64_t start_us = 0;
@@ -81,7 +84,7 @@ static int reserve(struct bf *b, struct entry *e)
     else if (e->job->plan_run != s->bf_run)
         e->job->expected_us = 0;
     if (r >= 0)
-        r = resv_add(s, e->part, start_us, &alloc, &spare);
+        r = resv_add(s, e->part, start_us, &alloc, &spare, &e->job->want);
     return r;
 }
 
@@ -95,7 +98,7 @@ static int start(struct bf *b, struct pick *p, struct entry *e, struct sched_all
         r = decide_start(p, e, alloc, b->now_us, limit, b->out);
     if (r < 0)
         return r;
-    resv_charge(b->s, &j->alloc, j->part, j->end_us);
+    resv_charge(b->s, &j->alloc, &j->held, j->part, j->end_us);
     line_add(b->s, j);
     b->out->bf_started++;
     return 1;
@@ -127,6 +130,7 @@ static int try_backfill(struct bf *b, struct entry *e)
     struct class *cls = e->cls;
     struct pick p = { .s = s, .cls = cls, .part = s->parts[e->part] };
     _cleanup_val_(alloc_done) struct sched_alloc alloc = { 0 };
+    uint32_t which;
     const uint32_t limits[] = { j->time_limit_min, j->time_min_min };
 
     for (uint32_t i = 0; i < 2; i++) {
@@ -137,6 +141,8 @@ static int try_backfill(struct bf *b, struct entry *e)
             break;
         if (cls->bf_run == s->bf_run && end_us >= cls->bf_fail_end)
             continue;
+        if (!lics_fit(s, &j->want, end_us, &which))
+            continue; /* no fault of the class */
         b->out->bf_depth++;
         r = fits_now(&p, end_us, &alloc);
         if (r == 1)
@@ -187,22 +193,49 @@ static int consider_het(struct bf *b, struct entry *e)
     return r;
 }
 
+/* Jobs that must not reserve: too young, too low, one of them has already, the partition has enough. */
+static bool may_reserve(const struct bf *b, const struct entry *e)
+{
+    const struct sched_params *p = &b->s->params;
+
+    if (p->bf_min_prio_reserve && e->priority < p->bf_min_prio_reserve)
+        return false;
+    if (p->bf_min_age_reserve_s &&
+        b->now_us - e->job->accrue_us < (int64_t)p->bf_min_age_reserve_s * 1000000)
+        return false;
+    return !(p->bf_one_resv_per_job && e->job->plan_run == b->s->bf_run);
+}
+
 static int consider(struct bf *b, struct entry *e)
 {
     struct sched *s = b->s;
     struct part *part = s->parts[e->part];
     struct pick p = { .s = s, .cls = e->cls, .part = part };
     enum sched_why why = entry_limits(s, e);
+    uint32_t which;
+    bool no_lics = !why && !lics_fit(s, &e->job->want, 0, &which);
     int r;
 
-    if (!why && e->job->het_count)
+    if (!why && !no_lics && e->job->het_count)
         return consider_het(b, e);
-    r = why ? 0 : try_backfill(b, e);
+    r = why || no_lics ? 0 : try_backfill(b, e);
 
     if (r != 0)
         return r;
     if (!why)
         why = pick_verdict(&p);
+    if (no_lics && why == SCHED_WHY_RESOURCES) {
+        if (s->params.bf_licenses && may_reserve(b, e)) {
+            r = reserve(b, e);
+            job_set_fresh(s, e->job);
+        }
+        walk_refuse(s, e, SCHED_WHY_LICENSES);
+        return r;
+    }
+    if (e->why == SCHED_WHY_LICENSES) { /* they are there now */
+        e->why = SCHED_WHY_NONE;
+        job_set_fresh(s, e->job);
+    }
     if (why != SCHED_WHY_RESOURCES) {
         walk_refuse(s, e, why);
         return 0;
@@ -211,7 +244,10 @@ static int consider(struct bf *b, struct entry *e)
         walk_skip(s, e);
         return 0;
     }
-    r = reserve(b, e);
+    if (may_reserve(b, e))
+        r = reserve(b, e);
+    else
+        e->job->expected_us = 0;
     if (bitmap_overlaps(s->withheld, part->nodes))
         why = SCHED_WHY_NODES_UNAVAILABLE;
     walk_refuse(s, e, why);
@@ -219,10 +255,34 @@ static int consider(struct bf *b, struct entry *e)
     return r;
 }
 
+/* Has this job's user, association or partition had its share of this run?  1 yes. */
+static int over_limit(struct sched *s, const struct entry *e)
+{
+    const struct sched_params *p = &s->params;
+    const struct job *j = e->job;
+    uint32_t n = 0;
+    int r = 0;
+
+    if (p->bf_max_job_part && ++s->parts[e->part]->tried > p->bf_max_job_part)
+        return 1;
+    if (p->bf_max_job_user)
+        r = tally_count(&s->tally, TALLY_USER, j->uid, 0, &n);
+    if (r == 0 && p->bf_max_job_user && n > p->bf_max_job_user)
+        return 1;
+    if (r == 0 && p->bf_max_job_assoc)
+        r = tally_count(&s->tally, TALLY_ASSOC, j->assoc_id, 0, &n);
+    if (r == 0 && p->bf_max_job_assoc && n > p->bf_max_job_assoc)
+        return 1;
+    if (r == 0 && p->bf_max_job_user_part)
+        r = tally_count(&s->tally, TALLY_USER_PART, j->uid, e->part, &n);
+    return r < 0 ? r : p->bf_max_job_user_part && n > p->bf_max_job_user_part;
+}
+
 int sched_backfill(struct sched *s, int64_t now_us, struct sched_decisions *out)
 {
     struct bf b = { .s = s, .now_us = now_us, .out = out };
-    uint32_t max = s->params.bf_max_job_test, tested = 0;
+    uint32_t max = s->params.bf_max_job_test, tested = 0, max_start = s->params.bf_max_job_start;
+    uint32_t before = out->bf_started;
     struct entry *e;
     int r = s->params.backfill ? prio_refresh(s, now_us) : 0;
 
@@ -234,10 +294,17 @@ int sched_backfill(struct sched *s, int64_t now_us, struct sched_decisions *out)
         return 0; /* time alone only makes jobs end later */
     }
     s->bf_run++;
+    tally_reset(&s->tally);
     walk_begin(s);
     while (r >= 0 && (e = walk_next(s)) && (!max || tested < max)) {
         tested++;
-        r = consider(&b, e);
+        if (max_start && out->bf_started - before >= max_start)
+            break;
+        r = over_limit(s, e);
+        if (r > 0)
+            walk_skip(s, e);
+        if (r == 0)
+            r = consider(&b, e);
     }
     resvs_clear(s);
     line_drop(s);
@@ -261,7 +328,9 @@ static int reserve_heads(struct bf *b)
 
     walk_begin(s);
     for (struct entry *e; r >= 0 && (e = walk_next(s));) {
-        struct pick p = { .s = s, .cls = e->cls, .part = s->parts[e->part], .pad = true };
+        struct pick p = {
+            .s = s, .cls = e->cls, .part = s->parts[e->part], .pad = true, .lics = &e->job->want
+        };
         _cleanup_val_(alloc_done) struct sched_alloc alloc = { 0 };
         _cleanup_free_ struct resv_node *spare = NULL;
         int64_t start_us = b->now_us;
@@ -275,7 +344,7 @@ static int reserve_heads(struct bf *b)
         else if (r == 0)
             r = plan(&p, b->now_us, &start_us, &alloc, &spare);
         if (r == 1)
-            r = spare ? resv_add(s, e->part, start_us, &alloc, &spare) : -ENOMEM;
+            r = spare ? resv_add(s, e->part, start_us, &alloc, &spare, &e->job->want) : -ENOMEM;
     }
     return r < 0 ? r : 0;
 }
@@ -283,7 +352,7 @@ static int reserve_heads(struct bf *b)
 static int when_in(struct bf *b, struct entry *e, struct sched_decision *d)
 {
     struct sched *s = b->s;
-    struct pick p = { .s = s, .cls = e->cls, .part = s->parts[e->part] };
+    struct pick p = { .s = s, .cls = e->cls, .part = s->parts[e->part], .lics = &e->job->want };
     _cleanup_val_(alloc_done) struct sched_alloc alloc = { 0 };
     _cleanup_free_ struct resv_node *spare = NULL;
     int64_t start_us = MAX(b->now_us, e->job->eligible_us);

@@ -54,7 +54,8 @@ int ex_fits(const struct ex *x, struct entry *e, int64_t end_us, struct sched_al
     struct pick p = {
         .s = x->s, .cls = e->cls, .part = x->s->parts[e->part], .overlay = true, .end_us = end_us
     };
-    int r = pick_nodes(&p);
+    uint32_t which;
+    int r = lics_fit(x->s, &e->job->want, end_us, &which) ? pick_nodes(&p) : 0;
 
     if (r == 1) {
         r = layout(&p, ret);
@@ -66,7 +67,7 @@ int ex_fits(const struct ex *x, struct entry *e, int64_t end_us, struct sched_al
 static int reserve_one(struct ex *x, struct entry *h)
 {
     struct sched *s = x->s;
-    struct pick p = { .s = s, .cls = h->cls, .part = s->parts[h->part], .pad = true };
+    struct pick p = { .s = s, .cls = h->cls, .part = s->parts[h->part], .pad = true, .lics = &h->job->want };
     _cleanup_val_(alloc_done) struct sched_alloc alloc = { 0 };
     _cleanup_free_ struct resv_node *spare = NULL;
     int64_t start_us = 0;
@@ -81,7 +82,7 @@ static int reserve_one(struct ex *x, struct entry *h)
         return r < 0 ? r : 0;
     r = plan(&p, x->now_us, &start_us, &alloc, &spare);
     if (r == 1)
-        r = resv_add(s, h->part, start_us, &alloc, &spare);
+        r = resv_add(s, h->part, start_us, &alloc, &spare, &h->job->want);
     if (r == 0 && s->nresvs && x->nholds < s->nresvs)
         x->holds[x->nholds++] = h->job->id;
     return r < 0 ? r : 0;
@@ -341,6 +342,7 @@ static int explain_entry(struct ex *x, struct entry *e, struct explain_part *out
 {
     struct sched *s = x->s;
     struct pick p = { .s = s, .cls = e->cls, .part = s->parts[e->part] };
+    uint32_t which;
     int r;
 
     e->priority = entry_priority(s, e, x->now_us);
@@ -351,6 +353,8 @@ static int explain_entry(struct ex *x, struct entry *e, struct explain_part *out
     r = ex_reserve(x, e);
     if (!out->why)
         out->why = pick_verdict(&p);
+    if (out->why == SCHED_WHY_RESOURCES && !lics_fit(s, &e->job->want, 0, &which))
+        out->why = SCHED_WHY_LICENSES;
     if (r == 0)
         r = look_at_nodes(x, e, out);
     find_place(x, e, out);

@@ -67,6 +67,7 @@ static int fits(struct sched *s, struct member *m, struct entry *e, const struct
                 int64_t end_us, enum sched_why *ret_why)
 {
     struct part *part = s->parts[e->part];
+    uint32_t which;
     int r;
 
     m->pick = (struct pick){ .s = s, .cls = e->cls, .part = part };
@@ -74,6 +75,8 @@ static int fits(struct sched *s, struct member *m, struct entry *e, const struct
     m->pick.overlay = g->overlay;
     m->pick.end_us = end_us;
     *ret_why = entry_limits(s, e);
+    if (!*ret_why && !lics_fit(s, &m->job->want, g->overlay ? end_us : 0, &which))
+        *ret_why = SCHED_WHY_LICENSES;
     if (*ret_why)
         return 0;
     r = pick_nodes(&m->pick);
@@ -163,7 +166,7 @@ static int start(struct sched *s, struct member *m, int64_t now_us, bool backfil
         r = decide_start(&m->pick, m->entry, &m->alloc, now_us, j->time_limit_min, out);
     if (r < 0 || !backfill)
         return r;
-    resv_charge(s, &j->alloc, j->part, j->end_us);
+    resv_charge(s, &j->alloc, &j->held, j->part, j->end_us);
     line_add(s, j);
     out->bf_started++;
     return 0;
@@ -251,7 +254,8 @@ int het_reserve(struct sched *s, struct entry *e, int64_t now_us, int64_t *ret_s
         r = plan_one(s, &g, &g.members[i], now_us, &start_us, &spare);
         if (r == 1)
             keep_off(&g, &g.members[i]);
-        if (r == 1 && resv_add(s, g.members[i].entry->part, start_us, &g.members[i].alloc, &spare) < 0)
+        if (r == 1 && resv_add(s, g.members[i].entry->part, start_us, &g.members[i].alloc, &spare,
+                              &g.members[i].job->want) < 0)
             r = -ENOMEM;
         at_us = MAX(at_us, start_us);
     }

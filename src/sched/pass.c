@@ -44,8 +44,14 @@ static int try_start(struct sched *s, struct entry *e, int64_t now_us, struct sc
 static int consider(struct sched *s, struct entry *e, int64_t now_us, struct sched_decisions *out)
 {
     enum sched_why why = entry_limits(s, e);
-    bool het = !why && e->job->het_count;
-    int r = why ? 0 : het ? het_try(s, e, now_us, false, out, &why) : try_start(s, e, now_us, out, &why);
+    uint32_t which;
+    bool het;
+    int r;
+
+    if (!why && !lics_fit(s, &e->job->want, 0, &which)) /* reservations count for backfill only */
+        why = SCHED_WHY_LICENSES;
+    het = !why && e->job->het_count;
+    r = why ? 0 : het ? het_try(s, e, now_us, false, out, &why) : try_start(s, e, now_us, out, &why);
 
     if (r != 0)
         return r;
@@ -61,16 +67,23 @@ static int consider(struct sched *s, struct entry *e, int64_t now_us, struct sch
 
 int sched_pass(struct sched *s, int64_t now_us, struct sched_decisions *out, int64_t *ret_wake_us)
 {
-    uint32_t depth = s->params.default_queue_depth;
+    uint32_t depth = s->params.default_queue_depth, part_depth = s->params.partition_job_depth;
+    uint32_t max_start = s->params.sched_max_job_start, before = out->started;
     bool again = false;
     struct entry *e;
     int r = prio_refresh(s, now_us);
 
+    if (part_depth && (!depth || part_depth < depth))
+        depth = part_depth;
     queue_enter(s, now_us);
     walk_begin(s);
     while (r >= 0 && (e = walk_next(s))) {
         struct part *p = s->parts[e->part];
 
+        if (max_start && out->started - before >= max_start) {
+            again = true;
+            break;
+        }
         if (depth && p->tried >= depth) {
             p->active = false;
             again = true;

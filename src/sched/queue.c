@@ -71,6 +71,8 @@ void job_free(struct sched *s, struct job *j)
 {
     job_free_entries(s, j);
     alloc_done(&j->alloc);
+    lics_free(&j->want);
+    lics_free(&j->held);
     free(j->expected_nodes);
     free(j);
 }

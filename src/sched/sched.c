@@ -58,6 +58,9 @@ struct sched *sched_free(struct sched *s)
     strtab_done(&s->parts_tab);
     strtab_done(&s->feature_tab);
     strtab_done(&s->gres_tab);
+    tally_done(&s->tally);
+    strtab_done(&s->lic_tab);
+    free(s->lics);
     assocs_done(s);
     free(s);
     return NULL;
@@ -85,6 +88,7 @@ void sched_decision_done(struct sched_decision *d)
 {
     alloc_done(&d->alloc);
     free(d->expected_nodes);
+    free(d->licenses);
     *d = (struct sched_decision){ 0 };
 }
 
@@ -179,6 +183,8 @@ int job_build(struct sched *s, const struct sched_job *in, struct job **ret)
     j->entries = calloc(in->npartitions, sizeof(struct entry *));
     if (!j->entries)
         r = -ENOMEM;
+    if (r == 0)
+        r = lics_build(s, in->licenses, in->nlicenses, in->licenses_any, &j->want);
     for (size_t i = 0; r == 0 && i < in->npartitions; i++)
         r = add_entry(s, in, in->partitions[i], j);
     if (r < 0) {
@@ -355,6 +361,7 @@ void sched_job_refused(struct sched *s, uint32_t id)
     if (!j || j->state != JOB_PROPOSED)
         return;
     job_release(s, j);
+    lics_free(&j->held);
     alloc_done(&j->alloc);
     j->end_us = INT64_MAX;
     j->state = JOB_QUEUED; /* it was eligible */

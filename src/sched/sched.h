@@ -72,6 +72,7 @@ struct sched_params {
     uint32_t bf_min_age_reserve_s, bf_min_prio_reserve, bf_job_part_count_reserve;
     uint32_t bf_resolution_s;    /* starts are planned to this grain, 0 = exactly */
     bool bf_one_resv_per_job;
+    bool bf_licenses;            /* reserve licences for the jobs that wait for them */
 };
 
 /* An association: where a user's or account's share of the machine is written down.  Parents may come later. */
@@ -133,6 +134,11 @@ enum sched_dist { /* of tasks over the sockets of a node */
     SCHED_DIST_CYCLIC,
 };
 
+struct sched_lic_req {
+    const char *name;
+    uint64_t count;
+};
+
 struct sched_job {
     uint32_t id;
     uint32_t uid;
@@ -174,6 +180,8 @@ struct sched_job {
     /* Component of a heterogeneous job: ids het_id .. het_id + het_count - 1 start together, in decisions
      * that follow each other.  het_count 0 = none. */
     uint32_t het_id, het_count;
+    const struct sched_lic_req *licenses; size_t nlicenses;
+    bool licenses_any;       /* one of them is enough; else all */
 };
 
 struct sched_alloc_gres {
@@ -208,6 +216,7 @@ enum sched_why {           /* why a job does not start; the first that holds */
     SCHED_WHY_BAD_CONSTRAINTS,
     SCHED_WHY_NODES_UNAVAILABLE, /* enough nodes exist, too many are down, drained or kept for others */
     SCHED_WHY_BEGIN_TIME,
+    SCHED_WHY_LICENSES,    /* nothing but licences is missing, or they are what is missing first */
 };
 
 enum sched_decision_kind {
@@ -224,6 +233,8 @@ struct sched_decision {
     uint32_t *expected_nodes;    /* node ids or NULL */
     size_t nexpected;
     uint32_t priority;           /* in force */
+    struct sched_lic_req *licenses; /* START: what it holds; names interned */
+    size_t nlicenses;
     uint32_t time_limit_min;     /* START: backfill shortened the job to this (time_min allows it); 0 = as asked */
 };
 struct sched_decisions {   /* owned by the caller, memory inside by sched_decisions_done() */
@@ -241,6 +252,11 @@ struct sched *sched_free(struct sched *s);
 /* Other parameters from the next pass on.  How resources are counted (select, select_memory) stays as it was at
  * sched_new(): what runs was laid out that way. */
 void sched_params_set(struct sched *s, const struct sched_params *params);
+
+/* Licences there are.  A name never put has none. */
+int sched_license_put(struct sched *s, const char *name, uint64_t total);
+void sched_licenses_clear(struct sched *s); /* none of any; what jobs hold stays held */
+uint64_t sched_license_used(const struct sched *s, const char *name);
 
 /* Associations and QOS, for the priority of jobs.  Factors follow at the next computation of priorities. */
 int sched_assoc_put(struct sched *s, const struct sched_assoc *assoc);
@@ -263,6 +279,8 @@ int sched_job_running(struct sched *s, uint32_t id, const char *partition, const
 /* Whose running job it is and whether it shares its nodes with its user alone.  Right after
  * sched_job_running() for jobs that did not come by a START. */
 void sched_job_owner(struct sched *s, uint32_t id, uint32_t uid, bool exclusive_user);
+/* What of a running job's licences it holds; after sched_job_running() where the scheduler did not propose the start. */
+int sched_job_licenses(struct sched *s, uint32_t id, const struct sched_lic_req *licenses, size_t n);
 void sched_job_end_time(struct sched *s, uint32_t id, int64_t end_us);
 void sched_job_suspend(struct sched *s, uint32_t id, bool suspended); /* frees or retakes its CPUs */
 void sched_job_remove(struct sched *s, uint32_t id); /* gone, or resources are free again */

@@ -9,6 +9,7 @@
 #include "sched/constraint.h"
 #include "sched/sched.h"
 #include "sched/strtab.h"
+#include "sched/tally.h"
 
 #define SCHED_MAX_CPUS 65536u   /* of a node */
 #define SCHED_MAX_SOCKETS 1024u /* more count as one */
@@ -16,6 +17,7 @@
 #define SCHED_MAX_DEVICES 4096u /* of an indexed row */
 #define SCHED_MAX_JOB_GRES 8u   /* requests of a job */
 #define SCHED_MAX_JOB_PARTS 1024u
+#define SCHED_MAX_LICENSES 4096u
 #define SCHED_MAX_QOS 65536u
 #define SCHED_SPANS 17u /* free_ge[k]: at least 2^k free CPUs */
 #define QUEUE_LEVELS 12
@@ -135,6 +137,19 @@ struct class
     uint32_t cursor_wclass, cursor_id; /* nothing before fits a single-node job */
 };
 
+struct license {
+    uint64_t total, used;
+};
+struct job_lic {
+    uint32_t id;
+    uint64_t count;
+};
+struct job_lics { /* all of v, or any one of it */
+    struct job_lic *v;
+    uint32_t n;
+    bool any;
+};
+
 enum job_state { JOB_WAITING, JOB_QUEUED, JOB_PROPOSED, JOB_RUNNING, JOB_SUSPENDED };
 enum entry_state { ENTRY_OUT, ENTRY_QUEUED, ENTRY_PARKED };
 
@@ -168,7 +183,9 @@ struct job {
     uint64_t plan_run; /* backfill run that set expected_us */
     uint32_t *expected_nodes;
     size_t nexpected;
+    struct job_lics want;
     /* holding */
+    struct job_lics held;
     struct sched_alloc alloc;
     uint32_t part;
     int64_t start_us, end_us;
@@ -225,6 +242,9 @@ struct resv { /* what a blocked head will hold from start_us on */
     struct bitmap *nodes;
     struct sched_alloc alloc;
     struct resv_node *spare; /* beside alloc.nodes */
+    struct job_lics lics;
+    uint64_t *spare_lic;     /* licences left beside it, by id */
+    uint32_t nspare_lic;
 };
 
 struct sched {
@@ -255,6 +275,11 @@ struct sched {
     uint32_t nheap, heap_cap;
     struct job *fresh; /* to be entered in the queues by the next pass, or just entered */
     uint32_t npending;
+    struct tally tally; /* of the backfill under way */
+    struct strtab lic_tab;
+    struct license *lics; /* by id of lic_tab */
+    uint32_t nlics;
+    uint64_t lic_grow;    /* counts licences coming free */
     struct strtab qos_tab;
     uint32_t *qos_priority, nqos, max_qos; /* by id of qos_tab */
     struct assocs *assocs;                 /* assoc.c */
@@ -332,6 +357,7 @@ struct pick {
     const struct bitmap *minus; /* nodes not to be used, or NULL */
     bool pad;     /* lay out all CPUs that must be free (pn_min_cpus), not only those taken: for
                      reservations */
+    const struct job_lics *lics; /* planning: these must be there too */
     bool overlay; /* keep what is reserved before end_us */
     int64_t end_us;
     /* derived by pick_init() */
@@ -392,6 +418,18 @@ void job_free_entries(struct sched *s, struct job *j);
 void queue_enter(struct sched *s, int64_t now_us); /* fresh jobs, due jobs, unparked entries */
 void jobs_done(struct sched *s);
 
+/* lic.c */
+int lic_id(struct sched *s, const char *name, uint32_t *ret_id);
+void lics_free(struct job_lics *l);
+int lics_build(struct sched *s, const struct sched_lic_req *req, size_t n, bool any, struct job_lics *ret);
+/* Are they there, beside what is reserved before end_us?  *ret_which: of `any`, the one. */
+bool lics_fit(const struct sched *s, const struct job_lics *l, int64_t end_us, uint32_t *ret_which);
+int lics_choose(const struct job_lics *want, uint32_t which, struct job_lics *ret);
+void lics_take(struct sched *s, const struct job_lics *l);
+void lics_release(struct sched *s, const struct job_lics *l);
+uint64_t *lics_spare(const struct sched *s); /* NULL: out of memory */
+int lics_tell(const struct sched *s, const struct job_lics *l, struct sched_lic_req **ret, size_t *ret_n);
+
 /* assoc.c */
 void assocs_done(struct sched *s);
 int assocs_refresh(struct sched *s); /* compute shares anew when something changed */
@@ -443,8 +481,9 @@ int plan(struct pick *p, int64_t now_us, int64_t *ret_start_us, struct sched_all
          struct resv_node **ret_spare);
 /* Reserve; takes alloc and spare on success. */
 int resv_add(struct sched *s, uint32_t part, int64_t start_us, struct sched_alloc *alloc,
-             struct resv_node **spare);
+             struct resv_node **spare, const struct job_lics *want);
 /* A job that ends then now holds a: what it left unused beside the reservations is less. */
-void resv_charge(struct sched *s, const struct sched_alloc *a, uint32_t part, int64_t end_us);
+void resv_charge(struct sched *s, const struct sched_alloc *a, const struct job_lics *lics, uint32_t part,
+                 int64_t end_us);
 struct resv_node *spare_of(struct sched *s, const struct sched_alloc *a, uint32_t part);
 void resvs_clear(struct sched *s);

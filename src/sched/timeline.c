@@ -110,6 +110,14 @@ static uint32_t group_begin(const struct sched *s, uint32_t at)
     return i;
 }
 
+/* As pick_nodes(), licences too. */
+static int fits(struct pick *p)
+{
+    uint32_t which;
+
+    return p->lics && !lics_fit(p->s, p->lics, 0, &which) ? 0 : pick_nodes(p);
+}
+
 /* The first position, at a group's end, where p fits; 0 when there is none. */
 static int search(struct pick *p, uint32_t *ret_at)
 {
@@ -121,7 +129,7 @@ static int search(struct pick *p, uint32_t *ret_at)
         uint32_t at = group_end(s, s->nline - no > step ? no + step : s->nline);
 
         travel(s, at);
-        r = pick_nodes(p);
+        r = fits(p);
         if (r < 0)
             return r;
         if (r == 1)
@@ -135,7 +143,7 @@ static int search(struct pick *p, uint32_t *ret_at)
         if (at == yes)
             at = group_begin(s, yes);
         travel(s, at);
-        r = pick_nodes(p);
+        r = fits(p);
         if (r < 0)
             return r;
         if (r == 1)
@@ -152,6 +160,10 @@ static void hold_resvs(struct sched *s, bool hold)
     for (uint32_t i = 0; i < s->nresvs; i++) {
         const struct resv *r = &s->resvs[i];
 
+        if (hold)
+            lics_take(s, &r->lics);
+        else
+            lics_release(s, &r->lics);
         for (size_t k = 0; k < r->alloc.nnodes; k++) {
             if (hold)
                 node_take(s, &r->alloc.nodes[k], r->part, true, true, true);
@@ -224,9 +236,37 @@ int plan(struct pick *p, int64_t now_us, int64_t *ret_start_us, struct sched_all
     return r;
 }
 
-int resv_add(struct sched *s, uint32_t part, int64_t start_us, struct sched_alloc *alloc,
-             struct resv_node **spare)
+/* What is free of each licence at start_us (every job that ends until then is gone), less what is reserved. */
+static int reserve_lics(struct sched *s, const struct job_lics *want, int64_t start_us, struct job_lics *ret,
+                        uint64_t **ret_spare)
 {
+    uint32_t to = 0, which = 0;
+    int r;
+
+    while (to < s->nline && s->line[to]->end_us <= start_us)
+        lics_release(s, &s->line[to++]->held);
+    for (uint32_t i = 0; i < s->nresvs; i++)
+        lics_take(s, &s->resvs[i].lics);
+    (void)lics_fit(s, want, 0, &which); /* it does: which one was asked */
+    r = lics_choose(want, which, ret);
+    if (r == 0) {
+        lics_take(s, ret);
+        *ret_spare = lics_spare(s);
+        lics_release(s, ret);
+        r = *ret_spare ? 0 : -ENOMEM;
+    }
+    for (uint32_t i = 0; i < s->nresvs; i++)
+        lics_release(s, &s->resvs[i].lics);
+    while (to)
+        lics_take(s, &s->line[--to]->held);
+    return r;
+}
+
+int resv_add(struct sched *s, uint32_t part, int64_t start_us, struct sched_alloc *alloc,
+             struct resv_node **spare, const struct job_lics *want)
+{
+    _cleanup_val_(lics_free) struct job_lics lics = { 0 };
+    _cleanup_free_ uint64_t *spare_lic = NULL;
     struct bitmap *nodes;
     int r;
 
@@ -239,6 +279,11 @@ int resv_add(struct sched *s, uint32_t part, int64_t start_us, struct sched_allo
         s->resvs = grown;
         s->cap_resvs = cap;
     }
+    if (want->n) {
+        r = reserve_lics(s, want, start_us, &lics, &spare_lic);
+        if (r < 0)
+            return r;
+    }
     r = bitmap_new(s->nbits, &nodes);
     if (r < 0)
         return r;
@@ -248,7 +293,11 @@ int resv_add(struct sched *s, uint32_t part, int64_t start_us, struct sched_allo
                                            .start_us = start_us,
                                            .nodes = nodes,
                                            .alloc = *alloc,
-                                           .spare = TAKE_PTR(*spare) };
+                                           .spare = TAKE_PTR(*spare),
+                                           .lics = lics,
+                                           .nspare_lic = spare_lic ? s->nlics : 0,
+                                           .spare_lic = TAKE_PTR(spare_lic) };
+    lics = (struct job_lics){ 0 };
     *alloc = (struct sched_alloc){ 0 };
     return 0;
 }
@@ -270,7 +319,8 @@ static void charge_node(struct sched *s, struct resv_node *spare, const struct s
     }
 }
 
-void resv_charge(struct sched *s, const struct sched_alloc *a, uint32_t part, int64_t end_us)
+void resv_charge(struct sched *s, const struct sched_alloc *a, const struct job_lics *lics, uint32_t part,
+                 int64_t end_us)
 {
     for (uint32_t i = 0; i < s->nresvs; i++) {
         struct resv *r = &s->resvs[i];
@@ -278,6 +328,9 @@ void resv_charge(struct sched *s, const struct sched_alloc *a, uint32_t part, in
 
         if (r->start_us >= end_us)
             continue;
+        for (uint32_t l = 0; l < lics->n; l++)
+            if (lics->v[l].id < r->nspare_lic)
+                r->spare_lic[lics->v[l].id] -= MIN(r->spare_lic[lics->v[l].id], lics->v[l].count);
         for (size_t x = 0; x < a->nnodes; x++) { /* both are sorted by node */
             while (k < r->alloc.nnodes && r->alloc.nodes[k].node_id < a->nodes[x].node_id)
                 k++;
@@ -293,6 +346,8 @@ void resvs_clear(struct sched *s)
         bitmap_free(s->resvs[i].nodes);
         alloc_done(&s->resvs[i].alloc);
         free(s->resvs[i].spare);
+        lics_free(&s->resvs[i].lics);
+        free(s->resvs[i].spare_lic);
     }
     s->nresvs = 0;
 }

@@ -67,6 +67,10 @@ void walk_refuse(struct sched *s, struct entry *e, enum sched_why why)
     if (e->why != why)
         job_set_fresh(s, e->job);
     e->why = why;
+    if (why == SCHED_WHY_LICENSES) { /* stays in the queue and holds nobody up */
+        p->cur = e->next[0];
+        return;
+    }
     if (!waits_for_nodes(s, e, why)) {
         queue_park(s, e); /* moves p->cur on */
         return;
@@ -137,16 +141,28 @@ int decide_start(struct pick *p, struct entry *e, struct sched_alloc *alloc, int
                                 .partition = s->parts_tab.names[e->part],
                                 .priority = e->priority,
                                 .time_limit_min = limit_min == j->time_limit_min ? 0 : limit_min };
-    int r = alloc_dup(s, alloc, &d.alloc);
+    _cleanup_val_(lics_free) struct job_lics held = { 0 };
+    uint32_t which = 0;
+    int r;
 
+    if (!lics_fit(s, &j->want, end_after(now_us, limit_min), &which))
+        return -EAGAIN;
+    r = lics_choose(&j->want, which, &held);
+    if (r == 0)
+        r = lics_tell(s, &held, &d.licenses, &d.nlicenses);
+    if (r == 0)
+        r = alloc_dup(s, alloc, &d.alloc);
     if (r == 0)
         r = decisions_add(out, &d);
     if (r < 0) {
         alloc_done(&d.alloc);
+        free(d.licenses);
         return r;
     }
     job_unqueue(s, j);
     j->state = JOB_PROPOSED;
+    j->held = held;
+    held = (struct job_lics){ 0 };
     j->alloc = *alloc;
     *alloc = (struct sched_alloc){ 0 };
     j->part = e->part;
@@ -173,7 +189,8 @@ static const int hope[] = {
     [SCHED_WHY_NODES_UNAVAILABLE] = 6,
     [SCHED_WHY_BEGIN_TIME] = 7,
     [SCHED_WHY_PRIORITY] = 8,
-    [SCHED_WHY_RESOURCES] = 9,
+    [SCHED_WHY_LICENSES] = 9,
+    [SCHED_WHY_RESOURCES] = 10,
 };
 
 static enum sched_why job_why(const struct sched *s, struct job *j, uint32_t *ret_priority)
@@ -187,7 +204,7 @@ static enum sched_why job_why(const struct sched *s, struct job *j, uint32_t *re
         if (e->state == ENTRY_QUEUED) {
             if (!p->up)
                 e->why = SCHED_WHY_PART_DOWN;
-            else if (p->blocked && e != p->block)
+            else if (p->blocked && e != p->block && e->why != SCHED_WHY_LICENSES)
                 e->why = SCHED_WHY_PRIORITY;
             else if (e->why == SCHED_WHY_PART_DOWN)
                 e->why = SCHED_WHY_NONE;
@@ -209,7 +226,8 @@ static int tell(struct sched *s, struct sched_decisions *out, struct job *j)
         d.why = SCHED_WHY_BEGIN_TIME;
     else
         d.why = job_why(s, j, &d.priority);
-    if (d.why != SCHED_WHY_RESOURCES && d.why != SCHED_WHY_NODES_UNAVAILABLE)
+    if (d.why != SCHED_WHY_RESOURCES && d.why != SCHED_WHY_NODES_UNAVAILABLE && d.why != SCHED_WHY_LICENSES &&
+        d.why != SCHED_WHY_PRIORITY)
         j->expected_us = 0;
     if (d.why == SCHED_WHY_NONE || (d.why == j->told && j->expected_us == j->told_expected_us))
         return 0;

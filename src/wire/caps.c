@@ -75,6 +75,7 @@ static const struct pb_cap rows[] = {
     STR("JobRecord", "tres_per_socket", TEXT),
     STR("JobRecord", "tres_per_task", TEXT),
     STR("JobRecord", "licenses", TEXT),
+    STR("JobRecord", "licenses_alloc", TEXT),
     STR("JobRecord", "dependency", 1 * MIB),
     STR("JobRecord", "network", TEXT),
     REP("JobRecord", "argv", 128 * KIB, 16384),

@@ -10,7 +10,6 @@ CLUSTER = {"nodes": 4, "partition": "DefaultTime=10",
            "conf": "KillWait=1\nMaxArraySize=20\nLicenses=matlab:4\n"
                    "SchedulerParameters=bf_interval=1\nEnforcePartLimits=NO\n"
                    "JobAcctGatherType=jobacct_gather/linux\nJobAcctGatherFrequency=1"}
-LICENSES = pytest.mark.xfail(strict=True, reason="licenses are accepted and not counted")
 UNAVAILABLE = "sbatch: error: Batch job submission failed: Requested node configuration is not available\n"
 
 
@@ -70,7 +69,6 @@ def test_drained_node(c):
     assert c.wait_end(job)["JobState"] == "COMPLETED"
 
 
-@LICENSES
 def test_licenses(c):
     first = c.sbatch("-L", "matlab:3", wrap="sleep 1000")
     c.wait_state(first, "RUNNING")

@@ -1,0 +1,86 @@
+"""Licences: counted, shown, released, changed; the reason of jobs that wait for them."""
+
+import pytest
+
+from conftest import wait_until
+
+CLUSTER = {"nodes": 3, "conf": "KillWait=1\nLicenses=matlab:10,ansys:4\nSchedulerParameters=bf_interval=1"}
+SHOWN = ("LicenseName=ansys\n    Total=4 Used={} Free={} Reserved=0 Remote=no\n"
+         "LicenseName=matlab\n    Total=10 Used={} Free={} Reserved=0 Remote=no\n")
+
+
+def show(c):
+    return c.run("scontrol", "show", "licenses").out
+
+
+def reason(c, job, wanted):
+    wait_until(lambda: c.run("squeue", "-h", "-j", job, "-o", "%r").out.strip() == wanted, f"{job} waits for {wanted}")
+
+
+def test_counted_and_shown(c):
+    assert show(c) == SHOWN.format(0, 4, 0, 10)
+    a = c.sbatch("-n1", "-L", "matlab:3,ansys", wrap="sleep 1000")
+    b = c.sbatch("-n1", "-L", "matlab:4", wrap="sleep 1000")
+    c.wait_state(a, "RUNNING")
+    c.wait_state(b, "RUNNING")
+    assert show(c) == SHOWN.format(1, 3, 7, 3)
+    assert c.run("scontrol", "show", "lic", "ansys").out == SHOWN.format(1, 3, 7, 3).split("LicenseName=matlab")[0]
+    assert c.refused("scontrol", "show", "lic", "nosuch") == (
+        'scontrol: error: query "nosuch" matched zero licenses.\n')
+    job = c.job(a)
+    assert (job["Licenses"], job["LicensesAlloc"]) == ("matlab:3,ansys", "matlab:3,ansys:1")
+    assert c.run("squeue", "-h", "-j", a, "-o", "%W").out == "matlab:3,ansys\n"
+    assert c.run("squeue", "-h", "-j", a, "-O", "LicensesAlloc:.20").out.strip() == "matlab:3,ansys:1"
+    c.run("scancel", a, b)
+    wait_until(lambda: show(c) == SHOWN.format(0, 4, 0, 10), "all are free again")
+
+
+def test_waiting_holds_nobody_up(c):
+    first = c.sbatch("-n1", "-L", "matlab:8", wrap="sleep 1000")
+    c.wait_state(first, "RUNNING")
+    second = c.sbatch("-n1", "-L", "matlab:3", wrap="true")
+    reason(c, second, "Licenses")
+    assert c.wait_end(c.sbatch("-n1", wrap="true"))["JobState"] == "COMPLETED"
+    assert c.wait_end(c.sbatch("-n1", "-L", "matlab:2", wrap="true"))["JobState"] == "COMPLETED"
+    c.run("scontrol", "update", f"jobid={second}", "licenses=matlab:2")
+    assert c.wait_end(second)["JobState"] == "COMPLETED"
+    assert c.refused("scontrol", "update", f"jobid={c.sbatch('-H', wrap='true')}", "licenses=matlab:11") == (
+        "Invalid license specification for job "
+        f"{c.run('squeue', '-h', '-o', '%i', '-t', 'PD').out.strip()}\n")
+
+
+def test_any_of(c):
+    first = c.sbatch("-n1", "-L", "ansys:3", wrap="sleep 1000")
+    c.wait_state(first, "RUNNING")
+    second = c.sbatch("-n1", "-L", "ansys:2|matlab:5", wrap="sleep 1000")
+    c.wait_state(second, "RUNNING")
+    assert c.job(second)["LicensesAlloc"] == "matlab:5"
+
+
+@pytest.mark.parametrize("spec", ["nosuch", "matlab:11", "matlab:0", "matlab:1,ansys|x", "matlab:x", "a|matlab"])
+def test_refused(c, spec):
+    assert c.refused("sbatch", "-L", spec, "--wrap", "true") == (
+        "sbatch: error: Batch job submission failed: Invalid license specification\n")
+
+
+def test_restart_and_reconfigure(make_cluster):
+    c = make_cluster(nodes=2, conf="Licenses=m:2\nSchedulerParameters=bf_interval=1")
+    first = c.sbatch("-n1", "-L", "m:2", wrap="sleep 1000")
+    c.wait_state(first, "RUNNING")
+    c.ctld.kill()
+    c.start_ctld()
+    second = c.sbatch("-n1", "-L", "m", wrap="true")
+    reason(c, second, "Licenses")
+    c.extra_conf = c.extra_conf.replace("m:2", "m:3")
+    c.write_conf()
+    c.run("scontrol", "reconfigure")
+    assert c.wait_end(second)["JobState"] == "COMPLETED"
+    c.run("scancel", first)
+
+
+def test_requeue_releases(c):
+    job = c.sbatch("-n1", "--requeue", "-L", "ansys:4", wrap="sleep 1000")
+    c.wait_state(job, "RUNNING")
+    c.run("scontrol", "requeuehold", job)
+    wait_until(lambda: show(c) == SHOWN.format(0, 4, 0, 10), "released")
+    wait_until(lambda: c.job(job)["LicensesAlloc"] == "(null)", "the requeued job holds none")
