@@ -17,6 +17,7 @@
 #include "ctld/prioquery.h"
 
 #define BACKFILL_MIN_GAP_US 20000     /* between two backfill passes */
+#define BACKFILL_PIECE 64u            /* jobs between two looks at the clock */
 #define BACKFILL_SHARE 8              /* a backfill of t is followed by at least t * this without one */
 
 struct schedthread {
@@ -223,6 +224,28 @@ void schedthread_stats(struct schedthread *t, struct sched_stats *ret, bool rese
     pthread_mutex_unlock(&t->lock);
 }
 
+static bool feeds_wait(struct schedthread *t)
+{
+    bool wait;
+
+    pthread_mutex_lock(&t->lock);
+    wait = t->head != NULL;
+    pthread_mutex_unlock(&t->lock);
+    return wait;
+}
+
+/* Backfill to its end, or, after bf_yield_interval, until a change has come: the plan is begun anew with it then. */
+static int backfill_pieces(struct schedthread *t, struct sched_decisions *d)
+{
+    int64_t yield_at = now_mono_us() + t->params.bf_yield_interval_us;
+    bool more = true;
+    int r = 0;
+
+    while (r >= 0 && more && !(now_mono_us() >= yield_at && feeds_wait(t)))
+        r = sched_backfill_some(t->sched, now_us(), BACKFILL_PIECE, d, &more);
+    return r;
+}
+
 /* One pass; its outcome goes to the core when there is any. */
 static void think(struct schedthread *t, bool backfill, int64_t *ret_wake_us)
 {
@@ -231,7 +254,7 @@ static void think(struct schedthread *t, bool backfill, int64_t *ret_wake_us)
     int r;
 
     if (backfill)
-        r = sched_backfill(t->sched, now_us(), &m->d);
+        r = backfill_pieces(t, &m->d);
     else
         r = sched_pass(t->sched, now_us(), &m->d, ret_wake_us);
     m->elapsed_us = (uint64_t)(now_mono_us() - t0);

@@ -66,7 +66,9 @@ static int set_expected(struct sched *s, struct job *j, int64_t start_us,
 static int reserve(struct bf *b, struct entry *e)
 {
     struct sched *s = b->s;
-    struct pick p = { .s = s, .cls = e->cls, .part = s->parts[e->part], .pad = true, .lics = &e->job->want };
+    struct pick p = {
+        .s = s, .cls = e->cls, .part = s->parts[e->part], .pad = true, .lics = &e->job->want
+    };
     _cleanup_val_(alloc_done) struct sched_alloc alloc = { 0 };
     _cleanup_free_ struct resv_node *spare = NULL;
     int64_t start_us = 0;
@@ -119,7 +121,12 @@ static uint32_t longest(const struct bf *b, const struct job *j, const struct sc
             if (bitmap_test(r->nodes, a->nodes[k].node_id))
                 until = r->start_us;
     }
-    return until == INT64_MAX ? j->time_limit_min : (uint32_t)((until - b->now_us) / 60000000);
+    uint32_t which,
+        limit = until == INT64_MAX ? j->time_limit_min : (uint32_t)((until - b->now_us) / 60000000);
+
+    /* Its licences are promised to somebody before that: only what was asked for is known to be
+     * free. */
+    return lics_fit(b->s, &j->want, end_after(b->now_us, limit), &which) ? limit : j->time_min_min;
 }
 
 /* 1 started, 0 not, -ENOMEM. */
@@ -278,36 +285,87 @@ static int over_limit(struct sched *s, const struct entry *e)
     return r < 0 ? r : p->bf_max_job_user_part && n > p->bf_max_job_user_part;
 }
 
-int sched_backfill(struct sched *s, int64_t now_us, struct sched_decisions *out)
+void backfill_drop(struct sched *s)
 {
-    struct bf b = { .s = s, .now_us = now_us, .out = out };
-    uint32_t max = s->params.bf_max_job_test, tested = 0, max_start = s->params.bf_max_job_start;
-    uint32_t before = out->bf_started;
-    struct entry *e;
-    int r = s->params.backfill ? prio_refresh(s, now_us) : 0;
+    resvs_clear(s);
+    line_drop(s);
+    s->bf.active = false;
+}
 
-    if (r < 0 || !s->params.backfill)
-        return r;
+/* Go on where the last piece stood, or begin.  False: there is nothing to do. */
+static bool bf_begin(struct sched *s, int64_t now_us)
+{
+    if (s->bf.active && s->bf.change == s->change && s->bf.walk == s->walk_run)
+        return true;
+    backfill_drop(s);
     queue_enter(s, now_us);
-    if (s->change == s->bf_change) {
-        out->queue_len = s->npending;
-        return 0; /* time alone only makes jobs end later */
-    }
+    if (s->change == s->bf_change)
+        return false; /* time alone only makes jobs end later */
+    s->bf.now_us = now_us;
+    s->bf.tested = s->bf.started = 0;
     s->bf_run++;
     tally_reset(&s->tally);
     walk_begin(s);
-    while (r >= 0 && (e = walk_next(s)) && (!max || tested < max)) {
-        tested++;
-        if (max_start && out->bf_started - before >= max_start)
+    return true;
+}
+
+/* Look at jobs until the queue, the limits or this piece's max are reached; *ret_more: only the
+ * last was. */
+static int bf_walk(struct bf *b, uint32_t max_jobs, bool *ret_more)
+{
+    struct sched *s = b->s;
+    uint32_t max = s->params.bf_max_job_test, max_start = s->params.bf_max_job_start, piece = 0;
+    uint32_t before = b->out->bf_started;
+    struct entry *e;
+    int r = 0;
+
+    while (r >= 0 && (e = walk_next(s)) && (!max || s->bf.tested < max)) {
+        if (max_start && s->bf.started + b->out->bf_started - before >= max_start)
             break;
+        if (max_jobs && piece++ == max_jobs) {
+            *ret_more = true;
+            break;
+        }
+        s->bf.tested++;
         r = over_limit(s, e);
         if (r > 0)
             walk_skip(s, e);
         if (r == 0)
-            r = consider(&b, e);
+            r = consider(b, e);
     }
-    resvs_clear(s);
-    line_drop(s);
+    s->bf.started += b->out->bf_started - before;
+    return r < 0 ? r : 0;
+}
+
+int sched_backfill_some(struct sched *s, int64_t now_us, uint32_t max_jobs,
+                        struct sched_decisions *out, bool *ret_more)
+{
+    struct bf b = { .s = s, .out = out };
+    bool more = false;
+    int r = 0;
+
+    *ret_more = false;
+    if (!s->params.backfill)
+        return 0;
+    if (!s->bf.active)
+        r = prio_refresh(s, now_us);
+    if (r < 0)
+        return r;
+    if (!bf_begin(s, now_us)) {
+        out->queue_len = s->npending;
+        return 0;
+    }
+    b.now_us = s->bf.now_us;
+    r = bf_walk(&b, max_jobs, &more);
+    if (r >= 0 && more) {
+        s->bf.active = true;
+        s->bf.change = s->change;
+        s->bf.walk = s->walk_run;
+        *ret_more = true;
+        out->queue_len = s->npending;
+        return 0;
+    }
+    backfill_drop(s);
     if (r >= 0)
         r = walk_finish(s, out);
     if (r < 0)
@@ -315,6 +373,13 @@ int sched_backfill(struct sched *s, int64_t now_us, struct sched_decisions *out)
     s->bf_change = s->change;
     out->backfilled = true;
     return 0;
+}
+
+int sched_backfill(struct sched *s, int64_t now_us, struct sched_decisions *out)
+{
+    bool more;
+
+    return sched_backfill_some(s, now_us, 0, out, &more);
 }
 
 /* --- when would it start?
@@ -397,6 +462,7 @@ int sched_when(struct sched *s, const struct sched_job *job, int64_t now_us,
 
     if (r < 0)
         return r;
+    backfill_drop(s); /* a plan under way begins anew */
     queue_enter(s, now_us);
     r = line_make(s);
     if (r == 0)

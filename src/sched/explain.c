@@ -373,6 +373,7 @@ int sched_explain(struct sched *s, const struct sched_job *job, const char *cons
 
     if (r < 0)
         return r;
+    backfill_drop(s); /* a plan under way begins anew */
     for (size_t i = 0; i < nothers && r >= 0; i++) { /* known before anything counts partitions */
         struct part *p;
 

@@ -75,6 +75,7 @@ int sched_pass(struct sched *s, int64_t now_us, struct sched_decisions *out, int
 
     if (part_depth && (!depth || part_depth < depth))
         depth = part_depth;
+    backfill_drop(s);
     queue_enter(s, now_us);
     walk_begin(s);
     while (r >= 0 && (e = walk_next(s))) {

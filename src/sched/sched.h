@@ -72,6 +72,7 @@ struct sched_params {
     uint32_t bf_min_age_reserve_s, bf_min_prio_reserve, bf_job_part_count_reserve;
     uint32_t bf_resolution_s;    /* starts are planned to this grain, 0 = exactly */
     bool bf_one_resv_per_job;
+    uint32_t bf_yield_interval_us; /* for whoever runs sched_backfill_some() */
     bool bf_licenses;            /* reserve licences for the jobs that wait for them */
 };
 
@@ -301,6 +302,11 @@ int sched_pass(struct sched *s, int64_t now_us, struct sched_decisions *out, int
 /* Backfill (EASY): reserve for the first blocked job of each partition, start what does not delay it.  Costs
  * nothing when nothing changed since the last one (out->backfilled stays false then).  Errors: as above. */
 int sched_backfill(struct sched *s, int64_t now_us, struct sched_decisions *out);
+/* The same in pieces: looks at max_jobs jobs (0 = all) and, when *ret_more, goes on where it stood at the next call.
+ * All pieces together decide what one call would have, with the time of the first.  Anything fed, or a pass,
+ * in between makes the next call begin anew. */
+int sched_backfill_some(struct sched *s, int64_t now_us, uint32_t max_jobs, struct sched_decisions *out,
+                        bool *ret_more);
 /* When would it start?  Plans one job against everything running and reserved.  For --test-only.
  * The decision is SCHED_EXPECT: expected_us and expected_nodes say when and where, alloc and partition what it
  * would hold then; expected_us 0 = never, and why says so.  Release it with sched_decision_done(). */

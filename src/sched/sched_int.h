@@ -275,6 +275,12 @@ struct sched {
     uint32_t nheap, heap_cap;
     struct job *fresh; /* to be entered in the queues by the next pass, or just entered */
     uint32_t npending;
+    struct {
+        bool active;      /* between two pieces: resvs, line and the walk are as the last one left them */
+        int64_t now_us;
+        uint32_t tested, started;
+        uint64_t change, walk; /* as the last piece left them */
+    } bf;
     struct tally tally; /* of the backfill under way */
     struct strtab lic_tab;
     struct license *lics; /* by id of lic_tab */
@@ -469,6 +475,9 @@ int het_try(struct sched *s, struct entry *e, int64_t now_us, bool backfill,
             struct sched_decisions *out, enum sched_why *ret_why);
 /* Reserve for every component; *ret_start_us 0 when that is not possible or was done in this run. */
 int het_reserve(struct sched *s, struct entry *e, int64_t now_us, int64_t *ret_start_us);
+
+/* backfill.c */
+void backfill_drop(struct sched *s); /* forget the plan under way; it begins anew */
 
 /* timeline.c */
 int line_make(struct sched *s); /* of the jobs running now; until line_drop() */

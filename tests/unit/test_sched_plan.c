@@ -305,7 +305,8 @@ static void take(struct world *w, const struct sched_decisions *d, const uint32_
         note(w, (uint64_t)x->expected_us);
         if (x->kind != SCHED_START)
             continue;
-        w->jobs[x->job_id].end_us = now + limits[x->job_id] * MINUTE;
+        w->jobs[x->job_id].end_us =
+            now + (x->time_limit_min ? x->time_limit_min : limits[x->job_id]) * MINUTE;
         for (size_t k = 0; k < x->nlicenses; k++)
             w->jobs[x->job_id].held[x->licenses[k].name[0] - 'a'] += x->licenses[k].count;
     }
@@ -318,14 +319,30 @@ static void take(struct world *w, const struct sched_decisions *d, const uint32_
     }
 }
 
-static uint64_t play(uint64_t seed)
+/* Backfill in pieces of a few jobs. */
+static uint64_t run_pieces(struct sched *s, int64_t now, uint64_t *x, struct sched_decisions *d)
+{
+    uint64_t started = 0;
+    bool more = true;
+
+    sched_decisions_done(d);
+    for (int64_t later = 0; more; later += MINUTE) /* the clock goes on, the plan keeps its own */
+        assert_int_equal(sched_backfill_some(s, now + later, 1 + draw(x, 3), d, &more), 0);
+    for (size_t i = 0; i < d->n; i++)
+        if (d->items[i].kind == SCHED_START)
+            started |= UINT64_C(1) << d->items[i].job_id;
+    return started;
+}
+
+/* pieces: backfill is interrupted again and again. */
+static uint64_t play(uint64_t seed, bool pieces)
 {
     static const char *const names[] = { "a", "b" };
     struct world w = { .trace = 1 };
     struct sched_params p = { .bf_licenses = seed & 1 };
     struct sched_decisions d = { 0 };
     uint32_t limits[64], pending = 40;
-    uint64_t x = seed * UINT64_C(0x9e3779b97f4a7c15) + 1, started = 0;
+    uint64_t x = seed * UINT64_C(0x9e3779b97f4a7c15) + 1, y = x, started = 0;
     int64_t now = NOW;
 
     w.s = cluster(p, 1 + draw(&x, 4));
@@ -344,18 +361,20 @@ static uint64_t play(uint64_t seed)
         j.licenses_any = j.nlicenses == 2 && draw(&x, 2);
         j.num_tasks = 1 + draw(&x, 4);
         j.time_limit_min = limits[i] = 1 + draw(&x, 50);
+        j.time_min_min = draw(&x, 4) ? 0 : 1 + draw(&x, limits[i]);
         put(w.s, j);
     }
     for (int round = 0; round < 400 && sched_pending(w.s); round++) {
         started |= run(w.s, now, false, &d);
         take(&w, &d, limits, now);
-        started |= run(w.s, now, true, &d);
+        started |= pieces ? run_pieces(w.s, now, &y, &d) : run(w.s, now, true, &d);
         take(&w, &d, limits, now);
         now += MINUTE * (1 + draw(&x, 10));
         for (uint32_t i = 1; i <= pending; i++) {
             if (!w.jobs[i].end_us || w.jobs[i].end_us > now)
                 continue;
             w.jobs[i].end_us = 0;
+            w.jobs[i].held[0] = w.jobs[i].held[1] = 0;
             sched_job_remove(w.s, i);
         }
     }
@@ -369,8 +388,12 @@ static uint64_t play(uint64_t seed)
 static void test_random(void **state)
 {
     (void)state;
-    for (uint32_t i = 1; i <= cases; i++)
-        assert_true(play(i) == play(i)); /* the same again, decision by decision */
+    for (uint32_t i = 1; i <= cases; i++) {
+        uint64_t trace = play(i, false);
+
+        assert_true(play(i, false) == trace); /* the same again, decision by decision */
+        assert_true(play(i, true) == trace);  /* and in pieces */
+    }
 }
 
 int main(int argc, char **argv)
