@@ -43,6 +43,8 @@ bool licenses_parse(char *text, struct license_list *ret)
         return false;
     for (const char *p = text; *p; p++)
         n += strchr(",;|", *p) != NULL;
+    if (n > LICENSES_MAX)
+        return false;
     ret->items = calloc(n, sizeof(*ret->items));
     if (!ret->items)
         return false;

@@ -6,6 +6,8 @@
 #include "conf/conf.h"
 #include "sched/sched.h"
 
+#define LICENSES_MAX 256u /* in one request */
+
 struct license_list {
     struct sched_lic_req *items; /* the caller frees; names point into the text parsed */
     size_t n;

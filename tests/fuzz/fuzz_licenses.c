@@ -1,0 +1,31 @@
+/* fuzz_licenses.c - the licences of a request: what is cut up is bounded, named and counted */
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "ctld/licenses.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    _cleanup_free_ char *text = malloc(size + 1);
+    struct license_list list;
+
+    assert(text);
+    if (size)
+        memcpy(text, data, size);
+    text[size] = '\0';
+    if (!licenses_parse(text, &list)) {
+        assert(!list.items && !list.n);
+        return 0;
+    }
+    assert(list.n <= LICENSES_MAX);
+    for (size_t i = 0; i < list.n; i++)
+        assert(list.items[i].count > 0 && *list.items[i].name);
+    free(licenses_text(list.items, list.n));
+    free(list.items);
+    return 0;
+}
