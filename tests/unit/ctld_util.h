@@ -548,16 +548,25 @@ UTIL bool named_has(struct daemon *d, unsigned op, const ProtobufCMessageDescrip
 #define part_has(d, name, what)                                                                    \
     named_has((d), OP_QUERY_PARTITIONS, &pst__partition_record__descriptor, (name), (what))
 
-UTIL uint64_t state_hash(struct daemon *d)
+/* *ret_lsn: the last record that the hash counts. */
+UTIL uint64_t state_hash_at(struct daemon *d, uint64_t *ret_lsn)
 {
     ProtobufCMessage *reply = NULL;
     uint64_t hash;
 
     assert_int_equal(ask(d, d->client, OP_PING, "{'want_hash':true}", &reply), 0);
     hash = ((Pst__PingReply *)reply)->state_hash;
+    *ret_lsn = ((Pst__PingReply *)reply)->lsn;
     assert_int_not_equal(hash, 0);
     protobuf_c_message_free_unpacked(reply, NULL);
     return hash;
+}
+
+UTIL uint64_t state_hash(struct daemon *d)
+{
+    uint64_t lsn;
+
+    return state_hash_at(d, &lsn);
 }
 
 /* ---- nodes, played here
