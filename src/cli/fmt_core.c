@@ -61,8 +61,8 @@ static int add_text(struct fmt *f, const char *text, size_t len)
     return 0;
 }
 
-/* Read "[.|#][size]" at p; gives back where it ends. */
-static const char *parse_size(const char *p, struct fmt_col *col)
+/* Read "[.|#]" of the short form at p; gives back where it ends. */
+static const char *parse_marks(const char *p, struct fmt_col *col)
 {
     for (; *p == '.' || *p == '#'; p++) {
         if (*p == '.')
@@ -70,6 +70,11 @@ static const char *parse_size(const char *p, struct fmt_col *col)
         else
             col->fit = true;
     }
+    return p;
+}
+
+static const char *parse_size(const char *p, struct fmt_col *col)
+{
     for (; isdigit((unsigned char)*p); p++)
         if (col->width < FMT_WIDTH_MAX)
             col->width = col->width * 10 + (unsigned)(*p - '0');
@@ -115,7 +120,7 @@ int fmt_parse_short(struct fmt *f, const struct fmt_table *table, const char *sp
         struct fmt_col col = { 0 };
         char letter[2] = { 0 };
 
-        next = parse_size(p + 1, &col);
+        next = parse_size(parse_marks(p + 1, &col), &col);
         letter[0] = *next;
         col.field = *next || !col.width || !table->bare ? fmt_by_letter(table, *next)
                                                         : fmt_by_name(table, table->bare);
@@ -137,7 +142,7 @@ int fmt_parse_long(struct fmt *f, const struct fmt_table *table, const char *spe
     while (*spec) {
         size_t len = strcspn(spec, ","), name_len;
         _cleanup_free_ char *item = strndup(spec, len);
-        struct fmt_col col = { 0 };
+        struct fmt_col col = { .width = FMT_LONG_WIDTH };
         const char *rest = "";
         int r;
 
@@ -146,10 +151,10 @@ int fmt_parse_long(struct fmt *f, const struct fmt_table *table, const char *spe
         name_len = strcspn(item, ":");
         if (item[name_len]) {
             item[name_len] = '\0';
-            rest = parse_size(item + name_len + 1, &col);
+            col.width = 0; /* no digits behind the colon: as wide as the value */
+            col.right = item[name_len + 1] == '.';
+            rest = parse_size(item + name_len + 1 + col.right, &col);
         }
-        if (!col.width)
-            col.width = FMT_LONG_WIDTH;
         col.field = fmt_by_name(table, item);
         if (!col.field)
             bad(ctx, item);

@@ -177,6 +177,23 @@ void filter_ids_done(struct filter_ids *f)
     *f = (struct filter_ids){ 0 };
 }
 
+void filter_ids_join(struct filter_ids *f, struct filter_ids *more)
+{
+    if (!more->n)
+        return;
+    f->ids = xrealloc_or_die(f->ids, f->n + more->n, sizeof(*f->ids));
+    memcpy(f->ids + f->n, more->ids, more->n * sizeof(*f->ids));
+    f->n += more->n;
+    free(more->ids);
+    *more = (struct filter_ids){ 0 };
+}
+
+bool filter_by_ids_only(const Pst__JobFilter *f)
+{
+    return !f->n_accounts && !f->n_names && !f->n_partitions && !f->n_qos && !f->n_reservations &&
+           !f->n_uids && !f->nodes;
+}
+
 static bool task_match(const struct ids *id, bool has_task, uint32_t task)
 {
     switch (id->array) {

@@ -44,6 +44,8 @@ struct filter_ids {
 /* Errors: -EINVAL with the sentence of ids_parse(). */
 int filter_parse_ids(const char *list, struct filter_ids *ret, struct err *err);
 void filter_ids_done(struct filter_ids *f);
+/* Move the ids of more behind those of f; more is empty afterwards. */
+void filter_ids_join(struct filter_ids *f, struct filter_ids *more);
 /* The ids of a list, one word each (commas in brackets belong to a word), added to an array that
  * grows. */
 void filter_add_ids(char ***words, size_t *n, const char *list);
@@ -55,6 +57,8 @@ bool filter_ids_match(const struct filter_ids *f, uint32_t job_id, uint32_t arra
 bool filter_ids_match_whole(const struct filter_ids *f, uint32_t job_id, uint32_t array_job_id);
 bool filter_ids_match_step(const struct filter_ids *f, uint32_t job_id, uint32_t array_job_id,
                            bool has_task, uint32_t task, uint32_t step_id);
+/* Does the filter choose by ids and states alone? */
+bool filter_by_ids_only(const Pst__JobFilter *f);
 /* Job numbers for a request. */
 void filter_ids_numbers(const struct filter_ids *f, uint32_t **numbers, size_t *n);
 

@@ -105,6 +105,7 @@ static const struct opt rows[] = {
     { "expand-patterns", 0, OPT_NONE, O_EXPAND, 0, NULL, NULL, NULL,
       "resolve patterns in file names" },
     { "federation", 0, OPT_NONE, O_FEDERATION, 0, "@FEDERATION", NULL, NULL, NULL },
+    { "fields", 0, OPT_REQ, O_FORMAT, 0, NULL, NULL, NULL, NULL },
     { "file", 'f', OPT_REQ, O_FILE, 0, NULL, NULL, "file", NULL },
     { "flags", 'F', OPT_REQ, O_FLAGS, 0, NULL, NULL, "flags", NULL },
     { "format", 'o', OPT_REQ, O_FORMAT, 0, "@FORMAT", NULL, "fields",
@@ -190,9 +191,13 @@ struct sacct {
 static int set_states(struct sacct *s, const char *arg)
 {
     _cleanup_free_ char *bad = NULL;
+    struct filter_states more;
 
-    if (filter_parse_states(arg, &s->states, &bad) < 0)
+    if (filter_parse_states(arg, &more, &bad) < 0)
         cli_fatal("unrecognized job state value '%s'", bad);
+    s->states.base |= more.base; /* each --state adds to the list */
+    s->states.flags |= more.flags;
+    s->states.all |= more.all;
     s->have_states = true;
     return 0;
 }
@@ -246,6 +251,7 @@ static void bad_user(const char *word)
 static int set_filter(struct sacct *s, const struct opt *opt, const char *arg, struct err *err)
 {
     Pst__AcctFilter *f = &s->filter;
+    struct filter_ids more = { 0 };
 
     switch (opt->id) {
     case O_ACCOUNT:
@@ -268,9 +274,9 @@ static int set_filter(struct sacct *s, const struct opt *opt, const char *arg, s
         f->nodes = xstrdup_or_die(arg);
         return 0;
     case O_JOBS:
-        filter_ids_done(&s->ids);
-        if (filter_parse_ids(arg, &s->ids, NULL) < 0)
+        if (filter_parse_ids(arg, &more, NULL) < 0)
             cli_fatal("Bad job/step specified: %s", arg);
+        filter_ids_join(&s->ids, &more); /* each --jobs adds to the list */
         return 0;
     case O_STATE:
         return set_states(s, arg);
@@ -428,6 +434,8 @@ static void make_window(struct sacct *s)
             s->start_us = 0;
         else
             s->start_us = s->have_states ? now : midnight_us(now);
+        if (s->have_states && s->have_end && s->start_us > s->end_us)
+            s->start_us = s->end_us;
     }
     if (!s->have_end) /* states asked for since a moment: what was so at that moment */
         s->end_us = s->have_states && s->have_start ? s->start_us : now;

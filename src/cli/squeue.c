@@ -785,6 +785,9 @@ static void make_filter(struct squeue *q)
         filter_add_number(&f->uids, &f->n_uids, q->uid);
     if (q->nodes)
         f->nodes = xstrdup_or_die(q->nodes);
+    if (q->only_state && (q->notme || q->licenses || q->steps || !filter_by_ids_only(f)))
+        cli_die(CLI_EXIT_FAILED, "--only-job-state goes with --jobs, --states, --clusters and "
+                                 "options of the output, not with other filters");
     filter_ids_numbers(&q->ids, &f->job_ids, &f->n_job_ids);
     /* Named jobs are asked for in any state, so that an unknown one can be told from a finished
      * one; flags other than COMPLETING cannot be asked for at all. */

@@ -76,13 +76,17 @@ static void test_states(void **state)
 
 static void test_ids(void **state)
 {
-    struct filter_ids f;
+    struct filter_ids f, more;
     struct err err = { .text = "" };
     uint32_t *numbers = NULL;
     size_t n = 0;
 
     (void)state;
-    assert_int_equal(filter_parse_ids("12,20_3,30_[1-2],40.0", &f, &err), 0);
+    assert_int_equal(filter_parse_ids("12,20_3", &f, &err), 0);
+    assert_int_equal(filter_parse_ids("30_[1-2],40.0", &more, &err), 0);
+    filter_ids_join(&f, &more);
+    assert_int_equal(more.n, 0);
+    filter_ids_join(&f, &more);
     assert_int_equal(f.n, 4);
     assert_true(filter_ids_match(&f, 12, 0, false, 0));
     assert_true(filter_ids_match(&f, 99, 12, true, 5));
@@ -101,6 +105,20 @@ static void test_ids(void **state)
     assert_true(filter_ids_match(&f, 1, 0, false, 0));
     assert_true(filter_parse_ids("12,abc", &f, &err) < 0);
     assert_string_equal(err.text, "Invalid job id: abc");
+}
+
+static void test_ids_only(void **state)
+{
+    Pst__JobFilter f = PST__JOB_FILTER__INIT;
+    uint32_t number = 7;
+
+    (void)state;
+    f.job_ids = &number;
+    f.n_job_ids = 1;
+    assert_true(filter_by_ids_only(&f));
+    f.uids = &number;
+    f.n_uids = 1;
+    assert_false(filter_by_ids_only(&f));
 }
 
 struct seen {
@@ -145,7 +163,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words), cmocka_unit_test(test_users), cmocka_unit_test(test_states),
-        cmocka_unit_test(test_ids),   cmocka_unit_test(test_tasks), cmocka_unit_test(test_list_has),
+        cmocka_unit_test(test_ids), cmocka_unit_test(test_ids_only),   cmocka_unit_test(test_tasks), cmocka_unit_test(test_list_has),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -102,7 +102,8 @@ static void test_long(void **state)
     check("NAME:4,number:.4:;", true, "NAMENUMB:;\n", "abcd  42:;\n", 0);
     check("name:8,nosuch,number:3", true, "NAME    NUM\n", "abcdef  42 \n", 1);
     check("nosuch", true, "\n", "", 1);
-    check("name:0x", true, "NAME                x\n", "abcdef              x\n", 0);
+    check("name:0x", true, "NAMEx\n", "abcdefx\n", 0);
+    check("name:##,number:\x1f,", true, "NAME##NUMBER\x1f\n", "abcdef##42\x1f\n", 0);
 }
 
 static void test_huge_width(void **state)
