@@ -484,6 +484,10 @@ static void node_state(struct strbuf *sb, const Pst__NodeRecord *n, const char *
     strbuf_addf(sb, "State=%s ThreadsPerCore=%u TmpDisk=%llu Weight=%u Owner=N/A MCS_label=N/A",
                 names_node_full(&state, false, word, sizeof(word)), n->threads_per_core,
                 (unsigned long long)n->tmp_disk_mib, n->weight);
+    if (n->next_state && n->state_flags) {
+        next_line(sb, o);
+        strbuf_addf(sb, "NextState=%s", n->next_state);
+    }
     if (partitions && *partitions) {
         next_line(sb, o);
         strbuf_addf(sb, "Partitions=%s ", partitions);

@@ -4,6 +4,7 @@
  * One connection is kept for all commands of a run.  libedit is loaded only when commands are
  * typed at a terminal, so that a single command starts as fast as any other client. */
 #include "cli/scontrol.h"
+#include "cli/scontrol_reboot.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
@@ -714,7 +715,7 @@ static const struct keyword {
     const char *args, *help; /* help NULL = not listed */
 } keywords[] = {
     { "all", 3, cmd_all, "", "show hidden partitions too" },
-    { "cancel_reboot", 3, cmd_unavailable, "", NULL },
+    { "cancel_reboot", 3, scontrol_cancel_reboot, "NODES", "forget a reboot that was not issued yet" },
     { "completing", 3, cmd_completing, "", "jobs whose nodes are not clean yet" },
     { "create", 2, scontrol_create, "partitionname=NAME KEY=VALUE...", "make a partition" },
     { "delete", 3, scontrol_delete, "partitionname=NAME", "remove a partition" },
@@ -733,7 +734,8 @@ static const struct keyword {
     { "quiet", 4, cmd_quiet, "", "say nothing but errors and data" },
     { "quit", 4, cmd_exit, "", "leave" },
     { "q", 1, cmd_exit, "", NULL },
-    { "reboot", 3, cmd_unavailable, "", NULL },
+    { "reboot", 3, scontrol_reboot, "[ASAP] [nextstate=RESUME|DOWN] [reason=TEXT] ALL|NODES",
+      "reboot nodes when they are idle" },
     { "reconfigure", 3, cmd_reconfigure, "", "read the configuration files again" },
     { "release", 3, cmd_release, "JOBS", "let held jobs go" },
     { "requeuehold", 8, cmd_requeuehold, "[Incomplete] [State=SpecialExit] JOBS", "requeue and hold" },

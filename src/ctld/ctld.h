@@ -102,6 +102,8 @@ struct ctld {
     struct idmap step_queue;  /* job id -> queue of step requests that wait for resources */
     struct idlist refused_full; /* starts put off because the disk is full */
     bool snapshot_running;
+    int64_t health_start_us;  /* of the present round of health checks */
+    uint32_t health_next;     /* node asked next in it */
 };
 
 /* ---- core.c ------------------------------------------------------------------------------------- */
@@ -146,7 +148,7 @@ op_fn op_job_submit, op_job_wait, op_job_action, op_job_update, op_step_create, 
 op_fn op_access, op_steps_wait;
 op_fn op_query_explain;
 op_fn op_query_config, op_query_diag, op_query_script, op_ping;
-op_fn op_node_update, op_part_update, op_reconfigure, op_shutdown, op_token, op_debug;
+op_fn op_node_update, op_node_reboot, op_part_update, op_reconfigure, op_shutdown, op_token, op_debug;
 op_fn op_node_register, op_node_report;
 
 /* main.c: end the core's loop after what is queued; any thread. */

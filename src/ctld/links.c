@@ -17,6 +17,7 @@
 #include "ctld/het.h"
 #include "ctld/launchfail.h"
 #include "ctld/lifecycle.h"
+#include "ctld/reboot.h"
 #include "ctld/steps.h"
 #include "ctld/view.h"
 
@@ -107,6 +108,13 @@ static bool returns(const struct ctld *ctld, const Pst__NodeRecord *r)
     return rts == 2 || (rts == 1 && (!r->reason || strcmp(r->reason, "Not responding") == 0));
 }
 
+/* It rebooted and nobody had asked for that: somebody should look at it, unless ReturnToService says that all is well. */
+static bool came_back_alone(const struct ctld *ctld, const Pst__NodeRecord *old, const Pst__NodeRecord *reg)
+{
+    return old->state == PST__NODE_STATE__NODE_IDLE && old->boot_id && reg->boot_id &&
+           strcmp(old->boot_id, reg->boot_id) != 0 && conf_num(ctld->conf, CONF_RETURN_TO_SERVICE) != 2;
+}
+
 static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__NodeRecord *reg, const char *addr)
 {
     const Pst__NodeRecord *old = n->rec;
@@ -115,16 +123,27 @@ static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__Node
     uint32_t flags = old->state_flags & ~FLAG(NOT_RESPONDING);
     char buf[160];
     const char *low = too_small(reg, old, buf, sizeof(buf));
-    bool forget = false;
+    bool forget = false, rebooted = false;
 
     copy_facts(set, old, reg);
     SET(set, registered_us, core_now());
     if (!old->reg_addr || strcmp(old->reg_addr, addr) != 0)
         (void)pb_set_str(&set->reg_addr, addr);
     if (old->state == PST__NODE_STATE__NODE_UNKNOWN || old->state == PST__NODE_STATE__NODE_FUTURE ||
-        (old->state == PST__NODE_STATE__NODE_DOWN && returns(ctld, old))) {
+        (old->state == PST__NODE_STATE__NODE_DOWN && !(flags & FLAG(REBOOT_ISSUED)) && returns(ctld, old))) {
         SET(set, state, PST__NODE_STATE__NODE_IDLE);
         forget = !(flags & FLAG(DRAIN)) && old->reason;
+    }
+    if (reboot_over(old, reg)) {
+        forget = reboot_done(ctld, old, set, &flags);
+        rebooted = true;
+        log_info("node %s: is back from its reboot", old->name);
+    } else if (came_back_alone(ctld, old, reg)) {
+        SET(set, state, PST__NODE_STATE__NODE_DOWN);
+        (void)pb_set_str(&set->reason, "Node unexpectedly rebooted");
+        SET(set, reason_us, core_now());
+        SET(set, reason_uid, conf_slurm_uid(ctld->conf));
+        forget = false;
     }
     if (low) {
         flags |= FLAG(INVALID_REG) | FLAG(DRAIN);
@@ -140,6 +159,11 @@ static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__Node
         tx_clear(tx, 32); /* reason, by whom and when */
         tx_clear(tx, 33);
         tx_clear(tx, 34);
+    }
+    if (rebooted) {
+        tx_clear(tx, 50); /* next_state, reboot_us, reboot_asap */
+        tx_clear(tx, 51);
+        tx_clear(tx, 52);
     }
     SET(set, state_flags, flags);
     return core_commit(ctld, tx);

@@ -342,6 +342,11 @@ static int patch_node(const Pst__NodeUpdateRequest *req, struct cmd *cmd, Pst__T
         tx_clear(tx, 33);
         tx_clear(tx, 34);
     }
+    if (returns_to_service(req->action) && n->rec->has_reboot_us) {
+        tx_clear(tx, 50); /* next_state, reboot_us, reboot_asap */
+        tx_clear(tx, 51);
+        tx_clear(tx, 52);
+    }
     for (size_t i = 0; i < req->n_clear; i++) {
         if (!node_field(req->clear[i]))
             return ESLURM_NOT_SUPPORTED;

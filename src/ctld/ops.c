@@ -25,6 +25,7 @@ static const struct op_row rows[OP_MAX_] = {
     [OP_QUERY_EXPLAIN] = { op_query_explain, 0 },
     [OP_WATCH] = { NULL, OPF_FRONT },
     [OP_NODE_UPDATE] = { op_node_update, OPF_ADMIN | OPF_WRITES },
+    [OP_NODE_REBOOT] = { op_node_reboot, OPF_ADMIN | OPF_WRITES },
     [OP_PART_UPDATE] = { op_part_update, OPF_ADMIN | OPF_WRITES },
     [OP_RECONFIGURE] = { op_reconfigure, OPF_ADMIN | OPF_WRITES },
     [OP_SHUTDOWN] = { op_shutdown, OPF_ADMIN },

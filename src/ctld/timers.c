@@ -11,9 +11,11 @@
 #include "base/timefmt.h"
 #include "ctld/depends.h"
 #include "ctld/front.h"
+#include "ctld/health.h"
 #include "ctld/het.h"
 #include "ctld/lifecycle.h"
 #include "ctld/mail.h"
+#include "ctld/reboot.h"
 #include "ctld/snapshot.h"
 #include "ctld/steps.h"
 #include "ctld/view.h"
@@ -76,6 +78,8 @@ static void check_limits(struct ctld *ctld, int64_t now)
 
 static void check_nodes(struct ctld *ctld, int64_t now)
 {
+    const uint32_t reboot = 1u << PST__NODE_FLAG__NODE_FLAG_REBOOT_REQUESTED |
+                            1u << PST__NODE_FLAG__NODE_FLAG_REBOOT_ISSUED;
     const uint32_t silent = 1u << PST__NODE_FLAG__NODE_FLAG_NOT_RESPONDING;
     int64_t timeout = (int64_t)conf_num(ctld->conf, CONF_SLURMD_TIMEOUT) * USEC_PER_SEC;
     int64_t soft = (int64_t)conf_num(ctld->conf, CONF_MESSAGE_TIMEOUT) * USEC_PER_SEC;
@@ -86,6 +90,8 @@ static void check_nodes(struct ctld *ctld, int64_t now)
         Pst__NodeRecord *set;
         int64_t away;
 
+        if (n && n->rec->state_flags & reboot)
+            reboot_tick(ctld, n, now);
         if (!n || n->link || n->rec->state != PST__NODE_STATE__NODE_IDLE)
             continue;
         away = now - MAX(n->link_lost_us, ctld->boot_us);
@@ -198,6 +204,7 @@ void timers_run(struct ctld *ctld)
         lifecycle_disk_free(ctld);
         check_limits(ctld, now);
         check_nodes(ctld, now);
+        health_tick(ctld, now);
         steps_tick(ctld, now);
         purge(ctld, now);
     }

@@ -160,7 +160,7 @@ static void on_chld(uv_signal_t *sig, int signum)
 
     (void)signum;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-        if (!scripts_child_exited(d, pid, status))
+        if (!scripts_child_exited(d, pid, status) && !siteprog_child_exited(d, pid, status))
             steps_child_exited(d, pid, status);
 }
 
@@ -337,6 +337,8 @@ static int prepare(struct noded *d, struct err *err)
     watch_signals(d);
     r = scripts_new(d, &d->scripts);
     if (r == 0)
+        r = siteprogs_new(d, &d->siteprogs);
+    if (r == 0)
         r = listen_new(d, &d->listener, err);
     if (r == 0 && report_new(d, &d->reporter) < 0)
         r = err_set(err, -EINVAL, "cannot set up the connection to the controller");
@@ -353,6 +355,7 @@ static void shut(struct noded *d)
 {
     report_close(d->reporter);
     listen_close(d->listener);
+    siteprogs_close(d->siteprogs);
     uv_close((uv_handle_t *)&d->sig_chld, NULL);
     uv_close((uv_handle_t *)&d->sig_term, NULL);
     uv_close((uv_handle_t *)&d->sig_int, NULL);
@@ -372,6 +375,7 @@ static void release(struct noded *d)
     d->reporter = report_free(d->reporter);
     d->listener = listen_free(d->listener);
     d->scripts = scripts_free(d->scripts);
+    d->siteprogs = siteprogs_free(d->siteprogs);
     atomic_store(&d->keys, auth_keys_free(atomic_load(&d->keys)));
     if (d->hardware)
         pst__node_record__free_unpacked(d->hardware, NULL);
@@ -386,6 +390,7 @@ static void release(struct noded *d)
 static void serve(struct noded *d)
 {
     write_pid_file(d);
+    siteprog_run(d, SITEPROG_HEALTH, NULL);
     report_start(d->reporter);
     notify_systemd("READY=1");
     while (!d->stopping)

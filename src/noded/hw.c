@@ -237,7 +237,7 @@ static int fill_numbers(const struct noded *d, Pst__NodeRecord *rec)
     rec->slurmd_start_us = now_us();
     if (sysinfo(&si) == 0) {
         rec->has_boot_us = true;
-        rec->boot_us = now_us() - (int64_t)si.uptime * USEC_PER_SEC;
+        rec->boot_us = now_us() - (d->opt->report_boot ? 0 : (int64_t)si.uptime * USEC_PER_SEC);
     }
     return 0;
 }

@@ -52,9 +52,11 @@ static int parse(int argc, char **argv, struct options *opt)
     while ((c = getopt_long(argc, argv, "bcCd:Df:hL:N:svVZ", long_options, NULL)) >= 0) {
         switch (c) {
         case 'b':
+            opt->report_boot = true;
+            break;
         case 's':
         case 'd':
-            break; /* the boot time is always reported, the step daemon is found by itself */
+            break; /* the step daemon is found by itself */
         case 'c':
             opt->clean_start = true;
             break;

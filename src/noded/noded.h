@@ -38,6 +38,7 @@ struct nstep {
     uint32_t step_id;
     enum step_phase phase;
     bool launched; /* its tasks were exec'ed */
+    bool unkillable; /* it said that SIGKILL is of no use */
     pid_t pid;     /* our child; 0 when found again after a restart */
     int ctl_fd;
     uv_poll_t *poll;
@@ -90,7 +91,7 @@ struct nstep *jobs_find_pid(struct jobs *jobs, pid_t pid);
 
 struct options {
     const char *conf_path, *node_name, *log_file;
-    bool foreground, clean_start;
+    bool foreground, clean_start, report_boot;
     unsigned verbose;
 };
 
@@ -108,6 +109,7 @@ struct noded {
     uint32_t gpu_env;
     struct reporter *reporter;
     struct scripts *scripts;
+    struct siteprogs *siteprogs;
     struct listener *listener;
     uv_signal_t sig_chld, sig_term, sig_int, sig_hup, sig_usr2;
     bool stopping;
@@ -161,6 +163,18 @@ struct scripts *scripts_free(struct scripts *scripts);
 bool scripts_any(const struct noded *d, bool epilog);
 void scripts_start(struct noded *d, struct njob *job, bool epilog);
 bool scripts_child_exited(struct noded *d, pid_t pid, int status);
+
+/* scripts.c, for siteprog.c: path as a session of its own with nothing open.  Negative errno. */
+int scripts_spawn(const char *path, char *const *envp, pid_t *ret_pid);
+
+/* siteprog.c: programs of the site about the node as a whole */
+enum siteprog { SITEPROG_HEALTH, SITEPROG_REBOOT, SITEPROG_UNKILLABLE, SITEPROG_MAX_ };
+int siteprogs_new(struct noded *d, struct siteprogs **ret);
+void siteprogs_close(struct siteprogs *p);
+struct siteprogs *siteprogs_free(struct siteprogs *p);
+/* Start it, if there is one and none of its kind runs.  step: the one it is about, or NULL. */
+void siteprog_run(struct noded *d, enum siteprog kind, const struct nstep *step);
+bool siteprog_child_exited(struct noded *d, pid_t pid, int status);
 
 /* report.c: the controller's connection */
 int report_new(struct noded *d, struct reporter **ret_reporter);

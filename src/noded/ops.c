@@ -60,6 +60,23 @@ static int op_shutdown(struct noded *d, ProtobufCMessage *msg, struct err *err)
     return 0;
 }
 
+static int op_health(struct noded *d, ProtobufCMessage *msg, struct err *err)
+{
+    (void)msg;
+    (void)err;
+    siteprog_run(d, SITEPROG_HEALTH, NULL);
+    return 0;
+}
+
+static int op_reboot(struct noded *d, ProtobufCMessage *msg, struct err *err)
+{
+    (void)msg;
+    (void)err;
+    log_info("the controller asks for a reboot");
+    siteprog_run(d, SITEPROG_REBOOT, NULL);
+    return 0;
+}
+
 static int op_reconfigure(struct noded *d, ProtobufCMessage *msg, struct err *err)
 {
     (void)msg;
@@ -76,6 +93,7 @@ static const struct {
     { OP_SIGNAL_STEPS, op_signal_steps }, { OP_TERMINATE_JOB, op_terminate_job },
     { OP_LAUNCH_ASYNC, op_launch_async },
     { OP_NODE_SHUTDOWN, op_shutdown },    { OP_NODE_RECONFIGURE, op_reconfigure },
+    { OP_NODE_HEALTH, op_health },        { OP_NODE_REBOOT_NOW, op_reboot },
 };
 
 static int run_op(struct noded *d, const struct frame *frame, struct err *err)

@@ -116,7 +116,7 @@ static void finished(struct noded *d, struct run *r, bool ok)
     steps_advance_job(d, job);
 }
 
-static int spawn_script(const char *path, char *const *envp, pid_t *ret_pid)
+int scripts_spawn(const char *path, char *const *envp, pid_t *ret_pid)
 {
     char *argv[] = { (char *)path, NULL };
     posix_spawn_file_actions_t fa;
@@ -155,7 +155,7 @@ static void run_next(struct noded *d, struct run *r)
         return;
     }
     path = r->paths.gl_pathv[--r->left];
-    rc = envp ? spawn_script(path, envp, &r->pid) : -ENOMEM;
+    rc = envp ? scripts_spawn(path, envp, &r->pid) : -ENOMEM;
     if (rc == 0)
         return;
     log_error("%s %s: %s job=%u", r->epilog ? "Epilog" : "Prolog", path, strerror(-rc), r->job_id);

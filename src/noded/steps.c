@@ -122,6 +122,12 @@ static void on_news(struct noded *d, struct nstep *step, Pst__StepNews *news)
         step->launched = true;
         report_launched(d, step);
     }
+    if (news->has_unkillable && news->unkillable && !step->unkillable) {
+        step->unkillable = true;
+        log_error("processes of a step do not end job=%u step=%u", step->job->job_id, step->step_id);
+        siteprog_run(d, SITEPROG_UNKILLABLE, step);
+        report_drain(d, "Kill task failed");
+    }
     if (news->end)
         steps_ended(d, step, TAKE_PTR(news->end));
 }

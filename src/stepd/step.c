@@ -72,6 +72,7 @@ static void tell(struct step *s, int i, const Pst__StepEnd *end)
     news.has_started = true;
     news.started = s->started;
     news.end = (Pst__StepEnd *)end;
+    news.has_unkillable = news.unkillable = s->unkillable;
     if (ctl_send(s->conns[i], &news.base) < 0)
         drop_conn(s, i);
 }
@@ -351,7 +352,11 @@ static void finish(struct step *s)
 /* True when there is nothing left to do. */
 static bool advance(struct step *s, int64_t now_mono)
 {
+    bool stuck = s->unkillable;
+
     step_timers(s, now_mono);
+    if (s->unkillable && !stuck)
+        tell_all(s, NULL);
     io_task_exits(s);
     if (s->swept && !s->ended)
         finish(s);

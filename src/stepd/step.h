@@ -94,6 +94,8 @@ struct step {
     int64_t suspend_mono_us;  /* when TSTP becomes STOP; 0 = none */
     int64_t linger_mono_us;   /* how long to wait for srun to take what is queued */
     unsigned sweeps;
+    int64_t kill_mono_us; /* when SIGKILL began to be sent; 0 = not yet */
+    bool unkillable;      /* ... and was of no use for UnkillableStepTimeout */
 
     bool started, swept, ended;
     int worst;         /* highest wait status of the tasks */

@@ -10,11 +10,13 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/failpoint.h"
 #include "stepd/bcast.h"
 #include "stepd/spool.h"
 
@@ -81,10 +83,19 @@ static int fill_actions(posix_spawn_file_actions_t *fa, const char *dir, int fil
     return -r;
 }
 
+/* The one variable a step daemon gets: armed failpoints of a test, else NULL. */
+static char *failpoints(void)
+{
+    for (char **e = environ; *e; e++)
+        if (strncmp(*e, FAILPOINT_ENV "=", sizeof(FAILPOINT_ENV)) == 0)
+            return *e;
+    return NULL;
+}
+
 static int spawn(const char *exe, char *const argv[], const char *dir, int file_fd, int ctl_fd, int srun_fd,
                  pid_t *ret_pid)
 {
-    char *envp[] = { NULL };
+    char *envp[] = { failpoints(), NULL };
     posix_spawn_file_actions_t fa;
     posix_spawnattr_t attr;
     sigset_t all, none;

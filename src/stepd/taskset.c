@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/failpoint.h"
 #include "base/timefmt.h"
 #include "stepd/step.h"
 
@@ -183,6 +184,15 @@ static bool epilogs_run(const struct step *s)
     return false;
 }
 
+static void note_unkillable(struct step *s, int64_t now_mono)
+{
+    int64_t limit_s = s->sf->has_unkillable_s ? s->sf->unkillable_s : 60;
+
+    if (!s->kill_mono_us)
+        s->kill_mono_us = now_mono;
+    s->unkillable = now_mono - s->kill_mono_us >= limit_s * USEC_PER_SEC;
+}
+
 /* The tasks are over but something they started is not: kill, and look again soon. */
 static void sweep(struct step *s, int64_t now_mono)
 {
@@ -191,7 +201,9 @@ static void sweep(struct step *s, int64_t now_mono)
     for (unsigned i = 0; i < s->sweeps && pause < SWEEP_MAX_US; i++)
         pause *= 2;
     s->sweeps++;
-    (void)proctrack_signal(&s->track, SIGKILL); /* wait(2) decides when it is enough */
+    note_unkillable(s, now_mono);
+    if (!failpoint("stepd-no-kill"))
+        (void)proctrack_signal(&s->track, SIGKILL); /* wait(2) decides when it is enough */
     s->deadline_mono_us = now_mono + MIN(pause, (int64_t)SWEEP_MAX_US);
 }
 

@@ -45,6 +45,7 @@
     X(OP_SHUTDOWN, 53, "shutdown", shutdown_request, empty, 4 * WIRE_KIB)                          \
     X(OP_TOKEN, 54, "token", token_request, token_reply, 4 * WIRE_KIB)                             \
     X(OP_DEBUG, 55, "debug", debug_request, empty, 4 * WIRE_KIB)                                   \
+    X(OP_NODE_REBOOT, 56, "node-reboot", node_reboot_request, empty, 4 * WIRE_MIB)                 \
     /* slurmd to controller */                                                                     \
     X(OP_NODE_REGISTER, 70, "node-register", node_register, node_register_reply, 16 * WIRE_MIB)    \
     X(OP_NODE_REPORT, 71, "node-report", node_report, empty, 16 * WIRE_MIB)                        \
@@ -55,6 +56,8 @@
     X(OP_TERMINATE_JOB, 83, "terminate-job", terminate_job, empty, 4 * WIRE_MIB)                   \
     X(OP_NODE_SHUTDOWN, 84, "node-shutdown", empty, empty, 4 * WIRE_KIB)                           \
     X(OP_NODE_RECONFIGURE, 85, "node-reconfigure", empty, empty, 4 * WIRE_KIB)                     \
+    X(OP_NODE_HEALTH, 86, "node-health", empty, empty, 4 * WIRE_KIB)                               \
+    X(OP_NODE_REBOOT_NOW, 87, "node-reboot-now", empty, empty, 4 * WIRE_KIB)                       \
     X(OP_LAUNCH_ASYNC, 88, "launch-async", launch_step, empty, 16 * WIRE_MIB)                      \
     /* srun to slurmd, then srun and slurmstepd on the same connection */                          \
     X(OP_LAUNCH_STEP, 100, "launch-step", launch_step, empty, 16 * WIRE_MIB)                       \
