@@ -397,7 +397,9 @@ static void lose(struct ctld *ctld, struct job *j, const struct node *n)
     struct job_end end = { .state = JOB_STATE(NODE_FAIL),
                            .reason = PST__JOB_REASON__REASON_NODE_DOWN,
                            .kill_text = "DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS",
-                           .failed_node = n->rec->name };
+                           .failed_node = n->rec->name,
+                           .has_exit = true, /* shown as 0:1: nobody knows how it ended */
+                           .exit_status = 1 };
 
     if (job_is_ended(r)) {
         lifecycle_node_clean(ctld, j, n->rec->node_id);

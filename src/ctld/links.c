@@ -73,8 +73,15 @@ static const char *too_small(const Pst__NodeRecord *have, const Pst__NodeRecord 
                        (unsigned long long)want->real_memory_mib);
         return buf;
     }
+    if (have->has_sockets && have->has_cores_per_socket && have->has_threads_per_core &&
+        have->sockets * have->cores_per_socket * have->threads_per_core <
+            want->sockets * want->cores_per_socket * want->threads_per_core) {
+        (void)snprintf(buf, size, "Low socket*core*thread count%s",
+                       have->has_cpus && have->cpus < want->cpus ? ", Low CPUs" : "");
+        return buf;
+    }
     if (have->has_cpus && have->cpus < want->cpus) {
-        (void)snprintf(buf, size, "Low CPUs (reported:%u < configured:%u)", have->cpus, want->cpus);
+        (void)snprintf(buf, size, "Low CPUs");
         return buf;
     }
     return NULL;

@@ -475,7 +475,7 @@ static void test_low_hardware(void **state)
         0);
     assert_int_equal(node_call(n, OP_NODE_REGISTER, msg), 0);
     protobuf_c_message_free_unpacked(msg, NULL);
-    assert_true(node_has(d, "n0", "'reason':'Low CPUs (reported:4 < configured:8)'"));
+    assert_true(node_has(d, "n0", "'reason':'Low CPUs'"));
     node_free(n);
     n = node_up(d, "n0", "b1", NULL);
     assert_true(node_has(d, "n0", "!'reason'"));
