@@ -30,6 +30,7 @@
 #include "ctld/schedthread.h"
 #include "ctld/snapshot.h"
 #include "ctld/steps.h"
+#include "ctld/triggers.h"
 #include "ctld/view.h"
 #include "ctld/wait.h"
 #include "ctld/watch.h"
@@ -212,6 +213,7 @@ int boot_all(struct ctld *ctld, bool clear, bool repair, struct err *err)
     if (r < 0)
         return err_set(err, r, "cannot start: %s", strerror(-r));
     lifecycle_recover(ctld);
+    triggers_booted(ctld);
     schedfeed_flush(ctld);
     journal_commit(ctld->journal);
     ctld->stats.since_us = ctld->boot_us;
@@ -290,6 +292,7 @@ void boot_end(struct ctld *ctld)
     if (ctld->cluster) {
         wait_clear(ctld);
         steps_clear(ctld);
+        triggers_clear();
         release_nodes(ctld);
     }
     depends_clear(ctld);

@@ -21,6 +21,7 @@
 #include "base/timefmt.h"
 #include "ctld/boot.h"
 #include "ctld/front.h"
+#include "ctld/triggers.h"
 #include "version.h"
 
 struct options {
@@ -345,6 +346,8 @@ int main(int argc, char **argv)
     struct ctld *ctld;
     int ready_fd = -1, r;
 
+    if (argc > 1 && strcmp(argv[1], "--run-trigger") == 0)
+        return triggers_child(argc, argv);
     r = parse_options(argc, argv, &o);
     if (r)
         return r == 1 ? 0 : 1;

@@ -8,6 +8,7 @@
 #include "ctld/feed.h"
 #include "ctld/lifecycle.h"
 #include "ctld/mail.h"
+#include "ctld/triggers.h"
 #include "ctld/view.h"
 
 static void on_job(void *ctx, struct job *j, Pst__EventKind kind)
@@ -40,6 +41,7 @@ static void on_node(void *ctx, struct node *n, Pst__EventKind kind)
     struct ctld *ctld = ctx;
 
     views_mark_node(ctld->views, n);
+    triggers_node(ctld, n, kind == PST__EVENT_KIND__EV_UNSPECIFIED);
     if (kind == PST__EVENT_KIND__EV_UNSPECIFIED)
         return; /* only what jobs hold on it changed */
     feasible_invalidate(ctld->feasible);
@@ -52,6 +54,7 @@ static void on_node_gone(void *ctx, struct node *n)
 
     node_link_drop(ctld, n);
     views_drop_node(ctld->views, n);
+    triggers_node_gone(n->rec->node_id);
     feasible_invalidate(ctld->feasible);
     feed_node_gone(ctld, n->rec->node_id);
 }
@@ -73,6 +76,20 @@ static void on_part_gone(void *ctx, struct partition *p)
     feed_part_gone(ctld, p->rec->name);
 }
 
+static void on_kept(void *ctx, struct kept *k)
+{
+    struct ctld *ctld = ctx;
+
+    views_mark_kept(ctld->views, k);
+}
+
+static void on_kept_gone(void *ctx, struct kept *k)
+{
+    struct ctld *ctld = ctx;
+
+    views_drop_kept(ctld->views, k);
+}
+
 void observe_init(struct ctld *ctld)
 {
     ctld->observer = (struct cluster_observer){ .job = on_job,
@@ -82,6 +99,8 @@ void observe_init(struct ctld *ctld)
                                                 .node_gone = on_node_gone,
                                                 .part = on_part,
                                                 .part_gone = on_part_gone,
+                                                .kept = on_kept,
+                                                .kept_gone = on_kept_gone,
                                                 .ctx = ctld };
     ctld->cluster->observer = &ctld->observer;
 }
@@ -114,6 +133,9 @@ void observe_all(struct ctld *ctld)
         on_part(ctld, c->parts[i], PST__EVENT_KIND__EV_PART_CONFIG);
     for (size_t pos = 0; (v = idmap_next(&c->jobs, &pos));)
         jobs[n++] = v;
+    for (size_t kind = 0; kind < KEPT_KINDS; kind++)
+        for (size_t pos = 0; (v = idmap_next(&c->kept[kind], &pos));)
+            on_kept(ctld, v);
     qsort(jobs, n, sizeof(*jobs), by_id);
     for (size_t i = 0; i < n; i++) {
         on_job(ctld, jobs[i], PST__EVENT_KIND__EV_UNSPECIFIED);

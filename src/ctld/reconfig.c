@@ -16,6 +16,7 @@
 #include "base/timefmt.h"
 #include "ctld/feed.h"
 #include "ctld/lifecycle.h"
+#include "ctld/triggers.h"
 
 /* ---- nodes -------------------------------------------------------------------------------------- */
 
@@ -317,6 +318,7 @@ int reconfig_run(struct ctld *ctld, struct err *err)
         if (ctld->cluster->nodes[i])
             (void)node_send(ctld, ctld->cluster->nodes[i], ctld->applied_lsn, OP_NODE_RECONFIGURE, NULL);
     conf_free(old);
+    triggers_reconfigured(ctld);
     log_info("reconfigured from %s", ctld->conf_path);
     return 0;
 }

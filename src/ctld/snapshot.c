@@ -15,6 +15,7 @@
 #include "ctld/acctthread.h"
 #include "ctld/view.h"
 #include "model/idmap.h"
+#include "model/kept.h"
 
 #define SNAPSHOT_BYTES (64u << 20) /* log since the last snapshot that makes a new one worth while */
 
@@ -134,6 +135,31 @@ static int put_cluster(struct work *w)
     return r;
 }
 
+/* Triggers and crontabs. */
+static int put_kept(struct work *w)
+{
+    const struct view_table *t = &w->view->tables[VIEW_KEPT];
+    int r = 0;
+
+    for (size_t i = 0; r >= 0 && i < t->nchunks; i++) {
+        for (size_t k = 0; r >= 0 && k < VIEW_CHUNK; k++) {
+            const struct vrec *rec = t->chunks[i]->slots[k];
+            ProtobufCMessage *msg = NULL;
+            Pst__Event ev;
+
+            if (!rec)
+                continue;
+            msg = protobuf_c_message_unpack(kept_descriptor((enum kept_kind)rec->state), NULL, rec->len, rec->data);
+            if (!msg)
+                return -ENOMEM;
+            kept_event_of((enum kept_kind)rec->state, msg, &ev);
+            r = put_event(w, &ev);
+            protobuf_c_message_free_unpacked(msg, NULL);
+        }
+    }
+    return r;
+}
+
 static int write_all(struct work *w)
 {
     uint64_t keep;
@@ -154,6 +180,8 @@ static int write_all(struct work *w)
         r = put_table(w, VIEW_JOBS, &pst__job_record__descriptor, PST__EVENT__BODY_JOB_PUT);
     if (r >= 0)
         r = put_table(w, VIEW_STEPS, &pst__step_record__descriptor, PST__EVENT__BODY_STEP_PUT);
+    if (r >= 0)
+        r = put_kept(w);
     if (r < 0) {
         journal_snapshot_abort(w->snap);
         return r;

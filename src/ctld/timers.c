@@ -18,6 +18,7 @@
 #include "ctld/reboot.h"
 #include "ctld/snapshot.h"
 #include "ctld/steps.h"
+#include "ctld/triggers.h"
 #include "ctld/view.h"
 #include "ctld/wait.h"
 
@@ -206,6 +207,7 @@ void timers_run(struct ctld *ctld)
         check_nodes(ctld, now);
         health_tick(ctld, now);
         steps_tick(ctld, now);
+        triggers_tick(ctld, now);
         purge(ctld, now);
     }
     if (ticks++ % 20 == 0 && !atomic_load(&ctld->disk_full)) { /* walks over all jobs: every 10 s */

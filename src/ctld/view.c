@@ -17,6 +17,7 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "model/job.h"
+#include "model/kept.h"
 #include "model/tx.h"
 #include "ctld/het.h"
 
@@ -25,8 +26,8 @@
 
 struct dirty {
     enum view_kind kind;
-    uint32_t job_id;  /* jobs, steps */
-    uint32_t sub_id;  /* steps: step id; nodes: node id */
+    uint32_t job_id;  /* jobs, steps; of the rest: kept_kind */
+    uint32_t sub_id;  /* steps: step id; nodes: node id; the rest: id */
     char *name;       /* partitions */
 };
 
@@ -235,6 +236,11 @@ void views_mark_part(struct views *v, struct partition *p)
     mark(v, &p->slot, (struct dirty){ .kind = VIEW_PARTS, .name = must(strdup(p->rec->name)) });
 }
 
+void views_mark_kept(struct views *v, struct kept *k)
+{
+    mark(v, &k->slot, (struct dirty){ .kind = VIEW_KEPT, .job_id = k->kind, .sub_id = k->id });
+}
+
 static void drop(struct views *v, enum view_kind kind, uint64_t slot)
 {
     atomic_fetch_add_explicit(&v->changes, 1, memory_order_release);
@@ -257,6 +263,11 @@ void views_drop_node(struct views *v, struct node *n)
 void views_drop_part(struct views *v, struct partition *p)
 {
     drop(v, VIEW_PARTS, p->slot);
+}
+
+void views_drop_kept(struct views *v, struct kept *k)
+{
+    drop(v, VIEW_KEPT, k->slot);
 }
 
 /* ---- encoding ----------------------------------------------------------------------------------- */
@@ -342,6 +353,7 @@ static void encode_dirty(struct views *v, const struct cluster *c, const struct 
     struct step *s;
     struct node *n;
     struct partition *p;
+    struct kept *k;
 
     switch (d->kind) {
     case VIEW_JOBS:
@@ -364,6 +376,16 @@ static void encode_dirty(struct views *v, const struct cluster *c, const struct 
     case VIEW_NODES:
         if ((n = cluster_node(c, d->sub_id)) && (n->slot & SLOT_DIRTY))
             store(v, VIEW_NODES, &n->slot, encode_node(n));
+        break;
+    case VIEW_KEPT:
+        k = cluster_kept(c, (enum kept_kind)d->job_id, d->sub_id);
+        if (k && (k->slot & SLOT_DIRTY)) {
+            struct vrec *r = encode(k->rec);
+
+            r->id = k->id;
+            r->state = k->kind;
+            store(v, VIEW_KEPT, &k->slot, r);
+        }
         break;
     default:
         if ((p = cluster_partition(c, d->name)) && (p->slot & SLOT_DIRTY))

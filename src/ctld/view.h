@@ -19,7 +19,7 @@
 struct vrec {
     _Atomic uint32_t refs;
     uint32_t id, array_id;   /* job id (steps: of their job), node id */
-    uint32_t state, flags, uid;
+    uint32_t state, flags, uid; /* triggers and crontabs: state is their kept_kind */
     uint64_t name_hash;      /* nodes, partitions: XXH3-64 of the name, lowest bit set */
     struct blob *script, *env; /* jobs: held */
     uint32_t len;
@@ -37,7 +37,7 @@ struct view_table {
     struct view_chunk **chunks; /* in a published view: none is NULL */
 };
 
-enum view_kind { VIEW_JOBS, VIEW_STEPS, VIEW_NODES, VIEW_PARTS, VIEW_KINDS };
+enum view_kind { VIEW_JOBS, VIEW_STEPS, VIEW_NODES, VIEW_PARTS, VIEW_KEPT, VIEW_KINDS };
 
 struct view {
     _Atomic uint32_t refs;
@@ -57,9 +57,11 @@ void views_mark_job(struct views *v, struct job *j);
 void views_mark_step(struct views *v, struct job *j, struct step *s);
 void views_mark_node(struct views *v, struct node *n);
 void views_mark_part(struct views *v, struct partition *p);
+void views_mark_kept(struct views *v, struct kept *k);
 void views_drop_job(struct views *v, struct job *j); /* and its steps; before it is freed */
 void views_drop_node(struct views *v, struct node *n);
 void views_drop_part(struct views *v, struct partition *p);
+void views_drop_kept(struct views *v, struct kept *k);
 /* Encode what was marked and make it the current view. */
 void views_publish(struct views *v, const struct cluster *c, uint64_t lsn);
 /* Encode some of what was marked when much of it has gathered, so that the next publish is short. */

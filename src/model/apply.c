@@ -702,6 +702,11 @@ static int apply_event(struct cluster *c, const Pst__Event *ev, struct err *err)
         return apply_blob(c, ev->blob_put, err);
     case PST__EVENT__BODY_CLUSTER_SET:
         return pb_merge(&c->rec->base, &ev->cluster_set->base);
+    case PST__EVENT__BODY_TRIGGER_PUT:
+    case PST__EVENT__BODY_TRIGGER_REMOVE:
+    case PST__EVENT__BODY_CRONTAB_PUT:
+    case PST__EVENT__BODY_CRONTAB_REMOVE:
+        return model_apply_kept(c, ev, err);
     default:
         return err_set(err, -EUCLEAN, "an event of a kind this release does not know");
     }

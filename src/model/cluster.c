@@ -107,6 +107,7 @@ struct cluster *cluster_free(struct cluster *c)
     idmap_done(&c->arrays);
     idmap_done(&c->named);
     idmap_done(&c->blobs);
+    model_kept_free(c);
     for (uint32_t i = 0; i < c->nnodes; i++)
         model_node_free(c->nodes[i]);
     free(c->nodes);
@@ -195,7 +196,7 @@ long alloc_position(const Pst__Alloc *alloc, uint32_t node_id)
 }
 
 /* Hash of one record's durable fields, salted by its kind. */
-static uint64_t record_hash(const ProtobufCMessage *msg, uint64_t kind)
+uint64_t model_record_hash(const ProtobufCMessage *msg, uint64_t kind)
 {
     struct pb_fieldset durable = { 0 };
     size_t len = protobuf_c_message_get_packed_size(msg);
@@ -214,24 +215,24 @@ static uint64_t record_hash(const ProtobufCMessage *msg, uint64_t kind)
 
 uint64_t cluster_hash(const struct cluster *c)
 {
-    uint64_t h = record_hash(&c->rec->base, 1);
+    uint64_t h = model_record_hash(&c->rec->base, 1);
     void *v;
 
     for (size_t pos = 0; (v = idmap_next(&c->jobs, &pos));) {
         struct job *j = v;
 
-        h += record_hash(&j->rec->base, 2);
+        h += model_record_hash(&j->rec->base, 2);
         for (struct step *s = j->steps; s; s = s->next)
-            h += record_hash(&s->rec->base, 3);
+            h += model_record_hash(&s->rec->base, 3);
     }
     for (uint32_t i = 0; i < c->nnodes; i++)
         if (c->nodes[i])
-            h += record_hash(&c->nodes[i]->rec->base, 4);
+            h += model_record_hash(&c->nodes[i]->rec->base, 4);
     for (size_t i = 0; i < c->nparts; i++)
-        h += record_hash(&c->parts[i]->rec->base, 5);
+        h += model_record_hash(&c->parts[i]->rec->base, 5);
     for (size_t pos = 0; (v = idmap_next(&c->blobs, &pos));)
         h += ((struct blob *)v)->hash;
-    return h;
+    return h + model_kept_hash(c);
 }
 
 static int dump_event(Pst__Event *ev, cluster_dump_fn *fn, void *ctx)
@@ -317,5 +318,7 @@ int cluster_dump(const struct cluster *c, cluster_dump_fn *fn, void *ctx)
     }
     for (size_t pos = 0; r >= 0 && (v = idmap_next(&c->jobs, &pos));)
         r = dump_job(v, fn, ctx);
+    if (r >= 0)
+        r = model_kept_dump(c, fn, ctx);
     return r < 0 ? r : 0;
 }

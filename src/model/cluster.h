@@ -96,6 +96,15 @@ struct blob {
 struct blob *blob_hold(struct blob *b); /* NULL gives NULL */
 struct blob *blob_drop(struct blob *b); /* always NULL */
 
+/* Triggers and crontabs: see kept.h. */
+enum kept_kind { KEPT_TRIGGER, KEPT_CRONTAB, KEPT_KINDS };
+struct kept {
+    enum kept_kind kind;
+    uint32_t id; /* trigger id, user id */
+    ProtobufCMessage *rec;
+    uint64_t slot; /* owned by the views */
+};
+
 /* What changed, told after it did.  Any may be NULL.  Must not change the cluster. */
 struct cluster_observer {
     void (*job)(void *ctx, struct job *job, Pst__EventKind kind);
@@ -105,6 +114,8 @@ struct cluster_observer {
     void (*node_gone)(void *ctx, struct node *node);
     void (*part)(void *ctx, struct partition *part, Pst__EventKind kind);
     void (*part_gone)(void *ctx, struct partition *part);
+    void (*kept)(void *ctx, struct kept *k);
+    void (*kept_gone)(void *ctx, struct kept *k);
     void *ctx;
 };
 
@@ -114,6 +125,7 @@ struct cluster {
     struct idmap arrays;        /* array_job_id -> struct idset of job ids */
     struct idmap named;         /* user and name -> struct job_chain */
     struct idmap blobs;         /* hash -> struct blob */
+    struct idmap kept[KEPT_KINDS]; /* id + 1 -> struct kept */
     struct node **nodes;        /* by node id; NULL = free id */
     uint32_t nnodes;            /* size of nodes[] */
     struct namemap node_names;

@@ -18,3 +18,10 @@ void model_step_free(struct step *s);
 void model_job_free(struct job *j);
 void model_node_free(struct node *n);
 void model_partition_free(struct partition *p);
+
+uint64_t model_record_hash(const ProtobufCMessage *msg, uint64_t kind);
+/* kept.c */
+int model_apply_kept(struct cluster *c, const Pst__Event *ev, struct err *err);
+void model_kept_free(struct cluster *c);
+uint64_t model_kept_hash(const struct cluster *c);
+int model_kept_dump(const struct cluster *c, cluster_dump_fn *fn, void *ctx);

@@ -203,6 +203,35 @@ void tx_blob(Pst__Transaction *tx, uint64_t hash, const void *data, size_t len)
     add_event(tx, PST__EVENT_KIND__EV_UNSPECIFIED, PST__EVENT__BODY_BLOB_PUT)->blob_put = b;
 }
 
+static ProtobufCMessage *copy_of(const ProtobufCMessage *msg)
+{
+    ProtobufCMessage *copy = NULL;
+
+    if (pb_dup(msg, &copy) < 0)
+        copy = NULL;
+    return must(copy);
+}
+
+void tx_trigger_put(Pst__Transaction *tx, Pst__EventKind kind, const Pst__TriggerRecord *rec)
+{
+    add_event(tx, kind, PST__EVENT__BODY_TRIGGER_PUT)->trigger_put = (Pst__TriggerRecord *)copy_of(&rec->base);
+}
+
+void tx_trigger_remove(Pst__Transaction *tx, Pst__EventKind kind, uint32_t trigger_id)
+{
+    add_event(tx, kind, PST__EVENT__BODY_TRIGGER_REMOVE)->trigger_remove = trigger_id;
+}
+
+void tx_crontab_put(Pst__Transaction *tx, Pst__EventKind kind, const Pst__CrontabRecord *rec)
+{
+    add_event(tx, kind, PST__EVENT__BODY_CRONTAB_PUT)->crontab_put = (Pst__CrontabRecord *)copy_of(&rec->base);
+}
+
+void tx_crontab_remove(Pst__Transaction *tx, Pst__EventKind kind, uint32_t uid)
+{
+    add_event(tx, kind, PST__EVENT__BODY_CRONTAB_REMOVE)->crontab_remove = uid;
+}
+
 static void clear_add(size_t *n, uint32_t **list, uint32_t number)
 {
     *list = must(realloc(*list, (*n + 1) * sizeof(**list)));

@@ -40,6 +40,10 @@ Pst__PartitionRecord *tx_part_patch(Pst__Transaction *tx, Pst__EventKind kind, c
 void tx_part_remove(Pst__Transaction *tx, const char *name);
 Pst__ClusterRecord *tx_cluster(Pst__Transaction *tx);
 void tx_blob(Pst__Transaction *tx, uint64_t hash, const void *data, size_t len);
+void tx_trigger_put(Pst__Transaction *tx, Pst__EventKind kind, const Pst__TriggerRecord *rec); /* copies */
+void tx_trigger_remove(Pst__Transaction *tx, Pst__EventKind kind, uint32_t trigger_id);
+void tx_crontab_put(Pst__Transaction *tx, Pst__EventKind kind, const Pst__CrontabRecord *rec); /* copies */
+void tx_crontab_remove(Pst__Transaction *tx, Pst__EventKind kind, uint32_t uid);
 /* Make a field absent, with the patch made last. */
 void tx_clear(Pst__Transaction *tx, uint32_t field_number);
 

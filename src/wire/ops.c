@@ -4,6 +4,7 @@
 #include "wire/ops.h"
 
 #include "api.pb-c.h"
+#include "event.pb-c.h"
 #include "explain.pb-c.h"
 #include "watch.pb-c.h"
 

@@ -25,6 +25,11 @@
     X(OP_STEP_CREATE, 14, "step-create", step_create_request, step_reply, 4 * WIRE_MIB)            \
     X(OP_HET_STEP_CREATE, 15, "het-step-create", het_step_request, het_step_reply, 4 * WIRE_MIB)   \
     X(OP_ACCESS, 66, "access", access_request, step_reply, 4 * WIRE_KIB)                           \
+    X(OP_CRONTAB_GET, 60, "crontab-get", crontab_get_request, crontab_record, 4 * WIRE_KIB)        \
+    X(OP_CRONTAB_SET, 61, "crontab-set", crontab_set_request, empty, 16 * WIRE_MIB)                \
+    X(OP_TRIGGER_SET, 62, "trigger-set", trigger_record, trigger_record, 64 * WIRE_KIB)            \
+    X(OP_TRIGGER_GET, 63, "trigger-get", empty, trigger_set, 4 * WIRE_KIB)                         \
+    X(OP_TRIGGER_CLEAR, 64, "trigger-clear", trigger_record, empty, 64 * WIRE_KIB)                 \
     X(OP_STEPS_WAIT, 65, "steps-wait", steps_wait_request, empty, 4 * WIRE_KIB)                    \
     /* queries: answered from views */                                                             \
     X(OP_QUERY_JOBS, 30, "query-jobs", query_request, record_batch, 4 * WIRE_MIB)                  \

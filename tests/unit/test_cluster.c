@@ -71,7 +71,7 @@ static void test_observer(void **state)
     struct cluster *c = new_cluster();
     struct seen seen = { 0 };
     const struct cluster_observer obs = { on_job,       on_job_gone, on_step,      on_node,
-                                          on_node_gone, on_part,     on_part_gone, &seen };
+                                          on_node_gone, on_part,     on_part_gone, .ctx = &seen };
     Pst__Transaction *tx = tx_new(T0);
 
     (void)state;

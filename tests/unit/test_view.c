@@ -58,7 +58,7 @@ static int setup(void **state)
     w->c = new_cluster();
     assert_int_equal(views_new(&w->v), 0);
     w->obs = (struct cluster_observer){ on_job,       on_job_gone, on_step,      on_node,
-                                        on_node_gone, on_part,     on_part_gone, w->v };
+                                        on_node_gone, on_part,     on_part_gone, .ctx = w->v };
     w->c->observer = &w->obs;
     *state = w;
     return 0;

@@ -1,0 +1,380 @@
+/* strigger.c - programs that run when something happens to jobs, nodes or the controller
+ *
+ * Options become a TriggerRecord, of which the controller decides whether it may be. */
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "api.pb-c.h"
+#include "event.pb-c.h"
+
+#include "base/cleanup.h"
+#include "base/strbuf.h"
+#include "cli/cli.h"
+#include "cli/ids.h"
+#include "cli/opts.h"
+#include "wire/errors.h"
+#include "wire/ops.h"
+
+#define OFFSET_MAX 32767l
+
+enum option_id {
+    O_SET,
+    O_GET,
+    O_CLEAR,
+    O_FLAGS,
+    O_ID,
+    O_JOBID,
+    O_NODE,
+    O_NOHEADER,
+    O_OFFSET,
+    O_PROGRAM,
+    O_QUIET,
+    O_USER,
+    O_VERBOSE,
+    O_CLUSTERS,
+    O_NEVER,       /* events this controller cannot see */
+    O_EVENT = 100, /* + enum TriggerEvent */
+};
+#define EVENT(x) (O_EVENT + PST__TRIGGER_EVENT__TRIG_##x)
+
+static const struct opt rows[] = {
+    { "backup_slurmctld_assumed_control", 'C', OPT_NONE, O_NEVER, 0, NULL, NULL, NULL, NULL },
+    { "backup_slurmctld_failure", 'A', OPT_NONE, O_NEVER, 0, NULL, NULL, NULL, NULL },
+    { "backup_slurmctld_resumed_operation", 'B', OPT_NONE, O_NEVER, 0, NULL, NULL, NULL, NULL },
+    { "burst_buffer", 0, OPT_NONE, O_NEVER, 0, NULL, NULL, NULL, NULL },
+    { "clear", 0, OPT_NONE, O_CLEAR, 0, NULL, NULL, NULL, "remove triggers" },
+    { "clusters", 'M', OPT_REQ, O_CLUSTERS, 0, "SLURM_CLUSTERS", NULL, "name", "ask this cluster" },
+    { "down", 'd', OPT_NONE, EVENT(NODE_DOWN), 0, NULL, NULL, NULL, "a node went down" },
+    { "drained", 'D', OPT_NONE, EVENT(NODE_DRAINED), 0, NULL, NULL, NULL,
+      "a node is drained and empty" },
+    { "draining", 0, OPT_NONE, EVENT(NODE_DRAINING), 0, NULL, NULL, NULL,
+      "a node with jobs is being drained" },
+    { "fail", 'F', OPT_NONE, EVENT(NODE_FAIL), 0, NULL, NULL, NULL, "a node is expected to fail" },
+    { "fini", 'f', OPT_NONE, EVENT(JOB_FINI), 0, NULL, NULL, NULL, "the job ended" },
+    { "flags", 0, OPT_REQ, O_FLAGS, 0, NULL, NULL, "flag", "PERM: stay after firing" },
+    { "get", 0, OPT_NONE, O_GET, 0, NULL, NULL, NULL, "list triggers" },
+    { "id", 'i', OPT_REQ, O_ID, 0, NULL, NULL, "number", "the trigger with this number" },
+    { "idle", 'I', OPT_NONE, EVENT(NODE_IDLE), 0, NULL, NULL, NULL,
+      "a node was idle for --offset seconds" },
+    { "jobid", 'j', OPT_REQ, O_JOBID, 0, NULL, NULL, "id", "of this job" },
+    { "node", 'n', OPT_OPT, O_NODE, 0, NULL, NULL, "nodes", "of these nodes, or all" },
+    { "noheader", 'N', OPT_NONE, O_NOHEADER, 0, NULL, NULL, NULL, "no line of column titles" },
+    { "offset", 'o', OPT_REQ, O_OFFSET, 0, NULL, NULL, "secs",
+      "run the program so much after (before) the event" },
+    { "primary_database_failure", 'h', OPT_NONE, O_NEVER, 0, NULL, NULL, NULL, NULL },
+    { "primary_database_resumed_operation", 'H', OPT_NONE, O_NEVER, 0, NULL, NULL, NULL, NULL },
+    { "primary_slurmctld_acct_buffer_full", 'e', OPT_NONE, O_NEVER, 0, NULL, NULL, NULL, NULL },
+    { "primary_slurmctld_failure", 'a', OPT_NONE, O_NEVER, 0, NULL, NULL, NULL, NULL },
+    { "primary_slurmctld_resumed_control", 'c', OPT_NONE, O_NEVER, 0, NULL, NULL, NULL, NULL },
+    { "primary_slurmctld_resumed_operation", 'b', OPT_NONE, EVENT(CTLD_RESUMED), 0, NULL, NULL,
+      NULL, "the controller started" },
+    { "primary_slurmdbd_failure", 'g', OPT_NONE, O_NEVER, 0, NULL, NULL, NULL, NULL },
+    { "primary_slurmdbd_resumed_operation", 'G', OPT_NONE, O_NEVER, 0, NULL, NULL, NULL, NULL },
+    { "program", 'p', OPT_REQ, O_PROGRAM, 0, NULL, NULL, "path", "what to run" },
+    { "quiet", 'Q', OPT_NONE, O_QUIET, 0, NULL, NULL, NULL, "say nothing but errors" },
+    { "reconfig", 'r', OPT_NONE, EVENT(RECONFIG), 0, NULL, NULL, NULL,
+      "the configuration was read again" },
+    { "resume", 'R', OPT_NONE, EVENT(NODE_RESUME), 0, NULL, NULL, NULL,
+      "a drained or failing node is back" },
+    { "set", 0, OPT_NONE, O_SET, 0, NULL, NULL, NULL, "make a trigger" },
+    { "time", 't', OPT_NONE, EVENT(JOB_TIME), 0, NULL, NULL, NULL,
+      "the job's time limit is reached" },
+    { "up", 'u', OPT_NONE, EVENT(NODE_UP), 0, NULL, NULL, NULL, "a node came back from down" },
+    { "user", 0, OPT_REQ, O_USER, 0, NULL, NULL, "user", "triggers of this user" },
+    { "verbose", 'v', OPT_NONE, O_VERBOSE, 0, NULL, NULL, NULL, "say what is done" },
+};
+
+static const struct opt_command command = {
+    .name = "strigger",
+    .prefix = "STRIGGER",
+    .rows = rows,
+    .n = ARRAY_SIZE(rows),
+    .synopsis = "[OPTIONS]",
+    .usage_status = CLI_EXIT_FAILED,
+};
+
+static const struct {
+    Pst__TriggerEvent event;
+    const char *res, *name;
+} words[] = {
+    { PST__TRIGGER_EVENT__TRIG_NODE_DOWN, "node", "down" },
+    { PST__TRIGGER_EVENT__TRIG_NODE_UP, "node", "up" },
+    { PST__TRIGGER_EVENT__TRIG_NODE_DRAINED, "node", "drained" },
+    { PST__TRIGGER_EVENT__TRIG_NODE_DRAINING, "node", "draining" },
+    { PST__TRIGGER_EVENT__TRIG_NODE_FAIL, "node", "fail" },
+    { PST__TRIGGER_EVENT__TRIG_NODE_IDLE, "node", "idle" },
+    { PST__TRIGGER_EVENT__TRIG_NODE_RESUME, "node", "resume" },
+    { PST__TRIGGER_EVENT__TRIG_JOB_FINI, "job", "fini" },
+    { PST__TRIGGER_EVENT__TRIG_JOB_TIME, "job", "time" },
+    { PST__TRIGGER_EVENT__TRIG_RECONFIG, "node", "reconfig" },
+    { PST__TRIGGER_EVENT__TRIG_CTLD_RESUMED, "slurmctld", "primary_slurmctld_resumed_operation" },
+};
+
+struct strigger {
+    struct cli cli;
+    unsigned modes; /* 1 << O_SET ... */
+    bool noheader;
+    Pst__TriggerRecord t;
+};
+
+static int number(const char *arg, long low, long high, long *ret)
+{
+    char *end;
+
+    errno = 0;
+    *ret = strtol(arg, &end, 10);
+    return errno || end == arg || *end || *ret < low || *ret > high ? -EINVAL : 0;
+}
+
+static int set_user(struct strigger *s, const char *arg, struct err *err)
+{
+    const struct passwd *pw = getpwnam(arg);
+    long n;
+
+    if (!pw && number(arg, 0, (long)UINT32_MAX - 1, &n) < 0)
+        return err_set(err, CLI_EXIT_FAILED, "Invalid user: %s", arg);
+    s->t.has_uid = true;
+    s->t.uid = pw ? pw->pw_uid : (uint32_t)n;
+    return 0;
+}
+
+static int set_job(struct strigger *s, const char *arg, struct err *err)
+{
+    struct ids ids = { 0 };
+
+    if (ids_parse(arg, &ids, NULL) < 0 || !ids.job_id || ids.has_step || ids.array != IDS_NO_TASK ||
+        ids.has_het)
+        return err_set(err, CLI_EXIT_FAILED, "Invalid jobid: %s", arg);
+    s->t.has_job_id = true;
+    s->t.job_id = ids.job_id;
+    return 0;
+}
+
+static int set_value(struct strigger *s, const struct opt *opt, const char *arg, struct err *err)
+{
+    long n;
+
+    switch (opt->id) {
+    case O_FLAGS:
+        if (strcasecmp(arg, "PERM") != 0)
+            return err_set(err, CLI_EXIT_FAILED, "Invalid flags: %s: only PERM is known", arg);
+        s->t.has_permanent = s->t.permanent = true;
+        return 0;
+    case O_ID:
+        if (number(arg, 1, (long)UINT32_MAX, &n) < 0)
+            return err_set(err, CLI_EXIT_FAILED, "Invalid id: %s", arg);
+        s->t.has_trigger_id = true;
+        s->t.trigger_id = (uint32_t)n;
+        return 0;
+    case O_OFFSET:
+        if (number(arg, -OFFSET_MAX, OFFSET_MAX, &n) < 0)
+            return err_set(err, CLI_EXIT_FAILED,
+                           "Invalid offset: %s: -%ld to %ld seconds are possible", arg, OFFSET_MAX,
+                           OFFSET_MAX);
+        s->t.has_offset_s = true;
+        s->t.offset_s = (int32_t)n;
+        return 0;
+    case O_JOBID:
+        return set_job(s, arg, err);
+    case O_USER:
+        return set_user(s, arg, err);
+    case O_NODE:
+        s->t.nodes = (char *)(arg && *arg ? arg : "*");
+        return 0;
+    default:
+        s->t.program = (char *)arg;
+        return 0;
+    }
+}
+
+static int set_option(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
+                      struct err *err)
+{
+    struct strigger *s = ctx;
+
+    (void)source;
+    if (opt->id >= O_EVENT) {
+        s->t.has_events = true;
+        s->t.events |= 1u << (opt->id - O_EVENT);
+        return 0;
+    }
+    switch (opt->id) {
+    case O_SET:
+    case O_GET:
+    case O_CLEAR:
+        s->modes |= 1u << opt->id;
+        return 0;
+    case O_NEVER:
+        return err_set(err, CLI_EXIT_FAILED,
+                       "--%s is not supported: this controller never sees such an event",
+                       opt->name);
+    case O_NOHEADER:
+        s->noheader = true;
+        return 0;
+    case O_QUIET:
+        cli_set_verbosity(&s->cli, -1);
+        return 0;
+    case O_VERBOSE:
+        cli_set_verbosity(&s->cli, s->cli.verbose + 1);
+        return 0;
+    case O_CLUSTERS:
+        return 0; /* there is one */
+    default:
+        return set_value(s, opt, arg, err);
+    }
+}
+
+static uint32_t events_on(const char *res)
+{
+    uint32_t mask = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (strcmp(words[i].res, res) == 0)
+            mask |= 1u << words[i].event;
+    return mask;
+}
+
+static const char *res_of(const Pst__TriggerRecord *t)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (t->events & (1u << words[i].event))
+            return words[i].res;
+    return "unknown";
+}
+
+/* ---- set, clear
+ * ---------------------------------------------------------------------------------- */
+
+static int refused(const char *call, const struct err *err)
+{
+    (void)fprintf(stderr, "%s: %s\n", call, err->text);
+    return CLI_EXIT_FAILED;
+}
+
+static int set(struct strigger *s)
+{
+    ProtobufCMessage *reply = NULL;
+    struct err err = { .text = "" };
+
+    if (!s->t.program)
+        cli_die(CLI_EXIT_FAILED, "--set needs --program");
+    if (!s->t.events)
+        cli_die(CLI_EXIT_FAILED, "--set needs an event, such as --down or --fini");
+    if (s->t.events & ~events_on(res_of(&s->t)))
+        cli_die(CLI_EXIT_FAILED,
+                "events of jobs, of nodes and of the controller need triggers of their own");
+    if ((s->t.events & events_on("job")) && !s->t.has_job_id)
+        cli_die(CLI_EXIT_FAILED, "this event needs --jobid");
+    if (!(s->t.events & events_on("job")) && s->t.has_job_id)
+        cli_die(CLI_EXIT_FAILED, "--jobid goes with --fini or --time");
+    if (!s->t.nodes && !s->t.has_job_id)
+        s->t.nodes = (char *)"*";
+    if (cli_call(&s->cli, OP_TRIGGER_SET, &s->t.base, &reply, NULL, &err) < 0)
+        return refused("slurm_set_trigger", &err);
+    cli_verbose(1, "trigger %u set", ((const Pst__TriggerRecord *)reply)->trigger_id);
+    protobuf_c_message_free_unpacked(reply, NULL);
+    return 0;
+}
+
+static int clear(struct strigger *s)
+{
+    struct err err = { .text = "" };
+
+    if (!s->t.has_trigger_id && !s->t.has_job_id && !s->t.has_uid)
+        cli_die(CLI_EXIT_FAILED, "--clear needs --id, --jobid or --user");
+    if (cli_call(&s->cli, OP_TRIGGER_CLEAR, &s->t.base, NULL, NULL, &err) < 0)
+        return refused("slurm_clear_trigger", &err);
+    return 0;
+}
+
+/* ---- get
+ * ----------------------------------------------------------------------------------------- */
+
+static bool shown(const struct strigger *s, const Pst__TriggerRecord *t)
+{
+    return (!s->t.has_trigger_id || s->t.trigger_id == t->trigger_id) &&
+           (!s->t.has_job_id || (t->has_job_id && s->t.job_id == t->job_id)) &&
+           (!s->t.has_uid || s->t.uid == t->uid) && (!s->t.events || (s->t.events & t->events)) &&
+           (!s->t.nodes || strcmp(s->t.nodes, "*") == 0 ||
+            (t->nodes && strcmp(s->t.nodes, t->nodes) == 0));
+}
+
+static void print(const Pst__TriggerRecord *t)
+{
+    const struct passwd *pw = getpwuid(t->uid);
+    _cleanup_val_(strbuf_done) struct strbuf types = STRBUF_INIT;
+    char user[16], job[16];
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (t->events & (1u << words[i].event))
+            strbuf_addf(&types, "%s%s", types.len ? "," : "", words[i].name);
+    (void)snprintf(user, sizeof(user), "%u", t->uid); /* fit */
+    (void)snprintf(job, sizeof(job), "%u", t->job_id);
+    (void)printf("%7u %-9s%8s %-35s %6d %-8s %-5s %s\n", t->trigger_id, res_of(t),
+                 t->has_job_id ? job
+                 : t->nodes    ? t->nodes
+                               : "*",
+                 strbuf_str(&types), t->offset_s, pw ? pw->pw_name : user,
+                 t->has_permanent && t->permanent ? "PERM" : "", t->program ? t->program : "");
+}
+
+static int get(struct strigger *s)
+{
+    Pst__Empty req = PST__EMPTY__INIT;
+    ProtobufCMessage *reply = NULL;
+    const Pst__TriggerSet *all;
+    struct err err = { .text = "" };
+    bool header = !s->noheader;
+
+    if (cli_call(&s->cli, OP_TRIGGER_GET, &req.base, &reply, NULL, &err) < 0)
+        return refused("slurm_get_triggers", &err);
+    all = (const Pst__TriggerSet *)reply;
+    for (size_t i = 0; i < all->n_items; i++) {
+        if (!shown(s, all->items[i]))
+            continue;
+        if (header)
+            (void)printf("TRIG_ID RES_TYPE   RES_ID TYPE                                OFFSET "
+                         "USER     FLAGS PROGRAM\n");
+        header = false;
+        print(all->items[i]);
+    }
+    protobuf_c_message_free_unpacked(reply, NULL);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct strigger s = { .t = PST__TRIGGER_RECORD__INIT };
+    int first, status;
+
+    cli_init(&s.cli, "strigger");
+    if (argc == 2 && strcmp(argv[1], "--usage") == 0) {
+        (void)printf("Usage: strigger [--set | --get | --clear | --version] "
+                     "[-aAbBcCdDefFgGhHiIjnNopQrtuv]\n");
+        return CLI_EXIT_OK;
+    }
+    first = opts_parse(&command, argc, argv, set_option, &s);
+    if (first < argc)
+        cli_die(CLI_EXIT_FAILED, "strigger takes options only, not %s", argv[first]);
+    switch (s.modes) {
+    case 1u << O_SET:
+        status = set(&s);
+        break;
+    case 1u << O_GET:
+        status = get(&s);
+        break;
+    case 1u << O_CLEAR:
+        status = clear(&s);
+        break;
+    default:
+        cli_die(CLI_EXIT_FAILED,
+                "You must use exactly one of the following options: --set, --get or --clear");
+    }
+    cli_done(&s.cli);
+    return status;
+}

@@ -1,0 +1,194 @@
+/* kept.c - records beside jobs, nodes and partitions; see kept.h. */
+#include "model/kept.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/pbutil.h"
+#include "model/cluster_private.h"
+
+#define HASH_KIND 20u /* and up: salts of cluster_hash() */
+
+/* User ids begin at 0, and keys of an idmap do not. */
+static uint64_t key_of(uint32_t id)
+{
+    return (uint64_t)id + 1;
+}
+
+struct kept *cluster_kept(const struct cluster *c, enum kept_kind kind, uint32_t id)
+{
+    return idmap_get(&c->kept[kind], key_of(id));
+}
+
+const Pst__TriggerRecord *cluster_trigger(const struct cluster *c, uint32_t trigger_id)
+{
+    const struct kept *k = cluster_kept(c, KEPT_TRIGGER, trigger_id);
+
+    return k ? (const Pst__TriggerRecord *)k->rec : NULL;
+}
+
+const Pst__CrontabRecord *cluster_crontab(const struct cluster *c, uint32_t uid)
+{
+    const struct kept *k = cluster_kept(c, KEPT_CRONTAB, uid);
+
+    return k ? (const Pst__CrontabRecord *)k->rec : NULL;
+}
+
+const Pst__TriggerRecord *cluster_next_trigger(const struct cluster *c, size_t *pos)
+{
+    const struct kept *k = idmap_next(&c->kept[KEPT_TRIGGER], pos);
+
+    return k ? (const Pst__TriggerRecord *)k->rec : NULL;
+}
+
+const Pst__CrontabRecord *cluster_next_crontab(const struct cluster *c, size_t *pos)
+{
+    const struct kept *k = idmap_next(&c->kept[KEPT_CRONTAB], pos);
+
+    return k ? (const Pst__CrontabRecord *)k->rec : NULL;
+}
+
+const Pst__CrontabEntry *crontab_entry(const Pst__CrontabRecord *r, uint32_t job_id)
+{
+    for (size_t i = 0; i < r->n_entries; i++)
+        if (r->entries[i]->job_id == job_id)
+            return r->entries[i];
+    return NULL;
+}
+
+const ProtobufCMessageDescriptor *kept_descriptor(enum kept_kind kind)
+{
+    return kind == KEPT_TRIGGER ? &pst__trigger_record__descriptor
+                                : &pst__crontab_record__descriptor;
+}
+
+void kept_event_of(enum kept_kind kind, ProtobufCMessage *rec, Pst__Event *ret_ev)
+{
+    pst__event__init(ret_ev);
+    if (kind == KEPT_TRIGGER) {
+        ret_ev->body_case = PST__EVENT__BODY_TRIGGER_PUT;
+        ret_ev->trigger_put = (Pst__TriggerRecord *)rec;
+    } else {
+        ret_ev->body_case = PST__EVENT__BODY_CRONTAB_PUT;
+        ret_ev->crontab_put = (Pst__CrontabRecord *)rec;
+    }
+}
+
+void kept_event(const struct kept *k, Pst__Event *ret_ev)
+{
+    kept_event_of(k->kind, k->rec, ret_ev);
+}
+
+/* ---- changes ------------------------------------------------------------------------------------
+ */
+
+static void kept_free(struct kept *k)
+{
+    if (!k)
+        return;
+    if (k->rec)
+        protobuf_c_message_free_unpacked(k->rec, NULL);
+    free(k);
+}
+
+static int put(struct cluster *c, enum kept_kind kind, uint32_t id, const ProtobufCMessage *rec)
+{
+    struct kept *k = cluster_kept(c, kind, id);
+    ProtobufCMessage *copy;
+
+    if (pb_dup(rec, &copy) < 0)
+        return -ENOMEM;
+    if (k) {
+        protobuf_c_message_free_unpacked(k->rec, NULL);
+    } else {
+        k = calloc(1, sizeof(*k));
+        if (!k || idmap_put(&c->kept[kind], key_of(id), k) < 0) {
+            free(k);
+            protobuf_c_message_free_unpacked(copy, NULL);
+            return -ENOMEM;
+        }
+        k->kind = kind;
+        k->id = id;
+    }
+    k->rec = copy;
+    if (c->observer && c->observer->kept)
+        c->observer->kept(c->observer->ctx, k);
+    return 0;
+}
+
+static int drop(struct cluster *c, enum kept_kind kind, uint32_t id, struct err *err)
+{
+    struct kept *k = cluster_kept(c, kind, id);
+
+    if (!k)
+        return err_set(err, -EUCLEAN, "%s %u: removed but unknown",
+                       kind == KEPT_TRIGGER ? "trigger" : "crontab of user", id);
+    if (c->observer && c->observer->kept_gone)
+        c->observer->kept_gone(c->observer->ctx, k);
+    (void)idmap_remove(&c->kept[kind], key_of(id));
+    kept_free(k);
+    return 0;
+}
+
+int model_apply_kept(struct cluster *c, const Pst__Event *ev, struct err *err)
+{
+    switch (ev->body_case) {
+    case PST__EVENT__BODY_TRIGGER_PUT:
+        if (!ev->trigger_put->trigger_id)
+            return err_set(err, -EUCLEAN, "a trigger without an id");
+        return put(c, KEPT_TRIGGER, ev->trigger_put->trigger_id, &ev->trigger_put->base);
+    case PST__EVENT__BODY_TRIGGER_REMOVE:
+        return drop(c, KEPT_TRIGGER, ev->trigger_remove, err);
+    case PST__EVENT__BODY_CRONTAB_PUT:
+        if (!ev->crontab_put->has_uid)
+            return err_set(err, -EUCLEAN, "a crontab without a user");
+        return put(c, KEPT_CRONTAB, ev->crontab_put->uid, &ev->crontab_put->base);
+    default:
+        return drop(c, KEPT_CRONTAB, ev->crontab_remove, err);
+    }
+}
+
+/* ---- all of them --------------------------------------------------------------------------------
+ */
+
+void model_kept_free(struct cluster *c)
+{
+    void *v;
+
+    for (size_t kind = 0; kind < KEPT_KINDS; kind++) {
+        for (size_t pos = 0; (v = idmap_next(&c->kept[kind], &pos));)
+            kept_free(v);
+        idmap_done(&c->kept[kind]);
+    }
+}
+
+uint64_t model_kept_hash(const struct cluster *c)
+{
+    uint64_t h = 0;
+    void *v;
+
+    for (size_t kind = 0; kind < KEPT_KINDS; kind++)
+        for (size_t pos = 0; (v = idmap_next(&c->kept[kind], &pos));)
+            h += model_record_hash(((struct kept *)v)->rec, HASH_KIND + kind);
+    return h;
+}
+
+int model_kept_dump(const struct cluster *c, cluster_dump_fn *fn, void *ctx)
+{
+    void *v;
+    int r = 0;
+
+    for (size_t kind = 0; kind < KEPT_KINDS; kind++) {
+        for (size_t pos = 0; r >= 0 && (v = idmap_next(&c->kept[kind], &pos));) {
+            Pst__Transaction tx = PST__TRANSACTION__INIT;
+            Pst__Event ev, *list = &ev;
+
+            kept_event(v, &ev);
+            tx.events = &list;
+            tx.n_events = 1;
+            r = fn(ctx, &tx);
+        }
+    }
+    return r < 0 ? r : 0;
+}

@@ -1,0 +1,22 @@
+/* kept.h - records beside jobs, nodes and partitions: triggers and crontabs
+ *
+ * Each is whatever its last put said; nothing is derived from it.  Found by id in O(1).  Pointers
+ * are borrowed until the next apply. */
+#pragma once
+
+#include "model/cluster.h"
+
+const Pst__TriggerRecord *cluster_trigger(const struct cluster *c,
+                                          uint32_t trigger_id);                   /* NULL: none */
+const Pst__CrontabRecord *cluster_crontab(const struct cluster *c, uint32_t uid); /* NULL: none */
+/* Walk: start with *pos = 0; NULL at the end.  In no order. */
+const Pst__TriggerRecord *cluster_next_trigger(const struct cluster *c, size_t *pos);
+const Pst__CrontabRecord *cluster_next_crontab(const struct cluster *c, size_t *pos);
+/* The entry of a crontab with this job, or NULL. */
+const Pst__CrontabEntry *crontab_entry(const Pst__CrontabRecord *r, uint32_t job_id);
+
+struct kept *cluster_kept(const struct cluster *c, enum kept_kind kind, uint32_t id);
+/* The event that puts it again. */
+void kept_event(const struct kept *k, Pst__Event *ret_ev);
+const ProtobufCMessageDescriptor *kept_descriptor(enum kept_kind kind);
+void kept_event_of(enum kept_kind kind, ProtobufCMessage *rec, Pst__Event *ret_ev);

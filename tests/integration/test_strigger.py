@@ -1,0 +1,180 @@
+"""strigger: listing, events of nodes, jobs and the controller, once and PERM, restarts, rights, mistakes."""
+
+import getpass
+import os
+
+import pytest
+
+from conftest import wait_until
+from test_auth import as_user, both  # noqa: F401: a fixture
+
+needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root may become another user")
+
+CLUSTER = {"nodes": 2, "cpus": 4}
+HEAD = "TRIG_ID RES_TYPE   RES_ID TYPE                                OFFSET USER     FLAGS PROGRAM\n"
+
+
+def program(c, name="told"):
+    """A program that writes its argument down; gives (path, function that reads what it wrote)."""
+    path, log = c.work / f"{name}.sh", c.work / name
+    path.write_text(f'#!/bin/sh\necho "$#:$1" >> {log}\n')
+    path.chmod(0o755)
+    return path, lambda: log.read_text().split() if log.exists() else []
+
+
+def ids(c):
+    return [line.split()[0] for line in c.run("strigger", "--get", "-N").out.splitlines()]
+
+
+def test_listing(cluster):
+    c, user = cluster, getpass.getuser()
+    assert c.run("strigger", "--get").out == ""
+    c.run("strigger", "--set", "--node=node1", "--down", "--program=/bin/true")
+    c.run("strigger", "--set", "--node", "--idle", "--offset=60", "--program=/bin/true")
+    second = f"      2 node            * idle                                    60 {user:<8}       /bin/true\n"
+    assert c.run("strigger", "--get").out == (
+        HEAD + f"      1 node        node1 down                                     0 {user:<8}       /bin/true\n" + second)
+    c.restart_ctld()
+    c.run("strigger", "--clear", "--id=1")
+    assert c.refused("strigger", "--clear", "--id=99") == "slurm_clear_trigger: No such process\n"
+    assert c.run("strigger", "--get", "-N").out == second
+    c.run("strigger", "--clear", f"--user={user}")
+    assert c.run("strigger", "--get").out == ""
+
+
+def test_node_events(c):
+    path, told = program(c)
+    perm, told_perm = program(c, "perm")
+    c.run("strigger", "--set", "--node=node2", "--down", "-p", path)
+    c.run("strigger", "--set", "--node", "--up", "--flags=PERM", "-p", perm)
+    c.run("strigger", "--set", "--node", "--drained", "-p", path)
+    c.run("strigger", "--set", "--node", "--resume", "-p", path)
+    for times in (1, 2):
+        c.run("scontrol", "update", "nodename=node2", "state=down", "reason=x")
+        wait_until(lambda: told() == ["1:node2"], "down fired, once")
+        c.run("scontrol", "update", "nodename=node2", "state=resume")
+        wait_until(lambda: told_perm() == ["1:node2"] * times, "up fires every time")
+    assert [x.split()[6] for x in c.run("strigger", "--get", "-N").out.splitlines()] == ["PERM", str(path), str(path)]
+    c.run("scontrol", "update", "nodename=node1", "state=drain", "reason=x")
+    wait_until(lambda: told() == ["1:node2", "1:node1"], "drained fired")
+    c.run("scontrol", "update", "nodename=node1", "state=resume")
+    wait_until(lambda: told() == ["1:node2", "1:node1", "1:node1"], "resume fired")
+    assert len(ids(c)) == 1
+    c.run("strigger", "--clear", f"--id={ids(c)[0]}")
+
+
+def test_nodes_that_change_together_are_told_together(c):
+    path, told = program(c)
+    c.run("strigger", "--set", "--node", "--down", "-p", path)
+    c.run("scontrol", "update", "nodename=node[1-2]", "state=down", "reason=x")
+    wait_until(lambda: told() == ["1:node[1-2]"], "both at once")
+    c.run("scontrol", "update", "nodename=node[1-2]", "state=resume")
+
+
+def test_draining_fail_and_jobs(c):
+    path, told = program(c)
+    job = c.sbatch("-n1", "-w", "node1", wrap="sleep 60")
+    c.wait_state(job, "RUNNING")
+    c.run("strigger", "--set", "--node=node1", "--draining", "-p", path)
+    c.run("scontrol", "update", "nodename=node1", "state=drain", "reason=x")
+    wait_until(lambda: told() == ["1:node1"], "draining fired")
+    c.run("strigger", "--set", "--node=node1", "--drained", "-p", path)
+    c.run("scancel", job)
+    wait_until(lambda: told() == ["1:node1"] * 2, "drained fired when the job was gone")
+    c.run("strigger", "--set", "--node", "--fail", "-p", path)
+    c.run("scontrol", "update", "nodename=node2", "state=fail", "reason=x")
+    wait_until(lambda: told()[2:] == ["1:node2"], "fail fired")
+    c.run("scontrol", "update", "nodename=node[1-2]", "state=resume")
+    assert ids(c) == []
+
+
+def test_offset_outlives_the_controller(cluster):
+    """What happened is in the journal: a controller killed in the meantime starts the program all the same, once."""
+    path, told = program(cluster)
+    cluster.run("strigger", "--set", "--node=node1", "--down", "--offset=3", "-p", path)
+    cluster.run("scontrol", "update", "nodename=node1", "state=down", "reason=x")
+    wait_until(lambda: '"due_arg"' in cluster.run("penstock", "journal", "dump", cluster.dir / "state").out,
+               "it is noted")
+    assert told() == []
+    cluster.kill_ctld()
+    cluster.start_ctld()
+    wait_until(lambda: told() == ["1:node1"], "the program ran after the delay")
+    cluster.restart_ctld()
+    assert told() == ["1:node1"] and ids(cluster) == []
+
+
+def test_idle_and_reconfig(c):
+    path, told = program(c)
+    c.run("strigger", "--set", "--node=node1", "--idle", "-p", path)
+    wait_until(lambda: told() == ["1:node1"], "idle fired")
+    c.run("strigger", "--set", "--reconfig", "-p", path)
+    c.run("scontrol", "reconfigure")
+    wait_until(lambda: told() == ["1:node1", "1:reconfig"], "reconfig fired")
+    assert ids(c) == []
+
+
+def test_job_events(c):
+    path, told = program(c)
+    job = c.sbatch("-n1", "-t1", wrap="sleep 60")
+    c.wait_state(job, "RUNNING")
+    c.run("strigger", "--set", f"--jobid={job}", "--time", "--offset=-58", "-p", path)
+    wait_until(lambda: told() == [f"1:{job}"], "time fired")
+    c.run("strigger", "--set", f"--jobid={job}", "--fini", "-p", path)
+    c.run("strigger", "--set", f"--jobid={job}", "--time", "-p", path)
+    c.run("scancel", job)
+    wait_until(lambda: told() == [f"1:{job}"] * 2, "fini fired")
+    wait_until(lambda: ids(c) == [], "the other left with the job")
+
+
+def test_survives_restart(cluster):
+    path, told = program(cluster)
+    cluster.run("strigger", "--set", "-b", "-p", path)
+    job = cluster.sbatch("-n1", wrap="sleep 60")
+    cluster.run("strigger", "--set", f"--jobid={job}", "--fini", "-p", path)
+    cluster.kill_ctld()
+    cluster.start_ctld()
+    wait_until(lambda: told() == ["1:primary_slurmctld_resumed_operation"], "the start was told")
+    cluster.run("scancel", str(job))
+    wait_until(lambda: told()[1:] == [f"1:{job}"], "the end was told")
+
+
+def test_refusals(c):
+    assert c.refused("strigger") == (
+        "strigger: error: You must use exactly one of the following options: --set, --get or --clear\n")
+    assert c.refused("strigger", "--set", "--jobid=99999", "--fini", "--program=/bin/true") == (
+        "slurm_set_trigger: Invalid job id specified\n")
+    assert "--program" in c.refused("strigger", "--set", "--down")
+    assert "absolute path" in c.refused("strigger", "--set", "--down", "-p", "true")
+    assert "an event" in c.refused("strigger", "--set", "-p", "/bin/true")
+    assert "needs --jobid" in c.refused("strigger", "--set", "--fini", "-p", "/bin/true")
+    assert "Invalid node name" in c.refused("strigger", "--set", "--down", "--node=nosuch", "-p", "/bin/true")
+    assert "never sees such an event" in c.refused("strigger", "--set", "-g", "-p", "/bin/true")
+    assert "Invalid offset" in c.refused("strigger", "--set", "--down", "-o", "99999", "-p", "/bin/true")
+    assert ids(c) == []
+
+
+@needs_root
+def test_users(both):  # noqa: F811
+    """Only administrators, unless the site says otherwise; the program then runs as its owner."""
+    c, who = both, both.work / "who"
+    path = c.work / "id.sh"
+    path.write_text(f'#!/bin/sh\necho "$(id -un) $HOME $1" >{who}\n')
+    path.chmod(0o755)
+    ask = ("strigger", "--set", "--node=node1", "--down", "-p", path)
+    refusal = as_user(c, *ask, check=False)
+    assert (refusal.returncode, refusal.stderr) == (1, "slurm_set_trigger: Access/permission denied\n")
+    text = c.conf.read_text()
+    c.conf.write_text(text + "SlurmctldParameters=allow_user_triggers\n")
+    c.run("scontrol", "reconfigure")
+    as_user(c, *ask)
+    c.run("strigger", "--set", "--reconfig", "-p", "/bin/true")
+    theirs, ours = c.run("strigger", "--get", "-N").out.splitlines()
+    refusal = as_user(c, "strigger", "--clear", f"--id={ours.split()[0]}", check=False)
+    assert (refusal.returncode, refusal.stderr) == (1, "slurm_clear_trigger: Access/permission denied\n")
+    c.run("scontrol", "update", "nodename=node1", "state=down", "reason=x")
+    wait_until(lambda: who.exists() and who.read_text(), "the program ran")
+    assert who.read_text().split()[0] == "nobody" and who.read_text().split()[2] == "node1"
+    c.run("scontrol", "update", "nodename=node1", "state=resume")
+    c.run("strigger", "--clear", "--user=root")
+    c.conf.write_text(text)
+    c.run("scontrol", "reconfigure")
