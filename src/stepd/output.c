@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,8 +14,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/timefmt.h"
 #include "stepd/spool.h"
 #include "stepd/step.h"
+
+#define FOLDER_WAIT_MS 2000
+#define FOLDER_LOOK_MS 20
 
 int output_as_user(struct step *s)
 {
@@ -100,6 +105,18 @@ static int open_as_user(struct step *s, const char *path, int flags)
     return fd;
 }
 
+/* A client may make the folder of a job's output only after sbatch has told it the number, and a
+ * job that starts at once is faster; so a missing folder is looked for again for a while. */
+static int create_as_user(struct step *s, const char *path, int flags)
+{
+    int64_t deadline = now_mono_us() + FOLDER_WAIT_MS * 1000;
+    int fd;
+
+    while ((fd = open_as_user(s, path, flags)) == -ENOENT && now_mono_us() < deadline)
+        (void)poll(NULL, 0, FOLDER_LOOK_MS); /* nothing to wait for but time */
+    return fd;
+}
+
 int output_open(struct step *s, const char *pattern, uint32_t task_id, bool append, int *ret_fd)
 {
     _cleanup_free_ char *path = NULL;
@@ -107,7 +124,7 @@ int output_open(struct step *s, const char *pattern, uint32_t task_id, bool appe
 
     if (r < 0)
         return r;
-    fd = open_as_user(s, path, O_WRONLY | O_CREAT | (append ? O_APPEND : O_TRUNC));
+    fd = create_as_user(s, path, O_WRONLY | O_CREAT | (append ? O_APPEND : O_TRUNC));
     if (fd < 0) {
         step_fail(s, "Could not open stdout file %s: %s", path, strerror(-fd));
         return fd;

@@ -177,6 +177,14 @@ def test_output_in_a_missing_folder_fails_the_job(c):
     c.wait_nodes()
 
 
+def test_output_folder_made_after_the_submission(c):
+    job = c.sbatch("-o", "late/%j", wrap="echo out")
+    wait_until(lambda: c.state(job) == "RUNNING", "it has started without its folder")
+    (c.work / "late").mkdir()
+    assert c.wait_end(job)["JobState"] == "COMPLETED"
+    assert (c.work / "late" / str(job)).read_text() == "out\n"
+
+
 def test_input_file(c):
     (c.work / "in").write_text("some input\n")
     job = c.sbatch("-i", "in", wrap="cat")
