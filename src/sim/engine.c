@@ -1,0 +1,406 @@
+/* engine.c - the loop of events; see engine.h
+ *
+ * The scheduler knows a job as its index + 1. */
+#include "sim/engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/timefmt.h"
+#include "sim/events.h"
+
+#define MINUTE_US (60 * USEC_PER_SEC)
+#define PROGRESS_JOBS 1000u
+
+struct engine {
+    const struct sim_machine *m;
+    const struct workload *w;
+    const struct sim_config *c;
+    struct sim_result *out;
+    struct sched *sched;
+    struct events events;
+    struct err *err;
+    uint32_t *node_used;      /* CPUs */
+    uint32_t *part_of;        /* machine's partition by the workload's */
+    uint64_t used, free_partial, waiting_cpus;
+    size_t running;
+    int64_t now_us, bf_last_us, wake_us; /* wake: of the event pushed last */
+    bool bf_pushed;
+};
+
+void sim_result_done(struct sim_result *r)
+{
+    free(r->jobs);
+    free(r->spans);
+    free(r->series);
+    *r = (struct sim_result){ 0 };
+}
+
+/* ---- requests ----------------------------------------------------------------------------------- */
+
+static void fill_request(const struct sim_machine *m, const struct sim_job *j, size_t i, uint32_t part,
+                         struct sched_job *ret, const char **ret_part, struct sched_gres_req *ret_gres)
+{
+    if (j->given) {
+        *ret = *j->given;
+        ret->id = (uint32_t)i + 1;
+        return;
+    }
+    *ret_part = m->parts[part].name;
+    *ret = (struct sched_job){
+        .id = (uint32_t)i + 1,
+        .uid = j->user + 1,
+        .partitions = ret_part,
+        .npartitions = 1,
+        .priority = j->priority,
+        .nice = j->nice,
+        .submit_us = j->submit_us,
+        .time_limit_min = j->limit_min,
+        .min_nodes = j->nodes ? j->nodes : 1,
+        .max_nodes = j->nodes,
+        .num_tasks = MAX(j->tasks, j->nodes),
+        .cpus_per_task = j->cpus_per_task,
+        .has_mem_per_node = j->mem_per_node_mib > 0,
+        .mem_per_node_mib = j->mem_per_node_mib,
+        .mem_per_cpu_mib = j->mem_per_cpu_mib,
+        .exclusive = j->exclusive,
+        .array_id = j->array,
+        .accrue_us = j->submit_us,
+    };
+    if (j->gpus || j->gpus_per_node) {
+        *ret_gres = (struct sched_gres_req){ .name = "gpu", .per_node = j->gpus_per_node, .per_job = j->gpus };
+        ret->gres = ret_gres;
+        ret->ngres = 1;
+    }
+}
+
+void sim_request(const struct sim_machine *m, const struct workload *w, size_t i, struct sched_job *ret,
+                 const char **ret_part, struct sched_gres_req *ret_gres)
+{
+    const struct sim_job *j = &w->jobs[i];
+    uint32_t part = j->part == WORKLOAD_NO_PART ? 0 : machine_partition(m, name_nth(&w->parts, j->part));
+
+    fill_request(m, j, i, part, ret, ret_part, ret_gres);
+}
+
+/* ---- the machine's books ------------------------------------------------------------------------ */
+
+static void node_change(struct engine *e, uint32_t id, uint32_t cpus, bool take)
+{
+    uint32_t all = e->m->nodes[id].cpus, *used = &e->node_used[id];
+
+    if (*used && *used < all)
+        e->free_partial -= all - *used;
+    *used = take ? *used + cpus : *used - MIN(*used, cpus);
+    e->used = take ? e->used + cpus : e->used - MIN(e->used, cpus);
+    if (*used && *used < all)
+        e->free_partial += all - *used;
+}
+
+static int add_span(struct sim_result *out, uint32_t node, uint32_t cpus, struct sim_outcome *o)
+{
+    struct sim_span *last = o->nspans ? &out->spans[out->nspans - 1] : NULL;
+
+    if (last && last->last + 1 == node && last->cpus == cpus) {
+        last->last = node;
+        return 0;
+    }
+    if (out->nspans == out->cap_spans) {
+        size_t cap = out->cap_spans ? out->cap_spans * 2 : 1024;
+        struct sim_span *grown = realloc(out->spans, cap * sizeof(*grown));
+
+        if (!grown)
+            return -ENOMEM;
+        out->spans = grown;
+        out->cap_spans = cap;
+    }
+    if (!o->nspans)
+        o->span = out->nspans;
+    o->nspans++;
+    out->spans[out->nspans++] = (struct sim_span){ .first = node, .last = node, .cpus = cpus };
+    return 0;
+}
+
+static int64_t length_us(const struct sim_job *j, uint32_t limit_min)
+{
+    return limit_min == SCHED_UNLIMITED ? j->run_us : MIN(j->run_us, (int64_t)limit_min * MINUTE_US);
+}
+
+/* The job holds alloc from start_us on: account for it, and plan its end. */
+static int hold(struct engine *e, uint32_t i, const struct sched_alloc *a, int64_t start_us, uint32_t limit_min)
+{
+    struct sim_outcome *o = &e->out->jobs[i];
+    int64_t length = length_us(&e->w->jobs[i], limit_min);
+    int r = 0;
+
+    o->start_us = start_us;
+    o->limit_min = limit_min;
+    o->nnodes = (uint32_t)a->nnodes;
+    for (size_t k = 0; r == 0 && k < a->nnodes; k++) {
+        const struct sched_alloc_node *n = &a->nodes[k];
+
+        o->cpus += n->cpus;
+        for (size_t g = 0; g < n->ngres; g++)
+            if (strcmp(n->gres[g].name, "gpu") == 0)
+                o->gpus += (uint32_t)n->gres[g].count;
+        if (n->node_id < e->m->nnodes) {
+            node_change(e, n->node_id, n->cpus, true);
+            r = add_span(e->out, n->node_id, n->cpus, o);
+        }
+    }
+    e->running++;
+    if (r == 0 && length < INT64_MAX - start_us) {
+        o->end_us = MAX(start_us + length, e->now_us);
+        r = events_push(&e->events, o->end_us, SIM_EV_END, i, 0);
+    } else {
+        o->end_us = INT64_MAX;
+    }
+    return r;
+}
+
+static void ended(struct engine *e, uint32_t i)
+{
+    const struct sim_outcome *o = &e->out->jobs[i];
+
+    sched_job_remove(e->sched, i + 1);
+    for (uint32_t s = 0; s < o->nspans; s++) {
+        const struct sim_span *span = &e->out->spans[o->span + s];
+
+        for (uint32_t n = span->first; n <= span->last; n++)
+            node_change(e, n, span->cpus, false);
+    }
+    e->running--;
+    e->out->ended++;
+    e->out->end_us = e->now_us;
+    if (e->c->progress && e->out->ended % PROGRESS_JOBS == 0)
+        e->c->progress(e->c->ctx, e->out->ended, e->w->n);
+}
+
+static int submitted(struct engine *e, uint32_t i)
+{
+    const struct sim_job *j = &e->w->jobs[i];
+    struct sched_gres_req gres;
+    struct sched_job request;
+    const char *part;
+    int r;
+
+    fill_request(e->m, j, i, j->part == WORKLOAD_NO_PART ? 0 : e->part_of[j->part], &request, &part, &gres);
+    r = sched_job_put(e->sched, &request);
+    if (r == -EINVAL)
+        return err_set(e->err, r, "job %u: the scheduler refuses the request", j->id);
+    e->waiting_cpus += sim_job_cpus(j);
+    return r;
+}
+
+/* ---- passes ------------------------------------------------------------------------------------- */
+
+static int take_decisions(struct engine *e, const struct sched_decisions *d, bool backfill)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < d->n; i++) {
+        const struct sched_decision *x = &d->items[i];
+        uint32_t job = x->job_id - 1;
+
+        if (x->kind != SCHED_START)
+            continue;
+        e->out->jobs[job].backfilled = backfill;
+        e->waiting_cpus -= MIN(e->waiting_cpus, sim_job_cpus(&e->w->jobs[job]));
+        r = hold(e, job, &x->alloc, e->now_us,
+                 x->time_limit_min ? x->time_limit_min : e->w->jobs[job].limit_min);
+    }
+    return r;
+}
+
+/* *ret_started: jobs that this pass started. */
+static int pass(struct engine *e, bool backfill, int64_t *ret_wake_us, size_t *ret_started)
+{
+    struct sim_passes *p = backfill ? &e->out->backfill : &e->out->quick;
+    struct sched_decisions d = { 0 };
+    size_t before = e->running;
+    int64_t t0 = e->c->clock_us ? e->c->clock_us(e->c->ctx) : 0;
+    int r = backfill ? sched_backfill(e->sched, e->now_us, &d) : sched_pass(e->sched, e->now_us, &d, ret_wake_us);
+
+    if (e->c->clock_us) {
+        uint64_t cost = (uint64_t)(e->c->clock_us(e->c->ctx) - t0);
+
+        p->cost_us += cost;
+        p->worst_us = MAX(p->worst_us, cost);
+    }
+    if (r >= 0)
+        r = take_decisions(e, &d, backfill);
+    p->n++;
+    p->tested += backfill ? d.bf_depth : d.depth;
+    p->started += e->running - before;
+    *ret_started = e->running - before;
+    sched_decisions_done(&d);
+    return r < 0 ? r : 0;
+}
+
+static int plan_wake(struct engine *e, int64_t wake_us)
+{
+    if (wake_us == INT64_MAX || (e->wake_us > e->now_us && e->wake_us <= wake_us))
+        return 0;
+    e->wake_us = wake_us;
+    return events_push(&e->events, wake_us, SIM_EV_WAKE, 0, 0);
+}
+
+static int quick(struct engine *e)
+{
+    int64_t wake_us = INT64_MAX;
+    size_t started;
+    int r;
+
+    do
+        r = pass(e, false, &wake_us, &started);
+    while (r == 0 && started && wake_us <= e->now_us); /* the queue's depth was reached */
+    if (r == 0)
+        r = plan_wake(e, wake_us <= e->now_us ? e->now_us + USEC_PER_SEC : wake_us);
+    return r;
+}
+
+static int backfill_or_plan(struct engine *e)
+{
+    int64_t due = e->bf_last_us + (int64_t)e->c->bf_interval_s * USEC_PER_SEC;
+    size_t started;
+
+    if (!e->c->sched.backfill || !sched_pending(e->sched))
+        return 0;
+    if (e->bf_last_us && e->now_us < due) {
+        if (e->bf_pushed)
+            return 0;
+        e->bf_pushed = true;
+        return events_push(&e->events, due, SIM_EV_BACKFILL, 0, 0);
+    }
+    e->bf_last_us = e->now_us;
+    return pass(e, true, NULL, &started);
+}
+
+/* ---- time --------------------------------------------------------------------------------------- */
+
+static void note(struct engine *e)
+{
+    struct series *s = e->out->series;
+    uint32_t queue = sched_pending(e->sched);
+    uint64_t all = e->m->cpus;
+
+    series_set(s, SERIES_USED, (double)e->used);
+    series_set(s, SERIES_QUEUE, queue);
+    series_set(s, SERIES_RUNNING, (double)e->running);
+    series_set(s, SERIES_WAITED, (double)e->waiting_cpus);
+    series_set(s, SERIES_STRANDED, queue ? (double)e->free_partial : 0);
+    series_set(s, SERIES_FREE, queue && all > e->used ? (double)(all - e->used) : 0);
+}
+
+/* Everything of one instant. */
+static int instant(struct engine *e)
+{
+    const struct sim_event *next;
+    struct sim_event ev;
+    bool changed = false;
+    int r = 0;
+
+    e->now_us = events_peek(&e->events)->at_us;
+    series_to(e->out->series, e->now_us);
+    while (r == 0 && (next = events_peek(&e->events)) && next->at_us == e->now_us) {
+        (void)events_pop(&e->events, &ev); /* there is one */
+        changed = changed || ev.kind != SIM_EV_BACKFILL;
+        if (ev.kind == SIM_EV_END)
+            ended(e, ev.job);
+        else if (ev.kind == SIM_EV_SUBMIT)
+            r = submitted(e, ev.job);
+        else if (ev.kind == SIM_EV_BACKFILL)
+            e->bf_pushed = false;
+    }
+    if (r == 0 && changed)
+        r = quick(e);
+    if (r == 0)
+        r = backfill_or_plan(e);
+    note(e);
+    return r;
+}
+
+/* ---- start and end ------------------------------------------------------------------------------ */
+
+static int feed_machine(struct engine *e)
+{
+    int r = sched_new(&e->c->sched, &e->sched);
+
+    for (uint32_t i = 0; r == 0 && i < e->m->nnodes; i++)
+        r = sched_node_put(e->sched, &e->m->nodes[i]);
+    for (uint32_t i = 0; r == 0 && i < e->m->nparts; i++)
+        r = sched_partition_put(e->sched, &e->m->parts[i]);
+    for (uint32_t i = 0; r == 0 && i < e->w->parts.n; i++)
+        e->part_of[i] = machine_partition(e->m, e->w->parts.names[i]);
+    return r;
+}
+
+static int feed_running(struct engine *e, const struct sim_running *x)
+{
+    const struct sim_job *j = &e->w->jobs[x->job];
+    int64_t end_us = j->limit_min == SCHED_UNLIMITED ? INT64_MAX : x->start_us + (int64_t)j->limit_min * MINUTE_US;
+    int r = sched_job_running(e->sched, x->job + 1, x->partition, x->alloc, x->start_us, end_us, x->exclusive);
+
+    if (r < 0)
+        return r;
+    sched_job_owner(e->sched, x->job + 1, j->given ? j->given->uid : j->user + 1,
+                    j->given ? j->given->exclusive_user : false);
+    return hold(e, x->job, x->alloc, x->start_us, j->limit_min);
+}
+
+static int begin(struct engine *e)
+{
+    int r = feed_machine(e);
+
+    for (size_t i = 0; r == 0 && i < e->c->nrunning; i++)
+        r = feed_running(e, &e->c->running[i]);
+    for (size_t i = 0; r == 0 && i < e->w->n; i++)
+        if (!e->out->jobs[i].start_us)
+            r = events_push(&e->events, MAX(e->w->jobs[i].submit_us, e->now_us), SIM_EV_SUBMIT, (uint32_t)i, 0);
+    return r;
+}
+
+static int run(struct engine *e)
+{
+    int r = begin(e);
+
+    while (r == 0 && events_peek(&e->events))
+        r = instant(e);
+    for (size_t i = 0; r == 0 && i < e->w->n; i++)
+        e->out->never += !e->out->jobs[i].start_us;
+    if (r == 0 && e->c->progress)
+        e->c->progress(e->c->ctx, e->w->n, e->w->n);
+    return r;
+}
+
+int sim_run(const struct sim_machine *m, const struct workload *w, const struct sim_config *config,
+            struct sim_result *ret_result, struct err *err)
+{
+    struct sim_result out = { .njobs = w->n };
+    struct engine e = { .m = m, .w = w, .c = config, .out = &out, .err = err };
+    int r = 0;
+
+    out.begin_us = config->begin_us ? config->begin_us : w->n ? w->jobs[0].submit_us : 0;
+    out.end_us = e.now_us = out.begin_us;
+    out.jobs = calloc(w->n + 1, sizeof(*out.jobs));
+    out.series = calloc(1, sizeof(*out.series));
+    e.node_used = calloc(m->nnodes + 1, sizeof(*e.node_used));
+    e.part_of = calloc(w->parts.n + 1, sizeof(*e.part_of));
+    if (!out.jobs || !out.series || !e.node_used || !e.part_of)
+        r = -ENOMEM;
+    if (r == 0) {
+        series_init(out.series, out.begin_us);
+        r = run(&e);
+    }
+    sched_free(e.sched);
+    events_done(&e.events);
+    free(e.node_used);
+    free(e.part_of);
+    if (r < 0) {
+        sim_result_done(&out);
+        return r;
+    }
+    *ret_result = out;
+    return 0;
+}

@@ -1,0 +1,233 @@
+/* generate.c - see generate.h */
+#include "sim/generate.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/timefmt.h"
+#include "sim/rng.h"
+
+#define HOUR_S 3600.0
+#define DAY_S 86400.0
+
+struct gen {
+    const struct generate_params *p;
+    struct rng rng;
+    struct workload *w;
+    double at_s; /* of the next submission, from the beginning */
+    uint32_t users, arrays;
+    double user_sum; /* of 1/(rank + 1) */
+};
+
+static double between(struct gen *g, double lo, double hi)
+{
+    return lo + (hi - lo) * rng_unit(&g->rng);
+}
+
+/* How busy the hour is, 0.25 .. 1.75; the mean over a day is 1. */
+static double intensity(double at_s)
+{
+    double hour = fmod(at_s, DAY_S) / HOUR_S;
+
+    return 1.0 + 0.75 * cos((hour - 14.0) / 24.0 * 2.0 * M_PI);
+}
+
+static int pick_user(struct gen *g, uint32_t *ret)
+{
+    double x = rng_unit(&g->rng) * g->user_sum;
+    uint32_t rank = 0;
+    char name[24];
+
+    while (rank + 1 < g->users && (x -= 1.0 / (rank + 1)) > 0)
+        rank++;
+    (void)snprintf(name, sizeof(name), "user%02u", rank + 1);
+    return name_index(&g->w->users, name, strlen(name), ret);
+}
+
+static uint32_t limit_for(struct gen *g, double run_s)
+{
+    static const uint32_t round[] = { 15, 30, 60, 120, 240, 480, 720, 1440, 2880, 4320, 7200, 10080 };
+    double want = run_s * between(g, 1.0, 5.0) / 60.0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(round); i++)
+        if (want <= round[i])
+            return round[i];
+    return (uint32_t)MIN(ceil(run_s / DAY_S) * 1440.0, 1e8);
+}
+
+static int add(struct gen *g, struct sim_job *j, double run_s)
+{
+    j->id = (uint32_t)g->w->n + 1;
+    j->part = WORKLOAD_NO_PART;
+    j->submit_us = g->w->began_us + (int64_t)(g->at_s * (double)USEC_PER_SEC);
+    j->run_us = MAX((int64_t)run_s, 1) * USEC_PER_SEC;
+    return workload_add(g->w, j);
+}
+
+/* ---- Lublin and Feitelson ----------------------------------------------------------------------- */
+
+static uint32_t lublin_size(struct gen *g, double cpus)
+{
+    double high = log2(cpus), low = MIN(0.8, high), mid = MAX(high - 2.5, low);
+    double u = rng_unit(&g->rng), x;
+
+    if (u <= 0.244 || cpus < 2)
+        return 1;
+    x = rng_unit(&g->rng) <= 0.86 ? between(g, low, mid) : between(g, mid, high);
+    if (u <= 0.244 + 0.576)
+        x = floor(x + 0.5);
+    return (uint32_t)MIN(floor(exp2(x) + 0.5), cpus);
+}
+
+static double lublin_run_s(struct gen *g, double size)
+{
+    double p = MIN(MAX(0.78 - 0.0054 * size, 0.05), 0.95), y;
+
+    do
+        y = rng_unit(&g->rng) <= p ? rng_gamma(&g->rng, 4.2, 0.94) : rng_gamma(&g->rng, 312, 0.03);
+    while (y > 12);
+    return exp(y);
+}
+
+static int lublin_job(struct gen *g)
+{
+    struct sim_job j = { .cpus_per_task = 1 };
+    double run_s;
+    int r = pick_user(g, &j.user);
+
+    j.tasks = lublin_size(g, (double)g->p->nodes * g->p->cpus_per_node);
+    run_s = lublin_run_s(g, j.tasks);
+    j.limit_min = limit_for(g, run_s);
+    if (r == 0)
+        r = add(g, &j, run_s);
+    g->at_s += exp(MIN(rng_gamma(&g->rng, 10.23, 0.4871), 12.0)) / intensity(g->at_s);
+    return r;
+}
+
+/* ---- GPUs --------------------------------------------------------------------------------------- */
+
+static double lognormal(struct gen *g, double median, double sigma, double most)
+{
+    return MIN(median * exp(sigma * rng_normal(&g->rng)), most);
+}
+
+/* The next whole power of two that is at most n, drawn with each as likely as the others. */
+static uint32_t power_of_two(struct gen *g, uint32_t n)
+{
+    uint32_t most = 0;
+
+    while (most < 31 && UINT32_C(2) << most <= n)
+        most++;
+    return UINT32_C(1) << rng_below(&g->rng, most + 1);
+}
+
+static void on_one_node(struct gen *g, struct sim_job *j, uint32_t gpus)
+{
+    uint32_t cpus = g->p->cpus_per_node * gpus / g->p->gpus_per_node;
+
+    j->nodes = 1;
+    j->tasks = 1;
+    j->cpus_per_task = cpus ? cpus : 1;
+    j->gpus_per_node = gpus;
+}
+
+static int sweep(struct gen *g, struct sim_job *j)
+{
+    uint32_t n = 4 + rng_below(&g->rng, 61);
+    double run_s = lognormal(g, 40 * 60, 0.8, 2 * DAY_S);
+    int r = 0;
+
+    j->array = ++g->arrays;
+    on_one_node(g, j, 1);
+    j->limit_min = limit_for(g, run_s * 1.3);
+    for (uint32_t i = 0; r == 0 && i < n && g->w->n < g->p->jobs; i++)
+        r = add(g, j, run_s * between(g, 0.7, 1.3));
+    return r;
+}
+
+static void training(struct gen *g, struct sim_job *j)
+{
+    uint32_t most = MIN(MAX(g->p->nodes / 4, 1u), 64u), nodes = power_of_two(g, most);
+
+    on_one_node(g, j, g->p->gpus_per_node);
+    j->nodes = nodes;
+    j->tasks = nodes;
+    j->exclusive = true;
+}
+
+static int gpu_job(struct gen *g)
+{
+    struct sim_job j = { .cpus_per_task = 1 };
+    double kind = rng_unit(&g->rng), run_s;
+    int r = pick_user(g, &j.user);
+
+    g->at_s += rng_exponential(&g->rng, 60.0) / intensity(g->at_s);
+    if (r < 0)
+        return r;
+    if (kind < 0.5) {
+        run_s = lognormal(g, 5 * 60, 1.0, 2 * HOUR_S);
+        on_one_node(g, &j, 1);
+    } else if (kind < 0.53) {
+        return sweep(g, &j);
+    } else if (kind < 0.93) {
+        run_s = lognormal(g, 2 * HOUR_S, 1.2, 2 * DAY_S);
+        on_one_node(g, &j, power_of_two(g, g->p->gpus_per_node));
+    } else {
+        run_s = lognormal(g, 9 * HOUR_S, 0.9, 6 * DAY_S);
+        training(g, &j);
+    }
+    j.limit_min = limit_for(g, run_s);
+    return add(g, &j, run_s);
+}
+
+/* ---- load --------------------------------------------------------------------------------------- */
+
+/* The same jobs, closer or farther apart, so that what arrives in the time between first and last is `load` of what
+ * the machine can do. */
+static void set_load(struct gen *g, size_t first)
+{
+    struct workload *w = g->w;
+    double work = 0, span_s, can = g->p->nodes, factor;
+
+    for (size_t i = first; i < w->n; i++) {
+        const struct sim_job *j = &w->jobs[i];
+        double share = g->p->kind == SIM_GEN_GPU ? (double)j->gpus_per_node * j->nodes / g->p->gpus_per_node
+                                                 : (double)sim_job_cpus(j) / g->p->cpus_per_node;
+
+        work += share * (double)sim_job_length_us(j) * 1e-6;
+    }
+    span_s = (double)(w->jobs[w->n - 1].submit_us - w->jobs[first].submit_us) * 1e-6;
+    if (span_s <= 0)
+        return;
+    factor = work / (can * g->p->load) / span_s;
+    for (size_t i = first; i < w->n; i++) {
+        int64_t since = w->jobs[i].submit_us - w->jobs[first].submit_us;
+
+        w->jobs[i].submit_us = w->jobs[first].submit_us + (int64_t)((double)since * factor);
+    }
+}
+
+int generate(const struct generate_params *p, struct workload *w, struct err *err)
+{
+    struct gen g = { .p = p, .rng = { p->seed }, .w = w, .users = p->users ? p->users : 64 };
+    size_t first = w->n;
+    int r = 0;
+
+    if (!p->nodes || !p->cpus_per_node || p->load < 0 || (p->kind == SIM_GEN_GPU && !p->gpus_per_node))
+        return err_set(err, -EINVAL, "a generated workload needs nodes with CPUs%s, and a load of at least 0",
+                       p->kind == SIM_GEN_GPU ? " and GPUs" : "");
+    if (p->jobs > WORKLOAD_MAX_JOBS || g.users > 4096)
+        return err_set(err, -E2BIG, "at most %u jobs of 4096 users can be generated", WORKLOAD_MAX_JOBS);
+    for (uint32_t i = 0; i < g.users; i++)
+        g.user_sum += 1.0 / (i + 1);
+    g.at_s = 8 * HOUR_S; /* the first comes at 8 in the morning */
+    while (r == 0 && w->n - first < p->jobs)
+        r = p->kind == SIM_GEN_GPU ? gpu_job(&g) : lublin_job(&g);
+    if (r == 0 && p->load > 0 && w->n > first)
+        set_load(&g, first);
+    if (r == 0)
+        workload_sort(w);
+    return r;
+}

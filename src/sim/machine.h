@@ -1,0 +1,32 @@
+/* machine.h - the nodes and partitions a simulation runs on
+ *
+ * Owns copies of everything it names.  Pure data, one thread per object. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "sched/sched.h"
+
+#define MACHINE_MAX_NODES 131072u
+
+struct conf;
+
+struct sim_machine {
+    struct sched_node *nodes; /* id = index */
+    uint32_t nnodes;
+    struct sched_partition *parts; /* the first is the default one */
+    uint32_t nparts;
+    uint64_t cpus;       /* of nodes that run jobs */
+    void **owned;
+    size_t nowned, cap_owned;
+};
+
+/* As slurm.conf says; nodes that are DOWN, DRAIN or FUTURE there run nothing.  Errors: -ENOMEM, -EINVAL no node or no
+ * partition. */
+int machine_from_conf(const struct conf *conf, struct sim_machine **ret_m, struct err *err);
+struct sim_machine *machine_free(struct sim_machine *m); /* always NULL */
+DEFINE_CLEANUP(struct sim_machine *, machine_free)
+/* Partition of that name, or the first. */
+uint32_t machine_partition(const struct sim_machine *m, const char *name);

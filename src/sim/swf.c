@@ -1,0 +1,152 @@
+/* swf.c - see swf.h */
+#include "sim/swf.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/timefmt.h"
+
+enum field { /* by its place in a line */
+    F_JOB,
+    F_SUBMIT,
+    F_WAIT,
+    F_RUN,
+    F_PROCS,
+    F_CPU_TIME,
+    F_MEM_KB, /* a processor */
+    F_REQ_PROCS,
+    F_REQ_TIME,
+    F_REQ_MEM_KB,
+    F_STATUS,
+    F_USER,
+    F_GROUP,
+    F_EXE,
+    F_QUEUE,
+    F_PARTITION,
+    F_AFTER,
+    F_THINK,
+    F_MAX_
+};
+
+static int line_error(struct err *err, size_t line, const char *what)
+{
+    return err_set(err, -EINVAL, "line %zu: %s", line, what);
+}
+
+/* ";  MaxNodes: 128" */
+static void header(const char *line, struct workload *w)
+{
+    unsigned long long v;
+
+    line += strspn(line, "; \t");
+    if (sscanf(line, "MaxNodes: %llu", &v) == 1 && v <= SCHED_UNLIMITED)
+        w->max_nodes = (uint32_t)v;
+    else if (sscanf(line, "MaxProcs: %llu", &v) == 1 && v <= SCHED_UNLIMITED)
+        w->max_cpus = (uint32_t)v;
+    else if (sscanf(line, "UnixStartTime: %llu", &v) == 1 && v && v < (unsigned long long)SWF_MAX_TIME_S)
+        w->began_us = (int64_t)v * USEC_PER_SEC;
+}
+
+static int read_fields(const char *line, size_t number, double *ret, struct err *err)
+{
+    for (unsigned i = 0; i < F_MAX_; i++) {
+        char *end;
+
+        ret[i] = strtod(line, &end);
+        if (end == line)
+            return line_error(err, number, i ? "fewer than 18 numbers" : "neither a job nor a comment");
+        if (!(ret[i] >= -1e15 && ret[i] <= 1e15)) /* also what is not a number */
+            return line_error(err, number, "a number out of range");
+        line = end;
+    }
+    if (line[strspn(line, " \t\r")])
+        return line_error(err, number, "more than 18 numbers");
+    return 0;
+}
+
+static uint32_t count_of(double a, double b)
+{
+    double v = a >= 1 ? a : b;
+
+    return v >= 1 && v <= WORKLOAD_MAX_TASKS ? (uint32_t)v : 0;
+}
+
+static int add_name(struct name_table *t, const char *prefix, double number, uint32_t *ret)
+{
+    char name[48];
+
+    if (number < 0)
+        (void)snprintf(name, sizeof(name), "%s", prefix);
+    else
+        (void)snprintf(name, sizeof(name), "%s%.0f", prefix, number);
+    return name_index(t, name, strlen(name), ret);
+}
+
+static int record(const double *f, size_t number, struct workload *w, struct err *err)
+{
+    struct sim_job j = { .cpus_per_task = 1, .part = WORKLOAD_NO_PART };
+    double mem_kb = f[F_REQ_MEM_KB] > 0 ? f[F_REQ_MEM_KB] : 0;
+    double limit_s = f[F_REQ_TIME] > 0 ? f[F_REQ_TIME] : f[F_RUN];
+    int r;
+
+    j.tasks = count_of(f[F_REQ_PROCS], f[F_PROCS]);
+    if (f[F_RUN] < 0 || f[F_SUBMIT] < 0 || !j.tasks) {
+        w->skipped++;
+        return 0;
+    }
+    if (f[F_SUBMIT] > (double)SWF_MAX_TIME_S || f[F_RUN] > (double)SWF_MAX_TIME_S)
+        return line_error(err, number, "a time out of range");
+    j.id = f[F_JOB] >= 0 && f[F_JOB] <= UINT32_MAX ? (uint32_t)f[F_JOB] : 0;
+    j.submit_us = w->began_us + (int64_t)(f[F_SUBMIT] * (double)USEC_PER_SEC);
+    j.run_us = (int64_t)(f[F_RUN] * (double)USEC_PER_SEC);
+    j.limit_min = limit_s / 60 < 5e8 ? (uint32_t)((limit_s + 59) / 60) : SCHED_UNLIMITED;
+    j.limit_min = j.limit_min ? j.limit_min : 1;
+    if (mem_kb <= 1e12)
+        j.mem_per_cpu_mib = (uint64_t)((mem_kb + 1023) / 1024);
+    if (f[F_WAIT] >= 0 && f[F_WAIT] <= (double)SWF_MAX_TIME_S)
+        j.recorded_start_us = j.submit_us + (int64_t)(f[F_WAIT] * (double)USEC_PER_SEC);
+    r = add_name(&w->users, "user", f[F_USER], &j.user);
+    if (r == 0 && f[F_QUEUE] >= 0)
+        r = add_name(&w->parts, "queue", f[F_QUEUE], &j.part);
+    if (r == 0)
+        r = workload_add(w, &j);
+    if (r == -E2BIG)
+        return err_set(err, r, "line %zu: more than %u jobs or %u names", number, WORKLOAD_MAX_JOBS,
+                       WORKLOAD_MAX_NAMES);
+    return r;
+}
+
+int swf_parse(const char *text, size_t len, struct workload *w, struct err *err)
+{
+    const char *end = text + len;
+    double fields[F_MAX_];
+    char line[SWF_MAX_LINE];
+    int r = 0;
+
+    for (size_t number = 1; r == 0 && text < end; number++) {
+        const char *eol = memchr(text, '\n', (size_t)(end - text));
+        size_t n = (size_t)((eol ? eol : end) - text);
+        size_t blank = 0;
+
+        while (blank < n && strchr(" \t\r", text[blank]) && text[blank])
+            blank++;
+        if (n >= sizeof(line) && text[blank] != ';')
+            return line_error(err, number, "longer than 4095 bytes");
+        n = MIN(n, sizeof(line) - 1);
+        memcpy(line, text, n);
+        line[n] = '\0';
+        text = eol ? eol + 1 : end;
+        if (line[blank] == ';') {
+            header(line + blank, w);
+        } else if (blank < n) {
+            r = read_fields(line, number, fields, err);
+            if (r == 0)
+                r = record(fields, number, w, err);
+        }
+    }
+    if (r == 0)
+        workload_sort(w);
+    return r;
+}
