@@ -17,7 +17,8 @@ MAY = {
     "base": set(),
     "conf": BASE, "wire": BASE, "model": BASE,
     "journal": FLOOR1, "sched": FLOOR1, "acct": FLOOR1,
-    "ctld": FLOOR2, "stepd": FLOOR2, "penstock": FLOOR2,
+    "feed": FLOOR2, "sim": FLOOR2 | {"feed"},
+    "ctld": FLOOR2 | {"feed"}, "stepd": FLOOR2, "penstock": FLOOR2 | {"feed", "sim"},
     "noded": FLOOR2 | {"stepd"},       # slurmd and the step daemon share the spool and its files
     "cli": {"base", "conf", "wire"},   # and model/names.h: words for states
 }
@@ -30,6 +31,9 @@ OWN_SCHEMA = {"stepfile.pb-c.h": {"stepd", "noded"}}
 PURE = {
     "sched": {"<time.h>", "<pthread.h>", "<threads.h>", "<unistd.h>", "<fcntl.h>", "<sys/socket.h>",
               "<sys/time.h>", "<stdio.h>", "<uv.h>", '"base/log.h"'},
+    "sim": {"<time.h>", "<pthread.h>", "<threads.h>", "<unistd.h>", "<fcntl.h>", "<sys/socket.h>",
+            "<sys/time.h>", "<uv.h>", '"base/log.h"'},
+    "feed": {"<time.h>", "<pthread.h>", "<unistd.h>", "<fcntl.h>", "<sys/socket.h>", "<uv.h>"},
     "model": {"<pthread.h>", "<unistd.h>", "<fcntl.h>", "<sys/socket.h>", "<uv.h>"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "ctld/ctld.h"
+#include "feed/params.h"
 #include "sched/sched.h"
 
 enum feed_kind {
@@ -71,5 +72,3 @@ void feed_priorities(struct ctld *ctld, struct prioquery *q); /* any thread */
 /* others: comma list of partitions. */
 void feed_explain(struct ctld *ctld, const Pst__JobRecord *rec, const char *others, uint64_t ticket);
 void schedfeed_flush(struct ctld *ctld);
-/* Scheduling parameters of the configuration in force. */
-void feed_fill_params(const struct conf *conf, struct sched_params *ret);

@@ -24,6 +24,7 @@ static const struct command {
       "bring a cluster up, run a small workflow on it, take it down" },
     { "journal", cmd_journal, "journal dump|verify|repair|hash DIR",
       "look into a controller's journal, or repair it" },
+    { "sim", cmd_sim, "sim [OPTIONS...]", "run a trace or a made-up workload through the scheduler, and report" },
     { "ping", cmd_ping, NULL, NULL },
 };
 

@@ -1,7 +1,7 @@
 /* chart.c - the charts of a report, as SVG
  *
- * Every chart stands alone: sizes, colours and fonts are its own.  Coordinates have one decimal at most, so that a
- * page of charts stays small. */
+ * Every chart stands alone: sizes, colours and fonts are its own.  Coordinates have one decimal at
+ * most, so that a page of charts stays small. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,17 +34,20 @@ static int plot_h(const struct frame *f)
 
 static void begin(struct strbuf *out, int h, const char *title)
 {
-    strbuf_addf(out,
-                "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
-                "font-family=\"system-ui,sans-serif\" font-size=\"11\" fill=\"#334155\" role=\"img\">"
-                "<rect width=\"%d\" height=\"%d\" rx=\"8\" fill=\"#fff\"/>"
-                "<text x=\"%d\" y=\"20\" font-size=\"13\" font-weight=\"600\" fill=\"#0f172a\">",
-                CHART_W, h, CHART_W, h, CHART_W, h, LEFT);
+    strbuf_addf(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
+        "height=\"%d\" "
+        "font-family=\"system-ui,sans-serif\" font-size=\"11\" fill=\"#334155\" role=\"img\">"
+        "<rect width=\"%d\" height=\"%d\" rx=\"8\" fill=\"#fff\"/>"
+        "<text x=\"%d\" y=\"20\" font-size=\"13\" font-weight=\"600\" fill=\"#0f172a\">",
+        CHART_W, h, CHART_W, h, CHART_W, h, LEFT);
     report_escape(out, title);
     strbuf_add(out, "</text>\n");
 }
 
-/* ---- axes --------------------------------------------------------------------------------------- */
+/* ---- axes ---------------------------------------------------------------------------------------
+ */
 
 static void time_label(double seconds, double step, char *buf, size_t size)
 {
@@ -60,8 +63,9 @@ static void time_label(double seconds, double step, char *buf, size_t size)
 
 static void time_axis(struct strbuf *out, const struct frame *f)
 {
-    static const double steps[] = { 1,     5,     10,    30,     60,     300,    600,     1800,    3600,    7200,
-                                    14400, 21600, 43200, 86400,  172800, 432000, 864000,  1728000, 4320000, 8640000 };
+    static const double steps[] = { 1,      5,      10,     30,      60,      300,    600,
+                                    1800,   3600,   7200,   14400,   21600,   43200,  86400,
+                                    172800, 432000, 864000, 1728000, 4320000, 8640000 };
     double step = steps[0];
     char label[32];
 
@@ -73,8 +77,9 @@ static void time_axis(struct strbuf *out, const struct frame *f)
         double x = LEFT + PLOT_W * t / f->span_s;
 
         time_label(t, step, label, sizeof(label));
-        strbuf_addf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\" fill=\"#64748b\">%s</text>", x,
-                    f->h - BOTTOM + 18, label);
+        strbuf_addf(out,
+                    "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\" fill=\"#64748b\">%s</text>",
+                    x, f->h - BOTTOM + 18, label);
         strbuf_addf(out, "<path d=\"M%.1f %dv4\" stroke=\"#94a3b8\"/>", x, f->h - BOTTOM);
     }
     strbuf_add(out, "\n");
@@ -94,8 +99,10 @@ static void value_axis(struct strbuf *out, const struct frame *f, bool percent)
         double v = f->top * i / 4;
         double y = f->h - BOTTOM - plot_h(f) * i / 4.0;
 
-        strbuf_addf(out, "<path d=\"M%d %.1fh%d\" stroke=\"%s\"/>", LEFT, y, PLOT_W, i ? "#e2e8f0" : "#94a3b8");
-        strbuf_addf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\" fill=\"#64748b\">", LEFT - 7, y + 4);
+        strbuf_addf(out, "<path d=\"M%d %.1fh%d\" stroke=\"%s\"/>", LEFT, y, PLOT_W,
+                    i ? "#e2e8f0" : "#94a3b8");
+        strbuf_addf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\" fill=\"#64748b\">",
+                    LEFT - 7, y + 4);
         strbuf_addf(out, percent ? "%.0f%%" : "%.6g", percent ? 100 * v : v);
         strbuf_add(out, "</text>");
     }
@@ -110,7 +117,9 @@ static void legend(struct strbuf *out, const struct report *rp)
         return;
     for (size_t i = rp->nruns; i--;) {
         x -= (int)strlen(rp->runs[i].name) * 7 + 24;
-        strbuf_addf(out, "<rect x=\"%d\" y=\"11\" width=\"10\" height=\"10\" rx=\"2\" fill=\"%s\"/><text x=\"%d\" y=\"20\">",
+        strbuf_addf(out,
+                    "<rect x=\"%d\" y=\"11\" width=\"10\" height=\"10\" rx=\"2\" "
+                    "fill=\"%s\"/><text x=\"%d\" y=\"20\">",
                     x, colours[i], x + 14);
         report_escape(out, rp->runs[i].name);
         strbuf_add(out, "</text>");
@@ -127,7 +136,8 @@ static double span_of(const struct report *rp)
     return span;
 }
 
-/* ---- lines over time ---------------------------------------------------------------------------- */
+/* ---- lines over time ----------------------------------------------------------------------------
+ */
 
 #define LINE_POINTS 350u
 
@@ -143,29 +153,32 @@ static double line_value(const struct series *s, enum series_kind kind, double s
     return sum / (to - from);
 }
 
-static void line(struct strbuf *out, const struct frame *f, const struct series *s, enum series_kind kind,
-                 double scale, size_t run, bool fill)
+static void line(struct strbuf *out, const struct frame *f, const struct series *s,
+                 enum series_kind kind, double scale, size_t run, bool fill)
 {
     double base = f->h - BOTTOM;
 
     if (fill)
-        strbuf_addf(out, "<path fill=\"%s\" fill-opacity=\".13\" stroke=\"none\" d=\"M%d %.1fL", colours[run], LEFT,
-                    base);
+        strbuf_addf(out, "<path fill=\"%s\" fill-opacity=\".13\" stroke=\"none\" d=\"M%d %.1fL",
+                    colours[run], LEFT, base);
     else
-        strbuf_addf(out, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.5\" stroke-linejoin=\"round\" d=\"M",
+        strbuf_addf(out,
+                    "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.5\" "
+                    "stroke-linejoin=\"round\" d=\"M",
                     colours[run]);
     for (uint32_t p = 0; p < LINE_POINTS; p++) {
         double v = MIN(line_value(s, kind, f->span_s, p) * scale / f->top, 1.0);
 
-        strbuf_addf(out, "%.1f %.1f ", LEFT + PLOT_W * (p + 0.5) / LINE_POINTS, base - plot_h(f) * v);
+        strbuf_addf(out, "%.1f %.1f ", LEFT + PLOT_W * (p + 0.5) / LINE_POINTS,
+                    base - plot_h(f) * v);
     }
     if (fill)
         strbuf_addf(out, "L%d %.1fZ", CHART_W - RIGHT, base);
     strbuf_add(out, "\"/>\n");
 }
 
-static void over_time(const struct report *rp, struct strbuf *out, const char *title, enum series_kind kind,
-                      double scale, double top, bool percent)
+static void over_time(const struct report *rp, struct strbuf *out, const char *title,
+                      enum series_kind kind, double scale, double top, bool percent)
 {
     struct frame f = { .h = CHART_H, .span_s = span_of(rp), .top = top };
 
@@ -183,7 +196,8 @@ static void over_time(const struct report *rp, struct strbuf *out, const char *t
 
 void chart_utilisation(const struct report *rp, struct strbuf *out)
 {
-    over_time(rp, out, "CPUs in use", SERIES_USED, 1.0 / (double)MAX(rp->machine->cpus, UINT64_C(1)), 1, true);
+    over_time(rp, out, "CPUs in use", SERIES_USED,
+              1.0 / (double)MAX(rp->machine->cpus, UINT64_C(1)), 1, true);
 }
 
 void chart_queue(const struct report *rp, struct strbuf *out)
@@ -196,7 +210,8 @@ void chart_queue(const struct report *rp, struct strbuf *out)
     over_time(rp, out, "Jobs waiting", SERIES_QUEUE, 1, most > 4 ? round_up(most) : 4, false);
 }
 
-/* ---- bars --------------------------------------------------------------------------------------- */
+/* ---- bars ---------------------------------------------------------------------------------------
+ */
 
 struct bars {
     uint32_t n;
@@ -205,8 +220,8 @@ struct bars {
     double (*value)(const struct report *rp, const struct report_run *run, uint32_t bin);
 };
 
-static void draw_bars(const struct report *rp, struct strbuf *out, const char *title, const struct bars *b,
-                      bool percent)
+static void draw_bars(const struct report *rp, struct strbuf *out, const char *title,
+                      const struct bars *b, bool percent)
 {
     struct frame f = { .h = CHART_H, .top = b->top };
     double group = (double)PLOT_W / b->n, w = group * 0.8 / (double)rp->nruns;
@@ -220,11 +235,15 @@ static void draw_bars(const struct report *rp, struct strbuf *out, const char *t
             double v = b->value(rp, &rp->runs[i], k), h = plot_h(&f) * MIN(v / b->top, 1.0);
 
             if (h > 0)
-                strbuf_addf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"1.5\" fill=\"%s\"/>",
+                strbuf_addf(out,
+                            "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"1.5\" "
+                            "fill=\"%s\"/>",
                             x + (double)i * w, f.h - BOTTOM - h, w * 0.92, h, colours[i]);
         }
-        strbuf_addf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\" fill=\"#64748b\" font-size=\"10\">",
-                    x + group * 0.4, f.h - BOTTOM + 16);
+        strbuf_addf(
+            out,
+            "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\" fill=\"#64748b\" font-size=\"10\">",
+            x + group * 0.4, f.h - BOTTOM + 16);
         report_escape(out, b->name(rp, k));
         strbuf_add(out, "</text>\n");
     }

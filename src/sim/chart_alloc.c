@@ -1,7 +1,8 @@
 /* chart_alloc.c - who holds the nodes over time
  *
- * A raster of time by nodes.  A cell has the colour of the user who has most of it, paler where much of it is free;
- * cells of equal look in a row are one stroke, and all strokes of a look are one path. */
+ * A raster of time by nodes.  A cell has the colour of the user who has most of it, paler where
+ * much of it is free; cells of equal look in a row are one stroke, and all strokes of a look are
+ * one path. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,8 +22,9 @@
 #define LOOKS ((USERS + 1) * SHADES)
 #define BLANK LOOKS
 
-static const char *const user_colours[USERS + 1] = { "#2563eb", "#f59e0b", "#10b981", "#ef4444", "#8b5cf6",
-                                                     "#06b6d4", "#ec4899", "#84cc16", "#f97316", "#94a3b8" };
+static const char *const user_colours[USERS + 1] = { "#2563eb", "#f59e0b", "#10b981", "#ef4444",
+                                                     "#8b5cf6", "#06b6d4", "#ec4899", "#84cc16",
+                                                     "#f97316", "#94a3b8" };
 static const char *const opacities[SHADES] = { ".3", ".6", ".95" };
 
 struct cell {
@@ -33,8 +35,8 @@ struct cell {
 struct raster {
     const struct report *rp;
     const struct sim_result *r;
-    struct cell *cells;   /* row by row */
-    uint32_t *places;     /* of a user: 0 .. USERS */
+    struct cell *cells; /* row by row */
+    uint32_t *places;   /* of a user: 0 .. USERS */
     uint32_t order[USERS], norder;
     uint32_t rows, per_row;
     double col_us;
@@ -70,12 +72,15 @@ static void choose_users(struct raster *ra)
     }
 }
 
-static void paint_span(struct raster *ra, const struct sim_span *span, uint32_t who, double from, double to)
+static void paint_span(struct raster *ra, const struct sim_span *span, uint32_t who, double from,
+                       double to)
 {
     uint32_t c0 = (uint32_t)(from / ra->col_us), c1 = MIN((uint32_t)(to / ra->col_us), COLS - 1);
 
-    for (uint32_t row = span->first / ra->per_row; row <= span->last / ra->per_row && row < ra->rows; row++) {
-        uint32_t lo = MAX(span->first, row * ra->per_row), hi = MIN(span->last, (row + 1) * ra->per_row - 1);
+    for (uint32_t row = span->first / ra->per_row;
+         row <= span->last / ra->per_row && row < ra->rows; row++) {
+        uint32_t lo = MAX(span->first, row * ra->per_row),
+                 hi = MIN(span->last, (row + 1) * ra->per_row - 1);
 
         for (uint32_t c = c0; c <= c1; c++) {
             struct cell *cell = &ra->cells[row * COLS + c];
@@ -115,7 +120,8 @@ static uint32_t look_of(const struct raster *ra, uint32_t row, uint32_t col)
     const struct cell *c = &ra->cells[row * COLS + col];
     double can = 0, share;
 
-    for (uint32_t n = row * ra->per_row; n < (row + 1) * ra->per_row && n < ra->rp->machine->nnodes; n++)
+    for (uint32_t n = row * ra->per_row; n < (row + 1) * ra->per_row && n < ra->rp->machine->nnodes;
+         n++)
         can += ra->rp->machine->nodes[n].cpus;
     share = can > 0 ? c->used / (can * ra->col_us) : 0;
     if (share < 0.02)
@@ -141,8 +147,8 @@ static void emit(const struct raster *ra, const uint8_t *looks, double row_h, st
                     continue;
                 }
                 if (!any)
-                    strbuf_addf(out, "<path stroke=\"%s\" stroke-opacity=\"%s\" d=\"", user_colours[look / SHADES],
-                                opacities[look % SHADES]);
+                    strbuf_addf(out, "<path stroke=\"%s\" stroke-opacity=\"%s\" d=\"",
+                                user_colours[look / SHADES], opacities[look % SHADES]);
                 any = true;
                 if (last_x < 0)
                     strbuf_addf(out, "M%u %.4g", LEFT + c * COL_W, TOP + (row + 0.5) * row_h);
@@ -164,7 +170,9 @@ static void labels(const struct raster *ra, int h, size_t run, struct strbuf *ou
     uint32_t x = LEFT, last = rp->machine->nnodes - 1;
     char length[32];
 
-    strbuf_addf(out, "<text x=\"%d\" y=\"20\" font-size=\"13\" font-weight=\"600\" fill=\"#0f172a\">Who holds the nodes",
+    strbuf_addf(out,
+                "<text x=\"%d\" y=\"20\" font-size=\"13\" font-weight=\"600\" fill=\"#0f172a\">Who "
+                "holds the nodes",
                 LEFT);
     if (rp->nruns > 1) {
         strbuf_add(out, ": ");
@@ -176,22 +184,32 @@ static void labels(const struct raster *ra, int h, size_t run, struct strbuf *ou
 
         if (i == ra->norder && rp->workload->users.n <= ra->norder)
             break;
-        strbuf_addf(out, "<rect x=\"%u\" y=\"29\" width=\"9\" height=\"9\" rx=\"2\" fill=\"%s\"/><text x=\"%u\" y=\"37\" font-size=\"10\">", x,
-                    user_colours[i < ra->norder ? i : USERS], x + 12);
+        strbuf_addf(out,
+                    "<rect x=\"%u\" y=\"29\" width=\"9\" height=\"9\" rx=\"2\" fill=\"%s\"/><text "
+                    "x=\"%u\" y=\"37\" font-size=\"10\">",
+                    x, user_colours[i < ra->norder ? i : USERS], x + 12);
         report_escape(out, name);
         strbuf_add(out, "</text>");
         x += 70;
     }
-    strbuf_addf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\" fill=\"#64748b\" font-size=\"10\">", LEFT - 6, TOP + 9);
+    strbuf_addf(out,
+                "<text x=\"%d\" y=\"%d\" text-anchor=\"end\" fill=\"#64748b\" font-size=\"10\">",
+                LEFT - 6, TOP + 9);
     report_escape(out, rp->machine->nodes[0].name);
-    strbuf_addf(out, "</text><text x=\"%d\" y=\"%d\" text-anchor=\"end\" fill=\"#64748b\" font-size=\"10\">", LEFT - 6,
-                h - BOTTOM - 2);
+    strbuf_addf(
+        out,
+        "</text><text x=\"%d\" y=\"%d\" text-anchor=\"end\" fill=\"#64748b\" font-size=\"10\">",
+        LEFT - 6, h - BOTTOM - 2);
     report_escape(out, rp->machine->nodes[last].name);
     strbuf_add(out, "</text>");
     for (int i = 0; i <= 4; i++) {
-        report_time((double)(ra->r->end_us - ra->r->begin_us) * 1e-6 * i / 4, length, sizeof(length));
+        report_time((double)(ra->r->end_us - ra->r->begin_us) * 1e-6 * i / 4, length,
+                    sizeof(length));
         strbuf_addf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\" fill=\"#64748b\">%s</text>",
-                    LEFT + COLS * COL_W * i / 4.0, h - BOTTOM + 18, i == 0 ? "start" : i == 4 ? "end" : "middle",
+                    LEFT + COLS * COL_W * i / 4.0, h - BOTTOM + 18,
+                    i == 0   ? "start"
+                    : i == 4 ? "end"
+                             : "middle",
                     i ? length : "0");
     }
     strbuf_add(out, "\n");
@@ -226,12 +244,14 @@ void chart_allocation(const struct report *rp, size_t run, struct strbuf *out)
         looks[i] = (uint8_t)look_of(&ra, i / COLS, i % COLS);
     row_h = MIN(MAX(300.0 / ra.rows, 2.0), 16.0);
     h = TOP + BOTTOM + (int)(row_h * ra.rows + 0.5);
-    strbuf_addf(out,
-                "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
-                "font-family=\"system-ui,sans-serif\" font-size=\"11\" fill=\"#334155\" role=\"img\">"
-                "<rect width=\"%d\" height=\"%d\" rx=\"8\" fill=\"#fff\"/>"
-                "<rect x=\"%d\" y=\"%d\" width=\"%u\" height=\"%.1f\" fill=\"#f1f5f9\"/>\n",
-                ALLOC_W, h, ALLOC_W, h, ALLOC_W, h, LEFT, TOP, COLS * COL_W, row_h * ra.rows);
+    strbuf_addf(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
+        "height=\"%d\" "
+        "font-family=\"system-ui,sans-serif\" font-size=\"11\" fill=\"#334155\" role=\"img\">"
+        "<rect width=\"%d\" height=\"%d\" rx=\"8\" fill=\"#fff\"/>"
+        "<rect x=\"%d\" y=\"%d\" width=\"%u\" height=\"%.1f\" fill=\"#f1f5f9\"/>\n",
+        ALLOC_W, h, ALLOC_W, h, ALLOC_W, h, LEFT, TOP, COLS * COL_W, row_h * ra.rows);
     strbuf_addf(out, "<g fill=\"none\" stroke-width=\"%.2f\" shape-rendering=\"crispEdges\">\n",
                 row_h > 4 ? row_h - 1 : row_h);
     emit(&ra, looks, row_h, out);

@@ -21,8 +21,8 @@ struct engine {
     struct sched *sched;
     struct events events;
     struct err *err;
-    uint32_t *node_used;      /* CPUs */
-    uint32_t *part_of;        /* machine's partition by the workload's */
+    uint32_t *node_used; /* CPUs */
+    uint32_t *part_of;   /* machine's partition by the workload's */
     uint64_t used, free_partial, waiting_cpus;
     size_t running;
     int64_t now_us, bf_last_us, wake_us; /* wake: of the event pushed last */
@@ -37,10 +37,12 @@ void sim_result_done(struct sim_result *r)
     *r = (struct sim_result){ 0 };
 }
 
-/* ---- requests ----------------------------------------------------------------------------------- */
+/* ---- requests -----------------------------------------------------------------------------------
+ */
 
-static void fill_request(const struct sim_machine *m, const struct sim_job *j, size_t i, uint32_t part,
-                         struct sched_job *ret, const char **ret_part, struct sched_gres_req *ret_gres)
+static void fill_request(const struct sim_machine *m, const struct sim_job *j, size_t i,
+                         uint32_t part, struct sched_job *ret, const char **ret_part,
+                         struct sched_gres_req *ret_gres)
 {
     if (j->given) {
         *ret = *j->given;
@@ -69,22 +71,26 @@ static void fill_request(const struct sim_machine *m, const struct sim_job *j, s
         .accrue_us = j->submit_us,
     };
     if (j->gpus || j->gpus_per_node) {
-        *ret_gres = (struct sched_gres_req){ .name = "gpu", .per_node = j->gpus_per_node, .per_job = j->gpus };
+        *ret_gres = (struct sched_gres_req){ .name = "gpu",
+                                             .per_node = j->gpus_per_node,
+                                             .per_job = j->gpus };
         ret->gres = ret_gres;
         ret->ngres = 1;
     }
 }
 
-void sim_request(const struct sim_machine *m, const struct workload *w, size_t i, struct sched_job *ret,
-                 const char **ret_part, struct sched_gres_req *ret_gres)
+void sim_request(const struct sim_machine *m, const struct workload *w, size_t i,
+                 struct sched_job *ret, const char **ret_part, struct sched_gres_req *ret_gres)
 {
     const struct sim_job *j = &w->jobs[i];
-    uint32_t part = j->part == WORKLOAD_NO_PART ? 0 : machine_partition(m, name_nth(&w->parts, j->part));
+    uint32_t part =
+        j->part == WORKLOAD_NO_PART ? 0 : machine_partition(m, name_nth(&w->parts, j->part));
 
     fill_request(m, j, i, part, ret, ret_part, ret_gres);
 }
 
-/* ---- the machine's books ------------------------------------------------------------------------ */
+/* ---- the machine's books ------------------------------------------------------------------------
+ */
 
 static void node_change(struct engine *e, uint32_t id, uint32_t cpus, bool take)
 {
@@ -124,11 +130,13 @@ static int add_span(struct sim_result *out, uint32_t node, uint32_t cpus, struct
 
 static int64_t length_us(const struct sim_job *j, uint32_t limit_min)
 {
-    return limit_min == SCHED_UNLIMITED ? j->run_us : MIN(j->run_us, (int64_t)limit_min * MINUTE_US);
+    return limit_min == SCHED_UNLIMITED ? j->run_us
+                                        : MIN(j->run_us, (int64_t)limit_min * MINUTE_US);
 }
 
 /* The job holds alloc from start_us on: account for it, and plan its end. */
-static int hold(struct engine *e, uint32_t i, const struct sched_alloc *a, int64_t start_us, uint32_t limit_min)
+static int hold(struct engine *e, uint32_t i, const struct sched_alloc *a, int64_t start_us,
+                uint32_t limit_min)
 {
     struct sim_outcome *o = &e->out->jobs[i];
     int64_t length = length_us(&e->w->jobs[i], limit_min);
@@ -185,7 +193,8 @@ static int submitted(struct engine *e, uint32_t i)
     const char *part;
     int r;
 
-    fill_request(e->m, j, i, j->part == WORKLOAD_NO_PART ? 0 : e->part_of[j->part], &request, &part, &gres);
+    fill_request(e->m, j, i, j->part == WORKLOAD_NO_PART ? 0 : e->part_of[j->part], &request, &part,
+                 &gres);
     r = sched_job_put(e->sched, &request);
     if (r == -EINVAL)
         return err_set(e->err, r, "job %u: the scheduler refuses the request", j->id);
@@ -193,7 +202,8 @@ static int submitted(struct engine *e, uint32_t i)
     return r;
 }
 
-/* ---- passes ------------------------------------------------------------------------------------- */
+/* ---- passes -------------------------------------------------------------------------------------
+ */
 
 static int take_decisions(struct engine *e, const struct sched_decisions *d, bool backfill)
 {
@@ -220,7 +230,8 @@ static int pass(struct engine *e, bool backfill, int64_t *ret_wake_us, size_t *r
     struct sched_decisions d = { 0 };
     size_t before = e->running;
     int64_t t0 = e->c->clock_us ? e->c->clock_us(e->c->ctx) : 0;
-    int r = backfill ? sched_backfill(e->sched, e->now_us, &d) : sched_pass(e->sched, e->now_us, &d, ret_wake_us);
+    int r = backfill ? sched_backfill(e->sched, e->now_us, &d)
+                     : sched_pass(e->sched, e->now_us, &d, ret_wake_us);
 
     if (e->c->clock_us) {
         uint64_t cost = (uint64_t)(e->c->clock_us(e->c->ctx) - t0);
@@ -277,7 +288,8 @@ static int backfill_or_plan(struct engine *e)
     return pass(e, true, NULL, &started);
 }
 
-/* ---- time --------------------------------------------------------------------------------------- */
+/* ---- time ---------------------------------------------------------------------------------------
+ */
 
 static void note(struct engine *e)
 {
@@ -321,7 +333,8 @@ static int instant(struct engine *e)
     return r;
 }
 
-/* ---- start and end ------------------------------------------------------------------------------ */
+/* ---- start and end ------------------------------------------------------------------------------
+ */
 
 static int feed_machine(struct engine *e)
 {
@@ -339,8 +352,11 @@ static int feed_machine(struct engine *e)
 static int feed_running(struct engine *e, const struct sim_running *x)
 {
     const struct sim_job *j = &e->w->jobs[x->job];
-    int64_t end_us = j->limit_min == SCHED_UNLIMITED ? INT64_MAX : x->start_us + (int64_t)j->limit_min * MINUTE_US;
-    int r = sched_job_running(e->sched, x->job + 1, x->partition, x->alloc, x->start_us, end_us, x->exclusive);
+    int64_t end_us = j->limit_min == SCHED_UNLIMITED
+                         ? INT64_MAX
+                         : x->start_us + (int64_t)j->limit_min * MINUTE_US;
+    int r = sched_job_running(e->sched, x->job + 1, x->partition, x->alloc, x->start_us, end_us,
+                              x->exclusive);
 
     if (r < 0)
         return r;
@@ -357,7 +373,8 @@ static int begin(struct engine *e)
         r = feed_running(e, &e->c->running[i]);
     for (size_t i = 0; r == 0 && i < e->w->n; i++)
         if (!e->out->jobs[i].start_us)
-            r = events_push(&e->events, MAX(e->w->jobs[i].submit_us, e->now_us), SIM_EV_SUBMIT, (uint32_t)i, 0);
+            r = events_push(&e->events, MAX(e->w->jobs[i].submit_us, e->now_us), SIM_EV_SUBMIT,
+                            (uint32_t)i, 0);
     return r;
 }
 

@@ -1,11 +1,13 @@
-/* engine.h - run a workload on a machine through the scheduler of the controller, on a clock of its own
+/* engine.h - run a workload on a machine through the scheduler of the controller, on a clock of its
+ * own
  *
- * The scheduler is fed as the controller feeds it: ends and submissions of one instant, then one quick pass, then
- * backfill when jobs are left waiting and the last one is bf_interval ago.  What it proposes starts at that
- * instant.  A job ends when its run time is over or its limit is reached.
+ * The scheduler is fed as the controller feeds it: ends and submissions of one instant, then one
+ * quick pass, then backfill when jobs are left waiting and the last one is bf_interval ago.  What
+ * it proposes starts at that instant.  A job ends when its run time is over or its limit is
+ * reached.
  *
- * Pure: no clock but the one handed in, no file, no global.  Same arguments, same result, byte for byte (save the
- * measured costs). */
+ * Pure: no clock but the one handed in, no file, no global.  Same arguments, same result, byte for
+ * byte (save the measured costs). */
 #pragma once
 
 #include <stdbool.h>
@@ -18,8 +20,8 @@
 #include "sim/series.h"
 #include "sim/workload.h"
 
-struct sim_running {         /* a job that holds its nodes when the simulation begins */
-    uint32_t job;            /* index in the workload */
+struct sim_running { /* a job that holds its nodes when the simulation begins */
+    uint32_t job;    /* index in the workload */
     const char *partition;
     const struct sched_alloc *alloc;
     int64_t start_us;
@@ -28,8 +30,9 @@ struct sim_running {         /* a job that holds its nodes when the simulation b
 
 struct sim_config {
     struct sched_params sched;
-    uint32_t bf_interval_s;  /* between two backfills; 0 = after each pass that leaves jobs waiting */
-    int64_t begin_us;        /* what was submitted before comes now; 0 = the first submission */
+    uint32_t
+        bf_interval_s; /* between two backfills; 0 = after each pass that leaves jobs waiting */
+    int64_t begin_us;  /* what was submitted before comes now; 0 = the first submission */
     const struct sim_running *running;
     size_t nrunning;
     int64_t (*clock_us)(void *ctx); /* to measure passes by; NULL = they are not */
@@ -38,21 +41,21 @@ struct sim_config {
     void *ctx;
 };
 
-struct sim_span {            /* neighbouring nodes of an allocation, each with as many CPUs */
+struct sim_span { /* neighbouring nodes of an allocation, each with as many CPUs */
     uint32_t first, last, cpus;
 };
 
 struct sim_outcome {
     int64_t start_us, end_us; /* 0 = never started; end INT64_MAX = never ends */
     uint32_t cpus, nnodes, gpus;
-    uint32_t limit_min;      /* in force: backfill may have shortened it */
+    uint32_t limit_min; /* in force: backfill may have shortened it */
     uint32_t nspans;
-    size_t span;             /* first of them */
+    size_t span; /* first of them */
     bool backfilled;
 };
 
 struct sim_passes {
-    uint64_t n, tested;      /* jobs looked at, in all */
+    uint64_t n, tested; /* jobs looked at, in all */
     uint64_t started;
     uint64_t cost_us, worst_us; /* 0 when not measured */
 };
@@ -64,14 +67,15 @@ struct sim_result {
     size_t nspans, cap_spans;
     struct series *series;
     struct sim_passes quick, backfill;
-    size_t ended, never;     /* never: jobs that no node suits */
-    int64_t begin_us, end_us;/* first submission, last end */
+    size_t ended, never;      /* never: jobs that no node suits */
+    int64_t begin_us, end_us; /* first submission, last end */
 };
 void sim_result_done(struct sim_result *r);
 
 /* Errors: -ENOMEM, -EINVAL (err says what the scheduler refused). */
 int sim_run(const struct sim_machine *m, const struct workload *w, const struct sim_config *config,
             struct sim_result *ret_result, struct err *err);
-/* The request of job i for the scheduler, in *ret; parts names its one partition; gres is storage for one. */
-void sim_request(const struct sim_machine *m, const struct workload *w, size_t i, struct sched_job *ret,
-                 const char **ret_part, struct sched_gres_req *ret_gres);
+/* The request of job i for the scheduler, in *ret; parts names its one partition; gres is storage
+ * for one. */
+void sim_request(const struct sim_machine *m, const struct workload *w, size_t i,
+                 struct sched_job *ret, const char **ret_part, struct sched_gres_req *ret_gres);

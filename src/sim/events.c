@@ -19,7 +19,8 @@ void events_done(struct events *e)
     *e = (struct events){ 0 };
 }
 
-int events_push(struct events *e, int64_t at_us, enum sim_event_kind kind, uint32_t job, uint32_t run)
+int events_push(struct events *e, int64_t at_us, enum sim_event_kind kind, uint32_t job,
+                uint32_t run)
 {
     struct sim_event ev = { .at_us = at_us, .seq = e->seq, .kind = kind, .job = job, .run = run };
     size_t i = e->n;

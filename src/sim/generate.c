@@ -18,6 +18,8 @@ struct gen {
     struct workload *w;
     double at_s; /* of the next submission, from the beginning */
     uint32_t users, arrays;
+    double stretch; /* of the times between submissions */
+    double began_s;
     double user_sum; /* of 1/(rank + 1) */
 };
 
@@ -48,7 +50,9 @@ static int pick_user(struct gen *g, uint32_t *ret)
 
 static uint32_t limit_for(struct gen *g, double run_s)
 {
-    static const uint32_t round[] = { 15, 30, 60, 120, 240, 480, 720, 1440, 2880, 4320, 7200, 10080 };
+    static const uint32_t round[] = {
+        15, 30, 60, 120, 240, 480, 720, 1440, 2880, 4320, 7200, 10080
+    };
     double want = run_s * between(g, 1.0, 5.0) / 60.0;
 
     for (size_t i = 0; i < ARRAY_SIZE(round); i++)
@@ -66,7 +70,8 @@ static int add(struct gen *g, struct sim_job *j, double run_s)
     return workload_add(g->w, j);
 }
 
-/* ---- Lublin and Feitelson ----------------------------------------------------------------------- */
+/* ---- Lublin and Feitelson -----------------------------------------------------------------------
+ */
 
 static uint32_t lublin_size(struct gen *g, double cpus)
 {
@@ -91,6 +96,16 @@ static double lublin_run_s(struct gen *g, double size)
     return exp(y);
 }
 
+static double lublin_gap_s(struct gen *g)
+{
+    double z;
+
+    do
+        z = rng_gamma(&g->rng, 10.23, 0.4871);
+    while (z > 9);
+    return exp(z);
+}
+
 static int lublin_job(struct gen *g)
 {
     struct sim_job j = { .cpus_per_task = 1 };
@@ -102,11 +117,12 @@ static int lublin_job(struct gen *g)
     j.limit_min = limit_for(g, run_s);
     if (r == 0)
         r = add(g, &j, run_s);
-    g->at_s += exp(MIN(rng_gamma(&g->rng, 10.23, 0.4871), 12.0)) / intensity(g->at_s);
+    g->at_s += g->stretch * lublin_gap_s(g) / intensity(g->at_s);
     return r;
 }
 
-/* ---- GPUs --------------------------------------------------------------------------------------- */
+/* ---- GPUs ---------------------------------------------------------------------------------------
+ */
 
 static double lognormal(struct gen *g, double median, double sigma, double most)
 {
@@ -163,7 +179,7 @@ static int gpu_job(struct gen *g)
     double kind = rng_unit(&g->rng), run_s;
     int r = pick_user(g, &j.user);
 
-    g->at_s += rng_exponential(&g->rng, 60.0) / intensity(g->at_s);
+    g->at_s += g->stretch * rng_exponential(&g->rng, 60.0) / intensity(g->at_s);
     if (r < 0)
         return r;
     if (kind < 0.5) {
@@ -182,51 +198,79 @@ static int gpu_job(struct gen *g)
     return add(g, &j, run_s);
 }
 
-/* ---- load --------------------------------------------------------------------------------------- */
+/* ---- load ---------------------------------------------------------------------------------------
+ */
 
-/* The same jobs, closer or farther apart, so that what arrives in the time between first and last is `load` of what
- * the machine can do. */
-static void set_load(struct gen *g, size_t first)
+/* What arrives between the first and the last submission over what the machine can do in that time.
+ */
+static double load_of(const struct gen *g, size_t first)
 {
-    struct workload *w = g->w;
-    double work = 0, span_s, can = g->p->nodes, factor;
+    const struct workload *w = g->w;
+    double work = 0, span_s = g->at_s - g->began_s;
 
     for (size_t i = first; i < w->n; i++) {
         const struct sim_job *j = &w->jobs[i];
-        double share = g->p->kind == SIM_GEN_GPU ? (double)j->gpus_per_node * j->nodes / g->p->gpus_per_node
-                                                 : (double)sim_job_cpus(j) / g->p->cpus_per_node;
+        double share = g->p->kind == SIM_GEN_GPU
+                           ? (double)j->gpus_per_node * j->nodes / g->p->gpus_per_node
+                           : (double)sim_job_cpus(j) / g->p->cpus_per_node;
 
         work += share * (double)sim_job_length_us(j) * 1e-6;
     }
-    span_s = (double)(w->jobs[w->n - 1].submit_us - w->jobs[first].submit_us) * 1e-6;
-    if (span_s <= 0)
-        return;
-    factor = work / (can * g->p->load) / span_s;
-    for (size_t i = first; i < w->n; i++) {
-        int64_t since = w->jobs[i].submit_us - w->jobs[first].submit_us;
+    return span_s > 0 ? work / (g->p->nodes * span_s) : 0;
+}
 
-        w->jobs[i].submit_us = w->jobs[first].submit_us + (int64_t)((double)since * factor);
+static int draw(struct gen *g, size_t first)
+{
+    int r = 0;
+
+    g->w->n = first;
+    g->rng.state = g->p->seed;
+    g->arrays = 0;
+    g->at_s = g->began_s;
+    while (r == 0 && g->w->n - first < g->p->jobs)
+        r = g->p->kind == SIM_GEN_GPU ? gpu_job(g) : lublin_job(g);
+    return r;
+}
+
+/* The same jobs, with the times between them stretched until the load is as asked.  The day stays a
+ * day: the stretched times meet other hours, so that it takes a few rounds. */
+static int draw_for_load(struct gen *g, size_t first)
+{
+    int r = draw(g, first);
+
+    for (int round = 0; r == 0 && g->p->load > 0 && round < 12; round++) {
+        double have = load_of(g, first);
+
+        if (!(have > 0) || fabs(have / g->p->load - 1) < 0.002)
+            break;
+        g->stretch *= have / g->p->load;
+        r = draw(g, first);
     }
+    return r;
 }
 
 int generate(const struct generate_params *p, struct workload *w, struct err *err)
 {
-    struct gen g = { .p = p, .rng = { p->seed }, .w = w, .users = p->users ? p->users : 64 };
+    struct gen g = { .p = p,
+                     .rng = { p->seed },
+                     .w = w,
+                     .users = p->users ? p->users : 64,
+                     .stretch = 1,
+                     .began_s = 8 * HOUR_S /* in the morning */ };
     size_t first = w->n;
     int r = 0;
 
-    if (!p->nodes || !p->cpus_per_node || p->load < 0 || (p->kind == SIM_GEN_GPU && !p->gpus_per_node))
-        return err_set(err, -EINVAL, "a generated workload needs nodes with CPUs%s, and a load of at least 0",
+    if (!p->nodes || !p->cpus_per_node || p->load < 0 ||
+        (p->kind == SIM_GEN_GPU && !p->gpus_per_node))
+        return err_set(err, -EINVAL,
+                       "a generated workload needs nodes with CPUs%s, and a load of at least 0",
                        p->kind == SIM_GEN_GPU ? " and GPUs" : "");
     if (p->jobs > WORKLOAD_MAX_JOBS || g.users > 4096)
-        return err_set(err, -E2BIG, "at most %u jobs of 4096 users can be generated", WORKLOAD_MAX_JOBS);
+        return err_set(err, -E2BIG, "at most %u jobs of 4096 users can be generated",
+                       WORKLOAD_MAX_JOBS);
     for (uint32_t i = 0; i < g.users; i++)
         g.user_sum += 1.0 / (i + 1);
-    g.at_s = 8 * HOUR_S; /* the first comes at 8 in the morning */
-    while (r == 0 && w->n - first < p->jobs)
-        r = p->kind == SIM_GEN_GPU ? gpu_job(&g) : lublin_job(&g);
-    if (r == 0 && p->load > 0 && w->n > first)
-        set_load(&g, first);
+    r = draw_for_load(&g, first);
     if (r == 0)
         workload_sort(w);
     return r;

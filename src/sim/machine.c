@@ -82,8 +82,10 @@ static int fill_gres(struct sim_machine *m, const char *text, struct sched_node 
 static int fill_node(struct sim_machine *m, uint32_t id, const struct conf_node *from)
 {
     struct sched_node *n = &m->nodes[id];
-    bool out = from->state && (strncasecmp(from->state, "DOWN", 4) == 0 || strncasecmp(from->state, "DRAIN", 5) == 0 ||
-                               strcasecmp(from->state, "FAIL") == 0 || strcasecmp(from->state, "FUTURE") == 0);
+    bool out =
+        from->state &&
+        (strncasecmp(from->state, "DOWN", 4) == 0 || strncasecmp(from->state, "DRAIN", 5) == 0 ||
+         strcasecmp(from->state, "FAIL") == 0 || strcasecmp(from->state, "FUTURE") == 0);
 
     n->id = id;
     n->name = own(m, strdup(from->name));
@@ -91,7 +93,8 @@ static int fill_node(struct sim_machine *m, uint32_t id, const struct conf_node 
     n->sockets = from->sockets;
     n->cores_per_socket = from->cores_per_socket;
     n->threads_per_core = from->threads_per_core;
-    n->mem_mib = from->real_memory_mib > from->mem_spec_mib ? from->real_memory_mib - from->mem_spec_mib : 0;
+    n->mem_mib =
+        from->real_memory_mib > from->mem_spec_mib ? from->real_memory_mib - from->mem_spec_mib : 0;
     n->weight = from->weight;
     n->schedulable = !out;
     n->features = from->features ? own(m, strdup(from->features)) : NULL;
@@ -105,11 +108,12 @@ static int fill_node(struct sim_machine *m, uint32_t id, const struct conf_node 
 /* Names are looked up by bisection in an order made once. */
 static int by_name(const void *a, const void *b)
 {
-    return strcmp((*(const struct sched_node *const *)a)->name, (*(const struct sched_node *const *)b)->name);
+    return strcmp((*(const struct sched_node *const *)a)->name,
+                  (*(const struct sched_node *const *)b)->name);
 }
 
-static int fill_part(struct sim_machine *m, const struct conf_part *from, const struct sched_node **sorted,
-                     struct sched_partition *p)
+static int fill_part(struct sim_machine *m, const struct conf_part *from,
+                     const struct sched_node **sorted, struct sched_partition *p)
 {
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
     const char *share = from->oversubscribe ? strchr(from->oversubscribe, ':') : NULL;
@@ -140,7 +144,8 @@ static int fill_part(struct sim_machine *m, const struct conf_part *from, const 
     p->exclusive_user = from->exclusive && strcasecmp(from->exclusive, "USER") == 0;
     p->exclusive_node = from->exclusive && strcasecmp(from->exclusive, "NODE") == 0;
     p->oversubscribe = share ? (uint32_t)strtoul(share + 1, NULL, 10) : 1;
-    p->oversubscribe_force = from->oversubscribe && strncasecmp(from->oversubscribe, "FORCE", 5) == 0;
+    p->oversubscribe_force =
+        from->oversubscribe && strncasecmp(from->oversubscribe, "FORCE", 5) == 0;
     p->max_cpus_per_node = from->max_cpus_per_node ? from->max_cpus_per_node : SCHED_UNLIMITED;
     return 0;
 }
@@ -174,7 +179,8 @@ int machine_from_conf(const struct conf *conf, struct sim_machine **ret_m, struc
     if (r < 0)
         return r;
     if (!conf_nodes(conf) || conf_nodes(conf) > MACHINE_MAX_NODES)
-        return err_set(err, -EINVAL, "the configuration has no node, or more than %u", MACHINE_MAX_NODES);
+        return err_set(err, -EINVAL, "the configuration has no node, or more than %u",
+                       MACHINE_MAX_NODES);
     if (!conf_parts(conf))
         return err_set(err, -EINVAL, "the configuration has no partition");
     m->nnodes = (uint32_t)conf_nodes(conf);

@@ -18,13 +18,13 @@ struct sim_machine {
     uint32_t nnodes;
     struct sched_partition *parts; /* the first is the default one */
     uint32_t nparts;
-    uint64_t cpus;       /* of nodes that run jobs */
+    uint64_t cpus; /* of nodes that run jobs */
     void **owned;
     size_t nowned, cap_owned;
 };
 
-/* As slurm.conf says; nodes that are DOWN, DRAIN or FUTURE there run nothing.  Errors: -ENOMEM, -EINVAL no node or no
- * partition. */
+/* As slurm.conf says; nodes that are DOWN, DRAIN or FUTURE there run nothing.  Errors: -ENOMEM,
+ * -EINVAL no node or no partition. */
 int machine_from_conf(const struct conf *conf, struct sim_machine **ret_m, struct err *err);
 struct sim_machine *machine_free(struct sim_machine *m); /* always NULL */
 DEFINE_CLEANUP(struct sim_machine *, machine_free)

@@ -12,7 +12,8 @@ void report_time(double seconds, char *buf, size_t size)
     time_fmt_short((int64_t)(seconds + 0.5), buf, size);
 }
 
-/* ---- text --------------------------------------------------------------------------------------- */
+/* ---- text ---------------------------------------------------------------------------------------
+ */
 
 enum unit { U_PLAIN, U_PERCENT, U_TIME, U_COUNT };
 
@@ -36,10 +37,10 @@ struct figure {
     bool cost; /* only when passes were measured */
 };
 
-#define GET(fn, expr)                                                                                                 \
-    static double fn(const struct report_run *r)                                                                      \
-    {                                                                                                                 \
-        return (double)(expr);                                                                                        \
+#define GET(fn, expr)                                                                              \
+    static double fn(const struct report_run *r)                                                   \
+    {                                                                                              \
+        return (double)(expr);                                                                     \
     }
 GET(get_ended, r->result->ended)
 GET(get_never, r->result->never)
@@ -60,12 +61,16 @@ GET(get_slow_p95, r->stats->slowdown.p95)
 GET(get_fairness, r->stats->fairness)
 GET(get_backfilled, r->stats->backfilled)
 GET(get_passes, r->result->quick.n)
-GET(get_tested, r->result->quick.n ? (double)r->result->quick.tested / (double)r->result->quick.n : 0)
+GET(get_tested,
+    r->result->quick.n ? (double)r->result->quick.tested / (double)r->result->quick.n : 0)
 GET(get_bf, r->result->backfill.n)
-GET(get_bf_tested, r->result->backfill.n ? (double)r->result->backfill.tested / (double)r->result->backfill.n : 0)
-GET(get_cost, r->result->quick.n ? (double)r->result->quick.cost_us / (double)r->result->quick.n : 0)
+GET(get_bf_tested,
+    r->result->backfill.n ? (double)r->result->backfill.tested / (double)r->result->backfill.n : 0)
+GET(get_cost,
+    r->result->quick.n ? (double)r->result->quick.cost_us / (double)r->result->quick.n : 0)
 GET(get_worst, r->result->quick.worst_us)
-GET(get_bf_cost, r->result->backfill.n ? (double)r->result->backfill.cost_us / (double)r->result->backfill.n : 0)
+GET(get_bf_cost,
+    r->result->backfill.n ? (double)r->result->backfill.cost_us / (double)r->result->backfill.n : 0)
 GET(get_bf_worst, r->result->backfill.worst_us)
 #undef GET
 
@@ -120,8 +125,8 @@ static void text_classes(const struct report_run *run, struct strbuf *out)
     for (size_t t = 0; t < ARRAY_SIZE(class_tables); t++) {
         const struct stats_classes *c = table_of(run->stats, &class_tables[t]);
 
-        strbuf_addf(out, "\nby %-18s %9s %11s %11s %11s %9s %9s %11s\n", class_tables[t].name, "jobs", "wait mean",
-                    "median", "95%", "slowdown", "95%", "CPU hours");
+        strbuf_addf(out, "\nby %-18s %9s %11s %11s %11s %9s %9s %11s\n", class_tables[t].name,
+                    "jobs", "wait mean", "median", "95%", "slowdown", "95%", "CPU hours");
         for (uint32_t i = 0; i < c->n && i < TEXT_USERS; i++) {
             const struct stats_class *k = &c->items[i];
 
@@ -167,7 +172,8 @@ void report_text(const struct report *rp, struct strbuf *out)
     }
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------- */
+/* ---- JSON ---------------------------------------------------------------------------------------
+ */
 
 static void json_string(struct strbuf *out, const char *text)
 {
@@ -185,8 +191,8 @@ static void json_string(struct strbuf *out, const char *text)
 
 static void json_dist(struct strbuf *out, const char *name, const struct stats_dist *d)
 {
-    strbuf_addf(out, "\"%s\":{\"mean\":%.6g,\"median\":%.6g,\"p95\":%.6g,\"max\":%.6g}", name, d->mean, d->median,
-                d->p95, d->max);
+    strbuf_addf(out, "\"%s\":{\"mean\":%.6g,\"median\":%.6g,\"p95\":%.6g,\"max\":%.6g}", name,
+                d->mean, d->median, d->p95, d->max);
 }
 
 static void json_classes(struct strbuf *out, const struct report_run *run)
@@ -198,8 +204,8 @@ static void json_classes(struct strbuf *out, const struct report_run *run)
         for (uint32_t i = 0; i < c->n; i++) {
             strbuf_add(out, i ? ",{\"name\":" : "{\"name\":");
             json_string(out, c->items[i].name);
-            strbuf_addf(out, ",\"jobs\":%llu,\"cpu_hours\":%.6g,", (unsigned long long)c->items[i].wait_s.n,
-                        c->items[i].cpu_hours);
+            strbuf_addf(out, ",\"jobs\":%llu,\"cpu_hours\":%.6g,",
+                        (unsigned long long)c->items[i].wait_s.n, c->items[i].cpu_hours);
             json_dist(out, "wait_s", &c->items[i].wait_s);
             strbuf_addc(out, ',');
             json_dist(out, "slowdown", &c->items[i].slowdown);
@@ -239,7 +245,8 @@ void report_json(const struct report *rp, struct strbuf *out)
 {
     strbuf_add(out, "{\"title\":");
     json_string(out, rp->title);
-    strbuf_addf(out, ",\"jobs\":%zu,\"skipped\":%zu,\"users\":%u,\"nodes\":%u,\"cpus\":%llu,\"runs\":[",
+    strbuf_addf(out,
+                ",\"jobs\":%zu,\"skipped\":%zu,\"users\":%u,\"nodes\":%u,\"cpus\":%llu,\"runs\":[",
                 rp->workload->n, rp->workload->skipped, rp->workload->users.n, rp->machine->nnodes,
                 (unsigned long long)rp->machine->cpus);
     for (size_t i = 0; i < rp->nruns; i++) {

@@ -8,7 +8,7 @@
 
 #define REPORT_MAX_RUNS 8u
 
-struct report_run {  /* one policy's */
+struct report_run { /* one policy's */
     const char *name;
     const struct sim_result *result;
     const struct stats *stats;
@@ -18,15 +18,16 @@ struct report {
     const struct sim_machine *machine;
     const struct workload *workload;
     const struct report_run *runs;
-    size_t nruns;    /* 1 .. REPORT_MAX_RUNS */
-    bool costs;      /* passes were measured */
+    size_t nruns; /* 1 .. REPORT_MAX_RUNS */
+    bool costs;   /* passes were measured */
 };
 
 void report_text(const struct report *rp, struct strbuf *out);
 void report_json(const struct report *rp, struct strbuf *out);
 void report_html(const struct report *rp, struct strbuf *out);
 
-/* ---- charts: each a whole <svg> ----------------------------------------------------------------- */
+/* ---- charts: each a whole <svg> -----------------------------------------------------------------
+ */
 
 void chart_utilisation(const struct report *rp, struct strbuf *out);
 void chart_queue(const struct report *rp, struct strbuf *out);

@@ -1,4 +1,5 @@
-/* report_html.c - one self-contained page: figures, charts, tables; no script, nothing from elsewhere */
+/* report_html.c - one self-contained page: figures, charts, tables; no script, nothing from
+ * elsewhere */
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -7,12 +8,17 @@
 static const char style[] =
     "body{margin:0;background:#f1f5f9;color:#1e293b;font:14px/1.5 system-ui,sans-serif}"
     "main{max-width:1580px;margin:0 auto;padding:28px 20px 60px}"
-    "h1{font-size:23px;margin:0 0 2px}h2{font-size:16px;margin:34px 0 10px}p{margin:0;color:#64748b}"
-    ".grid{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,520px),1fr));gap:16px}"
+    "h1{font-size:23px;margin:0 0 2px}h2{font-size:16px;margin:34px 0 "
+    "10px}p{margin:0;color:#64748b}"
+    ".grid{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,520px),1fr));gap:"
+    "16px}"
     "svg{width:100%;height:auto;display:block;border-radius:8px;box-shadow:0 1px 3px #0f172a1f}"
-    "table{border-collapse:collapse;background:#fff;border-radius:8px;box-shadow:0 1px 3px #0f172a1f;width:100%}"
-    "th,td{padding:5px 12px;text-align:right;border-bottom:1px solid #e2e8f0;font-variant-numeric:tabular-nums}"
-    "th{font-weight:600;color:#475569}th:first-child,td:first-child{text-align:left}tr:last-child td{border:0}"
+    "table{border-collapse:collapse;background:#fff;border-radius:8px;box-shadow:0 1px 3px "
+    "#0f172a1f;width:100%}"
+    "th,td{padding:5px 12px;text-align:right;border-bottom:1px solid "
+    "#e2e8f0;font-variant-numeric:tabular-nums}"
+    "th{font-weight:600;color:#475569}th:first-child,td:first-child{text-align:left}tr:last-child "
+    "td{border:0}"
     "td.best{color:#047857;font-weight:600}.scroll{overflow-x:auto}";
 
 void report_escape(struct strbuf *out, const char *text)
@@ -42,8 +48,8 @@ static void time_cell(struct strbuf *out, double seconds, bool best)
 /* One row: a value of each run; the best is marked when there are several. */
 enum row_kind { ROW_TIME, ROW_PERCENT, ROW_PLAIN, ROW_COUNT };
 
-static void row(const struct report *rp, struct strbuf *out, const char *name, enum row_kind kind, int better,
-                const double *v)
+static void row(const struct report *rp, struct strbuf *out, const char *name, enum row_kind kind,
+                int better, const double *v)
 {
     double best = v[0];
 
@@ -56,21 +62,24 @@ static void row(const struct report *rp, struct strbuf *out, const char *name, e
         if (kind == ROW_TIME)
             time_cell(out, v[i], mark);
         else
-            strbuf_addf(out, kind == ROW_PERCENT ? "<td%s>%.1f%%</td>" : kind == ROW_PLAIN ? "<td%s>%.2f</td>" : "<td%s>%.0f</td>",
+            strbuf_addf(out,
+                        kind == ROW_PERCENT ? "<td%s>%.1f%%</td>"
+                        : kind == ROW_PLAIN ? "<td%s>%.2f</td>"
+                                            : "<td%s>%.0f</td>",
                         mark ? " class=best" : "", kind == ROW_PERCENT ? 100 * v[i] : v[i]);
     }
     strbuf_add(out, "</tr>\n");
 }
 
-#define ROW(name, kind, better, expr)                                                                                 \
-    do {                                                                                                              \
-        for (size_t i = 0; i < rp->nruns; i++) {                                                                      \
-            const struct stats *s = rp->runs[i].stats;                                                                \
-            const struct sim_result *x = rp->runs[i].result;                                                          \
-            (void)s, (void)x;                                                                                         \
-            v[i] = (double)(expr);                                                                                    \
-        }                                                                                                             \
-        row(rp, out, name, kind, better, v);                                                                          \
+#define ROW(name, kind, better, expr)                                                              \
+    do {                                                                                           \
+        for (size_t i = 0; i < rp->nruns; i++) {                                                   \
+            const struct stats *s = rp->runs[i].stats;                                             \
+            const struct sim_result *x = rp->runs[i].result;                                       \
+            (void)s, (void)x;                                                                      \
+            v[i] = (double)(expr);                                                                 \
+        }                                                                                          \
+        row(rp, out, name, kind, better, v);                                                       \
     } while (0)
 
 static void summary(const struct report *rp, struct strbuf *out)
@@ -103,7 +112,8 @@ static void summary(const struct report *rp, struct strbuf *out)
     ROW("Quick passes", ROW_COUNT, 0, x->quick.n);
     ROW("Backfill passes", ROW_COUNT, 0, x->backfill.n);
     if (rp->costs) {
-        ROW("Quick pass, mean microseconds", ROW_PLAIN, -1, x->quick.n ? (double)x->quick.cost_us / (double)x->quick.n : 0);
+        ROW("Quick pass, mean microseconds", ROW_PLAIN, -1,
+            x->quick.n ? (double)x->quick.cost_us / (double)x->quick.n : 0);
         ROW("Backfill, mean microseconds", ROW_PLAIN, -1,
             x->backfill.n ? (double)x->backfill.cost_us / (double)x->backfill.n : 0);
     }
@@ -114,9 +124,12 @@ static void summary(const struct report *rp, struct strbuf *out)
 
 static void class_table(struct strbuf *out, const char *title, const struct stats_classes *c)
 {
-    strbuf_addf(out, "<div class=scroll><table><tr><th>%s</th><th>Jobs</th><th>Wait</th><th>Median</th><th>95%%</th>"
-                     "<th>Slowdown</th><th>CPU hours</th></tr>\n",
-                title);
+    strbuf_addf(
+        out,
+        "<div "
+        "class=scroll><table><tr><th>%s</th><th>Jobs</th><th>Wait</th><th>Median</th><th>95%%</th>"
+        "<th>Slowdown</th><th>CPU hours</th></tr>\n",
+        title);
     for (uint32_t i = 0; i < c->n && i < CLASS_ROWS; i++) {
         const struct stats_class *k = &c->items[i];
 
@@ -138,8 +151,10 @@ void report_html(const struct report *rp, struct strbuf *out)
     report_escape(out, rp->title);
     strbuf_addf(out, "</title><style>%s</style>\n<main><h1>", style);
     report_escape(out, rp->title);
-    strbuf_addf(out, "</h1><p>%zu jobs of %u users on %u nodes with %llu CPUs</p>\n<h2>In figures</h2>\n",
-                rp->workload->n, rp->workload->users.n, rp->machine->nnodes, (unsigned long long)rp->machine->cpus);
+    strbuf_addf(
+        out, "</h1><p>%zu jobs of %u users on %u nodes with %llu CPUs</p>\n<h2>In figures</h2>\n",
+        rp->workload->n, rp->workload->users.n, rp->machine->nnodes,
+        (unsigned long long)rp->machine->cpus);
     summary(rp, out);
     strbuf_add(out, "<h2>Over time</h2><div class=grid>\n");
     chart_utilisation(rp, out);

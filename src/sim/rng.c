@@ -15,8 +15,8 @@ double rng_exponential(struct rng *r, double mean)
     return -mean * log(rng_unit(r));
 }
 
-/* Squeeze by Marsaglia and Tsang: a cube of a shifted normal, accepted nearly always; a shape below one is
- * that of shape + 1 times a power of a uniform. */
+/* Squeeze by Marsaglia and Tsang: a cube of a shifted normal, accepted nearly always; a shape below
+ * one is that of shape + 1 times a power of a uniform. */
 double rng_gamma(struct rng *r, double shape, double scale)
 {
     double small = shape < 1.0 ? pow(rng_unit(r), 1.0 / shape) : 1.0;

@@ -1,7 +1,8 @@
 /* rng.h - reproducible random numbers for the generators
  *
- * A 64-bit state walked by a Weyl sequence and scrambled (splitmix64): the same seed gives the same numbers on
- * every machine; the derived ones use libm and are the same wherever libm is.  Pure data, one thread per object. */
+ * A 64-bit state walked by a Weyl sequence and scrambled (splitmix64): the same seed gives the same
+ * numbers on every machine; the derived ones use libm and are the same wherever libm is.  Pure
+ * data, one thread per object. */
 #pragma once
 
 #include <stdint.h>

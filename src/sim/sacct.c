@@ -38,16 +38,26 @@ static const struct {
     const char *name;
     enum column column;
 } known[] = {
-    { "JobID", C_JOBID },         { "JobIDRaw", C_JOBID_RAW },
-    { "User", C_USER },           { "UID", C_UID },
-    { "Partition", C_PARTITION }, { "Submit", C_SUBMIT },
-    { "Start", C_START },         { "End", C_END },
-    { "Elapsed", C_ELAPSED },     { "ElapsedRaw", C_ELAPSED_RAW },
-    { "Timelimit", C_LIMIT },     { "TimelimitRaw", C_LIMIT_RAW },
-    { "ReqCPUS", C_REQ_CPUS },    { "AllocCPUS", C_ALLOC_CPUS },
-    { "NCPUS", C_NCPUS },         { "NNodes", C_NNODES },
-    { "AllocNodes", C_ALLOC_NODES }, { "ReqMem", C_REQ_MEM },
-    { "ReqTRES", C_REQ_TRES },    { "AllocTRES", C_ALLOC_TRES },
+    { "JobID", C_JOBID },
+    { "JobIDRaw", C_JOBID_RAW },
+    { "User", C_USER },
+    { "UID", C_UID },
+    { "Partition", C_PARTITION },
+    { "Submit", C_SUBMIT },
+    { "Start", C_START },
+    { "End", C_END },
+    { "Elapsed", C_ELAPSED },
+    { "ElapsedRaw", C_ELAPSED_RAW },
+    { "Timelimit", C_LIMIT },
+    { "TimelimitRaw", C_LIMIT_RAW },
+    { "ReqCPUS", C_REQ_CPUS },
+    { "AllocCPUS", C_ALLOC_CPUS },
+    { "NCPUS", C_NCPUS },
+    { "NNodes", C_NNODES },
+    { "AllocNodes", C_ALLOC_NODES },
+    { "ReqMem", C_REQ_MEM },
+    { "ReqTRES", C_REQ_TRES },
+    { "AllocTRES", C_ALLOC_TRES },
 };
 
 struct reader {
@@ -77,7 +87,8 @@ static int read_header(struct reader *rd, char *line, struct err *err)
         enum column c = C_OTHER;
 
         if (rd->ncolumns == SACCT_MAX_COLUMNS)
-            return err_set(err, -EINVAL, "line %zu: more than %u columns", rd->line, SACCT_MAX_COLUMNS);
+            return err_set(err, -EINVAL, "line %zu: more than %u columns", rd->line,
+                           SACCT_MAX_COLUMNS);
         cell[strcspn(cell, "%\r")] = '\0'; /* a width that was asked for */
         for (size_t i = 0; i < ARRAY_SIZE(known); i++)
             if (strcasecmp(known[i].name, cell) == 0)
@@ -89,10 +100,12 @@ static int read_header(struct reader *rd, char *line, struct err *err)
     if (!rd->has[C_SUBMIT])
         return err_set(err, -EINVAL, "line %zu: no column Submit in the header", rd->line);
     if (!rd->has[C_ELAPSED_RAW] && !rd->has[C_ELAPSED] && !(rd->has[C_START] && rd->has[C_END]))
-        return err_set(err, -EINVAL, "line %zu: neither Elapsed nor Start and End in the header", rd->line);
+        return err_set(err, -EINVAL, "line %zu: neither Elapsed nor Start and End in the header",
+                       rd->line);
     if (!rd->has[C_REQ_CPUS] && !rd->has[C_ALLOC_CPUS] && !rd->has[C_NCPUS] && !rd->has[C_NNODES] &&
         !rd->has[C_ALLOC_NODES])
-        return err_set(err, -EINVAL, "line %zu: no column ReqCPUS, AllocCPUS, NCPUS or NNodes in the header",
+        return err_set(err, -EINVAL,
+                       "line %zu: no column ReqCPUS, AllocCPUS, NCPUS or NNodes in the header",
                        rd->line);
     return 0;
 }
@@ -109,8 +122,9 @@ static int read_cells(struct reader *rd, char *line, struct err *err)
         if (rd->columns[i] != C_OTHER && *cell)
             rd->cell[rd->columns[i]] = cell;
     }
-    return i == rd->ncolumns ? 0 : err_set(err, -EINVAL, "line %zu: %zu cells, the header has %zu", rd->line, i,
-                                           rd->ncolumns);
+    return i == rd->ncolumns ? 0
+                             : err_set(err, -EINVAL, "line %zu: %zu cells, the header has %zu",
+                                       rd->line, i, rd->ncolumns);
 }
 
 static bool number(const struct reader *rd, enum column c, uint64_t max, uint64_t *ret)
@@ -221,7 +235,9 @@ static int record(struct reader *rd, struct workload *w, struct err *err)
 {
     struct sim_job j = { .part = WORKLOAD_NO_PART };
     const char *id = rd->cell[C_JOBID_RAW] ? rd->cell[C_JOBID_RAW] : rd->cell[C_JOBID];
-    const char *user = rd->cell[C_USER] ? rd->cell[C_USER] : rd->cell[C_UID] ? rd->cell[C_UID] : "user";
+    const char *user = rd->cell[C_USER]  ? rd->cell[C_USER]
+                       : rd->cell[C_UID] ? rd->cell[C_UID]
+                                         : "user";
     const char *part = rd->cell[C_PARTITION];
     int r;
 
@@ -232,7 +248,8 @@ static int record(struct reader *rd, struct workload *w, struct err *err)
     if (!date(rd, C_SUBMIT, &j.submit_us))
         return err_set(err, -EINVAL, "line %zu: no date in the column Submit", rd->line);
     sizes(rd, &j);
-    if (!j.tasks || !run_time(rd, &j.run_us) || (rd->has[C_START] && !date(rd, C_START, &j.recorded_start_us))) {
+    if (!j.tasks || !run_time(rd, &j.run_us) ||
+        (rd->has[C_START] && !date(rd, C_START, &j.recorded_start_us))) {
         w->skipped++;
         return 0;
     }
@@ -244,7 +261,8 @@ static int record(struct reader *rd, struct workload *w, struct err *err)
     if (r == 0)
         r = workload_add(w, &j);
     if (r == -E2BIG)
-        return err_set(err, r, "line %zu: more than %u jobs or %u names, or a name of more than %u bytes",
+        return err_set(err, r,
+                       "line %zu: more than %u jobs or %u names, or a name of more than %u bytes",
                        rd->line, WORKLOAD_MAX_JOBS, WORKLOAD_MAX_NAMES, WORKLOAD_MAX_NAME);
     return r;
 }
@@ -262,7 +280,8 @@ int sacct_parse(const char *text, size_t len, struct workload *w, struct err *er
 
         rd->line++;
         if (n >= SACCT_MAX_LINE)
-            return err_set(err, -EINVAL, "line %zu: longer than %u bytes", rd->line, SACCT_MAX_LINE - 1);
+            return err_set(err, -EINVAL, "line %zu: longer than %u bytes", rd->line,
+                           SACCT_MAX_LINE - 1);
         memcpy(line, text, n);
         line[n] = '\0';
         text = eol ? eol + 1 : end;

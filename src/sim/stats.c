@@ -9,12 +9,14 @@
 
 #include "base/timefmt.h"
 
-const int64_t stats_wait_edges_s[STATS_WAIT_BINS] = { 1,    10,    60,     300,    900,    3600,
-                                                      14400, 43200, 86400, 259200, 604800, INT64_MAX };
-const char *const stats_wait_names[STATS_WAIT_BINS] = { "at once", "< 10 s", "< 1 min", "< 5 min", "< 15 min", "< 1 h",
-                                                        "< 4 h",   "< 12 h", "< 1 d",   "< 3 d",   "< 7 d",   "longer" };
+const int64_t stats_wait_edges_s[STATS_WAIT_BINS] = {
+    1, 10, 60, 300, 900, 3600, 14400, 43200, 86400, 259200, 604800, INT64_MAX
+};
+const char *const stats_wait_names[STATS_WAIT_BINS] = { "at once",  "< 10 s", "< 1 min", "< 5 min",
+                                                        "< 15 min", "< 1 h",  "< 4 h",   "< 12 h",
+                                                        "< 1 d",    "< 3 d",  "< 7 d",   "longer" };
 
-struct row { /* one job that ran */
+struct row {      /* one job that ran */
     uint32_t key; /* of the class */
     double wait_s, slowdown, cpu_hours;
 };
@@ -55,7 +57,8 @@ static void dists(const struct row *rows, size_t n, double *scratch, struct stat
     *ret_slow = dist(scratch, n);
 }
 
-/* ---- classes ------------------------------------------------------------------------------------ */
+/* ---- classes ------------------------------------------------------------------------------------
+ */
 
 typedef uint32_t key_fn(const struct sim_job *j, const struct sim_outcome *o);
 typedef void name_fn(const struct workload *w, uint32_t key, char *buf, size_t size);
@@ -82,8 +85,9 @@ static void size_name(const struct workload *w, uint32_t key, char *buf, size_t 
 static const struct {
     uint32_t below_min;
     const char *name;
-} limits[] = { { 16, "<= 15 min" },  { 61, "<= 1 h" },   { 241, "<= 4 h" }, { 721, "<= 12 h" },
-               { 1441, "<= 1 day" }, { 4321, "<= 3 days" }, { UINT32_MAX, "> 3 days" } };
+} limits[] = { { 16, "<= 15 min" },       { 61, "<= 1 h" },     { 241, "<= 4 h" },
+               { 721, "<= 12 h" },        { 1441, "<= 1 day" }, { 4321, "<= 3 days" },
+               { UINT32_MAX, "> 3 days" } };
 
 static uint32_t limit_key(const struct sim_job *j, const struct sim_outcome *o)
 {
@@ -130,8 +134,8 @@ static int by_key(const void *a, const void *b)
     return (x->key > y->key) - (x->key < y->key);
 }
 
-static int classes(const struct workload *w, struct row *rows, size_t n, double *scratch, name_fn *name,
-                   struct stats_classes *ret)
+static int classes(const struct workload *w, struct row *rows, size_t n, double *scratch,
+                   name_fn *name, struct stats_classes *ret)
 {
     size_t groups = 0;
 
@@ -161,7 +165,8 @@ void stats_done(struct stats *s)
     *s = (struct stats){ 0 };
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------- */
+/* ---- the whole ----------------------------------------------------------------------------------
+ */
 
 static double jain(const struct stats_classes *users)
 {
@@ -174,7 +179,8 @@ static double jain(const struct stats_classes *users)
     return squares > 0 ? sum * sum / (squares * users->n) : 1;
 }
 
-static size_t fill_rows(const struct workload *w, const struct sim_result *r, key_fn *key, struct row *rows)
+static size_t fill_rows(const struct workload *w, const struct sim_result *r, key_fn *key,
+                        struct row *rows)
 {
     size_t n = 0;
 
@@ -188,7 +194,8 @@ static size_t fill_rows(const struct workload *w, const struct sim_result *r, ke
         run = (double)(o->end_us - o->start_us) * 1e-6;
         rows[n++] = (struct row){ .key = key(&w->jobs[i], o),
                                   .wait_s = wait,
-                                  .slowdown = MAX((wait + run) / MAX(run, (double)STATS_BOUND_US * 1e-6), 1.0),
+                                  .slowdown = MAX(
+                                      (wait + run) / MAX(run, (double)STATS_BOUND_US * 1e-6), 1.0),
                                   .cpu_hours = o->cpus * run / 3600.0 };
     }
     return n;
@@ -205,7 +212,9 @@ static void whole(const struct sim_machine *m, const struct workload *w, const s
     if (s->makespan_s > 0 && m->cpus)
         s->utilisation = series_total(t, SERIES_USED) / ((double)m->cpus * s->makespan_s);
     for (uint32_t i = 0; i < series_used_bins(t); i++) {
-        double part = MIN(MAX(until - (double)i * (double)t->width_us * 1e-6, 0.0) / ((double)t->width_us * 1e-6), 1.0);
+        double part = MIN(MAX(until - (double)i * (double)t->width_us * 1e-6, 0.0) /
+                              ((double)t->width_us * 1e-6),
+                          1.0);
 
         used += t->sum[i][SERIES_USED] * part;
     }
@@ -223,7 +232,8 @@ static void whole(const struct sim_machine *m, const struct workload *w, const s
     s->fairness = jain(&s->by_user);
 }
 
-int stats_make(const struct sim_machine *m, const struct workload *w, const struct sim_result *r, struct stats *ret)
+int stats_make(const struct sim_machine *m, const struct workload *w, const struct sim_result *r,
+               struct stats *ret)
 {
     _cleanup_free_ struct row *rows = calloc(w->n + 1, sizeof(*rows));
     _cleanup_free_ double *scratch = calloc(w->n + 1, sizeof(*scratch));

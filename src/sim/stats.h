@@ -1,7 +1,7 @@
 /* stats.h - what a simulated run comes to, in figures
  *
- * Wait is start less submission; bounded slowdown is (wait + run) / max(run, 10 s), at least 1.  Jobs that never
- * started count in `never` alone.  Pure. */
+ * Wait is start less submission; bounded slowdown is (wait + run) / max(run, 10 s), at least 1.
+ * Jobs that never started count in `never` alone.  Pure. */
 #pragma once
 
 #include <stdint.h>
@@ -27,22 +27,27 @@ struct stats_classes {
 };
 
 #define STATS_WAIT_BINS 12u
-extern const int64_t stats_wait_edges_s[STATS_WAIT_BINS]; /* a bin holds waits below its edge; the last all others */
+extern const int64_t
+    stats_wait_edges_s[STATS_WAIT_BINS]; /* a bin holds waits below its edge; the last all others */
 extern const char *const stats_wait_names[STATS_WAIT_BINS];
 
 struct stats {
     struct stats_dist wait_s, slowdown;
     uint64_t waits[STATS_WAIT_BINS];
     double makespan_s;
-    double utilisation;   /* CPU time used over that there was, first submission to last end */
-    double work_utilisation; /* the same until the last submission: without the run-out at the end */
-    double stranded;      /* of the free CPU time while jobs waited: share beside other jobs on the same node */
+    double utilisation; /* CPU time used over that there was, first submission to last end */
+    double
+        work_utilisation; /* the same until the last submission: without the run-out at the end */
+    double stranded; /* of the free CPU time while jobs waited: share beside other jobs on the same
+                        node */
     double queue_mean, queue_max;
-    double fairness;      /* Jain's index over the users' mean bounded slowdowns: 1 = all alike, 1/n = one bears all */
-    double backfilled;    /* share of the starts */
-    uint64_t at_limit;    /* jobs ended by their limit */
+    double fairness;   /* Jain's index over the users' mean bounded slowdowns: 1 = all alike, 1/n =
+                          one bears all */
+    double backfilled; /* share of the starts */
+    uint64_t at_limit; /* jobs ended by their limit */
     struct stats_classes by_size, by_limit, by_user, by_part;
 };
 
-int stats_make(const struct sim_machine *m, const struct workload *w, const struct sim_result *r, struct stats *ret);
+int stats_make(const struct sim_machine *m, const struct workload *w, const struct sim_result *r,
+               struct stats *ret);
 void stats_done(struct stats *s);

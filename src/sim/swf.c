@@ -9,25 +9,25 @@
 #include "base/timefmt.h"
 
 enum field { /* by its place in a line */
-    F_JOB,
-    F_SUBMIT,
-    F_WAIT,
-    F_RUN,
-    F_PROCS,
-    F_CPU_TIME,
-    F_MEM_KB, /* a processor */
-    F_REQ_PROCS,
-    F_REQ_TIME,
-    F_REQ_MEM_KB,
-    F_STATUS,
-    F_USER,
-    F_GROUP,
-    F_EXE,
-    F_QUEUE,
-    F_PARTITION,
-    F_AFTER,
-    F_THINK,
-    F_MAX_
+             F_JOB,
+             F_SUBMIT,
+             F_WAIT,
+             F_RUN,
+             F_PROCS,
+             F_CPU_TIME,
+             F_MEM_KB, /* a processor */
+             F_REQ_PROCS,
+             F_REQ_TIME,
+             F_REQ_MEM_KB,
+             F_STATUS,
+             F_USER,
+             F_GROUP,
+             F_EXE,
+             F_QUEUE,
+             F_PARTITION,
+             F_AFTER,
+             F_THINK,
+             F_MAX_
 };
 
 static int line_error(struct err *err, size_t line, const char *what)
@@ -45,7 +45,8 @@ static void header(const char *line, struct workload *w)
         w->max_nodes = (uint32_t)v;
     else if (sscanf(line, "MaxProcs: %llu", &v) == 1 && v <= SCHED_UNLIMITED)
         w->max_cpus = (uint32_t)v;
-    else if (sscanf(line, "UnixStartTime: %llu", &v) == 1 && v && v < (unsigned long long)SWF_MAX_TIME_S)
+    else if (sscanf(line, "UnixStartTime: %llu", &v) == 1 && v &&
+             v < (unsigned long long)SWF_MAX_TIME_S)
         w->began_us = (int64_t)v * USEC_PER_SEC;
 }
 
@@ -56,7 +57,8 @@ static int read_fields(const char *line, size_t number, double *ret, struct err 
 
         ret[i] = strtod(line, &end);
         if (end == line)
-            return line_error(err, number, i ? "fewer than 18 numbers" : "neither a job nor a comment");
+            return line_error(err, number,
+                              i ? "fewer than 18 numbers" : "neither a job nor a comment");
         if (!(ret[i] >= -1e15 && ret[i] <= 1e15)) /* also what is not a number */
             return line_error(err, number, "a number out of range");
         line = end;

@@ -57,7 +57,8 @@ int workload_add(struct workload *w, const struct sim_job *job)
     return 0;
 }
 
-/* ---- names -------------------------------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------------------------------
+ */
 
 static uint32_t hash(const char *name, size_t len)
 {
@@ -136,7 +137,8 @@ const char *name_nth(const struct name_table *t, uint32_t i)
     return i < t->n ? t->names[i] : "?";
 }
 
-/* ---- times -------------------------------------------------------------------------------------- */
+/* ---- times --------------------------------------------------------------------------------------
+ */
 
 struct keyed { /* qsort is not stable: the place breaks ties */
     struct sim_job job;

@@ -1,7 +1,8 @@
-/* workload.h - what is to be run: jobs with their true run times, and the names of their users and partitions
+/* workload.h - what is to be run: jobs with their true run times, and the names of their users and
+ * partitions
  *
- * Made by the readers of traces (swf.h, sacct.h), by the generators (generate.h) or by hand.  Pure data, one
- * thread per object.  Functions returning int give 0 or a negative errno. */
+ * Made by the readers of traces (swf.h, sacct.h), by the generators (generate.h) or by hand.  Pure
+ * data, one thread per object.  Functions returning int give 0 or a negative errno. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,25 +18,27 @@
 #define WORKLOAD_MAX_TASKS 16777216u
 
 struct sim_job {
-    uint32_t id;            /* as the trace says; the scheduler's is the index + 1 */
-    uint32_t user, part;    /* of the tables below; part WORKLOAD_NO_PART = the machine's first */
+    uint32_t id;         /* as the trace says; the scheduler's is the index + 1 */
+    uint32_t user, part; /* of the tables below; part WORKLOAD_NO_PART = the machine's first */
     int64_t submit_us;
-    int64_t run_us;         /* how long it runs when nothing stops it */
-    uint32_t limit_min;     /* SCHED_UNLIMITED = none; it is ended then */
-    uint32_t nodes;         /* 0 = as few as possible */
-    uint32_t tasks;         /* >= 1 */
-    uint32_t cpus_per_task; /* >= 1 */
+    int64_t run_us;                             /* how long it runs when nothing stops it */
+    uint32_t limit_min;                         /* SCHED_UNLIMITED = none; it is ended then */
+    uint32_t nodes;                             /* 0 = as few as possible */
+    uint32_t tasks;                             /* >= 1 */
+    uint32_t cpus_per_task;                     /* >= 1 */
     uint64_t mem_per_node_mib, mem_per_cpu_mib; /* at most one; 0 = not said */
-    uint32_t gpus_per_node, gpus; /* at most one */
-    uint32_t array;         /* jobs of one array share a number; 0 = none */
-    uint32_t priority;      /* set by an operator; 0 = computed */
+    uint32_t gpus_per_node, gpus;               /* at most one */
+    uint32_t array;                             /* jobs of one array share a number; 0 = none */
+    uint32_t priority;                          /* set by an operator; 0 = computed */
     int32_t nice;
     bool exclusive;
     int64_t recorded_start_us; /* in the trace; 0 = not known */
-    const struct sched_job *given; /* borrowed: the request as a controller has it, in place of the fields above */
+    const struct sched_job
+        *given; /* borrowed: the request as a controller has it, in place of the fields above */
 };
 #define WORKLOAD_NO_PART UINT32_MAX
-#define WORKLOAD_EPOCH_US INT64_C(946684800000000) /* time 0 of traces that do not say: 2000-01-01 */
+#define WORKLOAD_EPOCH_US                                                                          \
+    INT64_C(946684800000000) /* time 0 of traces that do not say: 2000-01-01 */
 
 struct name_table {
     char **names;
@@ -48,16 +51,18 @@ struct workload {
     struct sim_job *jobs; /* by submit time once workload_sort() ran */
     size_t n, cap;
     struct name_table users, parts;
-    size_t skipped;       /* records that describe no run: cancelled before the start, broken off, steps */
+    size_t
+        skipped; /* records that describe no run: cancelled before the start, broken off, steps */
     uint32_t max_nodes, max_cpus; /* of the machine, by the trace's header; 0 = not said */
-    int64_t began_us;     /* time 0 of the trace */
+    int64_t began_us;             /* time 0 of the trace */
 };
 
 int workload_new(struct workload **ret_w);
 struct workload *workload_free(struct workload *w); /* always NULL */
 #include "base/cleanup.h"
 DEFINE_CLEANUP(struct workload *, workload_free)
-/* Append a copy.  Errors: -E2BIG over WORKLOAD_MAX_JOBS, -EINVAL tasks or CPUs that make no sense, -ENOMEM. */
+/* Append a copy.  Errors: -E2BIG over WORKLOAD_MAX_JOBS, -EINVAL tasks or CPUs that make no sense,
+ * -ENOMEM. */
 int workload_add(struct workload *w, const struct sim_job *job);
 /* Index of a name, entered when new; len bytes.  Errors: -E2BIG too many or too long, -ENOMEM. */
 int name_index(struct name_table *t, const char *name, size_t len, uint32_t *ret_index);

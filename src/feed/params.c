@@ -1,11 +1,11 @@
-/* schedparams.c - what slurm.conf says to the scheduler, as parameters of the library */
+/* params.c - what slurm.conf says to the scheduler, as parameters of the library */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
-#include "ctld/feed.h"
+#include "feed/params.h"
 
 static enum sched_select select_of(const struct conf *conf)
 {

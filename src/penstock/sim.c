@@ -1,0 +1,245 @@
+/* sim.c - penstock sim: workloads through the controller's scheduler, on a clock of their own
+ *
+ * The work is in src/sim; here are the command line, the files, the host's clock and the progress
+ * bar. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/timefmt.h"
+#include "conf/conf.h"
+#include "feed/params.h"
+#include "penstock/simopts.h"
+
+#define BF_INTERVAL_S 30u /* as users know it */
+#define BAR_AFTER_US 500000
+#define BAR_EVERY_US 100000
+#define BAR_WIDTH 40
+
+struct sim_policy { /* one of --compare, run */
+    char name[32];
+    struct conf *conf;
+    struct sim_machine *machine;
+    struct sim_result result;
+    struct stats stats;
+};
+
+struct bar {
+    const char *policy;
+    int64_t began_us, drawn_us;
+    bool shown, wanted;
+};
+
+/* ---- running ------------------------------------------------------------------------------------
+ */
+
+static int64_t host_clock(void *ctx)
+{
+    (void)ctx;
+    return now_mono_us();
+}
+
+static void progress(void *ctx, size_t done, size_t total)
+{
+    struct bar *b = ctx;
+    int64_t now = now_mono_us();
+    size_t full = total ? done * BAR_WIDTH / total : BAR_WIDTH;
+
+    if (!b->wanted || now - b->began_us < BAR_AFTER_US ||
+        (now - b->drawn_us < BAR_EVERY_US && done < total))
+        return;
+    b->drawn_us = now;
+    b->shown = true;
+    (void)fprintf(stderr, "\r%-14s [", b->policy);
+    for (size_t i = 0; i < BAR_WIDTH; i++)
+        (void)fputc(i < full ? '#' : '.', stderr);
+    (void)fprintf(stderr, "] %3zu%% %zu of %zu jobs", total ? done * 100 / total : 100, done,
+                  total);
+    if (done >= total)
+        (void)fputs("\n", stderr);
+    (void)fflush(stderr); /* a bar that does not show harms nothing */
+}
+
+static int run_policy(const struct sim_args *a, const struct workload *w, struct sim_policy *p)
+{
+    struct bar bar = { .policy = p->name,
+                       .began_us = now_mono_us(),
+                       .wanted = !a->quiet && isatty(2) };
+    struct sim_config config = { .progress = progress,
+                                 .ctx = &bar,
+                                 .bf_interval_s = BF_INTERVAL_S };
+    struct err err = { .text = "" };
+    uint64_t interval;
+    int r = simload_conf(a, w, p->name, &p->conf);
+
+    if (r != STATUS_OK)
+        return r;
+    feed_fill_params(p->conf, &config.sched);
+    if (conf_option_u64(p->conf, CONF_SCHEDULER_PARAMETERS, "bf_interval", &interval) &&
+        interval <= 86400)
+        config.bf_interval_s = (uint32_t)interval;
+    if (a->timing)
+        config.clock_us = host_clock;
+    r = machine_from_conf(p->conf, &p->machine, &err);
+    if (r == 0)
+        r = sim_run(p->machine, w, &config, &p->result, &err);
+    if (r == 0)
+        r = stats_make(p->machine, w, &p->result, &p->stats);
+    return r < 0 ? say_error("%s: %s", p->name, err.text[0] ? err.text : strerror(-r)) : STATUS_OK;
+}
+
+static void policies_done(struct sim_policy *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        stats_done(&p[i].stats);
+        sim_result_done(&p[i].result);
+        machine_free(p[i].machine);
+        conf_free(p[i].conf);
+    }
+}
+
+/* ---- output -------------------------------------------------------------------------------------
+ */
+
+static int write_text(const char *path, const struct strbuf *sb)
+{
+    FILE *f;
+    bool ok;
+
+    if (sb->failed)
+        return say_error("out of memory");
+    f = fopen(path, "we");
+    if (!f)
+        return say_error("cannot write %s: %s", path, strerror(errno));
+    ok = fwrite(strbuf_str(sb), 1, sb->len, f) == sb->len;
+    ok = fclose(f) == 0 && ok;
+    return ok ? STATUS_OK : say_error("cannot write %s: %s", path, strerror(errno));
+}
+
+static int write_chart(const char *dir, const char *name, const char *policy,
+                       const struct strbuf *sb)
+{
+    char path[4096];
+
+    (void)snprintf(path, sizeof(path), "%s/%s%s%s.svg", dir, name, policy ? "-" : "",
+                   policy ? policy : "");
+    return write_text(path, sb);
+}
+
+static int write_charts(const struct report *rp, const char *dir)
+{
+    static const struct {
+        const char *name;
+        void (*draw)(const struct report *rp, struct strbuf *out);
+    } charts[] = { { "utilisation", chart_utilisation },
+                   { "queue", chart_queue },
+                   { "waits", chart_waits },
+                   { "slowdown", chart_slowdown } };
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+    int r = STATUS_OK;
+
+    if (mkdir(dir, 0777) < 0 && errno != EEXIST)
+        return say_error("cannot make the folder %s: %s", dir, strerror(errno));
+    for (size_t i = 0; r == STATUS_OK && i < ARRAY_SIZE(charts); i++) {
+        strbuf_reset(&sb);
+        charts[i].draw(rp, &sb);
+        r = write_chart(dir, charts[i].name, NULL, &sb);
+    }
+    for (size_t i = 0; r == STATUS_OK && i < rp->nruns; i++) {
+        strbuf_reset(&sb);
+        chart_allocation(rp, i, &sb);
+        r = write_chart(dir, "nodes", rp->runs[i].name, &sb);
+    }
+    return r;
+}
+
+static int output(const struct sim_args *a, const struct report *rp)
+{
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+    int r = STATUS_OK;
+
+    if (a->json)
+        report_json(rp, &sb);
+    else
+        report_text(rp, &sb);
+    if (sb.failed)
+        return say_error("out of memory");
+    (void)fputs(strbuf_str(&sb), stdout); /* stdout errors show at exit */
+    if (a->html) {
+        strbuf_reset(&sb);
+        report_html(rp, &sb);
+        r = write_text(a->html, &sb);
+    }
+    return r == STATUS_OK && a->svg ? write_charts(rp, a->svg) : r;
+}
+
+static void make_title(const struct sim_args *a, char *buf, size_t size)
+{
+    if (a->title)
+        (void)snprintf(buf, size, "%s", a->title);
+    else if (a->trace)
+        (void)snprintf(buf, size, "Trace %s",
+                       strcmp(a->trace, "-") == 0 ? "from standard input" : a->trace);
+    else
+        (void)snprintf(buf, size, "Generated workload %s, load %g, seed %llu", a->generate, a->load,
+                       (unsigned long long)a->seed);
+}
+
+/* ---- the command --------------------------------------------------------------------------------
+ */
+
+/* "easy,fifo" -> policies; the rest of struct sim_policy stays empty. */
+static int split_policies(const char *list, struct sim_policy *p, size_t *ret_n)
+{
+    size_t n = 0;
+
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        size_t len = strcspn(at, ",");
+
+        if (n == REPORT_MAX_RUNS)
+            return usage_error("sim: --compare: more than %u policies", REPORT_MAX_RUNS);
+        if (!len || len >= sizeof(p->name))
+            return usage_error("sim: --compare: %s is no list of policies", list);
+        memcpy(p[n].name, at, len);
+        n++;
+    }
+    *ret_n = n;
+    return STATUS_OK;
+}
+
+int cmd_sim(int argc, char **argv)
+{
+    _cleanup_(workload_free) struct workload *w = NULL;
+    struct sim_policy policies[REPORT_MAX_RUNS] = { 0 };
+    struct report_run runs[REPORT_MAX_RUNS];
+    char title[512];
+    struct sim_args a;
+    size_t n = 0;
+    int r = simopts_parse(argc, argv, &a);
+
+    if (r != STATUS_OK)
+        return r < 0 ? STATUS_OK : r;
+    r = split_policies(a.compare, policies, &n);
+    if (r == STATUS_OK)
+        r = simload_workload(&a, &w);
+    for (size_t i = 0; r == STATUS_OK && i < n; i++) {
+        r = run_policy(&a, w, &policies[i]);
+        runs[i] = (struct report_run){ policies[i].name, &policies[i].result, &policies[i].stats };
+    }
+    if (r == STATUS_OK) {
+        struct report rp = { .title = title,
+                             .machine = policies[0].machine,
+                             .workload = w,
+                             .runs = runs,
+                             .nruns = n,
+                             .costs = a.timing };
+
+        make_title(&a, title, sizeof(title));
+        r = output(&a, &rp);
+    }
+    policies_done(policies, n);
+    return r;
+}

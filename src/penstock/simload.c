@@ -1,0 +1,281 @@
+/* simload.c - files into memory for `penstock sim`: traces, slurm.conf and what stands beside it */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/strbuf.h"
+#include "conf/conf.h"
+#include "penstock/simopts.h"
+#include "sim/generate.h"
+#include "sim/sacct.h"
+#include "sim/swf.h"
+
+#define MAX_TRACE (UINT64_C(2) << 30) /* bytes */
+
+/* A whole file, with a NUL behind it. */
+static int read_file(const char *path, uint64_t max, char **ret_text, size_t *ret_len)
+{
+    _cleanup_fclose_ FILE *f = strcmp(path, "-") == 0 ? fdopen(dup(0), "r") : fopen(path, "re");
+    _cleanup_free_ char *text = NULL;
+    size_t len = 0, cap = 0, n;
+
+    if (!f)
+        return -errno;
+    do {
+        if (cap - len < 65536) {
+            char *grown;
+
+            cap = cap ? cap * 2 : 1 << 17;
+            grown = realloc(text, cap);
+            if (!grown)
+                return -ENOMEM;
+            text = grown;
+        }
+        n = fread(text + len, 1, cap - len - 1, f);
+        len += n;
+        if (len > max)
+            return -EFBIG;
+    } while (n);
+    if (ferror(f))
+        return errno ? -errno : -EIO;
+    text[len] = '\0';
+    *ret_text = TAKE_PTR(text);
+    *ret_len = len;
+    return 0;
+}
+
+/* ---- workload -----------------------------------------------------------------------------------
+ */
+
+/* sacct's first line has bars between names. */
+static bool looks_like_sacct(const char *text)
+{
+    size_t line = strcspn(text, "\n");
+
+    return text[0] != ';' && memchr(text, '|', line) && !memchr(text, ';', line);
+}
+
+static int read_trace(const struct sim_args *a, struct workload *w)
+{
+    _cleanup_free_ char *text = NULL;
+    struct err err = { .text = "" };
+    size_t len;
+    bool sacct;
+    int r = read_file(a->trace, MAX_TRACE, &text, &len);
+
+    if (r < 0)
+        return say_error("%s: %s", a->trace, strerror(-r));
+    sacct = a->format ? strcmp(a->format, "sacct") == 0 : looks_like_sacct(text);
+    r = sacct ? sacct_parse(text, len, w, &err) : swf_parse(text, len, w, &err);
+    if (r < 0)
+        return say_error("%s: %s", a->trace, err.text[0] ? err.text : strerror(-r));
+    if (!w->n)
+        return say_error("%s: no job in it that ran", a->trace);
+    return STATUS_OK;
+}
+
+static int make_up(const struct sim_args *a, struct workload *w)
+{
+    bool gpu = strcmp(a->generate, "gpu") == 0;
+    struct generate_params p = { .kind = gpu ? SIM_GEN_GPU : SIM_GEN_LUBLIN,
+                                 .jobs = (uint32_t)a->jobs,
+                                 .seed = a->seed,
+                                 .users = (uint32_t)a->users,
+                                 .load = a->load,
+                                 .nodes = (uint32_t)(a->nodes ? a->nodes : 128),
+                                 .cpus_per_node = (uint32_t)(a->cpus ? a->cpus : 64),
+                                 .gpus_per_node = (uint32_t)(a->gpus ? a->gpus : 8) };
+    struct err err = { .text = "" };
+    int r;
+
+    if (a->conf) {
+        _cleanup_(conf_free) struct conf *conf = NULL;
+        const struct conf_node *n;
+
+        r = simload_conf(a, w, "conf", &conf);
+        if (r != STATUS_OK)
+            return r;
+        p.nodes = (uint32_t)conf_nodes(conf);
+        n = p.nodes ? conf_node(conf, 0) : NULL;
+        p.cpus_per_node = n ? n->cpus : 0;
+    }
+    r = generate(&p, w, &err);
+    return r < 0 ? say_error("%s", err.text[0] ? err.text : strerror(-r)) : STATUS_OK;
+}
+
+int simload_workload(const struct sim_args *a, struct workload **ret_w)
+{
+    _cleanup_(workload_free) struct workload *w = NULL;
+    int r = workload_new(&w);
+
+    if (r < 0)
+        return say_error("out of memory");
+    r = a->trace ? read_trace(a, w) : make_up(a, w);
+    if (r != STATUS_OK)
+        return r;
+    if (a->scale > 0)
+        workload_scale(w, a->scale);
+    for (size_t i = 0; a->limit_factor_pct && i < w->n; i++) {
+        uint64_t limit = w->jobs[i].limit_min * a->limit_factor_pct / 100;
+
+        if (w->jobs[i].limit_min != SCHED_UNLIMITED)
+            w->jobs[i].limit_min =
+                (uint32_t)MIN(MAX(limit, UINT64_C(1)), (uint64_t)SCHED_UNLIMITED - 1);
+    }
+    *ret_w = TAKE_PTR(w);
+    return STATUS_OK;
+}
+
+/* ---- configuration ------------------------------------------------------------------------------
+ */
+
+static const struct policy {
+    const char *name;
+    const char *sets[2]; /* lines of slurm.conf it stands for */
+} policies[] = {
+    { "conf", { NULL, NULL } },
+    { "easy", { "SchedulerType=sched/backfill", NULL } },
+    { "fifo", { "SchedulerType=sched/builtin", "PriorityType=priority/basic" } },
+};
+
+static size_t key_len(const char *line)
+{
+    return strcspn(line, "= \t");
+}
+
+/* Does a later --set or the policy give the key of this line? */
+static bool overridden(const char *line, const struct sim_args *a, const struct policy *p,
+                       size_t from)
+{
+    size_t n = key_len(line);
+
+    if (!n || strncasecmp(line, "NodeName", n) == 0 || strncasecmp(line, "PartitionName", n) == 0)
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(p->sets) && p->sets[i]; i++)
+        if (key_len(p->sets[i]) == n && strncasecmp(p->sets[i], line, n) == 0)
+            return true;
+    for (size_t i = from; i < a->nsets; i++)
+        if (key_len(a->sets[i]) == n && strncasecmp(a->sets[i], line, n) == 0)
+            return true;
+    return false;
+}
+
+/* Lines of a slurm.conf save those that are set otherwise. */
+static void add_lines(struct strbuf *sb, const char *text, const struct sim_args *a,
+                      const struct policy *p)
+{
+    while (*text) {
+        size_t n = strcspn(text, "\n"), blank = strspn(text, " \t");
+
+        if (!overridden(text + MIN(blank, n), a, p, 0))
+            strbuf_addn(sb, text, n);
+        strbuf_addc(sb, '\n'); /* in any case: messages name lines */
+        text += n + (text[n] == '\n');
+    }
+}
+
+static uint64_t highest_cpus(const struct workload *w)
+{
+    uint64_t most = 1;
+
+    for (size_t i = 0; i < w->n; i++)
+        most = MAX(most, sim_job_cpus(&w->jobs[i]));
+    return most;
+}
+
+/* A machine of equal nodes: as the options say, else as the trace does, else large enough for its
+ * largest job. */
+static void add_machine(struct strbuf *sb, const struct sim_args *a, const struct workload *w)
+{
+    bool gpu = a->generate && strcmp(a->generate, "gpu") == 0;
+    uint64_t nodes = a->nodes, cpus = a->cpus, gpus = a->gpus ? a->gpus : gpu ? 8 : 0, mem;
+    int width = 1;
+
+    if (!nodes && !cpus && w->max_nodes && w->max_cpus) {
+        nodes = MIN(w->max_nodes, MACHINE_MAX_NODES);
+        cpus = MAX(w->max_cpus / nodes, 1);
+    }
+    cpus = cpus ? MIN(cpus, 4096) : 64;
+    if (!nodes && w->max_cpus)
+        nodes = (w->max_cpus + cpus - 1) / cpus;
+    if (!nodes)
+        nodes = a->trace ? (highest_cpus(w) + cpus - 1) / cpus : 128;
+    nodes = MIN(nodes, MACHINE_MAX_NODES);
+    mem = a->mem_mib ? a->mem_mib : cpus * 4096;
+    for (uint64_t n = nodes; n >= 10; n /= 10)
+        width++;
+    strbuf_add(
+        sb,
+        "ClusterName=sim\nSlurmctldHost=localhost\nSlurmUser=root\nSelectType=select/cons_tres\n");
+    strbuf_addf(sb, gpus ? "GresTypes=gpu\n" : "");
+    if (!overridden("SelectTypeParameters", a, &policies[0], 0))
+        strbuf_add(sb, "SelectTypeParameters=CR_Core_Memory\n");
+    strbuf_addf(sb,
+                "NodeName=n[%0*d-%llu] CPUs=%llu Sockets=1 CoresPerSocket=%llu ThreadsPerCore=1 "
+                "RealMemory=%llu",
+                width, 1, (unsigned long long)nodes, (unsigned long long)cpus,
+                (unsigned long long)cpus, (unsigned long long)mem);
+    if (gpus)
+        strbuf_addf(sb, " Gres=gpu:%llu", (unsigned long long)gpus);
+    strbuf_add(
+        sb,
+        " State=UNKNOWN\nPartitionName=batch Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n");
+}
+
+static int add_conf_file(struct strbuf *sb, const struct sim_args *a, const struct policy *p)
+{
+    _cleanup_free_ char *text = NULL;
+    size_t len;
+    int r = read_file(a->conf, CONF_MAX_FILE, &text, &len);
+
+    if (r < 0)
+        return say_error("%s: %s", a->conf, strerror(-r));
+    if (strlen(text) != len)
+        return say_error("%s: it is no text", a->conf);
+    add_lines(sb, text, a, p);
+    return STATUS_OK;
+}
+
+int simload_conf(const struct sim_args *a, const struct workload *w, const char *policy,
+                 struct conf **ret_conf)
+{
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+    struct conf_problems problems = { 0 };
+    const struct policy *p = NULL;
+    struct err err = { .text = "" };
+    struct conf_text file = { .name = a->conf ? a->conf : "slurm.conf" };
+    int r = STATUS_OK;
+
+    for (size_t i = 0; i < ARRAY_SIZE(policies); i++)
+        if (strcmp(policies[i].name, policy) == 0)
+            p = &policies[i];
+    if (!p)
+        return usage_error("sim: no such policy: %s (easy, fifo and conf are known)", policy);
+    if (a->conf)
+        r = add_conf_file(&sb, a, p);
+    else
+        add_machine(&sb, a, w);
+    if (r != STATUS_OK)
+        return r;
+    for (size_t i = 0; i < ARRAY_SIZE(p->sets) && p->sets[i]; i++)
+        strbuf_addf(&sb, "%s\n", p->sets[i]);
+    for (size_t i = 0; i < a->nsets; i++) {
+        const struct sim_args none = { 0 };
+
+        if (!overridden(a->sets[i], &none, p, 0) && !overridden(a->sets[i], a, &policies[0], i + 1))
+            strbuf_addf(&sb, "%s\n", a->sets[i]);
+    }
+    if (sb.failed)
+        return say_error("out of memory");
+    file.text = strbuf_str(&sb);
+    file.len = sb.len;
+    r = conf_load_text(&file, 1, CONF_FULL, ret_conf, &problems, &err);
+    if (r < 0) {
+        conf_report(stderr, &problems);
+        r = say_error("%s", err.text[0] ? err.text : strerror(-r));
+    }
+    conf_problems_done(&problems);
+    return r;
+}

@@ -1,0 +1,180 @@
+/* simopts.c - options of `penstock sim`: one table for parser, help and completion */
+#include "penstock/simopts.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/timefmt.h"
+#include "sim/workload.h"
+
+enum kind { K_FLAG, K_TEXT, K_COUNT, K_FACTOR, K_SIZE, K_SET };
+
+static const struct row {
+    const char *name;
+    char letter; /* 0 = none */
+    enum kind kind;
+    size_t offset; /* in struct sim_args */
+    uint64_t max;
+    const char *metavar, *help;
+} rows[] = {
+#define ROW(name, letter, kind, member, max, metavar, help)                                        \
+    {                                                                                              \
+        name, letter, kind, offsetof(struct sim_args, member), max, metavar, help                  \
+    }
+    ROW("trace", 't', K_TEXT, trace, 0, "FILE",
+        "jobs of a trace: SWF, or what sacct --parsable2 prints; - reads stdin"),
+    ROW("format", 'F', K_TEXT, format, 0, "swf|sacct", "of the trace; default: by its first line"),
+    ROW("generate", 'g', K_TEXT, generate, 0, "lublin|gpu",
+        "made-up jobs: rigid parallel ones, or a GPU training mix"),
+    ROW("jobs", 'j', K_COUNT, jobs, WORKLOAD_MAX_JOBS, "N", "how many to make up; default 10000"),
+    ROW("seed", 's', K_COUNT, seed, UINT64_MAX, "N", "of the made-up jobs; default 1"),
+    ROW("users", 'u', K_COUNT, users, 4096, "N", "who submit made-up jobs; default 64"),
+    ROW("load", 'l', K_FACTOR, load, 0, "FACTOR",
+        "made-up jobs arrive so that they ask for this much of the machine; default 0.9"),
+    ROW("scale", 'x', K_FACTOR, scale, 0, "FACTOR", "submissions come this many times as fast"),
+    ROW("limits", 'L', K_COUNT, limit_factor_pct, 100000, "PERCENT",
+        "time limits are this much of what the jobs say"),
+    ROW("conf", 'f', K_TEXT, conf, 0, "FILE",
+        "nodes, partitions and scheduling of this slurm.conf"),
+    ROW("nodes", 'N', K_COUNT, nodes, MACHINE_MAX_NODES, "N",
+        "without --conf: how many nodes; default: the trace's, else 128"),
+    ROW("cpus", 'c', K_COUNT, cpus, 4096, "N", "CPUs of each; default: the trace's, else 64"),
+    ROW("gpus", 'G', K_COUNT, gpus, 1024, "N", "GPUs of each; default 0, with --generate=gpu 8"),
+    ROW("mem", 'm', K_SIZE, mem_mib, 0, "SIZE", "memory of each; default 4G for each CPU"),
+    ROW("compare", 'p', K_TEXT, compare, 0, "POLICY,...",
+        "easy, conservative, fifo, conf (as --conf and --set have it); default conf"),
+    ROW("set", 'S', K_SET, sets, 0, "KEY=VALUE",
+        "a line of slurm.conf, e.g. PriorityWeightAge=1000; may be repeated"),
+    ROW("timing", 'T', K_FLAG, timing, 0, NULL,
+        "measure what passes cost; the report is then not the same every time"),
+    ROW("json", 'J', K_FLAG, json, 0, NULL, "print the report as JSON"),
+    ROW("html", 'H', K_TEXT, html, 0, "FILE", "write it with charts as one page of HTML too"),
+    ROW("svg", 'V', K_TEXT, svg, 0, "DIR", "write the charts as files DIR/*.svg too"),
+    ROW("title", 0, K_TEXT, title, 0, "TEXT", "headline of the report"),
+    ROW("quiet", 'q', K_FLAG, quiet, 0, NULL, "no progress bar"),
+#undef ROW
+};
+
+static int help(void)
+{
+    (void)puts("Usage: penstock sim --trace FILE | --generate lublin|gpu [OPTIONS...]\n\n"
+               "Run jobs through the controller's scheduler on a clock of its own, and report.\n");
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        char left[64];
+
+        (void)snprintf(left, sizeof(left), "%s--%s%s%s",
+                       rows[i].letter ? (char[]){ '-', rows[i].letter, ',', ' ', 0 } : "    ",
+                       rows[i].name, rows[i].metavar ? "=" : "",
+                       rows[i].metavar ? rows[i].metavar : "");
+        (void)printf("  %-26s %s\n", left, rows[i].help);
+    }
+    (void)puts("\nManual: penstock-sim(1)");
+    return -1;
+}
+
+/* As other commands' option tables give it to tools/gen-completion. */
+static int help_table(void)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        (void)printf("%s\t%c\t%s\t%s\t%s\n", rows[i].name, rows[i].letter ? rows[i].letter : '-',
+                     rows[i].metavar ? "required" : "none",
+                     !rows[i].metavar                       ? "-"
+                     : strcmp(rows[i].metavar, "FILE") == 0 ? "file"
+                                                            : rows[i].metavar,
+                     rows[i].help);
+    return -1;
+}
+
+static int set_value(const struct row *r, const char *text, struct sim_args *a)
+{
+    void *at = (char *)a + r->offset;
+    char *end;
+    struct err err = { .text = "" };
+
+    switch (r->kind) {
+    case K_FLAG:
+        *(bool *)at = true;
+        return STATUS_OK;
+    case K_TEXT:
+        *(const char **)at = text;
+        return *text ? STATUS_OK : usage_error("sim: --%s needs a value", r->name);
+    case K_COUNT:
+        if (parse_u64(text, strcmp(r->name, "seed") == 0 || strcmp(r->name, "gpus") == 0 ? 0 : 1,
+                      r->max, at) < 0)
+            return usage_error("sim: --%s: %s is not a number up to %llu", r->name, text,
+                               (unsigned long long)r->max);
+        return STATUS_OK;
+    case K_FACTOR:
+        *(double *)at = strtod(text, &end);
+        if (end == text || *end || !(*(double *)at > 0 && *(double *)at <= 1e6))
+            return usage_error("sim: --%s: %s is not a number above 0", r->name, text);
+        return STATUS_OK;
+    case K_SIZE:
+        if (size_mib_parse(text, at, &err) < 0)
+            return usage_error("sim: --%s: %s is not a size such as 256G", r->name, text);
+        return STATUS_OK;
+    case K_SET:
+        if (!strchr(text, '=') || strpbrk(text, "\n\r"))
+            return usage_error("sim: --set: %s is not KEY=VALUE", text);
+        if (a->nsets == SIM_MAX_SETS)
+            return usage_error("sim: more than %u --set", SIM_MAX_SETS);
+        a->sets[a->nsets++] = text;
+        return STATUS_OK;
+    }
+    return STATUS_USAGE;
+}
+
+static int check(struct sim_args *a)
+{
+    if (!a->trace == !a->generate)
+        return usage_error("sim needs a --trace or a workload to --generate, and not both");
+    if (a->format && strcmp(a->format, "swf") != 0 && strcmp(a->format, "sacct") != 0)
+        return usage_error("sim: --format: no such format: %s (swf and sacct are known)",
+                           a->format);
+    if (a->generate && strcmp(a->generate, "lublin") != 0 && strcmp(a->generate, "gpu") != 0)
+        return usage_error("sim: --generate: no such generator: %s (lublin and gpu are known)",
+                           a->generate);
+    if (a->conf && (a->nodes || a->cpus || a->mem_mib || a->gpus))
+        return usage_error("sim: --conf says what the nodes are: --nodes, --cpus, --gpus and --mem "
+                           "are for a machine without one");
+    return STATUS_OK;
+}
+
+int simopts_parse(int argc, char **argv, struct sim_args *a)
+{
+    struct option longs[ARRAY_SIZE(rows) + 3] = { { NULL, 0, NULL, 0 } };
+    char shorts[2 * ARRAY_SIZE(rows) + 2] = "h", *p = shorts + 1;
+    int c, r = STATUS_OK;
+
+    *a = (struct sim_args){ .jobs = 10000, .seed = 1, .load = 0.9, .compare = "conf" };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        longs[i] = (struct option){ rows[i].name, rows[i].metavar ? required_argument : no_argument,
+                                    NULL, 256 + (int)i };
+        if (rows[i].letter)
+            *p++ = rows[i].letter;
+        if (rows[i].letter && rows[i].metavar)
+            *p++ = ':';
+    }
+    *p = '\0';
+    longs[ARRAY_SIZE(rows)] = (struct option){ "help", no_argument, NULL, 'h' };
+    longs[ARRAY_SIZE(rows) + 1] = (struct option){ "help-table", no_argument, NULL, 255 };
+    while (r == STATUS_OK && (c = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+        size_t i = (size_t)c - 256;
+
+        if (c == 'h')
+            return help();
+        if (c == 255)
+            return help_table();
+        if (c == '?')
+            return bad_option();
+        if (c < 256)
+            for (i = 0; rows[i].letter != c; i++)
+                ;
+        r = set_value(&rows[i], optarg, a);
+    }
+    if (r == STATUS_OK && optind < argc)
+        return usage_error("sim: unexpected argument: %s", argv[optind]);
+    return r == STATUS_OK ? check(a) : r;
+}

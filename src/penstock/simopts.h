@@ -1,0 +1,37 @@
+/* simopts.h - the command line of `penstock sim`, and what it names: machine, workload, policies
+ *
+ * Internal to the command; one thread. */
+#pragma once
+
+#include "penstock/penstock.h"
+#include "sim/report.h"
+
+#define SIM_MAX_SETS 64u
+
+struct conf;
+
+struct sim_args {
+    const char *trace;    /* file; "-" = standard input */
+    const char *format;   /* swf, sacct; NULL = by what is in it */
+    const char *generate; /* lublin, gpu */
+    uint64_t jobs, seed, users;
+    double load, scale;
+    const char *conf; /* slurm.conf; NULL = a machine of the following */
+    uint64_t nodes, cpus, gpus, mem_mib;
+    const char *compare;            /* policies, a comma list */
+    const char *sets[SIM_MAX_SETS]; /* KEY=VALUE of slurm.conf */
+    size_t nsets;
+    uint64_t limit_factor_pct; /* of the time limits; 0 = as they are */
+    bool json, timing, quiet;
+    const char *html, *svg, *title;
+};
+
+/* Gives STATUS_OK, STATUS_USAGE, or -1 when help was printed. */
+int simopts_parse(int argc, char **argv, struct sim_args *a);
+
+/* simload.c.  Each says what is wrong; gives STATUS_OK or another exit status. */
+int simload_workload(const struct sim_args *a, struct workload **ret_w);
+/* The configuration of one policy: --conf or the machine of the options, with --set and the
+ * policy's keys. */
+int simload_conf(const struct sim_args *a, const struct workload *w, const char *policy,
+                 struct conf **ret_conf);

@@ -1,0 +1,132 @@
+"""penstock sim as a command: traces, policies, reports, and what it refuses."""
+
+import json
+import subprocess
+
+import pytest
+
+from conftest import BUILD, wait_until
+
+CLUSTER = {"nodes": 2}
+
+SIM = [str(BUILD / "src/penstock/penstock"), "sim"]
+
+SWF = """; MaxNodes: 2
+; MaxProcs: 8
+1 0 -1 100 8 -1 -1 8 120 -1 1 1 1 1 1 1 -1 -1
+2 10 -1 100 8 -1 -1 8 120 -1 1 2 1 1 1 1 -1 -1
+3 20 -1 50 4 -1 -1 4 60 -1 1 3 1 1 1 1 -1 -1
+"""
+SACCT = """JobID|User|Partition|Submit|Start|End|Elapsed|Timelimit|ReqCPUS|NNodes
+1|ann|main|2026-01-02T10:00:00|2026-01-02T10:00:00|2026-01-02T10:10:00|00:10:00|00:20:00|4|1
+1.batch|||2026-01-02T10:00:00|2026-01-02T10:00:00|2026-01-02T10:10:00|00:10:00||4|1
+2|bob|main|2026-01-02T10:01:00|2026-01-02T10:10:00|2026-01-02T10:11:00|00:01:00|00:05:00|4|1
+"""
+CONF = """ClusterName=t
+SlurmctldHost=h
+SlurmUser=root
+SchedulerParameters=bf_interval=0
+NodeName=a[1-2] CPUs=4 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=4000 State=UNKNOWN
+NodeName=b1 CPUs=4 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=4000 State=DOWN
+PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+"""
+
+
+def sim(*args, stdin=None):
+    return subprocess.run(SIM + list(args), input=stdin, capture_output=True, text=True, timeout=120)
+
+
+def report(*args, stdin=None):
+    out = sim(*args, "--json", stdin=stdin)
+    assert out.returncode == 0, out.stderr
+    assert out.stderr == ""
+    return json.loads(out.stdout)
+
+
+def test_swf_by_hand():
+    """Job 2 waits for job 1; job 3 would fit beside nothing and comes last."""
+    got = report("--trace", "-", stdin=SWF)
+    assert (got["nodes"], got["cpus"], got["jobs"], got["users"]) == (2, 8, 3, 3)
+    run = got["runs"][0]
+    assert run["jobs_ended"] == 3
+    assert run["makespan_s"] == 250
+    assert run["wait_max_s"] == 180
+    assert run["wait_mean_s"] == pytest.approx((0 + 90 + 180) / 3)
+    assert run["utilisation"] == pytest.approx((800 + 800 + 200) / (8 * 250))
+
+
+def test_sacct_and_conf(tmp_path):
+    conf = tmp_path / "slurm.conf"
+    conf.write_text(CONF)
+    got = report("--trace", "-", "--conf", str(conf), stdin=SACCT)
+    assert got["nodes"] == 3 and got["cpus"] == 8, "a node that is down does not count"
+    assert got["skipped"] == 1
+    assert got["runs"][0]["wait_max_s"] == 0
+    assert [c["name"] for c in got["runs"][0]["by_user"]] == ["ann", "bob"]
+    halved = report("--trace", "-", "--conf", str(conf), "--limits", "25", stdin=SACCT)
+    assert halved["runs"][0]["jobs_at_limit"] == 1
+
+
+def test_our_own_sacct(c):
+    """What sacct of a cluster prints can be run again."""
+    jobs = [c.run("sbatch", "--parsable", "-n1", "-t5", "-o", "/dev/null", "--wrap", "true").out.strip()
+            for _ in range(3)]
+    wait_until(lambda: not c.run("squeue", "-h").out, "the queue is empty")
+    fields = "JobID,JobIDRaw,User,Partition,Submit,Start,End,Elapsed,Timelimit,ReqCPUS,NNodes,ReqMem,ReqTRES"
+    dump = c.run("sacct", "-j", ",".join(jobs), "--parsable2", "-o", fields).out
+    got = report("--trace", "-", stdin=dump)
+    assert got["jobs"] == 3
+    assert got["runs"][0]["jobs_ended"] == 3
+
+
+def test_compare_and_files(tmp_path):
+    html, svg = tmp_path / "r.html", tmp_path / "charts"
+    args = ["-g", "lublin", "-j", "400", "-N", "8", "-c", "8", "-p", "easy,fifo"]
+    got = report(*args, "--html", str(html), "--svg", str(svg))
+    easy, fifo = got["runs"]
+    assert (easy["policy"], fifo["policy"]) == ("easy", "fifo")
+    assert easy["wait_mean_s"] < fifo["wait_mean_s"]
+    assert fifo["backfilled"] == 0 < easy["backfilled"]
+    page = html.read_text()
+    assert page.count("<svg") == 6 and "<script" not in page
+    for name in ["utilisation", "queue", "waits", "slowdown", "nodes-easy", "nodes-fifo"]:
+        subprocess.run(["python3", "-c", "import sys,xml.dom.minidom as m; m.parse(sys.argv[1])", svg / f"{name}.svg"],
+                       check=True)
+    again = sim(*args, "--json")
+    assert json.loads(again.stdout) == got
+    other = report(*args, "--seed", "2")
+    assert other != got
+
+
+def test_set_reaches_the_scheduler():
+    """Large jobs first is another order, and so other waits."""
+    args = ["-g", "lublin", "-j", "300", "-N", "4", "-c", "8", "-p", "conf", "-S", "SchedulerType=sched/builtin"]
+    plain = report(*args)
+    large = report(*args, "-S", "PriorityWeightJobSize=10000")
+    wide = lambda got: got["runs"][0]["by_size"][-1]["wait_s"]["mean"]
+    assert wide(large) < wide(plain)
+
+
+@pytest.mark.parametrize("args, status, text", [
+    ([], 2, "needs a --trace or a workload to --generate"),
+    (["--generate", "heavy"], 2, "no such generator: heavy"),
+    (["--trace", "/nonexistent"], 1, "/nonexistent: No such file"),
+    (["-g", "gpu", "-p", "best"], 2, "no such policy: best"),
+    (["-g", "gpu", "-j", "0"], 2, "--jobs: 0 is not a number"),
+    (["-g", "gpu", "-l", "-1"], 2, "--load: -1 is not a number above 0"),
+    (["-g", "gpu", "-S", "PriorityWeightAge"], 2, "is not KEY=VALUE"),
+    (["-g", "gpu", "-f", "x", "-N", "3"], 2, "--conf says what the nodes are"),
+    (["-t", "-"], 1, "line 1: neither a job nor a comment"),
+    (["-g", "gpu", "-S", "PriorityWeightAge=old"], 1, "PriorityWeightAge"),
+])
+def test_refused(args, status, text):
+    out = sim(*args, stdin="rubbish\n")
+    assert out.returncode == status
+    assert text in out.stderr
+    assert out.stdout == ""
+
+
+def test_help_names_every_option():
+    text = sim("--help").stdout
+    for row in sim("--help-table").stdout.splitlines():
+        assert "--" + row.split("\t")[0] in text
