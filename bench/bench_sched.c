@@ -32,10 +32,11 @@ static void must(int r, const char *what)
     exit(1);
 }
 
-static struct sched *cluster(uint32_t nodes, uint32_t cpus)
+static struct sched *cluster(uint32_t nodes, uint32_t cpus, bool conservative)
 {
     const struct sched_params params = {
-        .select = SCHED_SELECT_CORE, .select_memory = true, .backfill = true, .bf_window_min = 1440
+        .select = SCHED_SELECT_CORE, .select_memory = true, .backfill = true, .bf_window_min = 1440,
+        .conservative = conservative
     };
     _cleanup_free_ uint32_t *ids = calloc(nodes, sizeof(*ids));
     struct sched *s;
@@ -124,7 +125,7 @@ static double heap_bytes(void)
 static void passes(uint32_t nodes, uint32_t jobs, uint32_t shapes)
 {
     double empty = heap_bytes(), bare, queued, t, put_ms;
-    struct sched *s = cluster(nodes, 64);
+    struct sched *s = cluster(nodes, 64, false);
     struct result first, bf, bf2, end, again, put;
 
     bare = heap_bytes();
@@ -162,7 +163,7 @@ static void passes(uint32_t nodes, uint32_t jobs, uint32_t shapes)
  * time. */
 static void blocked(uint32_t nodes, uint32_t jobs, uint32_t shapes)
 {
-    struct sched *s = cluster(nodes, 64);
+    struct sched *s = cluster(nodes, 64, false);
     struct result fill, first, bf;
 
     for (uint32_t i = 0; i < nodes; i++)
@@ -180,10 +181,45 @@ static void blocked(uint32_t nodes, uint32_t jobs, uint32_t shapes)
     sched_free(s);
 }
 
+/* A place in the plan for every job of a queue that cannot start, all at once and in pieces of 64. */
+static void planned(uint32_t nodes, uint32_t jobs, uint32_t shapes)
+{
+    struct sched *s = cluster(nodes, 64, true);
+    struct result fill, first, bf, again;
+    struct sched_decisions d = { 0 };
+    double worst = 0;
+    bool more = true;
+
+    for (uint32_t i = 0; i < nodes; i++)
+        put_job(s, i + 1, 1, 60 + i % 4, 60 + i % 600, 100);
+    fill = timed(s, START_US, false);
+    for (uint32_t i = 0; i < jobs; i++) {
+        uint32_t shape = i * 2654435761u % shapes, wide = shape % 7 == 0 ? 2 + shape % 15 : 1;
+
+        put_job(s, nodes + i + 1, wide, wide * (1 + shape % 64), 10 + shape % 300, 100 + shape);
+    }
+    first = timed(s, START_US + 1, false);
+    bf = timed(s, START_US + 2, true);
+    sched_job_remove(s, 1);
+    while (more) {
+        double t = now_ms();
+
+        must(sched_backfill_some(s, START_US + 3, 64, &d, &more), "plan");
+        worst = now_ms() - t > worst ? now_ms() - t : worst;
+    }
+    sched_decisions_done(&d);
+    again = timed(s, START_US + 4, true);
+    printf("{\"bench\":\"sched_plan\",\"nodes\":%u,\"jobs\":%u,\"shapes\":%u,\"fill_ms\":%.2f,"
+           "\"pass_ms\":%.2f,\"plan_ms\":%.2f,\"told\":%zu,\"piece_max_ms\":%.2f,\"unchanged_ms\":%.4f}\n",
+           nodes, jobs, shapes, fill.ms, first.ms, bf.ms, bf.decisions, worst, again.ms);
+    (void)fflush(stdout);
+    sched_free(s);
+}
+
 /* One-CPU jobs come and go: each round a job is put for every one that ended, and a pass is run. */
 static void flow(uint32_t nodes, uint32_t cpus, uint32_t total, uint32_t batch)
 {
-    struct sched *s = cluster(nodes, cpus);
+    struct sched *s = cluster(nodes, cpus, false);
     _cleanup_free_ uint32_t *ring = calloc(nodes * cpus + total, sizeof(*ring));
     uint32_t next = 1, started = 0, ended = 0;
     struct sched_decisions d = { 0 };
@@ -237,11 +273,13 @@ int main(int argc, char **argv)
         }
         passes(v[0], v[1], v[2]);
         blocked(v[0], v[1], v[2]);
+        planned(v[0], v[1] < 10000 ? v[1] : 10000, v[2]);
         return 0;
     }
     for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
         passes(table[i][0], table[i][1], table[i][2]);
         blocked(table[i][0], table[i][1], table[i][2]);
+        planned(table[i][0], table[i][1] / 10, table[i][2]);
     }
     flow(16, 64, 200000, 1);
     flow(16, 64, 200000, 64);

@@ -10,13 +10,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "sched/profile.h"
 #include "sched/sched_int.h"
-
-struct bf {
-    struct sched *s;
-    int64_t now_us;
-    struct sched_decisions *out;
-};
 
 /* 1 with *ret_alloc, 0 when it does not fit beside the reservations. */
 static int fits_now(struct pick *p, int64_t end_us, struct sched_alloc *ret_alloc)
@@ -37,12 +32,12 @@ static int fits_now(struct pick *p, int64_t end_us, struct sched_alloc *ret_allo
     return r;
 }
 
-static bool within(const struct sched *s, int64_t now_us, int64_t start_us)
+bool bf_within(const struct sched *s, int64_t now_us, int64_t start_us)
 {
     return start_us <= end_after(now_us, s->params.bf_window_min);
 }
 
-static int set_expected(struct sched *s, struct job *j, int64_t start_us,
+int bf_set_expected(struct sched *s, struct job *j, int64_t start_us,
                         const struct sched_alloc *a)
 {
     uint32_t *nodes;
@@ -81,8 +76,8 @@ static int reserve(struct bf *b, struct entry *e)
             e->job->expected_us = 0;
         return r;
     }
-    if (within(s, b->now_us, start_us))
-        r = set_expected(s, e->job, start_us, &alloc);
+    if (bf_within(s, b->now_us, start_us))
+        r = bf_set_expected(s, e->job, start_us, &alloc);
     else if (e->job->plan_run != s->bf_run)
         e->job->expected_us = 0;
     if (r >= 0)
@@ -171,7 +166,7 @@ static int reserve_het(struct bf *b, struct entry *e)
     for (uint32_t i = 0; r >= 0 && start_us && i < e->job->het_count; i++) {
         struct job *j = job_find(b->s, e->job->het_id + i);
 
-        j->expected_us = within(b->s, b->now_us, start_us) ? start_us : 0;
+        j->expected_us = bf_within(b->s, b->now_us, start_us) ? start_us : 0;
         j->plan_run = b->s->bf_run;
         j->nexpected = 0;
         job_set_fresh(b->s, j);
@@ -201,7 +196,7 @@ static int consider_het(struct bf *b, struct entry *e)
 }
 
 /* Jobs that must not reserve: too young, too low, one of them has already, the partition has enough. */
-static bool may_reserve(const struct bf *b, const struct entry *e)
+bool bf_may_reserve(const struct bf *b, const struct entry *e)
 {
     const struct sched_params *p = &b->s->params;
 
@@ -232,7 +227,7 @@ static int consider(struct bf *b, struct entry *e)
     if (!why)
         why = pick_verdict(&p);
     if (no_lics && why == SCHED_WHY_RESOURCES) {
-        if (s->params.bf_licenses && may_reserve(b, e)) {
+        if (s->params.bf_licenses && bf_may_reserve(b, e)) {
             r = reserve(b, e);
             job_set_fresh(s, e->job);
         }
@@ -251,7 +246,7 @@ static int consider(struct bf *b, struct entry *e)
         walk_skip(s, e);
         return 0;
     }
-    if (may_reserve(b, e))
+    if (bf_may_reserve(b, e))
         r = reserve(b, e);
     else
         e->job->expected_us = 0;
@@ -289,24 +284,31 @@ void backfill_drop(struct sched *s)
 {
     resvs_clear(s);
     line_drop(s);
+    prof_drop(s);
     s->bf.active = false;
 }
 
-/* Go on where the last piece stood, or begin.  False: there is nothing to do. */
-static bool bf_begin(struct sched *s, int64_t now_us)
+/* Go on where the last piece stood, or begin.  0: there is nothing to do. */
+static int bf_begin(struct sched *s, int64_t now_us)
 {
     if (s->bf.active && s->bf.change == s->change && s->bf.walk == s->walk_run)
-        return true;
+        return 1;
     backfill_drop(s);
     queue_enter(s, now_us);
     if (s->change == s->bf_change)
-        return false; /* time alone only makes jobs end later */
+        return 0; /* time alone only makes jobs end later */
     s->bf.now_us = now_us;
-    s->bf.tested = s->bf.started = 0;
+    s->bf.tested = s->bf.started = s->bf.planned = 0;
     s->bf_run++;
     tally_reset(&s->tally);
     walk_begin(s);
-    return true;
+    if (s->params.conservative && s->npending) {
+        int r = prof_make(s, now_us);
+
+        if (r < 0)
+            return r;
+    }
+    return 1;
 }
 
 /* Look at jobs until the queue, the limits or this piece's max are reached; *ret_more: only the
@@ -331,7 +333,7 @@ static int bf_walk(struct bf *b, uint32_t max_jobs, bool *ret_more)
         if (r > 0)
             walk_skip(s, e);
         if (r == 0)
-            r = consider(b, e);
+            r = s->prof ? conservative_consider(b, e) : consider(b, e);
     }
     s->bf.started += b->out->bf_started - before;
     return r < 0 ? r : 0;
@@ -351,9 +353,10 @@ int sched_backfill_some(struct sched *s, int64_t now_us, uint32_t max_jobs,
         r = prio_refresh(s, now_us);
     if (r < 0)
         return r;
-    if (!bf_begin(s, now_us)) {
+    r = bf_begin(s, now_us);
+    if (r <= 0) {
         out->queue_len = s->npending;
-        return 0;
+        return r;
     }
     b.now_us = s->bf.now_us;
     r = bf_walk(&b, max_jobs, &more);
@@ -428,9 +431,14 @@ static int when_in(struct bf *b, struct entry *e, struct sched_decision *d)
         d->why = pick_verdict(&p);
     if (d->why != SCHED_WHY_RESOURCES)
         return 0;
-    r = fits_now(&p, end_after(start_us, e->job->time_limit_min), &alloc);
-    if (r == 0)
-        r = plan(&p, start_us, &start_us, &alloc, &spare);
+    if (s->prof) {
+        r = prof_search(&p, &e->job->want, e->job->time_limit_min, prof_slot_at(s, start_us), false, &alloc);
+        start_us = r == 1 ? prof_time(s, p.from) : 0;
+    } else {
+        r = fits_now(&p, end_after(start_us, e->job->time_limit_min), &alloc);
+        if (r == 0)
+            r = plan(&p, start_us, &start_us, &alloc, &spare);
+    }
     if (r <= 0 || (d->expected_us && d->expected_us <= start_us))
         return r;
     alloc_done(&d->alloc);
@@ -457,6 +465,7 @@ int sched_when(struct sched *s, const struct sched_job *job, int64_t now_us,
 {
     struct sched_decision d = { .kind = SCHED_EXPECT, .job_id = job->id };
     struct bf b = { .s = s, .now_us = now_us };
+    uint32_t now;
     struct job *j;
     int r = job_build(s, job, &j);
 
@@ -464,13 +473,16 @@ int sched_when(struct sched *s, const struct sched_job *job, int64_t now_us,
         return r;
     backfill_drop(s); /* a plan under way begins anew */
     queue_enter(s, now_us);
-    r = line_make(s);
-    if (r == 0)
-        r = reserve_heads(&b);
+    if (s->params.conservative) {
+        r = conservative_ahead(&b, NULL, &now);
+    } else {
+        r = line_make(s);
+        if (r == 0)
+            r = reserve_heads(&b);
+    }
     for (uint32_t i = 0; r >= 0 && i < j->nentries; i++)
         r = when_in(&b, j->entries[i], &d);
-    resvs_clear(s);
-    line_drop(s);
+    backfill_drop(s);
     job_free(s, j);
     if (r >= 0 && d.expected_us) {
         d.why = SCHED_WHY_NONE;

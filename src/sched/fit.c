@@ -2,11 +2,12 @@
  *
  * A job sees a node as units: single CPUs, or cores where these are not divided.  `grain` units are
  * taken together (a socket, a whole node).  What is free is counted now, as if nothing ran (idle),
- * or now without what is reserved for blocked jobs before the job would end (overlay).  More free
- * resources never make a node fit less: planning relies on that. */
+ * now without what is reserved for blocked jobs before the job would end (overlay), or throughout a
+ * span of slots (plan).  More free resources never make a node fit less: planning relies on that. */
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "sched/profile.h"
 #include "sched/sched_int.h"
 
 #define NO_MATCH (UINT32_MAX - 1)
@@ -139,12 +140,18 @@ static bool any_conflict(const struct pick *p, uint32_t id)
     return false;
 }
 
+static const struct prof_view *view_of(const struct pick *p, uint32_t id)
+{
+    return prof_view(p->s, id, p->from, p->until);
+}
+
 /* CPUs that a job which shares with up to share - 1 others may take. */
-static void shared_cpus(const struct pick *p, const struct node *n, uint64_t *words)
+static void shared_cpus(const struct pick *p, const struct node *n, const uint64_t *busy,
+                        const uint64_t *firm, uint64_t *words)
 {
     for (uint32_t w = 0; w < n->nwords; w++) {
-        words[w] = ~n->firm.bits[w];
-        for (uint64_t m = n->busy.bits[w] & words[w]; m; m &= m - 1) {
+        words[w] = ~firm[w];
+        for (uint64_t m = busy[w] & words[w]; m; m &= m - 1) {
             uint32_t b = (uint32_t)__builtin_ctzll(m);
 
             if (n->busy.extra[w * 64 + b] + 1u >= p->share)
@@ -157,14 +164,16 @@ void pick_free_cpus(const struct pick *p, uint32_t id, uint64_t *words)
 {
     const struct node *n = &p->s->nodes[id];
     const struct resv_node *spare;
+    const struct prof_view *v = p->plan ? view_of(p, id) : NULL;
+    const uint64_t *busy = v ? v->busy : n->busy.bits, *firm = v ? v->firm : n->firm.bits;
 
     if (p->idle)
         memset(words, 0xff, n->nwords * sizeof(*words));
     else if (p->share > 1)
-        shared_cpus(p, n, words);
+        shared_cpus(p, n, busy, firm, words);
     else
         for (uint32_t w = 0; w < n->nwords; w++)
-            words[w] = ~n->busy.bits[w];
+            words[w] = ~busy[w];
     for (uint32_t w = 0; p->idle && n->spec && w < n->nwords; w++)
         words[w] &= ~n->spec[w];
     for (uint32_t i = 0; p->overlay && i < p->s->nresvs; i++) {
@@ -199,13 +208,18 @@ static uint32_t free_in_socket(const struct geometry *g, const uint64_t *words, 
 static uint32_t count_units(const struct pick *p, uint32_t id, const struct geometry *g)
 {
     const struct node *n = &p->s->nodes[id];
+    const struct prof_view *v = p->plan ? view_of(p, id) : NULL;
     uint64_t *words = p->s->cpu_words;
     uint32_t sum = 0;
 
+    if (p->whole && v)
+        return v->held ? 0 : g->avail;
     if (p->whole)
         return p->idle || (n->nrun == 0 && !any_conflict(p, id)) ? g->avail : 0;
     if (p->idle && (g->grain == 1 || !n->spec))
         return g->avail;
+    if (p->share == 1 && g->grain == 1 && v)
+        return g->gran == 1 ? v->free_cpus : v->free_cores;
     if (p->share == 1 && g->grain == 1 && !any_conflict(p, id))
         return g->gran == 1 ? n->free_cpus : n->free_cores;
     pick_free_cpus(p, id, words);
@@ -255,6 +269,11 @@ static uint64_t mem_free(const struct pick *p, uint32_t id)
 
     if (p->idle || !p->s->params.select_memory)
         return n->mem_mib;
+    if (p->plan) {
+        const struct prof_view *v = view_of(p, id);
+
+        return n->mem_mib > v->mem ? n->mem_mib - v->mem : 0;
+    }
     for (uint32_t i = 0; p->overlay && i < p->s->nresvs; i++)
         if (conflict(p, &p->s->resvs[i], id, &spare))
             avail = MIN(avail, spare->spare_mem);
@@ -269,7 +288,9 @@ static uint32_t part_cpus_free(const struct pick *p, uint32_t id)
 
     if (!p->part->node_cpus)
         return UINT32_MAX;
-    used = p->idle ? 0 : p->part->node_cpus[id];
+    used = p->idle   ? 0
+           : p->plan ? view_of(p, id)->part_cpus[node_part_index(&p->s->nodes[id], p->part->id)]
+                     : p->part->node_cpus[id];
     avail = limit > used ? limit - used : 0;
     for (uint32_t i = 0; p->overlay && i < p->s->nresvs; i++)
         if (p->s->resvs[i].part == p->part->id && conflict(p, &p->s->resvs[i], id, &spare))
@@ -287,14 +308,20 @@ bool row_matches(const struct pick *p, const struct gres_row *row, uint32_t req)
 uint64_t pick_free_gres(const struct pick *p, uint32_t id, uint32_t row_at, uint64_t *dev)
 {
     const struct gres_row *row = &p->s->nodes[id].gres[row_at];
-    uint64_t avail = row->total > row->used ? row->total - row->used : 0, devices = 0;
+    const struct prof_view *v = p->plan ? view_of(p, id) : NULL;
+    uint64_t used = v ? v->used[row_at] : row->used;
+    uint64_t avail = row->total > used ? row->total - used : 0, devices = 0;
     const struct resv_node *spare;
     uint64_t *words = dev ? dev : p->s->dev_words;
+    const uint64_t *held = v ? v->dev : row->dev.bits;
+
+    for (const struct gres_row *r = p->s->nodes[id].gres; v && r < row; r++)
+        held += r->dev.nwords;
 
     if (p->idle)
         avail = row->total;
     for (uint32_t w = 0; w < row->dev.nwords; w++)
-        words[w] = p->idle ? ~UINT64_C(0) : ~row->dev.bits[w];
+        words[w] = p->idle ? ~UINT64_C(0) : ~held[w];
     if (row->dev.n % 64)
         words[row->dev.nwords - 1] &= (UINT64_C(1) << row->dev.n % 64) - 1;
     for (uint32_t i = 0; p->overlay && i < p->s->nresvs; i++) {
@@ -396,9 +423,18 @@ static uint32_t fit_units(const struct pick *p, uint32_t id, const struct geomet
 
 /* Jobs of other users on the node, where that matters?  All are of one user when their ids do not
  * vary. */
-static bool other_users(const struct pick *p, const struct node *n)
+static bool other_users(const struct pick *p, uint32_t id)
 {
+    const struct node *n = &p->s->nodes[id];
+    const struct prof_view *v = p->plan && p->s->uids ? view_of(p, id) : NULL;
     unsigned __int128 uid = p->k->uid;
+
+    if (p->plan) {
+        if (!v || !v->any ||
+            (!v->owned && !(p->k->flags & SHAPE_OWNED) && !p->part->exclusive_user))
+            return false;
+        return !(p->k->flags & SHAPE_UID) || v->mixed || v->uid != p->k->uid;
+    }
 
     if (p->idle || !n->njobs ||
         (!n->nowned && !(p->k->flags & SHAPE_OWNED) && !p->part->exclusive_user))
@@ -407,17 +443,17 @@ static bool other_users(const struct pick *p, const struct node *n)
            n->uid_squares + uid * uid * n->njobs != 2 * uid * n->uid_sum;
 }
 
-bool node_fit(const struct pick *p, uint32_t id, struct fit *ret)
+static bool fit_node(const struct pick *p, uint32_t id, struct fit *ret)
 {
     const struct node *n = &p->s->nodes[id];
     const struct shape_key *k = p->k;
     struct geometry g = pick_geometry(p, n);
-    uint32_t units = other_users(p, n) ? 0 : fit_units(p, id, &g);
+    uint32_t units = other_users(p, id) ? 0 : fit_units(p, id, &g);
 
     if (!units)
         return false;
     ret->id = id;
-    ret->free = p->idle ? n->cpus : n->free_cpus;
+    ret->free = p->idle ? n->cpus : p->plan ? view_of(p, id)->free_cpus : n->free_cpus;
     if (k->flags & SHAPE_OVERCOMMIT)
         ret->tasks = UINT32_MAX / 2;
     else if (k->ntasks_per_socket)
@@ -429,6 +465,19 @@ bool node_fit(const struct pick *p, uint32_t id, struct fit *ret)
     if (k->ngres && !fit_gres(p, id, (uint64_t)units * g.usable, ret))
         return false;
     return ret->tasks >= (k->num_tasks ? 1 : MAX(k->ntasks_per_node, 1u));
+}
+
+bool node_fit(const struct pick *p, uint32_t id, struct fit *ret)
+{
+    bool keep = p->plan && p->share_max == 1, fits;
+    int known = keep ? prof_recall_fit(p, id, ret) : -1;
+
+    if (known >= 0)
+        return known;
+    fits = fit_node(p, id, ret);
+    if (keep)
+        prof_note_fit(p, id, ret, fits);
+    return fits;
 }
 
 bool node_admits(const struct pick *p, uint32_t id, uint32_t *most_tasks)

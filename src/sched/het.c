@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "sched/profile.h"
 #include "sched/sched_int.h"
 
 struct member {
@@ -24,6 +25,8 @@ struct group {
     uint32_t n;
     struct bitmap *minus; /* nodes kept for others, and those of the components placed so far */
     bool overlay;         /* backfill: keep clear of reservations */
+    bool plan;            /* conservative: from this slot on */
+    uint32_t slot;
 };
 
 static void group_done(struct group *g)
@@ -79,10 +82,14 @@ static int fits(struct sched *s, struct member *m, struct entry *e, const struct
         *ret_why = SCHED_WHY_LICENSES;
     if (*ret_why)
         return 0;
-    r = pick_nodes(&m->pick);
-    if (r == 1) {
-        r = layout(&m->pick, &m->alloc);
-        r = r == 0 ? 1 : r == -EAGAIN ? 0 : r;
+    if (g->plan) {
+        r = prof_search(&m->pick, &m->job->want, m->job->time_limit_min, g->slot, true, &m->alloc);
+    } else {
+        r = pick_nodes(&m->pick);
+        if (r == 1) {
+            r = layout(&m->pick, &m->alloc);
+            r = r == 0 ? 1 : r == -EAGAIN ? 0 : r;
+        }
     }
     if (r == 0) {
         m->pick.minus = NULL;
@@ -264,4 +271,70 @@ int het_reserve(struct sched *s, struct entry *e, int64_t now_us, int64_t *ret_s
     if (r == 1)
         *ret_start_us = at_us;
     return MIN(r, 0);
+}
+
+/* All components at the group's slot: 1 when they fit. */
+static int place_at(struct sched *s, struct group *g, const struct job *own, int64_t now_us, uint32_t slot,
+                    enum sched_why *ret_why)
+{
+    for (uint32_t i = 0; i < g->n; i++)
+        alloc_done(&g->members[i].alloc);
+    bitmap_zero(g->minus);
+    g->plan = true;
+    g->slot = slot;
+    return place_all(s, g, own, now_us, ret_why);
+}
+
+static int start_planned(struct sched *s, struct member *m, int64_t now_us, struct sched_decisions *out)
+{
+    struct job *j = m->job;
+    int r = decide_start(&m->pick, m->entry, &m->alloc, now_us, j->time_limit_min, out);
+
+    if (r == 0)
+        r = prof_hold(s, &j->alloc, &j->held, j->part, j->uid, j->owned, j->firm, 0,
+                      prof_until(s, 0, j->time_limit_min));
+    if (r == 0)
+        out->bf_started++;
+    return r;
+}
+
+int het_plan(struct sched *s, struct entry *e, int64_t now_us, struct sched_decisions *out,
+             int64_t *ret_start_us, enum sched_why *ret_why)
+{
+    _cleanup_val_(group_done) struct group g = { 0 };
+    struct job *leader = job_find(s, e->job->het_id);
+    enum sched_why why = SCHED_WHY_NONE;
+    uint32_t slot = 0;
+    int r;
+
+    *ret_why = SCHED_WHY_NONE;
+    *ret_start_us = 0;
+    if (leader && leader->het_walk == s->walk_run) {
+        *ret_why = leader->het_why;
+        return 0;
+    }
+    r = group_find(s, e->job, &g);
+    if (r <= 0)
+        return r;
+    r = place_at(s, &g, e->job, now_us, 0, ret_why);
+    if (r == 1) {
+        for (uint32_t i = 0; r >= 0 && i < g.n; i++)
+            r = start_planned(s, &g.members[i], now_us, out);
+        return r < 0 ? r : 1;
+    }
+    leader->het_walk = s->walk_run;
+    leader->het_why = *ret_why;
+    while (r == 0 && *ret_why == SCHED_WHY_RESOURCES && (slot = prof_release(s, slot + 1)) < prof_slots(s))
+        r = place_at(s, &g, e->job, now_us, slot, &why);
+    for (uint32_t i = 0; r == 1 && i < g.n; i++) {
+        const struct member *m = &g.members[i];
+        static const struct job_lics none;
+
+        if (prof_hold(s, &m->alloc, &none, m->entry->part, m->job->uid, m->job->owned, true, slot,
+                      prof_until(s, slot, m->job->time_limit_min)) < 0)
+            r = -ENOMEM;
+    }
+    if (r == 1)
+        *ret_start_us = prof_time(s, slot);
+    return r < 0 ? r : 0;
 }

@@ -469,6 +469,15 @@ static bool same_gres(const struct node *a, const struct node *b)
     return true;
 }
 
+uint32_t node_part_index(const struct node *n, uint32_t part)
+{
+    uint32_t i = 0;
+
+    while (i < n->nparts && n->parts[i] != part)
+        i++;
+    return i;
+}
+
 bool node_alike(const struct node *a, const struct node *b)
 {
     return a->cpus == b->cpus && a->sockets == b->sockets &&

@@ -12,9 +12,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "sched/profile.h"
 #include "sched/sched_int.h"
 
 #define RUNS_MAX 256u
+#define SUFFICE_MAX 1024u /* tasks told apart */
 
 struct sum {
     uint32_t n;
@@ -102,8 +104,8 @@ static const struct bitmap *roomy(const struct sched *s, uint64_t cpus)
     return s->free_ge[MIN(span, SCHED_SPANS - 1)];
 }
 
-/* Nodes that may hold a part, by bitmaps alone. */
-static void candidates(struct pick *p, const struct calt *a)
+/* Nodes that may hold a part, by bitmaps alone.  False when they are too few. */
+static bool candidates(struct pick *p, const struct calt *a)
 {
     struct sched *s = p->s;
     uint64_t cpus = p->k->flags & SHAPE_OVERCOMMIT ? 1 : p->k->cpus_per_task;
@@ -114,17 +116,27 @@ static void candidates(struct pick *p, const struct calt *a)
     if (p->minus)
         bitmap_andnot(s->cand, p->minus);
     if (p->idle)
-        return;
+        return true;
+    if (p->whole && p->plan)
+        return prof_filter(p, s->cand, true, 0, MAX(p->min, 1u));
     if (p->whole) {
         bitmap_and(s->cand, s->idle);
-        return;
+        return true;
     }
-    if (p->share > 1)
-        return;
+    if (p->share > 1) {
+        p->next = MIN(p->next, p->from + 1);
+        return true;
+    }
     if (!(p->k->flags & SHAPE_OVERCOMMIT))
         cpus *= p->tasks ? (p->max == 1 ? p->tasks : 1) : p->each;
     cpus = MAX(cpus, (uint64_t)p->k->pn_min_cpus);
+    if (p->plan && p->tasks && !(p->k->flags & SHAPE_OVERCOMMIT) &&
+        !prof_filter_sum(p, s->cand, (uint64_t)p->tasks * p->k->cpus_per_task, p->max))
+        return false;
+    if (p->plan)
+        return prof_filter(p, s->cand, false, cpus, MAX(p->min, 1u));
     bitmap_and(s->cand, roomy(s, cpus));
+    return true;
 }
 
 /* --- required and counted nodes
@@ -217,7 +229,7 @@ static int choose_single(struct pick *p)
     struct sched *s = p->s;
     struct class *cls = p->cls;
     bool lln = by_load(p);
-    bool keep = !lln && !s->travelling && !p->idle && !p->overlay && !p->minus && cls->nalts == 1 &&
+    bool keep = !lln && !s->travelling && !p->idle && !p->overlay && !p->plan && !p->minus && cls->nalts == 1 &&
                 p->share_max == 1;
     bool resume = keep && cls->cursor_grow == p->part->grow + 1;
     struct fit f, best = { 0 };
@@ -236,8 +248,8 @@ static int choose_single(struct pick *p)
             for (; m && (lln || !found); m &= m - 1) {
                 uint32_t id = w * 64 + (uint32_t)__builtin_ctzll(m);
 
-                if ((found && s->nodes[id].free_cpus <= best.free) || !node_fit(p, id, &f) ||
-                    !holds_all(p, &f))
+                if ((found && !p->plan && s->nodes[id].free_cpus <= best.free) ||
+                    !node_fit(p, id, &f) || (found && f.free <= best.free) || !holds_all(p, &f))
                     continue;
                 f.wclass = c;
                 best = f;
@@ -267,7 +279,7 @@ static int gather(struct pick *p, bool all, uint32_t tasks)
     uint32_t stop = UINT32_MAX, want = MIN(p->max, p->prefer);
     const struct bitmap *from = s->cand;
 
-    if (tasks > 1 && !p->idle && !p->whole && p->share == 1 && !(p->k->flags & SHAPE_OVERCOMMIT)) {
+    if (tasks > 1 && !p->idle && !p->plan && !p->whole && p->share == 1 && !(p->k->flags & SHAPE_OVERCOMMIT)) {
         bitmap_copy(s->dup, s->cand);
         bitmap_and(s->dup, roomy(s, (uint64_t)tasks * p->k->cpus_per_task));
         from = s->dup;
@@ -448,6 +460,37 @@ static int take_in_order(struct pick *p)
     return 0;
 }
 
+/* Planning asks at many times: would those nodes that hold most do? */
+static bool most_suffice(const struct pick *p, const struct sum *have)
+{
+    struct sched *s = p->s;
+    uint32_t by_tasks_n[SUFFICE_MAX] = { 0 }, n = 0, room = p->max - have->n;
+    uint64_t sum = have->tasks;
+
+    for (uint32_t w = 0; w < s->cand->nwords; w++) {
+        for (uint64_t m = s->cand->words[w]; m; m &= m - 1) {
+            struct fit f;
+
+            if (!node_fit(p, w * 64 + (uint32_t)__builtin_ctzll(m), &f))
+                continue;
+            n++;
+            if (f.tasks >= SUFFICE_MAX)
+                sum = p->tasks;
+            else
+                by_tasks_n[f.tasks]++;
+        }
+    }
+    if (n + have->n < p->min)
+        return false;
+    for (uint32_t t = SUFFICE_MAX; room && sum < p->tasks && t-- > 0;) {
+        uint32_t take = MIN(room, by_tasks_n[t]);
+
+        sum += (uint64_t)take * t;
+        room -= take;
+    }
+    return sum >= p->tasks;
+}
+
 /* Where the limit on nodes binds, first try nodes that each hold an even part: any of them will do.
  * Then any in order; only if these are too few take those that hold most. */
 static int choose_several(struct pick *p)
@@ -461,6 +504,8 @@ static int choose_several(struct pick *p)
         return 0;
     if (enough(p, &sum, p->prefer))
         return 1;
+    if (p->plan && !most_suffice(p, &sum))
+        return 0;
     for (uint32_t pass = 0; r == 0 && pass < (even > 1 ? 2u : 1u); pass++) {
         r = gather(p, by_load(p) || pass, pass ? 0 : even);
         if (r == 0)
@@ -527,7 +572,8 @@ static int try_alt(struct pick *p, const struct calt *a)
     s->chosen.n = 0;
     if (!set_goal(p, a))
         return 0;
-    candidates(p, a);
+    if (!candidates(p, a))
+        return 0;
     if (p->min > 1 && bitmap_count(s->cand) < p->min)
         return 0;
     r = choose_required(p);

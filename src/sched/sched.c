@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "sched/profile.h"
 #include "sched/sched_int.h"
 
 int sched_new(const struct sched_params *params, struct sched **ret_sched)
@@ -41,6 +42,7 @@ struct sched *sched_free(struct sched *s)
 {
     if (!s)
         return NULL;
+    prof_drop(s); /* while there are nodes */
     jobs_done(s);
     classes_done(s);
     nodes_done(s);
@@ -165,6 +167,7 @@ int job_build(struct sched *s, const struct sched_job *in, struct job **ret)
     j->eligible_us = in->eligible_us;
     j->accrue_us = in->accrue_us ? in->accrue_us : in->eligible_us;
     j->assoc_id = in->assoc_id;
+    j->array_id = (uint32_t)in->array_id;
     j->site_factor = in->site_factor;
     j->qos = STRTAB_NONE;
     if (in->qos)

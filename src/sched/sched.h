@@ -45,6 +45,9 @@ struct sched_params {
     enum sched_select select;
     bool select_memory;        /* memory is consumable */
     bool backfill;             /* false: strict priority order */
+    bool conservative;         /* backfill plans every job looked at; else the first of each partition (EASY) */
+    uint32_t bf_max_job_plan;  /* conservative: jobs given a place in the plan; others only start.  0 = all */
+    uint32_t bf_max_job_array_resv; /* tasks of one array given a place, 0 = all */
     uint32_t bf_window_min;    /* how far to plan, minutes */
     uint32_t bf_max_job_test;  /* jobs looked at per backfill, 0 = all */
     uint32_t default_queue_depth; /* jobs tried per partition in order, 0 = all */

@@ -110,6 +110,7 @@ enum {
 };
 
 #define SHAPE_PER_JOB_MAX 4
+#define CLASS_TRIED 4
 
 /* One alternative of a class: the nodes that could ever hold a part of it. */
 struct calt {
@@ -133,6 +134,10 @@ struct class
     uint64_t fail_grow;                /* part.grow + 1 at which it did not fit, 0 = none */
     uint64_t bf_run;                   /* backfill run of the next */
     int64_t bf_fail_end;               /* did not fit for jobs ending then or later */
+    struct {
+        uint64_t run; /* backfill run; jobs of limit_min and more have no place before slot */
+        uint32_t limit_min, slot;
+    } tried[CLASS_TRIED];
     uint64_t cursor_grow;              /* part.grow + 1 the cursor is for */
     uint32_t cursor_wclass, cursor_id; /* nothing before fits a single-node job */
 };
@@ -170,6 +175,7 @@ struct job {
     uint32_t priority, time_limit_min, time_min_min;
     int32_t nice;
     int64_t submit_us, eligible_us, accrue_us;
+    uint32_t array_id; /* 0 = none */
     uint32_t uid, assoc_id, qos; /* qos: id of qos_tab, STRTAB_NONE = none */
     int32_t site_factor;
     double size_factor_nodes, size_factor_cpus; /* wanted nodes and CPUs */
@@ -215,7 +221,7 @@ struct part {
     /* of the pass under way */
     struct entry *cur;
     bool active, blocked;
-    uint32_t tried;
+    uint32_t tried, planned;
 };
 
 struct fit { /* a node that can hold a part of the job */
@@ -279,6 +285,7 @@ struct sched {
         bool active;      /* between two pieces: resvs, line and the walk are as the last one left them */
         int64_t now_us;
         uint32_t tested, started;
+        uint32_t planned;            /* jobs given a place */
         uint64_t change, walk; /* as the last piece left them */
     } bf;
     struct tally tally; /* of the backfill under way */
@@ -303,6 +310,7 @@ struct sched {
     bool travelling;            /* planning moves jobs about; capacity does not really grow */
     uint64_t change, bf_change; /* counts inputs; the count at the last backfill */
     uint64_t bf_run, walk_run;
+    struct prof *prof; /* conservative: what is planned, NULL when there is no plan */
     struct resv *resvs;
     uint32_t nresvs, cap_resvs;
     struct job **line;                 /* running jobs that end, by end time */
@@ -328,6 +336,7 @@ struct gres_row *node_gres_row(struct sched *s, struct node *n, const struct sch
 void node_own(struct sched *s, uint32_t id, uint32_t uid, bool owned, bool add);
 uint32_t count_free_cores(const struct node *n, const uint64_t *avail);
 
+uint32_t node_part_index(const struct node *n, uint32_t part); /* in n->parts, nparts when not there */
 bool node_alike(const struct node *a, const struct node *b);
 
 /* kinds.c */
@@ -366,6 +375,9 @@ struct pick {
     const struct job_lics *lics; /* planning: these must be there too */
     bool overlay; /* keep what is reserved before end_us */
     int64_t end_us;
+    bool plan;            /* throughout the slots [from, until) of s->prof, see profile.h */
+    uint32_t from, until;
+    uint32_t next;        /* out: a later slot before which it does not fit either */
     /* derived by pick_init() */
     const struct shape_key *k;
     bool whole;
@@ -453,6 +465,7 @@ int prio_refresh(struct sched *s, int64_t now_us);
 
 /* walk.c */
 void walk_begin(struct sched *s);
+bool walk_goes_before(const struct sched *s, const struct entry *a, const struct entry *b);
 struct entry *
 walk_next(struct sched *s); /* highest of the partitions still active; NULL at the end */
 void walk_skip(struct sched *s, struct entry *e);
@@ -473,11 +486,27 @@ int decisions_add(struct sched_decisions *out, const struct sched_decision *d);
  * SCHED_WHY_NONE while the group is not whole, else what has to change first. */
 int het_try(struct sched *s, struct entry *e, int64_t now_us, bool backfill,
             struct sched_decisions *out, enum sched_why *ret_why);
+/* conservative.c's het_try() and het_reserve() in one: start all, or hold a place for all in s->prof. */
+int het_plan(struct sched *s, struct entry *e, int64_t now_us, struct sched_decisions *out,
+             int64_t *ret_start_us, enum sched_why *ret_why);
 /* Reserve for every component; *ret_start_us 0 when that is not possible or was done in this run. */
 int het_reserve(struct sched *s, struct entry *e, int64_t now_us, int64_t *ret_start_us);
 
 /* backfill.c */
+struct bf {
+    struct sched *s;
+    int64_t now_us;
+    struct sched_decisions *out;
+};
+bool bf_within(const struct sched *s, int64_t now_us, int64_t start_us);
+int bf_set_expected(struct sched *s, struct job *j, int64_t start_us, const struct sched_alloc *a);
+bool bf_may_reserve(const struct bf *b, const struct entry *e);
 void backfill_drop(struct sched *s); /* forget the plan under way; it begins anew */
+
+/* conservative.c: what backfill does about one job; for sched_backfill() and for questions */
+int conservative_consider(struct bf *b, struct entry *e);
+/* Plan the jobs that go before `stop` (NULL: all that are ever planned), none starts.  s->prof is set then. */
+int conservative_ahead(struct bf *b, const struct entry *stop, uint32_t *ret_now); /* how many could start now */
 
 /* timeline.c */
 int line_make(struct sched *s); /* of the jobs running now; until line_drop() */

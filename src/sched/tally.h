@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-enum tally_kind { TALLY_USER, TALLY_ASSOC, TALLY_USER_PART };
+enum tally_kind { TALLY_USER, TALLY_ASSOC, TALLY_USER_PART, TALLY_ARRAY };
 
 struct tally_slot {
     uint64_t key;

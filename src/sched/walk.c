@@ -19,13 +19,13 @@ void walk_begin(struct sched *s)
         p->cur = p->head[0];
         p->active = p->up;
         p->blocked = false;
-        p->tried = 0;
+        p->tried = p->planned = 0;
     }
     bitmap_zero(s->withheld);
     s->any_withheld = false;
 }
 
-static bool goes_before(const struct sched *s, const struct entry *a, const struct entry *b)
+bool walk_goes_before(const struct sched *s, const struct entry *a, const struct entry *b)
 {
     uint32_t x = s->parts[a->part]->tier, y = s->parts[b->part]->tier;
 
@@ -41,7 +41,7 @@ struct entry *walk_next(struct sched *s)
     for (uint32_t i = 0; i < s->nparts; i++) {
         const struct part *p = s->parts[i];
 
-        if (p->active && p->cur && (!best || goes_before(s, p->cur, best)))
+        if (p->active && p->cur && (!best || walk_goes_before(s, p->cur, best)))
             best = p->cur;
     }
     return best;

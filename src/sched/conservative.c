@@ -1,0 +1,302 @@
+/* conservative.c - backfill that gives every job it looks at a place in the plan.
+ *
+ * Jobs come in the order of the queues.  Each one starts now, when that hurts nobody planned before
+ * it, or holds what it will need from the first moment on at which it fits beside them; so no job
+ * planned earlier is ever delayed by a later one.  A class that found no place before a slot finds
+ * none there for a longer job either, and a class that failed to start for some end fails for later
+ * ends too: equal jobs cost little.  Jobs beyond the limits on places may still start at once. */
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "sched/profile.h"
+#include "sched/sched_int.h"
+
+/* --- what is known of a class
+ * --------------------------------------------------------------------------- */
+
+/* The slot before which there is no place for a job of so many minutes. */
+static uint32_t known_first(const struct sched *s, const struct class *c, uint32_t minutes)
+{
+    uint32_t first = 0;
+
+    for (uint32_t i = 0; i < CLASS_TRIED; i++)
+        if (c->tried[i].run == s->bf_run && c->tried[i].limit_min <= minutes)
+            first = MAX(first, c->tried[i].slot);
+    return first;
+}
+
+static void note_first(const struct sched *s, struct class *c, uint32_t minutes, uint32_t slot)
+{
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; i < CLASS_TRIED; i++) {
+        if (c->tried[i].run != s->bf_run || c->tried[i].limit_min == minutes) {
+            at = i;
+            break;
+        }
+        if (c->tried[i].slot < c->tried[at].slot)
+            at = i;
+    }
+    c->tried[at].run = s->bf_run;
+    c->tried[at].limit_min = minutes;
+    c->tried[at].slot = slot;
+}
+
+/* --- now
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static int start(struct bf *b, struct pick *p, struct entry *e, struct sched_alloc *alloc,
+                 uint32_t limit, uint32_t until)
+{
+    struct job *j = e->job;
+    int r = decide_start(p, e, alloc, b->now_us, limit, b->out);
+
+    if (r == 0)
+        r = prof_hold(b->s, &j->alloc, &j->held, j->part, j->uid, j->owned, j->firm, 0, until);
+    if (r < 0)
+        return r;
+    b->out->bf_started++;
+    return 1;
+}
+
+/* The longest limit up to the job's own for which it can hold alloc; it can for its minimum. */
+static uint32_t longest(const struct bf *b, const struct entry *e, const struct sched_alloc *a,
+                        uint32_t until)
+{
+    const struct sched *s = b->s;
+    const struct job *j = e->job;
+    uint32_t most = prof_until(s, 0, j->time_limit_min), which;
+    uint32_t limit = j->time_limit_min;
+
+    most = prof_stretch(s, a, e->part, until, most);
+    while (most > until && !prof_lics(s, &j->want, 0, most, &which))
+        most--;
+    if (most < prof_slots(s) && most < prof_until(s, 0, j->time_limit_min))
+        limit = (uint32_t)((prof_time(s, most) - b->now_us) / 60000000);
+    return MAX(MIN(limit, j->time_limit_min), j->time_min_min);
+}
+
+/* 1 started, 0 not, -ENOMEM. */
+static int try_now(struct bf *b, struct entry *e)
+{
+    struct sched *s = b->s;
+    struct job *j = e->job;
+    struct class *cls = e->cls;
+    const uint32_t limits[] = { j->time_limit_min, j->time_min_min };
+    uint32_t which;
+
+    for (uint32_t i = 0; i < 2; i++) {
+        struct pick p = { .s = s, .cls = cls, .part = s->parts[e->part] };
+        _cleanup_val_(alloc_done) struct sched_alloc alloc = { 0 };
+        int64_t end_us = end_after(b->now_us, limits[i]);
+        int r;
+
+        if (i == 1 && (!limits[1] || limits[1] >= limits[0]))
+            break;
+        if (cls->bf_run == s->bf_run && end_us >= cls->bf_fail_end)
+            continue;
+        if (!prof_lics(s, &j->want, 0, prof_until(s, 0, limits[i]), &which))
+            continue; /* no fault of the class */
+        b->out->bf_depth++;
+        r = prof_search(&p, &j->want, limits[i], 0, true, &alloc);
+        if (r == 1)
+            r = start(b, &p, e, &alloc, i ? longest(b, e, &alloc, p.until) : limits[0],
+                      prof_until(s, 0, limits[0]));
+        if (r != 0)
+            return r;
+        cls->bf_run = s->bf_run;
+        cls->bf_fail_end = end_us;
+    }
+    return 0;
+}
+
+/* --- later
+ * ---------------------------------------------------------------------------------------------- */
+
+/* Hold a place for it.  1 with *ret_start_us (and what it would get), 0 when there is none in time.
+ */
+static int hold_place(struct sched *s, struct entry *e, uint32_t from, int64_t *ret_start_us,
+                      struct sched_alloc *ret_alloc)
+{
+    struct job *j = e->job;
+    struct pick p = { .s = s, .cls = e->cls, .part = s->parts[e->part], .pad = true };
+    _cleanup_val_(lics_free) struct job_lics lics = { 0 };
+    uint32_t first = MAX(from, known_first(s, e->cls, j->time_limit_min)), which = 0;
+    int r;
+
+    first = first ? prof_release(s, first) : 0;
+    r = prof_search(&p, &j->want, j->time_limit_min, first, false, ret_alloc);
+    if (r < 0)
+        return r;
+    if (!j->want.n && from <= 1)
+        note_first(s, e->cls, j->time_limit_min, r == 1 ? p.from : prof_slots(s));
+    if (r == 0)
+        return 0;
+    *ret_start_us = prof_time(s, p.from);
+    (void)prof_lics(s, &j->want, p.from, p.until, &which);
+    r = lics_choose(&j->want, which, &lics);
+    if (r == 0)
+        r = prof_hold(s, ret_alloc, &lics, e->part, j->uid, j->owned, true, p.from, p.until);
+    return r < 0 ? r : 1;
+}
+
+/* May this one have a place? -ENOMEM */
+static int may_hold(const struct bf *b, const struct entry *e)
+{
+    struct sched *s = b->s;
+    const struct sched_params *p = &s->params;
+    uint32_t n = 0;
+    int r = 0;
+
+    if (!bf_may_reserve(b, e) || (p->bf_max_job_plan && s->bf.planned >= p->bf_max_job_plan))
+        return 0;
+    if (p->bf_job_part_count_reserve && s->parts[e->part]->planned >= p->bf_job_part_count_reserve)
+        return 0;
+    if (p->bf_max_job_array_resv && e->job->array_id)
+        r = tally_count(&s->tally, TALLY_ARRAY, e->job->array_id, 0, &n);
+    if (r < 0)
+        return r;
+    return !p->bf_max_job_array_resv || n <= p->bf_max_job_array_resv;
+}
+
+static void forget_place(const struct bf *b, struct job *j)
+{
+    if (j->plan_run == b->s->bf_run)
+        return; /* from another partition */
+    if (j->expected_us)
+        job_set_fresh(b->s, j);
+    j->expected_us = 0;
+}
+
+static int give_place(struct bf *b, struct entry *e)
+{
+    struct sched *s = b->s;
+    struct job *j = e->job;
+    _cleanup_val_(alloc_done) struct sched_alloc alloc = { 0 };
+    int64_t start_us = 0;
+    int r = may_hold(b, e);
+
+    if (r == 1) {
+        s->bf.planned++;
+        s->parts[e->part]->planned++;
+        r = hold_place(s, e, 1, &start_us, &alloc);
+    }
+    if (r == 1 && bf_within(s, b->now_us, start_us)) {
+        r = bf_set_expected(s, j, start_us, &alloc);
+        if (j->expected_us != j->told_expected_us)
+            job_set_fresh(s, j);
+    } else {
+        forget_place(b, j);
+    }
+    return r < 0 ? r : 0;
+}
+
+static int consider_het(struct bf *b, struct entry *e)
+{
+    struct sched *s = b->s;
+    enum sched_why why = SCHED_WHY_NONE;
+    int64_t start_us = 0;
+    int r;
+
+    b->out->bf_depth++;
+    r = het_plan(s, e, b->now_us, b->out, &start_us, &why);
+    if (r != 0)
+        return r;
+    for (uint32_t i = 0; start_us && i < e->job->het_count; i++) {
+        struct job *j = job_find(s, e->job->het_id + i);
+
+        j->expected_us = bf_within(s, b->now_us, start_us) ? start_us : 0;
+        j->plan_run = s->bf_run;
+        j->nexpected = 0;
+        if (j->expected_us != j->told_expected_us)
+            job_set_fresh(s, j);
+    }
+    if (why != SCHED_WHY_RESOURCES)
+        walk_note(s, e, why);
+    else if (s->parts[e->part]->blocked)
+        walk_skip(s, e);
+    else
+        walk_refuse(s, e, why);
+    return 0;
+}
+
+int conservative_consider(struct bf *b, struct entry *e)
+{
+    struct sched *s = b->s;
+    struct part *part = s->parts[e->part];
+    struct pick p = { .s = s, .cls = e->cls, .part = part };
+    enum sched_why why = entry_limits(s, e);
+    uint32_t which;
+    bool no_lics = !why && !lics_fit(s, &e->job->want, 0, &which);
+    int r = 0;
+
+    if (!why && !no_lics && e->job->het_count)
+        return consider_het(b, e);
+    if (!why && !no_lics)
+        r = try_now(b, e);
+    if (r != 0)
+        return r;
+    if (!why)
+        why = pick_verdict(&p);
+    if (why != SCHED_WHY_RESOURCES) {
+        walk_refuse(s, e, why);
+        return 0;
+    }
+    if (!no_lics || s->params.bf_licenses)
+        r = give_place(b, e);
+    if (no_lics) {
+        walk_refuse(s, e, SCHED_WHY_LICENSES);
+        return r;
+    }
+    if (e->why == SCHED_WHY_LICENSES) { /* they are there now */
+        e->why = SCHED_WHY_NONE;
+        job_set_fresh(s, e->job);
+    }
+    if (part->blocked) {
+        walk_skip(s, e);
+        return r;
+    }
+    if (bitmap_overlaps(s->withheld, part->nodes))
+        why = SCHED_WHY_NODES_UNAVAILABLE;
+    walk_refuse(s, e, why);
+    return r;
+}
+
+/* --- questions
+ * ------------------------------------------------------------------------------------------ */
+
+int conservative_ahead(struct bf *b, const struct entry *stop, uint32_t *ret_now)
+{
+    struct sched *s = b->s;
+    uint32_t max = s->params.bf_max_job_plan;
+    int r;
+
+    backfill_drop(s);
+    s->bf_run++;
+    s->bf.planned = 0;
+    *ret_now = 0;
+    tally_reset(&s->tally);
+    walk_begin(s);
+    r = prof_make(s, b->now_us);
+    for (struct entry *e; r >= 0 && (e = walk_next(s)) && (!max || s->bf.planned < max);) {
+        struct pick p = { .s = s, .cls = e->cls, .part = s->parts[e->part] };
+        _cleanup_val_(alloc_done) struct sched_alloc alloc = { 0 };
+        int64_t start_us = 0;
+        uint32_t which;
+
+        if (stop && !walk_goes_before(s, e, stop))
+            break;
+        walk_skip(s, e);
+        if (stop && e->job->id == stop->job->id)
+            continue;
+        if (entry_limits(s, e) || pick_verdict(&p) != SCHED_WHY_RESOURCES || !may_hold(b, e) ||
+            (!s->params.bf_licenses && !lics_fit(s, &e->job->want, 0, &which)))
+            continue;
+        s->bf.planned++;
+        s->parts[e->part]->planned++;
+        r = hold_place(s, e, 0, &start_us, &alloc);
+        *ret_now += r == 1 && start_us == b->now_us;
+    }
+    return r < 0 ? r : 0;
+}

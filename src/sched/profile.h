@@ -1,0 +1,69 @@
+/* profile.h - what every node has free from now on, in slots of time; not for other folders
+ *
+ * Slot 0 begins now, the others at round multiples of the grain; slots far away are longer.  A span
+ * of slots [from, until) is what a job would hold; until == prof_slots() means: to the end of all
+ * planning. Whatever ends inside a slot is held for all of it, so that nothing planned is ever too
+ * early. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sched/sched.h"
+
+struct bitmap;
+struct fit;
+struct job_lics;
+struct pick;
+struct prof;
+
+/* A node over a span: the most that is held at any instant of it.  Valid until the next prof_ call.
+ */
+struct prof_view {
+    uint64_t *busy, *firm; /* CPUs somebody holds; holds alone */
+    uint64_t mem;
+    uint64_t *used;      /* by row of GRES */
+    uint64_t *dev;       /* of every row with devices, one after the other */
+    uint32_t *part_cpus; /* as node.parts */
+    uint32_t free_cpus, free_cores, uid;
+    bool held, any, mixed,
+        owned; /* CPUs held; any job; of several users; one that shares with its user alone */
+};
+
+/* s->prof, of what runs now.  Errors: -ENOMEM. */
+int prof_make(struct sched *s, int64_t now_us);
+void prof_drop(struct sched *s);
+
+uint32_t prof_slots(const struct sched *s);
+int64_t prof_time(const struct sched *s, uint32_t slot);     /* when it begins */
+uint32_t prof_slot_at(const struct sched *s, int64_t at_us); /* the first at or after */
+uint32_t prof_until(const struct sched *s, uint32_t from, uint32_t minutes);
+/* The first slot at or after this one at which something comes free; prof_slots() when none. */
+uint32_t prof_release(const struct sched *s, uint32_t slot);
+
+const struct prof_view *prof_view(const struct sched *s, uint32_t id, uint32_t from,
+                                  uint32_t until);
+/* What node_fit() found before in this search, which stands while the same steps are in the span: 1
+ * fits, 0 does not, -1 not known. */
+int prof_recall_fit(const struct pick *p, uint32_t id, struct fit *ret);
+void prof_note_fit(const struct pick *p, uint32_t id, const struct fit *fit, bool fits);
+/* Tasks that at most max nodes are to hold together: are there enough nodes that are free enough?
+ */
+bool prof_filter_sum(struct pick *p, const struct bitmap *mask, uint64_t cpus, uint32_t max);
+/* Keep in mask the nodes with about so many free CPUs (or nothing held) throughout p's span. False,
+ * with p->next, when fewer than need are left: no span from before that slot has enough. */
+bool prof_filter(struct pick *p, struct bitmap *mask, bool idle, uint64_t cpus, uint32_t need);
+
+bool prof_lics(const struct sched *s, const struct job_lics *want, uint32_t from, uint32_t until,
+               uint32_t *ret_which);
+/* Hold what a job gets.  -ENOMEM: part of it may be held, the profile is to be dropped. */
+int prof_hold(struct sched *s, const struct sched_alloc *a, const struct job_lics *lics,
+              uint32_t part, uint32_t uid, bool owned, bool firm, uint32_t from, uint32_t until);
+/* How far beyond until can a be held from `from` on?  At most most. */
+uint32_t prof_stretch(const struct sched *s, const struct sched_alloc *a, uint32_t part,
+                      uint32_t until, uint32_t most);
+
+/* The first slot from `first` on where p's job fits, and what it would hold: 1, 0 when there is
+ * none, -ENOMEM.  p->from and p->until say which.  only: no other slot than first. */
+int prof_search(struct pick *p, const struct job_lics *want, uint32_t minutes, uint32_t first,
+                bool only, struct sched_alloc *ret_alloc);
