@@ -270,7 +270,7 @@ ENV = {"ENVIRONMENT": "BATCH", "SLURMD_NODENAME": "node1", "SLURM_CLUSTER_NAME":
        "SLURM_JOB_START_TIME": r"\d{10}", "SLURM_JOB_UID": str(os.getuid()),
        "SLURM_JOB_GID": str(os.getgid()), "SLURM_JOB_USER": getpass.getuser(), "SLURM_LOCALID": "0",
        "SLURM_MEM_PER_CPU": "100", "SLURM_NNODES": "1", "SLURM_NODEID": "0", "SLURM_NODELIST": "node1",
-       "SLURM_PRIO_PROCESS": "0", "SLURM_PROCID": "0", "SLURM_SUBMIT_HOST": r"\S+", "SLURM_TASKS_PER_NODE": "1",
+       "SLURM_PRIO_PROCESS": str(os.nice(0)), "SLURM_PROCID": "0", "SLURM_SUBMIT_HOST": r"\S+", "SLURM_TASKS_PER_NODE": "1",
        "SLURM_TASK_PID": r"\d+", "SLURM_OOM_KILL_STEP": "0", "TMPDIR": r"/\S+",
        "SLURM_JOB_EXCLUSIVE": "NO", "SLURM_JOB_OVERSUBSCRIBE": "NO",
        "HOSTNAME": r"\S+", "SLURM_STEPID": "-5", "SLURM_STEP_ID": "-5"}
@@ -412,7 +412,8 @@ def test_signals_reach_the_right_processes(c):
     said(c, job, "step")
     assert c.out(job).count("batch") == 1
     c.run("scancel", "-f", "-s", "USR1", job)  # both
-    wait_until(lambda: c.out(job).count("batch") == 2 and c.out(job).count("step") == 2, "both got it")
+    # srun, a child of the script, gets it too and may pass it on once more
+    wait_until(lambda: c.out(job).count("batch") == 2 and c.out(job).count("step") >= 2, "both got it")
 
 
 def test_cancel_of_one_step(c):
