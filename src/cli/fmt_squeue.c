@@ -55,6 +55,11 @@ static void get_na(struct strbuf *sb, const void *row)
     strbuf_add(sb, "N/A");
 }
 
+static void get_cron(struct strbuf *sb, const void *row)
+{
+    strbuf_add(sb, ((const struct job_row *)row)->job->cron_spec ? "Yes" : "No");
+}
+
 static void get_zero(struct strbuf *sb, const void *row)
 {
     (void)row;
@@ -311,7 +316,7 @@ static const struct fmt_field job_rows[] = {
     { 0, false, "CPUsPerTask", "CPUS_PER_TASK", get_cpus_per_task, NULL, "cpus_per_task" },
     { 0, false, "cpus-per-task", "CPUS_PER_TASK", get_cpus_per_task, NULL, "cpus_per_task" },
     { 0, false, "cpus-per-tres", "CPUS_PER_TRES", get_na, NULL, NULL },
-    { 0, false, "CronJob", "CRON_JOB", get_zero, NULL, NULL },
+    { 0, false, "CronJob", "CRON_JOB", get_cron, NULL, "cron_spec" },
     { 0, false, "Deadline", "DEADLINE", get_deadline, NULL, "deadline_us" },
     { 0, false, "DelayBoot", "DELAY_BOOT", get_zero, NULL, NULL },
     { 'E', false, "Dependency", "DEPENDENCY", get_dependency, NULL, "dependency" },

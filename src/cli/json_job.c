@@ -95,7 +95,7 @@ static void put_times(struct json *js, const struct job_row *r)
     json_unset(js, "cpu_frequency_maximum");
     json_unset(js, "cpu_frequency_governor");
     json_str(js, "cpus_per_tres", "");
-    json_str(js, "cron", "");
+    json_str(js, "cron", j->cron_spec);
     json_time(js, "deadline", j->deadline_us);
     number_or_zero(js, "delay_boot", 0);
     json_str(js, "dependency", j->dependency);

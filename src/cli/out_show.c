@@ -148,6 +148,10 @@ static void job_times(struct strbuf *sb, const struct job_row *r, const struct s
         put_time(sb, "PreemptEligibleTime=", j->start_us, "Unknown", now);
         strbuf_add(sb, " PreemptTime=None");
     }
+    if (j->cron_spec) {
+        next_line(sb, o);
+        strbuf_addf(sb, "CronJob=Yes CrontabSpec=\"%s\"", j->cron_spec);
+    }
     next_line(sb, o);
     put_time(sb, "SuspendTime=", j->suspend_us, "None", now);
     if (j->suspend_us > j->start_us)
@@ -311,9 +315,9 @@ static void job_request(struct strbuf *sb, const struct job_row *r, const struct
                 text_or(j->network, "(null)"));
     next_line(sb, o);
     strbuf_addf(sb, "Command=%s", text_or(j->command, "(null)"));
-    if (j->submit_line) {
+    if (j->submit_line || j->cron_spec) {
         next_line(sb, o);
-        strbuf_addf(sb, "SubmitLine=%s", j->submit_line);
+        strbuf_addf(sb, "SubmitLine=%s", text_or(j->submit_line, "(null)"));
     }
     next_line(sb, o);
     strbuf_addf(sb, "WorkDir=%s", text_or(j->work_dir, "(null)"));
@@ -338,6 +342,8 @@ static void job_files(struct strbuf *sb, const struct job_row *r, const struct s
     for (size_t i = 0; r->job->batch && i < ARRAY_SIZE(files); i++) {
         next_line(sb, o);
         strbuf_add(sb, files[i].key);
+        if (files[i].which == JOB_STDERR && r->job->cron_spec && !r->job->std_err)
+            continue; /* of a crontab's job it is not told that it goes with the output */
         job_put_file(sb, r, files[i].which);
     }
 }

@@ -55,7 +55,7 @@ static const struct opt rows[] = {
       "jobs charged to these accounts" },
     { "batch", 'b', OPT_NONE, O_BATCH, 0, "@BATCH", NULL, NULL, "signal the batch shell only" },
     { "clusters", 'M', OPT_REQ, O_CLUSTERS, 0, "SLURM_CLUSTERS", NULL, "name", "ask this cluster" },
-    { "cron", 'c', OPT_NONE, O_CRON, 0, "@CRON", NULL, NULL, NULL },
+    { "cron", 'c', OPT_NONE, O_CRON, 0, "@CRON", NULL, NULL, "cancel jobs of a crontab too, and take their entries out" },
     { "ctld", 0, OPT_NONE, O_CTLD, 0, "@CTLD", NULL, NULL,
       "let the controller apply the filters (always so)" },
     { "full", 'f', OPT_NONE, O_FULL, 0, "@FULL", NULL, NULL,
@@ -223,12 +223,14 @@ static int set_option(void *ctx, const struct opt *opt, const char *arg, enum op
         return 0;
     case O_SIGNAL:
         return set_signal(s, arg);
-    case O_CLUSTERS:
     case O_CRON:
+        s->request.has_cron = s->request.cron = true;
+        return 0;
+    case O_CLUSTERS:
     case O_CTLD:
     case O_HURRY:
     case O_SIBLING:
-        return 0; /* one cluster, no burst buffers, no scrontab */
+        return 0; /* one cluster, no burst buffers */
     default:
         return set_filter(s, opt->id, arg, err);
     }

@@ -30,6 +30,7 @@
 #include "ctld/schedthread.h"
 #include "ctld/snapshot.h"
 #include "ctld/steps.h"
+#include "ctld/cron.h"
 #include "ctld/triggers.h"
 #include "ctld/view.h"
 #include "ctld/wait.h"
@@ -213,6 +214,7 @@ int boot_all(struct ctld *ctld, bool clear, bool repair, struct err *err)
     if (r < 0)
         return err_set(err, r, "cannot start: %s", strerror(-r));
     lifecycle_recover(ctld);
+    cron_recover(ctld);
     triggers_booted(ctld);
     schedfeed_flush(ctld);
     journal_commit(ctld->journal);

@@ -50,6 +50,10 @@ static struct cmd *cmd_new(struct front *f, struct conn *c, const struct frame *
         bool other = req->has_uid && cmd->uid == 0;
 
         users_lookup(f->users, other ? req->uid : cmd->uid, &cmd->user_name, &cmd->group_name);
+    } else if (frame->op == OP_CRONTAB_SET) {
+        const Pst__CrontabSetRequest *req = (const Pst__CrontabSetRequest *)msg;
+
+        users_lookup(f->users, req->has_uid ? req->uid : cmd->uid, &cmd->user_name, &cmd->group_name);
     } else if (frame->op == OP_JOB_UPDATE) {
         const Pst__JobUpdateRequest *req = (const Pst__JobUpdateRequest *)msg;
 

@@ -47,4 +47,12 @@ int submit_feasible(const struct ctld *ctld, const struct partition *p, const Ps
 int submit_sizes(const Pst__JobRecord *r);
 int submit_gres(const struct ctld *ctld, const Pst__JobRecord *r);
 
+/* Jobs of a crontab: check one as cmd's user would submit it (takes req->job), put it into a transaction, release
+ * it. */
+struct submission;
+int submit_cron_check(struct ctld *ctld, struct cmd *cmd, Pst__SubmitRequest *req, const char *spec,
+                      struct submission **ret, struct err *err);
+void submit_cron_put(struct submission *s, Pst__Transaction *tx, uint32_t job_id);
+void submit_cron_free(struct submission *s);
+
 bool jobs_match(const struct ctld *ctld, const struct job *j, const Pst__JobFilter *f);

@@ -13,6 +13,7 @@
 #include "base/sluid.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "ctld/cron.h"
 #include "ctld/depends.h"
 #include "ctld/feed.h"
 #include "ctld/het.h"
@@ -69,10 +70,14 @@ static void start_cleaning(struct ctld *ctld, struct job *j, uint64_t lsn, const
  * for the requeue, so that he can still change the job, and none when the system makes up for a failure. */
 #define REQUEUE_DELAY_S 120u
 
-static void delay_start(const struct ctld *ctld, Pst__JobRecord *set, bool by_command)
+static void delay_start(const struct ctld *ctld, const Pst__JobRecord *r, Pst__JobRecord *set, bool by_command)
 {
     uint64_t delay_s = by_command ? REQUEUE_DELAY_S : 0;
 
+    if (cron_is(r)) { /* this run is skipped */
+        SET(set, begin_us, cron_next_us(r));
+        return;
+    }
     (void)conf_option_u64(ctld->conf, CONF_SCHEDULER_PARAMETERS, "requeue_delay", &delay_s); /* else as it is */
     if (delay_s)
         SET(set, begin_us, core_now() + (int64_t)delay_s * USEC_PER_SEC);
@@ -111,7 +116,7 @@ static void fill_end(struct ctld *ctld, Pst__Transaction *tx, const struct job *
     if (!end->requeue)
         count_end(ctld, tx, end->state);
     else
-        delay_start(ctld, set, end->by_command);
+        delay_start(ctld, j->rec, set, end->by_command);
 }
 
 /* A task of j's array ended: the throttle may let one more go. */
@@ -134,6 +139,7 @@ uint64_t lifecycle_end(struct ctld *ctld, struct job *j, const struct job_end *e
     uint64_t lsn;
 
     fill_end(ctld, tx, j, end, clean);
+    cron_ends(ctld, tx, j, end);
     if (clean)
         steps_close(ctld, j, tx, end->has_exit ? end->exit_status : 0);
     lsn = core_commit(ctld, tx);
@@ -151,6 +157,8 @@ uint64_t lifecycle_end(struct ctld *ctld, struct job *j, const struct job_end *e
         lifecycle_node_clean(ctld, j, UINT32_MAX);
     else if (clean && end->requeue && (j = cluster_job(ctld->cluster, id)))
         lifecycle_node_clean(ctld, j, UINT32_MAX);
+    else if (clean && (j = cluster_job(ctld->cluster, id)))
+        cron_again(ctld, j);
     if (leader)
         het_ended(ctld, id, end);
     return lsn;
@@ -275,8 +283,21 @@ uint64_t lifecycle_requeue(struct ctld *ctld, struct job *j, bool hold, bool spe
     if (job_holds_resources(j->rec) && !job_is_ended(j->rec))
         return lifecycle_end(ctld, j, &end);
     tx = tx_new(core_now());
-    delay_start(ctld, tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id), true);
+    delay_start(ctld, j->rec, tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id), true);
     fill_requeue(ctld, tx, j, hold, special_exit);
+    return core_commit(ctld, tx);
+}
+
+uint64_t lifecycle_again(struct ctld *ctld, struct job *j, int64_t begin_us)
+{
+    uint32_t restarts = job_restarts(j->rec);
+    Pst__Transaction *tx = tx_new(core_now());
+    Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id);
+
+    SET(set, begin_us, begin_us);
+    SET(set, eligible_us, begin_us);
+    fill_requeue(ctld, tx, j, false, false);
+    SET(tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id), restart_count, restarts); /* a run, no restart */
     return core_commit(ctld, tx);
 }
 
@@ -304,6 +325,8 @@ static void cleaned(struct ctld *ctld, struct job *j)
         return; /* the nodes say so again when they register */
     j->cleaning = bitmap_free(j->cleaning);
     depends_changed(ctld, j);
+    if (!requeue && (j = cluster_job(ctld->cluster, id)))
+        cron_again(ctld, j);
 }
 
 void lifecycle_node_clean(struct ctld *ctld, struct job *j, uint32_t node_id)

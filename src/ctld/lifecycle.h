@@ -36,6 +36,8 @@ uint64_t lifecycle_finished(struct ctld *ctld, struct job *j, uint32_t exit_stat
 /* Back to the queue: at once when it holds nothing, else after cleaning. */
 uint64_t lifecycle_requeue(struct ctld *ctld, struct job *j, bool hold, bool special_exit,
                            const char *kill_text);
+/* A job that ended and is clean is queued for its next run, from begin_us on: crontabs. */
+uint64_t lifecycle_again(struct ctld *ctld, struct job *j, int64_t begin_us);
 /* A node says that nothing of the job is left there (or the node is lost). */
 void lifecycle_node_clean(struct ctld *ctld, struct job *j, uint32_t node_id);
 uint64_t lifecycle_suspend(struct ctld *ctld, struct job *j, bool suspend);

@@ -10,6 +10,7 @@
 #include "ctld/het.h"
 #include "ctld/jobs.h"
 #include "ctld/async.h"
+#include "ctld/cron.h"
 #include "ctld/lifecycle.h"
 #include "ctld/wait.h"
 #include "model/array.h"
@@ -120,6 +121,8 @@ static int do_cancel(struct action *a, const struct job_ref *ref)
 
     if (ref->has_step)
         return signal_steps(a, j, ref, SIGKILL); /* a step is not asked first */
+    if (cron_is_protected(a->ctld, j->rec, a->req))
+        return a->id ? ESLURM_CANNOT_CANCEL_CRON_JOB : 0; /* a filter passes it by */
     if (ref->tasks)
         return cancel_tasks(a, ref);
     if (job_is_ended(j->rec))

@@ -12,6 +12,7 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "ctld/ctld.h"
+#include "ctld/cron.h"
 #include "ctld/depends.h"
 #include "ctld/feasible.h"
 #include "ctld/feed.h"
@@ -724,6 +725,48 @@ void op_job_submit(struct ctld *ctld, struct cmd *cmd)
     }
     if (s.rec)
         pst__job_record__free_unpacked(s.rec, NULL);
+}
+
+/* ---- crontabs ----------------------------------------------------------------------------------- */
+
+int submit_cron_check(struct ctld *ctld, struct cmd *cmd, Pst__SubmitRequest *req, const char *spec,
+                      struct submission **ret, struct err *err)
+{
+    struct submission *s = calloc(1, sizeof(*s));
+    int64_t next_us;
+
+    if (!s)
+        return SLURM_ERROR;
+    *s = (struct submission){ .ctld = ctld, .cmd = cmd, .req = req, .hold = req->has_hold && req->hold };
+    s->rec = TAKE_PTR(req->job);
+    keep_client_fields(s->rec, cmd_is_admin(ctld, cmd));
+    SET(s->rec, batch, true);
+    if (!check(s)) {
+        int code = s->code;
+
+        (void)err_set(err, code, "%s%s%s", s->hint && !s->text[0] ? s->hint : "", s->hint && !s->text[0] ? ": " : "",
+                      s->text[0] ? s->text : slurm_err_text(code));
+        submit_cron_free(s);
+        return code;
+    }
+    s->rec->cron_spec = tx_strdup(spec);
+    next_us = cron_next_us(s->rec);
+    if (next_us != INT64_MAX)
+        SET(s->rec, begin_us, next_us);
+    *ret = s;
+    return 0;
+}
+
+void submit_cron_put(struct submission *s, Pst__Transaction *tx, uint32_t job_id)
+{
+    put_job(s, tx, job_id);
+}
+
+void submit_cron_free(struct submission *s)
+{
+    if (s && s->rec)
+        pst__job_record__free_unpacked(s->rec, NULL);
+    free(s);
 }
 
 void op_job_wait(struct ctld *ctld, struct cmd *cmd)

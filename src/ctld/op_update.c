@@ -7,6 +7,7 @@
 #include "base/pbutil.h"
 #include "base/timefmt.h"
 #include "ctld/ctld.h"
+#include "ctld/cron.h"
 #include "ctld/depends.h"
 #include "ctld/feasible.h"
 #include "ctld/feed.h"
@@ -346,6 +347,10 @@ static void update_job(struct update *u, const struct job_ref *ref)
 
     if (!cmd_is_admin(u->ctld, u->cmd) && conn_peer(u->cmd->conn)->uid != j->rec->uid) {
         result(u, ESLURM_USER_ID_MISSING, j->rec->job_id);
+        return;
+    }
+    if (cron_is(j->rec)) {
+        result(u, ESLURM_CANNOT_MODIFY_CRON_JOB, j->rec->job_id);
         return;
     }
     if (!(j = job_ref_own(u->ctld, ref))) {

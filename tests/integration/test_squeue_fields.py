@@ -44,7 +44,7 @@ FIELDS = [
     ("CPUsPerTask", None, "CPUS_PER_TASK", "1", {"held": "2"}),
     ("cpus-per-task", None, "CPUS_PER_TASK", "1", {"held": "2"}),
     ("cpus-per-tres", None, "CPUS_PER_TRES", NA, {}),
-    ("CronJob", None, "CRON_JOB", "0", {}),
+    ("CronJob", None, "CRON_JOB", "No", {}),
     ("Deadline", None, "DEADLINE", NA, {}),
     ("DelayBoot", None, "DELAY_BOOT", "0", {}),
     ("Dependency", "E", "DEPENDENCY", NULL, {"dep": r"afterany:{run}\(unfulfilled\)"}),
