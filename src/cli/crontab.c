@@ -225,6 +225,10 @@ static bool fill_job(struct reader *rd, const char *command, Pst__SubmitRequest 
     job->has_alloc_sid = true;
     job->alloc_sid = NO_SID;
     job->alloc_host = xstrdup_or_die(envlist_get(&rd->env, "SLURM_SUBMIT_HOST"));
+    if (!job->has_oom_kill_step) {
+        job->has_oom_kill_step = true; /* said of these jobs always */
+        job->oom_kill_step = 0;
+    }
     job->has_umask = true;
     job->umask = 022;
     job->work_dir = work_dir(rd);

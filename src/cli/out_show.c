@@ -380,6 +380,12 @@ void show_job(struct strbuf *sb, const struct job_row *r, const struct show_opts
     optional_line(sb, o, "TresPerNode", j->tres_per_node);
     optional_line(sb, o, "TresPerSocket", j->tres_per_socket);
     optional_line(sb, o, "TresPerTask", j->tres_per_task);
+    if (j->has_oom_kill_step) {
+        next_line(sb, o);
+        strbuf_addf(sb, "OOMKillStep=%u", j->oom_kill_step);
+    }
+    if (j->stepmgr)
+        optional_line(sb, o, "StepMgrEnabled", "Yes");
     job_mail(sb, j, o);
     end_record(sb, o);
 }

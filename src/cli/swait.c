@@ -81,8 +81,8 @@ static const char *target(int argc, char **argv, int first)
 
     if (argc - first > 1)
         cli_die(EXIT_ERROR, "one job only: %s is too much", argv[first + 1]);
-    if ((!id || !*id) && getenv("SLURM_JOB_SLUID"))
-        id = getenv("SLURM_JOB_ID") ? getenv("SLURM_JOB_ID") : getenv("SLURM_JOB_SLUID"); /* one job */
+    if (!id || !*id)
+        id = getenv("SLURM_JOB_SLUID");
     if (!id || !*id)
         id = getenv("SLURM_JOB_ID");
     if (!id || !*id)

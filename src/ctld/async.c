@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bitmap.h"
 #include "base/cleanup.h"
+#include "base/failpoint.h"
 #include "base/log.h"
 #include "base/pbutil.h"
 #include "base/tasklayout.h"
@@ -17,7 +19,7 @@
 #define ASYNC_LAUNCH_MAX                                                                           \
     (2u << 20) /* bytes of a launch request: kept in the record while the step waits */
 
-enum { F_ASYNC_LAUNCH = 46 };
+enum { F_ASYNC_LAUNCH = 46, F_ASYNC_CONFIRMED = 88 };
 
 struct swaiter { /* an answered-later request of swait */
     struct swaiter *next;
@@ -175,17 +177,53 @@ void async_launch(struct ctld *ctld, struct job *j, struct step *s, uint64_t lsn
     }
 }
 
-void async_launched(struct ctld *ctld, const Pst__RunningStep *run)
+/* The positions of s's allocation whose nodes confirmed the launch. */
+static struct bitmap *confirmed(const struct step *s)
+{
+    struct bitmap *bm = NULL;
+
+    if (bitmap_new((uint32_t)s->rec->alloc->n_node_ids, &bm) < 0)
+        must(NULL);
+    if (s->rec->async_confirmed)
+        (void)bitmap_parse(bm, s->rec->async_confirmed,
+                           NULL); /* our own text; damaged: said again */
+    return bm;
+}
+
+bool async_awaits(const struct step *s, uint32_t node_id)
+{
+    long pos = s->rec->has_async_launch ? alloc_position(s->rec->alloc, node_id) : -1;
+    _cleanup_(bitmap_free) struct bitmap *bm = pos < 0 ? NULL : confirmed(s);
+
+    return pos >= 0 && !bitmap_test(bm, (uint32_t)pos) &&
+           alloc_group(s->rec->alloc, (size_t)pos)->tasks;
+}
+
+void async_launched(struct ctld *ctld, const struct node *n, const Pst__RunningStep *run)
 {
     struct job *j = cluster_job(ctld->cluster, run->job_id);
     struct step *s = j && j->rec->db_id == run->run_id ? cluster_step(j, run->step_id) : NULL;
+    _cleanup_(bitmap_free) struct bitmap *bm = NULL;
     Pst__Transaction *tx;
+    Pst__StepRecord *set;
+    bool all = true;
 
-    if (!s || !s->rec->has_async_launch || s->rec->state != PST__STEP_STATE__STEP_RUNNING)
+    if (!s || !s->rec->has_async_launch || s->rec->state != PST__STEP_STATE__STEP_RUNNING ||
+        !async_awaits(s, n->rec->node_id))
         return;
+    failpoint_crash("ctld.crash.async_confirm");
+    bm = confirmed(s);
+    bitmap_set(bm, (uint32_t)alloc_position(s->rec->alloc, n->rec->node_id));
+    for (size_t i = 0; i < s->rec->alloc->n_node_ids && all; i++)
+        all = bitmap_test(bm, (uint32_t)i) || !alloc_group(s->rec->alloc, i)->tasks;
     tx = tx_new(core_now());
-    (void)tx_step_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, run->job_id, run->step_id);
-    tx_clear(tx, F_ASYNC_LAUNCH);
+    set = tx_step_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, run->job_id, run->step_id);
+    if (all) {
+        tx_clear(tx, F_ASYNC_LAUNCH);
+        tx_clear(tx, F_ASYNC_CONFIRMED);
+    } else if (bitmap_format(bm, &set->async_confirmed) < 0) {
+        must(NULL);
+    }
     (void)core_commit(ctld, tx); /* disk full: the request is kept, which does no harm */
 }
 

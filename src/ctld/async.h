@@ -17,7 +17,9 @@ void async_launch(struct ctld *ctld, struct job *j, struct step *s, uint64_t lsn
 void async_launch_on(struct ctld *ctld, struct job *j, struct step *s, const struct node *n,
                      uint64_t lsn);
 /* A node confirmed a launch: the request is not needed any more. */
-void async_launched(struct ctld *ctld, const Pst__RunningStep *run);
+void async_launched(struct ctld *ctld, const struct node *n, const Pst__RunningStep *run);
+/* Has this node still to say that it launched its part of s? */
+bool async_awaits(const struct step *s, uint32_t node_id);
 /* A pending step ends without having run; uid: who cancelled, NULL = nobody. */
 uint64_t async_end_pending(struct ctld *ctld, struct job *j, uint32_t step_id, const uid_t *uid);
 void async_close(Pst__Transaction *tx, const struct step *s, const uid_t *uid);

@@ -262,7 +262,7 @@ void op_node_report(struct ctld *ctld, struct cmd *cmd)
         return;
     }
     for (size_t i = 0; i < rep->n_launched; i++)
-        async_launched(ctld, rep->launched[i]);
+        async_launched(ctld, n, rep->launched[i]);
     for (size_t i = 0; i < rep->n_launched; i++)
         batch_launched(ctld, rep->launched[i]);
     for (size_t i = 0; i < rep->n_ended; i++)
@@ -336,9 +336,9 @@ static void reconcile_job(struct ctld *ctld, struct node *n, const Pst__NodeRegi
     }
     for (struct step *s = j->steps, *next; s; s = next) {
         next = s->next;
-        if (s->waiting && s->rec->has_async_launch && alloc_position(s->rec->alloc, n->rec->node_id) >= 0 &&
+        if (s->waiting && async_awaits(s, n->rec->node_id) &&
             !reported(reg, r->job_id, s->rec->step_id, r->db_id)) {
-            async_launch_on(ctld, j, s, n, ctld->applied_lsn); /* no node has said that it got this far */
+            async_launch_on(ctld, j, s, n, ctld->applied_lsn); /* it has not said that it got this far */
             continue;
         }
         if (s->rec->step_id != STEP_BATCH && s->waiting &&

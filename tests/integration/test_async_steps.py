@@ -114,3 +114,34 @@ def test_refusals(c):
     assert "the job was not submitted with --stepmgr" in c.out(job)
     assert "--async cannot be used with --pty" in c.out(job)
     assert c.out(job).endswith("\n2\n")
+
+
+def test_controller_dies_before_a_confirmation(cluster):
+    """Each of two nodes confirms its part; killed with the first noted and the second not, both parts run once."""
+    for strikes in (1, 2):
+        cluster.daemon_env_change["PENSTOCK_FAILPOINT"] = f"ctld.crash.async_confirm:{strikes}"
+        cluster.restart_ctld()
+        cluster.wait_nodes()
+        log = cluster.work / f"ran{strikes}"
+        job = cluster.sbatch("-N2", "-n2", "--stepmgr", script=f"srun --async -N2 -n2 sh -c 'echo x >>{log}; sleep 2'; swait")
+        wait_until(lambda: not cluster.ctld.alive(), "the controller died where it should")
+        del cluster.daemon_env_change["PENSTOCK_FAILPOINT"]
+        cluster.kill_ctld()
+        cluster.start_ctld()
+        assert cluster.wait_end(job, timeout=30)["JobState"] == "COMPLETED"
+        assert log.read_text() == "x\nx\n"
+        wait_until(lambda: [f"{job}.0", "COMPLETED"] in [r for r in cluster.sacct("-j", str(job), "-o", "JobID,State")],
+                   "the step is accounted for")
+
+
+def test_swait_takes_the_sluid_first(c):
+    job = c.sbatch("-n1", "--stepmgr", script="""
+srun --async -n1 sh -c 'sleep 0.5; echo done >> ended'
+SLURM_JOB_ID=999999 swait && cat ended
+env -u SLURM_JOB_SLUID swait; echo $?
+SLURM_JOB_SLUID=s0000000000001 swait; echo $?""")
+    c.wait_end(job)
+    lines = c.out(job).splitlines()
+    assert [x for x in lines if not x.startswith("Submitted")] == [
+        "done", "0", "swait: error: cannot load JobId=s0000000000001: Invalid job id specified", "2"]
+    assert "StepMgrEnabled=Yes" in c.run("scontrol", "show", "job", job).out
