@@ -22,6 +22,7 @@ enum option_id {
     O_FORCE,
     O_JOBID,
     O_NO_ALLOCATION,
+    O_NODELIST,
     O_PRESERVE,
     O_SEND_LIBS,
     O_SIZE,
@@ -38,6 +39,7 @@ static const struct opt rows[] = {
     { "jobid", 'j', OPT_REQ, O_JOBID, 0, "SLURM_JOB_ID,SLURM_JOBID", NULL, "id",
       "nodes of this job or step" },
     { "no-allocation", 'Z', OPT_NONE, O_NO_ALLOCATION, 0, NULL, NULL, NULL, NULL },
+    { "nodelist", 'w', OPT_REQ, O_NODELIST, 0, NULL, NULL, "nodes", NULL },
     { "preserve", 'p', OPT_NONE, O_PRESERVE, 0, "@PRESERVE", NULL, NULL,
       "keep the times of the file" },
     { "send-libs", 0, OPT_OPT, O_SEND_LIBS, 0, "@SEND_LIBS", NULL, NULL, NULL },
@@ -120,6 +122,10 @@ static int set_option(void *ctx, const struct opt *opt, const char *arg, enum op
         return set_size(s, arg, err);
     case O_TIMEOUT:
         return set_timeout(s, arg, err);
+    case O_NODELIST:
+        return err_set(err, CLI_EXIT_FAILED,
+                       "--nodelist belongs to --no-allocation, which is not supported by this version: "
+                       "a file goes to the nodes of a job");
     case O_NO_ALLOCATION:
     case O_SEND_LIBS:
         if (opt->id == O_SEND_LIBS && arg && strcasecmp(arg, "no") == 0)

@@ -111,3 +111,8 @@ def test_srun_bcast(c):
     assert sorted(out) == [f"{p} x on {p.name.rsplit('_', 1)[1]}" for p in paths]
     assert c.run("srun", "-n1", f"--bcast={c.work}/copy", "./prog", "y").out.startswith(f"{c.work}/copy y on ")
     assert "Can't open `nosuch`" in c.refused("srun", "-n1", "--bcast", "nosuch")
+
+
+def test_nodes_without_a_job_are_refused(c):
+    for ask, says in ((("-w", "node1"), "--nodelist belongs to --no-allocation"), (("-Z",), "--no-allocation is not supported")):
+        assert says in c.refused("sbcast", *ask, "/etc/hostname", "/tmp/x")
