@@ -1,0 +1,113 @@
+/* test_kept.c - triggers and crontabs in the model: put, replaced, removed, dumped, hashed */
+#include "model_util.h"
+
+#include "model/kept.h"
+
+static void put_trigger(struct cluster *c, uint32_t id, const char *program)
+{
+    Pst__Transaction *tx = tx_new(T0);
+    Pst__TriggerRecord t = PST__TRIGGER_RECORD__INIT;
+
+    SET(&t, trigger_id, id);
+    t.program = (char *)program;
+    tx_trigger_put(tx, EV(TRIGGER_SET), &t);
+    apply_ok(c, tx);
+}
+
+static void put_crontab(struct cluster *c, uint32_t uid, const char *text, uint32_t job_id)
+{
+    Pst__Transaction *tx = tx_new(T0);
+    Pst__CrontabRecord r = PST__CRONTAB_RECORD__INIT;
+    Pst__CrontabEntry e = PST__CRONTAB_ENTRY__INIT, *list = &e;
+
+    SET(&e, job_id, job_id);
+    SET(&r, uid, uid);
+    r.text = (char *)text;
+    r.entries = &list;
+    r.n_entries = 1;
+    tx_crontab_put(tx, EV(CRONTAB_SET), &r);
+    apply_ok(c, tx);
+}
+
+static int replay(void *ctx, const Pst__Transaction *tx)
+{
+    struct err err = { .text = "" };
+
+    return cluster_apply(ctx, tx, &err);
+}
+
+static void test_put_and_remove(void **state)
+{
+    struct cluster *c = new_cluster();
+    Pst__Transaction *tx;
+
+    (void)state;
+    put_trigger(c, 1, "/a");
+    put_trigger(c, 2, "/b");
+    put_trigger(c, 1, "/c");
+    assert_string_equal(cluster_trigger(c, 1)->program, "/c");
+    assert_null(cluster_trigger(c, 3));
+    put_crontab(c, 0, "root's\n", 7); /* user ids begin at 0 */
+    put_crontab(c, 1000, "x\n", 8);
+    assert_string_equal(cluster_crontab(c, 0)->text, "root's\n");
+    assert_non_null(crontab_entry(cluster_crontab(c, 0), 7));
+    assert_null(crontab_entry(cluster_crontab(c, 0), 8));
+    tx = tx_new(T0);
+    tx_trigger_remove(tx, EV(TRIGGER_CLEARED), 1);
+    tx_crontab_remove(tx, EV(CRONTAB_SET), 0);
+    apply_ok(c, tx);
+    assert_null(cluster_trigger(c, 1));
+    assert_null(cluster_crontab(c, 0));
+    assert_non_null(cluster_trigger(c, 2));
+    assert_non_null(cluster_crontab(c, 1000));
+    cluster_free(c);
+}
+
+static void test_dump_and_hash(void **state)
+{
+    struct cluster *a = new_cluster(), *b = new_cluster();
+    uint64_t empty = cluster_hash(a), one;
+
+    (void)state;
+    put_trigger(a, 1, "/a");
+    one = cluster_hash(a);
+    assert_int_not_equal(one, empty);
+    put_crontab(a, 0, "t\n", 3);
+    assert_int_not_equal(cluster_hash(a), one);
+    assert_int_equal(cluster_dump(a, replay, b), 0);
+    assert_int_equal(cluster_hash(a), cluster_hash(b));
+    put_crontab(b, 0, "u\n", 3);
+    assert_int_not_equal(cluster_hash(a), cluster_hash(b));
+    cluster_free(a);
+    cluster_free(b);
+}
+
+static void test_bad(void **state)
+{
+    struct cluster *c = new_cluster();
+    Pst__Transaction *tx = tx_new(T0);
+    Pst__TriggerRecord t = PST__TRIGGER_RECORD__INIT;
+
+    (void)state;
+    tx_trigger_remove(tx, EV(TRIGGER_CLEARED), 9);
+    apply_bad(c, tx, "trigger 9: removed but unknown");
+    tx = tx_new(T0);
+    tx_crontab_remove(tx, EV(CRONTAB_SET), 9);
+    apply_bad(c, tx, "crontab of user 9: removed but unknown");
+    tx = tx_new(T0);
+    tx_trigger_put(tx, EV(TRIGGER_SET), &t);
+    apply_bad(c, tx, "without an id");
+    cluster_free(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_put_and_remove),
+        cmocka_unit_test(test_dump_and_hash),
+        cmocka_unit_test(test_bad),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
