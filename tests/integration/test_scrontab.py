@@ -199,3 +199,22 @@ def test_users(both):  # noqa: F811
     assert "#DISABLED: @daily" in c.run("scrontab", "-u", "nobody", "-l").out
     c.run("scrontab", "-u", "nobody", "-r")
     assert "Invalid user: nosuchuser" in c.refused("scrontab", "-u", "nosuchuser", "-l")
+
+
+def test_a_snapshot_holds_crontabs_and_triggers(c):
+    """Recovery from a snapshot, which is written when the journal has grown by 64 MiB, gives them back."""
+    put(c, MINE)
+    c.run("strigger", "--set", "--node=node1", "--down", "-p", "/bin/true")
+    before, times = c.run("strigger", "--get").out, jobs(c, "jobid,name,cronjob,starttime")
+    big, snapshots = c.work / "big.sh", lambda: set((c.dir / "state").rglob("*.snap"))
+    old = snapshots()
+    for k in range(18):
+        big.write_text(f"#!/bin/sh\n# {k}\n" + f"# {'x' * 100}\n" * 38000)
+        c.run("sbatch", "-H", big)
+    wait_until(lambda: snapshots() - old, "a snapshot is there", timeout=30)
+    c.run("scancel", "-u", USER, "--name=big.sh")
+    c.kill_ctld()
+    c.start_ctld()
+    assert listed(c) == MINE and c.run("strigger", "--get").out == before
+    assert jobs(c, "jobid,name,cronjob,starttime") == times
+    c.run("strigger", "--clear", f"--user={USER}")
