@@ -78,6 +78,8 @@ static int run_policy(const struct sim_args *a, const struct workload *w, struct
     if (r != STATUS_OK)
         return r;
     feed_fill_params(p->conf, &config.sched);
+    if (strcmp(p->name, "conf") != 0)
+        config.sched.conservative = strcmp(p->name, "conservative") == 0;
     if (conf_option_u64(p->conf, CONF_SCHEDULER_PARAMETERS, "bf_interval", &interval) &&
         interval <= 86400)
         config.bf_interval_s = (uint32_t)interval;

@@ -137,6 +137,7 @@ static const struct policy {
 } policies[] = {
     { "conf", { NULL, NULL } },
     { "easy", { "SchedulerType=sched/backfill", NULL } },
+    { "conservative", { "SchedulerType=sched/backfill", NULL } },
     { "fifo", { "SchedulerType=sched/builtin", "PriorityType=priority/basic" } },
 };
 
@@ -252,7 +253,7 @@ int simload_conf(const struct sim_args *a, const struct workload *w, const char 
         if (strcmp(policies[i].name, policy) == 0)
             p = &policies[i];
     if (!p)
-        return usage_error("sim: no such policy: %s (easy, fifo and conf are known)", policy);
+        return usage_error("sim: no such policy: %s (easy, conservative, fifo and conf are known)", policy);
     if (a->conf)
         r = add_conf_file(&sb, a, p);
     else

@@ -81,15 +81,17 @@ def test_our_own_sacct(c):
 
 def test_compare_and_files(tmp_path):
     html, svg = tmp_path / "r.html", tmp_path / "charts"
-    args = ["-g", "lublin", "-j", "400", "-N", "8", "-c", "8", "-p", "easy,fifo"]
+    args = ["-g", "lublin", "-j", "400", "-N", "8", "-c", "8", "-p", "easy,conservative,fifo"]
     got = report(*args, "--html", str(html), "--svg", str(svg))
-    easy, fifo = got["runs"]
-    assert (easy["policy"], fifo["policy"]) == ("easy", "fifo")
+    easy, conservative, fifo = got["runs"]
+    assert [run["policy"] for run in got["runs"]] == ["easy", "conservative", "fifo"]
+    assert conservative["wait_mean_s"] < fifo["wait_mean_s"]
+    assert conservative["wait_mean_s"] != easy["wait_mean_s"]
     assert easy["wait_mean_s"] < fifo["wait_mean_s"]
     assert fifo["backfilled"] == 0 < easy["backfilled"]
     page = html.read_text()
-    assert page.count("<svg") == 6 and "<script" not in page
-    for name in ["utilisation", "queue", "waits", "slowdown", "nodes-easy", "nodes-fifo"]:
+    assert page.count("<svg") == 7 and "<script" not in page
+    for name in ["utilisation", "queue", "waits", "slowdown", "nodes-easy", "nodes-conservative", "nodes-fifo"]:
         subprocess.run(["python3", "-c", "import sys,xml.dom.minidom as m; m.parse(sys.argv[1])", svg / f"{name}.svg"],
                        check=True)
     again = sim(*args, "--json")

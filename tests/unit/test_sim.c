@@ -34,12 +34,15 @@ static struct sim_machine *machine(uint32_t nodes, uint32_t cpus)
     return m;
 }
 
+enum policy { FIFO, EASY, CONSERVATIVE };
+
 static struct sim_result simulated(const struct sim_machine *m, const struct workload *w,
-                                   bool backfill)
+                                   enum policy policy)
 {
-    const struct sim_config config = {
-        .sched = { .select = SCHED_SELECT_CORE, .backfill = backfill, .bf_window_min = 1440 }
-    };
+    const struct sim_config config = { .sched = { .select = SCHED_SELECT_CORE,
+                                                  .backfill = policy != FIFO,
+                                                  .conservative = policy == CONSERVATIVE,
+                                                  .bf_window_min = 14400 } };
     struct sim_result r;
 
     assert_int_equal(sim_run(m, w, &config, &r, NULL), 0);
@@ -129,7 +132,7 @@ static void test_many_servers(void **state)
 {
     struct workload *w = serial(3000, 10, 75, 21);
     struct sim_machine *m = machine(2, 4);
-    struct sim_result fifo = simulated(m, w, false), easy = simulated(m, w, true);
+    struct sim_result fifo = simulated(m, w, FIFO), easy = simulated(m, w, EASY);
     int64_t free_at[8] = { 0 };
 
     (void)state;
@@ -156,7 +159,7 @@ static void test_one_server(void **state)
 {
     struct workload *w = serial(60000, 20, 10, 4);
     struct sim_machine *m = machine(1, 1);
-    struct sim_result r = simulated(m, w, true);
+    struct sim_result r = simulated(m, w, EASY);
     struct stats s;
 
     (void)state;
@@ -231,7 +234,7 @@ static void test_policies(void **state)
 {
     struct workload *w = lublin(1500, 16, 16, 0.85);
     struct sim_machine *m = machine(16, 16);
-    struct sim_result fifo = simulated(m, w, false), easy = simulated(m, w, true);
+    struct sim_result fifo = simulated(m, w, FIFO), easy = simulated(m, w, EASY);
     struct stats sf, se;
 
     (void)state;
@@ -248,6 +251,70 @@ static void test_policies(void **state)
     stats_done(&se);
     sim_result_done(&fifo);
     sim_result_done(&easy);
+    machine_free(m);
+    workload_free(w);
+}
+
+/* Work is conserved, the books are right, and nobody waits longer than in strict order. */
+static void test_conservative(void **state)
+{
+    struct workload *w = lublin(1500, 16, 16, 0.85);
+    struct sim_machine *m = machine(16, 16);
+    struct sim_result fifo = simulated(m, w, FIFO), cons = simulated(m, w, CONSERVATIVE);
+    struct stats sf, sc;
+
+    (void)state;
+    check_books(m, w, &cons);
+    assert_int_equal(stats_make(m, w, &fifo, &sf), 0);
+    assert_int_equal(stats_make(m, w, &cons, &sc), 0);
+    assert_true(cons.backfill.started > 100);
+    assert_true(sc.wait_s.mean < sf.wait_s.mean / 2);
+    assert_true(sc.wait_s.max <= sf.wait_s.max);
+    stats_done(&sf);
+    stats_done(&sc);
+    sim_result_done(&fifo);
+    sim_result_done(&cons);
+    machine_free(m);
+    workload_free(w);
+}
+
+/* Four CPUs.  A holds two for 10 minutes; B wants three and C all four for as long; E one for an
+ * hour.  EASY lets E go first, for B keeps clear of it, and C waits an hour; a conservative plan
+ * keeps C's place. */
+static void test_second_in_line(void **state)
+{
+    static const struct {
+        uint32_t cpus, minutes;
+    } jobs[] = { { 2, 10 }, { 3, 10 }, { 4, 10 }, { 1, 60 } };
+    struct sim_machine *m = machine(1, 4);
+    struct sim_result easy, cons;
+    struct workload *w;
+    int64_t t0;
+
+    (void)state;
+    assert_int_equal(workload_new(&w), 0);
+    t0 = w->began_us;
+    for (uint32_t i = 0; i < ARRAY_SIZE(jobs); i++) {
+        const struct sim_job j = { .id = i + 1,
+                                   .part = WORKLOAD_NO_PART,
+                                   .submit_us = t0,
+                                   .tasks = jobs[i].cpus,
+                                   .cpus_per_task = 1,
+                                   .limit_min = jobs[i].minutes,
+                                   .run_us = jobs[i].minutes * INT64_C(60000000) };
+
+        assert_int_equal(workload_add(w, &j), 0);
+    }
+    easy = simulated(m, w, EASY);
+    cons = simulated(m, w, CONSERVATIVE);
+    assert_true(easy.jobs[3].start_us == t0);
+    assert_true(easy.jobs[1].start_us == t0 + INT64_C(600000000));
+    assert_true(easy.jobs[2].start_us == t0 + INT64_C(3600000000));
+    assert_true(cons.jobs[1].start_us == t0 + INT64_C(600000000));
+    assert_true(cons.jobs[2].start_us == t0 + INT64_C(1200000000));
+    assert_true(cons.jobs[3].start_us == t0 + INT64_C(1800000000));
+    sim_result_done(&easy);
+    sim_result_done(&cons);
     machine_free(m);
     workload_free(w);
 }
@@ -274,7 +341,7 @@ static void test_no_starvation(void **state)
     workload_sort(w);
     while (w->jobs[at].id != 9999)
         at++;
-    r = simulated(m, w, true);
+    r = simulated(m, w, EASY);
     /* Whoever runs when it comes is gone within the longest limit, and nobody may delay it. */
     for (size_t i = 0; i < at; i++)
         assert_true(r.jobs[at].start_us <=
@@ -303,7 +370,7 @@ static void test_limits(void **state)
     w->jobs[0].limit_min = 5;
     never.submit_us = w->jobs[0].submit_us;
     assert_int_equal(workload_add(w, &never), 0);
-    r = simulated(m, w, true);
+    r = simulated(m, w, EASY);
     assert_true(r.jobs[0].end_us - r.jobs[0].start_us == 300000000);
     assert_true(r.jobs[1].start_us == 0);
     assert_int_equal(r.never, 1);
@@ -325,7 +392,7 @@ static void test_reports(void **state)
 
     (void)state;
     for (int i = 0; i < 2; i++) {
-        struct sim_result r = simulated(m, w, true);
+        struct sim_result r = simulated(m, w, EASY);
         struct strbuf sb = STRBUF_INIT;
         struct stats s;
 
@@ -361,6 +428,7 @@ int main(void)
         cmocka_unit_test(test_events),       cmocka_unit_test(test_series),
         cmocka_unit_test(test_many_servers), cmocka_unit_test(test_one_server),
         cmocka_unit_test(test_policies),     cmocka_unit_test(test_no_starvation),
+        cmocka_unit_test(test_conservative), cmocka_unit_test(test_second_in_line),
         cmocka_unit_test(test_limits),       cmocka_unit_test(test_reports),
     };
 
