@@ -182,6 +182,8 @@ static void make_title(const struct sim_args *a, char *buf, size_t size)
 {
     if (a->title)
         (void)snprintf(buf, size, "%s", a->title);
+    else if (a->journal)
+        (void)snprintf(buf, size, "Journal of %s", a->journal);
     else if (a->trace)
         (void)snprintf(buf, size, "Trace %s",
                        strcmp(a->trace, "-") == 0 ? "from standard input" : a->trace);

@@ -112,7 +112,7 @@ int simload_workload(const struct sim_args *a, struct workload **ret_w)
 
     if (r < 0)
         return say_error("out of memory");
-    r = a->trace ? read_trace(a, w) : make_up(a, w);
+    r = a->trace ? read_trace(a, w) : a->journal ? simjournal_read(a->journal, w) : make_up(a, w);
     if (r != STATUS_OK)
         return r;
     if (a->scale > 0)
@@ -202,7 +202,7 @@ static void add_machine(struct strbuf *sb, const struct sim_args *a, const struc
     if (!nodes && w->max_cpus)
         nodes = (w->max_cpus + cpus - 1) / cpus;
     if (!nodes)
-        nodes = a->trace ? (highest_cpus(w) + cpus - 1) / cpus : 128;
+        nodes = !a->generate ? (highest_cpus(w) + cpus - 1) / cpus : 128;
     nodes = MIN(nodes, MACHINE_MAX_NODES);
     mem = a->mem_mib ? a->mem_mib : cpus * 4096;
     for (uint64_t n = nodes; n >= 10; n /= 10)
@@ -253,7 +253,8 @@ int simload_conf(const struct sim_args *a, const struct workload *w, const char 
         if (strcmp(policies[i].name, policy) == 0)
             p = &policies[i];
     if (!p)
-        return usage_error("sim: no such policy: %s (easy, conservative, fifo and conf are known)", policy);
+        return usage_error("sim: no such policy: %s (easy, conservative, fifo and conf are known)",
+                           policy);
     if (a->conf)
         r = add_conf_file(&sb, a, p);
     else

@@ -26,6 +26,8 @@ static const struct row {
     ROW("trace", 't', K_TEXT, trace, 0, "FILE",
         "jobs of a trace: SWF, or what sacct --parsable2 prints; - reads stdin"),
     ROW("format", 'F', K_TEXT, format, 0, "swf|sacct", "of the trace; default: by its first line"),
+    ROW("journal", 0, K_TEXT, journal, 0, "DIR",
+        "jobs of a controller's journal (its StateSaveLocation)"),
     ROW("generate", 'g', K_TEXT, generate, 0, "lublin|gpu",
         "made-up jobs: rigid parallel ones, or a GPU training mix"),
     ROW("jobs", 'j', K_COUNT, jobs, WORKLOAD_MAX_JOBS, "N", "how many to make up; default 10000"),
@@ -128,8 +130,8 @@ static int set_value(const struct row *r, const char *text, struct sim_args *a)
 
 static int check(struct sim_args *a)
 {
-    if (!a->trace == !a->generate)
-        return usage_error("sim needs a --trace or a workload to --generate, and not both");
+    if (!!a->trace + !!a->journal + !!a->generate != 1)
+        return usage_error("sim needs one of --trace, --journal and --generate");
     if (a->format && strcmp(a->format, "swf") != 0 && strcmp(a->format, "sacct") != 0)
         return usage_error("sim: --format: no such format: %s (swf and sacct are known)",
                            a->format);

@@ -12,6 +12,7 @@ struct conf;
 
 struct sim_args {
     const char *trace;    /* file; "-" = standard input */
+    const char *journal;  /* folder */
     const char *format;   /* swf, sacct; NULL = by what is in it */
     const char *generate; /* lublin, gpu */
     uint64_t jobs, seed, users;
@@ -28,6 +29,11 @@ struct sim_args {
 
 /* Gives STATUS_OK, STATUS_USAGE, or -1 when help was printed. */
 int simopts_parse(int argc, char **argv, struct sim_args *a);
+
+/* simjournal.c: append the ended jobs of a controller's journal (StateSaveLocation, or a private
+ * cluster's folder). Says what is wrong; gives STATUS_OK or another exit status.  May run beside a
+ * live controller. */
+int simjournal_read(const char *dir, struct workload *w);
 
 /* simload.c.  Each says what is wrong; gives STATUS_OK or another exit status. */
 int simload_workload(const struct sim_args *a, struct workload **ret_w);

@@ -79,6 +79,20 @@ def test_our_own_sacct(c):
     assert got["runs"][0]["jobs_ended"] == 3
 
 
+def test_our_own_journal(c):
+    """The journal of a controller that runs is a trace too: each run of a job once."""
+    jobs = [c.run("sbatch", "--parsable", f"-n{n}", "-t5", "-o", "/dev/null", "--wrap", "true").out.strip()
+            for n in (1, 2)]
+    wait_until(lambda: not c.run("squeue", "-h").out, "the queue is empty")
+    before = c.run("scontrol", "show", "job", jobs[0]).out
+    got = report("--journal", str(c.dir / "state"))
+    assert got["jobs"] >= 2
+    assert got["runs"][0]["jobs_ended"] == got["jobs"]
+    assert c.run("scontrol", "show", "job", jobs[0]).out == before
+    missing = sim("--journal", "/nonexistent")
+    assert missing.returncode == 1 and "/nonexistent" in missing.stderr
+
+
 def test_compare_and_files(tmp_path):
     html, svg = tmp_path / "r.html", tmp_path / "charts"
     args = ["-g", "lublin", "-j", "400", "-N", "8", "-c", "8", "-p", "easy,conservative,fifo"]
@@ -110,7 +124,7 @@ def test_set_reaches_the_scheduler():
 
 
 @pytest.mark.parametrize("args, status, text", [
-    ([], 2, "needs a --trace or a workload to --generate"),
+    ([], 2, "needs one of --trace, --journal and --generate"),
     (["--generate", "heavy"], 2, "no such generator: heavy"),
     (["--trace", "/nonexistent"], 1, "/nonexistent: No such file"),
     (["-g", "gpu", "-p", "best"], 2, "no such policy: best"),
