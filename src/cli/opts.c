@@ -54,6 +54,11 @@ static void add_short(struct strbuf *sb, const struct opt *o)
         strbuf_add(sb, o->arg == OPT_REQ ? ":" : "::");
 }
 
+/* Spellings of earlier releases, which programs still use (Open MPI 4); help does not list them. */
+static const struct {
+    const char *old, *name;
+} spellings[] = { { "cpu_bind", "cpu-bind" }, { "mem_bind", "mem-bind" } };
+
 static void parser_init(struct parser *p, const struct opt_command *cmd)
 {
     static const struct option common[] = {
@@ -65,7 +70,8 @@ static void parser_init(struct parser *p, const struct opt_command *cmd)
     struct strbuf sb = STRBUF_INIT;
     size_t n = 0;
 
-    p->longs = xmalloc_or_die((cmd->n + ARRAY_SIZE(common) + 1) * sizeof(*p->longs));
+    p->longs = xmalloc_or_die((cmd->n + ARRAY_SIZE(spellings) + ARRAY_SIZE(common) + 1) *
+                              sizeof(*p->longs));
     strbuf_add(&sb, cmd->permute ? "V" : "+V");
     if (cmd->help_with_h)
         strbuf_addc(&sb, 'h');
@@ -75,6 +81,10 @@ static void parser_init(struct parser *p, const struct opt_command *cmd)
         if (!applies(cmd, o))
             continue;
         p->longs[n++] = (struct option){ o->name, has_arg(o), NULL, VAL_BASE + (int)i };
+        for (size_t k = 0; k < ARRAY_SIZE(spellings); k++)
+            if (strcmp(o->name, spellings[k].name) == 0)
+                p->longs[n++] =
+                    (struct option){ spellings[k].old, has_arg(o), NULL, VAL_BASE + (int)i };
         if (o->letter)
             add_short(&sb, o);
     }

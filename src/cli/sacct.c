@@ -760,8 +760,12 @@ int main(int argc, char **argv)
     cli_init(&s.cli, "sacct");
     opts_env(&command, set_option, &s);
     first = opts_parse(&command, argc, argv, set_option, &s);
-    if (first < argc)
-        cli_die(CLI_EXIT_FAILED, "Unknown arguments: %s", argv[first]);
+    if (first < argc) {
+        cli_error("Unknown arguments:");
+        for (; first < argc; first++)
+            cli_error(" %s", argv[first]);
+        return CLI_EXIT_FAILED;
+    }
     status = s.json.wanted ? json_option_done(&s.json, s.json_result, s.json_arg) : -1;
     if (status >= 0)
         exit(status);

@@ -128,14 +128,14 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
     return 0;
 }
 
-static bool take_ids(struct showing *w, const char *name, const char *what)
+static bool take_ids(struct showing *w, const char *name, const char *load, const char *what)
 {
     struct err err = { .text = "" };
 
     if (!name)
         return true;
     if (filter_parse_ids(name, &w->ids, &err) == 0) {
-        (void)sluids_find(scontrol_client(w->s, what), &w->ids); /* the query that follows tells */
+        (void)sluids_find(scontrol_client(w->s, load), &w->ids); /* the query that follows tells */
         return true;
     }
     scontrol_fail(w->s, "%s error: %s", what, slurm_err_text(ESLURM_INVALID_JOB_ID));
@@ -150,7 +150,7 @@ static void show_jobs(struct scontrol *s, const char *name)
     struct query_info info = { 0 };
     int r;
 
-    if (!take_ids(&w, name, "scontrol_print_job"))
+    if (!take_ids(&w, name, "slurm_load_jobs", "scontrol_print_job"))
         return;
     filter_ids_numbers(&w.ids, &filter.job_ids, &filter.n_job_ids);
     request.jobs = &filter;
@@ -240,7 +240,7 @@ static void show_steps(struct scontrol *s, const char *name)
     struct query_info info = { 0 };
     int r;
 
-    if (!take_ids(&w, name, "scontrol_print_step"))
+    if (!take_ids(&w, name, "slurm_get_job_steps", "scontrol_print_step"))
         return;
     filter_ids_numbers(&w.ids, &filter.job_ids, &filter.n_job_ids);
     if (s->json.wanted)
