@@ -43,6 +43,11 @@ test: configure
 	$(NINJA) -C $(BUILD) all unit-tests fuzz-targets
 	tests/run-tests $(BUILD)
 
+## test-clients: run programs that others wrote for Slurm (MPI, ClusterShell, PyPI) on private clusters
+.PHONY: test-clients
+test-clients: build
+	tests/clients/run --build $(BUILD) $(ARGS)
+
 ## test-peer: run tests/differential's commands on Debian's Slurm 22.05 and on us, and compare
 .PHONY: test-peer
 test-peer: build
