@@ -249,10 +249,36 @@ static void update_partition(struct scontrol *s, int argc, char **argv, const ch
     update_done(&u);
 }
 
+/* `update job 7 ...` names its entity in two words: the one word for it, or NULL.  The caller
+ * frees. */
+static char *entity_of_words(int argc, char **argv)
+{
+    static const struct {
+        const char *word, *key;
+    } entities[] = { { "job", "JobId" },
+                     { "jobid", "JobId" },
+                     { "node", "NodeName" },
+                     { "nodename", "NodeName" },
+                     { "part", "PartitionName" },
+                     { "partition", "PartitionName" },
+                     { "partitionname", "PartitionName" } };
+
+    for (size_t i = 0; argc >= 2 && i < ARRAY_SIZE(entities); i++)
+        if (strcasecmp(argv[0], entities[i].word) == 0 && !strchr(argv[1], '='))
+            return xasprintf_or_die("%s=%s", entities[i].key, argv[1]);
+    return NULL;
+}
+
 void scontrol_update(struct scontrol *s, int argc, char **argv)
 {
-    const char *id = word_value(argc, argv, "JobId"), *name;
+    _cleanup_free_ char *entity = entity_of_words(argc, argv);
+    const char *id, *name;
 
+    if (entity) {
+        argc--;
+        *++argv = entity;
+    }
+    id = word_value(argc, argv, "JobId");
     if (argc < 1) {
         scontrol_fail(s, "too few arguments for update keyword");
         return;
