@@ -42,7 +42,9 @@ def has_distribution(name):
 
 
 def run_client(c, argv, timeout=120):
-    env = {**c.env, "PATH": f"{VENV}/bin:{c.env['PATH']}", "WORK": str(c.work), "HOME": str(c.work)}
+    tmp = c.work / "tmp"  # clients leave things there; the cluster's own TMPDIR must stay empty
+    tmp.mkdir(exist_ok=True)
+    env = {**c.env, "PATH": f"{VENV}/bin:{c.env['PATH']}", "WORK": str(c.work), "HOME": str(c.work), "TMPDIR": str(tmp)}
     done = subprocess.run(list(map(str, argv)), cwd=c.work, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           timeout=timeout)
     assert done.returncode == 0, f"{argv}: exit {done.returncode}\n{done.stdout[-6000:]}\n{done.stderr[-6000:]}"

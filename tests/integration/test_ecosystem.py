@@ -43,7 +43,7 @@ def q(shared):
     return c
 
 
-@pytest.mark.parametrize("row", ecosystem.rows("queries"), ids=str)
+@pytest.mark.parametrize("row", ecosystem.rows("queries") + ecosystem.rows("union"), ids=str)
 def test_query(q, row):
     if reason := row.value("skip", None):
         pytest.skip(reason)
