@@ -356,7 +356,7 @@ static const struct fmt_field job_rows[] = {
       "ntasks_per_socket" },
     { 0, false, "NTPerBoard", "NTASKS_PER_BOARD", get_na, NULL, NULL },
     { 'C', false, "NumCPUs", "CPUS", get_cpus, num_cpus, N_CPUS },
-    { 'D', false, "NumNodes", "NODES", get_nodes, num_nodes, "alloc min_nodes" },
+    { 'D', false, "NumNodes", "NODES", get_nodes, num_nodes, "alloc min_nodes least_nodes" },
     { 0, false, "NumTasks", "TASKS", get_tasks, NULL, N_TASKS },
     { 0, false, "Origin", "ORIGIN", get_na, NULL, NULL },
     { 0, false, "OriginRaw", "ORIGIN_RAW", get_na, NULL, NULL },

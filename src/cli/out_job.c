@@ -275,7 +275,7 @@ uint32_t job_nodes(const Pst__JobRecord *j)
 {
     if (j->alloc && j->alloc->n_node_ids)
         return (uint32_t)j->alloc->n_node_ids;
-    return j->min_nodes ? j->min_nodes : 1;
+    return MAX(j->min_nodes ? j->min_nodes : 1, j->least_nodes);
 }
 
 uint32_t job_max_nodes(const Pst__JobRecord *j)
@@ -285,7 +285,7 @@ uint32_t job_max_nodes(const Pst__JobRecord *j)
 
 uint32_t job_tasks(const Pst__JobRecord *j)
 {
-    uint32_t nodes = job_nodes(j);
+    uint32_t nodes = j->alloc && j->alloc->n_node_ids ? job_nodes(j) : j->min_nodes ? j->min_nodes : 1;
 
     if (j->num_tasks)
         return j->num_tasks;

@@ -136,7 +136,8 @@ static void job_times(struct strbuf *sb, const struct job_row *r, const struct s
         strbuf_add(sb, "N/A");
     next_line(sb, o);
     put_time(sb, "SubmitTime=", j->submit_us, "Unknown", now);
-    put_time(sb, " EligibleTime=", j->eligible_us, "Unknown", now);
+    put_time(sb, " EligibleTime=", j->eligible_us > 0 || !job_is_pending(r) ? j->eligible_us : j->begin_us,
+             "Unknown", now);
     next_line(sb, o);
     put_time(sb, "AccrueTime=", job_accrue_us(r), "Unknown", now);
     next_line(sb, o);
@@ -372,6 +373,8 @@ void show_job(struct strbuf *sb, const struct job_row *r, const struct show_opts
     job_size(sb, r, o);
     job_layout(sb, j, o);
     job_request(sb, r, o);
+    if (j->has_kill_on_invalid_dep)
+        optional_line(sb, o, "KillOnInvalidDependent", j->kill_on_invalid_dep ? "Yes" : "No");
     optional_line(sb, o, "Comment", j->comment);
     optional_line(sb, o, "AdminComment", j->admin_comment);
     optional_line(sb, o, "Extra", j->extra);

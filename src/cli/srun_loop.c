@@ -132,9 +132,13 @@ static void on_task_exit(struct srun *s, struct srun_node *n, Pst__StepTaskExit 
         terminate_rest(s);
 }
 
-static void on_text(struct srun *s, const char *text)
+static void on_text(struct srun *s, const Pst__StepMessage *msg)
 {
+    const char *text = msg->text;
     size_t n = text ? strlen(text) : 0;
+
+    if (msg->cancelled)
+        srun_abort(s);
 
     if (n > 0) {
         srun_io_flush(s);
@@ -155,7 +159,7 @@ static void dispatch(struct srun *s, struct srun_node *n, unsigned op, ProtobufC
         on_task_exit(s, n, (Pst__StepTaskExit *)msg);
         break;
     case OP_STEP_MESSAGE:
-        on_text(s, ((const Pst__StepMessage *)msg)->text);
+        on_text(s, (const Pst__StepMessage *)msg);
         break;
     case OP_STEP_DONE:
         node_done(s, n);

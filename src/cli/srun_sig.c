@@ -81,7 +81,7 @@ static void force_end(struct srun *s)
 {
     cli_info("forcing job termination");
     srun_abort(s);
-    srun_send_signal(s, SIGKILL, false);
+    srun_send_signal(s, 0, true); /* asked first: tasks of a cancelled job have KillWait to clean up */
 }
 
 /* ---- who runs

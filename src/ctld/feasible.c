@@ -10,6 +10,7 @@
 #include "base/hostlist.h"
 #include "base/log.h"
 #include "ctld/jobs.h"
+#include "sched/constraint.h"
 
 struct node_class {
     const Pst__NodeRecord *like; /* borrowed from one of its nodes; valid until invalidated */
@@ -116,23 +117,51 @@ static struct demand demand_of(const Pst__JobRecord *r, bool memory_counts)
     return d;
 }
 
+/* Devices of the kind on a node of this make. */
+static uint64_t gres_on(const Pst__NodeRecord *n, const struct gres_text *kind)
+{
+    _cleanup_free_ char *has = strdup(n->gres ? n->gres : "");
+    struct gres_text have;
+    uint64_t sum = 0;
+    char *save = NULL;
+
+    for (char *h = has ? strtok_r(has, ",", &save) : NULL; h; h = strtok_r(NULL, ",", &save))
+        if (gres_text_parse(h, &have) && strcmp(have.name, kind->name) == 0 &&
+            (!kind->type || same_text(have.type, kind->type)))
+            sum += have.count;
+    return sum;
+}
+
 static bool gres_fits(const Pst__NodeRecord *n, const char *want)
 {
     _cleanup_free_ char *wants = strdup(want);
     char *save = NULL;
 
     for (char *w = wants ? strtok_r(wants, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save)) {
-        _cleanup_free_ char *has = strdup(n->gres ? n->gres : "");
-        struct gres_text need, have;
+        struct gres_text need;
+
+        if (gres_text_parse(w, &need) && gres_on(n, &need) < need.count)
+            return false;
+    }
+    return true;
+}
+
+/* Are there nodes in the partition with devices of every kind that the job wants in all?  (Too few of them is a
+ * matter of the partition, which may grow.) */
+static bool gres_within(const struct feasible *f, const struct partition *p, const char *want)
+{
+    _cleanup_free_ char *wants = strdup(want);
+    char *save = NULL;
+
+    for (char *w = wants ? strtok_r(wants, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save)) {
+        struct gres_text need;
         uint64_t sum = 0;
-        char *save2 = NULL;
 
         if (!gres_text_parse(w, &need))
             continue;
-        for (char *h = has ? strtok_r(has, ",", &save2) : NULL; h; h = strtok_r(NULL, ",", &save2))
-            if (gres_text_parse(h, &have) && strcmp(have.name, need.name) == 0 &&
-                (!need.type || same_text(have.type, need.type)))
-                sum += have.count;
+        for (size_t i = 0; i < f->n; i++)
+            if (f->classes[i].nodes->nbits == p->nodes->nbits)
+                sum += bitmap_count_and(f->classes[i].nodes, p->nodes) * gres_on(f->classes[i].like, &need);
         if (sum < need.count)
             return false;
     }
@@ -207,6 +236,52 @@ static bool features_known(const struct feasible *f, const char *expr)
     return true;
 }
 
+/* ---- constraints over classes ------------------------------------------------------------------- */
+
+struct lookup {
+    const struct feasible *f;
+    struct bitmap *bits; /* over classes; valid until the next question */
+};
+
+static const struct bitmap *classes_with(void *arg, const char *name, size_t len)
+{
+    struct lookup *l = arg;
+
+    bitmap_zero(l->bits);
+    for (size_t i = 0; i < l->f->n; i++)
+        for (const char *p = l->f->classes[i].like->features; p && *p;) {
+            size_t n = strcspn(p, ",");
+
+            if (n == len && strncmp(p, name, len) == 0)
+                bitmap_set(l->bits, (uint32_t)i);
+            p += n + (p[n] == ',');
+        }
+    return l->bits;
+}
+
+/* The classes that some alternative of the constraint admits.  0 or an ESLURM code; caller frees *ret. */
+static int classes_admitted(const struct feasible *f, const char *expr, struct bitmap **ret)
+{
+    _cleanup_(constraint_free) struct constraint *parsed = NULL;
+    _cleanup_(bitmap_free) struct bitmap *all = NULL, *one = NULL, *scratch = NULL;
+    struct lookup l = { .f = f };
+
+    if (constraint_parse(expr, &parsed, NULL) < 0)
+        return ESLURM_INVALID_FEATURE;
+    if (bitmap_new((uint32_t)f->n, &all) < 0 || bitmap_new((uint32_t)f->n, &one) < 0 ||
+        bitmap_new((uint32_t)f->n, &scratch) < 0)
+        return SLURM_ERROR;
+    l.bits = scratch;
+    for (uint32_t alt = 0; alt < constraint_alts(parsed); alt++) {
+        bitmap_fill(one);
+        if (constraint_mask(parsed, alt, classes_with, &l, one) < 0)
+            return SLURM_ERROR;
+        bitmap_or(all, one);
+    }
+    *ret = TAKE_PTR(all);
+    return 0;
+}
+
 static int nodes_known(const struct cluster *c, const struct partition *p, const char *list, bool required)
 {
     struct hostlist *hl = NULL;
@@ -239,10 +314,26 @@ static bool lists_overlap(const char *a, const char *b)
     return hit;
 }
 
+uint32_t feasible_nodes(struct feasible *f, const struct cluster *c, const struct partition *p,
+                        const Pst__JobRecord *r, bool memory_counts)
+{
+    struct demand d = demand_of(r, memory_counts);
+    uint32_t most = 0;
+    const char *hint;
+
+    if (!f->valid)
+        build(f, c);
+    for (size_t i = 0; d.tasks && i < f->n; i++)
+        if (f->classes[i].nodes->nbits == p->nodes->nbits && bitmap_overlaps(f->classes[i].nodes, p->nodes))
+            most = MAX(most, class_tasks(f->classes[i].like, r, &d, &hint));
+    return most ? (uint32_t)((d.tasks + most - 1) / most) : 0;
+}
+
 int feasible_check(struct feasible *f, const struct cluster *c, const struct partition *p,
                    const Pst__JobRecord *r, bool memory_counts, const char **ret_hint)
 {
     struct demand d = demand_of(r, memory_counts);
+    _cleanup_(bitmap_free) struct bitmap *admitted = NULL;
     uint64_t nodes = 0, tasks = 0;
     int code = 0;
 
@@ -258,6 +349,10 @@ int feasible_check(struct feasible *f, const struct cluster *c, const struct par
         return code;
     if (r->features && !features_known(f, r->features))
         return ESLURM_INVALID_FEATURE;
+    if (r->features && (code = classes_admitted(f, r->features, &admitted)) != 0)
+        return code;
+    if (r->tres_per_job && !gres_within(f, p, r->tres_per_job))
+        return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
     if (r->prefer && !features_known(f, r->prefer))
         return ESLURM_INVALID_PREFER;
     for (size_t i = 0; i < f->n; i++) {
@@ -266,6 +361,8 @@ int feasible_check(struct feasible *f, const struct cluster *c, const struct par
         if (f->classes[i].nodes->nbits != p->nodes->nbits)
             continue; /* a partition without nodes */
         n = bitmap_count_and(f->classes[i].nodes, p->nodes);
+        if (admitted && !bitmap_test(admitted, (uint32_t)i))
+            continue;
         here = n ? class_tasks(f->classes[i].like, r, &d, ret_hint) : 0;
         if (here) {
             nodes += n;

@@ -10,6 +10,10 @@ int feasible_new(struct feasible **ret);
 struct feasible *feasible_free(struct feasible *f);
 void feasible_invalidate(struct feasible *f); /* nodes changed */
 
+/* How many nodes the tasks of r fill at least, be there so many or not; 0 when it cannot be said. */
+uint32_t feasible_nodes(struct feasible *f, const struct cluster *c, const struct partition *p,
+                        const Pst__JobRecord *r, bool memory_counts);
+
 /* 0, or an ESLURM code; *ret_hint (static, may stay NULL) is the sentence that comes before the code's text. */
 int feasible_check(struct feasible *f, const struct cluster *c, const struct partition *p,
                    const Pst__JobRecord *r, bool memory_counts, const char **ret_hint);

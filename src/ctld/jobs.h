@@ -44,6 +44,8 @@ int submit_lets_in(const struct ctld *ctld, const struct cmd *cmd, const struct 
  * else *ret_later is set and the job may wait for a larger partition. */
 int submit_feasible(const struct ctld *ctld, const struct partition *p, const Pst__JobRecord *r, bool *ret_later,
                     const char **ret_hint);
+/* Nodes that the tasks fill at least, when that is more than were asked for; else 0. */
+uint32_t submit_least_nodes(const struct ctld *ctld, const struct partition *p, const Pst__JobRecord *r);
 int submit_sizes(const Pst__JobRecord *r);
 int submit_gres(const struct ctld *ctld, const Pst__JobRecord *r);
 

@@ -83,7 +83,7 @@ static int signal_steps(struct action *a, struct job *j, const struct job_ref *r
     bool full = a->req->has_full && a->req->full;
 
     if (!job_holds_resources(j->rec) || job_is_ended(j->rec))
-        return job_is_pending(j->rec) ? ESLURM_JOB_PENDING : ESLURM_ALREADY_DONE;
+        return job_is_pending(j->rec) ? ESLURM_JOB_PENDING : full ? ESLURM_INVALID_JOB_ID : ESLURM_ALREADY_DONE;
     if (ref->has_step) {
         if (!cluster_step(j, ref->step))
             return ESLURM_INVALID_JOB_ID;
@@ -474,7 +474,14 @@ static void on_ref(void *ctx, const struct job_ref *ref)
 
 #define CHUNK 500u /* jobs handled before others get their turn */
 
-/* Everything the filter selects that the verb could touch. */
+static int compare_ids(const void *pa, const void *pb)
+{
+    uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+
+    return a < b ? -1 : a > b;
+}
+
+/* Everything the filter selects that the verb could touch, in the order of numbers. */
 static void collect(struct action *a)
 {
     struct cluster *c = a->ctld->cluster;
@@ -487,6 +494,8 @@ static void collect(struct action *a)
         if (!job_is_ended(j->rec) && may(a, j) && jobs_match(a->ctld, j, a->req->filter))
             a->ids[a->n_ids++] = j->rec->job_id;
     }
+    if (a->n_ids)
+        qsort(a->ids, a->n_ids, sizeof(*a->ids), compare_ids);
 }
 
 static void finish(struct action *a)

@@ -146,6 +146,16 @@ int submit_feasible(const struct ctld *ctld, const struct partition *p, const Ps
     return *ret_later ? 0 : code;
 }
 
+uint32_t submit_least_nodes(const struct ctld *ctld, const struct partition *p, const Pst__JobRecord *r)
+{
+    const char *select = conf_str(ctld->conf, CONF_SELECT_TYPE_PARAMETERS);
+    uint32_t least = r->has_num_tasks && r->num_tasks > 1 && p
+                         ? feasible_nodes(ctld->feasible, ctld->cluster, p, r, select && strcasestr(select, "Memory"))
+                         : 0;
+
+    return least > (r->has_min_nodes ? r->min_nodes : 1) ? least : 0;
+}
+
 /* Every partition named exists, and the job could run in at least one; those that do not let the user in are
  * taken off the list. */
 static bool check_partitions(struct submission *s)
@@ -522,6 +532,7 @@ static void fill_identity(struct submission *s, uint32_t job_id)
     Pst__JobRecord *r = s->rec;
     int64_t now = core_now();
     const char *value;
+    uint32_t least;
     size_t len;
 
     SET(r, job_id, job_id);
@@ -542,6 +553,8 @@ static void fill_identity(struct submission *s, uint32_t job_id)
         r->alloc_host = tx_strdup(conn_peer(s->cmd->conn)->host);
     if (r->n_argv == 1 && r->command && strcmp(r->argv[0], r->command) == 0)
         (void)pb_clear(&r->base, F_ARGV); /* the script alone: `command` says it, a hundred bytes a job less */
+    if ((least = submit_least_nodes(s->ctld, s->first, r)))
+        SET(r, least_nodes, least);
     if (r->array_tasks)
         SET(r, array_job_id, job_id);
     if (!r->name)

@@ -21,7 +21,7 @@
 enum when { PENDING_ONLY, NOT_ENDED, ALWAYS };
 
 /* Field numbers of JobRecord that need a word more than their rule. */
-enum { F_PARTITION = 12, F_REASON = 32, F_TIME_LIMIT = 99, F_TIME_UNLIMITED = 100, F_DEPENDENCY = 102 };
+enum { F_PARTITION = 12, F_REASON = 32, F_TIME_LIMIT = 99, F_TIME_UNLIMITED = 100, F_DEPENDENCY = 102, F_LEAST_NODES = 211 };
 
 /* A field that may be updated. */
 static const struct rule {
@@ -250,6 +250,29 @@ static char *stored_dependency(const char *text)
     return out;
 }
 
+/* What squeue shows as the size of a job whose tasks need more nodes than it asked for. */
+static void least_nodes(const struct update *u, Pst__Transaction *tx, const struct job *j, Pst__JobRecord *set)
+{
+    ProtobufCMessage *copy;
+    Pst__JobRecord *r;
+    _cleanup_free_ char *name = NULL;
+    uint32_t least;
+
+    if (!(set->has_num_tasks || set->has_cpus_per_task || set->has_min_nodes || set->partition) ||
+        pb_dup(&j->rec->base, &copy) < 0)
+        return;
+    r = (Pst__JobRecord *)copy;
+    if (pb_merge(copy, &set->base) == 0 && r->partition &&
+        (name = strndup(r->partition, strcspn(r->partition, ",")))) {
+        least = submit_least_nodes(u->ctld, cluster_partition(u->ctld->cluster, name), r);
+        if (least)
+            SET(set, least_nodes, least);
+        else if (r->has_least_nodes)
+            tx_clear(tx, F_LEAST_NODES);
+    }
+    protobuf_c_message_free_unpacked(copy, NULL);
+}
+
 /* Consequences of the fields that were set, in the same patch. */
 static void imply(struct update *u, Pst__Transaction *tx, const struct job *j, Pst__JobRecord *set)
 {
@@ -274,6 +297,7 @@ static void imply(struct update *u, Pst__Transaction *tx, const struct job *j, P
             SET(set, reason, admin ? PST__JOB_REASON__REASON_JOB_HELD_ADMIN
                                    : PST__JOB_REASON__REASON_JOB_HELD_USER);
     }
+    least_nodes(u, tx, j, set);
     if (set->has_mem_per_node_mib)
         tx_clear(tx, 76);
     if (set->has_mem_per_cpu_mib)

@@ -238,7 +238,7 @@ void steps_order(struct noded *d, struct njob *job, const Pst__SignalSteps *m)
 void steps_terminate_job(struct noded *d, struct njob *job, const Pst__TerminateJob *m)
 {
     Pst__StepOrder o = PST__STEP_ORDER__INIT;
-    struct nstep *next;
+    struct nstep *next, *batch;
 
     listen_revoke(d->listener, job->job_id, job->run_id);
     job->clean_wanted = true;
@@ -260,9 +260,13 @@ void steps_terminate_job(struct noded *d, struct njob *job, const Pst__Terminate
     o.reason = m->reason;
     o.has_kill_wait_s = m->has_kill_wait_s;
     o.kill_wait_s = m->kill_wait_s;
+    batch = job_find_step(job, STEP_ID_BATCH);
+    if (batch)
+        order(d, batch, &o); /* first: else the script sees its steps fail and goes on */
     for (struct nstep *s = job->steps; s; s = next) {
         next = s->next;
-        order(d, s, &o);
+        if (s->step_id != STEP_ID_BATCH)
+            order(d, s, &o);
     }
     steps_advance_job(d, job);
 }

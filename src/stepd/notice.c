@@ -32,6 +32,7 @@ void step_notice(struct step *s, const char *fmt, ...)
         Pst__StepMessage msg = PST__STEP_MESSAGE__INIT;
 
         msg.text = line;
+        msg.has_cancelled = msg.cancelled = s->from_outside;
         if (client_send_nonblock(s->srun, OP_STEP_MESSAGE, FRAME_ONEWAY, client_next_id(s->srun),
                                  &msg.base) < 0)
             io_lost(s);

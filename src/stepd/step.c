@@ -85,6 +85,7 @@ static void tell_all(struct step *s, const Pst__StepEnd *end)
 
 static void on_order(struct step *s, int i, const Pst__StepOrder *o)
 {
+    s->from_outside = s->from_outside || o->terminate || (o->has_signal && o->signal == SIGKILL);
     if (o->terminate)
         step_terminate(s, o->reason, o->now ? SIGKILL : SIGTERM, o->now,
                        o->has_kill_wait_s ? o->kill_wait_s : s->sf->kill_wait_s);

@@ -90,6 +90,7 @@ struct step {
 
     enum kill_stage stage;
     bool noticed;             /* the CANCELLED line was written */
+    bool from_outside; /* slurmd ordered the end */
     int64_t deadline_mono_us; /* of the stage, or of the next sweep; 0 = none */
     int64_t suspend_mono_us;  /* when TSTP becomes STOP; 0 = none */
     int64_t linger_mono_us;   /* how long to wait for srun to take what is queued */

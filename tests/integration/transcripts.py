@@ -5,6 +5,7 @@ A transcript (tests/golden/transcripts/*.txt) is a list of commands and what the
     $ squeue -h -o %i        a command, run by bash in the cluster's work folder
     62                       its stdout
     2> some message          its stderr
+    << text                  directly below the command: a line of its stdin
     [exit 0]                 its exit status, the end of the entry
 
 and directives, which take effect where they stand:
@@ -94,9 +95,9 @@ class Demo(Cluster):
         shutil.rmtree(self.work, ignore_errors=True)
         return problems
 
-    def bash(self, command, timeout=30):
+    def bash(self, command, timeout=30, text=""):
         return subprocess.run(["bash", "-c", command], cwd=self.work, env=self.env, text=True, capture_output=True,
-                              stdin=subprocess.DEVNULL, timeout=timeout * SLOW)
+                              input=text, timeout=timeout * SLOW)
 
 
 # ---- masks -----------------------------------------------------------------------------------------
@@ -150,6 +151,7 @@ class Entry:
 
     def __init__(self, line, command):
         self.line, self.command, self.out, self.err, self.rc = line, command, "", "", None
+        self.input = None
         self.before, self.allow, self.mask, self.differs = [], [], [], None
         self.unordered = self.shape = False
 
@@ -166,6 +168,8 @@ def load(name):
             done = re.fullmatch(r"\[exit (\d+)\]", line)
             if done:
                 entry.rc, entry = int(done.group(1)), None
+            elif line.startswith("<< "):
+                entry.input = (entry.input or "") + line[3:] + "\n"
             elif line.startswith("2> "):
                 entry.err += line[3:] + "\n"
             else:
@@ -254,7 +258,7 @@ def shape_lines(text):
 
 def compare(c, entry):
     """None, or (recorded, ours) as text when the answers differ."""
-    done = c.bash(entry.command)
+    done = c.bash(entry.command, text=entry.input or "")
     recorded = [entry.out, entry.err]
     for pattern, text in entry.allow:
         text = re.sub(r"\{(\w+)(?::(\d+))?\}", lambda m: f"{ME[m.group(1)]:<{int(m.group(2) or 0)}}", text)
@@ -271,7 +275,9 @@ def compare(c, entry):
     for out, err, rc, mine in ((*recorded, entry.rc, False), (*ours, done.returncode, True)):
         out, err = mask(out, c, mine), mask(err, c, mine)
         for pattern, put in entry.mask:
-            out = re.sub(pattern, put, out, flags=re.M)
+            out, err = (re.sub(pattern, put, part, flags=re.M) for part in (out, err))
+        if out and not out.endswith("\n"):
+            out += "\n"  # the recorder ended a last line that had no end
         lines = out.split("\n")
         text = "\n".join(sorted(lines) if entry.unordered else lines)
         sides.append(f"{text}2> {err}[exit {rc}]")
