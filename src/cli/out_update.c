@@ -81,7 +81,7 @@ static const struct row job_rows[] = {
     { "MinTmpDiskNode", V_MEM, "tmp_disk_mib" },
     { "Network", V_TEXT, "network" },
     { "Nice", V_NICE, "nice" },
-    { "NodeList", V_UNUSED, NULL },
+    { "NodeList", V_TEXT, "req_nodes" },
     { "NumCPUs", V_NUMBER, "min_cpus" },
     { "NumNodes", V_NODES_RANGE, "min_nodes" },
     { "NumTasks", V_NUMBER, "num_tasks" },

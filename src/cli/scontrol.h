@@ -33,6 +33,12 @@ void scontrol_update(struct scontrol *s, int argc, char **argv);
 void scontrol_create(struct scontrol *s, int argc, char **argv);
 void scontrol_delete(struct scontrol *s, int argc, char **argv);
 void scontrol_show_licenses(struct scontrol *s, const char *name); /* NULL = all */
+void scontrol_listpids(struct scontrol *s, int argc, char **argv);
+void scontrol_listjobs(struct scontrol *s, int argc, char **argv);
+void scontrol_liststeps(struct scontrol *s, int argc, char **argv);
+void scontrol_pidinfo(struct scontrol *s, int argc, char **argv);
+/* After a change of size inside a job: files that set its variables anew. */
+void scontrol_write_resized(struct scontrol *s, uint32_t job_id);
 void scontrol_explain(struct scontrol *s, int argc, char **argv);
 void scontrol_watch(struct scontrol *s, int argc, char **argv);
 /* `Slurmctld(primary) at HOST is UP`; also ends show config.  Fails when it is down. */

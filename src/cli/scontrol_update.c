@@ -17,7 +17,7 @@
 #include "wire/errors.h"
 #include "wire/ops.h"
 
-static void print_results(struct scontrol *s, const Pst__JobActionReply *reply)
+static void print_results(struct scontrol *s, const Pst__JobActionReply *reply, bool resized)
 {
     for (size_t i = 0; i < reply->n_results; i++) {
         const Pst__JobActionResult *r = reply->results[i];
@@ -28,6 +28,8 @@ static void print_results(struct scontrol *s, const Pst__JobActionReply *reply)
             scontrol_fail(s, "%s for job %s", text, r->id);
         else if (r->code)
             scontrol_fail(s, "%s for job %u", text, r->job_id);
+        else if (resized)
+            scontrol_write_resized(s, r->job_id);
     }
 }
 
@@ -49,7 +51,7 @@ static void send_job_update(struct scontrol *s, const struct update *u, char **i
     if (r < 0)
         scontrol_fail(s, "%s for job %s", client_strerror(s->client, r), n_ids ? ids[0] : name);
     else
-        print_results(s, reply);
+        print_results(s, reply, u->job.has_min_nodes || u->job.req_nodes);
     if (r >= 0)
         pst__job_action_reply__free_unpacked(reply, NULL);
 }

@@ -114,6 +114,20 @@ static int cancel_tasks(struct action *a, const struct job_ref *ref)
     return committed(a, lifecycle_drop_tasks(a->ctld, ref->job, ref->tasks));
 }
 
+/* What was to go back to the queue once its nodes are clean ends instead. */
+static int cancel_requeue(struct action *a, const struct job *j)
+{
+    const uint32_t back = JOB_FLAG(REQUEUED) | JOB_FLAG(REQUEUE_HOLD) | JOB_FLAG(SPECIAL_EXIT);
+    Pst__Transaction *tx = tx_new(core_now());
+    Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_END, j->rec->job_id);
+
+    SET(set, state, JOB_STATE(CANCELLED));
+    SET(set, state_flags, j->rec->state_flags & ~back);
+    SET(set, cancel_uid, cancel_end(a).uid);
+    SET(tx_cluster(tx), jobs_cancelled, a->ctld->cluster->rec->jobs_cancelled + 1);
+    return committed(a, core_commit(a->ctld, tx));
+}
+
 static int do_cancel(struct action *a, const struct job_ref *ref)
 {
     struct job *j = ref->job;
@@ -126,8 +140,7 @@ static int do_cancel(struct action *a, const struct job_ref *ref)
     if (ref->tasks)
         return cancel_tasks(a, ref);
     if (job_is_ended(j->rec))
-        return job_has_flag(j->rec, JOB_FLAG(REQUEUED)) ? ESLURM_TRANSITION_STATE_NO_UPDATE
-                                                        : ESLURM_ALREADY_DONE;
+        return job_has_flag(j->rec, JOB_FLAG(REQUEUED)) ? cancel_requeue(a, j) : ESLURM_ALREADY_DONE;
     return committed(a, lifecycle_end(a->ctld, j, &end));
 }
 

@@ -15,6 +15,7 @@
 #include "ctld/jobs.h"
 #include "ctld/licenses.h"
 #include "ctld/lifecycle.h"
+#include "ctld/resize.h"
 #include "model/array.h"
 #include "model/depend.h"
 
@@ -364,6 +365,27 @@ static int apply(struct update *u, struct job *j)
     return 0;
 }
 
+/* A running job gets another size: only that, by a request of its own. */
+static int resize(struct update *u, struct job *j)
+{
+    const Pst__JobRecord *set = u->req->set;
+    Pst__JobRecord rest = *set; /* shallow */
+    uint64_t lsn = u->lsn;
+    int code;
+
+    rest.has_min_nodes = rest.has_max_nodes = false;
+    rest.req_nodes = NULL;
+    for (unsigned i = 0; i < set->base.descriptor->n_fields; i++)
+        if (pb_has(&rest.base, set->base.descriptor->fields[i].id))
+            return ESLURM_JOB_NOT_PENDING;
+    if (u->req->n_clear)
+        return ESLURM_JOB_NOT_PENDING;
+    code = resize_job(u->ctld, j, set, &lsn);
+    if (code == 0)
+        u->lsn = MAX(u->lsn, lsn);
+    return code;
+}
+
 static void update_job(struct update *u, const struct job_ref *ref)
 {
     struct job *j = ref->job;
@@ -379,6 +401,10 @@ static void update_job(struct update *u, const struct job_ref *ref)
     }
     if (!(j = job_ref_own(u->ctld, ref))) {
         result(u, SLURM_ERROR, 0);
+        return;
+    }
+    if (resize_asked(j->rec, u->req->set)) {
+        result(u, resize(u, j), j->rec->job_id);
         return;
     }
     code = rules_check(u, j);

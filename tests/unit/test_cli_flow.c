@@ -632,8 +632,8 @@ static void test_srun_signal(void **state)
         strstr(strbuf_str(&r.err),
                "srun: forcing job termination\n"
                "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\n"));
-    assert_non_null(strstr(strbuf_str(&r.err), "srun: error: node1: task 0: Killed\n"));
-    assert_int_equal(r.status, 137);
+    assert_non_null(strstr(strbuf_str(&r.err), "srun: error: node1: task 0: Terminated\n"));
+    assert_int_equal(r.status, 143); /* the tasks are asked first */
     run_done(&r);
     r = (struct run){ .grant_on = "1 tasks started", .signal = SIGUSR2 };
     run(&r, "exec srun -v wait", NULL);

@@ -1,0 +1,77 @@
+"""Running jobs that give nodes back, and what runs on a machine: scontrol update NumNodes=, listpids, pidinfo."""
+
+import re
+
+import pytest
+
+from conftest import wait_until
+
+CLUSTER = {"nodes": 3, "cpus": 4}
+
+
+def start(c, *options, wrap="srun -N3 -n3 sleep 60"):
+    job = c.sbatch("-N3", "-n3", "-t5", *options, wrap=wrap)
+    wait_until(lambda: len(c.run("squeue", "-h", "-s", "-j", job).out.splitlines()) == 2, "batch and a step run")
+    return job
+
+
+def test_shrinks(c):
+    job = start(c)
+    c.run("scontrol", "update", f"jobid={job}", "numnodes=1")
+    assert c.run("squeue", "-h", "-j", job, "-o", "%D %N %T").out == "1 node1 RUNNING\n"
+    c.wait_nodes(names=["node2", "node3"])
+    assert "node=1," in c.job(job)["AllocTRES"]
+    other = c.sbatch("-N2", "--exclusive", wrap="sleep 60")
+    assert c.wait_state(other, "RUNNING")["NodeList"] == "node[2-3]"
+    assert c.state(job) == "RUNNING"
+    c.restart_ctld()
+    assert c.job(job)["NodeList"] == "node1" and c.state(job) == "RUNNING"
+    c.run("scancel", job, other)
+    assert c.wait_end(job)["JobState"] == "CANCELLED"
+
+
+def test_keeps_named_nodes(c):
+    job = start(c)
+    err = c.refused("scontrol", "update", f"jobid={job}", "nodelist=node[2-3]")
+    assert err == f"Invalid node name specified for job {job}\n"  # the script runs on node1
+    c.run("scontrol", "update", f"jobid={job}", "nodelist=node[1,3]")
+    assert c.job(job)["NodeList"] == "node[1,3]"
+    c.wait_nodes(names=["node2"])
+
+
+@pytest.mark.parametrize("change, text", [("numnodes=4", "Requested operation not supported on this system"),
+                                          ("nodelist=node9", "Invalid node name specified"),
+                                          ("numnodes=1 partition=main", "Job is no longer pending execution")])
+def test_refused(c, change, text):
+    job = start(c)
+    assert c.refused("scontrol", "update", f"jobid={job}", *change.split()) == f"{text} for job {job}\n"
+    assert c.job(job)["NodeList"] == "node[1-3]"
+    c.run("scontrol", "update", f"jobid={job}", "numnodes=3")  # what it has
+
+
+def test_writes_variables_inside(c):
+    job = start(c)
+    c.run("scontrol", "update", f"jobid={job}", "numnodes=2", env={"SLURM_JOB_ID": str(job)})
+    text = (c.work / f"slurm_job_{job}_resize.sh").read_text()
+    assert 'export SLURM_JOB_NODELIST="node[1-2]"\n' in text and 'export SLURM_NNODES="2"\n' in text
+    assert 'export SLURM_JOB_CPUS_PER_NODE="1(x2)"\n' in text and "unset SLURM_NTASKS\n" in text
+    assert "unsetenv SLURM_NTASKS\n" in (c.work / f"slurm_job_{job}_resize.csh").read_text()
+
+
+def test_processes_of_jobs(c):
+    job = start(c)
+
+    def listed():
+        return [line.split() for line in c.run("scontrol", "listpids", f"{job}.0", check=False).out.splitlines()]
+    wait_until(lambda: len(listed()) == 4, "three tasks run")
+    rows = listed()
+    assert rows[0] == ["PID", "JOBID", "STEPID", "LOCALID", "GLOBALID"]
+    assert {(row[1], row[2], row[4]) for row in rows[1:]} == {(str(job), "0", str(rank)) for rank in range(3)}
+    one = c.run("scontrol", "listpids", f"{job}.0", "node2").out.splitlines()
+    assert len(one) == 2 and one[1].split()[4] == "1"
+    assert str(job) in c.run("scontrol", "listjobs").out.split()
+    assert [str(job), "batch"] in [line.split() for line in c.run("scontrol", "liststeps").out.splitlines()]
+    told = c.run("scontrol", "pidinfo", one[1].split()[0]).out
+    assert re.fullmatch(rf"Slurm JobId={job} ends at \d{{4}}-\S+\nslurm_get_rem_time is (29\d|300)\n", told), told
+    assert c.refused("scontrol", "listpids", "999999") == "JobId=999999 does not exist on node (null).\n"
+    assert c.refused("scontrol", "pidinfo", "1") == "Failed to locate job for requested pid\n"
