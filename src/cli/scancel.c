@@ -28,6 +28,7 @@
 
 enum option_id {
     O_ACCOUNT,
+    O_ADMIN_COMMENT,
     O_BATCH,
     O_CLUSTERS,
     O_CRON,
@@ -53,6 +54,8 @@ enum option_id {
 static const struct opt rows[] = {
     { "account", 'A', OPT_REQ, O_ACCOUNT, 0, "@ACCOUNT", NULL, "names",
       "jobs charged to these accounts" },
+    { "admin-comment", 0, OPT_REQ, O_ADMIN_COMMENT, 0, NULL, NULL, "text",
+      "keep this text with the jobs (administrators)" },
     { "batch", 'b', OPT_NONE, O_BATCH, 0, "@BATCH", NULL, NULL, "signal the batch shell only" },
     { "clusters", 'M', OPT_REQ, O_CLUSTERS, 0, "SLURM_CLUSTERS", NULL, "name", "ask this cluster" },
     { "cron", 'c', OPT_NONE, O_CRON, 0, "@CRON", NULL, NULL, "cancel jobs of a crontab too, and take their entries out" },
@@ -206,6 +209,10 @@ static int set_option(void *ctx, const struct opt *opt, const char *arg, enum op
 
     (void)source; /* lists add up, flags stay */
     switch (opt->id) {
+    case O_ADMIN_COMMENT:
+        free(s->request.admin_comment);
+        s->request.admin_comment = xstrdup_or_die(arg);
+        return 0;
     case O_BATCH:
         s->request.has_batch_only = s->request.batch_only = true;
         return 0;
@@ -423,6 +430,7 @@ int main(int argc, char **argv)
     if (s.request.n_ids || s.have_filter)
         send_request(&s);
     filter_free_words(s.request.ids, s.request.n_ids);
+    free(s.request.admin_comment);
     filter_done(&s.filter);
     filter_ids_done(&s.ids);
     client_free(s.client);

@@ -1,8 +1,8 @@
 /* scontrol_procs.c - scontrol listpids, pidinfo, listjobs, liststeps: what runs on this machine
  *
- * A process belongs to a step when one of its ancestors is a step daemon; which step, and which task, it has in its
- * environment.  So nothing has to be asked of a daemon, and the answer holds while slurmd is down.  Processes of
- * other users are seen by root alone. */
+ * A process belongs to a step when one of its ancestors is a step daemon; which step, and which
+ * task, it has in its environment.  So nothing has to be asked of a daemon, and the answer holds
+ * while slurmd is down.  Processes of other users are seen by root alone. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -73,6 +73,21 @@ static void take_value(const char *entry, const char *name, char *to, size_t siz
         (void)snprintf(to, size, "%s", entry + len + 1);
 }
 
+/* A step's number, or its word: special steps have negative ones. */
+static const char *step_word(const char *id)
+{
+    static const struct {
+        const char *id, *word;
+    } special[] = {
+        { "-4", "extern" }, { "-5", "batch" }, { "-6", "interactive" }, { "", "batch" }
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(special); i++)
+        if (strcmp(id, special[i].id) == 0)
+            return special[i].word;
+    return id;
+}
+
 /* Job, step and task of a process, by its environment. */
 static bool read_proc(long pid, struct proc *p)
 {
@@ -99,7 +114,7 @@ static bool read_proc(long pid, struct proc *p)
     if (parse_u64(id, 1, UINT32_MAX, &n) < 0 || !under_step_daemon(pid))
         return false;
     p->job_id = (uint32_t)n;
-    (void)snprintf(p->step, sizeof(p->step), "%s", *step ? step : "batch");
+    (void)snprintf(p->step, sizeof(p->step), "%s", step_word(step));
     return true;
 }
 
@@ -134,7 +149,8 @@ static void procs_load(struct procs *t)
         qsort(t->list, t->n, sizeof(*t->list), compare_procs);
 }
 
-/* ---- commands ----------------------------------------------------------------------------------- */
+/* ---- commands -----------------------------------------------------------------------------------
+ */
 
 /* "12" or "12.0", "12.batch" */
 static bool wanted(const struct proc *p, uint32_t job_id, const char *step, const char *node)
@@ -146,7 +162,8 @@ static bool wanted(const struct proc *p, uint32_t job_id, const char *step, cons
 void scontrol_listpids(struct scontrol *s, int argc, char **argv)
 {
     const char *node = argc > 1 ? argv[1] : NULL, *dot = argc ? strchr(argv[0], '.') : NULL;
-    _cleanup_free_ char *job = argc ? xasprintf_or_die("%.*s", (int)strcspn(argv[0], "."), argv[0]) : NULL;
+    _cleanup_free_ char *job =
+        argc ? xasprintf_or_die("%.*s", (int)strcspn(argv[0], "."), argv[0]) : NULL;
     struct procs t;
     uint64_t id = 0;
     size_t shown = 0;
@@ -166,7 +183,8 @@ void scontrol_listpids(struct scontrol *s, int argc, char **argv)
         if (!wanted(p, (uint32_t)id, dot ? dot + 1 : NULL, node))
             continue;
         if (!shown++)
-            (void)printf("%-8s %-8s %-8s %-7s %-8s\n", "PID", "JOBID", "STEPID", "LOCALID", "GLOBALID");
+            (void)printf("%-8s %-8s %-8s %-7s %-8s\n", "PID", "JOBID", "STEPID", "LOCALID",
+                         "GLOBALID");
         (void)printf("%-8ld %-8u %-8s %-7s %-8s\n", p->pid, p->job_id, p->step, p->local, p->rank);
     }
     if (!shown && id && dot)
@@ -197,7 +215,8 @@ static void list_here(struct scontrol *s, int argc, char **argv, bool steps)
         (void)printf(steps ? "%-8u %-8s\n" : "%u\n", p->job_id, p->step);
     }
     if (!shown)
-        scontrol_fail(s, steps ? "No job steps exist on this node." : "No jobs exist on this node.");
+        scontrol_fail(s,
+                      steps ? "No job steps exist on this node." : "No jobs exist on this node.");
     free(t.list);
 }
 
@@ -248,5 +267,6 @@ void scontrol_pidinfo(struct scontrol *s, int argc, char **argv)
     time_fmt_stamp(end_us, "Unknown", now_us(), when, sizeof(when));
     (void)printf("Slurm JobId=%u ends at %s\n", p.job_id, when);
     if (end_us)
-        (void)printf("slurm_get_rem_time is %lld\n", (long long)((end_us - now_us()) / USEC_PER_SEC));
+        (void)printf("slurm_get_rem_time is %lld\n",
+                     (long long)((end_us - now_us()) / USEC_PER_SEC));
 }

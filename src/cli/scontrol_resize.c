@@ -1,4 +1,5 @@
-/* scontrol_resize.c - after a job has changed its size: files that set the variables of its shell anew
+/* scontrol_resize.c - after a job has changed its size: files that set the variables of its shell
+ * anew
  *
  * Written only inside the job (SLURM_JOB_ID names it): elsewhere there is nothing to set. */
 #include <errno.h>
@@ -39,9 +40,9 @@ static bool write_one(struct scontrol *s, const char *path, const struct strbuf 
         const char *name;
         int which; /* of texts, -1 = goes */
     } names[] = {
-        { "SLURM_NODELIST", 0 },         { "SLURM_JOB_NODELIST", 0 }, { "SLURM_NNODES", 2 },
-        { "SLURM_JOB_NUM_NODES", 2 },    { "SLURM_JOB_CPUS_PER_NODE", 1 },
-        { "SLURM_NPROCS", -1 },          { "SLURM_NTASKS", -1 },      { "SLURM_TASKS_PER_NODE", -1 },
+        { "SLURM_NODELIST", 0 },      { "SLURM_JOB_NODELIST", 0 },      { "SLURM_NNODES", 2 },
+        { "SLURM_JOB_NUM_NODES", 2 }, { "SLURM_JOB_CPUS_PER_NODE", 1 }, { "SLURM_NPROCS", -1 },
+        { "SLURM_NTASKS", -1 },       { "SLURM_TASKS_PER_NODE", -1 },
     };
     FILE *f = fopen(path, "we");
     bool bad = !f;

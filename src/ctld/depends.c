@@ -114,12 +114,13 @@ static bool settled(struct ctld *ctld, const struct job *j, uint32_t task)
     return r != DEPEND_WAIT;
 }
 
-/* aftercorr: the tasks of array j whose counterparts have ended go their own ways. */
-static void split_settled(struct ctld *ctld, uint32_t job_id, uint32_t target)
+/* aftercorr: the tasks of array j whose counterparts have ended go their own ways.  ended: the only job that it can
+ * be about, 0 = all of the target: an end costs what it changes, however large the arrays are. */
+static void split_settled(struct ctld *ctld, uint32_t job_id, uint32_t target, uint32_t ended)
 {
     struct job *j = cluster_job(ctld->cluster, job_id);
-    const uint32_t *ids;
-    size_t n = cluster_array_jobs(ctld->cluster, target, &ids);
+    const uint32_t *ids = &ended;
+    size_t n = ended ? 1 : cluster_array_jobs(ctld->cluster, target, &ids);
     _cleanup_free_ uint32_t *copy = n ? malloc(n * sizeof(*copy)) : NULL;
 
     if (!copy)
@@ -141,7 +142,7 @@ static void split_settled(struct ctld *ctld, uint32_t job_id, uint32_t target)
     }
 }
 
-static void split_array(struct ctld *ctld, uint32_t job_id)
+static void split_array(struct ctld *ctld, uint32_t job_id, uint32_t ended)
 {
     const struct job *j = cluster_job(ctld->cluster, job_id);
     struct depends d;
@@ -151,11 +152,11 @@ static void split_array(struct ctld *ctld, uint32_t job_id)
         return;
     for (size_t i = 0; i < d.n; i++)
         if (d.items[i].type == DEPEND_AFTERCORR && !d.items[i].has_task)
-            split_settled(ctld, job_id, d.items[i].job_id);
+            split_settled(ctld, job_id, d.items[i].job_id, ended);
     depends_done(&d);
 }
 
-void depends_refresh(struct ctld *ctld, uint32_t job_id)
+static void refresh(struct ctld *ctld, uint32_t job_id, uint32_t ended)
 {
     struct job *j;
     struct depends d;
@@ -165,7 +166,7 @@ void depends_refresh(struct ctld *ctld, uint32_t job_id)
     Pst__Transaction *tx;
     Pst__JobRecord *set;
 
-    split_array(ctld, job_id);
+    split_array(ctld, job_id, ended);
     j = cluster_job(ctld->cluster, job_id);
     if (!j || !job_is_pending(j->rec) || !j->rec->dependency ||
         depends_parse(j->rec->dependency, &d, NULL) < 0)
@@ -198,7 +199,12 @@ void depends_refresh(struct ctld *ctld, uint32_t job_id)
                                .reason = PST__JOB_REASON__REASON_DEPENDENCY_NEVER_SATISFIED });
 }
 
-static void refresh_list(struct ctld *ctld, const struct idlist *l)
+void depends_refresh(struct ctld *ctld, uint32_t job_id)
+{
+    refresh(ctld, job_id, 0);
+}
+
+static void refresh_list(struct ctld *ctld, const struct idlist *l, uint32_t ended)
 {
     _cleanup_free_ uint32_t *copy = NULL;
     size_t n = l ? l->n : 0;
@@ -210,7 +216,7 @@ static void refresh_list(struct ctld *ctld, const struct idlist *l)
         return;
     memcpy(copy, l->ids, n * sizeof(*copy));
     for (size_t i = 0; i < n; i++)
-        depends_refresh(ctld, copy[i]);
+        refresh(ctld, copy[i], ended);
 }
 
 /* Drop from a list the jobs that do not wait any more. */
@@ -228,13 +234,13 @@ static void prune(struct ctld *ctld, struct idlist *l)
         l->n = kept;
 }
 
-static void changed_id(struct ctld *ctld, uint32_t id)
+static void changed_id(struct ctld *ctld, uint32_t id, uint32_t ended)
 {
     struct idlist *l = idmap_get(&ctld->dependants, id);
 
     if (!l)
         return;
-    refresh_list(ctld, l);
+    refresh_list(ctld, l, ended);
     prune(ctld, l);
     if (!l->n) {
         (void)idmap_remove(&ctld->dependants, id);
@@ -260,11 +266,12 @@ void depends_changed(struct ctld *ctld, const struct job *target)
     working = true;
     for (size_t i = 0; i < events.n; i++) {
         const struct job *j = cluster_job(ctld->cluster, events.ids[i]);
-        uint32_t id = events.ids[i], array = j ? het_group_id(j->rec) : 0;
+        uint32_t id = events.ids[i], array = j ? het_group_id(j->rec) : 0, ended;
 
-        changed_id(ctld, id);
+        ended = j && j->rec->has_array_task_id ? id : 0;
+        changed_id(ctld, id, ended);
         if (array && array != id)
-            changed_id(ctld, array);
+            changed_id(ctld, array, het_is(j->rec) ? 0 : ended);
         if (j)
             changed_name(ctld, j->rec);
     }
@@ -284,7 +291,7 @@ void depends_tick(struct ctld *ctld, int64_t now_us)
     (void)now_us;
     if (!delayed.n)
         return;
-    refresh_list(ctld, &delayed);
+    refresh_list(ctld, &delayed, 0);
     prune(ctld, &delayed);
 }
 

@@ -128,10 +128,32 @@ static int cancel_requeue(struct action *a, const struct job *j)
     return committed(a, core_commit(a->ctld, tx));
 }
 
+/* --admin-comment: written first, so that whoever follows the log sees it with the end. */
+static int note_comment(struct action *a, const struct job *j)
+{
+    Pst__Transaction *tx;
+
+    if (!a->req->admin_comment || job_is_ended(j->rec))
+        return 0;
+    if (!cmd_is_admin(a->ctld, a->cmd))
+        return ESLURM_ACCESS_DENIED;
+    tx = tx_new(core_now());
+    if (pb_set_str(&tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, j->rec->job_id)->admin_comment,
+                   a->req->admin_comment) < 0) {
+        tx_free(tx);
+        return SLURM_ERROR;
+    }
+    return committed(a, core_commit(a->ctld, tx));
+}
+
 static int do_cancel(struct action *a, const struct job_ref *ref)
 {
     struct job *j = ref->job;
     struct job_end end = cancel_end(a);
+    int code = ref->has_step || ref->tasks ? 0 : note_comment(a, j);
+
+    if (code != 0)
+        return code;
 
     if (ref->has_step)
         return signal_steps(a, j, ref, SIGKILL); /* a step is not asked first */

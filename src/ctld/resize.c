@@ -1,8 +1,8 @@
 /* resize.c - running jobs that give nodes back; see resize.h.
  *
- * The allocation is replaced by a part of itself in one patch: what goes is free from that instant.  The nodes that
- * go are told to end what they have of the job; what they report of its steps counts as always, and that they are
- * clean is not waited for.  Core thread. */
+ * The allocation is replaced by a part of itself in one patch: what goes is free from that instant.
+ * The nodes that go are told to end what they have of the job; what they report of its steps counts
+ * as always, and that they are clean is not waited for.  Core thread. */
 #include "ctld/resize.h"
 
 #include <errno.h>
@@ -27,7 +27,8 @@ static void *must(void *p)
     return p;
 }
 
-/* ---- which nodes stay --------------------------------------------------------------------------- */
+/* ---- which nodes stay ---------------------------------------------------------------------------
+ */
 
 /* The first n of the allocation: the batch host is the first. */
 static int keep_first(const Pst__Alloc *a, const Pst__JobRecord *set, struct bitmap *keep)
@@ -61,7 +62,8 @@ static int keep_named(struct ctld *ctld, const Pst__Alloc *a, const char *list, 
     return 0;
 }
 
-/* ---- what is left of the allocation ------------------------------------------------------------- */
+/* ---- what is left of the allocation -------------------------------------------------------------
+ */
 
 static void add_group(Pst__Alloc *out, const Pst__AllocGroup *from)
 {
@@ -74,7 +76,8 @@ static void add_group(Pst__Alloc *out, const Pst__AllocGroup *from)
     out->n_groups++;
 }
 
-static Pst__Alloc *alloc_part(const struct cluster *c, const Pst__Alloc *a, const struct bitmap *keep)
+static Pst__Alloc *alloc_part(const struct cluster *c, const Pst__Alloc *a,
+                              const struct bitmap *keep)
 {
     Pst__Alloc *out = must(malloc(sizeof(*out)));
     uint32_t count = bitmap_count(keep), cpus = 0;
@@ -85,8 +88,7 @@ static Pst__Alloc *alloc_part(const struct cluster *c, const Pst__Alloc *a, cons
     pst__alloc__init(out);
     out->node_ids = must(calloc(count + 1, sizeof(*out->node_ids)));
     out->groups = must(calloc(a->n_groups + 1, sizeof(*out->groups)));
-    BITMAP_FOREACH(keep, i)
-    {
+    BITMAP_FOREACH (keep, i) {
         const struct node *node = cluster_node(c, a->node_ids[i]);
         const Pst__AllocGroup *g = alloc_group(a, i);
 
@@ -105,11 +107,12 @@ static Pst__Alloc *alloc_part(const struct cluster *c, const Pst__Alloc *a, cons
     return out;
 }
 
-/* ---- the change --------------------------------------------------------------------------------- */
+/* ---- the change ---------------------------------------------------------------------------------
+ */
 
 /* Nodes that go end what they have of the job, which they know under its old allocation. */
-static void tell_leaving(struct ctld *ctld, const struct job *j, Pst__Alloc *old, const struct bitmap *keep,
-                         uint64_t lsn)
+static void tell_leaving(struct ctld *ctld, const struct job *j, Pst__Alloc *old,
+                         const struct bitmap *keep, uint64_t lsn)
 {
     Pst__JobRecord before = *j->rec; /* shallow */
     struct job as_it_was = { .rec = &before };
@@ -153,8 +156,8 @@ static int shrink(struct ctld *ctld, struct job *j, const struct bitmap *keep, u
 
 bool resize_asked(const Pst__JobRecord *r, const Pst__JobRecord *set)
 {
-    return set && (set->has_min_nodes || set->req_nodes) && job_holds_resources(r) && !job_is_ended(r) &&
-           !job_is_pending(r);
+    return set && (set->has_min_nodes || set->req_nodes) && job_holds_resources(r) &&
+           !job_is_ended(r) && !job_is_pending(r);
 }
 
 int resize_job(struct ctld *ctld, struct job *j, const Pst__JobRecord *set, uint64_t *ret_lsn)
@@ -167,7 +170,8 @@ int resize_job(struct ctld *ctld, struct job *j, const Pst__JobRecord *set, uint
         return ESLURM_NOT_SUPPORTED;
     if (bitmap_new((uint32_t)r->alloc->n_node_ids, &keep) < 0)
         return SLURM_ERROR;
-    code = set->req_nodes ? keep_named(ctld, r->alloc, set->req_nodes, keep) : keep_first(r->alloc, set, keep);
+    code = set->req_nodes ? keep_named(ctld, r->alloc, set->req_nodes, keep)
+                          : keep_first(r->alloc, set, keep);
     if (code == 0 && set->req_nodes && set->has_min_nodes && set->min_nodes != bitmap_count(keep))
         code = ESLURM_INVALID_NODE_COUNT;
     if (code == 0 && r->has_batch && r->batch && !bitmap_test(keep, 0))

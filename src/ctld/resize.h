@@ -1,6 +1,7 @@
 /* resize.h - running jobs that give nodes back
  *
- * scontrol update JobId= NumNodes= or NodeList= of a running job.  Jobs shrink; they do not grow. */
+ * scontrol update JobId= NumNodes= or NodeList= of a running job.  Jobs shrink; they do not grow.
+ */
 #pragma once
 
 #include "ctld/ctld.h"
@@ -8,7 +9,7 @@
 /* Does set change the size of r, which runs? */
 bool resize_asked(const Pst__JobRecord *r, const Pst__JobRecord *set);
 
-/* Keep max_nodes (else min_nodes) nodes of the allocation, or those of req_nodes; *ret_lsn is that of the change.
- * 0 or an ESLURM code: ESLURM_NOT_SUPPORTED for more nodes than it has, ESLURM_INVALID_NODE_NAME for names that do
- * not exist and for lists without the batch host. */
+/* Keep max_nodes (else min_nodes) nodes of the allocation, or those of req_nodes; *ret_lsn is that
+ * of the change. 0 or an ESLURM code: ESLURM_NOT_SUPPORTED for more nodes than it has,
+ * ESLURM_INVALID_NODE_NAME for names that do not exist and for lists without the batch host. */
 int resize_job(struct ctld *ctld, struct job *j, const Pst__JobRecord *set, uint64_t *ret_lsn);

@@ -128,15 +128,51 @@ static int format(const struct bitmap *bm, uint32_t throttle, char **ret)
     return builder_done(&b, text, ret);
 }
 
+/* One item and perhaps a throttle, which is what most people write: its form needs no look at each index.
+ * False when the text is anything else. */
+static bool parse_single(const char *text, uint32_t max_index, struct builder *b, uint32_t *ret_throttle)
+{
+    const char *p = text;
+    uint32_t lo, hi, step;
+
+    if (!take_item(&p, max_index, &lo, &hi, &step) || (step > 1 && (hi - lo) / step + 1 < STEPPED_LEAST))
+        return false;
+    *ret_throttle = 0;
+    if (*p == '%') {
+        p++;
+        if (!take_number(&p, UINT32_MAX - 1, ret_throttle))
+            return false;
+    }
+    if (*p)
+        return false;
+    hi -= (hi - lo) % step;
+    *b = (struct builder){ .sb = STRBUF_INIT, .any = true, .first = lo, .last = hi, .lo = lo, .hi = hi,
+                           .count = (hi - lo) / step + 1, .step = hi > lo ? step : 0 };
+    return true;
+}
+
 int array_parse(const char *text, uint32_t max_index, char **ret_tasks, uint32_t *ret_throttle,
                 uint32_t *ret_count, struct err *err)
 {
+    struct builder single;
     struct bitmap *bm = NULL;
     uint64_t listed = 0, most = ((uint64_t)max_index + 1) * LISTED_TIMES;
     uint32_t throttle = 0, lo, hi, step;
     const char *p = text;
     int r;
 
+    if (parse_single(text, max_index, &single, &throttle)) {
+        char limit[16];
+
+        (void)snprintf(limit, sizeof(limit), "%%%u", throttle);
+        r = builder_done(&single, throttle ? limit : NULL, ret_tasks);
+        if (r == 0) {
+            *ret_throttle = throttle;
+            *ret_count = single.count;
+        }
+        return r;
+    }
+    throttle = 0;
     r = bitmap_new(max_index + 1, &bm);
     if (r < 0)
         return r;
@@ -240,7 +276,14 @@ void array_bounds(const char *tasks, uint32_t *ret_first, uint32_t *ret_last, ui
 {
     struct cursor c = { .p = tasks };
     struct builder b = { .sb = STRBUF_INIT };
+    uint32_t lo, hi, step;
 
+    if (is_stepped(tasks, &lo, &hi, &step)) {
+        *ret_first = lo;
+        *ret_last = hi - (hi - lo) % step;
+        *ret_step = *ret_last > lo ? step : 1;
+        return;
+    }
     while (cursor_next(&c))
         builder_add(&b, c.lo, c.hi);
     strbuf_done(&b.sb);

@@ -1,12 +1,14 @@
 """Running jobs that give nodes back, and what runs on a machine: scontrol update NumNodes=, listpids, pidinfo."""
 
+import random
 import re
 
 import pytest
 
 from conftest import wait_until
 
-CLUSTER = {"nodes": 3, "cpus": 4}
+# Other clusters may run on this machine: their processes are listed as well.
+CLUSTER = {"nodes": 3, "cpus": 4, "conf": f"FirstJobId={random.randrange(10**5, 10**6)}"}
 
 
 def start(c, *options, wrap="srun -N3 -n3 sleep 60"):
@@ -73,5 +75,5 @@ def test_processes_of_jobs(c):
     assert [str(job), "batch"] in [line.split() for line in c.run("scontrol", "liststeps").out.splitlines()]
     told = c.run("scontrol", "pidinfo", one[1].split()[0]).out
     assert re.fullmatch(rf"Slurm JobId={job} ends at \d{{4}}-\S+\nslurm_get_rem_time is (29\d|300)\n", told), told
-    assert c.refused("scontrol", "listpids", "999999") == "JobId=999999 does not exist on node (null).\n"
+    assert c.refused("scontrol", "listpids", "9999999") == "JobId=9999999 does not exist on node (null).\n"
     assert c.refused("scontrol", "pidinfo", "1") == "Failed to locate job for requested pid\n"

@@ -1,0 +1,89 @@
+"""scancel: filters, words of states, prompts, comments, requeues on their way."""
+
+import pytest
+
+from conftest import wait_until
+
+CLUSTER = {"nodes": 2, "cpus": 4, "conf": "FirstJobId=100"}
+
+
+def held(c, *options, **more):
+    return c.sbatch("--hold", *options, wrap="sleep 60", **more)
+
+
+def left(c):
+    return {int(x) for x in c.run("squeue", "-h", "-o", "%A").out.split()}
+
+
+@pytest.mark.parametrize("filter", ["--name=pick", "--account=pick", "--wckey=pick", "--partition=main --name=pick",
+                                    "--state=PD --name=pick", "--state=pending --name=pick,other", "--qos=pick",
+                                    "--me --jobname=pick"])
+def test_filters(c, filter):
+    mine = held(c, "-J", "pick", "-A", "pick", "--wckey", "pick", "-q", "pick")
+    other = held(c, "-J", "else", "-A", "else", "--wckey", "else", "-q", "else")
+    c.run("scancel", "--state=RUNNING", "--name=pick")
+    assert left(c) == {mine, other}
+    c.run("scancel", *filter.split())
+    assert left(c) == {other}
+
+
+def test_ids_and_filters_both_hold(c):
+    a, b = held(c, "-J", "a"), held(c, "-J", "b")
+    c.run("scancel", "--name=b", a, b)
+    assert left(c) == {a}
+
+
+def test_nodes(c):
+    one = c.sbatch("-w", "node1", wrap="sleep 60")
+    two = c.sbatch("-w", "node2", wrap="sleep 60")
+    c.wait_state(one, "RUNNING")
+    c.wait_state(two, "RUNNING")
+    c.run("scancel", "-w", "node2")
+    assert c.wait_end(two)["JobState"] == "CANCELLED" and c.state(one) == "RUNNING"
+
+
+def test_order_and_ctld(c):
+    ids = [held(c, "-J", "many") for _ in range(20)]
+    told = c.run("scancel", "--ctld", "-v", "-n", "many").err
+    assert told == "".join(f"scancel: Terminating job {i}\n" for i in ids)
+
+
+def test_asks(c):
+    a, b = held(c, "-J", "a"), held(c, "-J", "b")
+    done = c.run("scancel", "-i", "-n", "a,b", input="what\nn\ny\n")
+    prompt = [f"Cancel job_id={i} name={n} partition=main [y/n]? " for i, n in ((a, "a"), (b, "b"))]
+    assert done.out == prompt[0] * 2 + prompt[1]
+    assert left(c) == {a}
+
+
+def test_admin_comment(c):
+    job = held(c)
+    c.run("scancel", "--admin-comment", "broken input", job)
+    shown = c.job(job)
+    assert shown["JobState"] == "CANCELLED" and shown["AdminComment"] == "broken input"
+    running = c.sbatch(wrap="sleep 60")
+    c.wait_state(running, "RUNNING")
+    c.run("scancel", "--admin-comment=by hand", running)
+    assert c.wait_end(running)["AdminComment"] == "by hand"
+
+
+def test_cancels_what_is_being_requeued(c):
+    job = c.sbatch("--requeue", script="trap '' TERM; echo ready; while :; do sleep 0.2; done")
+    wait_until(lambda: (c.work / f"slurm-{job}.out").exists() and "ready" in c.out(job), "the script runs")
+    c.run("scontrol", "requeue", job)
+    c.run("scancel", job)
+    assert c.wait_end(job)["JobState"] == "CANCELLED"
+    c.wait_nodes()
+    assert c.state(job) == "CANCELLED" and c.job(job)["Restarts"] == "0"
+    assert left(c) == set()
+
+
+@pytest.mark.parametrize("args, text", [
+    ((), "scancel: error: No job identification provided\n"),
+    (("-t", "COMPLETED"), "Invalid job state specified: COMPLETED\n"
+                          "Valid job states are PENDING, RUNNING, and SUSPENDED\n"),
+    (("-s", "NOPE", "1"), "Unknown job signal: NOPE\n"),
+    (("1.x",), "scancel: error: Invalid job id 1.x\n"),
+])
+def test_refused(c, args, text):
+    assert c.refused("scancel", *args) == text
