@@ -147,6 +147,24 @@ def w_fill(cluster, n):
                  kib_per_job=(rss_kib(cluster.ctld_pid) - before) / len(ids), **cpu_fields(span, len(ids)))]
 
 
+def w_array(cluster, spec, n):
+    """Held arrays of half a million tasks: submission, the controller's growth, lines of squeue."""
+    argv, times = ["sbatch", "-H", "-a", spec, "--wrap", "true"], []
+    for i in range(n + 1):
+        start = time.monotonic()
+        done = out(cluster, argv)
+        if done.returncode:
+            raise RuntimeError(done.stderr)
+        times.append(time.monotonic() - start)
+        if i == 0:
+            lines = len(out(cluster, ["squeue", "-h"]).stdout.splitlines())
+            before = rss_kib(cluster.ctld_pid)
+    grown = rss_kib(cluster.ctld_pid) - before
+    return [emit(bench="array", what=f"sbatch -a {spec}", cluster=cluster.label, n=n,
+                 submit_p50_ms=percentile(times, .5) * 1e3, submit_p95_ms=percentile(times, .95) * 1e3,
+                 kib_per_array=grown / n, squeue_lines=lines)]
+
+
 def w_query(cluster, n, samples=10, json_samples=3):
     rows, one = [], str(cluster.ids[len(cluster.ids) // 2])
     for what, argv in (("squeue", ["squeue"]), ("squeue -h -o %i", ["squeue", "-h", "-o", "%i"]),
