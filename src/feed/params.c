@@ -7,6 +7,10 @@
 #include "base/timefmt.h"
 #include "feed/params.h"
 
+/* Jobs planned; without the option the others are still started where they hurt nobody. */
+#define DEFAULT_BF_MAX_JOB_TEST 500
+#define DEFAULT_BF_MAX_JOB_ARRAY_RESV 20
+
 static enum sched_select select_of(const struct conf *conf)
 {
     const char *type = conf_str(conf, CONF_SELECT_TYPE);
@@ -96,6 +100,9 @@ void feed_fill_params(const struct conf *conf, struct sched_params *ret)
         .select = select_of(conf),
         .select_memory = select && strcasestr(select, "Memory"),
         .backfill = !type || strcasecmp(type, "sched/builtin") != 0,
+        .conservative = true,
+        .bf_max_job_plan = option_u32(conf, "bf_max_job_test", DEFAULT_BF_MAX_JOB_TEST),
+        .bf_max_job_array_resv = option_u32(conf, "bf_max_job_array_resv", DEFAULT_BF_MAX_JOB_ARRAY_RESV),
         .bf_window_min = option_u32(conf, "bf_window", 1440),
         .bf_resolution_s = option_u32(conf, "bf_resolution", 60),
         .bf_max_job_test = option_u32(conf, "bf_max_job_test", 0),

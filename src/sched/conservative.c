@@ -53,7 +53,7 @@ static int start(struct bf *b, struct pick *p, struct entry *e, struct sched_all
     int r = decide_start(p, e, alloc, b->now_us, limit, b->out);
 
     if (r == 0)
-        r = prof_hold(b->s, &j->alloc, &j->held, j->part, j->uid, j->owned, j->firm, 0, until);
+        r = prof_hold(b->s, &j->alloc, &j->held, j, j->part, j->firm, 0, until);
     if (r < 0)
         return r;
     b->out->bf_started++;
@@ -137,7 +137,7 @@ static int hold_place(struct sched *s, struct entry *e, uint32_t from, int64_t *
     (void)prof_lics(s, &j->want, p.from, p.until, &which);
     r = lics_choose(&j->want, which, &lics);
     if (r == 0)
-        r = prof_hold(s, ret_alloc, &lics, e->part, j->uid, j->owned, true, p.from, p.until);
+        r = prof_hold(s, ret_alloc, &lics, j, e->part, true, p.from, p.until);
     return r < 0 ? r : 1;
 }
 

@@ -1,7 +1,7 @@
 /* explain.c - why a job does not start; see sched_explain.h.
  *
- * The heads that go before the job get reservations, as backfill gives them; every question is then
- * put to selection beside these.  Nothing is guessed: a change is named when selection and layout
+ * The heads that go before the job get reservations, as backfill gives them (all jobs that go before it get
+ * their places when it is conservative); every question is then put to selection beside these.  Nothing is guessed: a change is named when selection and layout
  * took the changed job. */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "sched/explain_int.h"
+#include "sched/profile.h"
 
 void sched_explanation_done(struct sched_explanation *x)
 {
@@ -55,8 +56,14 @@ int ex_fits(const struct ex *x, struct entry *e, int64_t end_us, struct sched_al
         .s = x->s, .cls = e->cls, .part = x->s->parts[e->part], .overlay = true, .end_us = end_us
     };
     uint32_t which;
-    int r = lics_fit(x->s, &e->job->want, end_us, &which) ? pick_nodes(&p) : 0;
+    int r = lics_fit(x->s, &e->job->want, end_us, &which);
 
+    if (r == 1 && x->s->prof) {
+        p.overlay = false;
+        return prof_search(&p, &e->job->want, e->job->time_limit_min, 0, true, ret);
+    }
+    if (r == 1)
+        r = pick_nodes(&p);
     if (r == 1) {
         r = layout(&p, ret);
         r = r == 0 ? 1 : r == -EAGAIN ? 0 : r;
@@ -88,8 +95,29 @@ static int reserve_one(struct ex *x, struct entry *h)
     return r < 0 ? r : 0;
 }
 
+/* Places for all that go before e; they are the same whatever else e asks for. */
+static int plan_before(struct ex *x, const struct entry *e)
+{
+    struct bf b = { .s = x->s, .now_us = x->now_us };
+    uint32_t tier = x->s->parts[e->part]->tier, now = 0;
+    int r;
+
+    if (x->reserved && x->tier == tier && x->priority == e->priority)
+        return 0;
+    r = conservative_ahead(&b, e, &now);
+    if (now)
+        x->settled = false;
+    x->tier = tier;
+    x->priority = e->priority;
+    x->reserved = r >= 0;
+    return r;
+}
+
 int ex_reserve(struct ex *x, const struct entry *e)
 {
+    if (x->s->params.conservative)
+        return plan_before(x, e);
+
     _cleanup_free_ struct entry **heads = malloc((x->s->nparts + 1) * sizeof(struct entry *));
     uint32_t n;
     int r = 0;
@@ -220,8 +248,12 @@ static enum explain_cause cause_of(const struct ex *x, const struct entry *e,
     p.idle = false;
     if (!node_fit(&p, id, &f))
         return EXPLAIN_HELD;
-    p.overlay = true;
-    p.end_us = end_after(x->now_us, e->job->time_limit_min);
+    if (x->s->prof) {
+        prof_span(&p, 0, e->job->time_limit_min);
+    } else {
+        p.overlay = true;
+        p.end_us = end_after(x->now_us, e->job->time_limit_min);
+    }
     return node_fit(&p, id, &f) ? EXPLAIN_FREE : EXPLAIN_KEPT;
 }
 
@@ -258,8 +290,10 @@ static void find_holders(const struct ex *x, const struct bitmap *held, struct e
 }
 
 /* For whom is this node kept? */
-static void note_keeper(const struct ex *x, uint32_t id, struct explain_part *out)
+static void note_keeper(const struct ex *x, const struct entry *e, uint32_t id, struct explain_part *out)
 {
+    if (!out->kept_for && x->s->prof)
+        out->kept_for = prof_keeper(x->s, id, prof_until(x->s, 0, e->job->time_limit_min), &out->kept_us);
     for (uint32_t i = 0; !out->kept_for && i < x->s->nresvs && i < x->nholds; i++) {
         if (!bitmap_test(x->s->resvs[i].nodes, id))
             continue;
@@ -288,7 +322,7 @@ static int look_at_nodes(struct ex *x, struct entry *e, struct explain_part *out
         if (c == EXPLAIN_HELD)
             bitmap_set(held, id);
         if (c == EXPLAIN_KEPT)
-            note_keeper(x, id, out);
+            note_keeper(x, e, id, out);
         out->causes[c]++;
         out->total++;
         out->suitable += c >= EXPLAIN_NOT_UP;
@@ -323,10 +357,14 @@ static int expect(struct ex *x, struct entry *e, struct explain_part *out)
     int64_t start_us = x->now_us;
     int r = ex_fits(x, e, end_after(x->now_us, e->job->time_limit_min), &alloc);
 
-    if (r == 1)
+    if (r == 1) {
         x->starts_now = true;
-    else if (r == 0)
+    } else if (r == 0 && s->prof) {
+        r = prof_search(&p, &e->job->want, e->job->time_limit_min, prof_release(s, 1), false, &alloc);
+        start_us = r == 1 ? prof_time(s, p.from) : 0;
+    } else if (r == 0) {
         r = plan(&p, x->now_us, &start_us, &alloc, &spare);
+    }
     if (r <= 0)
         return r;
     out->expected_us = start_us;
@@ -383,15 +421,16 @@ int sched_explain(struct sched *s, const struct sched_job *job, const char *cons
     x.heads = calloc(s->nparts + 1, sizeof(struct entry *));
     x.holds = calloc(s->nparts + 1, sizeof(*x.holds));
     if (r >= 0)
-        r = out.parts && x.heads && x.holds ? line_make(s) : -ENOMEM;
+        r = out.parts && x.heads && x.holds ? 0 : -ENOMEM;
+    if (r >= 0 && !s->params.conservative)
+        r = line_make(s);
     for (uint32_t i = 0; r >= 0 && i < j->nentries; i++) {
         out.nparts = i + 1;
         r = explain_entry(&x, j->entries[i], &out.parts[i]);
     }
     if (r >= 0 && x.settled && !x.starts_now)
         r = ex_changes(&x, job, others, nothers, &out);
-    resvs_clear(s);
-    line_drop(s);
+    backfill_drop(s);
     job_free(s, j);
     free(x.heads);
     free(x.holds);

@@ -192,6 +192,27 @@ static void bisect(struct tries *t, struct explain_change c, uint64_t least, uin
     name(t, &c);
 }
 
+/* The longest limit that works beside the places of all others. */
+static void bisect_time(struct tries *t, struct explain_change *best)
+{
+    uint32_t lo = 0, hi = t->job->time_limit_min;
+    const uint32_t longest = 60 * 24 * 366;
+
+    if (hi == SCHED_UNLIMITED)
+        hi = longest;
+    while (hi - lo > 1 && t->r >= 0) {
+        struct explain_change c = { .kind = CHANGE_TIME, .value = lo + (hi - lo) / 2 };
+
+        if (works(t, &c))
+            lo = (uint32_t)c.value;
+        else
+            hi = (uint32_t)c.value;
+    }
+    best->value = lo;
+    for (uint32_t i = 0; lo && i < t->out->nparts && !best->before_job; i++)
+        best->before_job = t->out->parts[i].kept_for;
+}
+
 /* A limit that ends before somebody's reserved start: the longest such that works. */
 static void try_time(struct tries *t)
 {
@@ -221,6 +242,8 @@ static void try_time(struct tries *t)
         if (c.value > best.value && c.value < most && works(t, &c))
             best = c;
     }
+    if (s->params.conservative)
+        bisect_time(t, &best);
     if (best.value)
         name(t, &best);
     for (uint32_t i = 0; !best.value && i < t->out->nparts; i++) { /* a partition's own limit */

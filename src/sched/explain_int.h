@@ -13,6 +13,7 @@ struct ex {
     uint32_t *holds;      /* job of each reservation */
     uint32_t nheads, nholds;
     bool reserved;
+    uint32_t tier, priority; /* conservative: of the entry that all before it are planned for */
 };
 
 /* Reserve for the heads that go before e; kept when they are the same as before. */

@@ -291,7 +291,7 @@ static int start_planned(struct sched *s, struct member *m, int64_t now_us, stru
     int r = decide_start(&m->pick, m->entry, &m->alloc, now_us, j->time_limit_min, out);
 
     if (r == 0)
-        r = prof_hold(s, &j->alloc, &j->held, j->part, j->uid, j->owned, j->firm, 0,
+        r = prof_hold(s, &j->alloc, &j->held, j, j->part, j->firm, 0,
                       prof_until(s, 0, j->time_limit_min));
     if (r == 0)
         out->bf_started++;
@@ -330,7 +330,7 @@ int het_plan(struct sched *s, struct entry *e, int64_t now_us, struct sched_deci
         const struct member *m = &g.members[i];
         static const struct job_lics none;
 
-        if (prof_hold(s, &m->alloc, &none, m->entry->part, m->job->uid, m->job->owned, true, slot,
+        if (prof_hold(s, &m->alloc, &none, m->job, m->entry->part, true, slot,
                       prof_until(s, slot, m->job->time_limit_min)) < 0)
             r = -ENOMEM;
     }

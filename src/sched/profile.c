@@ -65,7 +65,7 @@ static int room(struct pnode *pn, uint32_t n)
 
 struct hold { /* of one job on one node */
     const struct sched_alloc_node *an;
-    uint32_t part, uid;
+    uint32_t part, uid, keeper; /* keeper: id of a job that is planned */
     bool firm, cpus, owned;
 };
 
@@ -90,6 +90,8 @@ static void step_add(struct sched *s, uint32_t id, struct step *st, const struct
             st->w[l.firm + w] |= an->cpu_bits[w];
     }
     st->held |= h->cpus;
+    if (h->keeper)
+        st->keeper = h->keeper;
     if (h->cpus && at < n->nparts)
         ((uint32_t *)(st->w + l.parts))[at] += an->cpus;
     st->mem += an->mem_mib;
@@ -551,6 +553,27 @@ bool prof_filter_sum(struct pick *p, const struct bitmap *mask, uint64_t cpus, u
     return prof_filter(p, p->s->dup, false, low, (uint32_t)MIN(need, (uint64_t)UINT32_MAX));
 }
 
+void prof_span(struct pick *p, uint32_t from, uint32_t minutes)
+{
+    p->plan = true;
+    p->from = from;
+    p->until = prof_until(p->s, from, minutes);
+    p->s->prof->searches++;
+}
+
+uint32_t prof_keeper(const struct sched *s, uint32_t id, uint32_t until, int64_t *ret_start_us)
+{
+    const struct pnode *pn = &s->prof->nodes[id];
+
+    for (uint32_t i = pn->n; i-- > 0 && step_at(pn, i)->from < until;) {
+        if (!step_at(pn, i)->keeper)
+            continue;
+        *ret_start_us = prof_time(s, step_at(pn, i)->from);
+        return step_at(pn, i)->keeper;
+    }
+    return 0;
+}
+
 bool prof_filter(struct pick *p, struct bitmap *mask, bool idle, uint64_t cpus, uint32_t need)
 {
     const struct prof *pf = p->s->prof;
@@ -665,7 +688,7 @@ static int hold_node(struct sched *s, const struct hold *h, uint32_t from, uint3
 }
 
 int prof_hold(struct sched *s, const struct sched_alloc *a, const struct job_lics *lics,
-              uint32_t part, uint32_t uid, bool owned, bool firm, uint32_t from, uint32_t until)
+              const struct job *j, uint32_t part, bool firm, uint32_t from, uint32_t until)
 {
     struct prof *pf = s->prof;
     int r = 0;
@@ -673,9 +696,13 @@ int prof_hold(struct sched *s, const struct sched_alloc *a, const struct job_lic
     until = MIN(until, pf->nslots);
     pf->holds++;
     for (size_t i = 0; r == 0 && i < a->nnodes; i++) {
-        struct hold h = {
-            .an = &a->nodes[i], .part = part, .uid = uid, .firm = firm, .cpus = true, .owned = owned
-        };
+        struct hold h = { .an = &a->nodes[i],
+                          .part = part,
+                          .uid = j->uid,
+                          .firm = firm,
+                          .cpus = true,
+                          .owned = j->owned,
+                          .keeper = from ? j->id : 0 };
 
         r = hold_node(s, &h, from, until);
     }

@@ -13,6 +13,7 @@
 
 struct bitmap;
 struct fit;
+struct job;
 struct job_lics;
 struct pick;
 struct prof;
@@ -54,11 +55,16 @@ bool prof_filter_sum(struct pick *p, const struct bitmap *mask, uint64_t cpus, u
  * with p->next, when fewer than need are left: no span from before that slot has enough. */
 bool prof_filter(struct pick *p, struct bitmap *mask, bool idle, uint64_t cpus, uint32_t need);
 
+/* Ask node_fit() about one span. */
+void prof_span(struct pick *p, uint32_t from, uint32_t minutes);
+/* The first job planned on the node to begin before until, and when; 0 when there is none. */
+uint32_t prof_keeper(const struct sched *s, uint32_t id, uint32_t until, int64_t *ret_start_us);
+
 bool prof_lics(const struct sched *s, const struct job_lics *want, uint32_t from, uint32_t until,
                uint32_t *ret_which);
 /* Hold what a job gets.  -ENOMEM: part of it may be held, the profile is to be dropped. */
 int prof_hold(struct sched *s, const struct sched_alloc *a, const struct job_lics *lics,
-              uint32_t part, uint32_t uid, bool owned, bool firm, uint32_t from, uint32_t until);
+              const struct job *j, uint32_t part, bool firm, uint32_t from, uint32_t until);
 /* How far beyond until can a be held from `from` on?  At most most. */
 uint32_t prof_stretch(const struct sched *s, const struct sched_alloc *a, uint32_t part,
                       uint32_t until, uint32_t most);

@@ -5,7 +5,7 @@
 #include "sched/sched_int.h"
 
 struct step {
-    uint32_t from, uid;
+    uint32_t from, uid, keeper;
     bool held, any, mixed, owned;
     uint64_t mem;
     uint64_t w[]; /* see layout_of() */

@@ -14,15 +14,18 @@
 #include "sched/sched_explain.h"
 
 #define MIN_US INT64_C(60000000)
-#define NOW INT64_C(1700000000000000)
+#define NOW (INT64_C(28333334) * MIN_US) /* a full minute: plans of all jobs are made of these */
 
 static const char *const main_part[] = { "main" }, *const both_parts[] = { "main", "side" };
+
+static bool conservative; /* the kind of backfill that is explained */
 
 static struct sched *new_sched(uint32_t nnodes, uint32_t cpus)
 {
     struct sched_params params = { .select = SCHED_SELECT_CORE,
                                    .select_memory = true,
                                    .backfill = true,
+                                   .conservative = conservative,
                                    .bf_window_min = 100000 };
     struct sched *s;
     uint32_t ids[64];
@@ -378,11 +381,23 @@ static void test_changes_hold(void **state)
     assert_true(changes_held > 500);
 }
 
+static int plan_all(void **state)
+{
+    (void)state;
+    conservative = true;
+    changes_held = jobs_explained = 0;
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_head), cmocka_unit_test(test_behind),
                                         cmocka_unit_test(test_causes),
-                                        cmocka_unit_test(test_changes_hold) };
+                                        cmocka_unit_test(test_changes_hold),
+                                        cmocka_unit_test_setup(test_head, plan_all),
+                                        cmocka_unit_test_setup(test_behind, plan_all),
+                                        cmocka_unit_test_setup(test_causes, plan_all),
+                                        cmocka_unit_test_setup(test_changes_hold, plan_all) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
