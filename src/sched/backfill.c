@@ -433,7 +433,7 @@ static int when_in(struct bf *b, struct entry *e, struct sched_decision *d)
         return 0;
     if (s->prof) {
         r = prof_search(&p, &e->job->want, e->job->time_limit_min, prof_slot_at(s, start_us), false, &alloc);
-        start_us = r == 1 ? prof_time(s, p.from) : 0;
+        start_us = r == 1 ? MAX(prof_promise(s, p.from), start_us) : 0;
     } else {
         r = fits_now(&p, end_after(start_us, e->job->time_limit_min), &alloc);
         if (r == 0)

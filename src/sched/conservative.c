@@ -56,6 +56,7 @@ static int start(struct bf *b, struct pick *p, struct entry *e, struct sched_all
         r = prof_hold(b->s, &j->alloc, &j->held, j, j->part, j->firm, 0, until);
     if (r < 0)
         return r;
+    prof_note_end(b->s, until, j->end_us);
     b->out->bf_started++;
     return 1;
 }
@@ -133,7 +134,8 @@ static int hold_place(struct sched *s, struct entry *e, uint32_t from, int64_t *
         note_first(s, e->cls, j->time_limit_min, r == 1 ? p.from : prof_slots(s));
     if (r == 0)
         return 0;
-    *ret_start_us = prof_time(s, p.from);
+    *ret_start_us = prof_promise(s, p.from);
+    prof_note_end(s, p.until, INT64_MAX); /* what follows a plan is promised by the slot */
     (void)prof_lics(s, &j->want, p.from, p.until, &which);
     r = lics_choose(&j->want, which, &lics);
     if (r == 0)

@@ -361,7 +361,7 @@ static int expect(struct ex *x, struct entry *e, struct explain_part *out)
         x->starts_now = true;
     } else if (r == 0 && s->prof) {
         r = prof_search(&p, &e->job->want, e->job->time_limit_min, prof_release(s, 1), false, &alloc);
-        start_us = r == 1 ? prof_time(s, p.from) : 0;
+        start_us = r == 1 ? prof_promise(s, p.from) : 0;
     } else if (r == 0) {
         r = plan(&p, x->now_us, &start_us, &alloc, &spare);
     }

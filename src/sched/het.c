@@ -333,8 +333,9 @@ int het_plan(struct sched *s, struct entry *e, int64_t now_us, struct sched_deci
         if (prof_hold(s, &m->alloc, &none, m->job, m->entry->part, true, slot,
                       prof_until(s, slot, m->job->time_limit_min)) < 0)
             r = -ENOMEM;
+        prof_note_end(s, prof_until(s, slot, m->job->time_limit_min), INT64_MAX);
     }
     if (r == 1)
-        *ret_start_us = prof_time(s, slot);
+        *ret_start_us = prof_promise(s, slot);
     return r < 0 ? r : 0;
 }

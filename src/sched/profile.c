@@ -223,6 +223,7 @@ static int enter_running(struct sched *s)
         /* One that should have ended does so any moment, but has not yet. */
         uint32_t end = MAX(slot_from(pf, s->line[i]->end_us), 1u);
 
+        prof_note_end(s, end, s->line[i]->end_us);
         r = push_running(s, s->line[i], end);
         lics_add(pf, &s->line[i]->held, 0, end);
     }
@@ -282,6 +283,20 @@ static void set_levels(const struct prof *pf, uint32_t slot, uint32_t id, uint32
     }
 }
 
+static int count_bits(struct prof *pf)
+{
+    size_t n = (size_t)pf->nslots * (pf->nlevels + 1);
+
+    pf->counts = calloc(n + 1, sizeof(*pf->counts));
+    pf->idx = calloc(pf->nwords + 1, sizeof(*pf->idx));
+    if (!pf->counts || !pf->idx)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        for (uint32_t w = 0; w < pf->nwords; w++)
+            pf->counts[i] += (uint32_t)__builtin_popcountll(pf->bits[i * pf->nwords + w]);
+    return 0;
+}
+
 struct event {
     uint32_t slot, id, levels;
     bool held;
@@ -324,7 +339,7 @@ static int make_bits(struct sched *s)
         for (; e < total && events[e].slot == q; e++)
             set_levels(pf, q, events[e].id, events[e].levels, events[e].held);
     }
-    return 0;
+    return count_bits(pf);
 }
 
 static int make(struct sched *s, int64_t now_us)
@@ -346,10 +361,11 @@ static int make(struct sched *s, int64_t now_us)
     if (!pf->times || !pf->nodes || !pf->recall)
         return -ENOMEM;
     make_times(s, pf, now_us);
+    pf->ends = calloc(pf->nslots + 1, sizeof(*pf->ends));
     pf->release = calloc(pf->nslots + 1, sizeof(*pf->release));
     pf->nlics = s->params.bf_licenses ? s->nlics : 0;
     pf->lics = calloc((size_t)pf->nlics * pf->nslots + 1, sizeof(*pf->lics));
-    if (!pf->release || !pf->lics)
+    if (!pf->ends || !pf->release || !pf->lics)
         return -ENOMEM;
     r = first_steps(s);
     if (r == 0)
@@ -382,9 +398,12 @@ void prof_drop(struct sched *s)
         free(pf->nodes[id].mem);
     free(pf->nodes);
     free(pf->times);
+    free(pf->ends);
     free(pf->release);
     free(pf->recall);
     free(pf->bits);
+    free(pf->counts);
+    free(pf->idx);
     free(pf->lics);
     free(pf->scratch);
     free(pf);
@@ -402,6 +421,19 @@ uint32_t prof_slots(const struct sched *s)
 int64_t prof_time(const struct sched *s, uint32_t slot)
 {
     return s->prof->times[slot];
+}
+
+int64_t prof_promise(const struct sched *s, uint32_t slot)
+{
+    return s->prof->ends[slot] ? s->prof->ends[slot] : s->prof->times[slot];
+}
+
+void prof_note_end(struct sched *s, uint32_t until, int64_t end_us)
+{
+    struct prof *pf = s->prof;
+
+    if (until < pf->nslots && end_us > pf->times[0])
+        pf->ends[until] = MAX(pf->ends[until], MIN(end_us, pf->times[until]));
 }
 
 uint32_t prof_slot_at(const struct sched *s, int64_t at_us)
@@ -568,33 +600,57 @@ uint32_t prof_keeper(const struct sched *s, uint32_t id, uint32_t until, int64_t
     for (uint32_t i = pn->n; i-- > 0 && step_at(pn, i)->from < until;) {
         if (!step_at(pn, i)->keeper)
             continue;
-        *ret_start_us = prof_time(s, step_at(pn, i)->from);
+        *ret_start_us = prof_promise(s, step_at(pn, i)->from);
         return step_at(pn, i)->keeper;
     }
     return 0;
 }
 
+/* One slot, of the words of mask in pf->idx; those that become empty leave it.  Are as many nodes
+ * left as it needs? */
+static bool keep_slot(struct prof *pf, struct bitmap *mask, uint32_t slot, uint32_t level,
+                      uint32_t need, uint32_t *n)
+{
+    const uint64_t *w = level_words(pf, slot, level);
+    uint32_t left = 0, kept = 0;
+
+    for (uint32_t i = 0; i < *n; i++) {
+        uint32_t at = pf->idx[i];
+        uint64_t m = mask->words[at] & w[at];
+
+        mask->words[at] = m;
+        if (m) {
+            pf->idx[kept++] = at;
+            if (kept + left < need) /* each word has one at least */
+                left += (uint32_t)__builtin_popcountll(m) - 1;
+        }
+    }
+    *n = kept;
+    return kept + left >= need;
+}
+
 bool prof_filter(struct pick *p, struct bitmap *mask, bool idle, uint64_t cpus, uint32_t need)
 {
-    const struct prof *pf = p->s->prof;
-    uint32_t level = cpus > 1 ? 63 - (uint32_t)__builtin_clzll(cpus) : 0;
+    struct prof *pf = p->s->prof;
+    uint32_t level = cpus > 1 ? 63 - (uint32_t)__builtin_clzll(cpus) : 0, n = 0;
+    uint32_t end = MIN(p->until, pf->nslots);
 
     level = idle ? pf->nlevels : MIN(level, pf->nlevels - 1);
-    for (uint32_t q = MIN(p->until, pf->nslots); q-- > p->from;) {
-        const uint64_t *w = level_words(pf, q, level);
-        uint32_t left = 0;
-
-        for (uint32_t i = 0; i < mask->nwords; i++) {
-            mask->words[i] &= w[i];
-            if (left < need && mask->words[i])
-                left += need == 1 ? 1 : (uint32_t)__builtin_popcountll(mask->words[i]);
-        }
-        if (left < need) {
+    for (uint32_t q = end; q-- > p->from;) {
+        if (pf->counts[(size_t)q * (pf->nlevels + 1) + level] < need) {
             p->next = MIN(p->next, q + 1);
             return false;
         }
     }
+    for (uint32_t i = 0; i < mask->nwords; i++)
+        if (mask->words[i])
+            pf->idx[n++] = i;
+    /* The first slot has least, as a rule: most searches end there, and few words are left for the
+     * others. */
     p->next = MIN(p->next, p->from + 1);
+    for (uint32_t q = p->from; q < end; q++)
+        if (!keep_slot(pf, mask, q, level, need, &n))
+            return false;
     return true;
 }
 
@@ -654,10 +710,16 @@ static void refresh_bits(struct sched *s, uint32_t id, const struct step *st, ui
     for (uint32_t q = st->from; q < until; q++) {
         uint64_t *w = level_words(pf, q, 0) + (id >> 6);
 
-        for (uint32_t k = now; k < before; k++)
+        uint32_t *counts = pf->counts + (size_t)q * (pf->nlevels + 1);
+
+        for (uint32_t k = now; k < before; k++) {
             w[(size_t)k * pf->nwords] &= mask;
-        if (!held_before)
+            counts[k]--;
+        }
+        if (!held_before) {
             w[(size_t)pf->nlevels * pf->nwords] &= mask;
+            counts[pf->nlevels]--;
+        }
     }
 }
 

@@ -36,7 +36,11 @@ int prof_make(struct sched *s, int64_t now_us);
 void prof_drop(struct sched *s);
 
 uint32_t prof_slots(const struct sched *s);
-int64_t prof_time(const struct sched *s, uint32_t slot);     /* when it begins */
+int64_t prof_time(const struct sched *s, uint32_t slot); /* when it begins */
+/* What a start in the slot is promised for: the latest end of a running job that is rounded up to
+ * it, or its beginning. */
+int64_t prof_promise(const struct sched *s, uint32_t slot);
+void prof_note_end(struct sched *s, uint32_t until, int64_t end_us);
 uint32_t prof_slot_at(const struct sched *s, int64_t at_us); /* the first at or after */
 uint32_t prof_until(const struct sched *s, uint32_t from, uint32_t minutes);
 /* The first slot at or after this one at which something comes free; prof_slots() when none. */

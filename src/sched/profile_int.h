@@ -25,12 +25,15 @@ struct recall {
 
 struct prof {
     int64_t *times; /* when each slot begins */
+    int64_t *ends;  /* the latest end that is rounded up to it, 0 = none */
     uint32_t nslots;
     bool *release; /* something comes free at its beginning */
     struct pnode *nodes;
     uint32_t nlevels, nwords, most_cpus;
-    uint64_t *bits; /* by slot, level, word */
-    uint64_t *lics; /* held, by slot and id */
+    uint64_t *bits;   /* by slot, level, word */
+    uint32_t *counts; /* of nodes, by slot and level */
+    uint32_t *idx;    /* scratch: the words of a mask that are not empty */
+    uint64_t *lics;   /* held, by slot and id */
     uint32_t nlics;
     struct recall *recall; /* by node */
     uint32_t searches;
