@@ -74,7 +74,7 @@ static uint32_t longest(const struct bf *b, const struct entry *e, const struct 
     while (most > until && !prof_lics(s, &j->want, 0, most, &which))
         most--;
     if (most < prof_slots(s) && most < prof_until(s, 0, j->time_limit_min))
-        limit = (uint32_t)((prof_time(s, most) - b->now_us) / 60000000);
+        limit = (uint32_t)((prof_promise(s, most) - b->now_us) / 60000000);
     return MAX(MIN(limit, j->time_limit_min), j->time_min_min);
 }
 

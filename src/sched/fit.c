@@ -142,7 +142,7 @@ static bool any_conflict(const struct pick *p, uint32_t id)
 
 static const struct prof_view *view_of(const struct pick *p, uint32_t id)
 {
-    return prof_view(p->s, id, p->from, p->until);
+    return prof_view(p->s, id, p->from, p->until, p->end_us);
 }
 
 /* CPUs that a job which shares with up to share - 1 others may take. */

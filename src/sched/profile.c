@@ -490,7 +490,14 @@ static void view_add(struct prof_view *v, const struct step *st, const struct no
     v->any |= st->any;
 }
 
-const struct prof_view *prof_view(const struct sched *s, uint32_t id, uint32_t from, uint32_t until)
+/* Does a job that ends then meet the step? */
+static bool meets(const struct step *st, uint32_t until, int64_t end_us)
+{
+    return st->from < until || (st->from == until && st->starts_us && st->starts_us < end_us);
+}
+
+const struct prof_view *prof_view(const struct sched *s, uint32_t id, uint32_t from, uint32_t until,
+                                  int64_t end_us)
 {
     struct prof *pf = s->prof;
     const struct node *n = &s->nodes[id];
@@ -500,7 +507,7 @@ const struct prof_view *prof_view(const struct sched *s, uint32_t id, uint32_t f
     uint64_t *w;
 
     if (pf->view_made == pf->holds + 1 && pf->view_id == id && pf->view_from == from &&
-        pf->view_until == until)
+        pf->view_until == until && pf->view_end_us == end_us)
         return v;
     if (l.words > pf->nscratch) {
         free(pf->scratch);
@@ -516,7 +523,7 @@ const struct prof_view *prof_view(const struct sched *s, uint32_t id, uint32_t f
                              .used = w + l.used,
                              .dev = w + l.dev,
                              .part_cpus = (uint32_t *)(w + l.parts) };
-    for (uint32_t i = find_step(pn, from) + 1; i-- > 0 && step_at(pn, i)->from < until;)
+    for (uint32_t i = find_step(pn, from) + 1; i-- > 0 && meets(step_at(pn, i), until, end_us);)
         view_add(v, step_at(pn, i), n, &l, w);
     v->free_cpus = n->cpus;
     for (uint32_t i = 0; i < n->nwords; i++)
@@ -533,6 +540,7 @@ const struct prof_view *prof_view(const struct sched *s, uint32_t id, uint32_t f
     pf->view_id = id;
     pf->view_from = from;
     pf->view_until = until;
+    pf->view_end_us = end_us;
     return v;
 }
 
@@ -590,6 +598,7 @@ void prof_span(struct pick *p, uint32_t from, uint32_t minutes)
     p->plan = true;
     p->from = from;
     p->until = prof_until(p->s, from, minutes);
+    p->end_us = from ? 0 : end_after(prof_time(p->s, 0), minutes);
     p->s->prof->searches++;
 }
 
@@ -697,6 +706,7 @@ static int split(struct pnode *pn, uint32_t slot)
     memmove(step_at(pn, i + 1), step_at(pn, i), (size_t)(pn->n - i) * pn->stride);
     pn->n++;
     step_at(pn, i)->from = slot;
+    step_at(pn, i)->starts_us = 0;
     return (int)i;
 }
 
@@ -736,6 +746,12 @@ static int hold_node(struct sched *s, const struct hold *h, uint32_t from, uint3
         i = split(pn, from);
     if (i < 0)
         return i;
+    if (h->keeper) {
+        struct step *st = step_at(pn, (uint32_t)i);
+        int64_t promise_us = prof_promise(s, from);
+
+        st->starts_us = st->starts_us ? MIN(st->starts_us, promise_us) : promise_us;
+    }
     for (uint32_t k = (uint32_t)i + 1; k-- > 0;) {
         struct step *st = step_at(pn, k);
         uint32_t before = levels_of(pf, step_free(&s->nodes[id], st));
@@ -822,6 +838,7 @@ int prof_search(struct pick *p, const struct job_lics *want, uint32_t minutes, u
     while (slot < s->prof->nslots) {
         p->from = slot;
         p->until = prof_until(s, slot, minutes);
+        p->end_us = slot ? 0 : end_after(prof_time(s, 0), minutes);
         p->next = UINT32_MAX;
         r = prof_lics(s, want, p->from, p->until, &which) ? pick_nodes(p) : 0;
         if (r == 1) {
@@ -831,6 +848,8 @@ int prof_search(struct pick *p, const struct job_lics *want, uint32_t minutes, u
         }
         if (r != 0 || only)
             break;
+        s->prof->searches +=
+            slot == 0; /* its end is held to promises more exactly than later ones */
         next = p->next == UINT32_MAX ? slot + 1 : p->next;
         slot = prof_release(s, MAX(next, slot + 1));
     }

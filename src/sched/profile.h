@@ -46,8 +46,10 @@ uint32_t prof_until(const struct sched *s, uint32_t from, uint32_t minutes);
 /* The first slot at or after this one at which something comes free; prof_slots() when none. */
 uint32_t prof_release(const struct sched *s, uint32_t slot);
 
-const struct prof_view *prof_view(const struct sched *s, uint32_t id, uint32_t from,
-                                  uint32_t until);
+/* end_us: beyond what is promised for slot `until` nobody planned for it may be met; 0 = it is kept
+ * anyway. */
+const struct prof_view *prof_view(const struct sched *s, uint32_t id, uint32_t from, uint32_t until,
+                                  int64_t end_us);
 /* What node_fit() found before in this search, which stands while the same steps are in the span: 1
  * fits, 0 does not, -1 not known. */
 int prof_recall_fit(const struct pick *p, uint32_t id, struct fit *ret);

@@ -7,6 +7,7 @@
 struct step {
     uint32_t from, uid, keeper;
     bool held, any, mixed, owned;
+    int64_t starts_us; /* what somebody planned to begin with it was promised, 0 = nobody is */
     uint64_t mem;
     uint64_t w[]; /* see layout_of() */
 };
@@ -42,6 +43,7 @@ struct prof {
     struct prof_view view;
     uint64_t view_made;
     uint32_t view_id, view_from, view_until;
+    int64_t view_end_us;
     uint64_t *scratch;
     uint32_t nscratch;
 };

@@ -93,14 +93,14 @@ struct outcome {
     uint32_t nodes[JOBS_MAX + 1]; /* a bit for each */
 };
 
-static void note(struct outcome *o, const struct sched_decisions *d)
+static void note(struct outcome *o, const struct sched_decisions *d, int64_t now)
 {
     for (size_t i = 0; i < d->n; i++) {
         const struct sched_decision *x = &d->items[i];
 
         o->started[x->job_id] |= x->kind == SCHED_START;
         o->why[x->job_id] = x->why;
-        o->at_us[x->job_id] = x->kind == SCHED_START ? NOW : x->expected_us;
+        o->at_us[x->job_id] = x->kind == SCHED_START ? now : x->expected_us;
         o->nodes[x->job_id] = 0;
         for (size_t k = 0; x->kind == SCHED_START && k < x->alloc.nnodes; k++)
             o->nodes[x->job_id] |= 1u << x->alloc.nodes[k].node_id;
@@ -117,7 +117,7 @@ static void plan(struct sched *s, int64_t now, uint32_t pieces, struct outcome *
 
     while (more)
         assert_int_equal(sched_backfill_some(s, now, pieces, &d, &more), 0);
-    note(o, &d);
+    note(o, &d, now);
     sched_decisions_done(&d);
 }
 
@@ -127,7 +127,7 @@ static void think(struct sched *s, int64_t now, uint32_t pieces, struct outcome 
     int64_t wake;
 
     assert_int_equal(sched_pass(s, now, &d, &wake), 0);
-    note(o, &d);
+    note(o, &d, now);
     sched_decisions_done(&d);
     plan(s, now, pieces, o);
 }
@@ -451,13 +451,49 @@ static void test_random(void **state)
     }
 }
 
+/* Between full minutes: nobody who starts now is still there when somebody's promised time has
+ * come. */
+static void check_promises(const struct world *w, const struct outcome *o)
+{
+    for (uint32_t i = 1; i <= w->njobs; i++) {
+        for (uint32_t k = 1; k <= w->njobs; k++) {
+            int64_t begin = o->at_us[i], other = o->at_us[k];
+
+            if (k == i || !o->started[i] || !(o->nodes[i] & o->nodes[k]) || begin > other)
+                continue;
+            assert_true(begin + w->jobs[i].minutes * MINUTE <= other);
+        }
+    }
+}
+
+static void test_promises(void **state)
+{
+    (void)state;
+    for (uint32_t seed = 1; seed <= cases; seed++) {
+        struct outcome o = { 0 };
+        struct world w;
+        struct sched *s;
+
+        draw_world(seed, &w);
+        for (uint32_t i = 1; i <= w.njobs; i++)
+            w.jobs[i].minutes += 3; /* nothing ends between the two looks */
+        s = build(&w, w.njobs / 2, false);
+        plan(s, NOW + 7000000, 0, &o);
+        for (uint32_t i = w.njobs / 2 + 1; i <= w.njobs; i++)
+            put(s, job(i, w.jobs[i].nodes, w.jobs[i].nodes, w.jobs[i].minutes));
+        plan(s, NOW + 95000000 + seed % 50 * 1000000, 0, &o);
+        check_promises(&w, &o);
+        sched_free(s);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_places), cmocka_unit_test(test_time_min),
         cmocka_unit_test(test_limits), cmocka_unit_test(test_gres),
         cmocka_unit_test(test_when),   cmocka_unit_test(test_het),
-        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_random), cmocka_unit_test(test_promises),
     };
 
     if (argc > 1)
