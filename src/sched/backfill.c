@@ -51,7 +51,7 @@ int bf_set_expected(struct sched *s, struct job *j, int64_t start_us,
         nodes[i] = a->nodes[i].node_id;
     free(j->expected_nodes);
     j->expected_nodes = nodes;
-    j->nexpected = a->nnodes;
+    j->nexpected = (uint32_t)a->nnodes;
     j->expected_us = start_us;
     j->plan_run = s->bf_run;
     return 0;

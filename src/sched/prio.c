@@ -26,7 +26,8 @@ static double size_factor(const struct sched *s, const struct job *j)
         if (j->time_limit_min == SCHED_UNLIMITED)
             c = 0;
         else
-            c = ratio(j->size_factor_cpus / MAX(j->time_limit_min, 1u), (double)s->count_cpus);
+            c = ratio((double)j->size_factor_cpus / MAX(j->time_limit_min, 1u),
+                      (double)s->count_cpus);
         return s->params.favor_small ? 1 - c : c;
     }
     return s->params.favor_small ? (1 - n + 1 - c) / 2 : (n + c) / 2;

@@ -62,7 +62,8 @@ void job_free_entries(struct sched *s, struct job *j)
         class_unref(s, j->entries[i]->cls);
         free(j->entries[i]);
     }
-    free(j->entries);
+    if (j->entries != &j->only)
+        free(j->entries);
     j->entries = NULL;
     j->nentries = 0;
 }

@@ -143,8 +143,8 @@ static int add_entry(struct sched *s, const struct sched_job *in, const char *pa
     e->job = j;
     e->cls = cls;
     e->part = p->id;
-    e->rank = j->nentries;
-    e->height = height;
+    e->rank = (uint16_t)j->nentries;
+    e->height = (uint8_t)height;
     j->entries[j->nentries++] = e;
     return 0;
 }
@@ -176,14 +176,15 @@ int job_build(struct sched *s, const struct sched_job *in, struct job **ret)
     j->time_min_min = in->time_min_min;
     j->uid = in->uid;
     j->owned = in->exclusive_user;
-    j->size_factor_nodes = MAX(in->min_nodes, 1u);
+    j->size_factor_nodes = (float)MAX(in->min_nodes, 1u);
     j->size_factor_cpus =
-        (in->num_tasks ? in->num_tasks : j->size_factor_nodes * MAX(in->ntasks_per_node, 1u)) *
-        (double)in->cpus_per_task;
+        (float)((in->num_tasks ? in->num_tasks
+                               : (double)j->size_factor_nodes * MAX(in->ntasks_per_node, 1u)) *
+                (double)in->cpus_per_task);
     j->end_us = INT64_MAX;
     j->het_id = in->het_id;
     j->het_count = in->het_count;
-    j->entries = calloc(in->npartitions, sizeof(struct entry *));
+    j->entries = in->npartitions == 1 ? &j->only : calloc(in->npartitions, sizeof(struct entry *));
     if (!j->entries)
         r = -ENOMEM;
     if (r == 0)

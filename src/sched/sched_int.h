@@ -161,46 +161,46 @@ enum entry_state { ENTRY_OUT, ENTRY_QUEUED, ENTRY_PARKED };
 struct entry {
     struct job *job;
     struct class *cls;
-    uint32_t part, priority, rank; /* rank: place in the job's order of preference */
-    enum entry_state state;
-    enum sched_why why;
+    uint32_t part, priority;
+    uint16_t rank; /* place in the job's order of preference */
+    uint8_t height;
+    enum entry_state state : 2;
+    enum sched_why why : 6;
     struct entry *park_prev, *park_next;
-    uint32_t height;
     struct entry *next[];
 };
 
 struct job {
     uint32_t id;
-    enum job_state state;
+    enum job_state state : 8;
+    enum sched_why told : 8;
+    enum sched_why het_why : 8; /* see het_walk */
+    bool fresh : 1;
+    bool firm : 1;  /* does not share its CPUs */
+    bool owned : 1; /* shares nodes with its user alone */
     uint32_t priority, time_limit_min, time_min_min;
     int32_t nice;
     int64_t submit_us, eligible_us, accrue_us;
     uint32_t array_id; /* 0 = none */
     uint32_t uid, assoc_id, qos; /* qos: id of qos_tab, STRTAB_NONE = none */
     int32_t site_factor;
-    double size_factor_nodes, size_factor_cpus; /* wanted nodes and CPUs */
-    struct entry **entries;
+    float size_factor_nodes, size_factor_cpus; /* wanted nodes and CPUs */
+    struct entry **entries; /* &only, when it is one */
+    struct entry *only;
     uint32_t nentries;
     uint32_t heap_at; /* index + 1 in the eligible heap, 0 = not there */
-    bool fresh;
     struct job *fresh_prev, *fresh_next;
-    enum sched_why told;
     int64_t told_expected_us, expected_us;
     uint64_t plan_run; /* backfill run that set expected_us */
     uint32_t *expected_nodes;
-    size_t nexpected;
-    struct job_lics want;
-    /* holding */
-    struct job_lics held;
+    uint32_t nexpected;
+    uint32_t part; /* holding: in which partition */
+    struct job_lics want, held;
     struct sched_alloc alloc;
-    uint32_t part;
     int64_t start_us, end_us;
-    bool firm;  /* does not share its CPUs */
-    bool owned; /* shares nodes with its user alone */
     /* component of a heterogeneous job, het_count 0 = not; see het.c */
     uint32_t het_id, het_count;
-    uint64_t het_walk;     /* of the first component: walk in which the group did not fit, */
-    enum sched_why het_why; /* and why */
+    uint64_t het_walk;     /* of the first component: walk in which the group did not fit */
     uint64_t het_resv_run; /* backfill run that reserved for the group */
 };
 

@@ -60,7 +60,7 @@ static double asked_gres(const struct job *j, const struct shape *shape, const c
         const struct shape_gres *g = &shape->key.gres[i];
         const char *name = shape->text + g->name_off;
         const char *type = g->type_off == UINT32_MAX ? NULL : shape->text + g->type_off;
-        double tasks = shape->key.num_tasks ? shape->key.num_tasks : j->size_factor_nodes;
+        double tasks = shape->key.num_tasks ? shape->key.num_tasks : (double)j->size_factor_nodes;
 
         if (strlen(name) != len || strncmp(name, want, len) != 0)
             continue;
