@@ -260,6 +260,11 @@ static uint64_t *level_words(const struct prof *pf, uint32_t slot, uint32_t leve
     return pf->bits + ((size_t)slot * (pf->nlevels + 1) + level) * pf->nwords;
 }
 
+static uint64_t *block_words(const struct prof *pf, uint32_t slot, uint32_t level)
+{
+    return pf->blocks + ((size_t)(slot / PROF_BLOCK) * (pf->nlevels + 1) + level) * pf->nwords;
+}
+
 /* Levels a node reaches with so many free CPUs. */
 static uint32_t levels_of(const struct prof *pf, uint32_t free_cpus)
 {
@@ -294,6 +299,25 @@ static int count_bits(struct prof *pf)
     for (size_t i = 0; i < n; i++)
         for (uint32_t w = 0; w < pf->nwords; w++)
             pf->counts[i] += (uint32_t)__builtin_popcountll(pf->bits[i * pf->nwords + w]);
+    return 0;
+}
+
+static int make_blocks(struct prof *pf)
+{
+    size_t n = (size_t)(pf->nlevels + 1) * pf->nwords;
+
+    pf->blocks = malloc((pf->nslots / PROF_BLOCK + 1) * n * sizeof(*pf->blocks) + 1);
+    if (!pf->blocks)
+        return -ENOMEM;
+    for (uint32_t q = 0; q < pf->nslots; q++) {
+        uint64_t *to = block_words(pf, q, 0);
+        const uint64_t *from = level_words(pf, q, 0);
+
+        if (q % PROF_BLOCK == 0)
+            memcpy(to, from, n * sizeof(*to));
+        for (size_t i = 0; q % PROF_BLOCK && i < n; i++)
+            to[i] &= from[i];
+    }
     return 0;
 }
 
@@ -339,7 +363,7 @@ static int make_bits(struct sched *s)
         for (; e < total && events[e].slot == q; e++)
             set_levels(pf, q, events[e].id, events[e].levels, events[e].held);
     }
-    return count_bits(pf);
+    return count_bits(pf) < 0 ? -ENOMEM : make_blocks(pf);
 }
 
 static int make(struct sched *s, int64_t now_us)
@@ -402,6 +426,7 @@ void prof_drop(struct sched *s)
     free(pf->release);
     free(pf->recall);
     free(pf->bits);
+    free(pf->blocks);
     free(pf->counts);
     free(pf->idx);
     free(pf->lics);
@@ -615,12 +640,11 @@ uint32_t prof_keeper(const struct sched *s, uint32_t id, uint32_t until, int64_t
     return 0;
 }
 
-/* One slot, of the words of mask in pf->idx; those that become empty leave it.  Are as many nodes
- * left as it needs? */
-static bool keep_slot(struct prof *pf, struct bitmap *mask, uint32_t slot, uint32_t level,
-                      uint32_t need, uint32_t *n)
+/* One slot or block, of the words of mask in pf->idx; those that become empty leave it.  Are as
+ * many nodes left as it needs? */
+static bool keep_slot(struct prof *pf, struct bitmap *mask, const uint64_t *w, uint32_t need,
+                      uint32_t *n)
 {
-    const uint64_t *w = level_words(pf, slot, level);
     uint32_t left = 0, kept = 0;
 
     for (uint32_t i = 0; i < *n; i++) {
@@ -657,9 +681,14 @@ bool prof_filter(struct pick *p, struct bitmap *mask, bool idle, uint64_t cpus, 
     /* The first slot has least, as a rule: most searches end there, and few words are left for the
      * others. */
     p->next = MIN(p->next, p->from + 1);
-    for (uint32_t q = p->from; q < end; q++)
-        if (!keep_slot(pf, mask, q, level, need, &n))
+    for (uint32_t q = p->from, step; q < end; q += step) {
+        bool block = q % PROF_BLOCK == 0 && q + PROF_BLOCK <= end;
+
+        step = block ? PROF_BLOCK : 1;
+        if (!keep_slot(pf, mask, block ? block_words(pf, q, level) : level_words(pf, q, level),
+                       need, &n))
             return false;
+    }
     return true;
 }
 
@@ -718,16 +747,18 @@ static void refresh_bits(struct sched *s, uint32_t id, const struct step *st, ui
     uint64_t mask = ~(UINT64_C(1) << (id & 63));
 
     for (uint32_t q = st->from; q < until; q++) {
-        uint64_t *w = level_words(pf, q, 0) + (id >> 6);
+        uint64_t *w = level_words(pf, q, 0) + (id >> 6), *b = block_words(pf, q, 0) + (id >> 6);
 
         uint32_t *counts = pf->counts + (size_t)q * (pf->nlevels + 1);
 
         for (uint32_t k = now; k < before; k++) {
             w[(size_t)k * pf->nwords] &= mask;
+            b[(size_t)k * pf->nwords] &= mask;
             counts[k]--;
         }
         if (!held_before) {
             w[(size_t)pf->nlevels * pf->nwords] &= mask;
+            b[(size_t)pf->nlevels * pf->nwords] &= mask;
             counts[pf->nlevels]--;
         }
     }

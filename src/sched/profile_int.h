@@ -4,6 +4,8 @@
 #include "sched/profile.h"
 #include "sched/sched_int.h"
 
+#define PROF_BLOCK 16u
+
 struct step {
     uint32_t from, uid, keeper;
     bool held, any, mixed, owned;
@@ -32,6 +34,7 @@ struct prof {
     struct pnode *nodes;
     uint32_t nlevels, nwords, most_cpus;
     uint64_t *bits;   /* by slot, level, word */
+    uint64_t *blocks; /* likewise, of PROF_BLOCK slots together */
     uint32_t *counts; /* of nodes, by slot and level */
     uint32_t *idx;    /* scratch: the words of a mask that are not empty */
     uint64_t *lics;   /* held, by slot and id */
