@@ -279,12 +279,17 @@ static int gather(struct pick *p, bool all, uint32_t tasks)
     uint32_t stop = UINT32_MAX, want = MIN(p->max, p->prefer);
     const struct bitmap *from = s->cand;
 
-    if (tasks > 1 && !p->idle && !p->plan && !p->whole && p->share == 1 && !(p->k->flags & SHAPE_OVERCOMMIT)) {
+    s->fits.n = 0;
+    if (tasks > 1 && !p->idle && !p->whole && p->share == 1 && !(p->k->flags & SHAPE_OVERCOMMIT)) {
+        uint64_t cpus = (uint64_t)tasks * p->k->cpus_per_task;
+
         bitmap_copy(s->dup, s->cand);
-        bitmap_and(s->dup, roomy(s, (uint64_t)tasks * p->k->cpus_per_task));
+        if (!p->plan)
+            bitmap_and(s->dup, roomy(s, cpus));
+        else if (!prof_filter(p, s->dup, false, cpus, 1))
+            return 0;
         from = s->dup;
     }
-    s->fits.n = 0;
     for (uint32_t c = 0; c < s->nwclasses; c++) {
         const struct bitmap *of = s->wclasses[c].nodes;
 
@@ -464,7 +469,8 @@ static int take_in_order(struct pick *p)
 static bool most_suffice(const struct pick *p, const struct sum *have)
 {
     struct sched *s = p->s;
-    uint32_t by_tasks_n[SUFFICE_MAX] = { 0 }, n = 0, room = p->max - have->n;
+    uint32_t by_tasks_n[SUFFICE_MAX] = { 0 }, n = 0, room = p->max - have->n, evens = 0;
+    uint32_t even = (p->tasks - 1) / p->max + 1;
     uint64_t sum = have->tasks;
 
     for (uint32_t w = 0; w < s->cand->nwords; w++) {
@@ -474,6 +480,9 @@ static bool most_suffice(const struct pick *p, const struct sum *have)
             if (!node_fit(p, w * 64 + (uint32_t)__builtin_ctzll(m), &f))
                 continue;
             n++;
+            evens += f.tasks >= even;
+            if (evens >= room)
+                return true;
             if (f.tasks >= SUFFICE_MAX)
                 sum = p->tasks;
             else
@@ -504,7 +513,7 @@ static int choose_several(struct pick *p)
         return 0;
     if (enough(p, &sum, p->prefer))
         return 1;
-    if (p->plan && !most_suffice(p, &sum))
+    if (p->plan && p->tasks && !most_suffice(p, &sum))
         return 0;
     for (uint32_t pass = 0; r == 0 && pass < (even > 1 ? 2u : 1u); pass++) {
         r = gather(p, by_load(p) || pass, pass ? 0 : even);
