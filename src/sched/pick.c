@@ -465,16 +465,17 @@ static int take_in_order(struct pick *p)
     return 0;
 }
 
-/* Planning asks at many times: would those nodes that hold most do? */
-static bool most_suffice(const struct pick *p, const struct sum *have)
+/* Planning asks at many times: would the nodes of `of` that hold most do, where others hold so many
+ * tasks at most? */
+static bool most_suffice(const struct pick *p, const struct sum *have, const struct bitmap *of,
+                         uint32_t others)
 {
-    struct sched *s = p->s;
     uint32_t by_tasks_n[SUFFICE_MAX] = { 0 }, n = 0, room = p->max - have->n, evens = 0;
     uint32_t even = (p->tasks - 1) / p->max + 1;
     uint64_t sum = have->tasks;
 
-    for (uint32_t w = 0; w < s->cand->nwords; w++) {
-        for (uint64_t m = s->cand->words[w]; m; m &= m - 1) {
+    for (uint32_t w = 0; w < of->nwords; w++) {
+        for (uint64_t m = of->words[w]; m; m &= m - 1) {
             struct fit f;
 
             if (!node_fit(p, w * 64 + (uint32_t)__builtin_ctzll(m), &f))
@@ -489,15 +490,29 @@ static bool most_suffice(const struct pick *p, const struct sum *have)
                 by_tasks_n[f.tasks]++;
         }
     }
-    if (n + have->n < p->min)
+    if (!others && n + have->n < p->min)
         return false;
-    for (uint32_t t = SUFFICE_MAX; room && sum < p->tasks && t-- > 0;) {
+    for (uint32_t t = SUFFICE_MAX; room && sum < p->tasks && t-- > others + 1;) {
         uint32_t take = MIN(room, by_tasks_n[t]);
 
         sum += (uint64_t)take * t;
         room -= take;
     }
-    return sum >= p->tasks;
+    return sum + (uint64_t)room * others >= p->tasks;
+}
+
+/* Those that are free enough to matter first: mostly they say it all. */
+static bool may_suffice(struct pick *p, const struct sum *have)
+{
+    struct sched *s = p->s;
+
+    if (p->low > p->k->cpus_per_task && p->share == 1 && !p->whole) {
+        bitmap_copy(s->dup, s->cand);
+        (void)prof_filter(p, s->dup, false, p->low, 1); /* none left is an answer too */
+        if (!most_suffice(p, have, s->dup, (p->low - 1) / p->k->cpus_per_task))
+            return false;
+    }
+    return most_suffice(p, have, s->cand, 0);
 }
 
 /* Where the limit on nodes binds, first try nodes that each hold an even part: any of them will do.
@@ -513,7 +528,7 @@ static int choose_several(struct pick *p)
         return 0;
     if (enough(p, &sum, p->prefer))
         return 1;
-    if (p->plan && p->tasks && !most_suffice(p, &sum))
+    if (p->plan && p->tasks && !may_suffice(p, &sum))
         return 0;
     for (uint32_t pass = 0; r == 0 && pass < (even > 1 ? 2u : 1u); pass++) {
         r = gather(p, by_load(p) || pass, pass ? 0 : even);

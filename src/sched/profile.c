@@ -606,11 +606,13 @@ bool prof_filter_sum(struct pick *p, const struct bitmap *mask, uint64_t cpus, u
     struct prof *pf = p->s->prof;
     uint64_t even = cpus / MAX(max, 1u), low, need;
 
+    p->low = 0;
     if (even < 2)
         return true;
     /* A node that does not reach this level adds less than low to the sum. */
     low = UINT64_C(1) << MIN(63 - (uint32_t)__builtin_clzll(even) - (even < pf->most_cpus),
                              pf->nlevels - 1);
+    p->low = (uint32_t)low;
     if (cpus <= max * (low - 1))
         return true;
     need = (cpus - max * (low - 1) + pf->most_cpus - low) / (pf->most_cpus - low + 1);

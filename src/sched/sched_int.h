@@ -377,6 +377,7 @@ struct pick {
     int64_t end_us;
     bool plan;            /* throughout the slots [from, until) of s->prof, see profile.h */
     uint32_t from, until;
+    uint32_t low;         /* nodes with fewer free CPUs add little to the sum wanted; 0 = not known */
     uint32_t next;        /* out: a later slot before which it does not fit either */
     /* derived by pick_init() */
     const struct shape_key *k;
