@@ -53,7 +53,10 @@ uint32_t sacct_exit_status(const struct sacct_row *r)
 {
     if (r->step)
         return r->step->exit_status;
-    return r->acct->job->state == PST__JOB_STATE__JOB_CANCELLED ? 0 : r->acct->job->exit_status;
+    return r->acct->job->state == PST__JOB_STATE__JOB_CANCELLED ||
+                   r->acct->job->state == PST__JOB_STATE__JOB_PREEMPTED
+               ? 0
+               : r->acct->job->exit_status;
 }
 
 int64_t sacct_elapsed_s(const struct sacct_row *r)

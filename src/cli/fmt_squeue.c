@@ -105,6 +105,7 @@ GET_NUM(get_tasks, job_tasks(j))
 GET_NUM(get_cpus_per_task, j->cpus_per_task ? j->cpus_per_task : 1)
 GET_FIXED(get_oversubscribe, j->oversubscribe ? "YES" : "NO")
 GET_FIXED(get_partition, job_partition(r))
+GET_TIME(get_preempt_time, j->preempt_us)
 GET_TEXT(get_prefer, j->prefer, "(null)")
 GET_NUM(get_priority, job_priority(r))
 GET_TEXT(get_profile, j->profile, "NotSet")
@@ -363,7 +364,7 @@ static const struct fmt_field job_rows[] = {
     { 'h', false, "OverSubscribe", "OVER_SUBSCRIBE", get_oversubscribe, NULL, "oversubscribe" },
     { 'P', false, "Partition", "PARTITION", get_partition, NULL, "partition" },
     { 0, false, "PendingTime", "PENDING_TIME", get_pending_time, NULL, "state submit_us start_us" },
-    { 0, false, "PreemptTime", "PREEMPT_TIME", get_na, NULL, NULL },
+    { 0, false, "PreemptTime", "PREEMPT_TIME", get_preempt_time, NULL, NULL },
     { 0, false, "Prefer", "PREFER", get_prefer, NULL, "prefer" },
     { 'p', false, "Priority", "PRIORITY", get_priority_norm, num_priority, N_PRIO },
     { 'Q', false, "PriorityLong", "PRIORITY", get_priority, num_priority, N_PRIO },

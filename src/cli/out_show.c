@@ -146,8 +146,9 @@ static void job_times(struct strbuf *sb, const struct job_row *r, const struct s
     put_time(sb, " Deadline=", j->deadline_us, "N/A", now);
     if (!job_is_pending(r) && j->start_us > 0) {
         next_line(sb, o);
-        put_time(sb, "PreemptEligibleTime=", j->start_us, "Unknown", now);
-        strbuf_add(sb, " PreemptTime=None");
+        put_time(sb, "PreemptEligibleTime=", j->has_preemptable_us ? j->preemptable_us : j->start_us, "Unknown",
+                 now);
+        put_time(sb, " PreemptTime=", j->preempt_us, "None", now);
     }
     if (j->cron_spec) {
         next_line(sb, o);

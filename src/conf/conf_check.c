@@ -72,6 +72,36 @@ static void check_exclusive(struct conf_loader *l)
     }
 }
 
+static bool has_word(const char *list, const char *word)
+{
+    size_t len = strlen(word);
+
+    for (const char *p = list; p && *p; p += *p == ',') {
+        size_t n = strcspn(p, ",");
+
+        if (n == len && strncasecmp(p, word, n) == 0)
+            return true;
+        p += n;
+    }
+    return false;
+}
+
+/* Time slicing is not there: GANG is taken for what it means beside SUSPEND alone. */
+static void check_preempt(struct conf_loader *l)
+{
+    const struct conf_val *v = at(l, CONF_PREEMPT_MODE), *type = at(l, CONF_PREEMPT_TYPE);
+    bool suspend = v->set && has_word(v->text, "SUSPEND"), gang = v->set && has_word(v->text, "GANG");
+
+    if (gang && !suspend)
+        conf_error(l, v->file, v->line,
+                   "PreemptMode=%.40s: jobs do not take turns (gang scheduling); GANG goes with SUSPEND only",
+                   v->text);
+    if (suspend && !gang)
+        conf_error(l, v->file, v->line, "PreemptMode=%.40s: SUSPEND needs GANG: write SUSPEND,GANG", v->text);
+    if (suspend && (!type->set || strcasecmp(type->text, "preempt/none") == 0))
+        conf_error(l, v->file, v->line, "PreemptMode=%.40s needs a PreemptType other than preempt/none", v->text);
+}
+
 static void check_numbers(struct conf_loader *l)
 {
     const struct conf *c = l->c;
@@ -133,6 +163,7 @@ void conf_check(struct conf_loader *l)
     check_users(l);
     check_exclusive(l);
     check_numbers(l);
+    check_preempt(l);
     check_contain(l);
     check_node_gres(l);
     conf_row_audit(l, CONF_TBL_KEY, l->c->vals);

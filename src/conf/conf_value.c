@@ -63,6 +63,14 @@ static int check_num(const struct conf_keydef *row, const char *text, uint64_t *
     return r;
 }
 
+/* The seconds of m:s, h:m:s and d-h:m:s, which a limit in minutes rounds up. */
+static uint64_t odd_seconds(const char *text)
+{
+    const char *first = strchr(text, ':'), *last = strrchr(text, ':');
+
+    return first && (first != last || !strchr(text, '-')) ? strtoul(last + 1, NULL, 10) : 0;
+}
+
 static int check_time(const struct conf_keydef *row, const char *text, bool seconds, uint64_t *ret,
                       struct err *err)
 {
@@ -83,6 +91,8 @@ static int check_time(const struct conf_keydef *row, const char *text, bool seco
         return 0;
     }
     v = minutes == TIME_LIMIT_INFINITE ? CONF_UNLIMITED : (uint64_t)minutes * 60;
+    if (v != CONF_UNLIMITED && odd_seconds(text) % 60)
+        v -= 60 - odd_seconds(text) % 60;
     r = v == CONF_UNLIMITED ? 0 : check_range(row, 0, text, v, err);
     if (r == 0)
         *ret = v;

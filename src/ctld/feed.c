@@ -15,6 +15,7 @@
 #include "ctld/het.h"
 #include "ctld/jobs.h"
 #include "ctld/licenses.h"
+#include "ctld/preempt.h"
 #include "ctld/prioquery.h"
 #include "ctld/schedthread.h"
 #include "model/array.h"
@@ -398,6 +399,46 @@ static void fill_alloc(const struct cluster *c, struct feed *f, const Pst__Alloc
     }
 }
 
+void feed_leaving(struct ctld *ctld, const struct job *j)
+{
+    struct feed *f;
+
+    if (!preempt_wanted(ctld->conf))
+        return;
+    f = feed_new(FEED_LEAVING);
+    f->job_id = j->rec->job_id;
+    add(f);
+}
+
+void feed_yield(struct ctld *ctld, const struct job *j, bool yielded)
+{
+    struct feed *f = feed_new(FEED_YIELD);
+
+    (void)ctld;
+    f->job_id = j->rec->job_id;
+    f->exclusive = yielded;
+    add(f);
+}
+
+/* What preemption has to know of a job that the scheduler did not start itself. */
+static void feed_standing(struct ctld *ctld, const struct job *j)
+{
+    const Pst__JobRecord *r = j->rec;
+    struct feed *f;
+
+    if (job_is_suspended(r) && r->n_preempted_by)
+        feed_yield(ctld, j, true);
+    if (!preempt_wanted(ctld->conf))
+        return;
+    f = feed_new(FEED_RANK);
+    f->job_id = r->job_id;
+    f->priority = r->has_cur_priority ? r->cur_priority : r->has_priority ? r->priority : 1;
+    f->name = r->qos ? must(strdup(r->qos)) : NULL;
+    add(f);
+    if (job_is_ended(r) || (r->has_preempt_us && r->preempt_mode != PST__PREEMPT_MODE__PREEMPT_SUSPEND))
+        feed_leaving(ctld, j);
+}
+
 void feed_job_started(struct ctld *ctld, struct job *j, bool proposed)
 {
     struct feed *f;
@@ -421,6 +462,7 @@ void feed_job_started(struct ctld *ctld, struct job *j, bool proposed)
         fill_licenses(f, j->rec->licenses_alloc);
         add(f);
     }
+    feed_standing(ctld, j);
 }
 
 void feed_job_gone(struct ctld *ctld, struct job *j)
@@ -607,6 +649,7 @@ void feed_part(struct ctld *ctld, const struct partition *p)
         ids[s->nnodes++] = i;
     s->name = own_str(f, r->name);
     s->node_ids = ids;
+    s->preempt_mode = preempt_mode_of(r->preempt_mode);
     s->tier = r->has_priority_tier ? r->priority_tier : 1;
     s->job_factor = r->has_priority_job_factor ? r->priority_job_factor : 1;
     s->up = r->state == PST__PARTITION_STATE__PART_UP || r->state == PST__PARTITION_STATE__PART_DRAIN;

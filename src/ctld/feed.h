@@ -28,6 +28,9 @@ enum feed_kind {
     FEED_WHEN,       /* --test-only: job and ticket; answered with a decision */
     FEED_LICENSES,   /* of a running job, or with job_id 0 those of the configuration in `name` */
     FEED_PRIORITIES, /* sprio: arg is a struct prioquery */
+    FEED_RANK,       /* what preemption asks of a running job: priority, QOS in `name` */
+    FEED_LEAVING,
+    FEED_YIELD,      /* suspended by preemption, or, with `exclusive` unset, not any more */
     FEED_STOP,
 };
 
@@ -35,7 +38,7 @@ enum feed_kind {
 struct feed {
     struct feed *next;
     enum feed_kind kind;
-    uint32_t job_id, node_id;
+    uint32_t job_id, node_id, priority;
     int64_t start_us, end_us;
     bool exclusive, exclusive_user;
     uint32_t uid;
@@ -61,6 +64,8 @@ void feed_job_gone(struct ctld *ctld, struct job *j);
 void feed_refused(struct ctld *ctld, uint32_t job_id);
 void feed_end_time(struct ctld *ctld, const struct job *j);
 void feed_suspend(struct ctld *ctld, const struct job *j, bool suspended);
+void feed_leaving(struct ctld *ctld, const struct job *j); /* it ends: others may wait for what it holds */
+void feed_yield(struct ctld *ctld, const struct job *j, bool yielded); /* suspended by preemption */
 void feed_node(struct ctld *ctld, const struct node *n);
 void feed_node_gone(struct ctld *ctld, uint32_t node_id);
 void feed_part(struct ctld *ctld, const struct partition *p);

@@ -30,7 +30,8 @@ enum {
     F_START = 53, F_END = 54, F_SUSPEND = 55, F_SUSPENDED = 56, F_KILL = 60, F_WARNED = 42,
     F_KILL_SENT = 43, F_ALLOC = 180, F_RELEASED = 181, F_NEXT_STEP = 182, F_BATCH_HOST = 183,
     F_BATCH_STARTED = 185, F_ALLOC_TRES = 186, F_FAILED_NODE = 188, F_PROLOG_PENDING = 200,
-    F_LICENSES_ALLOC = 250,
+    F_LICENSES_ALLOC = 250, F_PREEMPT = 260, F_PREEMPT_KILL = 261, F_PREEMPT_MODE = 262,
+    F_PREEMPTED_BY = 263, F_PREEMPTABLE = 264,
 };
 
 static void count_end(struct ctld *ctld, Pst__Transaction *tx, Pst__JobState state)
@@ -98,6 +99,8 @@ static void fill_end(struct ctld *ctld, Pst__Transaction *tx, const struct job *
     SET(set, end_us, core_now());
     if (end->has_exit)
         SET(set, exit_status, end->exit_status);
+    if (end->state == JOB_STATE(PREEMPTED) && !j->rec->has_preempt_us)
+        SET(set, preempt_us, core_now());
     if (end->reason)
         SET(set, reason, end->reason);
     if (end->reason_text)
@@ -147,8 +150,10 @@ uint64_t lifecycle_end(struct ctld *ctld, struct job *j, const struct job_end *e
         return 0;
     if (epilog)
         hooks_epilog(ctld, j, lsn);
-    if (!clean)
+    if (!clean) {
+        feed_leaving(ctld, j);
         start_cleaning(ctld, j, lsn, end->kill_text);
+    }
     wait_notify(ctld, j, lsn);
     steps_retry(ctld, j);
     array_next(ctld, j);
@@ -202,7 +207,15 @@ uint64_t lifecycle_finished(struct ctld *ctld, struct job *j, uint32_t exit_stat
         end.state = JOB_STATE(FAILED);
         end.reason = PST__JOB_REASON__REASON_NON_ZERO_EXIT_CODE;
     }
-    if (j->rec->has_batch && j->rec->batch && code) {
+    if (j->rec->has_preempt_kill_us && !job_is_suspended(j->rec) && exit_status &&
+        j->rec->preempt_mode != PST__PREEMPT_MODE__PREEMPT_SUSPEND) { /* in the grace it was given */
+        end.state = JOB_STATE(PREEMPTED);
+        end.reason = PST__JOB_REASON__REASON_NONE;
+        end.reason_text = NULL;
+        end.by_command = true;
+        end.requeue = j->rec->preempt_mode == PST__PREEMPT_MODE__PREEMPT_REQUEUE && j->rec->has_batch &&
+                      j->rec->batch && j->rec->has_requeue && j->rec->requeue;
+    } else if (j->rec->has_batch && j->rec->batch && code) {
         end.requeue_hold = in_exit_list(ctld, CONF_REQUEUE_EXIT_HOLD, code);
         end.requeue = end.requeue_hold || in_exit_list(ctld, CONF_REQUEUE_EXIT, code);
     }
@@ -246,7 +259,9 @@ static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct j
     static const uint32_t gone[] = { F_EXIT_STATUS, F_DERIVED, F_CANCEL_UID, F_START, F_END, F_SUSPEND,
                                      F_SUSPENDED, F_KILL, F_WARNED, F_KILL_SENT, F_ALLOC, F_RELEASED,
                                      F_NEXT_STEP, F_BATCH_HOST, F_BATCH_STARTED, F_ALLOC_TRES,
-                                     F_FAILED_NODE, F_PROLOG_PENDING, F_LICENSES_ALLOC };
+                                     F_FAILED_NODE, F_PROLOG_PENDING, F_LICENSES_ALLOC,
+                                     F_PREEMPT, F_PREEMPT_KILL, F_PREEMPT_MODE, F_PREEMPTED_BY,
+                                     F_PREEMPTABLE };
     const Pst__JobRecord *r = j->rec;
     Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_REQUEUE, r->job_id);
 
@@ -354,6 +369,7 @@ uint64_t lifecycle_suspend(struct ctld *ctld, struct job *j, bool suspend)
         tx, suspend ? PST__EVENT_KIND__EV_JOB_SUSPEND : PST__EVENT_KIND__EV_JOB_RESUME, j->rec->job_id);
     Pst__SignalSteps sig = PST__SIGNAL_STEPS__INIT;
     int64_t now = core_now();
+    bool preempted = j->rec->n_preempted_by > 0;
     uint64_t lsn;
 
     SET(set, state, suspend ? JOB_STATE(SUSPENDED) : JOB_STATE(RUNNING));
@@ -365,6 +381,10 @@ uint64_t lifecycle_suspend(struct ctld *ctld, struct job *j, bool suspend)
         if (j->rec->has_end_us)
             SET(set, end_us, j->rec->end_us + slept);
     }
+    if (!suspend && preempted) {
+        tx_clear(tx, F_PREEMPT_KILL);
+        tx_clear(tx, F_PREEMPTED_BY);
+    }
     lsn = core_commit(ctld, tx);
     if (!lsn)
         return 0;
@@ -373,6 +393,8 @@ uint64_t lifecycle_suspend(struct ctld *ctld, struct job *j, bool suspend)
     SET(&sig, include_batch, true);
     launch_signal(ctld, j, lsn, &sig);
     feed_suspend(ctld, j, suspend);
+    if (preempted)
+        feed_yield(ctld, j, false);
     feed_end_time(ctld, j);
     if (!suspend)
         steps_retry(ctld, j);

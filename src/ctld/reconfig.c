@@ -16,6 +16,7 @@
 #include "base/timefmt.h"
 #include "ctld/feed.h"
 #include "ctld/lifecycle.h"
+#include "ctld/preempt.h"
 #include "ctld/triggers.h"
 
 /* ---- nodes -------------------------------------------------------------------------------------- */
@@ -161,7 +162,7 @@ static void fill_part_limits(Pst__PartitionRecord *r, const struct conf_part *p)
         SET(r, over_time_limit_min, p->over_time_limit_min);
 }
 
-static void fill_part(Pst__PartitionRecord *r, const struct conf_part *p)
+static void fill_part(Pst__PartitionRecord *r, const struct conf_part *p, const struct conf *conf)
 {
     r->name = tx_strdup(p->name);
     r->nodes = tx_strdup(p->nodes ? p->nodes : "");
@@ -183,7 +184,7 @@ static void fill_part(Pst__PartitionRecord *r, const struct conf_part *p)
     r->alternate = tx_strdup(p->alternate);
     r->oversubscribe = tx_strdup(p->oversubscribe);
     r->exclusive = tx_strdup(p->exclusive);
-    r->preempt_mode = tx_strdup(p->preempt_mode);
+    r->preempt_mode = tx_strdup(preempt_mode_text(conf, p->preempt_mode));
     r->qos = tx_strdup(p->qos);
     r->select_type_parameters = tx_strdup(p->select_type_parameters);
     r->tres_billing_weights = tx_strdup(p->tres_billing_weights);
@@ -211,7 +212,7 @@ static void sync_parts(struct ctld *ctld, Pst__Transaction *tx)
         struct partition *p = cluster_partition(c, cp->name);
         Pst__PartitionRecord want = PST__PARTITION_RECORD__INIT;
 
-        fill_part(&want, cp);
+        fill_part(&want, cp, ctld->conf);
         if (!p) {
             SET(&want, state, (Pst__PartitionState)cp->state);
             (void)pb_merge(&tx_part_put(tx, PST__EVENT_KIND__EV_PART_CONFIG)->base, &want.base);

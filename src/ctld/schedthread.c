@@ -149,6 +149,15 @@ static bool apply(struct schedthread *t, struct feed *f)
         r = f->job_id ? sched_job_licenses(t->sched, f->job_id, f->job.licenses, f->job.nlicenses)
                       : licenses_configure(t->sched, f->name);
         break;
+    case FEED_RANK:
+        r = sched_job_rank(t->sched, f->job_id, f->priority, f->name);
+        break;
+    case FEED_LEAVING:
+        sched_job_leaving(t->sched, f->job_id);
+        break;
+    case FEED_YIELD:
+        sched_job_yield(t->sched, f->job_id, f->exclusive);
+        break;
     case FEED_PRIORITIES:
         prioquery_gather(TAKE_PTR(f->prio), t->sched, &t->params);
         break;

@@ -20,6 +20,7 @@
 #include "ctld/jobs.h"
 #include "ctld/licenses.h"
 #include "ctld/lifecycle.h"
+#include "ctld/preempt.h"
 #include "ctld/schedthread.h"
 #include "ctld/steps.h"
 #include "ctld/view.h"
@@ -190,6 +191,8 @@ static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old, const cha
     }
     if (!old->has_eligible_us)
         SET(set, eligible_us, now);
+    if (preempt_exempt_us(ctld->conf))
+        SET(set, preemptable_us, now + preempt_exempt_us(ctld->conf));
     (void)pb_set_str(&set->partition, partition);
     set->alloc = alloc;
     SET(set, released, false);
@@ -469,6 +472,8 @@ void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m)
         n = d->kind == SCHED_START ? het_decisions(ctld, d, m->d.n - i) : 1;
         if (d->kind == SCHED_START)
             start_proposed(ctld, d, n);
+        else if (d->kind == SCHED_PREEMPT)
+            preempt_decision(ctld, d);
         else if (j && job_is_pending(j->rec))
             expect(ctld, j, d);
     }

@@ -15,6 +15,7 @@
 #include "ctld/het.h"
 #include "ctld/lifecycle.h"
 #include "ctld/mail.h"
+#include "ctld/preempt.h"
 #include "ctld/reboot.h"
 #include "ctld/snapshot.h"
 #include "ctld/steps.h"
@@ -60,7 +61,7 @@ static void check_limits(struct ctld *ctld, int64_t now)
         const Pst__JobRecord *r = j->rec;
 
         next = j->next_active;
-        if (!job_is_running(r) || !r->has_end_us)
+        if (preempt_tick(ctld, j, now) || !job_is_running(r) || !r->has_end_us)
             continue;
         if (r->has_mail_type && r->mail_type)
             mail_time(ctld, j, now);

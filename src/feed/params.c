@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "feed/params.h"
+#include "feed/preempt.h"
 
 /* Jobs planned; without the option the others are still started where they hurt nobody. */
 #define DEFAULT_BF_MAX_JOB_TEST 500
@@ -137,4 +138,5 @@ void feed_fill_params(const struct conf *conf, struct sched_params *ret)
         .fairshare_dampening = (uint32_t)conf_num(conf, CONF_FAIR_SHARE_DAMPENING_FACTOR),
     };
     tres_weights(conf, ret);
+    preempt_fill_params(conf, &ret->preempt);
 }

@@ -192,6 +192,7 @@ const char *names_event(unsigned kind)
         [PST__EVENT_KIND__EV_JOB_UPDATE] = "job-update",
         [PST__EVENT_KIND__EV_JOB_HOLD] = "job-hold",
         [PST__EVENT_KIND__EV_JOB_RELEASE] = "job-release",
+        [PST__EVENT_KIND__EV_JOB_PREEMPT] = "job-preempt",
         [PST__EVENT_KIND__EV_JOB_SUSPEND] = "job-suspend",
         [PST__EVENT_KIND__EV_JOB_RESUME] = "job-resume",
         [PST__EVENT_KIND__EV_JOB_SIGNAL] = "job-signal",

@@ -137,6 +137,7 @@ void job_node_take(struct sched *s, const struct job *j, size_t i)
 
 void job_take(struct sched *s, const struct job *j)
 {
+    s->run_gen += !s->travelling;
     lics_take(s, &j->held);
     for (size_t i = 0; i < j->alloc.nnodes; i++)
         job_node_take(s, j, i);
@@ -144,6 +145,7 @@ void job_take(struct sched *s, const struct job *j)
 
 void job_release(struct sched *s, const struct job *j)
 {
+    s->run_gen += !s->travelling;
     lics_release(s, &j->held);
     for (size_t i = 0; i < j->alloc.nnodes; i++) {
         node_own(s, j->alloc.nodes[i].node_id, j->uid, j->owned, false);

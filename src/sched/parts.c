@@ -176,6 +176,7 @@ int sched_partition_put(struct sched *s, const struct sched_partition *in)
     s->uids = s->uids || in->exclusive_user;
     p->oversubscribe = MAX(in->oversubscribe, 1u);
     p->force = in->oversubscribe_force;
+    p->preempt_mode = in->preempt_mode;
     p->max_cpus_per_node = in->max_cpus_per_node;
     part_changed(s, p);
     return 0;

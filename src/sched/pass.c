@@ -53,6 +53,8 @@ static int consider(struct sched *s, struct entry *e, int64_t now_us, struct sch
     het = !why && e->job->het_count;
     r = why ? 0 : het ? het_try(s, e, now_us, false, out, &why) : try_start(s, e, now_us, out, &why);
 
+    if (r == 0 && !het && (why == SCHED_WHY_RESOURCES || why == SCHED_WHY_LICENSES))
+        r = preempt_try(s, e, s->any_withheld ? s->withheld : NULL, now_us, out);
     if (r != 0)
         return r;
     if (het && why != SCHED_WHY_RESOURCES) {
@@ -77,6 +79,9 @@ int sched_pass(struct sched *s, int64_t now_us, struct sched_decisions *out, int
         depth = part_depth;
     backfill_drop(s);
     queue_enter(s, now_us);
+    s->preempt_wake_us = INT64_MAX;
+    if (r >= 0)
+        r = claims_settle(s, now_us, out);
     walk_begin(s);
     while (r >= 0 && (e = walk_next(s))) {
         struct part *p = s->parts[e->part];
@@ -99,5 +104,6 @@ int sched_pass(struct sched *s, int64_t now_us, struct sched_decisions *out, int
     if (r < 0)
         return r;
     *ret_wake_us = again ? now_us : s->nheap ? s->heap[0]->eligible_us : INT64_MAX;
+    *ret_wake_us = MIN(*ret_wake_us, MAX(s->preempt_wake_us, now_us));
     return 0;
 }

@@ -75,6 +75,7 @@ void job_free(struct sched *s, struct job *j)
     lics_free(&j->want);
     lics_free(&j->held);
     free(j->expected_nodes);
+    free(j->waits);
     free(j);
 }
 

@@ -64,6 +64,7 @@ struct sched *sched_free(struct sched *s)
     strtab_done(&s->lic_tab);
     free(s->lics);
     assocs_done(s);
+    preempt_done(s);
     free(s);
     return NULL;
 }
@@ -76,6 +77,7 @@ void sched_params_set(struct sched *s, const struct sched_params *params)
     p.select_memory = s->params.select_memory;
     s->params = p;
     s->prio_done = false;
+    s->run_gen++;
     s->tres_gen = 0;
     s->change++;
     for (uint32_t i = 0; i < s->nparts; i++) {
@@ -91,6 +93,7 @@ void sched_decision_done(struct sched_decision *d)
     alloc_done(&d->alloc);
     free(d->expected_nodes);
     free(d->licenses);
+    free(d->victims);
     *d = (struct sched_decision){ 0 };
 }
 
@@ -203,6 +206,7 @@ int job_build(struct sched *s, const struct sched_job *in, struct job **ret)
 static void drop(struct sched *s, struct job *j)
 {
     if (j->state >= JOB_PROPOSED) {
+        claim_drop(s, j);
         job_release(s, j);
     } else {
         job_unqueue(s, j);
@@ -299,6 +303,7 @@ int sched_job_running(struct sched *s, uint32_t id, const char *partition,
     } else if (j->state == JOB_SUSPENDED) {
         sched_job_suspend(s, id, false);
     }
+    claim_drop(s, j);
     job_free_entries(s, j);
     j->state = JOB_RUNNING;
     j->start_us = start_us;
@@ -340,6 +345,7 @@ void sched_job_suspend(struct sched *s, uint32_t id, bool suspended)
 
     if (!j || j->state < JOB_PROPOSED || suspended == (j->state == JOB_SUSPENDED))
         return;
+    s->run_gen++;
     for (size_t i = 0; i < j->alloc.nnodes; i++) {
         if (suspended)
             node_release(s, &j->alloc.nodes[i], j->part, j->firm, true, false);
@@ -364,6 +370,7 @@ void sched_job_refused(struct sched *s, uint32_t id)
 
     if (!j || j->state != JOB_PROPOSED)
         return;
+    claim_drop(s, j);
     job_release(s, j);
     lics_free(&j->held);
     alloc_done(&j->alloc);

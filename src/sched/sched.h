@@ -41,6 +41,29 @@ enum sched_prio_flag { /* PriorityFlags */
     SCHED_PRIO_SMALL_RELATIVE_TO_TIME = 1u << 8,
 };
 
+enum sched_preempt_type { SCHED_PREEMPT_NONE, SCHED_PREEMPT_PART, SCHED_PREEMPT_QOS };
+enum sched_preempt_mode { /* what becomes of a preempted job */
+    SCHED_MODE_DEFAULT,   /* as sched_preempt.mode says */
+    SCHED_MODE_OFF,
+    SCHED_MODE_CANCEL,
+    SCHED_MODE_REQUEUE,
+    SCHED_MODE_SUSPEND,   /* gives up its CPUs, not its memory and devices */
+};
+
+struct sched_preempt { /* who may preempt whom, and which victims come first */
+    enum sched_preempt_type type;
+    enum sched_preempt_mode mode;
+    uint32_t exempt_s;            /* a job runs so long before */
+    bool has_min_exempt_priority; /* jobs of this priority and above are safe */
+    uint32_t min_exempt_priority;
+    bool youngest_first;          /* else small jobs first */
+    bool strict_order;            /* do not look for a smaller set in another order */
+    uint32_t reorder_count;       /* other orders to try; 0 = none */
+    bool within;                  /* QOS: of the same one too, by priority of the jobs */
+    bool by_priority;             /* only jobs of lower priority than the preemptor */
+    bool reclaim_licenses;        /* for licences too */
+};
+
 struct sched_params {
     enum sched_select select;
     bool select_memory;        /* memory is consumable */
@@ -77,6 +100,7 @@ struct sched_params {
     bool bf_one_resv_per_job;
     uint32_t bf_yield_interval_us; /* for whoever runs sched_backfill_some() */
     bool bf_licenses;            /* reserve licences for the jobs that wait for them */
+    struct sched_preempt preempt;
 };
 
 /* An association: where a user's or account's share of the machine is written down.  Parents may come later. */
@@ -123,6 +147,7 @@ struct sched_partition {
     uint32_t oversubscribe;/* jobs sharing one resource: 0 and 1 = none */
     bool oversubscribe_force; /* every job shares; else only those that ask */
     uint32_t max_cpus_per_node; /* over all jobs of the partition; 0 and SCHED_UNLIMITED = no limit */
+    enum sched_preempt_mode preempt_mode; /* of its jobs */
 };
 
 struct sched_gres_req {
@@ -226,6 +251,11 @@ enum sched_why {           /* why a job does not start; the first that holds */
 enum sched_decision_kind {
     SCHED_START,           /* start job on alloc */
     SCHED_EXPECT,          /* job not now: why, and when/where if planned */
+    SCHED_PREEMPT,         /* victims are to go; the job will start on alloc, which is kept for it, when they have */
+};
+struct sched_victim {
+    uint32_t job_id;
+    enum sched_preempt_mode mode; /* CANCEL, REQUEUE or SUSPEND */
 };
 struct sched_decision {
     enum sched_decision_kind kind;
@@ -239,6 +269,9 @@ struct sched_decision {
     uint32_t priority;           /* in force */
     struct sched_lic_req *licenses; /* START: what it holds; names interned */
     size_t nlicenses;
+    struct sched_victim *victims; /* PREEMPT */
+    size_t nvictims;
+    uint32_t candidates;         /* PREEMPT: they were chosen of so many */
     uint32_t time_limit_min;     /* START: backfill shortened the job to this (time_min allows it); 0 = as asked */
 };
 struct sched_decisions {   /* owned by the caller, memory inside by sched_decisions_done() */
@@ -270,6 +303,16 @@ double sched_assoc_fairshare(struct sched *s, uint32_t id);        /* the factor
 int sched_qos_put(struct sched *s, const char *name, uint32_t priority);
 void sched_qos_remove(struct sched *s, const char *name);
 
+/* Preemption by QOS: jobs of this one may preempt those of `may`, and what holds for its own jobs. */
+struct sched_qos_preempt {
+    const char *const *may;
+    size_t nmay;
+    enum sched_preempt_mode mode;
+    bool has_exempt;
+    uint32_t exempt_s;
+};
+int sched_qos_preempt_put(struct sched *s, const char *name, const struct sched_qos_preempt *q);
+
 /* Feed.  A put of a known id replaces it.  -ENOMEM, -EINVAL nonsense (cpus 0 ...). */
 int sched_node_put(struct sched *s, const struct sched_node *node);
 void sched_node_remove(struct sched *s, uint32_t id);
@@ -285,10 +328,15 @@ int sched_job_running(struct sched *s, uint32_t id, const char *partition, const
 void sched_job_owner(struct sched *s, uint32_t id, uint32_t uid, bool exclusive_user);
 /* What of a running job's licences it holds; after sched_job_running() where the scheduler did not propose the start. */
 int sched_job_licenses(struct sched *s, uint32_t id, const struct sched_lic_req *licenses, size_t n);
+/* What preemption asks of a running job that did not come by a START; qos may be NULL. */
+int sched_job_rank(struct sched *s, uint32_t id, uint32_t priority, const char *qos);
+void sched_job_leaving(struct sched *s, uint32_t id); /* it ends soon: what it holds is waited for */
+/* Suspended by preemption (or going on): its CPUs stay its own, beside whom they were freed for. */
+void sched_job_yield(struct sched *s, uint32_t id, bool yielded);
 void sched_job_end_time(struct sched *s, uint32_t id, int64_t end_us);
 void sched_job_suspend(struct sched *s, uint32_t id, bool suspended); /* frees or retakes its CPUs */
 void sched_job_remove(struct sched *s, uint32_t id); /* gone, or resources are free again */
-/* The core did not take the START proposed: pending again, unchanged. */
+/* The core did not take the START or PREEMPT proposed: pending again, unchanged. */
 void sched_job_refused(struct sched *s, uint32_t id);
 
 /* Could this job ever start on the configured nodes, all idle and up?  For the submission check.

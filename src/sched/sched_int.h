@@ -138,6 +138,8 @@ struct class
         uint64_t run; /* backfill run; jobs of limit_min and more have no place before slot */
         uint32_t limit_min, slot;
     } tried[CLASS_TRIED];
+    uint64_t pre_gen;                  /* preempt_gen() + 1 at which preempting did not help, 0 = none */
+    int64_t pre_retry_us;              /* and until when, if nothing changes */
     uint64_t cursor_grow;              /* part.grow + 1 the cursor is for */
     uint32_t cursor_wclass, cursor_id; /* nothing before fits a single-node job */
 };
@@ -198,6 +200,12 @@ struct job {
     struct job_lics want, held;
     struct sched_alloc alloc;
     int64_t start_us, end_us;
+    /* preemption, see preempt.c */
+    uint32_t run_priority;        /* it was started with */
+    bool leaving, yielded;
+    uint32_t claimed_by;          /* the job it goes for, 0 = none */
+    struct claim_wait *waits;     /* a preemptor's: who has to go first; NULL = it does not wait so */
+    uint32_t nwaits;
     /* component of a heterogeneous job, het_count 0 = not; see het.c */
     uint32_t het_id, het_count;
     uint64_t het_walk;     /* of the first component: walk in which the group did not fit */
@@ -210,6 +218,7 @@ struct part {
     struct bitmap *nodes;
     uint32_t tier, job_factor, max_time_min, min_nodes, max_nodes, oversubscribe, max_cpus_per_node;
     bool exclusive_node, exclusive_user, force, lln;
+    enum sched_preempt_mode preempt_mode;
     uint32_t *node_cpus; /* CPUs held by its jobs, by node; only with max_cpus_per_node */
     uint64_t grow;       /* counts growths of free capacity */
     struct entry *head[QUEUE_LEVELS];
@@ -295,6 +304,11 @@ struct sched {
     uint64_t lic_grow;    /* counts licences coming free */
     struct strtab qos_tab;
     uint32_t *qos_priority, nqos, max_qos; /* by id of qos_tab */
+    struct qos_preempt *qos_pre;           /* preempt.c; by id of qos_tab */
+    uint32_t nqos_pre;
+    uint32_t *claims, nclaims, cap_claims; /* jobs that wait for their victims */
+    uint64_t run_gen;                      /* counts changes of what runs */
+    int64_t preempt_wake_us;               /* when an exempt job stops being so; of the pass under way */
     struct assocs *assocs;                 /* assoc.c */
     uint64_t tres_gen;                     /* config_gen + 1 of the partitions' totals */
     int64_t prio_us; /* when multifactor priorities were computed */
@@ -346,6 +360,18 @@ void kinds_done(struct sched *s);
 /* parts.c */
 int part_get(struct sched *s, const char *name, struct part **ret); /* enters unknown names */
 void part_free(struct part *p);
+
+/* preempt.c */
+struct claim_wait {
+    uint32_t id;
+    int64_t start_us; /* of the run meant */
+};
+/* e does not fit: make room for it.  1 a PREEMPT is proposed, 0 no. */
+int preempt_try(struct sched *s, struct entry *e, const struct bitmap *minus, int64_t now_us,
+                struct sched_decisions *out);
+int claims_settle(struct sched *s, int64_t now_us, struct sched_decisions *out); /* start whose victims are gone */
+void claim_drop(struct sched *s, struct job *j);
+void preempt_done(struct sched *s);
 
 /* alloc.c */
 int alloc_dup(struct sched *s, const struct sched_alloc *from, struct sched_alloc *ret);

@@ -166,6 +166,7 @@ int decide_start(struct pick *p, struct entry *e, struct sched_alloc *alloc, int
     j->alloc = *alloc;
     *alloc = (struct sched_alloc){ 0 };
     j->part = e->part;
+    j->run_priority = e->priority;
     j->firm = p->share_max == 1;
     j->start_us = now_us;
     j->end_us = end_after(now_us, limit_min);

@@ -90,6 +90,7 @@ static const struct pb_cap rows[] = {
     STR("JobRecord", "container", PATH),
     SUB("JobRecord", "alloc"),
     PACK("JobRecord", "nodes_pending", NODES),
+    PACK("JobRecord", "preempted_by", NODES),
     STR("JobRecord", "alloc_tres", TEXT),
     STR("JobRecord", "req_tres", TEXT),
     STR("JobRecord", "pend_text", TEXT),

@@ -133,6 +133,13 @@ static const struct {
     { "FirstJobId=500 MaxJobId=400\n", "slurm.conf:3: error: FirstJobId exceeds MaxJobId\n" },
     { "DefMemPerCPU=100 DefMemPerNode=200\n",
       "slurm.conf:3: error: DefMemPerCPU and DefMemPerNode exclude each other\n" },
+    { "PreemptType=preempt/partition_prio PreemptMode=SUSPEND\n",
+      "slurm.conf:3: error: PreemptMode=SUSPEND: SUSPEND needs GANG: write SUSPEND,GANG\n" },
+    { "PreemptType=preempt/partition_prio PreemptMode=GANG\n",
+      "slurm.conf:3: error: PreemptMode=GANG: jobs do not take turns (gang scheduling); GANG goes with "
+      "SUSPEND only\n" },
+    { "PreemptMode=SUSPEND,GANG\n",
+      "slurm.conf:3: error: PreemptMode=SUSPEND,GANG needs a PreemptType other than preempt/none\n" },
     /* nodes */
     { "NodeName=n2\n", "slurm.conf:3: error: node n2 is defined already in line 2\n" },
     { "NodeName=x[1-2\n", NULL },

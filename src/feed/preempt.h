@@ -1,0 +1,14 @@
+/* preempt.h - what the configuration says of preemption, as the scheduler's library takes it; pure */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "conf/conf.h"
+#include "sched/sched.h"
+
+bool preempt_wanted(const struct conf *conf); /* PreemptType */
+void preempt_fill_params(const struct conf *conf, struct sched_preempt *ret);
+enum sched_preempt_mode preempt_mode_of(const char *text); /* of PreemptMode; NULL = as the cluster */
+const char *preempt_mode_text(const struct conf *conf, const char *own); /* in force for a partition; NULL = OFF */
+int64_t preempt_exempt_us(const struct conf *conf);
