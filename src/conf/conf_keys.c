@@ -247,6 +247,26 @@ static int option_number(const struct conf_opt *o, const char *key, const char *
     return 0;
 }
 
+/* Why an option has no effect, where the name leaves that open. */
+static const char *why_without(enum conf_table_id table, int key, const char *name)
+{
+    static const struct {
+        int key;
+        const char *name, *why;
+    } reasons[] = {
+        { CONF_PROLOG_FLAGS, "DeferBatch",
+          " but Alloc's: a batch script waits for the prolog of its own node only" },
+        { CONF_PROLOG_FLAGS, "RunInJob",
+          " but Alloc's and Contain's: the prolog runs beside the job, not inside its cgroup" },
+        { CONF_PROLOG_FLAGS, "X11", " but Alloc's and Contain's: X11 forwarding is not available" },
+    };
+
+    for (size_t i = 0; table == CONF_TBL_KEY && i < ARRAY_SIZE(reasons); i++)
+        if (reasons[i].key == key && strcmp(reasons[i].name, name) == 0)
+            return reasons[i].why;
+    return "";
+}
+
 int conf_word_check(enum conf_table_id table, int key, const char *word, size_t len,
                     struct err *err)
 {
@@ -274,6 +294,7 @@ int conf_word_check(enum conf_table_id table, int key, const char *word, size_t 
             return r;
     }
     if ((o->flags & CONF_F_KNOWN) && (conf_tables[table].rows[key].flags & CONF_F_ACTS))
-        return err_set(err, -EINVAL, "%s: option %s is accepted without effect", key_name, o->name);
+        return err_set(err, -EINVAL, "%s: option %s is accepted without effect%s", key_name,
+                       o->name, why_without(table, key, o->name));
     return 0;
 }

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "ctld/het.h"
 #include "ctld/launchfail.h"
 #include "ctld/lifecycle.h"
 #include "ctld/programs.h"
@@ -125,8 +126,10 @@ static void prolog_done(struct ctld *ctld, const struct program *p)
         hooks_prolog(ctld, j, ctld->applied_lsn);
         return;
     }
-    if (j->rec->has_batch && j->rec->batch)
+    if (het_runs_script(j->rec))
         launch_batch(ctld, j, lsn);
+    else
+        launch_prepare(ctld, j, lsn);
     wait_notify(ctld, j, lsn);
     steps_retry(ctld, j);
 }

@@ -66,11 +66,15 @@ static void job_on_node_done(Pst__JobOnNode *on)
 
 static bool wants_prepare(const struct ctld *ctld)
 {
+    /* All but the first imply it. */
+    static const char *const flags[] = { "Alloc", "Contain", "DeferBatch", "NoHold", "RunInJob", "X11" };
     const char *v;
     size_t len;
 
-    return conf_option(ctld->conf, CONF_PROLOG_FLAGS, "Alloc", &v, &len) ||
-           conf_option(ctld->conf, CONF_PROLOG_FLAGS, "Contain", &v, &len);
+    for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+        if (conf_option(ctld->conf, CONF_PROLOG_FLAGS, flags[i], &v, &len))
+            return true;
+    return false;
 }
 
 /* PrologFlags=Alloc: every other node runs its prolog now rather than with its first step. */

@@ -5,6 +5,15 @@
 #include "ctld/het.h"
 #include "ctld/lifecycle.h"
 
+/* --no-requeue does not count for a job that never ran. */
+static bool always_requeue(const struct ctld *ctld)
+{
+    const char *v;
+    size_t len;
+
+    return conf_option(ctld->conf, CONF_PROLOG_FLAGS, "ForceRequeueOnFail", &v, &len);
+}
+
 static void give_back(struct ctld *ctld, struct job *j, bool hold, bool nodes_clean)
 {
     uint32_t max = (uint32_t)conf_num(ctld->conf, CONF_MAX_BATCH_REQUEUE);
@@ -14,7 +23,7 @@ static void give_back(struct ctld *ctld, struct job *j, bool hold, bool nodes_cl
                          .nodes_clean = nodes_clean,
                          .batch_failures = failures };
 
-    if (j->rec->has_requeue && j->rec->requeue) {
+    if ((j->rec->has_requeue && j->rec->requeue) || always_requeue(ctld)) {
         e.requeue = true;
         e.requeue_hold = hold || failures > max;
         if (failures > max)

@@ -319,7 +319,7 @@ static void after_start(struct ctld *ctld, const struct started *st, uint32_t pr
         hooks_prolog(ctld, j, lsn);
     else if (het_runs_script(j->rec))
         launch_batch(ctld, j, lsn);
-    else if (het_is_follower(j->rec))
+    else
         launch_prepare(ctld, j, lsn);
     wait_notify(ctld, j, lsn);
     steps_retry(ctld, j);

@@ -135,6 +135,13 @@ static void start_or_wait(struct noded *d, struct nstep *step, Pst__StepFile *sf
         step->srun_fd = srun_fd;
         return;
     }
+    if (job->prolog == SCRIPT_FAILED) {
+        if (srun_fd >= 0)
+            listen_refuse_fd(srun_fd, sf->launch_id, SLURM_ERROR, "Prolog error");
+        sf_free(sf);
+        steps_end_unstarted(d, step, "the prolog failed");
+        return;
+    }
     if (job->prolog == SCRIPT_NOT_RUN)
         job->prolog = SCRIPT_DONE; /* there is none */
     start(d, step, sf, srun_fd);

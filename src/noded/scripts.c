@@ -2,7 +2,8 @@
  *
  * Each runs as slurmd's user in a session of its own with an environment built from nothing, its
  * output thrown away, one after the other for a job (patterns expand, in reverse order), within the
- * configured time.  A failing prolog or epilog drains the node.  Main thread; nothing blocks. */
+ * configured time.  PrologFlags=Serial: one job at a time, in the order they came.  A failing prolog
+ * or epilog drains the node.  Main thread; nothing blocks. */
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -26,6 +27,7 @@ struct run {
     bool epilog;
     glob_t paths;
     size_t left; /* paths not yet run: from the end */
+    bool queued; /* PrologFlags=Serial: another job's runs */
     pid_t pid;
     uv_timer_t *timer;
     struct envlist env;
@@ -86,7 +88,39 @@ bool scripts_any(const struct noded *d, bool epilog)
     return first && *first;
 }
 
-static void finished(struct noded *d, struct run *r, bool ok)
+static bool serial(const struct noded *d)
+{
+    const char *v;
+    size_t len;
+
+    return conf_option(d->conf, CONF_PROLOG_FLAGS, "Serial", &v, &len);
+}
+
+static bool busy(const struct scripts *s, const struct run *but)
+{
+    for (const struct run *r = s->runs; r; r = r->next)
+        if (r != but && !r->queued)
+            return true;
+    return false;
+}
+
+static void begin(struct noded *d, struct run *r);
+
+/* The one that has waited longest: the last of the list.  Also after a reconfiguration without Serial. */
+static void begin_queued(struct noded *d)
+{
+    struct run *oldest = NULL;
+
+    if (busy(d->scripts, NULL))
+        return;
+    for (struct run *r = d->scripts->runs; r; r = r->next)
+        if (r->queued)
+            oldest = r;
+    if (oldest)
+        begin(d, oldest);
+}
+
+static void conclude(struct noded *d, struct run *r, bool ok)
 {
     struct njob *job = jobs_find(&d->jobs, r->job_id, r->run_id);
     bool epilog = r->epilog;
@@ -114,6 +148,12 @@ static void finished(struct noded *d, struct run *r, bool ok)
     }
     launch_after_prolog(d, job);
     steps_advance_job(d, job);
+}
+
+static void finished(struct noded *d, struct run *r, bool ok)
+{
+    conclude(d, r, ok);
+    begin_queued(d);
 }
 
 int scripts_spawn(const char *path, char *const *envp, pid_t *ret_pid)
@@ -208,6 +248,17 @@ static int gather(struct noded *d, struct run *r)
     return 0;
 }
 
+static void begin(struct noded *d, struct run *r)
+{
+    r->queued = false;
+    if (gather(d, r) < 0) {
+        finished(d, r, false);
+        return;
+    }
+    start_timer(d, r);
+    run_next(d, r);
+}
+
 void scripts_start(struct noded *d, struct njob *job, bool epilog)
 {
     struct run *r = calloc(1, sizeof(*r));
@@ -234,12 +285,9 @@ void scripts_start(struct noded *d, struct njob *job, bool epilog)
         env_script_end(job->on->job->has_exit_status ? job->on->job->exit_status
                                                      : job->batch_status,
                        job->on->job->derived_exit_status, &r->env);
-    if (gather(d, r) < 0) {
-        finished(d, r, false);
-        return;
-    }
-    start_timer(d, r);
-    run_next(d, r);
+    r->queued = serial(d) && busy(d->scripts, r);
+    if (!r->queued)
+        begin(d, r);
 }
 
 bool scripts_child_exited(struct noded *d, pid_t pid, int status)

@@ -117,6 +117,72 @@ def test_prolog_fails_without_hold(make_cluster, hooks):
     assert c.wait_end(job)["JobState"] == "COMPLETED"
 
 
+def test_prolog_that_is_not_there(make_cluster, hooks):
+    c = make_cluster(nodes=1, conf=f"Prolog={hooks.dir}/none")
+    job = c.sbatch(wrap="echo ran")
+    wait_until(lambda: c.job(job).get("Reason") == "launch_failed_requeued_held", "the job is held")
+    c.wait_nodes("drained")
+    assert not (c.work / f"slurm-{job}.out").exists()
+
+
+def test_prolog_at_the_start_of_an_allocation(make_cluster, hooks):
+    """NoHold implies Alloc: the prologs run though no step does, and the allocation is granted before they end."""
+    gate = hooks.dir / "gate"
+    hooks.write("wait", f"#!/bin/bash\nuntil test -e {gate}; do /bin/sleep 0.05; done\n"
+                f"echo x $SLURM_JOB_ID $SLURMD_NODENAME >> {hooks.dir}/calls\n")
+    c = make_cluster(nodes=2, conf=f"Prolog={hooks.dir}/wait\nPrologFlags=NoHold")
+    assert "PrologFlags             = Alloc,NoHold" in c.run("scontrol", "show", "config").out
+    alloc = c.popen("salloc", "-N2", "bash", "-c", "echo $SLURM_JOB_ID; read", stdin=-1, stdout=-1)
+    job = alloc.stdout.readline().strip()
+    assert hooks.calls(job) == []
+    gate.touch()
+    wait_until(lambda: len(hooks.calls(job)) == 2, "both nodes have run it")
+    alloc.communicate("\n", timeout=30)
+    assert {call[2] for call in hooks.calls(job)} == {"node1", "node2"}
+
+
+@pytest.mark.parametrize("flags,together", [("Alloc", True), ("Alloc,Serial", False)])
+def test_prologs_one_at_a_time(make_cluster, hooks, flags, together):
+    gate = hooks.dir / "gate"
+    hooks.write("log", f"""#!/bin/bash
+echo start $SLURM_JOB_ID >> {hooks.dir}/calls
+until test -e {gate}; do /bin/sleep 0.05; done
+echo end $SLURM_JOB_ID >> {hooks.dir}/calls
+""")
+    c = make_cluster(nodes=1, conf=f"Prolog={hooks.dir}/log\nPrologFlags={flags}")
+    jobs = [c.sbatch("-n1", "--mem=1", wrap="echo ran") for _ in range(3)]
+    for job in jobs:
+        c.wait_state(job, "RUNNING")
+
+    def seen():
+        path = hooks.dir / "calls"
+        return [line.split()[0] for line in path.read_text().splitlines()] if path.exists() else []
+    wait_until(lambda: len(seen()) >= (3 if together else 1), "prologs wait for the gate")
+    gate.touch()
+    for job in jobs:
+        assert c.wait_end(job)["JobState"] == "COMPLETED"
+        assert c.out(job) == "ran\n"
+    if together:
+        assert seen()[:3] == ["start"] * 3
+    else:
+        assert seen() == ["start", "end"] * 3
+
+
+def test_requeue_is_forced(make_cluster, hooks):
+    c = make_cluster(nodes=2, conf=f"Prolog={hooks.dir}/10-dump\n"
+                     "PrologFlags=ForceRequeueOnFail\nReturnToService=0")
+    hooks.fail("prolog_slurmd")
+    job = c.sbatch("--no-requeue", wrap="true")
+    wait_until(lambda: c.job(job).get("Reason") == "launch_failed_requeued_held", "the job is held")
+    assert c.job(job)["JobState"] == "PENDING"
+
+
+def test_no_requeue_is_obeyed_without_the_flag(make_cluster, hooks):
+    c = make_cluster(nodes=1, conf=f"Prolog={hooks.dir}/10-dump")
+    hooks.fail("prolog_slurmd")
+    assert c.wait_end(c.sbatch("--no-requeue", wrap="true"))["JobState"] == "FAILED"
+
+
 def test_epilog_fails(make_cluster, hooks):
     c = make_cluster(nodes=1, conf=f"Epilog={hooks.dir}/10-dump\nEpilogSlurmctld={hooks.dir}/20-dump")
     hooks.fail("epilog_slurmd")
