@@ -38,6 +38,14 @@ void scontrol_reboot(struct scontrol *s, int argc, char **argv)
     for (; i < argc; i++) {
         if (strcasecmp(argv[i], "asap") == 0) {
             req.has_asap = req.asap = true;
+        } else if (strcasecmp(argv[i], "force") == 0) {
+            scontrol_fail(s, "scontrol: error: reboot FORCE is not available: a node reboots when its jobs have ended; "
+                             "cancel them and use ASAP");
+            return;
+        } else if (strncasecmp(argv[i], "action=", 7) == 0) {
+            scontrol_fail(s, "scontrol: error: reboot action= is not available: the nodes run RebootProgram of "
+                             "slurm.conf");
+            return;
         } else if (strncasecmp(argv[i], "nextstate=", 10) == 0) {
             req.next_state = (char *)next_state(argv[i] + 10); /* not changed by packing */
             if (!req.next_state) {

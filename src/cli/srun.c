@@ -4,12 +4,10 @@
  * connection stays open meanwhile: it is how the controller sees that we live.  If the controller
  * goes away the step runs on, and the release waits for its return. */
 #include <errno.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -310,44 +308,6 @@ static int create_step(struct srun *s)
     return status;
 }
 
-/* ---- programs beside the step
- * --------------------------------------------------------------------- */
-
-/* Run --prolog or --epilog here.  Its wait(2) status. */
-static int run_beside(struct srun *s, enum jobopt id, enum conf_key key, const char *context)
-{
-    const char *path =
-        jobopts_has(&s->opts, id) ? jobopts_get(&s->opts, id) : conf_str(cli_conf(&s->cli), key);
-    _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT;
-    posix_spawnattr_t attr;
-    char *argv[] = { (char *)path, NULL };
-    int status = 0, r;
-    pid_t pid;
-
-    if (!path || strcasecmp(path, "none") == 0)
-        return 0;
-    envlist_export(&env, environ, NULL);
-    envlist_set(&env, "SLURM_SCRIPT_CONTEXT", context);
-    envlist_setf(&env, "SLURM_JOB_ID", "%u", s->job_id);
-    envlist_setf(&env, "SLURM_JOBID", "%u", s->job_id);
-    envlist_setf(&env, "SLURM_STEP_ID", "%u", s->step_id);
-    envlist_setf(&env, "SLURM_NTASKS", "%u", s->n_tasks);
-    envlist_setf(&env, "SLURM_NNODES", "%zu", s->n_nodes);
-    (void)posix_spawnattr_init(
-        &attr); /* fails only for lack of memory, which posix_spawn() reports */
-    (void)posix_spawnattr_setsigmask(&attr, &s->old_mask);
-    (void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
-    r = posix_spawn(&pid, path, NULL, &attr, argv, env.items);
-    (void)posix_spawnattr_destroy(&attr);
-    if (r != 0) {
-        cli_error("Unable to run %s: %s", path, strerror(r));
-        return CLI_EXIT_FAILED << 8;
-    }
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    return status;
-}
-
 /* ---- the run
  * -------------------------------------------------------------------------------------- */
 
@@ -356,7 +316,7 @@ static void run_tasks(struct srun *s)
     srun_layout(s);
     srun_io_open(s);
     joblink_watch(&s->link, s->own_job);
-    if (run_beside(s, JO_PROLOG, CONF_SRUN_PROLOG, "prolog_srun") != 0) {
+    if (srun_hook(s, JO_PROLOG) != 0) {
         cli_error("the prolog of StepId=%u.%u failed", s->job_id, s->step_id);
         srun_note_exit(s, CLI_EXIT_FAILED, CLI_EXIT_FAILED << 8);
     } else {
@@ -369,8 +329,7 @@ static void run_tasks(struct srun *s)
         }
         srun_launch(s);
         srun_loop(s);
-        (void)run_beside(s, JO_EPILOG, CONF_SRUN_EPILOG,
-                         "epilog_srun"); /* it said what went wrong */
+        (void)srun_hook(s, JO_EPILOG); /* it said what went wrong */
     }
     srun_io_close(s);
     if (s->killed && !s->aborting)

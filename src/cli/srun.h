@@ -136,6 +136,10 @@ void srun_layout(struct srun *s);
 void srun_fill_request(struct srun *s, struct srun_part *p, Pst__LaunchStep *req);
 void srun_free_request(Pst__LaunchStep *req);
 
+/* srun_hook.c */
+/* Run what JO_PROLOG or JO_EPILOG or the configuration names, if anything.  Its wait(2) status. */
+int srun_hook(struct srun *s, enum jobopt id);
+
 /* srun_bcast.c: --bcast */
 int srun_bcast(struct srun *s); /* exit status, the messages printed */
 char *srun_bcast_path(const struct srun *s, const char *node); /* the program there; the caller frees */

@@ -201,6 +201,48 @@ def test_timeout(make_cluster, hooks):
     c.wait_nodes("drained")
 
 
+# ---- srun ---------------------------------------------------------------------------------------------
+
+def noted(path):
+    """The environment that a program of ours wrote down."""
+    return dict(entry.split("=", 1) for entry in path.read_text().split("\0") if "=" in entry)
+
+
+def test_environment_of_srun_hooks(make_cluster, hooks):
+    for name in ("first", "last", "own"):
+        hooks.write(name, f"#!/bin/bash\nenv -0 > {hooks.dir}/env.{name}\n")
+    c = make_cluster(nodes=2, conf=f"SrunProlog={hooks.dir}/first\nSrunEpilog={hooks.dir}/last\n")
+    c.run("srun", "-N2", "-n3", "-J", "x", "-t", "5", "true")
+    user = getpass.getuser()
+    for name, context in (("first", "prolog_srun"), ("last", "epilog_srun")):
+        env = noted(hooks.dir / f"env.{name}")
+        job = env["SLURM_JOB_ID"]
+        want = {"SLURM_SCRIPT_CONTEXT": context, "SLURM_JOBID": job, "SLURM_JOB_USER": user,
+                "SLURM_JOB_NAME": "x", "SLURM_JOB_PARTITION": c.job(job)["Partition"],
+                "SLURM_JOB_NODELIST": "node[1-2]", "SLURM_JOB_NUM_NODES": "2", "SLURM_STEP_ID": "0",
+                "SLURM_NTASKS": "3", "SLURM_NNODES": "2", "SLURM_TASKS_PER_NODE": "2,1",
+                "SLURM_DISTRIBUTION": "block", "SLURM_STEP_NODELIST": "node[1-2]",
+                "SLURM_SUBMIT_DIR": str(c.work)}
+        assert {key: env.get(key) for key in want} == want
+        assert re.fullmatch(r"\d+(\(x2\)|,\d+)", env["SLURM_JOB_CPUS_PER_NODE"])
+        assert env["SLURM_JOB_UID"].isdigit() and env["SLURM_JOB_GID"].isdigit()
+        assert int(env["SLURM_JOB_END_TIME"]) - int(env["SLURM_JOB_START_TIME"]) in range(0, 301)
+        assert env["SLURM_CONF"].endswith("slurm.conf") and env["SLURM_SUBMIT_HOST"]
+        assert "SLURM_PROCID" not in env and "SLURM_ARRAY_TASK_ID" not in env
+    task = c.sbatch("--array=7", "-n1", wrap=f"srun --prolog={hooks.dir}/own --epilog=none true")
+    c.wait_end(task)
+    env = noted(hooks.dir / "env.own")
+    assert (env["SLURM_ARRAY_JOB_ID"], env["SLURM_ARRAY_TASK_ID"]) == (str(task), "7")
+    assert env["SLURM_NTASKS"] == "1" and env["SLURM_STEP_ID"] == "0"
+
+
+def test_srun_prolog_fails(make_cluster, hooks):
+    c = make_cluster(nodes=1, conf=f"SrunEpilog={hooks.dir}/10-dump")
+    done = c.run("srun", "--prolog=/bin/false", "echo", "ran", check=False)
+    assert done.rc != 0 and done.out == ""
+    assert "the prolog of StepId=" in done.err
+
+
 # ---- mail ---------------------------------------------------------------------------------------------
 
 @pytest.fixture
