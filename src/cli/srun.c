@@ -342,8 +342,10 @@ static void done(struct srun *s)
         protobuf_c_message_free_unpacked(&s->reply->base, NULL);
     if (s->grant)
         protobuf_c_message_free_unpacked(&s->grant->base, NULL);
-    for (size_t i = 0; i < s->n_nodes && s->nodes; i++)
+    for (size_t i = 0; i < s->n_nodes && s->nodes; i++) {
         client_free(s->nodes[i].client);
+        free(s->nodes[i].held);
+    }
     free(s->nodes);
     free(s->ranks);
     free(s->task_state);

@@ -53,6 +53,9 @@ struct srun_node {
     uint32_t first, n_tasks; /* its slice of srun.ranks */
     bool started, done;
     bool stdin_eof_sent;
+    uint32_t *held; /* owned: ranks whose line is not printed yet */
+    uint32_t n_held, held_status;
+    bool held_oom;
 };
 
 /* What one component of the job does in the step; an ordinary step is one part. */
@@ -108,6 +111,7 @@ struct srun {
     uint64_t ignored;          /* 1 << signal: not passed on */
     int64_t interrupt_mono_us; /* of the last Ctrl-C, 0 = none */
     int64_t first_exit_mono_us;
+    int64_t tell_mono_us; /* when the held lines are due, 0 = there are none */
     int64_t wait_us; /* --wait; 0 = for ever */
     bool wait_told, aborting, terminating;
     bool killed;           /* a task died of SIGKILL or SIGTERM */
@@ -135,6 +139,11 @@ void srun_layout(struct srun *s);
 /* The part of a launch request that is equal for all nodes; srun_free_request() frees what it owns. */
 void srun_fill_request(struct srun *s, struct srun_part *p, Pst__LaunchStep *req);
 void srun_free_request(Pst__LaunchStep *req);
+
+/* srun_exit.c */
+void srun_exit_hold(struct srun *s, struct srun_node *n, const Pst__StepTaskExit *msg);
+void srun_exit_tell(struct srun *s); /* the lines of all nodes, now */
+void srun_exit_timer(struct srun *s, int *ms); /* tells what is due; *ms at most until the next */
 
 /* srun_hook.c */
 /* Run what JO_PROLOG or JO_EPILOG or the configuration names, if anything.  Its wait(2) status. */

@@ -94,21 +94,8 @@ static bool first_bad_exit(const struct srun *s, uint32_t status)
            !s->aborting;
 }
 
-static int by_rank(const void *a, const void *b)
+static void on_task_exit(struct srun *s, struct srun_node *n, const Pst__StepTaskExit *msg)
 {
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-static void on_task_exit(struct srun *s, struct srun_node *n, Pst__StepTaskExit *msg)
-{
-    _cleanup_free_ char *list = NULL;
-    const char *what = msg->n_task_ids > 1 ? "tasks" : "task";
-    char text[128];
-
-    qsort(msg->task_ids, msg->n_task_ids, sizeof(*msg->task_ids), by_rank);
-    list = tasks_list(msg->task_ids, msg->n_task_ids);
     for (size_t i = 0; i < msg->n_task_ids; i++) {
         if (msg->task_ids[i] < s->n_tasks)
             s->task_state[msg->task_ids[i]] = TASK_EXITED;
@@ -116,20 +103,23 @@ static void on_task_exit(struct srun *s, struct srun_node *n, Pst__StepTaskExit 
     if (!s->first_exit_mono_us)
         s->first_exit_mono_us = now_mono_us();
     cli_verbose(1, "Received task exit notification for %zu %s of StepId=%u.%u (status=0x%04x).",
-                msg->n_task_ids, what, s->job_id, s->step_id, msg->status);
+                msg->n_task_ids, msg->n_task_ids > 1 ? "tasks" : "task", s->job_id, s->step_id,
+                msg->status);
     srun_note_exit(s, tasks_exit_code(msg->status, msg->oom), msg->status);
-    if (msg->status == 0) {
-        cli_verbose(1, "%s: %s %s: Completed", n->name, what, list);
-        return;
-    }
-    tasks_status_text(msg->status, msg->oom, text, sizeof(text));
-    srun_io_flush(s);
-    cli_error("%s: %s %s: %s", n->name, what, list, text);
+    srun_exit_hold(s, n, msg);
     if (WIFSIGNALED((int)msg->status) &&
         (WTERMSIG((int)msg->status) == SIGKILL || WTERMSIG((int)msg->status) == SIGTERM))
         s->killed = true;
-    if (first_bad_exit(s, msg->status))
+    if (first_bad_exit(s, msg->status)) {
+        srun_exit_tell(s);
         terminate_rest(s);
+    }
+}
+
+/* The step was killed by somebody else: said before the node's own line about it. */
+static bool tells_of_a_kill(const char *text)
+{
+    return strstr(text, "*** STEP ") && strstr(text, " CANCELLED AT ") && strstr(text, " DUE to SIGNAL ");
 }
 
 static void on_text(struct srun *s, const Pst__StepMessage *msg)
@@ -141,6 +131,8 @@ static void on_text(struct srun *s, const Pst__StepMessage *msg)
         srun_abort(s);
 
     if (n > 0) {
+        if (!s->terminating && tells_of_a_kill(text))
+            srun_abort(s);
         srun_io_flush(s);
         (void)fprintf(stderr, "%s%s", text, text[n - 1] == '\n' ? "" : "\n");
     }
@@ -156,7 +148,7 @@ static void dispatch(struct srun *s, struct srun_node *n, unsigned op, ProtobufC
         srun_io_data(s, (const Pst__StepIo *)msg);
         break;
     case OP_STEP_TASK_EXIT:
-        on_task_exit(s, n, (Pst__StepTaskExit *)msg);
+        on_task_exit(s, n, (const Pst__StepTaskExit *)msg);
         break;
     case OP_STEP_MESSAGE:
         on_text(s, (const Pst__StepMessage *)msg);
@@ -253,6 +245,7 @@ static int loop_timeout(struct srun *s)
     int timer_ms, link_ms = joblink_timeout_ms(&s->link);
 
     srun_timers(s, &timer_ms);
+    srun_exit_timer(s, &timer_ms);
     if (s->more_frames && !srun_io_full(s))
         return 0;
     if (timer_ms < 0)
@@ -300,6 +293,7 @@ void srun_loop(struct srun *s)
 
     while (s->n_done < s->n_nodes)
         one_turn(s, fds);
+    srun_exit_tell(s);
     srun_io_flush(s);
     free(fds);
 }

@@ -175,12 +175,20 @@ static void on_signal(struct srun *s, int sig)
     }
 }
 
+/* A cancelled job's srun gets SIGCONT and then SIGTERM, but signalfd(2) gives the lower number first. */
 void srun_sig_read(struct srun *s)
 {
     struct signalfd_siginfo info;
+    bool term = false;
 
-    while (read(s->sig_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
-        on_signal(s, (int)info.ssi_signo);
+    while (read(s->sig_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        if (info.ssi_signo == SIGTERM)
+            term = true;
+        else
+            on_signal(s, (int)info.ssi_signo);
+    }
+    if (term)
+        on_signal(s, SIGTERM);
 }
 
 static void wait_expired(struct srun *s)

@@ -492,3 +492,26 @@ def test_pty_without_a_terminal(c):
     done = srun(c, "--pty", "tty", rc=1)
     assert "srun: error: Not using a pseudo-terminal, disregarding --pty option\n" in done.err
     assert done.out == "not a tty\n"
+
+
+def test_step_cancelled_from_elsewhere(c):
+    """One line a node for tasks that were killed together; who killed them is said first."""
+    job = c.sbatch("-n2", "-N1", wrap="srun sleep 100; echo rc=$?")
+    wait_until(lambda: f"{job}.0" in c.run("squeue", "-s", "-h").out, "the step runs")
+    wait_until(lambda: "running" in c.run("scontrol", "show", "step", f"{job}.0").out.lower(), "it is shown")
+    c.run("scancel", f"{job}.0")
+    c.wait_end(job)
+    notice = rf"\[.*\] error: \*\*\* STEP {job}\.0 ON (node\d) CANCELLED AT \S+ DUE to SIGNAL Killed \*\*\*\n"
+    assert re.fullmatch(r"srun: Job step aborted: Waiting up to \d+ seconds for job step to finish\.\n" + notice +
+                        r"srun: error: \1: tasks 0-1: Killed\nrc=137\n", c.out(job)), c.out(job)
+
+
+def test_stop_signals_of_a_cancelled_job(c):
+    """SIGCONT comes before SIGTERM, in whatever order they are read."""
+    srun = c.popen("srun", "-n1", "sleep", "100", stderr=-1)
+    wait_until(lambda: ".0" in c.run("squeue", "-s", "-h").out, "the step runs")
+    srun.send_signal(signal.SIGSTOP)
+    srun.send_signal(signal.SIGTERM)
+    srun.send_signal(signal.SIGCONT)
+    err = srun.communicate(timeout=30)[1]
+    assert err.index("srun: got SIGCONT\n") < err.index("srun: forcing job termination\n")
