@@ -118,14 +118,24 @@ void cli_fatal(const char *fmt, ...)
     exit(CLI_EXIT_FAILED);
 }
 
-int cli_error_status(void)
+static int status_of_env(const char *name)
 {
-    const char *text = getenv("SLURM_EXIT_ERROR");
+    const char *text = getenv(name);
     int64_t status;
 
     if (text && parse_i64(text, 0, 255, &status) == 0 && status != 0)
         return (int)status;
     return CLI_EXIT_FAILED;
+}
+
+int cli_error_status(void)
+{
+    return status_of_env("SLURM_EXIT_ERROR");
+}
+
+int cli_immediate_status(void)
+{
+    return status_of_env("SLURM_EXIT_IMMEDIATE");
 }
 
 void cli_print_version(void)

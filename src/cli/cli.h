@@ -38,6 +38,8 @@ const struct conf *cli_conf(struct cli *c);
 
 /* Exit status for errors of the workload manager: SLURM_EXIT_ERROR when set, else 1. */
 int cli_error_status(void);
+/* Exit status when --immediate cannot be met: SLURM_EXIT_IMMEDIATE or 1. */
+int cli_immediate_status(void);
 
 /* Connect to the controller: local socket, then each SlurmctldHost in order, repeated until
  * MessageTimeout has passed since the first try (the controller may be restarting).

@@ -606,3 +606,14 @@ int fmt_lines_write(struct fmt_lines *l, FILE *f)
     forget_lines(l);
     return r;
 }
+
+void fmt_print_names(const struct fmt_table *table, const char *kind, FILE *f)
+{
+    for (size_t i = 0; i < table->n; i++) {
+        const struct fmt_field *field = &table->rows[i];
+
+        (void)fprintf(f, "%s\t%s\t%c\t%s\t%s\n", kind, field->name ? field->name : "-",
+                      field->letter ? field->letter : '-', field->header,
+                      field->hidden ? "hidden" : "shown");
+    }
+}

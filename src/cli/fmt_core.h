@@ -59,6 +59,10 @@ struct fmt {
         0                                                                                          \
     }
 
+/* The fields as lines `KIND<TAB>name<TAB>letter<TAB>header<TAB>hidden`, "-" for what a field has
+ * not, for --help-interface. */
+void fmt_print_names(const struct fmt_table *table, const char *kind, FILE *f);
+
 /* Called once for each part of a format that is not understood; the part is left out. */
 typedef void fmt_bad_fn(void *ctx, const char *spec);
 

@@ -591,3 +591,9 @@ static const struct fmt_field step_rows[] = {
 };
 
 const struct fmt_table squeue_step_fields = { step_rows, ARRAY_SIZE(step_rows), "step", NULL };
+
+void squeue_print_names(FILE *f)
+{
+    fmt_print_names(&squeue_job_fields, "field", f);
+    fmt_print_names(&squeue_step_fields, "step-field", f);
+}

@@ -7,6 +7,8 @@
 
 extern const struct fmt_table squeue_job_fields;
 extern const struct fmt_table squeue_step_fields;
+/* Both, for --help-interface. */
+void squeue_print_names(FILE *f);
 
 #define SQUEUE_JOBS "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
 #define SQUEUE_JOBS_LONG "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R"

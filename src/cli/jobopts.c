@@ -42,6 +42,7 @@ enum kind {
     KIND_EXCLUSIVE,
     KIND_GEOMETRY,
     KIND_GPUS,
+    KIND_GPUBIND,
     KIND_GRES,
     KIND_GRESFLAGS,
     KIND_HINT,
@@ -77,7 +78,8 @@ static const struct opt rows[] = {
       .env = env_,                                                                                 \
       .group = group_,                                                                             \
       .metavar = metavar_,                                                                         \
-      .help = help_ },
+      .help = KIND_##kind_ == KIND_REFUSE ? NULL : help_,                                          \
+      .refused = KIND_##kind_ == KIND_REFUSE ? help_ : NULL },
 #include "cli/jobopts.def"
 #undef O
 };
@@ -396,13 +398,17 @@ static int check_root_only(const struct opt *o, struct err *err)
     return err_set(err, STATUS_BAD_SPEC, "--%s only permitted by root user", o->name);
 }
 
-static int check_membind(const struct opt *o, const char *arg, struct err *err)
+/* Words of a binding, of which only those that change nothing exist here. */
+static int check_binding(const struct opt *o, const char *arg, const char *word, struct err *err)
 {
-    return words_in(arg, "none,local,quiet,verbose")
+    char words[64];
+
+    (void)snprintf(words, sizeof(words), "none,%s,quiet,verbose", word);
+    return words_in(arg, words)
                ? 0
                : err_set(err, STATUS_BAD_NUMBER,
-                         "--%s types other than none and local are not supported by this version",
-                         o->name);
+                         "--%s types other than none and %s are not supported by this version",
+                         o->name, word);
 }
 
 /* Kinds whose values are words of a fixed list. */
@@ -483,10 +489,9 @@ static int check(const struct opt *o, const char *arg, struct err *err)
     switch (kind) {
     case KIND_FLAG:
     case KIND_TEXT:
+    case KIND_REFUSE: /* opts.c did */
     case KIND_GRES: /* needs GresTypes: when the record is filled */
         return 0;
-    case KIND_REFUSE:
-        return err_set(err, STATUS_BAD_NUMBER, "--%s is not supported by this version", o->name);
     case KIND_ACCTG:
         return check_acctg(o, arg, err);
     case KIND_ARRAY:
@@ -496,7 +501,9 @@ static int check(const struct opt *o, const char *arg, struct err *err)
     case KIND_JOBID:
         return check_jobid(arg, err);
     case KIND_MEMBIND:
-        return check_membind(o, arg, err);
+        return check_binding(o, arg, "local", err);
+    case KIND_GPUBIND:
+        return check_binding(o, arg, "closest", err);
     case KIND_MPI:
         return check_mpi(arg, err);
     case KIND_ROOTONLY:

@@ -484,7 +484,7 @@ enum json_style json_option_style(const struct json_option *opt)
     const char *style = getenv("SLURM_JSON");
 
     if (opt->yaml)
-        return JSON_YAML;
+        return JSON_YAML; /* SLURM_YAML: there is one way to write it */
     return style && strcasecmp(style, "compact") == 0 ? JSON_COMPACT : JSON_PRETTY;
 }
 

@@ -20,9 +20,11 @@
 #define VAL_USAGE 0x802
 #define VAL_VERSION 0x803
 #define VAL_TABLE 0x804
+#define VAL_INTERFACE 0x805
 #define TEXT_COLUMN 30
 #define TEXT_WIDTH 80
 #define ENV_NAME_MAX 64
+#define FLAG_TIMES_MAX 8
 
 struct parser {
     struct option *longs;
@@ -66,6 +68,7 @@ static void parser_init(struct parser *p, const struct opt_command *cmd)
         { "usage", no_argument, NULL, VAL_USAGE },
         { "version", no_argument, NULL, VAL_VERSION },
         { "help-table", no_argument, NULL, VAL_TABLE },
+        { "help-interface", no_argument, NULL, VAL_INTERFACE },
     };
     struct strbuf sb = STRBUF_INIT;
     size_t n = 0;
@@ -145,6 +148,9 @@ static bool common_option(const struct opt_command *cmd, int val)
     case VAL_TABLE:
         opts_print_table(cmd, stdout);
         return true;
+    case VAL_INTERFACE:
+        opts_print_interface(cmd, stdout);
+        return true;
     default:
         return false;
     }
@@ -154,8 +160,13 @@ static int call_set(const struct opt *o, const char *arg, enum opt_source source
                     void *ctx)
 {
     struct err err = { .text = "" };
-    int status = set(ctx, o, arg, source, &err);
+    int status;
 
+    if (o->refused) {
+        cli_error("--%s is not supported: %s", o->name, o->refused);
+        return CLI_EXIT_FAILED;
+    }
+    status = set(ctx, o, arg, source, &err);
     if (status != 0 && err.text[0])
         cli_error("%s", err.text);
     return status;
@@ -253,6 +264,16 @@ static bool flag_given(const char *value)
            (parse_i64(value, INT64_MIN, INT64_MAX, &n) == 0 && n != 0);
 }
 
+/* A number counts as the flag given that often: SLURM_DEBUG=2 is -vv. */
+static unsigned flag_times(const struct opt *o, const char *value)
+{
+    int64_t n;
+
+    if (o->arg != OPT_NONE || parse_i64(value, INT64_MIN, INT64_MAX, &n) < 0)
+        return 1;
+    return n > FLAG_TIMES_MAX ? FLAG_TIMES_MAX : n > 0 ? (unsigned)n : 1;
+}
+
 void opts_env(const struct opt_command *cmd, opt_set_fn *set, void *ctx)
 {
     char name[ENV_NAME_MAX];
@@ -268,10 +289,12 @@ void opts_env(const struct opt_command *cmd, opt_set_fn *set, void *ctx)
                 continue;
             if (o->arg == OPT_REQ && !*value)
                 continue; /* set but empty: nothing asked for */
-            status =
-                call_set(o, o->arg == OPT_NONE || !*value ? NULL : value, OPT_FROM_ENV, set, ctx);
-            if (status != 0)
-                exit(status);
+            for (unsigned times = flag_times(o, value); times > 0; times--) {
+                status = call_set(o, o->arg == OPT_NONE || !*value ? NULL : value, OPT_FROM_ENV,
+                                  set, ctx);
+                if (status != 0)
+                    exit(status);
+            }
         }
     }
 }
@@ -420,4 +443,31 @@ void opts_print_table(const struct opt_command *cmd, FILE *f)
                   cmd->help_with_h ? 'h' : '-');
     (void)fprintf(f, "usage\t-\tnone\t\tHelp options\t\tdisplay brief usage message\n");
     (void)fprintf(f, "version\tV\tnone\t\tHelp options\t\toutput version information and exit\n");
+}
+
+void opts_print_interface(const struct opt_command *cmd, FILE *f)
+{
+    static const char *const kinds[] = { "none", "required", "optional" };
+    static const char *const common[] = { "help", "usage", "version" };
+
+    for (size_t i = 0; i < cmd->n; i++) {
+        const struct opt *o = &cmd->rows[i];
+
+        if (!applies(cmd, o))
+            continue;
+        (void)fprintf(f, "option\t%s\t%c\t%s\t%s\t%s\t", o->name, o->letter ? o->letter : '-',
+                      kinds[o->arg], o->metavar ? o->metavar : "",
+                      o->refused ? "refused"
+                      : o->help  ? "shown"
+                                 : "hidden");
+        print_env(cmd, o, f);
+        (void)fprintf(f, "\t%s\n", o->refused ? o->refused : o->help ? o->help : "");
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(common); i++)
+        (void)fprintf(f, "option\t%s\t%c\tnone\t\tshown\t\t\n", common[i],
+                      i == 2                       ? 'V'
+                      : i == 0 && cmd->help_with_h ? 'h'
+                                                   : '-');
+    if (cmd->names)
+        cmd->names(f);
 }

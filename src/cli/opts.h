@@ -2,12 +2,14 @@
  * pages
  *
  * A command has one table of rows, sorted as --help shows them.  Common rows that every command
- * gets without naming them: --help, --usage, --version (-V) and the hidden --help-table, which
- * dumps the table for tools/gen-completion and tools/gen-man-options. */
+ * gets without naming them: --help, --usage, --version (-V), the hidden --help-table, which dumps
+ * the table for tools/gen-man-options, and the hidden --help-interface, which dumps all rows and
+ * what else the command knows by name for tools/gen-interface and tools/gen-completion. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/err.h"
 
@@ -33,6 +35,7 @@ struct opt {
     const char *group;   /* heading in --help; NULL = that of the row before */
     const char *metavar; /* "name", "minutes" ...; NULL for flags */
     const char *help;    /* one line, starts in lower case; NULL = works but is not shown */
+    const char *refused; /* why it is refused, "there are no ..."; NULL = it is taken */
 };
 
 struct opt_command {
@@ -48,6 +51,7 @@ struct opt_command {
     bool permute;     /* options may follow arguments (query tools) */
     bool terse;       /* a bad option gets no `Try ... --help` line (sacct) */
     bool help_with_h; /* -h is --help (commands without an -h of their own) */
+    void (*names)(FILE *f); /* lines `KIND<TAB>NAME...` of --help-interface; NULL = options only */
 };
 
 /* Take one option.  arg is NULL when none was given.  Returns 0, or the exit status with the
@@ -74,10 +78,10 @@ void opts_env(const struct opt_command *cmd, opt_set_fn *set, void *ctx);
 const struct opt *opts_find(const struct opt_command *cmd, int id);
 
 /* The texts, for tests. */
-#include <stdio.h>
 void opts_print_help(const struct opt_command *cmd, FILE *f);
 void opts_print_usage(const struct opt_command *cmd, FILE *f);
 void opts_print_table(const struct opt_command *cmd, FILE *f);
+void opts_print_interface(const struct opt_command *cmd, FILE *f);
 /* The i-th environment name of a row for this command, written to buf; false past the end. */
 bool opts_env_name(const struct opt_command *cmd, const struct opt *opt, size_t i, char *buf,
                    size_t size);

@@ -34,12 +34,15 @@ enum option_id {
 static const struct opt rows[] = {
     { "compress", 'C', OPT_OPT, O_COMPRESS, 0, "@COMPRESS", NULL, "library",
       "none is the only one here" },
-    { "exclude", 0, OPT_REQ, O_EXCLUDE, 0, "@EXCLUDE", NULL, "paths", NULL },
+    { "exclude", 0, OPT_REQ, O_EXCLUDE, 0, "@EXCLUDE", NULL, "paths", NULL,
+      "shared libraries are not copied, so none can be left out" },
     { "force", 'f', OPT_NONE, O_FORCE, 0, "@FORCE", NULL, NULL, "replace a file that exists" },
     { "jobid", 'j', OPT_REQ, O_JOBID, 0, "SLURM_JOB_ID,SLURM_JOBID", NULL, "id",
       "nodes of this job or step" },
-    { "no-allocation", 'Z', OPT_NONE, O_NO_ALLOCATION, 0, NULL, NULL, NULL, NULL },
-    { "nodelist", 'w', OPT_REQ, O_NODELIST, 0, NULL, NULL, "nodes", NULL },
+    { "no-allocation", 'Z', OPT_NONE, O_NO_ALLOCATION, 0, NULL, NULL, NULL, NULL,
+      "files are sent to the nodes of a job" },
+    { "nodelist", 'w', OPT_REQ, O_NODELIST, 0, NULL, NULL, "nodes", NULL,
+      "it belongs to --no-allocation; files are sent to all nodes of a job" },
     { "preserve", 'p', OPT_NONE, O_PRESERVE, 0, "@PRESERVE", NULL, NULL,
       "keep the times of the file" },
     { "send-libs", 0, OPT_OPT, O_SEND_LIBS, 0, "@SEND_LIBS", NULL, NULL, NULL },
@@ -106,7 +109,7 @@ static int set_option(void *ctx, const struct opt *opt, const char *arg, enum op
         if (arg && strcasecmp(arg, "none") == 0)
             return 0;
         return err_set(err, CLI_EXIT_FAILED,
-                       "--compress: %s is not supported by this version, only none is",
+                       "--compress: %s is not supported: files are sent as they are (none)",
                        arg && *arg ? arg : "lz4");
     case O_FORCE:
         s->b.force = true;
@@ -122,20 +125,17 @@ static int set_option(void *ctx, const struct opt *opt, const char *arg, enum op
         return set_size(s, arg, err);
     case O_TIMEOUT:
         return set_timeout(s, arg, err);
-    case O_NODELIST:
-        return err_set(err, CLI_EXIT_FAILED,
-                       "--nodelist belongs to --no-allocation, which is not supported by this version: "
-                       "a file goes to the nodes of a job");
-    case O_NO_ALLOCATION:
     case O_SEND_LIBS:
-        if (opt->id == O_SEND_LIBS && arg && strcasecmp(arg, "no") == 0)
+        if (arg && strcasecmp(arg, "no") == 0)
             return 0;
-        return err_set(err, CLI_EXIT_FAILED, "--%s is not supported by this version", opt->name);
+        return err_set(err, CLI_EXIT_FAILED,
+                       "--%s is not supported: shared libraries are not copied to the nodes",
+                       opt->name);
     case O_VERBOSE:
         cli_set_verbosity(&s->cli, s->cli.verbose + 1);
         return 0;
     default:
-        return 0; /* --treewidth, --exclude: nothing depends on them */
+        return 0; /* --treewidth: nothing depends on it */
     }
 }
 

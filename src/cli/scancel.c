@@ -63,10 +63,11 @@ static const struct opt rows[] = {
       "let the controller apply the filters (always so)" },
     { "full", 'f', OPT_NONE, O_FULL, 0, "@FULL", NULL, NULL,
       "signal the steps and the batch script" },
-    { "hurry", 'H', OPT_NONE, O_HURRY, 0, "@HURRY", NULL, NULL, NULL },
+    { "hurry", 'H', OPT_NONE, O_HURRY, 0, "@HURRY", NULL, NULL,
+      "taken for compatibility: there are no burst buffers to wait for" },
     { "interactive", 'i', OPT_NONE, O_INTERACTIVE, 0, "@INTERACTIVE", NULL, NULL,
       "ask before each job" },
-    { "jobname", 0, OPT_REQ, O_NAME, 0, NULL, NULL, "names", NULL },
+    { "jobname", 0, OPT_REQ, O_NAME, 0, NULL, NULL, "names", "same as --name" },
     { "me", 0, OPT_NONE, O_ME, 0, NULL, NULL, NULL, "my own jobs" },
     { "name", 'n', OPT_REQ, O_NAME, 0, "@NAME", NULL, "names", "jobs with these names" },
     { "nodelist", 'w', OPT_REQ, O_NODELIST, 0, NULL, NULL, "nodes",
@@ -77,7 +78,8 @@ static const struct opt rows[] = {
     { "quiet", 'Q', OPT_NONE, O_QUIET, 0, NULL, NULL, NULL, "say nothing but errors" },
     { "reservation", 'R', OPT_REQ, O_RESERVATION, 0, NULL, NULL, "names",
       "jobs in these reservations" },
-    { "sibling", 0, OPT_REQ, O_SIBLING, 0, NULL, NULL, "cluster", NULL },
+    { "sibling", 0, OPT_REQ, O_SIBLING, 0, NULL, NULL, "cluster", NULL,
+      "clusters do not federate here" },
     { "signal", 's', OPT_REQ, O_SIGNAL, 0, NULL, NULL, "signal",
       "send this signal, a name or a number" },
     { "state", 't', OPT_REQ, O_STATE, 0, "@STATE", NULL, "states",
@@ -90,6 +92,7 @@ static const struct opt rows[] = {
 static const struct opt_command command = {
     .name = "scancel",
     .prefix = "SCANCEL",
+    .prefix2 = "SLURM",
     .rows = rows,
     .n = ARRAY_SIZE(rows),
     .synopsis = "[OPTIONS] [JOB[_TASK][.STEP]...]",
@@ -100,6 +103,7 @@ static const struct opt_command command = {
 struct scancel {
     struct cli cli;
     struct client *client;
+    const char *clusters;
     Pst__JobActionRequest request;
     Pst__JobFilter filter;
     const char *wckeys;
@@ -230,10 +234,12 @@ static int set_option(void *ctx, const struct opt *opt, const char *arg, enum op
         return 0;
     case O_SIGNAL:
         return set_signal(s, arg);
+    case O_CLUSTERS:
+        s->clusters = arg;
+        return 0;
     case O_CRON:
         s->request.has_cron = s->request.cron = true;
         return 0;
-    case O_CLUSTERS:
     case O_CTLD:
     case O_HURRY:
     case O_SIBLING:
@@ -424,6 +430,8 @@ int main(int argc, char **argv)
     take_ids(&s, argc - first, argv + first);
     if (!s.request.n_ids && !s.have_filter)
         cli_die(CLI_EXIT_FAILED, "No job identification provided");
+    if (s.clusters)
+        query_check_clusters(&s.cli, s.clusters, false);
     s.client = cli_connect_or_die(&s.cli, NULL);
     if (s.interactive || s.wckeys)
         choose(&s);

@@ -54,34 +54,42 @@ static const struct opt rows[] = {
       "watch: no snapshot to begin with" },
     { "clusters", 'M', OPT_REQ, O_CLUSTERS, 0, "SLURM_CLUSTERS", NULL, "name", "ask this cluster" },
     { "details", 'd', OPT_NONE, O_DETAILS, 0, NULL, NULL, NULL, "show more of each record" },
-    { "federation", 0, OPT_NONE, O_FEDERATION, 0, "@FEDERATION", NULL, NULL, NULL },
+    { "federation", 0, OPT_NONE, O_FEDERATION, 0, "@FEDERATION", NULL, NULL,
+      "taken for compatibility: clusters do not federate here" },
     { "future", 'F', OPT_NONE, O_FUTURE, 0, "@FUTURE", NULL, NULL, "also nodes in state FUTURE" },
     { "hide", 0, OPT_NONE, O_HIDE, 0, NULL, NULL, NULL, "leave out hidden partitions" },
     { "json", 0, OPT_OPT, O_JSON, 0, NULL, NULL, "version", "print JSON" },
-    { "local", 0, OPT_NONE, O_LOCAL, 0, "@LOCAL", NULL, NULL, NULL },
+    { "local", 0, OPT_NONE, O_LOCAL, 0, "@LOCAL", NULL, NULL,
+      "taken for compatibility: clusters do not federate here" },
     { "no-snapshot", 0, OPT_NONE, O_CHANGES_ONLY, 0, NULL, NULL, NULL, NULL },
     { "oneliner", 'o', OPT_NONE, O_ONELINER, 0, NULL, NULL, NULL, "one line for each record" },
     { "quiet", 'Q', OPT_NONE, O_QUIET, 0, NULL, NULL, NULL, "say nothing but errors and data" },
-    { "sibling", 0, OPT_NONE, O_SIBLING, 0, "@SIBLING", NULL, NULL, NULL },
+    { "sibling", 0, OPT_NONE, O_SIBLING, 0, "@SIBLING", NULL, NULL,
+      "taken for compatibility: clusters do not federate here" },
     { "since", 0, OPT_REQ, O_SINCE, 0, NULL, NULL, "cursor", "watch: go on behind this place" },
-    { "uid", 'u', OPT_REQ, O_UID, 0, NULL, NULL, "user", NULL },
+    { "uid", 'u', OPT_REQ, O_UID, 0, NULL, NULL, "user", NULL,
+      "requests are made as the user who runs scontrol" },
     { "verbose", 'v', OPT_NONE, O_VERBOSE, 0, NULL, NULL, NULL, "say more" },
     { "yaml", 0, OPT_OPT, O_YAML, 0, NULL, NULL, "version", "print YAML" },
 };
 
+static void print_names(FILE *f);
+
 static const struct opt_command command = {
     .name = "scontrol",
     .prefix = "SCONTROL",
+    .prefix2 = "SLURM",
     .rows = rows,
     .n = ARRAY_SIZE(rows),
     .synopsis = "[OPTIONS] [COMMAND [ARGUMENTS...]]",
     .usage_status = CLI_EXIT_FAILED,
     .permute = true,
+    .names = print_names,
 };
 
 struct options {
     struct scontrol s;
-    const char *json_arg;
+    const char *json_arg, *clusters;
     int json_result;
 };
 
@@ -99,6 +107,9 @@ static int set_option(void *ctx, const struct opt *opt, const char *arg, enum op
         break;
     case O_HIDE:
         s->all = false;
+        break;
+    case O_CLUSTERS:
+        o->clusters = arg;
         break;
     case O_DETAILS:
         s->show.details = true;
@@ -646,13 +657,6 @@ static void cmd_version(struct scontrol *s, int argc, char **argv)
     cli_print_version();
 }
 
-static void cmd_unavailable(struct scontrol *s, int argc, char **argv)
-{
-    (void)argc;
-    (void)argv;
-    scontrol_fail(s, "scontrol: error: %s", slurm_err_text(ESLURM_DISABLED));
-}
-
 /* ---- settings of interactive mode ---------------------------------------------------------------
  */
 
@@ -723,9 +727,7 @@ static const struct keyword {
     { "errnumstr", 2, cmd_errnumstr, "NUMBER", "text of an error number" },
     { "exit", 2, cmd_exit, "", "leave" },
     { "explain", 3, scontrol_explain, "[job] JOBS", "why pending jobs wait, and what would start them" },
-    { "fsdampeningfactor", 2, cmd_unavailable, "", NULL },
     { "getaddrs", 4, cmd_getaddrs, "NODES", "addresses of nodes" },
-    { "getent", 4, cmd_unavailable, "", NULL },
     { "help", 2, cmd_help, "", "this text" },
     { "hide", 2, cmd_hide, "", "leave out hidden partitions" },
     { "hold", 2, cmd_hold, "JOBS", "keep pending jobs from starting" },
@@ -736,7 +738,6 @@ static const struct keyword {
     { "oneliner", 1, cmd_oneliner, "", "one line for each record" },
     { "pidinfo", 3, scontrol_pidinfo, "PID", "job of a process on this machine, and when it ends" },
     { "ping", 3, scontrol_ping, "", "ask whether the controller answers" },
-    { "power", 2, cmd_unavailable, "", NULL },
     { "quiet", 4, cmd_quiet, "", "say nothing but errors and data" },
     { "quit", 4, cmd_exit, "", "leave" },
     { "q", 1, cmd_exit, "", NULL },
@@ -747,15 +748,12 @@ static const struct keyword {
     { "requeuehold", 8, cmd_requeuehold, "[Incomplete] [State=SpecialExit] JOBS", "requeue and hold" },
     { "requeue", 3, cmd_requeue, "[Incomplete] JOBS", "put batch jobs back into the queue" },
     { "resume", 3, cmd_resume, "JOBS", "let suspended jobs go on" },
-    { "schedloglevel", 3, cmd_unavailable, "", NULL },
     { "setdebug", 4, cmd_setdebug, "LEVEL", "log level of the controller" },
-    { "setdebugflags", 9, cmd_unavailable, "", NULL },
     { "show", 3, scontrol_show, "ENTITY [NAME]",
       "config, daemons, hostlist, hostlistsorted, hostnames, jobs, licenses, nodes, partitions, "
       "steps" },
     { "shutdown", 8, cmd_shutdown, "[slurmctld]", "stop all daemons, or the controller only" },
     { "suspend", 2, cmd_suspend, "JOBS", "stop running jobs for a while" },
-    { "takeover", 8, cmd_unavailable, "", NULL },
     { "token", 2, cmd_token, "[username=NAME] [lifespan=SECONDS]", "print a token for SLURM_JWT" },
     { "top", 3, cmd_top, "JOBS", "first among my pending jobs" },
     { "uhold", 2, cmd_uhold, "JOBS", "hold so that the owner may release" },
@@ -781,6 +779,17 @@ static void cmd_help(struct scontrol *s, int argc, char **argv)
                          keywords[i].help);
 }
 
+/* For --help-interface. */
+static void print_names(FILE *f)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(keywords); i++)
+        (void)fprintf(f, "verb\t%s\t%s\n", keywords[i].name,
+                      keywords[i].help ? "shown" : "hidden");
+    scontrol_refused_names(f);
+    scontrol_show_names(f);
+    scontrol_update_names(f);
+}
+
 static void run_words(struct scontrol *s, int argc, char **argv)
 {
     size_t len = strlen(argv[0]);
@@ -791,7 +800,8 @@ static void run_words(struct scontrol *s, int argc, char **argv)
             keywords[i].run(s, argc - 1, argv + 1);
             return;
         }
-    scontrol_fail(s, "invalid keyword: %s", argv[0]);
+    if (!scontrol_refuse(s, "", argv[0]))
+        scontrol_fail(s, "invalid keyword: %s", argv[0]);
 }
 
 /* ---- interactive mode ---------------------------------------------------------------------------
@@ -905,6 +915,8 @@ int main(int argc, char **argv)
     status = s->json.wanted ? json_option_done(&s->json, o.json_result, o.json_arg) : -1;
     if (status >= 0)
         exit(status);
+    if (o.clusters)
+        query_check_clusters(&s->cli, o.clusters, false);
     if (first < argc)
         run_words(s, argc - first, argv + first);
     else

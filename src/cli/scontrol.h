@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "cli/cli.h"
 #include "cli/json_out.h"
@@ -41,5 +42,12 @@ void scontrol_pidinfo(struct scontrol *s, int argc, char **argv);
 void scontrol_write_resized(struct scontrol *s, uint32_t job_id);
 void scontrol_explain(struct scontrol *s, int argc, char **argv);
 void scontrol_watch(struct scontrol *s, int argc, char **argv);
+/* Entities of show, keys of update: lines of --help-interface. */
+void scontrol_show_names(FILE *f);
+void scontrol_update_names(FILE *f);
+void scontrol_refused_names(FILE *f);
+/* Says why a command ("") or entity ("show ") that Slurm has is not here; false when word is none
+ * of them. */
+bool scontrol_refuse(struct scontrol *s, const char *what, const char *word);
 /* `Slurmctld(primary) at HOST is UP`; also ends show config.  Fails when it is down. */
 void scontrol_ping(struct scontrol *s, int argc, char **argv);

@@ -556,19 +556,12 @@ static void show_nothing(struct scontrol *s, const char *name)
     (void)name;
 }
 
-static void show_unavailable(struct scontrol *s, const char *name)
-{
-    (void)name;
-    scontrol_fail(s, "scontrol: error: %s", slurm_err_text(ESLURM_DISABLED));
-}
-
 static const struct entity {
     const char *name;
     unsigned shortest; /* letters that are enough */
     void (*show)(struct scontrol *s, const char *name);
 } entities[] = {
     { "aliases", 2, show_nothing },
-    { "assoc_mgr", 2, show_unavailable },
     { "bbstat", 2, show_nothing },
     { "burstbuffer", 2, show_nothing },
     { "config", 1, show_config },
@@ -583,9 +576,7 @@ static const struct entity {
     { "nodes", 1, show_nodes },
     { "partitions", 1, show_partitions },
     { "reservations", 1, show_reservations },
-    { "slurmd", 2, show_unavailable },
     { "steps", 2, show_steps },
-    { "topology", 1, show_unavailable },
 };
 
 void scontrol_show(struct scontrol *s, int argc, char **argv)
@@ -617,5 +608,13 @@ void scontrol_show(struct scontrol *s, int argc, char **argv)
         entities[i].show(s, name);
         return;
     }
-    scontrol_fail(s, "invalid entity:%s for keyword:show", entity);
+    if (!scontrol_refuse(s, "show ", entity))
+        scontrol_fail(s, "invalid entity:%s for keyword:show", entity);
+}
+
+void scontrol_show_names(FILE *f)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(entities); i++)
+        (void)fprintf(f, "entity\t%s\t%s\n", entities[i].name,
+                      entities[i].show == show_nothing ? "hidden" : "shown");
 }

@@ -344,3 +344,23 @@ void scontrol_delete(struct scontrol *s, int argc, char **argv)
         scontrol_fail(s, "delete_partition %s: %s", argv[0], client_strerror(s->client, r));
     update_done(&u);
 }
+
+void scontrol_update_names(FILE *f)
+{
+    static const struct {
+        enum update_kind kind;
+        const char *name;
+    } kinds[] = {
+        { UPDATE_JOB, "job-key" },
+        { UPDATE_NODE, "node-key" },
+        { UPDATE_PART, "partition-key" },
+    };
+
+    for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
+        const char *key;
+        bool supported;
+
+        for (size_t i = 0; (key = update_key(kinds[k].kind, i, &supported)); i++)
+            (void)fprintf(f, "%s\t%s\t%s\n", kinds[k].name, key, supported ? "shown" : "refused");
+    }
+}

@@ -13,6 +13,7 @@
 #include "cli/cli.h"
 #include "cli/json_out.h"
 #include "cli/opts.h"
+#include "cli/out_query.h"
 #include "cli/out_users.h"
 #include "wire/ops.h"
 
@@ -36,18 +37,21 @@ static const struct opt rows[] = {
       "print the statistics (what it does anyway)" },
     { "cluster", 'M', OPT_REQ, O_CLUSTER, 0, "SLURM_CLUSTERS", NULL, "name", "ask this cluster" },
     { "json", 0, OPT_OPT, O_JSON, 0, NULL, NULL, "version", "print JSON" },
-    { "no-trunc", 0, OPT_NONE, O_NO_TRUNC, 0, NULL, NULL, NULL, NULL },
+    { "no-trunc", 0, OPT_NONE, O_NO_TRUNC, 0, NULL, NULL, NULL,
+      "taken for compatibility: nothing is cut" },
     { "reset", 'r', OPT_NONE, O_RESET, 0, NULL, NULL, NULL, "set the counters to zero" },
     { "sort-by-id", 'i', OPT_NONE, O_BY_ID, 0, NULL, NULL, NULL, "requests by name" },
     { "sort-by-time", 't', OPT_NONE, O_BY_TIME, 0, NULL, NULL, NULL, "requests by total time" },
     { "sort-by-time2", 'T', OPT_NONE, O_BY_TIME2, 0, NULL, NULL, NULL, "requests by average time" },
-    { "verbose", 'v', OPT_NONE, O_VERBOSE, 0, NULL, NULL, NULL, NULL },
+    { "verbose", 'v', OPT_NONE, O_VERBOSE, 0, NULL, NULL, NULL,
+      "taken for compatibility: there is no more to say" },
     { "yaml", 0, OPT_OPT, O_YAML, 0, NULL, NULL, "version", "print YAML" },
 };
 
 static const struct opt_command command = {
     .name = "sdiag",
     .prefix = "SDIAG",
+    .prefix2 = "SLURM",
     .rows = rows,
     .n = ARRAY_SIZE(rows),
     .synopsis = "[OPTIONS]",
@@ -60,7 +64,7 @@ enum order { ORDER_COUNT, ORDER_NAME, ORDER_TIME, ORDER_AVERAGE };
 struct sdiag {
     struct cli cli;
     struct json_option json;
-    const char *json_arg;
+    const char *json_arg, *clusters;
     int json_result;
     bool reset;
     enum order order;
@@ -78,6 +82,9 @@ static int set_option(void *ctx, const struct opt *opt, const char *arg, enum op
     case O_YAML:
         d->json_arg = arg;
         d->json_result = json_option_parse(&d->json, opt->id == O_YAML, arg);
+        break;
+    case O_CLUSTER:
+        d->clusters = arg;
         break;
     case O_RESET:
         d->reset = true;
@@ -529,6 +536,8 @@ int main(int argc, char **argv)
     first = opts_parse(&command, argc, argv, set_option, &d);
     if (first < argc)
         cli_die(CLI_EXIT_FAILED, "Unrecognized option: %s", argv[first]);
+    if (d.clusters)
+        query_check_clusters(&d.cli, d.clusters, !d.json.wanted);
     status = d.json.wanted ? json_option_done(&d.json, d.json_result, d.json_arg) : -1;
     if (status < 0)
         status = d.reset ? reset_counters(&d) : print_statistics(&d, argc, words);

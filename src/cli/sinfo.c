@@ -65,7 +65,8 @@ static const struct opt rows[] = {
     { "dead", 'd', OPT_NONE, O_DEAD, 0, NULL, NULL, NULL, "only nodes that do not respond" },
     { "exact", 'e', OPT_NONE, O_EXACT, 0, NULL, NULL, NULL,
       "do not gather nodes of different size" },
-    { "federation", 0, OPT_NONE, O_FEDERATION, 0, "@FEDERATION", NULL, NULL, NULL },
+    { "federation", 0, OPT_NONE, O_FEDERATION, 0, "@FEDERATION", NULL, NULL,
+      "taken for compatibility: clusters do not federate here" },
     { "format", 'o', OPT_REQ, O_FORMAT, 0, "@FORMAT", NULL, "format",
       "columns as %[.][width]letter" },
     { "Format", 'O', OPT_REQ, O_FORMAT_LONG, 0, NULL, NULL, "names",
@@ -75,7 +76,8 @@ static const struct opt rows[] = {
     { "iterate", 'i', OPT_REQ, O_ITERATE, 0, NULL, NULL, "seconds", "list again and again" },
     { "json", 0, OPT_OPT, O_JSON, 0, NULL, NULL, "version", "print JSON" },
     { "list-reasons", 'R', OPT_NONE, O_REASONS, 0, NULL, NULL, NULL, "why nodes are unavailable" },
-    { "local", 0, OPT_NONE, O_LOCAL, 0, "@LOCAL", NULL, NULL, NULL },
+    { "local", 0, OPT_NONE, O_LOCAL, 0, "@LOCAL", NULL, NULL,
+      "taken for compatibility: clusters do not federate here" },
     { "long", 'l', OPT_NONE, O_LONG, 0, NULL, NULL, NULL, "more columns" },
     { "noconvert", 0, OPT_NONE, O_NOCONVERT, 0, NULL, NULL, NULL, "keep the units of sizes" },
     { "Node", 'N', OPT_NONE, O_NODE, 0, NULL, NULL, NULL, "one line for each node and partition" },
@@ -93,14 +95,21 @@ static const struct opt rows[] = {
     { "yaml", 0, OPT_OPT, O_YAML, 0, NULL, NULL, "version", "print YAML" },
 };
 
+static void print_names(FILE *f)
+{
+    fmt_print_names(&sinfo_fields, "field", f);
+}
+
 static const struct opt_command command = {
     .name = "sinfo",
     .prefix = "SINFO",
+    .prefix2 = "SLURM",
     .rows = rows,
     .n = ARRAY_SIZE(rows),
     .synopsis = "[OPTIONS]",
     .usage_status = CLI_EXIT_FAILED,
     .permute = true,
+    .names = print_names,
 };
 
 struct sinfo {
@@ -522,6 +531,7 @@ int main(int argc, char **argv)
     memcpy(words, argv, (size_t)argc * sizeof(*words)); /* before getopt reorders them */
     cli_init(&s.cli, "sinfo");
     opts_env(&command, set_option, &s);
+    s.future = getenv("SCONTROL_FUTURE") != NULL;
     first = opts_parse(&command, argc, argv, set_option, &s);
     if (first < argc)
         cli_die(CLI_EXIT_FAILED, "Unrecognized option: %s", argv[first]);

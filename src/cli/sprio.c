@@ -40,16 +40,19 @@ enum option_id {
 static const struct opt rows[] = {
     { "clusters", 'M', OPT_REQ, O_CLUSTERS, 0, "SLURM_CLUSTERS", NULL, "names",
       "ask this cluster" },
-    { "federation", 0, OPT_NONE, O_FEDERATION, 0, "@FEDERATION", NULL, NULL, NULL },
+    { "federation", 0, OPT_NONE, O_FEDERATION, 0, "@FEDERATION", NULL, NULL,
+      "taken for compatibility: clusters do not federate here" },
     { "format", 'o', OPT_REQ, O_FORMAT, 0, "@FORMAT", NULL, "format",
       "columns as %[.][width]letter" },
     { "jobs", 'j', OPT_REQ, O_JOBS, 0, NULL, NULL, "ids", "these jobs" },
-    { "local", 0, OPT_NONE, O_LOCAL, 0, "@LOCAL", NULL, NULL, NULL },
+    { "local", 0, OPT_NONE, O_LOCAL, 0, "@LOCAL", NULL, NULL,
+      "taken for compatibility: clusters do not federate here" },
     { "long", 'l', OPT_NONE, O_LONG, 0, NULL, NULL, NULL, "more columns" },
     { "noheader", 'h', OPT_NONE, O_NOHEADER, 0, NULL, NULL, NULL, "no line of headings" },
     { "norm", 'n', OPT_NONE, O_NORM, 0, NULL, NULL, NULL, "factors between 0 and 1, not weighted" },
     { "partition", 'p', OPT_REQ, O_PARTITION, 0, NULL, NULL, "names", "jobs of these partitions" },
-    { "sibling", 0, OPT_NONE, O_SIBLING, 0, "@SIBLING", NULL, NULL, NULL },
+    { "sibling", 0, OPT_NONE, O_SIBLING, 0, "@SIBLING", NULL, NULL,
+      "taken for compatibility: clusters do not federate here" },
     { "sort", 'S', OPT_REQ, O_SORT, 0, NULL, NULL, "letters",
       "order: letters of --format, - before one reverses" },
     { "user", 'u', OPT_REQ, O_USER, 0, NULL, NULL, "names", "jobs of these users" },
@@ -58,14 +61,21 @@ static const struct opt rows[] = {
     { "weights", 'w', OPT_NONE, O_WEIGHTS, 0, NULL, NULL, NULL, "only the weights of the factors" },
 };
 
+static void print_names(FILE *f)
+{
+    fmt_print_names(&sprio_fields, "field", f);
+}
+
 static const struct opt_command command = {
     .name = "sprio",
     .prefix = "SPRIO",
+    .prefix2 = "SLURM",
     .rows = rows,
     .n = ARRAY_SIZE(rows),
     .synopsis = "[OPTIONS]",
     .usage_status = CLI_EXIT_FAILED,
     .permute = true,
+    .names = print_names,
 };
 
 struct prio_job { /* names of one job; text is shared by many jobs and kept once */
@@ -76,7 +86,7 @@ struct prio_job { /* names of one job; text is shared by many jobs and kept once
 struct sprio {
     struct cli cli;
     struct client *client;
-    const char *format, *sort;
+    const char *format, *sort, *clusters;
     bool long_format, noheader, norm, only_weights, by_user;
     Pst__PriorityRequest request;
     struct prio_job *jobs;
@@ -112,6 +122,9 @@ static int set_option(void *ctx, const struct opt *opt, const char *arg, enum op
 
     (void)source; /* the last one counts */
     switch (opt->id) {
+    case O_CLUSTERS:
+        s->clusters = arg;
+        break;
     case O_FORMAT:
         s->format = arg;
         break;
@@ -330,6 +343,8 @@ int main(int argc, char **argv)
     first = opts_parse(&command, argc, argv, set_option, &s);
     if (first < argc)
         cli_die(CLI_EXIT_FAILED, "Unrecognized option: %s", argv[first]);
+    if (s.clusters)
+        query_check_clusters(&s.cli, s.clusters, true);
     status = list(&s);
     fmt_lines_free(s.lines);
     fmt_done(&s.fmt);

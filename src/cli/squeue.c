@@ -89,7 +89,8 @@ static const struct opt rows[] = {
       "resolve patterns in the names of input and output files" },
     { "explain", 0, OPT_NONE, O_EXPLAIN, 0, NULL, NULL, NULL,
       "say why pending jobs wait, and what would start them" },
-    { "federation", 0, OPT_NONE, O_FEDERATION, 0, "@FEDERATION", NULL, NULL, NULL },
+    { "federation", 0, OPT_NONE, O_FEDERATION, 0, "@FEDERATION", NULL, NULL,
+      "taken for compatibility: clusters do not federate here" },
     { "format", 'o', OPT_REQ, O_FORMAT, 0, "@FORMAT", NULL, "format",
       "columns as %[.][width]letter" },
     { "Format", 'O', OPT_REQ, O_FORMAT_LONG, 0, "@FORMAT2", NULL, "names",
@@ -100,7 +101,8 @@ static const struct opt rows[] = {
     { "json", 0, OPT_OPT, O_JSON, 0, NULL, NULL, "version", "print JSON" },
     { "licenses", 'L', OPT_REQ, O_LICENSES, 0, "@LICENSES", NULL, "names",
       "jobs that ask for these licenses" },
-    { "local", 0, OPT_NONE, O_LOCAL, 0, "@LOCAL", NULL, NULL, NULL },
+    { "local", 0, OPT_NONE, O_LOCAL, 0, "@LOCAL", NULL, NULL,
+      "taken for compatibility: clusters do not federate here" },
     { "long", 'l', OPT_NONE, O_LONG, 0, NULL, NULL, NULL, "more columns" },
     { "me", 0, OPT_NONE, O_ME, 0, NULL, NULL, NULL, "my own jobs" },
     { "name", 'n', OPT_REQ, O_NAME, 0, "@NAMES", NULL, "names", "jobs with these names" },
@@ -124,7 +126,8 @@ static const struct opt rows[] = {
       "jobs that have run longer than this" },
     { "running-under", 0, OPT_REQ, O_UNDER, 0, NULL, NULL, "time",
       "jobs that have run less than this" },
-    { "sibling", 0, OPT_NONE, O_SIBLING, 0, "@SIBLING", NULL, NULL, NULL },
+    { "sibling", 0, OPT_NONE, O_SIBLING, 0, "@SIBLING", NULL, NULL,
+      "taken for compatibility: clusters do not federate here" },
     { "since", 0, OPT_REQ, O_SINCE, 0, NULL, NULL, "cursor",
       "with --watch: go on behind this place" },
     { "sort", 'S', OPT_REQ, O_SORT, 0, "@SORT", NULL, "letters",
@@ -145,11 +148,13 @@ static const struct opt rows[] = {
 static const struct opt_command command = {
     .name = "squeue",
     .prefix = "SQUEUE",
+    .prefix2 = "SLURM",
     .rows = rows,
     .n = ARRAY_SIZE(rows),
     .synopsis = "[OPTIONS]",
     .usage_status = CLI_EXIT_FAILED,
     .permute = true,
+    .names = squeue_print_names,
 };
 
 struct squeue {

@@ -40,6 +40,8 @@ static void usage(FILE *f)
           "  -i            repair a damaged journal first: what is behind the damage is set aside\n"
           "  -L FILE       log to FILE\n"
           "  -n VALUE      run at this nice value\n"
+          "  -R, -s        change nothing; kept for existing start scripts\n"
+          "  --systemd     as -D: readiness is told through NOTIFY_SOCKET\n"
           "  -v            log more; may be repeated\n"
           "  -V, --version print the version and exit\n"
           "  --check       read the configuration, report every problem, exit 0 when there is no error\n",
@@ -50,6 +52,7 @@ static void usage(FILE *f)
 static int parse_options(int argc, char **argv, struct options *o)
 {
     static const struct option longs[] = { { "check", no_argument, NULL, 1 },
+                                           { "systemd", no_argument, NULL, 'D' },
                                            { "version", no_argument, NULL, 'V' },
                                            { "help", no_argument, NULL, 'h' },
                                            { NULL, 0, NULL, 0 } };

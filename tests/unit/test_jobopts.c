@@ -79,10 +79,6 @@ static const struct {
     { S, JO_KILL_ON_INVALID_DEP, "maybe", 255, "Invalid --kill-on-invalid-dep specification" },
     { S, JO_MEM_BIND, "map_mem:0", 1,
       "--mem-bind types other than none and local are not supported by this version" },
-    { S, JO_CONTAINER, "/c", 1, "--container is not supported by this version" },
-    { S, JO_BB, "x", 1, "--bb is not supported by this version" },
-    { S, JO_X11, NULL, 1, "--x11 is not supported by this version" },
-    { S, JO_MEM_UPDATE, "10@5", 1, "--mem-update is not supported by this version" },
     { R, JO_MPI, "foo", 1, "Invalid MPI type 'foo', --mpi=list for acceptable types" },
     { R, JO_JOBID, "abc", 1, "Invalid job id: abc" },
     { R, JO_WAIT_TASKS, "x", 1, "Invalid numeric value \"x\" for --wait." },
@@ -113,6 +109,21 @@ static void test_refused(void **state)
         assert_string_equal(err.text, bad[i].text);
         assert_false(jobopts_has(&jo, bad[i].id));
         jobopts_done(&jo);
+    }
+}
+
+/* opts.c refuses these before jobopts_set() is called, with the reason of the row. */
+static void test_refused_rows(void **state)
+{
+    static const enum jobopt refused[] = { JO_CONTAINER, JO_BB, JO_X11, JO_MEM_UPDATE };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+        const struct opt *o = opts_find(jobopts_command(S), (int)refused[i]);
+
+        assert_non_null(o);
+        assert_non_null(o->refused);
+        assert_null(o->help);
     }
 }
 
@@ -270,7 +281,8 @@ static void test_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused),    cmocka_unit_test(test_accepted),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_refused_rows),    cmocka_unit_test(test_accepted),
         cmocka_unit_test(test_precedence), cmocka_unit_test(test_memory_family),
         cmocka_unit_test(test_nodes_fit),  cmocka_unit_test(test_clashes),
         cmocka_unit_test(test_table),
