@@ -90,3 +90,11 @@ def test_scontrol_words(c):
     offered = complete(c, *(g[0] for g in groups))
     for line, kind, tail in groups:
         assert offered[line] == {r[1] + tail for r in rows if r[0] == kind and r[2] == "shown"}, kind
+
+
+@pytest.mark.parametrize("line, words", [
+    ("penstock u", {"up"}), ("penstock up --n", {"--nodes"}), ("penstock journal ver", {"verify"}),
+    ("slurmctld --ch", {"--check"}), ("slurmd --sys", {"--systemd"}),
+])
+def test_daemons_and_penstock(c, line, words):
+    assert complete(c, line)[line] == words
