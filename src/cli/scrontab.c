@@ -79,6 +79,7 @@ static void options(struct scrontab *s, int argc, char **argv)
     static const struct option names[] = { { "edit", no_argument, NULL, 'e' },
                                            { "help", no_argument, NULL, 'h' },
                                            { "help-table", no_argument, NULL, 't' },
+                                           { "help-interface", no_argument, NULL, 'i' },
                                            { "list", no_argument, NULL, 'l' },
                                            { "remove", no_argument, NULL, 'r' },
                                            { "user", required_argument, NULL, 'u' },
@@ -112,6 +113,9 @@ static void options(struct scrontab *s, int argc, char **argv)
             exit(CLI_EXIT_OK);
         case 't':
             opts_print_table(&command, stdout);
+            exit(CLI_EXIT_OK);
+        case 'i':
+            opts_print_interface(&command, stdout);
             exit(CLI_EXIT_OK);
         default:
             usage();

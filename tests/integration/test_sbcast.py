@@ -114,5 +114,5 @@ def test_srun_bcast(c):
 
 
 def test_nodes_without_a_job_are_refused(c):
-    for ask, says in ((("-w", "node1"), "--nodelist belongs to --no-allocation"), (("-Z",), "--no-allocation is not supported")):
+    for ask, says in ((("-w", "node1"), "--nodelist is not supported: it belongs to --no-allocation"), (("-Z",), "--no-allocation is not supported")):
         assert says in c.refused("sbcast", *ask, "/etc/hostname", "/tmp/x")
