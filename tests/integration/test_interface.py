@@ -132,7 +132,7 @@ def test_options_change_the_record(c, tmp_path):
 
 
 QUERY = {
-    "account": "a", "accounts": "a", "clusters": "all", "cluster": "all", "format": "%i", "Format": "jobid",
+    "admin-comment": "x", "account": "a", "accounts": "a", "clusters": "all", "cluster": "all", "format": "%i", "Format": "jobid",
     "iterate": None, "jobs": "1,2", "licenses": "lic", "name": "n", "names": "n", "jobname": "n", "nodelist": "node1",
     "partition": "main", "partitions": "main", "qos": "normal", "reservation": "r", "running-over": "1",
     "running-under": "1", "sort": "i", "states": "R", "state": "R", "user": "root", "users": "root", "nodes": "node1",
@@ -209,7 +209,7 @@ UPDATE = {
     "account": "a", "admincomment": "x", "arraytaskthrottle": "2", "comment": "x", "contiguous": "yes", "corespec": "0",
     "cpuspertask": "2", "deadline": "now+1day", "dependency": "", "eligibletime": "now+1hour", "excnodelist": "node2",
     "extra": "x", "features": "f1", "gres": "", "jobname": "n2", "name": "n3", "licenses": "lic:1", "mailtype": "END",
-    "mailuser": "u", "mincpusnode": "2", "minmemorycpu": "10", "minmemorynode": "10", "mintmpdisknode": "0", "nice": "5",
+    "mailuser": "u", "mincpusnode": "2", "minmemorycpu": "10", "minmemorynode": "10", "mintmpdisknode": "0", "nice": "5", "nodelist": "node1",
     "numcpus": "2", "numnodes": "1", "numtasks": "2", "oversubscribe": "yes", "partition": "main", "prefer": "f1",
     "priority": "7", "qos": "normal", "reboot": "no", "reqcores": "1", "reqnodelist": "node1", "reqnodes": "1",
     "reqprocs": "2", "reqsockets": "1", "reqthreads": "1", "requeue": "0", "reservationname": "", "starttime": "now+1hour",
