@@ -120,6 +120,8 @@ int fmt_parse_short(struct fmt *f, const struct fmt_table *table, const char *sp
         struct fmt_col col = { 0 };
         char letter[2] = { 0 };
 
+        if (!p[1]) /* nothing follows: no column, no text */
+            break;
         next = parse_size(parse_marks(p + 1, &col), &col);
         letter[0] = *next;
         col.field = *next || !col.width || !table->bare ? fmt_by_letter(table, *next)

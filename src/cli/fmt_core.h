@@ -70,7 +70,8 @@ typedef void fmt_bad_fn(void *ctx, const char *spec);
  * that looks like a column but is none stays as text after the column before it.  -ENOMEM. */
 int fmt_parse_short(struct fmt *f, const struct fmt_table *table, const char *spec, fmt_bad_fn *bad,
                     void *ctx);
-/* The long form: name[:[.]size[suffix]],...; names in any case.  -ENOMEM. */
+/* The long form: name[:[.]size[suffix]],... or name:suffix, which makes the column as long as its
+ * value; names in any case.  -ENOMEM. */
 int fmt_parse_long(struct fmt *f, const struct fmt_table *table, const char *spec, fmt_bad_fn *bad,
                    void *ctx);
 void fmt_done(struct fmt *f);

@@ -80,7 +80,7 @@ GET_TEXT(get_container, j->container, "(null)")
 GET_NUM(get_contiguous, j->contiguous)
 GET_TIME(get_deadline, j->deadline_us)
 GET_TEXT(get_dependency, j->dependency, "(null)")
-GET_TIME(get_eligible, j->eligible_us)
+GET_TIME(get_eligible, job_eligible_us(r))
 GET_TIME(get_end, job_end_us(r))
 GET_TEXT(get_exc_nodes, j->exc_nodes, "")
 GET_FIXED(get_exclusive, job_exclusive(j))
@@ -95,7 +95,7 @@ GET_TEXT(get_het_set, j->het_id_set, "N/A")
 GET_TEXT(get_licenses, j->licenses, "(null)")
 GET_TEXT(get_licenses_alloc, j->licenses_alloc, "(null)")
 GET_NUM(get_max_nodes, j->max_nodes)
-GET_NUM(get_min_cpus, j->pn_min_cpus ? j->pn_min_cpus : j->cpus_per_task ? j->cpus_per_task : 1)
+GET_NUM(get_min_cpus, job_min_cpus(j))
 GET_TEXT(get_name, j->name, "(null)")
 GET_TEXT(get_network, j->network, "(null)")
 GET_FIXED(get_nodelist, job_nodelist(j))
@@ -268,7 +268,7 @@ NUMBER(num_job_id, j->job_id)
 NUMBER(num_priority, job_priority(r))
 NUMBER(num_cpus, job_cpus(j))
 NUMBER(num_nodes, job_nodes(j))
-NUMBER(num_min_cpus, j->pn_min_cpus ? j->pn_min_cpus : j->cpus_per_task ? j->cpus_per_task : 1)
+NUMBER(num_min_cpus, job_min_cpus(j))
 NUMBER(num_tmp_disk, j->tmp_disk_mib)
 NUMBER(num_memory, j->has_mem_per_node_mib ? j->mem_per_node_mib : j->mem_per_cpu_mib)
 NUMBER(num_time_used, job_elapsed_s(r))
@@ -322,7 +322,8 @@ static const struct fmt_field job_rows[] = {
     { 0, false, "DelayBoot", "DELAY_BOOT", get_zero, NULL, NULL },
     { 'E', false, "Dependency", "DEPENDENCY", get_dependency, NULL, "dependency" },
     { 0, false, "DerivedEC", "DERIVED_EC", get_derived_ec, NULL, "derived_exit_status" },
-    { 0, false, "EligibleTime", "ELIGIBLE_TIME", get_eligible, NULL, "eligible_us" },
+    { 0, false, "EligibleTime", "ELIGIBLE_TIME", get_eligible, NULL,
+      "eligible_us begin_us state state_flags" },
     { 'e', false, "EndTime", "END_TIME", get_end, num_end, N_TIME " " N_LIMIT },
     { 'x', false, "ExcNodes", "EXC_NODES", get_exc_nodes, NULL, "exc_nodes" },
     { 0, false, "Exclusive", "EXCLUSIVE", get_exclusive, NULL, "exclusive" },
@@ -342,7 +343,8 @@ static const struct fmt_field job_rows[] = {
     { 0, false, "MaxNodes", "MAX_NODES", get_max_nodes, NULL, "max_nodes" },
     { 0, false, "mem-per-tres", "MEM_PER_TRES", get_na, NULL, NULL },
     { 0, false, "MCSLabel", "MCSLABEL", get_na, NULL, NULL },
-    { 'c', false, "MinCPUs", "MIN_CPUS", get_min_cpus, num_min_cpus, "pn_min_cpus cpus_per_task" },
+    { 'c', false, "MinCPUs", "MIN_CPUS", get_min_cpus, num_min_cpus,
+      "pn_min_cpus cpus_per_task ntasks_per_node" },
     { 'm', false, "MinMemory", "MIN_MEMORY", get_min_memory, num_memory,
       "mem_per_node_mib mem_per_cpu_mib" },
     { 0, false, "MinTime", "TIME_MIN", get_time_min, NULL, "time_min_min" },
@@ -470,6 +472,18 @@ uint32_t step_nodes(const Pst__StepRecord *s)
 uint32_t step_tasks(const Pst__StepRecord *s)
 {
     return s->num_tasks ? s->num_tasks : names_step_special(s->step_id) ? step_nodes(s) : 1;
+}
+
+const char *step_distribution(const Pst__StepRecord *s)
+{
+    static const char *const words[] = { "Block", "Cyclic", "Plane", "Arbitrary" };
+
+    if (names_step_special(s->step_id))
+        return NULL;
+    for (size_t i = 0; s->distribution && i < ARRAY_SIZE(words); i++)
+        if (strncasecmp(s->distribution, words[i], strlen(words[i])) == 0)
+            return words[i];
+    return step_tasks(s) > step_nodes(s) ? "Block" : "Cyclic";
 }
 
 const char *step_nodelist(const Pst__StepRecord *s)

@@ -33,6 +33,8 @@ void step_put_id(struct strbuf *sb, const struct step_row *r);
 int64_t step_elapsed_s(const Pst__StepRecord *s, int64_t now_us);
 uint32_t step_nodes(const Pst__StepRecord *s);
 uint32_t step_tasks(const Pst__StepRecord *s);
+/* "Block", "Cyclic": how tasks were spread; NULL for steps without srun. */
+const char *step_distribution(const Pst__StepRecord *s);
 const char *step_nodelist(const Pst__StepRecord *s);
 const char *step_display_name(const Pst__StepRecord *s);
 /* "cpu=2,mem=200M,node=1" of what the step holds. */

@@ -288,7 +288,7 @@ static int wait_granted(struct asking *a)
             return interrupted(a);
         } else if (r == -EREMOTEIO) {
             submit_print_code(a->what, l->err_code, l->err_text);
-            return l->err_code == ESLURM_IMMEDIATE ? cli_immediate_status() : cli_error_status();
+            return a->immediate ? cli_immediate_status() : cli_error_status();
         } else if (r == -EPIPE) {
             r = resume_waiting(a);
             if (r != 0)

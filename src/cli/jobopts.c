@@ -211,7 +211,7 @@ static int check_nodes(const struct opt *o, const char *arg, struct err *err)
         return err_set(err, STATUS_BAD_SPEC,
                        "Lists of node counts for --nodes are not supported by this version");
     if (jobtext_nodes_parse(arg, &min, &max) < 0)
-        return bad_spec(o, err);
+        return err_set(err, STATUS_BAD_SPEC, "\"%s\" is not a valid node count", arg);
     if (max && max < min)
         return err_set(err, STATUS_BAD_SPEC,
                        "Maximum node count %u is less than minimum node count %u", max, min);

@@ -100,7 +100,7 @@ static void put_times(struct json *js, const struct job_row *r)
     number_or_zero(js, "delay_boot", 0);
     json_str(js, "dependency", j->dependency);
     json_exit_code(js, "derived_exit_code", j->derived_exit_status, false);
-    json_time(js, "eligible_time", j->eligible_us);
+    json_time(js, "eligible_time", job_eligible_us(r));
     json_time(js, "end_time", job_end_us(r));
     json_str(js, "excluded_nodes", j->exc_nodes);
     json_exit_code(js, "exit_code", j->exit_status, job_is_pending(r));
@@ -296,7 +296,7 @@ static void put_files(struct json *js, const struct job_row *r)
 {
     const Pst__JobRecord *j = r->job;
 
-    json_str(js, "state_description", j->reason_text ? j->reason_text : j->pend_text);
+    json_str(js, "state_description", j->reason_text ? j->reason_text : job_pend_text(j));
     json_str(
         js, "state_reason",
         names_reason((unsigned)(j->reason || !job_is_pending(r) ? j->reason : j->pend_reason)));
@@ -426,7 +426,7 @@ void json_step(struct json *js, const struct step_row *r)
     json_str(js, "stderr_expanded", s->std_err);
     json_str(js, "submit_line", s->submit_line);
     json_object(js, "task");
-    json_str(js, "distribution", s->distribution ? s->distribution : "Unknown");
+    json_str(js, "distribution", step_distribution(s) ? step_distribution(s) : "Unknown");
     json_object_end(js);
     json_str(js, "user", r->user ? r->user : user_name_of(s->uid));
     json_object_end(js);

@@ -188,6 +188,13 @@ bool job_is_terminal(const struct job_row *r)
     return names_job_state_terminal((unsigned)r->job->state);
 }
 
+const char *job_pend_text(const Pst__JobRecord *j)
+{
+    if (j->pend_text || j->pend_reason != PST__JOB_REASON__REASON_REQ_NODE_NOT_AVAIL)
+        return j->pend_text;
+    return "ReqNodeNotAvail, May be reserved for other job";
+}
+
 const char *job_reason(const struct job_row *r)
 {
     const Pst__JobRecord *j = r->job;
@@ -196,8 +203,8 @@ const char *job_reason(const struct job_row *r)
         return j->reason_text;
     if (j->reason != PST__JOB_REASON__REASON_NONE || !job_is_pending(r))
         return names_reason((unsigned)j->reason);
-    if (j->pend_text)
-        return j->pend_text;
+    if (job_pend_text(j))
+        return job_pend_text(j);
     if (j->has_priority && j->priority == 0)
         return names_reason(j->held_by_user ? PST__JOB_REASON__REASON_JOB_HELD_USER
                                             : PST__JOB_REASON__REASON_JOB_HELD_ADMIN);
@@ -219,6 +226,15 @@ int64_t job_accrue_us(const struct job_row *r)
     if (j->accrue_us > 0)
         return j->accrue_us;
     return j->eligible_us > 0 && j->eligible_us <= r->now_us ? j->eligible_us : 0;
+}
+
+int64_t job_eligible_us(const struct job_row *r)
+{
+    const Pst__JobRecord *j = r->job;
+
+    if (j->eligible_us > 0 || !job_is_pending(r))
+        return j->eligible_us;
+    return j->begin_us > r->now_us ? j->begin_us : 0;
 }
 
 int64_t job_start_us(const struct job_row *r)
@@ -368,6 +384,14 @@ void job_put_req_tres(struct strbuf *sb, const struct job_row *r)
     put_u64(sb, nodes);
     strbuf_add(sb, ",billing=");
     put_u64(sb, cpus);
+}
+
+uint32_t job_min_cpus(const Pst__JobRecord *j)
+{
+    uint32_t each = j->cpus_per_task ? j->cpus_per_task : 1;
+    uint32_t tasks = j->ntasks_per_node ? j->ntasks_per_node * each : each;
+
+    return j->pn_min_cpus > tasks ? j->pn_min_cpus : tasks;
 }
 
 const char *job_exclusive(const Pst__JobRecord *j)

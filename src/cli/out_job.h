@@ -37,12 +37,15 @@ bool job_is_pending(const struct job_row *r);
 bool job_is_terminal(const struct job_row *r);
 /* The reason's sentence: free text before word. */
 const char *job_reason(const struct job_row *r);
+/* What is said beside or instead of the reason why a job waits; NULL when nothing is. */
+const char *job_pend_text(const Pst__JobRecord *j);
 uint32_t job_priority(const struct job_row *r);
 const char *job_user(const Pst__JobRecord *j);
 const char *job_group(const Pst__JobRecord *j);
 const char *job_partition(const struct job_row *r);
 
 int64_t job_start_us(const struct job_row *r);  /* pending: when expected; 0 = unknown */
+int64_t job_eligible_us(const struct job_row *r); /* a held job tells the time it begins */
 int64_t job_accrue_us(const struct job_row *r); /* since when age counts; 0 = not yet */
 int64_t job_end_us(const struct job_row *r);    /* 0 = unknown or never */
 int64_t job_elapsed_s(const struct job_row *r);
@@ -59,6 +62,7 @@ bool job_put_batch_host(struct strbuf *sb, const Pst__JobRecord *j);
 void job_put_min_memory(struct strbuf *sb, const struct job_row *r);
 /* What was asked for as TRES when the record does not say. */
 void job_put_req_tres(struct strbuf *sb, const struct job_row *r);
+uint32_t job_min_cpus(const Pst__JobRecord *j);     /* of each node */
 const char *job_exclusive(const Pst__JobRecord *j); /* "NO", "NODE", "USER", "MCS", "TOPO" */
 
 /* "code:signal" of a wait(2) status. */

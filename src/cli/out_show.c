@@ -136,8 +136,7 @@ static void job_times(struct strbuf *sb, const struct job_row *r, const struct s
         strbuf_add(sb, "N/A");
     next_line(sb, o);
     put_time(sb, "SubmitTime=", j->submit_us, "Unknown", now);
-    put_time(sb, " EligibleTime=", j->eligible_us > 0 || !job_is_pending(r) ? j->eligible_us : j->begin_us,
-             "Unknown", now);
+    put_time(sb, " EligibleTime=", job_eligible_us(r), "Unknown", now);
     next_line(sb, o);
     put_time(sb, "AccrueTime=", job_accrue_us(r), "Unknown", now);
     next_line(sb, o);
@@ -291,9 +290,7 @@ static void job_request(struct strbuf *sb, const struct job_row *r, const struct
 
     next_line(sb, o);
     strbuf_addf(sb, "MinCPUsNode=%u %s=",
-                j->pn_min_cpus     ? j->pn_min_cpus
-                : j->cpus_per_task ? j->cpus_per_task
-                                   : 1,
+                job_min_cpus(j),
                 j->has_mem_per_node_mib || !j->has_mem_per_cpu_mib ? "MinMemoryNode"
                                                                    : "MinMemoryCPU");
     job_put_min_memory(sb, r);
@@ -426,8 +423,8 @@ void show_step(struct strbuf *sb, const struct step_row *r, const struct show_op
     strbuf_add(sb, "ResvPorts=(null)");
     next_line(sb, o);
     strbuf_add(sb, "CPUFreqReq=Default");
-    if (s->distribution)
-        strbuf_addf(sb, " Dist=%s", s->distribution);
+    if (step_distribution(s))
+        strbuf_addf(sb, " Dist=%s", step_distribution(s));
     next_line(sb, o);
     strbuf_addf(sb, "SrunHost:Pid=%s:%u", text_or(s->client_host, "(null)"), s->client_pid);
     end_record(sb, o);

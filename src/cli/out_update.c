@@ -355,9 +355,9 @@ static int set_job_limit(struct update *u, const char *text, char sign, struct e
 
     if (!sign && (*text == '+' || (*text == '-' && strcmp(text, "-1") != 0)))
         sign = *text++;
-    r = time_limit_parse(text, &minutes, err);
+    r = time_limit_parse(text, &minutes, NULL);
     if (r < 0)
-        return r;
+        return err_set(err, -EDOM, "scontrol: error: Invalid TimeLimit value");
     if (sign) {
         if (minutes == TIME_LIMIT_INFINITE)
             return err_set(err, -EINVAL, "a time limit cannot be changed by %s", text);
@@ -534,6 +534,8 @@ int update_set(struct update *u, enum update_kind kind, const char *word, int64_
     if (sign && row->value != V_JOB_LIMIT)
         return err_set(err, -EINVAL, "Invalid input: %s: only TimeLimit takes += and -=", word);
     r = set_value(u, kind, row, word + len + 1, sign, now_us, &why);
+    if (r == -EDOM)
+        return err_set(err, r, "%s", why.text);
     if (r < 0)
         return err_set(err, r, "Invalid input: %s%s%s", word, why.text[0] ? ": " : "", why.text);
     return 0;

@@ -35,7 +35,8 @@ void update_init(struct update *u);
 void update_done(struct update *u);
 
 /* Take one KEY=VALUE (also KEY+=VALUE, KEY-=VALUE).  Key names in any case.
- * Errors: -ENOENT unknown key, -ENOTSUP a key of Slurm's without a meaning here, -EINVAL bad value;
+ * Errors: -ENOENT unknown key, -ENOTSUP a key of Slurm's without a meaning here, -EINVAL bad value,
+ * -EDOM a bad TimeLimit;
  * err has one sentence. */
 int update_set(struct update *u, enum update_kind kind, const char *word, int64_t now_us,
                struct err *err);

@@ -187,6 +187,7 @@ struct verb_request {
     Pst__JobActionRequest request;
     Pst__JobFilter filter;
     const char *after; /* text before the error of the whole command, NULL = none */
+    const char *what;  /* text before each error instead of "for job" behind it, NULL = none */
 };
 
 static void send_verb(struct scontrol *s, struct verb_request *v)
@@ -210,7 +211,9 @@ static void send_verb(struct scontrol *s, struct verb_request *v)
         if (!result->code)
             continue;
         last = result->text ? result->text : slurm_err_text(result->code);
-        if (result->id)
+        if (v->what)
+            scontrol_fail(s, "%s: %s", v->what, last);
+        else if (result->id)
             scontrol_fail(s, "%s for job %s", last, result->id);
         else
             scontrol_fail(s, "%s for job %u", last, result->job_id);
@@ -338,6 +341,7 @@ static void cmd_notify(struct scontrol *s, int argc, char **argv)
         strbuf_addf(&text, "%s%s", i > 1 ? " " : "", argv[i]);
     v.request.has_verb = true;
     v.request.verb = PST__JOB_VERB__VERB_NOTIFY;
+    v.what = "job notify failure";
     v.request.message = (char *)strbuf_str(&text);
     if (take_jobs(s, &v, 1, argv))
         send_verb(s, &v);
@@ -404,7 +408,7 @@ static void cmd_wait_job(struct scontrol *s, int argc, char **argv)
     else if (r == -ECHILD)
         scontrol_fail(s, "scontrol: error: Job %u has ended", request.job_id);
     else if (r == -EREMOTEIO)
-        scontrol_fail(s, "scontrol: error: %s", slurm_err_text(ESLURM_INVALID_JOB_ID));
+        scontrol_fail(s, "scontrol: Problem running job %u", request.job_id);
     else
         scontrol_fail(s, "scontrol: error: %s", client_strerror(c, r));
     /* The replies were left in the middle: the next command starts on a connection of its own. */
@@ -446,13 +450,13 @@ static void cmd_write(struct scontrol *s, int argc, char **argv)
     r = client_call(scontrol_client(s, "slurm_load_jobs"), OP_QUERY_SCRIPT, &request.base,
                     (ProtobufCMessage **)&reply);
     if (r < 0) {
-        scontrol_fail(s, "scontrol: error: job script retrieval failed: %s",
+        scontrol_fail(s, "job script retrieval failed: %s",
                       client_strerror(s->client, r));
         return;
     }
     path = argc > 2 ? xstrdup_or_die(argv[2]) : xasprintf_or_die("slurm-%u.sh", request.job_id);
     if (!reply->has_script)
-        scontrol_fail(s, "scontrol: error: job script retrieval failed: %s",
+        scontrol_fail(s, "job script retrieval failed: %s",
                       slurm_err_text(ESLURM_JOB_SCRIPT_MISSING));
     else if (!write_script(path, &reply->script))
         scontrol_fail(s, "scontrol: error: failed to write %s: %s", path, strerror(errno));

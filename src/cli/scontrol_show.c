@@ -34,6 +34,7 @@ struct showing {
     const char *cluster;
     struct step_jobs jobs; /* with steps */
     uint64_t shown;
+    bool known; /* a job of that number is there, if not that task */
 };
 
 static void flush_out(struct showing *w, bool always)
@@ -120,6 +121,7 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
         .row = { .job = j, .now_us = info->now_us, .cluster = w->cluster },
     };
 
+    w->known = true;
     if (j->array_tasks && w->ids.n && !filter_ids_match_whole(&w->ids, j->job_id, job_group_id(j)))
         return filter_each_task(j->array_tasks, on_task, &t);
     if (filter_ids_match(&w->ids, j->job_id, job_group_id(j), j->has_array_task_id,
@@ -163,6 +165,8 @@ static void show_jobs(struct scontrol *s, const char *name)
         end_json(&w, true, info.now_us);
     else if (r < 0)
         failed_query(&w, "slurm_load_jobs", r);
+    else if (!w.shown && name && w.known)
+        scontrol_fail(s, "Job %s not found", name);
     else if (!w.shown && name)
         scontrol_fail(s, "slurm_load_jobs error: %s", slurm_err_text(ESLURM_INVALID_JOB_ID));
     else if (!w.shown)

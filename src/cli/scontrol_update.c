@@ -145,15 +145,20 @@ static bool read_values(struct scontrol *s, struct update *u, enum update_kind k
 
     for (int i = 0; i < argc; i++) {
         struct err err = { .text = "" };
+        int r;
 
         if (update_word_is(argv[i], entity, NULL))
             continue;
-        if (update_set(u, kind, argv[i], now, &err) == 0)
+        r = update_set(u, kind, argv[i], now, &err);
+        if (r == 0)
             continue;
         scontrol_fail(s, "%s", err.text);
+        if (r == -EDOM) /* the sentence is complete */
+            return false;
         (void)fprintf(stderr, "Request aborted\n");
         if (kind == UPDATE_NODE && update_word_is(argv[i], "State", NULL))
-            (void)fprintf(stderr, "Valid states are: DOWN DRAIN FAIL FUTURE IDLE RESUME UNDRAIN\n"
+            (void)fprintf(stderr, "Valid states are: NoResp DRAIN FAIL FUTURE RESUME POWER_DOWN "
+                                  "POWER_UP UNDRAIN\n"
                                   "Not all states are valid given a node's prior state\n");
         return false;
     }

@@ -265,6 +265,12 @@ static void bad_format(void *ctx, const char *spec)
     cli_error("Invalid job format specification: %s", spec);
 }
 
+static void bad_letter(void *ctx, const char *letter)
+{
+    (void)ctx;
+    (void)fprintf(stderr, "Invalid node format specification: %s\n", letter);
+}
+
 static const char *default_format(const struct sinfo *s)
 {
     if (s->summarize)
@@ -284,7 +290,7 @@ static void make_format(struct sinfo *s)
         r = fmt_parse_long(&s->fmt, &sinfo_fields, s->format_long, bad_format, NULL);
     else
         r = fmt_parse_short(&s->fmt, &sinfo_fields, s->format ? s->format : default_format(s),
-                            bad_format, NULL);
+                            bad_letter, NULL);
     check_mem_or_die(r);
     for (size_t i = 0; i < s->fmt.n; i++)
         if (s->fmt.cols[i].fit && s->fmt.cols[i].width < FIT_MIN)

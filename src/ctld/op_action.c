@@ -271,7 +271,7 @@ static int do_suspend(struct action *a, const struct job_ref *ref, bool suspend)
     if (!cmd_is_admin(a->ctld, a->cmd))
         return ESLURM_ACCESS_DENIED;
     if (job_is_suspended(j->rec) == suspend)
-        return suspend ? ESLURM_DISABLED : ESLURM_JOB_NOT_SUSPENDED;
+        return suspend ? 0 : ESLURM_JOB_NOT_SUSPENDED;
     return committed(a, lifecycle_suspend(a->ctld, j, suspend));
 }
 

@@ -184,6 +184,23 @@ void wait_conn_closed(struct ctld *ctld, uint64_t conn)
     steps_conn_closed(ctld, conn);
 }
 
+/* Why a job that may not wait has not started. */
+static int immediate_code(const struct job *j)
+{
+    if (!j || !job_is_pending(j->rec) || !j->rec->has_pend_reason)
+        return ESLURM_IMMEDIATE;
+    switch (j->rec->pend_reason) {
+    case PST__JOB_REASON__REASON_RESOURCES:
+        return ESLURM_NODES_BUSY;
+    case PST__JOB_REASON__REASON_PARTITION_CONFIG:
+        return ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE;
+    case PST__JOB_REASON__REASON_REQ_NODE_NOT_AVAIL:
+        return ESLURM_NODE_NOT_AVAIL;
+    default:
+        return ESLURM_IMMEDIATE;
+    }
+}
+
 /* --immediate: what has not started by now is given up. */
 void wait_tick(struct ctld *ctld, int64_t now_us)
 {
@@ -196,7 +213,7 @@ void wait_tick(struct ctld *ctld, int64_t now_us)
         if (!w->give_up_us || w->granted || now_us < w->give_up_us)
             continue;
         j = cluster_job(ctld->cluster, w->job_id);
-        core_error(ctld, &w->reply, ESLURM_IMMEDIATE, NULL);
+        core_error(ctld, &w->reply, immediate_code(j), NULL);
         wait_remove(ctld, w);
         if (j && job_is_pending(j->rec))
             lifecycle_end(ctld, j, &(struct job_end){ .state = JOB_STATE(CANCELLED) });

@@ -22,7 +22,7 @@ SYNC_S = 60
 COMMAND_S = 60
 NODES, CPUS = 4, 4
 CONF = ("SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,sched_interval=1,bf_interval=1,requeue_delay=2\n"
-        "InactiveLimit=0\nFirstJobId=1\n")
+        "InactiveLimit=0\nFirstJobId=1\nDefMemPerCPU=100\nPriorityType=priority/multifactor\n")
 PARTITIONS = "PartitionName=other Nodes=n[1-2] MaxTime=60 State=UP\n"
 
 MASKS = [(re.compile(pattern), word) for pattern, word in (
@@ -106,6 +106,8 @@ class Player:
                 return not self.sh("sinfo -h -N -o %T | grep -v '^idle$'; squeue -h -t R,CG")[1]
             if words[0] == "@node":
                 return self.sh(f"sinfo -h -n {words[1]} -o %T")[1].split()[:1] in [[w] for w in words[2:]]
+            if words[0] == "@reason":
+                return self.sh(f"squeue -h -j {words[1]} -o %r")[1].strip() == words[2]
             if words[0] == "@step":
                 return self.sh(f"squeue -h -s -o %i | grep -x {words[1]}")[1]
             raise SystemExit(f"commands.txt: unknown word {words[0]}")

@@ -21,7 +21,7 @@ COMMANDS = [
     ("sbatch -n 99999999999999999999 job.sh", 1, "--ntasks"),
     ("sbatch -c 0 job.sh", 1, 'Invalid numeric value "0" for --cpus-per-task.'),
     ("sbatch -N 2-1 job.sh", 255, "Maximum node count 1 is less than minimum node count 2"),
-    ("sbatch -N x job.sh", 255, "Invalid --nodes specification"),
+    ("sbatch -N x job.sh", 255, '"x" is not a valid node count'),
     ("sbatch -t abc job.sh", 255, "Invalid --time specification"),
     ("sbatch --mem=abc job.sh", 255, "Invalid --mem specification"),
     ("sbatch --mem=1 --mem-per-cpu=1 job.sh", 1, "mutually exclusive"),

@@ -85,7 +85,8 @@ static void test_short(void **state)
     check("plain", false, "plain\n", "plain\n", 0);
     check("%C9", false, "NUMBER9\n", "429\n", 0);
     check("%j|%-8u|%C;", false, "NAME|%-8u|NUMBER;\n", "abcdef|%-8u|42;\n", 1);
-    check("%j%", false, "NAME%\n", "abcdef%\n", 1);
+    check("%j%", false, "NAME\n", "abcdef\n", 0);
+    check("%", false, "\n", "", 0);
     check("", false, "\n", "", 0);
 }
 
@@ -101,6 +102,7 @@ static void test_long(void **state)
     check("name", true, "NAME                \n", "abcdef              \n", 0);
     check("NAME:4,number:.4:;", true, "NAMENUMB:;\n", "abcd  42:;\n", 0);
     check("name:8,nosuch,number:3", true, "NAME    NUM\n", "abcdef  42 \n", 1);
+    check("name:|,number:###", true, "NAME|NUMBER###\n", "abcdef|42###\n", 0);
     check("nosuch", true, "\n", "", 1);
     check("name:0x", true, "NAMEx\n", "abcdefx\n", 0);
     check("name:##,number:\x1f,", true, "NAME##NUMBER\x1f\n", "abcdef##42\x1f\n", 0);

@@ -124,7 +124,7 @@ static void test_refusals(void **state)
           "Update of this parameter is not supported: TimeLimit" },
         { UPDATE_JOB, "", -ENOENT, "Update of this parameter is not supported: " },
         { UPDATE_JOB, "MCSLabel=x", -ENOTSUP, "MCSLabel of a job cannot be updated" },
-        { UPDATE_JOB, "TimeLimit=soon", -EINVAL, "Invalid input: TimeLimit=soon" },
+        { UPDATE_JOB, "TimeLimit=soon", -EDOM, "scontrol: error: Invalid TimeLimit value" },
         { UPDATE_JOB, "NumNodes=0", -EINVAL, "Invalid input: NumNodes=0" },
         { UPDATE_JOB, "NumNodes=4-2", -EINVAL, "Invalid input: NumNodes=4-2" },
         { UPDATE_JOB, "NumTasks=x", -EINVAL, "Invalid input: NumTasks=x" },
