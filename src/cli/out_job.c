@@ -232,9 +232,7 @@ int64_t job_eligible_us(const struct job_row *r)
 {
     const Pst__JobRecord *j = r->job;
 
-    if (j->eligible_us > 0 || !job_is_pending(r))
-        return j->eligible_us;
-    return j->begin_us > r->now_us ? j->begin_us : 0;
+    return j->eligible_us > 0 || !job_is_pending(r) ? j->eligible_us : j->begin_us;
 }
 
 int64_t job_start_us(const struct job_row *r)

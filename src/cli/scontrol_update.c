@@ -137,6 +137,16 @@ static const char *word_value(int argc, char **argv, const char *key)
     return NULL;
 }
 
+static void fail_partition(struct scontrol *s, const struct err *err, const char *word)
+{
+    scontrol_fail(s, "scontrol: error: %s", err->text);
+    if (update_word_is(word, "State", NULL))
+        (void)fprintf(stderr,
+                      "scontrol: error: Acceptable State values are UP, DOWN, DRAIN and INACTIVE\n");
+    else
+        (void)fprintf(stderr, "scontrol: error: Request aborted\n");
+}
+
 /* Every word but the one that names the entity. */
 static bool read_values(struct scontrol *s, struct update *u, enum update_kind kind,
                         const char *entity, int argc, char **argv)
@@ -152,6 +162,10 @@ static bool read_values(struct scontrol *s, struct update *u, enum update_kind k
         r = update_set(u, kind, argv[i], now, &err);
         if (r == 0)
             continue;
+        if (kind == UPDATE_PART) {
+            fail_partition(s, &err, argv[i]);
+            return false;
+        }
         scontrol_fail(s, "%s", err.text);
         if (r == -EDOM) /* the sentence is complete */
             return false;

@@ -235,7 +235,7 @@ def test_partition_states(cluster, word, avail):
     (["update", "partitionname=nosuch", "state=up"], "slurm_update error: Invalid partition name specified\n"),
     (["update", "partitionname=main", "nodes=node9"], "slurm_update error: Invalid node name specified\n"),
     (["delete", "partitionname=nosuch"], "delete_partition partitionname=nosuch: Invalid partition name specified\n"),
-    (["update", "partitionname=main", "state=sideways"], "Invalid input: state=sideways\n")])
+    (["update", "partitionname=main", "state=sideways"], "scontrol: error: Invalid input: state=sideways\n")])
 def test_bad_partition_changes(cluster, argv, message):
     before = cluster.run("scontrol", "show", "partition").out
     assert cluster.refused("scontrol", *argv).startswith(message)
