@@ -4,6 +4,7 @@
  * jobs and steps are launched, signalled and lost, and nothing may be left behind.  Needs the built
  * daemons beside the test (build directory), else it is skipped. */
 #include <errno.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <netinet/in.h>
@@ -640,21 +641,31 @@ static void test_refused_report_is_repeated(void **state)
 
 static pid_t stepd_of(uint32_t job)
 {
-    char title[64], path[64], buf[128];
+    char title[64], path[64], buf[128], cwd[PATH_MAX];
     pid_t found = 0;
+    struct dirent *e;
+    DIR *d = opendir("/proc");
 
+    assert_non_null(d);
     (void)snprintf(title, sizeof(title), "slurmstepd: [%u.batch]", job);
-    for (pid_t pid = slurmd_pid; pid < slurmd_pid + 20000 && !found; pid++) {
+    while (!found && (e = readdir(d))) {
+        long pid = strtol(e->d_name, NULL, 10);
+        ssize_t len;
         FILE *f;
 
-        (void)snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+        (void)snprintf(path, sizeof(path), "/proc/%ld/cwd", pid);
+        len = pid > 0 ? readlink(path, cwd, sizeof(cwd) - 1) : -1;
+        if (len < 0 || strncmp(cwd, dir, strlen(dir)) != 0) /* of another run of this test */
+            continue;
+        (void)snprintf(path, sizeof(path), "/proc/%ld/cmdline", pid);
         f = fopen(path, "r");
         if (!f)
             continue;
         if (fgets(buf, sizeof(buf), f) && strcmp(buf, title) == 0)
-            found = pid;
+            found = (pid_t)pid;
         (void)fclose(f);
     }
+    (void)closedir(d);
     return found;
 }
 
