@@ -48,11 +48,6 @@ test: configure
 test-clients: build
 	tests/clients/run --build $(BUILD) $(ARGS)
 
-## test-peer: run tests/differential's commands on Debian's Slurm 22.05 and on us, and compare
-.PHONY: test-peer
-test-peer: build
-	tests/differential/run --build $(BUILD) $(ARGS)
-
 .PHONY: bootstrap
 bootstrap:
 	tools/bootstrap
@@ -93,9 +88,10 @@ fuzz:
 chaos: build
 	tests/chaos/chaos_submit.py --build $(BUILD) --kills $(KILLS)
 
-## test-peer: compare placements with Debian's Slurm 22.05; PEER=DIR where bench/peer-slurm unpacked it
+## test-peer: compare answers and placements with Debian's Slurm 22.05; PEER=DIR where bench/peer-slurm unpacked it
 .PHONY: test-peer
 test-peer: build
+	tests/differential/run --build $(BUILD) $(if $(PEER),--peer $(PEER)) $(ARGS)
 	tests/peer/placement --build $(BUILD) $(if $(PEER),--peer $(PEER))
 
 ## check-clang: build everything with clang, warnings as errors
