@@ -48,6 +48,11 @@ test: configure
 test-clients: build
 	tests/clients/run --build $(BUILD) $(ARGS)
 
+## test-accounting: JOBS (100000) jobs through slurmdbd on SQLite and MariaDB, everything killed meanwhile
+.PHONY: test-accounting
+test-accounting: build
+	PENSTOCK_BUILD=$(BUILD) PENSTOCK_ACCOUNTING_JOBS=$(or $(JOBS),100000) python3 -m pytest -q tests/integration/test_slurmdbd.py
+
 .PHONY: bootstrap
 bootstrap:
 	tools/bootstrap

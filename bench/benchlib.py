@@ -218,7 +218,7 @@ class Keeper:
 
 
 def out(cluster, argv, timeout=600):
-    return subprocess.run(argv, env=cluster.env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+    return subprocess.run(argv, cwd=cluster.dir, env=cluster.env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           timeout=timeout)
 
 

@@ -18,15 +18,17 @@ MAY = {
     "conf": BASE, "wire": BASE, "model": BASE,
     "journal": FLOOR1, "sched": FLOOR1, "acct": FLOOR1,
     "feed": FLOOR2, "sim": FLOOR2 | {"feed"},
-    "ctld": FLOOR2 | {"feed"}, "stepd": FLOOR2, "penstock": FLOOR2 | {"feed", "sim"},
+    "acctd": FLOOR1 | {"acct"}, "dbd": FLOOR1 | {"acct", "acctd"},
+    "pmi": {"base", "wire"},
+    "ctld": FLOOR2 | {"feed", "acctd"}, "stepd": FLOOR2, "penstock": FLOOR2 | {"feed", "sim", "cli"},
     "noded": FLOOR2 | {"stepd"},       # slurmd and the step daemon share the spool and its files
     "cli": {"base", "conf", "wire"},   # and model/names.h: words for states
 }
-ALSO = {"cli": {"model/names.h"}}
+ALSO = {"cli": {"model/names.h", "model/reqtres.h", "model/resv.h"}}
 # Messages of the schema are everyone's but base's; a folder's own schema is its own.
 SCHEMA = {"job.pb-c.h", "node.pb-c.h", "event.pb-c.h", "api.pb-c.h", "watch.pb-c.h",
-          "explain.pb-c.h"}
-OWN_SCHEMA = {"stepfile.pb-c.h": {"stepd", "noded"}}
+          "explain.pb-c.h", "assoc.pb-c.h", "acct.pb-c.h", "resv.pb-c.h", "acctop.pb-c.h"}
+OWN_SCHEMA = {"stepfile.pb-c.h": {"stepd", "noded", "pmi"}}
 # Libraries that promise to be pure: no thread, no clock, no file.
 PURE = {
     "sched": {"<time.h>", "<pthread.h>", "<threads.h>", "<unistd.h>", "<fcntl.h>", "<sys/socket.h>",

@@ -13,10 +13,11 @@ from pathlib import Path
 from tap import Tap
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("cli", "ctld", "noded", "stepd", "penstock")
+FOLDERS = ("cli", "ctld", "dbd", "noded", "stepd", "penstock")
 SECTIONS = ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "ENVIRONMENT", "EXAMPLES", "SEE ALSO"]
 FILES = {"slurm.conf": ("KEY", "NODE_KEY", "PART_KEY", "NODESET_KEY", "DOWN_KEY", "POWER_KEY"),
-         "gres.conf": ("GRES_KEY",), "cgroup.conf": ("CGROUP_KEY",)}
+         "gres.conf": ("GRES_KEY",), "cgroup.conf": ("CGROUP_KEY",),
+         "slurmdbd.conf": ("DBD_KEY",)}
 
 
 def programs(build):

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct/nodes.h"
 #include "acct/store.h"
 #include "base/pbutil.h"
 #include "model/array.h"
@@ -21,17 +22,21 @@
 #define CACHE_BATCH_MAX 65536u /* and within one */
 #define NAME_MAX_BYTES 128u
 
-/* What the meta table holds. */
+/* What the row of `sources` holds. */
 struct meta {
+    int64_t id;
     uint64_t cursor;
-    int64_t base;
-    char cluster[NAME_MAX_BYTES], cluster_id[NAME_MAX_BYTES];
+    int64_t base, fed_us, rolled_us;
+    char cluster[NAME_MAX_BYTES], uuid[NAME_MAX_BYTES];
 };
 
 struct acct {
     struct store store;
+    struct nodes *nodes;
+    struct sql_stmt *save_meta, *save_suspend, *end_suspend;
     struct meta meta;  /* as of the batch being applied */
     struct meta saved; /* as committed */
+    bool shared;       /* with other clusters: the name stays what it is */
     bool in_batch;
     char error[ERR_TEXT_MAX];
 };
@@ -44,62 +49,115 @@ static void copy_name(char to[NAME_MAX_BYTES], const char *from)
     (void)snprintf(to, NAME_MAX_BYTES, "%s", from ? from : ""); /* cut: compared only */
 }
 
-static int meta_load(sqlite3 *db, struct meta *ret)
+static int meta_save(struct acct *a)
 {
-    sqlite3_stmt *stmt;
-    int rc, r = acct_db_prepare(db, "SELECT name, value FROM meta", &stmt);
+    struct sql_stmt *stmt = a->save_meta;
+    const struct meta *m = &a->meta;
+    int r =
+        stmt ? 0
+             : sql_prepare(a->store.db,
+                           "UPDATE sources SET lsn=?, base=?, fed_us=?, name=?, uuid=? WHERE id=?",
+                           &stmt);
 
     if (r < 0)
         return r;
-    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-        const char *name = (const char *)sqlite3_column_text(stmt, 0);
-
-        if (strcmp(name, "cursor") == 0)
-            ret->cursor = (uint64_t)sqlite3_column_int64(stmt, 1);
-        else if (strcmp(name, "base") == 0)
-            ret->base = sqlite3_column_int64(stmt, 1);
-        else if (strcmp(name, "cluster") == 0)
-            copy_name(ret->cluster, (const char *)sqlite3_column_text(stmt, 1));
-        else if (strcmp(name, "cluster_id") == 0)
-            copy_name(ret->cluster_id, (const char *)sqlite3_column_text(stmt, 1));
-    }
-    if (rc != SQLITE_DONE)
-        r = acct_db_errno(db);
-    (void)sqlite3_finalize(stmt); /* repeats the error just taken */
-    return r;
+    a->save_meta = stmt;
+    sql_bind(stmt, 0, (int64_t)m->cursor);
+    sql_bind(stmt, 1, m->base);
+    sql_bind(stmt, 2, m->fed_us);
+    sql_bind_text(stmt, 3, m->cluster);
+    sql_bind_text(stmt, 4, m->uuid);
+    sql_bind(stmt, 5, m->id);
+    return sql_run(stmt);
 }
 
-static int meta_put(sqlite3 *db, const char *name, const char *text, int64_t number)
+/* The row of the cluster; alone: the first row, whosever it is.  1: there is one. */
+static int meta_find(struct acct *a, const char *cluster)
 {
-    sqlite3_stmt *stmt;
-    int r = acct_db_prepare(db, "INSERT OR REPLACE INTO meta VALUES(?1,?2)", &stmt);
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    struct meta *m = &a->meta;
+    int r = sql_prepare(
+        a->store.db,
+        a->shared ? "SELECT id, lsn, base, fed_us, name, uuid FROM sources WHERE name=?"
+                  : "SELECT id, lsn, base, fed_us, name, uuid FROM sources ORDER BY id LIMIT 1",
+        &stmt);
 
     if (r < 0)
         return r;
-    (void)sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC); /* fails on no statement */
-    if (text)
-        (void)sqlite3_bind_text(stmt, 2, text, -1, SQLITE_STATIC);
-    else
-        (void)sqlite3_bind_int64(stmt, 2, number);
-    r = acct_db_run(stmt);
-    (void)sqlite3_finalize(stmt); /* repeats the error just taken */
-    return r;
+    if (a->shared)
+        sql_bind_text(stmt, 0, cluster);
+    r = sql_step(stmt);
+    if (r <= 0)
+        return r;
+    m->id = sql_int(stmt, 0);
+    m->cursor = (uint64_t)sql_int(stmt, 1);
+    m->base = sql_int(stmt, 2);
+    m->fed_us = sql_int(stmt, 3);
+    copy_name(m->cluster, sql_text(stmt, 4));
+    copy_name(m->uuid, sql_text(stmt, 5));
+    return 1;
+}
+
+static int meta_make(struct acct *a, const char *cluster)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    struct meta *m = &a->meta;
+    int r = sql_get(a->store.db, "SELECT max(id) + 1 FROM sources", 0, &m->id);
+
+    if (r == 0)
+        r = sql_prepare(a->store.db, "INSERT INTO sources VALUES(?,?,'',0,?,0,0)", &stmt);
+    if (r < 0)
+        return r;
+    copy_name(m->cluster, cluster);
+    m->base = ACCT_RUNS_OF(m->id);
+    sql_bind(stmt, 0, m->id);
+    sql_bind_text(stmt, 1, m->cluster);
+    sql_bind(stmt, 2, m->base);
+    return sql_run(stmt);
+}
+
+/* The journal turns out to be that of another cluster: its numbers of runs begin anew, so they are
+ * stored behind those we have. */
+static int new_epoch(struct acct *a)
+{
+    struct store *s = &a->store;
+    char text[128];
+    int r = store_flush(s);
+
+    (void)snprintf(text, sizeof(text), "SELECT max(run) FROM jobs WHERE run>=%lld AND run<%lld",
+                   (long long)ACCT_RUNS_OF(a->meta.id), (long long)ACCT_RUNS_OF(a->meta.id + 1));
+    if (r == 0)
+        r = sql_get(s->db, text, ACCT_RUNS_OF(a->meta.id), &a->meta.base);
+    if (r < 0)
+        return r;
+    cache_clear(&s->cache);
+    s->base = a->meta.base;
+    return 0;
 }
 
 /* ---- opening ------------------------------------------------------------------------------------
  */
 
-static int check_cluster(struct acct *a, const char *path, const char *cluster, struct err *err)
+static int take_source(struct acct *a, const char *cluster, const char *uuid)
 {
-    if (!cluster)
-        return 0;
-    if (a->meta.cluster[0] && strncmp(a->meta.cluster, cluster, NAME_MAX_BYTES - 1) != 0)
-        return err_set(err, -EEXIST, "accounting: %s belongs to cluster %s, this is %s", path,
-                       a->meta.cluster, cluster);
-    if (a->meta.cluster[0])
-        return 0;
-    copy_name(a->meta.cluster, cluster);
-    return meta_put(a->store.db, "cluster", a->meta.cluster, 0);
+    int r = meta_find(a, cluster);
+
+    if (r == 0)
+        r = meta_make(a, cluster);
+    if (r < 0)
+        return r;
+    a->store.base = a->meta.base;
+    a->store.end = ACCT_RUNS_OF(a->meta.id + 1);
+    if (cluster && !a->meta.cluster[0])
+        copy_name(a->meta.cluster, cluster);
+    if (uuid && uuid[0] && strncmp(uuid, a->meta.uuid, NAME_MAX_BYTES - 1) != 0) {
+        if (a->meta.uuid[0] || a->meta.cursor) {
+            r = new_epoch(a);
+            a->meta.cursor = 0;
+        }
+        copy_name(a->meta.uuid, uuid);
+    }
+    return r < 0 ? r : meta_save(a);
 }
 
 struct acct *acct_close(struct acct *a)
@@ -108,38 +166,70 @@ struct acct *acct_close(struct acct *a)
 
     if (!a)
         return NULL;
-    if (a->in_batch)
-        (void)acct_db_exec(a->store.db, "ROLLBACK"); /* closing does as much */
+    a->nodes = nodes_free(a->nodes);
     store_done(&a->store);
     free(a);
     errno = saved;
     return NULL;
 }
 
-int acct_open(const char *path, const char *cluster, struct acct **ret_acct, struct err *err)
+static int open_store(const char *location, const char *cluster, const char *uuid, bool shared,
+                      struct acct **ret_acct, struct err *err)
 {
     _cleanup_(acct_close) struct acct *a = calloc(1, sizeof(*a));
     struct err why = { .text = "" };
-    sqlite3 *db;
+    struct sql *db;
     int r;
 
     if (!a)
         return -ENOMEM;
-    r = acct_db_open(path, &db, &why);
+    a->shared = shared;
+    r = acct_db_open(location, &db, &why);
     if (r == 0)
         r = store_init(&a->store, db);
     if (r == 0)
-        r = meta_load(db, &a->meta);
-    if (r == 0)
-        r = check_cluster(a, path, cluster, &why);
+        r = sql_begin(db);
+    if (r == 0) {
+        r = take_source(a, cluster, uuid);
+        if (r == 0)
+            r = sql_commit(db);
+        else
+            sql_rollback(db);
+    }
     if (r < 0)
-        return why.text[0]
-                   ? err_set(err, r, "%s", why.text)
-                   : err_set(err, r, "accounting: cannot read %s: %s", path, strerrordesc_np(-r));
-    a->store.base = a->meta.base;
+        return why.text[0] ? err_set(err, r, "%s", why.text)
+                           : err_set(err, r, "accounting: cannot read the database: %s",
+                                     strerrordesc_np(-r));
+    if (cluster && strncmp(a->meta.cluster, cluster, NAME_MAX_BYTES - 1) != 0)
+        return err_set(err, -EEXIST, "accounting: %s belongs to cluster %s, this is %s",
+                       sql_name(db), a->meta.cluster, cluster);
+    r = nodes_new(db, a->meta.id, &a->nodes);
+    if (r < 0)
+        return r;
     a->saved = a->meta;
     *ret_acct = TAKE_PTR(a);
     return 0;
+}
+
+int acct_open(const char *location, const char *cluster, struct acct **ret_acct, struct err *err)
+{
+    return open_store(location, cluster, NULL, false, ret_acct, err);
+}
+
+int acct_open_source(const char *location, const char *cluster, const char *uuid,
+                     struct acct **ret_acct, struct err *err)
+{
+    return open_store(location, cluster, uuid, true, ret_acct, err);
+}
+
+int64_t acct_source(const struct acct *a)
+{
+    return a->saved.id;
+}
+
+void acct_fed(struct acct *a, int64_t time_us)
+{
+    a->meta.fed_us = MAX(a->meta.fed_us, time_us);
 }
 
 uint64_t acct_cursor(const struct acct *a)
@@ -158,22 +248,24 @@ const char *acct_error(const struct acct *a)
 /* Remember why, and make cache and database what they were before the batch. */
 static int fail(struct acct *a, int r)
 {
-    bool db_failed = sqlite3_errcode(a->store.db) != SQLITE_OK && r != -ENOMEM;
+    const char *text =
+        r == -ENOMEM || r == -EUCLEAN || r == -EINVAL ? NULL : sql_error(a->store.db);
 
-    (void)snprintf(a->error, sizeof(a->error), "%s",
-                   db_failed ? sqlite3_errmsg(a->store.db) : strerrordesc_np(-r));
-    if (a->in_batch && !sqlite3_get_autocommit(a->store.db))
-        (void)acct_db_exec(a->store.db, "ROLLBACK"); /* some errors have done it already */
+    (void)snprintf(a->error, sizeof(a->error), "%s", text && text[0] ? text : strerrordesc_np(-r));
+    sql_rollback(a->store.db);
     cache_clear(&a->store.cache);
+    if (a->nodes)
+        nodes_forget(a->nodes);
     a->meta = a->saved;
     a->store.base = a->meta.base;
+    a->store.earliest_us = INT64_MAX;
     a->in_batch = false;
     return r;
 }
 
 int acct_begin(struct acct *a)
 {
-    int r = acct_db_exec(a->store.db, "BEGIN IMMEDIATE");
+    int r = sql_begin(a->store.db);
 
     if (r < 0)
         return fail(a, r);
@@ -181,14 +273,32 @@ int acct_begin(struct acct *a)
     return 0;
 }
 
+/* Sums of the time that was changed are made again. */
+static int unroll(struct acct *a)
+{
+    char text[128];
+
+    if (a->store.earliest_us == INT64_MAX)
+        return 0;
+    (void)snprintf(
+        text, sizeof(text), "UPDATE sources SET rolled_us=%lld WHERE id=%lld AND rolled_us>%lld",
+        (long long)a->store.earliest_us, (long long)a->meta.id, (long long)a->store.earliest_us);
+    a->store.earliest_us = INT64_MAX;
+    return sql_exec(a->store.db, text);
+}
+
 int acct_commit(struct acct *a)
 {
     int r = store_flush(&a->store);
 
     if (r == 0)
-        r = store_save_cursor(&a->store, a->meta.cursor);
+        r = nodes_flush(a->nodes);
     if (r == 0)
-        r = acct_db_exec(a->store.db, "COMMIT");
+        r = unroll(a);
+    if (r == 0)
+        r = meta_save(a);
+    if (r == 0)
+        r = sql_commit(a->store.db);
     if (r < 0)
         return fail(a, r);
     a->in_batch = false;
@@ -199,11 +309,13 @@ int acct_commit(struct acct *a)
 
 int acct_rewind(struct acct *a, uint64_t lsn)
 {
-    int r = store_save_cursor(&a->store, lsn);
+    int r;
 
+    a->meta.cursor = lsn;
+    r = meta_save(a);
     if (r < 0)
         return fail(a, r);
-    a->meta.cursor = a->saved.cursor = lsn;
+    a->saved.cursor = lsn;
     return 0;
 }
 
@@ -295,14 +407,35 @@ static int close_run(struct acct *a, struct entry *e, int64_t time_us)
     return r;
 }
 
+/* A period of suspension begins, or ends. */
+static int note_suspension(struct acct *a, int64_t run, bool begins, int64_t time_us)
+{
+    struct sql_stmt **stmt = begins ? &a->save_suspend : &a->end_suspend;
+    int r = *stmt ? 0
+                  : sql_prepare(a->store.db,
+                                begins ? "REPLACE INTO suspensions VALUES(?,?,9223372036854775807)"
+                                       : "UPDATE suspensions SET end_us=? WHERE run=? AND end_us=9223372036854775807",
+                                stmt);
+
+    if (r < 0)
+        return r;
+    sql_bind(*stmt, begins ? 0 : 1, run);
+    sql_bind(*stmt, begins ? 1 : 0, time_us);
+    return sql_run(*stmt);
+}
+
 static int job_patch(struct acct *a, const Pst__JobPatch *p, int64_t time_us)
 {
     struct store *s = &a->store;
     struct entry *e = NULL;
     int r = store_job(s, p->job_id, &e);
+    bool was_suspended, is_suspended;
+    int64_t run;
 
     if (r < 0 || !e)
         return r;
+    run = e->run;
+    was_suspended = job_state((const Pst__JobRecord *)e->rec) == JOB_STATE(SUSPENDED);
     if (p->set && p->set->has_db_id && s->base + (int64_t)p->set->db_id != e->run) {
         r = close_run(a, e, time_us);
         if (r < 0)
@@ -318,7 +451,8 @@ static int job_patch(struct acct *a, const Pst__JobPatch *p, int64_t time_us)
         return r;
     tidy((Pst__JobRecord *)e->rec, time_us);
     cache_mark(&s->cache, e);
-    return 0;
+    is_suspended = job_state((const Pst__JobRecord *)e->rec) == JOB_STATE(SUSPENDED);
+    return was_suspended == is_suspended ? 0 : note_suspension(a, run, is_suspended, time_us);
 }
 
 /* The controller forgets jobs that are over.  One that is not was thrown away (slurmctld -c), and
@@ -402,48 +536,20 @@ static int step_patch(struct acct *a, const Pst__StepPatch *p)
 /* ---- the cluster --------------------------------------------------------------------------------
  */
 
-/* The journal turns out to be that of another cluster: its numbers of runs begin anew, so they are
- * stored behind those we have. */
-static int new_epoch(struct acct *a)
-{
-    struct store *s = &a->store;
-    sqlite3_stmt *stmt;
-    int r = store_flush(s);
-
-    if (r == 0)
-        r = acct_db_prepare(s->db, "SELECT ifnull(max(run), 0) FROM jobs", &stmt);
-    if (r < 0)
-        return r;
-    if (sqlite3_step(stmt) == SQLITE_ROW)
-        a->meta.base = sqlite3_column_int64(stmt, 0);
-    else
-        r = acct_db_errno(s->db);
-    (void)sqlite3_finalize(stmt); /* repeats the error just taken */
-    if (r < 0)
-        return r;
-    cache_clear(&s->cache);
-    s->base = a->meta.base;
-    return meta_put(s->db, "base", NULL, s->base);
-}
-
 static int cluster_set(struct acct *a, const Pst__ClusterRecord *rec)
 {
     char id[NAME_MAX_BYTES];
     int r = 0;
 
     copy_name(id, rec->cluster_id);
-    if (id[0] && strcmp(id, a->meta.cluster_id) != 0) {
-        if (a->meta.cluster_id[0])
+    if (id[0] && strcmp(id, a->meta.uuid) != 0) {
+        if (a->meta.uuid[0])
             r = new_epoch(a);
-        copy_name(a->meta.cluster_id, id);
-        if (r == 0)
-            r = meta_put(a->store.db, "cluster_id", id, 0);
+        copy_name(a->meta.uuid, id);
     }
     copy_name(id, rec->name);
-    if (r == 0 && id[0] && strcmp(id, a->meta.cluster) != 0) {
+    if (id[0] && !a->shared)
         copy_name(a->meta.cluster, id);
-        r = meta_put(a->store.db, "cluster", id, 0);
-    }
     return r;
 }
 
@@ -466,7 +572,7 @@ static int apply_event(struct acct *a, const Pst__Event *ev, int64_t time_us)
     case PST__EVENT__BODY_CLUSTER_SET:
         return cluster_set(a, ev->cluster_set);
     default:
-        return 0; /* nodes, partitions, blobs: no accounting matter */
+        return nodes_apply(a->nodes, ev, time_us); /* partitions, blobs: no accounting matter */
     }
 }
 
@@ -491,5 +597,6 @@ int acct_apply(struct acct *a, uint64_t lsn, const Pst__Transaction *tx, struct 
                        (unsigned long long)lsn, a->error);
     }
     a->meta.cursor = lsn;
+    acct_fed(a, tx->time_us);
     return 0;
 }

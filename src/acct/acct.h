@@ -1,4 +1,7 @@
-/* acct.h - the embedded accounting store: job and step records in SQLite
+/* acct.h - the accounting store: job and step records in a database
+ *
+ * The database is a file of SQLite or on a MariaDB server; a location says which (sql.h).  Several clusters
+ * may feed one store; each is a source with runs, a cursor and a lock-free place of its own.
  *
  * Fed with the journal's transactions in order; the cursor is written in the same database
  * transaction as the rows, so no record is lost or doubled whenever the process dies.  One thread
@@ -27,13 +30,21 @@ struct acct;
 /* An encoded AcctJob stays below this, so that it fits a frame; steps beyond are left out. */
 #define ACCT_JOB_MAX_BYTES (15u << 20)
 
-/* Open or make <path>; tables are made and migrated by version.  cluster may be NULL.  Errors:
- * -EPROTONOSUPPORT made by a newer release, -EINVAL another program's database, -EEXIST another
- * cluster's, -EUCLEAN damaged, -EBUSY locked, -ENOSPC, -EIO ... */
-int acct_open(const char *path, const char *cluster, struct acct **ret_acct, struct err *err);
+/* Open or make the store at a location for one cluster alone; tables are made and migrated by version.
+ * cluster may be NULL: whose it is.  Errors: -EPROTONOSUPPORT made by a newer release, -EINVAL another
+ * program's database, -EEXIST another cluster's, -EUCLEAN damaged, -EBUSY locked, -ENOSPC, -EIO,
+ * -ECONNREFUSED, -EACCES ... */
+int acct_open(const char *location, const char *cluster, struct acct **ret_acct, struct err *err);
+/* The same for one of many.  uuid (may be NULL) is the journal's: ClusterRecord.cluster_id.  When it is not
+ * the one stored, the cluster began anew: the cursor is 0 again and the old runs stay. */
+int acct_open_source(const char *location, const char *cluster, const char *uuid, struct acct **ret_acct,
+                     struct err *err);
 struct acct *acct_close(struct acct *a); /* always NULL; an open batch is undone */
 DEFINE_CLEANUP(struct acct *, acct_close)
 uint64_t acct_cursor(const struct acct *a); /* lsn of the last transaction stored */
+int64_t acct_source(const struct acct *a);  /* number of the cluster in the store */
+/* Everything older than time_us has been applied (inside a batch); transactions say as much themselves. */
+void acct_fed(struct acct *a, int64_t time_us);
 
 /* Apply one transaction (inside a batch).  Transactions at or below the cursor are skipped, and so
  * are changes of jobs that are not known.  After an error of acct_apply or acct_commit the whole
@@ -59,7 +70,7 @@ int acct_rewind(struct acct *a, uint64_t lsn);
  * (held, dependent) show only when job ids are named or there is no window. A job id names the
  * tasks of its array too.  Without duplicates: the newest run of each job among those selected. */
 typedef int acct_row_fn(void *ctx, const Pst__AcctJob *job);
-int acct_query(const char *path, const Pst__AcctFilter *filter, int64_t now_us, acct_row_fn *fn,
+int acct_query(const char *location, const Pst__AcctFilter *filter, int64_t now_us, acct_row_fn *fn,
                void *ctx, struct err *err);
 
 /* The same, as a cursor over encoded records, for those who stream.  Opening selects (its cost is
@@ -67,12 +78,10 @@ int acct_query(const char *path, const Pst__AcctFilter *filter, int64_t now_us, 
  * return -ECANCELED (NULL = never); the filter is not needed afterwards.  A record is read when it
  * comes up, so it may be newer than the selection. */
 struct acct_rows;
-int acct_rows_open(const char *path, const Pst__AcctFilter *filter, int64_t now_us,
+int acct_rows_open(const char *location, const Pst__AcctFilter *filter, int64_t now_us,
                    const atomic_bool *cancel, struct acct_rows **ret_rows, struct err *err);
 /* 1 with an encoded AcctJob (borrowed until the next call), 0 at the end, negative errno. */
 int acct_rows_next(struct acct_rows *rows, const uint8_t **ret_data, size_t *ret_len,
                    struct err *err);
-/* Let go of the database's snapshot before a wait: a held one keeps the write-ahead log growing. */
-void acct_rows_pause(struct acct_rows *rows);
 struct acct_rows *acct_rows_close(struct acct_rows *rows); /* always NULL */
 DEFINE_CLEANUP(struct acct_rows *, acct_rows_close)

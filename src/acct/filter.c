@@ -1,8 +1,8 @@
 /* filter.c - an AcctFilter as an SQL condition.
  *
- * Numbers and times are compared by SQLite, which has indexes for them; numbers that come by the
- * thousand are bound as one JSON array.  Texts are looked up by a function of ours in sorted lists:
- * a partition column may hold several names, and a node column holds an expression.  What the
+ * The database compares numbers, times, and names that stand for themselves, as long as there are
+ * not many; beyond that it gets a range.  Long lists, partition columns (which may hold several
+ * names) and node columns (which hold an expression) are compared in C, row by row.  What the
  * window means for each state is said in acct.h. */
 #include "acct/filter.h"
 
@@ -16,12 +16,17 @@
 #include "base/hostlist.h"
 #include "base/timefmt.h"
 
+#define IN_SQL_MAX 200u /* values written into the condition */
+
 enum list { LIST_NAMES, LIST_ACCOUNTS, LIST_QOS, LIST_PARTITIONS, LIST_NODES };
 _Static_assert(LIST_NODES + 1 == FILTER_LISTS, "a list each");
+enum set { SET_JOBS, SET_UIDS, SET_STATES };
+_Static_assert(SET_STATES + 1 == FILTER_SETS, "a set each");
 
 static const char *const list_columns[FILTER_LISTS] = {
-    [LIST_NAMES] = "name",           [LIST_ACCOUNTS] = "account", [LIST_QOS] = "qos",
-    [LIST_PARTITIONS] = "partition", [LIST_NODES] = "nodes",
+    [LIST_NAMES] = "name",  [LIST_ACCOUNTS] = "account",
+    [LIST_QOS] = "qos",     [LIST_PARTITIONS] = "`partition`",
+    [LIST_NODES] = "nodes",
 };
 
 /* ---- texts --------------------------------------------------------------------------------------
@@ -64,33 +69,18 @@ static bool has_any_node(const struct word_list *l, const char *nodes)
     return false;
 }
 
-/* SQL: acct_has(list, text) */
-static void sql_has(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+static bool list_match(const struct filter *f, size_t list, const char *text)
 {
-    const struct filter *f = sqlite3_user_data(ctx);
-    int list = sqlite3_value_int(argv[0]);
-    const char *text = (const char *)sqlite3_value_text(argv[1]);
-    bool found = false;
+    const struct word_list *l = &f->lists[list];
 
-    (void)argc; /* registered with two */
-    if (text && list == LIST_NODES)
-        found = has_any_node(&f->lists[list], text);
-    else if (text && list == LIST_PARTITIONS)
-        found = has_any(&f->lists[list], text);
-    else if (text)
-        found = has_word(&f->lists[list], text);
-    sqlite3_result_int(ctx, found);
+    if (!text)
+        return false;
+    if (list == LIST_NODES)
+        return has_any_node(l, text);
+    return list == LIST_PARTITIONS ? has_any(l, text) : has_word(l, text);
 }
 
-int filter_register(struct filter *f, sqlite3 *db)
-{
-    return sqlite3_create_function(db, "acct_has", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC, f,
-                                   sql_has, NULL, NULL) == SQLITE_OK
-               ? 0
-               : acct_db_errno(db);
-}
-
-static int set_words(struct word_list *l, char *const *words, size_t n)
+static int set_words(const struct filter *f, struct word_list *l, char *const *words, size_t n)
 {
     if (!n)
         return 0;
@@ -101,6 +91,7 @@ static int set_words(struct word_list *l, char *const *words, size_t n)
         l->words[i] = words[i];
     l->n = n;
     qsort(l->words, n, sizeof(*l->words), compare_words);
+    l->in_sql = n <= IN_SQL_MAX && l != &f->lists[LIST_PARTITIONS];
     return 0;
 }
 
@@ -127,16 +118,33 @@ static int set_nodes(struct filter *f, struct err *err)
 /* ---- numbers and times --------------------------------------------------------------------------
  */
 
-static int json_array(const uint32_t *values, size_t n, char **ret)
+static int compare_numbers(const void *a, const void *b)
 {
-    struct strbuf sb = STRBUF_INIT;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
+    return (x > y) - (x < y);
+}
+
+static bool has_number(const struct number_set *s, int64_t value)
+{
+    uint32_t key = (uint32_t)value;
+
+    return value >= 0 && value <= UINT32_MAX &&
+           bsearch(&key, s->values, s->n, sizeof(key), compare_numbers);
+}
+
+static int set_numbers(struct number_set *s, const uint32_t *values, size_t n)
+{
     if (!n)
         return 0;
-    for (size_t i = 0; i < n; i++)
-        strbuf_addf(&sb, "%c%u", i ? ',' : '[', values[i]);
-    strbuf_addc(&sb, ']');
-    return strbuf_detach(&sb, ret);
+    s->values = malloc(n * sizeof(*values));
+    if (!s->values)
+        return -ENOMEM;
+    memcpy(s->values, values, n * sizeof(*values));
+    s->n = n;
+    s->in_sql = n <= IN_SQL_MAX;
+    qsort(s->values, n, sizeof(*values), compare_numbers);
+    return 0;
 }
 
 static bool has_window(const Pst__AcctFilter *w)
@@ -163,21 +171,21 @@ int filter_init(struct filter *f, const Pst__AcctFilter *want, int64_t now_us, s
 
     *f = (struct filter){ .want = want };
     set_window(f, now_us);
-    r = set_words(&f->lists[LIST_NAMES], want->names, want->n_names);
+    r = set_words(f, &f->lists[LIST_NAMES], want->names, want->n_names);
     if (r == 0)
-        r = set_words(&f->lists[LIST_ACCOUNTS], want->accounts, want->n_accounts);
+        r = set_words(f, &f->lists[LIST_ACCOUNTS], want->accounts, want->n_accounts);
     if (r == 0)
-        r = set_words(&f->lists[LIST_QOS], want->qos, want->n_qos);
+        r = set_words(f, &f->lists[LIST_QOS], want->qos, want->n_qos);
     if (r == 0)
-        r = set_words(&f->lists[LIST_PARTITIONS], want->partitions, want->n_partitions);
+        r = set_words(f, &f->lists[LIST_PARTITIONS], want->partitions, want->n_partitions);
     if (r == 0)
         r = set_nodes(f, err);
     if (r == 0)
-        r = json_array(want->job_ids, want->n_job_ids, &f->job_ids);
+        r = set_numbers(&f->sets[SET_JOBS], want->job_ids, want->n_job_ids);
     if (r == 0)
-        r = json_array(want->uids, want->n_uids, &f->uids);
+        r = set_numbers(&f->sets[SET_UIDS], want->uids, want->n_uids);
     if (r == 0)
-        r = json_array(want->states, want->n_states, &f->states);
+        r = set_numbers(&f->sets[SET_STATES], want->states, want->n_states);
     if (r < 0)
         filter_done(f);
     return r;
@@ -188,9 +196,8 @@ void filter_done(struct filter *f)
     for (size_t i = 0; i < FILTER_LISTS; i++)
         free(f->lists[i].words);
     hostlist_free(f->nodes);
-    free(f->job_ids);
-    free(f->uids);
-    free(f->states);
+    for (size_t i = 0; i < FILTER_SETS; i++)
+        free(f->sets[i].values);
     *f = (struct filter){ 0 };
 }
 
@@ -205,85 +212,124 @@ static bool wants_state(const Pst__AcctFilter *w, uint32_t state)
     return false;
 }
 
-static void add_states(const struct filter *f, const char *t, struct strbuf *sb)
+/* column IN (...), or the range of a long set. */
+static void add_in(const struct number_set *s, const char *column, struct strbuf *sb)
 {
+    if (!s->in_sql) {
+        strbuf_addf(sb, "%s BETWEEN %u AND %u", column, s->values[0], s->values[s->n - 1]);
+        return;
+    }
+    strbuf_addf(sb, "%s IN (", column);
+    for (size_t i = 0; i < s->n; i++)
+        strbuf_addf(sb, "%s%u", i ? "," : "", s->values[i]);
+    strbuf_addc(sb, ')');
+}
+
+static void add_states(const struct filter *f, struct strbuf *sb)
+{
+    long long start = f->start_us, end = f->end_us;
+
     if (!has_window(f->want)) {
-        strbuf_addf(sb, " AND %s.state IN (SELECT value FROM json_each(:states))", t);
+        strbuf_add(sb, " AND ");
+        add_in(&f->sets[SET_STATES], "state", sb);
         return;
     }
     /* states 0 to 2 are not over: their end is in no window */
-    strbuf_addf(sb,
-                " AND (%s.state IN (SELECT value FROM json_each(:states))"
-                " AND %s.end_us>=:start AND %s.end_us<:end",
-                t, t, t);
+    strbuf_add(sb, " AND (");
+    add_in(&f->sets[SET_STATES], "state", sb);
+    strbuf_addf(sb, " AND end_us>=%lld AND end_us<%lld", start, end);
     if (wants_state(f->want, PST__JOB_STATE__JOB_PENDING))
-        strbuf_addf(sb,
-                    " OR ifnull(%s.eligible_us, %s.begun_us)<:end"
-                    " AND ifnull(%s.start_us, %s.end_us)>:start",
-                    t, t, t, t);
+        strbuf_addf(sb, " OR ifnull(eligible_us, begun_us)<%lld AND ifnull(start_us, end_us)>%lld",
+                    end, start);
     if (wants_state(f->want, PST__JOB_STATE__JOB_RUNNING))
-        strbuf_addf(sb, " OR %s.start_us<:end AND %s.end_us>:start", t, t);
+        strbuf_addf(sb, " OR start_us<%lld AND end_us>%lld", end, start);
     if (wants_state(f->want, PST__JOB_STATE__JOB_SUSPENDED))
-        strbuf_addf(sb, " OR %s.state=%d AND %s.start_us<:end", t, PST__JOB_STATE__JOB_SUSPENDED,
-                    t);
+        strbuf_addf(sb, " OR state=%d AND start_us<%lld", PST__JOB_STATE__JOB_SUSPENDED, end);
     strbuf_add(sb, ")");
 }
 
-static void add_window(const struct filter *f, const char *t, struct strbuf *sb)
+static void add_window(const struct filter *f, struct strbuf *sb)
 {
     const Pst__AcctFilter *w = f->want;
 
     if (has_window(w)) {
         /* with states for the index alone: each state asks for more */
-        strbuf_addf(sb, w->n_states ? " AND %s.end_us>=:start" : " AND %s.end_us>:start", t);
+        strbuf_addf(sb, " AND end_us>%s%lld", w->n_states ? "=" : "", (long long)f->start_us);
         if (!w->n_states)
-            strbuf_addf(sb, " AND ifnull(%s.eligible_us, %s.begun_us)<:end", t, t);
+            strbuf_addf(sb, " AND ifnull(eligible_us, begun_us)<%lld", (long long)f->end_us);
         if (!w->n_job_ids)
-            strbuf_addf(sb, " AND (%s.eligible_us IS NOT NULL OR %s.end_us<%lld)", t, t,
+            strbuf_addf(sb, " AND (eligible_us IS NOT NULL OR end_us<%lld)",
                         (long long)ACCT_OPEN_END);
     }
     if (w->n_states)
-        add_states(f, t, sb);
+        add_states(f, sb);
 }
 
-void filter_sql(const struct filter *f, const char *t, struct strbuf *sb)
+void filter_sql(const struct filter *f, struct strbuf *sb)
 {
-    strbuf_add(sb, "1");
-    if (f->job_ids)
-        strbuf_addf(sb,
-                    " AND %s.run IN (SELECT run FROM jobs WHERE job_id IN"
-                    " (SELECT value FROM json_each(:jobs)) UNION SELECT run FROM jobs WHERE"
-                    " array_job_id IN (SELECT value FROM json_each(:jobs)))",
-                    t);
-    if (f->uids)
-        strbuf_addf(sb, " AND %s.uid IN (SELECT value FROM json_each(:uids))", t);
-    add_window(f, t, sb);
+    strbuf_add(sb, "1=1");
+    if (f->sets[SET_JOBS].n) {
+        strbuf_add(sb, " AND (");
+        add_in(&f->sets[SET_JOBS], "job_id", sb);
+        strbuf_add(sb, " OR ");
+        add_in(&f->sets[SET_JOBS], "array_job_id", sb);
+        strbuf_add(sb, ")");
+    }
+    if (f->sets[SET_UIDS].n) {
+        strbuf_add(sb, " AND ");
+        add_in(&f->sets[SET_UIDS], "uid", sb);
+    }
+    add_window(f, sb);
+    for (size_t i = 0; i < FILTER_LISTS; i++) {
+        if (!f->lists[i].in_sql)
+            continue;
+        strbuf_addf(sb, " AND %s IN (", list_columns[i]);
+        for (size_t k = 0; k < f->lists[i].n; k++)
+            strbuf_add(sb, k ? ",?" : "?");
+        strbuf_addc(sb, ')');
+    }
+}
+
+void filter_bind(const struct filter *f, struct sql_stmt *stmt)
+{
+    unsigned at = 0;
+
     for (size_t i = 0; i < FILTER_LISTS; i++)
-        if (f->lists[i].words)
-            strbuf_addf(sb, " AND acct_has(%zu, %s.%s)", i, t, list_columns[i]);
+        for (size_t k = 0; f->lists[i].in_sql && k < f->lists[i].n; k++)
+            sql_bind_text(stmt, at++, f->lists[i].words[k]);
 }
 
-static int bind_text(sqlite3_stmt *stmt, const char *name, const char *text)
-{
-    int at = sqlite3_bind_parameter_index(stmt, name);
+/* ---- the rest -----------------------------------------------------------------------------------
+ */
 
-    return at && text ? sqlite3_bind_text(stmt, at, text, -1, SQLITE_STATIC) : SQLITE_OK;
+static bool is_long(const struct filter *f, enum set set)
+{
+    return f->sets[set].n && !f->sets[set].in_sql;
 }
 
-static int bind_number(sqlite3_stmt *stmt, const char *name, int64_t value)
+void filter_columns(const struct filter *f, struct strbuf *sb)
 {
-    int at = sqlite3_bind_parameter_index(stmt, name);
-
-    return at ? sqlite3_bind_int64(stmt, at, value) : SQLITE_OK;
+    if (is_long(f, SET_JOBS))
+        strbuf_add(sb, ", job_id, array_job_id");
+    if (is_long(f, SET_UIDS))
+        strbuf_add(sb, ", uid");
+    for (size_t i = 0; i < FILTER_LISTS; i++)
+        if (f->lists[i].words && !f->lists[i].in_sql)
+            strbuf_addf(sb, ", %s", list_columns[i]);
 }
 
-int filter_bind(const struct filter *f, sqlite3_stmt *stmt)
+bool filter_match(const struct filter *f, struct sql_stmt *stmt, unsigned col)
 {
-    if (bind_text(stmt, ":jobs", f->job_ids) != SQLITE_OK ||
-        bind_text(stmt, ":uids", f->uids) != SQLITE_OK ||
-        bind_text(stmt, ":states", f->states) != SQLITE_OK ||
-        bind_number(stmt, ":start", f->start_us) != SQLITE_OK ||
-        bind_number(stmt, ":end", f->end_us) != SQLITE_OK)
-        return acct_db_errno(sqlite3_db_handle(stmt));
-    return 0;
+    if (is_long(f, SET_JOBS)) {
+        if (!has_number(&f->sets[SET_JOBS], sql_int(stmt, col)) &&
+            (sql_is_null(stmt, col + 1) || !has_number(&f->sets[SET_JOBS], sql_int(stmt, col + 1))))
+            return false;
+        col += 2;
+    }
+    if (is_long(f, SET_UIDS) && !has_number(&f->sets[SET_UIDS], sql_int(stmt, col++)))
+        return false;
+    for (size_t i = 0; i < FILTER_LISTS; i++)
+        if (f->lists[i].words && !f->lists[i].in_sql && !list_match(f, i, sql_text(stmt, col++)))
+            return false;
+    return true;
 }

@@ -1,33 +1,44 @@
-/* filter.h - an AcctFilter as an SQL condition; acct/ only */
+/* filter.h - an AcctFilter as an SQL condition, and what of it is compared in C; acct/ only */
 #pragma once
 
-#include <sqlite3.h>
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "acct/sql.h"
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "api.pb-c.h"
 
-#define FILTER_LISTS 5 /* texts compared in C: see filter.c */
+#define FILTER_LISTS 5 /* texts: see filter.c */
+#define FILTER_SETS 3
 
 struct word_list {
     const char **words; /* sorted; borrowed */
     size_t n;
+    bool in_sql;
+};
+
+struct number_set {
+    uint32_t *values; /* sorted */
+    size_t n;
+    bool in_sql; /* else only their range is */
 };
 
 struct filter {
     const Pst__AcctFilter *want;
     struct word_list lists[FILTER_LISTS];
+    struct number_set sets[FILTER_SETS];
     struct hostlist *nodes; /* owns the words of that list */
     int64_t start_us, end_us;
-    char *job_ids, *uids, *states; /* JSON arrays */
 };
 
 /* Borrows want for f's life.  Errors: -EINVAL a bad node list, -ENOMEM. */
 int filter_init(struct filter *f, const Pst__AcctFilter *want, int64_t now_us, struct err *err);
 void filter_done(struct filter *f);
-/* Append the condition on table alias `t`.  Its parameters are named, so it may occur again. */
-void filter_sql(const struct filter *f, const char *t, struct strbuf *sb);
-/* Make the functions that the condition calls known to db; f must outlive its statements. */
-int filter_register(struct filter *f, sqlite3 *db);
-int filter_bind(const struct filter *f, sqlite3_stmt *stmt);
+/* Append the condition on the table jobs; its parameters are texts in filter_bind()'s order. */
+void filter_sql(const struct filter *f, struct strbuf *sb);
+void filter_bind(const struct filter *f, struct sql_stmt *stmt);
+/* Append ", column" for each that filter_match() looks at. */
+void filter_columns(const struct filter *f, struct strbuf *sb);
+/* Does the present row pass what the condition leaves open?  The columns begin at col. */
+bool filter_match(const struct filter *f, struct sql_stmt *stmt, unsigned col);

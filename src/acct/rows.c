@@ -1,9 +1,12 @@
-/* rows.c - queries: selecting runs, and reading them one by one
+/* rows.c - queries: selecting runs, and reading them some at a time
  *
  * Opening runs the condition and keeps the row ids in order; the records are read when their turn
- * comes, in read transactions that end whenever the reader waits.  So a client that reads slowly
+ * comes, in read transactions that end with the chunk.  So a client that reads slowly
  * pins neither the write-ahead log nor more memory than 8 bytes a row.  A record goes out as the
- * bytes it was stored as: an AcctJob is put together without decoding anything. */
+ * bytes it was stored as: an AcctJob is put together without decoding anything.
+ *
+ * Records are read CHUNK runs at a time, since a server's answer costs a way there and back.  A
+ * chunk with too much in it is read again run by run. */
 #include "acct/acct.h"
 
 #include <errno.h>
@@ -13,88 +16,219 @@
 #include "acct/db.h"
 #include "acct/filter.h"
 
-#define PROGRESS_OPS 100000  /* virtual machine steps between looks at `cancel` */
-#define TX_ROWS 256u         /* records read in one transaction */
-#define FIELD_HEADER_MAX 11u /* tag and length */
-#define ACCT_JOB_TAG 0x0a    /* AcctJob.job and .steps, length-delimited */
-#define ACCT_STEPS_TAG 0x12
+#define CHUNK 64u
+#define CHUNK_MAX_BYTES (4u << 20)
+#define FIELD_HEADER_MAX 12u /* tag and length */
+#define ACCT_JOB_TAG 1       /* numbers of AcctJob's fields */
+#define ACCT_STEPS_TAG 2
+#define ACCT_CLUSTER_TAG 20
+#define SELECT_COLUMNS 5u
+
+/* A run while the selection is made. */
+struct pick {
+    int64_t run, begun_us, first_id, task;
+    uint32_t job_id;
+};
+
+struct piece {
+    int64_t run;
+    size_t at, len;
+    uint8_t tag;
+};
+
+struct source_name {
+    int64_t id;
+    char *name;
+};
 
 struct acct_rows {
-    sqlite3 *db;
-    sqlite3_stmt *job, *steps;
+    struct sql *db;
+    struct sql_stmt *job, *steps;
     bool allocations_only;
-    bool in_tx;
-    unsigned in_tx_rows;
+    struct source_name *sources;
+    size_t nsources;
     int64_t *runs;
-    size_t n, cap, next;
-    uint8_t *buf;
+    size_t n, next;
+    /* the chunk read: runs [next, chunk_end), pieces in the order of (run, step) of each statement
+     */
+    size_t chunk_end;
+    struct piece *pieces;
+    size_t npieces, pieces_cap;
+    uint8_t *data;
+    size_t data_len, data_cap;
+    size_t alone; /* so many runs are read one by one */
+    uint8_t *buf; /* the record being put together */
     size_t len, buf_cap;
 };
 
 /* ---- selecting ----------------------------------------------------------------------------------
  */
 
-static int on_progress(void *ctx)
+static int grow(void *array, size_t n, size_t *cap, size_t size)
 {
-    return atomic_load_explicit((const atomic_bool *)ctx, memory_order_relaxed);
-}
+    void **p = array;
+    size_t more = *cap ? *cap * 2 : 256;
+    void *bigger;
 
-static int add_run(struct acct_rows *rows, int64_t run)
-{
-    if (rows->n == rows->cap) {
-        size_t cap = rows->cap ? rows->cap * 2 : 64;
-        int64_t *bigger = reallocarray(rows->runs, cap, sizeof(*bigger));
-
-        if (!bigger)
-            return -ENOMEM;
-        rows->runs = bigger;
-        rows->cap = cap;
-    }
-    rows->runs[rows->n++] = run;
+    if (n < *cap)
+        return 0;
+    bigger = reallocarray(*p, more, size);
+    if (!bigger)
+        return -ENOMEM;
+    *p = bigger;
+    *cap = more;
     return 0;
 }
 
-static int build_sql(const struct filter *f, char **ret)
+static int by_order(const void *a, const void *b)
 {
-    struct strbuf sb = STRBUF_INIT;
+    const struct pick *x = a, *y = b;
 
-    strbuf_add(&sb, "SELECT j.run FROM jobs j WHERE ");
-    filter_sql(f, "j", &sb);
-    if (!(f->want->has_duplicates && f->want->duplicates)) {
-        strbuf_add(&sb, " AND NOT EXISTS (SELECT 1 FROM jobs k WHERE k.job_id=j.job_id AND"
-                        " k.run>j.run AND ");
-        filter_sql(f, "k", &sb);
-        strbuf_add(&sb, ")");
+    if (x->begun_us != y->begun_us)
+        return x->begun_us < y->begun_us ? -1 : 1;
+    if (x->first_id != y->first_id)
+        return x->first_id < y->first_id ? -1 : 1;
+    if (x->task != y->task)
+        return x->task < y->task ? -1 : 1;
+    return x->run < y->run ? -1 : x->run > y->run;
+}
+
+static int by_job(const void *a, const void *b)
+{
+    const struct pick *x = a, *y = b;
+    int64_t sx = x->run >> ACCT_SOURCE_SHIFT, sy = y->run >> ACCT_SOURCE_SHIFT;
+
+    if (sx != sy)
+        return sx < sy ? -1 : 1;
+    if (x->job_id != y->job_id)
+        return x->job_id < y->job_id ? -1 : 1;
+    return x->run < y->run ? -1 : x->run > y->run;
+}
+
+/* Keep the newest run of each job. */
+static size_t drop_older(struct pick *picks, size_t n)
+{
+    size_t kept = 0;
+
+    qsort(picks, n, sizeof(*picks), by_job);
+    for (size_t i = 0; i < n; i++) {
+        bool newest = i + 1 == n || picks[i].job_id != picks[i + 1].job_id ||
+                      picks[i].run >> ACCT_SOURCE_SHIFT != picks[i + 1].run >> ACCT_SOURCE_SHIFT;
+
+        if (newest)
+            picks[kept++] = picks[i];
     }
-    strbuf_addf(&sb,
-                " ORDER BY j.begun_us, ifnull(j.array_job_id, j.job_id),"
-                " ifnull(j.array_task_id, %lld), j.run",
-                (long long)INT64_MAX); /* the tasks left in the record come last */
-    return strbuf_detach(&sb, ret);
+    return kept;
+}
+
+static int load_sources(struct acct_rows *rows)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    int r = sql_prepare(rows->db, "SELECT id, name FROM sources", &stmt);
+    size_t cap = 0;
+
+    while (r == 0 && (r = sql_step(stmt)) == 1) {
+        r = grow(&rows->sources, rows->nsources, &cap, sizeof(*rows->sources));
+        if (r < 0)
+            return r;
+        rows->sources[rows->nsources].id = sql_int(stmt, 0);
+        rows->sources[rows->nsources].name = strdup(sql_text(stmt, 1));
+        if (!rows->sources[rows->nsources++].name)
+            return -ENOMEM;
+    }
+    return r;
+}
+
+/* Of the clusters asked for. */
+static void add_sources(const struct acct_rows *rows, const Pst__AcctFilter *want,
+                        struct strbuf *sb)
+{
+    bool any = false;
+
+    if (!want->n_clusters)
+        return;
+    strbuf_add(sb, " AND (");
+    for (size_t i = 0; i < rows->nsources; i++) {
+        for (size_t k = 0; k < want->n_clusters; k++) {
+            if (strcasecmp(rows->sources[i].name, want->clusters[k]) != 0)
+                continue;
+            strbuf_addf(sb, "%srun BETWEEN %lld AND %lld", any ? " OR " : "",
+                        (long long)ACCT_RUNS_OF(rows->sources[i].id),
+                        (long long)ACCT_RUNS_OF(rows->sources[i].id + 1) - 1);
+            any = true;
+            break;
+        }
+    }
+    strbuf_add(sb, any ? ")" : "1=0)");
+}
+
+static int prepare_select(struct acct_rows *rows, const struct filter *f, struct sql_stmt **ret)
+{
+    _cleanup_free_ char *text = NULL;
+    struct strbuf sb = STRBUF_INIT;
+    int r;
+
+    strbuf_add(&sb, "SELECT run, job_id, begun_us, ifnull(array_job_id, job_id), array_task_id");
+    filter_columns(f, &sb);
+    strbuf_add(&sb, " FROM jobs WHERE ");
+    filter_sql(f, &sb);
+    add_sources(rows, f->want, &sb);
+    r = strbuf_detach(&sb, &text);
+    return r < 0 ? r : sql_prepare(rows->db, text, ret);
+}
+
+static int pick_runs(struct acct_rows *rows, const struct filter *f, struct pick **picks, size_t *n)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    size_t cap = 0;
+    int r = prepare_select(rows, f, &stmt);
+
+    if (r < 0)
+        return r;
+    filter_bind(f, stmt);
+    while ((r = sql_step(stmt)) == 1) {
+        if (!filter_match(f, stmt, SELECT_COLUMNS))
+            continue;
+        r = grow(picks, *n, &cap, sizeof(**picks));
+        if (r < 0)
+            return r;
+        (*picks)[(*n)++] = (struct pick){
+            .run = sql_int(stmt, 0),
+            .job_id = (uint32_t)sql_int(stmt, 1),
+            .begun_us = sql_int(stmt, 2),
+            .first_id = sql_int(stmt, 3),
+            .task =
+                sql_is_null(stmt, 4) ? INT64_MAX : sql_int(stmt, 4), /* what is left comes last */
+        };
+    }
+    return r;
 }
 
 static int select_runs(struct acct_rows *rows, const struct filter *f)
 {
-    _cleanup_free_ char *sql = NULL;
-    sqlite3_stmt *stmt = NULL;
-    int rc, r = build_sql(f, &sql);
+    _cleanup_free_ struct pick *picks = NULL;
+    size_t n = 0;
+    int r = pick_runs(rows, f, &picks, &n);
 
-    if (r == 0)
-        r = acct_db_prepare(rows->db, sql, &stmt);
-    if (r == 0)
-        r = filter_bind(f, stmt);
-    while (r == 0 && (rc = sqlite3_step(stmt)) != SQLITE_DONE)
-        r = rc == SQLITE_ROW ? add_run(rows, sqlite3_column_int64(stmt, 0))
-                             : acct_db_errno(rows->db);
-    (void)sqlite3_finalize(stmt); /* repeats the error just taken */
-    return r;
+    if (r < 0)
+        return r;
+    if (n && !(f->want->has_duplicates && f->want->duplicates))
+        n = drop_older(picks, n);
+    if (n)
+        qsort(picks, n, sizeof(*picks), by_order);
+    rows->runs = calloc(n + 1, sizeof(*rows->runs));
+    if (!rows->runs)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        rows->runs[i] = picks[i].run;
+    rows->n = n;
+    return 0;
 }
 
 static int query_failed(const struct acct_rows *rows, int r, struct err *err)
 {
     return err_set(err, r, "accounting: the query failed: %s",
-                   r == -ENOMEM || r == -ECANCELED ? strerrordesc_np(-r)
-                                                   : sqlite3_errmsg(rows->db));
+                   r == -ENOMEM || r == -ECANCELED ? strerrordesc_np(-r) : sql_error(rows->db));
 }
 
 struct acct_rows *acct_rows_close(struct acct_rows *rows)
@@ -103,14 +237,32 @@ struct acct_rows *acct_rows_close(struct acct_rows *rows)
 
     if (!rows)
         return NULL;
-    (void)sqlite3_finalize(rows->job); /* repeats an error already reported */
-    (void)sqlite3_finalize(rows->steps);
-    (void)sqlite3_close(rows->db); /* nothing is prepared; ends its transaction */
+    (void)sql_close(rows->db); /* always NULL */
+    for (size_t i = 0; i < rows->nsources; i++)
+        free(rows->sources[i].name);
+    free(rows->sources);
     free(rows->runs);
+    free(rows->pieces);
+    free(rows->data);
     free(rows->buf);
     free(rows);
     errno = saved;
     return NULL;
+}
+
+static int prepare_chunk(struct acct_rows *rows, const char *select, const char *order,
+                         struct sql_stmt **ret)
+{
+    _cleanup_free_ char *text = NULL;
+    struct strbuf sb = STRBUF_INIT;
+    int r;
+
+    strbuf_addf(&sb, "%s WHERE run IN (", select);
+    for (size_t i = 0; i < CHUNK; i++)
+        strbuf_add(&sb, i ? ",?" : "?");
+    strbuf_addf(&sb, ") ORDER BY %s", order);
+    r = strbuf_detach(&sb, &text);
+    return r < 0 ? r : sql_prepare(rows->db, text, ret);
 }
 
 int acct_rows_open(const char *path, const Pst__AcctFilter *filter, int64_t now_us,
@@ -130,17 +282,15 @@ int acct_rows_open(const char *path, const Pst__AcctFilter *filter, int64_t now_
     r = acct_db_open_reader(path, &rows->db, err);
     if (r < 0)
         return r;
-    if (cancel)
-        sqlite3_progress_handler(rows->db, PROGRESS_OPS, on_progress, (void *)(uintptr_t)cancel);
-    r = filter_register(&f, rows->db);
+    sql_set_cancel(rows->db, cancel);
+    r = load_sources(rows);
     if (r == 0)
         r = select_runs(rows, &f);
-    sqlite3_progress_handler(rows->db, 0, NULL, NULL); /* reading a record is quick */
+    sql_set_cancel(rows->db, NULL); /* reading a record is quick */
     if (r == 0)
-        r = acct_db_prepare(rows->db, "SELECT record FROM jobs WHERE run=?1", &rows->job);
+        r = prepare_chunk(rows, "SELECT run, record FROM jobs", "run", &rows->job);
     if (r == 0)
-        r = acct_db_prepare(rows->db, "SELECT record FROM steps WHERE run=?1 ORDER BY step",
-                            &rows->steps);
+        r = prepare_chunk(rows, "SELECT run, record FROM steps", "run, step", &rows->steps);
     if (r < 0)
         return query_failed(rows, r, err);
     *ret_rows = TAKE_PTR(rows);
@@ -150,22 +300,92 @@ int acct_rows_open(const char *path, const Pst__AcctFilter *filter, int64_t now_
 /* ---- reading ------------------------------------------------------------------------------------
  */
 
-/* Append a length-delimited field.  -EMSGSIZE: beyond ACCT_JOB_MAX_BYTES. */
-static int add_field(struct acct_rows *rows, uint8_t tag, const void *data, size_t len)
+static int add_piece(struct acct_rows *rows, int64_t run, uint8_t tag, const void *data, size_t len)
 {
-    size_t need = rows->len + len + FIELD_HEADER_MAX;
+    int r = grow(&rows->pieces, rows->npieces, &rows->pieces_cap, sizeof(*rows->pieces));
 
-    if (need > ACCT_JOB_MAX_BYTES)
-        return -EMSGSIZE;
-    if (need > rows->buf_cap) {
-        uint8_t *bigger = realloc(rows->buf, need * 2);
+    if (r < 0)
+        return r;
+    if (rows->data_len + len > rows->data_cap) {
+        size_t cap = (rows->data_len + len) * 2;
+        uint8_t *bigger = realloc(rows->data, cap);
 
         if (!bigger)
             return -ENOMEM;
-        rows->buf = bigger;
-        rows->buf_cap = need * 2;
+        rows->data = bigger;
+        rows->data_cap = cap;
     }
-    rows->buf[rows->len++] = tag;
+    if (len)
+        memcpy(rows->data + rows->data_len, data, len);
+    rows->pieces[rows->npieces++] =
+        (struct piece){ .run = run, .at = rows->data_len, .len = len, .tag = tag };
+    rows->data_len += len;
+    return 0;
+}
+
+/* What a statement finds for the chunk.  -EMSGSIZE: too much to hold. */
+static int read_pieces(struct acct_rows *rows, struct sql_stmt *stmt, uint8_t tag)
+{
+    size_t limit = rows->chunk_end - rows->next > 1 ? CHUNK_MAX_BYTES : ACCT_JOB_MAX_BYTES;
+    int r;
+
+    for (unsigned i = 0; i < CHUNK; i++)
+        sql_bind(stmt, i, rows->runs[MIN(rows->next + i, rows->chunk_end - 1)]);
+    while ((r = sql_step(stmt)) == 1) {
+        size_t len;
+        const void *data = sql_blob(stmt, 1, &len);
+
+        if (rows->data_len + len > limit) {
+            sql_reset(stmt);
+            return -EMSGSIZE;
+        }
+        r = add_piece(rows, sql_int(stmt, 0), tag, data, len);
+        if (r < 0) {
+            sql_reset(stmt);
+            return r;
+        }
+    }
+    return r;
+}
+
+static int read_chunk(struct acct_rows *rows)
+{
+    size_t n = rows->alone ? 1 : CHUNK;
+    int r;
+
+    rows->chunk_end = MIN(rows->n, rows->next + n);
+    rows->npieces = rows->data_len = 0;
+    r = sql_begin_read(rows->db);
+    if (r < 0)
+        return r;
+    r = read_pieces(rows, rows->job, ACCT_JOB_TAG);
+    if (r == 0 && !rows->allocations_only)
+        r = read_pieces(rows, rows->steps, ACCT_STEPS_TAG);
+    if (r == 0 || r == -EMSGSIZE) {
+        int ended = sql_commit(rows->db);
+
+        if (ended < 0)
+            r = ended;
+    }
+    if (r < 0)
+        sql_rollback(rows->db); /* when it is still open */
+    if (r == -EMSGSIZE && n > 1) {
+        rows->alone = CHUNK;
+        return read_chunk(rows);
+    }
+    if (rows->alone)
+        rows->alone--;
+    return r == -EMSGSIZE ? 0 : r; /* the steps beyond are left out */
+}
+
+/* Append a length-delimited field; there is room. */
+static void add_field(struct acct_rows *rows, unsigned number, const void *data, size_t len)
+{
+    unsigned tag = number << 3 | 2;
+
+    if (tag > 0x7f)
+        rows->buf[rows->len++] = (uint8_t)(tag | 0x80);
+    rows->buf[rows->len++] = (uint8_t)(tag > 0x7f ? tag >> 7 : tag);
     for (size_t v = len;; v >>= 7) {
         rows->buf[rows->len++] = (uint8_t)((v & 0x7f) | (v > 0x7f ? 0x80 : 0));
         if (v <= 0x7f)
@@ -174,75 +394,85 @@ static int add_field(struct acct_rows *rows, uint8_t tag, const void *data, size
     if (len)
         memcpy(rows->buf + rows->len, data, len);
     rows->len += len;
-    return 0;
 }
 
-/* Append the records a statement finds for a run. */
-static int add_records(struct acct_rows *rows, sqlite3_stmt *stmt, uint8_t tag, int64_t run,
-                       size_t *ret_n)
+/* The first piece of a run with that tag: each statement's are in order. */
+static const struct piece *find_pieces(const struct acct_rows *rows, int64_t run, uint8_t tag)
 {
-    int rc, r = 0;
+    size_t lo = 0, hi = rows->npieces;
 
-    *ret_n = 0;
-    (void)sqlite3_bind_int64(stmt, 1, run); /* fails on no valid statement */
-    while (r == 0 && (rc = sqlite3_step(stmt)) != SQLITE_DONE) {
-        const void *data;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        const struct piece *p = &rows->pieces[mid];
 
-        if (rc != SQLITE_ROW) {
-            r = acct_db_errno(rows->db);
-            break;
-        }
-        data = sqlite3_column_blob(stmt, 0);
-        r = add_field(rows, tag, data, (size_t)sqlite3_column_bytes(stmt, 0));
-        *ret_n += r == 0;
+        if (p->tag < tag || (p->tag == tag && p->run < run))
+            lo = mid + 1;
+        else
+            hi = mid;
     }
-    (void)sqlite3_reset(stmt); /* repeats the error just taken */
-    return r;
+    return lo < rows->npieces && rows->pieces[lo].run == run && rows->pieces[lo].tag == tag
+               ? &rows->pieces[lo]
+               : NULL;
 }
 
-void acct_rows_pause(struct acct_rows *rows)
+static const char *source_of(const struct acct_rows *rows, int64_t run)
 {
-    if (rows->in_tx)
-        (void)acct_db_exec(rows->db, "COMMIT"); /* nothing was written: nothing can fail */
-    rows->in_tx = false;
+    for (size_t i = 0; i < rows->nsources; i++)
+        if (rows->sources[i].id == run >> ACCT_SOURCE_SHIFT)
+            return rows->sources[i].name;
+    return "";
 }
 
-static int begin_read(struct acct_rows *rows)
+/* 1 when the run is there; its AcctJob is in buf. */
+static int put_together(struct acct_rows *rows, int64_t run)
 {
-    int r;
+    const struct piece *end = rows->pieces + rows->npieces;
+    const struct piece *job = find_pieces(rows, run, ACCT_JOB_TAG), *steps;
+    const char *cluster = source_of(rows, run);
+    size_t need = strlen(cluster) + FIELD_HEADER_MAX;
 
-    if (rows->in_tx && ++rows->in_tx_rows >= TX_ROWS)
-        acct_rows_pause(rows);
-    if (rows->in_tx)
+    if (!job)
         return 0;
-    r = acct_db_exec(rows->db, "BEGIN");
-    rows->in_tx = r == 0;
-    rows->in_tx_rows = 0;
-    return r;
+    steps = find_pieces(rows, run, ACCT_STEPS_TAG);
+    need += job->len + FIELD_HEADER_MAX;
+    for (const struct piece *p = steps; p && p < end && p->run == run; p++)
+        need += p->len + FIELD_HEADER_MAX;
+    if (need > rows->buf_cap) {
+        uint8_t *bigger = realloc(rows->buf, need * 2);
+
+        if (!bigger)
+            return -ENOMEM;
+        rows->buf = bigger;
+        rows->buf_cap = need * 2;
+    }
+    rows->len = 0;
+    add_field(rows, ACCT_JOB_TAG, rows->data + job->at, job->len);
+    for (const struct piece *p = steps; p && p < end && p->run == run; p++)
+        if (rows->len + p->len + FIELD_HEADER_MAX <
+            ACCT_JOB_MAX_BYTES - strlen(cluster) - FIELD_HEADER_MAX)
+            add_field(rows, ACCT_STEPS_TAG, rows->data + p->at, p->len);
+    if (cluster[0])
+        add_field(rows, ACCT_CLUSTER_TAG, cluster, strlen(cluster));
+    return 1;
 }
 
 int acct_rows_next(struct acct_rows *rows, const uint8_t **ret_data, size_t *ret_len,
                    struct err *err)
 {
-    size_t found = 0, steps;
-    int r = 0;
+    int found = 0;
 
     while (!found) {
-        int64_t run;
+        int r = 0;
 
-        if (rows->next == rows->n) {
-            acct_rows_pause(rows);
+        if (rows->next == rows->n)
             return 0;
-        }
-        run = rows->runs[rows->next++];
-        rows->len = 0;
-        r = begin_read(rows);
+        if (rows->next >= rows->chunk_end)
+            r = read_chunk(rows);
         if (r == 0)
-            r = add_records(rows, rows->job, ACCT_JOB_TAG, run, &found);
-        if (r == 0 && !rows->allocations_only)
-            r = add_records(rows, rows->steps, ACCT_STEPS_TAG, run, &steps);
-        if (r < 0 && r != -EMSGSIZE)
+            r = found = put_together(rows, rows->runs[rows->next]);
+        if (r < 0)
             return query_failed(rows, r, err);
+        rows->next++;
     }
     *ret_data = rows->buf;
     *ret_len = rows->len;

@@ -13,46 +13,56 @@
 #define BUCKETS 16384u
 
 #define PLAIN_COLUMNS                                                                              \
-    "array_task_id=?4, state=?6, begun_us=?7, eligible_us=?8, start_us=?9, partition=?11,"         \
-    " name=?12, account=?13, qos=?14, nodes=?15, record=?16"
+    "array_task_id=?, state=?, begun_us=?, eligible_us=?, start_us=?, `partition`=?,"              \
+    " name=?, account=?, qos=?, nodes=?, record=?"
+
+#define JOB_HEAD                                                                                   \
+    "REPLACE INTO jobs(run, job_id, array_job_id, uid, end_us, array_task_id, state, begun_us,"    \
+    " eligible_us, start_us, `partition`, name, account, qos, nodes, record) VALUES"
+#define JOB_ROW "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+#define JOB_COLUMNS 16u
+#define STEP_HEAD "REPLACE INTO steps VALUES"
+#define STEP_ROW "(?,?,?)"
+#define STEP_COLUMNS 3u
+#define FOUR(row) row "," row "," row "," row
+#define MANY(row) FOUR(FOUR(row))
+_Static_assert(STORE_MANY == 16, "as MANY says");
 
 static const char *const sql[STORE_STMTS_] = {
-    [STORE_INSERT_JOB] =
-        "INSERT OR REPLACE INTO jobs VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,"
-        "?13,?14,?15,?16)",
+    [STORE_INSERT_JOB] = JOB_HEAD JOB_ROW,
+    [STORE_INSERT_JOBS] = JOB_HEAD MANY(JOB_ROW),
     [STORE_UPDATE_JOB] =
-        "UPDATE jobs SET array_job_id=?3, uid=?5, end_us=?10, " PLAIN_COLUMNS " WHERE run=?1",
-    [STORE_REFRESH_JOB] = "UPDATE jobs SET " PLAIN_COLUMNS " WHERE run=?1",
-    [STORE_LOAD_JOB] = "SELECT run, record FROM jobs WHERE job_id=?1 AND run>?2"
+        "UPDATE jobs SET array_job_id=?, uid=?, end_us=?, " PLAIN_COLUMNS " WHERE run=?",
+    [STORE_REFRESH_JOB] = "UPDATE jobs SET " PLAIN_COLUMNS " WHERE run=?",
+    [STORE_LOAD_JOB] = "SELECT run, record FROM jobs WHERE job_id=? AND run>? AND run<?"
                        " ORDER BY run DESC LIMIT 1",
-    [STORE_OPEN_RUN] = "SELECT 1 FROM jobs WHERE job_id=?1 AND run>?2"
+    [STORE_OPEN_RUN] = "SELECT 1 FROM jobs WHERE job_id=? AND run>? AND run<?"
                        " AND end_us=9223372036854775807",
-    [STORE_SAVE_STEP] = "INSERT OR REPLACE INTO steps VALUES(?1,?2,?3)",
-    [STORE_LOAD_STEP] = "SELECT run, record FROM steps WHERE run=?1 AND step=?2",
+    [STORE_SAVE_STEP] = STEP_HEAD STEP_ROW,
+    [STORE_SAVE_STEPS] = STEP_HEAD MANY(STEP_ROW),
+    [STORE_LOAD_STEP] = "SELECT run, record FROM steps WHERE run=? AND step=?",
     [STORE_FIND_STEP] =
-        "SELECT s.run, s.record FROM jobs j JOIN steps s ON s.run=j.run AND s.step=?2"
-        " WHERE j.job_id=?1 AND j.run>?3 ORDER BY j.run DESC LIMIT 1",
-    [STORE_CURSOR] = "UPDATE meta SET value=?1 WHERE name='cursor'",
+        "SELECT s.run, s.record FROM jobs j JOIN steps s ON s.run=j.run AND s.step=?"
+        " WHERE j.job_id=? AND j.run>? AND j.run<? ORDER BY j.run DESC LIMIT 1",
 };
 
-int store_init(struct store *s, sqlite3 *db)
+int store_init(struct store *s, struct sql *db)
 {
     int r;
 
-    *s = (struct store){ .db = db };
+    *s = (struct store){ .db = db, .earliest_us = INT64_MAX };
     r = cache_init(&s->cache, BUCKETS);
     for (size_t i = 0; r == 0 && i < STORE_STMTS_; i++)
-        r = acct_db_prepare(db, sql[i], &s->stmts[i]);
+        r = sql_prepare(db, sql[i], &s->stmts[i]);
     return r;
 }
 
 void store_done(struct store *s)
 {
-    for (size_t i = 0; i < STORE_STMTS_; i++)
-        (void)sqlite3_finalize(s->stmts[i]); /* repeats an error already reported */
     cache_done(&s->cache);
-    free(s->buf);
-    (void)sqlite3_close(s->db); /* nothing is prepared any more */
+    for (size_t i = 0; i < STORE_MANY; i++)
+        free(s->slots[i].data);
+    s->db = sql_close(s->db);
 }
 
 /* ---- loading ------------------------------------------------------------------------------------
@@ -64,20 +74,22 @@ static void index_columns(const Pst__JobRecord *rec, struct entry *e)
     e->end_us = job_is_ended(rec) ? rec->end_us : ACCT_OPEN_END;
     e->uid = rec->uid;
     /* Components are found by their leader's id as tasks are by their array's. */
-    e->array_job_id = rec->has_array_job_id ? rec->array_job_id : rec->has_het_job_id ? rec->het_job_id : 0;
+    e->array_job_id = rec->has_array_job_id ? rec->array_job_id
+                      : rec->has_het_job_id ? rec->het_job_id
+                                            : 0;
 }
 
 /* Make an entry of the row (run, record) a bound statement finds. */
-static int load(struct store *s, sqlite3_stmt *stmt, uint64_t id, int64_t step,
+static int load(struct store *s, struct sql_stmt *stmt, uint64_t id, int64_t step,
                 const ProtobufCMessageDescriptor *desc, struct entry **ret_entry)
 {
-    int rc = sqlite3_step(stmt), r = 0;
     struct entry *e = NULL;
+    int r = sql_step(stmt);
 
-    if (rc == SQLITE_ROW) {
-        int64_t run = sqlite3_column_int64(stmt, 0);
-        const void *data = sqlite3_column_blob(stmt, 1);
-        size_t len = (size_t)sqlite3_column_bytes(stmt, 1);
+    if (r == 1) {
+        int64_t run = sql_int(stmt, 0);
+        size_t len;
+        const void *data = sql_blob(stmt, 1, &len);
         ProtobufCMessage *rec = protobuf_c_message_unpack(desc, NULL, len, data);
 
         if (step != CACHE_JOB)
@@ -85,24 +97,28 @@ static int load(struct store *s, sqlite3_stmt *stmt, uint64_t id, int64_t step,
         r = rec ? cache_add(&s->cache, id, step, run, rec, &e) : -EUCLEAN;
         if (r < 0 && rec)
             protobuf_c_message_free_unpacked(rec, NULL);
-    } else if (rc != SQLITE_DONE) {
-        r = acct_db_errno(s->db);
+        sql_reset(stmt);
     }
-    (void)sqlite3_reset(stmt); /* repeats the error just taken */
     if (r == 0)
         *ret_entry = e;
     return r;
 }
 
+static void bind_key(const struct store *s, struct sql_stmt *stmt, unsigned at, uint32_t job_id)
+{
+    sql_bind(stmt, at, job_id);
+    sql_bind(stmt, at + 1, s->base);
+    sql_bind(stmt, at + 2, s->end);
+}
+
 int store_job(struct store *s, uint32_t job_id, struct entry **ret_entry)
 {
-    sqlite3_stmt *stmt = s->stmts[STORE_LOAD_JOB];
+    struct sql_stmt *stmt = s->stmts[STORE_LOAD_JOB];
     struct entry *e = cache_get(&s->cache, job_id, CACHE_JOB);
     int r = 0;
 
     if (!e) {
-        (void)sqlite3_bind_int64(stmt, 1, job_id); /* fails on no valid statement */
-        (void)sqlite3_bind_int64(stmt, 2, s->base);
+        bind_key(s, stmt, 0, job_id);
         r = load(s, stmt, job_id, CACHE_JOB, &pst__job_record__descriptor, &e);
         if (r == 0 && e) {
             e->stored = true;
@@ -116,21 +132,18 @@ int store_job(struct store *s, uint32_t job_id, struct entry **ret_entry)
 
 int store_has_open_run(struct store *s, uint32_t job_id)
 {
-    sqlite3_stmt *stmt = s->stmts[STORE_OPEN_RUN];
-    int rc;
+    struct sql_stmt *stmt = s->stmts[STORE_OPEN_RUN];
+    int r;
 
-    (void)sqlite3_bind_int64(stmt, 1, job_id); /* fails on no valid statement */
-    (void)sqlite3_bind_int64(stmt, 2, s->base);
-    rc = sqlite3_step(stmt);
-    (void)sqlite3_reset(stmt); /* repeats the error just taken */
-    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-        return acct_db_errno(s->db);
-    return rc == SQLITE_ROW;
+    bind_key(s, stmt, 0, job_id);
+    r = sql_step(stmt);
+    sql_reset(stmt);
+    return r;
 }
 
 int store_step(struct store *s, int64_t run, uint32_t step_id, struct entry **ret_entry)
 {
-    sqlite3_stmt *stmt = s->stmts[STORE_LOAD_STEP];
+    struct sql_stmt *stmt = s->stmts[STORE_LOAD_STEP];
     int64_t step = acct_step_order(step_id);
     struct entry *e = cache_get(&s->cache, (uint64_t)run, step);
 
@@ -138,23 +151,22 @@ int store_step(struct store *s, int64_t run, uint32_t step_id, struct entry **re
         *ret_entry = e;
         return 0;
     }
-    (void)sqlite3_bind_int64(stmt, 1, run); /* fails on no valid statement */
-    (void)sqlite3_bind_int64(stmt, 2, step);
+    sql_bind(stmt, 0, run);
+    sql_bind(stmt, 1, step);
     return load(s, stmt, (uint64_t)run, step, &pst__step_record__descriptor, ret_entry);
 }
 
 int store_step_any_run(struct store *s, uint32_t job_id, uint32_t step_id, struct entry **ret_entry)
 {
-    sqlite3_stmt *stmt = s->stmts[STORE_FIND_STEP];
+    struct sql_stmt *stmt = s->stmts[STORE_FIND_STEP];
     int64_t step = acct_step_order(step_id);
     int r = store_flush(s); /* the step may not have a row yet */
     struct entry *loaded = NULL;
 
     if (r < 0)
         return r;
-    (void)sqlite3_bind_int64(stmt, 1, job_id); /* fails on no valid statement */
-    (void)sqlite3_bind_int64(stmt, 2, step);
-    (void)sqlite3_bind_int64(stmt, 3, s->base);
+    sql_bind(stmt, 0, step);
+    bind_key(s, stmt, 1, job_id);
     r = load(s, stmt, 0, step, &pst__step_record__descriptor, &loaded);
     if (r < 0 || !loaded) {
         if (r == 0)
@@ -176,34 +188,28 @@ int store_step_any_run(struct store *s, uint32_t job_id, uint32_t step_id, struc
 /* ---- saving -------------------------------------------------------------------------------------
  */
 
-static int encode(struct store *s, const ProtobufCMessage *rec, size_t *ret_len)
+static int encode(struct encoded *slot, const ProtobufCMessage *rec)
 {
     size_t len = protobuf_c_message_get_packed_size(rec);
 
-    if (len >= s->cap) {
-        uint8_t *bigger = realloc(s->buf, len * 2 + 1024);
+    if (len >= slot->cap) {
+        uint8_t *bigger = realloc(slot->data, len * 2 + 1024);
 
         if (!bigger)
             return -ENOMEM;
-        s->buf = bigger;
-        s->cap = len * 2 + 1024;
+        slot->data = bigger;
+        slot->cap = len * 2 + 1024;
     }
-    *ret_len = protobuf_c_message_pack(rec, s->buf);
+    slot->len = protobuf_c_message_pack(rec, slot->data);
     return 0;
 }
 
-/* Binding fails on no valid statement and index, and on no memory, which the step then meets. */
-static void bind_optional(sqlite3_stmt *stmt, int at, bool present, int64_t value)
+static void bind_optional(struct sql_stmt *stmt, unsigned at, bool present, int64_t value)
 {
     if (present)
-        (void)sqlite3_bind_int64(stmt, at, value);
+        sql_bind(stmt, at, value);
     else
-        (void)sqlite3_bind_null(stmt, at);
-}
-
-static void bind_text(sqlite3_stmt *stmt, int at, const char *text)
-{
-    (void)sqlite3_bind_text(stmt, at, text, -1, SQLITE_STATIC);
+        sql_bind_null(stmt, at);
 }
 
 /* A run that is only over because it went back to the queue. */
@@ -214,64 +220,116 @@ static uint32_t shown_state(const Pst__JobRecord *rec)
     return job_state(rec);
 }
 
-static void bind_job(sqlite3_stmt *stmt, const struct entry *e, const Pst__JobRecord *rec)
+/* The columns that are in indexes, from at on. */
+static unsigned bind_indexed(struct sql_stmt *stmt, unsigned at, const struct entry *e)
+{
+    bind_optional(stmt, at++, e->array_job_id != 0, e->array_job_id);
+    sql_bind(stmt, at++, e->uid);
+    sql_bind(stmt, at++, e->end_us);
+    return at;
+}
+
+static unsigned bind_plain(struct sql_stmt *stmt, unsigned at, const Pst__JobRecord *rec,
+                           const struct encoded *slot)
 {
     int64_t begun = rec->has_submit_us ? rec->submit_us : 0;
 
     if (rec->has_requeue_us)
         begun = MAX(begun, rec->requeue_us);
-    (void)sqlite3_bind_int64(stmt, 1, e->run);
-    (void)sqlite3_bind_int64(stmt, 2, rec->job_id);
-    bind_optional(stmt, 3, e->array_job_id != 0, e->array_job_id);
-    bind_optional(stmt, 4, rec->has_array_task_id, rec->array_task_id);
-    (void)sqlite3_bind_int64(stmt, 5, e->uid);
-    (void)sqlite3_bind_int64(stmt, 6, shown_state(rec));
-    (void)sqlite3_bind_int64(stmt, 7, begun);
-    bind_optional(stmt, 8, rec->has_eligible_us, MAX(begun, rec->eligible_us));
-    bind_optional(stmt, 9, rec->has_start_us, rec->start_us);
-    (void)sqlite3_bind_int64(stmt, 10, e->end_us);
-    bind_text(stmt, 11, rec->partition);
-    bind_text(stmt, 12, rec->name);
-    bind_text(stmt, 13, rec->account);
-    bind_text(stmt, 14, rec->qos);
-    bind_text(stmt, 15, rec->alloc ? rec->alloc->nodes : NULL);
+    bind_optional(stmt, at++, rec->has_array_task_id, rec->array_task_id);
+    sql_bind(stmt, at++, shown_state(rec));
+    sql_bind(stmt, at++, begun);
+    bind_optional(stmt, at++, rec->has_eligible_us, MAX(begun, rec->eligible_us));
+    bind_optional(stmt, at++, rec->has_start_us, rec->start_us);
+    sql_bind_text(stmt, at++, rec->partition);
+    sql_bind_text(stmt, at++, rec->name);
+    sql_bind_text(stmt, at++, rec->account);
+    sql_bind_text(stmt, at++, rec->qos);
+    sql_bind_text(stmt, at++, rec->alloc ? rec->alloc->nodes : NULL);
+    sql_bind_blob(stmt, at++, slot->data, slot->len);
+    return at;
+}
+
+/* What was summed up of the time from here on no longer holds. */
+static void note_change(struct store *s, const struct entry *before, const Pst__JobRecord *rec)
+{
+    if (before->end_us == ACCT_OPEN_END && job_is_ended(rec))
+        s->earliest_us = MIN(s->earliest_us, rec->end_us);
+    if (!before->stored && rec->has_start_us)
+        s->earliest_us = MIN(s->earliest_us, rec->start_us);
+}
+
+/* A whole row, from at on. */
+static void bind_row(struct sql_stmt *stmt, unsigned at, const struct entry *e,
+                     const Pst__JobRecord *rec, const struct encoded *slot)
+{
+    sql_bind(stmt, at, e->run);
+    sql_bind(stmt, at + 1, rec->job_id);
+    at = bind_indexed(stmt, at + 2, e);
+    (void)bind_plain(stmt, at, rec, slot); /* the last ones */
 }
 
 int store_save_job(struct store *s, struct entry *e, const Pst__JobRecord *rec)
 {
     struct entry before = *e;
-    sqlite3_stmt *stmt;
-    size_t len;
-    int r = encode(s, &rec->base, &len);
+    struct sql_stmt *stmt;
+    unsigned at = 0;
+    int r = encode(&s->slots[0], &rec->base);
 
     if (r < 0)
         return r;
     index_columns(rec, e);
-    if (!e->stored)
+    note_change(s, &before, rec);
+    if (!e->stored) {
         stmt = s->stmts[STORE_INSERT_JOB];
-    else if (before.end_us != e->end_us || before.uid != e->uid ||
-             before.array_job_id != e->array_job_id)
-        stmt = s->stmts[STORE_UPDATE_JOB];
-    else
-        stmt = s->stmts[STORE_REFRESH_JOB];
-    bind_job(stmt, e, rec);
-    (void)sqlite3_bind_blob64(stmt, 16, s->buf, len, SQLITE_STATIC); /* as above */
+        bind_row(stmt, 0, e, rec, &s->slots[0]);
+    } else {
+        bool indexed = before.end_us != e->end_us || before.uid != e->uid ||
+                       before.array_job_id != e->array_job_id;
+
+        stmt = s->stmts[indexed ? STORE_UPDATE_JOB : STORE_REFRESH_JOB];
+        if (indexed)
+            at = bind_indexed(stmt, at, e);
+        at = bind_plain(stmt, at, rec, &s->slots[0]);
+        sql_bind(stmt, at, e->run);
+    }
     e->stored = true;
-    return acct_db_run(stmt);
+    return sql_run(stmt);
 }
 
-static int save_step(struct store *s, const struct entry *e)
+/* STORE_MANY new runs. */
+static int insert_jobs(struct store *s, struct entry *const *jobs)
 {
-    sqlite3_stmt *stmt = s->stmts[STORE_SAVE_STEP];
-    size_t len;
-    int r = encode(s, e->rec, &len);
+    struct sql_stmt *stmt = s->stmts[STORE_INSERT_JOBS];
 
-    if (r < 0)
-        return r;
-    (void)sqlite3_bind_int64(stmt, 1, e->run); /* fails on no valid statement */
-    (void)sqlite3_bind_int64(stmt, 2, e->step);
-    (void)sqlite3_bind_blob64(stmt, 3, s->buf, len, SQLITE_STATIC);
-    return acct_db_run(stmt);
+    for (unsigned i = 0; i < STORE_MANY; i++) {
+        const Pst__JobRecord *rec = (const Pst__JobRecord *)jobs[i]->rec;
+        struct entry before = *jobs[i];
+        int r = encode(&s->slots[i], &rec->base);
+
+        if (r < 0)
+            return r;
+        index_columns(rec, jobs[i]);
+        note_change(s, &before, rec);
+        bind_row(stmt, i * JOB_COLUMNS, jobs[i], rec, &s->slots[i]);
+        jobs[i]->stored = true;
+    }
+    return sql_run(stmt);
+}
+
+static int save_steps(struct store *s, struct entry *const *steps, unsigned n,
+                      struct sql_stmt *stmt)
+{
+    for (unsigned i = 0; i < n; i++) {
+        int r = encode(&s->slots[i], steps[i]->rec);
+
+        if (r < 0)
+            return r;
+        sql_bind(stmt, i * STEP_COLUMNS, steps[i]->run);
+        sql_bind(stmt, i * STEP_COLUMNS + 1, steps[i]->step);
+        sql_bind_blob(stmt, i * STEP_COLUMNS + 2, s->slots[i].data, s->slots[i].len);
+    }
+    return sql_run(stmt);
 }
 
 /* Nothing more is expected of it: memory is for those who live. */
@@ -285,24 +343,57 @@ static bool is_finished(const struct entry *e)
     return ((const Pst__StepRecord *)e->rec)->state > PST__STEP_STATE__STEP_RUNNING;
 }
 
-int store_flush(struct store *s)
+/* Those that wait to be saved together. */
+struct waiting {
+    struct entry *jobs[STORE_MANY], *steps[STORE_MANY];
+    unsigned njobs, nsteps;
+};
+
+static void finish(struct store *s, struct entry *const *entries, unsigned n)
 {
-    struct entry *e;
-
-    while ((e = cache_next_dirty(&s->cache))) {
-        int r = e->step == CACHE_JOB ? store_save_job(s, e, (const Pst__JobRecord *)e->rec)
-                                     : save_step(s, e);
-
-        if (r < 0)
-            return r;
-        if (is_finished(e))
-            cache_drop(&s->cache, e);
-    }
-    return 0;
+    for (unsigned i = 0; i < n; i++)
+        if (is_finished(entries[i]))
+            cache_drop(&s->cache, entries[i]);
 }
 
-int store_save_cursor(struct store *s, uint64_t lsn)
+static int save_or_wait(struct store *s, struct waiting *w, struct entry *e)
 {
-    (void)sqlite3_bind_int64(s->stmts[STORE_CURSOR], 1, (int64_t)lsn); /* fails on no statement */
-    return acct_db_run(s->stmts[STORE_CURSOR]);
+    int r = 0;
+
+    if (e->step != CACHE_JOB) {
+        w->steps[w->nsteps++] = e;
+        if (w->nsteps == STORE_MANY) {
+            r = save_steps(s, w->steps, STORE_MANY, s->stmts[STORE_SAVE_STEPS]);
+            finish(s, w->steps, STORE_MANY);
+            w->nsteps = 0;
+        }
+    } else if (!e->stored) {
+        w->jobs[w->njobs++] = e;
+        if (w->njobs == STORE_MANY) {
+            r = insert_jobs(s, w->jobs);
+            finish(s, w->jobs, STORE_MANY);
+            w->njobs = 0;
+        }
+    } else {
+        r = store_save_job(s, e, (const Pst__JobRecord *)e->rec);
+        finish(s, &e, 1);
+    }
+    return r;
+}
+
+int store_flush(struct store *s)
+{
+    struct waiting w = { .njobs = 0 };
+    struct entry *e;
+    int r = 0;
+
+    while (r == 0 && (e = cache_next_dirty(&s->cache)))
+        r = save_or_wait(s, &w, e);
+    for (unsigned i = 0; r == 0 && i < w.njobs; i++)
+        r = store_save_job(s, w.jobs[i], (const Pst__JobRecord *)w.jobs[i]->rec);
+    for (unsigned i = 0; r == 0 && i < w.nsteps; i++)
+        r = save_steps(s, &w.steps[i], 1, s->stmts[STORE_SAVE_STEP]);
+    finish(s, w.jobs, w.njobs);
+    finish(s, w.steps, w.nsteps);
+    return r;
 }

@@ -14,20 +14,30 @@ enum store_stmt {
     STORE_SAVE_STEP,
     STORE_LOAD_STEP,
     STORE_FIND_STEP,
-    STORE_CURSOR,
+    STORE_INSERT_JOBS, /* STORE_MANY rows at once: a server's answer costs a way there and back */
+    STORE_SAVE_STEPS,
     STORE_STMTS_,
 };
 
-struct store {
-    sqlite3 *db;
-    sqlite3_stmt *stmts[STORE_STMTS_];
-    struct cache cache;
-    int64_t base; /* row id of a run = base + JobRecord.db_id */
-    uint8_t *buf; /* for encoding */
-    size_t cap;
+#define STORE_MANY 16
+
+struct encoded {
+    uint8_t *data;
+    size_t len, cap;
 };
 
-int store_init(struct store *s, sqlite3 *db); /* db is taken */
+struct store {
+    struct sql *db;
+    struct sql_stmt *stmts[STORE_STMTS_];
+    struct cache cache;
+    int64_t base;        /* row id of a run = base + JobRecord.db_id */
+    int64_t end;         /* rows of this source are below */
+    int64_t earliest_us; /* the earliest instant at which usage changed, of what was saved since it
+                            was set */
+    struct encoded slots[STORE_MANY]; /* records as their statement has them */
+};
+
+int store_init(struct store *s, struct sql *db); /* db is taken */
 void store_done(struct store *s);
 /* The current run of a job, or a step, from the cache or the database; *ret_entry NULL = unknown.
  */
@@ -41,4 +51,3 @@ int store_step_any_run(struct store *s, uint32_t job_id, uint32_t step_id,
 /* Write a job's record to the row of e's run as it shall stay, whatever becomes of e. */
 int store_save_job(struct store *s, struct entry *e, const Pst__JobRecord *rec);
 int store_flush(struct store *s); /* write everything dirty */
-int store_save_cursor(struct store *s, uint64_t lsn);

@@ -278,3 +278,10 @@ int pb_json_write(FILE *f, const ProtobufCMessage *msg, int indent)
     funlockfile(f);
     return ferror(f) ? -EIO : 0;
 }
+
+void pb_json_string(FILE *f, const char *text)
+{
+    const struct writer w = { .f = f };
+
+    put_string(&w, text);
+}

@@ -77,6 +77,8 @@ ProtobufCAllocator *pb_arena_allocator(struct pb_arena *arena); /* do not free_u
  * string that are no UTF-8 become U+FFFD.  Writer streams to f, `indent` spaces a level, < 0 =
  * compact; no newline at the end.  Returns 0 or -EIO. */
 int pb_json_write(FILE *f, const ProtobufCMessage *msg, int indent);
+/* One string in quotes, with the same care; errors are in the stream's flag. */
+void pb_json_string(FILE *f, const char *text);
 /* Reader, in base_json_dep: unknown names and wrong types are errors with a path
  * ("job.alloc.groups[2].cpus: integer expected"); null is absent; 64-bit integers may stand in
  * strings. *ret_msg is freed with protobuf_c_message_free_unpacked(msg, NULL).  Limits: depth by

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
@@ -182,12 +183,12 @@ static int connect_local(struct cli *c, struct client_target *target, struct cli
     return r;
 }
 
-int cli_connect_once(struct cli *c, struct client **ret_client, struct err *err)
+static struct client_target target_of(struct cli *c, uint16_t port)
 {
     const struct conf *conf = cli_conf(c);
-    const char *addr = NULL;
-    struct client_target target = {
-        .port = conf_ctld_port(conf),
+
+    return (struct client_target){
+        .port = port,
         .cluster = conf_str(conf, CONF_CLUSTER_NAME),
         .key_file = conf_key_file(conf),
         .use_munge = conf_use_munge(conf),
@@ -196,6 +197,13 @@ int cli_connect_once(struct cli *c, struct client **ret_client, struct err *err)
         .timeout_ms = timeout_ms(c),
         .program = c->program,
     };
+}
+
+int cli_connect_once(struct cli *c, struct client **ret_client, struct err *err)
+{
+    const struct conf *conf = cli_conf(c);
+    const char *addr = NULL;
+    struct client_target target = target_of(c, conf_ctld_port(conf));
     bool token = target.jwt && *target.jwt; /* an identity of its own: not the local socket's */
     int r = token ? -ECONNREFUSED : connect_local(c, &target, ret_client, err);
 
@@ -204,6 +212,55 @@ int cli_connect_once(struct cli *c, struct client **ret_client, struct err *err)
         r = client_connect(&target, conf_slurm_uid(conf), ret_client, err);
     }
     return r;
+}
+
+bool cli_acct_is_dbd(struct cli *c)
+{
+    const char *type = conf_str(cli_conf(c), CONF_ACCOUNTING_STORAGE_TYPE);
+
+    return type && strcasecmp(type, "accounting_storage/slurmdbd") == 0;
+}
+
+static int connect_dbd(struct cli *c, struct client **ret_client, struct err *err)
+{
+    const struct conf *conf = cli_conf(c);
+    const char *hosts[] = { conf_str(conf, CONF_ACCOUNTING_STORAGE_HOST),
+                            conf_str(conf, CONF_ACCOUNTING_STORAGE_BACKUP_HOST) };
+    struct client_target target = target_of(c, (uint16_t)conf_num(conf, CONF_ACCOUNTING_STORAGE_PORT));
+    bool token = target.jwt && *target.jwt;
+    int r = token ? -ECONNREFUSED : connect_local(c, &target, ret_client, err);
+
+    for (size_t i = 0; r < 0 && i < ARRAY_SIZE(hosts) && hosts[i]; i++) {
+        target.host = hosts[i];
+        r = client_connect(&target, conf_slurm_uid(conf), ret_client, err);
+    }
+    return r;
+}
+
+struct client *cli_connect_acct_or_die(struct cli *c)
+{
+    const char *type = conf_str(cli_conf(c), CONF_ACCOUNTING_STORAGE_TYPE);
+    struct client *client = NULL;
+    struct err err = { .text = "" };
+    int r;
+
+    if (type && strcasecmp(type, "accounting_storage/none") == 0) {
+        (void)fprintf(stderr, "Slurm accounting storage is disabled\n");
+        exit(CLI_EXIT_FAILED);
+    }
+    if (!cli_acct_is_dbd(c))
+        return cli_connect_or_die(c, NULL);
+    r = connect_dbd(c, &client, &err);
+    if (r < 0) {
+        const char *host = conf_str(cli_conf(c), CONF_ACCOUNTING_STORAGE_HOST);
+        unsigned port = (unsigned)conf_num(cli_conf(c), CONF_ACCOUNTING_STORAGE_PORT);
+
+        cli_error("_open_persist_conn: failed to open persistent connection to host:%s:%u: %s", host, port,
+                  strerror(-r));
+        cli_error("Sending PersistInit msg: %s", strerror(-r));
+        cli_die(CLI_EXIT_FAILED, "Problem talking to the database: %s", strerror(-r));
+    }
+    return client;
 }
 
 bool cli_may_come_back(int r)

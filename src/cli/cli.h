@@ -49,6 +49,11 @@ int cli_connect(struct cli *c, struct client **ret_client, struct err *err);
 int cli_connect_once(struct cli *c, struct client **ret_client, struct err *err);
 /* Can a later try succeed after this error of a connection (the controller is being restarted)? */
 bool cli_may_come_back(int r);
+/* Where the accounting store is: slurmdbd when AccountingStorageType says so, else the controller.  Exits with
+ * Slurm's sentence when there is none. */
+struct client *cli_connect_acct_or_die(struct cli *c);
+/* Does slurmdbd keep the accounting? */
+bool cli_acct_is_dbd(struct cli *c);
 /* On failure prints `PROGRAM: error: WHAT: reason` (WHAT may be NULL) and exits cli_error_status().
  */
 struct client *cli_connect_or_die(struct cli *c, const char *what);

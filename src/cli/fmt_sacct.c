@@ -158,6 +158,7 @@ static void put_sorted(struct strbuf *sb, const char *tres)
 #define JOB_NUM(name, value) JOB_FIELD(name, put_u64(sb, (value)))
 
 JOB_TEXT(put_admin_comment, j->admin_comment)
+JOB_TEXT(put_system_comment, j->system_comment)
 JOB_TEXT(put_comment, j->comment)
 JOB_TEXT(put_constraints, j->features)
 JOB_TEXT(put_container, j->container)
@@ -173,15 +174,19 @@ JOB_TEXT(put_oversubscribe, j->oversubscribe ? "YES" : "NO")
 JOB_TEXT(put_partition, j->partition)
 JOB_NUM(put_priority, j->has_cur_priority ? j->cur_priority : j->priority)
 JOB_TEXT(put_qos, j->qos)
+JOB_TEXT(put_qos_req, j->qos_req ? j->qos_req : j->qos)
 /* Why it waited; how it ended is said by other fields. */
 JOB_FIELD(put_reason, struct job_row row = job_row_of(r);
           strbuf_add(sb, j->start_us > 0 ? "None" : job_reason(&row)))
 JOB_TEXT(put_reservation, j->reservation)
+JOB_TEXT(put_req_reservation, j->req_reservation ? j->req_reservation : j->reservation)
+JOB_FIELD(put_resv_id, if (j->resv_id) strbuf_addf(sb, "%u", j->resv_id))
 JOB_NUM(put_restarts, j->restart_count)
 JOB_NUM(put_segment, j->segment_size)
 JOB_NUM(put_uid, j->uid)
 JOB_TEXT(put_user, job_user(j))
 JOB_TEXT(put_wckey, j->wckey)
+JOB_FIELD(put_wckey_id, if (j->has_wckey_id) put_u64(sb, j->wckey_id))
 JOB_TEXT(put_work_dir, j->work_dir)
 
 static void put_req_tres(struct strbuf *sb, const struct sacct_row *r)
@@ -271,6 +276,15 @@ static void put_text(struct strbuf *sb, const char *text)
 }
 
 BOTH_FIELD(put_account, put_text(sb, j->account), put_text(sb, j->account))
+
+/* Of the allocation; steps show it too. */
+static void put_assoc_id(struct strbuf *sb, const struct sacct_row *r)
+{
+    if (r->acct->job->has_assoc_id)
+        put_u64(sb, r->acct->job->assoc_id);
+}
+
+JOB_FIELD(put_qos_raw, if (j->has_qos_id) put_u64(sb, j->qos_id))
 BOTH_FIELD(put_alloc_cpus, put_u64(sb, sacct_cpus(r)), put_u64(sb, sacct_cpus(r)))
 BOTH_FIELD(put_alloc_nodes, put_u64(sb, j->alloc ? j->alloc->n_node_ids : 0),
            put_u64(sb, step_nodes(s)))
@@ -499,7 +513,7 @@ const struct sacct_field sacct_fields[] = {
     { "AllocCPUS", 10, put_alloc_cpus },
     { "AllocNodes", 10, put_alloc_nodes },
     { "AllocTRES", 10, put_alloc_tres },
-    { "AssocID", 7, NULL },
+    { "AssocID", 7, put_assoc_id },
     { "AveCPU", 10, put_ave_cpu },
     { "AveCPUFreq", 10, put_ave_freq },
     { "AveDiskRead", 14, put_ave_read },
@@ -565,8 +579,8 @@ const struct sacct_field sacct_fields[] = {
     { "PlannedCPURAW", 13, put_planned_cpu_raw },
     { "Priority", 10, put_priority },
     { "QOS", 10, put_qos },
-    { "QOSRAW", 6, NULL },
-    { "QOSREQ", 10, put_qos },
+    { "QOSRAW", 6, put_qos_raw },
+    { "QOSREQ", 10, put_qos_req },
     { "Reason", 22, put_reason },
     { "ReqCPUFreq", 10, put_cpu_freq },
     { "ReqCPUFreqGov", 13, put_cpu_freq },
@@ -577,8 +591,8 @@ const struct sacct_field sacct_fields[] = {
     { "ReqNodes", 8, put_req_nodes },
     { "ReqTRES", 10, put_req_tres },
     { "Reservation", 20, put_reservation },
-    { "ReservationId", 8, NULL },
-    { "ReqReservation", 20, put_reservation },
+    { "ReservationId", 8, put_resv_id },
+    { "ReqReservation", 20, put_req_reservation },
     { "Restarts", 8, put_restarts },
     { "SegmentSize", 11, put_segment },
     { "SLUID", 14, put_sluid },
@@ -590,7 +604,7 @@ const struct sacct_field sacct_fields[] = {
     { "Submit", 19, put_submit },
     { "SubmitLine", 20, put_submit_line },
     { "Suspended", 10, put_suspended },
-    { "SystemComment", 15, NULL },
+    { "SystemComment", 15, put_system_comment },
     { "SystemCPU", 10, put_system_cpu },
     { "Timelimit", 10, put_time_limit },
     { "TimelimitRaw", 10, put_time_limit_raw },
@@ -615,7 +629,7 @@ const struct sacct_field sacct_fields[] = {
     { "User", 9, put_user },
     { "UserCPU", 10, put_user_cpu },
     { "WCKey", 10, put_wckey },
-    { "WCKeyID", 10, NULL },
+    { "WCKeyID", 10, put_wckey_id },
     { "WorkDir", 20, put_work_dir },
 };
 const size_t sacct_n_fields = ARRAY_SIZE(sacct_fields);

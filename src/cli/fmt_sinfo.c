@@ -224,6 +224,7 @@ NODE_TEXT(get_version, n->version, "N/A")
 NODE_TEXT(get_comment, n->comment, "(null)")
 NODE_TEXT(get_extra, n->extra, "(null)")
 NODE_TEXT(get_reason, n->reason, "none")
+NODE_TEXT(get_reservation, n->reservation, "")
 NODE_GETTER(get_port, put_u64(sb, n->port))
 NODE_GETTER(get_user, strbuf_add(sb, n->reason ? user_name_of(n->reason_uid) : "Unknown"))
 NODE_GETTER(get_user_long,
@@ -337,12 +338,6 @@ static void get_nodelist(struct strbuf *sb, const void *row)
         sb->failed = true;
     else
         strbuf_add(sb, text);
-}
-
-static void get_reservation(struct strbuf *sb, const void *row)
-{
-    (void)sb; /* none exist: the column stays empty */
-    (void)row;
 }
 
 /* ---- fields of partitions -----------------------------------------------------------------------
@@ -478,7 +473,7 @@ static const struct fmt_field sinfo_rows[] = {
     { 'I', false, "PriorityJobFactor", "PRIO_JOB_FACTOR", get_job_factor, NULL, NULL, SINFO_KEY },
     { 'p', false, "PriorityTier", "PRIO_TIER", get_tier, num_tier, NULL, SINFO_KEY },
     { 'E', false, "Reason", "REASON", get_reason, NULL, "reason", SINFO_KEY },
-    { 'i', false, "Reservation", "RESERVATION", get_reservation, NULL, NULL, SINFO_KEY },
+    { 'i', false, "Reservation", "RESERVATION", get_reservation, NULL, "reservation", SINFO_KEY },
     { 'r', false, "Root", "ROOT", get_root, NULL, NULL, SINFO_KEY },
     { 's', false, "Size", "JOB_SIZE", get_size, NULL, NULL, SINFO_KEY },
     { 'X', false, "Sockets", "SOCKETS", get_sockets, num_sockets, "sockets", SINFO_LEAST },

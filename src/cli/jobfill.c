@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/pbutil.h"
+#include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "cli/cli.h"
 #include "cli/jobopts.h"
@@ -259,8 +260,8 @@ static void apply_hint(Pst__JobRecord *job)
 
 static int fill_nodes(const struct jobopts *jo, Pst__JobRecord *job, struct err *err)
 {
-    uint32_t min, max;
-    int status = 0;
+    uint32_t min, max, counts[NODE_COUNTS_MAX];
+    int status = 0, n;
 
     jobopts_nodes(jo, &min, &max);
     if (min > 0) {
@@ -268,7 +269,15 @@ static int fill_nodes(const struct jobopts *jo, Pst__JobRecord *job, struct err 
         job->max_nodes = max ? max : min;
         job->has_min_nodes = job->has_max_nodes = true;
     }
-    if (jobopts_has(jo, JO_NODELIST))
+    n = jobopts_node_counts(jo, counts);
+    if (n > 1) {
+        struct strbuf sb = STRBUF_INIT;
+
+        for (int i = 0; i < n; i++)
+            strbuf_addf(&sb, "%s%u", i ? "," : "", counts[i]);
+        status = strbuf_detach(&sb, &job->node_counts) < 0 ? CLI_EXIT_FAILED : 0;
+    }
+    if (status == 0 && jobopts_has(jo, JO_NODELIST))
         status = fill_node_list(jo->value[JO_NODELIST], false, &job->req_nodes, err);
     if (status == 0 && jobopts_has(jo, JO_NODEFILE))
         status = fill_node_list(jo->value[JO_NODEFILE], true, &job->req_nodes, err);

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
+#include "base/cpubind.h"
 #include "cli/cli.h"
 #include "cli/ids.h"
 #include "cli/jobtext.h"
@@ -49,6 +50,7 @@ enum kind {
     KIND_JOBID,
     KIND_MAILTYPE,
     KIND_MEMBIND,
+    KIND_CPUBIND,
     KIND_MPI,
     KIND_NICE,
     KIND_OPENMODE,
@@ -205,11 +207,13 @@ static int check_when(const struct opt *o, const char *arg, struct err *err)
 
 static int check_nodes(const struct opt *o, const char *arg, struct err *err)
 {
-    uint32_t min, max;
+    uint32_t min, max, counts[NODE_COUNTS_MAX];
+    int n = strpbrk(arg, ",:") ? jobtext_node_counts(arg, counts, NODE_COUNTS_MAX) : 0;
 
-    if (strpbrk(arg, ",:"))
-        return err_set(err, STATUS_BAD_SPEC,
-                       "Lists of node counts for --nodes are not supported by this version");
+    if (n == -E2BIG)
+        return err_set(err, STATUS_BAD_SPEC, "--nodes names more than %u node counts", NODE_COUNTS_MAX);
+    if (n > 0)
+        return 0;
     if (jobtext_nodes_parse(arg, &min, &max) < 0)
         return err_set(err, STATUS_BAD_SPEC, "\"%s\" is not a valid node count", arg);
     if (max && max < min)
@@ -286,14 +290,44 @@ static int check_hint(const char *arg, struct err *err)
                    "unrecognized --hint argument \"%.200s\", see --hint=help", arg);
 }
 
+static int check_cpubind(const char *arg, struct err *err)
+{
+    struct cpubind b;
+
+    if (strcasecmp(arg, "help") == 0) {
+        (void)printf("--cpu-bind=[quiet|verbose,]KIND\n"
+                     "    none              tasks use all CPUs of the step\n"
+                     "    threads           each task its own threads\n"
+                     "    cores             the whole cores of its threads\n"
+                     "    sockets           the whole sockets of its threads\n"
+                     "    ldoms             the whole NUMA domains of its threads\n"
+                     "    rank_ldom         a NUMA domain by rank\n"
+                     "    map_cpu:LIST      task n the n-th CPU of the list (ITEM*COUNT repeats one)\n"
+                     "    mask_cpu:LIST     task n the n-th hexadecimal mask of the list\n"
+                     "    map_ldom:LIST, mask_ldom:LIST   the same with NUMA domains\n"
+                     "Without a kind: sockets, cores or threads, where the step has as many as its tasks need.\n");
+        return -1;
+    }
+    if (cpubind_parse(arg, &b, err) < 0) {
+        cli_error("Invalid --cpu-bind argument: %.200s", arg);
+        return err_set(err, STATUS_BAD_NUMBER, "see --cpu-bind=help for the kinds");
+    }
+    cpubind_done(&b);
+    return 0;
+}
+
 static int check_mpi(const char *arg, struct err *err)
 {
     if (strcasecmp(arg, "list") == 0) {
-        (void)printf("MPI plugin types are...\n\tnone\n");
+        (void)printf("MPI plugin types are...\n\tnone\n\tpmi2\n\tpmix\n"
+                     "specific pmix plugin versions available: pmix_v4\n");
         return -1;
     }
-    if (strcasecmp(arg, "none") == 0)
+    if (strcasecmp(arg, "none") == 0 || strcasecmp(arg, "pmi2") == 0 || strcasecmp(arg, "pmix") == 0 ||
+        strcasecmp(arg, "pmix_v4") == 0)
         return 0;
+    cli_error("MPI: Cannot create context for mpi/%.100s", arg);
+    cli_error("MPI: Unable to load any plugin");
     return err_set(err, STATUS_BAD_NUMBER,
                    "Invalid MPI type '%.100s', --mpi=list for acceptable types", arg);
 }
@@ -339,6 +373,9 @@ static int check_texts(const struct opt *o, const char *arg, struct err *err)
 
     switch ((enum kind)kinds[o->id]) {
     case KIND_WARN:
+        if (strncasecmp(arg, "R:", 2) == 0)
+            return err_set(err, STATUS_BAD_SPEC,
+                           "--signal: R: is not supported: no reservation takes the nodes of a running job here");
         ok = jobtext_signal_parse(arg, &sig, &text) == 0;
         break;
     case KIND_MAILTYPE:
@@ -504,6 +541,8 @@ static int check(const struct opt *o, const char *arg, struct err *err)
         return check_binding(o, arg, "local", err);
     case KIND_GPUBIND:
         return check_binding(o, arg, "closest", err);
+    case KIND_CPUBIND:
+        return check_cpubind(arg, err);
     case KIND_MPI:
         return check_mpi(arg, err);
     case KIND_ROOTONLY:
@@ -597,11 +636,26 @@ bool jobopts_true(const struct jobopts *jo, enum jobopt id)
     return v && strcmp(v, "0") != 0 && strcasecmp(v, "no") != 0;
 }
 
+int jobopts_node_counts(const struct jobopts *jo, uint32_t counts[static NODE_COUNTS_MAX])
+{
+    const char *v = jo->value[JO_NODES];
+    int n = v && strpbrk(v, ",:") ? jobtext_node_counts(v, counts, NODE_COUNTS_MAX) : 0;
+
+    return MAX(n, 0); /* was checked */
+}
+
 void jobopts_nodes(const struct jobopts *jo, uint32_t *ret_min, uint32_t *ret_max)
 {
+    uint32_t counts[NODE_COUNTS_MAX];
+    int n = jobopts_node_counts(jo, counts);
+
     *ret_min = *ret_max = 0;
-    if (jo->value[JO_NODES])
+    if (n > 0) {
+        *ret_min = counts[0];
+        *ret_max = counts[n - 1];
+    } else if (jo->value[JO_NODES]) {
         (void)jobtext_nodes_parse(jo->value[JO_NODES], ret_min, ret_max); /* was checked */
+    }
 }
 
 /* ---- whole-line checks

@@ -72,6 +72,9 @@ int jobopts_fill_step(const struct jobopts *jo, const char *gres_types, Pst__Ste
                       struct err *err);
 
 /* --nodes as numbers: 0 = not given. */
+#define NODE_COUNTS_MAX 256u
+/* Of a list such as --nodes=2,4-8:2: how many, ascending in counts; 0: no list was given. */
+int jobopts_node_counts(const struct jobopts *jo, uint32_t counts[static NODE_COUNTS_MAX]);
 void jobopts_nodes(const struct jobopts *jo, uint32_t *ret_min, uint32_t *ret_max);
 
 /* The block of `defined options` that -v prints on stderr. */

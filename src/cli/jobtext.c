@@ -86,8 +86,6 @@ int jobtext_signal_parse(const char *text, struct jobtext_signal *ret_signal, ch
     if (strncasecmp(text, "B:", 2) == 0) {
         s.batch_only = true;
         text += 2;
-    } else if (strncasecmp(text, "R:", 2) == 0) {
-        text += 2; /* signal before a reservation takes the nodes: there are none that do */
     }
     at = strchr(text, '@');
     len = at ? (size_t)(at - text) : strlen(text);
@@ -224,6 +222,44 @@ int jobtext_nodes_parse(const char *text, uint32_t *ret_min, uint32_t *ret_max)
     *ret_min = min;
     *ret_max = max;
     return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+int jobtext_node_counts(const char *text, uint32_t *ret, uint32_t max)
+{
+    uint32_t n = 0, kept = 0;
+
+    do {
+        uint32_t from, to, step = 1;
+
+        if (take_count(&text, &from) < 0)
+            return -EINVAL;
+        to = from;
+        if (*text == '-' && (text++, take_count(&text, &to) < 0))
+            return -EINVAL;
+        if (*text == ':' && (text++, take_count(&text, &step) < 0))
+            return -EINVAL;
+        if (!from || to < from || !step)
+            return -EINVAL;
+        for (uint64_t v = from; v <= to; v += step) {
+            if (n == max)
+                return -E2BIG;
+            ret[n++] = (uint32_t)v;
+        }
+    } while (*text == ',' && text++);
+    if (*text)
+        return -EINVAL;
+    qsort(ret, n, sizeof(*ret), by_number);
+    for (uint32_t i = 0; i < n; i++)
+        if (i == 0 || ret[i] != ret[kept - 1])
+            ret[kept++] = ret[i];
+    return (int)kept;
 }
 
 /* Is the number at the end of p[0..len) fine?  "2", "2k". */

@@ -26,6 +26,10 @@ bool jobtext_distribution_ok(const char *text);
 /* "min[-max]" with k and m suffixes; *ret_max 0 when none was given. */
 int jobtext_nodes_parse(const char *text, uint32_t *ret_min, uint32_t *ret_max);
 
+/* "2,4-8:2" -> {2, 4, 6, 8}: counts and ranges with steps, ascending in *ret (the caller's), at most max of them.  Gives how
+ * many there are, -EINVAL, -E2BIG. */
+int jobtext_node_counts(const char *text, uint32_t *ret, uint32_t max);
+
 /* A count with k (1024) or m (1024*1024). */
 int jobtext_count_parse(const char *text, uint32_t *ret_count);
 

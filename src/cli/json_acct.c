@@ -285,9 +285,9 @@ static void job_middle(struct json *js, const struct sacct_row *r)
     json_str(js, "kill_request_user", j->has_cancel_uid ? user_name_of(j->cancel_uid) : "");
     json_int(js, "restart_cnt", j->restart_count);
     json_object(js, "reservation");
-    json_int(js, "id", 0);
+    json_int(js, "id", j->resv_id);
     json_str(js, "name", j->reservation);
-    json_str(js, "requested", j->reservation);
+    json_str(js, "requested", j->req_reservation ? j->req_reservation : j->reservation);
     json_object_end(js);
     json_str(js, "script", "");
     json_int(js, "segment_size", j->segment_size);

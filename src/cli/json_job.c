@@ -60,7 +60,7 @@ static void put_identity(struct json *js, const struct job_row *r)
     optional_number(js, "array_task_id", task, r->has_task ? r->task : j->array_task_id);
     number_or_zero(js, "array_max_tasks", j->array_task_throttle);
     json_str(js, "array_task_string", r->has_task ? "" : j->array_tasks);
-    json_int(js, "association_id", 0);
+    json_int(js, "association_id", j->assoc_id);
     json_str(js, "batch_features", j->batch_features);
     json_bool(js, "batch_flag", j->batch);
     PUT_MADE(js, "batch_host", if (!job_is_pending(r))(void) job_put_batch_host(sb, j));
@@ -124,7 +124,8 @@ static void put_gres_detail(struct json *js, const Pst__JobRecord *j)
             PUT_MADE(js, NULL,
                      strbuf_addf(sb, "%s%s%s:%llu", a->name ? a->name : "", a->type ? ":" : "",
                                  a->type ? a->type : "", (unsigned long long)a->count);
-                     if (a->devices) strbuf_addf(sb, "(IDX:%s)", a->devices));
+                     if (a->share_counts) strbuf_addf(sb, "(%s)", a->share_counts);
+                     else if (a->devices) strbuf_addf(sb, "(IDX:%s)", a->devices));
         }
     }
     json_list_end(js);

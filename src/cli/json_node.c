@@ -106,7 +106,7 @@ void json_node(struct json *js, const Pst__NodeRecord *n, const char *partitions
     json_time(js, "reason_changed_at", n->reason ? n->reason_us : 0);
     json_str(js, "reason_set_by_user", n->reason ? user_name_of(n->reason_uid) : "");
     json_set(js, "resume_after", 0);
-    json_str(js, "reservation", "");
+    json_str(js, "reservation", n->reservation);
     json_infinite(js, "suspend_time");
     put_node_use(js, n);
     json_time(js, "slurmd_start_time", n->slurmd_start_us);
@@ -341,7 +341,7 @@ void json_sinfo(struct json *js, const struct sinfo_row *r)
     json_str(js, "description", n->reason);
     json_int(js, "time", n->reason ? n->reason_us / 1000000 : 0);
     json_object_end(js);
-    json_str(js, "reservation", "");
+    json_str(js, "reservation", n->reservation);
     json_str(js, "reason_set_by_user", n->reason ? user_name_of(n->reason_uid) : "");
     json_object(js, "resource_spec");
     json_str(js, "cpus", n->cpu_spec_list);

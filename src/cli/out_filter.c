@@ -79,7 +79,7 @@ _Static_assert(NAMES_JOB_FLAGS < 31, "no job flag has the bit");
 
 static bool is_foreign_state(const char *word)
 {
-    static const char *const words[] = { "expediting",  "EX", "resv_del_hold", "RD",
+    static const char *const words[] = { "expediting",  "EX",
                                          "requeue_fed", "RF", "revoked",       "RV",
                                          "stage_out",   "SO" };
 

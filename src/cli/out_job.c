@@ -13,6 +13,7 @@
 #include "base/timefmt.h"
 #include "cli/out_users.h"
 #include "model/names.h"
+#include "model/reqtres.h"
 
 #define BITSTR_DEFAULT 64u
 #define NO_TASK 4294967294u /* how %a of a job that is no array task reads */
@@ -359,29 +360,7 @@ void job_put_min_memory(struct strbuf *sb, const struct job_row *r)
 
 void job_put_req_tres(struct strbuf *sb, const struct job_row *r)
 {
-    const Pst__JobRecord *j = r->job;
-    uint32_t nodes, cpus;
-    uint64_t mem;
-
-    if (j->req_tres) {
-        strbuf_add(sb, j->req_tres);
-        return;
-    }
-    nodes = j->min_nodes ? j->min_nodes : 1;
-    cpus = (j->num_tasks ? j->num_tasks : nodes * MAX(j->ntasks_per_node, 1u)) *
-           (j->cpus_per_task ? j->cpus_per_task : 1);
-    cpus = MAX(cpus, j->min_cpus);
-    mem = j->has_mem_per_node_mib ? j->mem_per_node_mib * nodes : j->mem_per_cpu_mib * cpus;
-    strbuf_add(sb, "cpu=");
-    put_u64(sb, cpus);
-    if (mem) {
-        strbuf_add(sb, ",mem=");
-        put_mib(sb, mem, r->noconvert);
-    }
-    strbuf_add(sb, ",node=");
-    put_u64(sb, nodes);
-    strbuf_add(sb, ",billing=");
-    put_u64(sb, cpus);
+    reqtres_put(sb, r->job, r->noconvert);
 }
 
 uint32_t job_min_cpus(const Pst__JobRecord *j)

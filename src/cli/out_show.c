@@ -216,9 +216,13 @@ static void job_size(struct strbuf *sb, const struct job_row *r, const struct sh
 
 static void put_gres(struct strbuf *sb, const Pst__GresAlloc *g, bool first)
 {
-    strbuf_addf(sb, "%s%s%s%s:%llu", first ? "" : ",", text_or(g->name, ""), g->type ? ":" : "",
-                text_or(g->type, ""), (unsigned long long)g->count);
-    if (g->devices)
+    const char *type = g->shares ? NULL : g->type; /* shares are told by their GPUs */
+
+    strbuf_addf(sb, "%s%s%s%s:%llu", first ? "" : ",", text_or(g->name, ""), type ? ":" : "",
+                text_or(type, ""), (unsigned long long)g->count);
+    if (g->share_counts)
+        strbuf_addf(sb, "(%s)", g->share_counts);
+    else if (g->devices)
         strbuf_addf(sb, "(IDX:%s)", g->devices);
 }
 
@@ -242,7 +246,7 @@ static void put_gres_total(struct strbuf *sb, const Pst__Alloc *alloc)
                 continue;
             if (t == n) {
                 totals[n] = *a;
-                totals[n].devices = NULL;
+                totals[n].devices = totals[n].share_counts = NULL;
                 totals[n++].count = 0;
             }
             totals[t].count += a->count * group->nodes;
@@ -546,6 +550,7 @@ void show_node(struct strbuf *sb, const Pst__NodeRecord *n, const char *partitio
     }
     optional_line(sb, o, "Comment", n->comment);
     optional_line(sb, o, "Extra", n->extra);
+    optional_line(sb, o, "ReservationName", n->reservation);
     end_record(sb, o);
 }
 

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "cli/cli.h"
+#include "cli/efficiency.h"
 #include "cli/fmt_sacct.h"
 #include "cli/json_job.h"
 #include "cli/opts.h"
@@ -41,6 +42,7 @@ enum option_id {
     O_CONSTRAINTS,
     O_DELIMITER,
     O_DUPLICATES,
+    O_EFFICIENCY,
     O_END,
     O_ENV_VARS,
     O_EXPAND,
@@ -103,6 +105,8 @@ static const struct opt rows[] = {
     { "delimiter", 0, OPT_REQ, O_DELIMITER, 0, NULL, NULL, "text", "between values of --parsable" },
     { "duplicates", 'D', OPT_NONE, O_DUPLICATES, 0, NULL, NULL, NULL,
       "also earlier runs of requeued jobs" },
+    { "efficiency", 0, OPT_OPT, O_EFFICIENCY, 0, NULL, NULL, "table|report",
+      "what runs used of what they held; report: a page and advice for each" },
     { "endtime", 'E', OPT_REQ, O_END, 0, NULL, NULL, "time", "jobs before this time" },
     { "env-vars", 0, OPT_NONE, O_ENV_VARS, 0, NULL, NULL, NULL, NULL,
       "environments of jobs are not kept in accounting" },
@@ -194,7 +198,8 @@ struct sacct {
     const char *format, *clusters, *constraints, *reasons, *wckeys, *groups;
     bool all_users, noheader, noconvert, expand, helpformat, completion, scripts, array, truncate;
     enum { WHOLE_NAMED, WHOLE_YES, WHOLE_NO } whole_het; /* components of heterogeneous jobs */
-    bool have_states, have_start, have_end, env_vars;
+    bool have_states, have_start, have_end, env_vars, efficiency, report;
+    size_t njobs; /* seen */
     int64_t start_us, end_us;
     char unit;
     struct range nodes, cpus, limit;
@@ -403,11 +408,20 @@ static int set_option(void *ctx, const struct opt *opt, const char *arg, enum op
     case O_BATCH_SCRIPT:
         s->scripts = true;
         return 0;
+    case O_EFFICIENCY:
+        if (arg && strcasecmp(arg, "table") != 0 && strcasecmp(arg, "report") != 0)
+            return err_set(err, CLI_EXIT_FAILED, "Invalid --efficiency argument: %s (table or report)", arg);
+        s->efficiency = true;
+        s->report = arg && strcasecmp(arg, "report") == 0;
+        return 0;
     case O_ENV_VARS:
         s->env_vars = true;
         return 0;
     case O_COMPLETION:
         s->completion = true;
+        return 0;
+    case O_ALLCLUSTERS:
+        s->clusters = "all";
         return 0;
     case O_CLUSTERS:
         s->clusters = arg;
@@ -465,12 +479,36 @@ static void make_window(struct sacct *s)
     s->filter.end_us = s->end_us;
 }
 
+/* Runs that the controller still knows. */
+static void find_sluids(struct sacct *s)
+{
+    struct client *ctld = NULL;
+
+    if (!cli_acct_is_dbd(&s->cli)) {
+        (void)sluids_find(s->client, &s->ids);
+    } else if (s->ids.n && cli_connect_once(&s->cli, &ctld, NULL) == 0) {
+        (void)sluids_find(ctld, &s->ids);
+        (void)client_free(ctld); /* always NULL */
+    }
+}
+
+/* Of slurmdbd: this cluster's jobs, unless others are asked for. */
+static void make_clusters(struct sacct *s)
+{
+    Pst__AcctFilter *f = &s->filter;
+
+    if (!cli_acct_is_dbd(&s->cli) || (s->clusters && strcasecmp(s->clusters, "all") == 0))
+        return;
+    if (s->clusters || s->cluster)
+        filter_add_words(&f->clusters, &f->n_clusters, s->clusters ? s->clusters : s->cluster);
+}
+
 static void make_filter(struct sacct *s)
 {
     Pst__AcctFilter *f = &s->filter;
 
-
-    (void)sluids_find(s->client, &s->ids); /* runs that the controller still knows */
+    find_sluids(s);
+    make_clusters(s);
     make_window(s);
     for (size_t i = 0; i < s->ids.n && s->whole_het == WHOLE_YES; i++)
         s->ids.ids[i].has_het = false;
@@ -493,6 +531,7 @@ static void filter_free(Pst__AcctFilter *f)
     filter_free_words(f->names, f->n_names);
     filter_free_words(f->accounts, f->n_accounts);
     filter_free_words(f->qos, f->n_qos);
+    filter_free_words(f->clusters, f->n_clusters);
     free(f->nodes);
 }
 
@@ -630,13 +669,27 @@ static int on_task(void *ctx, uint32_t task)
     return 0;
 }
 
+static void put_efficiency(struct sacct *s, const Pst__AcctJob *a, int64_t now_us)
+{
+    if (!job_line_wanted(s, a->job))
+        return;
+    if (s->json.wanted)
+        efficiency_json(a, now_us, &s->js);
+    else if (!s->report)
+        efficiency_row(a, now_us, s->fmt.style != SACCT_FIXED, &s->out);
+    else
+        efficiency_report(a, now_us, &s->out);
+    if (s->report && !s->json.wanted)
+        strbuf_addc(&s->out, '\n');
+}
+
 static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
     struct sacct *s = ctx;
     Pst__AcctJob *a = (Pst__AcctJob *)record; /* ours until the next one comes */
     struct sacct_row row = { .acct = a,
                              .now_us = info->now_us,
-                             .cluster = s->cluster,
+                             .cluster = a->cluster ? a->cluster : s->cluster,
                              .unit = s->unit,
                              .noconvert = s->noconvert,
                              .expand = s->expand,
@@ -648,8 +701,11 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
         qsort(a->steps, a->n_steps, sizeof(*a->steps), compare_steps);
     if (s->truncate)
         truncate_times(s, a);
-    if (s->json.wanted) {
-        json_acct_job(&s->js, a, info->now_us, s->cluster);
+    s->njobs++;
+    if (s->efficiency) {
+        put_efficiency(s, a, info->now_us);
+    } else if (s->json.wanted) {
+        json_acct_job(&s->js, a, info->now_us, row.cluster);
     } else if (s->array && a->job->array_tasks) {
         struct task_walk w = { s, &row, a->job };
         const char *set = a->job->array_tasks;
@@ -704,6 +760,9 @@ static void print_jobs(struct sacct *s, int argc, char **argv)
         json_begin(&s->js, &s->out, json_option_style(&s->json));
         s->js.plain_null = s->json.complex;
         json_list(&s->js, "jobs");
+    } else if (!s->noheader && s->efficiency) {
+        if (!s->report)
+            efficiency_header(&s->out, s->fmt.style != SACCT_FIXED);
     } else if (!s->noheader) {
         sacct_fmt_header(&s->fmt, &s->out);
     }
@@ -719,11 +778,14 @@ static void print_jobs(struct sacct *s, int argc, char **argv)
         json_end(&s->js);
     }
     flush_out(s, true);
+    if (s->report && !s->njobs)
+        cli_die(CLI_EXIT_FAILED, "accounting knows no such job");
 }
 
-static bool other_cluster(const struct sacct *s)
+/* The controller's own store has one cluster. */
+static bool other_cluster(struct sacct *s)
 {
-    return s->clusters && strcasecmp(s->clusters, "all") != 0 && s->cluster &&
+    return !cli_acct_is_dbd(&s->cli) && s->clusters && strcasecmp(s->clusters, "all") != 0 && s->cluster &&
            !filter_list_has(s->clusters, s->cluster);
 }
 
@@ -758,7 +820,7 @@ static void run(struct sacct *s, int argc, char **argv)
         flush_out(s, true);
         return;
     }
-    s->client = cli_connect_or_die(&s->cli, NULL);
+    s->client = s->scripts ? cli_connect_or_die(&s->cli, NULL) : cli_connect_acct_or_die(&s->cli);
     if (s->scripts)
         print_scripts(s);
     else

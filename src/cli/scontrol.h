@@ -33,6 +33,12 @@ void scontrol_show(struct scontrol *s, int argc, char **argv);
 void scontrol_update(struct scontrol *s, int argc, char **argv);
 void scontrol_create(struct scontrol *s, int argc, char **argv);
 void scontrol_delete(struct scontrol *s, int argc, char **argv);
+void scontrol_show_assocs(struct scontrol *s, int argc, char **argv); /* what follows assoc_mgr */
+void scontrol_create_resv(struct scontrol *s, int argc, char **argv);
+void scontrol_update_resv(struct scontrol *s, int argc, char **argv);
+void scontrol_delete_resv(struct scontrol *s, int argc, char **argv, const char *name);
+void scontrol_show_resvs(struct scontrol *s, const char *name); /* NULL = all */
+void scontrol_resv_names(FILE *f);
 void scontrol_show_licenses(struct scontrol *s, const char *name); /* NULL = all */
 void scontrol_listpids(struct scontrol *s, int argc, char **argv);
 void scontrol_listjobs(struct scontrol *s, int argc, char **argv);

@@ -19,7 +19,6 @@ static const struct refused {
     { "", "schedloglevel", "the scheduler has no log of its own; use setdebug" },
     { "", "setdebugflags", "set DebugFlags in slurm.conf and run scontrol reconfigure" },
     { "", "takeover", "there is no backup controller to take over" },
-    { "show ", "assoc_mgr", "associations are not kept in the controller by this version" },
     { "show ", "slurmd", "ask the node itself: slurmd -C, and scontrol show node" },
     { "show ", "topoconf", "the network is flat: there is no topology to show" },
     { "show ", "topology", "the network is flat: there is no topology to show" },

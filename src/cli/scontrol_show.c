@@ -539,26 +539,13 @@ static void show_hostlistsorted(struct scontrol *s, const char *name)
 /* ---- what never has anything to show ------------------------------------------------------------
  */
 
-static void show_reservations(struct scontrol *s, const char *name)
-{
-    struct showing w = { .s = s };
-
-    if (s->json.wanted) {
-        begin_json(&w, "reservations");
-        end_json(&w, false, now_us());
-        done(&w);
-    } else if (name) {
-        scontrol_fail(s, "Reservation %s not found", name);
-    } else if (!s->quiet) {
-        (void)printf("No reservations in the system\n");
-    }
-}
-
 static void show_nothing(struct scontrol *s, const char *name)
 {
     (void)s; /* an empty answer, as on a site that has none */
     (void)name;
 }
+
+#define ASSOC_MGR "assoc_mgr" /* the one with several arguments */
 
 static const struct entity {
     const char *name;
@@ -579,7 +566,7 @@ static const struct entity {
     { "licenses", 1, scontrol_show_licenses },
     { "nodes", 1, show_nodes },
     { "partitions", 1, show_partitions },
-    { "reservations", 1, show_reservations },
+    { "reservations", 1, scontrol_show_resvs },
     { "steps", 2, show_steps },
 };
 
@@ -591,6 +578,10 @@ void scontrol_show(struct scontrol *s, int argc, char **argv)
 
     if (argc < 1) {
         scontrol_fail(s, "too few arguments for keyword:show");
+        return;
+    }
+    if (strlen(argv[0]) >= 2 && strncasecmp(argv[0], ASSOC_MGR, strlen(argv[0])) == 0) {
+        scontrol_show_assocs(s, argc - 1, argv + 1);
         return;
     }
     if (argc > 2) {
@@ -618,6 +609,7 @@ void scontrol_show(struct scontrol *s, int argc, char **argv)
 
 void scontrol_show_names(FILE *f)
 {
+    (void)fprintf(f, "entity\t%s\tshown\n", ASSOC_MGR);
     for (size_t i = 0; i < ARRAY_SIZE(entities); i++)
         (void)fprintf(f, "entity\t%s\t%s\n", entities[i].name,
                       entities[i].show == show_nothing ? "hidden" : "shown");

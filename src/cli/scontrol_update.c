@@ -282,7 +282,10 @@ static char *entity_of_words(int argc, char **argv)
                      { "nodename", "NodeName" },
                      { "part", "PartitionName" },
                      { "partition", "PartitionName" },
-                     { "partitionname", "PartitionName" } };
+                     { "partitionname", "PartitionName" },
+                     { "res", "ReservationName" },
+                     { "reservation", "ReservationName" },
+                     { "reservationname", "ReservationName" } };
 
     for (size_t i = 0; argc >= 2 && i < ARRAY_SIZE(entities); i++)
         if (strcasecmp(argv[0], entities[i].word) == 0 && !strchr(argv[1], '='))
@@ -318,8 +321,11 @@ void scontrol_update(struct scontrol *s, int argc, char **argv)
         update_partition(s, argc, argv, name, false);
         return;
     }
-    if (word_value(argc, argv, "StepId") || word_value(argc, argv, "ReservationName") ||
-        word_value(argc, argv, "Reservation")) {
+    if (word_value(argc, argv, "ReservationName") || word_value(argc, argv, "Reservation")) {
+        scontrol_update_resv(s, argc, argv);
+        return;
+    }
+    if (word_value(argc, argv, "StepId")) {
         scontrol_fail(s, "slurm_update error: %s", slurm_err_text(ESLURM_DISABLED));
         return;
     }
@@ -340,7 +346,7 @@ void scontrol_create(struct scontrol *s, int argc, char **argv)
     else if (word_value(argc, argv, "NodeName"))
         scontrol_fail(s, "Error creating node(s): %s", slurm_err_text(ESLURM_DISABLED));
     else
-        scontrol_fail(s, "Error creating the reservation: %s", slurm_err_text(ESLURM_DISABLED));
+        scontrol_create_resv(s, argc, argv);
 }
 
 void scontrol_delete(struct scontrol *s, int argc, char **argv)
@@ -351,6 +357,11 @@ void scontrol_delete(struct scontrol *s, int argc, char **argv)
 
     if (argc < 1) {
         scontrol_fail(s, "too few arguments for keyword:delete");
+        return;
+    }
+    if (!name && (word_value(argc, argv, "ReservationName") || word_value(argc, argv, "Reservation"))) {
+        name = word_value(argc, argv, "ReservationName");
+        scontrol_delete_resv(s, argc, argv, name ? name : word_value(argc, argv, "Reservation"));
         return;
     }
     if (!name) {
@@ -382,4 +393,5 @@ void scontrol_update_names(FILE *f)
         for (size_t i = 0; (key = update_key(kinds[k].kind, i, &supported)); i++)
             (void)fprintf(f, "%s\t%s\t%s\n", kinds[k].name, key, supported ? "shown" : "refused");
     }
+    scontrol_resv_names(f);
 }

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "cli/fmt_core.h"
+#include "cli/out_resv.h"
 #include "cli/out_filter.h"
 #include "cli/out_query.h"
 #include "cli/scontrol.h"
@@ -15,7 +16,7 @@
 
 struct license {
     char *name;
-    uint64_t total, used;
+    uint64_t total, used, reserved;
 };
 
 struct licenses {
@@ -90,6 +91,18 @@ static int load_used(struct scontrol *s, struct licenses *l, int64_t *ret_now_us
     return r;
 }
 
+static int load_reserved(struct scontrol *s, struct licenses *l)
+{
+    Pst__ResvSet *set = NULL;
+    int r = resv_load(scontrol_client(s, "slurm_load_licenses"), &set);
+
+    for (size_t i = 0; r >= 0 && i < l->n; i++)
+        l->list[i].reserved = resv_license_count(set, l->list[i].name);
+    if (r >= 0)
+        pst__resv_set__free_unpacked(set, NULL);
+    return r;
+}
+
 static int by_name(const void *a, const void *b)
 {
     return strcmp(((const struct license *)a)->name, ((const struct license *)b)->name);
@@ -121,7 +134,7 @@ static void print_json(struct scontrol *s, const struct licenses *l, const char 
         json_int(&js, "Used", (int64_t)lic->used);
         json_int(&js, "Free", (int64_t)left(lic));
         json_bool(&js, "Remote", false);
-        json_int(&js, "Reserved", 0);
+        json_int(&js, "Reserved", (int64_t)lic->reserved);
         json_int(&js, "LastConsumed", 0);
         json_int(&js, "LastDeficit", 0);
         json_int(&js, "LastUpdate", 0);
@@ -148,9 +161,9 @@ static void print_text(struct scontrol *s, struct licenses *l, const char *name)
         if (name && strcmp(lic->name, name) != 0)
             continue;
         any = true;
-        (void)printf("LicenseName=%s\n    Total=%llu Used=%llu Free=%llu Reserved=0 Remote=no\n",
+        (void)printf("LicenseName=%s\n    Total=%llu Used=%llu Free=%llu Reserved=%llu Remote=no\n",
                      lic->name, (unsigned long long)lic->total, (unsigned long long)lic->used,
-                     (unsigned long long)left(lic));
+                     (unsigned long long)left(lic), (unsigned long long)lic->reserved);
     }
     if (!any && name)
         scontrol_fail(s, "scontrol: error: query \"%s\" matched zero licenses.", name);
@@ -166,6 +179,8 @@ void scontrol_show_licenses(struct scontrol *s, const char *name)
 
     load_totals(&l, conf_str(cli_conf(&s->cli), CONF_LICENSES));
     r = l.n ? load_used(s, &l, &updated_us) : 0;
+    if (l.n && r >= 0)
+        r = load_reserved(s, &l);
     if (r < 0)
         scontrol_fail(s, "slurm_load_licenses error: %s", client_strerror(s->client, r));
     else if (s->json.wanted)

@@ -18,6 +18,7 @@
 #include "cli/out_filter.h"
 #include "cli/out_nodes.h"
 #include "cli/out_query.h"
+#include "cli/out_resv.h"
 #include "wire/ops.h"
 
 #define FMT_DEFAULT "%#P %.5a %.10l %.6D %.6t %N"
@@ -528,6 +529,28 @@ static void list_once(struct sinfo *s, int argc, char **argv)
     cluster_nodes_done(&s->data);
 }
 
+static void list_reservations(struct sinfo *s)
+{
+    _cleanup_val_(strbuf_done) struct strbuf out = STRBUF_INIT;
+    Pst__ResvSet *set = NULL;
+    struct client *client = NULL;
+    struct err err = { .text = "" };
+    int r;
+
+    if (cli_connect(&s->cli, &client, &err) < 0)
+        cli_die(CLI_EXIT_FAILED, "slurm_load_reservations: %s", err.text);
+    r = resv_load(client, &set);
+    if (r < 0)
+        cli_die(CLI_EXIT_FAILED, "slurm_load_reservations: %s", client_strerror(client, r));
+    if (set->n_items)
+        resv_table(&out, set);
+    else
+        strbuf_add(&out, "No reservations in the system\n");
+    (void)fputs(strbuf_str(&out), stdout);
+    pst__resv_set__free_unpacked(set, NULL);
+    client_free(client);
+}
+
 int main(int argc, char **argv)
 {
     struct sinfo s = { .json_result = 0 };
@@ -545,7 +568,7 @@ int main(int argc, char **argv)
     if (status >= 0)
         exit(status);
     if (s.reservations) {
-        (void)printf("No reservations in the system\n");
+        list_reservations(&s);
         return 0;
     }
     if (s.json.wanted)

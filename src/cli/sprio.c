@@ -16,6 +16,7 @@
 #include "cli/opts.h"
 #include "cli/out_filter.h"
 #include "cli/out_query.h"
+#include "cli/out_sluid.h"
 #include "cli/out_users.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
@@ -89,6 +90,7 @@ struct sprio {
     const char *format, *sort, *clusters;
     bool long_format, noheader, norm, only_weights, by_user;
     Pst__PriorityRequest request;
+    struct filter_ids ids;
     struct prio_job *jobs;
     size_t njobs, cap_jobs;
     Pst__PriorityRecord *weights;
@@ -102,17 +104,6 @@ struct sprio {
 static void bad_user(const char *word)
 {
     (void)fprintf(stderr, "Invalid user: %s\n", word);
-}
-
-static int set_jobs(struct sprio *s, const char *arg, struct err *err)
-{
-    struct filter_ids ids = { 0 };
-
-    if (filter_parse_ids(arg, &ids, err) < 0)
-        return CLI_EXIT_FAILED;
-    filter_ids_numbers(&ids, &s->request.job_ids, &s->request.n_job_ids);
-    filter_ids_done(&ids);
-    return 0;
 }
 
 static int set_option(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
@@ -129,7 +120,10 @@ static int set_option(void *ctx, const struct opt *opt, const char *arg, enum op
         s->format = arg;
         break;
     case O_JOBS:
-        return set_jobs(s, arg, err);
+        filter_ids_done(&s->ids);
+        if (filter_parse_ids(arg, &s->ids, err) < 0)
+            return CLI_EXIT_FAILED;
+        break;
     case O_LONG:
         s->long_format = true;
         break;
@@ -315,6 +309,8 @@ static int list(struct sprio *s)
     int r;
 
     s->client = cli_connect_or_die(&s->cli, "slurm_load_job_prio");
+    (void)sluids_find(s->client, &s->ids); /* what fails here fails again below */
+    filter_ids_numbers(&s->ids, &s->request.job_ids, &s->request.n_job_ids);
     if (!s->only_weights && (s->long_format || s->format || s->by_user))
         load_jobs(s);
     if (s->only_weights) { /* no job has number 0 */
@@ -349,6 +345,7 @@ int main(int argc, char **argv)
     fmt_lines_free(s.lines);
     fmt_done(&s.fmt);
     strbuf_done(&s.out);
+    filter_ids_done(&s.ids);
     client_free(s.client);
     cli_done(&s.cli);
     return status;

@@ -118,6 +118,7 @@ struct srun {
     int exit_code;         /* so far */
     uint32_t worst_status; /* wait(2) status that goes with it */
     bool launch_failed;
+    struct meeting *meetings; /* srun_mpi.c: those that wait for somebody */
     bool more_frames; /* a node may have frames that were received but not handled */
 };
 
@@ -154,9 +155,15 @@ int srun_bcast(struct srun *s); /* exit status, the messages printed */
 char *srun_bcast_path(const struct srun *s, const char *node); /* the program there; the caller frees */
 
 /* srun_async.c: --async */
-void srun_async_check(const struct srun *s); /* exits when it cannot be */
+void srun_async_check(struct srun *s); /* exits when it cannot be */
 /* Queue the step.  Exit status, the message printed. */
 int srun_async(struct srun *s, Pst__StepSpec *spec);
+
+/* srun_mpi.c */
+const char *srun_mpi_type(struct srun *s); /* "pmi2", "pmix"; NULL = none */
+void srun_mpi_fill(struct srun *s, Pst__LaunchStep *req); /* srun_free_request() gives it back */
+void srun_mpi_free(Pst__LaunchStep *req);
+void srun_mpi_message(struct srun *s, struct srun_node *n, const Pst__StepMpi *msg);
 
 /* srun_io.c */
 void srun_io_open(struct srun *s); /* exits when a file cannot be opened */
@@ -183,5 +190,6 @@ void srun_timers(struct srun *s, int *ret_ms);
 /* srun_loop.c */
 /* Until every node is done.  Leaves exit_code and worst_status. */
 void srun_loop(struct srun *s);
+void srun_terminate(struct srun *s); /* "Terminating StepId=": CONT, TERM, KillWait, KILL everywhere */
 void srun_node_failed(struct srun *s, struct srun_node *n, const char *why);
 void srun_note_exit(struct srun *s, int code, uint32_t status);

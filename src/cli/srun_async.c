@@ -20,7 +20,7 @@ static char *stream_file(const struct srun *s, enum jobopt id, const char *other
     return (char *)(text ? text : otherwise);
 }
 
-void srun_async_check(const struct srun *s)
+void srun_async_check(struct srun *s)
 {
     static const struct {
         enum jobopt id;
@@ -33,6 +33,9 @@ void srun_async_check(const struct srun *s)
     for (size_t i = 0; i < ARRAY_SIZE(not_with); i++)
         if (jobopts_has(&s->opts, not_with[i].id))
             cli_die(CLI_EXIT_FAILED, "--async cannot be used with %s.", not_with[i].name);
+    if (jobopts_has(&s->opts, JO_MPI) && srun_mpi_type(s))
+        cli_die(CLI_EXIT_FAILED, "--async cannot be used with --mpi=%s: the tasks find each other through srun.",
+                srun_mpi_type(s));
 }
 
 int srun_async(struct srun *s, Pst__StepSpec *spec)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/cpubind.h"
 #include "base/pbutil.h"
 #include "cli/allocenv.h"
 #include "cli/envlist.h"
@@ -174,6 +175,27 @@ static char *task_script(const struct srun_part *p, enum jobopt id)
     return path && strcasecmp(path, "none") != 0 ? (char *)path : NULL;
 }
 
+/* Binding as asked for, with the level that a hint or a limit of tasks means. */
+static void fill_binding(const struct srun_part *p, Pst__LaunchStep *req)
+{
+    const char *text = jobopts_get(&p->opts, JO_CPU_BIND), *hint = jobopts_get(&p->opts, JO_HINT), *level = NULL;
+    struct cpubind b = { 0 };
+
+    if (text && cpubind_parse(text, &b, NULL) < 0)
+        return; /* it was checked when it was given */
+    if (jobopts_has(&p->opts, JO_NTASKS_PER_SOCKET))
+        level = "sockets";
+    else if (hint && (strstr(hint, "compute_bound") || strstr(hint, "memory_bound")))
+        level = "cores";
+    if (b.kind == CPUBIND_AUTO && level)
+        check_mem_or_die(asprintf(&req->cpu_bind, "%s%s%s", text ? text : "", text ? "," : "", level) < 0 ? -ENOMEM : 0);
+    else if (text)
+        req->cpu_bind = xstrdup_or_die(text);
+    cpubind_done(&b);
+    req->has_one_thread = true;
+    req->one_thread = (hint && strstr(hint, "nomultithread")) || jobopts_num(&p->opts, JO_THREADS_PER_CORE, 0) == 1;
+}
+
 /* What is equal for all nodes of a part. */
 void srun_fill_request(struct srun *s, struct srun_part *p, Pst__LaunchStep *req)
 {
@@ -201,7 +223,8 @@ void srun_fill_request(struct srun *s, struct srun_part *p, Pst__LaunchStep *req
     req->multi_prog = p->multi_prog;
     req->task_prolog = task_script(p, JO_TASK_PROLOG);
     req->task_epilog = task_script(p, JO_TASK_EPILOG);
-    req->cpu_bind = (char *)jobopts_get(&p->opts, JO_CPU_BIND);
+    fill_binding(p, req);
+    srun_mpi_fill(s, req);
 }
 
 void srun_free_request(Pst__LaunchStep *req)
@@ -209,6 +232,8 @@ void srun_free_request(Pst__LaunchStep *req)
     for (size_t i = 0; i < req->n_argv; i++)
         free(req->argv[i]);
     free(req->argv);
+    free(req->cpu_bind);
+    srun_mpi_free(req);
     free(req->environment.data);
     free(req->work_dir);
     submit_free_rlimits(req->rlimits, req->n_rlimits);

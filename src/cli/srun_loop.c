@@ -34,7 +34,7 @@ static void node_done(struct srun *s, struct srun_node *n)
     n->client = client_free(n->client);
 }
 
-static void terminate_rest(struct srun *s)
+void srun_terminate(struct srun *s)
 {
     if (s->terminating || s->aborting || s->n_done >= s->n_nodes)
         return;
@@ -59,7 +59,7 @@ void srun_node_failed(struct srun *s, struct srun_node *n, const char *why)
         s->launch_failed = true;
     node_done(s, n);
     if (!jobopts_has(&s->opts, JO_NO_KILL) || s->launch_failed)
-        terminate_rest(s);
+        srun_terminate(s);
 }
 
 /* ---- frames
@@ -112,7 +112,7 @@ static void on_task_exit(struct srun *s, struct srun_node *n, const Pst__StepTas
         s->killed = true;
     if (first_bad_exit(s, msg->status)) {
         srun_exit_tell(s);
-        terminate_rest(s);
+        srun_terminate(s);
     }
 }
 
@@ -152,6 +152,9 @@ static void dispatch(struct srun *s, struct srun_node *n, unsigned op, ProtobufC
         break;
     case OP_STEP_MESSAGE:
         on_text(s, (const Pst__StepMessage *)msg);
+        break;
+    case OP_STEP_MPI:
+        srun_mpi_message(s, n, (const Pst__StepMpi *)msg);
         break;
     case OP_STEP_DONE:
         node_done(s, n);

@@ -104,7 +104,7 @@ struct conf_node {
     uint16_t port;
     uint32_t boards, sockets, cores_per_socket, threads_per_core, cpus;
     uint64_t real_memory_mib, tmp_disk_mib, mem_spec_mib;
-    uint32_t core_spec, weight;
+    uint32_t core_spec, weight, restricted_cores_per_gpu;
     char *cpu_spec_list, *features, *gres, *reason;
     char *state; /* UNKNOWN DOWN DRAIN FAIL FUTURE CLOUD */
     const char *file;

@@ -120,17 +120,16 @@ static void check_numbers(struct conf_loader *l)
         conf_warn(l, v->file, v->line, "MinJobAge=%ju is too small; 2 is used", (uintmax_t)v->num);
 }
 
-/* PrologFlags=Contain needs a tracker that contains; jobs run all the same. */
 static void check_contain(struct conf_loader *l)
 {
     const struct conf_val *v = at(l, CONF_PROLOG_FLAGS);
     const char *value;
     size_t len;
 
-    if (conf_option(l->c, CONF_PROLOG_FLAGS, "Contain", &value, &len) &&
-        strcasecmp(conf_str(l->c, CONF_PROCTRACK_TYPE), "proctrack/cgroup") != 0)
+    if (conf_option(l->c, CONF_PROLOG_FLAGS, "Contain", &value, &len))
         conf_warn(l, v->file, v->line,
-                  "PrologFlags=Contain has full effect with proctrack/cgroup only");
+                  "PrologFlags=Contain has the prolog run at the allocation, as Alloc has; there is no extern step "
+                  "that would hold other processes");
 }
 
 static void check_node_gres(struct conf_loader *l)

@@ -2,6 +2,7 @@
  *
  * Pure functions over constant tables, any thread.  The tables are sorted by lower-case name so
  * that reading a client's slurm.conf costs a bisection per key and no set-up. */
+#include "conf/conf_dbd.h"
 #include "conf/conf_keys.h"
 
 #include <ctype.h>
@@ -57,6 +58,11 @@ static const struct conf_keydef cgroup_rows[] = {
 #include "conf/conf_keys.def"
 };
 
+static const struct conf_keydef dbd_rows[] = {
+#define DBD_KEY(...) ROW(__VA_ARGS__)
+#include "conf/conf_keys.def"
+};
+
 _Static_assert(ARRAY_SIZE(key_rows) == CONF_KEY_MAX_, "every key has a row");
 
 #define TABLE(what_, rows_)                                                                        \
@@ -72,6 +78,7 @@ const struct conf_table conf_tables[CONF_TBL_MAX_] = {
     [CONF_TBL_POWER] = TABLE("PowerAction", power_rows),
     [CONF_TBL_GRES] = TABLE("gres.conf", gres_rows),
     [CONF_TBL_CGROUP] = TABLE("cgroup.conf", cgroup_rows),
+    [CONF_TBL_DBD] = TABLE("slurmdbd.conf", dbd_rows),
 };
 
 static const struct conf_opt options[] = {
@@ -84,6 +91,7 @@ static const struct conf_opt options[] = {
 #define POWER_OPTION(key, ...) OPT(CONF_TBL_POWER, WK_##key, __VA_ARGS__)
 #define GRES_OPTION(key, ...) OPT(CONF_TBL_GRES, GK_##key, __VA_ARGS__)
 #define CGROUP_OPTION(key, ...) OPT(CONF_TBL_CGROUP, CK_##key, __VA_ARGS__)
+#define DBD_OPTION(key, ...) OPT(CONF_TBL_DBD, (int)CONF_DBD_##key, __VA_ARGS__)
 #include "conf/conf_options.def"
 };
 

@@ -55,6 +55,7 @@ enum conf_table_id {
     CONF_TBL_POWER,
     CONF_TBL_GRES,
     CONF_TBL_CGROUP,
+    CONF_TBL_DBD,
     CONF_TBL_MAX_,
 };
 

@@ -202,6 +202,13 @@ static char *state_word(struct conf_loader *l, const struct conf_row *row, const
 }
 
 /* name[:type][:no_consume]:count items; each name must be in GresTypes once all is read. */
+#define GRES_SHARES_MAX 4096u /* of GPUs, told apart one by one */
+
+static bool is_shared(const char *item)
+{
+    return strncasecmp(item, "shard:", 6) == 0 || strncasecmp(item, "mps:", 4) == 0;
+}
+
 static void check_gres(struct conf_loader *l, const struct conf_row *row, const char *gres)
 {
     for (const char *p = gres; *p;) {
@@ -218,6 +225,10 @@ static void check_gres(struct conf_loader *l, const struct conf_row *row, const 
                        colon + 1);
         else if (colon && colon[1] == '\0')
             conf_error(l, row->file, row->line, "Gres=%.64s has no count after ':'", gres);
+        else if (is_shared(p) && colon && size_count_parse(colon + 1, &count, NULL) == 0 &&
+                 count > GRES_SHARES_MAX)
+            conf_error(l, row->file, row->line, "Gres=%.64s: more than %u shares on a node", gres,
+                       GRES_SHARES_MAX);
         p += len;
         p += *p == ',';
     }
@@ -239,6 +250,7 @@ static int node_template(struct conf_loader *l, const struct conf_row *row, stru
     n->mem_spec_mib = conf_val_num(CONF_TBL_NODE, NK_MEM_SPEC_LIMIT, &v[NK_MEM_SPEC_LIMIT]);
     n->core_spec = num32(row, NK_CORE_SPEC_COUNT);
     n->weight = num32(row, NK_WEIGHT);
+    n->restricted_cores_per_gpu = num32(row, NK_RESTRICTED_CORES_PER_GPU);
     set_geometry(l, row, n);
     if (n->mem_spec_mib && n->mem_spec_mib >= n->real_memory_mib)
         conf_error(l, row->file, row->line, "MemSpecLimit=%ju leaves no memory for jobs",

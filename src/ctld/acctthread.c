@@ -1,4 +1,4 @@
-/* acctthread.c - the thread that stores the journal's records in the accounting database
+/* acctthread.c - the thread that brings the journal's records to the accounting store
  *
  * It reads the journal through a cursor of its own and applies batches of up to BATCH_RECORDS, or
  * what comes within BATCH_US; somebody who waits for the cursor ends a batch early.  Whatever
@@ -13,22 +13,28 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "acct/acct.h"
+#include "acctd/serve.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/pbutil.h"
 #include "base/timefmt.h"
-#include "ctld/acctquery.h"
+#include "ctld/acctsink.h"
 #include "ctld/ctld.h"
+#include "wire/errors.h"
+#include "wire/server.h"
 
 #define BATCH_RECORDS 2000u
 #define BATCH_US 50000
 #define RETRY_US 500000
+#define IDLE_US (30 * USEC_PER_SEC)     /* with nothing to store, the store is told so */
+#define SETTLED_US (5 * USEC_PER_SEC) /* what is older than this is on disk, unless the disk stands still */
 
 struct acctthread {
-    char *db_path, *journal_dir, *cluster;
+    char *journal_dir;
     uint64_t journal_end; /* at the start */
+    uid_t slurm_uid;
     pthread_t thread;
     bool running;
     pthread_mutex_t lock;
@@ -38,9 +44,9 @@ struct acctthread {
     unsigned waiting; /* under the lock */
     uint64_t wanted;  /* by a query; likewise */
     bool stopping;    /* likewise */
-    struct acctpool *pool;
+    struct serve *serve; /* NULL: slurmdbd answers */
     /* the thread's own */
-    struct acct *acct;
+    struct acctsink *sink;
     struct journal_reader *reader;
     struct pb_arena *arena;
     uint64_t read_lsn; /* newest taken from the journal */
@@ -56,33 +62,19 @@ static struct timespec timespec_of(int64_t mono_us)
 /* ---- reading and storing ------------------------------------------------------------------------
  */
 
-static int open_database(struct acctthread *t, struct err *err)
+static int open_sink(struct acctthread *t, struct err *err)
 {
-    int r = acct_open(t->db_path, t->cluster, &t->acct, err);
-    uint64_t cursor;
+    uint64_t end = MAX(t->journal_end, atomic_load(&t->durable)); /* it has grown since */
+    int r = t->sink->ops->open(t->sink, end, err);
 
-    if (r < 0)
-        return r;
-    cursor = acct_cursor(t->acct);
-    if (cursor > t->journal_end) {
-        log_error("accounting: %s is at record %llu and the journal ends at %llu: a repair cut it, "
-                  "or it is a new one; going on from its end",
-                  t->db_path, (unsigned long long)cursor, (unsigned long long)t->journal_end);
-        r = acct_rewind(t->acct, t->journal_end);
-        if (r < 0) {
-            err_set(err, r, "accounting: %s: %s", t->db_path, acct_error(t->acct));
-            t->acct = acct_close(t->acct);
-            return r;
-        }
-        cursor = t->journal_end;
-    }
-    atomic_store(&t->cursor, cursor);
-    return 0;
+    if (r == 0)
+        atomic_store(&t->cursor, t->sink->cursor);
+    return r;
 }
 
 static int open_reader(struct acctthread *t, struct err *err)
 {
-    uint64_t cursor = acct_cursor(t->acct);
+    uint64_t cursor = t->sink->cursor;
     struct err why = { .text = "" };
     int r = journal_reader_open(t->journal_dir, cursor + 1, &t->reader, &why);
 
@@ -112,7 +104,7 @@ static int store_one(struct acctthread *t, uint64_t lsn, const uint8_t *data, si
                   (unsigned long long)lsn);
         tx = &nothing;
     }
-    return acct_apply(t->acct, lsn, tx, err);
+    return t->sink->ops->add(t->sink, lsn, tx, err);
 }
 
 /* Wait for more until the batch is due.  False: it is. */
@@ -136,7 +128,7 @@ static int fill_batch(struct acctthread *t, struct err *err)
     int64_t until = now_mono_us() + BATCH_US;
     unsigned n = 0;
 
-    while (n < BATCH_RECORDS && (n % 64 || now_mono_us() < until)) {
+    while (n < BATCH_RECORDS && (n % 64 || now_mono_us() < until) && !t->sink->ops->full(t->sink)) {
         const uint8_t *data;
         uint64_t lsn;
         size_t len;
@@ -157,24 +149,23 @@ static int fill_batch(struct acctthread *t, struct err *err)
 
 static int batch(struct acctthread *t, struct err *err)
 {
-    int r = t->acct ? 0 : open_database(t, err);
+    int64_t fed_us = now_us() - SETTLED_US;
+    int r = open_sink(t, err);
 
     if (r == 0 && !t->reader)
         r = open_reader(t, err);
+    if (r == 0)
+        r = t->sink->ops->begin(t->sink, err);
     if (r < 0)
         return r;
-    r = acct_begin(t->acct);
-    if (r < 0)
-        return err_set(err, r, "accounting: %s: %s", t->db_path, acct_error(t->acct));
     r = fill_batch(t, err);
     if (r < 0) {
-        t->acct = acct_close(t->acct); /* undoes the batch, whoever failed; opened again */
+        t->sink->ops->close(t->sink); /* undoes the batch, whoever failed; opened again */
         return r;
     }
-    r = acct_commit(t->acct);
-    if (r < 0)
-        return err_set(err, r, "accounting: %s: %s", t->db_path, acct_error(t->acct));
-    return 0;
+    if (atomic_load(&t->durable) > t->read_lsn)
+        fed_us = 0; /* there is more */
+    return t->sink->ops->commit(t->sink, fed_us, err);
 }
 
 /* ---- the thread ---------------------------------------------------------------------------------
@@ -183,14 +174,15 @@ static int batch(struct acctthread *t, struct err *err)
 static void succeed(struct acctthread *t)
 {
     pthread_mutex_lock(&t->lock);
-    atomic_store(&t->cursor, acct_cursor(t->acct));
+    atomic_store(&t->cursor, t->sink->cursor);
     if (t->waiting)
         pthread_cond_broadcast(&t->advanced);
     pthread_mutex_unlock(&t->lock);
-    acctpool_advanced(t->pool, NULL);
+    if (t->serve)
+        serve_advanced(t->serve, NULL);
     if (t->failing)
         log_info("accounting: works again, at record %llu",
-                 (unsigned long long)acct_cursor(t->acct));
+                 (unsigned long long)t->sink->cursor);
     t->failing = false;
 }
 
@@ -204,7 +196,8 @@ static void fail(struct acctthread *t, int r, const struct err *err)
         log_error("%s: trying again, nothing is lost meanwhile", text);
     t->failing = true;
     t->reader = journal_reader_close(t->reader);
-    acctpool_advanced(t->pool, text);
+    if (t->serve)
+        serve_advanced(t->serve, text);
     pthread_mutex_lock(&t->lock);
     while (!t->stopping)
         if (pthread_cond_timedwait(&t->wake, &t->lock, &ts) == ETIMEDOUT)
@@ -212,14 +205,16 @@ static void fail(struct acctthread *t, int r, const struct err *err)
     pthread_mutex_unlock(&t->lock);
 }
 
-/* Until there is something to store.  False: the end. */
+/* Until there is something to store, or to say.  False: the end. */
 static bool wait_for_work(struct acctthread *t)
 {
+    struct timespec ts = timespec_of(now_mono_us() + IDLE_US);
     bool go;
 
     pthread_mutex_lock(&t->lock);
-    while (!t->stopping && !t->failing && atomic_load(&t->durable) <= atomic_load(&t->cursor))
-        pthread_cond_wait(&t->wake, &t->lock);
+    while (!t->stopping && !t->failing && t->sink->open && atomic_load(&t->durable) <= atomic_load(&t->cursor))
+        if (pthread_cond_timedwait(&t->wake, &t->lock, &ts) == ETIMEDOUT)
+            break;
     go = !t->stopping;
     pthread_mutex_unlock(&t->lock);
     return go;
@@ -290,9 +285,13 @@ bool acctthread_wait(struct acctthread *t, uint64_t lsn, int timeout_ms)
     return reached;
 }
 
-void acctthread_query(struct acctthread *t, struct conn *conn, uint32_t id, Pst__AcctFilter *filter)
+void acctthread_request(struct acctthread *t, struct conn *conn, const struct frame *frame)
 {
-    acctpool_query(t->pool, conn, id, atomic_load(&t->durable), filter);
+    if (t && t->serve)
+        serve_request(t->serve, conn, frame, atomic_load(&t->durable));
+    else
+        (void)conn_error(conn, frame->op, frame->id, t ? EPST_BAD_REQUEST : ESLURM_DISABLED,
+                         t ? "Accounting is with slurmdbd: ask there" : "Slurm accounting storage is disabled");
 }
 
 /* ---- start and stop -----------------------------------------------------------------------------
@@ -313,24 +312,24 @@ struct acctthread *acctthread_stop(struct acctthread *t)
     pthread_cond_broadcast(&t->wake);
     pthread_cond_broadcast(&t->advanced);
     pthread_mutex_unlock(&t->lock);
+    if (t->sink)
+        t->sink->ops->interrupt(t->sink);
     if (t->running)
         pthread_join(t->thread, NULL);
-    t->pool = acctpool_free(t->pool);
+    t->serve = serve_free(t->serve);
     t->reader = journal_reader_close(t->reader);
-    t->acct = acct_close(t->acct);
+    if (t->sink)
+        t->sink->ops->free(t->sink);
     t->arena = pb_arena_free(t->arena);
     pthread_cond_destroy(&t->advanced);
     pthread_cond_destroy(&t->wake);
     pthread_mutex_destroy(&t->lock);
-    free(t->db_path);
     free(t->journal_dir);
-    free(t->cluster);
     free(t);
     return NULL;
 }
 
-static struct acctthread *thread_new(const char *db_path, const char *journal_dir,
-                                     const char *cluster)
+static struct acctthread *thread_new(const char *journal_dir)
 {
     struct acctthread *t = calloc(1, sizeof(*t));
     pthread_condattr_t attr;
@@ -343,36 +342,57 @@ static struct acctthread *thread_new(const char *db_path, const char *journal_di
     pthread_cond_init(&t->wake, &attr);
     pthread_cond_init(&t->advanced, &attr);
     pthread_condattr_destroy(&attr);
-    t->db_path = strdup(db_path);
     t->journal_dir = strdup(journal_dir);
-    t->cluster = cluster ? strdup(cluster) : NULL;
-    if (!t->db_path || !t->journal_dir || (cluster && !t->cluster) || pb_arena_new(&t->arena) < 0)
+    if (!t->journal_dir || pb_arena_new(&t->arena) < 0)
         return acctthread_stop(t);
     return t;
+}
+
+static bool is_admin(void *ctx, uid_t uid)
+{
+    const struct acctthread *t = ctx;
+
+    return uid == 0 || uid == getuid() || uid == t->slurm_uid;
+}
+
+/* The embedded store: opened at once, so that a damaged one is seen at the start. */
+static int start_embedded(struct acctthread *t, struct ctld *ctld, const char *db_path, struct err *err)
+{
+    const char *cluster = ctld->conf ? conf_str(ctld->conf, CONF_CLUSTER_NAME) : NULL;
+    struct serve_config config = { .location = db_path,
+                                   .cluster = cluster,
+                                   .cursor = cursor_of,
+                                   .hurry = hurry,
+                                   .ctx = t,
+                                   .is_admin = is_admin,
+                                   .admin_ctx = t };
+    int r = acctsink_embedded(db_path, cluster, &t->sink);
+
+    if (r == 0)
+        r = open_sink(t, err);
+    if (r < 0 && may_pass(r)) {
+        log_error("%s: trying again, nothing is lost meanwhile", err->text);
+        err->text[0] = '\0';
+        t->failing = true;
+        r = 0;
+    }
+    return r < 0 ? r : serve_new(&config, &t->serve);
 }
 
 int acctthread_start(struct ctld *ctld, const char *db_path, const char *journal_dir,
                      struct acctthread **ret, struct err *err)
 {
-    const char *cluster = ctld->conf ? conf_str(ctld->conf, CONF_CLUSTER_NAME) : NULL;
-    struct acctthread *t = thread_new(db_path, journal_dir, cluster);
-    struct acctpool_config pool = { .db_path = db_path, .cursor = cursor_of, .hurry = hurry };
+    struct acctthread *t = thread_new(journal_dir);
     struct err why = { .text = "" };
     int r;
 
     if (!t)
         return -ENOMEM;
     t->journal_end = journal_last(ctld->journal);
+    t->slurm_uid = ctld->conf ? conf_slurm_uid(ctld->conf) : getuid();
     atomic_store(&t->durable, journal_durable(ctld->journal));
-    r = open_database(t, &why);
-    if (r < 0 && may_pass(r)) {
-        log_error("%s: trying again, nothing is lost meanwhile", why.text);
-        t->failing = true;
-        r = 0;
-    }
-    pool.ctx = t;
-    if (r == 0)
-        r = acctpool_new(&pool, &t->pool);
+    r = db_path ? start_embedded(t, ctld, db_path, &why)
+                : acctsink_slurmdbd(ctld->conf, ctld->cluster->rec->cluster_id, &t->sink);
     if (r == 0)
         r = -pthread_create(&t->thread, NULL, run, t);
     if (r < 0) {

@@ -8,13 +8,14 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "api.pb-c.h"
 
 struct acctthread;
 struct conn;
 struct ctld;
+struct frame;
 
-/* Open or make the database and start.  Uses ctld's journal, cluster and conf (the latter two may
+/* Open or make the database and start; db_path NULL: bring everything to slurmdbd, which need not be there
+ * yet.  Uses ctld's journal, cluster and conf (the latter two may
  * be absent) in this call only; journal_dir is what the journal was opened with.  A database that
  * cannot be used now but may be later (disk full, locked) is logged and tried again by the thread.
  * Errors: those of acct_open that no waiting mends, -ENOMEM. */
@@ -26,9 +27,8 @@ void acctthread_durable(struct acctthread *t, uint64_t lsn);
 uint64_t acctthread_cursor(const struct acctthread *t);
 /* Block until the cursor has reached lsn; false: not within timeout_ms, or it ends. Any thread. */
 bool acctthread_wait(struct acctthread *t, uint64_t lsn, int timeout_ms);
-/* Answer OP_QUERY_ACCT with frames of records, as fast as conn takes them, once everything that was
- * durable when this was called is stored.  Never blocks.  filter is taken.  Any thread. */
-void acctthread_query(struct acctthread *t, struct conn *conn, uint32_t id,
-                      Pst__AcctFilter *filter);
+/* Answer a request of the store's (serve_has), once everything that was durable when this was called is
+ * stored.  Never blocks.  t NULL: there is no accounting.  Any thread. */
+void acctthread_request(struct acctthread *t, struct conn *conn, const struct frame *frame);
 /* Store what is at hand, stop; queries that wait are told.  Always NULL. */
 struct acctthread *acctthread_stop(struct acctthread *t);

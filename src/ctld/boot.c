@@ -6,28 +6,34 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <xxhash.h>
 
 #include "base/cleanup.h"
+#include "base/daemonize.h"
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "ctld/acctsync.h"
+#include "ctld/acctadmin.h"
+#include "ctld/acctfollow.h"
 #include "ctld/acctthread.h"
 #include "ctld/depends.h"
 #include "ctld/effects.h"
 #include "ctld/feasible.h"
+#include "ctld/resv.h"
 #include "ctld/feed.h"
 #include "ctld/front.h"
+#include "ctld/jobcomp.h"
 #include "ctld/lifecycle.h"
+#include "ctld/minutes.h"
 #include "ctld/observe.h"
 #include "ctld/programs.h"
 #include "ctld/reconfig.h"
 #include "ctld/schedthread.h"
+#include "ctld/shares.h"
 #include "ctld/snapshot.h"
 #include "ctld/steps.h"
 #include "ctld/cron.h"
@@ -55,9 +61,11 @@ static void on_durable(void *arg, uint64_t lsn)
     if (ctld->acct)
         acctthread_durable(ctld->acct, lsn);
     effects_release(ctld->effects, lsn);
+    acctsync_durable(ctld, lsn);
     programs_release(ctld->programs, lsn);
     if (ctld->watch)
         watch_durable(ctld->watch, lsn);
+    jobcomp_durable(ctld->jobcomp, lsn);
 }
 
 static void on_full(void *arg, bool full, int error)
@@ -161,11 +169,19 @@ static int count_boot(struct ctld *ctld)
 static int start_accounting(struct ctld *ctld, struct err *err)
 {
     const char *dir = conf_str(ctld->conf, CONF_STATE_SAVE_LOCATION);
+    const char *type = conf_str(ctld->conf, CONF_ACCOUNTING_STORAGE_TYPE);
     struct strbuf db = STRBUF_INIT;
     int r;
 
+    if (type && strcmp(type, "accounting_storage/none") == 0)
+        return 0;
     strbuf_addf(&db, "%s/accounting.sqlite", dir);
-    r = acctthread_start(ctld, strbuf_str(&db), dir, &ctld->acct, err);
+    r = acctthread_start(ctld, type && strcmp(type, "accounting_storage/slurmdbd") == 0 ? NULL : strbuf_str(&db), dir,
+                         &ctld->acct, err);
+    if (r >= 0 && !(type && strcmp(type, "accounting_storage/slurmdbd") == 0))
+        r = acctadmin_start(ctld, strbuf_str(&db), &ctld->acct_admin, err);
+    else if (r >= 0)
+        r = acctfollow_start(ctld, &ctld->acct_follow, err);
     strbuf_done(&db);
     if (r >= 0)
         acctthread_durable(ctld->acct, journal_durable(ctld->journal));
@@ -187,6 +203,8 @@ int boot_all(struct ctld *ctld, bool clear, bool repair, struct err *err)
         r = feasible_new(&ctld->feasible);
     if (r >= 0)
         r = programs_new(ctld, &ctld->programs);
+    if (r >= 0)
+        r = resvs_new(&ctld->resvs);
     if (r < 0)
         return err_set(err, r, "out of memory");
     r = front_new(ctld, &ctld->front, err);
@@ -196,6 +214,8 @@ int boot_all(struct ctld *ctld, bool clear, bool repair, struct err *err)
     if (r < 0)
         return r;
     r = start_accounting(ctld, err); /* before anything is committed: the writer thread tells it */
+    if (r >= 0)
+        r = jobcomp_start(ctld, &ctld->jobcomp, err);
     if (r >= 0)
         r = watch_new(ctld, &ctld->watch);
     if (r < 0)
@@ -213,9 +233,12 @@ int boot_all(struct ctld *ctld, bool clear, bool repair, struct err *err)
         r = count_boot(ctld);
     if (r < 0)
         return err_set(err, r, "cannot start: %s", strerror(-r));
+    shares_configure(ctld);
     lifecycle_recover(ctld);
     cron_recover(ctld);
+    resv_recover(ctld);
     triggers_booted(ctld);
+    feed_qos(ctld);
     schedfeed_flush(ctld);
     journal_commit(ctld->journal);
     ctld->stats.since_us = ctld->boot_us;
@@ -227,47 +250,19 @@ int boot_all(struct ctld *ctld, bool clear, bool repair, struct err *err)
     return 0;
 }
 
-/* ---- pid file, systemd, end --------------------------------------------------------------------- */
+/* ---- pid file, end ----------------------------------------------------------------------------- */
 
-int boot_pid_file(struct ctld *ctld, bool make, struct err *err)
+int boot_pid_file(struct ctld *ctld, bool make)
 {
     _cleanup_free_ char *path = NULL;
-    FILE *f;
 
     if (conf_expand_path(conf_str(ctld->conf, CONF_SLURMCTLD_PID_FILE), NULL, ctld->host, &path) < 0)
         return -ENOMEM;
-    if (!make) {
+    if (make)
+        daemonize_pid_file(path);
+    else
         (void)unlink(path); /* may never have been made */
-        return 0;
-    }
-    f = fopen(path, "we");
-    if (!f) { /* not worth refusing to serve */
-        log_error("cannot write the pid file %s: %s", path, strerror(errno));
-        return 0;
-    }
-    fprintf(f, "%ld\n", (long)getpid());
-    if (fclose(f) != 0)
-        log_error("cannot write the pid file %s: %s", path, strerror(errno));
-    (void)err;
     return 0;
-}
-
-void boot_notify_systemd(void)
-{
-    const char *path = getenv("NOTIFY_SOCKET");
-    struct sockaddr_un sa = { .sun_family = AF_UNIX };
-    _cleanup_close_ int fd = -1;
-    size_t len = path ? strlen(path) : 0;
-
-    if (!len || len >= sizeof(sa.sun_path))
-        return;
-    memcpy(sa.sun_path, path, len);
-    if (sa.sun_path[0] == '@')
-        sa.sun_path[0] = '\0';
-    fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0)
-        (void)sendto(fd, "READY=1", 7, MSG_NOSIGNAL, (struct sockaddr *)&sa,
-                     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)); /* best effort */
 }
 
 static void release_nodes(struct ctld *ctld)
@@ -288,17 +283,23 @@ void boot_end(struct ctld *ctld)
         ctld->journal = journal_close(ctld->journal); /* syncs; the last answers leave */
     if (ctld->front && ctld->front->server)
         server_stop(ctld->front->server);
+    ctld->acct_admin = acctadmin_stop(ctld->acct_admin);
+    ctld->acct_follow = acctfollow_stop(ctld->acct_follow);
+    acctsync_end(ctld);
     ctld->acct = acctthread_stop(ctld->acct);
+    ctld->jobcomp = jobcomp_stop(ctld->jobcomp);
     ctld->programs = programs_free(ctld->programs);
     ctld->watch = watch_stop(ctld->watch);
     if (ctld->cluster) {
         wait_clear(ctld);
         steps_clear(ctld);
         triggers_clear();
+        minutes_clear();
         release_nodes(ctld);
     }
     depends_clear(ctld);
     free(ctld->refused_full.ids);
+    free(ctld->pass_notes);
     ctld->queue = core_queue_free(ctld->queue);
     ctld->effects = effects_free(ctld->effects);
     ctld->front = front_free(ctld->front);
@@ -307,10 +308,11 @@ void boot_end(struct ctld *ctld)
         ctld->cluster->observer = NULL;
     ctld->cluster = cluster_free(ctld->cluster);
     ctld->feasible = feasible_free(ctld->feasible);
+    ctld->resvs = resvs_free(ctld->resvs);
     idmap_done(&ctld->links);
     ctld->keys = auth_keys_free(ctld->keys);
     if (ctld->conf) {
-        (void)boot_pid_file(ctld, false, NULL);
+        (void)boot_pid_file(ctld, false);
         conf_free(ctld->conf);
     }
     free(ctld->conf_path);

@@ -6,6 +6,5 @@
 void boot_host_name(struct ctld *ctld);
 /* Everything but accepting connections.  clear: forget all records; repair: cut a damaged journal first. */
 int boot_all(struct ctld *ctld, bool clear, bool repair, struct err *err);
-int boot_pid_file(struct ctld *ctld, bool make, struct err *err);
-void boot_notify_systemd(void);
+int boot_pid_file(struct ctld *ctld, bool make); /* or remove it; -ENOMEM */
 void boot_end(struct ctld *ctld); /* all parts that exist, then ctld itself */

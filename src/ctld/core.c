@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/cleanup.h"
@@ -16,6 +17,7 @@
 #include "ctld/effects.h"
 #include "ctld/feed.h"
 #include "ctld/front.h"
+#include "ctld/jobcomp.h"
 #include "ctld/lifecycle.h"
 #include "ctld/reconfig.h"
 #include "ctld/schedthread.h"
@@ -59,6 +61,7 @@ void cmd_free(struct cmd *cmd)
         conn_unref(cmd->conn);
     if (cmd->kind == CMD_DECISIONS)
         decisions_msg_free(cmd->arg); /* left over at the end */
+    free(cmd->caller);
     free(cmd->user_name);
     free(cmd->group_name);
     free(cmd);
@@ -133,16 +136,21 @@ int64_t core_now(void)
 uint64_t core_commit(struct ctld *ctld, Pst__Transaction *tx)
 {
     size_t len = pst__transaction__get_packed_size(tx);
-    _cleanup_free_ uint8_t *buf = malloc(len ? len : 1);
+    _cleanup_val_(strbuf_done) struct strbuf notes = STRBUF_INIT;
+    _cleanup_free_ uint8_t *buf = NULL;
     struct err err = { .text = "" };
     uint64_t lsn = 0;
     int r;
 
-    if (!buf) {
+    jobcomp_notes(ctld->jobcomp, ctld->cluster, tx, &notes);
+    buf = malloc(len + notes.len + 1);
+    if (!buf || notes.failed) {
         log_fatal("out of memory while committing");
         abort();
     }
     pst__transaction__pack(tx, buf);
+    memcpy(buf + len, strbuf_str(&notes), notes.len);
+    len += notes.len;
     r = journal_append(ctld->journal, buf, len, &lsn);
     if (r < 0) {
         log_error("an event could not be journaled: %s", strerror(-r));
@@ -203,7 +211,9 @@ bool core_is_admin(const struct ctld *ctld, uid_t uid)
 
 bool cmd_is_admin(const struct ctld *ctld, const struct cmd *cmd)
 {
-    return !cmd->conn || core_is_admin(ctld, conn_peer(cmd->conn)->uid);
+    return !cmd->conn || core_is_admin(ctld, conn_peer(cmd->conn)->uid) ||
+           (cmd->caller &&
+            am_admin_level(ctld->cluster->am, cmd->caller) >= PST__ADMIN_LEVEL__ADMIN_ADMINISTRATOR);
 }
 
 static void handle_request(struct ctld *ctld, struct cmd *cmd)
@@ -217,6 +227,10 @@ static void handle_request(struct ctld *ctld, struct cmd *cmd)
     }
     if (!row || !row->fn) {
         core_error(ctld, cmd, EPST_BAD_REQUEST, "this operation is not the controller's");
+        return;
+    }
+    if ((row->flags & OPF_ROOT) && cmd->conn && !core_is_admin(ctld, conn_peer(cmd->conn)->uid)) {
+        core_error(ctld, cmd, ESLURM_USER_ID_MISSING, NULL);
         return;
     }
     if ((row->flags & OPF_ADMIN) && !cmd_is_admin(ctld, cmd)) {

@@ -25,10 +25,14 @@ struct effects;
 struct views;
 struct schedthread;
 struct acctthread;
+struct jobcomp;
+struct acctadmin;
+struct acctfollow;
 struct watch;
 struct front;
 struct feasible;
 struct programs;
+struct resvs;
 
 enum cmd_kind {
     CMD_REQUEST,   /* a decoded request */
@@ -50,6 +54,7 @@ struct cmd {
     bool oneway;
     ProtobufCMessage *msg;   /* owned */
     int64_t deadline_mono_us; /* 0 = none */
+    char *caller; /* name of the peer's user; owned, NULL = unknown here, or root or SlurmUser */
     char *user_name, *group_name; /* of a submission or change of partition; owned, NULL = unknown here */
     uid_t uid;               /* in force: root may submit for others */
     gid_t gid;
@@ -81,18 +86,27 @@ struct ctld {
     struct views *views;
     struct schedthread *sched;
     struct acctthread *acct;
+    struct jobcomp *jobcomp; /* NULL: no JobCompType */
+    struct acctadmin *acct_admin;   /* the store is embedded ... */
+    struct acctfollow *acct_follow; /* ... or slurmdbd's */
     struct watch *watch;
     struct front *front;
     struct feasible *feasible;
     struct programs *programs;
+    struct resvs *resvs;
     struct cluster_observer observer;
     struct stats stats;
+    int64_t shares_told_us;   /* to the scheduler */
+    uint64_t shares_gen;      /* as of then: generation of the accounting records */
 
     char host[256];           /* short name */
     int64_t boot_us;
     uint64_t applied_lsn;     /* of the last commit */
+    struct pass_note *pass_notes; /* of the scheduler, to be written down with the next start */
+    size_t n_pass_notes;
     atomic_bool disk_full;
     atomic_bool stopping;
+    atomic_uint private_data; /* enum policy_private */
 
     /* waiting requests (wait.c), dependants (depends.c) */
     struct idmap links;       /* connection id -> struct node */
@@ -125,7 +139,7 @@ void core_reply(struct ctld *ctld, const struct cmd *cmd, uint64_t lsn, uint32_t
 void core_ok(struct ctld *ctld, const struct cmd *cmd, uint64_t lsn); /* Empty */
 void core_error(struct ctld *ctld, const struct cmd *cmd, int code, const char *text);
 void core_disk_full(struct ctld *ctld, const struct cmd *cmd);
-/* Whose word is law: root and SlurmUser. */
+/* Whose word is law: root and SlurmUser; of those who asked, also accounting's administrators. */
 bool core_is_admin(const struct ctld *ctld, uid_t uid);
 bool cmd_is_admin(const struct ctld *ctld, const struct cmd *cmd);
 
@@ -133,9 +147,10 @@ bool cmd_is_admin(const struct ctld *ctld, const struct cmd *cmd);
 
 typedef void op_fn(struct ctld *ctld, struct cmd *cmd);
 enum op_flag {
-    OPF_ADMIN = 1u << 0,  /* root or SlurmUser only */
+    OPF_ADMIN = 1u << 0,  /* root, SlurmUser, and users whose admin level is Administrator */
     OPF_WRITES = 1u << 1, /* refused while the disk is full */
     OPF_VIEW = 1u << 2,   /* answered by an I/O thread from the view; fn is NULL */
+    OPF_ROOT = 1u << 4,   /* root or SlurmUser only: daemons */
     OPF_FRONT = 1u << 3,  /* answered by the front itself */
 };
 struct op_row {
@@ -145,9 +160,10 @@ struct op_row {
 const struct op_row *op_row(unsigned op); /* NULL: not an operation of the controller */
 
 op_fn op_job_submit, op_job_wait, op_job_action, op_job_update, op_step_create, op_het_step_create;
-op_fn op_access, op_steps_wait;
+op_fn op_access, op_steps_wait, op_acct_changes, op_query_assocs;
+op_fn op_resv_update, op_query_resvs;
 op_fn op_trigger_set, op_trigger_get, op_trigger_clear, op_crontab_get, op_crontab_set;
-op_fn op_query_explain;
+op_fn op_query_explain, op_query_shares, op_usage_reset;
 op_fn op_query_config, op_query_diag, op_query_script, op_ping;
 op_fn op_node_update, op_node_reboot, op_part_update, op_reconfigure, op_shutdown, op_token, op_debug;
 op_fn op_node_register, op_node_report;

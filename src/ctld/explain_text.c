@@ -12,6 +12,7 @@
 #include "base/timefmt.h"
 #include "ctld/explain.h"
 #include "ctld/jobs.h"
+#include "ctld/resv.h"
 #include "model/array.h"
 #include "model/names.h"
 
@@ -304,6 +305,97 @@ static void say_holders(struct explain_made *m, const struct explain_part *x,
         say(m, text(m, "So do %u other jobs, which end later.", x->nholding - x->nholders));
 }
 
+static const char *victims_text(struct explain_made *m, const struct explain_preempt *x)
+{
+    static const char *const verbs[] = { [SCHED_MODE_CANCEL] = " (cancelled)",
+                                         [SCHED_MODE_REQUEUE] = " (requeued)",
+                                         [SCHED_MODE_SUSPEND] = " (suspended)" };
+    struct strbuf sb = STRBUF_INIT;
+    const char *made;
+
+    for (uint32_t i = 0; i < x->nvictims && i < EXPLAIN_VICTIMS; i++) {
+        const char *verb = x->victims[i].mode < ARRAY_SIZE(verbs) ? verbs[x->victims[i].mode] : NULL;
+
+        strbuf_addf(&sb, "%s%s%s", i ? ", " : "", job_name(m, x->victims[i].job_id), verb ? verb : "");
+    }
+    if (x->nvictims > EXPLAIN_VICTIMS)
+        strbuf_addf(&sb, " and %u more", x->nvictims - EXPLAIN_VICTIMS);
+    made = text(m, "job%s %s", x->nvictims == 1 ? "" : "s", strbuf_str(&sb));
+    strbuf_done(&sb);
+    return made;
+}
+
+/* Why the jobs it could gain from may stay. */
+static const char *spared_text(struct explain_made *m, const struct explain_preempt *x)
+{
+    const struct {
+        uint32_t n;
+        const char *what;
+    } parts[] = {
+        { x->equal, "does not rank below it" },
+        { x->off, "is not to be preempted (PreemptMode=OFF)" },
+        { x->safe, "is safe by its run time or priority" },
+        { x->busy, "is suspended or waits itself" },
+        { x->going, "ends anyway" },
+    };
+    struct strbuf sb = STRBUF_INIT;
+    const char *made;
+
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+        if (parts[i].n)
+            strbuf_addf(&sb, "%s%u %s", sb.len ? ", " : "", parts[i].n, parts[i].what);
+    made = text(m, "%s", sb.len ? strbuf_str(&sb) : "none runs there");
+    strbuf_done(&sb);
+    return made;
+}
+
+static void say_preempt(struct explain_made *m, const struct explain_part *x)
+{
+    const struct explain_preempt *p = &x->preempt;
+
+    if (!p->asked || (!p->jobs && !p->waiting))
+        return;
+    if (p->waiting)
+        say(m, text(m, "It preempts %s and starts when %s gone.", victims_text(m, p),
+                    p->nvictims == 1 ? "it has" : "they have"));
+    else if (!p->candidates)
+        say(m, text(m, "It may preempt none of the %u jobs there: %s.", p->jobs, spared_text(m, p)));
+    else if (!p->nvictims)
+        say(m, text(m, "It may preempt %u of the %u jobs there, but would not fit without them either: %s.",
+                    p->candidates, p->jobs, spared_text(m, p)));
+    else
+        say(m, text(m,
+                    "It may preempt %u of the %u jobs there; when it is its turn %s will go: of the lowest "
+                    "rank, and without any of them it does not fit.",
+                    p->candidates, p->jobs, victims_text(m, p)));
+    if (p->safe && p->safe_until_us != INT64_MAX)
+        say(m, text(m, "The first that is safe for its run time is so until %s.", stamp(m, p->safe_until_us)));
+}
+
+static void say_licenses(struct explain_made *m, const struct sched_explanation *x)
+{
+    for (size_t i = 0; i < x->nlicenses; i++) {
+        const struct explain_license *l = &x->licenses[i];
+        unsigned long long left = l->total > l->used ? l->total - l->used : 0;
+
+        if (l->wanted <= left)
+            continue;
+        say(m, text(m, "License %s: it asks for %llu%s; of %llu, %llu %s free.", l->name,
+                    (unsigned long long)l->wanted, x->licenses_any ? " or others" : "",
+                    (unsigned long long)l->total, left, left == 1 ? "is" : "are"));
+        for (uint32_t h = 0; h < l->nholders; h++) {
+            const struct job *j = cluster_job(m->t->ctld->cluster, l->holders[h].job_id);
+
+            say(m, text(m, "Job %s of %s holds %u of them, %s%s.", job_name(m, l->holders[h].job_id),
+                        j && j->rec->user_name ? j->rec->user_name : "somebody", l->holders[h].nodes,
+                        l->holders[h].end_us != INT64_MAX ? "until " : "without a time limit",
+                        l->holders[h].end_us != INT64_MAX ? stamp(m, l->holders[h].end_us) : ""));
+        }
+        if (l->nholding > l->nholders)
+            say(m, text(m, "So do %u other jobs, which end later.", l->nholding - l->nholders));
+    }
+}
+
 static const struct {
     enum sched_why why;
     Pst__JobReason reason;
@@ -321,9 +413,75 @@ static const struct {
       "has no set of nodes that could ever hold it" },
     { SCHED_WHY_NODES_UNAVAILABLE, PST__JOB_REASON__REASON_NODES_UNAVAILABLE,
       "could hold it if the nodes that are down or drained were up" },
+    { SCHED_WHY_RESV, PST__JOB_REASON__REASON_RESERVATION,
+      "has to wait with it for its reservation, or for a time at which that holds it" },
+    { SCHED_WHY_RESERVED, PST__JOB_REASON__REASON_REQ_NODE_NOT_AVAIL,
+      "has too few nodes that are not reserved for others while it would run" },
+    { SCHED_WHY_RESV_MAINT, PST__JOB_REASON__REASON_RESERVED_MAINT,
+      "has too few nodes that are not reserved for maintenance while it would run" },
     { SCHED_WHY_LICENSES, PST__JOB_REASON__REASON_LICENSES,
       "has to wait with it until the licenses it asks for are free" },
 };
+
+/* "account physics", "QOS high" */
+static const char *limit_owner(struct explain_made *m, const struct sched_limit_hit *h)
+{
+    struct assoc_mgr *am = m->t->ctld->cluster->am;
+    const Pst__QosRecord *q = h->qos ? am_qos(am, h->id) : NULL;
+    const struct assoc *a = h->qos ? NULL : am_assoc(am, h->id);
+
+    if (q)
+        return text(m, "QOS %s", q->name);
+    if (a && a->user)
+        return text(m, "user %s in account %s", a->rec->user, a->rec->account);
+    return a ? text(m, "account %s", a->rec->account) : "an association";
+}
+
+/* Of what: "cpu", "minutes of gres/gpu", "jobs". */
+static const char *limit_unit(struct explain_made *m, const struct sched_limit_hit *h)
+{
+    unsigned scope = h->limit / 16;
+    bool minutes = scope == SCHED_LIMIT_ASSOC_GRP_MINS || scope == SCHED_LIMIT_ASSOC_GRP_RUN_MINS ||
+                   scope == SCHED_LIMIT_ASSOC_MAX_MINS || scope == SCHED_LIMIT_QOS_GRP_MINS ||
+                   scope == SCHED_LIMIT_QOS_GRP_RUN_MINS || scope == SCHED_LIMIT_QOS_MAX_MINS;
+    char name[256];
+
+    if (!h->tres_id)
+        return h->limit == SCHED_LIMIT_ASSOC_MAX_WALL || h->limit == SCHED_LIMIT_QOS_MAX_WALL ||
+                       h->limit == SCHED_LIMIT_ASSOC_GRP_WALL || h->limit == SCHED_LIMIT_QOS_GRP_WALL
+                   ? "minutes"
+                   : "running jobs";
+    if (!am_tres_name(m->t->ctld->cluster->am, h->tres_id, name, sizeof(name)))
+        return "of a resource";
+    return text(m, "%s%s%s", minutes ? "minutes of " : "", name,
+                h->tres_id == AM_TRES_MEM && !minutes ? " (MiB)" : "");
+}
+
+/* Which limit, what it grants, what is used of it, and what would help. */
+static void say_limit(struct explain_made *m, const struct explain_part *x, Pst__ExplainPartition *p)
+{
+    const struct sched_limit_hit *h = &x->limit;
+    unsigned long long value = h->value, used = h->used, asked = h->asked, left = value > used ? value - used : 0;
+    const char *word, *owner = limit_owner(m, h), *unit = limit_unit(m, h);
+    bool least = h->limit / 16 == SCHED_LIMIT_QOS_MIN && h->tres_id;
+
+    SET(p, reason, (Pst__JobReason)(PST__JOB_REASON__REASON_ASSOC_GRP_CPU + (int)h->limit));
+    word = names_reason((unsigned)p->reason);
+    if (h->limit == SCHED_LIMIT_QOS_USAGE_THRESHOLD) {
+        say(m, text(m, "A limit holds it, %s: the fair-share factor of its account is below what %s asks for.", word,
+                    owner));
+        return;
+    }
+    say(m, text(m, "A limit holds it, %s: %s %s %s %llu %s; %llu are used, and it asks for %s%llu.", word, owner,
+                least ? "wants" : "may have", least ? "at least" : "at most", value, unit, used,
+                asked == UINT64_MAX ? "no end of them: " : "", asked));
+    if (least)
+        say(m, text(m, "Asking for %llu would let it start.", value));
+    else if (left && (h->tres_id || h->limit == SCHED_LIMIT_ASSOC_MAX_WALL || h->limit == SCHED_LIMIT_QOS_MAX_WALL))
+        say(m, text(m, "Asking for at most %llu would let it go on.", left));
+    if (used)
+        say(m, text(m, "%s", "Else it goes on when others of the same limit have ended, or the limit is raised."));
+}
 
 static void say_time(struct explain_made *m, const struct explain_part *x, Pst__ExplainPartition *p)
 {
@@ -345,6 +503,32 @@ static void say_time(struct explain_made *m, const struct explain_part *x, Pst__
     } else if (x->why == SCHED_WHY_RESOURCES) {
         say(m, text(m, "No start can be planned yet%s.",
                     x->kept_for ? " behind that job" : ": what it waits for has no end"));
+    }
+}
+
+/* Which reservations are in its way there, or which it waits for. */
+static void say_reservations(struct explain_made *m, const struct explain_part *x)
+{
+    const Pst__JobRecord *job = m->t->job->rec;
+    const struct partition *p = cluster_partition(m->t->ctld->cluster, x->name);
+    int64_t end_us = job->has_time_limit_min ? m->t->now_us + (int64_t)job->time_limit_min * 60 * USEC_PER_SEC : INT64_MAX;
+    const Pst__ReservationRecord *r;
+
+    if (x->why != SCHED_WHY_RESV && x->why != SCHED_WHY_RESERVED && x->why != SCHED_WHY_RESV_MAINT)
+        return;
+    for (size_t pos = 0; p && (r = cluster_next_resv(m->t->ctld->cluster, &pos));) {
+        struct resv_period when;
+        const struct bitmap *nodes = resv_nodes(m->t->ctld, r);
+
+        if (resv_periods(r, m->t->now_us, &when, 1) != 1)
+            continue;
+        if (x->why == SCHED_WHY_RESV && resv_is_named(job, r->name))
+            say(m, text(m, "Its reservation %s is from %s to %s on %s.", r->name, stamp(m, when.start_us),
+                        stamp(m, when.end_us), r->nodes ? r->nodes : "any nodes"));
+        else if (x->why != SCHED_WHY_RESV && r->nodes && when.start_us < end_us &&
+                 nodes->nbits == p->nodes->nbits && bitmap_overlaps(nodes, p->nodes))
+            say(m, text(m, "Reservation %s keeps %s from %s to %s.", r->name, r->nodes, stamp(m, when.start_us),
+                        stamp(m, when.end_us)));
     }
 }
 
@@ -372,10 +556,14 @@ static void add_partition(struct explain_made *m, const struct explain_part *x)
         SET(p, reason, verdicts[i].reason);
         say(m, text(m, "Partition %s %s.", p->name, verdicts[i].sentence));
     }
+    if (x->why == SCHED_WHY_LIMIT)
+        say_limit(m, x, p);
     if (x->why == SCHED_WHY_RESOURCES)
         say(m, text(m, "It is %u%s of %u in the queue of %s.", x->place, ordinal(x->place),
                     x->queued, p->name));
+    say_reservations(m, x);
     say_holders(m, x, p);
+    say_preempt(m, x);
     say_time(m, x, p);
     push(m, (void ***)&m->reply.partitions, &m->reply.n_partitions, p);
 }
@@ -514,6 +702,7 @@ static void pending(struct explain_made *m)
         say(m, text(m, "Let go now, it would start at once."));
     for (size_t i = 0; i < x->nparts; i++)
         add_partition(m, &x->parts[i]);
+    say_licenses(m, x);
     if (!kept && m->reply.n_partitions) {
         SET(&m->reply, reason, m->reply.partitions[0]->reason);
         if (m->reply.reason == PST__JOB_REASON__REASON_PRIORITY)

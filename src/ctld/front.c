@@ -7,7 +7,10 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "acctd/serve.h"
+#include "ctld/acctadmin.h"
 #include "ctld/acctthread.h"
+#include "ctld/privateacct.h"
 #include "ctld/prioquery.h"
 #include "ctld/users.h"
 #include "ctld/watch.h"
@@ -45,6 +48,12 @@ static struct cmd *cmd_new(struct front *f, struct conn *c, const struct frame *
     cmd->gid = conn_peer(c)->gid;
     if (frame->deadline_ms)
         cmd->deadline_mono_us = conn_arrival_mono_us(c) + (int64_t)frame->deadline_ms * 1000;
+    if (cmd->uid != 0) { /* what accounting lets him do goes by his name */
+        char *groups;
+
+        users_lookup(f->users, cmd->uid, &cmd->caller, &groups);
+        free(groups);
+    }
     if (frame->op == OP_JOB_SUBMIT) {
         const Pst__SubmitRequest *req = (const Pst__SubmitRequest *)msg;
         bool other = req->has_uid && cmd->uid == 0;
@@ -86,23 +95,12 @@ static void to_core(struct front *f, struct conn *c, const struct frame *frame)
         (void)conn_error(c, frame->op, frame->id, EPST_BUSY, NULL);
 }
 
-static void acct_query_start(struct front *f, struct conn *c, const struct frame *frame)
-{
-    struct err err = { .text = "" };
-    ProtobufCMessage *msg;
-
-    if (frame_unpack(frame, &msg, &err) < 0)
-        (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST, err.text);
-    else
-        acctthread_query(f->ctld->acct, c, frame->id, (Pst__AcctFilter *)msg);
-}
-
 static void on_request(void *ctx, struct conn *c, const struct frame *frame)
 {
     struct front *f = ctx;
     const struct op_row *row = op_row(frame->op);
 
-    if (!row) {
+    if (!row && !serve_has(frame->op)) {
         (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST, "the controller does not know this operation");
         return;
     }
@@ -110,14 +108,18 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
         (void)conn_error(c, frame->op, frame->id, EPST_SHUTTING_DOWN, NULL);
         return;
     }
-    if (row->flags & OPF_VIEW)
+    if (!row && !privateacct_takes(f, c, frame))
+        acctthread_request(f->ctld->acct, c, frame);
+    else if (!row)
+        return; /* the core says whose records he may see */
+    else if (row->flags & OPF_VIEW)
         query_start(f, c, frame);
     else if (frame->op == OP_QUERY_PRIORITY)
         prioquery_start(f, c, frame);
     else if (frame->op == OP_WATCH)
         watch_start(f->ctld->watch, c, frame);
-    else if (row->flags & OPF_FRONT)
-        acct_query_start(f, c, frame);
+    else if (frame->op == OP_ACCT_ADMIN || frame->op == OP_ACCT_LIST)
+        acctadmin_request(f->ctld->acct_admin, c, frame);
     else
         to_core(f, c, frame);
 }

@@ -43,25 +43,9 @@ void het_fill(Pst__JobRecord *rec, uint32_t leader, uint32_t k, uint32_t n)
 
 /* ---- scheduling --------------------------------------------------------------------------------- */
 
-int64_t het_eligible_at(const struct ctld *ctld, const Pst__JobRecord *r)
-{
-    int64_t at_us = 0;
-
-    for (uint32_t k = 0; k < r->het_count; k++) {
-        const struct job *j = het_component(ctld->cluster, r, k);
-
-        if (!j || !job_is_pending(j->rec) || job_is_held(j->rec) || j->rec->dependency ||
-            job_has_flag(j->rec, JOB_FLAG(COMPLETING)))
-            return INT64_MAX;
-        if (j->rec->has_begin_us)
-            at_us = MAX(at_us, j->rec->begin_us);
-    }
-    return at_us;
-}
-
 void het_feed_others(struct ctld *ctld, const struct job *j)
 {
-    bool eligible = het_eligible_at(ctld, j->rec) != INT64_MAX;
+    bool eligible = het_eligible_at(ctld->cluster, j->rec) != INT64_MAX;
 
     for (uint32_t k = 0; k < j->rec->het_count; k++) {
         struct job *other = het_component(ctld->cluster, j->rec, k);

@@ -13,51 +13,9 @@
 #include "model/array.h"
 #include "model/names.h"
 
-bool gres_text_parse(char *word, struct gres_text *ret)
-{
-    char *first, *second;
-
-    *ret = (struct gres_text){ .name = word, .count = 1 };
-    if (strncmp(word, "gres/", 5) == 0)
-        ret->name = word + 5;
-    first = strpbrk(ret->name, ":=");
-    if (!first)
-        return *ret->name != '\0' && !strchr(ret->name, '/');
-    *first++ = '\0';
-    second = strpbrk(first, ":=");
-    if (second) {
-        *second++ = '\0';
-        ret->type = first;
-        if (strncmp(second, "no_consume", 10) == 0)
-            return false; /* never runs out */
-        first = second;
-    }
-    if (ret->type && !*ret->type)
-        return false;
-    if (isdigit((unsigned char)*first))
-        return size_count_parse(first, &ret->count, NULL) == 0 && *ret->name;
-    if (ret->type || !*first)
-        return false;
-    ret->type = first; /* "gpu:a100" */
-    return *ret->name != '\0';
-}
-
 uint32_t jobs_array_running(struct ctld *ctld, uint32_t array_job_id)
 {
     return cluster_array_tally(ctld->cluster, array_job_id).running;
-}
-
-bool jobs_node_usable(const Pst__NodeRecord *r)
-{
-    const uint32_t bad = 1u << PST__NODE_FLAG__NODE_FLAG_DRAIN | 1u << PST__NODE_FLAG__NODE_FLAG_FAIL |
-                         1u << PST__NODE_FLAG__NODE_FLAG_NOT_RESPONDING |
-                         1u << PST__NODE_FLAG__NODE_FLAG_MAINTENANCE |
-                         1u << PST__NODE_FLAG__NODE_FLAG_INVALID_REG |
-                         1u << PST__NODE_FLAG__NODE_FLAG_REBOOT_REQUESTED |
-                         1u << PST__NODE_FLAG__NODE_FLAG_REBOOT_ISSUED |
-                         1u << PST__NODE_FLAG__NODE_FLAG_POWERED_DOWN;
-
-    return !(r->has_state_flags && (r->state_flags & bad));
 }
 
 /* Is `word` one of the comma list? */

@@ -5,20 +5,11 @@
 #include <stdint.h>
 
 #include "ctld/ctld.h"
-
-/* "gpu:a100:2", "gres/gpu:2", "gpu": name, type (NULL = none) and count, pointing into `word`, which is
- * changed.  Count suffixes k m g are powers of 1024.  False: no GRES. */
-struct gres_text {
-    char *name, *type;
-    uint64_t count;
-};
-bool gres_text_parse(char *word, struct gres_text *ret);
+#include "feed/grestext.h"
 
 /* The id after `id`, skipping those in use, wrapping at MaxJobId. */
 uint32_t jobs_next_id(struct ctld *ctld, uint32_t id);
 uint32_t jobs_array_running(struct ctld *ctld, uint32_t array_job_id);
-/* No flag keeps new jobs away (state and link are not looked at). */
-bool jobs_node_usable(const Pst__NodeRecord *r);
 /* Effective limits of a partition. */
 bool jobs_in_partition(const Pst__JobRecord *r, const char *partition); /* of its comma list */
 

@@ -31,7 +31,7 @@ enum {
     F_KILL_SENT = 43, F_ALLOC = 180, F_RELEASED = 181, F_NEXT_STEP = 182, F_BATCH_HOST = 183,
     F_BATCH_STARTED = 185, F_ALLOC_TRES = 186, F_FAILED_NODE = 188, F_PROLOG_PENDING = 200,
     F_LICENSES_ALLOC = 250, F_PREEMPT = 260, F_PREEMPT_KILL = 261, F_PREEMPT_MODE = 262,
-    F_PREEMPTED_BY = 263, F_PREEMPTABLE = 264,
+    F_PREEMPTED_BY = 263, F_PREEMPTABLE = 264, F_RESERVATION = 17, F_REQ_RESERVATION = 290, F_RESV_ID = 291,
 };
 
 static void count_end(struct ctld *ctld, Pst__Transaction *tx, Pst__JobState state)
@@ -231,6 +231,7 @@ static Pst__JobReason held_reason(const Pst__JobRecord *r, bool by_requeue)
         return r->has_held_by_user && r->held_by_user ? PST__JOB_REASON__REASON_JOB_HELD_USER
                                                       : PST__JOB_REASON__REASON_JOB_HELD_ADMIN;
     if (r->has_reason && (r->reason == PST__JOB_REASON__REASON_LAUNCH_FAILED_REQUEUED_HELD ||
+                          r->reason == PST__JOB_REASON__REASON_USER_ENV_REQUEUED_HELD ||
                           r->reason == PST__JOB_REASON__REASON_JOB_HOLD_MAX_REQUEUE))
         return r->reason;
     return PST__JOB_REASON__REASON_JOB_HELD_USER;
@@ -258,15 +259,22 @@ static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct j
     /* A field is either cleared or set, never both: clearing comes last. */
     static const uint32_t gone[] = { F_EXIT_STATUS, F_DERIVED, F_CANCEL_UID, F_START, F_END, F_SUSPEND,
                                      F_SUSPENDED, F_KILL, F_WARNED, F_KILL_SENT, F_ALLOC, F_RELEASED,
-                                     F_NEXT_STEP, F_BATCH_HOST, F_BATCH_STARTED, F_ALLOC_TRES,
+                                     F_NEXT_STEP, F_BATCH_HOST, F_BATCH_STARTED, F_ALLOC_TRES, JOB_FIELD_BILLING,
                                      F_FAILED_NODE, F_PROLOG_PENDING, F_LICENSES_ALLOC,
                                      F_PREEMPT, F_PREEMPT_KILL, F_PREEMPT_MODE, F_PREEMPTED_BY,
-                                     F_PREEMPTABLE };
+                                     F_PREEMPTABLE, F_RESV_ID };
     const Pst__JobRecord *r = j->rec;
     Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_REQUEUE, r->job_id);
 
     for (size_t i = 0; i < ARRAY_SIZE(gone); i++)
         tx_clear(tx, gone[i]);
+    if (r->req_reservation) { /* it asks as it did before */
+        tx_clear(tx, F_REQ_RESERVATION);
+        if (*r->req_reservation)
+            (void)pb_set_str(&set->reservation, r->req_reservation); /* -ENOMEM: the one it ran in */
+        else
+            tx_clear(tx, F_RESERVATION);
+    }
     SET(set, state, JOB_STATE(PENDING));
     SET(set, state_flags, special ? JOB_FLAG(SPECIAL_EXIT) : 0);
     SET(set, restart_count, job_restarts(r) + 1);

@@ -67,6 +67,9 @@ void launch_prepare(struct ctld *ctld, struct job *j, uint64_t lsn);
 void launch_terminate(struct ctld *ctld, struct job *j, const struct node *n, size_t position,
                       uint64_t lsn, const char *text);
 void launch_signal(struct ctld *ctld, struct job *j, uint64_t lsn, const Pst__SignalSteps *sig);
-char *alloc_tres_text(const Pst__Alloc *a); /* "cpu=4,mem=400M,node=1,billing=4"; caller frees */
+char *alloc_tres_text(const Pst__Alloc *a, uint64_t billing); /* "cpu=4,mem=400M,node=1,billing=4"; caller frees */
+/* alloc_tres and billing of set from its alloc, as that partition bills. */
+void alloc_bill(const struct ctld *ctld, const char *partition, const char *licenses, Pst__JobRecord *set);
+#define JOB_FIELD_BILLING 370u
 /* Give rec, which tx will put or patch, a run of its own: db_id and SLUID. */
 void lifecycle_new_run(struct ctld *ctld, Pst__Transaction *tx, Pst__JobRecord *rec);

@@ -89,6 +89,27 @@ static const char *too_small(const Pst__NodeRecord *have, const Pst__NodeRecord 
 
 #define FLAG(x) (1u << PST__NODE_FLAG__NODE_FLAG_##x)
 
+static bool same_topo(const Pst__NodeRecord *a, const Pst__NodeRecord *b)
+{
+    bool same = a->n_gres_topo == b->n_gres_topo;
+
+    for (size_t i = 0; same && i < a->n_gres_topo; i++)
+        same = pb_equal(&a->gres_topo[i]->base, &b->gres_topo[i]->base);
+    return same;
+}
+
+static void copy_topo(Pst__NodeRecord *set, const Pst__NodeRecord *now)
+{
+    set->gres_topo = calloc(now->n_gres_topo, sizeof(Pst__GresTopo *));
+    for (size_t i = 0; set->gres_topo && i < now->n_gres_topo; i++) {
+        ProtobufCMessage *copy;
+
+        if (pb_dup(&now->gres_topo[i]->base, &copy) < 0)
+            return; /* it registers again */
+        set->gres_topo[set->n_gres_topo++] = (Pst__GresTopo *)copy;
+    }
+}
+
 static void copy_facts(Pst__NodeRecord *set, const Pst__NodeRecord *old, const Pst__NodeRecord *now)
 {
     if (now->arch && (!old->arch || strcmp(old->arch, now->arch) != 0))
@@ -101,6 +122,8 @@ static void copy_facts(Pst__NodeRecord *set, const Pst__NodeRecord *old, const P
         (void)pb_set_str(&set->boot_id, now->boot_id);
     if (now->gres_devices && (!old->gres_devices || strcmp(old->gres_devices, now->gres_devices) != 0))
         (void)pb_set_str(&set->gres_devices, now->gres_devices);
+    if (now->n_gres_topo && !same_topo(old, now))
+        copy_topo(set, now);
     if (now->has_boot_us)
         SET(set, boot_us, now->boot_us);
     if (now->has_slurmd_start_us)
@@ -133,6 +156,8 @@ static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__Node
     bool forget = false, rebooted = false;
 
     copy_facts(set, old, reg);
+    if (!reg->n_gres_topo && old->n_gres_topo)
+        tx_clear(tx, 275); /* gres_topo */
     SET(set, registered_us, core_now());
     if (!old->reg_addr || strcmp(old->reg_addr, addr) != 0)
         (void)pb_set_str(&set->reg_addr, addr);

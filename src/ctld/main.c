@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/daemonize.h"
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "ctld/boot.h"
@@ -258,47 +259,12 @@ static void *signal_thread(void *arg)
 
 /* ---- the daemon --------------------------------------------------------------------------------- */
 
-/* Fork; the parent waits for one byte of the child and exits 0, or 1 when the child ends first.
- * Gives the descriptor to write the byte to. */
-static int detach(void)
-{
-    int fds[2];
-    pid_t pid;
-    char ok;
-
-    if (pipe2(fds, O_CLOEXEC) < 0)
-        return -1;
-    pid = fork();
-    if (pid < 0)
-        return -1;
-    if (pid > 0) {
-        (void)close(fds[1]);
-        _exit(read(fds[0], &ok, 1) == 1 ? 0 : 1);
-    }
-    (void)close(fds[0]);
-    (void)setsid(); /* cannot fail in a fresh child */
-    return fds[1];
-}
-
 static void let_go(int ready_fd, bool foreground)
 {
-    int null;
-
-    boot_notify_systemd();
-    if (foreground)
-        return;
-    if (chdir("/") < 0)
+    daemonize_notify("READY=1");
+    if (!foreground && chdir("/") < 0)
         log_error("cannot change to /: %s", strerror(errno));
-    null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (null >= 0) {
-        (void)dup2(null, 0);
-        (void)dup2(null, 1);
-        (void)dup2(null, 2);
-        (void)close(null);
-    }
-    if (write(ready_fd, "", 1) < 0)
-        log_error("the starting process is gone: %s", strerror(errno));
-    (void)close(ready_fd);
+    daemonize_ready(ready_fd);
 }
 
 static void raise_limits(void)
@@ -324,7 +290,7 @@ static int run(struct ctld *ctld, const struct options *o, int ready_fd, struct 
     r = boot_all(ctld, o->clear, o->ignore_damage, err);
     if (r < 0)
         return r;
-    r = boot_pid_file(ctld, true, err);
+    r = boot_pid_file(ctld, true);
     if (r < 0)
         return r;
     r = -pthread_create(&signals, NULL, signal_thread, ctld);
@@ -371,7 +337,7 @@ int main(int argc, char **argv)
     if (r >= 0)
         r = become_slurm_user(ctld, &err);
     if (r >= 0 && !o.foreground)
-        ready_fd = detach();
+        r = daemonize_detach(&ready_fd, &err);
     if (r >= 0) {
         open_log(ctld, &o);
         r = run(ctld, &o, ready_fd, &err);

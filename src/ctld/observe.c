@@ -6,8 +6,10 @@
 #include "base/log.h"
 #include "ctld/feasible.h"
 #include "ctld/feed.h"
+#include "ctld/feedlimits.h"
 #include "ctld/lifecycle.h"
 #include "ctld/mail.h"
+#include "ctld/resv.h"
 #include "ctld/triggers.h"
 #include "ctld/view.h"
 
@@ -42,9 +44,15 @@ static void on_node(void *ctx, struct node *n, Pst__EventKind kind)
 
     views_mark_node(ctld->views, n);
     triggers_node(ctld, n, kind == PST__EVENT_KIND__EV_UNSPECIFIED);
+    if (kind == PST__EVENT_KIND__EV_UNSPECIFIED && n->resv_flags)
+        resvs_ground_moved(ctld);
     if (kind == PST__EVENT_KIND__EV_UNSPECIFIED)
         return; /* only what jobs hold on it changed */
     feasible_invalidate(ctld->feasible);
+    if (kind == PST__EVENT_KIND__EV_NODE_CONFIG)
+        resvs_nodes_renamed(ctld);
+    else
+        resvs_ground_moved(ctld);
     feed_node(ctld, n);
 }
 
@@ -56,6 +64,7 @@ static void on_node_gone(void *ctx, struct node *n)
     views_drop_node(ctld->views, n);
     triggers_node_gone(n->rec->node_id);
     feasible_invalidate(ctld->feasible);
+    resvs_nodes_renamed(ctld);
     feed_node_gone(ctld, n->rec->node_id);
 }
 
@@ -65,6 +74,7 @@ static void on_part(void *ctx, struct partition *p, Pst__EventKind kind)
 
     (void)kind;
     views_mark_part(ctld->views, p);
+    resvs_ground_moved(ctld);
     feed_part(ctld, p);
 }
 
@@ -81,6 +91,9 @@ static void on_kept(void *ctx, struct kept *k)
     struct ctld *ctld = ctx;
 
     views_mark_kept(ctld->views, k);
+    if (k->kind == KEPT_ACCT)
+        feedlimits_changed(ctld, (const Pst__AcctChange *)k->rec);
+    resvs_put(ctld, k);
 }
 
 static void on_kept_gone(void *ctx, struct kept *k)
@@ -88,6 +101,9 @@ static void on_kept_gone(void *ctx, struct kept *k)
     struct ctld *ctld = ctx;
 
     views_drop_kept(ctld->views, k);
+    if (k->kind == KEPT_ACCT)
+        feedlimits_gone(ctld, (const Pst__AcctChange *)k->rec);
+    resvs_gone(ctld, k);
 }
 
 void observe_init(struct ctld *ctld)
@@ -124,6 +140,7 @@ void observe_all(struct ctld *ctld)
         log_fatal("out of memory while recovering");
         abort();
     }
+    feedlimits_enforce(ctld);
     for (uint32_t i = 0; i < c->nnodes; i++) {
         if (!c->nodes[i])
             continue;

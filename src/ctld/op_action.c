@@ -12,6 +12,7 @@
 #include "ctld/async.h"
 #include "ctld/cron.h"
 #include "ctld/lifecycle.h"
+#include "ctld/policy.h"
 #include "ctld/wait.h"
 #include "model/array.h"
 
@@ -56,7 +57,7 @@ static void result(struct action *a, int code, const char *text, uint32_t job_id
 
 static bool may(const struct action *a, const struct job *j)
 {
-    return cmd_is_admin(a->ctld, a->cmd) || conn_peer(a->cmd->conn)->uid == j->rec->uid;
+    return conn_peer(a->cmd->conn)->uid == j->rec->uid || policy_may_manage(a->ctld, a->cmd, j->rec);
 }
 
 /* 0 (with the lsn noted) or the code for a journal that refuses. */
@@ -135,7 +136,7 @@ static int note_comment(struct action *a, const struct job *j)
 
     if (!a->req->admin_comment || job_is_ended(j->rec))
         return 0;
-    if (!cmd_is_admin(a->ctld, a->cmd))
+    if (!policy_is_operator(a->ctld, a->cmd))
         return ESLURM_ACCESS_DENIED;
     tx = tx_new(core_now());
     if (pb_set_str(&tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, j->rec->job_id)->admin_comment,
@@ -188,8 +189,8 @@ static int do_hold(struct action *a, const struct job_ref *ref, bool by_user)
         return SLURM_ERROR;
     if (job_is_ended(j->rec))
         return ESLURM_ALREADY_DONE;
-    by_user = by_user || !cmd_is_admin(a->ctld, a->cmd);
-    if (job_is_held(j->rec) && !cmd_is_admin(a->ctld, a->cmd))
+    by_user = by_user || !policy_may_manage(a->ctld, a->cmd, j->rec);
+    if (job_is_held(j->rec) && !policy_may_manage(a->ctld, a->cmd, j->rec))
         return 0; /* it would make an administrator's hold the user's to release */
     tx = tx_new(core_now());
     set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_HOLD, j->rec->job_id);
@@ -207,16 +208,17 @@ static bool users_hold(const Pst__JobRecord *r)
     return (r->has_held_by_user && r->held_by_user) ||
            (r->has_reason && (r->reason == PST__JOB_REASON__REASON_JOB_HELD_USER ||
                               r->reason == PST__JOB_REASON__REASON_LAUNCH_FAILED_REQUEUED_HELD ||
+                              r->reason == PST__JOB_REASON__REASON_USER_ENV_REQUEUED_HELD ||
                               r->reason == PST__JOB_REASON__REASON_JOB_HOLD_MAX_REQUEUE));
 }
 
 static int do_release(struct action *a, const struct job_ref *ref)
 {
-    const uint32_t held = JOB_FLAG(REQUEUE_HOLD) | JOB_FLAG(SPECIAL_EXIT);
+    const uint32_t held = JOB_FLAG(REQUEUE_HOLD) | JOB_FLAG(SPECIAL_EXIT) | JOB_FLAG(RESV_DEL_HOLD);
     Pst__Transaction *tx;
     Pst__JobRecord *set;
     struct job *j = ref->job;
-    bool admin = cmd_is_admin(a->ctld, a->cmd);
+    bool admin = policy_may_manage(a->ctld, a->cmd, j->rec);
 
     if (!(j = job_ref_own(a->ctld, ref)))
         return SLURM_ERROR;
@@ -268,7 +270,7 @@ static int do_suspend(struct action *a, const struct job_ref *ref, bool suspend)
         return ESLURM_JOB_PENDING;
     if (job_is_ended(j->rec))
         return ESLURM_ALREADY_DONE;
-    if (!cmd_is_admin(a->ctld, a->cmd))
+    if (!policy_may_manage(a->ctld, a->cmd, j->rec))
         return ESLURM_ACCESS_DENIED;
     if (job_is_suspended(j->rec) == suspend)
         return suspend ? 0 : ESLURM_JOB_NOT_SUSPENDED;

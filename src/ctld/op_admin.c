@@ -227,7 +227,8 @@ void op_query_diag(struct ctld *ctld, struct cmd *cmd)
     SET(&r, core_worst_stall_us, ctld->stats.worst_stall_us);
     SET(&r, views_published, views_published(ctld->views));
     SET(&r, connections, server_connections(ctld->front->server));
-    SET(&r, acct_lag, journal_durable(ctld->journal) - acctthread_cursor(ctld->acct));
+    if (ctld->acct)
+        SET(&r, acct_lag, journal_durable(ctld->journal) - acctthread_cursor(ctld->acct));
     core_reply(ctld, cmd, 0, 0, &r.base);
     if (reset)
         stats_reset(ctld);

@@ -55,7 +55,7 @@ void op_query_explain(struct ctld *ctld, struct cmd *cmd)
         return;
     }
     list_partitions(ctld, cmd, j->rec, &others);
-    ticket = wait_add_test(ctld, cmd);
+    ticket = wait_add_test(ctld, cmd, NULL);
     wait_find(ctld, ticket)->job_id = j->rec->job_id;
     feed_explain(ctld, j->rec, strbuf_str(&others), ticket);
 }

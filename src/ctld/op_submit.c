@@ -18,8 +18,10 @@
 #include "ctld/feed.h"
 #include "ctld/het.h"
 #include "ctld/jobs.h"
-#include "ctld/licenses.h"
+#include "feed/licenses.h"
 #include "ctld/lifecycle.h"
+#include "ctld/policy.h"
+#include "ctld/resv.h"
 #include "ctld/rlimits.h"
 #include "ctld/wait.h"
 #include "model/array.h"
@@ -124,13 +126,11 @@ int submit_lets_in(const struct ctld *ctld, const struct cmd *cmd, const struct 
         return ESLURM_ACCESS_DENIED;
     if (r->has_disable_root_jobs && r->disable_root_jobs && job->uid == 0)
         return ESLURM_ACCESS_DENIED;
+    if (r->has_req_resv && r->req_resv && !job->reservation)
+        return ESLURM_ACCESS_DENIED;
     if (r->allow_groups && !admin && !group_allowed(r->allow_groups, cmd->group_name))
         return ESLURM_JOB_MISSING_REQUIRED_PARTITION_GROUP;
-    if (r->allow_accounts && !in_words(r->allow_accounts, job->account))
-        return ESLURM_INVALID_ACCOUNT;
-    if (r->deny_accounts && in_words(r->deny_accounts, job->account))
-        return ESLURM_INVALID_ACCOUNT;
-    return 0;
+    return policy_partition(ctld, r, job);
 }
 
 int submit_feasible(const struct ctld *ctld, const struct partition *p, const Pst__JobRecord *r, bool *ret_later,
@@ -215,21 +215,24 @@ static bool default_time(struct submission *s)
     Pst__JobRecord *r = s->rec;
     const char *enforce = conf_str(s->ctld->conf, CONF_ENFORCE_PART_LIMITS);
     bool strict = enforce && strcasecmp(enforce, "NO") != 0;
+    uint32_t max_wall = policy_max_wall(s->ctld, r);
 
     if (r->has_time_limit_min && r->time_limit_min == 0)
         r->has_time_limit_min = false; /* 0 asks for the default */
     if (!r->has_time_limit_min && !(r->has_time_unlimited && r->time_unlimited)) {
         if (p->has_default_time_min)
             SET(r, time_limit_min, p->default_time_min);
-        else if (p->has_max_time_min)
-            SET(r, time_limit_min, p->max_time_min);
+        else if (p->has_max_time_min || max_wall != UINT32_MAX)
+            SET(r, time_limit_min, MIN(p->has_max_time_min ? p->max_time_min : UINT32_MAX, max_wall));
         else
             SET(r, time_unlimited, true);
     }
     if (strict && p->has_max_time_min &&
+        !policy_qos_flag(s->ctld, r, PST__QOS_FLAG__QOS_PARTITION_TIME_LIMIT) &&
         (!r->has_time_limit_min || r->time_limit_min > p->max_time_min))
         return fail(s, ESLURM_INVALID_TIME_LIMIT);
-    if (strict && p->has_max_nodes && r->has_min_nodes && r->min_nodes > p->max_nodes)
+    if (strict && p->has_max_nodes &&
+        !policy_qos_flag(s->ctld, r, PST__QOS_FLAG__QOS_PARTITION_MAX_NODES) && r->has_min_nodes && r->min_nodes > p->max_nodes)
         return fail(s, ESLURM_INVALID_NODE_COUNT);
     if (r->has_time_min_min && r->has_time_limit_min && r->time_min_min > r->time_limit_min)
         return fail(s, ESLURM_INVALID_TIME_MIN_LIMIT);
@@ -293,7 +296,10 @@ int submit_sizes(const Pst__JobRecord *r)
 static bool check_placement(struct submission *s)
 {
     const Pst__JobRecord *r = s->rec;
-    const char *what = r->has_exclusive && r->exclusive == 4 ? "--exclusive=topo" : NULL;
+    const char *what = !r->has_exclusive    ? NULL
+                       : r->exclusive == 4 ? "--exclusive=topo"
+                       : r->exclusive == 3 ? "--exclusive=mcs (there are no MCS labels)"
+                                           : NULL;
 
     if (r->distribution && strncasecmp(r->distribution, "arbitrary", 9) == 0)
         what = "--distribution=arbitrary";
@@ -340,9 +346,25 @@ static bool gres_names_known(const struct ctld *ctld, const char *text)
     return true;
 }
 
+static bool asks_for(const Pst__JobRecord *r, const char *name)
+{
+    const char *const lists[] = { r->tres_per_node, r->tres_per_job, r->tres_per_task, r->tres_per_socket };
+    size_t len = strlen(name);
+
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        for (const char *p = lists[i]; p && (p = strstr(p, name)); p += len)
+            if ((p == lists[i] || p[-1] == ',' || p[-1] == '/') && (!p[len] || strchr(":=,", p[len])))
+                return true;
+    }
+    return false;
+}
+
 int submit_gres(const struct ctld *ctld, const Pst__JobRecord *r)
 {
-    return gres_names_known(ctld, r->tres_per_node) && gres_names_known(ctld, r->tres_per_job) &&
+    /* A GPU is shared or one's own: nobody gets both on a node. */
+    bool mixed = asks_for(r, "gpu") + asks_for(r, "shard") + asks_for(r, "mps") > 1;
+
+    return !mixed && gres_names_known(ctld, r->tres_per_node) && gres_names_known(ctld, r->tres_per_job) &&
                    gres_names_known(ctld, r->tres_per_task)
                ? 0
                : ESLURM_INVALID_GRES;
@@ -362,9 +384,24 @@ static bool check_licenses(struct submission *s)
         return fail(s, ESLURM_INVALID_LICENSES);
     if (s->het_offset && s->rec->licenses)
         return fail(s, ESLURM_INVALID_LICENSES); /* they are the first component's to ask for */
-    if (s->rec->reservation)
-        return fail(s, ESLURM_RESERVATION_INVALID); /* there are none */
     return true;
+}
+
+/* Reservations exist and let the user in; the first one has a word about the partition. */
+static bool check_reservation(struct submission *s)
+{
+    const char *partition;
+    int code = 0;
+
+    if (s->rec->reservation && !*s->rec->reservation)
+        (void)pb_set_str(&s->rec->reservation, NULL); /* cannot fail: it frees */
+    if (!s->rec->reservation)
+        return true;
+    code = resv_check_job(s->ctld, s->rec);
+    if (code != 0)
+        return fail(s, code);
+    partition = s->rec->partition && *s->rec->partition ? NULL : resv_default_partition(s->ctld, s->rec);
+    return !partition || pb_set_str(&s->rec->partition, partition) == 0 || fail(s, SLURM_ERROR);
 }
 
 static bool check_array(struct submission *s)
@@ -417,6 +454,30 @@ static bool check_dependency(struct submission *s, uint32_t job_id)
     return r == 0 || fail(s, r == -ELOOP ? ESLURM_CIRCULAR_DEPENDENCY : ESLURM_DEPENDENCY);
 }
 
+/* Account and QOS as far as partitions ask for them; what is wrong with them is said when the partition is known. */
+static void foresee_account(struct submission *s)
+{
+    struct partition *p = s->rec->partition ? NULL : cluster_default_partition(s->ctld->cluster);
+
+    policy_default_account(s->ctld, s->cmd->user_name, s->rec);
+    (void)policy_resolve(s->ctld, s->cmd->user_name, p, s->rec); /* said by check_account() */
+}
+
+static bool check_account(struct submission *s)
+{
+    int code = policy_resolve(s->ctld, s->cmd->user_name, s->first, s->rec);
+
+    return code == 0 || fail(s, code);
+}
+
+static bool check_limits(struct submission *s)
+{
+    uint32_t n = s->array_count ? s->array_count : 1 + s->het_offset;
+    int code = policy_admit(s->ctld, s->first, s->rec, n, false, &s->hint);
+
+    return code == 0 || fail(s, code);
+}
+
 static bool check_room(struct submission *s)
 {
     if (s->ctld->cluster->jobs.count + s->het_offset < conf_num(s->ctld->conf, CONF_MAX_JOB_COUNT))
@@ -448,8 +509,8 @@ static bool check(struct submission *s)
 {
     s->rec->uid = s->cmd->uid;
     return check_room(s) && check_sizes(s) && check_array(s) && check_licenses(s) && check_gres(s) &&
-           (memory_of_gpus(s->rec), true) && check_partitions(s) && default_time(s) &&
-           (default_memory(s), true) && check_priority(s) &&
+           (memory_of_gpus(s->rec), foresee_account(s), true) && check_reservation(s) && check_partitions(s) && check_account(s) &&
+           default_time(s) && (default_memory(s), true) && check_priority(s) && check_limits(s) &&
            check_dependency(s, s->ctld->cluster->rec->next_job_id);
 }
 
@@ -711,6 +772,16 @@ static void submit_het(struct submission *first, Pst__SubmitRequest *req)
     free(list);
 }
 
+/* The scheduler answers; with want_record the record comes with it, also when the job would not start. */
+static void test_only(struct ctld *ctld, struct cmd *cmd, Pst__JobRecord *rec, bool want_record)
+{
+    ProtobufCMessage *copy = NULL;
+
+    if (want_record && pb_dup(&rec->base, &copy) < 0)
+        copy = NULL;
+    feed_when(ctld, rec, wait_add_test(ctld, cmd, (Pst__JobRecord *)copy));
+}
+
 void op_job_submit(struct ctld *ctld, struct cmd *cmd)
 {
     Pst__SubmitRequest *req = (Pst__SubmitRequest *)cmd->msg;
@@ -732,7 +803,7 @@ void op_job_submit(struct ctld *ctld, struct cmd *cmd)
     } else if (req->has_test_only && req->test_only) {
         SET(s.rec, job_id, ctld->cluster->rec->next_job_id);
         SET(s.rec, submit_us, core_now());
-        feed_when(ctld, s.rec, wait_add_test(ctld, cmd));
+        test_only(ctld, cmd, s.rec, req->has_want_record && req->want_record);
     } else {
         accept(&s, 1);
     }

@@ -13,16 +13,18 @@
 #include "ctld/feed.h"
 #include "ctld/het.h"
 #include "ctld/jobs.h"
-#include "ctld/licenses.h"
+#include "feed/licenses.h"
 #include "ctld/lifecycle.h"
+#include "ctld/policy.h"
 #include "ctld/resize.h"
+#include "ctld/resv.h"
 #include "model/array.h"
 #include "model/depend.h"
 
 enum when { PENDING_ONLY, NOT_ENDED, ALWAYS };
 
 /* Field numbers of JobRecord that need a word more than their rule. */
-enum { F_PARTITION = 12, F_REASON = 32, F_TIME_LIMIT = 99, F_TIME_UNLIMITED = 100, F_DEPENDENCY = 102, F_LEAST_NODES = 211 };
+enum { F_PARTITION = 12, F_RESERVATION = 17, F_REASON = 32, F_TIME_LIMIT = 99, F_TIME_UNLIMITED = 100, F_DEPENDENCY = 102, F_LEAST_NODES = 211 };
 
 /* A field that may be updated. */
 static const struct rule {
@@ -97,7 +99,7 @@ static void result(struct update *u, int code, uint32_t job_id)
 
 static int rule_check(const struct update *u, const struct job *j, uint32_t field)
 {
-    bool admin = cmd_is_admin(u->ctld, u->cmd);
+    bool admin = policy_is_operator(u->ctld, u->cmd);
 
     for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
         if (rules[i].field != field)
@@ -166,10 +168,43 @@ static bool owner_may_limit(const struct update *u, const Pst__JobRecord *r, con
     return job_is_pending(r) && p && (!p->rec->has_max_time_min || set->time_limit_min <= p->rec->max_time_min);
 }
 
+/* *ret_copy: the job with what is set, and with the association and QOS that this gives it; the caller frees. */
+static int reassociated(const struct update *u, const Pst__JobRecord *r, const Pst__JobRecord *set,
+                        Pst__JobRecord **ret_copy)
+{
+    _cleanup_free_ char *name = NULL;
+    const struct partition *p;
+    ProtobufCMessage *copy;
+    const char *word;
+    Pst__JobRecord *c;
+    int code;
+
+    *ret_copy = NULL;
+    if (pb_dup(&r->base, &copy) < 0)
+        return SLURM_ERROR;
+    c = *ret_copy = (Pst__JobRecord *)copy;
+    if (set->qos && pb_set_str(&c->qos_req, NULL) < 0)
+        return SLURM_ERROR;
+    if (pb_merge(copy, &set->base) < 0 || !(name = strndup(c->partition, strcspn(c->partition, ","))))
+        return SLURM_ERROR;
+    p = cluster_partition(u->ctld->cluster, name);
+    code = policy_resolve(u->ctld, c->user_name, p, c);
+    if (code == ESLURM_INVALID_QOS && !set->qos) { /* the new account does not let it keep its own */
+        (void)pb_set_str(&c->qos, NULL); /* cannot fail: it frees */
+        (void)pb_set_str(&c->qos_req, NULL);
+        code = policy_resolve(u->ctld, c->user_name, p, c);
+    }
+    if (code == 0 && p && set->qos)
+        code = policy_partition(u->ctld, p->rec, c);
+    if (code == 0 && !policy_is_operator(u->ctld, u->cmd))
+        code = policy_admit(u->ctld, p, c, 1, true, &word);
+    return code;
+}
+
 /* What a rule by field number cannot say. */
 static int values_check(const struct update *u, const struct job *j, const Pst__JobRecord *set)
 {
-    bool admin = cmd_is_admin(u->ctld, u->cmd);
+    bool admin = policy_is_operator(u->ctld, u->cmd);
     const Pst__JobRecord *r = j->rec;
 
     if (set->has_time_limit_min && !admin && !owner_may_limit(u, r, set))
@@ -183,9 +218,27 @@ static int values_check(const struct update *u, const struct job *j, const Pst__
         return ESLURM_ACCESS_DENIED;
     if (set->licenses && *set->licenses && !licenses_valid(u->ctld->conf, set->licenses))
         return ESLURM_INVALID_LICENSES;
+    if (set->account || set->qos || set->wckey || set->partition || set->has_time_limit_min) {
+        Pst__JobRecord *copy = NULL;
+        int code = reassociated(u, r, set, &copy);
+
+        if (copy)
+            pst__job_record__free_unpacked(copy, NULL);
+        if (code != 0)
+            return code;
+    }
     if (set->partition) {
         int code = partitions_check(u, r, set->partition);
 
+        if (code != 0)
+            return code;
+    }
+    if (set->reservation && *set->reservation) {
+        Pst__JobRecord as = *r; /* shallow */
+        int code;
+
+        as.reservation = set->reservation;
+        code = resv_check_job(u->ctld, &as);
         if (code != 0)
             return code;
     }
@@ -274,6 +327,74 @@ static void least_nodes(const struct update *u, Pst__Transaction *tx, const stru
     protobuf_c_message_free_unpacked(copy, NULL);
 }
 
+/* The association, QOS and workload key that follow from what was set. */
+static void reassociate(const struct update *u, Pst__Transaction *tx, const struct job *j, Pst__JobRecord *set)
+{
+    Pst__JobRecord *c = NULL;
+
+    if ((set->account || set->qos || set->wckey || set->partition) &&
+        reassociated(u, j->rec, set, &c) == 0) { /* checked before */
+#define FOLLOW(field, number)                                                                      \
+    if (c->has_##field)                                                                            \
+        SET(set, field, c->field);                                                                 \
+    else                                                                                           \
+        tx_clear(tx, number)
+        FOLLOW(assoc_id, 340);
+        FOLLOW(qos_id, 341);
+        FOLLOW(wckey_id, 342);
+        FOLLOW(part_qos_id, 345);
+#undef FOLLOW
+        if (c->account)
+            (void)pb_set_str(&set->account, c->account); /* out of memory: as it was asked for */
+        if (c->qos)
+            (void)pb_set_str(&set->qos, c->qos);
+        if (c->wckey)
+            (void)pb_set_str(&set->wckey, c->wckey);
+        if (c->qos_req)
+            (void)pb_set_str(&set->qos_req, c->qos_req);
+        else
+            tx_clear(tx, 343);
+    }
+    if (c)
+        pst__job_record__free_unpacked(c, NULL);
+}
+
+/* What an operator sets holds whatever the limits say. */
+static void note_limit_set(const struct update *u, const Pst__JobRecord *r, Pst__JobRecord *set)
+{
+    uint32_t bits = 0;
+
+    if (!policy_is_operator(u->ctld, u->cmd))
+        return;
+    if (set->has_time_limit_min)
+        bits |= 1u << PST__LIMIT_SET__LIMIT_SET_TIME;
+    if (set->has_num_tasks || set->has_min_nodes || set->has_cpus_per_task || set->has_pn_min_cpus ||
+        set->tres_per_node || set->tres_per_job || set->has_mem_per_node_mib || set->has_mem_per_cpu_mib)
+        bits |= 1u << PST__LIMIT_SET__LIMIT_SET_TRES;
+    if (bits)
+        SET(set, limit_set, (r->has_limit_set ? r->limit_set : 0) | bits);
+}
+
+/* Another reservation, or none, ends the hold that the end of the old one was. */
+static void imply_reservation(const struct update *u, Pst__Transaction *tx, const Pst__JobRecord *r,
+                              Pst__JobRecord *set)
+{
+    bool other = set->reservation != NULL;
+
+    for (size_t i = 0; i < u->req->n_clear; i++)
+        other = other || u->req->clear[i] == F_RESERVATION;
+    if (set->reservation && !*set->reservation) {
+        (void)pb_set_str(&set->reservation, NULL); /* cannot fail: it frees */
+        tx_clear(tx, F_RESERVATION);
+    }
+    if (!other || !job_has_flag(r, JOB_FLAG(RESV_DEL_HOLD)))
+        return;
+    SET(set, state_flags, r->state_flags & ~JOB_FLAG(RESV_DEL_HOLD));
+    tx_clear(tx, F_REASON);
+    if (!set->has_priority)
+        tx_clear(tx, 37);
+}
+
 /* Consequences of the fields that were set, in the same patch. */
 static void imply(struct update *u, Pst__Transaction *tx, const struct job *j, Pst__JobRecord *set)
 {
@@ -291,14 +412,17 @@ static void imply(struct update *u, Pst__Transaction *tx, const struct job *j, P
     if (set->has_time_unlimited && set->time_unlimited && !job_is_pending(r))
         tx_clear(tx, 54); /* end_us */
     if (set->has_priority && set->priority == 0) {
-        bool admin = cmd_is_admin(u->ctld, u->cmd);
+        bool admin = policy_may_manage(u->ctld, u->cmd, r);
 
         SET(set, held_by_user, !admin);
         if (job_is_pending(r))
             SET(set, reason, admin ? PST__JOB_REASON__REASON_JOB_HELD_ADMIN
                                    : PST__JOB_REASON__REASON_JOB_HELD_USER);
     }
+    imply_reservation(u, tx, r, set);
     least_nodes(u, tx, j, set);
+    reassociate(u, tx, j, set);
+    note_limit_set(u, r, set);
     if (set->has_mem_per_node_mib)
         tx_clear(tx, 76);
     if (set->has_mem_per_cpu_mib)
@@ -391,7 +515,7 @@ static void update_job(struct update *u, const struct job_ref *ref)
     struct job *j = ref->job;
     int code;
 
-    if (!cmd_is_admin(u->ctld, u->cmd) && conn_peer(u->cmd->conn)->uid != j->rec->uid) {
+    if (conn_peer(u->cmd->conn)->uid != j->rec->uid && !policy_may_manage(u->ctld, u->cmd, j->rec)) {
         result(u, ESLURM_USER_ID_MISSING, j->rec->job_id);
         return;
     }

@@ -132,6 +132,11 @@ static int64_t grace_us(const struct ctld *ctld, const struct job *j)
 {
     const struct partition *p = cluster_partition(ctld->cluster, j->rec->partition);
 
+    if (preempt_by_qos(ctld->conf)) {
+        const Pst__QosRecord *q = j->rec->qos ? am_qos_named(ctld->cluster->am, j->rec->qos) : NULL;
+
+        return q && q->has_grace_s ? (int64_t)q->grace_s * USEC_PER_SEC : 0;
+    }
     return p && p->rec->has_grace_time_s ? (int64_t)p->rec->grace_time_s * USEC_PER_SEC : 0;
 }
 

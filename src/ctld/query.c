@@ -14,6 +14,8 @@
 #include "base/timefmt.h"
 #include "ctld/front.h"
 #include "ctld/jobs.h"
+#include "ctld/policy.h"
+#include "ctld/users.h"
 #include "ctld/view.h"
 
 #define FRAME_BYTES (128u * 1024)
@@ -34,6 +36,10 @@ struct query {
     bool all_fields, by_record; /* by_record: the filter needs the decoded record */
     struct idmap names;         /* hash of a name -> anything */
     bool by_name, first_sent;
+    /* PrivateData */
+    char *caller;
+    bool own_only, nothing;     /* jobs: his own, and those of the accounts he coordinates */
+    struct idmap coordinated;   /* hash of an account's name -> anything */
     size_t chunk, slot;
     int64_t began_mono_us;
     uint8_t *buf;               /* records of the frame being made */
@@ -135,6 +141,8 @@ static void query_free(void *arg)
     front_count(q->front, q->op, now_mono_us() - q->began_mono_us);
     view_unref(q->view);
     idmap_done(&q->names);
+    idmap_done(&q->coordinated);
+    free(q->caller);
     if (q->req)
         pst__query_request__free_unpacked(q->req, NULL);
     conn_unref(q->conn);
@@ -181,6 +189,28 @@ static bool match_record(const struct query *q, const struct vrec *r)
     return hit;
 }
 
+static uint64_t account_hash(const char *account)
+{
+    return XXH3_64bits(account, strlen(account)) | 1;
+}
+
+/* PrivateData: may he see it? */
+static bool may_see(const struct query *q, const struct vrec *r)
+{
+    Pst__JobRecord *rec;
+    bool his;
+
+    if (!q->own_only || r->uid == conn_peer(q->conn)->uid)
+        return true;
+    if (q->kind != VIEW_JOBS || !q->coordinated.count)
+        return false;
+    rec = pst__job_record__unpack(NULL, r->len, r->data);
+    his = rec && rec->account && idmap_get(&q->coordinated, account_hash(rec->account));
+    if (rec)
+        pst__job_record__free_unpacked(rec, NULL);
+    return his;
+}
+
 static bool match_name(const struct query *q, const struct vrec *r)
 {
     return !q->by_name || idmap_get(&q->names, r->name_hash);
@@ -208,11 +238,11 @@ static const struct vrec *next_record(struct query *q)
 {
     const struct view_table *t = &q->view->tables[q->kind];
 
-    for (; q->chunk < t->nchunks; q->chunk++, q->slot = 0) {
+    for (; !q->nothing && q->chunk < t->nchunks; q->chunk++, q->slot = 0) {
         while (q->slot < VIEW_CHUNK) {
             const struct vrec *r = t->chunks[q->chunk]->slots[q->slot++];
 
-            if (r && match_header(q, r) && match_name(q, r) && (!q->by_record || match_record(q, r)))
+            if (r && match_header(q, r) && match_name(q, r) && may_see(q, r) && (!q->by_record || match_record(q, r)))
                 return r;
         }
     }
@@ -277,11 +307,33 @@ static void stream(struct conn *c, void *arg)
     }
 }
 
+static void note_account(void *ctx, const char *account)
+{
+    struct query *q = ctx;
+
+    (void)idmap_put(&q->coordinated, account_hash(account), q); /* out of memory: he does not see it */
+}
+
+/* On the core thread, which knows who he is. */
+static void note_hidden(struct query *q)
+{
+    struct ctld *ctld = q->front->ctld;
+    unsigned hidden = policy_hidden(ctld, conn_peer(q->conn)->uid, q->caller);
+
+    q->nothing = (q->kind == VIEW_NODES && hidden & PRIVATE_NODES) ||
+                 (q->kind == VIEW_PARTS && hidden & PRIVATE_PARTITIONS);
+    q->own_only = (q->kind == VIEW_JOBS || q->kind == VIEW_STEPS) && hidden & PRIVATE_JOBS;
+    if (q->own_only)
+        policy_each_coordinated(ctld, q->caller, note_account, q);
+}
+
 /* On the core thread, after it published: back to the connection's thread. */
 static void published(void *arg)
 {
     struct query *q = arg;
 
+    if (q->caller)
+        note_hidden(q);
     if (conn_run(q->conn, stream, q) < 0)
         query_free(q);
 }
@@ -357,7 +409,15 @@ void query_start(struct front *f, struct conn *c, const struct frame *frame)
         query_free(q);
         return;
     }
-    q->view = views_get_fresh(f->ctld->views);
+    if (conn_peer(c)->uid != 0 && atomic_load(&f->ctld->private_data)) {
+        char *groups;
+
+        users_lookup(f->users, conn_peer(c)->uid, &q->caller, &groups);
+        free(groups);
+        if (!q->caller)
+            q->caller = strdup(""); /* nobody known */
+    }
+    q->view = q->caller ? NULL : views_get_fresh(f->ctld->views);
     if (q->view)
         stream(c, q);
     else

@@ -17,7 +17,9 @@
 #include "ctld/feed.h"
 #include "ctld/lifecycle.h"
 #include "ctld/preempt.h"
+#include "ctld/shares.h"
 #include "ctld/triggers.h"
+#include "model/billing.h"
 
 /* ---- nodes -------------------------------------------------------------------------------------- */
 
@@ -38,6 +40,8 @@ static void fill_node(Pst__NodeRecord *r, const struct conf_node *n)
     r->gres = tx_strdup(n->gres);
     if (n->core_spec)
         SET(r, core_spec, n->core_spec);
+    if (n->restricted_cores_per_gpu)
+        SET(r, restricted_cores_per_gpu, n->restricted_cores_per_gpu);
     if (n->mem_spec_mib)
         SET(r, mem_spec_mib, n->mem_spec_mib);
     r->cpu_spec_list = tx_strdup(n->cpu_spec_list);
@@ -164,6 +168,8 @@ static void fill_part_limits(Pst__PartitionRecord *r, const struct conf_part *p)
 
 static void fill_part(Pst__PartitionRecord *r, const struct conf_part *p, const struct conf *conf)
 {
+    struct err err = { .text = "" };
+
     r->name = tx_strdup(p->name);
     r->nodes = tx_strdup(p->nodes ? p->nodes : "");
     r->nodes_config = tx_strdup(p->nodes_config);
@@ -188,6 +194,8 @@ static void fill_part(Pst__PartitionRecord *r, const struct conf_part *p, const 
     r->qos = tx_strdup(p->qos);
     r->select_type_parameters = tx_strdup(p->select_type_parameters);
     r->tres_billing_weights = tx_strdup(p->tres_billing_weights);
+    if (billing_check(p->tres_billing_weights, &err) < 0)
+        log_error("partition %s: TRESBillingWeights: %s, and counts nothing", p->name, err.text);
     r->job_defaults = tx_strdup(p->job_defaults);
 }
 
@@ -314,6 +322,7 @@ int reconfig_run(struct ctld *ctld, struct err *err)
     if (log_level_parse(conf_str(fresh, CONF_SLURMCTLD_DEBUG), &level) == 0)
         log_set_level(level);
     feed_params(ctld);
+    shares_configure(ctld);
     feed_licenses(ctld);
     for (uint32_t i = 0; i < ctld->cluster->nnodes; i++)
         if (ctld->cluster->nodes[i])

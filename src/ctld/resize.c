@@ -138,7 +138,9 @@ static int shrink(struct ctld *ctld, struct job *j, const struct bitmap *keep, u
     if (pb_dup(&j->rec->alloc->base, &old) < 0)
         (void)must(NULL);
     set->alloc = alloc_part(ctld->cluster, j->rec->alloc, keep);
-    set->alloc_tres = alloc_tres_text(set->alloc);
+    alloc_bill(ctld, j->rec->partition, j->rec->licenses_alloc, set);
+    if (j->rec->has_billing && !set->has_billing)
+        tx_clear(tx, JOB_FIELD_BILLING);
     host = cluster_node(ctld->cluster, set->alloc->node_ids[0]);
     if (host && pb_set_str(&set->batch_host, host->rec->name) < 0)
         (void)must(NULL);

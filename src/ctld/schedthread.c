@@ -8,16 +8,18 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/timefmt.h"
-#include "ctld/licenses.h"
+#include "feed/licenses.h"
+#include "ctld/assocquery.h"
 #include "ctld/prioquery.h"
 
 #define BACKFILL_MIN_GAP_US 20000     /* between two backfill passes */
-#define BACKFILL_PIECE 64u            /* jobs between two looks at the clock */
+#define BACKFILL_TURN_US 100000       /* a plan that goes on where it stood is left for changes after so long */
 #define BACKFILL_SHARE 8              /* a backfill of t is followed by at least t * this without one */
 
 struct schedthread {
@@ -29,9 +31,13 @@ struct schedthread {
     struct sched *sched;
     struct sched_params params; /* as given last */
     bool backfill;          /* SchedulerType */
+    uint64_t passes, seen_lsn; /* what the feeds so far stand for */
+    struct pass_note *notes;   /* of the passes since the last proposal */
+    size_t nnotes, cap_notes;
     int64_t wake_us;        /* when a job becomes eligible */
     bool backfill_due;      /* something changed since the last one */
     int64_t backfill_not_before_mono_us;
+    int64_t renew_us;       /* when the plan is to be made anew though nothing changes */
     struct sched_stats stats;   /* under lock */
 };
 
@@ -41,6 +47,7 @@ void decisions_msg_free(struct decisions_msg *m)
         return;
     sched_decisions_done(&m->d);
     sched_explanation_done(&m->explained);
+    free(m->notes);
     free(m);
 }
 
@@ -106,60 +113,16 @@ static bool apply(struct schedthread *t, struct feed *f)
     int r = 0;
 
     switch (f->kind) {
-    case FEED_JOB:
-        r = sched_job_put(t->sched, &f->job);
-        break;
-    case FEED_RUNNING:
-        r = sched_job_running(t->sched, f->job_id, f->name, &f->alloc, f->start_us, f->end_us,
-                              f->exclusive);
-        if (r == 0)
-            sched_job_owner(t->sched, f->job_id, f->uid, f->exclusive_user);
-        break;
-    case FEED_REMOVE:
-        sched_job_remove(t->sched, f->job_id);
-        break;
-    case FEED_REFUSED:
-        sched_job_refused(t->sched, f->job_id);
-        break;
-    case FEED_END_TIME:
-        sched_job_end_time(t->sched, f->job_id, f->end_us);
-        break;
-    case FEED_SUSPEND:
-    case FEED_RESUME:
-        sched_job_suspend(t->sched, f->job_id, f->kind == FEED_SUSPEND);
-        break;
-    case FEED_NODE:
-        r = sched_node_put(t->sched, &f->node);
-        break;
-    case FEED_NODE_REMOVE:
-        sched_node_remove(t->sched, f->node_id);
-        break;
-    case FEED_PART:
-        r = sched_partition_put(t->sched, &f->part);
-        break;
-    case FEED_PART_REMOVE:
-        sched_partition_remove(t->sched, f->name);
-        break;
     case FEED_PARAMS:
         t->params = f->params;
         t->backfill = f->params.backfill;
-        sched_params_set(t->sched, &f->params);
-        break;
-    case FEED_LICENSES:
-        r = f->job_id ? sched_job_licenses(t->sched, f->job_id, f->job.licenses, f->job.nlicenses)
-                      : licenses_configure(t->sched, f->name);
-        break;
-    case FEED_RANK:
-        r = sched_job_rank(t->sched, f->job_id, f->priority, f->name);
-        break;
-    case FEED_LEAVING:
-        sched_job_leaving(t->sched, f->job_id);
-        break;
-    case FEED_YIELD:
-        sched_job_yield(t->sched, f->job_id, f->exclusive);
+        r = feed_apply(t->sched, f);
         break;
     case FEED_PRIORITIES:
         prioquery_gather(TAKE_PTR(f->prio), t->sched, &t->params);
+        break;
+    case FEED_ASSOCS:
+        assocquery_gather(TAKE_PTR(f->assocs), t->sched);
         break;
     case FEED_EXPLAIN:
         answer_explain(t, f);
@@ -169,6 +132,9 @@ static bool apply(struct schedthread *t, struct feed *f)
         break;
     case FEED_STOP:
         return false;
+    default:
+        r = feed_apply(t->sched, f);
+        break;
     }
     if (r < 0)
         log_error("the scheduler refused a change (kind %d, job %u): %s", (int)f->kind, f->job_id,
@@ -243,16 +209,47 @@ static bool feeds_wait(struct schedthread *t)
     return wait;
 }
 
-/* Backfill to its end, or, after bf_yield_interval, until a change has come: the plan is begun anew with it then. */
-static int backfill_pieces(struct schedthread *t, struct sched_decisions *d)
+/* Backfill to its end, or until a change has come: at once where the plan goes on with it where it stood, else,
+ * as it is begun anew, after bf_yield_interval. */
+static int backfill_pieces(struct schedthread *t, struct pass_note *note, struct sched_decisions *d,
+                           bool *ret_more)
 {
-    int64_t yield_at = now_mono_us() + t->params.bf_yield_interval_us;
+    int64_t began = now_mono_us(), turn_us;
     bool more = true;
     int r = 0;
 
-    while (r >= 0 && more && !(now_mono_us() >= yield_at && feeds_wait(t)))
-        r = sched_backfill_some(t->sched, now_us(), BACKFILL_PIECE, d, &more);
+    do {
+        note->pieces++;
+        r = sched_backfill_some(t->sched, note->now_us, PASS_PIECE, d, &more);
+        turn_us = t->params.bf_yield_interval_us;
+        if (sched_backfill_keeps(t->sched))
+            turn_us = MIN(turn_us, BACKFILL_TURN_US);
+    } while (r >= 0 && more && !(now_mono_us() >= began + turn_us && feeds_wait(t)));
+    *ret_more = more;
     return r;
+}
+
+/* The note of a pass that begins now.  Too many between two proposals: the older half is forgotten, which numbers show. */
+static struct pass_note *note_pass(struct schedthread *t)
+{
+    if (t->nnotes == PASS_NOTES_MAX) {
+        t->nnotes /= 2;
+        memmove(t->notes, t->notes + t->nnotes, t->nnotes * sizeof(*t->notes));
+    }
+    if (t->nnotes == t->cap_notes) {
+        size_t cap = t->cap_notes ? t->cap_notes * 2 : 16;
+        struct pass_note *grown = realloc(t->notes, cap * sizeof(*grown));
+
+        if (!grown) {
+            log_fatal("out of memory while scheduling");
+            abort();
+        }
+        t->notes = grown;
+        t->cap_notes = cap;
+    }
+    t->notes[t->nnotes] =
+        (struct pass_note){ .number = ++t->passes, .seen_lsn = t->seen_lsn, .now_us = now_us() };
+    return &t->notes[t->nnotes++];
 }
 
 /* One pass; its outcome goes to the core when there is any. */
@@ -260,23 +257,34 @@ static void think(struct schedthread *t, bool backfill, int64_t *ret_wake_us)
 {
     struct decisions_msg *m = msg_new();
     int64_t t0 = now_mono_us();
+    struct pass_note *note;
+    bool more = false;
     int r;
 
+    note = note_pass(t);
     if (backfill)
-        r = backfill_pieces(t, &m->d);
+        r = backfill_pieces(t, note, &m->d, &more);
     else
-        r = sched_pass(t->sched, now_us(), &m->d, ret_wake_us);
+        r = sched_pass(t->sched, note->now_us, &m->d, ret_wake_us);
     m->elapsed_us = (uint64_t)(now_mono_us() - t0);
     if (r < 0)
         log_error("the scheduling pass ended early: %s", strerror(-r));
-    if (backfill)
-        t->backfill_not_before_mono_us =
-            now_mono_us() + MAX((int64_t)m->elapsed_us * BACKFILL_SHARE, BACKFILL_MIN_GAP_US);
+    if (backfill) {
+        int64_t gap_us = more && sched_backfill_keeps(t->sched) ? 0 : (int64_t)m->elapsed_us * BACKFILL_SHARE;
+
+        t->backfill_not_before_mono_us = now_mono_us() + MAX(gap_us, BACKFILL_MIN_GAP_US);
+        t->backfill_due = more;
+        t->renew_us = m->d.backfilled ? m->d.renew_us : t->renew_us;
+    }
     count_pass(t, m, backfill);
-    if (m->d.n)
+    if (m->d.n) {
+        m->notes = TAKE_PTR(t->notes);
+        m->nnotes = t->nnotes;
+        t->nnotes = t->cap_notes = 0;
         post(t, m);
-    else
+    } else {
         decisions_msg_free(m);
+    }
 }
 
 static void *run(void *arg)
@@ -284,10 +292,10 @@ static void *run(void *arg)
     struct schedthread *t = arg;
     bool go = true;
 
-    t->wake_us = INT64_MAX;
+    t->wake_us = t->renew_us = INT64_MAX;
     while (go) {
         int64_t bf_at = t->backfill_due ? t->backfill_not_before_mono_us : INT64_MAX;
-        struct feed *list = take(t, t->wake_us, bf_at);
+        struct feed *list = take(t, MIN(t->wake_us, t->renew_us), bf_at);
         bool changed = list || (t->wake_us != INT64_MAX && now_us() >= t->wake_us);
 
         while (list) {
@@ -296,6 +304,8 @@ static void *run(void *arg)
             list = f->next;
             if (go)
                 go = apply(t, f);
+            if (f->lsn)
+                t->seen_lsn = f->lsn;
             feed_free(f);
         }
         if (!go)
@@ -303,6 +313,10 @@ static void *run(void *arg)
         if (changed) {
             think(t, false, &t->wake_us);
             t->backfill_due = t->backfill && sched_pending(t->sched) > 0;
+        }
+        if (t->backfill && now_us() >= t->renew_us) {
+            t->backfill_due = true;
+            t->renew_us = INT64_MAX;
         }
         if (t->backfill_due && now_mono_us() >= t->backfill_not_before_mono_us) {
             t->backfill_due = false;
@@ -380,6 +394,7 @@ struct schedthread *schedthread_stop(struct schedthread *t)
         feed_free(f);
     }
     sched_free(t->sched);
+    free(t->notes);
     pthread_cond_destroy(&t->wake);
     pthread_mutex_destroy(&t->lock);
     free(t);

@@ -6,9 +6,20 @@
 
 struct schedthread;
 
+#define PASS_NOTES_MAX 8192u
+
+/* What a replay needs to run a pass again; goes into the journal with a start. */
+struct pass_note {
+    uint64_t number, seen_lsn;
+    int64_t now_us;
+    uint32_t pieces; /* of PASS_PIECE jobs of a backfill; 0 = a quick pass */
+};
+
 /* A pass's outcome, posted as CMD_DECISIONS (arg).  The core frees it with decisions_msg_free(). */
 struct decisions_msg {
     struct sched_decisions d;
+    struct pass_note *notes; /* of this pass and those before it that proposed nothing; owned */
+    size_t nnotes;
     uint64_t elapsed_us;
     bool when;         /* answer to FEED_WHEN: one decision */
     bool explain;      /* answer to FEED_EXPLAIN: explained */

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/pbutil.h"
 #include "ctld/acctthread.h"
+#include "ctld/jobcomp.h"
 #include "ctld/view.h"
 #include "model/idmap.h"
 #include "model/kept.h"
@@ -187,6 +188,7 @@ static int write_all(struct work *w)
         return r;
     }
     keep = w->ctld->acct ? acctthread_cursor(w->ctld->acct) + 1 : UINT64_MAX;
+    keep = MIN(keep, jobcomp_keep(w->ctld->jobcomp));
     return journal_snapshot_commit(w->snap, keep);
 }
 

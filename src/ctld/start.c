@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/billing.h"
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/log.h"
@@ -18,14 +19,18 @@
 #include "ctld/het.h"
 #include "ctld/hooks.h"
 #include "ctld/jobs.h"
-#include "ctld/licenses.h"
+#include "feed/licenses.h"
 #include "ctld/lifecycle.h"
+#include "ctld/policy.h"
 #include "ctld/preempt.h"
+#include "ctld/resv.h"
 #include "ctld/schedthread.h"
 #include "ctld/steps.h"
 #include "ctld/view.h"
 #include "ctld/wait.h"
+#include "feed/noderes.h"
 #include "model/array.h"
+#include "model/billing.h"
 
 static void *must(void *p)
 {
@@ -50,7 +55,25 @@ static char *bits_text(const uint64_t *words, uint32_t nwords)
     return text;
 }
 
-static Pst__AllocGroup *group_new(const struct sched_alloc_node *n)
+/* Which GPUs they are of, and how much of each. */
+static void note_shares(Pst__GresAlloc *to, const struct sched_alloc_gres *g, const Pst__NodeRecord *node)
+{
+    _cleanup_(noderes_free) struct noderes *res = noderes_new(node);
+    char *gpus, *counts;
+
+    if (!noderes_shares(res, g, &gpus, &counts))
+        return;
+    to->shares = to->devices;
+    to->devices = gpus;
+    to->share_counts = counts;
+}
+
+static bool is_shared(const char *name)
+{
+    return strcmp(name, "shard") == 0 || strcmp(name, "mps") == 0;
+}
+
+static Pst__AllocGroup *group_new(const struct cluster *c, const struct sched_alloc_node *n)
 {
     Pst__AllocGroup *g = must(malloc(sizeof(*g)));
 
@@ -71,6 +94,8 @@ static Pst__AllocGroup *group_new(const struct sched_alloc_node *n)
         SET(to, count, n->gres[i].count);
         if (n->gres[i].devices)
             to->devices = bits_text(n->gres[i].devices, n->gres[i].ndevice_words);
+        if (to->devices && is_shared(to->name))
+            note_shares(to, &n->gres[i], cluster_node(c, n->node_id)->rec);
     }
     return g;
 }
@@ -98,7 +123,7 @@ static Pst__Alloc *alloc_record(const struct cluster *c, const struct sched_allo
     out->n_node_ids = a->nnodes;
     out->groups = must(calloc(a->nnodes ? a->nnodes : 1, sizeof(Pst__AllocGroup *)));
     for (size_t i = 0; i < a->nnodes; i++) {
-        Pst__AllocGroup *g = group_new(&a->nodes[i]);
+        Pst__AllocGroup *g = group_new(c, &a->nodes[i]);
         Pst__AllocGroup *last = out->n_groups ? out->groups[out->n_groups - 1] : NULL;
 
         out->node_ids[i] = a->nodes[i].node_id;
@@ -118,7 +143,7 @@ static Pst__Alloc *alloc_record(const struct cluster *c, const struct sched_allo
     return out;
 }
 
-char *alloc_tres_text(const Pst__Alloc *a)
+char *alloc_tres_text(const Pst__Alloc *a, uint64_t billing)
 {
     struct strbuf sb = STRBUF_INIT;
     uint64_t mem = 0;
@@ -131,7 +156,7 @@ char *alloc_tres_text(const Pst__Alloc *a)
         size_mib_fmt(mem, false, size, sizeof(size));
         strbuf_addf(&sb, ",mem=%s", size);
     }
-    strbuf_addf(&sb, ",node=%zu,billing=%u", a->n_node_ids, a->total_cpus);
+    strbuf_addf(&sb, ",node=%zu,billing=%llu", a->n_node_ids, (unsigned long long)billing);
     for (size_t g = 0; g < a->n_groups; g++) {
         for (size_t i = 0; i < a->groups[g]->n_gres; i++) {
             const Pst__GresAlloc *ga = a->groups[g]->gres[i];
@@ -155,19 +180,53 @@ char *alloc_tres_text(const Pst__Alloc *a)
     return strbuf_detach(&sb, &text) < 0 ? must(NULL) : text;
 }
 
+/* The text of what it holds, and what that is billed in this partition. */
+void alloc_bill(const struct ctld *ctld, const char *partition, const char *licenses, Pst__JobRecord *set)
+{
+    const struct partition *p = cluster_partition(ctld->cluster, partition);
+    unsigned flags = 0;
+    double billing;
+
+    if (conf_option(ctld->conf, CONF_PRIORITY_FLAGS, "MAX_TRES", NULL, NULL))
+        flags |= BILLING_MAX_TRES;
+    if (conf_option(ctld->conf, CONF_PRIORITY_FLAGS, "MAX_TRES_GRES", NULL, NULL))
+        flags |= BILLING_MAX_TRES_GRES;
+    billing = billing_of(p ? p->rec->tres_billing_weights : NULL, flags, set->alloc, licenses);
+    free(set->alloc_tres);
+    set->alloc_tres = alloc_tres_text(set->alloc, (uint64_t)billing);
+    if (billing > (double)(uint64_t)billing)
+        SET(set, billing, billing);
+}
+
+/* Reservations may be others than the scheduler knew. */
+static bool keeps_reservations(struct ctld *ctld, const struct job *j, const struct sched_decision *d)
+{
+    const Pst__JobRecord *r = j->rec;
+    uint32_t limit = d->time_limit_min ? d->time_limit_min : r->has_time_limit_min ? r->time_limit_min : UINT32_MAX;
+    _cleanup_free_ uint32_t *ids = NULL;
+
+    if (!d->resv_id && !ctld->cluster->kept[KEPT_RESV].count)
+        return true;
+    ids = must(calloc(d->alloc.nnodes + 1, sizeof(*ids)));
+    for (size_t i = 0; i < d->alloc.nnodes; i++)
+        ids[i] = d->alloc.nodes[i].node_id;
+    return resv_start_holds(ctld, j, d->resv_id, ids, d->alloc.nnodes, core_now(), limit);
+}
+
 /* Does what the proposal needs still hold? */
 static bool proposal_holds(struct ctld *ctld, const struct job *j, const struct sched_decision *d)
 {
-    if (!j || !job_is_pending(j->rec) || job_is_held(j->rec) || j->rec->dependency ||
+    /* Proposals overtake changes: an array whose throttle was reached meanwhile must wait, too. */
+    if (!j || !job_is_pending(j->rec) || feed_eligible_at(ctld->cluster, j->rec) == INT64_MAX ||
         !jobs_in_partition(j->rec, d->partition) || !cluster_partition(ctld->cluster, d->partition))
         return false;
     for (size_t i = 0; i < d->alloc.nnodes; i++) {
         const struct node *n = cluster_node(ctld->cluster, d->alloc.nodes[i].node_id);
 
-        if (!n || !n->link || n->rec->state != PST__NODE_STATE__NODE_IDLE || !jobs_node_usable(n->rec))
+        if (!n || !n->link || n->rec->state != PST__NODE_STATE__NODE_IDLE || !feed_node_usable(n->rec))
             return false;
     }
-    return d->alloc.nnodes > 0;
+    return d->alloc.nnodes > 0 && keeps_reservations(ctld, j, d);
 }
 
 /* The fields a start sets, on a patch or on a task's fresh record. */
@@ -198,12 +257,26 @@ static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old, const cha
     SET(set, released, false);
     SET(set, next_step_id, 0);
     (void)pb_set_str(&set->batch_host, cluster_node(c, alloc->node_ids[0])->rec->name);
-    free(set->alloc_tres);
-    set->alloc_tres = alloc_tres_text(alloc);
     if (licenses) {
         free(set->licenses_alloc);
         set->licenses_alloc = licenses;
     }
+    alloc_bill(ctld, partition, set->licenses_alloc, set);
+}
+
+/* Where it runs, and what it had asked for when that is not the same. */
+static void fill_resv(const struct cluster *c, Pst__JobRecord *set, const Pst__JobRecord *old, uint32_t resv_id)
+{
+    const Pst__ReservationRecord *r = resv_id ? cluster_resv(c, resv_id) : NULL;
+
+    if (!r)
+        return;
+    SET(set, resv_id, resv_id);
+    if (old->reservation && strcmp(old->reservation, r->name) == 0)
+        return;
+    if (!old->req_reservation)
+        (void)pb_set_str(&set->req_reservation, old->reservation ? old->reservation : ""); /* -ENOMEM: not told */
+    (void)pb_set_str(&set->reservation, r->name);
 }
 
 /* As text, NULL when none; the caller's. */
@@ -261,6 +334,7 @@ static uint32_t fill_task_start(struct ctld *ctld, Pst__Transaction *tx, struct 
         SET(set, array_task_id, task);
         tx_clear(tx, 4); /* array_tasks */
         fill_start(set, array->rec, d->partition, alloc, now, d->time_limit_min, held_licenses(d), ctld);
+        fill_resv(ctld->cluster, set, array->rec, d->resv_id);
         return id;
     }
     (void)snprintf(text, sizeof(text), "%u", task);
@@ -278,6 +352,7 @@ static uint32_t fill_task_start(struct ctld *ctld, Pst__Transaction *tx, struct 
     SET(rec, array_task_id, task);
     (void)pb_set_str(&rec->array_tasks, NULL);
     fill_start(rec, array->rec, d->partition, alloc, now, d->time_limit_min, held_licenses(d), ctld);
+    fill_resv(ctld->cluster, rec, array->rec, d->resv_id);
     tx_job_put_take(tx, PST__EVENT_KIND__EV_JOB_START, rec);
     return id;
 }
@@ -297,8 +372,10 @@ static struct started put_start(struct ctld *ctld, Pst__Transaction *tx, const s
     if (job_is_array(j->rec)) {
         st.id = fill_task_start(ctld, tx, j, d, alloc, now);
     } else {
-        fill_start(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_START, st.id), j->rec, d->partition, alloc,
-                   now, d->time_limit_min, held_licenses(d), ctld);
+        Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_START, st.id);
+
+        fill_start(set, j->rec, d->partition, alloc, now, d->time_limit_min, held_licenses(d), ctld);
+        fill_resv(ctld->cluster, set, j->rec, d->resv_id);
         j->fed = true; /* the scheduler counts it as running already */
     }
     db_id = st.id == st.proposed ? j->rec->db_id : ctld->cluster->rec->next_db_id;
@@ -326,14 +403,51 @@ static void after_start(struct ctld *ctld, const struct started *st, uint32_t pr
     depends_changed(ctld, j);
 }
 
+/* The scheduler's notes are kept until a start takes them along. */
+static void keep_notes(struct ctld *ctld, const struct decisions_msg *m)
+{
+    size_t old = MIN(ctld->n_pass_notes, PASS_NOTES_MAX - MIN(m->nnotes, PASS_NOTES_MAX)), skip = ctld->n_pass_notes - old;
+
+    if (!m->nnotes)
+        return;
+    if (skip) /* too many: the first are forgotten, which numbers show */
+        memmove(ctld->pass_notes, ctld->pass_notes + skip, old * sizeof(*ctld->pass_notes));
+    ctld->pass_notes = must(realloc(ctld->pass_notes, (old + m->nnotes) * sizeof(*ctld->pass_notes)));
+    memcpy(ctld->pass_notes + old, m->notes, m->nnotes * sizeof(*m->notes));
+    ctld->n_pass_notes = old + m->nnotes;
+}
+
+static void note_passes(struct ctld *ctld, Pst__Transaction *tx, uint64_t pass)
+{
+    SET(tx, sched_pass, pass);
+    if (!ctld->n_pass_notes)
+        return;
+    tx->passes = must(calloc(ctld->n_pass_notes, sizeof(*tx->passes)));
+    for (; tx->n_passes < ctld->n_pass_notes; tx->n_passes++) {
+        const struct pass_note *n = &ctld->pass_notes[tx->n_passes];
+        Pst__SchedPass *to = tx->passes[tx->n_passes] = must(malloc(sizeof(*to)));
+
+        pst__sched_pass__init(to);
+        SET(to, number, n->number);
+        SET(to, now_us, n->now_us);
+        SET(to, lsn, n->seen_lsn);
+        if (n->pieces)
+            SET(to, pieces, n->pieces);
+    }
+    free(ctld->pass_notes);
+    ctld->pass_notes = NULL;
+    ctld->n_pass_notes = 0;
+}
+
 /* Start the n jobs of these decisions, all of them in one transaction. */
-static bool start(struct ctld *ctld, const struct sched_decision *d, size_t n)
+static bool start(struct ctld *ctld, uint64_t pass, const struct sched_decision *d, size_t n)
 {
     int64_t now = core_now();
     Pst__Transaction *tx = tx_new(now);
     struct started *list = must(calloc(n, sizeof(*list)));
     uint64_t lsn;
 
+    note_passes(ctld, tx, pass);
     for (size_t i = 0; i < n; i++)
         list[i] = put_start(ctld, tx, &d[i], now);
     SET(tx_cluster(tx), jobs_started, ctld->cluster->rec->jobs_started + n);
@@ -357,6 +471,14 @@ static bool exceeds_partition(struct ctld *ctld, const Pst__JobRecord *r)
                     ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE;
 }
 
+/* The schema and the scheduler number limits alike. */
+_Static_assert(PST__JOB_REASON__REASON_QOS_MIN_OTHER - PST__JOB_REASON__REASON_ASSOC_GRP_CPU ==
+                   SCHED_LIMIT(SCHED_LIMIT_QOS_MIN, SCHED_TRES_OTHER),
+               "limits in TRES");
+_Static_assert(PST__JOB_REASON__REASON_QOS_USAGE_THRESHOLD - PST__JOB_REASON__REASON_ASSOC_GRP_CPU ==
+                   SCHED_LIMIT_QOS_USAGE_THRESHOLD,
+               "other limits");
+
 /* Why it waits, for the views; not journaled. */
 static void expect(struct ctld *ctld, struct job *j, const struct sched_decision *d)
 {
@@ -371,11 +493,16 @@ static void expect(struct ctld *ctld, struct job *j, const struct sched_decision
         [SCHED_WHY_BAD_CONSTRAINTS] = PST__JOB_REASON__REASON_BAD_CONSTRAINTS,
         [SCHED_WHY_NODES_UNAVAILABLE] = PST__JOB_REASON__REASON_NODES_UNAVAILABLE,
         [SCHED_WHY_LICENSES] = PST__JOB_REASON__REASON_LICENSES,
+        [SCHED_WHY_RESV] = PST__JOB_REASON__REASON_RESERVATION,
+        [SCHED_WHY_RESERVED] = PST__JOB_REASON__REASON_REQ_NODE_NOT_AVAIL,
+        [SCHED_WHY_RESV_MAINT] = PST__JOB_REASON__REASON_RESERVED_MAINT,
         [SCHED_WHY_BEGIN_TIME] = PST__JOB_REASON__REASON_BEGIN_TIME,
     };
     Pst__JobRecord *r = j->rec;
 
-    SET(r, pend_reason, reasons[d->why]);
+    SET(r, pend_reason,
+        d->why == SCHED_WHY_LIMIT ? (Pst__JobReason)(PST__JOB_REASON__REASON_ASSOC_GRP_CPU + (int)d->limit)
+                                  : reasons[d->why]);
     if (d->why == SCHED_WHY_BAD_CONSTRAINTS && exceeds_partition(ctld, r))
         r->pend_reason = PST__JOB_REASON__REASON_PARTITION_CONFIG;
     if (d->priority) /* 0: it has not come so far */
@@ -409,7 +536,8 @@ static void answer_test(struct ctld *ctld, const struct decisions_msg *m)
 
     if (!w)
         return;
-    if (m->when_result < 0 || (d->kind == SCHED_EXPECT && !d->expected_us)) {
+    reply.record = w->record;
+    if (!w->record && (m->when_result < 0 || (d->kind == SCHED_EXPECT && !d->expected_us))) {
         core_error(ctld, &w->reply, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, NULL);
     } else {
         Pst__Alloc *a = d->alloc.nnodes ? alloc_record(ctld->cluster, &d->alloc) : NULL;
@@ -436,14 +564,14 @@ void lifecycle_disk_free(struct ctld *ctld)
 }
 
 /* One job, or the components of one: all start or none does. */
-static void start_proposed(struct ctld *ctld, const struct sched_decision *d, size_t n)
+static void start_proposed(struct ctld *ctld, uint64_t pass, const struct sched_decision *d, size_t n)
 {
     const struct job *first = cluster_job(ctld->cluster, d->job_id);
     bool holds = first && (!het_is(first->rec) || n == first->rec->het_count);
 
     for (size_t i = 0; holds && i < n; i++)
         holds = proposal_holds(ctld, cluster_job(ctld->cluster, d[i].job_id), &d[i]);
-    if (!atomic_load(&ctld->disk_full) && holds && start(ctld, d, n))
+    if (!atomic_load(&ctld->disk_full) && holds && start(ctld, pass, d, n))
         return;
     for (size_t i = 0; i < n; i++) {
         if (atomic_load(&ctld->disk_full))
@@ -455,6 +583,9 @@ static void start_proposed(struct ctld *ctld, const struct sched_decision *d, si
 
 void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m)
 {
+    uint64_t pass = m->nnotes ? m->notes[m->nnotes - 1].number : 0;
+
+    keep_notes(ctld, m);
     if (m->explain) {
         explain_answer(ctld, m);
         decisions_msg_free(m);
@@ -471,7 +602,7 @@ void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m)
 
         n = d->kind == SCHED_START ? het_decisions(ctld, d, m->d.n - i) : 1;
         if (d->kind == SCHED_START)
-            start_proposed(ctld, d, n);
+            start_proposed(ctld, pass, d, n);
         else if (d->kind == SCHED_PREEMPT)
             preempt_decision(ctld, d);
         else if (j && job_is_pending(j->rec))

@@ -269,6 +269,8 @@ static Pst__AllocGroup *group_new(const struct layout *l, struct slot *s)
         to->name = tx_strdup(from->name);
         to->type = tx_strdup(from->type);
         to->devices = tx_strdup(from->devices);
+        to->shares = tx_strdup(from->shares);
+        to->share_counts = tx_strdup(from->share_counts);
         SET(to, count, from->count);
         g->gres[g->n_gres++] = to;
     }

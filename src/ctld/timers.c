@@ -15,8 +15,11 @@
 #include "ctld/het.h"
 #include "ctld/lifecycle.h"
 #include "ctld/mail.h"
+#include "ctld/minutes.h"
 #include "ctld/preempt.h"
 #include "ctld/reboot.h"
+#include "ctld/resv.h"
+#include "ctld/shares.h"
 #include "ctld/snapshot.h"
 #include "ctld/steps.h"
 #include "ctld/triggers.h"
@@ -209,11 +212,14 @@ void timers_run(struct ctld *ctld)
         health_tick(ctld, now);
         steps_tick(ctld, now);
         triggers_tick(ctld, now);
+        shares_tick(ctld, now);
+        resv_tick(ctld, now);
         purge(ctld, now);
     }
     if (ticks++ % 20 == 0 && !atomic_load(&ctld->disk_full)) { /* walks over all jobs: every 10 s */
         check_deadlines(ctld, now);
         check_owners(ctld, now);
+        minutes_tick(ctld, now);
         depends_tick(ctld, now);
     }
     snapshot_check(ctld);

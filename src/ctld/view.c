@@ -304,17 +304,20 @@ static struct vrec *encode_job(const struct cluster *c, const struct job *j)
 
 static struct vrec *encode_node(const struct node *n)
 {
+    uint32_t flags = n->rec->state_flags;
     struct vrec *r;
 
     SET(n->rec, alloc_cpus, n->alloc_cpus);
     SET(n->rec, alloc_mem_mib, n->alloc_mem_mib);
     SET(n->rec, jobs_running, n->jobs - n->jobs_completing);
     SET(n->rec, jobs_completing, n->jobs_completing);
+    n->rec->state_flags |= n->resv_flags; /* shown, not part of the state */
     r = encode(&n->rec->base);
     r->id = n->rec->node_id;
     r->name_hash = name_hash(n->rec->name);
     r->state = n->rec->state;
     r->flags = n->rec->state_flags;
+    n->rec->state_flags = flags;
     return r;
 }
 

@@ -57,11 +57,12 @@ uint64_t wait_add(struct ctld *ctld, const struct cmd *cmd, struct job *j, bool 
     return w->ticket;
 }
 
-uint64_t wait_add_test(struct ctld *ctld, const struct cmd *cmd)
+uint64_t wait_add_test(struct ctld *ctld, const struct cmd *cmd, Pst__JobRecord *record)
 {
     struct waiter *w = waiter_new(ctld, cmd);
 
     w->test_only = true;
+    w->record = record;
     return w->ticket;
 }
 
@@ -75,6 +76,8 @@ static void waiter_free(struct waiter *w)
     conn_unref(w->reply.conn);
     if (w->step)
         pst__step_spec__free_unpacked(w->step, NULL);
+    if (w->record)
+        pst__job_record__free_unpacked(w->record, NULL);
     free(w);
 }
 

@@ -11,6 +11,7 @@ struct waiter {
     uint32_t job_id;
     bool until_started;      /* the grant matters; else only the end */
     bool granted;            /* grant frame sent */
+    Pst__JobRecord *record;  /* test_only: tell it too; owned */
     bool test_only;          /* the scheduler's answer is awaited (ticket) */
     int64_t give_up_us;      /* --immediate; 0 = none */
     Pst__StepSpec *step;     /* create with the grant; owned */
@@ -19,7 +20,8 @@ struct waiter {
 /* Enter a waiter for cmd's connection; gives its ticket.  step is copied. */
 uint64_t wait_add(struct ctld *ctld, const struct cmd *cmd, struct job *j, bool until_started,
                   uint32_t immediate_s, const Pst__StepSpec *step);
-uint64_t wait_add_test(struct ctld *ctld, const struct cmd *cmd);
+/* record (may be NULL) is taken, to be told with the answer. */
+uint64_t wait_add_test(struct ctld *ctld, const struct cmd *cmd, Pst__JobRecord *record);
 struct waiter *wait_find(struct ctld *ctld, uint64_t ticket);
 void wait_remove(struct ctld *ctld, struct waiter *w);
 

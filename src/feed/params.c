@@ -91,6 +91,19 @@ static void tres_weights(const struct conf *conf, struct sched_params *p)
     }
 }
 
+/* How often backfill begins a new plan; -1: there is no backfill. */
+static void backfill_interval(const struct conf *conf, struct sched_params *p)
+{
+    int64_t s;
+
+    if (!conf_option_i64(conf, CONF_SCHEDULER_PARAMETERS, "bf_interval", &s))
+        return;
+    if (s < 0)
+        p->backfill = false;
+    else
+        p->bf_interval_s = (uint32_t)MIN(s, (int64_t)UINT32_MAX);
+}
+
 void feed_fill_params(const struct conf *conf, struct sched_params *ret)
 {
     const char *select = conf_str(conf, CONF_SELECT_TYPE_PARAMETERS);
@@ -124,6 +137,8 @@ void feed_fill_params(const struct conf *conf, struct sched_params *ret)
         .lln = select && strcasestr(select, "CR_LLN"),
         .dist_block = select && strcasestr(select, "CR_CORE_DEFAULT_DIST_BLOCK"),
         .pack_nodes = select && strcasestr(select, "CR_Pack_Nodes"),
+        .several_shared = select && strcasestr(select, "MULTIPLE_SHARING_GRES_PJ"),
+        .least_shared = select && strcasestr(select, "LL_SHARED_GRES"),
         .multifactor = priority && strcasecmp(priority, "priority/multifactor") == 0,
         .weight_age = (uint32_t)conf_num(conf, CONF_PRIORITY_WEIGHT_AGE),
         .weight_assoc = (uint32_t)conf_num(conf, CONF_PRIORITY_WEIGHT_ASSOC),
@@ -138,5 +153,6 @@ void feed_fill_params(const struct conf *conf, struct sched_params *ret)
         .fairshare_dampening = (uint32_t)conf_num(conf, CONF_FAIR_SHARE_DAMPENING_FACTOR),
     };
     tres_weights(conf, ret);
+    backfill_interval(conf, ret);
     preempt_fill_params(conf, &ret->preempt);
 }

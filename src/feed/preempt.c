@@ -10,7 +10,14 @@ bool preempt_wanted(const struct conf *conf)
 {
     const char *type = conf_str(conf, CONF_PREEMPT_TYPE);
 
-    return type && strcasecmp(type, "preempt/partition_prio") == 0;
+    return type && (strcasecmp(type, "preempt/partition_prio") == 0 || strcasecmp(type, "preempt/qos") == 0);
+}
+
+bool preempt_by_qos(const struct conf *conf)
+{
+    const char *type = conf_str(conf, CONF_PREEMPT_TYPE);
+
+    return type && strcasecmp(type, "preempt/qos") == 0;
 }
 
 enum sched_preempt_mode preempt_mode_of(const char *text)
@@ -60,7 +67,9 @@ void preempt_fill_params(const struct conf *conf, struct sched_preempt *ret)
     uint64_t v;
 
     *ret = (struct sched_preempt){
-        .type = preempt_wanted(conf) ? SCHED_PREEMPT_PART : SCHED_PREEMPT_NONE,
+        .type = preempt_by_qos(conf)    ? SCHED_PREEMPT_QOS
+                : preempt_wanted(conf) ? SCHED_PREEMPT_PART
+                                       : SCHED_PREEMPT_NONE,
         .mode = preempt_mode_of(mode),
         .exempt_s = (uint32_t)conf_num(conf, CONF_PREEMPT_EXEMPT_TIME),
         .youngest_first = option(conf, "youngest_first"),

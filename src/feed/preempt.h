@@ -8,6 +8,7 @@
 #include "sched/sched.h"
 
 bool preempt_wanted(const struct conf *conf); /* PreemptType */
+bool preempt_by_qos(const struct conf *conf);
 void preempt_fill_params(const struct conf *conf, struct sched_preempt *ret);
 enum sched_preempt_mode preempt_mode_of(const char *text); /* of PreemptMode; NULL = as the cluster */
 const char *preempt_mode_text(const struct conf *conf, const char *own); /* in force for a partition; NULL = OFF */

@@ -184,6 +184,8 @@ static void job_attach(struct cluster *c, struct job *j)
 
     c->njobs_state[job_state(j->rec)]++;
     model_tally(c, j->rec, true);
+    model_usage_job(c, j->rec, true);
+    model_charge(c, j, true);
     if (holds) {
         j->counted = true;
         usage_change(c, j, true);
@@ -200,6 +202,8 @@ static void job_detach(struct cluster *c, struct job *j)
 {
     c->njobs_state[job_state(j->rec)]--;
     model_tally(c, j->rec, false);
+    model_usage_job(c, j->rec, false);
+    model_charge(c, j, false);
     if (j->counted) {
         j->counted = false;
         usage_change(c, j, false);
@@ -701,12 +705,20 @@ static int apply_event(struct cluster *c, const Pst__Event *ev, struct err *err)
     case PST__EVENT__BODY_BLOB_PUT:
         return apply_blob(c, ev->blob_put, err);
     case PST__EVENT__BODY_CLUSTER_SET:
+        model_usage_cluster(c, ev->cluster_set);
         return pb_merge(&c->rec->base, &ev->cluster_set->base);
     case PST__EVENT__BODY_TRIGGER_PUT:
     case PST__EVENT__BODY_TRIGGER_REMOVE:
     case PST__EVENT__BODY_CRONTAB_PUT:
     case PST__EVENT__BODY_CRONTAB_REMOVE:
+    case PST__EVENT__BODY_ACCT_CHANGE:
+    case PST__EVENT__BODY_USAGE_PUT:
+    case PST__EVENT__BODY_USAGE_RESET:
+    case PST__EVENT__BODY_RESV_PUT:
+    case PST__EVENT__BODY_RESV_REMOVE:
         return model_apply_kept(c, ev, err);
+    case PST__EVENT__BODY_JOB_NOTE:
+        return 0;
     default:
         return err_set(err, -EUCLEAN, "an event of a kind this release does not know");
     }
@@ -731,8 +743,13 @@ int cluster_apply(struct cluster *c, const Pst__Transaction *tx, struct err *err
 {
     int r = 0;
 
+    c->apply_us = tx->has_time_us ? tx->time_us : 0;
+    if (c->apply_us)
+        model_usage_recount(c, false); /* a snapshot was read */
     for (size_t i = 0; i < tx->n_events && r >= 0; i++)
         r = apply_event(c, tx->events[i], err);
+    if (c->apply_us)
+        model_usage_recount(c, true);
     if (r >= 0 && c->nodes_changed)
         r = refresh_partitions(c, err);
     if (r == -ENOMEM)

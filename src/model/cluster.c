@@ -25,6 +25,11 @@ int cluster_new(struct cluster **ret_cluster)
         return -ENOMEM;
     }
     pst__cluster_record__init(c->rec);
+    if (model_acct_init(c) < 0) {
+        free(c->rec);
+        free(c);
+        return -ENOMEM;
+    }
     *ret_cluster = c;
     return 0;
 }
@@ -108,6 +113,7 @@ struct cluster *cluster_free(struct cluster *c)
     idmap_done(&c->named);
     idmap_done(&c->blobs);
     model_kept_free(c);
+    model_charge_free(c);
     for (uint32_t i = 0; i < c->nnodes; i++)
         model_node_free(c->nodes[i]);
     free(c->nodes);

@@ -13,6 +13,7 @@
 
 #include "base/bitmap.h"
 #include "base/err.h"
+#include "model/assoc.h"
 #include "model/idmap.h"
 
 #include "event.pb-c.h"
@@ -62,6 +63,7 @@ struct job {
     uint32_t nwaiters;
     uint64_t slot;           /* owned by the views */
     bool fed;                /* the scheduler knows it as pending */
+    uint32_t charged;        /* derived: jobs it counts as under its association and QOS */
     bool epilog_runs;        /* EpilogSlurmctld: it stays COMPLETING */
     uint32_t mailed;         /* events of this run that a mail was sent about, bits of mail_type */
 };
@@ -75,6 +77,7 @@ struct node {
     uint64_t alloc_mem_mib;
     /* live only, owned by the controller */
     void *link;
+    uint32_t resv_flags;      /* RESERVED, MAINTENANCE: of the reservation it is in now */
     int64_t link_lost_us;
     uint64_t slot;
 };
@@ -96,11 +99,12 @@ struct blob {
 struct blob *blob_hold(struct blob *b); /* NULL gives NULL */
 struct blob *blob_drop(struct blob *b); /* always NULL */
 
-/* Triggers and crontabs: see kept.h. */
-enum kept_kind { KEPT_TRIGGER, KEPT_CRONTAB, KEPT_KINDS };
+/* Triggers, crontabs, accounting records, reservations: see kept.h. */
+enum kept_kind { KEPT_TRIGGER, KEPT_CRONTAB, KEPT_ACCT, KEPT_USAGE, KEPT_RESV, KEPT_KINDS };
 struct kept {
     enum kept_kind kind;
-    uint32_t id; /* trigger id, user id */
+    uint32_t id; /* trigger id, user id, serial number, as usage.c numbers them,
+                 reservation id */
     ProtobufCMessage *rec;
     uint64_t slot; /* owned by the views */
 };
@@ -136,6 +140,13 @@ struct cluster {
     bool nodes_changed;         /* within an apply: node ids and names are paired anew */
     uint32_t njobs_state[12];   /* jobs by base state */
     const struct cluster_observer *observer;
+    struct assoc_mgr *am;           /* accounts, users, associations, QOS */
+    struct am_observer am_observer;
+    int64_t apply_us;           /* time of the transaction being applied; 0 = it has none */
+    bool usage_stale;           /* rates of usage are to be counted anew */
+    /* charge.c: jobs that wait or run, by association, with all below it, and by QOS */
+    struct idmap charged_assoc, charged_below, charged_qos;
+    uint64_t charged_gen; /* generation of the tree that charged_below is of */
 };
 
 int cluster_new(struct cluster **ret_cluster);
@@ -159,6 +170,13 @@ struct array_tally cluster_array_tally(const struct cluster *c, uint32_t array_j
  * started and not ended.  O(1), but O(n) when the first one has left since the last question. */
 const struct job *cluster_named_first(const struct cluster *c, uint32_t uid, const char *name,
                                       uint32_t *ret_active);
+/* Jobs that wait or run, an array's tasks each: of an association itself, of it and all below, of a QOS, of one user's or
+ * one account's in it.  O(1), but charged_below is O(associations with jobs) after a change of associations. */
+uint32_t cluster_charged_assoc(const struct cluster *c, uint32_t assoc_id);
+uint32_t cluster_charged_below(struct cluster *c, uint32_t assoc_id);
+uint32_t cluster_charged_qos(const struct cluster *c, uint32_t qos_id);
+uint32_t cluster_charged_qos_user(const struct cluster *c, uint32_t qos_id, uint32_t uid);
+uint32_t cluster_charged_qos_account(const struct cluster *c, uint32_t qos_id, const char *account);
 uint32_t cluster_count(const struct cluster *c, Pst__JobState state);
 /* The ended job that ended first, or NULL; its next_done ended next, and so on.  O(1), but after a recovery
  * O(n log n) once. */

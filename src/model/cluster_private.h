@@ -20,7 +20,20 @@ void model_node_free(struct node *n);
 void model_partition_free(struct partition *p);
 
 uint64_t model_record_hash(const ProtobufCMessage *msg, uint64_t kind);
+/* charge.c */
+void model_charge(struct cluster *c, struct job *j, bool add);
+void model_charge_free(struct cluster *c);
+/* usage.c */
+struct kept;
+void model_usage_job(struct cluster *c, const Pst__JobRecord *r, bool add); /* before and after a change */
+void model_usage_recount(struct cluster *c, bool advance_first);            /* when stale */
+void model_usage_acct(struct cluster *c, const Pst__AcctChange *ch);       /* before it is applied */
+void model_usage_cluster(struct cluster *c, const Pst__ClusterRecord *set); /* likewise */
+int model_usage_put(struct cluster *c, const Pst__UsageRecord *rec, struct err *err);
+void model_usage_reset(struct cluster *c, const Pst__UsageReset *what);
+void model_usage_free(struct kept *k);
 /* kept.c */
+int model_acct_init(struct cluster *c);
 int model_apply_kept(struct cluster *c, const Pst__Event *ev, struct err *err);
 void model_kept_free(struct cluster *c);
 uint64_t model_kept_hash(const struct cluster *c);

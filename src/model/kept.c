@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/pbutil.h"
@@ -49,6 +51,30 @@ const Pst__CrontabRecord *cluster_next_crontab(const struct cluster *c, size_t *
     return k ? (const Pst__CrontabRecord *)k->rec : NULL;
 }
 
+const Pst__ReservationRecord *cluster_resv(const struct cluster *c, uint32_t resv_id)
+{
+    const struct kept *k = cluster_kept(c, KEPT_RESV, resv_id);
+
+    return k ? (const Pst__ReservationRecord *)k->rec : NULL;
+}
+
+const Pst__ReservationRecord *cluster_next_resv(const struct cluster *c, size_t *pos)
+{
+    const struct kept *k = idmap_next(&c->kept[KEPT_RESV], pos);
+
+    return k ? (const Pst__ReservationRecord *)k->rec : NULL;
+}
+
+const Pst__ReservationRecord *cluster_resv_named(const struct cluster *c, const char *name, size_t len)
+{
+    const Pst__ReservationRecord *r;
+
+    for (size_t pos = 0; (r = cluster_next_resv(c, &pos));)
+        if (strlen(r->name) == len && strncasecmp(r->name, name, len) == 0)
+            return r;
+    return NULL;
+}
+
 const Pst__CrontabEntry *crontab_entry(const Pst__CrontabRecord *r, uint32_t job_id)
 {
     for (size_t i = 0; i < r->n_entries; i++)
@@ -59,8 +85,15 @@ const Pst__CrontabEntry *crontab_entry(const Pst__CrontabRecord *r, uint32_t job
 
 const ProtobufCMessageDescriptor *kept_descriptor(enum kept_kind kind)
 {
-    return kind == KEPT_TRIGGER ? &pst__trigger_record__descriptor
-                                : &pst__crontab_record__descriptor;
+    static const ProtobufCMessageDescriptor *const all[] = {
+        [KEPT_TRIGGER] = &pst__trigger_record__descriptor,
+        [KEPT_CRONTAB] = &pst__crontab_record__descriptor,
+        [KEPT_ACCT] = &pst__acct_change__descriptor,
+        [KEPT_USAGE] = &pst__usage_record__descriptor,
+        [KEPT_RESV] = &pst__reservation_record__descriptor,
+    };
+
+    return all[kind];
 }
 
 void kept_event_of(enum kept_kind kind, ProtobufCMessage *rec, Pst__Event *ret_ev)
@@ -69,6 +102,15 @@ void kept_event_of(enum kept_kind kind, ProtobufCMessage *rec, Pst__Event *ret_e
     if (kind == KEPT_TRIGGER) {
         ret_ev->body_case = PST__EVENT__BODY_TRIGGER_PUT;
         ret_ev->trigger_put = (Pst__TriggerRecord *)rec;
+    } else if (kind == KEPT_ACCT) {
+        ret_ev->body_case = PST__EVENT__BODY_ACCT_CHANGE;
+        ret_ev->acct_change = (Pst__AcctChange *)rec;
+    } else if (kind == KEPT_USAGE) {
+        ret_ev->body_case = PST__EVENT__BODY_USAGE_PUT;
+        ret_ev->usage_put = (Pst__UsageRecord *)rec;
+    } else if (kind == KEPT_RESV) {
+        ret_ev->body_case = PST__EVENT__BODY_RESV_PUT;
+        ret_ev->resv_put = (Pst__ReservationRecord *)rec;
     } else {
         ret_ev->body_case = PST__EVENT__BODY_CRONTAB_PUT;
         ret_ev->crontab_put = (Pst__CrontabRecord *)rec;
@@ -87,7 +129,11 @@ static void kept_free(struct kept *k)
 {
     if (!k)
         return;
-    if (k->rec)
+    if (k->kind == KEPT_USAGE) {
+        model_usage_free(k);
+        return;
+    }
+    if (k->rec && k->kind != KEPT_ACCT) /* those belong to their tables */
         protobuf_c_message_free_unpacked(k->rec, NULL);
     free(k);
 }
@@ -117,13 +163,20 @@ static int put(struct cluster *c, enum kept_kind kind, uint32_t id, const Protob
     return 0;
 }
 
+static const char *const kind_names[] = {
+    [KEPT_TRIGGER] = "trigger",
+    [KEPT_CRONTAB] = "crontab of user",
+    [KEPT_ACCT] = "accounting record",
+    [KEPT_USAGE] = "usage",
+    [KEPT_RESV] = "reservation",
+};
+
 static int drop(struct cluster *c, enum kept_kind kind, uint32_t id, struct err *err)
 {
     struct kept *k = cluster_kept(c, kind, id);
 
     if (!k)
-        return err_set(err, -EUCLEAN, "%s %u: removed but unknown",
-                       kind == KEPT_TRIGGER ? "trigger" : "crontab of user", id);
+        return err_set(err, -EUCLEAN, "%s %u: removed but unknown", kind_names[kind], id);
     if (c->observer && c->observer->kept_gone)
         c->observer->kept_gone(c->observer->ctx, k);
     (void)idmap_remove(&c->kept[kind], key_of(id));
@@ -131,9 +184,74 @@ static int drop(struct cluster *c, enum kept_kind kind, uint32_t id, struct err 
     return 0;
 }
 
+/* ---- accounting records: each is kept as the change that puts it, by the tables' serial number ------
+ */
+
+static void on_acct_put(void *ctx, uint32_t serial, const Pst__AcctChange *put)
+{
+    struct cluster *c = ctx;
+    struct kept *k = cluster_kept(c, KEPT_ACCT, serial);
+
+    if (!k) {
+        k = calloc(1, sizeof(*k));
+        if (!k || idmap_put(&c->kept[KEPT_ACCT], key_of(serial), k) < 0)
+            abort(); /* the tables have it: half a record must not be */
+        k->kind = KEPT_ACCT;
+        k->id = serial;
+    }
+    k->rec = (ProtobufCMessage *)&put->base;
+    if (c->observer && c->observer->kept)
+        c->observer->kept(c->observer->ctx, k);
+}
+
+static void on_acct_gone(void *ctx, uint32_t serial, const Pst__AcctChange *put)
+{
+    struct cluster *c = ctx;
+    struct kept *k = cluster_kept(c, KEPT_ACCT, serial);
+
+    (void)put;
+    if (!k)
+        return;
+    if (c->observer && c->observer->kept_gone)
+        c->observer->kept_gone(c->observer->ctx, k);
+    (void)idmap_remove(&c->kept[KEPT_ACCT], key_of(serial));
+    kept_free(k);
+}
+
+int model_acct_init(struct cluster *c)
+{
+    int r = am_new(&c->am);
+
+    c->am_observer = (struct am_observer){ .put = on_acct_put, .gone = on_acct_gone, .ctx = c };
+    if (r == 0)
+        am_observe(c->am, &c->am_observer);
+    return r;
+}
+
+static int apply_acct(struct cluster *c, const Pst__AcctChange *ch, struct err *err)
+{
+    int r;
+
+    model_usage_acct(c, ch);
+    r = am_apply(c->am, ch, err);
+
+    if (r == 0 && ch->has_version) {
+        c->rec->has_acct_version = true;
+        c->rec->acct_version = ch->version;
+    }
+    return r;
+}
+
 int model_apply_kept(struct cluster *c, const Pst__Event *ev, struct err *err)
 {
     switch (ev->body_case) {
+    case PST__EVENT__BODY_ACCT_CHANGE:
+        return apply_acct(c, ev->acct_change, err);
+    case PST__EVENT__BODY_USAGE_PUT:
+        return model_usage_put(c, ev->usage_put, err);
+    case PST__EVENT__BODY_USAGE_RESET:
+        model_usage_reset(c, ev->usage_reset);
+        return 0;
     case PST__EVENT__BODY_TRIGGER_PUT:
         if (!ev->trigger_put->trigger_id)
             return err_set(err, -EUCLEAN, "a trigger without an id");
@@ -144,6 +262,12 @@ int model_apply_kept(struct cluster *c, const Pst__Event *ev, struct err *err)
         if (!ev->crontab_put->has_uid)
             return err_set(err, -EUCLEAN, "a crontab without a user");
         return put(c, KEPT_CRONTAB, ev->crontab_put->uid, &ev->crontab_put->base);
+    case PST__EVENT__BODY_RESV_PUT:
+        if (!ev->resv_put->resv_id || !ev->resv_put->name)
+            return err_set(err, -EUCLEAN, "a reservation without an id or a name");
+        return put(c, KEPT_RESV, ev->resv_put->resv_id, &ev->resv_put->base);
+    case PST__EVENT__BODY_RESV_REMOVE:
+        return drop(c, KEPT_RESV, ev->resv_remove, err);
     default:
         return drop(c, KEPT_CRONTAB, ev->crontab_remove, err);
     }
@@ -161,6 +285,7 @@ void model_kept_free(struct cluster *c)
             kept_free(v);
         idmap_done(&c->kept[kind]);
     }
+    c->am = am_free(c->am);
 }
 
 uint64_t model_kept_hash(const struct cluster *c)

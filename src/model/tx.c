@@ -232,6 +232,33 @@ void tx_crontab_remove(Pst__Transaction *tx, Pst__EventKind kind, uint32_t uid)
     add_event(tx, kind, PST__EVENT__BODY_CRONTAB_REMOVE)->crontab_remove = uid;
 }
 
+void tx_acct_change(Pst__Transaction *tx, const Pst__AcctChange *change)
+{
+    add_event(tx, PST__EVENT_KIND__EV_ACCT, PST__EVENT__BODY_ACCT_CHANGE)->acct_change =
+        (Pst__AcctChange *)copy_of(&change->base);
+}
+
+void tx_usage_reset(Pst__Transaction *tx, uint32_t assoc_id, uint32_t qos_id)
+{
+    Pst__UsageReset *r = NEW(Pst__UsageReset, pst__usage_reset__init);
+
+    if (assoc_id)
+        SET(r, assoc_id, assoc_id);
+    if (qos_id)
+        SET(r, qos_id, qos_id);
+    add_event(tx, PST__EVENT_KIND__EV_USAGE, PST__EVENT__BODY_USAGE_RESET)->usage_reset = r;
+}
+
+void tx_resv_put(Pst__Transaction *tx, Pst__EventKind kind, const Pst__ReservationRecord *rec)
+{
+    add_event(tx, kind, PST__EVENT__BODY_RESV_PUT)->resv_put = (Pst__ReservationRecord *)copy_of(&rec->base);
+}
+
+void tx_resv_remove(Pst__Transaction *tx, Pst__EventKind kind, uint32_t resv_id)
+{
+    add_event(tx, kind, PST__EVENT__BODY_RESV_REMOVE)->resv_remove = resv_id;
+}
+
 static void clear_add(size_t *n, uint32_t **list, uint32_t number)
 {
     *list = must(realloc(*list, (*n + 1) * sizeof(**list)));

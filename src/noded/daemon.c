@@ -8,13 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/daemonize.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "noded.h"
@@ -207,6 +206,14 @@ static void watch_signals(struct noded *d)
     watch_signal(d, &d->sig_usr2, SIGUSR2, on_usr2);
 }
 
+/* What binding goes by, as configured now. */
+static void take_processors(struct noded *d)
+{
+    if (d->processors)
+        pst__processors__free_unpacked(d->processors, NULL);
+    d->processors = hw_processors(d);
+}
+
 void noded_reconfigure(struct noded *d)
 {
     struct conf *conf = NULL, *old = d->conf;
@@ -231,73 +238,13 @@ void noded_reconfigure(struct noded *d)
         d->hardware = hw;
     }
     d->gpu_env = hw_gpu_env(conf, d->name);
+    take_processors(d);
     log_set_level(wanted_level(d));
     (void)conf_free(old);
     log_info("configuration read again");
 }
 
 /* ---- becoming a daemon ----------------------------------------------------------------------- */
-
-/* In the child: *ret_fd says "listening" to the waiting parent, which never returns from here. */
-static int detach(int *ret_fd, struct err *err)
-{
-    int p[2];
-    pid_t pid;
-    char ok;
-
-    if (pipe2(p, O_CLOEXEC) < 0)
-        return err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
-    pid = fork();
-    if (pid < 0)
-        return err_set(err, -errno, "cannot fork: %s", strerror(errno));
-    if (pid > 0) {
-        (void)close(p[1]);
-        _exit(read(p[0], &ok, 1) == 1 ? 0 : 1);
-    }
-    (void)close(p[0]);
-    (void)setsid(); /* a fresh child leads no group */
-    *ret_fd = p[1];
-    return 0;
-}
-
-static void let_parent_go(int fd)
-{
-    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-    for (int i = 0; null_fd >= 0 && i < 3; i++)
-        (void)dup2(null_fd, i); /* keeps the terminal at worst */
-    if (null_fd > 2)
-        (void)close(null_fd);
-    if (write(fd, "1", 1) < 0)
-        log_debug("the starting command did not wait");
-    (void)close(fd);
-}
-
-static void notify_systemd(const char *text)
-{
-    const char *path = getenv("NOTIFY_SOCKET");
-    struct sockaddr_un sa = { .sun_family = AF_UNIX };
-    _cleanup_close_ int fd = -1;
-    size_t len = path ? strlen(path) : 0;
-
-    if (len < 2 || len >= sizeof(sa.sun_path))
-        return;
-    memcpy(sa.sun_path, path, len);
-    if (sa.sun_path[0] == '@')
-        sa.sun_path[0] = '\0';
-    fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && sendto(fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&sa,
-                          (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)) < 0)
-        log_error("cannot notify the service manager: %s", strerror(errno));
-}
-
-static void write_pid_file(const struct noded *d)
-{
-    _cleanup_fclose_ FILE *f = fopen(d->pid_file, "we");
-
-    if (!f || fprintf(f, "%d\n", (int)getpid()) < 0)
-        log_error("cannot write %s: %s", d->pid_file, strerror(errno));
-}
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -328,6 +275,7 @@ static int prepare(struct noded *d, struct err *err)
 
     noded_load_keys(d);
     d->gpu_env = hw_gpu_env(d->conf, d->name);
+    take_processors(d);
     proctrack_probe(conf_str(d->conf, CONF_PROCTRACK_TYPE), cg->mountpoint, cg->slice, &d->track);
     log_info("slurmd %s started for node %s, processes tracked by %s", SLURM_RELEASE, d->name,
              proctrack_kind_name(d->track.kind));
@@ -379,6 +327,8 @@ static void release(struct noded *d)
     atomic_store(&d->keys, auth_keys_free(atomic_load(&d->keys)));
     if (d->hardware)
         pst__node_record__free_unpacked(d->hardware, NULL);
+    if (d->processors)
+        pst__processors__free_unpacked(d->processors, NULL);
     d->conf = conf_free(d->conf);
     free(d->name);
     free(d->host);
@@ -389,13 +339,12 @@ static void release(struct noded *d)
 
 static void serve(struct noded *d)
 {
-    write_pid_file(d);
     siteprog_run(d, SITEPROG_HEALTH, NULL);
     report_start(d->reporter);
-    notify_systemd("READY=1");
+    daemonize_notify("READY=1");
     while (!d->stopping)
         (void)uv_run(&d->loop, UV_RUN_DEFAULT); /* tells only whether handles are left */
-    notify_systemd("STOPPING=1");
+    daemonize_notify("STOPPING=1");
     (void)unlink(d->pid_file); /* may be gone */
     jobs_each(&d->jobs, drop_job, d);
     d->scripts = scripts_free(d->scripts);
@@ -411,7 +360,7 @@ int noded_run(const struct options *opt)
     int parent_fd = -1, r = configure(&d, &err);
 
     if (r == 0 && !opt->foreground)
-        r = detach(&parent_fd, &err);
+        r = daemonize_detach(&parent_fd, &err);
     if (r == 0)
         r = prepare(&d, &err);
     if (r < 0) {
@@ -421,8 +370,8 @@ int noded_run(const struct options *opt)
         release(&d);
         return 1;
     }
-    if (parent_fd >= 0)
-        let_parent_go(parent_fd);
+    daemonize_pid_file(d.pid_file); /* there when the one who started us comes to look */
+    daemonize_ready(parent_fd);
     serve(&d);
     release(&d);
     return 0;

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
+#include "base/log.h"
 #include "base/pbutil.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
@@ -95,78 +96,6 @@ static bool configured_only(const struct noded *d)
     return same > 1 || strcmp(d->node->hostname, d->node->name) != 0;
 }
 
-static bool row_applies(const struct conf_gres *row, const char *node)
-{
-    _cleanup_(hostlist_free) struct hostlist *hl = NULL;
-
-    if (!row->name)
-        return false;
-    if (!row->node_names)
-        return true;
-    return hostlist_parse(row->node_names, &hl, NULL) == 0 && hostlist_find(hl, node) >= 0;
-}
-
-/* Devices of a name are numbered through the rows: the first row's are 0 and up. */
-static uint64_t devices_before(const struct noded *d, size_t row, const char *name)
-{
-    uint64_t n = 0;
-
-    for (size_t i = 0; i < row; i++) {
-        const struct conf_gres *g = conf_gres_row(d->conf, i);
-
-        if (g->file && row_applies(g, d->name) && strcmp(g->name, name) == 0)
-            n += g->count;
-    }
-    return n;
-}
-
-static int gres_text(const struct noded *d, char **ret_text)
-{
-    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
-
-    for (size_t i = 0; i < conf_gres_rows(d->conf); i++) {
-        const struct conf_gres *g = conf_gres_row(d->conf, i);
-        uint64_t first;
-
-        if (!row_applies(g, d->name))
-            continue;
-        strbuf_addf(&sb, "%s%s%s%s:%llu", sb.len ? "," : "", g->name, g->type ? ":" : "",
-                    g->type ? g->type : "", (unsigned long long)g->count);
-        if (!g->file || !g->count)
-            continue;
-        first = devices_before(d, i, g->name);
-        strbuf_addf(&sb, g->count > 1 ? "(%llu-%llu)" : "(%llu)", (unsigned long long)first,
-                    (unsigned long long)(first + g->count - 1));
-    }
-    if (!sb.len)
-        strbuf_add(&sb, d->node->gres ? d->node->gres : "");
-    return strbuf_detach(&sb, ret_text);
-}
-
-uint32_t hw_gpu_env(const struct conf *conf, const char *node_name)
-{
-    static const struct {
-        const char *flag;
-        uint32_t bit;
-    } flags[] = {
-        { "nvidia_gpu_env", GPU_ENV_CUDA }, { "amd_gpu_env", GPU_ENV_ROCR },
-        { "intel_gpu_env", GPU_ENV_ZE },    { "opencl_env", GPU_ENV_OPENCL },
-        { "no_gpu_env", GPU_ENV_NONE },
-    };
-    uint32_t bits = 0;
-
-    for (size_t i = 0; i < conf_gres_rows(conf); i++) {
-        const struct conf_gres *g = conf_gres_row(conf, i);
-
-        if (!row_applies(g, node_name) || strcmp(g->name, "gpu") != 0 || !g->flags)
-            continue;
-        for (size_t k = 0; k < ARRAY_SIZE(flags); k++)
-            if (strcasestr(g->flags, flags[k].flag))
-                bits |= flags[k].bit;
-    }
-    return bits;
-}
-
 static void read_line(const char *path, char *buf, size_t size)
 {
     _cleanup_fclose_ FILE *f = fopen(path, "re");
@@ -192,6 +121,7 @@ static int fill_texts(const struct noded *d, Pst__NodeRecord *rec)
     r = r < 0 ? r : pb_set_str(&rec->boot_id, boot_id);
     r = r < 0 ? r : pb_set_str(&rec->features, d->node->features);
     r = r < 0 ? r : gres_text(d, &rec->gres_devices);
+    r = r < 0 ? r : gres_topo(d, rec);
     if (r == 0 && asprintf(&rec->os, "%s %s %s", un.sysname, un.release, un.version) < 0) {
         rec->os = NULL;
         r = -ENOMEM;
@@ -259,6 +189,95 @@ int hw_record(const struct noded *d, Pst__NodeRecord **ret_record)
     }
     *ret_record = rec;
     return 0;
+}
+
+/* ---- processors --------------------------------------------------------------------------------- */
+
+static int os_ids(hwloc_topology_t topo, Pst__Processors *p)
+{
+    size_t n = (size_t)p->sockets * p->cores * p->threads;
+
+    p->os_ids = calloc(n, sizeof(*p->os_ids));
+    if (!p->os_ids)
+        return -ENOMEM;
+    for (hwloc_obj_t pu = NULL; p->n_os_ids < n;) {
+        pu = hwloc_get_next_obj_by_type(topo, HWLOC_OBJ_PU, pu); /* packages, cores, threads in order */
+        if (!pu)
+            return -ENODEV;
+        p->os_ids[p->n_os_ids++] = pu->os_index;
+    }
+    return 0;
+}
+
+static void bind_defaults(const struct conf *conf, Pst__Processors *p)
+{
+    static const struct {
+        const char *option, *kind;
+    } kinds[] = { { "Sockets", "sockets" }, { "Cores", "cores" }, { "Threads", "threads" }, { "None", "none" } };
+    const char *value;
+    size_t len;
+
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+        if (conf_option(conf, CONF_TASK_PLUGIN_PARAM, kinds[i].option, &value, &len) ||
+            (conf_option(conf, CONF_TASK_PLUGIN_PARAM, "Autobind", &value, &len) && value &&
+             strncasecmp(value, kinds[i].kind, len) == 0))
+            p->dflt = strdup(kinds[i].kind); /* without memory: no default */
+    p->has_verbose = true;
+    p->verbose = conf_option(conf, CONF_TASK_PLUGIN_PARAM, "Verbose", &value, &len);
+}
+
+/* A machine whose sockets or cores are unlike each other has no such numbers; nothing is bound there. */
+static int fill_processors(Pst__Processors *p)
+{
+    struct machine m;
+    hwloc_topology_t topo;
+    int r = look(&m);
+
+    if (r < 0)
+        return r;
+    p->has_sockets = p->has_cores = p->has_threads = p->has_ldoms = true;
+    p->sockets = m.sockets;
+    p->cores = m.cores_per_socket;
+    p->threads = m.threads_per_core;
+    if (m.sockets * m.cores_per_socket * m.threads_per_core != m.cpus)
+        return -ENODEV;
+    if (hwloc_topology_init(&topo) < 0)
+        return -ENOMEM;
+    r = hwloc_topology_load(topo) < 0 ? -EIO : 0;
+    if (r == 0) {
+        p->ldoms = count(topo, HWLOC_OBJ_NUMANODE);
+        r = os_ids(topo, p);
+    }
+    hwloc_topology_destroy(topo);
+    return r;
+}
+
+Pst__Processors *hw_processors(const struct noded *d)
+{
+    Pst__Processors *p;
+    const char *value;
+    size_t len;
+    int r;
+
+    if (!conf_option(d->conf, CONF_TASK_PLUGIN, "task/affinity", &value, &len))
+        return NULL;
+    if (configured_only(d)) {
+        log_info("tasks are not bound to CPUs: the node's are those of its configuration, not of this machine");
+        return NULL;
+    }
+    p = malloc(sizeof(*p));
+    if (!p)
+        return NULL;
+    pst__processors__init(p);
+    r = fill_processors(p);
+    if (r == 0) {
+        bind_defaults(d->conf, p);
+        return p;
+    }
+    log_error("tasks are not bound to CPUs: %s", r == -ENODEV ? "the sockets of this machine are unlike each other"
+                                                              : strerror(-r));
+    pst__processors__free_unpacked(p, NULL);
+    return NULL;
 }
 
 void hw_load(uint32_t *ret_load_centi, uint64_t *ret_free_mib)

@@ -26,6 +26,7 @@ static void sf_free(Pst__StepFile *sf)
     if (!sf)
         return;
     sf->job = NULL; /* the job's own */
+    sf->processors = NULL; /* the daemon's */
     pst__step_file__free_unpacked(sf, NULL);
 }
 
@@ -49,6 +50,7 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
         return NULL;
     pst__step_file__init(sf);
     sf->job = job->on;
+    sf->processors = d->processors;
     set_num(&sf->has_step_id, &sf->step_id, step_id);
     set_num(&sf->has_kill_wait_s, &sf->kill_wait_s, conf_num(d->conf, CONF_KILL_WAIT));
     set_num(&sf->has_unkillable_s, &sf->unkillable_s, conf_num(d->conf, CONF_UNKILLABLE_STEP_TIMEOUT));
@@ -94,6 +96,7 @@ static void fill_user(Pst__StepFile *sf)
     for (size_t at = 0; !has_home && at < sf->environment.len;
          at += strnlen(env + at, sf->environment.len - at) + 1)
         has_home = strncmp(env + at, "HOME=", MIN((size_t)5, sf->environment.len - at)) == 0;
+    has_home = has_home && !(j->has_get_user_env && j->get_user_env); /* its shell is asked */
     if (!has_home && getpwuid_r(j->uid, &pw, buf, sizeof(buf), &found) == 0 && found &&
         (pb_set_str(&sf->home, pw.pw_dir) < 0 || pb_set_str(&sf->shell, pw.pw_shell) < 0))
         return; /* without memory the job goes without */

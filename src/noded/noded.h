@@ -107,6 +107,7 @@ struct noded {
     struct proctrack_mode track;
     Pst__NodeRecord *hardware; /* as registered; owned */
     uint32_t gpu_env;
+    Pst__Processors *processors; /* TaskPlugin=task/affinity; NULL: tasks are not bound; owned */
     struct reporter *reporter;
     struct scripts *scripts;
     struct siteprogs *siteprogs;
@@ -126,7 +127,12 @@ void noded_load_keys(struct noded *d);
 /* hw.c: this machine */
 int hw_print(void); /* slurmd -C */
 int hw_record(const struct noded *d, Pst__NodeRecord **ret_record);
+/* For binding tasks; NULL where that is not configured or the machine has none of its own.  Caller frees. */
+Pst__Processors *hw_processors(const struct noded *d);
 void hw_load(uint32_t *ret_load_centi, uint64_t *ret_free_mib);
+/* gres.c: what gres.conf has for the node.  -ENOMEM. */
+int gres_text(const struct noded *d, char **ret_text);
+int gres_topo(const struct noded *d, Pst__NodeRecord *rec);
 uint32_t hw_gpu_env(const struct conf *conf, const char *node_name);
 
 /* launch.c */

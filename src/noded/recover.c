@@ -32,6 +32,7 @@ static void pause_ns(long ns)
 struct hunt {
     const Pst__StepTrace *trace;
     char job_env[48], step_env[48], node_env[300];
+    char *conf_env; /* owned: another cluster on this machine has jobs and nodes of the same names */
     size_t found;
 };
 
@@ -43,7 +44,7 @@ static bool belongs(const struct hunt *h, const struct proc_info *p)
         if ((pid_t)h->trace->sessions[i] == p->session)
             return true;
     return proc_env_has(p->pid, h->job_env) && proc_env_has(p->pid, h->step_env) &&
-           proc_env_has(p->pid, h->node_env);
+           proc_env_has(p->pid, h->node_env) && proc_env_has(p->pid, h->conf_env);
 }
 
 static bool hunt_one(void *ctx, const struct proc_info *p)
@@ -86,6 +87,10 @@ bool recover_kill_left(const struct noded *d, const char *step_dir, uint32_t job
     h.trace = (const Pst__StepTrace *)msg;
     fill_hunt(&h, step_dir, job_id);
     (void)snprintf(h.node_env, sizeof(h.node_env), "SLURMD_NODENAME=%s", d->name);
+    if (asprintf(&h.conf_env, "SLURM_CONF=%s", conf_path(d->conf)) < 0) {
+        protobuf_c_message_free_unpacked(msg, NULL);
+        return false; /* tried again */
+    }
     while (!done && now_mono_us() < until) {
         done = !h.trace->cgroup || cgroup_kill_dir(h.trace->cgroup);
         h.found = 0;
@@ -95,6 +100,7 @@ bool recover_kill_left(const struct noded *d, const char *step_dir, uint32_t job
             pause_ns(KILL_PAUSE_NS);
     }
     protobuf_c_message_free_unpacked(msg, NULL);
+    free(h.conf_env);
     return done;
 }
 

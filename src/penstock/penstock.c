@@ -25,6 +25,8 @@ static const struct command {
     { "journal", cmd_journal, "journal dump|verify|repair|hash DIR",
       "look into a controller's journal, or repair it" },
     { "sim", cmd_sim, "sim [OPTIONS...]", "run a trace or a made-up workload through the scheduler, and report" },
+    { "report", cmd_report, "report [--json] JOB...",
+      "what jobs used of what they held, and what to ask for next time" },
     { "ping", cmd_ping, NULL, NULL },
 };
 

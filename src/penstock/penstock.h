@@ -29,6 +29,7 @@ int cmd_shell(int argc, char **argv);
 int cmd_demo(int argc, char **argv);
 int cmd_journal(int argc, char **argv);
 int cmd_sim(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_ping(int argc, char **argv);
 
 /* ---- messages.c: `penstock: text` on stderr -----------------------------------------------------

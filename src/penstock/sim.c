@@ -12,7 +12,7 @@
 #include "base/timefmt.h"
 #include "conf/conf.h"
 #include "feed/params.h"
-#include "penstock/simopts.h"
+#include "penstock/simlive.h"
 
 #define BF_INTERVAL_S 30u /* as users know it */
 #define BAR_AFTER_US 500000
@@ -226,6 +226,10 @@ int cmd_sim(int argc, char **argv)
 
     if (r != STATUS_OK)
         return r < 0 ? STATUS_OK : r;
+    if (a.from_live)
+        return simlive_run(&a);
+    if (a.verify)
+        return simverify_run(&a);
     r = split_policies(a.compare, policies, &n);
     if (r == STATUS_OK)
         r = simload_workload(&a, &w);

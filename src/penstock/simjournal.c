@@ -83,8 +83,7 @@ static int on_record(void *ctx, uint64_t lsn, bool snapshot, const uint8_t *data
     return r < 0 ? r : t->result;
 }
 
-/* DIR is a StateSaveLocation, or the folder of a private cluster. */
-static void find_state(const char *dir, char *buf, size_t size)
+void simjournal_find(const char *dir, char *buf, size_t size)
 {
     struct stat st;
 
@@ -105,7 +104,7 @@ int simjournal_read(const char *dir, struct workload *w)
     struct err err = { .text = "" };
     int r;
 
-    find_state(dir, state, sizeof(state));
+    simjournal_find(dir, state, sizeof(state));
     r = cluster_new(&t.cluster);
     if (r < 0)
         return say_error("out of memory");

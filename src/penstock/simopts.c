@@ -9,7 +9,7 @@
 #include "base/timefmt.h"
 #include "sim/workload.h"
 
-enum kind { K_FLAG, K_TEXT, K_COUNT, K_FACTOR, K_SIZE, K_SET };
+enum kind { K_FLAG, K_TEXT, K_COUNT, K_FACTOR, K_SIZE, K_SET, K_WEIGHT, K_ASK };
 
 static const struct row {
     const char *name;
@@ -25,9 +25,32 @@ static const struct row {
     }
     ROW("trace", 't', K_TEXT, trace, 0, "FILE",
         "jobs of a trace: SWF, or what sacct --parsable2 prints; - reads stdin"),
+    ROW("from-live", 0, K_FLAG, from_live, 0, NULL,
+        "the jobs, nodes and partitions of the running controller: what would happen to them"),
+    ROW("when", 'w', K_TEXT, when, 0, "JOB,...", "live: report these jobs alone, as 12 or 12_3"),
+    ROW("submit", 0, K_TEXT, submit, 0, "OPTIONS",
+        "live: a job as `sbatch OPTIONS` would make it waits, too"),
+    ROW("drain", 0, K_ASK, asks, SIM_DRAIN, "NODES", "live: nodes take no new jobs"),
+    ROW("down", 0, K_ASK, asks, SIM_DOWN, "NODES",
+        "live: nodes are gone; their jobs wait again, or end when they may not"),
+    ROW("resume", 0, K_ASK, asks, SIM_RESUME, "NODES", "live: nodes that are down or drained take jobs"),
+    ROW("add", 0, K_ASK, asks, SIM_ADD, "NODE:COUNT", "live: more nodes like this one, in its partitions"),
+    ROW("partition", 0, K_ASK, asks, SIM_PARTITION, "NAME.KEY=VALUE",
+        "live: another MaxTime, State, Nodes, MaxNodes, MinNodes, MaxCPUsPerNode, PriorityTier, "
+        "PriorityJobFactor or OverSubscribe"),
+    ROW("cancel", 0, K_ASK, asks, SIM_CANCEL, "JOB,...", "live: these jobs are gone"),
+    ROW("hold", 0, K_ASK, asks, SIM_HOLD, "JOB,...", "live: these jobs are held"),
+    ROW("release", 0, K_ASK, asks, SIM_RELEASE, "JOB,...", "live: these jobs are not held"),
+    ROW("weight", 0, K_WEIGHT, sets, 0, "KEY=VALUE",
+        "as --set=PriorityWeightKEY=VALUE; KEY is Age, JobSize, Partition ..."),
+    ROW("run", 0, K_COUNT, run_percent, 100, "PERCENT",
+        "live: jobs run for this much of their time limit; default 100"),
+    ROW("all", 'a', K_FLAG, all, 0, NULL, "live: list jobs whose start does not change, too"),
     ROW("format", 'F', K_TEXT, format, 0, "swf|sacct", "of the trace; default: by its first line"),
     ROW("journal", 0, K_TEXT, journal, 0, "DIR",
         "jobs of a controller's journal (its StateSaveLocation)"),
+    ROW("verify", 0, K_FLAG, verify, 0, NULL,
+        "with --journal: ask the scheduler again, pass by pass, and report what it decides otherwise"),
     ROW("generate", 'g', K_TEXT, generate, 0, "lublin|gpu",
         "made-up jobs: rigid parallel ones, or a GPU training mix"),
     ROW("jobs", 'j', K_COUNT, jobs, WORKLOAD_MAX_JOBS, "N", "how many to make up; default 10000"),
@@ -61,7 +84,7 @@ static const struct row {
 
 static int help(void)
 {
-    (void)puts("Usage: penstock sim --trace FILE | --generate lublin|gpu [OPTIONS...]\n\n"
+    (void)puts("Usage: penstock sim --trace FILE | --generate lublin|gpu | --from-live [OPTIONS...]\n\n"
                "Run jobs through the controller's scheduler on a clock of its own, and report.\n");
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         char left[64];
@@ -87,6 +110,37 @@ static int help_table(void)
                                                             : rows[i].metavar,
                      rows[i].help);
     return -1;
+}
+
+/* Texts made here live as long as the process. */
+static const char *made(const char *before, const char *text)
+{
+    char *line;
+
+    return asprintf(&line, "%s%s", before, text) < 0 ? NULL : line;
+}
+
+static int set_weight(const char *text, struct sim_args *a)
+{
+    if (!strchr(text, '=') || strpbrk(text, "\n\r"))
+        return usage_error("sim: --weight: %s is not KEY=VALUE, as in Age=1000", text);
+    if (a->nsets == SIM_MAX_SETS)
+        return usage_error("sim: more than %u --set", SIM_MAX_SETS);
+    a->sets[a->nsets] = made("PriorityWeight", text);
+    return a->sets[a->nsets++] ? STATUS_OK : say_error("out of memory");
+}
+
+static int set_ask(const struct row *r, const char *text, struct sim_args *a)
+{
+    char option[64];
+
+    if (a->nasks == SIM_MAX_ASKS)
+        return usage_error("sim: more than %u changes", SIM_MAX_ASKS);
+    if (!*text)
+        return usage_error("sim: --%s needs a value", r->name);
+    (void)snprintf(option, sizeof(option), "--%s ", r->name);
+    a->asks[a->nasks] = (struct sim_ask){ .what = (enum sim_what)r->max, .text = text, .line = made(option, text) };
+    return a->asks[a->nasks++].line ? STATUS_OK : say_error("out of memory");
 }
 
 static int set_value(const struct row *r, const char *text, struct sim_args *a)
@@ -124,14 +178,26 @@ static int set_value(const struct row *r, const char *text, struct sim_args *a)
             return usage_error("sim: more than %u --set", SIM_MAX_SETS);
         a->sets[a->nsets++] = text;
         return STATUS_OK;
+    case K_WEIGHT:
+        return set_weight(text, a);
+    case K_ASK:
+        return set_ask(r, text, a);
     }
     return STATUS_USAGE;
 }
 
 static int check(struct sim_args *a)
 {
-    if (!!a->trace + !!a->journal + !!a->generate != 1)
-        return usage_error("sim needs one of --trace, --journal and --generate");
+    if (!!a->trace + !!a->journal + !!a->generate + a->from_live != 1)
+        return usage_error("sim needs one of --trace, --journal, --generate and --from-live");
+    if (a->verify && (!a->journal || a->html || a->svg || strcmp(a->compare, "conf") != 0))
+        return usage_error("sim: --verify needs --journal, and takes nothing but --conf, --set and --json with it");
+    if (!a->from_live && (a->nasks || a->when || a->submit || a->run_percent || a->all))
+        return usage_error("sim: --when, --submit, --run, --all and changes of the cluster need --from-live");
+    if (a->from_live && (a->html || a->svg || a->nodes || a->cpus || a->gpus || a->mem_mib || a->scale > 0 ||
+                         a->limit_factor_pct || strcmp(a->compare, "conf") != 0))
+        return usage_error("sim: --from-live takes the machine, the jobs and the policy from the controller: "
+                           "--set and the changes of the cluster change them");
     if (a->format && strcmp(a->format, "swf") != 0 && strcmp(a->format, "sacct") != 0)
         return usage_error("sim: --format: no such format: %s (swf and sacct are known)",
                            a->format);

@@ -10,7 +10,21 @@
 
 struct conf;
 
+/* What --from-live changes in its copy of the cluster. */
+enum sim_what { SIM_DRAIN, SIM_RESUME, SIM_DOWN, SIM_ADD, SIM_PARTITION, SIM_CANCEL, SIM_HOLD, SIM_RELEASE, SIM_ASKS };
+#define SIM_MAX_ASKS 64u
+struct sim_ask {
+    enum sim_what what;
+    const char *text;
+    const char *line; /* with its option, for the report */
+};
+
 struct sim_args {
+    bool from_live, verify, all;
+    const char *when, *submit;
+    uint64_t run_percent; /* 0 = 100 */
+    struct sim_ask asks[SIM_MAX_ASKS];
+    size_t nasks;
     const char *trace;    /* file; "-" = standard input */
     const char *journal;  /* folder */
     const char *format;   /* swf, sacct; NULL = by what is in it */
@@ -34,6 +48,9 @@ int simopts_parse(int argc, char **argv, struct sim_args *a);
  * cluster's folder). Says what is wrong; gives STATUS_OK or another exit status.  May run beside a
  * live controller. */
 int simjournal_read(const char *dir, struct workload *w);
+
+/* DIR is a StateSaveLocation, or the folder of a private cluster: which folder has the journal? */
+void simjournal_find(const char *dir, char *buf, size_t size);
 
 /* simload.c.  Each says what is wrong; gives STATUS_OK or another exit status. */
 int simload_workload(const struct sim_args *a, struct workload **ret_w);

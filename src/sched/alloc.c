@@ -139,6 +139,7 @@ void job_take(struct sched *s, const struct job *j)
 {
     s->run_gen += !s->travelling;
     lics_take(s, &j->held);
+    adv_take(s, j, true);
     for (size_t i = 0; i < j->alloc.nnodes; i++)
         job_node_take(s, j, i);
 }
@@ -147,6 +148,7 @@ void job_release(struct sched *s, const struct job *j)
 {
     s->run_gen += !s->travelling;
     lics_release(s, &j->held);
+    adv_take(s, j, false);
     for (size_t i = 0; i < j->alloc.nnodes; i++) {
         node_own(s, j->alloc.nodes[i].node_id, j->uid, j->owned, false);
         node_release(s, &j->alloc.nodes[i], j->part, j->firm, j->state != JOB_SUSPENDED, true);

@@ -123,6 +123,19 @@ void sched_assoc_remove(struct sched *s, uint32_t id)
     s->prio_done = false;
 }
 
+void sched_assocs_clear(struct sched *s)
+{
+    struct assocs *a = s->assocs;
+
+    if (!a)
+        return;
+    for (uint32_t i = 0; i < a->nslots; i++)
+        a->slots[i] = 0;
+    a->n = 0;
+    a->dirty = true;
+    s->prio_done = false;
+}
+
 int sched_assoc_usage(struct sched *s, uint32_t id, double usage)
 {
     uint32_t at = find(s, id);
@@ -220,6 +233,13 @@ int sched_qos_put(struct sched *s, const char *name, uint32_t priority)
 void sched_qos_remove(struct sched *s, const char *name)
 {
     (void)sched_qos_put(s, name, 0); /* the name stays: jobs may have it */
+}
+
+void sched_qos_clear(struct sched *s)
+{
+    for (uint32_t i = 0; i < s->nqos; i++)
+        s->qos_priority[i] = 0;
+    qos_changed(s);
 }
 
 double qos_factor(const struct sched *s, uint32_t qos)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "sched/plan.h"
 #include "sched/profile.h"
 #include "sched/sched_int.h"
 
@@ -21,6 +22,8 @@ static int fits_now(struct pick *p, int64_t end_us, struct sched_alloc *ret_allo
 
     if (p->lics && !lics_fit(p->s, p->lics, end_us, &which))
         return 0;
+    if (advs_any(p->s) && p->from_us)
+        p->to_us = end_us;
     p->overlay = true;
     p->end_us = end_us;
     r = pick_nodes(p);
@@ -37,24 +40,11 @@ bool bf_within(const struct sched *s, int64_t now_us, int64_t start_us)
     return start_us <= end_after(now_us, s->params.bf_window_min);
 }
 
-int bf_set_expected(struct sched *s, struct job *j, int64_t start_us,
-                        const struct sched_alloc *a)
+int bf_set_expected(struct sched *s, struct job *j, int64_t start_us, const struct sched_alloc *a)
 {
-    uint32_t *nodes;
-
-    if (j->plan_run == s->bf_run && j->expected_us && j->expected_us <= start_us)
+    if (expect_in_run(j, s->bf_run) && expect_us(j) && expect_us(j) <= start_us)
         return 0; /* sooner in another partition */
-    nodes = malloc((a->nnodes + 1) * sizeof(*nodes));
-    if (!nodes)
-        return -ENOMEM;
-    for (size_t i = 0; i < a->nnodes; i++)
-        nodes[i] = a->nodes[i].node_id;
-    free(j->expected_nodes);
-    j->expected_nodes = nodes;
-    j->nexpected = (uint32_t)a->nnodes;
-    j->expected_us = start_us;
-    j->plan_run = s->bf_run;
-    return 0;
+    return expect_set(j, start_us, s->bf_run, a);
 }
 
 /* Reserve for the head of a partition. */
@@ -67,19 +57,21 @@ static int reserve(struct bf *b, struct entry *e)
     _cleanup_val_(alloc_done) struct sched_alloc alloc = { 0 };
     _cleanup_free_ struct resv_node *spare = NULL;
     int64_t start_us = 0;
+
+    p.minutes = e->job->time_limit_min;
     int r = s->line_made ? 0 : line_make(s);
 
     if (r == 0)
         r = plan(&p, b->now_us, &start_us, &alloc, &spare);
     if (r <= 0) {
-        if (r == 0 && e->job->plan_run != s->bf_run)
-            e->job->expected_us = 0;
+        if (r == 0 && !expect_in_run(e->job, s->bf_run))
+            expect_clear(e->job);
         return r;
     }
     if (bf_within(s, b->now_us, start_us))
         r = bf_set_expected(s, e->job, start_us, &alloc);
-    else if (e->job->plan_run != s->bf_run)
-        e->job->expected_us = 0;
+    else if (!expect_in_run(e->job, s->bf_run))
+        expect_clear(e->job);
     if (r >= 0)
         r = resv_add(s, e->part, start_us, &alloc, &spare, &e->job->want);
     return r;
@@ -102,7 +94,7 @@ static int start(struct bf *b, struct pick *p, struct entry *e, struct sched_all
 }
 
 /* How long the job may run on alloc before it meets a reservation there; at least its minimum. */
-static uint32_t longest(const struct bf *b, const struct job *j, const struct sched_alloc *a)
+static uint32_t longest(const struct bf *b, const struct job *j, uint32_t resv, const struct sched_alloc *a)
 {
     int64_t least = end_after(b->now_us, j->time_min_min),
             until = end_after(b->now_us, j->time_limit_min);
@@ -116,6 +108,7 @@ static uint32_t longest(const struct bf *b, const struct job *j, const struct sc
             if (bitmap_test(r->nodes, a->nodes[k].node_id))
                 until = r->start_us;
     }
+    until = adv_limit(b->s, resv, a, b->now_us, until);
     uint32_t which,
         limit = until == INT64_MAX ? j->time_limit_min : (uint32_t)((until - b->now_us) / 60000000);
 
@@ -143,12 +136,13 @@ static int try_backfill(struct bf *b, struct entry *e)
             break;
         if (cls->bf_run == s->bf_run && end_us >= cls->bf_fail_end)
             continue;
+        p.from_us = b->now_us;
         if (!lics_fit(s, &j->want, end_us, &which))
             continue; /* no fault of the class */
         b->out->bf_depth++;
         r = fits_now(&p, end_us, &alloc);
         if (r == 1)
-            r = start(b, &p, e, &alloc, i ? longest(b, j, &alloc) : limits[0]);
+            r = start(b, &p, e, &alloc, i ? longest(b, j, cls->shape->key.resv, &alloc) : limits[0]);
         if (r != 0)
             return r;
         cls->bf_run = s->bf_run;
@@ -163,12 +157,11 @@ static int reserve_het(struct bf *b, struct entry *e)
     int64_t start_us = 0;
     int r = het_reserve(b->s, e, b->now_us, &start_us);
 
-    for (uint32_t i = 0; r >= 0 && start_us && i < e->job->het_count; i++) {
-        struct job *j = job_find(b->s, e->job->het_id + i);
+    for (uint32_t i = 0; r >= 0 && start_us && i < e->job->het->count; i++) {
+        struct job *j = job_find(b->s, e->job->het->id + i);
 
-        j->expected_us = bf_within(b->s, b->now_us, start_us) ? start_us : 0;
-        j->plan_run = b->s->bf_run;
-        j->nexpected = 0;
+        if (expect_set(j, bf_within(b->s, b->now_us, start_us) ? start_us : 0, b->s->bf_run, NULL) < 0)
+            r = -ENOMEM;
         job_set_fresh(b->s, j);
     }
     return r;
@@ -199,13 +192,14 @@ static int consider_het(struct bf *b, struct entry *e)
 bool bf_may_reserve(const struct bf *b, const struct entry *e)
 {
     const struct sched_params *p = &b->s->params;
+    uint32_t min_prio = p->bf_min_prio_reserve;
 
-    if (p->bf_min_prio_reserve && e->priority < p->bf_min_prio_reserve)
+    if (!limit_may_reserve(b->s, e, &min_prio) || (min_prio && e->priority < min_prio))
         return false;
     if (p->bf_min_age_reserve_s &&
         b->now_us - e->job->accrue_us < (int64_t)p->bf_min_age_reserve_s * 1000000)
         return false;
-    return !(p->bf_one_resv_per_job && e->job->plan_run == b->s->bf_run);
+    return !(p->bf_one_resv_per_job && expect_in_run(e->job, b->s->bf_run));
 }
 
 static int consider(struct bf *b, struct entry *e)
@@ -215,12 +209,24 @@ static int consider(struct bf *b, struct entry *e)
     struct pick p = { .s = s, .cls = e->cls, .part = part };
     enum sched_why why = entry_limits(s, e);
     uint32_t which;
-    bool no_lics = !why && !lics_fit(s, &e->job->want, 0, &which);
+    bool no_lics;
     int r;
 
-    if (!why && !no_lics && e->job->het_count)
+    if (!why)
+        why = limit_refuses(s, e, NULL, e->job->time_limit_min, b->now_us);
+    adv_about(s, e, b->now_us);
+    no_lics = !why && !lics_fit(s, &e->job->want, 0, &which);
+
+    if (!why && !no_lics && e->job->het) {
+        adv_about(s, NULL, 0);
         return consider_het(b, e);
+    }
     r = why || no_lics ? 0 : try_backfill(b, e);
+    adv_about(s, NULL, 0);
+    if (r == -EDQUOT) { /* what it would hold is more than it asks for */
+        walk_refuse(s, e, SCHED_WHY_LIMIT);
+        return 0;
+    }
 
     if (r != 0)
         return r;
@@ -234,9 +240,21 @@ static int consider(struct bf *b, struct entry *e)
         walk_refuse(s, e, SCHED_WHY_LICENSES);
         return r;
     }
-    if (e->why == SCHED_WHY_LICENSES) { /* they are there now */
+    if (why == SCHED_WHY_RESOURCES && (advs_any(s) || e->cls->shape->key.resv)) {
+        enum sched_why adv = adv_why(s, e, b->now_us);
+
+        why = adv ? adv : why;
+    }
+    if (e->why == SCHED_WHY_LICENSES || (adv_is_why(e->why) && e->why != why)) { /* that is over */
         e->why = SCHED_WHY_NONE;
         job_set_fresh(s, e->job);
+    }
+    if (adv_is_why(why) || (why == SCHED_WHY_RESOURCES && e->cls->shape->key.resv)) {
+        if (bf_may_reserve(b, e))
+            r = reserve(b, e);
+        walk_refuse(s, e, why);
+        job_set_fresh(s, e->job); /* its expected start may be another */
+        return r;
     }
     if (why != SCHED_WHY_RESOURCES) {
         walk_refuse(s, e, why);
@@ -249,7 +267,7 @@ static int consider(struct bf *b, struct entry *e)
     if (bf_may_reserve(b, e))
         r = reserve(b, e);
     else
-        e->job->expected_us = 0;
+        expect_clear(e->job);
     if (bitmap_overlaps(s->withheld, part->nodes))
         why = SCHED_WHY_NODES_UNAVAILABLE;
     walk_refuse(s, e, why);
@@ -265,7 +283,7 @@ static int over_limit(struct sched *s, const struct entry *e)
     uint32_t n = 0;
     int r = 0;
 
-    if (p->bf_max_job_part && ++s->parts[e->part]->tried > p->bf_max_job_part)
+    if (p->bf_max_job_part && ++s->parts[e->part]->looked_at > p->bf_max_job_part)
         return 1;
     if (p->bf_max_job_user)
         r = tally_count(&s->tally, TALLY_USER, j->uid, 0, &n);
@@ -280,35 +298,82 @@ static int over_limit(struct sched *s, const struct entry *e)
     return r < 0 ? r : p->bf_max_job_user_part && n > p->bf_max_job_user_part;
 }
 
-void backfill_drop(struct sched *s)
+static void easy_drop(struct sched *s)
 {
     resvs_clear(s);
     line_drop(s);
-    prof_drop(s);
     s->bf.active = false;
 }
 
-/* Go on where the last piece stood, or begin.  0: there is nothing to do. */
-static int bf_begin(struct sched *s, int64_t now_us)
+void backfill_drop(struct sched *s)
 {
-    if (s->bf.active && s->bf.change == s->change && s->bf.walk == s->walk_run)
+    easy_drop(s);
+    plan_drop(s);
+}
+
+void backfill_pause(struct sched *s)
+{
+    easy_drop(s);
+    if (s->plan && !plan_may_be_kept(s))
+        plan_drop(s);
+}
+
+void bf_count_anew(struct sched *s)
+{
+    s->bf.tested = s->bf.started = s->bf.planned = s->bf.preempts = 0;
+    tally_reset(&s->tally);
+    for (uint32_t i = 0; i < s->nparts; i++)
+        s->parts[i]->planned = s->parts[i]->looked_at = 0;
+}
+
+static bool renew_due(const struct sched *s, int64_t now_us)
+{
+    return s->plan && s->plan->stale && now_us >= plan_renew_us(s);
+}
+
+/* Go on where the last piece stood, repair the plan there is, or begin.  1, 0: there is nothing to
+ * do, -ENOMEM. */
+static int bf_begin(struct bf *b, int64_t now_us)
+{
+    struct sched *s = b->s;
+    int r;
+
+    b->now_us = now_us;
+    if (s->bf.active && s->bf.change == s->change && s->bf.walk == s->walk_run) {
+        b->now_us = s->bf.now_us;
         return 1;
-    backfill_drop(s);
+    }
+    backfill_pause(s);
     queue_enter(s, now_us);
-    if (s->change == s->bf_change)
+    if (s->change == s->bf_change && !renew_due(s, now_us))
         return 0; /* time alone only makes jobs end later */
     s->bf.now_us = now_us;
-    s->bf.tested = s->bf.started = s->bf.planned = 0;
+    s->planning = true;
+    s->memo_run++;
+    r = s->plan && !renew_due(s, now_us) ? plan_repair(b) : 0;
+    if (r != 0)
+        return r;
+    backfill_drop(s);
     s->bf_run++;
-    tally_reset(&s->tally);
+    bf_count_anew(s);
     walk_begin(s);
-    if (s->params.conservative && s->npending) {
-        int r = prof_make(s, now_us);
+    b->out->planned_anew = true;
+    r = s->params.conservative && s->npending ? plan_new(s, now_us) : 0;
+    return r < 0 ? r : 1;
+}
 
-        if (r < 0)
-            return r;
-    }
-    return 1;
+int bf_look(struct bf *b, struct entry *e)
+{
+    struct sched *s = b->s;
+    int r;
+
+    s->bf.tested++;
+    r = over_limit(s, e);
+    if (r > 0)
+        walk_skip(s, e);
+    if (r == 0)
+        r = s->prof ? conservative_consider(b, e) : consider(b, e);
+    return r < 0 ? r : 0;
 }
 
 /* Look at jobs until the queue, the limits or this piece's max are reached; *ret_more: only the
@@ -328,15 +393,31 @@ static int bf_walk(struct bf *b, uint32_t max_jobs, bool *ret_more)
             *ret_more = true;
             break;
         }
-        s->bf.tested++;
-        r = over_limit(s, e);
-        if (r > 0)
-            walk_skip(s, e);
-        if (r == 0)
-            r = s->prof ? conservative_consider(b, e) : consider(b, e);
+        if (s->plan)
+            plan_note_look(s, e);
+        r = bf_look(b, e);
     }
     s->bf.started += b->out->bf_started - before;
-    return r < 0 ? r : 0;
+    return r;
+}
+
+static int bf_end(struct bf *b)
+{
+    struct sched *s = b->s;
+    int r;
+
+    if (s->plan)
+        s->plan->whole = true;
+    easy_drop(s);
+    if (s->plan && !plan_may_be_kept(s))
+        plan_drop(s);
+    r = walk_finish(s, b->out);
+    if (r < 0)
+        return r;
+    s->bf_change = s->change;
+    b->out->backfilled = true;
+    b->out->renew_us = s->plan && s->plan->stale ? plan_renew_us(s) : INT64_MAX;
+    return 0;
 }
 
 int sched_backfill_some(struct sched *s, int64_t now_us, uint32_t max_jobs,
@@ -351,31 +432,29 @@ int sched_backfill_some(struct sched *s, int64_t now_us, uint32_t max_jobs,
         return 0;
     if (!s->bf.active)
         r = prio_refresh(s, now_us);
+    if (r >= 0 && !s->bf.active)
+        r = advs_refresh(s, now_us);
     if (r < 0)
         return r;
-    r = bf_begin(s, now_us);
-    if (r <= 0) {
-        out->queue_len = s->npending;
-        return r;
+    r = bf_begin(&b, now_us);
+    if (r == 1) {
+        s->planning = true;
+        r = bf_walk(&b, max_jobs, &more);
+        r = r < 0 ? r : 1;
     }
-    b.now_us = s->bf.now_us;
-    r = bf_walk(&b, max_jobs, &more);
-    if (r >= 0 && more) {
+    s->planning = false;
+    if (r == 1 && more) {
         s->bf.active = true;
         s->bf.change = s->change;
         s->bf.walk = s->walk_run;
         *ret_more = true;
-        out->queue_len = s->npending;
-        return 0;
+    } else if (r == 1) {
+        r = bf_end(&b);
+    } else if (r < 0) {
+        backfill_drop(s);
     }
-    backfill_drop(s);
-    if (r >= 0)
-        r = walk_finish(s, out);
-    if (r < 0)
-        return r;
-    s->bf_change = s->change;
-    out->backfilled = true;
-    return 0;
+    out->queue_len = s->npending;
+    return r < 0 ? r : 0;
 }
 
 int sched_backfill(struct sched *s, int64_t now_us, struct sched_decisions *out)
@@ -404,6 +483,8 @@ static int reserve_heads(struct bf *b)
         int64_t start_us = b->now_us;
 
         s->parts[e->part]->active = false;
+        p.from_us = b->now_us;
+        p.minutes = e->job->time_limit_min;
         if (entry_limits(s, e))
             continue;
         r = fits_now(&p, end_after(b->now_us, e->job->time_limit_min), &alloc);
@@ -425,6 +506,9 @@ static int when_in(struct bf *b, struct entry *e, struct sched_decision *d)
     _cleanup_free_ struct resv_node *spare = NULL;
     int64_t start_us = MAX(b->now_us, e->job->eligible_us);
     int r;
+
+    p.from_us = start_us;
+    p.minutes = e->job->time_limit_min;
 
     d->why = entry_limits(s, e);
     if (!d->why)

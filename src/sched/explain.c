@@ -257,35 +257,34 @@ static enum explain_cause cause_of(const struct ex *x, const struct entry *e,
     return node_fit(&p, id, &f) ? EXPLAIN_FREE : EXPLAIN_KEPT;
 }
 
-static void add_holder(struct explain_part *p, const struct explain_holder *h)
+void ex_add_holder(struct explain_holder *list, uint32_t *n, uint32_t *all, const struct explain_holder *h)
 {
     uint32_t at;
 
-    p->nholding++;
-    if (p->nholders == EXPLAIN_HOLDERS && h->end_us >= p->holders[EXPLAIN_HOLDERS - 1].end_us)
+    ++*all;
+    if (*n == EXPLAIN_HOLDERS && h->end_us >= list[EXPLAIN_HOLDERS - 1].end_us)
         return;
-    if (p->nholders < EXPLAIN_HOLDERS)
-        p->nholders++;
-    for (at = p->nholders - 1; at && p->holders[at - 1].end_us > h->end_us; at--)
-        p->holders[at] = p->holders[at - 1];
-    p->holders[at] = *h;
+    if (*n < EXPLAIN_HOLDERS)
+        ++*n;
+    for (at = *n - 1; at && list[at - 1].end_us > h->end_us; at--)
+        list[at] = list[at - 1];
+    list[at] = *h;
 }
 
 /* Running jobs on nodes of `held`. */
 static void find_holders(const struct ex *x, const struct bitmap *held, struct explain_part *out)
 {
-    for (uint32_t i = 0; i < x->s->job_slots; i++) {
-        const struct job *j = x->s->jobs[i];
+    struct holders_iter it = { 0 };
+
+    for (const struct job *j; (j = holders_next(x->s, &it));) {
         struct explain_holder h = { 0 };
 
-        if (!j || j->state < JOB_PROPOSED)
-            continue;
         for (size_t k = 0; k < j->alloc.nnodes; k++)
             h.nodes += bitmap_test(held, j->alloc.nodes[k].node_id);
         h.job_id = j->id;
         h.end_us = j->end_us;
-        if (h.nodes)
-            add_holder(out, &h);
+        if (h.nodes && j->id != x->job_id)
+            ex_add_holder(out->holders, &out->nholders, &out->nholding, &h);
     }
 }
 
@@ -388,14 +387,23 @@ static int explain_entry(struct ex *x, struct entry *e, struct explain_part *out
     out->wanted =
         MAX(MAX(e->cls->shape->key.min_nodes, e->cls->shape->key.nreq), p.part->min_nodes);
     out->why = entry_limits(s, e);
+    if (!out->why && limit_hit(s, e, x->now_us, &out->limit))
+        out->why = SCHED_WHY_LIMIT;
     r = ex_reserve(x, e);
     if (!out->why)
         out->why = pick_verdict(&p);
+    if (out->why == SCHED_WHY_RESOURCES && (advs_any(s) || e->cls->shape->key.resv)) {
+        enum sched_why adv = adv_why(s, e, x->now_us);
+
+        out->why = adv ? adv : out->why;
+    }
     if (out->why == SCHED_WHY_RESOURCES && !lics_fit(s, &e->job->want, 0, &which))
         out->why = SCHED_WHY_LICENSES;
     if (r == 0)
         r = look_at_nodes(x, e, out);
     find_place(x, e, out);
+    if (r == 0 && (out->why == SCHED_WHY_RESOURCES || out->why == SCHED_WHY_LICENSES))
+        r = preempt_explain(s, e, x->now_us, &out->preempt);
     if (r == 0 && out->why == SCHED_WHY_RESOURCES)
         r = expect(x, e, out);
     return r;
@@ -431,6 +439,7 @@ int sched_explain(struct sched *s, const struct sched_job *job, const char *cons
     if (r >= 0 && x.settled && !x.starts_now)
         r = ex_changes(&x, job, others, nothers, &out);
     backfill_drop(s);
+    ex_licenses(&x, j, &out);
     job_free(s, j);
     free(x.heads);
     free(x.holds);

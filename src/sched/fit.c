@@ -21,6 +21,7 @@ void pick_init(struct pick *p)
 
     p->k = k;
     p->gpu = UINT32_MAX;
+    p->gpus = false;
     p->whole = (p->k->flags & SHAPE_EXCLUSIVE) || p->part->exclusive_node ||
                p->s->params.select == SCHED_SELECT_LINEAR;
     p->share_max = !p->whole && (p->part->force || (p->k->flags & SHAPE_SHARE))
@@ -37,6 +38,7 @@ void pick_init(struct pick *p)
         if ((k->cpus_per_gpu || k->mem_per_gpu_mib || k->tasks_per_gpu) && p->gpu == UINT32_MAX &&
             strcmp(name, "gpu") == 0)
             p->gpu = i;
+        p->gpus |= strcmp(name, "gpu") == 0 || strcmp(name, "shard") == 0 || strcmp(name, "mps") == 0;
         if (p->gname[i] == STRTAB_NONE || (type && p->gtype[i] == STRTAB_NONE))
             p->gname[i] = NO_MATCH;
     }
@@ -110,9 +112,8 @@ uint32_t geometry_units(const struct pick *p, const struct geometry *g, uint32_t
     return (uint32_t)MIN(n, (uint64_t)UINT32_MAX);
 }
 
-/* The reservation's part on node id if the job would run into it, else NULL. */
-static const struct sched_alloc_node *conflict(const struct pick *p, const struct resv *r,
-                                               uint32_t id, const struct resv_node **ret_spare)
+const struct sched_alloc_node *pick_conflict(const struct pick *p, const struct resv *r, uint32_t id,
+                                             const struct resv_node **ret_spare)
 {
     size_t lo = 0, hi = r->alloc.nnodes;
 
@@ -135,7 +136,7 @@ static bool any_conflict(const struct pick *p, uint32_t id)
     const struct resv_node *spare;
 
     for (uint32_t i = 0; p->overlay && i < p->s->nresvs; i++)
-        if (conflict(p, &p->s->resvs[i], id, &spare))
+        if (pick_conflict(p, &p->s->resvs[i], id, &spare))
             return true;
     return false;
 }
@@ -160,6 +161,43 @@ static void shared_cpus(const struct pick *p, const struct node *n, const uint64
     }
 }
 
+/* Are there CPUs on the node that the job may not have because it asks for no GPU? */
+static bool for_gpus(const struct pick *p, const struct node *n)
+{
+    return n->gpu_cpus && !p->gpus && !p->whole;
+}
+
+static uint32_t socket_cpus(const struct node *n)
+{
+    return n->cores_per_socket * n->threads;
+}
+
+/* Does the partition keep its jobs from some CPUs of each socket? */
+static bool socket_limit(const struct pick *p, const struct node *n)
+{
+    return p->part->max_cpus_per_socket && p->part->max_cpus_per_socket < socket_cpus(n);
+}
+
+/* Leave the first CPUs of each socket, as many as the partition may have, in whole cores.  The same for all its jobs,
+ * so that together they keep to the limit whatever the time. */
+static void leave_sockets(const struct pick *p, const struct node *n, uint64_t *words)
+{
+    uint32_t per = socket_cpus(n);
+
+    for (uint32_t first = 0; first < n->cpus; first += per) {
+        uint32_t left = p->part->max_cpus_per_socket / n->threads * n->threads;
+
+        for (uint32_t c = first; c < first + per && c < n->cpus; c++) {
+            if (n->spec && (n->spec[c >> 6] >> (c & 63) & 1))
+                continue;
+            if (left)
+                left--;
+            else
+                words[c >> 6] &= ~(UINT64_C(1) << (c & 63));
+        }
+    }
+}
+
 void pick_free_cpus(const struct pick *p, uint32_t id, uint64_t *words)
 {
     const struct node *n = &p->s->nodes[id];
@@ -176,19 +214,27 @@ void pick_free_cpus(const struct pick *p, uint32_t id, uint64_t *words)
             words[w] = ~busy[w];
     for (uint32_t w = 0; p->idle && n->spec && w < n->nwords; w++)
         words[w] &= ~n->spec[w];
+    for (uint32_t w = 0; for_gpus(p, n) && w < n->nwords; w++)
+        words[w] &= ~n->gpu_cpus[w];
+    if (socket_limit(p, n))
+        leave_sockets(p, n, words);
     for (uint32_t i = 0; p->overlay && i < p->s->nresvs; i++) {
-        const struct sched_alloc_node *an = conflict(p, &p->s->resvs[i], id, &spare);
+        const struct sched_alloc_node *an = pick_conflict(p, &p->s->resvs[i], id, &spare);
 
         for (uint32_t w = 0; an && w < an->ncpu_words; w++)
             words[w] &= ~an->cpu_bits[w];
     }
+    const uint64_t *kept = adv_blocked(p, id);
+
+    for (uint32_t w = 0; kept && w < n->nwords; w++)
+        words[w] &= ~kept[w];
     if (n->cpus % 64)
         words[n->nwords - 1] &= (UINT64_C(1) << n->cpus % 64) - 1;
     if (p->k->core_spec)
         leave_cores(p, n, words);
 }
 
-static bool unit_free(const uint64_t *words, uint32_t unit, uint32_t gran)
+bool unit_free(const uint64_t *words, uint32_t unit, uint32_t gran)
 {
     for (uint32_t i = unit * gran; i < (unit + 1) * gran; i++)
         if (!(words[i >> 6] >> (i & 63) & 1))
@@ -211,16 +257,19 @@ static uint32_t count_units(const struct pick *p, uint32_t id, const struct geom
     const struct prof_view *v = p->plan ? view_of(p, id) : NULL;
     uint64_t *words = p->s->cpu_words;
     uint32_t sum = 0;
+    bool cut = adv_blocked(p, id) != NULL, all = !cut && !for_gpus(p, n) && !socket_limit(p, n);
 
+    if (p->whole && (cut || socket_limit(p, n)))
+        return 0; /* it could never have all of them */
     if (p->whole && v)
         return v->held ? 0 : g->avail;
     if (p->whole)
         return p->idle || (n->nrun == 0 && !any_conflict(p, id)) ? g->avail : 0;
-    if (p->idle && (g->grain == 1 || !n->spec))
+    if (all && p->idle && (g->grain == 1 || !n->spec))
         return g->avail;
-    if (p->share == 1 && g->grain == 1 && v)
+    if (all && p->share == 1 && g->grain == 1 && v)
         return g->gran == 1 ? v->free_cpus : v->free_cores;
-    if (p->share == 1 && g->grain == 1 && !any_conflict(p, id))
+    if (all && p->share == 1 && g->grain == 1 && !any_conflict(p, id))
         return g->gran == 1 ? n->free_cpus : n->free_cores;
     pick_free_cpus(p, id, words);
     if (g->grain == 1) {
@@ -239,7 +288,8 @@ static uint32_t tasks_by_socket(const struct pick *p, uint32_t id, const struct 
 {
     const struct node *n = &p->s->nodes[id];
     uint32_t limit = p->k->ntasks_per_socket, sum = 0;
-    bool empty = (p->idle || p->whole) && !n->spec && !p->k->core_spec;
+    bool empty = (p->idle || p->whole) && !n->spec && !p->k->core_spec && !for_gpus(p, n) && !socket_limit(p, n) &&
+                 !adv_blocked(p, id);
 
     if (!empty)
         pick_free_cpus(p, id, p->s->cpu_words);
@@ -261,7 +311,7 @@ static uint32_t tasks_by_socket(const struct pick *p, uint32_t id, const struct 
     return MIN(sum, units / MAX(geometry_units(p, g, 1), 1u));
 }
 
-static uint64_t mem_free(const struct pick *p, uint32_t id)
+uint64_t pick_free_mem(const struct pick *p, uint32_t id)
 {
     const struct node *n = &p->s->nodes[id];
     const struct resv_node *spare;
@@ -275,7 +325,7 @@ static uint64_t mem_free(const struct pick *p, uint32_t id)
         return n->mem_mib > v->mem ? n->mem_mib - v->mem : 0;
     }
     for (uint32_t i = 0; p->overlay && i < p->s->nresvs; i++)
-        if (conflict(p, &p->s->resvs[i], id, &spare))
+        if (pick_conflict(p, &p->s->resvs[i], id, &spare))
             avail = MIN(avail, spare->spare_mem);
     return avail;
 }
@@ -293,110 +343,9 @@ static uint32_t part_cpus_free(const struct pick *p, uint32_t id)
                      : p->part->node_cpus[id];
     avail = limit > used ? limit - used : 0;
     for (uint32_t i = 0; p->overlay && i < p->s->nresvs; i++)
-        if (p->s->resvs[i].part == p->part->id && conflict(p, &p->s->resvs[i], id, &spare))
+        if (p->s->resvs[i].part == p->part->id && pick_conflict(p, &p->s->resvs[i], id, &spare))
             avail = MIN(avail, spare->spare_part_cpus);
     return avail;
-}
-
-bool row_matches(const struct pick *p, const struct gres_row *row, uint32_t req)
-{
-    return row->name == p->gname[req] &&
-           (p->k->gres[req].type_off == UINT32_MAX || row->type == p->gtype[req]);
-}
-
-/* What is free of a row; dev (may be NULL) gets the free devices. */
-uint64_t pick_free_gres(const struct pick *p, uint32_t id, uint32_t row_at, uint64_t *dev)
-{
-    const struct gres_row *row = &p->s->nodes[id].gres[row_at];
-    const struct prof_view *v = p->plan ? view_of(p, id) : NULL;
-    uint64_t used = v ? v->used[row_at] : row->used;
-    uint64_t avail = row->total > used ? row->total - used : 0, devices = 0;
-    const struct resv_node *spare;
-    uint64_t *words = dev ? dev : p->s->dev_words;
-    const uint64_t *held = v ? v->dev : row->dev.bits;
-
-    for (const struct gres_row *r = p->s->nodes[id].gres; v && r < row; r++)
-        held += r->dev.nwords;
-
-    if (p->idle)
-        avail = row->total;
-    for (uint32_t w = 0; w < row->dev.nwords; w++)
-        words[w] = p->idle ? ~UINT64_C(0) : ~held[w];
-    if (row->dev.n % 64)
-        words[row->dev.nwords - 1] &= (UINT64_C(1) << row->dev.n % 64) - 1;
-    for (uint32_t i = 0; p->overlay && i < p->s->nresvs; i++) {
-        const struct sched_alloc_node *an = conflict(p, &p->s->resvs[i], id, &spare);
-
-        if (!an)
-            continue;
-        avail = MIN(avail, spare->spare_gres[row_at]);
-        for (size_t k = 0; k < an->ngres; k++) {
-            for (uint32_t d = 0; an->gres[k].devices && d < row->dev.n; d++) {
-                uint32_t bit = row->first + d;
-
-                if (node_gres_row(p->s, &p->s->nodes[id], &an->gres[k]) == row &&
-                    bit < an->gres[k].ndevice_words * 64 &&
-                    (an->gres[k].devices[bit >> 6] >> (bit & 63) & 1))
-                    words[d >> 6] &= ~(UINT64_C(1) << (d & 63));
-            }
-        }
-    }
-    for (uint32_t w = 0; w < row->dev.nwords; w++)
-        devices += (uint32_t)__builtin_popcountll(words[w]);
-    return row->indexed ? MIN(avail, devices) : avail;
-}
-
-/* What comes with the GPUs of the job: CPUs and memory are counted by them, or tasks. */
-static bool fit_gpus(const struct pick *p, uint32_t id, uint32_t req, uint64_t cpus, struct fit *f)
-{
-    const struct shape_key *k = p->k;
-    const struct shape_gres *g = &k->gres[req];
-    uint64_t most = UINT64_MAX;
-
-    if (k->cpus_per_gpu)
-        most = cpus / k->cpus_per_gpu;
-    if (k->mem_per_gpu_mib && p->s->params.select_memory)
-        most = MIN(most, mem_free(p, id) / k->mem_per_gpu_mib);
-    if (most < g->per_node || (g->per_job && !most))
-        return false;
-    if (g->per_job) {
-        f->gres[req] = (uint32_t)MIN((uint64_t)f->gres[req], most);
-        if (k->tasks_per_gpu)
-            f->tasks = (uint32_t)MIN((uint64_t)f->tasks, (uint64_t)f->gres[req] * k->tasks_per_gpu);
-    }
-    if (g->per_task)
-        f->tasks = (uint32_t)MIN((uint64_t)f->tasks, most / g->per_task);
-    if (g->per_node && k->tasks_per_gpu)
-        f->tasks = (uint32_t)MIN((uint64_t)f->tasks, g->per_node * k->tasks_per_gpu);
-    return true;
-}
-
-static bool fit_gres(const struct pick *p, uint32_t id, uint64_t cpus, struct fit *f)
-{
-    const struct node *n = &p->s->nodes[id];
-    const struct shape_key *k = p->k;
-
-    for (uint32_t i = 0; i < k->ngres; i++) {
-        const struct shape_gres *g = &k->gres[i];
-        uint64_t avail = 0, typed = 0;
-
-        for (uint32_t row = 0; row < n->ngres; row++)
-            if (row_matches(p, &n->gres[row], i))
-                avail += pick_free_gres(p, id, row, NULL);
-        for (uint32_t j = 0; g->type_off == UINT32_MAX && j < k->ngres; j++)
-            if (j != i && k->gres[j].type_off != UINT32_MAX && p->gname[j] == p->gname[i])
-                typed += k->gres[j].per_node; /* of the same name; served first */
-        avail = avail > typed ? avail - typed : 0;
-        if (avail < g->per_node || (g->per_job && !avail))
-            return false;
-        if (g->per_job)
-            f->gres[i] = (uint32_t)MIN(avail, (uint64_t)UINT32_MAX);
-        if (g->per_task)
-            f->tasks = (uint32_t)MIN((uint64_t)f->tasks, avail / g->per_task);
-        if (i == p->gpu && !fit_gpus(p, id, i, cpus, f))
-            return false;
-    }
-    return true;
 }
 
 static uint32_t fit_units(const struct pick *p, uint32_t id, const struct geometry *g)
@@ -411,11 +360,11 @@ static uint32_t fit_units(const struct pick *p, uint32_t id, const struct geomet
     if (units * g->usable < k->pn_min_cpus)
         return 0;
     if (k->flags & SHAPE_MEM_PER_NODE) {
-        mem = mem_free(p, id);
+        mem = pick_free_mem(p, id);
         if (k->mem_per_node_mib ? mem < k->mem_per_node_mib : mem < p->s->nodes[id].mem_mib)
             return 0;
     } else if (k->mem_per_cpu_mib) {
-        mem = mem_free(p, id);
+        mem = pick_free_mem(p, id);
         units = MIN(units, mem / k->mem_per_cpu_mib / g->usable);
     }
     return (uint32_t)(units - units % g->grain);
@@ -462,14 +411,14 @@ static bool fit_node(const struct pick *p, uint32_t id, struct fit *ret)
         ret->tasks = geometry_tasks(p, &g, units);
     if (k->num_tasks && k->ntasks_per_node)
         ret->tasks = MIN(ret->tasks, k->ntasks_per_node);
-    if (k->ngres && !fit_gres(p, id, (uint64_t)units * g.usable, ret))
+    if (k->ngres && !gres_fit(p, id, &g, units, ret))
         return false;
     return ret->tasks >= (k->num_tasks ? 1 : MAX(k->ntasks_per_node, 1u));
 }
 
 bool node_fit(const struct pick *p, uint32_t id, struct fit *ret)
 {
-    bool keep = p->plan && p->share_max == 1, fits;
+    bool keep = p->plan && p->share_max == 1 && !adv_cored(p->s, id), fits;
     int known = keep ? prof_recall_fit(p, id, ret) : -1;
 
     if (known >= 0)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "sched/plan.h"
 #include "sched/profile.h"
 #include "sched/sched_int.h"
 
@@ -27,6 +28,7 @@ struct group {
     bool overlay;         /* backfill: keep clear of reservations */
     bool plan;            /* conservative: from this slot on */
     uint32_t slot;
+    int64_t now_us;
 };
 
 static void group_done(struct group *g)
@@ -50,14 +52,14 @@ static int more_urgent(const void *a, const void *b)
 /* 1 with the members, 0 while one of them is not in the queue, -ENOMEM. */
 static int group_find(const struct sched *s, const struct job *j, struct group *ret)
 {
-    ret->members = calloc(j->het_count, sizeof(*ret->members));
-    ret->n = j->het_count;
+    ret->members = calloc(j->het->count, sizeof(*ret->members));
+    ret->n = j->het->count;
     if (!ret->members)
         return -ENOMEM;
     for (uint32_t i = 0; i < ret->n; i++) {
-        struct job *m = job_find(s, j->het_id + i);
+        struct job *m = job_find(s, j->het->id + i);
 
-        if (!m || m->het_id != j->het_id || m->state != JOB_QUEUED)
+        if (!m || !m->het || m->het->id != j->het->id || m->state != JOB_QUEUED)
             return 0;
         ret->members[i].job = m;
     }
@@ -77,7 +79,11 @@ static int fits(struct sched *s, struct member *m, struct entry *e, const struct
     m->pick.minus = g->minus;
     m->pick.overlay = g->overlay;
     m->pick.end_us = end_us;
+    if (!g->plan)
+        adv_span(&m->pick, g->now_us, m->job->time_limit_min);
     *ret_why = entry_limits(s, e);
+    if (!*ret_why)
+        *ret_why = limit_refuses(s, e, NULL, m->job->time_limit_min, g->now_us);
     if (!*ret_why && !lics_fit(s, &m->job->want, g->overlay ? end_us : 0, &which))
         *ret_why = SCHED_WHY_LICENSES;
     if (*ret_why)
@@ -91,10 +97,19 @@ static int fits(struct sched *s, struct member *m, struct entry *e, const struct
             r = r == 0 ? 1 : r == -EAGAIN ? 0 : r;
         }
     }
+    if (r == 1 && (*ret_why = limit_refuses(s, e, &m->alloc, m->job->time_limit_min, g->now_us))) {
+        alloc_done(&m->alloc);
+        return 0;
+    }
     if (r == 0) {
         m->pick.minus = NULL;
         m->pick.overlay = false;
         *ret_why = pick_verdict(&m->pick);
+        if (*ret_why == SCHED_WHY_RESOURCES && (advs_any(s) || e->cls->shape->key.resv)) {
+            enum sched_why adv = adv_why(s, e, g->now_us);
+
+            *ret_why = adv ? adv : *ret_why;
+        }
     }
     return r;
 }
@@ -122,8 +137,26 @@ static void keep_off(const struct group *g, const struct member *m)
         bitmap_set(g->minus, m->alloc.nodes[k].node_id);
 }
 
-static void hold(struct sched *s, const struct member *m, bool take)
+/* Limits count what the earlier components would hold, too. */
+static void hold_charge(struct sched *s, const struct member *m, int64_t now_us, bool take)
 {
+    struct job *j = m->job;
+
+    if (!take) {
+        limit_release(s, j);
+        return;
+    }
+    j->alloc = m->alloc; /* lent for the count */
+    j->part = m->entry->part;
+    j->end_us = end_after(now_us, j->time_limit_min);
+    (void)limit_charge(s, j); /* out of memory: each is tested alone */
+    j->alloc = (struct sched_alloc){ 0 };
+    j->end_us = INT64_MAX;
+}
+
+static void hold(struct sched *s, const struct member *m, int64_t now_us, bool take)
+{
+    hold_charge(s, m, now_us, take);
     for (size_t i = 0; i < m->alloc.nnodes; i++) {
         if (take)
             node_take(s, &m->alloc.nodes[i], m->entry->part, m->pick.share_max == 1, true, true);
@@ -141,6 +174,7 @@ static int place_all(struct sched *s, struct group *g, const struct job *own, in
     int r = 1;
 
     *ret_why = SCHED_WHY_RESOURCES;
+    g->now_us = now_us;
     s->travelling = true; /* capacity does not really shrink and grow */
     for (uint32_t i = 0; r >= 0 && i < g->n; i++) {
         enum sched_why why = SCHED_WHY_NONE;
@@ -148,7 +182,7 @@ static int place_all(struct sched *s, struct group *g, const struct job *own, in
 
         if (fit == 1 && r == 1) {
             keep_off(g, &g->members[i]);
-            hold(s, &g->members[i], true);
+            hold(s, &g->members[i], now_us, true);
             placed++;
             continue;
         }
@@ -158,9 +192,17 @@ static int place_all(struct sched *s, struct group *g, const struct job *own, in
             *ret_why = why;
     }
     while (placed > 0)
-        hold(s, &g->members[--placed], false);
+        hold(s, &g->members[--placed], now_us, false);
     s->travelling = false;
     return r;
+}
+
+/* The first component, as long as it waits. */
+static struct job *leader_of(const struct sched *s, const struct job *j)
+{
+    struct job *leader = job_find(s, j->het->id);
+
+    return leader && leader->het && leader->state < JOB_PROPOSED ? leader : NULL;
 }
 
 static int start(struct sched *s, struct member *m, int64_t now_us, bool backfill,
@@ -183,12 +225,12 @@ int het_try(struct sched *s, struct entry *e, int64_t now_us, bool backfill,
             struct sched_decisions *out, enum sched_why *ret_why)
 {
     _cleanup_val_(group_done) struct group g = { 0 };
-    struct job *leader = job_find(s, e->job->het_id);
+    struct job *leader = leader_of(s, e->job);
     int r;
 
     *ret_why = SCHED_WHY_NONE;
-    if (leader && leader->het_walk == s->walk_run) {
-        *ret_why = leader->het_why;
+    if (leader && leader->het->walk == s->walk_run) {
+        *ret_why = leader->het->why;
         return 0;
     }
     r = group_find(s, e->job, &g);
@@ -198,8 +240,8 @@ int het_try(struct sched *s, struct entry *e, int64_t now_us, bool backfill,
     if (r == 1)
         r = place_all(s, &g, e->job, now_us, ret_why);
     if (r == 0 && leader) {
-        leader->het_walk = s->walk_run;
-        leader->het_why = *ret_why;
+        leader->het->walk = s->walk_run;
+        leader->het->why = *ret_why;
     }
     for (uint32_t i = 0; r == 1 && i < g.n; i++) {
         int code = start(s, &g.members[i], now_us, backfill, out);
@@ -243,15 +285,15 @@ static int plan_one(struct sched *s, const struct group *g, struct member *m, in
 int het_reserve(struct sched *s, struct entry *e, int64_t now_us, int64_t *ret_start_us)
 {
     _cleanup_val_(group_done) struct group g = { 0 };
-    struct job *leader = job_find(s, e->job->het_id);
+    struct job *leader = leader_of(s, e->job);
     uint32_t first = s->nresvs;
     int64_t at_us = now_us;
     int r = group_find(s, e->job, &g);
 
     *ret_start_us = 0;
-    if (r <= 0 || leader->het_resv_run == s->bf_run)
+    if (r <= 0 || leader->het->resv_run == s->bf_run)
         return MIN(r, 0);
-    leader->het_resv_run = s->bf_run;
+    leader->het->resv_run = s->bf_run;
     if (!s->line_made)
         r = line_make(s) < 0 ? -ENOMEM : 1;
     for (uint32_t i = 0; r == 1 && i < g.n; i++) {
@@ -291,8 +333,8 @@ static int start_planned(struct sched *s, struct member *m, int64_t now_us, stru
     int r = decide_start(&m->pick, m->entry, &m->alloc, now_us, j->time_limit_min, out);
 
     if (r == 0)
-        r = prof_hold(s, &j->alloc, &j->held, j, j->part, j->firm, 0,
-                      prof_until(s, 0, j->time_limit_min));
+        r = prof_hold(s, &j->alloc, &j->held, j, j->part, j->firm, prof_now(s),
+                      prof_until(s, prof_now(s), j->time_limit_min));
     if (r == 0)
         out->bf_started++;
     return r;
@@ -302,38 +344,39 @@ int het_plan(struct sched *s, struct entry *e, int64_t now_us, struct sched_deci
              int64_t *ret_start_us, enum sched_why *ret_why)
 {
     _cleanup_val_(group_done) struct group g = { 0 };
-    struct job *leader = job_find(s, e->job->het_id);
+    struct job *leader = leader_of(s, e->job);
     enum sched_why why = SCHED_WHY_NONE;
-    uint32_t slot = 0;
+    uint32_t slot = prof_now(s), until;
     int r;
 
     *ret_why = SCHED_WHY_NONE;
     *ret_start_us = 0;
-    if (leader && leader->het_walk == s->walk_run) {
-        *ret_why = leader->het_why;
+    if (leader && leader->het->walk == s->walk_run) {
+        *ret_why = leader->het->why;
         return 0;
     }
     r = group_find(s, e->job, &g);
     if (r <= 0)
         return r;
-    r = place_at(s, &g, e->job, now_us, 0, ret_why);
+    r = place_at(s, &g, e->job, now_us, slot, ret_why);
     if (r == 1) {
         for (uint32_t i = 0; r >= 0 && i < g.n; i++)
             r = start_planned(s, &g.members[i], now_us, out);
         return r < 0 ? r : 1;
     }
-    leader->het_walk = s->walk_run;
-    leader->het_why = *ret_why;
+    leader->het->walk = s->walk_run;
+    leader->het->why = *ret_why;
     while (r == 0 && *ret_why == SCHED_WHY_RESOURCES && (slot = prof_release(s, slot + 1)) < prof_slots(s))
         r = place_at(s, &g, e->job, now_us, slot, &why);
     for (uint32_t i = 0; r == 1 && i < g.n; i++) {
-        const struct member *m = &g.members[i];
-        static const struct job_lics none;
+        struct member *m = &g.members[i];
 
-        if (prof_hold(s, &m->alloc, &none, m->job, m->entry->part, true, slot,
-                      prof_until(s, slot, m->job->time_limit_min)) < 0)
+        until = prof_until(s, slot, m->job->time_limit_min);
+        s->bf.planned++;
+        s->parts[m->entry->part]->planned++;
+        if (place_add(s, m->entry, &m->alloc, slot, until, NULL) < 0)
             r = -ENOMEM;
-        prof_note_end(s, prof_until(s, slot, m->job->time_limit_min), INT64_MAX);
+        prof_note_end(s, until, INT64_MAX);
     }
     if (r == 1)
         *ret_start_us = prof_promise(s, slot);

@@ -4,7 +4,7 @@
  * evenly, or fill node after node when the job is to be packed.  In a node tasks of
  * one CPU go round the sockets; larger ones fill a socket before the next, each within one socket,
  * and only a task that fits in none goes round.  Block distribution fills a socket before
- * the next.  Devices are taken lowest index first. */
+ * the next.  Which devices it gets, and CPUs near them, is decided in grespick.c and gresbind.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,108 +228,53 @@ static uint32_t take_by_socket(const struct pick *p, struct cpu_pick *cp, uint32
     return tasks + take_cyclic(cp, units);
 }
 
-/* GPUs the job gets on the node of those that CPUs, memory or tasks are counted by. */
-static uint64_t gpus_of(const struct pick *p, const struct fit *f)
+/* Take need units of those in s->cpu_words into out; gives how many are missing. */
+static uint32_t take_cpus(const struct pick *p, const struct fit *f, const struct geometry *g, uint32_t need,
+                          uint64_t *out)
 {
-    const struct shape_gres *g = &p->k->gres[p->gpu];
+    const struct node *n = &p->s->nodes[f->id];
+    struct cpu_pick cp; /* large: the arrays are set where they are used */
+    uint32_t tasks = f->hold;
 
-    return p->gpu == UINT32_MAX ? 0
-           : g->per_job         ? f->gres[p->gpu]
-                                : g->per_node + g->per_task * f->tasks;
+    cp.g = g;
+    cp.avail = p->s->cpu_words;
+    cp.out = out;
+    cp.sockets = n->sockets;
+    memset(cp.next, 0, n->sockets * sizeof(cp.next[0]));
+    memset(out, 0, n->nwords * sizeof(*out));
+    if (p->whole)
+        return take_block(&cp, g->avail);
+    if (p->s->params.select == SCHED_SELECT_SOCKET)
+        return take_sockets(p, &cp, tasks, (need + g->per_socket - 1) / g->per_socket * g->per_socket);
+    if (p->k->ntasks_per_socket && !(p->k->flags & SHAPE_OVERCOMMIT))
+        return take_by_socket(p, &cp, tasks, need);
+    if (fills_sockets(p))
+        return take_block(&cp, need);
+    if (p->k->cpus_per_task > 1 && !(p->k->flags & SHAPE_OVERCOMMIT))
+        return take_tasks(&cp, tasks, p->k->cpus_per_task, need);
+    return take_cyclic(&cp, need);
 }
 
 static int choose_cpus(const struct pick *p, const struct fit *f, uint64_t *out)
 {
     const struct node *n = &p->s->nodes[f->id];
     struct geometry g = pick_geometry(p, n);
-    struct cpu_pick cp; /* large: the arrays are set where they are used */
-    uint32_t id = f->id, tasks = f->hold, need = geometry_units(p, &g, tasks);
-    uint64_t by_gpu = gpus_of(p, f) * p->k->cpus_per_gpu;
-    bool many = p->k->cpus_per_task > 1;
+    uint32_t need = geometry_units(p, &g, f->hold), left;
+    uint64_t by_gpu = gres_gpus(p, f) * p->k->cpus_per_gpu;
+    bool bind = n->near && !p->whole && p->k->ngres && !(p->k->flags & SHAPE_NO_BIND);
 
-    cp.g = &g;
-    cp.avail = p->s->cpu_words;
-    cp.out = out;
-    cp.sockets = n->sockets;
-    memset(cp.next, 0, n->sockets * sizeof(cp.next[0]));
-    memset(out, 0, n->nwords * sizeof(*out));
     need = MAX(need, (uint32_t)((by_gpu + g.usable - 1) / g.usable));
     if (p->pad && p->k->pn_min_cpus > need * g.usable)
         need = (p->k->pn_min_cpus + g.usable - 1) / g.usable;
-    pick_free_cpus(p, id, p->s->cpu_words);
-    if (p->whole)
-        need = take_block(&cp, g.avail);
-    else if (p->s->params.select == SCHED_SELECT_SOCKET)
-        need = take_sockets(p, &cp, tasks, (need + g.per_socket - 1) / g.per_socket * g.per_socket);
-    else if (p->k->ntasks_per_socket && !(p->k->flags & SHAPE_OVERCOMMIT))
-        need = take_by_socket(p, &cp, tasks, need);
-    else if (fills_sockets(p))
-        need = take_block(&cp, need);
-    else if (many && !(p->k->flags & SHAPE_OVERCOMMIT))
-        need = take_tasks(&cp, tasks, p->k->cpus_per_task, need);
-    else
-        need = take_cyclic(&cp, need);
-    return need ? -EAGAIN : 0;
-}
-
-/* --- devices
- * ------------------------------------------------------------------------------------------- */
-
-/* How much of each row of the node the job takes. */
-static int choose_gres(const struct pick *p, const struct fit *f, uint64_t *take)
-{
-    const struct node *n = &p->s->nodes[f->id];
-    const struct shape *sh = p->cls->shape;
-    bool all = (sh->key.flags & SHAPE_EXCLUSIVE) || p->part->exclusive_node;
-
-    memset(take, 0, n->ngres * sizeof(*take));
-    for (uint32_t r = 0; r < sh->key.ngres; r++) {
-        const struct shape_gres *g = &sh->key.gres[r];
-        uint64_t need = g->per_node + g->per_task * f->tasks;
-
-        if (r < sh->npj)
-            need = MAX(need, (uint64_t)f->gres[r]);
-        for (uint32_t row = 0; row < n->ngres && need; row++) {
-            uint64_t avail;
-
-            if (!row_matches(p, &n->gres[row], r))
-                continue;
-            avail = pick_free_gres(p, f->id, row, NULL) - take[row];
-            take[row] += MIN(avail, need);
-            need -= MIN(avail, need);
-        }
-        if (need)
-            return -EAGAIN;
+    pick_free_cpus(p, f->id, p->s->cpu_words);
+    if (bind)
+        gres_bind(p, f, &g, need, p->s->cpu_words);
+    left = take_cpus(p, f, &g, need, out);
+    if (left && bind && !(p->k->flags & SHAPE_BIND)) { /* near ones alone do not do after all */
+        pick_free_cpus(p, f->id, p->s->cpu_words);
+        left = take_cpus(p, f, &g, need, out);
     }
-    for (uint32_t row = 0; all && row < n->ngres; row++)
-        take[row] = pick_free_gres(p, f->id, row, NULL);
-    return 0;
-}
-
-static void fill_gres(const struct pick *p, uint32_t id, uint32_t row_at, uint64_t count,
-                      struct sched_alloc_gres *out, uint64_t **words)
-{
-    const struct gres_row *row = &p->s->nodes[id].gres[row_at];
-    char **names = p->s->gres_tab.names;
-
-    *out = (struct sched_alloc_gres){ .name = names[row->name],
-                                      .type = row->type == STRTAB_NONE ? NULL : names[row->type],
-                                      .count = count };
-    if (!row->indexed)
-        return;
-    out->devices = *words;
-    out->ndevice_words = (row->first + row->dev.n + 63) / 64;
-    *words += out->ndevice_words;
-    memset(out->devices, 0, out->ndevice_words * sizeof(uint64_t));
-    (void)pick_free_gres(p, id, row_at, p->s->dev_words); /* for the devices it writes */
-    for (uint32_t d = 0; d < row->dev.n && count; d++) {
-        uint32_t bit = row->first + d;
-
-        if (!(p->s->dev_words[d >> 6] >> (d & 63) & 1))
-            continue;
-        out->devices[bit >> 6] |= UINT64_C(1) << (bit & 63);
-        count--;
-    }
+    return left ? -EAGAIN : 0;
 }
 
 /* --- together
@@ -344,7 +289,7 @@ static uint64_t memory(const struct pick *p, const struct fit *f, const uint64_t
     if (!p->s->params.select_memory)
         return 0;
     if (p->k->mem_per_gpu_mib && p->gpu != UINT32_MAX)
-        return p->k->mem_per_gpu_mib * gpus_of(p, f);
+        return p->k->mem_per_gpu_mib * gres_gpus(p, f);
     if (p->k->flags & SHAPE_MEM_PER_NODE)
         return p->k->mem_per_node_mib ? p->k->mem_per_node_mib : n->mem_mib;
     for (uint32_t w = 0; w < n->nwords; w++)
@@ -367,7 +312,7 @@ static int fill_node(const struct pick *p, const struct fit *f, struct sched_all
     *words += n->nwords;
     r = choose_cpus(p, f, an->cpu_bits);
     if (r == 0 && n->ngres)
-        r = choose_gres(p, f, take);
+        r = gres_choose(p, f, an->cpu_bits, take);
     if (r < 0)
         return r;
     for (uint32_t w = 0; w < n->nwords; w++)
@@ -375,9 +320,9 @@ static int fill_node(const struct pick *p, const struct fit *f, struct sched_all
     an->mem_mib = memory(p, f, an->cpu_bits);
     for (uint32_t row = 0; row < n->ngres; row++)
         if (take[row])
-            fill_gres(p, f->id, row, take[row], &an->gres[an->ngres++], words);
+            gres_fill(p, f, an->cpu_bits, row, take[row], &an->gres[an->ngres++], words);
     *gres += an->ngres;
-    return 0;
+    return gres_covers(p, an) ? 0 : -EAGAIN;
 }
 
 int layout(const struct pick *p, struct sched_alloc *ret)

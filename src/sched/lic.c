@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "sched/plan.h"
 #include "sched/sched_int.h"
 
 int lic_id(struct sched *s, const char *name, uint32_t *ret_id)
@@ -36,6 +37,7 @@ int sched_license_put(struct sched *s, const char *name, uint64_t total)
         return r;
     s->lics[id].total = total;
     s->lic_grow++;
+    plan_note_other(s);
     s->change++;
     return 0;
 }
@@ -44,6 +46,7 @@ void sched_licenses_clear(struct sched *s)
 {
     for (uint32_t i = 0; i < s->nlics; i++)
         s->lics[i].total = 0;
+    plan_note_other(s);
     s->change++;
 }
 
@@ -103,7 +106,7 @@ static uint64_t unused(const struct sched *s, uint32_t id)
 /* Is one of the request there, beside what is reserved before end_us? */
 static bool one_fits(const struct sched *s, const struct job_lic *l, int64_t end_us)
 {
-    if (unused(s, l->id) < l->count)
+    if (unused(s, l->id) < l->count + adv_lics_kept(s, l->id))
         return false;
     for (uint32_t i = 0; i < s->nresvs; i++) {
         const struct resv *r = &s->resvs[i];
@@ -199,10 +202,13 @@ int sched_job_licenses(struct sched *s, uint32_t id, const struct sched_lic_req 
     r = lics_build(s, licenses, n, false, &held);
     if (r < 0)
         return r;
+    adv_take(s, j, false);
     lics_release(s, &j->held);
     lics_free(&j->held);
     j->held = held;
     lics_take(s, &j->held);
+    adv_take(s, j, true);
+    plan_note_other(s);
     s->change++;
     return 0;
 }

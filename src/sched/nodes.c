@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "sched/plan.h"
 #include "sched/sched_int.h"
 
 /* Every bitmap over nodes, one after the other, for resizing. */
@@ -269,11 +270,13 @@ static void node_clear(struct node *n)
     cbits_done(&n->busy);
     cbits_done(&n->firm);
     for (uint32_t i = 0; i < n->ngres; i++)
-        cbits_done(&n->gres[i].dev);
+        gres_row_done(&n->gres[i]);
     free(n->gres);
     free(n->features);
     free(n->spec);
-    n->spec = NULL;
+    free(n->gpu_cpus);
+    n->spec = n->gpu_cpus = NULL;
+    n->shares = n->near = false;
     n->gres = NULL;
     n->features = NULL;
     n->ngres = n->nfeatures = 0;
@@ -352,19 +355,12 @@ static int build_gres(struct sched *s, const struct sched_node *in, struct node 
     if (in->ngres && !n->gres)
         return -ENOMEM;
     for (size_t i = 0; r == 0 && i < in->ngres; i++) {
-        const struct sched_gres_spec *g = &in->gres[i];
-        struct gres_row *row = &n->gres[i];
-
-        *row = (struct gres_row){
-            .total = g->count, .indexed = g->indexed, .first = g->first_index, .type = STRTAB_NONE
-        };
-        r = strtab_intern(&s->gres_tab, g->name, &row->name);
-        if (r == 0 && g->type)
-            r = strtab_intern(&s->gres_tab, g->type, &row->type);
-        if (r == 0 && g->indexed)
-            r = cbits_init(&row->dev, (uint32_t)g->count);
-        if (r == 0)
-            n->ngres++;
+        r = gres_row_build(s, n, &in->gres[i], &n->gres[i]);
+        if (r < 0)
+            break;
+        n->ngres++;
+        n->shares |= n->gres[i].shares != NULL;
+        n->near |= n->gres[i].near != NULL;
     }
     return r;
 }
@@ -434,6 +430,24 @@ static int set_spec(const struct sched_node *in, struct node *n)
     return 0;
 }
 
+/* Cores that only jobs with GPUs use go as a whole too. */
+static int set_gpu_cpus(const struct sched_node *in, struct node *n)
+{
+    if (!in->gpu_bits)
+        return 0;
+    n->gpu_cpus = calloc(n->nwords, sizeof(*n->gpu_cpus));
+    if (!n->gpu_cpus)
+        return -ENOMEM;
+    for (uint32_t c = 0; c < n->cpus; c++) {
+        uint32_t first = c - c % n->threads;
+
+        if (in->gpu_bits[c >> 6] >> (c & 63) & 1)
+            for (uint32_t t = first; t < first + n->threads; t++)
+                n->gpu_cpus[t >> 6] |= UINT64_C(1) << (t & 63);
+    }
+    return 0;
+}
+
 static int node_build(struct sched *s, const struct sched_node *in, struct node *n)
 {
     int r;
@@ -449,6 +463,8 @@ static int node_build(struct sched *s, const struct sched_node *in, struct node 
     if (r == 0)
         r = set_spec(in, n);
     if (r == 0)
+        r = set_gpu_cpus(in, n);
+    if (r == 0)
         r = parse_features(s, in->features, n);
     if (r == 0)
         r = build_gres(s, in, n);
@@ -460,10 +476,7 @@ static bool same_gres(const struct node *a, const struct node *b)
     if (a->ngres != b->ngres)
         return false;
     for (uint32_t i = 0; i < a->ngres; i++) {
-        const struct gres_row *x = &a->gres[i], *y = &b->gres[i];
-
-        if (x->name != y->name || x->type != y->type || x->total != y->total ||
-            x->indexed != y->indexed || x->first != y->first)
+        if (!gres_row_alike(a, &a->gres[i], &b->gres[i]))
             return false;
     }
     return true;
@@ -484,6 +497,8 @@ bool node_alike(const struct node *a, const struct node *b)
            a->cores_per_socket == b->cores_per_socket && a->threads == b->threads &&
            a->raw_threads == b->raw_threads && a->mem_mib == b->mem_mib && a->nspec == b->nspec &&
            (!a->nspec || !memcmp(a->spec, b->spec, a->nwords * sizeof(*a->spec))) &&
+           !a->gpu_cpus == !b->gpu_cpus &&
+           (!a->gpu_cpus || !memcmp(a->gpu_cpus, b->gpu_cpus, a->nwords * sizeof(*a->gpu_cpus))) &&
            same_gres(a, b);
 }
 
@@ -561,15 +576,12 @@ static void unindex(struct sched *s, uint32_t id)
 /* What running jobs hold on a node that was just built anew. */
 static void retake(struct sched *s, uint32_t id)
 {
-    for (uint32_t i = 0; i < s->job_slots; i++) {
-        const struct job *j = s->jobs[i];
+    struct holders_iter it = { 0 };
 
-        if (!j || j->state < JOB_PROPOSED)
-            continue;
+    for (const struct job *j; (j = holders_next(s, &it));)
         for (size_t k = 0; k < j->alloc.nnodes; k++)
             if (j->alloc.nodes[k].node_id == id)
                 job_node_take(s, j, k);
-    }
 }
 
 static void changed(struct sched *s, uint32_t id)
@@ -635,6 +647,10 @@ int sched_node_put(struct sched *s, const struct sched_node *in)
         return r;
     if (new_config || bitmap_test(s->up, in->id) != in->schedulable)
         changed(s, in->id);
+    if (new_config)
+        plan_note_other(s);
+    else if (bitmap_test(s->up, in->id) != in->schedulable)
+        plan_note_node(s, in->id);
     s->nodes[in->id].schedulable = in->schedulable;
     set_member(s->up, in->id, in->schedulable);
     return 0;
@@ -655,5 +671,6 @@ void sched_node_remove(struct sched *s, uint32_t id)
     n->uid_sum = 0;
     n->uid_squares = 0;
     s->config_gen++;
+    plan_note_other(s);
     changed(s, id);
 }

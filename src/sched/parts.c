@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "sched/plan.h"
 #include "sched/sched_int.h"
 
 int part_get(struct sched *s, const char *name, struct part **ret)
@@ -42,6 +43,9 @@ void part_free(struct part *p)
 {
     bitmap_free(p->nodes);
     free(p->node_cpus);
+    holders_done(p);
+    free(p->firsts);
+    free(p->billing);
     free(p);
 }
 
@@ -88,10 +92,10 @@ static int fill_node_cpus(struct sched *s, struct part *p)
     p->node_cpus = calloc(s->nbits, sizeof(*p->node_cpus));
     if (!p->node_cpus)
         return -ENOMEM;
-    for (uint32_t i = 0; i < s->job_slots; i++) {
-        const struct job *j = s->jobs[i];
+    struct holders_iter it = { .part = p->id };
 
-        if (!j || j->part != p->id || (j->state != JOB_RUNNING && j->state != JOB_PROPOSED))
+    for (struct job *j; (j = holders_next(s, &it)) && j->part == p->id;) {
+        if (j->state != JOB_RUNNING && j->state != JOB_PROPOSED)
             continue;
         for (size_t k = 0; k < j->alloc.nnodes; k++) {
             const struct sched_alloc_node *an = &j->alloc.nodes[k];
@@ -134,6 +138,7 @@ static void part_changed(struct sched *s, struct part *p)
 {
     s->config_gen++;
     s->up_gen++;
+    plan_note_other(s);
     s->change++;
     p->grow++;
     p->unpark = true;
@@ -177,7 +182,12 @@ int sched_partition_put(struct sched *s, const struct sched_partition *in)
     p->oversubscribe = MAX(in->oversubscribe, 1u);
     p->force = in->oversubscribe_force;
     p->preempt_mode = in->preempt_mode;
+    p->qos_id = in->qos_id;
+    p->billing_sum = in->billing_sum;
+    free(p->billing);
+    p->billing = in->billing && in->billing[0] ? strdup(in->billing) : NULL; /* out of memory: CPUs count */
     p->max_cpus_per_node = in->max_cpus_per_node;
+    p->max_cpus_per_socket = in->max_cpus_per_socket == SCHED_UNLIMITED ? 0 : in->max_cpus_per_socket;
     part_changed(s, p);
     return 0;
 }

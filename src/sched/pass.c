@@ -9,18 +9,23 @@
 #include "base/cleanup.h"
 #include "sched/sched_int.h"
 
+#define LIMIT_LOOK_US INT64_C(10000000) /* between two looks at a limit that gives way with time */
+
 /* 1 started, 0 not, with *ret_why. */
 static int try_start(struct sched *s, struct entry *e, int64_t now_us, struct sched_decisions *out,
                      enum sched_why *ret_why)
 {
     struct part *part = s->parts[e->part];
     struct class *cls = e->cls;
-    bool kept = s->any_withheld && bitmap_overlaps(s->withheld, part->nodes);
+    bool inside = cls->shape->key.resv, kept = !inside && s->any_withheld && bitmap_overlaps(s->withheld, part->nodes);
     struct pick p = { .s = s, .cls = cls, .part = part, .minus = kept ? s->withheld : NULL };
     _cleanup_val_(alloc_done) struct sched_alloc alloc = { 0 };
+    uint32_t level;
     int r = 0;
 
-    if (cls->fail_grow != part->grow + 1) {
+    adv_span(&p, now_us, e->job->time_limit_min);
+    level = adv_level(&p);
+    if (cls->fail_grow != part->grow + 1 || level < cls->fail_level) {
         r = pick_nodes(&p);
         if (r == 1)
             r = layout(&p, &alloc);
@@ -30,12 +35,23 @@ static int try_start(struct sched *s, struct entry *e, int64_t now_us, struct sc
             r = decide_start(&p, e, &alloc, now_us, e->job->time_limit_min, out);
         if (r == 0)
             return 1;
+        if (r == -EDQUOT) {
+            *ret_why = SCHED_WHY_LIMIT;
+            return 0;
+        }
         if (r != -EAGAIN)
             return r;
-        if (!kept)
+        if (!kept) {
             cls->fail_grow = part->grow + 1;
+            cls->fail_level = level;
+        }
     }
     *ret_why = pick_verdict(&p);
+    if (*ret_why == SCHED_WHY_RESOURCES && (inside || advs_any(s))) {
+        enum sched_why adv = adv_why(s, e, now_us);
+
+        *ret_why = adv ? adv : *ret_why;
+    }
     if (*ret_why == SCHED_WHY_RESOURCES && kept)
         *ret_why = SCHED_WHY_NODES_UNAVAILABLE;
     return 0;
@@ -48,15 +64,27 @@ static int consider(struct sched *s, struct entry *e, int64_t now_us, struct sch
     bool het;
     int r;
 
+    if (!why)
+        why = limit_refuses(s, e, NULL, e->job->time_limit_min, now_us);
+    if (why == SCHED_WHY_LIMIT)
+        s->parts[e->part]->tried--; /* those behind it must not wait for more passes on its account */
+    if (!why && e->cls->shape->key.resv && adv_blocked_walk(s, e))
+        why = SCHED_WHY_PRIORITY;
+    adv_about(s, e, now_us);
     if (!why && !lics_fit(s, &e->job->want, 0, &which)) /* reservations count for backfill only */
         why = SCHED_WHY_LICENSES;
-    het = !why && e->job->het_count;
+    het = !why && e->job->het;
     r = why ? 0 : het ? het_try(s, e, now_us, false, out, &why) : try_start(s, e, now_us, out, &why);
 
     if (r == 0 && !het && (why == SCHED_WHY_RESOURCES || why == SCHED_WHY_LICENSES))
         r = preempt_try(s, e, s->any_withheld ? s->withheld : NULL, now_us, out);
+    adv_about(s, NULL, 0);
     if (r != 0)
         return r;
+    if (why == SCHED_WHY_PRIORITY) {
+        walk_note(s, e, why);
+        return 0;
+    }
     if (het && why != SCHED_WHY_RESOURCES) {
         walk_note(s, e, why); /* another component is what it waits for */
         return 0;
@@ -77,9 +105,12 @@ int sched_pass(struct sched *s, int64_t now_us, struct sched_decisions *out, int
 
     if (part_depth && (!depth || part_depth < depth))
         depth = part_depth;
-    backfill_drop(s);
+    if (r >= 0)
+        r = advs_refresh(s, now_us);
+    backfill_pause(s);
     queue_enter(s, now_us);
     s->preempt_wake_us = INT64_MAX;
+    s->limit_passes = false;
     if (r >= 0)
         r = claims_settle(s, now_us, out);
     walk_begin(s);
@@ -105,5 +136,8 @@ int sched_pass(struct sched *s, int64_t now_us, struct sched_decisions *out, int
         return r;
     *ret_wake_us = again ? now_us : s->nheap ? s->heap[0]->eligible_us : INT64_MAX;
     *ret_wake_us = MIN(*ret_wake_us, MAX(s->preempt_wake_us, now_us));
+    if (s->limit_passes)
+        *ret_wake_us = MIN(*ret_wake_us, now_us + LIMIT_LOOK_US);
+    *ret_wake_us = MIN(*ret_wake_us, MAX(advs_wake(s), now_us));
     return 0;
 }

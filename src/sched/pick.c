@@ -75,10 +75,14 @@ static bool set_goal(struct pick *p, const struct calt *a)
         return false;
     p->min = MAX(MAX(k->min_nodes, k->nreq), (uint32_t)counted);
     p->max = k->max_nodes ? MAX(k->max_nodes, (uint32_t)counted) : UINT32_MAX;
-    if (!p->no_part_limit) {
+    if (!p->no_part_limit && !(k->flags & SHAPE_ANY_PART_SIZE)) {
         p->min = MAX(p->min, p->part->min_nodes);
         p->max = MIN(p->max, p->part->max_nodes);
     }
+    if (p->only && (p->only < p->min || p->only > p->max))
+        return false;
+    if (p->only)
+        p->min = p->max = p->only;
     p->tasks = k->num_tasks ? MAX(k->num_tasks, p->min) : 0;
     p->each = k->num_tasks ? 0 : MAX(k->ntasks_per_node, 1u);
     if (p->tasks)
@@ -115,6 +119,8 @@ static bool candidates(struct pick *p, const struct calt *a)
         bitmap_and(s->cand, s->up);
     if (p->minus)
         bitmap_andnot(s->cand, p->minus);
+    if ((s->advs || p->k->resv) && !adv_keep(p, s->cand))
+        return false;
     if (p->idle)
         return true;
     if (p->whole && p->plan)
@@ -231,7 +237,8 @@ static int choose_single(struct pick *p)
     bool lln = by_load(p);
     bool keep = !lln && !s->travelling && !p->idle && !p->overlay && !p->plan && !p->minus && cls->nalts == 1 &&
                 p->share_max == 1;
-    bool resume = keep && cls->cursor_grow == p->part->grow + 1;
+    uint32_t level = keep ? adv_level(p) : 0;
+    bool resume = keep && cls->cursor_grow == p->part->grow + 1 && level >= cls->cursor_level;
     struct fit f, best = { 0 };
     bool found = false;
     uint32_t stop = s->nwclasses; /* the class whose nodes the job may take together */
@@ -261,6 +268,7 @@ static int choose_single(struct pick *p)
     }
     if (keep) {
         cls->cursor_grow = p->part->grow + 1;
+        cls->cursor_level = level;
         cls->cursor_wclass = found ? best.wclass : stop;
         cls->cursor_id = found ? best.id : s->nbits;
     }
@@ -662,13 +670,31 @@ static int try_shared(struct pick *p, const struct calt *a)
     return r;
 }
 
+/* Of a list of counts the largest that fits, or the smallest. */
+static int try_counts(struct pick *p, const struct calt *a)
+{
+    const struct shape *sh = p->cls->shape;
+    const uint32_t *counts = sh->nodes + sh->key.nreq + sh->key.nexc;
+    uint32_t n = sh->key.ncounts;
+    int r = 0;
+
+    p->only = 0;
+    if (!n)
+        return try_shared(p, a);
+    for (uint32_t i = 0; r == 0 && i < n; i++) {
+        p->only = counts[p->k->flags & SHAPE_USE_MIN_NODES ? i : n - 1 - i];
+        r = try_shared(p, a);
+    }
+    return r;
+}
+
 int pick_nodes(struct pick *p)
 {
     int r = class_masks(p->s, p->cls);
 
     pick_init(p);
     for (uint32_t i = 0; r == 0 && i < p->cls->nalts; i++)
-        r = try_shared(p, &p->cls->alts[i]);
+        r = try_counts(p, &p->cls->alts[i]);
     if (r == 1 && p->tasks)
         share_out(p);
     if (r == 1)

@@ -12,11 +12,18 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "sched/gallop.h"
+#include "sched/plan.h"
+#include "sched/profile.h"
+#include "sched/sched_explain.h"
 #include "sched/sched_int.h"
+
+#define BF_PREEMPTS_MAX 100u /* searches of one backfill */
 
 struct qos_preempt {
     uint32_t *may, nmay; /* ids of qos_tab */
     enum sched_preempt_mode mode;
+    bool within, by_priority;
     bool has_exempt;
     uint32_t exempt_s;
 };
@@ -73,20 +80,28 @@ static const struct qos_preempt *qos_of(const struct sched *s, const struct job 
     return j->qos < s->nqos_pre ? &s->qos_pre[j->qos] : &none;
 }
 
+static bool by_priority(const struct search *x)
+{
+    const struct sched_preempt *pre = &x->s->params.preempt;
+
+    return pre->by_priority ||
+           (pre->type == SCHED_PREEMPT_QOS && qos_of(x->s, x->e->job)->by_priority);
+}
+
 static bool outranks(const struct search *x, const struct job *k)
 {
     const struct sched *s = x->s;
     const struct sched_preempt *pre = &s->params.preempt;
     const struct qos_preempt *q = qos_of(s, x->e->job);
 
-    if (pre->by_priority && k->run_priority >= x->e->priority)
+    if (by_priority(x) && k->run_priority >= x->e->priority)
         return false;
     if (pre->type == SCHED_PREEMPT_PART)
         return s->parts[k->part]->tier < s->parts[x->e->part]->tier;
     if (k->qos == STRTAB_NONE)
         return false;
     if (k->qos == x->e->job->qos)
-        return pre->within && k->run_priority < x->e->priority;
+        return (pre->within || q->within) && k->run_priority < x->e->priority;
     for (uint32_t i = 0; i < q->nmay; i++)
         if (q->may[i] == k->qos)
             return true;
@@ -133,39 +148,74 @@ static bool touches(const struct search *x, const struct job *k)
     return false;
 }
 
-static bool goes_anyway(const struct job *k)
+static int gather_going(struct search *x)
 {
-    return k->leaving || (k->claimed_by && !k->yielded);
+    struct sched *s = x->s;
+
+    going_settle(s);
+    x->going = malloc((s->ngoing + 1) * sizeof(struct job *));
+    if (!x->going)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < s->ngoing; i++) {
+        struct job *k = job_find(s, s->going[i]);
+
+        if (touches(x, k))
+            x->going[x->ngoing++] = k;
+    }
+    return 0;
 }
 
+/* May some job of this partition and QOS have to go? */
+static bool group_may(const struct search *x, const struct holders *h)
+{
+    const struct sched_preempt *pre = &x->s->params.preempt;
+    const struct job *k = h->n ? h->v[0] : NULL;
+
+    if (!k || mode_of(x->s, k) == SCHED_MODE_OFF)
+        return false;
+    if (pre->type == SCHED_PREEMPT_QOS && k->qos == x->e->job->qos)
+        return k->qos != STRTAB_NONE && (pre->within || qos_of(x->s, k)->within);
+    return by_priority(x) || outranks(x, k);
+}
+
+static void gather_group(struct search *x, const struct holders *h)
+{
+    struct sched *s = x->s;
+
+    for (uint32_t i = 0; i < h->n; i++) {
+        struct job *k = h->v[i];
+        struct cand *c = &x->v[x->n];
+
+        if (goes_anyway(k) || k->state == JOB_SUSPENDED || k->waits || !touches(x, k) ||
+            !outranks(x, k) || exempt(x, k))
+            continue;
+        *c = (struct cand){ .j = k, .mode = k->yielded ? SCHED_MODE_SUSPEND : mode_of(s, k) };
+        c->tier = s->parts[k->part]->tier;
+        c->qos_priority = k->qos < s->nqos ? s->qos_priority[k->qos] : 0;
+        for (size_t a = 0; a < k->alloc.nnodes; a++)
+            c->size += k->alloc.nodes[a].cpus;
+        x->n++;
+    }
+}
+
+/* Whoever goes anyway, and whom the job may make go: the cost is by these, not by all jobs. */
 static int gather(struct search *x)
 {
     struct sched *s = x->s;
-    enum sched_preempt_mode mode;
+    uint32_t most = 0;
+    int r = gather_going(x);
 
-    x->going = malloc((s->njobs + 1) * sizeof(struct job *));
-    x->v = malloc((s->njobs + 1) * sizeof(*x->v));
-    if (!x->going || !x->v)
+    for (uint32_t p = 0; p < s->nparts; p++)
+        for (uint32_t q = 0; q < s->parts[p]->nholders; q++)
+            if (group_may(x, &s->parts[p]->holders[q]))
+                most += s->parts[p]->holders[q].n;
+    x->v = malloc((most + 1) * sizeof(*x->v));
+    if (r < 0 || !x->v)
         return -ENOMEM;
-    for (uint32_t i = 0; i < s->job_slots; i++) {
-        struct job *k = s->jobs[i];
-
-        if (!k || k->state < JOB_PROPOSED || !touches(x, k))
-            continue;
-        if (goes_anyway(k)) {
-            x->going[x->ngoing++] = k;
-            continue;
-        }
-        mode = mode_of(s, k);
-        if (k->state == JOB_SUSPENDED || k->waits || mode == SCHED_MODE_OFF || !outranks(x, k) || exempt(x, k))
-            continue;
-        x->v[x->n] = (struct cand){ .j = k, .mode = k->yielded ? SCHED_MODE_SUSPEND : mode };
-        x->v[x->n].tier = s->parts[k->part]->tier;
-        x->v[x->n].qos_priority = k->qos < s->nqos ? s->qos_priority[k->qos] : 0;
-        for (size_t a = 0; a < k->alloc.nnodes; a++)
-            x->v[x->n].size += k->alloc.nodes[a].cpus;
-        x->n++;
-    }
+    for (uint32_t p = 0; p < s->nparts; p++)
+        for (uint32_t q = 0; q < s->parts[p]->nholders; q++)
+            if (group_may(x, &s->parts[p]->holders[q]))
+                gather_group(x, &s->parts[p]->holders[q]);
     return 0;
 }
 
@@ -255,39 +305,22 @@ static int fits(struct search *x)
     return lics_fit(x->s, &x->e->job->want, 0, &which) ? pick_nodes(&x->p) : 0;
 }
 
+static int fits_without(void *ctx, uint32_t n, uint32_t *lo, uint32_t *hi)
+{
+    (void)lo; /* every candidate counts */
+    (void)hi;
+    put_first(ctx, n);
+    return fits(ctx);
+}
+
 /* The shortest row of candidates whose going is enough; 0 in *ret_n: all of them are not. */
 static int shortest(struct search *x, uint32_t *ret_n)
 {
-    uint32_t no = 0, yes = 0;
-    int r;
+    int r = gallop(x->n, fits_without, x, ret_n);
 
-    for (uint32_t step = 1; !yes && no < x->n; step *= 2) {
-        uint32_t at = x->n - no > step ? no + step : x->n;
-
-        put_first(x, at);
-        r = fits(x);
-        if (r < 0)
-            return r;
-        if (r == 1)
-            yes = at;
-        else
-            no = at;
-    }
-    while (yes > no + 1) {
-        uint32_t at = no + (yes - no) / 2;
-
-        put_first(x, at);
-        r = fits(x);
-        if (r < 0)
-            return r;
-        if (r == 1)
-            yes = at;
-        else
-            no = at;
-    }
-    put_first(x, yes);
-    *ret_n = yes;
-    return 0;
+    if (r == 0)
+        put_first(x, *ret_n);
+    return r;
 }
 
 static int lay_out(struct search *x, struct sched_alloc *ret)
@@ -448,17 +481,18 @@ static int claim_waits(struct search *x, const struct choice *c)
 {
     struct job *j = x->e->job;
 
-    j->waits = calloc(x->ngoing + c->n + 1, sizeof(*j->waits));
+    j->waits = calloc(1, sizeof(*j->waits) + (x->ngoing + c->n) * sizeof(j->waits->v[0]));
     if (!j->waits)
         return -ENOMEM;
     for (uint32_t i = 0; i < x->ngoing; i++)
         if (x->going[i]->held.n || shares_node(x->going[i], &c->alloc))
-            j->waits[j->nwaits++] = (struct claim_wait){ x->going[i]->id, x->going[i]->start_us };
+            j->waits->v[j->waits->n++] = (struct claim_wait){ x->going[i]->id, x->going[i]->start_us };
     for (uint32_t i = 0; i < c->n; i++) {
         struct job *k = job_find(x->s, c->victims[i].job_id);
 
-        j->waits[j->nwaits++] = (struct claim_wait){ k->id, k->start_us };
+        j->waits->v[j->waits->n++] = (struct claim_wait){ k->id, k->start_us };
         k->claimed_by = j->id;
+        going_note(x->s, k);
     }
     return 0;
 }
@@ -507,6 +541,8 @@ static int claim(struct search *x, struct choice *c, struct job_lics *held, stru
     int r = claims_room(s);
 
     if (r == 0)
+        r = holders_room(s, x->e->part, j->qos);
+    if (r == 0)
         r = claim_waits(x, c);
     if (r == 0)
         r = claim_tell(x, c, out);
@@ -514,6 +550,8 @@ static int claim(struct search *x, struct choice *c, struct job_lics *held, stru
         claim_drop(s, j);
         return r;
     }
+    plan_note_other(s);
+    plan_note_leave(s, j);
     job_unqueue(s, j);
     j->state = JOB_PROPOSED;
     j->held = *held;
@@ -526,8 +564,10 @@ static int claim(struct search *x, struct choice *c, struct job_lics *held, stru
     j->start_us = x->now_us;
     j->end_us = end_after(x->now_us, j->time_limit_min);
     j->told = SCHED_WHY_NONE;
-    j->expected_us = 0;
+    expect_drop(j);
+    holders_add(s, j);
     job_take(s, j);
+    (void)limit_charge(s, j); /* out of memory: it counts from the core's next word on */
     s->claims[s->nclaims++] = j->id;
     s->npending--;
     s->change++;
@@ -536,15 +576,14 @@ static int claim(struct search *x, struct choice *c, struct job_lics *held, stru
 
 void claim_drop(struct sched *s, struct job *j)
 {
-    for (uint32_t i = 0; i < j->nwaits; i++) {
-        struct job *k = job_find(s, j->waits[i].id);
+    for (uint32_t i = 0; j->waits && i < j->waits->n; i++) {
+        struct job *k = job_find(s, j->waits->v[i].id);
 
         if (k && k->claimed_by == j->id)
             k->claimed_by = 0;
     }
     free(j->waits);
     j->waits = NULL;
-    j->nwaits = 0;
 }
 
 static bool gone(const struct sched *s, const struct claim_wait *w)
@@ -580,8 +619,10 @@ static int claim_start(struct sched *s, struct job *j, int64_t now_us, struct sc
         return r;
     }
     claim_drop(s, j);
+    plan_note_other(s);
     j->start_us = now_us;
     j->end_us = end_after(now_us, j->time_limit_min);
+    limit_end_time(j);
     s->change++;
     out->started++;
     return 0;
@@ -598,8 +639,8 @@ int claims_settle(struct sched *s, int64_t now_us, struct sched_decisions *out)
 
         if (!j || j->state != JOB_PROPOSED || !j->waits)
             continue; /* refused, or gone itself */
-        for (uint32_t k = 0; all && k < j->nwaits; k++)
-            all = gone(s, &j->waits[k]);
+        for (uint32_t k = 0; all && k < j->waits->n; k++)
+            all = gone(s, &j->waits->v[k]);
         if (r == 0 && !nodes_up(s, &j->alloc))
             sched_job_refused(s, j->id); /* in the queue again: maybe elsewhere */
         else if (r == 0 && all)
@@ -647,8 +688,8 @@ static int search_moved(struct search *x, struct choice *c, struct job_lics *hel
     return r;
 }
 
-int preempt_try(struct sched *s, struct entry *e, const struct bitmap *minus, int64_t now_us,
-                struct sched_decisions *out)
+static int try_claim(struct sched *s, struct entry *e, const struct bitmap *minus, int64_t now_us,
+                     struct sched_decisions *out)
 {
     const struct sched_preempt *pre = &s->params.preempt;
     struct class *cls = e->cls;
@@ -658,7 +699,7 @@ int preempt_try(struct sched *s, struct entry *e, const struct bitmap *minus, in
     uint32_t which;
     int r;
 
-    if (pre->type == SCHED_PREEMPT_NONE || e->job->het_count || s->bf.active)
+    if (pre->type == SCHED_PREEMPT_NONE || e->job->het)
         return 0;
     if (!lics_fit(s, &e->job->want, 0, &which) && (!pre->reclaim_licenses || e->job->want.any))
         return 0;
@@ -667,6 +708,7 @@ int preempt_try(struct sched *s, struct entry *e, const struct bitmap *minus, in
         return 0;
     }
     x.p = (struct pick){ .s = s, .cls = cls, .part = s->parts[e->part], .minus = minus };
+    adv_span(&x.p, now_us, e->job->time_limit_min);
     r = gather(&x);
     if (r == 0 && x.n)
         r = search_moved(&x, &c, &held);
@@ -676,6 +718,123 @@ int preempt_try(struct sched *s, struct entry *e, const struct bitmap *minus, in
     cls->pre_gen = minus ? 0 : preempt_gen(s) + 1;
     cls->pre_retry_us = x.retry_us;
     return r;
+}
+
+int preempt_try(struct sched *s, struct entry *e, const struct bitmap *minus, int64_t now_us,
+                struct sched_decisions *out)
+{
+    return s->bf.active ? 0 : try_claim(s, e, minus, now_us, out);
+}
+
+/* Nodes somebody has a place on before e would end are not for it. */
+int preempt_beside_plan(struct sched *s, struct entry *e, int64_t now_us, struct sched_decisions *out)
+{
+    _cleanup_(bitmap_free) struct bitmap *kept = NULL;
+    struct part *part = s->parts[e->part];
+    uint32_t until = prof_until(s, prof_now(s), e->job->time_limit_min), left = 0;
+    struct class *cls = e->cls;
+    int64_t start_us;
+    int r;
+
+    if (s->params.preempt.type == SCHED_PREEMPT_NONE || e->job->het || e->job->want.n ||
+        s->bf.preempts >= BF_PREEMPTS_MAX || (cls->pre_bf_run == s->bf_run && class_decides(s, e->job)))
+        return 0;
+    s->bf.preempts++;
+    cls->pre_bf_run = s->bf_run;
+    r = bitmap_new(s->nbits, &kept);
+    if (r < 0)
+        return r;
+    BITMAP_FOREACH (part->nodes, id) {
+        if (prof_keeper(s, id, until, &start_us))
+            bitmap_set(kept, id);
+        else
+            left++;
+    }
+    if (!left)
+        return 0;
+    r = try_claim(s, e, kept, now_us, out);
+    if (r == 1) {
+        struct job *j = e->job;
+
+        r = prof_hold(s, &j->alloc, &j->held, j, j->part, j->firm, prof_now(s), until);
+        r = r < 0 ? r : 1;
+    }
+    return r;
+}
+
+/* ---- explained ---------------------------------------------------------------------------------- */
+
+static void classify(struct search *x, const struct job *k, struct explain_preempt *ret)
+{
+    const struct sched_preempt *pre = &x->s->params.preempt;
+
+    ret->jobs++;
+    if (goes_anyway(k))
+        ret->going++;
+    else if (!outranks(x, k))
+        ret->equal++;
+    else if (mode_of(x->s, k) == SCHED_MODE_OFF)
+        ret->off++;
+    else if (k->state == JOB_SUSPENDED || k->waits)
+        ret->busy++;
+    else if (pre->has_min_exempt_priority && k->run_priority >= pre->min_exempt_priority)
+        ret->safe++;
+    else if (exempt(x, k))
+        ret->safe++;
+    else
+        ret->candidates++;
+}
+
+static void tell_victims(const struct sched_victim *v, uint32_t n, struct explain_preempt *ret)
+{
+    for (uint32_t i = 0; i < n && i < EXPLAIN_VICTIMS; i++)
+        ret->victims[i] = v[i];
+    ret->nvictims = n;
+}
+
+/* Whom the job waits for after its choice.  False: it has chosen nobody. */
+static bool tell_claim(struct sched *s, uint32_t id, struct explain_preempt *ret)
+{
+    const struct job *j = job_find(s, id);
+
+    for (uint32_t i = 0; j && j->waits && i < j->waits->n; i++) {
+        const struct job *k = job_find(s, j->waits->v[i].id);
+
+        if (ret->nvictims < EXPLAIN_VICTIMS)
+            ret->victims[ret->nvictims] =
+                (struct sched_victim){ .job_id = j->waits->v[i].id,
+                                       .mode = k && k->state >= JOB_PROPOSED ? mode_of(s, k) : SCHED_MODE_DEFAULT };
+        ret->nvictims++;
+    }
+    return j && j->waits;
+}
+
+int preempt_explain(struct sched *s, struct entry *e, int64_t now_us, struct explain_preempt *ret)
+{
+    _cleanup_val_(search_done) struct search x = { .s = s, .e = e, .now_us = now_us, .retry_us = INT64_MAX };
+    _cleanup_val_(choice_done) struct choice c = { 0 };
+    _cleanup_val_(lics_free) struct job_lics held = { 0 };
+    struct holders_iter it = { 0 };
+    int r;
+
+    *ret = (struct explain_preempt){ .asked = s->params.preempt.type != SCHED_PREEMPT_NONE,
+                                     .safe_until_us = INT64_MAX };
+    if (!ret->asked || e->job->het)
+        return 0;
+    ret->waiting = tell_claim(s, e->job->id, ret);
+    x.p = (struct pick){ .s = s, .cls = e->cls, .part = s->parts[e->part] };
+    for (const struct job *k; (k = holders_next(s, &it));)
+        if (k->id != e->job->id && touches(&x, k))
+            classify(&x, k, ret);
+    ret->safe_until_us = x.retry_us;
+    if (ret->waiting || !ret->candidates)
+        return 0;
+    r = gather(&x);
+    if (r == 0 && x.n)
+        r = search_moved(&x, &c, &held);
+    if (r == 1)
+        tell_victims(c.victims, c.n, ret);
+    return r < 0 ? r : 0;
 }
 
 /* ---- feed --------------------------------------------------------------------------------------- */
@@ -714,6 +873,8 @@ int sched_qos_preempt_put(struct sched *s, const char *name, const struct sched_
     *row = (struct qos_preempt){ .may = TAKE_PTR(may),
                                  .nmay = (uint32_t)q->nmay,
                                  .mode = q->mode,
+                                 .within = q->within,
+                                 .by_priority = q->by_priority,
                                  .has_exempt = q->has_exempt,
                                  .exempt_s = q->exempt_s };
     s->run_gen++;
@@ -727,10 +888,14 @@ int sched_job_rank(struct sched *s, uint32_t id, uint32_t priority, const char *
     uint32_t qos_id = STRTAB_NONE;
     int r = qos ? strtab_intern(&s->qos_tab, qos, &qos_id) : 0;
 
+    if (r == 0 && j && j->state >= JOB_PROPOSED)
+        r = holders_room(s, j->part, qos_id);
     if (r < 0 || !j || j->state < JOB_PROPOSED)
         return r;
+    holders_remove(s, j);
     j->run_priority = priority;
     j->qos = qos_id;
+    holders_add(s, j);
     s->run_gen++;
     return 0;
 }
@@ -742,6 +907,7 @@ void sched_job_leaving(struct sched *s, uint32_t id)
     if (!j || j->state < JOB_PROPOSED)
         return;
     j->leaving = true;
+    going_note(s, j);
     s->run_gen++;
 }
 
@@ -752,6 +918,7 @@ void sched_job_yield(struct sched *s, uint32_t id, bool yielded)
     if (!j || (j->state != JOB_PROPOSED && j->state != JOB_RUNNING))
         return;
     j->yielded = yielded;
+    plan_note_other(s);
     if (!yielded)
         j->claimed_by = 0;
     s->run_gen++;
@@ -764,4 +931,5 @@ void preempt_done(struct sched *s)
         free(s->qos_pre[i].may);
     free(s->qos_pre);
     free(s->claims);
+    free(s->going);
 }

@@ -17,17 +17,17 @@ static double ratio(double part, double whole)
     return whole > 0 ? MIN(part / whole, 1.0) : 0;
 }
 
-static double size_factor(const struct sched *s, const struct job *j)
+static double size_factor(const struct sched *s, const struct entry *e)
 {
-    double n = ratio(j->size_factor_nodes, s->count_nodes),
-           c = ratio(j->size_factor_cpus, (double)s->count_cpus);
+    const struct shape *shape = e->cls->shape;
+    double n = ratio(shape_nodes(shape), s->count_nodes),
+           c = ratio(shape_cpus(shape), (double)s->count_cpus);
 
     if (s->params.prio_flags & SCHED_PRIO_SMALL_RELATIVE_TO_TIME) {
-        if (j->time_limit_min == SCHED_UNLIMITED)
+        if (e->job->time_limit_min == SCHED_UNLIMITED)
             c = 0;
         else
-            c = ratio((double)j->size_factor_cpus / MAX(j->time_limit_min, 1u),
-                      (double)s->count_cpus);
+            c = ratio(shape_cpus(shape) / MAX(e->job->time_limit_min, 1u), (double)s->count_cpus);
         return s->params.favor_small ? 1 - c : c;
     }
     return s->params.favor_small ? (1 - n + 1 - c) / 2 : (n + c) / 2;
@@ -37,7 +37,7 @@ static double age_factor(const struct sched *s, const struct job *j, int64_t now
 {
     int64_t since = s->params.prio_flags & SCHED_PRIO_ACCRUE_ALWAYS ? j->submit_us : j->accrue_us;
 
-    return since < now_us ? ratio((double)(now_us - since) / 1e6, s->params.max_age_s) : 0;
+    return since < now_us && !j->no_age ? ratio((double)(now_us - since) / 1e6, s->params.max_age_s) : 0;
 }
 
 static double part_factor(const struct sched *s, const struct entry *e)
@@ -55,7 +55,7 @@ static void fill_factors(const struct sched *s, const struct entry *e, int64_t n
     const struct job *j = e->job;
 
     f->age = pp->weight_age ? age_factor(s, j, now_us) : 0;
-    f->size = pp->weight_job_size ? size_factor(s, j) : 0;
+    f->size = pp->weight_job_size ? size_factor(s, e) : 0;
     f->part = pp->weight_partition ? part_factor(s, e) : 0;
     f->fairshare = pp->weight_fairshare ? assoc_fairshare(s, j->assoc_id) : 0;
     f->assoc = pp->weight_assoc ? assoc_factor(s, j->assoc_id) : 0;
@@ -76,6 +76,14 @@ static double multifactor(const struct sched *s, const struct entry *e, int64_t 
     for (uint32_t i = 0; i < pp->ntres_weights; i++)
         sum += pp->tres_weights[i].weight * f.tres[i];
     return sum + e->job->site_factor;
+}
+
+/* All are as of the last computation, or of when they came to be: not of the pass that happened to let them in. */
+int64_t prio_as_of(const struct sched *s, const struct job *j, int64_t now_us)
+{
+    int64_t came_us = MAX(j->eligible_us, j->submit_us);
+
+    return s->prio_done ? MIN(MAX(s->prio_us, came_us), now_us) : now_us;
 }
 
 uint32_t entry_priority(const struct sched *s, const struct entry *e, int64_t now_us)
@@ -113,7 +121,7 @@ int sched_priorities(struct sched *s, int64_t now_us, sched_factors_fn *fn, void
                                        .nice = j->nice };
 
             if (!f.direct)
-                fill_factors(s, e, s->prio_us > j->eligible_us ? s->prio_us : now_us, &f);
+                fill_factors(s, e, prio_as_of(s, j, now_us), &f);
             r = fn(ctx, &f);
         }
     }
@@ -155,6 +163,8 @@ int prio_refresh(struct sched *s, int64_t now_us)
     if (!s->params.multifactor || (s->prio_done && now_us - s->prio_us < period_us))
         return 0;
     r = assocs_refresh(s);
+    if (r == 0)
+        r = accrue_refresh(s, now_us);
     tres_totals(s);
     for (uint32_t i = 0; r == 0 && i < s->nparts; i++) {
         bool sorted = true;

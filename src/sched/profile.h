@@ -13,6 +13,8 @@
 
 struct bitmap;
 struct fit;
+struct place;
+struct sched_alloc_node;
 struct job;
 struct job_lics;
 struct pick;
@@ -35,6 +37,27 @@ struct prof_view {
 int prof_make(struct sched *s, int64_t now_us);
 void prof_drop(struct sched *s);
 
+/* Time passes: another slot is now.  False when too few are left to plan well. */
+bool prof_advance(struct sched *s, int64_t now_us);
+uint32_t prof_now(const struct sched *s); /* the slot that is now; 0 at first */
+bool prof_fixed(const struct sched *s); /* holds something that prof_redo() cannot take back */
+/* For each node the ids of jobs that hold it, some of them no more: to be cut to those left in front. */
+uint32_t *prof_holders(const struct sched *s, uint32_t id, uint32_t *ret_n);
+void prof_holders_cut(struct sched *s, uint32_t id, uint32_t n);
+int prof_note_holder(struct sched *s, uint32_t id, uint32_t job);
+struct prof_holding {
+    const struct job *job;
+    struct place *place; /* NULL: it runs */
+    const struct sched_alloc_node *an;
+    bool no_room; /* out: not held, others hold what it needs */
+};
+/* The node holds exactly these from now on; places only where there is room.  -ENOMEM. */
+int prof_redo(struct sched *s, uint32_t id, struct prof_holding *v, uint32_t n);
+/* The first slot before `before` from which on the node has so many CPUs and so much memory free for
+ * so many minutes; own: a place on it is as good as free.  UINT32_MAX when there is none. */
+uint32_t prof_hole(const struct sched *s, uint32_t id, uint32_t cpus, uint64_t mem, uint32_t minutes,
+                   uint32_t before, const struct place *own);
+
 uint32_t prof_slots(const struct sched *s);
 int64_t prof_time(const struct sched *s, uint32_t slot); /* when it begins */
 /* What a start in the slot is promised for: the latest end of a running job that is rounded up to
@@ -43,6 +66,8 @@ int64_t prof_promise(const struct sched *s, uint32_t slot);
 void prof_note_end(struct sched *s, uint32_t until, int64_t end_us);
 uint32_t prof_slot_at(const struct sched *s, int64_t at_us); /* the first at or after */
 uint32_t prof_until(const struct sched *s, uint32_t from, uint32_t minutes);
+/* Something may come free then, beside what is held. */
+void prof_mark(const struct sched *s, int64_t at_us);
 /* The first slot at or after this one at which something comes free; prof_slots() when none. */
 uint32_t prof_release(const struct sched *s, uint32_t slot);
 
@@ -68,9 +93,14 @@ uint32_t prof_keeper(const struct sched *s, uint32_t id, uint32_t until, int64_t
 
 bool prof_lics(const struct sched *s, const struct job_lics *want, uint32_t from, uint32_t until,
                uint32_t *ret_which);
+void prof_hold_lics(struct sched *s, const struct job_lics *lics, uint32_t from, uint32_t until);
 /* Hold what a job gets.  -ENOMEM: part of it may be held, the profile is to be dropped. */
 int prof_hold(struct sched *s, const struct sched_alloc *a, const struct job_lics *lics,
               const struct job *j, uint32_t part, bool firm, uint32_t from, uint32_t until);
+/* Take a on its nodes between these times (INT64_MAX = for ever) from whoever plans: for what is no
+ * job.  Slots that are touched count as a whole.  Right after prof_make(), before places are given.
+ * -ENOMEM: as above. */
+int prof_take(struct sched *s, const struct sched_alloc *a, int64_t start_us, int64_t end_us);
 /* How far beyond until can a be held from `from` on?  At most most. */
 uint32_t prof_stretch(const struct sched *s, const struct sched_alloc *a, uint32_t part,
                       uint32_t until, uint32_t most);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "sched/plan.h"
 #include "sched/sched_int.h"
 
 static uint32_t slot_of(const struct sched *s, uint32_t id)
@@ -62,9 +63,6 @@ void job_free_entries(struct sched *s, struct job *j)
         class_unref(s, j->entries[i]->cls);
         free(j->entries[i]);
     }
-    if (j->entries != &j->only)
-        free(j->entries);
-    j->entries = NULL;
     j->nentries = 0;
 }
 
@@ -74,7 +72,9 @@ void job_free(struct sched *s, struct job *j)
     alloc_done(&j->alloc);
     lics_free(&j->want);
     lics_free(&j->held);
-    free(j->expected_nodes);
+    free(j->charge);
+    expect_drop(j);
+    free(j->het);
     free(j->waits);
     free(j);
 }
@@ -112,17 +112,20 @@ void jobs_done(struct sched *s)
 
 bool entry_before(const struct entry *a, const struct entry *b)
 {
+    if (a->ahead != b->ahead)
+        return a->ahead;
     if (a->priority != b->priority)
         return a->priority > b->priority;
     if (a->job->submit_us != b->job->submit_us)
         return a->job->submit_us < b->job->submit_us;
-    return a->job->id < b->job->id;
+    return a->job->id != b->job->id ? a->job->id < b->job->id : a->rank < b->rank;
 }
 
-/* links[k] = the link of level k that leads to e's place. */
-static void find_place(struct part *p, const struct entry *e, struct entry **links[QUEUE_LEVELS])
+/* links[k] = the link of level k of the list that leads to e's place. */
+static void find_place(struct entry **list, const struct entry *e,
+                       struct entry **links[QUEUE_LEVELS])
 {
-    struct entry **at = p->head;
+    struct entry **at = list;
 
     for (int k = QUEUE_LEVELS - 1; k >= 0; k--) {
         while (at[k] && entry_before(at[k], e))
@@ -131,42 +134,43 @@ static void find_place(struct part *p, const struct entry *e, struct entry **lin
     }
 }
 
-void queue_add(struct sched *s, struct entry *e)
+static void list_add(struct entry **list, struct entry *e)
 {
-    struct part *p = s->parts[e->part];
     struct entry **links[QUEUE_LEVELS];
 
-    find_place(p, e, links);
+    find_place(list, e, links);
     for (uint32_t k = 0; k < e->height; k++) {
         e->next[k] = *links[k];
         *links[k] = e;
     }
-    e->state = ENTRY_QUEUED;
-    p->nqueued++;
 }
 
-static void unpark(struct part *p, struct entry *e)
+static void list_remove(struct entry **list, const struct entry *e)
 {
-    if (e->park_prev)
-        e->park_prev->park_next = e->park_next;
-    else
-        p->parked = e->park_next;
-    if (e->park_next)
-        e->park_next->park_prev = e->park_prev;
-    e->park_prev = e->park_next = NULL;
+    struct entry **links[QUEUE_LEVELS];
+
+    find_place(list, e, links);
+    for (uint32_t k = 0; k < e->height; k++)
+        *links[k] = e->next[k];
+}
+
+void queue_add(struct sched *s, struct entry *e)
+{
+    struct part *p = s->parts[e->part];
+
+    list_add(p->head, e);
+    e->state = ENTRY_QUEUED;
+    p->nqueued++;
 }
 
 void queue_remove(struct sched *s, struct entry *e)
 {
     struct part *p = s->parts[e->part];
-    struct entry **links[QUEUE_LEVELS];
 
     if (e->state == ENTRY_PARKED)
-        unpark(p, e);
+        list_remove(p->parked, e);
     if (e->state == ENTRY_QUEUED) {
-        find_place(p, e, links);
-        for (uint32_t k = 0; k < e->height; k++)
-            *links[k] = e->next[k];
+        list_remove(p->head, e);
         p->nqueued--;
         if (p->cur == e)
             p->cur = e->next[0];
@@ -182,10 +186,7 @@ void queue_park(struct sched *s, struct entry *e)
 
     queue_remove(s, e);
     e->state = ENTRY_PARKED;
-    e->park_next = p->parked;
-    if (p->parked)
-        p->parked->park_prev = e;
-    p->parked = e;
+    list_add(p->parked, e);
 }
 
 /* --- waiting for a time
@@ -310,8 +311,8 @@ static void enter_unparked(struct sched *s)
         if (!p->unpark)
             continue;
         p->unpark = false;
-        while (p->parked) {
-            struct entry *e = p->parked;
+        while (p->parked[0]) {
+            struct entry *e = p->parked[0];
 
             queue_remove(s, e);
             job_set_fresh(s, e->job);
@@ -335,9 +336,10 @@ void queue_enter(struct sched *s, int64_t now_us)
 
             if (e->state != ENTRY_OUT)
                 continue;
-            e->priority = entry_priority(s, e, now_us);
+            e->priority = entry_priority(s, e, prio_as_of(s, j, now_us));
             e->why = SCHED_WHY_NONE;
             queue_add(s, e);
+            plan_note_came(s, j);
         }
     }
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "sched/plan.h"
 #include "sched/profile.h"
 #include "sched/sched_int.h"
 
@@ -42,7 +43,7 @@ struct sched *sched_free(struct sched *s)
 {
     if (!s)
         return NULL;
-    prof_drop(s); /* while there are nodes */
+    plan_drop(s); /* while there are nodes and jobs */
     jobs_done(s);
     classes_done(s);
     nodes_done(s);
@@ -64,6 +65,8 @@ struct sched *sched_free(struct sched *s)
     strtab_done(&s->lic_tab);
     free(s->lics);
     assocs_done(s);
+    levels_done(s);
+    advs_done(s);
     preempt_done(s);
     free(s);
     return NULL;
@@ -77,6 +80,7 @@ void sched_params_set(struct sched *s, const struct sched_params *params)
     p.select_memory = s->params.select_memory;
     s->params = p;
     s->prio_done = false;
+    plan_note_other(s);
     s->run_gen++;
     s->tres_gen = 0;
     s->change++;
@@ -121,7 +125,7 @@ static uint32_t entry_height(uint32_t job, uint32_t part)
 }
 
 static int add_entry(struct sched *s, const struct sched_job *in, const char *partition,
-                     struct job *j)
+                     const struct sched_job_resv *resv, struct job *j)
 {
     struct part *p;
     struct class *cls;
@@ -132,12 +136,12 @@ static int add_entry(struct sched *s, const struct sched_job *in, const char *pa
     if (r < 0)
         return r;
     for (uint32_t i = 0; i < j->nentries; i++)
-        if (j->entries[i]->part == p->id)
+        if (j->entries[i]->part == p->id && j->entries[i]->cls->shape->key.resv == (resv ? resv->id : 0))
             return 0; /* named twice */
-    r = class_get(s, in, p, &cls);
+    r = class_get(s, in, p, resv ? resv->id : 0, &cls);
     if (r < 0)
         return r;
-    height = entry_height(in->id, p->id);
+    height = entry_height(in->id, p->id ^ (resv ? resv->id << 16 : 0));
     e = calloc(1, sizeof(*e) + height * sizeof(e->next[0]));
     if (!e) {
         class_unref(s, cls);
@@ -147,7 +151,9 @@ static int add_entry(struct sched *s, const struct sched_job *in, const char *pa
     e->cls = cls;
     e->part = p->id;
     e->rank = (uint16_t)j->nentries;
-    e->height = (uint8_t)height;
+    e->ahead = resv && !resv->magnetic;
+    e->magnetic = resv && resv->magnetic;
+    e->height = height & 15;
     j->entries[j->nentries++] = e;
     return 0;
 }
@@ -155,11 +161,13 @@ static int add_entry(struct sched *s, const struct sched_job *in, const char *pa
 int job_build(struct sched *s, const struct sched_job *in, struct job **ret)
 {
     struct job *j;
+    size_t nentries;
     int r = 0;
 
-    if (!in->npartitions || in->npartitions > SCHED_MAX_JOB_PARTS)
+    if (!in->npartitions || in->npartitions > SCHED_MAX_JOB_PARTS || in->nresvs > SCHED_MAX_JOB_RESVS)
         return -EINVAL;
-    j = calloc(1, sizeof(*j));
+    nentries = in->npartitions * (in->nresvs + !in->resv_only);
+    j = calloc(1, sizeof(*j) + nentries * sizeof(j->entries[0]));
     if (!j)
         return -ENOMEM;
     s->uids = s->uids || in->exclusive_user;
@@ -178,22 +186,26 @@ int job_build(struct sched *s, const struct sched_job *in, struct job **ret)
     j->time_limit_min = in->time_limit_min;
     j->time_min_min = in->time_min_min;
     j->uid = in->uid;
+    j->qos_id = in->qos_id;
+    j->any_time = in->any_time;
+    j->any_size = in->any_size;
+    j->no_age = s->no_ages && (in->assoc_id || in->qos_id);
     j->owned = in->exclusive_user;
-    j->size_factor_nodes = (float)MAX(in->min_nodes, 1u);
-    j->size_factor_cpus =
-        (float)((in->num_tasks ? in->num_tasks
-                               : (double)j->size_factor_nodes * MAX(in->ntasks_per_node, 1u)) *
-                (double)in->cpus_per_task);
     j->end_us = INT64_MAX;
-    j->het_id = in->het_id;
-    j->het_count = in->het_count;
-    j->entries = in->npartitions == 1 ? &j->only : calloc(in->npartitions, sizeof(struct entry *));
-    if (!j->entries)
-        r = -ENOMEM;
+    if (in->het_count) {
+        j->het = calloc(1, sizeof(*j->het));
+        if (j->het)
+            *j->het = (struct het){ .id = in->het_id, .count = in->het_count };
+        else
+            r = -ENOMEM;
+    }
     if (r == 0)
         r = lics_build(s, in->licenses, in->nlicenses, in->licenses_any, &j->want);
-    for (size_t i = 0; r == 0 && i < in->npartitions; i++)
-        r = add_entry(s, in, in->partitions[i], j);
+    for (size_t k = 0; r == 0 && k < in->nresvs; k++)
+        for (size_t i = 0; r == 0 && i < in->npartitions; i++)
+            r = add_entry(s, in, in->partitions[i], &in->resvs[k], j);
+    for (size_t i = 0; r == 0 && !in->resv_only && i < in->npartitions; i++)
+        r = add_entry(s, in, in->partitions[i], NULL, j);
     if (r < 0) {
         job_free(s, j);
         return r;
@@ -205,9 +217,12 @@ int job_build(struct sched *s, const struct sched_job *in, struct job **ret)
 /* Take a job out of everything it is in, its record included. */
 static void drop(struct sched *s, struct job *j)
 {
+    plan_note_leave(s, j);
     if (j->state >= JOB_PROPOSED) {
         claim_drop(s, j);
         job_release(s, j);
+        limit_release(s, j);
+        holders_remove(s, j);
     } else {
         job_unqueue(s, j);
         s->npending--;
@@ -250,6 +265,7 @@ static int find_or_add(struct sched *s, uint32_t id, struct job **ret)
             return -ENOMEM;
         j->id = id;
         j->state = JOB_WAITING;
+        j->qos = STRTAB_NONE;
         r = job_insert(s, j);
         if (r < 0) {
             free(j);
@@ -276,19 +292,25 @@ int sched_job_running(struct sched *s, uint32_t id, const char *partition,
     _cleanup_val_(alloc_done) struct sched_alloc copy = { 0 };
     struct part *p;
     struct job *j = NULL;
+    int64_t old_us;
     int r = part_get(s, partition, &p);
 
     if (r == 0)
         r = alloc_dup(s, alloc, &copy);
     if (r == 0)
         r = find_or_add(s, id, &j);
+    if (r == 0)
+        r = holders_room(s, p->id, j->qos);
     if (r < 0)
         return r;
     if (j->state < JOB_PROPOSED || j->part != p->id || !alloc_equal(&copy, &j->alloc)) {
         bool firm = j->state < JOB_PROPOSED ? !shares(p, j, exclusive) : j->firm;
 
+        plan_note_leave(s, j);
         if (j->state >= JOB_PROPOSED) {
             job_release(s, j);
+            limit_release(s, j);
+            holders_remove(s, j);
         } else {
             job_unqueue(s, j);
             s->npending--;
@@ -299,7 +321,10 @@ int sched_job_running(struct sched *s, uint32_t id, const char *partition,
         j->part = p->id;
         j->firm = firm;
         j->state = JOB_RUNNING;
+        holders_add(s, j);
         job_take(s, j);
+        j->end_us = end_us;
+        plan_note_hold(s, j);
     } else if (j->state == JOB_SUSPENDED) {
         sched_job_suspend(s, id, false);
     }
@@ -307,9 +332,12 @@ int sched_job_running(struct sched *s, uint32_t id, const char *partition,
     job_free_entries(s, j);
     j->state = JOB_RUNNING;
     j->start_us = start_us;
+    old_us = j->end_us;
     j->end_us = end_us;
+    plan_note_end(s, j, old_us);
+    limit_end_time(j);
     s->change++;
-    return 0;
+    return limit_charge(s, j);
 }
 
 void sched_job_owner(struct sched *s, uint32_t id, uint32_t uid, bool exclusive_user)
@@ -323,8 +351,13 @@ void sched_job_owner(struct sched *s, uint32_t id, uint32_t uid, bool exclusive_
         node_own(s, j->alloc.nodes[i].node_id, j->uid, j->owned, false);
         node_own(s, j->alloc.nodes[i].node_id, uid, exclusive_user, true);
     }
+    plan_note_other(s);
     j->uid = uid;
     j->owned = exclusive_user;
+    if (j->charge) { /* counted as nobody's */
+        limit_release(s, j);
+        (void)limit_charge(s, j); /* out of memory: as after a restart, when the core says whose it is */
+    }
     s->uids = s->uids || exclusive_user;
     s->change++;
 }
@@ -333,9 +366,13 @@ void sched_job_end_time(struct sched *s, uint32_t id, int64_t end_us)
 {
     struct job *j = job_find(s, id);
 
+    int64_t old_us = j ? j->end_us : 0;
+
     if (!j || j->state < JOB_PROPOSED)
         return;
     j->end_us = end_us;
+    plan_note_end(s, j, old_us);
+    limit_end_time(j);
     s->change++;
 }
 
@@ -346,6 +383,7 @@ void sched_job_suspend(struct sched *s, uint32_t id, bool suspended)
     if (!j || j->state < JOB_PROPOSED || suspended == (j->state == JOB_SUSPENDED))
         return;
     s->run_gen++;
+    plan_note_other(s);
     for (size_t i = 0; i < j->alloc.nnodes; i++) {
         if (suspended)
             node_release(s, &j->alloc.nodes[i], j->part, j->firm, true, false);
@@ -370,8 +408,11 @@ void sched_job_refused(struct sched *s, uint32_t id)
 
     if (!j || j->state != JOB_PROPOSED)
         return;
+    plan_note_leave(s, j);
     claim_drop(s, j);
     job_release(s, j);
+    limit_release(s, j);
+    holders_remove(s, j);
     lics_free(&j->held);
     alloc_done(&j->alloc);
     j->end_us = INT64_MAX;

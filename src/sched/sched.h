@@ -13,7 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/billing.h"
 #include "sched/fairshare.h"
+#include "sched/limit.h"
 
 struct sched;
 
@@ -70,6 +72,8 @@ struct sched_params {
     bool backfill;             /* false: strict priority order */
     bool conservative;         /* backfill plans every job looked at; else the first of each partition (EASY) */
     uint32_t bf_max_job_plan;  /* conservative: jobs given a place in the plan; others only start.  0 = all */
+    uint32_t bf_interval_s;    /* conservative: a plan that was repaired is made anew when it is so old, 0 = 30 */
+    uint32_t plan_keep;        /* plans of fewer places are not repaired but made anew, 0 = as it seems best */
     uint32_t bf_max_job_array_resv; /* tasks of one array given a place, 0 = all */
     uint32_t bf_window_min;    /* how far to plan, minutes */
     uint32_t bf_max_job_test;  /* jobs looked at per backfill, 0 = all */
@@ -77,6 +81,8 @@ struct sched_params {
     bool lln;
     bool dist_block; /* CR_CORE_DEFAULT_DIST_BLOCK: fill a socket before the next unless a job says otherwise */
     bool pack_nodes; /* CR_Pack_Nodes: likewise nodes */
+    bool several_shared; /* MULTIPLE_SHARING_GRES_PJ: a job's shares on a node may be of several devices */
+    bool least_shared;   /* LL_SHARED_GRES: shares of the device with most of them free first */
     /* priority: basic (by id) or the multifactor parts known so far */
     bool multifactor;
     uint32_t weight_age, weight_job_size, weight_partition;
@@ -113,11 +119,22 @@ struct sched_assoc {
     double usage;          /* decayed, of its own */
 };
 
+struct sched_gres_share {  /* shares of one device of "gpu" */
+    uint32_t device;       /* its index on the node */
+    uint32_t count;
+};
 struct sched_gres_spec {   /* a node's devices of one name and type */
     const char *name, *type; /* type NULL = untyped */
     uint64_t count;
     bool indexed;          /* devices have indexes 0..count-1 (else a plain count) */
     uint32_t first_index;  /* of this row's first device among the name's devices on the node */
+    bool explicit_only;    /* a job that takes whole nodes gets them only when it asks */
+    /* Shares of GPUs (shard, mps) are devices with indexes, those of one GPU after the other; a GPU is either
+     * shared or given away as a whole.  The counts sum up to `count`.  NULL = devices of their own. */
+    const struct sched_gres_share *shares;
+    size_t nshares;
+    const uint64_t *const *near_cpus; /* by device, NULL = near all; NULL when that holds for every device */
+    const int32_t *links;  /* count x count, how well the devices are connected; NULL = alike */
 };
 
 struct sched_node {
@@ -131,6 +148,7 @@ struct sched_node {
     const char *features;  /* comma list, may be NULL */
     const struct sched_gres_spec *gres;
     size_t ngres;
+    const uint64_t *gpu_bits; /* CPUs for jobs with GPUs alone, as spec_bits; NULL for none */
 };
 
 struct sched_partition {
@@ -147,7 +165,11 @@ struct sched_partition {
     uint32_t oversubscribe;/* jobs sharing one resource: 0 and 1 = none */
     bool oversubscribe_force; /* every job shares; else only those that ask */
     uint32_t max_cpus_per_node; /* over all jobs of the partition; 0 and SCHED_UNLIMITED = no limit */
+    uint32_t max_cpus_per_socket; /* its jobs get the first so many of each socket; 0 and SCHED_UNLIMITED = all */
     enum sched_preempt_mode preempt_mode; /* of its jobs */
+    const char *billing;   /* TRESBillingWeights, NULL = a CPU counts one */
+    enum billing_sum billing_sum;
+    uint32_t qos_id;       /* its limits hold for every job here; 0 = none */
 };
 
 struct sched_gres_req {
@@ -155,6 +177,12 @@ struct sched_gres_req {
     uint64_t per_node;       /* 0 = not per node */
     uint64_t per_job;
     uint64_t per_task;
+};
+
+enum sched_bind {  /* of a job's CPUs to those near its devices */
+    SCHED_BIND_DEFAULT, /* near ones where there are enough */
+    SCHED_BIND_ENFORCE,
+    SCHED_BIND_NONE,
 };
 
 enum sched_dist { /* of tasks over the sockets of a node */
@@ -168,6 +196,11 @@ struct sched_lic_req {
     uint64_t count;
 };
 
+struct sched_job_resv { /* a reservation the job is to be tried in */
+    uint32_t id;
+    bool magnetic;           /* it did not ask: tried before the plain job, in its place in the queue */
+};
+
 struct sched_job {
     uint32_t id;
     uint32_t uid;
@@ -179,6 +212,8 @@ struct sched_job {
     uint32_t time_limit_min; /* SCHED_UNLIMITED */
     uint32_t time_min_min;   /* 0 = none */
     uint32_t min_nodes, max_nodes; /* max 0 = as few as possible */
+    const uint32_t *node_counts;   /* of these only so many, ascending; NULL = any */
+    size_t nnode_counts;
     uint32_t num_tasks;      /* 0 = one per node */
     uint32_t cpus_per_task;  /* >= 1 */
     uint32_t ntasks_per_node;/* 0 = free */
@@ -201,16 +236,23 @@ struct sched_job {
     uint32_t cpus_per_gpu, tasks_per_gpu; /* 0 = free */
     uint64_t mem_per_gpu_mib;             /* 0 = free; in place of memory per node or CPU */
     const struct sched_gres_req *gres; size_t ngres;
+    enum sched_bind gres_bind;
+    bool one_task_per_share; /* no two tasks use shares of the same device */
     uint64_t array_id;       /* jobs of one array; 0 = none */
     int64_t accrue_us;       /* since when its age counts; 0 = eligible_us, INT64_MAX = it does not */
     uint32_t assoc_id;       /* 0 = none */
     const char *qos;         /* may be NULL */
+    uint32_t qos_id;         /* 0 = none: see limit.h */
+    bool any_part_size;      /* the partition's MinNodes and MaxNodes do not hold for it */
+    bool any_time, any_size; /* an operator gave its time limit, its size: limits do not count for it */
     int32_t site_factor;
     /* Component of a heterogeneous job: ids het_id .. het_id + het_count - 1 start together, in decisions
      * that follow each other.  het_count 0 = none. */
     uint32_t het_id, het_count;
     const struct sched_lic_req *licenses; size_t nlicenses;
     bool licenses_any;       /* one of them is enough; else all */
+    const struct sched_job_resv *resvs; size_t nresvs; /* in the order in which they are tried */
+    bool resv_only;          /* and nowhere else */
 };
 
 struct sched_alloc_gres {
@@ -245,6 +287,10 @@ enum sched_why {           /* why a job does not start; the first that holds */
     SCHED_WHY_BAD_CONSTRAINTS,
     SCHED_WHY_NODES_UNAVAILABLE, /* enough nodes exist, too many are down, drained or kept for others */
     SCHED_WHY_BEGIN_TIME,
+    SCHED_WHY_LIMIT,       /* over a limit: sched_decision.limit */
+    SCHED_WHY_RESV,        /* its reservation has not begun, or does not hold it */
+    SCHED_WHY_RESERVED,    /* nodes are kept for reservations of others */
+    SCHED_WHY_RESV_MAINT,  /* ... for maintenance */
     SCHED_WHY_LICENSES,    /* nothing but licences is missing, or they are what is missing first */
 };
 
@@ -263,6 +309,7 @@ struct sched_decision {
     const char *partition; /* START: the one chosen (interned) */
     struct sched_alloc alloc;    /* START */
     enum sched_why why;          /* EXPECT */
+    unsigned limit;              /* EXPECT, SCHED_WHY_LIMIT: its number, see limit.h */
     int64_t expected_us;         /* EXPECT: 0 = not planned */
     uint32_t *expected_nodes;    /* node ids or NULL */
     size_t nexpected;
@@ -272,6 +319,7 @@ struct sched_decision {
     struct sched_victim *victims; /* PREEMPT */
     size_t nvictims;
     uint32_t candidates;         /* PREEMPT: they were chosen of so many */
+    uint32_t resv_id;            /* START: the reservation it starts in, 0 = none */
     uint32_t time_limit_min;     /* START: backfill shortened the job to this (time_min allows it); 0 = as asked */
 };
 struct sched_decisions {   /* owned by the caller, memory inside by sched_decisions_done() */
@@ -280,6 +328,8 @@ struct sched_decisions {   /* owned by the caller, memory inside by sched_decisi
     /* statistics of the pass */
     uint32_t queue_len, depth, started, bf_started, bf_depth;
     bool backfilled;
+    bool planned_anew;       /* a plan was begun; else the last one was repaired or gone on with */
+    int64_t renew_us;        /* after a backfill: when to call again though nothing changed, INT64_MAX = never */
 };
 void sched_decisions_done(struct sched_decisions *d);
 void sched_decision_done(struct sched_decision *d); /* one of them, e.g. from sched_when() */
@@ -298,20 +348,51 @@ uint64_t sched_license_used(const struct sched *s, const char *name);
 /* Associations and QOS, for the priority of jobs.  Factors follow at the next computation of priorities. */
 int sched_assoc_put(struct sched *s, const struct sched_assoc *assoc);
 void sched_assoc_remove(struct sched *s, uint32_t id);
+void sched_assocs_clear(struct sched *s); /* none of any */
 int sched_assoc_usage(struct sched *s, uint32_t id, double usage); /* -ENOENT */
 double sched_assoc_fairshare(struct sched *s, uint32_t id);        /* the factor in force, 0 when unknown */
 int sched_qos_put(struct sched *s, const char *name, uint32_t priority);
 void sched_qos_remove(struct sched *s, const char *name);
+void sched_qos_clear(struct sched *s); /* as if none had a priority */
 
 /* Preemption by QOS: jobs of this one may preempt those of `may`, and what holds for its own jobs. */
 struct sched_qos_preempt {
     const char *const *may;
     size_t nmay;
     enum sched_preempt_mode mode;
+    bool within;           /* those of the same one too, by priority of the jobs */
+    bool by_priority;      /* only jobs of lower priority */
     bool has_exempt;
     uint32_t exempt_s;
 };
 int sched_qos_preempt_put(struct sched *s, const char *name, const struct sched_qos_preempt *q);
+
+/* Advance reservations.  A put of a known id replaces it. */
+struct sched_resv_window {
+    int64_t start_us, end_us;
+};
+struct sched_resv_cpus {
+    uint32_t node_id;
+    const uint64_t *bits;  /* CPUs of the node it holds */
+    uint32_t nwords;
+};
+struct sched_resv {
+    uint32_t id;           /* >= 1 */
+    const uint32_t *node_ids; size_t nnodes; /* none: its jobs use any nodes */
+    const struct sched_resv_cpus *cpus; size_t ncpus; /* none: whole nodes */
+    const struct sched_resv_window *windows; size_t nwindows; /* when, in order */
+    bool floats;           /* in place of windows: always float_us from now on; nobody uses it */
+    int64_t float_us;
+    const struct sched_lic_req *licenses; size_t nlicenses;
+    bool flex;             /* its jobs may use other nodes too, and run before and after */
+    bool beside;           /* its jobs heed no other reservation */
+    bool maint;
+    int64_t max_delay_us;  /* jobs outside that run no longer may use it all the same */
+};
+int sched_resv_put(struct sched *s, const struct sched_resv *resv); /* -ENOMEM, -EINVAL */
+void sched_resv_remove(struct sched *s, uint32_t id);
+/* In which one a running job is that did not come by a START, 0 = none. */
+void sched_job_resv(struct sched *s, uint32_t id, uint32_t resv);
 
 /* Feed.  A put of a known id replaces it.  -ENOMEM, -EINVAL nonsense (cpus 0 ...). */
 int sched_node_put(struct sched *s, const struct sched_node *node);
@@ -350,14 +431,19 @@ bool sched_feasible(const struct sched *s, const struct sched_job *job, enum sch
  * *ret_wake_us: when to call again if nothing changes (an eligible time; now_us = at once, the queue depth
  * was reached), INT64_MAX = never.  Errors: -ENOMEM; what was appended before still counts as proposed. */
 int sched_pass(struct sched *s, int64_t now_us, struct sched_decisions *out, int64_t *ret_wake_us);
-/* Backfill (EASY): reserve for the first blocked job of each partition, start what does not delay it.  Costs
- * nothing when nothing changed since the last one (out->backfilled stays false then).  Errors: as above. */
+/* Backfill: reserve for the first blocked job of each partition (EASY) or plan every job (conservative), start what
+ * does not delay them.  Costs nothing when nothing changed since the last one (out->backfilled stays false then).  A
+ * conservative plan is kept and repaired after changes: no planned start becomes later by that, and what a new plan
+ * would do better is done once it is bf_interval_s old.  Call again at out->renew_us for that.  Errors: as above. */
 int sched_backfill(struct sched *s, int64_t now_us, struct sched_decisions *out);
 /* The same in pieces: looks at max_jobs jobs (0 = all) and, when *ret_more, goes on where it stood at the next call.
- * All pieces together decide what one call would have, with the time of the first.  Anything fed, or a pass,
- * in between makes the next call begin anew. */
+ * All pieces together decide what one call would have, with the time of the first.  What is fed, or a pass, in
+ * between makes the next call begin anew, or, with conservative, repair what is planned and go on. */
 int sched_backfill_some(struct sched *s, int64_t now_us, uint32_t max_jobs, struct sched_decisions *out,
                         bool *ret_more);
+/* Would the next piece go on where the last one stood, or the next backfill repair the plan there is, whatever is
+ * fed before it?  Else it begins anew. */
+bool sched_backfill_keeps(const struct sched *s);
 /* When would it start?  Plans one job against everything running and reserved.  For --test-only.
  * The decision is SCHED_EXPECT: expected_us and expected_nodes say when and where, alloc and partition what it
  * would hold then; expected_us 0 = never, and why says so.  Release it with sched_decision_done(). */

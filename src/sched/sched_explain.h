@@ -28,9 +28,27 @@ struct explain_holder {
     int64_t end_us; /* INT64_MAX = no limit */
 };
 
+#define EXPLAIN_VICTIMS 8u
+
+struct explain_preempt { /* whom it may send away */
+    bool asked;          /* preemption is configured */
+    uint32_t jobs;       /* that run on nodes it could use */
+    uint32_t going;      /* of these: end anyway */
+    uint32_t equal;      /* it does not outrank */
+    uint32_t safe;       /* by priority, or for a time */
+    uint32_t off;        /* are not to be preempted */
+    uint32_t busy;       /* suspended, or wait for victims of their own */
+    uint32_t candidates; /* it may preempt */
+    int64_t safe_until_us; /* when the first of those safe for a time is so no longer, INT64_MAX = never */
+    bool waiting;        /* it has sent them away and starts when they have gone */
+    struct sched_victim victims[EXPLAIN_VICTIMS]; /* the choice, if it were its turn */
+    uint32_t nvictims;   /* in all */
+};
+
 struct explain_part {
     const char *name; /* interned */
     enum sched_why why;
+    struct sched_limit_hit limit; /* SCHED_WHY_LIMIT: which, and what it grants */
     uint32_t place, queued; /* place from 1 */
     uint32_t total, suitable, wanted;
     uint32_t causes[EXPLAIN_CAUSES];
@@ -40,6 +58,7 @@ struct explain_part {
     uint32_t nholders, nholding;                    /* listed; in all */
     uint32_t kept_for; /* the job for which a node is kept, 0 = none; it starts at */
     int64_t kept_us;
+    struct explain_preempt preempt;
     int64_t expected_us; /* 0 = cannot be told */
     uint32_t *expected_nodes;
     size_t nexpected;
@@ -69,6 +88,15 @@ struct explain_change {
     uint32_t before_job; /* CHANGE_TIME: whose start it would not delay; 0 = nobody's */
 };
 
+#define EXPLAIN_LICENSES 8u
+
+struct explain_license { /* it asks for, in its order */
+    const char *name;    /* interned */
+    uint64_t wanted, total, used;
+    struct explain_holder holders[EXPLAIN_HOLDERS]; /* nodes: licences held; those that end first */
+    uint32_t nholders, nholding;
+};
+
 #define EXPLAIN_CHANGES 24u
 
 struct sched_explanation {
@@ -76,6 +104,9 @@ struct sched_explanation {
     size_t nparts;
     struct explain_change changes[EXPLAIN_CHANGES];
     size_t nchanges;
+    struct explain_license licenses[EXPLAIN_LICENSES];
+    size_t nlicenses;
+    bool licenses_any; /* one of them is enough */
     bool settled;    /* nobody who goes before could start now */
     bool starts_now; /* nothing keeps it: the next pass takes it */
 };

@@ -17,6 +17,7 @@
 #define SCHED_MAX_DEVICES 4096u /* of an indexed row */
 #define SCHED_MAX_JOB_GRES 8u   /* requests of a job */
 #define SCHED_MAX_JOB_PARTS 1024u
+#define SCHED_MAX_JOB_RESVS 64u
 #define SCHED_MAX_LICENSES 4096u
 #define SCHED_MAX_QOS 65536u
 #define SCHED_SPANS 17u /* free_ge[k]: at least 2^k free CPUs */
@@ -37,15 +38,22 @@ void cbits_release(struct cbits *cb, const uint64_t *bits, uint32_t nwords);
 struct gres_row {
     uint32_t name, type; /* type STRTAB_NONE = untyped */
     uint64_t total, used;
-    bool indexed;
+    bool indexed, explicit_only;
+    bool gpu;         /* GPUs themselves, which others are shares of */
     uint32_t first;   /* index of the first device */
     struct cbits dev; /* held devices, bit 0 = index first */
+    struct sched_gres_share *shares; /* of GPUs, or NULL */
+    uint32_t nshares;
+    uint64_t *near;   /* CPUs near each device, node.nwords each; or NULL */
+    int32_t *links;   /* total x total, or NULL */
 };
 
 struct node {
     bool exists, schedulable;
     uint32_t cpus, nwords, sockets, cores_per_socket, threads, raw_threads, weight;
     uint64_t *spec;         /* CPUs kept from jobs, whole cores, also in busy and firm; or NULL */
+    uint64_t *gpu_cpus;     /* for jobs with GPUs alone, whole cores; or NULL */
+    bool shares, near;      /* some row has */
     uint32_t nspec;         /* how many */
     uint32_t njobs, nowned; /* jobs holding anything; those that share with their user alone */
     uint64_t uid_sum;       /* over njobs */
@@ -85,10 +93,11 @@ struct shape {
         uint32_t uid; /* with SHAPE_UID */
         uint64_t mem_per_node_mib, mem_per_cpu_mib, mem_per_gpu_mib;
         uint32_t nreq, nexc, ngres, features_off; /* features_off UINT32_MAX = none */
-        uint32_t prefer_off, zero;
+        uint32_t prefer_off, ncounts; /* ncounts: node counts, after the ids in shape.nodes */
+        uint32_t resv, zero;          /* resv: the reservation it is to be in, 0 = none */
         struct shape_gres gres[SCHED_MAX_JOB_GRES];
     } key;
-    uint32_t *nodes; /* required, then excluded ids, each sorted */
+    uint32_t *nodes; /* required, then excluded ids, then node counts, each sorted */
     char *text;      /* NUL-separated strings */
     uint32_t ntext;
     uint32_t hash, refs;
@@ -106,7 +115,11 @@ enum {
     SHAPE_USE_MIN_NODES = 64,
     SHAPE_PACK = 128,
     SHAPE_UID = 256,
-    SHAPE_OWNED = 512 /* exclusive_user */
+    SHAPE_OWNED = 512, /* exclusive_user */
+    SHAPE_BIND = 1024, /* to CPUs near its devices */
+    SHAPE_NO_BIND = 2048,
+    SHAPE_TASK_SHARE = 4096, /* one_task_per_share */
+    SHAPE_ANY_PART_SIZE = 1 << 20, /* the numbers of nodes of its partition do not hold for it */
 };
 
 #define SHAPE_PER_JOB_MAX 4
@@ -132,15 +145,20 @@ struct class
     uint64_t verdict_gen; /* sched.up_gen + 1 the verdict is for, 0 = none */
     enum sched_why verdict;
     uint64_t fail_grow;                /* part.grow + 1 at which it did not fit, 0 = none */
-    uint64_t bf_run;                   /* backfill run of the next */
+    uint64_t bf_run;                   /* memo_run of the next */
     int64_t bf_fail_end;               /* did not fit for jobs ending then or later */
     struct {
-        uint64_t run; /* backfill run; jobs of limit_min and more have no place before slot */
+        uint64_t run; /* memo_run; jobs of limit_min and more have no place before slot */
         uint32_t limit_min, slot;
     } tried[CLASS_TRIED];
+    uint32_t fail_level;               /* ... for spans that meet so many windows, see advres.c */
+    uint64_t adv_gen;                  /* what the next two are for */
+    uint32_t adv_fits, adv_fails;      /* idle: fits for lower levels; fails for this one and higher */
     uint64_t pre_gen;                  /* preempt_gen() + 1 at which preempting did not help, 0 = none */
     int64_t pre_retry_us;              /* and until when, if nothing changes */
+    uint64_t pre_bf_run;               /* backfill run that looked for victims beside the plan */
     uint64_t cursor_grow;              /* part.grow + 1 the cursor is for */
+    uint32_t cursor_level;
     uint32_t cursor_wclass, cursor_id; /* nothing before fits a single-node job */
 };
 
@@ -165,51 +183,62 @@ struct entry {
     struct class *cls;
     uint32_t part, priority;
     uint16_t rank; /* place in the job's order of preference */
-    uint8_t height;
+    uint8_t height : 4;
+    bool ahead : 1;    /* in a reservation it asked for: before all without one */
+    bool magnetic : 1; /* in one that it did not ask for */
     enum entry_state state : 2;
     enum sched_why why : 6;
-    struct entry *park_prev, *park_next;
-    struct entry *next[];
+    uint16_t limit; /* SCHED_WHY_LIMIT: which */
+    struct entry *next[]; /* in the queue or the parking place */
 };
 
 struct job {
     uint32_t id;
-    enum job_state state : 8;
-    enum sched_why told : 8;
-    enum sched_why het_why : 8; /* see het_walk */
+    enum job_state state : 4;
+    enum sched_why told : 6;
+    uint32_t nentries : 16;
     bool fresh : 1;
-    bool firm : 1;  /* does not share its CPUs */
-    bool owned : 1; /* shares nodes with its user alone */
+    bool firm : 1;    /* does not share its CPUs */
+    bool owned : 1;   /* shares nodes with its user alone */
+    bool leaving : 1; /* preemption, see preempt.c */
+    bool yielded : 1;
+    bool going : 1;   /* in s->going */
+    bool uncharged : 1; /* ended: counts against no limit */
+    bool any_time : 1, any_size : 1;
+    bool no_age : 1; /* see accrue.c */
+    uint16_t told_limit;
     uint32_t priority, time_limit_min, time_min_min;
     int32_t nice;
     int64_t submit_us, eligible_us, accrue_us;
     uint32_t array_id; /* 0 = none */
+    uint32_t qos_id;
     uint32_t uid, assoc_id, qos; /* qos: id of qos_tab, STRTAB_NONE = none */
     int32_t site_factor;
-    float size_factor_nodes, size_factor_cpus; /* wanted nodes and CPUs */
-    struct entry **entries; /* &only, when it is one */
-    struct entry *only;
-    uint32_t nentries;
-    uint32_t heap_at; /* index + 1 in the eligible heap, 0 = not there */
-    struct job *fresh_prev, *fresh_next;
-    int64_t told_expected_us, expected_us;
-    uint64_t plan_run; /* backfill run that set expected_us */
-    uint32_t *expected_nodes;
-    uint32_t nexpected;
+    union {
+        uint32_t heap_at; /* index + 1 in the eligible heap, 0 = not there */
+        uint32_t hold_at; /* holding: place in its group, see holders.c */
+    };
     uint32_t part; /* holding: in which partition */
+    uint32_t resv; /* ... and reservation, 0 = none */
+    struct job *fresh_prev, *fresh_next;
+    struct expect *expect; /* expect.c; NULL = not planned, nothing told */
     struct job_lics want, held;
     struct sched_alloc alloc;
     int64_t start_us, end_us;
     /* preemption, see preempt.c */
     uint32_t run_priority;        /* it was started with */
-    bool leaving, yielded;
     uint32_t claimed_by;          /* the job it goes for, 0 = none */
-    struct claim_wait *waits;     /* a preemptor's: who has to go first; NULL = it does not wait so */
-    uint32_t nwaits;
-    /* component of a heterogeneous job, het_count 0 = not; see het.c */
-    uint32_t het_id, het_count;
-    uint64_t het_walk;     /* of the first component: walk in which the group did not fit */
-    uint64_t het_resv_run; /* backfill run that reserved for the group */
+    struct claim *waits;          /* a preemptor's: who has to go first; NULL = it does not wait so */
+    struct charge *charge; /* limit.c: what it counts against; NULL = nothing */
+    struct het *het; /* NULL = not a component */
+    struct entry *entries[];
+};
+
+struct het { /* component of a heterogeneous job; the last three are the first component's, see het.c */
+    uint32_t id, count;
+    enum sched_why why;
+    uint64_t walk;     /* walk in which the group did not fit, for that reason */
+    uint64_t resv_run; /* backfill run that reserved for the group */
 };
 
 struct part {
@@ -217,20 +246,30 @@ struct part {
     bool exists, up;
     struct bitmap *nodes;
     uint32_t tier, job_factor, max_time_min, min_nodes, max_nodes, oversubscribe, max_cpus_per_node;
+    uint32_t max_cpus_per_socket; /* 0 = no limit */
     bool exclusive_node, exclusive_user, force, lln;
     enum sched_preempt_mode preempt_mode;
+    uint32_t qos_id;
+    char *billing; /* NULL = a CPU counts one */
+    enum billing_sum billing_sum;
     uint32_t *node_cpus; /* CPUs held by its jobs, by node; only with max_cpus_per_node */
     uint64_t grow;       /* counts growths of free capacity */
-    struct entry *head[QUEUE_LEVELS];
+    struct entry *head[QUEUE_LEVELS], *parked[QUEUE_LEVELS];
     uint32_t nqueued;
     double tres_total[SCHED_TRES_WEIGHTS_MAX]; /* of its nodes, for the TRES factors */
-    struct entry *parked;
+    struct holders { /* jobs of one QOS that hold resources */
+        struct job **v;
+        uint32_t n, cap;
+    } *holders; /* by id of qos_tab + 1, row 0: without */
+    uint32_t nholders;
+    struct firsts *firsts; /* firsts.c; may be NULL */
     bool unpark;
     struct entry *block; /* the entry told that it waits for resources */
     /* of the pass under way */
     struct entry *cur;
     bool active, blocked;
-    uint32_t tried, planned;
+    uint32_t tried;
+    uint32_t planned, looked_at; /* of the plan under way: places, jobs */
 };
 
 struct fit { /* a node that can hold a part of the job */
@@ -295,6 +334,7 @@ struct sched {
         int64_t now_us;
         uint32_t tested, started;
         uint32_t planned;            /* jobs given a place */
+        uint32_t preempts;           /* searches for victims */
         uint64_t change, walk; /* as the last piece left them */
     } bf;
     struct tally tally; /* of the backfill under way */
@@ -307,9 +347,15 @@ struct sched {
     struct qos_preempt *qos_pre;           /* preempt.c; by id of qos_tab */
     uint32_t nqos_pre;
     uint32_t *claims, nclaims, cap_claims; /* jobs that wait for their victims */
+    uint32_t *going, ngoing, cap_going;    /* jobs that leave; some have left since */
+    uint32_t nholding;
     uint64_t run_gen;                      /* counts changes of what runs */
     int64_t preempt_wake_us;               /* when an exempt job stops being so; of the pass under way */
     struct assocs *assocs;                 /* assoc.c */
+    struct limits *limits;                 /* limit.c; NULL = none */
+    bool no_ages;                          /* some jobs may have no age */
+    bool limit_passes;                     /* in the pass under way a job met a limit that gives way with time */
+    struct advs *advs;                     /* advres.c; NULL = there never was one */
     uint64_t tres_gen;                     /* config_gen + 1 of the partitions' totals */
     int64_t prio_us; /* when multifactor priorities were computed */
     bool prio_done;
@@ -325,6 +371,9 @@ struct sched {
     uint64_t change, bf_change; /* counts inputs; the count at the last backfill */
     uint64_t bf_run, walk_run;
     struct prof *prof; /* conservative: what is planned, NULL when there is no plan */
+    struct plan *plan; /* and what else is kept of it, see plan.h; NULL when it is not */
+    bool planning;     /* it is being made or repaired */
+    uint64_t memo_run; /* what classes remember of the profile holds as long as nothing comes free */
     struct resv *resvs;
     uint32_t nresvs, cap_resvs;
     struct job **line;                 /* running jobs that end, by end time */
@@ -362,13 +411,20 @@ int part_get(struct sched *s, const char *name, struct part **ret); /* enters un
 void part_free(struct part *p);
 
 /* preempt.c */
-struct claim_wait {
-    uint32_t id;
-    int64_t start_us; /* of the run meant */
+struct claim {
+    uint32_t n;
+    struct claim_wait {
+        uint32_t id;
+        int64_t start_us; /* of the run meant */
+    } v[];
 };
 /* e does not fit: make room for it.  1 a PREEMPT is proposed, 0 no. */
 int preempt_try(struct sched *s, struct entry *e, const struct bitmap *minus, int64_t now_us,
                 struct sched_decisions *out);
+/* The same while backfill plans: on nodes where that delays nobody who has a place. */
+int preempt_beside_plan(struct sched *s, struct entry *e, int64_t now_us, struct sched_decisions *out);
+struct explain_preempt;
+int preempt_explain(struct sched *s, struct entry *e, int64_t now_us, struct explain_preempt *ret); /* -ENOMEM */
 int claims_settle(struct sched *s, int64_t now_us, struct sched_decisions *out); /* start whose victims are gone */
 void claim_drop(struct sched *s, struct job *j);
 void preempt_done(struct sched *s);
@@ -382,7 +438,9 @@ void job_node_take(struct sched *s, const struct job *j, size_t i); /* on its i-
 void job_release(struct sched *s, const struct job *j);
 
 /* shape.c */
-int class_get(struct sched *s, const struct sched_job *job, struct part *p, struct class **ret);
+double shape_nodes(const struct shape *shape); /* asked for, at least */
+double shape_cpus(const struct shape *shape);
+int class_get(struct sched *s, const struct sched_job *job, struct part *p, uint32_t resv, struct class **ret);
 void class_unref(struct sched *s, struct class *c);
 int class_masks(struct sched *s, struct class *c); /* makes c->alts current */
 void classes_done(struct sched *s);
@@ -401,6 +459,9 @@ struct pick {
     const struct job_lics *lics; /* planning: these must be there too */
     bool overlay; /* keep what is reserved before end_us */
     int64_t end_us;
+    int64_t from_us, to_us; /* the job would hold its nodes so long; to_us 0: reservations are not heeded */
+    uint32_t minutes;     /* plan(): how long it would hold them */
+    bool no_maint;        /* as if there were no maintenance */
     bool plan;            /* throughout the slots [from, until) of s->prof, see profile.h */
     uint32_t from, until;
     uint32_t low;         /* nodes with fewer free CPUs add little to the sum wanted; 0 = not known */
@@ -412,7 +473,9 @@ struct pick {
     uint32_t share;     /* tried at the moment: CPUs nobody has come first */
     uint32_t gname[SCHED_MAX_JOB_GRES],
         gtype[SCHED_MAX_JOB_GRES]; /* of the requests, see row_matches() */
+    uint32_t only; /* so many nodes, of a list of counts; 0 = no such list */
     uint32_t gpu; /* the request CPUs, memory or tasks are counted by, or UINT32_MAX */
+    bool gpus;    /* it asks for GPUs or shares of them */
     /* derived by pick_nodes(): what is asked of the set of nodes */
     uint32_t tasks, each;      /* in total; or when that is 0 on each node */
     uint32_t min, max, prefer; /* nodes */
@@ -426,13 +489,40 @@ struct geometry pick_geometry(const struct pick *p, const struct node *n);
 uint32_t geometry_tasks(const struct pick *p, const struct geometry *g, uint32_t units);
 uint32_t geometry_units(const struct pick *p, const struct geometry *g, uint32_t tasks);
 void pick_free_cpus(const struct pick *p, uint32_t id, uint64_t *words);
-uint64_t pick_free_gres(const struct pick *p, uint32_t id, uint32_t row, uint64_t *dev);
-bool row_matches(const struct pick *p, const struct gres_row *row, uint32_t req);
+bool unit_free(const uint64_t *words, uint32_t unit, uint32_t gran);
+uint64_t pick_free_mem(const struct pick *p, uint32_t id);
+/* The reservation's part on node id if the job would run into it, else NULL. */
+const struct sched_alloc_node *pick_conflict(const struct pick *p, const struct resv *r, uint32_t id,
+                                             const struct resv_node **ret_spare);
 bool node_fit(const struct pick *p, uint32_t id, struct fit *ret);
 /* Nodes the job never uses, whatever is free on them. */
 bool node_admits(const struct pick *p, uint32_t id, uint32_t *most_tasks); /* raises most_tasks */
 /* kinds.c: take from mask the nodes that are not so.  Gives the most tasks a node can ever hold. */
 uint32_t kinds_admitted(const struct pick *p, struct bitmap *mask);
+
+/* gres.c */
+int gres_row_build(struct sched *s, const struct node *n, const struct sched_gres_spec *in, struct gres_row *row);
+void gres_row_done(struct gres_row *row);
+bool gres_row_alike(const struct node *n, const struct gres_row *a, const struct gres_row *b);
+bool gres_row_matches(const struct pick *p, const struct gres_row *row, uint32_t req);
+/* What is free of a row; dev (may be NULL) gets the free devices. */
+uint64_t gres_free(const struct pick *p, uint32_t id, uint32_t row, uint64_t *dev);
+/* Is the node good for a part of the job that gets so many units?  Sets what its devices limit in *f. */
+bool gres_fit(const struct pick *p, uint32_t id, const struct geometry *g, uint32_t units, struct fit *f);
+
+/* grespick.c */
+/* GPUs the job gets on the node of those that CPUs, memory or tasks are counted by. */
+uint64_t gres_gpus(const struct pick *p, const struct fit *f);
+/* Take from words the CPUs the job is not to have there, so that those near its devices are left. */
+void gres_bind(const struct pick *p, const struct fit *f, const struct geometry *g, uint32_t need,
+               uint64_t *words);
+/* Of each row of the node the job gets take[row]; -EAGAIN when that does not come out. */
+int gres_choose(const struct pick *p, const struct fit *f, const uint64_t *cpus, uint64_t *take);
+void gres_fill(const struct pick *p, const struct fit *f, const uint64_t *cpus, uint32_t row, uint64_t count,
+               struct sched_alloc_gres *out, uint64_t **words);
+
+/* Where binding is enforced: is every CPU near a device? */
+bool gres_covers(const struct pick *p, const struct sched_alloc_node *an);
 
 /* pick.c */
 int pick_nodes(struct pick *p); /* 1 = s->chosen by id order, 0 = does not fit, -ENOMEM */
@@ -441,6 +531,37 @@ enum sched_why pick_verdict(struct pick *p);
 /* layout.c */
 int layout(const struct pick *p,
            struct sched_alloc *ret); /* of s->chosen; -EAGAIN when it does not come out */
+
+/* expect.c */
+int64_t expect_us(const struct job *j); /* when it is planned to start, 0 = it is not */
+int64_t expect_told_us(const struct job *j);
+bool expect_in_run(const struct job *j, uint64_t run); /* by this backfill run */
+/* on a's nodes; a NULL: where is not said */
+int expect_set(struct job *j, int64_t us, uint64_t run, const struct sched_alloc *a);
+void expect_clear(struct job *j);
+void expect_told(struct job *j);
+void expect_drop(struct job *j); /* what was told too; it has no places */
+struct place *expect_places(const struct job *j);
+int expect_enlist(struct job *j, struct place *p);
+void expect_delist(struct job *j, const struct place *p);
+int expect_nodes(const struct job *j, uint32_t **ret_nodes, size_t *ret_n); /* caller owns them */
+
+/* firsts.c: jobs of this class and so many minutes have no place before the slot */
+uint32_t firsts_find(const struct sched *s, const struct class *c, uint32_t minutes);
+void firsts_note(struct sched *s, const struct class *c, uint32_t minutes, uint32_t slot);
+
+/* holders.c */
+struct holders_iter {
+    uint32_t part, row, at;
+};
+int holders_room(struct sched *s, uint32_t part, uint32_t qos); /* holders_add() cannot fail after it */
+void holders_add(struct sched *s, struct job *j); /* by its part and qos, which stay until it is removed */
+void holders_remove(struct sched *s, struct job *j);
+struct job *holders_next(const struct sched *s, struct holders_iter *it); /* NULL at the end */
+void holders_done(struct part *p);
+bool goes_anyway(const struct job *j);              /* it leaves, or makes room for somebody */
+void going_note(struct sched *s, struct job *j);    /* j holds, and goes_anyway() */
+void going_settle(struct sched *s);                 /* forget who does not any more */
 
 /* sched.c */
 int job_build(struct sched *s, const struct sched_job *in,
@@ -463,6 +584,35 @@ void job_free_entries(struct sched *s, struct job *j);
 void queue_enter(struct sched *s, int64_t now_us); /* fresh jobs, due jobs, unparked entries */
 void jobs_done(struct sched *s);
 
+/* advres.c */
+void advs_done(struct sched *s);
+int advs_refresh(struct sched *s, int64_t now_us); /* windows begin and end; before anything is tried */
+int64_t advs_wake(const struct sched *s);          /* the next time that happens and matters */
+bool advs_any(const struct sched *s);
+void advs_mark_slots(const struct sched *s);       /* in s->prof */
+/* p would hold its nodes for so long from then on: reservations are heeded. */
+void adv_span(struct pick *p, int64_t from_us, uint32_t minutes);
+/* Take from mask what p's job may not have in its span.  False: nothing is left. */
+bool adv_keep(const struct pick *p, struct bitmap *mask);
+bool adv_cored(const struct sched *s, uint32_t id); /* cores of this node are reserved */
+/* CPUs of the node that p's job may not have, NULL = none of that kind; valid until the next call. */
+const uint64_t *adv_blocked(const struct pick *p, uint32_t id);
+/* How long a job in resv that begins then may hold alloc, at most to_us. */
+int64_t adv_limit(const struct sched *s, uint32_t resv, const struct sched_alloc *alloc, int64_t from_us,
+                  int64_t to_us);
+int64_t adv_edge(const struct sched *s, int64_t after_us); /* the next beginning or end of a window, INT64_MAX */
+uint32_t adv_level(const struct pick *p);          /* windows that p's span meets */
+/* e waits for nodes: because of reservations?  NONE: because of jobs. */
+enum sched_why adv_why(struct sched *s, const struct entry *e, int64_t now_us);
+bool adv_is_why(enum sched_why why);
+/* Does a job before e wait for nodes of the same reservation in this walk? */
+bool adv_blocked_walk(const struct sched *s, const struct entry *e);
+void adv_block_walk(struct sched *s, const struct entry *e);
+/* Licences are asked for on behalf of e, that would start now; NULL = nobody's. */
+void adv_about(struct sched *s, const struct entry *e, int64_t now_us);
+uint64_t adv_lics_kept(const struct sched *s, uint32_t lic); /* reserved for others while it would run */
+void adv_take(const struct sched *s, const struct job *j, bool take);
+
 /* lic.c */
 int lic_id(struct sched *s, const char *name, uint32_t *ret_id);
 void lics_free(struct job_lics *l);
@@ -482,12 +632,31 @@ double assoc_fairshare(const struct sched *s, uint32_t id);
 double assoc_factor(const struct sched *s, uint32_t id);
 double qos_factor(const struct sched *s, uint32_t qos);
 
+/* limit.c */
+void levels_done(struct sched *s);
+int limit_charge(struct sched *s, struct job *j); /* it holds j->alloc until j->end_us */
+void limit_release(struct sched *s, struct job *j);
+void limit_end_time(struct job *j); /* after its end changed */
+/* accrue.c: who gains priority by age; with each computation of priorities */
+int accrue_refresh(struct sched *s, int64_t now_us);
+/* limit_check.c */
+/* Is e's job over a limit?  By its request, or (alloc) by what it would hold.  Gives SCHED_WHY_LIMIT with e->limit, or NONE. */
+enum sched_why limit_refuses(struct sched *s, struct entry *e, const struct sched_alloc *alloc, uint32_t limit_min,
+                             int64_t now_us);
+bool limit_hit(struct sched *s, const struct entry *e, int64_t now_us, struct sched_limit_hit *ret); /* likewise */
+bool limit_is_own(unsigned limit); /* of the job alone: it waits until the limit or the job is changed */
+bool limit_may_reserve(const struct sched *s, const struct entry *e, uint32_t *min_prio); /* QOS and MinPrioThreshold */
+unsigned limit_qos_flags(const struct sched *s, const struct job *j);
+
 /* tres.c */
+double tres_asked(const struct entry *e, const char *name);
+double tres_of_node(const struct sched *s, const struct node *n, const char *name);
 void tres_totals(struct sched *s); /* of the partitions, when the nodes changed */
 double tres_factor(const struct sched *s, const struct entry *e, uint32_t i);
 
 /* prio.c */
 uint32_t entry_priority(const struct sched *s, const struct entry *e, int64_t now_us);
+int64_t prio_as_of(const struct sched *s, const struct job *j, int64_t now_us);
 int prio_refresh(struct sched *s, int64_t now_us);
 
 /* walk.c */
@@ -496,6 +665,8 @@ bool walk_goes_before(const struct sched *s, const struct entry *a, const struct
 struct entry *
 walk_next(struct sched *s); /* highest of the partitions still active; NULL at the end */
 void walk_skip(struct sched *s, struct entry *e);
+/* Go on behind the entry that the plan looked at last. */
+void walk_resume(struct sched *s);
 /* e does not start for this reason: park it, or make it the head its partition waits for. */
 void walk_refuse(struct sched *s, struct entry *e, enum sched_why why);
 /* As walk_skip(), with a reason. */
@@ -528,10 +699,17 @@ struct bf {
 bool bf_within(const struct sched *s, int64_t now_us, int64_t start_us);
 int bf_set_expected(struct sched *s, struct job *j, int64_t start_us, const struct sched_alloc *a);
 bool bf_may_reserve(const struct bf *b, const struct entry *e);
-void backfill_drop(struct sched *s); /* forget the plan under way; it begins anew */
+void backfill_drop(struct sched *s); /* forget every plan; the next begins anew */
+void backfill_pause(struct sched *s); /* something else comes between: keep what may be kept */
+void bf_count_anew(struct sched *s); /* of the limits on jobs looked at and places */
+int bf_look(struct bf *b, struct entry *e); /* within the limits: at the next in order, whatever it is */
 
 /* conservative.c: what backfill does about one job; for sched_backfill() and for questions */
 int conservative_consider(struct bf *b, struct entry *e);
+int conservative_try(struct bf *b, struct entry *e); /* start it: 1, 0 it cannot, -ENOMEM */
+/* The first slot from `from` on (a later one than now) with a place for it: 1 with what it would get. */
+int conservative_seek(struct sched *s, struct entry *e, uint32_t from, struct pick *ret_pick,
+                      struct sched_alloc *ret_alloc);
 /* Plan the jobs that go before `stop` (NULL: all that are ever planned), none starts.  s->prof is set then. */
 int conservative_ahead(struct bf *b, const struct entry *stop, uint32_t *ret_now); /* how many could start now */
 

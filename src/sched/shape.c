@@ -101,7 +101,7 @@ static void add_gres(struct shape *sh, const struct sched_job *job)
     }
 }
 
-static void fill_key(const struct sched *s, struct shape *sh, const struct sched_job *job)
+static void fill_key(const struct sched *s, struct shape *sh, const struct sched_job *job, uint32_t resv)
 {
     struct shape_key *k = &sh->key;
 
@@ -116,6 +116,7 @@ static void fill_key(const struct sched *s, struct shape *sh, const struct sched
     k->pn_min_cpus = job->pn_min_cpus;
     k->min_sockets = job->min_sockets;
     k->min_cores_per_socket = job->min_cores_per_socket;
+    k->resv = resv;
     k->socket_dist = job->socket_dist;
     k->core_spec = job->core_spec;
     k->cpus_per_gpu = job->cpus_per_gpu;
@@ -125,7 +126,11 @@ static void fill_key(const struct sched *s, struct shape *sh, const struct sched
                (job->oversubscribe ? SHAPE_SHARE : 0u) | (job->overcommit ? SHAPE_OVERCOMMIT : 0u) |
                (job->contiguous ? SHAPE_CONTIGUOUS : 0u) | (job->spread ? SHAPE_SPREAD : 0u) |
                (job->has_mem_per_node ? SHAPE_MEM_PER_NODE : 0u) |
-               (job->use_min_nodes ? SHAPE_USE_MIN_NODES : 0u) | (job->pack ? SHAPE_PACK : 0u);
+               (job->use_min_nodes ? SHAPE_USE_MIN_NODES : 0u) | (job->pack ? SHAPE_PACK : 0u) |
+               (job->gres_bind == SCHED_BIND_ENFORCE ? SHAPE_BIND : 0u) |
+               (job->gres_bind == SCHED_BIND_NONE ? SHAPE_NO_BIND : 0u) |
+               (job->one_task_per_share ? SHAPE_TASK_SHARE : 0u) |
+               (job->any_part_size ? SHAPE_ANY_PART_SIZE : 0u);
     if (s->uids) {
         k->flags |= SHAPE_UID | (job->exclusive_user ? SHAPE_OWNED : 0u);
         k->uid = job->uid;
@@ -134,7 +139,8 @@ static void fill_key(const struct sched *s, struct shape *sh, const struct sched
     k->mem_per_cpu_mib = job->has_mem_per_node ? 0 : job->mem_per_cpu_mib;
 }
 
-static int shape_build(const struct sched *s, const struct sched_job *job, struct shape **ret)
+static int shape_build(const struct sched *s, const struct sched_job *job, uint32_t resv,
+                       struct shape **ret)
 {
     struct shape *sh;
     uint32_t npj = 0;
@@ -145,22 +151,23 @@ static int shape_build(const struct sched *s, const struct sched_job *job, struc
         return -EINVAL;
     for (size_t i = 0; i < job->ngres; i++)
         npj += job->gres[i].per_job != 0;
-    if (npj > SHAPE_PER_JOB_MAX || job->nreq + job->nexc > BITMAP_MAX_BITS)
+    if (npj > SHAPE_PER_JOB_MAX || job->nreq + job->nexc + job->nnode_counts > BITMAP_MAX_BITS)
         return -EINVAL;
     sh = calloc(1, sizeof(*sh));
     if (!sh)
         return -ENOMEM;
     r = alloc_text(sh, job);
-    sh->nodes = r == 0 ? malloc((job->nreq + job->nexc + 1) * sizeof(*sh->nodes)) : NULL;
+    sh->nodes = r == 0 ? malloc((job->nreq + job->nexc + job->nnode_counts + 1) * sizeof(*sh->nodes)) : NULL;
     if (r == 0 && !sh->nodes)
         r = -ENOMEM;
     if (r < 0) {
         shape_free(sh);
         return r;
     }
-    fill_key(s, sh, job);
+    fill_key(s, sh, job, resv);
     sh->key.nreq = copy_ids(sh->nodes, job->req_nodes, job->nreq);
     sh->key.nexc = copy_ids(sh->nodes + sh->key.nreq, job->exc_nodes, job->nexc);
+    sh->key.ncounts = copy_ids(sh->nodes + sh->key.nreq + sh->key.nexc, job->node_counts, job->nnode_counts);
     add_gres(sh, job);
     sh->key.features_off = UINT32_MAX;
     if (job->features && job->features[0])
@@ -169,7 +176,7 @@ static int shape_build(const struct sched *s, const struct sched_job *job, struc
     if (job->prefer && job->prefer[0])
         sh->key.prefer_off = add_text(sh, job->prefer);
     sh->hash = strtab_hash(&sh->key, sizeof(sh->key)) * 31 +
-               strtab_hash(sh->nodes, (sh->key.nreq + sh->key.nexc) * sizeof(*sh->nodes)) * 7 +
+               strtab_hash(sh->nodes, (sh->key.nreq + sh->key.nexc + sh->key.ncounts) * sizeof(*sh->nodes)) * 7 +
                strtab_hash(sh->text, sh->ntext);
     *ret = sh;
     return 0;
@@ -179,7 +186,7 @@ static bool shape_equal(const struct shape *a, const struct shape *b)
 {
     return a->hash == b->hash && a->ntext == b->ntext &&
            !memcmp(&a->key, &b->key, sizeof(a->key)) &&
-           !memcmp(a->nodes, b->nodes, (a->key.nreq + a->key.nexc) * sizeof(*a->nodes)) &&
+           !memcmp(a->nodes, b->nodes, (a->key.nreq + a->key.nexc + a->key.ncounts) * sizeof(*a->nodes)) &&
            !memcmp(a->text, b->text, a->ntext);
 }
 
@@ -203,13 +210,13 @@ static int grow_shapes(struct sched *s)
     return 0;
 }
 
-static int shape_get(struct sched *s, const struct sched_job *job, struct shape **ret)
+static int shape_get(struct sched *s, const struct sched_job *job, uint32_t resv, struct shape **ret)
 {
     struct shape *sh = NULL, **slot;
     int r = s->nshapes < s->nshape_slots ? 0 : grow_shapes(s);
 
     if (r == 0)
-        r = shape_build(s, job, &sh);
+        r = shape_build(s, job, resv, &sh);
     if (r < 0)
         return r;
     slot = &s->shape_slots[sh->hash & (s->nshape_slots - 1)];
@@ -280,14 +287,14 @@ static int grow_classes(struct sched *s)
     return 0;
 }
 
-int class_get(struct sched *s, const struct sched_job *job, struct part *p, struct class **ret)
+int class_get(struct sched *s, const struct sched_job *job, struct part *p, uint32_t resv, struct class **ret)
 {
     struct shape *sh;
     struct class *c;
     int r = s->nclasses < s->nclass_slots ? 0 : grow_classes(s);
 
     if (r == 0)
-        r = shape_get(s, job, &sh);
+        r = shape_get(s, job, resv, &sh);
     if (r < 0)
         return r;
     for (c = s->class_slots[class_slot(sh, p->id, s->nclass_slots)]; c; c = c->hash_next) {
@@ -431,6 +438,19 @@ int class_masks(struct sched *s, struct class *c)
         c->mask_gen = s->config_gen + 1;
     c->cursor_grow = c->fail_grow = 0; /* they speak of the nodes and weights before */
     return r;
+}
+
+double shape_nodes(const struct shape *shape)
+{
+    return MAX(shape->key.min_nodes, 1u);
+}
+
+double shape_cpus(const struct shape *shape)
+{
+    const struct shape_key *k = &shape->key;
+    double tasks = k->num_tasks ? k->num_tasks : shape_nodes(shape) * MAX(k->ntasks_per_node, 1u);
+
+    return tasks * k->cpus_per_task;
 }
 
 void classes_done(struct sched *s)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "sched/gallop.h"
 #include "sched/sched_int.h"
 
 static int by_end(const void *a, const void *b)
@@ -40,14 +41,15 @@ static int line_reserve(struct sched *s, uint32_t n)
 
 int line_make(struct sched *s)
 {
-    int r = line_reserve(s, s->njobs);
+    struct holders_iter it = { 0 };
+    int r = line_reserve(s, s->nholding);
 
     if (r < 0)
         return r;
     s->nline = s->line_at = 0;
-    for (uint32_t i = 0; i < s->job_slots; i++)
-        if (s->jobs[i] && s->jobs[i]->state >= JOB_PROPOSED && s->jobs[i]->end_us != INT64_MAX)
-            s->line[s->nline++] = s->jobs[i];
+    for (struct job *j; (j = holders_next(s, &it));)
+        if (j->end_us != INT64_MAX)
+            s->line[s->nline++] = j;
     if (s->nline > 1)
         qsort(s->line, s->nline, sizeof(*s->line), by_end);
     s->line_made = true;
@@ -118,41 +120,15 @@ static int fits(struct pick *p)
     return p->lics && !lics_fit(p->s, p->lics, 0, &which) ? 0 : pick_nodes(p);
 }
 
-/* The first position, at a group's end, where p fits; 0 when there is none. */
-static int search(struct pick *p, uint32_t *ret_at)
+/* Jobs that end at one time go together: a group is all or nothing. */
+static int fits_at(void *ctx, uint32_t at, uint32_t *lo, uint32_t *hi)
 {
-    struct sched *s = p->s;
-    uint32_t no = 0, yes = 0;
-    int r = 0;
+    struct pick *p = ctx;
 
-    for (uint32_t step = 1; !yes && no < s->nline; step *= 2) {
-        uint32_t at = group_end(s, s->nline - no > step ? no + step : s->nline);
-
-        travel(s, at);
-        r = fits(p);
-        if (r < 0)
-            return r;
-        if (r == 1)
-            yes = at;
-        else
-            no = at;
-    }
-    while (yes && group_begin(s, yes) > no) { /* some group between is untested */
-        uint32_t at = group_end(s, no + (yes - no) / 2);
-
-        if (at == yes)
-            at = group_begin(s, yes);
-        travel(s, at);
-        r = fits(p);
-        if (r < 0)
-            return r;
-        if (r == 1)
-            yes = at;
-        else
-            no = at;
-    }
-    *ret_at = yes;
-    return 0;
+    *hi = group_end(p->s, at);
+    *lo = group_begin(p->s, *hi);
+    travel(p->s, *hi);
+    return fits(p);
 }
 
 static void hold_resvs(struct sched *s, bool hold)
@@ -204,17 +180,54 @@ struct resv_node *spare_of(struct sched *s, const struct sched_alloc *a, uint32_
     return spare;
 }
 
+/* With advance reservations later is not always better: every moment at which a job or a window
+ * ends or begins is tried.  1 with position and moment, 0 none. */
+static int first_moment(struct pick *p, uint32_t *ret_at, int64_t *moment_us)
+{
+    struct sched *s = p->s;
+
+    for (uint32_t at = 0;;) {
+        int64_t next_us;
+        int r;
+
+        while (at < s->nline && s->line[at]->end_us <= *moment_us)
+            at++;
+        travel(s, at);
+        adv_span(p, *moment_us, p->minutes);
+        r = fits(p);
+        if (r != 0) {
+            *ret_at = at;
+            return r;
+        }
+        next_us = MIN(at < s->nline ? s->line[at]->end_us : INT64_MAX, adv_edge(s, *moment_us));
+        if (next_us == INT64_MAX)
+            return 0;
+        *moment_us = next_us;
+    }
+}
+
 int plan(struct pick *p, int64_t now_us, int64_t *ret_start_us, struct sched_alloc *ret_alloc,
          struct resv_node **ret_spare)
 {
     struct sched *s = p->s;
     uint32_t at = 0;
+    int64_t moment_us;
+    bool found;
     int r;
 
     s->travelling = true;
     hold_resvs(s, true);
-    r = search(p, &at);
-    if (r == 0 && at) {
+    moment_us = now_us;
+    if (advs_any(s) && p->minutes) {
+        r = first_moment(p, &at, &moment_us);
+        found = r == 1;
+        r = MIN(r, 0);
+    } else {
+        r = gallop(s->nline, fits_at, p, &at);
+        found = r == 0 && at;
+    }
+    if (found) {
+        at = at ? group_end(s, at) : 0;
         travel(s, at);
         r = pick_nodes(p);
         if (r == 1) {
@@ -222,7 +235,7 @@ int plan(struct pick *p, int64_t now_us, int64_t *ret_start_us, struct sched_all
             r = r == 0 ? 1 : r == -EAGAIN ? 0 : r;
         }
         if (r == 1) {
-            *ret_start_us = MAX(s->line[at - 1]->end_us, now_us);
+            *ret_start_us = MAX(at ? s->line[at - 1]->end_us : 0, moment_us);
             *ret_spare = spare_of(s, ret_alloc, p->part->id);
             if (!*ret_spare) {
                 alloc_done(ret_alloc);

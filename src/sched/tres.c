@@ -15,7 +15,7 @@ static bool gres_named(const struct sched *s, const struct gres_row *row, const 
            (row->type != STRTAB_NONE && strcmp(s->gres_tab.names[row->type], want + len + 1) == 0);
 }
 
-static double node_has(const struct sched *s, const struct node *n, const char *name)
+double tres_of_node(const struct sched *s, const struct node *n, const char *name)
 {
     double sum = 0;
 
@@ -44,14 +44,14 @@ void tres_totals(struct sched *s)
             double sum = 0;
 
             BITMAP_FOREACH (part->nodes, id)
-                sum += node_has(s, &s->nodes[id], name);
+                sum += tres_of_node(s, &s->nodes[id], name);
             part->tres_total[t] = sum;
         }
     }
     s->tres_gen = s->config_gen + 1;
 }
 
-static double asked_gres(const struct job *j, const struct shape *shape, const char *want)
+static double asked_gres(const struct shape *shape, const char *want)
 {
     size_t len = strcspn(want, ":");
     double sum = 0;
@@ -60,37 +60,36 @@ static double asked_gres(const struct job *j, const struct shape *shape, const c
         const struct shape_gres *g = &shape->key.gres[i];
         const char *name = shape->text + g->name_off;
         const char *type = g->type_off == UINT32_MAX ? NULL : shape->text + g->type_off;
-        double tasks = shape->key.num_tasks ? shape->key.num_tasks : (double)j->size_factor_nodes;
+        double tasks = shape->key.num_tasks ? shape->key.num_tasks : shape_nodes(shape);
 
         if (strlen(name) != len || strncmp(name, want, len) != 0)
             continue;
         if (want[len] && (!type || strcmp(type, want + len + 1) != 0))
             continue;
-        sum += (double)g->per_job + (double)g->per_node * j->size_factor_nodes +
+        sum += (double)g->per_job + (double)g->per_node * shape_nodes(shape) +
                (double)g->per_task * tasks;
     }
     return sum;
 }
 
-static double asked(const struct entry *e, const char *name)
+double tres_asked(const struct entry *e, const char *name)
 {
-    const struct job *j = e->job;
     const struct shape *shape = e->cls->shape;
 
     if (strcmp(name, "cpu") == 0)
-        return j->size_factor_cpus;
+        return shape_cpus(shape);
     if (strcmp(name, "node") == 0)
-        return j->size_factor_nodes;
+        return shape_nodes(shape);
     if (strcmp(name, "mem") == 0)
         return shape->key.flags & SHAPE_MEM_PER_NODE
-                   ? (double)shape->key.mem_per_node_mib * j->size_factor_nodes
-                   : (double)shape->key.mem_per_cpu_mib * j->size_factor_cpus;
-    return strncmp(name, "gres/", 5) == 0 ? asked_gres(j, shape, name + 5) : 0;
+                   ? (double)shape->key.mem_per_node_mib * shape_nodes(shape)
+                   : (double)shape->key.mem_per_cpu_mib * shape_cpus(shape);
+    return strncmp(name, "gres/", 5) == 0 ? asked_gres(shape, name + 5) : 0;
 }
 
 double tres_factor(const struct sched *s, const struct entry *e, uint32_t i)
 {
-    double n = asked(e, s->params.tres_weights[i].name), total = s->parts[e->part]->tres_total[i];
+    double n = tres_asked(e, s->params.tres_weights[i].name), total = s->parts[e->part]->tres_total[i];
 
     if (s->params.prio_flags & SCHED_PRIO_NO_NORMAL_TRES)
         return n;

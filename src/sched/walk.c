@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "sched/plan.h"
 #include "sched/sched_int.h"
 
 void walk_begin(struct sched *s)
@@ -19,7 +20,7 @@ void walk_begin(struct sched *s)
         p->cur = p->head[0];
         p->active = p->up;
         p->blocked = false;
-        p->tried = p->planned = 0;
+        p->tried = 0;
     }
     bitmap_zero(s->withheld);
     s->any_withheld = false;
@@ -29,6 +30,8 @@ bool walk_goes_before(const struct sched *s, const struct entry *a, const struct
 {
     uint32_t x = s->parts[a->part]->tier, y = s->parts[b->part]->tier;
 
+    if (a->ahead != b->ahead)
+        return a->ahead;
     if (x != y)
         return x > y;
     return a->job == b->job && a->priority == b->priority ? a->rank < b->rank : entry_before(a, b);
@@ -52,6 +55,20 @@ void walk_skip(struct sched *s, struct entry *e)
     s->parts[e->part]->cur = e->next[0];
 }
 
+void walk_resume(struct sched *s)
+{
+    for (uint32_t i = 0; i < s->nparts; i++) {
+        struct part *p = s->parts[i];
+        struct entry **at = p->head;
+
+        for (int k = QUEUE_LEVELS - 1; k >= 0; k--)
+            while (at[k] && plan_looked_at(s, at[k]))
+                at = at[k]->next;
+        p->cur = at[0];
+        p->active = p->up;
+    }
+}
+
 static bool waits_for_nodes(const struct sched *s, const struct entry *e, enum sched_why why)
 {
     if (why == SCHED_WHY_RESOURCES)
@@ -64,19 +81,27 @@ void walk_refuse(struct sched *s, struct entry *e, enum sched_why why)
 {
     struct part *p = s->parts[e->part];
 
-    if (e->why != why)
+    if (e->why != why || (why == SCHED_WHY_LIMIT && e->limit != e->job->told_limit))
         job_set_fresh(s, e->job);
     e->why = why;
-    if (why == SCHED_WHY_LICENSES) { /* stays in the queue and holds nobody up */
+    if (why == SCHED_WHY_RESOURCES && e->cls->shape->key.resv) { /* holds up those of its reservation */
+        adv_block_walk(s, e);
+        p->cur = e->next[0];
+        return;
+    }
+    if (why == SCHED_WHY_LICENSES || adv_is_why(why) ||
+        (why == SCHED_WHY_LIMIT && !limit_is_own(e->limit))) { /* stays in the queue and holds nobody up */
         p->cur = e->next[0];
         return;
     }
     if (!waits_for_nodes(s, e, why)) {
+        plan_note_park(s, e);
         queue_park(s, e); /* moves p->cur on */
         return;
     }
     if (p->block && p->block != e) {
-        p->block->job->expected_us = 0;
+        if (!expect_places(p->block->job))
+            expect_clear(p->block->job);
         job_set_fresh(s, p->block->job);
     }
     p->block = e;
@@ -102,9 +127,11 @@ enum sched_why entry_limits(const struct sched *s, const struct entry *e)
 
     if (!p->up)
         return SCHED_WHY_PART_DOWN;
-    if (k->min_nodes > p->max_nodes || (k->max_nodes && k->max_nodes < p->min_nodes))
+    if (!(k->flags & SHAPE_ANY_PART_SIZE) &&
+        (k->min_nodes > p->max_nodes || (k->max_nodes && k->max_nodes < p->min_nodes)))
         return SCHED_WHY_PART_NODE_LIMIT;
-    if (p->max_time_min != SCHED_UNLIMITED && j->time_limit_min > p->max_time_min)
+    if (p->max_time_min != SCHED_UNLIMITED && j->time_limit_min > p->max_time_min &&
+        !(limit_qos_flags(s, j) & SCHED_QOS_PART_TIME))
         return SCHED_WHY_PART_TIME_LIMIT;
     return SCHED_WHY_NONE;
 }
@@ -140,14 +167,22 @@ int decide_start(struct pick *p, struct entry *e, struct sched_alloc *alloc, int
                                 .job_id = j->id,
                                 .partition = s->parts_tab.names[e->part],
                                 .priority = e->priority,
+                                .resv_id = e->cls->shape->key.resv,
                                 .time_limit_min = limit_min == j->time_limit_min ? 0 : limit_min };
     _cleanup_val_(lics_free) struct job_lics held = { 0 };
     uint32_t which = 0;
     int r;
 
-    if (!lics_fit(s, &j->want, end_after(now_us, limit_min), &which))
-        return -EAGAIN;
+    adv_about(s, e, now_us);
+    r = lics_fit(s, &j->want, end_after(now_us, limit_min), &which) ? 0 : -EAGAIN;
+    adv_about(s, NULL, 0);
+    if (r < 0)
+        return r;
+    if (limit_refuses(s, e, alloc, limit_min, now_us))
+        return -EDQUOT;
     r = lics_choose(&j->want, which, &held);
+    if (r == 0)
+        r = holders_room(s, e->part, j->qos);
     if (r == 0)
         r = lics_tell(s, &held, &d.licenses, &d.nlicenses);
     if (r == 0)
@@ -159,6 +194,7 @@ int decide_start(struct pick *p, struct entry *e, struct sched_alloc *alloc, int
         free(d.licenses);
         return r;
     }
+    plan_note_leave(s, j);
     job_unqueue(s, j);
     j->state = JOB_PROPOSED;
     j->held = held;
@@ -166,17 +202,20 @@ int decide_start(struct pick *p, struct entry *e, struct sched_alloc *alloc, int
     j->alloc = *alloc;
     *alloc = (struct sched_alloc){ 0 };
     j->part = e->part;
+    j->resv = e->cls->shape->key.resv;
     j->run_priority = e->priority;
     j->firm = p->share_max == 1;
     j->start_us = now_us;
     j->end_us = end_after(now_us, limit_min);
     j->told = SCHED_WHY_NONE;
-    j->expected_us = 0;
+    expect_drop(j);
+    holders_add(s, j);
     job_take(s, j);
+    plan_note_hold(s, j);
     s->npending--;
     s->change++;
     out->started++;
-    return 0;
+    return limit_charge(s, j);
 }
 
 /* How much hope a reason leaves; the entry with most speaks for the job. */
@@ -189,12 +228,16 @@ static const int hope[] = {
     [SCHED_WHY_NODE_NOT_AVAIL] = 5,
     [SCHED_WHY_NODES_UNAVAILABLE] = 6,
     [SCHED_WHY_BEGIN_TIME] = 7,
-    [SCHED_WHY_PRIORITY] = 8,
-    [SCHED_WHY_LICENSES] = 9,
-    [SCHED_WHY_RESOURCES] = 10,
+    [SCHED_WHY_RESV_MAINT] = 8,
+    [SCHED_WHY_RESERVED] = 9,
+    [SCHED_WHY_RESV] = 10,
+    [SCHED_WHY_PRIORITY] = 11,
+    [SCHED_WHY_LIMIT] = 12,
+    [SCHED_WHY_LICENSES] = 13,
+    [SCHED_WHY_RESOURCES] = 14,
 };
 
-static enum sched_why job_why(const struct sched *s, struct job *j, uint32_t *ret_priority)
+static enum sched_why job_why(const struct sched *s, struct job *j, uint32_t *ret_priority, unsigned *ret_limit)
 {
     enum sched_why why = SCHED_WHY_NONE;
 
@@ -205,15 +248,18 @@ static enum sched_why job_why(const struct sched *s, struct job *j, uint32_t *re
         if (e->state == ENTRY_QUEUED) {
             if (!p->up)
                 e->why = SCHED_WHY_PART_DOWN;
-            else if (p->blocked && e != p->block && e->why != SCHED_WHY_LICENSES)
+            else if (p->blocked && e != p->block && e->why != SCHED_WHY_LICENSES && e->why != SCHED_WHY_LIMIT &&
+                     !adv_is_why(e->why) && !e->cls->shape->key.resv)
                 e->why = SCHED_WHY_PRIORITY;
             else if (e->why == SCHED_WHY_PART_DOWN)
                 e->why = SCHED_WHY_NONE;
         }
         if (i == 0 || e->priority > *ret_priority)
             *ret_priority = e->priority;
-        if (hope[e->why] > hope[why])
+        if (!e->magnetic && hope[e->why] > hope[why]) {
             why = e->why;
+            *ret_limit = why == SCHED_WHY_LIMIT ? e->limit : 0;
+        }
     }
     return why;
 }
@@ -226,27 +272,24 @@ static int tell(struct sched *s, struct sched_decisions *out, struct job *j)
     if (j->state == JOB_WAITING)
         d.why = SCHED_WHY_BEGIN_TIME;
     else
-        d.why = job_why(s, j, &d.priority);
-    if (d.why != SCHED_WHY_RESOURCES && d.why != SCHED_WHY_NODES_UNAVAILABLE && d.why != SCHED_WHY_LICENSES &&
+        d.why = job_why(s, j, &d.priority, &d.limit);
+    if (!adv_is_why(d.why) && d.why != SCHED_WHY_RESOURCES && d.why != SCHED_WHY_NODES_UNAVAILABLE && d.why != SCHED_WHY_LICENSES &&
         d.why != SCHED_WHY_PRIORITY)
-        j->expected_us = 0;
-    if (d.why == SCHED_WHY_NONE || (d.why == j->told && j->expected_us == j->told_expected_us))
+        expect_clear(j);
+    if (d.why == SCHED_WHY_NONE ||
+        (d.why == j->told && d.limit == j->told_limit && expect_us(j) == expect_told_us(j)))
         return 0;
-    d.expected_us = j->expected_us;
-    if (j->expected_us && j->nexpected) {
-        d.expected_nodes = malloc(j->nexpected * sizeof(*d.expected_nodes));
-        if (!d.expected_nodes)
-            return -ENOMEM;
-        memcpy(d.expected_nodes, j->expected_nodes, j->nexpected * sizeof(*d.expected_nodes));
-        d.nexpected = j->nexpected;
-    }
-    r = decisions_add(out, &d);
+    d.expected_us = expect_us(j);
+    r = d.expected_us ? expect_nodes(j, &d.expected_nodes, &d.nexpected) : 0;
+    if (r == 0)
+        r = decisions_add(out, &d);
     if (r < 0) {
         free(d.expected_nodes);
         return r;
     }
     j->told = d.why;
-    j->told_expected_us = d.expected_us;
+    j->told_limit = (uint16_t)d.limit;
+    expect_told(j);
     return 0;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/timefmt.h"
 #include "sim/events.h"
+#include "sim/gates.h"
 
 #define MINUTE_US (60 * USEC_PER_SEC)
 #define PROGRESS_JOBS 1000u
@@ -20,6 +21,7 @@ struct engine {
     struct sim_result *out;
     struct sched *sched;
     struct events events;
+    struct gates *gates; /* NULL: no job waits for another */
     struct err *err;
     uint32_t *node_used; /* CPUs */
     uint32_t *part_of;   /* machine's partition by the workload's */
@@ -158,6 +160,8 @@ static int hold(struct engine *e, uint32_t i, const struct sched_alloc *a, int64
         }
     }
     e->running++;
+    if (r == 0 && e->gates)
+        r = gates_started(e->gates, i, e->now_us, &e->events);
     if (r == 0 && length < INT64_MAX - start_us) {
         o->end_us = MAX(start_us + length, e->now_us);
         r = events_push(&e->events, o->end_us, SIM_EV_END, i, 0);
@@ -167,7 +171,7 @@ static int hold(struct engine *e, uint32_t i, const struct sched_alloc *a, int64
     return r;
 }
 
-static void ended(struct engine *e, uint32_t i)
+static int ended(struct engine *e, uint32_t i)
 {
     const struct sim_outcome *o = &e->out->jobs[i];
 
@@ -183,6 +187,7 @@ static void ended(struct engine *e, uint32_t i)
     e->out->end_us = e->now_us;
     if (e->c->progress && e->out->ended % PROGRESS_JOBS == 0)
         e->c->progress(e->c->ctx, e->out->ended, e->w->n);
+    return e->gates ? gates_ended(e->gates, i, e->now_us, &e->events) : 0;
 }
 
 static int submitted(struct engine *e, uint32_t i)
@@ -193,6 +198,8 @@ static int submitted(struct engine *e, uint32_t i)
     const char *part;
     int r;
 
+    if (e->gates && !gates_enter(e->gates, i))
+        return 0; /* comes again */
     fill_request(e->m, j, i, j->part == WORKLOAD_NO_PART ? 0 : e->part_of[j->part], &request, &part,
                  &gres);
     r = sched_job_put(e->sched, &request);
@@ -319,7 +326,7 @@ static int instant(struct engine *e)
         (void)events_pop(&e->events, &ev); /* there is one */
         changed = changed || ev.kind != SIM_EV_BACKFILL;
         if (ev.kind == SIM_EV_END)
-            ended(e, ev.job);
+            r = ended(e, ev.job);
         else if (ev.kind == SIM_EV_SUBMIT)
             r = submitted(e, ev.job);
         else if (ev.kind == SIM_EV_BACKFILL)
@@ -341,7 +348,8 @@ static int feed_machine(struct engine *e)
     int r = sched_new(&e->c->sched, &e->sched);
 
     for (uint32_t i = 0; r == 0 && i < e->m->nnodes; i++)
-        r = sched_node_put(e->sched, &e->m->nodes[i]);
+        if (e->m->nodes[i].cpus) /* else a number without a node */
+            r = sched_node_put(e->sched, &e->m->nodes[i]);
     for (uint32_t i = 0; r == 0 && i < e->m->nparts; i++)
         r = sched_partition_put(e->sched, &e->m->parts[i]);
     for (uint32_t i = 0; r == 0 && i < e->w->parts.n; i++)
@@ -362,6 +370,9 @@ static int feed_running(struct engine *e, const struct sim_running *x)
         return r;
     sched_job_owner(e->sched, x->job + 1, j->given ? j->given->uid : j->user + 1,
                     j->given ? j->given->exclusive_user : false);
+    e->out->jobs[x->job].there = true;
+    if (e->gates)
+        gates_runs(e->gates, x->job);
     return hold(e, x->job, x->alloc, x->start_us, j->limit_min);
 }
 
@@ -369,10 +380,14 @@ static int begin(struct engine *e)
 {
     int r = feed_machine(e);
 
+    if (r == 0)
+        r = gates_new(e->w, e->c->throttle, e->c->nthrottle, &e->gates);
     for (size_t i = 0; r == 0 && i < e->c->nrunning; i++)
         r = feed_running(e, &e->c->running[i]);
+    if (r == 0 && e->c->prime)
+        r = e->c->prime(e->c->prime_ctx, e->sched);
     for (size_t i = 0; r == 0 && i < e->w->n; i++)
-        if (!e->out->jobs[i].start_us)
+        if (!e->out->jobs[i].start_us && !e->w->jobs[i].held && !gates_waits(e->gates, (uint32_t)i))
             r = events_push(&e->events, MAX(e->w->jobs[i].submit_us, e->now_us), SIM_EV_SUBMIT,
                             (uint32_t)i, 0);
     return r;
@@ -412,6 +427,7 @@ int sim_run(const struct sim_machine *m, const struct workload *w, const struct 
     }
     sched_free(e.sched);
     events_done(&e.events);
+    gates_free(e.gates);
     free(e.node_used);
     free(e.part_of);
     if (r < 0) {

@@ -35,6 +35,11 @@ struct sim_config {
     int64_t begin_us;  /* what was submitted before comes now; 0 = the first submission */
     const struct sim_running *running;
     size_t nrunning;
+    const uint32_t *throttle; /* by group of jobs */
+    uint32_t nthrottle;
+    /* Once everything is known to the scheduler that is there at the beginning: licences, ranks. */
+    int (*prime)(void *ctx, struct sched *s);
+    void *prime_ctx;
     int64_t (*clock_us)(void *ctx); /* to measure passes by; NULL = they are not */
     /* Once in a while; done of total jobs have ended. */
     void (*progress)(void *ctx, size_t done, size_t total);
@@ -47,6 +52,7 @@ struct sim_span { /* neighbouring nodes of an allocation, each with as many CPUs
 
 struct sim_outcome {
     int64_t start_us, end_us; /* 0 = never started; end INT64_MAX = never ends */
+    bool there;               /* it ran when the simulation began */
     uint32_t cpus, nnodes, gpus;
     uint32_t limit_min; /* in force: backfill may have shortened it */
     uint32_t nspans;

@@ -175,7 +175,7 @@ void report_text(const struct report *rp, struct strbuf *out)
 /* ---- JSON ---------------------------------------------------------------------------------------
  */
 
-static void json_string(struct strbuf *out, const char *text)
+void report_json_string(struct strbuf *out, const char *text)
 {
     strbuf_addc(out, '"');
     for (const char *p = text; *p; p++) {
@@ -203,7 +203,7 @@ static void json_classes(struct strbuf *out, const struct report_run *run)
         strbuf_addf(out, ",\"%s\":[", class_tables[t].json);
         for (uint32_t i = 0; i < c->n; i++) {
             strbuf_add(out, i ? ",{\"name\":" : "{\"name\":");
-            json_string(out, c->items[i].name);
+            report_json_string(out, c->items[i].name);
             strbuf_addf(out, ",\"jobs\":%llu,\"cpu_hours\":%.6g,",
                         (unsigned long long)c->items[i].wait_s.n, c->items[i].cpu_hours);
             json_dist(out, "wait_s", &c->items[i].wait_s);
@@ -244,14 +244,14 @@ static void json_waits(struct strbuf *out, const struct stats *s)
 void report_json(const struct report *rp, struct strbuf *out)
 {
     strbuf_add(out, "{\"title\":");
-    json_string(out, rp->title);
+    report_json_string(out, rp->title);
     strbuf_addf(out,
                 ",\"jobs\":%zu,\"skipped\":%zu,\"users\":%u,\"nodes\":%u,\"cpus\":%llu,\"runs\":[",
                 rp->workload->n, rp->workload->skipped, rp->workload->users.n, rp->machine->nnodes,
                 (unsigned long long)rp->machine->cpus);
     for (size_t i = 0; i < rp->nruns; i++) {
         strbuf_add(out, i ? ",\n{\"policy\":" : "\n{\"policy\":");
-        json_string(out, rp->runs[i].name);
+        report_json_string(out, rp->runs[i].name);
         for (size_t f = 0; f < ARRAY_SIZE(figures); f++)
             if (!figures[f].cost || rp->costs)
                 strbuf_addf(out, ",\"%s\":%.8g", figures[f].json, figures[f].get(&rp->runs[i]));

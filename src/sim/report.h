@@ -36,6 +36,7 @@ void chart_slowdown(const struct report *rp, struct strbuf *out); /* by size cla
 /* Who holds the nodes: time to the right, nodes downwards. */
 void chart_allocation(const struct report *rp, size_t run, struct strbuf *out);
 
+void report_json_string(struct strbuf *out, const char *text); /* with its quotes */
 /* Text inside markup and attributes. */
 void report_escape(struct strbuf *out, const char *text);
 /* "1:02:03" of seconds. */

@@ -75,7 +75,7 @@ static uint32_t count_of(double a, double b)
     return v >= 1 && v <= WORKLOAD_MAX_TASKS ? (uint32_t)v : 0;
 }
 
-static int add_name(struct name_table *t, const char *prefix, double number, uint32_t *ret)
+static int add_name(struct strtab *t, const char *prefix, double number, uint32_t *ret)
 {
     char name[48];
 

@@ -18,20 +18,12 @@ int workload_new(struct workload **ret_w)
     return 0;
 }
 
-static void table_done(struct name_table *t)
-{
-    for (uint32_t i = 0; i < t->n; i++)
-        free(t->names[i]);
-    free(t->names);
-    free(t->slots);
-}
-
 struct workload *workload_free(struct workload *w)
 {
     if (!w)
         return NULL;
-    table_done(&w->users);
-    table_done(&w->parts);
+    strtab_done(&w->users);
+    strtab_done(&w->parts);
     free(w->jobs);
     free(w);
     return NULL;
@@ -60,79 +52,26 @@ int workload_add(struct workload *w, const struct sim_job *job)
 /* ---- names --------------------------------------------------------------------------------------
  */
 
-static uint32_t hash(const char *name, size_t len)
+int name_index(struct strtab *t, const char *name, size_t len, uint32_t *ret_index)
 {
-    uint32_t h = 2166136261u;
-
-    for (size_t i = 0; i < len; i++)
-        h = (h ^ (uint8_t)name[i]) * 16777619u;
-    return h;
-}
-
-/* The slot that holds the name, or the empty one where it belongs. */
-static uint32_t find_slot(const struct name_table *t, const char *name, size_t len)
-{
-    uint32_t i = hash(name, len) & (t->nslots - 1);
-
-    while (t->slots[i]) {
-        const char *have = t->names[t->slots[i] - 1];
-
-        if (strncmp(have, name, len) == 0 && !have[len])
-            return i;
-        i = (i + 1) & (t->nslots - 1);
-    }
-    return i;
-}
-
-static int table_grow(struct name_table *t)
-{
-    uint32_t cap = t->cap ? t->cap * 2 : 16;
-    char **names = realloc(t->names, cap * sizeof(*names));
-    uint32_t *slots;
-
-    if (!names)
-        return -ENOMEM;
-    t->names = names;
-    slots = calloc((size_t)cap * 2, sizeof(*slots));
-    if (!slots)
-        return -ENOMEM;
-    free(t->slots);
-    t->slots = slots;
-    t->nslots = cap * 2;
-    t->cap = cap;
-    for (uint32_t i = 0; i < t->n; i++)
-        t->slots[find_slot(t, t->names[i], strlen(t->names[i]))] = i + 1;
-    return 0;
-}
-
-int name_index(struct name_table *t, const char *name, size_t len, uint32_t *ret_index)
-{
-    uint32_t slot;
-    char *copy;
+    char text[WORKLOAD_MAX_NAME + 1];
+    uint32_t id;
 
     if (len > WORKLOAD_MAX_NAME || memchr(name, '\0', len))
         return -E2BIG;
-    if (t->n == t->cap) {
-        int r = t->n >= WORKLOAD_MAX_NAMES ? -E2BIG : table_grow(t);
-
-        if (r < 0)
-            return r;
+    id = strtab_find(t, name, len);
+    if (id == STRTAB_NONE) {
+        if (t->n >= WORKLOAD_MAX_NAMES)
+            return -E2BIG;
+        memcpy(text, name, len);
+        text[len] = '\0';
+        return strtab_intern(t, text, ret_index);
     }
-    slot = find_slot(t, name, len);
-    if (t->slots[slot]) {
-        *ret_index = t->slots[slot] - 1;
-        return 0;
-    }
-    copy = strndup(name, len);
-    if (!copy)
-        return -ENOMEM;
-    t->names[t->n] = copy;
-    t->slots[slot] = t->n + 1;
-    *ret_index = t->n++;
+    *ret_index = id;
     return 0;
 }
 
-const char *name_nth(const struct name_table *t, uint32_t i)
+const char *name_nth(const struct strtab *t, uint32_t i)
 {
     return i < t->n ? t->names[i] : "?";
 }

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "sched/sched.h"
+#include "sched/strtab.h"
 
 #define WORKLOAD_MAX_JOBS 4000000u
 #define WORKLOAD_MAX_NAMES 65536u /* users; partitions likewise */
@@ -32,6 +33,12 @@ struct sim_job {
     uint32_t priority;                          /* set by an operator; 0 = computed */
     int32_t nice;
     bool exclusive;
+    bool held;                  /* never submitted */
+    const uint32_t *after;      /* borrowed: these jobs (indexes) come first ... */
+    uint32_t nafter;
+    bool after_any;             /* ... one of them is enough */
+    bool after_start;           /* ... to have started; else to have ended */
+    uint32_t group;             /* 1 ..: of its group at most sim_config.throttle[group - 1] are let in at a time; 0 = none */
     int64_t recorded_start_us; /* in the trace; 0 = not known */
     const struct sched_job
         *given; /* borrowed: the request as a controller has it, in place of the fields above */
@@ -40,17 +47,10 @@ struct sim_job {
 #define WORKLOAD_EPOCH_US                                                                          \
     INT64_C(946684800000000) /* time 0 of traces that do not say: 2000-01-01 */
 
-struct name_table {
-    char **names;
-    uint32_t n, cap;
-    uint32_t *slots; /* open addressing: index + 1 */
-    uint32_t nslots;
-};
-
 struct workload {
     struct sim_job *jobs; /* by submit time once workload_sort() ran */
     size_t n, cap;
-    struct name_table users, parts;
+    struct strtab users, parts;
     size_t
         skipped; /* records that describe no run: cancelled before the start, broken off, steps */
     uint32_t max_nodes, max_cpus; /* of the machine, by the trace's header; 0 = not said */
@@ -65,8 +65,8 @@ DEFINE_CLEANUP(struct workload *, workload_free)
  * -ENOMEM. */
 int workload_add(struct workload *w, const struct sim_job *job);
 /* Index of a name, entered when new; len bytes.  Errors: -E2BIG too many or too long, -ENOMEM. */
-int name_index(struct name_table *t, const char *name, size_t len, uint32_t *ret_index);
-const char *name_nth(const struct name_table *t, uint32_t i); /* "?" when out of range */
+int name_index(struct strtab *t, const char *name, size_t len, uint32_t *ret_index);
+const char *name_nth(const struct strtab *t, uint32_t i); /* "?" when out of range */
 void workload_sort(struct workload *w); /* by submit time; equal ones keep their order */
 /* Divide the times between submissions by factor (> 0): 2 = twice as many jobs in an hour. */
 void workload_scale(struct workload *w, double factor);

@@ -83,7 +83,10 @@ static int place_fds(const struct child *c)
     for (int i = 0; i < 3; i++)
         if (dup2(c->fds[i], i) < 0)
             return -errno;
-    return 0;
+    for (size_t i = 0; i < c->n_give; i++)
+        if (dup2(c->give[i], 3 + (int)i) < 0)
+            return -errno;
+    return c->keep_fd && fcntl(c->keep_fd, F_SETFD, 0) < 0 ? -errno : 0;
 }
 
 static int become_user(const struct step *s)
@@ -135,6 +138,8 @@ static int child_main(void *arg)
         return fail(c, CHILD_SETUP, -errno);
     if (c->limits)
         set_limits(s);
+    if (c->cpu_set) /* a CPU that has gone offline is no reason not to run */
+        (void)syscall(SYS_sched_setaffinity, 0, c->cpu_set_size, c->cpu_set);
     (void)umask(s->umask);
     r = become_user(s);
     if (r < 0)

@@ -94,6 +94,19 @@ static void expand_list(const char *list, char *buf, size_t size)
     }
 }
 
+/* Numbers in "0-1,3". */
+static uint64_t count_list(const char *list)
+{
+    char buf[1024];
+    uint64_t n;
+
+    expand_list(list ? list : "", buf, sizeof(buf));
+    n = buf[0] != '\0';
+    for (const char *p = buf; *p; p++)
+        n += *p == ',';
+    return n;
+}
+
 static void set_opt(struct envlist *el, const char *name, bool has, uint64_t value)
 {
     if (has)
@@ -109,19 +122,19 @@ static void set_gres(struct envlist *el, Pst__GresAlloc *const *gres, size_t n, 
     char list[1024] = "";
 
     for (size_t i = 0; i < n; i++) {
-        if (gres[i]->name && strcmp(gres[i]->name, "gpu") == 0) {
-            size_t len = strlen(list);
+        const char *name = gres[i]->name ? gres[i]->name : "";
+        bool shared = strcmp(name, "shard") == 0 || strcmp(name, "mps") == 0;
+        size_t len = strlen(list);
 
-            gpus += gres[i]->count;
-            if (gres[i]->devices && len + 2 < sizeof(list)) {
-                if (len)
-                    list[len++] = ',';
-                expand_list(gres[i]->devices, list + len, sizeof(list) - len);
-            }
-        } else if (gres[i]->name && strcmp(gres[i]->name, "shard") == 0) {
-            shards += gres[i]->count;
-            gpus += gpus ? 0 : 1;
+        if (!shared && strcmp(name, "gpu") != 0)
+            continue;
+        if (gres[i]->devices && len + 2 < sizeof(list)) {
+            if (len)
+                list[len++] = ',';
+            expand_list(gres[i]->devices, list + len, sizeof(list) - len);
         }
+        gpus += !shared ? gres[i]->count : gres[i]->shares ? count_list(gres[i]->devices) : 1;
+        shards += strcmp(name, "shard") == 0 ? gres[i]->count : 0;
     }
     set_opt(el, "SLURM_GPUS_ON_NODE", gpus > 0, gpus);
     set_opt(el, "SLURM_SHARDS_ON_NODE", shards > 0, shards);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "stepd/mpi.h"
 #include "stepd/step.h"
 #include "wire/client.h"
 
@@ -211,12 +212,14 @@ static void on_frame(struct step *s, const struct frame *f)
             s->linger_mono_us = 1;
         return;
     }
-    if (f->flags & FRAME_REPLY || (f->op != OP_STEP_IO && f->op != OP_STEP_SIGNAL))
+    if (f->flags & FRAME_REPLY || (f->op != OP_STEP_IO && f->op != OP_STEP_SIGNAL && f->op != OP_STEP_MPI))
         return;
     if (frame_unpack(f, &msg, NULL) < 0)
         return;
     if (f->op == OP_STEP_IO)
         io_input(s, (const Pst__StepIo *)msg);
+    else if (f->op == OP_STEP_MPI)
+        mpi_message(s, (const Pst__StepMpi *)msg);
     else
         io_signal(s, (const Pst__StepSignal *)msg);
     protobuf_c_message_free_unpacked(msg, NULL);

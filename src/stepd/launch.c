@@ -14,6 +14,8 @@
 
 #include "base/cleanup.h"
 #include "base/strbuf.h"
+#include "stepd/bind.h"
+#include "stepd/mpi.h"
 #include "stepd/spool.h"
 #include "stepd/step.h"
 
@@ -179,6 +181,8 @@ static void launch_batch(struct step *s)
     _cleanup_free_ char **argv = NULL;
     int fds[3] = { -1, -1, -1 };
 
+    if (s->job->has_get_user_env && s->job->get_user_env && !loginenv_load(s))
+        return;
     env_batch(s->sf, s->host, &s->env);
     if (asprintf(&script, "%s/slurm_script", s->sf->step_dir) < 0)
         script = NULL;
@@ -196,6 +200,7 @@ static void launch_batch(struct step *s)
                            .any_dir = true,
                            .limits = true };
 
+        bind_task(s, 0, &c);
         check_work_dir(s); /* after the output is open: its place is relative to the one asked for */
         memcpy(c.fds, fds, sizeof(fds));
         run_child(s, &s->tasks[0], &c, &s->env, script);
@@ -370,17 +375,21 @@ static void launch_task(struct step *s, struct streams *st, struct task *t, char
         c.argv = own;
     envlist_borrow(&env, &s->env);
     env_task_rank(s->launch, (uint32_t)(t - s->tasks), &env);
+    mpi_task(s, (size_t)(t - s->tasks), &env, &c);
     r = task_streams(s, st, t, c.fds);
     if (r < 0) {
         if (!s->error)
             step_fail(s, "Could not set up the streams of task %u: %s", t->rank, strerror(-r));
     } else if (task_prolog(s, &env, t, c.fds[1])) {
         c.tty = t->pty ? c.fds[0] : -1;
+        bind_task(s, (size_t)(t - s->tasks), &c);
         c.paths = program_paths(s, c.argv[0], &env, &store, &shown);
         if (c.paths)
             run_child(s, t, &c, &env, shown);
         else
             step_fail(s, "Out of memory");
+        if (t->pid > 0)
+            bind_tell(s, (size_t)(t - s->tasks), t->pid, c.fds[2]);
     }
     for (int i = 0; i < 3; i++)
         if (c.fds[i] >= 0)
@@ -401,12 +410,17 @@ static void launch_tasks(struct step *s)
     for (size_t i = 0; i < s->launch->n_argv; i++)
         argv[i] = s->launch->argv[i];
     check_work_dir(s);
+    mpi_start(s);
     for (size_t i = 0; i < s->n_tasks && !s->error; i++)
         launch_task(s, &st, &s->tasks[i], argv);
+    mpi_started(s);
 }
 
 void step_launch(struct step *s)
 {
+    bind_prepare(s);
+    if (s->error)
+        return;
     if (s->launch)
         launch_tasks(s);
     else

@@ -21,7 +21,9 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
+#include "stepd/bind.h"
 #include "stepd/ctl.h"
+#include "stepd/mpi.h"
 #include "stepd/spool.h"
 #include "wire/client.h"
 
@@ -61,6 +63,8 @@ static void fill_end(struct step *s, Pst__StepEnd *end)
         end->error = (char *)s->error;
     if (s->launch_failed)
         end->has_launch_failed = end->launch_failed = true;
+    if (s->login_env_failed)
+        end->has_login_env_failed = end->login_env_failed = true;
 }
 
 static void tell(struct step *s, int i, const Pst__StepEnd *end)
@@ -355,6 +359,8 @@ static bool advance(struct step *s, int64_t now_mono)
 {
     bool stuck = s->unkillable;
 
+    if (s->n_running == 0)
+        mpi_stop(s); /* nobody needs it now, and the step waits for its end */
     step_timers(s, now_mono);
     if (s->unkillable && !stuck)
         tell_all(s, NULL);
@@ -401,12 +407,14 @@ static void on_signals(struct step *s)
 
 static int poll_once(struct step *s, struct pollfd *fds, size_t room)
 {
-    size_t n = 0, attach_at, io_at, io_n;
+    size_t n = 0, attach_at, io_at, io_n, mpi_at;
 
     fds[n++] = (struct pollfd){ .fd = s->sig_fd, .events = POLLIN };
     fds[n++] = (struct pollfd){ .fd = s->listen_fd, .events = POLLIN };
     for (int i = 0; i < STEP_CONNS; i++)
         fds[n++] = (struct pollfd){ .fd = s->conns[i], .events = POLLIN };
+    mpi_at = n;
+    mpi_poll_fill(s, &fds[n++]);
     attach_at = n;
     n += attach_poll_fill(s, fds + n);
     io_at = n;
@@ -415,6 +423,7 @@ static int poll_once(struct step *s, struct pollfd *fds, size_t room)
         return errno == EINTR ? 0 : -errno;
     io_poll_done(s, fds + io_at, io_n);
     attach_poll_done(s, fds + attach_at);
+    mpi_poll_done(s, &fds[mpi_at]);
     if (fds[0].revents)
         on_signals(s);
     for (int i = 0; i < STEP_CONNS; i++)
@@ -433,8 +442,11 @@ static void step_done(struct step *s)
     for (size_t i = 0; i < s->n_tasks; i++)
         io_close_task(&s->tasks[i]);
     s->srun = client_free(s->srun);
+    mpi_stop(s);
+    bind_done(s);
     attach_done(s);
     envlist_done(&s->env);
+    free(s->login_env);
     free(s->tasks);
     free(s->gids);
 }
@@ -454,7 +466,7 @@ int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd)
     r = ctl_listen("sock", &s.listen_fd);
     if (r < 0)
         step_fail(&s, "Could not make the control socket: %s", strerror(-r));
-    room = 2 + STEP_CONNS + STEP_ATTACHED + io_poll_room(&s);
+    room = 3 + STEP_CONNS + STEP_ATTACHED + io_poll_room(&s);
     fds = calloc(room, sizeof(*fds));
     if (!fds)
         return -ENOMEM;

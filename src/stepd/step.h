@@ -15,7 +15,9 @@
 #include "stepd/proctrack.h"
 #include "stepfile.pb-c.h"
 
+struct bind;
 struct client;
+struct mpi;
 
 #define STEP_ATTACHED 16 /* sattach at a time */
 #define STEP_CONNS 4              /* slurmd, and one more while it restarts */
@@ -84,6 +86,8 @@ struct step {
     int conns[STEP_CONNS];
     struct client *srun;
     struct client *attached[STEP_ATTACHED]; /* NULL: free */
+    struct bind *bind; /* NULL: tasks are not bound to CPUs */
+    struct mpi *mpi; /* NULL: the step has no MPI type */
     bool had_srun;
     bool finished; /* STEP_DONE was queued */
     int err_fd; /* where notices go when there is no srun: the job's standard error */
@@ -102,7 +106,8 @@ struct step {
     int worst;         /* highest wait status of the tasks */
     const char *error; /* could not be set up: why (in error_buf) */
     char error_buf[512];
-    bool launch_failed;
+    bool launch_failed, login_env_failed;
+    char *login_env; /* bytes that env borrows */
     Pst__StepUsage usage;
 };
 
@@ -171,6 +176,14 @@ char **multiprog_free(char **argv);
  * nowhere). Returns its exit status or a negative errno. */
 int taskscript_prolog(struct step *s, const char *path, struct envlist *env, int print_fd);
 int taskscript_epilog(struct step *s, const char *path, struct envlist *env, pid_t *ret_pid);
+/* Run a program (argv NULL: its path alone) to its end and collect what it prints, 256 KiB at most.  Returns its exit
+ * status or a negative errno: -ETIMEDOUT. */
+int taskscript_output(struct step *s, const char *path, char *const *argv, const struct envlist *env,
+                      char **ret_text, size_t *ret_len);
+
+/* loginenv.c: what the user's login shell exports on this node (sbatch --get-user-env) */
+/* Load it into s->env, before what was submitted, which wins.  False: step_fail() was called. */
+bool loginenv_load(struct step *s);
 
 /* child.c: a process of the step, made without copying our memory */
 struct child {
@@ -182,6 +195,11 @@ struct child {
     int tty;        /* becomes its controlling terminal; -1 none */
     bool any_dir;   /* a missing work directory is no failure: / then */
     bool limits;    /* set the propagated limits */
+    const void *cpu_set; /* it binds itself to these, for sched_setaffinity(); NULL = not */
+    size_t cpu_set_size;
+    int keep_fd;    /* one more that stays open, under its number; 0 none */
+    const int *give; /* become descriptors 3, 4 ...; all above those */
+    size_t n_give;
     int stage, err; /* outcome when the return value is negative */
 };
 enum child_stage {

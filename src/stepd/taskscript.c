@@ -33,7 +33,8 @@ static void add_limits(const struct step *s, struct envlist *env)
     }
 }
 
-static int start(struct step *s, const char *path, const struct envlist *task_env, int out_fd, pid_t *ret_pid)
+static int start(struct step *s, const char *path, char *const *argv, const struct envlist *task_env,
+                 int out_fd, pid_t *ret_pid)
 {
     _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT;
     char *paths[] = { (char *)path, NULL };
@@ -41,7 +42,7 @@ static int start(struct step *s, const char *path, const struct envlist *task_en
     struct child c = {
         .step = s,
         .paths = paths,
-        .argv = paths,
+        .argv = argv ? argv : paths,
         .fds = { null_fd, out_fd >= 0 ? out_fd : null_fd, null_fd },
         .tty = -1,
         .any_dir = true,
@@ -74,7 +75,7 @@ static void apply_line(struct envlist *env, char *line, int print_fd)
 }
 
 /* Read fd to its end or until the deadline; NUL-terminated. */
-static int collect(int fd, int64_t deadline_mono, char **ret_text)
+static int collect(int fd, int64_t deadline_mono, char **ret_text, size_t *ret_len)
 {
     _cleanup_free_ char *buf = malloc(OUTPUT_MAX + 1);
     size_t len = 0;
@@ -99,16 +100,16 @@ static int collect(int fd, int64_t deadline_mono, char **ret_text)
     }
     buf[len] = '\0';
     *ret_text = TAKE_PTR(buf);
+    *ret_len = len;
     return 0;
 }
 
-int taskscript_prolog(struct step *s, const char *path, struct envlist *env, int print_fd)
+int taskscript_output(struct step *s, const char *path, char *const *argv, const struct envlist *env,
+                      char **ret_text, size_t *ret_len)
 {
     uint32_t limit_s = s->sf->has_script_timeout_s ? s->sf->script_timeout_s : DEFAULT_TIMEOUT_S;
     int64_t deadline = now_mono_us() + (int64_t)limit_s * USEC_PER_SEC;
     _cleanup_close_ int rd = -1, wr = -1;
-    _cleanup_free_ char *text = NULL;
-    char *save = NULL;
     int p[2], status = 0, r;
     pid_t pid;
 
@@ -116,25 +117,38 @@ int taskscript_prolog(struct step *s, const char *path, struct envlist *env, int
         return -errno;
     rd = p[0];
     wr = p[1];
-    envlist_set(env, "SLURM_SCRIPT_CONTEXT", "prolog_task");
-    r = start(s, path, env, wr, &pid);
+    r = start(s, path, argv, env, wr, &pid);
     if (r < 0)
         return r;
     (void)close(TAKE_FD(wr)); /* so that its end is seen */
-    r = collect(rd, deadline, &text);
+    r = collect(rd, deadline, ret_text, ret_len);
     if (r < 0)
         (void)kill(-pid, SIGKILL); /* it leads its own session */
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     if (r < 0)
         return r;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int taskscript_prolog(struct step *s, const char *path, struct envlist *env, int print_fd)
+{
+    _cleanup_free_ char *text = NULL;
+    char *save = NULL;
+    size_t len;
+    int r;
+
+    envlist_set(env, "SLURM_SCRIPT_CONTEXT", "prolog_task");
+    r = taskscript_output(s, path, NULL, env, &text, &len);
+    if (r < 0)
+        return r;
     for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
         apply_line(env, line, print_fd);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return r;
 }
 
 int taskscript_epilog(struct step *s, const char *path, struct envlist *env, pid_t *ret_pid)
 {
     envlist_set(env, "SLURM_SCRIPT_CONTEXT", "epilog_task");
-    return start(s, path, env, -1, ret_pid);
+    return start(s, path, NULL, env, -1, ret_pid);
 }

@@ -3,9 +3,12 @@
  * Constant data, any thread.  Op numbers index the array directly. */
 #include "wire/ops.h"
 
+#include "acct.pb-c.h"
+#include "acctop.pb-c.h"
 #include "api.pb-c.h"
 #include "event.pb-c.h"
 #include "explain.pb-c.h"
+#include "resv.pb-c.h"
 #include "watch.pb-c.h"
 
 #include "base/cleanup.h"

@@ -24,6 +24,8 @@
     X(OP_JOB_UPDATE, 13, "job-update", job_update_request, job_action_reply, 4 * WIRE_MIB)         \
     X(OP_STEP_CREATE, 14, "step-create", step_create_request, step_reply, 4 * WIRE_MIB)            \
     X(OP_HET_STEP_CREATE, 15, "het-step-create", het_step_request, het_step_reply, 4 * WIRE_MIB)   \
+    X(OP_ACCT_CHANGES, 16, "acct-changes", acct_changes, acct_reached, 16 * WIRE_MIB)              \
+    X(OP_QUERY_ASSOCS, 17, "query-assocs", assoc_mgr_request, record_batch, 1 * WIRE_MIB)         \
     X(OP_ACCESS, 66, "access", access_request, step_reply, 4 * WIRE_KIB)                           \
     X(OP_CRONTAB_GET, 60, "crontab-get", crontab_get_request, crontab_record, 4 * WIRE_KIB)        \
     X(OP_CRONTAB_SET, 61, "crontab-set", crontab_set_request, empty, 16 * WIRE_MIB)                \
@@ -40,7 +42,17 @@
     X(OP_QUERY_DIAG, 35, "query-diag", diag_request, diag_reply, 4 * WIRE_KIB)                     \
     X(OP_QUERY_SCRIPT, 36, "query-script", job_id_request, script_reply, 4 * WIRE_KIB)             \
     X(OP_QUERY_ACCT, 37, "query-acct", acct_filter, record_batch, 4 * WIRE_MIB)                    \
+    /* slurmctld to slurmdbd */                                                                    \
+    X(OP_DBD_REGISTER, 20, "dbd-register", dbd_register, dbd_cursor, 64 * WIRE_KIB)                \
+    X(OP_DBD_FEED, 21, "dbd-feed", dbd_feed, dbd_cursor, 16 * WIRE_MIB)                            \
+    X(OP_USAGE, 22, "usage", usage_request, usage_reply, 4 * WIRE_MIB)                             \
+    X(OP_ARCHIVE, 23, "archive", archive_request, archive_reply, 64 * WIRE_KIB)                    \
+    X(OP_QUERY_SHARES, 110, "query-shares", shares_request, record_batch, 4 * WIRE_KIB)           \
+    X(OP_USAGE_RESET, 111, "usage-reset", usage_reset_request, empty, 1 * WIRE_MIB)               \
     X(OP_QUERY_PRIORITY, 45, "query-priority", priority_request, record_batch, 4 * WIRE_MIB)       \
+    X(OP_ACCT_ADMIN, 40, "acct-admin", acct_admin_request, acct_admin_reply, 15 * WIRE_MIB)        \
+    X(OP_ACCT_LIST, 41, "acct-list", acct_list_request, record_batch, 4 * WIRE_MIB)                \
+    X(OP_ACCT_FOLLOW, 42, "acct-follow", acct_follow_request, acct_changes, 1 * WIRE_MIB)          \
     X(OP_QUERY_EXPLAIN, 38, "query-explain", explain_request, explain_reply, 4 * WIRE_KIB)         \
     X(OP_WATCH, 39, "watch", watch_request, watch_batch, 1 * WIRE_MIB)                             \
     /* administration */                                                                           \
@@ -50,6 +62,8 @@
     X(OP_SHUTDOWN, 53, "shutdown", shutdown_request, empty, 4 * WIRE_KIB)                          \
     X(OP_TOKEN, 54, "token", token_request, token_reply, 4 * WIRE_KIB)                             \
     X(OP_DEBUG, 55, "debug", debug_request, empty, 4 * WIRE_KIB)                                   \
+    X(OP_RESV_UPDATE, 57, "reservation-update", resv_request, resv_reply, 4 * WIRE_MIB)            \
+    X(OP_QUERY_RESVS, 58, "query-reservations", empty, resv_set, 4 * WIRE_KIB)                     \
     X(OP_NODE_REBOOT, 56, "node-reboot", node_reboot_request, empty, 4 * WIRE_MIB)                 \
     /* slurmd to controller */                                                                     \
     X(OP_NODE_REGISTER, 70, "node-register", node_register, node_register_reply, 16 * WIRE_MIB)    \
@@ -72,6 +86,7 @@
     X(OP_STEP_SIGNAL, 104, "step-signal", step_signal, empty, 4 * WIRE_KIB)                        \
     X(OP_STEP_MESSAGE, 105, "step-message", step_message, empty, 64 * WIRE_KIB)                    \
     X(OP_STEP_DONE, 106, "step-done", step_done, empty, 4 * WIRE_KIB)                              \
+    X(OP_STEP_MPI, 121, "step-mpi", step_mpi, empty, 16 * WIRE_MIB)                                \
     /* sattach and sbcast to slurmd, then to whom it hands the connection */                       \
     X(OP_ATTACH_STEP, 107, "attach-step", attach_step, empty, 4 * WIRE_MIB)                        \
     X(OP_BCAST_OPEN, 108, "bcast-open", bcast_open, empty, 4 * WIRE_MIB)                           \

@@ -65,8 +65,41 @@ def test_open_mpi_python(c, need):
     assert done.out == "6 of 4\n" * 4
 
 
-def test_open_mpi_direct(c):
-    pytest.skip("processes of Open MPI started by srun itself ask for PMIx, which comes with a later stage")
+@pytest.mark.parametrize("layout, options", [("block", ["-N4", "-n8"]), ("cyclic", ["-N4", "-n8", "-m", "cyclic"]),
+                                             ("uneven", ["-N3", "-n7"]), ("one node", ["-N1", "-n4"])])
+def test_open_mpi_direct(c, need, layout, options):
+    """Ranks started by srun itself find each other by PMIx."""
+    need("mpirun.openmpi", "openmpi-bin")
+    tasks, nodes = int(options[1][2:]), int(options[0][2:])
+    done = c.run("srun", "--mpi=pmix", *options, str(ring(c, "mpicc.openmpi")), env=OPEN_MPI)
+    check_ring(done.out, tasks, nodes)
+
+
+def test_open_mpi_direct_in_a_job(c, need):
+    """Two steps of one batch job, one after the other and on parts of it at the same time."""
+    need("mpirun.openmpi", "openmpi-bin")
+    program = ring(c, "mpicc.openmpi")
+    job = c.sbatch("-N4", "--ntasks-per-node=2", env=OPEN_MPI, script=f"""export SLURM_MPI_TYPE=pmix
+srun -o whole {program}
+srun -N2 -n4 -o first {program} & srun -N2 -n4 -r2 -o second {program} & wait""")
+    assert c.wait_end(job, 60)["JobState"] == "COMPLETED", c.out(job)
+    check_ring((c.work / "whole").read_text(), 8, 4)
+    for name in "first", "second":
+        check_ring((c.work / name).read_text(), 4, 2)
+
+
+@pytest.mark.parametrize("mpi, compiler, code", [("pmix", "mpicc.openmpi", 7), ("pmi2", "mpicc.mpich", 7)])
+def test_abort(c, need, mpi, compiler, code):
+    """One rank calls MPI_Abort: the others, which sleep, are ended, and srun tells the code."""
+    need(compiler, "libopenmpi-dev or libmpich-dev")
+    path = c.work / "abort"
+    subprocess.run([compiler, "-o", path, HERE / "programs" / "abort.c"], check=True)
+    tmp = c.work / "tmp"  # Open MPI leaves its folder there when it is ended like this
+    tmp.mkdir()
+    env = {**OPEN_MPI, "TMPDIR": str(tmp)}
+    done = c.run("srun", f"--mpi={mpi}", "-N2", "-n4", str(path), str(code), env=env, check=False, timeout=40)
+    assert done.rc in (code, 143), done.err  # ended by TERM counts for more than a code
+    assert "task 1" in done.err and "rank 0 went on" not in done.out
 
 
 @pytest.mark.parametrize("how", ["salloc", "sbatch"])
@@ -91,5 +124,33 @@ def test_mpich_singletons(c, need):
     assert sorted(done.out.splitlines()) == ["rank 0 of 1 on node1 token 0", "rank 0 of 1 on node2 token 0"]
 
 
-def test_mpich_direct(c):
-    pytest.skip("ranks of MPICH started by srun itself ask for PMI-2, which comes with a later stage")
+@pytest.mark.parametrize("options", [["-N4", "-n8"], ["-N4", "-n8", "-m", "cyclic"], ["-N3", "-n7"], ["-N1", "-n4"],
+                                     ["-N2", "-n8", "-m", "plane=2"]])
+def test_mpich_direct(c, need, options):
+    """Ranks started by srun itself find each other by PMI."""
+    need("mpiexec.hydra", "mpich")
+    tasks, nodes = int(options[1][2:]), int(options[0][2:])
+    done = c.run("srun", "--mpi=pmi2", *options, str(ring(c, "mpicc.mpich")))
+    check_ring(done.out, tasks, nodes)
+
+
+def all_to_all(c, compiler):
+    path = c.work / "alltoall"
+    subprocess.run([compiler, "-O2", "-o", path, HERE / "programs" / "alltoall.c"], check=True)
+    return path
+
+
+@pytest.mark.parametrize("mpi, compiler", [("pmix", "mpicc.openmpi"), ("pmi2", "mpicc.mpich")])
+def test_all_to_all(c, need, mpi, compiler):
+    need(compiler, "libopenmpi-dev or libmpich-dev")
+    done = c.run("srun", f"--mpi={mpi}", "-N4", "-n8", str(all_to_all(c, compiler)), env=OPEN_MPI, timeout=60)
+    assert done.out == "8 ranks, 200 exchanges, every value right\n", done.err
+
+
+@pytest.mark.parametrize("mpi, compiler", [("pmix", "mpicc.openmpi"), ("pmi2", "mpicc.mpich")])
+def test_components(c, need, mpi, compiler):
+    """One world over both components of a heterogeneous step."""
+    need(compiler, "libopenmpi-dev or libmpich-dev")
+    program = str(ring(c, compiler))
+    done = c.run("srun", f"--mpi={mpi}", "-N1", "-n2", program, ":", "-N2", "-n3", program, env=OPEN_MPI, timeout=60)
+    check_ring(done.out, 5, 3)

@@ -63,16 +63,16 @@ class Player:
 
     def __init__(self, cluster, note=lambda text: None):
         self.cluster, self.note, self.job = cluster, note, 0
-        self.work = Path(cluster.dir) / "work"
-        self.work.mkdir()
+        self.home = Path(cluster.dir) / "home"
+        self.home.mkdir()
         for path in (HERE / "files").iterdir():
-            (self.work / path.name).write_bytes(path.read_bytes())
-            (self.work / path.name).chmod(0o755)
+            (self.home / path.name).write_bytes(path.read_bytes())
+            (self.home / path.name).chmod(0o755)
         self.env = {**cluster.env, "TZ": "UTC", "HOME": "/root", "USER": "root"}
 
     def sh(self, command):
         try:
-            done = subprocess.run(["bash", "-c", command], cwd=self.work, env={**self.env, "J": str(self.job)},
+            done = subprocess.run(["bash", "-c", command], cwd=self.home, env={**self.env, "J": str(self.job)},
                                   stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
                                   timeout=COMMAND_S)
             answer = (done.returncode, done.stdout, done.stderr)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "ctld/licenses.h"
+#include "feed/licenses.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

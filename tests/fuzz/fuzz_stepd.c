@@ -1,5 +1,5 @@
 /* fuzz_stepd.c - texts that users hand to the step daemon: rank maps, file name patterns,
- * environments
+ * environments, CPU bindings
  *
  * The first byte chooses the parser; whatever comes, nothing may be read or written out of bounds
  * and all results are freed. */
@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpubind.h"
 #include "stepd/envlist.h"
 #include "stepd/pattern.h"
 #include "stepd/step.h"
@@ -45,6 +46,31 @@ static void try_env(const uint8_t *data, size_t size)
     envlist_done(&el);
 }
 
+/* No task gets a CPU that the step does not have. */
+static void try_binding(const char *text)
+{
+    struct cpubind_node node = { .sockets = 2, .cores = 3, .threads = 2, .n_ldoms = 2 };
+    struct cpubind_step step = { .n_tasks = 3, .cpus_per_task = 2 };
+    struct bitmap *masks[3] = { NULL }, *cpus = NULL;
+    enum cpubind_kind kind;
+    struct cpubind b;
+
+    if (cpubind_parse(text, &b, NULL) < 0)
+        return;
+    if (bitmap_new(12, &cpus) == 0) {
+        bitmap_set_range(cpus, 2, 10);
+        step.cpus = cpus;
+        if (cpubind_masks(&b, &node, &step, masks, &kind, NULL) == 0)
+            for (int i = 0; i < 3; i++) {
+                if (!bitmap_subset(masks[i], cpus))
+                    abort();
+                bitmap_free(masks[i]);
+            }
+        bitmap_free(cpus);
+    }
+    cpubind_done(&b);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text;
@@ -56,12 +82,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     memcpy(text, data + 1, size - 1);
     text[size - 1] = '\0';
-    if (data[0] % 3 == 0)
+    if (data[0] % 4 == 0)
         try_map(text);
-    else if (data[0] % 3 == 1)
+    else if (data[0] % 4 == 1)
         try_pattern(text);
-    else
+    else if (data[0] % 4 == 2)
         try_env(data + 1, size - 1);
+    else
+        try_binding(text);
     free(text);
     return 0;
 }

@@ -37,7 +37,7 @@ TERMINAL = {"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPT
 
 
 def program(name):
-    for folder in ("ctld", "noded", "stepd", "cli", "penstock"):
+    for folder in ("ctld", "dbd", "noded", "stepd", "cli", "penstock"):
         path = BUILD / "src" / folder / name
         if path.is_file() and os.access(path, os.X_OK):
             return str(path)
@@ -133,6 +133,13 @@ class Daemon:
         except subprocess.TimeoutExpired:
             self.kill()
             return "did not end on SIGTERM"
+
+
+def outputs_here():
+    return set(Path.cwd().glob("slurm-*.out"))
+
+
+HERE_BEFORE = outputs_here()
 
 
 class Cluster:
@@ -339,6 +346,7 @@ class Cluster:
         while (left := processes_of(self.dir)) and time.monotonic() < deadline:
             time.sleep(0.05)
         problems += [f"left behind: {path}" for path in (self.dir / "tmp").iterdir()]
+        problems += [f"a job wrote where the tests were started: {path}" for path in outputs_here() - HERE_BEFORE]
         for pid, command in left:
             problems.append(f"left behind: {pid} {command}")
             try:

@@ -1,6 +1,7 @@
 """Why a job waits, in sentences and figures; a change that is named really starts it."""
 
 import json
+import re
 
 from conftest import wait_until
 
@@ -38,6 +39,17 @@ def test_resources_and_fewer_nodes(c):
     # The promise is kept.
     c.run("scontrol", "update", f"JobId={job}", "NumNodes=1")
     c.wait_state(job, "RUNNING")
+
+
+def test_licenses(make_cluster):
+    c = make_cluster(nodes=1, conf="Licenses=matlab:10,ansys:4")
+    first = c.sbatch("-L", "matlab:6,ansys:1", "-t10", wrap="sleep 60")
+    c.wait_state(first, "RUNNING")
+    job = c.sbatch("-L", "ansys:2,matlab:6", "-t10", wrap="sleep 60")
+    settled(c, job, "Licenses")
+    text = c.run("scontrol", "explain", job).out
+    assert "License matlab: it asks for 6; of 10, 4 are free." in text and "License ansys" not in text
+    assert re.search(rf"Job {first} of \S+ holds 6 of them, until \d{{4}}-", text)
 
 
 def test_time_limit_lets_it_backfill(c):

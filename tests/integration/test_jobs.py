@@ -88,7 +88,8 @@ def test_array(cluster):
     for task in range(8):
         assert (cluster.work / f"a-{job}-{task}.txt").read_text() == f"{task} of 8, {job}\n"
     rows = wait_until(lambda: (r := cluster.sacct("-X", "-j", str(job), "-o", "JobID,State,ExitCode")) and
-                      len(r) == 8 and r, "accounting has 8 tasks")
+                      len(r) == 8 and all(row[1] not in ("PENDING", "RUNNING", "COMPLETING") for row in r) and r,
+                          "accounting has 8 tasks that ended")
     states = {row[0]: row[1:] for row in rows}
     assert states[f"{job}_5"] == ["FAILED", "1:0"]
     assert all(states[f"{job}_{t}"] == ["COMPLETED", "0:0"] for t in range(8) if t != 5)

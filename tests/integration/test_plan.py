@@ -7,10 +7,11 @@ from conftest import wait_until
 CLUSTER = {"nodes": 2}
 
 
-def starts(c):
+def starts(c, *options):
     """{job: (start or None, nodes)} of what squeue says about waiting jobs."""
-    rows = [line.split("|") for line in c.run("squeue", "-h", "-t", "PD", "-o", "%i|%S|%Y").out.splitlines()]
-    return {int(job): (None if at == "N/A" else datetime.fromisoformat(at), nodes) for job, at, nodes in rows}
+    out = c.run("squeue", "-h", "-t", "PD", *options, "-o", "%i|%S|%Y").out
+    rows = [line.split("|") for line in out.splitlines()]
+    return {int(job) if job.isdigit() else job: (None if at == "N/A" else datetime.fromisoformat(at), nodes) for job, at, nodes in rows}
 
 
 def test_every_waiting_job_has_a_place(c):
@@ -53,3 +54,37 @@ def test_test_only_comes_after_the_plan(c):
     assert (at - last).total_seconds() >= 10 * 60
     for job in jobs:
         c.run("scancel", job)
+
+
+def test_a_plan_is_kept_when_one_job_ends(c):
+    """A plan of over a hundred places is repaired: those who gain come forward, nobody goes back."""
+    first = [c.sbatch("-N1", f"-t{limit}", "--exclusive", wrap="sleep 100") for limit in (10, 30)]
+    for job in first:
+        c.wait_state(job, "RUNNING")
+    for _ in range(110):
+        c.sbatch("-N1", "-t3", "--exclusive", wrap="sleep 100")
+    c.sbatch("-N2", "-t5", "--exclusive", wrap="sleep 100")
+    wait_until(lambda: sum(at is not None for at, _ in starts(c).values()) == 111, "all have a start")
+    before = starts(c)
+    c.run("scancel", first[1])  # its node comes free twenty minutes before the other would have
+    wait_until(lambda: len(c.run("squeue", "-h", "-t", "R").out.splitlines()) == 2, "one starts in its place")
+    wait_until(lambda: any(at and at < before[job][0] for job, (at, _) in starts(c).items()), "some come forward")
+    after = starts(c)
+    assert len(after) == 110
+    assert not {job: (at, before[job][0]) for job, (at, _) in after.items() if not at or at > before[job][0]}
+    c.run("scancel", *c.run("squeue", "-h", "-o", "%i").out.split())
+    wait_until(lambda: not c.run("squeue", "-h").out, "all have gone")
+
+
+def test_bf_interval_minus_one_is_no_backfill(make_cluster):
+    """Without backfill a job behind one that waits stays where it is."""
+    c = make_cluster(nodes=2, conf="SchedulerParameters=bf_interval=-1\n")
+    first = c.sbatch("-N1", "-t10", "--exclusive", wrap="sleep 100")
+    c.wait_state(first, "RUNNING")
+    wide = c.sbatch("-N2", "-t20", "--exclusive", wrap="sleep 100")
+    small = c.sbatch("-N1", "-t5", "--exclusive", wrap="sleep 100")
+    wait_until(lambda: c.job(small)["Reason"] == "Priority", "it waits for the one before")
+    assert starts(c)[wide][0] is None
+    assert c.state(small) == "PENDING"
+    c.run("scancel", wide)
+    c.wait_state(small, "RUNNING")

@@ -84,7 +84,7 @@ def test_grace(preempting):
     c = preempting("CANCEL", low="GraceTime=6", nodes=1)
     low = c.sbatch("-plow", "-n4", "-t10", script="trap 'echo warned' TERM\necho ready\nfor i in {1..100}; do sleep 0.2; done")
     c.wait_state(low, "RUNNING")
-    wait_until(lambda: "ready" in c.out(low), "the script is on its way")
+    wait_until(lambda: (c.work / f"slurm-{low}.out").exists() and "ready" in c.out(low), "the script is on its way")
     high = c.sbatch("-n4", "-t10", wrap="sleep 1000")
     wait_until(lambda: "warned" in c.out(low), "it is warned")
     late = c.sbatch("-n1", "-t1", wrap="true")
@@ -143,3 +143,37 @@ def test_off(preempting):
     wait_until(lambda: c.job(high)["Reason"] == "Resources", "it waits")
     assert c.run("sinfo", "-h", "-p", "low", "-O", "PreemptMode").out.strip() == "OFF"
     assert c.state(low) == "RUNNING"
+
+
+def test_backfill_preempts(preempting):
+    """Behind a head that waits for what it may not preempt, others still send away whom they may."""
+    c = preempting()
+    equal = running(c, "-wnode1", "--exclusive")
+    low = running(c, "-plow", "-wnode2", "--exclusive")
+    head = c.sbatch("-wnode1", "--exclusive", "-t10", wrap="sleep 1000")
+    behind = c.sbatch("-N1", "-n1", "-t5", wrap="sleep 1000")
+    c.wait_state(behind, "RUNNING")
+    assert states(c, equal, head, low) == ["RUNNING", "PENDING", "PENDING"]
+
+
+def test_explain(preempting):
+    """Whom a job may preempt, who will go, and why others stay."""
+    c = preempting(low="GraceTime=300")
+    equal = running(c, "-wnode1", "--exclusive")
+    low = running(c, "-plow", "-wnode2", "--exclusive", wrap="trap '' TERM; for i in {1..1000}; do sleep 1; done")
+    first = c.sbatch("-wnode1", "--exclusive", "-t10", wrap="sleep 1000")
+    wait_until(lambda: c.job(first)["Reason"] == "Resources", "it is looked at")
+    assert "It may preempt none of the 2 jobs there: 1 does not rank below it" not in explain(c, first)
+    assert "but would not fit without them either: 1 does not rank below it." in explain(c, first)
+    claims = c.sbatch("-wnode2", "--exclusive", "-t10", "-p", "mid", wrap="sleep 1000")
+    wait_until(lambda: "PreemptTime=2" in c.run("scontrol", "show", "job", low).out, "it is told to go")
+    assert f"It preempts job {low} (requeued) and starts when it has gone." in explain(c, claims)
+    last = c.sbatch("-p", "low", "-N2", "--exclusive", "-t10", wrap="sleep 1000")
+    wait_until(lambda: c.job(last)["Reason"] != "None", "it is looked at")
+    assert re.search(r"It may preempt none of the \d jobs there: .*does not rank below it.*1 ends anyway",
+                     explain(c, last))
+    assert c.state(equal) == "RUNNING"
+
+
+def explain(c, job):
+    return c.run("scontrol", "explain", job).out

@@ -124,7 +124,7 @@ def test_set_reaches_the_scheduler():
 
 
 @pytest.mark.parametrize("args, status, text", [
-    ([], 2, "needs one of --trace, --journal and --generate"),
+    ([], 2, "needs one of --trace, --journal, --generate and --from-live"),
     (["--generate", "heavy"], 2, "no such generator: heavy"),
     (["--trace", "/nonexistent"], 1, "/nonexistent: No such file"),
     (["-g", "gpu", "-p", "best"], 2, "no such policy: best"),

@@ -61,3 +61,13 @@ def test_grows_over_a_restart(cluster):
 def test_unknown(c):
     assert c.refused("squeue", "-j", "s8FXJCCS3F9Z00") == "slurm_load_jobs error: Invalid job id specified\n"
     assert c.refused("scontrol", "show", "job", "s8FXJCCS3F9Z0") != ""
+
+
+def test_sprio_takes_it(make_cluster):
+    c = make_cluster(nodes=1, conf="PriorityType=priority/multifactor\nPriorityWeightAge=10")
+    c.run("scontrol", "update", "NodeName=node1", "State=DRAIN", "Reason=t")
+    first, second = c.sbatch(wrap="true"), c.sbatch(wrap="true")
+    wait_until(lambda: len(c.run("sprio", "-h").out.splitlines()) == 2, "both are known")
+    assert c.run("sprio", "-h", "-o", "%i", "-j", sluid(c, second)).out == f"{second}\n"
+    assert c.run("sprio", "-h", "-o", "%i", "-j", f"{sluid(c, first).lower()},{second}").out == f"{first}\n{second}\n"
+    assert c.run("sprio", "-h", "-o", "%i", "-j", "s00000000000AB").out == ""

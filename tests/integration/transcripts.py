@@ -21,6 +21,7 @@ and directives, which take effect where they stand:
     @everywhere REASON => PATTERN => TEXT  as @allow, for all commands of the file
     @mask REASON => PATTERN => TEXT        replace it on both sides, in the next command
     @masks REASON => PATTERN => TEXT       the same for all commands of the file
+    @names                   names of people are data in this file: only root's is masked
 
 Before two outputs are compared, clocks, hosts, users and numbers that no two runs share become marks of the
 same width (mask()), so that columns are still compared to the byte."""
@@ -126,14 +127,14 @@ MASKS = [(re.compile(pattern), put) for pattern, put in (
 )]
 
 
-def mask(text, c, mine):
-    """What the comparison sees.  mine: our own output, else the recorded one."""
+def mask(text, c, mine, names=False):
+    """What the comparison sees.  mine: our own output, else the recorded one.  names: people's stay."""
     if mine:
         text = text.replace(str(c.work), "/demo/alice").replace(str(c.conf.parent), "/etc/slurm")
         text = re.sub(rf"\b{re.escape(HOST)}\b", "ctl1", text)
         people, group = (ME["user"],), ME["group"]
     else:
-        people, group = (*PEOPLE, "root"), "research"
+        people, group = ("root",) if names else (*PEOPLE, "root"), "research"
         text = re.sub(r"/demo/(carol|bob(  (?= |$))?)", "/demo/alice", text)
     for name in people:
         text = mask_name(text, name, "~")
@@ -153,7 +154,7 @@ class Entry:
         self.line, self.command, self.out, self.err, self.rc = line, command, "", "", None
         self.input = None
         self.before, self.allow, self.mask, self.differs = [], [], [], None
-        self.unordered = self.shape = False
+        self.unordered = self.shape = self.names = False
 
     def __str__(self):
         return f"{self.line}: {self.command}"
@@ -161,7 +162,7 @@ class Entry:
 
 def load(name):
     """(lines for slurm.conf, entries) of a transcript."""
-    conf, entries, entry, waiting, everywhere = [], [], None, [], []
+    conf, entries, entry, waiting, everywhere, names = [], [], None, [], [], False
     path = FOLDER / f"{name}.txt"
     for number, line in enumerate(path.read_text().split("\n"), 1):
         if entry is not None:
@@ -181,6 +182,8 @@ def load(name):
             entries.append(entry)
         elif line.startswith("@conf "):
             conf.append(line[6:])
+        elif line == "@names":
+            names = True
         elif line.startswith(("@masks ", "@everywhere ")):
             everywhere.append(line)
         elif line.startswith("@"):
@@ -189,6 +192,7 @@ def load(name):
             assert not line or line.startswith("#"), f"{path}:{number}: {line}"
     assert entry is None, f"{path}: {entry} has no end"
     for entry in entries:
+        entry.names = names
         for line in everywhere:
             reason, pattern, text = line.split(" => ")
             (entry.mask if reason.startswith("@masks") else entry.allow).append((pattern, text))
@@ -273,7 +277,7 @@ def compare(c, entry):
             pass  # no JSON: the texts are compared
     sides = []
     for out, err, rc, mine in ((*recorded, entry.rc, False), (*ours, done.returncode, True)):
-        out, err = mask(out, c, mine), mask(err, c, mine)
+        out, err = mask(out, c, mine, entry.names), mask(err, c, mine, entry.names)
         for pattern, put in entry.mask:
             out, err = (re.sub(pattern, put, part, flags=re.M) for part in (out, err))
         if out and not out.endswith("\n"):

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "acct/acct.h"
+#include "acct/sql.h"
 #include "base/cleanup.h"
 #include "base/pbutil.h"
 #include "model/cluster.h"
@@ -47,12 +48,30 @@ UTIL void remove_tree(int parent, const char *name)
     (void)unlinkat(parent, name, AT_REMOVEDIR);
 }
 
-/* A fresh directory per test, and the database in it. */
+/* A fresh directory per test, and the database in it; or one on the server whose socket is
+ * PENSTOCK_TEST_MYSQL (as root, without a password). */
 struct world {
-    char dir[256], db[300];
+    char dir[256], db[300], schema[64]; /* schema: the server's name for it */
     struct acct *acct;
     uint64_t lsn;
 };
+
+UTIL bool on_server(void)
+{
+    return getenv("PENSTOCK_TEST_MYSQL");
+}
+
+UTIL void drop_schema(const struct world *w)
+{
+    char text[96];
+    struct sql *db;
+
+    if (sql_open(w->db, SQL_WRITE, &db, NULL) < 0)
+        return;
+    (void)snprintf(text, sizeof(text), "DROP DATABASE %s", w->schema);
+    (void)sql_exec(db, text); /* the next run has another name */
+    (void)sql_close(db);
+}
 
 UTIL int world_setup(void **state)
 {
@@ -63,6 +82,10 @@ UTIL int world_setup(void **state)
     (void)snprintf(w->dir, sizeof(w->dir), "%s/penstock-acct-XXXXXX", base ? base : "/tmp");
     assert_non_null(mkdtemp(w->dir));
     (void)snprintf(w->db, sizeof(w->db), "%s/acct.db", w->dir);
+    if (on_server()) {
+        (void)snprintf(w->schema, sizeof(w->schema), "t_%s", strrchr(w->dir, '-') + 1);
+        (void)snprintf(w->db, sizeof(w->db), "mysql:%s:0:root::%s", getenv("PENSTOCK_TEST_MYSQL"), w->schema);
+    }
     *state = w;
     return 0;
 }
@@ -72,6 +95,8 @@ UTIL int world_teardown(void **state)
     struct world *w = *state;
 
     acct_close(w->acct);
+    if (w->schema[0])
+        drop_schema(w);
     remove_tree(AT_FDCWD, w->dir);
     free(w);
     return 0;

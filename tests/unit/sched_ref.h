@@ -27,7 +27,10 @@
 struct rnode {
     struct sched_node in;
     unsigned features; /* bits a, b, c */
-    struct sched_gres_spec gres[2];
+    struct sched_gres_spec gres[3];
+    struct sched_gres_share shares[8];
+    const uint64_t *near[2][3]; /* into masks */
+    uint64_t masks[8];
     char text[16];
 };
 struct rpart {
@@ -206,14 +209,69 @@ static bool row_ok(const struct sched_gres_req *r, const char *name, const char 
     return strcmp(r->name, name) == 0 && (!r->type || (type && strcmp(r->type, type) == 0));
 }
 
+/* Who holds bit `at` of the devices called name?  Any job there. */
+static bool dev_held(const struct sit *q, uint32_t node, const char *name, uint32_t at)
+{
+    for (uint32_t i = 0; i < q->w->njobs; i++) {
+        const struct sched_alloc_node *an = held_on(&q->w->jobs[i], node);
+
+        for (size_t r = 0; an && there(q, &q->w->jobs[i]) && r < an->ngres; r++)
+            if (an->gres[r].devices && strcmp(an->gres[r].name, name) == 0 &&
+                bit(an->gres[r].devices, an->gres[r].ndevice_words, at))
+                return true;
+    }
+    return false;
+}
+
+/* Free shares of the GPU, none while it is held as a whole. */
+static uint64_t shares_free(const struct sit *q, uint32_t node, uint32_t gpu)
+{
+    const struct sched_gres_spec *spec = &q->w->nodes[node].gres[q->w->nodes[node].in.ngres - 1];
+    uint32_t first = 0;
+    uint64_t sum = 0;
+
+    if (dev_held(q, node, "gpu", gpu))
+        return 0;
+    for (size_t i = 0; i < spec->nshares; first += spec->shares[i++].count)
+        for (uint32_t k = first; spec->shares[i].device == gpu && k < first + spec->shares[i].count; k++)
+            sum += !dev_held(q, node, "shard", k);
+    return sum;
+}
+
+static uint64_t shares_of(const struct rnode *n, uint32_t gpu)
+{
+    const struct sched_gres_spec *spec = &n->gres[n->in.ngres - 1];
+
+    for (size_t i = 0; i < spec->nshares; i++)
+        if (spec->shares[i].device == gpu)
+            return spec->shares[i].count;
+    return 0;
+}
+
+static bool has_shares(const struct rnode *n)
+{
+    return n->in.ngres && n->gres[n->in.ngres - 1].shares;
+}
+
 static uint64_t gres_free(const struct sit *q, const struct rjob *j, uint32_t node)
 {
     const struct rnode *n = &q->w->nodes[node];
     uint64_t have = 0, used = 0;
 
-    for (size_t r = 0; r < n->in.ngres; r++)
-        if (row_ok(&j->gres[0], n->gres[r].name, n->gres[r].type))
-            have += n->gres[r].count;
+    if (strcmp(j->gres[0].name, "shard") == 0) { /* of one GPU */
+        for (size_t i = 0; has_shares(n) && i < n->gres[n->in.ngres - 1].nshares; i++)
+            have = MAX(have, shares_free(q, node, n->shares[i].device));
+        return have;
+    }
+    for (size_t r = 0; r < n->in.ngres; r++) {
+        if (!row_ok(&j->gres[0], n->gres[r].name, n->gres[r].type))
+            continue;
+        have += n->gres[r].count;
+        for (uint32_t d = 0; has_shares(n) && d < n->gres[r].count; d++)
+            used += !dev_held(q, node, "gpu", n->gres[r].first_index + d) &&
+                    shares_free(q, node, n->gres[r].first_index + d) <
+                        shares_of(n, n->gres[r].first_index + d);
+    }
     for (uint32_t i = 0; i < q->w->njobs; i++) {
         const struct sched_alloc_node *an = held_on(&q->w->jobs[i], node);
 
@@ -401,6 +459,27 @@ static void check_cpus(const struct sit *q, uint32_t part, const struct rjob *j,
     }
 }
 
+/* A GPU is shared or given away as a whole; shares of a job on a node are of one GPU. */
+static void check_shared(const struct sit *q, uint32_t node, const struct sched_alloc_gres *g)
+{
+    const struct rnode *n = &q->w->nodes[node];
+    uint32_t first = 0, gpus = 0;
+
+    for (size_t i = 0; has_shares(n) && i < n->gres[n->in.ngres - 1].nshares; first += n->shares[i++].count) {
+        uint32_t gpu = n->shares[i].device, mine = 0;
+
+        for (uint32_t k = first; k < first + n->shares[i].count; k++)
+            mine += bit(g->devices, g->ndevice_words, k);
+        if (strcmp(g->name, "gpu") == 0 && bit(g->devices, g->ndevice_words, gpu))
+            assert_int_equal(shares_free(q, node, gpu), n->shares[i].count);
+        if (strcmp(g->name, "shard") == 0 && mine)
+            assert_false(dev_held(q, node, "gpu", gpu));
+        gpus += mine != 0;
+    }
+    if (strcmp(g->name, "shard") == 0)
+        assert_int_equal(gpus, 1);
+}
+
 static void check_devices(const struct sit *q, uint32_t node, const struct sched_alloc_gres *g)
 {
     uint64_t count = 0;
@@ -418,6 +497,7 @@ static void check_devices(const struct sit *q, uint32_t node, const struct sched
         }
     }
     assert_int_equal(count, g->count);
+    check_shared(q, node, g);
 }
 
 static uint64_t check_gres(const struct sit *q, const struct rjob *j,
@@ -441,6 +521,39 @@ static uint64_t check_gres(const struct sit *q, const struct rjob *j,
     return got;
 }
 
+static const uint64_t *near_of(const struct rnode *n, const char *name, uint32_t device)
+{
+    uint32_t gpu = device;
+
+    for (size_t i = 0, first = 0; strcmp(name, "shard") == 0 && i < n->gres[n->in.ngres - 1].nshares;
+         first += n->shares[i++].count)
+        if (device >= first && device < first + n->shares[i].count)
+            gpu = n->shares[i].device;
+    for (size_t r = 0; r < n->in.ngres; r++)
+        if (n->gres[r].near_cpus && gpu - n->gres[r].first_index < n->gres[r].count)
+            return n->gres[r].near_cpus[gpu - n->gres[r].first_index];
+    return NULL;
+}
+
+/* Where binding is enforced, every CPU is near one of the job's devices. */
+static void check_bound(const struct rnode *n, const struct sched_alloc_node *an)
+{
+    uint64_t near = 0;
+
+    for (size_t r = 0; r < an->ngres; r++) {
+        for (uint32_t d = 0; an->gres[r].devices && d < an->gres[r].ndevice_words * 64; d++) {
+            const uint64_t *cpus = bit(an->gres[r].devices, an->gres[r].ndevice_words, d)
+                                       ? near_of(n, an->gres[r].name, d)
+                                       : &near;
+
+            near |= cpus ? *cpus : ~UINT64_C(0);
+        }
+        if (!an->gres[r].devices)
+            return;
+    }
+    assert_int_equal(an->cpu_bits[0] & ~near, 0);
+}
+
 static void check_alloc(const struct world *w, uint32_t part, const struct rjob *j,
                         const struct sched_alloc *a)
 {
@@ -462,6 +575,8 @@ static void check_alloc(const struct world *w, uint32_t part, const struct rjob 
         assert_true(w->parts[part].member[an->node_id] && n->in.schedulable);
         check_cpus(&q, part, j, an);
         gres += check_gres(&q, j, an, all_gres);
+        if (j->in.ngres && j->in.gres_bind == SCHED_BIND_ENFORCE && !whole(w, &w->parts[part], j))
+            check_bound(n, an);
         tasks += an->tasks;
         assert_true(an->tasks > 0);
         if (j->in.ntasks_per_node)

@@ -477,6 +477,8 @@ static void test_no_room(void **state)
     struct world *w = *state;
     int r;
 
+    if (on_server())
+        skip(); /* about files */
     want = straight(w);
     w->acct = open_db(w->db);
     assert_int_equal(apply_history(w->acct, 20, 10), 0);
@@ -501,6 +503,8 @@ static void test_locked(void **state)
     struct world *w = *state;
     sqlite3 *other;
 
+    if (on_server())
+        skip(); /* about files */
     w->acct = open_db(w->db);
     assert_int_equal(sqlite3_open(w->db, &other), SQLITE_OK);
     assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
@@ -564,6 +568,8 @@ static void test_schema(void **state)
 {
     struct world *w = *state;
 
+    if (on_server())
+        skip(); /* about files */
     for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
         struct err err = { .text = "" };
         struct acct *a = NULL;
@@ -579,12 +585,81 @@ static void test_schema(void **state)
         assert_int_equal(acct_cursor(a), 0);
         assert_int_equal(apply_history(a, 12, 5), 0);
         acct_close(a);
-        assert_int_equal(number(w->db, "PRAGMA user_version"), 1);
+        assert_int_equal(number(w->db, "PRAGMA user_version"), 2);
         assert_int_equal(number(w->db, "SELECT count(*) FROM jobs"), 2);
         a = open_db(w->db); /* nothing to migrate */
         assert_int_equal(acct_cursor(a), 12);
         acct_close(a);
     }
+}
+
+/* What the first release left: its tables, a cluster's name, a cursor, one job. */
+static const char version_1[] =
+    "PRAGMA application_id=1347633475; PRAGMA user_version=1;"
+    "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
+    "INSERT INTO meta VALUES('cursor', 77), ('base', 5), ('cluster', 'test'), ('cluster_id', 'abc');"
+    "CREATE TABLE jobs(run INTEGER PRIMARY KEY, job_id INTEGER NOT NULL, array_job_id INTEGER,"
+    " array_task_id INTEGER, uid INTEGER NOT NULL, state INTEGER NOT NULL, begun_us INTEGER NOT NULL,"
+    " eligible_us INTEGER, start_us INTEGER, end_us INTEGER NOT NULL, partition TEXT, name TEXT,"
+    " account TEXT, qos TEXT, nodes TEXT, record BLOB NOT NULL);"
+    "INSERT INTO jobs VALUES(7, 7, NULL, NULL, 1000, 3, 1, 1, 2, 3, 'p', 'n', NULL, NULL, NULL, x'0807');"
+    "CREATE INDEX jobs_job ON jobs(job_id);"
+    "CREATE INDEX jobs_array ON jobs(array_job_id) WHERE array_job_id IS NOT NULL;"
+    "CREATE INDEX jobs_end ON jobs(end_us);"
+    "CREATE INDEX jobs_uid ON jobs(uid, end_us);"
+    "CREATE TABLE steps(run INTEGER NOT NULL, step INTEGER NOT NULL, record BLOB NOT NULL,"
+    " PRIMARY KEY(run, step)) WITHOUT ROWID;";
+
+static void test_migrate(void **state)
+{
+    struct world *w = *state;
+    struct answer got;
+
+    if (on_server())
+        skip(); /* about files */
+    make_file(w->db, version_1);
+    w->acct = open_db(w->db);
+    assert_int_equal(acct_cursor(w->acct), 77);
+    assert_int_equal(acct_source(w->acct), 0);
+    got = ask_all(w->db);
+    assert_int_equal(got.n, 1);
+    assert_int_equal(got.jobs[0]->job->job_id, 7);
+    assert_string_equal(got.jobs[0]->cluster, "test");
+    answer_done(&got);
+    w->lsn = 77;
+    feed(w, submit(8, 3, 10));
+    assert_int_equal(number(w->db, "SELECT max(run) FROM jobs"), 8); /* base 5 */
+}
+
+/* Two clusters and their runs of equal numbers in one store; one of them begins anew. */
+static void test_sources(void **state)
+{
+    struct world *w = *state;
+    struct err err = { .text = "" };
+    Pst__AcctFilter only = PST__ACCT_FILTER__INIT;
+    char *names[] = { "Two" };
+    struct answer got = { 0 };
+
+    for (int i = 0; i < 3; i++) {
+        w->acct = acct_close(w->acct);
+        assert_int_equal(acct_open_source(w->db, i == 1 ? "two" : "one", i == 2 ? "new" : "old", &w->acct, &err), 0);
+        assert_int_equal(acct_cursor(w->acct), 0);
+        w->lsn = 0;
+        feed(w, submit(1, 1, i * 10));
+    }
+    w->acct = acct_close(w->acct);
+    assert_int_equal(acct_open_source(w->db, "one", "new", &w->acct, &err), 0);
+    assert_int_equal(acct_cursor(w->acct), 1);
+    got = ask_all(w->db);
+    assert_int_equal(got.n, 3);
+    answer_done(&got);
+    only.clusters = names;
+    only.n_clusters = 1;
+    got = (struct answer){ 0 };
+    assert_int_equal(acct_query(w->db, &only, T0 + 1000 * SEC, collect, &got, &err), 0);
+    assert_int_equal(got.n, 1);
+    assert_string_equal(got.jobs[0]->cluster, "two");
+    answer_done(&got);
 }
 
 static void test_cluster_name(void **state)
@@ -594,6 +669,8 @@ static void test_cluster_name(void **state)
     struct world *w = *state;
     struct acct *a = NULL;
 
+    if (on_server())
+        skip(); /* about files */
     assert_int_equal(acct_open(w->db, NULL, &a, &err), 0);
     acct_close(a);
     assert_int_equal(stat(w->db, &st), 0);
@@ -620,6 +697,7 @@ int main(void)
         TEST(test_again),        TEST(test_killed),
         TEST(test_no_room),      TEST(test_locked),
         TEST(test_schema),       TEST(test_cluster_name),
+        TEST(test_migrate),      TEST(test_sources),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

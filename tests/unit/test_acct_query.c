@@ -255,8 +255,6 @@ static void test_cursor(void **state)
         assert_non_null(job);
         assert_non_null(job->job);
         pst__acct_job__free_unpacked(job, NULL);
-        acct_rows_pause(rows); /* may come at any time */
-        acct_rows_pause(rows);
         n++;
     }
     assert_int_equal(r, 0);

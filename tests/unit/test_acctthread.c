@@ -32,11 +32,9 @@ static void on_durable(void *ctx, uint64_t lsn)
 static void on_request(void *ctx, struct conn *c, const struct frame *frame)
 {
     struct site *s = ctx;
-    ProtobufCMessage *msg;
 
     assert_int_equal(frame->op, OP_QUERY_ACCT);
-    assert_int_equal(frame_unpack(frame, &msg, NULL), 0);
-    acctthread_query(atomic_load(&s->acct), c, frame->id, (Pst__AcctFilter *)msg);
+    acctthread_request(atomic_load(&s->acct), c, frame);
 }
 
 static void on_close(void *ctx, struct conn *c)

@@ -263,10 +263,14 @@ static void set_value(const ProtobufCFieldDescriptor *f, void *to, unsigned nth)
         *(uint32_t *)to = 0x80000000u + n;
         break;
     case PROTOBUF_C_TYPE_INT64:
+    case PROTOBUF_C_TYPE_SINT64:
         *(int64_t *)to = INT64_C(1800000000000000) + n;
         break;
     case PROTOBUF_C_TYPE_UINT64:
         *(uint64_t *)to = UINT64_C(0xfedcba9876543210) + n;
+        break;
+    case PROTOBUF_C_TYPE_DOUBLE:
+        *(double *)to = 0.5 + n;
         break;
     default:
         fail_msg("test_golden: no sample for type %s", type_names[f->type]);
@@ -281,6 +285,8 @@ static size_t size_of(const ProtobufCFieldDescriptor *f)
         return sizeof(void *);
     case PROTOBUF_C_TYPE_BYTES:
         return sizeof(ProtobufCBinaryData);
+    case PROTOBUF_C_TYPE_DOUBLE:
+    case PROTOBUF_C_TYPE_SINT64:
     case PROTOBUF_C_TYPE_INT64:
     case PROTOBUF_C_TYPE_UINT64:
         return 8;

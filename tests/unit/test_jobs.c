@@ -5,6 +5,7 @@
 #include "base/strbuf.h"
 #include "ctld/jobs.h"
 #include "ctld/rlimits.h"
+#include "feed/records.h"
 
 /* ---- GRES
  * ------------------------------------------------------------------------------------------ */
@@ -347,14 +348,14 @@ static void test_node_usable(void **state)
     Pst__NodeRecord r = PST__NODE_RECORD__INIT;
 
     (void)state;
-    assert_true(jobs_node_usable(&r));
+    assert_true(feed_node_usable(&r));
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
         SET(&r, state_flags, 1u << bad[i]);
-        assert_false(jobs_node_usable(&r));
+        assert_false(feed_node_usable(&r));
     }
     SET(&r, state_flags,
         1u << PST__NODE_FLAG__NODE_FLAG_CLOUD | 1u << PST__NODE_FLAG__NODE_FLAG_RESERVED);
-    assert_true(jobs_node_usable(&r));
+    assert_true(feed_node_usable(&r));
 }
 
 /* ---- limits in the environment

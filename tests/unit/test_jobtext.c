@@ -20,7 +20,8 @@ static const struct {
     { "USR1", "USR1@60", 10, 60, false },
     { "B:USR1@50", "B:USR1@50", 10, 50, true },
     { "SIGTERM@0", "TERM@0", 15, 0, false },
-    { "r:12@3", "USR2@3", 12, 3, false },
+    { "12@3", "USR2@3", 12, 3, false },
+    { "R:12@3", NULL, 0, 0, false },
     { "b:usr2", "B:USR2@60", 12, 60, true },
     { "", NULL, 0, 0, false },
     { "USR1@", NULL, 0, 0, false },
@@ -154,7 +155,7 @@ static void test_mail(void **state)
 
 static void test_counts(void **state)
 {
-    uint32_t min, max, sct[3];
+    uint32_t min, max, sct[3], counts[8];
 
     (void)state;
     assert_int_equal(jobtext_nodes_parse("2-1k", &min, &max), 0);
@@ -167,6 +168,13 @@ static void test_counts(void **state)
     assert_int_equal(sct[1], 0);
     assert_int_equal(sct[2], 1);
     assert_int_equal(jobtext_geometry_parse("2:", sct), -EINVAL);
+    assert_int_equal(jobtext_node_counts("4-8:2,2,4", counts, ARRAY_SIZE(counts)), 4);
+    assert_int_equal(counts[0] * 1000 + counts[1] * 100 + counts[2] * 10 + counts[3], 2468);
+    assert_int_equal(jobtext_node_counts("3", counts, ARRAY_SIZE(counts)), 1);
+    assert_int_equal(jobtext_node_counts("1-9", counts, ARRAY_SIZE(counts)), -E2BIG);
+    assert_int_equal(jobtext_node_counts("2,", counts, ARRAY_SIZE(counts)), -EINVAL);
+    assert_int_equal(jobtext_node_counts("4-2", counts, ARRAY_SIZE(counts)), -EINVAL);
+    assert_int_equal(jobtext_node_counts("0,2", counts, ARRAY_SIZE(counts)), -EINVAL);
 }
 
 int main(void)

@@ -195,6 +195,7 @@ static void expect(struct sched *s, bool backfill, int64_t minutes, const char *
  * ------------------------------------------------------------------------------------------- */
 
 #define GRES(...) .gres = (const struct sched_gres_req[]){ { __VA_ARGS__ } }, .ngres = 1
+#define COUNTS(...) .node_counts = (const uint32_t[]){ __VA_ARGS__ }, .nnode_counts = 2
 #define J(...)                                                                                     \
     {                                                                                              \
         .id = 1, .partitions = part_main, .npartitions = 1, .submit_us = NOW, .eligible_us = NOW,  \
@@ -223,6 +224,13 @@ static const struct {
       "1:main n0[0-9]t5m1000 n1[0-1]t1m200;" },
     { J(.min_nodes = 2, .max_nodes = 2, .ntasks_per_node = 3),
       "1:main n0[0-1,8-9]t3m400 n1[0-1,8-9]t3m400;" },
+    { J(.num_tasks = 8, .max_nodes = 3, COUNTS(1, 3)),
+      "1:main n0[0-1,8-9]t4m400 n1[0-1]t2m200 n2[0-1]t2m200;" },
+    { J(.num_tasks = 8, .max_nodes = 3, .use_min_nodes = true, COUNTS(1, 3)),
+      "1:main n0[0-3,8-11]t8m800;" },
+    { J(.num_tasks = 20, .max_nodes = 8, COUNTS(2, 8)),
+      "1:main n0[0-15]t16m1600 n1[0-1,8-9]t4m400;" },
+    { J(.num_tasks = 40, .max_nodes = 8, COUNTS(2, 8)), "1:Constraints;" },
     { J(.num_tasks = 4, .spread = true),
       "1:main n0[0-1]t1m200 n1[0-1]t1m200 n2[0-1]t1m200 n3[0-1]t1m200;" },
     { J(.num_tasks = 1, .pn_min_cpus = 12), "1:main n0[0-1]t1m200;" },
@@ -435,6 +443,30 @@ static void test_cpu_quota(void **state)
 
 /* --- reasons and order
  * --------------------------------------------------------------------------------- */
+
+/* Jobs of the partition share the first CPUs of each socket. */
+static void test_socket_quota(void **state)
+{
+    struct sched *s = cluster();
+    struct sched_partition p = partition("main");
+    struct sched_job two = job(1), wide = job(6), whole = job(7);
+
+    (void)state;
+    p.max_cpus_per_socket = 5; /* two whole cores */
+    assert_int_equal(sched_partition_put(s, &p), 0);
+    two.num_tasks = 7;
+    put(s, two);
+    for (uint32_t i = 2; i <= 3; i++)
+        put(s, job(i));
+    wide.num_tasks = 9;
+    wide.max_nodes = 1;
+    put(s, wide);
+    whole.exclusive = true;
+    put(s, whole);
+    expect(s, false, 0,
+           "1:main n0[0-3,8-11]t7;2:main n1[0-1]t1;3:main n1[2-3]t1;6:Constraints;7:Constraints;");
+    sched_free(s);
+}
 
 static void test_reasons(void **state)
 {
@@ -842,7 +874,7 @@ int main(void)
         cmocka_unit_test(test_layouts),       cmocka_unit_test(test_selects),
         cmocka_unit_test(test_cpus_as_cores), cmocka_unit_test(test_weight_and_lln),
         cmocka_unit_test(test_best_run),      cmocka_unit_test(test_sharing),
-        cmocka_unit_test(test_cpu_quota),     cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_cpu_quota), cmocka_unit_test(test_socket_quota),     cmocka_unit_test(test_reasons),
         cmocka_unit_test(test_order),         cmocka_unit_test(test_partitions),
         cmocka_unit_test(test_multifactor),   cmocka_unit_test(test_queue_depth),
         cmocka_unit_test(test_backfill),      cmocka_unit_test(test_backfill_beside),

@@ -20,69 +20,30 @@
 
 #define MINUTE INT64_C(60000000)
 #define NOW (INT64_C(28333334) * MINUTE)
+
+#include "sched_util.h"
+
 #define NODES_MAX 6u
 #define JOBS_MAX 24u
 #define HORIZON 600u
 
 static uint32_t cases = 300;
-static const char *const part_main[] = { "main" };
 
 static struct sched *cluster(struct sched_params p, uint32_t nodes, uint32_t cpus)
 {
-    uint32_t ids[NODES_MAX];
-    struct sched *s = NULL;
-
-    p.select = SCHED_SELECT_CORE;
-    p.backfill = p.conservative = true;
-    p.bf_window_min = 1440;
+    p.conservative = true;
     p.bf_resolution_s = 60;
-    assert_int_equal(sched_new(&p, &s), 0);
-    for (uint32_t i = 0; i < nodes; i++) {
-        const struct sched_gres_spec gpu = { .name = "gpu", .count = 2, .indexed = true };
-        const struct sched_node n = { .id = i,
-                                      .name = "n",
-                                      .cpus = cpus,
-                                      .sockets = 1,
-                                      .cores_per_socket = cpus,
-                                      .threads_per_core = 1,
-                                      .mem_mib = 4000,
-                                      .weight = 1,
-                                      .gres = &gpu,
-                                      .ngres = 1,
-                                      .schedulable = true };
-
-        ids[i] = i;
-        assert_int_equal(sched_node_put(s, &n), 0);
-    }
-    const struct sched_partition part = { .name = "main",
-                                          .node_ids = ids,
-                                          .nnodes = nodes,
-                                          .tier = 1,
-                                          .up = true,
-                                          .max_time_min = SCHED_UNLIMITED,
-                                          .max_nodes = SCHED_UNLIMITED };
-
-    assert_int_equal(sched_partition_put(s, &part), 0);
-    return s;
+    return util_cluster(p, nodes, cpus, 2);
 }
 
 static struct sched_job job(uint32_t id, uint32_t nodes, uint32_t tasks, uint32_t minutes)
 {
-    return (struct sched_job){ .id = id,
-                               .partitions = part_main,
-                               .npartitions = 1,
-                               .submit_us = NOW + id,
-                               .eligible_us = NOW,
-                               .time_limit_min = minutes,
-                               .min_nodes = nodes,
-                               .max_nodes = nodes,
-                               .num_tasks = tasks,
-                               .cpus_per_task = 1 };
-}
+    struct sched_job j = util_job(id);
 
-static void put(struct sched *s, struct sched_job j)
-{
-    assert_int_equal(sched_job_put(s, &j), 0);
+    j.min_nodes = j.max_nodes = nodes;
+    j.num_tasks = tasks;
+    j.time_limit_min = minutes;
+    return j;
 }
 
 /* What a pass and a backfill decided, by job. */
@@ -314,12 +275,6 @@ static void test_het(void **state)
 
 /* ---- random cases -------------------------------------------------------------------------------
  */
-
-static uint32_t draw(uint64_t *x, uint32_t below)
-{
-    *x = *x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)(*x >> 33) % below;
-}
 
 struct rjob {
     uint32_t nodes, minutes, lic, mask;

@@ -13,66 +13,15 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "sched/gallop.h"
 #include "sched/sched.h"
 
 #define NOW INT64_C(1700000000000000)
 #define MINUTE INT64_C(60000000)
 
+#include "sched_util.h"
+
 static uint32_t cases = 300;
-static const char *const part_main[] = { "main" };
-
-static struct sched *cluster(struct sched_params p, uint32_t nodes)
-{
-    uint32_t ids[16];
-    struct sched *s = NULL;
-
-    p.select = SCHED_SELECT_CORE;
-    p.backfill = true;
-    p.bf_window_min = p.bf_window_min ? p.bf_window_min : 1440;
-    assert_int_equal(sched_new(&p, &s), 0);
-    for (uint32_t i = 0; i < nodes; i++) {
-        const struct sched_node n = { .id = i,
-                                      .name = "n",
-                                      .cpus = 4,
-                                      .sockets = 1,
-                                      .cores_per_socket = 4,
-                                      .threads_per_core = 1,
-                                      .mem_mib = 4000,
-                                      .weight = 1,
-                                      .schedulable = true };
-
-        ids[i] = i;
-        assert_int_equal(sched_node_put(s, &n), 0);
-    }
-    const struct sched_partition part = { .name = "main",
-                                          .node_ids = ids,
-                                          .nnodes = nodes,
-                                          .tier = 1,
-                                          .up = true,
-                                          .max_time_min = SCHED_UNLIMITED,
-                                          .max_nodes = SCHED_UNLIMITED };
-
-    assert_int_equal(sched_partition_put(s, &part), 0);
-    return s;
-}
-
-static struct sched_job job(uint32_t id)
-{
-    return (struct sched_job){ .id = id,
-                               .partitions = part_main,
-                               .npartitions = 1,
-                               .submit_us = NOW + id,
-                               .eligible_us = NOW,
-                               .time_limit_min = 10,
-                               .min_nodes = 1,
-                               .num_tasks = 1,
-                               .cpus_per_task = 1 };
-}
-
-static void put(struct sched *s, struct sched_job j)
-{
-    assert_int_equal(sched_job_put(s, &j), 0);
-}
 
 /* Run a pass or backfill; the started ids as a bit set (ids < 64). */
 static uint64_t run(struct sched *s, int64_t now, bool backfill, struct sched_decisions *d)
@@ -96,15 +45,47 @@ static const struct sched_decision *told(const struct sched_decisions *d, uint32
     return NULL;
 }
 
+/* The first yes of groups of places that are alike, found with few questions. */
+struct stairs {
+    uint32_t first, width, asked;
+};
+
+static int stair(void *ctx, uint32_t at, uint32_t *lo, uint32_t *hi)
+{
+    struct stairs *st = ctx;
+
+    st->asked++;
+    *lo = (at - 1) / st->width * st->width;
+    *hi = *lo + st->width;
+    return *lo + 1 >= st->first;
+}
+
+static void test_gallop(void **state)
+{
+    (void)state;
+    for (uint32_t width = 1; width <= 5; width++) {
+        for (uint32_t groups = 0; groups <= 20; groups++) {
+            for (uint32_t g = 0; g <= groups; g++) {
+                struct stairs st = { .first = g * width + 1, .width = width };
+                uint32_t at = UINT32_MAX;
+
+                assert_int_equal(gallop(groups * width, stair, &st, &at), 0);
+                assert_int_equal(at, g < groups ? g * width + 1 : 0);
+                assert_in_range(st.asked, groups > 0, 12);
+            }
+        }
+    }
+}
+
 #define BIT(n) (UINT64_C(1) << (n))
 
 static void test_licenses(void **state)
 {
     const struct sched_lic_req three[] = { { "m", 3 } }, two[] = { { "m", 2 } },
                                either[] = { { "m", 2 }, { "a", 1 } };
-    struct sched *s = cluster((struct sched_params){ 0 }, 2);
+    struct sched *s = util_cluster((struct sched_params){ 0 }, 2, 4, 0);
     struct sched_decisions d = { 0 };
-    struct sched_job j = job(1);
+    struct sched_job j = util_job(1);
 
     (void)state;
     assert_int_equal(sched_license_put(s, "m", 4), 0);
@@ -112,20 +93,20 @@ static void test_licenses(void **state)
     j.licenses = three;
     j.nlicenses = 1;
     put(s, j);
-    j = job(2);
+    j = util_job(2);
     j.licenses = two;
     j.nlicenses = 1;
     put(s, j);
-    j = job(3);
+    j = util_job(3);
     j.licenses = either;
     j.nlicenses = 2;
     j.licenses_any = true;
     put(s, j);
-    j = job(4);
+    j = util_job(4);
     j.licenses = either;
     j.nlicenses = 2;
     put(s, j);
-    put(s, job(5));
+    put(s, util_job(5));
     assert_int_equal(run(s, NOW + MINUTE, false, &d), BIT(1) | BIT(3) | BIT(5));
     assert_int_equal(told(&d, 2)->why, SCHED_WHY_LICENSES);
     assert_int_equal(told(&d, 4)->why, SCHED_WHY_LICENSES);
@@ -154,9 +135,9 @@ static void test_reserved_licenses(void **state)
 
     (void)state;
     for (int on = 0; on < 2; on++) {
-        struct sched *s = cluster((struct sched_params){ .bf_licenses = on }, 2);
+        struct sched *s = util_cluster((struct sched_params){ .bf_licenses = on }, 2, 4, 0);
         struct sched_decisions d = { 0 };
-        struct sched_job j = job(1);
+        struct sched_job j = util_job(1);
 
         assert_int_equal(sched_license_put(s, "m", 4), 0);
         j.licenses = three;
@@ -172,7 +153,7 @@ static void test_reserved_licenses(void **state)
             assert_int_equal(told(&d, 2)->expected_us, NOW + 10 * MINUTE);
             assert_int_equal(told(&d, 2)->why, SCHED_WHY_LICENSES);
         }
-        j = job(3); /* beside both: one is left over */
+        j = util_job(3); /* beside both: one is left over */
         j.licenses = one;
         j.nlicenses = 1;
         j.time_limit_min = 60;
@@ -185,13 +166,13 @@ static void test_reserved_licenses(void **state)
 
 static void test_pass_limits(void **state)
 {
-    struct sched *s = cluster((struct sched_params){ .sched_max_job_start = 3 }, 4);
+    struct sched *s = util_cluster((struct sched_params){ .sched_max_job_start = 3 }, 4, 4, 0);
     struct sched_decisions d = { 0 };
     int64_t wake;
 
     (void)state;
     for (uint32_t i = 1; i <= 8; i++)
-        put(s, job(i));
+        put(s, util_job(i));
     assert_int_equal(run(s, NOW, false, &d), BIT(1) | BIT(2) | BIT(3));
     sched_decisions_done(&d);
     assert_int_equal(sched_pass(s, NOW, &d, &wake), 0);
@@ -204,20 +185,20 @@ static void test_pass_limits(void **state)
 /* One wide job blocks; of what could run beside it, backfill takes what the limits let through. */
 static uint64_t backfilled(struct sched_params p)
 {
-    struct sched *s = cluster(p, 2);
+    struct sched *s = util_cluster(p, 2, 4, 0);
     struct sched_decisions d = { 0 };
-    struct sched_job j = job(1);
+    struct sched_job j = util_job(1);
     uint64_t started;
 
     j.num_tasks = 4;
     put(s, j);
     assert_int_equal(run(s, NOW, false, &d), BIT(1));
-    j = job(2);
+    j = util_job(2);
     j.min_nodes = 2;
     j.num_tasks = 8;
     put(s, j);
     for (uint32_t i = 3; i <= 6; i++) {
-        j = job(i);
+        j = util_job(i);
         j.uid = i % 2;
         put(s, j);
     }
@@ -248,18 +229,18 @@ static void test_reserve_limits(void **state)
     (void)state;
     for (int on = 0; on < 2; on++) {
         struct sched *s =
-            cluster((struct sched_params){ .bf_min_age_reserve_s = on ? 3600 : 0 }, 2);
+            util_cluster((struct sched_params){ .bf_min_age_reserve_s = on ? 3600 : 0 }, 2, 4, 0);
         struct sched_decisions d = { 0 };
-        struct sched_job j = job(1);
+        struct sched_job j = util_job(1);
 
         j.num_tasks = 4;
         put(s, j);
         assert_int_equal(run(s, NOW, false, &d), BIT(1));
-        j = job(2);
+        j = util_job(2);
         j.min_nodes = 2;
         j.num_tasks = 8;
         put(s, j);
-        j = job(3);
+        j = util_job(3);
         j.time_limit_min = 600; /* later than the wide job could start */
         put(s, j);
         assert_int_equal(run(s, NOW, false, &d), 0);
@@ -271,12 +252,6 @@ static void test_reserve_limits(void **state)
 
 /* ---- random cases -------------------------------------------------------------------------------
  */
-
-static uint32_t draw(uint64_t *x, uint32_t below)
-{
-    *x = *x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)(*x >> 33) % below;
-}
 
 struct world {
     struct sched *s;
@@ -345,14 +320,14 @@ static uint64_t play(uint64_t seed, bool pieces)
     uint64_t x = seed * UINT64_C(0x9e3779b97f4a7c15) + 1, y = x, started = 0;
     int64_t now = NOW;
 
-    w.s = cluster(p, 1 + draw(&x, 4));
+    w.s = util_cluster(p, 1 + draw(&x, 4), 4, 0);
     for (int l = 0; l < 2; l++) {
         w.total[l] = 1 + draw(&x, 6);
         assert_int_equal(sched_license_put(w.s, names[l], w.total[l]), 0);
     }
     for (uint32_t i = 1; i <= pending; i++) {
         struct sched_lic_req req[2];
-        struct sched_job j = job(i);
+        struct sched_job j = util_job(i);
 
         for (uint32_t l = 0; l < 2; l++)
             req[l] = (struct sched_lic_req){ names[l], 1 + draw(&x, (uint32_t)w.total[l]) };
@@ -399,9 +374,13 @@ static void test_random(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_licenses),       cmocka_unit_test(test_reserved_licenses),
-        cmocka_unit_test(test_pass_limits),    cmocka_unit_test(test_backfill_limits),
-        cmocka_unit_test(test_reserve_limits), cmocka_unit_test(test_random),
+        cmocka_unit_test(test_gallop),
+        cmocka_unit_test(test_licenses),
+        cmocka_unit_test(test_reserved_licenses),
+        cmocka_unit_test(test_pass_limits),
+        cmocka_unit_test(test_backfill_limits),
+        cmocka_unit_test(test_reserve_limits),
+        cmocka_unit_test(test_random),
     };
 
     if (argc > 1)

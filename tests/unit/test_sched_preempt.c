@@ -75,14 +75,16 @@ static void run_at(struct sched *s, uint32_t id, uint32_t part, uint32_t node, u
 
 static int64_t wake;
 
-/* One pass at NOW + seconds: "10 preempts 1c,2r on n0;10 starts on n0;" */
-static void expect(struct sched *s, int64_t seconds, const char *text)
+static void expect_of(struct sched *s, int64_t seconds, bool backfill, const char *text)
 {
     static const char letters[] = { [SCHED_MODE_CANCEL] = 'c', [SCHED_MODE_REQUEUE] = 'r', [SCHED_MODE_SUSPEND] = 's' };
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
     _cleanup_val_(sched_decisions_done) struct sched_decisions d = { 0 };
 
-    assert_int_equal(sched_pass(s, NOW + seconds * SECOND, &d, &wake), 0);
+    if (backfill)
+        assert_int_equal(sched_backfill(s, NOW + seconds * SECOND, &d), 0);
+    else
+        assert_int_equal(sched_pass(s, NOW + seconds * SECOND, &d, &wake), 0);
     for (size_t i = 0; i < d.n; i++) {
         const struct sched_decision *x = &d.items[i];
 
@@ -94,6 +96,53 @@ static void expect(struct sched *s, int64_t seconds, const char *text)
         strbuf_addf(&sb, " on n%u;", x->alloc.nodes[0].node_id);
     }
     assert_string_equal(strbuf_str(&sb), text);
+}
+
+/* One pass at NOW + seconds: "10 preempts 1c,2r on n0;10 starts on n0;" */
+static void expect(struct sched *s, int64_t seconds, const char *text)
+{
+    expect_of(s, seconds, false, text);
+}
+
+/* Behind a blocked head, on nodes that nobody is planned for in time. */
+static void test_backfill(void **state)
+{
+    static const uint32_t first[] = { 0 };
+    struct sched_params params = { .select = SCHED_SELECT_CPU, .select_memory = true, .backfill = true,
+                                   .conservative = true, .bf_window_min = 1440, .preempt = by_part };
+    struct sched *s = cluster(by_part);
+    struct sched_job head = job(10, 2, 8), wide = job(20, 2, 16), last;
+
+    (void)state;
+    sched_params_set(s, &params);
+    run_at(s, 1, 2, 0, 0, CPUS, NOW, 1, NULL); /* its equal: it stays */
+    run_at(s, 2, 0, 1, 0, CPUS, NOW, 1, NULL);
+    run_at(s, 3, 0, 2, 0, CPUS, NOW, 1, NULL);
+    head.req_nodes = first;
+    head.nreq = 1;
+    put(s, head);
+    put(s, job(11, 2, 4));
+    expect(s, 0, "");
+    expect_of(s, 0, true, "11 preempts 3c on n2;");
+    sched_job_remove(s, 3);
+    expect(s, 1, "11 starts on n2;");
+    sched_job_remove(s, 11);
+    /* A head that needs two nodes has a place on every node it could use: nobody is sent away before it. */
+    sched_job_remove(s, 10);
+    run_at(s, 4, 2, 2, 0, CPUS, NOW, 1, NULL);
+    wide.min_nodes = wide.max_nodes = 3;
+    wide.num_tasks = 24;
+    put(s, wide);
+    last = job(21, 2, 4);
+    put(s, last);
+    expect(s, 2, "");
+    expect_of(s, 2, true, "21 preempts 2c on n1;"); /* it ends before the head's time */
+    sched_job_refused(s, 21);
+    last.time_limit_min = 2000;
+    put(s, last);
+    expect(s, 3, "");
+    expect_of(s, 3, true, "");
+    sched_free(s);
 }
 
 static void test_claim(void **state)
@@ -393,7 +442,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_claim),   cmocka_unit_test(test_order),    cmocka_unit_test(test_exempt),
         cmocka_unit_test(test_suspend), cmocka_unit_test(test_leaving),  cmocka_unit_test(test_qos),
-        cmocka_unit_test(test_licenses), cmocka_unit_test(test_random),
+        cmocka_unit_test(test_licenses), cmocka_unit_test(test_backfill), cmocka_unit_test(test_random),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

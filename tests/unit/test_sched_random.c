@@ -28,6 +28,37 @@ static const char *part_names[] = { "p0", "p1", "p2" };
 
 static const char *feature_lists[] = { "", "a", "b", "a,b", "c", "a,c", "b,c", "a,b,c" };
 
+/* Each device is near the CPUs of one socket, some near all. */
+static void make_near(struct rnode *n)
+{
+    uint32_t per = n->in.cpus / n->in.sockets;
+
+    if (chance(40))
+        return;
+    for (uint32_t k = 0; k < n->in.sockets; k++)
+        n->masks[k] = ((UINT64_C(1) << per) - 1) << k * per;
+    for (size_t r = 0; r < n->in.ngres; r++) {
+        for (uint64_t d = 0; d < n->gres[r].count; d++)
+            n->near[r][d] = chance(85) ? &n->masks[below(n->in.sockets)] : NULL;
+        n->gres[r].near_cpus = n->near[r];
+    }
+}
+
+/* Every GPU can be shared, some by more jobs than others. */
+static void make_shares(struct rnode *n)
+{
+    struct sched_gres_spec *spec = &n->gres[n->in.ngres];
+
+    *spec = (struct sched_gres_spec){ .name = "shard", .indexed = true, .shares = n->shares };
+    for (size_t r = 0; r < n->in.ngres; r++) {
+        for (uint64_t d = 0; d < n->gres[r].count; d++) {
+            n->shares[spec->nshares] = (struct sched_gres_share){ (uint32_t)spec->nshares, 1 + below(4) };
+            spec->count += n->shares[spec->nshares++].count;
+        }
+    }
+    n->in.ngres++;
+}
+
 static void make_node(struct world *w, uint32_t id)
 {
     struct rnode *n = &w->nodes[id];
@@ -59,6 +90,9 @@ static void make_node(struct world *w, uint32_t id)
                                                    .first_index = (uint32_t)n->gres[0].count };
             n->in.ngres = 2;
         }
+        make_near(n);
+        if (chance(60))
+            make_shares(n);
     } else if (chance(30)) {
         n->gres[0] = (struct sched_gres_spec){ .name = "disk", .count = 1 + below(9) };
         n->in.ngres = 1;
@@ -153,10 +187,13 @@ static struct rjob *make_job(struct world *w)
         uint32_t kind = w->loose ? below(3) : below(2);
 
         j->in.ngres = 1;
-        j->gres[0] = (struct sched_gres_req){ .name = chance(75) ? "gpu" : "disk",
+        j->gres[0] = (struct sched_gres_req){ .name = chance(60)   ? "gpu"
+                                                      : chance(60) ? "shard"
+                                                                   : "disk",
                                               .per_node = kind == 0 ? 1 + below(2) : 0,
                                               .per_task = kind == 1,
                                               .per_job = kind == 2 ? 1 + below(4) : 0 };
+        j->in.gres_bind = chance(70) ? SCHED_BIND_DEFAULT : w->loose && chance(60) ? SCHED_BIND_ENFORCE : SCHED_BIND_NONE;
         if (!strcmp(j->gres[0].name, "gpu") && chance(50))
             j->gres[0].type = chance(50) ? "x" : "y";
     }

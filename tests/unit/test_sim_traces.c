@@ -115,7 +115,7 @@ static void test_sacct(void **state)
 
 static void test_names(void **state)
 {
-    struct name_table t = { 0 };
+    struct strtab t = { 0 };
     char name[WORKLOAD_MAX_NAME + 2] = "";
     uint32_t i, again;
 
@@ -130,10 +130,7 @@ static void test_names(void **state)
     assert_int_equal(t.n, 5000);
     memset(name, 'x', sizeof(name) - 1);
     assert_int_equal(name_index(&t, name, WORKLOAD_MAX_NAME + 1, &i), -E2BIG);
-    for (uint32_t k = 0; k < t.n; k++)
-        free(t.names[k]);
-    free(t.names);
-    free(t.slots);
+    strtab_done(&t);
 }
 
 /* Means and spreads of what is drawn, within four standard errors. */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -326,6 +327,65 @@ static void test_envlist(void **state)
     envlist_done(&el);
 }
 
+/* ---- login environments ---------------------------------------------------------------------- */
+
+/* A shell whose start-up files print, then what stands in `body`; *ret_loaded: was it taken? */
+static void login_of(const char *body, struct step *s, bool *ret_loaded)
+{
+    char path[] = "/tmp/penstock-shell-XXXXXX";
+    Pst__StepFile sf = PST__STEP_FILE__INIT;
+    Pst__JobRecord job = PST__JOB_RECORD__INIT;
+    int fd = mkstemp(path);
+
+    assert_true(fd >= 0);
+    assert_true(dprintf(fd, "#!/bin/sh\necho welcome; echo A=wrong\n%s\n", body) > 0);
+    assert_int_equal(fchmod(fd, 0700), 0);
+    close(fd);
+    sf.shell = path;
+    sf.home = (char *)"/";
+    sf.script_timeout_s = 1;
+    sf.has_script_timeout_s = true;
+    job.user_name = (char *)"alice";
+    s->sf = &sf;
+    s->job = &job;
+    s->track.join_fd = -1;
+    s->work_dir = "/tmp";
+    *ret_loaded = loginenv_load(s);
+    unlink(path);
+}
+
+static void test_login_env(void **state)
+{
+    static const struct {
+        const char *body, *why;
+    } bad[] = {
+        { "exit 3", "it ended with status 3" },
+        { "exit 0", "it printed no environment" },
+        { "exec sleep 30", "Connection timed out" },
+    };
+    struct step s = { 0 };
+    bool loaded;
+
+    (void)state;
+    login_of("A='two\nlines' B=b SHLVL=7 PWD=/x exec /bin/sh -c \"$2\"", &s, &loaded);
+    assert_true(loaded);
+    assert_string_equal(envlist_get(&s.env, "B"), "b");
+    assert_string_equal(envlist_get(&s.env, "A"), "two\nlines");
+    assert_string_equal(envlist_get(&s.env, "LOGNAME"), "alice");
+    assert_string_equal(envlist_get(&s.env, "HOME"), "/");
+    assert_null(envlist_get(&s.env, "SHLVL"));
+    assert_null(envlist_get(&s.env, "PWD"));
+    envlist_done(&s.env);
+    free(s.login_env);
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        s = (struct step){ 0 };
+        login_of(bad[i].body, &s, &loaded);
+        assert_false(loaded);
+        assert_true(s.launch_failed && s.login_env_failed);
+        assert_non_null(strstr(s.error, bad[i].why));
+    }
+}
+
 /* ---- rank maps ------------------------------------------------------------------------------- */
 
 static void test_multiprog(void **state)
@@ -446,6 +506,7 @@ int main(void)
         cmocka_unit_test(test_env_tasks),
         cmocka_unit_test(test_env_epilog),
         cmocka_unit_test(test_envlist),
+        cmocka_unit_test(test_login_env),
         cmocka_unit_test(test_multiprog),
         cmocka_unit_test(test_multiprog_refused),
         cmocka_unit_test(test_spool),

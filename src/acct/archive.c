@@ -1,0 +1,449 @@
+/* archive.c - old rows into files and back; see archive.h.
+ *
+ * A file begins with a line `penstock archive 1 TABLE COLUMNS SOURCE CLUSTER`; each value follows
+ * as `n` (null), `i` number `;`, or `b` length `:` bytes.  Rows are selected, written, synced and
+ * deleted in one transaction, so whatever dies, a row is in the database or in a file. */
+#include "acct/archive.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "acct/db.h"
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+
+#define HEAD "penstock archive 1 "
+#define COLUMNS_MAX 16u
+#define VALUE_MAX (64u << 20)
+#define SOURCE_NAME_MAX 256u
+#define HOUR_US (3600 * USEC_PER_SEC)
+
+static const struct kind {
+    const char *name, *table;
+    unsigned columns;
+    const char *types; /* i number, b bytes */
+} kinds[] = {
+    { "event", "events", 9, "ibiiibibb" },
+    { "job", "jobs", 16, "iiiiiiiiiibbbbbb" },
+    { "step", "steps", 3, "iib" },
+    { "usage", "usage_sums", 6, "iiiiii" },
+    { "cluster_usage", "usage_cluster", 11, "iiiiiiiiiii" },
+};
+enum { KIND_EVENT, KIND_JOB, KIND_STEP, KIND_USAGE, KIND_CLUSTER_USAGE };
+
+struct source {
+    int64_t id;
+    char name[SOURCE_NAME_MAX];
+};
+
+struct out {
+    FILE *f;
+    char *path;
+};
+
+struct work {
+    struct sql *db;
+    const struct archive_what *what;
+    const struct source *source;
+    int64_t now_us;
+    struct out outs[ARRAY_SIZE(kinds)];
+    uint64_t rows;
+    struct err *err;
+};
+
+/* ---- writing ------------------------------------------------------------------------------------
+ */
+
+static int file_failed(struct work *w, const char *path)
+{
+    int r = errno ? -errno : -EIO;
+
+    return err_set(w->err, r, "archive %s: %s", path, strerrordesc_np(-r));
+}
+
+static int open_out(struct work *w, size_t kind, int64_t from_us, int64_t to_us)
+{
+    struct out *o = &w->outs[kind];
+    char from[32], to[32];
+    int fd;
+
+    if (o->f)
+        return 0;
+    time_fmt_stamp(from_us, "", 0, from, sizeof(from));
+    time_fmt_stamp(to_us, "", 0, to, sizeof(to));
+    if (asprintf(&o->path, "%s/%s_%s_archive_%s_%s", w->what->dir, w->source->name,
+                 kinds[kind].name, from, to) < 0) {
+        o->path = NULL;
+        return -ENOMEM;
+    }
+    fd = open(o->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    o->f = fd < 0 ? NULL : fdopen(fd, "a");
+    if (!o->f) {
+        if (fd >= 0)
+            (void)close(fd); /* nothing was written */
+        return file_failed(w, o->path);
+    }
+    (void)fprintf(o->f, HEAD "%s %u %lld %s\n", kinds[kind].table, kinds[kind].columns,
+                  (long long)w->source->id, w->source->name); /* failures show at the flush */
+    return 0;
+}
+
+static void put_value(FILE *f, struct sql_stmt *stmt, unsigned col, char type)
+{
+    size_t len;
+    const void *data;
+
+    if (sql_is_null(stmt, col)) {
+        (void)fputc('n', f);
+    } else if (type == 'i') {
+        (void)fprintf(f, "i%lld;", (long long)sql_int(stmt, col));
+    } else {
+        data = sql_blob(stmt, col, &len);
+        (void)fprintf(f, "b%zu:", len);
+        if (len)
+            (void)fwrite(data, 1, len, f);
+    }
+}
+
+/* Write what a select finds to the kind's file, and see it on disk. */
+static int dump(struct work *w, size_t kind, const char *select, int64_t from_us, int64_t to_us)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    struct out *o = &w->outs[kind];
+    int r = sql_prepare(w->db, select, &stmt);
+
+    while (r == 0 && (r = sql_step(stmt)) == 1) {
+        r = open_out(w, kind, from_us, to_us);
+        for (unsigned i = 0; r == 0 && i < kinds[kind].columns; i++)
+            put_value(o->f, stmt, i, kinds[kind].types[i]);
+        w->rows++;
+    }
+    if (r < 0 || !o->f)
+        return r;
+    errno = 0;
+    if (fflush(o->f) != 0 || fsync(fileno(o->f)) < 0)
+        return file_failed(w, o->path);
+    return 0;
+}
+
+/* ---- jobs and steps -----------------------------------------------------------------------------
+ */
+
+/* Runs behind `after` that ended before end_us, at most `limit`: the last one's number; 0: none. */
+static int last_run(struct work *w, int64_t after, int64_t end_us, int64_t *ret)
+{
+    char text[256];
+
+    (void)snprintf(
+        text, sizeof(text),
+        "SELECT max(run) FROM (SELECT run FROM jobs WHERE run>%lld AND run<%lld AND end_us<%lld"
+        " ORDER BY run LIMIT %llu) x",
+        (long long)after, (long long)ACCT_RUNS_OF(w->source->id + 1), (long long)end_us,
+        (unsigned long long)w->what->limit);
+    return sql_get(w->db, text, 0, ret);
+}
+
+static int purge_some(struct work *w, int64_t after, int64_t last, int64_t step_us, int64_t job_us,
+                      int64_t first_us)
+{
+    char range[160], text[512];
+    int64_t cut = MAX(step_us, job_us);
+    int r = 0;
+
+    (void)snprintf(range, sizeof(range), "j.run>%lld AND j.run<=%lld AND j.end_us<%lld",
+                   (long long)after, (long long)last, (long long)cut);
+    if (w->what->steps || (w->what->jobs && job_us)) {
+        (void)snprintf(text, sizeof(text),
+                       "SELECT s.* FROM jobs j JOIN steps s ON s.run=j.run WHERE %s", range);
+        r = dump(w, KIND_STEP, text, first_us, cut);
+    }
+    if (r == 0 && w->what->jobs && job_us) {
+        (void)snprintf(text, sizeof(text),
+                       "SELECT j.* FROM jobs j WHERE j.run>%lld AND j.run<=%lld AND j.end_us<%lld",
+                       (long long)after, (long long)last, (long long)job_us);
+        r = dump(w, KIND_JOB, text, first_us, job_us);
+    }
+    if (r < 0)
+        return r;
+    (void)snprintf(
+        text, sizeof(text),
+        "DELETE FROM steps WHERE run IN (SELECT run FROM jobs j WHERE %s);"
+        "DELETE FROM suspensions WHERE run IN (SELECT run FROM jobs j WHERE %s AND j.end_us<%lld);",
+        range, range, (long long)job_us);
+    r = sql_exec(w->db, text);
+    if (r < 0 || !job_us)
+        return r;
+    (void)snprintf(text, sizeof(text),
+                   "DELETE FROM jobs WHERE run>%lld AND run<=%lld AND end_us<%lld",
+                   (long long)after, (long long)last, (long long)job_us);
+    return sql_exec(w->db, text);
+}
+
+/* Whole hours ago; 0: never. */
+static int64_t cut_of(const struct work *w, uint64_t hours)
+{
+    return hours ? (w->now_us / HOUR_US - (int64_t)hours) * HOUR_US : 0;
+}
+
+static int purge_jobs(struct work *w)
+{
+    int64_t job_us = cut_of(w, w->what->job_h), step_us = cut_of(w, w->what->step_h);
+    int64_t after = ACCT_RUNS_OF(w->source->id) - 1, last = 0, first_us = 0,
+            cut = MAX(job_us, step_us);
+    char text[160];
+    int r = 0;
+
+    (void)snprintf(text, sizeof(text), "SELECT min(end_us) FROM jobs WHERE run>%lld AND run<%lld",
+                   (long long)after, (long long)ACCT_RUNS_OF(w->source->id + 1));
+    if (cut)
+        r = sql_get(w->db, text, cut, &first_us);
+    while (r == 0 && cut) {
+        r = sql_begin(w->db);
+        if (r == 0)
+            r = last_run(w, after, cut, &last);
+        if (r == 0 && last)
+            r = purge_some(w, after, last, step_us, job_us, first_us);
+        if (r == 0)
+            r = sql_commit(w->db);
+        if (r < 0)
+            sql_rollback(w->db);
+        if (r < 0 || !last)
+            return r;
+        after = last;
+    }
+    return r;
+}
+
+/* ---- events and usage ---------------------------------------------------------------------------
+ */
+
+/* Rows of a table before a time: `column` in units of unit_us. */
+static int purge_table(struct work *w, size_t kind, bool archive, const char *column,
+                       int64_t cut_us, int64_t unit_us)
+{
+    char where[160], text[256];
+    int64_t first = 0;
+    int r;
+
+    if (!cut_us)
+        return 0;
+    (void)snprintf(where, sizeof(where), "FROM %s WHERE source=%lld AND %s<%lld", kinds[kind].table,
+                   (long long)w->source->id, column, (long long)(cut_us / unit_us));
+    r = sql_begin(w->db);
+    (void)snprintf(text, sizeof(text), "SELECT min(%s) %s", column, where);
+    if (r == 0)
+        r = sql_get(w->db, text, 0, &first);
+    (void)snprintf(text, sizeof(text), "SELECT * %s", where);
+    if (r == 0 && archive)
+        r = dump(w, kind, text, first * unit_us, cut_us);
+    (void)snprintf(text, sizeof(text), "DELETE %s", where);
+    if (r == 0)
+        r = sql_exec(w->db, text);
+    if (r == 0)
+        r = sql_commit(w->db);
+    if (r < 0)
+        sql_rollback(w->db);
+    return r;
+}
+
+static int purge_source(struct work *w)
+{
+    const struct archive_what *what = w->what;
+    int64_t usage_us = cut_of(w, what->usage_h);
+    int r = purge_jobs(w);
+
+    if (r == 0)
+        r = purge_table(w, KIND_EVENT, what->events, "end_us", cut_of(w, what->event_h), 1);
+    if (r == 0)
+        r = purge_table(w, KIND_USAGE, what->usage, "start_s", usage_us, USEC_PER_SEC);
+    if (r == 0)
+        r = purge_table(w, KIND_CLUSTER_USAGE, what->usage, "start_s", usage_us, USEC_PER_SEC);
+    return r;
+}
+
+static void close_outs(struct work *w, struct strbuf *files)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(w->outs); i++) {
+        if (w->outs[i].f) {
+            (void)fclose(w->outs[i].f); /* it was synced */
+            if (files)
+                strbuf_addf(files, "%s\n", w->outs[i].path);
+        }
+        free(w->outs[i].path);
+        w->outs[i] = (struct out){ NULL };
+    }
+}
+
+static int load_sources(struct sql *db, struct source **ret, size_t *ret_n)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    int r = sql_prepare(db, "SELECT id, name FROM sources ORDER BY id", &stmt);
+
+    while (r == 0 && (r = sql_step(stmt)) == 1) {
+        struct source *bigger = reallocarray(*ret, *ret_n + 1, sizeof(*bigger));
+
+        if (!bigger)
+            return -ENOMEM;
+        *ret = bigger;
+        bigger[*ret_n].id = sql_int(stmt, 0);
+        (void)snprintf(bigger[*ret_n].name, SOURCE_NAME_MAX, "%s",
+                       sql_text(stmt, 1)); /* a key: fits */
+        (*ret_n)++;
+        r = 0;
+    }
+    return r;
+}
+
+int acct_archive(struct sql *db, const struct archive_what *what, int64_t now_us,
+                 struct strbuf *files, uint64_t *ret_rows, struct err *err)
+{
+    _cleanup_free_ struct source *sources = NULL;
+    struct work w = { .db = db, .what = what, .now_us = now_us, .err = err };
+    size_t n = 0;
+    int r = load_sources(db, &sources, &n);
+
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        w.source = &sources[i];
+        r = purge_source(&w);
+        close_outs(&w, files);
+    }
+    if (ret_rows)
+        *ret_rows = w.rows;
+    if (r < 0 && !(err && err->text[0]))
+        return err_set(err, r, "accounting: old records cannot be purged: %s",
+                       r == -ENOMEM ? strerrordesc_np(-r) : sql_error(db));
+    return r;
+}
+
+/* ---- loading ------------------------------------------------------------------------------------
+ */
+
+static int not_an_archive(struct err *err, const char *path)
+{
+    return err_set(err, -EINVAL, "%s is no archive of this release, or damaged", path);
+}
+
+/* One value into a parameter; bytes are kept in *buf until the row is stored.  0, -EINVAL, -ENOMEM;
+ * 1: the file's end. */
+static int read_value(FILE *f, struct sql_stmt *stmt, unsigned at, char type, char **buf)
+{
+    long long number;
+    size_t len;
+    int c = fgetc(f);
+
+    if (c == EOF)
+        return 1;
+    if (c == 'n') {
+        sql_bind_null(stmt, at);
+        return 0;
+    }
+    if (c == 'i' && type == 'i') {
+        if (fscanf(f, "%20lld", &number) != 1 || fgetc(f) != ';')
+            return -EINVAL;
+        sql_bind(stmt, at, number);
+        return 0;
+    }
+    if (c != 'b' || type != 'b' || fscanf(f, "%10zu", &len) != 1 || fgetc(f) != ':' ||
+        len > VALUE_MAX)
+        return -EINVAL;
+    free(*buf);
+    *buf = malloc(len + 1);
+    if (!*buf)
+        return -ENOMEM;
+    if (fread(*buf, 1, len, f) != len)
+        return -EINVAL;
+    sql_bind_blob(stmt, at, *buf, len);
+    return 0;
+}
+
+static int load_rows(struct sql *db, FILE *f, const struct kind *kind, uint64_t *ret_rows)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    char *bufs[COLUMNS_MAX] = { NULL }, text[128];
+    int r, n = snprintf(text, sizeof(text), "REPLACE INTO %s VALUES(", kind->table);
+
+    for (unsigned i = 0; i < kind->columns; i++)
+        n += snprintf(text + n, sizeof(text) - (size_t)n, i ? ",?" : "?");
+    (void)snprintf(text + n, sizeof(text) - (size_t)n, ")");
+    r = sql_prepare(db, text, &stmt);
+    while (r == 0) {
+        for (unsigned i = 0; r == 0 && i < kind->columns; i++) {
+            r = read_value(f, stmt, i, kind->types[i], &bufs[i]);
+            if (r == 1 && i)
+                r = -EINVAL; /* in the middle of a row */
+        }
+        if (r == 0)
+            r = sql_run(stmt);
+        *ret_rows += r == 0;
+    }
+    for (unsigned i = 0; i < COLUMNS_MAX; i++)
+        free(bufs[i]);
+    return r == 1 ? 0 : r;
+}
+
+/* The line that a file begins with: whose rows it has. */
+static int read_head(struct sql *db, FILE *f, const char *path, const struct kind **ret,
+                     struct err *err)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    char line[512], table[64], cluster[SOURCE_NAME_MAX];
+    unsigned columns;
+    long long source;
+    int r;
+
+    if (!fgets(line, sizeof(line), f) ||
+        sscanf(line, HEAD "%63s %u %lld %255[^\n]", table, &columns, &source, cluster) != 4)
+        return not_an_archive(err, path);
+    *ret = NULL;
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+        if (strcmp(kinds[i].table, table) == 0 && kinds[i].columns == columns)
+            *ret = &kinds[i];
+    if (!*ret)
+        return not_an_archive(err, path);
+    r = sql_prepare(db, "SELECT 1 FROM sources WHERE id=? AND name=?", &stmt);
+    if (r < 0)
+        return r;
+    sql_bind(stmt, 0, source);
+    sql_bind_text(stmt, 1, cluster);
+    r = sql_step(stmt);
+    return r == 0 ? err_set(err, -EINVAL,
+                            "%s was made by another store: cluster %s has another number here",
+                            path, cluster)
+                  : MIN(r, 0);
+}
+
+int acct_archive_load(struct sql *db, const char *path, uint64_t *ret_rows, struct err *err)
+{
+    const struct kind *kind;
+    uint64_t rows = 0;
+    FILE *f = fopen(path, "re");
+    int r;
+
+    if (!f)
+        return err_set(err, -errno, "%s: %s", path, strerrordesc_np(errno));
+    r = read_head(db, f, path, &kind, err);
+    if (r == 0)
+        r = sql_begin(db);
+    if (r == 0) {
+        r = load_rows(db, f, kind, &rows);
+        if (r == 0)
+            r = sql_commit(db);
+        if (r < 0)
+            sql_rollback(db);
+    }
+    (void)fclose(f); /* read only */
+    if (r == 0)
+        *ret_rows = rows;
+    else if (r == -EINVAL && !(err && err->text[0]))
+        return not_an_archive(err, path);
+    else if (!(err && err->text[0]))
+        return err_set(err, r, "%s cannot be loaded: %s", path,
+                       r == -ENOMEM ? strerrordesc_np(-r) : sql_error(db));
+    return r;
+}

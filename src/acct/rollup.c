@@ -1,0 +1,782 @@
+/* rollup.c - usage summed up by hour, day and month; see rollup.h.
+ *
+ * A window of hours is summed in memory: every run, node period and pending time that overlaps it
+ * is cut at the hours.  Then the window's rows are replaced, the days and months that it touches
+ * are summed from their parts, and the mark moves, all in one transaction that holds the source's
+ * row, so that records which come meanwhile set the mark back after it.  Times are cut to whole
+ * seconds, as people see them. */
+#include "acct/rollup.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "acct/db.h"
+#include "acct/nodes.h"
+#include "acct/tres.h"
+#include "base/cleanup.h"
+#include "base/strbuf.h"
+#include "base/timefmt.h"
+#include "job.pb-c.h"
+#include "model/idmap.h"
+#include "model/job.h"
+
+#define HOUR 3600
+#define WINDOW_HOURS 168 /* at most in one go */
+#define TRES_MAX 128u
+#define SUM_ROWS 32u /* written at once */
+#define SUM_VALUES 5u
+#define TRES_FIRST 1001 /* ids of what is not fixed */
+
+/* What became of a TRES in an hour, seconds x count. */
+struct fate {
+    uint64_t total, alloc, down, pdown, plan, count;
+};
+
+struct sum {
+    uint64_t key; /* see sum_key(); 0 = free */
+    uint64_t secs;
+};
+
+struct who {
+    int64_t id;
+    char *key; /* account \x1f uid ... */
+};
+
+struct roll {
+    struct sql *db;
+    int64_t source, from, to; /* seconds */
+    unsigned hours;
+    char tres_names[TRES_MAX][TRES_NAME_MAX];
+    int64_t tres_ids[TRES_MAX];
+    unsigned ntres;
+    struct fate *fates; /* [hour * TRES_MAX + tres] */
+    struct who *who;
+    size_t nwho, who_cap;
+    struct namemap who_by_key; /* -> index + 1 */
+    struct sum *sums;
+    size_t nsums, sums_cap;
+};
+
+/* ---- TRES and who -------------------------------------------------------------------------------
+ */
+
+static int load_tres(struct roll *w)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    int r = sql_prepare(w->db, "SELECT id, name FROM usage_tres ORDER BY id", &stmt);
+
+    while (r == 0 && (r = sql_step(stmt)) == 1) {
+        if (w->ntres < TRES_MAX) {
+            (void)snprintf(w->tres_names[w->ntres], TRES_NAME_MAX, "%s",
+                           sql_text(stmt, 1)); /* ours */
+            w->tres_ids[w->ntres++] = sql_int(stmt, 0);
+        }
+        r = 0;
+    }
+    return r;
+}
+
+/* Index of a TRES, made when it is new; TRES_MAX: too many, which are left out. */
+static int tres_index(struct roll *w, const char *name, unsigned *ret)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    unsigned i = 0;
+    int r;
+
+    while (i < w->ntres && strcmp(w->tres_names[i], name) != 0)
+        i++;
+    *ret = i;
+    if (i < w->ntres || i == TRES_MAX)
+        return 0;
+    (void)snprintf(w->tres_names[i], TRES_NAME_MAX, "%s", name); /* not longer */
+    w->tres_ids[i] = MAX(TRES_FIRST, w->tres_ids[i - 1] + 1);
+    r = sql_prepare(w->db, "INSERT INTO usage_tres VALUES(?,?)", &stmt);
+    if (r < 0)
+        return r;
+    sql_bind(stmt, 0, w->tres_ids[i]);
+    sql_bind_text(stmt, 1, name);
+    w->ntres++;
+    return sql_run(stmt);
+}
+
+static int add_who(struct roll *w, int64_t id, const char *key)
+{
+    if (w->nwho == w->who_cap) {
+        size_t cap = w->who_cap ? w->who_cap * 2 : 256;
+        struct who *bigger = reallocarray(w->who, cap, sizeof(*bigger));
+
+        if (!bigger)
+            return -ENOMEM;
+        w->who = bigger;
+        w->who_cap = cap;
+    }
+    w->who[w->nwho] = (struct who){ .id = id, .key = strdup(key) };
+    if (!w->who[w->nwho].key)
+        return -ENOMEM;
+    w->nwho++;
+    return namemap_put(&w->who_by_key, w->who[w->nwho - 1].key, (void *)(uintptr_t)w->nwho);
+}
+
+static int load_who(struct roll *w)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    int r = sql_prepare(
+        w->db, "SELECT id, account, uid, user, wckey, qos, assoc_id FROM usage_keys WHERE source=?",
+        &stmt);
+
+    if (r < 0)
+        return r;
+    sql_bind(stmt, 0, w->source);
+    while ((r = sql_step(stmt)) == 1) {
+        char key[1024];
+
+        (void)snprintf(key, sizeof(key), "%s\x1f%lld\x1f%s\x1f%s\x1f%s\x1f%lld", sql_text(stmt, 1),
+                       (long long)sql_int(stmt, 2), sql_text(stmt, 3), sql_text(stmt, 4),
+                       sql_text(stmt, 5), (long long)sql_int(stmt, 6)); /* as made */
+        r = add_who(w, sql_int(stmt, 0), key);
+        if (r < 0)
+            return r;
+    }
+    return r;
+}
+
+static int insert_who(struct roll *w, const Pst__JobRecord *rec, int64_t assoc, const char *key)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    int64_t id = 0;
+    int r = sql_get(w->db, "SELECT max(id) + 1 FROM usage_keys", 1, &id);
+
+    if (r == 0)
+        r = sql_prepare(w->db, "INSERT INTO usage_keys VALUES(?,?,?,?,?,?,?,?)", &stmt);
+    if (r < 0)
+        return r;
+    sql_bind(stmt, 0, id);
+    sql_bind(stmt, 1, w->source);
+    sql_bind_text(stmt, 2, rec->account ? rec->account : "");
+    sql_bind(stmt, 3, rec->uid);
+    sql_bind_text(stmt, 4, rec->user_name ? rec->user_name : "");
+    sql_bind_text(stmt, 5, rec->wckey ? rec->wckey : "");
+    sql_bind_text(stmt, 6, rec->qos ? rec->qos : "");
+    sql_bind(stmt, 7, assoc);
+    r = sql_run(stmt);
+    return r < 0 ? r : add_who(w, id, key);
+}
+
+/* Index of the one whom a run is charged to. */
+static int who_of(struct roll *w, const Pst__JobRecord *rec, size_t *ret)
+{
+    int64_t assoc = rec->has_assoc_id ? rec->assoc_id : 0;
+    char key[1024];
+    void *found;
+    int r = 0;
+
+    (void)snprintf(key, sizeof(key), "%s\x1f%u\x1f%s\x1f%s\x1f%s\x1f%lld",
+                   rec->account ? rec->account : "", rec->uid, rec->user_name ? rec->user_name : "",
+                   rec->wckey ? rec->wckey : "", rec->qos ? rec->qos : "",
+                   (long long)assoc); /* cut alike each time */
+    found = namemap_get(&w->who_by_key, key);
+    if (!found) {
+        r = insert_who(w, rec, assoc, key);
+        found = namemap_get(&w->who_by_key, key);
+    }
+    if (r == 0)
+        *ret = (size_t)(uintptr_t)found - 1;
+    return r;
+}
+
+/* ---- sums ---------------------------------------------------------------------------------------
+ */
+
+static uint64_t sum_key(unsigned hour, size_t who, unsigned tres)
+{
+    return ((uint64_t)hour + 1) << 48 | (uint64_t)who << 8 | tres;
+}
+_Static_assert(TRES_MAX <= 256, "fits its bits");
+
+static struct sum *sum_slot(struct sum *sums, size_t cap, uint64_t key)
+{
+    size_t at = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (cap - 1);
+
+    while (sums[at].key && sums[at].key != key)
+        at = (at + 1) & (cap - 1);
+    return &sums[at];
+}
+
+static int sum_add(struct roll *w, uint64_t key, uint64_t secs)
+{
+    struct sum *slot;
+
+    if (w->nsums * 2 >= w->sums_cap) {
+        size_t cap = w->sums_cap ? w->sums_cap * 2 : 4096;
+        struct sum *bigger = calloc(cap, sizeof(*bigger));
+
+        if (!bigger)
+            return -ENOMEM;
+        for (size_t i = 0; i < w->sums_cap; i++)
+            if (w->sums[i].key)
+                *sum_slot(bigger, cap, w->sums[i].key) = w->sums[i];
+        free(w->sums);
+        w->sums = bigger;
+        w->sums_cap = cap;
+    }
+    slot = sum_slot(w->sums, w->sums_cap, key);
+    w->nsums += !slot->key;
+    slot->key = key;
+    slot->secs += secs;
+    return 0;
+}
+
+/* A time cut at the hours of the window: calls for each with its number and the seconds in it. */
+struct cut {
+    int64_t at, end, from;
+};
+
+static struct cut cut_begin(const struct roll *w, int64_t start_s, int64_t end_s)
+{
+    return (struct cut){ .at = MAX(start_s, w->from), .end = MIN(end_s, w->to), .from = w->from };
+}
+
+static bool cut_next(struct cut *c, unsigned *ret_hour, int64_t *ret_secs)
+{
+    int64_t next;
+
+    if (c->at >= c->end)
+        return false;
+    *ret_hour = (unsigned)((c->at - c->from) / HOUR);
+    next = MIN(c->end, c->from + ((int64_t)*ret_hour + 1) * HOUR);
+    *ret_secs = next - c->at;
+    c->at = next;
+    return true;
+}
+
+static struct fate *fate_of(struct roll *w, unsigned hour, unsigned tres)
+{
+    return &w->fates[(size_t)hour * TRES_MAX + tres];
+}
+
+/* ---- nodes --------------------------------------------------------------------------------------
+ */
+
+/* The period of a node, or of the cluster. */
+static int add_event(struct roll *w, const char *tres, int64_t start_s, int64_t end_s, bool cluster,
+                     int64_t state)
+{
+    struct tres_item item;
+
+    while (tres_next(&tres, &item)) {
+        struct cut c = cut_begin(w, start_s, end_s);
+        unsigned index, hour;
+        int64_t secs;
+        int r = tres_index(w, item.name, &index);
+
+        if (r < 0)
+            return r;
+        while (index < TRES_MAX && cut_next(&c, &hour, &secs)) {
+            struct fate *f = fate_of(w, hour, index);
+            uint64_t amount = (uint64_t)secs * item.count;
+
+            if (cluster) {
+                f->total += amount;
+                f->count = item.count;
+            } else if (nodes_away(state) == NODE_PLANNED_DOWN) {
+                f->pdown += amount;
+            } else {
+                f->down += amount;
+            }
+        }
+    }
+    return 0;
+}
+
+struct event {
+    char *tres;
+    int64_t start_s, end_s, state;
+    bool cluster;
+};
+
+static int add_events(struct roll *w)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    struct event *events = NULL;
+    size_t n = 0;
+    int r = sql_prepare(
+        w->db,
+        "SELECT node, start_us, end_us, state, tres FROM events WHERE source=? AND start_us<?"
+        " AND end_us>?",
+        &stmt);
+
+    if (r < 0)
+        return r;
+    sql_bind(stmt, 0, w->source);
+    sql_bind(stmt, 1, w->to * USEC_PER_SEC);
+    sql_bind(stmt, 2, w->from * USEC_PER_SEC);
+    while ((r = sql_step(stmt)) == 1) { /* names of TRES are looked up once the rows are read */
+        struct event *bigger = reallocarray(events, n + 1, sizeof(*events));
+
+        if (bigger)
+            events = bigger;
+        if (bigger)
+            events[n] = (struct event){ .tres = strdup(sql_text(stmt, 4) ? sql_text(stmt, 4) : ""),
+                                        .start_s = sql_int(stmt, 1) / USEC_PER_SEC,
+                                        .end_s = sql_int(stmt, 2) / USEC_PER_SEC,
+                                        .state = sql_int(stmt, 3),
+                                        .cluster = !sql_text(stmt, 0)[0] };
+        if (!bigger || !events[n].tres) {
+            r = -ENOMEM;
+            break;
+        }
+        n++;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (r == 0)
+            r = add_event(w, events[i].tres, events[i].start_s, events[i].end_s, events[i].cluster,
+                          events[i].state);
+        free(events[i].tres);
+    }
+    free(events);
+    return r;
+}
+
+/* ---- runs ---------------------------------------------------------------------------------------
+ */
+
+/* Seconds x count of a run's time, for whom, or as waiting (who SIZE_MAX); minus: of a suspension.
+ */
+static int add_time(struct roll *w, const char *tres, int64_t start_s, int64_t end_s, size_t who,
+                    bool minus)
+{
+    struct tres_item item;
+
+    while (tres_next(&tres, &item)) {
+        struct cut c = cut_begin(w, start_s, end_s);
+        unsigned index, hour;
+        int64_t secs;
+        int r = tres_index(w, item.name, &index);
+
+        while (r == 0 && index < TRES_MAX && cut_next(&c, &hour, &secs)) {
+            uint64_t amount =
+                (uint64_t)(minus ? -secs : secs) * item.count; /* sums wrap and come back */
+            struct fate *f = fate_of(w, hour, index);
+
+            if (who == SIZE_MAX) {
+                f->plan += amount;
+            } else {
+                f->alloc += amount;
+                r = sum_add(w, sum_key(hour, who, index), amount);
+            }
+        }
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* What the store has of a run, kept while the next rows are read. */
+struct run {
+    int64_t id;
+    Pst__JobRecord *rec;
+};
+
+static int64_t end_of(const Pst__JobRecord *rec)
+{
+    return job_is_ended(rec) ? rec->end_us / USEC_PER_SEC : INT64_MAX;
+}
+
+static int add_run(struct roll *w, const struct run *run)
+{
+    const Pst__JobRecord *rec = run->rec;
+    bool started = rec->has_start_us && rec->alloc_tres;
+    int64_t end = end_of(rec), start = rec->start_us / USEC_PER_SEC;
+    size_t who;
+    int r = 0;
+
+    if (rec->has_eligible_us && rec->req_tres)
+        r = add_time(w, rec->req_tres, rec->eligible_us / USEC_PER_SEC, started ? start : end,
+                     SIZE_MAX, false);
+    if (r < 0 || !started)
+        return r;
+    r = who_of(w, rec, &who);
+    return r < 0 ? r : add_time(w, rec->alloc_tres, start, end, who, false);
+}
+
+/* Runs are read some at a time, since what they need of the database waits for the end of a
+ * statement. */
+static int add_runs(struct roll *w)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    struct run *runs = NULL;
+    size_t n = 0, cap = 0;
+    int r = sql_prepare(
+        w->db, "SELECT run, record FROM jobs WHERE end_us>? AND begun_us<? AND run>=? AND run<?",
+        &stmt);
+
+    if (r < 0)
+        return r;
+    sql_bind(stmt, 0, w->from * USEC_PER_SEC);
+    sql_bind(stmt, 1, w->to * USEC_PER_SEC);
+    sql_bind(stmt, 2, ACCT_RUNS_OF(w->source));
+    sql_bind(stmt, 3, ACCT_RUNS_OF(w->source + 1));
+    while ((r = sql_step(stmt)) == 1) {
+        size_t len;
+        const void *data = sql_blob(stmt, 1, &len);
+
+        if (n == cap) {
+            size_t more = cap ? cap * 2 : 1024;
+            struct run *bigger = reallocarray(runs, more, sizeof(*runs));
+
+            if (!bigger) {
+                r = -ENOMEM;
+                break;
+            }
+            runs = bigger;
+            cap = more;
+        }
+        runs[n] =
+            (struct run){ .id = sql_int(stmt, 0), .rec = pst__job_record__unpack(NULL, len, data) };
+        n += runs[n].rec != NULL; /* one that is damaged counts for nothing */
+    }
+    sql_reset(stmt);
+    for (size_t i = 0; i < n; i++) {
+        if (r == 0)
+            r = add_run(w, &runs[i]);
+        pst__job_record__free_unpacked(runs[i].rec, NULL);
+    }
+    free(runs);
+    return r;
+}
+
+static int take_off_suspension(struct roll *w, const Pst__JobRecord *rec, int64_t start_s,
+                               int64_t end_s)
+{
+    size_t who;
+    int r = rec->alloc_tres ? who_of(w, rec, &who) : 0;
+
+    if (r < 0 || !rec->alloc_tres)
+        return r;
+    return add_time(w, rec->alloc_tres, start_s, MIN(end_s, end_of(rec)), who, true);
+}
+
+static int add_suspensions(struct roll *w)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    struct {
+        Pst__JobRecord *rec;
+        int64_t start_s, end_s;
+    } *found = NULL, *bigger;
+    size_t n = 0;
+    int r = sql_prepare(
+        w->db,
+        "SELECT s.start_us, s.end_us, j.record FROM suspensions s JOIN jobs j ON j.run=s.run"
+        " WHERE s.start_us<? AND s.end_us>? AND s.run>=? AND s.run<?",
+        &stmt);
+
+    if (r < 0)
+        return r;
+    sql_bind(stmt, 0, w->to * USEC_PER_SEC);
+    sql_bind(stmt, 1, w->from * USEC_PER_SEC);
+    sql_bind(stmt, 2, ACCT_RUNS_OF(w->source));
+    sql_bind(stmt, 3, ACCT_RUNS_OF(w->source + 1));
+    while ((r = sql_step(stmt)) == 1) {
+        size_t len;
+        const void *data = sql_blob(stmt, 2, &len);
+
+        bigger = reallocarray(found, n + 1, sizeof(*found));
+        if (!bigger) {
+            r = -ENOMEM;
+            break;
+        }
+        found = bigger;
+        found[n].start_s = sql_int(stmt, 0) / USEC_PER_SEC;
+        found[n].end_s = sql_int(stmt, 1) / USEC_PER_SEC;
+        found[n].rec = pst__job_record__unpack(NULL, len, data);
+        n += found[n].rec != NULL;
+    }
+    sql_reset(stmt);
+    for (size_t i = 0; i < n; i++) {
+        if (r == 0)
+            r = take_off_suspension(w, found[i].rec, found[i].start_s, found[i].end_s);
+        pst__job_record__free_unpacked(found[i].rec, NULL);
+    }
+    free(found);
+    return r;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------
+ */
+
+static int drop_rows(struct roll *w, const char *table, unsigned unit, int64_t from, int64_t to)
+{
+    char text[200];
+
+    (void)snprintf(
+        text, sizeof(text),
+        "DELETE FROM %s WHERE source=%lld AND unit=%u AND start_s>=%lld AND start_s<%lld", table,
+        (long long)w->source, unit, (long long)from, (long long)to);
+    return sql_exec(w->db, text);
+}
+
+/* "INSERT ..." with n rows of values. */
+static int prepare_insert(struct roll *w, unsigned n, struct sql_stmt **ret)
+{
+    _cleanup_free_ char *text = NULL;
+    struct strbuf sb = STRBUF_INIT;
+    int r;
+
+    strbuf_add(&sb, "INSERT INTO usage_sums VALUES");
+    for (unsigned i = 0; i < n; i++)
+        strbuf_add(&sb, i ? ",(?,0,?,?,?,?)" : "(?,0,?,?,?,?)");
+    r = strbuf_detach(&sb, &text);
+    return r < 0 ? r : sql_prepare(w->db, text, ret);
+}
+
+static void bind_sum(const struct roll *w, struct sql_stmt *stmt, unsigned at, const struct sum *s)
+{
+    sql_bind(stmt, at, w->source);
+    sql_bind(stmt, at + 1, w->from + ((int64_t)(s->key >> 48) - 1) * HOUR);
+    sql_bind(stmt, at + 2, w->who[s->key >> 8 & 0xffffffffff].id);
+    sql_bind(stmt, at + 3, w->tres_ids[s->key & 0xff]);
+    sql_bind(stmt, at + 4, (int64_t)s->secs);
+}
+
+static int write_sums(struct roll *w)
+{
+    _cleanup_(sql_free) struct sql_stmt *one = NULL;
+    _cleanup_(sql_free) struct sql_stmt *many = NULL;
+    const struct sum *waiting[SUM_ROWS];
+    unsigned n = 0;
+    int r = drop_rows(w, "usage_sums", 0, w->from, w->to);
+
+    if (r == 0)
+        r = prepare_insert(w, 1, &one);
+    if (r == 0)
+        r = prepare_insert(w, SUM_ROWS, &many);
+    for (size_t i = 0; r == 0 && i < w->sums_cap; i++) {
+        if (!w->sums[i].key || !w->sums[i].secs)
+            continue;
+        waiting[n] = &w->sums[i];
+        bind_sum(w, many, n++ * SUM_VALUES, &w->sums[i]);
+        if (n == SUM_ROWS) {
+            r = sql_run(many);
+            n = 0;
+        }
+    }
+    for (unsigned i = 0; r == 0 && i < n; i++) {
+        bind_sum(w, one, 0, waiting[i]);
+        r = sql_run(one);
+    }
+    return r;
+}
+
+/* What was neither used nor away was idle; what waited while something was idle was planned; and
+ * where more was used than there was, the excess is "over". */
+static void bind_fate(struct sql_stmt *stmt, const struct fate *f)
+{
+    uint64_t used = f->alloc + f->down + f->pdown;
+    uint64_t left = f->total > used ? f->total - used : 0, plan = MIN(f->plan, left);
+
+    sql_bind(stmt, 3, (int64_t)f->count);
+    sql_bind(stmt, 4, (int64_t)f->alloc);
+    sql_bind(stmt, 5, (int64_t)f->down);
+    sql_bind(stmt, 6, (int64_t)f->pdown);
+    sql_bind(stmt, 7, (int64_t)(left - plan));
+    sql_bind(stmt, 8, (int64_t)plan);
+    sql_bind(stmt, 9, (int64_t)(used > f->total ? used - f->total : 0));
+}
+
+static int write_fates(struct roll *w)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    int r = drop_rows(w, "usage_cluster", 0, w->from, w->to);
+
+    if (r == 0)
+        r = sql_prepare(w->db, "INSERT INTO usage_cluster VALUES(?,0,?,?,?,?,?,?,?,?,?)", &stmt);
+    for (unsigned hour = 0; r == 0 && hour < w->hours; hour++) {
+        for (unsigned t = 0; r == 0 && t < w->ntres; t++) {
+            const struct fate *f = fate_of(w, hour, t);
+
+            if (!f->total && !f->alloc)
+                continue;
+            sql_bind(stmt, 0, w->source);
+            sql_bind(stmt, 1, w->from + (int64_t)hour * HOUR);
+            sql_bind(stmt, 2, w->tres_ids[t]);
+            bind_fate(stmt, f);
+            r = sql_run(stmt);
+        }
+    }
+    return r;
+}
+
+/* Midnight of the day, or the first of the month, that holds t; next: the one after. */
+static int64_t unit_start(int64_t t, unsigned unit, bool next)
+{
+    time_t at = (time_t)t;
+    struct tm tm;
+
+    (void)localtime_r(&at, &tm); /* fails for no year that hours reach */
+    tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
+    tm.tm_isdst = -1;
+    if (unit == 2)
+        tm.tm_mday = 1;
+    if (next && unit == 2)
+        tm.tm_mon++;
+    else if (next)
+        tm.tm_mday++;
+    return mktime(&tm);
+}
+
+/* One day or month from its parts. */
+static int sum_unit(struct roll *w, unsigned unit, int64_t from, int64_t to)
+{
+    char text[700];
+    int r = drop_rows(w, "usage_sums", unit, from, to);
+
+    if (r == 0)
+        r = drop_rows(w, "usage_cluster", unit, from, to);
+    if (r < 0)
+        return r;
+    (void)snprintf(
+        text, sizeof(text),
+        "INSERT INTO usage_sums SELECT source, %u, %lld, who, tres, sum(alloc_s) FROM usage_sums "
+        "WHERE"
+        " source=%lld AND unit=%u AND start_s>=%lld AND start_s<%lld GROUP BY source, who, tres;"
+        "INSERT INTO usage_cluster SELECT source, %u, %lld, tres, max(total), sum(alloc_s), "
+        "sum(down_s),"
+        " sum(pdown_s), sum(idle_s), sum(plan_s), sum(over_s) FROM usage_cluster WHERE"
+        " source=%lld AND unit=%u AND start_s>=%lld AND start_s<%lld GROUP BY source, tres",
+        unit, (long long)from, (long long)w->source, unit - 1, (long long)from, (long long)to, unit,
+        (long long)from, (long long)w->source, unit - 1, (long long)from, (long long)to);
+    return sql_exec(w->db, text);
+}
+
+static int write_units(struct roll *w)
+{
+    int r = 0;
+
+    for (unsigned unit = 1; unit <= 2; unit++)
+        for (int64_t t = unit_start(w->from, unit, false); r == 0 && t < w->to;
+             t = unit_start(t, unit, true))
+            r = sum_unit(w, unit, t, unit_start(t, unit, true));
+    return r;
+}
+
+/* ---- one source ---------------------------------------------------------------------------------
+ */
+
+static void roll_done(struct roll *w)
+{
+    for (size_t i = 0; i < w->nwho; i++)
+        free(w->who[i].key);
+    namemap_done(&w->who_by_key);
+    free(w->who);
+    free(w->sums);
+    free(w->fates);
+}
+
+static int set_mark(struct roll *w, int64_t to_us)
+{
+    char text[128];
+
+    (void)snprintf(text, sizeof(text), "UPDATE sources SET rolled_us=%lld WHERE id=%lld",
+                   (long long)to_us, (long long)w->source);
+    return sql_exec(w->db, text);
+}
+
+static int roll(struct roll *w)
+{
+    int r;
+
+    w->hours = (unsigned)((w->to - w->from) / HOUR);
+    w->fates = calloc((size_t)w->hours * TRES_MAX, sizeof(*w->fates));
+    if (!w->fates)
+        return -ENOMEM;
+    r = set_mark(w, w->to *
+                        USEC_PER_SEC); /* first: it holds the row against those who bring records */
+    if (r == 0)
+        r = load_tres(w);
+    if (r == 0)
+        r = load_who(w);
+    if (r == 0)
+        r = add_events(w);
+    if (r == 0)
+        r = add_runs(w);
+    if (r == 0)
+        r = add_suspensions(w);
+    if (r == 0)
+        r = write_sums(w);
+    if (r == 0)
+        r = write_fates(w);
+    return r < 0 ? r : write_units(w);
+}
+
+/* A source that has complete hours: from and to of the window; 1: there is one. */
+static int find_due(struct roll *w)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    int64_t rolled_us = 0, fed_us = 0, first_us = 0;
+    char text[256];
+    int r =
+        sql_prepare(w->db,
+                    "SELECT id, rolled_us, fed_us FROM sources WHERE fed_us-rolled_us>=3600000000"
+                    " ORDER BY rolled_us DESC",
+                    &stmt);
+
+    if (r == 0)
+        r = sql_step(stmt);
+    if (r <= 0)
+        return r;
+    w->source = sql_int(stmt, 0);
+    rolled_us = sql_int(stmt, 1);
+    fed_us = sql_int(stmt, 2);
+    sql_reset(stmt);
+    w->to = fed_us / USEC_PER_SEC / HOUR * HOUR;
+    (void)snprintf(
+        text, sizeof(text),
+        "SELECT min(at) FROM (SELECT min(begun_us) AS at FROM jobs WHERE run>=%lld AND run<%lld"
+        " UNION ALL SELECT min(start_us) FROM events WHERE source=%lld) x",
+        (long long)ACCT_RUNS_OF(w->source), (long long)ACCT_RUNS_OF(w->source + 1),
+        (long long)w->source);
+    if (rolled_us == 0)
+        r = sql_get(w->db, text, fed_us, &first_us);
+    if (r < 0)
+        return r;
+    w->from = MAX(rolled_us, first_us) / USEC_PER_SEC / HOUR * HOUR;
+    return 1;
+}
+
+int acct_roll_up(struct sql *db, struct err *err)
+{
+    struct roll w = { .db = db };
+    int64_t end;
+    int r = find_due(&w);
+
+    if (r == 0)
+        return 0;
+    if (r == 1)
+        r = sql_begin(db);
+    if (r == 0) {
+        end = w.to;
+        w.to = MIN(w.to, w.from + (int64_t)WINDOW_HOURS * HOUR);
+        r = w.to > w.from ? roll(&w) : set_mark(&w, w.to * USEC_PER_SEC);
+        if (r == 0)
+            r = sql_commit(db);
+        if (r == 0)
+            r = w.to < end;
+        if (r < 0)
+            sql_rollback(db);
+    }
+    roll_done(&w);
+    return r < 0 ? err_set(err, r, "usage cannot be summed up: %s",
+                           r == -ENOMEM ? strerrordesc_np(-r) : sql_error(db))
+                 : r;
+}
+
+int acct_roll_again(struct sql *db, int64_t start_s)
+{
+    char text[128];
+
+    (void)snprintf(text, sizeof(text), "UPDATE sources SET rolled_us=%lld WHERE rolled_us>%lld",
+                   (long long)(start_s * USEC_PER_SEC), (long long)(start_s * USEC_PER_SEC));
+    return sql_exec(db, text);
+}

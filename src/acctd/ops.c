@@ -1,0 +1,22 @@
+/* ops.c - the store's operations: one row each.  Any thread; constant data. */
+#include "acctd/archive.h"
+#include "acctd/feed.h"
+#include "acctd/serve.h"
+#include "acctd/usage.h"
+#include "base/cleanup.h"
+#include "wire/ops.h"
+
+static const struct serve_op rows[OP_MAX_] = {
+    [OP_QUERY_ACCT] = { NULL, 0 }, /* serve.c streams it */
+    [OP_DBD_REGISTER] = { feed_register, SERVE_ADMIN },
+    [OP_USAGE] = { usage_ask, 0 },
+    [OP_ARCHIVE] = { archive_run, SERVE_WRITES | SERVE_ADMIN },
+    [OP_DBD_FEED] = { feed_store, SERVE_ADMIN },
+};
+
+const struct serve_op *serve_op(unsigned op)
+{
+    if (op >= ARRAY_SIZE(rows) || (!rows[op].fn && op != OP_QUERY_ACCT))
+        return NULL;
+    return &rows[op];
+}

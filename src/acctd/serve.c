@@ -1,0 +1,635 @@
+/* serve.c - answers to accounting requests; see serve.h.
+ *
+ * A request is in one place at a time: in a list (it waits for the cursor or a thread), with a
+ * thread, or aside because FRAMES_AHEAD frames of it wait for the peer.  Each frame is handed over
+ * as a stream of the connection, which asks for it when there is room; its end brings a query for
+ * jobs back into the list.  The object lives until the last request is gone, since connections may
+ * hold frames longer than its owner holds it. */
+#include "acctd/serve.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acct/acct.h"
+#include "acct/archive.h"
+#include "acct/db.h"
+#include "acct/rollup.h"
+#include "acctd/jobs.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/timefmt.h"
+#include "wire/errors.h"
+#include "wire/server.h"
+
+#define READERS 3u
+#define THREADS_MAX 32u
+#define QUERIES_MAX 256u /* at a time; more are told to come again */
+#define FRAMES_AHEAD 4u
+#define FRAMES_TURN 16u                  /* then others that wait for a thread come first */
+#define ROLL_US (20 * USEC_PER_SEC)      /* usage is looked after so often */
+#define BEHIND_MAX_US (8 * USEC_PER_SEC) /* a request waits this long for the cursor */
+
+/* What a thread keeps between requests. */
+struct worker {
+    struct serve *serve;
+    pthread_t thread;
+    bool writes;
+    bool roll_failing;    /* and said so */
+    int64_t roll_mono_us; /* when usage is looked after next */
+    int64_t purged_hour;  /* old rows were looked for in this hour */
+    struct sql *db;
+    void *kept;
+    void (*kept_done)(void *thing);
+};
+
+struct serve {
+    struct serve_config config;
+    char *location, *cluster;
+    struct worker workers[THREADS_MAX]; /* the last one writes */
+    unsigned nthreads;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct query *head, **tail; /* waiting */
+    unsigned nqueries;          /* anywhere; each keeps the object alive */
+    bool released;              /* by its owner */
+    atomic_bool stopping;
+    char trouble[ERR_TEXT_MAX];
+};
+
+struct query {
+    struct query *next;
+    struct serve *serve;
+    struct conn *conn;
+    const struct serve_op *row; /* NULL: jobs */
+    unsigned op;
+    uint32_t id;
+    uint64_t lsn;
+    int64_t deadline_mono_us;
+    ProtobufCMessage *msg;
+    struct jobs_stream *jobs;
+    bool aside, over;
+    bool gone;      /* the connection; under the lock */
+    unsigned ahead; /* frames with the connection; likewise */
+};
+
+/* While a thread has it. */
+struct serve_call {
+    struct query *query;
+    struct worker *worker;
+    int code;
+};
+
+/* A frame on its way into a connection. */
+struct piece {
+    struct query *query;
+    uint8_t *buf;
+    size_t len;
+};
+
+/* ---- life ---------------------------------------------------------------------------------------
+ */
+
+static void serve_destroy(struct serve *s)
+{
+    pthread_cond_destroy(&s->changed);
+    pthread_mutex_destroy(&s->lock);
+    free(s->location);
+    free(s->cluster);
+    free(s);
+}
+
+static void query_free(struct query *q)
+{
+    struct serve *s = q->serve;
+    bool last;
+
+    q->jobs = jobs_stream_free(q->jobs);
+    if (q->msg)
+        protobuf_c_message_free_unpacked(q->msg, NULL);
+    conn_unref(q->conn);
+    free(q);
+    pthread_mutex_lock(&s->lock);
+    last = --s->nqueries == 0 && s->released;
+    pthread_mutex_unlock(&s->lock);
+    if (last)
+        serve_destroy(s);
+}
+
+static void list_add(struct serve *s, struct query *q)
+{
+    q->next = NULL;
+    *s->tail = q;
+    s->tail = &q->next;
+    pthread_cond_broadcast(&s->changed); /* not every thread takes every request */
+}
+
+/* ---- sending ------------------------------------------------------------------------------------
+ */
+
+static bool piece_next(struct conn *c, void *arg)
+{
+    struct piece *piece = arg;
+
+    conn_send_take(c, TAKE_PTR(piece->buf), piece->len);
+    return false;
+}
+
+static void piece_done(void *arg)
+{
+    struct piece *piece = arg;
+    struct query *q = piece->query;
+    struct serve *s = q->serve;
+    bool dead;
+
+    pthread_mutex_lock(&s->lock);
+    q->gone = q->gone || piece->buf; /* never asked for */
+    q->ahead--;
+    dead = q->over && !q->ahead;
+    if (q->aside && q->ahead <= FRAMES_AHEAD / 2 && !atomic_load(&s->stopping)) {
+        q->aside = false;
+        list_add(s, q);
+    } else if (q->aside && !q->ahead) {
+        dead = true; /* nobody will take it up again */
+    }
+    pthread_mutex_unlock(&s->lock);
+    free(piece->buf);
+    free(piece);
+    if (dead)
+        query_free(q);
+}
+
+/* Hand a frame to the connection; buf is taken. */
+static int send_frame(struct query *q, uint8_t *buf, size_t len)
+{
+    struct piece *piece = malloc(sizeof(*piece));
+
+    if (!piece) {
+        free(buf);
+        return -ENOMEM;
+    }
+    *piece = (struct piece){ .query = q, .buf = buf, .len = len };
+    pthread_mutex_lock(&q->serve->lock);
+    q->ahead++;
+    pthread_mutex_unlock(&q->serve->lock);
+    conn_stream(q->conn, piece_next, piece_done, piece);
+    return 0;
+}
+
+static void send_error(struct query *q, int code, const char *text)
+{
+    uint8_t *buf;
+    size_t len;
+
+    if (frame_pack_error((uint16_t)q->op, q->id, code, text, &buf, &len) < 0 ||
+        send_frame(q, buf, len) < 0)
+        conn_close(q->conn); /* an answer that never comes is worse */
+}
+
+/* ---- operations ---------------------------------------------------------------------------------
+ */
+
+const char *serve_location(const struct serve_call *call)
+{
+    return call->query->serve->location;
+}
+
+const char *serve_cluster(const struct serve_call *call)
+{
+    return call->query->serve->cluster;
+}
+
+bool serve_may_see_usage(const struct serve_call *call)
+{
+    return !call->query->serve->config.private_usage || serve_is_admin(call);
+}
+
+bool serve_may_archive(const struct serve_call *call)
+{
+    return !call->query->serve->config.no_archive;
+}
+
+struct feeds *serve_feeds(const struct serve_call *call)
+{
+    return call->query->serve->config.feeds;
+}
+
+uid_t serve_uid(const struct serve_call *call)
+{
+    return conn_peer(call->query->conn)->uid;
+}
+
+static bool is_admin(const struct serve *s, const struct query *q)
+{
+    return s->config.is_admin && s->config.is_admin(s->config.admin_ctx, conn_peer(q->conn)->uid);
+}
+
+bool serve_is_admin(const struct serve_call *call)
+{
+    return is_admin(call->query->serve, call->query);
+}
+
+struct conn *serve_conn(const struct serve_call *call)
+{
+    return call->query->conn;
+}
+
+const atomic_bool *serve_stopping(const struct serve_call *call)
+{
+    return &call->query->serve->stopping;
+}
+
+int serve_db(struct serve_call *call, struct sql **ret_db, struct err *err)
+{
+    struct worker *w = call->worker;
+    int r = 0;
+
+    if (!w->db)
+        r = w->writes ? acct_db_open(w->serve->location, &w->db, err)
+                      : acct_db_open_reader(w->serve->location, &w->db, err);
+    if (r == 0)
+        *ret_db = w->db;
+    return r;
+}
+
+void *serve_kept(const struct serve_call *call)
+{
+    return call->worker->kept;
+}
+
+static void forget(struct worker *w)
+{
+    if (w->kept)
+        w->kept_done(w->kept);
+    w->kept = NULL;
+    w->db = sql_close(w->db);
+}
+
+void serve_keep(struct serve_call *call, void *thing, void (*done)(void *thing))
+{
+    struct worker *w = call->worker;
+
+    if (w->kept)
+        w->kept_done(w->kept);
+    w->kept = thing;
+    w->kept_done = done;
+}
+
+void serve_code(struct serve_call *call, int code)
+{
+    call->code = code;
+}
+
+int serve_reply(struct serve_call *call, const ProtobufCMessage *msg, bool more)
+{
+    struct query *q = call->query;
+    uint8_t *buf;
+    size_t len;
+    int r = frame_pack(q->op, FRAME_REPLY | (more ? FRAME_MORE : 0), q->id, 0, msg, &buf, &len);
+
+    return r < 0 ? r : send_frame(q, buf, len);
+}
+
+/* ---- one request --------------------------------------------------------------------------------
+ */
+
+static bool must_wait(struct query *q)
+{
+    struct serve *s = q->serve;
+    bool wait;
+
+    pthread_mutex_lock(&s->lock);
+    wait = q->ahead >= FRAMES_AHEAD || q->gone;
+    pthread_mutex_unlock(&s->lock);
+    return wait;
+}
+
+/* Send frames of jobs until the peer is behind or it is another's turn (1), or all is said (0). */
+static int stream_jobs(struct query *q, struct err *err)
+{
+    for (unsigned frames = 0; frames < FRAMES_TURN && !must_wait(q); frames++) {
+        uint8_t *buf;
+        size_t len;
+        int more = jobs_stream_frame(q->jobs, q->id, &buf, &len, err);
+        int r = more < 0 ? more : send_frame(q, buf, len);
+
+        if (r < 0 || !more)
+            return r;
+    }
+    return 1;
+}
+
+static int behind(struct query *q, struct err *err)
+{
+    struct serve *s = q->serve;
+    uint64_t cursor = s->config.cursor ? s->config.cursor(s->config.ctx) : 0;
+    char trouble[ERR_TEXT_MAX];
+
+    if (!q->lsn || cursor >= q->lsn)
+        return 0;
+    pthread_mutex_lock(&s->lock);
+    memcpy(trouble, s->trouble, sizeof(trouble));
+    pthread_mutex_unlock(&s->lock);
+    return err_set(err, -EAGAIN, "The accounting database is %llu records behind%s%s, please retry",
+                   (unsigned long long)(q->lsn - cursor), trouble[0] ? ": " : "", trouble);
+}
+
+static void report(struct query *q, int code, int r, const struct err *err)
+{
+    if (code)
+        ; /* the operation knows */
+    else if (r == -EAGAIN || r == -EBUSY)
+        code = EPST_BUSY;
+    else if (r == -ECANCELED)
+        code = EPST_SHUTTING_DOWN;
+    else if (!q->jobs && (r == -EINVAL || r == -E2BIG))
+        code = EPST_BAD_REQUEST;
+    else {
+        code = SLURM_ERROR;
+        log_error("an accounting request failed: %s",
+                  err->text[0] ? err->text : strerrordesc_np(-r));
+    }
+    send_error(q, code, r == -ECANCELED || !err->text[0] ? NULL : err->text);
+}
+
+/* Leave the request where it belongs now. */
+static void settle(struct query *q, bool over)
+{
+    struct serve *s = q->serve;
+    bool dead = false;
+
+    pthread_mutex_lock(&s->lock);
+    over = over || q->gone;
+    if (over) {
+        q->over = true;
+        dead = !q->ahead;
+    } else if (q->ahead > FRAMES_AHEAD / 2) {
+        q->aside = true;
+    } else {
+        list_add(s, q); /* they were taken meanwhile */
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (dead)
+        query_free(q);
+}
+
+/* Of private jobs: those of the one who asks, when he asked for them at all. */
+static int keep_own(Pst__AcctFilter *f, uid_t uid)
+{
+    bool own = !f->n_uids;
+    uint32_t *uids = malloc(sizeof(*uids));
+
+    if (!uids)
+        return -ENOMEM;
+    for (size_t i = 0; i < f->n_uids; i++)
+        own |= f->uids[i] == uid;
+    free(f->uids);
+    f->uids = uids;
+    f->n_uids = 1;
+    uids[0] = own ? uid : UINT32_MAX; /* nobody's number */
+    return 0;
+}
+
+static int run_jobs(struct query *q, struct err *err)
+{
+    int r = 0;
+
+    if (!q->jobs && q->serve->config.private_jobs && !is_admin(q->serve, q))
+        r = keep_own((Pst__AcctFilter *)q->msg, conn_peer(q->conn)->uid);
+    if (r == 0 && !q->jobs)
+        r = jobs_stream_open(q->serve->location, (Pst__AcctFilter *)q->msg, q->lsn,
+                             &q->serve->stopping, &q->jobs, err);
+    return r < 0 ? r : stream_jobs(q, err);
+}
+
+static void handle(struct worker *w, struct query *q)
+{
+    struct serve_call call = { .query = q, .worker = w };
+    struct err err = { .text = "" };
+    int r = q->jobs ? 0 : behind(q, &err);
+
+    if (r == 0)
+        r = q->row->fn ? q->row->fn(&call, q->msg, &err) : run_jobs(q, &err);
+    if (r < 0) {
+        report(q, call.code, r, &err);
+        forget(w); /* a lost connection is opened again */
+    }
+    settle(q, r <= 0);
+}
+
+/* ---- the threads --------------------------------------------------------------------------------
+ */
+
+/* The first request that this thread can serve; else *ret_until is when one gives up. */
+static struct query *take_ready(struct serve *s, bool writes, int64_t *ret_until)
+{
+    uint64_t cursor = s->config.cursor ? s->config.cursor(s->config.ctx) : UINT64_MAX;
+    int64_t now = now_mono_us();
+
+    *ret_until = now + 3600 * USEC_PER_SEC;
+    for (struct query **at = &s->head, *q; (q = *at); at = &q->next) {
+        if (!!(q->row->flags & SERVE_WRITES) != writes)
+            continue;
+        if (!q->jobs && q->lsn > cursor && now < q->deadline_mono_us) {
+            *ret_until = MIN(*ret_until, q->deadline_mono_us);
+            continue;
+        }
+        *at = q->next;
+        if (s->tail == &q->next)
+            s->tail = at;
+        return q;
+    }
+    return NULL;
+}
+
+/* Old rows go, once an hour. */
+static int purge(struct worker *w, struct err *err)
+{
+    const struct archive_what *what = w->serve->config.purge;
+    int64_t now = now_us(), hour = now / USEC_PER_SEC / 3600;
+    uint64_t rows = 0;
+    int r;
+
+    if (!what || hour == w->purged_hour)
+        return 0;
+    r = acct_archive(w->db, what, now, NULL, &rows, err);
+    if (r < 0)
+        return r;
+    w->purged_hour = hour;
+    if (rows)
+        log_info("archived %llu rows in %s", (unsigned long long)rows, what->dir);
+    return 0;
+}
+
+/* Sum usage up as far as it is due, one piece at a time, so that requests come between; then purge.
+ */
+static void look_after(struct worker *w)
+{
+    struct err err = { .text = "" };
+    int r = w->db ? 0 : acct_db_open(w->serve->location, &w->db, &err);
+
+    if (r == 0 && !w->serve->config.no_rollup)
+        r = acct_roll_up(w->db, &err);
+    if (r == 0)
+        r = purge(w, &err);
+    if (r < 0 && !w->roll_failing)
+        log_error("%s: trying again", err.text);
+    if (r < 0)
+        forget(w);
+    w->roll_failing = r < 0;
+    w->roll_mono_us = now_mono_us() + (r == 1 ? 0 : ROLL_US);
+}
+
+static void *run(void *arg)
+{
+    struct worker *w = arg;
+    struct serve *s = w->serve;
+
+    pthread_mutex_lock(&s->lock);
+    while (!atomic_load(&s->stopping)) {
+        int64_t until, roll = w->writes ? w->roll_mono_us : INT64_MAX;
+        struct query *q = take_ready(s, w->writes, &until);
+        struct timespec ts;
+
+        if (!q && now_mono_us() < roll) {
+            until = MIN(until, roll);
+            ts = (struct timespec){ .tv_sec = until / USEC_PER_SEC,
+                                    .tv_nsec = until % USEC_PER_SEC * 1000 };
+            (void)pthread_cond_timedwait(&s->changed, &s->lock, &ts); /* looks again either way */
+            continue;
+        }
+        pthread_mutex_unlock(&s->lock);
+        if (q)
+            handle(w, q);
+        else
+            look_after(w);
+        pthread_mutex_lock(&s->lock);
+    }
+    pthread_mutex_unlock(&s->lock);
+    forget(w);
+    return NULL;
+}
+
+struct serve *serve_free(struct serve *s)
+{
+    struct query *q;
+    bool last;
+
+    if (!s)
+        return NULL;
+    pthread_mutex_lock(&s->lock);
+    atomic_store(&s->stopping, true);
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+    for (unsigned i = 0; i < s->nthreads; i++)
+        pthread_join(s->workers[i].thread, NULL);
+    while ((q = s->head)) {
+        s->head = q->next;
+        send_error(q, EPST_SHUTTING_DOWN, NULL);
+        settle(q, true);
+    }
+    pthread_mutex_lock(&s->lock);
+    s->released = true;
+    last = !s->nqueries;
+    pthread_mutex_unlock(&s->lock);
+    if (last)
+        serve_destroy(s);
+    return NULL;
+}
+
+int serve_new(const struct serve_config *config, struct serve **ret)
+{
+    struct serve *s = calloc(1, sizeof(*s));
+    unsigned readers = config->readers ? MIN(config->readers, THREADS_MAX - 1) : READERS;
+    pthread_condattr_t attr;
+
+    if (!s)
+        return -ENOMEM;
+    s->config = *config;
+    s->tail = &s->head;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&s->changed, &attr);
+    pthread_condattr_destroy(&attr);
+    s->location = strdup(config->location);
+    s->cluster = config->cluster ? strdup(config->cluster) : NULL;
+    if (!s->location || (config->cluster && !s->cluster)) {
+        serve_free(s);
+        return -ENOMEM;
+    }
+    for (; s->nthreads <= readers; s->nthreads++) {
+        struct worker *w = &s->workers[s->nthreads];
+        int r;
+
+        *w = (struct worker){ .serve = s,
+                              .writes = s->nthreads == readers,
+                              .roll_mono_us = now_mono_us() + USEC_PER_SEC };
+        r = pthread_create(&w->thread, NULL, run, w);
+        if (r) {
+            serve_free(s);
+            return -r;
+        }
+        (void)pthread_setname_np(w->thread,
+                                 w->writes ? "acct-write" : "acct-query"); /* a label for people */
+    }
+    *ret = s;
+    return 0;
+}
+
+bool serve_has(unsigned op)
+{
+    return serve_op(op);
+}
+
+void serve_request(struct serve *s, struct conn *conn, const struct frame *frame, uint64_t lsn)
+{
+    const struct serve_op *row = serve_op(frame->op);
+    struct err err = { .text = "" };
+    ProtobufCMessage *msg;
+    struct query *q;
+    bool full, allowed = true;
+
+    if (frame_unpack(frame, &msg, &err) < 0) {
+        (void)conn_error(conn, frame->op, frame->id, EPST_BAD_REQUEST, err.text);
+        return;
+    }
+    q = calloc(1, sizeof(*q));
+    pthread_mutex_lock(&s->lock);
+    full = !q || s->nqueries >= QUERIES_MAX || atomic_load(&s->stopping);
+    if (!full) {
+        *q = (struct query){ .serve = s,
+                             .conn = conn_ref(conn),
+                             .row = row,
+                             .op = frame->op,
+                             .id = frame->id,
+                             .lsn = lsn,
+                             .deadline_mono_us = now_mono_us() + BEHIND_MAX_US,
+                             .msg = msg };
+        s->nqueries++;
+        allowed = !(row->flags & SERVE_ADMIN) || is_admin(s, q);
+        if (allowed)
+            list_add(s, q); /* a thread may be done with it as soon as the lock is free */
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (full) {
+        (void)conn_error(conn, frame->op, frame->id, EPST_BUSY, NULL); /* else it times out */
+        protobuf_c_message_free_unpacked(msg, NULL);
+        free(q);
+    } else if (!allowed) {
+        (void)conn_error(conn, frame->op, frame->id, ESLURM_ACCESS_DENIED, NULL);
+        query_free(q);
+    } else if (s->config.hurry) {
+        s->config.hurry(s->config.ctx, lsn);
+    }
+}
+
+void serve_advanced(struct serve *s, const char *trouble)
+{
+    pthread_mutex_lock(&s->lock);
+    (void)snprintf(s->trouble, sizeof(s->trouble), "%s", trouble ? trouble : "");
+    if (s->head)
+        pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+}

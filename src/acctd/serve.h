@@ -1,0 +1,93 @@
+/* serve.h - answering accounting requests over connections: for slurmctld with an embedded store,
+ * and slurmdbd
+ *
+ * The operations are the rows of ops.c.  Those that read run in a pool of threads, each with a
+ * connection to the database of its own; those that write, or keep something in memory between
+ * requests, run one after the other in a thread of their own.  An answer whose peer reads slowly is
+ * put aside and holds no thread. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <protobuf-c/protobuf-c.h>
+
+#include "base/err.h"
+
+struct archive_what;
+struct serve;
+struct serve_call;
+struct conn;
+struct feeds;
+struct frame;
+struct sql;
+
+struct serve_config {
+    const char *location; /* of the store */
+    const char *cluster;  /* the one there is; NULL: slurmdbd */
+    struct feeds *feeds;  /* slurmdbd: who brings records (feed.h) */
+    unsigned readers;     /* threads; 0 = 3 */
+    bool no_rollup;
+    const struct archive_what *purge; /* at each hour; NULL: nothing is purged */
+    bool no_archive;                  /* OP_ARCHIVE is refused */
+    bool private_jobs, private_usage; /* PrivateData: others see their own alone */
+    /* How far the store is: questions wait for it.  hurry says how far one wants it; any thread.
+     * NULL: what is there is answered. */
+    uint64_t (*cursor)(void *ctx);
+    void (*hurry)(void *ctx, uint64_t lsn);
+    void *ctx;
+    /* root, SlurmUser: may do everything.  Any thread. */
+    bool (*is_admin)(void *admin_ctx, uid_t uid);
+    void *admin_ctx;
+};
+
+/* Errors: -ENOMEM, -EAGAIN no thread. */
+int serve_new(const struct serve_config *config, struct serve **ret);
+/* Is it an operation of the store's? */
+bool serve_has(unsigned op);
+/* Answer a request, once the cursor is at lsn (0: now).  Never blocks. */
+void serve_request(struct serve *s, struct conn *conn, const struct frame *frame, uint64_t lsn);
+void serve_advanced(struct serve *s, const char *trouble); /* the cursor moved, or why not */
+/* Ends the threads; what was handed to connections may be released later.  Always NULL. */
+struct serve *serve_free(struct serve *s);
+
+/* ---- for the operations
+ * ---------------------------------------------------------------------------- */
+
+/* Runs on a thread of the store.  Answers with serve_reply() once or more; when it gives a negative
+ * errno, err has a sentence and the peer is told (code: serve_code(), else by the errno). */
+typedef int serve_fn(struct serve_call *call, const ProtobufCMessage *request, struct err *err);
+
+enum {
+    SERVE_WRITES = 1u << 0, /* in the thread of those that write */
+    SERVE_ADMIN = 1u << 1,  /* for is_admin() alone */
+};
+
+struct serve_op {
+    serve_fn *fn;
+    unsigned flags;
+};
+const struct serve_op *serve_op(unsigned op); /* NULL: none */
+
+const char *serve_location(const struct serve_call *call);
+const char *serve_cluster(const struct serve_call *call); /* as configured */
+/* May others' usage be told?  Else the one who asks gets his own. */
+bool serve_may_see_usage(const struct serve_call *call);
+bool serve_may_archive(const struct serve_call *call);
+struct feeds *serve_feeds(const struct serve_call *call);
+uid_t serve_uid(const struct serve_call *call);
+bool serve_is_admin(const struct serve_call *call);
+struct conn *serve_conn(const struct serve_call *call);
+/* Becomes true when the threads shall end: for long statements (sql_set_cancel). */
+const atomic_bool *serve_stopping(const struct serve_call *call);
+/* This thread's connection, opened when it is first asked for: to write for SERVE_WRITES, else to
+ * read.  It is closed after an error, and everything kept with serve_keep() before it. */
+int serve_db(struct serve_call *call, struct sql **ret_db, struct err *err);
+/* Something that lives as long as the thread's connection; one a thread. */
+void *serve_kept(const struct serve_call *call);
+void serve_keep(struct serve_call *call, void *thing, void (*done)(void *thing));
+/* One frame of the answer; more: others follow.  Errors: -EMSGSIZE, -ENOMEM. */
+int serve_reply(struct serve_call *call, const ProtobufCMessage *msg, bool more);
+void serve_code(struct serve_call *call, int code);

@@ -1,0 +1,80 @@
+/* daemonize.c - see daemonize.h */
+#include "base/daemonize.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+
+int daemonize_detach(int *ret_ready_fd, struct err *err)
+{
+    int fds[2];
+    pid_t pid;
+    char ok;
+
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        return err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
+    pid = fork();
+    if (pid < 0)
+        return err_set(err, -errno, "cannot fork: %s", strerror(errno));
+    if (pid > 0) {
+        (void)close(fds[1]);
+        _exit(read(fds[0], &ok, 1) == 1 ? 0 : 1);
+    }
+    (void)close(fds[0]);
+    (void)setsid(); /* cannot fail in a fresh child */
+    *ret_ready_fd = fds[1];
+    return 0;
+}
+
+void daemonize_ready(int ready_fd)
+{
+    int null_fd;
+
+    if (ready_fd < 0)
+        return;
+    null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int i = 0; null_fd >= 0 && i < 3; i++)
+        (void)dup2(null_fd, i); /* keeps the terminal at worst */
+    if (null_fd > 2)
+        (void)close(null_fd);
+    if (write(ready_fd, "", 1) < 0)
+        log_debug("the starting command did not wait");
+    (void)close(ready_fd);
+}
+
+void daemonize_notify(const char *text)
+{
+    const char *path = getenv("NOTIFY_SOCKET");
+    struct sockaddr_un sa = { .sun_family = AF_UNIX };
+    _cleanup_close_ int fd = -1;
+    size_t len = path ? strlen(path) : 0;
+
+    if (len < 2 || len >= sizeof(sa.sun_path))
+        return;
+    memcpy(sa.sun_path, path, len);
+    if (sa.sun_path[0] == '@') /* the abstract name space */
+        sa.sun_path[0] = '\0';
+    fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && sendto(fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&sa,
+                          (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)) < 0)
+        log_error("cannot notify the service manager: %s", strerror(errno));
+}
+
+void daemonize_pid_file(const char *path)
+{
+    FILE *f = fopen(path, "we");
+
+    if (f)
+        (void)fprintf(f, "%ld\n", (long)getpid());
+    if (!f || fclose(f) != 0)
+        log_error("cannot write the pid file %s: %s", path, strerror(errno));
+}

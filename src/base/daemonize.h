@@ -1,0 +1,19 @@
+/* daemonize.h - how a daemon leaves who started it: the fork, the word that it serves, its pid file
+ *
+ * Called by one thread, before others are made (detach) or after (the rest). */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+/* Fork.  The parent waits and exits: 0 when the child calls daemonize_ready(), 1 when it ends first.
+ * In the child *ret_ready_fd is what daemonize_ready() takes.  Errors: -EMFILE, -EAGAIN, -ENOMEM. */
+int daemonize_detach(int *ret_ready_fd, struct err *err);
+/* It serves: standard streams become /dev/null, and who started it goes on.  Closes ready_fd; -1, in
+ * the foreground, changes nothing. */
+void daemonize_ready(int ready_fd);
+/* A line for the service manager at NOTIFY_SOCKET, "READY=1"; nothing where there is none. */
+void daemonize_notify(const char *text);
+/* Our number in a file of its own.  A failure is logged: it is not worth refusing to serve. */
+void daemonize_pid_file(const char *path);

@@ -1,0 +1,195 @@
+/* dbd.c - bringing slurmdbd's parts up and down; see dbd.h. */
+#include "dbd/dbd.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "acct/adminserve.h"
+#include "acct/db.h"
+#include "acctd/feed.h"
+#include "acctd/serve.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "wire/auth.h"
+#include "wire/errors.h"
+#include "wire/server.h"
+
+#define IO_THREADS 2u
+#define READERS 8u
+#define MAX_CONNECTIONS 16384u
+
+static void admin_request(struct dbd *d, struct conn *c, const struct frame *frame)
+{
+    struct err err = { .text = "" };
+    ProtobufCMessage *msg;
+
+    if (frame_unpack(frame, &msg, &err) < 0)
+        (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST, err.text); /* it may be gone */
+    else
+        adminserve_request(d->admin, c, frame->op, frame->id, msg);
+}
+
+static void on_request(void *ctx, struct conn *c, const struct frame *frame)
+{
+    struct dbd *d = ctx;
+
+    if (atomic_load(&d->stopping))
+        (void)conn_error(c, frame->op, frame->id, EPST_SHUTTING_DOWN, NULL);
+    else if (frame->op == OP_ACCT_ADMIN || frame->op == OP_ACCT_LIST || frame->op == OP_ACCT_FOLLOW)
+        admin_request(d, c, frame);
+    else if (serve_has(frame->op))
+        serve_request(d->serve, c, frame, 0);
+    else
+        (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST,
+                         "slurmdbd does not know this operation");
+}
+
+static void on_close(void *ctx, struct conn *c)
+{
+    struct dbd *d = ctx;
+
+    if (d->admin)
+        adminserve_conn_closed(d->admin, c);
+}
+
+static bool is_admin(void *ctx, uid_t uid)
+{
+    const struct dbd *d = ctx;
+
+    return uid == 0 || uid == d->slurm_uid;
+}
+
+int dbd_location(const struct conf_dbd *conf, const char *host, char **ret_location)
+{
+    struct sql_server server = { .host = host,
+                                 .port = (uint16_t)conf_dbd_num(conf, CONF_DBD_STORAGE_PORT),
+                                 .user = conf_dbd_str(conf, CONF_DBD_STORAGE_USER),
+                                 .pass = conf_dbd_str(conf, CONF_DBD_STORAGE_PASS),
+                                 .database = conf_dbd_str(conf, CONF_DBD_STORAGE_LOC) };
+
+    if (strcasecmp(conf_dbd_str(conf, CONF_DBD_STORAGE_TYPE), "accounting_storage/mysql") == 0)
+        return sql_mysql_location(&server, ret_location);
+    *ret_location = strdup(server.database);
+    return *ret_location ? 0 : -ENOMEM;
+}
+
+/* May the same call succeed later, with nobody doing anything about it? */
+static bool may_pass(int r)
+{
+    return r == -ENOSPC || r == -EBUSY || r == -ECONNREFUSED || r == -ENOTCONN || r == -EROFS;
+}
+
+/* Make the tables.  A server that is not there yet is waited for by those who need it. */
+static int open_store(struct dbd *d, struct err *err)
+{
+    const char *hosts[] = { conf_dbd_str(d->conf, CONF_DBD_STORAGE_HOST),
+                            conf_dbd_str(d->conf, CONF_DBD_STORAGE_BACKUP_HOST) };
+    struct sql *db = NULL;
+    int r = -ECONNREFUSED;
+
+    for (size_t i = 0; i < ARRAY_SIZE(hosts) && r == -ECONNREFUSED && hosts[i]; i++) {
+        free(d->location);
+        d->location = NULL;
+        r = dbd_location(d->conf, hosts[i], &d->location);
+        if (r == 0)
+            r = acct_db_open(d->location, &db, err);
+    }
+    (void)sql_close(db); /* always NULL; each thread opens its own */
+    if (r < 0 && may_pass(r)) {
+        log_error("%s: trying again when it is needed, nothing is lost meanwhile", err->text);
+        return 0;
+    }
+    return r;
+}
+
+/* Purge*After, Archive*; false: nothing is purged. */
+static bool set_purge(struct dbd *d)
+{
+    d->purge = (struct archive_what){
+        .event_h = conf_dbd_age(d->conf, CONF_DBD_PURGE_EVENT_AFTER),
+        .job_h = conf_dbd_age(d->conf, CONF_DBD_PURGE_JOB_AFTER),
+        .step_h = conf_dbd_age(d->conf, CONF_DBD_PURGE_STEP_AFTER),
+        .usage_h = conf_dbd_age(d->conf, CONF_DBD_PURGE_USAGE_AFTER),
+        .events = conf_dbd_bool(d->conf, CONF_DBD_ARCHIVE_EVENTS),
+        .jobs = conf_dbd_bool(d->conf, CONF_DBD_ARCHIVE_JOBS),
+        .steps = conf_dbd_bool(d->conf, CONF_DBD_ARCHIVE_STEPS),
+        .usage = conf_dbd_bool(d->conf, CONF_DBD_ARCHIVE_USAGE),
+        .dir = conf_dbd_str(d->conf, CONF_DBD_ARCHIVE_DIR),
+        .limit = conf_dbd_num(d->conf, CONF_DBD_MAX_PURGE_LIMIT),
+    };
+    return d->purge.event_h || d->purge.job_h || d->purge.step_h || d->purge.usage_h;
+}
+
+static bool is_private(const struct dbd *d, const char *what)
+{
+    const char *list = conf_dbd_str(d->conf, CONF_DBD_PRIVATE_DATA);
+
+    for (size_t len; list && *list; list += len + (list[len] == ',')) {
+        len = strcspn(list, ",");
+        if (len == strlen(what) && strncasecmp(list, what, len) == 0)
+            return true;
+    }
+    return false;
+}
+
+int dbd_start(struct dbd *d, struct err *err)
+{
+    struct serve_config serve = { .readers = READERS,
+                                  .no_rollup = conf_dbd_bool(d->conf, CONF_DBD_DISABLE_ROLLUPS),
+                                  .is_admin = is_admin,
+                                  .admin_ctx = d };
+    struct server_config server = {
+        .port = (uint16_t)conf_dbd_num(d->conf, CONF_DBD_DBD_PORT),
+        .bind_addr = conf_dbd_str(d->conf, CONF_DBD_DBD_ADDR),
+        .local_socket = true,
+        .threads = IO_THREADS,
+        .max_connections = MAX_CONNECTIONS,
+        .keys = d->keys,
+        .use_munge = conf_dbd_use_munge(d->conf),
+        .munge_socket = conf_dbd_munge_socket(d->conf),
+        .hooks = { .on_request = on_request, .on_close = on_close },
+        .ctx = d,
+    };
+    int r =
+        server_new(&server, &d->server, err); /* a taken port is reported before anything else */
+
+    if (r == 0)
+        r = open_store(d, err);
+    if (r == 0)
+        r = feeds_new(d->location, &d->feeds);
+    serve.location = d->location;
+    serve.feeds = d->feeds;
+    serve.purge = set_purge(d) ? &d->purge : NULL;
+    serve.private_jobs = is_private(d, "jobs");
+    serve.private_usage = is_private(d, "usage");
+    serve.no_archive = conf_dbd_bool(d->conf, CONF_DBD_DISABLE_ARCHIVE_COMMANDS);
+    if (r == 0)
+        r = serve_new(&serve, &d->serve);
+    if (r == 0) {
+        struct adminserve_config admin = { .location = d->location, .is_root = is_admin, .ctx = d };
+
+        r = adminserve_start(&admin, &d->admin, err);
+    }
+    return r;
+}
+
+void dbd_stop(struct dbd *d)
+{
+    atomic_store(&d->stopping, true);
+    if (d->server)
+        server_stop(d->server);
+    d->admin = adminserve_stop(d->admin);
+    d->serve = serve_free(d->serve);
+    d->server = server_free(d->server);
+    d->feeds = feeds_free(d->feeds);
+    d->keys = auth_keys_free(d->keys);
+    if (d->location)
+        explicit_bzero(d->location, strlen(d->location));
+    free(d->location);
+    d->conf = conf_dbd_free(d->conf);
+    free(d->conf_path);
+}

@@ -1,0 +1,683 @@
+/* records.c - records as changes for the scheduler; see records.h */
+#include "feed/records.h"
+
+#include "feed/limitrecords.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "base/log.h"
+#include "base/timefmt.h"
+#include "feed/grestext.h"
+#include "feed/licenses.h"
+#include "feed/noderes.h"
+#include "feed/preempt.h"
+#include "assoc.pb-c.h"
+#include "feed/shares.h"
+#include "model/array.h"
+#include "model/assoc.h"
+#include "model/het.h"
+#include "model/job.h"
+
+#define EXCLUSIVE_USER 2 /* JobRecord.exclusive */
+
+static void *must(void *p)
+{
+    if (!p) {
+        log_fatal("out of memory while telling the scheduler");
+        abort();
+    }
+    return p;
+}
+
+struct feed *feed_new(enum feed_kind kind)
+{
+    struct feed *f = must(calloc(1, sizeof(*f)));
+
+    f->kind = kind;
+    return f;
+}
+
+static void *own(struct feed *f, void *p)
+{
+    if (!p)
+        return NULL;
+    if (f->nowned == ARRAY_SIZE(f->owned)) {
+        log_fatal("a scheduler change owns too much");
+        abort();
+    }
+    f->owned[f->nowned++] = p;
+    return p;
+}
+
+void *feed_own(struct feed *f, void *p)
+{
+    return own(f, must(p));
+}
+
+static char *own_str(struct feed *f, const char *text)
+{
+    return text ? own(f, must(strdup(text))) : NULL;
+}
+
+static void alloc_done(struct sched_alloc *a)
+{
+    for (size_t i = 0; i < a->nnodes; i++) {
+        struct sched_alloc_node *n = &a->nodes[i];
+
+        for (size_t g = 0; g < n->ngres; g++) {
+            free(n->gres[g].devices);
+            free((char *)n->gres[g].name);
+            free((char *)n->gres[g].type);
+        }
+        free(n->gres);
+        free(n->cpu_bits);
+    }
+    free(a->nodes);
+}
+
+void feed_release(struct feed *f)
+{
+    if (!f)
+        return;
+    for (size_t i = 0; i < f->nowned; i++)
+        free(f->owned[i]);
+    alloc_done(&f->alloc);
+    noderes_free(f->res);
+    feed_shares_free(f->shares);
+    free(f->name);
+    feed_limit_free(f->limit);
+    free(f);
+}
+
+struct feed *feed_of_name(enum feed_kind kind, const char *name)
+{
+    struct feed *f = feed_new(kind);
+
+    f->name = must(strdup(name));
+    return f;
+}
+
+/* ---- jobs ---------------------------------------------------------------------------------------
+ */
+
+/* "a,b" -> array of copies. */
+static size_t split_list(struct feed *f, const char *text, const char *const **ret)
+{
+    char *copy = own_str(f, text), *save = NULL;
+    size_t n = 1, i = 0;
+    const char **list;
+
+    for (const char *p = text; *p; p++)
+        n += *p == ',';
+    list = own(f, must(calloc(n, sizeof(*list))));
+    for (char *w = strtok_r(copy, ",", &save); w; w = strtok_r(NULL, ",", &save))
+        list[i++] = w;
+    *ret = list;
+    return i;
+}
+
+void feed_fill_others(struct feed *f, const char *others)
+{
+    f->nothers = split_list(f, others, &f->others);
+}
+
+enum gres_scope { PER_NODE, PER_JOB, PER_TASK };
+
+/* "gres/gpu:a100:2,gres/shard:1" (the prefix is optional) appended to the job's requests. */
+static void add_gres(struct feed *f, const char *text, enum gres_scope scope,
+                     struct sched_gres_req **list, size_t *n)
+{
+    char *copy = own_str(f, text), *save = NULL;
+
+    for (char *w = strtok_r(copy, ",", &save); w; w = strtok_r(NULL, ",", &save)) {
+        struct sched_gres_req *req;
+        struct gres_text g;
+
+        if (!gres_text_parse(w, &g))
+            continue; /* checked at submission; cpu= and such are no GRES */
+        *list = must(realloc(*list, (*n + 1) * sizeof(**list)));
+        req = &(*list)[(*n)++];
+        *req = (struct sched_gres_req){ .name = g.name, .type = g.type };
+        req->per_node = scope == PER_NODE ? g.count : 0;
+        req->per_job = scope == PER_JOB ? g.count : 0;
+        req->per_task = scope == PER_TASK ? g.count : 0;
+    }
+}
+
+static size_t node_ids(struct feed *f, const struct cluster *c, const char *list,
+                       const uint32_t **ret)
+{
+    struct hostlist *hl = NULL;
+    uint32_t *ids;
+    size_t n = 0;
+
+    if (hostlist_parse(list, &hl, NULL) < 0)
+        return 0;
+    ids = own(f, must(calloc(hostlist_count(hl) + 1, sizeof(*ids))));
+    for (size_t i = 0; i < hostlist_count(hl); i++) {
+        const struct node *node = cluster_node_named(c, hostlist_nth(hl, i));
+
+        if (node)
+            ids[n++] = node->rec->node_id;
+    }
+    hostlist_free(hl);
+    *ret = ids;
+    return n;
+}
+
+/* "cyclic:block,pack": the second part is the sockets'; a plane fills them. */
+static void fill_distribution(struct sched_job *s, const char *text)
+{
+    const char *second = text ? strchr(text, ':') : NULL;
+
+    if (!text)
+        return;
+    s->pack = strcasestr(text, ",pack") != NULL;
+    if (strncasecmp(text, "plane", 5) == 0 || (second && strncasecmp(second + 1, "block", 5) == 0))
+        s->socket_dist = SCHED_DIST_BLOCK;
+    else if (second && strcspn(second + 1, ",:*") > 0)
+        s->socket_dist = SCHED_DIST_CYCLIC;
+}
+
+static void fill_gpus(struct sched_job *s, const Pst__JobRecord *r)
+{
+    s->cpus_per_gpu = r->has_cpus_per_gpu ? r->cpus_per_gpu : 0;
+    s->tasks_per_gpu = r->has_ntasks_per_gpu ? r->ntasks_per_gpu : 0;
+    if (!r->has_mem_per_gpu_mib)
+        return;
+    s->mem_per_gpu_mib = r->mem_per_gpu_mib;
+    s->has_mem_per_node = false;
+    s->mem_per_node_mib = s->mem_per_cpu_mib = 0;
+}
+
+/* "2,4,6,8" */
+static void fill_counts(struct feed *f, const char *text)
+{
+    uint32_t *counts = own(f, must(malloc((strlen(text) + 1) * sizeof(*counts))));
+    char *end;
+
+    for (const char *p = text; *p; p = end + (*end == ',')) {
+        counts[f->job.nnode_counts] = (uint32_t)strtoul(p, &end, 10);
+        if (end == p)
+            break;
+        f->job.nnode_counts++;
+    }
+    f->job.node_counts = counts;
+}
+
+static bool has_word(const char *list, const char *word)
+{
+    size_t len = strlen(word);
+
+    for (const char *p = list; p && (p = strcasestr(p, word)); p += len)
+        if ((p == list || p[-1] == ',') && (!p[len] || p[len] == ','))
+            return true;
+    return false;
+}
+
+/* --gres-flags over what the configuration says of all jobs. */
+static void fill_gres_flags(struct sched_job *s, const struct conf *conf, const char *flags)
+{
+    const char *params = conf_str(conf, CONF_SELECT_TYPE_PARAMETERS);
+
+    if (has_word(flags, "disable-binding"))
+        s->gres_bind = SCHED_BIND_NONE;
+    else if (has_word(flags, "enforce-binding") || has_word(params, "ENFORCE_BINDING_GRES"))
+        s->gres_bind = SCHED_BIND_ENFORCE;
+    s->one_task_per_share = has_word(flags, "one-task-per-sharing") ||
+                            (has_word(params, "ONE_TASK_PER_SHARING_GRES") &&
+                             !has_word(flags, "multiple-tasks-per-sharing"));
+}
+
+static bool one_task_per_core(const struct conf *conf)
+{
+    const char *params = conf_str(conf, CONF_SELECT_TYPE_PARAMETERS);
+
+    return params && strcasestr(params, "CR_ONE_TASK_PER_CORE");
+}
+
+static void fill_sizes(struct sched_job *s, const Pst__JobRecord *r)
+{
+    s->min_nodes = r->has_min_nodes ? r->min_nodes : 1;
+    s->max_nodes = r->has_max_nodes ? r->max_nodes : 0;
+    s->num_tasks = r->has_num_tasks ? r->num_tasks : 0;
+    s->cpus_per_task = r->has_cpus_per_task ? r->cpus_per_task : 1;
+    s->ntasks_per_node = r->has_ntasks_per_node ? r->ntasks_per_node : 0;
+    s->ntasks_per_core = r->has_ntasks_per_core ? r->ntasks_per_core : 0;
+    s->ntasks_per_socket = r->has_ntasks_per_socket ? r->ntasks_per_socket : 0;
+    s->threads_per_core = r->has_threads_per_core ? r->threads_per_core : 0;
+    s->pn_min_cpus = r->has_pn_min_cpus ? r->pn_min_cpus : 0;
+    s->min_sockets = r->has_sockets_per_node ? r->sockets_per_node : 0;
+    s->min_cores_per_socket = r->has_cores_per_socket ? r->cores_per_socket : 0;
+    s->has_mem_per_node = r->has_mem_per_node_mib;
+    s->mem_per_node_mib = r->has_mem_per_node_mib ? r->mem_per_node_mib : 0;
+    s->mem_per_cpu_mib = r->has_mem_per_cpu_mib ? r->mem_per_cpu_mib : 0;
+    s->exclusive = r->has_exclusive && r->exclusive && r->exclusive != EXCLUSIVE_USER;
+    s->exclusive_user = r->has_exclusive && r->exclusive == EXCLUSIVE_USER;
+    s->use_min_nodes = r->has_use_min_nodes && r->use_min_nodes;
+    s->core_spec = r->has_core_spec ? r->core_spec : 0;
+    s->oversubscribe = r->has_oversubscribe && r->oversubscribe;
+    s->overcommit = r->has_overcommit && r->overcommit;
+    s->contiguous = r->has_contiguous && r->contiguous;
+    s->spread = r->has_spread_job && r->spread_job;
+    s->time_limit_min = r->has_time_unlimited && r->time_unlimited ? SCHED_UNLIMITED
+                        : r->has_time_limit_min                    ? r->time_limit_min
+                                                                   : SCHED_UNLIMITED;
+    s->time_min_min = r->has_time_min_min ? r->time_min_min : 0;
+}
+
+static void fill_licenses(struct feed *f, const char *text)
+{
+    struct license_list list;
+
+    if (!licenses_parse(own_str(f, text), &list))
+        return; /* checked at submission */
+    f->job.licenses = own(f, list.items);
+    f->job.nlicenses = list.n;
+    f->job.licenses_any = list.any;
+}
+
+int64_t feed_eligible_at(const struct cluster *c, const Pst__JobRecord *r)
+{
+    if (het_is(r))
+        return het_eligible_at(c, r);
+    if (job_is_held(r) || r->dependency || job_has_flag(r, JOB_FLAG(COMPLETING)))
+        return INT64_MAX;
+    if (job_is_array(r) && array_throttle(r->array_tasks) &&
+        cluster_array_tally(c, r->array_job_id).running >= array_throttle(r->array_tasks))
+        return INT64_MAX;
+    return r->has_begin_us ? r->begin_us : 0;
+}
+
+static void fill_account(struct sched_job *s, const struct cluster *c, const Pst__JobRecord *r)
+{
+    const uint32_t sizes = 1u << PST__QOS_FLAG__QOS_PARTITION_MAX_NODES | 1u << PST__QOS_FLAG__QOS_PARTITION_MIN_NODES;
+    const Pst__QosRecord *q = r->has_qos_id ? am_qos(c->am, r->qos_id) : NULL;
+
+    s->assoc_id = r->has_assoc_id ? r->assoc_id : 0;
+    s->qos_id = r->has_qos_id ? r->qos_id : 0;
+    s->any_time = r->has_limit_set && r->limit_set & 1u << PST__LIMIT_SET__LIMIT_SET_TIME;
+    s->any_size = r->has_limit_set && r->limit_set & 1u << PST__LIMIT_SET__LIMIT_SET_TRES;
+    s->any_part_size = q && q->has_flags && q->flags & sizes;
+}
+
+void feed_fill_job(struct feed *f, const struct conf *conf, const struct cluster *c,
+                   const Pst__JobRecord *r)
+{
+    struct sched_job *s = &f->job;
+    struct sched_gres_req *gres = NULL;
+    size_t ngres = 0;
+
+    s->id = r->job_id;
+    s->uid = r->uid;
+    s->priority = r->has_priority ? r->priority : 0;
+    s->nice = r->has_nice ? r->nice : 0;
+    s->submit_us = r->submit_us;
+    s->array_id = r->has_array_job_id ? r->array_job_id : 0;
+    s->accrue_us = r->has_accrue_us     ? r->accrue_us
+                   : r->has_eligible_us ? r->eligible_us
+                                        : r->submit_us;
+    s->qos = own_str(f, r->qos);
+    fill_account(s, c, r);
+    s->het_id = het_is(r) ? r->het_job_id : 0;
+    s->het_count = het_is(r) ? r->het_count : 0;
+    s->npartitions = split_list(f, r->partition, &s->partitions);
+    fill_sizes(s, r);
+    if (r->node_counts)
+        fill_counts(f, r->node_counts);
+    fill_gpus(s, r);
+    fill_gres_flags(s, conf, r->gres_flags);
+    fill_distribution(s, r->distribution);
+    if (!s->ntasks_per_core && one_task_per_core(conf))
+        s->ntasks_per_core = 1;
+    s->features = own_str(f, r->features);
+    s->prefer = own_str(f, r->prefer);
+    if (r->req_nodes)
+        s->nreq = node_ids(f, c, r->req_nodes, &s->req_nodes);
+    if (r->exc_nodes)
+        s->nexc = node_ids(f, c, r->exc_nodes, &s->exc_nodes);
+    if (r->tres_per_node)
+        add_gres(f, r->tres_per_node, PER_NODE, &gres, &ngres);
+    if (r->tres_per_job)
+        add_gres(f, r->tres_per_job, PER_JOB, &gres, &ngres);
+    if (r->tres_per_task)
+        add_gres(f, r->tres_per_task, PER_TASK, &gres, &ngres);
+    if (r->tres_per_socket) { /* of the sockets the job asks for on each node */
+        size_t first = ngres;
+
+        add_gres(f, r->tres_per_socket, PER_NODE, &gres, &ngres);
+        for (size_t i = first; i < ngres; i++)
+            gres[i].per_node *= r->has_sockets_per_node ? r->sockets_per_node : 1;
+    }
+    s->gres = own(f, gres);
+    s->ngres = ngres;
+    if (r->licenses && *r->licenses)
+        fill_licenses(f, r->licenses);
+    feed_fill_resvs(f, conf, c, r);
+}
+
+/* ---- allocations --------------------------------------------------------------------------------
+ */
+
+static uint64_t *bits_of(const char *list, uint32_t nbits, uint32_t *ret_words)
+{
+    struct bitmap *bm = NULL;
+    uint64_t *words;
+
+    if (bitmap_new(nbits ? nbits : 1, &bm) < 0)
+        must(NULL);
+    if (list)
+        (void)bitmap_parse(bm, list,
+                           NULL); /* our own text; indexes beyond a shrunken node are dropped */
+    words = must(malloc(bm->nwords * sizeof(*words)));
+    memcpy(words, bm->words, bm->nwords * sizeof(*words));
+    *ret_words = bm->nwords;
+    bitmap_free(bm);
+    return words;
+}
+
+static void fill_alloc_gres(struct sched_alloc_node *n, const Pst__AllocGroup *g)
+{
+    n->gres = must(calloc(g->n_gres ? g->n_gres : 1, sizeof(*n->gres)));
+    n->ngres = g->n_gres;
+    for (size_t i = 0; i < g->n_gres; i++) {
+        struct sched_alloc_gres *to = &n->gres[i];
+
+        to->name = must(strdup(g->gres[i]->name));
+        to->type = g->gres[i]->type ? must(strdup(g->gres[i]->type)) : NULL;
+        to->count = g->gres[i]->count;
+        if (g->gres[i]->shares)
+            to->devices = bits_of(g->gres[i]->shares, 4096, &to->ndevice_words);
+        else if (g->gres[i]->devices)
+            to->devices = bits_of(g->gres[i]->devices, 1024, &to->ndevice_words);
+    }
+}
+
+static void fill_alloc(const struct cluster *c, struct feed *f, const Pst__Alloc *a)
+{
+    f->alloc.nodes = must(calloc(a->n_node_ids ? a->n_node_ids : 1, sizeof(*f->alloc.nodes)));
+    f->alloc.nnodes = a->n_node_ids;
+    for (size_t i = 0; i < a->n_node_ids; i++) {
+        struct sched_alloc_node *to = &f->alloc.nodes[i];
+        const Pst__AllocGroup *g = alloc_group(a, i);
+        const struct node *node = cluster_node(c, a->node_ids[i]);
+
+        to->node_id = a->node_ids[i];
+        to->cpus = g->cpus;
+        to->cpu_bits = bits_of(g->cpu_ids, node ? node->rec->cpus : g->cpus, &to->ncpu_words);
+        to->mem_mib = g->mem_mib;
+        to->tasks = g->tasks;
+        fill_alloc_gres(to, g);
+    }
+}
+
+struct feed *feed_of_running(const struct cluster *c, const Pst__JobRecord *r)
+{
+    struct feed *f = feed_new(FEED_RUNNING);
+
+    f->job_id = r->job_id;
+    f->name = must(strdup(r->partition));
+    f->start_us = r->start_us;
+    f->end_us = r->has_end_us ? r->end_us : INT64_MAX;
+    f->exclusive = r->has_exclusive && r->exclusive && r->exclusive != EXCLUSIVE_USER;
+    f->uid = r->uid;
+    f->exclusive_user = r->has_exclusive && r->exclusive == EXCLUSIVE_USER;
+    fill_alloc(c, f, r->alloc);
+    return f;
+}
+
+struct feed *feed_of_held_licenses(const Pst__JobRecord *r)
+{
+    struct feed *f = feed_new(FEED_LICENSES);
+
+    f->job_id = r->job_id;
+    fill_licenses(f, r->licenses_alloc);
+    return f;
+}
+
+struct feed *feed_of_rank(const Pst__JobRecord *r)
+{
+    struct feed *f = feed_new(FEED_RANK);
+
+    f->job_id = r->job_id;
+    f->priority = r->has_cur_priority ? r->cur_priority : r->has_priority ? r->priority : 1;
+    f->name = r->qos ? must(strdup(r->qos)) : NULL;
+    return f;
+}
+
+/* ---- nodes and partitions -----------------------------------------------------------------------
+ */
+
+static void spec_core(uint64_t *bits, const Pst__NodeRecord *r, uint32_t core)
+{
+    for (uint32_t t = core * r->threads_per_core;
+         t < (core + 1) * r->threads_per_core && t < r->cpus; t++)
+        bits[t >> 6] |= UINT64_C(1) << (t & 63);
+}
+
+/* CPUs kept from jobs: as listed, or so many cores, the last of the last socket first. */
+static const uint64_t *node_spec(struct feed *f, const Pst__NodeRecord *r)
+{
+    uint32_t nwords = (r->cpus + 63) / 64, sockets = r->sockets ? r->sockets : 1;
+    uint64_t *bits;
+
+    if (!r->cpu_spec_list && !(r->has_core_spec && r->core_spec))
+        return NULL;
+    if (r->cpu_spec_list) {
+        bits = bits_of(r->cpu_spec_list, r->cpus, &nwords);
+        return own(f, bits);
+    }
+    bits = own(f, must(calloc(nwords, sizeof(*bits))));
+    for (uint32_t i = 0; i < r->core_spec && i < sockets * r->cores_per_socket; i++)
+        spec_core(bits, r,
+                  (sockets - 1 - i % sockets) * r->cores_per_socket + r->cores_per_socket - 1 -
+                      i / sockets);
+    return bits;
+}
+
+bool feed_node_usable(const Pst__NodeRecord *r)
+{
+    const uint32_t bad =
+        1u << PST__NODE_FLAG__NODE_FLAG_DRAIN | 1u << PST__NODE_FLAG__NODE_FLAG_FAIL |
+        1u << PST__NODE_FLAG__NODE_FLAG_NOT_RESPONDING |
+        1u << PST__NODE_FLAG__NODE_FLAG_MAINTENANCE | 1u << PST__NODE_FLAG__NODE_FLAG_INVALID_REG |
+        1u << PST__NODE_FLAG__NODE_FLAG_REBOOT_REQUESTED |
+        1u << PST__NODE_FLAG__NODE_FLAG_REBOOT_ISSUED |
+        1u << PST__NODE_FLAG__NODE_FLAG_POWERED_DOWN;
+
+    return !(r->has_state_flags && (r->state_flags & bad));
+}
+
+struct feed *feed_of_node(const Pst__NodeRecord *r, bool linked)
+{
+    struct feed *f = feed_new(FEED_NODE);
+    struct sched_node *s = &f->node;
+
+    s->id = r->node_id;
+    s->name = own_str(f, r->name);
+    s->cpus = r->cpus;
+    s->sockets = r->sockets;
+    s->cores_per_socket = r->cores_per_socket;
+    s->threads_per_core = r->threads_per_core;
+    s->mem_mib = r->real_memory_mib > r->mem_spec_mib ? r->real_memory_mib - r->mem_spec_mib : 0;
+    s->weight = r->has_weight ? r->weight : 1;
+    s->spec_bits = node_spec(f, r);
+    s->schedulable = linked && r->state == PST__NODE_STATE__NODE_IDLE && feed_node_usable(r);
+    s->features = own_str(f, r->active_features ? r->active_features : r->features);
+    if (r->gres) {
+        f->res = noderes_new(r);
+        s->gres = f->res->rows;
+        s->ngres = f->res->n;
+        s->gpu_bits = f->res->gpu_bits;
+    }
+    return f;
+}
+
+struct feed *feed_of_part(const struct partition *p)
+{
+    const Pst__PartitionRecord *r = p->rec;
+    struct feed *f = feed_new(FEED_PART);
+    struct sched_partition *s = &f->part;
+    uint32_t *ids = own(f, must(calloc(bitmap_count(p->nodes) + 1, sizeof(*ids))));
+    const char *share = r->oversubscribe ? strchr(r->oversubscribe, ':') : NULL;
+    uint64_t ways = 1;
+
+    BITMAP_FOREACH (p->nodes, i)
+        ids[s->nnodes++] = i;
+    s->name = own_str(f, r->name);
+    s->node_ids = ids;
+    s->preempt_mode = preempt_mode_of(r->preempt_mode);
+    s->tier = r->has_priority_tier ? r->priority_tier : 1;
+    s->job_factor = r->has_priority_job_factor ? r->priority_job_factor : 1;
+    s->up =
+        r->state == PST__PARTITION_STATE__PART_UP || r->state == PST__PARTITION_STATE__PART_DRAIN;
+    s->max_time_min = r->has_max_time_min ? r->max_time_min : SCHED_UNLIMITED;
+    s->min_nodes = r->has_min_nodes ? r->min_nodes : 0;
+    s->max_nodes = r->has_max_nodes ? r->max_nodes : SCHED_UNLIMITED;
+    s->lln = r->has_lln && r->lln;
+    s->exclusive_user = r->exclusive && strcmp(r->exclusive, "USER") == 0;
+    s->exclusive_node = r->exclusive && strcmp(r->exclusive, "NODE") == 0;
+    if (share)
+        (void)parse_u64(share + 1, 1, 64, &ways); /* checked by the configuration */
+    s->oversubscribe = (uint32_t)ways;
+    s->oversubscribe_force = r->oversubscribe && strncasecmp(r->oversubscribe, "FORCE", 5) == 0;
+    s->billing = own_str(f, r->tres_billing_weights);
+    s->max_cpus_per_socket = r->has_max_cpus_per_socket ? r->max_cpus_per_socket : SCHED_UNLIMITED;
+    s->max_cpus_per_node = r->has_max_cpus_per_node ? r->max_cpus_per_node : SCHED_UNLIMITED;
+    return f;
+}
+
+/* ---- QOS ----------------------------------------------------------------------------------------
+ */
+
+static enum sched_preempt_mode qos_mode(uint32_t bits)
+{
+    if (bits & 1u << PST__QOS_PREEMPT_MODE__QOS_PREEMPT_CANCEL)
+        return SCHED_MODE_CANCEL;
+    if (bits & 1u << PST__QOS_PREEMPT_MODE__QOS_PREEMPT_REQUEUE)
+        return SCHED_MODE_REQUEUE;
+    if (bits & 1u << PST__QOS_PREEMPT_MODE__QOS_PREEMPT_SUSPEND)
+        return SCHED_MODE_SUSPEND;
+    return bits & 1u << PST__QOS_PREEMPT_MODE__QOS_PREEMPT_OFF ? SCHED_MODE_OFF : SCHED_MODE_DEFAULT;
+}
+
+struct feed *feed_of_qos(const struct assoc_mgr *am, const Pst__QosRecord *q)
+{
+    struct feed *f = feed_of_name(FEED_QOS, q->name ? q->name : "");
+    const char **names = own(f, must(calloc(q->n_preempt_ids + 1, sizeof(*names))));
+    bool cluster = !q->has_preempt_mode || q->preempt_mode == UINT32_MAX;
+    uint32_t bits = cluster ? 0 : q->preempt_mode;
+    size_t len = 1;
+    char *text;
+
+    if (q->has_deleted && q->deleted)
+        return f;
+    for (size_t i = 0; i < q->n_preempt_ids; i++) {
+        const Pst__QosRecord *other = am_qos(am, q->preempt_ids[i]);
+
+        if (!other || !other->name || (other->has_deleted && other->deleted))
+            continue;
+        names[f->qos.nmay++] = other->name;
+        len += strlen(other->name) + 1;
+    }
+    text = own(f, must(malloc(len)));
+    for (size_t i = 0; i < f->qos.nmay; i++) {
+        size_t n = strlen(names[i]) + 1;
+
+        names[i] = memcpy(text, names[i], n);
+        text += n;
+    }
+    f->qos.may = names;
+    f->qos.mode = qos_mode(bits);
+    f->qos.within = bits & 1u << PST__QOS_PREEMPT_MODE__QOS_PREEMPT_WITHIN;
+    f->qos.by_priority = bits & 1u << PST__QOS_PREEMPT_MODE__QOS_PREEMPT_PRIORITY;
+    f->qos.has_exempt = q->has_preempt_exempt_s;
+    f->qos.exempt_s = q->preempt_exempt_s;
+    return f;
+}
+
+/* ---- the scheduler ------------------------------------------------------------------------------
+ */
+
+int feed_apply(struct sched *s, const struct feed *f)
+{
+    int r = 0;
+
+    switch (f->kind) {
+    case FEED_JOB:
+        return sched_job_put(s, &f->job);
+    case FEED_RUNNING:
+        r = sched_job_running(s, f->job_id, f->name, &f->alloc, f->start_us, f->end_us,
+                              f->exclusive);
+        if (r == 0)
+            sched_job_owner(s, f->job_id, f->uid, f->exclusive_user);
+        return r;
+    case FEED_REMOVE:
+        sched_job_remove(s, f->job_id);
+        return 0;
+    case FEED_REFUSED:
+        sched_job_refused(s, f->job_id);
+        return 0;
+    case FEED_END_TIME:
+        sched_job_end_time(s, f->job_id, f->end_us);
+        return 0;
+    case FEED_SUSPEND:
+    case FEED_RESUME:
+        sched_job_suspend(s, f->job_id, f->kind == FEED_SUSPEND);
+        return 0;
+    case FEED_NODE:
+        return sched_node_put(s, &f->node);
+    case FEED_NODE_REMOVE:
+        sched_node_remove(s, f->node_id);
+        return 0;
+    case FEED_PART:
+        return sched_partition_put(s, &f->part);
+    case FEED_PART_REMOVE:
+        sched_partition_remove(s, f->name);
+        return 0;
+    case FEED_LICENSES:
+        return f->job_id ? sched_job_licenses(s, f->job_id, f->job.licenses, f->job.nlicenses)
+                         : licenses_configure(s, f->name);
+    case FEED_RANK:
+        return sched_job_rank(s, f->job_id, f->priority, f->name);
+    case FEED_LEAVING:
+        sched_job_leaving(s, f->job_id);
+        return 0;
+    case FEED_LIMIT:
+        return feed_limit_apply(s, f->limit);
+    case FEED_ACCOUNT:
+        return sched_job_account(s, f->job_id, f->assoc_id, f->qos_id);
+    case FEED_UNCHARGE:
+        sched_job_uncharge(s, f->job_id);
+        return 0;
+    case FEED_RESV:
+        if (!f->job_id)
+            return sched_resv_put(s, &f->resv);
+        sched_job_resv(s, f->job_id, f->node_id);
+        return 0;
+    case FEED_RESV_GONE:
+        sched_resv_remove(s, f->node_id);
+        return 0;
+    case FEED_YIELD:
+        sched_job_yield(s, f->job_id, f->exclusive);
+        return 0;
+    case FEED_PARAMS:
+        sched_params_set(s, &f->params);
+        return 0;
+    case FEED_QOS:
+        return sched_qos_preempt_put(s, f->name, &f->qos);
+    case FEED_SHARES:
+        return feed_apply_shares(s, f->shares);
+    case FEED_ASSOCS:
+    case FEED_PRIORITIES:
+    case FEED_EXPLAIN:
+    case FEED_WHEN:
+    case FEED_STOP:
+        break;
+    }
+    return -ENOTSUP;
+}

@@ -1,0 +1,123 @@
+/* records.h - changes of the cluster as changes of the scheduler's compact model
+ *
+ * Pure: records in, requests for src/sched out.  The controller feeds its scheduler with them, and
+ * so does whoever asks the same scheduler about a copy of the cluster.  A change owns all memory it
+ * points at.  Out of memory ends the program: the scheduler must not miss a change. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "conf/conf.h"
+#include "model/cluster.h"
+#include "sched/sched.h"
+
+struct noderes;
+struct prioquery;
+struct assocquery;
+
+#define PASS_PIECE 64u /* jobs of a backfill between two looks at the clock */
+
+enum feed_kind {
+    FEED_JOB, /* pending job */
+    FEED_RUNNING,
+    FEED_REMOVE,
+    FEED_REFUSED,
+    FEED_END_TIME,
+    FEED_SUSPEND,
+    FEED_RESUME,
+    FEED_NODE,
+    FEED_NODE_REMOVE,
+    FEED_PART,
+    FEED_PART_REMOVE,
+    FEED_PARAMS,     /* configuration changed */
+    FEED_EXPLAIN,    /* as FEED_WHEN; others beside */
+    FEED_WHEN,       /* --test-only: job and ticket; answered with a decision */
+    FEED_LICENSES,   /* of a running job, or with job_id 0 those of the configuration in `name` */
+    FEED_PRIORITIES, /* sprio: arg is a struct prioquery */
+    FEED_RANK,       /* what preemption asks of a running job: priority, QOS in `name` */
+    FEED_LEAVING,
+    FEED_ASSOCS,   /* scontrol show assoc_mgr: see ctld/assocquery.h */
+    FEED_LIMIT,    /* see limitrecords.h */
+    FEED_ACCOUNT,  /* what a running job counts against */
+    FEED_UNCHARGE, /* it has ended: it counts against nothing */
+    FEED_RESV,      /* reservation; or, with job_id, the one (node_id) that a running job is in */
+    FEED_RESV_GONE, /* node_id is its id */
+    FEED_YIELD, /* suspended by preemption, or, with `exclusive` unset, not any more */
+    FEED_QOS, /* whom jobs of the one in `name` may preempt */
+    FEED_SHARES, /* associations, their usage, QOS: all of them */
+    FEED_STOP,
+};
+
+struct feed_shares { /* see shares.h */
+    struct sched_assoc *assocs;
+    size_t nassocs;
+    struct feed_qos {
+        char *name;
+        uint32_t priority;
+    } *qos;
+    size_t nqos;
+};
+void feed_shares_free(struct feed_shares *all); /* NULL is a no-op */
+
+/* One allocation, freed as one: everything the members point at lies behind the struct or is owned
+ * by it. */
+struct feed {
+    struct feed *next;
+    enum feed_kind kind;
+    uint32_t job_id, node_id, priority;
+    int64_t start_us, end_us;
+    bool exclusive, exclusive_user;
+    uint32_t uid, assoc_id, qos_id;
+    uint64_t ticket;
+    struct sched_job job;
+    struct sched_alloc alloc;
+    struct sched_node node;
+    struct sched_partition part;
+    struct sched_params params;
+    struct sched_qos_preempt qos;
+    struct sched_resv resv;
+    const char *const *others; /* EXPLAIN: partitions that the job might use too */
+    size_t nothers;
+    uint64_t lsn;           /* of the last of a batch: what is known with it; 0 = nothing new */
+    struct feed_limit *limit; /* owned */
+    char *name;             /* owned */
+    struct noderes *res;    /* owned: NODE */
+    struct feed_shares *shares; /* owned */
+    struct assocquery *assocs; /* likewise */
+    struct prioquery *prio; /* the controller's; not released here */
+    void *owned[32];        /* memory of the members above */
+    size_t nowned;
+};
+struct feed *feed_new(enum feed_kind kind);
+struct feed *feed_of_name(enum feed_kind kind, const char *name);
+void feed_release(struct feed *f); /* NULL is a no-op */
+
+/* From when on a pending job may start; INT64_MAX: not until something else changes. */
+int64_t feed_eligible_at(const struct cluster *c, const Pst__JobRecord *r);
+/* f->job, but for eligible_us. */
+void feed_fill_job(struct feed *f, const struct conf *conf, const struct cluster *c,
+                   const Pst__JobRecord *r);
+void feed_fill_others(struct feed *f, const char *others); /* a comma list */
+
+/* Of a job that holds resources. */
+struct feed *feed_of_running(const struct cluster *c, const Pst__JobRecord *r);
+struct feed *feed_of_held_licenses(const Pst__JobRecord *r); /* r->licenses_alloc is set */
+struct feed *feed_of_rank(const Pst__JobRecord *r);
+
+/* resv.c */
+struct feed *feed_of_resv(const struct cluster *c, const Pst__ReservationRecord *r, int64_t now_us);
+struct feed *feed_of_running_resv(const Pst__JobRecord *r); /* r->resv_id is set */
+/* f->job: the reservations it is to be tried in. */
+void feed_fill_resvs(struct feed *f, const struct conf *conf, const struct cluster *c, const Pst__JobRecord *r);
+void *feed_own(struct feed *f, void *p); /* freed with f; ends the program when p is NULL */
+
+/* No flag keeps new jobs away (state and link are not looked at). */
+bool feed_node_usable(const Pst__NodeRecord *r);
+struct feed *feed_of_node(const Pst__NodeRecord *r, bool linked);
+struct feed *feed_of_part(const struct partition *p);
+struct feed *feed_of_qos(const struct assoc_mgr *am, const Pst__QosRecord *q);
+
+/* Hand a change over.  -EINVAL it makes no sense, -ENOMEM, -ENOTSUP a kind that is no change of the
+ * model (questions, FEED_STOP). */
+int feed_apply(struct sched *s, const struct feed *f);

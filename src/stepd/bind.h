@@ -1,0 +1,20 @@
+/* bind.h - tasks to CPUs: the masks of --cpu-bind, on the machine; stepd only */
+#pragma once
+
+#include <sched.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "stepd/envlist.h"
+
+struct step;
+struct child;
+
+/* Work out the masks of the step's tasks and tell the common environment.  Where slurmd has sent no
+ * processors nothing is bound.  A request that cannot be met fails the step. */
+void bind_prepare(struct step *s);
+/* The mask of a task, for child_start(). */
+void bind_task(const struct step *s, size_t index, struct child *c);
+/* With `verbose`: the line about it, on the task's own standard error. */
+void bind_tell(const struct step *s, size_t index, pid_t pid, int fd);
+void bind_done(struct step *s);

@@ -1,0 +1,158 @@
+"""penstock sim --from-live: what would happen on a running cluster; the cluster itself notices nothing."""
+
+import json
+import re
+import subprocess
+
+import pytest
+
+from conftest import program, wait_until
+
+CLUSTER = {"nodes": 4, "cpus": 2}
+
+
+@pytest.fixture(scope="module")
+def c(shared):
+    """Four jobs run for 10 to 40 minutes, a wide one waits for all of them, an array two at a time, one depends on it."""
+    shared.ids = []
+    for n in (1, 2, 3, 4):
+        shared.ids.append(shared.sbatch("-n2", "-t", str(10 * n), wrap="sleep 1000"))
+        shared.wait_state(shared.ids[-1], "RUNNING")
+    shared.wide = shared.sbatch("-N4", "--exclusive", "-t", "60", "-J", "wide", wrap="true")
+    shared.array = shared.sbatch("-a", "1-6%2", "-t", "5", wrap="true")
+    shared.dependent = shared.sbatch("-d", f"afterok:{shared.wide}", "-t", "3", wrap="true")
+    shared.held = shared.sbatch("-H", "-t", "3", wrap="true")
+    wait_until(lambda: expected_start(shared, shared.wide), "the controller has a plan")
+    return shared
+
+
+def expected_start(c, job):
+    found = re.search(r"StartTime=(\S+) EndTime", c.run("scontrol", "show", "job", job).stdout)
+    return found.group(1) if found and found.group(1) != "Unknown" else None
+
+
+def sim(c, *args, check=True):
+    done = subprocess.run([program("penstock"), "sim", "--from-live", *map(str, args)], env=c.env, cwd=c.work,
+                          capture_output=True, text=True, timeout=30)
+    if check:
+        assert done.returncode == 0, done.stderr
+    return done
+
+
+def ask(c, *args):
+    return json.loads(sim(c, "--json", *args).stdout)
+
+
+def starts(answer, side="start"):
+    return {j["job"]: j[side]["start"] for j in answer["jobs"]}
+
+
+def records(c):
+    """How much the journal holds; what the controller does by itself is waited for."""
+    out = c.run("penstock", "journal", "dump", str(c.dir / "state")).stdout
+    return len(out.splitlines())
+
+
+def test_when(c):
+    answer = ask(c)
+    now, s = answer["now"], starts(answer)
+    ends = {job: now + 600 * (i + 1) for i, job in enumerate(c.ids)}
+    assert abs(s[str(c.wide)] - ends[c.ids[3]]) < 60
+    assert s[str(c.dependent)] == s[str(c.wide)] + 3600
+    assert s[str(c.held)] is None
+    tasks = [s[f"{c.array}_{i}"] for i in range(1, 7)]
+    assert tasks[0] == tasks[1] and tasks[2] == tasks[3] == tasks[0] + 300 and tasks[4] == tasks[5] == tasks[0] + 600
+    assert abs(tasks[0] - ends[c.ids[0]]) < 60
+    one = ask(c, "--when", f"{c.wide},{c.array}_2")
+    assert [j["job"] for j in one["jobs"]] == [str(c.wide), f"{c.array}_2"]
+    assert one["jobs"][0]["start"]["nodes"] == "node[1-4]" and one["jobs"][0]["start"]["cpus"] == 8
+    assert len(ask(c, "--when", c.array)["jobs"]) == 6
+
+
+def test_says_what_the_controller_plans(c):
+    text = sim(c, "--when", c.wide).stdout
+    assert expected_start(c, c.wide)[:16] in text
+
+
+def test_nothing_is_touched(c):
+    before = records(c)
+    for args in (("--drain", "ALL"), ("--submit", "-N4 -t 10"), ("--down", "node1", "--set", "PriorityWeightAge=5")):
+        sim(c, *args)
+    assert records(c) == before
+    assert sorted(c.run("squeue", "-h", "-t", "R", "-o", "%i").stdout.split(), key=int) == [str(j) for j in c.ids]
+    assert len(c.run("squeue", "-h").stdout.splitlines()) == 8
+
+
+def test_drain_and_down(c):
+    answer = ask(c, "--drain", "node4")
+    fates = {j["job"]: j["fate"] for j in answer["jobs"]}
+    assert fates[str(c.wide)] == fates[str(c.dependent)] == "never" and fates[f"{c.array}_1"] == "same"
+    assert answer["summary"]["never"] == 2 and answer["changes"] == ["--drain node4"]
+    answer = ask(c, "--down", "node1")
+    job = next(j for j in answer["jobs"] if j["job"] == str(c.ids[0]))
+    assert job["before"]["state"] == "running" and job["after"]["nodes"] == "node2" and job["fate"] == "later"
+
+
+def test_add(c):
+    before, answer = starts(ask(c)), ask(c, "--add", "node1:4")
+    after = starts(answer, "after")
+    assert after[str(c.wide)] <= answer["now"] + 1 and before[str(c.wide)] > answer["now"] + 1000
+    assert answer["jobs"][0]["after"]["nodes"] == "added[1-4]"
+    assert [u["user"] for u in answer["users"]] and answer["users"][0]["change_s"] < 0
+
+
+def test_partition_jobs_and_weights(c):
+    answer = ask(c, "--partition", "main.MaxTime=30", "--cancel", c.ids[0], "--release", c.held)
+    fates = {j["job"]: j["fate"] for j in answer["jobs"]}
+    assert fates[str(c.wide)] == "never" and fates[str(c.held)] == "starts" and fates[f"{c.array}_1"] == "earlier"
+    assert ask(c, "--weight", "Age=1000")["changes"] == ["PriorityWeightAge=1000"]
+    assert ask(c, "--hold", c.wide)["jobs"][0]["after"]["state"] == "held"
+
+
+def test_run_percent(c):
+    whole, half = ask(c, "--when", c.wide), ask(c, "--when", c.wide, "--run", 50)
+    assert abs((half["jobs"][0]["start"]["start"] - half["now"]) * 2 -
+               (whole["jobs"][0]["start"]["start"] - whole["now"])) < 120
+
+
+def test_submit(c):
+    answer = ask(c, "--submit", "-N2 -t 5 -J 'my job'")
+    job, = answer["jobs"]
+    assert job["name"] == "my job" and job["start"]["state"] == "starts" and job["start"]["nodes"] == "node[1-2]"
+    assert job["start"]["start"] > answer["now"] + 1000  # node2 is free in 20 minutes
+    assert len(ask(c, "--submit", "-a 1-3 -t 1")["jobs"]) == 3
+    done = sim(c, "--submit", "-N9", check=False)
+    assert (done.returncode, done.stderr) == (1, "penstock: error: sim: --submit: Requested node configuration is not available\n")
+
+
+@pytest.mark.parametrize("args,rc,text", [
+    (["--drain", "nope"], 2, "--drain: no node nope"),
+    (["--add", "node1"], 2, "node1 is not NODE:COUNT"),
+    (["--add", "node1:0"], 2, "node1:0 is not NODE:COUNT"),
+    (["--partition", "main"], 2, "main is not NAME.KEY=VALUE"),
+    (["--partition", "none.State=UP"], 2, "no partition none"),
+    (["--partition", "main.Default=YES"], 2, "Default is not simulated"),
+    (["--partition", "main.MaxTime=x"], 2, "MaxTime takes a time limit such as 1-0 or 90, not x"),
+    (["--when", "999"], 1, "no job 999 waits or runs"),
+    (["--when", "a"], 2, "a is not the number of a job"),
+    (["--hold", "999"], 2, "no such job waits: 999"),
+    (["--weight", "Age"], 2, "Age is not KEY=VALUE"),
+    (["--set", "Nonsense=1"], 1, "Nonsense"),
+    (["--nodes", "4"], 2, "takes the machine, the jobs and the policy from the controller"),
+])
+def test_mistakes(c, args, rc, text):
+    done = sim(c, *args, check=False)
+    assert done.returncode == rc and text in done.stderr and done.stdout == ""
+
+
+def test_needs_from_live(c):
+    done = subprocess.run([program("penstock"), "sim", "-g", "gpu", "--drain", "n1"], capture_output=True, text=True)
+    assert done.returncode == 2 and "need --from-live" in done.stderr
+
+
+def test_no_controller(c, tmp_path):
+    conf = tmp_path / "slurm.conf"
+    conf.write_text("ClusterName=x\nSlurmctldHost=localhost\nSlurmctldPort=1\nMessageTimeout=2\nNodeName=n1\n"
+                    "PartitionName=p Nodes=n1\n")
+    done = sim(c, "--conf", conf, check=False)
+    assert done.returncode == 1 and done.stderr.startswith("penstock: error: ")

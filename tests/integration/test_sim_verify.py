@@ -1,0 +1,81 @@
+"""penstock sim --journal --verify: what a real controller decided, decided once more."""
+
+import json
+import subprocess
+
+import pytest
+
+from conftest import program, wait_until
+
+MULTIFACTOR = ("PriorityType=priority/multifactor\nPriorityWeightAge=100000\nPriorityMaxAge=60\nPriorityWeightJobSize=500\n"
+               "PriorityCalcPeriod=1")
+
+
+def verify(c, *args):
+    return subprocess.run([program("penstock"), "sim", "--journal", str(c.dir), "--verify", *args], env=c.env,
+                          capture_output=True, text=True, timeout=60)
+
+
+def sums(c, *args):
+    return json.loads(verify(c, "--json", *args).stdout)
+
+
+def load(c, n=60):
+    """Jobs of many shapes, an array with a throttle, one that depends; some are held, cancelled or made urgent."""
+    ids = [c.sbatch(f"-n{i % 4 + 1}", "-t", str(i % 7 + 1), f"--nice={i * 7 % 50}", "-o", "/dev/null",
+                    wrap=f"sleep 0.{i % 3 + 1}") for i in range(n)]
+    wide = c.sbatch("-N3", "--exclusive", "-t", "2", "-o", "/dev/null", wrap="sleep 0.1")
+    c.sbatch("-a", "1-60%5", "-t", "5", "-o", "/dev/null", wrap="true")
+    c.sbatch("-a", "1-60", "-t", "1", "-N2", "-o", "/dev/null", wrap="true")
+    c.sbatch("-d", f"afterany:{wide}", "-o", "/dev/null", wrap="true")
+    return ids
+
+
+def meddle(c, ids):
+    """As far as the jobs still wait when their turn comes."""
+    for words in (["update", "NodeName=node2", "State=DRAIN", "Reason=t"], ["hold", ids[-5]],
+                  ["update", f"JobId={ids[-3]}", "Priority=4000000000"], ["update", f"JobId={ids[-2]}", "TimeLimit=1"],
+                  ["update", "NodeName=node2", "State=RESUME"], ["release", ids[-5]]):
+        c.run("scontrol", *words, check=False)
+    c.run("scancel", ids[-9], ids[-7], check=False)
+
+
+def all_over(c):
+    wait_until(lambda: not c.run("squeue", "-h").stdout, "every job is over", 60)
+
+
+@pytest.mark.parametrize("conf", ["", MULTIFACTOR], ids=["basic", "multifactor"])
+def test_a_real_run_is_decided_alike(make_cluster, conf):
+    c = make_cluster(nodes=3, cpus=4, conf=conf)
+    meddle(c, load(c))
+    all_over(c)
+    done = verify(c)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.splitlines()[0].endswith(" equal, 0 differences")
+    s = sums(c)
+    assert s["starts"] >= 170 and s["equal"] == s["starts"] and s["passes"] > 20 and s["different"] == s["unnoted"] == 0
+    assert s["differences"] == [] and s["boots"] == 1
+    # Another policy would have decided otherwise, and the command says where.
+    done = verify(c, "--set", "SelectTypeParameters=CR_Core_Memory,CR_LLN", "--set", "SchedulerType=sched/builtin")
+    assert done.returncode == 1
+    first = done.stdout.splitlines()[0]
+    assert first.startswith(("pass ", "backfill ")) and " knew lsn " in first and ": job " in first
+
+
+def test_over_a_restart(make_cluster):
+    c = make_cluster(nodes=3, cpus=4)
+    load(c, 30)
+    c.kill_ctld()
+    c.start_ctld()
+    all_over(c)
+    s = sums(c)
+    assert s["different"] == 0 and s["starts"] == s["equal"] >= 140, s["differences"]
+    assert s["boots"] == 2
+
+
+def test_mistakes(tmp_path):
+    for args, rc, text in ((["-g", "gpu", "--verify"], 2, "--verify needs --journal"),
+                           (["--journal", str(tmp_path), "--verify"], 1, str(tmp_path))):
+        done = subprocess.run([program("penstock"), "sim", *args], capture_output=True, text=True,
+                              env={"SLURM_CONF": str(tmp_path / "none"), "PATH": "/usr/bin"})
+        assert done.returncode == rc and text in done.stderr, done.stderr

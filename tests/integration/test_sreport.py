@@ -1,0 +1,195 @@
+"""sreport: reports from made-up sums in a store of slurmdbd, columns, times, and what it refuses."""
+
+import os
+import sqlite3
+import subprocess
+
+import pytest
+
+from accounting import Dbd, drop_template, storage_of  # noqa: F401
+from conftest import program, wait_until
+
+HOUR = 3600
+DAY0 = 1793491200  # 2026-11-01T00:00:00 UTC
+RULE = "-" * 80
+TRES = {"cpu": 1, "mem": 2, "energy": 3, "node": 4}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """slurmdbd with one cluster's hours of one day: alice and bob in chem, carol in phys and chem."""
+    folder = tmp_path_factory.mktemp("sreport")
+    dbd = Dbd(folder / "dbd", storage_of("sqlite", folder), folder / "slurm.key")
+    dbd.start()
+    dbd.stop()
+    db = sqlite3.connect(folder / "acct.db")
+    db.execute("INSERT INTO sources VALUES(0,'demo','x',0,0,?,?)", (0, 0))
+    who = [(1, "chem", 2001, "alice", "w1", "normal"), (2, "chem", 2002, "bob", "", "high"),
+           (3, "phys", 2003, "carol", "", "normal"), (4, "chem", 2003, "carol", "", "normal")]
+    for row in who:
+        db.execute("INSERT INTO usage_keys VALUES(?,0,?,?,?,?,?,0)", row)
+    cpu = {1: 600, 2: 1200, 3: 36000, 4: 60}  # seconds an hour
+    for hour in range(3):
+        for key, secs in cpu.items():
+            db.execute("INSERT INTO usage_sums VALUES(0,0,?,?,?,?)", (DAY0 + hour * HOUR, key, TRES["cpu"], secs))
+        db.execute("INSERT INTO usage_sums VALUES(0,0,?,1,?,?)", (DAY0 + hour * HOUR, TRES["energy"], 7))
+        db.execute("INSERT INTO usage_sums VALUES(0,0,?,1,?,?)", (DAY0 + hour * HOUR, TRES["mem"], 6000))
+        db.execute("INSERT INTO usage_cluster VALUES(0,0,?,?,64,?,?,?,?,?,0)",
+                   (DAY0 + hour * HOUR, TRES["cpu"], 37860, 3600, 1800, 187140 - 60, 60))
+    db.commit()
+    db.close()
+    conf = folder / "slurm.conf"
+    conf.write_text("ClusterName=demo\nSlurmctldHost=localhost\nAccountingStorageType=accounting_storage/slurmdbd\n"
+                    f"AccountingStoragePort={dbd.port}\n")
+    dbd.start()
+    yield conf
+    dbd.stop()
+
+
+@pytest.fixture
+def sreport(store):
+    def run(*argv, rc=0, stdin=None, when=("start=2026-11-01T00:00:00", "end=2026-11-01T02:30:00")):
+        env = {**os.environ, "SLURM_CONF": str(store), "TZ": "UTC"}
+        done = subprocess.run([program("sreport"), *argv, *when], env=env, capture_output=True, text=True, input=stdin,
+                              timeout=30)
+        assert done.returncode == rc, done.stdout + done.stderr
+        return done
+    return run
+
+
+def table(text):
+    """Rows below the rules, without the last blank."""
+    return [line for line in text.split(RULE + "\n")[-1].splitlines()]
+
+
+def test_account_by_user(sreport):
+    out = sreport("cluster", "AccountUtilizationByUser").stdout
+    assert out.splitlines()[:4] == [
+        RULE, "Cluster/Account/User Utilization 2026-11-01T00:00:00 - 2026-11-01T02:59:59 (10800 secs)",
+        "Usage reported in CPU Minutes", RULE]
+    rows = table(out)
+    assert rows[0] == "  Cluster         Account     Login     Proper Name     Used   Energy "
+    assert rows[1] == "--------- --------------- --------- --------------- -------- -------- "
+    assert [row.split() for row in rows[2:]] == [
+        ["demo", "root", "1893", "21"], ["demo", "chem", "93", "21"], ["demo", "chem", "alice", "30", "21"],
+        ["demo", "chem", "bob", "60", "0"], ["demo", "chem", "carol", "3", "0"], ["demo", "phys", "1800", "0"],
+        ["demo", "phys", "carol", "1800", "0"]]
+    assert rows[2] == "     demo            root                               1893       21 "
+    tree = table(sreport("cluster", "acc", "tree").stdout)
+    assert tree[0] == "  Cluster Account                  Login     Proper Name     Used   Energy "
+    assert tree[3] == "     demo  chem                                                93       21 "
+    assert tree[4] == "     demo   chem" + "alice".rjust(24) + "30".rjust(25) + "21".rjust(9) + " "
+
+
+def test_other_reports(sreport):
+    def rows(*argv):
+        return table(sreport("-nP", *argv).stdout)
+    assert rows("cluster", "UserUtilizationByAccount") == [
+        "demo|carol||phys|1800|0", "demo|bob||chem|60|0", "demo|alice||chem|30|21", "demo|carol||chem|3|0"]
+    assert rows("cluster", "AccountUtilizationByQOS", "accounts=chem") == [
+        "demo|chem|high|60|0", "demo|chem|normal|33|21"]
+    assert rows("cluster", "WCKeyUtilizationByUser", "format=wckey,login,used")[:2] == ["*||1863", "*|bob|60"]
+    assert rows("user", "top", "topcount=1", "group") == ["demo|carol||chem,phys|1803|0"]
+    assert rows("user", "top", "users=2002") == ["demo|bob||chem|60|0"]
+    assert rows("-T", "cpu,mem", "cluster", "User", "users=2001") == ["demo|alice||chem|cpu|30",
+                                                                      "demo|alice||chem|mem|300"]
+    assert rows("-T", "ALL", "user", "top", "users=2001", "format=login,tresname,used") == [
+        "alice|cpu|30", "alice|mem|300", "alice|energy|0"]
+    assert rows("-t", "percent", "user", "top", "users=2002") == ["demo|bob||chem|0.52%|0"]
+    assert rows("-t", "hourper", "user", "top", "users=2002") == ["demo|bob||chem|1(0.52%)|0"]
+    assert rows("-M", "other", "user", "top") == []
+
+
+def test_utilization(sreport):
+    rows = table(sreport("cluster", "utilization").stdout)
+    assert rows == [
+        "  Cluster Allocate     Down PLND Dow     Idle  Planned Reported ",
+        "--------- -------- -------- -------- -------- -------- -------- ",
+        "     demo     1893      180       90     9354        3    11520 "]
+    text = sreport("-t", "hourper", "-T", "cpu,mem", "cluster", "utilization").stdout
+    assert "Usage reported in TRES Hours/Percentage of Total" in text
+    assert table(text)[0] == ("  Cluster      TRES Name         Allocated              Down         PLND Down"
+                              "              Idle           Planned          Reported ")
+    assert table(text)[2].split() == ["demo", "cpu", "32(16.43%)", "3(1.56%)", "2(0.78%)", "156(81.20%)", "0(0.03%)",
+                                      "192(100.00%)"]
+    # one hour, and none
+    out = sreport("-nP", "cluster", "util", when=("start=2026-11-01T01:00:00", "end=2026-11-01T01:10:00")).stdout
+    assert out == "demo|631|60|30|3118|1|3840\n"
+    assert not sreport("-nP", "cluster", "util", when=("start=2026-12-01", "end=2026-12-02")).stdout
+
+
+def test_command_line(sreport):
+    def err(*argv):
+        done = sreport(*argv, rc=1, when=())
+        assert not done.stdout
+        return done.stderr
+    assert err("nosuch") == "invalid keyword: nosuch\n"
+    assert err("cluster", "nosuch").startswith(
+        'Not valid report nosuch\nValid cluster reports are, "AccountUtilizationByUser", ')
+    assert err("cluster", "utilization", "nosuch=1") == " Unknown condition: nosuch=1\n"
+    assert err("cluster", "utilization", "format=nosuch") == "sreport: error: Unknown field 'nosuch'\n"
+    assert err("-t", "weeks", "user", "top") == "sreport: error: unknown time format weeks\n"
+    done = sreport("cluster", "utilization", "start=foo", when=())
+    assert done.stderr == "Invalid time specification (pos=0): foo\n"
+    assert "Cluster Utilization" in done.stdout
+    assert sreport(when=(), stdin="").stdout == "sreport: \n"
+    said = sreport(when=(), stdin="parsable2\nuser top start=2026-11-01 end=2026-11-01T02:00 users=2002\n!!\nexit\n")
+    assert said.stdout.count("demo|bob||chem|60|0\n") == 2
+    assert "cluster Utilization" in sreport("help", when=()).stdout
+
+
+def message(**fields):
+    """An encoded record: f<number>=value, integers and texts."""
+    def varint(n):
+        out = bytearray()
+        while n > 0x7f:
+            out.append(n & 0x7f | 0x80)
+            n >>= 7
+        return bytes(out) + bytes([n])
+    out = b""
+    for name, value in fields.items():
+        number = int(name[1:])
+        if isinstance(value, int):
+            out += varint(number << 3) + varint(value)
+        else:
+            out += varint(number << 3 | 2) + varint(len(value)) + value.encode()
+    return out
+
+
+def test_rolled_up_by_slurmdbd(folder):
+    """The daemon sums up what is complete, and purges what is too old."""
+    past = 1604188800  # 2020-11-01T00:00:00 UTC
+    dbd = Dbd(folder / "dbd", storage_of("sqlite", folder), folder / "slurm.key",
+              conf=f"PurgeJobAfter=24hours\nArchiveJobs=yes\nArchiveDir={folder}")
+    dbd.start()
+    dbd.stop()
+    start = past + 600
+    db = sqlite3.connect(folder / "acct.db")
+    db.execute("INSERT INTO sources VALUES(0,'demo','x',0,0,?,0)", ((past + 2 * HOUR) * 1000000,))
+    db.execute("INSERT INTO events VALUES(0,'',?,?,0,NULL,NULL,'cpu=10',NULL)", (past * 1000000, 2**63 - 1))
+    record = message(f1=1, f5=2001, f7="alice", f10="chem", f30=3, f50=start * 1000000, f51=start * 1000000,
+                     f53=start * 1000000, f54=(start + 1200) * 1000000, f186="cpu=6", f187="cpu=6")
+    db.execute("INSERT INTO jobs VALUES(1,1,NULL,NULL,2001,3,?,?,?,?,'p','n','chem','q','n1',?)",
+               (start * 1000000, start * 1000000, start * 1000000, (start + 1200) * 1000000, record))
+    db.commit()
+    db.close()
+    conf = folder / "slurm.conf"
+    conf.write_text("ClusterName=demo\nSlurmctldHost=localhost\nAccountingStorageType=accounting_storage/slurmdbd\n"
+                    f"AccountingStoragePort={dbd.port}\n")
+    env = {**os.environ, "SLURM_CONF": str(conf), "TZ": "UTC"}
+
+    def report(*argv):
+        done = subprocess.run([program("sreport"), "-nP", *argv, "start=2020-11-01", "end=2020-11-01T01:59"], env=env,
+                              capture_output=True, text=True, timeout=30)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+    dbd.start()
+    try:
+        wait_until(lambda: report("cluster", "utilization"), "usage is summed up", 30)
+        assert report("cluster", "utilization") == "demo|120|0|0|1080|0|1200\n"
+        assert report("user", "top", "format=login,account,used") == "alice|chem|120\n"
+        wait_until(lambda: list(folder.glob("demo_job_archive_*")), "old jobs are archived", 30)
+        out = subprocess.run([program("sacct"), "-anX", "-S", "2020-01-01"], env=env, capture_output=True, text=True)
+        assert (out.returncode, out.stdout) == (0, "")
+    finally:
+        dbd.stop()
