@@ -51,7 +51,7 @@ struct fixture {
     struct auth_keys *keys;
     atomic_uint opened, closed, replies, threads;
     atomic_ulong produced; /* stream frames made */
-    atomic_uint streams_done;
+    atomic_uint streams_begun, streams_done;
     atomic_uint last_deadline_ms;
     atomic_int detached_fd;
 };
@@ -109,6 +109,7 @@ static inline void start_stream(struct fixture *f, struct conn *c, const struct 
     p->id = frame->id;
     p->left = (uint32_t)strtoul(((Pst__QueryRequest *)msg)->names, NULL, 10);
     protobuf_c_message_free_unpacked(msg, NULL);
+    atomic_fetch_add(&f->streams_begun, 1);
     conn_stream(c, produce, produced, p);
 }
 
