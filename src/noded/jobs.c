@@ -68,6 +68,7 @@ void jobs_remove(struct jobs *jobs, struct njob *job)
         p = &(*p)->next;
     *p = job->next;
     jobs->count--;
+    steps_unhold(job);
     while (job->steps) {
         struct nstep *s = job->steps;
 

@@ -67,6 +67,8 @@ struct njob {
     bool clean_wanted;  /* TerminateJob came: say clean */
     bool clean;         /* all done here; gone once acknowledged */
     uint32_t batch_status;
+    Pst__StepOrder *held; /* to end its other steps, until the batch step has its signal; owned */
+    uv_timer_t *hold;     /* with held: the batch step had its time */
 };
 
 #define JOB_BUCKETS 1024u
@@ -152,6 +154,9 @@ int steps_follow(struct noded *d, struct nstep *step);
 void steps_order(struct noded *d, struct njob *job, const Pst__SignalSteps *msg);
 void steps_terminate_job(struct noded *d, struct njob *job, const Pst__TerminateJob *msg);
 void steps_ended(struct noded *d, struct nstep *step, Pst__StepEnd *end); /* end is taken */
+/* The order to end that waits for the batch step goes out. */
+void steps_release(struct noded *d, struct njob *job);
+void steps_unhold(struct njob *job); /* ... or is forgotten */
 void steps_child_exited(struct noded *d, pid_t pid, int status);
 void steps_advance_job(struct noded *d, struct njob *job); /* all steps over: epilog, clean */
 /* Its daemon is gone without a word: by the exit file, else killed. */

@@ -19,6 +19,8 @@
 #include "noded.h"
 #include "stepd/spool.h"
 
+#define BATCH_FIRST_MS 5000 /* what a hung daemon of the batch step may cost the others */
+
 static void free_handle(uv_handle_t *h)
 {
     free(h);
@@ -68,6 +70,7 @@ void steps_ended(struct noded *d, struct nstep *step, Pst__StepEnd *end)
     log_debug("step ended job=%u step=%s status=%u", job->job_id,
               step_id_name(step->step_id, num, sizeof(num)), end ? end->exit_status : 0);
     if (step->step_id == STEP_ID_BATCH) {
+        steps_release(d, job);
         job->batch_status = end ? end->exit_status : 0;
         if (!job->terminating && !job_has_live_steps(job) &&
             env_alloc_nodes(job->on->job->alloc) == 1) {
@@ -122,9 +125,12 @@ static void on_news(struct noded *d, struct nstep *step, Pst__StepNews *news)
         step->launched = true;
         report_launched(d, step);
     }
+    if (news->has_terminating && news->terminating && step->step_id == STEP_ID_BATCH)
+        steps_release(d, step->job);
     if (news->has_unkillable && news->unkillable && !step->unkillable) {
         step->unkillable = true;
-        log_error("processes of a step do not end job=%u step=%u", step->job->job_id, step->step_id);
+        log_error("processes of a step do not end job=%u step=%u", step->job->job_id,
+                  step->step_id);
         siteprog_run(d, SITEPROG_UNKILLABLE, step);
         report_drain(d, "Kill task failed");
     }
@@ -235,10 +241,88 @@ void steps_order(struct noded *d, struct njob *job, const Pst__SignalSteps *m)
     }
 }
 
+/* ---- the batch step first ---------------------------------------------------------------------
+ */
+
+static void order_others(struct noded *d, struct njob *job, const Pst__StepOrder *o)
+{
+    struct nstep *next;
+
+    for (struct nstep *s = job->steps; s; s = next) {
+        next = s->next;
+        if (s->step_id != STEP_ID_BATCH)
+            order(d, s, o);
+    }
+}
+
+void steps_unhold(struct njob *job)
+{
+    if (job->hold)
+        uv_close((uv_handle_t *)job->hold, free_handle);
+    job->hold = NULL;
+    if (job->held)
+        pst__step_order__free_unpacked(job->held, NULL);
+    job->held = NULL;
+}
+
+void steps_release(struct noded *d, struct njob *job)
+{
+    Pst__StepOrder *o = TAKE_PTR(job->held);
+
+    steps_unhold(job);
+    if (!o)
+        return;
+    order_others(d, job, o);
+    pst__step_order__free_unpacked(o, NULL);
+}
+
+static void on_hold_over(uv_timer_t *t)
+{
+    struct njob *job = t->data;
+
+    log_error("the batch step does not answer, its job's other steps are ended job=%u",
+              job->job_id);
+    steps_release(t->loop->data, job);
+}
+
+/* Step daemons run side by side: a script whose step got its signal first sees it fail and goes on,
+ * so the others wait until the batch step's daemon says that its tasks have theirs. */
+static bool hold_others(struct noded *d, struct njob *job, const Pst__StepOrder *o)
+{
+    if (job->held) { /* the newer order counts, from the first on the time runs */
+        pst__step_order__free_unpacked(job->held, NULL);
+        job->held = NULL;
+    }
+    if (pb_dup(&o->base, (ProtobufCMessage **)&job->held) < 0)
+        return false;
+    if (job->hold)
+        return true;
+    job->hold = malloc(sizeof(*job->hold));
+    if (!job->hold)
+        return false;
+    if (uv_timer_init(&d->loop, job->hold) < 0) {
+        free(TAKE_PTR(job->hold));
+        return false;
+    }
+    job->hold->data = job;
+    if (uv_timer_start(job->hold, on_hold_over, BATCH_FIRST_MS, 0) < 0)
+        return false;
+    log_debug("the batch step is ended first job=%u", job->job_id);
+    return true;
+}
+
+static bool has_others(const struct njob *job)
+{
+    for (const struct nstep *s = job->steps; s; s = s->next)
+        if (s->step_id != STEP_ID_BATCH && s->phase != STEP_ENDED)
+            return true;
+    return false;
+}
+
 void steps_terminate_job(struct noded *d, struct njob *job, const Pst__TerminateJob *m)
 {
     Pst__StepOrder o = PST__STEP_ORDER__INIT;
-    struct nstep *next, *batch;
+    struct nstep *batch;
 
     listen_revoke(d->listener, job->job_id, job->run_id);
     job->clean_wanted = true;
@@ -262,11 +346,11 @@ void steps_terminate_job(struct noded *d, struct njob *job, const Pst__Terminate
     o.kill_wait_s = m->kill_wait_s;
     batch = job_find_step(job, STEP_ID_BATCH);
     if (batch)
-        order(d, batch, &o); /* first: else the script sees its steps fail and goes on */
-    for (struct nstep *s = job->steps; s; s = next) {
-        next = s->next;
-        if (s->step_id != STEP_ID_BATCH)
-            order(d, s, &o);
+        order(d, batch, &o);
+    if (!batch || batch->phase != STEP_RUNS || batch->ctl_fd < 0 || !has_others(job) ||
+        !hold_others(d, job, &o)) {
+        steps_unhold(job);
+        order_others(d, job, &o);
     }
     steps_advance_job(d, job);
 }

@@ -77,6 +77,7 @@ static void tell(struct step *s, int i, const Pst__StepEnd *end)
     news.started = s->started;
     news.end = (Pst__StepEnd *)end;
     news.has_unkillable = news.unkillable = s->unkillable;
+    news.has_terminating = news.terminating = s->from_outside;
     if (ctl_send(s->conns[i], &news.base) < 0)
         drop_conn(s, i);
 }
@@ -101,7 +102,7 @@ static void on_order(struct step *s, int i, const Pst__StepOrder *o)
         step_signal(s, (int)o->signal, o->leader_only);
     else if (!o->has_signal && o->reason)
         step_notice(s, "%s", o->reason);
-    else if (!o->has_signal)
+    if (o->terminate || (!o->has_signal && !o->reason && !o->suspend && !o->resume))
         tell(s, i, NULL);
 }
 

@@ -1,12 +1,13 @@
 """srun and salloc: one node and many, labels, exit codes, signals, input and output."""
 
+import os
 import re
 import signal
 import subprocess
 
 import pytest
 
-from conftest import wait_until
+from conftest import processes_of, wait_until
 
 
 def test_one_task(cluster):
@@ -207,3 +208,44 @@ def test_umask_and_limits_travel(cluster):
     done = subprocess.run(["bash", "-c", "umask 027; ulimit -n 77; srun bash -c 'umask; ulimit -n'"],
                           env=cluster.env, cwd=cluster.work, capture_output=True, text=True)
     assert done.stdout == "0027\n77\n"
+
+
+# ---- the end of a job: its script first -------------------------------------------------------------
+
+def stopped_batch_daemon(cluster):
+    """A job whose script waits for its step, and the step daemon of its script, stopped."""
+    job = cluster.sbatch("-N1", script="srun bash -c 'echo on; exec sleep 1000'\nexit $?")
+    out = cluster.work / f"slurm-{job}.out"
+    wait_until(lambda: out.exists() and "on" in out.read_text(), "the step runs")
+    daemon = wait_until(lambda: [pid for pid, cmd in processes_of(cluster.dir)
+                                 if cmd.startswith(f"slurmstepd: [{job}.batch]")], "its script has a step daemon")[0]
+    os.kill(daemon, signal.SIGSTOP)
+    return job, daemon
+
+
+def test_a_script_has_its_signal_before_its_steps(cluster):
+    """However late its step daemon is: else the script sees its step fail, goes on, and ends as it likes."""
+    job, daemon = stopped_batch_daemon(cluster)
+    try:
+        cluster.run("scancel", job)
+        wait_until(lambda: f"the batch step is ended first job={job}" in cluster.logs("slurmd"), "slurmd waits for it")
+        assert [cmd for _, cmd in processes_of(cluster.dir) if cmd.startswith("sleep 1000")]
+    finally:
+        os.kill(daemon, signal.SIGCONT)
+    cluster.wait_end(job)
+    rows = wait_until(lambda: (r := cluster.sacct("-j", str(job), "-o", "JobID,State,ExitCode")) and len(r) == 3 and
+                      all(x[1] != "RUNNING" for x in r) and r, "accounting has the steps")
+    assert rows[1] == [f"{job}.batch", "CANCELLED", "0:15"]
+    assert rows[2][:2] == [f"{job}.0", "CANCELLED"]
+
+
+def test_steps_do_not_wait_for_ever_for_the_script(cluster):
+    job, daemon = stopped_batch_daemon(cluster)
+    try:
+        cluster.run("scancel", job)
+        wait_until(lambda: not [cmd for _, cmd in processes_of(cluster.dir) if cmd.startswith("sleep 1000")],
+                   "the step is over", 40)
+        assert f"other steps are ended job={job}" in cluster.logs("slurmd")
+    finally:
+        os.kill(daemon, signal.SIGCONT)
+    assert cluster.wait_end(job)["JobState"] == "CANCELLED"
