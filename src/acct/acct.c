@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "acct/nodes.h"
+#include "acct/resv.h"
 #include "acct/store.h"
 #include "base/pbutil.h"
 #include "model/array.h"
@@ -132,7 +133,7 @@ static int new_epoch(struct acct *a)
         return r;
     cache_clear(&s->cache);
     s->base = a->meta.base;
-    return 0;
+    return resv_close_all(s->db, a->meta.id, a->meta.fed_us);
 }
 
 /* ---- opening ------------------------------------------------------------------------------------
@@ -571,6 +572,9 @@ static int apply_event(struct acct *a, const Pst__Event *ev, int64_t time_us)
         return step_patch(a, ev->step_patch);
     case PST__EVENT__BODY_CLUSTER_SET:
         return cluster_set(a, ev->cluster_set);
+    case PST__EVENT__BODY_RESV_PUT:
+    case PST__EVENT__BODY_RESV_REMOVE:
+        return resv_apply(a->store.db, a->meta.id, ev, time_us, &a->store.earliest_us);
     default:
         return nodes_apply(a->nodes, ev, time_us); /* partitions, blobs: no accounting matter */
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "acct/admin_impl.h"
+#include "acct/resv.h"
 
 const ProtobufCMessageDescriptor *admin_record_type(Pst__AcctEntity entity)
 {
@@ -19,6 +20,8 @@ const ProtobufCMessageDescriptor *admin_record_type(Pst__AcctEntity entity)
         return &pst__acct_cluster_record__descriptor;
     case PST__ACCT_ENTITY__ACCT_EVENT:
         return &pst__acct_event_record__descriptor;
+    case PST__ACCT_ENTITY__ACCT_RESERVATION:
+        return &pst__acct_resv_record__descriptor;
     case PST__ACCT_ENTITY__ACCT_QOS:
         return &pst__qos_record__descriptor;
     case PST__ACCT_ENTITY__ACCT_RESOURCE:
@@ -270,6 +273,8 @@ int admin_list(struct admin *a, const struct admin_who *who, const Pst__AcctList
         return rows_list_txns(a, l.where, fn, ctx);
     case PST__ACCT_ENTITY__ACCT_EVENT:
         return rows_list_events(a, l.where, fn, ctx);
+    case PST__ACCT_ENTITY__ACCT_RESERVATION:
+        return resv_list(a->db, l.where, fn, ctx);
     default:
         return err_set(err, -EINVAL, "there is no list of these");
     }

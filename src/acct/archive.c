@@ -34,8 +34,22 @@ static const struct kind {
     { "step", "steps", 3, "iib" },
     { "usage", "usage_sums", 6, "iiiiii" },
     { "cluster_usage", "usage_cluster", 11, "iiiiiiiiiii" },
+    { "suspend", "suspensions", 3, "iii" },
+    { "resv", "reservations", 7, "iiiiibb" },
+    { "resv_usage", "usage_resv", 6, "iiiiii" },
+    { "txn", "txns", 3, "iib" },
 };
-enum { KIND_EVENT, KIND_JOB, KIND_STEP, KIND_USAGE, KIND_CLUSTER_USAGE };
+enum {
+    KIND_EVENT,
+    KIND_JOB,
+    KIND_STEP,
+    KIND_USAGE,
+    KIND_CLUSTER_USAGE,
+    KIND_SUSPEND,
+    KIND_RESV,
+    KIND_RESV_USAGE,
+    KIND_TXN
+};
 
 struct source {
     int64_t id;
@@ -51,6 +65,7 @@ struct work {
     struct sql *db;
     const struct archive_what *what;
     const struct source *source;
+    bool first; /* source: what belongs to none goes with it */
     int64_t now_us;
     struct out outs[ARRAY_SIZE(kinds)];
     uint64_t rows;
@@ -169,6 +184,12 @@ static int purge_some(struct work *w, int64_t after, int64_t last, int64_t step_
                        (long long)after, (long long)last, (long long)job_us);
         r = dump(w, KIND_JOB, text, first_us, job_us);
     }
+    if (r == 0 && w->what->suspends && job_us) {
+        (void)snprintf(text, sizeof(text),
+                       "SELECT s.* FROM jobs j JOIN suspensions s ON s.run=j.run WHERE %s AND j.end_us<%lld", range,
+                       (long long)job_us);
+        r = dump(w, KIND_SUSPEND, text, first_us, job_us);
+    }
     if (r < 0)
         return r;
     (void)snprintf(
@@ -223,18 +244,18 @@ static int purge_jobs(struct work *w)
 /* ---- events and usage ---------------------------------------------------------------------------
  */
 
-/* Rows of a table before a time: `column` in units of unit_us. */
-static int purge_table(struct work *w, size_t kind, bool archive, const char *column,
-                       int64_t cut_us, int64_t unit_us)
+/* Rows of a table before a time that a condition chooses: `column` in units of unit_us. */
+static int purge_where(struct work *w, size_t kind, bool archive, const char *column, int64_t cut_us,
+                       int64_t unit_us, const char *condition)
 {
-    char where[160], text[256];
+    char where[256], text[320];
     int64_t first = 0;
     int r;
 
     if (!cut_us)
         return 0;
-    (void)snprintf(where, sizeof(where), "FROM %s WHERE source=%lld AND %s<%lld", kinds[kind].table,
-                   (long long)w->source->id, column, (long long)(cut_us / unit_us));
+    (void)snprintf(where, sizeof(where), "FROM %s WHERE %s<%lld AND %s", kinds[kind].table, column,
+                   (long long)(cut_us / unit_us), condition);
     r = sql_begin(w->db);
     (void)snprintf(text, sizeof(text), "SELECT min(%s) %s", column, where);
     if (r == 0)
@@ -252,11 +273,60 @@ static int purge_table(struct work *w, size_t kind, bool archive, const char *co
     return r;
 }
 
+static int purge_table(struct work *w, size_t kind, bool archive, const char *column, int64_t cut_us,
+                       int64_t unit_us)
+{
+    char condition[64];
+
+    (void)snprintf(condition, sizeof(condition), "source=%lld", (long long)w->source->id);
+    return purge_where(w, kind, archive, column, cut_us, unit_us, condition);
+}
+
+static int purge_suspends(struct work *w)
+{
+    char condition[96];
+
+    (void)snprintf(condition, sizeof(condition), "run>=%lld AND run<%lld", (long long)ACCT_RUNS_OF(w->source->id),
+                   (long long)ACCT_RUNS_OF(w->source->id + 1));
+    return purge_where(w, KIND_SUSPEND, w->what->suspends, "end_us", cut_of(w, w->what->suspend_h), 1, condition);
+}
+
+/* Periods that are over, and the sums of their use. */
+static int purge_resvs(struct work *w)
+{
+    int64_t cut = cut_of(w, w->what->resv_h);
+    char condition[96];
+    int r;
+
+    (void)snprintf(condition, sizeof(condition), "source=%lld AND state=2", (long long)w->source->id);
+    r = purge_where(w, KIND_RESV, w->what->resvs, "end_us", cut, 1, condition);
+    return r < 0 ? r
+                 : purge_table(w, KIND_RESV_USAGE, w->what->resvs, "start_s", cut, USEC_PER_SEC);
+}
+
+/* The last one stays: the numbers of those to come follow it. */
+static int purge_txns(struct work *w)
+{
+    char condition[64];
+    int64_t last = 0;
+    int r = sql_get(w->db, "SELECT max(id) FROM txns", 0, &last);
+
+    (void)snprintf(condition, sizeof(condition), "id<%lld", (long long)last);
+    return r < 0 ? r : purge_where(w, KIND_TXN, w->what->txns, "time_us", cut_of(w, w->what->txn_h), 1, condition);
+}
+
 static int purge_source(struct work *w)
 {
     const struct archive_what *what = w->what;
     int64_t usage_us = cut_of(w, what->usage_h);
     int r = purge_jobs(w);
+
+    if (r == 0)
+        r = purge_suspends(w);
+    if (r == 0)
+        r = purge_resvs(w);
+    if (r == 0 && w->first)
+        r = purge_txns(w);
 
     if (r == 0)
         r = purge_table(w, KIND_EVENT, what->events, "end_us", cut_of(w, what->event_h), 1);
@@ -280,24 +350,21 @@ static void close_outs(struct work *w, struct strbuf *files)
     }
 }
 
+static int read_source(void *item, struct sql_stmt *stmt)
+{
+    struct source *s = item;
+
+    s->id = sql_int(stmt, 0);
+    (void)snprintf(s->name, SOURCE_NAME_MAX, "%s", sql_text(stmt, 1)); /* a key: fits */
+    return 1;
+}
+
 static int load_sources(struct sql *db, struct source **ret, size_t *ret_n)
 {
     _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
     int r = sql_prepare(db, "SELECT id, name FROM sources ORDER BY id", &stmt);
 
-    while (r == 0 && (r = sql_step(stmt)) == 1) {
-        struct source *bigger = reallocarray(*ret, *ret_n + 1, sizeof(*bigger));
-
-        if (!bigger)
-            return -ENOMEM;
-        *ret = bigger;
-        bigger[*ret_n].id = sql_int(stmt, 0);
-        (void)snprintf(bigger[*ret_n].name, SOURCE_NAME_MAX, "%s",
-                       sql_text(stmt, 1)); /* a key: fits */
-        (*ret_n)++;
-        r = 0;
-    }
-    return r;
+    return r < 0 ? r : sql_collect(stmt, sizeof(**ret), read_source, ret, ret_n);
 }
 
 int acct_archive(struct sql *db, const struct archive_what *what, int64_t now_us,
@@ -310,6 +377,7 @@ int acct_archive(struct sql *db, const struct archive_what *what, int64_t now_us
 
     for (size_t i = 0; r == 0 && i < n; i++) {
         w.source = &sources[i];
+        w.first = i == 0;
         r = purge_source(&w);
         close_outs(&w, files);
     }

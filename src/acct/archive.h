@@ -14,9 +14,9 @@
 #include "base/strbuf.h"
 
 struct archive_what {
-    uint64_t event_h, job_h, step_h,
-        usage_h;                     /* purge what is older than so many hours; 0 = keep it */
-    bool events, jobs, steps, usage; /* and write it to a file before */
+    /* purge what is older than so many hours; 0 = keep it */
+    uint64_t event_h, job_h, resv_h, step_h, suspend_h, txn_h, usage_h;
+    bool events, jobs, resvs, steps, suspends, txns, usage; /* and write it to a file before */
     const char *dir;
     uint64_t limit; /* jobs purged in one transaction */
 };

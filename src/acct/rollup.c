@@ -13,51 +13,14 @@
 #include <time.h>
 
 #include "acct/db.h"
-#include "acct/nodes.h"
-#include "acct/tres.h"
-#include "base/cleanup.h"
+#include "acct/rollup_impl.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
-#include "job.pb-c.h"
-#include "model/idmap.h"
-#include "model/job.h"
 
-#define HOUR 3600
 #define WINDOW_HOURS 168 /* at most in one go */
-#define TRES_MAX 128u
-#define SUM_ROWS 32u /* written at once */
+#define SUM_ROWS 32u     /* written at once */
 #define SUM_VALUES 5u
 #define TRES_FIRST 1001 /* ids of what is not fixed */
-
-/* What became of a TRES in an hour, seconds x count. */
-struct fate {
-    uint64_t total, alloc, down, pdown, plan, count;
-};
-
-struct sum {
-    uint64_t key; /* see sum_key(); 0 = free */
-    uint64_t secs;
-};
-
-struct who {
-    int64_t id;
-    char *key; /* account \x1f uid ... */
-};
-
-struct roll {
-    struct sql *db;
-    int64_t source, from, to; /* seconds */
-    unsigned hours;
-    char tres_names[TRES_MAX][TRES_NAME_MAX];
-    int64_t tres_ids[TRES_MAX];
-    unsigned ntres;
-    struct fate *fates; /* [hour * TRES_MAX + tres] */
-    struct who *who;
-    size_t nwho, who_cap;
-    struct namemap who_by_key; /* -> index + 1 */
-    struct sum *sums;
-    size_t nsums, sums_cap;
-};
 
 /* ---- TRES and who -------------------------------------------------------------------------------
  */
@@ -78,8 +41,7 @@ static int load_tres(struct roll *w)
     return r;
 }
 
-/* Index of a TRES, made when it is new; TRES_MAX: too many, which are left out. */
-static int tres_index(struct roll *w, const char *name, unsigned *ret)
+int roll_tres(struct roll *w, const char *name, unsigned *ret)
 {
     _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
     unsigned i = 0;
@@ -164,8 +126,7 @@ static int insert_who(struct roll *w, const Pst__JobRecord *rec, int64_t assoc, 
     return r < 0 ? r : add_who(w, id, key);
 }
 
-/* Index of the one whom a run is charged to. */
-static int who_of(struct roll *w, const Pst__JobRecord *rec, size_t *ret)
+int roll_who(struct roll *w, const Pst__JobRecord *rec, size_t *ret)
 {
     int64_t assoc = rec->has_assoc_id ? rec->assoc_id : 0;
     char key[1024];
@@ -204,8 +165,9 @@ static struct sum *sum_slot(struct sum *sums, size_t cap, uint64_t key)
     return &sums[at];
 }
 
-static int sum_add(struct roll *w, uint64_t key, uint64_t secs)
+int roll_add(struct roll *w, unsigned hour, size_t who, unsigned tres, uint64_t secs)
 {
+    uint64_t key = sum_key(hour, who, tres);
     struct sum *slot;
 
     if (w->nsums * 2 >= w->sums_cap) {
@@ -226,281 +188,6 @@ static int sum_add(struct roll *w, uint64_t key, uint64_t secs)
     slot->key = key;
     slot->secs += secs;
     return 0;
-}
-
-/* A time cut at the hours of the window: calls for each with its number and the seconds in it. */
-struct cut {
-    int64_t at, end, from;
-};
-
-static struct cut cut_begin(const struct roll *w, int64_t start_s, int64_t end_s)
-{
-    return (struct cut){ .at = MAX(start_s, w->from), .end = MIN(end_s, w->to), .from = w->from };
-}
-
-static bool cut_next(struct cut *c, unsigned *ret_hour, int64_t *ret_secs)
-{
-    int64_t next;
-
-    if (c->at >= c->end)
-        return false;
-    *ret_hour = (unsigned)((c->at - c->from) / HOUR);
-    next = MIN(c->end, c->from + ((int64_t)*ret_hour + 1) * HOUR);
-    *ret_secs = next - c->at;
-    c->at = next;
-    return true;
-}
-
-static struct fate *fate_of(struct roll *w, unsigned hour, unsigned tres)
-{
-    return &w->fates[(size_t)hour * TRES_MAX + tres];
-}
-
-/* ---- nodes --------------------------------------------------------------------------------------
- */
-
-/* The period of a node, or of the cluster. */
-static int add_event(struct roll *w, const char *tres, int64_t start_s, int64_t end_s, bool cluster,
-                     int64_t state)
-{
-    struct tres_item item;
-
-    while (tres_next(&tres, &item)) {
-        struct cut c = cut_begin(w, start_s, end_s);
-        unsigned index, hour;
-        int64_t secs;
-        int r = tres_index(w, item.name, &index);
-
-        if (r < 0)
-            return r;
-        while (index < TRES_MAX && cut_next(&c, &hour, &secs)) {
-            struct fate *f = fate_of(w, hour, index);
-            uint64_t amount = (uint64_t)secs * item.count;
-
-            if (cluster) {
-                f->total += amount;
-                f->count = item.count;
-            } else if (nodes_away(state) == NODE_PLANNED_DOWN) {
-                f->pdown += amount;
-            } else {
-                f->down += amount;
-            }
-        }
-    }
-    return 0;
-}
-
-struct event {
-    char *tres;
-    int64_t start_s, end_s, state;
-    bool cluster;
-};
-
-static int add_events(struct roll *w)
-{
-    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
-    struct event *events = NULL;
-    size_t n = 0;
-    int r = sql_prepare(
-        w->db,
-        "SELECT node, start_us, end_us, state, tres FROM events WHERE source=? AND start_us<?"
-        " AND end_us>?",
-        &stmt);
-
-    if (r < 0)
-        return r;
-    sql_bind(stmt, 0, w->source);
-    sql_bind(stmt, 1, w->to * USEC_PER_SEC);
-    sql_bind(stmt, 2, w->from * USEC_PER_SEC);
-    while ((r = sql_step(stmt)) == 1) { /* names of TRES are looked up once the rows are read */
-        struct event *bigger = reallocarray(events, n + 1, sizeof(*events));
-
-        if (bigger)
-            events = bigger;
-        if (bigger)
-            events[n] = (struct event){ .tres = strdup(sql_text(stmt, 4) ? sql_text(stmt, 4) : ""),
-                                        .start_s = sql_int(stmt, 1) / USEC_PER_SEC,
-                                        .end_s = sql_int(stmt, 2) / USEC_PER_SEC,
-                                        .state = sql_int(stmt, 3),
-                                        .cluster = !sql_text(stmt, 0)[0] };
-        if (!bigger || !events[n].tres) {
-            r = -ENOMEM;
-            break;
-        }
-        n++;
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (r == 0)
-            r = add_event(w, events[i].tres, events[i].start_s, events[i].end_s, events[i].cluster,
-                          events[i].state);
-        free(events[i].tres);
-    }
-    free(events);
-    return r;
-}
-
-/* ---- runs ---------------------------------------------------------------------------------------
- */
-
-/* Seconds x count of a run's time, for whom, or as waiting (who SIZE_MAX); minus: of a suspension.
- */
-static int add_time(struct roll *w, const char *tres, int64_t start_s, int64_t end_s, size_t who,
-                    bool minus)
-{
-    struct tres_item item;
-
-    while (tres_next(&tres, &item)) {
-        struct cut c = cut_begin(w, start_s, end_s);
-        unsigned index, hour;
-        int64_t secs;
-        int r = tres_index(w, item.name, &index);
-
-        while (r == 0 && index < TRES_MAX && cut_next(&c, &hour, &secs)) {
-            uint64_t amount =
-                (uint64_t)(minus ? -secs : secs) * item.count; /* sums wrap and come back */
-            struct fate *f = fate_of(w, hour, index);
-
-            if (who == SIZE_MAX) {
-                f->plan += amount;
-            } else {
-                f->alloc += amount;
-                r = sum_add(w, sum_key(hour, who, index), amount);
-            }
-        }
-        if (r < 0)
-            return r;
-    }
-    return 0;
-}
-
-/* What the store has of a run, kept while the next rows are read. */
-struct run {
-    int64_t id;
-    Pst__JobRecord *rec;
-};
-
-static int64_t end_of(const Pst__JobRecord *rec)
-{
-    return job_is_ended(rec) ? rec->end_us / USEC_PER_SEC : INT64_MAX;
-}
-
-static int add_run(struct roll *w, const struct run *run)
-{
-    const Pst__JobRecord *rec = run->rec;
-    bool started = rec->has_start_us && rec->alloc_tres;
-    int64_t end = end_of(rec), start = rec->start_us / USEC_PER_SEC;
-    size_t who;
-    int r = 0;
-
-    if (rec->has_eligible_us && rec->req_tres)
-        r = add_time(w, rec->req_tres, rec->eligible_us / USEC_PER_SEC, started ? start : end,
-                     SIZE_MAX, false);
-    if (r < 0 || !started)
-        return r;
-    r = who_of(w, rec, &who);
-    return r < 0 ? r : add_time(w, rec->alloc_tres, start, end, who, false);
-}
-
-/* Runs are read some at a time, since what they need of the database waits for the end of a
- * statement. */
-static int add_runs(struct roll *w)
-{
-    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
-    struct run *runs = NULL;
-    size_t n = 0, cap = 0;
-    int r = sql_prepare(
-        w->db, "SELECT run, record FROM jobs WHERE end_us>? AND begun_us<? AND run>=? AND run<?",
-        &stmt);
-
-    if (r < 0)
-        return r;
-    sql_bind(stmt, 0, w->from * USEC_PER_SEC);
-    sql_bind(stmt, 1, w->to * USEC_PER_SEC);
-    sql_bind(stmt, 2, ACCT_RUNS_OF(w->source));
-    sql_bind(stmt, 3, ACCT_RUNS_OF(w->source + 1));
-    while ((r = sql_step(stmt)) == 1) {
-        size_t len;
-        const void *data = sql_blob(stmt, 1, &len);
-
-        if (n == cap) {
-            size_t more = cap ? cap * 2 : 1024;
-            struct run *bigger = reallocarray(runs, more, sizeof(*runs));
-
-            if (!bigger) {
-                r = -ENOMEM;
-                break;
-            }
-            runs = bigger;
-            cap = more;
-        }
-        runs[n] =
-            (struct run){ .id = sql_int(stmt, 0), .rec = pst__job_record__unpack(NULL, len, data) };
-        n += runs[n].rec != NULL; /* one that is damaged counts for nothing */
-    }
-    sql_reset(stmt);
-    for (size_t i = 0; i < n; i++) {
-        if (r == 0)
-            r = add_run(w, &runs[i]);
-        pst__job_record__free_unpacked(runs[i].rec, NULL);
-    }
-    free(runs);
-    return r;
-}
-
-static int take_off_suspension(struct roll *w, const Pst__JobRecord *rec, int64_t start_s,
-                               int64_t end_s)
-{
-    size_t who;
-    int r = rec->alloc_tres ? who_of(w, rec, &who) : 0;
-
-    if (r < 0 || !rec->alloc_tres)
-        return r;
-    return add_time(w, rec->alloc_tres, start_s, MIN(end_s, end_of(rec)), who, true);
-}
-
-static int add_suspensions(struct roll *w)
-{
-    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
-    struct {
-        Pst__JobRecord *rec;
-        int64_t start_s, end_s;
-    } *found = NULL, *bigger;
-    size_t n = 0;
-    int r = sql_prepare(
-        w->db,
-        "SELECT s.start_us, s.end_us, j.record FROM suspensions s JOIN jobs j ON j.run=s.run"
-        " WHERE s.start_us<? AND s.end_us>? AND s.run>=? AND s.run<?",
-        &stmt);
-
-    if (r < 0)
-        return r;
-    sql_bind(stmt, 0, w->to * USEC_PER_SEC);
-    sql_bind(stmt, 1, w->from * USEC_PER_SEC);
-    sql_bind(stmt, 2, ACCT_RUNS_OF(w->source));
-    sql_bind(stmt, 3, ACCT_RUNS_OF(w->source + 1));
-    while ((r = sql_step(stmt)) == 1) {
-        size_t len;
-        const void *data = sql_blob(stmt, 2, &len);
-
-        bigger = reallocarray(found, n + 1, sizeof(*found));
-        if (!bigger) {
-            r = -ENOMEM;
-            break;
-        }
-        found = bigger;
-        found[n].start_s = sql_int(stmt, 0) / USEC_PER_SEC;
-        found[n].end_s = sql_int(stmt, 1) / USEC_PER_SEC;
-        found[n].rec = pst__job_record__unpack(NULL, len, data);
-        n += found[n].rec != NULL;
-    }
-    sql_reset(stmt);
-    for (size_t i = 0; i < n; i++) {
-        if (r == 0)
-            r = take_off_suspension(w, found[i].rec, found[i].start_s, found[i].end_s);
-        pst__job_record__free_unpacked(found[i].rec, NULL);
-    }
-    free(found);
-    return r;
 }
 
 /* ---- writing ------------------------------------------------------------------------------------
@@ -594,7 +281,7 @@ static int write_fates(struct roll *w)
         r = sql_prepare(w->db, "INSERT INTO usage_cluster VALUES(?,0,?,?,?,?,?,?,?,?,?)", &stmt);
     for (unsigned hour = 0; r == 0 && hour < w->hours; hour++) {
         for (unsigned t = 0; r == 0 && t < w->ntres; t++) {
-            const struct fate *f = fate_of(w, hour, t);
+            const struct fate *f = roll_fate(w, hour, t);
 
             if (!f->total && !f->alloc)
                 continue;
@@ -666,6 +353,7 @@ static int write_units(struct roll *w)
 
 static void roll_done(struct roll *w)
 {
+    roll_resv_done(w);
     for (size_t i = 0; i < w->nwho; i++)
         free(w->who[i].key);
     namemap_done(&w->who_by_key);
@@ -698,11 +386,11 @@ static int roll(struct roll *w)
     if (r == 0)
         r = load_who(w);
     if (r == 0)
-        r = add_events(w);
+        r = roll_resv_load(w);
     if (r == 0)
-        r = add_runs(w);
+        r = roll_rows(w);
     if (r == 0)
-        r = add_suspensions(w);
+        r = roll_resv_settle(w);
     if (r == 0)
         r = write_sums(w);
     if (r == 0)

@@ -339,6 +339,37 @@ int sql_get(struct sql *db, const char *text, int64_t fallback, int64_t *ret)
     return 0;
 }
 
+int sql_collect(struct sql_stmt *stmt, size_t size, sql_read_fn *read, void *ret_items, size_t *ret_n)
+{
+    char *items = NULL;
+    size_t n = 0, cap = 0;
+    int r;
+
+    while ((r = sql_step(stmt)) == 1) {
+        if (n == cap) {
+            size_t more = cap ? cap * 2 : 16;
+            char *bigger = reallocarray(items, more, size);
+
+            if (!bigger) {
+                r = -ENOMEM;
+                break;
+            }
+            items = bigger;
+            cap = more;
+        }
+        memset(items + n * size, 0, size);
+        r = read(items + n * size, stmt);
+        if (r < 0)
+            break;
+        n += r > 0;
+    }
+    if (r < 0)
+        sql_reset(stmt);
+    memcpy(ret_items, &items, sizeof(items)); /* a pointer of whatever type */
+    *ret_n = n;
+    return r;
+}
+
 /* ---- transactions -------------------------------------------------------------------------------
  */
 

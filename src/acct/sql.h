@@ -98,6 +98,11 @@ const char *sql_text(struct sql_stmt *stmt, unsigned col);
 const void *sql_blob(struct sql_stmt *stmt, unsigned col, size_t *ret_len);
 bool sql_is_null(struct sql_stmt *stmt, unsigned col);
 
+/* All rows into an array: read() fills an element of so many bytes (zeroed) from the present row: 1 to
+ * keep it, 0 to leave it out, or a negative errno.  The caller frees what came, after an error too. */
+typedef int sql_read_fn(void *item, struct sql_stmt *stmt);
+int sql_collect(struct sql_stmt *stmt, size_t size, sql_read_fn *read, void *ret_items, size_t *ret_n);
+
 /* A transaction that will write.  None may be open. */
 int sql_begin(struct sql *db);
 /* One that only reads, from one moment's state; ended by sql_commit(). */

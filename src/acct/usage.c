@@ -11,9 +11,9 @@
 #include <time.h>
 
 #include "acct/acct.h"
+#include "acct/assocs.h"
 #include "acct/db.h"
 #include "acct/tres.h"
-#include "assoc.pb-c.h"
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/pbutil.h"
@@ -330,79 +330,14 @@ static int ask_who(struct ask *a)
 /* ---- the tree of accounts -----------------------------------------------------------------------
  */
 
-#define ENTITY_ASSOC 6 /* AcctChange.assoc */
-
-struct account {
-    uint32_t id, parent;
-    char *cluster, *name;
-};
-
-struct accounts {
-    struct account *items;
-    size_t n, cap;
-};
-
-static int add_account(struct accounts *t, const Pst__AssocRecord *rec)
-{
-    struct account *a;
-
-    if (rec->user || !rec->account || !rec->cluster || rec->deleted)
-        return 0;
-    if (t->n == t->cap) {
-        size_t cap = t->cap ? t->cap * 2 : 64;
-        struct account *bigger = reallocarray(t->items, cap, sizeof(*bigger));
-
-        if (!bigger)
-            return -ENOMEM;
-        t->items = bigger;
-        t->cap = cap;
-    }
-    a = &t->items[t->n];
-    *a = (struct account){ .id = rec->assoc_id,
-                           .parent = rec->parent_id,
-                           .cluster = strdup(rec->cluster),
-                           .name = strdup(rec->account) };
-    t->n++;
-    return a->cluster && a->name ? 0 : -ENOMEM;
-}
-
-/* The accounts' own associations, as far as there are any. */
-static int load_accounts(struct ask *a, struct accounts *t)
-{
-    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
-    int64_t version = 0;
-    int r = sql_get(a->db, "SELECT version FROM parts WHERE name='admin'", 0, &version);
-
-    if (r < 0 || !version)
-        return r;
-    r = sql_prepare(a->db, "SELECT record FROM entities WHERE kind=?", &stmt);
-    if (r < 0)
-        return r;
-    sql_bind(stmt, 0, ENTITY_ASSOC);
-    while ((r = sql_step(stmt)) == 1) {
-        size_t len;
-        const void *data = sql_blob(stmt, 0, &len);
-        Pst__AcctChange *change = pst__acct_change__unpack(NULL, len, data);
-
-        r = change && change->body_case == PST__ACCT_CHANGE__BODY_ASSOC
-                ? add_account(t, change->assoc)
-                : 0;
-        if (change)
-            pst__acct_change__free_unpacked(change, NULL);
-        if (r < 0)
-            return r;
-    }
-    return r;
-}
-
 static int by_id(const void *a, const void *b)
 {
-    const struct account *x = a, *y = b;
+    const struct assoc_row *x = a, *y = b;
 
     return (x->id > y->id) - (x->id < y->id);
 }
 
-static int add_parent(struct ask *a, const struct account *of, const struct account *parent)
+static int add_parent(struct ask *a, const struct assoc_row *of, const struct assoc_row *parent)
 {
     Pst__UsageReply *reply = a->reply;
     Pst__UsageParent *p = grow(&reply->parents, reply->n_parents, &a->parents_cap) < 0
@@ -413,8 +348,8 @@ static int add_parent(struct ask *a, const struct account *of, const struct acco
         return -ENOMEM;
     pst__usage_parent__init(p);
     reply->parents[reply->n_parents++] = p;
-    return pb_set_str(&p->cluster, of->cluster) < 0 || pb_set_str(&p->account, of->name) < 0 ||
-                   pb_set_str(&p->parent, parent->name) < 0
+    return pb_set_str(&p->cluster, of->cluster) < 0 || pb_set_str(&p->account, of->account) < 0 ||
+                   pb_set_str(&p->parent, parent->account) < 0
                ? -ENOMEM
                : 0;
 }
@@ -422,23 +357,20 @@ static int add_parent(struct ask *a, const struct account *of, const struct acco
 /* The account above each; those without one are the root's. */
 static int ask_parents(struct ask *a)
 {
-    struct accounts t = { .n = 0 };
-    int r = load_accounts(a, &t);
+    struct assoc_row *rows = NULL;
+    size_t n = 0;
+    int r = assocs_load(a->db, &rows, &n);
 
-    if (t.n)
-        qsort(t.items, t.n, sizeof(*t.items), by_id);
-    for (size_t i = 0; r == 0 && i < t.n; i++) {
-        const struct account key = { .id = t.items[i].parent };
-        const struct account *parent = bsearch(&key, t.items, t.n, sizeof(key), by_id);
+    if (n)
+        qsort(rows, n, sizeof(*rows), by_id);
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        const struct assoc_row key = { .id = rows[i].parent };
+        const struct assoc_row *parent = bsearch(&key, rows, n, sizeof(key), by_id);
 
-        if (parent && in_words(a->req->clusters, a->req->n_clusters, t.items[i].cluster))
-            r = add_parent(a, &t.items[i], parent);
+        if (!rows[i].user && parent && in_words(a->req->clusters, a->req->n_clusters, rows[i].cluster))
+            r = add_parent(a, &rows[i], parent);
     }
-    for (size_t i = 0; i < t.n; i++) {
-        free(t.items[i].cluster);
-        free(t.items[i].name);
-    }
-    free(t.items);
+    assocs_free(rows, n);
     return r;
 }
 

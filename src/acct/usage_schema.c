@@ -1,4 +1,4 @@
-/* usage_schema.c - tables of what was used and when nodes were away; filled by rollup.c and nodes.c
+/* usage_schema.c - tables of what was used and when nodes were away; filled by rollup.c, nodes.c and resv.c
  *
  * Sums are kept by unit (0 hours, 1 days, 2 months of local time), by start, by who and by TRES.
  * "Who" is a row of usage_keys: account, user, wckey and QOS together, so that one table serves the
@@ -39,6 +39,19 @@ static const char *const steps[] = {
     " total $INT NOT NULL, alloc_s $INT NOT NULL, down_s $INT NOT NULL, pdown_s $INT NOT NULL,"
     " idle_s $INT NOT NULL, plan_s $INT NOT NULL, over_s $INT NOT NULL,"
     " PRIMARY KEY(source, unit, start_s, tres))$TABLE;",
+
+    "CREATE TABLE IF NOT EXISTS reservations("
+    " source $INT NOT NULL, resv_id $INT NOT NULL,"
+    " start_us $INT NOT NULL,"  /* of a period */
+    " end_us $INT NOT NULL,"
+    " state $INT NOT NULL,"     /* enum resv_state */
+    " name $TEXT NOT NULL,"
+    " record $BLOB NOT NULL,"   /* ReservationRecord */
+    " PRIMARY KEY(source, resv_id, start_us))$TABLE;"
+    "CREATE TABLE IF NOT EXISTS usage_resv(" /* what jobs used of a period, by hours */
+    " source $INT NOT NULL, start_s $INT NOT NULL, resv_id $INT NOT NULL, period_us $INT NOT NULL,"
+    " tres $INT NOT NULL, alloc_s $INT NOT NULL,"
+    " PRIMARY KEY(source, start_s, resv_id, period_us, tres))$TABLE;",
 };
 
 const struct acct_schema acct_schema_usage = { "usage", ARRAY_SIZE(steps), steps };

@@ -96,7 +96,9 @@ bool smgr_list(struct smgr *s, Pst__AcctEntity entity, const Pst__AcctCond *wher
     req.has_entity = 1;
     req.entity = entity;
     req.where = (Pst__AcctCond *)where; /* only packed */
-    r = query_run(c, OP_ACCT_LIST, &req.base, types[entity], fn, ctx, &info);
+    r = query_run(c, OP_ACCT_LIST, &req.base,
+                  entity == PST__ACCT_ENTITY__ACCT_RESERVATION ? &pst__acct_resv_record__descriptor : types[entity], fn,
+                  ctx, &info);
     if (r == 0)
         return true;
     tell_failure(s, c, r);
@@ -429,10 +431,7 @@ static void print_names(FILE *f)
     for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
         fprintf(f, "verb\t%s\tshown\n", commands[i].name);
     for (size_t i = 0; i < ARRAY_SIZE(entities); i++)
-        fprintf(f, "entity\t%s\t%s\n", entities[i],
-                strcmp(entities[i], "reservation") == 0
-                    ? "refused\treservations are not kept in the accounting store"
-                    : "shown");
+        fprintf(f, "entity\t%s\tshown\n", entities[i]);
     smgr_print_keys(f);
     smgr_print_fields(f);
 }

@@ -50,8 +50,10 @@ static bool take_word(struct smgr *s, Pst__ArchiveRequest *req, const char *word
         protobuf_c_boolean *has, *on;
     } kinds[] = { { "Events", 1, &req->has_events, &req->events },
                   { "Jobs", 1, &req->has_jobs, &req->jobs },
+                  { "Reservations", 1, &req->has_resvs, &req->resvs },
                   { "Steps", 2, &req->has_steps, &req->steps },
                   { "Suspend", 2, &req->has_suspend, &req->suspend },
+                  { "TXN", 1, &req->has_txns, &req->txns },
                   { "Usage", 1, &req->has_usage, &req->usage } };
     const struct {
         const char *name;
@@ -60,7 +62,11 @@ static bool take_word(struct smgr *s, Pst__ArchiveRequest *req, const char *word
         uint32_t *hours;
     } ages[] = { { "PurgeEventAfter", 6, &req->has_purge_event_h, &req->purge_event_h },
                  { "PurgeJobAfter", 6, &req->has_purge_job_h, &req->purge_job_h },
+                 { "PurgeReservationAfter", 6, &req->has_purge_resv_h, &req->purge_resv_h },
+                 { "PurgeResvAfter", 8, &req->has_purge_resv_h, &req->purge_resv_h },
                  { "PurgeStepAfter", 7, &req->has_purge_step_h, &req->purge_step_h },
+                 { "PurgeSuspendAfter", 7, &req->has_purge_suspend_h, &req->purge_suspend_h },
+                 { "PurgeTXNAfter", 6, &req->has_purge_txn_h, &req->purge_txn_h },
                  { "PurgeUsageAfter", 6, &req->has_purge_usage_h, &req->purge_usage_h } };
 
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)

@@ -13,6 +13,7 @@
 #include "cli/fmt_core.h"
 #include "cli/sacctmgr.h"
 #include "model/names.h"
+#include "model/resv.h"
 
 enum col {
     C_ACCOUNT,
@@ -21,6 +22,7 @@ enum col {
     C_ADMIN,
     C_ALLOCATED,
     C_ALLOWED,
+    C_ASSOCS,
     C_CLASS,
     C_CLUSTER,
     C_CLUSTER_NODES,
@@ -75,6 +77,7 @@ enum col {
     C_TIME_START,
     C_TRES,
     C_TYPE,
+    C_UNUSED_WALL,
     C_USAGE_FACTOR,
     C_USAGE_THRESHOLD,
     C_USER,
@@ -98,6 +101,7 @@ static const struct smgr_field fields[] = {
     { "AdminLevel", 2, "Admin", 9, C_ADMIN, NULL },
     { "Allocated", 4, "Allocated", 9, C_ALLOCATED, NULL },
     { "Allowed", 4, "Allowed", 8, C_ALLOWED, NULL },
+    { "Associations", 3, "Assocs", 30, C_ASSOCS, NULL },
     { "Classification", 3, "Class", 9, C_CLASS, NULL },
     { "Cluster", 2, "Cluster", 10, C_CLUSTER, NULL },
     { "ClusterNodes", 8, "Cluster Nodes", 20, C_CLUSTER_NODES, NULL },
@@ -219,6 +223,7 @@ static const struct smgr_field fields[] = {
     { "Time", 2, "Time", 19, C_TIME, NULL },
     { "TRES", 2, "TRES", 20, C_TRES, NULL },
     { "Type", 2, "Type", 8, C_TYPE, NULL },
+    { "UnusedWall", 2, "UnusedWall", 10, C_UNUSED_WALL, NULL },
     { "UsageFactor", 6, "UsageFactor", 11, C_USAGE_FACTOR, NULL },
     { "UsageThreshold", 6, "UsageThres", 10, C_USAGE_THRESHOLD, NULL },
     { "User", 1, "User", 10, C_USER, NULL },
@@ -304,6 +309,7 @@ static void put_cluster(struct strbuf *sb, const struct smgr_row *r)
                  : r->share ? r->share->cluster
                  : r->wckey ? r->wckey->cluster
                  : r->event ? r->event->cluster
+                 : r->resv  ? r->resv->cluster
                  : r->txn   ? r->txn->cluster
                             : NULL);
 }
@@ -333,6 +339,7 @@ static void put_name(struct strbuf *sb, const struct smgr_row *r)
                  : r->cluster  ? r->cluster->name
                  : r->account  ? r->account->name
                  : r->user     ? r->user->name
+                 : r->resv     ? r->resv->name
                                : NULL);
 }
 
@@ -344,6 +351,7 @@ static void put_id(struct strbuf *sb, const struct smgr_row *r)
                 : r->resource ? r->resource->resource_id
                 : r->wckey    ? r->wckey->wckey_id
                 : r->assoc    ? r->assoc->assoc_id
+                : r->resv     ? r->resv->resv_id
                               : 0);
 }
 
@@ -355,10 +363,23 @@ static void put_share(struct strbuf *sb, const struct smgr_row *r)
         strbuf_addf(sb, "%u", r->assoc->has_shares ? r->assoc->shares : 1);
 }
 
+static void put_resv_flags(struct strbuf *sb, const Pst__AcctResvRecord *v)
+{
+    Pst__ReservationRecord rec = PST__RESERVATION_RECORD__INIT;
+    char flags[512];
+
+    rec.has_flags = true;
+    rec.flags = v->flags;
+    resv_flags_text(&rec, flags, sizeof(flags));
+    put_text(sb, flags);
+}
+
 static void put_flags(struct strbuf *sb, const struct smgr_row *r)
 {
     if (r->qos)
         smgr_put_qos_flags(sb, r->qos->flags);
+    else if (r->resv)
+        put_resv_flags(sb, r->resv);
     else if (r->resource && r->resource->flags & 1)
         strbuf_add(sb, "Absolute");
     else if (r->account && r->account->users_are_coords)
@@ -534,6 +555,41 @@ static void put_event(struct strbuf *sb, const struct smgr_row *r, enum col col)
         break;
     default:
         put_time(sb, r, e->has_end_us ? e->end_us : 0);
+    }
+}
+
+static void put_resv(struct strbuf *sb, const struct smgr_row *r, enum col col)
+{
+    const Pst__AcctResvRecord *v = r->resv;
+
+    switch (col) {
+    case C_ASSOCS:
+        for (size_t i = 0; i < v->n_assoc_ids; i++)
+            strbuf_addf(sb, "%s%u", i ? "," : "", v->assoc_ids[i]);
+        break;
+    case C_NODE_NAME:
+        put_text(sb, v->nodes);
+        break;
+    case C_TRES:
+        put_text(sb, v->tres);
+        break;
+    case C_COMMENT:
+        put_text(sb, v->comment);
+        break;
+    case C_TIME_START:
+        put_time(sb, r, v->start_us);
+        break;
+    case C_TIME_END:
+        put_time(sb, r, v->end_us);
+        break;
+    case C_DURATION:
+        put_seconds(sb, (uint32_t)((v->end_us - v->start_us) / USEC_PER_SEC));
+        break;
+    case C_UNUSED_WALL:
+        strbuf_addf(sb, "%f", v->unused_wall_s);
+        break;
+    default: /* of other lists */
+        break;
     }
 }
 
@@ -743,6 +799,8 @@ static void put(struct strbuf *sb, const struct smgr_row *r, const struct smgr_f
             put_txn(sb, r, f->col);
         else if (r->event)
             put_event(sb, r, f->col);
+        else if (r->resv)
+            put_resv(sb, r, f->col);
         else if (r->resource && f->col != C_DESCR)
             put_resource(sb, r, f->col);
         else if (r->qos && f->col != C_DESCR)

@@ -51,6 +51,7 @@ const struct key smgr_keys[] = {
     { "Action", 4, SMGR_TXN, COND, WORDS, 0, "actions" },
     { "Start", 4, SMGR_EVENT | SMGR_TXN | SMGR_RESERVATION, COND, SPECIAL, S_START, NULL },
     { "End", 3, SMGR_EVENT | SMGR_TXN | SMGR_RESERVATION, COND, SPECIAL, S_END, NULL },
+    { "Nodes", 2, SMGR_RESERVATION, COND, WORDS, 0, "nodes" },
     { "Nodes", 1, SMGR_EVENT, COND, WORDS, 0, "nodes" },
     { "Reasons", 1, SMGR_EVENT, COND, WORDS, 0, "reasons" },
     { "States", 4, SMGR_EVENT, COND, SPECIAL, S_STATES, NULL },

@@ -451,6 +451,9 @@ static int plain_row(void *ctx, const ProtobufCMessage *record, const struct que
     case SMGR_EVENT:
         row.event = (const Pst__AcctEventRecord *)record;
         break;
+    case SMGR_RESERVATION:
+        row.resv = (const Pst__AcctResvRecord *)record;
+        break;
     case SMGR_TXN:
         row.txn = (const Pst__AcctTxnRecord *)record;
         break;
@@ -588,6 +591,9 @@ static void show_line(struct smgr *s, struct smgr_line *l)
     case SMGR_EVENT:
         show_events(s, l);
         break;
+    case SMGR_RESERVATION:
+        show_plain(s, l, PST__ACCT_ENTITY__ACCT_RESERVATION, "cluster,name%15,tres%30,start,end,unusedwall");
+        break;
     case SMGR_PROBLEM:
         smgr_show_problems(s, l);
         break;
@@ -617,11 +623,6 @@ void smgr_show(struct smgr *s, int n, char **words)
     }
     if (entity == SMGR_CONFIG) {
         smgr_show_config(s);
-        return;
-    }
-    if (entity == SMGR_RESERVATION) {
-        smgr_fail(s, "sacctmgr: error: reservations are not kept in the accounting store by this "
-                     "version (scontrol show reservation tells those of the controller)\n");
         return;
     }
     if (entity == SMGR_RUNAWAY) {

@@ -36,6 +36,8 @@ struct sreport {
 struct cond {
     Pst__UsageRequest request;
     const char *format;
+    char **names; /* of reservations */
+    size_t n_names;
     bool tree, group, flat, acct_as_parent, print_count;
     uint32_t top;
 };

@@ -1,4 +1,4 @@
-/* sreport_cluster.c - cluster utilization, job sizes, reservations; see sreport.h. */
+/* sreport_cluster.c - cluster utilization, job sizes; see sreport.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +61,7 @@ void report_cluster(struct sreport *s, struct cond *c)
         { "Idle", "Idle", w, F_IDLE },
         { "Planned", "Planned", w, F_PLANNED },
         { "Reported", "Reported", w, F_REPORTED },
+        { "Reserved", "Reserved", w, F_PLANNED }, /* its name before 22.05 */
         { "Overcommited", "Overcommited", w, F_OVER },
     };
     const char *usual = s->tres
@@ -297,32 +298,4 @@ void report_sizes(struct sreport *s, struct cond *c, enum size_report which)
     }
     free(z);
     pst__usage_reply__free_unpacked(reply, NULL);
-}
-
-/* ---- reservations -------------------------------------------------------------------------------
- */
-
-/* Reservations are not stored yet: the report has no rows. */
-void report_reservations(struct sreport *s, struct cond *c)
-{
-    static const struct column all[] = {
-        { "Cluster", "Cluster", 9, 0 },
-        { "Name", "Name", 9, 1 },
-        { "Start", "Start", 19, 2 },
-        { "End", "End", 19, 3 },
-        { "TresName", "TRES Name", 14, 4 },
-        { "Allocated", "Allocated", 20, 5 },
-        { "Idle", "Idle", 20, 6 },
-        { "TresCount", "TRES Count", 10, 7 },
-        { "Associations", "Associations", 15, 8 },
-        { "Flags", "Flags", 20, 9 },
-        { "Nodes", "Nodes", 15, 10 },
-        { "TotalTime", "TotalTime", 9, 11 },
-    };
-    struct table t;
-
-    table_init(&t, s, all, ARRAY_SIZE(all),
-               c->format ? c->format : "Cluster,Name,Start,End,TresName,Allocated,Idle");
-    table_title(s, c, "Reservation Utilization", false, "TRES");
-    table_header(&t);
 }

@@ -182,7 +182,8 @@ static bool set(struct sreport *s, struct cond *c, enum key key, const char *val
     case K_JOBS:
         return set_numbers(s, &r->job_ids, &r->n_job_ids, value);
     case K_NAMES:
-        return true; /* of reservations */
+        filter_add_words(&c->names, &c->n_names, value);
+        return true;
     case K_NODES:
         free(r->nodes);
         r->nodes = xstrdup_or_die(value);
@@ -270,6 +271,7 @@ void cond_done(struct cond *c)
     filter_free_words(r->wckeys, r->n_wckeys);
     filter_free_words(r->qos, r->n_qos);
     filter_free_words(r->partitions, r->n_partitions);
+    filter_free_words(c->names, c->n_names);
     free(r->uids);
     free(r->bounds);
     free(r->gids);

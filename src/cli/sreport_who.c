@@ -106,6 +106,12 @@ static unsigned depth_of(const struct list *l, const char *cluster, const char *
     return depth;
 }
 
+/* Of nobody: what an account's reservation left unused. */
+static bool is_of_account(const Pst__UsageWho *who)
+{
+    return !who->user[0] && who->uid == UINT32_MAX;
+}
+
 /* Rows of the account and of all above it, and one of the user (or QOS) in it. */
 static void add_to_accounts(struct list *l, const Pst__UsageWho *who, bool by_qos)
 {
@@ -124,6 +130,8 @@ static void add_to_accounts(struct list *l, const Pst__UsageWho *who, bool by_qo
             break;
         depth--;
     }
+    if (is_of_account(who) && !by_qos)
+        return;
     row.account = account_of(who);
     row.depth = depth_of(l, who->cluster, row.account);
     if (by_qos) {
@@ -149,6 +157,8 @@ static void collect(struct list *l, enum who_report which)
             add_to_accounts(l, who, which == BY_ACCOUNT_QOS);
             continue;
         }
+        if (is_of_account(who))
+            continue;
         row.has_user = true;
         row.uid = who->uid;
         row.user = who->user;

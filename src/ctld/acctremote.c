@@ -169,6 +169,8 @@ static bool kept(const Pst__Event *ev)
     case PST__EVENT__BODY_NODE_PATCH:
     case PST__EVENT__BODY_NODE_REMOVE:
     case PST__EVENT__BODY_CLUSTER_SET:
+    case PST__EVENT__BODY_RESV_PUT:
+    case PST__EVENT__BODY_RESV_REMOVE:
         return true;
     default:
         return false;

@@ -114,14 +114,21 @@ static bool set_purge(struct dbd *d)
         .job_h = conf_dbd_age(d->conf, CONF_DBD_PURGE_JOB_AFTER),
         .step_h = conf_dbd_age(d->conf, CONF_DBD_PURGE_STEP_AFTER),
         .usage_h = conf_dbd_age(d->conf, CONF_DBD_PURGE_USAGE_AFTER),
+        .resv_h = conf_dbd_age(d->conf, CONF_DBD_PURGE_RESV_AFTER),
+        .suspend_h = conf_dbd_age(d->conf, CONF_DBD_PURGE_SUSPEND_AFTER),
+        .txn_h = conf_dbd_age(d->conf, CONF_DBD_PURGE_TXN_AFTER),
         .events = conf_dbd_bool(d->conf, CONF_DBD_ARCHIVE_EVENTS),
         .jobs = conf_dbd_bool(d->conf, CONF_DBD_ARCHIVE_JOBS),
         .steps = conf_dbd_bool(d->conf, CONF_DBD_ARCHIVE_STEPS),
         .usage = conf_dbd_bool(d->conf, CONF_DBD_ARCHIVE_USAGE),
+        .resvs = conf_dbd_bool(d->conf, CONF_DBD_ARCHIVE_RESVS),
+        .suspends = conf_dbd_bool(d->conf, CONF_DBD_ARCHIVE_SUSPEND),
+        .txns = conf_dbd_bool(d->conf, CONF_DBD_ARCHIVE_TXN),
         .dir = conf_dbd_str(d->conf, CONF_DBD_ARCHIVE_DIR),
         .limit = conf_dbd_num(d->conf, CONF_DBD_MAX_PURGE_LIMIT),
     };
-    return d->purge.event_h || d->purge.job_h || d->purge.step_h || d->purge.usage_h;
+    return d->purge.event_h || d->purge.job_h || d->purge.step_h || d->purge.usage_h || d->purge.resv_h ||
+           d->purge.suspend_h || d->purge.txn_h;
 }
 
 static bool is_private(const struct dbd *d, const char *what)

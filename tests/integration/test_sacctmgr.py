@@ -84,7 +84,6 @@ def test_prompt(tree):
     (["modify", "qos", "high", "set", "preempt=high"], "preemption loop"),
     (["list", "user", "format=foo"], "Unknown field 'foo'"),
     (["list", "nosuch"], "No valid entity in list command"),
-    (["list", "reservation"], "reservations are not kept in the accounting store"),
     (["nosuch"], "invalid keyword: nosuch"),
 ])
 def test_mistakes(tree, words, text):

@@ -1,6 +1,7 @@
 """slurmdbd with SQLite and with MariaDB: jobs through it, and everything killed under load."""
 
 import os
+import pwd
 import subprocess
 
 import pytest
@@ -95,6 +96,41 @@ def test_killed_under_load(site):
     site.settled()
     runs = c.sacct("-X", "-D", "-S", "1970-01-02", "-o", "DBIndex")
     assert len(runs) == JOBS
+
+
+def resvs(c, *words):
+    """Name, nodes, and whether it is over, of each period that the store has."""
+    out = c.run("sacctmgr", "-nP", "list", "reservation", "format=name,nodename,start,end", *words).out
+    return [tuple(line.split("|")) for line in out.splitlines()]
+
+
+def test_reservations(site):
+    """Each period once, whoever is killed meanwhile; jobs say which reservation they ran in."""
+    c = site.cluster
+    user = pwd.getpwuid(os.getuid()).pw_name
+    for i in range(3):
+        c.run("scontrol", "create", f"reservation=r{i}", "start=now", "duration=60", "nodes=node1", f"users={user}",
+              "flags=ignore_jobs")
+        if i == 0:
+            job = c.sbatch("--reservation=r0", "--time=5", wrap="true")
+            c.wait_end(job)
+        c.run("scontrol", "update", f"reservationname=r{i}", "duration=120")
+        site.dbd.kill()
+        wait_until(lambda: c.run("scontrol", "delete", f"reservationname=r{i}", check=False).rc == 0, "deleted")
+        c.kill_ctld()
+        site.dbd.start()
+        c.start_ctld()
+    c.run("scontrol", "create", "reservation=later", "start=now+2hours", "duration=60", "nodecnt=1", f"users={user}")
+    names = ["later", *(f"r{i}" for i in range(3) for _ in range(2))]
+    wait_until(lambda: sorted(row[0] for row in resvs(c)) == names, "every period is stored once", 60)
+    for i in range(3):
+        first, second = resvs(c, f"names=r{i}")
+        assert first[3] == second[2] and first[1] == second[1] == "node1"
+    row = c.wait_sacct(job, "COMPLETED", "State,Reservation,ReservationId,ReqReservation")
+    assert (row[1], row[3]) == ("r0", "r0") and int(row[2]) > 0
+    assert [r[0] for r in resvs(c, f"ids={row[2]}")] == ["r0", "r0"]
+    c.run("scontrol", "delete", "reservationname=later")
+    wait_until(lambda: "later" not in [row[0] for row in resvs(c)], "what never was leaves nothing", 60)
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="mounts a small file system")
@@ -237,7 +273,7 @@ def test_bad_starts(folder):
 
 
 @pytest.mark.skipif(JOBS < 10000, reason="part of make test-accounting")
-@pytest.mark.parametrize("name", ["test_acct", "test_acct_query", "test_rollup", "test_sql"])
+@pytest.mark.parametrize("name", ["test_acct", "test_acct_query", "test_acct_resv", "test_rollup", "test_sql"])
 def test_units_on_mariadb(folder, name):
     """The store's unit tests, which otherwise run on SQLite."""
     db = MariaDB(folder / "my").start()

@@ -15,6 +15,15 @@ RULE = "-" * 80
 TRES = {"cpu": 1, "mem": 2, "energy": 3, "node": 4}
 
 
+def resv_record(number, name, flags, nodes, tres):
+    """ReservationRecord: fields 1 and 5 are numbers below 128, the others short texts."""
+    texts = {2: name, 6: nodes}
+    out = bytes([1 << 3, number, 5 << 3, flags])
+    for field, text in texts.items():
+        out += bytes([field << 3 | 2, len(text)]) + text.encode()
+    return out + bytes([12 << 3 | 2, len(tres)]) + tres.encode()
+
+
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
     """slurmdbd with one cluster's hours of one day: alice and bob in chem, carol in phys and chem."""
@@ -23,7 +32,7 @@ def store(tmp_path_factory):
     dbd.start()
     dbd.stop()
     db = sqlite3.connect(folder / "acct.db")
-    db.execute("INSERT INTO sources VALUES(0,'demo','x',0,0,?,?)", (0, 0))
+    db.execute("INSERT INTO sources VALUES(0,'demo','x',0,0,?,?)", (0, (DAY0 + 5 * HOUR) * 10**6))
     who = [(1, "chem", 2001, "alice", "w1", "normal"), (2, "chem", 2002, "bob", "", "high"),
            (3, "phys", 2003, "carol", "", "normal"), (4, "chem", 2003, "carol", "", "normal")]
     for row in who:
@@ -36,6 +45,9 @@ def store(tmp_path_factory):
         db.execute("INSERT INTO usage_sums VALUES(0,0,?,1,?,?)", (DAY0 + hour * HOUR, TRES["mem"], 6000))
         db.execute("INSERT INTO usage_cluster VALUES(0,0,?,?,64,?,?,?,?,?,0)",
                    (DAY0 + hour * HOUR, TRES["cpu"], 37860, 3600, 1800, 187140 - 60, 60))
+    db.execute("INSERT INTO reservations VALUES(0,7,?,?,2,'dlc',?)",
+               (DAY0 * 10**6, (DAY0 + 2 * HOUR) * 10**6, resv_record(7, "dlc", 0b11, "n[1-2]", "cpu=8,license/x=2")))
+    db.execute("INSERT INTO usage_resv VALUES(0,?,7,?,1,7200)", (DAY0 + HOUR, DAY0 * 10**6))
     db.commit()
     db.close()
     conf = folder / "slurm.conf"
@@ -193,3 +205,26 @@ def test_rolled_up_by_slurmdbd(folder):
         assert (out.returncode, out.stdout) == (0, "")
     finally:
         dbd.stop()
+
+
+def test_reservations(sreport):
+    rows = table(sreport("reservation", "utilization").stdout)
+    assert rows[0] == ("  Cluster      Name               Start                 End      TRES Name            Allocated"
+                       "                 Idle ")
+    assert [row.split() for row in rows[2:]] == [
+        ["demo", "dlc", "2026-11-01T00:00:00", "2026-11-01T02:00:00", "cpu", "120", "840"],
+        ["demo", "dlc", "2026-11-01T00:00:00", "2026-11-01T02:00:00", "license/x", "0", "240"]]
+    out = sreport("-nP", "-T", "cpu", "-t", "percent", "reservation", "utilization", "names=dlc", "nodes=n2",
+                  "format=name,allocated,idle,trescount,flags,nodes,totaltime").stdout
+    assert out == "dlc|12.50%|87.50%|8|MAINT,FLEX|n[1-2]|100.00%\n"
+    # of one hour alone
+    out = sreport("-nP", "-T", "cpu", "reservation", "utilization", "format=allocated,idle",
+                  when=("start=2026-11-01T01:00:00", "end=2026-11-01T01:30:00")).stdout
+    assert out == "120|360\n"
+    assert sreport("-nP", "reservation", "utilization", "nodes=n3").stdout == ""
+    assert sreport("-nP", "reservation", "utilization", "names=other").stdout == ""
+
+
+def test_reserved_is_planned(sreport):
+    out = sreport("-nP", "cluster", "utilization", "format=planned,reserved").stdout
+    assert out.strip() and len(set(out.strip().split("|"))) == 1

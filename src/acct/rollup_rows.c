@@ -1,0 +1,232 @@
+/* rollup_rows.c - periods of nodes, runs and suspensions into the sums of a window; see
+ * rollup_impl.h.
+ *
+ * Rows are read first and added then, since what adding needs of the database waits for the end of
+ * a statement. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acct/db.h"
+#include "acct/nodes.h"
+#include "acct/rollup_impl.h"
+#include "base/timefmt.h"
+#include "model/job.h"
+
+/* ---- nodes --------------------------------------------------------------------------------------
+ */
+
+struct event {
+    char *node, *tres; /* node empty: the cluster's */
+    int64_t start_s, end_s, state;
+};
+
+static int read_event(void *item, struct sql_stmt *stmt)
+{
+    struct event *e = item;
+
+    *e = (struct event){ .node = strdup(sql_text(stmt, 0)),
+                         .start_s = sql_int(stmt, 1) / USEC_PER_SEC,
+                         .end_s = sql_int(stmt, 2) / USEC_PER_SEC,
+                         .state = sql_int(stmt, 3),
+                         .tres = strdup(sql_text(stmt, 4) ? sql_text(stmt, 4) : "") };
+    if (e->node && e->tres)
+        return 1;
+    free(e->node);
+    free(e->tres);
+    return -ENOMEM;
+}
+
+/* The period of a node, or of the cluster. */
+static int add_event(struct roll *w, const struct event *e)
+{
+    bool planned = nodes_away(e->state) == NODE_PLANNED_DOWN;
+    const char *tres = e->tres;
+    struct tres_item item;
+
+    while (tres_next(&tres, &item)) {
+        struct cut c = cut_begin(w, e->start_s, e->end_s);
+        unsigned index, hour;
+        int64_t secs;
+        int r = roll_tres(w, item.name, &index);
+
+        if (r < 0)
+            return r;
+        while (index < TRES_MAX && cut_next(&c, &hour, &secs)) {
+            struct fate *f = roll_fate(w, hour, index);
+            uint64_t amount = (uint64_t)secs * item.count;
+
+            if (!e->node[0]) {
+                f->total += amount;
+                f->count = item.count;
+            } else if (planned) {
+                f->pdown += amount;
+            } else {
+                f->down += amount;
+            }
+        }
+    }
+    if (e->node[0])
+        roll_resv_away(w, e->node, e->tres, e->start_s, e->end_s, planned);
+    return 0;
+}
+
+static int add_events(struct roll *w)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    struct event *events = NULL;
+    size_t n = 0;
+    int r = sql_prepare(
+        w->db,
+        "SELECT node, start_us, end_us, state, tres FROM events WHERE source=? AND start_us<?"
+        " AND end_us>?",
+        &stmt);
+
+    if (r < 0)
+        return r;
+    sql_bind(stmt, 0, w->source);
+    sql_bind(stmt, 1, w->to * USEC_PER_SEC);
+    sql_bind(stmt, 2, w->from * USEC_PER_SEC);
+    r = sql_collect(stmt, sizeof(*events), read_event, &events, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (r == 0)
+            r = add_event(w, &events[i]);
+        free(events[i].node);
+        free(events[i].tres);
+    }
+    free(events);
+    return r;
+}
+
+/* ---- runs ---------------------------------------------------------------------------------------
+ */
+
+/* Seconds x count of a run's time, for whom, or as waiting (who SIZE_MAX); minus: of a suspension.
+ */
+static int add_time(struct roll *w, const char *tres, int64_t start_s, int64_t end_s, size_t who,
+                    bool minus)
+{
+    struct tres_item item;
+
+    while (tres_next(&tres, &item)) {
+        struct cut c = cut_begin(w, start_s, end_s);
+        unsigned index, hour;
+        int64_t secs;
+        int r = roll_tres(w, item.name, &index);
+
+        while (r == 0 && index < TRES_MAX && cut_next(&c, &hour, &secs)) {
+            uint64_t amount =
+                (uint64_t)(minus ? -secs : secs) * item.count; /* sums wrap and come back */
+            struct fate *f = roll_fate(w, hour, index);
+
+            if (who == SIZE_MAX) {
+                f->plan += amount;
+            } else {
+                f->alloc += amount;
+                r = roll_add(w, hour, who, index, amount);
+            }
+        }
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* A run, or with times of its own a suspension of it. */
+struct run {
+    Pst__JobRecord *rec;
+    int64_t start_s, end_s;
+};
+
+static int64_t end_of(const Pst__JobRecord *rec)
+{
+    return job_is_ended(rec) ? rec->end_us / USEC_PER_SEC : INT64_MAX;
+}
+
+/* What it held, in a time. */
+static int add_held(struct roll *w, const Pst__JobRecord *rec, int64_t start_s, int64_t end_s,
+                    bool minus)
+{
+    size_t who;
+    int r = roll_who(w, rec, &who);
+
+    if (r < 0)
+        return r;
+    if (rec->has_resv_id && rec->resv_id)
+        roll_resv_used(w, rec->resv_id, rec->alloc_tres, start_s, end_s, minus);
+    return add_time(w, rec->alloc_tres, start_s, end_s, who, minus);
+}
+
+static int add_run(struct roll *w, const struct run *run)
+{
+    const Pst__JobRecord *rec = run->rec;
+    bool started = rec->has_start_us && rec->alloc_tres;
+    int64_t end = end_of(rec), start = rec->start_us / USEC_PER_SEC;
+    int r = 0;
+
+    if (rec->has_eligible_us && rec->req_tres)
+        r = add_time(w, rec->req_tres, rec->eligible_us / USEC_PER_SEC, started ? start : end,
+                     SIZE_MAX, false);
+    return r < 0 || !started ? r : add_held(w, rec, start, end, false);
+}
+
+static int take_off_suspension(struct roll *w, const struct run *run)
+{
+    if (!run->rec->alloc_tres)
+        return 0;
+    return add_held(w, run->rec, run->start_s, MIN(run->end_s, end_of(run->rec)), true);
+}
+
+static int read_run(void *item, struct sql_stmt *stmt)
+{
+    struct run *run = item;
+    size_t len;
+    const void *data = sql_blob(stmt, 0, &len);
+
+    run->start_s = sql_int(stmt, 1) / USEC_PER_SEC;
+    run->end_s = sql_int(stmt, 2) / USEC_PER_SEC;
+    run->rec = pst__job_record__unpack(NULL, len, data);
+    return run->rec != NULL; /* one that is damaged counts for nothing */
+}
+
+/* Each row that a select finds in the window. */
+static int add_each(struct roll *w, const char *select,
+                    int (*add)(struct roll *w, const struct run *run))
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    struct run *runs = NULL;
+    size_t n = 0;
+    int r = sql_prepare(w->db, select, &stmt);
+
+    if (r < 0)
+        return r;
+    sql_bind(stmt, 0, w->from * USEC_PER_SEC);
+    sql_bind(stmt, 1, w->to * USEC_PER_SEC);
+    sql_bind(stmt, 2, ACCT_RUNS_OF(w->source));
+    sql_bind(stmt, 3, ACCT_RUNS_OF(w->source + 1));
+    r = sql_collect(stmt, sizeof(*runs), read_run, &runs, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (r == 0)
+            r = add(w, &runs[i]);
+        pst__job_record__free_unpacked(runs[i].rec, NULL);
+    }
+    free(runs);
+    return r;
+}
+
+int roll_rows(struct roll *w)
+{
+    int r = add_events(w);
+
+    if (r == 0)
+        r = add_each(
+            w, "SELECT record, 0, 0 FROM jobs WHERE end_us>? AND begun_us<? AND run>=? AND run<?",
+            add_run);
+    if (r == 0)
+        r = add_each(
+            w,
+            "SELECT j.record, s.start_us, s.end_us FROM suspensions s JOIN jobs j ON j.run=s.run"
+            " WHERE s.end_us>? AND s.start_us<? AND s.run>=? AND s.run<?",
+            take_off_suspension);
+    return r;
+}
