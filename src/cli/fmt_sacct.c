@@ -289,7 +289,16 @@ BOTH_FIELD(put_alloc_cpus, put_u64(sb, sacct_cpus(r)), put_u64(sb, sacct_cpus(r)
 BOTH_FIELD(put_alloc_nodes, put_u64(sb, j->alloc ? j->alloc->n_node_ids : 0),
            put_u64(sb, step_nodes(s)))
 BOTH_FIELD(put_nnodes, put_u64(sb, job_nodes(j)), put_u64(sb, step_nodes(s)))
-BOTH_FIELD(put_alloc_tres, put_sorted(sb, j->alloc_tres), step_put_tres(sb, s))
+
+/* An extern step has all of its job's. */
+static void put_alloc_tres(struct strbuf *sb, const struct sacct_row *r)
+{
+    if (!r->step || r->step->step_id == NAMES_STEP_EXTERN)
+        put_sorted(sb, r->acct->job->alloc_tres);
+    else
+        step_put_tres(sb, r->step);
+}
+
 BOTH_FIELD(put_cluster, put_text(sb, r->cluster), put_text(sb, r->cluster))
 BOTH_FIELD(put_elapsed, put_hms(sb, sacct_elapsed_s(r)), put_hms(sb, sacct_elapsed_s(r)))
 BOTH_FIELD(put_elapsed_raw, put_u64(sb, (uint64_t)sacct_elapsed_s(r)),

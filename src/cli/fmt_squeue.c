@@ -515,6 +515,11 @@ void step_put_tres(struct strbuf *sb, const Pst__StepRecord *s)
     strbuf_addf(sb, ",node=%u", step_nodes(s));
 }
 
+uint32_t step_own_cpus(const Pst__StepRecord *s)
+{
+    return s->alloc && s->step_id != NAMES_STEP_EXTERN ? s->alloc->total_cpus : 0;
+}
+
 #define STEP_GETTER(name, ...)                                                                     \
     static void name(struct strbuf *sb, const void *row)                                           \
     {                                                                                              \
@@ -533,7 +538,7 @@ STEP_GETTER(step_array_task, if (r->array_job_id) put_u64(sb, r->array_task_id);
 STEP_TEXT(step_cluster, r->cluster, "(null)")
 STEP_NUM(step_job_id, s->job_id)
 STEP_TEXT(step_nodes_text, step_nodelist(s), "")
-STEP_NUM(step_cpus, s->alloc ? s->alloc->total_cpus : 0)
+STEP_NUM(step_cpus, step_own_cpus(s))
 STEP_NUM(step_num_tasks, step_tasks(s))
 STEP_TEXT(step_partition, r->partition ? r->partition : s->partition, "(null)")
 STEP_GETTER(step_start, put_stamp(sb, s->start_us, "N/A", r->now_us))

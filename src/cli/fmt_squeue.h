@@ -39,3 +39,5 @@ const char *step_nodelist(const Pst__StepRecord *s);
 const char *step_display_name(const Pst__StepRecord *s);
 /* "cpu=2,mem=200M,node=1" of what the step holds. */
 void step_put_tres(struct strbuf *sb, const Pst__StepRecord *s);
+/* What it took of the job for itself; an extern step nothing. */
+uint32_t step_own_cpus(const Pst__StepRecord *s);

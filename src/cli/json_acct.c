@@ -167,7 +167,8 @@ static void put_step(struct json *js, const struct sacct_row *r)
     put_empty_lists(js, "requested");
     put_empty_lists(js, "consumed");
     step_put_tres(&tres, s);
-    put_tres(js, "allocated", strbuf_str(&tres));
+    put_tres(js, "allocated",
+             s->step_id == NAMES_STEP_EXTERN ? r->acct->job->alloc_tres : strbuf_str(&tres));
     json_object_end(js);
     json_object_end(js);
 }

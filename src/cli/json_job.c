@@ -379,7 +379,7 @@ static void put_step_tres(struct json *js, const Pst__StepRecord *s)
     for (size_t i = 0; i < ARRAY_SIZE(per); i++)
         json_str(js, per[i], "");
     json_object_end(js);
-    PUT_MADE(js, "allocation", step_put_tres(sb, s));
+    PUT_MADE(js, "allocation", if (step_own_cpus(s)) step_put_tres(sb, s));
     json_str(js, "binding", "");
     json_str(js, "frequency", "");
     json_object_end(js);
@@ -403,7 +403,7 @@ void json_step(struct json *js, const struct step_row *r)
     json_str(js, "name", step_display_name(s));
     json_str(js, "network", "");
     json_str(js, "nodes", step_nodelist(s));
-    json_int(js, "number_cpus", s->alloc ? s->alloc->total_cpus : 0);
+    json_int(js, "number_cpus", step_own_cpus(s));
     json_int(js, "number_tasks", step_tasks(s));
     json_str(js, "partition", r->partition ? r->partition : s->partition);
     json_str(js, "reserved_ports", "");

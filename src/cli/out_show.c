@@ -416,10 +416,10 @@ void show_step(struct strbuf *sb, const struct step_row *r, const struct show_op
                 text_or(r->partition ? r->partition : s->partition, "(null)"), step_nodelist(s));
     next_line(sb, o);
     strbuf_addf(sb, "Nodes=%u CPUs=%u Tasks=%u Name=%s Network=(null)", step_nodes(s),
-                s->alloc ? s->alloc->total_cpus : 0, step_tasks(s), step_display_name(s));
+                step_own_cpus(s), step_tasks(s), step_display_name(s));
     next_line(sb, o);
     strbuf_add(sb, "TRES=");
-    if (s->alloc && s->alloc->total_cpus)
+    if (step_own_cpus(s))
         step_put_tres(sb, s);
     else
         strbuf_add(sb, "(null)");

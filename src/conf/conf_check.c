@@ -120,18 +120,6 @@ static void check_numbers(struct conf_loader *l)
         conf_warn(l, v->file, v->line, "MinJobAge=%ju is too small; 2 is used", (uintmax_t)v->num);
 }
 
-static void check_contain(struct conf_loader *l)
-{
-    const struct conf_val *v = at(l, CONF_PROLOG_FLAGS);
-    const char *value;
-    size_t len;
-
-    if (conf_option(l->c, CONF_PROLOG_FLAGS, "Contain", &value, &len))
-        conf_warn(l, v->file, v->line,
-                  "PrologFlags=Contain has the prolog run at the allocation, as Alloc has; there is no extern step "
-                  "that would hold other processes");
-}
-
 static void check_node_gres(struct conf_loader *l)
 {
     const struct conf *c = l->c;
@@ -163,7 +151,6 @@ void conf_check(struct conf_loader *l)
     check_exclusive(l);
     check_numbers(l);
     check_preempt(l);
-    check_contain(l);
     check_node_gres(l);
     conf_row_audit(l, CONF_TBL_KEY, l->c->vals);
 }

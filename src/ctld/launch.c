@@ -56,6 +56,8 @@ static void job_on_node(struct ctld *ctld, const struct job *j, size_t position,
     SET(out, mem_mib, g->mem_mib);
     out->gres = g->gres;
     out->n_gres = g->n_gres;
+    if (cluster_step(j, STEP_EXTERN))
+        SET(out, contain, true);
 }
 
 static void job_on_node_done(Pst__JobOnNode *on)
@@ -64,34 +66,52 @@ static void job_on_node_done(Pst__JobOnNode *on)
     free(on->tasks_per_node);
 }
 
-static bool wants_prepare(const struct ctld *ctld)
+/* PrologFlags has one of the n flags. */
+static bool any_flag(const struct ctld *ctld, const char *const *flags, size_t n)
 {
-    /* All but the first imply it. */
-    static const char *const flags[] = { "Alloc", "Contain", "DeferBatch", "NoHold", "RunInJob", "X11" };
     const char *v;
     size_t len;
 
-    for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+    for (size_t i = 0; i < n; i++)
         if (conf_option(ctld->conf, CONF_PROLOG_FLAGS, flags[i], &v, &len))
             return true;
     return false;
 }
 
+static bool wants_prepare(const struct ctld *ctld)
+{
+    /* All but the first imply it. */
+    static const char *const flags[] = { "Alloc", "Contain", "DeferBatch", "NoHold", "RunInJob", "X11" };
+
+    return any_flag(ctld, flags, ARRAY_SIZE(flags));
+}
+
+bool launch_contains(const struct ctld *ctld)
+{
+    static const char *const flags[] = { "Contain", "RunInJob", "X11" };
+
+    return any_flag(ctld, flags, ARRAY_SIZE(flags));
+}
+
+void launch_prepare_on(struct ctld *ctld, struct job *j, size_t position, uint64_t lsn)
+{
+    const struct node *n = cluster_node(ctld->cluster, j->rec->alloc->node_ids[position]);
+    Pst__JobOnNode on;
+    Pst__PrepareJob msg = PST__PREPARE_JOB__INIT;
+
+    if (!n)
+        return;
+    job_on_node(ctld, j, position, &on);
+    msg.job = &on;
+    (void)node_send(ctld, n, lsn, OP_PREPARE_JOB, &msg.base); /* lost: the first step does it */
+    job_on_node_done(&on);
+}
+
 /* PrologFlags=Alloc: every other node runs its prolog now rather than with its first step. */
 static void prepare_others(struct ctld *ctld, struct job *j, uint64_t lsn, size_t first)
 {
-    for (size_t i = first; i < j->rec->alloc->n_node_ids; i++) {
-        const struct node *n = cluster_node(ctld->cluster, j->rec->alloc->node_ids[i]);
-        Pst__JobOnNode on;
-        Pst__PrepareJob msg = PST__PREPARE_JOB__INIT;
-
-        if (!n)
-            continue;
-        job_on_node(ctld, j, i, &on);
-        msg.job = &on;
-        (void)node_send(ctld, n, lsn, OP_PREPARE_JOB, &msg.base); /* lost: the first step does it */
-        job_on_node_done(&on);
-    }
+    for (size_t i = first; i < j->rec->alloc->n_node_ids; i++)
+        launch_prepare_on(ctld, j, i, lsn);
 }
 
 void launch_prepare(struct ctld *ctld, struct job *j, uint64_t lsn)

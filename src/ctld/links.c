@@ -366,7 +366,12 @@ static void reconcile_job(struct ctld *ctld, struct node *n, const Pst__NodeRegi
             async_launch_on(ctld, j, s, n, ctld->applied_lsn); /* it has not said that it got this far */
             continue;
         }
-        if (s->rec->step_id != STEP_BATCH && s->waiting &&
+        if (s->rec->step_id == STEP_EXTERN && s->waiting && bitmap_test(s->waiting, (uint32_t)pos) &&
+            !reported(reg, r->job_id, STEP_EXTERN, r->db_id)) {
+            launch_prepare_on(ctld, j, (size_t)pos, ctld->applied_lsn); /* as above */
+            continue;
+        }
+        if (s->rec->step_id != STEP_BATCH && s->rec->step_id != STEP_EXTERN && s->waiting &&
             s->rec->start_us + STEP_GRACE_US < core_now() &&
             alloc_position(s->rec->alloc, n->rec->node_id) >= 0 &&
             !reported(reg, r->job_id, s->rec->step_id, r->db_id)) {

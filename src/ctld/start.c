@@ -285,10 +285,43 @@ static char *held_licenses(const struct sched_decision *d)
     return d->nlicenses ? licenses_text(d->licenses, d->nlicenses) : NULL;
 }
 
+/* A step that comes with the job's start; a is taken. */
+static void put_step(Pst__Transaction *tx, const Pst__JobRecord *job, uint32_t job_id, uint64_t db_id,
+                     uint32_t step_id, Pst__Alloc *a, int64_t now)
+{
+    Pst__StepRecord *s = tx_step_put(tx, PST__EVENT_KIND__EV_STEP_START, job_id, step_id);
+
+    s->alloc = a;
+    s->name = tx_strdup(step_id == STEP_BATCH ? "batch" : "extern");
+    SET(s, state, PST__STEP_STATE__STEP_RUNNING);
+    SET(s, uid, job->uid);
+    SET(s, start_us, now);
+    SET(s, num_tasks, (uint32_t)a->n_node_ids);
+    SET(s, job_db_id, db_id);
+    if (het_is(job)) {
+        SET(s, het_job_id, job->het_job_id);
+        SET(s, het_offset, job->het_offset);
+    }
+}
+
+/* On every node of the job, with all it has. */
+static void put_extern_step(Pst__Transaction *tx, const Pst__JobRecord *job, uint32_t job_id, uint64_t db_id,
+                            const Pst__Alloc *alloc, int64_t now)
+{
+    ProtobufCMessage *copy;
+    Pst__Alloc *a;
+
+    if (pb_dup(&alloc->base, &copy) < 0)
+        must(NULL);
+    a = (Pst__Alloc *)copy;
+    for (size_t i = 0; i < a->n_groups; i++)
+        SET(a->groups[i], tasks, 1);
+    put_step(tx, job, job_id, db_id, STEP_EXTERN, a, now);
+}
+
 static void put_batch_step(Pst__Transaction *tx, const Pst__JobRecord *job, uint32_t job_id,
                            uint64_t db_id, const Pst__Alloc *alloc, int64_t now, const struct cluster *c)
 {
-    Pst__StepRecord *s = tx_step_put(tx, PST__EVENT_KIND__EV_STEP_START, job_id, STEP_BATCH);
     Pst__Alloc *a = must(malloc(sizeof(*a)));
     Pst__AllocGroup *g = must(malloc(sizeof(*g)));
 
@@ -306,17 +339,7 @@ static void put_batch_step(Pst__Transaction *tx, const Pst__JobRecord *job, uint
     SET(g, mem_mib, alloc->groups[0]->mem_mib);
     SET(g, tasks, 1);
     SET(a, total_cpus, alloc->groups[0]->cpus);
-    s->alloc = a;
-    s->name = tx_strdup("batch");
-    SET(s, state, PST__STEP_STATE__STEP_RUNNING);
-    SET(s, uid, job->uid);
-    SET(s, start_us, now);
-    SET(s, num_tasks, 1);
-    SET(s, job_db_id, db_id);
-    if (het_is(job)) {
-        SET(s, het_job_id, job->het_job_id);
-        SET(s, het_offset, job->het_offset);
-    }
+    put_step(tx, job, job_id, db_id, STEP_BATCH, a, now);
 }
 
 /* One task of an array leaves its record and starts.  Gives the id it runs under. */
@@ -381,6 +404,8 @@ static struct started put_start(struct ctld *ctld, Pst__Transaction *tx, const s
     db_id = st.id == st.proposed ? j->rec->db_id : ctld->cluster->rec->next_db_id;
     if (het_runs_script(j->rec))
         put_batch_step(tx, j->rec, st.id, db_id, alloc, now, ctld->cluster);
+    if (launch_contains(ctld))
+        put_extern_step(tx, j->rec, st.id, db_id, alloc, now);
     return st;
 }
 
@@ -390,6 +415,8 @@ static void after_start(struct ctld *ctld, const struct started *st, uint32_t pr
 
     SET(j->rec, cur_priority, priority);
     SET(j->rec, last_sched_eval_us, core_now());
+    if (cluster_step(j, STEP_EXTERN))
+        steps_await(cluster_step(j, STEP_EXTERN));
     if (st->id != st->proposed) /* told before the task counted: the throttle may be reached now */
         feed_job(ctld, cluster_job(ctld->cluster, st->proposed));
     if (job_waits_for_prolog(j->rec))

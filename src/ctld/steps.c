@@ -92,6 +92,8 @@ Pst__SignedCredential *steps_sign(struct ctld *ctld, const struct job *j, const 
         SET(&cred, purpose, purpose);
     cred.job = j->rec;
     SET(&cred, expires_us, core_now() + CREDENTIAL_LIFE_US);
+    if (cluster_step(j, STEP_EXTERN))
+        SET(&cred, contain, true);
     cred.cluster_name = ctld->cluster->rec->name;
     out->has_credential = 1;
     out->credential.len = pst__step_credential__get_packed_size(&cred);
@@ -185,14 +187,19 @@ static int layout_part(struct ctld *ctld, struct part *p)
     return steplayout_make(ctld->cluster, p->job, p->spec, &p->alloc, &p->ntasks);
 }
 
+void steps_await(struct step *s)
+{
+    s->waiting = bitmap_free(s->waiting);
+    if (bitmap_new((uint32_t)s->rec->alloc->n_node_ids, &s->waiting) < 0)
+        must(NULL);
+    bitmap_fill(s->waiting);
+}
+
 static void step_made(struct ctld *ctld, struct part *p, uint32_t id)
 {
     p->job = cluster_job(ctld->cluster, p->job->rec->job_id);
     p->step = cluster_step(p->job, id);
-    p->step->waiting = bitmap_free(p->step->waiting);
-    if (bitmap_new((uint32_t)p->step->rec->alloc->n_node_ids, &p->step->waiting) < 0)
-        must(NULL);
-    bitmap_fill(p->step->waiting);
+    steps_await(p->step);
 }
 
 /* All parts or none, under one id; components take their ids from the leader.  0 or an ESLURM code.
@@ -640,7 +647,7 @@ static void orphan_check(struct ctld *ctld, struct job *j, uint32_t status)
         job_is_ended(j->rec) || het_is_follower(j->rec))
         return;
     for (struct step *s = j->steps; s; s = s->next)
-        if (s->waiting)
+        if (s->waiting && s->rec->step_id != STEP_EXTERN)
             return;
     (void)lifecycle_finished(ctld, j, status, false, false);
 }
@@ -682,16 +689,18 @@ uint64_t steps_ended(struct ctld *ctld, struct job *j, struct step *s, uint32_t 
         s->waiting = bitmap_free(s->waiting);
     else
         bitmap_clear(s->waiting, (uint32_t)pos);
-    if (last) {
+    if (last && s->rec->step_id != STEP_EXTERN) {
         orphan_check(ctld, j, status);
         steps_retry(ctld, j);
     }
     return lsn;
 }
 
-void steps_close(struct ctld *ctld, struct job *j, Pst__Transaction *tx, uint32_t exit_status)
+void steps_close(struct ctld *ctld, struct job *j, Pst__Transaction *tx, uint32_t job_status)
 {
     for (struct step *s = j->steps; s; s = s->next) {
+        /* An extern step has nothing of its own that could fail. */
+        uint32_t exit_status = s->rec->step_id == STEP_EXTERN ? 0 : job_status;
         Pst__StepRecord *set;
 
         if (s->rec->state == PST__STEP_STATE__STEP_PENDING)
@@ -711,13 +720,9 @@ void steps_close(struct ctld *ctld, struct job *j, Pst__Transaction *tx, uint32_
 void steps_recover(struct ctld *ctld, struct job *j)
 {
     async_recover(ctld, j);
-    for (struct step *s = j->steps; s; s = s->next) {
-        if (s->rec->state != PST__STEP_STATE__STEP_RUNNING || s->waiting)
-            continue;
-        if (bitmap_new((uint32_t)s->rec->alloc->n_node_ids, &s->waiting) < 0)
-            must(NULL);
-        bitmap_fill(s->waiting);
-    }
+    for (struct step *s = j->steps; s; s = s->next)
+        if (s->rec->state == PST__STEP_STATE__STEP_RUNNING && !s->waiting)
+            steps_await(s);
 }
 
 /* A running step that is to end: by its limit, or by a cancel that may have come before its launch. */

@@ -26,6 +26,8 @@ void steps_close(struct ctld *ctld, struct job *j, Pst__Transaction *tx, uint32_
 /* Requests that wait for resources of this job: try again, or refuse them when it ended. */
 void steps_retry(struct ctld *ctld, struct job *j);
 void steps_conn_closed(struct ctld *ctld, uint64_t conn);
+/* s runs until each of its nodes has said that it ended there. */
+void steps_await(struct step *s);
 /* After recovery: running steps wait for all their nodes again. */
 void steps_recover(struct ctld *ctld, struct job *j);
 void steps_tick(struct ctld *ctld, int64_t now_us); /* --immediate, time limits of steps */

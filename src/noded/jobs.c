@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "noded.h"
+#include "stepd/spool.h"
 
 static struct njob **bucket(struct jobs *jobs, uint32_t job_id)
 {
@@ -115,6 +116,14 @@ bool job_has_live_steps(const struct njob *job)
 {
     for (const struct nstep *s = job->steps; s; s = s->next)
         if (s->phase != STEP_ENDED)
+            return true;
+    return false;
+}
+
+bool job_has_live_work(const struct njob *job)
+{
+    for (const struct nstep *s = job->steps; s; s = s->next)
+        if (s->phase != STEP_ENDED && s->step_id != STEP_ID_EXTERN)
             return true;
     return false;
 }

@@ -243,6 +243,29 @@ static int make_batch_step(struct noded *d, struct njob *job, const Pst__LaunchB
     return 0;
 }
 
+/* PrologFlags=Contain: the step that holds whatever else belongs to the job here.  Without it the job goes on. */
+static void ensure_extern(struct noded *d, struct njob *job)
+{
+    struct nstep *step = NULL;
+    Pst__StepFile *sf;
+    int r;
+
+    if (!job->on->has_contain || !job->on->contain || job->terminating || job_find_step(job, STEP_ID_EXTERN))
+        return;
+    r = make_step_dir(d, job, STEP_ID_EXTERN);
+    if (r == 0)
+        r = job_add_step(job, STEP_ID_EXTERN, &step);
+    if (r < 0) {
+        log_error("cannot keep the extern step: %s job=%u", strerror(-r), job->job_id);
+        return;
+    }
+    sf = sf_new(d, job, STEP_ID_EXTERN);
+    if (sf)
+        start_or_wait(d, step, sf, -1);
+    else
+        steps_end_unstarted(d, step, "out of memory");
+}
+
 int launch_batch(struct noded *d, Pst__LaunchBatch *msg, struct err *err)
 {
     struct njob *job = NULL;
@@ -273,6 +296,7 @@ int launch_batch(struct noded *d, Pst__LaunchBatch *msg, struct err *err)
     sf->environment = msg->environment;
     msg->environment = (ProtobufCBinaryData){ 0 };
     msg->has_environment = false;
+    ensure_extern(d, job);
     start_or_wait(d, step, sf, -1);
     return 0;
 }
@@ -291,6 +315,7 @@ int launch_prepare(struct noded *d, Pst__PrepareJob *msg, struct err *err)
         scripts_start(d, job, false);
     else if (job->prolog == SCRIPT_NOT_RUN)
         job->prolog = SCRIPT_DONE;
+    ensure_extern(d, job);
     if (job->prolog == SCRIPT_DONE)
         report_prolog_done(d, job);
     return 0;
@@ -338,6 +363,8 @@ static Pst__JobOnNode *on_from_credential(struct noded *d, Pst__StepCredential *
     on->n_gids = cred->n_gids;
     cred->n_gids = 0;
     on->cluster_name = TAKE_PTR(cred->cluster_name);
+    on->has_contain = cred->has_contain;
+    on->contain = cred->contain;
     on->job->has_uid = on->job->has_gid = on->job->has_job_id = true;
     on->job->job_id = cred->job_id;
     on->job->uid = cred->uid;
@@ -396,6 +423,7 @@ static int make_srun_step(struct noded *d, struct step_request *rq, uint32_t req
     sf->home = TAKE_PTR(rq->cred->home);
     sf->shell = TAKE_PTR(rq->cred->shell);
     set_num(&sf->has_launch_id, &sf->launch_id, request_id);
+    ensure_extern(d, job);
     *ret_sf = sf;
     return 0;
 }

@@ -66,6 +66,7 @@ struct njob {
     bool single;        /* one-node batch job that ended by itself: its end says node_clean */
     bool clean_wanted;  /* TerminateJob came: say clean */
     bool clean;         /* all done here; gone once acknowledged */
+    bool released;      /* its extern step was told that nobody needs it any more */
     uint32_t batch_status;
     Pst__StepOrder *held; /* to end its other steps, until the batch step has its signal; owned */
     uv_timer_t *hold;     /* with held: the batch step had its time */
@@ -86,6 +87,7 @@ struct nstep *job_find_step(struct njob *job, uint32_t step_id);
 int job_add_step(struct njob *job, uint32_t step_id, struct nstep **ret_step);
 void job_remove_step(struct njob *job, struct nstep *step);
 bool job_has_live_steps(const struct njob *job);
+bool job_has_live_work(const struct njob *job); /* ... other than the extern step */
 void jobs_each(struct jobs *jobs, void (*fn)(void *ctx, struct njob *job), void *ctx);
 struct nstep *jobs_find_pid(struct jobs *jobs, pid_t pid);
 

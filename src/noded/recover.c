@@ -68,6 +68,8 @@ static void fill_hunt(struct hunt *h, const char *step_dir, uint32_t job_id)
         name = "-5";
     else if (strcmp(name, "interactive") == 0)
         name = "-6";
+    else if (strcmp(name, "extern") == 0)
+        name = "-4";
     else if (strncmp(name, "step", 4) == 0)
         name += 4;
     (void)snprintf(step, sizeof(step), "%.15s", name);
@@ -118,17 +120,13 @@ static int connect_stepd(const char *dir, int *ret_fd)
     }
 }
 
-static void recover_step(struct noded *d, struct njob *job, uint32_t step_id)
+static void recover_step(struct noded *d, struct njob *job, struct nstep *step)
 {
     Pst__StepOrder ask = PST__STEP_ORDER__INIT;
     ProtobufCMessage *end = NULL;
-    struct nstep *step;
     char dir[SPOOL_PATH_MAX];
 
-    if (job_add_step(job, step_id, &step) < 0)
-        return;
-    spool_step_dir(d->spool, job->job_id, job->run_id, step_id, dir, sizeof(dir));
-    step->phase = STEP_RUNS;
+    spool_step_dir(d->spool, job->job_id, job->run_id, step->step_id, dir, sizeof(dir));
     step->launched = spool_has(dir, "trace");
     if (!spool_has(dir, "exit") && connect_stepd(dir, &step->ctl_fd) == 0 &&
         steps_follow(d, step) == 0 && ctl_send(step->ctl_fd, &ask.base) == 0) {
@@ -146,11 +144,12 @@ static int on_entry(void *ctx, uint32_t job_id, uint64_t run_id, const uint32_t 
     struct noded *d = ctx;
     ProtobufCMessage *msg = NULL;
     struct njob *job = jobs_find(&d->jobs, job_id, run_id);
+    struct nstep *step;
     char dir[SPOOL_PATH_MAX];
 
     if (step_id) {
-        if (job)
-            recover_step(d, job, *step_id);
+        if (job && job_add_step(job, *step_id, &step) == 0)
+            step->phase = STEP_RUNS; /* until all are known: the end of one may be the end of the job */
         return 0;
     }
     spool_job_dir(d->spool, job_id, run_id, dir, sizeof(dir));
@@ -170,6 +169,12 @@ static int on_entry(void *ctx, uint32_t job_id, uint64_t run_id, const uint32_t 
     return 0;
 }
 
+static void recover_job(void *ctx, struct njob *job)
+{
+    for (struct nstep *s = job->steps; s; s = s->next)
+        recover_step(ctx, job, s);
+}
+
 void recover_spool(struct noded *d)
 {
     int r = spool_scan(d->spool, on_entry, d);
@@ -178,4 +183,5 @@ void recover_spool(struct noded *d)
         log_error("cannot read the spool directory %s: %s", d->spool, strerror(-r));
     else if (d->jobs.count)
         log_info("found %zu jobs in the spool", d->jobs.count);
+    jobs_each(&d->jobs, recover_job, d);
 }

@@ -72,7 +72,7 @@ void steps_ended(struct noded *d, struct nstep *step, Pst__StepEnd *end)
     if (step->step_id == STEP_ID_BATCH) {
         steps_release(d, job);
         job->batch_status = end ? end->exit_status : 0;
-        if (!job->terminating && !job_has_live_steps(job) &&
+        if (!job->terminating && !job_has_live_work(job) &&
             env_alloc_nodes(job->on->job->alloc) == 1) {
             /* Nobody else has to be told first: saves the controller a round trip. */
             job->terminating = job->single = true;
@@ -87,7 +87,8 @@ void steps_ended(struct noded *d, struct nstep *step, Pst__StepEnd *end)
 
 void steps_end_unstarted(struct noded *d, struct nstep *step, const char *why)
 {
-    Pst__StepEnd *end = make_end(step, SIGKILL, true, why);
+    bool ours = step->step_id == STEP_ID_EXTERN; /* nobody misses it when its job is over */
+    Pst__StepEnd *end = make_end(step, ours ? 0 : SIGKILL, !ours, why);
     char dir[SPOOL_PATH_MAX];
 
     if (end) { /* so that a restart reports the same */
@@ -123,7 +124,8 @@ static void on_news(struct noded *d, struct nstep *step, Pst__StepNews *news)
 {
     if (news->started && !step->launched) {
         step->launched = true;
-        report_launched(d, step);
+        if (step->step_id != STEP_ID_EXTERN) /* which nobody waits for */
+            report_launched(d, step);
     }
     if (news->has_terminating && news->terminating && step->step_id == STEP_ID_BATCH)
         steps_release(d, step->job);
@@ -217,7 +219,9 @@ static bool chosen(const Pst__SignalSteps *m, uint32_t step_id)
             return true;
     if (m->n_step_ids)
         return false;
-    return step_id != STEP_ID_BATCH || m->include_batch || m->suspend || m->resume;
+    if (m->suspend || m->resume)
+        return true;
+    return step_id != STEP_ID_EXTERN && (step_id != STEP_ID_BATCH || m->include_batch);
 }
 
 void steps_order(struct noded *d, struct njob *job, const Pst__SignalSteps *m)
@@ -357,11 +361,27 @@ void steps_terminate_job(struct noded *d, struct njob *job, const Pst__Terminate
 
 /* ---- the end of a job on this node ----------------------------------------------------------- */
 
+/* Whatever else ran of the job is over: the extern step goes, with the processes that others gave it. */
+static void release_extern(struct noded *d, struct njob *job)
+{
+    struct nstep *step = job_find_step(job, STEP_ID_EXTERN);
+    Pst__StepOrder o = PST__STEP_ORDER__INIT;
+
+    if (!step || step->phase == STEP_ENDED || job->released || job_has_live_work(job))
+        return;
+    job->released = true;
+    o.has_terminate = o.terminate = true;
+    o.has_release = o.release = true;
+    order(d, step, &o);
+}
+
 void steps_advance_job(struct noded *d, struct njob *job)
 {
     struct nstep *batch;
     char dir[SPOOL_PATH_MAX];
 
+    if (job->terminating && !job->clean && job->prolog != SCRIPT_RUNS)
+        release_extern(d, job); /* may come back here, and be done */
     if (!job->terminating || job->clean || job_has_live_steps(job) || job->prolog == SCRIPT_RUNS ||
         job->epilog == SCRIPT_RUNS)
         return;

@@ -58,7 +58,7 @@ static void fill_end(struct step *s, Pst__StepEnd *end)
     end->exit_status = (uint32_t)s->worst;
     end->has_end_us = true;
     end->end_us = now_us();
-    end->usage = &s->usage;
+    end->usage = !s->ext || extern_used(s) ? &s->usage : NULL;
     if (s->error)
         end->error = (char *)s->error;
     if (s->launch_failed)
@@ -91,6 +91,17 @@ static void tell_all(struct step *s, const Pst__StepEnd *end)
 static void on_order(struct step *s, int i, const Pst__StepOrder *o)
 {
     s->from_outside = s->from_outside || o->terminate || (o->has_signal && o->signal == SIGKILL);
+    if (s->ext && o->terminate) {
+        extern_terminate(s, o->now, o->has_kill_wait_s ? o->kill_wait_s : s->sf->kill_wait_s);
+        if (o->release)
+            extern_release(s);
+        return;
+    }
+    if (s->ext && o->has_signal) {
+        if (o->signal < 65)
+            (void)proctrack_signal(&s->track, (int)o->signal); /* none is fine */
+        return;
+    }
     if (o->terminate)
         step_terminate(s, o->reason, o->now ? SIGKILL : SIGTERM, o->now,
                        o->has_kill_wait_s ? o->kill_wait_s : s->sf->kill_wait_s);
@@ -184,7 +195,7 @@ static int fill_identity(struct step *s)
 
 static int fill_tasks(struct step *s)
 {
-    s->n_tasks = s->launch ? s->launch->n_task_ids : 1;
+    s->n_tasks = s->launch ? s->launch->n_task_ids : s->step_id == STEP_ID_EXTERN ? 0 : 1;
     if (s->n_tasks > STEP_MAX_TASKS)
         return -E2BIG;
     s->tasks = calloc(s->n_tasks + 1, sizeof(*s->tasks));
@@ -241,6 +252,8 @@ static int step_init(struct step *s, const Pst__StepFile *sf, int ctl_fd, int sr
     if (gethostname(s->host, sizeof(s->host) - 1) < 0)
         (void)snprintf(s->host, sizeof(s->host), "%s", sf->job->node_name);
     r = block_signals(s);
+    if (r == 0 && s->step_id == STEP_ID_EXTERN)
+        r = extern_begin(s);
     if (r == 0)
         r = fill_identity(s);
     if (r == 0)
@@ -321,9 +334,11 @@ static void start(struct step *s)
     } else if (s->launch) {
         env_step(s->sf, s->launch->launcher_host, 0, &s->env);
     }
-    if (!s->error)
+    if (!s->error && !s->ext)
         step_launch(s);
     if (s->error) {
+        if (s->ext)
+            s->n_running = 0; /* there is nothing to hold */
         s->worst = STEP_SETUP_STATUS;
         if (s->n_running > 0)
             (void)proctrack_signal(&s->track, SIGKILL); /* tasks started before one could not be */
@@ -362,6 +377,8 @@ static bool advance(struct step *s, int64_t now_mono)
 
     if (s->n_running == 0)
         mpi_stop(s); /* nobody needs it now, and the step waits for its end */
+    if (s->ext)
+        extern_look(s, now_mono);
     step_timers(s, now_mono);
     if (s->unkillable && !stuck)
         tell_all(s, NULL);
@@ -382,9 +399,9 @@ static bool advance(struct step *s, int64_t now_mono)
 
 static int timeout_ms(const struct step *s, int64_t now_mono)
 {
-    int64_t at = 0;
+    int64_t at = s->ext ? extern_deadline(s) : 0;
 
-    if (!s->swept && s->deadline_mono_us)
+    if (!s->swept && s->deadline_mono_us && (!at || s->deadline_mono_us < at))
         at = s->deadline_mono_us;
     if (s->suspend_mono_us && (!at || s->suspend_mono_us < at))
         at = s->suspend_mono_us;
@@ -400,7 +417,7 @@ static void on_signals(struct step *s)
     struct signalfd_siginfo si;
 
     while (read(s->sig_fd, &si, sizeof(si)) == (ssize_t)sizeof(si))
-        if (si.ssi_signo == SIGTERM)
+        if (si.ssi_signo == SIGTERM && !s->ext)
             step_terminate(s, NULL, SIGTERM, false, s->sf->kill_wait_s);
     if (step_reap(s) && s->n_running == 0)
         s->swept = true;
@@ -446,6 +463,7 @@ static void step_done(struct step *s)
     mpi_stop(s);
     bind_done(s);
     attach_done(s);
+    extern_done(s);
     envlist_done(&s->env);
     free(s->login_env);
     free(s->tasks);

@@ -17,6 +17,7 @@
 
 struct bind;
 struct client;
+struct extstep;
 struct mpi;
 
 #define STEP_ATTACHED 16 /* sattach at a time */
@@ -107,6 +108,7 @@ struct step {
     const char *error; /* could not be set up: why (in error_buf) */
     char error_buf[512];
     bool launch_failed, login_env_failed;
+    struct extstep *ext; /* the extern step's; NULL: another one */
     char *login_env; /* bytes that env borrows */
     Pst__StepUsage usage;
 };
@@ -180,6 +182,18 @@ int taskscript_epilog(struct step *s, const char *path, struct envlist *env, pid
  * status or a negative errno: -ETIMEDOUT. */
 int taskscript_output(struct step *s, const char *path, char *const *argv, const struct envlist *env,
                       char **ret_text, size_t *ret_len);
+
+/* extern.c: the extern step, which has no tasks: it holds what others give it, until it is released */
+/* Counts as one running task until then.  -ENOMEM. */
+int extern_begin(struct step *s);
+void extern_done(struct step *s);
+/* slurmd's orders. */
+void extern_terminate(struct step *s, bool now, uint32_t kill_wait_s);
+void extern_release(struct step *s);
+/* Once it was released: with nobody left, the step may end. */
+void extern_look(struct step *s, int64_t now_mono);
+bool extern_used(const struct step *s); /* something was given to it */
+int64_t extern_deadline(const struct step *s); /* when to look again; 0: not */
 
 /* loginenv.c: what the user's login shell exports on this node (sbatch --get-user-env) */
 /* Load it into s->env, before what was submitted, which wins.  False: step_fail() was called. */

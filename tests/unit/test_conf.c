@@ -248,9 +248,6 @@ static const struct {
     { "MinJobAge=0\n", "slurm.conf:3: warning: MinJobAge=0 is too small; 2 is used\n" },
     { "UnkillableStepTimeout=20\n", "slurm.conf:3: warning: UnkillableStepTimeout should be at "
                                     "least five times MessageTimeout\n" },
-    { "PrologFlags=Contain\n",
-      "slurm.conf:3: warning: PrologFlags=Contain has the prolog run at the allocation, as Alloc has; there is "
-      "no extern step that would hold other processes\n" },
     { "NodeName=x CPUs=7 Sockets=2 CoresPerSocket=4\n",
       "slurm.conf:3: warning: CPUs=7 fits neither sockets, cores nor threads; 8 is used\n" },
     { "NodeName=x State=IDLE\n",
