@@ -186,6 +186,7 @@ JOB_NUM(put_segment, j->segment_size)
 JOB_NUM(put_uid, j->uid)
 JOB_TEXT(put_user, job_user(j))
 JOB_TEXT(put_wckey, j->wckey)
+JOB_TEXT(put_mcs_label, j->mcs_label)
 JOB_FIELD(put_wckey_id, if (j->has_wckey_id) put_u64(sb, j->wckey_id))
 JOB_TEXT(put_work_dir, j->work_dir)
 
@@ -572,7 +573,7 @@ const struct sacct_field sacct_fields[] = {
     { "MaxVMSize", 10, NULL },
     { "MaxVMSizeNode", 14, NULL },
     { "MaxVMSizeTask", 14, NULL },
-    { "McsLabel", 12, NULL },
+    { "McsLabel", 12, put_mcs_label },
     { "MinCPU", 10, put_only_cpu },
     { "MinCPUNode", 10, put_only_node },
     { "MinCPUTask", 10, put_only_task },

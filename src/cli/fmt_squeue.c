@@ -132,6 +132,7 @@ GET_TEXT(get_tres_per_task, j->tres_per_task, "N/A")
 GET_NUM(get_uid, j->uid)
 GET_FIXED(get_user, job_user(j))
 GET_TEXT(get_wckey, j->wckey, "(null)")
+GET_TEXT(get_mcs_label, j->mcs_label, "N/A")
 GET_TEXT(get_work_dir, j->work_dir, "(null)")
 GET_TEXT(get_gpu_bind, j->gpu_bind, "N/A")
 GET_TEXT(get_gpu_freq, j->gpu_freq, "N/A")
@@ -343,7 +344,7 @@ static const struct fmt_field job_rows[] = {
     { 0, false, "MaxCPUs", "MAX_CPUS", get_zero, NULL, NULL },
     { 0, false, "MaxNodes", "MAX_NODES", get_max_nodes, NULL, "max_nodes" },
     { 0, false, "mem-per-tres", "MEM_PER_TRES", get_na, NULL, NULL },
-    { 0, false, "MCSLabel", "MCSLABEL", get_na, NULL, NULL },
+    { 0, false, "MCSLabel", "MCSLABEL", get_mcs_label, NULL, "mcs_label" },
     { 'c', false, "MinCPUs", "MIN_CPUS", get_min_cpus, num_min_cpus,
       "pn_min_cpus cpus_per_task ntasks_per_node" },
     { 'm', false, "MinMemory", "MIN_MEMORY", get_min_memory, num_memory,

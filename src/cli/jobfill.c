@@ -53,6 +53,7 @@ static const struct {
     { JO_QOS, offsetof(Pst__JobRecord, qos) },
     { JO_RESERVATION, offsetof(Pst__JobRecord, reservation) },
     { JO_WCKEY, offsetof(Pst__JobRecord, wckey) },
+    { JO_MCS_LABEL, offsetof(Pst__JobRecord, mcs_label) },
 };
 
 /* Field and its has_ flag of a number. */

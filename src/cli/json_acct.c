@@ -262,7 +262,7 @@ static void job_head(struct json *js, const struct sacct_row *r)
     json_str(js, "name", j->name);
     json_str(js, "licenses", j->licenses);
     json_object(js, "mcs");
-    json_str(js, "label", "");
+    json_str(js, "label", j->mcs_label);
     json_object_end(js);
 }
 

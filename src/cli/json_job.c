@@ -226,7 +226,7 @@ static void put_request(struct json *js, const struct job_row *r)
     put_mail(js, j);
     number_or_zero(js, "max_cpus", 0);
     number_or_zero(js, "max_nodes", j->max_nodes);
-    json_str(js, "mcs_label", "");
+    json_str(js, "mcs_label", j->mcs_label);
     json_str(js, "memory_per_tres", "");
     json_int(js, "memory_update_delay", 0);
     json_int(js, "memory_update_margin", 0);

@@ -76,8 +76,8 @@ static void job_identity(struct strbuf *sb, const struct job_row *r, const struc
         strbuf_addf(sb, "SLUID=%s", text_or(j->sluid, "(null)"));
     }
     next_line(sb, o);
-    strbuf_addf(sb, "UserId=%s(%u) GroupId=%s(%u) MCS_label=N/A", job_user(j), j->uid, job_group(j),
-                j->gid);
+    strbuf_addf(sb, "UserId=%s(%u) GroupId=%s(%u) MCS_label=%s", job_user(j), j->uid, job_group(j),
+                j->gid, text_or(j->mcs_label, "N/A"));
     next_line(sb, o);
     strbuf_addf(sb, "Priority=%u Nice=%d Account=%s QOS=%s", job_priority(r), j->nice,
                 text_or(j->account, "(null)"), text_or(j->qos, "(null)"));
@@ -498,9 +498,9 @@ static void node_state(struct strbuf *sb, const Pst__NodeRecord *n, const char *
             strbuf_addf(sb, "MemSpecLimit=%llu", (unsigned long long)n->mem_spec_mib);
     }
     next_line(sb, o);
-    strbuf_addf(sb, "State=%s ThreadsPerCore=%u TmpDisk=%llu Weight=%u Owner=N/A MCS_label=N/A",
+    strbuf_addf(sb, "State=%s ThreadsPerCore=%u TmpDisk=%llu Weight=%u Owner=N/A MCS_label=%s",
                 names_node_full(&state, false, word, sizeof(word)), n->threads_per_core,
-                (unsigned long long)n->tmp_disk_mib, n->weight);
+                (unsigned long long)n->tmp_disk_mib, n->weight, text_or(n->mcs_label, "N/A"));
     if (n->next_state && n->state_flags) {
         next_line(sb, o);
         strbuf_addf(sb, "NextState=%s", n->next_state);

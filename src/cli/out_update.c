@@ -74,7 +74,7 @@ static const struct row job_rows[] = {
     { "Licenses", V_TEXT, "licenses" },
     { "MailType", V_MAIL, "mail_type" },
     { "MailUser", V_TEXT, "mail_user" },
-    { "MCSLabel", V_UNUSED, NULL },
+    { "MCSLabel", V_TEXT, "mcs_label" },
     { "MinCPUsNode", V_NUMBER, "pn_min_cpus" },
     { "MinMemoryCPU", V_CPU_MEM, "mem_per_cpu_mib" },
     { "MinMemoryNode", V_NODE_MEM, "mem_per_node_mib" },

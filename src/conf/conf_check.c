@@ -2,6 +2,7 @@
  * other.
  *
  * Reads the loaded object; all findings are problems with the place of the key they are about. */
+#include "conf/conf_mcs.h"
 #include "conf/conf_priv.h"
 
 #include <errno.h>
@@ -120,6 +121,29 @@ static void check_numbers(struct conf_loader *l)
         conf_warn(l, v->file, v->line, "MinJobAge=%ju is too small; 2 is used", (uintmax_t)v->num);
 }
 
+static void check_mcs(struct conf_loader *l)
+{
+    const struct conf_val *plugin = at(l, CONF_MCS_PLUGIN), *v = at(l, CONF_MCS_PARAMETERS);
+    struct conf_mcs m;
+    const char *bad;
+    size_t len;
+
+    if (!conf_mcs_parse(plugin->set ? plugin->text : NULL, NULL, &m, &bad, &len))
+        conf_error(l, plugin->file, plugin->line,
+                   "MCSPlugin=%.40s: it is mcs/none, mcs/user, mcs/group, mcs/account or mcs/label",
+                   bad);
+    else if (!conf_mcs_parse(plugin->set ? plugin->text : NULL, v->set ? v->text : NULL, &m, &bad,
+                             &len))
+        conf_error(l, v->file, v->line,
+                   "MCSParameters: %.*s is not known: ondemand or enforced, noselect, select or "
+                   "ondemandselect, privatedata",
+                   (int)MIN(len, 40), bad);
+    else if (m.kind == MCS_GROUP && !m.groups)
+        conf_error(
+            l, plugin->file, plugin->line,
+            "MCSPlugin=mcs/group needs the groups: MCSParameters=enforced,select:group1|group2");
+}
+
 static void check_node_gres(struct conf_loader *l)
 {
     const struct conf *c = l->c;
@@ -151,6 +175,7 @@ void conf_check(struct conf_loader *l)
     check_exclusive(l);
     check_numbers(l);
     check_preempt(l);
+    check_mcs(l);
     check_node_gres(l);
     conf_row_audit(l, CONF_TBL_KEY, l->c->vals);
 }

@@ -66,7 +66,7 @@ static struct cmd *cmd_new(struct front *f, struct conn *c, const struct frame *
     } else if (frame->op == OP_JOB_UPDATE) {
         const Pst__JobUpdateRequest *req = (const Pst__JobUpdateRequest *)msg;
 
-        if (req->set && req->set->partition) /* AllowGroups */
+        if (req->set && (req->set->partition || req->set->mcs_label)) /* AllowGroups; MCSPlugin */
             users_lookup(f->users, cmd->uid, &cmd->user_name, &cmd->group_name);
     }
     return cmd;

@@ -20,6 +20,7 @@
 #include "ctld/jobs.h"
 #include "feed/licenses.h"
 #include "ctld/lifecycle.h"
+#include "ctld/mcs.h"
 #include "ctld/policy.h"
 #include "ctld/resv.h"
 #include "ctld/rlimits.h"
@@ -44,7 +45,8 @@ static bool client_field(uint32_t number)
     for (size_t i = 0; i < ARRAY_SIZE(identity); i++)
         if (number == identity[i])
             return true;
-    return number == 231 || (number >= 70 && number <= 131) || (number >= 150 && number <= 167);
+    return number == 231 || number == 344 || (number >= 70 && number <= 131) ||
+           (number >= 150 && number <= 167);
 }
 
 static void keep_client_fields(Pst__JobRecord *r, bool admin)
@@ -296,10 +298,7 @@ int submit_sizes(const Pst__JobRecord *r)
 static bool check_placement(struct submission *s)
 {
     const Pst__JobRecord *r = s->rec;
-    const char *what = !r->has_exclusive    ? NULL
-                       : r->exclusive == 4 ? "--exclusive=topo"
-                       : r->exclusive == 3 ? "--exclusive=mcs (there are no MCS labels)"
-                                           : NULL;
+    const char *what = !r->has_exclusive ? NULL : r->exclusive == 4 ? "--exclusive=topo" : NULL;
 
     if (r->distribution && strncasecmp(r->distribution, "arbitrary", 9) == 0)
         what = "--distribution=arbitrary";
@@ -470,6 +469,16 @@ static bool check_account(struct submission *s)
     return code == 0 || fail(s, code);
 }
 
+static bool check_label(struct submission *s)
+{
+    int code;
+
+    if (!s->rec->user_name && s->cmd->user_name)
+        s->rec->user_name = tx_strdup(s->cmd->user_name);
+    code = mcs_apply(s->ctld->conf, s->rec, s->cmd->group_name, &s->hint);
+    return code == 0 || fail(s, code);
+}
+
 static bool check_limits(struct submission *s)
 {
     uint32_t n = s->array_count ? s->array_count : 1 + s->het_offset;
@@ -509,7 +518,8 @@ static bool check(struct submission *s)
 {
     s->rec->uid = s->cmd->uid;
     return check_room(s) && check_sizes(s) && check_array(s) && check_licenses(s) && check_gres(s) &&
-           (memory_of_gpus(s->rec), foresee_account(s), true) && check_reservation(s) && check_partitions(s) && check_account(s) &&
+           (memory_of_gpus(s->rec), foresee_account(s), true) && check_reservation(s) && check_partitions(s) &&
+           check_account(s) && check_label(s) &&
            default_time(s) && (default_memory(s), true) && check_priority(s) && check_limits(s) &&
            check_dependency(s, s->ctld->cluster->rec->next_job_id);
 }

@@ -15,9 +15,11 @@
 #include "ctld/jobs.h"
 #include "feed/licenses.h"
 #include "ctld/lifecycle.h"
+#include "ctld/mcs.h"
 #include "ctld/policy.h"
 #include "ctld/resize.h"
 #include "ctld/resv.h"
+#include "conf/conf_mcs.h"
 #include "model/array.h"
 #include "model/depend.h"
 
@@ -66,6 +68,7 @@ static const struct rule {
     { 115, PENDING_ONLY, false },
     { 154, PENDING_ONLY, false },/* work_dir */
     { 155, PENDING_ONLY, false }, { 156, PENDING_ONLY, false }, { 157, PENDING_ONLY, false },
+    { 344, PENDING_ONLY, false },/* mcs_label */
 };
 
 struct update {
@@ -201,6 +204,59 @@ static int reassociated(const struct update *u, const Pst__JobRecord *r, const P
     return code;
 }
 
+/* The label that the job would have with what is set: 0 or an ESLURM code; *ret_copy: the job, the
+ * caller frees.  Whose groups are not known here, an operator's who changes another's job, counts
+ * with his own group alone. */
+static int relabelled(const struct update *u, const Pst__JobRecord *r, const Pst__JobRecord *set,
+                      Pst__JobRecord **ret_copy)
+{
+    bool his = conn_peer(u->cmd->conn)->uid == r->uid;
+    ProtobufCMessage *copy;
+    const char *hint;
+    Pst__JobRecord *c;
+
+    *ret_copy = NULL;
+    if (pb_dup(&r->base, &copy) < 0)
+        return SLURM_ERROR;
+    c = *ret_copy = (Pst__JobRecord *)copy;
+    if (pb_set_str(&c->mcs_label, set->mcs_label) < 0 ||
+        (set->account && pb_set_str(&c->account, set->account) < 0))
+        return SLURM_ERROR;
+    return mcs_apply(u->ctld->conf, c,
+                     his && u->cmd->group_name ? u->cmd->group_name : r->group_name, &hint);
+}
+
+/* A job whose label is its account gets another with another account. */
+static bool label_changes(const struct update *u, const Pst__JobRecord *set)
+{
+    return set->mcs_label || (set->account && conf_mcs(u->ctld->conf).kind == MCS_ACCOUNT);
+}
+
+static int label_check(const struct update *u, const Pst__JobRecord *r, const Pst__JobRecord *set)
+{
+    Pst__JobRecord *copy = NULL;
+    int code = label_changes(u, set) ? relabelled(u, r, set, &copy) : 0;
+
+    if (copy)
+        pst__job_record__free_unpacked(copy, NULL);
+    return code;
+}
+
+static void relabel(const struct update *u, Pst__Transaction *tx, const struct job *j,
+                    Pst__JobRecord *set)
+{
+    Pst__JobRecord *c = NULL;
+
+    if (label_changes(u, set) && relabelled(u, j->rec, set, &c) == 0) { /* checked before */
+        (void)pb_set_str(&set->mcs_label, c->mcs_label); /* out of memory: as it was asked for */
+        if (!c->mcs_label)
+            tx_clear(tx, 344);
+        SET(set, mcs_select, c->has_mcs_select && c->mcs_select);
+    }
+    if (c)
+        pst__job_record__free_unpacked(c, NULL);
+}
+
 /* What a rule by field number cannot say. */
 static int values_check(const struct update *u, const struct job *j, const Pst__JobRecord *set)
 {
@@ -253,7 +309,7 @@ static int values_check(const struct update *u, const struct job *j, const Pst__
         if (r2 < 0)
             return r2 == -ELOOP ? ESLURM_CIRCULAR_DEPENDENCY : ESLURM_DEPENDENCY;
     }
-    return 0;
+    return label_check(u, r, set);
 }
 
 /* Could the job, changed, still run where it wants to? */
@@ -422,6 +478,7 @@ static void imply(struct update *u, Pst__Transaction *tx, const struct job *j, P
     imply_reservation(u, tx, r, set);
     least_nodes(u, tx, j, set);
     reassociate(u, tx, j, set);
+    relabel(u, tx, j, set);
     note_limit_set(u, r, set);
     if (set->has_mem_per_node_mib)
         tx_clear(tx, 76);

@@ -14,6 +14,7 @@
 #include "base/timefmt.h"
 #include "ctld/front.h"
 #include "ctld/jobs.h"
+#include "ctld/mcs.h"
 #include "ctld/policy.h"
 #include "ctld/users.h"
 #include "ctld/view.h"
@@ -37,9 +38,11 @@ struct query {
     struct idmap names;         /* hash of a name -> anything */
     bool by_name, first_sent;
     /* PrivateData */
-    char *caller;
+    char *caller, *groups;
     bool own_only, nothing;     /* jobs: his own, and those of the accounts he coordinates */
+    bool by_label;              /* MCSParameters=privatedata: what has no label, or one in `labels` */
     struct idmap coordinated;   /* hash of an account's name -> anything */
+    struct idmap labels;        /* likewise */
     size_t chunk, slot;
     int64_t began_mono_us;
     uint8_t *buf;               /* records of the frame being made */
@@ -142,7 +145,9 @@ static void query_free(void *arg)
     view_unref(q->view);
     idmap_done(&q->names);
     idmap_done(&q->coordinated);
+    idmap_done(&q->labels);
     free(q->caller);
+    free(q->groups);
     if (q->req)
         pst__query_request__free_unpacked(q->req, NULL);
     conn_unref(q->conn);
@@ -189,9 +194,24 @@ static bool match_record(const struct query *q, const struct vrec *r)
     return hit;
 }
 
-static uint64_t account_hash(const char *account)
+static uint64_t word_hash(const char *word)
 {
-    return XXH3_64bits(account, strlen(account)) | 1;
+    return XXH3_64bits(word, strlen(word)) | 1;
+}
+
+static bool his_label(const struct query *q, const char *label)
+{
+    return !label || idmap_get(&q->labels, word_hash(label));
+}
+
+static bool may_see_node(const struct query *q, const struct vrec *r)
+{
+    Pst__NodeRecord *rec = pst__node_record__unpack(NULL, r->len, r->data);
+    bool his = rec && his_label(q, rec->mcs_label);
+
+    if (rec)
+        pst__node_record__free_unpacked(rec, NULL);
+    return his;
 }
 
 /* PrivateData: may he see it? */
@@ -200,12 +220,17 @@ static bool may_see(const struct query *q, const struct vrec *r)
     Pst__JobRecord *rec;
     bool his;
 
+    if (q->by_label && q->kind == VIEW_NODES)
+        return may_see_node(q, r);
     if (!q->own_only || r->uid == conn_peer(q->conn)->uid)
         return true;
-    if (q->kind != VIEW_JOBS || !q->coordinated.count)
+    if (q->kind != VIEW_JOBS || (!q->coordinated.count && !q->by_label))
         return false;
     rec = pst__job_record__unpack(NULL, r->len, r->data);
-    his = rec && rec->account && idmap_get(&q->coordinated, account_hash(rec->account));
+    if (q->by_label)
+        his = rec && his_label(q, rec->mcs_label);
+    else
+        his = rec && rec->account && idmap_get(&q->coordinated, word_hash(rec->account));
     if (rec)
         pst__job_record__free_unpacked(rec, NULL);
     return his;
@@ -311,7 +336,14 @@ static void note_account(void *ctx, const char *account)
 {
     struct query *q = ctx;
 
-    (void)idmap_put(&q->coordinated, account_hash(account), q); /* out of memory: he does not see it */
+    (void)idmap_put(&q->coordinated, word_hash(account), q); /* out of memory: he does not see it */
+}
+
+static void note_label(void *ctx, const char *label)
+{
+    struct query *q = ctx;
+
+    (void)idmap_put(&q->labels, word_hash(label), q); /* likewise */
 }
 
 /* On the core thread, which knows who he is. */
@@ -323,8 +355,13 @@ static void note_hidden(struct query *q)
     q->nothing = (q->kind == VIEW_NODES && hidden & PRIVATE_NODES) ||
                  (q->kind == VIEW_PARTS && hidden & PRIVATE_PARTITIONS);
     q->own_only = (q->kind == VIEW_JOBS || q->kind == VIEW_STEPS) && hidden & PRIVATE_JOBS;
-    if (q->own_only)
+    q->by_label = (q->nothing ? q->kind == VIEW_NODES : q->own_only) && mcs_private(ctld->conf);
+    if (q->by_label) {
+        q->nothing = false;
+        mcs_each_label(ctld, q->caller, q->groups, note_label, q);
+    } else if (q->own_only) {
         policy_each_coordinated(ctld, q->caller, note_account, q);
+    }
 }
 
 /* On the core thread, after it published: back to the connection's thread. */
@@ -410,10 +447,7 @@ void query_start(struct front *f, struct conn *c, const struct frame *frame)
         return;
     }
     if (conn_peer(c)->uid != 0 && atomic_load(&f->ctld->private_data)) {
-        char *groups;
-
-        users_lookup(f->users, conn_peer(c)->uid, &q->caller, &groups);
-        free(groups);
+        users_lookup(f->users, conn_peer(c)->uid, &q->caller, &q->groups);
         if (!q->caller)
             q->caller = strdup(""); /* nobody known */
     }

@@ -311,8 +311,10 @@ static struct vrec *encode_node(const struct node *n)
     SET(n->rec, alloc_mem_mib, n->alloc_mem_mib);
     SET(n->rec, jobs_running, n->jobs - n->jobs_completing);
     SET(n->rec, jobs_completing, n->jobs_completing);
+    n->rec->mcs_label = n->mcs_label;     /* the node's own */
     n->rec->state_flags |= n->resv_flags; /* shown, not part of the state */
     r = encode(&n->rec->base);
+    n->rec->mcs_label = NULL;
     r->id = n->rec->node_id;
     r->name_hash = name_hash(n->rec->name);
     r->state = n->rec->state;

@@ -23,6 +23,7 @@
 #include "model/job.h"
 
 #define EXCLUSIVE_USER 2 /* JobRecord.exclusive */
+#define EXCLUSIVE_MCS 3
 
 static void *must(void *p)
 {
@@ -240,6 +241,12 @@ static bool one_task_per_core(const struct conf *conf)
     return params && strcasestr(params, "CR_ONE_TASK_PER_CORE");
 }
 
+static bool takes_whole_nodes(const Pst__JobRecord *r)
+{
+    return r->has_exclusive && r->exclusive && r->exclusive != EXCLUSIVE_USER &&
+           r->exclusive != EXCLUSIVE_MCS;
+}
+
 static void fill_sizes(struct sched_job *s, const Pst__JobRecord *r)
 {
     s->min_nodes = r->has_min_nodes ? r->min_nodes : 1;
@@ -256,7 +263,7 @@ static void fill_sizes(struct sched_job *s, const Pst__JobRecord *r)
     s->has_mem_per_node = r->has_mem_per_node_mib;
     s->mem_per_node_mib = r->has_mem_per_node_mib ? r->mem_per_node_mib : 0;
     s->mem_per_cpu_mib = r->has_mem_per_cpu_mib ? r->mem_per_cpu_mib : 0;
-    s->exclusive = r->has_exclusive && r->exclusive && r->exclusive != EXCLUSIVE_USER;
+    s->exclusive = takes_whole_nodes(r);
     s->exclusive_user = r->has_exclusive && r->exclusive == EXCLUSIVE_USER;
     s->use_min_nodes = r->has_use_min_nodes && r->use_min_nodes;
     s->core_spec = r->has_core_spec ? r->core_spec : 0;
@@ -323,6 +330,7 @@ void feed_fill_job(struct feed *f, const struct conf *conf, const struct cluster
                                         : r->submit_us;
     s->qos = own_str(f, r->qos);
     fill_account(s, c, r);
+    s->label = r->mcs_select ? own_str(f, r->mcs_label) : NULL;
     s->het_id = het_is(r) ? r->het_job_id : 0;
     s->het_count = het_is(r) ? r->het_count : 0;
     s->npartitions = split_list(f, r->partition, &s->partitions);
@@ -423,8 +431,9 @@ struct feed *feed_of_running(const struct cluster *c, const Pst__JobRecord *r)
     f->name = must(strdup(r->partition));
     f->start_us = r->start_us;
     f->end_us = r->has_end_us ? r->end_us : INT64_MAX;
-    f->exclusive = r->has_exclusive && r->exclusive && r->exclusive != EXCLUSIVE_USER;
+    f->exclusive = takes_whole_nodes(r);
     f->uid = r->uid;
+    f->label = r->mcs_select ? own_str(f, r->mcs_label) : NULL;
     f->exclusive_user = r->has_exclusive && r->exclusive == EXCLUSIVE_USER;
     fill_alloc(c, f, r->alloc);
     return f;
@@ -614,7 +623,7 @@ int feed_apply(struct sched *s, const struct feed *f)
         r = sched_job_running(s, f->job_id, f->name, &f->alloc, f->start_us, f->end_us,
                               f->exclusive);
         if (r == 0)
-            sched_job_owner(s, f->job_id, f->uid, f->exclusive_user);
+            r = sched_job_owner(s, f->job_id, f->uid, f->exclusive_user, f->label);
         return r;
     case FEED_REMOVE:
         sched_job_remove(s, f->job_id);

@@ -69,6 +69,7 @@ struct feed {
     int64_t start_us, end_us;
     bool exclusive, exclusive_user;
     uint32_t uid, assoc_id, qos_id;
+    const char *label; /* RUNNING: sched_job.label */
     uint64_t ticket;
     struct sched_job job;
     struct sched_alloc alloc;

@@ -20,6 +20,18 @@
 
 /* ---- derived state of jobs ---------------------------------------------------------------------- */
 
+/* Jobs that keep to their label have nodes on which it is the only one. */
+static void usage_label(struct node *n, const Pst__JobRecord *r, bool add)
+{
+    if (!r->mcs_select || !r->mcs_label)
+        return;
+    n->mcs_jobs += add ? 1u : -1u;
+    if (n->mcs_jobs && n->mcs_label && strcmp(n->mcs_label, r->mcs_label) == 0)
+        return;
+    free(n->mcs_label);
+    n->mcs_label = n->mcs_jobs ? strdup(r->mcs_label) : NULL;
+}
+
 static void usage_change(struct cluster *c, const struct job *j, bool add)
 {
     const Pst__Alloc *a = j->rec->alloc;
@@ -39,6 +51,7 @@ static void usage_change(struct cluster *c, const struct job *j, bool add)
             n->jobs_completing += ended ? (add ? 1u : -1u) : 0u;
             n->alloc_cpus += add ? cpus : -cpus;
             n->alloc_mem_mib += add ? grp->mem_mib : -grp->mem_mib;
+            usage_label(n, j->rec, add);
             if (c->observer && c->observer->node)
                 c->observer->node(c->observer->ctx, n, PST__EVENT_KIND__EV_UNSPECIFIED);
         }
@@ -60,6 +73,7 @@ static void usage_of_node(const struct job *j, struct node *n)
             n->jobs_completing += ended;
             n->alloc_cpus += suspended ? 0 : a->groups[g]->cpus;
             n->alloc_mem_mib += a->groups[g]->mem_mib;
+            usage_label(n, j->rec, true);
         }
     }
 }

@@ -67,6 +67,7 @@ void model_node_free(struct node *n)
         return;
     if (n->rec)
         pst__node_record__free_unpacked(n->rec, NULL);
+    free(n->mcs_label);
     free(n);
 }
 

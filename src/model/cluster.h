@@ -75,6 +75,8 @@ struct node {
     uint32_t jobs_completing; /* of those: ended */
     uint32_t alloc_cpus;
     uint64_t alloc_mem_mib;
+    uint32_t mcs_jobs; /* that keep to their label */
+    char *mcs_label;   /* which; NULL with mcs_jobs 0 */
     /* live only, owned by the controller */
     void *link;
     uint32_t resv_flags;      /* RESERVED, MAINTENANCE: of the reservation it is in now */

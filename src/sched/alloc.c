@@ -132,7 +132,7 @@ bool alloc_equal(const struct sched_alloc *a, const struct sched_alloc *b)
 void job_node_take(struct sched *s, const struct job *j, size_t i)
 {
     node_take(s, &j->alloc.nodes[i], j->part, j->firm, j->state != JOB_SUSPENDED, true);
-    node_own(s, j->alloc.nodes[i].node_id, j->uid, j->owned, true);
+    node_own(s, j->alloc.nodes[i].node_id, j, true);
 }
 
 void job_take(struct sched *s, const struct job *j)
@@ -150,7 +150,7 @@ void job_release(struct sched *s, const struct job *j)
     lics_release(s, &j->held);
     adv_take(s, j, false);
     for (size_t i = 0; i < j->alloc.nnodes; i++) {
-        node_own(s, j->alloc.nodes[i].node_id, j->uid, j->owned, false);
+        node_own(s, j->alloc.nodes[i].node_id, j, false);
         node_release(s, &j->alloc.nodes[i], j->part, j->firm, j->state != JOB_SUSPENDED, true);
     }
 }

@@ -392,12 +392,29 @@ static bool other_users(const struct pick *p, uint32_t id)
            n->uid_squares + uid * uid * n->njobs != 2 * uid * n->uid_sum;
 }
 
+/* Jobs on the node that a job of this label must not meet: of another label, or, where either has
+ * one, of none. */
+static bool other_labels(const struct pick *p, uint32_t id)
+{
+    const struct node *n = &p->s->nodes[id];
+    uint32_t label = p->k->label;
+
+    if (!p->s->labels || p->idle)
+        return false;
+    if (p->plan) {
+        const struct prof_view *v = view_of(p, id);
+
+        return v->any && (v->label != label || v->labels_mixed);
+    }
+    return n->njobs && (label ? n->nlabelled != n->njobs || n->label != label : n->nlabelled > 0);
+}
+
 static bool fit_node(const struct pick *p, uint32_t id, struct fit *ret)
 {
     const struct node *n = &p->s->nodes[id];
     const struct shape_key *k = p->k;
     struct geometry g = pick_geometry(p, n);
-    uint32_t units = other_users(p, id) ? 0 : fit_units(p, id, &g);
+    uint32_t units = other_users(p, id) || other_labels(p, id) ? 0 : fit_units(p, id, &g);
 
     if (!units)
         return false;

@@ -251,18 +251,21 @@ void node_release(struct sched *s, const struct sched_alloc_node *an, uint32_t p
     note_growth(s, n);
 }
 
-/* A job of uid comes to the node or leaves it. */
-void node_own(struct sched *s, uint32_t id, uint32_t uid, bool owned, bool add)
+void node_own(struct sched *s, uint32_t id, const struct job *j, bool add)
 {
     struct node *n = id < s->nnodes ? &s->nodes[id] : NULL;
-    unsigned __int128 square = (unsigned __int128)uid * uid;
+    unsigned __int128 square = (unsigned __int128)j->uid * j->uid;
 
     if (!n || !n->exists)
         return;
     n->njobs += add ? 1 : -1u;
-    n->nowned += !owned ? 0 : add ? 1 : -1u;
-    n->uid_sum += add ? uid : -(uint64_t)uid;
+    n->nowned += !j->owned ? 0 : add ? 1 : -1u;
+    n->uid_sum += add ? j->uid : -(uint64_t)j->uid;
     n->uid_squares += add ? square : -square;
+    if (j->label) { /* selection sees to it that a node has one label at most */
+        n->nlabelled += add ? 1 : -1u;
+        n->label = j->label;
+    }
 }
 
 static void node_clear(struct node *n)
@@ -667,7 +670,7 @@ void sched_node_remove(struct sched *s, uint32_t id)
     node_clear(n);
     n->exists = n->schedulable = false;
     n->mem_used = 0;
-    n->free_cpus = n->free_cores = n->nrun = n->njobs = n->nowned = 0;
+    n->free_cpus = n->free_cores = n->nrun = n->njobs = n->nowned = n->nlabelled = 0;
     n->uid_sum = 0;
     n->uid_squares = 0;
     s->config_gen++;

@@ -72,7 +72,8 @@ bool plan_may_be_kept(const struct sched *s)
     const struct plan *pl = s->plan;
     uint32_t least = s->params.plan_keep ? s->params.plan_keep : PLAN_KEEP;
 
-    if (!pl || pl->lost || pl->nplaces < least || s->uids || s->nclaims || prof_fixed(s) || advs_any(s))
+    if (!pl || pl->lost || pl->nplaces < least || s->uids || s->labels || s->nclaims ||
+        prof_fixed(s) || advs_any(s))
         return false;
     for (uint32_t i = 0; i < s->nparts; i++)
         if (s->parts[i]->oversubscribe > 1)

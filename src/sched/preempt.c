@@ -108,6 +108,12 @@ static bool outranks(const struct search *x, const struct job *k)
     return false;
 }
 
+/* Who keeps to his label neither drives others away nor is driven away by them. */
+static bool may_preempt(const struct search *x, const struct job *k)
+{
+    return k->label == x->e->job->label && outranks(x, k);
+}
+
 static enum sched_preempt_mode mode_of(const struct sched *s, const struct job *k)
 {
     const struct sched_preempt *pre = &s->params.preempt;
@@ -187,7 +193,7 @@ static void gather_group(struct search *x, const struct holders *h)
         struct cand *c = &x->v[x->n];
 
         if (goes_anyway(k) || k->state == JOB_SUSPENDED || k->waits || !touches(x, k) ||
-            !outranks(x, k) || exempt(x, k))
+            !may_preempt(x, k) || exempt(x, k))
             continue;
         *c = (struct cand){ .j = k, .mode = k->yielded ? SCHED_MODE_SUSPEND : mode_of(s, k) };
         c->tier = s->parts[k->part]->tier;
@@ -771,7 +777,7 @@ static void classify(struct search *x, const struct job *k, struct explain_preem
     ret->jobs++;
     if (goes_anyway(k))
         ret->going++;
-    else if (!outranks(x, k))
+    else if (!may_preempt(x, k))
         ret->equal++;
     else if (mode_of(x->s, k) == SCHED_MODE_OFF)
         ret->off++;

@@ -59,12 +59,14 @@ uint32_t step_find(const struct pnode *pn, uint32_t slot)
 /* --- what a step holds --------------------------------------------------------------------------
  */
 
-static void step_own(struct step *st, uint32_t uid, bool owned)
+static void step_own(struct step *st, const struct hold *h)
 {
-    st->mixed |= st->any && st->uid != uid;
+    st->mixed |= st->any && st->uid != h->uid;
+    st->labels_mixed |= st->any && st->label != h->label;
     st->any = true;
-    st->uid = uid;
-    st->owned |= owned;
+    st->uid = h->uid;
+    st->label = h->label;
+    st->owned |= h->owned;
 }
 
 void step_add(struct sched *s, uint32_t id, struct step *st, const struct hold *h)
@@ -102,7 +104,8 @@ void step_add(struct sched *s, uint32_t id, struct step *st, const struct hold *
                 dev[d >> 6] |= UINT64_C(1) << (d & 63);
         }
     }
-    step_own(st, h->uid, h->owned);
+    if (h->part != UINT32_MAX) /* what prof_take() holds is nobody's */
+        step_own(st, h);
 }
 
 uint32_t step_free(const struct node *n, const struct step *st)
@@ -152,8 +155,11 @@ static void view_add(struct prof_view *v, const struct step *st, const struct no
     v->held |= st->held;
     v->owned |= st->owned;
     v->mixed |= st->mixed || (v->any && st->any && v->uid != st->uid);
-    if (st->any)
+    v->labels_mixed |= st->labels_mixed || (v->any && st->any && v->label != st->label);
+    if (st->any) {
         v->uid = st->uid;
+        v->label = st->label;
+    }
     v->any |= st->any;
 }
 
@@ -307,6 +313,7 @@ int prof_hold(struct sched *s, const struct sched_alloc *a, const struct job_lic
         struct hold h = { .an = &a->nodes[i],
                           .part = part,
                           .uid = j->uid,
+                          .label = j->label,
                           .firm = firm,
                           .cpus = true,
                           .owned = j->owned,

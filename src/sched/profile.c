@@ -201,6 +201,7 @@ static int push_running(struct sched *s, const struct job *j, uint32_t end)
         struct hold h = { .an = &j->alloc.nodes[i],
                           .part = j->part,
                           .uid = j->uid,
+                          .label = j->label,
                           .firm = j->firm,
                           .cpus = j->state != JOB_SUSPENDED,
                           .owned = j->owned };

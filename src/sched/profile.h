@@ -28,9 +28,10 @@ struct prof_view {
     uint64_t *used;      /* by row of GRES */
     uint64_t *dev;       /* of every row with devices, one after the other */
     uint32_t *part_cpus; /* as node.parts */
-    uint32_t free_cpus, free_cores, uid;
-    bool held, any, mixed,
-        owned; /* CPUs held; any job; of several users; one that shares with its user alone */
+    uint32_t free_cpus, free_cores, uid, label;
+    bool held, any, mixed, owned,
+        labels_mixed; /* CPUs held; any job; of several users; one that shares with its user
+                       * alone; of several labels, or of one and of none */
 };
 
 /* s->prof, of what runs now.  Errors: -ENOMEM. */

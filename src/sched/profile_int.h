@@ -8,8 +8,8 @@
 #define PROF_SLOTS_MAX 480u
 
 struct step {
-    uint32_t from, uid, keeper;
-    bool held, any, mixed, owned;
+    uint32_t from, uid, label, keeper;
+    bool held, any, mixed, owned, labels_mixed;
     int64_t starts_us; /* what somebody planned to begin with it was promised, 0 = nobody is */
     uint64_t mem;
     uint64_t w[]; /* see step_layout() */
@@ -71,8 +71,8 @@ struct layout {
 
 struct hold { /* of one job on one node */
     const struct sched_alloc_node *an;
-    uint32_t part, uid, keeper; /* keeper: id of a job that is planned */
-    int64_t start_us;           /* and what it is promised */
+    uint32_t part, uid, label, keeper; /* keeper: id of a job that is planned */
+    int64_t start_us;                  /* and what it is promised */
     bool firm, cpus, owned;
 };
 

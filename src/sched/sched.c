@@ -64,6 +64,7 @@ struct sched *sched_free(struct sched *s)
     tally_done(&s->tally);
     strtab_done(&s->lic_tab);
     free(s->lics);
+    strtab_done(&s->label_tab);
     assocs_done(s);
     levels_done(s);
     advs_done(s);
@@ -158,6 +159,18 @@ static int add_entry(struct sched *s, const struct sched_job *in, const char *pa
     return 0;
 }
 
+int label_id(struct sched *s, const char *label, uint32_t *ret_id)
+{
+    uint32_t id = 0;
+    int r = label ? strtab_intern(&s->label_tab, label, &id) : 0;
+
+    if (r == 0 && label) {
+        *ret_id = id + 1;
+        s->labels = true;
+    }
+    return r;
+}
+
 int job_build(struct sched *s, const struct sched_job *in, struct job **ret)
 {
     struct job *j;
@@ -183,6 +196,8 @@ int job_build(struct sched *s, const struct sched_job *in, struct job **ret)
     j->qos = STRTAB_NONE;
     if (in->qos)
         r = strtab_intern(&s->qos_tab, in->qos, &j->qos);
+    if (r == 0)
+        r = label_id(s, in->label, &j->label);
     j->time_limit_min = in->time_limit_min;
     j->time_min_min = in->time_min_min;
     j->uid = in->uid;
@@ -340,26 +355,31 @@ int sched_job_running(struct sched *s, uint32_t id, const char *partition,
     return limit_charge(s, j);
 }
 
-void sched_job_owner(struct sched *s, uint32_t id, uint32_t uid, bool exclusive_user)
+int sched_job_owner(struct sched *s, uint32_t id, uint32_t uid, bool exclusive_user,
+                    const char *label)
 {
     struct job *j = job_find(s, id);
     bool held = j && j->state >= JOB_PROPOSED;
+    uint32_t label_no = 0;
+    int r = label_id(s, label, &label_no);
 
-    if (!j || (j->uid == uid && j->owned == exclusive_user))
-        return;
-    for (size_t i = 0; held && i < j->alloc.nnodes; i++) {
-        node_own(s, j->alloc.nodes[i].node_id, j->uid, j->owned, false);
-        node_own(s, j->alloc.nodes[i].node_id, uid, exclusive_user, true);
-    }
+    if (r < 0 || !j || (j->uid == uid && j->owned == exclusive_user && j->label == label_no))
+        return r;
+    for (size_t i = 0; held && i < j->alloc.nnodes; i++)
+        node_own(s, j->alloc.nodes[i].node_id, j, false);
     plan_note_other(s);
     j->uid = uid;
     j->owned = exclusive_user;
+    j->label = label_no;
+    for (size_t i = 0; held && i < j->alloc.nnodes; i++)
+        node_own(s, j->alloc.nodes[i].node_id, j, true);
     if (j->charge) { /* counted as nobody's */
         limit_release(s, j);
         (void)limit_charge(s, j); /* out of memory: as after a restart, when the core says whose it is */
     }
     s->uids = s->uids || exclusive_user;
     s->change++;
+    return 0;
 }
 
 void sched_job_end_time(struct sched *s, uint32_t id, int64_t end_us)

@@ -228,6 +228,7 @@ struct sched_job {
     const uint32_t *exc_nodes; size_t nexc;
     bool exclusive, oversubscribe, overcommit, contiguous, spread;
     bool exclusive_user;     /* its nodes run jobs of its user alone */
+    const char *label;       /* its nodes run jobs of this label alone; NULL = it goes where no label is */
     const char *prefer;      /* constraint expression: nodes that also satisfy it come first; NULL = none */
     bool use_min_nodes;      /* of a range of nodes rather few */
     bool pack;               /* fill a node with tasks before the next */
@@ -404,9 +405,9 @@ int sched_job_put(struct sched *s, const struct sched_job *job);  /* pending job
  * tells running jobs.  A job known as pending stops being so. */
 int sched_job_running(struct sched *s, uint32_t id, const char *partition, const struct sched_alloc *alloc,
                       int64_t start_us, int64_t end_us, bool exclusive);
-/* Whose running job it is and whether it shares its nodes with its user alone.  Right after
- * sched_job_running() for jobs that did not come by a START. */
-void sched_job_owner(struct sched *s, uint32_t id, uint32_t uid, bool exclusive_user);
+/* Whose running job it is, whether it shares its nodes with its user alone, and its label (sched_job.label).  Right
+ * after sched_job_running() for jobs that did not come by a START.  -ENOMEM. */
+int sched_job_owner(struct sched *s, uint32_t id, uint32_t uid, bool exclusive_user, const char *label);
 /* What of a running job's licences it holds; after sched_job_running() where the scheduler did not propose the start. */
 int sched_job_licenses(struct sched *s, uint32_t id, const struct sched_lic_req *licenses, size_t n);
 /* What preemption asks of a running job that did not come by a START; qos may be NULL. */

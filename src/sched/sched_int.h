@@ -56,7 +56,8 @@ struct node {
     bool shares, near;      /* some row has */
     uint32_t nspec;         /* how many */
     uint32_t njobs, nowned; /* jobs holding anything; those that share with their user alone */
-    uint64_t uid_sum;       /* over njobs */
+    uint32_t nlabelled, label; /* of njobs with a label; which it is */
+    uint64_t uid_sum;          /* over njobs */
     unsigned __int128 uid_squares;
     uint64_t mem_mib, mem_used;
     uint32_t free_cpus, free_cores;
@@ -91,6 +92,7 @@ struct shape {
         uint32_t pn_min_cpus, min_sockets, min_cores_per_socket;
         uint32_t flags, socket_dist, core_spec, cpus_per_gpu, tasks_per_gpu;
         uint32_t uid; /* with SHAPE_UID */
+        uint32_t label;
         uint64_t mem_per_node_mib, mem_per_cpu_mib, mem_per_gpu_mib;
         uint32_t nreq, nexc, ngres, features_off; /* features_off UINT32_MAX = none */
         uint32_t prefer_off, ncounts; /* ncounts: node counts, after the ids in shape.nodes */
@@ -213,6 +215,7 @@ struct job {
     uint32_t array_id; /* 0 = none */
     uint32_t qos_id;
     uint32_t uid, assoc_id, qos; /* qos: id of qos_tab, STRTAB_NONE = none */
+    uint32_t label;              /* id of label_tab + 1, 0 = none */
     int32_t site_factor;
     union {
         uint32_t heap_at; /* index + 1 in the eligible heap, 0 = not there */
@@ -342,6 +345,7 @@ struct sched {
     struct license *lics; /* by id of lic_tab */
     uint32_t nlics;
     uint64_t lic_grow;    /* counts licences coming free */
+    struct strtab label_tab;
     struct strtab qos_tab;
     uint32_t *qos_priority, nqos, max_qos; /* by id of qos_tab */
     struct qos_preempt *qos_pre;           /* preempt.c; by id of qos_tab */
@@ -367,6 +371,7 @@ struct sched {
     uint32_t nmasked; /* classes with alts */
 
     bool uids;                  /* some job or partition shares nodes by user: shapes have users */
+    bool labels;                /* some job has a label */
     bool travelling;            /* planning moves jobs about; capacity does not really grow */
     uint64_t change, bf_change; /* counts inputs; the count at the last backfill */
     uint64_t bf_run, walk_run;
@@ -396,7 +401,8 @@ void node_take(struct sched *s, const struct sched_alloc_node *an, uint32_t part
 void node_release(struct sched *s, const struct sched_alloc_node *an, uint32_t part, bool firm,
                   bool cpus, bool rest);
 struct gres_row *node_gres_row(struct sched *s, struct node *n, const struct sched_alloc_gres *g);
-void node_own(struct sched *s, uint32_t id, uint32_t uid, bool owned, bool add);
+void node_own(struct sched *s, uint32_t id, const struct job *j,
+              bool add); /* it comes to the node or leaves it */
 uint32_t count_free_cores(const struct node *n, const uint64_t *avail);
 
 uint32_t node_part_index(const struct node *n, uint32_t part); /* in n->parts, nparts when not there */
@@ -564,6 +570,7 @@ void going_note(struct sched *s, struct job *j);    /* j holds, and goes_anyway(
 void going_settle(struct sched *s);                 /* forget who does not any more */
 
 /* sched.c */
+int label_id(struct sched *s, const char *label, uint32_t *ret_id); /* 0 for NULL; -ENOMEM */
 int job_build(struct sched *s, const struct sched_job *in,
               struct job **ret); /* in no table or queue yet */
 

@@ -368,8 +368,11 @@ static int feed_running(struct engine *e, const struct sim_running *x)
 
     if (r < 0)
         return r;
-    sched_job_owner(e->sched, x->job + 1, j->given ? j->given->uid : j->user + 1,
-                    j->given ? j->given->exclusive_user : false);
+    r = sched_job_owner(e->sched, x->job + 1, j->given ? j->given->uid : j->user + 1,
+                        j->given ? j->given->exclusive_user : false,
+                        j->given ? j->given->label : NULL);
+    if (r < 0)
+        return r;
     e->out->jobs[x->job].there = true;
     if (e->gates)
         gates_runs(e->gates, x->job);

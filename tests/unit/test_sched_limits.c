@@ -543,7 +543,7 @@ static void test_recovery(void **state)
     assert_int_equal(sched_tres_put(s, CPU, "cpu"), 0);
     sched_limit_enforce(s, true, false);
     assert_int_equal(sched_job_running(s, 1, "main", &alloc, NOW, NOW + 10 * MINUTE, false), 0);
-    sched_job_owner(s, 1, 2001, false);
+    assert_int_equal(sched_job_owner(s, 1, 2001, false, NULL), 0);
     assert_int_equal(sched_job_account(s, 1, ALICE, NORMAL), 0);
     set_assoc(s, ALICE, &l);
     set_assoc(s, PHYSICS, NULL);

@@ -123,7 +123,7 @@ static void test_refusals(void **state)
         { UPDATE_JOB, "TimeLimit", -ENOENT,
           "Update of this parameter is not supported: TimeLimit" },
         { UPDATE_JOB, "", -ENOENT, "Update of this parameter is not supported: " },
-        { UPDATE_JOB, "MCSLabel=x", -ENOTSUP, "MCSLabel of a job cannot be updated" },
+        { UPDATE_JOB, "SiteFactor=1", -ENOTSUP, "SiteFactor of a job cannot be updated" },
         { UPDATE_JOB, "TimeLimit=soon", -EDOM, "scontrol: error: Invalid TimeLimit value" },
         { UPDATE_JOB, "NumNodes=0", -EINVAL, "Invalid input: NumNodes=0" },
         { UPDATE_JOB, "NumNodes=4-2", -EINVAL, "Invalid input: NumNodes=4-2" },

@@ -236,7 +236,7 @@ static void test_owners(void **state)
 
     (void)state;
     assert_int_equal(sched_job_running(s, 5, "main", &a, 0, INT64_MAX, false), 0);
-    sched_job_owner(s, 5, 7, true);
+    assert_int_equal(sched_job_owner(s, 5, 7, true, NULL), 0);
     for (uint32_t round = 0; round < 2; round++) {
         _cleanup_val_(sched_decisions_done) struct sched_decisions d = { 0 };
         struct sched_job j = theirs;
@@ -253,10 +253,113 @@ static void test_owners(void **state)
     sched_free(s);
 }
 
+/* A pass that starts at most one job: the node it gets, UINT32_MAX = none. */
+static uint32_t only_start(struct sched *s)
+{
+    _cleanup_val_(sched_decisions_done) struct sched_decisions d = { 0 };
+    int64_t wake;
+
+    assert_int_equal(sched_pass(s, 1, &d, &wake), 0);
+    for (size_t i = 0; i < d.n; i++)
+        if (d.items[i].kind == SCHED_START)
+            return d.items[i].alloc.nodes[0].node_id;
+    return UINT32_MAX;
+}
+
+/* Labels keep jobs apart: what runs on node 0 has the first, the job that comes the second; it gets that node. */
+static void test_labels(void **state)
+{
+    static const struct {
+        const char *there, *comes;
+        uint32_t node;
+    } rows[] = {
+        { NULL, NULL, 0 }, { "red", "red", 0 }, { "red", "blue", 1 }, { "red", NULL, 1 }, { NULL, "red", 1 },
+    };
+    uint64_t bits = 3;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct sched_alloc_node an = { .node_id = 0, .cpus = 2, .cpu_bits = &bits, .ncpu_words = 1, .tasks = 1 };
+        struct sched_alloc a = { .nodes = &an, .nnodes = 1 };
+        struct sched *s = cluster(&(const struct example){ .text = NULL });
+        struct sched_job j = { .id = 9,
+                               .uid = 8,
+                               .partitions = part_main,
+                               .npartitions = 1,
+                               .time_limit_min = 10,
+                               .min_nodes = 1,
+                               .max_nodes = 1,
+                               .cpus_per_task = 1,
+                               .num_tasks = 1,
+                               .label = rows[i].comes };
+
+        assert_int_equal(sched_job_running(s, 5, "main", &a, 0, INT64_MAX, false), 0);
+        assert_int_equal(sched_job_owner(s, 5, 7, false, rows[i].there), 0);
+        assert_int_equal(sched_job_put(s, &j), 0);
+        assert_int_equal(only_start(s), rows[i].node);
+        /* and another with the label of what it joined goes beside it, when the node of the first is gone */
+        sched_job_remove(s, 5);
+        j.id = 10;
+        j.req_nodes = &rows[i].node;
+        j.nreq = 1;
+        assert_int_equal(sched_job_put(s, &j), 0);
+        assert_int_equal(only_start(s), rows[i].node);
+        sched_free(s);
+    }
+}
+
+/* Planning heeds them too: a job of another label gets no place beside the running one, and none beside its plan. */
+static void test_labels_planned(void **state)
+{
+    static const uint32_t others[] = { 2, 3 };
+    uint64_t bits = 1;
+    struct sched_alloc_node an[2] = { { .node_id = 0, .cpus = 1, .cpu_bits = &bits, .ncpu_words = 1, .tasks = 1 },
+                                      { .node_id = 1, .cpus = 1, .cpu_bits = &bits, .ncpu_words = 1, .tasks = 1 } };
+    struct sched_alloc a = { .nodes = an, .nnodes = 2 };
+    struct sched *s = cluster(&(const struct example){
+        .params = { .backfill = true, .conservative = true, .bf_window_min = 1440, .bf_resolution_s = 60 } });
+    _cleanup_val_(sched_decisions_done) struct sched_decisions d = { 0 };
+    struct sched_job j = { .id = 9,
+                           .uid = 8,
+                           .partitions = part_main,
+                           .npartitions = 1,
+                           .time_limit_min = 10,
+                           .min_nodes = 1,
+                           .max_nodes = 1,
+                           .cpus_per_task = 1,
+                           .num_tasks = 1,
+                           .exc_nodes = others,
+                           .nexc = 2,
+                           .label = "blue" };
+    int64_t expected_us = 0;
+    bool started = false;
+
+    (void)state;
+    assert_int_equal(sched_job_running(s, 5, "main", &a, 0, INT64_C(3600000000), false), 0);
+    assert_int_equal(sched_job_owner(s, 5, 7, false, "red"), 0);
+    assert_int_equal(sched_job_put(s, &j), 0);
+    assert_int_equal(only_start(s), UINT32_MAX);
+    j.id = 10;
+    j.label = "red"; /* its place is beside the running one: now */
+    assert_int_equal(sched_job_put(s, &j), 0);
+    assert_int_equal(only_start(s), UINT32_MAX); /* behind the other in the queue */
+    assert_int_equal(sched_backfill(s, 2, &d), 0);
+    for (size_t i = 0; i < d.n; i++) {
+        if (d.items[i].kind == SCHED_START)
+            assert_int_equal(d.items[i].job_id, 10);
+        if (d.items[i].kind == SCHED_EXPECT && d.items[i].job_id == 9)
+            expected_us = d.items[i].expected_us;
+        started |= d.items[i].kind == SCHED_START;
+    }
+    assert_true(started);
+    assert_true(expected_us >= INT64_C(3600000000));
+    sched_free(s);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_examples),
-                                        cmocka_unit_test(test_owners) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_examples), cmocka_unit_test(test_owners),
+                                        cmocka_unit_test(test_labels), cmocka_unit_test(test_labels_planned) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
