@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -49,6 +50,26 @@ void daemonize_ready(int ready_fd)
     if (write(ready_fd, "", 1) < 0)
         log_debug("the starting command did not wait");
     (void)close(ready_fd);
+}
+
+void daemonize_serve(int ready_fd, bool foreground)
+{
+    daemonize_notify("READY=1");
+    if (!foreground && chdir("/") < 0)
+        log_error("cannot change to /: %s", strerror(errno));
+    daemonize_ready(ready_fd);
+}
+
+void daemonize_limits(void)
+{
+    struct rlimit rl;
+
+    if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
+        rl.rlim_cur = rl.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &rl); /* fewer connections then */
+    }
+    rl = (struct rlimit){ 0, 0 };
+    (void)setrlimit(RLIMIT_CORE, &rl); /* its absence is no danger */
 }
 
 void daemonize_notify(const char *text)

@@ -13,6 +13,11 @@ int daemonize_detach(int *ret_ready_fd, struct err *err);
 /* It serves: standard streams become /dev/null, and who started it goes on.  Closes ready_fd; -1, in
  * the foreground, changes nothing. */
 void daemonize_ready(int ready_fd);
+/* All of that for a daemon whose doors are open: the service manager and who started it are told, and a
+ * daemon that is not in the foreground leaves its directory. */
+void daemonize_serve(int ready_fd, bool foreground);
+/* As many files as allowed, and no core dumps: keys and passwords are in memory. */
+void daemonize_limits(void);
 /* A line for the service manager at NOTIFY_SOCKET, "READY=1"; nothing where there is none. */
 void daemonize_notify(const char *text);
 /* Our number in a file of its own.  A failure is logged: it is not worth refusing to serve. */

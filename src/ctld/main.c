@@ -259,26 +259,6 @@ static void *signal_thread(void *arg)
 
 /* ---- the daemon --------------------------------------------------------------------------------- */
 
-static void let_go(int ready_fd, bool foreground)
-{
-    daemonize_notify("READY=1");
-    if (!foreground && chdir("/") < 0)
-        log_error("cannot change to /: %s", strerror(errno));
-    daemonize_ready(ready_fd);
-}
-
-static void raise_limits(void)
-{
-    struct rlimit rl;
-
-    if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
-        rl.rlim_cur = rl.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &rl); /* fewer connections then */
-    }
-    rl = (struct rlimit){ 0, 0 };
-    (void)setrlimit(RLIMIT_CORE, &rl); /* keys are in memory */
-}
-
 static int run(struct ctld *ctld, const struct options *o, int ready_fd, struct err *err)
 {
     pthread_t signals;
@@ -301,7 +281,7 @@ static int run(struct ctld *ctld, const struct options *o, int ready_fd, struct 
         return err_set(err, r, "cannot start listening: %s", strerror(-r));
     log_info("slurmctld %s of cluster %s is running, port %u", SLURM_RELEASE,
              conf_str(ctld->conf, CONF_CLUSTER_NAME), server_port(ctld->front->server));
-    let_go(ready_fd, o->foreground);
+    daemonize_serve(ready_fd, o->foreground);
     core_run(ctld);
     pthread_kill(signals, SIGTERM);
     pthread_join(signals, NULL);
@@ -326,7 +306,7 @@ int main(int argc, char **argv)
     if (!ctld)
         return 1;
     boot_host_name(ctld);
-    raise_limits();
+    daemonize_limits();
     if (o.nice && setpriority(PRIO_PROCESS, 0, o.nice) < 0)
         fprintf(stderr, "slurmctld: nice value %d is not allowed: %s\n", o.nice, strerror(errno));
     r = load_conf(ctld, &o, &err);

@@ -211,26 +211,6 @@ static void wait_for_end(struct dbd *d, const struct options *o)
 /* ---- the daemon ---------------------------------------------------------------------------------
  */
 
-static void let_go(int ready_fd, bool foreground)
-{
-    daemonize_notify("READY=1");
-    if (!foreground && chdir("/") < 0)
-        log_error("cannot change to /: %s", strerror(errno));
-    daemonize_ready(ready_fd);
-}
-
-static void raise_limits(void)
-{
-    struct rlimit rl;
-
-    if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
-        rl.rlim_cur = rl.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &rl); /* fewer connections then */
-    }
-    rl = (struct rlimit){ 0, 0 };
-    (void)setrlimit(RLIMIT_CORE, &rl); /* keys and a password are in memory */
-}
-
 static int run(struct dbd *d, const struct options *o, int ready_fd, struct err *err)
 {
     sigset_t set = watched();
@@ -245,7 +225,7 @@ static int run(struct dbd *d, const struct options *o, int ready_fd, struct err 
         return err->text[0] ? r : err_set(err, r, "cannot start: %s", strerrordesc_np(-r));
     daemonize_pid_file(conf_dbd_str(d->conf, CONF_DBD_PID_FILE));
     log_info("slurmdbd %s is running, port %u", SLURM_RELEASE, server_port(d->server));
-    let_go(ready_fd, o->foreground);
+    daemonize_serve(ready_fd, o->foreground);
     wait_for_end(d, o);
     (void)unlink(conf_dbd_str(d->conf, CONF_DBD_PID_FILE)); /* may never have been made */
     return 0;
@@ -260,7 +240,7 @@ int main(int argc, char **argv)
 
     if (r)
         return r == 1 ? 0 : 1;
-    raise_limits();
+    daemonize_limits();
     if (o.nice && setpriority(PRIO_PROCESS, 0, o.nice) < 0)
         (void)fprintf(stderr, "slurmdbd: nice value %d is not allowed: %s\n", o.nice,
                       strerror(errno));
