@@ -2,6 +2,7 @@
 #include "base/billing.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,21 +11,19 @@
 
 #define NAME_MAX_LEN 128u
 
-/* MiB of the unit behind a weight. */
-static double unit_mib(const char *text)
+/* MiB of the unit at *text, which moves behind it. */
+static double unit_mib(char **text)
 {
-    switch (toupper((unsigned char)*text)) {
-    case 'K':
-        return 1.0 / 1024;
-    case 'G':
-        return 1024;
-    case 'T':
-        return 1024.0 * 1024;
-    case 'P':
-        return 1024.0 * 1024 * 1024;
-    default:
+    static const char units[] = "KMGTP";
+    const char *unit = **text ? strchr(units, toupper((unsigned char)**text)) : NULL;
+    double mib = 1.0 / 1024;
+
+    if (!unit)
         return 1;
-    }
+    for (const char *u = units; u < unit; u++)
+        mib *= 1024;
+    (*text)++;
+    return mib;
 }
 
 /* "Mem=0.25G" -> "mem", and the weight of one of it. */
@@ -40,34 +39,52 @@ static bool take(const char *part, size_t len, char *name, double *ret_weight)
         name[i] = (char)tolower((unsigned char)part[i]);
     name[n] = '\0';
     *ret_weight = strtod(equals + 1, &end);
-    if (end == equals + 1)
+    if (end == equals + 1 || *ret_weight < 0)
         return false;
-    if (strcmp(name, "mem") == 0)
-        *ret_weight /= unit_mib(end);
-    return true;
+    if (strcmp(name, "mem") == 0 && end < part + len)
+        *ret_weight /= unit_mib(&end);
+    return end == part + len;
 }
 
-uint64_t billing(const char *weights, enum billing_sum how, uint64_t (*amount)(void *ctx, const char *name), void *ctx)
+double billing_exact(const char *weights, enum billing_sum how, billing_amount_fn *amount, void *ctx)
 {
-    double all = 0, most = 0, gres = 0, global = 0, total;
+    double sum = 0, most = 0;
 
     for (const char *p = weights; *p;) {
         size_t len = strcspn(p, ",");
         char name[NAME_MAX_LEN];
-        double weight, worth;
+        double weight;
 
         if (take(p, len, name, &weight)) {
-            worth = weight * (double)amount(ctx, name);
-            all += worth;
-            if (strncmp(name, "license/", 8) == 0 || strncmp(name, "bb/", 3) == 0)
-                global += worth;
-            else if (how == BILLING_MAX_GRES && strncmp(name, "gres/", 5) == 0)
-                gres += worth;
+            bool global = strncmp(name, "license/", 8) == 0 || strncmp(name, "bb/", 3) == 0;
+            bool gres = how == BILLING_MAX_GRES && strncmp(name, "gres/", 5) == 0;
+            double worth = weight * amount(ctx, name);
+
+            if (how == BILLING_ALL || global || gres)
+                sum += worth;
             else
                 most = MAX(most, worth);
         }
         p += len + (p[len] == ',');
     }
-    total = how == BILLING_ALL ? all : most + gres + global;
-    return total > 0 ? (uint64_t)total : 0;
+    return sum + most;
+}
+
+uint64_t billing(const char *weights, enum billing_sum how, billing_amount_fn *amount, void *ctx)
+{
+    return (uint64_t)billing_exact(weights, how, amount, ctx);
+}
+
+int billing_check(const char *weights, struct err *err)
+{
+    for (const char *p = weights ? weights : ""; *p;) {
+        size_t len = strcspn(p, ",");
+        char name[NAME_MAX_LEN];
+        double weight;
+
+        if (!take(p, len, name, &weight))
+            return err_set(err, -EINVAL, "'%.*s' is not of the form name=number", (int)len, p);
+        p += len + (p[len] == ',');
+    }
+    return 0;
 }

@@ -3,12 +3,21 @@
 
 #include <stdint.h>
 
+#include "base/err.h"
+
 enum billing_sum { /* PriorityFlags */
     BILLING_ALL,      /* the sum */
     BILLING_MAX,      /* MAX_TRES: the largest of what nodes have, and what the cluster has */
     BILLING_MAX_GRES, /* MAX_TRES_GRES: as before, and GRES beside it */
 };
 
-/* weights: "CPU=1.0,Mem=0.25G,GRES/gpu=2.0"; memory's weight is for its unit, MiB without one.  amount gives how much there is of
- * a TRES by its name, in lower case (memory in MiB).  Parts that are not name=number are passed over. */
-uint64_t billing(const char *weights, enum billing_sum how, uint64_t (*amount)(void *ctx, const char *name), void *ctx);
+/* How much there is of a TRES by its name, in lower case (memory in MiB). */
+typedef double billing_amount_fn(void *ctx, const char *name);
+
+/* weights: "CPU=1.0,Mem=0.25G,GRES/gpu=2.0"; memory's weight is for its unit, MiB without one.  Parts that cannot be read are
+ * passed over. */
+double billing_exact(const char *weights, enum billing_sum how, billing_amount_fn *amount, void *ctx);
+/* The same in whole numbers, as limits count it. */
+uint64_t billing(const char *weights, enum billing_sum how, billing_amount_fn *amount, void *ctx);
+/* Can all of it be read (NULL: there is nothing)?  -EINVAL, and err names what not. */
+int billing_check(const char *weights, struct err *err);

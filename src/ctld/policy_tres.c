@@ -127,12 +127,12 @@ struct bill {
     const Pst__JobRecord *r;
 };
 
-static uint64_t bill_amount(void *ctx, const char *name)
+static double bill_amount(void *ctx, const char *name)
 {
     const struct bill *b = ctx;
     uint32_t id = am_tres_id(b->am, name);
 
-    return id && id != AM_TRES_BILLING ? policy_tres_asked(b->am, NULL, BILLING_ALL, b->r, id, false) : 0;
+    return id && id != AM_TRES_BILLING ? (double)policy_tres_asked(b->am, NULL, BILLING_ALL, b->r, id, false) : 0;
 }
 
 uint64_t policy_tres_asked(const struct assoc_mgr *am, const struct partition *p, enum billing_sum how,

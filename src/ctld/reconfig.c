@@ -19,7 +19,7 @@
 #include "ctld/preempt.h"
 #include "ctld/shares.h"
 #include "ctld/triggers.h"
-#include "model/billing.h"
+#include "base/billing.h"
 
 /* ---- nodes -------------------------------------------------------------------------------------- */
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/billing.h"
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/log.h"
@@ -184,14 +183,9 @@ char *alloc_tres_text(const Pst__Alloc *a, uint64_t billing)
 void alloc_bill(const struct ctld *ctld, const char *partition, const char *licenses, Pst__JobRecord *set)
 {
     const struct partition *p = cluster_partition(ctld->cluster, partition);
-    unsigned flags = 0;
-    double billing;
+    double billing =
+        billing_of(p ? p->rec->tres_billing_weights : NULL, billing_sum_of(ctld->conf), set->alloc, licenses);
 
-    if (conf_option(ctld->conf, CONF_PRIORITY_FLAGS, "MAX_TRES", NULL, NULL))
-        flags |= BILLING_MAX_TRES;
-    if (conf_option(ctld->conf, CONF_PRIORITY_FLAGS, "MAX_TRES_GRES", NULL, NULL))
-        flags |= BILLING_MAX_TRES_GRES;
-    billing = billing_of(p ? p->rec->tres_billing_weights : NULL, flags, set->alloc, licenses);
     free(set->alloc_tres);
     set->alloc_tres = alloc_tres_text(set->alloc, (uint64_t)billing);
     if (billing > (double)(uint64_t)billing)

@@ -9,42 +9,6 @@
 
 #include "base/cleanup.h"
 
-#define NAME_MAX_BYTES 128u
-
-struct weight {
-    char name[NAME_MAX_BYTES];
-    double each; /* of memory: of a MiB */
-};
-
-/* The next of the list; NULL: the end.  *ret_ok: it could be read. */
-static const char *next_weight(const char *p, struct weight *w, bool *ret_ok)
-{
-    size_t len = strcspn(p, ","), name = strcspn(p, "=");
-    static const char units[] = "KMGTP";
-    const char *unit;
-    char *end;
-
-    if (!*p)
-        return NULL;
-    *ret_ok = name < len && name > 0 && name < sizeof(w->name);
-    if (*ret_ok) {
-        memcpy(w->name, p, name);
-        w->name[name] = '\0';
-        w->each = strtod(p + name + 1, &end);
-        *ret_ok = end > p + name + 1 && w->each >= 0;
-        unit =
-            strcasecmp(w->name, "mem") == 0 && end < p + len ? strchr(units, *end & ~0x20) : NULL;
-        if (unit) {
-            for (end++; unit > units + 1; unit--)
-                w->each /= 1024;
-            if (unit == units)
-                w->each *= 1024;
-        }
-        *ret_ok = *ret_ok && end == p + len;
-    }
-    return p + len + (p[len] == ',');
-}
-
 static double gres_count(const Pst__Alloc *a, const char *want)
 {
     size_t len = strcspn(want, ":");
@@ -83,51 +47,31 @@ static double memory(const Pst__Alloc *a)
     return sum;
 }
 
-static double count_of(const char *name, const Pst__Alloc *a, const char *licenses)
+struct bill {
+    const Pst__Alloc *alloc;
+    const char *licenses;
+};
+
+static double count_of(void *ctx, const char *name)
 {
-    if (strcasecmp(name, "cpu") == 0)
-        return a->total_cpus;
-    if (strcasecmp(name, "mem") == 0)
-        return memory(a);
-    if (strcasecmp(name, "node") == 0)
-        return (double)a->n_node_ids;
-    if (strncasecmp(name, "gres/", 5) == 0)
-        return gres_count(a, name + 5);
-    if (strncasecmp(name, "license/", 8) == 0)
-        return license_count(licenses, name + 8);
+    const struct bill *b = ctx;
+
+    if (strcmp(name, "cpu") == 0)
+        return b->alloc->total_cpus;
+    if (strcmp(name, "mem") == 0)
+        return memory(b->alloc);
+    if (strcmp(name, "node") == 0)
+        return (double)b->alloc->n_node_ids;
+    if (strncmp(name, "gres/", 5) == 0)
+        return gres_count(b->alloc, name + 5);
+    if (strncmp(name, "license/", 8) == 0)
+        return license_count(b->licenses, name + 8);
     return 0;
 }
 
-double billing_of(const char *weights, unsigned flags, const Pst__Alloc *a, const char *licenses)
+double billing_of(const char *weights, enum billing_sum how, const Pst__Alloc *a, const char *licenses)
 {
-    double sum = 0, most = 0;
-    struct weight w;
-    bool ok = false;
+    struct bill b = { a, licenses };
 
-    if (!weights || !*weights)
-        return a->total_cpus;
-    for (const char *p = weights; (p = next_weight(p, &w, &ok));) {
-        double part = ok ? w.each * count_of(w.name, a, licenses) : 0;
-        bool global = strncasecmp(w.name, "license/", 8) == 0 || strncasecmp(w.name, "bb/", 3) == 0;
-        bool gres = strncasecmp(w.name, "gres/", 5) == 0;
-
-        if (global || !(flags & (BILLING_MAX_TRES | BILLING_MAX_TRES_GRES)) ||
-            (gres && (flags & BILLING_MAX_TRES_GRES)))
-            sum += part;
-        else
-            most = MAX(most, part);
-    }
-    return sum + most;
-}
-
-int billing_check(const char *weights, struct err *err)
-{
-    struct weight w;
-    bool ok = false;
-
-    for (const char *p = weights ? weights : "", *at = p; (p = next_weight(p, &w, &ok)); at = p)
-        if (!ok)
-            return err_set(err, -EINVAL, "'%.*s' is not of the form name=number",
-                           (int)strcspn(at, ","), at);
-    return 0;
+    return weights && *weights ? billing_exact(weights, how, count_of, &b) : a->total_cpus;
 }

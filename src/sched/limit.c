@@ -434,13 +434,13 @@ static uint64_t asked(const struct ask *a, const struct tres_slot *t)
     }
 }
 
-static uint64_t amount_named(void *ctx, const char *name)
+static double amount_named(void *ctx, const char *name)
 {
     struct ask *a = ctx;
 
     for (uint32_t i = 0; i < a->s->limits->ntres; i++)
         if (a->s->limits->tres[i].name && strcasecmp(a->s->limits->tres[i].name, name) == 0)
-            return ask_tres(a, i);
+            return (double)ask_tres(a, i);
     return 0;
 }
 
