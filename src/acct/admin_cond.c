@@ -216,3 +216,39 @@ uint32_t *cond_assocs(struct admin_run *run, const Pst__AcctCond *where, size_t 
     *ret_n = l.n;
     return l.ids;
 }
+
+uint32_t *run_matching(struct admin_run *run, enum am_kind kind, admin_match_fn *matches,
+                       const Pst__AcctCond *where, size_t *ret_n)
+{
+    const ProtobufCMessage *rec;
+    uint32_t *ids = NULL;
+    size_t n = 0, pos = 0;
+
+    while ((rec = am_next(run->a->am, kind, &pos))) {
+        /* the number is each one's first field */
+        uint32_t id = *(const uint32_t *)((const char *)rec + rec->descriptor->fields[0].offset);
+
+        if (matches(where, rec) && id_list_add(&ids, &n, id) < 0)
+            run->r = -ENOMEM;
+    }
+    *ret_n = n;
+    return ids;
+}
+
+void run_each(struct admin_run *run, enum am_kind kind, admin_match_fn *matches,
+              admin_each_fn *change, const Pst__AcctCond *where, const Pst__AcctSet *set)
+{
+    size_t n = 0;
+    uint32_t *ids;
+
+    if (!run_is_operator(run)) {
+        run_deny(run);
+        return;
+    }
+    ids = run_matching(run, kind, matches, where, &n);
+    for (size_t i = 0; i < n && run_ok(run); i++)
+        change(run, ids[i], where, set);
+    free(ids);
+    if (run_ok(run) && !run->res->n_names)
+        run_fail(run, SLURM_NO_CHANGE_IN_DATA, NULL);
+}

@@ -96,6 +96,15 @@ size_t cond_clusters(struct admin_run *run, const Pst__AcctCond *where, const ch
 /* Sort ids of associations by their places. */
 void sort_assocs(struct assoc_mgr *am, uint32_t *ids, size_t n);
 
+/* Ids of the records of a kind that match, ascending.  Caller frees. */
+typedef bool admin_match_fn(const Pst__AcctCond *where, const ProtobufCMessage *rec);
+uint32_t *run_matching(struct admin_run *run, enum am_kind kind, admin_match_fn *matches,
+                       const Pst__AcctCond *where, size_t *ret_n);
+/* Change each of them, for operators; the operation fails when that told no name. */
+typedef void admin_each_fn(struct admin_run *run, uint32_t id, const Pst__AcctCond *where, const Pst__AcctSet *set);
+void run_each(struct admin_run *run, enum am_kind kind, admin_match_fn *matches, admin_each_fn *change,
+              const Pst__AcctCond *where, const Pst__AcctSet *set);
+
 /* ---- rights
  * --------------------------------------------------------------------------------------- */
 

@@ -237,47 +237,35 @@ void wckey_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__Acc
     free(clusters);
 }
 
-static uint32_t *matching_wckeys(struct admin_run *run, const Pst__AcctCond *where, size_t *ret_n)
+static bool wckey_matches(const Pst__AcctCond *where, const ProtobufCMessage *rec)
 {
-    const Pst__WckeyRecord *w;
-    uint32_t *ids = NULL;
-    size_t n = 0, pos = 0;
+    const Pst__WckeyRecord *w = (const Pst__WckeyRecord *)rec;
 
-    while ((w = (const Pst__WckeyRecord *)am_next(run->a->am, AM_WCKEY, &pos)))
-        if (!w->deleted && cond_has(where->names, where->n_names, w->name) &&
-            cond_has(where->wckeys, where->n_wckeys, w->name) &&
-            cond_has(where->users, where->n_users, w->user) &&
-            cond_has(where->clusters, where->n_clusters, w->cluster) &&
-            cond_has_id(where->ids, where->n_ids, w->wckey_id) &&
-            id_list_add(&ids, &n, w->wckey_id) < 0)
-            run->r = -ENOMEM;
-    *ret_n = n;
-    return ids;
+    return !w->deleted && cond_has(where->names, where->n_names, w->name) &&
+           cond_has(where->wckeys, where->n_wckeys, w->name) &&
+           cond_has(where->users, where->n_users, w->user) &&
+           cond_has(where->clusters, where->n_clusters, w->cluster) &&
+           cond_has_id(where->ids, where->n_ids, w->wckey_id);
+}
+
+/* The one thing to set: it is the default. */
+static void make_wckey_default(struct admin_run *run, uint32_t id, const Pst__AcctCond *where,
+                               const Pst__AcctSet *set)
+{
+    Pst__WckeyRecord *w = run_dup(run, am_wckey(run->a->am, id));
+
+    (void)where;
+    (void)set;
+    if (!w)
+        return;
+    set_default_wckey(run, w->cluster, w->user, w->name);
+    run_name(run, w->name);
+    pst__wckey_record__free_unpacked(w, NULL);
 }
 
 void wckey_modify(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
 {
-    size_t n = 0;
-    uint32_t *ids;
-
-    (void)set; /* the one thing to set: it is the default */
-    if (!run_is_operator(run)) {
-        run_deny(run);
-        return;
-    }
-    ids = matching_wckeys(run, where, &n);
-    for (size_t i = 0; i < n && run_ok(run); i++) {
-        Pst__WckeyRecord *w = run_dup(run, am_wckey(run->a->am, ids[i]));
-
-        if (!w)
-            break;
-        set_default_wckey(run, w->cluster, w->user, w->name);
-        run_name(run, w->name);
-        pst__wckey_record__free_unpacked(w, NULL);
-    }
-    free(ids);
-    if (run_ok(run) && !run->res->n_names)
-        run_fail(run, SLURM_NO_CHANGE_IN_DATA, NULL);
+    run_each(run, AM_WCKEY, wckey_matches, make_wckey_default, where, set);
 }
 
 static void drop_wckey(struct admin_run *run, uint32_t id)
@@ -304,33 +292,27 @@ static void delete_wckeys_of(struct admin_run *run, const char *cluster)
 
     cond.n_clusters = 1;
     cond.clusters = clusters;
-    ids = matching_wckeys(run, &cond, &n);
+    ids = run_matching(run, AM_WCKEY, wckey_matches, &cond, &n);
     for (size_t i = 0; i < n && run_ok(run); i++)
         drop_wckey(run, ids[i]);
     free(ids);
 }
 
+static void delete_wckey(struct admin_run *run, uint32_t id, const Pst__AcctCond *where,
+                         const Pst__AcctSet *set)
+{
+    const Pst__WckeyRecord *w = am_wckey(run->a->am, id);
+
+    (void)where;
+    (void)set;
+    run_line(run, "C = %-10s W = %-10s U = %-9s", w->cluster, w->name, w->user);
+    run_name(run, w->name);
+    drop_wckey(run, id);
+}
+
 void wckey_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
 {
-    size_t n = 0;
-    uint32_t *ids;
-
-    (void)set;
-    if (!run_is_operator(run)) {
-        run_deny(run);
-        return;
-    }
-    ids = matching_wckeys(run, where, &n);
-    for (size_t i = 0; i < n && run_ok(run); i++) {
-        const Pst__WckeyRecord *w = am_wckey(run->a->am, ids[i]);
-
-        run_line(run, "C = %-10s W = %-10s U = %-9s", w->cluster, w->name, w->user);
-        run_name(run, w->name);
-        drop_wckey(run, ids[i]);
-    }
-    free(ids);
-    if (run_ok(run) && !run->res->n_names)
-        run_fail(run, SLURM_NO_CHANGE_IN_DATA, NULL);
+    run_each(run, AM_WCKEY, wckey_matches, delete_wckey, where, set);
 }
 
 /* ---- remote licences
@@ -467,59 +449,44 @@ void resource_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__
         run_fail(run, SLURM_NO_CHANGE_IN_DATA, NULL);
 }
 
-static uint32_t *matching_resources(struct admin_run *run, const Pst__AcctCond *where,
-                                    size_t *ret_n)
+static bool resource_matches(const Pst__AcctCond *where, const ProtobufCMessage *rec)
 {
-    const Pst__ResourceRecord *r;
-    uint32_t *ids = NULL;
-    size_t n = 0, pos = 0;
+    const Pst__ResourceRecord *r = (const Pst__ResourceRecord *)rec;
 
-    while ((r = (const Pst__ResourceRecord *)am_next(run->a->am, AM_RESOURCE, &pos)))
-        if (cond_has(where->names, where->n_names, r->name) &&
-            cond_has(where->servers, where->n_servers, r->server) &&
-            cond_has_id(where->ids, where->n_ids, r->resource_id) &&
-            id_list_add(&ids, &n, r->resource_id) < 0)
-            run->r = -ENOMEM;
-    *ret_n = n;
-    return ids;
+    return cond_has(where->names, where->n_names, r->name) &&
+           cond_has(where->servers, where->n_servers, r->server) &&
+           cond_has_id(where->ids, where->n_ids, r->resource_id);
+}
+
+static void modify_resource(struct admin_run *run, uint32_t id, const Pst__AcctCond *where,
+                            const Pst__AcctSet *set)
+{
+    Pst__ResourceRecord *rec = run_dup(run, am_resource(run->a->am, id));
+    _cleanup_val_(strbuf_done) struct strbuf info = STRBUF_INIT;
+    char at[300];
+
+    if (!rec)
+        return;
+    if (set->resource && pb_merge(&rec->base, &set->resource->base) < 0)
+        run->r = -ENOMEM;
+    if (set->has_allowed || where->n_clusters)
+        set_shares(run, rec, where, set);
+    else
+        check_shares(run, rec);
+    rec->has_modified_us = 1;
+    rec->modified_us = run->now_us;
+    if (run_ok(run))
+        run_put_resource(run, rec);
+    text_fields(&info, set->resource ? &set->resource->base : NULL);
+    (void)snprintf(at, sizeof(at), "(id=%u)", rec->resource_id);
+    run_txn(run, "Modify Resource", NULL, NULL, NULL, at, strbuf_str(&info));
+    tell_resource(run, rec);
+    pst__resource_record__free_unpacked(rec, NULL);
 }
 
 void resource_modify(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
 {
-    size_t n = 0;
-    uint32_t *ids;
-
-    if (!run_is_operator(run)) {
-        run_deny(run);
-        return;
-    }
-    ids = matching_resources(run, where, &n);
-    for (size_t i = 0; i < n && run_ok(run); i++) {
-        Pst__ResourceRecord *rec = run_dup(run, am_resource(run->a->am, ids[i]));
-        _cleanup_val_(strbuf_done) struct strbuf info = STRBUF_INIT;
-        char at[300];
-
-        if (!rec)
-            break;
-        if (set->resource && pb_merge(&rec->base, &set->resource->base) < 0)
-            run->r = -ENOMEM;
-        if (set->has_allowed || where->n_clusters)
-            set_shares(run, rec, where, set);
-        else
-            check_shares(run, rec);
-        rec->has_modified_us = 1;
-        rec->modified_us = run->now_us;
-        if (run_ok(run))
-            run_put_resource(run, rec);
-        text_fields(&info, set->resource ? &set->resource->base : NULL);
-        (void)snprintf(at, sizeof(at), "(id=%u)", rec->resource_id);
-        run_txn(run, "Modify Resource", NULL, NULL, NULL, at, strbuf_str(&info));
-        tell_resource(run, rec);
-        pst__resource_record__free_unpacked(rec, NULL);
-    }
-    free(ids);
-    if (run_ok(run) && !run->res->n_names)
-        run_fail(run, SLURM_NO_CHANGE_IN_DATA, NULL);
+    run_each(run, AM_RESOURCE, resource_matches, modify_resource, where, set);
 }
 
 /* Whole, or the shares of the clusters named. */
@@ -549,30 +516,23 @@ static void drop_resource(struct admin_run *run, Pst__ResourceRecord *rec,
         run_remove(run, &put);
 }
 
-void resource_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
+static void delete_resource(struct admin_run *run, uint32_t id, const Pst__AcctCond *where,
+                            const Pst__AcctSet *set)
 {
-    size_t n = 0;
-    uint32_t *ids;
+    Pst__ResourceRecord *rec = run_dup(run, am_resource(run->a->am, id));
+    char at[300];
 
     (void)set;
-    if (!run_is_operator(run)) {
-        run_deny(run);
+    if (!rec)
         return;
-    }
-    ids = matching_resources(run, where, &n);
-    for (size_t i = 0; i < n && run_ok(run); i++) {
-        Pst__ResourceRecord *rec = run_dup(run, am_resource(run->a->am, ids[i]));
-        char at[300];
+    tell_resource(run, rec);
+    (void)snprintf(at, sizeof(at), "(id=%u)", id);
+    drop_resource(run, rec, where);
+    run_txn(run, "Remove Resource", NULL, NULL, NULL, at, "");
+    pst__resource_record__free_unpacked(rec, NULL);
+}
 
-        if (!rec)
-            break;
-        tell_resource(run, rec);
-        (void)snprintf(at, sizeof(at), "(id=%u)", ids[i]);
-        drop_resource(run, rec, where);
-        run_txn(run, "Remove Resource", NULL, NULL, NULL, at, "");
-        pst__resource_record__free_unpacked(rec, NULL);
-    }
-    free(ids);
-    if (run_ok(run) && !run->res->n_names)
-        run_fail(run, SLURM_NO_CHANGE_IN_DATA, NULL);
+void resource_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
+{
+    run_each(run, AM_RESOURCE, resource_matches, delete_resource, where, set);
 }

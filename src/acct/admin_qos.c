@@ -111,25 +111,14 @@ void qos_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctS
         run_fail(run, SLURM_NO_CHANGE_IN_DATA, NULL);
 }
 
-static bool qos_matches(const Pst__AcctCond *where, const Pst__QosRecord *q)
+static bool qos_matches(const Pst__AcctCond *where, const ProtobufCMessage *rec)
 {
+    const Pst__QosRecord *q = (const Pst__QosRecord *)rec;
+
     return !q->deleted && cond_has(where->names, where->n_names, q->name) &&
            cond_has_id(where->ids, where->n_ids, q->qos_id) &&
            cond_has_id(where->qos_ids, where->n_qos_ids, q->qos_id) &&
            cond_has(where->descriptions, where->n_descriptions, q->description);
-}
-
-static uint32_t *matching_qos(struct admin_run *run, const Pst__AcctCond *where, size_t *ret_n)
-{
-    const Pst__QosRecord *q;
-    uint32_t *ids = NULL;
-    size_t n = 0, pos = 0;
-
-    while ((q = (const Pst__QosRecord *)am_next(run->a->am, AM_QOS, &pos)))
-        if (qos_matches(where, q) && id_list_add(&ids, &n, q->qos_id) < 0)
-            run->r = -ENOMEM;
-    *ret_n = n;
-    return ids;
 }
 
 /* Would the QOS preempt itself, at once or around others? */
@@ -143,39 +132,33 @@ static bool preempts_itself(struct admin_run *run, uint32_t id, uint32_t at, uns
     return false;
 }
 
+static void modify_one(struct admin_run *run, uint32_t id, const Pst__AcctCond *where,
+                       const Pst__AcctSet *set)
+{
+    Pst__QosRecord *rec = run_dup(run, am_qos(run->a->am, id));
+    _cleanup_val_(strbuf_done) struct strbuf info = STRBUF_INIT;
+    char at[300];
+
+    (void)where;
+    if (!rec)
+        return;
+    run->r = qos_set(rec, set);
+    rec->has_modified_us = 1;
+    rec->modified_us = run->now_us;
+    run_put_qos(run, rec);
+    text_fields(&info, set->qos ? &set->qos->base : NULL);
+    (void)snprintf(at, sizeof(at), "(name='%s')", rec->name);
+    run_txn(run, "Modify QOS", NULL, NULL, NULL, at, strbuf_str(&info));
+    run_name(run, rec->name);
+    if (run_ok(run) && preempts_itself(run, id, id, 0))
+        run_fail(run, ESLURM_INVALID_QOS, "QOS preemption loop detected: %s would preempt itself",
+                 rec->name);
+    pst__qos_record__free_unpacked(rec, NULL);
+}
+
 void qos_modify(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
 {
-    size_t n = 0;
-    uint32_t *ids;
-
-    if (!run_is_operator(run)) {
-        run_deny(run);
-        return;
-    }
-    ids = matching_qos(run, where, &n);
-    for (size_t i = 0; i < n && run_ok(run); i++) {
-        Pst__QosRecord *rec = run_dup(run, am_qos(run->a->am, ids[i]));
-        _cleanup_val_(strbuf_done) struct strbuf info = STRBUF_INIT;
-        char at[300];
-
-        if (!rec)
-            break;
-        run->r = qos_set(rec, set);
-        rec->has_modified_us = 1;
-        rec->modified_us = run->now_us;
-        run_put_qos(run, rec);
-        text_fields(&info, set->qos ? &set->qos->base : NULL);
-        (void)snprintf(at, sizeof(at), "(name='%s')", rec->name);
-        run_txn(run, "Modify QOS", NULL, NULL, NULL, at, strbuf_str(&info));
-        run_name(run, rec->name);
-        if (run_ok(run) && preempts_itself(run, ids[i], ids[i], 0))
-            run_fail(run, ESLURM_INVALID_QOS,
-                     "QOS preemption loop detected: %s would preempt itself", rec->name);
-        pst__qos_record__free_unpacked(rec, NULL);
-    }
-    free(ids);
-    if (run_ok(run) && !run->res->n_names)
-        run_fail(run, SLURM_NO_CHANGE_IN_DATA, NULL);
+    run_each(run, AM_QOS, qos_matches, modify_one, where, set);
 }
 
 /* ---- removing
@@ -232,34 +215,28 @@ static void forget_qos(struct admin_run *run, uint32_t id)
     free(ids);
 }
 
+static void delete_one(struct admin_run *run, uint32_t id, const Pst__AcctCond *where,
+                       const Pst__AcctSet *set)
+{
+    Pst__QosRecord *rec = run_dup(run, am_qos(run->a->am, id));
+    char at[300];
+
+    (void)where;
+    (void)set;
+    if (!rec)
+        return;
+    forget_qos(run, id);
+    rec->has_deleted = rec->deleted = 1; /* jobs tell their QOS by its number */
+    rec->has_modified_us = 1;
+    rec->modified_us = run->now_us;
+    run_put_qos(run, rec);
+    (void)snprintf(at, sizeof(at), "(name='%s')", rec->name);
+    run_txn(run, "Remove QOS", NULL, NULL, NULL, at, "");
+    run_name(run, rec->name);
+    pst__qos_record__free_unpacked(rec, NULL);
+}
+
 void qos_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
 {
-    size_t n = 0;
-    uint32_t *ids;
-
-    (void)set;
-    if (!run_is_operator(run)) {
-        run_deny(run);
-        return;
-    }
-    ids = matching_qos(run, where, &n);
-    for (size_t i = 0; i < n && run_ok(run); i++) {
-        Pst__QosRecord *rec = run_dup(run, am_qos(run->a->am, ids[i]));
-        char at[300];
-
-        if (!rec)
-            break;
-        forget_qos(run, ids[i]);
-        rec->has_deleted = rec->deleted = 1; /* jobs tell their QOS by its number */
-        rec->has_modified_us = 1;
-        rec->modified_us = run->now_us;
-        run_put_qos(run, rec);
-        (void)snprintf(at, sizeof(at), "(name='%s')", rec->name);
-        run_txn(run, "Remove QOS", NULL, NULL, NULL, at, "");
-        run_name(run, rec->name);
-        pst__qos_record__free_unpacked(rec, NULL);
-    }
-    free(ids);
-    if (run_ok(run) && !run->res->n_names)
-        run_fail(run, SLURM_NO_CHANGE_IN_DATA, NULL);
+    run_each(run, AM_QOS, qos_matches, delete_one, where, set);
 }
