@@ -20,6 +20,7 @@ MAY = {
     "feed": FLOOR2, "sim": FLOOR2 | {"feed"},
     "acctd": FLOOR1 | {"acct"}, "dbd": FLOOR1 | {"acct", "acctd"},
     "pmi": {"base", "wire"},
+    "pam": {"base", "conf", "stepd"},  # looks into the spool and asks a step daemon
     "ctld": FLOOR2 | {"feed", "acctd"}, "stepd": FLOOR2, "penstock": FLOOR2 | {"feed", "sim", "cli"},
     "noded": FLOOR2 | {"stepd"},       # slurmd and the step daemon share the spool and its files
     "cli": {"base", "conf", "wire"},   # and model/names.h: words for states
@@ -28,7 +29,7 @@ ALSO = {"cli": {"model/names.h", "model/reqtres.h", "model/resv.h"}}
 # Messages of the schema are everyone's but base's; a folder's own schema is its own.
 SCHEMA = {"job.pb-c.h", "node.pb-c.h", "event.pb-c.h", "api.pb-c.h", "watch.pb-c.h",
           "explain.pb-c.h", "assoc.pb-c.h", "acct.pb-c.h", "resv.pb-c.h", "acctop.pb-c.h"}
-OWN_SCHEMA = {"stepfile.pb-c.h": {"stepd", "noded", "pmi"}}
+OWN_SCHEMA = {"stepfile.pb-c.h": {"stepd", "noded", "pmi", "pam"}}
 # Libraries that promise to be pure: no thread, no clock, no file.
 PURE = {
     "sched": {"<time.h>", "<pthread.h>", "<threads.h>", "<unistd.h>", "<fcntl.h>", "<sys/socket.h>",

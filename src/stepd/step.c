@@ -41,6 +41,8 @@ void step_fail(struct step *s, const char *fmt, ...)
     s->error = s->error_buf;
 }
 
+static void write_trace(struct step *s);
+
 /* ---- slurmd ---------------------------------------------------------------------------------- */
 
 static void drop_conn(struct step *s, int i)
@@ -88,9 +90,35 @@ static void tell_all(struct step *s, const Pst__StepEnd *end)
         tell(s, i, end);
 }
 
+/* Whoever asks, by the kernel's word, becomes a process of the step: root on a user's behalf (pam_slurm_adopt). */
+static void adopt(struct step *s, int i)
+{
+    Pst__StepNews news = PST__STEP_NEWS__INIT;
+    struct ucred peer;
+    socklen_t len = sizeof(peer);
+    int r = s->ext ? 0 : -EOPNOTSUPP;
+
+    if (r == 0 && getsockopt(s->conns[i], SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
+        r = -errno;
+    if (r == 0)
+        r = extern_adopt(s, peer.pid);
+    if (r == 0)
+        write_trace(s);
+    news.has_adopted = true;
+    news.adopted = r == 0;
+    if (r < 0)
+        news.adopt_error = strerror(-r);
+    (void)ctl_send(s->conns[i], &news.base); /* gone: it is ours all the same */
+    drop_conn(s, i);
+}
+
 static void on_order(struct step *s, int i, const Pst__StepOrder *o)
 {
     s->from_outside = s->from_outside || o->terminate || (o->has_signal && o->signal == SIGKILL);
+    if (o->adopt) {
+        adopt(s, i);
+        return;
+    }
     if (s->ext && o->terminate) {
         extern_terminate(s, o->now, o->has_kill_wait_s ? o->kill_wait_s : s->sf->kill_wait_s);
         if (o->release)
@@ -99,7 +127,7 @@ static void on_order(struct step *s, int i, const Pst__StepOrder *o)
     }
     if (s->ext && o->has_signal) {
         if (o->signal < 65)
-            (void)proctrack_signal(&s->track, (int)o->signal); /* none is fine */
+            extern_signal(s, (int)o->signal);
         return;
     }
     if (o->terminate)
@@ -295,7 +323,7 @@ static void launcher_address(int fd, char *addr, size_t size, uint16_t *ret_port
 static void write_trace(struct step *s)
 {
     Pst__StepTrace t = PST__STEP_TRACE__INIT;
-    _cleanup_free_ uint32_t *sessions = calloc(s->n_tasks + 1, sizeof(*sessions));
+    _cleanup_free_ uint32_t *sessions = calloc(s->n_tasks + EXTERN_SESSIONS, sizeof(*sessions));
     _cleanup_free_ uint8_t *data = NULL;
 
     if (!sessions)
@@ -303,6 +331,8 @@ static void write_trace(struct step *s)
     for (size_t i = 0; i < s->n_tasks; i++)
         if (s->tasks[i].pid > 0)
             sessions[t.n_sessions++] = (uint32_t)s->tasks[i].pid;
+    if (s->ext)
+        t.n_sessions = extern_sessions(s, sessions, EXTERN_SESSIONS);
     t.has_pid = t.has_start_ticks = true;
     t.pid = (uint32_t)getpid();
     t.start_ticks = s->start_ticks;

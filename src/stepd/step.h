@@ -21,7 +21,7 @@ struct extstep;
 struct mpi;
 
 #define STEP_ATTACHED 16 /* sattach at a time */
-#define STEP_CONNS 4              /* slurmd, and one more while it restarts */
+#define STEP_CONNS 16             /* slurmd, one more while it restarts, those who want to be adopted */
 #define STEP_STDIN_MAX (1u << 20) /* bytes waiting for a task's standard input */
 #define STEP_OUT_MAX (1u << 20)   /* bytes waiting for srun before tasks' pipes are left alone */
 #define STEP_CHUNK 65536u
@@ -189,9 +189,15 @@ int extern_begin(struct step *s);
 void extern_done(struct step *s);
 /* slurmd's orders. */
 void extern_terminate(struct step *s, bool now, uint32_t kill_wait_s);
+void extern_signal(struct step *s, int sig); /* all that was given to it */
 void extern_release(struct step *s);
+/* Take in the process pid and what it starts from now on.  -ESHUTDOWN: the job is ending; -ESRCH: it has gone. */
+int extern_adopt(struct step *s, pid_t pid);
+/* The sessions that adopted processes lead, for write_trace(): at most max of them.  Returns how many. */
+size_t extern_sessions(const struct step *s, uint32_t *sessions, size_t max);
 /* Once it was released: with nobody left, the step may end. */
 void extern_look(struct step *s, int64_t now_mono);
+#define EXTERN_SESSIONS 64 /* that are remembered for the heir of a killed step daemon */
 bool extern_used(const struct step *s); /* something was given to it */
 int64_t extern_deadline(const struct step *s); /* when to look again; 0: not */
 

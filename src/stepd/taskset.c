@@ -90,6 +90,8 @@ void step_suspend(struct step *s, bool on)
     if (!on) {
         s->suspend_mono_us = 0;
         (void)proctrack_signal(&s->track, SIGCONT); /* none left is fine */
+        if (s->ext)
+            extern_signal(s, SIGCONT);
         return;
     }
     to_groups(s, SIGTSTP);
@@ -204,6 +206,8 @@ static void sweep(struct step *s, int64_t now_mono)
     note_unkillable(s, now_mono);
     if (!failpoint("stepd-no-kill"))
         (void)proctrack_signal(&s->track, SIGKILL); /* wait(2) decides when it is enough */
+    if (s->ext)
+        extern_signal(s, SIGKILL);
     s->deadline_mono_us = now_mono + MIN(pause, (int64_t)SWEEP_MAX_US);
 }
 
@@ -212,6 +216,8 @@ void step_timers(struct step *s, int64_t now_mono)
     if (s->suspend_mono_us && now_mono >= s->suspend_mono_us) {
         s->suspend_mono_us = 0;
         (void)proctrack_signal(&s->track, SIGSTOP); /* none left is fine */
+        if (s->ext)
+            extern_signal(s, SIGSTOP);
     }
     if (s->swept)
         return;

@@ -74,7 +74,7 @@ def test_one_node(c):
 
 def test_allocations(c):
     assert c.run("srun", "-N2", "hostname").returncode == 0
-    out = c.run("salloc", "-N1", "squeue", "-s", "-h", "-o", "%i").out.split()
+    out = c.run("salloc", "-N1", "sh", "-c", "squeue -s -h -j $SLURM_JOB_ID -o %i").out.split()
     job = out[0].split(".")[0]
     assert out == [f"{job}.extern"]
     for number in (int(job) - 1, int(job)):
