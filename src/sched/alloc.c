@@ -135,9 +135,11 @@ void job_node_take(struct sched *s, const struct job *j, size_t i)
     node_own(s, j->alloc.nodes[i].node_id, j, true);
 }
 
-void job_take(struct sched *s, const struct job *j)
+void job_take(struct sched *s, struct job *j)
 {
     s->run_gen += !s->travelling;
+    if (!s->travelling)
+        j->taken = (uint32_t)s->run_gen;
     lics_take(s, &j->held);
     adv_take(s, j, true);
     for (size_t i = 0; i < j->alloc.nnodes; i++)

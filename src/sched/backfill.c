@@ -47,6 +47,16 @@ int bf_set_expected(struct sched *s, struct job *j, int64_t start_us, const stru
     return expect_set(j, start_us, s->bf_run, a);
 }
 
+/* Where a reservation is to be told. */
+static int expect(struct bf *b, struct entry *e, int64_t start_us, const struct sched_alloc *a)
+{
+    if (bf_within(b->s, b->now_us, start_us))
+        return bf_set_expected(b->s, e->job, start_us, a);
+    if (!expect_in_run(e->job, b->s->bf_run))
+        expect_clear(e->job);
+    return 0;
+}
+
 /* Reserve for the head of a partition. */
 static int reserve(struct bf *b, struct entry *e)
 {
@@ -62,18 +72,21 @@ static int reserve(struct bf *b, struct entry *e)
     int r = s->line_made ? 0 : line_make(s);
 
     if (r == 0)
+        r = kept_again(&p, e->job->id, b->now_us);
+    if (r == 1)
+        return expect(b, e, s->resvs[s->nresvs - 1].start_us, &s->resvs[s->nresvs - 1].alloc);
+    if (r == 0)
         r = plan(&p, b->now_us, &start_us, &alloc, &spare);
     if (r <= 0) {
         if (r == 0 && !expect_in_run(e->job, s->bf_run))
             expect_clear(e->job);
         return r;
     }
-    if (bf_within(s, b->now_us, start_us))
-        r = bf_set_expected(s, e->job, start_us, &alloc);
-    else if (!expect_in_run(e->job, s->bf_run))
-        expect_clear(e->job);
+    r = expect(b, e, start_us, &alloc);
     if (r >= 0)
         r = resv_add(s, e->part, start_us, &alloc, &spare, &e->job->want);
+    if (r >= 0 && start_us > b->now_us)
+        kept_note(&p, e->job->id, start_us);
     return r;
 }
 

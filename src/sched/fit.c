@@ -42,12 +42,26 @@ void pick_init(struct pick *p)
         if (p->gname[i] == STRTAB_NONE || (type && p->gtype[i] == STRTAB_NONE))
             p->gname[i] = NO_MATCH;
     }
+    p->plain = !k->ngres && !p->whole && p->share_max == 1 && !p->idle && !p->plan &&
+               p->s->params.select != SCHED_SELECT_SOCKET && !k->ntasks_per_socket && !k->core_spec &&
+               !p->part->node_cpus && !p->part->max_cpus_per_socket && !p->s->uids && !p->s->labels && !p->s->advs &&
+               !k->resv;
+    p->s->alike.known = false;
+}
+
+uint64_t pick_least_cpus(const struct pick *p)
+{
+    const struct shape_key *k = p->k;
+    uint64_t tasks = k->num_tasks ? k->num_tasks
+                                  : (uint64_t)MAX(k->min_nodes, 1u) * MAX(k->ntasks_per_node, 1u);
+
+    return p->share_max > 1 || (k->flags & SHAPE_OVERCOMMIT) ? 0 : tasks * k->cpus_per_task;
 }
 
 /* Cores the job leaves to the system beside those the node keeps anyway. */
 static uint32_t job_spec_cores(const struct pick *p, const struct node *n)
 {
-    uint32_t kept = n->nspec / n->threads;
+    uint32_t kept = n->spec_units;
 
     return p->k->core_spec > kept ? p->k->core_spec - kept : 0;
 }
@@ -76,9 +90,9 @@ struct geometry pick_geometry(const struct pick *p, const struct node *n)
     uint32_t usable = k->threads_per_core ? MIN(k->threads_per_core, n->threads) : n->threads;
     struct geometry g = { .gran = n->threads, .usable = usable };
 
-    g.units = n->cpus / g.gran;
-    g.per_socket = g.units / n->sockets;
-    g.avail = g.units - n->nspec / g.gran;
+    g.units = n->units;
+    g.per_socket = n->per_socket;
+    g.avail = g.units - n->spec_units;
     g.avail -= MIN(g.avail, job_spec_cores(p, n));
     g.grain = p->whole                                     ? MAX(g.avail, 1u)
               : p->s->params.select == SCHED_SELECT_SOCKET ? g.per_socket
@@ -90,6 +104,8 @@ uint32_t geometry_tasks(const struct pick *p, const struct geometry *g, uint32_t
 {
     uint32_t c = p->k->cpus_per_task, per_core = p->k->ntasks_per_core;
 
+    if (!per_core && c == 1)
+        return units * g->usable;
     if (per_core && c >= g->usable)
         return units / (c / g->usable + (c % g->usable != 0));
     if (per_core)
@@ -103,6 +119,8 @@ uint32_t geometry_units(const struct pick *p, const struct geometry *g, uint32_t
 
     if (p->k->flags & SHAPE_OVERCOMMIT)
         return 1;
+    if (u == 1)
+        return (uint32_t)MIN(tasks * c, (uint64_t)UINT32_MAX);
     if (per_core && c >= u)
         n = tasks * ((c + u - 1) / u);
     else if (per_core)
@@ -115,20 +133,14 @@ uint32_t geometry_units(const struct pick *p, const struct geometry *g, uint32_t
 const struct sched_alloc_node *pick_conflict(const struct pick *p, const struct resv *r, uint32_t id,
                                              const struct resv_node **ret_spare)
 {
-    size_t lo = 0, hi = r->alloc.nnodes;
+    uint32_t at;
 
     if (r->start_us >= p->end_us || !bitmap_test(r->nodes, id))
         return NULL;
-    while (hi - lo > 1) {
-        size_t mid = (lo + hi) / 2;
-
-        if (r->alloc.nodes[mid].node_id <= id)
-            lo = mid;
-        else
-            hi = mid;
-    }
-    *ret_spare = &r->spare[lo];
-    return &r->alloc.nodes[lo];
+    at = r->before[id >> 6] +
+         (uint32_t)__builtin_popcountll(r->nodes->words[id >> 6] & ((UINT64_C(1) << (id & 63)) - 1));
+    *ret_spare = &r->spare[at];
+    return &r->alloc.nodes[at];
 }
 
 static bool any_conflict(const struct pick *p, uint32_t id)
@@ -433,8 +445,34 @@ static bool fit_node(const struct pick *p, uint32_t id, struct fit *ret)
     return ret->tasks >= (k->num_tasks ? 1 : MAX(k->ntasks_per_node, 1u));
 }
 
+/* Of a job that asks for nothing but CPUs and memory: neighbours are mostly alike and as full. */
+static bool fit_alike(const struct pick *p, uint32_t id, struct fit *ret)
+{
+    const struct node *n = &p->s->nodes[id];
+    struct alike *a = &p->s->alike;
+
+    if (!a->known || a->threads != n->threads || a->free_cpus != n->free_cpus ||
+        a->free_cores != n->free_cores || a->mem_mib != n->mem_mib || a->mem_used != n->mem_used) {
+        *a = (struct alike){ .known = true,
+                             .threads = n->threads,
+                             .free_cpus = n->free_cpus,
+                             .free_cores = n->free_cores,
+                             .mem_mib = n->mem_mib,
+                             .mem_used = n->mem_used };
+        a->fits = fit_node(p, id, &a->fit);
+    }
+    if (!a->fits)
+        return false;
+    *ret = a->fit;
+    ret->id = id;
+    return true;
+}
+
 bool node_fit(const struct pick *p, uint32_t id, struct fit *ret)
 {
+    if (p->plain && !p->s->nodes[id].gpu_cpus && !any_conflict(p, id))
+        return fit_alike(p, id, ret);
+
     bool keep = p->plan && p->share_max == 1 && !adv_cored(p->s, id), fits;
     int known = keep ? prof_recall_fit(p, id, ret) : -1;
 

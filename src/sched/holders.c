@@ -98,6 +98,9 @@ void holders_add(struct sched *s, struct job *j)
 {
     struct holders *h = &s->parts[j->part]->holders[j->qos + 1];
 
+    j->held_cpus = 0;
+    for (size_t i = 0; i < j->alloc.nnodes; i++)
+        j->held_cpus += j->alloc.nodes[i].cpus;
     j->hold_at = h->n;
     h->v[h->n++] = j;
     s->nholding++;

@@ -110,11 +110,50 @@ static bool unit_avail(const struct cpu_pick *cp, uint32_t unit)
     return true;
 }
 
+/* The n lowest bits of m, which has more. */
+static uint64_t lowest(uint64_t m, uint32_t n)
+{
+    uint64_t row = n ? ((UINT64_C(1) << n) - 1) << __builtin_ctzll(m) : 0, some = 0;
+
+    if ((m & row) == row)
+        return row;
+    for (; n; n--, m &= m - 1)
+        some |= m & -m;
+    return some;
+}
+
+/* As take_units() where a unit is a CPU: a word at a time. */
+static uint32_t take_single(struct cpu_pick *cp, uint32_t socket, uint32_t n)
+{
+    uint32_t first = socket * cp->g->per_socket, got = 0, *u = &cp->next[socket];
+
+    while (got < n && *u < cp->g->per_socket) {
+        uint32_t at = first + *u, span = MIN(64 - (at & 63), cp->g->per_socket - *u), last;
+        uint64_t m = cp->avail[at >> 6] >> (at & 63) << (at & 63), take = 0;
+
+        if ((at & 63) + span < 64)
+            m &= (UINT64_C(1) << ((at & 63) + span)) - 1;
+        if ((uint32_t)__builtin_popcountll(m) <= n - got) {
+            take = m;
+            *u += span;
+        } else {
+            take = lowest(m, n - got);
+            last = 63 - (uint32_t)__builtin_clzll(take);
+            *u += last + 1 - (at & 63);
+        }
+        cp->out[at >> 6] |= take;
+        got += (uint32_t)__builtin_popcountll(take);
+    }
+    return got;
+}
+
 /* Take up to n free units of a socket; returns how many. */
 static uint32_t take_units(struct cpu_pick *cp, uint32_t socket, uint32_t n)
 {
     uint32_t got = 0, per = cp->g->per_socket;
 
+    if (cp->g->gran == 1)
+        return take_single(cp, socket, n);
     for (uint32_t *u = &cp->next[socket]; got < n && *u < per; ++*u) {
         uint32_t unit = socket * per + *u;
 
@@ -140,6 +179,8 @@ static uint32_t take_cyclic(struct cpu_pick *cp, uint32_t need)
 {
     bool any = true;
 
+    if (cp->sockets == 1)
+        return need - take_units(cp, 0, need);
     while (need && any) {
         any = false;
         for (uint32_t k = 0; k < cp->sockets && need; k++) {

@@ -130,7 +130,10 @@ static void refresh(struct sched *s, uint32_t id)
     struct node *n = &s->nodes[id];
     uint32_t had = spans(n->free_cpus), have;
 
+    s->free_cpus -= n->free_cpus;
     n->free_cpus = n->cpus - count_words(n->busy.bits, n->nwords);
+    s->free_cpus += n->free_cpus;
+    s->busy_gen++;
     if (n->threads == 1) {
         n->free_cores = n->free_cpus;
     } else {
@@ -249,6 +252,16 @@ void node_release(struct sched *s, const struct sched_alloc_node *an, uint32_t p
         }
     }
     note_growth(s, n);
+}
+
+uint32_t node_would_take(const struct sched *s, const struct sched_alloc_node *an)
+{
+    const struct node *n = &s->nodes[an->node_id];
+    uint32_t sum = 0;
+
+    for (uint32_t w = 0; n->exists && w < n->nwords && w < an->ncpu_words; w++)
+        sum += (uint32_t)__builtin_popcountll(an->cpu_bits[w] & ~n->busy.bits[w]);
+    return sum;
 }
 
 void node_own(struct sched *s, uint32_t id, const struct job *j, bool add)
@@ -465,6 +478,9 @@ static int node_build(struct sched *s, const struct sched_node *in, struct node 
         r = cbits_init(&n->firm, n->cpus);
     if (r == 0)
         r = set_spec(in, n);
+    n->units = n->cpus / n->threads;
+    n->per_socket = n->units / n->sockets;
+    n->spec_units = n->nspec / n->threads;
     if (r == 0)
         r = set_gpu_cpus(in, n);
     if (r == 0)
@@ -574,6 +590,9 @@ static void unindex(struct sched *s, uint32_t id)
     }
     s->count_nodes--;
     s->count_cpus -= n->cpus;
+    s->free_cpus -= n->free_cpus;
+    s->busy_gen++;
+    n->free_cpus = 0;
 }
 
 /* What running jobs hold on a node that was just built anew. */

@@ -357,7 +357,11 @@ static int by_node(const void *a, const void *b)
 
 static void sort(struct fitvec *v, int (*cmp)(const void *, const void *))
 {
-    if (v->n > 1)
+    uint32_t i = 1;
+
+    while (i < v->n && cmp(&v->v[i - 1], &v->v[i]) <= 0)
+        i++;
+    if (i < v->n)
         qsort(v->v, v->n, sizeof(*v->v), cmp);
 }
 
@@ -688,11 +692,35 @@ static int try_counts(struct pick *p, const struct calt *a)
     return r;
 }
 
+/* CPUs of all nodes that a job which ends at p->end_us may use, at most. */
+static uint64_t free_at_most(const struct pick *p)
+{
+    struct sched *s = p->s;
+    uint64_t most = 0;
+
+    for (uint32_t i = 0; p->overlay && i < s->nresvs; i++) {
+        struct resv *r = &s->resvs[i];
+
+        if (r->start_us >= p->end_us)
+            continue;
+        if (r->taken_gen != s->busy_gen + 1) {
+            r->taken = 0;
+            for (size_t k = 0; k < r->alloc.nnodes; k++)
+                r->taken += node_would_take(s, &r->alloc.nodes[k]);
+            r->taken_gen = s->busy_gen + 1;
+        }
+        most = MAX(most, r->taken); /* not the sum: two may be for the same CPUs */
+    }
+    return s->free_cpus - most;
+}
+
 int pick_nodes(struct pick *p)
 {
     int r = class_masks(p->s, p->cls);
 
     pick_init(p);
+    if (r == 0 && !p->idle && !p->plan && pick_least_cpus(p) > free_at_most(p))
+        return 0; /* with no look at any node */
     for (uint32_t i = 0; r == 0 && i < p->cls->nalts; i++)
         r = try_counts(p, &p->cls->alts[i]);
     if (r == 1 && p->tasks)

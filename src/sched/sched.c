@@ -44,6 +44,7 @@ struct sched *sched_free(struct sched *s)
     if (!s)
         return NULL;
     plan_drop(s); /* while there are nodes and jobs */
+    kept_drop(s);
     jobs_done(s);
     classes_done(s);
     nodes_done(s);
@@ -80,6 +81,7 @@ void sched_params_set(struct sched *s, const struct sched_params *params)
     p.select = s->params.select;
     p.select_memory = s->params.select_memory;
     s->params = p;
+    kept_drop(s);
     s->prio_done = false;
     plan_note_other(s);
     s->run_gen++;
@@ -411,6 +413,7 @@ void sched_job_suspend(struct sched *s, uint32_t id, bool suspended)
             node_take(s, &j->alloc.nodes[i], j->part, j->firm, true, false);
     }
     j->state = suspended ? JOB_SUSPENDED : JOB_RUNNING;
+    j->taken = (uint32_t)s->run_gen;
     s->change++;
 }
 

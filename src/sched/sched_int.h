@@ -55,6 +55,7 @@ struct node {
     uint64_t *gpu_cpus;     /* for jobs with GPUs alone, whole cores; or NULL */
     bool shares, near;      /* some row has */
     uint32_t nspec;         /* how many */
+    uint32_t units, per_socket, spec_units; /* cores: all, of a socket, of nspec */
     uint32_t njobs, nowned; /* jobs holding anything; those that share with their user alone */
     uint32_t nlabelled, label; /* of njobs with a label; which it is */
     uint64_t uid_sum;          /* over njobs */
@@ -211,6 +212,7 @@ struct job {
     uint16_t told_limit;
     uint32_t priority, time_limit_min, time_min_min;
     int32_t nice;
+    uint32_t taken; /* run_gen when what it holds became this */
     int64_t submit_us, eligible_us, accrue_us;
     uint32_t array_id; /* 0 = none */
     uint32_t qos_id;
@@ -223,6 +225,7 @@ struct job {
     };
     uint32_t part; /* holding: in which partition */
     uint32_t resv; /* ... and reservation, 0 = none */
+    uint32_t held_cpus; /* ... of all nodes together */
     struct job *fresh_prev, *fresh_next;
     struct expect *expect; /* expect.c; NULL = not planned, nothing told */
     struct job_lics want, held;
@@ -289,7 +292,7 @@ struct fitvec {
 struct resv_node {
     uint64_t spare_mem;
     uint32_t spare_part_cpus;
-    uint64_t spare_gres[SCHED_MAX_NODE_GRES];
+    uint64_t *spare_gres; /* by row; behind the last of them */
 };
 
 struct resv { /* what a blocked head will hold from start_us on */
@@ -297,11 +300,30 @@ struct resv { /* what a blocked head will hold from start_us on */
     uint32_t part;
     int64_t start_us;
     struct bitmap *nodes;
+    uint32_t *before;        /* by word of nodes: bits in those before it */
     struct sched_alloc alloc;
     struct resv_node *spare; /* beside alloc.nodes */
+    bool lent;               /* nodes, before, alloc and spare are kept, see kept.c */
+    uint64_t taken, taken_gen; /* free CPUs that it will hold, and busy_gen + 1 they were counted at */
     struct job_lics lics;
     uint64_t *spare_lic;     /* licences left beside it, by id */
     uint32_t nspare_lic;
+};
+
+struct alike { /* the node that fit.c looked at last, for the pick under way */
+    bool known, fits;
+    uint32_t threads, free_cpus, free_cores;
+    uint64_t mem_mib, mem_used;
+    struct fit fit;
+};
+
+struct kept_resv { /* see kept.c */
+    struct class *cls; /* counted; NULL = nothing is kept */
+    uint32_t job_id;
+    uint64_t config_gen, up_gen;
+    int64_t end_us;  /* of those it waits for */
+    uint64_t beyond; /* who runs on then */
+    struct resv resv;
 };
 
 struct sched {
@@ -312,6 +334,8 @@ struct sched {
     uint32_t nbits;  /* capacity of nodes and size of every bitmap */
     uint32_t count_nodes;
     uint64_t count_cpus;
+    uint64_t free_cpus; /* sum over all nodes */
+    uint64_t busy_gen;  /* counts changes of what is held on nodes */
     struct bitmap *up, *idle, *free_ge[SCHED_SPANS];
     struct kind *kinds;
     uint32_t nkinds;
@@ -384,6 +408,9 @@ struct sched {
     struct job **line;                 /* running jobs that end, by end time */
     uint32_t nline, cap_line, line_at; /* the first line_at are released at the moment */
     bool line_made;
+    uint64_t line_beyond; /* kept_number() of those who have no end, together */
+    struct kept_resv kept;
+    struct alike alike;
 
     /* scratch */
     struct fitvec fits, sorted, chosen;
@@ -403,6 +430,8 @@ void node_release(struct sched *s, const struct sched_alloc_node *an, uint32_t p
 struct gres_row *node_gres_row(struct sched *s, struct node *n, const struct sched_alloc_gres *g);
 void node_own(struct sched *s, uint32_t id, const struct job *j,
               bool add); /* it comes to the node or leaves it */
+/* How many of these CPUs nobody has. */
+uint32_t node_would_take(const struct sched *s, const struct sched_alloc_node *an);
 uint32_t count_free_cores(const struct node *n, const uint64_t *avail);
 
 uint32_t node_part_index(const struct node *n, uint32_t part); /* in n->parts, nparts when not there */
@@ -439,7 +468,7 @@ void preempt_done(struct sched *s);
 int alloc_dup(struct sched *s, const struct sched_alloc *from, struct sched_alloc *ret);
 void alloc_done(struct sched_alloc *a);
 bool alloc_equal(const struct sched_alloc *a, const struct sched_alloc *b);
-void job_take(struct sched *s, const struct job *j);
+void job_take(struct sched *s, struct job *j);
 void job_node_take(struct sched *s, const struct job *j, size_t i); /* on its i-th node alone */
 void job_release(struct sched *s, const struct job *j);
 
@@ -482,6 +511,7 @@ struct pick {
     uint32_t only; /* so many nodes, of a list of counts; 0 = no such list */
     uint32_t gpu; /* the request CPUs, memory or tasks are counted by, or UINT32_MAX */
     bool gpus;    /* it asks for GPUs or shares of them */
+    bool plain;   /* it asks for CPUs and memory, and of a node nothing else counts */
     /* derived by pick_nodes(): what is asked of the set of nodes */
     uint32_t tasks, each;      /* in total; or when that is 0 on each node */
     uint32_t min, max, prefer; /* nodes */
@@ -491,6 +521,8 @@ struct geometry { /* how a job sees a node: units of gran CPUs that are taken to
     uint32_t avail; /* units that are not kept from jobs */
 };
 void pick_init(struct pick *p);
+/* Fewer free CPUs in all will not do; after pick_init(). */
+uint64_t pick_least_cpus(const struct pick *p);
 struct geometry pick_geometry(const struct pick *p, const struct node *n);
 uint32_t geometry_tasks(const struct pick *p, const struct geometry *g, uint32_t units);
 uint32_t geometry_units(const struct pick *p, const struct geometry *g, uint32_t tasks);
@@ -737,3 +769,15 @@ void resv_charge(struct sched *s, const struct sched_alloc *a, const struct job_
                  int64_t end_us);
 struct resv_node *spare_of(struct sched *s, const struct sched_alloc *a, uint32_t part);
 void resvs_clear(struct sched *s);
+int resvs_room(struct sched *s); /* for one more */
+void resv_free(struct resv *r);
+/* The first position in line at which the CPUs of all nodes together are enough; 0 none. */
+uint32_t line_first(struct pick *p);
+
+/* kept.c: in a backfill, with the line made.  kept_again(): 1 the reservation kept for this job is
+ * made again, 0 it has to be planned, -ENOMEM. */
+int kept_again(struct pick *p, uint32_t job_id, int64_t now_us);
+/* Keep the only reservation there is, just made for when the jobs that end at end_us have. */
+void kept_note(const struct pick *p, uint32_t job_id, int64_t end_us);
+void kept_drop(struct sched *s);
+uint64_t kept_number(const struct job *j); /* stands for it and what it holds */

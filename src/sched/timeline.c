@@ -47,9 +47,12 @@ int line_make(struct sched *s)
     if (r < 0)
         return r;
     s->nline = s->line_at = 0;
+    s->line_beyond = 0;
     for (struct job *j; (j = holders_next(s, &it));)
         if (j->end_us != INT64_MAX)
             s->line[s->nline++] = j;
+        else
+            s->line_beyond += kept_number(j);
     if (s->nline > 1)
         qsort(s->line, s->nline, sizeof(*s->line), by_end);
     s->line_made = true;
@@ -65,6 +68,8 @@ void line_add(struct sched *s, struct job *j)
 {
     uint32_t lo = 0, hi = s->nline;
 
+    if (s->line_made && j->end_us == INT64_MAX)
+        s->line_beyond += kept_number(j);
     if (!s->line_made || j->end_us == INT64_MAX)
         return;
     while (lo < hi) {
@@ -120,15 +125,59 @@ static int fits(struct pick *p)
     return p->lics && !lics_fit(p->s, p->lics, 0, &which) ? 0 : pick_nodes(p);
 }
 
+struct search {
+    struct pick *p;
+    uint32_t skip; /* too few CPUs are free at the positions up to here */
+    uint32_t last; /* where it was found to fit, when that was the last question */
+};
+
 /* Jobs that end at one time go together: a group is all or nothing. */
 static int fits_at(void *ctx, uint32_t at, uint32_t *lo, uint32_t *hi)
 {
-    struct pick *p = ctx;
+    struct search *x = ctx;
+    struct sched *s = x->p->s;
+    uint32_t end = group_end(s, x->skip + at);
+    int r;
 
-    *hi = group_end(p->s, at);
-    *lo = group_begin(p->s, *hi);
-    travel(p->s, *hi);
-    return fits(p);
+    *hi = end - x->skip;
+    *lo = MAX(group_begin(s, end), x->skip) - x->skip;
+    travel(s, end);
+    r = fits(x->p);
+    x->last = r == 1 ? end : 0;
+    return r;
+}
+
+/* How many jobs may end without making room for this one, however their CPUs lie? */
+static uint32_t too_few(struct pick *p)
+{
+    struct sched *s = p->s;
+    uint64_t need, sum = s->free_cpus;
+    uint32_t at = 0;
+
+    pick_init(p);
+    need = pick_least_cpus(p);
+    while (at < s->nline && sum + s->line[at]->held_cpus < need)
+        sum += s->line[at++]->held_cpus;
+    return at;
+}
+
+uint32_t line_first(struct pick *p)
+{
+    uint32_t few = too_few(p);
+
+    return few < p->s->nline ? group_end(p->s, few + 1) : 0;
+}
+
+/* The first position (from 1) at which the job fits; 0 none. */
+static int first_position(struct pick *p, uint32_t *ret_at, bool *ret_picked)
+{
+    struct search x = { .p = p, .skip = too_few(p) };
+    uint32_t at = 0;
+    int r = gallop(p->s->nline - x.skip, fits_at, &x, &at);
+
+    *ret_at = at ? group_end(p->s, x.skip + at) : 0;
+    *ret_picked = *ret_at && x.last == *ret_at;
+    return r;
 }
 
 static void hold_resvs(struct sched *s, bool hold)
@@ -153,13 +202,21 @@ static void hold_resvs(struct sched *s, bool hold)
 struct resv_node *spare_of(struct sched *s, const struct sched_alloc *a, uint32_t part)
 {
     const struct part *p = s->parts[part];
-    struct resv_node *spare = calloc(a->nnodes + 1, sizeof(*spare));
+    struct resv_node *spare;
+    uint64_t *gres;
+    size_t rows = 0;
 
+    for (size_t i = 0; i < a->nnodes; i++)
+        rows += s->nodes[a->nodes[i].node_id].ngres;
+    spare = calloc(1, (a->nnodes + 1) * sizeof(*spare) + rows * sizeof(*gres));
+    gres = (uint64_t *)(void *)(spare + a->nnodes + 1);
     for (size_t i = 0; spare && i < a->nnodes; i++) {
         const struct sched_alloc_node *an = &a->nodes[i];
         struct node *n = &s->nodes[an->node_id];
         uint64_t used = n->mem_used + an->mem_mib;
 
+        spare[i].spare_gres = gres;
+        gres += n->ngres;
         spare[i].spare_mem = n->mem_mib > used ? n->mem_mib - used : 0;
         if (p->node_cpus) {
             used = (uint64_t)p->node_cpus[an->node_id] + an->cpus;
@@ -212,7 +269,7 @@ int plan(struct pick *p, int64_t now_us, int64_t *ret_start_us, struct sched_all
     struct sched *s = p->s;
     uint32_t at = 0;
     int64_t moment_us;
-    bool found;
+    bool found, picked = false;
     int r;
 
     s->travelling = true;
@@ -223,13 +280,13 @@ int plan(struct pick *p, int64_t now_us, int64_t *ret_start_us, struct sched_all
         found = r == 1;
         r = MIN(r, 0);
     } else {
-        r = gallop(s->nline, fits_at, p, &at);
+        r = first_position(p, &at, &picked);
         found = r == 0 && at;
     }
     if (found) {
         at = at ? group_end(s, at) : 0;
         travel(s, at);
-        r = pick_nodes(p);
+        r = picked ? 1 : pick_nodes(p);
         if (r == 1) {
             r = layout(p, ret_alloc);
             r = r == 0 ? 1 : r == -EAGAIN ? 0 : r;
@@ -275,36 +332,54 @@ static int reserve_lics(struct sched *s, const struct job_lics *want, int64_t st
     return r;
 }
 
+int resvs_room(struct sched *s)
+{
+    uint32_t cap = s->cap_resvs ? s->cap_resvs * 2 : 8;
+    struct resv *grown;
+
+    if (s->nresvs < s->cap_resvs)
+        return 0;
+    grown = realloc(s->resvs, cap * sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    s->resvs = grown;
+    s->cap_resvs = cap;
+    return 0;
+}
+
 int resv_add(struct sched *s, uint32_t part, int64_t start_us, struct sched_alloc *alloc,
              struct resv_node **spare, const struct job_lics *want)
 {
     _cleanup_val_(lics_free) struct job_lics lics = { 0 };
     _cleanup_free_ uint64_t *spare_lic = NULL;
     struct bitmap *nodes;
-    int r;
+    uint32_t *before;
+    int r = resvs_room(s);
 
-    if (s->nresvs == s->cap_resvs) {
-        uint32_t cap = s->cap_resvs ? s->cap_resvs * 2 : 8;
-        struct resv *grown = realloc(s->resvs, cap * sizeof(*grown));
-
-        if (!grown)
-            return -ENOMEM;
-        s->resvs = grown;
-        s->cap_resvs = cap;
-    }
+    if (r < 0)
+        return r;
     if (want->n) {
         r = reserve_lics(s, want, start_us, &lics, &spare_lic);
         if (r < 0)
             return r;
     }
     r = bitmap_new(s->nbits, &nodes);
-    if (r < 0)
-        return r;
+    before = r == 0 ? malloc((nodes->nwords + 1) * sizeof(*before)) : NULL;
+    if (!before) {
+        if (r == 0)
+            bitmap_free(nodes);
+        return -ENOMEM;
+    }
     for (size_t i = 0; i < alloc->nnodes; i++)
         bitmap_set(nodes, alloc->nodes[i].node_id);
+    for (uint32_t w = 0, n = 0; w < nodes->nwords; w++) {
+        before[w] = n;
+        n += (uint32_t)__builtin_popcountll(nodes->words[w]);
+    }
     s->resvs[s->nresvs++] = (struct resv){ .part = part,
                                            .start_us = start_us,
                                            .nodes = nodes,
+                                           .before = before,
                                            .alloc = *alloc,
                                            .spare = TAKE_PTR(*spare),
                                            .lics = lics,
@@ -341,6 +416,8 @@ void resv_charge(struct sched *s, const struct sched_alloc *a, const struct job_
 
         if (r->start_us >= end_us)
             continue;
+        if (r->lent)
+            kept_drop(s); /* no more as it was made */
         for (uint32_t l = 0; l < lics->n; l++)
             if (lics->v[l].id < r->nspare_lic)
                 r->spare_lic[lics->v[l].id] -= MIN(r->spare_lic[lics->v[l].id], lics->v[l].count);
@@ -353,14 +430,20 @@ void resv_charge(struct sched *s, const struct sched_alloc *a, const struct job_
     }
 }
 
+void resv_free(struct resv *r)
+{
+    bitmap_free(r->nodes);
+    free(r->before);
+    alloc_done(&r->alloc);
+    free(r->spare);
+    lics_free(&r->lics);
+    free(r->spare_lic);
+}
+
 void resvs_clear(struct sched *s)
 {
-    for (uint32_t i = 0; i < s->nresvs; i++) {
-        bitmap_free(s->resvs[i].nodes);
-        alloc_done(&s->resvs[i].alloc);
-        free(s->resvs[i].spare);
-        lics_free(&s->resvs[i].lics);
-        free(s->resvs[i].spare_lic);
-    }
+    for (uint32_t i = 0; i < s->nresvs; i++)
+        if (!s->resvs[i].lent)
+            resv_free(&s->resvs[i]);
     s->nresvs = 0;
 }
