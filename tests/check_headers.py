@@ -12,7 +12,7 @@ from pathlib import Path
 from tap import Tap
 
 ROOT = Path(__file__).resolve().parent.parent
-LIBRARIES = ["libprotobuf-c", "libuv", "jansson", "hwloc", "libxxhash", "libedit", "cmocka"]
+LIBRARIES = ["lua5.4", "libprotobuf-c", "libuv", "jansson", "hwloc", "libxxhash", "libedit", "cmocka"]
 
 
 def compile_alone(compiler, header):

@@ -21,9 +21,10 @@ MAY = {
     "acctd": FLOOR1 | {"acct"}, "dbd": FLOOR1 | {"acct", "acctd"},
     "pmi": {"base", "wire"},
     "pam": {"base", "conf", "stepd"},  # looks into the spool and asks a step daemon
-    "ctld": FLOOR2 | {"feed", "acctd"}, "stepd": FLOOR2, "penstock": FLOOR2 | {"feed", "sim", "cli"},
+    "lua": BASE,
+    "ctld": FLOOR2 | {"feed", "acctd", "lua"}, "stepd": FLOOR2, "penstock": FLOOR2 | {"feed", "sim", "cli"},
     "noded": FLOOR2 | {"stepd"},       # slurmd and the step daemon share the spool and its files
-    "cli": {"base", "conf", "wire"},   # and model/names.h: words for states
+    "cli": {"base", "conf", "wire", "lua"},   # and model/names.h: words for states
 }
 ALSO = {"cli": {"model/names.h", "model/reqtres.h", "model/resv.h"}}
 # Messages of the schema are everyone's but base's; a folder's own schema is its own.

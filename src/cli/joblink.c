@@ -225,6 +225,7 @@ static int take_frame(struct asking *a, const struct frame *frame, ProtobufCMess
     Pst__JobStatus *st = (Pst__JobStatus *)msg;
 
     a->l->streaming = more;
+    submit_print_messages(st->message);
     if (st->has_job_id)
         a->l->job_id = st->job_id;
     *reason = st->reason;

@@ -304,8 +304,7 @@ static int submit(struct sbatch *s)
     }
     reply = (const Pst__SubmitReply *)msg;
     job_id = reply->job_id;
-    if (reply->message && *reply->message)
-        cli_error("%s", reply->message);
+    submit_print_messages(reply->message);
     if (req.test_only)
         print_test(reply);
     else

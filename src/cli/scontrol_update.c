@@ -14,6 +14,7 @@
 #include "cli/out_filter.h"
 #include "cli/out_query.h"
 #include "cli/out_update.h"
+#include "cli/submit.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
 
@@ -30,6 +31,8 @@ static void print_results(struct scontrol *s, const Pst__JobActionReply *reply, 
             scontrol_fail(s, "%s for job %u", text, r->job_id);
         else if (resized)
             scontrol_write_resized(s, r->job_id);
+        if (!r->code)
+            submit_print_messages(r->text);
     }
 }
 

@@ -217,6 +217,16 @@ void submit_print_detail(int code, const char *text)
     }
 }
 
+void submit_print_messages(const char *lines)
+{
+    while (lines && *lines) {
+        size_t n = strcspn(lines, "\n");
+
+        cli_info("%.*s", (int)n, lines);
+        lines += n + (lines[n] == '\n');
+    }
+}
+
 void submit_print_code(const char *what, int code, const char *text)
 {
     submit_print_detail(code, text);

@@ -36,6 +36,9 @@ bool submit_check_clusters(struct cli *c, const struct jobopts *jo);
 /* Print an answer of the controller to a failed request, `WHAT: text` last. */
 void submit_print_error(const char *what, struct client *client, int r);
 
+/* What the site's filters have to say (SubmitReply.message, JobStatus.message), line by line; NULL = nothing. */
+void submit_print_messages(const char *lines);
+
 /* What the text of an Error says beyond the standard text of its code, line by line. */
 void submit_print_detail(int code, const char *text);
 /* The same for a code and text that came in a frame. */

@@ -27,6 +27,7 @@
 #include "ctld/feed.h"
 #include "ctld/front.h"
 #include "ctld/jobcomp.h"
+#include "ctld/jobsubmit.h"
 #include "ctld/lifecycle.h"
 #include "ctld/minutes.h"
 #include "ctld/observe.h"
@@ -207,7 +208,9 @@ int boot_all(struct ctld *ctld, bool clear, bool repair, struct err *err)
         r = resvs_new(&ctld->resvs);
     if (r < 0)
         return err_set(err, r, "out of memory");
-    r = front_new(ctld, &ctld->front, err);
+    r = jobsubmit_check(ctld->conf, err);
+    if (r >= 0)
+        r = front_new(ctld, &ctld->front, err);
     if (r < 0)
         return r;
     r = recover(ctld, repair, err);
@@ -294,6 +297,7 @@ void boot_end(struct ctld *ctld)
         wait_clear(ctld);
         steps_clear(ctld);
         triggers_clear();
+        jobsubmit_lua_forget();
         minutes_clear();
         release_nodes(ctld);
     }

@@ -17,6 +17,7 @@
 #include "ctld/feasible.h"
 #include "ctld/feed.h"
 #include "ctld/het.h"
+#include "ctld/jobsubmit.h"
 #include "ctld/jobs.h"
 #include "feed/licenses.h"
 #include "ctld/lifecycle.h"
@@ -74,6 +75,7 @@ struct submission {
     uint32_t het_offset, het_count; /* component; het_count 0 = not heterogeneous */
     int code;
     const char *hint;             /* sentence that comes before the code's text */
+    struct strbuf messages;       /* of the site's filters, for the user */
     char text[ERR_TEXT_MAX];      /* replaces the code's text when set */
 };
 
@@ -514,10 +516,20 @@ static bool check_priority(struct submission *s)
     return true;
 }
 
+/* JobSubmitPlugins: the first to look at what is asked for, and free to change it. */
+static bool site_filters(struct submission *s)
+{
+    struct jobsubmit_request r = { .ctld = s->ctld, .cmd = s->cmd, .req = (Pst__SubmitRequest *)s->cmd->msg,
+                                   .desc = s->rec, .hold = &s->hold, .messages = &s->messages };
+    int code = jobsubmit_any(s->ctld->conf) ? jobsubmit_run(&r) : 0;
+
+    return code == 0 || fail(s, code);
+}
+
 static bool check(struct submission *s)
 {
     s->rec->uid = s->cmd->uid;
-    return check_room(s) && check_sizes(s) && check_array(s) && check_licenses(s) && check_gres(s) &&
+    return check_room(s) && site_filters(s) && check_sizes(s) && check_array(s) && check_licenses(s) && check_gres(s) &&
            (memory_of_gpus(s->rec), foresee_account(s), true) && check_reservation(s) && check_partitions(s) &&
            check_account(s) && check_label(s) &&
            default_time(s) && (default_memory(s), true) && check_priority(s) && check_limits(s) &&
@@ -638,12 +650,15 @@ static void answer(struct submission *s, struct job *j, uint64_t lsn)
 
     if (req->has_wait_alloc && req->wait_alloc) {
         j->owner_conn = conn_id(s->cmd->conn);
-        (void)wait_add(s->ctld, s->cmd, j, true, req->has_immediate_s ? req->immediate_s : 0, req->step);
+        wait_message(s->ctld,
+                     wait_add(s->ctld, s->cmd, j, true, req->has_immediate_s ? req->immediate_s : 0, req->step),
+                     strbuf_str(&s->messages));
         wait_notify(s->ctld, j, lsn); /* the frame that tells the id */
     } else {
         Pst__SubmitReply reply = PST__SUBMIT_REPLY__INIT;
 
         SET(&reply, job_id, j->rec->job_id);
+        reply.message = s->messages.buf;
         core_reply(s->ctld, s->cmd, lsn, 0, &reply.base);
     }
 }
@@ -703,14 +718,24 @@ static void accept(struct submission *s, uint32_t n)
 
 static void refuse(struct submission *s)
 {
-    char text[ERR_TEXT_MAX];
+    struct strbuf *text = &s->messages;
 
-    if (s->hint && !s->text[0]) {
-        (void)snprintf(text, sizeof(text), "%s\n%s", s->hint, slurm_err_text(s->code));
-        core_error(s->ctld, s->cmd, s->code, text);
-    } else {
-        core_error(s->ctld, s->cmd, s->code, s->text[0] ? s->text : NULL);
-    }
+    if (text->len)
+        strbuf_addc(text, '\n');
+    if (s->hint && !s->text[0])
+        strbuf_addf(text, "%s\n", s->hint);
+    if (s->text[0])
+        strbuf_add(text, s->text);
+    else if (text->len)
+        strbuf_add(text, slurm_err_text(s->code));
+    core_error(s->ctld, s->cmd, s->code, text->len ? text->buf : NULL);
+}
+
+static void submission_done(struct submission *s)
+{
+    if (s->rec)
+        pst__job_record__free_unpacked(s->rec, NULL);
+    strbuf_done(&s->messages);
 }
 
 static bool submitter(struct submission *s)
@@ -769,16 +794,18 @@ static void submit_het(struct submission *first, Pst__SubmitRequest *req)
         }
         if (!list[k].rec)
             (void)fail(&list[k], EPST_BAD_REQUEST);
-        if (!list[k].rec || !check_component(&list[k], &list[0]))
+        if (!list[k].rec || !check_component(&list[k], &list[0])) {
             bad = &list[k];
+        } else if (k && list[k].messages.len) { /* the first is the one that is answered */
+            strbuf_addf(&list[0].messages, "%s%s", list[0].messages.len ? "\n" : "", list[k].messages.buf);
+        }
     }
     if (bad)
         refuse(bad);
     else
         accept(list, n);
     for (uint32_t k = 0; k < n; k++)
-        if (list[k].rec)
-            pst__job_record__free_unpacked(list[k].rec, NULL);
+        submission_done(&list[k]);
     free(list);
 }
 
@@ -817,8 +844,7 @@ void op_job_submit(struct ctld *ctld, struct cmd *cmd)
     } else {
         accept(&s, 1);
     }
-    if (s.rec)
-        pst__job_record__free_unpacked(s.rec, NULL);
+    submission_done(&s);
 }
 
 /* ---- crontabs ----------------------------------------------------------------------------------- */
@@ -858,8 +884,8 @@ void submit_cron_put(struct submission *s, Pst__Transaction *tx, uint32_t job_id
 
 void submit_cron_free(struct submission *s)
 {
-    if (s && s->rec)
-        pst__job_record__free_unpacked(s->rec, NULL);
+    if (s)
+        submission_done(s);
     free(s);
 }
 

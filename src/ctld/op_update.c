@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/pbutil.h"
+#include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "ctld/ctld.h"
 #include "ctld/cron.h"
@@ -12,6 +13,7 @@
 #include "ctld/feasible.h"
 #include "ctld/feed.h"
 #include "ctld/het.h"
+#include "ctld/jobsubmit.h"
 #include "ctld/jobs.h"
 #include "feed/licenses.h"
 #include "ctld/lifecycle.h"
@@ -78,6 +80,7 @@ struct update {
     const char *id;
     Pst__JobActionReply reply;
     uint64_t lsn;
+    struct strbuf messages; /* of the site's filters about the job at hand */
 };
 
 static void result(struct update *u, int code, uint32_t job_id)
@@ -96,6 +99,9 @@ static void result(struct update *u, int code, uint32_t job_id)
     r->id = tx_strdup(u->id);
     r->has_code = 1;
     r->code = code;
+    if (u->messages.len && code)
+        strbuf_addf(&u->messages, ": %s", slurm_err_text(code));
+    r->text = tx_strdup(u->messages.buf);
     SET(r, job_id, job_id);
     u->reply.results[u->reply.n_results++] = r;
 }
@@ -567,11 +573,48 @@ static int resize(struct update *u, struct job *j)
     return code;
 }
 
+static int check_and_apply(struct update *u, struct job *j)
+{
+    int code = rules_check(u, j);
+
+    if (code == 0 && u->req->set)
+        code = values_check(u, j, u->req->set);
+    if (code == 0)
+        code = still_feasible(u, j);
+    return code ? code : apply(u, j);
+}
+
+/* JobSubmitPlugins see each job's change, and change it for that job alone. */
+static int filter_and_apply(struct update *u, struct job *j)
+{
+    const Pst__JobUpdateRequest *req = u->req;
+    Pst__JobUpdateRequest own = *req; /* shallow */
+    struct jobsubmit_request r = { .ctld = u->ctld, .cmd = u->cmd, .job = j->rec, .messages = &u->messages };
+    Pst__JobRecord empty = PST__JOB_RECORD__INIT;
+    ProtobufCMessage *copy = NULL;
+    int code;
+
+    strbuf_reset(&u->messages);
+    if (!jobsubmit_any(u->ctld->conf))
+        return check_and_apply(u, j);
+    if (pb_dup(req->set ? &req->set->base : &empty.base, &copy) < 0)
+        return SLURM_ERROR;
+    own.set = r.desc = (Pst__JobRecord *)copy;
+    u->req = &own;
+    code = jobsubmit_run(&r);
+    if (code == 0)
+        code = check_and_apply(u, j);
+    u->req = req;
+    protobuf_c_message_free_unpacked(copy, NULL);
+    return code;
+}
+
 static void update_job(struct update *u, const struct job_ref *ref)
 {
     struct job *j = ref->job;
-    int code;
+    uint32_t id;
 
+    strbuf_reset(&u->messages);
     if (conn_peer(u->cmd->conn)->uid != j->rec->uid && !policy_may_manage(u->ctld, u->cmd, j->rec)) {
         result(u, ESLURM_USER_ID_MISSING, j->rec->job_id);
         return;
@@ -588,12 +631,8 @@ static void update_job(struct update *u, const struct job_ref *ref)
         result(u, resize(u, j), j->rec->job_id);
         return;
     }
-    code = rules_check(u, j);
-    if (code == 0 && u->req->set)
-        code = values_check(u, j, u->req->set);
-    if (code == 0)
-        code = still_feasible(u, j);
-    result(u, code ? code : apply(u, j), j->rec->job_id);
+    id = j->rec->job_id;
+    result(u, filter_and_apply(u, j), id);
 }
 
 /* The leader's id is that of all components; only the leader waits for other jobs. */
@@ -669,4 +708,5 @@ void op_job_update(struct ctld *ctld, struct cmd *cmd)
     for (size_t i = 0; i < u.reply.n_results; i++)
         pst__job_action_result__free_unpacked(u.reply.results[i], NULL);
     free(u.reply.results);
+    strbuf_done(&u.messages);
 }

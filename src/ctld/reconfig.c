@@ -15,6 +15,7 @@
 #include "base/sluid.h"
 #include "base/timefmt.h"
 #include "ctld/feed.h"
+#include "ctld/jobsubmit.h"
 #include "ctld/lifecycle.h"
 #include "ctld/preempt.h"
 #include "ctld/shares.h"
@@ -310,6 +311,11 @@ int reconfig_run(struct ctld *ctld, struct err *err)
     conf_problems_done(&problems);
     if (r < 0) {
         log_error("reconfigure: the configuration is refused, nothing changed");
+        return r;
+    }
+    r = jobsubmit_check(fresh, err);
+    if (r < 0) {
+        conf_free(fresh);
         return r;
     }
     ctld->conf = fresh;

@@ -71,9 +71,18 @@ struct waiter *wait_find(struct ctld *ctld, uint64_t ticket)
     return idmap_get(&ctld->waiters, ticket);
 }
 
+void wait_message(struct ctld *ctld, uint64_t ticket, const char *lines)
+{
+    struct waiter *w = *lines ? wait_find(ctld, ticket) : NULL;
+
+    if (w)
+        w->message = strdup(lines); /* out of memory: it is not told */
+}
+
 static void waiter_free(struct waiter *w)
 {
     conn_unref(w->reply.conn);
+    free(w->message);
     if (w->step)
         pst__step_spec__free_unpacked(w->step, NULL);
     if (w->record)
@@ -93,6 +102,12 @@ void wait_remove(struct ctld *ctld, struct waiter *w)
     }
     (void)idmap_remove(&ctld->waiters, w->ticket);
     waiter_free(w);
+}
+
+static void message_told(struct waiter *w)
+{
+    free(w->message);
+    w->message = NULL;
 }
 
 static void fill_status(const struct job *j, Pst__JobStatus *s)
@@ -129,8 +144,10 @@ static void send_grant(struct ctld *ctld, struct waiter *w, struct job *j, uint6
         lsn = MAX(lsn, step_lsn);
     }
     s.step = step;
+    s.message = w->message;
     s.n_nodes = steps_node_addrs(ctld, j->rec->alloc, &s.nodes);
     core_reply(ctld, &w->reply, lsn, FRAME_MORE, &s.base);
+    message_told(w);
     w->granted = true;
     for (size_t i = 0; i < s.n_nodes; i++)
         pst__node_addr__free_unpacked(s.nodes[i], NULL);
@@ -143,7 +160,9 @@ static void send_plain(struct ctld *ctld, struct waiter *w, const struct job *j,
     Pst__JobStatus s = PST__JOB_STATUS__INIT;
 
     fill_status(j, &s);
+    s.message = w->message;
     core_reply(ctld, &w->reply, lsn, flags, &s.base);
+    message_told(w);
 }
 
 void wait_notify(struct ctld *ctld, struct job *j, uint64_t lsn)

@@ -15,6 +15,7 @@ struct waiter {
     bool test_only;          /* the scheduler's answer is awaited (ticket) */
     int64_t give_up_us;      /* --immediate; 0 = none */
     Pst__StepSpec *step;     /* create with the grant; owned */
+    char *message;           /* for the user, with the next frame; owned */
 };
 
 /* Enter a waiter for cmd's connection; gives its ticket.  step is copied. */
@@ -22,6 +23,8 @@ uint64_t wait_add(struct ctld *ctld, const struct cmd *cmd, struct job *j, bool 
                   uint32_t immediate_s, const Pst__StepSpec *step);
 /* record (may be NULL) is taken, to be told with the answer. */
 uint64_t wait_add_test(struct ctld *ctld, const struct cmd *cmd, Pst__JobRecord *record);
+/* Lines for the user, which go with the waiter's next frame; "" = none. */
+void wait_message(struct ctld *ctld, uint64_t ticket, const char *lines);
 struct waiter *wait_find(struct ctld *ctld, uint64_t ticket);
 void wait_remove(struct ctld *ctld, struct waiter *w);
 

@@ -1,0 +1,48 @@
+/* record.h - a record of the schema as a Lua script sees it: record.name
+ *
+ * What names there are and what they mean is a table of the caller.  A record is usable during the
+ * call of the script it was pushed for and an error afterwards. */
+#pragma once
+
+#include <protobuf-c/protobuf-c.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lua/script.h"
+
+/* How a field reads and is written.  Absent numbers are slurm.NO_VAL of their size; setting them to
+ * that or to nil makes the field absent. */
+enum luarecord_kind {
+    LUA_TEXT,  /* a string, nil when absent */
+    LUA_NUM16, /* also of booleans: 0 and 1 */
+    LUA_NUM32,
+    LUA_NUM64,
+    LUA_SECONDS, /* of a time in microseconds; 0 when absent */
+    LUA_SPECIAL, /* by get and set */
+};
+
+struct luarecord_row {
+    const char *name;
+    enum luarecord_kind kind;
+    uint32_t field;
+    bool read_only;
+    /* Push one value. */
+    void (*get)(lua_State *L, ProtobufCMessage *msg, void *ctx);
+    /* The value is at `index`; raises an error for what cannot be. */
+    void (*set)(lua_State *L, int index, ProtobufCMessage *msg, void *ctx);
+};
+
+struct luarecord_type {
+    const char *name; /* in messages: "job_desc" */
+    const struct luarecord_row *rows;
+    size_t n;
+};
+
+/* `msg` and `ctx` stay the caller's and live as long as the call. */
+void luarecord_push(lua_State *L, const struct luarecord_type *type, ProtobufCMessage *msg,
+                    void *ctx, bool writable);
+
+/* nil and NO_VAL of 16, 32 and 64 bits: no value.  Else *ret; raises an error for what is no whole
+ * number. */
+bool luarecord_number(lua_State *L, int index, const char *name, int64_t *ret);
