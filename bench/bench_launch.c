@@ -2,7 +2,7 @@
  *
  * Starts `true` N times plainly (posix_spawn, wait) and N times as a batch step (spool entry, step
  * daemon, script, exit file, removal), one after the other, and prints the processor time of each
- * way: the difference is the price of a step.  Arguments: count, ProctrackType. */
+ * way: the difference is the price of a step.  Arguments: count, CgroupPlugin, CgroupMountpoint. */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -16,7 +16,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/err.h"
 #include "base/timefmt.h"
+#include "stepd/cgroup.h"
 #include "stepd/ctl.h"
 #include "stepd/spool.h"
 #include "stepd/stepd_spawn.h"
@@ -62,9 +64,11 @@ static void wait_end(int ctl, pid_t pid)
     (void)waitpid(pid, NULL, 0);
 }
 
-static void run_step(const char *exe, const char *spool, const char *proctrack, uint32_t id)
+static void run_step(const char *exe, const char *spool, const struct cgroup_tree *tree, uint32_t id)
 {
     static const char script[] = "#!/bin/true\n";
+    Pst__CgroupPlan plan = PST__CGROUP_PLAN__INIT;
+    char job_name[32];
     char dir[PATH_MAX];
     Pst__JobRecord job = PST__JOB_RECORD__INIT;
     Pst__JobOnNode on = PST__JOB_ON_NODE__INIT;
@@ -83,8 +87,14 @@ static void run_step(const char *exe, const char *spool, const char *proctrack, 
     sf.job = &on;
     sf.has_step_id = true;
     sf.step_id = STEP_ID_BATCH;
-    sf.proctrack = (char *)proctrack;
-    sf.cgroup_mount = "/sys/fs/cgroup";
+    (void)snprintf(job_name, sizeof(job_name), "job_%u", id);
+    plan.kind = tree->kind;
+    plan.mount = (char *)tree->mount;
+    plan.root = (char *)tree->root;
+    plan.controllers = tree->use;
+    plan.from_mount = tree->from_mount;
+    plan.job_name = job_name;
+    sf.cgroup = &plan;
     spool_step_dir(spool, id, 1, STEP_ID_BATCH, dir, sizeof(dir));
     sf.step_dir = dir;
     if (spool_make_step(spool, id, 1, STEP_ID_BATCH) < 0 ||
@@ -107,7 +117,13 @@ static void show(const char *way, unsigned n, int64_t cpu, int64_t wall)
 int main(int argc, char **argv)
 {
     unsigned n = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : COUNT;
-    const char *proctrack = argc > 2 ? argv[2] : "proctrack/linuxproc";
+    struct cgroup_want want = {
+        .plugin = argc > 2 ? argv[2] : "disabled",
+        .mount = argc > 3 ? argv[3] : "/sys/fs/cgroup",
+        .node = "bench",
+    };
+    struct cgroup_tree tree;
+    struct err err = { .text = "" };
     char dir[] = "/tmp/bench_launch.XXXXXX", exe[PATH_MAX] = "", script[64], *slash;
     int64_t cpu, wall;
 
@@ -116,6 +132,10 @@ int main(int argc, char **argv)
     } else if (readlink("/proc/self/exe", exe, sizeof(exe) - 64) > 0) {
         slash = strrchr(exe, '/');
         (void)snprintf(slash, 64, "/../src/stepd/slurmstepd");
+    }
+    if (cgroup_probe(&want, &tree, &err) < 0 || cgroup_tree_make(&tree, &err) < 0) {
+        (void)fprintf(stderr, "bench_launch: %s\n", err.text);
+        return 1;
     }
     if (n == 0 || access(exe, X_OK) < 0 || !mkdtemp(dir)) {
         (void)fprintf(stderr, "bench_launch: no step daemon at %s\n", exe);
@@ -132,8 +152,9 @@ int main(int argc, char **argv)
     cpu = cpu_us();
     wall = now_mono_us();
     for (unsigned i = 0; i < n; i++)
-        run_step(exe, dir, proctrack, i + 1);
-    show(proctrack, n, cpu_us() - cpu, now_mono_us() - wall);
+        run_step(exe, dir, &tree, i + 1);
+    cgroup_tree_leave(&tree);
+    show(want.plugin, n, cpu_us() - cpu, now_mono_us() - wall);
     (void)unlink(script);
     (void)rmdir(dir);
     return 0;

@@ -146,11 +146,13 @@ size_t conf_gres_rows(const struct conf *c);
 const struct conf_gres *conf_gres_row(const struct conf *c, size_t i);
 
 struct conf_cgroup { /* cgroup.conf with defaults */
-    char *plugin, *mountpoint, *slice;
+    char *plugin, *mountpoint, *slice, *extra_controllers; /* extra_controllers: NULL = none */
     bool constrain_cores, constrain_ram, constrain_swap, constrain_devices, ignore_systemd;
     double allowed_ram_pct, allowed_swap_pct, max_ram_pct, max_swap_pct;
     uint64_t min_ram_mib;
-    bool enable_controllers, signal_children;
+    bool enable_controllers, signal_children, ignore_systemd_on_failure, job_id_paths;
+    uint32_t systemd_timeout_ms;
+    int swappiness; /* -1: the kernel's */
 };
 const struct conf_cgroup *conf_cgroup(const struct conf *c);
 

@@ -209,9 +209,13 @@ static void watch_signals(struct noded *d)
 /* What binding goes by, as configured now. */
 static void take_processors(struct noded *d)
 {
+    const char *value;
+    size_t len;
+
     if (d->processors)
         pst__processors__free_unpacked(d->processors, NULL);
     d->processors = hw_processors(d);
+    d->binds = conf_option(d->conf, CONF_TASK_PLUGIN, "task/affinity", &value, &len);
 }
 
 void noded_reconfigure(struct noded *d)
@@ -270,15 +274,16 @@ static int configure(struct noded *d, struct err *err)
 /* Everything that can fail before the world is told that we are up. */
 static int prepare(struct noded *d, struct err *err)
 {
-    const struct conf_cgroup *cg = conf_cgroup(d->conf);
     int r;
 
     noded_load_keys(d);
     d->gpu_env = hw_gpu_env(d->conf, d->name);
     take_processors(d);
-    proctrack_probe(conf_str(d->conf, CONF_PROCTRACK_TYPE), cg->mountpoint, cg->slice, &d->track);
+    r = constrain_begin(d, err);
+    if (r < 0)
+        return r;
     log_info("slurmd %s started for node %s, processes tracked by %s", SLURM_RELEASE, d->name,
-             proctrack_kind_name(d->track.kind));
+             d->cgroups.kind == CGROUP_NONE ? "subreaper" : cgroup_kind_name(d->cgroups.kind));
     if (uv_loop_init(&d->loop) < 0)
         return err_set(err, -ENOMEM, "cannot make an event loop");
     d->loop.data = d;
@@ -295,6 +300,7 @@ static int prepare(struct noded *d, struct err *err)
     if (d->opt->clean_start)
         (void)spool_scan(d->spool, drop_entry, d); /* nothing there is fine */
     recover_spool(d);
+    constrain_sweep(d);
     r = listen_start(d->listener);
     return r < 0 ? err_set(err, r, "cannot start the listening thread: %s", strerror(-r)) : 0;
 }
@@ -347,6 +353,7 @@ static void serve(struct noded *d)
     daemonize_notify("STOPPING=1");
     (void)unlink(d->pid_file); /* may be gone */
     jobs_each(&d->jobs, drop_job, d);
+    constrain_end(d);
     d->scripts = scripts_free(d->scripts);
     shut(d);
     (void)uv_run(&d->loop, UV_RUN_DEFAULT); /* until the last handle is closed */

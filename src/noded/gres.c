@@ -88,6 +88,20 @@ uint32_t hw_gpu_env(const struct conf *conf, const char *node_name)
     return bits;
 }
 
+void gres_files(const struct noded *d, gres_file_fn *fn, void *ctx)
+{
+    for (size_t i = 0; i < conf_gres_rows(d->conf); i++) {
+        const struct conf_gres *g = conf_gres_row(d->conf, i);
+        _cleanup_(hostlist_free) struct hostlist *files = NULL;
+        uint64_t first;
+
+        if (!row_applies(g, d->name) || !g->file || hostlist_parse(g->file, &files, NULL) < 0)
+            continue;
+        first = devices_before(d, i, g->name);
+        for (size_t k = 0; k < hostlist_count(files); k++)
+            fn(ctx, g->name, (uint32_t)(first + k), hostlist_nth(files, k));
+    }
+}
 
 /* ---- the record --------------------------------------------------------------------------------- */
 

@@ -83,7 +83,7 @@ int hw_print(void)
 }
 
 /* Several nodes on one host (or a node that is told to believe its configuration) report that. */
-static bool configured_only(const struct noded *d)
+bool hw_configured_only(const struct noded *d)
 {
     const char *value;
     size_t same = 0, len;
@@ -145,7 +145,7 @@ static int fill_numbers(const struct noded *d, Pst__NodeRecord *rec)
     struct machine m = { n->cpus, n->boards * n->sockets, n->cores_per_socket, n->threads_per_core,
                          n->real_memory_mib };
     struct sysinfo si;
-    bool shared = configured_only(d);
+    bool shared = hw_configured_only(d);
     int r = shared ? 0 : look(&m);
 
     if (r < 0)
@@ -259,9 +259,9 @@ Pst__Processors *hw_processors(const struct noded *d)
     size_t len;
     int r;
 
-    if (!conf_option(d->conf, CONF_TASK_PLUGIN, "task/affinity", &value, &len))
+    if (!conf_option(d->conf, CONF_TASK_PLUGIN, "task/affinity", &value, &len) && !constrain_cores(d->conf))
         return NULL;
-    if (configured_only(d)) {
+    if (hw_configured_only(d)) {
         log_info("tasks are not bound to CPUs: the node's are those of its configuration, not of this machine");
         return NULL;
     }

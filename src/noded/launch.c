@@ -39,7 +39,6 @@ static void set_num(protobuf_c_boolean *has, uint32_t *field, uint64_t value)
 /* A StepFile with all that the configuration says; its job is borrowed. */
 static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id)
 {
-    const struct conf_cgroup *cg = conf_cgroup(d->conf);
     Pst__StepFile *sf = malloc(sizeof(*sf));
     char dir[SPOOL_PATH_MAX];
     const char *value;
@@ -50,7 +49,7 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
         return NULL;
     pst__step_file__init(sf);
     sf->job = job->on;
-    sf->processors = d->processors;
+    sf->processors = d->binds ? d->processors : NULL;
     set_num(&sf->has_step_id, &sf->step_id, step_id);
     set_num(&sf->has_kill_wait_s, &sf->kill_wait_s, conf_num(d->conf, CONF_KILL_WAIT));
     set_num(&sf->has_unkillable_s, &sf->unkillable_s, conf_num(d->conf, CONF_UNKILLABLE_STEP_TIMEOUT));
@@ -66,9 +65,6 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
     spool_step_dir(d->spool, job->job_id, job->run_id, step_id, dir, sizeof(dir));
     r |= pb_set_str(&sf->step_dir, dir);
     r |= pb_set_str(&sf->conf_path, conf_path(d->conf));
-    r |= pb_set_str(&sf->proctrack, conf_str(d->conf, CONF_PROCTRACK_TYPE));
-    r |= pb_set_str(&sf->cgroup_mount, cg->mountpoint);
-    r |= pb_set_str(&sf->cgroup_slice, cg->slice);
     r |= pb_set_str(&sf->task_prolog, conf_str(d->conf, CONF_TASK_PROLOG));
     r |= pb_set_str(&sf->task_epilog, conf_str(d->conf, CONF_TASK_EPILOG));
     if (r < 0) {
@@ -147,6 +143,13 @@ static void start_or_wait(struct noded *d, struct nstep *step, Pst__StepFile *sf
     }
     if (job->prolog == SCRIPT_NOT_RUN)
         job->prolog = SCRIPT_DONE; /* there is none */
+    if (constrain_plan(d, sf) < 0) {
+        if (srun_fd >= 0)
+            listen_refuse_fd(srun_fd, sf->launch_id, SLURM_ERROR, "out of memory");
+        sf_free(sf);
+        steps_end_unstarted(d, step, "out of memory");
+        return;
+    }
     start(d, step, sf, srun_fd);
     sf_free(sf);
     if (srun_fd >= 0)

@@ -15,7 +15,7 @@
 #include "api.pb-c.h"
 #include "base/err.h"
 #include "conf/conf.h"
-#include "stepd/proctrack.h"
+#include "stepd/cgroup.h"
 #include "stepfile.pb-c.h"
 
 struct auth_keys;
@@ -108,10 +108,11 @@ struct noded {
     char stepd_exe[4096];
     _Atomic(struct auth_keys *) keys; /* set once; NULL until there are any */
     struct jobs jobs;
-    struct proctrack_mode track;
+    struct cgroup_tree cgroups;
     Pst__NodeRecord *hardware; /* as registered; owned */
     uint32_t gpu_env;
-    Pst__Processors *processors; /* TaskPlugin=task/affinity; NULL: tasks are not bound; owned */
+    Pst__Processors *processors; /* NULL: tasks are neither bound nor confined to CPUs; owned */
+    bool binds; /* TaskPlugin=task/affinity */
     struct reporter *reporter;
     struct scripts *scripts;
     struct siteprogs *siteprogs;
@@ -131,13 +132,30 @@ void noded_load_keys(struct noded *d);
 /* hw.c: this machine */
 int hw_print(void); /* slurmd -C */
 int hw_record(const struct noded *d, Pst__NodeRecord **ret_record);
-/* For binding tasks; NULL where that is not configured or the machine has none of its own.  Caller frees. */
+/* Is the node described by its configuration, as one of several on this machine? */
+bool hw_configured_only(const struct noded *d);
+/* For binding tasks and confining jobs; NULL where neither is configured or the machine has none of its own.
+ * Caller frees. */
 Pst__Processors *hw_processors(const struct noded *d);
 void hw_load(uint32_t *ret_load_centi, uint64_t *ret_free_mib);
 /* gres.c: what gres.conf has for the node.  -ENOMEM. */
 int gres_text(const struct noded *d, char **ret_text);
 int gres_topo(const struct noded *d, Pst__NodeRecord *rec);
 uint32_t hw_gpu_env(const struct conf *conf, const char *node_name);
+/* Call fn for each device file of the node: its kind ("gpu") and its number among the devices of that kind. */
+typedef void gres_file_fn(void *ctx, const char *name, uint32_t index, const char *path);
+void gres_files(const struct noded *d, gres_file_fn *fn, void *ctx);
+
+/* constrain.c: cgroups of the node, and what jobs and steps may use */
+/* Find and make the tree.  Errors: what was asked for by name is not there. */
+int constrain_begin(struct noded *d, struct err *err);
+/* What jobs that ended without their step daemons left; after recover_spool(). */
+void constrain_sweep(struct noded *d);
+void constrain_end(struct noded *d);
+/* Does the configuration confine jobs to their CPUs? */
+bool constrain_cores(const struct conf *conf);
+/* Fill sf->cgroup, which has its job, step and launch.  -ENOMEM. */
+int constrain_plan(const struct noded *d, Pst__StepFile *sf);
 
 /* launch.c */
 /* A batch job as the controller sends it.  0: accepted (or known already); errors leave nothing. */

@@ -94,7 +94,7 @@ bool recover_kill_left(const struct noded *d, const char *step_dir, uint32_t job
         return false; /* tried again */
     }
     while (!done && now_mono_us() < until) {
-        done = !h.trace->cgroup || cgroup_kill_dir(h.trace->cgroup);
+        done = !h.trace->cgroup || cgroup_kill_left(&d->cgroups, h.trace->cgroup);
         h.found = 0;
         proc_each(hunt_one, &h);
         done = done && h.found == 0;

@@ -2,10 +2,15 @@
  *
  * The child shares our memory until it execs (as posix_spawn does), so starting one costs no page
  * tables, and failures come back in the struct.  Between clone and exec it only makes system calls:
- * no allocation, no locks, nothing that our own state could notice. */
+ * no allocation, no locks, nothing that our own state could notice.
+ *
+ * With cgroups of version 2 it is born in its cgroup: moving there takes a lock across the machine, which
+ * costs milliseconds.  The C library has no such call, so it cannot share our stack and gets a copy of our
+ * few pages; how far it came is then told in a shared one. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -119,9 +124,23 @@ static int exec_any(const struct child *c)
 
 static int fail(struct child *c, int stage, int r)
 {
-    c->stage = stage;
-    c->err = r;
+    c->outcome->stage = stage;
+    c->outcome->err = r;
     return 127;
+}
+
+/* Become a member of the cgroups that the process was not born in. */
+static int join_cgroups(const struct child *c)
+{
+    for (int i = 0; i < c->n_join; i++) {
+        int fd = c->join[i];
+
+        if (c->step->cg.tree.kind == CGROUP_V2)
+            fd = openat(fd, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+        if (fd < 0 || write(fd, "0", 1) < 0)
+            return -errno;
+    }
+    return 0;
 }
 
 static int child_main(void *arg)
@@ -132,8 +151,9 @@ static int child_main(void *arg)
     int r;
 
     (void)setsid(); /* a fresh process cannot lead a group already */
-    if (s->track.join_fd >= 0 && write(s->track.join_fd, "0", 1) < 0)
-        return fail(c, CHILD_SETUP, -errno);
+    r = c->born_inside ? 0 : join_cgroups(c);
+    if (r < 0)
+        return fail(c, CHILD_SETUP, r);
     if (c->tty >= 0 && ioctl(c->tty, TIOCSCTTY, 0) < 0)
         return fail(c, CHILD_SETUP, -errno);
     if (c->limits)
@@ -161,28 +181,80 @@ static int child_main(void *arg)
     return fail(c, CHILD_EXEC, r);
 }
 
+/* One thread, one child at a time until its exec: one of each for all. */
+static int shared_pages(char **ret_stack, struct child_outcome **ret_outcome)
+{
+    static char *stack;
+    static struct child_outcome *outcome;
+
+    if (!stack)
+        stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (!outcome)
+        outcome = mmap(NULL, sizeof(*outcome), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (stack == MAP_FAILED)
+        stack = NULL;
+    if (outcome == MAP_FAILED)
+        outcome = NULL;
+    *ret_stack = stack;
+    *ret_outcome = outcome;
+    return stack && outcome ? 0 : -ENOMEM;
+}
+
+/* -ENOSYS: not with this kernel, or not in this container. */
+static pid_t clone_into_cgroup(struct child *c)
+{
+    struct clone_args args = {
+        .flags = CLONE_VFORK | CLONE_INTO_CGROUP,
+        .exit_signal = SIGCHLD,
+        .cgroup = (uint64_t)c->join[0],
+    };
+    long pid;
+
+    c->born_inside = true;
+    pid = syscall(SYS_clone3, &args, sizeof(args));
+    if (pid == 0)
+        _exit(child_main(c));
+    c->born_inside = false;
+    return pid < 0 ? (errno == EPERM ? -ENOSYS : -errno) : (pid_t)pid;
+}
+
+static pid_t make_process(struct child *c, char *stack)
+{
+    pid_t pid = -ENOSYS;
+
+    if (c->n_join && c->step->cg.tree.kind == CGROUP_V2)
+        pid = clone_into_cgroup(c);
+    if (pid == -ENOSYS) {
+        pid = clone(child_main, stack + STACK_SIZE, CLONE_VM | CLONE_VFORK | SIGCHLD, c);
+        pid = pid < 0 ? -errno : pid;
+    }
+    return pid;
+}
+
 int child_start(struct child *c, pid_t *ret_pid)
 {
-    static char *stack; /* one thread, one child at a time until its exec */
-    pid_t pid;
+    const struct cgroup *cg = &c->step->cg;
+    uint32_t place = c->task ? c->task->rank : CGROUP_SPECIAL;
+    char *stack;
+    pid_t pid = 0;
+    int r = shared_pages(&stack, &c->outcome);
 
-    if (!stack) {
-        stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-        if (stack == MAP_FAILED) {
-            stack = NULL;
-            return -ENOMEM;
-        }
+    if (r == 0)
+        r = cgroup_task(cg, place, NULL, 0);
+    if (r == 0)
+        r = c->n_join = cgroup_task_open(cg, place, c->join);
+    if (r >= 0) {
+        *c->outcome = (struct child_outcome){ .err = 0 };
+        pid = make_process(c, stack);
+        r = MIN(pid, 0);
     }
-    c->err = 0;
-    pid = clone(child_main, stack + STACK_SIZE, CLONE_VM | CLONE_VFORK | SIGCHLD, c);
-    if (pid < 0) {
-        c->stage = CHILD_SETUP;
-        c->err = -errno;
-        return c->err;
-    }
+    for (int i = 0; i < c->n_join; i++)
+        (void)close(c->join[i]); /* the child has its own */
+    c->stage = r < 0 ? CHILD_SETUP : c->outcome->stage;
+    c->err = r < 0 ? r : c->outcome->err;
     if (c->err < 0) {
-        (void)waitpid(pid, NULL, 0); /* its story is in c */
+        if (pid > 0)
+            (void)waitpid(pid, NULL, 0); /* its story is in c */
         return c->err;
     }
     *ret_pid = pid;

@@ -72,8 +72,8 @@ static size_t signal_all(struct step *s, int sig)
     struct extstep *e = s->ext;
     size_t found = 0;
 
-    if (s->track.kind != PROCTRACK_TREE)
-        return proctrack_signal(&s->track, sig);
+    if (s->cg.tree.kind != CGROUP_NONE)
+        return stepcg_signal(s, sig);
     refresh(e);
     for (size_t i = 0; i < e->n; i++) {
         pid_t pid = e->guests[i].pid;
@@ -85,20 +85,6 @@ static size_t signal_all(struct step *s, int sig)
             (void)kill(pid, sig); /* it may have ended meanwhile */
     }
     return found + e->n;
-}
-
-/* Into the step's cgroup, where there is one. */
-static int take_in(struct step *s, pid_t pid)
-{
-    char path[PROCTRACK_PATH + 16], text[16];
-    _cleanup_close_ int fd = -1;
-    int n = snprintf(text, sizeof(text), "%d", (int)pid);
-
-    if (s->track.kind == PROCTRACK_TREE)
-        return 0;
-    (void)snprintf(path, sizeof(path), "%s/cgroup.procs", s->track.dir);
-    fd = open(path, O_WRONLY | O_CLOEXEC);
-    return fd < 0 || write(fd, text, (size_t)n) < 0 ? -errno : 0;
 }
 
 static int add_guest(struct extstep *e, const struct proc_info *p)
@@ -128,8 +114,8 @@ int extern_adopt(struct step *s, pid_t pid)
     if (s->ext->released || s->stage != KILL_NONE || s->ended)
         return -ESHUTDOWN;
     r = proc_read(pid, &p);
-    if (r == 0)
-        r = take_in(s, pid);
+    if (r == 0 && s->cg.tree.kind != CGROUP_NONE)
+        r = cgroup_adopt(&s->cg, CGROUP_SPECIAL, pid);
     if (r == 0)
         r = add_guest(s->ext, &p);
     if (r == 0)

@@ -194,6 +194,7 @@ static void launch_batch(struct step *s)
     if (batch_streams(s, fds) == 0 && task_prolog(s, &s->env, &s->tasks[0], fds[1])) {
         char *paths[] = { script, NULL };
         struct child c = { .step = s,
+                           .task = &s->tasks[0],
                            .paths = paths,
                            .argv = argv,
                            .tty = -1,
@@ -359,6 +360,7 @@ static void launch_task(struct step *s, struct streams *st, struct task *t, char
     _cleanup_(multiprog_free) char **own = NULL;
     _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT, store = ENVLIST_INIT;
     struct child c = { .step = s,
+                       .task = t,
                        .argv = plain_argv,
                        .fds = { -1, -1, -1 },
                        .tty = -1,

@@ -336,7 +336,7 @@ static void write_trace(struct step *s)
     t.has_pid = t.has_start_ticks = true;
     t.pid = (uint32_t)getpid();
     t.start_ticks = s->start_ticks;
-    t.cgroup = s->track.dir[0] ? s->track.dir : NULL;
+    t.cgroup = s->cg.tree.kind != CGROUP_NONE ? s->cg.step : NULL;
     t.sessions = sessions;
     data = malloc(pst__step_trace__get_packed_size(&t) + 1);
     /* Only the heir of a killed step daemon would miss it. */
@@ -347,12 +347,8 @@ static void write_trace(struct step *s)
 
 static void start(struct step *s)
 {
-    struct proctrack_mode mode;
-
-    if (!s->error) {
-        proctrack_probe(s->sf->proctrack, s->sf->cgroup_mount, s->sf->cgroup_slice, &mode);
-        proctrack_begin(&s->track, &mode, s->sf->job->node_name, s->job_id, s->step_name);
-    }
+    if (!s->error && !stepcg_begin(s))
+        s->launch_failed = true;
     if (s->srun) {
         char addr[64];
         uint16_t port;
@@ -371,7 +367,7 @@ static void start(struct step *s)
             s->n_running = 0; /* there is nothing to hold */
         s->worst = STEP_SETUP_STATUS;
         if (s->n_running > 0)
-            (void)proctrack_signal(&s->track, SIGKILL); /* tasks started before one could not be */
+            (void)stepcg_signal(s, SIGKILL); /* tasks started before one could not be */
         s->stage = s->n_running > 0 ? KILL_ALL : s->stage;
     }
     s->started = !s->error;
@@ -390,7 +386,7 @@ static void finish(struct step *s)
     int r;
 
     s->ended = true;
-    proctrack_end(&s->track);
+    (void)cgroup_end(&s->cg); /* what stays is removed by the next slurmd */
     fill_end(s, &end);
     r = spool_put_msg(".", "exit", &end.base);
     if (r < 0 && s->conns[0] < 0)
@@ -509,7 +505,7 @@ int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd)
 
     if (r < 0)
         return r;
-    s.track.join_fd = -1;
+    s.cg.watch_fd = -1;
     if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
         return -errno;
     r = ctl_listen("sock", &s.listen_fd);

@@ -12,7 +12,7 @@
 #include "stepd/env.h"
 #include "stepd/envlist.h"
 #include "stepd/pattern.h"
-#include "stepd/proctrack.h"
+#include "stepd/cgroup.h"
 #include "stepfile.pb-c.h"
 
 struct bind;
@@ -81,7 +81,7 @@ struct step {
     struct task *tasks;
     size_t n_tasks, n_running;
     struct envlist env; /* common to the tasks */
-    struct proctrack track;
+    struct cgroup cg; /* of all its processes; kind CGROUP_NONE: they are found by a walk */
 
     int sig_fd, listen_fd;
     int conns[STEP_CONNS];
@@ -116,6 +116,13 @@ struct step {
 /* step.c */
 int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd);
 void step_fail(struct step *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* stepcgroup.c: what of cgroup.h a step uses */
+/* Make its cgroups.  False: step_fail() was called. */
+bool stepcg_begin(struct step *s);
+/* Signal all processes of the step but ourselves.  Returns how many were found. */
+size_t stepcg_signal(struct step *s, int sig);
+void stepcg_suspend(struct step *s, bool on);
 
 /* taskset.c: signals and the end */
 void step_signal(struct step *s, int sig, bool leader_only);
@@ -208,6 +215,7 @@ bool loginenv_load(struct step *s);
 /* child.c: a process of the step, made without copying our memory */
 struct child {
     struct step *step;
+    const struct task *task; /* whose it is; NULL: the step's own */
     char *const *paths; /* tried in turn; NULL-terminated */
     char *const *argv, *const *envp;
     char *pid_slot; /* gets the child's number as text, may be NULL */
@@ -221,6 +229,13 @@ struct child {
     const int *give; /* become descriptors 3, 4 ...; all above those */
     size_t n_give;
     int stage, err; /* outcome when the return value is negative */
+    /* child_start()'s own: */
+    int join[CGROUP_CTRLS], n_join;
+    bool born_inside;
+    struct child_outcome *outcome;
+};
+struct child_outcome { /* written by the child */
+    int stage, err;
 };
 enum child_stage {
     CHILD_SETUP,

@@ -31,7 +31,7 @@ static void to_groups(struct step *s, int sig)
 void step_signal(struct step *s, int sig, bool leader_only)
 {
     if (sig == SIGKILL && !leader_only) {
-        (void)proctrack_signal(&s->track, SIGKILL); /* counts are of no use here */
+        (void)stepcg_signal(s, SIGKILL);
         return;
     }
     if (!leader_only) {
@@ -74,7 +74,7 @@ void step_terminate(struct step *s, const char *reason, int shown_signal, bool n
     if (now) {
         s->stage = KILL_ALL;
         s->deadline_mono_us = now_mono_us();
-        (void)proctrack_signal(&s->track, SIGKILL); /* step_timers() repeats it */
+        (void)stepcg_signal(s, SIGKILL); /* step_timers() repeats it */
         return;
     }
     if (s->stage != KILL_NONE)
@@ -89,7 +89,7 @@ void step_suspend(struct step *s, bool on)
 {
     if (!on) {
         s->suspend_mono_us = 0;
-        (void)proctrack_signal(&s->track, SIGCONT); /* none left is fine */
+        stepcg_suspend(s, false);
         if (s->ext)
             extern_signal(s, SIGCONT);
         return;
@@ -205,7 +205,7 @@ static void sweep(struct step *s, int64_t now_mono)
     s->sweeps++;
     note_unkillable(s, now_mono);
     if (!failpoint("stepd-no-kill"))
-        (void)proctrack_signal(&s->track, SIGKILL); /* wait(2) decides when it is enough */
+        (void)stepcg_signal(s, SIGKILL); /* wait(2) decides when it is enough */
     if (s->ext)
         extern_signal(s, SIGKILL);
     s->deadline_mono_us = now_mono + MIN(pause, (int64_t)SWEEP_MAX_US);
@@ -215,7 +215,7 @@ void step_timers(struct step *s, int64_t now_mono)
 {
     if (s->suspend_mono_us && now_mono >= s->suspend_mono_us) {
         s->suspend_mono_us = 0;
-        (void)proctrack_signal(&s->track, SIGSTOP); /* none left is fine */
+        stepcg_suspend(s, true);
         if (s->ext)
             extern_signal(s, SIGSTOP);
     }

@@ -348,7 +348,7 @@ static void login_of(const char *body, struct step *s, bool *ret_loaded)
     job.user_name = (char *)"alice";
     s->sf = &sf;
     s->job = &job;
-    s->track.join_fd = -1;
+    s->cg.watch_fd = -1;
     s->work_dir = "/tmp";
     *ret_loaded = loginenv_load(s);
     unlink(path);

@@ -1,0 +1,325 @@
+/* constrain.c - the node's cgroups, and what of it a job and a step may use; see noded.h
+ *
+ * cgroup.conf and the allocation become numbers here; the step daemon only writes them.  CPUs are those of
+ * the allocation in the kernel's numbering; memory is the allocation's, scaled and bounded as configured; of
+ * the devices in gres.conf, those that were not given to the step are denied, at the step, since every process
+ * of a job is in a step.  Main thread. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "base/bitmap.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/hostlist.h"
+#include "base/log.h"
+#include "base/pbutil.h"
+#include "noded.h"
+
+#define MIB (UINT64_C(1) << 20)
+#define GRES_MAX 65536u /* devices of a kind */
+
+/* ---- the tree ----------------------------------------------------------------------------------- */
+
+static bool configured(const struct conf *conf, enum conf_key key, const char *word)
+{
+    const char *value;
+    size_t len;
+
+    return conf_option(conf, key, word, &value, &len);
+}
+
+bool constrain_cores(const struct conf *conf)
+{
+    return configured(conf, CONF_TASK_PLUGIN, "task/cgroup") && conf_cgroup(conf)->constrain_cores;
+}
+
+static unsigned wanted(const struct noded *d)
+{
+    const struct conf_cgroup *cg = conf_cgroup(d->conf);
+    unsigned use = 0;
+
+    if (configured(d->conf, CONF_TASK_PLUGIN, "task/cgroup")) {
+        use |= cg->constrain_cores && d->processors ? CGROUP_CPUSET : 0;
+        use |= cg->constrain_ram || cg->constrain_swap ? CGROUP_MEMORY : 0;
+        use |= cg->constrain_devices ? CGROUP_DEVICES : 0;
+    }
+    if (configured(d->conf, CONF_JOB_ACCT_GATHER_TYPE, "jobacct_gather/cgroup"))
+        use |= CGROUP_MEMORY | CGROUP_CPUACCT;
+    return use;
+}
+
+static void tell_missing(unsigned missing, enum cgroup_kind kind)
+{
+    static const struct {
+        unsigned bit;
+        const char *what;
+    } rows[] = { { CGROUP_CPUSET, "ConstrainCores" },
+                 { CGROUP_MEMORY, "ConstrainRAMSpace, ConstrainSwapSpace or the counting of memory" },
+                 { CGROUP_DEVICES, "ConstrainDevices" },
+                 { CGROUP_CPUACCT, "the counting of CPU time" } };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        if (missing & rows[i].bit)
+            log_error("%s has no effect: the controller is not available (%s)", rows[i].what, cgroup_kind_name(kind));
+}
+
+int constrain_begin(struct noded *d, struct err *err)
+{
+    const struct conf_cgroup *cg = conf_cgroup(d->conf);
+    const char *track = conf_str(d->conf, CONF_PROCTRACK_TYPE);
+    struct cgroup_want want = {
+        .plugin = cg->plugin,
+        .mount = cg->mountpoint,
+        .slice = cg->slice,
+        .node = hw_configured_only(d) ? d->name : NULL,
+        .extra = cg->extra_controllers,
+        .use = wanted(d),
+    };
+    int r;
+
+    if (!want.use && track && strcmp(track, "proctrack/cgroup") != 0)
+        return 0;
+    r = cgroup_probe(&want, &d->cgroups, err);
+    if (r < 0)
+        return r;
+    r = cgroup_tree_make(&d->cgroups, err);
+    if (r < 0 && cg->plugin && strcmp(cg->plugin, "autodetect") != 0)
+        return r;
+    if (r < 0) {
+        log_error("%s", err->text);
+        err->text[0] = '\0';
+        d->cgroups.kind = CGROUP_NONE;
+    }
+    /* With version 2 devices and CPU time need no controller. */
+    tell_missing(want.use & ~(d->cgroups.kind == CGROUP_NONE ? 0 : d->cgroups.use), d->cgroups.kind);
+    return 0;
+}
+
+static void job_name(const struct noded *d, const Pst__JobRecord *job, char *buf, size_t size)
+{
+    if (job->sluid && *job->sluid && !conf_cgroup(d->conf)->job_id_paths)
+        (void)snprintf(buf, size, "job_%s", job->sluid);
+    else
+        (void)snprintf(buf, size, "job_%u", job->job_id);
+}
+
+struct lookup {
+    struct noded *d;
+    const char *name;
+    bool found;
+};
+
+static void compare_job(void *ctx, struct njob *job)
+{
+    struct lookup *l = ctx;
+    char name[64];
+
+    job_name(l->d, job->on->job, name, sizeof(name));
+    l->found = l->found || strcmp(name, l->name) == 0;
+}
+
+static bool known(void *ctx, const char *name)
+{
+    struct lookup l = { .d = ctx, .name = name };
+
+    jobs_each(&l.d->jobs, compare_job, &l);
+    return l.found;
+}
+
+void constrain_sweep(struct noded *d)
+{
+    size_t n = cgroup_tree_sweep(&d->cgroups, d->spool, known, d);
+
+    if (n > 0)
+        log_info("removed the cgroups of %zu jobs that nobody knows any more", n);
+}
+
+void constrain_end(struct noded *d)
+{
+    cgroup_tree_leave(&d->cgroups);
+}
+
+/* ---- what a step may use ------------------------------------------------------------------------- */
+
+static const Pst__AllocGroup *group_at(const Pst__Alloc *alloc, const char *node)
+{
+    _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+    ssize_t at;
+
+    if (!alloc || !alloc->nodes || hostlist_parse(alloc->nodes, &hl, NULL) < 0)
+        return NULL;
+    at = hostlist_find(hl, node);
+    for (size_t i = 0; at >= 0 && i < alloc->n_groups; i++) {
+        if (at < (ssize_t)alloc->groups[i]->nodes)
+            return alloc->groups[i];
+        at -= (ssize_t)alloc->groups[i]->nodes;
+    }
+    return NULL;
+}
+
+static int fill_cpus(const struct noded *d, const Pst__AllocGroup *g, Pst__CgroupLimits *to)
+{
+    const Pst__Processors *p = d->processors;
+    _cleanup_(bitmap_free) struct bitmap *ids = NULL, *kernel = NULL;
+    uint32_t most = 0;
+    int r;
+
+    if (!g->cpu_ids || !(d->cgroups.use & CGROUP_CPUSET) || !p || !constrain_cores(d->conf))
+        return 0;
+    for (size_t i = 0; i < p->n_os_ids; i++)
+        most = MAX(most, p->os_ids[i]);
+    r = bitmap_new((uint32_t)p->n_os_ids, &ids);
+    if (r == 0)
+        r = bitmap_new(most + 1, &kernel);
+    if (r < 0)
+        return r;
+    if (bitmap_parse(ids, g->cpu_ids, NULL) < 0)
+        return 0; /* CPUs that this machine does not have: nothing to hold a job to */
+    BITMAP_FOREACH (ids, i)
+        bitmap_set(kernel, p->os_ids[i]);
+    return bitmap_empty(kernel) ? 0 : bitmap_format(kernel, &to->cpus);
+}
+
+static uint64_t part(uint64_t bytes, double percent)
+{
+    return (uint64_t)((double)bytes * percent / 100);
+}
+
+/* given_mib 0: all of the node's. */
+static void fill_memory(const struct noded *d, uint64_t given_mib, Pst__CgroupLimits *to)
+{
+    const struct conf_cgroup *cg = conf_cgroup(d->conf);
+    uint64_t all = d->node->real_memory_mib * MIB, given = given_mib ? given_mib * MIB : all;
+    uint64_t most = part(all, cg->max_ram_pct);
+    uint64_t ram = MIN(MAX(part(given, cg->allowed_ram_pct), cg->min_ram_mib * MIB), most);
+    uint64_t swap = MIN(part(given, cg->allowed_swap_pct), part(all, cg->max_swap_pct));
+
+    if (!(d->cgroups.use & CGROUP_MEMORY) || !configured(d->conf, CONF_TASK_PLUGIN, "task/cgroup"))
+        return;
+    if (cg->constrain_ram) {
+        to->has_ram_max = to->has_ram_high = true;
+        to->ram_max = ram;
+        to->ram_high = MAX(given, cg->min_ram_mib * MIB);
+    } else if (cg->constrain_swap && d->cgroups.kind == CGROUP_V1) {
+        to->has_ram_max = true; /* version 1 limits both together only */
+        to->ram_max = ram + swap;
+        swap = 0;
+    }
+    to->has_swap_max = cg->constrain_swap;
+    to->swap_max = swap;
+    to->has_swappiness = cg->swappiness >= 0 && d->cgroups.kind == CGROUP_V1;
+    to->swappiness = to->has_swappiness ? (uint32_t)cg->swappiness : 0;
+}
+
+struct denial {
+    const Pst__AllocGroup *group;
+    Pst__CgroupLimits *to;
+    int r;
+};
+
+/* Shares of a GPU (shard, mps) are entries whose devices are GPUs. */
+static bool is_given(const Pst__AllocGroup *g, const char *name, uint32_t index)
+{
+    _cleanup_(bitmap_free) struct bitmap *bits = NULL;
+
+    for (size_t i = 0; i < g->n_gres; i++) {
+        const Pst__GresAlloc *a = g->gres[i];
+        bool same = a->name && (strcmp(a->name, name) == 0 || (strcmp(name, "gpu") == 0 && a->share_counts));
+
+        if (!same || !a->devices || index >= GRES_MAX)
+            continue;
+        if (!bits && bitmap_new(GRES_MAX, &bits) < 0)
+            return true; /* without memory the launch fails elsewhere */
+        if (bitmap_parse(bits, a->devices, NULL) == 0 && bitmap_test(bits, index))
+            return true;
+    }
+    return false;
+}
+
+static void deny_unless_given(void *ctx, const char *name, uint32_t index, const char *path)
+{
+    struct denial *x = ctx;
+    Pst__CgroupDevice *dev, **grown;
+    struct stat st;
+
+    if (x->r < 0 || is_given(x->group, name, index) || stat(path, &st) < 0 ||
+        (!S_ISCHR(st.st_mode) && !S_ISBLK(st.st_mode)))
+        return;
+    grown = realloc(x->to->deny, (x->to->n_deny + 1) * sizeof(*grown));
+    if (grown)
+        x->to->deny = grown;
+    dev = grown ? malloc(sizeof(*dev)) : NULL;
+    if (!dev) {
+        x->r = -ENOMEM;
+        return;
+    }
+    pst__cgroup_device__init(dev);
+    dev->has_block = dev->has_major = dev->has_minor = true;
+    dev->block = S_ISBLK(st.st_mode);
+    dev->major = major(st.st_rdev);
+    dev->minor = minor(st.st_rdev);
+    x->to->deny[x->to->n_deny++] = dev;
+}
+
+static int limits(const struct noded *d, const Pst__AllocGroup *g, uint64_t mem_mib, bool devices,
+                  Pst__CgroupLimits **ret)
+{
+    struct denial x = { .group = g };
+    int r = 0;
+
+    *ret = malloc(sizeof(**ret));
+    if (!*ret)
+        return -ENOMEM;
+    pst__cgroup_limits__init(*ret);
+    fill_memory(d, mem_mib, *ret);
+    if (g)
+        r = fill_cpus(d, g, *ret);
+    x.to = *ret;
+    if (r == 0 && g && devices)
+        gres_files(d, deny_unless_given, &x);
+    return r < 0 ? r : x.r;
+}
+
+static int fill_tree(const struct noded *d, const Pst__StepFile *sf, Pst__CgroupPlan *plan)
+{
+    char name[64];
+    int r;
+
+    job_name(d, sf->job->job, name, sizeof(name));
+    plan->has_kind = plan->has_controllers = plan->has_from_mount = true;
+    plan->kind = d->cgroups.kind;
+    plan->controllers = d->cgroups.use;
+    plan->from_mount = d->cgroups.from_mount;
+    r = pb_set_str(&plan->mount, d->cgroups.mount);
+    r = r < 0 ? r : pb_set_str(&plan->root, d->cgroups.root);
+    r = r < 0 ? r : pb_set_str(&plan->extra, d->cgroups.extra);
+    r = r < 0 ? r : pb_set_str(&plan->owner, d->spool);
+    return r < 0 ? r : pb_set_str(&plan->job_name, name);
+}
+
+int constrain_plan(const struct noded *d, Pst__StepFile *sf)
+{
+    const Pst__AllocGroup *job = group_at(sf->job->job->alloc, d->name);
+    const Pst__AllocGroup *step = sf->step ? group_at(sf->step->alloc, d->name) : job;
+    bool devices = configured(d->conf, CONF_TASK_PLUGIN, "task/cgroup") && conf_cgroup(d->conf)->constrain_devices;
+    uint64_t job_mib = job ? job->mem_mib : 0, step_mib = step && step->mem_mib ? step->mem_mib : job_mib;
+    Pst__CgroupPlan *plan;
+    int r;
+
+    if (d->cgroups.kind == CGROUP_NONE)
+        return 0;
+    plan = malloc(sizeof(*plan));
+    if (!plan)
+        return -ENOMEM;
+    pst__cgroup_plan__init(plan);
+    sf->cgroup = plan; /* goes with it */
+    r = fill_tree(d, sf, plan);
+    if (r < 0 || !configured(d->conf, CONF_TASK_PLUGIN, "task/cgroup"))
+        return r;
+    r = limits(d, job, job_mib, false, &plan->job);
+    return r < 0 ? r : limits(d, step, step_mib, devices, &plan->step);
+}

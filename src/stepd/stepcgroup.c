@@ -1,0 +1,85 @@
+/* stepcgroup.c - the cgroups of a step as slurmd planned them; see step.h
+ *
+ * Even with a cgroup the step daemon is a subreaper, so that "no child left" is known from wait(2).  Without one
+ * its descendants are walked. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "stepd/procscan.h"
+#include "stepd/step.h"
+
+static void read_tree(const Pst__CgroupPlan *plan, struct cgroup_tree *ret)
+{
+    *ret = (struct cgroup_tree){ .kind = (enum cgroup_kind)plan->kind, .use = plan->controllers };
+    ret->from_mount = plan->from_mount;
+    (void)snprintf(ret->mount, sizeof(ret->mount), "%s", plan->mount ? plan->mount : "");
+    (void)snprintf(ret->root, sizeof(ret->root), "%s", plan->root ? plan->root : "");
+    (void)snprintf(ret->extra, sizeof(ret->extra), "%s", plan->extra ? plan->extra : "");
+}
+
+/* ret->deny is the caller's to free.  -ENOMEM. */
+static int read_limits(const Pst__CgroupLimits *from, struct cgroup_limits *ret, struct cgroup_device **ret_deny)
+{
+    struct cgroup_device *deny;
+
+    if (!from)
+        return 0;
+    *ret = (struct cgroup_limits){
+        .cpus = from->cpus,
+        .ram_max = from->ram_max,
+        .ram_high = from->ram_high,
+        .swap_max = from->swap_max,
+        .has_swap = from->has_swap_max,
+        .has_swappiness = from->has_swappiness,
+        .swappiness = from->swappiness,
+        .n_deny = from->n_deny,
+    };
+    deny = calloc(from->n_deny + 1, sizeof(*deny));
+    if (!deny)
+        return -ENOMEM;
+    for (size_t i = 0; i < from->n_deny; i++)
+        deny[i] = (struct cgroup_device){ from->deny[i]->block, from->deny[i]->major, from->deny[i]->minor };
+    ret->deny = *ret_deny = deny;
+    return 0;
+}
+
+bool stepcg_begin(struct step *s)
+{
+    const Pst__CgroupPlan *plan = s->sf->cgroup;
+    _cleanup_free_ struct cgroup_device *job_deny = NULL, *step_deny = NULL;
+    struct cgroup_step step = { .step = s->step_name, .uid = s->uid };
+    struct cgroup_tree tree;
+    struct err err = { .text = "" };
+    int r;
+
+    if (!plan || plan->kind == CGROUP_NONE || plan->kind > CGROUP_V2)
+        return true;
+    read_tree(plan, &tree);
+    step.owner = plan->owner;
+    step.job = plan->job_name;
+    r = read_limits(plan->job, &step.job_limits, &job_deny);
+    if (r == 0)
+        r = read_limits(plan->step, &step.step_limits, &step_deny);
+    if (r == 0)
+        r = cgroup_begin(&s->cg, &tree, &step, &err);
+    if (r == 0 || (!plan->job && !plan->step))
+        return true; /* without limits to hold, the walk does as well */
+    step_fail(s, "%s", err.text[0] ? err.text : strerror(-r));
+    return false;
+}
+
+size_t stepcg_signal(struct step *s, int sig)
+{
+    return s->cg.tree.kind != CGROUP_NONE ? cgroup_signal(&s->cg, sig) : proc_signal_tree(getpid(), sig);
+}
+
+void stepcg_suspend(struct step *s, bool on)
+{
+    if (s->cg.tree.kind == CGROUP_NONE || cgroup_suspend(&s->cg, on) < 0)
+        (void)stepcg_signal(s, on ? SIGSTOP : SIGCONT); /* none left is fine */
+}
