@@ -20,9 +20,11 @@ enum opt_arg {
 };
 
 enum opt_source { /* later wins over earlier */
+                  OPT_FROM_DEFAULTS, /* of the site or the user: clifilter.h */
                   OPT_FROM_SCRIPT,
                   OPT_FROM_ENV,
                   OPT_FROM_ARGV,
+                  OPT_FROM_FILTER, /* the site has the last word */
 };
 
 struct opt {

@@ -21,6 +21,7 @@
 #include "base/timefmt.h"
 #include "cli/allocenv.h"
 #include "cli/cli.h"
+#include "cli/clifilter.h"
 #include "cli/envlist.h"
 #include "cli/hetopts.h"
 #include "cli/jobopts.h"
@@ -52,7 +53,11 @@ static void collect(struct salloc *s)
     int status;
 
     s->first = hetopts_parse(&s->het, s->argc, s->argv);
+    for (size_t k = 0; k < s->het.n; k++)
+        clifilter_defaults(&s->cli, &s->het.list[k]);
     status = hetopts_finish(&s->het);
+    for (size_t k = 0; k < s->het.n && status == 0; k++)
+        status = clifilter_pre_submit(&s->cli, &s->het.list[k], (unsigned)k);
     s->opts = *hetopts_at(&s->het, 0);
     cli_set_verbosity(&s->cli, s->opts.verbose);
     if (s->cli.verbose > 0)
@@ -322,6 +327,7 @@ static int allocate_and_run(struct salloc *s)
     status = joblink_allocate(&s->link, &req, FAILED_WHAT, true, &grant);
     if (status != 0)
         return status;
+    clifilter_post_submit(&s->cli, 0, s->link.job_id, CLIFILTER_NO_STEP);
     ring_bell(s, since_mono_us);
     for (size_t i = 0; i < MAX(grant->n_het_jobs, 1u); i++)
         tell_ready(grant->n_het_jobs ? grant->het_jobs[i] : grant->job);

@@ -16,6 +16,7 @@
 #include "base/pbutil.h"
 #include "base/timefmt.h"
 #include "cli/cli.h"
+#include "cli/clifilter.h"
 #include "cli/envlist.h"
 #include "cli/hetopts.h"
 #include "cli/jobopts.h"
@@ -99,8 +100,12 @@ static void collect(struct sbatch *s)
     take_wrap(s);
     load_script(s);
     status = script_options(&s->script, &s->het);
+    for (size_t k = 0; k < s->het.n; k++)
+        clifilter_defaults(&s->cli, &s->het.list[k]);
     if (status == 0)
         status = hetopts_finish(&s->het);
+    for (size_t k = 0; k < s->het.n && status == 0; k++)
+        status = clifilter_pre_submit(&s->cli, &s->het.list[k], (unsigned)k);
     s->opts = *hetopts_at(&s->het, 0);
     cli_set_verbosity(&s->cli, s->opts.verbose);
     if (s->cli.verbose > 0)
@@ -309,6 +314,8 @@ static int submit(struct sbatch *s)
         print_test(reply);
     else
         print_submitted(s, job_id, clusters);
+    if (!req.test_only)
+        clifilter_post_submit(&s->cli, 0, job_id, CLIFILTER_NO_STEP);
     protobuf_c_message_free_unpacked(msg, NULL);
     if (!jobopts_has(&s->opts, JO_WAIT_JOB) || req.test_only)
         return CLI_EXIT_OK; /* the process ends: its memory needs no tidying */

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/pbutil.h"
 #include "base/timefmt.h"
+#include "cli/clifilter.h"
 #include "cli/envlist.h"
 #include "cli/ids.h"
 #include "cli/srun.h"
@@ -92,6 +93,8 @@ static void check_part(struct srun *s, struct srun_part *p)
     if (s->cli.verbose > 0)
         jobopts_print_defined(&p->opts);
     status = jobopts_check(&p->opts);
+    if (status == 0)
+        status = clifilter_pre_submit(&s->cli, &p->opts, p->offset);
     if (status != 0)
         exit(status);
 }
@@ -305,6 +308,9 @@ static int create_step(struct srun *s)
             take_reply(s, reply);
     }
     pb_done(&spec.base);
+    if (status == 0)
+        clifilter_post_submit(&s->cli, 0, s->job_id,
+                              jobopts_has(&s->opts, JO_ASYNC) ? CLIFILTER_NO_STEP : s->step_id);
     return status;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/pbutil.h"
+#include "cli/clifilter.h"
 #include "cli/hetopts.h"
 #include "cli/srun.h"
 #include "cli/submit.h"
@@ -94,6 +95,8 @@ void srun_parts(struct srun *s)
     hetopts_init(&h, JOBOPTS_SRUN);
     n = split(s, &h, words);
     hetopts_carry(&h);
+    for (size_t i = 0; i < n; i++)
+        clifilter_defaults(&s->cli, &h.list[i]);
     find_allocation(s, &h.list[0]);
     for (size_t i = 0; i < n; i++) {
         struct adding a = { .s = s, .opts = &h.list[i], .words = &words[i] };
