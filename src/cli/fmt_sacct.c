@@ -14,6 +14,7 @@
 #include "base/timefmt.h"
 #include "cli/fmt_core.h"
 #include "cli/fmt_squeue.h"
+#include "cli/fmt_use.h"
 #include "cli/out_job.h"
 #include "cli/out_users.h"
 #include "model/names.h"
@@ -96,28 +97,6 @@ static void put_cpu_time(struct strbuf *sb, uint64_t us)
     else
         strbuf_addf(sb, "%02llu:%02llu.%03llu", (unsigned long long)(s / 60),
                     (unsigned long long)(s % 60), (unsigned long long)(us / 1000 % 1000));
-}
-
-/* Bytes as sacct shows sizes of use: KiB, or the unit asked for. */
-static void put_bytes(struct strbuf *sb, const struct sacct_row *r, uint64_t bytes, char usual)
-{
-    static const char units[] = "KMGTP";
-    char unit = r->unit ? r->unit : usual;
-    double value = (double)bytes;
-
-    if (r->noconvert) {
-        put_u64(sb, bytes);
-        return;
-    }
-    for (const char *u = units; *u; u++) {
-        value /= 1024;
-        if (*u == unit)
-            break;
-    }
-    if (value == (double)(uint64_t)value)
-        strbuf_addf(sb, "%llu%c", (unsigned long long)value, unit);
-    else
-        strbuf_addf(sb, "%.2f%c", value, unit);
 }
 
 static int compare_words(const void *a, const void *b)
@@ -213,7 +192,7 @@ static void put_req_mem(struct strbuf *sb, const struct sacct_row *r)
     if (r->step)
         return;
     if (r->unit)
-        put_bytes(sb, r, mib << 20, 'M');
+        use_put_bytes(sb, r, mib << 20, 'M');
     else
         put_mib(sb, mib, false);
 }
@@ -445,38 +424,11 @@ static void put_stderr(struct strbuf *sb, const struct sacct_row *r)
 /* ---- fields of steps (empty for jobs) -----------------------------------------------------------
  */
 
-#define USE_FIELD(name, ...)                                                                       \
-    static void name(struct strbuf *sb, const struct sacct_row *r)                                 \
-    {                                                                                              \
-        const Pst__StepUsage *u = r->step ? r->step->usage : NULL;                                 \
-                                                                                                   \
-        if (!u)                                                                                    \
-            return;                                                                                \
-        __VA_ARGS__;                                                                               \
-    }
-
 /* No frequency can be asked for; the batch step records that as a number. */
 BOTH_FIELD(put_cpu_freq, strbuf_add(sb, "Unknown"),
            strbuf_add(sb, s->step_id == NAMES_STEP_BATCH || s->step_id == NAMES_STEP_EXTERN
                               ? "0"
                               : "Unknown"))
-BOTH_FIELD(put_no_energy, strbuf_addc(sb, '0'), strbuf_addc(sb, '0'))
-
-static void put_ave_freq(struct strbuf *sb, const struct sacct_row *r)
-{
-    if (r->step)
-        strbuf_addc(sb, '0');
-}
-
-/* Of a step with one task that task is every extreme. */
-static bool one_task(const struct sacct_row *r)
-{
-    return step_tasks(r->step) == 1 && step_nodes(r->step) == 1;
-}
-
-USE_FIELD(put_only_task, if (one_task(r)) strbuf_addc(sb, '0'); (void)u)
-USE_FIELD(put_only_node, if (one_task(r)) put_text(sb, step_nodelist(r->step)); (void)u)
-USE_FIELD(put_only_cpu, if (one_task(r)) put_hms(sb, (int64_t)((u->user_us + u->sys_us) / 1000000)))
 
 static void put_ntasks(struct strbuf *sb, const struct sacct_row *r)
 {
@@ -484,35 +436,42 @@ static void put_ntasks(struct strbuf *sb, const struct sacct_row *r)
         put_u64(sb, step_tasks(r->step));
 }
 
-USE_FIELD(put_max_rss, if (u->has_max_rss_kib) put_bytes(sb, r, u->max_rss_kib << 10, 'K'))
-USE_FIELD(put_max_rss_node, put_text(sb, u->max_rss_node))
-USE_FIELD(put_ave_rss, if (u->has_max_rss_kib && step_tasks(r->step) == 1)
-                           put_bytes(sb, r, u->max_rss_kib << 10, 'K'))
-USE_FIELD(put_ave_cpu,
-          put_hms(sb, (int64_t)((u->user_us + u->sys_us) / step_tasks(r->step) / 1000000)))
-USE_FIELD(put_read, if (u->has_read_bytes) put_bytes(sb, r, u->read_bytes, 'M'))
-USE_FIELD(put_written, if (u->has_write_bytes) put_bytes(sb, r, u->write_bytes, 'M'))
-USE_FIELD(put_ave_read,
-          if (u->has_read_bytes) put_bytes(sb, r, u->read_bytes / step_tasks(r->step), 'M'))
-USE_FIELD(put_ave_written,
-          if (u->has_write_bytes) put_bytes(sb, r, u->write_bytes / step_tasks(r->step), 'M'))
-
-static void put_use(struct strbuf *sb, const struct sacct_row *r, const Pst__StepUsage *u)
+/* Of a job: of all its steps. */
+static void put_energy_of(struct strbuf *sb, const struct sacct_row *r, bool raw)
 {
-    strbuf_add(sb, "cpu=");
-    put_hms(sb, (int64_t)((u->user_us + u->sys_us) / 1000000));
-    strbuf_add(sb, ",energy=0");
-    if (u->has_read_bytes)
-        strbuf_addf(sb, ",fs/disk=%llu", (unsigned long long)u->read_bytes);
-    if (u->has_max_rss_kib) {
-        strbuf_add(sb, ",mem=");
-        put_bytes(sb, r, u->max_rss_kib << 10, 'K');
-    }
+    uint64_t joule = 0;
+
+    for (size_t i = 0; i < r->acct->n_steps; i++)
+        if (r->acct->steps[i]->usage && (!r->step || r->acct->steps[i] == r->step))
+            joule += r->acct->steps[i]->usage->energy_j;
+    if (raw || r->noconvert || joule < 1000)
+        put_u64(sb, joule);
+    else
+        use_put_energy(sb, joule);
 }
 
-USE_FIELD(put_use_in, put_use(sb, r, u))
-USE_FIELD(put_use_out, strbuf_add(sb, "energy=0"); if (u->has_write_bytes)
-              strbuf_addf(sb, ",fs/disk=%llu", (unsigned long long)u->write_bytes))
+static void put_energy(struct strbuf *sb, const struct sacct_row *r)
+{
+    put_energy_of(sb, r, false);
+}
+
+static void put_energy_raw(struct strbuf *sb, const struct sacct_row *r)
+{
+    put_energy_of(sb, r, true);
+}
+
+/* The batch step says nothing of what it has. */
+static void put_step_tres(struct strbuf *sb, const struct sacct_row *r)
+{
+    if (r->step->step_id < NAMES_STEP_INTERACTIVE)
+        step_put_tres(sb, r->step);
+}
+
+static void put_pids(struct strbuf *sb, const struct sacct_row *r)
+{
+    for (size_t i = 0; i < r->n_pids; i++)
+        strbuf_addf(sb, "%s%u", i ? "," : "", r->pids[i]);
+}
 
 /* ---- table --------------------------------------------------------------------------------------
  */
@@ -524,19 +483,19 @@ const struct sacct_field sacct_fields[] = {
     { "AllocNodes", 10, put_alloc_nodes },
     { "AllocTRES", 10, put_alloc_tres },
     { "AssocID", 7, put_assoc_id },
-    { "AveCPU", 10, put_ave_cpu },
-    { "AveCPUFreq", 10, put_ave_freq },
-    { "AveDiskRead", 14, put_ave_read },
-    { "AveDiskWrite", 14, put_ave_written },
-    { "AvePages", 10, NULL },
-    { "AveRSS", 10, put_ave_rss },
-    { "AveVMSize", 10, NULL },
+    { "AveCPU", 10, use_ave_cpu },
+    { "AveCPUFreq", 10, use_ave_freq },
+    { "AveDiskRead", 14, use_ave_read },
+    { "AveDiskWrite", 14, use_ave_written },
+    { "AvePages", 10, use_ave_pages },
+    { "AveRSS", 10, use_ave_rss },
+    { "AveVMSize", 10, use_ave_vm },
     { "BlockID", 16, NULL },
     { "Cluster", 10, put_cluster },
     { "Comment", 14, put_comment },
     { "Constraints", 19, put_constraints },
-    { "ConsumedEnergy", 14, put_no_energy },
-    { "ConsumedEnergyRaw", 17, put_no_energy },
+    { "ConsumedEnergy", 14, put_energy },
+    { "ConsumedEnergyRaw", 17, put_energy_raw },
     { "Container", 19, put_container },
     { "CPUTime", 10, put_cpu_seconds },
     { "CPUTimeRAW", 10, put_cpu_seconds_raw },
@@ -558,25 +517,25 @@ const struct sacct_field sacct_fields[] = {
     { "JobName", 10, put_name },
     { "Layout", 9, NULL },
     { "Licenses", 10, put_licenses },
-    { "MaxDiskRead", 12, put_read },
-    { "MaxDiskReadNode", 15, put_only_node },
-    { "MaxDiskReadTask", 15, put_only_task },
-    { "MaxDiskWrite", 12, put_written },
-    { "MaxDiskWriteNode", 16, put_only_node },
-    { "MaxDiskWriteTask", 16, put_only_task },
-    { "MaxPages", 8, NULL },
-    { "MaxPagesNode", 12, NULL },
-    { "MaxPagesTask", 14, NULL },
-    { "MaxRSS", 10, put_max_rss },
-    { "MaxRSSNode", 10, put_max_rss_node },
-    { "MaxRSSTask", 10, put_only_task },
-    { "MaxVMSize", 10, NULL },
-    { "MaxVMSizeNode", 14, NULL },
-    { "MaxVMSizeTask", 14, NULL },
+    { "MaxDiskRead", 12, use_max_read },
+    { "MaxDiskReadNode", 15, use_max_read_node },
+    { "MaxDiskReadTask", 15, use_max_read_task },
+    { "MaxDiskWrite", 12, use_max_written },
+    { "MaxDiskWriteNode", 16, use_max_written_node },
+    { "MaxDiskWriteTask", 16, use_max_written_task },
+    { "MaxPages", 8, use_max_pages },
+    { "MaxPagesNode", 12, use_max_pages_node },
+    { "MaxPagesTask", 14, use_max_pages_task },
+    { "MaxRSS", 10, use_max_rss },
+    { "MaxRSSNode", 10, use_max_rss_node },
+    { "MaxRSSTask", 10, use_max_rss_task },
+    { "MaxVMSize", 10, use_max_vm },
+    { "MaxVMSizeNode", 14, use_max_vm_node },
+    { "MaxVMSizeTask", 14, use_max_vm_task },
     { "McsLabel", 12, put_mcs_label },
-    { "MinCPU", 10, put_only_cpu },
-    { "MinCPUNode", 10, put_only_node },
-    { "MinCPUTask", 10, put_only_task },
+    { "MinCPU", 10, use_min_cpu },
+    { "MinCPUNode", 10, use_min_cpu_node },
+    { "MinCPUTask", 10, use_min_cpu_task },
     { "NCPUS", 10, put_alloc_cpus },
     { "NNodes", 8, put_nnodes },
     { "NodeList", 15, put_nodelist },
@@ -619,22 +578,22 @@ const struct sacct_field sacct_fields[] = {
     { "Timelimit", 10, put_time_limit },
     { "TimelimitRaw", 10, put_time_limit_raw },
     { "TotalCPU", 10, put_total_cpu },
-    { "TRESUsageInAve", 14, put_use_in },
-    { "TRESUsageInMax", 14, put_use_in },
-    { "TRESUsageInMaxNode", 18, NULL },
-    { "TRESUsageInMaxTask", 18, NULL },
-    { "TRESUsageInMin", 14, NULL },
-    { "TRESUsageInMinNode", 18, NULL },
-    { "TRESUsageInMinTask", 18, NULL },
-    { "TRESUsageInTot", 14, put_use_in },
-    { "TRESUsageOutAve", 15, put_use_out },
-    { "TRESUsageOutMax", 15, put_use_out },
-    { "TRESUsageOutMaxNode", 19, NULL },
-    { "TRESUsageOutMaxTask", 19, NULL },
-    { "TRESUsageOutMin", 15, NULL },
-    { "TRESUsageOutMinNode", 19, NULL },
-    { "TRESUsageOutMinTask", 19, NULL },
-    { "TRESUsageOutTot", 15, put_use_out },
+    { "TRESUsageInAve", 14, use_in_ave },
+    { "TRESUsageInMax", 14, use_in_max },
+    { "TRESUsageInMaxNode", 18, use_in_max_node },
+    { "TRESUsageInMaxTask", 18, use_in_max_task },
+    { "TRESUsageInMin", 14, use_in_min },
+    { "TRESUsageInMinNode", 18, use_in_min_node },
+    { "TRESUsageInMinTask", 18, use_in_min_task },
+    { "TRESUsageInTot", 14, use_in_tot },
+    { "TRESUsageOutAve", 15, use_out_ave },
+    { "TRESUsageOutMax", 15, use_out_max },
+    { "TRESUsageOutMaxNode", 19, use_out_max_node },
+    { "TRESUsageOutMaxTask", 19, use_out_max_task },
+    { "TRESUsageOutMin", 15, use_out_min },
+    { "TRESUsageOutMinNode", 19, use_out_min_node },
+    { "TRESUsageOutMinTask", 19, use_out_min_task },
+    { "TRESUsageOutTot", 15, use_out_tot },
     { "UID", 6, put_uid },
     { "User", 9, put_user },
     { "UserCPU", 10, put_user_cpu },
@@ -644,19 +603,83 @@ const struct sacct_field sacct_fields[] = {
 };
 const size_t sacct_n_fields = ARRAY_SIZE(sacct_fields);
 
+/* What sstat has: the fields about the use of running steps. */
+static const struct sacct_field sstat_table[] = {
+    { "AllocTRES", 10, put_step_tres },
+    { "AveCPU", 10, use_ave_cpu },
+    { "AveCPUFreq", 10, use_ave_freq },
+    { "AveDiskRead", 12, use_ave_read },
+    { "AveDiskWrite", 12, use_ave_written },
+    { "AvePages", 10, use_ave_pages },
+    { "AveRSS", 10, use_ave_rss },
+    { "AveVMSize", 10, use_ave_vm },
+    { "ConsumedEnergy", 14, put_energy },
+    { "ConsumedEnergyRaw", 17, put_energy_raw },
+    { "JobID", -12, put_job_id },
+    { "MaxDiskRead", 12, use_max_read },
+    { "MaxDiskReadNode", 15, use_max_read_node },
+    { "MaxDiskReadTask", 15, use_max_read_task },
+    { "MaxDiskWrite", 12, use_max_written },
+    { "MaxDiskWriteNode", 16, use_max_written_node },
+    { "MaxDiskWriteTask", 16, use_max_written_task },
+    { "MaxPages", 8, use_max_pages },
+    { "MaxPagesNode", 12, use_max_pages_node },
+    { "MaxPagesTask", 14, use_max_pages_task },
+    { "MaxRSS", 10, use_max_rss },
+    { "MaxRSSNode", 10, use_max_rss_node },
+    { "MaxRSSTask", 10, use_max_rss_task },
+    { "MaxVMSize", 10, use_max_vm },
+    { "MaxVMSizeNode", 14, use_max_vm_node },
+    { "MaxVMSizeTask", 14, use_max_vm_task },
+    { "MinCPU", 10, use_min_cpu },
+    { "MinCPUNode", 10, use_min_cpu_node },
+    { "MinCPUTask", 10, use_min_cpu_task },
+    { "Nodelist", 20, put_nodelist },
+    { "NTasks", 8, put_ntasks },
+    { "Pids", 20, put_pids },
+    { "ReqCPUFreq", 10, put_cpu_freq },
+    { "ReqCPUFreqMin", 13, put_cpu_freq },
+    { "ReqCPUFreqMax", 13, put_cpu_freq },
+    { "ReqCPUFreqGov", 13, put_cpu_freq },
+    { "SLUID", 14, put_sluid },
+    { "TRESUsageInAve", 14, use_in_ave },
+    { "TRESUsageInMax", 14, use_in_max },
+    { "TRESUsageInMaxNode", 18, use_in_max_node },
+    { "TRESUsageInMaxTask", 18, use_in_max_task },
+    { "TRESUsageInMin", 14, use_in_min },
+    { "TRESUsageInMinNode", 18, use_in_min_node },
+    { "TRESUsageInMinTask", 18, use_in_min_task },
+    { "TRESUsageInTot", 14, use_in_tot },
+    { "TRESUsageOutAve", 15, use_out_ave },
+    { "TRESUsageOutMax", 15, use_out_max },
+    { "TRESUsageOutMaxNode", 19, use_out_max_node },
+    { "TRESUsageOutMaxTask", 19, use_out_max_task },
+    { "TRESUsageOutMin", 15, use_out_min },
+    { "TRESUsageOutMinNode", 19, use_out_min_node },
+    { "TRESUsageOutMinTask", 19, use_out_min_task },
+    { "TRESUsageOutTot", 15, use_out_tot },
+};
+const struct sacct_table sacct_table = { sacct_fields, ARRAY_SIZE(sacct_fields) };
+const struct sacct_table sstat_fields = { sstat_table, ARRAY_SIZE(sstat_table) };
+
 /* ---- columns ------------------------------------------------------------------------------------
  */
 
-static const struct sacct_field *find_field(const char *name)
+static const struct sacct_table *table_of(const struct sacct_fmt *f)
+{
+    return f->table ? f->table : &sacct_table;
+}
+
+static const struct sacct_field *find_field(const struct sacct_table *t, const char *name)
 {
     size_t len = strlen(name);
 
-    for (size_t i = 0; i < sacct_n_fields; i++)
-        if (strcasecmp(sacct_fields[i].name, name) == 0)
-            return &sacct_fields[i];
-    for (size_t i = 0; len && i < sacct_n_fields; i++)
-        if (strncasecmp(sacct_fields[i].name, name, len) == 0)
-            return &sacct_fields[i];
+    for (size_t i = 0; i < t->n; i++)
+        if (strcasecmp(t->fields[i].name, name) == 0)
+            return &t->fields[i];
+    for (size_t i = 0; len && i < t->n; i++)
+        if (strncasecmp(t->fields[i].name, name, len) == 0)
+            return &t->fields[i];
     return NULL;
 }
 
@@ -674,6 +697,7 @@ static int add_col(struct sacct_fmt *f, const struct sacct_field *field, int wid
 static int parse_column(struct sacct_fmt *f, char *item, struct err *err)
 {
     char *percent = strchr(item, '%');
+    const struct sacct_table *t = table_of(f);
     const struct sacct_field *field;
     int64_t width = 0;
     int r = 0;
@@ -681,11 +705,11 @@ static int parse_column(struct sacct_fmt *f, char *item, struct err *err)
     if (percent)
         *percent = '\0';
     if (strcasecmp(item, "ALL") == 0) {
-        for (size_t i = 0; r == 0 && i < sacct_n_fields; i++)
-            r = add_col(f, &sacct_fields[i], sacct_fields[i].width);
+        for (size_t i = 0; r == 0 && i < t->n; i++)
+            r = add_col(f, &t->fields[i], t->fields[i].width);
         return r;
     }
-    field = find_field(item);
+    field = find_field(t, item);
     if (!field)
         return err_set(err, -EINVAL, "Invalid field requested: \"%s\"", item);
     if (percent &&
@@ -769,11 +793,11 @@ void sacct_fmt_row(const struct sacct_fmt *f, const struct sacct_row *r, struct 
     strbuf_addc(out, '\n');
 }
 
-void sacct_fmt_help(struct strbuf *out)
+void sacct_fmt_help(const struct sacct_table *t, struct strbuf *out)
 {
-    for (size_t i = 0; i < sacct_n_fields; i++) {
-        bool last = i % HELP_COLUMNS == HELP_COLUMNS - 1 || i + 1 == sacct_n_fields;
+    for (size_t i = 0; i < t->n; i++) {
+        bool last = i % HELP_COLUMNS == HELP_COLUMNS - 1 || i + 1 == t->n;
 
-        strbuf_addf(out, "%-19s%c", sacct_fields[i].name, last ? '\n' : ' ');
+        strbuf_addf(out, "%-19s%c", t->fields[i].name, last ? '\n' : ' ');
     }
 }

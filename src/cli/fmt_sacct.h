@@ -1,4 +1,4 @@
-/* fmt_sacct.h - the columns of sacct
+/* fmt_sacct.h - the columns of sacct, and of sstat, which has those of running steps
  *
  * A row is a job (an allocation) or one of its steps.  Columns have fixed widths, cut values end in
  * '+'; or values stand between delimiters.  Pure; one thread per object. */
@@ -23,6 +23,9 @@ struct sacct_row {
     bool noconvert; /* plain numbers */
     bool expand;    /* patterns in file names */
     unsigned bitstr_len;
+    bool live; /* sstat: step and usage are of this moment */
+    const uint32_t *pids;
+    size_t n_pids;
 };
 
 struct sacct_field {
@@ -32,6 +35,11 @@ struct sacct_field {
 };
 extern const struct sacct_field sacct_fields[];
 extern const size_t sacct_n_fields;
+struct sacct_table {
+    const struct sacct_field *fields;
+    size_t n;
+};
+extern const struct sacct_table sacct_table, sstat_fields;
 
 #define SACCT_DEFAULT "jobid,jobname,partition,account,alloccpus,state,exitcode"
 #define SACCT_BRIEF "jobid,state,exitcode"
@@ -44,6 +52,16 @@ extern const size_t sacct_n_fields;
     "reqtres,alloctres,tresusageinave,tresusageinmax,tresusageinmaxn,tresusageinmaxt,"             \
     "tresusageinmin,tresusageinminn,tresusageinmint,tresusageintot,tresusageoutmax,"               \
     "tresusageoutmaxn,tresusageoutmaxt,tresusageoutave,tresusageouttot"
+#define SSTAT_DEFAULT                                                                              \
+    "jobid,alloctres,maxvmsize,maxvmsizenode,maxvmsizetask,avevmsize,maxrss,maxrssnode,"           \
+    "maxrsstask,averss,maxpages,maxpagesnode,maxpagestask,avepages,mincpu,mincpunode,mincputask,"  \
+    "avecpu,ntasks,avecpufreq,reqcpufreqmin,reqcpufreqmax,reqcpufreqgov,consumedenergy,"           \
+    "maxdiskread,maxdiskreadnode,maxdiskreadtask,avediskread,maxdiskwrite,maxdiskwritenode,"       \
+    "maxdiskwritetask,avediskwrite,tresusageinave,tresusageinmax,tresusageinmaxnode,"              \
+    "tresusageinmaxtask,tresusageinmin,tresusageinminnode,tresusageinmintask,tresusageintot,"      \
+    "tresusageoutave,tresusageoutmax,tresusageoutmaxnode,tresusageoutmaxtask,tresusageoutmin,"     \
+    "tresusageoutminnode,tresusageoutmintask,tresusageouttot"
+#define SSTAT_PIDS "jobid,nodelist,pids"
 
 struct sacct_col {
     const struct sacct_field *field;
@@ -60,7 +78,8 @@ struct sacct_fmt {
     struct sacct_col *cols;
     size_t n;
     enum sacct_style style;
-    const char *delimiter; /* "|" */
+    const char *delimiter;           /* "|" */
+    const struct sacct_table *table; /* NULL: sacct's */
 };
 
 /* "name[%[-]width],..." or ALL, added to the columns.  Names in any case; the beginning of one is
@@ -71,7 +90,7 @@ void sacct_fmt_done(struct sacct_fmt *f);
 void sacct_fmt_header(const struct sacct_fmt *f, struct strbuf *out);
 void sacct_fmt_row(const struct sacct_fmt *f, const struct sacct_row *r, struct strbuf *out);
 /* The names in four columns. */
-void sacct_fmt_help(struct strbuf *out);
+void sacct_fmt_help(const struct sacct_table *t, struct strbuf *out);
 
 /* Words and values that JSON shows too. */
 uint32_t sacct_exit_status(const struct sacct_row *r);

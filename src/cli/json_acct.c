@@ -9,6 +9,7 @@
 #include "cli/json_job.h"
 #include "cli/out_users.h"
 #include "model/names.h"
+#include "model/stepuse.h"
 
 static void put_cpu(struct json *js, const char *key, uint64_t us)
 {
@@ -62,13 +63,42 @@ static void put_file(struct json *js, const char *key, const struct job_row *row
     json_str(js, key, strbuf_str(&sb));
 }
 
-static void put_empty_lists(struct json *js, const char *key)
+/* What tasks read is `requested` of the system, what they wrote `consumed`, as in Slurm. */
+static void put_use(struct json *js, const char *key, const Pst__StepUsage *u, bool incoming)
 {
+    static const struct {
+        const char *type, *name;
+        int id;
+        Pst__UseKind kind;
+    } in[] = {
+        { "cpu", "", 1, PST__USE_KIND__USE_CPU },       { "mem", "", 2, PST__USE_KIND__USE_MEM },
+        { "fs", "disk", 6, PST__USE_KIND__USE_DISK_READ }, { "vmem", "", 7, PST__USE_KIND__USE_VMEM },
+        { "pages", "", 8, PST__USE_KIND__USE_PAGES },
+    }, out[] = { { "fs", "disk", 6, PST__USE_KIND__USE_DISK_WRITE } };
     static const char *const lists[] = { "max", "min", "average", "total" };
+    size_t n = incoming ? ARRAY_SIZE(in) : ARRAY_SIZE(out);
 
     json_object(js, key);
-    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-        json_list(js, lists[i]);
+    for (size_t k = 0; k < ARRAY_SIZE(lists); k++) {
+        json_list(js, lists[k]);
+        for (size_t i = 0; i < n; i++) {
+            Pst__UseKind kind = incoming ? in[i].kind : out[i].kind;
+            const Pst__TaskUse *t = stepuse_find(u, kind);
+            uint64_t value = !t       ? 0
+                             : k == 0 ? t->max
+                             : k == 1 ? t->min
+                             : k == 2 ? t->total / MAX(u->tasks, 1u)
+                                      : t->total;
+
+            if (!t)
+                continue;
+            json_object(js, NULL);
+            json_str(js, "type", incoming ? in[i].type : out[i].type);
+            json_str(js, "name", incoming ? in[i].name : out[i].name);
+            json_int(js, "id", incoming ? in[i].id : out[i].id);
+            json_int(js, "count", (int64_t)(kind == PST__USE_KIND__USE_CPU ? value / 1000 : value));
+            json_object_end(js);
+        }
         json_list_end(js);
     }
     json_object_end(js);
@@ -152,10 +182,11 @@ static void put_step(struct json *js, const struct sacct_row *r)
     json_one(js, "state", names_step_state((unsigned)s->state));
     json_object(js, "statistics");
     json_object(js, "CPU");
-    json_int(js, "actual_frequency", 0);
+    json_int(js, "actual_frequency",
+             s->usage ? (int64_t)(s->usage->freq_khz / MAX(s->usage->tasks, 1u)) : 0);
     json_object_end(js);
     json_object(js, "energy");
-    json_set(js, "consumed", 0);
+    json_set(js, "consumed", s->usage ? (int64_t)s->usage->energy_j : 0);
     json_object_end(js);
     json_object_end(js);
     step_identity(js, r);
@@ -164,8 +195,8 @@ static void put_step(struct json *js, const struct sacct_row *r)
     json_str(js, "distribution", s->distribution ? s->distribution : "Unknown");
     json_object_end(js);
     json_object(js, "tres");
-    put_empty_lists(js, "requested");
-    put_empty_lists(js, "consumed");
+    put_use(js, "requested", s->usage, true);
+    put_use(js, "consumed", s->usage, false);
     step_put_tres(&tres, s);
     put_tres(js, "allocated",
              s->step_id == NAMES_STEP_EXTERN ? r->acct->job->alloc_tres : strbuf_str(&tres));

@@ -802,7 +802,7 @@ static void make_format(struct sacct *s)
 static void run(struct sacct *s, int argc, char **argv)
 {
     if (s->helpformat) {
-        sacct_fmt_help(&s->out);
+        sacct_fmt_help(&sacct_table, &s->out);
         flush_out(s, true);
         return;
     }

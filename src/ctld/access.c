@@ -1,5 +1,5 @@
-/* access.c - credentials for what is already there: sattach's to a running step, sbcast's to a
- * job's nodes
+/* access.c - credentials for what is already there: sattach's and sstat's to a running step,
+ * sbcast's to a job's nodes
  *
  * Each is good for its purpose alone, on the nodes named in it, once, and for two minutes.  Core
  * thread. */
@@ -54,12 +54,13 @@ void op_access(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__AccessRequest *req = (const Pst__AccessRequest *)cmd->msg;
     bool attach = req->purpose == PST__CRED_PURPOSE__CRED_ATTACH;
+    bool step = attach || req->purpose == PST__CRED_PURPOSE__CRED_STAT;
     Pst__StepReply reply = PST__STEP_REPLY__INIT;
     const Pst__Alloc *alloc;
     struct job *j = NULL;
     struct step *s;
-    int r = attach || req->purpose == PST__CRED_PURPOSE__CRED_BCAST
-                ? find(ctld, cmd, req->id, attach, &j, &s)
+    int r = step || req->purpose == PST__CRED_PURPOSE__CRED_BCAST
+                ? find(ctld, cmd, req->id, step, &j, &s)
                 : EPST_BAD_REQUEST;
 
     if (r == 0 && attach && s->rec->step_id >= STEP_INTERACTIVE) {

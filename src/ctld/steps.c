@@ -16,6 +16,7 @@
 #include "ctld/lifecycle.h"
 #include "ctld/steplayout.h"
 #include "ctld/wait.h"
+#include "model/stepuse.h"
 
 #define CREDENTIAL_LIFE_US (120 * USEC_PER_SEC)
 
@@ -611,29 +612,6 @@ static Pst__StepState end_state(uint32_t status, bool oom)
                                     : PST__STEP_STATE__STEP_FAILED;
 }
 
-static void merge_usage(Pst__StepRecord *set, const Pst__StepUsage *old, const Pst__StepUsage *add,
-                        const char *node)
-{
-    Pst__StepUsage *u;
-
-    if (!add)
-        return;
-    u = must(malloc(sizeof(*u)));
-    pst__step_usage__init(u);
-    SET(u, user_us, (old ? old->user_us : 0) + add->user_us);
-    SET(u, sys_us, (old ? old->sys_us : 0) + add->sys_us);
-    SET(u, read_bytes, (old ? old->read_bytes : 0) + add->read_bytes);
-    SET(u, write_bytes, (old ? old->write_bytes : 0) + add->write_bytes);
-    if (!old || add->max_rss_kib >= old->max_rss_kib) {
-        SET(u, max_rss_kib, add->max_rss_kib);
-        u->max_rss_node = tx_strdup(node);
-    } else {
-        SET(u, max_rss_kib, old->max_rss_kib);
-        u->max_rss_node = tx_strdup(old->max_rss_node);
-    }
-    set->usage = u;
-}
-
 /* Exit code first, then signals, higher first: what Slurm calls the highest. */
 static uint32_t worse(uint32_t a, uint32_t b)
 {
@@ -657,7 +635,6 @@ uint64_t steps_ended(struct ctld *ctld, struct job *j, struct step *s, uint32_t 
 {
     uint32_t status = worse(s->rec->has_exit_status ? s->rec->exit_status : 0, end->exit_status);
     uint32_t waited = s->waiting ? bitmap_count(s->waiting) : 0;
-    const struct node *n = cluster_node(ctld->cluster, node_id);
     long pos = alloc_position(s->rec->alloc, node_id);
     Pst__Transaction *tx;
     Pst__StepRecord *set;
@@ -673,7 +650,8 @@ uint64_t steps_ended(struct ctld *ctld, struct job *j, struct step *s, uint32_t 
     set = tx_step_patch(tx, last ? PST__EVENT_KIND__EV_STEP_END : PST__EVENT_KIND__EV_UNSPECIFIED,
                         s->rec->job_id, s->rec->step_id);
     SET(set, exit_status, status);
-    merge_usage(set, s->rec->usage, end->usage, n ? n->rec->name : NULL);
+    if (end->usage)
+        set->usage = must(stepuse_sum(s->rec->usage, end->usage));
     if (last) {
         SET(set, state, end_state(status, end->has_oom && end->oom));
         SET(set, end_us, end->has_end_us ? end->end_us : core_now());

@@ -1,6 +1,7 @@
 /* access.c - connections for what is already here; see noded.h
  *
- * sattach's goes to the step daemon, sbcast's to a process that writes as the user.  Main thread.
+ * sattach's and sstat's go to the step daemon, sbcast's to a process that writes as the user.  Main
+ * thread.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,19 +29,34 @@ static void refuse(int fd, unsigned op, uint32_t request_id, int code, const cha
         listen_refuse_op(own, op, request_id, code, text);
 }
 
-void access_attach(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id)
+static void hand_over(struct noded *d, const Pst__StepCredential *cred, const Pst__StepOrder *order,
+                      int fd, unsigned op, uint32_t request_id)
 {
     struct njob *job = jobs_find(&d->jobs, cred->job_id, cred->run_id);
     const struct nstep *step = job ? job_find_step(job, cred->step_id) : NULL;
+
+    if (!step || step->phase != STEP_RUNS || step->ctl_fd < 0)
+        refuse(fd, op, request_id, ESLURM_ALREADY_DONE, "the step is not running on this node");
+    else if (ctl_send_fd(step->ctl_fd, &order->base, fd) < 0)
+        refuse(fd, op, request_id, SLURM_ERROR, "the step daemon does not listen");
+}
+
+void access_attach(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id)
+{
     Pst__StepOrder order = PST__STEP_ORDER__INIT;
 
     order.has_attach_id = true;
     order.attach_id = request_id;
-    if (!step || step->phase != STEP_RUNS || step->ctl_fd < 0)
-        refuse(fd, OP_ATTACH_STEP, request_id, ESLURM_ALREADY_DONE,
-               "the step is not running on this node");
-    else if (ctl_send_fd(step->ctl_fd, &order.base, fd) < 0)
-        refuse(fd, OP_ATTACH_STEP, request_id, SLURM_ERROR, "the step daemon does not listen");
+    hand_over(d, cred, &order, fd, OP_ATTACH_STEP, request_id);
+}
+
+void access_stat(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id)
+{
+    Pst__StepOrder order = PST__STEP_ORDER__INIT;
+
+    order.has_stat_id = true;
+    order.stat_id = request_id;
+    hand_over(d, cred, &order, fd, OP_STAT_STEP, request_id);
 }
 
 static int fill_groups(Pst__BcastFile *file, const Pst__StepCredential *cred)

@@ -50,6 +50,7 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
     pst__step_file__init(sf);
     sf->job = job->on;
     sf->processors = d->binds ? d->processors : NULL;
+    sf->gather = gather_of(d->conf, job->on->job);
     set_num(&sf->has_step_id, &sf->step_id, step_id);
     set_num(&sf->has_kill_wait_s, &sf->kill_wait_s, conf_num(d->conf, CONF_KILL_WAIT));
     set_num(&sf->has_unkillable_s, &sf->unkillable_s, conf_num(d->conf, CONF_UNKILLABLE_STEP_TIMEOUT));

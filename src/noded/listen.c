@@ -25,8 +25,9 @@
 
 struct request {
     struct request *next;
-    Pst__LaunchStep *launch; /* one of the three */
+    Pst__LaunchStep *launch; /* one of the four */
     Pst__AttachStep *attach;
+    Pst__StatStep *stat;
     Pst__BcastOpen *bcast;
     Pst__StepCredential *cred;
     uint64_t mac_tag; /* first bytes of the signature: names the credential */
@@ -133,6 +134,8 @@ static void request_free(struct request *rq)
         pst__launch_step__free_unpacked(rq->launch, NULL);
     if (rq->attach)
         pst__attach_step__free_unpacked(rq->attach, NULL);
+    if (rq->stat)
+        pst__stat_step__free_unpacked(rq->stat, NULL);
     if (rq->bcast)
         pst__bcast_open__free_unpacked(rq->bcast, NULL);
     if (rq->cred)
@@ -170,6 +173,8 @@ static void accept_request(struct listener *l, struct request *rq)
     }
     if (rq->attach)
         access_attach(l->d, cred, rq->fd, rq->frame_id);
+    else if (rq->stat)
+        access_stat(l->d, cred, rq->fd, rq->frame_id);
     else
         access_bcast(l->d, rq->bcast, cred, rq->fd, rq->frame_id);
     request_free(rq);
@@ -246,6 +251,7 @@ static int verify(const struct noded *d, struct request *rq, struct err *err)
 {
     const Pst__SignedCredential *sc = rq->launch   ? rq->launch->credential
                                       : rq->attach ? rq->attach->credential
+                                      : rq->stat   ? rq->stat->credential
                                                    : rq->bcast->credential;
     long at;
     const struct auth_keys *keys = atomic_load(&d->keys);
@@ -263,7 +269,11 @@ static int verify(const struct noded *d, struct request *rq, struct err *err)
         return err_set(err, -EBADMSG, "Invalid job credential");
     memcpy(&rq->mac_tag, sc->mac.data, sizeof(rq->mac_tag));
     if (rq->attach)
-        return check_credential(d, rq->cred, PST__CRED_PURPOSE__CRED_ATTACH, rq->attach->node_name, &at, err);
+        return check_credential(d, rq->cred, PST__CRED_PURPOSE__CRED_ATTACH, rq->attach->node_name,
+                                &at, err);
+    if (rq->stat)
+        return check_credential(d, rq->cred, PST__CRED_PURPOSE__CRED_STAT, rq->stat->node_name, &at,
+                                err);
     if (rq->bcast)
         return check_credential(d, rq->cred, PST__CRED_PURPOSE__CRED_BCAST, rq->bcast->node_name, &at, err);
     return check_layout(d, rq->launch, rq->cred, err);
@@ -282,6 +292,8 @@ static void on_launch(struct listener *l, struct conn *c, const struct frame *fr
             rq->launch = (Pst__LaunchStep *)msg;
         else if (frame->op == OP_ATTACH_STEP)
             rq->attach = (Pst__AttachStep *)msg;
+        else if (frame->op == OP_STAT_STEP)
+            rq->stat = (Pst__StatStep *)msg;
         else
             rq->bcast = (Pst__BcastOpen *)msg;
         rq->op = frame->op;
@@ -313,7 +325,8 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
     struct listener *l = ctx;
     Pst__PingReply pong = PST__PING_REPLY__INIT;
 
-    if (frame->op == OP_LAUNCH_STEP || frame->op == OP_ATTACH_STEP || frame->op == OP_BCAST_OPEN) {
+    if (frame->op == OP_LAUNCH_STEP || frame->op == OP_ATTACH_STEP || frame->op == OP_STAT_STEP ||
+        frame->op == OP_BCAST_OPEN) {
         on_launch(l, c, frame);
         return;
     }

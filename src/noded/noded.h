@@ -157,6 +157,12 @@ bool constrain_cores(const struct conf *conf);
 /* Fill sf->cgroup, which has its job, step and launch.  -ENOMEM. */
 int constrain_plan(const struct noded *d, Pst__StepFile *sf);
 
+/* gather.c: how the use of a job's tasks is measured; NULL: it is not, or no memory.  Caller frees.
+ */
+Pst__Gather *gather_of(const struct conf *conf, const Pst__JobRecord *job);
+/* Seconds of "30" (tasks only) or "task=30,energy=10" for a kind of data; -1: not in it. */
+int64_t gather_interval(const char *text, const char *kind);
+
 /* launch.c */
 /* A batch job as the controller sends it.  0: accepted (or known already); errors leave nothing. */
 int launch_batch(struct noded *d, Pst__LaunchBatch *msg, struct err *err);
@@ -222,7 +228,8 @@ void report_drain(struct noded *d, const char *reason);
 /* ops.c: requests of the controller */
 void ops_request(struct noded *d, struct dialer *dialer, const struct frame *frame);
 
-/* access.c: sattach and sbcast, their credential verified.  fd stays the caller's. */
+/* access.c: sattach, sstat and sbcast, their credential verified.  fd stays the caller's. */
+void access_stat(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id);
 void access_attach(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id);
 void access_bcast(struct noded *d, Pst__BcastOpen *open, const Pst__StepCredential *cred, int fd,
                   uint32_t request_id);

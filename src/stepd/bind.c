@@ -25,17 +25,9 @@ struct bind {
 
 static const char *step_cpus(const struct step *s)
 {
-    const Pst__StepRecord *rec = s->sf->step;
-    uint32_t index = s->launch ? s->launch->node_index : 0;
+    const Pst__AllocGroup *here = env_step_group(s->sf);
 
-    if (!s->launch)
-        return s->sf->job->cpu_ids;
-    for (size_t i = 0; rec && rec->alloc && i < rec->alloc->n_groups; i++) {
-        if (index < rec->alloc->groups[i]->nodes)
-            return rec->alloc->groups[i]->cpu_ids;
-        index -= rec->alloc->groups[i]->nodes;
-    }
-    return NULL;
+    return !s->launch ? s->sf->job->cpu_ids : here ? here->cpu_ids : NULL;
 }
 
 static struct bitmap *to_kernel(const Pst__Processors *p, const struct bitmap *mask)

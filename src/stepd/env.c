@@ -361,8 +361,11 @@ static void set_gtids(struct envlist *el, const Pst__LaunchStep *launch)
         at += (size_t)snprintf(list + at, room - at, i ? ",%u" : "%u", launch->task_ids[i]);
 }
 
-static const Pst__AllocGroup *group_at(const Pst__Alloc *alloc, uint32_t index)
+const Pst__AllocGroup *env_step_group(const Pst__StepFile *sf)
 {
+    const Pst__Alloc *alloc = sf->step ? sf->step->alloc : NULL;
+    uint32_t index = sf->launch ? sf->launch->node_index : 0;
+
     for (size_t i = 0; alloc && i < alloc->n_groups; i++) {
         if (index < alloc->groups[i]->nodes)
             return alloc->groups[i];
@@ -376,7 +379,7 @@ static void set_step(struct envlist *el, const Pst__StepFile *sf)
     const Pst__StepRecord *step = sf->step;
     const Pst__LaunchStep *launch = sf->launch;
     uint32_t nodes = env_alloc_nodes(step->alloc), tasks = step->num_tasks;
-    const Pst__AllocGroup *here = group_at(step->alloc, sf->launch->node_index);
+    const Pst__AllocGroup *here = env_step_group(sf);
     char counts[512], id[16];
 
     env_counts(step->alloc, true, counts, sizeof(counts));

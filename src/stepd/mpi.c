@@ -113,16 +113,21 @@ static int spawn(struct step *s, const int *give, size_t n_give)
     _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT;
     _cleanup_close_ int null_fd = above(open("/dev/null", O_RDWR | O_CLOEXEC));
     char *paths[] = { path, NULL }, *argv[] = { path, NULL };
-    struct child c = { .step = s, .paths = paths, .argv = argv, .tty = -1, .any_dir = true,
-                       .fds = { null_fd, null_fd, null_fd }, .give = give, .n_give = n_give };
-    pid_t pid;
+    struct child c = { .step = s,
+                       .paths = paths,
+                       .argv = argv,
+                       .tty = -1,
+                       .any_dir = true,
+                       .fds = { null_fd, null_fd, null_fd },
+                       .give = give,
+                       .n_give = n_give };
     int r = find_program(s->launch->mpi, path, sizeof(path));
 
     if (r < 0 || null_fd < 0)
         return r < 0 ? r : null_fd;
     envlist_borrow(&env, &s->env);
     c.envp = envlist_array(&env);
-    return c.envp ? child_start(&c, &pid) : -ENOMEM;
+    return c.envp ? child_start(&c, &s->mpi_pid) : -ENOMEM;
 }
 
 /* Wait for its word that tasks can be served. */

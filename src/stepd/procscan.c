@@ -83,28 +83,30 @@ void proc_each(proc_fn *fn, void *ctx)
 }
 
 struct tree {
-    pid_t *pids;
+    struct proc_below *items;
     size_t n, cap;
 };
 
-static bool tree_add(struct tree *t, pid_t pid)
+/* parent: index of the process it is a child of. */
+static bool tree_add(struct tree *t, size_t parent, pid_t pid)
 {
     if (t->n == t->cap) {
         size_t cap = t->cap ? t->cap * 2 : 64;
-        pid_t *pids = cap > TREE_MAX ? NULL : realloc(t->pids, cap * sizeof(*pids));
+        struct proc_below *items = cap > TREE_MAX ? NULL : realloc(t->items, cap * sizeof(*items));
 
-        if (!pids)
+        if (!items)
             return false;
-        t->pids = pids;
+        t->items = items;
         t->cap = cap;
     }
-    t->pids[t->n++] = pid;
+    t->items[t->n++] = (struct proc_below){ pid, parent ? t->items[parent].top : pid };
     return true;
 }
 
-/* Children of pid by the kernel's lists (one per thread).  False: this kernel has none. */
-static bool add_children(struct tree *t, pid_t pid)
+/* Children of a process by the kernel's lists (one per thread).  False: this kernel has none. */
+static bool add_children(struct tree *t, size_t at)
 {
+    pid_t pid = t->items[at].pid;
     char path[96], buf[16384];
     DIR *d;
     struct dirent *e;
@@ -124,7 +126,7 @@ static bool add_children(struct tree *t, pid_t pid)
         for (char *p = buf; *p;) {
             long child = strtol(p, &p, 10);
 
-            if (child <= 0 || !tree_add(t, (pid_t)child))
+            if (child <= 0 || !tree_add(t, at, (pid_t)child))
                 break;
             while (*p == ' ')
                 p++;
@@ -163,33 +165,116 @@ static void walk_by_parent(struct tree *t)
 
     proc_each(collect_edge, &l);
     for (size_t at = 0; at < t->n; at++) {
-        pid_t parent = t->pids[at];
+        pid_t parent = t->items[at].pid;
 
         for (size_t i = 0; i < l.n; i++)
-            if (l.items[i].ppid == parent && !tree_add(t, l.items[i].pid))
+            if (l.items[i].ppid == parent && !tree_add(t, at, l.items[i].pid))
                 break;
     }
     free(l.items);
 }
 
-size_t proc_signal_tree(pid_t root, int sig)
+size_t proc_below(pid_t root, struct proc_below **ret_list)
 {
     struct tree t = { 0 };
-    size_t n;
 
-    if (!tree_add(&t, root))
+    *ret_list = NULL;
+    if (!tree_add(&t, 0, root))
         return 0;
-    if (!add_children(&t, root)) {
+    if (!add_children(&t, 0)) {
         walk_by_parent(&t);
     } else {
         for (size_t at = 1; at < t.n; at++)
-            (void)add_children(&t, t.pids[at]); /* root's answer told that lists exist */
+            (void)add_children(&t, at); /* root's answer told that lists exist */
     }
-    for (size_t i = 1; i < t.n; i++)
-        (void)kill(t.pids[i], sig); /* it may have ended meanwhile */
-    n = t.n - 1;
-    free(t.pids);
+    memmove(t.items, t.items + 1, (t.n - 1) * sizeof(*t.items));
+    *ret_list = t.items;
+    return t.n - 1;
+}
+
+size_t proc_signal_tree(pid_t root, int sig)
+{
+    _cleanup_free_ struct proc_below *list = NULL;
+    size_t n = proc_below(root, &list);
+
+    for (size_t i = 0; i < n; i++)
+        (void)kill(list[i].pid, sig); /* it may have ended meanwhile */
     return n;
+}
+
+static long ticks_us(void)
+{
+    static long us;
+
+    if (!us)
+        us = 1000000 / MAX(sysconf(_SC_CLK_TCK), 1L);
+    return us;
+}
+
+/* Memory that only this process has, or its share of what several have; 0 = unknown. */
+static uint64_t own_memory(pid_t pid, enum proc_memory how)
+{
+    char path[64], buf[4096];
+    unsigned long long resident, shared;
+    const char *pss;
+
+    (void)snprintf(path, sizeof(path), how == PROC_PSS ? "/proc/%d/smaps_rollup" : "/proc/%d/statm",
+                   (int)pid);
+    if (read_file(path, buf, sizeof(buf)) <= 0)
+        return 0;
+    if (how == PROC_PSS) {
+        pss = strstr(buf, "\nPss:");
+        return pss ? strtoull(pss + 5, NULL, 10) << 10 : 0;
+    }
+    if (sscanf(buf, "%*u %llu %llu", &resident, &shared) != 2 || shared > resident)
+        return 0;
+    return (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+int proc_use(pid_t pid, enum proc_memory how, struct proc_use *ret_use)
+{
+    unsigned long long flt, cflt, cpu[4], start, vsize;
+    char path[64], buf[2048];
+    struct proc_use u = { .pid = pid };
+    const char *p;
+    int session, cpu_at = -1;
+    long long rss;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    if (read_file(path, buf, sizeof(buf)) <= 0)
+        return -ESRCH;
+    p = strrchr(buf, ')'); /* the command name may hold anything */
+    if (!p || sscanf(p + 1,
+                     " %*c %*d %*d %d %*d %*d %*u %*u %*u %llu %llu %llu %llu %llu %llu %*d %*d "
+                     "%*d %*d %llu "
+                     "%llu %lld %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*d %d",
+                     &session, &flt, &cflt, &cpu[0], &cpu[1], &cpu[2], &cpu[3], &start, &vsize,
+                     &rss, &cpu_at) < 10)
+        return -EBADMSG;
+    u.session = session;
+    u.pages = flt + cflt;
+    u.cpu_us = (cpu[0] + cpu[1] + cpu[2] + cpu[3]) * (uint64_t)ticks_us();
+    u.vmem = vsize;
+    u.cpu = cpu_at;
+    u.mem = rss > 0 ? (uint64_t)rss * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+    if (how != PROC_RSS)
+        u.mem = own_memory(pid, how);
+    proc_io(pid, &u);
+    *ret_use = u;
+    return 0;
+}
+
+void proc_io(pid_t pid, struct proc_use *u)
+{
+    char path[64], buf[512];
+    unsigned long long rd, wr;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/io", (int)pid);
+    if (read_file(path, buf, sizeof(buf)) > 0 &&
+        sscanf(buf, "rchar: %llu wchar: %llu", &rd, &wr) == 2) {
+        u->read_bytes = rd;
+        u->write_bytes = wr;
+    }
 }
 
 bool proc_env_has(pid_t pid, const char *entry)

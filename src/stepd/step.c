@@ -23,6 +23,7 @@
 #include "base/timefmt.h"
 #include "stepd/bind.h"
 #include "stepd/ctl.h"
+#include "stepd/gather.h"
 #include "stepd/mpi.h"
 #include "stepd/spool.h"
 #include "wire/client.h"
@@ -159,7 +160,9 @@ static void read_conn(struct step *s, int i)
             drop_conn(s, i);
             return;
         }
-        if (fd >= 0)
+        if (fd >= 0 && ((const Pst__StepOrder *)msg)->has_stat_id)
+            gather_answer(s, fd, ((const Pst__StepOrder *)msg)->stat_id);
+        else if (fd >= 0)
             attach_new(s, fd, ((const Pst__StepOrder *)msg)->attach_id);
         else
             on_order(s, i, (const Pst__StepOrder *)msg);
@@ -374,8 +377,10 @@ static void start(struct step *s)
     if (s->n_running > 0)
         write_trace(s);
     io_started(s);
-    if (s->started)
+    if (s->started) {
         tell_all(s, NULL);
+        gather_start(s);
+    }
 }
 
 /* ---- end ------------------------------------------------------------------------------------- */
@@ -387,6 +392,7 @@ static void finish(struct step *s)
 
     s->ended = true;
     (void)cgroup_end(&s->cg); /* what stays is removed by the next slurmd */
+    gather_finish(s);
     fill_end(s, &end);
     r = spool_put_msg(".", "exit", &end.base);
     if (r < 0 && s->conns[0] < 0)
@@ -406,6 +412,7 @@ static bool advance(struct step *s, int64_t now_mono)
     if (s->ext)
         extern_look(s, now_mono);
     step_timers(s, now_mono);
+    gather_tick(s, now_mono);
     if (s->unkillable && !stuck)
         tell_all(s, NULL);
     io_task_exits(s);
@@ -425,8 +432,10 @@ static bool advance(struct step *s, int64_t now_mono)
 
 static int timeout_ms(const struct step *s, int64_t now_mono)
 {
-    int64_t at = s->ext ? extern_deadline(s) : 0;
+    int64_t at = s->ext ? extern_deadline(s) : 0, gather = gather_due_us(s);
 
+    if (gather && (!at || gather < at))
+        at = gather;
     if (!s->swept && s->deadline_mono_us && (!at || s->deadline_mono_us < at))
         at = s->deadline_mono_us;
     if (s->suspend_mono_us && (!at || s->suspend_mono_us < at))
@@ -490,6 +499,7 @@ static void step_done(struct step *s)
     bind_done(s);
     attach_done(s);
     extern_done(s);
+    gather_done(s);
     envlist_done(&s->env);
     free(s->login_env);
     free(s->tasks);

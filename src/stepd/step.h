@@ -18,6 +18,7 @@
 struct bind;
 struct client;
 struct extstep;
+struct gather;
 struct mpi;
 
 #define STEP_ATTACHED 16 /* sattach at a time */
@@ -87,8 +88,10 @@ struct step {
     int conns[STEP_CONNS];
     struct client *srun;
     struct client *attached[STEP_ATTACHED]; /* NULL: free */
-    struct bind *bind; /* NULL: tasks are not bound to CPUs */
-    struct mpi *mpi; /* NULL: the step has no MPI type */
+    struct bind *bind;                      /* NULL: tasks are not bound to CPUs */
+    struct mpi *mpi;                        /* NULL: the step has no MPI type */
+    pid_t mpi_pid;         /* of its service, whether it runs or not; 0 = there was none */
+    struct gather *gather; /* NULL: the use of tasks is not measured */
     bool had_srun;
     bool finished; /* STEP_DONE was queued */
     int err_fd; /* where notices go when there is no srun: the job's standard error */

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/failpoint.h"
 #include "base/timefmt.h"
+#include "stepd/gather.h"
 #include "stepd/step.h"
 
 #define SWEEP_FIRST_US 2000
@@ -153,21 +154,38 @@ static struct task *find_task(struct step *s, pid_t pid)
     return NULL;
 }
 
+/* The next child that ended, 0 none now, -1 there is no child. */
+static pid_t next_ended(struct step *s, int *ret_status, struct rusage *ret_ru)
+{
+    siginfo_t si;
+    int r;
+
+    do {
+        si.si_pid = 0;
+        r = waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT);
+    } while (r < 0 && errno == EINTR);
+    if (r < 0)
+        return -1; /* ECHILD */
+    if (si.si_pid == 0)
+        return 0;
+    gather_zombie(s, si.si_pid); /* /proc has it until it is waited for */
+    return wait4(si.si_pid, ret_status, WNOHANG, ret_ru);
+}
+
 bool step_reap(struct step *s)
 {
     for (;;) {
         struct rusage ru;
         int status;
-        pid_t pid = wait4(-1, &status, WNOHANG, &ru);
+        pid_t pid = next_ended(s, &status, &ru);
         struct task *t;
 
-        if (pid < 0 && errno == EINTR)
-            continue;
         if (pid < 0)
-            return true; /* ECHILD */
+            return true;
         if (pid == 0)
             return false;
         add_usage(s, &ru);
+        gather_reaped(s, pid, &ru);
         t = find_task(s, pid);
         if (!t)
             continue; /* an orphan that came to us */

@@ -87,8 +87,9 @@
     X(OP_STEP_MESSAGE, 105, "step-message", step_message, empty, 64 * WIRE_KIB)                    \
     X(OP_STEP_DONE, 106, "step-done", step_done, empty, 4 * WIRE_KIB)                              \
     X(OP_STEP_MPI, 121, "step-mpi", step_mpi, empty, 16 * WIRE_MIB)                                \
-    /* sattach and sbcast to slurmd, then to whom it hands the connection */                       \
+    /* sattach, sstat and sbcast to slurmd, then to whom it hands the connection */                \
     X(OP_ATTACH_STEP, 107, "attach-step", attach_step, empty, 4 * WIRE_MIB)                        \
+    X(OP_STAT_STEP, 123, "stat-step", stat_step, step_stat, 4 * WIRE_MIB)                          \
     X(OP_BCAST_OPEN, 108, "bcast-open", bcast_open, empty, 4 * WIRE_MIB)                           \
     X(OP_BCAST_BLOCK, 109, "bcast-block", bcast_block, empty, 9 * WIRE_MIB)
 

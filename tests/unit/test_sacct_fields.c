@@ -224,7 +224,7 @@ static void test_every_field(void **state)
     sacct_fmt_row(&f, &r, &sb);
     r.step = &empty_step;
     sacct_fmt_row(&f, &r, &sb);
-    sacct_fmt_help(&sb);
+    sacct_fmt_help(&sacct_table, &sb);
     assert_false(sb.failed);
     assert_non_null(strstr(strbuf_str(&sb),
                            "Account             AdminComment        AllocCPUS           "

@@ -1,0 +1,399 @@
+/* sstat.c - what the tasks of running steps use at this moment
+ *
+ * The controller signs for each step; the connection to each of its nodes is handed to the step
+ * daemon, which looks at its processes and answers.  The nodes' parts are added up here. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api.pb-c.h"
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "cli/cli.h"
+#include "cli/fmt_sacct.h"
+#include "cli/ids.h"
+#include "cli/opts.h"
+#include "cli/out_filter.h"
+#include "cli/out_query.h"
+#include "cli/out_sluid.h"
+#include "model/names.h"
+#include "model/stepuse.h"
+#include "wire/errors.h"
+#include "wire/ops.h"
+
+enum option_id {
+    O_ALLSTEPS,
+    O_CLUSTERS,
+    O_FORMAT,
+    O_HELPFORMAT,
+    O_JOBS,
+    O_NOCONVERT,
+    O_NOHEADER,
+    O_PARSABLE,
+    O_PARSABLE2,
+    O_PIDFORMAT,
+    O_VERBOSE,
+};
+
+static const struct opt rows[] = {
+    { "allsteps", 'a', OPT_NONE, O_ALLSTEPS, 0, NULL, NULL, NULL,
+      "all steps of a job, the batch script's too, not the first one of srun alone" },
+    { "clusters", 'M', OPT_REQ, O_CLUSTERS, 0, "SLURM_CLUSTERS", NULL, "names",
+      "steps of this cluster" },
+    { "fields", 0, OPT_REQ, O_FORMAT, 0, NULL, NULL, NULL, NULL },
+    { "format", 'o', OPT_REQ, O_FORMAT, 0, NULL, NULL, "fields", "columns as name[%[-]width],..." },
+    { "helpformat", 'e', OPT_NONE, O_HELPFORMAT, 0, NULL, NULL, NULL, "list the fields" },
+    { "jobs", 'j', OPT_REQ, O_JOBS, 0, NULL, NULL, "job[.step],...", "these jobs or steps" },
+    { "noconvert", 0, OPT_NONE, O_NOCONVERT, 0, NULL, NULL, NULL, "sizes as plain numbers" },
+    { "noheader", 'n', OPT_NONE, O_NOHEADER, 0, NULL, NULL, NULL, "no headings" },
+    { "parsable", 'p', OPT_NONE, O_PARSABLE, 0, NULL, NULL, NULL, "a | after each value" },
+    { "parsable2", 'P', OPT_NONE, O_PARSABLE2, 0, NULL, NULL, NULL, "a | between values" },
+    { "pidformat", 'i', OPT_NONE, O_PIDFORMAT, 0, NULL, NULL, NULL,
+      "the nodes of each step and its processes" },
+    { "steps", 0, OPT_REQ, O_JOBS, 0, NULL, NULL, NULL, NULL },
+    { "verbose", 'v', OPT_NONE, O_VERBOSE, 0, NULL, NULL, NULL, "say what is done" },
+};
+
+static void print_names(FILE *f)
+{
+    for (size_t i = 0; i < sstat_fields.n; i++)
+        (void)fprintf(f, "field\t%s\t-\t%s\tshown\n", sstat_fields.fields[i].name,
+                      sstat_fields.fields[i].name);
+}
+
+static const struct opt_command command = {
+    .name = "sstat",
+    .prefix = "SSTAT",
+    .prefix2 = "SLURM",
+    .rows = rows,
+    .n = ARRAY_SIZE(rows),
+    .synopsis = "[OPTIONS] -j <job(.step)>",
+    .usage_status = CLI_EXIT_FAILED,
+    .permute = true,
+    .names = print_names,
+};
+
+struct sstat {
+    struct cli cli;
+    struct client *client;
+    struct filter_ids ids;
+    struct sacct_fmt fmt;
+    const char *format, *clusters;
+    bool all, noheader, noconvert, helpformat;
+    struct strbuf out;
+
+    const struct ids *id; /* that is looked up */
+    Pst__JobRecord **jobs;
+    Pst__StepRecord **steps;
+    size_t n_jobs, n_steps;
+};
+
+static int set_option(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
+                      struct err *err)
+{
+    struct sstat *s = ctx;
+    struct filter_ids more = { 0 };
+
+    (void)source; /* a later source overwrites */
+    (void)err;
+    switch (opt->id) {
+    case O_ALLSTEPS:
+        s->all = true;
+        return 0;
+    case O_CLUSTERS:
+        s->clusters = arg;
+        return 0;
+    case O_FORMAT:
+        s->format = arg;
+        return 0;
+    case O_HELPFORMAT:
+        s->helpformat = true;
+        return 0;
+    case O_JOBS:
+        if (filter_parse_ids(arg, &more, NULL) < 0)
+            cli_fatal("Bad job/step specified: %s", arg);
+        filter_ids_join(&s->ids, &more);
+        return 0;
+    case O_NOCONVERT:
+        s->noconvert = true;
+        return 0;
+    case O_NOHEADER:
+        s->noheader = true;
+        return 0;
+    case O_PARSABLE:
+        s->fmt.style = SACCT_PARSABLE;
+        return 0;
+    case O_PARSABLE2:
+        s->fmt.style = SACCT_PARSABLE2;
+        return 0;
+    case O_PIDFORMAT:
+        s->format = SSTAT_PIDS;
+        return 0;
+    default:
+        cli_set_verbosity(&s->cli, s->cli.verbose + 1);
+        return 0;
+    }
+}
+
+/* ---- which steps --------------------------------------------------------------------------------
+ */
+
+static void *kept(const ProtobufCMessage *record)
+{
+    ProtobufCMessage *copy = NULL;
+
+    check_mem_or_die(pb_dup(record, &copy));
+    return copy;
+}
+
+static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    const Pst__JobRecord *j = (const Pst__JobRecord *)record;
+    struct filter_ids one;
+    struct sstat *s = ctx;
+
+    (void)info;
+    one = (struct filter_ids){ (struct ids *)s->id, 1 };
+    if (!filter_ids_match(&one, j->job_id, j->array_job_id, j->has_array_task_id, j->array_task_id))
+        return 0;
+    s->jobs = xrealloc_or_die(s->jobs, s->n_jobs + 1, sizeof(Pst__JobRecord *));
+    s->jobs[s->n_jobs++] = kept(record);
+    return 0;
+}
+
+static int on_step(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    const Pst__StepRecord *rec = (const Pst__StepRecord *)record;
+    struct sstat *s = ctx;
+
+    (void)info;
+    if (rec->state != PST__STEP_STATE__STEP_RUNNING ||
+        (s->id->has_step && s->id->step_id != rec->step_id))
+        return 0;
+    s->steps = xrealloc_or_die(s->steps, s->n_steps + 1, sizeof(Pst__StepRecord *));
+    s->steps[s->n_steps++] = kept(record);
+    return 0;
+}
+
+static void ask(struct sstat *s, unsigned op, const ProtobufCMessageDescriptor *desc,
+                uint32_t job_id, query_fn *fn)
+{
+    Pst__QueryRequest req = PST__QUERY_REQUEST__INIT;
+    Pst__JobFilter filter = PST__JOB_FILTER__INIT;
+    struct query_info info = { 0 };
+    int r;
+
+    filter.job_ids = &job_id;
+    filter.n_job_ids = 1;
+    req.jobs = &filter;
+    r = query_run(s->client, op, &req.base, desc, fn, s, &info);
+    if (r < 0)
+        cli_die(CLI_EXIT_FAILED, "couldn't get steps for JobId=%u: %s", job_id,
+                client_strerror(s->client, r));
+}
+
+/* extern, batch, interactive, then in the order they began. */
+static uint64_t rank(const Pst__StepRecord *rec)
+{
+    return rec->step_id < NAMES_STEP_INTERACTIVE ? (uint64_t)rec->step_id + 8
+                                                 : NAMES_STEP_PENDING - (uint64_t)rec->step_id;
+}
+
+static int compare_steps(const void *a, const void *b)
+{
+    const Pst__StepRecord *x = *(Pst__StepRecord *const *)a, *y = *(Pst__StepRecord *const *)b;
+
+    return rank(x) < rank(y) ? -1 : rank(x) > rank(y);
+}
+
+/* ---- asking the nodes ---------------------------------------------------------------------------
+ */
+
+struct answer {
+    Pst__StepUsage *usage;
+    uint32_t *pids;
+    size_t n_pids;
+};
+
+static void add_answer(struct answer *a, const Pst__StepStat *stat)
+{
+    Pst__StepUsage *sum = stepuse_sum(a->usage, stat->usage);
+
+    check_mem_or_die(sum ? 0 : -ENOMEM);
+    if (a->usage)
+        pst__step_usage__free_unpacked(a->usage, NULL);
+    a->usage = sum;
+    a->pids = xrealloc_or_die(a->pids, a->n_pids + stat->n_pids + 1, sizeof(*a->pids));
+    for (size_t i = 0; i < stat->n_pids; i++)
+        a->pids[a->n_pids++] = stat->pids[i];
+}
+
+static void ask_node(struct sstat *s, const Pst__NodeAddr *addr, Pst__SignedCredential *cred,
+                     struct answer *a)
+{
+    Pst__StatStep req = PST__STAT_STEP__INIT;
+    struct err err = { .text = "" };
+    ProtobufCMessage *reply = NULL;
+    struct client *node = NULL;
+    struct client_target target = {
+        .host = addr->addr ? addr->addr : addr->name,
+        .port = (uint16_t)addr->port,
+        .cluster = conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME),
+        .timeout_ms = (int)conf_num(cli_conf(&s->cli), CONF_MESSAGE_TIMEOUT) * 1000,
+        .program = "sstat",
+        .no_auth = true,
+    };
+    int r;
+
+    if (client_connect(&target, conf_slurm_uid(cli_conf(&s->cli)), &node, &err) < 0) {
+        cli_error("problem getting step_layout for %s: %s", addr->name, err.text);
+        return;
+    }
+    req.credential = cred;
+    req.node_name = addr->name;
+    r = client_call(node, OP_STAT_STEP, &req.base, &reply);
+    if (r == 0)
+        add_answer(a, (const Pst__StepStat *)reply);
+    else
+        cli_verbose(1, "node %s: %s", addr->name,
+                    client_strerror(node, r)); /* its tasks are over */
+    if (reply)
+        protobuf_c_message_free_unpacked(reply, NULL);
+    client_free(node);
+}
+
+static void print_step(struct sstat *s, Pst__JobRecord *job, Pst__StepRecord *step)
+{
+    Pst__AccessRequest req = PST__ACCESS_REQUEST__INIT;
+    Pst__AcctJob acct = PST__ACCT_JOB__INIT;
+    Pst__StepReply *reply = NULL;
+    struct answer a = { 0 };
+    char name[16];
+    _cleanup_free_ char *id =
+        xasprintf_or_die("%u.%s", step->job_id, step_name(step->step_id, name, sizeof(name)));
+    struct sacct_row row = { .acct = &acct, .step = step, .live = true, .noconvert = s->noconvert };
+    int r;
+
+    req.id = id;
+    req.has_purpose = true;
+    req.purpose = PST__CRED_PURPOSE__CRED_STAT;
+    r = client_call(s->client, OP_ACCESS, &req.base, (ProtobufCMessage **)&reply);
+    if (r < 0) {
+        cli_error("couldn't get statistics of step %s: %s", id, client_strerror(s->client, r));
+        return;
+    }
+    for (size_t i = 0; i < reply->n_nodes; i++)
+        ask_node(s, reply->nodes[i], reply->credential, &a);
+    if (step->usage)
+        pst__step_usage__free_unpacked(step->usage, NULL);
+    step->usage = a.usage;
+    acct.job = job;
+    acct.steps = &step;
+    acct.n_steps = 1;
+    row.now_us = now_us();
+    row.pids = a.pids;
+    row.n_pids = a.n_pids;
+    sacct_fmt_row(&s->fmt, &row, &s->out);
+    free(a.pids);
+    pst__step_reply__free_unpacked(reply, NULL);
+}
+
+/* ---- main ---------------------------------------------------------------------------------------
+ */
+
+static void flush_out(struct sstat *s)
+{
+    if (s->out.failed)
+        cli_die(CLI_EXIT_FAILED, "Out of memory");
+    if (fwrite(strbuf_str(&s->out), 1, s->out.len, stdout) != s->out.len || fflush(stdout))
+        exit(CLI_EXIT_FAILED);
+    strbuf_reset(&s->out);
+}
+
+/* Without -a and a step's name: the first step of srun. */
+static void print_steps(struct sstat *s, Pst__JobRecord *job)
+{
+    size_t shown = 0;
+
+    ask(s, OP_QUERY_STEPS, &pst__step_record__descriptor, job->job_id, on_step);
+    qsort(s->steps, s->n_steps, sizeof(Pst__StepRecord *), compare_steps);
+    for (size_t i = 0; i < s->n_steps; i++) {
+        bool plain = s->steps[i]->step_id < NAMES_STEP_INTERACTIVE;
+
+        if (s->all || s->id->has_step || (plain && !shown)) {
+            print_step(s, job, s->steps[i]);
+            shown++;
+        }
+        pst__step_record__free_unpacked(s->steps[i], NULL);
+    }
+    flush_out(s);
+    if (!shown)
+        cli_error("no steps running for JobId=%u", job->job_id);
+    free(s->steps);
+    s->steps = NULL;
+    s->n_steps = 0;
+}
+
+static void print_id(struct sstat *s, const struct ids *id)
+{
+    s->id = id;
+    ask(s, OP_QUERY_JOBS, &pst__job_record__descriptor, id->job_id, on_job);
+    if (!s->n_jobs)
+        cli_error("couldn't get steps for JobId=%u", id->job_id);
+    for (size_t i = 0; i < s->n_jobs; i++) {
+        print_steps(s, s->jobs[i]);
+        pst__job_record__free_unpacked(s->jobs[i], NULL);
+    }
+    free(s->jobs);
+    s->jobs = NULL;
+    s->n_jobs = 0;
+}
+
+static void run(struct sstat *s)
+{
+    struct err err = { .text = "" };
+    int r;
+
+    s->fmt.table = &sstat_fields;
+    if (s->helpformat) {
+        sacct_fmt_help(&sstat_fields, &s->out);
+        flush_out(s);
+        return;
+    }
+    if (!s->ids.n)
+        cli_die(CLI_EXIT_FAILED, "You didn't give me any jobs to stat.");
+    r = sacct_fmt_parse(&s->fmt, s->format ? s->format : SSTAT_DEFAULT, &err);
+    if (r == -EINVAL)
+        cli_die(CLI_EXIT_FAILED, "%s", err.text);
+    check_mem_or_die(r);
+    if (s->clusters)
+        query_check_clusters(&s->cli, s->clusters, false);
+    s->client = cli_connect_or_die(&s->cli, NULL);
+    (void)sluids_find(s->client, &s->ids); /* an unknown one finds no job */
+    if (!s->noheader)
+        sacct_fmt_header(&s->fmt, &s->out);
+    flush_out(s);
+    for (size_t i = 0; i < s->ids.n; i++)
+        print_id(s, &s->ids.ids[i]);
+}
+
+int main(int argc, char **argv)
+{
+    struct sstat s = { .fmt.delimiter = "|" };
+    int first;
+
+    cli_init(&s.cli, "sstat");
+    opts_env(&command, set_option, &s);
+    first = opts_parse(&command, argc, argv, set_option, &s);
+    if (first < argc)
+        cli_die(CLI_EXIT_FAILED, "Unknown argument: %s", argv[first]);
+    run(&s);
+    filter_ids_done(&s.ids);
+    sacct_fmt_done(&s.fmt);
+    strbuf_done(&s.out);
+    client_free(s.client);
+    cli_done(&s.cli);
+    return 0;
+}

@@ -1,0 +1,60 @@
+/* gather.c - what the configuration says of measuring tasks; see noded.h */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "noded.h"
+#include "stepd/gather.h"
+
+int64_t gather_interval(const char *text, const char *kind)
+{
+    int64_t found = -1;
+
+    while (text && *text) {
+        size_t len = strcspn(text, ","), name = strcspn(text, "=,");
+        bool plain = name == len,
+             ours = plain ? strcmp(kind, "task") == 0
+                          : strlen(kind) == name && strncasecmp(text, kind, name) == 0;
+        char value[24] = "";
+        uint64_t n;
+
+        if (ours && len - name < sizeof(value) && (plain ? len < sizeof(value) : true)) {
+            memcpy(value, plain ? text : text + name + 1, plain ? len : len - name - 1);
+            if (parse_u64(value, 0, UINT32_MAX, &n) == 0)
+                found = (int64_t)n;
+        }
+        text += len + (text[len] == ',');
+    }
+    return found;
+}
+
+Pst__Gather *gather_of(const struct conf *conf, const Pst__JobRecord *job)
+{
+    static const struct {
+        const char *option;
+        uint32_t flag;
+    } flags[] = { { "UsePss", GATHER_PSS },
+                  { "NoShared", GATHER_UNSHARED },
+                  { "OverMemoryKill", GATHER_LIMIT } };
+    const char *type = conf_str(conf, CONF_JOB_ACCT_GATHER_TYPE), *value;
+    int64_t every = gather_interval(job->acctg_freq, "task");
+    Pst__Gather *g;
+    size_t len;
+
+    if (!type || strcmp(type, "jobacct_gather/none") == 0)
+        return NULL;
+    g = malloc(sizeof(*g));
+    if (!g)
+        return NULL;
+    pst__gather__init(g);
+    if (every < 0)
+        every = gather_interval(conf_str(conf, CONF_JOB_ACCT_GATHER_FREQUENCY), "task");
+    g->has_task_s = g->has_flags = true;
+    g->task_s = every < 0 ? 30 : (uint32_t)every;
+    for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+        if (conf_option(conf, CONF_JOB_ACCT_GATHER_PARAMS, flags[i].option, &value, &len))
+            g->flags |= flags[i].flag;
+    return g;
+}

@@ -1,0 +1,376 @@
+/* gather.c - see gather.h
+ *
+ * A process belongs to the task it descends from, or in whose session it is when its parents are
+ * gone.  What cannot be told apart counts for the first task. */
+#include "stepd/gather.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "stepd/procscan.h"
+#include "stepd/step.h"
+#include "wire/client.h"
+#include "wire/ops.h"
+
+#define PIDS_MAX 8192u /* of an answer */
+#define KINDS 6u
+
+struct counts { /* that only grow */
+    uint64_t cpu_us, pages, read_bytes, write_bytes;
+};
+
+struct task_figures {
+    struct counts ended; /* of its processes that are over */
+    struct counts most;  /* as far as seen */
+    uint64_t mem, mem_most, vmem_most, freq_khz;
+};
+
+struct gather {
+    struct task_figures *tasks;
+    struct counts *live; /* of a look that is going on */
+    uint64_t *mem, *vmem;
+    struct proc_use zombie;
+    enum proc_memory how;
+    int64_t next_mono_us; /* 0 = none */
+};
+
+/* ---- whose process ------------------------------------------------------------------------------
+ */
+
+static bool is_ours(const struct step *s, pid_t top)
+{
+    if (top == s->mpi_pid)
+        return true;
+    for (size_t i = 0; i < s->n_tasks; i++)
+        if (s->tasks[i].epilog_pid == top)
+            return true;
+    return false;
+}
+
+static size_t task_of(const struct step *s, pid_t top, pid_t session)
+{
+    for (size_t i = 0; i < s->n_tasks; i++)
+        if (s->tasks[i].pid == top || s->tasks[i].pid == session)
+            return i;
+    return 0;
+}
+
+/* ---- looking ------------------------------------------------------------------------------------
+ */
+
+static uint64_t read_number(const char *path)
+{
+    _cleanup_fclose_ FILE *f = fopen(path, "re");
+    unsigned long long n = 0;
+
+    return f && fscanf(f, "%llu", &n) == 1 ? n : 0;
+}
+
+/* What the processors are said to run at, where nothing tells it of one of them; asked once. */
+static uint64_t usual_khz(void)
+{
+    static uint64_t khz = UINT64_MAX;
+    char line[256];
+    double mhz = 0;
+
+    if (khz == UINT64_MAX) {
+        _cleanup_fclose_ FILE *f = fopen("/proc/cpuinfo", "re");
+
+        while (f && !mhz && fgets(line, sizeof(line), f))
+            if (sscanf(line, "cpu MHz : %lf", &mhz) != 1)
+                mhz = 0;
+        khz = (uint64_t)(mhz * 1000);
+    }
+    return khz;
+}
+
+static uint64_t cpu_khz(int cpu)
+{
+    char path[96];
+    uint64_t khz;
+
+    (void)snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq",
+                   cpu);
+    khz = cpu >= 0 ? read_number(path) : 0;
+    return khz ? khz : usual_khz();
+}
+
+static void add_counts(struct counts *to, const struct counts *more)
+{
+    to->cpu_us += more->cpu_us;
+    to->pages += more->pages;
+    to->read_bytes += more->read_bytes;
+    to->write_bytes += more->write_bytes;
+}
+
+static void grow(uint64_t *most, uint64_t now)
+{
+    *most = MAX(*most, now);
+}
+
+/* A process may be gone between two looks whose children nobody has counted yet: never go back. */
+static void grow_counts(struct counts *most, const struct counts *ended, const struct counts *live)
+{
+    struct counts now = *ended;
+
+    if (live)
+        add_counts(&now, live);
+    grow(&most->cpu_us, now.cpu_us);
+    grow(&most->pages, now.pages);
+    grow(&most->read_bytes, now.read_bytes);
+    grow(&most->write_bytes, now.write_bytes);
+}
+
+static void take_process(struct step *s, const struct proc_below *p)
+{
+    struct gather *g = s->gather;
+    struct proc_use use;
+    size_t i;
+
+    if (is_ours(s, p->top) || proc_use(p->pid, g->how, &use) < 0)
+        return;
+    i = task_of(s, p->top, use.session);
+    add_counts(&g->live[i],
+               &(struct counts){ use.cpu_us, use.pages, use.read_bytes, use.write_bytes });
+    g->mem[i] += use.mem;
+    g->vmem[i] += use.vmem;
+    if (p->pid == s->tasks[i].pid)
+        g->tasks[i].freq_khz = cpu_khz(use.cpu);
+}
+
+/* Returns how many processes there are; their list is the caller's. */
+static size_t look(struct step *s, struct proc_below **ret_list)
+{
+    struct gather *g = s->gather;
+    size_t n = proc_below(getpid(), ret_list);
+
+    memset(g->live, 0, s->n_tasks * sizeof(*g->live));
+    memset(g->mem, 0, s->n_tasks * sizeof(*g->mem));
+    memset(g->vmem, 0, s->n_tasks * sizeof(*g->vmem));
+    for (size_t i = 0; i < n; i++)
+        take_process(s, &(*ret_list)[i]);
+    for (size_t i = 0; i < s->n_tasks; i++) {
+        struct task_figures *t = &g->tasks[i];
+
+        grow_counts(&t->most, &t->ended, &g->live[i]);
+        t->mem = g->mem[i];
+        grow(&t->mem_most, g->mem[i]);
+        grow(&t->vmem_most, g->vmem[i]);
+    }
+    return n;
+}
+
+/* JobAcctGatherParams=OverMemoryKill */
+static void check_limit(struct step *s)
+{
+    const Pst__AllocGroup *here = env_step_group(s->sf);
+    uint64_t limit = (s->launch ? (here ? here->mem_mib : 0) : s->sf->job->mem_mib) << 20, sum = 0;
+
+    for (size_t i = 0; i < s->n_tasks; i++)
+        sum += s->gather->tasks[i].mem;
+    if (!(s->sf->gather->flags & GATHER_LIMIT) || !limit || sum <= limit || s->stage != KILL_NONE)
+        return;
+    step_notice(s, "error: StepId=%u.%s exceeded memory limit (%llu > %llu), being killed",
+                s->job_id, s->step_name, (unsigned long long)sum, (unsigned long long)limit);
+    step_terminate(s, NULL, SIGKILL, true, 0);
+}
+
+void gather_start(struct step *s)
+{
+    const Pst__Gather *want = s->sf->gather;
+    _cleanup_free_ struct proc_below *list = NULL;
+    struct gather *g;
+
+    if (!want || s->ext || s->n_running == 0)
+        return;
+    g = calloc(1, sizeof(*g));
+    if (!g)
+        return; /* the step runs all the same */
+    g->tasks = calloc(s->n_tasks, sizeof(*g->tasks));
+    g->live = calloc(s->n_tasks, sizeof(*g->live));
+    g->mem = calloc(s->n_tasks, sizeof(*g->mem));
+    g->vmem = calloc(s->n_tasks, sizeof(*g->vmem));
+    g->how = want->flags & GATHER_PSS        ? PROC_PSS
+             : want->flags & GATHER_UNSHARED ? PROC_UNSHARED
+                                             : PROC_RSS;
+    s->gather = g;
+    if (!g->tasks || !g->live || !g->mem || !g->vmem) {
+        gather_done(s);
+        return;
+    }
+    (void)look(s, &list);
+    if (want->task_s)
+        g->next_mono_us = now_mono_us() + (int64_t)want->task_s * USEC_PER_SEC;
+}
+
+int64_t gather_due_us(const struct step *s)
+{
+    return s->gather && s->n_running > 0 ? s->gather->next_mono_us : 0;
+}
+
+void gather_tick(struct step *s, int64_t now_mono)
+{
+    _cleanup_free_ struct proc_below *list = NULL;
+    int64_t due = gather_due_us(s);
+
+    if (!due || now_mono < due)
+        return;
+    (void)look(s, &list);
+    s->gather->next_mono_us = now_mono_us() + (int64_t)s->sf->gather->task_s * USEC_PER_SEC;
+    check_limit(s);
+}
+
+/* ---- ends ---------------------------------------------------------------------------------------
+ */
+
+void gather_zombie(struct step *s, pid_t pid)
+{
+    struct proc_info info;
+
+    if (!s->gather)
+        return;
+    s->gather->zombie = (struct proc_use){ .pid = pid };
+    if (proc_read(pid, &info) == 0)
+        s->gather->zombie.session = info.session;
+    proc_io(pid, &s->gather->zombie);
+}
+
+static uint64_t time_us(const struct timeval *tv)
+{
+    return (uint64_t)tv->tv_sec * USEC_PER_SEC + (uint64_t)tv->tv_usec;
+}
+
+void gather_reaped(struct step *s, pid_t pid, const struct rusage *ru)
+{
+    const struct proc_use *z = s->gather ? &s->gather->zombie : NULL;
+    struct task_figures *t;
+
+    if (!z || is_ours(s, pid))
+        return;
+    t = &s->gather->tasks[task_of(s, pid, z->pid == pid ? z->session : 0)];
+    add_counts(&t->ended,
+               &(struct counts){ time_us(&ru->ru_utime) + time_us(&ru->ru_stime),
+                                 (uint64_t)ru->ru_majflt, z->pid == pid ? z->read_bytes : 0,
+                                 z->pid == pid ? z->write_bytes : 0 });
+    grow_counts(&t->most, &t->ended, NULL);
+    if (s->gather->how == PROC_RSS)
+        grow(&t->mem_most, (uint64_t)ru->ru_maxrss << 10);
+    grow(&t->vmem_most, t->mem_most);
+}
+
+/* ---- figures ------------------------------------------------------------------------------------
+ */
+
+static uint64_t value_of(const struct task_figures *t, Pst__UseKind kind)
+{
+    switch (kind) {
+    case PST__USE_KIND__USE_CPU:
+        return t->most.cpu_us;
+    case PST__USE_KIND__USE_MEM:
+        return t->mem_most;
+    case PST__USE_KIND__USE_VMEM:
+        return t->vmem_most;
+    case PST__USE_KIND__USE_PAGES:
+        return t->most.pages;
+    case PST__USE_KIND__USE_DISK_READ:
+        return t->most.read_bytes;
+    default:
+        return t->most.write_bytes;
+    }
+}
+
+static void fill_use(const struct step *s, Pst__UseKind kind, Pst__TaskUse *u)
+{
+    u->has_kind = u->has_total = u->has_max = u->has_max_task = u->has_min = u->has_min_task = true;
+    u->kind = kind;
+    u->max_node = u->min_node = s->sf->job->node_name;
+    for (size_t i = 0; i < s->n_tasks; i++) {
+        uint64_t v = value_of(&s->gather->tasks[i], kind);
+
+        u->total += v;
+        if (i == 0 || v > u->max) {
+            u->max = v;
+            u->max_task = s->tasks[i].rank;
+        }
+        if (i == 0 || v < u->min) {
+            u->min = v;
+            u->min_task = s->tasks[i].rank;
+        }
+    }
+}
+
+/* Strings and the list itself stay ours: usage may be packed until the next call. */
+static void fill(struct step *s, Pst__StepUsage *usage)
+{
+    static Pst__TaskUse uses[KINDS], *list[KINDS];
+
+    for (unsigned k = 0; k < KINDS; k++) {
+        pst__task_use__init(&uses[k]);
+        fill_use(s, (Pst__UseKind)k, &uses[k]);
+        list[k] = &uses[k];
+    }
+    usage->uses = list;
+    usage->n_uses = KINDS;
+    usage->has_tasks = usage->has_freq_khz = true;
+    usage->tasks = (uint32_t)s->n_tasks;
+    usage->freq_khz = 0;
+    for (size_t i = 0; i < s->n_tasks; i++)
+        usage->freq_khz += s->gather->tasks[i].freq_khz;
+    grow(&usage->max_rss_kib, list[PST__USE_KIND__USE_MEM]->max >> 10);
+}
+
+void gather_finish(struct step *s)
+{
+    if (s->gather)
+        fill(s, &s->usage);
+}
+
+static void fill_pids(Pst__StepStat *stat, const struct proc_below *list, size_t n)
+{
+    n = MIN(n, (size_t)PIDS_MAX);
+    stat->pids = calloc(n + 1, sizeof(*stat->pids));
+    for (size_t i = 0; stat->pids && i < n; i++)
+        stat->pids[stat->n_pids++] = (uint32_t)list[i].pid;
+}
+
+void gather_answer(struct step *s, int fd, uint32_t request_id)
+{
+    _cleanup_free_ struct proc_below *list = NULL;
+    Pst__StepStat stat = PST__STEP_STAT__INIT;
+    Pst__StepUsage usage = s->usage; /* of those who are over */
+    struct client *c;
+    size_t n;
+
+    if (client_from_fd(fd, &c) < 0) {
+        (void)close(fd); /* it sees the end of the connection */
+        return;
+    }
+    n = s->gather && s->n_running > 0 ? look(s, &list) : proc_below(getpid(), &list);
+    if (s->gather)
+        fill(s, &usage);
+    stat.usage = &usage;
+    fill_pids(&stat, list, n);
+    /* A reader that does not take so little at once is none. */
+    (void)client_send_nonblock(c, OP_STAT_STEP, FRAME_REPLY, request_id, &stat.base);
+    (void)client_free(c);
+    free(stat.pids);
+}
+
+void gather_done(struct step *s)
+{
+    struct gather *g = s->gather;
+
+    if (!g)
+        return;
+    free(g->tasks);
+    free(g->live);
+    free(g->mem);
+    free(g->vmem);
+    free(g);
+    s->gather = NULL;
+}
