@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "sched/limit.h"
 #include "sched/sched.h"
 
 #define MIN_US INT64_C(60000000)
@@ -266,6 +267,82 @@ static void planned(uint32_t nodes, uint32_t jobs, uint32_t shapes)
     sched_free(s);
 }
 
+/* Accounts with so many users each, below a root; users and their QOS have limits: a few jobs and CPUs at once. */
+static void put_limits(struct sched *s, uint32_t accounts, uint32_t users)
+{
+    const struct sched_tres_limit few = { .tres_id = 1, .count = 128 }, many = { .tres_id = 1, .count = 4096 };
+    struct sched_limits none, account, user;
+    struct sched_qos_limits qos = { .usage_factor = 1 };
+
+    sched_limits_init(&none);
+    account = user = qos.limits = none;
+    account.lists[SCHED_GRP_TRES].v = &many;
+    account.lists[SCHED_GRP_TRES].n = 1;
+    user.numbers[SCHED_MAX_JOBS] = 4;
+    qos.limits.lists[SCHED_MAX_TRES_USER].v = &few;
+    qos.limits.lists[SCHED_MAX_TRES_USER].n = 1;
+    must(sched_tres_put(s, 1, "cpu"), "tres");
+    must(sched_limit_assoc_put(s, 1, 0, "root", &none), "root");
+    for (uint32_t a = 0; a < accounts; a++) {
+        char name[16];
+
+        (void)snprintf(name, sizeof(name), "a%u", a);
+        must(sched_limit_assoc_put(s, 2 + a, 1, name, &account), "account");
+        for (uint32_t u = a; u < users; u += accounts)
+            must(sched_limit_assoc_put(s, 1000 + u, 2 + a, name, &user), "user");
+    }
+    must(sched_limit_qos_put(s, 1, &qos), "qos");
+    sched_limit_enforce(s, true, false);
+}
+
+/* Nodes have room, but every user is at his limits: what a pass costs that finds so for each job, and what one does
+ * after one change: a job that ends, or is put, a limit that grows. */
+static void limited(uint32_t nodes, uint32_t jobs, uint32_t users)
+{
+    static const char *const parts[] = { "main" };
+    struct sched *s = cluster(nodes, 64, true);
+    struct sched_limits user;
+    struct result fill, full, bf, end, put, limit;
+
+    sched_limits_init(&user);
+    user.numbers[SCHED_MAX_JOBS] = 5;
+    put_limits(s, 50, users);
+    for (uint32_t i = 0; i < jobs; i++) {
+        const struct sched_job j = { .id = i + 1,
+                                     .uid = 1000 + i % users,
+                                     .assoc_id = 1000 + i % users,
+                                     .qos_id = 1,
+                                     .partitions = parts,
+                                     .npartitions = 1,
+                                     .submit_us = START_US,
+                                     .eligible_us = START_US,
+                                     .time_limit_min = 10 + i % 300,
+                                     .min_nodes = 1,
+                                     .max_nodes = 1,
+                                     .num_tasks = 1 + i % 8,
+                                     .cpus_per_task = 1,
+                                     .mem_per_cpu_mib = 100 };
+
+        must(sched_job_put(s, &j), "job");
+    }
+    fill = timed(s, START_US, false);
+    put_job(s, jobs + 1, 1, 1, 10, 100); /* without limits: the whole queue is looked at again before it */
+    full = timed(s, START_US + 1, false);
+    bf = timed(s, START_US + 2, true);
+    sched_job_remove(s, fill.first_started);
+    end = timed(s, START_US + 3, false);
+    put_job(s, jobs + 2, 1, 1, 10, 100);
+    put = timed(s, START_US + 4, false);
+    must(sched_limit_assoc_put(s, 1000, 2, "a0", &user), "limit");
+    limit = timed(s, START_US + 5, false);
+    printf("{\"bench\":\"sched_limited\",\"nodes\":%u,\"jobs\":%u,\"users\":%u,\"first_ms\":%.2f,\"first_started\":%u,"
+           "\"pass_ms\":%.3f,\"backfill_ms\":%.2f,\"after_end_ms\":%.3f,\"after_end_started\":%u,\"after_put_ms\":%.3f,"
+           "\"after_limit_ms\":%.3f,\"after_limit_started\":%u}\n",
+           nodes, jobs, users, fill.ms, fill.started, full.ms, bf.ms, end.ms, end.started, put.ms, limit.ms, limit.started);
+    (void)fflush(stdout);
+    sched_free(s);
+}
+
 /* One-CPU jobs come and go: each round a job is put for every one that ended, and a pass is run. */
 static void flow(uint32_t nodes, uint32_t cpus, uint32_t total, uint32_t batch)
 {
@@ -324,6 +401,7 @@ int main(int argc, char **argv)
         passes(v[0], v[1], v[2]);
         blocked(v[0], v[1], v[2]);
         planned(v[0], v[1] < 10000 ? v[1] : 10000, v[2]);
+        limited(v[0], v[1], 200);
         return 0;
     }
     for (size_t i = 0; i < ARRAY_SIZE(table); i++)
@@ -336,6 +414,8 @@ int main(int argc, char **argv)
     planned(1000, 10000, 10000);
     planned(15000, 1000, 1000);
     planned(15000, 10000, 10000);
+    limited(1000, 10000, 200);
+    limited(1000, 100000, 200);
     flow(16, 64, 200000, 1);
     flow(16, 64, 200000, 64);
     return 0;

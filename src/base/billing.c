@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,7 @@ static bool take(const char *part, size_t len, char *name, double *ret_weight)
         name[i] = (char)tolower((unsigned char)part[i]);
     name[n] = '\0';
     *ret_weight = strtod(equals + 1, &end);
-    if (end == equals + 1 || *ret_weight < 0)
+    if (end == equals + 1 || !(*ret_weight >= 0) || isinf(*ret_weight))
         return false;
     if (strcmp(name, "mem") == 0 && end < part + len)
         *ret_weight /= unit_mib(&end);
@@ -72,7 +73,9 @@ double billing_exact(const char *weights, enum billing_sum how, billing_amount_f
 
 uint64_t billing(const char *weights, enum billing_sum how, billing_amount_fn *amount, void *ctx)
 {
-    return (uint64_t)billing_exact(weights, how, amount, ctx);
+    double sum = billing_exact(weights, how, amount, ctx);
+
+    return sum < 0x1p64 ? (uint64_t)sum : UINT64_MAX;
 }
 
 int billing_check(const char *weights, struct err *err)

@@ -66,6 +66,7 @@ bool smgr_qos_id(struct smgr *s, const char *name, uint32_t *ret_id);
 /* "cpu=4,mem=4G" */
 void smgr_put_tres(struct smgr *s, struct strbuf *sb, Pst__TresCount *const *list, size_t n);
 /* Names, sorted. */
+const char *smgr_preempt_word(unsigned bit); /* of QosRecord.preempt_mode: "CANCEL"; NULL behind the last */
 void smgr_put_qos_list(struct smgr *s, struct strbuf *sb, const uint32_t *ids, size_t n);
 /* "cpu=4,mem-=2G", or with an operator for all of them.  Errors: -EINVAL with the sentence. */
 int smgr_parse_tres(struct smgr *s, const char *text, char op, Pst__TresCount ***list, size_t *n,

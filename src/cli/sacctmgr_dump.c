@@ -223,13 +223,10 @@ static void put_qos_line(struct dump *d, const Pst__QosRecord *q)
     smgr_put_qos_list(d->s, &text, q->preempt_ids, q->n_preempt_ids);
     put_text(d, "Preempt", strbuf_str(&text));
     strbuf_reset(&text);
-    if (q->has_preempt_mode) {
-        static const char *const modes[] = { "OFF",  "SUSPEND", "REQUEUE", "CANCEL",
-                                             "GANG", "WITHIN",  "PRIORITY" };
-
-        for (size_t i = 0; i < ARRAY_SIZE(modes); i++)
+    if (q->has_preempt_mode && q->preempt_mode != UINT32_MAX) {
+        for (unsigned i = 0; smgr_preempt_word(i); i++)
             if (q->preempt_mode & 1u << i)
-                strbuf_addf(&text, "%s%s", text.len ? "," : "", modes[i]);
+                strbuf_addf(&text, "%s%s", text.len ? "," : "", smgr_preempt_word(i));
         put_text(d, "PreemptMode", strbuf_str(&text));
     }
     if (q->has_preempt_exempt_s)

@@ -391,17 +391,19 @@ static void put_flags(struct strbuf *sb, const struct smgr_row *r)
 
 static void put_preempt_mode(struct strbuf *sb, const Pst__QosRecord *q)
 {
-    static const char *const words[] = { "off",  "suspend", "requeue", "cancel",
-                                         "gang", "within",  "priority" };
     size_t n = 0;
 
     if (!q->has_preempt_mode || q->preempt_mode == UINT32_MAX) {
         strbuf_add(sb, "cluster");
         return;
     }
-    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-        if (q->preempt_mode & 1u << i)
-            strbuf_addf(sb, "%s%s", n++ ? "," : "", words[i]);
+    for (unsigned i = 0; smgr_preempt_word(i); i++) {
+        if (!(q->preempt_mode & 1u << i))
+            continue;
+        strbuf_add(sb, n++ ? "," : "");
+        for (const char *c = smgr_preempt_word(i); *c; c++)
+            strbuf_addc(sb, (char)tolower((unsigned char)*c));
+    }
 }
 
 static void put_seconds(struct strbuf *sb, uint32_t seconds)

@@ -163,7 +163,6 @@ static void qos_max(struct doc *d, const Pst__Limits *l)
 
 static void qos_preempt(struct doc *d, const Pst__QosRecord *q)
 {
-    static const char *const modes[] = { NULL, "SUSPEND", "REQUEUE", "CANCEL", "GANG" };
     struct json *js = &d->js;
     bool any = false;
 
@@ -173,9 +172,10 @@ static void qos_preempt(struct doc *d, const Pst__QosRecord *q)
         json_str(js, NULL, smgr_qos_name(d->s, q->preempt_ids[i]));
     json_list_end(js);
     json_list(js, "mode");
-    for (size_t i = 1; q->has_preempt_mode && i < ARRAY_SIZE(modes); i++)
+    for (unsigned i = PST__QOS_PREEMPT_MODE__QOS_PREEMPT_SUSPEND;
+         q->has_preempt_mode && q->preempt_mode != UINT32_MAX && i <= PST__QOS_PREEMPT_MODE__QOS_PREEMPT_GANG; i++)
         if (q->preempt_mode & 1u << i) {
-            json_str(js, NULL, modes[i]);
+            json_str(js, NULL, smgr_preempt_word(i));
             any = true;
         }
     if (!any)

@@ -186,8 +186,6 @@ static void flags(struct smgr_line *l, char op, const char *value)
 /* As stored: a bit for each of the modes of PreemptMode; CLEAR = the cluster's. */
 static void preempt_mode(struct smgr_line *l, const char *value)
 {
-    static const char *const words[] = { "OFF",  "SUSPEND", "REQUEUE", "CANCEL",
-                                         "GANG", "WITHIN",  "PRIORITY" };
     Pst__QosRecord *q = smgr_set_qos(l);
     uint32_t bits = 0;
 
@@ -195,12 +193,13 @@ static void preempt_mode(struct smgr_line *l, const char *value)
         bits = CLEAR;
     } else {
         while (*value) {
-            size_t len = strcspn(value, ","), i = 0;
+            size_t len = strcspn(value, ",");
+            const char *word;
+            unsigned i = 0;
 
-            while (i < ARRAY_SIZE(words) &&
-                   (strlen(words[i]) != len || strncasecmp(words[i], value, len) != 0))
+            while ((word = smgr_preempt_word(i)) && (strlen(word) != len || strncasecmp(word, value, len) != 0))
                 i++;
-            if (i == ARRAY_SIZE(words)) {
+            if (!word) {
                 smgr_bad(l, "PreemptMode", value, NULL);
                 return;
             }

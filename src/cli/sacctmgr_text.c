@@ -223,6 +223,14 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* The schema's own names, so that what is written here is what the scheduler reads. */
+const char *smgr_preempt_word(unsigned bit)
+{
+    const ProtobufCEnumValue *v = protobuf_c_enum_descriptor_get_value(&pst__qos_preempt_mode__descriptor, (int)bit);
+
+    return v ? v->name + strlen("QOS_PREEMPT_") : NULL;
+}
+
 void smgr_put_qos_list(struct smgr *s, struct strbuf *sb, const uint32_t *ids, size_t n)
 {
     const char **names = xmalloc_or_die((n + 1) * sizeof(*names));

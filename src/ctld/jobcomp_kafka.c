@@ -16,9 +16,9 @@
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "ctld/jobcomp.h"
+#include "ctld/kafkaconf.h"
 
 #define BATCH 1000u
-#define LINE_MAX_BYTES 4096
 #define POLL_MS 100
 #define AGAIN_US USEC_PER_SEC /* before what failed is handed in again */
 
@@ -146,54 +146,29 @@ static void on_report(rd_kafka_t *rk, const rd_kafka_message_t *msg, void *opaqu
 /* ---- configuration ------------------------------------------------------------------------------
  */
 
-static int conf_line(struct kafka *k, rd_kafka_conf_t *conf, char *line, struct err *err)
-{
-    char *value, *end, why[256];
+struct setting {
+    struct kafka *kafka;
+    rd_kafka_conf_t *conf;
+};
 
-    line += strspn(line, " \t");
-    if (*line == '#' || !*line)
-        return 0;
-    value = strchr(line, '=');
-    if (!value || value == line)
-        return err_set(err, -EINVAL, "key=value is missing in '%.100s'", line);
-    for (end = value; end > line && strchr(" \t", end[-1]); end--)
-        ;
-    *end = '\0';
-    value += 1 + strspn(value + 1, " \t");
-    for (end = value + strlen(value); end > value && strchr(" \t", end[-1]); end--)
-        ;
-    *end = '\0';
-    if (k->api.conf_set(conf, line, value, why, sizeof(why)) != RD_KAFKA_CONF_OK)
+static int conf_pair(void *ctx, const char *key, const char *value, struct err *err)
+{
+    struct setting *s = ctx;
+    char why[256];
+
+    if (s->kafka->api.conf_set(s->conf, key, value, why, sizeof(why)) != RD_KAFKA_CONF_OK)
         return err_set(err, -EINVAL, "%s", why);
-    return strcmp(line, "bootstrap.servers") == 0 || strcmp(line, "metadata.broker.list") == 0 ||
-           strcmp(line, "test.mock.num.brokers") == 0;
+    return 0;
 }
 
 static int conf_file(struct kafka *k, const char *path, rd_kafka_conf_t *conf, struct err *err)
 {
     _cleanup_fclose_ FILE *f = fopen(path, "re");
-    char line[LINE_MAX_BYTES];
-    unsigned n = 0;
-    bool servers = false;
+    struct setting s = { .kafka = k, .conf = conf };
 
     if (!f)
         return err_set(err, -errno, "JobCompLoc=%.200s: %s", path, strerror(errno));
-    while (fgets(line, sizeof(line), f)) {
-        int r;
-
-        n++;
-        if (!strchr(line, '\n') && !feof(f))
-            return err_set(err, -E2BIG, "%.200s:%u: the line is longer than %d bytes", path, n,
-                           LINE_MAX_BYTES - 2);
-        line[strcspn(line, "\r\n")] = '\0';
-        r = conf_line(k, conf, line, err);
-        if (r < 0) {
-            err_prefix(err, "%.200s:%u", path, n);
-            return r;
-        }
-        servers = servers || r > 0;
-    }
-    return servers ? 0 : err_set(err, -EINVAL, "%.200s: bootstrap.servers is missing", path);
+    return kafkaconf_read(f, path, conf_pair, &s, err);
 }
 
 static int param(const struct conf *conf, const char *name, const char *standard, char **ret)

@@ -213,3 +213,19 @@ def test_runaway_jobs(tree):
     mgr(tree, "-i", "list", "runawayjobs", "set", "endstate=failed")
     assert tree.sacct("-X", "-j", job, "-o", "state,end")[0][0] == "FAILED"
     assert "No runaway jobs found" in mgr(tree, "list", "runawayjobs").out
+
+
+def test_preempt_modes(tree):
+    """Each word of a QOS's PreemptMode comes back as it was set, alone and together, and from a dump."""
+    words = ["off", "suspend", "requeue", "cancel", "gang", "within", "priority"]
+    for word in [*words, "within,requeue", "cluster"]:
+        mgr(tree, "-i", "modify", "qos", "high", "set", f"preemptmode={word}")
+        shown, = rows(tree, "list", "qos", "high", "format=preemptmode")[0]
+        assert set(shown.split(",")) == set(word.split(",")), (word, shown)
+    mgr(tree, "-i", "modify", "qos", "high", "set", "preemptmode=cancel,within")
+    tree.run("sacctmgr", "dump", "test", f"file={tree.work}/dump")
+    assert "PreemptMode='CANCEL,WITHIN'" in (tree.work / "dump").read_text()
+    mgr(tree, "-i", "modify", "qos", "high", "set", "preemptmode=cluster")
+    tree.run("sacctmgr", "dump", "test", f"file={tree.work}/dump2")
+    assert "PreemptMode" not in (tree.work / "dump2").read_text()
+    assert "preemptmode" in mgr(tree, "-i", "modify", "qos", "high", "set", "preemptmode=sometimes", check=False).err.lower()
