@@ -128,29 +128,76 @@ int prof_bits_make(struct sched *s)
 /* --- less is free -------------------------------------------------------------------------------
  */
 
+static void lose(struct prof *pf, const struct lost *l)
+{
+    uint64_t mask = ~l->nodes;
+    uint32_t n = (uint32_t)__builtin_popcountll(l->nodes);
+
+    for (uint32_t q = l->from; q < l->until; q++) {
+        uint64_t *w = level_words(pf, q, 0) + pf->lost_word, *b = block_words(pf, q, 0) + pf->lost_word;
+        uint32_t *counts = pf->counts + (size_t)q * (pf->nlevels + 1);
+
+        for (uint32_t k = l->level; k < l->before; k++) {
+            w[(size_t)k * pf->nwords] &= mask;
+            b[(size_t)k * pf->nwords] &= mask;
+            counts[k] -= n;
+        }
+        if (l->idle) {
+            w[(size_t)pf->nlevels * pf->nwords] &= mask;
+            b[(size_t)pf->nlevels * pf->nwords] &= mask;
+            counts[pf->nlevels] -= n;
+        }
+    }
+}
+
+void prof_bits_flush(struct prof *pf)
+{
+    for (uint32_t i = 0; i < pf->nlost; i++)
+        lose(pf, &pf->lost[i]);
+    pf->nlost = pf->lost_at = 0;
+}
+
+/* Neighbours mostly lose the same, so that their changes come in the same order. */
+static struct lost *find_lost(struct prof *pf, const struct lost *like)
+{
+    for (uint32_t i = 0; i < pf->nlost; i++) {
+        uint32_t at = pf->lost_at + i < pf->nlost ? pf->lost_at + i : pf->lost_at + i - pf->nlost;
+        const struct lost *l = &pf->lost[at];
+
+        if (l->from == like->from && l->until == like->until && l->level == like->level &&
+            l->before == like->before && l->idle == like->idle) {
+            pf->lost_at = at + 1 < pf->nlost ? at + 1 : 0;
+            return &pf->lost[at];
+        }
+    }
+    return NULL;
+}
+
 void prof_bits_refresh(struct sched *s, uint32_t id, const struct step *st, uint32_t until,
                        uint32_t before, bool held_before)
 {
-    const struct prof *pf = s->prof;
-    uint32_t now = levels_of(pf, step_free(&s->nodes[id], st));
-    uint64_t mask = ~(UINT64_C(1) << (id & 63));
+    struct prof *pf = s->prof;
+    struct lost l = { .from = st->from,
+                      .until = until,
+                      .level = levels_of(pf, step_free(&s->nodes[id], st)),
+                      .before = before,
+                      .idle = !held_before };
+    struct lost *same;
 
-    for (uint32_t q = st->from; q < until; q++) {
-        uint64_t *w = level_words(pf, q, 0) + (id >> 6), *b = block_words(pf, q, 0) + (id >> 6);
-
-        uint32_t *counts = pf->counts + (size_t)q * (pf->nlevels + 1);
-
-        for (uint32_t k = now; k < before; k++) {
-            w[(size_t)k * pf->nwords] &= mask;
-            b[(size_t)k * pf->nwords] &= mask;
-            counts[k]--;
-        }
-        if (!held_before) {
-            w[(size_t)pf->nlevels * pf->nwords] &= mask;
-            b[(size_t)pf->nlevels * pf->nwords] &= mask;
-            counts[pf->nlevels]--;
-        }
+    if (l.level >= l.before && !l.idle)
+        return;
+    if (pf->nlost && pf->lost_word != id >> 6)
+        prof_bits_flush(pf);
+    pf->lost_word = id >> 6;
+    same = find_lost(pf, &l);
+    if (!same) {
+        if (pf->nlost == PROF_LOST_MAX)
+            prof_bits_flush(pf);
+        same = &pf->lost[pf->nlost++];
+        *same = l;
+        pf->lost_at = 0;
     }
+    same->nodes |= UINT64_C(1) << (id & 63);
 }
 
 void prof_levels(const struct sched *s, uint32_t id, uint8_t levels[PROF_SLOTS_MAX])

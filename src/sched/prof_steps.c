@@ -324,6 +324,7 @@ int prof_hold(struct sched *s, const struct sched_alloc *a, const struct job_lic
         if (r == 0)
             r = prof_note_holder(s, h.an->node_id, j->id);
     }
+    prof_bits_flush(pf);
     prof_lics_add(pf, lics, from, until);
     if (until < pf->nslots)
         pf->release[until] = true;
@@ -348,6 +349,7 @@ int prof_take(struct sched *s, const struct sched_alloc *a, int64_t start_us, in
 
         r = hold_node(s, &h, from, until);
     }
+    prof_bits_flush(pf);
     if (until < pf->nslots)
         pf->release[until] = true;
     prof_note_end(s, until, end_us);

@@ -28,6 +28,14 @@ struct recall {
     struct fit fit;
 };
 
+/* Nodes of one word of the bitmaps that lose the same levels in the same slots. */
+struct lost {
+    uint32_t from, until, level, before; /* levels from `level` on, below before */
+    bool idle; /* and the one of idle nodes */
+    uint64_t nodes;
+};
+#define PROF_LOST_MAX 64u
+
 struct prof {
     int64_t *times; /* when each slot begins */
     int64_t *ends;  /* the latest end that is rounded up to it, 0 = none */
@@ -41,6 +49,8 @@ struct prof {
     uint64_t *blocks; /* likewise, of PROF_BLOCK slots together */
     uint32_t *counts; /* of nodes, by slot and level */
     uint32_t *idx;    /* scratch: the words of a mask that are not empty */
+    struct lost lost[PROF_LOST_MAX]; /* not yet taken from the bitmaps, all of word lost_word */
+    uint32_t nlost, lost_word, lost_at; /* lost_at: where the next one will be found */
     uint64_t *lics;   /* held, by slot and id */
     uint32_t nlics;
     struct recall *recall; /* by node */
@@ -90,9 +100,11 @@ bool step_holds(struct sched *s, const struct step *st, const struct sched_alloc
 /* prof_bits.c */
 int prof_bits_make(struct sched *s);
 uint32_t levels_of(const struct prof *pf, uint32_t free_cpus); /* levels a node reaches */
-/* The step st, which lasts until that slot, has less free than before. */
+/* The step st, which lasts until that slot, has less free than before.  In force after
+ * prof_bits_flush(). */
 void prof_bits_refresh(struct sched *s, uint32_t id, const struct step *st, uint32_t until,
                        uint32_t before, bool held_before);
+void prof_bits_flush(struct prof *pf);
 /* What a node has free, slot by slot: levels, and PROF_HELD. */
 #define PROF_HELD 0x80u
 void prof_levels(const struct sched *s, uint32_t id, uint8_t levels[PROF_SLOTS_MAX]);
