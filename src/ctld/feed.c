@@ -262,12 +262,7 @@ void feed_node_gone(struct ctld *ctld, uint32_t node_id)
 
 void feed_part(struct ctld *ctld, const struct partition *p)
 {
-    const Pst__QosRecord *q = p->rec->qos ? am_qos_named(ctld->cluster->am, p->rec->qos) : NULL;
-    struct feed *f = feed_of_part(p);
-
-    f->part.qos_id = q ? q->qos_id : 0;
-    f->part.billing_sum = billing_sum_of(ctld->conf);
-    add(f);
+    add(feed_of_part(ctld->cluster, ctld->conf, p));
 }
 
 void feed_part_gone(struct ctld *ctld, const char *name)
@@ -312,7 +307,7 @@ void feed_qos(struct ctld *ctld)
 
 void feed_shares(struct ctld *ctld, struct feed *f)
 {
-    (void)ctld; /* what is fed is gathered by thread */
+    f->told_lsn = ctld->applied_lsn;
     add(f);
 }
 

@@ -98,20 +98,10 @@ void feedlimits_gone(struct ctld *ctld, const Pst__AcctChange *put)
 
 void feedlimits_enforce(struct ctld *ctld)
 {
-    static const struct {
-        uint32_t id;
-        const char *name;
-    } fixed[] = { { AM_TRES_CPU, "cpu" },   { AM_TRES_MEM, "mem" },         { AM_TRES_ENERGY, "energy" },
-                  { AM_TRES_NODE, "node" }, { AM_TRES_BILLING, "billing" } };
-    unsigned enforce = policy_enforced(ctld->conf);
+    struct feed *f;
 
-    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
-        Pst__TresRecord r = PST__TRES_RECORD__INIT;
-
-        SET(&r, tres_id, fixed[i].id);
-        r.type = (char *)fixed[i].name; /* copied */
-        feed_add(feed_of_tres(&r));
-    }
+    for (size_t i = 0; (f = feed_of_fixed_tres(i)); i++)
+        feed_add(f);
     atomic_store(&ctld->private_data, policy_private(ctld->conf));
-    feed_add(feed_of_enforcement(enforce & ENFORCE_LIMITS, enforce & ENFORCE_SAFE));
+    feed_add(feed_of_enforcement(ctld->conf));
 }

@@ -29,11 +29,6 @@ static struct { /* one controller a process */
     uint64_t generation; /* of the records they were listed from */
 } all;
 
-static bool by_minutes(const Pst__Limits *l)
-{
-    return l && (l->n_grp_tres_mins || (l->has_grp_wall_min && l->grp_wall_min >= 0));
-}
-
 static void add(struct levels *l, uint32_t id)
 {
     if (l->n == l->cap) {
@@ -64,10 +59,10 @@ static void list_levels(struct assoc_mgr *am)
     all.generation = am_generation(am);
     all.assocs.n = all.qos.n = 0;
     for (size_t pos = 0; (a = am_next_assoc(am, &pos));)
-        if (by_minutes(a->rec->limits))
+        if (limits_by_minutes(a->rec->limits))
             add(&all.assocs, a->id);
     for (size_t pos = 0; (q = am_next(am, AM_QOS, &pos));)
-        if (by_minutes(((const Pst__QosRecord *)q)->limits))
+        if (limits_by_minutes(((const Pst__QosRecord *)q)->limits))
             add(&all.qos, ((const Pst__QosRecord *)q)->qos_id);
 }
 
@@ -75,19 +70,10 @@ static void list_levels(struct assoc_mgr *am)
 
 static void feed_level(struct ctld *ctld, enum usage_of of, uint32_t id, const Pst__Limits *l)
 {
-    int64_t now = core_now();
-    struct feed *f;
+    struct feed *f = feed_of_level_usage(ctld->cluster, of, id, l, core_now());
 
-    if (!by_minutes(l))
-        return;
-    f = feed_of_limit_usage(of == USAGE_QOS, id, l->n_grp_tres_mins,
-                            usage_wall_s(ctld->cluster, of, id, now) / 60);
-    for (size_t i = 0; i < l->n_grp_tres_mins; i++)
-        f->limit->usage[i] = (struct sched_tres_usage){
-            .tres_id = l->grp_tres_mins[i]->tres_id,
-            .minutes = usage_tres_s(ctld->cluster, of, id, l->grp_tres_mins[i]->tres_id, now) / 60
-        };
-    feed_add(f);
+    if (f)
+        feed_add(f);
 }
 
 void minutes_feed_assoc(struct ctld *ctld, const struct assoc *a)
@@ -109,7 +95,7 @@ static int spent(struct ctld *ctld, enum usage_of of, uint32_t id, const Pst__Li
     int scope = of == USAGE_QOS ? PST__JOB_REASON__REASON_QOS_GRP_MINS_CPU
                                 : PST__JOB_REASON__REASON_ASSOC_GRP_MINS_CPU;
 
-    if (!by_minutes(l))
+    if (!limits_by_minutes(l))
         return 0;
     if (l->has_grp_wall_min && l->grp_wall_min >= 0 && usage_wall_s(c, of, id, now) >= 60.0 * l->grp_wall_min)
         return of == USAGE_QOS ? PST__JOB_REASON__REASON_QOS_GRP_WALL : PST__JOB_REASON__REASON_ASSOC_GRP_WALL;
@@ -162,9 +148,18 @@ static void end_jobs(struct ctld *ctld)
     }
 }
 
+static void note_told(struct ctld *ctld, int64_t now)
+{
+    struct feed *f = feed_new(FEED_TOLD);
+
+    f->start_us = now;
+    f->told_lsn = ctld->applied_lsn;
+    feed_add(f);
+}
+
 void minutes_tick(struct ctld *ctld, int64_t now)
 {
-    unsigned enforce = policy_enforced(ctld->conf);
+    unsigned enforce = limits_enforced(ctld->conf);
     struct assoc_mgr *am = ctld->cluster->am;
     bool any = false;
 
@@ -185,6 +180,8 @@ void minutes_tick(struct ctld *ctld, int64_t now)
         all.qos.v[i].spent = spent(ctld, USAGE_QOS, q->qos_id, q->limits, now);
         any = any || all.qos.v[i].spent;
     }
+    if (all.assocs.n || all.qos.n)
+        note_told(ctld, now);
     if (any && !(enforce & ENFORCE_SAFE))
         end_jobs(ctld);
 }

@@ -4,6 +4,8 @@
  * accounts works as if this file were not there. */
 #include "ctld/policy.h"
 
+#include "feed/params.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -17,27 +19,6 @@
 static const char *cluster_name(const struct ctld *ctld)
 {
     return conf_str(ctld->conf, CONF_CLUSTER_NAME);
-}
-
-unsigned policy_enforced(const struct conf *conf)
-{
-    static const struct {
-        const char *word;
-        unsigned bits;
-    } words[] = {
-        { "associations", ENFORCE_ASSOCS },
-        { "limits", ENFORCE_ASSOCS | ENFORCE_LIMITS },
-        { "qos", ENFORCE_ASSOCS | ENFORCE_QOS },
-        { "safe", ENFORCE_ASSOCS | ENFORCE_LIMITS | ENFORCE_SAFE },
-        { "wckeys", ENFORCE_ASSOCS | ENFORCE_WCKEYS },
-        { "all", ENFORCE_ASSOCS | ENFORCE_LIMITS | ENFORCE_QOS | ENFORCE_SAFE | ENFORCE_WCKEYS },
-    };
-    unsigned bits = 0;
-
-    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-        if (conf_option(conf, CONF_ACCOUNTING_STORAGE_ENFORCE, words[i].word, NULL, NULL))
-            bits |= words[i].bits;
-    return bits;
 }
 
 /* ---- association ----------------------------------------------------------------------------------- */
@@ -70,7 +51,7 @@ static int resolve_assoc(const struct ctld *ctld, const char *user, const struct
     *ret = a;
     r->has_assoc_id = a != NULL;
     if (!a)
-        return policy_enforced(ctld->conf) & ENFORCE_ASSOCS ? ESLURM_INVALID_ACCOUNT : 0;
+        return limits_enforced(ctld->conf) & ENFORCE_ASSOCS ? ESLURM_INVALID_ACCOUNT : 0;
     r->assoc_id = a->id;
     return pb_set_str(&r->account, a->rec->account) == 0 ? 0 : SLURM_ERROR;
 }
@@ -111,7 +92,7 @@ static const Pst__QosRecord *asked_qos(struct assoc_mgr *am, const struct assoc 
 static int resolve_qos(const struct ctld *ctld, const struct assoc *a, Pst__JobRecord *r)
 {
     struct assoc_mgr *am = ctld->cluster->am;
-    unsigned enforce = policy_enforced(ctld->conf);
+    unsigned enforce = limits_enforced(ctld->conf);
     const char *asked = r->qos_req && *r->qos_req ? r->qos_req : r->qos;
     const Pst__QosRecord *q;
 
@@ -144,7 +125,7 @@ bool policy_qos_flag(const struct ctld *ctld, const Pst__JobRecord *r, Pst__QosF
 static int resolve_wckey(const struct ctld *ctld, const char *user, Pst__JobRecord *r)
 {
     struct assoc_mgr *am = ctld->cluster->am;
-    bool must = policy_enforced(ctld->conf) & ENFORCE_WCKEYS;
+    bool must = limits_enforced(ctld->conf) & ENFORCE_WCKEYS;
     const Pst__WckeyRecord *w;
     const char *name;
 
@@ -170,7 +151,7 @@ static int resolve_wckey(const struct ctld *ctld, const char *user, Pst__JobReco
 
 int policy_resolve(const struct ctld *ctld, const char *user, const struct partition *p, Pst__JobRecord *r)
 {
-    unsigned enforce = policy_enforced(ctld->conf);
+    unsigned enforce = limits_enforced(ctld->conf);
     const Pst__QosRecord *part_qos;
     const struct assoc *a;
     int code;
@@ -382,7 +363,7 @@ int policy_admit(const struct ctld *ctld, const struct partition *p, const Pst__
     bool strict = false;
     int reason = 0;
 
-    if (!(policy_enforced(ctld->conf) & ENFORCE_LIMITS))
+    if (!(limits_enforced(ctld->conf) & ENFORCE_LIMITS))
         return 0;
     admission_begin(&ad, ctld, p, r);
     ad.n = n;
@@ -400,19 +381,12 @@ int policy_admit(const struct ctld *ctld, const struct partition *p, const Pst__
     return ESLURM_ACCOUNTING_POLICY;
 }
 
-enum billing_sum billing_sum_of(const struct conf *conf)
-{
-    if (conf_option(conf, CONF_PRIORITY_FLAGS, "MAX_TRES_GRES", NULL, NULL))
-        return BILLING_MAX_GRES;
-    return conf_option(conf, CONF_PRIORITY_FLAGS, "MAX_TRES", NULL, NULL) ? BILLING_MAX : BILLING_ALL;
-}
-
 uint32_t policy_max_wall(const struct ctld *ctld, const Pst__JobRecord *r)
 {
     struct admission ad;
     const Pst__Limits *l;
 
-    if (!(policy_enforced(ctld->conf) & ENFORCE_LIMITS))
+    if (!(limits_enforced(ctld->conf) & ENFORCE_LIMITS))
         return UINT32_MAX;
     admission_begin(&ad, ctld, NULL, r);
     for (size_t i = 0; i < ad.nqos; i++) {

@@ -6,15 +6,7 @@
 
 #include "base/billing.h"
 #include "ctld/ctld.h"
-
-enum policy_enforce { /* AccountingStorageEnforce */
-    ENFORCE_ASSOCS = 1u << 0,
-    ENFORCE_LIMITS = 1u << 1,
-    ENFORCE_QOS = 1u << 2,
-    ENFORCE_SAFE = 1u << 3, /* only what can end within the minutes that are left starts */
-    ENFORCE_WCKEYS = 1u << 4,
-};
-unsigned policy_enforced(const struct conf *conf);
+#include "feed/limitrecords.h"
 
 /* The account of r when it names none: the user's default.  Before partitions are looked at. */
 void policy_default_account(const struct ctld *ctld, const char *user, Pst__JobRecord *r);
@@ -33,8 +25,6 @@ int policy_partition(const struct ctld *ctld, const Pst__PartitionRecord *p, con
 
 /* The largest time limit that r's QOS and association let it have, UINT32_MAX = no limit.  With limits enforced. */
 uint32_t policy_max_wall(const struct ctld *ctld, const Pst__JobRecord *r);
-
-enum billing_sum billing_sum_of(const struct conf *conf); /* PriorityFlags */
 
 /* Is QosFlag set on r's QOS? */
 bool policy_qos_flag(const struct ctld *ctld, const Pst__JobRecord *r, Pst__QosFlag flag);

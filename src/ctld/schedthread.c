@@ -32,8 +32,10 @@ struct schedthread {
     struct sched_params params; /* as given last */
     bool backfill;          /* SchedulerType */
     uint64_t passes, seen_lsn; /* what the feeds so far stand for */
+    uint64_t refused;
     struct pass_note *notes;   /* of the passes since the last proposal */
     size_t nnotes, cap_notes;
+    struct pass_told usage, shares; /* for the next note */
     int64_t wake_us;        /* when a job becomes eligible */
     bool backfill_due;      /* something changed since the last one */
     int64_t backfill_not_before_mono_us;
@@ -132,6 +134,17 @@ static bool apply(struct schedthread *t, struct feed *f)
         break;
     case FEED_STOP:
         return false;
+    case FEED_REFUSED:
+        t->refused++;
+        r = feed_apply(t->sched, f);
+        break;
+    case FEED_TOLD:
+        t->usage = (struct pass_told){ f->start_us, f->told_lsn };
+        break;
+    case FEED_SHARES:
+        t->shares = (struct pass_told){ f->start_us, f->told_lsn };
+        r = feed_apply(t->sched, f);
+        break;
     default:
         r = feed_apply(t->sched, f);
         break;
@@ -229,12 +242,23 @@ static int backfill_pieces(struct schedthread *t, struct pass_note *note, struct
     return r;
 }
 
+size_t pass_notes_forget(struct pass_note *notes, size_t n, size_t first)
+{
+    for (size_t i = first; i-- > 0 && first < n;) { /* what was told stays known */
+        if (!notes[first].usage.us)
+            notes[first].usage = notes[i].usage;
+        if (!notes[first].shares.us)
+            notes[first].shares = notes[i].shares;
+    }
+    memmove(notes, notes + first, (n - first) * sizeof(*notes));
+    return n - first;
+}
+
 /* The note of a pass that begins now.  Too many between two proposals: the older half is forgotten, which numbers show. */
 static struct pass_note *note_pass(struct schedthread *t)
 {
     if (t->nnotes == PASS_NOTES_MAX) {
-        t->nnotes /= 2;
-        memmove(t->notes, t->notes + t->nnotes, t->nnotes * sizeof(*t->notes));
+        t->nnotes = pass_notes_forget(t->notes, t->nnotes, PASS_NOTES_MAX / 2);
     }
     if (t->nnotes == t->cap_notes) {
         size_t cap = t->cap_notes ? t->cap_notes * 2 : 16;
@@ -247,8 +271,13 @@ static struct pass_note *note_pass(struct schedthread *t)
         t->notes = grown;
         t->cap_notes = cap;
     }
-    t->notes[t->nnotes] =
-        (struct pass_note){ .number = ++t->passes, .seen_lsn = t->seen_lsn, .now_us = now_us() };
+    t->notes[t->nnotes] = (struct pass_note){ .number = ++t->passes,
+                                              .seen_lsn = t->seen_lsn,
+                                              .now_us = now_us(),
+                                              .usage = t->usage,
+                                              .shares = t->shares,
+                                              .refused = t->refused };
+    t->usage = t->shares = (struct pass_told){ 0 };
     return &t->notes[t->nnotes++];
 }
 

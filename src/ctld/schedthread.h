@@ -13,7 +13,15 @@ struct pass_note {
     uint64_t number, seen_lsn;
     int64_t now_us;
     uint32_t pieces; /* of PASS_PIECE jobs of a backfill; 0 = a quick pass */
+    struct pass_told { /* since the pass before; us 0 = it was not */
+        int64_t us;
+        uint64_t lsn;
+    } usage, shares;
+    uint64_t refused; /* proposals, since the start */
 };
+
+/* Forget the first so many of n notes; gives how many are left. */
+size_t pass_notes_forget(struct pass_note *notes, size_t n, size_t first);
 
 /* A pass's outcome, posted as CMD_DECISIONS (arg).  The core frees it with decisions_msg_free(). */
 struct decisions_msg {

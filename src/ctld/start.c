@@ -19,6 +19,7 @@
 #include "ctld/hooks.h"
 #include "ctld/jobs.h"
 #include "feed/licenses.h"
+#include "feed/params.h"
 #include "ctld/lifecycle.h"
 #include "ctld/policy.h"
 #include "ctld/preempt.h"
@@ -427,15 +428,15 @@ static void after_start(struct ctld *ctld, const struct started *st, uint32_t pr
 /* The scheduler's notes are kept until a start takes them along. */
 static void keep_notes(struct ctld *ctld, const struct decisions_msg *m)
 {
-    size_t old = MIN(ctld->n_pass_notes, PASS_NOTES_MAX - MIN(m->nnotes, PASS_NOTES_MAX)), skip = ctld->n_pass_notes - old;
+    size_t n = ctld->n_pass_notes + m->nnotes;
 
     if (!m->nnotes)
         return;
-    if (skip) /* too many: the first are forgotten, which numbers show */
-        memmove(ctld->pass_notes, ctld->pass_notes + skip, old * sizeof(*ctld->pass_notes));
-    ctld->pass_notes = must(realloc(ctld->pass_notes, (old + m->nnotes) * sizeof(*ctld->pass_notes)));
-    memcpy(ctld->pass_notes + old, m->notes, m->nnotes * sizeof(*m->notes));
-    ctld->n_pass_notes = old + m->nnotes;
+    ctld->pass_notes = must(realloc(ctld->pass_notes, n * sizeof(*ctld->pass_notes)));
+    memcpy(ctld->pass_notes + ctld->n_pass_notes, m->notes, m->nnotes * sizeof(*m->notes));
+    if (n > PASS_NOTES_MAX) /* too many: the first are forgotten, which numbers show */
+        n = pass_notes_forget(ctld->pass_notes, n, n - PASS_NOTES_MAX);
+    ctld->n_pass_notes = n;
 }
 
 static void note_passes(struct ctld *ctld, Pst__Transaction *tx, uint64_t pass)
@@ -454,6 +455,15 @@ static void note_passes(struct ctld *ctld, Pst__Transaction *tx, uint64_t pass)
         SET(to, lsn, n->seen_lsn);
         if (n->pieces)
             SET(to, pieces, n->pieces);
+        SET(to, refused, n->refused);
+        if (n->usage.us) {
+            SET(to, usage_us, n->usage.us);
+            SET(to, usage_lsn, n->usage.lsn);
+        }
+        if (n->shares.us) {
+            SET(to, shares_us, n->shares.us);
+            SET(to, shares_lsn, n->shares.lsn);
+        }
     }
     free(ctld->pass_notes);
     ctld->pass_notes = NULL;

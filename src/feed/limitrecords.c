@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "model/tx.h"
 
 static void *must(void *p)
 {
@@ -148,24 +149,79 @@ struct feed *feed_of_limits_gone(bool qos, uint32_t id)
     return f;
 }
 
-struct feed *feed_of_limit_usage(bool qos, uint32_t id, size_t n, double wall_minutes)
+bool limits_by_minutes(const Pst__Limits *l)
 {
-    struct feed *f = limit_new(FEED_LIMIT_USAGE, id);
+    return l && (l->n_grp_tres_mins || (l->has_grp_wall_min && l->grp_wall_min >= 0));
+}
 
-    f->limit->of_qos = qos;
-    f->limit->usage = must(calloc(n + 1, sizeof(*f->limit->usage)));
-    f->limit->nusage = n;
-    f->limit->wall_minutes = wall_minutes;
+struct feed *feed_of_level_usage(const struct cluster *c, enum usage_of of, uint32_t id,
+                                 const Pst__Limits *l, int64_t now_us)
+{
+    struct feed *f;
+
+    if (!limits_by_minutes(l))
+        return NULL;
+    f = limit_new(FEED_LIMIT_USAGE, id);
+    f->limit->of_qos = of == USAGE_QOS;
+    f->limit->usage = must(calloc(l->n_grp_tres_mins + 1, sizeof(*f->limit->usage)));
+    f->limit->nusage = l->n_grp_tres_mins;
+    f->limit->wall_minutes = usage_wall_s(c, of, id, now_us) / 60;
+    for (size_t i = 0; i < l->n_grp_tres_mins; i++)
+        f->limit->usage[i] = (struct sched_tres_usage){
+            .tres_id = l->grp_tres_mins[i]->tres_id,
+            .minutes = usage_tres_s(c, of, id, l->grp_tres_mins[i]->tres_id, now_us) / 60
+        };
     return f;
 }
 
-struct feed *feed_of_enforcement(bool on, bool safe)
+unsigned limits_enforced(const struct conf *conf)
 {
+    static const struct {
+        const char *word;
+        unsigned bits;
+    } words[] = {
+        { "associations", ENFORCE_ASSOCS },
+        { "limits", ENFORCE_ASSOCS | ENFORCE_LIMITS },
+        { "qos", ENFORCE_ASSOCS | ENFORCE_QOS },
+        { "safe", ENFORCE_ASSOCS | ENFORCE_LIMITS | ENFORCE_SAFE },
+        { "wckeys", ENFORCE_ASSOCS | ENFORCE_WCKEYS },
+        { "all", ENFORCE_ASSOCS | ENFORCE_LIMITS | ENFORCE_QOS | ENFORCE_SAFE | ENFORCE_WCKEYS },
+    };
+    unsigned bits = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (conf_option(conf, CONF_ACCOUNTING_STORAGE_ENFORCE, words[i].word, NULL, NULL))
+            bits |= words[i].bits;
+    return bits;
+}
+
+struct feed *feed_of_enforcement(const struct conf *conf)
+{
+    unsigned enforce = limits_enforced(conf);
     struct feed *f = limit_new(FEED_LIMIT_ENFORCE, 0);
 
-    f->limit->on = on;
-    f->limit->safe = safe;
+    f->limit->on = enforce & ENFORCE_LIMITS;
+    f->limit->safe = enforce & ENFORCE_SAFE;
     return f;
+}
+
+struct feed *feed_of_fixed_tres(size_t i)
+{
+    static const struct {
+        uint32_t id;
+        const char *name;
+    } fixed[] = { { AM_TRES_CPU, "cpu" },
+                  { AM_TRES_MEM, "mem" },
+                  { AM_TRES_ENERGY, "energy" },
+                  { AM_TRES_NODE, "node" },
+                  { AM_TRES_BILLING, "billing" } };
+    Pst__TresRecord r = PST__TRES_RECORD__INIT;
+
+    if (i >= ARRAY_SIZE(fixed))
+        return NULL;
+    SET(&r, tres_id, fixed[i].id);
+    r.type = (char *)fixed[i].name; /* copied */
+    return feed_of_tres(&r);
 }
 
 struct feed *feed_of_account(const Pst__JobRecord *r)

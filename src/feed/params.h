@@ -3,8 +3,10 @@
  * Pure.  For the controller and the simulator alike. */
 #pragma once
 
+#include "base/billing.h"
 #include "conf/conf.h"
 #include "sched/sched.h"
 
 /* Scheduling parameters of the configuration in force. */
 void feed_fill_params(const struct conf *conf, struct sched_params *ret);
+enum billing_sum billing_sum_of(const struct conf *conf); /* PriorityFlags */

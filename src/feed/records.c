@@ -14,6 +14,7 @@
 #include "feed/grestext.h"
 #include "feed/licenses.h"
 #include "feed/noderes.h"
+#include "feed/params.h"
 #include "feed/preempt.h"
 #include "assoc.pb-c.h"
 #include "feed/shares.h"
@@ -526,9 +527,10 @@ struct feed *feed_of_node(const Pst__NodeRecord *r, bool linked)
     return f;
 }
 
-struct feed *feed_of_part(const struct partition *p)
+struct feed *feed_of_part(const struct cluster *c, const struct conf *conf, const struct partition *p)
 {
     const Pst__PartitionRecord *r = p->rec;
+    const Pst__QosRecord *q = r->qos ? am_qos_named(c->am, r->qos) : NULL;
     struct feed *f = feed_new(FEED_PART);
     struct sched_partition *s = &f->part;
     uint32_t *ids = own(f, must(calloc(bitmap_count(p->nodes) + 1, sizeof(*ids))));
@@ -554,6 +556,8 @@ struct feed *feed_of_part(const struct partition *p)
         (void)parse_u64(share + 1, 1, 64, &ways); /* checked by the configuration */
     s->oversubscribe = (uint32_t)ways;
     s->oversubscribe_force = r->oversubscribe && strncasecmp(r->oversubscribe, "FORCE", 5) == 0;
+    s->qos_id = q ? q->qos_id : 0;
+    s->billing_sum = billing_sum_of(conf);
     s->billing = own_str(f, r->tres_billing_weights);
     s->max_cpus_per_socket = r->has_max_cpus_per_socket ? r->max_cpus_per_socket : SCHED_UNLIMITED;
     s->max_cpus_per_node = r->has_max_cpus_per_node ? r->max_cpus_per_node : SCHED_UNLIMITED;
@@ -685,6 +689,7 @@ int feed_apply(struct sched *s, const struct feed *f)
     case FEED_PRIORITIES:
     case FEED_EXPLAIN:
     case FEED_WHEN:
+    case FEED_TOLD:
     case FEED_STOP:
         break;
     }

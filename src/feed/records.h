@@ -46,6 +46,7 @@ enum feed_kind {
     FEED_YIELD, /* suspended by preemption, or, with `exclusive` unset, not any more */
     FEED_QOS, /* whom jobs of the one in `name` may preempt */
     FEED_SHARES, /* associations, their usage, QOS: all of them */
+    FEED_TOLD, /* the usage of limits by minutes, as of start_us, is behind this one */
     FEED_STOP,
 };
 
@@ -81,6 +82,7 @@ struct feed {
     const char *const *others; /* EXPLAIN: partitions that the job might use too */
     size_t nothers;
     uint64_t lsn;           /* of the last of a batch: what is known with it; 0 = nothing new */
+    uint64_t told_lsn;      /* SHARES, TOLD: the last record that it counts */
     struct feed_limit *limit; /* owned */
     char *name;             /* owned */
     struct noderes *res;    /* owned: NODE */
@@ -116,7 +118,8 @@ void *feed_own(struct feed *f, void *p); /* freed with f; ends the program when 
 /* No flag keeps new jobs away (state and link are not looked at). */
 bool feed_node_usable(const Pst__NodeRecord *r);
 struct feed *feed_of_node(const Pst__NodeRecord *r, bool linked);
-struct feed *feed_of_part(const struct partition *p);
+/* Its QOS is the one of that name, if the cluster knows it. */
+struct feed *feed_of_part(const struct cluster *c, const struct conf *conf, const struct partition *p);
 struct feed *feed_of_qos(const struct assoc_mgr *am, const Pst__QosRecord *q);
 
 /* Hand a change over.  -EINVAL it makes no sense, -ENOMEM, -ENOTSUP a kind that is no change of the

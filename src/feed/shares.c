@@ -92,6 +92,7 @@ struct feed *feed_of_shares(const struct cluster *c, const char *cluster_name, i
 {
     struct feed *f = feed_new(FEED_SHARES);
 
+    f->start_us = now_us;
     f->shares = must(calloc(1, sizeof(*f->shares)));
     add_assocs(f->shares, c, cluster_name, now_us);
     add_qos(f->shares, c);

@@ -14,10 +14,14 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/timefmt.h"
+#include "feed/limitrecords.h"
 #include "feed/params.h"
 #include "feed/preempt.h"
 #include "feed/records.h"
+#include "feed/shares.h"
 #include "model/het.h"
+#include "model/kept.h"
+#include "sim/limitfeed.h"
 
 struct record {
     Pst__Transaction *tx;
@@ -48,10 +52,20 @@ struct verify {
     struct record *records;
     size_t n, cap, fed;    /* fed: so many of them the scheduler knows */
     struct bitmap *linked; /* nodes that registered since the controller started */
+    struct refused { /* proposals that were not taken, in order; the scheduler learns it when it really did */
+        uint32_t job_id;
+        uint64_t pass;
+    } *refused;
+    size_t nrefused;
+    uint64_t refused_told; /* by this controller */
+    uint64_t taken_pass;   /* the last one of which the scheduler knows a start */
     uint32_t
         *strangers; /* started otherwise than the replay said: told when their start is applied */
     size_t nstrangers;
     uint64_t last_pass; /* run; of this controller */
+    struct limitfeed limits;
+    int64_t now_us;     /* of the record applied last */
+    bool assocs_moved, resvs_moved; /* in the record being applied */
     bool in_snapshot;   /* who was connected then is not known: all */
     bool loud;          /* the scheduler is there to be told */
     int result;
@@ -111,6 +125,10 @@ static void tell_started(struct verify *v, struct job *j)
     tell(v, feed_of_running(v->cluster, j->rec));
     if (j->rec->licenses_alloc)
         tell(v, feed_of_held_licenses(j->rec));
+    if (j->rec->has_assoc_id || j->rec->has_qos_id)
+        tell(v, feed_of_account(j->rec));
+    if (j->rec->has_resv_id)
+        tell(v, feed_of_running_resv(j->rec));
     if (preempt_wanted(v->conf))
         tell(v, feed_of_rank(j->rec));
 }
@@ -138,6 +156,8 @@ static void tell_job(struct verify *v, struct job *j)
     } else if (!j->fed) {
         tell_started(v, j);
     }
+    if (j->fed && job_is_ended(j->rec)) /* its nodes are not free yet, what it counted against is */
+        tell_id(v, FEED_UNCHARGE, j->rec->job_id);
 }
 
 /* Is it one, and it begins now? */
@@ -211,8 +231,10 @@ static void on_node_gone(void *ctx, struct node *n)
 
 static void on_part(void *ctx, struct partition *p, Pst__EventKind kind)
 {
+    const struct verify *v = ctx;
+
     (void)kind;
-    tell(ctx, feed_of_part(p));
+    tell(ctx, feed_of_part(v->cluster, v->conf, p));
 }
 
 static void on_part_gone(void *ctx, struct partition *p)
@@ -220,10 +242,58 @@ static void on_part_gone(void *ctx, struct partition *p)
     tell(ctx, feed_of_name(FEED_PART_REMOVE, p->rec->name));
 }
 
+static void tell_of_limits(void *ctx, struct feed *f)
+{
+    tell(ctx, f);
+}
+
+/* They may be tried in other reservations now. */
+static void tell_waiting(struct verify *v)
+{
+    struct job *j;
+
+    for (size_t pos = 0; (j = idmap_next(&v->cluster->jobs, &pos));)
+        if (job_is_pending(j->rec))
+            tell_job(v, j);
+}
+
+static void on_kept(void *ctx, struct kept *k)
+{
+    struct verify *v = ctx;
+
+    if (k->kind == KEPT_ACCT && limitfeed_changed(&v->limits, (const Pst__AcctChange *)k->rec, v->now_us))
+        v->assocs_moved = true;
+    if (k->kind != KEPT_RESV)
+        return;
+    tell(v, feed_of_resv(v->cluster, (const Pst__ReservationRecord *)k->rec, v->now_us));
+    v->resvs_moved = true;
+}
+
+static void on_kept_gone(void *ctx, struct kept *k)
+{
+    struct verify *v = ctx;
+    struct feed *f;
+
+    if (k->kind == KEPT_ACCT)
+        limitfeed_gone(&v->limits, (const Pst__AcctChange *)k->rec);
+    if (k->kind != KEPT_RESV)
+        return;
+    f = feed_new(FEED_RESV_GONE);
+    f->node_id = k->id;
+    tell(v, f);
+    v->resvs_moved = true;
+}
+
+static void tell_shares(struct verify *v, int64_t now_us)
+{
+    tell(v, feed_of_shares(v->cluster, conf_str(v->conf, CONF_CLUSTER_NAME), now_us));
+}
+
 /* A controller begins: its scheduler knows nothing. */
 static int begin(struct verify *v)
 {
     const char *licenses = conf_str(v->conf, CONF_LICENSES);
+    const Pst__ReservationRecord *resv;
     size_t pos = 0;
     struct job *j;
     int r;
@@ -239,7 +309,12 @@ static int begin(struct verify *v)
             tell(v, feed_of_node(v->cluster->nodes[i]->rec,
                                  i < v->linked->nbits && bitmap_test(v->linked, i)));
     for (size_t i = 0; i < v->cluster->nparts; i++)
-        tell(v, feed_of_part(v->cluster->parts[i]));
+        tell(v, feed_of_part(v->cluster, v->conf, v->cluster->parts[i]));
+    limitfeed_all(&v->limits, v->now_us);
+    tell_shares(v, v->now_us);
+    while ((resv = cluster_next_resv(v->cluster, &pos)))
+        tell(v, feed_of_resv(v->cluster, resv, v->now_us));
+    pos = 0;
     while ((j = idmap_next(&v->cluster->jobs, &pos)))
         j->fed = false;
     for (pos = 0; (j = idmap_next(&v->cluster->jobs, &pos));)
@@ -269,7 +344,10 @@ int verify_new(const struct conf *conf, verify_fn *fn, void *ctx, struct verify 
                                              .node_gone = on_node_gone,
                                              .part = on_part,
                                              .part_gone = on_part_gone,
+                                             .kept = on_kept,
+                                             .kept_gone = on_kept_gone,
                                              .ctx = v };
+    v->limits = (struct limitfeed){ .cluster = v->cluster, .conf = conf, .tell = tell_of_limits, .ctx = v };
     v->cluster->observer = &v->observer;
     *ret = TAKE_PTR(v);
     return 0;
@@ -288,6 +366,7 @@ struct verify *verify_free(struct verify *v)
     for (size_t i = 0; i < v->n; i++)
         pst__transaction__free_unpacked(v->records[i].tx, NULL);
     free(v->records);
+    free(v->refused);
     free(v->strangers);
     bitmap_free(v->linked);
     free(v);
@@ -328,10 +407,13 @@ static int apply_next(struct verify *v, struct err *err)
 
     if (!r->snapshot && boot) {
         v->loud = false;
-        v->last_pass = 0;
+        v->last_pass = v->refused_told = v->taken_pass = 0;
+        v->nrefused = 0;
         bitmap_zero(v->linked);
     }
     v->in_snapshot = r->snapshot;
+    v->assocs_moved = v->resvs_moved = false;
+    v->now_us = r->tx->has_time_us ? r->tx->time_us : v->now_us;
     e = cluster_apply(v->cluster, r->tx, err);
     if (e < 0) {
         err_prefix(err, "lsn %" PRIu64, r->lsn);
@@ -339,6 +421,12 @@ static int apply_next(struct verify *v, struct err *err)
     }
     v->fed++;
     v->sums.records++;
+    if (r->tx->has_sched_pass)
+        v->taken_pass = r->tx->sched_pass;
+    if (v->assocs_moved && v->loud)
+        limitfeed_assocs(&v->limits, v->now_us);
+    if (v->resvs_moved && v->loud)
+        tell_waiting(v);
     if (boot && !r->snapshot) {
         v->sums.boots++;
         return begin(v);
@@ -500,6 +588,33 @@ static int mark_stranger(struct verify *v, uint32_t job_id)
     return 0;
 }
 
+/* The core told the scheduler some passes later; it does so in the order of the proposals. */
+static int refused_later(struct verify *v, const struct pass *p, uint32_t job_id)
+{
+    struct refused *grown = realloc(v->refused, (v->nrefused + 1) * sizeof(*grown));
+
+    if (!grown)
+        return -ENOMEM;
+    v->refused = grown;
+    v->refused[v->nrefused++] = (struct refused){ job_id, p->note->number };
+    return 0;
+}
+
+/* As many as the pass knew of; and those of passes whose starts it knew, which are told together. */
+static void tell_refused(struct verify *v, uint64_t told)
+{
+    size_t n = 0;
+
+    for (; n < v->nrefused && (v->refused_told < told || v->refused[n].pass <= v->taken_pass); n++) {
+        sched_job_refused(v->sched, v->refused[n].job_id);
+        v->refused_told++;
+    }
+    if (!n)
+        return;
+    v->nrefused -= n;
+    memmove(v->refused, v->refused + n, v->nrefused * sizeof(*v->refused));
+}
+
 static int compare(struct verify *v, const struct pass *p, const struct start *s,
                    const struct sched_decision *d)
 {
@@ -589,11 +704,16 @@ static int compare_all(struct verify *v, struct pass *p, const struct sched_deci
                 next++;
             continue;
         }
-        sched_job_refused(v->sched, x->job_id);
-        if (overtaken(v, p, x))
-            v->sums.superseded++;
-        else
+        if (!overtaken(v, p, x)) {
+            sched_job_refused(v->sched, x->job_id);
             say(v, p, "job %u: starts in the replay only", x->job_id);
+            continue;
+        }
+        v->sums.superseded++;
+        if (p->note->has_refused)
+            r = refused_later(v, p, x->job_id);
+        else /* an older release did not say when */
+            sched_job_refused(v->sched, x->job_id);
     }
     for (size_t k = 0; r == 0 && k < p->n; k++)
         if (!p->starts[k].matched) {
@@ -613,6 +733,26 @@ static int feed_up_to(struct verify *v, uint64_t lsn, struct err *err)
     if (r == 0 && !v->sched) /* the log begins behind a snapshot */
         r = begin(v);
     return r;
+}
+
+/* What changes with time alone, told when and as the controller did; then all that the pass knew. */
+static int feed_for(struct verify *v, const Pst__SchedPass *note, struct err *err)
+{
+    bool shares_first = note->shares_lsn <= note->usage_lsn;
+    int r = 0;
+
+    for (unsigned i = 0; r == 0 && i < 2; i++) {
+        bool shares = shares_first == (i == 0);
+
+        if (shares ? !note->has_shares_us : !note->has_usage_us)
+            continue;
+        r = feed_up_to(v, MIN(shares ? note->shares_lsn : note->usage_lsn, note->lsn), err);
+        if (r == 0 && shares)
+            tell_shares(v, note->shares_us);
+        else if (r == 0)
+            limitfeed_minutes(&v->limits, note->usage_us);
+    }
+    return r == 0 ? feed_up_to(v, note->lsn, err) : r;
 }
 
 static int ask(struct verify *v, const Pst__SchedPass *note, struct sched_decisions *d)
@@ -637,7 +777,9 @@ static int run_pass(struct verify *v, size_t at, const Pst__SchedPass *note, boo
     int r = proposed ? gather(v, at, &p) : 0;
 
     if (r == 0)
-        r = feed_up_to(v, note->lsn, err);
+        r = feed_for(v, note, err);
+    if (r == 0 && note->has_refused)
+        tell_refused(v, note->refused);
     if (r == 0)
         r = ask(v, note, &d);
     if (r >= 0) {

@@ -92,7 +92,7 @@ static int fill_machine(struct build *b)
             m->cpus += m->nodes[i].cpus;
     }
     for (size_t i = 0; i < b->c->nparts; i++) {
-        struct sched_partition part = keep(b->out, feed_of_part(b->c->parts[i]))->part;
+        struct sched_partition part = keep(b->out, feed_of_part(b->c, b->conf, b->c->parts[i]))->part;
 
         m->parts[m->nparts++] = part;
         if (b->c->parts[i] == dflt && i) {

@@ -1,5 +1,6 @@
 """penstock sim --journal --verify: what a real controller decided, decided once more."""
 
+import getpass
 import json
 import subprocess
 
@@ -60,6 +61,44 @@ def test_a_real_run_is_decided_alike(make_cluster, conf):
     assert done.returncode == 1
     first = done.stdout.splitlines()[0]
     assert first.startswith(("pass ", "backfill ")) and " knew lsn " in first and ": job " in first
+
+
+def mgr(c, *words):
+    return c.run("sacctmgr", "-i", *words).out
+
+
+def limited(c):
+    """A user with few jobs at a time in one account and few CPUs in one QOS, and an account with few minutes."""
+    me = getpass.getuser()
+    for account in ("few", "brief"):
+        mgr(c, "add", "account", account)
+    mgr(c, "add", "qos", "tight", "set", "maxtrespu=cpu=2", "priority=7")
+    mgr(c, "add", "user", me, "account=few", "qos=normal,tight", "maxjobs=2", "fairshare=3")
+    mgr(c, "add", "user", me, "account=brief", "qos=normal,tight")
+    mgr(c, "modify", "account", "brief", "set", "grptresmins=cpu=40")
+
+
+@pytest.mark.parametrize("conf", ["", MULTIFACTOR + "\nPriorityWeightFairShare=100000\nPriorityWeightQOS=1000"],
+                         ids=["basic", "fairshare"])
+def test_limits_hold_alike(make_cluster, conf):
+    c = make_cluster(nodes=3, cpus=4, conf=f"AccountingStorageEnforce=associations,limits,qos,safe\n{conf}")
+    limited(c)
+    made = []
+    for i in range(16):
+        made += [c.sbatch("-A", "few", "-n1", "-t", "2", f"--nice={i}", "-o", "/dev/null", wrap="sleep 0.3"),
+                 c.sbatch("-A", "few", "-q", "tight", "-n2", "-t", "1", "-o", "/dev/null", wrap="sleep 0.2"),
+                 c.sbatch("-A", "brief", "-n2", "-t", "8", "-o", "/dev/null", wrap="sleep 0.2")]
+    reasons = c.run("squeue", "-h", "-t", "PD", "-o", "%r").out.split()
+    assert "AssocMaxJobsLimit" in reasons, reasons
+    mgr(c, "modify", "user", getpass.getuser(), "where", "account=few", "set", "maxjobs=3")
+    all_over(c)
+    done = verify(c)
+    assert done.returncode == 0, done.stdout
+    s = sums(c)
+    assert s["different"] == 0 and s["equal"] == s["starts"] >= len(made), s["differences"]
+    # Without the limits the replay starts what they held.
+    loose = verify(c, "--set", "AccountingStorageEnforce=associations")
+    assert loose.returncode == 1, loose.stdout
 
 
 def test_over_a_restart(make_cluster):
