@@ -249,6 +249,12 @@ void tx_usage_reset(Pst__Transaction *tx, uint32_t assoc_id, uint32_t qos_id)
     add_event(tx, PST__EVENT_KIND__EV_USAGE, PST__EVENT__BODY_USAGE_RESET)->usage_reset = r;
 }
 
+void tx_usage_put(Pst__Transaction *tx, const Pst__UsageRecord *rec)
+{
+    add_event(tx, PST__EVENT_KIND__EV_UNSPECIFIED, PST__EVENT__BODY_USAGE_PUT)->usage_put =
+        (Pst__UsageRecord *)copy_of(&rec->base);
+}
+
 void tx_resv_put(Pst__Transaction *tx, Pst__EventKind kind, const Pst__ReservationRecord *rec)
 {
     add_event(tx, kind, PST__EVENT__BODY_RESV_PUT)->resv_put = (Pst__ReservationRecord *)copy_of(&rec->base);

@@ -47,6 +47,7 @@ void tx_crontab_remove(Pst__Transaction *tx, Pst__EventKind kind, uint32_t uid);
 void tx_acct_change(Pst__Transaction *tx, const Pst__AcctChange *change); /* copies */
 /* Usage goes back to nothing: of an association and all below it, of a QOS; with neither (0), all of it. */
 void tx_usage_reset(Pst__Transaction *tx, uint32_t assoc_id, uint32_t qos_id);
+void tx_usage_put(Pst__Transaction *tx, const Pst__UsageRecord *rec); /* copies */
 void tx_resv_put(Pst__Transaction *tx, Pst__EventKind kind, const Pst__ReservationRecord *rec); /* copies */
 void tx_resv_remove(Pst__Transaction *tx, Pst__EventKind kind, uint32_t resv_id);
 /* Make a field absent, with the patch made last. */

@@ -1,23 +1,19 @@
 /* sim.c - penstock sim: workloads through the controller's scheduler, on a clock of their own
  *
- * The work is in src/sim; here are the command line, the files, the host's clock and the progress
- * bar. */
+ * The work is in src/sim; here are the command line, the files and the host's clock. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/timefmt.h"
 #include "conf/conf.h"
 #include "feed/params.h"
+#include "penstock/simbar.h"
 #include "penstock/simlive.h"
 
 #define BF_INTERVAL_S 30u /* as users know it */
-#define BAR_AFTER_US 500000
-#define BAR_EVERY_US 100000
-#define BAR_WIDTH 40
 
 struct sim_policy { /* one of --compare, run */
     char name[32];
@@ -25,12 +21,6 @@ struct sim_policy { /* one of --compare, run */
     struct sim_machine *machine;
     struct sim_result result;
     struct stats stats;
-};
-
-struct bar {
-    const char *policy;
-    int64_t began_us, drawn_us;
-    bool shown, wanted;
 };
 
 /* ---- running ------------------------------------------------------------------------------------
@@ -42,33 +32,10 @@ static int64_t host_clock(void *ctx)
     return now_mono_us();
 }
 
-static void progress(void *ctx, size_t done, size_t total)
-{
-    struct bar *b = ctx;
-    int64_t now = now_mono_us();
-    size_t full = total ? done * BAR_WIDTH / total : BAR_WIDTH;
-
-    if (!b->wanted || now - b->began_us < BAR_AFTER_US ||
-        (now - b->drawn_us < BAR_EVERY_US && done < total))
-        return;
-    b->drawn_us = now;
-    b->shown = true;
-    (void)fprintf(stderr, "\r%-14s [", b->policy);
-    for (size_t i = 0; i < BAR_WIDTH; i++)
-        (void)fputc(i < full ? '#' : '.', stderr);
-    (void)fprintf(stderr, "] %3zu%% %zu of %zu jobs", total ? done * 100 / total : 100, done,
-                  total);
-    if (done >= total)
-        (void)fputs("\n", stderr);
-    (void)fflush(stderr); /* a bar that does not show harms nothing */
-}
-
 static int run_policy(const struct sim_args *a, const struct workload *w, struct sim_policy *p)
 {
-    struct bar bar = { .policy = p->name,
-                       .began_us = now_mono_us(),
-                       .wanted = !a->quiet && isatty(2) };
-    struct sim_config config = { .progress = progress,
+    struct simbar bar = simbar_begin(p->name, "jobs", a->quiet);
+    struct sim_config config = { .progress = simbar_progress,
                                  .ctx = &bar,
                                  .bf_interval_s = BF_INTERVAL_S };
     struct err err = { .text = "" };
@@ -88,6 +55,7 @@ static int run_policy(const struct sim_args *a, const struct workload *w, struct
     r = machine_from_conf(p->conf, &p->machine, &err);
     if (r == 0)
         r = sim_run(p->machine, w, &config, &p->result, &err);
+    simbar_end(&bar);
     if (r == 0)
         r = stats_make(p->machine, w, &p->result, &p->stats);
     return r < 0 ? say_error("%s: %s", p->name, err.text[0] ? err.text : strerror(-r)) : STATUS_OK;

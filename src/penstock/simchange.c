@@ -1,5 +1,5 @@
 /* simchange.c - changes of a copied cluster, each as the transactions that the real one would see;
- * see simlive.h */
+ * see simchange.h */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,15 +12,9 @@
 #include "model/cluster.h"
 #include "model/job.h"
 #include "model/tx.h"
-#include "penstock/simlive.h"
+#include "penstock/simchange.h"
 
 #define MAX_ADDED 20000u
-
-struct changing {
-    const struct cluster *c;
-    Pst__Transaction *tx; /* of the change at hand */
-    uint32_t added;       /* nodes, by changes before */
-};
 
 void simchange_done(struct simchange *ch)
 {
@@ -350,6 +344,14 @@ static int change_one(struct changing *x, const struct sim_ask *ask)
         return each_job(x, "hold", ask->text, hold);
     case SIM_RELEASE:
         return each_job(x, "release", ask->text, release);
+    case SIM_QOS:
+        return simlimits_qos(x, ask->text);
+    case SIM_ACCOUNT:
+        return simlimits_account(x, ask->text, false);
+    case SIM_USER:
+        return simlimits_account(x, ask->text, true);
+    case SIM_RESV:
+        return simresv_change(x, ask->text);
     case SIM_ASKS:
         break;
     }
@@ -359,7 +361,7 @@ static int change_one(struct changing *x, const struct sim_ask *ask)
 int simchange_make(const struct sim_args *a, const struct cluster *c, int64_t now_us,
                    struct simchange *ret)
 {
-    struct changing x = { .c = c };
+    struct changing x = { .c = c, .now_us = now_us };
     int r = STATUS_OK;
 
     ret->texts = calloc(a->nasks + a->nsets + 1, sizeof(*ret->texts));
@@ -367,6 +369,8 @@ int simchange_make(const struct sim_args *a, const struct cluster *c, int64_t no
     if (!ret->texts || !ret->list)
         return say_error("out of memory");
     for (size_t i = 0; r == STATUS_OK && i < a->nasks; i++) {
+        x.list = ret->list;
+        x.n = ret->n;
         x.tx = ret->list[ret->n++] = tx_new(now_us);
         ret->texts[ret->ntexts++] = a->asks[i].line;
         r = change_one(&x, &a->asks[i]);

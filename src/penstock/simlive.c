@@ -13,9 +13,11 @@
 #include "base/timefmt.h"
 #include "conf/conf.h"
 #include "api.pb-c.h"
+#include "feed/limitrecords.h"
 #include "feed/params.h"
 #include "model/cluster.h"
 #include "model/tx.h"
+#include "penstock/simbar.h"
 #include "penstock/simlive.h"
 #include "sim/whatif.h"
 #include "wire/client.h"
@@ -153,6 +155,19 @@ static int fetch(struct client *client, struct fetched *ret)
                  : STATUS_OK;
 }
 
+/* Before the jobs, which count against them. */
+static int fetch_accounts(struct client *client, const struct conf *conf, struct fetched *ret)
+{
+    Pst__Transaction *tx;
+    int r = simaccounts_fetch(client, conf_str(conf, CONF_CLUSTER_NAME), &tx);
+
+    if (r == STATUS_OK && keep(ret, tx) < 0) {
+        (void)tx_free(tx);
+        r = say_error("out of memory");
+    }
+    return r;
+}
+
 /* ---- copies -------------------------------------------------------------------------------------
  */
 
@@ -183,9 +198,13 @@ static int build(const struct fetched *f, const struct simchange *ch, Pst__JobRe
     return STATUS_OK;
 }
 
-static int run_copy(const struct sim_args *a, int64_t now_us, struct copy *c)
+static int run_copy(const struct sim_args *a, const char *label, int64_t now_us, struct copy *c)
 {
-    struct sim_config config = { .bf_interval_s = BF_INTERVAL_S, .begin_us = now_us };
+    struct simbar bar = simbar_begin(label, "jobs", a->quiet);
+    struct sim_config config = { .bf_interval_s = BF_INTERVAL_S,
+                                 .begin_us = now_us,
+                                 .progress = simbar_progress,
+                                 .ctx = &bar };
     struct err err = { .text = "" };
     uint64_t interval;
     int r;
@@ -198,6 +217,7 @@ static int run_copy(const struct sim_args *a, int64_t now_us, struct copy *c)
                    &c->world, &err);
     if (r == 0)
         r = world_run(&c->world, &config, &c->result, &err);
+    simbar_end(&bar);
     return r < 0 ? say_error("%s", err.text[0] ? err.text : strerror(-r)) : STATUS_OK;
 }
 
@@ -267,10 +287,26 @@ static int fetch_all(const struct sim_args *a, const struct conf *conf, struct l
 
     if (r < 0)
         return say_error("%s", err.text);
-    r = fetch(client, &l->f);
+    r = fetch_accounts(client, conf, &l->f);
+    if (r == STATUS_OK)
+        r = fetch(client, &l->f);
     if (r == STATUS_OK && a->submit)
         r = simsubmit_ask(client, a->submit, &l->submitted);
     return r;
+}
+
+/* Limits that nobody enforces would change nothing. */
+static int check_enforced(const struct sim_args *a, const struct conf *conf)
+{
+    bool limits = false;
+
+    for (size_t i = 0; i < a->nasks; i++)
+        limits = limits || a->asks[i].what == SIM_QOS || a->asks[i].what == SIM_ACCOUNT ||
+                 a->asks[i].what == SIM_USER;
+    return !limits || (limits_enforced(conf) & ENFORCE_LIMITS)
+               ? STATUS_OK
+               : usage_error("sim: this cluster does not enforce limits; "
+                             "--set=AccountingStorageEnforce=limits makes the changed one do so");
 }
 
 static int run_both(const struct sim_args *a, struct live *l, bool *ret_changed)
@@ -280,12 +316,12 @@ static int run_both(const struct sim_args *a, struct live *l, bool *ret_changed)
     if (r == STATUS_OK)
         r = simchange_make(a, l->before.cluster, l->f.now_us, &l->changes);
     if (r == STATUS_OK)
-        r = run_copy(a, l->f.now_us, &l->before);
+        r = run_copy(a, "as it is", l->f.now_us, &l->before);
     *ret_changed = l->changes.ntexts > 0;
     if (r != STATUS_OK || !*ret_changed)
         return r;
     r = build(&l->f, &l->changes, l->submitted, &l->after.cluster);
-    return r == STATUS_OK ? run_copy(a, l->f.now_us, &l->after) : r;
+    return r == STATUS_OK ? run_copy(a, "changed", l->f.now_us, &l->after) : r;
 }
 
 int simlive_run(const struct sim_args *a)
@@ -304,6 +340,8 @@ int simlive_run(const struct sim_args *a)
         r = load_conf(a, file, NULL, 0, &l.before.conf);
     if (r == STATUS_OK)
         r = load_conf(a, file, a->sets, a->nsets, &l.after.conf);
+    if (r == STATUS_OK)
+        r = check_enforced(a, l.after.conf);
     if (r == STATUS_OK)
         r = fetch_all(a, l.before.conf, &l);
     if (r == STATUS_OK)

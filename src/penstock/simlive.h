@@ -24,6 +24,11 @@ int simchange_make(const struct sim_args *a, const struct cluster *c, int64_t no
                    struct simchange *ret);
 void simchange_done(struct simchange *ch);
 
+/* simaccounts.c: the copy's name, associations, QOS, usage and reservations, as one change that the
+ * caller owns.  Says what is wrong; gives STATUS_OK or another exit status. */
+struct client;
+int simaccounts_fetch(struct client *client, const char *cluster, Pst__Transaction **ret_tx);
+
 /* simsubmit.c: what the controller would make of `sbatch OPTIONS`; the caller owns *ret_job. */
 struct client;
 int simsubmit_ask(struct client *client, const char *options, Pst__JobRecord **ret_job);

@@ -11,6 +11,7 @@
 #include "conf/conf.h"
 #include "event.pb-c.h"
 #include "journal/journal.h"
+#include "penstock/simbar.h"
 #include "penstock/simlive.h"
 #include "sim/report.h"
 #include "sim/verify.h"
@@ -94,6 +95,7 @@ int simverify_run(const struct sim_args *a)
     struct sim_args b = *a;
     struct journal *journal = NULL;
     struct verify_sums sums = { 0 };
+    struct simbar bar = simbar_begin("verify", "records", a->quiet);
     struct err err = { .text = "" };
     int r;
 
@@ -109,7 +111,8 @@ int simverify_run(const struct sim_args *a)
     if (journal)
         journal_close(journal);
     if (r == 0)
-        r = verify_run(v, &sums, &err);
+        r = verify_run(v, simbar_progress, &bar, &sums, &err);
+    simbar_end(&bar);
     if (r < 0) {
         strbuf_done(&told.text);
         return say_error("%s: %s", a->journal, err.text[0] ? err.text : strerror(-r));

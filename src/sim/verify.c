@@ -23,6 +23,8 @@
 #include "model/kept.h"
 #include "sim/limitfeed.h"
 
+#define PROGRESS_RECORDS 64u
+
 struct record {
     Pst__Transaction *tx;
     uint64_t lsn;
@@ -803,13 +805,16 @@ static bool has_start(const Pst__Transaction *tx)
     return false;
 }
 
-int verify_run(struct verify *v, struct verify_sums *ret, struct err *err)
+int verify_run(struct verify *v, void (*progress)(void *ctx, size_t done, size_t total), void *ctx,
+               struct verify_sums *ret, struct err *err)
 {
     int r = 0;
 
     for (size_t at = 0; r == 0 && at < v->n; at++) {
         const Pst__Transaction *tx = v->records[at].tx;
 
+        if (progress && at % PROGRESS_RECORDS == 0)
+            progress(ctx, at, v->n);
         if (v->records[at].snapshot || !has_start(tx))
             continue;
         v->sums.unnoted += !tx->has_sched_pass;
@@ -818,6 +823,8 @@ int verify_run(struct verify *v, struct verify_sums *ret, struct err *err)
     }
     while (r == 0 && v->fed < v->n)
         r = apply_next(v, err);
+    if (r == 0 && progress)
+        progress(ctx, v->n, v->n);
     *ret = v->sums;
     return r;
 }

@@ -35,5 +35,7 @@ struct verify *verify_free(struct verify *v); /* always NULL */
 /* The records of the journal in order; tx is taken.  They are kept until verify_run().  snapshot:
  * of the one that the log begins with.  -ENOMEM. */
 int verify_add(struct verify *v, uint64_t lsn, bool snapshot, Pst__Transaction *tx);
-/* Errors: -EUCLEAN a record does not apply (err), -ENOMEM. */
-int verify_run(struct verify *v, struct verify_sums *ret, struct err *err);
+/* progress (may be NULL): so many of total records are done.  Errors: -EUCLEAN a record does not
+ * apply (err), -ENOMEM. */
+int verify_run(struct verify *v, void (*progress)(void *ctx, size_t done, size_t total), void *ctx,
+               struct verify_sums *ret, struct err *err);

@@ -11,11 +11,14 @@
 #include <string.h>
 
 #include "base/timefmt.h"
+#include "feed/limitrecords.h"
 #include "feed/preempt.h"
 #include "feed/records.h"
+#include "feed/shares.h"
 #include "model/array.h"
 #include "model/depend.h"
 #include "model/het.h"
+#include "sim/limitfeed.h"
 
 #define MINUTE_US (60 * USEC_PER_SEC)
 
@@ -111,6 +114,23 @@ static void prime_resvs(struct build *b)
         prime_with(b, feed_of_resv(b->c, r, b->now_us));
 }
 
+static void prime_fed(void *ctx, struct feed *f)
+{
+    prime_with(ctx, f);
+}
+
+/* A store in which nobody has set up anything limits nothing. */
+static void prime_limits(struct build *b)
+{
+    const struct limitfeed l = { .cluster = (struct cluster *)b->c, /* asks may order its tables */
+                                 .conf = b->conf,
+                                 .tell = prime_fed,
+                                 .ctx = b };
+
+    limitfeed_all(&l, b->now_us);
+    prime_with(b, feed_of_shares(b->c, conf_str(b->conf, CONF_CLUSTER_NAME), b->now_us));
+}
+
 /* ---- jobs ---------------------------------------------------------------------------------------
  */
 
@@ -152,6 +172,13 @@ static int add(struct build *b, const struct sim_job *j, const struct world_job 
     return idmap_put(&b->first, wj->rec->job_id, (void *)(uintptr_t)(n + 1));
 }
 
+/* About the job that is being added. */
+static void prime_running(struct build *b, struct feed *f)
+{
+    f->job_id = (uint32_t)b->out->w->n + 1;
+    prime_with(b, f);
+}
+
 static int add_running(struct build *b, const Pst__JobRecord *r)
 {
     struct world *o = b->out;
@@ -180,11 +207,12 @@ static int add_running(struct build *b, const Pst__JobRecord *r)
                                                       .alloc = &held->alloc,
                                                       .start_us = r->start_us,
                                                       .exclusive = held->exclusive };
-    if (r->licenses_alloc) {
-        held = feed_of_held_licenses(r);
-        held->job_id = (uint32_t)o->w->n + 1;
-        prime_with(b, held);
-    }
+    if (r->licenses_alloc)
+        prime_running(b, feed_of_held_licenses(r));
+    if (r->has_resv_id)
+        prime_running(b, feed_of_running_resv(r));
+    if ((r->has_assoc_id || r->has_qos_id) && !job_is_ended(r))
+        prime_running(b, feed_of_account(r));
     return add(b, &j, &(struct world_job){ .rec = r, .state = WORLD_RUNNING });
 }
 
@@ -464,6 +492,7 @@ int world_make(const struct cluster *c, const struct conf *conf, int64_t now_us,
 
     prime_with(&b, feed_of_name(FEED_LICENSES, licenses ? licenses : ""));
     prime_resvs(&b);
+    prime_limits(&b);
     if (r == 0)
         r = fill_machine(&b);
     if (r == 0)
