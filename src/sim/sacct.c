@@ -30,6 +30,7 @@ enum column {
     C_REQ_MEM,
     C_REQ_TRES,
     C_ALLOC_TRES,
+    C_STATE,
     C_MAX_,
     C_OTHER
 };
@@ -58,6 +59,7 @@ static const struct {
     { "ReqMem", C_REQ_MEM },
     { "ReqTRES", C_REQ_TRES },
     { "AllocTRES", C_ALLOC_TRES },
+    { "State", C_STATE },
 };
 
 struct reader {
@@ -171,21 +173,27 @@ static uint32_t limit(const struct reader *rd, int64_t run_us)
     return (uint32_t)MIN(run_us / (60 * USEC_PER_SEC) + 1, (int64_t)UINT32_MAX - 1);
 }
 
-/* "cpu=4,gres/gpu=2,mem=1G": the number behind key. */
+/* "cpu=4,gres/gpu=2,mem=1G": the number behind key; where only types of it are given, of all types.
+ */
 static uint32_t tres_count(const char *text, const char *key)
 {
     size_t len = strlen(key);
+    uint64_t typed = 0;
 
     for (const char *p = text; p && *p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
+        const char *eq = p + strcspn(p, "=,");
         char *end;
         unsigned long v;
 
-        if (strncmp(p, key, len) != 0 || p[len] != '=')
+        if (strncmp(p, key, len) != 0 || *eq != '=' || (p[len] != '=' && p[len] != ':'))
             continue;
-        v = strtoul(p + len + 1, &end, 10);
-        return end != p + len + 1 && v <= WORKLOAD_MAX_TASKS ? (uint32_t)v : 0;
+        v = strtoul(eq + 1, &end, 10);
+        v = end != eq + 1 && v <= WORKLOAD_MAX_TASKS ? v : 0;
+        if (p[len] == '=')
+            return (uint32_t)v;
+        typed += v;
     }
-    return 0;
+    return (uint32_t)MIN(typed, (uint64_t)WORKLOAD_MAX_TASKS);
 }
 
 /* "4G", "4000M"; with the c or n that older versions add: per CPU, per node. */
@@ -231,6 +239,50 @@ static void sizes(const struct reader *rd, struct sim_job *j)
     memory(rd, j);
 }
 
+/* Has its end come, so that its run is all there is?  Not known where the state is not told. */
+static bool is_over(const struct reader *rd)
+{
+    static const char *const open[] = { "PENDING", "RUNNING", "SUSPENDED", "RESIZING", "REQUEUED" };
+
+    for (size_t i = 0; rd->cell[C_STATE] && i < ARRAY_SIZE(open); i++)
+        if (strncasecmp(rd->cell[C_STATE], open[i], strlen(open[i])) == 0)
+            return false;
+    return true;
+}
+
+static bool is_word(const char *cell, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcasecmp(cell, words[i]) == 0)
+            return true;
+    return false;
+}
+
+/* What stands in a column must be what the column is for. */
+static int check_cells(const struct reader *rd, struct err *err)
+{
+    static const enum column counts[] = { C_ELAPSED_RAW, C_REQ_CPUS, C_ALLOC_CPUS,
+                                          C_NCPUS,       C_NNODES,   C_ALLOC_NODES };
+    static const char *const no_time[] = { "INVALID", "Unknown" };
+    static const char *const no_limit[] = { "UNLIMITED", "Partition_Limit", "INVALID" };
+    uint64_t n;
+    uint32_t t;
+
+    for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
+        if (rd->cell[counts[i]] && !number(rd, counts[i], UINT32_MAX, &n))
+            return err_set(err, -EINVAL, "line %zu: no number in the column %s: %s", rd->line,
+                           known[counts[i]].name, rd->cell[counts[i]]);
+    if (rd->cell[C_ELAPSED] && time_secs_parse(rd->cell[C_ELAPSED], &t, NULL) < 0 &&
+        !is_word(rd->cell[C_ELAPSED], no_time, ARRAY_SIZE(no_time)))
+        return err_set(err, -EINVAL, "line %zu: no time in the column Elapsed: %s", rd->line,
+                       rd->cell[C_ELAPSED]);
+    if (rd->cell[C_LIMIT] && time_limit_parse(rd->cell[C_LIMIT], &t, NULL) < 0 &&
+        !is_word(rd->cell[C_LIMIT], no_limit, ARRAY_SIZE(no_limit)))
+        return err_set(err, -EINVAL, "line %zu: no time limit in the column Timelimit: %s",
+                       rd->line, rd->cell[C_LIMIT]);
+    return 0;
+}
+
 static int record(struct reader *rd, struct workload *w, struct err *err)
 {
     struct sim_job j = { .part = WORKLOAD_NO_PART };
@@ -245,10 +297,14 @@ static int record(struct reader *rd, struct workload *w, struct err *err)
         w->skipped++;
         return 0;
     }
+    r = check_cells(rd, err);
+    if (r < 0)
+        return r;
     if (!date(rd, C_SUBMIT, &j.submit_us))
         return err_set(err, -EINVAL, "line %zu: no date in the column Submit", rd->line);
     sizes(rd, &j);
-    if (!j.tasks || !run_time(rd, &j.run_us) ||
+    if (!j.tasks || !is_over(rd) || !run_time(rd, &j.run_us) ||
+        (!j.run_us && rd->cell[C_STATE] && strncasecmp(rd->cell[C_STATE], "CANCELLED", 9) == 0) ||
         (rd->has[C_START] && !date(rd, C_START, &j.recorded_start_us))) {
         w->skipped++;
         return 0;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/timefmt.h"
 
@@ -30,15 +31,31 @@ enum field { /* by its place in a line */
              F_MAX_
 };
 
+enum status { /* of field F_STATUS */
+              ST_FAILED,
+              ST_COMPLETED,
+              ST_PART,           /* of a job that was broken off and went on; */
+              ST_LAST_COMPLETED, /* such a job has a line of its own for all of it */
+              ST_LAST_FAILED,
+              ST_CANCELLED
+};
+
+struct reader {
+    struct workload *w;
+    bool overuse; /* jobs may run longer than they asked for */
+};
+
 static int line_error(struct err *err, size_t line, const char *what)
 {
     return err_set(err, -EINVAL, "line %zu: %s", line, what);
 }
 
 /* ";  MaxNodes: 128" */
-static void header(const char *line, struct workload *w)
+static void header(const char *line, struct reader *rd)
 {
+    struct workload *w = rd->w;
     unsigned long long v;
+    char word[8];
 
     line += strspn(line, "; \t");
     if (sscanf(line, "MaxNodes: %llu", &v) == 1 && v <= SCHED_UNLIMITED)
@@ -48,6 +65,8 @@ static void header(const char *line, struct workload *w)
     else if (sscanf(line, "UnixStartTime: %llu", &v) == 1 && v &&
              v < (unsigned long long)SWF_MAX_TIME_S)
         w->began_us = (int64_t)v * USEC_PER_SEC;
+    else if (sscanf(line, "AllowOveruse: %7s", word) == 1)
+        rd->overuse = strcasecmp(word, "True") == 0;
 }
 
 static int read_fields(const char *line, size_t number, double *ret, struct err *err)
@@ -86,15 +105,28 @@ static int add_name(struct strtab *t, const char *prefix, double number, uint32_
     return name_index(t, name, strlen(name), ret);
 }
 
-static int record(const double *f, size_t number, struct workload *w, struct err *err)
+/* Does the line tell of a run, and of all of it? */
+static bool is_run(const double *f)
 {
+    if (f[F_STATUS] >= ST_PART && f[F_STATUS] <= ST_LAST_FAILED)
+        return false;
+    return f[F_RUN] >= 0 && f[F_SUBMIT] >= 0 && !(f[F_STATUS] == ST_CANCELLED && f[F_RUN] == 0);
+}
+
+static int record(const double *f, size_t number, struct reader *rd, struct err *err)
+{
+    struct workload *w = rd->w;
     struct sim_job j = { .cpus_per_task = 1, .part = WORKLOAD_NO_PART };
     double mem_kb = f[F_REQ_MEM_KB] > 0 ? f[F_REQ_MEM_KB] : 0;
     double limit_s = f[F_REQ_TIME] > 0 ? f[F_REQ_TIME] : f[F_RUN];
     int r;
 
+    if (f[F_STATUS] < -1 || f[F_STATUS] > ST_CANCELLED)
+        return line_error(err, number, "field 11, the status, is none of -1 and 0 to 5");
+    if (rd->overuse)
+        limit_s = limit_s > f[F_RUN] ? limit_s : f[F_RUN];
     j.tasks = count_of(f[F_REQ_PROCS], f[F_PROCS]);
-    if (f[F_RUN] < 0 || f[F_SUBMIT] < 0 || !j.tasks) {
+    if (!is_run(f) || !j.tasks) {
         w->skipped++;
         return 0;
     }
@@ -123,6 +155,7 @@ static int record(const double *f, size_t number, struct workload *w, struct err
 int swf_parse(const char *text, size_t len, struct workload *w, struct err *err)
 {
     const char *end = text + len;
+    struct reader rd = { .w = w };
     double fields[F_MAX_];
     char line[SWF_MAX_LINE];
     int r = 0;
@@ -141,11 +174,11 @@ int swf_parse(const char *text, size_t len, struct workload *w, struct err *err)
         line[n] = '\0';
         text = eol ? eol + 1 : end;
         if (line[blank] == ';') {
-            header(line + blank, w);
+            header(line + blank, &rd);
         } else if (blank < n) {
             r = read_fields(line, number, fields, err);
             if (r == 0)
-                r = record(fields, number, w, err);
+                r = record(fields, number, &rd, err);
         }
     }
     if (r == 0)

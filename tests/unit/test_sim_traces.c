@@ -55,6 +55,85 @@ static void test_swf(void **state)
     workload_free(w);
 }
 
+/* A job in two parts has a line for all of it; one that was cancelled in the queue never ran. */
+static void test_swf_status(void **state)
+{
+    struct workload *w = parsed(swf_parse,
+                                "; AllowOveruse: True\n"
+                                "1 0 5 300 8 -1 -1 8 200 -1 1 3 1 1 2 1 -1 -1\n"
+                                "1 0 5 100 8 -1 -1 8 200 -1 2 3 1 1 2 1 -1 -1\n"
+                                "1 150 50 200 8 -1 -1 8 200 -1 3 3 1 1 2 1 -1 -1\n"
+                                "1 400 0 9 8 -1 -1 8 200 -1 4 3 1 1 2 1 -1 -1\n"
+                                "2 1 9 0 -1 -1 -1 8 200 -1 5 3 1 1 2 1 -1 -1\n"
+                                "3 1 9 60 8 -1 -1 8 200 -1 5 3 1 1 2 1 -1 -1\n"
+                                "4 1 9 30 8 -1 -1 8 200 -1 0 3 1 1 2 1 -1 -1\n"
+                                "5 1 9 30 8 -1 -1 8 200 -1 -1 3 1 1 2 1 -1 -1\n",
+                                0);
+
+    (void)state;
+    assert_int_equal(w->n, 4);
+    assert_int_equal(w->skipped, 4);
+    assert_int_equal(w->jobs[0].id, 1);
+    assert_true(w->jobs[0].run_us == INT64_C(300000000));
+    assert_int_equal(w->jobs[0].limit_min, 5); /* it may run longer than it asked for */
+    assert_int_equal(w->jobs[1].id, 3);
+    assert_int_equal(w->jobs[1].limit_min, 4);
+    workload_free(w);
+}
+
+static void test_sentences(void **state)
+{
+    static const struct {
+        parse_fn *parse;
+        const char *text, *sentence;
+    } cases[] = {
+        { swf_parse, "; MaxProcs: 8\n1 0 5 100 8 -1\n", "line 2: fewer than 18 numbers" },
+        { swf_parse, "1 0 5 100 8 -1 -1 8 200 -1 7 3 1 1 2 1 -1 -1\n",
+          "line 1: field 11, the status, is none of -1 and 0 to 5" },
+        { sacct_parse, "JobID|Submit|Elapsed|NCPUS\n1|2026-01-02T10:00:00|00:01:00|4\n2|2026-01-02T10:00:00|long|4\n",
+          "line 3: no time in the column Elapsed: long" },
+        { sacct_parse, "JobID|Submit|Elapsed|NCPUS\n1|2026-01-02T10:00:00|00:01:00|four\n",
+          "line 2: no number in the column NCPUS: four" },
+        { sacct_parse, "JobID|Submit|Elapsed|NCPUS|Timelimit\n1|2026-01-02T10:00:00|00:01:00|4|soon\n",
+          "line 2: no time limit in the column Timelimit: soon" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct workload *w;
+        struct err err = { .text = "" };
+
+        assert_int_equal(workload_new(&w), 0);
+        assert_int_equal(cases[i].parse(cases[i].text, strlen(cases[i].text), w, &err), -EINVAL);
+        assert_string_equal(err.text, cases[i].sentence);
+        workload_free(w);
+    }
+}
+
+/* Without Start, the state tells who ran; GPUs may be given by type alone. */
+static void test_sacct_state(void **state)
+{
+    struct workload *w = parsed(sacct_parse,
+                                "JobID|State|Submit|Elapsed|ReqCPUS|ReqTRES\n"
+                                "1|COMPLETED|2026-01-02T10:00:00|00:01:00|4|cpu=4,gres/gpu:a=1,gres/gpu:b=2\n"
+                                "2|PENDING|2026-01-02T10:00:01|00:00:00|4|\n"
+                                "3|RUNNING|2026-01-02T10:00:01|00:30:00|4|\n"
+                                "4|CANCELLED by 0|2026-01-02T10:00:01|00:00:00|4|\n"
+                                "5|CANCELLED by 0|2026-01-02T10:00:02|00:00:07|4|cpu=4,gres/gpu=5,gres/gpu:a=5\n"
+                                "6|FAILED|2026-01-02T10:00:03|INVALID|4|\n"
+                                "7|TIMEOUT|2026-01-02T10:00:03|1-00:00:00|4|\n",
+                                0);
+
+    (void)state;
+    assert_int_equal(w->n, 3);
+    assert_int_equal(w->skipped, 4);
+    assert_int_equal(w->jobs[0].gpus, 3);
+    assert_int_equal(w->jobs[1].id, 5);
+    assert_int_equal(w->jobs[1].gpus, 5);
+    assert_true(w->jobs[2].run_us == INT64_C(86400000000));
+    workload_free(w);
+}
+
 static void test_bad(void **state)
 {
     static const struct {
@@ -251,6 +330,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_swf),
+        cmocka_unit_test(test_swf_status),
+        cmocka_unit_test(test_sentences),
+        cmocka_unit_test(test_sacct_state),
         cmocka_unit_test(test_bad),
         cmocka_unit_test(test_sacct),
         cmocka_unit_test(test_names),
