@@ -156,6 +156,17 @@ struct conf_cgroup { /* cgroup.conf with defaults */
 };
 const struct conf_cgroup *conf_cgroup(const struct conf *c);
 
+/* How a node gives jobs private folders: job_container.conf, for one node.  Texts belong to the conf. */
+struct conf_namespace {
+    const char *base_path; /* with %h and %n */
+    const char *dirs;      /* "/tmp,/dev/shm" */
+    const char *init_script, *clone_script, *clone_epilog; /* NULL none */
+    uint32_t clone_script_wait_s, clone_epilog_wait_s;
+    bool auto_base_path, shared;
+};
+/* 1; 0: jobs of the node have none; -ENOENT: they are to have, and no line says where. */
+int conf_namespace(const struct conf *c, const char *node_name, struct conf_namespace *ret);
+
 /* Rows of `scontrol show config`, in Slurm's order and spelling: fn(key, value) with value NULL for "(null)".
  * Entries that only a running controller knows (BOOT_TIME, HASH_VAL, NEXT_JOB_ID) come at their place with
  * value == conf_show_caller (compare the pointers): the caller puts its own value there.  The lines before

@@ -307,6 +307,8 @@ static int finish_full(struct conf_loader *l)
     if (r == 0)
         r = conf_cgroup_load(l);
     if (r == 0)
+        r = conf_namespace_load(l);
+    if (r == 0)
         conf_check(l);
     return r;
 }
@@ -412,6 +414,7 @@ struct conf *conf_free(struct conf *c)
     free(c->path);
     free(c->dir);
     free(c->key_file);
+    conf_rows_done(&c->namespaces);
     free(c->munge_socket);
     free(c->multi);
     free(c->nodes);

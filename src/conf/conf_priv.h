@@ -72,6 +72,7 @@ struct conf {
     size_t ngres, gres_cap;
     struct conf_cgroup cgroup;
     struct conf_val cgroup_vals[CK_MAX_];
+    struct conf_rows namespaces;
 
     _Atomic uint64_t slurm_uid; /* 1 << 32 | uid once known */
 };
@@ -146,6 +147,7 @@ int conf_parts_resolve(struct conf_loader *l);
 int conf_gres_load(struct conf_loader *l);
 int conf_cgroup_load(struct conf_loader *l);
 void conf_cgroup_fill(struct conf *c);
+int conf_namespace_load(struct conf_loader *l); /* job_container.conf, when something asks for it */
 
 /* conf_nodeexpr.c: where nodes are listed: host lists, node sets, ALL, feature{}, node{}, -item.
  * *ret_bm is over the configured nodes.  Errors: -EINVAL after noting the problem, -ENOMEM. */

@@ -80,6 +80,7 @@ static int fill_groups(Pst__BcastFile *file, const Pst__StepCredential *cred)
 void access_bcast(struct noded *d, Pst__BcastOpen *open, const Pst__StepCredential *cred, int fd,
                   uint32_t request_id)
 {
+    const struct njob *job = jobs_find(&d->jobs, cred->job_id, cred->run_id);
     Pst__BcastFile file = PST__BCAST_FILE__INIT;
     pid_t pid;
     int r;
@@ -96,7 +97,7 @@ void access_bcast(struct noded *d, Pst__BcastOpen *open, const Pst__StepCredenti
     file.request_id = request_id;
     r = fill_groups(&file, cred);
     if (r == 0)
-        r = bcast_spawn(d->stepd_exe, &file, fd, &pid); /* reaped with the other children */
+        r = bcast_spawn(d->stepd_exe, &file, fd, job ? job->ns_fd : -1, &pid); /* reaped with the other children */
     if (r < 0) {
         log_error("cannot start a transfer: %s job=%u uid=%u", strerror(-r), cred->job_id,
                   cred->uid);

@@ -266,6 +266,8 @@ static int configure(struct noded *d, struct err *err)
         r = make_spool(d, err);
     if (r == 0)
         r = find_stepd(d, err);
+    if (r == 0)
+        r = ns_configure(d, err);
     if (r == 0 && hw_record(d, &d->hardware) < 0)
         r = err_set(err, -EIO, "cannot read the machine's topology");
     return r;
@@ -301,6 +303,7 @@ static int prepare(struct noded *d, struct err *err)
         (void)spool_scan(d->spool, drop_entry, d); /* nothing there is fine */
     recover_spool(d);
     constrain_sweep(d);
+    ns_clean_strays(d);
     r = listen_start(d->listener);
     return r < 0 ? err_set(err, r, "cannot start the listening thread: %s", strerror(-r)) : 0;
 }
@@ -335,6 +338,8 @@ static void release(struct noded *d)
         pst__node_record__free_unpacked(d->hardware, NULL);
     if (d->processors)
         pst__processors__free_unpacked(d->processors, NULL);
+    if (d->ns)
+        pst__namespace__free_unpacked(d->ns, NULL);
     d->conf = conf_free(d->conf);
     free(d->name);
     free(d->host);

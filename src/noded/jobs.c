@@ -31,6 +31,7 @@ int jobs_add_take(struct jobs *jobs, Pst__JobOnNode *on, struct njob **ret_job)
         return -ENOMEM;
     j->job_id = on->job->job_id;
     j->run_id = on->run_id;
+    j->ns_fd = -1;
     j->on = on;
     j->next = *bucket(jobs, j->job_id);
     *bucket(jobs, j->job_id) = j;
@@ -76,6 +77,8 @@ void jobs_remove(struct jobs *jobs, struct njob *job)
         job->steps = s->next;
         step_free(s);
     }
+    if (job->ns_fd >= 0)
+        (void)close(job->ns_fd);
     pst__job_on_node__free_unpacked(job->on, NULL);
     free(job);
 }

@@ -27,6 +27,7 @@ static void sf_free(Pst__StepFile *sf)
         return;
     sf->job = NULL; /* the job's own */
     sf->processors = NULL; /* the daemon's */
+    sf->ns = NULL;         /* likewise */
     pst__step_file__free_unpacked(sf, NULL);
 }
 
@@ -51,6 +52,7 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
     sf->job = job->on;
     sf->processors = d->binds ? d->processors : NULL;
     sf->gather = gather_of(d->conf, job->on->job);
+    sf->ns = step_id == STEP_ID_EXTERN ? d->ns : NULL;
     set_num(&sf->has_step_id, &sf->step_id, step_id);
     set_num(&sf->has_kill_wait_s, &sf->kill_wait_s, conf_num(d->conf, CONF_KILL_WAIT));
     set_num(&sf->has_unkillable_s, &sf->unkillable_s, conf_num(d->conf, CONF_UNKILLABLE_STEP_TIMEOUT));
@@ -109,7 +111,7 @@ static void start(struct noded *d, struct nstep *step, const Pst__StepFile *sf, 
 {
     struct njob *job = step->job;
     char num[16];
-    int r = stepd_spawn(d->stepd_exe, sf, srun_fd, &step->pid, &step->ctl_fd);
+    int r = stepd_spawn(d->stepd_exe, sf, srun_fd, job->ns_fd, &step->pid, &step->ctl_fd);
 
     step->phase = STEP_RUNS;
     if (r == 0)
@@ -129,7 +131,8 @@ static void start_or_wait(struct noded *d, struct nstep *step, Pst__StepFile *sf
     fill_user(sf);
     if (job->prolog == SCRIPT_NOT_RUN && scripts_any(d, false))
         scripts_start(d, job, false);
-    if (job->prolog == SCRIPT_RUNS) {
+    if (job->prolog == SCRIPT_RUNS || (job->prolog != SCRIPT_FAILED && step->step_id != STEP_ID_EXTERN &&
+                                       ns_pending(d, job))) {
         step->phase = STEP_WAITS;
         step->waiting = sf;
         step->srun_fd = srun_fd;
@@ -140,6 +143,13 @@ static void start_or_wait(struct noded *d, struct nstep *step, Pst__StepFile *sf
             listen_refuse_fd(srun_fd, sf->launch_id, SLURM_ERROR, "Prolog error");
         sf_free(sf);
         steps_end_unstarted(d, step, "the prolog failed");
+        return;
+    }
+    if (step->step_id != STEP_ID_EXTERN && ns_gone(d, job)) {
+        if (srun_fd >= 0)
+            listen_refuse_fd(srun_fd, sf->launch_id, SLURM_ERROR, "The job's private folders are gone");
+        sf_free(sf);
+        steps_end_unstarted(d, step, "the job's private folders are gone");
         return;
     }
     if (job->prolog == SCRIPT_NOT_RUN)

@@ -66,6 +66,8 @@ struct njob {
     bool single;        /* one-node batch job that ended by itself: its end says node_clean */
     bool clean_wanted;  /* TerminateJob came: say clean */
     bool clean;         /* all done here; gone once acknowledged */
+    int ns_fd;          /* mount namespace of its private folders; -1 none, or not yet */
+    bool no_ns;         /* it started without private folders */
     bool released;      /* its extern step was told that nobody needs it any more */
     uint32_t batch_status;
     Pst__StepOrder *held; /* to end its other steps, until the batch step has its signal; owned */
@@ -115,6 +117,7 @@ struct noded {
     bool binds; /* TaskPlugin=task/affinity */
     struct reporter *reporter;
     struct scripts *scripts;
+    Pst__Namespace *ns; /* private folders of jobs; NULL: none on this node; owned; as of the start */
     struct siteprogs *siteprogs;
     struct listener *listener;
     uv_signal_t sig_chld, sig_term, sig_int, sig_hup, sig_usr2;
@@ -203,6 +206,16 @@ bool scripts_child_exited(struct noded *d, pid_t pid, int status);
 
 /* scripts.c, for siteprog.c: path as a session of its own with nothing open.  Negative errno. */
 int scripts_spawn(const char *path, char *const *envp, pid_t *ret_pid);
+
+/* ns.c: private folders of jobs (job_container.conf) */
+int ns_configure(struct noded *d, struct err *err);
+/* Must a step of the job wait for its private folders?  They come with the extern step's first news. */
+bool ns_pending(const struct noded *d, const struct njob *job);
+/* Must it fail, because they are gone? */
+bool ns_gone(const struct noded *d, const struct njob *job);
+/* Remove what an extern step that was killed left of the job's folder; for all jobs that are not here. */
+void ns_clean_job(struct noded *d, const struct njob *job);
+void ns_clean_strays(struct noded *d);
 
 /* siteprog.c: programs of the site about the node as a whole */
 enum siteprog { SITEPROG_HEALTH, SITEPROG_REBOOT, SITEPROG_UNKILLABLE, SITEPROG_MAX_ };

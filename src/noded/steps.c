@@ -59,6 +59,16 @@ static Pst__StepEnd *make_end(const struct nstep *s, uint32_t status, bool launc
     return end;
 }
 
+/* As a prolog that failed: the node is no good for such jobs. */
+static void no_folders(struct noded *d, struct njob *job, const char *why)
+{
+    log_error("%s job=%u", why ? why : "the extern step could not be set up", job->job_id);
+    job->prolog = SCRIPT_FAILED;
+    report_prolog_failed(d, job);
+    report_drain(d, "Prolog error");
+    launch_after_prolog(d, job);
+}
+
 void steps_ended(struct noded *d, struct nstep *step, Pst__StepEnd *end)
 {
     struct njob *job = step->job;
@@ -82,6 +92,8 @@ void steps_ended(struct noded *d, struct nstep *step, Pst__StepEnd *end)
         }
     }
     report_ended(d, step);
+    if (step->step_id == STEP_ID_EXTERN && end && end->launch_failed && !job->terminating)
+        no_folders(d, job, end->error);
     steps_advance_job(d, job);
 }
 
@@ -124,8 +136,13 @@ static void on_news(struct noded *d, struct nstep *step, Pst__StepNews *news)
 {
     if (news->started && !step->launched) {
         step->launched = true;
-        if (step->step_id != STEP_ID_EXTERN) /* which nobody waits for */
+        if (step->step_id != STEP_ID_EXTERN) /* which the controller does not wait for */
             report_launched(d, step);
+    }
+    if (news->started && step->step_id == STEP_ID_EXTERN && d->ns) {
+        step->job->no_ns = step->job->ns_fd < 0;
+        if (step->job->prolog == SCRIPT_DONE)
+            launch_after_prolog(d, step->job); /* who waits for the private folders */
     }
     if (news->has_terminating && news->terminating && step->step_id == STEP_ID_BATCH)
         steps_release(d, step->job);
@@ -149,7 +166,8 @@ static void on_readable(uv_poll_t *poll, int status, int events)
     (void)status;
     (void)events;
     while (step->ctl_fd >= 0) {
-        int r = ctl_recv(step->ctl_fd, &pst__step_news__descriptor, &msg);
+        _cleanup_close_ int ns_fd = -1;
+        int r = ctl_recv_fd(step->ctl_fd, &pst__step_news__descriptor, &msg, &ns_fd);
         bool over;
 
         if (r == -EAGAIN)
@@ -158,6 +176,8 @@ static void on_readable(uv_poll_t *poll, int status, int events)
             steps_lost(d, step);
             return;
         }
+        if (ns_fd >= 0 && step->job->ns_fd < 0)
+            step->job->ns_fd = TAKE_FD(ns_fd);
         over = ((Pst__StepNews *)msg)->end != NULL;
         on_news(d, step, (Pst__StepNews *)msg);
         protobuf_c_message_free_unpacked(msg, NULL);
@@ -389,6 +409,7 @@ void steps_advance_job(struct noded *d, struct njob *job)
         scripts_start(d, job, true);
         return;
     }
+    ns_clean_job(d, job);
     job->clean = true;
     batch = job->single ? job_find_step(job, STEP_ID_BATCH) : NULL;
     if (batch && batch->end) {

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "stepd/bcast.h"
+#include "stepd/ns.h"
 #include "stepd/spool.h"
 #include "stepd/step.h"
 #include "version.h"
@@ -64,6 +65,8 @@ static int serve_bcast(void)
     ProtobufCMessage *msg = NULL;
     int status = 1;
 
+    if (is_open(STEP_FD_NS) && (fcntl(STEP_FD_NS, F_SETFD, FD_CLOEXEC) < 0 || ns_enter(STEP_FD_NS) < 0))
+        return 1;
     (void)signal(SIGPIPE, SIG_IGN); /* a sender that leaves is an error of its connection */
     (void)fcntl(STEP_FD_SRUN, F_SETFD, FD_CLOEXEC);
     if (read_file(&pst__bcast_file__descriptor, &msg) == 0)
@@ -76,7 +79,7 @@ static int serve_bcast(void)
 int main(int argc, char **argv)
 {
     Pst__StepFile *sf = NULL;
-    int r, srun_fd = -1;
+    int r, srun_fd = -1, ns_fd = -1;
 
     if (argc == 2 && (strcmp(argv[1], "-V") == 0 || strcmp(argv[1], "--version") == 0)) {
         (void)printf("slurm %s\n", SLURM_RELEASE);
@@ -93,9 +96,13 @@ int main(int argc, char **argv)
         srun_fd = STEP_FD_SRUN;
         (void)fcntl(srun_fd, F_SETFD, FD_CLOEXEC);
     }
+    if (is_open(STEP_FD_NS)) {
+        ns_fd = STEP_FD_NS;
+        (void)fcntl(ns_fd, F_SETFD, FD_CLOEXEC);
+    }
     r = read_step_file(&sf);
     if (r == 0)
-        r = step_run(sf, STEP_FD_CTL, srun_fd);
+        r = step_run(sf, STEP_FD_CTL, srun_fd, ns_fd);
     if (sf)
         pst__step_file__free_unpacked(sf, NULL);
     if (r < 0)

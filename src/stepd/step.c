@@ -25,6 +25,7 @@
 #include "stepd/ctl.h"
 #include "stepd/gather.h"
 #include "stepd/mpi.h"
+#include "stepd/ns.h"
 #include "stepd/spool.h"
 #include "wire/client.h"
 
@@ -81,7 +82,8 @@ static void tell(struct step *s, int i, const Pst__StepEnd *end)
     news.end = (Pst__StepEnd *)end;
     news.has_unkillable = news.unkillable = s->unkillable;
     news.has_terminating = news.terminating = s->from_outside;
-    if (ctl_send(s->conns[i], &news.base) < 0)
+    /* slurmd hands it to the job's other steps. */
+    if (ctl_send_fd(s->conns[i], &news.base, s->ext ? s->ns_fd : -1) < 0)
         drop_conn(s, i);
 }
 
@@ -109,7 +111,7 @@ static void adopt(struct step *s, int i)
     news.adopted = r == 0;
     if (r < 0)
         news.adopt_error = strerror(-r);
-    (void)ctl_send(s->conns[i], &news.base); /* gone: it is ours all the same */
+    (void)ctl_send_fd(s->conns[i], &news.base, s->ns_fd); /* gone: it is ours all the same */
     drop_conn(s, i);
 }
 
@@ -272,6 +274,8 @@ static int step_init(struct step *s, const Pst__StepFile *sf, int ctl_fd, int sr
         .sig_fd = -1,
         .listen_fd = -1,
         .err_fd = -1,
+        .ns_fd = -1,
+        .host_ns_fd = -1,
         .usage = PST__STEP_USAGE__INIT,
         .start_ticks = start_ticks(),
     };
@@ -363,6 +367,8 @@ static void start(struct step *s)
     } else if (s->launch) {
         env_step(s->sf, s->launch->launcher_host, 0, &s->env);
     }
+    if (!s->error && s->ext && s->sf->ns && s->ns_fd < 0 && !ns_make(s))
+        s->launch_failed = true;
     if (!s->error && !s->ext)
         step_launch(s);
     if (s->error) {
@@ -391,6 +397,8 @@ static void finish(struct step *s)
     int r;
 
     s->ended = true;
+    if (s->ext && s->sf->ns)
+        ns_remove(s);
     (void)cgroup_end(&s->cg); /* what stays is removed by the next slurmd */
     gather_finish(s);
     fill_end(s, &end);
@@ -506,7 +514,7 @@ static void step_done(struct step *s)
     free(s->gids);
 }
 
-int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd)
+int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd, int ns_fd)
 {
     struct step s;
     _cleanup_free_ struct pollfd *fds = NULL;
@@ -518,6 +526,8 @@ int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd)
     s.cg.watch_fd = -1;
     if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
         return -errno;
+    if (ns_fd >= 0)
+        ns_join(&s, ns_fd);
     r = ctl_listen("sock", &s.listen_fd);
     if (r < 0)
         step_fail(&s, "Could not make the control socket: %s", strerror(-r));

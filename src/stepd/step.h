@@ -36,6 +36,7 @@ enum step_fd {
     STEP_FD_FILE = 3, /* memfd with the StepFile */
     STEP_FD_CTL = 4,  /* control connection to slurmd */
     STEP_FD_SRUN = 5, /* srun's connection, steps only */
+    STEP_FD_NS = 6,   /* the job's mount namespace, when it has one */
 };
 
 struct inbuf { /* standard input not yet taken by a task */
@@ -111,13 +112,15 @@ struct step {
     const char *error; /* could not be set up: why (in error_buf) */
     char error_buf[512];
     bool launch_failed, login_env_failed;
+    int ns_fd, host_ns_fd; /* mount namespaces: the job's, the node's; -1 the job has none of its own */
     struct extstep *ext; /* the extern step's; NULL: another one */
     char *login_env; /* bytes that env borrows */
     Pst__StepUsage usage;
 };
 
 /* step.c */
-int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd);
+/* ns_fd: the job's private folders, -1 none. */
+int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd, int ns_fd);
 void step_fail(struct step *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* stepcgroup.c: what of cgroup.h a step uses */

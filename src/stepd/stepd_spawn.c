@@ -21,7 +21,7 @@
 #include "stepd/spool.h"
 
 /* Where main.c expects them; step.h of the step daemon has the same numbers. */
-enum { FD_FILE = 3, FD_CTL = 4, FD_SRUN = 5 };
+enum { FD_FILE = 3, FD_CTL = 4, FD_SRUN = 5, FD_NS = 6 };
 #define FD_SAFE 16 /* sources stay above the targets, or one dup2 would cover another's source */
 
 static int above(int fd)
@@ -62,7 +62,7 @@ static int make_file(const ProtobufCMessage *msg, int *ret_fd)
 }
 
 static int fill_actions(posix_spawn_file_actions_t *fa, const char *dir, int file_fd, int ctl_fd,
-                        int srun_fd)
+                        int srun_fd, int ns_fd)
 {
     int r = posix_spawn_file_actions_addchdir_np(fa, dir);
 
@@ -76,6 +76,10 @@ static int fill_actions(posix_spawn_file_actions_t *fa, const char *dir, int fil
         r = posix_spawn_file_actions_adddup2(fa, srun_fd, FD_SRUN);
     else if (!r)
         r = posix_spawn_file_actions_addclose(fa, FD_SRUN);
+    if (!r && ns_fd >= 0)
+        r = posix_spawn_file_actions_adddup2(fa, ns_fd, FD_NS);
+    else if (!r)
+        r = posix_spawn_file_actions_addclose(fa, FD_NS);
     if (!r)
         r = posix_spawn_file_actions_addopen(fa, 0, "/dev/null", O_RDWR, 0);
     if (!r)
@@ -93,7 +97,7 @@ static char *failpoints(void)
 }
 
 static int spawn(const char *exe, char *const argv[], const char *dir, int file_fd, int ctl_fd, int srun_fd,
-                 pid_t *ret_pid)
+                 int ns_fd, pid_t *ret_pid)
 {
     char *envp[] = { failpoints(), NULL };
     posix_spawn_file_actions_t fa;
@@ -111,7 +115,7 @@ static int spawn(const char *exe, char *const argv[], const char *dir, int file_
                                                   POSIX_SPAWN_SETSIGMASK);
         (void)posix_spawnattr_setsigdefault(&attr, &all);
         (void)posix_spawnattr_setsigmask(&attr, &none);
-        r = fill_actions(&fa, dir, file_fd, ctl_fd, srun_fd);
+        r = fill_actions(&fa, dir, file_fd, ctl_fd, srun_fd, ns_fd);
         if (r == 0)
             r = -posix_spawn(ret_pid, exe, &fa, &attr, argv, envp);
         (void)posix_spawnattr_destroy(&attr);
@@ -121,28 +125,30 @@ static int spawn(const char *exe, char *const argv[], const char *dir, int file_
 }
 
 static int spawn_step(const char *exe, const Pst__StepFile *sf, int file_fd, int ctl_fd, int srun_fd,
-                      pid_t *ret_pid)
+                      int ns_fd, pid_t *ret_pid)
 {
     char title[64], num[16];
     char *argv[] = { title, NULL };
 
     (void)snprintf(title, sizeof(title), "slurmstepd: [%u.%s]", sf->job->job->job_id,
                    step_id_name(sf->step_id, num, sizeof(num)));
-    return spawn(exe, argv, sf->step_dir, file_fd, ctl_fd, srun_fd, ret_pid);
+    return spawn(exe, argv, sf->step_dir, file_fd, ctl_fd, srun_fd, ns_fd, ret_pid);
 }
 
-int bcast_spawn(const char *exe, const Pst__BcastFile *file, int fd, pid_t *ret_pid)
+int bcast_spawn(const char *exe, const Pst__BcastFile *file, int fd, int ns_fd, pid_t *ret_pid)
 {
     char *argv[] = { (char *)"slurmstepd", (char *)"bcast", NULL };
     _cleanup_close_ int file_fd = -1, conn_fd = fcntl(fd, F_DUPFD_CLOEXEC, FD_SAFE);
-    int r = conn_fd < 0 ? -errno : make_file(&file->base, &file_fd);
+    _cleanup_close_ int ns = ns_fd < 0 ? -1 : fcntl(ns_fd, F_DUPFD_CLOEXEC, FD_SAFE);
+    int r = conn_fd < 0 || (ns_fd >= 0 && ns < 0) ? -errno : make_file(&file->base, &file_fd);
 
-    return r < 0 ? r : spawn(exe, argv, "/", file_fd, -1, conn_fd, ret_pid);
+    return r < 0 ? r : spawn(exe, argv, "/", file_fd, -1, conn_fd, ns, ret_pid);
 }
 
-int stepd_spawn(const char *exe, const Pst__StepFile *sf, int srun_fd, pid_t *ret_pid, int *ret_ctl)
+int stepd_spawn(const char *exe, const Pst__StepFile *sf, int srun_fd, int ns_fd, pid_t *ret_pid,
+                int *ret_ctl)
 {
-    _cleanup_close_ int file_fd = -1, ours = -1, theirs = -1, srun = -1;
+    _cleanup_close_ int file_fd = -1, ours = -1, theirs = -1, srun = -1, ns = -1;
     int sv[2], r = make_file(&sf->base, &file_fd);
 
     if (r < 0)
@@ -158,7 +164,12 @@ int stepd_spawn(const char *exe, const Pst__StepFile *sf, int srun_fd, pid_t *re
         if (srun < 0)
             return -errno;
     }
-    r = spawn_step(exe, sf, file_fd, theirs, srun, ret_pid);
+    if (ns_fd >= 0) {
+        ns = fcntl(ns_fd, F_DUPFD_CLOEXEC, FD_SAFE);
+        if (ns < 0)
+            return -errno;
+    }
+    r = spawn_step(exe, sf, file_fd, theirs, srun, ns, ret_pid);
     if (r < 0)
         return r;
     *ret_ctl = TAKE_FD(ours);

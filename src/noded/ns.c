@@ -1,0 +1,174 @@
+/* ns.c - private folders of jobs: slurmd's half; see noded.h and stepd/ns.h
+ *
+ * The extern step makes them and sends a descriptor of the namespace, which other steps get at
+ * their start. Its job's folder on the node it removes itself; here is done what it could not do
+ * when it was killed: the folder gets a name that no job can have, and rm is left to it.  Main
+ * thread. */
+#include <dirent.h>
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/pbutil.h"
+#include "noded.h"
+#include "stepd/ns.h"
+#include "stepd/spool.h"
+
+#define DEAD ".removed-" /* the names of folders that rm is busy with */
+
+static int add_dir(Pst__Namespace *ns, const char *dir, size_t len)
+{
+    char **grown = realloc(ns->dirs, (ns->n_dirs + 1) * sizeof(*grown));
+    char *copy = strndup(dir, len);
+
+    if (grown)
+        ns->dirs = grown;
+    if (!grown || !copy) {
+        free(copy);
+        return -ENOMEM;
+    }
+    ns->dirs[ns->n_dirs++] = copy;
+    return 0;
+}
+
+static int fill_dirs(struct noded *d, Pst__Namespace *ns, const char *dirs, struct err *err)
+{
+    int r = 0;
+
+    for (const char *p = dirs; r == 0 && *p;) {
+        size_t len = strcspn(p, ",");
+
+        if (strncmp(d->spool, p, len) == 0 && (d->spool[len] == '/' || d->spool[len] == '\0'))
+            return err_set(err, -EINVAL,
+                           "SlurmdSpoolDir %s lies in %.*s, which jobs get for their own", d->spool,
+                           (int)len, p);
+        r = add_dir(ns, p, len);
+        p += len + (p[len] == ',');
+    }
+    return r;
+}
+
+int ns_configure(struct noded *d, struct err *err)
+{
+    struct conf_namespace c;
+    Pst__Namespace *ns;
+    int r = conf_namespace(d->conf, d->name, &c);
+
+    if (r == 0)
+        return 0;
+    if (r < 0)
+        return err_set(err, r,
+                       "NamespaceType is set, but job_container.conf has no BasePath for node %s",
+                       d->name);
+    if (geteuid() != 0)
+        return err_set(err, -EPERM, "NamespaceType needs slurmd to run as root");
+    ns = malloc(sizeof(*ns));
+    if (!ns)
+        return -ENOMEM;
+    pst__namespace__init(ns);
+    d->ns = ns;
+    ns->has_auto_base_path = ns->has_shared = ns->has_clone_script_wait_s =
+        ns->has_clone_epilog_wait_s = true;
+    ns->auto_base_path = c.auto_base_path;
+    ns->shared = c.shared;
+    ns->clone_script_wait_s = c.clone_script_wait_s;
+    ns->clone_epilog_wait_s = c.clone_epilog_wait_s;
+    r = conf_expand_path(c.base_path, d->name, d->host, &ns->base_path);
+    if (r == 0)
+        r = pb_set_str(&ns->init_script, c.init_script);
+    if (r == 0)
+        r = pb_set_str(&ns->clone_script, c.clone_script);
+    if (r == 0)
+        r = pb_set_str(&ns->clone_epilog, c.clone_epilog);
+    return r == 0 ? fill_dirs(d, ns, c.dirs, err) : r;
+}
+
+static bool wanted(const struct noded *d, const struct njob *job)
+{
+    return d->ns && job->on->has_contain && job->on->contain && job->ns_fd < 0 && !job->no_ns;
+}
+
+bool ns_pending(const struct noded *d, const struct njob *job)
+{
+    for (const struct nstep *s = job->steps; wanted(d, job) && s; s = s->next)
+        if (s->step_id == STEP_ID_EXTERN)
+            return s->phase != STEP_ENDED;
+    return false;
+}
+
+bool ns_gone(const struct noded *d, const struct njob *job)
+{
+    return wanted(d, job) && !ns_pending(d, job);
+}
+
+/* ---- what was left -----------------------------------------------------------------------------
+ */
+
+static void start_rm(const char *path)
+{
+    char *argv[] = { (char *)"/bin/rm", (char *)"-rf", (char *)"--one-file-system",
+                     (char *)"--",      (char *)path,  NULL };
+    char *envp[] = { NULL };
+    pid_t pid; /* reaped with the other children */
+
+    if (posix_spawn(&pid, argv[0], NULL, NULL, argv, envp) != 0)
+        log_error("cannot remove %s", path); /* tried at the next start */
+}
+
+static void remove_folder(struct noded *d, const char *name, uint64_t run_id)
+{
+    char from[NS_PATH_MAX], to[NS_PATH_MAX];
+
+    (void)snprintf(from, sizeof(from), "%s/%s", d->ns->base_path, name);
+    (void)snprintf(to, sizeof(to), "%s/" DEAD "%s.%ju", d->ns->base_path, name, (uintmax_t)run_id);
+    if (rename(from, to) == 0)
+        start_rm(to);
+    else if (errno != ENOENT)
+        log_error("cannot remove %s: %s", from, strerror(errno));
+}
+
+void ns_clean_job(struct noded *d, const struct njob *job)
+{
+    char name[16];
+
+    if (!d->ns || !job->on->has_contain || !job->on->contain)
+        return;
+    (void)snprintf(name, sizeof(name), "%u", job->job_id);
+    remove_folder(d, name, job->run_id);
+}
+
+/* A job's folder whose job is not here; folders of other names are not ours. */
+static bool is_stray(struct noded *d, const char *name)
+{
+    char *end;
+    unsigned long id = strtoul(name, &end, 10);
+
+    return *name >= '1' && *name <= '9' && *end == '\0' && id < UINT32_MAX &&
+           !jobs_find(&d->jobs, (uint32_t)id, 0);
+}
+
+void ns_clean_strays(struct noded *d)
+{
+    DIR *dir = d->ns ? opendir(d->ns->base_path) : NULL;
+    struct dirent *e;
+
+    if (!dir)
+        return; /* not made yet, or the jobs will say what is wrong */
+    while ((e = readdir(dir))) {
+        char path[NS_PATH_MAX];
+
+        if (strncmp(e->d_name, DEAD, strlen(DEAD)) == 0) {
+            (void)snprintf(path, sizeof(path), "%s/%s", d->ns->base_path, e->d_name);
+            start_rm(path);
+        } else if (is_stray(d, e->d_name)) {
+            log_info("removing the private folders of job %s, which is not here", e->d_name);
+            remove_folder(d, e->d_name, 0);
+        }
+    }
+    (void)closedir(dir);
+}

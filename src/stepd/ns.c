@@ -1,0 +1,324 @@
+/* ns.c - see ns.h
+ *
+ * One thread that may unshare and fork.  The folders are root's to make: their parent is root's
+ * alone, so that nobody can put a link into the way.  Programs of the site and rm run in the node's
+ * namespace. */
+#include "stepd/ns.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "stepd/step.h"
+
+void ns_job_dir(const char *base, uint32_t job_id, char *buf, size_t size)
+{
+    (void)snprintf(buf, size, "%s/%u", base, job_id);
+}
+
+/* ---- programs of the site ---------------------------------------------------------------------
+ */
+
+/* The status of a child of ours, killed when it takes longer.  wait_s 0: however long it takes. */
+static int await(pid_t pid, uint32_t wait_s)
+{
+    _cleanup_close_ int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    struct pollfd p = { .fd = fd, .events = POLLIN };
+    int64_t until = now_mono_us() + (int64_t)wait_s * USEC_PER_SEC;
+    int status = 0;
+
+    while (wait_s && fd >= 0) {
+        int64_t left_ms = (until - now_mono_us()) / 1000;
+        int r = left_ms <= 0 ? 0 : poll(&p, 1, (int)MIN(left_ms, (int64_t)3600000));
+
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r == 0)
+            (void)kill(-pid, SIGKILL); /* it leads a session; the status tells */
+        break;
+    }
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return -errno;
+    return status;
+}
+
+/* In the node's namespace, as root, with nothing open.  Does not return. */
+static void become(const struct step *s, char *const argv[], char *const envp[])
+{
+    sigset_t none;
+    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    (void)setsid();
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    for (int i = 0; i < 3; i++)
+        if (dup2(null_fd, i) < 0)
+            _exit(126);
+    if (s->host_ns_fd >= 0 && setns(s->host_ns_fd, CLONE_NEWNS) < 0)
+        _exit(126);
+    if (chdir("/") < 0)
+        _exit(126);
+    (void)execve(argv[0], argv, envp);
+    _exit(127);
+}
+
+static int run(const struct step *s, char *const argv[], char *const envp[], uint32_t wait_s)
+{
+    pid_t pid = fork();
+
+    if (pid == 0)
+        become(s, argv, envp);
+    return pid < 0 ? -errno : await(pid, wait_s);
+}
+
+/* False: it failed, and step_fail() was called. */
+static bool site_program(struct step *s, const char *path, uint32_t wait_s, bool in_being)
+{
+    char job[32], src[NS_PATH_MAX + 32], conf[NS_PATH_MAX + 16], node[300], ns[64],
+        dir[NS_PATH_MAX];
+    char *envp[] = {
+        job, src, conf, node, (char *)"PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL, NULL
+    };
+    char *argv[] = { (char *)path, NULL };
+    int status;
+
+    if (!path)
+        return true;
+    ns_job_dir(s->sf->ns->base_path, s->job_id, dir, sizeof(dir));
+    (void)snprintf(job, sizeof(job), "SLURM_JOB_ID=%u", s->job_id);
+    (void)snprintf(src, sizeof(src), "SLURM_JOB_MOUNT_SRC=%s", dir);
+    (void)snprintf(conf, sizeof(conf), "SLURM_CONF=%s", s->sf->conf_path);
+    (void)snprintf(node, sizeof(node), "SLURMD_NODENAME=%s", s->sf->job->node_name);
+    (void)snprintf(ns, sizeof(ns), "SLURM_NS=/proc/%d/ns/mnt", (int)getpid());
+    if (in_being)
+        envp[5] = ns;
+    status = run(s, argv, envp, wait_s);
+    if (status < 0)
+        step_fail(s, "%s could not be run: %s", path, strerror(-status));
+    else if (WIFSIGNALED(status))
+        step_fail(s, "%s was ended by signal %d", path, WTERMSIG(status));
+    else if (status != 0)
+        step_fail(s, "%s failed with exit code %d", path, WEXITSTATUS(status));
+    return status == 0;
+}
+
+/* ---- making ------------------------------------------------------------------------------------
+ */
+
+static int make_parents(const char *path)
+{
+    char part[NS_PATH_MAX];
+
+    if (snprintf(part, sizeof(part), "%s", path) >= (int)sizeof(part))
+        return -ENAMETOOLONG;
+    for (char *p = part + 1;; p++) {
+        char c = *p;
+
+        if (c != '/' && c != '\0')
+            continue;
+        *p = '\0';
+        if (mkdir(part, 0755) < 0 && errno != EEXIST)
+            return -errno;
+        if (c == '\0')
+            return 0;
+        *p = c;
+    }
+}
+
+static bool memory_fs(const char *dir)
+{
+    return strcmp(dir, "/dev/shm") == 0;
+}
+
+/* The folder behind dir: BASE/JOBID/_var_tmp for /var/tmp. */
+static void source_of(const char *job_dir, const char *dir, char *buf, size_t size)
+{
+    size_t n = (size_t)snprintf(buf, size, "%s/", job_dir);
+
+    (void)snprintf(buf + MIN(n, size - 1), size - MIN(n, size - 1), "%s", dir);
+    for (char *p = buf + MIN(n, size - 1); *p; p++)
+        if (*p == '/')
+            *p = '_';
+}
+
+static int make_folder(const struct step *s, const char *path)
+{
+    if (mkdir(path, 0700) < 0)
+        return errno == EEXIST ? 0 : -errno; /* of a step daemon that was killed */
+    return s->switch_user && chown(path, s->uid, s->gid) < 0 ? -errno : 0;
+}
+
+static bool make_folders(struct step *s, const char *job_dir)
+{
+    const Pst__Namespace *ns = s->sf->ns;
+    int r = ns->auto_base_path ? make_parents(ns->base_path) : 0;
+
+    if (r < 0) {
+        step_fail(s, "BasePath %s could not be made: %s", ns->base_path, strerror(-r));
+        return false;
+    }
+    if (mkdir(job_dir, 0700) < 0 && errno != EEXIST) {
+        step_fail(s, "The job's folder %s could not be made: %s", job_dir, strerror(errno));
+        return false;
+    }
+    if (!site_program(s, ns->init_script, 0, false))
+        return false;
+    for (size_t i = 0; i < ns->n_dirs; i++) {
+        char path[NS_PATH_MAX];
+
+        source_of(job_dir, ns->dirs[i], path, sizeof(path));
+        r = memory_fs(ns->dirs[i]) ? 0 : make_folder(s, path);
+        if (r < 0) {
+            step_fail(s, "The job's folder %s could not be made: %s", path, strerror(-r));
+            return false;
+        }
+    }
+    return true;
+}
+
+/* source: of the folder, opened before another one could hide it; -1 for a memory file system. */
+static int mount_one(const char *dir, int source)
+{
+    char path[64];
+
+    if (source < 0)
+        return mount("tmpfs", dir, "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") < 0 ? -errno : 0;
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", source);
+    return mount(path, dir, NULL, MS_BIND, NULL) < 0 ? -errno : 0;
+}
+
+static int open_own(void)
+{
+    int fd = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+
+    return fd < 0 ? -errno : fd;
+}
+
+static bool open_sources(struct step *s, const char *job_dir, int *fds)
+{
+    const Pst__Namespace *ns = s->sf->ns;
+
+    for (size_t i = 0; i < ns->n_dirs; i++) {
+        char path[NS_PATH_MAX];
+
+        if (memory_fs(ns->dirs[i]))
+            continue;
+        source_of(job_dir, ns->dirs[i], path, sizeof(path));
+        fds[i] = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (fds[i] < 0) {
+            step_fail(s, "The job's folder %s could not be opened: %s", path, strerror(errno));
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool mount_dirs(struct step *s, const char *job_dir, int *fds)
+{
+    const Pst__Namespace *ns = s->sf->ns;
+    unsigned long how = MS_REC | (ns->shared ? MS_SLAVE : MS_PRIVATE);
+
+    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, how, NULL) < 0) {
+        step_fail(s, "The job's private folders need a mount namespace: %s", strerror(errno));
+        return false;
+    }
+    if (!open_sources(s, job_dir, fds)) /* in the new namespace: others cannot be mounted in it */
+        return false;
+    for (size_t i = 0; i < ns->n_dirs; i++) {
+        int r = mount_one(ns->dirs[i], fds[i]);
+
+        if (r < 0) {
+            step_fail(s, "The job's own %s could not be mounted: %s", ns->dirs[i], strerror(-r));
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool mount_all(struct step *s, const char *job_dir)
+{
+    size_t n = s->sf->ns->n_dirs;
+    _cleanup_free_ int *fds = calloc(n + 1, sizeof(*fds));
+    bool ok;
+
+    if (!fds) {
+        step_fail(s, "Out of memory");
+        return false;
+    }
+    for (size_t i = 0; i < n; i++)
+        fds[i] = -1;
+    ok = mount_dirs(s, job_dir, fds);
+    for (size_t i = 0; i < n; i++)
+        if (fds[i] >= 0)
+            (void)close(fds[i]);
+    return ok;
+}
+
+bool ns_make(struct step *s)
+{
+    const Pst__Namespace *ns = s->sf->ns;
+    char job_dir[NS_PATH_MAX];
+    int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    bool ok;
+
+    ns_job_dir(ns->base_path, s->job_id, job_dir, sizeof(job_dir));
+    s->host_ns_fd = open_own();
+    s->ns_fd = -1;
+    ok = here >= 0 && s->host_ns_fd >= 0;
+    if (!ok)
+        step_fail(s, "The node's own view of its folders could not be kept: %s", strerror(errno));
+    ok = ok && make_folders(s, job_dir) && mount_all(s, job_dir);
+    if (here >= 0)
+        ok = fchdir(here) == 0 && ok; /* cannot fail: we were there */
+    if (here >= 0)
+        (void)close(here);
+    s->ns_fd = ok ? open_own() : -1;
+    return ok && site_program(s, ns->clone_script, ns->clone_script_wait_s, true);
+}
+
+int ns_enter(int fd)
+{
+    _cleanup_close_ int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    if (here < 0 || setns(fd, CLONE_NEWNS) < 0)
+        return -errno;
+    return fchdir(here) < 0 ? -errno : 0; /* entering led us to the root */
+}
+
+void ns_join(struct step *s, int fd)
+{
+    int r;
+
+    s->host_ns_fd = open_own();
+    s->ns_fd = fd;
+    r = ns_enter(fd);
+    if (r < 0)
+        step_fail(s, "The job's private folders cannot be entered: %s", strerror(-r));
+    s->launch_failed = s->launch_failed || r < 0;
+}
+
+void ns_remove(struct step *s)
+{
+    char dir[NS_PATH_MAX];
+    char *argv[] = { (char *)"/bin/rm", (char *)"-rf", (char *)"--one-file-system",
+                     (char *)"--",      dir,           NULL };
+    char *envp[] = { NULL };
+
+    if (s->ns_fd >= 0)
+        (void)site_program(s, s->sf->ns->clone_epilog, s->sf->ns->clone_epilog_wait_s, true);
+    ns_job_dir(s->sf->ns->base_path, s->job_id, dir, sizeof(dir));
+    (void)run(s, argv, envp, 0); /* slurmd looks for what is left */
+}
