@@ -166,6 +166,8 @@ struct conf_namespace {
 };
 /* 1; 0: jobs of the node have none; -ENOENT: they are to have, and no line says where. */
 int conf_namespace(const struct conf *c, const char *node_name, struct conf_namespace *ret);
+/* Is it namespace.yaml, beside slurm.conf, that says so? */
+bool conf_namespace_yaml(const struct conf *c);
 
 /* Rows of `scontrol show config`, in Slurm's order and spelling: fn(key, value) with value NULL for "(null)".
  * Entries that only a running controller knows (BOOT_TIME, HASH_VAL, NEXT_JOB_ID) come at their place with

@@ -80,6 +80,13 @@ static int namespace_file(struct conf_loader *l, const char *path)
     return r == -E2BIG ? 0 : r;
 }
 
+bool conf_namespace_yaml(const struct conf *c)
+{
+    const char *type = conf_str(c, CONF_NAMESPACE_TYPE);
+
+    return type && strcasecmp(type, "namespace/linux") == 0;
+}
+
 int conf_namespace_load(struct conf_loader *l)
 {
     static const char *const flags[] = { "Contain", "RunInJob", "X11" };
@@ -87,13 +94,13 @@ int conf_namespace_load(struct conf_loader *l)
     size_t len;
     bool contain = false;
 
-    if (!wanted(l->c))
+    if (!wanted(l->c) && !conf_namespace_yaml(l->c))
         return 0;
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
         contain = contain || conf_option(l->c, CONF_PROLOG_FLAGS, flags[i], &v, &len);
     if (!contain)
         conf_error(l, conf_path(l->c), 0, "NamespaceType needs PrologFlags=Contain");
-    return conf_source_include(l, "job_container.conf", namespace_file);
+    return wanted(l->c) ? conf_source_include(l, "job_container.conf", namespace_file) : 0;
 }
 
 static bool is_about(const struct conf_val *vals, const char *node)

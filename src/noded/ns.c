@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/pbutil.h"
 #include "noded.h"
+#include "noded/nsyaml.h"
 #include "stepd/ns.h"
 #include "stepd/spool.h"
 
@@ -36,56 +37,112 @@ static int add_dir(Pst__Namespace *ns, const char *dir, size_t len)
     return 0;
 }
 
-static int fill_dirs(struct noded *d, Pst__Namespace *ns, const char *dirs, struct err *err)
+static int fill_dirs(Pst__Namespace *ns, const char *dirs)
 {
     int r = 0;
 
     for (const char *p = dirs; r == 0 && *p;) {
         size_t len = strcspn(p, ",");
 
-        if (strncmp(d->spool, p, len) == 0 && (d->spool[len] == '/' || d->spool[len] == '\0'))
-            return err_set(err, -EINVAL,
-                           "SlurmdSpoolDir %s lies in %.*s, which jobs get for their own", d->spool,
-                           (int)len, p);
         r = add_dir(ns, p, len);
         p += len + (p[len] == ',');
     }
     return r;
 }
 
-int ns_configure(struct noded *d, struct err *err)
+static int from_container_conf(struct noded *d, const struct conf_namespace *c)
 {
-    struct conf_namespace c;
-    Pst__Namespace *ns;
-    int r = conf_namespace(d->conf, d->name, &c);
+    Pst__Namespace *ns = malloc(sizeof(*ns));
+    int r;
 
-    if (r == 0)
-        return 0;
-    if (r < 0)
-        return err_set(err, r,
-                       "NamespaceType is set, but job_container.conf has no BasePath for node %s",
-                       d->name);
-    if (geteuid() != 0)
-        return err_set(err, -EPERM, "NamespaceType needs slurmd to run as root");
-    ns = malloc(sizeof(*ns));
     if (!ns)
         return -ENOMEM;
     pst__namespace__init(ns);
     d->ns = ns;
     ns->has_auto_base_path = ns->has_shared = ns->has_clone_script_wait_s =
         ns->has_clone_epilog_wait_s = true;
-    ns->auto_base_path = c.auto_base_path;
-    ns->shared = c.shared;
-    ns->clone_script_wait_s = c.clone_script_wait_s;
-    ns->clone_epilog_wait_s = c.clone_epilog_wait_s;
-    r = conf_expand_path(c.base_path, d->name, d->host, &ns->base_path);
+    ns->auto_base_path = c->auto_base_path;
+    ns->shared = c->shared;
+    ns->clone_script_wait_s = c->clone_script_wait_s;
+    ns->clone_epilog_wait_s = c->clone_epilog_wait_s;
+    r = pb_set_str(&ns->base_path, c->base_path);
     if (r == 0)
-        r = pb_set_str(&ns->init_script, c.init_script);
+        r = pb_set_str(&ns->init_script, c->init_script);
     if (r == 0)
-        r = pb_set_str(&ns->clone_script, c.clone_script);
+        r = pb_set_str(&ns->clone_script, c->clone_script);
     if (r == 0)
-        r = pb_set_str(&ns->clone_epilog, c.clone_epilog);
-    return r == 0 ? fill_dirs(d, ns, c.dirs, err) : r;
+        r = pb_set_str(&ns->clone_epilog, c->clone_epilog);
+    return r == 0 ? fill_dirs(ns, c->dirs) : r;
+}
+
+/* namespace.yaml stands beside slurm.conf. */
+static int from_yaml(struct noded *d, struct err *err)
+{
+    const char *conf = conf_path(d->conf), *slash = strrchr(conf, '/');
+    char path[NS_PATH_MAX];
+    _cleanup_free_ char *text = malloc(NSYAML_MAX + 1);
+    _cleanup_fclose_ FILE *f = NULL;
+    size_t len;
+    int r;
+
+    (void)snprintf(path, sizeof(path), "%.*snamespace.yaml", slash ? (int)(slash - conf + 1) : 0,
+                   conf);
+    f = fopen(path, "re");
+    if (!f || !text)
+        return err_set(err, -ENOENT, "%s cannot be read: %s", path, strerror(errno));
+    len = fread(text, 1, NSYAML_MAX + 1, f);
+    r = ferror(f) ? err_set(err, -EIO, "cannot be read")
+                  : nsyaml_parse(text, len, d->name, &d->ns, err);
+    if (r < 0)
+        err_prefix(err, "%s", path);
+    return r;
+}
+
+/* %h and %n; jobs must not lose the sight of the spool. */
+static int settle(struct noded *d, struct err *err)
+{
+    Pst__Namespace *ns = d->ns;
+
+    for (size_t i = 0; i <= ns->n_confs; i++) {
+        char **base = i == 0 ? &ns->base_path : &ns->confs[i - 1]->base_path, *expanded;
+
+        if (!*base)
+            continue;
+        if (conf_expand_path(*base, d->name, d->host, &expanded) < 0)
+            return -ENOMEM;
+        free(*base);
+        *base = expanded;
+    }
+    for (size_t i = 0; i < ns->n_dirs + ns->n_confs; i++) {
+        const char *dir = i < ns->n_dirs ? ns->dirs[i] : ns->confs[i - ns->n_dirs]->path;
+        size_t len = strlen(dir);
+
+        if (strncmp(d->spool, dir, len) == 0 && (d->spool[len] == '/' || d->spool[len] == '\0'))
+            return err_set(err, -EINVAL,
+                           "SlurmdSpoolDir %s lies in %s, which jobs get for their own", d->spool,
+                           dir);
+    }
+    return 0;
+}
+
+int ns_configure(struct noded *d, struct err *err)
+{
+    struct conf_namespace c;
+    int r = conf_namespace(d->conf, d->name, &c);
+
+    if (r < 0)
+        return err_set(err, r,
+                       "NamespaceType is set, but job_container.conf has no BasePath for node %s",
+                       d->name);
+    if (r > 0)
+        r = from_container_conf(d, &c);
+    else if (conf_namespace_yaml(d->conf))
+        r = from_yaml(d, err);
+    if (r < 0 || !d->ns)
+        return r;
+    if (geteuid() != 0)
+        return err_set(err, -EPERM, "NamespaceType needs slurmd to run as root");
+    return settle(d, err);
 }
 
 static bool wanted(const struct noded *d, const struct njob *job)
@@ -120,26 +177,41 @@ static void start_rm(const char *path)
         log_error("cannot remove %s", path); /* tried at the next start */
 }
 
-static void remove_folder(struct noded *d, const char *name, uint64_t run_id)
+static void remove_folder(const char *base, const char *name, uint64_t run_id)
 {
     char from[NS_PATH_MAX], to[NS_PATH_MAX];
 
-    (void)snprintf(from, sizeof(from), "%s/%s", d->ns->base_path, name);
-    (void)snprintf(to, sizeof(to), "%s/" DEAD "%s.%ju", d->ns->base_path, name, (uintmax_t)run_id);
+    (void)snprintf(from, sizeof(from), "%s/%s", base, name);
+    (void)snprintf(to, sizeof(to), "%s/" DEAD "%s.%ju", base, name, (uintmax_t)run_id);
     if (rename(from, to) == 0)
         start_rm(to);
     else if (errno != ENOENT)
         log_error("cannot remove %s: %s", from, strerror(errno));
 }
 
-void ns_clean_job(struct noded *d, const struct njob *job)
+static void each_base(struct noded *d,
+                      void (*fn)(struct noded *d, const char *base, const struct njob *job),
+                      const struct njob *job)
+{
+    fn(d, d->ns->base_path, job);
+    for (size_t i = 0; i < d->ns->n_confs; i++)
+        if (d->ns->confs[i]->base_path)
+            fn(d, d->ns->confs[i]->base_path, job);
+}
+
+static void clean_job(struct noded *d, const char *base, const struct njob *job)
 {
     char name[16];
 
-    if (!d->ns || !job->on->has_contain || !job->on->contain)
-        return;
+    (void)d;
     (void)snprintf(name, sizeof(name), "%u", job->job_id);
-    remove_folder(d, name, job->run_id);
+    remove_folder(base, name, job->run_id);
+}
+
+void ns_clean_job(struct noded *d, const struct njob *job)
+{
+    if (d->ns && job->on->has_contain && job->on->contain)
+        each_base(d, clean_job, job);
 }
 
 /* A job's folder whose job is not here; folders of other names are not ours. */
@@ -152,23 +224,30 @@ static bool is_stray(struct noded *d, const char *name)
            !jobs_find(&d->jobs, (uint32_t)id, 0);
 }
 
-void ns_clean_strays(struct noded *d)
+static void clean_base(struct noded *d, const char *base, const struct njob *job)
 {
-    DIR *dir = d->ns ? opendir(d->ns->base_path) : NULL;
+    DIR *dir = opendir(base);
     struct dirent *e;
 
+    (void)job;
     if (!dir)
         return; /* not made yet, or the jobs will say what is wrong */
     while ((e = readdir(dir))) {
         char path[NS_PATH_MAX];
 
         if (strncmp(e->d_name, DEAD, strlen(DEAD)) == 0) {
-            (void)snprintf(path, sizeof(path), "%s/%s", d->ns->base_path, e->d_name);
+            (void)snprintf(path, sizeof(path), "%s/%s", base, e->d_name);
             start_rm(path);
         } else if (is_stray(d, e->d_name)) {
             log_info("removing the private folders of job %s, which is not here", e->d_name);
-            remove_folder(d, e->d_name, 0);
+            remove_folder(base, e->d_name, 0);
         }
     }
     (void)closedir(dir);
+}
+
+void ns_clean_strays(struct noded *d)
+{
+    if (d->ns)
+        each_base(d, clean_base, NULL);
 }

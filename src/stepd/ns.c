@@ -138,20 +138,77 @@ static int make_parents(const char *path)
     }
 }
 
-static bool memory_fs(const char *dir)
+/* A folder that the job gets for its own. */
+struct folder {
+    char path[NS_PATH_MAX];   /* where the job sees it */
+    char source[NS_PATH_MAX]; /* what it sees there; "" a memory file system */
+    char data[256];           /* of that */
+    unsigned long flags;
+    int fd; /* of the source, before another folder can hide it */
+};
+
+/* The bases: that of the namespace, then those of its folders that have one of their own.  NULL:
+ * none at i. */
+static const char *base_at(const Pst__Namespace *ns, size_t i)
 {
-    return strcmp(dir, "/dev/shm") == 0;
+    return i == 0 ? ns->base_path : ns->confs[i - 1]->base_path;
 }
 
-/* The folder behind dir: BASE/JOBID/_var_tmp for /var/tmp. */
-static void source_of(const char *job_dir, const char *dir, char *buf, size_t size)
+/* %j, %S and %u. */
+static int expand(const struct step *s, const char *pattern, char *buf, size_t size)
 {
-    size_t n = (size_t)snprintf(buf, size, "%s/", job_dir);
+    size_t at = 0;
 
-    (void)snprintf(buf + MIN(n, size - 1), size - MIN(n, size - 1), "%s", dir);
-    for (char *p = buf + MIN(n, size - 1); *p; p++)
+    for (const char *p = pattern; *p; p++) {
+        int n;
+
+        if (*p != '%')
+            n = snprintf(buf + at, size - at, "%c", *p);
+        else if (*++p == 'j')
+            n = snprintf(buf + at, size - at, "%u", s->job_id);
+        else if (*p == 'S' && s->job->sluid)
+            n = snprintf(buf + at, size - at, "%s", s->job->sluid);
+        else if (*p == 'u' && s->job->user_name)
+            n = snprintf(buf + at, size - at, "%s", s->job->user_name);
+        else
+            return -EINVAL;
+        at += (size_t)n;
+        if (at >= size)
+            return -ENAMETOOLONG;
+    }
+    return 0;
+}
+
+/* BASE/JOBID/_var_tmp for /var/tmp. */
+static void source_of(const struct step *s, const char *base, struct folder *f)
+{
+    size_t n;
+
+    ns_job_dir(base, s->job_id, f->source, sizeof(f->source));
+    n = strlen(f->source);
+    (void)snprintf(f->source + n, sizeof(f->source) - n, "/%s", f->path);
+    for (char *p = f->source + MIN(n + 1, sizeof(f->source) - 1); *p; p++)
         if (*p == '/')
             *p = '_';
+}
+
+static int describe(const struct step *s, size_t i, struct folder *f)
+{
+    const Pst__Namespace *ns = s->sf->ns;
+    const Pst__NamespaceDir *conf = i < ns->n_dirs ? NULL : ns->confs[i - ns->n_dirs];
+    int r = expand(s, conf ? conf->path : ns->dirs[i], f->path, sizeof(f->path));
+
+    f->fd = -1;
+    f->source[0] = f->data[0] = '\0';
+    f->flags = conf ? (unsigned long)conf->flags : 0;
+    if (conf ? conf->tmpfs : strcmp(f->path, "/dev/shm") == 0)
+        (void)snprintf(f->data, sizeof(f->data), "%s%s%s",
+                       conf && conf->data && strstr(conf->data, "mode=") ? "" : "mode=1777",
+                       conf && conf->data && !strstr(conf->data, "mode=") ? "," : "",
+                       conf && conf->data ? conf->data : "");
+    else
+        source_of(s, conf && conf->base_path ? conf->base_path : ns->base_path, f);
+    return r;
 }
 
 static int make_folder(const struct step *s, const char *path)
@@ -161,43 +218,61 @@ static int make_folder(const struct step *s, const char *path)
     return s->switch_user && chown(path, s->uid, s->gid) < 0 ? -errno : 0;
 }
 
-static bool make_folders(struct step *s, const char *job_dir)
+static bool make_bases(struct step *s)
 {
     const Pst__Namespace *ns = s->sf->ns;
-    int r = ns->auto_base_path ? make_parents(ns->base_path) : 0;
 
-    if (r < 0) {
-        step_fail(s, "BasePath %s could not be made: %s", ns->base_path, strerror(-r));
-        return false;
-    }
-    if (mkdir(job_dir, 0700) < 0 && errno != EEXIST) {
-        step_fail(s, "The job's folder %s could not be made: %s", job_dir, strerror(errno));
-        return false;
-    }
-    if (!site_program(s, ns->init_script, 0, false))
-        return false;
-    for (size_t i = 0; i < ns->n_dirs; i++) {
-        char path[NS_PATH_MAX];
+    for (size_t i = 0; i <= ns->n_confs; i++) {
+        const char *base = base_at(ns, i);
+        char job_dir[NS_PATH_MAX];
+        int r = base && ns->auto_base_path ? make_parents(base) : 0;
 
-        source_of(job_dir, ns->dirs[i], path, sizeof(path));
-        r = memory_fs(ns->dirs[i]) ? 0 : make_folder(s, path);
         if (r < 0) {
-            step_fail(s, "The job's folder %s could not be made: %s", path, strerror(-r));
+            step_fail(s, "BasePath %s could not be made: %s", base, strerror(-r));
+            return false;
+        }
+        if (!base)
+            continue;
+        ns_job_dir(base, s->job_id, job_dir, sizeof(job_dir));
+        if (mkdir(job_dir, 0700) < 0 && errno != EEXIST) {
+            step_fail(s, "The job's folder %s could not be made: %s", job_dir, strerror(errno));
             return false;
         }
     }
     return true;
 }
 
-/* source: of the folder, opened before another one could hide it; -1 for a memory file system. */
-static int mount_one(const char *dir, int source)
+static bool make_folders(struct step *s, struct folder *folders, size_t n)
 {
-    char path[64];
+    if (!make_bases(s) || !site_program(s, s->sf->ns->init_script, 0, false))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        struct folder *f = &folders[i];
+        int r = describe(s, i, f);
 
-    if (source < 0)
-        return mount("tmpfs", dir, "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") < 0 ? -errno : 0;
-    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", source);
-    return mount(path, dir, NULL, MS_BIND, NULL) < 0 ? -errno : 0;
+        if (r == 0 && f->source[0])
+            r = make_folder(s, f->source);
+        if (r < 0) {
+            step_fail(s, "The job's own %s could not be made: %s", f->path, strerror(-r));
+            return false;
+        }
+    }
+    return true;
+}
+
+static int mount_one(const struct folder *f)
+{
+    char source[64];
+
+    if (!f->source[0])
+        return mount("tmpfs", f->path, "tmpfs", f->flags | MS_NOSUID | MS_NODEV, f->data) < 0
+                   ? -errno
+                   : 0;
+    (void)snprintf(source, sizeof(source), "/proc/self/fd/%d", f->fd);
+    if (mount(source, f->path, NULL, MS_BIND, NULL) < 0 ||
+        (f->flags && mount(NULL, f->path, NULL, MS_BIND | MS_REMOUNT | f->flags, NULL) < 0))
+        return -errno;
+    return 0;
 }
 
 static int open_own(void)
@@ -207,80 +282,66 @@ static int open_own(void)
     return fd < 0 ? -errno : fd;
 }
 
-static bool open_sources(struct step *s, const char *job_dir, int *fds)
+static bool mount_all(struct step *s, struct folder *folders, size_t n)
 {
-    const Pst__Namespace *ns = s->sf->ns;
-
-    for (size_t i = 0; i < ns->n_dirs; i++) {
-        char path[NS_PATH_MAX];
-
-        if (memory_fs(ns->dirs[i]))
-            continue;
-        source_of(job_dir, ns->dirs[i], path, sizeof(path));
-        fds[i] = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (fds[i] < 0) {
-            step_fail(s, "The job's folder %s could not be opened: %s", path, strerror(errno));
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool mount_dirs(struct step *s, const char *job_dir, int *fds)
-{
-    const Pst__Namespace *ns = s->sf->ns;
-    unsigned long how = MS_REC | (ns->shared ? MS_SLAVE : MS_PRIVATE);
+    unsigned long how = MS_REC | (s->sf->ns->shared ? MS_SLAVE : MS_PRIVATE);
 
     if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, how, NULL) < 0) {
         step_fail(s, "The job's private folders need a mount namespace: %s", strerror(errno));
         return false;
     }
-    if (!open_sources(s, job_dir, fds)) /* in the new namespace: others cannot be mounted in it */
-        return false;
-    for (size_t i = 0; i < ns->n_dirs; i++) {
-        int r = mount_one(ns->dirs[i], fds[i]);
+    for (size_t i = 0; i < n; i++) { /* in the new namespace: others cannot be mounted in it */
+        struct folder *f = &folders[i];
+
+        f->fd = f->source[0] ? open(f->source, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+        if (f->source[0] && f->fd < 0) {
+            step_fail(s, "The job's folder %s could not be opened: %s", f->source, strerror(errno));
+            return false;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        int r = mount_one(&folders[i]);
 
         if (r < 0) {
-            step_fail(s, "The job's own %s could not be mounted: %s", ns->dirs[i], strerror(-r));
+            step_fail(s, "The job's own %s could not be mounted: %s", folders[i].path,
+                      strerror(-r));
             return false;
         }
     }
     return true;
 }
 
-static bool mount_all(struct step *s, const char *job_dir)
+static bool make_all(struct step *s)
 {
-    size_t n = s->sf->ns->n_dirs;
-    _cleanup_free_ int *fds = calloc(n + 1, sizeof(*fds));
+    size_t n = s->sf->ns->n_dirs + s->sf->ns->n_confs;
+    _cleanup_free_ struct folder *folders = calloc(n + 1, sizeof(*folders));
     bool ok;
 
-    if (!fds) {
+    if (!folders) {
         step_fail(s, "Out of memory");
         return false;
     }
     for (size_t i = 0; i < n; i++)
-        fds[i] = -1;
-    ok = mount_dirs(s, job_dir, fds);
+        folders[i].fd = -1;
+    ok = make_folders(s, folders, n) && mount_all(s, folders, n);
     for (size_t i = 0; i < n; i++)
-        if (fds[i] >= 0)
-            (void)close(fds[i]);
+        if (folders[i].fd >= 0)
+            (void)close(folders[i].fd);
     return ok;
 }
 
 bool ns_make(struct step *s)
 {
     const Pst__Namespace *ns = s->sf->ns;
-    char job_dir[NS_PATH_MAX];
     int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     bool ok;
 
-    ns_job_dir(ns->base_path, s->job_id, job_dir, sizeof(job_dir));
     s->host_ns_fd = open_own();
     s->ns_fd = -1;
     ok = here >= 0 && s->host_ns_fd >= 0;
     if (!ok)
         step_fail(s, "The node's own view of its folders could not be kept: %s", strerror(errno));
-    ok = ok && make_folders(s, job_dir) && mount_all(s, job_dir);
+    ok = ok && make_all(s);
     if (here >= 0)
         ok = fchdir(here) == 0 && ok; /* cannot fail: we were there */
     if (here >= 0)
@@ -319,6 +380,10 @@ void ns_remove(struct step *s)
 
     if (s->ns_fd >= 0)
         (void)site_program(s, s->sf->ns->clone_epilog, s->sf->ns->clone_epilog_wait_s, true);
-    ns_job_dir(s->sf->ns->base_path, s->job_id, dir, sizeof(dir));
-    (void)run(s, argv, envp, 0); /* slurmd looks for what is left */
+    for (size_t i = 0; i <= s->sf->ns->n_confs; i++) {
+        if (!base_at(s->sf->ns, i))
+            continue;
+        ns_job_dir(base_at(s->sf->ns, i), s->job_id, dir, sizeof(dir));
+        (void)run(s, argv, envp, 0); /* slurmd looks for what is left */
+    }
 }

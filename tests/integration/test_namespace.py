@@ -206,3 +206,46 @@ def test_needs_contain(site):
     c.write_conf(c.conf_text().replace(CONTAIN, ""))
     done = c.run("slurmd", "-D", "-N", "node1", check=False, timeout=20 * SLOW)
     assert done.returncode == 1 and "NamespaceType needs PrologFlags=Contain" in done.stderr
+
+
+def test_yaml(site, folder):
+    """namespace/linux: folders with mount options, some of them for some nodes; names that hold the job's number."""
+    c = site.start(2, type="NamespaceType=namespace/linux", start=False)
+    (folder / "other").mkdir()
+    (c.dir / "etc" / "namespace.yaml").write_text(f"""
+defaults:
+  base_path: {site.base}/%n
+  auto_base_path: true
+  dir_confs:
+    - {{path: {site.private}, options: "nosuid,nodev,noexec"}}
+    - {{path: /dev/shm, tmpfs: true, options: "size=1M,ro"}}
+    - {{path: {folder}/other, base_path: {folder}/second/%n}}
+node_confs:
+  - nodes: [node2]
+    options: {{base_path: none}}
+""")
+    c.start()
+    body = f"""grep -E ' ({site.private}|/dev/shm|{folder}/other) ' /proc/self/mounts | cut -d' ' -f2,3,4
+        touch {folder}/other/mine; ls {folder}/second/node1/*/; cp /bin/true {site.private}; {site.private}/true"""
+    job = c.sbatch("-w", "node1", wrap=body)
+    done = ended(c, job)
+    lines = c.out(job).splitlines()
+    mounts = {line.split()[0]: line.split()[2].split(",") for line in lines if line.startswith("/") and len(line.split()) == 3}
+    assert {"nosuid", "nodev", "noexec"} <= set(mounts[str(site.private)])
+    assert {"ro", "nosuid", "nodev", "size=1024k"} <= set(mounts["/dev/shm"])
+    assert "noexec" not in mounts[f"{folder}/other"] and f"{folder}/other".replace("/", "_") in lines
+    assert "Permission denied" in lines[-1] and done[f"{job}.batch"] == ["FAILED", "126:0"]
+    clean(site)
+    wait_until(lambda: not list((folder / "second" / "node1").iterdir()), "all folders are removed")
+    assert c.run("srun", "-w", "node2", "stat", "-c", "%a", str(site.private)).out == "777\n"
+
+
+@pytest.mark.parametrize("text,why", [
+    ("defaults: {base_path: /x, clone_ns_flags: [CLONE_NEWPID]}", "line 1: jobs get a mount namespace only"),
+    ("defaults: {dirs: /tmp}", "there is no base_path for node node1"), (None, "cannot be read")])
+def test_yaml_mistakes(site, text, why):
+    c = site.start(type="NamespaceType=namespace/linux", start=False)
+    if text:
+        (c.dir / "etc" / "namespace.yaml").write_text(text + "\n")
+    done = c.run("slurmd", "-D", "-N", "node1", check=False, timeout=20 * SLOW)
+    assert done.returncode == 1 and why in done.stderr and "namespace.yaml" in done.stderr
