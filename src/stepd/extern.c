@@ -164,6 +164,17 @@ bool extern_used(const struct step *s)
     return s->ext->used;
 }
 
+void extern_count(struct step *s)
+{
+    struct cgroup_usage u;
+
+    if (!s->ext->used || cgroup_usage(&s->cg, CGROUP_STEP, &u) < 0)
+        return;
+    s->usage.user_us += u.user_us;
+    s->usage.sys_us += u.sys_us;
+    s->usage.max_rss_kib = MAX(s->usage.max_rss_kib, u.mem_peak_bytes >> 10);
+}
+
 int64_t extern_deadline(const struct step *s)
 {
     return s->swept ? 0 : s->ext->look_mono_us;

@@ -399,6 +399,8 @@ static void finish(struct step *s)
     s->ended = true;
     if (s->ext && s->sf->ns)
         ns_remove(s);
+    if (s->ext)
+        extern_count(s);
     (void)cgroup_end(&s->cg); /* what stays is removed by the next slurmd */
     gather_finish(s);
     fill_end(s, &end);

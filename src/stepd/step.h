@@ -211,6 +211,7 @@ size_t extern_sessions(const struct step *s, uint32_t *sessions, size_t max);
 /* Once it was released: with nobody left, the step may end. */
 void extern_look(struct step *s, int64_t now_mono);
 #define EXTERN_SESSIONS 64 /* that are remembered for the heir of a killed step daemon */
+void extern_count(struct step *s); /* what was used, by the cgroup's counters, into s->usage */
 bool extern_used(const struct step *s); /* something was given to it */
 int64_t extern_deadline(const struct step *s); /* when to look again; 0: not */
 

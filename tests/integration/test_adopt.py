@@ -225,13 +225,14 @@ def test_others_cannot_ask(c, pam):
 
 
 def test_cgroup(make_cluster, folder, pam):
-    """With a control group nothing gets away, and the group is gone with the job."""
+    """With a control group nothing gets away, what it used is counted, and the group is gone with the job."""
     folder.chmod(0o755)
-    c = make_cluster(start=False, nodes=1, conf=CONTAIN)
+    c = make_cluster(start=False, nodes=1, conf=f"{CONTAIN}\nJobAcctGatherType=jobacct_gather/cgroup")
     c.write_conf(c.conf_text().replace("proctrack/linuxproc", "proctrack/cgroup"))
     c.start()
     job = submit(c)
-    p = pam.session(c, "sh", "-c", "cat /proc/self/cgroup; setsid sh -c 'setsid sleep 1000 & echo away $!'; exec sleep 1000")
+    burn = "import time\nwhile time.process_time() < 1: pass"
+    p = pam.session(c, "sh", "-c", f"cat /proc/self/cgroup; python3 -c '{burn}'; setsid sh -c 'setsid sleep 1000 & echo away $!'; exec sleep 1000")
     lines = []
     while not lines or not lines[-1].startswith("away"):
         lines.append(p.stdout.readline())
@@ -244,5 +245,8 @@ def test_cgroup(make_cluster, folder, pam):
     c.wait_end(job)
     wait_until(lambda: gone(away) and p.poll() is not None, "all of the session ends with the job")
     wait_until(lambda: not daemons(c, job), "so does the extern step")
+    used = wait_until(lambda: {r[0]: r[1] for r in c.sacct("-j", str(job), "-s", "CD,CA,F", "-o", "jobid,totalcpu,end")
+                               if r[2] != "Unknown"}.get(f"{job}.extern"), "accounting has the extern step's end")
+    assert float(used.split(":")[-1]) >= 0.9, used
     assert not [path for path in Path("/sys/fs/cgroup").glob(f"**/job_{job}/step_extern")
                 if (path / "cgroup.procs").exists() and str(os.getpid()) in (path / "cgroup.procs").read_text()]
