@@ -208,14 +208,14 @@ def test_others_cannot_ask(c, pam):
     path = list(c.dir.glob(f"spool/node1/job{job}.*/extern"))[0]
     fd = os.open(path, os.O_PATH)
     asked = subprocess.run(
-        ["setpriv", f"--reuid={USER}", "--regid=nogroup", "--clear-groups", "python3", "-c",
+        ["setpriv", f"--reuid={USER}", "--regid=nogroup", "--clear-groups", "/usr/bin/python3", "-c",
          "import socket\ns = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
          f"s.connect('/proc/self/fd/{fd}/sock')\n"], pass_fds=[fd], capture_output=True, text=True, timeout=30 * SLOW)
     assert "PermissionError" in asked.stderr
     for name in (path / "sock", path, path.parent):
         os.chmod(name, 0o777)
     told = subprocess.run(
-        ["setpriv", f"--reuid={USER}", "--regid=nogroup", "--clear-groups", "python3", "-c",
+        ["setpriv", f"--reuid={USER}", "--regid=nogroup", "--clear-groups", "/usr/bin/python3", "-c",
          "import os, socket\ns = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
          f"s.connect('/proc/self/fd/{fd}/sock')\n"
          "s.send(b'\\x01\\xe8\\x1e\\x01')\nprint(s.recv(100))\n"],
