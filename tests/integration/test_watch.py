@@ -87,12 +87,17 @@ def test_text_lines_and_filters(cluster):
     running = Watcher(c, "squeue", "--watch", "-t", "R", "--changes-only")
     node = Watcher(c, "scontrol", "watch", "node", "node2")
     wait_until(lambda: node.lines, "the node's snapshot")
-    job = c.sbatch("-J", "mine", wrap="true")
-    c.wait_end(job)
+    jobs = []
+
+    def all_watch():
+        jobs.append(c.sbatch("-J", "mine", wrap="true"))
+        c.wait_end(jobs[-1])
+        return any("job-submit" in x for x in w.lines) and running.lines
+    wait_until(all_watch, "jobs of that name are told")
     wait_until(lambda: any("state=RUNNING->COMPLETED" in x for x in w.lines), "the end as text")
-    assert all(f" job {job} " in x for x in w.lines)
-    first = w.lines[0].split()
-    assert first[2:5] == ["job-submit", "job", str(job)] and f"name=mine" in first
+    assert all(any(f" job {job} " in x for job in jobs) for x in w.lines)
+    first = next(x for x in w.lines if "job-submit" in x).split()
+    assert first[2] == "job-submit" and first[3] == "job" and int(first[4]) in jobs and "name=mine" in first
     assert not any(f" job {other} " in x for x in w.lines)
     wait_until(lambda: any("RUNNING->COMPLETED" in x for x in running.lines), "leaving RUNNING is told")
     assert all("RUNNING" in x for x in running.lines if "state=" in x)
@@ -107,8 +112,15 @@ def test_text_lines_and_filters(cluster):
 def test_once_across_a_kill(cluster):
     c = cluster
     w = Watcher(c, "squeue", "--watch", "--json", "--changes-only")
+    probes = []
+
+    def watches():
+        """What it was told nothing of was before its time."""
+        probes.append(c.sbatch("-H", wrap="true"))
+        return any(w.states(j) for j in probes)
+    wait_until(watches, "it watches")
+    c.run("scancel", *probes)
     jobs = [c.sbatch(wrap="true")]
-    wait_until(lambda: w.states(jobs[0])[-1:] == ["JOB_COMPLETED"], "the first job's end")
     for _ in range(3):
         jobs += [c.sbatch(wrap="sleep 0.3") for _ in range(3)]
         c.kill_ctld()
