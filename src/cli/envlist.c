@@ -289,7 +289,7 @@ static void add_distribution(struct envlist *env, const char *dist)
 /* -c and --gpus-per-task are part of what a task gets. */
 static void add_per_task(struct envlist *env, const struct jobopts *jo)
 {
-    _cleanup_free_ char *text = NULL;
+    _cleanup_free_ char *text = NULL, *bind = NULL;
     uint32_t cpus = 0;
 
     check_mem_or_die(jobtext_per_task(jobopts_get(jo, JO_TRES_PER_TASK),
@@ -303,11 +303,10 @@ static void add_per_task(struct envlist *env, const struct jobopts *jo)
         envlist_setf(env, "SLURM_TRES_PER_TASK", "cpu=%u", cpus);
     else if (text)
         envlist_set(env, "SLURM_TRES_PER_TASK", text);
-    if (jobopts_has(jo, JO_GPUS_PER_TASK)) {
-        const char *gpus = jobopts_get(jo, JO_GPUS_PER_TASK), *colon = strrchr(gpus, ':');
-
-        envlist_setf(env, "SLURM_TRES_BIND", "gres/gpu:per_task:%s", colon ? colon + 1 : gpus);
-    }
+    bind = jobtext_bind(jobopts_get(jo, JO_TRES_BIND), jobopts_get(jo, JO_GPU_BIND),
+                        jobopts_get(jo, JO_GPUS_PER_TASK), jobopts_get(jo, JO_TRES_PER_TASK));
+    if (bind)
+        envlist_set(env, "SLURM_TRES_BIND", bind);
 }
 
 void envlist_add_options(struct envlist *env, const struct jobopts *jo)

@@ -37,7 +37,6 @@ static const struct {
     { JO_ERROR, offsetof(Pst__JobRecord, std_err) },
     { JO_EXPORT, offsetof(Pst__JobRecord, export_env) },
     { JO_EXTRA, offsetof(Pst__JobRecord, extra) },
-    { JO_GPU_BIND, offsetof(Pst__JobRecord, gpu_bind) },
     { JO_GPU_FREQ, offsetof(Pst__JobRecord, gpu_freq) },
     { JO_GRES_FLAGS, offsetof(Pst__JobRecord, gres_flags) },
     { JO_HINT, offsetof(Pst__JobRecord, hint) },
@@ -402,6 +401,8 @@ static int fill_tres(const struct jobopts *jo, const char *types, Pst__JobRecord
     add_gpus(jo, JO_GPUS_PER_SOCKET, &job->tres_per_socket);
     fill_per_task(jo, &job->tres_per_task, &job->cpus_per_task, &job->has_cpus_per_task);
     tasks_of_gpus(job);
+    job->gpu_bind = jobtext_bind(jobopts_get(jo, JO_TRES_BIND), jobopts_get(jo, JO_GPU_BIND),
+                                 jobopts_get(jo, JO_GPUS_PER_TASK), jobopts_get(jo, JO_TRES_PER_TASK));
     return 0;
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/gpubind.h"
 #include "base/timefmt.h"
 #include "base/cpubind.h"
 #include "cli/cli.h"
@@ -448,6 +449,18 @@ static int check_binding(const struct opt *o, const char *arg, const char *word,
                          o->name, word);
 }
 
+static int check_gpubind(const struct opt *o, const char *arg, struct err *err)
+{
+    bool tres = strcmp(o->name, "tres-bind") == 0;
+    struct gpubind b = { 0 };
+
+    if (tres == (strncasecmp(arg, "gres/gpu:", 9) == 0) && gpubind_parse(arg, &b, NULL) == 0) {
+        gpubind_done(&b);
+        return 0;
+    }
+    return err_set(err, STATUS_BAD_NUMBER, "Invalid --%s argument: %.200s", o->name, arg);
+}
+
 /* Kinds whose values are words of a fixed list. */
 static const char *words_of(enum kind kind)
 {
@@ -540,7 +553,7 @@ static int check(const struct opt *o, const char *arg, struct err *err)
     case KIND_MEMBIND:
         return check_binding(o, arg, "local", err);
     case KIND_GPUBIND:
-        return check_binding(o, arg, "closest", err);
+        return check_gpubind(o, arg, err);
     case KIND_CPUBIND:
         return check_cpubind(arg, err);
     case KIND_MPI:

@@ -417,6 +417,46 @@ int jobtext_per_task(const char *tres, const char *gpus, char **ret_text, uint32
     return sb.len ? strbuf_detach(&sb, ret_text) : 0;
 }
 
+/* The count at the end of "a100:2", "gres/gpu=2"; 1 without one. */
+static unsigned last_count(const char *p, size_t len)
+{
+    size_t at = len;
+    unsigned n = 0;
+
+    while (at && p[at - 1] >= '0' && p[at - 1] <= '9')
+        at--;
+    if (at == len || (at && p[at - 1] != ':' && p[at - 1] != '='))
+        return 1;
+    for (; at < len && n < 100000; at++)
+        n = n * 10 + (unsigned)(p[at] - '0');
+    return n;
+}
+
+char *jobtext_bind(const char *tres_bind, const char *gpu_bind, const char *gpus_per_task, const char *tres_per_task)
+{
+    unsigned n = 0;
+    char *text;
+
+    if (tres_bind)
+        return strdup(tres_bind);
+    if (gpu_bind)
+        return asprintf(&text, "gres/gpu:%s", gpu_bind) < 0 ? NULL : text;
+    for (const char *p = gpus_per_task; p && *p; p += strspn(p, ",")) {
+        size_t len = strcspn(p, ",");
+
+        n += last_count(p, len);
+        p += len;
+    }
+    for (const char *p = n ? NULL : tres_per_task; p && *p; p += strspn(p, ",")) {
+        size_t len = strcspn(p, ",");
+
+        if (strncmp(p, "gres/gpu", 8) == 0 && strchr(":=", p[8]))
+            n += last_count(p, len);
+        p += len;
+    }
+    return !n || asprintf(&text, "gres/gpu:per_task:%u", n) < 0 ? NULL : text;
+}
+
 int jobtext_geometry_parse(const char *text, uint32_t ret_sct[3])
 {
     uint32_t sct[3] = { 0 };

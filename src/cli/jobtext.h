@@ -42,6 +42,10 @@ int jobtext_gpus(const char *text, char **ret_text);
  * may be NULL.  *ret_cpus (may be NULL): its cpu=N, which is not in the text; 0 = none. */
 int jobtext_per_task(const char *tres, const char *gpus, char **ret_text, uint32_t *ret_cpus);
 
+/* How tasks are bound to devices, "gres/gpu:closest": --tres-bind, --gpu-bind, or so many GPUs for each task that asks
+ * for them; any may be NULL.  NULL: not at all.  Caller frees; out of memory too is NULL. */
+char *jobtext_bind(const char *tres_bind, const char *gpu_bind, const char *gpus_per_task, const char *tres_per_task);
+
 /* "S[:C[:T]]" with '*' as 0. */
 int jobtext_geometry_parse(const char *text, uint32_t ret_sct[3]);
 

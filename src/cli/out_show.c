@@ -381,10 +381,23 @@ void show_job(struct strbuf *sb, const struct job_row *r, const struct show_opts
     optional_line(sb, o, "AdminComment", j->admin_comment);
     optional_line(sb, o, "Extra", j->extra);
     job_files(sb, r, o);
+    if (j->has_cpus_per_gpu) {
+        next_line(sb, o);
+        strbuf_addf(sb, "CpusPerTres=gres/gpu:%u", j->cpus_per_gpu);
+    }
+    if (j->has_mem_per_gpu_mib) {
+        next_line(sb, o);
+        strbuf_addf(sb, "MemPerTres=gres/gpu:%llu", (unsigned long long)j->mem_per_gpu_mib);
+    }
+    optional_line(sb, o, "TresBind", j->gpu_bind);
     optional_line(sb, o, "TresPerJob", j->tres_per_job);
     optional_line(sb, o, "TresPerNode", j->tres_per_node);
     optional_line(sb, o, "TresPerSocket", j->tres_per_socket);
     optional_line(sb, o, "TresPerTask", j->tres_per_task);
+    if (j->has_ntasks_per_gpu) {
+        next_line(sb, o);
+        strbuf_addf(sb, "NtasksPerTRES=%u", j->ntasks_per_gpu);
+    }
     if (j->has_oom_kill_step) {
         next_line(sb, o);
         strbuf_addf(sb, "OOMKillStep=%u", j->oom_kill_step);

@@ -16,6 +16,7 @@
 #include "base/pbutil.h"
 #include "cli/allocenv.h"
 #include "cli/envlist.h"
+#include "cli/jobtext.h"
 #include "cli/srun.h"
 #include "cli/submit.h"
 #include "cli/tasks.h"
@@ -196,6 +197,13 @@ static void fill_binding(const struct srun_part *p, Pst__LaunchStep *req)
     req->one_thread = (hint && strstr(hint, "nomultithread")) || jobopts_num(&p->opts, JO_THREADS_PER_CORE, 0) == 1;
 }
 
+/* What each task sees of the devices: as said, or as many as it asks for. */
+static void fill_devices(const struct srun_part *p, Pst__LaunchStep *req)
+{
+    req->tres_bind = jobtext_bind(jobopts_get(&p->opts, JO_TRES_BIND), jobopts_get(&p->opts, JO_GPU_BIND),
+                                  jobopts_get(&p->opts, JO_GPUS_PER_TASK), jobopts_get(&p->opts, JO_TRES_PER_TASK));
+}
+
 /* What is equal for all nodes of a part. */
 void srun_fill_request(struct srun *s, struct srun_part *p, Pst__LaunchStep *req)
 {
@@ -224,6 +232,7 @@ void srun_fill_request(struct srun *s, struct srun_part *p, Pst__LaunchStep *req
     req->task_prolog = task_script(p, JO_TASK_PROLOG);
     req->task_epilog = task_script(p, JO_TASK_EPILOG);
     fill_binding(p, req);
+    fill_devices(p, req);
     srun_mpi_fill(s, req);
 }
 
@@ -233,6 +242,7 @@ void srun_free_request(Pst__LaunchStep *req)
         free(req->argv[i]);
     free(req->argv);
     free(req->cpu_bind);
+    free(req->tres_bind);
     srun_mpi_free(req);
     free(req->environment.data);
     free(req->work_dir);

@@ -152,7 +152,7 @@ static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__Node
     Pst__NodeRecord *set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_REGISTER, old->node_id);
     uint32_t flags = old->state_flags & ~FLAG(NOT_RESPONDING);
     char buf[160];
-    const char *low = too_small(reg, old, buf, sizeof(buf));
+    const char *low = reg->gres_problem ? reg->gres_problem : too_small(reg, old, buf, sizeof(buf));
     bool forget = false, rebooted = false;
 
     copy_facts(set, old, reg);

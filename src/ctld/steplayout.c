@@ -13,6 +13,7 @@
 #include "base/hostlist.h"
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "ctld/stepgres.h"
 #include "model/tx.h"
 #include "wire/errors.h"
 
@@ -260,20 +261,6 @@ static Pst__AllocGroup *group_new(const struct layout *l, struct slot *s)
         SET(g, mem_mib, l->spec->mem_per_cpu_mib * cpus);
     else
         SET(g, mem_mib, s->group->mem_mib);
-    g->gres = must(calloc(s->group->n_gres ? s->group->n_gres : 1, sizeof(*g->gres)));
-    for (size_t i = 0; i < s->group->n_gres; i++) {
-        const Pst__GresAlloc *from = s->group->gres[i];
-        Pst__GresAlloc *to = must(malloc(sizeof(*to)));
-
-        pst__gres_alloc__init(to);
-        to->name = tx_strdup(from->name);
-        to->type = tx_strdup(from->type);
-        to->devices = tx_strdup(from->devices);
-        to->shares = tx_strdup(from->shares);
-        to->share_counts = tx_strdup(from->share_counts);
-        SET(to, count, from->count);
-        g->gres[g->n_gres++] = to;
-    }
     return g;
 }
 
@@ -346,7 +333,13 @@ int steplayout_make(const struct cluster *c, const struct job *j, const Pst__Ste
     l.overcommit = spec->has_overcommit && spec->overcommit;
     r = solve(&l);
     if (r == 0) {
-        *ret_alloc = alloc_record(&l);
+        Pst__Alloc *alloc = alloc_record(&l);
+
+        r = stepgres_fill(j, spec, alloc, l.overlap);
+        if (r == 0)
+            *ret_alloc = alloc;
+        else
+            pst__alloc__free_unpacked(alloc, NULL);
         *ret_ntasks = l.ntasks;
     }
     layout_done(&l);

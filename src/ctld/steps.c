@@ -14,6 +14,7 @@
 #include "ctld/het.h"
 #include "ctld/hooks.h"
 #include "ctld/lifecycle.h"
+#include "ctld/stepgres.h"
 #include "ctld/steplayout.h"
 #include "ctld/wait.h"
 #include "model/stepuse.h"
@@ -154,6 +155,8 @@ void steps_fill(Pst__StepRecord *rec, const struct job *j, const Pst__StepSpec *
     SET(rec, overlap, (spec->has_overlap && spec->overlap) || (spec->has_zero_resource && spec->zero_resource));
     if (spec->has_time_limit_min)
         SET(rec, time_limit_min, spec->time_limit_min);
+    if (stepgres_asks(spec))
+        SET(rec, own_gres, true);
     rec->partition = tx_strdup(j->rec->partition);
     rec->distribution = tx_strdup(spec->distribution);
     rec->submit_line = tx_strdup(spec->submit_line);

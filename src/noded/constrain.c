@@ -280,7 +280,7 @@ static int limits(const struct noded *d, const Pst__AllocGroup *g, uint64_t mem_
         r = fill_cpus(d, g, *ret);
     x.to = *ret;
     if (r == 0 && g && devices)
-        gres_files(d, deny_unless_given, &x);
+        gres_files(d->gres, deny_unless_given, &x);
     return r < 0 ? r : x.r;
 }
 
@@ -301,11 +301,17 @@ static int fill_tree(const struct noded *d, const Pst__StepFile *sf, Pst__Cgroup
     return r < 0 ? r : pb_set_str(&plan->job_name, name);
 }
 
+bool constrain_devices(const struct noded *d)
+{
+    return d->cgroups.kind != CGROUP_NONE && configured(d->conf, CONF_TASK_PLUGIN, "task/cgroup") &&
+           conf_cgroup(d->conf)->constrain_devices;
+}
+
 int constrain_plan(const struct noded *d, Pst__StepFile *sf)
 {
     const Pst__AllocGroup *job = group_at(sf->job->job->alloc, d->name);
     const Pst__AllocGroup *step = sf->step ? group_at(sf->step->alloc, d->name) : job;
-    bool devices = configured(d->conf, CONF_TASK_PLUGIN, "task/cgroup") && conf_cgroup(d->conf)->constrain_devices;
+    bool devices = constrain_devices(d);
     uint64_t job_mib = job ? job->mem_mib : 0, step_mib = step && step->mem_mib ? step->mem_mib : job_mib;
     Pst__CgroupPlan *plan;
     int r;

@@ -223,6 +223,7 @@ void noded_reconfigure(struct noded *d)
     struct conf *conf = NULL, *old = d->conf;
     struct err err = { .text = "" };
     const struct conf_node *node;
+    struct gres_rows *gres = NULL;
     Pst__NodeRecord *hw = NULL;
 
     if (load_conf(d->opt, &conf, &err) < 0) {
@@ -237,15 +238,44 @@ void noded_reconfigure(struct noded *d)
     }
     d->conf = conf;
     d->node = node;
+    if (hw_gres(d, &gres) == 0) {
+        gres_rows_free(d->gres);
+        d->gres = gres;
+    }
     if (hw_record(d, &hw) == 0) {
         pst__node_record__free_unpacked(d->hardware, NULL);
         d->hardware = hw;
     }
-    d->gpu_env = hw_gpu_env(conf, d->name);
     take_processors(d);
     log_set_level(wanted_level(d));
     (void)conf_free(old);
     log_info("configuration read again");
+}
+
+/* ---- slurmd -C and -G ---------------------------------------------------------------------------- */
+
+int noded_print(const struct options *opt, bool gres)
+{
+    struct noded d = { .opt = opt };
+    struct err err = { .text = "" };
+    int r = 0, status;
+
+    if (gres || opt->conf_path)
+        r = load_conf(opt, &d.conf, &err);
+    if (r == 0 && gres)
+        r = pick_node(&d, &err);
+    if (r == 0 && gres && hw_gres(&d, &d.gres) < 0)
+        r = err_set(&err, -ENOMEM, "out of memory");
+    if (r < 0)
+        complain(&err);
+    else if (gres)
+        gres_print(stdout, d.gres);
+    status = r < 0 ? 1 : gres ? 0 : hw_print(d.conf);
+    gres_rows_free(d.gres);
+    d.conf = conf_free(d.conf);
+    free(d.name);
+    free(d.host);
+    return status;
 }
 
 /* ---- becoming a daemon ----------------------------------------------------------------------- */
@@ -268,6 +298,8 @@ static int configure(struct noded *d, struct err *err)
         r = find_stepd(d, err);
     if (r == 0)
         r = ns_configure(d, err);
+    if (r == 0 && hw_gres(d, &d->gres) < 0)
+        r = err_set(err, -ENOMEM, "out of memory");
     if (r == 0 && hw_record(d, &d->hardware) < 0)
         r = err_set(err, -EIO, "cannot read the machine's topology");
     return r;
@@ -279,7 +311,6 @@ static int prepare(struct noded *d, struct err *err)
     int r;
 
     noded_load_keys(d);
-    d->gpu_env = hw_gpu_env(d->conf, d->name);
     take_processors(d);
     r = constrain_begin(d, err);
     if (r < 0)
@@ -334,6 +365,7 @@ static void release(struct noded *d)
     d->scripts = scripts_free(d->scripts);
     d->siteprogs = siteprogs_free(d->siteprogs);
     atomic_store(&d->keys, auth_keys_free(atomic_load(&d->keys)));
+    gres_rows_free(d->gres);
     if (d->hardware)
         pst__node_record__free_unpacked(d->hardware, NULL);
     if (d->processors)

@@ -57,8 +57,54 @@ static int look(struct machine *m)
     return 0;
 }
 
-int hw_print(void)
+static int fill_processors(Pst__Processors *p);
+
+char *hw_root(const struct conf *conf)
 {
+    const char *value;
+    size_t len;
+
+    if (conf && conf_option(conf, CONF_SLURMD_PARAMETERS, "devices_root", &value, &len) && value)
+        return strndup(value, len);
+    return strdup("");
+}
+
+int hw_gres(const struct noded *d, struct gres_rows **ret)
+{
+    _cleanup_free_ char *root = hw_root(d->conf);
+    struct cpu_map map = { .n = d->node->cpus, .threads = d->node->threads_per_core };
+    Pst__Processors p = PST__PROCESSORS__INIT;
+    int r;
+
+    if (!root)
+        return -ENOMEM;
+    if (gres_detects(d->conf, d->name) && !hw_configured_only(d) && fill_processors(&p) == 0)
+        map = (struct cpu_map){ p.os_ids, p.n_os_ids, p.threads };
+    r = gres_rows_new(d->conf, d->node, root, &map, ret);
+    free(p.os_ids);
+    return r;
+}
+
+/* "Gres=gpu:a:2,gpu:b:1", and a line of how that was found. */
+static void print_gpus(const struct gpu_found *found, int n, struct strbuf *gres)
+{
+    for (int i = 0; i < n;) {
+        int end = i + 1;
+
+        while (end < n && strcmp(found[end].type, found[i].type) == 0)
+            end++;
+        strbuf_addf(gres, "%sgpu:%s:%d", gres->len ? "," : "", found[i].type, end - i);
+        i = end;
+    }
+}
+
+int hw_print(const struct conf *conf)
+{
+    _cleanup_free_ char *root = hw_root(conf);
+    _cleanup_free_ struct gpu_found *found = NULL;
+    _cleanup_val_(strbuf_done) struct strbuf gres = STRBUF_INIT;
+    int n = root ? gpus_find(root, GPUS_FULL, &found) : 0;
+
     struct machine m;
     struct sysinfo si = { 0 };
     char host[256] = "localhost";
@@ -74,9 +120,14 @@ int hw_print(void)
     (void)sysinfo(&si);
     (void)printf(
         "NodeName=%s CPUs=%u Boards=1 SocketsPerBoard=%u CoresPerSocket=%u ThreadsPerCore=%u "
-        "RealMemory=%llu\n",
+        "RealMemory=%llu",
         host, m.cpus, m.sockets, m.cores_per_socket, m.threads_per_core,
         (unsigned long long)m.memory_mib);
+    print_gpus(found, n, &gres);
+    (void)printf(n ? " Gres=%s\n" : "\n", strbuf_str(&gres));
+    if (n)
+        (void)printf("Found %s with Autodetect=%s (Substring of gpu name may be used instead)\n", strbuf_str(&gres),
+                     gpus_how_word(found[0].how));
     (void)printf("UpTime=%ld-%02ld:%02ld:%02ld\n", si.uptime / 86400, si.uptime / 3600 % 24,
                  si.uptime / 60 % 60, si.uptime % 60);
     return 0;
@@ -120,8 +171,8 @@ static int fill_texts(const struct noded *d, Pst__NodeRecord *rec)
     r = r < 0 ? r : pb_set_str(&rec->version, SLURM_RELEASE);
     r = r < 0 ? r : pb_set_str(&rec->boot_id, boot_id);
     r = r < 0 ? r : pb_set_str(&rec->features, d->node->features);
-    r = r < 0 ? r : gres_text(d, &rec->gres_devices);
-    r = r < 0 ? r : gres_topo(d, rec);
+    r = r < 0 ? r : gres_text(d->gres, d->node->gres, &rec->gres_devices);
+    r = r < 0 ? r : gres_topo(d->gres, rec);
     if (r == 0 && asprintf(&rec->os, "%s %s %s", un.sysname, un.release, un.version) < 0) {
         rec->os = NULL;
         r = -ENOMEM;
@@ -152,6 +203,8 @@ static int fill_numbers(const struct noded *d, Pst__NodeRecord *rec)
         return r;
     if (shared)
         m.sockets = n->sockets;
+    if (d->gres->problem)
+        log_error("%s", d->gres->problem);
     rec->has_port = rec->has_boards = rec->has_sockets = rec->has_cores_per_socket = true;
     rec->has_threads_per_core = rec->has_cpus = rec->has_real_memory_mib = rec->has_tmp_disk_mib =
         true;

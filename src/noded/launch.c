@@ -56,7 +56,9 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
     set_num(&sf->has_step_id, &sf->step_id, step_id);
     set_num(&sf->has_kill_wait_s, &sf->kill_wait_s, conf_num(d->conf, CONF_KILL_WAIT));
     set_num(&sf->has_unkillable_s, &sf->unkillable_s, conf_num(d->conf, CONF_UNKILLABLE_STEP_TIMEOUT));
-    set_num(&sf->has_gpu_env, &sf->gpu_env, d->gpu_env);
+    r = gres_step_gpus(d->gres, sf);
+    sf->has_gpus_relative = true;
+    sf->gpus_relative = constrain_devices(d);
     sf->has_append_default = true;
     sf->append_default = conf_bool(d->conf, CONF_JOB_FILE_APPEND);
     sf->has_no_hydra = true;

@@ -21,6 +21,7 @@ static void usage(FILE *f)
         "   --conf \"K=V ...\"           Configure a dynamic node (not supported).\n"
         "   -D                         Run in the foreground.\n"
         "   -f <file>                  Read the configuration from the file.\n"
+        "   -G                         Print the generic resources of the node and exit.\n"
         "   -h                         Print this help and exit.\n"
         "   -L <file>                  Log to the file.\n"
         "   -n <value>                 Run at this nice value.\n"
@@ -71,8 +72,6 @@ static int refuse_option(int c)
         return refuse("--parameters is not supported: set SlurmdParameters in slurm.conf");
     case 'F':
         return refuse("-F is not supported: add a NodeName line with State=FUTURE to slurm.conf");
-    case 'G':
-        return refuse("-G is not supported: -C prints what this machine has");
     case 'M':
         return refuse("-M is not supported: memory of the daemon is not locked");
     default:
@@ -110,7 +109,9 @@ static int parse(int argc, char **argv, struct options *opt)
             opt->clean_start = true;
             break;
         case 'C':
-            return hw_print();
+        case 'G':
+            opt->print = (char)c;
+            break;
         case 'D':
             opt->foreground = true;
             break;
@@ -143,7 +144,6 @@ static int parse(int argc, char **argv, struct options *opt)
         case OPT_INSTANCE:
         case OPT_PARAMETERS:
         case 'F':
-        case 'G':
         case 'M':
         case 'Z':
             return refuse_option(c);
@@ -164,5 +164,7 @@ int main(int argc, char **argv)
     struct options opt = { 0 };
     int r = parse(argc, argv, &opt);
 
-    return r >= 0 ? r : noded_run(&opt);
+    if (r >= 0)
+        return r;
+    return opt.print ? noded_print(&opt, opt.print == 'G') : noded_run(&opt);
 }

@@ -15,6 +15,7 @@
 #include "api.pb-c.h"
 #include "base/err.h"
 #include "conf/conf.h"
+#include "noded/gres.h"
 #include "stepd/cgroup.h"
 #include "stepfile.pb-c.h"
 
@@ -99,6 +100,7 @@ struct options {
     const char *conf_path, *node_name, *log_file;
     bool foreground, clean_start, report_boot;
     unsigned verbose;
+    char print; /* 'C' or 'G': print that and exit */
 };
 
 struct noded {
@@ -112,7 +114,7 @@ struct noded {
     struct jobs jobs;
     struct cgroup_tree cgroups;
     Pst__NodeRecord *hardware; /* as registered; owned */
-    uint32_t gpu_env;
+    struct gres_rows *gres; /* owned */
     Pst__Processors *processors; /* NULL: tasks are neither bound nor confined to CPUs; owned */
     bool binds; /* TaskPlugin=task/affinity */
     struct reporter *reporter;
@@ -125,6 +127,7 @@ struct noded {
 };
 
 /* daemon.c */
+int noded_print(const struct options *opt, bool gres); /* slurmd -C, -G; exit status */
 int noded_run(const struct options *opt);
 void noded_stop(struct noded *d);
 void noded_reconfigure(struct noded *d);
@@ -133,7 +136,13 @@ void noded_reconfigure(struct noded *d);
 void noded_load_keys(struct noded *d);
 
 /* hw.c: this machine */
-int hw_print(void); /* slurmd -C */
+/* slurmd -C.  conf: says where to look for GPUs; NULL: on this machine. */
+int hw_print(const struct conf *conf);
+/* The folder that stands for "/" where devices are looked for: SlurmdParameters=devices_root.  Caller frees; NULL: no
+ * memory. */
+char *hw_root(const struct conf *conf);
+/* The devices of the node.  -ENOMEM. */
+int hw_gres(const struct noded *d, struct gres_rows **ret);
 int hw_record(const struct noded *d, Pst__NodeRecord **ret_record);
 /* Is the node described by its configuration, as one of several on this machine? */
 bool hw_configured_only(const struct noded *d);
@@ -141,16 +150,10 @@ bool hw_configured_only(const struct noded *d);
  * Caller frees. */
 Pst__Processors *hw_processors(const struct noded *d);
 void hw_load(uint32_t *ret_load_centi, uint64_t *ret_free_mib);
-/* gres.c: what gres.conf has for the node.  -ENOMEM. */
-int gres_text(const struct noded *d, char **ret_text);
-int gres_topo(const struct noded *d, Pst__NodeRecord *rec);
-uint32_t hw_gpu_env(const struct conf *conf, const char *node_name);
-/* Call fn for each device file of the node: its kind ("gpu") and its number among the devices of that kind. */
-typedef void gres_file_fn(void *ctx, const char *name, uint32_t index, const char *path);
-void gres_files(const struct noded *d, gres_file_fn *fn, void *ctx);
-
 /* constrain.c: cgroups of the node, and what jobs and steps may use */
 /* Find and make the tree.  Errors: what was asked for by name is not there. */
+/* Are steps kept from devices that they were not given? */
+bool constrain_devices(const struct noded *d);
 int constrain_begin(struct noded *d, struct err *err);
 /* What jobs that ended without their step daemons left; after recover_spool(). */
 void constrain_sweep(struct noded *d);

@@ -169,6 +169,11 @@ void bind_task(const struct step *s, size_t index, struct child *c)
     c->cpu_set_size = b->masks[index]->nwords * sizeof(uint64_t);
 }
 
+const struct bitmap *bind_cpus(const struct step *s, size_t index)
+{
+    return s->bind && !bitmap_empty(s->bind->masks[index]) ? s->bind->masks[index] : NULL;
+}
+
 void bind_tell(const struct step *s, size_t index, pid_t pid, int fd)
 {
     static const char *const names[] = {

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "base/bitmap.h"
 #include "stepd/envlist.h"
 
 struct step;
@@ -17,4 +18,6 @@ void bind_prepare(struct step *s);
 void bind_task(const struct step *s, size_t index, struct child *c);
 /* With `verbose`: the line about it, on the task's own standard error. */
 void bind_tell(const struct step *s, size_t index, pid_t pid, int fd);
+/* The kernel's numbers of a task's CPUs; NULL: it is not bound. */
+const struct bitmap *bind_cpus(const struct step *s, size_t index);
 void bind_done(struct step *s);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "stepd/gpu.h"
 #include "stepd/spool.h"
 
 #define USEC INT64_C(1000000)
@@ -72,83 +73,12 @@ void env_counts(const Pst__Alloc *alloc, bool tasks, char *buf, size_t size)
     }
 }
 
-/* "0-1,3" -> "0,1,3": programs that read device lists know no ranges. */
-static void expand_list(const char *list, char *buf, size_t size)
-{
-    size_t at = 0;
-    unsigned lo, hi;
-    int used;
-
-    buf[0] = '\0';
-    for (const char *p = list; *p && at + 12 < size;) {
-        if (sscanf(p, "%u%n", &lo, &used) != 1)
-            break;
-        p += used;
-        hi = lo;
-        if (*p == '-' && sscanf(p + 1, "%u%n", &hi, &used) == 1)
-            p += 1 + used;
-        for (; lo <= hi && at + 12 < size; lo++)
-            at += (size_t)snprintf(buf + at, size - at, at ? ",%u" : "%u", lo);
-        if (*p == ',')
-            p++;
-    }
-}
-
-/* Numbers in "0-1,3". */
-static uint64_t count_list(const char *list)
-{
-    char buf[1024];
-    uint64_t n;
-
-    expand_list(list ? list : "", buf, sizeof(buf));
-    n = buf[0] != '\0';
-    for (const char *p = buf; *p; p++)
-        n += *p == ',';
-    return n;
-}
-
 static void set_opt(struct envlist *el, const char *name, bool has, uint64_t value)
 {
     if (has)
         envlist_setu(el, name, value);
     else
         envlist_unset(el, name);
-}
-
-static void set_gres(struct envlist *el, Pst__GresAlloc *const *gres, size_t n, uint32_t gpu_env,
-                     const char *id_var)
-{
-    uint64_t gpus = 0, shards = 0;
-    char list[1024] = "";
-
-    for (size_t i = 0; i < n; i++) {
-        const char *name = gres[i]->name ? gres[i]->name : "";
-        bool shared = strcmp(name, "shard") == 0 || strcmp(name, "mps") == 0;
-        size_t len = strlen(list);
-
-        if (!shared && strcmp(name, "gpu") != 0)
-            continue;
-        if (gres[i]->devices && len + 2 < sizeof(list)) {
-            if (len)
-                list[len++] = ',';
-            expand_list(gres[i]->devices, list + len, sizeof(list) - len);
-        }
-        gpus += !shared ? gres[i]->count : gres[i]->shares ? count_list(gres[i]->devices) : 1;
-        shards += strcmp(name, "shard") == 0 ? gres[i]->count : 0;
-    }
-    set_opt(el, "SLURM_GPUS_ON_NODE", gpus > 0, gpus);
-    set_opt(el, "SLURM_SHARDS_ON_NODE", shards > 0, shards);
-    envlist_set(el, id_var, list[0] ? list : NULL);
-    if (!list[0] || gpu_env & GPU_ENV_NONE)
-        return;
-    if (!gpu_env || gpu_env & GPU_ENV_CUDA)
-        envlist_set(el, "CUDA_VISIBLE_DEVICES", list);
-    if (!gpu_env || gpu_env & GPU_ENV_ROCR)
-        envlist_set(el, "ROCR_VISIBLE_DEVICES", list);
-    if (!gpu_env || gpu_env & GPU_ENV_ZE)
-        envlist_set(el, "ZE_AFFINITY_MASK", list);
-    if (!gpu_env || gpu_env & GPU_ENV_OPENCL)
-        envlist_set(el, "GPU_DEVICE_ORDINAL", list);
 }
 
 /* A task's record has its own index only; the controller put COUNT, MIN, MAX and STEP into the
@@ -250,7 +180,9 @@ static void set_request(struct envlist *el, const Pst__JobRecord *j, uint64_t no
     envlist_set(el, "SLURM_PROFILE", j->profile);
     envlist_set(el, "SLURM_ACCTG_FREQ", j->acctg_freq);
     envlist_set(el, "SLURM_CPU_FREQ_REQ", j->cpu_freq);
-    envlist_set(el, "SLURM_GPU_BIND", j->gpu_bind);
+    envlist_set(el, "SLURM_TRES_BIND", j->gpu_bind);
+    if (!j->gpu_bind)
+        envlist_unset(el, "SLURM_GPU_BIND");
     envlist_set(el, "SLURM_GPU_FREQ", j->gpu_freq);
     set_opt(el, "SLURM_JOB_SEGMENT_SIZE", j->has_segment_size, j->segment_size);
 }
@@ -316,7 +248,7 @@ void env_batch(const Pst__StepFile *sf, const char *host, struct envlist *el)
     set_identity(el, j, on->cluster_name, sf->conf_path);
     set_request(el, j, on->mem_mib);
     set_distribution(el, j->distribution);
-    set_gres(el, on->gres, on->n_gres, sf->gpu_env, "SLURM_JOB_GPUS");
+    gpu_env(sf, on->gres, on->n_gres, "SLURM_JOB_GPUS", el);
     set_topology(el, sf);
     set_home(el, sf);
     envlist_set(el, "SLURM_JOB_NAME", j->name);
@@ -411,7 +343,7 @@ static void set_step(struct envlist *el, const Pst__StepFile *sf)
         set_distribution(el, step->num_tasks <= nodes ? "cyclic" : "block");
     if (here) {
         envlist_setu(el, "SLURM_CPUS_ON_NODE", here->cpus);
-        set_gres(el, here->gres, here->n_gres, sf->gpu_env, "SLURM_STEP_GPUS");
+        gpu_env(sf, here->gres, here->n_gres, "SLURM_STEP_GPUS", el);
     }
 }
 

@@ -7,13 +7,14 @@
 #include "stepfile.pb-c.h"
 #include "stepd/envlist.h"
 
-/* Which variables tell a program its GPUs (StepFile.gpu_env); none set = all. */
+/* Which variables tell a program of a GPU (Gpu.env); none set = all. */
 enum gpu_env {
     GPU_ENV_CUDA = 1u << 0,
     GPU_ENV_ROCR = 1u << 1,
     GPU_ENV_ZE = 1u << 2,
     GPU_ENV_OPENCL = 1u << 3,
     GPU_ENV_NONE = 1u << 4,
+    GPU_ENV_UUID = 1u << 5, /* by UUID, not by number */
 };
 
 /* What a script of a heterogeneous job learns of its n components; none: it is no such job. */

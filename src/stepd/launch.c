@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "stepd/bind.h"
+#include "stepd/gpu.h"
 #include "stepd/mpi.h"
 #include "stepd/spool.h"
 #include "stepd/step.h"
@@ -377,6 +378,7 @@ static void launch_task(struct step *s, struct streams *st, struct task *t, char
         c.argv = own;
     envlist_borrow(&env, &s->env);
     env_task_rank(s->launch, (uint32_t)(t - s->tasks), &env);
+    gpu_task(s, (size_t)(t - s->tasks), &env);
     mpi_task(s, (size_t)(t - s->tasks), &env, &c);
     r = task_streams(s, st, t, c.fds);
     if (r < 0) {
@@ -390,8 +392,10 @@ static void launch_task(struct step *s, struct streams *st, struct task *t, char
             run_child(s, t, &c, &env, shown);
         else
             step_fail(s, "Out of memory");
-        if (t->pid > 0)
+        if (t->pid > 0) {
             bind_tell(s, (size_t)(t - s->tasks), t->pid, c.fds[2]);
+            gpu_tell(s, (size_t)(t - s->tasks), c.fds[2]);
+        }
     }
     for (int i = 0; i < 3; i++)
         if (c.fds[i] >= 0)
@@ -421,6 +425,7 @@ static void launch_tasks(struct step *s)
 void step_launch(struct step *s)
 {
     bind_prepare(s);
+    gpu_prepare(s);
     if (s->error)
         return;
     if (s->launch)

@@ -24,6 +24,7 @@
 #include "stepd/bind.h"
 #include "stepd/ctl.h"
 #include "stepd/gather.h"
+#include "stepd/gpu.h"
 #include "stepd/mpi.h"
 #include "stepd/ns.h"
 #include "stepd/spool.h"
@@ -510,6 +511,7 @@ static void step_done(struct step *s)
     attach_done(s);
     extern_done(s);
     gather_done(s);
+    gpu_done(s);
     envlist_done(&s->env);
     free(s->login_env);
     free(s->tasks);

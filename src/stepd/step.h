@@ -20,6 +20,7 @@ struct client;
 struct extstep;
 struct gather;
 struct mpi;
+struct step_gpus;
 
 #define STEP_ATTACHED 16 /* sattach at a time */
 #define STEP_CONNS 16             /* slurmd, one more while it restarts, those who want to be adopted */
@@ -92,6 +93,7 @@ struct step {
     struct bind *bind;                      /* NULL: tasks are not bound to CPUs */
     struct mpi *mpi;                        /* NULL: the step has no MPI type */
     pid_t mpi_pid;         /* of its service, whether it runs or not; 0 = there was none */
+    struct step_gpus *gpus; /* NULL: all tasks see all GPUs of the step */
     struct gather *gather; /* NULL: the use of tasks is not measured */
     bool had_srun;
     bool finished; /* STEP_DONE was queued */

@@ -139,6 +139,7 @@ static const struct pb_cap rows[] = {
     STR("NodeRecord", "comment", TEXT),
     STR("NodeRecord", "extra", TEXT),
     STR("NodeRecord", "reason", TEXT),
+    STR("NodeRecord", "gres_problem", PATH),
     ALL("PartitionRecord", TEXT),
     STR("PartitionRecord", "nodes", HOSTS),
     STR("PartitionRecord", "nodes_config", HOSTS),

@@ -36,7 +36,7 @@ JOB = {
     "clusters": "all", "comment": "c", "constraint": "f1", "core-spec": "0", "cores-per-socket": "2",
     "cpu-freq": "low", "cpus-per-gpu": "1", "cpus-per-task": "2", "cpu-bind": "none", "deadline": "now+2hours",
     "dependency": "singleton", "distribution": "cyclic", "error": "/dev/null", "exclude": "node2", "export": "NONE",
-    "export-file": "{env}", "extra": "x", "extra-node-info": "1:2:1", "gpu-bind": "closest", "gpu-freq": "low",
+    "export-file": "{env}", "extra": "x", "extra-node-info": "1:2:1", "gpu-bind": "closest", "tres-bind": "gres/gpu:closest", "gpu-freq": "low",
     "gres-flags": "disable-binding", "hint": "nomultithread", "input": "/dev/null", "job-name": "n",
     "kill-on-invalid-dep": "yes", "mcs-label": "red", "licenses": "lic:1", "mail-type": "END", "mail-user": "u", "mem": "10",
     "mem-bind": "none", "mem-per-cpu": "10", "mincpus": "2", "network": "x", "nodefile": "{nodes}", "nodelist": "node1",

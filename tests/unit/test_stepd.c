@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "stepd/env.h"
+#include "stepd/gpu.h"
 #include "stepd/pattern.h"
 #include "stepd/spool.h"
 #include "stepd/step.h"
@@ -217,18 +218,30 @@ static void test_env_batch(void **state)
 
 static void test_env_gpus(void **state)
 {
-    Pst__GresAlloc gpu = PST__GRES_ALLOC__INIT, *gres[1] = { &gpu };
-    struct envlist el = ENVLIST_INIT;
+    Pst__GresAlloc gpu = PST__GRES_ALLOC__INIT, mps = PST__GRES_ALLOC__INIT, *gres[2] = { &gpu, &mps };
+    struct envlist el = ENVLIST_INIT, relative = ENVLIST_INIT, shared = ENVLIST_INIT;
+    static const uint32_t minors[] = { 7, 6, 5, 4 };
+    Pst__Gpu gpus[4], *table[4];
+    const char **files = NULL;
     struct sample s;
 
     (void)state;
     fill(&s);
+    for (uint32_t i = 0; i < 4; i++) {
+        pst__gpu__init(&gpus[i]);
+        gpus[i].number = i;
+        gpus[i].minor = minors[i];
+        gpus[i].path = i == 3 ? "/dev/nvidia4" : "/dev/other";
+        gpus[i].env = GPU_ENV_CUDA;
+        table[i] = &gpus[i];
+    }
+    s.sf.gpus = table;
+    s.sf.n_gpus = 4;
     gpu.name = "gpu";
     gpu.count = 3;
     gpu.devices = "0-1,3";
     s.on.gres = gres;
     s.on.n_gres = 1;
-    s.sf.gpu_env = GPU_ENV_CUDA;
     s.job.has_num_tasks = false;
     s.job.has_ntasks_per_node = true;
     s.job.ntasks_per_node = 3;
@@ -236,12 +249,38 @@ static void test_env_gpus(void **state)
     s.job.tres_per_task = "gres/gpu:1";
     env_batch(&s.sf, "h", &el);
     assert_string_equal(envlist_get(&el, "SLURM_GPUS_ON_NODE"), "3");
-    assert_string_equal(envlist_get(&el, "SLURM_JOB_GPUS"), "0,1,3");
-    assert_string_equal(envlist_get(&el, "CUDA_VISIBLE_DEVICES"), "0,1,3");
+    assert_string_equal(envlist_get(&el, "SLURM_JOB_GPUS"), "7,6,4");
+    assert_string_equal(envlist_get(&el, "CUDA_VISIBLE_DEVICES"), "7,6,4");
+    assert_null(envlist_get(&el, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"));
     assert_null(envlist_get(&el, "ROCR_VISIBLE_DEVICES"));
     assert_string_equal(envlist_get(&el, "SLURM_NTASKS"), "6");
     assert_string_equal(envlist_get(&el, "SLURM_TRES_PER_TASK"), "gres/gpu=1");
+    assert_int_equal(gpu_files(&s.sf, &files), 3);
+    assert_string_equal(files[2], "/dev/nvidia4");
+    free(files);
     envlist_done(&el);
+
+    s.sf.gpus_relative = true;
+    gpus[3].env |= GPU_ENV_UUID;
+    gpus[3].uuid = "GPU-4";
+    env_batch(&s.sf, "h", &relative);
+    assert_string_equal(envlist_get(&relative, "SLURM_JOB_GPUS"), "7,6,4");
+    assert_string_equal(envlist_get(&relative, "CUDA_VISIBLE_DEVICES"), "0,1,GPU-4");
+    envlist_done(&relative);
+
+    s.sf.gpus_relative = false;
+    mps.name = "mps";
+    mps.count = 50;
+    mps.devices = "2";
+    mps.shares = "400-449";
+    mps.share_counts = "0/200,50/200";
+    gres[0] = &mps;
+    s.on.n_gres = 1;
+    env_batch(&s.sf, "h", &shared);
+    assert_string_equal(envlist_get(&shared, "CUDA_VISIBLE_DEVICES"), "5");
+    assert_string_equal(envlist_get(&shared, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"), "25");
+    assert_string_equal(envlist_get(&shared, "SLURM_GPUS_ON_NODE"), "1");
+    envlist_done(&shared);
 }
 
 static void test_env_tasks(void **state)

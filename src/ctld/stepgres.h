@@ -1,0 +1,15 @@
+/* stepgres.h - which devices of a job each node's part of a step gets
+ *
+ * A step that asks for none sees all of its job's; one that asks gets some that no other step holds
+ * that asked, unless it shares (--overlap). */
+#pragma once
+
+#include "api.pb-c.h"
+#include "model/cluster.h"
+
+/* Does the step ask for devices of its own? */
+bool stepgres_asks(const Pst__StepSpec *spec);
+/* Put the devices into the groups of `alloc` (one node each, with their tasks), taken from the
+ * job's. 0, ESLURM_INVALID_GRES when the job has not so many, ESLURM_NODES_BUSY when other steps
+ * hold them. */
+int stepgres_fill(const struct job *j, const Pst__StepSpec *spec, Pst__Alloc *alloc, bool overlap);
