@@ -524,6 +524,31 @@ static void node_state(struct strbuf *sb, const Pst__NodeRecord *n, const char *
     }
 }
 
+/* The GPUs of "gpu:a100:1(IDX:0),shard:8(3/4)", together and of each type. */
+static void put_gpus_used(struct strbuf *sb, const char *used)
+{
+    _cleanup_val_(strbuf_done) struct strbuf types = STRBUF_INIT;
+    unsigned long long n, all = 0;
+    char type[64];
+
+    for (const char *p = used; p && *p;) {
+        const char *open = strchr(p, '('), *comma = strchr(p, ',');
+
+        if (sscanf(p, "gpu:%63[^:(,]:%llu", type, &n) == 2) {
+            all += n;
+            if (n)
+                strbuf_addf(&types, ",gres/gpu:%s=%llu", type, n);
+        } else if (sscanf(p, "gpu:%llu", &n) == 1) {
+            all += n;
+        }
+        if (open && (!comma || open < comma)) /* there are commas within */
+            comma = strchr(open, ')') ? strchr(strchr(open, ')'), ',') : NULL;
+        p = comma ? comma + 1 : NULL;
+    }
+    if (all)
+        strbuf_addf(sb, ",gres/gpu=%llu%s", all, strbuf_str(&types));
+}
+
 static void node_use(struct strbuf *sb, const Pst__NodeRecord *n, const struct show_opts *o)
 {
     _cleanup_free_ char *tres = NULL;
@@ -538,6 +563,7 @@ static void node_use(struct strbuf *sb, const Pst__NodeRecord *n, const struct s
             strbuf_add(sb, ",mem=");
             put_mib(sb, n->alloc_mem_mib, false);
         }
+        put_gpus_used(sb, n->alloc_gres);
     }
     next_line(sb, o);
     strbuf_add(sb, "CurrentWatts=0 AveWatts=0");

@@ -71,7 +71,8 @@ bool launch_contains(const struct ctld *ctld);
 void launch_terminate(struct ctld *ctld, struct job *j, const struct node *n, size_t position,
                       uint64_t lsn, const char *text);
 void launch_signal(struct ctld *ctld, struct job *j, uint64_t lsn, const Pst__SignalSteps *sig);
-char *alloc_tres_text(const Pst__Alloc *a, uint64_t billing); /* "cpu=4,mem=400M,node=1,billing=4"; caller frees */
+/* "cpu=4,mem=400M,node=1,billing=4" and the GRES that `tracked` names; all when it names none.  Caller frees. */
+char *alloc_tres_text(const Pst__Alloc *a, uint64_t billing, const char *tracked);
 /* alloc_tres and billing of set from its alloc, as that partition bills. */
 void alloc_bill(const struct ctld *ctld, const char *partition, const char *licenses, Pst__JobRecord *set);
 #define JOB_FIELD_BILLING 370u

@@ -143,7 +143,43 @@ static Pst__Alloc *alloc_record(const struct cluster *c, const struct sched_allo
     return out;
 }
 
-char *alloc_tres_text(const Pst__Alloc *a, uint64_t billing)
+/* All of a name, or of one of its types (NULL = any), on all nodes. */
+static uint64_t gres_total(const Pst__Alloc *a, const char *name, const char *type)
+{
+    uint64_t total = 0;
+
+    for (size_t g = 0; g < a->n_groups; g++)
+        for (size_t i = 0; i < a->groups[g]->n_gres; i++) {
+            const Pst__GresAlloc *ga = a->groups[g]->gres[i];
+
+            if (strcmp(ga->name, name) == 0 && (!type || (ga->type && strcmp(ga->type, type) == 0)))
+                total += ga->count * a->groups[g]->nodes;
+        }
+    return total;
+}
+
+/* Those that AccountingStorageTRES names. */
+static void put_tracked(struct strbuf *sb, const Pst__Alloc *a, const char *tracked)
+{
+    for (const char *p = tracked; *p; p += strspn(p, ", ")) {
+        size_t len = strcspn(p, ", ");
+        char name[128], *type;
+        uint64_t total;
+
+        if (len > 5 && len < sizeof(name) && strncmp(p, "gres/", 5) == 0) {
+            (void)snprintf(name, sizeof(name), "%.*s", (int)(len - 5), p + 5);
+            type = strchr(name, ':');
+            if (type)
+                *type++ = '\0';
+            total = gres_total(a, name, type);
+            if (total)
+                strbuf_addf(sb, ",%.*s=%llu", (int)len, p, (unsigned long long)total);
+        }
+        p += len;
+    }
+}
+
+char *alloc_tres_text(const Pst__Alloc *a, uint64_t billing, const char *tracked)
 {
     struct strbuf sb = STRBUF_INIT;
     uint64_t mem = 0;
@@ -157,24 +193,18 @@ char *alloc_tres_text(const Pst__Alloc *a, uint64_t billing)
         strbuf_addf(&sb, ",mem=%s", size);
     }
     strbuf_addf(&sb, ",node=%zu,billing=%llu", a->n_node_ids, (unsigned long long)billing);
-    for (size_t g = 0; g < a->n_groups; g++) {
+    if (tracked && strstr(tracked, "gres/"))
+        put_tracked(&sb, a, tracked);
+    for (size_t g = 0; g < a->n_groups && !(tracked && strstr(tracked, "gres/")); g++) {
         for (size_t i = 0; i < a->groups[g]->n_gres; i++) {
-            const Pst__GresAlloc *ga = a->groups[g]->gres[i];
-            uint64_t total = 0;
+            const char *name = a->groups[g]->gres[i]->name;
             bool seen = false;
 
-            for (size_t h = 0; h < a->n_groups; h++) {
-                for (size_t k = 0; k < a->groups[h]->n_gres; k++) {
-                    const Pst__GresAlloc *o = a->groups[h]->gres[k];
-
-                    if (strcmp(o->name, ga->name) != 0)
-                        continue;
-                    seen = seen || h < g || (h == g && k < i);
-                    total += o->count * a->groups[h]->nodes;
-                }
-            }
+            for (size_t h = 0; h <= g && !seen; h++)
+                for (size_t k = 0; k < a->groups[h]->n_gres && (h < g || k < i) && !seen; k++)
+                    seen = strcmp(a->groups[h]->gres[k]->name, name) == 0;
             if (!seen)
-                strbuf_addf(&sb, ",gres/%s=%llu", ga->name, (unsigned long long)total);
+                strbuf_addf(&sb, ",gres/%s=%llu", name, (unsigned long long)gres_total(a, name, NULL));
         }
     }
     return strbuf_detach(&sb, &text) < 0 ? must(NULL) : text;
@@ -188,7 +218,7 @@ void alloc_bill(const struct ctld *ctld, const char *partition, const char *lice
         billing_of(p ? p->rec->tres_billing_weights : NULL, billing_sum_of(ctld->conf), set->alloc, licenses);
 
     free(set->alloc_tres);
-    set->alloc_tres = alloc_tres_text(set->alloc, (uint64_t)billing);
+    set->alloc_tres = alloc_tres_text(set->alloc, (uint64_t)billing, conf_str(ctld->conf, CONF_ACCOUNTING_STORAGE_TRES));
     if (billing > (double)(uint64_t)billing)
         SET(set, billing, billing);
 }

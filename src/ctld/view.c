@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "model/gresuse.h"
 #include "model/job.h"
 #include "model/kept.h"
 #include "model/tx.h"
@@ -304,6 +305,7 @@ static struct vrec *encode_job(const struct cluster *c, const struct job *j)
 
 static struct vrec *encode_node(const struct node *n)
 {
+    _cleanup_val_(strbuf_done) struct strbuf gres = STRBUF_INIT;
     uint32_t flags = n->rec->state_flags;
     struct vrec *r;
 
@@ -312,9 +314,12 @@ static struct vrec *encode_node(const struct node *n)
     SET(n->rec, jobs_running, n->jobs - n->jobs_completing);
     SET(n->rec, jobs_completing, n->jobs_completing);
     n->rec->mcs_label = n->mcs_label;     /* the node's own */
+    gresuse_text(n->gres_used, n->rec, &gres);
+    n->rec->alloc_gres = gres.len ? (char *)strbuf_str(&gres) : NULL;
     n->rec->state_flags |= n->resv_flags; /* shown, not part of the state */
     r = encode(&n->rec->base);
     n->rec->mcs_label = NULL;
+    n->rec->alloc_gres = NULL;
     r->id = n->rec->node_id;
     r->name_hash = name_hash(n->rec->name);
     r->state = n->rec->state;

@@ -14,6 +14,7 @@
 #include "base/pbutil.h"
 #include "model/array.h"
 #include "model/cluster_private.h"
+#include "model/gresuse.h"
 #include "model/job.h"
 
 #define DONE_SEARCH_MAX 1000u /* jobs passed by before the list is left unsorted */
@@ -51,6 +52,7 @@ static void usage_change(struct cluster *c, const struct job *j, bool add)
             n->jobs_completing += ended ? (add ? 1u : -1u) : 0u;
             n->alloc_cpus += add ? cpus : -cpus;
             n->alloc_mem_mib += add ? grp->mem_mib : -grp->mem_mib;
+            (void)gresuse_change(&n->gres_used, grp, add); /* only shown */
             usage_label(n, j->rec, add);
             if (c->observer && c->observer->node)
                 c->observer->node(c->observer->ctx, n, PST__EVENT_KIND__EV_UNSPECIFIED);
@@ -73,6 +75,7 @@ static void usage_of_node(const struct job *j, struct node *n)
             n->jobs_completing += ended;
             n->alloc_cpus += suspended ? 0 : a->groups[g]->cpus;
             n->alloc_mem_mib += a->groups[g]->mem_mib;
+            (void)gresuse_change(&n->gres_used, a->groups[g], true);
             usage_label(n, j->rec, true);
         }
     }

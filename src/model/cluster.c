@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/pbutil.h"
 #include "model/cluster_private.h"
+#include "model/gresuse.h"
 
 int cluster_new(struct cluster **ret_cluster)
 {
@@ -68,6 +69,7 @@ void model_node_free(struct node *n)
     if (n->rec)
         pst__node_record__free_unpacked(n->rec, NULL);
     free(n->mcs_label);
+    gresuse_free(n->gres_used);
     free(n);
 }
 

@@ -68,6 +68,7 @@ struct job {
     uint32_t mailed;         /* events of this run that a mail was sent about, bits of mail_type */
 };
 
+struct gresuse;
 struct node {
     Pst__NodeRecord *rec;
     /* derived */
@@ -75,6 +76,7 @@ struct node {
     uint32_t jobs_completing; /* of those: ended */
     uint32_t alloc_cpus;
     uint64_t alloc_mem_mib;
+    struct gresuse *gres_used; /* NULL: nobody has had any */
     uint32_t mcs_jobs; /* that keep to their label */
     char *mcs_label;   /* which; NULL with mcs_jobs 0 */
     /* live only, owned by the controller */
