@@ -30,6 +30,13 @@ int64_t gather_interval(const char *text, const char *kind)
     return found;
 }
 
+bool gather_energy(const struct conf *conf)
+{
+    const char *type = conf_str(conf, CONF_ACCT_GATHER_ENERGY_TYPE);
+
+    return type && strcmp(type, "acct_gather_energy/rapl") == 0;
+}
+
 Pst__Gather *gather_of(const struct conf *conf, const Pst__JobRecord *job)
 {
     static const struct {

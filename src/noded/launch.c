@@ -57,6 +57,8 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
     set_num(&sf->has_kill_wait_s, &sf->kill_wait_s, conf_num(d->conf, CONF_KILL_WAIT));
     set_num(&sf->has_unkillable_s, &sf->unkillable_s, conf_num(d->conf, CONF_UNKILLABLE_STEP_TIMEOUT));
     r = gres_step_gpus(d->gres, sf);
+    if (gather_energy(d->conf) && r == 0 && !(sf->energy_root = hw_root(d->conf)))
+        r = -ENOMEM;
     sf->has_gpus_relative = true;
     sf->gpus_relative = constrain_devices(d);
     sf->has_append_default = true;

@@ -166,6 +166,7 @@ int constrain_plan(const struct noded *d, Pst__StepFile *sf);
 /* gather.c: how the use of a job's tasks is measured; NULL: it is not, or no memory.  Caller frees.
  */
 Pst__Gather *gather_of(const struct conf *conf, const Pst__JobRecord *job);
+bool gather_energy(const struct conf *conf); /* AcctGatherEnergyType */
 /* Seconds of "30" (tasks only) or "task=30,energy=10" for a kind of data; -1: not in it. */
 int64_t gather_interval(const char *text, const char *kind);
 

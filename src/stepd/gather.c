@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
+#include "stepd/energy.h"
 #include "stepd/procscan.h"
 #include "stepd/step.h"
 #include "wire/client.h"
@@ -180,12 +181,35 @@ static void check_limit(struct step *s)
     step_terminate(s, NULL, SIGKILL, true, 0);
 }
 
+/* Of the node, whoever uses it; a step of several nodes has the sum. */
+static void look_at_energy(struct step *s)
+{
+    if (!s->energy)
+        return;
+    energy_look(s->energy);
+    s->usage.has_energy_j = true;
+    s->usage.energy_j = s->energy->used_uj / 1000000;
+}
+
+static void start_energy(struct step *s)
+{
+    s->energy = s->sf->energy_root && !s->ext ? malloc(sizeof(*s->energy)) : NULL;
+    if (!s->energy)
+        return;
+    energy_begin(s->energy, s->sf->energy_root);
+    if (!s->energy->n) {
+        free(s->energy);
+        s->energy = NULL;
+    }
+}
+
 void gather_start(struct step *s)
 {
     const Pst__Gather *want = s->sf->gather;
     _cleanup_free_ struct proc_below *list = NULL;
     struct gather *g;
 
+    start_energy(s);
     if (!want || s->ext || s->n_running == 0)
         return;
     g = calloc(1, sizeof(*g));
@@ -220,6 +244,7 @@ void gather_tick(struct step *s, int64_t now_mono)
 
     if (!due || now_mono < due)
         return;
+    look_at_energy(s);
     (void)look(s, &list);
     s->gather->next_mono_us = now_mono_us() + (int64_t)s->sf->gather->task_s * USEC_PER_SEC;
     check_limit(s);
@@ -326,6 +351,7 @@ static void fill(struct step *s, Pst__StepUsage *usage)
 
 void gather_finish(struct step *s)
 {
+    look_at_energy(s);
     if (s->gather)
         fill(s, &s->usage);
 }
@@ -346,6 +372,9 @@ void gather_answer(struct step *s, int fd, uint32_t request_id)
     struct client *c;
     size_t n;
 
+    look_at_energy(s);
+    usage.has_energy_j = s->usage.has_energy_j;
+    usage.energy_j = s->usage.energy_j;
     if (client_from_fd(fd, &c) < 0) {
         (void)close(fd); /* it sees the end of the connection */
         return;
@@ -365,6 +394,8 @@ void gather_done(struct step *s)
 {
     struct gather *g = s->gather;
 
+    free(s->energy);
+    s->energy = NULL;
     if (!g)
         return;
     free(g->tasks);

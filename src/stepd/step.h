@@ -17,6 +17,7 @@
 
 struct bind;
 struct client;
+struct energy;
 struct extstep;
 struct gather;
 struct mpi;
@@ -94,6 +95,7 @@ struct step {
     struct mpi *mpi;                        /* NULL: the step has no MPI type */
     pid_t mpi_pid;         /* of its service, whether it runs or not; 0 = there was none */
     struct step_gpus *gpus; /* NULL: all tasks see all GPUs of the step */
+    struct energy *energy; /* NULL: not measured */
     struct gather *gather; /* NULL: the use of tasks is not measured */
     bool had_srun;
     bool finished; /* STEP_DONE was queued */

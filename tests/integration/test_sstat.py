@@ -112,6 +112,40 @@ def test_interval_of_the_job(make_cluster):
     assert sizes[0] < 2000 * MIB <= sizes[1], sizes
 
 
+def test_energy(make_cluster):
+    """AcctGatherEnergyType=acct_gather_energy/rapl: what the node's packages and memory used while the step ran."""
+    c = make_cluster(nodes=1, start=False)
+    c.write_conf(c.conf_text() + f"AcctGatherEnergyType=acct_gather_energy/rapl\nSlurmdParameters=devices_root={c.dir}/machine\n"
+                 "JobAcctGatherType=jobacct_gather/linux\n")
+    zones = {"intel-rapl:0": ("package-0", 5_000_000), "intel-rapl:0:0": ("core", 1), "intel-rapl:0:1": ("dram", 9_000_000),
+             "intel-rapl:1": ("package-1", 262_000_000_000), "intel-rapl:2": ("psys", 1)}
+    for zone, (name, energy) in zones.items():
+        folder = c.dir / "machine/sys/class/powercap" / zone
+        folder.mkdir(parents=True)
+        (folder / "name").write_text(name + "\n")
+        (folder / "energy_uj").write_text(f"{energy}\n")
+        (folder / "max_energy_range_uj").write_text("262144000000\n")
+
+    c.start()
+
+    def use(zone, energy):
+        (c.dir / "machine/sys/class/powercap" / zone / "energy_uj").write_text(f"{energy}\n")
+
+    job = c.sbatch("-n1", wrap=f"while [ ! -e {c.dir}/go ]; do sleep 0.05; done")
+    wait_until(lambda: fields(c, "sstat", f"{job}.batch", "jobid,ntasks,consumedenergyraw,avecpu") ==
+               [{"jobid": f"{job}.batch", "ntasks": "1", "consumedenergyraw": "0", "avecpu": "00:00:00"}], "it is measured")
+    use("intel-rapl:0", 5_700_000_000)
+    use("intel-rapl:0:1", 10_000_000)
+    use("intel-rapl:0:0", 900_000_000)
+    use("intel-rapl:2", 900_000_000)
+    assert fields(c, "sstat", f"{job}.batch", "consumedenergyraw") == [{"consumedenergyraw": "5696"}]
+    use("intel-rapl:1", 56_000_000)  # it went round: 144 J and 56 J
+    (c.dir / "go").touch()
+    c.wait_sacct(job, "COMPLETED")
+    rows = c.run("sacct", "-n", "-P", "-j", job, "-o", "jobid,consumedenergy,consumedenergyraw").out.splitlines()
+    assert [r for r in rows if "extern" not in r] == [f"{job}|5.90K|5896", f"{job}.batch|5.90K|5896"]
+
+
 def test_mistakes(c):
     assert c.refused("sstat") == "sstat: error: You didn't give me any jobs to stat.\n"
     assert c.refused("sstat", "-j", "1", "-o", "nosuch") == 'sstat: error: Invalid field requested: "nosuch"\n'
