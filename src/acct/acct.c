@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct/blobs.h"
 #include "acct/nodes.h"
 #include "acct/resv.h"
 #include "acct/store.h"
@@ -34,6 +35,8 @@ struct meta {
 struct acct {
     struct store store;
     struct nodes *nodes;
+    struct blobs blobs;
+    unsigned keep; /* enum acct_keep */
     struct sql_stmt *save_meta, *save_suspend, *end_suspend;
     struct meta meta;  /* as of the batch being applied */
     struct meta saved; /* as committed */
@@ -185,6 +188,7 @@ static int open_store(const char *location, const char *cluster, const char *uui
     if (!a)
         return -ENOMEM;
     a->shared = shared;
+    a->keep = ACCT_KEEP_ALL;
     r = acct_db_open(location, &db, &why);
     if (r == 0)
         r = store_init(&a->store, db);
@@ -204,6 +208,7 @@ static int open_store(const char *location, const char *cluster, const char *uui
     if (cluster && strncmp(a->meta.cluster, cluster, NAME_MAX_BYTES - 1) != 0)
         return err_set(err, -EEXIST, "accounting: %s belongs to cluster %s, this is %s",
                        sql_name(db), a->meta.cluster, cluster);
+    a->blobs.db = db;
     r = nodes_new(db, a->meta.id, &a->nodes);
     if (r < 0)
         return r;
@@ -226,6 +231,11 @@ int acct_open_source(const char *location, const char *cluster, const char *uuid
 int64_t acct_source(const struct acct *a)
 {
     return a->saved.id;
+}
+
+void acct_keep(struct acct *a, unsigned keep)
+{
+    a->keep = keep;
 }
 
 void acct_fed(struct acct *a, int64_t time_us)
@@ -255,6 +265,7 @@ static int fail(struct acct *a, int r)
     (void)snprintf(a->error, sizeof(a->error), "%s", text && text[0] ? text : strerrordesc_np(-r));
     sql_rollback(a->store.db);
     cache_clear(&a->store.cache);
+    blobs_forget(&a->blobs);
     if (a->nodes)
         nodes_forget(a->nodes);
     a->meta = a->saved;
@@ -343,11 +354,28 @@ static int merge_and_clear(ProtobufCMessage *dst, const ProtobufCMessage *set, s
     return r;
 }
 
+/* What is stored of it; borrowed from rec. */
+static Pst__JobRecord kept(const struct acct *a, const Pst__JobRecord *rec)
+{
+    Pst__JobRecord own = *rec;
+
+    if (!(a->keep & ACCT_COMMENT))
+        own.comment = NULL;
+    if (!(a->keep & ACCT_EXTRA))
+        own.extra = NULL;
+    if (!(a->keep & ACCT_STDIO))
+        own.std_in = own.std_out = own.std_err = NULL;
+    own.has_script_hash = rec->has_script_hash && a->keep & ACCT_SCRIPT;
+    own.has_env_hash = rec->has_env_hash && a->keep & ACCT_ENV;
+    return own;
+}
+
 static int job_put(struct acct *a, const Pst__JobRecord *rec, int64_t time_us)
 {
     struct store *s = &a->store;
-    struct entry *e;
     ProtobufCMessage *copy;
+    Pst__JobRecord own;
+    struct entry *e;
     int r;
 
     if (!rec->has_job_id || !rec->has_db_id)
@@ -361,7 +389,8 @@ static int job_put(struct acct *a, const Pst__JobRecord *rec, int64_t time_us)
         if (e)
             cache_drop(&s->cache, e);
     }
-    r = pb_dup(&rec->base, &copy);
+    own = kept(a, rec);
+    r = pb_dup(&own.base, &copy);
     if (r < 0)
         return r;
     r = cache_add(&s->cache, rec->job_id, CACHE_JOB, s->base + (int64_t)rec->db_id, copy, &e);
@@ -431,6 +460,7 @@ static int job_patch(struct acct *a, const Pst__JobPatch *p, int64_t time_us)
     struct entry *e = NULL;
     int r = store_job(s, p->job_id, &e);
     bool was_suspended, is_suspended;
+    Pst__JobRecord set;
     int64_t run;
 
     if (r < 0 || !e)
@@ -444,7 +474,9 @@ static int job_patch(struct acct *a, const Pst__JobPatch *p, int64_t time_us)
         e->run = s->base + (int64_t)p->set->db_id;
         e->stored = false;
     }
-    r = merge_and_clear(e->rec, p->set ? &p->set->base : NULL, p->n_clear, p->clear);
+    if (p->set)
+        set = kept(a, p->set);
+    r = merge_and_clear(e->rec, p->set ? &set.base : NULL, p->n_clear, p->clear);
     if (r < 0)
         return r;
     r = p->array_take ? array_take(&((Pst__JobRecord *)e->rec)->array_tasks, p->array_take) : 0;
@@ -483,6 +515,7 @@ static int job_purge(struct acct *a, uint32_t job_id, int64_t time_us)
 
 static int step_put(struct acct *a, const Pst__StepRecord *rec)
 {
+    Pst__StepRecord own = *rec;
     struct store *s = &a->store;
     struct entry *job = NULL, *e = NULL;
     ProtobufCMessage *copy;
@@ -492,7 +525,9 @@ static int step_put(struct acct *a, const Pst__StepRecord *rec)
     if (r < 0 || !job)
         return r;
     run = rec->has_job_db_id ? s->base + (int64_t)rec->job_db_id : job->run;
-    r = pb_dup(&rec->base, &copy);
+    if (!(a->keep & ACCT_STDIO))
+        own.std_in = own.std_out = own.std_err = NULL;
+    r = pb_dup(&own.base, &copy);
     if (r < 0)
         return r;
     e = cache_get(&s->cache, (uint64_t)run, acct_step_order(rec->step_id));
@@ -559,17 +594,19 @@ static int cluster_set(struct acct *a, const Pst__ClusterRecord *rec)
 
 static int apply_event(struct acct *a, const Pst__Event *ev, int64_t time_us)
 {
+    bool jobs = a->keep & ACCT_JOBS, steps = jobs && a->keep & ACCT_STEPS;
+
     switch (ev->body_case) {
     case PST__EVENT__BODY_JOB_PUT:
-        return job_put(a, ev->job_put, time_us);
+        return jobs ? job_put(a, ev->job_put, time_us) : 0;
     case PST__EVENT__BODY_JOB_PATCH:
-        return job_patch(a, ev->job_patch, time_us);
+        return jobs ? job_patch(a, ev->job_patch, time_us) : 0;
     case PST__EVENT__BODY_JOB_PURGE:
-        return job_purge(a, ev->job_purge, time_us);
+        return jobs ? job_purge(a, ev->job_purge, time_us) : 0;
     case PST__EVENT__BODY_STEP_PUT:
-        return step_put(a, ev->step_put);
+        return steps ? step_put(a, ev->step_put) : 0;
     case PST__EVENT__BODY_STEP_PATCH:
-        return step_patch(a, ev->step_patch);
+        return steps ? step_patch(a, ev->step_patch) : 0;
     case PST__EVENT__BODY_CLUSTER_SET:
         return cluster_set(a, ev->cluster_set);
     case PST__EVENT__BODY_RESV_PUT:
@@ -593,6 +630,8 @@ int acct_apply(struct acct *a, uint64_t lsn, const Pst__Transaction *tx, struct 
         if (r == 0)
             cache_evict(&a->store.cache, CACHE_MAX);
     }
+    if (r == 0 && a->keep & ACCT_JOBS)
+        r = blobs_apply(&a->blobs, tx, a->keep);
     for (size_t i = 0; r == 0 && i < tx->n_events; i++)
         r = apply_event(a, tx->events[i], tx->time_us);
     if (r < 0) {

@@ -30,6 +30,21 @@ struct acct;
 /* An encoded AcctJob stays below this, so that it fits a frame; steps beyond are left out. */
 #define ACCT_JOB_MAX_BYTES (15u << 20)
 
+/* Scripts and environments beyond this are not stored: they must fit a frame. */
+#define ACCT_BLOB_MAX (8u << 20)
+
+/* What is stored of what jobs bring; nodes, reservations and the cluster always are. */
+enum acct_keep {
+    ACCT_JOBS = 1u << 0,
+    ACCT_STEPS = 1u << 1,
+    ACCT_COMMENT = 1u << 2,
+    ACCT_EXTRA = 1u << 3,
+    ACCT_STDIO = 1u << 4, /* paths of standard streams */
+    ACCT_SCRIPT = 1u << 5,
+    ACCT_ENV = 1u << 6,
+    ACCT_KEEP_ALL = (1u << 7) - 1,
+};
+
 /* Open or make the store at a location for one cluster alone; tables are made and migrated by version.
  * cluster may be NULL: whose it is.  Errors: -EPROTONOSUPPORT made by a newer release, -EINVAL another
  * program's database, -EEXIST another cluster's, -EUCLEAN damaged, -EBUSY locked, -ENOSPC, -EIO,
@@ -41,6 +56,9 @@ int acct_open_source(const char *location, const char *cluster, const char *uuid
                      struct err *err);
 struct acct *acct_close(struct acct *a); /* always NULL; an open batch is undone */
 DEFINE_CLEANUP(struct acct *, acct_close)
+void acct_keep(struct acct *a, unsigned keep); /* from the next transaction on; first ACCT_KEEP_ALL */
+/* Would this blob of the transaction be stored? */
+bool acct_keeps_blob(const Pst__Transaction *tx, const Pst__Blob *blob, unsigned keep);
 uint64_t acct_cursor(const struct acct *a); /* lsn of the last transaction stored */
 int64_t acct_source(const struct acct *a);  /* number of the cluster in the store */
 /* Everything older than time_us has been applied (inside a batch); transactions say as much themselves. */

@@ -361,6 +361,25 @@ static int run_list(struct adminserve *s, struct request *q, const struct admin_
     return r;
 }
 
+static int run_blob(struct adminserve *s, struct request *q, const struct admin_who *who)
+{
+    Pst__AcctBlobReply reply = PST__ACCT_BLOB_REPLY__INIT;
+    uint8_t *buf;
+    size_t len;
+    int code = 0;
+    int r = admin_blob(s->admin, who, conn_peer(q->conn)->uid, (const Pst__AcctBlobRequest *)q->msg, &reply, &code);
+
+    if (r == 0 && code == 0)
+        r = frame_pack(q->op, FRAME_REPLY, q->id, 0, &reply.base, &buf, &len);
+    free(reply.data.data);
+    if (r < 0)
+        return r;
+    if (code)
+        return conn_error(q->conn, q->op, q->id, code, NULL);
+    conn_send_take(q->conn, buf, len);
+    return 0;
+}
+
 static bool add_follower(struct adminserve *s, struct request *q)
 {
     struct follower *f = calloc(1, sizeof(*f));
@@ -440,6 +459,7 @@ static void serve(struct adminserve *s, struct request *q)
     if (r == 0)
         r = q->op == OP_ACCT_ADMIN    ? run_admin(s, q, &who, &err)
             : q->op == OP_ACCT_FOLLOW ? run_follow(s, q, &who, &err)
+            : q->op == OP_ACCT_BLOB   ? run_blob(s, q, &who)
                                       : run_list(s, q, &who, &err);
     if (r == 0)
         return;

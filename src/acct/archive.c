@@ -38,6 +38,8 @@ static const struct kind {
     { "resv", "reservations", 7, "iiiiibb" },
     { "resv_usage", "usage_resv", 6, "iiiiii" },
     { "txn", "txns", 3, "iib" },
+    { "job_script", "blobs", 4, "iiib" },
+    { "job_env", "blobs", 4, "iiib" },
 };
 enum {
     KIND_EVENT,
@@ -48,7 +50,9 @@ enum {
     KIND_SUSPEND,
     KIND_RESV,
     KIND_RESV_USAGE,
-    KIND_TXN
+    KIND_TXN,
+    KIND_SCRIPT,
+    KIND_ENV
 };
 
 struct source {
@@ -315,6 +319,15 @@ static int purge_txns(struct work *w)
     return r < 0 ? r : purge_where(w, KIND_TXN, w->what->txns, "time_us", cut_of(w, w->what->txn_h), 1, condition);
 }
 
+/* Scripts and environments belong to jobs of any source. */
+static int purge_blobs(struct work *w)
+{
+    const struct archive_what *what = w->what;
+    int r = purge_where(w, KIND_SCRIPT, what->scripts, "used_us", cut_of(w, what->script_h), 1, "kind=0");
+
+    return r < 0 ? r : purge_where(w, KIND_ENV, what->envs, "used_us", cut_of(w, what->env_h), 1, "kind=1");
+}
+
 static int purge_source(struct work *w)
 {
     const struct archive_what *what = w->what;
@@ -327,6 +340,8 @@ static int purge_source(struct work *w)
         r = purge_resvs(w);
     if (r == 0 && w->first)
         r = purge_txns(w);
+    if (r == 0 && w->first)
+        r = purge_blobs(w);
 
     if (r == 0)
         r = purge_table(w, KIND_EVENT, what->events, "end_us", cut_of(w, what->event_h), 1);

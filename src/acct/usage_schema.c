@@ -52,6 +52,12 @@ static const char *const steps[] = {
     " source $INT NOT NULL, start_s $INT NOT NULL, resv_id $INT NOT NULL, period_us $INT NOT NULL,"
     " tres $INT NOT NULL, alloc_s $INT NOT NULL,"
     " PRIMARY KEY(source, start_s, resv_id, period_us, tres))$TABLE;",
+
+    "CREATE TABLE IF NOT EXISTS blobs("
+    " kind $INT NOT NULL,"    /* enum blob_kind */
+    " hash $INT NOT NULL,"    /* JobRecord.script_hash, env_hash */
+    " used_us $INT NOT NULL," /* submitted last */
+    " data $BLOB NOT NULL, PRIMARY KEY(kind, hash))$ROWS;",
 };
 
 const struct acct_schema acct_schema_usage = { "usage", ARRAY_SIZE(steps), steps };

@@ -130,6 +130,8 @@ static int do_register(struct serve_call *call, struct source *s, const Pst__Dbd
     r = acct_open_source(serve_location(call), s->name, req->uuid, &s->acct, err);
     if (r < 0)
         return r;
+    if (req->has_keep)
+        acct_keep(s->acct, req->keep);
     if (req->has_last_lsn && acct_cursor(s->acct) > req->last_lsn) {
         log_error("cluster %s: stored up to record %llu, and its journal ends at %llu: a repair "
                   "cut it; going on "

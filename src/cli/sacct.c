@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "acctop.pb-c.h"
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "cli/cli.h"
@@ -108,8 +109,8 @@ static const struct opt rows[] = {
     { "efficiency", 0, OPT_OPT, O_EFFICIENCY, 0, NULL, NULL, "table|report",
       "what runs used of what they held; report: a page and advice for each" },
     { "endtime", 'E', OPT_REQ, O_END, 0, NULL, NULL, "time", "jobs before this time" },
-    { "env-vars", 0, OPT_NONE, O_ENV_VARS, 0, NULL, NULL, NULL, NULL,
-      "environments of jobs are not kept in accounting" },
+    { "env-vars", 0, OPT_NONE, O_ENV_VARS, 0, NULL, NULL, NULL,
+      "print the environments of --jobs" },
     { "expand-patterns", 0, OPT_NONE, O_EXPAND, 0, NULL, NULL, NULL,
       "resolve patterns in file names" },
     { "federation", 0, OPT_NONE, O_FEDERATION, 0, "@FEDERATION", NULL, NULL,
@@ -199,6 +200,11 @@ struct sacct {
     bool all_users, noheader, noconvert, expand, helpformat, completion, scripts, array, truncate;
     enum { WHOLE_NAMED, WHOLE_YES, WHOLE_NO } whole_het; /* components of heterogeneous jobs */
     bool have_states, have_start, have_end, env_vars, efficiency, report;
+    struct named_job { /* --batch-script, --env-vars */
+        uint32_t job_id;
+        char name[32], *cluster;
+    } *named;
+    size_t n_named;
     size_t njobs; /* seen */
     int64_t start_us, end_us;
     char unit;
@@ -683,6 +689,22 @@ static void put_efficiency(struct sacct *s, const Pst__AcctJob *a, int64_t now_u
         strbuf_addc(&s->out, '\n');
 }
 
+/* Its script or environment is asked for when the list is complete. */
+static void name_job(struct sacct *s, const Pst__AcctJob *a)
+{
+    const Pst__JobRecord *j = a->job;
+    struct named_job *n;
+
+    s->named = xrealloc_or_die(s->named, s->n_named + 1, sizeof(*s->named));
+    n = &s->named[s->n_named++];
+    n->job_id = j->job_id;
+    n->cluster = xstrdup_or_die(a->cluster ? a->cluster : s->cluster);
+    if (j->array_job_id && j->has_array_task_id)
+        (void)snprintf(n->name, sizeof(n->name), "%u_%u", j->array_job_id, j->array_task_id);
+    else
+        (void)snprintf(n->name, sizeof(n->name), "%u", j->job_id);
+}
+
 static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
     struct sacct *s = ctx;
@@ -702,6 +724,10 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
     if (s->truncate)
         truncate_times(s, a);
     s->njobs++;
+    if (s->scripts || s->env_vars) {
+        name_job(s, a);
+        return 0;
+    }
     if (s->efficiency) {
         put_efficiency(s, a, info->now_us);
     } else if (s->json.wanted) {
@@ -725,28 +751,73 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
 /* ---- other output -------------------------------------------------------------------------------
  */
 
-static void print_scripts(struct sacct *s)
+/* From the controller, which has the scripts of jobs it still knows. */
+static bool print_known_script(struct sacct *s, uint32_t job_id)
 {
-    if (!s->ids.n)
-        cli_fatal("--batch-script needs --jobs");
-    for (size_t i = 0; i < s->ids.n; i++) {
-        Pst__JobIdRequest request = PST__JOB_ID_REQUEST__INIT;
-        Pst__ScriptReply *reply = NULL;
-        int r;
+    Pst__JobIdRequest request = PST__JOB_ID_REQUEST__INIT;
+    Pst__ScriptReply *reply = NULL;
+    struct client *c = NULL;
+    struct err err = { .text = "" };
+    bool found = false;
 
-        request.has_job_id = true;
-        request.job_id = s->ids.ids[i].job_id;
-        r = client_call(s->client, OP_QUERY_SCRIPT, &request.base, (ProtobufCMessage **)&reply);
-        if (r < 0)
-            cli_die(CLI_EXIT_FAILED, "Batch script of job %u: %s", request.job_id,
-                    client_strerror(s->client, r));
-        (void)printf("Batch Script for %u\n%s", request.job_id, RULE);
-        if (reply->has_script)
+    request.has_job_id = true;
+    request.job_id = job_id;
+    if (cli_connect(&s->cli, &c, &err) == 0 &&
+        client_call(c, OP_QUERY_SCRIPT, &request.base, (ProtobufCMessage **)&reply) == 0) {
+        found = reply->has_script;
+        if (found)
             (void)fwrite(reply->script.data, 1, reply->script.len, stdout);
-        else
-            (void)printf("NONE\n");
         pst__script_reply__free_unpacked(reply, NULL);
     }
+    client_free(c);
+    return found;
+}
+
+static void print_environment(const ProtobufCBinaryData *env)
+{
+    for (size_t at = 0; at < env->len;) {
+        size_t len = strnlen((const char *)env->data + at, env->len - at);
+
+        (void)printf("%.*s\n", (int)len, (const char *)env->data + at);
+        at += len + 1;
+    }
+}
+
+static void print_blob(struct sacct *s, const struct named_job *j, bool env)
+{
+    Pst__AcctBlobRequest request = PST__ACCT_BLOB_REQUEST__INIT;
+    Pst__AcctBlobReply *reply = NULL;
+    int r;
+
+    request.cluster = j->cluster;
+    request.has_job_id = request.has_env = true;
+    request.job_id = j->job_id;
+    request.env = env;
+    r = client_call(s->client, OP_ACCT_BLOB, &request.base, (ProtobufCMessage **)&reply);
+    if (r < 0)
+        cli_die(CLI_EXIT_FAILED, "%s of job %s: %s", env ? "Environment" : "Batch script", j->name,
+                client_strerror(s->client, r));
+    (void)printf(env ? "Environment used for %s (must be batch to display)\n%s" : "Batch Script for %s\n%s", j->name,
+                 RULE);
+    if (reply->has_data && env)
+        print_environment(&reply->data);
+    else if (reply->has_data)
+        (void)fwrite(reply->data.data, 1, reply->data.len, stdout);
+    else if (env || strcmp(j->cluster, s->cluster) != 0 || !print_known_script(s, j->job_id))
+        (void)printf("NONE\n");
+    pst__acct_blob_reply__free_unpacked(reply, NULL);
+}
+
+static void print_blobs(struct sacct *s)
+{
+    for (size_t i = 0; i < s->n_named; i++) {
+        if (s->scripts)
+            print_blob(s, &s->named[i], false);
+        if (s->env_vars)
+            print_blob(s, &s->named[i], true);
+        free(s->named[i].cluster);
+    }
+    free(s->named);
 }
 
 static void print_jobs(struct sacct *s, int argc, char **argv)
@@ -756,6 +827,11 @@ static void print_jobs(struct sacct *s, int argc, char **argv)
     int r;
 
     make_filter(s);
+    if (s->scripts || s->env_vars) {
+        s->noheader = true;
+        s->json.wanted = false;
+        s->filter.has_allocations_only = s->filter.allocations_only = true;
+    }
     if (s->json.wanted) {
         json_begin(&s->js, &s->out, json_option_style(&s->json));
         s->js.plain_null = s->json.complex;
@@ -778,6 +854,8 @@ static void print_jobs(struct sacct *s, int argc, char **argv)
         json_end(&s->js);
     }
     flush_out(s, true);
+    if (s->scripts || s->env_vars)
+        print_blobs(s);
     if (s->report && !s->njobs)
         cli_die(CLI_EXIT_FAILED, "accounting knows no such job");
 }
@@ -810,8 +888,8 @@ static void run(struct sacct *s, int argc, char **argv)
         (void)fprintf(stderr, "Slurm job completion is disabled\n");
         exit(CLI_EXIT_FAILED);
     }
-    if (s->env_vars)
-        cli_die(CLI_EXIT_FAILED, "--env-vars: environments of jobs are not kept in accounting");
+    if ((s->scripts || s->env_vars) && !s->ids.n)
+        cli_fatal("%s needs --jobs", s->scripts ? "--batch-script" : "--env-vars");
     make_format(s);
     s->cluster = conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME);
     if (other_cluster(s)) {
@@ -820,11 +898,8 @@ static void run(struct sacct *s, int argc, char **argv)
         flush_out(s, true);
         return;
     }
-    s->client = s->scripts ? cli_connect_or_die(&s->cli, NULL) : cli_connect_acct_or_die(&s->cli);
-    if (s->scripts)
-        print_scripts(s);
-    else
-        print_jobs(s, argc, argv);
+    s->client = cli_connect_acct_or_die(&s->cli);
+    print_jobs(s, argc, argv);
 }
 
 int main(int argc, char **argv)

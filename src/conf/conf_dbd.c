@@ -135,7 +135,8 @@ static void check_ages(struct conf_loader *l, const struct conf_dbd *c)
     static const enum conf_dbd_key ages[] = { CONF_DBD_PURGE_EVENT_AFTER, CONF_DBD_PURGE_JOB_AFTER,
                                               CONF_DBD_PURGE_STEP_AFTER,
                                               CONF_DBD_PURGE_USAGE_AFTER, CONF_DBD_PURGE_RESV_AFTER,
-                                              CONF_DBD_PURGE_SUSPEND_AFTER, CONF_DBD_PURGE_TXN_AFTER };
+                                              CONF_DBD_PURGE_SUSPEND_AFTER, CONF_DBD_PURGE_TXN_AFTER,
+                                              CONF_DBD_PURGE_JOB_SCRIPT_AFTER, CONF_DBD_PURGE_JOB_ENV_AFTER };
     uint64_t hours;
 
     for (size_t i = 0; i < ARRAY_SIZE(ages); i++) {

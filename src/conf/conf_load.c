@@ -276,6 +276,9 @@ static int finish_common(struct conf_loader *l)
         c->slurm_uid = known;
     else if (user->text[0] >= '0' && user->text[0] <= '9')
         c->slurm_uid = known | user->num;
+    if (conf_option(c, CONF_ACCOUNTING_STORAGE_ENFORCE, "wckeys", NULL, NULL) ||
+        conf_option(c, CONF_ACCOUNTING_STORAGE_ENFORCE, "all", NULL, NULL))
+        c->vals[CONF_TRACK_WCKEY] = (struct conf_val){ .text = "yes", .num = 1, .set = true };
     if (conf_option(c, CONF_AUTH_INFO, "socket", &value, &len) && len > 0) {
         c->munge_socket = strndup(value, len);
         if (!c->munge_socket)

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 #include "acct.pb-c.h"
+#include "acct/acct.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "conf/conf.h"
@@ -27,6 +28,7 @@ struct remote {
     /* of slurm.conf, which may be replaced */
     char *hosts[2], *cluster, *key_file, *munge_socket, *control_host, *uuid;
     uint16_t port, control_port;
+    unsigned told_keep; /* what slurmdbd was told to keep */
     bool use_munge;
     uid_t slurm_uid;
     pthread_mutex_t lock; /* of client, for interrupt() */
@@ -117,6 +119,8 @@ static int register_cluster(struct remote *s, uint64_t journal_end, struct err *
     request.control_port = s->control_port;
     request.has_last_lsn = true;
     request.last_lsn = journal_end;
+    request.has_keep = true;
+    request.keep = s->told_keep = s->base.keep;
     r = client_call(s->client, OP_DBD_REGISTER, &request.base, (ProtobufCMessage **)&reply);
     if (r < 0)
         return failed(&s->base, r, err);
@@ -131,6 +135,8 @@ static int remote_open(struct acctsink *sink, uint64_t journal_end, struct err *
     struct client *client = NULL;
     int r;
 
+    if (sink->open && s->told_keep != sink->keep)
+        remote_close(sink); /* to register with what is kept now */
     if (sink->open)
         return 0;
     r = connect_any(s, &client, err);
@@ -157,9 +163,11 @@ static int remote_begin(struct acctsink *sink, struct err *err)
     return 0;
 }
 
-static bool kept(const Pst__Event *ev)
+static bool kept(const struct remote *s, const Pst__Transaction *tx, const Pst__Event *ev)
 {
     switch (ev->body_case) {
+    case PST__EVENT__BODY_BLOB_PUT:
+        return acct_keeps_blob(tx, ev->blob_put, s->base.keep);
     case PST__EVENT__BODY_JOB_PUT:
     case PST__EVENT__BODY_JOB_PATCH:
     case PST__EVENT__BODY_JOB_PURGE:
@@ -206,7 +214,7 @@ static int remote_add(struct acctsink *sink, uint64_t lsn, const Pst__Transactio
     small.events = events;
     small.n_events = 0;
     for (size_t i = 0; i < tx->n_events; i++)
-        if (kept(tx->events[i]))
+        if (kept(s, tx, tx->events[i]))
             events[small.n_events++] = tx->events[i];
     s->upto = lsn;
     if (!small.n_events)
@@ -334,6 +342,7 @@ int acctsink_slurmdbd(const struct conf *conf, const char *uuid, struct acctsink
         return -ENOMEM;
     pthread_mutex_init(&s->lock, NULL);
     s->base.ops = &remote_ops;
+    s->base.keep = ACCT_KEEP_ALL;
     r = copy_conf(s, conf, uuid);
     if (r < 0)
         remote_free(&s->base);

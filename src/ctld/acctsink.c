@@ -8,6 +8,28 @@
 #include "acct/acct.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "conf/conf.h"
+
+unsigned acctsink_keep(const struct conf *conf)
+{
+    static const struct {
+        const char *word;
+        unsigned keep;
+    } flags[] = { { "job_comment", ACCT_COMMENT }, { "job_extra", ACCT_EXTRA }, { "job_script", ACCT_SCRIPT },
+                  { "job_env", ACCT_ENV } };
+    unsigned keep = ACCT_JOBS | ACCT_STEPS | ACCT_STDIO;
+
+    for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+        if (conf_option(conf, CONF_ACCOUNTING_STORE_FLAGS, flags[i].word, NULL, NULL))
+            keep |= flags[i].keep;
+    if (conf_option(conf, CONF_ACCOUNTING_STORE_FLAGS, "no_stdio", NULL, NULL))
+        keep &= ~(unsigned)ACCT_STDIO;
+    if (conf_option(conf, CONF_ACCOUNTING_STORAGE_ENFORCE, "nosteps", NULL, NULL))
+        keep &= ~(unsigned)ACCT_STEPS;
+    if (conf_option(conf, CONF_ACCOUNTING_STORAGE_ENFORCE, "nojobs", NULL, NULL))
+        keep &= ~(unsigned)(ACCT_JOBS | ACCT_STEPS);
+    return keep;
+}
 
 struct embedded {
     struct acctsink base;
@@ -40,8 +62,10 @@ static int embedded_open(struct acctsink *s, uint64_t journal_end, struct err *e
     struct embedded *e = embedded(s);
     int r;
 
-    if (s->open)
+    if (s->open) {
+        acct_keep(e->acct, s->keep);
         return 0;
+    }
     r = acct_open(e->path, e->cluster, &e->acct, err);
     if (r < 0)
         return r;
@@ -54,6 +78,7 @@ static int embedded_open(struct acctsink *s, uint64_t journal_end, struct err *e
         if (r < 0)
             return failed(s, r, err);
     }
+    acct_keep(e->acct, s->keep);
     s->cursor = acct_cursor(e->acct);
     s->open = true;
     return 0;
@@ -122,6 +147,7 @@ int acctsink_embedded(const char *db_path, const char *cluster, struct acctsink 
     if (!e)
         return -ENOMEM;
     e->base.ops = &embedded_ops;
+    e->base.keep = ACCT_KEEP_ALL;
     e->path = strdup(db_path);
     e->cluster = cluster ? strdup(cluster) : NULL;
     if (!e->path || (cluster && !e->cluster)) {

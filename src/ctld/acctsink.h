@@ -16,6 +16,7 @@ struct conf;
 struct acctsink {
     const struct acctsink_ops *ops;
     uint64_t cursor; /* stored up to here; valid while open */
+    unsigned keep;   /* enum acct_keep; a change holds from the next open() on */
     bool open;
 };
 
@@ -32,6 +33,9 @@ struct acctsink_ops {
     void (*interrupt)(struct acctsink *s); /* any thread: let calls that wait return */
     void (*free)(struct acctsink *s);
 };
+
+/* AccountingStoreFlags, and what AccountingStorageEnforce leaves out. */
+unsigned acctsink_keep(const struct conf *conf);
 
 int acctsink_embedded(const char *db_path, const char *cluster, struct acctsink **ret);
 /* uuid: ClusterRecord.cluster_id. */

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "acct/acct.h"
 #include "acctd/serve.h"
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -34,6 +35,7 @@
 struct acctthread {
     char *journal_dir;
     uint64_t journal_end; /* at the start */
+    _Atomic unsigned keep; /* enum acct_keep */
     uid_t slurm_uid;
     pthread_t thread;
     bool running;
@@ -65,7 +67,10 @@ static struct timespec timespec_of(int64_t mono_us)
 static int open_sink(struct acctthread *t, struct err *err)
 {
     uint64_t end = MAX(t->journal_end, atomic_load(&t->durable)); /* it has grown since */
-    int r = t->sink->ops->open(t->sink, end, err);
+    int r;
+
+    t->sink->keep = atomic_load(&t->keep);
+    r = t->sink->ops->open(t->sink, end, err);
 
     if (r == 0)
         atomic_store(&t->cursor, t->sink->cursor);
@@ -129,11 +134,14 @@ static int fill_batch(struct acctthread *t, struct err *err)
     unsigned n = 0;
 
     while (n < BATCH_RECORDS && (n % 64 || now_mono_us() < until) && !t->sink->ops->full(t->sink)) {
+        uint64_t durable = atomic_load(&t->durable), lsn;
         const uint8_t *data;
-        uint64_t lsn;
         size_t len;
-        int r = journal_reader_next(t->reader, atomic_load(&t->durable), &lsn, &data, &len, err);
+        int r;
 
+        if (atomic_load(&t->keep) != t->sink->keep)
+            break; /* what is on disk by now may be from behind that: the next batch goes by it */
+        r = journal_reader_next(t->reader, durable, &lsn, &data, &len, err);
         if (r > 0) {
             r = store_one(t, lsn, data, len, err);
             t->read_lsn = lsn;
@@ -257,6 +265,17 @@ static void hurry(void *arg, uint64_t lsn)
 uint64_t acctthread_cursor(const struct acctthread *t)
 {
     return atomic_load(&t->cursor);
+}
+
+unsigned acctthread_keep(const struct acctthread *t)
+{
+    return t ? atomic_load(&t->keep) : 0;
+}
+
+void acctthread_reconfigured(struct acctthread *t, const struct conf *conf)
+{
+    if (t)
+        atomic_store(&t->keep, acctsink_keep(conf)); /* before what comes later is on disk */
 }
 
 void acctthread_durable(struct acctthread *t, uint64_t lsn)
@@ -389,6 +408,7 @@ int acctthread_start(struct ctld *ctld, const char *db_path, const char *journal
     if (!t)
         return -ENOMEM;
     t->journal_end = journal_last(ctld->journal);
+    atomic_store(&t->keep, ctld->conf ? acctsink_keep(ctld->conf) : (unsigned)ACCT_KEEP_ALL);
     t->slurm_uid = ctld->conf ? conf_slurm_uid(ctld->conf) : getuid();
     atomic_store(&t->durable, journal_durable(ctld->journal));
     r = db_path ? start_embedded(t, ctld, db_path, &why)

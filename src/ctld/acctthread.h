@@ -11,8 +11,14 @@
 
 struct acctthread;
 struct conn;
+struct conf;
 struct ctld;
 struct frame;
+
+/* enum acct_keep; 0: t is NULL.  Any thread. */
+unsigned acctthread_keep(const struct acctthread *t);
+/* slurm.conf says anew what is stored of jobs (NULL: no accounting).  Any thread. */
+void acctthread_reconfigured(struct acctthread *t, const struct conf *conf);
 
 /* Open or make the database and start; db_path NULL: bring everything to slurmdbd, which need not be there
  * yet.  Uses ctld's journal, cluster and conf (the latter two may

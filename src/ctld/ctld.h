@@ -86,6 +86,10 @@ struct ctld {
     struct views *views;
     struct schedthread *sched;
     struct acctthread *acct;
+    struct blob_logged {
+        uint64_t hash;
+        int64_t time_us;
+    } blobs_logged[4096]; /* when, for accounting; by hash */
     struct jobcomp *jobcomp; /* NULL: no JobCompType */
     struct acctadmin *acct_admin;   /* the store is embedded ... */
     struct acctfollow *acct_follow; /* ... or slurmdbd's */

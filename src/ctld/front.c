@@ -118,7 +118,7 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
         prioquery_start(f, c, frame);
     else if (frame->op == OP_WATCH)
         watch_start(f->ctld->watch, c, frame);
-    else if (frame->op == OP_ACCT_ADMIN || frame->op == OP_ACCT_LIST)
+    else if (frame->op == OP_ACCT_ADMIN || frame->op == OP_ACCT_LIST || frame->op == OP_ACCT_BLOB)
         acctadmin_request(f->ctld->acct_admin, c, frame);
     else
         to_core(f, c, frame);

@@ -5,6 +5,7 @@
 
 #include <xxhash.h>
 
+#include "acct/acct.h"
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/log.h"
@@ -12,6 +13,7 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "ctld/ctld.h"
+#include "ctld/acctthread.h"
 #include "ctld/cron.h"
 #include "ctld/depends.h"
 #include "ctld/feasible.h"
@@ -30,6 +32,8 @@
 #include "model/depend.h"
 
 #define MEM_MAX_MIB (UINT64_C(1) << 40) /* more is a slip or malice; products with it do not overflow */
+
+#define BLOB_AGAIN_US (1800 * USEC_PER_SEC)
 
 #define F_ARGV 153     /* JobRecord.argv */
 #define F_RLIMITS 159
@@ -538,13 +542,28 @@ static bool check(struct submission *s)
 
 /* ---- the record --------------------------------------------------------------------------------- */
 
+/* The accounting store may have purged what has not been submitted for an hour or more, and its switch may
+ * be new: what it shall keep is logged again now and then. */
+static bool log_again(struct ctld *ctld, uint64_t hash, int64_t time_us)
+{
+    struct blob_logged *at = &ctld->blobs_logged[hash % ARRAY_SIZE(ctld->blobs_logged)];
+
+    if (!(acctthread_keep(ctld->acct) & (ACCT_SCRIPT | ACCT_ENV)) ||
+        (at->hash == hash && time_us - at->time_us < BLOB_AGAIN_US))
+        return false;
+    *at = (struct blob_logged){ hash, time_us };
+    return true;
+}
+
 static uint64_t add_blob(struct ctld *ctld, Pst__Transaction *tx, const ProtobufCBinaryData *data)
 {
     uint64_t hash = XXH3_64bits(data->data, data->len);
+    bool again;
 
     if (!hash)
         hash = 1;
-    if (!cluster_blob(ctld->cluster, hash))
+    again = log_again(ctld, hash, tx->time_us);
+    if (again || !cluster_blob(ctld->cluster, hash))
         tx_blob(tx, hash, data->data, data->len);
     return hash;
 }

@@ -29,6 +29,7 @@ static const struct op_row rows[OP_MAX_] = {
     [OP_QUERY_SCRIPT] = { op_query_script, 0 },
     [OP_ACCT_ADMIN] = { NULL, OPF_FRONT },
     [OP_ACCT_LIST] = { NULL, OPF_FRONT },
+    [OP_ACCT_BLOB] = { NULL, OPF_FRONT },
     [OP_QUERY_PRIORITY] = { NULL, OPF_FRONT },
     [OP_QUERY_SHARES] = { op_query_shares, 0 },
     [OP_USAGE_RESET] = { op_usage_reset, OPF_ADMIN | OPF_WRITES },

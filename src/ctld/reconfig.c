@@ -3,6 +3,7 @@
  * A record is built as the configuration describes it and compared with the one that is; what operators changed
  * since (state, reason, weight of a running cluster) stays unless the file's own value changed. */
 #include "ctld/reconfig.h"
+#include "ctld/acctthread.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -327,6 +328,7 @@ int reconfig_run(struct ctld *ctld, struct err *err)
     }
     if (log_level_parse(conf_str(fresh, CONF_SLURMCTLD_DEBUG), &level) == 0)
         log_set_level(level);
+    acctthread_reconfigured(ctld->acct, fresh);
     feed_params(ctld);
     shares_configure(ctld);
     feed_licenses(ctld);

@@ -39,7 +39,8 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
 
     if (atomic_load(&d->stopping))
         (void)conn_error(c, frame->op, frame->id, EPST_SHUTTING_DOWN, NULL);
-    else if (frame->op == OP_ACCT_ADMIN || frame->op == OP_ACCT_LIST || frame->op == OP_ACCT_FOLLOW)
+    else if (frame->op == OP_ACCT_ADMIN || frame->op == OP_ACCT_LIST || frame->op == OP_ACCT_FOLLOW ||
+             frame->op == OP_ACCT_BLOB)
         admin_request(d, c, frame);
     else if (serve_has(frame->op))
         serve_request(d->serve, c, frame, 0);
@@ -117,6 +118,8 @@ static bool set_purge(struct dbd *d)
         .resv_h = conf_dbd_age(d->conf, CONF_DBD_PURGE_RESV_AFTER),
         .suspend_h = conf_dbd_age(d->conf, CONF_DBD_PURGE_SUSPEND_AFTER),
         .txn_h = conf_dbd_age(d->conf, CONF_DBD_PURGE_TXN_AFTER),
+        .script_h = conf_dbd_age(d->conf, CONF_DBD_PURGE_JOB_SCRIPT_AFTER),
+        .env_h = conf_dbd_age(d->conf, CONF_DBD_PURGE_JOB_ENV_AFTER),
         .events = conf_dbd_bool(d->conf, CONF_DBD_ARCHIVE_EVENTS),
         .jobs = conf_dbd_bool(d->conf, CONF_DBD_ARCHIVE_JOBS),
         .steps = conf_dbd_bool(d->conf, CONF_DBD_ARCHIVE_STEPS),
@@ -124,11 +127,13 @@ static bool set_purge(struct dbd *d)
         .resvs = conf_dbd_bool(d->conf, CONF_DBD_ARCHIVE_RESVS),
         .suspends = conf_dbd_bool(d->conf, CONF_DBD_ARCHIVE_SUSPEND),
         .txns = conf_dbd_bool(d->conf, CONF_DBD_ARCHIVE_TXN),
+        .scripts = conf_dbd_bool(d->conf, CONF_DBD_ARCHIVE_JOB_SCRIPT),
+        .envs = conf_dbd_bool(d->conf, CONF_DBD_ARCHIVE_JOB_ENV),
         .dir = conf_dbd_str(d->conf, CONF_DBD_ARCHIVE_DIR),
         .limit = conf_dbd_num(d->conf, CONF_DBD_MAX_PURGE_LIMIT),
     };
     return d->purge.event_h || d->purge.job_h || d->purge.step_h || d->purge.usage_h || d->purge.resv_h ||
-           d->purge.suspend_h || d->purge.txn_h;
+           d->purge.suspend_h || d->purge.txn_h || d->purge.script_h || d->purge.env_h;
 }
 
 static bool is_private(const struct dbd *d, const char *what)

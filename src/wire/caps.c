@@ -454,6 +454,9 @@ static const struct pb_cap rows[] = {
     ALL("AcctFollowRequest", SHORT),
     SUB("AcctFollowRequest", "cluster"),
     REP("AcctFollowRequest", "tres", SHORT, NODES),
+    ALL("AcctBlobRequest", SHORT),
+    ALL("AcctBlobReply", SHORT),
+    STR("AcctBlobReply", "data", 8 * MIB),
     ALL("AcctListRequest", SHORT),
     SUB("AcctListRequest", "where"),
 

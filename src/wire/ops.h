@@ -53,6 +53,7 @@
     X(OP_ACCT_ADMIN, 40, "acct-admin", acct_admin_request, acct_admin_reply, 15 * WIRE_MIB)        \
     X(OP_ACCT_LIST, 41, "acct-list", acct_list_request, record_batch, 4 * WIRE_MIB)                \
     X(OP_ACCT_FOLLOW, 42, "acct-follow", acct_follow_request, acct_changes, 1 * WIRE_MIB)          \
+    X(OP_ACCT_BLOB, 117, "acct-blob", acct_blob_request, acct_blob_reply, 4 * WIRE_KIB)            \
     X(OP_QUERY_EXPLAIN, 38, "query-explain", explain_request, explain_reply, 4 * WIRE_KIB)         \
     X(OP_WATCH, 39, "watch", watch_request, watch_batch, 1 * WIRE_MIB)                             \
     /* administration */                                                                           \

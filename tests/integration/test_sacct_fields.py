@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-CLUSTER = {"nodes": 2}
+CLUSTER = {"nodes": 2, "conf": "AccountingStoreFlags=job_comment,job_extra"}
 # name, width of its column (negative: on the left)
 FIELDS = [
     ("Account", 10), ("AdminComment", 15), ("AllocCPUS", 10), ("AllocNodes", 10), ("AllocTRES", 10), ("AssocID", 7),
