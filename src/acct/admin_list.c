@@ -64,8 +64,11 @@ static int give_assoc(struct listing *l, struct assoc *a)
     Pst__AssocRecord out = *a->rec;
     const uint32_t *qos;
 
-    if (!l->where->no_inherited_limits)
+    if (!l->where->no_inherited_limits) {
         out.limits = (Pst__Limits *)am_limits(am, a); /* only read */
+        out.priority = am_priority(a);
+        out.has_priority = out.priority != 0;
+    }
     if (!l->where->raw_qos) {
         uint32_t def = am_default_qos(am, a);
 

@@ -161,6 +161,13 @@ static int know_user(void *ctx, const ProtobufCMessage *record, const struct que
     return 0;
 }
 
+static int know_account(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    (void)info;
+    know(ctx, xasprintf_or_die("account %s", ((const Pst__AccountRecord *)record)->name));
+    return 0;
+}
+
 static bool look(struct load *l)
 {
     static const Pst__AcctCond all = PST__ACCT_COND__INIT;
@@ -170,7 +177,8 @@ static bool look(struct load *l)
     where.n_clusters = 1;
     where.clusters = clusters;
     return smgr_list(l->s, PST__ACCT_ENTITY__ACCT_ASSOC, &where, know_assoc, l) &&
-           smgr_list(l->s, PST__ACCT_ENTITY__ACCT_USER, &all, know_user, l);
+           smgr_list(l->s, PST__ACCT_ENTITY__ACCT_USER, &all, know_user, l) &&
+           smgr_list(l->s, PST__ACCT_ENTITY__ACCT_ACCOUNT, &all, know_account, l);
 }
 
 /* ---- operations
@@ -310,6 +318,14 @@ static bool make_user(struct load *l, const struct file_entry *e, struct smgr_li
     return true;
 }
 
+/* In the file, or in any cluster of the store. */
+static bool account_is_there(struct load *l, const char *name)
+{
+    _cleanup_free_ char *known = xasprintf_or_die("account %s", name);
+
+    return is_there(l, name, NULL, NULL) || is_known(l, known);
+}
+
 /* Coordinators, once all accounts and users are there. */
 static bool make_coordinators(struct load *l)
 {
@@ -326,8 +342,13 @@ static bool make_coordinators(struct load *l)
             return false;
         add_name(&line.where->users, &line.where->n_users, e->parsed.name);
         for (char *w = strtok_r(words, ",", &save); w; w = strtok_r(NULL, ",", &save))
-            add_name(&line.where->accounts, &line.where->n_accounts, w);
-        add_op(l, PST__ACCT_VERB__ACCT_ADD, PST__ACCT_ENTITY__ACCT_COORD, &line);
+            if (account_is_there(l, w))
+                add_name(&line.where->accounts, &line.where->n_accounts, w);
+            else /* a dump names those of other clusters too */
+                printf("%s:%u: there is no account %s for %s to coordinate\n", l->path, e->line, w, e->parsed.name);
+        if (line.where->n_accounts)
+            add_op(l, PST__ACCT_VERB__ACCT_ADD, PST__ACCT_ENTITY__ACCT_COORD, &line);
+        smgr_line_done(&line);
     }
     return true;
 }

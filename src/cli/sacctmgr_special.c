@@ -215,7 +215,7 @@ static void fairshare(struct smgr_line *l, const char *value)
 {
     Pst__AssocRecord *a = smgr_set_assoc(l);
 
-    if (strcasecmp(value, "parent") == 0) {
+    if (strcasecmp(value, "parent") == 0 || strcmp(value, "2147483647") == 0) { /* as Slurm dumps it */
         a->has_shares_parent = a->shares_parent = 1;
         return;
     }

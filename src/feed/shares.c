@@ -58,7 +58,7 @@ static void add_assocs(struct feed_shares *all, const struct cluster *c, const c
                                   .shares = a->rec->has_shares ? a->rec->shares : 1,
                                   .use_parent = a->rec->has_shares_parent && a->rec->shares_parent,
                                   .user = a->user,
-                                  .priority = a->rec->has_priority ? a->rec->priority : 0,
+                                  .priority = am_priority(a),
                                   .usage = share_own_usage(c, a, cluster_name, now_us) };
     }
 }

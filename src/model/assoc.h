@@ -90,6 +90,8 @@ const Pst__ResourceRecord *am_resource(const struct assoc_mgr *am, uint32_t reso
 const Pst__AcctClusterRecord *am_cluster(const struct assoc_mgr *am, const char *name);
 
 /* Every record of a kind, deleted ones too, in no order: start with *pos = 0; NULL at the end. */
+/* Its own, or that of the nearest above which has one; 0: none has. */
+uint32_t am_priority(const struct assoc *a);
 const ProtobufCMessage *am_next(const struct assoc_mgr *am, enum am_kind kind, size_t *pos);
 size_t am_count(const struct assoc_mgr *am, enum am_kind kind); /* deleted ones too */
 

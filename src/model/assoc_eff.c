@@ -281,3 +281,12 @@ bool am_is_coordinator(struct assoc_mgr *am, const char *cluster, const char *us
             return true;
     return false;
 }
+
+/* ---- priority -------------------------------------------------------------------------------------- */
+
+uint32_t am_priority(const struct assoc *a)
+{
+    while (a && !a->rec->has_priority)
+        a = a->parent;
+    return a ? a->rec->priority : 0;
+}
