@@ -16,6 +16,7 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "wire/errors.h"
+#include "wire/rpcstat.h"
 #include "wire/server.h"
 #include "api.pb-c.h"
 
@@ -523,7 +524,11 @@ static void *run(void *arg)
         struct request *q = take(s);
 
         if (q) {
+            int64_t start = now_mono_us();
+
             serve(s, q);
+            if (s->config.rpcs)
+                rpc_count(s->config.rpcs, q->op, now_mono_us() - start);
             request_free(q);
         } else {
             (void)ensure_store(s, &err); /* likewise */

@@ -16,6 +16,8 @@
 struct adminserve;
 struct conn;
 
+struct rpc_stat;
+
 /* What is left to do once the store has changed. */
 struct admin_delivery {
     Pst__AcctChange **changes; /* in order; owned by the delivery */
@@ -35,6 +37,7 @@ struct adminserve_config {
     size_t n_tres;
     uint64_t known_version; /* the changes behind this one are delivered first */
     unsigned private_data;
+    struct rpc_stat *rpcs; /* counted there by operation; NULL: not */
     bool (*is_root)(void *ctx, uid_t uid); /* any thread */
     /* Takes d: the changes go where they take effect, and then the answer. Any thread.  NULL: they
      * go to those who follow (OP_ACCT_FOLLOW), and the answer at once. */

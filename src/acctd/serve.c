@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "wire/errors.h"
+#include "wire/rpcstat.h"
 #include "wire/server.h"
 
 #define READERS 3u
@@ -49,6 +51,11 @@ struct serve {
     char *location, *cluster;
     struct worker workers[THREADS_MAX]; /* the last one writes */
     unsigned nthreads;
+    struct serve_settings settings; /* under the lock, as is roll */
+    struct {
+        int64_t when_us;
+        uint64_t last_us, max_us, total_us, cycles;
+    } roll;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct query *head, **tail; /* waiting */
@@ -200,14 +207,34 @@ const char *serve_cluster(const struct serve_call *call)
     return call->query->serve->cluster;
 }
 
+/* Without the folder: it is for purging alone. */
+static void get_settings(struct serve *s, struct serve_settings *ret, bool with_dir)
+{
+    pthread_mutex_lock(&s->lock);
+    memcpy(ret, &s->settings, offsetof(struct serve_settings, dir));
+    if (with_dir)
+        memcpy(ret->dir, s->settings.dir, sizeof(ret->dir));
+    ret->no_archive = s->settings.no_archive;
+    ret->private_jobs = s->settings.private_jobs;
+    ret->private_usage = s->settings.private_usage;
+    ret->max_range_us = s->settings.max_range_us;
+    pthread_mutex_unlock(&s->lock);
+}
+
 bool serve_may_see_usage(const struct serve_call *call)
 {
-    return !call->query->serve->config.private_usage || serve_is_admin(call);
+    struct serve_settings set;
+
+    get_settings(call->query->serve, &set, false);
+    return !set.private_usage || serve_is_admin(call);
 }
 
 bool serve_may_archive(const struct serve_call *call)
 {
-    return !call->query->serve->config.no_archive;
+    struct serve_settings set;
+
+    get_settings(call->query->serve, &set, false);
+    return !set.no_archive;
 }
 
 struct feeds *serve_feeds(const struct serve_call *call)
@@ -391,12 +418,28 @@ static int keep_own(Pst__AcctFilter *f, uid_t uid)
     return 0;
 }
 
+/* Jobs that are named are few, whenever they ran. */
+static int check_range(const struct serve_settings *set, const Pst__AcctFilter *f, struct err *err)
+{
+    int64_t end = f->has_end_us ? f->end_us : now_us(), start = f->has_start_us ? f->start_us : 0;
+
+    if (!set->max_range_us || f->n_job_ids || end - start <= set->max_range_us)
+        return 0;
+    return err_set(err, -E2BIG, "Too wide of a date range in query (MaxQueryTimeRange)");
+}
+
 static int run_jobs(struct query *q, struct err *err)
 {
+    Pst__AcctFilter *f = (Pst__AcctFilter *)q->msg;
+    struct serve_settings set;
     int r = 0;
 
-    if (!q->jobs && q->serve->config.private_jobs && !is_admin(q->serve, q))
-        r = keep_own((Pst__AcctFilter *)q->msg, conn_peer(q->conn)->uid);
+    get_settings(q->serve, &set, false);
+    if (!q->jobs && !is_admin(q->serve, q)) {
+        r = check_range(&set, f, err);
+        if (r == 0 && set.private_jobs)
+            r = keep_own(f, conn_peer(q->conn)->uid);
+    }
     if (r == 0 && !q->jobs)
         r = jobs_stream_open(q->serve->location, (Pst__AcctFilter *)q->msg, q->lsn,
                              &q->serve->stopping, &q->jobs, err);
@@ -407,6 +450,8 @@ static void handle(struct worker *w, struct query *q)
 {
     struct serve_call call = { .query = q, .worker = w };
     struct err err = { .text = "" };
+    int64_t start = now_mono_us();
+    bool first = !q->jobs;
     int r = q->jobs ? 0 : behind(q, &err);
 
     if (r == 0)
@@ -415,6 +460,8 @@ static void handle(struct worker *w, struct query *q)
         report(q, call.code, r, &err);
         forget(w); /* a lost connection is opened again */
     }
+    if (w->serve->config.rpcs && first)
+        rpc_count(w->serve->config.rpcs, q->op, now_mono_us() - start);
     settle(q, r <= 0);
 }
 
@@ -446,20 +493,35 @@ static struct query *take_ready(struct serve *s, bool writes, int64_t *ret_until
 /* Old rows go, once an hour. */
 static int purge(struct worker *w, struct err *err)
 {
-    const struct archive_what *what = w->serve->config.purge;
+    _cleanup_free_ struct serve_settings *set = malloc(sizeof(*set));
     int64_t now = now_us(), hour = now / USEC_PER_SEC / 3600;
     uint64_t rows = 0;
     int r;
 
-    if (!what || hour == w->purged_hour)
+    if (!set)
+        return -ENOMEM;
+    if (hour == w->purged_hour)
         return 0;
-    r = acct_archive(w->db, what, now, NULL, &rows, err);
+    get_settings(w->serve, set, true);
+    set->purge.dir = set->dir;
+    r = acct_archive(w->db, &set->purge, now, NULL, &rows, err);
     if (r < 0)
         return r;
     w->purged_hour = hour;
     if (rows)
-        log_info("archived %llu rows in %s", (unsigned long long)rows, what->dir);
+        log_info("archived %llu rows in %s", (unsigned long long)rows, set->dir);
     return 0;
+}
+
+static void note_roll(struct serve *s, uint64_t took_us)
+{
+    pthread_mutex_lock(&s->lock);
+    s->roll.when_us = now_us();
+    s->roll.last_us = took_us;
+    s->roll.max_us = MAX(s->roll.max_us, took_us);
+    s->roll.total_us += took_us;
+    s->roll.cycles++;
+    pthread_mutex_unlock(&s->lock);
 }
 
 /* Sum usage up as far as it is due, one piece at a time, so that requests come between; then purge.
@@ -467,10 +529,17 @@ static int purge(struct worker *w, struct err *err)
 static void look_after(struct worker *w)
 {
     struct err err = { .text = "" };
+    struct serve_settings set;
     int r = w->db ? 0 : acct_db_open(w->serve->location, &w->db, &err);
 
-    if (r == 0 && !w->serve->config.no_rollup)
+    get_settings(w->serve, &set, false);
+    if (r == 0 && !set.no_rollup) {
+        int64_t start = now_mono_us();
+
         r = acct_roll_up(w->db, &err);
+        if (r >= 0)
+            note_roll(w->serve, (uint64_t)(now_mono_us() - start));
+    }
     if (r == 0)
         r = purge(w, &err);
     if (r < 0 && !w->roll_failing)
@@ -547,6 +616,8 @@ int serve_new(const struct serve_config *config, struct serve **ret)
     if (!s)
         return -ENOMEM;
     s->config = *config;
+    if (config->settings)
+        s->settings = *config->settings;
     s->tail = &s->head;
     pthread_mutex_init(&s->lock, NULL);
     pthread_condattr_init(&attr);
@@ -576,6 +647,30 @@ int serve_new(const struct serve_config *config, struct serve **ret)
     }
     *ret = s;
     return 0;
+}
+
+void serve_set(struct serve *s, const struct serve_settings *settings)
+{
+    pthread_mutex_lock(&s->lock);
+    s->settings = *settings;
+    pthread_mutex_unlock(&s->lock);
+}
+
+void serve_stats(struct serve *s, Pst__DiagReply *reply, bool reset)
+{
+    pthread_mutex_lock(&s->lock);
+    if (s->roll.cycles) {
+        reply->has_rollup_when_us = reply->has_rollup_last_us = reply->has_rollup_max_us = true;
+        reply->has_rollup_total_us = reply->has_rollup_cycles = true;
+        reply->rollup_when_us = s->roll.when_us;
+        reply->rollup_last_us = s->roll.last_us;
+        reply->rollup_max_us = s->roll.max_us;
+        reply->rollup_total_us = s->roll.total_us;
+        reply->rollup_cycles = s->roll.cycles;
+    }
+    if (reset)
+        memset(&s->roll, 0, sizeof(s->roll));
+    pthread_mutex_unlock(&s->lock);
 }
 
 bool serve_has(unsigned op)

@@ -14,9 +14,11 @@
 
 #include <protobuf-c/protobuf-c.h>
 
+#include "acct/archive.h"
 #include "base/err.h"
+#include "api.pb-c.h"
 
-struct archive_what;
+struct rpc_stat;
 struct serve;
 struct serve_call;
 struct conn;
@@ -24,15 +26,23 @@ struct feeds;
 struct frame;
 struct sql;
 
+/* What may change while it runs. */
+struct serve_settings {
+    bool no_rollup;
+    struct archive_what purge; /* at each hour; of its folder see dir */
+    char dir[4096];            /* ArchiveDir */
+    bool no_archive;           /* OP_ARCHIVE is refused */
+    bool private_jobs, private_usage; /* PrivateData: others see their own alone */
+    int64_t max_range_us; /* MaxQueryTimeRange of jobs, for others than administrators; 0: any */
+};
+
 struct serve_config {
     const char *location; /* of the store */
     const char *cluster;  /* the one there is; NULL: slurmdbd */
     struct feeds *feeds;  /* slurmdbd: who brings records (feed.h) */
     unsigned readers;     /* threads; 0 = 3 */
-    bool no_rollup;
-    const struct archive_what *purge; /* at each hour; NULL: nothing is purged */
-    bool no_archive;                  /* OP_ARCHIVE is refused */
-    bool private_jobs, private_usage; /* PrivateData: others see their own alone */
+    const struct serve_settings *settings; /* copied; NULL: none */
+    struct rpc_stat *rpcs;                 /* counted there by operation; NULL: not */
     /* How far the store is: questions wait for it.  hurry says how far one wants it; any thread.
      * NULL: what is there is answered. */
     uint64_t (*cursor)(void *ctx);
@@ -49,6 +59,8 @@ int serve_new(const struct serve_config *config, struct serve **ret);
 bool serve_has(unsigned op);
 /* Answer a request, once the cursor is at lsn (0: now).  Never blocks. */
 void serve_request(struct serve *s, struct conn *conn, const struct frame *frame, uint64_t lsn);
+void serve_set(struct serve *s, const struct serve_settings *settings); /* from now on; any thread */
+void serve_stats(struct serve *s, Pst__DiagReply *reply, bool reset);   /* of the roll-up; any thread */
 void serve_advanced(struct serve *s, const char *trouble); /* the cursor moved, or why not */
 /* Ends the threads; what was handed to connections may be released later.  Always NULL. */
 struct serve *serve_free(struct serve *s);

@@ -221,6 +221,16 @@ bool cli_acct_is_dbd(struct cli *c)
     return type && strcasecmp(type, "accounting_storage/slurmdbd") == 0;
 }
 
+int cli_connect_dbd(struct cli *c, unsigned which, struct client **ret_client, struct err *err)
+{
+    const struct conf *conf = cli_conf(c);
+    struct client_target target = target_of(c, (uint16_t)conf_num(conf, CONF_ACCOUNTING_STORAGE_PORT));
+
+    target.host =
+        conf_str(conf, which ? CONF_ACCOUNTING_STORAGE_BACKUP_HOST : CONF_ACCOUNTING_STORAGE_HOST);
+    return target.host ? client_connect(&target, conf_slurm_uid(conf), ret_client, err) : -ENOENT;
+}
+
 static int connect_dbd(struct cli *c, struct client **ret_client, struct err *err)
 {
     const struct conf *conf = cli_conf(c);

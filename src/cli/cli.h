@@ -52,6 +52,8 @@ bool cli_may_come_back(int r);
 /* Where the accounting store is: slurmdbd when AccountingStorageType says so, else the controller.  Exits with
  * Slurm's sentence when there is none. */
 struct client *cli_connect_acct_or_die(struct cli *c);
+/* slurmdbd on AccountingStorageHost (0) or AccountingStorageBackupHost (1), once.  -ENOENT: there is none. */
+int cli_connect_dbd(struct cli *c, unsigned which, struct client **ret_client, struct err *err);
 /* Does slurmdbd keep the accounting? */
 bool cli_acct_is_dbd(struct cli *c);
 /* On failure prints `PROGRAM: error: WHAT: reason` (WHAT may be NULL) and exits cli_error_status().

@@ -16,29 +16,52 @@
  * -----------------------------------------------------------------------------------------------
  */
 
-static const char *service_host(struct smgr *s)
+/* One that may answer. */
+struct service {
+    const char *host;
+    bool up;
+    int64_t latency_us;
+    struct err err;
+};
+
+static const char *ctld_host(struct smgr *s)
 {
-    const struct conf *conf = cli_conf(&s->cli);
-    const char *addr = NULL, *host = conf_ctld_host(conf, 0, &addr);
+    const char *addr = NULL, *host = conf_ctld_host(cli_conf(&s->cli), 0, &addr);
 
     return addr ? addr : host ? host : "localhost";
 }
 
-static void json_ping(struct smgr *s, const char *host, bool up, int64_t latency_us,
-                      const char *status)
+static void ask(struct smgr *s, struct service *v, unsigned which)
+{
+    Pst__PingRequest req = PST__PING_REQUEST__INIT;
+    int64_t start = now_mono_us();
+    struct client *c = NULL;
+    int r = cli_acct_is_dbd(&s->cli) ? cli_connect_dbd(&s->cli, which, &c, &v->err)
+                                     : cli_connect_once(&s->cli, &c, &v->err);
+
+    if (r == 0)
+        r = client_call(c, OP_PING, &req.base, NULL);
+    v->up = r == 0;
+    v->latency_us = now_mono_us() - start;
+    client_free(c);
+}
+
+static void json_ping(struct smgr *s, const struct service *list, size_t n)
 {
     struct strbuf out = STRBUF_INIT;
     struct json js;
 
     json_begin(&js, &out, json_option_style(&s->json));
     json_list(&js, "pings");
-    json_object(&js, NULL);
-    json_str(&js, "hostname", host);
-    json_bool(&js, "responding", up);
-    json_int(&js, "latency", latency_us);
-    json_bool(&js, "primary", true);
-    json_str(&js, "status", status);
-    json_object_end(&js);
+    for (size_t i = 0; i < n; i++) {
+        json_object(&js, NULL);
+        json_str(&js, "hostname", list[i].host);
+        json_bool(&js, "responding", list[i].up);
+        json_int(&js, "latency", list[i].latency_us);
+        json_bool(&js, "primary", i == 0);
+        json_str(&js, "status", list[i].up ? "No error" : list[i].err.text);
+        json_object_end(&js);
+    }
     json_list_end(&js);
     json_meta(&js, s->argc, s->argv, conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME),
               "accounting_storage/slurmdbd");
@@ -49,22 +72,20 @@ static void json_ping(struct smgr *s, const char *host, bool up, int64_t latency
 
 void smgr_ping(struct smgr *s)
 {
-    int64_t start = now_mono_us();
-    struct err err = { .text = "" };
-    Pst__PingRequest req = PST__PING_REQUEST__INIT;
-    const char *host = service_host(s);
-    struct client *c = NULL;
-    int r = cli_connect_once(&s->cli, &c, &err);
+    const struct conf *conf = cli_conf(&s->cli);
+    bool dbd = cli_acct_is_dbd(&s->cli);
+    struct service list[2] = { { .host = dbd ? conf_str(conf, CONF_ACCOUNTING_STORAGE_HOST) : ctld_host(s) },
+                               { .host = dbd ? conf_str(conf, CONF_ACCOUNTING_STORAGE_BACKUP_HOST) : NULL } };
+    size_t n = list[1].host ? 2 : 1;
 
-    if (r == 0)
-        r = client_call(c, OP_PING, &req.base, NULL);
+    for (size_t i = 0; i < n; i++)
+        ask(s, &list[i], (unsigned)i);
     if (s->json.wanted)
-        json_ping(s, host, r == 0, now_mono_us() - start, r == 0 ? "No error" : err.text);
-    else
-        printf("slurmdbd(primary) at %s is %s\n", host, r == 0 ? "UP" : "DOWN");
-    if (r < 0)
+        json_ping(s, list, n);
+    for (size_t i = 0; i < n && !s->json.wanted; i++)
+        printf("slurmdbd(%s) at %s is %s\n", i ? "backup" : "primary", list[i].host, list[i].up ? "UP" : "DOWN");
+    if (!list[0].up && !(n == 2 && list[1].up))
         s->status = CLI_EXIT_FAILED;
-    client_free(c);
 }
 
 /* ---- configuration
@@ -78,6 +99,23 @@ static void put(const char *name, const char *value)
 static void put_key(struct smgr *s, const char *name, enum conf_key key)
 {
     put(name, conf_str(cli_conf(&s->cli), key));
+}
+
+/* What slurmdbd goes by, as it tells. */
+static void show_dbd_config(struct smgr *s)
+{
+    struct client *c = smgr_client(s);
+    Pst__ConfigReply *reply = NULL;
+    int r = client_call(c, OP_QUERY_CONFIG, NULL, (ProtobufCMessage **)&reply);
+
+    if (r < 0) {
+        smgr_fail(s, "sacctmgr: error: %s\n", client_strerror(c, r));
+        return;
+    }
+    printf("\nSlurmDBD configuration:\n");
+    for (size_t i = 0; i < reply->n_entries; i++)
+        put(reply->entries[i]->key, reply->entries[i]->value);
+    pst__config_reply__free_unpacked(reply, NULL);
 }
 
 void smgr_show_config(struct smgr *s)
@@ -112,6 +150,8 @@ void smgr_show_config(struct smgr *s)
                    (unsigned long long)conf_num(conf, CONF_TCP_TIMEOUT));
     put("TCPTimeout", text);
     put("TrackWCKey", conf_bool(conf, CONF_TRACK_WCKEY) ? "Yes" : "No");
+    if (cli_acct_is_dbd(&s->cli))
+        show_dbd_config(s);
 }
 
 /* ---- statistics
@@ -162,6 +202,15 @@ void smgr_show_stats(struct smgr *s)
     put_date("sacctmgr show stats output at ", d->now_us);
     put_date("Data since                    ", d->since_us);
     printf("All statistics are in microseconds\n%s", line);
+    if (d->has_rollup_cycles && d->rollup_cycles) {
+        printf("\n");
+        put_date("Internal DBD rollup last ran ", d->rollup_when_us);
+        printf("\tLast cycle:   %llu\n\tMax cycle:    %llu\n\tTotal time:   %llu\n\tTotal cycles: %llu\n"
+               "\tMean cycle:   %llu\n",
+               (unsigned long long)d->rollup_last_us, (unsigned long long)d->rollup_max_us,
+               (unsigned long long)d->rollup_total_us, (unsigned long long)d->rollup_cycles,
+               (unsigned long long)(d->rollup_total_us / d->rollup_cycles));
+    }
     qsort(d->rpcs, d->n_rpcs, sizeof(*d->rpcs), by_count);
     printf("\nRemote Procedure Call statistics by message type\n");
     for (size_t i = 0; i < d->n_rpcs; i++) {
@@ -187,13 +236,6 @@ void smgr_clear_stats(struct smgr *s)
  * ----------------------------------------------------------------------------------------------------
  */
 
-static bool is_slurmdbd(struct smgr *s)
-{
-    const char *type = conf_str(cli_conf(&s->cli), CONF_ACCOUNTING_STORAGE_TYPE);
-
-    return type && strcmp(type, "accounting_storage/slurmdbd") == 0;
-}
-
 void smgr_reconfigure(struct smgr *s)
 {
     struct client *c = smgr_client(s);
@@ -207,7 +249,7 @@ void smgr_shutdown(struct smgr *s, int n, char **words)
 {
     (void)n;
     (void)words;
-    if (!is_slurmdbd(s)) {
+    if (!cli_acct_is_dbd(&s->cli)) {
         smgr_fail(s, "sacctmgr: error: there is no slurmdbd: slurmctld keeps the accounting store "
                      "(scontrol shutdown slurmctld ends it)\n");
         return;

@@ -72,6 +72,25 @@ uint64_t conf_dbd_age(const struct conf_dbd *c, enum conf_dbd_key key)
     return text && parse_age(text, &hours) ? hours : 0;
 }
 
+void conf_dbd_each(const struct conf_dbd *c, void (*fn)(void *ctx, const char *name, const char *value), void *ctx)
+{
+    for (int key = 0; key < CONF_DBD_MAX_; key++) {
+        const char *value = conf_dbd_str(c, (enum conf_dbd_key)key);
+
+        fn(ctx, conf_tables[CONF_TBL_DBD].rows[key].name,
+           key == CONF_DBD_STORAGE_PASS && value ? "********" : value);
+    }
+}
+
+uint64_t conf_dbd_max_range_s(const struct conf_dbd *c)
+{
+    const char *text = conf_dbd_str(c, CONF_DBD_MAX_QUERY_TIME_RANGE);
+    uint32_t minutes = UINT32_MAX;
+
+    (void)(text && time_limit_parse(text, &minutes, NULL)); /* checked at load */
+    return minutes >= UINT32_MAX - 1 ? 0 : (uint64_t)minutes * 60;
+}
+
 uid_t conf_dbd_slurm_uid(const struct conf_dbd *c)
 {
     return c->slurm_uid;
@@ -148,6 +167,15 @@ static void check_ages(struct conf_loader *l, const struct conf_dbd *c)
     }
 }
 
+static void check_range(struct conf_loader *l, const struct conf_dbd *c)
+{
+    const struct conf_val *v = &c->vals[CONF_DBD_MAX_QUERY_TIME_RANGE];
+    uint32_t minutes;
+
+    if (v->set && time_limit_parse(v->text, &minutes, NULL) < 0)
+        conf_error(l, v->file, v->line, "%.64s is no time: 7-0, 12:00:00 and INFINITE are", v->text);
+}
+
 /* The value of NAME=... in AuthInfo; NULL: none. */
 static int auth_info(const struct conf_dbd *c, const char *name, char **ret)
 {
@@ -191,6 +219,7 @@ static int fill(struct conf_loader *l, struct conf_dbd *c, const char *path)
     if (r < 0)
         return r;
     check_ages(l, c);
+    check_range(l, c);
     if (conf_user_id(conf_dbd_str(c, CONF_DBD_SLURM_USER), &c->slurm_uid) < 0)
         conf_error(l, path, 0, "SlurmUser=%.64s is no user here",
                    conf_dbd_str(c, CONF_DBD_SLURM_USER));

@@ -267,6 +267,12 @@ uint64_t acctthread_cursor(const struct acctthread *t)
     return atomic_load(&t->cursor);
 }
 
+void acctthread_stats(struct acctthread *t, Pst__DiagReply *reply, bool reset)
+{
+    if (t && t->serve)
+        serve_stats(t->serve, reply, reset);
+}
+
 unsigned acctthread_keep(const struct acctthread *t)
 {
     return t ? atomic_load(&t->keep) : 0;

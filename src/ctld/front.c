@@ -21,8 +21,7 @@
 
 void front_count(struct front *f, unsigned op, int64_t elapsed_us)
 {
-    atomic_fetch_add_explicit(&f->rpcs[op].count, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&f->rpcs[op].total_us, (uint64_t)elapsed_us, memory_order_relaxed);
+    rpc_count(f->rpcs, op, elapsed_us);
 }
 
 /* The core must hear when a connection goes that is a node's, or that somebody waits on. */

@@ -6,10 +6,7 @@
 #include <pthread.h>
 
 #include "ctld/ctld.h"
-
-struct rpc_stat {
-    _Atomic uint64_t count, total_us;
-};
+#include "wire/rpcstat.h"
 
 /* Big answers leave one at a time: sixteen clients that all print a queue of 50,000 jobs would else keep every
  * CPU busy and everybody else waiting.  A command has its turn until it is done printing and goes, other

@@ -162,30 +162,6 @@ static void fill_jobs(const struct ctld *ctld, Pst__DiagReply *r)
     SET(r, jobs_running, cluster_count(ctld->cluster, JOB_STATE(RUNNING)));
 }
 
-static size_t fill_rpcs(struct ctld *ctld, Pst__RpcStat *stats, Pst__RpcStat **list, bool reset)
-{
-    size_t n = 0;
-
-    for (unsigned op = 0; op < OP_MAX_; op++) {
-        struct rpc_stat *from = &ctld->front->rpcs[op];
-        uint64_t count = atomic_load_explicit(&from->count, memory_order_relaxed);
-
-        if (!count)
-            continue;
-        pst__rpc_stat__init(&stats[n]);
-        stats[n].name = (char *)wire_op_info(op)->name; /* not changed by packing */
-        SET(&stats[n], count, count);
-        SET(&stats[n], total_us, atomic_load_explicit(&from->total_us, memory_order_relaxed));
-        list[n] = &stats[n];
-        n++;
-        if (reset) {
-            atomic_store(&from->count, 0);
-            atomic_store(&from->total_us, 0);
-        }
-    }
-    return n;
-}
-
 static void stats_reset(struct ctld *ctld)
 {
     const Pst__ClusterRecord *c = ctld->cluster->rec;
@@ -219,7 +195,7 @@ void op_query_diag(struct ctld *ctld, struct cmd *cmd)
     SET(&r, agent_queue, (uint32_t)effects_pending(ctld->effects));
     fill_jobs(ctld, &r);
     fill_sched(&r, &sched);
-    r.n_rpcs = fill_rpcs(ctld, stats, list, reset);
+    r.n_rpcs = rpc_fill(ctld->front->rpcs, stats, list, reset);
     r.rpcs = list;
     SET(&r, journal_syncs, journal.syncs);
     SET(&r, journal_bytes, journal.bytes);
@@ -227,6 +203,7 @@ void op_query_diag(struct ctld *ctld, struct cmd *cmd)
     SET(&r, core_worst_stall_us, ctld->stats.worst_stall_us);
     SET(&r, views_published, views_published(ctld->views));
     SET(&r, connections, server_connections(ctld->front->server));
+    acctthread_stats(ctld->acct, &r, reset);
     if (ctld->acct)
         SET(&r, acct_lag, journal_durable(ctld->journal) - acctthread_cursor(ctld->acct));
     core_reply(ctld, cmd, 0, 0, &r.base);

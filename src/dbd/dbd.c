@@ -14,6 +14,7 @@
 #include "acctd/serve.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/timefmt.h"
 #include "wire/auth.h"
 #include "wire/errors.h"
 #include "wire/server.h"
@@ -42,6 +43,8 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
     else if (frame->op == OP_ACCT_ADMIN || frame->op == OP_ACCT_LIST || frame->op == OP_ACCT_FOLLOW ||
              frame->op == OP_ACCT_BLOB)
         admin_request(d, c, frame);
+    else if (control_request(d, c, frame))
+        return;
     else if (serve_has(frame->op))
         serve_request(d->serve, c, frame, 0);
     else
@@ -64,12 +67,12 @@ static bool is_admin(void *ctx, uid_t uid)
     return uid == 0 || uid == d->slurm_uid;
 }
 
-int dbd_location(const struct conf_dbd *conf, const char *host, char **ret_location)
+int dbd_location(const struct conf_dbd *conf, const char *host, const char *pass, char **ret_location)
 {
     struct sql_server server = { .host = host,
                                  .port = (uint16_t)conf_dbd_num(conf, CONF_DBD_STORAGE_PORT),
                                  .user = conf_dbd_str(conf, CONF_DBD_STORAGE_USER),
-                                 .pass = conf_dbd_str(conf, CONF_DBD_STORAGE_PASS),
+                                 .pass = pass,
                                  .database = conf_dbd_str(conf, CONF_DBD_STORAGE_LOC) };
 
     if (strcasecmp(conf_dbd_str(conf, CONF_DBD_STORAGE_TYPE), "accounting_storage/mysql") == 0)
@@ -89,16 +92,23 @@ static int open_store(struct dbd *d, struct err *err)
 {
     const char *hosts[] = { conf_dbd_str(d->conf, CONF_DBD_STORAGE_HOST),
                             conf_dbd_str(d->conf, CONF_DBD_STORAGE_BACKUP_HOST) };
+    _cleanup_free_ char *pass = NULL;
     struct sql *db = NULL;
-    int r = -ECONNREFUSED;
+    int r = dbd_password(d->conf, &pass, err);
+
+    if (r < 0)
+        return r;
+    r = -ECONNREFUSED;
 
     for (size_t i = 0; i < ARRAY_SIZE(hosts) && r == -ECONNREFUSED && hosts[i]; i++) {
         free(d->location);
         d->location = NULL;
-        r = dbd_location(d->conf, hosts[i], &d->location);
+        r = dbd_location(d->conf, hosts[i], pass, &d->location);
         if (r == 0)
             r = acct_db_open(d->location, &db, err);
     }
+    if (pass)
+        explicit_bzero(pass, strlen(pass));
     (void)sql_close(db); /* always NULL; each thread opens its own */
     if (r < 0 && may_pass(r)) {
         log_error("%s: trying again when it is needed, nothing is lost meanwhile", err->text);
@@ -107,38 +117,9 @@ static int open_store(struct dbd *d, struct err *err)
     return r;
 }
 
-/* Purge*After, Archive*; false: nothing is purged. */
-static bool set_purge(struct dbd *d)
+static bool is_private(const struct conf_dbd *conf, const char *what)
 {
-    d->purge = (struct archive_what){
-        .event_h = conf_dbd_age(d->conf, CONF_DBD_PURGE_EVENT_AFTER),
-        .job_h = conf_dbd_age(d->conf, CONF_DBD_PURGE_JOB_AFTER),
-        .step_h = conf_dbd_age(d->conf, CONF_DBD_PURGE_STEP_AFTER),
-        .usage_h = conf_dbd_age(d->conf, CONF_DBD_PURGE_USAGE_AFTER),
-        .resv_h = conf_dbd_age(d->conf, CONF_DBD_PURGE_RESV_AFTER),
-        .suspend_h = conf_dbd_age(d->conf, CONF_DBD_PURGE_SUSPEND_AFTER),
-        .txn_h = conf_dbd_age(d->conf, CONF_DBD_PURGE_TXN_AFTER),
-        .script_h = conf_dbd_age(d->conf, CONF_DBD_PURGE_JOB_SCRIPT_AFTER),
-        .env_h = conf_dbd_age(d->conf, CONF_DBD_PURGE_JOB_ENV_AFTER),
-        .events = conf_dbd_bool(d->conf, CONF_DBD_ARCHIVE_EVENTS),
-        .jobs = conf_dbd_bool(d->conf, CONF_DBD_ARCHIVE_JOBS),
-        .steps = conf_dbd_bool(d->conf, CONF_DBD_ARCHIVE_STEPS),
-        .usage = conf_dbd_bool(d->conf, CONF_DBD_ARCHIVE_USAGE),
-        .resvs = conf_dbd_bool(d->conf, CONF_DBD_ARCHIVE_RESVS),
-        .suspends = conf_dbd_bool(d->conf, CONF_DBD_ARCHIVE_SUSPEND),
-        .txns = conf_dbd_bool(d->conf, CONF_DBD_ARCHIVE_TXN),
-        .scripts = conf_dbd_bool(d->conf, CONF_DBD_ARCHIVE_JOB_SCRIPT),
-        .envs = conf_dbd_bool(d->conf, CONF_DBD_ARCHIVE_JOB_ENV),
-        .dir = conf_dbd_str(d->conf, CONF_DBD_ARCHIVE_DIR),
-        .limit = conf_dbd_num(d->conf, CONF_DBD_MAX_PURGE_LIMIT),
-    };
-    return d->purge.event_h || d->purge.job_h || d->purge.step_h || d->purge.usage_h || d->purge.resv_h ||
-           d->purge.suspend_h || d->purge.txn_h || d->purge.script_h || d->purge.env_h;
-}
-
-static bool is_private(const struct dbd *d, const char *what)
-{
-    const char *list = conf_dbd_str(d->conf, CONF_DBD_PRIVATE_DATA);
+    const char *list = conf_dbd_str(conf, CONF_DBD_PRIVATE_DATA);
 
     for (size_t len; list && *list; list += len + (list[len] == ',')) {
         len = strcspn(list, ",");
@@ -148,10 +129,53 @@ static bool is_private(const struct dbd *d, const char *what)
     return false;
 }
 
+static void settings_of(const struct conf_dbd *conf, struct serve_settings *set)
+{
+    *set = (struct serve_settings){
+        .no_rollup = conf_dbd_bool(conf, CONF_DBD_DISABLE_ROLLUPS),
+        .no_archive = conf_dbd_bool(conf, CONF_DBD_DISABLE_ARCHIVE_COMMANDS),
+        .private_jobs = is_private(conf, "jobs"),
+        .private_usage = is_private(conf, "usage"),
+        .max_range_us = (int64_t)conf_dbd_max_range_s(conf) * USEC_PER_SEC,
+    };
+    set->purge = (struct archive_what){
+        .event_h = conf_dbd_age(conf, CONF_DBD_PURGE_EVENT_AFTER),
+        .job_h = conf_dbd_age(conf, CONF_DBD_PURGE_JOB_AFTER),
+        .step_h = conf_dbd_age(conf, CONF_DBD_PURGE_STEP_AFTER),
+        .usage_h = conf_dbd_age(conf, CONF_DBD_PURGE_USAGE_AFTER),
+        .resv_h = conf_dbd_age(conf, CONF_DBD_PURGE_RESV_AFTER),
+        .suspend_h = conf_dbd_age(conf, CONF_DBD_PURGE_SUSPEND_AFTER),
+        .txn_h = conf_dbd_age(conf, CONF_DBD_PURGE_TXN_AFTER),
+        .script_h = conf_dbd_age(conf, CONF_DBD_PURGE_JOB_SCRIPT_AFTER),
+        .env_h = conf_dbd_age(conf, CONF_DBD_PURGE_JOB_ENV_AFTER),
+        .events = conf_dbd_bool(conf, CONF_DBD_ARCHIVE_EVENTS),
+        .jobs = conf_dbd_bool(conf, CONF_DBD_ARCHIVE_JOBS),
+        .steps = conf_dbd_bool(conf, CONF_DBD_ARCHIVE_STEPS),
+        .usage = conf_dbd_bool(conf, CONF_DBD_ARCHIVE_USAGE),
+        .resvs = conf_dbd_bool(conf, CONF_DBD_ARCHIVE_RESVS),
+        .suspends = conf_dbd_bool(conf, CONF_DBD_ARCHIVE_SUSPEND),
+        .txns = conf_dbd_bool(conf, CONF_DBD_ARCHIVE_TXN),
+        .scripts = conf_dbd_bool(conf, CONF_DBD_ARCHIVE_JOB_SCRIPT),
+        .envs = conf_dbd_bool(conf, CONF_DBD_ARCHIVE_JOB_ENV),
+        .limit = conf_dbd_num(conf, CONF_DBD_MAX_PURGE_LIMIT),
+    };
+    (void)snprintf(set->dir, sizeof(set->dir), "%s", conf_dbd_str(conf, CONF_DBD_ARCHIVE_DIR)); /* a path */
+}
+
+void dbd_configure(struct dbd *d, const struct conf_dbd *conf)
+{
+    struct serve_settings set;
+
+    settings_of(conf, &set);
+    serve_set(d->serve, &set);
+}
+
 int dbd_start(struct dbd *d, struct err *err)
 {
+    struct serve_settings set;
     struct serve_config serve = { .readers = READERS,
-                                  .no_rollup = conf_dbd_bool(d->conf, CONF_DBD_DISABLE_ROLLUPS),
+                                  .settings = &set,
+                                  .rpcs = d->rpcs,
                                   .is_admin = is_admin,
                                   .admin_ctx = d };
     struct server_config server = {
@@ -175,14 +199,12 @@ int dbd_start(struct dbd *d, struct err *err)
         r = feeds_new(d->location, &d->feeds);
     serve.location = d->location;
     serve.feeds = d->feeds;
-    serve.purge = set_purge(d) ? &d->purge : NULL;
-    serve.private_jobs = is_private(d, "jobs");
-    serve.private_usage = is_private(d, "usage");
-    serve.no_archive = conf_dbd_bool(d->conf, CONF_DBD_DISABLE_ARCHIVE_COMMANDS);
+    settings_of(d->conf, &set);
+    atomic_store(&d->since_us, now_us());
     if (r == 0)
         r = serve_new(&serve, &d->serve);
     if (r == 0) {
-        struct adminserve_config admin = { .location = d->location, .is_root = is_admin, .ctx = d };
+        struct adminserve_config admin = { .location = d->location, .rpcs = d->rpcs, .is_root = is_admin, .ctx = d };
 
         r = adminserve_start(&admin, &d->admin, err);
     }

@@ -173,7 +173,7 @@ static sigset_t watched(void)
     return set;
 }
 
-/* What can change while it runs: how much is logged. */
+/* What can change while it runs: how much is logged, who sees what, what is purged and summed up. */
 static void reread(struct dbd *d, const struct options *o)
 {
     struct err err = { .text = "" };
@@ -185,11 +185,16 @@ static void reread(struct dbd *d, const struct options *o)
         log_level_parse(conf_dbd_str(conf, CONF_DBD_DEBUG_LEVEL), &level) < 0) {
         log_error("the configuration stays what it was: %s",
                   err.text[0] ? err.text : "DebugLevel is not a level");
-    } else {
-        log_set_level(level_of(conf, o));
-        log_info("read %s again; all but the log level changes with a new start", d->conf_path);
+        (void)conf_dbd_free(conf); /* always NULL */
+        return;
     }
-    (void)conf_dbd_free(conf); /* always NULL */
+    log_set_level(level_of(conf, o));
+    dbd_configure(d, conf);
+    pthread_mutex_lock(&d->conf_lock);
+    (void)conf_dbd_free(d->conf); /* always NULL */
+    d->conf = conf;
+    pthread_mutex_unlock(&d->conf_lock);
+    log_info("read %s again; the port, the database, keys and users change with a new start", d->conf_path);
 }
 
 static void wait_for_end(struct dbd *d, const struct options *o)
@@ -235,7 +240,7 @@ int main(int argc, char **argv)
 {
     struct options o = { 0 };
     struct err err = { .text = "" };
-    struct dbd d = { 0 };
+    static struct dbd d = { .conf_lock = PTHREAD_MUTEX_INITIALIZER };
     int ready_fd = -1, r = parse_options(argc, argv, &o);
 
     if (r)
