@@ -42,6 +42,8 @@ def problems(value, schema, at="$"):
 @pytest.fixture(scope="module")
 def q(shared):
     c = shared
+    c.run("sacctmgr", "-i", "add", "account", "physics", "fairshare=7", "grptresmins=cpu=100000")
+    c.run("sacctmgr", "-i", "add", "user", "nobody", "account=physics")
     c.ended = c.sbatch("-J", "ended", wrap="srun true; exit 2")
     c.wait_end(c.ended)
     c.run1 = c.sbatch("-J", "run", "-n4", "-t", "20", "-w", "node1", "-L", "matlab:2", "--mail-type=ALL", wrap="srun sleep 1000")
@@ -56,7 +58,7 @@ def q(shared):
 
 COMMANDS = [("squeue -t all", "job_info"), ("squeue -r", "job_info"), ("scontrol show jobs", "job_info"),
             ("scontrol show nodes", "nodes"), ("scontrol show partitions", "partition"), ("scontrol ping", "ping_array"),
-            ("scontrol show licenses", "licenses"), ("sdiag", "diag"), ("sacct -S now-1hour -a", "slurmdbd_jobs")]
+            ("scontrol show licenses", "licenses"), ("sdiag", "diag"), ("sacct -S now-1hour -a", "slurmdbd_jobs"), ("sshare -a", "shares")]
 
 
 @pytest.mark.parametrize("command,schema", COMMANDS)
