@@ -275,7 +275,9 @@ int admin_list(struct admin *a, const struct admin_who *who, const Pst__AcctList
     case PST__ACCT_ENTITY__ACCT_TXN:
         return rows_list_txns(a, l.where, fn, ctx);
     case PST__ACCT_ENTITY__ACCT_EVENT:
-        return rows_list_events(a, l.where, fn, ctx);
+        return l.run.who->private_data & ADMIN_PRIVATE_EVENTS && !run_is_operator(&l.run)
+                   ? 0
+                   : rows_list_events(a, l.where, fn, ctx);
     case PST__ACCT_ENTITY__ACCT_RESERVATION:
         return resv_list(a->db, l.where, fn, ctx);
     default:

@@ -5,6 +5,7 @@
 #include "acct/adminserve.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <pthread.h>
 #include <pwd.h>
 #include <stdlib.h>
@@ -42,6 +43,7 @@ struct follower {
 
 struct adminserve {
     struct adminserve_config config;
+    atomic_uint private_data;
     char *location;
     Pst__AcctClusterRecord *cluster;
     char **tres;
@@ -450,7 +452,7 @@ void adminserve_conn_closed(struct adminserve *s, struct conn *conn)
 static void serve(struct adminserve *s, struct request *q)
 {
     char name[256];
-    struct admin_who who = { .user = name, .private_data = s->config.private_data };
+    struct admin_who who = { .user = name, .private_data = atomic_load(&s->private_data) };
     struct err err = { .text = "" };
     int r;
 
@@ -614,6 +616,7 @@ static int copy_config(struct adminserve *s, const struct adminserve_config *con
     ProtobufCMessage *copy = NULL;
 
     s->config = *config;
+    atomic_store(&s->private_data, config->private_data);
     s->delivered = config->known_version;
     s->location = strdup(config->location);
     if (config->cluster && pb_dup(&config->cluster->base, &copy) < 0)
@@ -626,6 +629,11 @@ static int copy_config(struct adminserve *s, const struct adminserve_config *con
         if (!(s->tres[s->n_tres] = strdup(config->tres[s->n_tres])))
             return -ENOMEM;
     return 0;
+}
+
+void adminserve_hide(struct adminserve *s, unsigned private_data)
+{
+    atomic_store(&s->private_data, private_data);
 }
 
 int adminserve_start(const struct adminserve_config *config, struct adminserve **ret,

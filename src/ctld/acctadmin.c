@@ -219,6 +219,12 @@ int acctadmin_start(struct ctld *ctld, const char *location, struct acctadmin **
     return 0;
 }
 
+void acctadmin_reconfigured(struct acctadmin *a)
+{
+    if (a->serve)
+        adminserve_hide(a->serve, private_data(a->ctld->conf));
+}
+
 struct acctadmin *acctadmin_stop(struct acctadmin *a)
 {
     if (!a)

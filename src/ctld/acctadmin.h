@@ -28,6 +28,7 @@ void acctadmin_self_done(struct acctadmin_self *self);
 /* Uses ctld's cluster and conf in this call only. */
 int acctadmin_start(struct ctld *ctld, const char *location, struct acctadmin **ret,
                     struct err *err);
+void acctadmin_reconfigured(struct acctadmin *a); /* PrivateData is another */
 /* OP_ACCT_ADMIN and OP_ACCT_LIST.  Any thread. */
 void acctadmin_request(struct acctadmin *a, struct conn *conn, const struct frame *frame);
 struct acctadmin *acctadmin_stop(struct acctadmin *a); /* the core runs no more; always NULL */

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/log.h"
+#include "ctld/acctadmin.h"
 #include "ctld/feed.h"
 #include "ctld/minutes.h"
 #include "ctld/policy.h"
@@ -104,4 +105,7 @@ void feedlimits_enforce(struct ctld *ctld)
         feed_add(f);
     atomic_store(&ctld->private_data, policy_private(ctld->conf));
     feed_add(feed_of_enforcement(ctld->conf));
+    if (ctld->acct_admin)
+        acctadmin_reconfigured(ctld->acct_admin);
+    feed_add(feed_of_enforcement(enforce & ENFORCE_LIMITS, enforce & ENFORCE_SAFE));
 }

@@ -10,7 +10,7 @@
 #include "acctd/serve.h"
 #include "ctld/acctadmin.h"
 #include "ctld/acctthread.h"
-#include "ctld/privateacct.h"
+#include "ctld/private.h"
 #include "ctld/prioquery.h"
 #include "ctld/users.h"
 #include "ctld/watch.h"
@@ -107,14 +107,14 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
         (void)conn_error(c, frame->op, frame->id, EPST_SHUTTING_DOWN, NULL);
         return;
     }
-    if (!row && !privateacct_takes(f, c, frame))
-        acctthread_request(f->ctld->acct, c, frame);
-    else if (!row)
+    if (private_takes(f, c, frame))
         return; /* the core says whose records he may see */
+    if (!row)
+        acctthread_request(f->ctld->acct, c, frame);
     else if (row->flags & OPF_VIEW)
         query_start(f, c, frame);
     else if (frame->op == OP_QUERY_PRIORITY)
-        prioquery_start(f, c, frame);
+        prioquery_start(f, c, frame, NULL);
     else if (frame->op == OP_WATCH)
         watch_start(f->ctld->watch, c, frame);
     else if (frame->op == OP_ACCT_ADMIN || frame->op == OP_ACCT_LIST || frame->op == OP_ACCT_BLOB)

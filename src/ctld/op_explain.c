@@ -7,6 +7,7 @@
 #include "base/strbuf.h"
 #include "ctld/explain.h"
 #include "ctld/feed.h"
+#include "ctld/policy.h"
 #include "ctld/jobs.h"
 #include "ctld/wait.h"
 
@@ -46,7 +47,8 @@ void op_query_explain(struct ctld *ctld, struct cmd *cmd)
     _cleanup_val_(strbuf_done) struct strbuf others = STRBUF_INIT;
     uint64_t ticket;
 
-    if (!j) {
+    if (!j || (conn_peer(cmd->conn)->uid != j->rec->uid && !policy_may_manage(ctld, cmd, j->rec) &&
+               policy_private(ctld->conf) & PRIVATE_JOBS)) {
         core_error(ctld, cmd, ESLURM_INVALID_JOB_ID, NULL);
         return;
     }

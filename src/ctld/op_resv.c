@@ -14,6 +14,7 @@
 #include "base/pbutil.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "ctld/policy.h"
 #include "ctld/jobs.h"
 #include "ctld/resv.h"
 #include "model/assoc.h"
@@ -659,14 +660,33 @@ static int by_id(const void *a, const void *b)
     return x->resv_id < y->resv_id ? -1 : x->resv_id > y->resv_id;
 }
 
+/* PrivateData: could a job of his use it, with any of his accounts?  QOS and partitions do not count. */
+static bool may_see(const struct ctld *ctld, const struct cmd *cmd, const Pst__ReservationRecord *r)
+{
+    struct assoc_mgr *am = ctld->cluster->am;
+    Pst__JobRecord as = PST__JOB_RECORD__INIT;
+
+    as.uid = conn_peer(cmd->conn)->uid;
+    if (resv_access(ctld, r, &as, false) == 0)
+        return true;
+    for (const struct assoc *a = cmd->caller ? am_of_user(am, cmd->caller) : NULL; a; a = a->next_of_user) {
+        as.account = a->rec->account;
+        if (resv_access(ctld, r, &as, false) == 0)
+            return true;
+    }
+    return false;
+}
+
 void op_query_resvs(struct ctld *ctld, struct cmd *cmd)
 {
+    bool private = policy_hidden(ctld, conn_peer(cmd->conn)->uid, cmd->caller) & PRIVATE_RESERVATIONS;
     Pst__ResvSet set = PST__RESV_SET__INIT;
     const Pst__ReservationRecord *r;
 
     set.items = calloc(ctld->cluster->kept[KEPT_RESV].count + 1, sizeof(*set.items));
     for (size_t pos = 0; set.items && (r = cluster_next_resv(ctld->cluster, &pos));)
-        set.items[set.n_items++] = (Pst__ReservationRecord *)r; /* not changed by packing */
+        if (!private || may_see(ctld, cmd, r))
+            set.items[set.n_items++] = (Pst__ReservationRecord *)r; /* not changed by packing */
     if (set.n_items > 1)
         qsort(set.items, set.n_items, sizeof(*set.items), by_id);
     SET(&set, now_us, core_now());

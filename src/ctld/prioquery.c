@@ -22,6 +22,7 @@ struct prioquery {
     uint32_t id;
     int64_t began_mono_us;
     Pst__PriorityRequest *req;
+    struct prioquery_view view;
     struct sched_params params;
     struct sched_factors *list; /* partition: copied */
     size_t n, cap, next;
@@ -35,6 +36,7 @@ static void query_free(void *arg)
 
     front_count(q->front, OP_QUERY_PRIORITY, now_mono_us() - q->began_mono_us);
     pst__priority_request__free_unpacked(q->req, NULL);
+    idmap_done(&q->view.assocs);
     conn_unref(q->conn);
     for (size_t i = 0; i < q->n; i++)
         free((char *)q->list[i].partition);
@@ -184,6 +186,8 @@ static bool in_list(const uint32_t *list, size_t n, uint32_t v)
 
 static bool wanted(const struct prioquery *q, const struct sched_factors *f)
 {
+    if (q->view.own_only && f->uid != q->view.uid && !(f->assoc_id && idmap_get(&q->view.assocs, f->assoc_id)))
+        return false;
     if (!in_list(q->req->job_ids, q->req->n_job_ids, f->job_id) ||
         !in_list(q->req->uids, q->req->n_uids, f->uid))
         return false;
@@ -224,7 +228,7 @@ void prioquery_gather(struct prioquery *q, struct sched *s, const struct sched_p
         query_free(q);
 }
 
-void prioquery_start(struct front *f, struct conn *c, const struct frame *frame)
+void prioquery_start(struct front *f, struct conn *c, const struct frame *frame, struct prioquery_view *view)
 {
     struct err err = { .text = "" };
     struct prioquery *q = calloc(1, sizeof(*q));
@@ -244,5 +248,9 @@ void prioquery_start(struct front *f, struct conn *c, const struct frame *frame)
     q->id = frame->id;
     q->began_mono_us = now_mono_us();
     q->req = (Pst__PriorityRequest *)msg;
+    if (view) {
+        q->view = *view;
+        view->assocs = (struct idmap){ 0 };
+    }
     feed_priorities(f->ctld, q);
 }

@@ -12,6 +12,7 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "ctld/front.h"
+#include "ctld/policy.h"
 #include "ctld/shares.h"
 #include "feed/params.h"
 #include "feed/shares.h"
@@ -35,6 +36,7 @@ struct row {
     char *account, *user, *partition;
     uint32_t shares;
     bool shares_parent, is_user, is_root;
+    bool hidden; /* PrivateData=usage */
     double raw, own;
     struct tres *tres; /* of each TRES of the question, or NULL */
 };
@@ -221,6 +223,8 @@ static bool send_some(struct conn *c, void *arg)
         q->named = true;
     }
     for (; q->next < q->n && batch.n_records < BATCH; q->next++) {
+        if (q->rows[q->next].hidden)
+            continue;
         fill_row(q, q->next, &r);
         pack(&r, &sb, &recs[batch.n_records++].len);
     }
@@ -382,6 +386,21 @@ static void add_row(struct sharequery *q, struct cluster *c, const struct assoc 
         gather_tres(q, c, a, w, now);
 }
 
+/* Users see their own usage, that of accounts, and coordinators that of the users of theirs. */
+static void hide_rows(struct sharequery *q, const struct ctld *ctld, const struct cmd *cmd)
+{
+    const char *caller = cmd->caller ? cmd->caller : "";
+
+    if (!(policy_hidden(ctld, conn_peer(cmd->conn)->uid, cmd->caller) & PRIVATE_USAGE))
+        return;
+    for (size_t i = 0; i < q->n; i++) {
+        struct row *w = &q->rows[i];
+
+        w->hidden = w->user && strcmp(w->user, caller) != 0 &&
+                    !am_is_coordinator(ctld->cluster->am, conf_str(ctld->conf, CONF_CLUSTER_NAME), caller, w->account);
+    }
+}
+
 void op_query_shares(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__SharesRequest *req = (const Pst__SharesRequest *)cmd->msg;
@@ -405,6 +424,7 @@ void op_query_shares(struct ctld *ctld, struct cmd *cmd)
             add_row(q, c, a, root, cluster, tres, now);
     if (tres)
         gather_running(q, c, now);
+    hide_rows(q, ctld, cmd);
     if (conn_run(cmd->conn, answer, q) < 0)
         sharequery_free(q);
 }

@@ -113,6 +113,7 @@ int sched_priorities(struct sched *s, int64_t now_us, sched_factors_fn *fn, void
             const struct entry *e = j->entries[k];
             struct sched_factors f = { .job_id = j->id,
                                        .uid = j->uid,
+                                       .assoc_id = j->assoc_id,
                                        .priority =
                                            e->priority ? e->priority : entry_priority(s, e, now_us),
                                        .partition = s->parts_tab.names[e->part],

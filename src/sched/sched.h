@@ -454,7 +454,7 @@ int sched_when(struct sched *s, const struct sched_job *job, int64_t now_us,
 /* What a pending job's priority is made of in one partition.  Factors are in [0, 1] (raw with NO_NORMAL_*); times
  * their weights they sum up, with site and less nice, to the priority. */
 struct sched_factors {
-    uint32_t job_id, uid, priority;
+    uint32_t job_id, uid, assoc_id, priority;
     const char *partition;   /* interned */
     bool direct;             /* set by an operator: the factors do not count */
     double age, assoc, fairshare, size, part, qos;
