@@ -93,6 +93,11 @@ fuzz:
 chaos: build
 	tests/chaos/chaos_submit.py --build $(BUILD) --kills $(KILLS)
 
+## chaos-steps: kill daemons and srun at random while 500 jobs of several nodes run, and ask how each ended
+.PHONY: chaos-steps
+chaos-steps: build
+	tests/chaos/chaos_steps.py --build $(BUILD)
+
 ## test-peer: compare answers and placements with Debian's Slurm 22.05; PEER=DIR where bench/peer-slurm unpacked it
 .PHONY: test-peer
 test-peer: build

@@ -3,6 +3,7 @@
  * hwloc is asked once at the start (and by -C), and not at all where several nodes share the host:
  * those are made of configuration.  Main thread. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -156,6 +157,21 @@ static void read_line(const char *path, char *buf, size_t size)
         buf[strcspn(buf, "\n")] = '\0';
 }
 
+/* With -b every start of slurmd is a boot of its own. */
+static void read_boot_id(const struct noded *d, char *buf, size_t size)
+{
+    static int64_t started_us;
+    size_t n;
+
+    read_line("/proc/sys/kernel/random/boot_id", buf, size);
+    if (!d->opt->report_boot)
+        return;
+    if (!started_us)
+        started_us = now_us();
+    n = strlen(buf);
+    (void)snprintf(buf + n, size - n, "-%" PRIx64, (uint64_t)started_us);
+}
+
 static int fill_texts(const struct noded *d, Pst__NodeRecord *rec)
 {
     struct utsname un;
@@ -164,7 +180,7 @@ static int fill_texts(const struct noded *d, Pst__NodeRecord *rec)
 
     if (uname(&un) < 0)
         return -errno;
-    read_line("/proc/sys/kernel/random/boot_id", boot_id, sizeof(boot_id));
+    read_boot_id(d, boot_id, sizeof(boot_id));
     r = pb_set_str(&rec->name, d->name);
     r = r < 0 ? r : pb_set_str(&rec->hostname, d->host);
     r = r < 0 ? r : pb_set_str(&rec->arch, un.machine);

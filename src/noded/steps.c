@@ -124,7 +124,7 @@ void steps_lost(struct noded *d, struct nstep *step)
         if (!recover_kill_left(d, dir, job->job_id))
             log_error("processes of a step could not be killed job=%u step=%s", job->job_id,
                       step_id_name(step->step_id, num, sizeof(num)));
-        end = (ProtobufCMessage *)make_end(step, SIGKILL, !step->launched,
+        end = (ProtobufCMessage *)make_end(step, SIGKILL, !step->launched && !spool_has(dir, "trace"),
                                            "the step daemon was killed");
         if (end)
             (void)spool_put_msg(dir, "exit", end); /* a restart reports the same */

@@ -328,11 +328,12 @@ static void launcher_address(int fd, char *addr, size_t size, uint16_t *ret_port
     }
 }
 
+/* What the heir of a killed step daemon needs.  Written before the first task too: a task that nobody knows of would
+ * be left behind, and its job taken for one that never ran. */
 static void write_trace(struct step *s)
 {
     Pst__StepTrace t = PST__STEP_TRACE__INIT;
     _cleanup_free_ uint32_t *sessions = calloc(s->n_tasks + EXTERN_SESSIONS, sizeof(*sessions));
-    _cleanup_free_ uint8_t *data = NULL;
 
     if (!sessions)
         return;
@@ -346,11 +347,7 @@ static void write_trace(struct step *s)
     t.start_ticks = s->start_ticks;
     t.cgroup = s->cg.tree.kind != CGROUP_NONE ? s->cg.step : NULL;
     t.sessions = sessions;
-    data = malloc(pst__step_trace__get_packed_size(&t) + 1);
-    /* Only the heir of a killed step daemon would miss it. */
-    if (data)
-        (void)spool_write(".", "trace", data, pst__step_trace__pack(&t, data), 0600, (uid_t)-1,
-                          (gid_t)-1);
+    (void)spool_put_msg(".", "trace", &t.base); /* only the heir would miss it */
 }
 
 static void start(struct step *s)
@@ -371,7 +368,10 @@ static void start(struct step *s)
     if (!s->error && s->ext && s->sf->ns && s->ns_fd < 0 && !ns_make(s))
         s->launch_failed = true;
     if (!s->error && !s->ext)
+    if (!s->error && !s->ext) {
+        write_trace(s);
         step_launch(s);
+    }
     if (s->error) {
         if (s->ext)
             s->n_running = 0; /* there is nothing to hold */

@@ -9,18 +9,16 @@ adds one line to a file), none that was refused twice exists twice, and the stat
 replays to has the hash that the live controller had.  The seed is printed: the same seed kills at the
 same moments, as far as the machine lets it."""
 
-import argparse
 import collections
-import os
 import random
 import shutil
 import sys
 import tempfile
 import threading
 import time
-from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+from tapmain import main
+
 JOBS_PER_KILL = 40
 
 
@@ -115,7 +113,6 @@ def check_replay(cluster, wait_until):
 
 def run(args, report):
     """(name, problems) of each check."""
-    sys.path.insert(0, str(HERE.parent / "integration"))
     from conftest import Cluster, wait_until
     folder = tempfile.mkdtemp(prefix="penstock-chaos-")
     cluster = Cluster(folder, nodes=4, cpus=8, conf="MaxJobCount=50000\nMinJobAge=3600")
@@ -151,33 +148,5 @@ def run(args, report):
     yield "nothing is left behind", problems
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--kills", type=int, default=100)
-    parser.add_argument("--clients", type=int, default=8)
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 31))
-    parser.add_argument("--tap", action="store_true")
-    args = parser.parse_args()
-    os.environ["PENSTOCK_BUILD"] = str(Path(args.build).resolve())
-
-    def report(text):
-        print(f"# {text}", flush=True)
-    report(f"seed {args.seed}: {args.kills} kills, {args.clients} clients")
-    count = failed = 0
-    start = time.monotonic()
-    for name, problems in run(args, report):
-        count += 1
-        failed += bool(problems)
-        print(f"{'not ' if problems else ''}ok {count} - {name}", flush=True)
-        for problem in problems[:50]:
-            report(problem)
-    if args.tap:
-        print(f"1..{count}")
-    else:
-        print(f"{count - failed} passed, {failed} failed in {time.monotonic() - start:.1f} s")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, run, kills=100, clients=8))

@@ -199,9 +199,9 @@ class Cluster:
         wait_until(lambda: not self.ctld.alive() or self.up(), "slurmctld answers")
         assert self.ctld.alive(), self.logs("slurmctld")
 
-    def start_slurmd(self, name):
+    def start_slurmd(self, name, *options):
         self.slurmds[name] = Daemon(f"slurmd-{name}",
-                                    [program("slurmd"), "-D", "-N", name, "-f", str(self.conf)],
+                                    [program("slurmd"), "-D", "-N", name, "-f", str(self.conf), *options],
                                     self.dir / "log" / f"slurmd-{name}",
                                     {**self.env, **self.daemon_env_change})
 
