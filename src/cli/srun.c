@@ -348,10 +348,11 @@ static void done(struct srun *s)
         protobuf_c_message_free_unpacked(&s->reply->base, NULL);
     if (s->grant)
         protobuf_c_message_free_unpacked(&s->grant->base, NULL);
-    for (size_t i = 0; i < s->n_nodes && s->nodes; i++) {
-        client_free(s->nodes[i].client);
+    for (size_t i = 0; i < s->n_nodes && s->nodes; i++)
         free(s->nodes[i].held);
-    }
+    for (size_t i = 0; i < s->n_parts && s->fans; i++)
+        fanout_done(&s->fans[i]);
+    free(s->fans);
     free(s->nodes);
     free(s->ranks);
     free(s->task_state);

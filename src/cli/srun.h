@@ -1,7 +1,7 @@
 /* srun.h - one step as srun runs it; internal to srun*.c
  *
- * One thread, one poll(2) loop (srun_loop.c).  Connections: the controller (joblink) and one to
- * each node of the step. */
+ * One thread, one poll(2) loop (srun_loop.c).  Connections: the controller (joblink), and one to each node of the
+ * step or, when they are many, to each of TreeWidth relays (wire/fanout.h). */
 #pragma once
 
 #include <signal.h>
@@ -15,11 +15,10 @@
 #include "cli/jobopts.h"
 #include "cli/joblink.h"
 #include "cli/label.h"
+#include "wire/fanout.h"
 
 #define SRUN_STDIN_CHUNK 32768u
-#define SRUN_NODE_OUT_MAX                                                                          \
-    (256u << 10)                 /* bytes waiting for a node before our input is left alone        \
-                                  */
+#define SRUN_INPUT_WINDOW (256u << 10) /* bytes of input on their way to a node's tasks before ours is left alone */
 #define SRUN_SINK_MAX (1u << 20) /* bytes waiting for an output before the nodes are left alone */
 
 /* Where one of the tasks' streams goes. */
@@ -48,7 +47,7 @@ struct sink {
 struct srun_node {
     const char *name; /* borrowed from the step reply */
     struct srun_part *part;
-    struct client *client;
+    uint64_t in_sent, in_taken; /* bytes of our input */
     uint32_t index; /* within its part */
     uint32_t first, n_tasks; /* its slice of srun.ranks */
     bool started, done;
@@ -94,6 +93,7 @@ struct srun {
     uint8_t *task_state; /* enum task_state by rank */
     struct srun_node *nodes;
     size_t n_nodes, n_done;
+    struct fanout *fans; /* one a part: connections to its nodes or to relays */
 
     /* streams */
     struct io_spec in, out, err;
@@ -191,5 +191,12 @@ void srun_timers(struct srun *s, int *ret_ms);
 /* Until every node is done.  Leaves exit_code and worst_status. */
 void srun_loop(struct srun *s);
 void srun_terminate(struct srun *s); /* "Terminating StepId=": CONT, TERM, KillWait, KILL everywhere */
+/* Nodes lo..hi are not reached, or not any more; for struct fanout. */
+void srun_lost(void *ctx, uint32_t lo, uint32_t hi, const char *why);
 void srun_node_failed(struct srun *s, struct srun_node *n, const char *why);
+/* Send to one node; a node that cannot be reached any more is noticed when it is read.  As fanout_send(). */
+int srun_node_send(struct srun *s, const struct srun_node *n, unsigned op, const ProtobufCMessage *msg);
+/* ... to all nodes that are started and not done and, if chosen is given, that it says yes to. */
+typedef bool srun_choose_fn(const struct srun *s, const struct srun_node *n);
+void srun_nodes_send(struct srun *s, srun_choose_fn *chosen, unsigned op, const ProtobufCMessage *msg);
 void srun_note_exit(struct srun *s, int code, uint32_t status);

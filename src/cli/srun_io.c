@@ -328,48 +328,52 @@ bool srun_io_wants_input(const struct srun *s)
 
         if (!reads_input(s, n) || n->done)
             continue;
-        if (!n->started || client_out_pending(n->client) > SRUN_NODE_OUT_MAX)
+        if (!n->started || n->in_sent - n->in_taken > SRUN_INPUT_WINDOW)
             return false;
         somebody = true;
     }
     return somebody;
 }
 
-static void send_input(struct srun *s, struct srun_node *n, const char *data, size_t len, bool eof)
+static void fill_input(const struct srun *s, const char *data, size_t len, bool eof, Pst__StepIo *io)
 {
-    Pst__StepIo io = PST__STEP_IO__INIT;
-
-    io.stream = PST__STEP_STREAM__STREAM_STDIN;
-    io.has_stream = true;
+    io->stream = PST__STEP_STREAM__STREAM_STDIN;
+    io->has_stream = true;
     if (s->pty || s->in.mode == IO_TASK) {
-        io.task_id = s->pty ? 0 : s->in.task;
-        io.has_task_id = true;
+        io->task_id = s->pty ? 0 : s->in.task;
+        io->has_task_id = true;
     }
-    io.data.data = (uint8_t *)data;
-    io.data.len = len;
-    io.has_data = len > 0;
-    io.eof = io.has_eof = eof;
-    (void)client_send_nonblock(n->client, OP_STEP_IO, FRAME_ONEWAY, client_next_id(n->client),
-                               &io.base); /* a lost node is noticed when it is read */
+    io->data.data = (uint8_t *)data;
+    io->data.len = len;
+    io->has_data = len > 0;
+    io->eof = io->has_eof = eof;
 }
 
 void srun_io_send_eof(struct srun *s, struct srun_node *n)
 {
+    Pst__StepIo io = PST__STEP_IO__INIT;
+
     if (n->stdin_eof_sent || !n->started || n->done || s->in.mode == IO_NONE ||
         s->in.mode == IO_PATTERN || !reads_input(s, n))
         return;
     n->stdin_eof_sent = true;
-    send_input(s, n, NULL, 0, true);
+    fill_input(s, NULL, 0, true, &io);
+    (void)srun_node_send(s, n, OP_STEP_IO, &io.base); /* a lost node is noticed when it is read */
 }
 
 void srun_io_read_input(struct srun *s)
 {
     char buf[SRUN_STDIN_CHUNK];
+    Pst__StepIo io = PST__STEP_IO__INIT;
     ssize_t got = read(s->in_fd, buf, sizeof(buf));
 
     if (got < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     s->in_eof = got <= 0;
+    if (!s->in_eof) {
+        fill_input(s, buf, (size_t)got, false, &io);
+        srun_nodes_send(s, reads_input, OP_STEP_IO, &io.base);
+    }
     for (size_t i = 0; i < s->n_nodes; i++) {
         struct srun_node *n = &s->nodes[i];
 
@@ -378,6 +382,6 @@ void srun_io_read_input(struct srun *s)
         if (s->in_eof)
             srun_io_send_eof(s, n);
         else
-            send_input(s, n, buf, (size_t)got, false);
+            n->in_sent += (uint64_t)got;
     }
 }

@@ -22,6 +22,9 @@
 #include "cli/tasks.h"
 
 #define SRUN_DEBUG_BASE 3
+#define TREE_FROM 4u       /* times TreeWidth: nodes beyond are launched through relays */
+#define TREE_WIDTH_MIN 2u  /* a chain is no tree */
+#define SPARE_FILES 64u    /* descriptors beside the nodes' */
 
 extern char **environ;
 
@@ -249,65 +252,97 @@ void srun_free_request(Pst__LaunchStep *req)
     submit_free_rlimits(req->rlimits, req->n_rlimits);
 }
 
-static int send_to_node(struct srun *s, struct srun_node *n, Pst__LaunchStep *req, struct err *err)
-{
-    const Pst__NodeAddr *addr = n->part->reply->nodes[n->index];
-    struct client_target target = {
-        .host = addr->addr ? addr->addr : addr->name,
-        .port = (uint16_t)addr->port,
-        .cluster = conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME),
-        .timeout_ms = (int)conf_num(cli_conf(&s->cli), CONF_MESSAGE_TIMEOUT) * 1000,
-        .program = "srun",
-        .no_auth = true,
-    };
-    _cleanup_free_ char *copy = s->bcast_target ? srun_bcast_path(s, n->name) : NULL;
-    char *program = req->n_argv ? req->argv[0] : NULL;
-    int r = client_connect(&target, conf_slurm_uid(cli_conf(&s->cli)), &n->client, err);
+/* ---- to the nodes
+ * ---------------------------------------------------------------------------------- */
 
-    if (r < 0)
-        return r;
-    req->node_name = (char *)n->name;
-    req->node_index = n->index;
-    req->has_node_index = true;
-    req->task_ids = s->ranks + n->first;
-    req->n_task_ids = n->n_tasks;
-    if (copy && program)
-        req->argv[0] = copy;
-    r = client_send(n->client, OP_LAUNCH_STEP, 0, client_next_id(n->client), &req->base);
-    if (copy && program)
-        req->argv[0] = program;
-    if (r < 0)
-        return err_set(err, r, "%s", client_strerror(n->client, r));
-    return 0;
+static void tell_launching(void *ctx, const Pst__RelayNode *node)
+{
+    struct srun *s = ctx;
+    _cleanup_free_ char *list = tasks_list(node->task_ids, node->n_task_ids);
+
+    cli_verbose(1, "launching StepId=%u.%u on host %s, %zu tasks: %s", s->job_id, s->step_id, node->name,
+                node->n_task_ids, list);
 }
 
-static void launch_part(struct srun *s, struct srun_part *p, char *host)
+static void fill_node(struct srun *s, const struct srun_part *p, uint32_t number, Pst__RelayNode *ret)
 {
-    Pst__LaunchStep req = PST__LAUNCH_STEP__INIT;
+    const struct srun_node *n = &s->nodes[number];
+    const Pst__NodeAddr *addr = p->reply->nodes[n->index];
 
-    srun_fill_request(s, p, &req);
-    req.launcher_host = host;
+    pst__relay_node__init(ret);
+    ret->has_number = ret->has_port = ret->has_node_index = true;
+    ret->number = number;
+    ret->name = (char *)n->name;
+    ret->addr = addr->addr;
+    ret->port = addr->port;
+    ret->node_index = n->index;
+    ret->task_ids = s->ranks + n->first;
+    ret->n_task_ids = n->n_tasks;
+    ret->program = s->bcast_target ? srun_bcast_path(s, n->name) : NULL;
+}
+
+/* Small launches go to each node directly, which is quicker.  So do those that are to survive the loss of nodes, since
+ * a relay that goes takes the nodes behind it along. */
+static uint32_t width_for(struct srun *s, size_t n_nodes)
+{
+    size_t width = MAX((size_t)conf_num(cli_conf(&s->cli), CONF_TREE_WIDTH), TREE_WIDTH_MIN);
+
+    return n_nodes <= TREE_FROM * width || jobopts_has(&s->opts, JO_NO_KILL) ? UINT32_MAX : (uint32_t)width;
+}
+
+static void launch_part(struct srun *s, struct srun_part *p, struct fanout *fan, Pst__LaunchStep *req)
+{
+    Pst__RelayOpen open = PST__RELAY_OPEN__INIT;
+    Pst__RelayNode *nodes = xmalloc_or_die((p->reply->n_nodes + 1) * sizeof(*nodes));
+
+    open.nodes = xmalloc_or_die((p->reply->n_nodes + 1) * sizeof(*open.nodes));
     for (size_t i = 0; i < p->reply->n_nodes; i++) {
-        struct srun_node *n = &s->nodes[p->first_node + i];
-        struct err err = { .text = "" };
-        _cleanup_free_ char *list = NULL;
-
-        if (n->done)
+        if (s->nodes[p->first_node + i].done)
             continue;
-        list = tasks_list(s->ranks + n->first, n->n_tasks);
-        cli_verbose(1, "launching StepId=%u.%u on host %s, %u tasks: %s", s->job_id, s->step_id,
-                    n->name, n->n_tasks, list);
-        if (send_to_node(s, n, &req, &err) < 0)
-            srun_node_failed(s, n, err.text);
+        open.nodes[open.n_nodes] = &nodes[open.n_nodes];
+        fill_node(s, p, (uint32_t)(p->first_node + i), &nodes[open.n_nodes++]);
     }
-    srun_free_request(&req);
+    open.launch = req;
+    open.cluster = (char *)conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME);
+    open.timeout_ms = (uint32_t)conf_num(cli_conf(&s->cli), CONF_MESSAGE_TIMEOUT) * 1000;
+    open.width = width_for(s, open.n_nodes);
+    open.has_width = open.has_timeout_ms = true;
+    *fan = (struct fanout){ .open = &open, .program = "srun", .launching = tell_launching, .lost = srun_lost, .ctx = s };
+    check_mem_or_die(fanout_open(fan));
+    fan->open = NULL;
+    for (size_t i = 0; i < open.n_nodes; i++)
+        free(nodes[i].program);
+    free(open.nodes);
+    free(nodes);
+}
+
+/* A connection a node needs as many descriptors.  Tasks get the limit that we were started with. */
+static void raise_files(size_t nodes)
+{
+    struct rlimit rl;
+
+    if (getrlimit(RLIMIT_NOFILE, &rl) < 0 || rl.rlim_cur >= nodes + SPARE_FILES)
+        return;
+    rl.rlim_cur = rl.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &rl); /* who gets no connection is told of */
 }
 
 void srun_launch(struct srun *s)
 {
     char host[256] = "";
     bool known = gethostname(host, sizeof(host) - 1) == 0;
+    Pst__LaunchStep *reqs = xmalloc_or_die(s->n_parts * sizeof(*reqs));
 
+    s->fans = xmalloc_or_die(s->n_parts * sizeof(*s->fans));
+    for (size_t i = 0; i < s->n_parts; i++) {
+        pst__launch_step__init(&reqs[i]);
+        srun_fill_request(s, &s->parts[i], &reqs[i]);
+        reqs[i].launcher_host = known ? host : NULL;
+    }
+    raise_files(s->n_nodes);
     for (size_t i = 0; i < s->n_parts; i++)
-        launch_part(s, &s->parts[i], known ? host : NULL);
+        launch_part(s, &s->parts[i], &s->fans[i], &reqs[i]);
+    for (size_t i = 0; i < s->n_parts; i++)
+        srun_free_request(&reqs[i]);
+    free(reqs);
 }

@@ -13,9 +13,15 @@
 #include "base/timefmt.h"
 #include "cli/srun.h"
 #include "cli/tasks.h"
+#include "wire/errors.h"
 
 #define FIXED_FDS 5 /* signals, controller, input, two outputs */
 #define FRAMES_PER_TURN 64
+
+static struct fan_link *srun_link(const struct srun *s, const struct srun_node *n)
+{
+    return s->fans ? fanout_find(&s->fans[n->part - s->parts], (uint32_t)(n - s->nodes)) : NULL;
+}
 
 void srun_note_exit(struct srun *s, int code, uint32_t status)
 {
@@ -25,13 +31,64 @@ void srun_note_exit(struct srun *s, int code, uint32_t status)
     }
 }
 
+/* A link whose nodes are all done is closed. */
 static void node_done(struct srun *s, struct srun_node *n)
 {
+    struct fan_link *l = srun_link(s, n);
+
     if (n->done)
         return;
     n->done = true;
     s->n_done++;
-    n->client = client_free(n->client);
+    if (!l)
+        return;
+    for (uint32_t i = l->lo; i <= l->hi; i++)
+        if (!s->nodes[i].done)
+            return;
+    l->client = client_free(l->client);
+}
+
+int srun_node_send(struct srun *s, const struct srun_node *n, unsigned op, const ProtobufCMessage *msg)
+{
+    struct fan_link *l = srun_link(s, n);
+    uint32_t number = (uint32_t)(n - s->nodes);
+
+    return l ? fanout_send(l, number, number, op, msg) : -EPIPE;
+}
+
+/* May all nodes of a link get it in one frame?  A node that has not started might miss it. */
+static bool all_chosen(const struct srun *s, const struct fan_link *l, srun_choose_fn *chosen)
+{
+    for (uint32_t i = l->lo; i <= l->hi; i++) {
+        const struct srun_node *n = &s->nodes[i];
+
+        if (!n->done && (!n->started || (chosen && !chosen(s, n))))
+            return false;
+    }
+    return true;
+}
+
+static void link_send(struct srun *s, struct fan_link *l, srun_choose_fn *chosen, unsigned op,
+                      const ProtobufCMessage *msg)
+{
+    if (all_chosen(s, l, chosen)) {
+        (void)fanout_send(l, l->lo, l->hi, op, msg); /* a lost node is noticed when it is read */
+        return;
+    }
+    for (uint32_t i = l->lo; i <= l->hi && l->client; i++) {
+        const struct srun_node *n = &s->nodes[i];
+
+        if (n->started && !n->done && (!chosen || chosen(s, n)))
+            (void)fanout_send(l, i, i, op, msg); /* as above */
+    }
+}
+
+void srun_nodes_send(struct srun *s, srun_choose_fn *chosen, unsigned op, const ProtobufCMessage *msg)
+{
+    for (size_t i = 0; s->fans && i < s->n_parts; i++)
+        for (size_t k = 0; k < s->fans[i].n_links; k++)
+            if (s->fans[i].links[k].client)
+                link_send(s, &s->fans[i].links[k], chosen, op, msg);
 }
 
 void srun_terminate(struct srun *s)
@@ -138,6 +195,14 @@ static void on_text(struct srun *s, const Pst__StepMessage *msg)
     }
 }
 
+static void on_io(struct srun *s, struct srun_node *n, const Pst__StepIo *io)
+{
+    if (io->has_credit)
+        n->in_taken += io->credit;
+    else
+        srun_io_data(s, io);
+}
+
 static void dispatch(struct srun *s, struct srun_node *n, unsigned op, ProtobufCMessage *msg)
 {
     switch (op) {
@@ -145,7 +210,7 @@ static void dispatch(struct srun *s, struct srun_node *n, unsigned op, ProtobufC
         on_started(s, n, (const Pst__StepStarted *)msg);
         break;
     case OP_STEP_IO:
-        srun_io_data(s, (const Pst__StepIo *)msg);
+        on_io(s, n, (const Pst__StepIo *)msg);
         break;
     case OP_STEP_TASK_EXIT:
         on_task_exit(s, n, (const Pst__StepTaskExit *)msg);
@@ -162,6 +227,14 @@ static void dispatch(struct srun *s, struct srun_node *n, unsigned op, ProtobufC
     default:
         break; /* of a newer release */
     }
+}
+
+void srun_lost(void *ctx, uint32_t lo, uint32_t hi, const char *why)
+{
+    struct srun *s = ctx;
+
+    for (uint32_t i = lo; i <= hi && i < s->n_nodes; i++)
+        srun_node_failed(s, &s->nodes[i], why);
 }
 
 static void on_frame(struct srun *s, struct srun_node *n, const struct frame *frame)
@@ -183,21 +256,48 @@ static void on_frame(struct srun *s, struct srun_node *n, const struct frame *fr
     protobuf_c_message_free_unpacked(msg, NULL);
 }
 
-static void read_node(struct srun *s, struct srun_node *n)
+/* What a relay passes on: a frame of one of its nodes, or the loss of some. */
+static void on_relayed(struct srun *s, const struct fan_link *l, const struct frame *frame)
 {
-    for (unsigned i = 0; i < FRAMES_PER_TURN && !n->done && !srun_io_full(s); i++) {
+    ProtobufCMessage *msg = NULL;
+    const Pst__RelayFrame *up;
+
+    if (frame->flags & FRAME_REPLY) {
+        if (frame->flags & FRAME_ERROR && frame_unpack(frame, &msg, NULL) == 0)
+            srun_lost(s, l->lo, l->hi, ((const Pst__Error *)msg)->text);
+    } else if (frame->op == OP_RELAY_FRAME && frame_unpack(frame, &msg, NULL) < 0) {
+        srun_lost(s, l->lo, l->hi, slurm_err_text(EPST_PROTOCOL));
+    } else if (frame->op == OP_RELAY_FRAME) {
+        up = (const Pst__RelayFrame *)msg;
+        if (up->lost && up->lo >= l->lo && up->hi <= l->hi)
+            srun_lost(s, up->lo, up->hi, up->lost);
+        else if (!up->lost && up->lo >= l->lo && up->lo <= l->hi && !s->nodes[up->lo].done)
+            on_frame(s, &s->nodes[up->lo],
+                     &(struct frame){ .op = (uint16_t)up->op,
+                                      .flags = FRAME_ONEWAY,
+                                      .len = (uint32_t)up->body.len,
+                                      .body = up->body.data });
+    }
+    if (msg)
+        protobuf_c_message_free_unpacked(msg, NULL);
+}
+
+static void read_link(struct srun *s, struct fan_link *l)
+{
+    for (unsigned i = 0; i < FRAMES_PER_TURN && l->client && !srun_io_full(s); i++) {
         struct frame frame;
-        int r = client_recv(n->client, 0, &frame);
+        int r = client_recv(l->client, 0, &frame);
 
         if (r == 0)
             return;
-        if (r < 0) {
-            srun_node_failed(s, n, strerror(-r));
-            return;
-        }
-        on_frame(s, n, &frame);
+        if (r < 0)
+            srun_lost(s, l->lo, l->hi, strerror(-r));
+        else if (l->relay)
+            on_relayed(s, l, &frame);
+        else
+            on_frame(s, &s->nodes[l->lo], &frame);
     }
-    s->more_frames |= !n->done; /* what is left may be in the client's buffer, unseen by poll(2) */
+    s->more_frames |= l->client != NULL; /* what is left may be in the client's buffer, unseen by poll(2) */
 }
 
 /* ---- the loop
@@ -215,32 +315,36 @@ static size_t fill_fds(struct srun *s, struct pollfd *fds)
                               .events = POLLOUT };
     fds[4] = (struct pollfd){ .fd = sink_pending(&s->sink_err) ? s->sink_err.fd : -1,
                               .events = POLLOUT };
-    for (size_t i = 0; i < s->n_nodes; i++) {
-        struct client *c = s->nodes[i].client;
+    for (size_t i = 0; i < s->n_parts; i++) {
+        for (size_t k = 0; k < s->fans[i].n_links; k++) {
+            const struct client *c = s->fans[i].links[k].client;
 
-        fds[n++] = (struct pollfd){
-            .fd = c ? client_fd(c) : -1,
-            .events = (short)((full ? 0 : POLLIN) | (c && client_out_pending(c) ? POLLOUT : 0)),
-        };
+            fds[n++] = (struct pollfd){
+                .fd = c ? client_fd(c) : -1,
+                .events = (short)((full ? 0 : POLLIN) | (c && client_out_pending(c) ? POLLOUT : 0)),
+            };
+        }
     }
     return n;
 }
 
+static void drain_link(struct srun *s, struct fan_link *l)
+{
+    if (!l->client)
+        return;
+    if (client_out_pending(l->client) && client_flush(l->client) < 0 && client_fd(l->client) < 0)
+        srun_lost(s, l->lo, l->hi, "connection lost");
+    else
+        read_link(s, l);
+}
+
 /* A client may hold whole frames that poll(2) knows nothing of. */
-static void drain_nodes(struct srun *s)
+static void drain_links(struct srun *s)
 {
     s->more_frames = false;
-    for (size_t i = 0; i < s->n_nodes; i++) {
-        struct srun_node *n = &s->nodes[i];
-
-        if (!n->client || n->done)
-            continue;
-        if (client_out_pending(n->client) && client_flush(n->client) < 0 &&
-            client_fd(n->client) < 0)
-            srun_node_failed(s, n, "connection lost");
-        else
-            read_node(s, n);
-    }
+    for (size_t i = 0; i < s->n_parts; i++)
+        for (size_t k = 0; k < s->fans[i].n_links; k++)
+            drain_link(s, &s->fans[i].links[k]);
 }
 
 static int loop_timeout(struct srun *s)
@@ -286,7 +390,7 @@ static void one_turn(struct srun *s, struct pollfd *fds)
         srun_io_read_input(s);
     sink_write(&s->sink_out);
     sink_write(&s->sink_err);
-    drain_nodes(s);
+    drain_links(s);
     check_readers(s);
 }
 

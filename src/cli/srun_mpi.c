@@ -99,13 +99,13 @@ static void pass_on(struct srun *s, uint32_t node, const Pst__StepMpi *msg)
     struct srun_node *n = node < s->n_nodes ? &s->nodes[node] : NULL;
     int r;
 
-    if (!n || n->done || !n->client) {
+    if (!n || n->done) {
         refuse(s, msg);
         return;
     }
-    r = client_send_nonblock(n->client, OP_STEP_MPI, FRAME_ONEWAY, client_next_id(n->client), &msg->base);
+    r = srun_node_send(s, n, OP_STEP_MPI, &msg->base);
     if (r < 0)
-        srun_node_failed(s, n, client_strerror(n->client, r));
+        srun_node_failed(s, n, strerror(-r));
 }
 
 static struct meeting *meeting_of(struct srun *s, const Pst__StepMpi *msg)

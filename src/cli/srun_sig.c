@@ -58,14 +58,7 @@ void srun_send_signal(struct srun *s, unsigned sig, bool terminate)
     msg.signal = sig;
     msg.has_signal = sig != 0;
     msg.terminate = msg.has_terminate = terminate;
-    for (size_t i = 0; i < s->n_nodes; i++) {
-        struct srun_node *n = &s->nodes[i];
-
-        if (n->client && n->started && !n->done)
-            (void)client_send_nonblock(n->client, OP_STEP_SIGNAL, FRAME_ONEWAY,
-                                       client_next_id(n->client),
-                                       &msg.base); /* a lost node is noticed when it is read */
-    }
+    srun_nodes_send(s, NULL, OP_STEP_SIGNAL, &msg.base);
 }
 
 void srun_abort(struct srun *s)
@@ -129,25 +122,23 @@ static void on_interrupt(struct srun *s)
     srun_task_states(s);
 }
 
+static bool has_task_0(const struct srun *s, const struct srun_node *n)
+{
+    return n->n_tasks > 0 && s->ranks[n->first] == 0;
+}
+
 static void on_resize(struct srun *s)
 {
     Pst__StepSignal msg = PST__STEP_SIGNAL__INIT;
     struct winsize ws;
 
-    if (!s->pty || s->n_nodes == 0 || !s->nodes[0].client || !s->nodes[0].started ||
-        ioctl(STDIN_FILENO, TIOCGWINSZ, &ws) < 0)
+    if (!s->pty || ioctl(STDIN_FILENO, TIOCGWINSZ, &ws) < 0)
         return;
     msg.signal = SIGWINCH;
     msg.rows = ws.ws_row;
     msg.cols = ws.ws_col;
     msg.has_signal = msg.has_rows = msg.has_cols = true;
-    for (size_t i = 0; i < s->n_nodes; i++) {
-        struct srun_node *n = &s->nodes[i];
-
-        if (n->client && n->started && n->n_tasks && s->ranks[n->first] == 0)
-            (void)client_send_nonblock(n->client, OP_STEP_SIGNAL, FRAME_ONEWAY,
-                                       client_next_id(n->client), &msg.base);
-    }
+    srun_nodes_send(s, has_task_0, OP_STEP_SIGNAL, &msg.base);
 }
 
 static void on_signal(struct srun *s, int sig)

@@ -1,11 +1,12 @@
 /* access.c - connections for what is already here; see noded.h
  *
- * sattach's and sstat's go to the step daemon, sbcast's to a process that writes as the user.  Main
- * thread.
+ * sattach's and sstat's go to the step daemon, sbcast's and a relay's to a process of the user.
+ * Main thread.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -77,31 +78,51 @@ static int fill_groups(Pst__BcastFile *file, const Pst__StepCredential *cred)
     return 0;
 }
 
-void access_bcast(struct noded *d, Pst__BcastOpen *open, const Pst__StepCredential *cred, int fd,
-                  uint32_t request_id)
+/* Start a process of the user that takes the connection over. */
+static void start_process(struct noded *d, const char *kind, Pst__BcastFile *file,
+                          const Pst__StepCredential *cred, int fd, unsigned op, uint32_t request_id)
 {
     const struct njob *job = jobs_find(&d->jobs, cred->job_id, cred->run_id);
     Pst__BcastFile file = PST__BCAST_FILE__INIT;
+    char exe[sizeof(d->stepd_exe) + 8];
     pid_t pid;
     int r;
 
     if (geteuid() != 0 && cred->uid != geteuid()) {
-        refuse(fd, OP_BCAST_OPEN, request_id, EPERM,
-               "slurmd is not root and cannot write as this user");
+        refuse(fd, op, request_id, EPERM, "slurmd is not root and cannot act as this user");
         return;
     }
-    file.open = open;
-    file.has_uid = file.has_gid = file.has_request_id = true;
-    file.uid = cred->uid;
-    file.gid = cred->gid;
-    file.request_id = request_id;
-    r = fill_groups(&file, cred);
+    (void)snprintf(exe, sizeof(exe), "%s%s", d->stepd_exe, file->relay ? "-relay" : "");
+    file->has_uid = file->has_gid = file->has_request_id = true;
+    file->uid = cred->uid;
+    file->gid = cred->gid;
+    file->request_id = request_id;
+    r = fill_groups(file, cred);
     if (r == 0)
         r = bcast_spawn(d->stepd_exe, &file, fd, job ? job->ns_fd : -1, &pid); /* reaped with the other children */
+        r = bcast_spawn(exe, kind, d->spool, file, fd, &pid); /* reaped with the other children */
     if (r < 0) {
-        log_error("cannot start a transfer: %s job=%u uid=%u", strerror(-r), cred->job_id,
+        log_error("cannot start a %s: %s job=%u uid=%u", kind, strerror(-r), cred->job_id,
                   cred->uid);
-        refuse(fd, OP_BCAST_OPEN, request_id, -r, strerror(-r));
+        refuse(fd, op, request_id, -r, strerror(-r));
     }
-    free(file.gids);
+    free(file->gids);
+}
+
+void access_bcast(struct noded *d, Pst__BcastOpen *open, const Pst__StepCredential *cred, int fd,
+                  uint32_t request_id)
+{
+    Pst__BcastFile file = PST__BCAST_FILE__INIT;
+
+    file.open = open;
+    start_process(d, "bcast", &file, cred, fd, OP_BCAST_OPEN, request_id);
+}
+
+void access_relay(struct noded *d, Pst__RelayOpen *open, const Pst__StepCredential *cred, int fd,
+                  uint32_t request_id)
+{
+    Pst__BcastFile file = PST__BCAST_FILE__INIT;
+
+    file.relay = open;
+    start_process(d, "relay", &file, cred, fd, OP_RELAY, request_id);
 }

@@ -25,10 +25,11 @@
 
 struct request {
     struct request *next;
-    Pst__LaunchStep *launch; /* one of the four */
+    Pst__LaunchStep *launch; /* one of the five */
     Pst__AttachStep *attach;
     Pst__StatStep *stat;
     Pst__BcastOpen *bcast;
+    Pst__RelayOpen *relay;
     Pst__StepCredential *cred;
     uint64_t mac_tag; /* first bytes of the signature: names the credential */
     int fd;
@@ -138,6 +139,8 @@ static void request_free(struct request *rq)
         pst__stat_step__free_unpacked(rq->stat, NULL);
     if (rq->bcast)
         pst__bcast_open__free_unpacked(rq->bcast, NULL);
+    if (rq->relay)
+        pst__relay_open__free_unpacked(rq->relay, NULL);
     if (rq->cred)
         pst__step_credential__free_unpacked(rq->cred, NULL);
     if (rq->fd >= 0)
@@ -153,6 +156,8 @@ static void accept_request(struct listener *l, struct request *rq)
 
     if (seen_before(&l->over, cred->job_id, cred->run_id, now))
         why = "Job credential revoked";
+    else if (rq->relay)
+        why = NULL; /* the step's own launch here comes through it with the same credential */
     else if (seen_before(&l->used, rq->mac_tag, cred->step_id, now))
         why = "Job credential was used before";
     else if (!seen_add(&l->used, rq->mac_tag, cred->step_id, cred->expires_us))
@@ -175,6 +180,8 @@ static void accept_request(struct listener *l, struct request *rq)
         access_attach(l->d, cred, rq->fd, rq->frame_id);
     else if (rq->stat)
         access_stat(l->d, cred, rq->fd, rq->frame_id);
+    else if (rq->relay)
+        access_relay(l->d, rq->relay, cred, rq->fd, rq->frame_id);
     else
         access_bcast(l->d, rq->bcast, cred, rq->fd, rq->frame_id);
     request_free(rq);
@@ -249,10 +256,13 @@ static int check_layout(const struct noded *d, const Pst__LaunchStep *launch,
 
 static int verify(const struct noded *d, struct request *rq, struct err *err)
 {
+    const Pst__LaunchStep *relayed = rq->relay ? rq->relay->launch : NULL;
     const Pst__SignedCredential *sc = rq->launch   ? rq->launch->credential
                                       : rq->attach ? rq->attach->credential
                                       : rq->stat   ? rq->stat->credential
-                                                   : rq->bcast->credential;
+                                      : rq->bcast  ? rq->bcast->credential
+                                      : relayed    ? relayed->credential
+                                                   : NULL;
     long at;
     const struct auth_keys *keys = atomic_load(&d->keys);
     int r;
@@ -276,6 +286,8 @@ static int verify(const struct noded *d, struct request *rq, struct err *err)
                                 err);
     if (rq->bcast)
         return check_credential(d, rq->cred, PST__CRED_PURPOSE__CRED_BCAST, rq->bcast->node_name, &at, err);
+    if (rq->relay)
+        return check_credential(d, rq->cred, PST__CRED_PURPOSE__CRED_LAUNCH, relayed->node_name, &at, err);
     return check_layout(d, rq->launch, rq->cred, err);
 }
 
@@ -294,6 +306,8 @@ static void on_launch(struct listener *l, struct conn *c, const struct frame *fr
             rq->attach = (Pst__AttachStep *)msg;
         else if (frame->op == OP_STAT_STEP)
             rq->stat = (Pst__StatStep *)msg;
+        else if (frame->op == OP_RELAY)
+            rq->relay = (Pst__RelayOpen *)msg;
         else
             rq->bcast = (Pst__BcastOpen *)msg;
         rq->op = frame->op;
@@ -326,7 +340,7 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
     Pst__PingReply pong = PST__PING_REPLY__INIT;
 
     if (frame->op == OP_LAUNCH_STEP || frame->op == OP_ATTACH_STEP || frame->op == OP_STAT_STEP ||
-        frame->op == OP_BCAST_OPEN) {
+        frame->op == OP_BCAST_OPEN || frame->op == OP_RELAY) {
         on_launch(l, c, frame);
         return;
     }

@@ -245,11 +245,12 @@ void report_drain(struct noded *d, const char *reason);
 /* ops.c: requests of the controller */
 void ops_request(struct noded *d, struct dialer *dialer, const struct frame *frame);
 
-/* access.c: sattach, sstat and sbcast, their credential verified.  fd stays the caller's. */
+/* access.c: sattach, sstat, sbcast and relays, their credential verified.  fd stays the caller's. */
 void access_stat(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id);
 void access_attach(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id);
 void access_bcast(struct noded *d, Pst__BcastOpen *open, const Pst__StepCredential *cred, int fd,
                   uint32_t request_id);
+void access_relay(struct noded *d, Pst__RelayOpen *open, const Pst__StepCredential *cred, int fd, uint32_t request_id);
 
 /* listen.c: srun's requests */
 int listen_new(struct noded *d, struct listener **ret_listener, struct err *err);

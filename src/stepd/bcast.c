@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
+#include "stepd/asuser.h"
 #include "wire/client.h"
 
 #define BLOCK_WAIT_MS 600000 /* a sender that is silent for longer is gone */
@@ -28,20 +28,6 @@ struct bcast {
     int fd;
     bool placed;
 };
-
-static int become(const Pst__BcastFile *f)
-{
-    gid_t gids[1024];
-    size_t n = 0;
-
-    if (geteuid() != 0)
-        return f->uid == geteuid() ? 0 : -EPERM;
-    for (; n < f->n_gids && n < ARRAY_SIZE(gids); n++)
-        gids[n] = f->gids[n];
-    if (setgroups(n, gids) < 0 || setgid(f->gid) < 0 || setuid(f->uid) < 0)
-        return -errno;
-    return 0;
-}
 
 static int open_temp(struct bcast *b)
 {
@@ -157,7 +143,7 @@ int bcast_serve(const Pst__BcastFile *file, int fd)
 
     if (r < 0)
         return 1;
-    r = become(file);
+    r = become_user(file->uid, file->gid, file->gids, file->n_gids);
     if (r == 0 && (!b.open || !b.open->path || b.open->path[0] != '/'))
         r = -EINVAL;
     if (r == 0)

@@ -10,5 +10,8 @@
  * for. */
 int bcast_spawn(const char *exe, const Pst__BcastFile *file, int fd, int ns_fd,
                 pid_t *ret_pid);
+/* In slurmd: start exe for the transfer ("bcast"), or its twin for a relay ("relay"); it works in dir and
+ * answers on fd (duplicated).  The child must be waited for. */
+int bcast_spawn(const char *exe, const char *kind, const char *dir, const Pst__BcastFile *file, int fd, pid_t *ret_pid);
 /* In that process: serve the connection to its end.  Exit status. */
 int bcast_serve(const Pst__BcastFile *file, int fd);

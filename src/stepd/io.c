@@ -2,7 +2,8 @@
  *
  * Output: what a task writes is sent as it comes, in order per stream; while more than STEP_OUT_MAX
  * waits for srun the pipes are left alone, so a slow srun slows the tasks and costs no memory.
- * Input: bytes wait per task; while STEP_STDIN_MAX wait anywhere, srun's connection is not read.
+ * Input: bytes wait per task; srun keeps within the credit it is told.  While STEP_STDIN_MAX wait anywhere all the
+ * same (of somebody attached), srun's connection is not read.
  * When srun is lost the step ends. */
 #include <errno.h>
 #include <signal.h>
@@ -15,6 +16,8 @@
 #include "stepd/mpi.h"
 #include "stepd/step.h"
 #include "wire/client.h"
+
+#define CREDIT_STEP 32768u /* told in pieces no smaller, while more waits */
 
 static void send_msg(struct step *s, unsigned op, const ProtobufCMessage *msg)
 {
@@ -29,6 +32,13 @@ static void close_fd(int *fd)
     if (*fd >= 0)
         (void)close(*fd); /* a pipe: nothing to lose */
     *fd = -1;
+}
+
+/* What waits for it is dropped with it. */
+static void close_input(struct task *t)
+{
+    close_fd(&t->fd[0]);
+    t->in.at = t->in.len = 0;
 }
 
 void io_close_task(struct task *t)
@@ -106,7 +116,7 @@ static void read_output(struct step *s, struct task *t, int i)
         return;
     close_fd(&t->fd[i]); /* end of file; a terminal says EIO when its last user is gone */
     if (t->pty)
-        close_fd(&t->fd[0]);
+        close_input(t);
     send_io(s, t, i, NULL, 0, true);
 }
 
@@ -124,8 +134,8 @@ static void write_input(struct task *t)
         if (n < 0 && errno == EAGAIN)
             return;
         if (n < 0) { /* the task closed it */
-            close_fd(&t->fd[0]);
-            break;
+            close_input(t);
+            return;
         }
         in->at += (size_t)n;
     }
@@ -153,7 +163,7 @@ static void give_input(struct task *t, const Pst__StepIo *io)
         char *data = realloc(in->data, cap);
 
         if (!data) {
-            close_fd(&t->fd[0]); /* its input ends early rather than with a hole */
+            close_input(t); /* its input ends early rather than with a hole */
             return;
         }
         in->data = data;
@@ -164,6 +174,24 @@ static void give_input(struct task *t, const Pst__StepIo *io)
     in->len += io->data.len;
     in->eof = in->eof || io->eof;
     write_input(t);
+}
+
+/* srun sends no more than a window of input ahead of what tasks took, so that its signals never wait behind it. */
+static void tell_credit(struct step *s)
+{
+    Pst__StepIo msg = PST__STEP_IO__INIT;
+    uint64_t waits = 0, taken;
+
+    for (size_t i = 0; i < s->n_tasks; i++)
+        waits = MAX(waits, (uint64_t)(s->tasks[i].in.len - s->tasks[i].in.at));
+    taken = s->in_got - MIN(waits, s->in_got);
+    if (!s->srun || taken <= s->in_told || (waits && taken - s->in_told < CREDIT_STEP))
+        return;
+    msg.has_credit = true;
+    msg.credit = (uint32_t)(taken - s->in_told);
+    s->in_told = taken;
+    if (client_send_nonblock(s->srun, OP_STEP_IO, FRAME_ONEWAY, client_next_id(s->srun), &msg.base) < 0)
+        io_lost(s);
 }
 
 bool io_input_full(const struct step *s)
@@ -216,9 +244,10 @@ static void on_frame(struct step *s, const struct frame *f)
         return;
     if (frame_unpack(f, &msg, NULL) < 0)
         return;
-    if (f->op == OP_STEP_IO)
+    if (f->op == OP_STEP_IO) {
+        s->in_got += ((const Pst__StepIo *)msg)->data.len;
         io_input(s, (const Pst__StepIo *)msg);
-    else if (f->op == OP_STEP_MPI)
+    } else if (f->op == OP_STEP_MPI)
         mpi_message(s, (const Pst__StepMpi *)msg);
     else
         io_signal(s, (const Pst__StepSignal *)msg);
@@ -305,6 +334,7 @@ void io_poll_done(struct step *s, const struct pollfd *fds, size_t n)
     room = was_full && !io_input_full(s);
     if (s->srun && (room || fds[0].revents & (POLLIN | POLLHUP | POLLERR | POLLRDHUP)))
         read_srun(s);
+    tell_credit(s);
     /* Its end arrived, but unread input hides it from read_srun(). */
     if (s->srun && fds[0].revents & (POLLHUP | POLLERR | POLLRDHUP) && io_input_full(s))
         io_lost(s);
@@ -328,7 +358,7 @@ void io_task_exits(struct step *s)
             if (o->exited && !o->reported && o->status == t->status) {
                 o->reported = true;
                 ids[msg.n_task_ids++] = o->rank;
-                close_fd(&o->fd[0]);
+                close_input(o);
             }
         }
         msg.task_ids = ids;

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "stepd/bcast.h"
 #include "stepd/ns.h"
+#include "stepd/relay.h"
 #include "stepd/spool.h"
 #include "stepd/step.h"
 #include "version.h"
@@ -59,8 +60,8 @@ static bool is_open(int fd)
     return fcntl(fd, F_GETFD) >= 0;
 }
 
-/* Write a file for sbcast. */
-static int serve_bcast(void)
+/* Write a file for sbcast, or relay a launch. */
+static int serve_user(void)
 {
     ProtobufCMessage *msg = NULL;
     int status = 1;
@@ -69,8 +70,11 @@ static int serve_bcast(void)
         return 1;
     (void)signal(SIGPIPE, SIG_IGN); /* a sender that leaves is an error of its connection */
     (void)fcntl(STEP_FD_SRUN, F_SETFD, FD_CLOEXEC);
-    if (read_file(&pst__bcast_file__descriptor, &msg) == 0)
-        status = bcast_serve((const Pst__BcastFile *)msg, STEP_FD_SRUN);
+    if (read_file(&pst__bcast_file__descriptor, &msg) == 0) {
+        const Pst__BcastFile *file = (const Pst__BcastFile *)msg;
+
+        status = file->relay ? relay_serve(file, STEP_FD_SRUN) : bcast_serve(file, STEP_FD_SRUN);
+    }
     if (msg)
         protobuf_c_message_free_unpacked(msg, NULL);
     return status;
@@ -85,8 +89,8 @@ int main(int argc, char **argv)
         (void)printf("slurm %s\n", SLURM_RELEASE);
         return 0;
     }
-    if (argc == 2 && strcmp(argv[1], "bcast") == 0 && is_open(STEP_FD_FILE) && is_open(STEP_FD_SRUN))
-        return serve_bcast();
+    if (argc == 2 && (strcmp(argv[1], "bcast") == 0 || strcmp(argv[1], "relay") == 0) && is_open(STEP_FD_FILE) && is_open(STEP_FD_SRUN))
+        return serve_user();
     if (argc != 1 || !is_open(STEP_FD_FILE) || !is_open(STEP_FD_CTL)) {
         (void)fprintf(stderr, "slurmstepd: error: this program is started by slurmd only\n");
         return 1;

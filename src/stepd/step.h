@@ -98,6 +98,7 @@ struct step {
     struct energy *energy; /* NULL: not measured */
     struct gather *gather; /* NULL: the use of tasks is not measured */
     bool had_srun;
+    uint64_t in_got, in_told; /* bytes of srun's standard input that came, and that it was told are gone */
     bool finished; /* STEP_DONE was queued */
     int err_fd; /* where notices go when there is no srun: the job's standard error */
 

@@ -242,6 +242,23 @@ static int send_frame(struct client *c, unsigned op, uint32_t flags, uint32_t id
     return client_queue_take(c, buf, len);
 }
 
+int client_forward(struct client *c, unsigned op, const void *body, size_t len)
+{
+    struct frame f = { .version = c->version, .op = (uint16_t)op, .flags = FRAME_ONEWAY, .len = (uint32_t)len };
+    uint8_t *buf;
+
+    if (len > FRAME_MAX_BODY)
+        return -EMSGSIZE;
+    buf = malloc(FRAME_HEADER_SIZE + len);
+    if (!buf)
+        return -ENOMEM;
+    f.id = client_next_id(c);
+    frame_encode_header(&f, buf);
+    if (len)
+        memcpy(buf + FRAME_HEADER_SIZE, body, len);
+    return client_queue_take(c, buf, FRAME_HEADER_SIZE + len);
+}
+
 int client_send_nonblock(struct client *c, unsigned op, uint32_t flags, uint32_t id,
                          const ProtobufCMessage *msg)
 {

@@ -45,6 +45,10 @@ unsigned wire_local_name(uint16_t port, struct sockaddr_un *ret_sa);
  * reached. */
 int client_connect(const struct client_target *target, uid_t slurm_uid, struct client **ret_client,
                    struct err *err);
+/* The same in two halves over TCP alone, so that many connections can be made at once: begin does not wait
+ * (-EHOSTUNREACH, -ENOTUNIQ when the host has several addresses to try in turn); end waits and says Hello. */
+int client_connect_begin(const struct client_target *target, struct client **ret_client);
+int client_connect_end(const struct client_target *target, struct client *c, struct err *err);
 struct client *client_free(struct client *c); /* closes; always NULL */
 int client_fd(const struct client *c);        /* for poll(2); -1 when broken */
 /* Take the descriptor away (to hand to another process); c is freed.  Unread input must be empty.
@@ -72,6 +76,8 @@ int client_send(struct client *c, unsigned op, uint32_t flags, uint32_t id,
  * rest. */
 int client_send_nonblock(struct client *c, unsigned op, uint32_t flags, uint32_t id,
                          const ProtobufCMessage *msg);
+/* Queue a frame as it was received, oneway and with an id of ours. */
+int client_forward(struct client *c, unsigned op, const void *body, size_t len);
 int client_flush(struct client *c);                /* nonblocking; 0 done, -EAGAIN more */
 size_t client_out_pending(const struct client *c); /* bytes not yet taken by the socket */
 /* Next whole frame already received or readable within timeout_ms (0 = no wait, -1 = for ever).

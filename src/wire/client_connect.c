@@ -75,39 +75,51 @@ static int await_connect(int fd, int64_t deadline)
     return -e;
 }
 
-static int connect_addr(const struct addrinfo *ai, int64_t deadline)
+/* A socket that is connecting, or connected already. */
+static int begin_addr(const struct addrinfo *ai)
 {
     _cleanup_close_ int fd =
         socket(ai->ai_family, ai->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, ai->ai_protocol);
-    int one = 1, r;
+    int one = 1;
 
     if (fd < 0)
         return -errno;
-    if (connect(fd, ai->ai_addr, ai->ai_addrlen) < 0) {
-        if (errno != EINPROGRESS && errno != EINTR)
-            return -errno;
-        r = await_connect(fd, deadline);
-        if (r < 0)
-            return r;
-    }
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)); /* only slower without */
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one)); /* only later told of loss */
+    if (connect(fd, ai->ai_addr, ai->ai_addrlen) < 0 && errno != EINPROGRESS && errno != EINTR)
+        return -errno;
     return TAKE_FD(fd);
 }
 
-static int connect_tcp(const char *host, uint16_t port, int64_t deadline)
+static int connect_addr(const struct addrinfo *ai, int64_t deadline)
+{
+    _cleanup_close_ int fd = begin_addr(ai);
+    int r = fd < 0 ? fd : await_connect(fd, deadline);
+
+    return r < 0 ? r : TAKE_FD(fd);
+}
+
+static int resolve(const char *host, uint16_t port, struct addrinfo **ret_list)
 {
     struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV };
-    __attribute__((cleanup(addrinfo_freep))) struct addrinfo *list = NULL;
     char service[8];
     int r;
 
     (void)snprintf(service, sizeof(service), "%u", port); /* always fits */
-    r = getaddrinfo(host, service, &hints, &list);
-    if (r != 0) {
-        log_debug("resolving %s: %s", host, gai_strerror(r));
-        return -EHOSTUNREACH;
-    }
+    r = getaddrinfo(host, service, &hints, ret_list);
+    if (r == 0)
+        return 0;
+    log_debug("resolving %s: %s", host, gai_strerror(r));
+    return -EHOSTUNREACH;
+}
+
+static int connect_tcp(const char *host, uint16_t port, int64_t deadline)
+{
+    __attribute__((cleanup(addrinfo_freep))) struct addrinfo *list = NULL;
+    int r = resolve(host, port, &list);
+
+    if (r < 0)
+        return r;
     r = -EHOSTUNREACH;
     for (const struct addrinfo *ai = list; ai; ai = ai->ai_next) {
         r = connect_addr(ai, deadline);
@@ -237,4 +249,34 @@ int client_connect(const struct client_target *target, uid_t slurm_uid, struct c
         return r;
     *ret_client = TAKE_PTR(c);
     return 0;
+}
+
+int client_connect_begin(const struct client_target *target, struct client **ret_client)
+{
+    __attribute__((cleanup(addrinfo_freep))) struct addrinfo *list = NULL;
+    _cleanup_(client_free) struct client *c = NULL;
+    int r = target->host ? resolve(target->host, target->port, &list) : -EHOSTUNREACH;
+
+    if (r == 0 && list->ai_next)
+        r = -ENOTUNIQ;
+    if (r == 0)
+        r = client_alloc(target->timeout_ms, &c);
+    if (r < 0)
+        return r;
+    r = begin_addr(list);
+    if (r < 0)
+        return r;
+    c->fd = r;
+    *ret_client = TAKE_PTR(c);
+    return 0;
+}
+
+int client_connect_end(const struct client_target *target, struct client *c, struct err *err)
+{
+    int64_t deadline = client_deadline(target->timeout_ms);
+    int r = await_connect(c->fd, deadline);
+
+    if (r < 0)
+        return err_set(err, r, "%s", client_strerror(NULL, r));
+    return greet(c, target, false, deadline, err);
 }

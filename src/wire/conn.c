@@ -361,7 +361,7 @@ static bool open_to_all(const struct conn *c, const struct frame *f)
 {
     return config_of(c)->no_auth_ops && !(f->flags & FRAME_REPLY) &&
            (f->op == OP_LAUNCH_STEP || f->op == OP_ATTACH_STEP || f->op == OP_STAT_STEP ||
-            f->op == OP_BCAST_OPEN || f->op == OP_PING);
+            f->op == OP_BCAST_OPEN || f->op == OP_RELAY || f->op == OP_PING);
 }
 
 static int on_header(struct link *l, const uint8_t *header, struct frame *ret_frame)

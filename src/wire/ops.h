@@ -87,6 +87,8 @@
     X(OP_STEP_SIGNAL, 104, "step-signal", step_signal, empty, 4 * WIRE_KIB)                        \
     X(OP_STEP_MESSAGE, 105, "step-message", step_message, empty, 64 * WIRE_KIB)                    \
     X(OP_STEP_DONE, 106, "step-done", step_done, empty, 4 * WIRE_KIB)                              \
+    X(OP_RELAY, 120, "relay", relay_open, empty, 16 * WIRE_MIB)                                    \
+    X(OP_RELAY_FRAME, 122, "relay-frame", relay_frame, empty, 16 * WIRE_MIB)                       \
     X(OP_STEP_MPI, 121, "step-mpi", step_mpi, empty, 16 * WIRE_MIB)                                \
     /* sattach, sstat and sbcast to slurmd, then to whom it hands the connection */                \
     X(OP_ATTACH_STEP, 107, "attach-step", attach_step, empty, 4 * WIRE_MIB)                        \

@@ -508,10 +508,31 @@ def test_step_cancelled_from_elsewhere(c):
 
 def test_stop_signals_of_a_cancelled_job(c):
     """SIGCONT comes before SIGTERM, in whatever order they are read."""
-    srun = c.popen("srun", "-n1", "sleep", "100", stderr=-1)
-    wait_until(lambda: ".0" in c.run("squeue", "-s", "-h").out, "the step runs")
+    srun = c.popen("srun", "-n1", "bash", "-c", "echo on; exec sleep 100", stdout=-1, stderr=-1)
+    assert srun.stdout.readline() == "on\n"
     srun.send_signal(signal.SIGSTOP)
     srun.send_signal(signal.SIGTERM)
     srun.send_signal(signal.SIGCONT)
     err = srun.communicate(timeout=30)[1]
     assert err.index("srun: got SIGCONT\n") < err.index("srun: forcing job termination\n")
+
+
+def test_signals_pass_input_that_nobody_reads(c):
+    feed, p = subprocess.Popen(["yes"], stdout=subprocess.PIPE), None
+    try:
+        p = c.popen("srun", "-n2", "bash", "-c", "trap 'echo got; exit 0' USR1; echo on; while :; do sleep 0.05; done",
+                    stdin=feed.stdout, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert [p.stdout.readline(), p.stdout.readline()] == ["on\n", "on\n"]
+        before = -1
+
+        def fed():  # as much as srun takes: it reads no more
+            nonlocal before
+            last, before = before, int(open(f"/proc/{p.pid}/io").read().split("rchar:")[1].split()[0])
+            return before == last and before > 100000
+        wait_until(fed, "srun has read its fill")
+        p.send_signal(signal.SIGUSR1)
+        out, err = p.communicate(timeout=60)
+        assert (p.returncode, out) == (0, "got\ngot\n"), err
+    finally:
+        feed.kill()
+        feed.communicate()

@@ -1,0 +1,23 @@
+/* asuser.c - see asuser.h */
+#include "stepd/asuser.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+int become_user(uint32_t uid, uint32_t gid, const uint32_t *gids, size_t n_gids)
+{
+    gid_t list[1024];
+    size_t n = 0;
+
+    if (geteuid() != 0)
+        return uid == geteuid() ? 0 : -EPERM;
+    for (; n < n_gids && n < ARRAY_SIZE(list); n++)
+        list[n] = gids[n];
+    if (setgroups(n, list) < 0 || setgid(gid) < 0 || setuid(uid) < 0)
+        return -errno;
+    return 0;
+}
