@@ -98,6 +98,11 @@ chaos: build
 chaos-steps: build
 	tests/chaos/chaos_steps.py --build $(BUILD)
 
+## test-output: 8 GiB of tasks' output through srun, every line looked at
+.PHONY: test-output
+test-output: build
+	PENSTOCK_OUTPUT_MIB=8192 PENSTOCK_BUILD=$(BUILD) python3 -m pytest -q -p no:cacheprovider tests/integration/test_step_output.py
+
 ## test-peer: compare answers and placements with Debian's Slurm 22.05; PEER=DIR where bench/peer-slurm unpacked it
 .PHONY: test-peer
 test-peer: build

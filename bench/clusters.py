@@ -196,7 +196,7 @@ class Penstock(Cluster):
 
     def programs(self):
         return {n: self.find(n, "src/cli", "bin") for n in
-                ("sbatch", "srun", "squeue", "sinfo", "scontrol", "scancel", "sdiag")}
+                ("sbatch", "srun", "squeue", "sinfo", "scontrol", "scancel", "sdiag", "salloc")}
 
     def ctld_argv(self):
         return [self.find("slurmctld", "src/ctld", "sbin"), "-D", "-f", self.env["SLURM_CONF"]]

@@ -103,6 +103,35 @@ def w_latency(cluster, n):
     return rows + [latency("latency", "sbatch to running", cluster, times, failed, span)]
 
 
+STEPS = """#!/bin/sh
+srun -N1 -n1 true
+date +%s.%N
+for i in $(seq {n}); do srun -N1 -n1 true || exit 1; done
+date +%s.%N
+"""
+
+
+def w_steps(cluster, n):
+    """A wide step of many tasks, and steps of one task one after the other in one allocation."""
+    tasks, argv = 16 * cluster.nodes, ["srun", f"-N{cluster.nodes}", f"-n{16 * cluster.nodes}", "--mem=1", "true"]
+    timed_loop(cluster, 2, argv)  # programs and libraries are in memory
+    with Span(cluster) as span:
+        times, failed = timed_loop(cluster, max(n // 50, 5), argv)
+    rows = [latency("steps", "srun, 16 tasks a node", cluster, times, failed, span, tasks=tasks)]
+    script = os.path.join(cluster.scratch(), "steps.sh")
+    with open(script, "w") as f:
+        f.write(STEPS.format(n=n))
+    os.chmod(script, 0o755)
+    with Span(cluster) as span:
+        done = out(cluster, [cluster.bin("salloc"), "-N1", "-n1", "--mem=1", script],
+               timeout=DONE_S)
+    if done.returncode:
+        raise RuntimeError(f"steps in an allocation: {done.stderr.strip()[-300:]}")
+    begin, end = map(float, done.stdout.split())
+    return rows + [emit(bench="steps", what="steps of one task", cluster=cluster.label, n=n, per_s=n / (end - begin),
+                        **cpu_fields(span, n))]
+
+
 def squeue_loops(cluster, loops, work):
     """Run work() while `loops` processes run squeue without end; gives (its result, squeues a second)."""
     folder = cluster.scratch()

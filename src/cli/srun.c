@@ -116,6 +116,9 @@ static void collect(struct srun *s)
     s->wait_us =
         (int64_t)jobopts_num(&s->opts, JO_WAIT_TASKS, conf_num(cli_conf(&s->cli), CONF_WAIT_TIME)) *
         USEC_PER_SEC;
+    s->kill_on_bad_exit = jobopts_has(&s->opts, JO_KILL_ON_BAD_EXIT)
+                              ? jobopts_true(&s->opts, JO_KILL_ON_BAD_EXIT)
+                              : conf_bool(cli_conf(&s->cli), CONF_KILL_ON_BAD_EXIT);
     if (jobopts_has(&s->opts, JO_MSG_TIMEOUT))
         s->cli.timeout_ms = (int)MIN(jobopts_num(&s->opts, JO_MSG_TIMEOUT, 10), 3600u) * 1000;
 }

@@ -80,6 +80,7 @@ struct srun {
     int argc, first;
     char **argv;
     bool own_job; /* we made the allocation */
+    bool kill_on_bad_exit;
     uint32_t job_id, step_id;
     Pst__JobStatus *grant;     /* owned; own_job only */
     Pst__StepReply *reply;     /* owned, or grant's */

@@ -42,6 +42,11 @@ static void sink_add(void *ctx, const char *data, size_t n)
 
     if (k->fd < 0)
         return;
+    if (k->at > SRUN_SINK_MAX) { /* a reader that never quite catches up */
+        memmove(k->buf.buf, k->buf.buf + k->at, k->buf.len - k->at);
+        k->buf.len -= k->at;
+        k->at = 0;
+    }
     strbuf_addn(&k->buf, data, n);
     if (k->buf.failed)
         check_mem_or_die(-ENOMEM);

@@ -229,7 +229,7 @@ void srun_fill_request(struct srun *s, struct srun_part *p, Pst__LaunchStep *req
         req->het_node_offset = p->first_node;
         req->has_het_nodes = req->has_het_tasks = req->has_het_node_offset = true;
     }
-    if (jobopts_true(&s->opts, JO_KILL_ON_BAD_EXIT))
+    if (s->kill_on_bad_exit)
         req->kill_on_bad_exit = req->has_kill_on_bad_exit = true;
     req->multi_prog = p->multi_prog;
     req->task_prolog = task_script(p, JO_TASK_PROLOG);

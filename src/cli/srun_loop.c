@@ -147,7 +147,7 @@ static void on_started(struct srun *s, struct srun_node *n, const Pst__StepStart
 
 static bool first_bad_exit(const struct srun *s, uint32_t status)
 {
-    return status != 0 && jobopts_true(&s->opts, JO_KILL_ON_BAD_EXIT) && !s->terminating &&
+    return status != 0 && s->kill_on_bad_exit && !s->terminating &&
            !s->aborting;
 }
 
