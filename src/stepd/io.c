@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -393,4 +394,22 @@ void io_finish(struct step *s)
 bool io_flushed(const struct step *s)
 {
     return !s->srun || client_out_pending(s->srun) == 0;
+}
+
+bool io_progress(struct step *s)
+{
+    size_t waits = s->srun ? client_out_pending(s->srun) : 0, before = s->waits;
+
+    s->waits = waits;
+    return waits < before;
+}
+
+bool io_parting(struct step *s)
+{
+    if (!s->srun)
+        return false;
+    if (!s->parting)
+        (void)shutdown(client_fd(s->srun), SHUT_WR); /* gone: it is read in a moment */
+    s->parting = true;
+    return true;
 }

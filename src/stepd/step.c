@@ -30,7 +30,7 @@
 #include "stepd/spool.h"
 #include "wire/client.h"
 
-#define LINGER_US (60 * USEC_PER_SEC)
+#define LINGER_US (3600 * USEC_PER_SEC) /* for an srun that takes nothing: its reader may be a person */
 
 void step_fail(struct step *s, const char *fmt, ...)
 {
@@ -433,12 +433,14 @@ static bool advance(struct step *s, int64_t now_mono)
         return false;
     if ((!s->srun && !attach_any(s)) || (s->linger_mono_us && now_mono >= s->linger_mono_us))
         return true;
+    if (io_progress(s))
+        s->linger_mono_us = now_mono + LINGER_US;
     if (!io_drained(s))
         return false;
     if (!s->finished && !s->launch_failed)
         io_finish(s);
     s->finished = true;
-    return io_flushed(s) && attach_flushed(s);
+    return io_flushed(s) && attach_flushed(s) && !io_parting(s);
 }
 
 static int timeout_ms(const struct step *s, int64_t now_mono)

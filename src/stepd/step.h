@@ -100,6 +100,8 @@ struct step {
     bool had_srun;
     uint64_t in_got, in_told; /* bytes of srun's standard input that came, and that it was told are gone */
     bool finished; /* STEP_DONE was queued */
+    bool parting;  /* ... and nothing more is sent */
+    size_t waits;  /* bytes that srun had not taken when it was looked at */
     int err_fd; /* where notices go when there is no srun: the job's standard error */
 
     enum kill_stage stage;
@@ -167,6 +169,10 @@ void io_started(struct step *s);
 void io_task_exits(struct step *s);
 bool io_drained(const struct step *s); /* every stream at its end and sent */
 void io_finish(struct step *s);        /* queue STEP_DONE */
+bool io_progress(struct step *s);      /* has srun taken something since the last call? */
+/* All is sent: true while srun has not closed.  Closing first, with anything of srun's unread, would reset the
+ * connection and lose what the kernel still holds for it. */
+bool io_parting(struct step *s);
 bool io_flushed(const struct step *s);
 void io_close_task(struct task *t);
 void io_lost(struct step *s);
