@@ -177,6 +177,8 @@ def check_ends(cluster, meant, killer, once):
                 yield f"job {job} ended with {rc} instead of {code} and nobody said why"
         elif job in once and state == "NODE_FAIL" and killer.cut_of(job):
             pass
+        elif job in once and rc is None and state == "FAILED" and cluster.job(job).get("Reason") == "JobLaunchFailure":
+            pass  # slurmd was killed before it had started anything
         elif job not in killer.batch or (state, shown) != ("FAILED", "0:9"):
             yield (f"job {job} is {state} {shown}, its script wrote {rc}, its tasks meant {code}, may run once only: "
                    f"{job in once}")

@@ -294,6 +294,12 @@ static void on_step_io(struct conn *c, const Pst__StepIo *io)
 
     if (!n || strcmp(n->mode, "cat") != 0)
         return;
+    if (io->data.len) {
+        Pst__StepIo taken = PST__STEP_IO__INIT;
+
+        SET(&taken, credit, (uint32_t)io->data.len);
+        oneway(c, OP_STEP_IO, &taken.base);
+    }
     for (size_t i = 0; i < n->n; i++) {
         if (io->has_task_id && io->task_id != n->tasks[i])
             continue;
