@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "ctld/stepgres.h"
+#include "ctld/stepcpus.h"
 #include "model/tx.h"
 #include "wire/errors.h"
 
@@ -225,20 +226,16 @@ static int counts(struct layout *l)
     return l->nodes > l->n ? ESLURM_INVALID_NODE_COUNT : 0;
 }
 
-static char *take_cpus(struct slot *s, uint32_t count)
+static char *take_cpus(const struct layout *l, const struct slot *s, uint32_t count)
 {
+    const Pst__NodeRecord *n = cluster_node(l->cluster, l->job->rec->alloc->node_ids[s->position])->rec;
+    uint64_t cores = (uint64_t)n->sockets * n->cores_per_socket;
+    struct stepcpus_node node = { n->sockets, n->cores_per_socket, cores ? s->free_cpus->nbits / (uint32_t)cores : 0 };
     struct bitmap *take = NULL;
     char *text = NULL;
 
-    if (bitmap_new(s->free_cpus->nbits, &take) < 0)
-        must(NULL);
-    BITMAP_FOREACH (s->free_cpus, i) {
-        if (!count)
-            break;
-        bitmap_set(take, i);
-        count--;
-    }
-    if (bitmap_format(take, &text) < 0)
+    if (stepcpus_pick(s->free_cpus, &node, l->spec->distribution, l->cpt, count, &take) < 0 ||
+        bitmap_format(take, &text) < 0)
         must(NULL);
     bitmap_free(take);
     return text;
@@ -254,7 +251,7 @@ static Pst__AllocGroup *group_new(const struct layout *l, struct slot *s)
     SET(g, nodes, 1);
     SET(g, cpus, cpus);
     SET(g, tasks, s->tasks);
-    g->cpu_ids = take_cpus(s, cpus);
+    g->cpu_ids = take_cpus(l, s, cpus);
     if (l->spec->has_mem_per_node_mib && l->spec->mem_per_node_mib)
         SET(g, mem_mib, l->spec->mem_per_node_mib);
     else if (l->spec->has_mem_per_cpu_mib && l->spec->mem_per_cpu_mib)
