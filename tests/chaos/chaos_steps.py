@@ -61,14 +61,17 @@ class Client(threading.Thread):
                 self.refused.append(done.stderr.strip())
 
 
-def on_node(pid, spool, mark):
-    """Is it a step daemon of the node, or was it started by one?"""
+def on_node(pid, spool, marks):
+    """Is it a step daemon of the node, or was it started by one?  Other clusters here have nodes of the same name."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as f:
             if f.read().rsplit(b")", 1)[1].split()[0] == b"Z":
                 return False
         with open(f"/proc/{pid}/environ", "rb") as f:
-            return os.readlink(f"/proc/{pid}/cwd").startswith(spool + "/") or mark in f.read()
+            if os.readlink(f"/proc/{pid}/cwd").startswith(spool + "/"):
+                return True
+            entries = f.read().split(b"\0")
+            return all(mark in entries for mark in marks)
     except OSError:
         return False
 
@@ -112,10 +115,11 @@ class Killer:
         self.cuts.append((time.time(), name))
         self.cluster.slurmds[name].kill()
         self.cluster.ended.append(self.cluster.slurmds[name])
-        spool, mark = str(self.cluster.dir / "spool" / name), f"SLURMD_NODENAME={name}\0".encode()
+        spool = str(self.cluster.dir / "spool" / name)
+        marks = [f"SLURMD_NODENAME={name}".encode(), f"SLURM_CONF={self.cluster.conf}".encode()]
         left = True
         while left:  # what was being started meanwhile is there at the second look
-            left = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if on_node(pid, spool, mark)]
+            left = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if on_node(pid, spool, marks)]
             for pid in left:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
