@@ -18,6 +18,7 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "stepd/env.h"
+#include "stepd/spool.h"
 #include "noded.h"
 #include "version.h"
 
@@ -157,19 +158,24 @@ static void read_line(const char *path, char *buf, size_t size)
         buf[strcspn(buf, "\n")] = '\0';
 }
 
-/* With -b every start of slurmd is a boot of its own. */
+/* The kernel's, and what a start with -b made of it: that start counts as a boot, later ones do not undo it. */
 static void read_boot_id(const struct noded *d, char *buf, size_t size)
 {
-    static int64_t started_us;
+    static bool marked; /* by this process */
+    char path[4200], known[128];
     size_t n;
 
     read_line("/proc/sys/kernel/random/boot_id", buf, size);
-    if (!d->opt->report_boot)
-        return;
-    if (!started_us)
-        started_us = now_us();
     n = strlen(buf);
-    (void)snprintf(buf + n, size - n, "-%" PRIx64, (uint64_t)started_us);
+    if (d->opt->report_boot && !marked) {
+        marked = true;
+        (void)snprintf(known, sizeof(known), "%s-%" PRIx64 "\n", buf, (uint64_t)now_us());
+        (void)spool_write(d->spool, "boot", known, strlen(known), 0600, (uid_t)-1, (gid_t)-1); /* next time, then */
+    }
+    (void)snprintf(path, sizeof(path), "%s/boot", d->spool);
+    read_line(path, known, sizeof(known));
+    if (strncmp(known, buf, n) == 0)
+        (void)snprintf(buf, size, "%s", known);
 }
 
 static int fill_texts(const struct noded *d, Pst__NodeRecord *rec)

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -154,3 +155,18 @@ def test_components(c, need, mpi, compiler):
     program = str(ring(c, compiler))
     done = c.run("srun", f"--mpi={mpi}", "-N1", "-n2", program, ":", "-N2", "-n3", program, env=OPEN_MPI, timeout=60)
     check_ring(done.out, 5, 3)
+
+
+def test_application(c, need):
+    """The HPC Challenge of Debian, a program of many parts, over four tasks of two nodes."""
+    need("hpcc", "hpcc")
+    example = Path("/usr/share/doc/hpcc/examples/_hpccinf.txt").read_text().splitlines()
+    example[5] = "200          Ns"  # seconds instead of minutes
+    (c.work / "hpccinf.txt").write_text("\n".join(example) + "\n")
+    done = c.run("srun", "--mpi=pmix", "-N2", "-n4", "hpcc", env=OPEN_MPI, timeout=600)
+    assert (done.out, done.err) == ("", "")
+    text = (c.work / "hpccoutf.txt").read_text()
+    values = dict(re.findall(r"^(\w+)=(.*)$", text.split("Begin of Summary section.")[1], re.M))
+    assert (values["CommWorldProcs"], values["HPL_nprow"], values["HPL_npcol"]) == ("4", "2", "2")
+    assert values["Success"] == "1" and "FAILED" not in text.replace("FAILED the residual checks", "")
+    assert float(values["PTRANS_residual"]) == 0 and int(values["MPIRandomAccess_Errors"]) == 0
