@@ -6,7 +6,8 @@ import subprocess
 
 import pytest
 
-from conftest import wait_until
+from conftest import program, wait_until
+from test_srun import run_in_terminal
 
 CLUSTER = {"nodes": 4, "conf": "KillWait=1"}
 
@@ -148,3 +149,17 @@ def test_interactive_shell_is_the_users(c):
     done = c.run("salloc", "-n1", input="echo shell $SLURM_JOB_ID\nexit 4\n", check=False, env={"SHELL": "/bin/bash"})
     job = re.search(r"Granted job allocation (\d+)", done.err).group(1)
     assert done.out == f"shell {job}\n" and done.rc == 4
+
+
+def test_interactive_step(make_cluster):
+    """The shell runs on the first node, has the terminal, holds nothing of the allocation, and is a step of its own."""
+    c = make_cluster(nodes=2, conf="LaunchParameters=use_interactive_step")
+    c.env.update(SHELL="/bin/sh", PS1="ready> ")
+    text, rc = run_in_terminal(c, [program("salloc"), "-N2", "-n2"],
+                               [(b"ready> ", b"tty; echo on $SLURMD_NODENAME; srun -l echo task; exit 7\r")])
+    assert rc == 7, text
+    assert "/dev/pts/" in text and "on node1\r\n" in text and "0: task\r\n" in text and "1: task\r\n" in text, text
+    job = c.run("sacct", "-nXP", "-o", "JobID").out.split()[-1]
+    rows = wait_until(lambda: (r := c.sacct("-j", job, "-o", "JobID,State,ExitCode")) and
+                      all(x[1] not in ("RUNNING", "PENDING") for x in r) and len(r) == 3 and r, "accounting has the steps")
+    assert rows[1] == [f"{job}.interactive", "FAILED", "7:0"] and rows[2] == [f"{job}.0", "COMPLETED", "0:0"]

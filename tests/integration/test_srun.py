@@ -1,12 +1,15 @@
 """srun: exit codes, input and output, signals, layout, steps in a job, a terminal, a great deal of output."""
 
+import fcntl
 import hashlib
 import os
 import pty
 import re
 import select
 import signal
+import struct
 import subprocess
+import termios
 
 import pytest
 
@@ -467,7 +470,8 @@ def run_in_terminal(c, argv, keys):
                 break
             text += chunk
             while keys and keys[0][0] in text:
-                os.write(fd, keys.pop(0)[1])
+                reply = keys.pop(0)[1]
+                reply(fd) if callable(reply) else os.write(fd, reply)
     finally:
         os.close(fd)
         _, status = os.waitpid(pid, 0)
@@ -486,6 +490,15 @@ def test_pty_interrupt_goes_to_the_program(c):
                                    "trap 'echo caught; exit 3' INT; echo ready; while :; do sleep 0.05; done"],
                                [(b"ready", b"\x03")])
     assert "caught" in text and rc == 3
+
+
+def test_pty_follows_the_size_of_the_terminal(c):
+    def size(rows, columns):
+        return lambda fd: fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    text, rc = run_in_terminal(c, [program("srun"), "--pty", "bash", "--norc", "-c",
+                                   "trap 'stty size' WINCH; echo ready; until [ \"$(stty size)\" = '40 132' ]; do sleep 0.05; "
+                                   "done; echo end"], [(b"ready", size(30, 100)), (b"30 100", size(40, 132))])
+    assert rc == 0 and "30 100" in text and text.endswith("end\r\n"), text
 
 
 def test_pty_without_a_terminal(c):
