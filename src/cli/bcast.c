@@ -6,11 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
+#include "wire/lz4.h"
 #include "wire/ops.h"
 
 #define WINDOW 2u /* blocks on the way to a node */
@@ -25,6 +27,7 @@ struct transfer {
     const struct bcast *b;
     struct target *nodes;
     size_t n;
+    uint8_t *packed; /* room for a block; NULL: not compressed */
     int status;
 };
 
@@ -40,6 +43,23 @@ Pst__StepReply *bcast_access(struct cli *cli, const char *id)
     if (cli_call(cli, OP_ACCESS, &req.base, &msg, NULL, &err) < 0)
         cli_die(CLI_EXIT_FAILED, "JobId=%s: %s", id, err.text);
     return (Pst__StepReply *)msg;
+}
+
+int bcast_compression(const char *word, bool *ret_lz4)
+{
+    if (word && strcasecmp(word, "lz4") != 0 && strcasecmp(word, "none") != 0)
+        return -EINVAL;
+    *ret_lz4 = !word || strcasecmp(word, "lz4") == 0;
+    return 0;
+}
+
+void bcast_defaults(struct bcast *b)
+{
+    const char *word;
+    size_t len;
+
+    if (conf_option(cli_conf(b->cli), CONF_BCAST_PARAMETERS, "Compression", &word, &len))
+        b->lz4 = len == 3 && strncasecmp(word, "lz4", len) == 0;
 }
 
 static void failed(struct transfer *t, struct target *n, int r)
@@ -90,6 +110,7 @@ static void open_on(struct transfer *t, struct target *n, const Pst__NodeAddr *a
     req.preserve = b->preserve;
     req.has_atime_us = req.has_mtime_us = true;
     req.atime_us = st->st_atim.tv_sec * USEC_PER_SEC + st->st_atim.tv_nsec / 1000;
+    req.has_lz4 = req.lz4 = b->lz4;
     req.mtime_us = st->st_mtim.tv_sec * USEC_PER_SEC + st->st_mtim.tv_nsec / 1000;
     r = client_call(n->client, OP_BCAST_OPEN, &req.base, NULL);
     free(req.path);
@@ -132,9 +153,15 @@ static void send_block(struct transfer *t, const uint8_t *data, size_t len, bool
 {
     Pst__BcastBlock block = PST__BCAST_BLOCK__INIT;
 
+    int packed = t->packed ? lz4_pack(data, len, t->packed, len) : -ENOSPC;
+
     block.has_data = true;
-    block.data.data = (uint8_t *)data;
-    block.data.len = len;
+    block.data.data = packed > 0 ? t->packed : (uint8_t *)data;
+    block.data.len = packed > 0 ? (size_t)packed : len;
+    if (packed > 0) {
+        block.has_raw_size = true;
+        block.raw_size = (uint32_t)len;
+    }
     block.has_last = block.last = last;
     for (size_t i = 0; i < t->n; i++) {
         struct target *n = &t->nodes[i];
@@ -172,8 +199,10 @@ static void send_file(struct transfer *t, int fd)
 {
     size_t size = t->b->block_size ? t->b->block_size : BCAST_BLOCK_MAX;
     _cleanup_free_ uint8_t *buf = xmalloc_or_die(size);
+    _cleanup_free_ uint8_t *packed = t->b->lz4 ? xmalloc_or_die(size) : NULL;
     ssize_t n = (ssize_t)size;
 
+    t->packed = packed;
     while (n == (ssize_t)size) {
         n = read_block(fd, buf, size);
         if (n < 0) { /* the nodes see the connection end and remove what they have */
@@ -197,6 +226,10 @@ int bcast_send(const struct bcast *b)
     if (fd < 0 || fstat(fd, &st) < 0) {
         cli_error("Can't open `%s`: %s", b->source, strerror(errno));
         return CLI_EXIT_USAGE;
+    }
+    if (b->lz4 && lz4_available() < 0) {
+        cli_error("files cannot be compressed here: liblz4 is not installed");
+        return CLI_EXIT_FAILED;
     }
     if (!S_ISREG(st.st_mode)) {
         cli_error("Can't open `%s`: not a regular file", b->source);

@@ -33,7 +33,7 @@ enum option_id {
 
 static const struct opt rows[] = {
     { "compress", 'C', OPT_OPT, O_COMPRESS, 0, "@COMPRESS", NULL, "library",
-      "none is the only one here" },
+      "compress blocks with lz4 (meant without a word), or none" },
     { "exclude", 0, OPT_REQ, O_EXCLUDE, 0, "@EXCLUDE", NULL, "paths", NULL,
       "shared libraries are not copied, so none can be left out" },
     { "force", 'f', OPT_NONE, O_FORCE, 0, "@FORCE", NULL, NULL, "replace a file that exists" },
@@ -71,6 +71,7 @@ struct sbcast {
     struct cli cli;
     struct bcast b;
     const char *job;
+    bool compression_given;
 };
 
 static int set_size(struct sbcast *s, const char *arg, struct err *err)
@@ -106,11 +107,10 @@ static int set_option(void *ctx, const struct opt *opt, const char *arg, enum op
 
     switch (opt->id) {
     case O_COMPRESS:
-        if (arg && strcasecmp(arg, "none") == 0)
-            return 0;
-        return err_set(err, CLI_EXIT_FAILED,
-                       "--compress: %s is not supported: files are sent as they are (none)",
-                       arg && *arg ? arg : "lz4");
+        s->compression_given = true;
+        if (bcast_compression(arg && *arg ? arg : NULL, &s->b.lz4) < 0)
+            return err_set(err, CLI_EXIT_FAILED, "--compress takes lz4 or none, not %s", arg);
+        return 0;
     case O_FORCE:
         s->b.force = true;
         return 0;
@@ -179,6 +179,9 @@ int main(int argc, char **argv)
     (void)signal(SIGPIPE, SIG_IGN);
     first = opts_parse(&command, argc, argv, set_option, &s);
     opts_env(&command, set_option, &s);
+    s.b.cli = &s.cli;
+    if (!s.compression_given)
+        bcast_defaults(&s.b);
     if (argc - first != 2) {
         (void)fprintf(stderr, "Need two file names, have %d names\n", argc - first);
         (void)fprintf(stderr, "Try \"sbcast --help\" for more information\n");
@@ -192,7 +195,6 @@ int main(int argc, char **argv)
     if (access_source(argv[first]) < 0)
         return CLI_EXIT_USAGE;
     granted = bcast_access(&s.cli, s.job);
-    s.b.cli = &s.cli;
     s.b.source = argv[first];
     s.b.target = target;
     s.b.access = granted;

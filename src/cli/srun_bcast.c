@@ -51,6 +51,7 @@ static void choose_target(struct srun *s)
 int srun_bcast(struct srun *s)
 {
     _cleanup_free_ char *source = find_program(s->argv[s->first]);
+    const char *word = jobopts_get(&s->opts, JO_COMPRESS);
     char id[32];
     struct bcast b = { .cli = &s->cli, .source = source, .force = true };
     Pst__StepReply *granted;
@@ -58,6 +59,12 @@ int srun_bcast(struct srun *s)
 
     if (!source) {
         cli_error("Can't open `%s`: %s", s->argv[s->first], strerror(ENOENT));
+        return CLI_EXIT_FAILED;
+    }
+    bcast_defaults(&b);
+    if (jobopts_has(&s->opts, JO_COMPRESS) &&
+        bcast_compression(word && *word ? word : NULL, &b.lz4) < 0) {
+        cli_error("--compress takes lz4 or none, not %s", word);
         return CLI_EXIT_FAILED;
     }
     choose_target(s);

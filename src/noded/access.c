@@ -92,7 +92,8 @@ static void start_process(struct noded *d, const char *kind, Pst__BcastFile *fil
         refuse(fd, op, request_id, EPERM, "slurmd is not root and cannot act as this user");
         return;
     }
-    (void)snprintf(exe, sizeof(exe), "%s%s", d->stepd_exe, file->relay ? "-relay" : "");
+    /* The twin that is linked dynamically looks names up and loads liblz4. */
+    (void)snprintf(exe, sizeof(exe), "%s%s", d->stepd_exe, file->relay || file->open->lz4 ? "-relay" : "");
     file->has_uid = file->has_gid = file->has_request_id = true;
     file->uid = cred->uid;
     file->gid = cred->gid;

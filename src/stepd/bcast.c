@@ -18,7 +18,9 @@
 #include "base/timefmt.h"
 #include "stepd/asuser.h"
 #include "wire/client.h"
+#include "wire/lz4.h"
 
+#define BCAST_RAW_MAX (8u << 20) /* of a block: what senders are held to */
 #define BLOCK_WAIT_MS 600000 /* a sender that is silent for longer is gone */
 
 struct bcast {
@@ -67,6 +69,23 @@ static int write_all(int fd, const uint8_t *data, size_t len)
         len -= (size_t)n;
     }
     return 0;
+}
+
+/* What a block holds, as it was before it was compressed. */
+static int write_block(struct bcast *b, const Pst__BcastBlock *block)
+{
+    _cleanup_free_ uint8_t *raw = NULL;
+    int r;
+
+    if (!block->has_raw_size)
+        return write_all(b->fd, block->data.data, block->data.len);
+    if (block->raw_size > BCAST_RAW_MAX)
+        return -EMSGSIZE;
+    raw = malloc(block->raw_size + 1);
+    if (!raw)
+        return -ENOMEM;
+    r = lz4_unpack(block->data.data, block->data.len, raw, block->raw_size);
+    return r < 0 ? r : write_all(b->fd, raw, block->raw_size);
 }
 
 static int place(struct bcast *b)
@@ -128,7 +147,7 @@ static int one_block(struct bcast *b)
         return r;
     block = (const Pst__BcastBlock *)msg;
     last = block->has_last && block->last;
-    r = write_all(b->fd, block->data.data, block->data.len);
+    r = write_block(b, block);
     if (r == 0 && last)
         r = place(b);
     protobuf_c_message_free_unpacked(msg, NULL);
@@ -146,6 +165,8 @@ int bcast_serve(const Pst__BcastFile *file, int fd)
     r = become_user(file->uid, file->gid, file->gids, file->n_gids);
     if (r == 0 && (!b.open || !b.open->path || b.open->path[0] != '/'))
         r = -EINVAL;
+    if (r == 0 && b.open->has_lz4 && b.open->lz4)
+        r = lz4_available();
     if (r == 0)
         r = open_temp(&b);
     (void)umask(0);

@@ -48,6 +48,20 @@ def test_large_with_small_blocks(c, job):
         assert hashlib.sha256((c.work / "copy").read_bytes()).digest() == hashlib.sha256(data).digest()
 
 
+@pytest.mark.parametrize("how", [["-C"], ["-Clz4"], ["--compress=none"], []], ids=lambda how: " ".join(how) or "conf")
+def test_compressed(c, job, how):
+    """Text gets smaller on its way, noise does not; both arrive as they are."""
+    data = b"a line of text that is there many times\n" * 300_000 + os.urandom(3_000_000)
+    (c.work / "mixed").write_bytes(data)
+    env = {}
+    if not how:
+        conf = c.work / "slurm.conf"
+        conf.write_text(c.conf_text() + "BcastParameters=Compression=lz4\n")
+        env["SLURM_CONF"] = str(conf)
+    done = c.run("sbcast", *how, "-f", "-s", "1m", "-j", job, "mixed", "copy", env=env)
+    assert done.err == "" and (c.work / "copy").read_bytes() == data
+
+
 def test_exact_block_and_empty(c, job):
     for n in (0, 4096, 8192):
         (c.work / "f").write_bytes(b"z" * n)
@@ -92,7 +106,8 @@ def test_refusals(c, job):
         "sbcast: error: Need a job id to run this command.  Run from within a Slurm job or use the --jobid option.\n")
     assert c.refused("sbcast") == "Need two file names, have 0 names\nTry \"sbcast --help\" for more information\n"
     assert "Invalid job id specified" in c.refused("sbcast", "-j", "99999", "f", "g")
-    assert "lz4 is not supported" in c.refused("sbcast", "-C", "-j", job, "f", "g")
+    assert "--compress takes lz4 or none, not zlib" in c.refused("sbcast", "-Czlib", "-j", job, "f", "g")
+    assert "--compress takes lz4 or none, not zlib" in c.refused("srun", "-n1", "--bcast", "--compress=zlib", "true")
     assert "--size" in c.refused("sbcast", "-s", "9m", "-j", job, "f", "g")
     c.run("scancel", job)
     c.wait_end(job)
@@ -110,6 +125,7 @@ def test_srun_bcast(c):
     assert [p.name.rsplit("_", 1)[1] for p in paths] == ["node1", "node2"], number
     assert sorted(out) == [f"{p} x on {p.name.rsplit('_', 1)[1]}" for p in paths]
     assert c.run("srun", "-n1", f"--bcast={c.work}/copy", "./prog", "y").out.startswith(f"{c.work}/copy y on ")
+    assert c.run("srun", "-n1", "--compress", f"--bcast={c.work}/copy2", "./prog", "z").out.startswith(f"{c.work}/copy2 z on ")
     assert "Can't open `nosuch`" in c.refused("srun", "-n1", "--bcast", "nosuch")
 
 
