@@ -51,9 +51,8 @@ struct adminserve_config {
  * no thread. */
 int adminserve_start(const struct adminserve_config *config, struct adminserve **ret,
                      struct err *err);
-/* OP_ACCT_ADMIN, OP_ACCT_LIST, OP_ACCT_BLOB or OP_ACCT_FOLLOW; msg is taken.  Never blocks. Any thread. */
 void adminserve_hide(struct adminserve *s, unsigned private_data); /* another config.private_data; any thread */
-/* OP_ACCT_ADMIN, OP_ACCT_LIST or OP_ACCT_FOLLOW; msg is taken.  Never blocks. Any thread. */
+/* OP_ACCT_ADMIN, OP_ACCT_LIST, OP_ACCT_BLOB or OP_ACCT_FOLLOW; msg is taken.  Never blocks. Any thread. */
 void adminserve_request(struct adminserve *s, struct conn *conn, unsigned op, uint32_t id,
                         ProtobufCMessage *msg);
 /* A connection is gone: it follows no more.  Any thread. */

@@ -107,5 +107,4 @@ void feedlimits_enforce(struct ctld *ctld)
     feed_add(feed_of_enforcement(ctld->conf));
     if (ctld->acct_admin)
         acctadmin_reconfigured(ctld->acct_admin);
-    feed_add(feed_of_enforcement(enforce & ENFORCE_LIMITS, enforce & ENFORCE_SAFE));
 }

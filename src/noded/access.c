@@ -80,10 +80,8 @@ static int fill_groups(Pst__BcastFile *file, const Pst__StepCredential *cred)
 
 /* Start a process of the user that takes the connection over. */
 static void start_process(struct noded *d, const char *kind, Pst__BcastFile *file,
-                          const Pst__StepCredential *cred, int fd, unsigned op, uint32_t request_id)
+                          const Pst__StepCredential *cred, int fd, int ns_fd, unsigned op, uint32_t request_id)
 {
-    const struct njob *job = jobs_find(&d->jobs, cred->job_id, cred->run_id);
-    Pst__BcastFile file = PST__BCAST_FILE__INIT;
     char exe[sizeof(d->stepd_exe) + 8];
     pid_t pid;
     int r;
@@ -100,8 +98,7 @@ static void start_process(struct noded *d, const char *kind, Pst__BcastFile *fil
     file->request_id = request_id;
     r = fill_groups(file, cred);
     if (r == 0)
-        r = bcast_spawn(d->stepd_exe, &file, fd, job ? job->ns_fd : -1, &pid); /* reaped with the other children */
-        r = bcast_spawn(exe, kind, d->spool, file, fd, &pid); /* reaped with the other children */
+        r = bcast_spawn(exe, kind, d->spool, file, fd, ns_fd, &pid); /* reaped with the other children */
     if (r < 0) {
         log_error("cannot start a %s: %s job=%u uid=%u", kind, strerror(-r), cred->job_id,
                   cred->uid);
@@ -113,10 +110,11 @@ static void start_process(struct noded *d, const char *kind, Pst__BcastFile *fil
 void access_bcast(struct noded *d, Pst__BcastOpen *open, const Pst__StepCredential *cred, int fd,
                   uint32_t request_id)
 {
+    const struct njob *job = jobs_find(&d->jobs, cred->job_id, cred->run_id);
     Pst__BcastFile file = PST__BCAST_FILE__INIT;
 
     file.open = open;
-    start_process(d, "bcast", &file, cred, fd, OP_BCAST_OPEN, request_id);
+    start_process(d, "bcast", &file, cred, fd, job ? job->ns_fd : -1, OP_BCAST_OPEN, request_id);
 }
 
 void access_relay(struct noded *d, Pst__RelayOpen *open, const Pst__StepCredential *cred, int fd,
@@ -125,5 +123,5 @@ void access_relay(struct noded *d, Pst__RelayOpen *open, const Pst__StepCredenti
     Pst__BcastFile file = PST__BCAST_FILE__INIT;
 
     file.relay = open;
-    start_process(d, "relay", &file, cred, fd, OP_RELAY, request_id);
+    start_process(d, "relay", &file, cred, fd, -1, OP_RELAY, request_id);
 }

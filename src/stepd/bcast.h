@@ -5,13 +5,9 @@
 
 #include "stepfile.pb-c.h"
 
-/* In slurmd: start exe for the transfer; it answers on fd and writes in ns_fd, the job's mount namespace (-1 none);
- * both are duplicated.  The child must be waited
- * for. */
-int bcast_spawn(const char *exe, const Pst__BcastFile *file, int fd, int ns_fd,
+/* In slurmd: start exe for the transfer ("bcast"), or its twin for a relay ("relay"); it works in dir, in the mount
+ * namespace ns_fd (-1 = slurmd's), and answers on fd; both are duplicated.  The child must be waited for. */
+int bcast_spawn(const char *exe, const char *kind, const char *dir, const Pst__BcastFile *file, int fd, int ns_fd,
                 pid_t *ret_pid);
-/* In slurmd: start exe for the transfer ("bcast"), or its twin for a relay ("relay"); it works in dir and
- * answers on fd (duplicated).  The child must be waited for. */
-int bcast_spawn(const char *exe, const char *kind, const char *dir, const Pst__BcastFile *file, int fd, pid_t *ret_pid);
 /* In that process: serve the connection to its end.  Exit status. */
 int bcast_serve(const Pst__BcastFile *file, int fd);

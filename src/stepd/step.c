@@ -367,7 +367,6 @@ static void start(struct step *s)
     }
     if (!s->error && s->ext && s->sf->ns && s->ns_fd < 0 && !ns_make(s))
         s->launch_failed = true;
-    if (!s->error && !s->ext)
     if (!s->error && !s->ext) {
         write_trace(s);
         step_launch(s);

@@ -135,8 +135,7 @@ static int spawn_step(const char *exe, const Pst__StepFile *sf, int file_fd, int
     return spawn(exe, argv, sf->step_dir, file_fd, ctl_fd, srun_fd, ns_fd, ret_pid);
 }
 
-int bcast_spawn(const char *exe, const Pst__BcastFile *file, int fd, int ns_fd, pid_t *ret_pid)
-int bcast_spawn(const char *exe, const char *kind, const char *dir, const Pst__BcastFile *file, int fd,
+int bcast_spawn(const char *exe, const char *kind, const char *dir, const Pst__BcastFile *file, int fd, int ns_fd,
                 pid_t *ret_pid)
 {
     char *argv[] = { (char *)"slurmstepd", (char *)kind, NULL };
@@ -144,8 +143,7 @@ int bcast_spawn(const char *exe, const char *kind, const char *dir, const Pst__B
     _cleanup_close_ int ns = ns_fd < 0 ? -1 : fcntl(ns_fd, F_DUPFD_CLOEXEC, FD_SAFE);
     int r = conn_fd < 0 || (ns_fd >= 0 && ns < 0) ? -errno : make_file(&file->base, &file_fd);
 
-    return r < 0 ? r : spawn(exe, argv, "/", file_fd, -1, conn_fd, ns, ret_pid);
-    return r < 0 ? r : spawn(exe, argv, dir, file_fd, -1, conn_fd, ret_pid);
+    return r < 0 ? r : spawn(exe, argv, dir, file_fd, -1, conn_fd, ns, ret_pid);
 }
 
 int stepd_spawn(const char *exe, const Pst__StepFile *sf, int srun_fd, int ns_fd, pid_t *ret_pid,
