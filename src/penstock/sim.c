@@ -10,10 +10,14 @@
 #include "base/timefmt.h"
 #include "conf/conf.h"
 #include "feed/params.h"
+#include "model/cluster.h"
 #include "penstock/simbar.h"
 #include "penstock/simlive.h"
+#include "sim/books.h"
 
 #define BF_INTERVAL_S 30u /* as users know it */
+
+DEFINE_CLEANUP(struct cluster *, cluster_free)
 
 struct sim_policy { /* one of --compare, run */
     char name[32];
@@ -32,7 +36,32 @@ static int64_t host_clock(void *ctx)
     return now_mono_us();
 }
 
-static int run_policy(const struct sim_args *a, const struct workload *w, struct sim_policy *p)
+/* Limits asked for are put on records made up for the workload; without any there are none. */
+static int make_books(const struct sim_args *a, struct workload *w, struct cluster **ret_books)
+{
+    _cleanup_(cluster_free) struct cluster *c = NULL;
+    struct simchange changes = { 0 };
+    struct err err = { .text = "" };
+    int r = STATUS_OK, e;
+
+    if (!a->nasks)
+        return STATUS_OK;
+    e = books_make(w, &c, &err);
+    if (e == 0)
+        r = simchange_make(a, c, 0, &changes);
+    for (size_t i = 0; e == 0 && r == STATUS_OK && i < changes.n; i++) {
+        changes.list[i]->has_time_us = false; /* it is so from the beginning */
+        e = cluster_apply(c, changes.list[i], &err);
+    }
+    simchange_done(&changes);
+    if (e < 0)
+        return say_error("%s", err.text[0] ? err.text : strerror(-e));
+    if (r == STATUS_OK)
+        *ret_books = TAKE_PTR(c);
+    return r;
+}
+
+static int run_policy(const struct sim_args *a, const struct workload *w, struct cluster *books, struct sim_policy *p)
 {
     struct simbar bar = simbar_begin(p->name, "jobs", a->quiet);
     struct sim_config config = { .progress = simbar_progress,
@@ -50,6 +79,10 @@ static int run_policy(const struct sim_args *a, const struct workload *w, struct
     if (conf_option_u64(p->conf, CONF_SCHEDULER_PARAMETERS, "bf_interval", &interval) &&
         interval <= 86400)
         config.bf_interval_s = (uint32_t)interval;
+    if (books) {
+        config.prime = books_prime;
+        config.prime_ctx = books;
+    }
     if (a->timing)
         config.clock_us = host_clock;
     r = machine_from_conf(p->conf, &p->machine, &err);
@@ -185,6 +218,7 @@ static int split_policies(const char *list, struct sim_policy *p, size_t *ret_n)
 int cmd_sim(int argc, char **argv)
 {
     _cleanup_(workload_free) struct workload *w = NULL;
+    _cleanup_(cluster_free) struct cluster *books = NULL;
     struct sim_policy policies[REPORT_MAX_RUNS] = { 0 };
     struct report_run runs[REPORT_MAX_RUNS];
     char title[512];
@@ -201,8 +235,10 @@ int cmd_sim(int argc, char **argv)
     r = split_policies(a.compare, policies, &n);
     if (r == STATUS_OK)
         r = simload_workload(&a, &w);
+    if (r == STATUS_OK)
+        r = make_books(&a, w, &books);
     for (size_t i = 0; r == STATUS_OK && i < n; i++) {
-        r = run_policy(&a, w, &policies[i]);
+        r = run_policy(&a, w, books, &policies[i]);
         runs[i] = (struct report_run){ policies[i].name, &policies[i].result, &policies[i].stats };
     }
     if (r == STATUS_OK) {

@@ -57,6 +57,14 @@ static int add_job(struct workload *w, const Pst__JobRecord *r)
     e = name_index(&w->users, user, strlen(user), &j.user);
     if (e == 0)
         e = name_index(&w->parts, part, strcspn(part, ","), &j.part);
+    if (e == 0 && r->account && *r->account) {
+        e = name_index(&w->accounts, r->account, strlen(r->account), &j.account);
+        j.account++;
+    }
+    if (e == 0 && r->qos && *r->qos && strcmp(r->qos, "normal") != 0) {
+        e = name_index(&w->qos, r->qos, strlen(r->qos), &j.qos);
+        j.qos++;
+    }
     return e < 0 ? e : workload_add(w, &j);
 }
 

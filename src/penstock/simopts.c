@@ -42,11 +42,11 @@ static const struct row {
     ROW("hold", 0, K_ASK, asks, SIM_HOLD, "JOB,...", "live: these jobs are held"),
     ROW("release", 0, K_ASK, asks, SIM_RELEASE, "JOB,...", "live: these jobs are not held"),
     ROW("qos", 0, K_ASK, asks, SIM_QOS, "NAME:KEY=VALUE,...",
-        "live: another Priority, UsageFactor or limit of a QOS, as MaxJobsPU=4 or GrpTRES=cpu=64"),
+        "another Priority, UsageFactor or limit of a QOS, as MaxJobsPU=4 or GrpTRES=cpu=64"),
     ROW("account", 0, K_ASK, asks, SIM_ACCOUNT, "NAME:KEY=VALUE,...",
-        "live: another limit, Priority or Fairshare of an account"),
+        "another limit, Priority or Fairshare of an account"),
     ROW("user", 0, K_ASK, asks, SIM_USER, "NAME:KEY=VALUE,...",
-        "live: the same of a user, in all accounts"),
+        "the same of a user, in all accounts"),
     ROW("reservation", 0, K_ASK, asks, SIM_RESV, "NAME:KEY=VALUE,...|NAME:delete",
         "live: a reservation of named nodes is made, changed or gone; keys as scontrol has them"),
     ROW("weight", 0, K_WEIGHT, sets, 0, "KEY=VALUE",
@@ -196,12 +196,18 @@ static int set_value(const struct row *r, const char *text, struct sim_args *a)
 
 static int check(struct sim_args *a)
 {
+    bool live = false;
+
     if (!!a->trace + !!a->journal + !!a->generate + a->from_live != 1)
         return usage_error("sim needs one of --trace, --journal, --generate and --from-live");
     if (a->verify && (!a->journal || a->html || a->svg || strcmp(a->compare, "conf") != 0))
         return usage_error("sim: --verify needs --journal, and takes nothing but --conf, --set and --json with it");
-    if (!a->from_live && (a->nasks || a->when || a->submit || a->run_percent || a->all))
+    for (size_t i = 0; !a->from_live && i < a->nasks; i++)
+        live = live || (a->asks[i].what != SIM_QOS && a->asks[i].what != SIM_ACCOUNT && a->asks[i].what != SIM_USER);
+    if (!a->from_live && (live || a->when || a->submit || a->run_percent || a->all))
         return usage_error("sim: --when, --submit, --run, --all and changes of the cluster need --from-live");
+    if (a->verify && a->nasks)
+        return usage_error("sim: --verify asks what was decided: nothing can be changed");
     if (a->from_live && (a->html || a->svg || a->nodes || a->cpus || a->gpus || a->mem_mib || a->scale > 0 ||
                          a->limit_factor_pct || strcmp(a->compare, "conf") != 0))
         return usage_error("sim: --from-live takes the machine, the jobs and the policy from the controller: "

@@ -71,6 +71,8 @@ static void fill_request(const struct sim_machine *m, const struct sim_job *j, s
         .exclusive = j->exclusive,
         .array_id = j->array,
         .accrue_us = j->submit_us,
+        .assoc_id = j->assoc_id,
+        .qos_id = j->qos_id,
     };
     if (j->gpus || j->gpus_per_node) {
         *ret_gres = (struct sched_gres_req){ .name = "gpu",

@@ -31,6 +31,8 @@ enum column {
     C_REQ_TRES,
     C_ALLOC_TRES,
     C_STATE,
+    C_ACCOUNT,
+    C_QOS,
     C_MAX_,
     C_OTHER
 };
@@ -60,6 +62,8 @@ static const struct {
     { "ReqTRES", C_REQ_TRES },
     { "AllocTRES", C_ALLOC_TRES },
     { "State", C_STATE },
+    { "Account", C_ACCOUNT },
+    { "QOS", C_QOS },
 };
 
 struct reader {
@@ -283,6 +287,15 @@ static int check_cells(const struct reader *rd, struct err *err)
     return 0;
 }
 
+/* From 1; 0 where none is named. */
+static int place_of(struct strtab *t, const char *name, uint32_t *ret)
+{
+    int r = name ? name_index(t, name, strlen(name), ret) : 0;
+
+    *ret += name && r == 0;
+    return r;
+}
+
 static int record(struct reader *rd, struct workload *w, struct err *err)
 {
     struct sim_job j = { .part = WORKLOAD_NO_PART };
@@ -314,6 +327,10 @@ static int record(struct reader *rd, struct workload *w, struct err *err)
     r = name_index(&w->users, user, strlen(user), &j.user);
     if (r == 0 && part)
         r = name_index(&w->parts, part, strcspn(part, ","), &j.part);
+    if (r == 0)
+        r = place_of(&w->accounts, rd->cell[C_ACCOUNT], &j.account);
+    if (r == 0 && !(rd->cell[C_QOS] && strcmp(rd->cell[C_QOS], "normal") == 0))
+        r = place_of(&w->qos, rd->cell[C_QOS], &j.qos);
     if (r == 0)
         r = workload_add(w, &j);
     if (r == -E2BIG)

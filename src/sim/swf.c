@@ -142,6 +142,10 @@ static int record(const double *f, size_t number, struct reader *rd, struct err 
     if (f[F_WAIT] >= 0 && f[F_WAIT] <= (double)SWF_MAX_TIME_S)
         j.recorded_start_us = j.submit_us + (int64_t)(f[F_WAIT] * (double)USEC_PER_SEC);
     r = add_name(&w->users, "user", f[F_USER], &j.user);
+    if (r == 0 && f[F_GROUP] >= 0) {
+        r = add_name(&w->accounts, "group", f[F_GROUP], &j.account);
+        j.account++;
+    }
     if (r == 0 && f[F_QUEUE] >= 0)
         r = add_name(&w->parts, "queue", f[F_QUEUE], &j.part);
     if (r == 0)

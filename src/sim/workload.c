@@ -24,6 +24,8 @@ struct workload *workload_free(struct workload *w)
         return NULL;
     strtab_done(&w->users);
     strtab_done(&w->parts);
+    strtab_done(&w->accounts);
+    strtab_done(&w->qos);
     free(w->jobs);
     free(w);
     return NULL;

@@ -21,6 +21,8 @@
 struct sim_job {
     uint32_t id;         /* as the trace says; the scheduler's is the index + 1 */
     uint32_t user, part; /* of the tables below; part WORKLOAD_NO_PART = the machine's first */
+    uint32_t account, qos; /* place in the tables below, from 1; 0 = none is named */
+    uint32_t assoc_id, qos_id; /* limits count against these, see books.h; 0 = nothing does */
     int64_t submit_us;
     int64_t run_us;                             /* how long it runs when nothing stops it */
     uint32_t limit_min;                         /* SCHED_UNLIMITED = none; it is ended then */
@@ -50,7 +52,7 @@ struct sim_job {
 struct workload {
     struct sim_job *jobs; /* by submit time once workload_sort() ran */
     size_t n, cap;
-    struct strtab users, parts;
+    struct strtab users, parts, accounts, qos;
     size_t
         skipped; /* records that describe no run: cancelled before the start, broken off, steps */
     uint32_t max_nodes, max_cpus; /* of the machine, by the trace's header; 0 = not said */

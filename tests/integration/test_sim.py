@@ -146,3 +146,40 @@ def test_help_names_every_option():
     text = sim("--help").stdout
     for row in sim("--help-table").stdout.splitlines():
         assert "--" + row.split("\t")[0] in text
+
+
+# ---- limits on a trace -----------------------------------------------------------------------------
+
+LIMITED = "JobID|User|Account|QOS|Submit|Elapsed|Timelimit|ReqCPUS\n" + "".join(
+    f"{i}|{'ann' if i % 2 else 'bob'}|{'chem' if i < 5 else 'bio'}|{'normal' if i < 7 else 'long'}|"
+    f"2026-01-02T10:00:00|00:10:00|00:10:00|2\n" for i in range(1, 9))
+
+
+@pytest.mark.parametrize("args,minutes", [
+    ([], 10),
+    (["--user", "ann:MaxJobs=1"], 20),          # her four jobs are two in each account
+    (["--account", "chem:GrpJobs=1"], 40),
+    (["--account", "chem:GrpTRES=cpu=4"], 20),
+    (["--account", "root:GrpTRES=cpu=4"], 40),
+    (["--qos", "normal:MaxJobsPU=1"], 30),
+    (["--qos", "long:MaxTRESPU=cpu=1"], None),
+    (["--qos", "normal:GrpJobs=1", "--qos", "long:GrpJobs=1"], 60),
+])
+def test_limits_on_a_trace(tmp_path, args, minutes):
+    trace = tmp_path / "trace"
+    trace.write_text(LIMITED)
+    done = subprocess.run([*SIM, "-t", str(trace), "-N", "8", "-c", "8", "--json", *args],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    run, = json.loads(done.stdout)["runs"]
+    if minutes is None:
+        assert run["jobs_never_started"] == 2 and run["jobs_ended"] == 6
+    else:
+        assert run["jobs_ended"] == 8 and round(run["makespan_s"] / 60) == minutes
+
+
+def test_limits_on_a_trace_mistakes(tmp_path):
+    for args, text in ((["--qos", "nope:GrpJobs=1"], "no QOS nope"), (["--user", "eve:MaxJobs=1"], "no user eve"),
+                       (["--drain", "n1"], "need --from-live")):
+        done = subprocess.run([*SIM, "-g", "gpu", "-j", "10", *args], capture_output=True, text=True)
+        assert done.returncode == 2 and text in done.stderr and done.stdout == ""
