@@ -92,7 +92,7 @@ void steps_ended(struct noded *d, struct nstep *step, Pst__StepEnd *end)
         }
     }
     report_ended(d, step);
-    if (step->step_id == STEP_ID_EXTERN && end && end->launch_failed && !job->terminating)
+    if (step->step_id == STEP_ID_EXTERN && end && end->launch_failed && !job->terminating && ns_gone(d, job))
         no_folders(d, job, end->error);
     steps_advance_job(d, job);
 }
