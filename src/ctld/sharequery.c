@@ -173,7 +173,8 @@ static void fill_row(const struct sharequery *q, size_t i, struct record *r)
     SET(&r->rec, norm_shares, n->norm_shares);
     SET(&r->rec, norm_usage, n->norm_usage);
     SET(&r->rec, effective_usage, n->effective_usage);
-    SET(&r->rec, level, n->level_fs);
+    if (!w->shares_parent)
+        SET(&r->rec, level, n->level_fs);
     if (w->is_user || !tree)
         SET(&r->rec, factor, n->factor);
 }

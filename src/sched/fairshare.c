@@ -2,7 +2,7 @@
  *
  * Children hang in lists by index (first, next), so the tree costs two words a node.  An account
  * with use_parent is transparent: its children stand among its own siblings.  A user with
- * use_parent has no shares of his own and compares as his account does. */
+ * use_parent has no shares of his own, so nothing to exceed: he comes first at his level. */
 #include "sched/fairshare.h"
 
 #include <errno.h>
@@ -110,10 +110,8 @@ static void level(struct tree *t, uint32_t list)
     for (uint32_t i = t->first[list]; i != NONE; i = t->next[i]) {
         struct fairshare_node *c = &t->n[i];
 
-        if (c->use_parent) {
-            c->norm_shares = up ? up->norm_shares : 1;
+        if (c->use_parent)
             continue;
-        }
         c->norm_shares = shares > 0 ? c->shares / shares : 0;
         c->effective_usage = usage > 0 ? c->total / usage : 0;
         c->level_fs = c->shares == 0            ? 0
@@ -122,16 +120,17 @@ static void level(struct tree *t, uint32_t list)
     }
 }
 
-/* After all levels: who compares as the account does. */
+/* After all levels: those without shares of their own. */
 static void inherit_level(struct tree *t, uint32_t i)
 {
-    struct fairshare_node *c = &t->n[i];
+    struct fairshare_node *c = &t->n[i], *up = t->up[i] == FAIRSHARE_ROOT ? NULL : &t->n[t->up[i]];
+    double usage = up ? up->total : t->grand;
 
     if (!c->use_parent || t->lost[i])
         return;
-    c->level_fs =
-        t->up[i] == FAIRSHARE_ROOT ? (t->grand > 0 ? 1 : INFINITY) : t->n[t->up[i]].level_fs;
-    c->effective_usage = t->up[i] == FAIRSHARE_ROOT ? 1 : t->n[t->up[i]].effective_usage;
+    c->norm_shares = up ? up->norm_shares : 0;
+    c->effective_usage = usage > 0 ? c->total / usage : 0;
+    c->level_fs = INFINITY;
 }
 
 /* ---- fair tree ----------------------------------------------------------------------------------
@@ -189,6 +188,8 @@ static void visit(struct tree *t, uint32_t from, uint32_t tied)
 /* ---- classic ------------------------------------------------------------------------------------
  */
 
+/* What was used of what is due, of an association among its siblings (own) and of all above it (parent): the more the
+ * parent is off, the less its children's differences count that would make up for it. */
 static double oblivious(double parent, double own)
 {
     double k = 1;
@@ -198,7 +199,7 @@ static double oblivious(double parent, double own)
 
         k = 1 / (1 + x * x);
     }
-    return pow(parent, k) * own;
+    return parent * pow(own, k);
 }
 
 /* From the top down: S is the product of the levels, UE the effective usage. */
@@ -209,16 +210,18 @@ static void descend(struct tree *t, uint32_t list, double shares, double usage, 
         struct fairshare_node *c = &t->n[i];
         double actual = t->grand > 0 ? c->total / t->grand : 0, own = c->norm_shares;
         double s = c->use_parent ? shares : shares * own;
-        double ue = c->use_parent ? usage
-                    : top         ? actual
-                                  : actual + (usage - actual) * own,
+        double ue = top             ? actual
+                    : c->use_parent ? usage
+                                    : actual + (usage - actual) * own,
                r = ratio;
 
         if (!c->use_parent && own > 0)
             r = top ? c->effective_usage / own : oblivious(ratio, c->effective_usage / own);
+        else if (c->use_parent && top)
+            r = actual;
         c->norm_shares = s;
         c->norm_usage = actual;
-        c->effective_usage = ue;
+        c->effective_usage = kind != FAIRSHARE_DEPTH_OBLIVIOUS || top ? ue : s > 0 ? r * s : actual;
         if (s <= 0)
             c->factor = 0;
         else if (kind == FAIRSHARE_DEPTH_OBLIVIOUS)
@@ -228,6 +231,19 @@ static void descend(struct tree *t, uint32_t list, double shares, double usage, 
         if (!c->user)
             descend(t, i, s, ue, r, false, kind, dampening);
     }
+}
+
+/* Accounts that stand in no list: as they would be with all of their parent's shares. */
+static void pass_on(struct tree *t, uint32_t i, uint32_t dampening)
+{
+    struct fairshare_node *c = &t->n[i], *up = t->up[i] == FAIRSHARE_ROOT ? NULL : &t->n[t->up[i]];
+
+    if (!c->use_parent || c->user || t->lost[i])
+        return;
+    c->norm_shares = up ? up->norm_shares : 1;
+    c->norm_usage = t->grand > 0 ? c->total / t->grand : 0;
+    c->effective_usage = up ? up->effective_usage : c->norm_usage;
+    c->factor = c->norm_shares > 0 ? exp2(-(c->effective_usage / c->norm_shares) / dampening) : 0;
 }
 
 int fairshare_compute(struct fairshare_node *nodes, size_t n, enum fairshare_kind kind,
@@ -253,6 +269,8 @@ int fairshare_compute(struct fairshare_node *nodes, size_t n, enum fairshare_kin
         visit(&t, 0, 0);
     } else {
         descend(&t, t.count, 1, 1, 1, true, kind, dampening ? dampening : 1);
+        for (uint32_t i = 0; i < t.count; i++)
+            pass_on(&t, i, dampening ? dampening : 1);
     }
     return 0;
 }

@@ -14,13 +14,13 @@
 struct fairshare_node {
     uint32_t parent; /* index in the array, FAIRSHARE_ROOT = directly under the root */
     uint32_t shares;
-    bool use_parent; /* fairshare=parent: compared at the parent's level */
+    bool use_parent; /* fairshare=parent: an account's children are compared at its parent's level, a user comes first */
     bool user;       /* a leaf; an account otherwise */
     double usage;    /* its own: of an account only what its users no longer there left behind */
     /* computed */
     double total; /* own and everything below */
     double norm_shares, norm_usage, effective_usage;
-    double level_fs; /* INFINITY without usage */
+    double level_fs; /* INFINITY without usage, and with use_parent */
     double factor;   /* [0, 1]; 0 for accounts of the fair tree */
 };
 
