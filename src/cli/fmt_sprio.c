@@ -116,7 +116,7 @@ static void get_norm_priority(struct strbuf *sb, const void *row)
 {
     ROW;
     if (!is_weights(r))
-        strbuf_addf(sb, "%.8f", r->rec->priority / 4294967295.0);
+        strbuf_addf(sb, "%u.%08llu", r->rec->priority == UINT32_MAX, r->rec->priority * 100000000ULL / UINT32_MAX % 100000000ULL); /* cut off, as users know it */
 }
 
 static int64_t sort_priority(const void *row)

@@ -247,10 +247,13 @@ static void make_format(struct sprio *s)
 
 static void make_order(struct sprio *s)
 {
+    struct strbuf spec = STRBUF_INIT;
     char bad;
 
-    if (fmt_sort_parse(&s->order, &sprio_fields, s->sort ? s->sort : "i", &bad) < 0)
+    strbuf_addf(&spec, "%s,i", s->sort ? s->sort : ""); /* equals stand by number */
+    if (fmt_sort_parse(&s->order, &sprio_fields, strbuf_str(&spec), &bad) < 0)
         cli_die(CLI_EXIT_FAILED, "Invalid sort specification: %c", bad);
+    strbuf_done(&spec);
     check_mem_or_die(fmt_lines_new(&s->order, &s->lines));
 }
 

@@ -48,7 +48,7 @@ def test_options(c, jobs):
     assert c.run("sprio", "-h", "-p", "batch", "-o", "%i").out.split() == [x, both]
     assert c.run("sprio", "-n", "-j", a).out == (
         "          JOBID PARTITION PRIORITY   AGE        JOBSIZE    PARTITION \n"
-        f"{a:>15} main      0.00000007 {'0.0000000':<10} {'0.1875000':<10} {'0.1000000':<10}\n".replace(
+        f"{a:>15} main      0.00000006 {'0.0000000':<10} {'0.1875000':<10} {'0.1000000':<10}\n".replace(
             "0.0000000", c.run("sprio", "-h", "-j", a, "-o", "%a").out.strip()))
     assert c.run("sprio", "-u", user, "-j", a).out == (
         "          JOBID PARTITION     USER   PRIORITY       SITE        AGE    JOBSIZE  PARTITION\n"

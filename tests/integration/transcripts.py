@@ -22,6 +22,7 @@ and directives, which take effect where they stand:
     @mask REASON => PATTERN => TEXT        replace it on both sides, in the next command
     @masks REASON => PATTERN => TEXT       the same for all commands of the file
     @names                   names of people are data in this file: only root's is masked
+    @root                    only root can play it: others skip it
 
 Before two outputs are compared, clocks, hosts, users and numbers that no two runs share become marks of the
 same width (mask()), so that columns are still compared to the byte."""
@@ -37,6 +38,8 @@ import socket
 import subprocess
 import time
 from pathlib import Path
+
+import pytest
 
 from conftest import ROOT, SLOW, Cluster
 
@@ -184,6 +187,10 @@ def load(name):
             conf.append(line[6:])
         elif line == "@names":
             names = True
+        elif line == "@root" and os.getuid() != 0:
+            pytest.skip("submits for other users")
+        elif line == "@root":
+            pass
         elif line.startswith(("@masks ", "@everywhere ")):
             everywhere.append(line)
         elif line.startswith("@"):
