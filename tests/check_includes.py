@@ -26,7 +26,7 @@ MAY = {
     "noded": FLOOR2 | {"stepd"},       # slurmd and the step daemon share the spool and its files
     "cli": {"base", "conf", "wire", "lua"},   # and model/names.h: words for states
 }
-ALSO = {"cli": {"model/names.h", "model/reqtres.h", "model/resv.h", "model/stepuse.h"}}
+ALSO = {"cli": {"model/efficiency.h", "model/names.h", "model/reqtres.h", "model/resv.h", "model/stepuse.h"}}
 # Messages of the schema are everyone's but base's; a folder's own schema is its own.
 SCHEMA = {"job.pb-c.h", "node.pb-c.h", "event.pb-c.h", "api.pb-c.h", "watch.pb-c.h",
           "explain.pb-c.h", "assoc.pb-c.h", "acct.pb-c.h", "resv.pb-c.h", "acctop.pb-c.h"}

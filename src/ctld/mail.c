@@ -12,6 +12,7 @@
 #include "base/timefmt.h"
 #include "ctld/hooks.h"
 #include "ctld/programs.h"
+#include "model/efficiency.h"
 #include "model/names.h"
 
 #define SUBJECT_MAX 1024
@@ -201,6 +202,24 @@ static void add_recipient(struct ctld *ctld, const Pst__JobRecord *r, struct pro
     program_arg(p, to);
 }
 
+/* MailSummary: what the job used of what it held, as `penstock report` says it. */
+static void add_summary(const struct job *j, struct program *p)
+{
+    _cleanup_val_(strbuf_done) struct strbuf text = STRBUF_INIT;
+    Pst__AcctJob run = PST__ACCT_JOB__INIT;
+    size_t n = 0;
+
+    for (const struct step *s = j->steps; s; s = s->next)
+        n++;
+    run.job = j->rec;
+    run.steps = malloc((n + 1) * sizeof(*run.steps));
+    for (const struct step *s = j->steps; run.steps && s; s = s->next)
+        run.steps[run.n_steps++] = s->rec;
+    efficiency_report(&run, core_now(), &text);
+    program_input(p, strbuf_str(&text));
+    free(run.steps);
+}
+
 /* summary: how the tasks ended, when the mail is about the whole array. */
 static void send(struct ctld *ctld, struct job *j, uint32_t bit, const struct outcome *summary)
 {
@@ -232,6 +251,8 @@ static void send(struct ctld *ctld, struct job *j, uint32_t bit, const struct ou
     program_arg(p, "-s");
     program_arg(p, subject);
     add_recipient(ctld, r, p);
+    if (ended && !summary && conf_bool(ctld->conf, CONF_MAIL_SUMMARY))
+        add_summary(j, p);
     programs_add_take(ctld->programs, p);
 }
 

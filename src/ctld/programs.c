@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -89,6 +90,13 @@ void program_env(struct program *p, const char *name, const char *value)
     add(p, &p->env, &p->nenv, asprintf(&text, "%s=%s", name, value) < 0 ? NULL : text);
 }
 
+void program_input(struct program *p, const char *text)
+{
+    free(p->input);
+    p->input = strdup(text);
+    p->failed = p->failed || !p->input;
+}
+
 static void list_free(char **list, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -101,6 +109,7 @@ static void program_free(struct program *p)
     list_free(p->paths, p->npaths);
     list_free(p->args, p->nargs);
     list_free(p->env, p->nenv);
+    free(p->input);
     if (p->pidfd >= 0)
         (void)close(p->pidfd);
     free(p);
@@ -126,8 +135,22 @@ static void expand(struct program *p)
     p->npaths = p->left = n;
 }
 
+/* A file in memory with the program's input, at its beginning; -1: there is none. */
+static int input_file(const struct program *p)
+{
+    int fd = p->input ? memfd_create("input", MFD_CLOEXEC) : -1;
+    size_t len = p->input ? strlen(p->input) : 0;
+
+    if (fd >= 0 && (write(fd, p->input, len) != (ssize_t)len || lseek(fd, 0, SEEK_SET) != 0)) {
+        log_error("%s: its input does not fit into memory job=%u", p->what, p->job_id);
+        (void)close(TAKE_FD(fd));
+    }
+    return fd;
+}
+
 static int spawn(struct program *p, const char *path)
 {
+    _cleanup_close_ int input = input_file(p);
     char *own[] = { (char *)path, NULL }, *none[] = { NULL };
     posix_spawn_file_actions_t fa;
     posix_spawnattr_t attr;
@@ -141,7 +164,8 @@ static int spawn(struct program *p, const char *path)
         return -ENOMEM;
     r = posix_spawnattr_init(&attr);
     for (int fd = 0; r == 0 && fd < 3; fd++)
-        r = posix_spawn_file_actions_addopen(&fa, fd, "/dev/null", O_RDWR, 0);
+        r = fd == 0 && input >= 0 ? posix_spawn_file_actions_adddup2(&fa, input, 0)
+                                  : posix_spawn_file_actions_addopen(&fa, fd, "/dev/null", O_RDWR, 0);
     if (r == 0) {
         (void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF |
                                                   POSIX_SPAWN_SETSIGMASK);

@@ -26,7 +26,7 @@ struct program {
     program_done_fn *done; /* [set] may be NULL */
     int status;            /* result: wait(2) status of the one that failed, or 0; 127 << 8 not run */
     /* private to programs.c */
-    char **paths, **args, **env;
+    char **paths, **args, **env, *input;
     size_t npaths, nargs, nenv, left;
     bool failed; /* out of memory while it was built */
     int pid, pidfd;
@@ -40,6 +40,7 @@ struct program *program_new(struct ctld *ctld, const char *what);
 void program_path(struct program *p, const char *path);
 void program_arg(struct program *p, const char *arg);
 void program_env(struct program *p, const char *name, const char *value);
+void program_input(struct program *p, const char *text); /* its standard input; else that is empty */
 
 int programs_new(struct ctld *ctld, struct programs **ret);
 /* Queue p; takes it.  programs NULL: p is dropped.  Core thread. */

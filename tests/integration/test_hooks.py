@@ -275,6 +275,26 @@ def test_mail_of_a_job(mail):
         f"Slurm Job_id={job} Name=y Failed, Run time T, FAILED, ExitCode 4|me@there|Failed|FAILED"]
 
 
+def test_mail_with_a_summary(make_cluster, hooks):
+    """MailSummary: the end's mail tells what penstock report does; other mails have no text."""
+    prog = hooks.write("mail", f"""#!/bin/bash
+text=$(cat)
+printf '%s\\n' "== $SLURM_JOB_MAIL_TYPE $SLURM_JOB_ID" "$text" >> {hooks.dir}/mails
+""")
+    c = make_cluster(nodes=1, conf=f"MailProg={prog}\nMailSummary=YES\nJobAcctGatherType=jobacct_gather/linux")
+    job = c.sbatch("--mail-type=BEGIN,END", "-n2", "-t5", wrap="srun -n1 true; sleep 0.1")
+    c.wait_sacct(job, "COMPLETED")
+    path = hooks.dir / "mails"
+    wait_until(lambda: path.exists() and "Advice" in path.read_text(), "two mails", 60)
+    began, ended = re.findall(r"== (.*)\n((?:(?!==).*\n)*)", path.read_text())
+    assert began == (f"Began {job}", "\n"), path.read_text()
+    assert ended[0] == f"Ended {job}"
+    report = c.run("penstock", "report", str(job)).out
+    figures = lambda text: re.sub(r"\d+\.\d%|\d+\.\d |\d+\.\d+[KM]|\d+[KM] ", "N ", text).strip()  # a last sample may follow
+    assert figures(ended[1]) == figures(report)
+    assert "CPU " in ended[1] and "Memory " in ended[1] and ended[1].rstrip().endswith("It ran too short to tell.")
+
+
 def test_mail_of_an_array(mail):
     job = mail.sbatch("--mail-type=BEGIN,END,FAIL", "-J", "a", "--array=0-2",
                       wrap="exit $((SLURM_ARRAY_TASK_ID == 1))")

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "cli/efficiency.h"
+#include "model/efficiency.h"
 
 #define S INT64_C(1000000)
 
