@@ -138,3 +138,35 @@ def test_private_data(site):
     assert set(as_nobody(c, "squeue", "-h", "-o%i").stdout.split()) == {str(job), own.stdout.strip()}
     mgr(c, "modify", "user", "nobody", "set", "adminlevel=operator")
     assert "node1" in as_nobody(c, "sinfo", "-h", "-N").stdout
+
+
+@pytest.mark.parametrize("lists, asks, refused", [
+    ("AllowAccounts=science", ["-Aphysics"], None),  # of an account below
+    ("AllowAccounts=chem", ["-Aphysics"], "Invalid account or account/partition combination specified"),
+    ("AllowAccounts=chem,physics", ["-Aphysics"], None),
+    ("DenyAccounts=science", ["-Aphysics"], "Invalid account or account/partition combination specified"),
+    ("DenyAccounts=chem", ["-Aphysics"], None),
+    ("AllowQos=high", ["-qnormal"], "Invalid qos specification"), ("AllowQos=high,normal", ["-qnormal"], None),
+    ("DenyQos=normal", ["-qnormal"], "Invalid qos specification"), ("DenyQos=high", ["-qnormal"], None),
+    ("AllowAccounts=physics DenyAccounts=physics", ["-Aphysics"], None),  # the first alone counts
+])
+def test_partition_lists(site, lists, asks, refused):
+    """At submission, and when a job is moved there."""
+    c = site(f"PartitionName=picky Nodes=ALL {lists}")
+    mgr(c, "add", "qos", "high")
+    mgr(c, "add", "account", "chem")
+    mgr(c, "modify", "account", "science", "set", "qos=normal,high")
+    done = c.run("sbatch", "-H", "-ppicky", *asks, "--wrap", "true", check=False)
+    assert (done.rc == 0) == (refused is None) and (refused or "") in done.err, done.err
+    job = c.sbatch("-H", *asks, wrap="true")
+    moved = c.run("scontrol", "update", f"jobid={job}", "partition=picky", check=False)
+    assert (moved.rc == 0) == (refused is None), moved.err
+
+
+@needs_root
+def test_allow_groups(site):
+    c = site("PartitionName=closed Nodes=ALL AllowGroups=nosuchgroup,nogroup\nPartitionName=shut Nodes=ALL AllowGroups=nosuchgroup")
+    assert as_nobody(c, "sbatch", "-H", "-o/dev/null", "-pclosed", "--wrap", "true").returncode == 0
+    done = as_nobody(c, "sbatch", "-H", "-o/dev/null", "-pshut", "--wrap", "true")
+    assert done.returncode == 1 and "group" in done.stderr, done.stderr
+    assert c.run("sbatch", "-H", "-pshut", "--wrap", "true").rc == 0  # root may
