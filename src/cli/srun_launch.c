@@ -231,6 +231,9 @@ void srun_fill_request(struct srun *s, struct srun_part *p, Pst__LaunchStep *req
     }
     if (s->kill_on_bad_exit)
         req->kill_on_bad_exit = req->has_kill_on_bad_exit = true;
+    req->has_wait_for_children = req->wait_for_children = jobopts_has(&s->opts, JO_WAIT_FOR_CHILDREN);
+    req->has_oom_kill_step = jobopts_has(&s->opts, JO_OOM_KILL_STEP);
+    req->oom_kill_step = jobopts_true(&s->opts, JO_OOM_KILL_STEP);
     req->multi_prog = p->multi_prog;
     req->task_prolog = task_script(p, JO_TASK_PROLOG);
     req->task_epilog = task_script(p, JO_TASK_EPILOG);

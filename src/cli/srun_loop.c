@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "base/oomstatus.h"
 #include "base/timefmt.h"
 #include "cli/srun.h"
 #include "cli/tasks.h"
@@ -145,10 +146,13 @@ static void on_started(struct srun *s, struct srun_node *n, const Pst__StepStart
         srun_send_signal(s, s->aborting ? SIGKILL : 0, !s->aborting);
 }
 
-static bool first_bad_exit(const struct srun *s, uint32_t status)
+/* Does this end of a task end the others? */
+static bool first_bad_exit(const struct srun *s, const Pst__StepTaskExit *msg)
 {
-    return status != 0 && s->kill_on_bad_exit && !s->terminating &&
-           !s->aborting;
+    bool ends = msg->status != 0 && s->kill_on_bad_exit;
+
+    ends = ends || (msg->has_end_step && msg->end_step);
+    return ends && !s->terminating && !s->aborting;
 }
 
 static void on_task_exit(struct srun *s, struct srun_node *n, const Pst__StepTaskExit *msg)
@@ -162,12 +166,12 @@ static void on_task_exit(struct srun *s, struct srun_node *n, const Pst__StepTas
     cli_verbose(1, "Received task exit notification for %zu %s of StepId=%u.%u (status=0x%04x).",
                 msg->n_task_ids, msg->n_task_ids > 1 ? "tasks" : "task", s->job_id, s->step_id,
                 msg->status);
-    srun_note_exit(s, tasks_exit_code(msg->status, msg->oom), msg->status);
+    srun_note_exit(s, tasks_exit_code(msg->status, msg->oom), msg->oom ? STATUS_OOM : msg->status);
     srun_exit_hold(s, n, msg);
     if (WIFSIGNALED((int)msg->status) &&
         (WTERMSIG((int)msg->status) == SIGKILL || WTERMSIG((int)msg->status) == SIGTERM))
         s->killed = true;
-    if (first_bad_exit(s, msg->status)) {
+    if (first_bad_exit(s, msg)) {
         srun_exit_tell(s);
         srun_terminate(s);
     }

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/oomstatus.h"
 #include "base/pbutil.h"
 #include "base/sluid.h"
 #include "base/strbuf.h"
@@ -184,14 +185,13 @@ static bool in_exit_list(const struct ctld *ctld, enum conf_key key, uint32_t co
     return hit;
 }
 
-uint64_t lifecycle_finished(struct ctld *ctld, struct job *j, uint32_t exit_status, bool oom,
-                            bool nodes_clean)
+uint64_t lifecycle_finished(struct ctld *ctld, struct job *j, uint32_t exit_status, bool nodes_clean)
 {
     struct job_end end = { .has_exit = true, .exit_status = exit_status, .nodes_clean = nodes_clean };
     uint32_t code = WIFEXITED((int)exit_status) ? (uint32_t)WEXITSTATUS((int)exit_status) : 0;
     char text[64];
 
-    if (oom) {
+    if (exit_status == STATUS_OOM) {
         end.state = JOB_STATE(OUT_OF_MEMORY);
         end.reason = PST__JOB_REASON__REASON_OUT_OF_MEMORY;
     } else if (exit_status == 0) {

@@ -31,8 +31,7 @@ void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m); /* takes m
 void lifecycle_disk_free(struct ctld *ctld);
 uint64_t lifecycle_end(struct ctld *ctld, struct job *j, const struct job_end *end);
 /* The batch script or the owner of the allocation says how it ended. */
-uint64_t lifecycle_finished(struct ctld *ctld, struct job *j, uint32_t exit_status, bool oom,
-                            bool nodes_clean);
+uint64_t lifecycle_finished(struct ctld *ctld, struct job *j, uint32_t exit_status, bool nodes_clean);
 /* Back to the queue: at once when it holds nothing, else after cleaning. */
 uint64_t lifecycle_requeue(struct ctld *ctld, struct job *j, bool hold, bool special_exit,
                            const char *kill_text);

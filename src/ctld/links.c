@@ -235,8 +235,7 @@ static void step_end(struct ctld *ctld, struct node *n, const Pst__StepEnd *end)
         steps_ended(ctld, j, s, n->rec->node_id, end);
     j = cluster_job(ctld->cluster, id);
     if (!job_is_ended(j->rec))
-        (void)lifecycle_finished(ctld, j, end->exit_status, end->has_oom && end->oom,
-                                 end->has_node_clean && end->node_clean);
+        (void)lifecycle_finished(ctld, j, end->exit_status, end->has_node_clean && end->node_clean);
     else if (!j->rec->has_exit_status)
         late_exit(ctld, j, end->exit_status);
     j = cluster_job(ctld->cluster, id);

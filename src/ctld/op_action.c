@@ -290,7 +290,7 @@ static int do_complete(struct action *a, const struct job_ref *ref)
     if (job_is_pending(j->rec))
         return committed(a, lifecycle_end(a->ctld, j, &cancel));
     return committed(a, lifecycle_finished(a->ctld, j, a->req->has_exit_status ? a->req->exit_status : 0,
-                                           false, false));
+                                           false));
 }
 
 /* To the top of the user's own queue: one above the best of the others. */

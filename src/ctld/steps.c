@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/oomstatus.h"
 #include "base/pbutil.h"
 #include "base/timefmt.h"
 #include "ctld/async.h"
@@ -605,9 +606,9 @@ void steps_clear(struct ctld *ctld)
 /* ---- ends --------------------------------------------------------------------------------------- */
 
 /* By the status alone, whatever became of the job: ended by a signal is cancelled. */
-static Pst__StepState end_state(uint32_t status, bool oom)
+static Pst__StepState end_state(uint32_t status)
 {
-    if (oom)
+    if (status == STATUS_OOM)
         return PST__STEP_STATE__STEP_OUT_OF_MEMORY;
     if (status == 0)
         return PST__STEP_STATE__STEP_COMPLETED;
@@ -615,9 +616,11 @@ static Pst__StepState end_state(uint32_t status, bool oom)
                                     : PST__STEP_STATE__STEP_FAILED;
 }
 
-/* Exit code first, then signals, higher first: what Slurm calls the highest. */
+/* Out of memory, then exit codes, then signals, higher first: what Slurm calls the highest. */
 static uint32_t worse(uint32_t a, uint32_t b)
 {
+    if (a == STATUS_OOM || b == STATUS_OOM)
+        return STATUS_OOM;
     return a > b ? a : b;
 }
 
@@ -630,7 +633,7 @@ static void orphan_check(struct ctld *ctld, struct job *j, uint32_t status)
     for (struct step *s = j->steps; s; s = s->next)
         if (s->waiting && s->rec->step_id != STEP_EXTERN)
             return;
-    (void)lifecycle_finished(ctld, j, status, false, false);
+    (void)lifecycle_finished(ctld, j, status, false);
 }
 
 uint64_t steps_ended(struct ctld *ctld, struct job *j, struct step *s, uint32_t node_id,
@@ -656,7 +659,7 @@ uint64_t steps_ended(struct ctld *ctld, struct job *j, struct step *s, uint32_t 
     if (end->usage)
         set->usage = must(stepuse_sum(s->rec->usage, end->usage));
     if (last) {
-        SET(set, state, end_state(status, end->has_oom && end->oom));
+        SET(set, state, end_state(status));
         SET(set, end_us, end->has_end_us ? end->end_us : core_now());
         if (s->rec->step_id < STEP_INTERACTIVE &&
             (!j->rec->has_derived_exit_status || status > j->rec->derived_exit_status))
@@ -691,7 +694,7 @@ void steps_close(struct ctld *ctld, struct job *j, Pst__Transaction *tx, uint32_
         set = tx_step_patch(tx, PST__EVENT_KIND__EV_STEP_END, s->rec->job_id, s->rec->step_id);
         if (!s->rec->has_exit_status)
             SET(set, exit_status, exit_status);
-        SET(set, state, end_state(s->rec->has_exit_status ? s->rec->exit_status : exit_status, false));
+        SET(set, state, end_state(s->rec->has_exit_status ? s->rec->exit_status : exit_status));
         SET(set, end_us, core_now());
         s->waiting = bitmap_free(s->waiting);
     }

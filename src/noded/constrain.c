@@ -37,6 +37,12 @@ bool constrain_cores(const struct conf *conf)
     return configured(conf, CONF_TASK_PLUGIN, "task/cgroup") && conf_cgroup(conf)->constrain_cores;
 }
 
+bool constrain_devices(const struct noded *d)
+{
+    return d->cgroups.kind != CGROUP_NONE && (d->cgroups.use & CGROUP_DEVICES) &&
+           configured(d->conf, CONF_TASK_PLUGIN, "task/cgroup") && conf_cgroup(d->conf)->constrain_devices;
+}
+
 static unsigned wanted(const struct noded *d)
 {
     const struct conf_cgroup *cg = conf_cgroup(d->conf);
@@ -284,6 +290,18 @@ static int limits(const struct noded *d, const Pst__AllocGroup *g, uint64_t mem_
     return r < 0 ? r : x.r;
 }
 
+/* As asked for with the step, with the job, or as the node is configured. */
+static bool oom_group(const struct noded *d, const Pst__StepFile *sf)
+{
+    const Pst__JobRecord *job = sf->job->job;
+
+    if (sf->launch && sf->launch->has_oom_kill_step)
+        return sf->launch->oom_kill_step;
+    if (job->has_oom_kill_step)
+        return job->oom_kill_step;
+    return configured(d->conf, CONF_TASK_PLUGIN_PARAM, "OOMKillStep");
+}
+
 static int fill_tree(const struct noded *d, const Pst__StepFile *sf, Pst__CgroupPlan *plan)
 {
     char name[64];
@@ -294,17 +312,13 @@ static int fill_tree(const struct noded *d, const Pst__StepFile *sf, Pst__Cgroup
     plan->kind = d->cgroups.kind;
     plan->controllers = d->cgroups.use;
     plan->from_mount = d->cgroups.from_mount;
+    plan->has_oom_group = true;
+    plan->oom_group = oom_group(d, sf);
     r = pb_set_str(&plan->mount, d->cgroups.mount);
     r = r < 0 ? r : pb_set_str(&plan->root, d->cgroups.root);
     r = r < 0 ? r : pb_set_str(&plan->extra, d->cgroups.extra);
     r = r < 0 ? r : pb_set_str(&plan->owner, d->spool);
     return r < 0 ? r : pb_set_str(&plan->job_name, name);
-}
-
-bool constrain_devices(const struct noded *d)
-{
-    return d->cgroups.kind != CGROUP_NONE && configured(d->conf, CONF_TASK_PLUGIN, "task/cgroup") &&
-           conf_cgroup(d->conf)->constrain_devices;
 }
 
 int constrain_plan(const struct noded *d, Pst__StepFile *sf)

@@ -62,6 +62,7 @@ static void catch_up(struct step *s, size_t i)
         over.task_ids = &s->tasks[k].rank;
         over.has_status = true;
         over.status = (uint32_t)s->tasks[k].status;
+        over.has_oom = over.oom = s->tasks[k].oom;
         over.node_name = s->sf->job->node_name;
         send_one(s, i, OP_STEP_TASK_EXIT, &over.base);
     }

@@ -190,8 +190,9 @@ size_t cgroup_signal(const struct cgroup *cg, int sig)
     return signal_in(&cg->tree, rel, sig);
 }
 
-/* Frozen and stopped, so that everybody who looks sees a stopped process.  With version 1 nobody can kill what is
- * frozen and it looks like a hung one; it is frozen only while the signals are sent. */
+/* Stopped, so that everybody who looks sees a stopped process, and frozen, so that none escapes.  With version 1
+ * nobody can kill what is frozen and it looks like a hung one; it is frozen only while the signals are sent.  With
+ * version 2 who is frozen does not take the signal, which therefore comes first. */
 int cgroup_suspend(const struct cgroup *cg, bool on)
 {
     char rel[CGI_PATH];
@@ -206,11 +207,13 @@ int cgroup_suspend(const struct cgroup *cg, bool on)
         (void)signal_in(&cg->tree, rel, SIGCONT); /* none left is fine */
         return 0;
     }
+    if (cg->tree.kind == CGROUP_V2) {
+        (void)signal_in(&cg->tree, rel, SIGSTOP); /* as above */
+        return freeze(&cg->tree, rel, true);
+    }
     r = freeze(&cg->tree, rel, true);
     (void)signal_in(&cg->tree, rel, SIGSTOP); /* as above */
-    if (cg->tree.kind == CGROUP_V1)
-        r = freeze(&cg->tree, rel, false);
-    return r;
+    return freeze(&cg->tree, rel, false) < 0 ? -EIO : r;
 }
 
 static bool populated(const struct cgroup_tree *tree, const char *rel)
@@ -314,33 +317,19 @@ int cgroup_oom_group(const struct cgroup *cg)
 
 /* ---- events ------------------------------------------------------------------------------------ */
 
-static int watch(const struct cgroup *cg, uint32_t task, const char *file)
+int cgroup_watch(struct cgroup *cg, uint32_t task)
 {
     char rel[CGI_PATH], path[CGI_PATH];
 
-    if (cgi_task(cg, task, rel) < 0 || cgi_path(&cg->tree, 0, rel, file, path) < 0)
-        return -ENAMETOOLONG;
-    return inotify_add_watch(cg->watch_fd, path, IN_MODIFY) < 0 ? -errno : 0;
-}
-
-int cgroup_watch(struct cgroup *cg)
-{
-    int r;
-
     if (cg->tree.kind != CGROUP_V2)
         return -ENOTSUP;
-    cg->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (cg->watch_fd < 0)
+        cg->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (cg->watch_fd < 0)
         return -errno;
-    r = watch(cg, CGROUP_STEP, "cgroup.events");
-    if (r == 0 && (cg->tree.use & CGROUP_MEMORY))
-        r = watch(cg, CGROUP_STEP, "memory.events");
-    return r;
-}
-
-int cgroup_watch_task(const struct cgroup *cg, uint32_t task)
-{
-    return cg->watch_fd < 0 ? -ENOTSUP : watch(cg, task, "cgroup.events");
+    if (cgi_task(cg, task, rel) < 0 || cgi_path(&cg->tree, 0, rel, "cgroup.events", path) < 0)
+        return -ENAMETOOLONG;
+    return inotify_add_watch(cg->watch_fd, path, IN_MODIFY) < 0 ? -errno : 0;
 }
 
 void cgroup_watch_drain(const struct cgroup *cg)

@@ -87,7 +87,7 @@ struct cgroup_limits { /* 0 and NULL: no limit */
 struct cgroup {
     struct cgroup_tree tree;
     char step[CGROUP_PATH / 2]; /* below the root: "job_7/step_0"; "" none */
-    int watch_fd; /* inotify: see cgroup_watch(); -1 */
+    int watch_fd; /* see cgroup_watch(); -1 none */
 };
 struct cgroup_step {
     const char *owner; /* whose jobs these are: the slurmd's spool directory */
@@ -128,10 +128,9 @@ uint64_t cgroup_oom_kills(const struct cgroup *cg, uint32_t task);
 /* One for all: when the kernel kills one process of the step for want of memory, it kills them all (v2). */
 int cgroup_oom_group(const struct cgroup *cg);
 
-/* With version 2, cg->watch_fd becomes readable when a process of the step was killed for want of memory,
- * or when the step or a watched task became empty. */
-int cgroup_watch(struct cgroup *cg);
-int cgroup_watch_task(const struct cgroup *cg, uint32_t task);
+/* Version 2: cg->watch_fd becomes readable when the task (CGROUP_STEP: the step) gets its first process or loses
+ * its last.  -ENOTSUP with version 1. */
+int cgroup_watch(struct cgroup *cg, uint32_t task);
 void cgroup_watch_drain(const struct cgroup *cg);
 
 /* The step is over: remove its folders, and the job's when it was the last.  -EBUSY: processes are left. */

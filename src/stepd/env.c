@@ -246,6 +246,8 @@ void env_batch(const Pst__StepFile *sf, const char *host, struct envlist *el)
         envlist_unset(el, step_vars[i]);
     envlist_unset_prefix(el, "SLURM_RLIMIT_");
     set_identity(el, j, on->cluster_name, sf->conf_path);
+    if (sf->cgroup && sf->cgroup->has_oom_group) /* where the node decides by itself */
+        envlist_setu(el, "SLURM_OOM_KILL_STEP", sf->cgroup->oom_group);
     set_request(el, j, on->mem_mib);
     set_distribution(el, j->distribution);
     gpu_env(sf, on->gres, on->n_gres, "SLURM_JOB_GPUS", el);
@@ -358,6 +360,8 @@ void env_step(const Pst__StepFile *sf, const char *launcher_addr, uint16_t launc
     envlist_unset_prefix(el, "SLURM_RLIMIT_");
     envlist_unset(el, "SLURM_EXPORT_ENV");
     set_identity(el, j, sf->job->cluster_name, sf->conf_path);
+    if (sf->cgroup && sf->cgroup->has_oom_group) /* where the node decides by itself */
+        envlist_setu(el, "SLURM_OOM_KILL_STEP", sf->cgroup->oom_group);
     envlist_set(el, "SLURM_JOB_GROUP", j->group_name);
     envlist_default(el, "SLURM_JOB_NAME", j->name);
     envlist_set(el, "SLURM_JOB_NODELIST", j->alloc ? j->alloc->nodes : NULL);

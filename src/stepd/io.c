@@ -356,7 +356,7 @@ void io_task_exits(struct step *s)
         for (size_t k = i; k < s->n_tasks; k++) { /* equal ends travel together */
             struct task *o = &s->tasks[k];
 
-            if (o->exited && !o->reported && o->status == t->status) {
+            if (o->exited && !o->reported && o->status == t->status && o->oom == t->oom) {
                 o->reported = true;
                 ids[msg.n_task_ids++] = o->rank;
                 close_input(o);
@@ -365,6 +365,8 @@ void io_task_exits(struct step *s)
         msg.task_ids = ids;
         msg.has_status = true;
         msg.status = (uint32_t)t->status;
+        msg.has_oom = msg.oom = t->oom;
+        msg.has_end_step = msg.end_step = t->oom && s->sf->cgroup->oom_group;
         msg.node_name = s->sf->job->node_name;
         send_msg(s, OP_STEP_TASK_EXIT, &msg.base);
     }

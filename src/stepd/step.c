@@ -66,6 +66,8 @@ static void fill_end(struct step *s, Pst__StepEnd *end)
     end->usage = !s->ext || extern_used(s) ? &s->usage : NULL;
     if (s->error)
         end->error = (char *)s->error;
+    if (s->oom)
+        end->has_oom = end->oom = true;
     if (s->launch_failed)
         end->has_launch_failed = end->launch_failed = true;
     if (s->login_env_failed)
@@ -401,6 +403,7 @@ static void finish(struct step *s)
         ns_remove(s);
     if (s->ext)
         extern_count(s);
+    stepcg_oom(s);
     (void)cgroup_end(&s->cg); /* what stays is removed by the next slurmd */
     gather_finish(s);
     fill_end(s, &end);
@@ -480,6 +483,7 @@ static int poll_once(struct step *s, struct pollfd *fds, size_t room)
         fds[n++] = (struct pollfd){ .fd = s->conns[i], .events = POLLIN };
     mpi_at = n;
     mpi_poll_fill(s, &fds[n++]);
+    fds[n++] = (struct pollfd){ .fd = s->cg.watch_fd, .events = POLLIN };
     attach_at = n;
     n += attach_poll_fill(s, fds + n);
     io_at = n;
@@ -489,6 +493,8 @@ static int poll_once(struct step *s, struct pollfd *fds, size_t room)
     io_poll_done(s, fds + io_at, io_n);
     attach_poll_done(s, fds + attach_at);
     mpi_poll_done(s, &fds[mpi_at]);
+    if (fds[mpi_at + 1].revents)
+        stepcg_look(s);
     if (fds[0].revents)
         on_signals(s);
     for (int i = 0; i < STEP_CONNS; i++)
@@ -536,7 +542,7 @@ int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd, int ns_fd)
     r = ctl_listen("sock", &s.listen_fd);
     if (r < 0)
         step_fail(&s, "Could not make the control socket: %s", strerror(-r));
-    room = 3 + STEP_CONNS + STEP_ATTACHED + io_poll_room(&s);
+    room = 4 + STEP_CONNS + STEP_ATTACHED + io_poll_room(&s);
     fds = calloc(room, sizeof(*fds));
     if (!fds)
         return -ENOMEM;

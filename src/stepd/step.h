@@ -53,6 +53,8 @@ struct task {
     pid_t epilog_pid;
     bool exited;
     bool reported; /* STEP_TASK_EXIT was queued */
+    bool oom; /* a process of it was killed for want of memory */
+    bool lingers; /* its first process ended, others have not: --wait-for-children */
     int status;
     int fd[3]; /* our ends of its streams; -1 none (file, closed, end of file) */
     bool pty;  /* fd[1] is a terminal's master side */
@@ -118,7 +120,7 @@ struct step {
     int worst;         /* highest wait status of the tasks */
     const char *error; /* could not be set up: why (in error_buf) */
     char error_buf[512];
-    bool launch_failed, login_env_failed;
+    bool launch_failed, login_env_failed, oom;
     int ns_fd, host_ns_fd; /* mount namespaces: the job's, the node's; -1 the job has none of its own */
     struct extstep *ext; /* the extern step's; NULL: another one */
     char *login_env; /* bytes that env borrows */
@@ -136,6 +138,12 @@ bool stepcg_begin(struct step *s);
 /* Signal all processes of the step but ourselves.  Returns how many were found. */
 size_t stepcg_signal(struct step *s, int sig);
 void stepcg_suspend(struct step *s, bool on);
+/* Its first process ended: does the task last until its others have?  Then they are watched. */
+bool stepcg_lingers(struct step *s, struct task *t);
+/* Something became empty: end the tasks that waited for it. */
+void stepcg_look(struct step *s);
+/* The step is over: what the kernel killed for want of memory is told, and counts. */
+void stepcg_oom(struct step *s);
 
 /* taskset.c: signals and the end */
 void step_signal(struct step *s, int sig, bool leader_only);
@@ -143,6 +151,8 @@ void step_signal(struct step *s, int sig, bool leader_only);
 void step_terminate(struct step *s, const char *reason, int shown_signal, bool now,
                     uint32_t kill_wait_s);
 void step_suspend(struct step *s, bool on);
+/* The task is over. */
+void step_task_ended(struct step *s, struct task *t, int status);
 /* Collect every child that ended.  True when no child at all is left. */
 bool step_reap(struct step *s);
 /* Deadlines of killing, suspending, sweeping. */

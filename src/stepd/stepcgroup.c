@@ -10,8 +10,14 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/oomstatus.h"
 #include "stepd/procscan.h"
 #include "stepd/step.h"
+
+static bool wants_children(const struct step *s)
+{
+    return s->launch && s->launch->has_wait_for_children && s->launch->wait_for_children;
+}
 
 static void read_tree(const Pst__CgroupPlan *plan, struct cgroup_tree *ret)
 {
@@ -57,6 +63,10 @@ bool stepcg_begin(struct step *s)
     struct err err = { .text = "" };
     int r;
 
+    if (wants_children(s) && (!plan || plan->kind != CGROUP_V2)) {
+        step_fail(s, "--wait-for-children needs cgroup/v2, which node %s does not use", s->sf->job->node_name);
+        return false;
+    }
     if (!plan || plan->kind == CGROUP_NONE || plan->kind > CGROUP_V2)
         return true;
     read_tree(plan, &tree);
@@ -67,7 +77,9 @@ bool stepcg_begin(struct step *s)
         r = read_limits(plan->step, &step.step_limits, &step_deny);
     if (r == 0)
         r = cgroup_begin(&s->cg, &tree, &step, &err);
-    if (r == 0 || (!plan->job && !plan->step))
+    if (r == 0 && plan->oom_group)
+        (void)cgroup_oom_group(&s->cg); /* version 1: done by us when a task has ended */
+    if (r == 0 || (!plan->job && !plan->step && !wants_children(s)))
         return true; /* without limits to hold, the walk does as well */
     step_fail(s, "%s", err.text[0] ? err.text : strerror(-r));
     return false;
@@ -82,4 +94,33 @@ void stepcg_suspend(struct step *s, bool on)
 {
     if (s->cg.tree.kind == CGROUP_NONE || cgroup_suspend(&s->cg, on) < 0)
         (void)stepcg_signal(s, on ? SIGSTOP : SIGCONT); /* none left is fine */
+}
+
+bool stepcg_lingers(struct step *s, struct task *t)
+{
+    if (!wants_children(s) || s->stage != KILL_NONE || cgroup_watch(&s->cg, t->rank) < 0 ||
+        !cgroup_task_populated(&s->cg, t->rank))
+        return false;
+    t->lingers = true;
+    return true;
+}
+
+void stepcg_look(struct step *s)
+{
+    cgroup_watch_drain(&s->cg);
+    for (size_t i = 0; i < s->n_tasks; i++)
+        if (s->tasks[i].lingers && !cgroup_task_populated(&s->cg, s->tasks[i].rank))
+            step_task_ended(s, &s->tasks[i], s->tasks[i].status);
+}
+
+void stepcg_oom(struct step *s)
+{
+    uint64_t n = cgroup_oom_kills(&s->cg, CGROUP_STEP);
+
+    if (n == 0)
+        return;
+    s->worst = STATUS_OOM;
+    s->oom = true;
+    step_notice(s, "Detected %llu oom_kill event%s in StepId=%u.%s. Some of the step tasks have been OOM Killed.",
+                (unsigned long long)n, n == 1 ? "" : "s", s->job_id, s->step_name);
 }

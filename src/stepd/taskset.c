@@ -112,7 +112,7 @@ static void add_usage(struct step *s, const struct rusage *ru)
     u->write_bytes += (uint64_t)ru->ru_oublock * 512;
 }
 
-/* The status that counts for the step: Slurm takes the largest number. */
+/* The status that counts for the step: Slurm takes the largest number; out of memory is told at the end. */
 static void note_status(struct step *s, int status)
 {
     if (status > s->worst)
@@ -135,13 +135,19 @@ static void run_task_epilog(struct step *s, struct task *t)
         t->epilog_pid = 0; /* an epilog that cannot run changes nothing for the task */
 }
 
-static void task_ended(struct step *s, struct task *t, int status)
+void step_task_ended(struct step *s, struct task *t, int status)
 {
+    bool oom_group = s->sf->cgroup && s->sf->cgroup->oom_group;
+
     t->exited = true;
+    t->lingers = false;
     t->status = status;
+    t->oom = cgroup_oom_kills(&s->cg, t->rank) > 0;
     s->n_running--;
     note_status(s, status);
     run_task_epilog(s, t);
+    if (t->oom && oom_group && s->n_running > 0)
+        step_terminate(s, "DUE TO OUT OF MEMORY", SIGKILL, true, 0);
     if (status != 0 && s->launch && s->launch->kill_on_bad_exit && s->n_running > 0)
         step_terminate(s, "DUE TO TASK FAILURE", SIGTERM, false, s->sf->kill_wait_s);
 }
@@ -149,7 +155,7 @@ static void task_ended(struct step *s, struct task *t, int status)
 static struct task *find_task(struct step *s, pid_t pid)
 {
     for (size_t i = 0; i < s->n_tasks; i++)
-        if ((s->tasks[i].pid == pid && !s->tasks[i].exited) || s->tasks[i].epilog_pid == pid)
+        if ((s->tasks[i].pid == pid && !s->tasks[i].exited && !s->tasks[i].lingers) || s->tasks[i].epilog_pid == pid)
             return &s->tasks[i];
     return NULL;
 }
@@ -191,8 +197,10 @@ bool step_reap(struct step *s)
             continue; /* an orphan that came to us */
         if (t->epilog_pid == pid)
             t->epilog_pid = 0;
+        else if (stepcg_lingers(s, t))
+            t->status = status;
         else
-            task_ended(s, t, status);
+            step_task_ended(s, t, status);
     }
 }
 
