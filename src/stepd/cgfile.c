@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -130,7 +132,7 @@ void cgi_each_dir(const char *dir, cgi_dir_fn *fn, void *ctx)
 struct walk {
     const char *dir;
     unsigned depth;
-    int r, sig;
+    int r, sig, wait_ms;
     size_t n;
 };
 
@@ -164,6 +166,16 @@ int cgi_remove(const char *dir)
     return w.r;
 }
 
+/* A process is readable when it has left all that it was in. */
+static void wait_for(pid_t pid, int timeout_ms)
+{
+    _cleanup_close_ int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    struct pollfd p = { .fd = fd, .events = POLLIN };
+
+    if (fd >= 0)
+        (void)poll(&p, 1, timeout_ms); /* the caller looks whether it was enough */
+}
+
 static void signal_here(struct walk *w)
 {
     char path[CGI_PATH];
@@ -179,6 +191,8 @@ static void signal_here(struct walk *w)
         w->n++;
         if (w->sig)
             (void)kill(pid, w->sig); /* it may have ended meanwhile */
+        if (w->wait_ms)
+            wait_for(pid, w->wait_ms);
     }
 }
 
@@ -186,7 +200,7 @@ static void signal_one(void *ctx, const char *name)
 {
     struct walk *w = ctx;
     char path[CGI_PATH];
-    struct walk sub = { .dir = path, .depth = w->depth + 1, .sig = w->sig };
+    struct walk sub = { .dir = path, .depth = w->depth + 1, .sig = w->sig, .wait_ms = w->wait_ms };
 
     if (snprintf(path, sizeof(path), "%s/%s", w->dir, name) >= (int)sizeof(path))
         return;
@@ -203,4 +217,12 @@ size_t cgi_signal(const char *dir, int sig)
     signal_here(&w);
     cgi_each_dir(dir, signal_one, &w);
     return w.n;
+}
+
+void cgi_wait(const char *dir, int timeout_ms)
+{
+    struct walk w = { .dir = dir, .wait_ms = timeout_ms };
+
+    signal_here(&w);
+    cgi_each_dir(dir, signal_one, &w);
 }

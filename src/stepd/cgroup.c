@@ -19,6 +19,7 @@
 
 #define BEGIN_TRIES 8 /* a sibling that ends removes the job's folder under our hands */
 #define END_PATIENCE_MS 2000
+#define KILL_ROUNDS 3
 
 /* ---- begin ------------------------------------------------------------------------------------- */
 
@@ -349,6 +350,8 @@ static void wait_empty(const struct cgroup_tree *tree, const char *rel)
     _cleanup_close_ int fd = -1;
     struct pollfd p = { .events = POLLPRI };
 
+    if (tree->kind == CGROUP_V1 && cgi_path(tree, CGROUP_FREEZER, rel, NULL, path) == 0)
+        cgi_wait(path, END_PATIENCE_MS); /* version 1 tells nothing; the processes do */
     if (tree->kind != CGROUP_V2 || cgi_path(tree, 0, rel, "cgroup.events", path) < 0)
         return;
     p.fd = fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -401,7 +404,9 @@ bool cgroup_kill_left(const struct cgroup_tree *tree, const char *step)
 
     if (tree->kind == CGROUP_NONE || cgi_path(tree, CGROUP_FREEZER, step, NULL, path) < 0 || access(path, F_OK) < 0)
         return true;
-    if (populated(tree, step) && signal_in(tree, step, SIGKILL) > 0)
+    for (int i = 0; i < KILL_ROUNDS && populated(tree, step); i++) { /* who was being forked is found by the next */
+        (void)signal_in(tree, step, SIGKILL); /* counts are of no use */
         wait_empty(tree, step);
+    }
     return !populated(tree, step) && remove_step(tree, step) == 0;
 }

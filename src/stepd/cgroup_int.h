@@ -33,6 +33,8 @@ void cgi_each_dir(const char *dir, cgi_dir_fn *fn, void *ctx);
 int cgi_remove(const char *dir);
 /* Signal what is in dir and all below it.  Returns how many. */
 size_t cgi_signal(const char *dir, int sig);
+/* Wait until the processes that are in dir and below now have ended, timeout_ms each at most. */
+void cgi_wait(const char *dir, int timeout_ms);
 /* Turn the wanted controllers on for the folders in dir (version 2). */
 int cgi_enable(const struct cgroup_tree *tree, const char *dir);
 
