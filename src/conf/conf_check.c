@@ -87,16 +87,12 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-/* Time slicing is not there: GANG is taken for what it means beside SUSPEND alone. */
+/* GANG alone says nothing of preemption. */
 static void check_preempt(struct conf_loader *l)
 {
     const struct conf_val *v = at(l, CONF_PREEMPT_MODE), *type = at(l, CONF_PREEMPT_TYPE);
     bool suspend = v->set && has_word(v->text, "SUSPEND"), gang = v->set && has_word(v->text, "GANG");
 
-    if (gang && !suspend)
-        conf_error(l, v->file, v->line,
-                   "PreemptMode=%.40s: jobs do not take turns (gang scheduling); GANG goes with SUSPEND only",
-                   v->text);
     if (suspend && !gang)
         conf_error(l, v->file, v->line, "PreemptMode=%.40s: SUSPEND needs GANG: write SUSPEND,GANG", v->text);
     if (suspend && (!type->set || strcasecmp(type->text, "preempt/none") == 0))

@@ -119,6 +119,9 @@ struct ctld {
     struct idmap dependants;  /* target job id -> struct idlist */
     struct idmap step_queue;  /* job id -> queue of step requests that wait for resources */
     struct idlist refused_full; /* starts put off because the disk is full */
+    struct idlist gang_fresh; /* jobs that started beside others; see gang.h */
+    bool gang_changed;
+    int64_t gang_next_us;     /* the next slice of time begins */
     bool snapshot_running;
     int64_t health_start_us;  /* of the present round of health checks */
     uint32_t health_next;     /* node asked next in it */

@@ -7,6 +7,7 @@
 #include "base/timefmt.h"
 #include "ctld/assocquery.h"
 #include "ctld/feedlimits.h"
+#include "ctld/gang.h"
 #include "ctld/het.h"
 #include "ctld/jobs.h"
 #include "ctld/policy.h"
@@ -133,6 +134,8 @@ static void feed_standing(struct ctld *ctld, const struct job *j)
 
     if (job_is_suspended(r) && r->n_preempted_by)
         feed_yield(ctld, j, true);
+    else if (job_is_suspended(r) && !gang_waits(r))
+        feed_suspend(ctld, j, true);
     if (!preempt_wanted(ctld->conf))
         return;
     add(feed_of_rank(r));

@@ -154,6 +154,8 @@ void launch_batch(struct ctld *ctld, struct job *j, uint64_t lsn)
     (void)node_send(ctld, n, lsn, OP_LAUNCH_BATCH, &msg.base); /* lost: sent when it registers */
     limits_done(&rec);
     job_on_node_done(&on);
+    if (job_is_suspended(j->rec)) /* stopped while it was on its way, or while its prolog ran */
+        launch_suspend_on(ctld, j, n, lsn, true);
     if (wants_prepare(ctld))
         prepare_others(ctld, j, lsn, 1);
 }
@@ -186,4 +188,31 @@ void launch_signal(struct ctld *ctld, struct job *j, uint64_t lsn, const Pst__Si
         if (n)
             (void)node_send(ctld, n, lsn, OP_SIGNAL_STEPS, &msg.base); /* best effort, as a signal is */
     }
+}
+
+static void suspend_order(const struct job *j, bool suspend, Pst__SignalSteps *ret)
+{
+    pst__signal_steps__init(ret);
+    SET(ret, job_id, j->rec->job_id);
+    SET(ret, run_id, j->rec->db_id);
+    SET(ret, suspend, suspend);
+    SET(ret, resume, !suspend);
+    SET(ret, include_batch, true);
+}
+
+void launch_suspend(struct ctld *ctld, struct job *j, uint64_t lsn, bool suspend)
+{
+    Pst__SignalSteps sig;
+
+    suspend_order(j, suspend, &sig);
+    launch_signal(ctld, j, lsn, &sig);
+}
+
+void launch_suspend_on(struct ctld *ctld, const struct job *j, const struct node *n, uint64_t lsn,
+                       bool suspend)
+{
+    Pst__SignalSteps sig;
+
+    suspend_order(j, suspend, &sig);
+    (void)node_send(ctld, n, lsn, OP_SIGNAL_STEPS, &sig.base); /* lost: sent when it registers */
 }

@@ -17,6 +17,7 @@
 #include "ctld/cron.h"
 #include "ctld/depends.h"
 #include "ctld/feed.h"
+#include "ctld/gang.h"
 #include "ctld/het.h"
 #include "ctld/hooks.h"
 #include "ctld/jobs.h"
@@ -33,6 +34,7 @@ enum {
     F_BATCH_STARTED = 185, F_ALLOC_TRES = 186, F_FAILED_NODE = 188, F_PROLOG_PENDING = 200,
     F_LICENSES_ALLOC = 250, F_PREEMPT = 260, F_PREEMPT_KILL = 261, F_PREEMPT_MODE = 262,
     F_PREEMPTED_BY = 263, F_PREEMPTABLE = 264, F_RESERVATION = 17, F_REQ_RESERVATION = 290, F_RESV_ID = 291,
+    F_GANG = 410,
 };
 
 static void count_end(struct ctld *ctld, Pst__Transaction *tx, Pst__JobState state)
@@ -262,7 +264,7 @@ static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct j
                                      F_NEXT_STEP, F_BATCH_HOST, F_BATCH_STARTED, F_ALLOC_TRES, JOB_FIELD_BILLING,
                                      F_FAILED_NODE, F_PROLOG_PENDING, F_LICENSES_ALLOC,
                                      F_PREEMPT, F_PREEMPT_KILL, F_PREEMPT_MODE, F_PREEMPTED_BY,
-                                     F_PREEMPTABLE, F_RESV_ID };
+                                     F_PREEMPTABLE, F_RESV_ID, F_GANG };
     const Pst__JobRecord *r = j->rec;
     Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_REQUEUE, r->job_id);
 
@@ -370,25 +372,28 @@ void lifecycle_node_clean(struct ctld *ctld, struct job *j, uint32_t node_id)
 
 /* ---- suspend ------------------------------------------------------------------------------------ */
 
+void lifecycle_fill_suspend(Pst__JobRecord *set, const Pst__JobRecord *r, bool suspend, int64_t now_us)
+{
+    SET(set, state, suspend ? JOB_STATE(SUSPENDED) : JOB_STATE(RUNNING));
+    SET(set, suspend_us, now_us);
+    if (!suspend && r->has_suspend_us) {
+        int64_t slept = now_us - r->suspend_us;
+
+        SET(set, suspended_us, (r->has_suspended_us ? r->suspended_us : 0) + slept);
+        if (r->has_end_us)
+            SET(set, end_us, r->end_us + slept);
+    }
+}
+
 uint64_t lifecycle_suspend(struct ctld *ctld, struct job *j, bool suspend)
 {
     Pst__Transaction *tx = tx_new(core_now());
     Pst__JobRecord *set = tx_job_patch(
         tx, suspend ? PST__EVENT_KIND__EV_JOB_SUSPEND : PST__EVENT_KIND__EV_JOB_RESUME, j->rec->job_id);
-    Pst__SignalSteps sig = PST__SIGNAL_STEPS__INIT;
-    int64_t now = core_now();
     bool preempted = j->rec->n_preempted_by > 0;
     uint64_t lsn;
 
-    SET(set, state, suspend ? JOB_STATE(SUSPENDED) : JOB_STATE(RUNNING));
-    SET(set, suspend_us, now);
-    if (!suspend && j->rec->has_suspend_us) {
-        int64_t slept = now - j->rec->suspend_us;
-
-        SET(set, suspended_us, (j->rec->has_suspended_us ? j->rec->suspended_us : 0) + slept);
-        if (j->rec->has_end_us)
-            SET(set, end_us, j->rec->end_us + slept);
-    }
+    lifecycle_fill_suspend(set, j->rec, suspend, core_now());
     if (!suspend && preempted) {
         tx_clear(tx, F_PREEMPT_KILL);
         tx_clear(tx, F_PREEMPTED_BY);
@@ -396,10 +401,7 @@ uint64_t lifecycle_suspend(struct ctld *ctld, struct job *j, bool suspend)
     lsn = core_commit(ctld, tx);
     if (!lsn)
         return 0;
-    SET(&sig, suspend, suspend);
-    SET(&sig, resume, !suspend);
-    SET(&sig, include_batch, true);
-    launch_signal(ctld, j, lsn, &sig);
+    launch_suspend(ctld, j, lsn, suspend);
     feed_suspend(ctld, j, suspend);
     if (preempted)
         feed_yield(ctld, j, false);
@@ -628,4 +630,5 @@ void lifecycle_recover(struct ctld *ctld)
         else if (job_is_ended(j->rec) && job_has_flag(j->rec, JOB_FLAG(REQUEUED)))
             cleaned(ctld, j); /* it ended, and the controller before it was queued again */
     }
+    gang_recheck(ctld);
 }

@@ -40,6 +40,8 @@ uint64_t lifecycle_again(struct ctld *ctld, struct job *j, int64_t begin_us);
 /* A node says that nothing of the job is left there (or the node is lost). */
 void lifecycle_node_clean(struct ctld *ctld, struct job *j, uint32_t node_id);
 uint64_t lifecycle_suspend(struct ctld *ctld, struct job *j, bool suspend);
+/* What that changes in r: state and times. */
+void lifecycle_fill_suspend(Pst__JobRecord *set, const Pst__JobRecord *r, bool suspend, int64_t now_us);
 /* A task of an array becomes a job of its own, still pending; for updates and cancels of one task. */
 struct job *lifecycle_split_tasks(struct ctld *ctld, struct job *array, const char *tasks); /* several: an array */
 /* Pending tasks are cancelled: they leave the array, which keeps others, without becoming jobs. */
@@ -70,6 +72,8 @@ bool launch_contains(const struct ctld *ctld);
 void launch_terminate(struct ctld *ctld, struct job *j, const struct node *n, size_t position,
                       uint64_t lsn, const char *text);
 void launch_signal(struct ctld *ctld, struct job *j, uint64_t lsn, const Pst__SignalSteps *sig);
+void launch_suspend(struct ctld *ctld, struct job *j, uint64_t lsn, bool suspend); /* or resume */
+void launch_suspend_on(struct ctld *ctld, const struct job *j, const struct node *n, uint64_t lsn, bool suspend);
 /* "cpu=4,mem=400M,node=1,billing=4" and the GRES that `tracked` names; all when it names none.  Caller frees. */
 char *alloc_tres_text(const Pst__Alloc *a, uint64_t billing, const char *tracked);
 /* alloc_tres and billing of set from its alloc, as that partition bills. */

@@ -358,6 +358,8 @@ static void reconcile_job(struct ctld *ctld, struct node *n, const Pst__NodeRegi
         }
         return;
     }
+    if (job_is_suspended(r) || r->has_suspend_us) /* it may have missed the last change */
+        launch_suspend_on(ctld, j, n, ctld->applied_lsn, job_is_suspended(r));
     for (struct step *s = j->steps, *next; s; s = next) {
         next = s->next;
         if (s->waiting && async_awaits(s, n->rec->node_id) &&

@@ -7,6 +7,7 @@
 #include "ctld/feasible.h"
 #include "ctld/feed.h"
 #include "ctld/feedlimits.h"
+#include "ctld/gang.h"
 #include "ctld/lifecycle.h"
 #include "ctld/mail.h"
 #include "ctld/resv.h"
@@ -20,6 +21,7 @@ static void on_job(void *ctx, struct job *j, Pst__EventKind kind)
     views_mark_job(ctld->views, j);
     feed_job(ctld, j);
     mail_job(ctld, j, kind);
+    gang_job(ctld, j, kind);
 }
 
 static void on_job_gone(void *ctx, struct job *j)

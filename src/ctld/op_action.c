@@ -7,6 +7,7 @@
 #include "base/pbutil.h"
 #include "ctld/ctld.h"
 #include "ctld/feed.h"
+#include "ctld/gang.h"
 #include "ctld/het.h"
 #include "ctld/jobs.h"
 #include "ctld/async.h"
@@ -262,6 +263,16 @@ static int do_requeue(struct action *a, const struct job_ref *ref, bool hold)
     return committed(a, lifecycle_requeue(a->ctld, j, hold, special, "DUE TO JOB REQUEUE"));
 }
 
+/* Others may use its CPUs by now. */
+static int resume_in_turn(struct action *a, struct job *j)
+{
+    int r = committed(a, gang_enter(a->ctld, j));
+
+    if (r == 0)
+        gang_settle(a->ctld);
+    return r;
+}
+
 static int do_suspend(struct action *a, const struct job_ref *ref, bool suspend)
 {
     struct job *j = ref->job;
@@ -272,8 +283,13 @@ static int do_suspend(struct action *a, const struct job_ref *ref, bool suspend)
         return ESLURM_ALREADY_DONE;
     if (!policy_may_manage(a->ctld, a->cmd, j->rec))
         return ESLURM_ACCESS_DENIED;
+    if (gang_waits(j->rec))
+        return suspend ? committed(a, gang_leave(a->ctld, j))
+                       : ESLURM_DISABLED; /* it goes on by itself */
     if (job_is_suspended(j->rec) == suspend)
         return suspend ? 0 : ESLURM_JOB_NOT_SUSPENDED;
+    if (!suspend && gang_on(a->ctld->conf))
+        return resume_in_turn(a, j);
     return committed(a, lifecycle_suspend(a->ctld, j, suspend));
 }
 

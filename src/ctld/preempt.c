@@ -16,9 +16,12 @@
 #include "base/timefmt.h"
 #include "ctld/depends.h"
 #include "ctld/feed.h"
+#include "ctld/gang.h"
 #include "ctld/het.h"
 #include "ctld/jobs.h"
 #include "ctld/lifecycle.h"
+
+enum { F_GANG = 410 };
 
 #define START_PATIENCE_US (300 * USEC_PER_SEC) /* for whom a job was suspended starts within this, or not at all */
 
@@ -97,7 +100,6 @@ static uint64_t suspend_for(struct ctld *ctld, struct job *j, uint32_t preemptor
     int64_t now = core_now();
     Pst__Transaction *tx = tx_new(now);
     Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_PREEMPT, r->job_id);
-    Pst__SignalSteps sig = PST__SIGNAL_STEPS__INIT;
     uint64_t lsn;
 
     set->preempted_by = malloc((r->n_preempted_by + 1) * sizeof(*set->preempted_by));
@@ -110,20 +112,19 @@ static uint64_t suspend_for(struct ctld *ctld, struct job *j, uint32_t preemptor
             set->preempted_by[set->n_preempted_by++] = r->preempted_by[i];
     set->preempted_by[set->n_preempted_by++] = preemptor;
     SET(set, preempt_kill_us, now + START_PATIENCE_US);
-    if (!already) {
+    if (!already || gang_waits(r)) {
         SET(set, preempt_us, now);
         SET(set, preempt_mode, PST__PREEMPT_MODE__PREEMPT_SUSPEND);
-        SET(set, state, JOB_STATE(SUSPENDED));
-        SET(set, suspend_us, now);
     }
+    if (!already)
+        lifecycle_fill_suspend(set, r, true, now);
+    else if (gang_waits(r))
+        tx_clear(tx, F_GANG);
     lsn = core_commit(ctld, tx);
     if (!lsn)
         return 0;
-    if (!already) {
-        SET(&sig, suspend, true);
-        SET(&sig, include_batch, true);
-        launch_signal(ctld, j, lsn, &sig);
-    }
+    if (!already)
+        launch_suspend(ctld, j, lsn, true);
     feed_yield(ctld, j, true);
     return lsn;
 }
@@ -151,7 +152,8 @@ static bool preempt_one(struct ctld *ctld, const struct sched_victim *v, uint32_
     if (!j || job_is_pending(j->rec) || job_is_ended(j->rec))
         return true; /* it has gone by itself */
     if (v->mode == SCHED_MODE_SUSPEND && !het_is(j->rec))
-        return (job_is_suspended(j->rec) && !j->rec->n_preempted_by) || suspend_for(ctld, j, preemptor) != 0;
+        return (job_is_suspended(j->rec) && !j->rec->n_preempted_by && !gang_waits(j->rec)) ||
+               suspend_for(ctld, j, preemptor) != 0;
     if (j->rec->has_preempt_us && !job_is_suspended(j->rec) &&
         j->rec->preempt_mode != PST__PREEMPT_MODE__PREEMPT_SUSPEND)
         return true; /* in its grace */
@@ -225,9 +227,10 @@ bool preempt_tick(struct ctld *ctld, struct job *j, int64_t now_us)
         for (size_t i = 0; i < r->n_preempted_by; i++)
             if (awaited(ctld, j, r->preempted_by[i], now_us))
                 return false;
-        if (!r->n_preempted_by || !lifecycle_suspend(ctld, j, false))
+        if (!r->n_preempted_by ||
+            !(gang_on(ctld->conf) ? gang_enter(ctld, j) : lifecycle_suspend(ctld, j, false)))
             return false;
-        log_info("job %u: goes on, nobody uses its CPUs any more", r->job_id);
+        log_info("job %u: goes on, nobody it was suspended for uses its CPUs any more", r->job_id);
         return true;
     }
     if (r->preempt_mode == PST__PREEMPT_MODE__PREEMPT_SUSPEND || now_us < r->preempt_kill_us)

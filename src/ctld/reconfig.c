@@ -16,6 +16,7 @@
 #include "base/sluid.h"
 #include "base/timefmt.h"
 #include "ctld/feed.h"
+#include "ctld/gang.h"
 #include "ctld/jobsubmit.h"
 #include "ctld/lifecycle.h"
 #include "ctld/preempt.h"
@@ -331,6 +332,7 @@ int reconfig_run(struct ctld *ctld, struct err *err)
     acctthread_reconfigured(ctld->acct, fresh);
     feed_params(ctld);
     shares_configure(ctld);
+    gang_recheck(ctld);
     feed_licenses(ctld);
     for (uint32_t i = 0; i < ctld->cluster->nnodes; i++)
         if (ctld->cluster->nodes[i])

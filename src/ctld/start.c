@@ -15,6 +15,7 @@
 #include "ctld/feasible.h"
 #include "ctld/explain.h"
 #include "ctld/feed.h"
+#include "ctld/gang.h"
 #include "ctld/het.h"
 #include "ctld/hooks.h"
 #include "ctld/jobs.h"
@@ -669,5 +670,7 @@ void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m)
         else if (j && job_is_pending(j->rec))
             expect(ctld, j, d);
     }
+    if (ctld->gang_fresh.n)
+        gang_settle(ctld);
     decisions_msg_free(m);
 }

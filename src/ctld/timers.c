@@ -11,6 +11,7 @@
 #include "base/timefmt.h"
 #include "ctld/depends.h"
 #include "ctld/front.h"
+#include "ctld/gang.h"
 #include "ctld/health.h"
 #include "ctld/het.h"
 #include "ctld/lifecycle.h"
@@ -208,6 +209,7 @@ void timers_run(struct ctld *ctld)
     if (!atomic_load(&ctld->disk_full)) {
         lifecycle_disk_free(ctld);
         check_limits(ctld, now);
+        gang_tick(ctld, now);
         check_nodes(ctld, now);
         health_tick(ctld, now);
         steps_tick(ctld, now);

@@ -36,18 +36,20 @@ enum sched_preempt_mode preempt_mode_of(const char *text)
 const char *preempt_mode_text(const struct conf *conf, const char *own)
 {
     const char *all = conf_str(conf, CONF_PREEMPT_MODE);
+    bool gang;
 
     if (own && *own)
         return own;
+    gang = all && strcasestr(all, "GANG");
     switch (preempt_mode_of(all)) {
     case SCHED_MODE_CANCEL:
-        return "CANCEL";
+        return gang ? "GANG,CANCEL" : "CANCEL";
     case SCHED_MODE_REQUEUE:
-        return "REQUEUE";
+        return gang ? "GANG,REQUEUE" : "REQUEUE";
     case SCHED_MODE_SUSPEND:
-        return "SUSPEND";
+        return gang ? "GANG,SUSPEND" : "SUSPEND";
     default:
-        return NULL;
+        return gang ? "GANG" : NULL;
     }
 }
 

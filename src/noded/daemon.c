@@ -373,6 +373,7 @@ static void release(struct noded *d)
     if (d->ns)
         pst__namespace__free_unpacked(d->ns, NULL);
     d->conf = conf_free(d->conf);
+    free(d->jobs.suspended);
     free(d->name);
     free(d->host);
     free(d->spool);

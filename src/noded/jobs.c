@@ -33,11 +33,34 @@ int jobs_add_take(struct jobs *jobs, Pst__JobOnNode *on, struct njob **ret_job)
     j->run_id = on->run_id;
     j->ns_fd = -1;
     j->on = on;
+    for (size_t i = 0; i < jobs->nsuspended; i++)
+        j->suspended = j->suspended || jobs->suspended[i] == j->run_id;
+    jobs_note_suspended(jobs, j->run_id, false); /* the job itself says so from now on */
     j->next = *bucket(jobs, j->job_id);
     *bucket(jobs, j->job_id) = j;
     jobs->count++;
     *ret_job = j;
     return 0;
+}
+
+void jobs_note_suspended(struct jobs *jobs, uint64_t run_id, bool suspended)
+{
+    uint64_t *grown;
+
+    for (size_t i = 0; i < jobs->nsuspended; i++) {
+        if (jobs->suspended[i] != run_id)
+            continue;
+        if (!suspended)
+            jobs->suspended[i] = jobs->suspended[--jobs->nsuspended];
+        return;
+    }
+    if (!suspended)
+        return;
+    grown = realloc(jobs->suspended, (jobs->nsuspended + 1) * sizeof(*grown));
+    if (!grown)
+        return; /* its first step runs on until the next order */
+    jobs->suspended = grown;
+    grown[jobs->nsuspended++] = run_id;
 }
 
 static void free_handle(uv_handle_t *h)

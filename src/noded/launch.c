@@ -31,6 +31,14 @@ static void sf_free(Pst__StepFile *sf)
     pst__step_file__free_unpacked(sf, NULL);
 }
 
+/* suspend_grace_time of PreemptParameters: from TSTP to STOP. */
+static uint64_t suspend_grace_s(const struct conf *conf)
+{
+    uint64_t s;
+
+    return conf_option_u64(conf, CONF_PREEMPT_PARAMETERS, "suspend_grace_time", &s) ? s : 2;
+}
+
 static void set_num(protobuf_c_boolean *has, uint32_t *field, uint64_t value)
 {
     *has = true;
@@ -56,6 +64,7 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
     set_num(&sf->has_step_id, &sf->step_id, step_id);
     set_num(&sf->has_kill_wait_s, &sf->kill_wait_s, conf_num(d->conf, CONF_KILL_WAIT));
     set_num(&sf->has_unkillable_s, &sf->unkillable_s, conf_num(d->conf, CONF_UNKILLABLE_STEP_TIMEOUT));
+    set_num(&sf->has_suspend_grace_s, &sf->suspend_grace_s, suspend_grace_s(d->conf));
     r = gres_step_gpus(d->gres, sf);
     if (gather_energy(d->conf) && r == 0 && !(sf->energy_root = hw_root(d->conf)))
         r = -ENOMEM;
@@ -120,8 +129,10 @@ static void start(struct noded *d, struct nstep *step, const Pst__StepFile *sf, 
     step->phase = STEP_RUNS;
     if (r == 0)
         r = steps_follow(d, step);
-    if (r == 0)
+    if (r == 0) {
+        steps_started(d, step);
         return;
+    }
     log_error("cannot start a step daemon: %s job=%u step=%s", strerror(-r), job->job_id,
               step_id_name(step->step_id, num, sizeof(num)));
     steps_end_unstarted(d, step, "could not start the step daemon");

@@ -70,6 +70,7 @@ struct njob {
     int ns_fd;          /* mount namespace of its private folders; -1 none, or not yet */
     bool no_ns;         /* it started without private folders */
     bool released;      /* its extern step was told that nobody needs it any more */
+    bool suspended;     /* its steps are stopped, and those that start are too */
     uint32_t batch_status;
     Pst__StepOrder *held; /* to end its other steps, until the batch step has its signal; owned */
     uv_timer_t *hold;     /* with held: the batch step had its time */
@@ -79,6 +80,8 @@ struct njob {
 struct jobs {
     struct njob *buckets[JOB_BUCKETS];
     size_t count;
+    uint64_t *suspended; /* run ids of jobs that were suspended before they came here */
+    size_t nsuspended;
 };
 
 /* jobs.c */
@@ -89,6 +92,8 @@ void jobs_remove(struct jobs *jobs, struct njob *job); /* frees job and its step
 struct nstep *job_find_step(struct njob *job, uint32_t step_id);
 int job_add_step(struct njob *job, uint32_t step_id, struct nstep **ret_step);
 void job_remove_step(struct njob *job, struct nstep *step);
+/* Said of a job that may not be here (yet). */
+void jobs_note_suspended(struct jobs *jobs, uint64_t run_id, bool suspended);
 bool job_has_live_steps(const struct njob *job);
 bool job_has_live_work(const struct njob *job); /* ... other than the extern step */
 void jobs_each(struct jobs *jobs, void (*fn)(void *ctx, struct njob *job), void *ctx);
@@ -185,6 +190,8 @@ void launch_after_prolog(struct noded *d, struct njob *job);
 /* steps.c: following step daemons, signals, the end of steps and jobs */
 int steps_follow(struct noded *d, struct nstep *step);
 void steps_order(struct noded *d, struct njob *job, const Pst__SignalSteps *msg);
+/* A step that has just started in a job that is suspended stops. */
+void steps_started(struct noded *d, struct nstep *step);
 void steps_terminate_job(struct noded *d, struct njob *job, const Pst__TerminateJob *msg);
 void steps_ended(struct noded *d, struct nstep *step, Pst__StepEnd *end); /* end is taken */
 /* The order to end that waits for the batch step goes out. */

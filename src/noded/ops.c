@@ -26,6 +26,10 @@ static int op_signal_steps(struct noded *d, ProtobufCMessage *msg, struct err *e
     const Pst__SignalSteps *m = (const Pst__SignalSteps *)msg;
     struct njob *job = jobs_find(&d->jobs, m->job_id, m->run_id);
 
+    if (!job && (m->suspend || m->resume)) {
+        jobs_note_suspended(&d->jobs, m->run_id, m->suspend);
+        return 0;
+    }
     if (!job)
         return err_set(err, -ENOENT, "job %u is not on this node", m->job_id);
     steps_order(d, job, m);
@@ -41,6 +45,7 @@ static int op_terminate_job(struct noded *d, ProtobufCMessage *msg, struct err *
     if (job) {
         steps_terminate_job(d, job, m);
     } else {
+        jobs_note_suspended(&d->jobs, m->run_id, false);
         listen_revoke(d->listener, m->job_id, m->run_id);
         report_clean(d, m->job_id, m->run_id); /* nothing here: that is clean */
     }

@@ -258,11 +258,23 @@ void steps_order(struct noded *d, struct njob *job, const Pst__SignalSteps *m)
     o.reason = m->reason;
     o.has_kill_wait_s = m->has_kill_wait_s;
     o.kill_wait_s = m->kill_wait_s;
+    if ((m->suspend || m->resume) && !m->n_step_ids)
+        job->suspended = m->suspend;
     for (struct nstep *s = job->steps; s; s = next) {
         next = s->next;
         if (chosen(m, s->step_id))
             order(d, s, &o);
     }
+}
+
+void steps_started(struct noded *d, struct nstep *step)
+{
+    Pst__StepOrder o = PST__STEP_ORDER__INIT;
+
+    if (!step->job->suspended)
+        return;
+    o.has_suspend = o.suspend = true;
+    order(d, step, &o);
 }
 
 /* ---- the batch step first ---------------------------------------------------------------------

@@ -190,6 +190,7 @@ static void on_job(void *ctx, struct job *j, Pst__EventKind kind)
                 j->rec->job_id);
     if (j->fed && !job_is_pending(j->rec) &&
         (kind == PST__EVENT_KIND__EV_JOB_SUSPEND || kind == PST__EVENT_KIND__EV_JOB_RESUME ||
+         kind == PST__EVENT_KIND__EV_JOB_TURN || kind == PST__EVENT_KIND__EV_JOB_TURN_OVER ||
          kind == PST__EVENT_KIND__EV_JOB_UPDATE)) {
         f = feed_new(FEED_END_TIME);
         f->job_id = j->rec->job_id;

@@ -14,6 +14,8 @@
 #include "stepd/procscan.h"
 #include "stepd/step.h"
 
+#define STOP_ROUNDS 10u
+
 static bool wants_children(const struct step *s)
 {
     return s->launch && s->launch->has_wait_for_children && s->launch->wait_for_children;
@@ -90,10 +92,26 @@ size_t stepcg_signal(struct step *s, int sig)
     return s->cg.tree.kind != CGROUP_NONE ? cgroup_signal(&s->cg, sig) : proc_signal_tree(getpid(), sig);
 }
 
+/* A process that forks while the others are being stopped leaves a child that nobody has stopped: look again until
+ * the number stands still. */
+static void stop_all(struct step *s)
+{
+    size_t before = 0, n = stepcg_signal(s, SIGSTOP); /* none left is fine */
+
+    for (unsigned i = 0; i < STOP_ROUNDS && n != before; i++) {
+        before = n;
+        n = stepcg_signal(s, SIGSTOP);
+    }
+}
+
 void stepcg_suspend(struct step *s, bool on)
 {
-    if (s->cg.tree.kind == CGROUP_NONE || cgroup_suspend(&s->cg, on) < 0)
-        (void)stepcg_signal(s, on ? SIGSTOP : SIGCONT); /* none left is fine */
+    if (s->cg.tree.kind != CGROUP_NONE && cgroup_suspend(&s->cg, on) >= 0)
+        return;
+    if (on)
+        stop_all(s);
+    else
+        (void)stepcg_signal(s, SIGCONT);
 }
 
 bool stepcg_lingers(struct step *s, struct task *t)

@@ -330,6 +330,7 @@ class Cluster:
         problems = []
         if self.ctld and self.ctld.alive() and self.up():
             self.run("scancel", "--state=PENDING", check=False)
+            self.run("scancel", "--state=SUSPENDED", check=False)
             self.run("scancel", "--state=RUNNING", check=False)
             deadline = time.monotonic() + 15 * SLOW
             while time.monotonic() < deadline:

@@ -109,7 +109,7 @@ def test_ends_in_its_grace(preempting):
 def test_suspend(preempting):
     """The victim stops and goes on when the preemptor has ended; nobody else gets its CPUs; so after a crash."""
     c = preempting("SUSPEND,GANG", nodes=1)
-    assert "PreemptMode=SUSPEND" in c.run("scontrol", "show", "partition", "low").out
+    assert "PreemptMode=GANG,SUSPEND" in c.run("scontrol", "show", "partition", "low").out
     low = running(c, "-plow", "-n3")
     high = running(c, "-n4")
     also = c.sbatch("-plow", "-n1", "-t10", wrap="true")

@@ -135,9 +135,6 @@ static const struct {
       "slurm.conf:3: error: DefMemPerCPU and DefMemPerNode exclude each other\n" },
     { "PreemptType=preempt/partition_prio PreemptMode=SUSPEND\n",
       "slurm.conf:3: error: PreemptMode=SUSPEND: SUSPEND needs GANG: write SUSPEND,GANG\n" },
-    { "PreemptType=preempt/partition_prio PreemptMode=GANG\n",
-      "slurm.conf:3: error: PreemptMode=GANG: jobs do not take turns (gang scheduling); GANG goes with "
-      "SUSPEND only\n" },
     { "PreemptMode=SUSPEND,GANG\n",
       "slurm.conf:3: error: PreemptMode=SUSPEND,GANG needs a PreemptType other than preempt/none\n" },
     /* nodes */

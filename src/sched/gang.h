@@ -1,0 +1,38 @@
+/* gang.h - whose turn it is: jobs that hold the same CPUs run one after the other, a slice of time
+ * each
+ *
+ * A pure function of who runs and who waits, and since when: there is no state between two slices,
+ * so that another controller, or the simulator, goes on where the last one stood.  Nothing here
+ * knows the scheduler's object. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gang_claim { /* CPUs of one node */
+    uint32_t node_id;
+    uint32_t nwords;
+    const uint64_t *cpus; /* bit set, borrowed */
+};
+
+struct gang_job {
+    uint32_t id;
+    uint32_t
+        rank; /* jobs of a higher one do not take turns with those of a lower one: they go first */
+    bool running;                    /* now; else it waits for its turn */
+    bool fixed;                      /* runs until it has ended, whatever the time */
+    int64_t since_us;                /* since when it runs or waits */
+    int64_t ran_us;                  /* how long it has run in all */
+    const struct gang_claim *claims; /* a node at most once */
+    size_t nclaims;
+    bool runs; /* out: whether it is to run from now on */
+};
+
+/* Who runs.  No two that run share a CPU, save fixed ones among themselves; nobody waits whose CPUs
+ * are free. Within a slice (next false) those that run go on, the ones that began last giving way
+ * where two of them share a CPU, as a job does that has just started.  With the next slice (next
+ * true) those that waited longest go first: nobody waits for more slices than there are jobs of its
+ * rank and above that share CPUs with it. The order of jobs[] does not matter.  Cost: n log n and
+ * the claims.  -ENOMEM: nothing was decided. */
+int gang_plan(struct gang_job *jobs, size_t n, bool next);
