@@ -134,7 +134,7 @@ static void feed_standing(struct ctld *ctld, const struct job *j)
 
     if (job_is_suspended(r) && r->n_preempted_by)
         feed_yield(ctld, j, true);
-    else if (job_is_suspended(r) && !gang_waits(r))
+    else if (job_is_suspended(r) && !job_waits_for_turn(r))
         feed_suspend(ctld, j, true);
     if (!preempt_wanted(ctld->conf))
         return;

@@ -58,7 +58,7 @@ static void *must(void *p)
 
 bool gang_on(const struct conf *conf)
 {
-    return conf_option(conf, CONF_PREEMPT_MODE, "GANG", NULL, NULL);
+    return preempt_slice_us(conf) > 0;
 }
 
 /* ---- who is looked at ---------------------------------------------------------------------------
@@ -103,7 +103,7 @@ static struct bitmap *nodes_of_interest(struct ctld *ctld)
     if (bitmap_new(ctld->cluster->nnodes, &nodes) < 0)
         must(NULL);
     for (const struct job *j = ctld->cluster->active; j; j = j->next_active)
-        if (gang_waits(j->rec))
+        if (job_waits_for_turn(j->rec))
             any = mark(j->rec, nodes);
     for (size_t i = 0; i < ctld->gang_fresh.n; i++) {
         const struct job *j = cluster_job(ctld->cluster, ctld->gang_fresh.ids[i]);
@@ -151,7 +151,7 @@ static int64_t ran_us(const Pst__JobRecord *r, int64_t now)
 {
     int64_t slept = r->has_suspended_us ? r->suspended_us : 0;
 
-    return (gang_waits(r) && r->has_suspend_us ? r->suspend_us : now) - r->start_us - slept;
+    return (job_waits_for_turn(r) && r->has_suspend_us ? r->suspend_us : now) - r->start_us - slept;
 }
 
 static void add_unit(struct ctld *ctld, struct look *l, const Pst__JobRecord *r, int64_t now)
@@ -159,7 +159,7 @@ static void add_unit(struct ctld *ctld, struct look *l, const Pst__JobRecord *r,
     l->units[l->nunits++] = (struct gang_job){
         .id = het_is(r) ? r->het_job_id : r->job_id,
         .rank = rank_of(ctld, r),
-        .running = !gang_waits(r),
+        .running = !job_waits_for_turn(r),
         .fixed = is_fixed(r),
         .since_us = r->has_suspend_us ? r->suspend_us : r->start_us,
         .ran_us = ran_us(r, now),
@@ -187,7 +187,7 @@ static void make_units(struct ctld *ctld, struct look *l, int64_t now)
         u = &l->units[l->nunits - 1];
         u->claims = u->nclaims ? u->claims : next;
         u->nclaims += a->nnodes;
-        u->running = u->running || !gang_waits(r);
+        u->running = u->running || !job_waits_for_turn(r);
         p->unit = l->nunits - 1;
         for (size_t k = 0; k < a->nnodes; k++)
             *next++ = (struct gang_claim){ .node_id = a->nodes[k].node_id,
@@ -223,7 +223,7 @@ static bool give_turns(struct ctld *ctld, const struct look *l, int64_t now)
         const Pst__JobRecord *r = cluster_job(ctld->cluster, l->parts[i].job_id)->rec;
 
         runs[i] = l->units[l->parts[i].unit].runs;
-        if (job_is_ended(r) || runs[i] == !gang_waits(r)) {
+        if (job_is_ended(r) || runs[i] == !job_waits_for_turn(r)) {
             l->parts[i].job_id = 0; /* as it was */
             continue;
         }

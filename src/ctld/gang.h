@@ -8,10 +8,6 @@
 #include "ctld/ctld.h"
 
 bool gang_on(const struct conf *conf);
-static inline bool gang_waits(const Pst__JobRecord *r)
-{
-    return job_is_suspended(r) && r->has_gang && r->gang;
-}
 /* From the model's observer: who starts may have to wait, who goes may let others run. */
 void gang_job(struct ctld *ctld, const struct job *j, Pst__EventKind kind);
 /* Jobs that just started and whose CPUs are in use wait; so do not those whose CPUs are free. */

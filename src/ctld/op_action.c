@@ -283,7 +283,7 @@ static int do_suspend(struct action *a, const struct job_ref *ref, bool suspend)
         return ESLURM_ALREADY_DONE;
     if (!policy_may_manage(a->ctld, a->cmd, j->rec))
         return ESLURM_ACCESS_DENIED;
-    if (gang_waits(j->rec))
+    if (job_waits_for_turn(j->rec))
         return suspend ? committed(a, gang_leave(a->ctld, j))
                        : ESLURM_DISABLED; /* it goes on by itself */
     if (job_is_suspended(j->rec) == suspend)

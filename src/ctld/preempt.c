@@ -112,13 +112,13 @@ static uint64_t suspend_for(struct ctld *ctld, struct job *j, uint32_t preemptor
             set->preempted_by[set->n_preempted_by++] = r->preempted_by[i];
     set->preempted_by[set->n_preempted_by++] = preemptor;
     SET(set, preempt_kill_us, now + START_PATIENCE_US);
-    if (!already || gang_waits(r)) {
+    if (!already || job_waits_for_turn(r)) {
         SET(set, preempt_us, now);
         SET(set, preempt_mode, PST__PREEMPT_MODE__PREEMPT_SUSPEND);
     }
     if (!already)
         lifecycle_fill_suspend(set, r, true, now);
-    else if (gang_waits(r))
+    else if (job_waits_for_turn(r))
         tx_clear(tx, F_GANG);
     lsn = core_commit(ctld, tx);
     if (!lsn)
@@ -152,7 +152,7 @@ static bool preempt_one(struct ctld *ctld, const struct sched_victim *v, uint32_
     if (!j || job_is_pending(j->rec) || job_is_ended(j->rec))
         return true; /* it has gone by itself */
     if (v->mode == SCHED_MODE_SUSPEND && !het_is(j->rec))
-        return (job_is_suspended(j->rec) && !j->rec->n_preempted_by && !gang_waits(j->rec)) ||
+        return (job_is_suspended(j->rec) && !j->rec->n_preempted_by && !job_waits_for_turn(j->rec)) ||
                suspend_for(ctld, j, preemptor) != 0;
     if (j->rec->has_preempt_us && !job_is_suspended(j->rec) &&
         j->rec->preempt_mode != PST__PREEMPT_MODE__PREEMPT_SUSPEND)

@@ -53,6 +53,13 @@ const char *preempt_mode_text(const struct conf *conf, const char *own)
     }
 }
 
+int64_t preempt_slice_us(const struct conf *conf)
+{
+    return conf_option(conf, CONF_PREEMPT_MODE, "GANG", NULL, NULL)
+               ? (int64_t)conf_num(conf, CONF_SCHEDULER_TIME_SLICE) * USEC_PER_SEC
+               : 0;
+}
+
 int64_t preempt_exempt_us(const struct conf *conf)
 {
     return preempt_wanted(conf) ? (int64_t)conf_num(conf, CONF_PREEMPT_EXEMPT_TIME) * USEC_PER_SEC : 0;

@@ -33,6 +33,11 @@ static inline bool job_is_ended(const Pst__JobRecord *r)
 {
     return job_state(r) > JOB_STATE(SUSPENDED);
 }
+/* Suspended because others that share its CPUs have their turn (gang scheduling). */
+static inline bool job_waits_for_turn(const Pst__JobRecord *r)
+{
+    return job_is_suspended(r) && r->has_gang && r->gang;
+}
 /* Its allocation still counts against the nodes. */
 static inline bool job_holds_resources(const Pst__JobRecord *r)
 {

@@ -10,6 +10,7 @@
 #include "base/timefmt.h"
 #include "conf/conf.h"
 #include "feed/params.h"
+#include "feed/preempt.h"
 #include "model/cluster.h"
 #include "penstock/simbar.h"
 #include "penstock/simlive.h"
@@ -74,6 +75,7 @@ static int run_policy(const struct sim_args *a, const struct workload *w, struct
     if (r != STATUS_OK)
         return r;
     feed_fill_params(p->conf, &config.sched);
+    config.slice_us = preempt_slice_us(p->conf);
     if (strcmp(p->name, "conf") != 0)
         config.sched.conservative = strcmp(p->name, "conservative") == 0;
     if (conf_option_u64(p->conf, CONF_SCHEDULER_PARAMETERS, "bf_interval", &interval) &&

@@ -15,6 +15,7 @@
 #include "api.pb-c.h"
 #include "feed/limitrecords.h"
 #include "feed/params.h"
+#include "feed/preempt.h"
 #include "model/cluster.h"
 #include "model/tx.h"
 #include "penstock/simbar.h"
@@ -210,6 +211,7 @@ static int run_copy(const struct sim_args *a, const char *label, int64_t now_us,
     int r;
 
     feed_fill_params(c->conf, &config.sched);
+    config.slice_us = preempt_slice_us(c->conf);
     if (conf_option_u64(c->conf, CONF_SCHEDULER_PARAMETERS, "bf_interval", &interval) &&
         interval <= 86400)
         config.bf_interval_s = (uint32_t)interval;

@@ -10,6 +10,7 @@
 #include "base/timefmt.h"
 #include "sim/events.h"
 #include "sim/gates.h"
+#include "sim/turns.h"
 
 #define MINUTE_US (60 * USEC_PER_SEC)
 #define PROGRESS_JOBS 1000u
@@ -22,6 +23,10 @@ struct engine {
     struct sched *sched;
     struct events events;
     struct gates *gates; /* NULL: no job waits for another */
+    struct turns *turns; /* NULL: nobody takes turns */
+    int64_t *left_us;    /* by job that waits for its turn: how long it will run */
+    uint32_t *spell;     /* by job: how often it was stopped; its end is one of the last spell */
+    bool slice_pushed;
     struct err *err;
     uint32_t *node_used; /* CPUs */
     uint32_t *part_of;   /* machine's partition by the workload's */
@@ -138,9 +143,17 @@ static int64_t length_us(const struct sim_job *j, uint32_t limit_min)
                                         : MIN(j->run_us, (int64_t)limit_min * MINUTE_US);
 }
 
+/* Higher tiers do not take turns with lower ones where tiers preempt. */
+static uint32_t rank_in(const struct engine *e, const char *partition)
+{
+    return e->c->sched.preempt.type == SCHED_PREEMPT_PART
+               ? e->m->parts[machine_partition(e->m, partition)].tier
+               : 0;
+}
+
 /* The job holds alloc from start_us on: account for it, and plan its end. */
-static int hold(struct engine *e, uint32_t i, const struct sched_alloc *a, int64_t start_us,
-                uint32_t limit_min)
+static int hold(struct engine *e, uint32_t i, const struct sched_alloc *a, const char *partition,
+                int64_t start_us, uint32_t limit_min)
 {
     struct sim_outcome *o = &e->out->jobs[i];
     int64_t length = length_us(&e->w->jobs[i], limit_min);
@@ -164,26 +177,35 @@ static int hold(struct engine *e, uint32_t i, const struct sched_alloc *a, int64
     e->running++;
     if (r == 0 && e->gates)
         r = gates_started(e->gates, i, e->now_us, &e->events);
+    if (r == 0 && e->turns)
+        r = turns_begin(e->turns, i, a, rank_in(e, partition), start_us);
     if (r == 0 && length < INT64_MAX - start_us) {
         o->end_us = MAX(start_us + length, e->now_us);
-        r = events_push(&e->events, o->end_us, SIM_EV_END, i, 0);
+        r = events_push(&e->events, o->end_us, SIM_EV_END, i, e->turns ? e->spell[i] : 0);
     } else {
         o->end_us = INT64_MAX;
     }
     return r;
 }
 
-static int ended(struct engine *e, uint32_t i)
+static void spans_change(struct engine *e, uint32_t i, bool take)
 {
     const struct sim_outcome *o = &e->out->jobs[i];
 
-    sched_job_remove(e->sched, i + 1);
     for (uint32_t s = 0; s < o->nspans; s++) {
         const struct sim_span *span = &e->out->spans[o->span + s];
 
         for (uint32_t n = span->first; n <= span->last; n++)
-            node_change(e, n, span->cpus, false);
+            node_change(e, n, span->cpus, take);
     }
+}
+
+static int ended(struct engine *e, uint32_t i)
+{
+    sched_job_remove(e->sched, i + 1);
+    spans_change(e, i, false);
+    if (e->turns)
+        turns_end(e->turns, i);
     e->running--;
     e->out->ended++;
     e->out->end_us = e->now_us;
@@ -226,7 +248,7 @@ static int take_decisions(struct engine *e, const struct sched_decisions *d, boo
             continue;
         e->out->jobs[job].backfilled = backfill;
         e->waiting_cpus -= MIN(e->waiting_cpus, sim_job_cpus(&e->w->jobs[job]));
-        r = hold(e, job, &x->alloc, e->now_us,
+        r = hold(e, job, &x->alloc, x->partition, e->now_us,
                  x->time_limit_min ? x->time_limit_min : e->w->jobs[job].limit_min);
     }
     return r;
@@ -297,6 +319,42 @@ static int backfill_or_plan(struct engine *e)
     return pass(e, true, NULL, &started);
 }
 
+/* ---- turns --------------------------------------------------------------------------------------
+ */
+
+/* Its time stands still while it waits: its end comes later, and so does its limit. */
+static int on_turn(void *ctx, uint32_t i, bool runs)
+{
+    struct engine *e = ctx;
+    struct sim_outcome *o = &e->out->jobs[i];
+    const struct sim_job *j = &e->w->jobs[i];
+
+    spans_change(e, i, runs);
+    if (!runs) {
+        e->left_us[i] = o->end_us == INT64_MAX ? INT64_MAX : o->end_us - e->now_us;
+        e->spell[i]++;
+        o->end_us = INT64_MAX;
+        return 0;
+    }
+    if (e->left_us[i] == INT64_MAX)
+        return 0;
+    o->end_us = e->now_us + e->left_us[i];
+    if (o->limit_min != SCHED_UNLIMITED)
+        sched_job_end_time(e->sched, i + 1,
+                           o->end_us + (int64_t)o->limit_min * MINUTE_US - length_us(j, o->limit_min));
+    return events_push(&e->events, o->end_us, SIM_EV_END, i, e->spell[i]);
+}
+
+static int take_turns(struct engine *e, bool next)
+{
+    int r = turns_take(e->turns, e->now_us, next, on_turn, e);
+
+    if (r < 0 || e->slice_pushed || !turns_any_waits(e->turns))
+        return r;
+    e->slice_pushed = true;
+    return events_push(&e->events, e->now_us + e->c->slice_us, SIM_EV_SLICE, 0, 0);
+}
+
 /* ---- time ---------------------------------------------------------------------------------------
  */
 
@@ -319,16 +377,20 @@ static int instant(struct engine *e)
 {
     const struct sim_event *next;
     struct sim_event ev;
-    bool changed = false;
+    bool changed = false, slice = false;
     int r = 0;
 
     e->now_us = events_peek(&e->events)->at_us;
     series_to(e->out->series, e->now_us);
     while (r == 0 && (next = events_peek(&e->events)) && next->at_us == e->now_us) {
         (void)events_pop(&e->events, &ev); /* there is one */
-        changed = changed || ev.kind != SIM_EV_BACKFILL;
+        if (ev.kind == SIM_EV_END && e->turns && ev.run != e->spell[ev.job])
+            continue; /* it was stopped before */
+        changed = changed || (ev.kind != SIM_EV_BACKFILL && ev.kind != SIM_EV_SLICE);
         if (ev.kind == SIM_EV_END)
             r = ended(e, ev.job);
+        else if (ev.kind == SIM_EV_SLICE)
+            slice = true;
         else if (ev.kind == SIM_EV_SUBMIT)
             r = submitted(e, ev.job);
         else if (ev.kind == SIM_EV_BACKFILL)
@@ -338,6 +400,9 @@ static int instant(struct engine *e)
         r = quick(e);
     if (r == 0)
         r = backfill_or_plan(e);
+    e->slice_pushed = e->slice_pushed && !slice;
+    if (r == 0 && e->turns)
+        r = take_turns(e, slice);
     note(e);
     return r;
 }
@@ -378,13 +443,15 @@ static int feed_running(struct engine *e, const struct sim_running *x)
     e->out->jobs[x->job].there = true;
     if (e->gates)
         gates_runs(e->gates, x->job);
-    return hold(e, x->job, x->alloc, x->start_us, j->limit_min);
+    return hold(e, x->job, x->alloc, x->partition, x->start_us, j->limit_min);
 }
 
 static int begin(struct engine *e)
 {
     int r = feed_machine(e);
 
+    if (r == 0 && e->c->slice_us)
+        r = turns_new(e->w->n, &e->turns);
     if (r == 0)
         r = gates_new(e->w, e->c->throttle, e->c->nthrottle, &e->gates);
     for (size_t i = 0; r == 0 && i < e->c->nrunning; i++)
@@ -424,7 +491,9 @@ int sim_run(const struct sim_machine *m, const struct workload *w, const struct 
     out.series = calloc(1, sizeof(*out.series));
     e.node_used = calloc(m->nnodes + 1, sizeof(*e.node_used));
     e.part_of = calloc(w->parts.n + 1, sizeof(*e.part_of));
-    if (!out.jobs || !out.series || !e.node_used || !e.part_of)
+    e.left_us = calloc(w->n + 1, sizeof(*e.left_us));
+    e.spell = calloc(w->n + 1, sizeof(*e.spell));
+    if (!e.left_us || !e.spell || !out.jobs || !out.series || !e.node_used || !e.part_of)
         r = -ENOMEM;
     if (r == 0) {
         series_init(out.series, out.begin_us);
@@ -433,6 +502,9 @@ int sim_run(const struct sim_machine *m, const struct workload *w, const struct 
     sched_free(e.sched);
     events_done(&e.events);
     gates_free(e.gates);
+    turns_free(e.turns);
+    free(e.left_us);
+    free(e.spell);
     free(e.node_used);
     free(e.part_of);
     if (r < 0) {

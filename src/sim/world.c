@@ -182,7 +182,8 @@ static void prime_running(struct build *b, struct feed *f)
 static int add_running(struct build *b, const Pst__JobRecord *r)
 {
     struct world *o = b->out;
-    bool ended = job_is_ended(r) || job_is_suspended(r);
+    bool waits = job_waits_for_turn(r), ended = job_is_ended(r) || (job_is_suspended(r) && !waits);
+    int64_t end_us = r->end_us + (waits ? b->now_us - r->suspend_us : 0);
     uint32_t limit = limit_of(b, r);
     struct feed *f = keep(o, feed_new(FEED_JOB)), *held;
     struct sim_job j = {
@@ -190,8 +191,8 @@ static int add_running(struct build *b, const Pst__JobRecord *r)
     };
     struct sim_running *run;
 
-    if (r->has_end_us && !ended && r->end_us > r->start_us)
-        limit = (uint32_t)MIN((r->end_us - r->start_us + MINUTE_US - 1) / MINUTE_US,
+    if (r->has_end_us && !ended && end_us > r->start_us)
+        limit = (uint32_t)MIN((end_us - r->start_us + MINUTE_US - 1) / MINUTE_US,
                               (int64_t)SCHED_UNLIMITED - 1);
     feed_fill_job(f, b->conf, b->c, r);
     j.given = &f->job;

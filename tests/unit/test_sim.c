@@ -15,7 +15,7 @@
 #include "sim/report.h"
 #include "sim/rng.h"
 
-static struct sim_machine *machine(uint32_t nodes, uint32_t cpus)
+static struct sim_machine *sharing_machine(uint32_t nodes, uint32_t cpus, const char *share)
 {
     char text[512];
     struct conf_text file = { .name = "slurm.conf", .text = text };
@@ -26,12 +26,17 @@ static struct sim_machine *machine(uint32_t nodes, uint32_t cpus)
         text, sizeof(text),
         "ClusterName=t\nSlurmctldHost=h\nSlurmUser=root\nNodeName=n[1-%u] CPUs=%u Sockets=1 "
         "CoresPerSocket=%u ThreadsPerCore=1 RealMemory=100000 State=UNKNOWN\nPartitionName=p "
-        "Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n",
-        nodes, cpus, cpus);
+        "Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=%s\n",
+        nodes, cpus, cpus, share);
     assert_int_equal(conf_load_text(&file, 1, CONF_FULL, &conf, NULL, NULL), 0);
     assert_int_equal(machine_from_conf(conf, &m, NULL), 0);
     conf_free(conf);
     return m;
+}
+
+static struct sim_machine *machine(uint32_t nodes, uint32_t cpus)
+{
+    return sharing_machine(nodes, cpus, "NO");
 }
 
 enum policy { FIFO, EASY, CONSERVATIVE };
@@ -352,6 +357,106 @@ static void test_no_starvation(void **state)
     workload_free(w);
 }
 
+/* ---- turns --------------------------------------------------------------------------------------
+ */
+
+static struct sim_result in_turns(const struct sim_machine *m, const struct workload *w,
+                                  int64_t slice_s)
+{
+    const struct sim_config config = { .sched = { .select = SCHED_SELECT_CORE, .backfill = true },
+                                       .slice_us = slice_s * 1000000 };
+    struct sim_result r;
+
+    assert_int_equal(sim_run(m, w, &config, &r, NULL), 0);
+    return r;
+}
+
+/* Two of 100 s, slices of 30: 30 each in turn, the first ends with its fourth turn.  A time limit counts what ran. */
+static void test_two_in_turns(void **state)
+{
+    struct workload *w;
+    struct sim_machine *m = sharing_machine(1, 1, "FORCE:2");
+    struct sim_result r;
+
+    (void)state;
+    assert_int_equal(workload_new(&w), 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct sim_job j = { .id = i + 1,
+                             .part = WORKLOAD_NO_PART,
+                             .tasks = 1,
+                             .cpus_per_task = 1,
+                             .limit_min = i ? 1 : 10,
+                             .submit_us = 1000000000,
+                             .run_us = 100000000 };
+
+        assert_int_equal(workload_add(w, &j), 0);
+    }
+    r = in_turns(m, w, 30);
+    assert_int_equal(r.jobs[0].start_us - r.begin_us, 0);
+    assert_int_equal(r.jobs[1].start_us - r.begin_us, 0);
+    assert_int_equal(r.jobs[1].end_us - r.begin_us, 120000000); /* its limit: a minute */
+    assert_int_equal(r.jobs[0].end_us - r.begin_us, 160000000);
+    sim_result_done(&r);
+    w->jobs[1].limit_min = 10;
+    r = in_turns(m, w, 30);
+    assert_int_equal(r.jobs[0].end_us - r.begin_us, 190000000);
+    assert_int_equal(r.jobs[1].end_us - r.begin_us, 200000000);
+    sim_result_done(&r);
+    machine_free(m);
+    workload_free(w);
+}
+
+/* Short turns on one server share it: at load 0.5 a job is there for twice the time it runs, in the mean, whatever the
+ * order and however the times are spread; nothing is lost: the last ends when it would without turns. */
+static void test_shared_server(void **state)
+{
+    struct workload *w = serial(4000, 200, 100, 3);
+    struct sim_machine *m = sharing_machine(1, 1, "FORCE:64");
+    struct sim_machine *one = machine(1, 1);
+    struct sim_result r = in_turns(m, w, 5), fifo = simulated(one, w, FIFO);
+    double there = 0, run = 0;
+    uint64_t most = 0;
+
+    (void)state;
+    for (size_t i = 0; i < w->n; i++) {
+        there += (double)(r.jobs[i].end_us - w->jobs[i].submit_us);
+        run += (double)w->jobs[i].run_us;
+        most = MAX(most, (uint64_t)(r.jobs[i].start_us - w->jobs[i].submit_us));
+    }
+    if (fabs(there / run - 2) > 0.2)
+        fail_msg("a job is there %.3f times as long as it runs", there / run);
+    assert_int_equal(most, 0); /* all start at once: 64 are never there */
+    assert_int_equal(r.end_us, fifo.end_us);
+    sim_result_done(&r);
+    sim_result_done(&fifo);
+    machine_free(m);
+    machine_free(one);
+    workload_free(w);
+}
+
+/* Wide and narrow ones on several nodes: all end, and at no time do more CPUs run than there are. */
+static void test_parallel_turns(void **state)
+{
+    struct workload *w = lublin(300, 8, 8, 0.9);
+    struct sim_machine *m = sharing_machine(8, 8, "FORCE:3");
+    struct sim_result r = in_turns(m, w, 600);
+    int64_t work = 0;
+
+    (void)state;
+    for (size_t i = 0; i < w->n; i++) {
+        assert_true(r.jobs[i].start_us > 0 && r.jobs[i].end_us < INT64_MAX);
+        assert_true(r.jobs[i].end_us - r.jobs[i].start_us >=
+                    MIN(w->jobs[i].run_us, (int64_t)w->jobs[i].limit_min * 60000000));
+        work += (int64_t)r.jobs[i].cpus *
+                MIN(w->jobs[i].run_us, (int64_t)w->jobs[i].limit_min * 60000000);
+    }
+    assert_true(r.series->most[SERIES_USED] <= 64);
+    assert_true(work <= 64 * (r.end_us - r.begin_us));
+    sim_result_done(&r);
+    machine_free(m);
+    workload_free(w);
+}
+
 static void test_limits(void **state)
 {
     struct workload *w = serial(1, 1, 1, 1);
@@ -429,6 +534,8 @@ int main(void)
         cmocka_unit_test(test_many_servers), cmocka_unit_test(test_one_server),
         cmocka_unit_test(test_policies),     cmocka_unit_test(test_no_starvation),
         cmocka_unit_test(test_conservative), cmocka_unit_test(test_second_in_line),
+        cmocka_unit_test(test_two_in_turns), cmocka_unit_test(test_shared_server),
+        cmocka_unit_test(test_parallel_turns),
         cmocka_unit_test(test_limits),       cmocka_unit_test(test_reports),
     };
 
