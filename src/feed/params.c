@@ -137,6 +137,7 @@ void feed_fill_params(const struct conf *conf, struct sched_params *ret)
         .lln = select && strcasestr(select, "CR_LLN"),
         .dist_block = select && strcasestr(select, "CR_CORE_DEFAULT_DIST_BLOCK"),
         .pack_nodes = select && strcasestr(select, "CR_Pack_Nodes"),
+        .serial_last = option(conf, "pack_serial_at_end"),
         .several_shared = select && strcasestr(select, "MULTIPLE_SHARING_GRES_PJ"),
         .least_shared = select && strcasestr(select, "LL_SHARED_GRES"),
         .multifactor = priority && strcasecmp(priority, "priority/multifactor") == 0,

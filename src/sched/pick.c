@@ -228,6 +228,35 @@ static bool any_fit(const struct pick *p, const struct bitmap *of)
     return false;
 }
 
+/* pack_serial_at_end: from the last node down, so that wide jobs find the first ones free. */
+static bool goes_last(const struct pick *p)
+{
+    return p->s->params.serial_last && p->tasks == 1 && p->k->cpus_per_task == 1 && !p->whole && !by_load(p);
+}
+
+static int choose_last(struct pick *p)
+{
+    struct sched *s = p->s;
+    struct fit f;
+
+    for (uint32_t c = 0; c < s->nwclasses; c++) {
+        const struct bitmap *of = s->wclasses[c].nodes;
+
+        for (uint32_t w = s->cand->nwords; w-- > 0;) {
+            for (uint64_t m = s->cand->words[w] & of->words[w], top; m; m &= ~top) {
+                uint32_t bit = 63u - (uint32_t)__builtin_clzll(m);
+
+                top = UINT64_C(1) << bit;
+                if (!node_fit(p, w * 64 + bit, &f) || !holds_all(p, &f))
+                    continue;
+                f.wclass = c;
+                return push(&s->chosen, &f) < 0 ? -ENOMEM : 1;
+            }
+        }
+    }
+    return 0;
+}
+
 /* The first node that holds the whole job (or the least loaded).  Nodes only get fuller until the
  * partition's grow count moves, so those found too full need not be looked at again until then. */
 static int choose_single(struct pick *p)
@@ -243,6 +272,8 @@ static int choose_single(struct pick *p)
     bool found = false;
     uint32_t stop = s->nwclasses; /* the class whose nodes the job may take together */
 
+    if (goes_last(p))
+        return choose_last(p);
     for (uint32_t c = resume ? cls->cursor_wclass : 0; c < stop && !found; c++) {
         const struct bitmap *of = s->wclasses[c].nodes;
         uint32_t start = resume && c == cls->cursor_wclass ? cls->cursor_id : 0;

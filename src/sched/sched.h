@@ -81,6 +81,7 @@ struct sched_params {
     bool lln;
     bool dist_block; /* CR_CORE_DEFAULT_DIST_BLOCK: fill a socket before the next unless a job says otherwise */
     bool pack_nodes; /* CR_Pack_Nodes: likewise nodes */
+    bool serial_last;        /* pack_serial_at_end: jobs of one CPU on the last nodes */
     bool several_shared; /* MULTIPLE_SHARING_GRES_PJ: a job's shares on a node may be of several devices */
     bool least_shared;   /* LL_SHARED_GRES: shares of the device with most of them free first */
     /* priority: basic (by id) or the multifactor parts known so far */
