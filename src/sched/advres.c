@@ -610,20 +610,27 @@ void adv_about(struct sched *s, const struct entry *e, int64_t now_us)
 uint64_t adv_lics_kept(const struct sched *s, uint32_t lic)
 {
     const struct advs *a = s->advs;
+
+    if (!a || !a->about)
+        return 0;
+    return adv_lics_kept_in(s, lic, a->about_us, end_after(a->about_us, a->about->job->time_limit_min));
+}
+
+uint64_t adv_lics_kept_in(const struct sched *s, uint32_t lic, int64_t from_us, int64_t to_us)
+{
+    const struct advs *a = s->advs;
     uint64_t sum = 0;
-    int64_t to_us;
     uint32_t own;
 
     if (!a || !a->about)
         return 0;
     own = a->about->cls->shape->key.resv;
-    to_us = end_after(a->about_us, a->about->job->time_limit_min);
     for (uint32_t i = 0; i < a->n; i++) {
         const struct advres *r = a->list[i];
-        bool meets = floats_into(r, a->about_us, to_us);
+        bool meets = r->lics.n && floats_into(r, from_us, to_us);
 
         for (uint32_t k = 0; r->lics.n && k < r->nwindows && !r->floats; k++)
-            meets = meets || (r->windows[k].start_us < to_us && r->windows[k].end_us > a->about_us);
+            meets = meets || (r->windows[k].start_us < to_us && r->windows[k].end_us > from_us);
         for (uint32_t k = 0; meets && r->id != own && k < r->lics.n; k++)
             if (r->lics.v[k].id == lic)
                 sum += r->lics.v[k].count - MIN(r->lics.v[k].count, r->used.v[k].count);

@@ -246,7 +246,7 @@ static int consider_het(struct bf *b, struct entry *e)
     return 0;
 }
 
-int conservative_consider(struct bf *b, struct entry *e)
+static int consider(struct bf *b, struct entry *e)
 {
     struct sched *s = b->s;
     struct part *part = s->parts[e->part];
@@ -260,9 +260,7 @@ int conservative_consider(struct bf *b, struct entry *e)
     if (!why)
         why = limit_refuses(s, e, NULL, e->job->time_limit_min, b->now_us);
     s->plan->limited = s->plan->limited || why == SCHED_WHY_LIMIT;
-    adv_about(s, e, b->now_us);
     no_lics = !why && !lics_fit(s, &e->job->want, 0, &which);
-    adv_about(s, NULL, 0);
 
     if (!why && !no_lics && e->job->het)
         return consider_het(b, e);
@@ -314,6 +312,16 @@ int conservative_consider(struct bf *b, struct entry *e)
     if (bitmap_overlaps(s->withheld, part->nodes))
         why = SCHED_WHY_NODES_UNAVAILABLE;
     walk_refuse(s, e, why);
+    return r;
+}
+
+int conservative_consider(struct bf *b, struct entry *e)
+{
+    int r;
+
+    adv_about(b->s, e, b->now_us); /* whose reserved licences are its own */
+    r = consider(b, e);
+    adv_about(b->s, NULL, 0);
     return r;
 }
 

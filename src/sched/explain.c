@@ -140,6 +140,7 @@ int ex_reserve(struct ex *x, const struct entry *e)
 int ex_starts(struct ex *x, const struct sched_job *job)
 {
     struct sched *s = x->s;
+    struct sched_limit_hit hit;
     struct job *j;
     int r = job_build(s, job, &j);
 
@@ -156,6 +157,8 @@ int ex_starts(struct ex *x, const struct sched_job *job)
         r = ex_reserve(x, e);
         if (r == 0)
             r = ex_fits(x, e, end_after(x->now_us, j->time_limit_min), &alloc);
+        if (r == 1 && (limit_hit(s, e, NULL, x->now_us, &hit) || limit_hit(s, e, &alloc, x->now_us, &hit)))
+            r = 0; /* there would be room, but not for it */
     }
     job_free(s, j);
     return r;
@@ -387,7 +390,7 @@ static int explain_entry(struct ex *x, struct entry *e, struct explain_part *out
     out->wanted =
         MAX(MAX(e->cls->shape->key.min_nodes, e->cls->shape->key.nreq), p.part->min_nodes);
     out->why = entry_limits(s, e);
-    if (!out->why && limit_hit(s, e, x->now_us, &out->limit))
+    if (!out->why && limit_hit(s, e, NULL, x->now_us, &out->limit))
         out->why = SCHED_WHY_LIMIT;
     r = ex_reserve(x, e);
     if (!out->why)

@@ -359,11 +359,12 @@ enum sched_why limit_refuses(struct sched *s, struct entry *e, const struct sche
     return SCHED_WHY_LIMIT;
 }
 
-bool limit_hit(struct sched *s, const struct entry *e, int64_t now_us, struct sched_limit_hit *ret)
+bool limit_hit(struct sched *s, const struct entry *e, const struct sched_alloc *alloc, int64_t now_us,
+               struct sched_limit_hit *ret)
 {
     struct test t;
 
-    if (!any_limit(s) || !over(&t, s, e, NULL, e->job->time_limit_min, now_us))
+    if (!any_limit(s) || !over(&t, s, e, alloc, e->job->time_limit_min, now_us))
         return false;
     *ret = t.hit;
     return true;
@@ -418,7 +419,7 @@ int sched_limit_why(struct sched *s, uint32_t job_id, const char *partition, int
             e = j->entries[i];
     if (!e)
         return -ENOENT;
-    return limit_hit(s, e, now_us, ret);
+    return limit_hit(s, e, NULL, now_us, ret);
 }
 
 static int use_of(const struct sched *s, const struct level *l, int64_t now_us, struct sched_limit_use *ret)

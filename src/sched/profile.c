@@ -158,9 +158,11 @@ static bool lic_free(const struct sched *s, const struct job_lic *l, uint32_t fr
     const struct prof *pf = s->prof;
 
     for (uint32_t q = from; q < MIN(until, pf->nslots) && l->id < pf->nlics; q++) {
+        int64_t end_us = q + 1 < pf->nslots ? pf->times[q + 1] : INT64_MAX;
         uint64_t used = pf->lics[(size_t)q * pf->nlics + l->id];
 
-        if (s->lics[l->id].total < used + l->count)
+        if (s->lics[l->id].total < used + l->count ||
+            (s->advs && s->lics[l->id].total < used + l->count + adv_lics_kept_in(s, l->id, pf->times[q], end_us)))
             return false;
     }
     return true;

@@ -650,6 +650,7 @@ void adv_block_walk(struct sched *s, const struct entry *e);
 /* Licences are asked for on behalf of e, that would start now; NULL = nobody's. */
 void adv_about(struct sched *s, const struct entry *e, int64_t now_us);
 uint64_t adv_lics_kept(const struct sched *s, uint32_t lic); /* reserved for others while it would run */
+uint64_t adv_lics_kept_in(const struct sched *s, uint32_t lic, int64_t from_us, int64_t to_us); /* likewise then */
 void adv_take(const struct sched *s, const struct job *j, bool take);
 
 /* lic.c */
@@ -682,7 +683,8 @@ int accrue_refresh(struct sched *s, int64_t now_us);
 /* Is e's job over a limit?  By its request, or (alloc) by what it would hold.  Gives SCHED_WHY_LIMIT with e->limit, or NONE. */
 enum sched_why limit_refuses(struct sched *s, struct entry *e, const struct sched_alloc *alloc, uint32_t limit_min,
                              int64_t now_us);
-bool limit_hit(struct sched *s, const struct entry *e, int64_t now_us, struct sched_limit_hit *ret); /* likewise */
+bool limit_hit(struct sched *s, const struct entry *e, const struct sched_alloc *alloc, int64_t now_us,
+               struct sched_limit_hit *ret); /* likewise */
 bool limit_is_own(unsigned limit); /* of the job alone: it waits until the limit or the job is changed */
 bool limit_may_reserve(const struct sched *s, const struct entry *e, uint32_t *min_prio); /* QOS and MinPrioThreshold */
 unsigned limit_qos_flags(const struct sched *s, const struct job *j);

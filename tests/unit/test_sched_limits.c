@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "sched/sched.h"
+#include "sched/sched_explain.h"
 
 #define NOW INT64_C(1700000000000000)
 #define MINUTE INT64_C(60000000)
@@ -720,9 +721,44 @@ static void test_bad(void **state)
     sched_free(s);
 }
 
+/* A change that would find room is not named when the changed job were over a limit. */
+static void test_explained(void **state)
+{
+    const struct sched_tres_limit four = { .tres_id = CPU, .count = 4 };
+
+    (void)state;
+    for (int limited = 0; limited < 2; limited++) {
+        struct sched *s = cluster(false);
+        struct sched_limits l = none;
+        struct sched_explanation x = { 0 };
+        struct sched_job wide = others(1), j = job(2);
+        unsigned fewer = 0;
+
+        l.lists[SCHED_MIN_TRES_JOB].v = &four;
+        l.lists[SCHED_MIN_TRES_JOB].n = 1;
+        if (limited)
+            set_qos(s, NORMAL, &l, 0);
+        wide.num_tasks = 24; /* 6 on each node */
+        wide.min_nodes = wide.max_nodes = wide.ntasks_per_node = 4;
+        wide.ntasks_per_node = 6;
+        assert_int_equal(sched_job_put(s, &wide), 0);
+        assert_int_equal(said(s, 1, NOW), 1);
+        j.num_tasks = 8;
+        assert_int_equal(sched_job_put(s, &j), 0);
+        assert_int_equal(said(s, 2, NOW), 0);
+        assert_int_equal(sched_explain(s, &j, NULL, 0, NOW, &x), 0);
+        for (uint32_t i = 0; i < x.nchanges; i++)
+            fewer += x.changes[i].kind == CHANGE_TASKS;
+        assert_int_equal(fewer, !limited);
+        sched_explanation_done(&x);
+        sched_free(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_explained),
         cmocka_unit_test(test_lists),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_precedence),

@@ -249,6 +249,35 @@ static void test_float(void **state)
     sched_free(s);
 }
 
+/* With bf_licenses a plan keeps reserved licences too: who would hold them in the reservation's time starts after it,
+ * who has a place in it may hold them, and who is over before starts now. */
+static void test_licences_planned(void **state)
+{
+    const struct sched_lic_req three = { .name = "l", .count = 3 };
+    const struct sched_job_resv in = { .id = 1 };
+    struct sched_params p = { .bf_licenses = true,
+                              .backfill = true,
+                              .conservative = true,
+                              .bf_resolution_s = 60,
+                              .bf_window_min = 1440 };
+    struct sched *s = util_cluster(p, 4, CPUS, 0);
+    struct seen seen[4] = { { 0 } };
+    struct sched_job j;
+
+    (void)state;
+    assert_int_equal(sched_license_put(s, "l", 5), 0);
+    reserve(s, 1, 0, 0, 10, 60, (struct sched_resv){ .licenses = &three, .nlicenses = 1 });
+    put(s, (j = job(1, 1, 1, 20), j.licenses = &three, j.nlicenses = 1, j));
+    put(s, (j = job(2, 1, 1, 20), j.licenses = &three, j.nlicenses = 1, j.resvs = &in, j.nresvs = 1,
+            j.resv_only = true, j));
+    put(s, (j = job(3, 1, 1, 9), j.licenses = &three, j.nlicenses = 1, j));
+    look(s, NOW, true, seen, NULL);
+    assert_true(seen[3].started);
+    assert_false(seen[1].started);
+    assert_int_equal(seen[1].at_us - NOW, 60 * MINUTE);
+    sched_free(s);
+}
+
 /* Reserved licences: others have what is left. */
 static void test_licences(void **state)
 {
@@ -568,6 +597,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_outside), cmocka_unit_test(test_inside),   cmocka_unit_test(test_magnetic),
         cmocka_unit_test(test_list),    cmocka_unit_test(test_float),    cmocka_unit_test(test_licences),
+        cmocka_unit_test(test_licences_planned),
         cmocka_unit_test(test_time_min), cmocka_unit_test(test_random),  cmocka_unit_test(test_plan),
     };
 
