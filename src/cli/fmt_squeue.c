@@ -288,7 +288,7 @@ NUMBER(num_nice, j->nice)
 #define N_STATE "state state_flags"
 #define N_REASON "state state_flags reason reason_text pend_reason pend_text priority held_by_user"
 #define N_TASKS "alloc num_tasks min_nodes ntasks_per_node"
-#define N_CPUS N_TASKS " cpus_per_task min_cpus"
+#define N_CPUS N_TASKS " cpus_per_task min_cpus overcommit"
 #define N_PRIO "priority cur_priority"
 #define N_FILE N_ID " batch std_in std_out std_err work_dir restart_count sluid name uid user_name"
 
@@ -328,7 +328,7 @@ static const struct fmt_field job_rows[] = {
       "eligible_us begin_us state state_flags" },
     { 'e', false, "EndTime", "END_TIME", get_end, num_end, N_TIME " " N_LIMIT },
     { 'x', false, "ExcNodes", "EXC_NODES", get_exc_nodes, NULL, "exc_nodes" },
-    { 0, false, "Exclusive", "EXCLUSIVE", get_exclusive, NULL, "exclusive" },
+    { 0, false, "Exclusive", "EXCLUSIVE", get_exclusive, NULL, "exclusive whole_nodes" },
     { 0, false, "exit_code", "EXIT_CODE", get_exit_code, NULL, "exit_status" },
     { 'f', false, "Feature", "FEATURES", get_features, NULL, "features" },
     { 'G', false, "GroupId", "GROUP", get_gid, num_gid, "gid" },
@@ -409,7 +409,7 @@ static const struct fmt_field job_rows[] = {
       true },
     { 'M', false, "TimeUsed", "TIME", get_time_used, num_time_used, N_TIME, 0, false, true },
     { 0, false, "tres-alloc", "TRES_ALLOC", get_tres_alloc, NULL,
-      "alloc_tres req_tres num_tasks min_nodes ntasks_per_node cpus_per_task min_cpus "
+      "alloc_tres req_tres num_tasks min_nodes ntasks_per_node cpus_per_task min_cpus overcommit alloc "
       "mem_per_node_mib mem_per_cpu_mib" },
     { 0, false, "tres-bind", "TRES_BIND", get_gpu_bind, NULL, "gpu_bind" },
     { 0, false, "tres-freq", "TRES_FREQ", get_gpu_freq, NULL, "gpu_freq" },
@@ -428,7 +428,7 @@ static const struct fmt_field job_rows[] = {
     { 0, true, "PackJobOffset", "HET_JOB_OFFSET", get_het_offset, NULL, "het_job_id het_offset" },
     { 0, true, "Shared", "OVER_SUBSCRIBE", get_oversubscribe, NULL, "oversubscribe" },
     { 0, true, "Tres", "TRES_ALLOC", get_tres_alloc, NULL,
-      "alloc_tres req_tres num_tasks min_nodes ntasks_per_node cpus_per_task min_cpus "
+      "alloc_tres req_tres num_tasks min_nodes ntasks_per_node cpus_per_task min_cpus overcommit alloc "
       "mem_per_node_mib mem_per_cpu_mib" },
     { 0, true, "tres-per-node", "TRES_PER_NODE", get_tres_per_node, NULL, "tres_per_node" },
 };

@@ -313,6 +313,8 @@ uint32_t job_cpus(const Pst__JobRecord *j)
 
     if (j->alloc && j->alloc->total_cpus)
         return j->alloc->total_cpus;
+    if (j->overcommit)
+        return MAX(job_nodes(j), j->min_cpus); /* sized as with a task a node */
     cpus = job_tasks(j) * (j->cpus_per_task ? j->cpus_per_task : 1);
     return MAX(cpus, j->min_cpus);
 }
@@ -375,6 +377,8 @@ const char *job_exclusive(const Pst__JobRecord *j)
 {
     static const char *const words[] = { "NO", "NODE", "USER", "MCS", "TOPO" };
 
+    if (!j->exclusive && j->whole_nodes)
+        return "NODE"; /* its partition's doing */
     return j->exclusive < ARRAY_SIZE(words) ? words[j->exclusive] : "NO";
 }
 

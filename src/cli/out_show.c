@@ -191,10 +191,10 @@ static void job_size(struct strbuf *sb, const struct job_row *r, const struct sh
     strbuf_addf(sb, "NumNodes=%u", job_nodes(j));
     if (job_is_pending(r) && j->has_max_nodes && j->max_nodes)
         strbuf_addf(sb, "-%u", j->max_nodes);
-    strbuf_addf(sb, " NumCPUs=%u NumTasks=%u CPUs/Task=%u ReqB:S:C:T=0:", job_cpus(j), job_tasks(j),
+    else if (job_is_pending(r) && j->overcommit && j->num_tasks > job_nodes(j))
+        strbuf_addf(sb, "-%u", j->num_tasks);
+    strbuf_addf(sb, " NumCPUs=%u NumTasks=%u CPUs/Task=%u ReqB:S:C:T=0:0:", job_cpus(j), job_tasks(j),
                 j->cpus_per_task ? j->cpus_per_task : 1);
-    put_u64(sb, j->sockets_per_node);
-    strbuf_addc(sb, ':');
     put_star(sb, j->cores_per_socket);
     strbuf_addc(sb, ':');
     put_star(sb, j->threads_per_core);

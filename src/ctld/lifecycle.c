@@ -34,7 +34,7 @@ enum {
     F_BATCH_STARTED = 185, F_ALLOC_TRES = 186, F_FAILED_NODE = 188, F_PROLOG_PENDING = 200,
     F_LICENSES_ALLOC = 250, F_PREEMPT = 260, F_PREEMPT_KILL = 261, F_PREEMPT_MODE = 262,
     F_PREEMPTED_BY = 263, F_PREEMPTABLE = 264, F_RESERVATION = 17, F_REQ_RESERVATION = 290, F_RESV_ID = 291,
-    F_GANG = 410,
+    F_GANG = 410, F_WHOLE_NODES = 411,
 };
 
 static void count_end(struct ctld *ctld, Pst__Transaction *tx, Pst__JobState state)
@@ -264,7 +264,7 @@ static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct j
                                      F_NEXT_STEP, F_BATCH_HOST, F_BATCH_STARTED, F_ALLOC_TRES, JOB_FIELD_BILLING,
                                      F_FAILED_NODE, F_PROLOG_PENDING, F_LICENSES_ALLOC,
                                      F_PREEMPT, F_PREEMPT_KILL, F_PREEMPT_MODE, F_PREEMPTED_BY,
-                                     F_PREEMPTABLE, F_RESV_ID, F_GANG };
+                                     F_PREEMPTABLE, F_RESV_ID, F_GANG, F_WHOLE_NODES };
     const Pst__JobRecord *r = j->rec;
     Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_REQUEUE, r->job_id);
 

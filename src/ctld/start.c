@@ -261,6 +261,7 @@ static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old, const cha
                        const struct ctld *ctld)
 {
     const struct cluster *c = ctld->cluster;
+    const struct partition *part = cluster_partition(c, partition);
     bool prolog = hooks_prolog_wanted(ctld);
 
     SET(set, state, JOB_STATE(RUNNING));
@@ -279,6 +280,8 @@ static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old, const cha
     if (preempt_exempt_us(ctld->conf))
         SET(set, preemptable_us, now + preempt_exempt_us(ctld->conf));
     (void)pb_set_str(&set->partition, partition);
+    if (part && part->rec->exclusive && strcasecmp(part->rec->exclusive, "NODE") == 0)
+        SET(set, whole_nodes, true);
     set->alloc = alloc;
     SET(set, released, false);
     SET(set, next_step_id, 0);

@@ -95,7 +95,8 @@ void jobenv_job(const Pst__JobRecord *j, const char *cluster, const char *cpus_p
     put(&o, "SLURM_JOB_CONSTRAINTS", j->features);
     put(&o, "SLURM_JOB_EXTRA", j->extra);
     put(&o, "SLURM_JOB_OVERSUBSCRIBE", j->oversubscribe ? "YES" : "NO");
-    put(&o, "SLURM_JOB_EXCLUSIVE", exclusive[j->exclusive < 5 ? j->exclusive : 0]);
+    put(&o, "SLURM_JOB_EXCLUSIVE",
+        exclusive[j->exclusive < 5 && j->exclusive ? j->exclusive : (uint32_t)j->whole_nodes]);
     put_num(&o, "SLURM_JOB_RESTART_COUNT", j->restart_count);
     if (!j->alloc)
         return;

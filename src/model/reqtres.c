@@ -4,6 +4,15 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 
+static uint64_t alloc_mem_mib(const Pst__Alloc *a)
+{
+    uint64_t mem = 0;
+
+    for (size_t g = 0; a && g < a->n_groups; g++)
+        mem += a->groups[g]->mem_mib * a->groups[g]->nodes;
+    return mem;
+}
+
 void reqtres_put(struct strbuf *sb, const Pst__JobRecord *j, bool noconvert)
 {
     uint32_t nodes = j->min_nodes ? j->min_nodes : 1, cpus;
@@ -16,8 +25,12 @@ void reqtres_put(struct strbuf *sb, const Pst__JobRecord *j, bool noconvert)
     }
     cpus = (j->num_tasks ? j->num_tasks : nodes * MAX(j->ntasks_per_node, 1u)) *
            (j->cpus_per_task ? j->cpus_per_task : 1);
+    if (j->overcommit)
+        cpus = nodes; /* sized as with a task a node */
     cpus = MAX(cpus, j->min_cpus);
     mem = j->has_mem_per_node_mib ? j->mem_per_node_mib * nodes : j->mem_per_cpu_mib * cpus;
+    if (j->has_mem_per_node_mib && !mem) /* all there is */
+        mem = alloc_mem_mib(j->alloc);
     strbuf_addf(sb, "cpu=%u", cpus);
     if (mem) {
         size_mib_fmt(mem, noconvert, size, sizeof(size));

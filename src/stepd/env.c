@@ -266,7 +266,7 @@ void env_batch(const Pst__StepFile *sf, const char *host, struct envlist *el)
     set_opt(el, "SLURM_NPROCS", tasks > 0, tasks);
     env_het(el, on->het_jobs, on->n_het_jobs);
     envlist_set(el, "SLURM_JOB_OVERSUBSCRIBE", j->oversubscribe ? "YES" : "NO");
-    envlist_set(el, "SLURM_JOB_EXCLUSIVE", exclusive_word(j->exclusive));
+    envlist_set(el, "SLURM_JOB_EXCLUSIVE", exclusive_word(j->exclusive ? j->exclusive : j->whole_nodes ? 1 : 0));
     envlist_set(el, "SLURM_EXPORT_ENV", j->export_env);
     envlist_set(el, "SLURM_OPEN_MODE", j->open_mode);
     envlist_set(el, "SLURMD_NODENAME", on->node_name);
