@@ -86,7 +86,7 @@ static void tell(struct step *s, int i, const Pst__StepEnd *end)
     news.has_unkillable = news.unkillable = s->unkillable;
     news.has_terminating = news.terminating = s->from_outside;
     /* slurmd hands it to the job's other steps. */
-    if (ctl_send_fd(s->conns[i], &news.base, s->ext ? s->ns_fd : -1) < 0)
+    if (ctl_send_fd(s->conns[i], &news.base, s->ext && s->started ? s->ns_fd : -1) < 0)
         drop_conn(s, i);
 }
 
