@@ -1,6 +1,6 @@
 /* show_licenses.c - scontrol show licenses
  *
- * Totals come from slurm.conf, what is in use from the jobs that hold nodes: the sum of what they
+ * Totals come from slurm.conf and, of licences that another server has, from the controller; what is in use from the jobs that hold nodes: the sum of what they
  * hold.  Text is in the order of names, JSON in that of the configuration.  One thread. */
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +17,9 @@
 struct license {
     char *name;
     uint64_t total, used, reserved;
+    bool remote;
+    uint64_t last_consumed, deficit;
+    int64_t update_us;
 };
 
 struct licenses {
@@ -51,6 +54,29 @@ static void load_totals(struct licenses *l, const char *list)
         l->list = xrealloc_or_die(l->list, l->n + 1, sizeof(*l->list));
         l->list[l->n++] = (struct license){ .name = name, .total = count };
     }
+}
+
+static int load_remote(struct scontrol *s, struct licenses *l)
+{
+    Pst__Empty request = PST__EMPTY__INIT;
+    Pst__ConfigReply *reply = NULL;
+    int r = client_call(scontrol_client(s, "slurm_load_licenses"), OP_QUERY_CONFIG, &request.base,
+                        (ProtobufCMessage **)&reply);
+
+    for (size_t i = 0; r >= 0 && i < reply->n_remote_licenses; i++) {
+        const Pst__RemoteLicense *one = reply->remote_licenses[i];
+
+        l->list = xrealloc_or_die(l->list, l->n + 1, sizeof(*l->list));
+        l->list[l->n++] = (struct license){ .name = xstrdup_or_die(one->name),
+                                            .total = one->total,
+                                            .remote = true,
+                                            .last_consumed = one->last_consumed,
+                                            .deficit = one->deficit,
+                                            .update_us = one->update_us };
+    }
+    if (r >= 0)
+        pst__config_reply__free_unpacked(reply, NULL);
+    return r;
 }
 
 static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
@@ -110,7 +136,9 @@ static int by_name(const void *a, const void *b)
 
 static uint64_t left(const struct license *l)
 {
-    return l->total > l->used ? l->total - l->used : 0;
+    uint64_t gone = l->used + l->deficit;
+
+    return l->total > gone ? l->total - gone : 0;
 }
 
 static void print_json(struct scontrol *s, const struct licenses *l, const char *name,
@@ -133,11 +161,11 @@ static void print_json(struct scontrol *s, const struct licenses *l, const char 
         json_int(&js, "Total", (int64_t)lic->total);
         json_int(&js, "Used", (int64_t)lic->used);
         json_int(&js, "Free", (int64_t)left(lic));
-        json_bool(&js, "Remote", false);
+        json_bool(&js, "Remote", lic->remote);
         json_int(&js, "Reserved", (int64_t)lic->reserved);
-        json_int(&js, "LastConsumed", 0);
-        json_int(&js, "LastDeficit", 0);
-        json_int(&js, "LastUpdate", 0);
+        json_int(&js, "LastConsumed", (int64_t)lic->last_consumed);
+        json_int(&js, "LastDeficit", (int64_t)lic->deficit);
+        json_int(&js, "LastUpdate", lic->update_us / USEC_PER_SEC);
         json_str(&js, "Nodes", "");
         json_object_end(&js);
     }
@@ -161,9 +189,16 @@ static void print_text(struct scontrol *s, struct licenses *l, const char *name)
         if (name && strcmp(lic->name, name) != 0)
             continue;
         any = true;
-        (void)printf("LicenseName=%s\n    Total=%llu Used=%llu Free=%llu Reserved=%llu Remote=no\n",
+        (void)printf("LicenseName=%s\n    Total=%llu Used=%llu Free=%llu Reserved=%llu Remote=%s\n",
                      lic->name, (unsigned long long)lic->total, (unsigned long long)lic->used,
-                     (unsigned long long)left(lic), (unsigned long long)lic->reserved);
+                     (unsigned long long)left(lic), (unsigned long long)lic->reserved, lic->remote ? "yes" : "no");
+        if (lic->remote) {
+            char when[64];
+
+            time_fmt_stamp(lic->update_us, "Unknown", now_us(), when, sizeof(when));
+            (void)printf("    LastConsumed=%llu LastDeficit=%llu LastUpdate=%s\n",
+                         (unsigned long long)lic->last_consumed, (unsigned long long)lic->deficit, when);
+        }
     }
     if (!any && name)
         scontrol_fail(s, "scontrol: error: query \"%s\" matched zero licenses.", name);
@@ -178,7 +213,9 @@ void scontrol_show_licenses(struct scontrol *s, const char *name)
     int r;
 
     load_totals(&l, conf_str(cli_conf(&s->cli), CONF_LICENSES));
-    r = l.n ? load_used(s, &l, &updated_us) : 0;
+    r = load_remote(s, &l);
+    if (l.n && r >= 0)
+        r = load_used(s, &l, &updated_us);
     if (l.n && r >= 0)
         r = load_reserved(s, &l);
     if (r < 0)

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/pbutil.h"
 #include "ctld/feed.h"
+#include "ctld/licenses.h"
 
 #define CHUNK 500u
 
@@ -179,8 +180,10 @@ static int commit(struct batch *b, const struct plan *p)
         if (!b->lsn)
             return -ENOSPC;
     }
-    if (p->n)
+    if (p->n) {
         feed_qos(ctld);
+        licenses_refresh(ctld);
+    }
     return 0;
 }
 

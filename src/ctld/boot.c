@@ -23,6 +23,7 @@
 #include "ctld/depends.h"
 #include "ctld/effects.h"
 #include "ctld/feasible.h"
+#include "ctld/licenses.h"
 #include "ctld/resv.h"
 #include "ctld/feed.h"
 #include "ctld/front.h"
@@ -216,6 +217,7 @@ int boot_all(struct ctld *ctld, bool clear, bool repair, struct err *err)
     r = recover(ctld, repair, err);
     if (r < 0)
         return r;
+    licenses_refresh(ctld);
     r = start_accounting(ctld, err); /* before anything is committed: the writer thread tells it */
     if (r >= 0)
         r = jobcomp_start(ctld, &ctld->jobcomp, err);
@@ -298,6 +300,7 @@ void boot_end(struct ctld *ctld)
         steps_clear(ctld);
         triggers_clear();
         jobsubmit_lua_forget();
+        licenses_forget(ctld);
         minutes_clear();
         release_nodes(ctld);
     }

@@ -78,6 +78,7 @@ struct stats { /* core thread only */
 struct ctld {
     char *conf_path;
     struct conf *conf;
+    char *licenses; /* licenses_all() */
     struct cluster *cluster;
     struct journal *journal;
     struct auth_keys *keys;

@@ -10,6 +10,7 @@
 #include "ctld/gang.h"
 #include "ctld/het.h"
 #include "ctld/jobs.h"
+#include "ctld/licenses.h"
 #include "ctld/policy.h"
 #include "ctld/preempt.h"
 #include "ctld/prioquery.h"
@@ -294,9 +295,7 @@ void feed_resv_gone(struct ctld *ctld, uint32_t resv_id)
 
 void feed_licenses(struct ctld *ctld)
 {
-    const char *text = conf_str(ctld->conf, CONF_LICENSES);
-
-    add(feed_of_name(FEED_LICENSES, text ? text : ""));
+    add(feed_of_name(FEED_LICENSES, licenses_all(ctld)));
 }
 
 void feed_qos(struct ctld *ctld)

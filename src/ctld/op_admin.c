@@ -16,6 +16,7 @@
 #include "ctld/feed.h"
 #include "ctld/front.h"
 #include "ctld/jobs.h"
+#include "ctld/licenses.h"
 #include "ctld/lifecycle.h"
 #include "ctld/reconfig.h"
 #include "ctld/schedthread.h"
@@ -107,6 +108,32 @@ static void rows_done(struct rows *rows)
     free(rows->list);
 }
 
+/* As many as memory is there for. */
+static void remote_licenses(const struct ctld *ctld, Pst__ConfigReply *r)
+{
+    struct remote_license l;
+
+    for (size_t pos = 0; licenses_next_remote(ctld, &pos, &l);) {
+        Pst__RemoteLicense **more =
+            realloc(r->remote_licenses, (r->n_remote_licenses + 1) * sizeof(*r->remote_licenses));
+        Pst__RemoteLicense *one = malloc(sizeof(*one));
+
+        r->remote_licenses = more ? more : r->remote_licenses;
+        if (!more || !one) {
+            free(one);
+            return;
+        }
+        pst__remote_license__init(one);
+        one->name = tx_strdup(l.name);
+        SET(one, total, l.total);
+        SET(one, deficit, l.deficit);
+        SET(one, last_consumed, l.last_consumed);
+        if (l.update_us)
+            SET(one, update_us, l.update_us);
+        r->remote_licenses[r->n_remote_licenses++] = one;
+    }
+}
+
 void op_query_config(struct ctld *ctld, struct cmd *cmd)
 {
     Pst__ConfigReply r = PST__CONFIG_REPLY__INIT;
@@ -122,7 +149,11 @@ void op_query_config(struct ctld *ctld, struct cmd *cmd)
     SET(&r, next_job_id, ctld->cluster->rec->next_job_id);
     SET(&r, boot_us, ctld->boot_us);
     r.conf_path = (char *)conf_path(ctld->conf); /* not changed by packing */
+    remote_licenses(ctld, &r);
     core_reply(ctld, cmd, 0, 0, &r.base);
+    for (size_t i = 0; i < r.n_remote_licenses; i++)
+        pst__remote_license__free_unpacked(r.remote_licenses[i], NULL);
+    free(r.remote_licenses);
     rows_done(&conf);
     rows_done(&cgroup);
 }

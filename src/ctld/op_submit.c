@@ -22,6 +22,7 @@
 #include "ctld/jobsubmit.h"
 #include "ctld/jobs.h"
 #include "feed/licenses.h"
+#include "ctld/licenses.h"
 #include "ctld/lifecycle.h"
 #include "ctld/mcs.h"
 #include "ctld/policy.h"
@@ -385,7 +386,7 @@ static bool check_gres(struct submission *s)
 /* Names that exist, in counts that exist. */
 static bool check_licenses(struct submission *s)
 {
-    if (s->rec->licenses && *s->rec->licenses && !licenses_valid(s->ctld->conf, s->rec->licenses))
+    if (s->rec->licenses && *s->rec->licenses && !licenses_valid(s->ctld->conf, licenses_all(s->ctld), s->rec->licenses))
         return fail(s, ESLURM_INVALID_LICENSES);
     if (s->het_offset && s->rec->licenses)
         return fail(s, ESLURM_INVALID_LICENSES); /* they are the first component's to ask for */

@@ -16,6 +16,7 @@
 #include "ctld/jobsubmit.h"
 #include "ctld/jobs.h"
 #include "feed/licenses.h"
+#include "ctld/licenses.h"
 #include "ctld/lifecycle.h"
 #include "ctld/mcs.h"
 #include "ctld/policy.h"
@@ -278,7 +279,7 @@ static int values_check(const struct update *u, const struct job *j, const Pst__
     if (set->has_priority && set->priority != 0 && !admin &&
         set->priority > (r->has_priority ? r->priority : r->has_cur_priority ? r->cur_priority : 0))
         return ESLURM_ACCESS_DENIED;
-    if (set->licenses && *set->licenses && !licenses_valid(u->ctld->conf, set->licenses))
+    if (set->licenses && *set->licenses && !licenses_valid(u->ctld->conf, licenses_all(u->ctld), set->licenses))
         return ESLURM_INVALID_LICENSES;
     if (set->account || set->qos || set->wckey || set->partition || set->has_time_limit_min) {
         Pst__JobRecord *copy = NULL;

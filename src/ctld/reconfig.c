@@ -18,6 +18,7 @@
 #include "ctld/feed.h"
 #include "ctld/gang.h"
 #include "ctld/jobsubmit.h"
+#include "ctld/licenses.h"
 #include "ctld/lifecycle.h"
 #include "ctld/preempt.h"
 #include "ctld/shares.h"
@@ -333,7 +334,7 @@ int reconfig_run(struct ctld *ctld, struct err *err)
     feed_params(ctld);
     shares_configure(ctld);
     gang_recheck(ctld);
-    feed_licenses(ctld);
+    licenses_refresh(ctld);
     for (uint32_t i = 0; i < ctld->cluster->nnodes; i++)
         if (ctld->cluster->nodes[i])
             (void)node_send(ctld, ctld->cluster->nodes[i], ctld->applied_lsn, OP_NODE_RECONFIGURE, NULL);

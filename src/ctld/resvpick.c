@@ -14,6 +14,7 @@
 #include "base/pbutil.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "ctld/licenses.h"
 #include "ctld/resv_impl.h"
 #include "feed/grestext.h"
 #include "feed/licenses.h"
@@ -537,7 +538,7 @@ int resv_licenses_fit(struct ctld *ctld, const Pst__ReservationRecord *rec, int6
 
     if (!copy)
         return 0;
-    if (!licenses_valid(ctld->conf, rec->licenses))
+    if (!licenses_valid(ctld->conf, licenses_all(ctld), rec->licenses))
         return ESLURM_INVALID_LICENSES;
     for (char *w = strtok_r(copy, ",;", &save); w; w = strtok_r(NULL, ",;", &save)) {
         uint64_t sum;
@@ -550,7 +551,7 @@ int resv_licenses_fit(struct ctld *ctld, const Pst__ReservationRecord *rec, int6
             if (other->resv_id != rec->resv_id && other->licenses && resv_meet(rec, other, now_us) &&
                 !resv_has(rec, RESV_FLAG(OVERLAP) | RESV_FLAG(MAINT)))
                 sum += count_of(other->licenses, g.name);
-        if (sum > count_of(conf_str(ctld->conf, CONF_LICENSES), g.name))
+        if (sum > count_of(licenses_all(ctld), g.name))
             return ESLURM_RESERVATION_OVERLAP;
     }
     return 0;

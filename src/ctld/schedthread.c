@@ -16,6 +16,7 @@
 #include "base/timefmt.h"
 #include "feed/licenses.h"
 #include "ctld/assocquery.h"
+#include "ctld/licenses.h"
 #include "ctld/prioquery.h"
 
 #define BACKFILL_MIN_GAP_US 20000     /* between two backfill passes */
@@ -370,7 +371,7 @@ int schedthread_start(struct ctld *ctld, struct schedthread **ret)
     t->backfill = params.backfill;
     r = sched_new(&params, &t->sched);
     if (r >= 0)
-        r = licenses_configure(t->sched, conf_str(ctld->conf, CONF_LICENSES));
+        r = licenses_configure(t->sched, licenses_all(ctld));
     if (r < 0) {
         sched_free(t->sched);
         free(t);

@@ -61,10 +61,9 @@ bool licenses_parse(char *text, struct license_list *ret)
     return true;
 }
 
-/* How many of a licence the configuration has; false for an unknown name. */
-static bool total_of(const struct conf *conf, const char *name, uint64_t *ret)
+/* How many of a licence there are; false for an unknown name. */
+static bool total_of(const char *all, const char *name, uint64_t *ret)
 {
-    const char *all = conf_str(conf, CONF_LICENSES);
     _cleanup_free_ char *copy = all ? strdup(all) : NULL;
     char *save = NULL;
 
@@ -79,7 +78,7 @@ static bool total_of(const struct conf *conf, const char *name, uint64_t *ret)
     return false;
 }
 
-bool licenses_valid(const struct conf *conf, const char *text)
+bool licenses_valid(const struct conf *conf, const char *all, const char *text)
 {
     _cleanup_free_ char *copy = strdup(text);
     struct license_list list;
@@ -91,7 +90,7 @@ bool licenses_valid(const struct conf *conf, const char *text)
     for (size_t i = 0; ok && i < list.n; i++) {
         uint64_t total;
 
-        ok = total_of(conf, list.items[i].name, &total) && (zero || list.items[i].count <= total);
+        ok = total_of(all, list.items[i].name, &total) && (zero || list.items[i].count <= total);
     }
     free(list.items);
     return ok;

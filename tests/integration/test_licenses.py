@@ -84,3 +84,39 @@ def test_requeue_releases(c):
     c.run("scontrol", "requeuehold", job)
     wait_until(lambda: show(c) == SHOWN.format(0, 4, 0, 10), "released")
     wait_until(lambda: c.job(job)["LicensesAlloc"] == "(null)", "the requeued job holds none")
+
+
+def test_remote(make_cluster):
+    """What another server has and this cluster may use a part of; sacctmgr changes it while jobs wait."""
+    c = make_cluster(nodes=1, conf="Licenses=matlab:2\nSchedulerParameters=bf_interval=1")
+    assert "Invalid license" in c.refused("sbatch", "-L", "fluent@lic1", "--wrap", "true")
+    c.run("sacctmgr", "-i", "add", "resource", "fluent", "server=lic1", "count=10", "cluster=test", "allowed=40")
+    c.run("sacctmgr", "-i", "add", "resource", "other", "server=lic1", "count=9", "cluster=elsewhere", "allowed=40",
+          check=False)
+    lines = show(c).splitlines()
+    assert lines[:3] == ["LicenseName=fluent@lic1", "    Total=4 Used=0 Free=4 Reserved=0 Remote=yes", lines[2]]
+    assert lines[2].startswith("    LastConsumed=0 LastDeficit=0 LastUpdate=2")
+    assert lines[3:] == ["LicenseName=matlab", "    Total=2 Used=0 Free=2 Reserved=0 Remote=no"]
+    assert "Invalid license" in c.refused("sbatch", "-L", "fluent@lic1:5", "--wrap", "true")
+    first = c.sbatch("-n1", "-L", "fluent@lic1:3,matlab", wrap="sleep 1000")
+    c.wait_state(first, "RUNNING")
+    assert "Total=4 Used=3 Free=1 Reserved=0 Remote=yes" in show(c)
+    second = c.sbatch("-n1", "-L", "fluent@lic1:2", wrap="sleep 1000")
+    reason(c, second, "Licenses")
+    either = c.sbatch("-n1", "-L", "fluent@lic1:2|matlab:1", wrap="sleep 1000")
+    c.wait_state(either, "RUNNING")
+    assert c.job(either)["LicensesAlloc"] == "matlab:1"
+    # Others use all that is not ours, and two of ours.
+    c.run("sacctmgr", "-i", "modify", "resource", "fluent", "server=lic1", "set", "lastconsumed=11")
+    assert "LastConsumed=11 LastDeficit=2 " in show(c)
+    c.run("sacctmgr", "-i", "modify", "resource", "fluent", "server=lic1", "set", "lastconsumed=3", "count=20")
+    c.run("sacctmgr", "-i", "modify", "resource", "fluent", "where", "server=lic1", "cluster=test", "set", "allowed=25")
+    c.wait_state(second, "RUNNING")
+    assert "Total=5 Used=5 Free=0 Reserved=0 Remote=yes" in show(c)
+    c.kill_ctld()
+    c.start_ctld()
+    assert "Total=5 Used=5 Free=0 Reserved=0 Remote=yes" in show(c)
+    c.run("sacctmgr", "-i", "delete", "resource", "fluent")
+    assert "fluent" not in show(c)
+    assert "Invalid license" in c.refused("sbatch", "-L", "fluent@lic1", "--wrap", "true")
+    c.run("scancel", first, second, either)

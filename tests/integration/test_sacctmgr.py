@@ -176,7 +176,7 @@ def test_a_file_of_22_05(make_cluster):
         ["bio", "erin", "", "5", "", "4", "", "02:00:00"],
         ["cell", "", "", "parent", "", "", "", ""],
         ["cell", "erin", "", "1", "", "", "mem=2G,node=2", ""],
-        ["cell", "frank", "debug", "2147483647", "", "", "", ""]]
+        ["cell", "frank", "debug", "parent", "", "", "", ""]]
     assert rows(c, "list", "user", "erin", "withcoord", "format=user,defaultaccount,coord") == [["erin", "bio", "bio,cell"]]
     before = mgr(c, "-nP", "list", "assoc").out
     (c.work / "bad.cfg").write_text(OLD_FILE.format(name=name) + "User - 'gil':Fairshare=1:Nonsense=2\n")

@@ -1,0 +1,25 @@
+/* licenses.h - the licences of this cluster: Licenses= of slurm.conf, and its part of what others
+ * serve
+ *
+ * A resource of accounting (sacctmgr add resource) of which this cluster may use a part is a
+ * licence too; its name here is name@server.  Core thread. */
+#pragma once
+
+#include "ctld/ctld.h"
+
+/* Make the list anew and tell the scheduler when it is another one: the configuration or the
+ * accounting records changed. */
+void licenses_refresh(struct ctld *ctld);
+void licenses_forget(struct ctld *ctld);
+/* "matlab:10,ansys@lic1:4": what jobs can hold; borrowed until the next refresh. */
+const char *licenses_all(const struct ctld *ctld);
+
+/* One that another server has, as told to commands.  total: what this cluster may use; deficit:
+ * what others seem to use of that, by the last word of the server. */
+struct remote_license {
+    char name[256];
+    uint64_t total, deficit, last_consumed;
+    int64_t update_us;
+};
+/* The next of them; false at the end.  Start with *pos = 0. */
+bool licenses_next_remote(const struct ctld *ctld, size_t *pos, struct remote_license *ret);
