@@ -82,7 +82,7 @@ static uint64_t usual_khz(void)
     if (khz == UINT64_MAX) {
         _cleanup_fclose_ FILE *f = fopen("/proc/cpuinfo", "re");
 
-        while (f && !mhz && fgets(line, sizeof(line), f))
+        while (f && mhz <= 0 && fgets(line, sizeof(line), f))
             if (sscanf(line, "cpu MHz : %lf", &mhz) != 1)
                 mhz = 0;
         khz = (uint64_t)(mhz * 1000);
