@@ -345,6 +345,8 @@ static const struct pb_cap rows[] = {
     ALL("ConfigReply", PATH),
     REP("ConfigReply", "entries", 128 * KIB, 4096),
     REP("ConfigReply", "cgroup", 128 * KIB, 1024),
+    REP("ConfigReply", "remote_licenses", SHORT, 1024),
+    ALL("RemoteLicense", SHORT),
     ALL("KeyValue", TEXT),
     ALL("JobIdRequest", SHORT),
     ALL("ScriptReply", SHORT),

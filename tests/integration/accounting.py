@@ -3,6 +3,7 @@
 A data folder is made once a session (mariadb-install-db takes seconds) and copied for each server.  Servers
 listen on a socket in their folder alone."""
 
+import atexit
 import json
 import os
 import shutil
@@ -32,18 +33,12 @@ def template():
     global TEMPLATE
     if TEMPLATE is None:
         folder = tempfile.mkdtemp(prefix="penstock-mariadb-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
         TEMPLATE = Path(folder) / "data"
         subprocess.run([server_program("mariadb-install-db"), "--no-defaults", f"--datadir={TEMPLATE}",
                         "--auth-root-authentication-method=normal", "--skip-test-db", f"--user={user()}"],
                        check=True, capture_output=True, timeout=120)
     return TEMPLATE
-
-
-@pytest.fixture(scope="session", autouse=True)
-def drop_template():
-    yield
-    if TEMPLATE is not None:
-        shutil.rmtree(TEMPLATE.parent, ignore_errors=True)
 
 
 def user():

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from accounting import Dbd, conf_of, drop_template, storage_of  # noqa: F401
+from accounting import Dbd, conf_of, storage_of
 from conftest import program, wait_until
 
 RULE = "-" * 80 + "\n"

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from accounting import Dbd, MariaDB, conf_of, differences, drop_template, storage_of  # noqa: F401
+from accounting import Dbd, MariaDB, conf_of, differences, storage_of
 from conftest import BUILD, program, wait_until
 
 ENGINES = ["sqlite", "mysql"]

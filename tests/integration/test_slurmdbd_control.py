@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from accounting import Dbd, MariaDB, drop_template, storage_of  # noqa: F401
+from accounting import Dbd, MariaDB, storage_of
 from conftest import program, wait_until
 
 ROOT_ONLY = pytest.mark.skipif(os.getuid() != 0, reason="asks as somebody else")

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from accounting import Dbd, drop_template, storage_of  # noqa: F401
+from accounting import Dbd, storage_of
 from conftest import program, wait_until
 
 HOUR = 3600
