@@ -46,7 +46,7 @@ JOB = {
     "tasks-per-node": "2", "threads-per-core": "1", "time": "10", "time-min": "5", "tmp": "0", "tres-per-task": "cpu=2",
     "wait-all-nodes": "1", "wckey": "w", "wrap": "true", "ntasks-per-gpu": "1", "mem-per-gpu": "10",
     # srun and salloc
-    "bcast": "/tmp/penstock-bcast", "epilog": "/bin/true", "prolog": "/bin/true", "task-epilog": "/bin/true",
+    "bcast": "{bcast}", "epilog": "/bin/true", "prolog": "/bin/true", "task-epilog": "/bin/true",
     "task-prolog": "/bin/true", "ignore-signals": "USR1", "mpi": "none", "msg-timeout": "10", "relative": "0",
     "threads": "4", "treewidth": "5", "wait": "5", "gid": "0", "uid": "0",
 }
@@ -69,7 +69,7 @@ NO_RECORD = {
 def fill(value, tmp_path):
     (tmp_path / "nodes").write_text("node1\n")
     (tmp_path / "env").write_text("A=b\0")
-    return value.format(nodes=tmp_path / "nodes", env=tmp_path / "env")
+    return value.format(nodes=tmp_path / "nodes", env=tmp_path / "env", bcast=tmp_path / "bcast")
 
 
 def argument(name, options, values, tmp_path):
