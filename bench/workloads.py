@@ -3,9 +3,11 @@
 A result has the name of the workload, what was measured, on which cluster, and its metrics; the
 metrics that have a target stand in `run`."""
 
+import json
 import os
 import re
 import signal
+import subprocess
 import time
 
 from benchlib import Span, emit, fork_client, out, percentile, rss_kib, sdiag, spawn_wait, submit
@@ -130,6 +132,28 @@ def w_steps(cluster, n):
     begin, end = map(float, done.stdout.split())
     return rows + [emit(bench="steps", what="steps of one task", cluster=cluster.label, n=n, per_s=n / (end - begin),
                         **cpu_fields(span, n))]
+
+
+def w_tasks(cluster, program, n, width=256):
+    """What one more task of a step costs, beside fork and exec of the same program by nobody.
+
+    The difference of a step of `width` tasks on one node and a step of one, for each task more."""
+    task, spans = "/bin/true", {}
+    for tasks in (1, width):
+        argv = ["srun", "-N1", "--mem=1", "--overcommit", f"-n{tasks}", task]
+        timed_loop(cluster, 1, argv)
+        with Span(cluster) as span:
+            times, failed = timed_loop(cluster, n, argv)
+        if failed:
+            raise RuntimeError(f"{failed} of {n} steps of {tasks} tasks failed")
+        spans[tasks] = percentile(times, .5), span.cpu_s / n
+    plain = [json.loads(subprocess.run([program, str(width), task], check=True, capture_output=True,
+                                       text=True).stdout) for _ in range(n)]
+    wall, cpu = [(spans[width][i] - spans[1][i]) / (width - 1) * 1e6 for i in (0, 1)]
+    plain_wall, plain_cpu = [percentile([p[k] for p in plain], .5) for k in ("wall_us_each", "cpu_us_each")]
+    return [emit(bench="tasks", what="a task more in a step", cluster=cluster.label, n=n, width=width, wall_us=wall,
+                 cpu_us=cpu, spawn_wall_us=plain_wall, spawn_cpu_us=plain_cpu, wall_ratio=wall / plain_wall,
+                 cpu_ratio=cpu / plain_cpu)]
 
 
 def squeue_loops(cluster, loops, work):
