@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/timefmt.h"
 #include "cli/fmt_sinfo.h"
 #include "cli/out_nodes.h"
 #include "cli/out_users.h"
@@ -21,15 +22,18 @@ static void put_node_states(struct json *js, const char *key, const Pst__NodeRec
     json_list_end(js);
 }
 
-static void put_energy(struct json *js)
+static void put_energy(struct json *js, const Pst__NodeEnergy *e)
 {
+    static const Pst__NodeEnergy none = PST__NODE_ENERGY__INIT;
+
+    e = e ? e : &none;
     json_object(js, "energy");
-    json_int(js, "average_watts", 0);
-    json_int(js, "base_consumed_energy", 0);
-    json_int(js, "consumed_energy", 0);
-    json_set(js, "current_watts", 0);
-    json_int(js, "previous_consumed_energy", 0);
-    json_int(js, "last_collected", 0);
+    json_int(js, "average_watts", e->average_watts);
+    json_int(js, "base_consumed_energy", (int64_t)e->base_j);
+    json_int(js, "consumed_energy", (int64_t)e->consumed_j);
+    json_set(js, "current_watts", e->current_watts);
+    json_int(js, "previous_consumed_energy", (int64_t)e->previous_j);
+    json_int(js, "last_collected", e->collected_us / USEC_PER_SEC);
     json_object_end(js);
 }
 
@@ -68,7 +72,7 @@ static void put_node_config(struct json *js, const Pst__NodeRecord *n)
     json_int(js, "cpus", n->cpus);
     json_int(js, "effective_cpus", n->cpus);
     json_str(js, "specialized_cpus", n->cpu_spec_list);
-    put_energy(js);
+    put_energy(js, n->energy);
     json_str(js, "extra", n->extra);
     json_words(js, "features", n->features);
     json_words(js, "active_features", n->active_features ? n->active_features : n->features);

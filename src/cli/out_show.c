@@ -566,7 +566,8 @@ static void node_use(struct strbuf *sb, const Pst__NodeRecord *n, const struct s
         put_gpus_used(sb, n->alloc_gres);
     }
     next_line(sb, o);
-    strbuf_add(sb, "CurrentWatts=0 AveWatts=0");
+    strbuf_addf(sb, "CurrentWatts=%u AveWatts=%u", n->energy ? n->energy->current_watts : 0,
+                n->energy ? n->energy->average_watts : 0);
 }
 
 void show_node(struct strbuf *sb, const Pst__NodeRecord *n, const char *partitions, int64_t now_us,

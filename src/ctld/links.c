@@ -276,6 +276,18 @@ static struct node *node_of(struct ctld *ctld, const struct cmd *cmd)
     return idmap_get(&ctld->links, conn_id(cmd->conn));
 }
 
+/* What was known stays when there is no memory for what is new. */
+static void set_energy(Pst__NodeRecord *rec, const Pst__NodeEnergy *now)
+{
+    ProtobufCMessage *copy = NULL;
+
+    if (now && pb_dup(&now->base, &copy) < 0)
+        return;
+    if (rec->energy)
+        pst__node_energy__free_unpacked(rec->energy, NULL);
+    rec->energy = (Pst__NodeEnergy *)copy;
+}
+
 void op_node_report(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__NodeReport *rep = (const Pst__NodeReport *)cmd->msg;
@@ -309,6 +321,7 @@ void op_node_report(struct ctld *ctld, struct cmd *cmd)
         SET(n->rec, cpu_load_centi, rep->cpu_load_centi);
         SET(n->rec, free_mem_mib, rep->free_mem_mib);
         SET(n->rec, last_response_us, core_now());
+        set_energy(n->rec, rep->energy);
         views_mark_node(ctld->views, n);
     }
     if (atomic_load(&ctld->disk_full))

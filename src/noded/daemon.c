@@ -247,6 +247,7 @@ void noded_reconfigure(struct noded *d)
         d->hardware = hw;
     }
     take_processors(d);
+    watts_configure(d);
     log_set_level(wanted_level(d));
     (void)conf_free(old);
     log_info("configuration read again");
@@ -325,6 +326,8 @@ static int prepare(struct noded *d, struct err *err)
     if (r == 0)
         r = siteprogs_new(d, &d->siteprogs);
     if (r == 0)
+        r = watts_new(d, &d->watts);
+    if (r == 0)
         r = listen_new(d, &d->listener, err);
     if (r == 0 && report_new(d, &d->reporter) < 0)
         r = err_set(err, -EINVAL, "cannot set up the connection to the controller");
@@ -344,6 +347,7 @@ static void shut(struct noded *d)
     report_close(d->reporter);
     listen_close(d->listener);
     siteprogs_close(d->siteprogs);
+    watts_close(d->watts);
     uv_close((uv_handle_t *)&d->sig_chld, NULL);
     uv_close((uv_handle_t *)&d->sig_term, NULL);
     uv_close((uv_handle_t *)&d->sig_int, NULL);
@@ -364,6 +368,7 @@ static void release(struct noded *d)
     d->listener = listen_free(d->listener);
     d->scripts = scripts_free(d->scripts);
     d->siteprogs = siteprogs_free(d->siteprogs);
+    d->watts = watts_free(d->watts);
     atomic_store(&d->keys, auth_keys_free(atomic_load(&d->keys)));
     gres_rows_free(d->gres);
     if (d->hardware)
@@ -384,6 +389,7 @@ static void release(struct noded *d)
 static void serve(struct noded *d)
 {
     siteprog_run(d, SITEPROG_HEALTH, NULL);
+    watts_configure(d);
     report_start(d->reporter);
     daemonize_notify("READY=1");
     while (!d->stopping)

@@ -30,11 +30,24 @@ int64_t gather_interval(const char *text, const char *kind)
     return found;
 }
 
-bool gather_energy(const struct conf *conf)
+enum energy_kind gather_energy(const struct conf *conf)
 {
     const char *type = conf_str(conf, CONF_ACCT_GATHER_ENERGY_TYPE);
 
-    return type && strcmp(type, "acct_gather_energy/rapl") == 0;
+    if (!type || strcasecmp(type, "acct_gather_energy/none") == 0)
+        return ENERGY_NONE;
+    return strcasecmp(type, "acct_gather_energy/rapl") == 0 ? ENERGY_RAPL : ENERGY_PM_COUNTERS;
+}
+
+/* As the job asks, else as configured. */
+static uint32_t interval_of(const struct conf *conf, const Pst__JobRecord *job, const char *kind,
+                            uint32_t without)
+{
+    int64_t every = gather_interval(job->acctg_freq, kind);
+
+    if (every < 0)
+        every = gather_interval(conf_str(conf, CONF_JOB_ACCT_GATHER_FREQUENCY), kind);
+    return every < 0 ? without : (uint32_t)every;
 }
 
 Pst__Gather *gather_of(const struct conf *conf, const Pst__JobRecord *job)
@@ -46,7 +59,6 @@ Pst__Gather *gather_of(const struct conf *conf, const Pst__JobRecord *job)
                   { "NoShared", GATHER_UNSHARED },
                   { "OverMemoryKill", GATHER_LIMIT } };
     const char *type = conf_str(conf, CONF_JOB_ACCT_GATHER_TYPE), *value;
-    int64_t every = gather_interval(job->acctg_freq, "task");
     Pst__Gather *g;
     size_t len;
 
@@ -56,10 +68,9 @@ Pst__Gather *gather_of(const struct conf *conf, const Pst__JobRecord *job)
     if (!g)
         return NULL;
     pst__gather__init(g);
-    if (every < 0)
-        every = gather_interval(conf_str(conf, CONF_JOB_ACCT_GATHER_FREQUENCY), "task");
-    g->has_task_s = g->has_flags = true;
-    g->task_s = every < 0 ? 30 : (uint32_t)every;
+    g->has_task_s = g->has_energy_s = g->has_flags = true;
+    g->task_s = interval_of(conf, job, "task", 30);
+    g->energy_s = interval_of(conf, job, "energy", 0);
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
         if (conf_option(conf, CONF_JOB_ACCT_GATHER_PARAMS, flags[i].option, &value, &len))
             g->flags |= flags[i].flag;

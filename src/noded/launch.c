@@ -66,7 +66,8 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
     set_num(&sf->has_unkillable_s, &sf->unkillable_s, conf_num(d->conf, CONF_UNKILLABLE_STEP_TIMEOUT));
     set_num(&sf->has_suspend_grace_s, &sf->suspend_grace_s, suspend_grace_s(d->conf));
     r = gres_step_gpus(d->gres, sf);
-    if (gather_energy(d->conf) && r == 0 && !(sf->energy_root = hw_root(d->conf)))
+    set_num(&sf->has_energy_kind, &sf->energy_kind, gather_energy(d->conf));
+    if (sf->energy_kind != ENERGY_NONE && r == 0 && !(sf->energy_root = hw_root(d->conf)))
         r = -ENOMEM;
     sf->has_gpus_relative = true;
     sf->gpus_relative = constrain_devices(d);

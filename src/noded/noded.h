@@ -17,6 +17,7 @@
 #include "conf/conf.h"
 #include "noded/gres.h"
 #include "stepd/cgroup.h"
+#include "stepd/energy.h"
 #include "stepfile.pb-c.h"
 
 struct auth_keys;
@@ -126,6 +127,7 @@ struct noded {
     struct scripts *scripts;
     Pst__Namespace *ns; /* private folders of jobs; NULL: none on this node; owned; as of the start */
     struct siteprogs *siteprogs;
+    struct watts *watts;
     struct listener *listener;
     uv_signal_t sig_chld, sig_term, sig_int, sig_hup, sig_usr2;
     bool stopping;
@@ -171,9 +173,17 @@ int constrain_plan(const struct noded *d, Pst__StepFile *sf);
 /* gather.c: how the use of a job's tasks is measured; NULL: it is not, or no memory.  Caller frees.
  */
 Pst__Gather *gather_of(const struct conf *conf, const Pst__JobRecord *job);
-bool gather_energy(const struct conf *conf); /* AcctGatherEnergyType */
+enum energy_kind gather_energy(const struct conf *conf); /* AcctGatherEnergyType */
 /* Seconds of "30" (tasks only) or "task=30,energy=10" for a kind of data; -1: not in it. */
 int64_t gather_interval(const char *text, const char *kind);
+
+/* watts.c: the node's energy, with AcctGatherNodeFreq */
+int watts_new(struct noded *d, struct watts **ret);
+void watts_configure(struct noded *d); /* at the start, and when the configuration was read again */
+void watts_close(struct watts *w);
+struct watts *watts_free(struct watts *w);
+/* Until the next look; NULL: not known. */
+const Pst__NodeEnergy *watts_now(const struct noded *d);
 
 /* launch.c */
 /* A batch job as the controller sends it.  0: accepted (or known already); errors leave nothing. */
@@ -248,6 +258,7 @@ void report_clean(struct noded *d, uint32_t job_id, uint64_t run_id);
 void report_prolog_done(struct noded *d, const struct njob *job);
 void report_prolog_failed(struct noded *d, const struct njob *job);
 void report_drain(struct noded *d, const char *reason);
+void report_energy(struct noded *d); /* it was looked at */
 
 /* ops.c: requests of the controller */
 void ops_request(struct noded *d, struct dialer *dialer, const struct frame *frame);

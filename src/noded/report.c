@@ -12,12 +12,14 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/pbutil.h"
+#include "base/timefmt.h"
 #include "noded.h"
 #include "stepd/spool.h"
 #include "wire/dialer.h"
 
 #define HEARTBEAT_S 30
 #define RETRY_MS 1000
+#define ENERGY_REPORT_US (5 * USEC_PER_SEC) /* no more often, however often it is looked at */
 #define REPORT_EVENTS_MAX 4096u /* in one message */
 
 enum event_kind { EV_LAUNCHED, EV_ENDED, EV_CLEAN, EV_PROLOG_DONE, EV_PROLOG_FAILED };
@@ -51,6 +53,7 @@ struct reporter {
     char *drain_reason; /* until acknowledged */
     bool drain_sent, dirty, registered;
     uint64_t heartbeat_s;
+    int64_t told_us; /* of the monotonic clock: the last heartbeat */
 };
 
 static void events_add(struct events *l, struct event e)
@@ -283,6 +286,8 @@ static int send_share(struct reporter *r, size_t n, bool heartbeat)
         b.msg.has_cpu_load_centi = b.msg.has_free_mem_mib = true;
         b.msg.cpu_load_centi = load;
         b.msg.free_mem_mib = free_mib;
+        b.msg.energy = (Pst__NodeEnergy *)watts_now(r->d); /* only read */
+        r->told_us = now_mono_us();
     }
     if (r->drain_reason && !r->drain_sent) {
         b.msg.drain_reason = r->drain_reason;
@@ -497,6 +502,14 @@ static void on_registered(struct reporter *r, const struct frame *frame)
     noded_load_keys(r->d);
     (void)uv_timer_start(&r->heartbeat, on_heartbeat, beat * 1000, beat * 1000); /* not closing */
     (void)send_share(r, 0, true); /* load and memory at once; the beat repeats it */
+}
+
+void report_energy(struct noded *d)
+{
+    struct reporter *r = d->reporter;
+
+    if (now_mono_us() - r->told_us >= ENERGY_REPORT_US)
+        on_heartbeat(&r->heartbeat);
 }
 
 static struct flight *take_flight(struct reporter *r, uint32_t id)

@@ -189,18 +189,24 @@ static void look_at_energy(struct step *s)
     energy_look(s->energy);
     s->usage.has_energy_j = true;
     s->usage.energy_j = s->energy->used_uj / 1000000;
+    s->energy_due_us = now_mono_us() + s->energy_every_us;
 }
 
+/* slurmd says what cannot be read. */
 static void start_energy(struct step *s)
 {
+    uint32_t every_s = s->sf->gather ? s->sf->gather->energy_s : 0;
+
     s->energy = s->sf->energy_root && !s->ext ? malloc(sizeof(*s->energy)) : NULL;
     if (!s->energy)
         return;
-    energy_begin(s->energy, s->sf->energy_root);
-    if (!s->energy->n) {
+    if (energy_begin(s->energy, (enum energy_kind)s->sf->energy_kind, s->sf->energy_root) < 0) {
         free(s->energy);
         s->energy = NULL;
+        return;
     }
+    s->energy_every_us = (int64_t)(every_s ? MIN(every_s, ENERGY_LOOK_MAX_S) : ENERGY_LOOK_MAX_S) * USEC_PER_SEC;
+    s->energy_due_us = now_mono_us() + s->energy_every_us;
 }
 
 void gather_start(struct step *s)
@@ -234,7 +240,10 @@ void gather_start(struct step *s)
 
 int64_t gather_due_us(const struct step *s)
 {
-    return s->gather && s->n_running > 0 ? s->gather->next_mono_us : 0;
+    int64_t tasks = s->gather && s->n_running > 0 ? s->gather->next_mono_us : 0,
+            energy = s->energy && s->n_running > 0 ? s->energy_due_us : 0;
+
+    return tasks && energy ? MIN(tasks, energy) : MAX(tasks, energy);
 }
 
 void gather_tick(struct step *s, int64_t now_mono)
@@ -245,6 +254,8 @@ void gather_tick(struct step *s, int64_t now_mono)
     if (!due || now_mono < due)
         return;
     look_at_energy(s);
+    if (!s->gather || !s->gather->next_mono_us || now_mono < s->gather->next_mono_us)
+        return;
     (void)look(s, &list);
     s->gather->next_mono_us = now_mono_us() + (int64_t)s->sf->gather->task_s * USEC_PER_SEC;
     check_limit(s);

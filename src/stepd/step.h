@@ -98,6 +98,7 @@ struct step {
     pid_t mpi_pid;         /* of its service, whether it runs or not; 0 = there was none */
     struct step_gpus *gpus; /* NULL: all tasks see all GPUs of the step */
     struct energy *energy; /* NULL: not measured */
+    int64_t energy_every_us, energy_due_us; /* with energy; due by the monotonic clock */
     struct gather *gather; /* NULL: the use of tasks is not measured */
     bool had_srun;
     uint64_t in_got, in_told; /* bytes of srun's standard input that came, and that it was told are gone */

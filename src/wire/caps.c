@@ -130,6 +130,7 @@ static const struct pb_cap rows[] = {
     STR("NodeRecord", "gres", TEXT),
     STR("NodeRecord", "gres_devices", TEXT),
     REP("NodeRecord", "gres_topo", TEXT, 1024),
+    ALL("NodeEnergy", SHORT),
     ALL("GresTopo", SHORT),
     STR("GresTopo", "devices", 16 * KIB),
     STR("GresTopo", "cores", 16 * KIB),
