@@ -111,8 +111,8 @@ void report_drain(struct noded *d, const char *reason)
 {
     struct reporter *r = d->reporter;
 
-    if (pb_set_str(&r->drain_reason, reason) < 0)
-        return;
+    if (r->drain_reason || pb_set_str(&r->drain_reason, reason) < 0)
+        return; /* the first is the cause, what follows its consequence */
     r->drain_sent = false;
     r->dirty = true;
 }

@@ -84,6 +84,16 @@ class Result(subprocess.CompletedProcess):
     err = property(lambda self: self.stderr)
 
 
+def is_stopped(pid):
+    """Stopped, or waiting in vfork for a child that was stopped before its exec; False when it has ended."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split() if state == "D" else []
+    except OSError:
+        return False
+    return state == "T" or any(is_stopped(child) for child in children)
+
+
 def processes_of(folder):
     """(pid, command line) of processes that name, work in or were started with the folder."""
     needle, own = str(folder).encode(), {os.getpid(), os.getppid()}

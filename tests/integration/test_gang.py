@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import wait_until
+from conftest import is_stopped, wait_until
 
 # Every 0.05 s a line; the first is the script's number.
 TICKS = "echo $$ > ticks.$SLURM_JOB_ID; while :; do echo x >> ticks.$SLURM_JOB_ID; sleep 0.05; done"
@@ -31,9 +31,7 @@ def ticks(c, job):
 
 def stopped(c, job):
     pid = ticks(c, job)[0]
-    if not pid:
-        return False
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+    return bool(pid) and is_stopped(pid)
 
 
 def states(c, *jobs):

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -62,7 +63,7 @@ static struct {
     struct seen_end ends[ENDS_MAX];
     size_t n_ends, n_launched, n_clean, n_prolog_done;
     uint32_t last_clean, prolog_failed;
-    char drain[128], first_drain[128]; /* the newest reason, and the first: the epilog may follow at once */
+    char drain[128], first_drain[128]; /* the newest reason, and the first */
 } ctl = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
 static char dir[64], slurmd_exe[PATH_MAX];
@@ -441,6 +442,28 @@ static inline int set_up(void **state)
     return 0;
 }
 
+/* A test that failed in the middle leaves jobs, and their processes would outlive this one. */
+static inline void end_leftovers(void)
+{
+    int64_t until = now_mono_us() + PATIENCE_S * USEC_PER_SEC;
+    char path[96];
+    struct dirent *de;
+    uint32_t id;
+    DIR *d;
+
+    if (!slurmd_pid)
+        start_slurmd();
+    (void)snprintf(path, sizeof(path), "%s/spool.n1", dir);
+    d = opendir(path);
+    while (d && (de = readdir(d)))
+        if (sscanf(de->d_name, "job%" SCNu32 ".", &id) == 1)
+            terminate(id, NULL, true);
+    if (d)
+        (void)closedir(d);
+    while (!spool_empty() && now_mono_us() < until)
+        (void)usleep(2000);
+}
+
 static inline int tear_down(void **state)
 {
     char *argv[] = { "rm", "-rf", dir, NULL };
@@ -448,6 +471,8 @@ static inline int tear_down(void **state)
     int status;
 
     (void)state;
+    if (!spool_empty())
+        end_leftovers();
     if (slurmd_pid)
         stop_slurmd(SIGTERM);
     (void)server_free(ctl.server);
