@@ -100,7 +100,7 @@ static void run_step(const char *exe, const char *spool, const struct cgroup_tre
     if (spool_make_step(spool, id, 1, STEP_ID_BATCH) < 0 ||
         spool_write(dir, "slurm_script", script, sizeof(script) - 1, 0700, getuid(), getgid()) <
             0 ||
-        stepd_spawn(exe, &sf, -1, -1, &pid, &ctl) < 0)
+        stepd_spawn(exe, &sf, -1, -1, -1, &pid, &ctl) < 0)
         exit(1);
     wait_end(ctl, pid);
     if (spool_remove_job(spool, id, 1) < 0)

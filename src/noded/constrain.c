@@ -85,9 +85,10 @@ int constrain_begin(struct noded *d, struct err *err)
         .extra = cg->extra_controllers,
         .use = wanted(d),
     };
+    bool namespaces = d->ns && d->ns->clone_flags;
     int r;
 
-    if (!want.use && track && strcmp(track, "proctrack/cgroup") != 0)
+    if (!want.use && !namespaces && track && strcmp(track, "proctrack/cgroup") != 0)
         return 0;
     r = cgroup_probe(&want, &d->cgroups, err);
     if (r < 0)
@@ -100,6 +101,10 @@ int constrain_begin(struct noded *d, struct err *err)
         err->text[0] = '\0';
         d->cgroups.kind = CGROUP_NONE;
     }
+    if (namespaces && d->cgroups.kind == CGROUP_NONE)
+        return err_set(err, -ENOTSUP,
+                       "namespace.yaml: CLONE_NEWPID and CLONE_NEWUSER need cgroups, and this node "
+                       "has none");
     /* With version 2 devices and CPU time need no controller. */
     tell_missing(want.use & ~(d->cgroups.kind == CGROUP_NONE ? 0 : d->cgroups.use), d->cgroups.kind);
     return 0;

@@ -31,7 +31,7 @@ int jobs_add_take(struct jobs *jobs, Pst__JobOnNode *on, struct njob **ret_job)
         return -ENOMEM;
     j->job_id = on->job->job_id;
     j->run_id = on->run_id;
-    j->ns_fd = -1;
+    j->ns_fd = j->ns_pid_fd = -1;
     j->on = on;
     for (size_t i = 0; i < jobs->nsuspended; i++)
         j->suspended = j->suspended || jobs->suspended[i] == j->run_id;
@@ -102,6 +102,8 @@ void jobs_remove(struct jobs *jobs, struct njob *job)
     }
     if (job->ns_fd >= 0)
         (void)close(job->ns_fd);
+    if (job->ns_pid_fd >= 0)
+        (void)close(job->ns_pid_fd);
     pst__job_on_node__free_unpacked(job->on, NULL);
     free(job);
 }

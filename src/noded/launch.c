@@ -125,7 +125,8 @@ static void start(struct noded *d, struct nstep *step, const Pst__StepFile *sf, 
 {
     struct njob *job = step->job;
     char num[16];
-    int r = stepd_spawn(d->stepd_exe, sf, srun_fd, job->ns_fd, &step->pid, &step->ctl_fd);
+    int r = stepd_spawn(d->stepd_exe, sf, srun_fd, job->ns_fd, job->ns_pid_fd, &step->pid,
+                        &step->ctl_fd);
 
     step->phase = STEP_RUNS;
     if (r == 0)
@@ -177,6 +178,8 @@ static void start_or_wait(struct noded *d, struct nstep *step, Pst__StepFile *sf
         steps_end_unstarted(d, step, "out of memory");
         return;
     }
+    if (job->ns_pid_fd >= 0)
+        set_num(&sf->has_ns_flags, &sf->ns_flags, job->ns_flags);
     start(d, step, sf, srun_fd);
     sf_free(sf);
     if (srun_fd >= 0)
@@ -280,7 +283,8 @@ static void ensure_extern(struct noded *d, struct njob *job)
     Pst__StepFile *sf;
     int r;
 
-    if (!job->on->has_contain || !job->on->contain || job->terminating || job_find_step(job, STEP_ID_EXTERN))
+    if (!job->on->has_contain || !job->on->contain || job->terminating || job->ns_lost ||
+        job_find_step(job, STEP_ID_EXTERN))
         return;
     r = make_step_dir(d, job, STEP_ID_EXTERN);
     if (r == 0)

@@ -70,6 +70,9 @@ struct njob {
     bool clean;         /* all done here; gone once acknowledged */
     int ns_fd;          /* mount namespace of its private folders; -1 none, or not yet */
     bool no_ns;         /* it started without private folders */
+    bool ns_lost;       /* they ended before the job: no step starts any more */
+    int ns_pid_fd;      /* first process of its process and user namespaces; -1 none, or not yet */
+    uint32_t ns_flags;  /* with it: CLONE_NEWPID, CLONE_NEWUSER */
     bool released;      /* its extern step was told that nobody needs it any more */
     bool suspended;     /* its steps are stopped, and those that start are too */
     uint32_t batch_status;
@@ -234,7 +237,12 @@ int ns_configure(struct noded *d, struct err *err);
 bool ns_pending(const struct noded *d, const struct njob *job);
 /* Must it fail, because they are gone? */
 bool ns_gone(const struct noded *d, const struct njob *job);
-/* Remove what an extern step that was killed left of the job's folder; for all jobs that are not here. */
+/* Descriptors that the extern step's news brought; fd is taken. */
+void ns_take(struct njob *job, const Pst__StepNews *news, int fd);
+/* The extern step has ended: so have namespaces that do not outlive it. */
+void ns_lose(struct njob *job);
+/* Remove what an extern step that was killed left of the job's folder; for all jobs that are not
+ * here. */
 void ns_clean_job(struct noded *d, const struct njob *job);
 void ns_clean_strays(struct noded *d);
 

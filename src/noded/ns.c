@@ -163,6 +163,29 @@ bool ns_gone(const struct noded *d, const struct njob *job)
     return wanted(d, job) && !ns_pending(d, job);
 }
 
+void ns_take(struct njob *job, const Pst__StepNews *news, int fd)
+{
+    int *to = news->has_ns_flags ? &job->ns_pid_fd : &job->ns_fd;
+
+    if (news->has_ns_flags)
+        job->ns_flags = news->ns_flags;
+    if (*to < 0)
+        *to = fd;
+    else
+        (void)close(fd);
+}
+
+void ns_lose(struct njob *job)
+{
+    if (job->ns_pid_fd < 0)
+        return; /* folders alone are kept by their descriptor */
+    (void)close(job->ns_pid_fd);
+    if (job->ns_fd >= 0)
+        (void)close(job->ns_fd);
+    job->ns_pid_fd = job->ns_fd = -1;
+    job->ns_lost = true;
+}
+
 /* ---- what was left -----------------------------------------------------------------------------
  */
 

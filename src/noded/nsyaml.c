@@ -5,6 +5,7 @@
 #include "noded/nsyaml.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -294,6 +295,8 @@ static int opt_flags(struct reader *rd, void *to, const yaml_node_t *v)
     (void)to;
     if (v->type != YAML_SEQUENCE_NODE)
         return wrong(rd, v, "a list is expected here");
+    rd->ns->has_clone_flags = true;
+    rd->ns->clone_flags = 0;
     for (yaml_node_item_t *i = v->data.sequence.items.start; i < v->data.sequence.items.top; i++) {
         const yaml_node_t *n = node_at(rd, *i);
         const char *word = scalar(n);
@@ -302,9 +305,7 @@ static int opt_flags(struct reader *rd, void *to, const yaml_node_t *v)
                       strcmp(word, "CLONE_NEWUSER") != 0))
             return wrong(rd, n, "clone_ns_flags knows CLONE_NEWNS, CLONE_NEWPID and CLONE_NEWUSER");
         if (strcmp(word, "CLONE_NEWNS") != 0)
-            return wrong(rd, n,
-                         "jobs get a mount namespace only: CLONE_NEWPID and CLONE_NEWUSER are not "
-                         "supported");
+            rd->ns->clone_flags |= strcmp(word, "CLONE_NEWPID") == 0 ? CLONE_NEWPID : CLONE_NEWUSER;
     }
     return 0;
 }
@@ -312,7 +313,7 @@ static int opt_flags(struct reader *rd, void *to, const yaml_node_t *v)
 static int opt_user_script(struct reader *rd, void *to, const yaml_node_t *v)
 {
     (void)to;
-    return wrong(rd, v, "user_ns_script is not supported: jobs get a mount namespace only");
+    return path(rd, v, &rd->ns->user_ns_script);
 }
 
 static int options(struct reader *rd, void *to, const yaml_node_t *v)
@@ -402,7 +403,7 @@ static int ignore(struct reader *rd, void *to, const yaml_node_t *v)
 
 static int bpf_token(struct reader *rd, void *to, const yaml_node_t *v)
 {
-    protobuf_c_boolean has, value; /* of user namespaces, which there are none of */
+    protobuf_c_boolean has, value; /* no token is needed: devices are denied from outside */
 
     (void)to;
     return truth(rd, v, &has, &value);

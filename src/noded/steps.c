@@ -92,7 +92,10 @@ void steps_ended(struct noded *d, struct nstep *step, Pst__StepEnd *end)
         }
     }
     report_ended(d, step);
-    if (step->step_id == STEP_ID_EXTERN && end && end->launch_failed && !job->terminating && ns_gone(d, job))
+    if (step->step_id == STEP_ID_EXTERN)
+        ns_lose(job);
+    if (step->step_id == STEP_ID_EXTERN && end && end->launch_failed && !job->terminating &&
+        ns_gone(d, job))
         no_folders(d, job, end->error);
     steps_advance_job(d, job);
 }
@@ -176,8 +179,8 @@ static void on_readable(uv_poll_t *poll, int status, int events)
             steps_lost(d, step);
             return;
         }
-        if (ns_fd >= 0 && step->job->ns_fd < 0)
-            step->job->ns_fd = TAKE_FD(ns_fd);
+        if (ns_fd >= 0)
+            ns_take(step->job, (Pst__StepNews *)msg, TAKE_FD(ns_fd));
         over = ((Pst__StepNews *)msg)->end != NULL;
         on_news(d, step, (Pst__StepNews *)msg);
         protobuf_c_message_free_unpacked(msg, NULL);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 
 #include "base/cleanup.h"
 #include "stepd/ctl.h"
@@ -59,7 +60,7 @@ int adopt_find(const char *spool, uid_t uid, struct adopt_job *ret_newest, size_
 
 /* The step daemon's next word; it has slurmd to talk to as well, so that it may be busy for a
  * moment. */
-static int answer(int fd, int *ret_ns)
+static int answer(int fd, int *ret_ns, int *ret_flags)
 {
     ProtobufCMessage *msg = NULL;
     _cleanup_close_ int ns = -1;
@@ -78,13 +79,17 @@ static int answer(int fd, int *ret_ns)
     if (r <= 0)
         return r < 0 ? r : -ECONNRESET;
     r = ((const Pst__StepNews *)msg)->adopted ? 0 : -EREMOTEIO;
+    if (r == 0) /* a mount namespace itself, or a pidfd with flags */
+        *ret_flags = ((const Pst__StepNews *)msg)->has_ns_flags
+                         ? (int)((const Pst__StepNews *)msg)->ns_flags
+                         : CLONE_NEWNS;
     protobuf_c_message_free_unpacked(msg, NULL);
     if (r == 0)
         *ret_ns = TAKE_FD(ns);
     return r;
 }
 
-int adopt_join(const char *spool, const struct adopt_job *job, int *ret_ns)
+int adopt_join(const char *spool, const struct adopt_job *job, int *ret_ns, int *ret_flags)
 {
     Pst__StepOrder o = PST__STEP_ORDER__INIT;
     _cleanup_close_ int fd = -1;
@@ -97,5 +102,5 @@ int adopt_join(const char *spool, const struct adopt_job *job, int *ret_ns)
         return r;
     o.has_adopt = o.adopt = true;
     r = ctl_send(fd, &o.base);
-    return r < 0 ? r : answer(fd, ret_ns);
+    return r < 0 ? r : answer(fd, ret_ns, ret_flags);
 }

@@ -103,9 +103,9 @@ static int join(const struct call *c, const char *spool, const struct adopt_job 
 {
     _cleanup_close_ int ns = -1;
     char env[32];
-    int r = adopt_join(spool, job, &ns);
+    int flags, r = adopt_join(spool, job, &ns, &flags);
 
-    if (r == 0 && ns >= 0 && c->o.join_container && setns(ns, CLONE_NEWNS) < 0)
+    if (r == 0 && ns >= 0 && c->o.join_container && setns(ns, flags) < 0)
         r = -errno;
     if (r < 0) {
         tell(c, LOG_ERR, "process %d of user %s could not be adopted into job %u: %s",

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "stepd/ns.h"
 #include "stepd/step.h"
 
 #define STACK_SIZE (64u * 1024u)
@@ -100,9 +101,9 @@ static int become_user(const struct step *s)
         return 0;
     /* Raw calls: the library's versions look for other threads, which the memory we share does not
      * have. */
-    if (syscall(SYS_setgroups, s->n_gids, s->gids) < 0 ||
-        syscall(SYS_setresgid, s->gid, s->gid, s->gid) < 0 ||
-        syscall(SYS_setresuid, s->uid, s->uid, s->uid) < 0)
+    if (syscall(SYS_setgroups, s->n_in_gids, s->in_gids) < 0 ||
+        syscall(SYS_setresgid, s->in_gid, s->in_gid, s->in_gid) < 0 ||
+        syscall(SYS_setresuid, s->in_uid, s->in_uid, s->in_uid) < 0)
         return -errno;
     return 0;
 }
@@ -161,6 +162,9 @@ static int child_main(void *arg)
     if (c->cpu_set) /* a CPU that has gone offline is no reason not to run */
         (void)syscall(SYS_sched_setaffinity, 0, c->cpu_set_size, c->cpu_set);
     (void)umask(s->umask);
+    r = s->ns_flags ? nsfirst_enter(s) : 0;
+    if (r < 0)
+        return fail(c, CHILD_SETUP, r);
     r = become_user(s);
     if (r < 0)
         return fail(c, CHILD_IDENTITY, r);

@@ -159,6 +159,14 @@ void extern_release(struct step *s)
     s->ext->look_mono_us = now_mono_us();
 }
 
+void extern_lost_namespaces(struct step *s)
+{
+    s->ns_pid = 0;
+    step_fail(s, "The first process of the job's namespaces was killed");
+    s->worst = SIGKILL;
+    s->n_running = 0;
+}
+
 bool extern_used(const struct step *s)
 {
     return s->ext->used;

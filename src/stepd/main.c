@@ -83,7 +83,7 @@ static int serve_user(void)
 int main(int argc, char **argv)
 {
     Pst__StepFile *sf = NULL;
-    int r, srun_fd = -1, ns_fd = -1;
+    int r, srun_fd = -1, ns_fd = -1, ns_pid_fd = -1;
 
     if (argc == 2 && (strcmp(argv[1], "-V") == 0 || strcmp(argv[1], "--version") == 0)) {
         (void)printf("slurm %s\n", SLURM_RELEASE);
@@ -91,6 +91,8 @@ int main(int argc, char **argv)
     }
     if (argc == 2 && (strcmp(argv[1], "bcast") == 0 || strcmp(argv[1], "relay") == 0) && is_open(STEP_FD_FILE) && is_open(STEP_FD_SRUN))
         return serve_user();
+    if (argc == 1 && nsfirst_is(argv[0]))
+        return nsfirst_main();
     if (argc != 1 || !is_open(STEP_FD_FILE) || !is_open(STEP_FD_CTL)) {
         (void)fprintf(stderr, "slurmstepd: error: this program is started by slurmd only\n");
         return 1;
@@ -104,9 +106,13 @@ int main(int argc, char **argv)
         ns_fd = STEP_FD_NS;
         (void)fcntl(ns_fd, F_SETFD, FD_CLOEXEC);
     }
+    if (is_open(STEP_FD_NS_PID)) {
+        ns_pid_fd = STEP_FD_NS_PID;
+        (void)fcntl(ns_pid_fd, F_SETFD, FD_CLOEXEC);
+    }
     r = read_step_file(&sf);
     if (r == 0)
-        r = step_run(sf, STEP_FD_CTL, srun_fd, ns_fd);
+        r = step_run(sf, STEP_FD_CTL, srun_fd, ns_fd, ns_pid_fd);
     if (sf)
         pst__step_file__free_unpacked(sf, NULL);
     if (r < 0)

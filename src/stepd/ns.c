@@ -23,6 +23,8 @@
 #include "base/timefmt.h"
 #include "stepd/step.h"
 
+#define INIT_WAIT_S 10
+
 void ns_job_dir(const char *base, uint32_t job_id, char *buf, size_t size)
 {
     (void)snprintf(buf, size, "%s/%u", base, job_id);
@@ -84,13 +86,11 @@ static int run(const struct step *s, char *const argv[], char *const envp[], uin
     return pid < 0 ? -errno : await(pid, wait_s);
 }
 
-/* False: it failed, and step_fail() was called. */
-static bool site_program(struct step *s, const char *path, uint32_t wait_s, bool in_being)
+bool ns_program(struct step *s, const char *path, uint32_t wait_s, char *var)
 {
-    char job[32], src[NS_PATH_MAX + 32], conf[NS_PATH_MAX + 16], node[300], ns[64],
-        dir[NS_PATH_MAX];
+    char job[32], src[NS_PATH_MAX + 32], conf[NS_PATH_MAX + 16], node[300], dir[NS_PATH_MAX];
     char *envp[] = {
-        job, src, conf, node, (char *)"PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL, NULL
+        job, src, conf, node, (char *)"PATH=/usr/sbin:/usr/bin:/sbin:/bin", var, NULL
     };
     char *argv[] = { (char *)path, NULL };
     int status;
@@ -102,9 +102,6 @@ static bool site_program(struct step *s, const char *path, uint32_t wait_s, bool
     (void)snprintf(src, sizeof(src), "SLURM_JOB_MOUNT_SRC=%s", dir);
     (void)snprintf(conf, sizeof(conf), "SLURM_CONF=%s", s->sf->conf_path);
     (void)snprintf(node, sizeof(node), "SLURMD_NODENAME=%s", s->sf->job->node_name);
-    (void)snprintf(ns, sizeof(ns), "SLURM_NS=/proc/%d/ns/mnt", (int)getpid());
-    if (in_being)
-        envp[5] = ns;
     status = run(s, argv, envp, wait_s);
     if (status < 0)
         step_fail(s, "%s could not be run: %s", path, strerror(-status));
@@ -113,6 +110,16 @@ static bool site_program(struct step *s, const char *path, uint32_t wait_s, bool
     else if (status != 0)
         step_fail(s, "%s failed with exit code %d", path, WEXITSTATUS(status));
     return status == 0;
+}
+
+/* One about the namespace, which it finds by SLURM_NS. */
+static bool ns_program_in(struct step *s, const char *path, uint32_t wait_s)
+{
+    char var[64];
+
+    (void)snprintf(var, sizeof(var), "SLURM_NS=/proc/%d/ns/mnt",
+                   (int)(s->ns_pid > 0 ? s->ns_pid : getpid()));
+    return ns_program(s, path, wait_s, var);
 }
 
 /* ---- making ------------------------------------------------------------------------------------
@@ -244,7 +251,7 @@ static bool make_bases(struct step *s)
 
 static bool make_folders(struct step *s, struct folder *folders, size_t n)
 {
-    if (!make_bases(s) || !site_program(s, s->sf->ns->init_script, 0, false))
+    if (!make_bases(s) || !ns_program(s, s->sf->ns->init_script, INIT_WAIT_S, NULL))
         return false;
     for (size_t i = 0; i < n; i++) {
         struct folder *f = &folders[i];
@@ -347,7 +354,9 @@ bool ns_make(struct step *s)
     if (here >= 0)
         (void)close(here);
     s->ns_fd = ok ? open_own() : -1;
-    return ok && site_program(s, ns->clone_script, ns->clone_script_wait_s, true);
+    s->ns_flags = ns->clone_flags;
+    ok = ok && (!s->ns_flags || nsfirst_make(s));
+    return ok && ns_program_in(s, ns->clone_script, ns->clone_script_wait_s);
 }
 
 int ns_enter(int fd)
@@ -379,7 +388,8 @@ void ns_remove(struct step *s)
     char *envp[] = { NULL };
 
     if (s->ns_fd >= 0)
-        (void)site_program(s, s->sf->ns->clone_epilog, s->sf->ns->clone_epilog_wait_s, true);
+        (void)ns_program_in(s, s->sf->ns->clone_epilog, s->sf->ns->clone_epilog_wait_s);
+    nsfirst_end(s);
     for (size_t i = 0; i <= s->sf->ns->n_confs; i++) {
         if (!base_at(s->sf->ns, i))
             continue;

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -74,11 +75,29 @@ static void fill_end(struct step *s, Pst__StepEnd *end)
         end->has_login_env_failed = end->login_env_failed = true;
 }
 
+/* slurmd gets them before it learns that the extern step has started.  False: the connection is
+ * gone. */
+static bool tell_namespaces(struct step *s, int i)
+{
+    Pst__StepNews news = PST__STEP_NEWS__INIT;
+
+    if (!s->ext || !s->started || s->ns_pid_fd < 0)
+        return true;
+    news.has_ns_flags = true;
+    news.ns_flags = s->ns_flags;
+    if (ctl_send_fd(s->conns[i], &news.base, s->ns_pid_fd) == 0)
+        return true;
+    drop_conn(s, i);
+    return false;
+}
+
 static void tell(struct step *s, int i, const Pst__StepEnd *end)
 {
     Pst__StepNews news = PST__STEP_NEWS__INIT;
 
     if (s->conns[i] < 0)
+        return;
+    if (!end && !tell_namespaces(s, i))
         return;
     news.has_started = true;
     news.started = s->started;
@@ -114,7 +133,15 @@ static void adopt(struct step *s, int i)
     news.adopted = r == 0;
     if (r < 0)
         news.adopt_error = strerror(-r);
-    (void)ctl_send_fd(s->conns[i], &news.base, s->ns_fd); /* gone: it is ours all the same */
+    if (s->ns_pid_fd >= 0) {
+        news.has_ns_flags = true;
+        news.ns_flags = CLONE_NEWNS | s->ns_flags;
+        if (s->sf->ns->user_ns_script) /* sshd would not know its user by another number */
+            news.ns_flags &= ~(uint32_t)CLONE_NEWUSER;
+    }
+    (void)ctl_send_fd(s->conns[i], &news.base,
+                      s->ns_pid_fd >= 0 ? s->ns_pid_fd
+                                        : s->ns_fd); /* gone: it is ours all the same */
     drop_conn(s, i);
 }
 
@@ -216,11 +243,16 @@ static int fill_identity(struct step *s)
     s->gid = s->job->gid;
     s->n_gids = on->n_gids ? on->n_gids : 1;
     s->gids = calloc(s->n_gids, sizeof(*s->gids));
-    if (!s->gids)
+    s->in_gids = calloc(s->n_gids, sizeof(*s->in_gids));
+    if (!s->gids || !s->in_gids)
         return -ENOMEM;
     s->gids[0] = s->gid;
     for (size_t i = 0; i < on->n_gids; i++)
         s->gids[i] = on->gids[i];
+    memcpy(s->in_gids, s->gids, s->n_gids * sizeof(*s->gids));
+    s->in_uid = s->uid;
+    s->in_gid = s->gid;
+    s->n_in_gids = s->n_gids;
     s->switch_user = geteuid() == 0 && s->uid != 0;
     if (geteuid() != 0 && s->uid != geteuid()) {
         step_fail(s, "slurmd runs as user %u and cannot start a job of user %u", geteuid(), s->uid);
@@ -279,6 +311,8 @@ static int step_init(struct step *s, const Pst__StepFile *sf, int ctl_fd, int sr
         .err_fd = -1,
         .ns_fd = -1,
         .host_ns_fd = -1,
+        .ns_pid_fd = -1,
+        .ns_pipe = -1,
         .usage = PST__STEP_USAGE__INIT,
         .start_ticks = start_ticks(),
     };
@@ -469,7 +503,7 @@ static void on_signals(struct step *s)
     while (read(s->sig_fd, &si, sizeof(si)) == (ssize_t)sizeof(si))
         if (si.ssi_signo == SIGTERM && !s->ext)
             step_terminate(s, NULL, SIGTERM, false, s->sf->kill_wait_s);
-    if (step_reap(s) && s->n_running == 0)
+    if (step_reap(s))
         s->swept = true;
 }
 
@@ -523,9 +557,10 @@ static void step_done(struct step *s)
     free(s->login_env);
     free(s->tasks);
     free(s->gids);
+    free(s->in_gids);
 }
 
-int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd, int ns_fd)
+int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd, int ns_fd, int ns_pid_fd)
 {
     struct step s;
     _cleanup_free_ struct pollfd *fds = NULL;
@@ -539,6 +574,8 @@ int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd, int ns_fd)
         return -errno;
     if (ns_fd >= 0)
         ns_join(&s, ns_fd);
+    if (ns_pid_fd >= 0)
+        nsfirst_join(&s, ns_pid_fd);
     r = ctl_listen("sock", &s.listen_fd);
     if (r < 0)
         step_fail(&s, "Could not make the control socket: %s", strerror(-r));

@@ -35,10 +35,11 @@ struct step_gpus;
 
 /* Descriptors that slurmd leaves open for us. */
 enum step_fd {
-    STEP_FD_FILE = 3, /* memfd with the StepFile */
-    STEP_FD_CTL = 4,  /* control connection to slurmd */
-    STEP_FD_SRUN = 5, /* srun's connection, steps only */
-    STEP_FD_NS = 6,   /* the job's mount namespace, when it has one */
+    STEP_FD_FILE = 3,   /* memfd with the StepFile */
+    STEP_FD_CTL = 4,    /* control connection to slurmd */
+    STEP_FD_SRUN = 5,   /* srun's connection, steps only */
+    STEP_FD_NS = 6,     /* the job's mount namespace, when it has one */
+    STEP_FD_NS_PID = 7, /* pidfd of the first process of its other namespaces, when it has any */
 };
 
 struct inbuf { /* standard input not yet taken by a task */
@@ -78,6 +79,10 @@ struct step {
     gid_t gid;
     gid_t *gids;
     size_t n_gids;
+    uid_t in_uid; /* the same as its processes have to say it: another in a user namespace */
+    gid_t in_gid;
+    gid_t *in_gids;
+    size_t n_in_gids;
     bool switch_user; /* we are root and the user is somebody else */
     char step_name[16];
     char host[256];
@@ -122,15 +127,19 @@ struct step {
     const char *error; /* could not be set up: why (in error_buf) */
     char error_buf[512];
     bool launch_failed, login_env_failed, oom;
-    int ns_fd, host_ns_fd; /* mount namespaces: the job's, the node's; -1 the job has none of its own */
+    int ns_fd, host_ns_fd; /* mount namespaces: the job's, the node's; -1 the job has none */
+    uint32_t ns_flags; /* CLONE_NEWPID, CLONE_NEWUSER: what else of its own the job has */
+    int ns_pid_fd;     /* with ns_flags: pidfd of their first process */
+    pid_t ns_pid;      /* the extern step's: that process; 0 none */
+    int ns_pipe;       /* likewise: it ends when this is closed */
     struct extstep *ext; /* the extern step's; NULL: another one */
     char *login_env; /* bytes that env borrows */
     Pst__StepUsage usage;
 };
 
 /* step.c */
-/* ns_fd: the job's private folders, -1 none. */
-int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd, int ns_fd);
+/* ns_fd: the job's private folders, ns_pid_fd: its namespaces' first process; -1 none. */
+int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd, int ns_fd, int ns_pid_fd);
 void step_fail(struct step *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* stepcgroup.c: what of cgroup.h a step uses */
@@ -154,7 +163,8 @@ void step_terminate(struct step *s, const char *reason, int shown_signal, bool n
 void step_suspend(struct step *s, bool on);
 /* The task is over. */
 void step_task_ended(struct step *s, struct task *t, int status);
-/* Collect every child that ended.  True when no child at all is left. */
+/* Collect every child that ended.  True when the tasks are over and no process of the step is left.
+ */
 bool step_reap(struct step *s);
 /* Deadlines of killing, suspending, sweeping. */
 void step_timers(struct step *s, int64_t now_mono);
@@ -232,7 +242,10 @@ int extern_adopt(struct step *s, pid_t pid);
 size_t extern_sessions(const struct step *s, uint32_t *sessions, size_t max);
 /* Once it was released: with nobody left, the step may end. */
 void extern_look(struct step *s, int64_t now_mono);
-#define EXTERN_SESSIONS 64 /* that are remembered for the heir of a killed step daemon */
+/* The first process of the job's namespaces was killed, and with it the job's processes here:
+ * nothing to hold any more. */
+void extern_lost_namespaces(struct step *s);
+#define EXTERN_SESSIONS 64         /* that are remembered for the heir of a killed step daemon */
 void extern_count(struct step *s); /* what was used, by the cgroup's counters, into s->usage */
 bool extern_used(const struct step *s); /* something was given to it */
 int64_t extern_deadline(const struct step *s); /* when to look again; 0: not */

@@ -21,6 +21,12 @@ static bool wants_children(const struct step *s)
     return s->launch && s->launch->has_wait_for_children && s->launch->wait_for_children;
 }
 
+/* Processes of a process namespace are found by their cgroup only. */
+static bool has_namespaces(const struct step *s)
+{
+    return s->sf->ns_flags || (s->sf->ns && s->sf->ns->clone_flags);
+}
+
 static void read_tree(const Pst__CgroupPlan *plan, struct cgroup_tree *ret)
 {
     *ret = (struct cgroup_tree){ .kind = (enum cgroup_kind)plan->kind, .use = plan->controllers };
@@ -69,8 +75,12 @@ bool stepcg_begin(struct step *s)
         step_fail(s, "--wait-for-children needs cgroup/v2, which node %s does not use", s->sf->job->node_name);
         return false;
     }
-    if (!plan || plan->kind == CGROUP_NONE || plan->kind > CGROUP_V2)
-        return true;
+    if (!plan || plan->kind == CGROUP_NONE || plan->kind > CGROUP_V2) {
+        if (has_namespaces(s))
+            step_fail(s, "The job's namespaces need cgroups, which node %s does not use",
+                      s->sf->job->node_name);
+        return !has_namespaces(s);
+    }
     read_tree(plan, &tree);
     step.owner = plan->owner;
     step.job = plan->job_name;
@@ -81,7 +91,7 @@ bool stepcg_begin(struct step *s)
         r = cgroup_begin(&s->cg, &tree, &step, &err);
     if (r == 0 && plan->oom_group)
         (void)cgroup_oom_group(&s->cg); /* version 1: done by us when a task has ended */
-    if (r == 0 || (!plan->job && !plan->step && !wants_children(s)))
+    if (r == 0 || (!plan->job && !plan->step && !wants_children(s) && !has_namespaces(s)))
         return true; /* without limits to hold, the walk does as well */
     step_fail(s, "%s", err.text[0] ? err.text : strerror(-r));
     return false;

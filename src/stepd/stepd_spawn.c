@@ -20,8 +20,10 @@
 #include "stepd/bcast.h"
 #include "stepd/spool.h"
 
-/* Where main.c expects them; step.h of the step daemon has the same numbers. */
-enum { FD_FILE = 3, FD_CTL = 4, FD_SRUN = 5, FD_NS = 6 };
+/* Where main.c expects them, in the order of an array; step.h of the step daemon has the same
+ * numbers. */
+#define FD_FIRST 3
+enum { FD_FILE, FD_CTL, FD_SRUN, FD_NS, FD_NS_PID, FD_COUNT };
 #define FD_SAFE 16 /* sources stay above the targets, or one dup2 would cover another's source */
 
 static int above(int fd)
@@ -61,25 +63,22 @@ static int make_file(const ProtobufCMessage *msg, int *ret_fd)
     return 0;
 }
 
-static int fill_actions(posix_spawn_file_actions_t *fa, const char *dir, int file_fd, int ctl_fd,
-                        int srun_fd, int ns_fd)
+/* A copy that no target covers.  *ret stays -1 when fd is. */
+static int copy(int fd, int *ret)
+{
+    if (fd < 0)
+        return 0;
+    *ret = fcntl(fd, F_DUPFD_CLOEXEC, FD_SAFE);
+    return *ret < 0 ? -errno : 0;
+}
+
+static int fill_actions(posix_spawn_file_actions_t *fa, const char *dir, const int fds[FD_COUNT])
 {
     int r = posix_spawn_file_actions_addchdir_np(fa, dir);
 
-    if (!r)
-        r = posix_spawn_file_actions_adddup2(fa, file_fd, FD_FILE);
-    if (!r && ctl_fd >= 0)
-        r = posix_spawn_file_actions_adddup2(fa, ctl_fd, FD_CTL);
-    else if (!r)
-        r = posix_spawn_file_actions_addclose(fa, FD_CTL);
-    if (!r && srun_fd >= 0)
-        r = posix_spawn_file_actions_adddup2(fa, srun_fd, FD_SRUN);
-    else if (!r)
-        r = posix_spawn_file_actions_addclose(fa, FD_SRUN);
-    if (!r && ns_fd >= 0)
-        r = posix_spawn_file_actions_adddup2(fa, ns_fd, FD_NS);
-    else if (!r)
-        r = posix_spawn_file_actions_addclose(fa, FD_NS);
+    for (int i = 0; !r && i < FD_COUNT; i++)
+        r = fds[i] >= 0 ? posix_spawn_file_actions_adddup2(fa, fds[i], FD_FIRST + i)
+                        : posix_spawn_file_actions_addclose(fa, FD_FIRST + i);
     if (!r)
         r = posix_spawn_file_actions_addopen(fa, 0, "/dev/null", O_RDWR, 0);
     if (!r)
@@ -96,8 +95,8 @@ static char *failpoints(void)
     return NULL;
 }
 
-static int spawn(const char *exe, char *const argv[], const char *dir, int file_fd, int ctl_fd, int srun_fd,
-                 int ns_fd, pid_t *ret_pid)
+static int spawn(const char *exe, char *const argv[], const char *dir, const int fds[FD_COUNT],
+                 pid_t *ret_pid)
 {
     char *envp[] = { failpoints(), NULL };
     posix_spawn_file_actions_t fa;
@@ -115,7 +114,7 @@ static int spawn(const char *exe, char *const argv[], const char *dir, int file_
                                                   POSIX_SPAWN_SETSIGMASK);
         (void)posix_spawnattr_setsigdefault(&attr, &all);
         (void)posix_spawnattr_setsigmask(&attr, &none);
-        r = fill_actions(&fa, dir, file_fd, ctl_fd, srun_fd, ns_fd);
+        r = fill_actions(&fa, dir, fds);
         if (r == 0)
             r = -posix_spawn(ret_pid, exe, &fa, &attr, argv, envp);
         (void)posix_spawnattr_destroy(&attr);
@@ -124,53 +123,76 @@ static int spawn(const char *exe, char *const argv[], const char *dir, int file_
     return r;
 }
 
-static int spawn_step(const char *exe, const Pst__StepFile *sf, int file_fd, int ctl_fd, int srun_fd,
-                      int ns_fd, pid_t *ret_pid)
+static int spawn_step(const char *exe, const Pst__StepFile *sf, const int fds[FD_COUNT],
+                      pid_t *ret_pid)
 {
     char title[64], num[16];
     char *argv[] = { title, NULL };
 
     (void)snprintf(title, sizeof(title), "slurmstepd: [%u.%s]", sf->job->job->job_id,
                    step_id_name(sf->step_id, num, sizeof(num)));
-    return spawn(exe, argv, sf->step_dir, file_fd, ctl_fd, srun_fd, ns_fd, ret_pid);
+    return spawn(exe, argv, sf->step_dir, fds, ret_pid);
+}
+
+static void close_all(int fds[FD_COUNT])
+{
+    for (int i = 0; i < FD_COUNT; i++)
+        if (fds[i] >= 0)
+            (void)close(fds[i]);
 }
 
 int bcast_spawn(const char *exe, const char *kind, const char *dir, const Pst__BcastFile *file, int fd, int ns_fd,
                 pid_t *ret_pid)
 {
     char *argv[] = { (char *)"slurmstepd", (char *)kind, NULL };
-    _cleanup_close_ int file_fd = -1, conn_fd = fcntl(fd, F_DUPFD_CLOEXEC, FD_SAFE);
-    _cleanup_close_ int ns = ns_fd < 0 ? -1 : fcntl(ns_fd, F_DUPFD_CLOEXEC, FD_SAFE);
-    int r = conn_fd < 0 || (ns_fd >= 0 && ns < 0) ? -errno : make_file(&file->base, &file_fd);
+    int fds[FD_COUNT] = { -1, -1, -1, -1, -1 };
+    int r = copy(fd, &fds[FD_SRUN]);
 
-    return r < 0 ? r : spawn(exe, argv, dir, file_fd, -1, conn_fd, ns, ret_pid);
+    if (r == 0)
+        r = copy(ns_fd, &fds[FD_NS]);
+    if (r == 0)
+        r = make_file(&file->base, &fds[FD_FILE]);
+    if (r == 0)
+        r = spawn(exe, argv, dir, fds, ret_pid);
+    close_all(fds);
+    return r;
 }
 
-int stepd_spawn(const char *exe, const Pst__StepFile *sf, int srun_fd, int ns_fd, pid_t *ret_pid,
-                int *ret_ctl)
+/* Its control connection and copies of what it is given. */
+static int make_fds(const Pst__StepFile *sf, int srun_fd, int ns_fd, int ns_pid_fd,
+                    int fds[FD_COUNT], int *ret_ctl)
 {
-    _cleanup_close_ int file_fd = -1, ours = -1, theirs = -1, srun = -1, ns = -1;
-    int sv[2], r = make_file(&sf->base, &file_fd);
+    int sv[2], r = make_file(&sf->base, &fds[FD_FILE]);
 
+    if (r == 0)
+        r = copy(srun_fd, &fds[FD_SRUN]);
+    if (r == 0)
+        r = copy(ns_fd, &fds[FD_NS]);
+    if (r == 0)
+        r = copy(ns_pid_fd, &fds[FD_NS_PID]);
     if (r < 0)
         return r;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sv) < 0)
         return -errno;
-    ours = sv[0];
-    theirs = above(sv[1]);
-    if (theirs < 0)
-        return theirs;
-    if (srun_fd >= 0) {
-        srun = fcntl(srun_fd, F_DUPFD_CLOEXEC, FD_SAFE);
-        if (srun < 0)
-            return -errno;
+    fds[FD_CTL] = above(sv[1]);
+    if (fds[FD_CTL] < 0) {
+        (void)close(sv[0]);
+        return fds[FD_CTL];
     }
-    if (ns_fd >= 0) {
-        ns = fcntl(ns_fd, F_DUPFD_CLOEXEC, FD_SAFE);
-        if (ns < 0)
-            return -errno;
-    }
-    r = spawn_step(exe, sf, file_fd, theirs, srun, ns, ret_pid);
+    *ret_ctl = sv[0];
+    return 0;
+}
+
+int stepd_spawn(const char *exe, const Pst__StepFile *sf, int srun_fd, int ns_fd, int ns_pid_fd,
+                pid_t *ret_pid, int *ret_ctl)
+{
+    int fds[FD_COUNT] = { -1, -1, -1, -1, -1 };
+    _cleanup_close_ int ours = -1;
+    int r = make_fds(sf, srun_fd, ns_fd, ns_pid_fd, fds, &ours);
+
+    if (r == 0)
+        r = spawn_step(exe, sf, fds, ret_pid);
+    close_all(fds);
     if (r < 0)
         return r;
     *ret_ctl = TAKE_FD(ours);

@@ -5,8 +5,9 @@
 
 #include "stepfile.pb-c.h"
 
-/* Start exe for the step described by sf, in sf->step_dir, in a session of its own.  srun_fd and ns_fd (the
- * job's mount namespace; -1 none) are duplicated for it.  *ret_ctl: the control connection (nonblocking, close-on-exec), the
- * caller's. The child must be waited for.  Errors: negative errno. */
-int stepd_spawn(const char *exe, const Pst__StepFile *sf, int srun_fd, int ns_fd,
+/* Start exe for the step described by sf, in sf->step_dir, in a session of its own.  srun_fd, ns_fd
+ * (the job's mount namespace) and ns_pid_fd (the first process of its other namespaces), each -1
+ * when there is none, are duplicated for it.  *ret_ctl: the control connection (nonblocking,
+ * close-on-exec), the caller's. The child must be waited for.  Errors: negative errno. */
+int stepd_spawn(const char *exe, const Pst__StepFile *sf, int srun_fd, int ns_fd, int ns_pid_fd,
                 pid_t *ret_pid, int *ret_ctl);

@@ -178,7 +178,8 @@ static pid_t next_ended(struct step *s, int *ret_status, struct rusage *ret_ru)
     return wait4(si.si_pid, ret_status, WNOHANG, ret_ru);
 }
 
-bool step_reap(struct step *s)
+/* False: there are children left. */
+static bool reap_children(struct step *s)
 {
     for (;;) {
         struct rusage ru;
@@ -190,6 +191,10 @@ bool step_reap(struct step *s)
             return true;
         if (pid == 0)
             return false;
+        if (pid == s->ns_pid) {
+            extern_lost_namespaces(s);
+            continue;
+        }
         add_usage(s, &ru);
         gather_reaped(s, pid, &ru);
         t = find_task(s, pid);
@@ -202,6 +207,18 @@ bool step_reap(struct step *s)
         else
             step_task_ended(s, t, status);
     }
+}
+
+bool step_reap(struct step *s)
+{
+    bool none = reap_children(s);
+
+    if (s->n_running > 0)
+        return false;
+    if (!s->ns_flags)
+        return none;
+    /* Orphans are the namespace's first process's, which is a child of the extern step only. */
+    return (none || s->ns_pid > 0) && !cgroup_populated(&s->cg);
 }
 
 static bool epilogs_run(const struct step *s)

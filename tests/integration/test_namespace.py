@@ -124,13 +124,15 @@ def test_programs_of_the_site(site, folder):
     clean(site)
 
 
-def test_programs_that_fail_or_hang(site, folder):
+@pytest.mark.parametrize("which", ["CloneNSScript_Wait=1 CloneNSScript", "InitScript"])
+def test_programs_that_fail_or_hang(site, folder, which):
+    """CloneNSScript is given CloneNSScript_Wait, InitScript ten seconds."""
     gate = folder / "gate"
     (folder / "clone").write_text(f"#!/bin/sh\ntest -e {gate} || sleep 1000\n")
     (folder / "clone").chmod(0o755)
-    c = site.start(more=f"CloneNSScript={folder}/clone CloneNSScript_Wait=1")
+    c = site.start(more=f"{which}={folder}/clone")
     job = c.sbatch(wrap="true")
-    wait_until(lambda: "drain" in c.run("sinfo", "-h", "-o", "%T").out, "the node is drained")
+    wait_until(lambda: "drain" in c.run("sinfo", "-h", "-o", "%T").out, "the node is drained", 40)
     assert "was ended by signal 9" in c.logs("slurmd-node1")
     c.wait_state(job, "PENDING")
     clean(site)
@@ -241,7 +243,7 @@ node_confs:
 
 
 @pytest.mark.parametrize("text,why", [
-    ("defaults: {base_path: /x, clone_ns_flags: [CLONE_NEWPID]}", "line 1: jobs get a mount namespace only"),
+    ("defaults: {base_path: /x, clone_ns_flags: [CLONE_NEWNET]}", "line 1: clone_ns_flags knows CLONE_NEWNS, CLONE_NEWPID"),
     ("defaults: {dirs: /tmp}", "there is no base_path for node node1"), (None, "cannot be read")])
 def test_yaml_mistakes(site, text, why):
     c = site.start(type="NamespaceType=namespace/linux", start=False)

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 #include <errno.h>
+#include <sched.h>
 
 #include "base/cleanup.h"
 #include "noded/nsyaml.h"
@@ -91,6 +92,28 @@ static void test_nodes(void **state)
     pst__namespace__free_unpacked(ns, NULL);
 }
 
+static void test_flags(void **state)
+{
+    Pst__Namespace *ns =
+        parse("defaults: {base_path: /b, clone_ns_flags: [CLONE_NEWNS, CLONE_NEWPID], "
+              "user_ns_script: /m}\n"
+              "node_confs: [{nodes: u1, options: {clone_ns_flags: [CLONE_NEWUSER]}}]\n",
+              "n1");
+
+    (void)state;
+    assert_int_equal(ns->clone_flags, CLONE_NEWPID);
+    assert_string_equal(ns->user_ns_script, "/m");
+    pst__namespace__free_unpacked(ns, NULL);
+    ns = parse("defaults: {base_path: /b, clone_ns_flags: [CLONE_NEWNS, CLONE_NEWPID]}\n"
+               "node_confs: [{nodes: u1, options: {clone_ns_flags: [CLONE_NEWUSER]}}]\n",
+               "u1");
+    assert_int_equal(ns->clone_flags, CLONE_NEWUSER); /* a node's replace the others */
+    pst__namespace__free_unpacked(ns, NULL);
+    ns = parse("defaults: {base_path: /b, clone_ns_flags: [CLONE_NEWNS]}\n", "n1");
+    assert_int_equal(ns->clone_flags, 0);
+    pst__namespace__free_unpacked(ns, NULL);
+}
+
 static const struct {
     const char *text, *says;
 } bad[] = {
@@ -109,12 +132,10 @@ static const struct {
     { "defaults: {base_path: /x, dir_confs: [{tmpfs: true}]}\n",
       "line 1: an entry of dir_confs needs a path" },
     { "defaults: {base_path: /x, dir_confs: {path: /y}}\n", "line 1: a list is expected here" },
-    { "defaults:\n  base_path: /x\n  clone_ns_flags: [CLONE_NEWPID]\n",
-      "line 3: jobs get a mount namespace only: CLONE_NEWPID and CLONE_NEWUSER are not supported" },
     { "defaults: {base_path: /x, clone_ns_flags: [CLONE_NEWNET]}\n",
       "line 1: clone_ns_flags knows CLONE_NEWNS, CLONE_NEWPID and CLONE_NEWUSER" },
-    { "defaults: {base_path: /x, user_ns_script: /y}\n",
-      "line 1: user_ns_script is not supported: jobs get a mount namespace only" },
+    { "defaults: {base_path: /x, user_ns_script: y}\n",
+      "line 1: an absolute path is expected here" },
     { "node_confs: [{nodes: [\"a[1\"], options: {}}]\n", "line 1: " },
     { "node_confs: {}\n", "line 1: a list is expected here" },
 };
@@ -138,6 +159,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_flags),
         cmocka_unit_test(test_bad),
     };
 
