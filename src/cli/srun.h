@@ -114,6 +114,7 @@ struct srun {
     int64_t first_exit_mono_us;
     int64_t tell_mono_us; /* when the held lines are due, 0 = there are none */
     int64_t wait_us; /* --wait; 0 = for ever */
+    int64_t abort_mono_us; /* aborting: nodes that are not done by then are given up; 0 = not */
     bool wait_told, aborting, terminating;
     bool killed;           /* a task died of SIGKILL or SIGTERM */
     int exit_code;         /* so far */

@@ -66,6 +66,8 @@ void srun_abort(struct srun *s)
     if (s->aborting)
         return;
     s->aborting = true;
+    s->abort_mono_us = now_mono_us() + (int64_t)(conf_num(cli_conf(&s->cli), CONF_KILL_WAIT) + KILL_GRACE_S +
+                                                 conf_num(cli_conf(&s->cli), CONF_MESSAGE_TIMEOUT)) * USEC_PER_SEC;
     cli_info("Job step aborted: Waiting up to %u seconds for job step to finish.",
              (unsigned)conf_num(cli_conf(&s->cli), CONF_KILL_WAIT) + KILL_GRACE_S);
 }
@@ -192,16 +194,35 @@ static void wait_expired(struct srun *s)
     srun_send_signal(s, SIGKILL, false);
 }
 
+/* A node may have gone without a word: nobody waits for it when the step was to end long ago. */
+static void give_up(struct srun *s)
+{
+    if (srun_io_full(s)) { /* it is our own reader who is late */
+        s->abort_mono_us = now_mono_us() + USEC_PER_SEC;
+        return;
+    }
+    s->abort_mono_us = 0;
+    cli_error("Timed out waiting for job step to complete");
+    for (size_t i = 0; i < s->n_nodes; i++)
+        srun_node_failed(s, &s->nodes[i], "no answer");
+}
+
 void srun_timers(struct srun *s, int *ret_ms)
 {
-    int64_t left_us;
+    int64_t left_us, due_us = 0;
 
     *ret_ms = -1;
-    if (!s->wait_us || !s->first_exit_mono_us || s->wait_told || s->aborting)
+    if (s->aborting)
+        due_us = s->abort_mono_us;
+    else if (s->wait_us && s->first_exit_mono_us && !s->wait_told)
+        due_us = s->first_exit_mono_us + s->wait_us;
+    if (!due_us)
         return;
-    left_us = s->first_exit_mono_us + s->wait_us - now_mono_us();
-    if (left_us <= 0)
-        wait_expired(s);
-    else
+    left_us = due_us - now_mono_us();
+    if (left_us > 0)
         *ret_ms = (int)(left_us / 1000) + 1;
+    else if (s->aborting)
+        give_up(s);
+    else
+        wait_expired(s);
 }

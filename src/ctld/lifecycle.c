@@ -49,6 +49,34 @@ static void count_end(struct ctld *ctld, Pst__Transaction *tx, Pst__JobState sta
         SET(c, jobs_failed, now->jobs_failed + 1);
 }
 
+#define SCRIPT_FIRST_US (5 * USEC_PER_SEC) /* what a hung node of the script may cost the others */
+
+/* Is there a script to be told before the nodes beside its own?  It would see their steps fail, and go on. */
+static bool script_first(struct ctld *ctld, struct job *j)
+{
+    const struct node *n = cluster_node(ctld->cluster, j->rec->alloc->node_ids[0]);
+    const struct step *batch = het_runs_script(j->rec) ? cluster_step(j, STEP_BATCH) : NULL;
+
+    return batch && batch->rec->state == PST__STEP_STATE__STEP_RUNNING && n && n->link;
+}
+
+static void terminate_on(struct ctld *ctld, struct job *j, size_t from, size_t to, uint64_t lsn, const char *text)
+{
+    for (size_t i = from; i < to; i++) {
+        const struct node *n = cluster_node(ctld->cluster, j->rec->alloc->node_ids[i]);
+
+        if (n)
+            launch_terminate(ctld, j, n, i, lsn, text);
+    }
+}
+
+void lifecycle_script_told(struct ctld *ctld, struct job *j)
+{
+    if (j->others_us && j->rec->alloc)
+        terminate_on(ctld, j, 1, j->rec->alloc->n_node_ids, ctld->applied_lsn, j->others_text);
+    j->others_us = 0;
+}
+
 /* Nodes that must clean up after j: marks those that are connected and tells them. */
 static void start_cleaning(struct ctld *ctld, struct job *j, uint64_t lsn, const char *text)
 {
@@ -66,8 +94,10 @@ static void start_cleaning(struct ctld *ctld, struct job *j, uint64_t lsn, const
             continue; /* nothing to wait for there */
         if (n->rec->state != PST__NODE_STATE__NODE_DOWN) /* set down by hand: told, not waited for */
             bitmap_set(j->cleaning, (uint32_t)i);
-        launch_terminate(ctld, j, n, i, lsn, text);
     }
+    j->others_us = a->n_node_ids > 1 && script_first(ctld, j) ? core_now() + SCRIPT_FIRST_US : 0;
+    j->others_text = text;
+    terminate_on(ctld, j, 0, j->others_us ? 1 : a->n_node_ids, lsn, text);
 }
 
 /* How long a requeued job waits: requeue_delay of SchedulerParameters; without it, two minutes when somebody asked

@@ -15,7 +15,7 @@ struct job_end {
     const char *reason_text; /* shown in place of the reason's word */
     bool has_exit;
     uint32_t exit_status;    /* wait(2) status */
-    const char *kill_text;   /* "DUE TO TIME LIMIT", for the job's stderr */
+    const char *kill_text;   /* "DUE TO TIME LIMIT", for the job's stderr; static */
     bool nodes_clean;        /* the only node has already cleaned up */
     bool by_user;
     uid_t uid;               /* who cancelled */
@@ -37,6 +37,8 @@ uint64_t lifecycle_requeue(struct ctld *ctld, struct job *j, bool hold, bool spe
                            const char *kill_text);
 /* A job that ended and is clean is queued for its next run, from begin_us on: crontabs. */
 uint64_t lifecycle_again(struct ctld *ctld, struct job *j, int64_t begin_us);
+/* The script of a job that ended has its signal: the other nodes' steps get theirs. */
+void lifecycle_script_told(struct ctld *ctld, struct job *j);
 /* A node says that nothing of the job is left there (or the node is lost). */
 void lifecycle_node_clean(struct ctld *ctld, struct job *j, uint32_t node_id);
 uint64_t lifecycle_suspend(struct ctld *ctld, struct job *j, bool suspend);

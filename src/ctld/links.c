@@ -234,6 +234,7 @@ static void step_end(struct ctld *ctld, struct node *n, const Pst__StepEnd *end)
     if (s && s->rec->state == PST__STEP_STATE__STEP_RUNNING)
         steps_ended(ctld, j, s, n->rec->node_id, end);
     j = cluster_job(ctld->cluster, id);
+    lifecycle_script_told(ctld, j);
     if (!job_is_ended(j->rec))
         (void)lifecycle_finished(ctld, j, end->exit_status, end->has_node_clean && end->node_clean);
     else if (!j->rec->has_exit_status)
@@ -308,6 +309,12 @@ void op_node_report(struct ctld *ctld, struct cmd *cmd)
 
         if (j && j->rec->db_id == rep->clean[i]->run_id)
             lifecycle_node_clean(ctld, j, n->rec->node_id);
+    }
+    for (size_t i = 0; i < rep->n_script_told; i++) {
+        struct job *j = cluster_job(ctld->cluster, rep->script_told[i]->job_id);
+
+        if (j && j->rec->db_id == rep->script_told[i]->run_id)
+            lifecycle_script_told(ctld, j);
     }
     if (rep->drain_reason)
         drain_node(ctld, n, rep->drain_reason);

@@ -65,6 +65,8 @@ struct job {
     bool fed;                /* the scheduler knows it as pending */
     uint32_t charged;        /* derived: jobs it counts as under its association and QOS */
     bool epilog_runs;        /* EpilogSlurmctld: it stays COMPLETING */
+    int64_t others_us;       /* nodes but the script's learn of its end at the latest; 0 = they know */
+    const char *others_text; /* ... with this; static */
     uint32_t mailed;         /* events of this run that a mail was sent about, bits of mail_type */
 };
 

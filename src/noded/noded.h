@@ -265,6 +265,8 @@ void report_ended(struct noded *d, const struct nstep *step);
 void report_clean(struct noded *d, uint32_t job_id, uint64_t run_id);
 void report_prolog_done(struct noded *d, const struct njob *job);
 void report_prolog_failed(struct noded *d, const struct njob *job);
+/* The job ends, and its script has its signal. */
+void report_script_told(struct noded *d, const struct njob *job);
 void report_drain(struct noded *d, const char *reason);
 void report_energy(struct noded *d); /* it was looked at */
 

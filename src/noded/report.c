@@ -22,7 +22,7 @@
 #define ENERGY_REPORT_US (5 * USEC_PER_SEC) /* no more often, however often it is looked at */
 #define REPORT_EVENTS_MAX 4096u /* in one message */
 
-enum event_kind { EV_LAUNCHED, EV_ENDED, EV_CLEAN, EV_PROLOG_DONE, EV_PROLOG_FAILED };
+enum event_kind { EV_LAUNCHED, EV_ENDED, EV_CLEAN, EV_PROLOG_DONE, EV_PROLOG_FAILED, EV_SCRIPT_TOLD };
 
 struct event {
     enum event_kind kind;
@@ -107,6 +107,11 @@ void report_prolog_failed(struct noded *d, const struct njob *job)
     enqueue(d, (struct event){ EV_PROLOG_FAILED, job->job_id, 0, job->run_id });
 }
 
+void report_script_told(struct noded *d, const struct njob *job)
+{
+    enqueue(d, (struct event){ EV_SCRIPT_TOLD, job->job_id, 0, job->run_id });
+}
+
 void report_drain(struct noded *d, const char *reason)
 {
     struct reporter *r = d->reporter;
@@ -176,9 +181,9 @@ static void forget_all(struct reporter *r)
 
 struct report_build {
     Pst__NodeReport msg;
-    Pst__RunningStep *refs; /* storage of launched, clean, prolog_done */
+    Pst__RunningStep *refs; /* storage of launched, clean, prolog_done, script_told */
     size_t n_refs;
-    Pst__RunningStep **launched, **clean, **prolog;
+    Pst__RunningStep **launched, **clean, **prolog, **told;
     Pst__StepEnd **ended;
 };
 
@@ -222,6 +227,9 @@ static void add_event(struct noded *d, struct report_build *b, const struct even
         b->msg.has_prolog_failed_job = true;
         b->msg.prolog_failed_job = e->job_id;
         break;
+    case EV_SCRIPT_TOLD:
+        b->told[b->msg.n_script_told++] = add_ref(b, e, false);
+        break;
     }
 }
 
@@ -230,13 +238,15 @@ static bool build_init(struct report_build *b, size_t n)
     pst__node_report__init(&b->msg);
     b->n_refs = 0;
     b->refs = calloc(n + 1, sizeof(*b->refs));
-    b->launched = calloc(4 * (n + 1), sizeof(void *));
+    b->launched = calloc(5 * (n + 1), sizeof(void *));
     b->clean = b->launched ? b->launched + n + 1 : NULL;
     b->prolog = b->launched ? b->clean + n + 1 : NULL;
-    b->ended = b->launched ? (Pst__StepEnd **)(b->prolog + n + 1) : NULL;
+    b->told = b->launched ? b->prolog + n + 1 : NULL;
+    b->ended = b->launched ? (Pst__StepEnd **)(b->told + n + 1) : NULL;
     b->msg.launched = b->launched;
     b->msg.clean = b->clean;
     b->msg.prolog_done = b->prolog;
+    b->msg.script_told = b->told;
     b->msg.ended = b->ended;
     return b->refs && b->launched;
 }

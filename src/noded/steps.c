@@ -147,8 +147,11 @@ static void on_news(struct noded *d, struct nstep *step, Pst__StepNews *news)
         if (step->job->prolog == SCRIPT_DONE)
             launch_after_prolog(d, step->job); /* who waits for the private folders */
     }
-    if (news->has_terminating && news->terminating && step->step_id == STEP_ID_BATCH)
+    if (news->has_terminating && news->terminating && step->step_id == STEP_ID_BATCH) {
         steps_release(d, step->job);
+        if (step->job->terminating && env_alloc_nodes(step->job->on->job->alloc) > 1)
+            report_script_told(d, step->job);
+    }
     if (news->has_unkillable && news->unkillable && !step->unkillable) {
         step->unkillable = true;
         log_error("processes of a step do not end job=%u step=%u", step->job->job_id,

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/failpoint.h"
 #include "stepd/ns.h"
 #include "stepd/step.h"
 
@@ -241,7 +242,7 @@ int child_start(struct child *c, pid_t *ret_pid)
     uint32_t place = c->task ? c->task->rank : CGROUP_SPECIAL;
     char *stack;
     pid_t pid = 0;
-    int r = shared_pages(&stack, &c->outcome);
+    int r = failpoint("stepd-start") ? -EAGAIN : shared_pages(&stack, &c->outcome);
 
     if (r == 0)
         r = cgroup_task(cg, place, NULL, 0);

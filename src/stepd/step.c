@@ -473,7 +473,7 @@ static bool advance(struct step *s, int64_t now_mono)
         s->linger_mono_us = now_mono + LINGER_US;
     if (!io_drained(s))
         return false;
-    if (!s->finished && !s->launch_failed)
+    if (!s->finished)
         io_finish(s);
     s->finished = true;
     return io_flushed(s) && attach_flushed(s) && !io_parting(s);

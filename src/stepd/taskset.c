@@ -16,6 +16,7 @@
 #include "base/failpoint.h"
 #include "base/timefmt.h"
 #include "stepd/gather.h"
+#include "stepd/spool.h"
 #include "stepd/step.h"
 
 #define SWEEP_FIRST_US 2000
@@ -254,6 +255,14 @@ static void sweep(struct step *s, int64_t now_mono)
     s->deadline_mono_us = now_mono + MIN(pause, (int64_t)SWEEP_MAX_US);
 }
 
+/* Does anything of a script that was asked to end still do so?  Its sruns pass on what their steps say of their end:
+ * they have as long as the script had. */
+static bool script_ends(const struct step *s, int64_t now_mono)
+{
+    return s->step_id == STEP_ID_BATCH && s->stage == KILL_TERM_SENT && now_mono < s->deadline_mono_us &&
+           s->tasks[0].pid > 0 && kill(-s->tasks[0].pid, 0) == 0;
+}
+
 void step_timers(struct step *s, int64_t now_mono)
 {
     if (s->suspend_mono_us && now_mono >= s->suspend_mono_us) {
@@ -269,7 +278,7 @@ void step_timers(struct step *s, int64_t now_mono)
             return;
         if (step_reap(s))
             s->swept = true;
-        else if (now_mono >= s->deadline_mono_us || s->stage != KILL_ALL) {
+        else if (!script_ends(s, now_mono) && (now_mono >= s->deadline_mono_us || s->stage != KILL_ALL)) {
             s->stage = KILL_ALL;
             sweep(s, now_mono);
         }

@@ -493,6 +493,7 @@ static const struct pb_cap rows[] = {
     REP("NodeReport", "ended", 128 * KIB, 65536),
     REP("NodeReport", "clean", SHORT, 65536),
     REP("NodeReport", "prolog_done", SHORT, 65536),
+    REP("NodeReport", "script_told", SHORT, 65536),
     ALL("JobOnNode", TEXT),
     SUB("JobOnNode", "job"),
     STR("JobOnNode", "cpus_per_node", 1 * MIB),

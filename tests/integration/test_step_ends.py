@@ -1,0 +1,98 @@
+"""The end of a step as its user reads it: refused, cancelled, out of time, with a node that does not answer."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+from contextlib import contextmanager
+
+from conftest import processes_of, wait_until
+
+
+def daemon_of(c, step, node):
+    """The step daemon of `step` on `node`."""
+    for pid, command in processes_of(c.dir):
+        if command.startswith(f"slurmstepd: [{step}]") and f"/spool/{node}/" in os.readlink(f"/proc/{pid}/cwd"):
+            return pid
+    return None
+
+
+@contextmanager
+def stopped(pid):
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def srun_ready(c, name="up", count=1):
+    wait_until(lambda: len(list(c.work.glob(f"{name}*"))) == count, "the tasks run")
+
+
+def test_refused_launch(make_cluster):
+    """A step daemon that cannot start anything says why, once, and srun has nothing to add."""
+    c = make_cluster(nodes=1, start=False)
+    c.daemon_env_change["PENSTOCK_FAILPOINT"] = "stepd-start:1+"
+    c.start()
+    done = c.run("srun", "-n2", "true", check=False)
+    assert done.rc == 1
+    assert done.err.splitlines()[0] == ("srun: error: tasks 0-1 launch failed: Could not start a process: "
+                                        "Resource temporarily unavailable"), done.err
+    assert "Connection to node" not in done.err and "Broken pipe" not in done.err, done.err
+
+
+def test_step_tells_its_end_through_srun(make_cluster):
+    """The script is gone at once; its srun stays until the step's other node has told its end."""
+    c = make_cluster(nodes=2, conf="KillWait=60")
+    job = c.sbatch("-N2", wrap="echo $$ >shell; srun bash -c 'touch up-$SLURM_NODEID; exec sleep 1000'")
+    srun_ready(c, "up-", 2)
+    shell = int((c.work / "shell").read_text())
+    with stopped(daemon_of(c, f"{job}.0", "node2")):
+        c.run("scancel", job)
+        wait_until(lambda: not os.path.exists(f"/proc/{shell}"), "the script was ended")
+        wait_until(lambda: f"STEP {job}.0 ON node1 CANCELLED AT" in c.out(job), "the node that answers has told its end")
+        assert "ON node2" not in c.out(job)
+    wait_until(lambda: re.search(rf"error: \*\*\* STEP {job}\.0 ON node2 CANCELLED AT \S+ DUE ", c.out(job)),
+               "srun passes on what the other node says")
+    assert c.wait_end(job)["JobState"] == "CANCELLED"
+
+
+def test_script_is_told_first(make_cluster):
+    """As long as the script's node has not told the script, the other nodes let their tasks be, for some seconds."""
+    c = make_cluster(nodes=2, conf="KillWait=60")
+    task = "trap 'date +%s.%N >told; exit 0' TERM; touch up; while :; do sleep 0.1; done"
+    job = c.sbatch("-N2", wrap=f"setsid srun -N1 -w node2 bash -c \"{task}\"")
+    srun_ready(c)
+    with stopped(c.slurmds["node1"].pid):
+        asked = time.time()
+        c.run("scancel", job)
+        wait_until(lambda: (c.work / "told").exists() and (c.work / "told").read_text(), "the step is ended all the same",
+                   60)
+        assert float((c.work / "told").read_text()) - asked > 3
+    assert c.wait_end(job)["JobState"] == "CANCELLED"
+
+
+def test_node_without_answer_delays_the_end_by_kill_wait(make_cluster):
+    c = make_cluster(nodes=2, conf="KillWait=2\nMessageTimeout=2")
+    job = c.sbatch("-N2", wrap="srun bash -c 'touch up-$SLURM_NODEID; exec sleep 1000'")
+    srun_ready(c, "up-", 2)
+    with stopped(daemon_of(c, f"{job}.0", "node2")):
+        c.run("scancel", job)
+        wait_until(lambda: daemon_of(c, f"{job}.batch", "node1") is None, "the batch step is over", 30)
+    assert c.wait_end(job)["JobState"] == "CANCELLED"
+
+
+def test_srun_gives_up_a_node_without_answer(make_cluster):
+    c = make_cluster(nodes=2, conf="KillWait=2\nMessageTimeout=2")
+    srun = c.popen("srun", "-N2", "bash", "-c", "touch up-$SLURM_NODEID; exec sleep 1000", stderr=subprocess.PIPE)
+    srun_ready(c, "up-", 2)
+    step = c.run("squeue", "-s", "-h", "-o", "%i").out.split()[0]
+    with stopped(daemon_of(c, step, "node2")):
+        c.run("scancel", step.split(".")[0])
+        _, err = srun.communicate(timeout=60)
+    assert "srun: error: Timed out waiting for job step to complete\n" in err
+    assert "srun: error: Connection to node node2 lost: no answer\n" in err
+    assert f"STEP {step} ON node1 CANCELLED AT" in err
+    assert srun.returncode != 0
