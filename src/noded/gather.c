@@ -57,7 +57,8 @@ Pst__Gather *gather_of(const struct conf *conf, const Pst__JobRecord *job)
         uint32_t flag;
     } flags[] = { { "UsePss", GATHER_PSS },
                   { "NoShared", GATHER_UNSHARED },
-                  { "OverMemoryKill", GATHER_LIMIT } };
+                  { "OverMemoryKill", GATHER_LIMIT },
+                  { "no_file_cache", GATHER_NO_CACHE } };
     const char *type = conf_str(conf, CONF_JOB_ACCT_GATHER_TYPE), *value;
     Pst__Gather *g;
     size_t len;
@@ -71,6 +72,7 @@ Pst__Gather *gather_of(const struct conf *conf, const Pst__JobRecord *job)
     g->has_task_s = g->has_energy_s = g->has_flags = true;
     g->task_s = interval_of(conf, job, "task", 30);
     g->energy_s = interval_of(conf, job, "energy", 0);
+    g->flags = strcasecmp(type, "jobacct_gather/cgroup") == 0 ? GATHER_CGROUP : 0;
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
         if (conf_option(conf, CONF_JOB_ACCT_GATHER_PARAMS, flags[i].option, &value, &len))
             g->flags |= flags[i].flag;

@@ -247,6 +247,7 @@ static void usage_v2(const struct cgroup_tree *t, const char *rel, struct cgroup
     (void)cgi_get(t, 0, rel, "cpu.stat", "system_usec", &u->sys_us);
     (void)cgi_get(t, 0, rel, "memory.current", NULL, &u->mem_bytes);
     (void)cgi_get(t, 0, rel, "memory.peak", NULL, &u->mem_peak_bytes);
+    (void)cgi_get(t, 0, rel, "memory.stat", "anon", &u->own_bytes);
 }
 
 static void usage_v1(const struct cgroup_tree *t, const char *rel, struct cgroup_usage *u)
@@ -261,6 +262,7 @@ static void usage_v1(const struct cgroup_tree *t, const char *rel, struct cgroup
     u->sys_us = total_ns / 1000 - u->user_us;
     (void)cgi_get(t, CGROUP_MEMORY, rel, "memory.usage_in_bytes", NULL, &u->mem_bytes);
     (void)cgi_get(t, CGROUP_MEMORY, rel, "memory.max_usage_in_bytes", NULL, &u->mem_peak_bytes);
+    (void)cgi_get(t, CGROUP_MEMORY, rel, "memory.stat", "total_rss", &u->own_bytes);
 }
 
 int cgroup_usage(const struct cgroup *cg, uint32_t task, struct cgroup_usage *ret_usage)

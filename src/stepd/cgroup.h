@@ -119,6 +119,7 @@ bool cgroup_task_populated(const struct cgroup *cg, uint32_t task);
 struct cgroup_usage {
     uint64_t user_us, sys_us;
     uint64_t mem_bytes, mem_peak_bytes; /* 0: not counted */
+    uint64_t own_bytes;                 /* of mem_bytes: without files, whether cached or shared */
 };
 /* Of a task; CGROUP_SPECIAL - 1: of the step.  -ENOENT: nothing counts here. */
 #define CGROUP_STEP (UINT32_MAX - 1)

@@ -127,6 +127,13 @@ static void grow_counts(struct counts *most, const struct counts *ended, const s
     grow(&most->write_bytes, now.write_bytes);
 }
 
+/* Does it count memory?  Processor time comes without a controller, or with this one. */
+static bool by_cgroup(const struct step *s)
+{
+    return (s->sf->gather->flags & GATHER_CGROUP) && s->cg.tree.kind != CGROUP_NONE &&
+           (s->cg.tree.use & CGROUP_MEMORY);
+}
+
 static void take_process(struct step *s, const struct proc_below *p)
 {
     struct gather *g = s->gather;
@@ -144,6 +151,21 @@ static void take_process(struct step *s, const struct proc_below *p)
         g->tasks[i].freq_khz = cpu_khz(use.cpu);
 }
 
+/* A cgroup's CPU time is of all that ever was in it; what it does not count is known of the processes. */
+static void take_cgroup(struct step *s, size_t i)
+{
+    struct task_figures *t = &s->gather->tasks[i];
+    bool no_cache = s->sf->gather->flags & GATHER_NO_CACHE;
+    struct cgroup_usage u;
+
+    if (!by_cgroup(s) || cgroup_usage(&s->cg, s->tasks[i].rank, &u) < 0)
+        return;
+    grow(&t->most.cpu_us, u.user_us + u.sys_us);
+    t->mem = no_cache ? u.own_bytes : u.mem_bytes;
+    grow(&t->mem_most, no_cache ? u.own_bytes : MAX(u.mem_bytes, u.mem_peak_bytes));
+    grow(&t->vmem_most, t->mem_most);
+}
+
 /* Returns how many processes there are; their list is the caller's. */
 static size_t look(struct step *s, struct proc_below **ret_list)
 {
@@ -159,9 +181,12 @@ static size_t look(struct step *s, struct proc_below **ret_list)
         struct task_figures *t = &g->tasks[i];
 
         grow_counts(&t->most, &t->ended, &g->live[i]);
-        t->mem = g->mem[i];
-        grow(&t->mem_most, g->mem[i]);
         grow(&t->vmem_most, g->vmem[i]);
+        if (!by_cgroup(s)) {
+            t->mem = g->mem[i];
+            grow(&t->mem_most, g->mem[i]);
+        }
+        take_cgroup(s, i);
     }
     return n;
 }
@@ -285,16 +310,21 @@ void gather_reaped(struct step *s, pid_t pid, const struct rusage *ru)
 {
     const struct proc_use *z = s->gather ? &s->gather->zombie : NULL;
     struct task_figures *t;
+    size_t i;
 
     if (!z || is_ours(s, pid))
         return;
-    t = &s->gather->tasks[task_of(s, pid, z->pid == pid ? z->session : 0)];
+    i = task_of(s, pid, z->pid == pid ? z->session : 0);
+    t = &s->gather->tasks[i];
     add_counts(&t->ended,
                &(struct counts){ time_us(&ru->ru_utime) + time_us(&ru->ru_stime),
                                  (uint64_t)ru->ru_majflt, z->pid == pid ? z->read_bytes : 0,
                                  z->pid == pid ? z->write_bytes : 0 });
     grow_counts(&t->most, &t->ended, NULL);
-    if (s->gather->how == PROC_RSS)
+    if (by_cgroup(s))
+        take_cgroup(s, i); /* before it goes with the step */
+    /* Who was not looked at has no peak without the files. */
+    if (s->gather->how == PROC_RSS && (!by_cgroup(s) || (s->sf->gather->flags & GATHER_NO_CACHE)))
         grow(&t->mem_most, (uint64_t)ru->ru_maxrss << 10);
     grow(&t->vmem_most, t->mem_most);
 }

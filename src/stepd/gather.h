@@ -2,7 +2,8 @@
  *
  * One pass over the step's processes in /proc at the start, every interval, when sstat asks, and at
  * the end.  Processor time, transfers and the largest process come from wait(2) and from what /proc
- * keeps of a process that has ended, so that they are right for tasks nobody looked at. */
+ * keeps of a process that has ended, so that they are right for tasks nobody looked at.  Cgroups count
+ * memory and processor time by themselves; the rest is of the processes then too. */
 #pragma once
 
 #include <stdint.h>
@@ -15,6 +16,8 @@ enum gather_flag {
     GATHER_PSS = 1u << 0,      /* memory: a process's part of what several share */
     GATHER_UNSHARED = 1u << 1, /* without what they share */
     GATHER_LIMIT = 1u << 2,    /* end a step that uses more memory than it has */
+    GATHER_CGROUP = 1u << 3,   /* memory and CPU time by the tasks' cgroups, where these count */
+    GATHER_NO_CACHE = 1u << 4, /* with it: without the files that are kept in memory */
 };
 
 /* Make s->gather, when the use of tasks is to be measured; look for the first time. */

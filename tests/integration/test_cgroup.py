@@ -22,6 +22,7 @@ CYCLES = int(os.environ.get("PENSTOCK_CGROUP_CYCLES", "20"))
 MOUNT = Path("/sys/fs/cgroup")
 SLICE = f"penstock-test-{os.getpid()}.slice"
 PLACES = [("cgroup/v2", MOUNT), ("cgroup/v2", MOUNT / "unified"), ("cgroup/v1", MOUNT)]
+COUNTED = "JobAcctGatherType=jobacct_gather/cgroup\nJobAcctGatherFrequency=1\n"
 HOG = "import sys; b = bytearray(b'x') * (300 << 20); print('hogged')"
 
 
@@ -54,7 +55,7 @@ class Machine(Cluster):
         node = f"NodeName={HOST} NodeAddr=127.0.0.1 Port={self.node_ports[0]} {shape} Gres=gpu:2 State=UNKNOWN"
         text = re.sub(r"^NodeName=.*$", node, self.conf_text(), flags=re.M)
         for old, new in (("TaskPlugin=task/none", "TaskPlugin=task/cgroup"), ("proctrack/linuxproc", "proctrack/cgroup"),
-                         ("SlurmdParameters=config_overrides\n", "GresTypes=gpu\n")):
+                         ("SlurmdParameters=config_overrides\n", f"GresTypes=gpu\n{COUNTED}")):
             text = text.replace(old, new)
         self.write_conf(text)
         self.node_names, self.cpus = [HOST], int(re.search(r"CPUs=(\d+)", shape)[1])
@@ -207,6 +208,57 @@ def test_one_task_out_of_memory(m, kill_step):
     assert step.returncode == 253, err
     assert out == ("" if kill_step else "went on\n")
     assert "task 0: Out Of Memory" in err or "tasks 0-1: Out Of Memory" in err, err
+
+
+def usage(m, command, step):
+    return dict(zip(("cpu_s", "rss", "vmem"), (
+        sum(int(n) * f for n, f in zip(v.split(":"), (3600, 60, 1))) if ":" in v else int(v)
+        for v in m.run(command, *(("-a",) if command == "sstat" else ()), "-n", "-P", "--noconvert", "-j", step,
+                       "-o", "avecpu,maxrss,maxvmsize").out.strip().split("|"))))
+
+
+@pytest.mark.parametrize("params", ["", "no_file_cache"])
+def test_use_is_counted(m, params):
+    """JobAcctGatherType=jobacct_gather/cgroup: what all processes of the task have in memory, once; files too, or not."""
+    needs(m, "memory")
+    text = m.conf.read_text()
+    m.write_conf(text + f"JobAcctGatherParams={params}\n" if params else text)
+    try:
+        m.run("scontrol", "reconfigure")
+        # The child shares its parent's memory, has some of its own, and is its own parent's no longer.
+        work = """import os, time
+x = bytearray(b'x') * (60 << 20)
+with open('cached', 'wb') as f:
+    for i in range(50):
+        f.write(os.urandom(1 << 20))
+if os.fork():
+    open('up', 'w').close()
+else:
+    y = bytearray(b'y') * (40 << 20)
+    end = time.process_time() + 1
+    while time.process_time() < end:
+        pass
+    open('up2', 'w').close()
+while not os.path.exists('go'):
+    time.sleep(0.05)
+"""
+        (m.work / "work.py").write_text(work)
+        job = m.sbatch("-n1", "--mem=400", wrap="exec python3 work.py")
+        wait_until(lambda: (m.work / "up").exists() and (m.work / "up2").exists(), "it has everything", 60)
+        live = usage(m, "sstat", f"{job}.batch")
+        (m.work / "go").touch()
+        m.wait_end(job, 60)
+        m.wait_sacct(job, "COMPLETED")
+        done = usage(m, "sacct", f"{job}.batch")
+        least, most = (100, 150) if params else (150, 250)
+        for use in (live, done):
+            assert least << 20 <= use["rss"] < most << 20 and 1 <= use["cpu_s"] < 60, (live, done)
+            assert use["vmem"] >= use["rss"]
+    finally:
+        for name in ("up", "up2", "go", "cached"):
+            (m.work / name).unlink(missing_ok=True)
+        m.write_conf(text)
+        m.run("scontrol", "reconfigure")
 
 
 def test_devices(m):
