@@ -476,6 +476,47 @@ static void put_pids(struct strbuf *sb, const struct sacct_row *r)
 /* ---- table --------------------------------------------------------------------------------------
  */
 
+/* What sacct and sstat both have. */
+/* clang-format off */
+#define USE_MAX_FIELDS                                                                             \
+    { "MaxDiskRead", 12, use_max_read },                                                           \
+    { "MaxDiskReadNode", 15, use_max_read_node },                                                  \
+    { "MaxDiskReadTask", 15, use_max_read_task },                                                  \
+    { "MaxDiskWrite", 12, use_max_written },                                                       \
+    { "MaxDiskWriteNode", 16, use_max_written_node },                                              \
+    { "MaxDiskWriteTask", 16, use_max_written_task },                                              \
+    { "MaxPages", 8, use_max_pages },                                                              \
+    { "MaxPagesNode", 12, use_max_pages_node },                                                    \
+    { "MaxPagesTask", 14, use_max_pages_task },                                                    \
+    { "MaxRSS", 10, use_max_rss },                                                                 \
+    { "MaxRSSNode", 10, use_max_rss_node },                                                        \
+    { "MaxRSSTask", 10, use_max_rss_task },                                                        \
+    { "MaxVMSize", 10, use_max_vm },                                                               \
+    { "MaxVMSizeNode", 14, use_max_vm_node },                                                      \
+    { "MaxVMSizeTask", 14, use_max_vm_task }
+#define USE_MIN_FIELDS                                                                             \
+    { "MinCPU", 10, use_min_cpu },                                                                 \
+    { "MinCPUNode", 10, use_min_cpu_node },                                                        \
+    { "MinCPUTask", 10, use_min_cpu_task }
+#define USE_TRES_FIELDS                                                                            \
+    { "TRESUsageInAve", 14, use_in_ave },                                                          \
+    { "TRESUsageInMax", 14, use_in_max },                                                          \
+    { "TRESUsageInMaxNode", 18, use_in_max_node },                                                 \
+    { "TRESUsageInMaxTask", 18, use_in_max_task },                                                 \
+    { "TRESUsageInMin", 14, use_in_min },                                                          \
+    { "TRESUsageInMinNode", 18, use_in_min_node },                                                 \
+    { "TRESUsageInMinTask", 18, use_in_min_task },                                                 \
+    { "TRESUsageInTot", 14, use_in_tot },                                                          \
+    { "TRESUsageOutAve", 15, use_out_ave },                                                        \
+    { "TRESUsageOutMax", 15, use_out_max },                                                        \
+    { "TRESUsageOutMaxNode", 19, use_out_max_node },                                               \
+    { "TRESUsageOutMaxTask", 19, use_out_max_task },                                               \
+    { "TRESUsageOutMin", 15, use_out_min },                                                        \
+    { "TRESUsageOutMinNode", 19, use_out_min_node },                                               \
+    { "TRESUsageOutMinTask", 19, use_out_min_task },                                               \
+    { "TRESUsageOutTot", 15, use_out_tot }
+/* clang-format on */
+
 const struct sacct_field sacct_fields[] = {
     { "Account", 10, put_account },
     { "AdminComment", 15, put_admin_comment },
@@ -517,25 +558,9 @@ const struct sacct_field sacct_fields[] = {
     { "JobName", 10, put_name },
     { "Layout", 9, NULL },
     { "Licenses", 10, put_licenses },
-    { "MaxDiskRead", 12, use_max_read },
-    { "MaxDiskReadNode", 15, use_max_read_node },
-    { "MaxDiskReadTask", 15, use_max_read_task },
-    { "MaxDiskWrite", 12, use_max_written },
-    { "MaxDiskWriteNode", 16, use_max_written_node },
-    { "MaxDiskWriteTask", 16, use_max_written_task },
-    { "MaxPages", 8, use_max_pages },
-    { "MaxPagesNode", 12, use_max_pages_node },
-    { "MaxPagesTask", 14, use_max_pages_task },
-    { "MaxRSS", 10, use_max_rss },
-    { "MaxRSSNode", 10, use_max_rss_node },
-    { "MaxRSSTask", 10, use_max_rss_task },
-    { "MaxVMSize", 10, use_max_vm },
-    { "MaxVMSizeNode", 14, use_max_vm_node },
-    { "MaxVMSizeTask", 14, use_max_vm_task },
+    USE_MAX_FIELDS,
     { "McsLabel", 12, put_mcs_label },
-    { "MinCPU", 10, use_min_cpu },
-    { "MinCPUNode", 10, use_min_cpu_node },
-    { "MinCPUTask", 10, use_min_cpu_task },
+    USE_MIN_FIELDS,
     { "NCPUS", 10, put_alloc_cpus },
     { "NNodes", 8, put_nnodes },
     { "NodeList", 15, put_nodelist },
@@ -578,22 +603,7 @@ const struct sacct_field sacct_fields[] = {
     { "Timelimit", 10, put_time_limit },
     { "TimelimitRaw", 10, put_time_limit_raw },
     { "TotalCPU", 10, put_total_cpu },
-    { "TRESUsageInAve", 14, use_in_ave },
-    { "TRESUsageInMax", 14, use_in_max },
-    { "TRESUsageInMaxNode", 18, use_in_max_node },
-    { "TRESUsageInMaxTask", 18, use_in_max_task },
-    { "TRESUsageInMin", 14, use_in_min },
-    { "TRESUsageInMinNode", 18, use_in_min_node },
-    { "TRESUsageInMinTask", 18, use_in_min_task },
-    { "TRESUsageInTot", 14, use_in_tot },
-    { "TRESUsageOutAve", 15, use_out_ave },
-    { "TRESUsageOutMax", 15, use_out_max },
-    { "TRESUsageOutMaxNode", 19, use_out_max_node },
-    { "TRESUsageOutMaxTask", 19, use_out_max_task },
-    { "TRESUsageOutMin", 15, use_out_min },
-    { "TRESUsageOutMinNode", 19, use_out_min_node },
-    { "TRESUsageOutMinTask", 19, use_out_min_task },
-    { "TRESUsageOutTot", 15, use_out_tot },
+    USE_TRES_FIELDS,
     { "UID", 6, put_uid },
     { "User", 9, put_user },
     { "UserCPU", 10, put_user_cpu },
@@ -616,24 +626,8 @@ static const struct sacct_field sstat_table[] = {
     { "ConsumedEnergy", 14, put_energy },
     { "ConsumedEnergyRaw", 17, put_energy_raw },
     { "JobID", -12, put_job_id },
-    { "MaxDiskRead", 12, use_max_read },
-    { "MaxDiskReadNode", 15, use_max_read_node },
-    { "MaxDiskReadTask", 15, use_max_read_task },
-    { "MaxDiskWrite", 12, use_max_written },
-    { "MaxDiskWriteNode", 16, use_max_written_node },
-    { "MaxDiskWriteTask", 16, use_max_written_task },
-    { "MaxPages", 8, use_max_pages },
-    { "MaxPagesNode", 12, use_max_pages_node },
-    { "MaxPagesTask", 14, use_max_pages_task },
-    { "MaxRSS", 10, use_max_rss },
-    { "MaxRSSNode", 10, use_max_rss_node },
-    { "MaxRSSTask", 10, use_max_rss_task },
-    { "MaxVMSize", 10, use_max_vm },
-    { "MaxVMSizeNode", 14, use_max_vm_node },
-    { "MaxVMSizeTask", 14, use_max_vm_task },
-    { "MinCPU", 10, use_min_cpu },
-    { "MinCPUNode", 10, use_min_cpu_node },
-    { "MinCPUTask", 10, use_min_cpu_task },
+    USE_MAX_FIELDS,
+    USE_MIN_FIELDS,
     { "Nodelist", 20, put_nodelist },
     { "NTasks", 8, put_ntasks },
     { "Pids", 20, put_pids },
@@ -642,22 +636,7 @@ static const struct sacct_field sstat_table[] = {
     { "ReqCPUFreqMax", 13, put_cpu_freq },
     { "ReqCPUFreqGov", 13, put_cpu_freq },
     { "SLUID", 14, put_sluid },
-    { "TRESUsageInAve", 14, use_in_ave },
-    { "TRESUsageInMax", 14, use_in_max },
-    { "TRESUsageInMaxNode", 18, use_in_max_node },
-    { "TRESUsageInMaxTask", 18, use_in_max_task },
-    { "TRESUsageInMin", 14, use_in_min },
-    { "TRESUsageInMinNode", 18, use_in_min_node },
-    { "TRESUsageInMinTask", 18, use_in_min_task },
-    { "TRESUsageInTot", 14, use_in_tot },
-    { "TRESUsageOutAve", 15, use_out_ave },
-    { "TRESUsageOutMax", 15, use_out_max },
-    { "TRESUsageOutMaxNode", 19, use_out_max_node },
-    { "TRESUsageOutMaxTask", 19, use_out_max_task },
-    { "TRESUsageOutMin", 15, use_out_min },
-    { "TRESUsageOutMinNode", 19, use_out_min_node },
-    { "TRESUsageOutMinTask", 19, use_out_min_task },
-    { "TRESUsageOutTot", 15, use_out_tot },
+    USE_TRES_FIELDS,
 };
 const struct sacct_table sacct_table = { sacct_fields, ARRAY_SIZE(sacct_fields) };
 const struct sacct_table sstat_fields = { sstat_table, ARRAY_SIZE(sstat_table) };

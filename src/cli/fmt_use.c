@@ -84,7 +84,11 @@ static void put_value(struct strbuf *sb, const struct sacct_row *r, Pst__UseKind
         put_hms(sb, (int64_t)(value / 1000000));
         return;
     case PST__USE_KIND__USE_PAGES:
+    case PST__USE_KIND__USE_GPU_UTIL:
         put_u64(sb, value);
+        return;
+    case PST__USE_KIND__USE_GPU_MEM:
+        use_put_bytes(sb, r, value, value % (1u << 20) ? 'K' : 'M');
         return;
     case PST__USE_KIND__USE_MEM:
     case PST__USE_KIND__USE_VMEM:
@@ -202,8 +206,12 @@ static const struct {
     const char *name;
     Pst__UseKind kind;
 } in[] = {
-    { "cpu", PST__USE_KIND__USE_CPU },   { "fs/disk", PST__USE_KIND__USE_DISK_READ },
-    { "mem", PST__USE_KIND__USE_MEM },   { "pages", PST__USE_KIND__USE_PAGES },
+    { "cpu", PST__USE_KIND__USE_CPU },
+    { "fs/disk", PST__USE_KIND__USE_DISK_READ },
+    { "gres/gpumem", PST__USE_KIND__USE_GPU_MEM },
+    { "gres/gpuutil", PST__USE_KIND__USE_GPU_UTIL },
+    { "mem", PST__USE_KIND__USE_MEM },
+    { "pages", PST__USE_KIND__USE_PAGES },
     { "vmem", PST__USE_KIND__USE_VMEM },
 };
 

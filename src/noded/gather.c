@@ -50,6 +50,19 @@ static uint32_t interval_of(const struct conf *conf, const Pst__JobRecord *job, 
     return every < 0 ? without : (uint32_t)every;
 }
 
+/* They come with gres/gpu. */
+static bool counts_gpus(const struct conf *conf)
+{
+    static const char *const names[] = { "gres/gpu", "gres/gpumem", "gres/gpuutil" };
+    bool named = false;
+    const char *value;
+    size_t len;
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        named = named || conf_option(conf, CONF_ACCOUNTING_STORAGE_TRES, names[i], &value, &len);
+    return named && !conf_option(conf, CONF_JOB_ACCT_GATHER_PARAMS, "DisableGPUAcct", &value, &len);
+}
+
 Pst__Gather *gather_of(const struct conf *conf, const Pst__JobRecord *job)
 {
     static const struct {
@@ -69,12 +82,15 @@ Pst__Gather *gather_of(const struct conf *conf, const Pst__JobRecord *job)
     if (!g)
         return NULL;
     pst__gather__init(g);
-    g->has_task_s = g->has_energy_s = g->has_flags = true;
+    g->has_task_s = g->has_energy_s = true;
     g->task_s = interval_of(conf, job, "task", 30);
     g->energy_s = interval_of(conf, job, "energy", 0);
+    g->has_flags = true;
     g->flags = strcasecmp(type, "jobacct_gather/cgroup") == 0 ? GATHER_CGROUP : 0;
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
         if (conf_option(conf, CONF_JOB_ACCT_GATHER_PARAMS, flags[i].option, &value, &len))
             g->flags |= flags[i].flag;
+    if (counts_gpus(conf))
+        g->flags |= GATHER_GPU;
     return g;
 }

@@ -13,13 +13,15 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "stepd/energy.h"
+#include "stepd/gpuuse.h"
 #include "stepd/procscan.h"
 #include "stepd/step.h"
 #include "wire/client.h"
 #include "wire/ops.h"
 
 #define PIDS_MAX 8192u /* of an answer */
-#define KINDS 6u
+#define KINDS 8u
+#define GPU_KINDS 2u /* the last of them */
 
 struct counts { /* that only grow */
     uint64_t cpu_us, pages, read_bytes, write_bytes;
@@ -28,13 +30,15 @@ struct counts { /* that only grow */
 struct task_figures {
     struct counts ended; /* of its processes that are over */
     struct counts most;  /* as far as seen */
-    uint64_t mem, mem_most, vmem_most, freq_khz;
+    uint64_t mem, mem_most, vmem_most, gpu_mem_most, gpu_busy_most, freq_khz;
 };
 
 struct gather {
     struct task_figures *tasks;
     struct counts *live; /* of a look that is going on */
     uint64_t *mem, *vmem;
+    struct gpuuse *gpus; /* NULL: not measured */
+    struct gpu_use *gpu_now;
     struct proc_use zombie;
     enum proc_memory how;
     int64_t next_mono_us; /* 0 = none */
@@ -166,6 +170,20 @@ static void take_cgroup(struct step *s, size_t i)
     grow(&t->vmem_most, t->mem_most);
 }
 
+static void look_at_gpus(const struct step *s)
+{
+    struct gather *g = s->gather;
+
+    if (!g->gpus)
+        return;
+    memset(g->gpu_now, 0, s->n_tasks * sizeof(*g->gpu_now));
+    gpuuse_look(g->gpus, g->gpu_now);
+    for (size_t i = 0; i < s->n_tasks; i++) {
+        grow(&g->tasks[i].gpu_mem_most, g->gpu_now[i].mem_bytes);
+        grow(&g->tasks[i].gpu_busy_most, g->gpu_now[i].busy_pct);
+    }
+}
+
 /* Returns how many processes there are; their list is the caller's. */
 static size_t look(struct step *s, struct proc_below **ret_list)
 {
@@ -188,6 +206,7 @@ static size_t look(struct step *s, struct proc_below **ret_list)
         }
         take_cgroup(s, i);
     }
+    look_at_gpus(s);
     return n;
 }
 
@@ -222,10 +241,10 @@ static void start_energy(struct step *s)
 {
     uint32_t every_s = s->sf->gather ? s->sf->gather->energy_s : 0;
 
-    s->energy = s->sf->energy_root && !s->ext ? malloc(sizeof(*s->energy)) : NULL;
+    s->energy = s->sf->energy_kind != ENERGY_NONE && !s->ext ? malloc(sizeof(*s->energy)) : NULL;
     if (!s->energy)
         return;
-    if (energy_begin(s->energy, (enum energy_kind)s->sf->energy_kind, s->sf->energy_root) < 0) {
+    if (energy_begin(s->energy, (enum energy_kind)s->sf->energy_kind, s->sf->machine_root) < 0) {
         free(s->energy);
         s->energy = NULL;
         return;
@@ -250,14 +269,17 @@ void gather_start(struct step *s)
     g->live = calloc(s->n_tasks, sizeof(*g->live));
     g->mem = calloc(s->n_tasks, sizeof(*g->mem));
     g->vmem = calloc(s->n_tasks, sizeof(*g->vmem));
+    g->gpu_now = calloc(s->n_tasks, sizeof(*g->gpu_now));
     g->how = want->flags & GATHER_PSS        ? PROC_PSS
              : want->flags & GATHER_UNSHARED ? PROC_UNSHARED
                                              : PROC_RSS;
     s->gather = g;
-    if (!g->tasks || !g->live || !g->mem || !g->vmem) {
+    if (!g->tasks || !g->live || !g->mem || !g->vmem || !g->gpu_now) {
         gather_done(s);
         return;
     }
+    if (want->flags & GATHER_GPU)
+        g->gpus = gpuuse_new(s);
     (void)look(s, &list);
     if (want->task_s)
         g->next_mono_us = now_mono_us() + (int64_t)want->task_s * USEC_PER_SEC;
@@ -345,6 +367,10 @@ static uint64_t value_of(const struct task_figures *t, Pst__UseKind kind)
         return t->most.pages;
     case PST__USE_KIND__USE_DISK_READ:
         return t->most.read_bytes;
+    case PST__USE_KIND__USE_GPU_MEM:
+        return t->gpu_mem_most;
+    case PST__USE_KIND__USE_GPU_UTIL:
+        return t->gpu_busy_most;
     default:
         return t->most.write_bytes;
     }
@@ -373,21 +399,26 @@ static void fill_use(const struct step *s, Pst__UseKind kind, Pst__TaskUse *u)
 /* Strings and the list itself stay ours: usage may be packed until the next call. */
 static void fill(struct step *s, Pst__StepUsage *usage)
 {
+    static const Pst__UseKind kinds[KINDS] = { /* the first as they are numbered */
+        PST__USE_KIND__USE_CPU,       PST__USE_KIND__USE_MEM,        PST__USE_KIND__USE_VMEM,
+        PST__USE_KIND__USE_PAGES,     PST__USE_KIND__USE_DISK_READ,  PST__USE_KIND__USE_DISK_WRITE,
+        PST__USE_KIND__USE_GPU_MEM,   PST__USE_KIND__USE_GPU_UTIL,
+    };
     static Pst__TaskUse uses[KINDS], *list[KINDS];
 
-    for (unsigned k = 0; k < KINDS; k++) {
+    usage->uses = list;
+    usage->n_uses = s->gather->gpus ? KINDS : KINDS - GPU_KINDS;
+    for (size_t k = 0; k < usage->n_uses; k++) {
         pst__task_use__init(&uses[k]);
-        fill_use(s, (Pst__UseKind)k, &uses[k]);
+        fill_use(s, kinds[k], &uses[k]);
         list[k] = &uses[k];
     }
-    usage->uses = list;
-    usage->n_uses = KINDS;
     usage->has_tasks = usage->has_freq_khz = true;
     usage->tasks = (uint32_t)s->n_tasks;
     usage->freq_khz = 0;
     for (size_t i = 0; i < s->n_tasks; i++)
         usage->freq_khz += s->gather->tasks[i].freq_khz;
-    grow(&usage->max_rss_kib, list[PST__USE_KIND__USE_MEM]->max >> 10);
+    grow(&usage->max_rss_kib, uses[PST__USE_KIND__USE_MEM].max >> 10);
 }
 
 void gather_finish(struct step *s)
@@ -443,6 +474,8 @@ void gather_done(struct step *s)
     free(g->live);
     free(g->mem);
     free(g->vmem);
+    free(g->gpu_now);
+    gpuuse_free(g->gpus);
     free(g);
     s->gather = NULL;
 }

@@ -17,6 +17,7 @@ enum gather_flag {
     GATHER_UNSHARED = 1u << 1, /* without what they share */
     GATHER_LIMIT = 1u << 2,    /* end a step that uses more memory than it has */
     GATHER_CGROUP = 1u << 3,   /* memory and CPU time by the tasks' cgroups, where these count */
+    GATHER_GPU = 1u << 5,      /* what GPUs are used for */
     GATHER_NO_CACHE = 1u << 4, /* with it: without the files that are kept in memory */
 };
 

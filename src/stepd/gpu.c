@@ -100,6 +100,22 @@ void gpu_task(const struct step *s, size_t index, struct envlist *el)
     gpu_put(s->sf, s->gpus->list, s->gpus->n, bm, el);
 }
 
+size_t gpu_first_task(const struct step *s, const Pst__Gpu *gpu)
+{
+    size_t at = 0;
+
+    while (s->gpus && at < s->gpus->n && s->gpus->list[at] != gpu)
+        at++;
+    for (size_t i = 0; s->gpus && at < s->gpus->n && i < s->n_tasks; i++) {
+        bool ours;
+        _cleanup_(bitmap_free) struct bitmap *bm = chosen(s, i, &ours);
+
+        if (bm && bitmap_test(bm, (uint32_t)at))
+            return i;
+    }
+    return 0;
+}
+
 static void put_list(char *buf, size_t size, const struct step *s, const struct bitmap *bm,
                      bool relative)
 {

@@ -22,6 +22,8 @@ size_t gpu_list(const Pst__StepFile *sf, Pst__GresAlloc *const *gres, size_t n,
                 const Pst__Gpu **list);
 /* Those of the step (of the job here for the batch step). */
 size_t gpu_list_here(const Pst__StepFile *sf, const Pst__Gpu **list);
+/* Likewise those that it has as a whole. */
+size_t gpu_list_whole(const Pst__StepFile *sf, const Pst__Gpu **list);
 /* The same as device files, for whoever lets the step at them.  *ret_paths is the caller's to free.
  */
 size_t gpu_files(const Pst__StepFile *sf, const char ***ret_paths);
@@ -37,6 +39,8 @@ void gpu_env(const Pst__StepFile *sf, Pst__GresAlloc *const *gres, size_t n, con
 void gpu_prepare(struct step *s);
 /* A task's own variables. */
 void gpu_task(const struct step *s, size_t index, struct envlist *el);
+/* The first task (its index) that sees a GPU of the step. */
+size_t gpu_first_task(const struct step *s, const Pst__Gpu *gpu);
 /* With `verbose`: the line about it, on the task's own standard error. */
 void gpu_tell(const struct step *s, size_t index, int fd);
 void gpu_done(struct step *s);

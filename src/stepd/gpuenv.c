@@ -35,8 +35,8 @@ static struct bitmap *numbers(const char *text)
     return bm;
 }
 
-size_t gpu_list(const Pst__StepFile *sf, Pst__GresAlloc *const *gres, size_t n,
-                const Pst__Gpu **list)
+static size_t list_of(const Pst__StepFile *sf, Pst__GresAlloc *const *gres, size_t n, bool shares,
+                      const Pst__Gpu **list)
 {
     size_t found = 0;
 
@@ -47,7 +47,7 @@ size_t gpu_list(const Pst__StepFile *sf, Pst__GresAlloc *const *gres, size_t n,
             const char *name = gres[k]->name ? gres[k]->name : "";
             _cleanup_(bitmap_free) struct bitmap *bm = NULL;
 
-            if (strcmp(name, "gpu") != 0 && !is_shared(name))
+            if (strcmp(name, "gpu") != 0 && !(shares && is_shared(name)))
                 continue;
             bm = numbers(gres[k]->devices);
             held = bm && sf->gpus[i]->number < GPUS_MAX && bitmap_test(bm, sf->gpus[i]->number);
@@ -56,6 +56,12 @@ size_t gpu_list(const Pst__StepFile *sf, Pst__GresAlloc *const *gres, size_t n,
             list[found++] = sf->gpus[i];
     }
     return found;
+}
+
+size_t gpu_list(const Pst__StepFile *sf, Pst__GresAlloc *const *gres, size_t n,
+                const Pst__Gpu **list)
+{
+    return list_of(sf, gres, n, true, list);
 }
 
 static void gres_here(const Pst__StepFile *sf, Pst__GresAlloc *const **ret, size_t *ret_n)
@@ -73,6 +79,15 @@ size_t gpu_list_here(const Pst__StepFile *sf, const Pst__Gpu **list)
 
     gres_here(sf, &gres, &n);
     return gpu_list(sf, gres, n, list);
+}
+
+size_t gpu_list_whole(const Pst__StepFile *sf, const Pst__Gpu **list)
+{
+    Pst__GresAlloc *const *gres;
+    size_t n;
+
+    gres_here(sf, &gres, &n);
+    return list_of(sf, gres, n, false, list);
 }
 
 void gpu_put(const Pst__StepFile *sf, const Pst__Gpu *const *list, size_t n,

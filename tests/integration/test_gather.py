@@ -72,3 +72,141 @@ def test_energy_type(make_cluster):
     assert done.rc == 1
     assert "AcctGatherEnergyType=acct_gather_energy/ipmi is not available: it is acct_gather_energy/rapl, " \
            "acct_gather_energy/pm_counters or acct_gather_energy/none" in done.out + done.err
+
+
+# ---- GPUs ------------------------------------------------------------------------------------------
+
+MIB = 1 << 20
+
+
+def amd(use):
+    """Devices of amdgpu: bytes in use and percent busy of each."""
+    files = {}
+    for i, (mem, busy) in enumerate(use):
+        pci = f"sys/bus/pci/drivers/amdgpu/0000:{i + 1:02x}:00.0"
+        files |= {f"{pci}/product_name": "Instinct MI300X", f"{pci}/drm/renderD{128 + i}/dev": "", f"dev/dri/renderD{128 + i}": "",
+                  f"sys/class/drm/renderD{128 + i}/device/mem_info_vram_used": mem,
+                  f"sys/class/drm/renderD{128 + i}/device/gpu_busy_percent": busy}
+    return files
+
+
+def gpu_cluster(make_cluster, more=""):
+    c = make_cluster(start=False, nodes=1, node_options="Gres=gpu:instinct_mi300x:2,shard:8")
+    (c.dir / "etc/gres.conf").write_text("AutoDetect=amd\nName=shard Count=8\n")
+    c.write_conf(c.conf_text().replace("SlurmdParameters=config_overrides\n", "") + "GresTypes=gpu,shard\n"
+                 f"SlurmdParameters=config_overrides,devices_root={c.dir}/machine\nAccountingStorageTRES=gres/gpu\n"
+                 f"JobAcctGatherType=jobacct_gather/linux\nJobAcctGatherFrequency=1\n{more}")
+    machine(c, amd(((10 * MIB, 0), (20 * MIB, 0))))
+    c.start()
+    return c
+
+
+def tres(text):
+    return dict(word.split("=") for word in text.split(",")) if text else {}
+
+
+def use_of(c, command, step, *fields):
+    """Fields of a step, each as a dict of TRES."""
+    out = c.run(command, *(("-a",) if command == "sstat" else ()), "-n", "-P", "-j", step, "-o", ",".join(fields)).out
+    return [tres(v) for v in out.strip().split("|")] if out.strip() else [{} for _ in fields]
+
+
+def test_gpu_use(make_cluster):
+    """Each task's GPU, the most that was seen; a step without GPUs and one with a share have no such figures."""
+    c = gpu_cluster(make_cluster)
+    wait = f"while [ ! -e {c.dir}/go ]; do sleep 0.05; done"
+    job = c.sbatch("-n2", "--gpus=2", wrap=f"srun -n2 --gpus-per-task=1 sh -c '{wait}'")
+    none = c.sbatch("-n1", wrap="true")
+    share = c.sbatch("-n1", "--gres=shard:2", wrap=wait)
+    wait_until(lambda: use_of(c, "sstat", f"{job}.0", "tresusageinmax")[0].get("gres/gpumem") == "20M", "it is measured", 30)
+    machine(c, amd(((300 * MIB, 40), (700 * MIB + 4096, 90))))
+    wait_until(lambda: use_of(c, "sstat", f"{job}.0", "tresusageintot")[0].get("gres/gpuutil") == "130", "it is seen", 30)
+    machine(c, amd(((30 * MIB, 0), (30 * MIB, 0))))
+    names = ("tresusageinmax", "tresusageinmaxtask", "tresusageinmaxnode", "tresusageinmin", "tresusageinave", "tresusageintot")
+    live = use_of(c, "sstat", f"{job}.0", *names)
+    (c.dir / "go").touch()
+    for j in (job, share, none):
+        c.wait_sacct(j, "COMPLETED")
+    done = wait_until(lambda: (u := use_of(c, "sacct", f"{job}.0", *names))[0] and u, "the step is recorded")
+    for figures in (live, done):
+        assert [(f["gres/gpumem"], f["gres/gpuutil"]) for f in figures] == [
+            ("716804K", "90"), ("1", "1"), ("node1", "node1"), ("300M", "40"), ("512002K", "65"), ("1024004K", "130")]
+        assert list(figures[0]) == sorted(figures[0])
+    for step in (f"{none}.batch", f"{share}.batch"):
+        use = wait_until(lambda: use_of(c, "sacct", step, "tresusageintot")[0], "the step is recorded")
+        assert use["cpu"] and not [name for name in use if "gpu" in name], step
+    step = [s for j in json.loads(c.run("sacct", "-j", job, "--json").out)["jobs"] for s in j["steps"] if s["step"]["id"] == f"{job}.0"]
+    shown = {t["name"]: t["count"] for t in step[0]["tres"]["requested"]["max"]}
+    assert (shown["gpumem"], shown["gpuutil"]) == (700 * MIB + 4096, 90)
+
+
+def test_gpu_use_not_asked_for(make_cluster):
+    c = gpu_cluster(make_cluster, "JobAcctGatherParams=DisableGPUAcct\n")
+    job = c.sbatch("-n1", "--gpus=1", wrap="true")
+    c.wait_sacct(job, "COMPLETED")
+    use = wait_until(lambda: use_of(c, "sacct", f"{job}.batch", "tresusageintot")[0], "the step is recorded")
+    assert use["cpu"] and not [name for name in use if "gpu" in name]
+
+
+# ---- what the fields mean --------------------------------------------------------------------------
+
+WORK = """import os, sys, time
+large = os.environ["SLURM_PROCID"] == "1"
+x = bytearray(b"x") * ((200 if large else 20) << 20)
+with open(f"{sys.argv[1]}/out.{os.environ['SLURM_PROCID']}", "wb") as f:
+    f.write(b"y" * ((50 if large else 10) << 20))
+with open(f.name, "rb") as f:
+    f.read((30 if large else 5) << 20)
+while time.process_time() < (2.3 if large else 0.5):
+    pass
+open(f"{sys.argv[1]}/done.{os.environ['SLURM_PROCID']}", "w").close()
+while not os.path.exists(f"{sys.argv[1]}/go"):
+    time.sleep(0.05)
+"""
+
+
+def seconds(text):
+    return sum(float(n) * f for n, f in zip(reversed(text.split(":")), (1, 60, 3600)))
+
+
+def test_fields(make_cluster):
+    """Two tasks of known size: 200 and 20 MiB of memory, 2 and 0.5 s of CPU, 50 and 10 MiB written, 30 and 5 MiB read."""
+    c = make_cluster(nodes=2, conf="JobAcctGatherType=jobacct_gather/linux\nJobAcctGatherFrequency=1")
+    (c.dir / "work.py").write_text(WORK)
+    job = c.sbatch("-N2", "-n2", "--mem=600", wrap=f"srun python3 {c.dir}/work.py {c.dir}")
+    wait_until(lambda: all((c.dir / f"done.{i}").exists() for i in (0, 1)), "both have done it", 120)
+    names = ("MaxRSS MaxRSSNode MaxRSSTask AveRSS MaxVMSize MaxVMSizeNode MaxVMSizeTask AveVMSize MinCPU MinCPUNode MinCPUTask AveCPU "
+             "MaxDiskRead MaxDiskReadNode MaxDiskReadTask AveDiskRead MaxDiskWrite MaxDiskWriteNode MaxDiskWriteTask AveDiskWrite "
+             "NTasks TRESUsageInMax TRESUsageInMin TRESUsageInTot TRESUsageOutMax TRESUsageOutMaxTask TRESUsageOutTot").split()
+
+    def row(command, *more):
+        out = c.run(command, *more, "-n", "-P", "--noconvert", "-j", f"{job}.0", "-o", ",".join(names)).out.strip()
+        return dict(zip(names, out.split("|"))) if out else None
+    live = row("sstat", "-a")
+    (c.dir / "go").touch()
+    c.wait_sacct(job, "COMPLETED")
+    done = wait_until(lambda: row("sacct"), "the step is recorded")
+    # An interpreter is there too: what is measured is what was meant and at most this much more.
+    slack = {"RSS": 80, "DiskRead": 12, "DiskWrite": 4}
+    for f in (live, done):
+        assert f["NTasks"] == "2"
+        for what, large, small in (("RSS", 200, 20), ("DiskRead", 30, 5), ("DiskWrite", 50, 10)):
+            assert (f[f"Max{what}Node"], f[f"Max{what}Task"]) == ("node2", "1"), (what, f)
+            assert large * MIB <= int(f[f"Max{what}"]) < (large + slack[what]) * MIB, (what, f)
+            assert (large + small) / 2 * MIB <= int(f[f"Ave{what}"]) < ((large + small) / 2 + slack[what]) * MIB, (what, f)
+        assert (f["MaxVMSizeNode"], f["MaxVMSizeTask"]) == ("node2", "1") and int(f["MaxVMSize"]) >= int(f["MaxRSS"])
+        assert int(f["MaxVMSize"]) > int(f["AveVMSize"]) >= int(f["AveRSS"])
+        assert (f["MinCPUNode"], f["MinCPUTask"]) == ("node1", "0")
+        least, mean = seconds(f["MinCPU"]), seconds(f["AveCPU"])
+        most, total = (tres(f[k]) for k in ("TRESUsageInMax", "TRESUsageInTot"))
+        assert 0 <= least <= mean <= seconds(most["cpu"]) <= seconds(total["cpu"]) and seconds(most["cpu"]) >= 2
+        assert (most["mem"], most["vmem"], most["fs/disk"]) == (f["MaxRSS"], f["MaxVMSize"], f["MaxDiskRead"])
+        assert int(total["mem"]) == int(most["mem"]) + int(tres(f["TRESUsageInMin"])["mem"]) and int(total["mem"]) // 2 == int(f["AveRSS"])
+        assert tres(f["TRESUsageOutMax"])["fs/disk"] == f["MaxDiskWrite"] and tres(f["TRESUsageOutMaxTask"])["fs/disk"] == "1"
+        assert int(tres(f["TRESUsageOutTot"])["fs/disk"]) // 2 == int(f["AveDiskWrite"])
+    step = c.sacct("-j", f"{job}.0", "-o", "TotalCPU,UserCPU,SystemCPU,ConsumedEnergy,ReqTRES,AllocTRES")[0]
+    total, user, system = (seconds(v) for v in step[:3])
+    assert total >= 2.5 and user >= 2 and abs(total - user - system) < 0.01
+    assert step[3:5] == ["0", ""] and tres(step[5])["node"] == "2"
+    whole = seconds(c.sacct("-X", "-j", job, "-o", "TotalCPU")[0][0])
+    assert whole >= total
