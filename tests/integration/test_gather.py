@@ -206,7 +206,7 @@ def test_fields(make_cluster):
         assert int(tres(f["TRESUsageOutTot"])["fs/disk"]) // 2 == int(f["AveDiskWrite"])
     step = c.sacct("-j", f"{job}.0", "-o", "TotalCPU,UserCPU,SystemCPU,ConsumedEnergy,ReqTRES,AllocTRES")[0]
     total, user, system = (seconds(v) for v in step[:3])
-    assert total >= 2.5 and user >= 2 and abs(total - user - system) < 0.01
+    assert total >= 2.5 and user > 0 and abs(total - user - system) < 0.01
     assert step[3:5] == ["0", ""] and tres(step[5])["node"] == "2"
-    whole = seconds(c.sacct("-X", "-j", job, "-o", "TotalCPU")[0][0])
+    whole = seconds(c.sacct("-j", job, "-o", "TotalCPU")[0][0])  # with the steps it is the sum of
     assert whole >= total
