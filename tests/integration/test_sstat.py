@@ -94,6 +94,7 @@ def test_processor_time(c):
     """Of children and of what outlives its parent too."""
     burn = "import os, time\nwhile time.process_time() < 1.2: pass"
     job = c.sbatch("-n1", wrap=f"(python3 -c '{burn}' & python3 -c '{burn}'; wait)")
+    c.wait_end(job, 120)  # it asks for processor time, which others may have
     c.wait_sacct(job, "COMPLETED")
     batch = fields(c, "sacct", f"{job}.batch", "avecpu,mincpu,tresusageintot")[0]
     assert batch["avecpu"] == batch["mincpu"] and "00:00:02" <= batch["avecpu"] <= "00:00:06"
