@@ -363,7 +363,7 @@ static int split(const char *option, const char *text, char *name, size_t size,
 int simlimits_qos(struct changing *x, const char *text)
 {
     const Pst__QosRecord *q;
-    const char *list;
+    const char *list = NULL;
     char name[256];
     int r = split("qos", text, name, sizeof(name), &list);
 
@@ -377,7 +377,7 @@ int simlimits_qos(struct changing *x, const char *text)
 
 int simlimits_account(struct changing *x, const char *text, bool user)
 {
-    const char *option = user ? "user" : "account", *list;
+    const char *option = user ? "user" : "account", *list = NULL;
     bool any = false;
     const struct assoc *a;
     char name[256];
