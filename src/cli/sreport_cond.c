@@ -80,15 +80,15 @@ static void bad_user(const char *word)
     cli_error("Invalid user id: %s", word);
 }
 
-/* Whole hours: the start's hour, and the end of the hour that holds the end. */
+/* Whole hours: the start's hour, and the end of the hour that has begun by the end. */
 static int64_t whole_hour(int64_t us, bool end)
 {
     time_t at = (time_t)(us / USEC_PER_SEC);
     struct tm tm;
 
     (void)localtime_r(&at, &tm); /* a year that people write */
+    tm.tm_hour += end && (tm.tm_min || tm.tm_sec);
     tm.tm_sec = tm.tm_min = 0;
-    tm.tm_hour += end;
     return mktime(&tm);
 }
 

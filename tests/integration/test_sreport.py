@@ -112,6 +112,15 @@ def test_other_reports(sreport):
     assert rows("-M", "other", "user", "top") == []
 
 
+def test_whole_hours(sreport):
+    """An hour that has begun by the end counts; one that begins with it does not."""
+    def head(*when):
+        return sreport("user", "top", when=when).stdout.splitlines()[1]
+    assert head("start=2026-11-01", "end=2026-11-02").endswith("2026-11-01T00:00:00 - 2026-11-01T23:59:59 (86400 secs)")
+    assert head("start=2026-11-01", "end=2026-11-01T02:00:01").endswith("- 2026-11-01T02:59:59 (10800 secs)")
+    assert head().endswith("T23:59:59 (86400 secs)")  # yesterday
+
+
 def test_utilization(sreport):
     rows = table(sreport("cluster", "utilization").stdout)
     assert rows == [
@@ -145,7 +154,7 @@ def test_command_line(sreport):
     assert done.stderr == "Invalid time specification (pos=0): foo\n"
     assert "Cluster Utilization" in done.stdout
     assert sreport(when=(), stdin="").stdout == "sreport: \n"
-    said = sreport(when=(), stdin="parsable2\nuser top start=2026-11-01 end=2026-11-01T02:00 users=2002\n!!\nexit\n")
+    said = sreport(when=(), stdin="parsable2\nuser top start=2026-11-01 end=2026-11-01T02:01 users=2002\n!!\nexit\n")
     assert said.stdout.count("demo|bob||chem|60|0\n") == 2
     assert "cluster Utilization" in sreport("help", when=()).stdout
 
