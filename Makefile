@@ -57,7 +57,8 @@ test-cgroup: build
 ## test-accounting: JOBS (100000) jobs through slurmdbd on SQLite and MariaDB, everything killed meanwhile
 .PHONY: test-accounting
 test-accounting: build
-	PENSTOCK_BUILD=$(BUILD) PENSTOCK_ACCOUNTING_JOBS=$(or $(JOBS),100000) python3 -m pytest -q tests/integration/test_slurmdbd.py
+	PENSTOCK_BUILD=$(BUILD) PENSTOCK_ACCOUNTING_JOBS=$(or $(JOBS),100000) \
+	    python3 -m pytest -v -s -p no:cacheprovider tests/integration/test_slurmdbd.py
 
 .PHONY: bootstrap
 bootstrap:

@@ -203,10 +203,10 @@ class Cluster:
     def write_conf(self, text=None):
         self.conf.write_text(self.conf_text() if text is None else text)
 
-    def start_ctld(self, *options):
+    def start_ctld(self, *options, timeout=15):
         self.ctld = Daemon("slurmctld", [program("slurmctld"), "-D", "-f", str(self.conf), *options],
                            self.dir / "log" / "slurmctld", {**self.env, **self.daemon_env_change})
-        wait_until(lambda: not self.ctld.alive() or self.up(), "slurmctld answers")
+        wait_until(lambda: not self.ctld.alive() or self.up(), "slurmctld answers", timeout)
         assert self.ctld.alive(), self.logs("slurmctld")
 
     def start_slurmd(self, name, *options):

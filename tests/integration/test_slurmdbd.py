@@ -3,6 +3,7 @@
 import os
 import pwd
 import subprocess
+import time
 
 import pytest
 
@@ -12,6 +13,18 @@ from conftest import BUILD, program, wait_until
 ENGINES = ["sqlite", "mysql"]
 JOBS = int(os.environ.get("PENSTOCK_ACCOUNTING_JOBS", "1000"))  # make test-accounting: many more
 LARGE = f"\nMaxArraySize={JOBS + 1001}\nMaxJobCount={JOBS + 20000}"
+
+
+class Progress:
+    """A line every ten seconds of what takes many minutes (pytest -s shows them)."""
+
+    def __init__(self, what):
+        self.what, self.begin, self.told = what, time.monotonic(), time.monotonic()
+
+    def tell(self, text):
+        if JOBS >= 10000 and time.monotonic() - self.told >= 10:
+            self.told = time.monotonic()
+            print(f"{self.what}: {text}, {self.told - self.begin:.0f} s", flush=True)
 
 
 class Site:
@@ -38,10 +51,12 @@ class Site:
 
     def settled(self):
         """Wait until sacct shows what the journal says."""
-        found = []
+        found, progress = [], Progress("comparing")
 
         def same():
-            found[:] = differences(self.cluster)[:10]
+            all_of_them = differences(self.cluster)
+            progress.tell(f"{len(all_of_them)} records differ")
+            found[:] = all_of_them[:10]
             return not found
         try:
             wait_until(same, "accounting has everything", 60 + JOBS / 100)
@@ -75,11 +90,13 @@ def test_jobs(site):
 
 def test_killed_under_load(site):
     """Every part is killed in turn while jobs run; then all is there, once."""
-    c = site.cluster
+    c, progress = site.cluster, Progress("jobs")
     c.sbatch(f"--array=1-{JOBS}", "--output=/dev/null", wrap="true")
 
     def ended():
-        return JOBS - len(c.run("squeue", "-h", "-r", "-o", "%A").out.split())
+        n = JOBS - len(c.run("squeue", "-h", "-r", "-o", "%A").out.split())
+        progress.tell(f"{n} of {JOBS} are over")
+        return n
     for share in (0.1, 0.5):
         wait_until(lambda: ended() >= JOBS * share, "jobs run", 60 + JOBS / 20)
         site.dbd.kill()
@@ -91,8 +108,8 @@ def test_killed_under_load(site):
         else:
             site.dbd.start()
         c.kill_ctld()
-        c.start_ctld()
-    wait_until(lambda: not c.run("squeue", "-h").out, "all jobs are over", 120 + JOBS / 20)
+        c.start_ctld(timeout=15 + JOBS / 500)
+    wait_until(lambda: ended() == JOBS, "all jobs are over", 120 + JOBS / 20)
     site.settled()
     runs = c.sacct("-X", "-D", "-S", "1970-01-02", "-o", "DBIndex")
     assert len(runs) == JOBS
@@ -273,7 +290,7 @@ def test_bad_starts(folder):
 
 
 @pytest.mark.skipif(JOBS < 10000, reason="part of make test-accounting")
-@pytest.mark.parametrize("name", ["test_acct", "test_acct_query", "test_acct_keep", "test_acct_resv", "test_rollup", "test_sql"])
+@pytest.mark.parametrize("name", ["test_acct", "test_acct_query", "test_acct_keep", "test_acct_resv", "test_rollup", "test_sql", "test_turn"])
 def test_units_on_mariadb(folder, name):
     """The store's unit tests, which otherwise run on SQLite."""
     db = MariaDB(folder / "my").start()
