@@ -53,6 +53,7 @@ static void copy_name(char to[NAME_MAX_BYTES], const char *from)
     (void)snprintf(to, NAME_MAX_BYTES, "%s", from ? from : ""); /* cut: compared only */
 }
 
+/* -ESTALE: the cursor is not where we left it, so another has stored records of this cluster. */
 static int meta_save(struct acct *a)
 {
     struct sql_stmt *stmt = a->save_meta;
@@ -60,7 +61,8 @@ static int meta_save(struct acct *a)
     int r =
         stmt ? 0
              : sql_prepare(a->store.db,
-                           "UPDATE sources SET lsn=?, base=?, fed_us=?, name=?, uuid=? WHERE id=?",
+                           "UPDATE sources SET lsn=?, base=?, fed_us=?, name=?, uuid=? WHERE id=?"
+                           " AND lsn=?",
                            &stmt);
 
     if (r < 0)
@@ -72,7 +74,9 @@ static int meta_save(struct acct *a)
     sql_bind_text(stmt, 3, m->cluster);
     sql_bind_text(stmt, 4, m->uuid);
     sql_bind(stmt, 5, m->id);
-    return sql_run(stmt);
+    sql_bind(stmt, 6, (int64_t)a->saved.cursor);
+    r = sql_run(stmt);
+    return r < 0 ? r : sql_changes(stmt) ? 0 : -ESTALE;
 }
 
 /* The row of the cluster; alone: the first row, whosever it is.  1: there is one. */
@@ -150,6 +154,7 @@ static int take_source(struct acct *a, const char *cluster, const char *uuid)
         r = meta_make(a, cluster);
     if (r < 0)
         return r;
+    a->saved = a->meta;
     a->store.base = a->meta.base;
     a->store.end = ACCT_RUNS_OF(a->meta.id + 1);
     if (cluster && !a->meta.cluster[0])
@@ -259,8 +264,9 @@ const char *acct_error(const struct acct *a)
 /* Remember why, and make cache and database what they were before the batch. */
 static int fail(struct acct *a, int r)
 {
-    const char *text =
-        r == -ENOMEM || r == -EUCLEAN || r == -EINVAL ? NULL : sql_error(a->store.db);
+    const char *text = r == -ENOMEM || r == -EUCLEAN || r == -EINVAL ? NULL
+                       : r == -ESTALE ? "another has stored records of this cluster meanwhile"
+                                      : sql_error(a->store.db);
 
     (void)snprintf(a->error, sizeof(a->error), "%s", text && text[0] ? text : strerrordesc_np(-r));
     sql_rollback(a->store.db);

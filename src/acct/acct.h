@@ -69,7 +69,7 @@ void acct_fed(struct acct *a, int64_t time_us);
  * batch is undone: go on with acct_begin at acct_cursor() + 1.  Errors as for acct_open. */
 int acct_begin(struct acct *a);
 int acct_apply(struct acct *a, uint64_t lsn, const Pst__Transaction *tx, struct err *err);
-int acct_commit(struct acct *a);              /* batch and cursor become durable */
+int acct_commit(struct acct *a); /* batch and cursor become durable; -ESTALE: another has fed the source meanwhile */
 const char *acct_error(const struct acct *a); /* why the last call failed; borrowed */
 
 /* Go on at lsn + 1 although the cursor is beyond it: the end of the journal was cut off by a

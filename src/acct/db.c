@@ -35,6 +35,11 @@
     " fed_us $INT NOT NULL,"           /* nothing older than this will come */                     \
     " rolled_us $INT NOT NULL)$TABLE;" /* usage is summed up to here */
 
+/* What was still there at a time and had begun by another: both times are in the index, so that rows of runs which
+ * ended later but began too late are not read. */
+#define INDEX_END "end_us, begun_us"
+#define INDEX_UID "uid, end_us, eligible_us, begun_us"
+
 static const char *const sqlite_steps[] = {
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
     "INSERT INTO meta VALUES('cursor', 0), ('base', 0);"
@@ -69,6 +74,10 @@ static const char *const sqlite_steps[] = {
     " WHERE (SELECT value FROM meta WHERE name='cursor') > 0 OR"
     " EXISTS (SELECT 1 FROM meta WHERE name='cluster');"
     "DROP TABLE meta;",
+
+    "DROP INDEX jobs_end; DROP INDEX jobs_uid;"
+    "CREATE INDEX jobs_end ON jobs(" INDEX_END ");"
+    "CREATE INDEX jobs_uid ON jobs(" INDEX_UID ");",
 };
 static const struct acct_schema sqlite_schema = { "jobs", ARRAY_SIZE(sqlite_steps), sqlite_steps };
 
@@ -85,6 +94,9 @@ static const char *const mysql_steps[] = {
     " KEY jobs_end(end_us), KEY jobs_uid(uid, end_us))$ROWS;"
     "CREATE TABLE IF NOT EXISTS steps(run $INT NOT NULL, step $INT NOT NULL, record $BLOB NOT NULL,"
     " PRIMARY KEY(run, step))$ROWS;",
+
+    "ALTER TABLE jobs DROP KEY jobs_end, DROP KEY jobs_uid, ADD KEY jobs_end(" INDEX_END "),"
+    " ADD KEY jobs_uid(" INDEX_UID ")",
 };
 static const struct acct_schema mysql_schema = { "jobs", ARRAY_SIZE(mysql_steps), mysql_steps };
 

@@ -13,6 +13,10 @@
 #include "base/timefmt.h"
 #include "model/job.h"
 
+#define RUNS_AT_ONCE 64u
+#define SIXTEEN "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?"
+#define RUNS_PARAMS SIXTEEN "," SIXTEEN "," SIXTEEN "," SIXTEEN
+
 /* ---- nodes --------------------------------------------------------------------------------------
  */
 
@@ -189,22 +193,14 @@ static int read_run(void *item, struct sql_stmt *stmt)
     return run->rec != NULL; /* one that is damaged counts for nothing */
 }
 
-/* Each row that a select finds in the window. */
-static int add_each(struct roll *w, const char *select,
-                    int (*add)(struct roll *w, const struct run *run))
+/* All that a statement finds. */
+static int add_found(struct roll *w, struct sql_stmt *stmt,
+                     int (*add)(struct roll *w, const struct run *run))
 {
-    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
     struct run *runs = NULL;
     size_t n = 0;
-    int r = sql_prepare(w->db, select, &stmt);
+    int r = sql_collect(stmt, sizeof(*runs), read_run, &runs, &n);
 
-    if (r < 0)
-        return r;
-    sql_bind(stmt, 0, w->from * USEC_PER_SEC);
-    sql_bind(stmt, 1, w->to * USEC_PER_SEC);
-    sql_bind(stmt, 2, ACCT_RUNS_OF(w->source));
-    sql_bind(stmt, 3, ACCT_RUNS_OF(w->source + 1));
-    r = sql_collect(stmt, sizeof(*runs), read_run, &runs, &n);
     for (size_t i = 0; i < n; i++) {
         if (r == 0)
             r = add(w, &runs[i]);
@@ -214,19 +210,73 @@ static int add_each(struct roll *w, const char *select,
     return r;
 }
 
+/* A select with the window and the source's runs as parameters. */
+static int prepare_window(struct roll *w, const char *select, struct sql_stmt **ret)
+{
+    int r = sql_prepare(w->db, select, ret);
+
+    if (r < 0)
+        return r;
+    sql_bind(*ret, 0, w->from * USEC_PER_SEC);
+    sql_bind(*ret, 1, w->to * USEC_PER_SEC);
+    sql_bind(*ret, 2, ACCT_RUNS_OF(w->source));
+    sql_bind(*ret, 3, ACCT_RUNS_OF(w->source + 1));
+    return 0;
+}
+
+static int read_id(void *item, struct sql_stmt *stmt)
+{
+    *(int64_t *)item = sql_int(stmt, 0);
+    return 1;
+}
+
+/* The records of these runs, some at a time: a window may have many. */
+static int add_records(struct roll *w, const int64_t *ids, size_t n)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    int r =
+        sql_prepare(w->db, "SELECT record, 0, 0 FROM jobs WHERE run IN (" RUNS_PARAMS ")", &stmt);
+
+    for (size_t at = 0; r == 0 && at < n; at += RUNS_AT_ONCE) {
+        for (size_t i = 0; i < RUNS_AT_ONCE; i++)
+            sql_bind(stmt, (unsigned)i, ids[MIN(at + i, n - 1)]);
+        r = add_found(w, stmt, add_run);
+    }
+    return r;
+}
+
+/* Which runs is answered by the index of both times alone (+run is in none): most that ended later
+ * began later too. */
+static int add_runs(struct roll *w)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    _cleanup_free_ int64_t *ids = NULL;
+    size_t n = 0;
+    int r = prepare_window(
+        w, "SELECT run FROM jobs WHERE end_us>? AND begun_us<? AND +run>=? AND +run<?", &stmt);
+
+    if (r == 0)
+        r = sql_collect(stmt, sizeof(*ids), read_id, &ids, &n);
+    return r < 0 ? r : add_records(w, ids, n);
+}
+
+static int add_suspensions(struct roll *w)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    int r = prepare_window(
+        w,
+        "SELECT j.record, s.start_us, s.end_us FROM suspensions s JOIN jobs j ON j.run=s.run"
+        " WHERE s.end_us>? AND s.start_us<? AND s.run>=? AND s.run<?",
+        &stmt);
+
+    return r < 0 ? r : add_found(w, stmt, take_off_suspension);
+}
+
 int roll_rows(struct roll *w)
 {
     int r = add_events(w);
 
     if (r == 0)
-        r = add_each(
-            w, "SELECT record, 0, 0 FROM jobs WHERE end_us>? AND begun_us<? AND run>=? AND run<?",
-            add_run);
-    if (r == 0)
-        r = add_each(
-            w,
-            "SELECT j.record, s.start_us, s.end_us FROM suspensions s JOIN jobs j ON j.run=s.run"
-            " WHERE s.end_us>? AND s.start_us<? AND s.run>=? AND s.run<?",
-            take_off_suspension);
-    return r;
+        r = add_runs(w);
+    return r < 0 ? r : add_suspensions(w);
 }

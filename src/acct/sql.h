@@ -88,7 +88,7 @@ void sql_reset(struct sql_stmt *stmt); /* to give up before the last row */
 /* Run one that gives no rows, or whose rows do not matter. */
 int sql_run(struct sql_stmt *stmt);
 int64_t
-sql_changes(const struct sql_stmt *stmt); /* rows the last run inserted, updated or deleted */
+sql_changes(const struct sql_stmt *stmt); /* rows the last run inserted, found to update, or deleted */
 
 /* Columns of the present row, from 0; null is 0, 0.0 and NULL.  Valid until the next step or reset.
  */

@@ -495,7 +495,7 @@ static int connect_to(struct maria *m, const struct sql_server *to, const char *
     (void)api.mysql_options(m->my, MYSQL_OPT_WRITE_TIMEOUT, &answer_s);
     (void)api.mysql_options(m->my, MYSQL_SET_CHARSET_NAME, "binary");
     if (!api.mysql_real_connect(m->my, is_path ? NULL : host, to->user, to->pass, database,
-                                to->port, is_path ? host : NULL, 0))
+                                to->port, is_path ? host : NULL, CLIENT_FOUND_ROWS))
         return failed(m, api.mysql_errno(m->my), api.mysql_error(m->my));
     return 0;
 }

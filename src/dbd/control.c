@@ -34,7 +34,7 @@ static void ping(struct dbd *d, struct conn *c, const struct frame *frame)
 
     (void)gethostname(host, sizeof(host) - 1); /* empty then */
     r.host = host;
-    r.mode = (char *)(uintptr_t) "primary"; /* only packed */
+    r.mode = (char *)(uintptr_t)(d->second ? "backup" : "primary"); /* only packed */
     r.has_now_us = r.has_boot_us = r.has_pid = true;
     r.now_us = now_us();
     r.boot_us = atomic_load(&d->since_us);

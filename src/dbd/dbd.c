@@ -10,11 +10,13 @@
 
 #include "acct/adminserve.h"
 #include "acct/db.h"
+#include "acct/turn.h"
 #include "acctd/feed.h"
 #include "acctd/serve.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "version.h"
 #include "wire/auth.h"
 #include "wire/errors.h"
 #include "wire/server.h"
@@ -81,34 +83,59 @@ int dbd_location(const struct conf_dbd *conf, const char *host, const char *pass
     return *ret_location ? 0 : -ENOMEM;
 }
 
+static void forget_location(struct dbd *d)
+{
+    if (d->location)
+        explicit_bzero(d->location, strlen(d->location)); /* a password may be in it */
+    free(d->location);
+    d->location = NULL;
+}
+
 /* May the same call succeed later, with nobody doing anything about it? */
 static bool may_pass(int r)
 {
     return r == -ENOSPC || r == -EBUSY || r == -ECONNREFUSED || r == -ENOTCONN || r == -EROFS;
 }
 
-/* Make the tables.  A server that is not there yet is waited for by those who need it. */
-static int open_store(struct dbd *d, struct err *err)
+int dbd_locate(struct dbd *d, bool *ret_reached, struct err *err)
 {
     const char *hosts[] = { conf_dbd_str(d->conf, CONF_DBD_STORAGE_HOST),
                             conf_dbd_str(d->conf, CONF_DBD_STORAGE_BACKUP_HOST) };
+    size_t n = hosts[1] ? 2 : 1;
     _cleanup_free_ char *pass = NULL;
-    struct sql *db = NULL;
+    char *locations[ARRAY_SIZE(hosts)] = { NULL };
+    size_t best = 0;
     int r = dbd_password(d->conf, &pass, err);
 
-    if (r < 0)
-        return r;
-    r = -ECONNREFUSED;
+    *ret_reached = false;
+    for (size_t i = 0; r == 0 && i < n && !*ret_reached; i++) {
+        struct sql *db = NULL;
 
-    for (size_t i = 0; i < ARRAY_SIZE(hosts) && r == -ECONNREFUSED && hosts[i]; i++) {
-        free(d->location);
-        d->location = NULL;
-        r = dbd_location(d->conf, hosts[i], pass, &d->location);
-        if (r == 0)
-            r = acct_db_open(d->location, &db, err);
+        r = dbd_location(d->conf, hosts[i], pass, &locations[i]);
+        if (r < 0 || n == 1)
+            break; /* whether it answers will show */
+        r = sql_open(locations[i], SQL_WRITE, &db, err);
+        *ret_reached = r == 0;
+        best = r == 0 ? i : best;
+        (void)sql_close(db); /* always NULL; each thread opens its own */
+        r = r == -ECONNREFUSED ? 0 : r;
     }
     if (pass)
         explicit_bzero(pass, strlen(pass));
+    if (locations[best]) {
+        forget_location(d);
+        d->location = TAKE_PTR(locations[best]);
+    }
+    free(locations[!best]);
+    return may_pass(r) ? 0 : r;
+}
+
+/* Make the tables.  A server that is not there yet is waited for by those who need it. */
+static int open_store(struct dbd *d, struct err *err)
+{
+    struct sql *db = NULL;
+    int r = acct_db_open(d->location, &db, err);
+
     (void)sql_close(db); /* always NULL; each thread opens its own */
     if (r < 0 && may_pass(r)) {
         log_error("%s: trying again when it is needed, nothing is lost meanwhile", err->text);
@@ -167,10 +194,11 @@ void dbd_configure(struct dbd *d, const struct conf_dbd *conf)
     struct serve_settings set;
 
     settings_of(conf, &set);
-    serve_set(d->serve, &set);
+    if (d->serve)
+        serve_set(d->serve, &set);
 }
 
-int dbd_start(struct dbd *d, struct err *err)
+int dbd_work(struct dbd *d, struct err *err)
 {
     struct serve_settings set;
     struct serve_config serve = { .readers = READERS,
@@ -190,9 +218,10 @@ int dbd_start(struct dbd *d, struct err *err)
         .hooks = { .on_request = on_request, .on_close = on_close },
         .ctx = d,
     };
-    int r =
-        server_new(&server, &d->server, err); /* a taken port is reported before anything else */
+    int r;
 
+    atomic_store(&d->stopping, false);
+    r = server_new(&server, &d->server, err); /* a taken port is reported before anything else */
     if (r == 0)
         r = open_store(d, err);
     if (r == 0)
@@ -208,10 +237,16 @@ int dbd_start(struct dbd *d, struct err *err)
 
         r = adminserve_start(&admin, &d->admin, err);
     }
-    return r;
+    if (r == 0)
+        r = server_start(d->server);
+    if (r < 0)
+        return err->text[0] ? r : err_set(err, r, "cannot start: %s", strerrordesc_np(-r));
+    d->working = true;
+    log_info("slurmdbd %s is running, port %u", SLURM_RELEASE, server_port(d->server));
+    return 0;
 }
 
-void dbd_stop(struct dbd *d)
+void dbd_rest(struct dbd *d)
 {
     atomic_store(&d->stopping, true);
     if (d->server)
@@ -220,10 +255,15 @@ void dbd_stop(struct dbd *d)
     d->serve = serve_free(d->serve);
     d->server = server_free(d->server);
     d->feeds = feeds_free(d->feeds);
+    d->working = false;
+}
+
+void dbd_stop(struct dbd *d)
+{
+    dbd_rest(d);
+    d->turn = turn_free(d->turn);
     d->keys = auth_keys_free(d->keys);
-    if (d->location)
-        explicit_bzero(d->location, strlen(d->location));
-    free(d->location);
+    forget_location(d);
     d->conf = conf_dbd_free(d->conf);
     free(d->conf_path);
 }

@@ -1,6 +1,7 @@
 /* dbd.h - slurmdbd's parts; dbd/ only
  *
- * Threads: the server's I/O threads, those of serve.h, and the main one, which waits for signals.
+ * Threads: the server's I/O threads, those of serve.h, and the main one, which waits for signals and, where there
+ * are two daemons or two database servers, looks every second whose turn it is (standby.c).
  */
 #pragma once
 
@@ -14,6 +15,7 @@
 #include "wire/rpcstat.h"
 
 struct auth_keys;
+struct turn;
 struct feeds;
 struct serve;
 struct adminserve;
@@ -35,6 +37,11 @@ struct dbd {
     struct adminserve *admin; /* accounts, users, QOS ... */
     struct server *server;
     atomic_bool stopping;
+    /* the main thread's */
+    struct turn *turn; /* NULL: there is nobody else */
+    bool second;       /* DbdBackupHost */
+    bool working, failing; /* failing: the database cannot be asked, and said so */
+    unsigned asked;        /* so many times it was our turn */
 };
 
 /* StorageType, StorageHost ... as a location (acct/sql.h). */
@@ -48,6 +55,18 @@ int dbd_password(const struct conf_dbd *conf, char **ret_pass, struct err *err);
 /* control.c: ping, statistics, configuration, reconfigure and shutdown.  False: it is no such operation. */
 bool control_request(struct dbd *d, struct conn *c, const struct frame *frame);
 
-/* Port, database, threads; the door opens with server_start().  keys are loaded already. */
-int dbd_start(struct dbd *d, struct err *err);
+/* Find the database's server: the location of the first that answers, or of StorageHost.  *ret_reached: it answers. */
+int dbd_locate(struct dbd *d, bool *ret_reached, struct err *err);
+/* Port, tables, threads, and the door opens.  keys are loaded and the location is known already. */
+int dbd_work(struct dbd *d, struct err *err);
+void dbd_rest(struct dbd *d); /* ends what dbd_work() began */
 void dbd_stop(struct dbd *d); /* whatever was started */
+
+/* ---- standby.c: the main thread's
+ */
+
+/* Work, or stand by while another daemon works on the database. */
+int standby_begin(struct dbd *d, struct err *err);
+/* Every STANDBY_MS where there is a turn: take over, give back, change to the other database server. */
+void standby_tick(struct dbd *d);
+#define STANDBY_MS 1000

@@ -1,7 +1,7 @@
 /* main.c - slurmdbd from command line to clean exit
  *
- * Order of a start: configuration, keys, listen, database, threads, then open the door.  The parent
- * of a daemonized start returns 0 only after that. */
+ * Order of a start: configuration, keys, whose turn it is, listen, database, threads, then open the door.  The
+ * parent of a daemonized start returns 0 only after that. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -199,15 +199,19 @@ static void reread(struct dbd *d, const struct options *o)
 
 static void wait_for_end(struct dbd *d, const struct options *o)
 {
+    const struct timespec second = { .tv_sec = STANDBY_MS / 1000 };
     sigset_t set = watched();
-    int sig;
 
-    while (sigwait(&set, &sig) == 0) {
-        if (sig == SIGHUP)
+    for (;;) {
+        int sig = d->turn ? sigtimedwait(&set, NULL, &second) : sigwaitinfo(&set, NULL);
+
+        if (sig < 0 && errno == EAGAIN)
+            standby_tick(d);
+        else if (sig == SIGHUP)
             reread(d, o);
         else if (sig == SIGUSR2)
             (void)log_reopen(); /* keeps the old file when it fails */
-        else
+        else if (sig == SIGTERM || sig == SIGINT)
             break;
     }
     log_info("ending on a signal");
@@ -223,13 +227,10 @@ static int run(struct dbd *d, const struct options *o, int ready_fd, struct err 
 
     (void)pthread_sigmask(SIG_BLOCK, &set, NULL); /* cannot fail */
     (void)signal(SIGPIPE, SIG_IGN);
-    r = dbd_start(d, err);
-    if (r == 0)
-        r = server_start(d->server);
+    r = standby_begin(d, err);
     if (r < 0)
-        return err->text[0] ? r : err_set(err, r, "cannot start: %s", strerrordesc_np(-r));
+        return r;
     daemonize_pid_file(conf_dbd_str(d->conf, CONF_DBD_PID_FILE));
-    log_info("slurmdbd %s is running, port %u", SLURM_RELEASE, server_port(d->server));
     daemonize_serve(ready_fd, o->foreground);
     wait_for_end(d, o);
     (void)unlink(conf_dbd_str(d->conf, CONF_DBD_PID_FILE)); /* may never have been made */

@@ -585,7 +585,7 @@ static void test_schema(void **state)
         assert_int_equal(acct_cursor(a), 0);
         assert_int_equal(apply_history(a, 12, 5), 0);
         acct_close(a);
-        assert_int_equal(number(w->db, "PRAGMA user_version"), 2);
+        assert_int_equal(number(w->db, "PRAGMA user_version"), 3);
         assert_int_equal(number(w->db, "SELECT count(*) FROM jobs"), 2);
         a = open_db(w->db); /* nothing to migrate */
         assert_int_equal(acct_cursor(a), 12);
@@ -662,6 +662,30 @@ static void test_sources(void **state)
     answer_done(&got);
 }
 
+/* Who was replaced as the feeder and comes back later writes nothing. */
+static void test_replaced(void **state)
+{
+    struct world *w = *state;
+    struct err err = { .text = "" };
+    struct acct *late = NULL;
+    Pst__Transaction *tx;
+
+    assert_int_equal(acct_open_source(w->db, "one", "u", &w->acct, &err), 0);
+    feed(w, submit(1, 1, 0));
+    assert_int_equal(acct_open_source(w->db, "one", "u", &late, &err), 0);
+    feed(w, submit(2, 2, 10));
+    assert_int_equal(acct_begin(late), 0);
+    tx = submit(3, 3, 20);
+    assert_int_equal(acct_apply(late, 2, tx, &err), 0);
+    tx_free(tx);
+    assert_int_equal(acct_commit(late), -ESTALE);
+    assert_non_null(strstr(acct_error(late), "another"));
+    assert_null(acct_close(late));
+    feed(w, submit(4, 4, 30));
+    assert_int_equal(number(w->db, "SELECT count(*) FROM jobs WHERE run IN (1, 2, 4)"), 3);
+    assert_int_equal(number(w->db, "SELECT count(*) FROM jobs"), 3);
+}
+
 static void test_cluster_name(void **state)
 {
     struct stat st;
@@ -698,6 +722,7 @@ int main(void)
         TEST(test_no_room),      TEST(test_locked),
         TEST(test_schema),       TEST(test_cluster_name),
         TEST(test_migrate),      TEST(test_sources),
+        TEST(test_replaced),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
