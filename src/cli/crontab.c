@@ -15,6 +15,7 @@
 #include "base/pbutil.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "base/words.h"
 #include "cli/envlist.h"
 #include "cli/jobopts.h"
 #include "cli/script.h"
@@ -57,7 +58,7 @@ static void take_options(struct reader *rd, const char *text, size_t len)
 {
     char buf[SCRIPT_LINE_MAX + 1], *argv[SCRIPT_WORDS_MAX + 2] = { (char *)"scrontab" };
     int n = len > SCRIPT_LINE_MAX ? -E2BIG
-                                  : script_split(text, len, buf, argv + 1, SCRIPT_WORDS_MAX),
+                                  : words_split(text, len, buf, argv + 1, SCRIPT_WORDS_MAX),
         status = 0;
 
     if (!rd->opts_line)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/words.h"
 #include "cli/cli.h"
 
 void script_done(struct script *s)
@@ -151,46 +152,6 @@ int script_check(const struct script *s, struct err *err)
 /* ---- directives
  * ----------------------------------------------------------------------------------- */
 
-int script_split(const char *text, size_t len, char *buf, char **words, size_t max_words)
-{
-    char quote = '\0';
-    bool in_word = false;
-    size_t n = 0, out = 0;
-
-    for (size_t i = 0; i < len; i++) {
-        char c = text[i];
-
-        if (!quote && isspace((unsigned char)c)) {
-            if (in_word)
-                buf[out++] = '\0';
-            in_word = false;
-            continue;
-        }
-        if (!quote && !in_word && c == '#')
-            break;
-        if (!in_word) {
-            if (n == max_words)
-                return -E2BIG;
-            words[n++] = buf + out;
-            in_word = true;
-        }
-        if (quote == c) {
-            quote = '\0';
-        } else if (!quote && (c == '\'' || c == '"')) {
-            quote = c;
-        } else if (c == '\\' && quote != '\'' && i + 1 < len) {
-            buf[out++] = text[++i];
-        } else {
-            buf[out++] = c;
-        }
-    }
-    if (quote)
-        return -EINVAL;
-    if (in_word)
-        buf[out] = '\0';
-    return (int)n;
-}
-
 static bool directive(const char *line, size_t len, const char *word)
 {
     size_t n = strlen(word);
@@ -207,7 +168,7 @@ static int one_directive(const char *text, size_t len, unsigned number, struct h
         cli_error("line %u: the #SBATCH line is longer than %u bytes", number, SCRIPT_LINE_MAX);
         return CLI_EXIT_FAILED;
     }
-    n = script_split(text, len, buf, argv + 1, SCRIPT_WORDS_MAX);
+    n = words_split(text, len, buf, argv + 1, SCRIPT_WORDS_MAX);
     if (n < 0) {
         cli_error("line %u: %s", number,
                   n == -EINVAL ? "a quote is not closed" : "too many words in an #SBATCH line");

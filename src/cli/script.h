@@ -34,8 +34,3 @@ int script_check(const struct script *s, struct err *err);
 /* Apply the #SBATCH lines with source OPT_FROM_SCRIPT.  Returns 0 or the exit status, the message
  * printed. `#SBATCH hetjob` begins the next component. Reading stops at the first line that is neither blank nor a comment. */
 int script_options(const struct script *s, struct hetopts *h);
-
-/* Split the text of a directive into words: blanks separate, '...' "..." and \ protect, # starts a
- * comment.  The words point into buf (as large as text).  Returns the count, -E2BIG, -EINVAL open
- * quote. */
-int script_split(const char *text, size_t len, char *buf, char **words, size_t max_words);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/words.h"
 #include "cli/cli.h"
 #include "cli/ids.h"
 #include "cli/iopattern.h"
@@ -52,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     memcpy(s.text, data, size);
     (void)script_check(&s, &err);
-    n = script_split(s.text, size, buf, words, WORDS_MAX);
+    n = words_split(s.text, size, buf, words, WORDS_MAX);
     for (int i = 0; i < n; i++)
         word(words[i]);
     script_done(&s);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/words.h"
 #include "cli/cli.h"
 #include "cli/script.h"
 
@@ -85,7 +86,7 @@ static void test_split(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(splits); i++) {
         char buf[256], *words[8], joined[256] = "";
-        int n = script_split(splits[i].text, strlen(splits[i].text), buf, words, ARRAY_SIZE(words));
+        int n = words_split(splits[i].text, strlen(splits[i].text), buf, words, ARRAY_SIZE(words));
 
         assert_int_equal(n, splits[i].n);
         for (int k = 0; k < n; k++)
@@ -100,7 +101,7 @@ static void test_too_many_words(void **state)
     char buf[64], *words[2];
 
     (void)state;
-    assert_int_equal(script_split(" a b c", 6, buf, words, 2), -E2BIG);
+    assert_int_equal(words_split(" a b c", 6, buf, words, 2), -E2BIG);
 }
 
 static int options(const char *text, struct jobopts *jo)
