@@ -144,14 +144,21 @@ void cli_print_version(void)
     (void)printf("slurm %s\n", SLURM_RELEASE); /* stdout errors show at exit */
 }
 
+static int load_conf(struct cli *c, struct err *err)
+{
+    return c->conf ? 0 : conf_load(conf_default_path(), CONF_CLIENT, &c->conf, NULL, err);
+}
+
+const struct conf *cli_conf_try(struct cli *c)
+{
+    return load_conf(c, NULL) < 0 ? NULL : c->conf;
+}
+
 const struct conf *cli_conf(struct cli *c)
 {
     struct err err = { .text = "" };
-    int r;
+    int r = load_conf(c, &err);
 
-    if (c->conf)
-        return c->conf;
-    r = conf_load(conf_default_path(), CONF_CLIENT, &c->conf, NULL, &err);
     if (r < 0)
         cli_die(CLI_EXIT_FAILED, "%s", err.text[0] ? err.text : strerror(-r));
     return c->conf;

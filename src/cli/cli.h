@@ -36,6 +36,9 @@ void cli_set_verbosity(struct cli *c, int level);
  */
 const struct conf *cli_conf(struct cli *c);
 
+/* As above, but NULL and no word when it cannot be read. */
+const struct conf *cli_conf_try(struct cli *c);
+
 /* Exit status for errors of the workload manager: SLURM_EXIT_ERROR when set, else 1. */
 int cli_error_status(void);
 /* Exit status when --immediate cannot be met: SLURM_EXIT_IMMEDIATE or 1. */

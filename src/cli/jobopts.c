@@ -96,6 +96,8 @@ static const uint8_t kinds[JO_MAX_] = {
 #undef O
 };
 
+struct opt_more jobopts_more;
+
 const struct opt_command *jobopts_command(enum jobopts_cmd cmd)
 {
     static const struct opt_command commands[] = {
@@ -104,6 +106,7 @@ const struct opt_command *jobopts_command(enum jobopts_cmd cmd)
           .bit = JOBOPTS_SBATCH,
           .rows = rows,
           .n = ARRAY_SIZE(rows),
+          .more = &jobopts_more,
           .synopsis = "[OPTIONS...] [script [args...]]",
           .usage_status = CLI_EXIT_USAGE,
           .help_with_h = true },
@@ -112,6 +115,7 @@ const struct opt_command *jobopts_command(enum jobopts_cmd cmd)
           .bit = JOBOPTS_SALLOC,
           .rows = rows,
           .n = ARRAY_SIZE(rows),
+          .more = &jobopts_more,
           .synopsis = "[OPTIONS...] [command [args...]]",
           .usage_status = CLI_EXIT_USAGE,
           .help_with_h = true },
@@ -121,6 +125,7 @@ const struct opt_command *jobopts_command(enum jobopts_cmd cmd)
           .bit = JOBOPTS_SRUN,
           .rows = rows,
           .n = ARRAY_SIZE(rows),
+          .more = &jobopts_more,
           .synopsis = "[OPTIONS...] executable [args...]",
           .usage_status = CLI_EXIT_USAGE,
           .help_with_h = true },

@@ -37,6 +37,8 @@ struct jobopts {
 void jobopts_init(struct jobopts *jo, enum jobopts_cmd cmd);
 void jobopts_done(struct jobopts *jo);
 
+/* Options of plugins, in all of these commands. */
+extern struct opt_more jobopts_more;
 /* Table, names and usage status of a command, for opts_parse(). */
 const struct opt_command *jobopts_command(enum jobopts_cmd cmd);
 

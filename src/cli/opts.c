@@ -36,6 +36,17 @@ static bool applies(const struct opt_command *cmd, const struct opt *o)
     return o->applies == 0 || (o->applies & cmd->bit) != 0;
 }
 
+/* The rows of the command, and behind them those that came at run time. */
+static size_t row_count(const struct opt_command *cmd)
+{
+    return cmd->n + (cmd->more ? cmd->more->n : 0);
+}
+
+static const struct opt *row_at(const struct opt_command *cmd, size_t i)
+{
+    return i < cmd->n ? &cmd->rows[i] : &cmd->more->rows[i - cmd->n];
+}
+
 static int has_arg(const struct opt *o)
 {
     switch (o->arg) {
@@ -71,15 +82,15 @@ static void parser_init(struct parser *p, const struct opt_command *cmd)
         { "help-interface", no_argument, NULL, VAL_INTERFACE },
     };
     struct strbuf sb = STRBUF_INIT;
-    size_t n = 0;
+    size_t n = 0, rows = row_count(cmd);
 
-    p->longs = xmalloc_or_die((cmd->n + ARRAY_SIZE(spellings) + ARRAY_SIZE(common) + 1) *
+    p->longs = xmalloc_or_die((rows + ARRAY_SIZE(spellings) + ARRAY_SIZE(common) + 1) *
                               sizeof(*p->longs));
     strbuf_add(&sb, cmd->permute ? "V" : "+V");
     if (cmd->help_with_h)
         strbuf_addc(&sb, 'h');
-    for (size_t i = 0; i < cmd->n; i++) {
-        const struct opt *o = &cmd->rows[i];
+    for (size_t i = 0; i < rows; i++) {
+        const struct opt *o = row_at(cmd, i);
 
         if (!applies(cmd, o))
             continue;
@@ -104,7 +115,7 @@ static void parser_done(struct parser *p)
 static const struct opt *row_of(const struct opt_command *cmd, int val)
 {
     if (val >= VAL_BASE)
-        return &cmd->rows[val - VAL_BASE];
+        return row_at(cmd, (size_t)(val - VAL_BASE));
     for (size_t i = 0; i < cmd->n; i++) {
         if (cmd->rows[i].letter && cmd->rows[i].letter == val && applies(cmd, &cmd->rows[i]))
             return &cmd->rows[i];
@@ -156,8 +167,13 @@ static bool common_option(const struct opt_command *cmd, int val)
     }
 }
 
-static int call_set(const struct opt *o, const char *arg, enum opt_source source, opt_set_fn *set,
-                    void *ctx)
+static bool is_more(const struct opt_more *more, const struct opt *o)
+{
+    return more && o >= more->rows && o < more->rows + more->n;
+}
+
+static int call_set(const struct opt_command *cmd, const struct opt *o, const char *arg, enum opt_source source,
+                    opt_set_fn *set, void *ctx)
 {
     struct err err = { .text = "" };
     int status;
@@ -166,7 +182,10 @@ static int call_set(const struct opt *o, const char *arg, enum opt_source source
         cli_error("--%s is not supported: %s", o->name, o->refused);
         return CLI_EXIT_FAILED;
     }
-    status = set(ctx, o, arg, source, &err);
+    if (is_more(cmd->more, o))
+        status = cmd->more->set(cmd->more->ctx, o, arg, source, &err);
+    else
+        status = set(ctx, o, arg, source, &err);
     if (status != 0 && err.text[0])
         cli_error("%s", err.text);
     return status;
@@ -188,7 +207,7 @@ static int parse(const struct opt_command *cmd, int argc, char **argv, opt_set_f
         const struct opt *o = row_of(cmd, val);
 
         if (o) {
-            status = call_set(o, optarg, source, set, ctx);
+            status = call_set(cmd, o, optarg, source, set, ctx);
         } else if (source == OPT_FROM_ARGV && common_option(cmd, val)) {
             status = -1;
         } else {
@@ -290,7 +309,7 @@ void opts_env(const struct opt_command *cmd, opt_set_fn *set, void *ctx)
             if (o->arg == OPT_REQ && !*value)
                 continue; /* set but empty: nothing asked for */
             for (unsigned times = flag_times(o, value); times > 0; times--) {
-                status = call_set(o, o->arg == OPT_NONE || !*value ? NULL : value, OPT_FROM_ENV,
+                status = call_set(cmd, o, o->arg == OPT_NONE || !*value ? NULL : value, OPT_FROM_ENV,
                                   set, ctx);
                 if (status != 0)
                     exit(status);
@@ -353,8 +372,8 @@ void opts_print_help(const struct opt_command *cmd, FILE *f)
     const char *group = NULL, *shown = NULL;
 
     (void)fprintf(f, "Usage: %s %s\n", cmd->name, cmd->synopsis);
-    for (size_t i = 0; i < cmd->n; i++) {
-        const struct opt *o = &cmd->rows[i];
+    for (size_t i = 0; i < row_count(cmd); i++) {
+        const struct opt *o = row_at(cmd, i);
 
         if (o->group)
             group = o->group;

@@ -40,6 +40,20 @@ struct opt {
     const char *refused; /* why it is refused, "there are no ..."; NULL = it is taken */
 };
 
+/* Take one option.  arg is NULL when none was given.  Returns 0, or the exit status with the
+ * sentence in err (printed as `PROGRAM: error: sentence`; "" = already reported). */
+typedef int opt_set_fn(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
+                       struct err *err);
+
+/* Rows that are known at run time only: options of the site's plugins.  They have no environment, and are taken by a
+ * function of their own. */
+struct opt_more {
+    const struct opt *rows;
+    size_t n;
+    opt_set_fn *set;
+    void *ctx;
+};
+
 struct opt_command {
     const char *name;    /* "squeue" */
     const char *prefix;  /* "SQUEUE": of environment names, see opt.env */
@@ -47,6 +61,7 @@ struct opt_command {
     unsigned bit;        /* see opt.applies */
     const struct opt *rows;
     size_t n;
+    const struct opt_more *more; /* NULL: no others */
     const char
         *synopsis;    /* after the name in the `Usage:` line: "[OPTIONS...] [script [args...]]" */
     int usage_status; /* exit status for a bad option: 1 for query tools, 255 for submission */
@@ -55,11 +70,6 @@ struct opt_command {
     bool help_with_h; /* -h is --help (commands without an -h of their own) */
     void (*names)(FILE *f); /* lines `KIND<TAB>NAME...` of --help-interface; NULL = options only */
 };
-
-/* Take one option.  arg is NULL when none was given.  Returns 0, or the exit status with the
- * sentence in err (printed as `PROGRAM: error: sentence`; "" = already reported). */
-typedef int opt_set_fn(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
-                       struct err *err);
 
 /* Parse argv[1..] with getopt_long, calling set for each option.  Prints and exits for --help,
  * --usage,
