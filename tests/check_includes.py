@@ -22,9 +22,10 @@ MAY = {
     "pmi": {"base", "wire"},
     "pam": {"base", "conf", "stepd"},  # looks into the spool and asks a step daemon
     "lua": BASE,
-    "ctld": FLOOR2 | {"feed", "acctd", "lua"}, "stepd": FLOOR2, "penstock": FLOOR2 | {"feed", "sim", "cli"},
-    "noded": FLOOR2 | {"stepd"},       # slurmd and the step daemon share the spool and its files
-    "cli": {"base", "conf", "wire", "lua"},   # and model/names.h: words for states
+    "spank": BASE,
+    "ctld": FLOOR2 | {"feed", "acctd", "lua"}, "stepd": FLOOR2 | {"spank"}, "penstock": FLOOR2 | {"feed", "sim", "cli"},
+    "noded": FLOOR2 | {"stepd", "spank"},     # slurmd and the step daemon share the spool and its files
+    "cli": {"base", "conf", "wire", "lua", "spank"},   # and model/names.h: words for states
 }
 ALSO = {"cli": {"model/efficiency.h", "model/names.h", "model/reqtres.h", "model/resv.h", "model/stepuse.h"}}
 # Messages of the schema are everyone's but base's; a folder's own schema is its own.

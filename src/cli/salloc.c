@@ -27,6 +27,7 @@
 #include "cli/jobopts.h"
 #include "cli/joblink.h"
 #include "cli/jobtext.h"
+#include "cli/plugins.h"
 #include "cli/submit.h"
 
 #define FAILED_WHAT "Job submit/allocate failed"
@@ -113,6 +114,7 @@ static void build_job(struct salloc *s, const struct jobopts *jo, Pst__JobRecord
 {
     submit_fill(&s->cli, jo, s->argc, s->argv, s->first, job);
     job->interactive = job->has_interactive = true;
+    plugins_fill_job(job);
     if (!job->name)
         check_mem_or_die(pb_set_str(&job->name, "interactive"));
 }
@@ -178,6 +180,7 @@ static void build_environment(struct salloc *s, const Pst__JobStatus *grant, str
     if (!grant->n_het_jobs)
         envlist_add_options(env, &s->opts);
     submit_env(&s->cli, env);
+    plugins_add_env(env);
     if (grant->n_het_jobs)
         allocenv_add_het(env, grant->het_jobs, grant->n_het_jobs);
     else
@@ -346,11 +349,14 @@ int main(int argc, char **argv)
 
     cli_init(&s.cli, "salloc");
     hetopts_init(&s.het, JOBOPTS_SALLOC);
+    plugins_load(&s.cli, false);
     collect(&s);
+    plugins_options_done(NULL, 0);
     choose_command(&s);
     catch_signals(&s);
     joblink_init(&s.link, &s.cli, s.sig_fd);
     status = allocate_and_run(&s);
     joblink_done(&s.link);
+    plugins_end();
     return status;
 }

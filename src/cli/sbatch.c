@@ -20,6 +20,7 @@
 #include "cli/envlist.h"
 #include "cli/hetopts.h"
 #include "cli/jobopts.h"
+#include "cli/plugins.h"
 #include "cli/script.h"
 #include "cli/submit.h"
 #include "wire/errors.h"
@@ -149,6 +150,7 @@ static void build_environment(struct sbatch *s, ProtobufCBinaryData *ret)
     if (!jobopts_has(&s->opts, JO_OOM_KILL_STEP))
         envlist_set(&env, "SLURM_OOM_KILL_STEP", "0");
     envlist_unset(&env, "SLURM_JWT"); /* it outlives the job's owner's wish to share it */
+    plugins_add_env(&env);
     envlist_pack(&env, ret);
 }
 
@@ -156,6 +158,7 @@ static void build_job(struct sbatch *s, const struct jobopts *jo, Pst__JobRecord
 {
     submit_fill(&s->cli, jo, s->argc, s->argv, s->first, job);
     job->batch = job->has_batch = true;
+    plugins_fill_job(job);
     if (!job->name)
         check_mem_or_die(pb_set_str(&job->name, default_name(s)));
     if (s->script.path)
@@ -330,8 +333,11 @@ int main(int argc, char **argv)
 
     cli_init(&s.cli, "sbatch");
     hetopts_init(&s.het, JOBOPTS_SBATCH);
+    plugins_load(&s.cli, false);
     collect(&s);
+    plugins_options_done(NULL, 0);
     status = submit(&s);
+    plugins_end();
     if (fflush(stdout) != 0 && status == CLI_EXIT_OK)
         status = CLI_EXIT_FAILED;
     return status;

@@ -16,6 +16,7 @@
 #include "cli/clifilter.h"
 #include "cli/envlist.h"
 #include "cli/ids.h"
+#include "cli/plugins.h"
 #include "cli/srun.h"
 #include "cli/submit.h"
 #include "cli/tasks.h"
@@ -158,6 +159,7 @@ static void fill_job(struct srun *s, struct srun_part *p, Pst__JobRecord *job)
     if (!job->name)
         job->name = xstrdup_or_die(command_name(p));
     job->kill_on_client_loss = job->has_kill_on_client_loss = true;
+    plugins_fill_job(job);
 }
 
 static void fill_components(struct srun *s, Pst__SubmitRequest *req)
@@ -322,15 +324,19 @@ static int create_step(struct srun *s)
 
 static void run_tasks(struct srun *s)
 {
+    int status;
+
     srun_layout(s);
     srun_io_open(s);
     joblink_watch(&s->link, s->own_job);
-    if (srun_hook(s, JO_PROLOG) != 0) {
+    status = plugins_step_made(s->job_id, s->step_id, (uint32_t)s->n_nodes, s->n_tasks);
+    if (status != 0) {
+        srun_note_exit(s, status, (uint32_t)status << 8);
+    } else if (srun_hook(s, JO_PROLOG) != 0) {
         cli_error("the prolog of StepId=%u.%u failed", s->job_id, s->step_id);
         srun_note_exit(s, CLI_EXIT_FAILED, CLI_EXIT_FAILED << 8);
     } else {
-        int status = jobopts_has(&s->opts, JO_BCAST) ? srun_bcast(s) : 0;
-
+        status = jobopts_has(&s->opts, JO_BCAST) ? srun_bcast(s) : 0;
         if (status != 0) {
             srun_note_exit(s, status, (uint32_t)status << 8);
             srun_io_close(s);
@@ -377,7 +383,9 @@ int main(int argc, char **argv)
     int status;
 
     cli_init(&s.cli, "srun");
+    plugins_load(&s.cli, true);
     collect(&s);
+    plugins_options_done(s.argv + s.first, s.parts[0].end - s.first);
     srun_sig_open(&s);
     joblink_init(&s.link, &s.cli, s.sig_fd);
     status = create_step(&s);
@@ -387,6 +395,7 @@ int main(int argc, char **argv)
         if (s.own_job && !s.link.ended)
             (void)joblink_complete(&s.link, s.worst_status); /* it said what went wrong */
     }
+    plugins_end();
     done(&s);
     return status;
 }

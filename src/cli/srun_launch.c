@@ -17,6 +17,7 @@
 #include "cli/allocenv.h"
 #include "cli/envlist.h"
 #include "cli/jobtext.h"
+#include "cli/plugins.h"
 #include "cli/srun.h"
 #include "cli/submit.h"
 #include "cli/tasks.h"
@@ -123,6 +124,7 @@ static void pack_environment(struct srun *s, struct srun_part *p, ProtobufCBinar
         envlist_set(&env, "SLURM_LABELIO", "1");
     if (jobopts_has(&p->opts, JO_CPU_BIND))
         envlist_set(&env, "SLURM_CPU_BIND", jobopts_get(&p->opts, JO_CPU_BIND));
+    plugins_add_env(&env);
     envlist_pack(&env, ret);
 }
 

@@ -4,6 +4,7 @@
 #include "model/jobenv.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #define USEC INT64_C(1000000)
@@ -81,6 +82,18 @@ static void put_times(const struct out *o, const Pst__JobRecord *j)
                 (uint64_t)(j->start_us / USEC + (int64_t)j->time_limit_min * 60));
 }
 
+/* What plugins of the submitting command had to say. */
+static void put_plugins(const struct out *o, const Pst__JobRecord *j)
+{
+    for (size_t i = 0; i < j->n_spank_job_env; i++) {
+        const char *text = j->spank_job_env[i], *eq = strchr(text, '=');
+        char name[256];
+
+        if (eq && eq > text && (size_t)snprintf(name, sizeof(name), "SPANK_%.*s", (int)(eq - text), text) < sizeof(name))
+            put(o, name, eq + 1);
+    }
+}
+
 void jobenv_job(const Pst__JobRecord *j, const char *cluster, const char *cpus_per_node,
                 jobenv_put_fn *put_fn, void *ctx)
 {
@@ -98,6 +111,7 @@ void jobenv_job(const Pst__JobRecord *j, const char *cluster, const char *cpus_p
     put(&o, "SLURM_JOB_EXCLUSIVE",
         exclusive[j->exclusive < 5 && j->exclusive ? j->exclusive : (uint32_t)j->whole_nodes]);
     put_num(&o, "SLURM_JOB_RESTART_COUNT", j->restart_count);
+    put_plugins(&o, j);
     if (!j->alloc)
         return;
     put(&o, "SLURM_JOB_NODELIST", j->alloc->nodes);

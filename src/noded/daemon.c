@@ -250,6 +250,7 @@ void noded_reconfigure(struct noded *d)
     watts_configure(d);
     log_set_level(wanted_level(d));
     (void)conf_free(old);
+    plugins_again(d);
     log_info("configuration read again");
 }
 
@@ -322,7 +323,9 @@ static int prepare(struct noded *d, struct err *err)
         return err_set(err, -ENOMEM, "cannot make an event loop");
     d->loop.data = d;
     watch_signals(d);
-    r = scripts_new(d, &d->scripts);
+    r = plugins_begin(d, err);
+    if (r == 0)
+        r = scripts_new(d, &d->scripts);
     if (r == 0)
         r = siteprogs_new(d, &d->siteprogs);
     if (r == 0)
@@ -364,6 +367,7 @@ static void drop_job(void *ctx, struct njob *job)
 
 static void release(struct noded *d)
 {
+    plugins_end(d);
     d->reporter = report_free(d->reporter);
     d->listener = listen_free(d->listener);
     d->scripts = scripts_free(d->scripts);

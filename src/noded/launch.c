@@ -80,6 +80,10 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
         set_num(&sf->has_script_timeout_s, &sf->script_timeout_s,
                 conf_num(d->conf, CONF_PROLOG_EPILOG_TIMEOUT));
     spool_step_dir(d->spool, job->job_id, job->run_id, step_id, dir, sizeof(dir));
+    if (step_id != STEP_ID_EXTERN && plugins_any(d)) {
+        sf->plugstack = plugins_file(d);
+        r |= sf->plugstack ? pb_set_str(&sf->plugin_dir, conf_str(d->conf, CONF_PLUGIN_DIR)) : -ENOMEM;
+    }
     r |= pb_set_str(&sf->step_dir, dir);
     r |= pb_set_str(&sf->conf_path, conf_path(d->conf));
     r |= pb_set_str(&sf->task_prolog, conf_str(d->conf, CONF_TASK_PROLOG));
@@ -124,9 +128,11 @@ static void fill_user(Pst__StepFile *sf)
 static void start(struct noded *d, struct nstep *step, const Pst__StepFile *sf, int srun_fd)
 {
     struct njob *job = step->job;
-    char num[16];
-    int r = stepd_spawn(d->stepd_exe, sf, srun_fd, job->ns_fd, job->ns_pid_fd, &step->pid,
-                        &step->ctl_fd);
+    char num[16], exe[sizeof(d->stepd_exe) + 8];
+    int r;
+
+    (void)snprintf(exe, sizeof(exe), "%s%s", d->stepd_exe, sf->plugstack ? "-plug" : "");
+    r = stepd_spawn(exe, sf, srun_fd, job->ns_fd, job->ns_pid_fd, &step->pid, &step->ctl_fd);
 
     step->phase = STEP_RUNS;
     if (r == 0)

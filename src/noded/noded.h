@@ -131,6 +131,7 @@ struct noded {
     Pst__Namespace *ns; /* private folders of jobs; NULL: none on this node; owned; as of the start */
     struct siteprogs *siteprogs;
     struct watts *watts;
+    struct plugins *plugins; /* NULL: none could be loaded */
     struct listener *listener;
     uv_signal_t sig_chld, sig_term, sig_int, sig_hup, sig_usr2;
     bool stopping;
@@ -228,8 +229,19 @@ bool scripts_any(const struct noded *d, bool epilog);
 void scripts_start(struct noded *d, struct njob *job, bool epilog);
 bool scripts_child_exited(struct noded *d, pid_t pid, int status);
 
-/* scripts.c, for siteprog.c: path as a session of its own with nothing open.  Negative errno. */
-int scripts_spawn(const char *path, char *const *envp, pid_t *ret_pid);
+/* scripts.c, for others: path as a session of its own with nothing open.  argv NULL: its path alone.  Negative errno. */
+int scripts_spawn(const char *path, char *const *argv, char *const *envp, pid_t *ret_pid);
+
+/* plugins.c: plugins of the site (plugstack.conf) */
+int plugins_begin(struct noded *d, struct err *err);
+void plugins_end(struct noded *d);
+void plugins_again(struct noded *d); /* after a reconfiguration */
+bool plugins_any(const struct noded *d); /* does plugstack.conf name any now? */
+bool plugins_have(const struct noded *d, bool epilog); /* ... something for Prolog or Epilog, as slurmd loaded them */
+/* Where plugstack.conf is.  The caller frees; NULL: no memory. */
+char *plugins_file(const struct noded *d);
+/* Call theirs for Prolog or Epilog, in a process of their own.  As scripts_spawn(). */
+int plugins_spawn(const struct noded *d, bool epilog, char *const *envp, pid_t *ret_pid);
 
 /* ns.c: private folders of jobs (job_container.conf) */
 int ns_configure(struct noded *d, struct err *err);

@@ -27,6 +27,7 @@ struct run {
     bool epilog;
     glob_t paths;
     size_t left; /* paths not yet run: from the end */
+    bool plugins; /* those of the site come first: not yet called */
     bool queued; /* PrologFlags=Serial: another job's runs */
     pid_t pid;
     uv_timer_t *timer;
@@ -85,7 +86,7 @@ bool scripts_any(const struct noded *d, bool epilog)
 {
     const char *first = conf_str_nth(d->conf, key_of(epilog), 0);
 
-    return first && *first;
+    return (first && *first) || plugins_have(d, epilog);
 }
 
 static bool serial(const struct noded *d)
@@ -156,9 +157,9 @@ static void finished(struct noded *d, struct run *r, bool ok)
     begin_queued(d);
 }
 
-int scripts_spawn(const char *path, char *const *envp, pid_t *ret_pid)
+int scripts_spawn(const char *path, char *const *argv, char *const *envp, pid_t *ret_pid)
 {
-    char *argv[] = { (char *)path, NULL };
+    char *alone[] = { (char *)path, NULL };
     posix_spawn_file_actions_t fa;
     posix_spawnattr_t attr;
     sigset_t all, none;
@@ -176,7 +177,7 @@ int scripts_spawn(const char *path, char *const *envp, pid_t *ret_pid)
                                                   POSIX_SPAWN_SETSIGMASK);
         (void)posix_spawnattr_setsigdefault(&attr, &all);
         (void)posix_spawnattr_setsigmask(&attr, &none);
-        r = posix_spawn(ret_pid, path, &fa, &attr, argv, envp);
+        r = posix_spawn(ret_pid, path, &fa, &attr, argv ? argv : alone, envp);
         (void)posix_spawnattr_destroy(&attr);
     }
     (void)posix_spawn_file_actions_destroy(&fa);
@@ -190,12 +191,18 @@ static void run_next(struct noded *d, struct run *r)
     const char *path;
     int rc;
 
-    if (r->left == 0) {
+    if (r->left == 0 && !r->plugins) {
         finished(d, r, true);
         return;
     }
-    path = r->paths.gl_pathv[--r->left];
-    rc = envp ? scripts_spawn(path, envp, &r->pid) : -ENOMEM;
+    path = r->plugins ? "of plugins" : r->paths.gl_pathv[--r->left];
+    if (!envp)
+        rc = -ENOMEM;
+    else if (r->plugins)
+        rc = plugins_spawn(d, r->epilog, envp, &r->pid);
+    else
+        rc = scripts_spawn(path, NULL, envp, &r->pid);
+    r->plugins = false;
     if (rc == 0)
         return;
     log_error("%s %s: %s job=%u", r->epilog ? "Epilog" : "Prolog", path, strerror(-rc), r->job_id);
@@ -245,6 +252,7 @@ static int gather(struct noded *d, struct run *r)
             return -ENOMEM;
     }
     r->left = r->paths.gl_pathc;
+    r->plugins = plugins_have(d, r->epilog);
     return 0;
 }
 

@@ -159,6 +159,8 @@ static void on_news(struct noded *d, struct nstep *step, Pst__StepNews *news)
         siteprog_run(d, SITEPROG_UNKILLABLE, step);
         report_drain(d, "Kill task failed");
     }
+    if (news->end && news->drain)
+        report_drain(d, news->drain);
     if (news->end)
         steps_ended(d, step, TAKE_PTR(news->end));
 }

@@ -85,7 +85,7 @@ static void write_pid(char *slot)
 }
 
 /* Standard streams into place.  Sources are above 2: slurmd left 0 to 2 open for us. */
-static int place_fds(const struct child *c)
+int child_place_fds(const struct child *c)
 {
     for (int i = 0; i < 3; i++)
         if (dup2(c->fds[i], i) < 0)
@@ -96,8 +96,10 @@ static int place_fds(const struct child *c)
     return c->keep_fd && fcntl(c->keep_fd, F_SETFD, 0) < 0 ? -errno : 0;
 }
 
-static int become_user(const struct step *s)
+int child_become(const struct child *c)
 {
+    const struct step *s = c->step;
+
     if (!s->switch_user)
         return 0;
     /* Raw calls: the library's versions look for other threads, which the memory we share does not
@@ -145,44 +147,61 @@ static int join_cgroups(const struct child *c)
     return 0;
 }
 
-static int child_main(void *arg)
+int child_join(const struct child *c)
 {
-    struct child *c = arg;
-    const struct step *s = c->step;
-    sigset_t none;
     int r;
 
     (void)setsid(); /* a fresh process cannot lead a group already */
     r = c->born_inside ? 0 : join_cgroups(c);
     if (r < 0)
-        return fail(c, CHILD_SETUP, r);
+        return r;
     if (c->tty >= 0 && ioctl(c->tty, TIOCSCTTY, 0) < 0)
-        return fail(c, CHILD_SETUP, -errno);
+        return -errno;
     if (c->limits)
-        set_limits(s);
+        set_limits(c->step);
     if (c->cpu_set) /* a CPU that has gone offline is no reason not to run */
         (void)syscall(SYS_sched_setaffinity, 0, c->cpu_set_size, c->cpu_set);
-    (void)umask(s->umask);
-    r = s->ns_flags ? nsfirst_enter(s) : 0;
-    if (r < 0)
-        return fail(c, CHILD_SETUP, r);
-    r = become_user(s);
-    if (r < 0)
-        return fail(c, CHILD_IDENTITY, r);
-    if (chdir(s->work_dir) < 0) {
-        if (!c->any_dir)
-            return fail(c, CHILD_CHDIR, -errno);
-        if (chdir("/tmp") < 0 && chdir("/") < 0)
-            return fail(c, CHILD_CHDIR, -errno);
-    }
-    r = place_fds(c);
-    if (r < 0)
-        return fail(c, CHILD_SETUP, r);
+    (void)umask(c->step->umask);
+    return c->step->ns_flags ? nsfirst_enter(c->step) : 0;
+}
+
+int child_chdir(const struct child *c)
+{
+    if (chdir(c->step->work_dir) == 0)
+        return 0;
+    if (!c->any_dir || (chdir("/tmp") < 0 && chdir("/") < 0))
+        return -errno;
+    return 0;
+}
+
+int child_exec(const struct child *c)
+{
+    sigset_t none;
+
     if (c->pid_slot)
         write_pid(c->pid_slot);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    r = exec_any(c);
+    return exec_any(c);
+}
+
+static int child_main(void *arg)
+{
+    struct child *c = arg;
+    int r = child_join(c);
+
+    if (r < 0)
+        return fail(c, CHILD_SETUP, r);
+    r = child_become(c);
+    if (r < 0)
+        return fail(c, CHILD_IDENTITY, r);
+    r = child_chdir(c);
+    if (r < 0)
+        return fail(c, CHILD_CHDIR, r);
+    r = child_place_fds(c);
+    if (r < 0)
+        return fail(c, CHILD_SETUP, r);
+    r = child_exec(c);
     return fail(c, CHILD_EXEC, r);
 }
 
@@ -227,6 +246,8 @@ static pid_t make_process(struct child *c, char *stack)
 {
     pid_t pid = -ENOSYS;
 
+    if (c->env)
+        return plug_ops->fork(c);
     if (c->n_join && c->step->cg.tree.kind == CGROUP_V2)
         pid = clone_into_cgroup(c);
     if (pid == -ENOSYS) {

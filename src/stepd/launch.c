@@ -122,9 +122,16 @@ static void failed_start(struct step *s, struct task *t, const struct child *c, 
     }
 }
 
+/* Plugins of the site come in when the tasks' environment is known, and before anything of theirs starts. */
+static bool plugins_begin(struct step *s)
+{
+    return !plug_ops || !s->sf->plugstack || plug_ops->begin(s);
+}
+
 static void run_child(struct step *s, struct task *t, struct child *c, struct envlist *env,
                       const char *name)
 {
+    c->env = s->plug ? env : NULL;
     c->pid_slot = envlist_slot(env, "SLURM_TASK_PID", 16);
     c->envp = envlist_array(env);
     if (!c->envp) {
@@ -192,7 +199,7 @@ static void launch_batch(struct step *s)
         step_fail(s, "Out of memory");
         return;
     }
-    if (batch_streams(s, fds) == 0 && task_prolog(s, &s->env, &s->tasks[0], fds[1])) {
+    if (batch_streams(s, fds) == 0 && plugins_begin(s) && task_prolog(s, &s->env, &s->tasks[0], fds[1])) {
         char *paths[] = { script, NULL };
         struct child c = { .step = s,
                            .task = &s->tasks[0],
@@ -301,9 +308,8 @@ static int task_streams(struct step *s, struct streams *st, struct task *t, int 
     return fds[2] < 0 ? fds[2] : 0;
 }
 
-/* Where to look for the program: itself when it names a path, else along the task's own PATH. */
-static char *const *program_paths(struct step *s, const char *program, const struct envlist *env,
-                                  struct envlist *store, const char **ret_shown)
+char *const *launch_paths(struct step *s, const char *program, const struct envlist *env, struct envlist *store,
+                          const char **ret_shown)
 {
     const char *path = envlist_get(env, "PATH");
     char name[16];
@@ -362,6 +368,7 @@ static void launch_task(struct step *s, struct streams *st, struct task *t, char
     _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT, store = ENVLIST_INIT;
     struct child c = { .step = s,
                        .task = t,
+                       .along_path = true,
                        .argv = plain_argv,
                        .fds = { -1, -1, -1 },
                        .tty = -1,
@@ -387,7 +394,7 @@ static void launch_task(struct step *s, struct streams *st, struct task *t, char
     } else if (task_prolog(s, &env, t, c.fds[1])) {
         c.tty = t->pty ? c.fds[0] : -1;
         bind_task(s, (size_t)(t - s->tasks), &c);
-        c.paths = program_paths(s, c.argv[0], &env, &store, &shown);
+        c.paths = launch_paths(s, c.argv[0], &env, &store, &shown);
         if (c.paths)
             run_child(s, t, &c, &env, shown);
         else
@@ -416,6 +423,8 @@ static void launch_tasks(struct step *s)
     for (size_t i = 0; i < s->launch->n_argv; i++)
         argv[i] = s->launch->argv[i];
     check_work_dir(s);
+    if (!plugins_begin(s))
+        return;
     mpi_start(s);
     for (size_t i = 0; i < s->n_tasks && !s->error; i++)
         launch_task(s, &st, &s->tasks[i], argv);

@@ -93,6 +93,9 @@ int main(int argc, char **argv)
         return serve_user();
     if (argc == 1 && nsfirst_is(argv[0]))
         return nsfirst_main();
+    r = plug_main(argc, argv);
+    if (r >= 0)
+        return r;
     if (argc != 1 || !is_open(STEP_FD_FILE) || !is_open(STEP_FD_CTL)) {
         (void)fprintf(stderr, "slurmstepd: error: this program is started by slurmd only\n");
         return 1;

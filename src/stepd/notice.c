@@ -5,29 +5,15 @@
  * else. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "stepd/step.h"
 #include "wire/client.h"
 
-void step_notice(struct step *s, const char *fmt, ...)
+void step_tell(struct step *s, char *line)
 {
-    char text[1200], line[1280];
-    struct timespec ts;
-    struct tm tm;
-    va_list ap;
-    size_t at;
-    int n;
-
-    va_start(ap, fmt);
-    (void)vsnprintf(text, sizeof(text), fmt, ap);
-    va_end(ap);
-    (void)clock_gettime(CLOCK_REALTIME, &ts);
-    (void)localtime_r(&ts.tv_sec, &tm);
-    at = strftime(line, sizeof(line), "[%Y-%m-%dT%H:%M:%S", &tm);
-    n = snprintf(line + at, sizeof(line) - at, ".%03ld] error: %s\n", ts.tv_nsec / 1000000, text);
-    at += (size_t)n;
     if (s->srun) {
         Pst__StepMessage msg = PST__STEP_MESSAGE__INIT;
 
@@ -37,7 +23,25 @@ void step_notice(struct step *s, const char *fmt, ...)
                                  &msg.base) < 0)
             io_lost(s);
     } else if (s->err_fd >= 0) {
-        if (write(s->err_fd, line, at) < 0)
+        if (write(s->err_fd, line, strlen(line)) < 0)
             return; /* a full disk: nobody left to tell */
     }
+}
+
+void step_notice(struct step *s, const char *fmt, ...)
+{
+    char text[1200], line[1280];
+    struct timespec ts;
+    struct tm tm;
+    va_list ap;
+    size_t at;
+
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    (void)clock_gettime(CLOCK_REALTIME, &ts);
+    (void)localtime_r(&ts.tv_sec, &tm);
+    at = strftime(line, sizeof(line), "[%Y-%m-%dT%H:%M:%S", &tm);
+    (void)snprintf(line + at, sizeof(line) - at, ".%03ld] error: %s\n", ts.tv_nsec / 1000000, text);
+    step_tell(s, line);
 }

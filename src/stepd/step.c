@@ -33,6 +33,8 @@
 
 #define LINGER_US (3600 * USEC_PER_SEC) /* for an srun that takes nothing: its reader may be a person */
 
+const struct plug_ops *plug_ops;
+
 void step_fail(struct step *s, const char *fmt, ...)
 {
     va_list ap;
@@ -102,6 +104,7 @@ static void tell(struct step *s, int i, const Pst__StepEnd *end)
     news.has_started = true;
     news.started = s->started;
     news.end = (Pst__StepEnd *)end;
+    news.drain = end && s->drain[0] ? s->drain : NULL;
     news.has_unkillable = news.unkillable = s->unkillable;
     news.has_terminating = news.terminating = s->from_outside;
     /* slurmd hands it to the job's other steps. */
@@ -433,6 +436,8 @@ static void finish(struct step *s)
     int r;
 
     s->ended = true;
+    if (s->plug)
+        plug_ops->end(s);
     if (s->ext && s->sf->ns)
         ns_remove(s);
     if (s->ext)

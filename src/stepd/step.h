@@ -16,11 +16,13 @@
 #include "stepfile.pb-c.h"
 
 struct bind;
+struct child;
 struct client;
 struct energy;
 struct extstep;
 struct gather;
 struct mpi;
+struct plug;
 struct step_gpus;
 
 #define STEP_ATTACHED 16 /* sattach at a time */
@@ -100,6 +102,8 @@ struct step {
     struct client *attached[STEP_ATTACHED]; /* NULL: free */
     struct bind *bind;                      /* NULL: tasks are not bound to CPUs */
     struct mpi *mpi;                        /* NULL: the step has no MPI type */
+    struct plug *plug;                      /* NULL: no plugins of the site */
+    char drain[160];                        /* what slurmd is to drain the node for; "" nothing */
     pid_t mpi_pid;         /* of its service, whether it runs or not; 0 = there was none */
     struct step_gpus *gpus; /* NULL: all tasks see all GPUs of the step */
     struct energy *energy; /* NULL: not measured */
@@ -181,6 +185,8 @@ void output_vars(const struct step *s, uint32_t task_id, struct pattern_vars *re
 
 /* notice.c: lines for the person: to srun, or to the job's standard error. */
 void step_notice(struct step *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The line as it is; it ends with a newline. */
+void step_tell(struct step *s, char *line);
 
 /* io.c: srun's connection and the tasks' pipes */
 size_t io_poll_fill(struct step *s, struct pollfd *fds, size_t max);
@@ -254,9 +260,24 @@ int64_t extern_deadline(const struct step *s); /* when to look again; 0: not */
 /* Load it into s->env, before what was submitted, which wins.  False: step_fail() was called. */
 bool loginenv_load(struct step *s);
 
+/* plug.c: plugins of the site, in slurmstepd-plug alone */
+struct plug_ops {
+    /* Load them and call them as far as the first task; the environment is there.  False: step_fail() was called. */
+    bool (*begin)(struct step *s);
+    /* A task as a copy of us, in which they are called before its program.  Its number, or a negative errno. */
+    pid_t (*fork)(struct child *c);
+    void (*task_exit)(struct step *s, const struct task *t);
+    void (*end)(struct step *s);
+};
+extern const struct plug_ops *plug_ops; /* NULL in slurmstepd itself */
+/* Of main(): sets plug_ops.  -1: go on; else the exit status of what the words asked for. */
+int plug_main(int argc, char **argv);
+
 /* child.c: a process of the step, made without copying our memory */
 struct child {
     struct step *step;
+    struct envlist *env; /* plugins may change it for this task; NULL: none is asked */
+    bool along_path;     /* argv[0] is looked for along PATH; paths follow from it */
     const struct task *task; /* whose it is; NULL: the step's own */
     char *const *paths; /* tried in turn; NULL-terminated */
     char *const *argv, *const *envp;
@@ -286,3 +307,14 @@ enum child_stage {
     CHILD_EXEC,
 };
 int child_start(struct child *c, pid_t *ret_pid);
+/* The steps of a child's way to its program, in this order.  0 or a negative errno; no allocation. */
+int child_join(const struct child *c);   /* session, cgroups, terminal, limits, CPUs, the job's namespaces */
+int child_become(const struct child *c); /* the user */
+int child_chdir(const struct child *c);
+int child_place_fds(const struct child *c);
+int child_exec(const struct child *c); /* returns on failure only */
+
+/* launch.c: where to look for a program: itself when it names a path, else along the PATH of env.  The list lives in
+ * store; NULL: no memory.  *ret_shown: how to call it in messages. */
+char *const *launch_paths(struct step *s, const char *program, const struct envlist *env, struct envlist *store,
+                          const char **ret_shown);

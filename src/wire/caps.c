@@ -83,6 +83,7 @@ static const struct pb_cap rows[] = {
     STR("JobRecord", "dependency", 1 * MIB),
     STR("JobRecord", "network", TEXT),
     REP("JobRecord", "argv", 128 * KIB, 16384),
+    REP("JobRecord", "spank_job_env", TEXT, 256),
     STR("JobRecord", "work_dir", PATH),
     STR("JobRecord", "std_in", PATH),
     STR("JobRecord", "std_out", PATH),
