@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "base/timefmt.h"
 #include "cli/bcast.h"
 #include "cli/ids.h"
 #include "cli/opts.h"
@@ -34,24 +36,25 @@ enum option_id {
 static const struct opt rows[] = {
     { "compress", 'C', OPT_OPT, O_COMPRESS, 0, "@COMPRESS", NULL, "library",
       "compress blocks with lz4 (meant without a word), or none" },
-    { "exclude", 0, OPT_REQ, O_EXCLUDE, 0, "@EXCLUDE", NULL, "paths", NULL,
-      "shared libraries are not copied, so none can be left out" },
+    { "exclude", 0, OPT_REQ, O_EXCLUDE, 0, "@EXCLUDE", NULL, "paths",
+      "folders whose libraries --send-libs leaves out, or NONE" },
     { "force", 'f', OPT_NONE, O_FORCE, 0, "@FORCE", NULL, NULL, "replace a file that exists" },
     { "jobid", 'j', OPT_REQ, O_JOBID, 0, "SLURM_JOB_ID,SLURM_JOBID", NULL, "id",
       "nodes of this job or step" },
-    { "no-allocation", 'Z', OPT_NONE, O_NO_ALLOCATION, 0, NULL, NULL, NULL, NULL,
-      "files are sent to the nodes of a job" },
-    { "nodelist", 'w', OPT_REQ, O_NODELIST, 0, NULL, NULL, "nodes", NULL,
-      "it belongs to --no-allocation; files are sent to all nodes of a job" },
+    { "no-allocation", 'Z', OPT_NONE, O_NO_ALLOCATION, 0, NULL, NULL, NULL,
+      "send to the nodes of --nodelist without a job; for root and SlurmUser" },
+    { "nodelist", 'w', OPT_REQ, O_NODELIST, 0, NULL, NULL, "nodes",
+      "send to these nodes only" },
     { "preserve", 'p', OPT_NONE, O_PRESERVE, 0, "@PRESERVE", NULL, NULL,
       "keep the times of the file" },
-    { "send-libs", 0, OPT_OPT, O_SEND_LIBS, 0, "@SEND_LIBS", NULL, NULL, NULL },
+    { "send-libs", 0, OPT_OPT, O_SEND_LIBS, 0, "@SEND_LIBS", NULL, "yes|no",
+      "the shared libraries of a program too, into the folder DEST_libs" },
     { "size", 's', OPT_REQ, O_SIZE, 0, "@SIZE", NULL, "n[k|m]",
       "bytes sent at a time, 8m at most" },
     { "timeout", 't', OPT_REQ, O_TIMEOUT, 0, "@TIMEOUT", NULL, "secs",
       "give up on a node after this long" },
     { "treewidth", 'F', OPT_REQ, O_TREEWIDTH, 0, "@FANOUT", NULL, "n|off",
-      "taken for compatibility: each node is sent to directly" },
+      "nodes sent to directly, who pass it on to as many; off: all" },
     { "verbose", 'v', OPT_NONE, O_VERBOSE, 0, NULL, NULL, NULL, "say what is done" },
 };
 
@@ -70,8 +73,10 @@ static const struct opt_command command = {
 struct sbcast {
     struct cli cli;
     struct bcast b;
-    const char *job;
-    bool compression_given;
+    const char *job, *nodes;
+    bool no_allocation;
+    bool compression_given, libs_given;
+    bool lz4, send_libs; /* as given */
 };
 
 static int set_size(struct sbcast *s, const char *arg, struct err *err)
@@ -100,6 +105,20 @@ static int set_timeout(struct sbcast *s, const char *arg, struct err *err)
     return 0;
 }
 
+static int set_width(struct sbcast *s, const char *arg, struct err *err)
+{
+    uint64_t n;
+
+    if (strcasecmp(arg, "off") == 0) {
+        s->b.width = BCAST_DIRECT;
+        return 0;
+    }
+    if (parse_u64(arg, 1, 65533, &n) < 0)
+        return err_set(err, CLI_EXIT_FAILED, "--treewidth takes a number up to 65533 or off, not %s", arg);
+    s->b.width = (uint32_t)n;
+    return 0;
+}
+
 static int set_option(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
                       struct err *err)
 {
@@ -108,7 +127,7 @@ static int set_option(void *ctx, const struct opt *opt, const char *arg, enum op
     switch (opt->id) {
     case O_COMPRESS:
         s->compression_given = true;
-        if (bcast_compression(arg && *arg ? arg : NULL, &s->b.lz4) < 0)
+        if (bcast_compression(arg && *arg ? arg : NULL, &s->lz4) < 0)
             return err_set(err, CLI_EXIT_FAILED, "--compress takes lz4 or none, not %s", arg);
         return 0;
     case O_FORCE:
@@ -126,38 +145,40 @@ static int set_option(void *ctx, const struct opt *opt, const char *arg, enum op
     case O_TIMEOUT:
         return set_timeout(s, arg, err);
     case O_SEND_LIBS:
-        if (arg && strcasecmp(arg, "no") == 0)
-            return 0;
-        return err_set(err, CLI_EXIT_FAILED,
-                       "--%s is not supported: shared libraries are not copied to the nodes",
-                       opt->name);
+        s->libs_given = true;
+        if (bcast_libs_word(arg && *arg ? arg : NULL, &s->send_libs) < 0)
+            return err_set(err, CLI_EXIT_FAILED, "--send-libs takes yes or no, not %s", arg);
+        return 0;
+    case O_EXCLUDE:
+        s->b.exclude = arg;
+        return 0;
+    case O_NO_ALLOCATION:
+        s->no_allocation = true;
+        return 0;
+    case O_NODELIST:
+        s->nodes = arg;
+        return 0;
+    case O_TREEWIDTH:
+        return set_width(s, arg, err);
     case O_VERBOSE:
         cli_set_verbosity(&s->cli, s->cli.verbose + 1);
         return 0;
     default:
-        return 0; /* --treewidth: nothing depends on it */
+        return 0;
     }
 }
 
-/* Relative targets are below DestDir of BcastParameters, else below our own directory; one that
- * ends in a slash gets the name of the source. */
+/* One that ends in a slash gets the name of the source. */
 static char *absolute(struct sbcast *s, const char *source, const char *dest)
 {
-    const char *slash = strrchr(source, '/'), *name = slash ? slash + 1 : source, *dir = NULL;
-    size_t len = 0, n = strlen(dest);
-    bool folder = n > 0 && dest[n - 1] == '/';
-    _cleanup_free_ char *cwd = NULL;
+    const char *slash = strrchr(source, '/'), *name = slash ? slash + 1 : source;
+    size_t n = strlen(dest);
+    _cleanup_free_ char *cwd = getcwd(NULL, 0);
+    _cleanup_free_ char *file = xasprintf_or_die("%s%s", dest, n > 0 && dest[n - 1] == '/' ? name : "");
 
-    if (dest[0] == '/')
-        return xasprintf_or_die("%s%s", dest, folder ? name : "");
-    if (!conf_option(cli_conf(&s->cli), CONF_BCAST_PARAMETERS, "DestDir", &dir, &len)) {
-        cwd = getcwd(NULL, 0);
-        if (!cwd)
-            cli_die(CLI_EXIT_FAILED, "the working directory has no name: %s", strerror(errno));
-        dir = cwd;
-        len = strlen(cwd);
-    }
-    return xasprintf_or_die("%.*s/%s%s", (int)len, dir, dest, folder ? name : "");
+    if (!cwd && dest[0] != '/')
+        cli_die(CLI_EXIT_FAILED, "the working directory has no name: %s", strerror(errno));
+    return bcast_target(&s->cli, cwd ? cwd : "/", file);
 }
 
 static int access_source(const char *path)
@@ -166,6 +187,55 @@ static int access_source(const char *path)
         return 0;
     cli_error("Can't open `%s`: %s", path, strerror(errno));
     return -1;
+}
+
+/* Of the job's nodes those that were asked for, in the job's order. */
+static void choose_nodes(Pst__StepReply *granted, const char *nodes)
+{
+    _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+    struct err err = { .text = "" };
+    size_t n = 0;
+
+    if (hostlist_parse(nodes, &hl, &err) < 0)
+        cli_die(CLI_EXIT_FAILED, "--nodelist: %s", err.text);
+    for (size_t i = 0; i < granted->n_nodes; i++) {
+        if (granted->nodes[i]->name && hostlist_find(hl, granted->nodes[i]->name) >= 0)
+            granted->nodes[n++] = granted->nodes[i];
+        else
+            pst__node_addr__free_unpacked(granted->nodes[i], NULL);
+    }
+    granted->n_nodes = n;
+    if (n != hostlist_count(hl))
+        cli_die(CLI_EXIT_FAILED, "--nodelist: the job has only %zu of the nodes %s", n, nodes);
+}
+
+static void check_job(const struct sbcast *s)
+{
+    if (s->no_allocation && !s->nodes)
+        cli_die(CLI_EXIT_FAILED, "--no-allocation needs --nodelist");
+    if (!s->no_allocation && (!s->job || !*s->job))
+        cli_die(CLI_EXIT_FAILED,
+                "Need a job id to run this command.  Run from within a Slurm job or use the "
+                "--jobid option.");
+}
+
+static Pst__StepReply *ask(struct sbcast *s)
+{
+    Pst__StepReply *granted = bcast_access(&s->cli, s->no_allocation ? NULL : s->job, s->no_allocation ? s->nodes : NULL);
+
+    if (s->nodes && !s->no_allocation)
+        choose_nodes(granted, s->nodes);
+    return granted;
+}
+
+static void settle_defaults(struct sbcast *s)
+{
+    s->b.cli = &s->cli;
+    bcast_defaults(&s->b);
+    if (s->compression_given)
+        s->b.lz4 = s->lz4;
+    if (s->libs_given)
+        s->b.send_libs = s->send_libs;
 }
 
 int main(int argc, char **argv)
@@ -179,22 +249,17 @@ int main(int argc, char **argv)
     (void)signal(SIGPIPE, SIG_IGN);
     first = opts_parse(&command, argc, argv, set_option, &s);
     opts_env(&command, set_option, &s);
-    s.b.cli = &s.cli;
-    if (!s.compression_given)
-        bcast_defaults(&s.b);
+    settle_defaults(&s);
     if (argc - first != 2) {
         (void)fprintf(stderr, "Need two file names, have %d names\n", argc - first);
         (void)fprintf(stderr, "Try \"sbcast --help\" for more information\n");
         return CLI_EXIT_FAILED;
     }
-    if (!s.job || !*s.job)
-        cli_die(CLI_EXIT_FAILED,
-                "Need a job id to run this command.  Run from within a Slurm job or use the "
-                "--jobid option.");
+    check_job(&s);
     target = absolute(&s, argv[first], argv[first + 1]);
     if (access_source(argv[first]) < 0)
         return CLI_EXIT_USAGE;
-    granted = bcast_access(&s.cli, s.job);
+    granted = ask(&s);
     s.b.source = argv[first];
     s.b.target = target;
     s.b.access = granted;

@@ -87,6 +87,7 @@ struct srun {
     const Pst__JobRecord *job; /* borrowed */
     char *bcast_target; /* --bcast: where the program was copied to; NULL = not */
     bool bcast_suffix;  /* ... with _NODE after it */
+    bool bcast_libs;    /* ... and libraries to the folder beside it */
     Pst__HetStepReply *het_reply; /* owned: of a step over components */
 
     uint32_t n_tasks;

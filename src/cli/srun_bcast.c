@@ -1,4 +1,4 @@
-/* srun_bcast.c - srun --bcast: the program goes to the nodes before the tasks start; see srun.h
+/* srun_bcast.c - srun --bcast: the program, and its libraries, go to the nodes before the tasks start; see srun.h
  *
  * Without a path each node gets a file of its own name, slurm_bcast_JOB.STEP_NODE in the working
  * directory, so that nodes which share a file system do not write over each other. */
@@ -38,20 +38,34 @@ static void choose_target(struct srun *s)
     _cleanup_free_ char *dir = submit_work_dir(&s->opts);
     size_t n = arg ? strlen(arg) : 0;
     bool folder = n == 0 || arg[n - 1] == '/';
-    const char *slash = n > 0 && arg[0] == '/' ? "" : "/";
+    _cleanup_free_ char *file = folder ? xasprintf_or_die("%sslurm_bcast_%u.%u", n ? arg : "", s->job_id, s->step_id)
+                                       : xstrdup_or_die(arg);
 
-    if (folder)
-        s->bcast_target = xasprintf_or_die("%s%s%sslurm_bcast_%u.%u", *slash ? dir : "", slash,
-                                           n ? arg : "", s->job_id, s->step_id);
-    else
-        s->bcast_target = xasprintf_or_die("%s%s%s", *slash ? dir : "", slash, arg);
+    s->bcast_target = bcast_target(&s->cli, dir, file);
     s->bcast_suffix = folder;
+}
+
+/* The options, over the configuration.  0 or the exit status. */
+static int choose_ways(struct srun *s, struct bcast *b)
+{
+    const char *word = jobopts_get(&s->opts, JO_COMPRESS), *libs = jobopts_get(&s->opts, JO_SEND_LIBS);
+
+    bcast_defaults(b);
+    b->exclude = jobopts_get(&s->opts, JO_BCAST_EXCLUDE);
+    if (jobopts_has(&s->opts, JO_COMPRESS) && bcast_compression(word && *word ? word : NULL, &b->lz4) < 0) {
+        cli_error("--compress takes lz4 or none, not %s", word);
+        return CLI_EXIT_FAILED;
+    }
+    if (jobopts_has(&s->opts, JO_SEND_LIBS) && bcast_libs_word(libs && *libs ? libs : NULL, &b->send_libs) < 0) {
+        cli_error("--send-libs takes yes or no, not %s", libs);
+        return CLI_EXIT_FAILED;
+    }
+    return 0;
 }
 
 int srun_bcast(struct srun *s)
 {
     _cleanup_free_ char *source = find_program(s->argv[s->first]);
-    const char *word = jobopts_get(&s->opts, JO_COMPRESS);
     char id[32];
     struct bcast b = { .cli = &s->cli, .source = source, .force = true };
     Pst__StepReply *granted;
@@ -61,19 +75,17 @@ int srun_bcast(struct srun *s)
         cli_error("Can't open `%s`: %s", s->argv[s->first], strerror(ENOENT));
         return CLI_EXIT_FAILED;
     }
-    bcast_defaults(&b);
-    if (jobopts_has(&s->opts, JO_COMPRESS) &&
-        bcast_compression(word && *word ? word : NULL, &b.lz4) < 0) {
-        cli_error("--compress takes lz4 or none, not %s", word);
-        return CLI_EXIT_FAILED;
-    }
+    status = choose_ways(s, &b);
+    if (status != 0)
+        return status;
     choose_target(s);
     (void)snprintf(id, sizeof(id), "%u.%u", s->job_id, s->step_id); /* fits */
-    granted = bcast_access(&s->cli, id);
+    granted = bcast_access(&s->cli, id, NULL);
     b.target = s->bcast_target;
     b.node_suffix = s->bcast_suffix;
     b.access = granted;
     status = bcast_send(&b);
+    s->bcast_libs = b.n_libs > 0;
     protobuf_c_message_free_unpacked(&granted->base, NULL);
     return status;
 }

@@ -24,7 +24,6 @@
 
 #define SRUN_DEBUG_BASE 3
 #define TREE_FROM 4u       /* times TreeWidth: nodes beyond are launched through relays */
-#define TREE_WIDTH_MIN 2u  /* a chain is no tree */
 #define SPARE_FILES 64u    /* descriptors beside the nodes' */
 
 extern char **environ;
@@ -236,6 +235,7 @@ void srun_fill_request(struct srun *s, struct srun_part *p, Pst__LaunchStep *req
     req->has_wait_for_children = req->wait_for_children = jobopts_has(&s->opts, JO_WAIT_FOR_CHILDREN);
     req->has_oom_kill_step = jobopts_has(&s->opts, JO_OOM_KILL_STEP);
     req->oom_kill_step = jobopts_true(&s->opts, JO_OOM_KILL_STEP);
+    req->has_bcast_libs = req->bcast_libs = s->bcast_libs;
     req->multi_prog = p->multi_prog;
     req->task_prolog = task_script(p, JO_TASK_PROLOG);
     req->task_epilog = task_script(p, JO_TASK_EPILOG);
@@ -290,7 +290,7 @@ static void fill_node(struct srun *s, const struct srun_part *p, uint32_t number
  * a relay that goes takes the nodes behind it along. */
 static uint32_t width_for(struct srun *s, size_t n_nodes)
 {
-    size_t width = MAX((size_t)conf_num(cli_conf(&s->cli), CONF_TREE_WIDTH), TREE_WIDTH_MIN);
+    size_t width = MAX((size_t)conf_num(cli_conf(&s->cli), CONF_TREE_WIDTH), FANOUT_WIDTH_MIN);
 
     return n_nodes <= TREE_FROM * width || jobopts_has(&s->opts, JO_NO_KILL) ? UINT32_MAX : (uint32_t)width;
 }

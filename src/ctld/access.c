@@ -50,6 +50,76 @@ static int find(struct ctld *ctld, const struct cmd *cmd, const char *id, bool n
     return 0;
 }
 
+/* With the credential of reply, which is freed. */
+static void answer(struct ctld *ctld, struct cmd *cmd, const Pst__Alloc *alloc, Pst__StepReply *reply)
+{
+    if (!reply->credential) {
+        core_error(ctld, cmd, SLURM_ERROR,
+                   "the controller cannot sign credentials: libcrypto is missing");
+        return;
+    }
+    reply->n_nodes = steps_node_addrs(ctld, alloc, &reply->nodes);
+    core_reply(ctld, cmd, ctld->applied_lsn, 0, &reply->base);
+    pst__signed_credential__free_unpacked(reply->credential, NULL);
+    for (size_t i = 0; i < reply->n_nodes; i++)
+        pst__node_addr__free_unpacked(reply->nodes[i], NULL);
+    free(reply->nodes);
+}
+
+/* Ids of the nodes of a list, which the caller frees.  0 or an ESLURM code. */
+static int list_nodes(struct ctld *ctld, const char *text, uint32_t **ret_ids, size_t *ret_n)
+{
+    _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+    _cleanup_free_ uint32_t *ids = NULL;
+    size_t n;
+
+    if (hostlist_parse(text, &hl, NULL) < 0 || hostlist_count(hl) == 0 || hostlist_count(hl) > ctld->cluster->nnodes)
+        return ESLURM_INVALID_NODE_NAME;
+    n = hostlist_count(hl);
+    ids = calloc(n, sizeof(*ids));
+    if (!ids)
+        return SLURM_ERROR;
+    for (size_t i = 0; i < n; i++) {
+        const struct node *node = cluster_node_named(ctld->cluster, hostlist_nth(hl, i));
+
+        if (!node)
+            return ESLURM_INVALID_NODE_NAME;
+        ids[i] = node->rec->node_id;
+    }
+    *ret_ids = TAKE_PTR(ids);
+    *ret_n = n;
+    return 0;
+}
+
+/* Files to nodes without a job, which only root and SlurmUser may send: as the one who asks. */
+static void access_nodes(struct ctld *ctld, struct cmd *cmd, char *nodes)
+{
+    const struct peer *peer = conn_peer(cmd->conn);
+    bool may = peer->uid == 0 || peer->uid == conf_slurm_uid(ctld->conf);
+    Pst__AllocGroup group = PST__ALLOC_GROUP__INIT, *groups[] = { &group };
+    Pst__Alloc alloc = PST__ALLOC__INIT;
+    Pst__JobRecord rec = PST__JOB_RECORD__INIT;
+    Pst__StepReply reply = PST__STEP_REPLY__INIT;
+    struct job nobody = { .rec = &rec };
+    _cleanup_free_ uint32_t *ids = NULL;
+    int r = may ? list_nodes(ctld, nodes, &ids, &alloc.n_node_ids) : ESLURM_ACCESS_DENIED;
+
+    if (r != 0) {
+        core_error(ctld, cmd, r, NULL);
+        return;
+    }
+    alloc.nodes = nodes;
+    alloc.node_ids = ids;
+    SET(&group, nodes, (uint32_t)alloc.n_node_ids);
+    alloc.groups = groups;
+    alloc.n_groups = 1;
+    SET(&rec, uid, peer->uid);
+    SET(&rec, gid, peer->gid);
+    rec.alloc = &alloc;
+    reply.credential = steps_sign(ctld, &nobody, NULL, PST__CRED_PURPOSE__CRED_BCAST);
+    answer(ctld, cmd, &alloc, &reply);
+}
+
 void op_access(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__AccessRequest *req = (const Pst__AccessRequest *)cmd->msg;
@@ -59,9 +129,15 @@ void op_access(struct ctld *ctld, struct cmd *cmd)
     const Pst__Alloc *alloc;
     struct job *j = NULL;
     struct step *s;
-    int r = step || req->purpose == PST__CRED_PURPOSE__CRED_BCAST
-                ? find(ctld, cmd, req->id, step, &j, &s)
-                : EPST_BAD_REQUEST;
+    int r;
+
+    if (req->nodes && req->purpose == PST__CRED_PURPOSE__CRED_BCAST) {
+        access_nodes(ctld, cmd, req->nodes);
+        return;
+    }
+    r = step || req->purpose == PST__CRED_PURPOSE__CRED_BCAST
+            ? find(ctld, cmd, req->id, step, &j, &s)
+            : EPST_BAD_REQUEST;
 
     if (r == 0 && attach && s->rec->step_id >= STEP_INTERACTIVE) {
         core_error(ctld, cmd, ESLURM_NOT_SUPPORTED,
@@ -74,16 +150,6 @@ void op_access(struct ctld *ctld, struct cmd *cmd)
     }
     alloc = s ? s->rec->alloc : j->rec->alloc;
     reply.credential = steps_sign(ctld, j, s, req->purpose);
-    if (!reply.credential) {
-        core_error(ctld, cmd, SLURM_ERROR,
-                   "the controller cannot sign credentials: libcrypto is missing");
-        return;
-    }
     reply.step = s ? s->rec : NULL;
-    reply.n_nodes = steps_node_addrs(ctld, alloc, &reply.nodes);
-    core_reply(ctld, cmd, ctld->applied_lsn, 0, &reply.base);
-    pst__signed_credential__free_unpacked(reply.credential, NULL);
-    for (size_t i = 0; i < reply.n_nodes; i++)
-        pst__node_addr__free_unpacked(reply.nodes[i], NULL);
-    free(reply.nodes);
+    answer(ctld, cmd, alloc, &reply);
 }

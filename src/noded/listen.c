@@ -257,10 +257,11 @@ static int check_layout(const struct noded *d, const Pst__LaunchStep *launch,
 static int verify(const struct noded *d, struct request *rq, struct err *err)
 {
     const Pst__LaunchStep *relayed = rq->relay ? rq->relay->launch : NULL;
+    const Pst__BcastOpen *bcast = rq->relay ? rq->relay->bcast : rq->bcast;
     const Pst__SignedCredential *sc = rq->launch   ? rq->launch->credential
                                       : rq->attach ? rq->attach->credential
                                       : rq->stat   ? rq->stat->credential
-                                      : rq->bcast  ? rq->bcast->credential
+                                      : bcast      ? bcast->credential
                                       : relayed    ? relayed->credential
                                                    : NULL;
     long at;
@@ -284,8 +285,8 @@ static int verify(const struct noded *d, struct request *rq, struct err *err)
     if (rq->stat)
         return check_credential(d, rq->cred, PST__CRED_PURPOSE__CRED_STAT, rq->stat->node_name, &at,
                                 err);
-    if (rq->bcast)
-        return check_credential(d, rq->cred, PST__CRED_PURPOSE__CRED_BCAST, rq->bcast->node_name, &at, err);
+    if (bcast)
+        return check_credential(d, rq->cred, PST__CRED_PURPOSE__CRED_BCAST, bcast->node_name, &at, err);
     if (rq->relay)
         return check_credential(d, rq->cred, PST__CRED_PURPOSE__CRED_LAUNCH, relayed->node_name, &at, err);
     return check_layout(d, rq->launch, rq->cred, err);

@@ -1,4 +1,4 @@
-/* bcast.c - write one file that sbcast sends; see bcast.h
+/* bcast.c - write the files that sbcast sends; see bcast.h
  *
  * Everything happens as the user, so the file system says what is allowed.  The data goes to a
  * hidden file beside the target, which takes its name only when the last block is there: a transfer
@@ -25,15 +25,44 @@
 
 struct bcast {
     const Pst__BcastOpen *open;
+    const char *node;
     struct client *client;
+    char *path; /* of the file that is written */
     char *temp; /* NULL: not made */
     int fd;
     bool placed;
 };
 
+/* Where the file goes; the folder of libraries is made when the first one comes. */
+static int name_file(struct bcast *b)
+{
+    const Pst__BcastOpen *o = b->open;
+    _cleanup_free_ char *program = NULL;
+    bool suffix = o->has_node_suffix && o->node_suffix;
+    int r;
+
+    if (!o->path || o->path[0] != '/' || (o->library && (!*o->library || strchr(o->library, '/'))))
+        return -EINVAL;
+    if (asprintf(&program, "%s%s%s%s", o->path, suffix ? "_" : "", suffix ? b->node : "",
+                 o->library ? "_libs" : "") < 0) {
+        program = NULL;
+        return -ENOMEM;
+    }
+    if (!o->library) {
+        b->path = TAKE_PTR(program);
+        return 0;
+    }
+    if (mkdir(program, 0755) < 0 && errno != EEXIST)
+        return -errno;
+    r = asprintf(&b->path, "%s/%s", program, o->library);
+    if (r < 0)
+        b->path = NULL;
+    return r < 0 ? -ENOMEM : 0;
+}
+
 static int open_temp(struct bcast *b)
 {
-    const char *path = b->open->path, *slash = strrchr(path, '/');
+    const char *path = b->path, *slash = strrchr(path, '/');
     struct stat st;
 
     if (!(b->open->has_force && b->open->force) && lstat(path, &st) == 0)
@@ -109,12 +138,12 @@ static int place(struct bcast *b)
     if (r < 0)
         return -errno;
     if (o->has_force && o->force) {
-        if (rename(b->temp, o->path) < 0)
+        if (rename(b->temp, b->path) < 0)
             return -errno;
         b->placed = true;
         return 0;
     }
-    return link(b->temp, o->path) < 0 ? -errno : 0; /* the hidden name goes in any case */
+    return link(b->temp, b->path) < 0 ? -errno : 0; /* the hidden name goes in any case */
 }
 
 static int answer(struct bcast *b, unsigned op, uint32_t id, int r)
@@ -155,29 +184,86 @@ static int one_block(struct bcast *b)
     return r < 0 ? r : !last;
 }
 
+/* One file, from its request on.  0 written, negative: over. */
+static int one_file(struct bcast *b, const Pst__BcastOpen *open, uint32_t id)
+{
+    int r;
+
+    b->open = open;
+    b->placed = false;
+    r = open->has_lz4 && open->lz4 ? lz4_available() : 0;
+    if (r == 0)
+        r = name_file(b);
+    if (r == 0)
+        r = open_temp(b);
+    if (answer(b, OP_BCAST_OPEN, id, r) < 0 && r == 0)
+        r = -EPIPE;
+    if (r == 0)
+        while ((r = one_block(b)) > 0)
+            ;
+    if (b->temp && !b->placed)
+        (void)unlink(b->temp); /* nothing more can be done about it */
+    if (b->fd >= 0)
+        (void)close(b->fd);
+    b->fd = -1;
+    free(TAKE_PTR(b->temp));
+    free(TAKE_PTR(b->path));
+    return r;
+}
+
+/* The sender may have more for us.  1 with the request, which is the caller's to free; 0 no more; negative: over. */
+static int next_file(struct bcast *b, Pst__BcastOpen **ret_open, uint32_t *ret_id)
+{
+    ProtobufCMessage *msg = NULL;
+    struct frame f;
+    int r = client_recv(b->client, BLOCK_WAIT_MS, &f);
+
+    if (r <= 0)
+        return 0;
+    if (f.op != OP_BCAST_OPEN || f.flags & FRAME_REPLY)
+        return -EPROTO;
+    r = frame_unpack(&f, &msg, NULL);
+    if (r < 0)
+        return r;
+    *ret_open = (Pst__BcastOpen *)msg;
+    *ret_id = f.id;
+    return 1;
+}
+
+/* Until the sender, who knows, has closed. */
+static void leave(struct client *c)
+{
+    struct frame f;
+
+    while (client_recv(c, BLOCK_WAIT_MS, &f) > 0)
+        ;
+}
+
 int bcast_serve(const Pst__BcastFile *file, int fd)
 {
-    struct bcast b = { .open = file->open, .fd = -1 };
+    struct bcast b = { .fd = -1 };
+    Pst__BcastOpen *more = NULL;
+    uint32_t id = 0;
     int r = client_from_fd(fd, &b.client);
 
     if (r < 0)
         return 1;
     r = become_user(file->uid, file->gid, file->gids, file->n_gids);
-    if (r == 0 && (!b.open || !b.open->path || b.open->path[0] != '/'))
+    if (r == 0 && (!file->open || !file->open->node_name))
         r = -EINVAL;
-    if (r == 0 && b.open->has_lz4 && b.open->lz4)
-        r = lz4_available();
-    if (r == 0)
-        r = open_temp(&b);
     (void)umask(0);
-    if (answer(&b, OP_BCAST_OPEN, file->request_id, r) == 0 && r == 0)
-        while ((r = one_block(&b)) > 0)
-            ;
-    if (b.temp && !b.placed)
-        (void)unlink(b.temp); /* nothing more can be done about it */
-    if (b.fd >= 0)
-        (void)close(b.fd);
-    free(b.temp);
+    if (r < 0)
+        (void)answer(&b, OP_BCAST_OPEN, file->request_id, r); /* gone: it knows */
+    else
+        b.node = file->open->node_name;
+    if (r == 0)
+        r = one_file(&b, file->open, file->request_id);
+    while (r == 0 && (r = next_file(&b, &more, &id)) > 0) {
+        r = one_file(&b, more, id);
+        pst__bcast_open__free_unpacked(more, NULL);
+    }
+    if (r < 0) /* what is unread when we close would overtake the answer */
+        leave(b.client);
     client_free(b.client);
     return r < 0;
 }

@@ -9,5 +9,5 @@
  * namespace ns_fd (-1 = slurmd's), and answers on fd; both are duplicated.  The child must be waited for. */
 int bcast_spawn(const char *exe, const char *kind, const char *dir, const Pst__BcastFile *file, int fd, int ns_fd,
                 pid_t *ret_pid);
-/* In that process: serve the connection to its end.  Exit status. */
+/* In that process: write one file after the other until the sender closes the connection.  Exit status. */
 int bcast_serve(const Pst__BcastFile *file, int fd);

@@ -362,6 +362,14 @@ static void task_refused(struct step *s, struct task *t, int r)
     s->worst = MAX(s->worst, t->status);
 }
 
+/* The libraries that came with a program are looked for beside it first. */
+static void find_libs(const char *program, struct envlist *env)
+{
+    const char *old = envlist_get(env, "LD_LIBRARY_PATH");
+
+    envlist_setf(env, "LD_LIBRARY_PATH", "%s_libs%s%s", program, old ? ":" : "", old ? old : "");
+}
+
 static void launch_task(struct step *s, struct streams *st, struct task *t, char *const *plain_argv)
 {
     _cleanup_(multiprog_free) char **own = NULL;
@@ -386,6 +394,8 @@ static void launch_task(struct step *s, struct streams *st, struct task *t, char
     envlist_borrow(&env, &s->env);
     env_task_rank(s->launch, (uint32_t)(t - s->tasks), &env);
     gpu_task(s, (size_t)(t - s->tasks), &env);
+    if (s->launch->bcast_libs)
+        find_libs(c.argv[0], &env);
     mpi_task(s, (size_t)(t - s->tasks), &env, &c);
     r = task_streams(s, st, t, c.fds);
     if (r < 0) {

@@ -34,7 +34,7 @@ static void up_send(struct relay *r, const Pst__RelayFrame *f)
         r->gone = true;
 }
 
-static void tell_lost(void *ctx, uint32_t lo, uint32_t hi, const char *why)
+static void tell_refused(struct relay *r, uint32_t lo, uint32_t hi, const char *why, int code)
 {
     Pst__RelayFrame f = PST__RELAY_FRAME__INIT;
 
@@ -42,7 +42,14 @@ static void tell_lost(void *ctx, uint32_t lo, uint32_t hi, const char *why)
     f.lo = lo;
     f.hi = hi;
     f.lost = (char *)why;
-    up_send(ctx, &f);
+    f.has_lost_code = code != 0;
+    f.lost_code = code;
+    up_send(r, &f);
+}
+
+static void tell_lost(void *ctx, uint32_t lo, uint32_t hi, const char *why)
+{
+    tell_refused(ctx, lo, hi, why, 0);
 }
 
 /* ---- from below
@@ -54,20 +61,35 @@ static void link_lost(struct relay *r, struct fan_link *l, const char *why)
     tell_lost(r, l->lo, l->hi, why);
 }
 
-/* The answer to our request: only a refusal says something. */
+/* A part of a file was written: whoever sends it may send more. */
+static void pass_answer(struct relay *r, const struct fan_link *l, const struct frame *f)
+{
+    Pst__RelayFrame up = PST__RELAY_FRAME__INIT;
+
+    up.has_lo = up.has_hi = up.has_op = true;
+    up.lo = up.hi = l->lo;
+    up.op = f->op;
+    up_send(r, &up);
+}
+
+/* The answer to a request.  That of a launch says something only when it is a refusal. */
 static void on_answer(struct relay *r, struct fan_link *l, const struct frame *f)
 {
     ProtobufCMessage *msg = NULL;
     const Pst__Error *e;
 
-    if (!(f->flags & FRAME_ERROR))
+    if (!(f->flags & FRAME_ERROR)) {
+        if (r->fan.open->bcast && !l->relay)
+            pass_answer(r, l, f);
         return;
+    }
     if (frame_unpack(f, &msg, NULL) < 0) {
         link_lost(r, l, slurm_err_text(EPST_PROTOCOL));
         return;
     }
     e = (const Pst__Error *)msg;
-    link_lost(r, l, e->text ? e->text : "the request was refused");
+    l->client = client_free(l->client);
+    tell_refused(r, l->lo, l->hi, e->text ? e->text : "the request was refused", e->code);
     protobuf_c_message_free_unpacked(msg, NULL);
 }
 
@@ -241,7 +263,7 @@ int relay_serve(const Pst__BcastFile *file, int fd)
     if (e < 0)
         return 1;
     e = become_user(file->uid, file->gid, file->gids, file->n_gids);
-    if (e == 0 && (!file->relay || !file->relay->launch || file->relay->n_nodes == 0))
+    if (e == 0 && (!file->relay || !(file->relay->launch || file->relay->bcast) || file->relay->n_nodes == 0))
         e = -EINVAL;
     if (answer(&r, file->request_id, e) == 0) {
         r.fan.open = file->relay;

@@ -31,36 +31,51 @@ static const Pst__RelayNode *node(const struct fanout *f, size_t i)
     return f->open->nodes[i];
 }
 
-/* The request to one node, as the step of that node or as a relay for nodes [at, end). */
-static int send_request(const struct fanout *f, struct client *c, size_t at, size_t end, bool relay)
+static int send_relay(const struct fanout *f, struct client *c, size_t at, size_t end)
 {
-    Pst__LaunchStep *launch = f->open->launch;
-    const Pst__RelayNode *n = node(f, at);
+    Pst__RelayOpen open = *f->open;
+
+    open.nodes = f->open->nodes + at;
+    open.n_nodes = end - at;
+    return client_send(c, OP_RELAY, 0, client_next_id(c), &open.base);
+}
+
+static int send_launch(Pst__LaunchStep *launch, struct client *c, const Pst__RelayNode *n)
+{
     char *program = launch->n_argv ? launch->argv[0] : NULL;
     int r;
 
-    launch->node_name = n->name;
-    if (relay) {
-        Pst__RelayOpen open = *f->open;
-
-        open.nodes = f->open->nodes + at;
-        open.n_nodes = end - at;
-        r = client_send(c, OP_RELAY, 0, client_next_id(c), &open.base);
-    } else {
-        launch->has_node_index = true;
-        launch->node_index = n->node_index;
-        launch->task_ids = n->task_ids;
-        launch->n_task_ids = n->n_task_ids;
-        if (program && n->program)
-            launch->argv[0] = n->program;
-        r = client_send(c, OP_LAUNCH_STEP, 0, client_next_id(c), &launch->base);
-        if (program)
-            launch->argv[0] = program;
-    }
-    launch->node_name = NULL;
+    launch->has_node_index = true;
+    launch->node_index = n->node_index;
+    launch->task_ids = n->task_ids;
+    launch->n_task_ids = n->n_task_ids;
+    if (program && n->program)
+        launch->argv[0] = n->program;
+    r = client_send(c, OP_LAUNCH_STEP, 0, client_next_id(c), &launch->base);
+    if (program)
+        launch->argv[0] = program;
     launch->has_node_index = false;
     launch->task_ids = NULL;
     launch->n_task_ids = 0;
+    return r;
+}
+
+/* The request to one node: what is asked of that node, or to be a relay for nodes [at, end). */
+static int send_request(const struct fanout *f, struct client *c, size_t at, size_t end, bool relay)
+{
+    const Pst__RelayNode *n = node(f, at);
+    Pst__BcastOpen *bcast = f->open->bcast;
+    char **name = bcast ? &bcast->node_name : &f->open->launch->node_name;
+    int r;
+
+    *name = n->name;
+    if (relay)
+        r = send_relay(f, c, at, end);
+    else if (bcast)
+        r = client_send(c, OP_BCAST_OPEN, 0, client_next_id(c), &bcast->base);
+    else
+        r = send_launch(f->open->launch, c, n);
+    *name = NULL;
     return r;
 }
 
@@ -93,7 +108,7 @@ static void finish(struct fanout *f, struct piece *p)
 
 int fanout_open(struct fanout *f)
 {
-    size_t n = f->open->n_nodes, width = MAX(f->open->width, 1u), pieces = MIN(n, width);
+    size_t n = f->open->n_nodes, width = MAX(f->open->width, FANOUT_WIDTH_MIN), pieces = MIN(n, width);
     _cleanup_free_ struct piece *p = calloc(pieces + 1, sizeof(*p));
 
     f->links = calloc(pieces + 1, sizeof(*f->links));

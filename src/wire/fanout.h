@@ -1,6 +1,6 @@
-/* fanout.h - launch requests to many nodes: one connection each, or a tree of relays
+/* fanout.h - requests of launches and file transfers to many nodes: one connection each, or a tree of relays
  *
- * Used by srun and by the relays themselves, so that each level does the same.  Up to `width` nodes
+ * Used by srun, sbcast and by the relays themselves, so that each level does the same.  Up to `width` (FANOUT_WIDTH_MIN at least) nodes
  * get a connection each; more are dealt into `width` pieces, and the first node of a piece that
  * answers runs a relay (OP_RELAY) for all of it.  Connections are begun together and finished in
  * turn: a node that does not answer costs the others one time limit.  Blocking; one thread. */
@@ -13,6 +13,8 @@
 #include "api.pb-c.h"
 #include "wire/client.h"
 
+#define FANOUT_WIDTH_MIN 2u /* a relay for all that its own caller has would never end */
+
 struct fan_link {
     struct client *client; /* owned; NULL: nobody is reached through it any more */
     uint32_t lo,
@@ -22,7 +24,7 @@ struct fan_link {
 
 struct fanout {
     Pst__RelayOpen *open; /* borrowed; nodes by ascending number.  What differs by node is set in
-                           * open->launch for the time of the call and unset after it */
+                           * open->launch or open->bcast for the time of the call and unset after it */
     const char *program;
     void (*launching)(
         void *ctx, const Pst__RelayNode *node); /* before a node's own request; NULL = not told */

@@ -2,9 +2,12 @@
 
 import hashlib
 import os
+import re
+import shutil
+import subprocess
 
 import pytest
-from conftest import wait_until
+from conftest import program, wait_until
 
 CLUSTER = {"nodes": 2, "cpus": 4}
 
@@ -116,9 +119,9 @@ def test_refusals(c, job):
 
 def test_srun_bcast(c):
     """Each node runs a copy of its own, which stays; a path is taken as it is."""
-    program = c.work / "prog"
-    program.write_text("#!/bin/sh\necho $0 $1 on $SLURMD_NODENAME\n")
-    program.chmod(0o755)
+    prog = c.work / "prog"
+    prog.write_text("#!/bin/sh\necho $0 $1 on $SLURMD_NODENAME\n")
+    prog.chmod(0o755)
     out = c.run("srun", "-N2", "-n2", "--ntasks-per-node=1", "--bcast", "./prog", "x").out.splitlines()
     number = c.sacct("-X", "-o", "JobID")
     paths = sorted(c.work.glob("slurm_bcast_*"))
@@ -129,6 +132,105 @@ def test_srun_bcast(c):
     assert "Can't open `nosuch`" in c.refused("srun", "-n1", "--bcast", "nosuch")
 
 
-def test_nodes_without_a_job_are_refused(c):
-    for ask, says in ((("-w", "node1"), "--nodelist is not supported: it belongs to --no-allocation"), (("-Z",), "--no-allocation is not supported")):
-        assert says in c.refused("sbcast", *ask, "/etc/hostname", "/tmp/x")
+def test_some_nodes_of_a_job(c, job):
+    (c.work / "f").write_text("x")
+    c.run("sbcast", "-w", "node2", "-j", job, "f", c.work / "copy")
+    assert c.refused("sbcast", "-w", "node2", "-j", job, "f", c.work / "copy", rc=17) == (
+        "sbcast: error: REQUEST_FILE_BCAST(node2): File exists\n")
+    assert "the job has only 1 of the nodes node[2-3]" in c.refused("sbcast", "-w", "node[2-3]", "-j", job, "f", "g")
+
+
+def test_nodes_without_a_job(c):
+    """root and SlurmUser, who run the tests, may."""
+    (c.work / "f").write_text("x")
+    c.run("sbcast", "-Z", "-w", "node1", "f", c.work / "copy")
+    assert (c.work / "copy").read_text() == "x"
+    err = c.refused("sbcast", "-Z", "-w", "node[1-2]", "f", c.work / "copy", rc=17)
+    assert len(err.splitlines()) == 2
+    assert "--no-allocation needs --nodelist" in c.refused("sbcast", "-Z", "f", "/tmp/x")
+    assert "Invalid node name specified" in c.refused("sbcast", "-Z", "-w", "nosuch", "f", "/tmp/x")
+    if os.geteuid() == 0:
+        other = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/env", f"SLURM_CONF={c.conf}"]
+        done = subprocess.run([*other, program("sbcast"), "-Z", "-w", "node1", "/etc/hostname", "/tmp/x"], env=c.env,
+                              capture_output=True, text=True)
+        assert done.returncode == 1 and "sbcast: error: node1: " in done.stderr, done.stderr
+
+
+def test_dest_dir(c, job):
+    (c.work / "f").write_text("x")
+    (c.work / "below").mkdir()
+    conf = c.work / "slurm.conf"
+    conf.write_text(c.conf_text() + f"BcastParameters=DestDir={c.work}/below\n")
+    c.run("sbcast", "-j", job, "-w", "node1", "f", "here", env={"SLURM_CONF": str(conf)})
+    assert (c.work / "below" / "here").read_text() == "x"
+    prog = c.work / "prog"
+    prog.write_text("#!/bin/sh\necho $0\n")
+    prog.chmod(0o755)
+    out = c.run("srun", "-n1", "--bcast", "./prog", env={"SLURM_CONF": str(conf)}).out
+    assert out.startswith(f"{c.work}/below/slurm_bcast_")
+
+
+# ---- the tree --------------------------------------------------------------------------------------
+
+def test_tree(make_cluster):
+    """Seven nodes, two connections at each level: each node gets a file of its own, whole."""
+    c = make_cluster(nodes=7, conf="TreeWidth=2")
+    data = os.urandom(5_000_001)
+    (c.work / "prog").write_bytes(b"#!/bin/sh\nexit 0\n#" + data)
+    (c.work / "prog").chmod(0o755)
+    (c.work / "copies").mkdir()
+    c.run("srun", "-N7", "--bcast=copies/", "./prog")
+    copies = sorted(p for p in (c.work / "copies").glob("slurm_bcast_*_node*"))
+    assert [p.name.rsplit("_", 1)[1] for p in copies] == [f"node{i}" for i in range(1, 8)]
+    assert all(p.read_bytes() == (c.work / "prog").read_bytes() for p in copies)
+    job = c.sbatch("-N7", wrap="sleep 1000")
+    c.wait_state(job, "RUNNING")
+    for width in ((), ("-F", "3"), ("-F", "off"), ("--treewidth=1",)):
+        err = c.refused("sbcast", *width, "-j", job, "prog", copies[0], rc=17)
+        assert sorted(err.splitlines()) == [f"sbcast: error: REQUEST_FILE_BCAST(node{i}): File exists" for i in range(1, 8)]
+    c.run("sbcast", "-f", "-s", "100k", "-j", job, "prog", c.work / "one")
+    assert (c.work / "one").read_bytes() == (c.work / "prog").read_bytes()
+    assert "--treewidth takes a number" in c.refused("sbcast", "-F", "0", "-j", job, "prog", "x")
+    c.slurmds["node5"].kill()
+    c.ended.append(c.slurmds.pop("node5"))
+    err = c.refused("sbcast", "-f", "-j", job, "prog", c.work / "one")
+    assert re.fullmatch(r"sbcast: error: REQUEST_FILE_BCAST\(node5\): .*\n", err), err
+
+
+# ---- libraries -------------------------------------------------------------------------------------
+
+@pytest.fixture
+def linked(c):
+    """A program that needs a library of our own, which the nodes have not where it was linked."""
+    lib, far = c.work / "lib", c.work / "far"
+    lib.mkdir()
+    (c.work / "mine.c").write_text("int mine(void) { return 42; }\n")
+    (c.work / "main.c").write_text("#include <stdio.h>\nint mine(void);\nint main(void) { return printf(\"%d\\n\", mine()) < 0; }\n")
+    build = [["-shared", "-fPIC", "-Wl,-soname,libmine.so.1", "-o", lib / "libmine.so.1", "mine.c"],
+             ["-o", "prog", "main.c", lib / "libmine.so.1", f"-Wl,-rpath-link,{lib}"]]
+    for args in build:
+        subprocess.run(["gcc", *args], cwd=c.work, check=True)
+    return far
+
+
+@pytest.mark.skipif(not shutil.which("gcc"), reason="there is no gcc to link a program with")
+def test_send_libs(c, linked):
+    env = {"LD_LIBRARY_PATH": str(c.work / "lib")}
+    assert "libmine" in c.run("srun", "-n1", "--export=NONE", "./prog", check=False).err
+    show = ["--export=NONE", "--bcast", "--send-libs", "./prog"]
+    assert c.run("srun", "-N2", *show, env=env).out == "42\n42\n"
+    folders = sorted(c.work.glob("slurm_bcast_*_libs"))
+    assert [f.name.rsplit("_", 2)[1] for f in folders] == ["node1", "node2"]
+    assert [[p.name for p in f.iterdir()] for f in folders] == [["libmine.so.1"], ["libmine.so.1"]]
+    for more in (["--send-libs=no"], [f"--bcast-exclude=/usr,{c.work}"]):
+        assert "libmine" in c.run("srun", "-n1", *show[:-1], *more, "./prog", env=env, check=False).err
+    job = c.sbatch("-N2", wrap="sleep 1000")
+    c.wait_state(job, "RUNNING")
+    c.run("sbcast", "-f", "--send-libs", "-j", job, "prog", "copy", env=env)
+    assert [p.name for p in (c.work / "copy_libs").iterdir()] == ["libmine.so.1"]
+    c.run("sbcast", "--send-libs", "-w", "node1", "--exclude=NONE", "-j", job, "prog", "all", env=env)
+    assert {"libmine.so.1", "libc.so.6"} <= {p.name for p in (c.work / "all_libs").iterdir()}
+    c.run("sbcast", "-w", "node1", "-j", job, "prog", "plain", env=env)
+    assert not (c.work / "plain_libs").exists()
+    assert "does not know the libraries of prog" in c.refused("sbcast", "--send-libs", "-j", job, "prog", "x")
+    assert "--send-libs takes yes or no, not maybe" in c.refused("sbcast", "--send-libs=maybe", "-j", job, "prog", "x")
