@@ -2,16 +2,11 @@
 #include "base/cpubind.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/strbuf.h"
-#include "base/timefmt.h"
-
-#define REPEAT_MAX 65536u
-#define ITEMS_MAX 65536u
 
 static const struct {
     const char *word;
@@ -37,77 +32,13 @@ const char *cpubind_word(enum cpubind_kind kind)
 
 void cpubind_done(struct cpubind *b)
 {
-    for (size_t i = 0; i < b->n_items; i++)
-        free(b->items[i]);
-    free(b->items);
+    bindlist_done(&b->list);
     *b = (struct cpubind){ 0 };
-}
-
-static int add_items(struct cpubind *b, const char *item, size_t len, uint64_t times)
-{
-    char **items;
-
-    if (times > ITEMS_MAX - b->n_items)
-        return -E2BIG;
-    items = realloc(b->items, (b->n_items + times) * sizeof(*items));
-    if (!items)
-        return -ENOMEM;
-    b->items = items;
-    for (; times; times--) {
-        items[b->n_items] = strndup(item, len);
-        if (!items[b->n_items])
-            return -ENOMEM;
-        b->n_items++;
-    }
-    return 0;
 }
 
 static bool is_mask(enum cpubind_kind kind)
 {
     return kind == CPUBIND_MASK_CPU || kind == CPUBIND_MASK_LDOM;
-}
-
-static size_t after_0x(const char *item, size_t len)
-{
-    return len > 2 && item[0] == '0' && (item[1] == 'x' || item[1] == 'X') ? 2 : 0;
-}
-
-static int parse_item(struct cpubind *b, const char *item, size_t len)
-{
-    const char *star = memchr(item, '*', len);
-    size_t skip = is_mask(b->kind) ? after_0x(item, len) : 0, n;
-    uint64_t times = 1;
-    char count[16];
-
-    n = star ? (size_t)(star - item) : len;
-    if (star) {
-        size_t digits = len - n - 1;
-
-        if (digits == 0 || digits >= sizeof(count))
-            return -EINVAL;
-        memcpy(count, star + 1, digits);
-        count[digits] = '\0';
-        if (parse_u64(count, 1, REPEAT_MAX, &times) < 0)
-            return -EINVAL;
-    }
-    if (n <= skip || strspn(item + skip, is_mask(b->kind) ? "0123456789abcdefABCDEF" : "0123456789") < n - skip)
-        return -EINVAL;
-    return add_items(b, item + skip, n - skip, times);
-}
-
-static int parse_list(struct cpubind *b, const char *list)
-{
-    int r = *list ? 0 : -EINVAL;
-
-    for (const char *p = list; r == 0 && *p;) {
-        size_t len = strcspn(p, ",");
-
-        r = parse_item(b, p, len);
-        p += len;
-        if (*p == ',')
-            r = r == 0 && !*++p ? -EINVAL : r;
-    }
-    return r;
 }
 
 static int parse_word(struct cpubind *b, const char *word, size_t len, const char **ret_list)
@@ -153,7 +84,7 @@ int cpubind_parse(const char *text, struct cpubind *ret, struct err *err)
         p += len + (p[len] == ',');
     }
     if (r == 0 && list)
-        r = parse_list(&b, list);
+        r = bindlist_parse(list, is_mask(b.kind), &b.list);
     if (r == 0) {
         *ret = b;
         return 0;
@@ -339,40 +270,6 @@ static int refuse(const struct cpubind_step *step, struct err *err)
     return err_set(err, -EPERM, "CPU binding outside of job step allocation, allocated CPUs are: %s.", text);
 }
 
-/* Bits of a hexadecimal number, the lowest first. */
-static int hex_bits(const char *hex, struct bitmap *mask, uint32_t each)
-{
-    size_t len = strlen(hex);
-
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)hex[len - 1 - i];
-        unsigned digit = c <= '9' ? (unsigned)c - '0' : (c | 32u) - 'a' + 10u;
-
-        for (unsigned bit = 0; bit < 4; bit++) {
-            uint64_t at = ((uint64_t)i * 4 + bit) * each;
-
-            if (!(digit >> bit & 1))
-                continue;
-            if (at + each > mask->nbits)
-                return -ERANGE;
-            bitmap_set_range(mask, (uint32_t)at, each);
-        }
-    }
-    return 0;
-}
-
-static int item_mask(const struct cpubind *b, const char *item, uint32_t each, struct bitmap *mask)
-{
-    uint64_t n;
-
-    if (is_mask(b->kind))
-        return hex_bits(item, mask, each);
-    if (parse_u64(item, 0, UINT32_MAX, &n) < 0 || (n + 1) * each > mask->nbits)
-        return -ERANGE;
-    bitmap_set_range(mask, (uint32_t)n * each, each);
-    return 0;
-}
-
 static int by_list(const struct cpubind *b, const struct cpubind_node *node, const struct cpubind_step *step,
                    struct bitmap **masks, struct err *err)
 {
@@ -380,7 +277,7 @@ static int by_list(const struct cpubind *b, const struct cpubind_node *node, con
     uint32_t each = ldoms ? total(node) / MAX(node->n_ldoms, 1u) : 1;
 
     for (uint32_t i = 0; i < step->n_tasks; i++) {
-        if (item_mask(b, b->items[i % b->n_items], each, masks[i]) < 0)
+        if (bindlist_mask(&b->list, i, each, masks[i]) < 0)
             return ldoms ? err_set(err, -EPERM, "the node has %u locality domains", MAX(node->n_ldoms, 1u))
                          : refuse(step, err);
         if (!bitmap_subset(masks[i], step->cpus))

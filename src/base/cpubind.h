@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/bindlist.h"
 #include "base/bitmap.h"
 #include "base/err.h"
 
@@ -34,8 +35,7 @@ enum cpubind_kind {
 struct cpubind {
     enum cpubind_kind kind;
     bool verbose, quiet;
-    char **items; /* of a list, repetitions written out; owned */
-    size_t n_items;
+    struct bindlist list; /* of a kind that has one */
 };
 
 /* Errors: -EINVAL with the sentence, -ENOMEM.  On failure nothing is kept. */

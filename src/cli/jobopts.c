@@ -16,6 +16,7 @@
 #include "base/gpubind.h"
 #include "base/timefmt.h"
 #include "base/cpubind.h"
+#include "base/membind.h"
 #include "cli/cli.h"
 #include "cli/ids.h"
 #include "cli/jobtext.h"
@@ -322,6 +323,28 @@ static int check_cpubind(const char *arg, struct err *err)
     return 0;
 }
 
+static int check_membind(const char *arg, struct err *err)
+{
+    struct membind b;
+
+    if (strcasecmp(arg, "help") == 0) {
+        (void)printf("--mem-bind=[quiet|verbose,][prefer,][sort|nosort,]KIND\n"
+                     "    none              tasks take memory from anywhere\n"
+                     "    local             from the NUMA domains of their CPUs\n"
+                     "    rank              task n of a node from its n-th domain\n"
+                     "    map_mem:LIST      task n from the n-th domain of the list (ITEM*COUNT repeats one)\n"
+                     "    mask_mem:LIST     task n from the domains of the n-th hexadecimal mask\n"
+                     "With prefer: from the first of them, and from others when that is full.\n");
+        return -1;
+    }
+    if (membind_parse(arg, &b, err) < 0) {
+        cli_error("Invalid --mem-bind argument: %.200s", arg);
+        return err_set(err, STATUS_BAD_NUMBER, "see --mem-bind=help for the kinds");
+    }
+    membind_done(&b);
+    return 0;
+}
+
 static int check_mpi(const char *arg, struct err *err)
 {
     if (strcasecmp(arg, "list") == 0) {
@@ -442,18 +465,6 @@ static int check_root_only(const struct opt *o, struct err *err)
 }
 
 /* Words of a binding, of which only those that change nothing exist here. */
-static int check_binding(const struct opt *o, const char *arg, const char *word, struct err *err)
-{
-    char words[64];
-
-    (void)snprintf(words, sizeof(words), "none,%s,quiet,verbose", word);
-    return words_in(arg, words)
-               ? 0
-               : err_set(err, STATUS_BAD_NUMBER,
-                         "--%s types other than none and %s are not supported by this version",
-                         o->name, word);
-}
-
 static int check_gpubind(const struct opt *o, const char *arg, struct err *err)
 {
     bool tres = strcmp(o->name, "tres-bind") == 0;
@@ -556,7 +567,7 @@ static int check(const struct opt *o, const char *arg, struct err *err)
     case KIND_JOBID:
         return check_jobid(arg, err);
     case KIND_MEMBIND:
-        return check_binding(o, arg, "local", err);
+        return check_membind(arg, err);
     case KIND_GPUBIND:
         return check_gpubind(o, arg, err);
     case KIND_CPUBIND:

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/membind.h"
 #include "base/pbutil.h"
 #include "base/timefmt.h"
 #include "cli/cli.h"
@@ -127,6 +128,24 @@ static const char *default_name(const struct sbatch *s)
     return slash ? slash + 1 : s->script_name;
 }
 
+static void set_membind(void *ctx, const char *suffix, const char *value)
+{
+    _cleanup_free_ char *name = xasprintf_or_die("SBATCH_MEM_BIND%s", suffix);
+
+    envlist_set(ctx, name, value);
+}
+
+/* The script is told what was asked for; its steps say it anew. */
+static void add_membind(struct envlist *env, const char *text)
+{
+    struct membind b;
+
+    if (!text || membind_parse(text, &b, NULL) < 0)
+        return; /* it was checked when it was given */
+    check_mem_or_die(membind_vars(&b, set_membind, env));
+    membind_done(&b);
+}
+
 static void build_environment(struct sbatch *s, ProtobufCBinaryData *ret)
 {
     _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT;
@@ -141,6 +160,7 @@ static void build_environment(struct sbatch *s, ProtobufCBinaryData *ret)
     }
     envlist_export(&env, environ, jobopts_get(&s->opts, JO_EXPORT));
     envlist_add_options(&env, &s->opts);
+    add_membind(&env, jobopts_get(&s->opts, JO_MEM_BIND));
     submit_env(&s->cli, &env);
     envlist_setf(&env, "SLURM_PRIO_PROCESS", "%d", getpriority(PRIO_PROCESS, 0));
     if (jobopts_has(&s->opts, JO_DEPENDENCY))

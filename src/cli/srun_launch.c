@@ -236,6 +236,7 @@ void srun_fill_request(struct srun *s, struct srun_part *p, Pst__LaunchStep *req
     req->has_oom_kill_step = jobopts_has(&s->opts, JO_OOM_KILL_STEP);
     req->oom_kill_step = jobopts_true(&s->opts, JO_OOM_KILL_STEP);
     req->has_bcast_libs = req->bcast_libs = s->bcast_libs;
+    req->mem_bind = (char *)jobopts_get(&p->opts, JO_MEM_BIND);
     req->multi_prog = p->multi_prog;
     req->task_prolog = task_script(p, JO_TASK_PROLOG);
     req->task_epilog = task_script(p, JO_TASK_EPILOG);

@@ -44,7 +44,10 @@ static int look(struct machine *m)
 
     if (hwloc_topology_init(&topo) < 0)
         return -ENOMEM;
+    /* Cores of one thread each add no structure, and packages of one machine: they are counted all the same. */
     if (hwloc_topology_set_all_types_filter(topo, HWLOC_TYPE_FILTER_KEEP_STRUCTURE) < 0 ||
+        hwloc_topology_set_type_filter(topo, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
+        hwloc_topology_set_type_filter(topo, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
         hwloc_topology_load(topo) < 0) {
         hwloc_topology_destroy(topo);
         return -EIO;
@@ -284,6 +287,36 @@ static int os_ids(hwloc_topology_t topo, Pst__Processors *p)
     return 0;
 }
 
+static int add_domain(Pst__Processors *p, const struct hwloc_obj *obj)
+{
+    Pst__NumaDomain *d = malloc(sizeof(*d)), **list;
+    char *text = NULL;
+
+    if (!d)
+        return -ENOMEM;
+    pst__numa_domain__init(d);
+    list = realloc(p->numa, (p->n_numa + 1) * sizeof(*list));
+    if (!list || hwloc_bitmap_list_asprintf(&text, obj->cpuset) < 0) {
+        free(d);
+        return -ENOMEM;
+    }
+    d->has_number = true;
+    d->number = obj->os_index;
+    d->cpus = text;
+    p->numa = list;
+    p->numa[p->n_numa++] = d;
+    return 0;
+}
+
+static int numa_domains(hwloc_topology_t topo, Pst__Processors *p)
+{
+    int r = 0;
+
+    for (hwloc_obj_t obj = NULL; r == 0 && (obj = hwloc_get_next_obj_by_type(topo, HWLOC_OBJ_NUMANODE, obj));)
+        r = obj->attr->numanode.local_memory > 0 ? add_domain(p, obj) : 0;
+    return r;
+}
+
 static void bind_defaults(const struct conf *conf, Pst__Processors *p)
 {
     static const struct {
@@ -322,6 +355,8 @@ static int fill_processors(Pst__Processors *p)
     if (r == 0) {
         p->ldoms = count(topo, HWLOC_OBJ_NUMANODE);
         r = os_ids(topo, p);
+        if (r == 0)
+            r = numa_domains(topo, p);
     }
     hwloc_topology_destroy(topo);
     return r;

@@ -109,10 +109,10 @@ static void set_env(struct step *s, const struct bind *b)
     _cleanup_val_(strbuf_done) struct strbuf list = STRBUF_INIT;
     bool bound = b->n && !bitmap_empty(b->masks[0]);
 
-    word = b->want.n_items || b->kind == CPUBIND_RANK_LDOM ? cpubind_word(b->kind) : bound ? "mask_cpu:" : "none";
-    for (size_t i = 0; i < b->want.n_items; i++)
-        strbuf_addf(&list, "%s%s", i ? "," : "", b->want.items[i]);
-    if (!b->want.n_items && bound && b->kind != CPUBIND_RANK_LDOM)
+    word = b->want.list.n || b->kind == CPUBIND_RANK_LDOM ? cpubind_word(b->kind) : bound ? "mask_cpu:" : "none";
+    for (size_t i = 0; i < b->want.list.n; i++)
+        strbuf_addf(&list, "%s%s", i ? "," : "", b->want.list.items[i]);
+    if (!b->want.list.n && bound && b->kind != CPUBIND_RANK_LDOM)
         list_masks(b, &list);
     envlist_setf(&s->env, "SLURM_CPU_BIND", "%s,%s%s", how, word, strbuf_str(&list));
     envlist_set(&s->env, "SLURM_CPU_BIND_VERBOSE", how);
@@ -174,21 +174,11 @@ const struct bitmap *bind_cpus(const struct step *s, size_t index)
     return s->bind && !bitmap_empty(s->bind->masks[index]) ? s->bind->masks[index] : NULL;
 }
 
-void bind_tell(const struct step *s, size_t index, pid_t pid, int fd)
+void bind_line(const struct step *s, size_t index, pid_t pid, int fd, const char *what, const char *how,
+               const struct bitmap *mask, const char *end)
 {
-    static const char *const names[] = {
-        [CPUBIND_NONE] = "NONE", [CPUBIND_MAP_CPU] = "MAP ",  [CPUBIND_RANK_LDOM] = "LDRANK",
-        [CPUBIND_MAP_LDOM] = "LDMAP", [CPUBIND_MASK_LDOM] = "LDMASK",
-    };
-    const struct bind *b = s->bind;
-    const char *name;
     _cleanup_val_(strbuf_done) struct strbuf hex = STRBUF_INIT;
-    const struct bitmap *mask;
 
-    if (!b || !b->want.verbose)
-        return;
-    mask = b->masks[index];
-    name = b->kind < ARRAY_SIZE(names) && names[b->kind] ? names[b->kind] : "MASK";
     for (uint32_t i = (mask->nbits + 3) / 4; i > 0; i--) {
         unsigned digit = mask->words[(i - 1) / 16] >> ((i - 1) % 16 * 4) & 15;
 
@@ -196,9 +186,22 @@ void bind_tell(const struct step *s, size_t index, pid_t pid, int fd)
             strbuf_addc(&hex, "0123456789abcdef"[digit]);
     }
     /* A line for a person, who may have closed the stream. */
-    (void)dprintf(fd, "cpu-bind=%s - %s, task %2u %2zu [%d]: mask 0x%s%s\n",
-                  bitmap_empty(mask) ? "NONE" : name, s->sf->job->node_name, s->tasks[index].rank, index, (int)pid,
-                  strbuf_str(&hex), bitmap_empty(mask) ? "" : " set");
+    (void)dprintf(fd, "%s=%s - %s, task %2u %2zu [%d]: mask 0x%s%s\n", what, bitmap_empty(mask) ? "NONE" : how,
+                  s->sf->job->node_name, s->tasks[index].rank, index, (int)pid, strbuf_str(&hex),
+                  bitmap_empty(mask) ? "" : end);
+}
+
+void bind_tell(const struct step *s, size_t index, pid_t pid, int fd)
+{
+    static const char *const names[] = {
+        [CPUBIND_NONE] = "NONE", [CPUBIND_MAP_CPU] = "MAP ",  [CPUBIND_RANK_LDOM] = "LDRANK",
+        [CPUBIND_MAP_LDOM] = "LDMAP", [CPUBIND_MASK_LDOM] = "LDMASK",
+    };
+    const struct bind *b = s->bind;
+
+    if (b && b->want.verbose)
+        bind_line(s, index, pid, fd, "cpu-bind",
+                  b->kind < ARRAY_SIZE(names) && names[b->kind] ? names[b->kind] : "MASK", b->masks[index], " set");
 }
 
 void bind_done(struct step *s)

@@ -161,6 +161,8 @@ int child_join(const struct child *c)
         set_limits(c->step);
     if (c->cpu_set) /* a CPU that has gone offline is no reason not to run */
         (void)syscall(SYS_sched_setaffinity, 0, c->cpu_set_size, c->cpu_set);
+    if (c->mem_domains && syscall(SYS_set_mempolicy, c->mem_policy, c->mem_domains, c->n_mem_domains) < 0 && c->outcome)
+        c->outcome->mem_err = -errno;
     (void)umask(c->step->umask);
     return c->step->ns_flags ? nsfirst_enter(c->step) : 0;
 }
@@ -278,6 +280,7 @@ int child_start(struct child *c, pid_t *ret_pid)
         (void)close(c->join[i]); /* the child has its own */
     c->stage = r < 0 ? CHILD_SETUP : c->outcome->stage;
     c->err = r < 0 ? r : c->outcome->err;
+    c->mem_err = r < 0 ? 0 : c->outcome->mem_err;
     if (c->err < 0) {
         if (pid > 0)
             (void)waitpid(pid, NULL, 0); /* its story is in c */

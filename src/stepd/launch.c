@@ -16,6 +16,7 @@
 #include "base/strbuf.h"
 #include "stepd/bind.h"
 #include "stepd/gpu.h"
+#include "stepd/memory.h"
 #include "stepd/mpi.h"
 #include "stepd/spool.h"
 #include "stepd/step.h"
@@ -404,6 +405,7 @@ static void launch_task(struct step *s, struct streams *st, struct task *t, char
     } else if (task_prolog(s, &env, t, c.fds[1])) {
         c.tty = t->pty ? c.fds[0] : -1;
         bind_task(s, (size_t)(t - s->tasks), &c);
+        memory_task(s, (size_t)(t - s->tasks), &c);
         c.paths = launch_paths(s, c.argv[0], &env, &store, &shown);
         if (c.paths)
             run_child(s, t, &c, &env, shown);
@@ -411,6 +413,7 @@ static void launch_task(struct step *s, struct streams *st, struct task *t, char
             step_fail(s, "Out of memory");
         if (t->pid > 0) {
             bind_tell(s, (size_t)(t - s->tasks), t->pid, c.fds[2]);
+            memory_tell(s, (size_t)(t - s->tasks), t->pid, c.mem_err, c.fds[2]);
             gpu_tell(s, (size_t)(t - s->tasks), c.fds[2]);
         }
     }
@@ -444,6 +447,7 @@ static void launch_tasks(struct step *s)
 void step_launch(struct step *s)
 {
     bind_prepare(s);
+    memory_prepare(s);
     gpu_prepare(s);
     if (s->error)
         return;

@@ -26,6 +26,7 @@
 #include "stepd/ctl.h"
 #include "stepd/gather.h"
 #include "stepd/gpu.h"
+#include "stepd/memory.h"
 #include "stepd/mpi.h"
 #include "stepd/ns.h"
 #include "stepd/spool.h"
@@ -554,6 +555,7 @@ static void step_done(struct step *s)
     s->srun = client_free(s->srun);
     mpi_stop(s);
     bind_done(s);
+    memory_done(s);
     attach_done(s);
     extern_done(s);
     gather_done(s);

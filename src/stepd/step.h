@@ -17,6 +17,7 @@
 
 struct bind;
 struct child;
+struct memory;
 struct client;
 struct energy;
 struct extstep;
@@ -101,6 +102,7 @@ struct step {
     struct client *srun;
     struct client *attached[STEP_ATTACHED]; /* NULL: free */
     struct bind *bind;                      /* NULL: tasks are not bound to CPUs */
+    struct memory *memory;                  /* NULL: ... and their memory to no domain */
     struct mpi *mpi;                        /* NULL: the step has no MPI type */
     struct plug *plug;                      /* NULL: no plugins of the site */
     char drain[160];                        /* what slurmd is to drain the node for; "" nothing */
@@ -288,10 +290,14 @@ struct child {
     bool limits;    /* set the propagated limits */
     const void *cpu_set; /* it binds itself to these, for sched_setaffinity(); NULL = not */
     size_t cpu_set_size;
+    const void *mem_domains; /* its memory comes from these, for set_mempolicy(); NULL = from anywhere */
+    unsigned long n_mem_domains;
+    int mem_policy;
     int keep_fd;    /* one more that stays open, under its number; 0 none */
     const int *give; /* become descriptors 3, 4 ...; all above those */
     size_t n_give;
     int stage, err; /* outcome when the return value is negative */
+    int mem_err;    /* memory could not be bound, which is no reason not to run; 0 = it was */
     /* child_start()'s own: */
     int join[CGROUP_CTRLS], n_join;
     bool born_inside;
@@ -299,6 +305,7 @@ struct child {
 };
 struct child_outcome { /* written by the child */
     int stage, err;
+    int mem_err; /* of set_mempolicy(); 0 = done */
 };
 enum child_stage {
     CHILD_SETUP,

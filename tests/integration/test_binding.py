@@ -77,3 +77,72 @@ def test_nodes_made_of_configuration_are_not_bound(cluster):
     done = cluster.run("srun", "-n1", "--cpu-bind=verbose,threads", *AFFINITY.split())
     ours = [line for line in open("/proc/self/status").read().splitlines() if line.startswith("Cpus_allowed_list")]
     assert done.err == "" and done.out.splitlines() == ours
+
+
+# ---- memory ----------------------------------------------------------------------------------------
+
+POLICY = ["sh", "-c", "grep -c ' bind:0' /proc/self/numa_maps; echo $SLURM_MEM_BIND"]
+
+
+def test_memory_of_a_domain(machine):
+    if not os.path.exists("/proc/self/numa_maps"):
+        pytest.skip("this kernel knows no NUMA domains")
+    done = machine.run("srun", "-n1", "--mem-bind=verbose,map_mem:0", *POLICY)
+    count, text = done.out.splitlines()
+    assert int(count) > 0 and text == "verbose,map_mem:0"
+    assert re.fullmatch(rf"mem-bind=MAP - {HOST}, task  0  0 \[\d+\]: mask 0x1 set\n", done.err), done.err
+    count, text = machine.run("srun", "-n1", "--mem-bind=local", *POLICY).out.splitlines()
+    assert int(count) > 0 and text == "quiet,local"
+    count, text = machine.run("srun", "-n1", "--mem-bind=none", *POLICY, check=False).out.splitlines()
+    assert int(count) == 0 and text == "quiet,none"
+    preferred = ["sh", "-c", "grep -c ' prefer' /proc/self/numa_maps; echo $SLURM_MEM_BIND_PREFER $SLURM_MEM_BIND_TYPE"]
+    count, text = machine.run("srun", "-n1", "--mem-bind=prefer,mask_mem:0x1", *preferred).out.splitlines()
+    assert int(count) > 0 and text == "prefer mask_mem:"
+
+
+def test_memory_of_tasks_within(machine):
+    """What tasks of a step were asked for is what steps within ask for; a script knows what its job asked for."""
+    job = machine.sbatch("-n1", "--mem-bind=sort,map_mem:0",
+                         wrap="echo $SBATCH_MEM_BIND $SBATCH_MEM_BIND_TYPE $SBATCH_MEM_BIND_LIST $SBATCH_MEM_BIND_SORT "
+                              "$SBATCH_MEM_BIND_VERBOSE; srun -n1 --mem-bind=local sh -c 'srun --overlap -n1 env | grep ^SLURM_MEM_BIND='")
+    machine.wait_end(job)
+    assert machine.out(job) == "quiet,sort,map_mem:0 map_mem: 0 sort quiet\nSLURM_MEM_BIND=quiet,local\n"
+
+
+def test_memory_that_is_not_there(machine):
+    done = machine.run("srun", "-n1", "--mem-bind=map_mem:999", "true", check=False)
+    assert done.rc == 1 and "Unable to satisfy mem bind request" in done.err
+    assert "--mem-bind names a NUMA domain that the node does not have" in done.err
+    done = machine.run("srun", "--mem-bind=far", "true", check=False)
+    assert done.rc == 1 and "Invalid --mem-bind argument: far\n" in done.err and "--mem-bind=help" in done.err
+    assert "map_mem:LIST" in machine.run("srun", "--mem-bind=help").out
+
+
+@pytest.mark.parametrize("made_up, shape", [
+    ("pack:2 core:3 pu:1", "CPUs=6 Boards=1 SocketsPerBoard=2 CoresPerSocket=3 ThreadsPerCore=1"),
+    ("pack:1 core:4 pu:2", "CPUs=8 Boards=1 SocketsPerBoard=1 CoresPerSocket=4 ThreadsPerCore=2"),
+    ("pack:1 core:1 pu:1", "CPUs=1 Boards=1 SocketsPerBoard=1 CoresPerSocket=1 ThreadsPerCore=1"),
+])
+def test_shapes(machine, made_up, shape):
+    out = machine.run("slurmd", "-C", env={"HWLOC_SYNTHETIC": made_up, "HWLOC_THISSYSTEM": "1"}).out
+    assert shape in out
+
+
+def test_two_domains(tmp_path):
+    """A machine of two domains, as hwloc describes one; its kernel has the first alone, and says so."""
+    c = Cluster(tmp_path, nodes=1)
+    made_up = {"HWLOC_SYNTHETIC": "pack:2 [numa(memory=1GB)] core:2 pu:2", "HWLOC_THISSYSTEM": "1"}
+    c.daemon_env_change.update(made_up)
+    shape = c.run("slurmd", "-C", env=made_up).out.split("\n")[0].split(None, 1)[1]
+    text = re.sub(r"^NodeName=.*$", f"NodeName={HOST} NodeAddr=127.0.0.1 Port={c.node_ports[0]} {shape} State=UNKNOWN", c.conf_text(), flags=re.M)
+    c.write_conf(text.replace("TaskPlugin=task/none", "TaskPlugin=task/affinity").replace("SlurmdParameters=config_overrides\n", ""))
+    c.node_names = [HOST]
+    try:
+        c.start()
+        for kind, name in (("local", "LOC"), ("rank", "RANK"), ("map_mem:0,1", "MAP"), ("mask_mem:1,2", "MASK")):
+            err = c.run("srun", "-n2", "-c4", "--cpu-bind=sockets", f"--mem-bind=verbose,{kind}", "true").err
+            masks = dict(re.findall(rf"mem-bind={name} - {HOST}, task  (\d)  \d \[\d+\]: mask 0x(\d) (?:set|FAILED)\n", err))
+            assert masks == {"0": "1", "1": "2"}, err
+    finally:
+        problems = c.stop()
+    assert problems == []

@@ -47,9 +47,9 @@ static void test_text(void **state)
         assert_int_equal(b.kind, rows[i].kind);
         assert_int_equal(b.verbose, rows[i].verbose);
         assert_int_equal(b.quiet, rows[i].quiet);
-        assert_int_equal(b.n_items, rows[i].n_items);
+        assert_int_equal(b.list.n, rows[i].n_items);
         if (rows[i].first)
-            assert_string_equal(b.items[0], rows[i].first);
+            assert_string_equal(b.list.items[0], rows[i].first);
         cpubind_done(&b);
     }
 }
