@@ -18,6 +18,7 @@
 #include "base/words.h"
 #include "cli/envlist.h"
 #include "cli/jobopts.h"
+#include "cli/plugins.h"
 #include "cli/script.h"
 
 #define NO_SID 4294967294u /* there is no session: what scontrol shows then */
@@ -51,6 +52,9 @@ static bool is_option(const char *word)
                            : o->letter && o->letter == word[1])
             return true;
     }
+    for (size_t i = 0; word[1] == '-' && len > 0 && i < jobopts_more.n; i++)
+        if (strncmp(jobopts_more.rows[i].name, word + 2, len) == 0)
+            return true;
     return false;
 }
 
@@ -189,9 +193,11 @@ static char *program_name(const char *command)
     return xasprintf_or_die("%.*s", (int)(len ? MIN(len, (size_t)255) : 4), len ? command : "cron");
 }
 
-static void pack_environment(struct reader *rd, ProtobufCBinaryData *ret)
+/* With what plugins have to say of the entry.  -EINVAL: they refuse it. */
+static int pack_environment(struct reader *rd, Pst__JobRecord *job, ProtobufCBinaryData *ret, struct err *err)
 {
     _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT;
+    int r;
 
     envlist_export(&env, rd->env.items, "ALL");
     for (size_t i = 0; i < rd->env.n; i++) { /* SLURM_ variables do not pass an export */
@@ -205,7 +211,9 @@ static void pack_environment(struct reader *rd, ProtobufCBinaryData *ret)
     envlist_set(&env, "SLURM_PRIO_PROCESS", "0");
     if (!jobopts_has(&rd->opts, JO_OOM_KILL_STEP))
         envlist_set(&env, "SLURM_OOM_KILL_STEP", "0");
+    r = plugins_take_entry(&env, job, err);
     envlist_pack(&env, ret);
+    return r;
 }
 
 static bool fill_job(struct reader *rd, const char *command, Pst__SubmitRequest *submit)
@@ -243,7 +251,10 @@ static bool fill_job(struct reader *rd, const char *command, Pst__SubmitRequest 
     submit->script.data = (uint8_t *)script;
     submit->script.len = strlen(script);
     submit->has_environment = true;
-    pack_environment(rd, &submit->environment);
+    if (pack_environment(rd, job, &submit->environment, &err) < 0) {
+        cli_error("line %u: %s", rd->line, err.text);
+        return false;
+    }
     submit->has_hold = submit->hold = jobopts_has(&rd->opts, JO_HOLD);
     return true;
 }

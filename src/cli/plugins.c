@@ -123,16 +123,23 @@ static void note_env(void)
     }
 }
 
-static void hand_over(enum opt_source source)
+static int hand_over(enum opt_source source, struct err *err)
 {
-    for (size_t i = 0; i < plugins.n_given; i++) {
-        struct err err = { .text = "" };
+    int r = 0;
 
-        if (plugins.given[i].source == source &&
-            spank_option_given(plugins.stack, plugins.given[i].option, plugins.given[i].arg, &err) <
-                0)
-            cli_die(CLI_EXIT_FAILED, "%s", err.text);
-    }
+    for (size_t i = 0; i < plugins.n_given && r == 0; i++)
+        if (plugins.given[i].source == source)
+            r = spank_option_given(plugins.stack, plugins.given[i].option, plugins.given[i].arg,
+                                   err);
+    return r;
+}
+
+static void forget(void)
+{
+    for (size_t i = 0; i < plugins.n_given; i++)
+        free(plugins.given[i].arg);
+    plugins.n_given = 0;
+    spank_options_forget(plugins.stack);
 }
 
 /* ---- the life of the command -------------------------------------------------------------------
@@ -173,6 +180,9 @@ void plugins_load(struct cli *c, bool local)
 
 void plugins_options_done(char **words, int n_words)
 {
+    static const enum opt_source order[] = { OPT_FROM_SCRIPT, OPT_FROM_ENV, OPT_FROM_ARGV };
+    struct err err = { .text = "" };
+
     if (!plugins.stack)
         return;
     if (plugins.host.context == S_CTX_LOCAL) {
@@ -181,9 +191,9 @@ void plugins_options_done(char **words, int n_words)
         plugins.host.facts.known |= (1ull << S_JOB_ARGV) | (1ull << S_JOB_ENV);
     }
     note_env();
-    hand_over(OPT_FROM_SCRIPT);
-    hand_over(OPT_FROM_ENV);
-    hand_over(OPT_FROM_ARGV);
+    for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+        if (hand_over(order[i], &err) < 0)
+            cli_die(CLI_EXIT_FAILED, "%s", err.text);
     call_or_die(SPANK_INIT_POST_OPT);
 }
 
@@ -219,6 +229,27 @@ void plugins_fill_job(Pst__JobRecord *job)
         add_text(job, xstrdup_or_die(list[i]));
     if (plugins.stack)
         spank_option_variables(plugins.stack, put_job, job);
+}
+
+int plugins_take_entry(struct envlist *env, Pst__JobRecord *job, struct err *err)
+{
+    int r;
+
+    if (!plugins.stack)
+        return 0;
+    r = hand_over(OPT_FROM_SCRIPT, err);
+    if (r == 0) {
+        plugins_add_env(env);
+        plugins_fill_job(job);
+    }
+    forget();
+    return r;
+}
+
+void plugins_entries_done(void)
+{
+    if (plugins.stack)
+        call_or_die(SPANK_INIT_POST_OPT);
 }
 
 int plugins_step_made(uint32_t job_id, uint32_t step_id, uint32_t nodes, uint32_t tasks)

@@ -16,6 +16,11 @@
 void plugins_load(struct cli *c, bool local);
 /* All options are known.  words: of the command to run, NULL-terminated. */
 void plugins_options_done(char **words, int n_words);
+/* The same for one entry of a crontab, whose options were noted: they are handed over, become part
+ * of env and job, and are forgotten.  -EINVAL with a sentence: refused. */
+int plugins_take_entry(struct envlist *env, Pst__JobRecord *job, struct err *err);
+/* All entries were taken. */
+void plugins_entries_done(void);
 /* The variables by which options reach the step daemons. */
 void plugins_add_env(struct envlist *env);
 /* What Prolog and Epilog are told; pb_done() frees it. */

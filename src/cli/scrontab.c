@@ -19,6 +19,7 @@
 #include "cli/cli.h"
 #include "cli/crontab.h"
 #include "cli/opts.h"
+#include "cli/plugins.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
 
@@ -169,6 +170,8 @@ static bool put_text(struct scrontab *s, const char *text)
     int code = 0;
 
     req.text = (char *)text;
+    if (!mistakes)
+        plugins_entries_done();
     if (!mistakes && cli_call(&s->cli, OP_CRONTAB_SET, &req.base, NULL, &code, &err) < 0) {
         if (code == ESLURM_DISABLED || code == ESLURM_USER_ID_MISSING || !code)
             cli_fatal("slurm_update_crontab failed: %s", err.text);
@@ -318,12 +321,15 @@ int main(int argc, char **argv)
     options(&s, argc, argv);
     if (!conf_option(cli_conf(&s.cli), CONF_SCRON_PARAMETERS, "enable", &value, &len))
         cli_fatal("scrontab is disabled on this cluster");
+    if (s.action != 'l' && s.action != 'r')
+        plugins_load(&s.cli, false);
     status = s.action == 'l'   ? list(&s)
              : s.action == 'r' ? remove_all(&s)
              : s.action == 'e' ? edit(&s)
                                : from_file(&s);
     if (fflush(stdout) != 0)
         status = CLI_EXIT_FAILED;
+    plugins_end();
     cli_done(&s.cli);
     return status;
 }

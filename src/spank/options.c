@@ -121,6 +121,15 @@ int spank_option_given(struct spank_stack *st, size_t i, const char *arg, struct
     return 0;
 }
 
+void spank_options_forget(struct spank_stack *st)
+{
+    for (size_t i = 0; i < st->n_options; i++) {
+        free(st->options[i].arg);
+        st->options[i].arg = NULL;
+        st->options[i].given = false;
+    }
+}
+
 char *options_variable(const struct plugin *p, const char *option)
 {
     char *name;

@@ -92,6 +92,9 @@ const struct spank_option *spank_option_at(const struct spank_stack *st, size_t 
  * err says so. */
 int spank_option_given(struct spank_stack *st, size_t i, const char *arg, struct err *err);
 
+/* As if none had been given: for the next entry of a crontab. */
+void spank_options_forget(struct spank_stack *st);
+
 /* What was given travels as variables _SLURM_SPANK_OPTION_PLUGIN_OPTION. */
 #define SPANK_OPTION_PREFIX "_SLURM_SPANK_OPTION_"
 typedef void spank_env_fn(void *ctx, const char *name, const char *value);

@@ -213,6 +213,56 @@ def test_options(site, build):
 
 
 @needs_root
+def test_options_of_a_crontab(site, build):
+    c = site.start(f"optional {build(EXAMPLES / 'renice.c')}\noptional {site.recorder()} LOG",
+                   conf="ScronParameters=enable")
+    table = c.dir / "crontab"
+    table.write_text("#SCRON --renice=many\n* * * * * true\n")
+    assert "line 2: Invalid --renice argument: many" in c.refused("scrontab", table)
+    table.write_text("#SCRON --renicer=1\n* * * * * true\n")
+    assert "Invalid option found in #SCRON line: --renicer=1" in c.refused("scrontab", table)
+    table.write_text("#SCRON --renice=4\n@yearly true\n@yearly false\n")
+    c.run("scrontab", table)
+    assert site.calls("allocator")[-3:] == ["init", "init_post_opt", "exit"]
+    jobs = c.run("squeue", "-h", "-o", "%A").out.split()
+    assert len(jobs) == 2
+    c.run("scrontab", "-r")
+
+
+@needs_root
+def test_options_beside_scripts(site, build):
+    """Prolog, PrologSlurmctld and plugins beside them are told what was asked for."""
+    c = site.start("", conf="Prolog={dir}/told\nPrologSlurmctld={dir}/told", start=False)
+    script = c.dir / "etc" / "told"
+    script.write_text(f"#!/bin/sh\necho $SLURM_SCRIPT_CONTEXT $SPANK__SLURM_SPANK_OPTION_asked_own >> {site.log}\n")
+    script.chmod(0o755)
+    source = c.dir / "asked.c"
+    source.write_text("""#include <slurm/spank.h>
+        SPANK_PLUGIN(asked, 1)
+        struct spank_option spank_options[] = {
+            { (char *)"own", NULL, (char *)"own", 1, 0, NULL }, SPANK_OPTIONS_TABLE_END };
+        int slurm_spank_job_prolog(spank_t sp, int ac, char **av)
+        {
+            char *text = 0;
+            uint32_t job;
+
+            (void)ac;
+            (void)av;
+            if (spank_option_getopt(sp, &spank_options[0], &text) == 0 && spank_get_item(sp, S_JOB_ID, &job) == 0)
+                slurm_info("job %u was given %s", job, text);
+            return 0;
+        }
+        """)
+    site.stack(f"required {build(source)}")
+    c.write_conf(c.conf_text().replace("{dir}", str(c.dir / "etc")))
+    c.start()
+    job = c.sbatch("--own=word", wrap="true")
+    c.wait_end(job)
+    assert sorted(site.log.read_text().splitlines()) == ["prolog_slurmctld word", "prolog_slurmd word"]
+    assert f"job {job} was given word" in (c.dir / "log" / "slurmd-node1.log").read_text()
+
+
+@needs_root
 def test_image(site, build):
     """The way of container plugins: the task's own mount namespace and root, made before its program."""
     if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
