@@ -314,7 +314,7 @@ enum child_stage {
     CHILD_EXEC,
 };
 int child_start(struct child *c, pid_t *ret_pid);
-/* The steps of a child's way to its program, in this order.  0 or a negative errno; no allocation. */
+/* The steps of a child's way to its program.  0 or a negative errno; no allocation. */
 int child_join(const struct child *c);   /* session, cgroups, terminal, limits, CPUs, the job's namespaces */
 int child_become(const struct child *c); /* the user */
 int child_chdir(const struct child *c);

@@ -388,6 +388,75 @@ def test_slurmd_does_not_start(site):
     assert "required plugin record: slurm_spank_init() failed with -1" in c.logs("slurmd-node1")
 
 
+ODD = """#include <signal.h>
+    #include <slurm/slurm.h>
+    #include <slurm/spank.h>
+    #include <string.h>
+    #include <sys/wait.h>
+    SPANK_PLUGIN(odd, 1);
+    static int asked(int ac, char **av, const char *word)
+    {
+        return ac > 0 && strcmp(av[0], word) == 0;
+    }
+    int slurm_spank_init(spank_t sp, int ac, char **av)
+    {
+        return spank_remote(sp) == 1 && asked(ac, av, "crash") ? raise(SIGSEGV) : ESPANK_SUCCESS;
+    }
+    int slurm_spank_user_init(spank_t sp, int ac, char **av)
+    {
+        int status = -1;
+
+        if (asked(ac, av, "child")) {
+            pid_t pid = fork();
+
+            if (pid == 0)
+                _exit(5);
+            (void)waitpid(pid, &status, 0);
+            slurm_spank_log("child %d", WEXITSTATUS(status));
+        }
+        return ESPANK_SUCCESS;
+    }
+    int slurm_spank_task_init(spank_t sp, int ac, char **av)
+    {
+        const char *words[] = { "sh", "-c", "echo before; exec \\"$@\\"", "sh" };
+
+        if (asked(ac, av, "crash-task"))
+            return raise(SIGSEGV);
+        if (asked(ac, av, "slow"))
+            return (int)sleep(600);
+        return asked(ac, av, "words") ? spank_prepend_task_argv(sp, 4, words) : ESPANK_SUCCESS;
+    }
+    """
+
+
+def test_odd_plugins(site, build):
+    """A plugin that starts processes, puts words before the command, takes its time, or crashes."""
+    c = site.start("")
+    source = c.dir / "odd.c"
+    source.write_text(ODD)
+    plugin = build(source)
+    site.stack(f"required {plugin} child")
+    done = c.run("srun", "echo", "ran")
+    assert (done.out, done.err) == ("ran\n", "child 5\n")
+    site.stack(f"required {plugin} words")
+    assert c.run("srun", "echo", "ran").out == "before\nran\n"
+    job = c.sbatch(script='echo $(basename $0) "$1"', args=("one",))
+    c.wait_end(job)
+    assert c.out(job) == "before\nslurm_script one\n"
+    site.stack(f"required {plugin} crash-task")
+    assert c.run("srun", "true", check=False).rc == 139
+    site.stack(f"required {plugin} slow")
+    with c.popen("srun", "true", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as srun:
+        wait_until(lambda: c.run("squeue", "-h", "-s").out, "the step runs")
+        c.run("scancel", "--state=RUNNING")
+        assert srun.wait(60) != 0
+    site.stack(f"required {plugin} crash")
+    assert c.run("srun", "true", check=False).rc != 0
+    c.wait_nodes()
+    site.stack("")
+    c.run("srun", "true")
+
+
 def test_mistakes(site, build):
     c = site.start("")
     for text, said in (("required /no/such/plugin.so", "required plugin /no/such/plugin.so cannot be loaded: "),

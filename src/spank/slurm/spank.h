@@ -14,12 +14,7 @@
 #ifndef PENSTOCK_SPANK_H
 #define PENSTOCK_SPANK_H
 
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
-#include "slurm_errno.h"
-#include "slurm_version.h"
+#include "slurm.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -68,16 +63,6 @@ int spank_remote(spank_t sp); /* 1 in the step daemon, 0 elsewhere, -1 bad handl
 int spank_symbol_supported(
     const char *symbol); /* 1: a callback of this name is called; 0 not; -1 bad argument */
 const char *spank_strerror(spank_err_t err);
-
-/* Steps that are not srun's, as S_JOB_STEPID names them. */
-#ifndef SLURM_BATCH_SCRIPT
-#define SLURM_INTERACTIVE_STEP 0xfffffffau
-#define SLURM_BATCH_SCRIPT 0xfffffffbu
-#define SLURM_EXTERN_CONT 0xfffffffcu
-#endif
-#ifndef NO_VAL
-#define NO_VAL 0xfffffffeu
-#endif
 
 /* ---- facts -------------------------------------------------------------------------------------
  */
