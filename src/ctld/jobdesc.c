@@ -328,6 +328,24 @@ static void set_environment(lua_State *L, int index, ProtobufCMessage *msg, void
     d->environment = lua.ref(L, LUA_REGISTRYINDEX);
 }
 
+/* What plugins of the submitting command have to say, their options among it. */
+static void get_plugins(lua_State *L, ProtobufCMessage *msg, void *ctx)
+{
+    const Pst__JobRecord *r = job_of(msg);
+
+    (void)ctx;
+    lua.newtable(L, 0, (int)r->n_spank_job_env);
+    for (size_t i = 0; i < r->n_spank_job_env; i++) {
+        const char *entry = r->spank_job_env[i], *is = strchr(entry, '=');
+
+        if (!is)
+            continue;
+        lua.pushbytes(L, entry, (size_t)(is - entry));
+        lua.pushtext(L, is + 1);
+        lua.settable(L, -3);
+    }
+}
+
 static int by_text(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -481,6 +499,7 @@ static const struct luarecord_row desc_rows[] = {
     DERIVED("default_qos", get_default_qos),
     DERIVED("group_id", get_group_id),
     DERIVED("script", get_script),
+    DERIVED("spank_job_env", get_plugins),
     DERIVED("user_id", get_user_id),
     DERIVED("user_name", get_user_name),
 };
