@@ -230,6 +230,8 @@ static bool begin(struct step *s)
                                    .env_all = env_all,
                                    .log = say };
     r = fill_facts(p);
+    if (r == 0 && access(s->sf->plugstack, R_OK) < 0) /* slurmd saw it: it is below a private folder of the job */
+        r = err_set(&err, -errno, "cannot read %s: %s", s->sf->plugstack, strerror(errno));
     if (r == 0)
         r = spank_stack_load(s->sf->plugstack, s->sf->plugin_dir, &p->host, &p->stack, &err);
     if (r < 0 || !p->stack) {

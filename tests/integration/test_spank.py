@@ -229,6 +229,24 @@ def test_options_of_a_crontab(site, build):
     c.run("scrontab", "-r")
 
 
+def test_options_in_job_submit(site, build):
+    """What plugins of sbatch have to say is there for job_submit.lua."""
+    c = site.start(f"optional {build(EXAMPLES / 'renice.c')}\noptional {site.recorder()} LOG",
+                   conf="JobSubmitPlugins=lua", start=False)
+    (c.dir / "etc" / "job_submit.lua").write_text("""
+        function slurm_job_submit(desc, parts, uid)
+            slurm.log_user("renice %s, %s", desc.spank_job_env["_SLURM_SPANK_OPTION_renice_renice"] or "none",
+                           desc.spank_job_env.RECORD)
+            return slurm.SUCCESS
+        end
+        function slurm_job_modify(desc, rec, parts, uid)
+            return slurm.SUCCESS
+        end""")
+    c.start()
+    assert "sbatch: renice 4, told\n" in c.run("sbatch", "--renice=4", "--wrap", "true").err
+    assert "sbatch: renice none, told\n" in c.run("sbatch", "--wrap", "true").err
+
+
 @needs_root
 def test_options_beside_scripts(site, build):
     """Prolog, PrologSlurmctld and plugins beside them are told what was asked for."""
