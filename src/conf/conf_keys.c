@@ -267,10 +267,6 @@ static const char *why_without(enum conf_table_id table, int key, const char *na
         int key;
         const char *name, *why;
     } reasons[] = {
-        { CONF_PROLOG_FLAGS, "DeferBatch",
-          " but Alloc's: a batch script waits for the prolog of its own node only" },
-        { CONF_PROLOG_FLAGS, "RunInJob",
-          " but Alloc's and Contain's: the prolog runs beside the job, not inside its cgroup" },
         { CONF_PROLOG_FLAGS, "X11", " but Alloc's and Contain's: X11 forwarding is not available" },
     };
 

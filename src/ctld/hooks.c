@@ -13,6 +13,7 @@
 #include "ctld/launchfail.h"
 #include "ctld/lifecycle.h"
 #include "ctld/programs.h"
+#include "ctld/prologs.h"
 #include "ctld/steps.h"
 #include "ctld/wait.h"
 #include "model/jobenv.h"
@@ -108,6 +109,7 @@ static void prolog_done(struct ctld *ctld, const struct program *p)
 {
     struct job *j = cluster_job(ctld->cluster, p->job_id);
     Pst__Transaction *tx;
+    Pst__JobRecord *set;
     uint64_t lsn;
 
     if (!j || j->rec->db_id != p->run_id || !job_waits_for_prolog(j->rec) || job_is_ended(j->rec))
@@ -117,8 +119,9 @@ static void prolog_done(struct ctld *ctld, const struct program *p)
         return;
     }
     tx = tx_new(core_now());
-    SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, p->job_id), state_flags,
-        j->rec->state_flags & ~JOB_FLAG(CONFIGURING));
+    set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, p->job_id);
+    if (!job_awaits_node_prologs(j->rec))
+        SET(set, state_flags, j->rec->state_flags & ~JOB_FLAG(CONFIGURING));
     tx_clear(tx, 200); /* prolog_pending */
     lsn = core_commit(ctld, tx);
     if (!lsn) {

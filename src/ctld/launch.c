@@ -12,6 +12,7 @@
 #include "ctld/het.h"
 #include "ctld/hooks.h"
 #include "ctld/lifecycle.h"
+#include "ctld/prologs.h"
 #include "ctld/rlimits.h"
 
 /* "16(x4),8": one number per group of equal neighbours. */
@@ -78,7 +79,7 @@ static bool any_flag(const struct ctld *ctld, const char *const *flags, size_t n
     return false;
 }
 
-static bool wants_prepare(const struct ctld *ctld)
+bool launch_prepares(const struct ctld *ctld)
 {
     /* All but the first imply it. */
     static const char *const flags[] = { "Alloc", "Contain", "DeferBatch", "NoHold", "RunInJob", "X11" };
@@ -116,7 +117,7 @@ static void prepare_others(struct ctld *ctld, struct job *j, uint64_t lsn, size_
 
 void launch_prepare(struct ctld *ctld, struct job *j, uint64_t lsn)
 {
-    if (wants_prepare(ctld))
+    if (launch_prepares(ctld))
         prepare_others(ctld, j, lsn, 0);
 }
 
@@ -131,6 +132,10 @@ void launch_batch(struct ctld *ctld, struct job *j, uint64_t lsn)
 
     if (!n || !het_runs_script(j->rec) || job_waits_for_prolog(j->rec))
         return; /* hooks.c comes back */
+    if (prologs_hold_batch(ctld, j)) {
+        prepare_others(ctld, j, lsn, 0); /* prologs.c comes back */
+        return;
+    }
     script = cluster_blob(ctld->cluster, j->rec->script_hash);
     env = cluster_blob(ctld->cluster, j->rec->env_hash);
     job_on_node(ctld, j, 0, &on);
@@ -156,8 +161,8 @@ void launch_batch(struct ctld *ctld, struct job *j, uint64_t lsn)
     job_on_node_done(&on);
     if (job_is_suspended(j->rec)) /* stopped while it was on its way, or while its prolog ran */
         launch_suspend_on(ctld, j, n, lsn, true);
-    if (wants_prepare(ctld))
-        prepare_others(ctld, j, lsn, 1);
+    if (launch_prepares(ctld) && !prologs_over(j))
+        prepare_others(ctld, j, lsn, job_awaits_node_prologs(j->rec) ? 0 : 1);
 }
 
 void launch_terminate(struct ctld *ctld, struct job *j, const struct node *n, size_t position,

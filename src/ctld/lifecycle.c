@@ -22,6 +22,7 @@
 #include "ctld/hooks.h"
 #include "ctld/jobs.h"
 #include "ctld/mail.h"
+#include "ctld/prologs.h"
 #include "ctld/steps.h"
 #include "ctld/wait.h"
 #include "model/array.h"
@@ -31,7 +32,7 @@ enum {
     F_REASON = 32, F_REASON_TEXT = 33, F_EXIT_STATUS = 34, F_DERIVED = 35, F_CANCEL_UID = 40,
     F_START = 53, F_END = 54, F_SUSPEND = 55, F_SUSPENDED = 56, F_KILL = 60, F_WARNED = 42,
     F_KILL_SENT = 43, F_ALLOC = 180, F_RELEASED = 181, F_NEXT_STEP = 182, F_BATCH_HOST = 183,
-    F_BATCH_STARTED = 185, F_ALLOC_TRES = 186, F_FAILED_NODE = 188, F_PROLOG_PENDING = 200,
+    F_BATCH_STARTED = 185, F_ALLOC_TRES = 186, F_FAILED_NODE = 188, F_PROLOG_PENDING = 200, F_NODE_PROLOGS = 540,
     F_LICENSES_ALLOC = 250, F_PREEMPT = 260, F_PREEMPT_KILL = 261, F_PREEMPT_MODE = 262,
     F_PREEMPTED_BY = 263, F_PREEMPTABLE = 264, F_RESERVATION = 17, F_REQ_RESERVATION = 290, F_RESV_ID = 291,
     F_GANG = 410, F_WHOLE_NODES = 411,
@@ -292,7 +293,7 @@ static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct j
     static const uint32_t gone[] = { F_EXIT_STATUS, F_DERIVED, F_CANCEL_UID, F_START, F_END, F_SUSPEND,
                                      F_SUSPENDED, F_KILL, F_WARNED, F_KILL_SENT, F_ALLOC, F_RELEASED,
                                      F_NEXT_STEP, F_BATCH_HOST, F_BATCH_STARTED, F_ALLOC_TRES, JOB_FIELD_BILLING,
-                                     F_FAILED_NODE, F_PROLOG_PENDING, F_LICENSES_ALLOC,
+                                     F_FAILED_NODE, F_PROLOG_PENDING, F_NODE_PROLOGS, F_LICENSES_ALLOC,
                                      F_PREEMPT, F_PREEMPT_KILL, F_PREEMPT_MODE, F_PREEMPTED_BY,
                                      F_PREEMPTABLE, F_RESV_ID, F_GANG, F_WHOLE_NODES };
     const Pst__JobRecord *r = j->rec;
@@ -491,6 +492,7 @@ static void lose(struct ctld *ctld, struct job *j, const struct node *n)
     } else if (r->has_no_kill && r->no_kill && r->alloc->n_node_ids > 1 &&
                r->alloc->node_ids[0] != n->rec->node_id) {
         lose_steps(ctld, j, n->rec->node_id); /* --no-kill: the rest goes on */
+        prologs_passed(ctld, j, n->rec->node_id);
     } else {
         end.requeue = r->has_batch && r->batch && r->has_requeue && r->requeue;
         lose_job(ctld, j, n->rec->node_id, &end);

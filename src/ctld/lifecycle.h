@@ -65,6 +65,8 @@ bool node_send(struct ctld *ctld, const struct node *n, uint64_t lsn, unsigned o
 
 /* launch.c */
 void launch_batch(struct ctld *ctld, struct job *j, uint64_t lsn);
+/* Does PrologFlags have prologs run when a job starts? */
+bool launch_prepares(const struct ctld *ctld);
 /* PrologFlags=Alloc of a job without a script. */
 void launch_prepare(struct ctld *ctld, struct job *j, uint64_t lsn);
 /* The same for one node, whatever PrologFlags says. */

@@ -13,10 +13,12 @@
 #include "ctld/async.h"
 #include "ctld/effects.h"
 #include "ctld/feed.h"
+#include "ctld/hooks.h"
 #include "ctld/jobs.h"
 #include "ctld/het.h"
 #include "ctld/launchfail.h"
 #include "ctld/lifecycle.h"
+#include "ctld/prologs.h"
 #include "ctld/reboot.h"
 #include "ctld/steps.h"
 #include "ctld/view.h"
@@ -316,6 +318,8 @@ void op_node_report(struct ctld *ctld, struct cmd *cmd)
         if (j && j->rec->db_id == rep->script_told[i]->run_id)
             lifecycle_script_told(ctld, j);
     }
+    for (size_t i = 0; i < rep->n_prolog_done; i++)
+        prologs_done(ctld, n, rep->prolog_done[i]);
     if (rep->drain_reason)
         drain_node(ctld, n, rep->drain_reason);
     if (rep->has_prolog_failed_job) {
@@ -364,6 +368,8 @@ static void reconcile_job(struct ctld *ctld, struct node *n, const Pst__NodeRegi
             launch_terminate(ctld, j, n, (size_t)pos, ctld->applied_lsn, NULL);
         return;
     }
+    if (prologs_await(j, (size_t)pos) && !job_waits_for_prolog(r))
+        launch_prepare_on(ctld, j, (size_t)pos, ctld->applied_lsn); /* asked, it answers again */
     if (batch_here && !reported(reg, r->job_id, STEP_BATCH, r->db_id)) {
         if (r->has_batch_started && r->batch_started) {
             struct job_end end = { .state = JOB_STATE(NODE_FAIL),

@@ -17,6 +17,7 @@
 #include "ctld/het.h"
 #include "ctld/jobs.h"
 #include "ctld/lifecycle.h"
+#include "ctld/prologs.h"
 
 static void *must(void *p)
 {
@@ -150,6 +151,7 @@ static int shrink(struct ctld *ctld, struct job *j, const struct bitmap *keep, u
         tell_leaving(ctld, j, (Pst__Alloc *)old, keep, lsn);
         feed_job_gone(ctld, j);
         feed_job_started(ctld, j, false);
+        prologs_resized(ctld, j, lsn);
     }
     protobuf_c_message_free_unpacked(old, NULL);
     *ret_lsn = lsn;

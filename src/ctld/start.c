@@ -24,6 +24,7 @@
 #include "ctld/lifecycle.h"
 #include "ctld/policy.h"
 #include "ctld/preempt.h"
+#include "ctld/prologs.h"
 #include "ctld/resv.h"
 #include "ctld/schedthread.h"
 #include "ctld/steps.h"
@@ -262,12 +263,14 @@ static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old, const cha
 {
     const struct cluster *c = ctld->cluster;
     const struct partition *part = cluster_partition(c, partition);
-    bool prolog = hooks_prolog_wanted(ctld);
+    bool prolog = hooks_prolog_wanted(ctld), nodes = prologs_wanted(ctld);
 
     SET(set, state, JOB_STATE(RUNNING));
-    SET(set, state_flags, prolog ? JOB_FLAG(CONFIGURING) : 0);
+    SET(set, state_flags, prolog || nodes ? JOB_FLAG(CONFIGURING) : 0);
     if (prolog)
         SET(set, prolog_pending, true);
+    if (nodes)
+        SET(set, node_prologs, true);
     SET(set, start_us, now);
     if (shortened_min) { /* --time-min let it start earlier */
         SET(set, time_limit_min, shortened_min);
@@ -444,6 +447,7 @@ static void after_start(struct ctld *ctld, const struct started *st, uint32_t pr
 
     SET(j->rec, cur_priority, priority);
     SET(j->rec, last_sched_eval_us, core_now());
+    j->prologs = bitmap_free(j->prologs);
     if (cluster_step(j, STEP_EXTERN))
         steps_await(cluster_step(j, STEP_EXTERN));
     if (st->id != st->proposed) /* told before the task counted: the throttle may be reached now */

@@ -11,6 +11,7 @@
 #include "ctld/het.h"
 #include "ctld/hooks.h"
 #include "ctld/lifecycle.h"
+#include "ctld/prologs.h"
 #include "ctld/steps.h"
 
 static struct waiter *waiter_new(struct ctld *ctld, const struct cmd *cmd)
@@ -176,7 +177,7 @@ void wait_notify(struct ctld *ctld, struct job *j, uint64_t lsn)
             send_plain(ctld, w, j, lsn, 0);
             wait_remove(ctld, w);
         } else if (w->until_started && !w->granted && !job_is_pending(j->rec) &&
-                   !job_waits_for_prolog(j->rec)) {
+                   !job_waits_for_prolog(j->rec) && !prologs_hold_grant(ctld, j)) {
             send_grant(ctld, w, j, lsn);
         } else if (w->until_started && !w->granted) {
             send_plain(ctld, w, j, lsn, FRAME_MORE);

@@ -58,6 +58,7 @@ void model_job_free(struct job *j)
     if (j->rec)
         pst__job_record__free_unpacked(j->rec, NULL);
     bitmap_free(j->cleaning);
+    bitmap_free(j->prologs);
     free(j->waiters);
     free(j);
 }

@@ -57,6 +57,7 @@ struct job {
     struct job *prev_named, *next_named;
     /* live only, owned by the controller */
     struct bitmap *cleaning; /* allocation positions whose cleanup is awaited; NULL = none */
+    struct bitmap *prologs;  /* likewise of node_prologs; NULL = not known, all are asked */
     uint64_t owner_conn;     /* connection that owns the allocation, 0 = none */
     int64_t owner_lost_us;   /* since when it is gone */
     uint64_t *waiters;       /* tickets of requests that wait on this job */

@@ -61,6 +61,8 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
     sf->processors = d->binds ? d->processors : NULL;
     sf->gather = gather_of(d->conf, job->on->job);
     sf->ns = step_id == STEP_ID_EXTERN ? d->ns : NULL;
+    sf->has_run_in_job = true;
+    sf->run_in_job = step_id == STEP_ID_EXTERN && job->run_in_job;
     set_num(&sf->has_step_id, &sf->step_id, step_id);
     set_num(&sf->has_kill_wait_s, &sf->kill_wait_s, conf_num(d->conf, CONF_KILL_WAIT));
     set_num(&sf->has_unkillable_s, &sf->unkillable_s, conf_num(d->conf, CONF_UNKILLABLE_STEP_TIMEOUT));
@@ -146,16 +148,47 @@ static void start(struct noded *d, struct nstep *step, const Pst__StepFile *sf, 
     steps_end_unstarted(d, step, "could not start the step daemon");
 }
 
+static void ensure_extern(struct noded *d, struct njob *job);
+
+/* With RunInJob the extern step comes first, and the prolog when it says that it is there. */
+static void start_prolog(struct noded *d, struct njob *job)
+{
+    const struct nstep *ext;
+
+    if (job->run_in_job)
+        ensure_extern(d, job);
+    ext = job->run_in_job ? job_find_step(job, STEP_ID_EXTERN) : NULL;
+    if (!ext || ext->phase != STEP_RUNS || ext->launched) {
+        scripts_start(d, job, false);
+        return;
+    }
+    job->prolog = SCRIPT_RUNS;
+    job->prolog_waits = true;
+}
+
+void launch_waiting_prolog(struct noded *d, struct njob *job)
+{
+    if (!job->prolog_waits)
+        return;
+    job->prolog_waits = false;
+    job->prolog = SCRIPT_NOT_RUN;
+    if (job->terminating)
+        steps_advance_job(d, job);
+    else
+        scripts_start(d, job, false);
+}
+
 /* Start now, or keep it until the prolog is over.  Takes sf and srun_fd. */
 static void start_or_wait(struct noded *d, struct nstep *step, Pst__StepFile *sf, int srun_fd)
 {
     struct njob *job = step->job;
+    bool first = job->run_in_job && step->step_id == STEP_ID_EXTERN;
 
     fill_user(sf);
-    if (job->prolog == SCRIPT_NOT_RUN && scripts_any(d, false))
-        scripts_start(d, job, false);
-    if (job->prolog == SCRIPT_RUNS || (job->prolog != SCRIPT_FAILED && step->step_id != STEP_ID_EXTERN &&
-                                       ns_pending(d, job))) {
+    if (job->prolog == SCRIPT_NOT_RUN && scripts_any(d, false) && !first)
+        start_prolog(d, job);
+    if ((job->prolog == SCRIPT_RUNS && !first) ||
+        (job->prolog != SCRIPT_FAILED && step->step_id != STEP_ID_EXTERN && ns_pending(d, job))) {
         step->phase = STEP_WAITS;
         step->waiting = sf;
         step->srun_fd = srun_fd;
@@ -175,7 +208,7 @@ static void start_or_wait(struct noded *d, struct nstep *step, Pst__StepFile *sf
         steps_end_unstarted(d, step, "the job's private folders are gone");
         return;
     }
-    if (job->prolog == SCRIPT_NOT_RUN)
+    if (job->prolog == SCRIPT_NOT_RUN && !scripts_any(d, false))
         job->prolog = SCRIPT_DONE; /* there is none */
     if (constrain_plan(d, sf) < 0) {
         if (srun_fd >= 0)
@@ -230,6 +263,15 @@ static int check_on(const struct noded *d, const Pst__JobOnNode *on, struct err 
     return check_user(on->job->uid, err);
 }
 
+bool launch_in_job(const struct noded *d, const struct njob *job)
+{
+    const char *value;
+    size_t len;
+
+    return job->on->has_contain && job->on->contain &&
+           conf_option(d->conf, CONF_PROLOG_FLAGS, "RunInJob", &value, &len);
+}
+
 /* Find or make the job; *on is taken when it is made. */
 static int get_job(struct noded *d, Pst__JobOnNode **on, struct njob **ret_job, struct err *err)
 {
@@ -244,6 +286,8 @@ static int get_job(struct noded *d, Pst__JobOnNode **on, struct njob **ret_job, 
             r = spool_put_msg(dir, "job", &(*on)->base);
         if (r == 0)
             r = jobs_add_take(&d->jobs, *on, &job);
+        if (r == 0)
+            job->run_in_job = launch_in_job(d, job);
         if (r < 0) {
             (void)spool_remove_job(d->spool, (*on)->job->job_id,
                                    (*on)->run_id); /* r is the story */
@@ -352,7 +396,7 @@ int launch_prepare(struct noded *d, Pst__PrepareJob *msg, struct err *err)
         return r;
     job->prolog_wanted = true;
     if (job->prolog == SCRIPT_NOT_RUN && scripts_any(d, false))
-        scripts_start(d, job, false);
+        start_prolog(d, job);
     else if (job->prolog == SCRIPT_NOT_RUN)
         job->prolog = SCRIPT_DONE;
     ensure_extern(d, job);

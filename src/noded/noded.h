@@ -74,6 +74,10 @@ struct njob {
     int ns_pid_fd;      /* first process of its process and user namespaces; -1 none, or not yet */
     uint32_t ns_flags;  /* with it: CLONE_NEWPID, CLONE_NEWUSER */
     bool released;      /* its extern step was told that nobody needs it any more */
+    bool run_in_job;    /* prolog and epilog run in its extern step (PrologFlags=RunInJob) */
+    bool prolog_waits;  /* ... for that to start */
+    bool emptied;       /* with released: it waits for the epilog */
+    bool finished;      /* ... and was told that this is over */
     bool suspended;     /* its steps are stopped, and those that start are too */
     uint32_t batch_status;
     Pst__StepOrder *held; /* to end its other steps, until the batch step has its signal; owned */
@@ -198,6 +202,11 @@ void launch_step(struct noded *d, Pst__LaunchStep *launch, Pst__StepCredential *
 /* A queued step, sent by the controller.  The parts it needs are taken from msg.  0: accepted or known. */
 int launch_async(struct noded *d, Pst__LaunchStep *msg, struct err *err);
 int launch_prepare(struct noded *d, Pst__PrepareJob *msg, struct err *err);
+/* Are the job's prolog and epilog to run in its extern step?  By the configuration; the step itself
+ * may know better. */
+bool launch_in_job(const struct noded *d, const struct njob *job);
+/* The extern step has started, or did not: the prolog that waited for it can run. */
+void launch_waiting_prolog(struct noded *d, struct njob *job);
 /* The prolog of job ended: start what waits, or give up. */
 void launch_after_prolog(struct noded *d, struct njob *job);
 
@@ -229,8 +238,9 @@ bool scripts_any(const struct noded *d, bool epilog);
 void scripts_start(struct noded *d, struct njob *job, bool epilog);
 bool scripts_child_exited(struct noded *d, pid_t pid, int status);
 
-/* scripts.c, for others: path as a session of its own with nothing open.  argv NULL: its path alone.  Negative errno. */
-int scripts_spawn(const char *path, char *const *argv, char *const *envp, pid_t *ret_pid);
+/* scripts.c, for others: path as a session of its own with nothing open, in dir (NULL: ours).  argv NULL: its path alone.
+ * Negative errno. */
+int scripts_spawn(const char *path, char *const *argv, const char *dir, char *const *envp, pid_t *ret_pid);
 
 /* plugins.c: plugins of the site (plugstack.conf) */
 int plugins_begin(struct noded *d, struct err *err);

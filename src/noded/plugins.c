@@ -61,7 +61,7 @@ int plugins_spawn(const struct noded *d, bool epilog, char *const *envp, pid_t *
 
     if (!path || asprintf(&exe, "%s-plug", d->stepd_exe) < 0)
         return -ENOMEM;
-    return scripts_spawn(exe, argv, envp, ret_pid);
+    return scripts_spawn(exe, argv, NULL, envp, ret_pid);
 }
 
 static int load(struct noded *d, struct plugins **ret, struct err *err)

@@ -162,6 +162,7 @@ static int on_entry(void *ctx, uint32_t job_id, uint64_t run_id, const uint32_t 
         return 0;
     }
     job->prolog = SCRIPT_DONE;
+    job->run_in_job = launch_in_job(d, job);
     if (spool_has(dir, "epilogued"))
         job->epilog = SCRIPT_DONE;
     /* All done, but not acknowledged: the steps' ends are told again, and then this. */
@@ -173,6 +174,7 @@ static void recover_job(void *ctx, struct njob *job)
 {
     for (struct nstep *s = job->steps; s; s = s->next)
         recover_step(ctx, job, s);
+    steps_advance_job(ctx, job); /* one's end may have been the job's, with others not yet found */
 }
 
 void recover_spool(struct noded *d)

@@ -157,7 +157,7 @@ static void finished(struct noded *d, struct run *r, bool ok)
     begin_queued(d);
 }
 
-int scripts_spawn(const char *path, char *const *argv, char *const *envp, pid_t *ret_pid)
+int scripts_spawn(const char *path, char *const *argv, const char *dir, char *const *envp, pid_t *ret_pid)
 {
     char *alone[] = { (char *)path, NULL };
     posix_spawn_file_actions_t fa;
@@ -170,6 +170,8 @@ int scripts_spawn(const char *path, char *const *argv, char *const *envp, pid_t 
     if (posix_spawn_file_actions_init(&fa) != 0)
         return -ENOMEM;
     r = posix_spawnattr_init(&attr);
+    if (r == 0 && dir)
+        r = posix_spawn_file_actions_addchdir_np(&fa, dir);
     for (int fd = 0; r == 0 && fd < 3; fd++)
         r = posix_spawn_file_actions_addopen(&fa, fd, "/dev/null", O_RDWR, 0);
     if (r == 0) {
@@ -182,6 +184,28 @@ int scripts_spawn(const char *path, char *const *argv, char *const *envp, pid_t 
     }
     (void)posix_spawn_file_actions_destroy(&fa);
     return -r;
+}
+
+/* The extern step that the job's scripts run in, while it takes any; NULL: they run beside the job. */
+static const struct nstep *place_of(struct njob *job)
+{
+    const struct nstep *s = job->run_in_job ? job_find_step(job, STEP_ID_EXTERN) : NULL;
+
+    return s && s->phase == STEP_RUNS && s->launched ? s : NULL;
+}
+
+/* Where PrologFlags has RunInJob, a program of ours becomes a process of the extern step first. */
+static int spawn(struct noded *d, struct run *r, const char *path, char *const *envp)
+{
+    struct njob *job = jobs_find(&d->jobs, r->job_id, r->run_id);
+    const struct nstep *place = job ? place_of(job) : NULL;
+    char *inside[] = { d->stepd_exe, (char *)"script", (char *)path, NULL };
+    char dir[SPOOL_PATH_MAX];
+
+    if (!place)
+        return scripts_spawn(path, NULL, NULL, envp, &r->pid);
+    spool_step_dir(d->spool, r->job_id, r->run_id, STEP_ID_EXTERN, dir, sizeof(dir));
+    return scripts_spawn(d->stepd_exe, inside, dir, envp, &r->pid);
 }
 
 /* The next script, or the end. */
@@ -201,7 +225,7 @@ static void run_next(struct noded *d, struct run *r)
     else if (r->plugins)
         rc = plugins_spawn(d, r->epilog, envp, &r->pid);
     else
-        rc = scripts_spawn(path, NULL, envp, &r->pid);
+        rc = spawn(d, r, path, envp);
     r->plugins = false;
     if (rc == 0)
         return;

@@ -64,6 +64,7 @@ static void no_folders(struct noded *d, struct njob *job, const char *why)
 {
     log_error("%s job=%u", why ? why : "the extern step could not be set up", job->job_id);
     job->prolog = SCRIPT_FAILED;
+    job->prolog_waits = false;
     report_prolog_failed(d, job);
     report_drain(d, "Prolog error");
     launch_after_prolog(d, job);
@@ -97,6 +98,8 @@ void steps_ended(struct noded *d, struct nstep *step, Pst__StepEnd *end)
     if (step->step_id == STEP_ID_EXTERN && end && end->launch_failed && !job->terminating &&
         ns_gone(d, job))
         no_folders(d, job, end->error);
+    if (step->step_id == STEP_ID_EXTERN)
+        launch_waiting_prolog(d, job); /* beside the job then */
     steps_advance_job(d, job);
 }
 
@@ -142,6 +145,10 @@ static void on_news(struct noded *d, struct nstep *step, Pst__StepNews *news)
         if (step->step_id != STEP_ID_EXTERN) /* which the controller does not wait for */
             report_launched(d, step);
     }
+    if (news->run_in_job)
+        step->job->run_in_job = true;
+    if (news->started && step->step_id == STEP_ID_EXTERN)
+        launch_waiting_prolog(d, step->job);
     if (news->started && step->step_id == STEP_ID_EXTERN && d->ns) {
         step->job->no_ns = step->job->ns_fd < 0;
         if (step->job->prolog == SCRIPT_DONE)
@@ -163,6 +170,10 @@ static void on_news(struct noded *d, struct nstep *step, Pst__StepNews *news)
         report_drain(d, news->drain);
     if (news->end)
         steps_ended(d, step, TAKE_PTR(news->end));
+    else if (news->emptied && !step->job->emptied) {
+        step->job->emptied = true;
+        steps_advance_job(d, step->job);
+    }
 }
 
 static void on_readable(uv_poll_t *poll, int status, int events)
@@ -294,8 +305,12 @@ static void order_others(struct noded *d, struct njob *job, const Pst__StepOrder
 
     for (struct nstep *s = job->steps; s; s = next) {
         next = s->next;
-        if (s->step_id != STEP_ID_BATCH)
-            order(d, s, o);
+        if (s->step_id == STEP_ID_BATCH)
+            continue;
+        if (s->step_id == STEP_ID_EXTERN && job->run_in_job &&
+            (job->prolog == SCRIPT_RUNS || job->epilog == SCRIPT_RUNS))
+            continue; /* the script is in it: told when that is over */
+        order(d, s, o);
     }
 }
 
@@ -406,10 +421,17 @@ static void release_extern(struct noded *d, struct njob *job)
 {
     struct nstep *step = job_find_step(job, STEP_ID_EXTERN);
     Pst__StepOrder o = PST__STEP_ORDER__INIT;
+    bool finish = !job->run_in_job || job->epilog != SCRIPT_NOT_RUN || !scripts_any(d, true);
 
-    if (!step || step->phase == STEP_ENDED || job->released || job_has_live_work(job))
+    if (!step || step->phase == STEP_ENDED || job_has_live_work(job) ||
+        (job->released && (job->finished || !finish)))
         return;
+    if (step->phase == STEP_RUNS && step->ctl_fd < 0)
+        return; /* not found again yet: recover.c comes back */
     job->released = true;
+    job->finished = finish;
+    job->emptied = job->emptied && finish; /* it says so again */
+    o.has_finish = o.finish = finish;
     o.has_terminate = o.terminate = true;
     o.has_release = o.release = true;
     order(d, step, &o);
@@ -420,10 +442,11 @@ void steps_advance_job(struct noded *d, struct njob *job)
     struct nstep *batch;
     char dir[SPOOL_PATH_MAX];
 
-    if (job->terminating && !job->clean && job->prolog != SCRIPT_RUNS)
+    if (job->terminating && !job->clean && job->prolog != SCRIPT_RUNS && job->epilog != SCRIPT_RUNS)
         release_extern(d, job); /* may come back here, and be done */
-    if (!job->terminating || job->clean || job_has_live_steps(job) || job->prolog == SCRIPT_RUNS ||
-        job->epilog == SCRIPT_RUNS)
+    if (!job->terminating || job->clean || job->prolog == SCRIPT_RUNS ||
+        job->epilog == SCRIPT_RUNS || job_has_live_work(job) ||
+        (job_has_live_steps(job) && !(job->emptied && !job->finished)))
         return;
     if (job->epilog == SCRIPT_NOT_RUN && scripts_any(d, true)) {
         scripts_start(d, job, true);

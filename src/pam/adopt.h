@@ -14,7 +14,5 @@ struct adopt_job {
 /* How many jobs of uid are on the node; the one that started last is in *ret_newest, when there is
  * one. Errors: as of opendir(3). */
 int adopt_find(const char *spool, uid_t uid, struct adopt_job *ret_newest, size_t *ret_count);
-/* Make the calling process one of the job's extern step.  *ret_ns gets what to enter by
- * setns(2) with *ret_flags, -1 when the job has nothing of its own; the caller closes it.  Errors:
- * -ENOENT, -ECONNREFUSED no extern step; -ETIMEDOUT; -EREMOTEIO it does not want to. */
+/* Make the calling process one of the job's extern step, as ask_adopt() does. */
 int adopt_join(const char *spool, const struct adopt_job *job, int *ret_ns, int *ret_flags);

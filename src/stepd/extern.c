@@ -28,6 +28,7 @@ struct guest {
 
 struct extstep {
     bool released, used;
+    bool emptied, finish; /* RunInJob: it waits for the epilog; that is over */
     int64_t look_mono_us; /* 0: nothing to look for */
     int64_t pause_us;
     struct guest *guests;
@@ -106,12 +107,20 @@ static int add_guest(struct extstep *e, const struct proc_info *p)
     return 0;
 }
 
-int extern_adopt(struct step *s, pid_t pid)
+/* The kernel's word is not asked whether it is a script: only root speaks to us. */
+static bool takes(const struct step *s, bool script)
+{
+    if (script)
+        return s->ext->released ? s->ext->emptied : !s->ended;
+    return !s->ext->released && s->stage == KILL_NONE && !s->ended;
+}
+
+int extern_adopt(struct step *s, pid_t pid, bool script)
 {
     struct proc_info p;
     int r;
 
-    if (s->ext->released || s->stage != KILL_NONE || s->ended)
+    if (!takes(s, script))
         return -ESHUTDOWN;
     r = proc_read(pid, &p);
     if (r == 0 && s->cg.tree.kind != CGROUP_NONE)
@@ -152,9 +161,11 @@ void extern_signal(struct step *s, int sig)
     (void)signal_all(s, sig);
 }
 
-void extern_release(struct step *s)
+void extern_release(struct step *s, bool finish)
 {
     s->ext->released = true;
+    s->ext->finish = finish;
+    s->ext->emptied = false;
     s->ext->pause_us = LOOK_FIRST_US;
     s->ext->look_mono_us = now_mono_us();
 }
@@ -165,6 +176,11 @@ void extern_lost_namespaces(struct step *s)
     step_fail(s, "The first process of the job's namespaces was killed");
     s->worst = SIGKILL;
     s->n_running = 0;
+}
+
+bool extern_emptied(const struct step *s)
+{
+    return s->ext->emptied;
 }
 
 bool extern_used(const struct step *s)
@@ -196,10 +212,13 @@ void extern_look(struct step *s, int64_t now_mono)
         s->stage = KILL_NONE; /* others of the job may take longer */
         s->kill_mono_us = 0;
     }
-    if (!e->released || s->n_running == 0 || now_mono < e->look_mono_us)
+    if (!e->released || e->emptied || s->n_running == 0 || now_mono < e->look_mono_us)
         return;
     if (signal_all(s, 0) == 0) {
-        s->n_running = 0;
+        e->emptied = s->sf->run_in_job && !e->finish;
+        s->n_running = e->emptied ? 1 : 0;
+        s->stage = KILL_NONE;
+        s->kill_mono_us = 0;
         e->look_mono_us = 0;
         return;
     }

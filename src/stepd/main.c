@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "stepd/ask.h"
 #include "stepd/bcast.h"
 #include "stepd/ns.h"
 #include "stepd/relay.h"
@@ -91,6 +92,8 @@ int main(int argc, char **argv)
     }
     if (argc == 2 && (strcmp(argv[1], "bcast") == 0 || strcmp(argv[1], "relay") == 0) && is_open(STEP_FD_FILE) && is_open(STEP_FD_SRUN))
         return serve_user();
+    if (argc == 3 && strcmp(argv[1], "script") == 0)
+        return ask_script(argv[2]);
     if (argc == 1 && nsfirst_is(argv[0]))
         return nsfirst_main();
     r = plug_main(argc, argv);

@@ -107,6 +107,8 @@ static void tell(struct step *s, int i, const Pst__StepEnd *end)
     news.end = (Pst__StepEnd *)end;
     news.drain = end && s->drain[0] ? s->drain : NULL;
     news.has_unkillable = news.unkillable = s->unkillable;
+    if (s->ext && s->sf->run_in_job)
+        news.has_run_in_job = news.run_in_job = true;
     news.has_terminating = news.terminating = s->from_outside;
     /* slurmd hands it to the job's other steps. */
     if (ctl_send_fd(s->conns[i], &news.base, s->ext && s->started ? s->ns_fd : -1) < 0)
@@ -119,8 +121,21 @@ static void tell_all(struct step *s, const Pst__StepEnd *end)
         tell(s, i, end);
 }
 
-/* Whoever asks, by the kernel's word, becomes a process of the step: root on a user's behalf (pam_slurm_adopt). */
-static void adopt(struct step *s, int i)
+/* Said once for each release, so that a slurmd that has just come does not take an old word for an
+ * answer to its own. */
+static void tell_emptied(struct step *s)
+{
+    Pst__StepNews news = PST__STEP_NEWS__INIT;
+
+    news.has_emptied = news.emptied = true;
+    for (int i = 0; i < STEP_CONNS; i++)
+        if (s->conns[i] >= 0 && ctl_send(s->conns[i], &news.base) < 0)
+            drop_conn(s, i);
+}
+
+/* Whoever asks, by the kernel's word, becomes a process of the step: root on a user's behalf
+ * (pam_slurm_adopt). */
+static void adopt(struct step *s, int i, const Pst__StepOrder *o)
 {
     Pst__StepNews news = PST__STEP_NEWS__INIT;
     struct ucred peer;
@@ -130,7 +145,7 @@ static void adopt(struct step *s, int i)
     if (r == 0 && getsockopt(s->conns[i], SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
         r = -errno;
     if (r == 0)
-        r = extern_adopt(s, peer.pid);
+        r = extern_adopt(s, peer.pid, o->script);
     if (r == 0)
         write_trace(s);
     news.has_adopted = true;
@@ -153,13 +168,13 @@ static void on_order(struct step *s, int i, const Pst__StepOrder *o)
 {
     s->from_outside = s->from_outside || o->terminate || (o->has_signal && o->signal == SIGKILL);
     if (o->adopt) {
-        adopt(s, i);
+        adopt(s, i, o);
         return;
     }
     if (s->ext && o->terminate) {
         extern_terminate(s, o->now, o->has_kill_wait_s ? o->kill_wait_s : s->sf->kill_wait_s);
         if (o->release)
-            extern_release(s);
+            extern_release(s, o->finish);
         return;
     }
     if (s->ext && o->has_signal) {
@@ -458,7 +473,7 @@ static void finish(struct step *s)
 /* True when there is nothing left to do. */
 static bool advance(struct step *s, int64_t now_mono)
 {
-    bool stuck = s->unkillable;
+    bool stuck = s->unkillable, waited = s->ext && extern_emptied(s);
 
     if (s->n_running == 0)
         mpi_stop(s); /* nobody needs it now, and the step waits for its end */
@@ -468,6 +483,8 @@ static bool advance(struct step *s, int64_t now_mono)
     gather_tick(s, now_mono);
     if (s->unkillable && !stuck)
         tell_all(s, NULL);
+    if (s->ext && extern_emptied(s) && !waited)
+        tell_emptied(s);
     io_task_exits(s);
     if (s->swept && !s->ended)
         finish(s);

@@ -243,10 +243,17 @@ void extern_done(struct step *s);
 /* slurmd's orders. */
 void extern_terminate(struct step *s, bool now, uint32_t kill_wait_s);
 void extern_signal(struct step *s, int sig); /* all that was given to it */
-void extern_release(struct step *s);
-/* Take in the process pid and what it starts from now on.  -ESHUTDOWN: the job is ending; -ESRCH: it has gone. */
-int extern_adopt(struct step *s, pid_t pid);
-/* The sessions that adopted processes lead, for write_trace(): at most max of them.  Returns how many. */
+/* Nobody needs it any more: it ends when what was given to it has, but waits for the job's epilog
+ * first where that runs in it (finish: it has). */
+void extern_release(struct step *s, bool finish);
+/* It waits for the epilog. */
+bool extern_emptied(const struct step *s);
+/* Take in the process pid and what it starts from now on.  script: a prolog or
+ * epilog, which a job that ends still takes.  -ESHUTDOWN: the job is ending; -ESRCH: it has gone.
+ */
+int extern_adopt(struct step *s, pid_t pid, bool script);
+/* The sessions that adopted processes lead, for write_trace(): at most max of them.  Returns how
+ * many. */
 size_t extern_sessions(const struct step *s, uint32_t *sessions, size_t max);
 /* Once it was released: with nobody left, the step may end. */
 void extern_look(struct step *s, int64_t now_mono);

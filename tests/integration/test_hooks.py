@@ -152,7 +152,7 @@ echo end $SLURM_JOB_ID >> {hooks.dir}/calls
     c = make_cluster(nodes=1, conf=f"Prolog={hooks.dir}/log\nPrologFlags={flags}")
     jobs = [c.sbatch("-n1", "--mem=1", wrap="echo ran") for _ in range(3)]
     for job in jobs:
-        c.wait_state(job, "RUNNING")
+        c.wait_state(job, "CONFIGURING")
 
     def seen():
         path = hooks.dir / "calls"

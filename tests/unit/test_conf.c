@@ -222,10 +222,7 @@ static const struct {
 } warned[] = {
     { "KillWait=1 KillWait=2\n",
       "slurm.conf:3: warning: KillWait is given more than once; the last value is used\n" },
-    { "PrologFlags=Alloc,NoHold,Serial,ForceRequeueOnFail\n", "" },
-    { "PrologFlags=DeferBatch\n",
-      "slurm.conf:3: warning: PrologFlags: option DeferBatch is accepted without effect but "
-      "Alloc's: a batch script waits for the prolog of its own node only\n" },
+    { "PrologFlags=Alloc,NoHold,Serial,ForceRequeueOnFail,DeferBatch,RunInJob\n", "" },
     { "MpiDefault=pmix\n", "slurm.conf:3: warning: key MpiDefault is accepted without effect\n" },
     { "MpiDefault=none SwitchType=switch/none MailProg=/bin/mail HealthCheckInterval=0\n", "" },
     { "SchedulerParameters=bf_windw=60\n",

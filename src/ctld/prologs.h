@@ -1,0 +1,34 @@
+/* prologs.h - PrologFlags=Alloc: an allocation is ready when the prologs of all its nodes are done
+ *
+ * Core thread.  From its start until then a job is CONFIGURING and its record says node_prologs.
+ * Which nodes have answered is not kept: after a restart of either side they are asked again, and
+ * say so at once. */
+#pragma once
+
+#include "ctld/ctld.h"
+#include "model/cluster.h"
+
+/* Is there anything to wait for when a job starts? */
+bool prologs_wanted(const struct ctld *ctld);
+
+static inline bool job_awaits_node_prologs(const Pst__JobRecord *r)
+{
+    return r->has_node_prologs && r->node_prologs;
+}
+
+/* Must who asked for the allocation wait?  Not with NoHold. */
+bool prologs_hold_grant(const struct ctld *ctld, const struct job *j);
+/* Must the script wait for more than its own node (DeferBatch)?  Of a heterogeneous job all
+ * components count, here and there. */
+bool prologs_hold_batch(const struct ctld *ctld, const struct job *j);
+/* Have all nodes answered since this controller started? */
+bool prologs_over(const struct job *j);
+/* Has this node of the allocation not yet answered? */
+bool prologs_await(const struct job *j, size_t position);
+/* A node is not waited for any more: its prolog is done, or the node is lost and the job goes on
+ * without it.  What waited for the last one goes on. */
+void prologs_passed(struct ctld *ctld, struct job *j, uint32_t node_id);
+/* A node says that it is done. */
+void prologs_done(struct ctld *ctld, const struct node *n, const Pst__RunningStep *run);
+/* The allocation has become smaller: all that are left are asked again. */
+void prologs_resized(struct ctld *ctld, struct job *j, uint64_t lsn);
