@@ -3,7 +3,9 @@
 #include "base/tasklayout.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 #include "base/cleanup.h"
@@ -21,6 +23,27 @@ static uint32_t turn_size(const char *distribution)
     return strncasecmp(distribution, "cyclic", 6) == 0 ? 1 : TASKS_MAX;
 }
 
+/* The nodes that LIST names, one a rank; false when they are others than the counts say. */
+static bool arbitrary(const char *list, const uint32_t *counts, size_t n_nodes, const uint32_t *first, uint32_t *given,
+                      uint32_t total, uint32_t *ret_ranks)
+{
+    uint32_t rank = 0;
+
+    while (*list && *list != ':') {
+        char *end;
+        unsigned long node = strtoul(list, &end, 10), times = *end == '*' ? strtoul(end + 1, &end, 10) : 1;
+
+        if (end == list || node >= n_nodes || times > counts[node] - given[node])
+            return false;
+        while (times-- > 0)
+            ret_ranks[first[node] + given[node]++] = rank++;
+        list = end + (*end == ',');
+        if (list == end && *end && *end != ':')
+            return false;
+    }
+    return rank == total;
+}
+
 int tasklayout(const char *distribution, const uint32_t *counts, size_t n_nodes,
                uint32_t *ret_ranks)
 {
@@ -33,6 +56,11 @@ int tasklayout(const char *distribution, const uint32_t *counts, size_t n_nodes,
     for (size_t i = 0; i < n_nodes; i++) {
         first[i] = total;
         total += counts[i];
+    }
+    if (distribution && strncasecmp(distribution, "arbitrary=", 10) == 0) {
+        if (arbitrary(distribution + 10, counts, n_nodes, first, given, total, ret_ranks))
+            return 0;
+        memset(given, 0, n_nodes * sizeof(*given));
     }
     while (rank < total) {
         for (size_t i = 0; i < n_nodes; i++) {

@@ -216,7 +216,7 @@ static int read_nodefile(const char *path, char **ret_text, struct err *err)
     return 0;
 }
 
-static int fill_node_list(const char *arg, bool file, char **field, struct err *err)
+int jobfill_node_list(const char *arg, bool file, char **field, struct err *err)
 {
     char *text = NULL;
     int status;
@@ -278,11 +278,11 @@ static int fill_nodes(const struct jobopts *jo, Pst__JobRecord *job, struct err 
         status = strbuf_detach(&sb, &job->node_counts) < 0 ? CLI_EXIT_FAILED : 0;
     }
     if (status == 0 && jobopts_has(jo, JO_NODELIST))
-        status = fill_node_list(jo->value[JO_NODELIST], false, &job->req_nodes, err);
+        status = jobfill_node_list(jo->value[JO_NODELIST], false, &job->req_nodes, err);
     if (status == 0 && jobopts_has(jo, JO_NODEFILE))
-        status = fill_node_list(jo->value[JO_NODEFILE], true, &job->req_nodes, err);
+        status = jobfill_node_list(jo->value[JO_NODEFILE], true, &job->req_nodes, err);
     if (status == 0 && jobopts_has(jo, JO_EXCLUDE))
-        status = fill_node_list(jo->value[JO_EXCLUDE], false, &job->exc_nodes, err);
+        status = jobfill_node_list(jo->value[JO_EXCLUDE], false, &job->exc_nodes, err);
     if (job->has_ntasks_per_node && !job->has_num_tasks) {
         job->num_tasks = job->ntasks_per_node * (min ? min : 1);
         job->has_num_tasks = true;
@@ -603,10 +603,10 @@ int jobopts_fill_step(const struct jobopts *jo, const char *gres_types, Pst__Ste
     step_numbers(jo, spec);
     step_flags(jo, spec);
     if (jobopts_has(jo, JO_NODELIST))
-        status = fill_node_list(jo->value[JO_NODELIST], false, &spec->nodelist, err);
+        status = jobfill_node_list(jo->value[JO_NODELIST], false, &spec->nodelist, err);
     if (status == 0 && jobopts_has(jo, JO_NODEFILE))
-        status = fill_node_list(jo->value[JO_NODEFILE], true, &spec->nodelist, err);
+        status = jobfill_node_list(jo->value[JO_NODEFILE], true, &spec->nodelist, err);
     if (status == 0 && jobopts_has(jo, JO_EXCLUDE))
-        status = fill_node_list(jo->value[JO_EXCLUDE], false, &spec->exclude, err);
+        status = jobfill_node_list(jo->value[JO_EXCLUDE], false, &spec->exclude, err);
     return status == 0 ? step_resources(jo, gres_types, spec, err) : status;
 }

@@ -80,13 +80,10 @@ static void count_map_tasks(struct srun_part *p)
 
 static void check_part(struct srun *s, struct srun_part *p)
 {
-    const char *dist;
     int status;
 
     settle_allocation(s, &p->opts);
-    dist = jobopts_get(&p->opts, JO_DISTRIBUTION);
-    if (dist && strncasecmp(dist, "arbitrary", 9) == 0)
-        cli_die(CLI_EXIT_FAILED, "--distribution=arbitrary is not supported by this version");
+    srun_arbitrary(s, p);
     if (jobopts_has(&p->opts, JO_MULTI_PROG)) {
         read_map(p);
         count_map_tasks(p);

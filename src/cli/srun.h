@@ -134,6 +134,10 @@ typedef void srun_spec_fn(struct srun *s, struct srun_part *p, Pst__StepSpec *re
 /* A step over components of the job; the parts get their replies.  0 or the exit status. */
 int srun_het_step(struct srun *s, srun_spec_fn *fill);
 
+/* srun_arbitrary.c: --distribution=arbitrary */
+/* Settle the list of nodes, one a task, and the number of tasks; ends the command on a mistake. */
+void srun_arbitrary(struct srun *s, struct srun_part *p);
+
 /* srun_launch.c */
 /* Connect to the nodes and send the launch requests; failures count as failed nodes. */
 void srun_launch(struct srun *s);

@@ -52,6 +52,7 @@ static int check(struct ctld *ctld, const struct job *j, const Pst__StepCreateRe
 {
     uint32_t ntasks;
     Pst__Alloc *alloc = NULL;
+    _cleanup_free_ char *dist = NULL;
     int r;
 
     if (!job_is_running(j->rec))
@@ -63,7 +64,7 @@ static int check(struct ctld *ctld, const struct job *j, const Pst__StepCreateRe
         return ESLURM_STEP_LIMIT;
     if (pst__launch_step__get_packed_size(req->async) > ASYNC_LAUNCH_MAX)
         return ESLURM_PATHNAME_TOO_LONG;
-    r = steplayout_make(ctld->cluster, j, req->spec, &alloc, &ntasks);
+    r = steplayout_make(ctld->cluster, j, req->spec, &alloc, &ntasks, &dist);
     if (alloc)
         pst__alloc__free_unpacked(alloc, NULL);
     return r == ESLURM_NODES_BUSY ? 0 : r;

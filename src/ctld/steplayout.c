@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/log.h"
+#include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "ctld/stepgres.h"
 #include "ctld/stepcpus.h"
@@ -38,6 +39,8 @@ struct layout {
     uint32_t cpt;         /* CPUs per task */
     uint32_t ntasks;
     size_t nodes;         /* nodes the step uses */
+    struct hostlist *want; /* --nodelist */
+    const struct hostlist *by_rank; /* --distribution=arbitrary: the node of each task; NULL: another one */
     bool exact, overlap, overcommit;
 };
 
@@ -55,6 +58,7 @@ static void layout_done(struct layout *l)
     for (size_t i = 0; i < l->n; i++)
         bitmap_free(l->slots[i].free_cpus);
     free(l->slots);
+    hostlist_free(l->want);
 }
 
 static struct bitmap *cpus_of(const Pst__AllocGroup *g, uint32_t nbits)
@@ -92,7 +96,7 @@ static int pick_nodes(struct layout *l, struct hostlist *want, struct hostlist *
                                           .total = g->cpus,
                                           .free_cpus = cpus_of(g, MAX(n->rec->cpus, g->cpus)) };
     }
-    if (want && l->n < hostlist_count(want))
+    if (want && !l->by_rank && l->n < hostlist_count(want))
         return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
     return l->n ? 0 : ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
 }
@@ -146,12 +150,67 @@ static uint32_t turn(const char *dist)
     return dist && strcasestr(dist, ",pack") ? UINT32_MAX : 1;
 }
 
+static struct slot *slot_named(struct layout *l, const char *name)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        uint32_t id = l->job->rec->alloc->node_ids[l->slots[i].position];
+
+        if (strcmp(cluster_node(l->cluster, id)->rec->name, name) == 0)
+            return &l->slots[i];
+    }
+    return NULL;
+}
+
+/* Each node gets the tasks that the list gives it; false when they do not fit.  Neighbours in the list are mostly
+ * on one node. */
+static bool deal_by_rank(struct layout *l)
+{
+    struct slot *s = NULL;
+
+    for (size_t i = 0; i < hostlist_count(l->by_rank); i++) {
+        const char *name = hostlist_nth(l->by_rank, i);
+
+        if (i == 0 || strcmp(name, hostlist_nth(l->by_rank, i - 1)) != 0)
+            s = slot_named(l, name);
+        if (!s || s->tasks == s->cap)
+            return false;
+        s->tasks++;
+    }
+    return true;
+}
+
+/* "arbitrary=1,0*3" with what follows in the request: the list by places in the step.  The caller frees. */
+static char *by_rank_text(struct layout *l)
+{
+    const char *colon = strchr(l->spec->distribution, ':');
+    size_t n = hostlist_count(l->by_rank), same;
+    struct strbuf sb = STRBUF_INIT;
+    char *text = NULL;
+
+    strbuf_add(&sb, "arbitrary=");
+    for (size_t i = 0; i < n; i += same) {
+        const char *name = hostlist_nth(l->by_rank, i);
+
+        for (same = 1; i + same < n && strcmp(hostlist_nth(l->by_rank, i + same), name) == 0; same++)
+            ;
+        strbuf_addf(&sb, "%s%zu", i ? "," : "", (size_t)(slot_named(l, name) - l->slots));
+        if (same > 1)
+            strbuf_addf(&sb, "*%zu", same);
+    }
+    strbuf_add(&sb, colon ? colon : "");
+    if (strbuf_detach(&sb, &text) < 0)
+        must(NULL);
+    return text;
+}
+
 /* Deal the tasks out; false when they do not fit. */
 static bool deal(struct layout *l)
 {
     uint32_t each = l->overcommit ? 1 : turn(l->spec->distribution), left = l->ntasks, empty;
     size_t used = 0;
 
+    if (l->by_rank)
+        return deal_by_rank(l);
     /* The nodes with room, as many as asked for; unused ones get cap 0. */
     for (size_t i = 0; i < l->n; i++) {
         if (l->slots[i].cap && used < l->nodes)
@@ -207,6 +266,13 @@ static int counts(struct layout *l)
     const Pst__StepSpec *s = l->spec;
     uint64_t tasks;
 
+    if (l->by_rank) {
+        l->nodes = l->n;
+        l->ntasks = (uint32_t)hostlist_count(l->by_rank);
+        return l->ntasks && l->ntasks <= TASKS_MAX && (!s->has_num_tasks || s->num_tasks == l->ntasks)
+                   ? 0
+                   : ESLURM_BAD_TASK_COUNT;
+    }
     l->nodes = s->has_min_nodes && s->min_nodes ? s->min_nodes : 0;
     if (s->has_num_tasks && s->num_tasks)
         tasks = s->num_tasks;
@@ -296,13 +362,14 @@ static int solve(struct layout *l)
         return ESLURM_INVALID_NODE_NAME;
     if (l->spec->exclude && hostlist_parse(l->spec->exclude, &avoid, NULL) < 0)
         r = ESLURM_INVALID_NODE_NAME;
+    l->want = want;
+    if (l->spec->distribution && strncasecmp(l->spec->distribution, "arbitrary", 9) == 0)
+        l->by_rank = want;
     if (r == 0)
         r = pick_nodes(l, want, avoid);
-    hostlist_free(want);
     hostlist_free(avoid);
-    if (r != 0)
-        return r;
-    r = counts(l);
+    if (r == 0)
+        r = counts(l);
     if (r != 0)
         return r;
     subtract_steps(l);
@@ -318,7 +385,7 @@ static int solve(struct layout *l)
 }
 
 int steplayout_make(const struct cluster *c, const struct job *j, const Pst__StepSpec *spec,
-                    Pst__Alloc **ret_alloc, uint32_t *ret_ntasks)
+                    Pst__Alloc **ret_alloc, uint32_t *ret_ntasks, char **ret_dist)
 {
     struct layout l = { .cluster = c, .job = j, .spec = spec };
     int r;
@@ -338,6 +405,8 @@ int steplayout_make(const struct cluster *c, const struct job *j, const Pst__Ste
         else
             pst__alloc__free_unpacked(alloc, NULL);
         *ret_ntasks = l.ntasks;
+        if (r == 0 && l.by_rank)
+            *ret_dist = by_rank_text(&l);
     }
     layout_done(&l);
     return r;

@@ -180,6 +180,7 @@ struct part { /* of a step: all of it, or what one component has */
     const Pst__StepSpec *spec;
     Pst__Alloc *alloc;
     uint32_t ntasks;
+    char *dist; /* how tasks go over the nodes, owned; NULL: as the request says */
     struct step *step;
 };
 
@@ -189,7 +190,7 @@ static int layout_part(struct ctld *ctld, struct part *p)
         return ESLURM_INVALID_JOB_ID;
     if (!job_is_running(p->job->rec) || job_waits_for_prolog(p->job->rec))
         return job_is_ended(p->job->rec) ? ESLURM_ALREADY_DONE : ESLURM_JOB_PENDING;
-    return steplayout_make(ctld->cluster, p->job, p->spec, &p->alloc, &p->ntasks);
+    return steplayout_make(ctld->cluster, p->job, p->spec, &p->alloc, &p->ntasks, &p->dist);
 }
 
 void steps_await(struct step *s)
@@ -227,9 +228,11 @@ static int create_parts(struct ctld *ctld, struct part *parts, size_t n, const s
     for (size_t i = 0; i < n && r == 0; i++)
         r = layout_part(ctld, &parts[i]);
     if (r != 0) {
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < n; i++) {
+            free(parts[i].dist);
             if (parts[i].alloc)
                 pst__alloc__free_unpacked(parts[i].alloc, NULL);
+        }
         return r;
     }
     id = queued                                       ? *queued_id
@@ -245,6 +248,10 @@ static int create_parts(struct ctld *ctld, struct part *parts, size_t n, const s
         steps_fill(rec, parts[i].job, parts[i].spec, peer);
         rec->alloc = parts[i].alloc;
         SET(rec, num_tasks, parts[i].ntasks);
+        if (parts[i].dist) {
+            free(rec->distribution);
+            rec->distribution = parts[i].dist;
+        }
         if (queued)
             async_keep(rec, queued->rec);
     }

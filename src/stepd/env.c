@@ -191,8 +191,8 @@ static void set_distribution(struct envlist *el, const char *dist)
 {
     const char *eq = dist ? strchr(dist, '=') : NULL;
 
-    if (!eq) {
-        envlist_set(el, "SLURM_DISTRIBUTION", dist);
+    if (!eq || strncasecmp(dist, "arbitrary=", 10) == 0) {
+        envlist_set(el, "SLURM_DISTRIBUTION", eq ? "arbitrary" : dist);
         envlist_unset(el, "SLURM_DIST_PLANESIZE");
         return;
     }

@@ -118,6 +118,7 @@ static const struct pb_cap rows[] = {
     STR("StepRecord", "submit_line", 2 * MIB),
     PACK("StepRecord", "nodes_pending", NODES),
     STR("StepRecord", "usage", 16 * KIB),
+    STR("StepRecord", "distribution", TEXT),
     STR("StepRecord", "work_dir", PATH),
     STR("StepRecord", "std_out", PATH),
     STR("StepRecord", "std_err", PATH),

@@ -13,8 +13,11 @@ from conftest import processes_of, wait_until
 def daemon_of(c, step, node):
     """The step daemon of `step` on `node`."""
     for pid, command in processes_of(c.dir):
-        if command.startswith(f"slurmstepd: [{step}]") and f"/spool/{node}/" in os.readlink(f"/proc/{pid}/cwd"):
-            return pid
+        try:
+            if command.startswith(f"slurmstepd: [{step}]") and f"/spool/{node}/" in os.readlink(f"/proc/{pid}/cwd"):
+                return pid
+        except FileNotFoundError:
+            continue  # it has just ended
     return None
 
 

@@ -197,12 +197,13 @@ static void test_table(void **state)
         struct cluster *c = world(cases[i].job_nodes, cases[i].job_cpus);
         Pst__StepSpec spec = spec_of(&cases[i].want);
         Pst__Alloc *a = NULL;
+        char *dist = NULL;
         uint32_t ntasks = 0, sum = 0, cpus = 0;
         _cleanup_free_ char *text = NULL;
         int r;
 
         add_steps(c, cases[i].steps);
-        r = steplayout_make(c, cluster_job(c, JOB), &spec, &a, &ntasks);
+        r = steplayout_make(c, cluster_job(c, JOB), &spec, &a, &ntasks, &dist);
         if (r != cases[i].code)
             print_error("# row %zu: %d (%s)\n", i, r, slurm_err_text(r));
         assert_int_equal(r, cases[i].code);
@@ -237,8 +238,9 @@ static void test_disjoint(void **state)
     assert_int_equal(bitmap_new(8, &taken[1]), 0);
     for (uint32_t id = 0;; id++) {
         Pst__Alloc *a = NULL;
+        char *dist = NULL;
         uint32_t n;
-        int r = steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n);
+        int r = steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n, &dist);
         Pst__Transaction *tx;
         struct step *s;
 
@@ -276,13 +278,14 @@ static void test_partly_ended(void **state)
     struct want w = { .tasks = 1 };
     Pst__StepSpec spec = spec_of(&w);
     Pst__Alloc *a = NULL;
+    char *dist = NULL;
     uint32_t n;
 
     (void)state;
     running_step(c, 0, 0, 2, "0-3", false);
-    assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n), ESLURM_NODES_BUSY);
+    assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n, &dist), ESLURM_NODES_BUSY);
     bitmap_clear(cluster_step(cluster_job(c, JOB), 0)->waiting, 1);
-    assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n), 0);
+    assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n, &dist), 0);
     assert_int_equal(a->node_ids[0], 1);
     pst__alloc__free_unpacked(a, NULL);
     cluster_free(c);
@@ -297,16 +300,55 @@ static void test_job_layout(void **state)
     Pst__AllocGroup *g = cluster_job(c, JOB)->rec->alloc->groups[0];
     Pst__Alloc *a = NULL;
     _cleanup_free_ char *text = NULL;
+    char *dist = NULL;
     uint32_t n;
 
     (void)state;
     SET(g, tasks, 2);
-    assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n), 0);
+    assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n, &dist), 0);
     text = tasks_text(c, a);
     assert_string_equal(text, "n0:2,n1:2,n2:2");
     assert_string_equal(a->nodes, "n[0-2]");
     pst__alloc__free_unpacked(a, NULL);
     cluster_free(c);
+}
+
+/* A list says which node each task gets; the record has it by places in the step. */
+static void test_by_rank(void **state)
+{
+    static const struct {
+        const char *list, *layout, *dist;
+        uint32_t cpus_per_task;
+        int code;
+    } rows[] = {
+        { "n2,n0,n2", "n0:1,n2:2", "arbitrary=1,0,1:block", 0, 0 },
+        { "n1,n1,n1,n1", "n1:4", "arbitrary=0*4:block", 0, 0 },
+        { "n0,n1,n2,n2,n1,n0", "n0:2,n1:2,n2:2", "arbitrary=0,1,2*2,1,0:block", 2, 0 },
+        { "n0,n0,n0,n1", NULL, NULL, 2, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE },
+        { "n0,n9", NULL, NULL, 0, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct cluster *c = world(3, 4);
+        Pst__StepSpec spec = PST__STEP_SPEC__INIT;
+        _cleanup_free_ char *text = NULL, *dist = NULL;
+        Pst__Alloc *a = NULL;
+        uint32_t n = 0;
+
+        spec.nodelist = (char *)rows[i].list;
+        spec.distribution = (char *)"arbitrary:block";
+        if (rows[i].cpus_per_task)
+            SET(&spec, cpus_per_task, rows[i].cpus_per_task);
+        assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n, &dist), rows[i].code);
+        if (rows[i].code == 0) {
+            text = tasks_text(c, a);
+            assert_string_equal(text, rows[i].layout);
+            assert_string_equal(dist, rows[i].dist);
+            pst__alloc__free_unpacked(a, NULL);
+        }
+        cluster_free(c);
+    }
 }
 
 static void test_memory_and_gres(void **state)
@@ -317,6 +359,7 @@ static void test_memory_and_gres(void **state)
     struct want w = { .tasks = 2, .exact = true };
     Pst__StepSpec spec = spec_of(&w);
     Pst__Alloc *a = NULL;
+    char *dist = NULL;
     uint32_t n;
 
     (void)state;
@@ -327,17 +370,17 @@ static void test_memory_and_gres(void **state)
     g->gres = malloc(sizeof(Pst__GresAlloc *));
     g->gres[0] = gpu;
     g->n_gres = 1;
-    assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n), 0);
+    assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n, &dist), 0);
     assert_int_equal(a->groups[0]->mem_mib, 1000); /* the job's */
     assert_int_equal(a->groups[0]->n_gres, 1);
     assert_string_equal(a->groups[0]->gres[0]->devices, "0-1");
     pst__alloc__free_unpacked(a, NULL);
     SET(&spec, mem_per_cpu_mib, 100);
-    assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n), 0);
+    assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n, &dist), 0);
     assert_int_equal(a->groups[0]->mem_mib, 200);
     pst__alloc__free_unpacked(a, NULL);
     SET(&spec, mem_per_node_mib, 300);
-    assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n), 0);
+    assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n, &dist), 0);
     assert_int_equal(a->groups[0]->mem_mib, 300);
     pst__alloc__free_unpacked(a, NULL);
     cluster_free(c);
@@ -348,6 +391,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),           cmocka_unit_test(test_disjoint),
         cmocka_unit_test(test_partly_ended),    cmocka_unit_test(test_job_layout),
+        cmocka_unit_test(test_by_rank),
         cmocka_unit_test(test_memory_and_gres),
     };
 

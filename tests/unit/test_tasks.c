@@ -24,6 +24,11 @@ static const struct {
     { "cyclic", { 2, 2, 1 }, { 0, 3, 1, 4, 2 }, 5 },
     { "cyclic:block", { 1, 3, 1 }, { 0, 1, 3, 4, 2 }, 5 },
     { "plane=3", { 6, 2, 0 }, { 0, 1, 2, 5, 6, 7, 3, 4 }, 8 },
+    { "arbitrary=2,0*2,1,0:block", { 3, 1, 1 }, { 1, 2, 4, 3, 0 }, 5 },
+    { "arbitrary=2,0*2,1", { 3, 1, 1 }, { 0, 1, 2, 3, 4 }, 5 }, /* a list of others */
+    { "arbitrary=0*4294967296,1", { 3, 1, 1 }, { 0, 1, 2, 3, 4 }, 5 },
+    { "arbitrary=3,0", { 3, 1, 1 }, { 0, 1, 2, 3, 4 }, 5 },
+    { "arbitrary=0*2x,0", { 3, 1, 1 }, { 0, 1, 2, 3, 4 }, 5 },
 };
 
 static void test_layout(void **state)

@@ -1,0 +1,54 @@
+"""srun --distribution=arbitrary: a list of nodes says where each task runs."""
+
+import pytest
+
+CLUSTER = {"nodes": 3, "cpus": 4}
+WHERE = ["bash", "-c", "echo $SLURM_PROCID $SLURMD_NODENAME $SLURM_DISTRIBUTION $SLURM_NTASKS"]
+
+
+def placed(c, *options, env=None, script=""):
+    """{rank: node} of a step in a job on three nodes."""
+    lines = c.run("salloc", "-N3", "--exclusive", "srun", "-m", "arbitrary", *options, *WHERE, env=env).out.splitlines()
+    rows = [line.split() for line in lines]
+    assert all(row[2:] == ["arbitrary", str(len(rows))] for row in rows), rows
+    return {int(rank): node for rank, node, *_ in rows}
+
+
+def test_list_file_and_variable(c):
+    want = {0: "node3", 1: "node1", 2: "node1", 3: "node3", 4: "node2"}
+    assert placed(c, "-w", "node3,node1*2,node3,node2") == want
+    hosts = c.work / "hosts"
+    hosts.write_text("node3\nnode1*2\n\nnode3\nnode2\n")
+    assert placed(c, "-w", hosts) == want
+    assert placed(c, env={"SLURM_HOSTFILE": "hosts"}) == want
+    assert placed(c, "-n", "3", env={"SLURM_HOSTFILE": str(hosts)}) == {0: "node3", 1: "node1", 2: "node1"}
+    assert placed(c, "-w", "node[2-3],node2") == {0: "node2", 1: "node3", 2: "node2"}
+    assert placed(c, "-w", "node3,node2", env={"SLURM_NTASKS": "3"}) == {0: "node3", 1: "node2"}
+
+
+def test_others_see_it(c):
+    """sattach, scontrol and labelled output know the ranks; a step within has a layout of its own."""
+    script = ("srun -l -m arbitrary -w node2,node1,node2 bash -c 'touch up; while [ ! -e go ]; do sleep 0.05; done; "
+              "echo $SLURMD_NODENAME' & while [ ! -e up ]; do sleep 0.05; done; sattach --layout $SLURM_JOB_ID.0; "
+              "scontrol show step $SLURM_JOB_ID.0 | grep -o Dist=.*; touch go; wait; "
+              "srun -m arbitrary -w node1 bash -c 'srun --overlap -n1 -w node3 bash -c \"echo inner \\$SLURMD_NODENAME\"'")
+    out = c.run("salloc", "-N3", "--exclusive", "bash", "-c", script).out
+    assert "\tNode 0 (node1), 1 task(s): 1 \n\tNode 1 (node2), 2 task(s): 0 2 \n" in out
+    assert "Dist=Arbitrary" in out
+    assert {"0: node2", "1: node1", "2: node2", "inner node3"} <= set(out.splitlines())
+
+
+@pytest.mark.parametrize("options, says", [
+    ((), "--distribution=arbitrary needs a list of nodes: -w, or SLURM_HOSTFILE"),
+    (("-n", "3", "-w", "node1,node2"), "--distribution=arbitrary: 3 tasks, and the list has 2 nodes"),
+    (("-w", "node1*x"), "a list of nodes takes NAME*COUNT, not node1*x"),
+    (("-w", "./missing"), "Unable to open the node file ./missing: No such file or directory"),
+    (("-w", "node1*5"), "Requested node configuration is not available"),
+    (("-w", "node1,node9"), "Requested node configuration is not available"),
+], ids=lambda value: " ".join(value) if isinstance(value, tuple) else "")
+def test_refusals(c, options, says):
+    assert says in c.refused("salloc", "-N3", "--exclusive", "srun", "-m", "arbitrary", *options, "true")
+
+
+def test_without_a_job(c):
+    assert "is for steps of a job" in c.refused("srun", "-m", "arbitrary", "-w", "node1", "true")
