@@ -139,9 +139,8 @@ void op_access(struct ctld *ctld, struct cmd *cmd)
             ? find(ctld, cmd, req->id, step, &j, &s)
             : EPST_BAD_REQUEST;
 
-    if (r == 0 && attach && s->rec->step_id >= STEP_INTERACTIVE) {
-        core_error(ctld, cmd, ESLURM_NOT_SUPPORTED,
-                   "the output of this step goes to files, not through srun");
+    if (r == 0 && attach && s->rec->step_id == STEP_EXTERN) {
+        core_error(ctld, cmd, ESLURM_NOT_SUPPORTED, "the extern step has no tasks");
         return;
     }
     if (r != 0) {

@@ -35,6 +35,14 @@ bool attach_any(const struct step *s)
     return false;
 }
 
+bool attach_room(const struct step *s)
+{
+    for (size_t i = 0; i < STEP_ATTACHED; i++)
+        if (s->attached[i] && client_out_pending(s->attached[i]) < STEP_OUT_MAX)
+            return true;
+    return false;
+}
+
 void attach_send(struct step *s, unsigned op, const ProtobufCMessage *msg)
 {
     for (size_t i = 0; i < STEP_ATTACHED; i++)
@@ -48,10 +56,10 @@ static void catch_up(struct step *s, size_t i)
     Pst__StepStarted started = PST__STEP_STARTED__INIT;
 
     started.has_node_index = true;
-    started.node_index = s->launch->node_index;
+    started.node_index = s->launch ? s->launch->node_index : 0;
     started.node_name = s->sf->job->node_name;
-    started.n_task_ids = s->launch->n_task_ids;
-    started.task_ids = s->launch->task_ids;
+    started.n_task_ids = s->n_tasks;
+    started.task_ids = s->launch ? s->launch->task_ids : &s->tasks[0].rank;
     send_one(s, i, OP_STEP_STARTED, &started.base);
     for (size_t k = 0; k < s->n_tasks && s->attached[i]; k++) {
         Pst__StepTaskExit over = PST__STEP_TASK_EXIT__INIT;
@@ -75,7 +83,7 @@ void attach_new(struct step *s, int fd, uint32_t request_id)
 
     while (i < STEP_ATTACHED && s->attached[i])
         i++;
-    if (!s->launch || s->ended || i == STEP_ATTACHED || client_from_fd(fd, &c) < 0) {
+    if (s->ext || s->ended || i == STEP_ATTACHED || client_from_fd(fd, &c) < 0) {
         (void)close(fd); /* it sees the end of the connection */
         return;
     }
@@ -84,6 +92,8 @@ void attach_new(struct step *s, int fd, uint32_t request_id)
         drop(s, i);
     else
         catch_up(s, i);
+    if (s->attached[i])
+        follow_begin(s);
 }
 
 /* Input and signals of a terminal; the end of its input is not the end of the tasks'. */

@@ -84,8 +84,7 @@ void io_started(struct step *s)
     send_msg(s, OP_STEP_STARTED, &msg.base);
 }
 
-static void send_io(struct step *s, struct task *t, int stream, const uint8_t *data, size_t len,
-                    bool eof)
+void io_send(struct step *s, struct task *t, int stream, const uint8_t *data, size_t len, bool eof)
 {
     Pst__StepIo msg = PST__STEP_IO__INIT;
 
@@ -110,7 +109,7 @@ static void read_output(struct step *s, struct task *t, int i)
     ssize_t n = read(t->fd[i], buf, sizeof(buf));
 
     if (n > 0) {
-        send_io(s, t, i, buf, (size_t)n, false);
+        io_send(s, t, i, buf, (size_t)n, false);
         return;
     }
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -118,7 +117,7 @@ static void read_output(struct step *s, struct task *t, int i)
     close_fd(&t->fd[i]); /* end of file; a terminal says EIO when its last user is gone */
     if (t->pty)
         close_input(t);
-    send_io(s, t, i, NULL, 0, true);
+    io_send(s, t, i, NULL, 0, true);
 }
 
 /* ---- standard input -------------------------------------------------------------------------- */
@@ -384,10 +383,8 @@ void io_finish(struct step *s)
 {
     Pst__StepDone msg = PST__STEP_DONE__INIT;
 
-    if (!s->launch)
-        return;
     msg.has_node_index = true;
-    msg.node_index = s->launch->node_index;
+    msg.node_index = s->launch ? s->launch->node_index : 0;
     msg.has_status = true;
     msg.status = (uint32_t)s->worst;
     send_msg(s, OP_STEP_DONE, &msg.base);

@@ -83,6 +83,7 @@ static int batch_streams(struct step *s, int fds[3])
         if (r < 0)
             return r;
     }
+    s->out_fd = fcntl(fds[1], F_DUPFD_CLOEXEC, 10);
     s->err_fd = fcntl(fds[2], F_DUPFD_CLOEXEC, 10);
     return 0;
 }

@@ -327,6 +327,7 @@ static int step_init(struct step *s, const Pst__StepFile *sf, int ctl_fd, int sr
         .conns = { ctl_fd, -1, -1, -1 },
         .sig_fd = -1,
         .listen_fd = -1,
+        .out_fd = -1,
         .err_fd = -1,
         .ns_fd = -1,
         .host_ns_fd = -1,
@@ -494,7 +495,8 @@ static bool advance(struct step *s, int64_t now_mono)
         return true;
     if (io_progress(s))
         s->linger_mono_us = now_mono + LINGER_US;
-    if (!io_drained(s))
+    follow_look(s);
+    if (!io_drained(s) || !follow_drained(s))
         return false;
     if (!s->finished)
         io_finish(s);
@@ -541,6 +543,7 @@ static int poll_once(struct step *s, struct pollfd *fds, size_t room)
     mpi_at = n;
     mpi_poll_fill(s, &fds[n++]);
     fds[n++] = (struct pollfd){ .fd = s->cg.watch_fd, .events = POLLIN };
+    fds[n++] = (struct pollfd){ .fd = follow_fd(s), .events = POLLIN };
     attach_at = n;
     n += attach_poll_fill(s, fds + n);
     io_at = n;
@@ -549,6 +552,7 @@ static int poll_once(struct step *s, struct pollfd *fds, size_t room)
         return errno == EINTR ? 0 : -errno;
     io_poll_done(s, fds + io_at, io_n);
     attach_poll_done(s, fds + attach_at);
+    follow_look(s);
     mpi_poll_done(s, &fds[mpi_at]);
     if (fds[mpi_at + 1].revents)
         stepcg_look(s);
@@ -574,6 +578,7 @@ static void step_done(struct step *s)
     bind_done(s);
     memory_done(s);
     attach_done(s);
+    follow_done(s);
     extern_done(s);
     gather_done(s);
     gpu_done(s);
@@ -603,7 +608,7 @@ int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd, int ns_fd, int ns
     r = ctl_listen("sock", &s.listen_fd);
     if (r < 0)
         step_fail(&s, "Could not make the control socket: %s", strerror(-r));
-    room = 4 + STEP_CONNS + STEP_ATTACHED + io_poll_room(&s);
+    room = 5 + STEP_CONNS + STEP_ATTACHED + io_poll_room(&s);
     fds = calloc(room, sizeof(*fds));
     if (!fds)
         return -ENOMEM;

@@ -21,6 +21,7 @@ struct memory;
 struct client;
 struct energy;
 struct extstep;
+struct follow;
 struct gather;
 struct mpi;
 struct plug;
@@ -116,7 +117,8 @@ struct step {
     bool finished; /* STEP_DONE was queued */
     bool parting;  /* ... and nothing more is sent */
     size_t waits;  /* bytes that srun had not taken when it was looked at */
-    int err_fd; /* where notices go when there is no srun: the job's standard error */
+    int out_fd, err_fd; /* the batch script's; notices go to the second */
+    struct follow *follow; /* of the batch step, once somebody has attached */
 
     enum kill_stage stage;
     bool noticed;             /* the CANCELLED line was written */
@@ -195,6 +197,7 @@ size_t io_poll_fill(struct step *s, struct pollfd *fds, size_t max);
 void io_poll_done(struct step *s, const struct pollfd *fds, size_t n);
 size_t io_poll_room(const struct step *s);
 void io_started(struct step *s);
+void io_send(struct step *s, struct task *t, int stream, const uint8_t *data, size_t len, bool eof);
 void io_task_exits(struct step *s);
 bool io_drained(const struct step *s); /* every stream at its end and sent */
 void io_finish(struct step *s);        /* queue STEP_DONE */
@@ -218,6 +221,14 @@ size_t attach_poll_fill(const struct step *s, struct pollfd *fds); /* STEP_ATTAC
 void attach_poll_done(struct step *s, const struct pollfd *fds);
 bool attach_flushed(const struct step *s);
 void attach_done(struct step *s);
+bool attach_room(const struct step *s); /* is there one with room for more? */
+
+/* follow.c: the files of a batch script, for those who attached to it */
+void follow_begin(struct step *s);
+int follow_fd(const struct step *s); /* readable when there is something for follow_look(); -1 none */
+void follow_look(struct step *s);
+bool follow_drained(const struct step *s); /* as of the last look */
+void follow_done(struct step *s);
 
 /* multiprog.c: srun --multi-prog */
 /* argv of a rank by the map's text; extra arguments are appended.  NULL-terminated, one allocation

@@ -156,9 +156,11 @@ def test_interactive_step(make_cluster):
     c = make_cluster(nodes=2, conf="LaunchParameters=use_interactive_step")
     c.env.update(SHELL="/bin/sh", PS1="ready> ")
     text, rc = run_in_terminal(c, [program("salloc"), "-N2", "-n2"],
-                               [(b"ready> ", b"tty; echo on $SLURMD_NODENAME; srun -l echo task; exit 7\r")])
+                               [(b"ready> ", b"tty; echo on $SLURMD_NODENAME; srun -l echo task; "
+                                            b"sattach --layout $SLURM_JOB_ID.interactive; exit 7\r")])
     assert rc == 7, text
     assert "/dev/pts/" in text and "on node1\r\n" in text and "0: task\r\n" in text and "1: task\r\n" in text, text
+    assert "Node 0 (node1), 1 task(s): 0" in text
     job = c.run("sacct", "-nXP", "-o", "JobID").out.split()[-1]
     rows = wait_until(lambda: (r := c.sacct("-j", job, "-o", "JobID,State,ExitCode")) and
                       all(x[1] not in ("RUNNING", "PENDING") for x in r) and len(r) == 3 and r, "accounting has the steps")
