@@ -49,11 +49,11 @@ struct follow {
 
 int watch_cursor_parse(const char *text, uint64_t *ret_lsn, uint32_t *ret_index)
 {
-    _cleanup_free_ char *lsn = xasprintf_or_die("%.*s", (int)strcspn(text, "."), text);
+    _cleanup_free_ char *lsn = strndup(text, strcspn(text, "."));
     const char *dot = strchr(text, '.');
     uint64_t index = UINT32_MAX;
 
-    if (parse_u64(lsn, 0, UINT64_MAX / 2, ret_lsn) < 0 ||
+    if (!lsn || parse_u64(lsn, 0, UINT64_MAX / 2, ret_lsn) < 0 ||
         (dot && parse_u64(dot + 1, 0, UINT32_MAX, &index) < 0))
         return -EINVAL;
     *ret_index = (uint32_t)index;
