@@ -20,6 +20,7 @@
 #define RETRY_FIRST_MS 50
 #define RETRY_MAX_MS 1000
 #define TIMEOUT_DEFAULT_MS 10000
+#define ACCT_TIMEOUT_MS 900000 /* years of millions of jobs take the database a while; as it waits for a server itself */
 
 static const char *program = "slurm";
 static int verbosity;
@@ -265,8 +266,11 @@ struct client *cli_connect_acct_or_die(struct cli *c)
         (void)fprintf(stderr, "Slurm accounting storage is disabled\n");
         exit(CLI_EXIT_FAILED);
     }
-    if (!cli_acct_is_dbd(c))
-        return cli_connect_or_die(c, NULL);
+    if (!cli_acct_is_dbd(c)) {
+        client = cli_connect_or_die(c, NULL);
+        client_set_timeout(client, ACCT_TIMEOUT_MS);
+        return client;
+    }
     r = connect_dbd(c, &client, &err);
     if (r < 0) {
         const char *host = conf_str(cli_conf(c), CONF_ACCOUNTING_STORAGE_HOST);
@@ -277,6 +281,7 @@ struct client *cli_connect_acct_or_die(struct cli *c)
         cli_error("Sending PersistInit msg: %s", strerror(-r));
         cli_die(CLI_EXIT_FAILED, "Problem talking to the database: %s", strerror(-r));
     }
+    client_set_timeout(client, ACCT_TIMEOUT_MS);
     return client;
 }
 

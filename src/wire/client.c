@@ -465,6 +465,11 @@ static int send_request(struct client *c, unsigned op, const ProtobufCMessage *r
     return r;
 }
 
+void client_set_timeout(struct client *c, int timeout_ms)
+{
+    c->timeout_ms = timeout_ms;
+}
+
 int client_call(struct client *c, unsigned op, const ProtobufCMessage *request,
                 ProtobufCMessage **ret_reply)
 {

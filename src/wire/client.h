@@ -63,6 +63,8 @@ int client_from_fd(int fd, struct client **ret_client);
  * may be NULL. */
 int client_call(struct client *c, unsigned op, const ProtobufCMessage *request,
                 ProtobufCMessage **ret_reply);
+/* From now on a call may take so long, instead of client_target's. */
+void client_set_timeout(struct client *c, int timeout_ms);
 /* As client_call, with each frame of a streamed reply given to fn; fn returning < 0 ends it.  The
  * timeout holds for each frame. */
 typedef int client_stream_fn(void *ctx, const struct frame *frame);
