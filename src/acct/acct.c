@@ -337,6 +337,15 @@ int acct_rewind(struct acct *a, uint64_t lsn)
     return 0;
 }
 
+int acct_came_back(struct acct *a, int64_t gone_us, int64_t back_us)
+{
+    int r = gone_us ? nodes_note_gone(a->store.db, a->meta.cluster, gone_us) : 0;
+
+    if (r == 0)
+        r = nodes_note_back(a->store.db, a->meta.id, back_us);
+    return r < 0 ? fail(a, r) : 0;
+}
+
 /* ---- jobs ---------------------------------------------------------------------------------------
  */
 

@@ -64,6 +64,10 @@ int64_t acct_source(const struct acct *a);  /* number of the cluster in the stor
 /* Everything older than time_us has been applied (inside a batch); transactions say as much themselves. */
 void acct_fed(struct acct *a, int64_t time_us);
 
+/* The cluster's controller has come back after it was gone since gone_us (0: that is of no interest).  Outside of a
+ * batch. */
+int acct_came_back(struct acct *a, int64_t gone_us, int64_t back_us);
+
 /* Apply one transaction (inside a batch).  Transactions at or below the cursor are skipped, and so
  * are changes of jobs that are not known.  After an error of acct_apply or acct_commit the whole
  * batch is undone: go on with acct_begin at acct_cursor() + 1.  Errors as for acct_open. */

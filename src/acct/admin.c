@@ -237,7 +237,8 @@ bool run_is_operator(const struct admin_run *run)
 
 bool run_may_account(struct admin_run *run, const char *cluster, const char *account)
 {
-    return run_is_operator(run) || am_is_coordinator(run->a->am, cluster, run->who->user, account);
+    return run_is_operator(run) || (!(run->who->rules & ADMIN_NO_COORDINATORS) &&
+                                    am_is_coordinator(run->a->am, cluster, run->who->user, account));
 }
 
 bool run_is_any_coordinator(struct admin_run *run)
@@ -245,6 +246,8 @@ bool run_is_any_coordinator(struct admin_run *run)
     const Pst__AccountRecord *acct;
     size_t pos = 0;
 
+    if (run->who->rules & ADMIN_NO_COORDINATORS)
+        return false;
     while ((acct = (const Pst__AccountRecord *)am_next(run->a->am, AM_ACCOUNT, &pos))) {
         if (acct->deleted)
             continue;

@@ -27,12 +27,15 @@ struct assoc_mgr;
 struct admin_who {
     const char *user;      /* login name, "" when unknown */
     bool root;             /* root, SlurmUser: an administrator whatever the records say */
-    unsigned private_data; /* ADMIN_PRIVATE_*: what others may not see */
+    unsigned rules;        /* enum admin_rule */
 };
-enum {
-    ADMIN_PRIVATE_ACCOUNTS = 1u << 0,
+enum admin_rule {
+    ADMIN_PRIVATE_ACCOUNTS = 1u << 0, /* what others may not see */
     ADMIN_PRIVATE_USERS = 1u << 1,
-    ADMIN_PRIVATE_EVENTS = 1u << 2
+    ADMIN_PRIVATE_EVENTS = 1u << 2,
+    ADMIN_NO_COORDINATORS = 1u << 3,    /* being one is no right */
+    ADMIN_NO_DEFAULT_ACCOUNT = 1u << 4, /* users need none */
+    ADMIN_ABSOLUTE_RESOURCES = 1u << 5, /* new ones are shared by counts, not per cent */
 };
 
 /* Load what the database holds; an empty one gets QOS normal, the account and user root, the plain

@@ -289,9 +289,11 @@ static bool is_doomed(const struct doomed *d, uint32_t id)
     return false;
 }
 
-/* The default account goes last. */
+/* The default account goes last, where users need one. */
 static void check_defaults(struct admin_run *run, const struct doomed *d)
 {
+    if (run->who->rules & ADMIN_NO_DEFAULT_ACCOUNT)
+        return;
     for (size_t i = 0; i < d->n && run->r == 0; i++) {
         struct assoc *a = am_assoc(run->a->am, d->ids[i]);
 

@@ -51,7 +51,7 @@ struct listing {
 
 static bool may_see_assoc(struct listing *l, struct assoc *a)
 {
-    if (!(l->run.who->private_data & ADMIN_PRIVATE_USERS) || run_is_operator(&l->run))
+    if (!(l->run.who->rules & ADMIN_PRIVATE_USERS) || run_is_operator(&l->run))
         return true;
     if (a->user && strcmp(a->rec->user, l->run.who->user) == 0)
         return true;
@@ -115,7 +115,7 @@ static bool wants_account(struct listing *l, const Pst__AccountRecord *a)
         !cond_has(w->descriptions, w->n_descriptions, a->description) ||
         !cond_has(w->organizations, w->n_organizations, a->organization))
         return false;
-    if (!(l->run.who->private_data & ADMIN_PRIVATE_ACCOUNTS) || run_is_operator(&l->run))
+    if (!(l->run.who->rules & ADMIN_PRIVATE_ACCOUNTS) || run_is_operator(&l->run))
         return true;
     for (struct assoc *s = am_of_user(l->run.a->am, l->run.who->user); s; s = s->next_of_user)
         if (strcasecmp(s->rec->account, a->name) == 0)
@@ -147,7 +147,7 @@ static bool wants_user(struct listing *l, const Pst__UserRecord *u)
         if (!any)
             return false;
     }
-    return !(l->run.who->private_data & ADMIN_PRIVATE_USERS) || run_is_operator(&l->run) ||
+    return !(l->run.who->rules & ADMIN_PRIVATE_USERS) || run_is_operator(&l->run) ||
            strcmp(u->name, l->run.who->user) == 0 || run_is_any_coordinator(&l->run);
 }
 
@@ -275,7 +275,7 @@ int admin_list(struct admin *a, const struct admin_who *who, const Pst__AcctList
     case PST__ACCT_ENTITY__ACCT_TXN:
         return rows_list_txns(a, l.where, fn, ctx);
     case PST__ACCT_ENTITY__ACCT_EVENT:
-        return l.run.who->private_data & ADMIN_PRIVATE_EVENTS && !run_is_operator(&l.run)
+        return l.run.who->rules & ADMIN_PRIVATE_EVENTS && !run_is_operator(&l.run)
                    ? 0
                    : rows_list_events(a, l.where, fn, ctx);
     case PST__ACCT_ENTITY__ACCT_RESERVATION:

@@ -428,6 +428,10 @@ void resource_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__
             fresh.resource_id = run->a->next_resource++;
             fresh.created_us = run->now_us;
             fresh.type = 1;
+            if (run->who->rules & ADMIN_ABSOLUTE_RESOURCES) {
+                fresh.has_flags = true;
+                fresh.flags |= RESOURCE_ABSOLUTE;
+            }
             fresh.name = where->names[i];
             fresh.server = (char *)server; /* copied, not changed */
             if (!fresh.description)

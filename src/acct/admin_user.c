@@ -289,10 +289,10 @@ static void change_default_account(struct admin_run *run, const char *name,
 {
     const char **clusters = NULL;
     size_t n = cond_clusters(run, where, &clusters);
-    bool any = false;
+    bool any = false, none = account[0] == '\0' && run->who->rules & ADMIN_NO_DEFAULT_ACCOUNT;
 
     for (size_t c = 0; c < n && run_ok(run); c++) {
-        bool in_cluster = false, has = false;
+        bool in_cluster = false, has = none;
 
         for (struct assoc *a = am_of_user(run->a->am, name); a; a = a->next_of_user)
             if (strcmp(a->rec->cluster, clusters[c]) == 0) {

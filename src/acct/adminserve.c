@@ -43,7 +43,7 @@ struct follower {
 
 struct adminserve {
     struct adminserve_config config;
-    atomic_uint private_data;
+    atomic_uint rules;
     char *location;
     Pst__AcctClusterRecord *cluster;
     char **tres;
@@ -452,7 +452,7 @@ void adminserve_conn_closed(struct adminserve *s, struct conn *conn)
 static void serve(struct adminserve *s, struct request *q)
 {
     char name[256];
-    struct admin_who who = { .user = name, .private_data = atomic_load(&s->private_data) };
+    struct admin_who who = { .user = name, .rules = atomic_load(&s->rules) };
     struct err err = { .text = "" };
     int r;
 
@@ -616,7 +616,7 @@ static int copy_config(struct adminserve *s, const struct adminserve_config *con
     ProtobufCMessage *copy = NULL;
 
     s->config = *config;
-    atomic_store(&s->private_data, config->private_data);
+    atomic_store(&s->rules, config->rules);
     s->delivered = config->known_version;
     s->location = strdup(config->location);
     if (config->cluster && pb_dup(&config->cluster->base, &copy) < 0)
@@ -631,9 +631,9 @@ static int copy_config(struct adminserve *s, const struct adminserve_config *con
     return 0;
 }
 
-void adminserve_hide(struct adminserve *s, unsigned private_data)
+void adminserve_rule(struct adminserve *s, unsigned rules)
 {
-    atomic_store(&s->private_data, private_data);
+    atomic_store(&s->rules, rules);
 }
 
 int adminserve_start(const struct adminserve_config *config, struct adminserve **ret,

@@ -36,7 +36,7 @@ struct adminserve_config {
     const char *const *tres;
     size_t n_tres;
     uint64_t known_version; /* the changes behind this one are delivered first */
-    unsigned private_data;
+    unsigned rules; /* enum admin_rule */
     struct rpc_stat *rpcs; /* counted there by operation; NULL: not */
     bool (*is_root)(void *ctx, uid_t uid); /* any thread */
     /* Takes d: the changes go where they take effect, and then the answer. Any thread.  NULL: they
@@ -51,7 +51,7 @@ struct adminserve_config {
  * no thread. */
 int adminserve_start(const struct adminserve_config *config, struct adminserve **ret,
                      struct err *err);
-void adminserve_hide(struct adminserve *s, unsigned private_data); /* another config.private_data; any thread */
+void adminserve_rule(struct adminserve *s, unsigned rules); /* other config.rules; any thread */
 /* OP_ACCT_ADMIN, OP_ACCT_LIST, OP_ACCT_BLOB or OP_ACCT_FOLLOW; msg is taken.  Never blocks. Any thread. */
 void adminserve_request(struct adminserve *s, struct conn *conn, unsigned op, uint32_t id,
                         ProtobufCMessage *msg);

@@ -408,3 +408,42 @@ int nodes_flush(struct nodes *n)
     n->changed_us = 0;
     return r;
 }
+
+/* ---- controllers --------------------------------------------------------------------------------
+ */
+
+int nodes_note_gone(struct sql *db, const char *cluster, int64_t gone_us)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    int r = sql_prepare(db,
+                        "REPLACE INTO events SELECT e.source, '', ?, e.end_us, ?, ?, NULL, e.tres, "
+                        "e.nodes FROM events e"
+                        " JOIN sources s ON s.id=e.source WHERE s.name=? AND e.node='' AND "
+                        "e.state=0 AND e.end_us=?",
+                        &stmt);
+
+    if (r < 0)
+        return r;
+    sql_bind(stmt, 0, gone_us);
+    sql_bind(stmt, 1, PST__NODE_STATE__NODE_DOWN);
+    sql_bind_text(stmt, 2, "slurmctld disconnect");
+    sql_bind_text(stmt, 3, cluster);
+    sql_bind(stmt, 4, ACCT_OPEN_END);
+    return sql_run(stmt);
+}
+
+int nodes_note_back(struct sql *db, int64_t source, int64_t back_us)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    int r = sql_prepare(
+        db, "UPDATE events SET end_us=? WHERE source=? AND node='' AND state=? AND end_us=?",
+        &stmt);
+
+    if (r < 0)
+        return r;
+    sql_bind(stmt, 0, back_us);
+    sql_bind(stmt, 1, source);
+    sql_bind(stmt, 2, PST__NODE_STATE__NODE_DOWN);
+    sql_bind(stmt, 3, ACCT_OPEN_END);
+    return sql_run(stmt);
+}

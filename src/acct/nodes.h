@@ -24,3 +24,9 @@ void nodes_forget(struct nodes *n); /* what is in memory differs from the databa
 /* What a period of a node counts as. */
 enum node_away { NODE_THERE, NODE_DOWN, NODE_PLANNED_DOWN };
 enum node_away nodes_away(int64_t event_state);
+
+/* A cluster's controller is gone since then: what is idle counts as down until it is back.  An
+ * event of what the cluster has, without a node's name, says so. */
+int nodes_note_gone(struct sql *db, const char *cluster, int64_t gone_us);
+int nodes_note_back(struct sql *db, int64_t source,
+                    int64_t back_us); /* no-op when nothing was noted */

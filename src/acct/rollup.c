@@ -256,18 +256,20 @@ static int write_sums(struct roll *w)
     return r;
 }
 
-/* What was neither used nor away was idle; what waited while something was idle was planned; and
+/* What was neither used nor away was idle, or down while there was no controller (TrackSlurmctldDown); what waited
+ * while something was idle was planned; and
  * where more was used than there was, the excess is "over". */
 static void bind_fate(struct sql_stmt *stmt, const struct fate *f)
 {
     uint64_t used = f->alloc + f->down + f->pdown;
-    uint64_t left = f->total > used ? f->total - used : 0, plan = MIN(f->plan, left);
+    uint64_t left = f->total > used ? f->total - used : 0;
+    uint64_t gone = f->gone > 0 ? MIN((uint64_t)f->gone, left) : 0, plan = MIN(f->plan, left - gone);
 
     sql_bind(stmt, 3, (int64_t)f->count);
     sql_bind(stmt, 4, (int64_t)f->alloc);
-    sql_bind(stmt, 5, (int64_t)f->down);
+    sql_bind(stmt, 5, (int64_t)(f->down + gone));
     sql_bind(stmt, 6, (int64_t)f->pdown);
-    sql_bind(stmt, 7, (int64_t)(left - plan));
+    sql_bind(stmt, 7, (int64_t)(left - gone - plan));
     sql_bind(stmt, 8, (int64_t)plan);
     sql_bind(stmt, 9, (int64_t)(used > f->total ? used - f->total : 0));
 }
@@ -360,6 +362,7 @@ static void roll_done(struct roll *w)
     free(w->who);
     free(w->sums);
     free(w->fates);
+    free(w->gone);
 }
 
 static int set_mark(struct roll *w, int64_t to_us)

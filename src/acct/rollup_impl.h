@@ -17,6 +17,7 @@
 /* What became of a TRES in an hour, seconds x count. */
 struct fate {
     uint64_t total, alloc, down, pdown, plan, count;
+    int64_t gone; /* without a controller, and not allocated then */
 };
 
 struct sum {
@@ -31,6 +32,10 @@ struct who {
 
 struct roll_resv;
 
+struct span {
+    int64_t start_s, end_s;
+};
+
 struct roll {
     struct sql *db;
     int64_t source, from, to; /* seconds */
@@ -44,6 +49,8 @@ struct roll {
     struct namemap who_by_key; /* -> index + 1 */
     struct sum *sums;
     size_t nsums, sums_cap;
+    struct span *gone; /* times without a controller */
+    size_t ngone;
     struct roll_resv *resvs; /* periods of reservations that overlap the window */
     size_t nresvs;
 };

@@ -41,13 +41,26 @@ static int read_event(void *item, struct sql_stmt *stmt)
     return -ENOMEM;
 }
 
+static int note_gone(struct roll *w, const struct event *e)
+{
+    struct span *bigger = reallocarray(w->gone, w->ngone + 1, sizeof(*bigger));
+
+    if (!bigger)
+        return -ENOMEM;
+    w->gone = bigger;
+    bigger[w->ngone++] = (struct span){ e->start_s, e->end_s };
+    return 0;
+}
+
 /* The period of a node, or of the cluster. */
 static int add_event(struct roll *w, const struct event *e)
 {
-    bool planned = nodes_away(e->state) == NODE_PLANNED_DOWN;
+    bool planned = nodes_away(e->state) == NODE_PLANNED_DOWN, gone = !e->node[0] && e->state;
     const char *tres = e->tres;
     struct tres_item item;
 
+    if (gone && note_gone(w, e) < 0)
+        return -ENOMEM;
     while (tres_next(&tres, &item)) {
         struct cut c = cut_begin(w, e->start_s, e->end_s);
         unsigned index, hour;
@@ -60,7 +73,9 @@ static int add_event(struct roll *w, const struct event *e)
             struct fate *f = roll_fate(w, hour, index);
             uint64_t amount = (uint64_t)secs * item.count;
 
-            if (!e->node[0]) {
+            if (gone) {
+                f->gone += (int64_t)amount;
+            } else if (!e->node[0]) {
                 f->total += amount;
                 f->count = item.count;
             } else if (planned) {
@@ -105,6 +120,20 @@ static int add_events(struct roll *w)
 /* ---- runs ---------------------------------------------------------------------------------------
  */
 
+/* What was allocated while there was no controller was not down. */
+static void take_off_gone(struct roll *w, unsigned tres, uint64_t count, int64_t start_s,
+                          int64_t end_s, bool minus)
+{
+    for (size_t i = 0; i < w->ngone; i++) {
+        struct cut c = cut_begin(w, MAX(start_s, w->gone[i].start_s), MIN(end_s, w->gone[i].end_s));
+        unsigned hour;
+        int64_t secs;
+
+        while (cut_next(&c, &hour, &secs))
+            roll_fate(w, hour, tres)->gone -= (minus ? -secs : secs) * (int64_t)count;
+    }
+}
+
 /* Seconds x count of a run's time, for whom, or as waiting (who SIZE_MAX); minus: of a suspension.
  */
 static int add_time(struct roll *w, const char *tres, int64_t start_s, int64_t end_s, size_t who,
@@ -118,6 +147,8 @@ static int add_time(struct roll *w, const char *tres, int64_t start_s, int64_t e
         int64_t secs;
         int r = roll_tres(w, item.name, &index);
 
+        if (r == 0 && index < TRES_MAX && who != SIZE_MAX)
+            take_off_gone(w, index, item.count, start_s, end_s, minus);
         while (r == 0 && index < TRES_MAX && cut_next(&c, &hour, &secs)) {
             uint64_t amount =
                 (uint64_t)(minus ? -secs : secs) * item.count; /* sums wrap and come back */

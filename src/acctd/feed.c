@@ -13,9 +13,11 @@
 
 #include "acct.pb-c.h"
 #include "acct/acct.h"
+#include "acct/nodes.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/pbutil.h"
+#include "base/timefmt.h"
 #include "event.pb-c.h"
 #include "wire/server.h"
 
@@ -28,6 +30,9 @@ struct source {
     struct acct *acct;    /* NULL: opened at the next registration */
     struct pb_arena *arena;
     char peer[320];
+    /* not under it */
+    _Atomic uint64_t conn_id; /* of the controller's connection; 0: never registered */
+    _Atomic int64_t gone_us;  /* that connection ended then; 0: it did not */
 };
 
 struct feeds {
@@ -102,6 +107,48 @@ static struct source *get_source(struct feeds *f, const char *name, bool make)
     return s;
 }
 
+/* ---- controllers that are gone ------------------------------------------------------------------
+ */
+
+void feeds_conn_closed(struct feeds *f, struct conn *conn)
+{
+    pthread_mutex_lock(&f->lock);
+    for (size_t i = 0; i < f->n; i++)
+        if (atomic_load(&f->sources[i]->conn_id) == conn_id(conn))
+            atomic_store(&f->sources[i]->gone_us, now_us());
+    pthread_mutex_unlock(&f->lock);
+}
+
+int feeds_note_gone(struct feeds *f, struct sql *db, struct err *err)
+{
+    size_t n;
+    int r = 0;
+
+    pthread_mutex_lock(&f->lock);
+    n = f->n;
+    pthread_mutex_unlock(&f->lock);
+    for (size_t i = 0; r == 0 && i < n; i++) { /* sources stay where they are */
+        int64_t gone_us = atomic_load(&f->sources[i]->gone_us);
+
+        if (gone_us)
+            r = nodes_note_gone(db, f->sources[i]->name, gone_us);
+    }
+    return r < 0 ? err_set(err, r, "a controller that is gone cannot be noted: %s", sql_error(db))
+                 : 0;
+}
+
+/* It is back: the event ends, if there is one. */
+static int note_back(struct serve_call *call, struct source *s, struct err *err)
+{
+    int64_t gone_us = atomic_exchange(&s->gone_us, 0);
+    int r = acct_came_back(s->acct, serve_tracks_down(call) ? gone_us : 0, now_us());
+
+    return r < 0 ? err_set(err, r, "accounting: %s", acct_error(s->acct)) : 0;
+}
+
+/* ---- requests -----------------------------------------------------------------------------------
+ */
+
 static int check(struct serve_call *call, const char *cluster, struct err *err)
 {
     if (!serve_feeds(call))
@@ -117,6 +164,7 @@ static int answer(struct serve_call *call, const struct source *s)
 
     reply.has_cursor = true;
     reply.cursor = acct_cursor(s->acct);
+    reply.has_commit_delay_s = (reply.commit_delay_s = serve_commit_delay_s(call)) != 0;
     return serve_reply(call, &reply.base, false);
 }
 
@@ -142,6 +190,10 @@ static int do_register(struct serve_call *call, struct source *s, const Pst__Dbd
         if (r < 0)
             return err_set(err, r, "accounting: %s", acct_error(s->acct));
     }
+    r = note_back(call, s, err);
+    if (r < 0)
+        return r;
+    atomic_store(&s->conn_id, conn_id(serve_conn(call)));
     (void)snprintf(s->peer, sizeof(s->peer), "%s", peer->host); /* cut: for the log */
     log_info("cluster %s has registered from %s, at record %llu", s->name, s->peer,
              (unsigned long long)acct_cursor(s->acct));

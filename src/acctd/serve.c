@@ -17,6 +17,7 @@
 #include "acct/archive.h"
 #include "acct/db.h"
 #include "acct/rollup.h"
+#include "acctd/feed.h"
 #include "acctd/jobs.h"
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -214,10 +215,6 @@ static void get_settings(struct serve *s, struct serve_settings *ret, bool with_
     memcpy(ret, &s->settings, offsetof(struct serve_settings, dir));
     if (with_dir)
         memcpy(ret->dir, s->settings.dir, sizeof(ret->dir));
-    ret->no_archive = s->settings.no_archive;
-    ret->private_jobs = s->settings.private_jobs;
-    ret->private_usage = s->settings.private_usage;
-    ret->max_range_us = s->settings.max_range_us;
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -235,6 +232,22 @@ bool serve_may_archive(const struct serve_call *call)
 
     get_settings(call->query->serve, &set, false);
     return !set.no_archive;
+}
+
+bool serve_tracks_down(const struct serve_call *call)
+{
+    struct serve_settings set;
+
+    get_settings(call->query->serve, &set, false);
+    return set.track_down;
+}
+
+uint32_t serve_commit_delay_s(const struct serve_call *call)
+{
+    struct serve_settings set;
+
+    get_settings(call->query->serve, &set, false);
+    return set.commit_delay_s;
 }
 
 struct feeds *serve_feeds(const struct serve_call *call)
@@ -533,6 +546,8 @@ static void look_after(struct worker *w)
     int r = w->db ? 0 : acct_db_open(w->serve->location, &w->db, &err);
 
     get_settings(w->serve, &set, false);
+    if (r == 0 && set.track_down && w->serve->config.feeds)
+        r = feeds_note_gone(w->serve->config.feeds, w->db, &err);
     if (r == 0 && !set.no_rollup) {
         int64_t start = now_mono_us();
 

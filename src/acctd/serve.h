@@ -30,10 +30,12 @@ struct sql;
 struct serve_settings {
     bool no_rollup;
     struct archive_what purge; /* at each hour; of its folder see dir */
-    char dir[4096];            /* ArchiveDir */
     bool no_archive;           /* OP_ARCHIVE is refused */
     bool private_jobs, private_usage; /* PrivateData: others see their own alone */
+    bool track_down;                  /* TrackSlurmctldDown */
+    uint32_t commit_delay_s;          /* CommitDelay: controllers gather records so long */
     int64_t max_range_us; /* MaxQueryTimeRange of jobs, for others than administrators; 0: any */
+    char dir[4096];       /* ArchiveDir; last */
 };
 
 struct serve_config {
@@ -88,6 +90,8 @@ const char *serve_cluster(const struct serve_call *call); /* as configured */
 /* May others' usage be told?  Else the one who asks gets his own. */
 bool serve_may_see_usage(const struct serve_call *call);
 bool serve_may_archive(const struct serve_call *call);
+bool serve_tracks_down(const struct serve_call *call);
+uint32_t serve_commit_delay_s(const struct serve_call *call);
 struct feeds *serve_feeds(const struct serve_call *call);
 uid_t serve_uid(const struct serve_call *call);
 bool serve_is_admin(const struct serve_call *call);

@@ -195,7 +195,7 @@ int acctadmin_start(struct ctld *ctld, const char *location, struct acctadmin **
     struct adminserve_config config = { .location = location,
                                         .cluster = &self.cluster,
                                         .known_version = ctld->cluster->rec->acct_version,
-                                        .private_data = private_data(ctld->conf),
+                                        .rules = private_data(ctld->conf),
                                         .is_root = is_root,
                                         .deliver = deliver };
     int r;
@@ -222,7 +222,7 @@ int acctadmin_start(struct ctld *ctld, const char *location, struct acctadmin **
 void acctadmin_reconfigured(struct acctadmin *a)
 {
     if (a->serve)
-        adminserve_hide(a->serve, private_data(a->ctld->conf));
+        adminserve_rule(a->serve, private_data(a->ctld->conf));
 }
 
 struct acctadmin *acctadmin_stop(struct acctadmin *a)

@@ -16,6 +16,7 @@
 #include "acct/acct.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/timefmt.h"
 #include "conf/conf.h"
 #include "wire/client.h"
 #include "wire/ops.h"
@@ -125,6 +126,7 @@ static int register_cluster(struct remote *s, uint64_t journal_end, struct err *
     if (r < 0)
         return failed(&s->base, r, err);
     s->base.cursor = reply->cursor;
+    s->base.gather_us = reply->commit_delay_s * USEC_PER_SEC;
     pst__dbd_cursor__free_unpacked(reply, NULL);
     return 0;
 }

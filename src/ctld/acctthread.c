@@ -1,7 +1,7 @@
 /* acctthread.c - the thread that brings the journal's records to the accounting store
  *
  * It reads the journal through a cursor of its own and applies batches of up to BATCH_RECORDS, or
- * what comes within BATCH_US; somebody who waits for the cursor ends a batch early.  Whatever
+ * what comes within BATCH_US, or longer where slurmdbd wants it (CommitDelay); somebody who waits for the cursor ends a batch early.  Whatever
  * fails, the batch is undone and read again from the stored cursor after RETRY_US: the place is
  * never lost, and nobody but those who ask for accounting records ever waits for it.
  *
@@ -130,7 +130,7 @@ static bool linger(struct acctthread *t, int64_t until_mono_us)
 /* Fill a batch.  Gives the number of records, or the first error. */
 static int fill_batch(struct acctthread *t, struct err *err)
 {
-    int64_t until = now_mono_us() + BATCH_US;
+    int64_t until = now_mono_us() + MAX(BATCH_US, t->sink->gather_us);
     unsigned n = 0;
 
     while (n < BATCH_RECORDS && (n % 64 || now_mono_us() < until) && !t->sink->ops->full(t->sink)) {

@@ -60,6 +60,8 @@ static void on_close(void *ctx, struct conn *c)
 
     if (d->admin)
         adminserve_conn_closed(d->admin, c);
+    if (d->feeds)
+        feeds_conn_closed(d->feeds, c);
 }
 
 static bool is_admin(void *ctx, uid_t uid)
@@ -163,6 +165,8 @@ static void settings_of(const struct conf_dbd *conf, struct serve_settings *set)
         .no_archive = conf_dbd_bool(conf, CONF_DBD_DISABLE_ARCHIVE_COMMANDS),
         .private_jobs = is_private(conf, "jobs"),
         .private_usage = is_private(conf, "usage"),
+        .track_down = conf_dbd_bool(conf, CONF_DBD_TRACK_SLURMCTLD_DOWN),
+        .commit_delay_s = (uint32_t)conf_dbd_num(conf, CONF_DBD_COMMIT_DELAY),
         .max_range_us = (int64_t)conf_dbd_max_range_s(conf) * USEC_PER_SEC,
     };
     set->purge = (struct archive_what){
@@ -189,6 +193,17 @@ static void settings_of(const struct conf_dbd *conf, struct serve_settings *set)
     (void)snprintf(set->dir, sizeof(set->dir), "%s", conf_dbd_str(conf, CONF_DBD_ARCHIVE_DIR)); /* a path */
 }
 
+/* Of accounts, users and resources. */
+static unsigned rules_of(const struct conf_dbd *conf)
+{
+    return (is_private(conf, "accounts") ? ADMIN_PRIVATE_ACCOUNTS : 0) |
+           (is_private(conf, "users") ? ADMIN_PRIVATE_USERS : 0) |
+           (is_private(conf, "events") ? ADMIN_PRIVATE_EVENTS : 0) |
+           (conf_dbd_bool(conf, CONF_DBD_DISABLE_COORD_DBD) ? ADMIN_NO_COORDINATORS : 0) |
+           (conf_dbd_bool(conf, CONF_DBD_ALLOW_NO_DEF_ACCT) ? ADMIN_NO_DEFAULT_ACCOUNT : 0) |
+           (conf_dbd_bool(conf, CONF_DBD_ALL_RESOURCES_ABSOLUTE) ? ADMIN_ABSOLUTE_RESOURCES : 0);
+}
+
 void dbd_configure(struct dbd *d, const struct conf_dbd *conf)
 {
     struct serve_settings set;
@@ -196,6 +211,8 @@ void dbd_configure(struct dbd *d, const struct conf_dbd *conf)
     settings_of(conf, &set);
     if (d->serve)
         serve_set(d->serve, &set);
+    if (d->admin)
+        adminserve_rule(d->admin, rules_of(conf));
 }
 
 int dbd_work(struct dbd *d, struct err *err)
@@ -233,7 +250,11 @@ int dbd_work(struct dbd *d, struct err *err)
     if (r == 0)
         r = serve_new(&serve, &d->serve);
     if (r == 0) {
-        struct adminserve_config admin = { .location = d->location, .rpcs = d->rpcs, .is_root = is_admin, .ctx = d };
+        struct adminserve_config admin = { .location = d->location,
+                                           .rules = rules_of(d->conf),
+                                           .rpcs = d->rpcs,
+                                           .is_root = is_admin,
+                                           .ctx = d };
 
         r = adminserve_start(&admin, &d->admin, err);
     }

@@ -92,6 +92,31 @@ static void test_nodes(void **state)
     assert_cluster(w, 6 * HOUR, 8 * HOUR, "cpu", 0, 0, 0, 0, 16 * HOUR, 0);
 }
 
+/* Without a controller what was idle is down, what was allocated is not. */
+static void test_no_controller(void **state)
+{
+    struct world *w = *state;
+    struct err err = { .text = "" };
+    struct sql *db = NULL;
+    char text[300];
+
+    make_nodes(w);
+    queue_job(w, 1, 0, "a", 1, "cpu=4");
+    start_job(w, 1, 0, "cpu=4");
+    (void)snprintf(text, sizeof(text),
+                   "INSERT INTO events SELECT source, '', %lld, %lld, 1, 'x', NULL, tres, nodes FROM events WHERE node=''",
+                   (long long)(MONTH + HOUR + 1800) * SEC, (long long)(MONTH + 3 * HOUR) * SEC);
+    assert_int_equal(acct_db_open(w->db, &db, &err), 0);
+    assert_int_equal(sql_exec(db, text), 0);
+    assert_null(sql_close(db));
+    end_job(w, 1, 2 * HOUR + 900, 4 * HOUR); /* while nobody looked */
+    fed(w, 5 * HOUR);
+    assert_cluster(w, 0, HOUR, "cpu", 4 * HOUR, 0, 0, 0, 12 * HOUR, 0);
+    assert_cluster(w, HOUR, 2 * HOUR, "cpu", 4 * HOUR, 6 * HOUR, 0, 0, 6 * HOUR, 0);
+    assert_cluster(w, 2 * HOUR, 3 * HOUR, "cpu", HOUR, 15 * HOUR, 0, 0, 0, 0);
+    assert_cluster(w, 3 * HOUR, 4 * HOUR, "cpu", 0, 0, 0, 0, 16 * HOUR, 0);
+}
+
 static void test_sizes(void **state)
 {
     struct world *w = *state;
@@ -282,7 +307,7 @@ int main(void)
         cmocka_unit_test(test_text), TEST(test_hours),   TEST(test_late),
         TEST(test_suspended),        TEST(test_nodes),   TEST(test_sizes),
         TEST(test_random),           TEST(test_archive),
-        TEST(test_parents),
+        TEST(test_parents),          TEST(test_no_controller),
     };
 
     (void)setenv("TZ", "UTC", 1);

@@ -1,0 +1,128 @@
+"""Keys of slurmdbd.conf that change what slurmdbd does with accounts, records and controllers."""
+
+import pytest
+
+from accounting import Dbd, conf_of, storage_of
+from conftest import wait_until
+from test_slurmdbd_control import ROOT_ONLY, Site
+
+
+def test_no_default_account(folder):
+    """AllowNoDefAcct: the default account may be cleared and taken away."""
+    def setup(s):
+        s.run("sacctmgr", "-i", "add", "cluster", "test")
+        for account in ("one", "two"):
+            s.run("sacctmgr", "-i", "add", "account", account)
+            s.run("sacctmgr", "-i", "add", "user", "daemon", f"account={account}")
+
+    def default(s):
+        return s.run("sacctmgr", "-nP", "list", "user", "daemon", "format=defaultaccount").strip()
+    with Site(folder) as s:
+        setup(s)
+        assert default(s) == "one"
+        s.run("sacctmgr", "-i", "modify", "user", "daemon", "set", "defaultaccount=", rc=1)
+        s.run("sacctmgr", "-i", "delete", "user", "daemon", "account=one", rc=1)
+        assert default(s) == "one"
+        s.dbd.conf.write_text(s.dbd.conf.read_text() + "AllowNoDefAcct=yes\n")
+        s.run("sacctmgr", "reconfigure")
+        wait_until(lambda: s.dbd.log.read_text().count(" again; the port") == 1, "the configuration is read", 30)
+        s.run("sacctmgr", "-i", "modify", "user", "daemon", "set", "defaultaccount=")
+        assert default(s) == ""
+        s.run("sacctmgr", "-i", "modify", "user", "daemon", "set", "defaultaccount=two")
+        s.run("sacctmgr", "-i", "delete", "user", "daemon", "account=two")
+        assert "one" in s.run("sacctmgr", "-nP", "list", "assoc", "user=daemon", "format=account")
+
+
+def test_absolute_resources(folder):
+    """AllResourcesAbsolute: what is added then is shared by counts."""
+    def shared(s, name):
+        return s.run("sacctmgr", "-nP", "list", "resource", name, "withclusters", "format=name,count,allocated,flags").split()
+    with Site(folder, conf="AllResourcesAbsolute=yes") as s:
+        s.run("sacctmgr", "-i", "add", "cluster", "test")
+        s.run("sacctmgr", "-i", "add", "resource", "matlab", "server=s", "count=500", "cluster=test", "allowed=300")
+        assert "Absolute" in shared(s, "matlab")[0]
+        s.run("sacctmgr", "-i", "modify", "resource", "matlab", "set", "allowed=501", "cluster=test", rc=1)
+
+
+@ROOT_ONLY
+def test_no_coordinators(folder):
+    """DisableCoordDBD: who coordinates an account has no right by that."""
+    with Site(folder) as s:
+        s.run("sacctmgr", "-i", "add", "cluster", "test")
+        s.run("sacctmgr", "-i", "add", "account", "one")
+        s.run("sacctmgr", "-i", "add", "user", "daemon", "account=one")
+        s.run("sacctmgr", "-i", "add", "coordinator", "names=daemon", "account=one")
+        s.run("sacctmgr", "-i", "add", "user", "bin", "account=one", user=1)  # daemon's number
+        s.dbd.stop()
+        s.dbd.conf.write_text(s.dbd.conf.read_text() + "DisableCoordDBD=yes\n")
+        s.dbd.start()
+        s.run("sacctmgr", "-i", "add", "user", "games", "account=one", user=1, rc=1)
+        assert "games" not in s.run("sacctmgr", "-nP", "list", "user")
+
+
+@ROOT_ONLY
+def test_private_accounts(folder):
+    """PrivateData: accounts and users of others are not told by slurmdbd either."""
+    with Site(folder) as s:
+        s.run("sacctmgr", "-i", "add", "cluster", "test")
+        for name in ("one", "two"):
+            s.run("sacctmgr", "-i", "add", "account", name)
+        s.run("sacctmgr", "-i", "add", "user", "daemon", "account=one")
+        s.run("sacctmgr", "-i", "add", "user", "bin", "account=two")
+
+        def seen(what):
+            return s.run("sacctmgr", "-nP", "list", what, f"format={what}", user=1).split()
+        assert "two" in seen("account") and "bin" in seen("user")
+        s.dbd.conf.write_text(s.dbd.conf.read_text() + "PrivateData=accounts,users\n")
+        s.run("sacctmgr", "reconfigure")
+        wait_until(lambda: "two" not in seen("account"), "others' accounts are hidden", 30)
+        assert seen("account") == ["one"] and seen("user") == ["daemon"]
+
+
+@pytest.fixture
+def keyed(folder, make_cluster):
+    """A function that starts a cluster with a slurmdbd that has these lines in its configuration."""
+    made = []
+
+    def start(conf):
+        dbd = Dbd(folder / "dbd", storage_of("sqlite", folder), folder / "c0" / "etc" / "slurm.key", conf=conf)
+        c = make_cluster(start=False, nodes=1, conf=conf_of(dbd))
+        made.extend((c, dbd))
+        dbd.start()
+        c.start()
+        return c, dbd
+    yield start
+    for thing in made:
+        thing.stop()
+
+
+def test_commit_delay(keyed):
+    """Controllers gather records so long, as they are told when they register."""
+    c, dbd = keyed("CommitDelay=3600")
+    job = c.sbatch("--hold", wrap="true")
+    c.run("scancel", str(job))
+    wait_until(lambda: "CANCELLED" in c.run("scontrol", "show", "job", str(job)).out, "it is cancelled")
+    assert c.sacct("-X", "-j", str(job), "-o", "JobID") == []
+    dbd.stop()
+    dbd.conf.write_text(dbd.conf.read_text().replace("CommitDelay=3600", "CommitDelay=1"))
+    dbd.start()
+    c.restart_ctld()
+    c.wait_sacct(job, "CANCELLED")
+
+
+def test_track_down(keyed):
+    """An event for the time without a controller, as far as slurmdbd saw it."""
+    c, _ = keyed("TrackSlurmctldDown=yes")
+
+    def events():
+        out = c.run("sacctmgr", "-nP", "list", "event", "all_clusters", "start=1970-01-02", "format=nodename,start,end,reason").out
+        return [line.split("|") for line in out.splitlines() if "disconnect" in line]
+    c.wait_end(c.sbatch(wrap="true"))
+    c.wait_sacct(1, "COMPLETED")
+    assert events() == []
+    c.kill_ctld()
+    wait_until(lambda: [e[2] for e in events()] == ["Unknown"], "the event begins", 60)
+    c.start_ctld()
+    wait_until(lambda: events() and events()[0][2] != "Unknown", "the event ends", 60)
+    (node, start, end, reason), = events()
+    assert node == "" and reason == "slurmctld disconnect" and start < end
