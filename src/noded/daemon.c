@@ -248,6 +248,7 @@ void noded_reconfigure(struct noded *d)
     }
     take_processors(d);
     watts_configure(d);
+    nvml_configure(d);
     log_set_level(wanted_level(d));
     (void)conf_free(old);
     plugins_again(d);
@@ -331,6 +332,8 @@ static int prepare(struct noded *d, struct err *err)
     if (r == 0)
         r = watts_new(d, &d->watts);
     if (r == 0)
+        r = nvml_new(d, &d->nvml);
+    if (r == 0)
         r = listen_new(d, &d->listener, err);
     if (r == 0 && report_new(d, &d->reporter) < 0)
         r = err_set(err, -EINVAL, "cannot set up the connection to the controller");
@@ -351,6 +354,7 @@ static void shut(struct noded *d)
     listen_close(d->listener);
     siteprogs_close(d->siteprogs);
     watts_close(d->watts);
+    nvml_close(d->nvml);
     uv_close((uv_handle_t *)&d->sig_chld, NULL);
     uv_close((uv_handle_t *)&d->sig_term, NULL);
     uv_close((uv_handle_t *)&d->sig_int, NULL);
@@ -373,6 +377,7 @@ static void release(struct noded *d)
     d->scripts = scripts_free(d->scripts);
     d->siteprogs = siteprogs_free(d->siteprogs);
     d->watts = watts_free(d->watts);
+    d->nvml = nvml_free(d->nvml);
     atomic_store(&d->keys, auth_keys_free(atomic_load(&d->keys)));
     gres_rows_free(d->gres);
     if (d->hardware)
@@ -394,6 +399,7 @@ static void serve(struct noded *d)
 {
     siteprog_run(d, SITEPROG_HEALTH, NULL);
     watts_configure(d);
+    nvml_configure(d);
     report_start(d->reporter);
     daemonize_notify("READY=1");
     while (!d->stopping)

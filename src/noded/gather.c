@@ -51,7 +51,7 @@ static uint32_t interval_of(const struct conf *conf, const Pst__JobRecord *job, 
 }
 
 /* They come with gres/gpu. */
-static bool counts_gpus(const struct conf *conf)
+bool gather_gpus(const struct conf *conf)
 {
     static const char *const names[] = { "gres/gpu", "gres/gpumem", "gres/gpuutil" };
     bool named = false;
@@ -90,7 +90,7 @@ Pst__Gather *gather_of(const struct conf *conf, const Pst__JobRecord *job)
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
         if (conf_option(conf, CONF_JOB_ACCT_GATHER_PARAMS, flags[i].option, &value, &len))
             g->flags |= flags[i].flag;
-    if (counts_gpus(conf))
+    if (gather_gpus(conf))
         g->flags |= GATHER_GPU;
     return g;
 }

@@ -24,7 +24,7 @@ static const struct {
     int how; /* negative errno */
 } words[] = {
     { "off", GPUS_OFF },       { "nvidia", GPUS_NVIDIA }, { "amd", GPUS_AMD },
-    { "full", GPUS_FULL },     { "nvml", -EOPNOTSUPP },   { "rsmi", -EOPNOTSUPP },
+    { "full", GPUS_FULL },     { "nvml", GPUS_NVML },   { "rsmi", -EOPNOTSUPP },
     { "oneapi", -EOPNOTSUPP }, { "nrt", -EOPNOTSUPP },
 };
 
@@ -213,7 +213,7 @@ int gpus_find(const char *root, enum gpus_how how, struct gpu_found **ret)
 
     *ret = NULL;
     root = root && strcmp(root, "/") != 0 ? root : "";
-    if (how == GPUS_NVIDIA || how == GPUS_FULL)
+    if (how == GPUS_NVIDIA || how == GPUS_NVML || how == GPUS_FULL)
         n = find_in(root, "/proc/driver/nvidia/gpus", read_nvidia, ret);
     if (!n && (how == GPUS_AMD || how == GPUS_FULL)) {
         free(*ret);

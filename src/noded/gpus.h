@@ -8,6 +8,7 @@
 enum gpus_how {
     GPUS_OFF,
     GPUS_NVIDIA, /* the driver's files in /proc */
+    GPUS_NVML,   /* as before; what they are used for is asked of the vendor's library */
     GPUS_AMD,    /* the amdgpu driver's in /sys */
     GPUS_FULL,   /* all of them in turn, until there is one */
 };

@@ -271,7 +271,7 @@ static int merge(struct gres_rows *g, const struct conf *conf, const struct conf
 }
 
 /* The last line that says it for the node, else for all. */
-static enum gpus_how how_of(const struct conf *conf, const char *node)
+enum gpus_how gres_how(const struct conf *conf, const char *node)
 {
     enum gpus_how global = GPUS_OFF, own = GPUS_OFF, how;
     bool has_own = false;
@@ -297,11 +297,6 @@ static enum gpus_how how_of(const struct conf *conf, const char *node)
     return has_own ? own : global;
 }
 
-bool gres_detects(const struct conf *conf, const char *node)
-{
-    return how_of(conf, node) != GPUS_OFF;
-}
-
 static int add_conf_rows(struct gres_rows *g, const struct conf *conf, const char *node, bool gpus)
 {
     struct gres_row *row;
@@ -321,7 +316,7 @@ int gres_rows_new(const struct conf *conf, const struct conf_node *node, const c
 {
     struct gres_rows *g = calloc(1, sizeof(*g));
     _cleanup_free_ struct gpu_found *found = NULL;
-    enum gpus_how how = how_of(conf, node->name);
+    enum gpus_how how = gres_how(conf, node->name);
     int n, r = g ? 0 : -ENOMEM;
 
     if (r == 0 && how != GPUS_OFF) {

@@ -48,6 +48,6 @@ int gres_step_gpus(const struct gres_rows *rows, Pst__StepFile *sf);
  * that kind. */
 typedef void gres_file_fn(void *ctx, const char *name, uint32_t index, const char *path);
 void gres_files(const struct gres_rows *rows, gres_file_fn *fn, void *ctx);
-/* Does AutoDetect look for GPUs of the node? */
-bool gres_detects(const struct conf *conf, const char *node);
+/* How AutoDetect looks for GPUs of the node. */
+enum gpus_how gres_how(const struct conf *conf, const char *node);
 void gres_print(FILE *f, const struct gres_rows *rows); /* slurmd -G */

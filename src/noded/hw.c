@@ -83,7 +83,7 @@ int hw_gres(const struct noded *d, struct gres_rows **ret)
 
     if (!root)
         return -ENOMEM;
-    if (gres_detects(d->conf, d->name) && !hw_configured_only(d) && fill_processors(&p) == 0)
+    if (gres_how(d->conf, d->name) != GPUS_OFF && !hw_configured_only(d) && fill_processors(&p) == 0)
         map = (struct cpu_map){ p.os_ids, p.n_os_ids, p.threads };
     r = gres_rows_new(d->conf, d->node, root, &map, ret);
     free(p.os_ids);

@@ -69,6 +69,7 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
     set_num(&sf->has_suspend_grace_s, &sf->suspend_grace_s, suspend_grace_s(d->conf));
     r = gres_step_gpus(d->gres, sf);
     set_num(&sf->has_energy_kind, &sf->energy_kind, gather_energy(d->conf));
+    r = r < 0 ? r : pb_set_str(&sf->gpu_use_path, nvml_path(d));
     if (r == 0 && !(sf->machine_root = hw_root(d->conf)))
         r = -ENOMEM;
     sf->has_gpus_relative = true;

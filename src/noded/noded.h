@@ -136,6 +136,7 @@ struct noded {
     struct siteprogs *siteprogs;
     struct watts *watts;
     struct plugins *plugins; /* NULL: none could be loaded */
+    struct nvml *nvml;
     struct listener *listener;
     uv_signal_t sig_chld, sig_term, sig_int, sig_hup, sig_usr2;
     bool stopping;
@@ -192,6 +193,15 @@ void watts_close(struct watts *w);
 struct watts *watts_free(struct watts *w);
 /* Until the next look; NULL: not known. */
 const Pst__NodeEnergy *watts_now(const struct noded *d);
+
+bool gather_gpus(const struct conf *conf); /* is what GPUs are used for to be recorded? */
+/* nvml.c: what NVIDIA's GPUs are used for, with AutoDetect=nvml */
+int nvml_new(struct noded *d, struct nvml **ret);
+void nvml_configure(struct noded *d); /* at the start, and when the configuration was read again */
+void nvml_close(struct nvml *n);
+struct nvml *nvml_free(struct nvml *n);
+/* The file that step daemons read; NULL: there is none. */
+const char *nvml_path(const struct noded *d);
 
 /* launch.c */
 /* A batch job as the controller sends it.  0: accepted (or known already); errors leave nothing. */

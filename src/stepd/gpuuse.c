@@ -8,16 +8,20 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/timefmt.h"
 #include "stepd/gpu.h"
 #include "stepd/step.h"
 
 #define RENDER_FILE "/dev/dri/renderD"
+#define NVIDIA_FILE "/dev/nvidia"
+#define STALE_US (30 * USEC_PER_SEC)
 
 struct gpuuse {
-    const char *root; /* the step file's */
+    const char *root, *listed; /* the step file's */
     size_t n;
     struct {
         uint32_t minor;
+        bool listed;
         size_t task;
     } gpus[];
 };
@@ -44,6 +48,23 @@ int gpuuse_read(const char *root, uint32_t minor, struct gpu_use *ret)
     return 0;
 }
 
+int gpuuse_listed(const char *path, uint32_t minor, struct gpu_use *ret)
+{
+    _cleanup_fclose_ FILE *f = fopen(path, "re");
+    struct gpu_use use;
+    int64_t at;
+    uint32_t n;
+
+    if (!f || fscanf(f, "%" SCNd64, &at) != 1 || now_mono_us() - at > STALE_US)
+        return -ENOENT;
+    while (fscanf(f, "%" SCNu32 " %" SCNu64 " %" SCNu32, &n, &use.mem_bytes, &use.busy_pct) == 3)
+        if (n == minor) {
+            *ret = use;
+            return 0;
+        }
+    return -ENOENT;
+}
+
 struct gpuuse *gpuuse_new(const struct step *s)
 {
     const Pst__Gpu *list[GPUS_MAX];
@@ -52,14 +73,19 @@ struct gpuuse *gpuuse_new(const struct step *s)
     struct gpu_use use;
 
     for (size_t i = 0; g && i < n; i++) {
-        if (!list[i]->path || !strstr(list[i]->path, RENDER_FILE) ||
-            gpuuse_read(s->sf->machine_root, list[i]->minor, &use) < 0)
+        const char *path = list[i]->path ? list[i]->path : "";
+        bool listed = s->sf->gpu_use_path && strstr(path, NVIDIA_FILE);
+
+        if (!listed && (!strstr(path, RENDER_FILE) ||
+                        gpuuse_read(s->sf->machine_root, list[i]->minor, &use) < 0))
             continue;
         g->gpus[g->n].minor = list[i]->minor;
+        g->gpus[g->n].listed = listed;
         g->gpus[g->n++].task = gpu_first_task(s, list[i]);
     }
     if (g && g->n) {
         g->root = s->sf->machine_root;
+        g->listed = s->sf->gpu_use_path;
         return g;
     }
     free(g);
@@ -71,7 +97,8 @@ void gpuuse_look(const struct gpuuse *g, struct gpu_use *uses)
     for (size_t i = 0; i < g->n; i++) {
         struct gpu_use use, *to = &uses[g->gpus[i].task];
 
-        if (gpuuse_read(g->root, g->gpus[i].minor, &use) < 0)
+        if ((g->gpus[i].listed ? gpuuse_listed(g->listed, g->gpus[i].minor, &use)
+                               : gpuuse_read(g->root, g->gpus[i].minor, &use)) < 0)
             continue; /* the next look will do */
         to->mem_bytes += use.mem_bytes;
         to->busy_pct += use.busy_pct;

@@ -1,12 +1,15 @@
 /* gpuuse.h - how busy a step's GPUs are, and how much of their memory is in use; stepd only
  *
- * What the kernel's driver says of a device is of all who use it: of a step that has the whole of
- * it.  GPUs of which the step has a share are left out, and so are those whose driver says nothing.
- */
+ * What is said of a device is of all who use it: of a step that has the whole of it.  GPUs of which
+ * the step has a share are left out, and so are those of which nothing is said.  amdgpu tells it in
+ * /sys; of NVIDIA's GPUs slurmd asks their library and writes GPUUSE_FILE of its spool: the time of
+ * the monotonic clock in microseconds, then a line "MINOR BYTES PERCENT" for each. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
+
+#define GPUUSE_FILE "gpu_use"
 
 struct step;
 struct gpuuse;
@@ -19,6 +22,10 @@ struct gpu_use {
 /* Of the GPU with this number among /dev/dri/renderD*, below the folder that stands for "/".
  * Errors: -ENOENT: the driver does not tell (amdgpu does). */
 int gpuuse_read(const char *root, uint32_t minor, struct gpu_use *ret);
+
+/* Of /dev/nvidiaMINOR, by the file.  -ENOENT: it says nothing of it, or nobody keeps it any more.
+ */
+int gpuuse_listed(const char *path, uint32_t minor, struct gpu_use *ret);
 
 /* The GPUs of the step's tasks here; NULL: there are none that tell. */
 struct gpuuse *gpuuse_new(const struct step *s);

@@ -1,9 +1,16 @@
 """What a node measures of itself: energy; from files of the kernel below a folder that stands for its root."""
 
+import ctypes.util
 import json
 import re
+import subprocess
+from pathlib import Path
+
+import pytest
 
 from conftest import wait_until
+
+PROGRAMS = Path(__file__).resolve().parent / "programs"
 
 
 def machine(c, files):
@@ -146,6 +153,67 @@ def test_gpu_use_not_asked_for(make_cluster):
     c.wait_sacct(job, "COMPLETED")
     use = wait_until(lambda: use_of(c, "sacct", f"{job}.batch", "tresusageintot")[0], "the step is recorded")
     assert use["cpu"] and not [name for name in use if "gpu" in name]
+
+
+def nvidia(c):
+    """Two devices of NVIDIA, and their library."""
+    for i in range(2):
+        machine(c, {f"proc/driver/nvidia/gpus/0000:{i + 1:02x}:00.0/information":
+                    f"Model: \t\t NVIDIA H100 80GB HBM3\nGPU UUID: \t GPU-{i}\nDevice Minor: \t {i}", f"dev/nvidia{i}": ""})
+    (c.dir / "lib").mkdir()
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", c.dir / "lib/libnvidia-ml.so.1", PROGRAMS / "fake_nvml.c"], check=True)
+
+
+def nvidia_use(c, *lines):
+    (c.dir / "use.new").write_text("".join(f"{minor} {mem} {busy}\n" for minor, mem, busy in lines))
+    (c.dir / "use.new").rename(c.dir / "use")
+
+
+def nvml_cluster(make_cluster):
+    c = make_cluster(start=False, nodes=1, node_options="Gres=gpu:2")
+    (c.dir / "etc/gres.conf").write_text("AutoDetect=nvml\n")
+    c.write_conf(c.conf_text().replace("SlurmdParameters=config_overrides\n", "") + "GresTypes=gpu\nAccountingStorageTRES=gres/gpu\n"
+                 f"SlurmdParameters=config_overrides,devices_root={c.dir}/machine\n"
+                 "JobAcctGatherType=jobacct_gather/linux\nJobAcctGatherFrequency=1\n")
+    nvidia(c)
+    return c
+
+
+def test_gpu_use_by_library(make_cluster):
+    """AutoDetect=nvml: slurmd asks the vendor's library; the library lists the devices in an order of its own."""
+    c = nvml_cluster(make_cluster)
+    c.env |= {"LD_LIBRARY_PATH": f"{c.dir}/lib", "FAKE_NVML": f"{c.dir}/use"}
+    nvidia_use(c, (1, 600 * MIB, 0), (0, 500 * MIB, 0))
+    c.start()
+    job = c.sbatch("-n1", "--gpus=1", wrap=f"echo $CUDA_VISIBLE_DEVICES; while [ ! -e {c.dir}/go ]; do sleep 0.05; done")
+
+    def live():
+        use = use_of(c, "sstat", f"{job}.batch", "tresusageinmax")[0]
+        return use.get("gres/gpumem"), use.get("gres/gpuutil")
+    wait_until(lambda: live() == ("500M", "0"), "it is measured", 60)
+    nvidia_use(c, (1, 600 * MIB, 99), (0, 70000 * MIB, 73))
+    wait_until(lambda: live() == ("70000M", "73"), "it is seen", 60)
+    nvidia_use(c)  # the library has nothing to say any more: what was seen stays
+    (c.dir / "go").touch()
+    c.wait_sacct(job, "COMPLETED")
+    use = wait_until(lambda: use_of(c, "sacct", f"{job}.batch", "tresusageinmax")[0], "the step is recorded")
+    assert (use["gres/gpumem"], use["gres/gpuutil"]) == ("70000M", "73") and c.out(job) == "0\n"
+
+
+@pytest.mark.parametrize("env,why", [({}, "libnvidia-ml.so.1: cannot open shared object file: No such file or directory"),
+                                     ({"LD_LIBRARY_PATH": "{c.dir}/lib"}, "libnvidia-ml.so.1: Driver Not Loaded")], ids=["none", "no-driver"])
+def test_gpu_library_missing(make_cluster, env, why):
+    if not env and (found := ctypes.util.find_library("nvidia-ml")):
+        pytest.skip(f"this machine has {found}")
+    c = nvml_cluster(make_cluster)
+    c.env |= {k: v.format(c=c) for k, v in env.items()}
+    c.start()
+    job = c.sbatch("-n1", "--gpus=1", wrap="true")
+    c.wait_sacct(job, "COMPLETED")
+    use = wait_until(lambda: use_of(c, "sacct", f"{job}.batch", "tresusageintot")[0], "the step is recorded")
+    assert use["cpu"] and not [name for name in use if "gpu" in name]
+    log = (c.dir / "log/slurmd-node1.log").read_text()
+    assert log.count(f"AutoDetect=nvml: {why}: how the GPUs are used is not known") == 1
 
 
 # ---- what the fields mean --------------------------------------------------------------------------
