@@ -202,40 +202,47 @@ void use_ave_freq(struct strbuf *sb, const struct sacct_row *r)
 /* ---- columns of all -----------------------------------------------------------------------------
  */
 
-static const struct {
+static const struct column {
     const char *name;
     Pst__UseKind kind;
 } in[] = {
     { "cpu", PST__USE_KIND__USE_CPU },
     { "fs/disk", PST__USE_KIND__USE_DISK_READ },
+    { "fs/lustre", PST__USE_KIND__USE_LUSTRE_READ },
     { "gres/gpumem", PST__USE_KIND__USE_GPU_MEM },
     { "gres/gpuutil", PST__USE_KIND__USE_GPU_UTIL },
+    { "ic/sysfs", PST__USE_KIND__USE_NET_IN },
     { "mem", PST__USE_KIND__USE_MEM },
     { "pages", PST__USE_KIND__USE_PAGES },
     { "vmem", PST__USE_KIND__USE_VMEM },
+}, out[] = {
+    { "fs/disk", PST__USE_KIND__USE_DISK_WRITE },
+    { "fs/lustre", PST__USE_KIND__USE_LUSTRE_WRITE },
+    { "ic/sysfs", PST__USE_KIND__USE_NET_OUT },
 };
 
 enum { OUT = 0, IN = 1 };
 
-static Pst__UseKind kind_at(bool incoming, size_t i)
+static const struct column *column(bool incoming, size_t i)
 {
-    return incoming ? in[i].kind : PST__USE_KIND__USE_DISK_WRITE;
+    return incoming ? &in[i] : &out[i];
 }
 
 /* The i-th value's place: "cpu=", behind which energy stands, which is not of tasks. */
 static const Pst__TaskUse *begin(struct strbuf *sb, const struct sacct_row *r, bool incoming,
                                  size_t i, size_t start)
 {
-    const Pst__TaskUse *u = stepuse_find(usage_of(r), kind_at(incoming, i));
+    const struct column *c = column(incoming, i);
+    const Pst__TaskUse *u = stepuse_find(usage_of(r), c->kind);
 
     if (u)
-        strbuf_addf(sb, "%s%s=", sb->len > start ? "," : "", incoming ? in[i].name : "fs/disk");
+        strbuf_addf(sb, "%s%s=", sb->len > start ? "," : "", c->name);
     return u;
 }
 
 static size_t count(bool incoming)
 {
-    return incoming ? ARRAY_SIZE(in) : 1;
+    return incoming ? ARRAY_SIZE(in) : ARRAY_SIZE(out);
 }
 
 /* Energy is the step's, and nothing is put into it. */
@@ -281,7 +288,7 @@ static void put_all_nodes(struct strbuf *sb, const struct sacct_row *r, bool inc
     for (size_t i = 0; i < count(incoming); i++) {
         if (!begin(sb, r, incoming, i, start))
             continue;
-        put_node(sb, r, kind_at(incoming, i), what);
+        put_node(sb, r, column(incoming, i)->kind, what);
         if (incoming && i == 0) {
             strbuf_add(sb, ",energy=");
             put_node(sb, r, PST__USE_KIND__USE_CPU, what);

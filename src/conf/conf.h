@@ -155,6 +155,8 @@ struct conf_cgroup { /* cgroup.conf with defaults */
     int swappiness; /* -1: the kernel's */
 };
 const struct conf_cgroup *conf_cgroup(const struct conf *c);
+/* SysfsInterfaces of acct_gather.conf: "ib0,eth1"; NULL: none. */
+const char *conf_gather_interfaces(const struct conf *c);
 
 /* How a node gives jobs private folders: job_container.conf, for one node.  Texts belong to the conf. */
 struct conf_namespace {

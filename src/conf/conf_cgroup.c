@@ -3,11 +3,6 @@
  * Read beside slurm.conf; absent means the defaults. */
 #include "conf/conf_priv.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include "conf/conf_lex.h"
-
 static uint64_t num(const struct conf *c, enum conf_cgroup_key key)
 {
     return conf_val_num(CONF_TBL_CGROUP, (int)key, &c->cgroup_vals[key]);
@@ -47,26 +42,7 @@ void conf_cgroup_fill(struct conf *c)
 
 static int cgroup_file(struct conf_loader *l, const char *path)
 {
-    struct conf_source src;
-    struct conf_lex lx;
-    struct conf_row row = { .vals = l->c->cgroup_vals };
-    char *line;
-    int r = conf_source_read(l, path, &src);
-
-    if (r == -ENOENT)
-        return 0;
-    if (r < 0 && r != -ENOMEM) {
-        conf_error(l, path, 0, "cannot be read: %s", conf_source_error(r));
-        return 0;
-    }
-    if (r < 0)
-        return r;
-    row.file = src.name;
-    conf_lex_init(&lx, src.text, src.len);
-    while (conf_lex_line(&lx, &line, &row.line))
-        conf_row_parse(l, CONF_TBL_CGROUP, &row, line);
-    conf_row_audit(l, CONF_TBL_CGROUP, row.vals);
-    return 0;
+    return conf_row_file(l, path, CONF_TBL_CGROUP, l->c->cgroup_vals);
 }
 
 int conf_cgroup_load(struct conf_loader *l)

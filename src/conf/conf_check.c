@@ -140,19 +140,6 @@ static void check_mcs(struct conf_loader *l)
             "MCSPlugin=mcs/group needs the groups: MCSParameters=enforced,select:group1|group2");
 }
 
-static void check_energy(struct conf_loader *l)
-{
-    static const char *const types[] = { "acct_gather_energy/none", "acct_gather_energy/rapl",
-                                         "acct_gather_energy/pm_counters" };
-    const struct conf_val *v = at(l, CONF_ACCT_GATHER_ENERGY_TYPE);
-
-    for (size_t i = 0; i < ARRAY_SIZE(types); i++)
-        if (!v->set || strcasecmp(v->text, types[i]) == 0)
-            return;
-    conf_error(l, v->file, v->line, "AcctGatherEnergyType=%.64s is not available: it is %s, %s or %s", v->text,
-               types[1], types[2], types[0]);
-}
-
 static void check_node_gres(struct conf_loader *l)
 {
     const struct conf *c = l->c;
@@ -185,7 +172,6 @@ void conf_check(struct conf_loader *l)
     check_numbers(l);
     check_preempt(l);
     check_mcs(l);
-    check_energy(l);
     check_node_gres(l);
     conf_row_audit(l, CONF_TBL_KEY, l->c->vals);
 }

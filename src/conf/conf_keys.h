@@ -55,6 +55,7 @@ enum conf_table_id {
     CONF_TBL_POWER,
     CONF_TBL_GRES,
     CONF_TBL_CGROUP,
+    CONF_TBL_GATHER,
     CONF_TBL_NAMESPACE,
     CONF_TBL_DBD,
     CONF_TBL_MAX_,
@@ -94,6 +95,12 @@ enum conf_cgroup_key {
 #define CGROUP_KEY(sym, ...) CK_##sym,
 #include "conf/conf_keys.def"
     CK_MAX_
+};
+
+enum conf_gather_key {
+#define GATHER_KEY(sym, ...) GAK_##sym,
+#include "conf/conf_keys.def"
+    GAK_MAX_
 };
 
 enum conf_namespace_key {

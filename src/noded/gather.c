@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/pbutil.h"
 #include "base/timefmt.h"
 #include "noded.h"
 #include "stepd/gather.h"
@@ -63,6 +64,16 @@ bool gather_gpus(const struct conf *conf)
     return named && !conf_option(conf, CONF_JOB_ACCT_GATHER_PARAMS, "DisableGPUAcct", &value, &len);
 }
 
+/* Is it configured, and is there a TRES to record it as? */
+static bool counts(const struct conf *conf, enum conf_key key, const char *type, const char *tres)
+{
+    const char *text = conf_str(conf, key), *value;
+    size_t len;
+
+    return text && strcasecmp(text, type) == 0 &&
+           conf_option(conf, CONF_ACCOUNTING_STORAGE_TRES, tres, &value, &len);
+}
+
 Pst__Gather *gather_of(const struct conf *conf, const Pst__JobRecord *job)
 {
     static const struct {
@@ -92,5 +103,9 @@ Pst__Gather *gather_of(const struct conf *conf, const Pst__JobRecord *job)
             g->flags |= flags[i].flag;
     if (gather_gpus(conf))
         g->flags |= GATHER_GPU;
+    if (counts(conf, CONF_ACCT_GATHER_INTERCONNECT_TYPE, "acct_gather_interconnect/sysfs", "ic/sysfs"))
+        (void)pb_set_str(&g->interfaces, conf_gather_interfaces(conf)); /* without memory: not counted */
+    g->has_lustre = true;
+    g->lustre = counts(conf, CONF_ACCT_GATHER_FILESYSTEM_TYPE, "acct_gather_filesystem/lustre", "fs/lustre");
     return g;
 }

@@ -14,14 +14,14 @@
 #include "base/timefmt.h"
 #include "stepd/energy.h"
 #include "stepd/gpuuse.h"
+#include "stepd/nodeio.h"
 #include "stepd/procscan.h"
 #include "stepd/step.h"
 #include "wire/client.h"
 #include "wire/ops.h"
 
 #define PIDS_MAX 8192u /* of an answer */
-#define KINDS 8u
-#define GPU_KINDS 2u /* the last of them */
+#define KINDS 12u
 
 struct counts { /* that only grow */
     uint64_t cpu_us, pages, read_bytes, write_bytes;
@@ -39,6 +39,8 @@ struct gather {
     uint64_t *mem, *vmem;
     struct gpuuse *gpus; /* NULL: not measured */
     struct gpu_use *gpu_now;
+    struct nodeio io[NODEIO_KINDS];
+    bool has_io[NODEIO_KINDS];
     struct proc_use zombie;
     enum proc_memory how;
     int64_t next_mono_us; /* 0 = none */
@@ -184,6 +186,13 @@ static void look_at_gpus(const struct step *s)
     }
 }
 
+static void look_at_io(struct gather *g)
+{
+    for (size_t i = 0; i < NODEIO_KINDS; i++)
+        if (g->has_io[i])
+            nodeio_look(&g->io[i]);
+}
+
 /* Returns how many processes there are; their list is the caller's. */
 static size_t look(struct step *s, struct proc_below **ret_list)
 {
@@ -207,6 +216,7 @@ static size_t look(struct step *s, struct proc_below **ret_list)
         take_cgroup(s, i);
     }
     look_at_gpus(s);
+    look_at_io(g);
     return n;
 }
 
@@ -253,6 +263,16 @@ static void start_energy(struct step *s)
     s->energy_due_us = now_mono_us() + s->energy_every_us;
 }
 
+static void start_io(struct step *s, enum nodeio_kind kind, bool wanted)
+{
+    struct gather *g = s->gather;
+
+    g->io[kind] = (struct nodeio){ .root = s->sf->machine_root,
+                                   .interfaces = s->sf->gather->interfaces,
+                                   .kind = kind };
+    g->has_io[kind] = wanted && nodeio_begin(&g->io[kind]) == 0;
+}
+
 void gather_start(struct step *s)
 {
     const Pst__Gather *want = s->sf->gather;
@@ -280,6 +300,8 @@ void gather_start(struct step *s)
     }
     if (want->flags & GATHER_GPU)
         g->gpus = gpuuse_new(s);
+    start_io(s, NODEIO_NET, want->interfaces != NULL);
+    start_io(s, NODEIO_LUSTRE, want->lustre);
     (void)look(s, &list);
     if (want->task_s)
         g->next_mono_us = now_mono_us() + (int64_t)want->task_s * USEC_PER_SEC;
@@ -354,9 +376,21 @@ void gather_reaped(struct step *s, pid_t pid, const struct rusage *ru)
 /* ---- figures ------------------------------------------------------------------------------------
  */
 
-static uint64_t value_of(const struct task_figures *t, Pst__UseKind kind)
+/* What is the node's is the first task's. */
+static uint64_t value_of(const struct gather *g, size_t task, Pst__UseKind kind)
 {
+    const struct task_figures *t = &g->tasks[task];
+    bool first = task == 0;
+
     switch (kind) {
+    case PST__USE_KIND__USE_NET_IN:
+        return first ? g->io[NODEIO_NET].in : 0;
+    case PST__USE_KIND__USE_NET_OUT:
+        return first ? g->io[NODEIO_NET].out : 0;
+    case PST__USE_KIND__USE_LUSTRE_READ:
+        return first ? g->io[NODEIO_LUSTRE].in : 0;
+    case PST__USE_KIND__USE_LUSTRE_WRITE:
+        return first ? g->io[NODEIO_LUSTRE].out : 0;
     case PST__USE_KIND__USE_CPU:
         return t->most.cpu_us;
     case PST__USE_KIND__USE_MEM:
@@ -382,7 +416,7 @@ static void fill_use(const struct step *s, Pst__UseKind kind, Pst__TaskUse *u)
     u->kind = kind;
     u->max_node = u->min_node = s->sf->job->node_name;
     for (size_t i = 0; i < s->n_tasks; i++) {
-        uint64_t v = value_of(&s->gather->tasks[i], kind);
+        uint64_t v = value_of(s->gather, i, kind);
 
         u->total += v;
         if (i == 0 || v > u->max) {
@@ -396,18 +430,36 @@ static void fill_use(const struct step *s, Pst__UseKind kind, Pst__TaskUse *u)
     }
 }
 
+/* Those that are measured; the first as they are numbered. */
+static size_t kinds_of(const struct gather *g, Pst__UseKind kinds[static KINDS])
+{
+    size_t n = 0;
+
+    for (int k = PST__USE_KIND__USE_CPU; k <= PST__USE_KIND__USE_DISK_WRITE; k++)
+        kinds[n++] = (Pst__UseKind)k;
+    if (g->gpus) {
+        kinds[n++] = PST__USE_KIND__USE_GPU_MEM;
+        kinds[n++] = PST__USE_KIND__USE_GPU_UTIL;
+    }
+    if (g->has_io[NODEIO_NET]) {
+        kinds[n++] = PST__USE_KIND__USE_NET_IN;
+        kinds[n++] = PST__USE_KIND__USE_NET_OUT;
+    }
+    if (g->has_io[NODEIO_LUSTRE]) {
+        kinds[n++] = PST__USE_KIND__USE_LUSTRE_READ;
+        kinds[n++] = PST__USE_KIND__USE_LUSTRE_WRITE;
+    }
+    return n;
+}
+
 /* Strings and the list itself stay ours: usage may be packed until the next call. */
 static void fill(struct step *s, Pst__StepUsage *usage)
 {
-    static const Pst__UseKind kinds[KINDS] = { /* the first as they are numbered */
-        PST__USE_KIND__USE_CPU,       PST__USE_KIND__USE_MEM,        PST__USE_KIND__USE_VMEM,
-        PST__USE_KIND__USE_PAGES,     PST__USE_KIND__USE_DISK_READ,  PST__USE_KIND__USE_DISK_WRITE,
-        PST__USE_KIND__USE_GPU_MEM,   PST__USE_KIND__USE_GPU_UTIL,
-    };
     static Pst__TaskUse uses[KINDS], *list[KINDS];
+    Pst__UseKind kinds[KINDS];
 
     usage->uses = list;
-    usage->n_uses = s->gather->gpus ? KINDS : KINDS - GPU_KINDS;
+    usage->n_uses = kinds_of(s->gather, kinds);
     for (size_t k = 0; k < usage->n_uses; k++) {
         pst__task_use__init(&uses[k]);
         fill_use(s, kinds[k], &uses[k]);
@@ -424,8 +476,10 @@ static void fill(struct step *s, Pst__StepUsage *usage)
 void gather_finish(struct step *s)
 {
     look_at_energy(s);
-    if (s->gather)
-        fill(s, &s->usage);
+    if (!s->gather)
+        return;
+    look_at_io(s->gather);
+    fill(s, &s->usage);
 }
 
 static void fill_pids(Pst__StepStat *stat, const struct proc_below *list, size_t n)

@@ -72,13 +72,59 @@ def test_energy_unreadable(make_cluster):
     wait_until(lambda: energy(c)["base_consumed_energy"] == 70, "it is looked at once it is there", 60)
 
 
-def test_energy_type(make_cluster):
+SYSFS = "AcctGatherInterconnectType=acct_gather_interconnect/sysfs"
+
+
+@pytest.mark.parametrize("conf,gather,why", [
+    ("AcctGatherEnergyType=acct_gather_energy/ipmi", "", "AcctGatherEnergyType=acct_gather_energy/ipmi is not available; there is: "
+     "acct_gather_energy/rapl, acct_gather_energy/pm_counters, acct_gather_energy/none"),
+    ("AcctGatherProfileType=acct_gather_profile/hdf5", "", "AcctGatherProfileType=acct_gather_profile/hdf5 is not available; there is: "
+     "acct_gather_profile/none"),
+    (SYSFS, "", "acct_gather_interconnect/sysfs needs SysfsInterfaces in acct_gather.conf"),
+    ("", "SysfsInterfaces=eth0", "SysfsInterfaces needs AcctGatherInterconnectType=acct_gather_interconnect/sysfs"),
+    (SYSFS, "SysfsInterfaces=eth0\nProfileHDF5Dir=/tmp", "acct_gather.conf:2: error: unknown key ProfileHDF5Dir in acct_gather.conf"),
+    (SYSFS, "SysfsInterface=eth0", "unknown key SysfsInterface in acct_gather.conf; did you mean SysfsInterfaces?")])
+def test_types(make_cluster, conf, gather, why):
     c = make_cluster(start=False, nodes=1)
-    c.write_conf(c.conf_text() + "AcctGatherEnergyType=acct_gather_energy/ipmi\n")
+    c.write_conf(c.conf_text() + conf + "\n")
+    (c.dir / "etc/acct_gather.conf").write_text(gather + "\n")
     done = c.run("slurmctld", "--check", check=False)
-    assert done.rc == 1
-    assert "AcctGatherEnergyType=acct_gather_energy/ipmi is not available: it is acct_gather_energy/rapl, " \
-           "acct_gather_energy/pm_counters or acct_gather_energy/none" in done.out + done.err
+    assert done.rc == 1 and why in done.out + done.err, done
+
+
+def counters(net, lustre):
+    """Bytes in and out of two interfaces, and read and written of a file system."""
+    files = {f"sys/class/net/{name}/statistics/{way}_bytes": n for name, pair in net.items() for way, n in zip(("rx", "tx"), pair)}
+    lines = [f"{name}_bytes             3 samples [bytes] 1 4096 {n} 99" for name, n in zip(("read", "write"), lustre)]
+    return files | {"proc/fs/lustre/llite/scratch-ffff/stats": "\n".join(["snapshot_time 1 secs.nsecs", *lines, "open 7 samples [regs]"])}
+
+
+def test_network_and_lustre(make_cluster):
+    """What went through the node's interfaces and file systems while the step ran, for its first task."""
+    net = {"ib0": (5000, 7000), "ib1": (10, 20), "eth0": (1, 1)}
+    c = make_cluster(start=False, nodes=1)
+    (c.dir / "etc/acct_gather.conf").write_text("SysfsInterfaces=ib0,ib1\n")
+    c.write_conf(c.conf_text() + f"{SYSFS}\nAcctGatherFilesystemType=acct_gather_filesystem/lustre\n"
+                 "AccountingStorageTRES=ic/sysfs,fs/lustre\nJobAcctGatherType=jobacct_gather/linux\n"
+                 f"SlurmdParameters=devices_root={c.dir}/machine\n")
+    machine(c, counters(net, (100, 200)))
+    c.start()
+    job = c.sbatch("-n2", wrap=f"srun -n2 sh -c 'while [ ! -e {c.dir}/go ]; do sleep 0.05; done'; srun -n1 true")
+    names = ("tresusageintot", "tresusageouttot", "tresusageinmaxtask", "tresusageoutmin", "tresusageinave")
+
+    def figures(command):
+        return [(f.get("fs/lustre"), f.get("ic/sysfs")) for f in use_of(c, command, f"{job}.0", *names)]
+    wait_until(lambda: figures("sstat")[0] == ("0", "0"), "it is measured", 60)
+    net |= {"ib0": (6000, 7500), "eth0": (10 ** 9, 10 ** 9)}
+    net["ib1"] = (10, 1020)
+    machine(c, counters(net, (1100, 4200)))
+    want = [("1000", "1000"), ("4000", "1500"), ("0", "0"), ("0", "0"), ("500", "500")]
+    wait_until(lambda: figures("sstat") == want, "it is seen", 60)
+    (c.dir / "go").touch()
+    c.wait_sacct(job, "COMPLETED")
+    wait_until(lambda: use_of(c, "sacct", f"{job}.0", "tresusageintot")[0], "the step is recorded")
+    assert figures("sacct") == want
+    assert use_of(c, "sacct", f"{job}.1", "tresusageintot")[0].get("ic/sysfs") in ("0", None)
 
 
 # ---- GPUs ------------------------------------------------------------------------------------------

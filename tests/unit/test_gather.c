@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "stepd/energy.h"
+#include "stepd/nodeio.h"
 
 static char root[64];
 
@@ -145,12 +146,42 @@ static void test_unreadable(void **state)
     assert_int_equal(e.n, 0);
 }
 
+static void test_nodeio(void **state)
+{
+    struct nodeio n = { .root = root, .interfaces = "ib0,,gone,eth1", .kind = NODEIO_NET };
+    char line[300];
+
+    (void)state;
+    assert_int_equal(nodeio_begin(&n), -ENOENT);
+    put("/sys/class/net/ib0/statistics/rx_bytes", "18446744073709551000\n");
+    put("/sys/class/net/ib0/statistics/tx_bytes", "7\n");
+    assert_int_equal(nodeio_begin(&n), 0);
+    put("/sys/class/net/ib0/statistics/rx_bytes", "18446744073709551010\n");
+    put("/sys/class/net/ib0/statistics/tx_bytes", "3\n"); /* the interface was made anew */
+    nodeio_look(&n);
+    assert_int_equal(n.in, 10);
+    assert_int_equal(n.out, 3);
+    n.kind = NODEIO_LUSTRE;
+    assert_int_equal(nodeio_begin(&n), -ENOENT);
+    put("/sys/kernel/debug/lustre/llite/a/stats",
+        "snapshot_time 17 secs.nsecs\nread_bytes 3 samples [bytes] 1 9 40\nwrite_bytes 3 samples [bytes] 1 9 50 77\n");
+    put("/sys/kernel/debug/lustre/llite/b/stats", "read_bytes 1 samples [bytes] 2 2 2\nread_bytes x\nopen 5 samples [regs]\n");
+    assert_int_equal(nodeio_begin(&n), 0);
+    assert_int_equal(n.last_in, 42);
+    assert_int_equal(n.last_out, 50);
+    memset(line, 'x', sizeof(line) - 1);
+    line[sizeof(line) - 1] = '\0';
+    put("/sys/kernel/debug/lustre/llite/b/stats", line);
+    nodeio_look(&n);
+    assert_int_equal(n.out, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_root, remove_root)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = { TEST(test_rapl), TEST(test_unknown_range),
-                                        TEST(test_pm_counters), TEST(test_unreadable) };
+                                        TEST(test_pm_counters), TEST(test_unreadable), TEST(test_nodeio) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,24 @@
+/* nodeio.h - bytes in and out of this machine, by counters of the kernel
+ *
+ * Over network interfaces, or of Lustre file systems.  The counters are of the machine, whoever
+ * uses it; a step counts what they grew by while it ran.  No counter goes round. */
+#pragma once
+
+#include <stdint.h>
+
+enum nodeio_kind { NODEIO_NET, NODEIO_LUSTRE, NODEIO_KINDS };
+
+struct nodeio {
+    const char *root;       /* the folder that stands for "/"; borrowed */
+    const char *interfaces; /* of NODEIO_NET: "ib0,eth1"; borrowed */
+    enum nodeio_kind kind;
+    uint64_t last_in, last_out;
+    uint64_t in, out; /* since nodeio_begin() */
+};
+
+/* What the counters say now, all interfaces or file systems together.  -ENOENT: there are none. */
+int nodeio_read(const struct nodeio *n, uint64_t *ret_in, uint64_t *ret_out);
+/* Begin to count; root, interfaces and kind are set.  Errors as above. */
+int nodeio_begin(struct nodeio *n);
+/* Add what came since the last time.  One that is smaller than before has begun anew. */
+void nodeio_look(struct nodeio *n);
