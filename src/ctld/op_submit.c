@@ -491,6 +491,7 @@ static bool check_limits(struct submission *s)
     uint32_t n = s->array_count ? s->array_count : 1 + s->het_offset;
     int code = policy_admit(s->ctld, s->first, s->rec, n, false, &s->hint);
 
+    policy_note_asked(s->ctld, s->first, s->rec);
     return code == 0 || fail(s, code);
 }
 

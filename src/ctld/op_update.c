@@ -233,6 +233,30 @@ static int relabelled(const struct update *u, const Pst__JobRecord *r, const Pst
                      his && u->cmd->group_name ? u->cmd->group_name : r->group_name, &hint);
 }
 
+/* What a job that waits asks for then, as ReqTRES shows it. */
+static void note_asked(const struct update *u, Pst__Transaction *tx, const struct job *j,
+                       Pst__JobRecord *set)
+{
+    _cleanup_free_ char *name = NULL;
+    ProtobufCMessage *copy = NULL;
+    Pst__JobRecord *c;
+
+    if (!job_is_pending(j->rec) || pb_dup(&j->rec->base, &copy) < 0)
+        return; /* out of memory: it shows what it showed */
+    c = (Pst__JobRecord *)copy;
+    if (pb_merge(copy, &set->base) == 0 && c->partition &&
+        (name = strndup(c->partition, strcspn(c->partition, ",")))) {
+        policy_note_asked(u->ctld, cluster_partition(u->ctld->cluster, name), c);
+        if (c->req_billing != j->rec->req_billing)
+            SET(set, req_billing, c->req_billing);
+        if (!c->req_gres && j->rec->req_gres)
+            tx_clear(tx, 571);
+        else if (c->req_gres && (!j->rec->req_gres || strcmp(c->req_gres, j->rec->req_gres) != 0))
+            (void)pb_set_str(&set->req_gres, c->req_gres); /* as above */
+    }
+    protobuf_c_message_free_unpacked(copy, NULL);
+}
+
 /* A job whose label is its account gets another with another account. */
 static bool label_changes(const struct update *u, const Pst__JobRecord *set)
 {
@@ -486,6 +510,7 @@ static void imply(struct update *u, Pst__Transaction *tx, const struct job *j, P
     least_nodes(u, tx, j, set);
     reassociate(u, tx, j, set);
     relabel(u, tx, j, set);
+    note_asked(u, tx, j, set);
     note_limit_set(u, r, set);
     if (set->has_mem_per_node_mib)
         tx_clear(tx, 76);

@@ -15,6 +15,9 @@ void policy_default_account(const struct ctld *ctld, const char *user, Pst__JobR
  * (its first).  0, or an ESLURM code that refuses it. */
 int policy_resolve(const struct ctld *ctld, const char *user, const struct partition *p, Pst__JobRecord *r);
 
+/* Set what r asks for as ReqTRES shows it; p is its first partition. */
+void policy_note_asked(const struct ctld *ctld, const struct partition *p, Pst__JobRecord *r);
+
 /* Do limits refuse n more jobs like r now?  0, or ESLURM_ACCOUNTING_POLICY with the word of the limit.  `again`: r counts
  * already (it is being changed). */
 int policy_admit(const struct ctld *ctld, const struct partition *p, const Pst__JobRecord *r, uint32_t n, bool again,

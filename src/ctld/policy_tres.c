@@ -162,3 +162,22 @@ uint64_t policy_tres_asked(const struct assoc_mgr *am, const struct partition *p
         return gres_asked(r, name + 5, per_node);
     return strncmp(name, "license/", 8) == 0 ? licenses_asked(r, name + 8) : 0;
 }
+
+void policy_tres_put_gres(struct strbuf *sb, const Pst__JobRecord *r, const char *tracked)
+{
+    size_t start = sb->len;
+
+    for (const char *p = tracked ? tracked : ""; *p; p += strspn(p, ", ")) {
+        size_t len = strcspn(p, ", ");
+        char name[128];
+        uint64_t n;
+
+        if (len > 5 && len < sizeof(name) && strncmp(p, "gres/", 5) == 0) {
+            (void)snprintf(name, sizeof(name), "%.*s", (int)len, p);
+            n = gres_asked(r, name + 5, false);
+            if (n)
+                strbuf_addf(sb, "%s%s=%llu", sb->len > start ? "," : "", name, (unsigned long long)n);
+        }
+        p += len;
+    }
+}

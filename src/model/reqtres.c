@@ -36,5 +36,8 @@ void reqtres_put(struct strbuf *sb, const Pst__JobRecord *j, bool noconvert)
         size_mib_fmt(mem, noconvert, size, sizeof(size));
         strbuf_addf(sb, ",mem=%s", size);
     }
-    strbuf_addf(sb, ",node=%u,billing=%u", nodes, cpus);
+    strbuf_addf(sb, ",node=%u,billing=%llu", nodes,
+                (unsigned long long)(j->has_req_billing ? j->req_billing : cpus));
+    if (j->req_gres)
+        strbuf_addf(sb, ",%s", j->req_gres);
 }

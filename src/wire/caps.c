@@ -98,6 +98,7 @@ static const struct pb_cap rows[] = {
     PACK("JobRecord", "preempted_by", NODES),
     STR("JobRecord", "alloc_tres", TEXT),
     STR("JobRecord", "req_tres", TEXT),
+    STR("JobRecord", "req_gres", TEXT),
     STR("JobRecord", "pend_text", TEXT),
     STR("JobRecord", "sched_nodes", HOSTS),
     ALL("Rlimit", SHORT),

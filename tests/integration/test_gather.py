@@ -262,6 +262,33 @@ def test_gpu_library_missing(make_cluster, env, why):
     assert log.count(f"AutoDetect=nvml: {why}: how the GPUs are used is not known") == 1
 
 
+def test_asked_for(make_cluster):
+    """ReqTRES: what AccountingStorageTRES names, and what the partition charges for it."""
+    c = make_cluster(start=False, nodes=2, node_options="Gres=gpu:a100:2,shard:4",
+                     conf="GresTypes=gpu,shard\nAccountingStorageTRES=gres/gpu,gres/gpu:a100",
+                     partition="TRESBillingWeights=CPU=1.0,GRES/gpu=4.0")
+    (c.dir / "etc/gres.conf").write_text("Name=gpu Type=a100 Count=2\nName=shard Count=4\n")
+    c.start()
+
+    def asked(job):
+        return re.search(r"ReqTRES=(\S*)", c.run("scontrol", "show", "job", job).out)[1]
+    for options, want in (((), "cpu=1,mem=100M,node=1,billing=1"), (("--gres=gpu:1",), "cpu=1,mem=100M,node=1,billing=5,gres/gpu=1"),
+                          (("--gres=gpu:a100:2",), "cpu=1,mem=100M,node=1,billing=9,gres/gpu=2,gres/gpu:a100=2"),
+                          (("-G3", "-N2"), "cpu=2,mem=200M,node=2,billing=14,gres/gpu=3"),
+                          (("--gpus-per-task=1", "-n2"), "cpu=2,mem=200M,node=1,billing=10,gres/gpu=2"),
+                          (("--gpus-per-node=1", "-N2"), "cpu=2,mem=200M,node=2,billing=10,gres/gpu=2"),
+                          (("--gres=shard:3",), "cpu=1,mem=100M,node=1,billing=1")):
+        assert asked(c.sbatch("-H", *options, wrap="true")) == want, options
+    job = c.sbatch("-H", "--gres=gpu:1", wrap="true")
+    c.run("scontrol", "update", f"jobid={job}", "gres=gpu:a100:2", "numtasks=2")
+    assert asked(job) == "cpu=2,mem=200M,node=1,billing=10,gres/gpu=2,gres/gpu:a100=2"
+    c.run("scontrol", "release", job)
+    c.wait_sacct(job, "COMPLETED")
+    assert c.sacct("-X", "-j", job, "-o", "ReqTRES") == [["billing=10,cpu=2,gres/gpu=2,gres/gpu:a100=2,mem=200M,node=1"]]
+    shown = json.loads(c.run("scontrol", "show", "job", job, "--json").out)["jobs"][0]
+    assert shown["tres_req_str"] == "cpu=2,mem=200M,node=1,billing=10,gres/gpu=2,gres/gpu:a100=2"
+
+
 # ---- what the fields mean --------------------------------------------------------------------------
 
 WORK = """import os, sys, time
