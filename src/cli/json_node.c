@@ -100,7 +100,7 @@ void json_node(struct json *js, const Pst__NodeRecord *n, const char *partitions
     json_str(js, "hostname", n->hostname ? n->hostname : n->name);
     put_node_states(js, "state", n);
     json_str(js, "operating_system", n->os);
-    json_str(js, "owner", "");
+    json_str(js, "owner", n->has_owner_uid ? user_name_of(n->owner_uid) : "");
     json_words(js, "partitions", partitions);
     json_int(js, "port", n->port);
     json_int(js, "real_memory", (int64_t)n->real_memory_mib);

@@ -511,9 +511,14 @@ static void node_state(struct strbuf *sb, const Pst__NodeRecord *n, const char *
             strbuf_addf(sb, "MemSpecLimit=%llu", (unsigned long long)n->mem_spec_mib);
     }
     next_line(sb, o);
-    strbuf_addf(sb, "State=%s ThreadsPerCore=%u TmpDisk=%llu Weight=%u Owner=N/A MCS_label=%s",
+    strbuf_addf(sb, "State=%s ThreadsPerCore=%u TmpDisk=%llu Weight=%u Owner=",
                 names_node_full(&state, false, word, sizeof(word)), n->threads_per_core,
-                (unsigned long long)n->tmp_disk_mib, n->weight, text_or(n->mcs_label, "N/A"));
+                (unsigned long long)n->tmp_disk_mib, n->weight);
+    if (n->has_owner_uid)
+        strbuf_addf(sb, "%s(%u)", user_name_of(n->owner_uid), n->owner_uid);
+    else
+        strbuf_add(sb, "N/A");
+    strbuf_addf(sb, " MCS_label=%s", text_or(n->mcs_label, "N/A"));
     if (n->next_state && n->state_flags) {
         next_line(sb, o);
         strbuf_addf(sb, "NextState=%s", n->next_state);

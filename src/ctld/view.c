@@ -314,6 +314,8 @@ static struct vrec *encode_node(const struct node *n)
     SET(n->rec, jobs_running, n->jobs - n->jobs_completing);
     SET(n->rec, jobs_completing, n->jobs_completing);
     n->rec->mcs_label = n->mcs_label;     /* the node's own */
+    n->rec->has_owner_uid = n->owner_jobs > 0;
+    n->rec->owner_uid = n->owner_uid;
     gresuse_text(n->gres_used, n->rec, &gres);
     n->rec->alloc_gres = gres.len ? (char *)strbuf_str(&gres) : NULL;
     n->rec->state_flags |= n->resv_flags; /* shown, not part of the state */

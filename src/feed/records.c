@@ -23,9 +23,6 @@
 #include "model/het.h"
 #include "model/job.h"
 
-#define EXCLUSIVE_USER 2 /* JobRecord.exclusive */
-#define EXCLUSIVE_MCS 3
-
 static void *must(void *p)
 {
     if (!p) {

@@ -33,6 +33,15 @@ static void usage_label(struct node *n, const Pst__JobRecord *r, bool add)
     n->mcs_label = n->mcs_jobs ? strdup(r->mcs_label) : NULL;
 }
 
+/* Jobs that share their nodes with their user's only. */
+static void usage_owner(struct node *n, const Pst__JobRecord *r, bool add)
+{
+    if (r->exclusive != EXCLUSIVE_USER)
+        return;
+    n->owner_jobs += add ? 1u : -1u;
+    n->owner_uid = r->uid;
+}
+
 static void usage_change(struct cluster *c, const struct job *j, bool add)
 {
     const Pst__Alloc *a = j->rec->alloc;
@@ -54,6 +63,7 @@ static void usage_change(struct cluster *c, const struct job *j, bool add)
             n->alloc_mem_mib += add ? grp->mem_mib : -grp->mem_mib;
             (void)gresuse_change(&n->gres_used, grp, add); /* only shown */
             usage_label(n, j->rec, add);
+            usage_owner(n, j->rec, add);
             if (c->observer && c->observer->node)
                 c->observer->node(c->observer->ctx, n, PST__EVENT_KIND__EV_UNSPECIFIED);
         }
@@ -77,6 +87,7 @@ static void usage_of_node(const struct job *j, struct node *n)
             n->alloc_mem_mib += a->groups[g]->mem_mib;
             (void)gresuse_change(&n->gres_used, a->groups[g], true);
             usage_label(n, j->rec, true);
+            usage_owner(n, j->rec, true);
         }
     }
 }

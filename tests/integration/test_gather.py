@@ -2,6 +2,8 @@
 
 import ctypes.util
 import json
+import os
+import pwd
 import re
 import subprocess
 from pathlib import Path
@@ -109,7 +111,7 @@ def test_network_and_lustre(make_cluster):
                  f"SlurmdParameters=devices_root={c.dir}/machine\n")
     machine(c, counters(net, (100, 200)))
     c.start()
-    job = c.sbatch("-n2", wrap=f"srun -n2 sh -c 'while [ ! -e {c.dir}/go ]; do sleep 0.05; done'; srun -n1 true")
+    job = c.sbatch("-n2", wrap=f"srun -n2 sh -c 'while [ ! -e {c.dir}/go ]; do sleep 0.05; done'")
     names = ("tresusageintot", "tresusageouttot", "tresusageinmaxtask", "tresusageoutmin", "tresusageinave")
 
     def figures(command):
@@ -120,11 +122,12 @@ def test_network_and_lustre(make_cluster):
     machine(c, counters(net, (1100, 4200)))
     want = [("1000", "1000"), ("4000", "1500"), ("0", "0"), ("0", "0"), ("500", "500")]
     wait_until(lambda: figures("sstat") == want, "it is seen", 60)
+    net["ib0"] = (6200, 7600)  # not looked at before the end
+    machine(c, counters(net, (1100, 4200)))
     (c.dir / "go").touch()
     c.wait_sacct(job, "COMPLETED")
     wait_until(lambda: use_of(c, "sacct", f"{job}.0", "tresusageintot")[0], "the step is recorded")
-    assert figures("sacct") == want
-    assert use_of(c, "sacct", f"{job}.1", "tresusageintot")[0].get("ic/sysfs") in ("0", None)
+    assert figures("sacct") == [("1000", "1200"), ("4000", "1600"), ("0", "0"), ("0", "0"), ("500", "600")]
 
 
 # ---- GPUs ------------------------------------------------------------------------------------------
@@ -284,9 +287,61 @@ def test_asked_for(make_cluster):
     assert asked(job) == "cpu=2,mem=200M,node=1,billing=10,gres/gpu=2,gres/gpu:a100=2"
     c.run("scontrol", "release", job)
     c.wait_sacct(job, "COMPLETED")
-    assert c.sacct("-X", "-j", job, "-o", "ReqTRES") == [["billing=10,cpu=2,gres/gpu=2,gres/gpu:a100=2,mem=200M,node=1"]]
+    assert c.sacct("-X", "-j", job, "-o", "ReqTRES") == [["billing=10,cpu=2,gres/gpu:a100=2,gres/gpu=2,mem=200M,node=1"]]
     shown = json.loads(c.run("scontrol", "show", "job", job, "--json").out)["jobs"][0]
     assert shown["tres_req_str"] == "cpu=2,mem=200M,node=1,billing=10,gres/gpu=2,gres/gpu:a100=2"
+
+
+SHARE = """import mmap, os, sys, time
+m = mmap.mmap(-1, 60 << 20)
+m.write(b"x" * (60 << 20))
+x = bytearray(b"y") * (30 << 20)
+if os.fork() == 0:
+    m[:] + b""
+    open(sys.argv[1] + "/up", "w").close()
+while not os.path.exists(sys.argv[1] + "/go"):
+    time.sleep(0.05)
+"""
+
+
+@pytest.mark.parametrize("params,least,most", [("", 170, 260), ("UsePss", 85, 140), ("NoShared", 55, 100)])
+def test_shared_memory(make_cluster, params, least, most):
+    """Two processes with 60 MiB that they share and 30 that the child has of its parent: everybody's, each its part, or only
+    what is no file and no shared mapping."""
+    c = make_cluster(nodes=1, conf=f"JobAcctGatherType=jobacct_gather/linux\n{params and 'JobAcctGatherParams=' + params}")
+    (c.dir / "work.py").write_text(SHARE)
+    job = c.sbatch("-n1", "--mem=500", wrap=f"exec python3 {c.dir}/work.py {c.dir}")
+    wait_until(lambda: (c.dir / "up").exists(), "both have it", 60)
+    live = int(c.run("sstat", "-a", "-n", "-P", "--noconvert", "-j", f"{job}.batch", "-o", "maxrss").out)
+    (c.dir / "go").touch()
+    c.wait_sacct(job, "COMPLETED")
+    row = wait_until(lambda: c.run("sacct", "-n", "-P", "--noconvert", "-j", f"{job}.batch", "-o", "maxrss").out.strip(), "it is recorded")
+    assert least * MIB <= live <= int(row) < most * MIB, (live, row)
+
+
+def test_owner(make_cluster):
+    """Owner of a node that a job keeps for its user."""
+    c = make_cluster(nodes=2)
+    user = f"{pwd.getpwuid(os.getuid()).pw_name}({os.getuid()})"
+
+    def owners():
+        return [re.search(r" Owner=(\S+)", c.run("scontrol", "show", "node", node).out)[1] for node in c.node_names]
+    assert owners() == ["N/A", "N/A"]
+    first, second = (c.sbatch("-n1", "-wnode2", "--exclusive=user", wrap="sleep 1000") for _ in range(2))
+    plain = c.sbatch("-n1", "-wnode1", wrap="sleep 1000")
+    for job in (first, second, plain):
+        c.wait_state(job, "RUNNING")
+    assert owners() == ["N/A", user]
+    assert json.loads(c.run("scontrol", "show", "node", "node2", "--json").out)["nodes"][0]["owner"] == user.split("(")[0]
+    c.run("scancel", first)
+    c.wait_end(first)
+    assert owners() == ["N/A", user]
+    c.restart_ctld()
+    c.wait_nodes("mixed")
+    assert owners() == ["N/A", user]
+    c.run("scancel", second)
+    c.wait_end(second)
+    wait_until(lambda: owners() == ["N/A", "N/A"], "nobody's")
 
 
 # ---- what the fields mean --------------------------------------------------------------------------
