@@ -363,18 +363,11 @@ static int multiply_tres(struct change *c)
     return 0;
 }
 
-static bool features_known(const char *text)
+static bool features_parse(const char *text)
 {
-    struct constraint *f = NULL;
-    bool ok;
+    _cleanup_(constraint_free) struct constraint *f = NULL;
 
-    if (constraint_parse(text, &f, NULL) < 0)
-        return false;
-    ok = true;
-    for (uint32_t i = 0; i < constraint_alts(f); i++)
-        ok = ok && constraint_counts(f, i) == 0;
-    constraint_free(f);
-    return ok;
+    return constraint_parse(text, &f, NULL) == 0;
 }
 
 static int set_resources(struct change *c)
@@ -390,7 +383,7 @@ static int set_resources(struct change *c)
             return ESLURM_INVALID_PARTITION_NAME;
         (void)pb_set_str(&r->partition, s->partition);
     }
-    if (s->features && *s->features && !features_known(s->features))
+    if (s->features && *s->features && !features_parse(s->features))
         return ESLURM_INVALID_FEATURE;
     if (s->features)
         (void)pb_set_str(&r->features, *s->features ? s->features : NULL);

@@ -29,6 +29,8 @@ struct tres_want { /* of a TRES= text, or of the single keys */
     uint64_t gres_count;
 };
 
+_Static_assert(RESV_PARTS_MAX >= CONSTRAINT_COUNTS_MAX, "every count of an expression is a part");
+
 struct ground {
     struct ctld *ctld;
     const Pst__ReservationRecord *rec;
@@ -36,6 +38,8 @@ struct ground {
     struct bitmap *from, *up, *online, *busy, *hard, *soft;
     struct bitmap **taken;     /* by node id: cores that are not to be had; NULL = none */
     const struct tres_want *tres;
+    struct resv_part parts[RESV_PARTS_MAX]; /* of the features */
+    size_t nparts;
 };
 
 static void *must(void *p)
@@ -67,6 +71,8 @@ static void ground_done(struct ground *w)
     bitmap_free(w->busy);
     bitmap_free(w->hard);
     bitmap_free(w->soft);
+    for (size_t i = 0; i < w->nparts; i++)
+        bitmap_free(w->parts[i].nodes);
 }
 
 static uint32_t cores_of(const struct node *n)
@@ -151,11 +157,12 @@ static const struct bitmap *nodes_with(void *arg, const char *name, size_t len)
     return a->set;
 }
 
-/* Keep the nodes that alternative `alt` admits; *ret_more: there is another one. */
-static int keep_features(struct ctld *ctld, const char *text, uint32_t alt, struct bitmap *set, bool *ret_more)
+/* Keep the nodes that alternative `alt` admits in w->from, and what it counts; *ret_more: there is another one. */
+static int keep_features(struct ground *w, uint32_t alt, bool *ret_more)
 {
     _cleanup_(constraint_free) struct constraint *f = NULL;
-    struct feature_ask ask = { ctld, NULL };
+    struct feature_ask ask = { w->ctld, NULL };
+    const char *text = w->rec->features;
     int r;
 
     *ret_more = false;
@@ -163,13 +170,17 @@ static int keep_features(struct ctld *ctld, const char *text, uint32_t alt, stru
         return 0;
     if (constraint_parse(text, &f, NULL) < 0)
         return ESLURM_INVALID_FEATURE;
-    ask.set = set_new(ctld);
-    r = constraint_mask(f, alt, nodes_with, &ask, set);
-    if (r == 0 && constraint_counts(f, alt))
-        r = ESLURM_INVALID_FEATURE; /* refused when it was asked for */
+    ask.set = set_new(w->ctld);
+    r = constraint_mask(f, alt, nodes_with, &ask, w->from);
+    for (uint32_t i = 0; r == 0 && i < constraint_counts(f, alt); i++) {
+        struct resv_part *part = &w->parts[w->nparts++];
+
+        part->nodes = set_new(w->ctld);
+        r = constraint_count_mask(f, alt, i, nodes_with, &ask, part->nodes, &part->count);
+    }
     *ret_more = alt + 1 < constraint_alts(f);
     bitmap_free(ask.set);
-    return r < 0 ? SLURM_ERROR : r;
+    return r < 0 ? SLURM_ERROR : 0;
 }
 
 /* ---- what there is --------------------------------------------------------------------------------
@@ -416,14 +427,14 @@ static struct partition *source_of(struct ctld *ctld, const Pst__ReservationReco
     return cluster_default_partition(ctld->cluster);
 }
 
-/* The nodes that count at all, for alternative `alt` of the features. */
-static int make_from(struct ctld *ctld, Pst__ReservationRecord *rec, uint32_t alt, struct bitmap *from,
-                     bool *ret_more)
+/* The nodes that count at all, for alternative `alt` of the features, into the empty w->from. */
+static int make_from(struct ground *w, Pst__ReservationRecord *rec, uint32_t alt, bool *ret_more)
 {
     bool named = resv_has(rec, RESV_FLAG(SPEC_NODES));
+    struct ctld *ctld = w->ctld;
+    struct bitmap *from = w->from;
     struct partition *p;
 
-    bitmap_zero(from);
     *ret_more = false;
     if (resv_has(rec, RESV_FLAG(ALL_NODES)) && !resv_has(rec, RESV_FLAG(PART_NODES))) {
         for (uint32_t i = 0; i < ctld->cluster->nnodes; i++)
@@ -439,7 +450,7 @@ static int make_from(struct ctld *ctld, Pst__ReservationRecord *rec, uint32_t al
     if (!rec->partition)
         rec->partition = tx_strdup(p->rec->name);
     bitmap_or(from, p->nodes);
-    return keep_features(ctld, rec->features, alt, from, ret_more);
+    return keep_features(w, alt, ret_more);
 }
 
 static int choose(struct ctld *ctld, Pst__ReservationRecord *rec, const struct tres_want *want,
@@ -459,9 +470,16 @@ static int choose(struct ctld *ctld, Pst__ReservationRecord *rec, const struct t
     int code;
 
     w.from = set_new(ctld);
-    code = make_from(ctld, rec, alt, w.from, ret_more);
+    code = make_from(&w, rec, alt, ret_more);
     if (code == 0) {
+        uint32_t counted = 0;
+
         ground_init(&w, by_cores, named, now_us);
+        for (size_t i = 0; i < w.nparts; i++)
+            counted += w.parts[i].count;
+        w.g.parts = w.parts;
+        w.g.nparts = named ? 0 : w.nparts;
+        rw.nodes = named ? 0 : MAX(rw.nodes, counted);
         if (want->gres[0] || (want->cpus && !by_cores)) {
             w.g.counts = node_counts;
             w.g.goal = want->gres[0] ? want->gres_count : want->cpus;

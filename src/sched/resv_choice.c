@@ -16,7 +16,9 @@ struct search {
     const struct resv_ground *g;
     struct bitmap *cand, *chosen;
     uint32_t n;      /* chosen */
+    uint32_t upto;   /* nodes to take now; 0 = as few as are enough */
     uint64_t sum;    /* of counts, or free cores */
+    uint32_t missing[RESV_PARTS_MAX]; /* of each part */
 };
 
 void resv_choice_done(struct resv_choice *c)
@@ -53,13 +55,13 @@ static uint64_t goal(const struct search *x)
 
 static bool enough(const struct search *x)
 {
-    return x->n >= (x->want->nodes ? x->want->nodes : 1) && x->sum >= goal(x);
+    return x->n >= (x->upto ? x->upto : 1) && x->sum >= goal(x);
 }
 
 /* May the search take more nodes? A number of nodes is exact. */
 static bool full(const struct search *x)
 {
-    return x->want->nodes && x->n >= x->want->nodes;
+    return x->upto && x->n >= x->upto;
 }
 
 static void take(struct search *x, uint32_t id)
@@ -95,12 +97,12 @@ static void take_runs(struct search *x)
             uint32_t need = 0;
 
             for (len = 0; at + len < x->cand->nbits && bitmap_test(x->cand, at + len); len++) {
-                bool done = x->n + need >= (x->want->nodes ? x->want->nodes : 1) && sum >= goal(x);
+                bool done = x->n + need >= (x->upto ? x->upto : 1) && sum >= goal(x);
 
                 need += !done;
                 sum += done ? 0 : adds(x, at + len);
             }
-            if (x->n + need >= (x->want->nodes ? x->want->nodes : 1) && sum >= goal(x) &&
+            if (x->n + need >= (x->upto ? x->upto : 1) && sum >= goal(x) &&
                 (best == UINT32_MAX || len < best_len)) {
                 best = at;
                 best_len = len;
@@ -123,31 +125,136 @@ static void take_runs(struct search *x)
     }
 }
 
-/* The nodes of a set, idle ones first. */
-static bool try_set(struct search *x, const struct bitmap *keep)
+/* ---- parts ----------------------------------------------------------------------------------------
+ */
+
+static uint32_t missing(const struct search *x)
+{
+    uint32_t sum = 0;
+
+    for (size_t i = 0; i < x->g->nparts; i++)
+        sum += x->missing[i];
+    return sum;
+}
+
+/* The part with nodes missing that has the fewest candidates to spare. */
+static size_t scarcest(const struct search *x)
+{
+    size_t best = x->g->nparts;
+    int64_t least = INT64_MAX;
+
+    for (size_t i = 0; i < x->g->nparts; i++) {
+        int64_t spare = (int64_t)bitmap_count_and(x->cand, x->g->parts[i].nodes) - x->missing[i];
+
+        if (x->missing[i] && spare < least) {
+            best = i;
+            least = spare;
+        }
+    }
+    return best;
+}
+
+/* What is missing of part i, from x->cand without `but` (NULL = all of it). */
+static int take_part(struct search *x, size_t i, const struct bitmap *but)
+{
+    struct bitmap *all = x->cand, *some = NULL;
+    uint32_t before = x->n;
+    int r = bitmap_dup(all, &some);
+
+    if (r < 0)
+        return r;
+    bitmap_and(some, x->g->parts[i].nodes);
+    if (but)
+        bitmap_andnot(some, but);
+    x->cand = some;
+    x->upto = x->n + x->missing[i];
+    take_runs(x);
+    x->missing[i] -= x->n - before;
+    x->cand = all;
+    x->upto = x->want->nodes;
+    bitmap_andnot(all, x->chosen);
+    bitmap_free(some);
+    return 0;
+}
+
+/* Of each part what is missing, the scarcest first and of it those first that no other part can use. */
+static int take_parts(struct search *x)
+{
+    struct bitmap *others = NULL;
+    size_t i;
+    int r = bitmap_new(x->cand->nbits, &others);
+
+    while (r == 0 && (i = scarcest(x)) < x->g->nparts) {
+        bitmap_zero(others);
+        for (size_t k = 0; k < x->g->nparts; k++)
+            if (k != i && x->missing[k])
+                bitmap_or(others, x->g->parts[k].nodes);
+        r = take_part(x, i, others);
+        if (r == 0 && x->missing[i])
+            r = take_part(x, i, NULL);
+        if (x->missing[i])
+            break;
+    }
+    bitmap_free(others);
+    return r;
+}
+
+/* Nodes it has already, as far as they are of use. */
+static void take_kept(struct search *x, const struct bitmap *set, const struct bitmap *keep)
+{
+    for (uint32_t id = bitmap_next(keep, 0); id < set->nbits && !(enough(x) || full(x)); id = bitmap_next(keep, id + 1)) {
+        size_t i = 0;
+
+        if (!bitmap_test(set, id))
+            continue;
+        while (i < x->g->nparts && !(x->missing[i] && bitmap_test(x->g->parts[i].nodes, id)))
+            i++;
+        if (i < x->g->nparts)
+            x->missing[i]--;
+        else if (x->g->nparts && x->n + missing(x) >= x->upto)
+            continue; /* the others are for parts */
+        take(x, id);
+    }
+}
+
+/* From x->cand. */
+static int fill(struct search *x)
+{
+    int r = missing(x) ? take_parts(x) : 0;
+
+    if (r == 0 && !missing(x))
+        take_runs(x);
+    return r;
+}
+
+/* The nodes of a set, idle ones first.  1: enough, 0: not, -ENOMEM. */
+static int try_set(struct search *x, const struct bitmap *keep)
 {
     struct bitmap *set = NULL;
+    int r = bitmap_dup(x->cand, &set);
 
-    if (bitmap_dup(x->cand, &set) < 0)
-        return false;
+    if (r < 0)
+        return r;
     bitmap_zero(x->chosen);
     x->n = 0;
     x->sum = 0;
-    for (uint32_t id = keep ? bitmap_next(keep, 0) : set->nbits; id < set->nbits && !enough(x) && !full(x);
-         id = bitmap_next(keep, id + 1))
-        if (bitmap_test(set, id))
-            take(x, id);
+    x->upto = x->want->nodes;
+    for (size_t i = 0; i < x->g->nparts; i++)
+        x->missing[i] = x->g->parts[i].count;
+    if (keep)
+        take_kept(x, set, keep);
     if (!(x->want->cores && x->g->cores)) /* cores are free or not, whoever has the node */
         bitmap_andnot(x->cand, x->g->busy);
-    take_runs(x);
-    if (!enough(x)) {
+    r = fill(x);
+    if (r == 0 && (missing(x) || !enough(x))) {
         bitmap_copy(x->cand, set);
         if (!x->want->ignore_jobs && !x->want->cores)
             bitmap_andnot(x->cand, x->g->busy);
-        take_runs(x);
+        bitmap_andnot(x->cand, x->chosen);
+        r = fill(x);
     }
     bitmap_free(set);
-    return enough(x);
+    return r < 0 ? r : !missing(x) && enough(x);
 }
 
 /* Set number i of candidates into x->cand; false when there is no such set for these flags. */
@@ -258,7 +365,11 @@ int resv_choose(const struct resv_want *want, const struct resv_ground *g, const
     if (r == 0 && want->named)
         found = choose_named(&x, ret_why);
     for (unsigned i = 0; r == 0 && !want->named && !found && i < 5; i++)
-        found = make_set(&x, i) && try_set(&x, keep);
+        if (make_set(&x, i)) {
+            r = try_set(&x, keep);
+            found = r > 0;
+            r = MIN(r, 0);
+        }
     if (r == 0 && found && want->cores)
         r = deal_cores(&x, &c);
     if (r == 0 && found) {

@@ -19,6 +19,12 @@ struct resv_want {
     bool replace;        /* nodes that serve as replacement: never those of a MAINT reservation */
 };
 
+#define RESV_PARTS_MAX 32u
+struct resv_part {
+    struct bitmap *nodes;
+    uint32_t count;
+};
+
 /* Sets of nodes, by id, all of one size; all must be there. */
 struct resv_ground {
     const struct bitmap *from;   /* may be chosen at all: partition, features, or the list named */
@@ -34,6 +40,9 @@ struct resv_ground {
     uint64_t (*counts)(void *ctx, uint32_t node_id);
     uint64_t goal;
     void *ctx;
+    /* So many at least of each set, distinct ones (Features=a*2&b); want.nodes is their sum or more. */
+    const struct resv_part *parts;
+    size_t nparts; /* RESV_PARTS_MAX at most */
 };
 
 struct resv_cores_of {

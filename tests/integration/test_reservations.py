@@ -276,6 +276,22 @@ def test_replace_and_follow(make_cluster):
     wait_until(lambda: show(c, "f")["Nodes"] == "node[2-4]", "it follows the partition")
 
 
+def test_counted_features(make_cluster):
+    """So many nodes of each feature; one that has both counts once, and what is replaced is of its own kind."""
+    c = make_cluster(nodes=6)
+    for node, features in enumerate(["a", "a", "a,b", "b", "b", "c"], 1):
+        c.run("scontrol", "update", f"nodename=node{node}", f"availablefeatures={features}", f"activefeatures={features}")
+    create(c, "reservation=ab", nodecnt=3, features="a*2&b*1", users="root")
+    assert (show(c, "ab")["Nodes"], show(c, "ab")["Features"]) == ("node[1-3]", "a*2&b*1")
+    assert refused(c, start="now", duration="60", users="root", nodecnt="2", features="a*1&b*1").endswith("Requested nodes are busy\n")
+    c.run("scontrol", "update", "nodename=node3", "state=drain", "reason=x")
+    wait_until(lambda: show(c, "ab")["Nodes"] == "node[1-2,4]", "another b is reserved, not c")
+    c.run("scontrol", "update", "nodename=node1", "state=drain", "reason=x")
+    create(c, "reservation=one", nodecnt=1, features="b*1", users="root")
+    assert (show(c, "ab")["Nodes"], show(c, "one")["Nodes"]) == ("node[1-2,4]", "node5"), "there is no other a"
+    assert "Invalid feature" in refused(c, start="now", duration="60", users="root", nodecnt="2", features="a*0&b")
+
+
 def test_explained(r):
     create(r, "reservation=e", nodes="node1")
     job = r.sbatch("-w", "node1", "-t5", wrap="true")

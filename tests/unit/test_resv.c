@@ -335,12 +335,59 @@ static void test_choice(void **state)
     }
 }
 
+/* Features=a*2&b: so many of each set, a node for one of them. */
+static void test_parts(void **state)
+{
+    static const struct {
+        uint32_t nodes;
+        const char *from, *busy, *keep, *parts[3];
+        uint32_t counts[3];
+        const char *result; /* NULL = too few */
+    } rows[] = {
+        { 3, "0-7", "", NULL, { "0-3", "4-7" }, { 2, 1 }, "0-1,4" },
+        { 5, "0-7", "", NULL, { "0-3", "4-7" }, { 2, 1 }, "0-4" }, /* two more, of whichever */
+        { 3, "0-7", "0", NULL, { "0-2", "4-7" }, { 2, 1 }, "1-2,4" },
+        { 3, "0-7", "0-1", NULL, { "0-2", "4-7" }, { 2, 1 }, NULL },
+        { 2, "0-7", "", NULL, { "0-1", "0" }, { 1, 1 }, "0-1" }, /* a node counts once */
+        { 2, "0-7", "", NULL, { "0", "0" }, { 1, 1 }, NULL },
+        { 3, "0-2", "", NULL, { "0-1", "0,2", "0" }, { 1, 1, 1 }, "0-2" }, /* the scarcest first */
+        { 3, "0-7", "", "2-7", { "0-3", "4-7" }, { 2, 1 }, "2-4" }, /* keeps what is of use */
+        { 4, "0-7", "", "4-6", { "0-3", "4-7" }, { 2, 1 }, "0-1,4-5" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_(bitmap_free) struct bitmap *from = set_of(rows[i].from), *all = set_of("0-7"), *none = set_of(""),
+                                             *busy = set_of(rows[i].busy),
+                                             *keep = rows[i].keep ? set_of(rows[i].keep) : NULL;
+        const struct resv_want want = { .nodes = rows[i].nodes };
+        struct resv_part parts[3] = { 0 };
+        struct resv_ground g = { .from = from, .up = all, .online = all, .busy = busy, .hard = none, .soft = none,
+                                 .cores = four_cores, .parts = parts };
+        struct resv_choice c = { 0 };
+        enum resv_refusal why;
+        _cleanup_free_ char *text = NULL;
+
+        for (; g.nparts < 3 && rows[i].parts[g.nparts]; g.nparts++)
+            parts[g.nparts] = (struct resv_part){ set_of(rows[i].parts[g.nparts]), rows[i].counts[g.nparts] };
+        assert_int_equal(resv_choose(&want, &g, keep, &c, &why), 0);
+        assert_int_equal(why, rows[i].result ? RESV_CHOSEN : RESV_BUSY);
+        if (rows[i].result) {
+            assert_int_equal(bitmap_format(c.nodes, &text), 0);
+            assert_string_equal(text, rows[i].result);
+        }
+        resv_choice_done(&c);
+        for (size_t k = 0; k < g.nparts; k++)
+            bitmap_free(parts[k].nodes);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_flags), cmocka_unit_test(test_lists),      cmocka_unit_test(test_occurrences),
         cmocka_unit_test(test_meet),  cmocka_unit_test(test_keys),       cmocka_unit_test(test_key_values),
-        cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_choice), cmocka_unit_test(test_parts),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
