@@ -60,6 +60,11 @@ test-accounting: build
 	PENSTOCK_BUILD=$(BUILD) PENSTOCK_ACCOUNTING_JOBS=$(or $(JOBS),100000) \
 	    python3 -m pytest -v -s -p no:cacheprovider tests/integration/test_slurmdbd.py
 
+## test-kafka: records of finished jobs to a broker of Apache Kafka, which mvn fetches, killed meanwhile
+.PHONY: test-kafka
+test-kafka: build
+	PENSTOCK_KAFKA=1 PENSTOCK_BUILD=$(BUILD) python3 -m pytest -q -rs -p no:cacheprovider tests/integration/test_kafka_broker.py
+
 .PHONY: bootstrap
 bootstrap:
 	tools/bootstrap
