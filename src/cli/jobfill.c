@@ -434,6 +434,10 @@ static void fill_sharing(const struct jobopts *jo, Pst__JobRecord *job)
         job->no_kill = strcasecmp(jo->value[JO_NO_KILL], "off") != 0;
         job->has_no_kill = true;
     }
+    if (jobopts_has(jo, JO_OUTPUT_SUMMARY)) {
+        job->output_summary = jobopts_true(jo, JO_OUTPUT_SUMMARY);
+        job->has_output_summary = true;
+    }
     if (jobopts_has(jo, JO_OOM_KILL_STEP)) {
         job->oom_kill_step = jobopts_true(jo, JO_OOM_KILL_STEP);
         job->has_oom_kill_step = true;

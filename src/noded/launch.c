@@ -76,6 +76,10 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
     sf->gpus_relative = constrain_devices(d);
     sf->has_append_default = true;
     sf->append_default = conf_bool(d->conf, CONF_JOB_FILE_APPEND);
+    sf->has_summary = true;
+    sf->summary = step_id == STEP_ID_BATCH && (job->on->job->has_output_summary
+                                                   ? job->on->job->output_summary
+                                                   : conf_bool(d->conf, CONF_OUTPUT_SUMMARY));
     sf->has_no_hydra = true;
     sf->no_hydra =
         conf_option(d->conf, CONF_MPI_PARAMS, "disable_slurm_hydra_bootstrap", &value, &len);

@@ -6,13 +6,13 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
+#include "stepd/spool.h"
 #include "stepd/step.h"
 #include "wire/client.h"
 
@@ -28,50 +28,12 @@ struct mpi {
 
 /* ---- start -------------------------------------------------------------------------------------- */
 
-/* The program lies beside ours, or in the build tree. */
-static int find_program(const char *type, char *path, size_t size)
-{
-    static const char *const places[] = { "", "../pmi/" };
-    char exe[2048], *slash;
-    ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-
-    if (n < 0)
-        return -errno;
-    exe[n] = '\0';
-    slash = strrchr(exe, '/');
-    for (size_t i = 0; slash && i < ARRAY_SIZE(places); i++) {
-        (void)snprintf(path, size, "%.*s/%sslurmstepd-%s", (int)(slash - exe), exe, places[i], type);
-        if (access(path, X_OK) == 0)
-            return 0;
-    }
-    return -ENOENT;
-}
-
 static int above(int fd)
 {
     int high = fcntl(fd, F_DUPFD_CLOEXEC, FD_SAFE), r = high < 0 ? -errno : high;
 
     (void)close(fd); /* replaced */
     return r;
-}
-
-static int step_memfd(const struct step *s)
-{
-    size_t len = pst__step_file__get_packed_size(s->sf), at = 0;
-    _cleanup_free_ uint8_t *data = malloc(len);
-    _cleanup_close_ int fd = memfd_create("mpi", MFD_CLOEXEC);
-
-    if (!data || fd < 0)
-        return -ENOMEM;
-    (void)pst__step_file__pack(s->sf, data);
-    while (at < len) {
-        ssize_t n = write(fd, data + at, len - at);
-
-        if (n < 0)
-            return -errno;
-        at += (size_t)n;
-    }
-    return above(TAKE_FD(fd));
 }
 
 static int socket_pair(int *ret_ours, int *ret_theirs)
@@ -90,10 +52,9 @@ static int make_fds(struct step *s, struct mpi *m, int *give, size_t n_give, int
 {
     int r;
 
-    give[0] = step_memfd(s);
-    if (give[0] < 0)
-        return give[0];
-    r = socket_pair(ret_link, &give[1]);
+    r = spool_memfd(&s->sf->base, FD_SAFE, &give[0]);
+    if (r == 0)
+        r = socket_pair(ret_link, &give[1]);
     for (size_t i = 2; r == 0 && i < n_give; i++)
         r = socket_pair(&m->task_fds[i - 2], &give[i]);
     return r;
@@ -121,7 +82,7 @@ static int spawn(struct step *s, const int *give, size_t n_give)
                        .fds = { null_fd, null_fd, null_fd },
                        .give = give,
                        .n_give = n_give };
-    int r = find_program(s->launch->mpi, path, sizeof(path));
+    int r = step_program(s->launch->mpi, path, sizeof(path));
 
     if (r < 0 || null_fd < 0)
         return r < 0 ? r : null_fd;

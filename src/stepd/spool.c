@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -147,6 +148,35 @@ int spool_put_msg(const char *dir, const char *name, const ProtobufCMessage *msg
         (void)unlink(tmp);
         return r;
     }
+    return 0;
+}
+
+int spool_memfd(const ProtobufCMessage *msg, int min_fd, int *ret_fd)
+{
+    size_t len = protobuf_c_message_get_packed_size(msg), at = 0;
+    _cleanup_free_ uint8_t *data = malloc(len ? len : 1);
+    _cleanup_close_ int fd = -1;
+    int high;
+
+    if (!data)
+        return -ENOMEM;
+    if (len > SPOOL_MAX_FILE)
+        return -EFBIG;
+    (void)protobuf_c_message_pack(msg, data);
+    fd = memfd_create("message", MFD_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    while (at < len) {
+        ssize_t n = pwrite(fd, data + at, len - at, (off_t)at);
+
+        if (n < 0)
+            return -errno;
+        at += (size_t)n;
+    }
+    high = fcntl(fd, F_DUPFD_CLOEXEC, min_fd);
+    if (high < 0)
+        return -errno;
+    *ret_fd = high;
     return 0;
 }
 

@@ -45,6 +45,8 @@ int spool_write(const char *dir, const char *name, const void *data, size_t len,
                 uid_t uid, gid_t gid);
 /* The same by a temporary file and rename: a reader sees all of it or nothing. */
 int spool_put_msg(const char *dir, const char *name, const ProtobufCMessage *msg);
+/* The message in memory alone, under a descriptor of at least min_fd that stands at its beginning.  -EFBIG. */
+int spool_memfd(const ProtobufCMessage *msg, int min_fd, int *ret_fd);
 /* Errors: -ENOENT, -EBADMSG, -EFBIG.  Caller frees with protobuf_c_message_free_unpacked(). */
 int spool_get_msg(const char *dir, const char *name, const ProtobufCMessageDescriptor *desc,
                   ProtobufCMessage **ret_msg);

@@ -487,7 +487,7 @@ static bool advance(struct step *s, int64_t now_mono)
     if (s->ext && extern_emptied(s) && !waited)
         tell_emptied(s);
     io_task_exits(s);
-    if (s->swept && !s->ended)
+    if (s->swept && !s->ended && !summary_begin(s))
         finish(s);
     if (!s->ended)
         return false;

@@ -119,6 +119,8 @@ struct step {
     size_t waits;  /* bytes that srun had not taken when it was looked at */
     int out_fd, err_fd; /* the batch script's; notices go to the second */
     struct follow *follow; /* of the batch step, once somebody has attached */
+    bool summarized;   /* summary_begin() was asked */
+    pid_t summary_pid; /* writes the summary now; 0 = nobody */
 
     enum kill_stage stage;
     bool noticed;             /* the CANCELLED line was written */
@@ -343,3 +345,10 @@ int child_exec(const struct child *c); /* returns on failure only */
  * store; NULL: no memory.  *ret_shown: how to call it in messages. */
 char *const *launch_paths(struct step *s, const char *program, const struct envlist *env, struct envlist *store,
                           const char **ret_shown);
+/* The path of slurmstepd-NAME, which lies beside our own program or in the build tree.  -ENOENT. */
+int step_program(const char *name, char *path, size_t size);
+
+/* summary.c: what the job used, below the last byte of a batch job's output */
+/* All processes of the step have ended: start the one that writes, once, where a summary is wanted and the output is a
+ * regular file.  True: the step lasts until that has ended. */
+bool summary_begin(struct step *s);

@@ -11,7 +11,6 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -33,34 +32,6 @@ static int above(int fd)
 
     (void)close(fd); /* replaced */
     return r;
-}
-
-static int make_file(const ProtobufCMessage *msg, int *ret_fd)
-{
-    size_t len = protobuf_c_message_get_packed_size(msg), at = 0;
-    _cleanup_free_ uint8_t *data = malloc(len ? len : 1);
-    _cleanup_close_ int fd = -1;
-
-    if (!data)
-        return -ENOMEM;
-    if (len > SPOOL_MAX_FILE)
-        return -EFBIG;
-    (void)protobuf_c_message_pack(msg, data);
-    fd = memfd_create("step", MFD_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    while (at < len) {
-        ssize_t n = write(fd, data + at, len - at);
-
-        if (n < 0)
-            return -errno;
-        at += (size_t)n;
-    }
-    fd = above(TAKE_FD(fd));
-    if (fd < 0)
-        return fd;
-    *ret_fd = TAKE_FD(fd);
-    return 0;
 }
 
 /* A copy that no target covers.  *ret stays -1 when fd is. */
@@ -151,7 +122,7 @@ int bcast_spawn(const char *exe, const char *kind, const char *dir, const Pst__B
     if (r == 0)
         r = copy(ns_fd, &fds[FD_NS]);
     if (r == 0)
-        r = make_file(&file->base, &fds[FD_FILE]);
+        r = spool_memfd(&file->base, FD_SAFE, &fds[FD_FILE]);
     if (r == 0)
         r = spawn(exe, argv, dir, fds, ret_pid);
     close_all(fds);
@@ -162,7 +133,7 @@ int bcast_spawn(const char *exe, const char *kind, const char *dir, const Pst__B
 static int make_fds(const Pst__StepFile *sf, int srun_fd, int ns_fd, int ns_pid_fd,
                     int fds[FD_COUNT], int *ret_ctl)
 {
-    int sv[2], r = make_file(&sf->base, &fds[FD_FILE]);
+    int sv[2], r = spool_memfd(&sf->base, FD_SAFE, &fds[FD_FILE]);
 
     if (r == 0)
         r = copy(srun_fd, &fds[FD_SRUN]);

@@ -198,6 +198,11 @@ static bool reap_children(struct step *s)
             extern_lost_namespaces(s);
             continue;
         }
+        if (pid == s->summary_pid) {
+            s->summary_pid = 0;
+            s->deadline_mono_us = now_mono_us(); /* look again at what there is */
+            continue; /* its use is not the job's */
+        }
         add_usage(s, &ru);
         gather_reaped(s, pid, &ru);
         t = find_task(s, pid);
@@ -224,8 +229,11 @@ bool step_reap(struct step *s)
     return (none || s->ns_pid > 0) && !cgroup_populated(&s->cg);
 }
 
-static bool epilogs_run(const struct step *s)
+/* What may last longer than the tasks, and when it may not any more. */
+static bool helpers_run(const struct step *s, int64_t now_mono)
 {
+    if (s->summary_pid && now_mono < s->deadline_mono_us)
+        return true;
     for (size_t i = 0; i < s->n_tasks; i++)
         if (s->tasks[i].epilog_pid)
             return true;
@@ -276,7 +284,7 @@ void step_timers(struct step *s, int64_t now_mono)
     if (s->swept)
         return;
     if (s->n_running == 0) {
-        if (epilogs_run(s))
+        if (helpers_run(s, now_mono))
             return;
         if (step_reap(s))
             s->swept = true;
