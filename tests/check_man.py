@@ -64,7 +64,7 @@ def missing_names(text, program):
 
 def main():
     build, tap = Path(sys.argv[1]).resolve(), Tap()
-    own_tables = {p.name for p in programs(build) if p.parent.name == "cli"}
+    own_tables = {p.name for p in programs(build) if p.parent.name == "cli" and not p.name.startswith("slurmstepd-")}
     for program in programs(build):
         page = page_of(program.name)
         if not page:
