@@ -169,7 +169,8 @@ def test_list_and_magnetic(r):
     drawn = r.sbatch("-t5", wrap="echo $SLURM_JOB_RESERVATION; sleep 1000")
     r.wait_state(drawn, "RUNNING")
     assert (r.job(drawn)["Reservation"], r.job(drawn)["NodeList"]) == ("m", "node3")
-    wait_until(lambda: r.out(drawn) == "m\n", "the job knows its reservation")
+    path = r.work / f"slurm-{drawn}.out"
+    wait_until(lambda: path.exists() and path.read_text() == "m\n", "the job knows its reservation")
 
 
 @ROOT_ONLY
