@@ -22,6 +22,7 @@
 #include "ctld/jobsubmit.h"
 #include "ctld/jobs.h"
 #include "feed/licenses.h"
+#include "feed/records.h"
 #include "ctld/licenses.h"
 #include "ctld/lifecycle.h"
 #include "ctld/mcs.h"
@@ -264,6 +265,23 @@ static void default_memory(struct submission *s)
         SET(r, mem_per_cpu_mib, conf_num(conf, CONF_DEF_MEM_PER_CPU));
     else
         SET(r, mem_per_node_mib, conf_num(conf, CONF_DEF_MEM_PER_NODE)); /* 0 = all of the node */
+}
+
+/* Who asks for more memory a CPU than MaxMemPerCPU grants gets so many more CPUs. */
+static void cpus_of_memory(struct submission *s)
+{
+    Pst__JobRecord *r = s->rec;
+    uint64_t limit, per_node, times, cpus;
+
+    feed_max_memory(s->ctld->conf, s->first->rec, &limit, &per_node);
+    if (!limit || !r->has_mem_per_cpu_mib || r->mem_per_cpu_mib <= limit || r->mem_per_cpu_mib > MEM_MAX_MIB)
+        return; /* the last is refused below */
+    times = (r->mem_per_cpu_mib + limit - 1) / limit;
+    cpus = times * (r->has_cpus_per_task ? r->cpus_per_task : 1);
+    if (cpus > INT32_MAX)
+        return;
+    SET(r, cpus_per_task, (uint32_t)cpus);
+    SET(r, mem_per_cpu_mib, (r->mem_per_cpu_mib + times - 1) / times);
 }
 
 /* --mem-per-gpu is memory per node once the GPUs per node are known. */
@@ -538,7 +556,7 @@ static bool check(struct submission *s)
     return check_room(s) && site_filters(s) && check_sizes(s) && check_array(s) && check_licenses(s) && check_gres(s) &&
            (memory_of_gpus(s->rec), foresee_account(s), true) && check_reservation(s) && check_partitions(s) &&
            check_account(s) && check_label(s) &&
-           default_time(s) && (default_memory(s), true) && check_priority(s) && check_limits(s) &&
+           default_time(s) && (default_memory(s), cpus_of_memory(s), true) && check_priority(s) && check_limits(s) &&
            check_dependency(s, s->ctld->cluster->rec->next_job_id);
 }
 

@@ -524,6 +524,15 @@ struct feed *feed_of_node(const Pst__NodeRecord *r, bool linked)
     return f;
 }
 
+void feed_max_memory(const struct conf *conf, const Pst__PartitionRecord *r, uint64_t *ret_per_cpu_mib,
+                     uint64_t *ret_per_node_mib)
+{
+    bool own = r->has_max_mem_per_cpu_mib || r->has_max_mem_per_node_mib;
+
+    *ret_per_cpu_mib = own ? r->max_mem_per_cpu_mib : conf_num(conf, CONF_MAX_MEM_PER_CPU);
+    *ret_per_node_mib = own ? r->max_mem_per_node_mib : conf_num(conf, CONF_MAX_MEM_PER_NODE);
+}
+
 struct feed *feed_of_part(const struct cluster *c, const struct conf *conf, const struct partition *p)
 {
     const Pst__PartitionRecord *r = p->rec;
@@ -544,6 +553,8 @@ struct feed *feed_of_part(const struct cluster *c, const struct conf *conf, cons
     s->up =
         r->state == PST__PARTITION_STATE__PART_UP || r->state == PST__PARTITION_STATE__PART_DRAIN;
     s->max_time_min = r->has_max_time_min ? r->max_time_min : SCHED_UNLIMITED;
+    s->inactive = r->state == PST__PARTITION_STATE__PART_INACTIVE;
+    feed_max_memory(conf, r, &s->max_mem_per_cpu_mib, &s->max_mem_per_node_mib);
     s->min_nodes = r->has_min_nodes ? r->min_nodes : 0;
     s->max_nodes = r->has_max_nodes ? r->max_nodes : SCHED_UNLIMITED;
     s->lln = r->has_lln && r->lln;

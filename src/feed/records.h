@@ -119,6 +119,9 @@ void *feed_own(struct feed *f, void *p); /* freed with f; ends the program when 
 bool feed_node_usable(const Pst__NodeRecord *r);
 struct feed *feed_of_node(const Pst__NodeRecord *r, bool linked);
 /* Its QOS is the one of that name, if the cluster knows it. */
+/* MaxMemPerCPU and MaxMemPerNode as they hold in a partition: its own or, when it has neither, the cluster's; 0 = no limit. */
+void feed_max_memory(const struct conf *conf, const Pst__PartitionRecord *r, uint64_t *ret_per_cpu_mib,
+                     uint64_t *ret_per_node_mib);
 struct feed *feed_of_part(const struct cluster *c, const struct conf *conf, const struct partition *p);
 struct feed *feed_of_qos(const struct assoc_mgr *am, const Pst__QosRecord *q);
 

@@ -119,6 +119,7 @@ static const char *const reasons[] = {
     [PST__JOB_REASON__REASON_PARTITION_NODE_LIMIT] = "PartitionNodeLimit",
     [PST__JOB_REASON__REASON_PARTITION_CONFIG] = "PartitionConfig",
     [PST__JOB_REASON__REASON_PARTITION_TIME_LIMIT] = "PartitionTimeLimit",
+    [PST__JOB_REASON__REASON_MAX_MEM] = "MaxMemPerLimit",
     [PST__JOB_REASON__REASON_REQ_NODE_NOT_AVAIL] = "ReqNodeNotAvail",
     [PST__JOB_REASON__REASON_BAD_CONSTRAINTS] = "BadConstraints",
     [PST__JOB_REASON__REASON_DEPENDENCY_NEVER_SATISFIED] = "DependencyNeverSatisfied",

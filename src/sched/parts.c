@@ -170,6 +170,9 @@ int sched_partition_put(struct sched *s, const struct sched_partition *in)
     }
     p->exists = true;
     p->up = in->up;
+    p->inactive = in->inactive;
+    p->max_mem_per_cpu_mib = in->max_mem_per_cpu_mib;
+    p->max_mem_per_node_mib = in->max_mem_per_node_mib;
     p->tier = in->tier;
     p->job_factor = in->job_factor;
     p->max_time_min = in->max_time_min;

@@ -158,8 +158,10 @@ struct sched_partition {
     size_t nnodes;
     uint32_t tier, job_factor;
     bool up;               /* starts jobs */
+    bool inactive;         /* not up because it takes none either */
     uint32_t max_time_min; /* SCHED_UNLIMITED */
     uint32_t min_nodes, max_nodes;
+    uint64_t max_mem_per_cpu_mib, max_mem_per_node_mib; /* that a job may ask for; 0 = no limit */
     bool exclusive_node;   /* whole nodes only */
     bool exclusive_user;   /* a node's jobs are all of one user */
     bool lln;              /* nodes with most free CPUs first */
@@ -294,6 +296,8 @@ enum sched_why {           /* why a job does not start; the first that holds */
     SCHED_WHY_RESERVED,    /* nodes are kept for reservations of others */
     SCHED_WHY_RESV_MAINT,  /* ... for maintenance */
     SCHED_WHY_LICENSES,    /* nothing but licences is missing, or they are what is missing first */
+    SCHED_WHY_PART_INACTIVE,
+    SCHED_WHY_PART_MEM,    /* more memory than the partition grants a CPU or a node */
 };
 
 enum sched_decision_kind {

@@ -249,8 +249,9 @@ struct het { /* component of a heterogeneous job; the last three are the first c
 
 struct part {
     uint32_t id;
-    bool exists, up;
+    bool exists, up, inactive;
     struct bitmap *nodes;
+    uint64_t max_mem_per_cpu_mib, max_mem_per_node_mib; /* 0 = no limit */
     uint32_t tier, job_factor, max_time_min, min_nodes, max_nodes, oversubscribe, max_cpus_per_node;
     uint32_t max_cpus_per_socket; /* 0 = no limit */
     bool exclusive_node, exclusive_user, force, lln;

@@ -119,6 +119,30 @@ void walk_note(struct sched *s, struct entry *e, enum sched_why why)
     walk_skip(s, e);
 }
 
+static enum sched_why closed(const struct part *p)
+{
+    return p->inactive ? SCHED_WHY_PART_INACTIVE : SCHED_WHY_PART_DOWN;
+}
+
+/* The CPUs that its fullest node has at least. */
+static uint64_t least_cpus(const struct shape_key *k)
+{
+    uint64_t each = MAX(k->cpus_per_task, 1u), tasks = MAX(k->ntasks_per_node, 1u);
+
+    if (k->num_tasks && k->max_nodes)
+        tasks = MAX(tasks, (k->num_tasks + k->max_nodes - 1) / k->max_nodes);
+    return MAX(tasks * each, (uint64_t)k->pn_min_cpus);
+}
+
+/* Does it ask for more memory than the partition grants? */
+static bool over_memory(const struct part *p, const struct shape_key *k)
+{
+    if (p->max_mem_per_cpu_mib && k->mem_per_cpu_mib > p->max_mem_per_cpu_mib)
+        return true;
+    return p->max_mem_per_node_mib &&
+           MAX(k->mem_per_node_mib, k->mem_per_cpu_mib * least_cpus(k)) > p->max_mem_per_node_mib;
+}
+
 enum sched_why entry_limits(const struct sched *s, const struct entry *e)
 {
     const struct part *p = s->parts[e->part];
@@ -126,13 +150,15 @@ enum sched_why entry_limits(const struct sched *s, const struct entry *e)
     const struct job *j = e->job;
 
     if (!p->up)
-        return SCHED_WHY_PART_DOWN;
+        return closed(p);
     if (!(k->flags & SHAPE_ANY_PART_SIZE) &&
         (k->min_nodes > p->max_nodes || (k->max_nodes && k->max_nodes < p->min_nodes)))
         return SCHED_WHY_PART_NODE_LIMIT;
     if (p->max_time_min != SCHED_UNLIMITED && j->time_limit_min > p->max_time_min &&
         !(limit_qos_flags(s, j) & SCHED_QOS_PART_TIME))
         return SCHED_WHY_PART_TIME_LIMIT;
+    if (over_memory(p, k))
+        return SCHED_WHY_PART_MEM;
     return SCHED_WHY_NONE;
 }
 
@@ -224,6 +250,8 @@ static const int hope[] = {
     [SCHED_WHY_BAD_CONSTRAINTS] = 1,
     [SCHED_WHY_PART_NODE_LIMIT] = 2,
     [SCHED_WHY_PART_TIME_LIMIT] = 3,
+    [SCHED_WHY_PART_MEM] = 3,
+    [SCHED_WHY_PART_INACTIVE] = 4,
     [SCHED_WHY_PART_DOWN] = 4,
     [SCHED_WHY_NODE_NOT_AVAIL] = 5,
     [SCHED_WHY_NODES_UNAVAILABLE] = 6,
@@ -247,11 +275,11 @@ static enum sched_why job_why(const struct sched *s, struct job *j, uint32_t *re
 
         if (e->state == ENTRY_QUEUED) {
             if (!p->up)
-                e->why = SCHED_WHY_PART_DOWN;
+                e->why = closed(p);
             else if (p->blocked && e != p->block && e->why != SCHED_WHY_LICENSES && e->why != SCHED_WHY_LIMIT &&
                      !adv_is_why(e->why) && !e->cls->shape->key.resv)
                 e->why = SCHED_WHY_PRIORITY;
-            else if (e->why == SCHED_WHY_PART_DOWN)
+            else if (e->why == SCHED_WHY_PART_DOWN || e->why == SCHED_WHY_PART_INACTIVE)
                 e->why = SCHED_WHY_NONE;
         }
         if (i == 0 || e->priority > *ret_priority)

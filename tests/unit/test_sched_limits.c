@@ -479,6 +479,52 @@ static void test_partition_flags(void **state)
     sched_free(s);
 }
 
+/* The partition's memory holds a job, of a node or of a CPU, as asked for or as it comes to. */
+static void test_partition_memory(void **state)
+{
+    static const struct {
+        uint64_t per_cpu, per_node; /* granted */
+        uint64_t job_cpu, job_node; /* asked for, on one node with four CPUs */
+        bool held;
+    } rows[] = { { 0, 300, 0, 400, true },  { 0, 400, 0, 400, false }, { 50, 0, 100, 0, true },  { 100, 0, 100, 0, false },
+                 { 0, 300, 100, 0, true }, { 0, 400, 100, 0, false }, { 0, 0, 500, 0, false } };
+    const uint32_t ids[] = { 0, 1, 2, 3 };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct sched *s = cluster(false);
+        struct sched_partition part = { .name = "main",
+                                        .node_ids = ids,
+                                        .nnodes = 4,
+                                        .tier = 1,
+                                        .up = true,
+                                        .max_time_min = SCHED_UNLIMITED,
+                                        .max_nodes = SCHED_UNLIMITED,
+                                        .max_mem_per_cpu_mib = rows[i].per_cpu,
+                                        .max_mem_per_node_mib = rows[i].per_node };
+        struct sched_job j = job(1);
+        struct sched_decisions d = { 0 };
+        int64_t wake;
+
+        assert_int_equal(sched_partition_put(s, &part), 0);
+        j.has_mem_per_node = rows[i].job_node > 0;
+        j.mem_per_node_mib = rows[i].job_node;
+        j.mem_per_cpu_mib = rows[i].job_cpu;
+        put(s, j);
+        assert_int_equal(sched_pass(s, NOW, &d, &wake), 0);
+        assert_int_equal(d.n, 1);
+        assert_int_equal(d.items[0].kind, rows[i].held ? SCHED_EXPECT : SCHED_START);
+        assert_int_equal(rows[i].held ? d.items[0].why : SCHED_WHY_PART_MEM, SCHED_WHY_PART_MEM);
+        sched_decisions_done(&d);
+        if (rows[i].held) { /* and lets go */
+            part.max_mem_per_cpu_mib = part.max_mem_per_node_mib = 0;
+            assert_int_equal(sched_partition_put(s, &part), 0);
+            assert_int_equal(said(s, 1, NOW + 1), 1);
+        }
+        sched_free(s);
+    }
+}
+
 static uint64_t used(struct sched *s, bool qos, uint32_t id, uint32_t tres, uint32_t *jobs, uint64_t *run, int64_t now)
 {
     static struct sched_limit_use u;
@@ -767,7 +813,7 @@ int main(void)
         cmocka_unit_test(test_safe),
         cmocka_unit_test(test_factors),
         cmocka_unit_test(test_usage_threshold),
-        cmocka_unit_test(test_partition_flags),
+        cmocka_unit_test(test_partition_flags), cmocka_unit_test(test_partition_memory),
         cmocka_unit_test(test_counters),
         cmocka_unit_test(test_recovery),
         cmocka_unit_test(test_het),
