@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/cpuspec.h"
 #include "base/hostlist.h"
 #include "base/log.h"
 #include "base/timefmt.h"
@@ -466,7 +467,7 @@ static void spec_core(uint64_t *bits, const Pst__NodeRecord *r, uint32_t core)
         bits[t >> 6] |= UINT64_C(1) << (t & 63);
 }
 
-/* CPUs kept from jobs: as listed, or so many cores, the last of the last socket first. */
+/* CPUs kept from jobs: as listed, or so many cores. */
 static const uint64_t *node_spec(struct feed *f, const Pst__NodeRecord *r)
 {
     uint32_t nwords = (r->cpus + 63) / 64, sockets = r->sockets ? r->sockets : 1;
@@ -480,9 +481,7 @@ static const uint64_t *node_spec(struct feed *f, const Pst__NodeRecord *r)
     }
     bits = own(f, must(calloc(nwords, sizeof(*bits))));
     for (uint32_t i = 0; i < r->core_spec && i < sockets * r->cores_per_socket; i++)
-        spec_core(bits, r,
-                  (sockets - 1 - i % sockets) * r->cores_per_socket + r->cores_per_socket - 1 -
-                      i / sockets);
+        spec_core(bits, r, cpuspec_core(sockets, r->cores_per_socket, i));
     return bits;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/bitmap.h"
 #include "base/cleanup.h"
+#include "base/cpuspec.h"
 #include "base/err.h"
 #include "base/hostlist.h"
 #include "base/log.h"
@@ -73,6 +74,81 @@ static void tell_missing(unsigned missing, enum cgroup_kind kind)
             log_error("%s has no effect: the controller is not available (%s)", rows[i].what, cgroup_kind_name(kind));
 }
 
+static bool holds_cores(const struct noded *d)
+{
+    return d->processors && (d->cgroups.use & CGROUP_CPUSET) && constrain_cores(d->conf);
+}
+
+/* CPUs as allocations count them, in the kernel's numbers.  *ret stays NULL when there are none. */
+static int kernel_cpus(const Pst__Processors *p, const struct bitmap *ids, char **ret)
+{
+    _cleanup_(bitmap_free) struct bitmap *kernel = NULL;
+    uint32_t most = 0;
+    int r;
+
+    for (size_t i = 0; i < p->n_os_ids; i++)
+        most = MAX(most, p->os_ids[i]);
+    r = bitmap_new(most + 1, &kernel);
+    if (r < 0)
+        return r;
+    BITMAP_FOREACH (ids, i)
+        bitmap_set(kernel, p->os_ids[i]);
+    return bitmap_empty(kernel) ? 0 : bitmap_format(kernel, ret);
+}
+
+/* What CpuSpecList or CoreSpecCount keep from jobs is slurmd's, or with SlurmdOffSpec all else is.
+ */
+static int own_cpus(const struct noded *d, char **ret)
+{
+    const struct conf_node *n = d->node;
+    const Pst__Processors *p = d->processors;
+    _cleanup_(bitmap_free) struct bitmap *ids = NULL, *rest = NULL;
+    int r;
+
+    if (!holds_cores(d) || (!n->cpu_spec_list && !n->core_spec))
+        return 0;
+    r = bitmap_new((uint32_t)p->n_os_ids, &ids);
+    if (r == 0)
+        r = bitmap_new((uint32_t)p->n_os_ids, &rest);
+    if (r == 0 && n->cpu_spec_list)
+        r = bitmap_parse(ids, n->cpu_spec_list, NULL);
+    for (uint32_t i = 0;
+         r == 0 && !n->cpu_spec_list && i < MIN(n->core_spec, p->sockets * p->cores); i++)
+        bitmap_set_range(ids, cpuspec_core(p->sockets, p->cores, i) * p->threads, p->threads);
+    if (r < 0)
+        return r;
+    for (uint32_t i = 0; i < p->n_os_ids; i++)
+        if (!bitmap_test(ids, i))
+            bitmap_set(rest, i);
+    return kernel_cpus(p, configured(d->conf, CONF_TASK_PLUGIN_PARAM, "SlurmdOffSpec") ? rest : ids,
+                       ret);
+}
+
+/* slurmd keeps to what jobs do not get, and so do its step daemons and the programs of the site. */
+static void confine_self(struct noded *d)
+{
+    bool memory = d->node->mem_spec_mib && (d->cgroups.use & CGROUP_MEMORY) &&
+                  conf_cgroup(d->conf)->constrain_ram &&
+                  configured(d->conf, CONF_TASK_PLUGIN, "task/cgroup");
+    struct cgroup_limits limits = { .ram_max = memory ? d->node->mem_spec_mib * MIB : 0 };
+    _cleanup_free_ char *cpus = NULL;
+    struct err err = { .text = "" };
+    int r = own_cpus(d, &cpus);
+
+    limits.cpus = cpus;
+    if (r == 0 && !cpus && !memory)
+        return;
+    if (r == 0)
+        r = cgroup_tree_confine(&d->cgroups, &limits, &err);
+    if (r < 0)
+        log_error("slurmd is not confined to what CoreSpecCount, CpuSpecList and MemSpecLimit keep "
+                  "for it: %s",
+                  err.text[0] ? err.text : strerror(-r));
+    else
+        log_info("slurmd keeps to CPUs %s and %ju MiB of memory (0: no limit)", cpus ? cpus : "all",
+                 (uintmax_t)(memory ? d->node->mem_spec_mib : 0));
+}
+
 int constrain_begin(struct noded *d, struct err *err)
 {
     const struct conf_cgroup *cg = conf_cgroup(d->conf);
@@ -105,6 +181,8 @@ int constrain_begin(struct noded *d, struct err *err)
         return err_set(err, -ENOTSUP,
                        "namespace.yaml: CLONE_NEWPID and CLONE_NEWUSER need cgroups, and this node "
                        "has none");
+    if (d->cgroups.kind != CGROUP_NONE)
+        confine_self(d);
     /* With version 2 devices and CPU time need no controller. */
     tell_missing(want.use & ~(d->cgroups.kind == CGROUP_NONE ? 0 : d->cgroups.use), d->cgroups.kind);
     return 0;
@@ -174,25 +252,17 @@ static const Pst__AllocGroup *group_at(const Pst__Alloc *alloc, const char *node
 
 static int fill_cpus(const struct noded *d, const Pst__AllocGroup *g, Pst__CgroupLimits *to)
 {
-    const Pst__Processors *p = d->processors;
-    _cleanup_(bitmap_free) struct bitmap *ids = NULL, *kernel = NULL;
-    uint32_t most = 0;
+    _cleanup_(bitmap_free) struct bitmap *ids = NULL;
     int r;
 
-    if (!g->cpu_ids || !(d->cgroups.use & CGROUP_CPUSET) || !p || !constrain_cores(d->conf))
+    if (!g->cpu_ids || !holds_cores(d))
         return 0;
-    for (size_t i = 0; i < p->n_os_ids; i++)
-        most = MAX(most, p->os_ids[i]);
-    r = bitmap_new((uint32_t)p->n_os_ids, &ids);
-    if (r == 0)
-        r = bitmap_new(most + 1, &kernel);
+    r = bitmap_new((uint32_t)d->processors->n_os_ids, &ids);
     if (r < 0)
         return r;
     if (bitmap_parse(ids, g->cpu_ids, NULL) < 0)
         return 0; /* CPUs that this machine does not have: nothing to hold a job to */
-    BITMAP_FOREACH (ids, i)
-        bitmap_set(kernel, p->os_ids[i]);
-    return bitmap_empty(kernel) ? 0 : bitmap_format(kernel, &to->cpus);
+    return kernel_cpus(d->processors, ids, &to->cpus);
 }
 
 static uint64_t part(uint64_t bytes, double percent)
@@ -307,6 +377,20 @@ static bool oom_group(const struct noded *d, const Pst__StepFile *sf)
     return configured(d->conf, CONF_TASK_PLUGIN_PARAM, "OOMKillStep");
 }
 
+static int fill_home(const struct noded *d, Pst__CgroupPlan *plan)
+{
+    int r = 0;
+
+    plan->home = calloc(CGROUP_CTRLS, sizeof(*plan->home));
+    if (!plan->home)
+        return -ENOMEM;
+    for (size_t i = 0; r == 0 && i < CGROUP_CTRLS; i++) {
+        r = pb_set_str(&plan->home[i], d->cgroups.home[i]);
+        plan->n_home += r == 0;
+    }
+    return r;
+}
+
 static int fill_tree(const struct noded *d, const Pst__StepFile *sf, Pst__CgroupPlan *plan)
 {
     char name[64];
@@ -319,10 +403,14 @@ static int fill_tree(const struct noded *d, const Pst__StepFile *sf, Pst__Cgroup
     plan->from_mount = d->cgroups.from_mount;
     plan->has_oom_group = true;
     plan->oom_group = oom_group(d, sf);
+    plan->has_signal_children = true;
+    plan->signal_children = conf_cgroup(d->conf)->signal_children;
     r = pb_set_str(&plan->mount, d->cgroups.mount);
     r = r < 0 ? r : pb_set_str(&plan->root, d->cgroups.root);
     r = r < 0 ? r : pb_set_str(&plan->extra, d->cgroups.extra);
     r = r < 0 ? r : pb_set_str(&plan->owner, d->spool);
+    if (r == 0 && d->cgroups.confined)
+        r = fill_home(d, plan);
     return r < 0 ? r : pb_set_str(&plan->job_name, name);
 }
 

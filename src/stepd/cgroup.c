@@ -396,6 +396,8 @@ int cgroup_end(struct cgroup *cg)
     if (cg->tree.kind == CGROUP_NONE || !cg->step[0])
         return 0;
     r = remove_step(&cg->tree, cg->step);
+    if (cg->tree.confined)
+        cgroup_tree_leave(&cg->tree); /* slurmd may have left before us */
     cg->tree.kind = CGROUP_NONE;
     return r;
 }

@@ -42,6 +42,8 @@ struct cgroup_tree {
     char extra[CGROUP_PATH / 4]; /* further controllers of version 2, "io pids" */
     unsigned use; /* bits of what is turned on */
     bool from_mount; /* everything from the mount downwards is ours; else the root is somebody else's (systemd's) */
+    bool confined; /* see cgroup_tree_confine() */
+    char home[CGROUP_CTRLS][CGROUP_PATH / 2]; /* with it: the file that leads back where the process came from */
 };
 
 struct cgroup_want {
@@ -66,7 +68,13 @@ void cgroup_tree_path(const struct cgroup_tree *tree, enum cgroup_ctrl ctrl, cha
  * were removed. */
 typedef bool cgroup_keep_fn(void *ctx, const char *job);
 size_t cgroup_tree_sweep(const struct cgroup_tree *tree, const char *owner, cgroup_keep_fn *keep, void *ctx);
-/* slurmd ends: remove ROOT/system, and the root when no step is left. */
+struct cgroup_limits;
+/* The calling process becomes one of ROOT/system, with what it starts from now on that is born in
+ * no other place. */
+int cgroup_tree_confine(struct cgroup_tree *tree, const struct cgroup_limits *limits,
+                        struct err *err);
+/* slurmd ends, or a step daemon that is confined with it: go back where it came from, remove
+ * ROOT/system, and the root when no step is left. */
 void cgroup_tree_leave(const struct cgroup_tree *tree);
 
 /* ---- a step's part ----------------------------------------------------------------------------- */

@@ -288,6 +288,65 @@ int cgroup_tree_make(struct cgroup_tree *tree, struct err *err)
     return r < 0 ? err_set(err, r, "cannot make the cgroup %s: %s", path, strerror(-r)) : 0;
 }
 
+/* ---- who keeps to ROOT/system -------------------------------------------------------------------- */
+
+/* "3:cpuset:/a" of version 1, "0::/a" of version 2. */
+static bool is_about(const char *line, const struct cgroup_tree *tree, const char *name)
+{
+    const char *list = strchr(line, ':');
+    size_t len = strlen(name);
+
+    if (!list || tree->kind == CGROUP_V2)
+        return list && strncmp(line, "0::", 3) == 0;
+    for (const char *p = list + 1; *p && *p != ':'; p += strcspn(p, ",:"), p += *p == ',')
+        if (strncmp(p, name, len) == 0 && (p[len] == ',' || p[len] == ':'))
+            return true;
+    return false;
+}
+
+/* The cgroup.procs of where we are. */
+static int find_home(const struct cgroup_tree *tree, const char *name, char *buf, size_t size)
+{
+    _cleanup_fclose_ FILE *f = fopen("/proc/self/cgroup", "re");
+    char line[CGI_PATH];
+
+    while (f && fgets(line, sizeof(line), f)) {
+        const char *path = strchr(line, '/');
+
+        line[strcspn(line, "\n")] = '\0';
+        if (!path || !is_about(line, tree, name))
+            continue;
+        return snprintf(buf, size, "%s%s%s%s/cgroup.procs", tree->mount,
+                        tree->kind == CGROUP_V2 ? "" : "/", tree->kind == CGROUP_V2 ? "" : name,
+                        path[1] ? path : "") < (int)size
+                   ? 0
+                   : -ENAMETOOLONG;
+    }
+    return -ENOENT;
+}
+
+int cgroup_tree_confine(struct cgroup_tree *tree, const struct cgroup_limits *limits,
+                        struct err *err)
+{
+    char pid[PID_TEXT];
+    int r = cgi_limit(tree, "system", limits, err);
+
+    (void)snprintf(pid, sizeof(pid), "%d", (int)getpid());
+    for (size_t i = 0; r == 0 && i < CGROUP_CTRLS; i++) {
+        if (!(tree->use & cgi_ctrls[i].bit))
+            continue;
+        (void)find_home(tree, cgi_ctrls[i].name, tree->home[i],
+                        sizeof(tree->home[i])); /* "": stays to the end */
+        r = cgi_put(tree, cgi_ctrls[i].bit, "system", "cgroup.procs", pid);
+        tree->confined = tree->confined || r == 0;
+        if (tree->kind == CGROUP_V2)
+            break;
+    }
+    return r < 0 && !err->text[0]
+               ? err_set(err, r, "cannot enter the cgroup system: %s", strerror(-r))
+               : r;
+}
+
 /* ---- what others left --------------------------------------------------------------------------- */
 
 /* Call fn with the path of rel in each hierarchy. */
@@ -389,7 +448,10 @@ void cgroup_tree_leave(const struct cgroup_tree *tree)
 {
     if (tree->kind == CGROUP_NONE)
         return;
-    (void)cgi_rmdir_all(tree, "system"); /* the last step takes what cannot go yet */
+    for (size_t i = 0; tree->confined && i < CGROUP_CTRLS; i++)
+        if (tree->home[i][0])
+            (void)cgi_write(tree->home[i], "0"); /* it may have gone: then the folder stays */
+    (void)cgi_rmdir_all(tree, "system");         /* the last step takes what cannot go yet */
     if (tree->from_mount)
         (void)cgi_rmdir_all(tree, NULL);
 }

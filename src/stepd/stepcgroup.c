@@ -34,6 +34,9 @@ static void read_tree(const Pst__CgroupPlan *plan, struct cgroup_tree *ret)
     (void)snprintf(ret->mount, sizeof(ret->mount), "%s", plan->mount ? plan->mount : "");
     (void)snprintf(ret->root, sizeof(ret->root), "%s", plan->root ? plan->root : "");
     (void)snprintf(ret->extra, sizeof(ret->extra), "%s", plan->extra ? plan->extra : "");
+    ret->confined = plan->n_home > 0;
+    for (size_t i = 0; i < plan->n_home && i < CGROUP_CTRLS; i++)
+        (void)snprintf(ret->home[i], sizeof(ret->home[i]), "%s", plan->home[i]);
 }
 
 /* ret->deny is the caller's to free.  -ENOMEM. */

@@ -24,6 +24,10 @@
 
 static void to_groups(struct step *s, int sig)
 {
+    if (s->sf->cgroup && s->sf->cgroup->signal_children && s->cg.tree.kind != CGROUP_NONE) {
+        (void)stepcg_signal(s, sig); /* none left is fine */
+        return;
+    }
     for (size_t i = 0; i < s->n_tasks; i++) {
         if (s->tasks[i].pid > 0 && !s->tasks[i].exited)
             (void)kill(-s->tasks[i].pid, sig); /* its group may be gone already */

@@ -4,6 +4,7 @@ Runs with each version of cgroups that this machine lets us write and is skipped
 Version 2 may come without controllers (they belong to version 1 then): what needs them is skipped.  `make test-cgroup` runs
 these tests in a virtual machine with version 2 alone."""
 
+import fcntl
 import os
 import re
 import shutil
@@ -11,6 +12,7 @@ import signal
 import socket
 import stat
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -87,15 +89,20 @@ def places():
     return [pytest.param(place, id=f"{place[0][-2:]}{'-hybrid' if place[1] != MOUNT else ''}") for place in PLACES]
 
 
-@pytest.fixture(scope="module", params=places())
-def m(request):
-    kind, mount = request.param
+@contextmanager
+def running(kind, mount, node="", cgroup=""):
+    """This machine with more in its node's line and in cgroup.conf; one at a time, since its cgroups have one name."""
     if controllers(kind, mount) is None:
         pytest.skip(f"{kind} below {mount} is not there or may not be written")
     path = Path(tempfile.mkdtemp(prefix="penstock-test-"))
     path.chmod(0o755)
     machine = Machine(path, kind, mount)
+    machine.write_conf(machine.conf.read_text().replace(" Gres=gpu:2", f" Gres=gpu:2 {node}"))
+    with open(machine.dir / "etc" / "cgroup.conf", "a") as f:
+        f.write(cgroup)
     machine.seen = set()
+    lock = os.open(MOUNT, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
     try:
         machine.start()
         yield machine
@@ -106,10 +113,17 @@ def m(request):
                 (mount / SLICE).rmdir()  # the slice itself is the site's
             except OSError as e:
                 problems.append(f"cgroups are left: {e} {list((mount / SLICE).rglob('*'))[:5]}")
+        os.close(lock)
         if problems:
             print(machine.logs(""))
         shutil.rmtree(path, ignore_errors=True)
         assert not problems, problems
+
+
+@pytest.fixture(scope="module", params=places())
+def m(request):
+    with running(*request.param) as machine:
+        yield machine
 
 
 def needs(m, *names):

@@ -110,7 +110,7 @@ class InJob:
             path.write_text(f"""#!/bin/bash
 echo $SLURM_SCRIPT_CONTEXT $(tr '\\n' ' ' < /proc/self/cgroup) >> {self.notes}
 until test -e {self.gate}; do /bin/sleep 0.05; done
-test $SLURM_SCRIPT_CONTEXT = epilog_slurmd || exec -a left-by-prolog setsid sleep 1000 &
+test $SLURM_SCRIPT_CONTEXT = epilog_slurmd || setsid bash -c 'exec -a left-by-{folder.name} sleep 1000' &
 """)
             path.chmod(0o755)
         self.c = make_cluster(start=False, nodes=1, conf="PrologFlags=RunInJob\nProctrackType=proctrack/cgroup\n"
@@ -120,6 +120,17 @@ test $SLURM_SCRIPT_CONTEXT = epilog_slurmd || exec -a left-by-prolog setsid slee
         (self.c.dir / "etc" / "cgroup.conf").write_text(f"CgroupPlugin={kind}\nCgroupMountpoint={mount}\nCgroupSlice={slice}\n")
         self.c.start()
 
+    def left(self):
+        """What the prolog started and did not wait for."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                if open(f"/proc/{pid}/cmdline", "rb").read().startswith(f"left-by-{self.gate.parent.name}".encode()):
+                    found.append(int(pid))
+            except OSError:
+                continue
+        return found
+
     def seen(self):
         return [line.split(" ", 1) for line in self.notes.read_text().splitlines()] if self.notes.exists() else []
 
@@ -127,17 +138,6 @@ test $SLURM_SCRIPT_CONTEXT = epilog_slurmd || exec -a left-by-prolog setsid slee
 @pytest.fixture
 def injob(folder, place, make_cluster):  # noqa: F811
     return InJob(folder, make_cluster, place)
-
-
-def left_by_prolog():
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            if open(f"/proc/{pid}/cmdline", "rb").read().startswith(b"left-by-prolog"):
-                found.append(int(pid))
-        except OSError:
-            continue
-    return found
 
 
 def test_scripts_in_the_job(injob):
@@ -149,7 +149,7 @@ def test_scripts_in_the_job(injob):
     assert "prolog_slurmd" in c.out(job) and "epilog" not in c.out(job)
     assert [line[0] for line in injob.seen()] == ["prolog_slurmd", "epilog_slurmd"]
     assert all("/step_extern/" in line[1] for line in injob.seen()), injob.seen()
-    assert left_by_prolog() == []
+    assert injob.left() == []
     assert c.run("sinfo", "-h", "-o", "%T").out.strip() == "idle"
 
 
@@ -165,7 +165,7 @@ def test_cancelled_while_its_prolog_runs(injob):
     c.wait_end(job)
     wait_until(lambda: len(injob.seen()) == 2, "the epilog runs")
     c.wait_nodes("idle")
-    wait_until(lambda: not daemons(c, job) and not left_by_prolog(), "nothing is left")
+    wait_until(lambda: not daemons(c, job) and not injob.left(), "nothing is left")
 
 
 def test_slurmd_restarts_in_the_epilog(injob):
@@ -189,8 +189,9 @@ def test_without_its_extern_step(injob):
     job = c.sbatch(wrap="sleep 1000")
     c.wait_state(job, "RUNNING")
     wait_until(lambda: daemons(c, job, "batch"), "the script runs")
+    wait_until(lambda: len(injob.left()) == 1, "the prolog has left something")
     os.kill(daemons(c, job)[0], signal.SIGKILL)
-    wait_until(lambda: not left_by_prolog(), "what was in it ends")
+    wait_until(lambda: not injob.left(), "what was in it ends")
     c.run("scancel", job)
     c.wait_end(job)
     wait_until(lambda: len(injob.seen()) == 2, "the epilog runs")
