@@ -319,6 +319,8 @@ void envlist_add_options(struct envlist *env, const struct jobopts *jo)
     }
     if (jobopts_has(jo, JO_OOM_KILL_STEP))
         envlist_set(env, "SLURM_OOM_KILL_STEP", jobopts_true(jo, JO_OOM_KILL_STEP) ? "1" : "0");
+    if (jobopts_has(jo, JO_RESV_PORTS)) /* for steps within; empty: as many as a node has tasks */
+        envlist_set(env, "SLURM_RESV_PORTS", jobopts_get(jo, JO_RESV_PORTS) ? jobopts_get(jo, JO_RESV_PORTS) : "");
     if (jobopts_has(jo, JO_OPEN_MODE))
         envlist_setf(env, "SLURM_OPEN_MODE", "%c", jobopts_get(jo, JO_OPEN_MODE)[0]);
     if (jobopts_has(jo, JO_DISTRIBUTION))

@@ -538,7 +538,10 @@ static void step_numbers(const struct jobopts *jo, Pst__StepSpec *spec)
     STEP_NUM(JO_CPUS_PER_TASK, cpus_per_task);
     STEP_NUM(JO_NTASKS_PER_NODE, ntasks_per_node);
     STEP_NUM(JO_RELATIVE, relative);
+    STEP_NUM(JO_RESV_PORTS, resv_ports);
 #undef STEP_NUM
+    if (spec->has_resv_ports && (!jo->value[JO_RESV_PORTS] || !*jo->value[JO_RESV_PORTS]))
+        spec->resv_ports = UINT32_MAX; /* as many as a node has tasks */
     if (spec->has_ntasks_per_node && !spec->has_num_tasks && min > 0) {
         spec->num_tasks = spec->ntasks_per_node * min;
         spec->has_num_tasks = true;

@@ -56,6 +56,7 @@ enum kind {
     KIND_MPI,
     KIND_NICE,
     KIND_OPENMODE,
+    KIND_PORTS,
     KIND_PRIORITY,
     KIND_PROFILE,
     KIND_PROPAGATE,
@@ -521,6 +522,8 @@ static int check_numbers(const struct opt *o, const char *arg, struct err *err)
         return check_number(o, arg, 1, INT32_MAX, err);
     case KIND_COUNT0:
         return check_number(o, arg, 0, INT32_MAX, err);
+    case KIND_PORTS:
+        return arg ? check_number(o, arg, 0, 65535, err) : 0;
     case KIND_COUNTK:
         return check_count(o, arg, err);
     case KIND_SECS:

@@ -406,7 +406,7 @@ void json_step(struct json *js, const struct step_row *r)
     json_int(js, "number_cpus", step_own_cpus(s));
     json_int(js, "number_tasks", step_tasks(s));
     json_str(js, "partition", r->partition ? r->partition : s->partition);
-    json_str(js, "reserved_ports", "");
+    json_str(js, "reserved_ports", s->resv_ports ? s->resv_ports : "");
     json_object(js, "time");
     json_set(js, "running", (uint64_t)step_elapsed_s(s, r->now_us));
     json_time(js, "start", s->start_us);

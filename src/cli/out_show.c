@@ -437,7 +437,7 @@ void show_step(struct strbuf *sb, const struct step_row *r, const struct show_op
     else
         strbuf_add(sb, "(null)");
     next_line(sb, o);
-    strbuf_add(sb, "ResvPorts=(null)");
+    strbuf_addf(sb, "ResvPorts=%s", text_or(s->resv_ports, "(null)"));
     next_line(sb, o);
     strbuf_add(sb, "CPUFreqReq=Default");
     if (step_distribution(s))

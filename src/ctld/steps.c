@@ -17,6 +17,7 @@
 #include "ctld/lifecycle.h"
 #include "ctld/stepgres.h"
 #include "ctld/steplayout.h"
+#include "ctld/stepports.h"
 #include "ctld/wait.h"
 #include "model/stepuse.h"
 
@@ -180,17 +181,29 @@ struct part { /* of a step: all of it, or what one component has */
     const Pst__StepSpec *spec;
     Pst__Alloc *alloc;
     uint32_t ntasks;
+    char *ports; /* kept for it, owned; NULL: none */
     char *dist; /* how tasks go over the nodes, owned; NULL: as the request says */
     struct step *step;
 };
 
 static int layout_part(struct ctld *ctld, struct part *p)
 {
+    uint32_t lo = 0, hi = 0;
+    const char *range;
+    size_t len;
+    int r;
+
     if (!p->job)
         return ESLURM_INVALID_JOB_ID;
     if (!job_is_running(p->job->rec) || job_waits_for_prolog(p->job->rec))
         return job_is_ended(p->job->rec) ? ESLURM_ALREADY_DONE : ESLURM_JOB_PENDING;
-    return steplayout_make(ctld->cluster, p->job, p->spec, &p->alloc, &p->ntasks, &p->dist);
+    r = steplayout_make(ctld->cluster, p->job, p->spec, &p->alloc, &p->ntasks, &p->dist);
+    if (r == 0 && p->spec->has_resv_ports) {
+        if (conf_option(ctld->conf, CONF_MPI_PARAMS, "ports", &range, &len) && stepports_range(range, len, &lo, &hi) < 0)
+            lo = 0;
+        r = stepports_pick(ctld->cluster, lo, hi, p->alloc, p->spec->resv_ports, &p->ports);
+    }
+    return r;
 }
 
 void steps_await(struct step *s)
@@ -230,6 +243,7 @@ static int create_parts(struct ctld *ctld, struct part *parts, size_t n, const s
     if (r != 0) {
         for (size_t i = 0; i < n; i++) {
             free(parts[i].dist);
+            free(parts[i].ports);
             if (parts[i].alloc)
                 pst__alloc__free_unpacked(parts[i].alloc, NULL);
         }
@@ -248,6 +262,7 @@ static int create_parts(struct ctld *ctld, struct part *parts, size_t n, const s
         steps_fill(rec, parts[i].job, parts[i].spec, peer);
         rec->alloc = parts[i].alloc;
         SET(rec, num_tasks, parts[i].ntasks);
+        rec->resv_ports = parts[i].ports;
         if (parts[i].dist) {
             free(rec->distribution);
             rec->distribution = parts[i].dist;

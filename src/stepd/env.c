@@ -333,6 +333,10 @@ static void set_step(struct envlist *el, const Pst__StepFile *sf)
                    (int)sf->step_id);
     envlist_set(el, "SLURM_STEP_ID", id);
     envlist_set(el, "SLURM_STEPID", id);
+    if (step->resv_ports)
+        envlist_set(el, "SLURM_STEP_RESV_PORTS", step->resv_ports);
+    else
+        envlist_unset(el, "SLURM_STEP_RESV_PORTS"); /* of the step around this one */
     if (step->has_cpus_per_task) {
         envlist_setu(el, "SLURM_CPUS_PER_TASK", step->cpus_per_task);
         envlist_default(el, "SLURM_TRES_PER_TASK", "");

@@ -120,6 +120,7 @@ static const struct pb_cap rows[] = {
     PACK("StepRecord", "nodes_pending", NODES),
     STR("StepRecord", "usage", 16 * KIB),
     STR("StepRecord", "distribution", TEXT),
+    STR("StepRecord", "resv_ports", TEXT),
     STR("StepRecord", "work_dir", PATH),
     STR("StepRecord", "std_out", PATH),
     STR("StepRecord", "std_err", PATH),
