@@ -171,6 +171,20 @@ int conf_namespace(const struct conf *c, const char *node_name, struct conf_name
 /* Is it namespace.yaml, beside slurm.conf, that says so? */
 bool conf_namespace_yaml(const struct conf *c);
 
+/* How a node runs tasks in OCI bundles: oci.conf.  Texts belong to the conf; NULL = not given. */
+struct conf_oci {
+    const char *run, *create, *start, *query, *kill, *del; /* patterns of command lines */
+    const char *container_path, *mount_spool_dir;          /* patterns of absolute paths */
+    const char *env_exclude, *runtime_env_exclude;         /* extended regular expressions, found sound */
+    const char *disable_hooks;                             /* "prestart,poststop" */
+    char env_file; /* what ends a variable in the file of a task's environment: '0' a NUL, 'n' a newline; 0 = no file */
+    bool disable_cleanup, ignore_config_json;
+};
+/* Letters that may follow % in a pattern; see oci/pattern.h. */
+#define CONF_OCI_LETTERS "%@bejmnprstuUZ"
+/* False: there is no oci.conf. */
+bool conf_oci(const struct conf *c, struct conf_oci *ret);
+
 /* Rows of `scontrol show config`, in Slurm's order and spelling: fn(key, value) with value NULL for "(null)".
  * Entries that only a running controller knows (BOOT_TIME, HASH_VAL, NEXT_JOB_ID) come at their place with
  * value == conf_show_caller (compare the pointers): the caller puts its own value there.  The lines before

@@ -67,6 +67,10 @@ static const struct conf_keydef namespace_rows[] = {
 #define NAMESPACE_KEY(...) ROW(__VA_ARGS__)
 #include "conf/conf_keys.def"
 };
+static const struct conf_keydef oci_rows[] = {
+#define OCI_KEY(...) ROW(__VA_ARGS__)
+#include "conf/conf_keys.def"
+};
 static const struct conf_keydef dbd_rows[] = {
 #define DBD_KEY(...) ROW(__VA_ARGS__)
 #include "conf/conf_keys.def"
@@ -89,6 +93,7 @@ const struct conf_table conf_tables[CONF_TBL_MAX_] = {
     [CONF_TBL_CGROUP] = TABLE("cgroup.conf", cgroup_rows),
     [CONF_TBL_GATHER] = TABLE("acct_gather.conf", gather_rows),
     [CONF_TBL_NAMESPACE] = TABLE("job_container.conf", namespace_rows),
+    [CONF_TBL_OCI] = TABLE("oci.conf", oci_rows),
     [CONF_TBL_DBD] = TABLE("slurmdbd.conf", dbd_rows),
 };
 
@@ -102,6 +107,7 @@ static const struct conf_opt options[] = {
 #define POWER_OPTION(key, ...) OPT(CONF_TBL_POWER, WK_##key, __VA_ARGS__)
 #define GRES_OPTION(key, ...) OPT(CONF_TBL_GRES, GK_##key, __VA_ARGS__)
 #define CGROUP_OPTION(key, ...) OPT(CONF_TBL_CGROUP, CK_##key, __VA_ARGS__)
+#define OCI_OPTION(key, ...) OPT(CONF_TBL_OCI, OK_##key, __VA_ARGS__)
 #define DBD_OPTION(key, ...) OPT(CONF_TBL_DBD, (int)CONF_DBD_##key, __VA_ARGS__)
 #include "conf/conf_options.def"
 };

@@ -57,6 +57,7 @@ enum conf_table_id {
     CONF_TBL_CGROUP,
     CONF_TBL_GATHER,
     CONF_TBL_NAMESPACE,
+    CONF_TBL_OCI,
     CONF_TBL_DBD,
     CONF_TBL_MAX_,
 };
@@ -107,6 +108,11 @@ enum conf_namespace_key {
 #define NAMESPACE_KEY(sym, ...) XK_##sym,
 #include "conf/conf_keys.def"
     XK_MAX_
+};
+enum conf_oci_key {
+#define OCI_KEY(sym, ...) OK_##sym,
+#include "conf/conf_keys.def"
+    OK_MAX_
 };
 
 struct conf_table {

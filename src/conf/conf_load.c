@@ -314,6 +314,8 @@ static int finish_full(struct conf_loader *l)
     if (r == 0)
         r = conf_gather_load(l);
     if (r == 0)
+        r = conf_oci_load(l);
+    if (r == 0)
         conf_check(l);
     return r;
 }

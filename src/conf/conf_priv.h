@@ -74,6 +74,8 @@ struct conf {
     struct conf_val cgroup_vals[CK_MAX_];
     struct conf_val gather_vals[GAK_MAX_];
     struct conf_rows namespaces;
+    struct conf_val oci_vals[OK_MAX_];
+    bool has_oci; /* there is an oci.conf */
 
     _Atomic uint64_t slurm_uid; /* 1 << 32 | uid once known */
 };
@@ -151,6 +153,7 @@ int conf_gres_load(struct conf_loader *l);
 int conf_cgroup_load(struct conf_loader *l);
 void conf_cgroup_fill(struct conf *c);
 int conf_gather_load(struct conf_loader *l); /* acct_gather.conf */
+int conf_oci_load(struct conf_loader *l);    /* oci.conf */
 int conf_namespace_load(struct conf_loader *l); /* job_container.conf, when something asks for it */
 
 /* conf_nodeexpr.c: where nodes are listed: host lists, node sets, ALL, feature{}, node{}, -item.
