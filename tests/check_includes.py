@@ -19,7 +19,7 @@ MAY = {
     "journal": FLOOR1, "sched": FLOOR1, "acct": FLOOR1,
     "feed": FLOOR2, "sim": FLOOR2 | {"feed"},
     "acctd": FLOOR1 | {"acct"}, "dbd": FLOOR1 | {"acct", "acctd"},
-    "pmi": {"base", "wire"},
+    "pmi": {"base", "wire"}, "oci": BASE,
     "pam": {"base", "conf", "stepd"},  # looks into the spool and asks a step daemon
     "lua": BASE,
     "spank": BASE,
@@ -31,7 +31,7 @@ ALSO = {"cli": {"model/efficiency.h", "model/names.h", "model/reqtres.h", "model
 # Messages of the schema are everyone's but base's; a folder's own schema is its own.
 SCHEMA = {"job.pb-c.h", "node.pb-c.h", "event.pb-c.h", "api.pb-c.h", "watch.pb-c.h",
           "explain.pb-c.h", "assoc.pb-c.h", "acct.pb-c.h", "resv.pb-c.h", "acctop.pb-c.h"}
-OWN_SCHEMA = {"stepfile.pb-c.h": {"stepd", "noded", "pmi", "pam"}}
+OWN_SCHEMA = {"stepfile.pb-c.h": {"stepd", "noded", "pmi", "oci", "pam"}}
 # Libraries that promise to be pure: no thread, no clock, no file.
 PURE = {
     "sched": {"<time.h>", "<pthread.h>", "<threads.h>", "<unistd.h>", "<fcntl.h>", "<sys/socket.h>",

@@ -106,6 +106,8 @@ void allocenv_add(struct envlist *env, const Pst__JobRecord *job)
     add_text(env, "SLURM_JOB_ACCOUNT", job->account);
     add_text(env, "SLURM_JOB_QOS", job->qos);
     add_text(env, "SLURM_JOB_RESERVATION", job->reservation);
+    add_text(env, "SLURM_CONTAINER", job->container);
+    add_text(env, "SLURM_CONTAINER_ID", job->container_id);
     if (job->has_num_tasks) {
         envlist_setf(env, "SLURM_NTASKS", "%u", job->num_tasks);
         envlist_setf(env, "SLURM_NPROCS", "%u", job->num_tasks);

@@ -78,6 +78,7 @@ GET_TEXT(get_cluster, r->cluster, "(null)")
 GET_TEXT(get_command, j->command, "(null)")
 GET_TEXT(get_comment, j->comment, "(null)")
 GET_TEXT(get_container, j->container, "(null)")
+GET_TEXT(get_container_id, j->container_id, "(null)")
 GET_NUM(get_contiguous, j->contiguous)
 GET_TIME(get_deadline, j->deadline_us)
 GET_TEXT(get_dependency, j->dependency, "(null)")
@@ -311,7 +312,7 @@ static const struct fmt_field job_rows[] = {
     { 'o', false, "Command", "COMMAND", get_command, NULL, "command" },
     { 'k', false, "Comment", "COMMENT", get_comment, NULL, "comment" },
     { 0, false, "Container", "CONTAINER", get_container, NULL, "container" },
-    { 0, false, "ContainerId", "CONTAINERID", get_none, NULL, NULL },
+    { 0, false, "ContainerId", "CONTAINERID", get_container_id, NULL, "container_id" },
     { 0, false, "ContainerType", "CONTAINERTYPE", get_none, NULL, NULL },
     { 'O', false, "Contiguous", "CONTIGUOUS", get_contiguous, NULL, "contiguous" },
     { 'I', false, "Cores", "CORES_PER_SOCKET", get_cores, NULL, "cores_per_socket" },
@@ -537,6 +538,8 @@ STEP_NUM(step_array_job, r->array_job_id)
 STEP_GETTER(step_array_task, if (r->array_job_id) put_u64(sb, r->array_task_id);
             else strbuf_add(sb, "N/A"))
 STEP_TEXT(step_cluster, r->cluster, "(null)")
+STEP_TEXT(step_container, s->container, "(null)")
+STEP_TEXT(step_container_id, s->container_id, "(null)")
 STEP_NUM(step_job_id, s->job_id)
 STEP_TEXT(step_nodes_text, step_nodelist(s), "")
 STEP_NUM(step_cpus, step_own_cpus(s))
@@ -577,8 +580,8 @@ static const struct fmt_field step_rows[] = {
     { 0, false, "ArrayJobId", "ARRAY_JOB_ID", step_array_job, NULL, "job_id" },
     { 0, false, "ArrayTaskId", "ARRAY_TASK_ID", step_array_task, NULL, "job_id" },
     { 0, false, "Cluster", "CLUSTER", step_cluster, NULL, NULL },
-    { 0, false, "Container", "CONTAINER", get_none, NULL, NULL },
-    { 0, false, "ContainerId", "CONTAINERID", get_none, NULL, NULL },
+    { 0, false, "Container", "CONTAINER", step_container, NULL, "container" },
+    { 0, false, "ContainerId", "CONTAINERID", step_container_id, NULL, "container_id" },
     { 0, false, "ContainerType", "CONTAINERTYPE", get_none, NULL, NULL },
     { 0, false, "CPUFreq", "CPU_FREQ", get_na, NULL, NULL },
     { 0, false, "cpus-per-tres", "CPUS_PER_TRES", get_none, NULL, NULL },

@@ -30,6 +30,8 @@ static const struct {
     { JO_ACCTG_FREQ, offsetof(Pst__JobRecord, acctg_freq) },
     { JO_BATCH, offsetof(Pst__JobRecord, batch_features) },
     { JO_COMMENT, offsetof(Pst__JobRecord, comment) },
+    { JO_CONTAINER, offsetof(Pst__JobRecord, container) },
+    { JO_CONTAINER_ID, offsetof(Pst__JobRecord, container_id) },
     { JO_CONSTRAINT, offsetof(Pst__JobRecord, features) },
     { JO_CPU_FREQ, offsetof(Pst__JobRecord, cpu_freq) },
     { JO_DEPENDENCY, offsetof(Pst__JobRecord, dependency) },
@@ -51,6 +53,7 @@ static const struct {
     { JO_PROFILE, offsetof(Pst__JobRecord, profile) },
     { JO_QOS, offsetof(Pst__JobRecord, qos) },
     { JO_RESERVATION, offsetof(Pst__JobRecord, reservation) },
+    { JO_RUNTIME, offsetof(Pst__JobRecord, runtime) },
     { JO_WCKEY, offsetof(Pst__JobRecord, wckey) },
     { JO_MCS_LABEL, offsetof(Pst__JobRecord, mcs_label) },
 };
@@ -607,6 +610,8 @@ int jobopts_fill_step(const struct jobopts *jo, const char *gres_types, Pst__Ste
     set_text(&spec->std_out, jo->value[JO_OUTPUT]);
     set_text(&spec->std_err, jo->value[JO_ERROR]);
     set_text(&spec->std_in, jo->value[JO_INPUT]);
+    set_text(&spec->container, jo->value[JO_CONTAINER]);
+    set_text(&spec->container_id, jo->value[JO_CONTAINER_ID]);
     step_numbers(jo, spec);
     step_flags(jo, spec);
     if (jobopts_has(jo, JO_NODELIST))

@@ -63,6 +63,7 @@ enum kind {
     KIND_REFUSE,
     KIND_REQUEUE,
     KIND_ROOTONLY,
+    KIND_RUNTIME,
     KIND_SIGNALOPT,
     KIND_SIGNALS,
     KIND_SWITCHES,
@@ -579,6 +580,8 @@ static int check(const struct opt *o, const char *arg, struct err *err)
         return check_mpi(arg, err);
     case KIND_ROOTONLY:
         return check_root_only(o, err);
+    case KIND_RUNTIME:
+        return check_words(o, arg, "oci,none", err);
     case KIND_SIGNALS:
         return check_signals(o, arg, err);
     default:

@@ -73,7 +73,7 @@ static void put_identity(struct json *js, const struct job_row *r)
     json_str(js, "command", j->command);
     json_str(js, "comment", j->comment);
     json_str(js, "container", j->container);
-    json_str(js, "container_id", "");
+    json_str(js, "container_id", j->container_id);
     json_str(js, "container_type", "");
     json_bool(js, "contiguous", j->contiguous);
     json_int(js, "core_spec", j->core_spec);
@@ -395,8 +395,8 @@ void json_step(struct json *js, const struct step_row *r)
     json_int(js, "task_id", r->array_job_id ? r->array_task_id : 4294967294u);
     json_object_end(js);
     json_str(js, "cluster", r->cluster);
-    json_str(js, "container", "");
-    json_str(js, "container_id", "");
+    json_str(js, "container", s->container);
+    json_str(js, "container_id", s->container_id);
     json_str(js, "container_type", "");
     put_cpu_frequency(js);
     put_step_tres(js, s);

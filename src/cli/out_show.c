@@ -380,6 +380,8 @@ void show_job(struct strbuf *sb, const struct job_row *r, const struct show_opts
     optional_line(sb, o, "Comment", j->comment);
     optional_line(sb, o, "AdminComment", j->admin_comment);
     optional_line(sb, o, "Extra", j->extra);
+    optional_line(sb, o, "Container", j->container);
+    optional_line(sb, o, "ContainerID", j->container_id);
     job_files(sb, r, o);
     if (j->has_cpus_per_gpu) {
         next_line(sb, o);
@@ -444,6 +446,8 @@ void show_step(struct strbuf *sb, const struct step_row *r, const struct show_op
         strbuf_addf(sb, " Dist=%s", step_distribution(s));
     next_line(sb, o);
     strbuf_addf(sb, "SrunHost:Pid=%s:%u", text_or(s->client_host, "(null)"), s->client_pid);
+    optional_line(sb, o, "Container", s->container);
+    optional_line(sb, o, "ContainerID", s->container_id);
     end_record(sb, o);
 }
 

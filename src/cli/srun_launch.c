@@ -238,6 +238,9 @@ void srun_fill_request(struct srun *s, struct srun_part *p, Pst__LaunchStep *req
     req->has_bcast_libs = req->bcast_libs = s->bcast_libs;
     req->mem_bind = (char *)jobopts_get(&p->opts, JO_MEM_BIND);
     req->multi_prog = p->multi_prog;
+    req->container = (char *)jobopts_get(&p->opts, JO_CONTAINER);
+    req->container_id = (char *)jobopts_get(&p->opts, JO_CONTAINER_ID);
+    req->runtime = (char *)jobopts_get(&p->opts, JO_RUNTIME);
     req->task_prolog = task_script(p, JO_TASK_PROLOG);
     req->task_epilog = task_script(p, JO_TASK_EPILOG);
     fill_binding(p, req);

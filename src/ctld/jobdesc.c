@@ -420,6 +420,7 @@ int jobdesc_keep_environment(lua_State *L, struct jobdesc *d)
         { .name = "begin_time", .kind = LUA_SECONDS, .field = 52 },                                \
         { .name = "comment", .kind = LUA_TEXT, .field = 14 },                                      \
         { .name = "container", .kind = LUA_TEXT, .field = 164 },                                   \
+        { .name = "container_id", .kind = LUA_TEXT, .field = 520 },                                \
         { .name = "contiguous", .kind = LUA_NUM16, .field = 89 },                                  \
         { .name = "cores_per_socket", .kind = LUA_NUM16, .field = 83 },                            \
         { .name = "cpus_per_task", .kind = LUA_NUM16, .field = 73 },                               \

@@ -52,7 +52,8 @@ static bool client_field(uint32_t number)
     for (size_t i = 0; i < ARRAY_SIZE(identity); i++)
         if (number == identity[i])
             return true;
-    return number == 231 || number == 344 || number == 590 || number == 530 || (number >= 70 && number <= 131) ||
+    return number == 231 || number == 344 || number == 520 || number == 521 || number == 530 || number == 590 ||
+           (number >= 70 && number <= 131) ||
            (number >= 150 && number <= 167);
 }
 

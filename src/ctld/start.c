@@ -330,6 +330,10 @@ static void put_step(Pst__Transaction *tx, const Pst__JobRecord *job, uint32_t j
     SET(s, start_us, now);
     SET(s, num_tasks, (uint32_t)a->n_node_ids);
     SET(s, job_db_id, db_id);
+    if (step_id == STEP_BATCH) {
+        s->container = tx_strdup(job->container);
+        s->container_id = tx_strdup(job->container_id);
+    }
     if (het_is(job)) {
         SET(s, het_job_id, job->het_job_id);
         SET(s, het_offset, job->het_offset);

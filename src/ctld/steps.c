@@ -166,6 +166,8 @@ void steps_fill(Pst__StepRecord *rec, const struct job *j, const Pst__StepSpec *
     rec->std_out = tx_strdup(spec->std_out);
     rec->std_err = tx_strdup(spec->std_err);
     rec->std_in = tx_strdup(spec->std_in);
+    rec->container = tx_strdup(spec->container);
+    rec->container_id = tx_strdup(spec->container_id);
     if (het_is(j->rec)) {
         SET(rec, het_job_id, j->rec->het_job_id);
         SET(rec, het_offset, j->rec->het_offset);

@@ -215,7 +215,7 @@ static void start_or_wait(struct noded *d, struct nstep *step, Pst__StepFile *sf
     }
     if (job->prolog == SCRIPT_NOT_RUN && !scripts_any(d, false))
         job->prolog = SCRIPT_DONE; /* there is none */
-    if (constrain_plan(d, sf) < 0) {
+    if (constrain_plan(d, sf) < 0 || oci_plan(d, sf) < 0) {
         if (srun_fd >= 0)
             listen_refuse_fd(srun_fd, sf->launch_id, SLURM_ERROR, "out of memory");
         sf_free(sf);

@@ -179,6 +179,9 @@ bool constrain_cores(const struct conf *conf);
 /* Fill sf->cgroup, which has its job, step and launch.  -ENOMEM. */
 int constrain_plan(const struct noded *d, Pst__StepFile *sf);
 
+/* oci.c: fill sf->oci when the step asks for a container and the node has an oci.conf.  -ENOMEM. */
+int oci_plan(const struct noded *d, Pst__StepFile *sf);
+
 /* gather.c: how the use of a job's tasks is measured; NULL: it is not, or no memory.  Caller frees.
  */
 Pst__Gather *gather_of(const struct conf *conf, const Pst__JobRecord *job);

@@ -289,21 +289,3 @@ int child_start(struct child *c, pid_t *ret_pid)
     *ret_pid = pid;
     return 0;
 }
-
-int step_program(const char *name, char *path, size_t size)
-{
-    static const char *const places[] = { "", "../pmi/", "../cli/" };
-    char exe[2048], *slash;
-    ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-
-    if (n < 0)
-        return -errno;
-    exe[n] = '\0';
-    slash = strrchr(exe, '/');
-    for (size_t i = 0; slash && i < ARRAY_SIZE(places); i++) {
-        (void)snprintf(path, size, "%.*s/%sslurmstepd-%s", (int)(slash - exe), exe, places[i], name);
-        if (access(path, X_OK) == 0)
-            return 0;
-    }
-    return -ENOENT;
-}

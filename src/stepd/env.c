@@ -234,6 +234,14 @@ static uint32_t batch_tasks(const Pst__JobRecord *j, uint32_t nodes)
     return 0;
 }
 
+/* What was asked for, whether the node has a runtime or not; a step has no part in what its job asked for. */
+static void set_container(struct envlist *el, const char *bundle, const char *id, const char *runtime)
+{
+    envlist_set(el, "SLURM_CONTAINER", bundle);
+    envlist_set(el, "SLURM_CONTAINER_ID", id);
+    envlist_set(el, "SLURM_RUNTIME", runtime);
+}
+
 void env_batch(const Pst__StepFile *sf, const char *host, struct envlist *el)
 {
     const Pst__JobOnNode *on = sf->job;
@@ -268,6 +276,7 @@ void env_batch(const Pst__StepFile *sf, const char *host, struct envlist *el)
     envlist_set(el, "SLURM_JOB_OVERSUBSCRIBE", j->oversubscribe ? "YES" : "NO");
     envlist_set(el, "SLURM_JOB_EXCLUSIVE", exclusive_word(j->exclusive ? j->exclusive : j->whole_nodes ? 1 : 0));
     envlist_set(el, "SLURM_EXPORT_ENV", j->export_env);
+    set_container(el, j->container, j->container_id, j->runtime);
     envlist_set(el, "SLURM_OPEN_MODE", j->open_mode);
     envlist_set(el, "SLURMD_NODENAME", on->node_name);
     envlist_setu(el, "SLURM_NODEID", on->node_index);
@@ -386,6 +395,10 @@ void env_step(const Pst__StepFile *sf, const char *launcher_addr, uint16_t launc
     set_opt(el, "SLURM_SRUN_COMM_PORT", launcher_port != 0, launcher_port);
     set_opt(el, "SLURM_STEP_LAUNCHER_PORT", launcher_port != 0, launcher_port);
     envlist_set(el, "SLURMD_TRES_BIND", envlist_get(el, "SLURM_TRES_BIND"));
+    if (sf->step_id == STEP_ID_INTERACTIVE)
+        set_container(el, j->container, j->container_id, j->runtime);
+    else
+        set_container(el, launch->container, launch->container_id, launch->runtime);
     if (launch->label)
         envlist_set(el, "SLURM_LABELIO", "1");
     if (sf->task_prolog || launch->task_prolog)

@@ -18,6 +18,7 @@
 #include "stepd/gpu.h"
 #include "stepd/memory.h"
 #include "stepd/mpi.h"
+#include "stepd/oci.h"
 #include "stepd/spool.h"
 #include "stepd/step.h"
 
@@ -146,6 +147,25 @@ static void run_child(struct step *s, struct task *t, struct child *c, struct en
     }
 }
 
+/* The task's program, in a container where it asks for one. */
+static void run_program(struct step *s, struct task *t, struct child *c, struct envlist *env, const char *name)
+{
+    struct oci_start o;
+    int r;
+
+    if (!oci_wanted(s)) {
+        run_child(s, t, c, env, name);
+        return;
+    }
+    r = oci_task(s, t, c, env, &o);
+    if (r == 0)
+        run_child(s, t, c, env, "slurmstepd-oci");
+    else
+        step_fail(s, "Could not start a container: %s",
+                  r == -ENOENT ? "slurmstepd-oci is not installed" : strerror(-r));
+    oci_started(&o);
+}
+
 static bool task_prolog(struct step *s, struct envlist *env, struct task *t, int print_fd)
 {
     const char *paths[2] = { s->sf->task_prolog, s->launch ? s->launch->task_prolog : NULL };
@@ -212,9 +232,10 @@ static void launch_batch(struct step *s)
                            .limits = true };
 
         bind_task(s, 0, &c);
-        check_work_dir(s); /* after the output is open: its place is relative to the one asked for */
+        if (!oci_wanted(s))
+            check_work_dir(s); /* after the output is open: its place is relative to the one asked for */
         memcpy(c.fds, fds, sizeof(fds));
-        run_child(s, &s->tasks[0], &c, &s->env, script);
+        run_program(s, &s->tasks[0], &c, &s->env, script);
     }
     for (int i = 0; i < 3; i++)
         if (fds[i] >= 0 && (i != 2 || fds[2] != fds[1]))
@@ -407,9 +428,10 @@ static void launch_task(struct step *s, struct streams *st, struct task *t, char
         c.tty = t->pty ? c.fds[0] : -1;
         bind_task(s, (size_t)(t - s->tasks), &c);
         memory_task(s, (size_t)(t - s->tasks), &c);
-        c.paths = launch_paths(s, c.argv[0], &env, &store, &shown);
-        if (c.paths)
-            run_child(s, t, &c, &env, shown);
+        if (!oci_wanted(s))
+            c.paths = launch_paths(s, c.argv[0], &env, &store, &shown);
+        if (c.paths || oci_wanted(s))
+            run_program(s, t, &c, &env, shown);
         else
             step_fail(s, "Out of memory");
         if (t->pid > 0) {
@@ -436,7 +458,8 @@ static void launch_tasks(struct step *s)
     }
     for (size_t i = 0; i < s->launch->n_argv; i++)
         argv[i] = s->launch->argv[i];
-    check_work_dir(s);
+    if (!oci_wanted(s))
+        check_work_dir(s);
     if (!plugins_begin(s))
         return;
     mpi_start(s);
@@ -450,7 +473,7 @@ void step_launch(struct step *s)
     bind_prepare(s);
     memory_prepare(s);
     gpu_prepare(s);
-    if (s->error)
+    if (s->error || !oci_begin(s))
         return;
     if (s->launch)
         launch_tasks(s);

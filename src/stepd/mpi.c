@@ -12,13 +12,12 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
-#include "stepd/spool.h"
+#include "stepd/helper.h"
 #include "stepd/step.h"
 #include "wire/client.h"
 
 #define FIRST_TASK_FD 5 /* of the service, see pmi/service.h */
 #define READY_MS 30000  /* a server that is not up by then does not come */
-#define FD_SAFE 64      /* sources of descriptors stay above the service's own */
 
 struct mpi {
     struct client *link; /* NULL: closed */
@@ -28,14 +27,6 @@ struct mpi {
 
 /* ---- start -------------------------------------------------------------------------------------- */
 
-static int above(int fd)
-{
-    int high = fcntl(fd, F_DUPFD_CLOEXEC, FD_SAFE), r = high < 0 ? -errno : high;
-
-    (void)close(fd); /* replaced */
-    return r;
-}
-
 static int socket_pair(int *ret_ours, int *ret_theirs)
 {
     int sv[2];
@@ -43,7 +34,7 @@ static int socket_pair(int *ret_ours, int *ret_theirs)
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv) < 0)
         return -errno;
     *ret_ours = sv[0];
-    *ret_theirs = above(sv[1]);
+    *ret_theirs = helper_fd(sv[1]);
     return *ret_theirs < 0 ? *ret_theirs : 0;
 }
 
@@ -52,9 +43,10 @@ static int make_fds(struct step *s, struct mpi *m, int *give, size_t n_give, int
 {
     int r;
 
-    r = spool_memfd(&s->sf->base, FD_SAFE, &give[0]);
-    if (r == 0)
-        r = socket_pair(ret_link, &give[1]);
+    give[0] = helper_message(&s->sf->base);
+    if (give[0] < 0)
+        return give[0];
+    r = socket_pair(ret_link, &give[1]);
     for (size_t i = 2; r == 0 && i < n_give; i++)
         r = socket_pair(&m->task_fds[i - 2], &give[i]);
     return r;
@@ -70,9 +62,9 @@ static int make_dir(const struct step *s)
 
 static int spawn(struct step *s, const int *give, size_t n_give)
 {
-    char path[2300];
+    char path[HELPER_PATH_MAX];
     _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT;
-    _cleanup_close_ int null_fd = above(open("/dev/null", O_RDWR | O_CLOEXEC));
+    _cleanup_close_ int null_fd = helper_fd(open("/dev/null", O_RDWR | O_CLOEXEC));
     char *paths[] = { path, NULL }, *argv[] = { path, NULL };
     struct child c = { .step = s,
                        .paths = paths,
@@ -82,7 +74,7 @@ static int spawn(struct step *s, const int *give, size_t n_give)
                        .fds = { null_fd, null_fd, null_fd },
                        .give = give,
                        .n_give = n_give };
-    int r = step_program(s->launch->mpi, path, sizeof(path));
+    int r = helper_path(s->launch->mpi, path, sizeof(path));
 
     if (r < 0 || null_fd < 0)
         return r < 0 ? r : null_fd;

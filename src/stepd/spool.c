@@ -225,20 +225,31 @@ bool spool_has(const char *dir, const char *name)
     return access(path, F_OK) == 0;
 }
 
-/* Remove the plain files of dir, then dir.  One level: the spool has no deeper. */
-static int remove_flat(const char *dir)
+#define STEP_DEPTH 3 /* of folders in a step's: oci/task-0 */
+
+/* Remove what folder `name` of parent holds, then it.  Some of it is a user's (containers, PMIx): no link is followed,
+ * and what lies deeper than we ever make it stays. */
+static int remove_tree(int parent, const char *name, int depth)
 {
-    DIR *d = opendir(dir);
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
     struct dirent *e;
 
-    if (!d)
-        return errno == ENOENT ? 0 : -errno;
+    if (!d) {
+        int r = -errno;
+
+        if (fd >= 0)
+            (void)close(fd);
+        return r == -ENOENT ? 0 : r;
+    }
     while ((e = readdir(d))) {
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            (void)unlinkat(dirfd(d), e->d_name, 0); /* rmdir tells when something stayed */
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        if (unlinkat(fd, e->d_name, 0) < 0 && depth > 0)
+            (void)remove_tree(fd, e->d_name, depth - 1); /* rmdir tells when something stayed */
     }
     (void)closedir(d);
-    if (rmdir(dir) < 0 && errno != ENOENT)
+    if (unlinkat(parent, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
         return -errno;
     return 0;
 }
@@ -248,31 +259,15 @@ int spool_remove_step(const char *spool, uint32_t job_id, uint64_t run_id, uint3
     char path[SPOOL_PATH_MAX];
 
     spool_step_dir(spool, job_id, run_id, step_id, path, sizeof(path));
-    return remove_flat(path);
+    return remove_tree(AT_FDCWD, path, STEP_DEPTH);
 }
 
 int spool_remove_job(const char *spool, uint32_t job_id, uint64_t run_id)
 {
-    char path[SPOOL_PATH_MAX], sub[SPOOL_PATH_MAX];
-    DIR *d;
-    struct dirent *e;
+    char path[SPOOL_PATH_MAX];
 
     spool_job_dir(spool, job_id, run_id, path, sizeof(path));
-    d = opendir(path);
-    if (!d)
-        return errno == ENOENT ? 0 : -errno;
-    while ((e = readdir(d))) {
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-            continue;
-        if (unlinkat(dirfd(d), e->d_name, 0) == 0)
-            continue;
-        (void)snprintf(sub, sizeof(sub), "%.2048s/%.255s", path, e->d_name);
-        (void)remove_flat(sub); /* rmdir below tells */
-    }
-    (void)closedir(d);
-    if (rmdir(path) < 0 && errno != ENOENT)
-        return -errno;
-    return 0;
+    return remove_tree(AT_FDCWD, path, STEP_DEPTH + 1);
 }
 
 static bool parse_job_name(const char *name, uint32_t *ret_job, uint64_t *ret_run)

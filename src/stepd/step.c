@@ -29,6 +29,7 @@
 #include "stepd/memory.h"
 #include "stepd/mpi.h"
 #include "stepd/ns.h"
+#include "stepd/oci.h"
 #include "stepd/spool.h"
 #include "wire/client.h"
 
@@ -487,7 +488,7 @@ static bool advance(struct step *s, int64_t now_mono)
     if (s->ext && extern_emptied(s) && !waited)
         tell_emptied(s);
     io_task_exits(s);
-    if (s->swept && !s->ended && !summary_begin(s))
+    if (s->swept && !s->ended && oci_cleaned(s, now_mono) && !summary_begin(s))
         finish(s);
     if (!s->ended)
         return false;
@@ -510,6 +511,8 @@ static int timeout_ms(const struct step *s, int64_t now_mono)
 
     if (gather && (!at || gather < at))
         at = gather;
+    if (oci_deadline(s) && (!at || oci_deadline(s) < at))
+        at = oci_deadline(s);
     if (!s->swept && s->deadline_mono_us && (!at || s->deadline_mono_us < at))
         at = s->deadline_mono_us;
     if (s->suspend_mono_us && (!at || s->suspend_mono_us < at))

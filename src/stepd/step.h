@@ -46,6 +46,12 @@ enum step_fd {
     STEP_FD_NS_PID = 7, /* pidfd of the first process of its other namespaces, when it has any */
 };
 
+enum oci_clean { /* of containers, see oci.h */
+    OCI_USED,
+    OCI_CLEANING,
+    OCI_CLEAN,
+};
+
 struct inbuf { /* standard input not yet taken by a task */
     char *data;
     size_t at, len, cap;
@@ -144,6 +150,8 @@ struct step {
     int ns_pipe;       /* likewise: it ends when this is closed */
     struct extstep *ext; /* the extern step's; NULL: another one */
     char *login_env; /* bytes that env borrows */
+    enum oci_clean oci_clean;
+    int64_t oci_mono_us; /* while cleaning: how long to wait for it */
     Pst__StepUsage usage;
 };
 
@@ -345,8 +353,6 @@ int child_exec(const struct child *c); /* returns on failure only */
  * store; NULL: no memory.  *ret_shown: how to call it in messages. */
 char *const *launch_paths(struct step *s, const char *program, const struct envlist *env, struct envlist *store,
                           const char **ret_shown);
-/* The path of slurmstepd-NAME, which lies beside our own program or in the build tree.  -ENOENT. */
-int step_program(const char *name, char *path, size_t size);
 
 /* summary.c: what the job used, below the last byte of a batch job's output */
 /* All processes of the step have ended: start the one that writes, once, where a summary is wanted and the output is a

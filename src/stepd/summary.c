@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
+#include "stepd/helper.h"
 #include "stepd/spool.h"
 #include "stepd/step.h"
 
@@ -43,8 +44,8 @@ static int start(struct step *s)
 {
     _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT;
     _cleanup_close_ int in_fd = -1, null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    char path[2100], *paths[] = { path, NULL };
-    int r = step_program("summary", path, sizeof(path)), flags = fcntl(s->out_fd, F_GETFL);
+    char path[HELPER_PATH_MAX], *paths[] = { path, NULL };
+    int r = helper_path("summary", path, sizeof(path)), flags = fcntl(s->out_fd, F_GETFL);
     struct child c = { .step = s, .paths = paths, .argv = paths, .tty = -1, .any_dir = true };
 
     if (r == 0)

@@ -1,0 +1,16 @@
+/* helper.h - programs beside the step daemon, which do as the user what root should not: finding
+ * them, and what they are given; stepd only */
+#pragma once
+
+#include <protobuf-c/protobuf-c.h>
+#include <stddef.h>
+
+#define HELPER_PATH_MAX 2300
+
+/* Path of slurmstepd-NAME, beside ours or in the build tree.  -ENOENT and others of readlink(2). */
+int helper_path(const char *name, char *path, size_t size);
+/* Replace fd by one above all numbers that helpers expect something at.  A negative fd: a negative
+ * errno. */
+int helper_fd(int fd);
+/* A memfd with the message, likewise above them. */
+int helper_message(const ProtobufCMessage *msg);
