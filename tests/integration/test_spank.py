@@ -9,6 +9,7 @@ import pytest
 
 from conftest import BUILD, ROOT, wait_until
 from test_auth import USER, as_user
+from test_namespace_linux import place, site as spaces  # noqa: F401 (fixtures)
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root starts tasks of others")
 PROGRAMS, EXAMPLES = ROOT / "tests/integration/programs", ROOT / "examples/plugins"
@@ -180,6 +181,31 @@ def test_plugins_come_and_go(site):
     assert "task_init" in site.calls("remote")
     (c.dir / "etc" / "plugstack.conf").unlink()
     assert c.run("srun", "sh", "-c", exe).out.strip().endswith("/slurmstepd")
+
+
+@needs_root
+def test_namespaces_of_the_job(spaces, build, folder):  # noqa: F811
+    """The step daemon and its plugins are in the job's folders, tasks in its other namespaces from their beginning."""
+    if subprocess.run(["unshare", "-mp", "-f", "true"], capture_output=True).returncode != 0:
+        pytest.skip("namespaces cannot be made here")
+    log, outside = folder / "record", folder / "plugstack.conf"
+    c = spaces.start(conf=f"PlugStackConfig={outside}")
+    outside.write_text(f"required {build(PROGRAMS / 'spank_record.c', name='spaces')} log={log}\n")
+    done = c.run("srun", "sh", "-c", f"echo $$; ls {spaces.private}; readlink /proc/self/ns/pid")
+    inner, space = done.out.split()
+    rows = [dict(f.split("=", 1) for f in line.split()[3:]) | {"call": line.split()[2]}
+            for line in log.read_text().splitlines() if " remote task_" in line]
+    by_call = {row["call"]: row for row in rows}
+    assert by_call["task_init_privileged"]["pid"] == by_call["task_init"]["pid"] == inner
+    assert by_call["task_post_fork"]["pid"] == by_call["task_exit"]["pid"] != inner
+    assert space != os.readlink("/proc/self/ns/pid")
+    hidden = spaces.private / "plugstack.conf"
+    hidden.write_text(outside.read_text())
+    outside.unlink()
+    outside.symlink_to(hidden)
+    error = c.run("srun", "true", check=False)
+    assert error.rc != 0 and f"cannot read {outside}: No such file or directory" in error.err
+    wait_until(lambda: state_of_node(c).startswith(f"drained spank: cannot read {outside}"), "the node is drained")
 
 
 # ---- options -----------------------------------------------------------------------------------------
