@@ -18,6 +18,21 @@
 
 static const char *const words[] = { "INT", "TEXT", "REAL", "BLOB", "KEY", "TABLE", "ROWS" };
 
+static _Atomic(sql_trace_fn *) tracer;
+
+void sql_set_trace(sql_trace_fn *fn)
+{
+    atomic_store(&tracer, fn);
+}
+
+static void trace(const char *text)
+{
+    sql_trace_fn *fn = atomic_load_explicit(&tracer, memory_order_relaxed);
+
+    if (fn && text)
+        fn(text);
+}
+
 /* ---- locations ----------------------------------------------------------------------------------
  */
 
@@ -180,7 +195,10 @@ int sql_exec(struct sql *db, const char *text)
     int r = translate(db, text, &copy);
 
     assert(!db->active);
-    return r < 0 ? r : db->ops->exec(db, copy);
+    if (r < 0)
+        return r;
+    trace(copy);
+    return db->ops->exec(db, copy);
 }
 
 int sql_prepare(struct sql *db, const char *text, struct sql_stmt **ret_stmt)
@@ -195,6 +213,7 @@ int sql_prepare(struct sql *db, const char *text, struct sql_stmt **ret_stmt)
     if (r < 0)
         return r;
     stmt->db = db;
+    stmt->text = TAKE_PTR(copy);
     stmt->next = db->stmts;
     if (stmt->next)
         stmt->next->prev = stmt;
@@ -214,6 +233,7 @@ struct sql_stmt *sql_free(struct sql_stmt *stmt)
         stmt->prev->next = stmt->next;
     else
         stmt->db->stmts = stmt->next;
+    free(stmt->text);
     stmt->db->ops->free(stmt);
     return NULL;
 }
@@ -261,8 +281,10 @@ int sql_step(struct sql_stmt *stmt)
     int r;
 
     assert(!db->active || !first);
-    if (first)
+    if (first) {
         stmt->changes = 0;
+        trace(stmt->text);
+    }
     r = db->cancel && atomic_load_explicit(db->cancel, memory_order_relaxed)
             ? -ECANCELED
             : db->ops->step(stmt, first);

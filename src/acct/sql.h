@@ -67,6 +67,10 @@ const char *sql_error(const struct sql *db); /* of the last failure; borrowed */
  * server: between two rows).  NULL: never. */
 void sql_set_cancel(struct sql *db, const atomic_bool *cancel);
 
+/* Each statement is told before it runs, without its parameters; fn NULL: none.  fn may be called by any thread. */
+typedef void sql_trace_fn(const char *text);
+void sql_set_trace(sql_trace_fn *fn);
+
 /* One or more statements without parameters, separated by semicolons, rows dropped. */
 int sql_exec(struct sql *db, const char *text);
 /* Freed with the connection, or by sql_free(). */

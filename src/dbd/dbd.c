@@ -40,6 +40,7 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
 {
     struct dbd *d = ctx;
 
+    debug_request(c, frame);
     if (atomic_load(&d->stopping))
         (void)conn_error(c, frame->op, frame->id, EPST_SHUTTING_DOWN, NULL);
     else if (frame->op == OP_ACCT_ADMIN || frame->op == OP_ACCT_LIST || frame->op == OP_ACCT_FOLLOW ||
@@ -208,6 +209,7 @@ void dbd_configure(struct dbd *d, const struct conf_dbd *conf)
 {
     struct serve_settings set;
 
+    debug_set(conf);
     settings_of(conf, &set);
     if (d->serve)
         serve_set(d->serve, &set);

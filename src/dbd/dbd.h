@@ -55,6 +55,11 @@ int dbd_password(const struct conf_dbd *conf, char **ret_pass, struct err *err);
 /* control.c: ping, statistics, configuration, reconfigure and shutdown.  False: it is no such operation. */
 bool control_request(struct dbd *d, struct conn *c, const struct frame *frame);
 
+/* debug.c: DebugFlags.  -EINVAL: one is unknown. */
+int debug_check(const struct conf_dbd *conf, struct err *err);
+void debug_set(const struct conf_dbd *conf); /* one that was checked; from now on */
+void debug_request(const struct conn *c, const struct frame *frame);
+
 /* Find the database's server: the location of the first that answers, or of StorageHost.  *ret_reached: it answers. */
 int dbd_locate(struct dbd *d, bool *ret_reached, struct err *err);
 /* Port, tables, threads, and the door opens.  keys are loaded and the location is known already. */

@@ -127,6 +127,8 @@ static int load_conf(struct dbd *d, const struct options *o, struct err *err)
         return err_set(err, -EINVAL, "%s: DebugLevel=%.64s is not a level", d->conf_path,
                        conf_dbd_str(d->conf, CONF_DBD_DEBUG_LEVEL));
     if (r == 0)
+        r = debug_check(d->conf, err);
+    if (r == 0)
         d->slurm_uid = conf_dbd_slurm_uid(d->conf);
     return r;
 }
@@ -182,7 +184,7 @@ static void reread(struct dbd *d, const struct options *o)
 
     (void)log_reopen(); /* keeps the old file when it fails */
     if (conf_dbd_load(d->conf_path, &conf, NULL, &err) < 0 ||
-        log_level_parse(conf_dbd_str(conf, CONF_DBD_DEBUG_LEVEL), &level) < 0) {
+        log_level_parse(conf_dbd_str(conf, CONF_DBD_DEBUG_LEVEL), &level) < 0 || debug_check(conf, &err) < 0) {
         log_error("the configuration stays what it was: %s",
                   err.text[0] ? err.text : "DebugLevel is not a level");
         (void)conf_dbd_free(conf); /* always NULL */
@@ -227,6 +229,7 @@ static int run(struct dbd *d, const struct options *o, int ready_fd, struct err 
 
     (void)pthread_sigmask(SIG_BLOCK, &set, NULL); /* cannot fail */
     (void)signal(SIGPIPE, SIG_IGN);
+    debug_set(d->conf);
     r = standby_begin(d, err);
     if (r < 0)
         return r;

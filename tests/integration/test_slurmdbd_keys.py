@@ -1,5 +1,7 @@
 """Keys of slurmdbd.conf that change what slurmdbd does with accounts, records and controllers."""
 
+import os
+
 import pytest
 
 from accounting import Dbd, conf_of, storage_of
@@ -42,6 +44,25 @@ def test_absolute_resources(folder):
         s.run("sacctmgr", "-i", "add", "resource", "matlab", "server=s", "count=500", "cluster=test", "allowed=300")
         assert "Absolute" in shared(s, "matlab")[0]
         s.run("sacctmgr", "-i", "modify", "resource", "matlab", "set", "allowed=501", "cluster=test", rc=1)
+
+
+def test_debug_flags(folder):
+    """Statements of the kinds named and requests are logged; a flag that there is not is refused."""
+    with Site(folder, conf="DebugFlags=DB_EVENT") as s:
+        s.run("sacctmgr", "-i", "add", "cluster", "test")
+        s.run("sacctmgr", "-nP", "list", "event", "all_clusters")
+        log = s.dbd.log.read_text()
+        assert "DB_EVENT: " in log and "FROM events" in log and "FROM entities" not in log and "AuditRPCs" not in log
+        text = s.dbd.conf.read_text()
+        s.dbd.conf.write_text(text.replace("DB_EVENT", "AuditRPCs,db_assoc"))
+        s.run("sacctmgr", "reconfigure")
+        wait_until(lambda: s.dbd.log.read_text().count(" again; the port") == 1, "the configuration is read", 30)
+        s.run("sacctmgr", "-i", "add", "account", "one")
+        log = s.dbd.log.read_text()
+        assert "DB_ASSOC: REPLACE INTO entities" in log and f"AuditRPCs: acct-admin uid={os.getuid()} addr=local" in log
+        s.dbd.conf.write_text(text.replace("DB_EVENT", "DB_EVENTS"))
+        s.run("sacctmgr", "reconfigure")
+        wait_until(lambda: "DebugFlags=DB_EVENTS is not a flag" in s.dbd.log.read_text(), "it says so", 30)
 
 
 @ROOT_ONLY

@@ -1,0 +1,99 @@
+/* debug.c - DebugFlags: which statements and requests are logged
+ *
+ * A flag of a kind of records is one of the tables that hold them; who, accounts and QOS share one,
+ * so their flags are the same. */
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <strings.h>
+
+#include "acct/sql.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "dbd/dbd.h"
+#include "wire/ops.h"
+#include "wire/server.h"
+
+#define AUDIT 1u /* the first row's bit */
+
+static const struct flag {
+    const char *name;
+    const char *words[4]; /* of statements; "" all; none: no statement */
+} flags[] = {
+    { "AuditRPCs", { NULL } },
+    { "DB_QUERY", { "" } },
+    { "DB_ARCHIVE", { "DELETE FROM" } },
+    { "DB_JOB", { "jobs", "blobs", "suspensions" } },
+    { "DB_STEP", { "steps" } },
+    { "DB_EVENT", { "events", " nodes" } },
+    { "DB_RESERVATION", { "reservations", "usage_resv" } },
+    { "DB_USAGE", { "usage_" } },
+    { "DB_TRES", { "usage_tres", "entities" } },
+    { "DB_ASSOC", { "entities", "txns" } },
+    { "DB_QOS", { "entities" } },
+    { "DB_RESOURCE", { "entities" } },
+    { "DB_WCKEY", { "entities" } },
+    /* of what there is nothing to log about here */
+    { "FEDERATION", { NULL } },
+    { "Network", { NULL } },
+    { "NetworkRaw", { NULL } },
+    { "Protocol", { NULL } },
+};
+
+static _Atomic unsigned on; /* a bit a row */
+
+static int find(const char *word, size_t len)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+        if (strlen(flags[i].name) == len && strncasecmp(flags[i].name, word, len) == 0)
+            return (int)i;
+    return -1;
+}
+
+static void on_statement(const char *text)
+{
+    unsigned set = atomic_load_explicit(&on, memory_order_relaxed);
+
+    for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+        for (size_t k = 0; set >> i & 1 && k < ARRAY_SIZE(flags[i].words) && flags[i].words[k]; k++)
+            if (strstr(text, flags[i].words[k])) {
+                log_info("%s: %s", flags[i].name, text);
+                return; /* once */
+            }
+}
+
+int debug_check(const struct conf_dbd *conf, struct err *err)
+{
+    const char *list = conf_dbd_str(conf, CONF_DBD_DEBUG_FLAGS);
+
+    for (size_t len; list && *list; list += len + (list[len] == ',')) {
+        len = strcspn(list, ",");
+        if (find(list, len) < 0)
+            return err_set(err, -EINVAL, "DebugFlags=%.*s is not a flag", (int)len, list);
+    }
+    return 0;
+}
+
+void debug_set(const struct conf_dbd *conf)
+{
+    const char *list = conf_dbd_str(conf, CONF_DBD_DEBUG_FLAGS);
+    unsigned set = 0;
+
+    for (size_t len; list && *list; list += len + (list[len] == ',')) {
+        len = strcspn(list, ",");
+        set |= 1u << find(list, len); /* checked at load */
+    }
+    atomic_store(&on, set);
+    sql_set_trace(set & ~AUDIT ? on_statement : NULL);
+}
+
+void debug_request(const struct conn *c, const struct frame *frame)
+{
+    const struct peer *peer = conn_peer(c);
+    const struct wire_op_info *op = wire_op_info(frame->op);
+    char host[64];
+
+    if (atomic_load_explicit(&on, memory_order_relaxed) & AUDIT)
+        log_info("AuditRPCs: %s uid=%u addr=%s host=%s", op ? op->name : "unknown", peer->uid,
+                 peer->addr, log_quote(peer->host, host, sizeof(host)));
+}
