@@ -260,7 +260,7 @@ def test_usage_threshold(c):
 
 
 def test_none_is_missing():
-    """The schema's limits; the one for backfill's reservations is tests/unit/test_sched_limits.c's."""
+    """The schema's limits; MinPrioThreshold, which holds no job, is tests/unit/test_sched_limits.c's."""
     text = re.search(r"^message Limits {(.*?)^}", (ROOT / "proto" / "assoc.proto").read_text(), re.M | re.S).group(1)
     shown = {row[1] for rows in (LISTS, NUMBERS, SUBMITS, ACCRUES) for row in rows}
     assert set(re.findall(r"^  \w+ \w+ (\w+) =", text, re.M)) - {"min_prio_threshold"} == shown

@@ -749,6 +749,51 @@ static void test_accrue(void **state)
     }
 }
 
+/* When a plan has a job start; 0 = it has none. */
+static int64_t planned(struct sched *s, uint32_t id)
+{
+    struct sched_decisions d = { 0 };
+    int64_t at = 0, wake;
+
+    assert_int_equal(sched_pass(s, NOW, &d, &wake), 0);
+    assert_int_equal(sched_backfill(s, NOW, &d), 0);
+    for (size_t i = 0; i < d.n; i++)
+        if (d.items[i].job_id == id && d.items[i].kind == SCHED_EXPECT)
+            at = d.items[i].expected_us;
+    sched_decisions_done(&d);
+    return at;
+}
+
+/* MinPrioThreshold: no place is kept for a job of less priority, by its QOS's word before the association's. */
+static void test_min_priority(void **state)
+{
+    static const struct {
+        enum where where;
+        uint64_t value;
+        bool kept;
+    } rows[] = { { AT_QOS, 101, false }, { AT_QOS, 100, true }, { AT_USER, 101, false }, { AT_USER, 100, true } };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct sched *s = cluster(false);
+        struct sched_limits l = one_number(SCHED_MIN_PRIO, rows[i].value);
+        struct sched_params p = { .backfill = true, .select_memory = true, .bf_window_min = 1440,
+                                  .bf_resolution_s = 60 };
+        struct sched_job wide = job(2);
+
+        sched_params_set(s, &p);
+        set_at(s, rows[i].where, &l);
+        put(s, others(1));
+        assert_int_equal(said(s, 1, NOW), 1);
+        wide.min_nodes = wide.max_nodes = 4;
+        wide.num_tasks = 32;
+        wide.priority = 100;
+        put(s, wide);
+        assert_true((planned(s, 2) > 0) == rows[i].kept);
+        sched_free(s);
+    }
+}
+
 static void test_bad(void **state)
 {
     struct sched *s = cluster(false);
@@ -813,7 +858,7 @@ int main(void)
         cmocka_unit_test(test_safe),
         cmocka_unit_test(test_factors),
         cmocka_unit_test(test_usage_threshold),
-        cmocka_unit_test(test_partition_flags), cmocka_unit_test(test_partition_memory),
+        cmocka_unit_test(test_partition_flags), cmocka_unit_test(test_partition_memory), cmocka_unit_test(test_min_priority),
         cmocka_unit_test(test_counters),
         cmocka_unit_test(test_recovery),
         cmocka_unit_test(test_het),
