@@ -101,6 +101,7 @@ def test_other_reports(sreport):
     assert rows("cluster", "AccountUtilizationByQOS", "accounts=chem") == [
         "demo|chem|high|60|0", "demo|chem|normal|33|21"]
     assert rows("cluster", "WCKeyUtilizationByUser", "format=wckey,login,used")[:2] == ["*||1863", "*|bob|60"]
+    assert rows("cluster", "UserUtilizationByWckey") == ["demo|carol||*|1803", "demo|bob||*|60", "demo|alice||w1|30"]
     assert rows("user", "top", "topcount=1", "group") == ["demo|carol||chem,phys|1803|0"]
     assert rows("user", "top", "users=2002") == ["demo|bob||chem|60|0"]
     assert rows("-T", "cpu,mem", "cluster", "User", "users=2001") == ["demo|alice||chem|cpu|30",
