@@ -460,9 +460,11 @@ void policy_each_coordinated(const struct ctld *ctld, const char *caller, void (
 void policy_note_asked(const struct ctld *ctld, const struct partition *p, Pst__JobRecord *r)
 {
     _cleanup_val_(strbuf_done) struct strbuf gres = STRBUF_INIT;
+    Pst__JobRecord shown = *r; /* shallow */
 
+    shown.has_pn_min_cpus = false; /* --mincpus chooses nodes; it is not among the CPUs of ReqTRES */
     SET(r, req_billing,
-        policy_tres_asked(ctld->cluster->am, p, billing_sum_of(ctld->conf), r, AM_TRES_BILLING, false));
+        policy_tres_asked(ctld->cluster->am, p, billing_sum_of(ctld->conf), &shown, AM_TRES_BILLING, false));
     policy_tres_put_gres(&gres, r, conf_str(ctld->conf, CONF_ACCOUNTING_STORAGE_TRES));
     (void)pb_set_str(&r->req_gres, gres.len ? strbuf_str(&gres) : NULL); /* without memory: not shown */
 }
