@@ -733,11 +733,56 @@ static void fit_nodes_to_tasks(struct jobopts *jo)
     jo->value[JO_NODES] = xasprintf_or_die("%u-%u", (unsigned)tasks, (unsigned)tasks);
 }
 
+/* Does a list like --tres-per-task's name GPUs?  With drop it does not any more. */
+static bool names_gpus(char *tres, bool drop)
+{
+    char *to = tres, *row, *rest = tres;
+    bool found = false;
+
+    while (rest && (row = strsep(&rest, ","))) {
+        size_t len = strlen(row);
+
+        if (rest)
+            rest[-1] = ',';
+        if (jobtext_is_gpu(row, len)) {
+            found = true;
+        } else if (drop) {
+            if (to > tres)
+                *to++ = ',';
+            memmove(to, row, len);
+            to += len;
+        }
+    }
+    if (drop && tres)
+        *to = '\0';
+    return found;
+}
+
+/* What a step says of GPUs counts, not what its job's environment repeats. */
+static void settle_gpus(struct jobopts *jo)
+{
+    static const enum jobopt others[] = { JO_GPUS, JO_GPUS_PER_NODE, JO_GPUS_PER_SOCKET,
+                                          JO_GPUS_PER_TASK };
+    const char *gres = jobopts_get(jo, JO_GRES);
+    char *per_task = jo->value[JO_TRES_PER_TASK];
+
+    if (jo->from[JO_GPUS_PER_TASK] < jo->from[JO_TRES_PER_TASK] && names_gpus(per_task, false))
+        jobopts_clear(jo, JO_GPUS_PER_TASK);
+    if (!gres || strcasecmp(gres, "none") != 0)
+        return;
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+        if (jo->from[others[i]] < jo->from[JO_GRES])
+            jobopts_clear(jo, others[i]);
+    if (jo->from[JO_TRES_PER_TASK] < jo->from[JO_GRES] && names_gpus(per_task, true) && !*per_task)
+        jobopts_clear(jo, JO_TRES_PER_TASK);
+}
+
 int jobopts_check(struct jobopts *jo)
 {
     unsigned mems = 0;
     int status;
 
+    settle_gpus(jo);
     for (size_t i = 0; i < ARRAY_SIZE(mem_family); i++)
         mems += jobopts_has(jo, mem_family[i]);
     if (mems > 1)

@@ -395,6 +395,11 @@ static int add_tres(struct strbuf *sb, const char *p, size_t len, uint32_t *cpus
     return 0;
 }
 
+bool jobtext_is_gpu(const char *tres, size_t len)
+{
+    return len >= 8 && strncasecmp(tres, "gres/gpu", 8) == 0 && (len == 8 || tres[8] == ':' || tres[8] == '=');
+}
+
 int jobtext_per_task(const char *tres, const char *gpus, char **ret_text, uint32_t *ret_cpus)
 {
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
@@ -404,7 +409,7 @@ int jobtext_per_task(const char *tres, const char *gpus, char **ret_text, uint32
     while (tres && *tres) {
         size_t len = strcspn(tres, ",");
 
-        if (add_tres(&sb, tres, len, &cpus) < 0)
+        if (!(gpus && jobtext_is_gpu(tres, len)) && add_tres(&sb, tres, len, &cpus) < 0)
             return -EINVAL;
         tres += len;
         if (*tres == ',' && !*++tres)
@@ -450,7 +455,7 @@ char *jobtext_bind(const char *tres_bind, const char *gpu_bind, const char *gpus
     for (const char *p = n ? NULL : tres_per_task; p && *p; p += strspn(p, ",")) {
         size_t len = strcspn(p, ",");
 
-        if (strncmp(p, "gres/gpu", 8) == 0 && strchr(":=", p[8]))
+        if (jobtext_is_gpu(p, len))
             n += last_count(p, len);
         p += len;
     }

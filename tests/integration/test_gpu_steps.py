@@ -136,6 +136,15 @@ def test_tasks(g):
     assert got == [want if want != ["0: "] else ["0: "] for _, want in STEPS]
 
 
+def test_what_the_step_says_counts(g):
+    """The job's own words are in the step's environment and must not be added to it, nor outlast a word against them."""
+    assert sorted(batch(g, "node1", "-n2 --gpus-per-task=1", "srun -n2 --gpus-per-task=1 printenv SLURM_STEP_GPUS")) == ["2,3"] * 2
+    assert batch(g, "node1", "-n1 --gpus-per-task=1",
+                 "srun -n1 --tres-per-task=gres/gpu=1 sh -c 'echo $SLURM_STEP_GPUS'") == ["3"]
+    for asked in ("--gpus=2", "-n1 --gpus-per-task=2", "-n1 --tres-per-task=gres/gpu=2,cpu=1"):
+        assert batch(g, "node1", asked, "srun -n1 --gres=none sh -c 'echo \"[$SLURM_STEP_GPUS$CUDA_VISIBLE_DEVICES]\"'") == ["[]"], asked
+
+
 def test_variables_of_a_step(g):
     show = "env | grep -E '^SLURM_(STEP_GPUS|GPUS_ON_NODE|TRES_BIND)|^CUDA' | sort"
     out = batch(g, "node1", "--gres=gpu:4 -n2", f"srun -n1 --exact --gpus=2 --gpu-bind=verbose,single:1 bash -c \"{show}\"")

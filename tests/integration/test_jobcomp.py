@@ -162,9 +162,10 @@ def test_elasticsearch_away(make_cluster, elastic):
     port = elastic.server_port
     c = make_cluster(nodes=1, conf=f"JobCompType=jobcomp/elasticsearch\nJobCompLoc=127.0.0.1:{port}/slurm/_bulk")
     elastic.status = 503
-    jobs = [c.sbatch("-n1", wrap="true") for _ in range(5)]
-    for job in jobs:
-        c.wait_end(job)
+    jobs = []
+    for _ in range(5):  # one after the other: records come in the order of ends
+        jobs.append(c.sbatch("-n1", wrap="true"))
+        c.wait_end(jobs[-1])
     log = c.dir / "log" / "slurmctld.log"
     wait_until(lambda: "answers with status 503" in log.read_text(), "the outage is logged")
     assert log.read_text().count("answers with status 503") == 1
