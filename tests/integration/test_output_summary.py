@@ -42,7 +42,8 @@ def test_asked_for(make_cluster):
 def test_below_everything(site):
     """Steps of other nodes count; what is left running is ended before, and what it wrote stands above."""
     job = site.sbatch("-N2", "-n2", wrap="srun bash -c 'for ((i=0; i<200000; i++)); do :; done'\n"
-                                         "(trap '' TERM; while :; do echo late >> slurm-$SLURM_JOB_ID.out; done) & echo end")
+                                         "out=slurm-$SLURM_JOB_ID.out; (trap '' TERM; while :; do echo late >> $out; done) &\n"
+                                         "while ! grep -q late $out; do sleep 0.05; done; echo end >> $out")
     assert site.wait_end(job, 60)["JobState"] == "COMPLETED"
     wrote, summary = split(site.out(job))
     assert set(wrote.splitlines()) == {"late", "end"} and summary["Job"] == f"{job}  wrap  COMPLETED"
