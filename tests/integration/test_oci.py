@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import SLOW, wait_until
+from conftest import SLOW, processes_of, wait_until
 
 RUNTIME = Path(__file__).resolve().parent / "programs" / "oci_runtime.py"
 CALL = "{runtime} {root} {verb} %n.%j.%s.%t"
@@ -243,8 +243,7 @@ def test_killed_daemon(site):
     job = c.sbatch("--wrap", f"srun --container={site.bundle} tail -f /dev/null {marker}")
     Path(marker).touch()
     wait_until(lambda: site.calls("run"), "the container runs")
-    daemons = [int(p.name) for p in Path("/proc").iterdir() if p.name.isdigit() and
-               cmdline(p).startswith(f"slurmstepd: [{job}.0]")]
+    daemons = [pid for pid, command in processes_of(c.dir) if command.startswith(f"slurmstepd: [{job}.0]")]
     assert len(daemons) == 1
     os.kill(daemons[0], signal.SIGKILL)
     c.wait_end(job)
@@ -310,7 +309,8 @@ def test_runtime_none(make_cluster, folder, conf, options, env):
     ("{}", "config.json: root.path is missing"), ('{"root": {"path": "r"}, "process": []}', "process is not an object"),
     ('{"root": {"path": "r"}, "process": {"env": [1]}}', "process.env holds something that is no text"),
     ('{"root": {"path": "r"}, "mounts": {}}', "mounts is not a list"), (" " * (4 << 20) + "{}", "config.json is larger than 4 MiB"),
-    ("[" * 100000, "config.json: line 1: "), ('{"a": "\udcff"}', "config.json: line 1: ")])
+    ("[" * 100000, "config.json: line 1: "), ('{"a": "\udcff"}', "config.json: line 1: ")],
+    ids=("missing", "torn", "list", "rootless", "process", "env", "mounts", "large", "deep", "bytes"))
 def test_bad_bundle(site, text, why):
     c = site.start()
     path = site.bundle / "config.json"
