@@ -30,10 +30,10 @@ struct running {
     Pst__Alloc alloc;
     uint32_t node;
     Pst__StepRecord rec;
-    struct bitmap waiting;
     struct step step;
     struct job job;
     struct cluster c;
+    struct bitmap waiting; /* its bits, which nobody looks at, would follow */
 };
 
 static void make(struct running *r, uint32_t node, const char *ports)
