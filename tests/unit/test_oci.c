@@ -233,14 +233,14 @@ static void test_work_dir(void **state)
     static const struct {
         const char *work_dir, *want;
     } rows[] = {
-        { "/work", "\"/work\"" },         { "/none", "\"/\"" },
+        { "/data", "\"/data\"" },         { "/none", "\"/\"" },
         { "/link/sub", "\"/link/sub\"" }, { "/out/etc", "\"/\"" },
-        { "/host", "\"/host\"" },         { "/host/work/sub", "\"/host/work/sub\"" },
+        { "/host", "\"/host\"" },         { "/host/data/sub", "\"/host/data/sub\"" },
         { "/host/none", "\"/\"" },        { "/tmpfs", "\"/tmpfs\"" },
         { "/tmpfs/sub", "\"/\"" },        { "/hostess", "\"/\"" },
         { "relative", "\"/\"" },          { "/", "\"/\"" },
     };
-    static const char *const made[] = { "/work", "/work/sub", "/tmpfs", "/tmpfs/sub" };
+    static const char *const made[] = { "/data", "/data/sub", "/tmpfs", "/tmpfs/sub" };
 
     (void)state;
     assert_non_null(mkdtemp(top));
@@ -249,7 +249,7 @@ static void test_work_dir(void **state)
         assert_int_equal(mkdir(path, 0700), 0);
     }
     (void)snprintf(path, sizeof(path), "%s/link", top);
-    assert_int_equal(symlink("/work", path), 0);
+    assert_int_equal(symlink("/data", path), 0);
     (void)snprintf(path, sizeof(path), "%s/out", top);
     assert_int_equal(symlink("../../../..", path), 0);
     (void)snprintf(text, sizeof(text),
