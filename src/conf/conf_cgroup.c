@@ -42,7 +42,9 @@ void conf_cgroup_fill(struct conf *c)
 
 static int cgroup_file(struct conf_loader *l, const char *path)
 {
-    return conf_row_file(l, path, CONF_TBL_CGROUP, l->c->cgroup_vals);
+    int r = conf_row_file(l, path, CONF_TBL_CGROUP, l->c->cgroup_vals);
+
+    return r < 0 ? r : 0;
 }
 
 int conf_cgroup_load(struct conf_loader *l)

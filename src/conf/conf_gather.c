@@ -64,7 +64,9 @@ static void check_interfaces(struct conf_loader *l)
 
 static int gather_file(struct conf_loader *l, const char *path)
 {
-    return conf_row_file(l, path, CONF_TBL_GATHER, l->c->gather_vals);
+    int r = conf_row_file(l, path, CONF_TBL_GATHER, l->c->gather_vals);
+
+    return r < 0 ? r : 0;
 }
 
 int conf_gather_load(struct conf_loader *l)

@@ -133,16 +133,11 @@ static int gres_file(struct conf_loader *l, const char *path)
     struct conf_lex lx;
     char *line;
     unsigned number;
-    int r = conf_source_read(l, path, &src);
+    int r = conf_source_optional(l, path, &src);
 
-    if (r == -ENOENT)
-        return 0;
-    if (r < 0 && r != -ENOMEM) {
-        conf_error(l, path, 0, "cannot be read: %s", conf_source_error(r));
-        return 0;
-    }
-    if (r < 0)
+    if (r <= 0)
         return r;
+    r = 0;
     conf_lex_init(&lx, src.text, src.len);
     while (r == 0 && conf_lex_line(&lx, &line, &number)) {
         size_t before = l->nerrors;

@@ -81,27 +81,12 @@ static void check(struct conf_loader *l, const char *file)
 
 static int oci_file(struct conf_loader *l, const char *path)
 {
-    struct conf_source src;
-    struct conf_lex lx;
-    struct conf_row row = { .vals = l->c->oci_vals };
-    char *line;
-    int r = conf_source_read(l, path, &src);
+    int r = conf_row_file(l, path, CONF_TBL_OCI, l->c->oci_vals);
 
-    if (r == -ENOENT)
-        return 0;
-    if (r < 0 && r != -ENOMEM) {
-        conf_error(l, path, 0, "cannot be read: %s", conf_source_error(r));
-        return 0;
-    }
-    if (r < 0)
+    if (r <= 0)
         return r;
     l->c->has_oci = true;
-    row.file = src.name;
-    conf_lex_init(&lx, src.text, src.len);
-    while (conf_lex_line(&lx, &line, &row.line))
-        conf_row_parse(l, CONF_TBL_OCI, &row, line);
-    conf_row_audit(l, CONF_TBL_OCI, row.vals);
-    check(l, src.name);
+    check(l, path);
     return 0;
 }
 

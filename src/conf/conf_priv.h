@@ -111,6 +111,8 @@ char *conf_pool_strdup(struct conf_pool **pool, const char *text);
  * Errors: -ENOENT and others of open(2), -EFBIG, -EILSEQ a NUL byte, -E2BIG too many files. */
 int conf_source_read(struct conf_loader *l, const char *path, struct conf_source *ret);
 const char *conf_source_error(int r); /* a phrase for what conf_source_read() returned */
+/* A file that need not be there.  1: read; 0: not there, or a mistake that is told.  -ENOMEM. */
+int conf_source_optional(struct conf_loader *l, const char *path, struct conf_source *ret);
 /* Call fn for every file that the pattern of an Include names, in order of name.
  * Returns fn's first failure, -ENOENT when a plain name does not exist. */
 typedef int conf_include_fn(struct conf_loader *l, const char *path);
@@ -123,7 +125,8 @@ void conf_row_pair(struct conf_loader *l, enum conf_table_id table, struct conf_
 /* Likewise all pairs left in a line. */
 void conf_row_parse(struct conf_loader *l, enum conf_table_id table, struct conf_row *row,
                     char *rest);
-/* Likewise a whole file of single keys into vals, and audit them.  Without the file they stay as they are.  -ENOMEM. */
+/* Likewise a whole file of single keys into vals, and audit them: 1.  0: without a file that can be read they stay as they
+ * are.  -ENOMEM. */
 int conf_row_file(struct conf_loader *l, const char *path, enum conf_table_id table, struct conf_val *vals);
 /* Move an older spelling's value to the key that took its place. */
 void conf_row_alias(struct conf_row *row, int old_key, int new_key);

@@ -55,22 +55,16 @@ int conf_row_file(struct conf_loader *l, const char *path, enum conf_table_id ta
     struct conf_lex lx;
     struct conf_row row = { .vals = vals };
     char *line;
-    int r = conf_source_read(l, path, &src);
+    int r = conf_source_optional(l, path, &src);
 
-    if (r == -ENOENT)
-        return 0;
-    if (r < 0 && r != -ENOMEM) {
-        conf_error(l, path, 0, "cannot be read: %s", conf_source_error(r));
-        return 0;
-    }
-    if (r < 0)
+    if (r <= 0)
         return r;
     row.file = src.name;
     conf_lex_init(&lx, src.text, src.len);
     while (conf_lex_line(&lx, &line, &row.line))
         conf_row_parse(l, table, &row, line);
     conf_row_audit(l, table, vals);
-    return 0;
+    return 1;
 }
 
 void conf_row_alias(struct conf_row *row, int old_key, int new_key)

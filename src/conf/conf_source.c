@@ -162,6 +162,18 @@ const char *conf_source_error(int r)
     }
 }
 
+int conf_source_optional(struct conf_loader *l, const char *path, struct conf_source *ret)
+{
+    int r = conf_source_read(l, path, ret);
+
+    if (r == 0)
+        return 1;
+    if (r == -ENOENT || r == -ENOMEM)
+        return r == -ENOENT ? 0 : r;
+    conf_error(l, path, 0, "cannot be read: %s", conf_source_error(r));
+    return 0;
+}
+
 /* Call fn for what the glob pattern `path` finds. */
 static int include_glob(struct conf_loader *l, const char *path, conf_include_fn *fn)
 {
