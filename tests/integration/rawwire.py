@@ -1,0 +1,174 @@
+"""Frames by hand, for tests that attack: what no command of ours would send.
+
+    pb = messages()                          # the schema's messages, as Python classes
+    p = Peer.local(c.port, uid=65534)        # the controller's local socket, as that user
+    p.hello(c)                               # version and peer credentials
+    p.send("job-submit", pb.SubmitRequest(job=pb.JobRecord(name="x")))
+    flags, message = p.call("query-config", pb.Empty())
+
+Operations go by the names of src/wire/ops.h, which is read here; nothing is checked before it is sent.
+Peer.tcp() connects over TCP and reads the challenge; what proves an identity there is the test's to make."""
+
+import array
+import functools
+import importlib
+import os
+import re
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+REPLY, MORE, ERROR, ONEWAY = 1, 2, 4, 8
+HEADER = struct.Struct("<4sHHIIII")  # frame.h: magic, version, op, flags, id, deadline_ms, length
+VERSION = int(re.search(r"#define WIRE_VERSION (\d+)u", (ROOT / "src/wire/frame.h").read_text()).group(1))
+
+
+@functools.cache
+def operations():
+    """Name -> (number, request message, reply message, most bytes of a request) as ops.h says."""
+    rows = re.findall(r"X\(OP_\w+, (\d+), \"([\w-]+)\", (\w+), (\w+),\s*([^)]+)\)", (ROOT / "src/wire/ops.h").read_text())
+    size = {"WIRE_KIB": 1024, "WIRE_MIB": 1024 * 1024}
+    camel = lambda name: "".join(word.capitalize() for word in name.split("_"))
+    return {name: (int(number), camel(request), camel(reply), int(limit.split(" * ")[0]) * size[limit.split(" * ")[1]])
+            for number, name, request, reply, limit in rows}
+
+
+@functools.cache
+def messages():
+    """All messages and enums of proto/ as attributes of one object."""
+    folder = tempfile.mkdtemp(prefix="penstock-pb-")
+    try:
+        protos = sorted((ROOT / "proto").glob("*.proto"))
+        subprocess.run(["protoc", f"-I{ROOT / 'proto'}", f"--python_out={folder}", *map(str, protos)], check=True)
+        sys.path.insert(0, folder)
+        found = type("messages", (), {})()
+        for path in protos:
+            module = importlib.import_module(path.stem + "_pb2")
+            for name in vars(module):
+                if not name.startswith("_") and name != "DESCRIPTOR":
+                    setattr(found, name, getattr(module, name))
+        return found
+    finally:
+        if folder in sys.path:
+            sys.path.remove(folder)
+        subprocess.run(["rm", "-rf", folder], check=False)
+
+
+def frame(op, body=b"", flags=0, id=1, version=VERSION, deadline_ms=0, length=None, magic=b"PSTK"):
+    """The bytes of a frame; op a name or a number, body a message or bytes."""
+    op = operations()[op][0] if isinstance(op, str) else op
+    body = body if isinstance(body, bytes) else body.SerializeToString()
+    return HEADER.pack(magic, version, op, flags, id, deadline_ms, len(body) if length is None else length) + body
+
+
+def connect_as(uid, gid, connect):
+    """A socket that a child with these ids connected: the kernel vouches for them from then on."""
+    ours, theirs = socket.socketpair()
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            os.setgroups([])
+            os.setresgid(gid, gid, gid)
+            os.setresuid(uid, uid, uid)
+            s = connect()
+            theirs.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [s.fileno()]))])
+            status = 0
+        finally:
+            os._exit(status)
+    theirs.close()
+    _, ancillary, _, _ = ours.recvmsg(1, socket.CMSG_SPACE(4))
+    ours.close()
+    os.waitpid(child, 0)
+    if not ancillary:
+        raise ConnectionError("the child could not connect")
+    return socket.socket(fileno=struct.unpack("i", ancillary[0][2][:4])[0])
+
+
+class Peer:
+    def __init__(self, sock, timeout=15):
+        self.sock, self.id, self.version = sock, 0, VERSION
+        sock.settimeout(timeout)
+
+    @classmethod
+    def local(cls, port, uid=None, gid=None, **kwargs):
+        """On the controller's abstract socket, as uid (None: as we are)."""
+        def connect():
+            s = socket.socket(socket.AF_UNIX)
+            s.connect(f"\0penstock/ctld/{port}".encode())
+            return s
+        sock = connect() if uid is None else connect_as(uid, uid if gid is None else gid, connect)
+        return cls(sock, **kwargs)
+
+    @classmethod
+    def tcp(cls, port, host="127.0.0.1", **kwargs):
+        return cls(socket.create_connection((host, port)), **kwargs)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        self.sock.close()
+
+    def send_bytes(self, data):
+        self.sock.sendall(data)
+
+    def send(self, op, body=b"", flags=0, **header):
+        """Send a frame; gives the id it carries."""
+        self.id += 1
+        header.setdefault("id", self.id)
+        header.setdefault("version", self.version)
+        self.send_bytes(frame(op, body, flags, **header))
+        return header["id"]
+
+    def read_exactly(self, count):
+        data = b""
+        while len(data) < count:
+            more = self.sock.recv(count - len(data))
+            if not more:
+                raise ConnectionError(f"closed after {len(data)} of {count} bytes")
+            data += more
+        return data
+
+    def recv(self):
+        """The next frame: (op, flags, id, body bytes)."""
+        _, _, op, flags, id, _, length = HEADER.unpack(self.read_exactly(HEADER.size))
+        return op, flags, id, self.read_exactly(length)
+
+    def closed(self):
+        """Read until the other end closes; False when it does not within the timeout."""
+        try:
+            while self.sock.recv(65536):
+                pass
+        except TimeoutError:
+            return False
+        except ConnectionError:
+            pass
+        return True
+
+    def hello(self, cluster="test"):
+        """Over a local socket: read the challenge, say who we are by the kernel's word; gives the uid established."""
+        pb = messages()
+        op, _, _, _ = self.recv()
+        assert op == operations()["challenge"][0]
+        self.send("hello", pb.Hello(version=self.version, method=pb.AUTH_PEERCRED, cluster=cluster, program="test"))
+        return self.answer("hello")[1].uid
+
+    def answer(self, op):
+        """The reply to come, unpacked: (flags, message); an Error is a message too."""
+        _, flags, _, body = self.recv()
+        pb = messages()
+        message = pb.Error() if flags & ERROR else getattr(pb, operations()[op][2])()
+        message.ParseFromString(body)
+        return flags, message
+
+    def call(self, op, body=b"", flags=0, **header):
+        self.send(op, body, flags, **header)
+        return self.answer(op)
