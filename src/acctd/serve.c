@@ -701,7 +701,7 @@ void serve_request(struct serve *s, struct conn *conn, const struct frame *frame
     struct query *q;
     bool full, allowed = true;
 
-    if (frame_unpack(frame, &msg, &err) < 0) {
+    if (frame_unpack_request(frame, &msg, &err) < 0) {
         (void)conn_error(conn, frame->op, frame->id, EPST_BAD_REQUEST, err.text);
         return;
     }

@@ -4,6 +4,7 @@
  * are freed with protobuf_c_message_free_unpacked(msg, NULL): they use malloc. */
 #pragma once
 
+#include <assert.h>
 #include <protobuf-c/protobuf-c.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,6 +30,17 @@ int pb_dup(const ProtobufCMessage *msg, ProtobufCMessage **ret_msg);
 void pb_done(ProtobufCMessage *msg);
 bool pb_equal(const ProtobufCMessage *a,
               const ProtobufCMessage *b); /* same type, fields and values */
+
+/* msg as the message type of that name: PB_AS(submit_request, msg) is a Pst__SubmitRequest *.  A message of
+ * another type is our own bug, wherever it came from: the process ends before the memory is misread. */
+#define PB_AS(name, msg)                                                                           \
+    ((__typeof__(pst__##name##__unpack(NULL, 0, NULL)))pb_expect((msg), &pst__##name##__descriptor))
+/* NULL stays NULL. */
+static inline void *pb_expect(ProtobufCMessage *msg, const ProtobufCMessageDescriptor *desc)
+{
+    assert(!msg || msg->descriptor == desc);
+    return msg;
+}
 
 /* Set an optional string field: frees the old one, copies text (NULL = absent).  -ENOMEM. */
 int pb_set_str(char **field, const char *text);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/pbutil.h"
 #include "base/timefmt.h"
 #include "cli/sharedlibs.h"
 #include "wire/fanout.h"
@@ -50,7 +51,7 @@ Pst__StepReply *bcast_access(struct cli *cli, const char *id, const char *nodes)
     req.purpose = PST__CRED_PURPOSE__CRED_BCAST;
     if (cli_call(cli, OP_ACCESS, &req.base, &msg, NULL, &err) < 0)
         cli_die(CLI_EXIT_FAILED, "%s%s: %s", id ? "JobId=" : "", id ? id : nodes, err.text);
-    return (Pst__StepReply *)msg;
+    return PB_AS(step_reply, msg);
 }
 
 int bcast_compression(const char *word, bool *ret_lz4)
@@ -153,14 +154,14 @@ static void on_frame(struct transfer *t, struct fan_link *l, const struct frame 
             answered(t, l->lo);
         return;
     }
-    if (frame_unpack(f, &msg, NULL) < 0) {
+    if (frame_unpack(f, relayed ? &pst__relay_frame__descriptor : &pst__error__descriptor, &msg, NULL) < 0) {
         link_failed(t, l, 0, client_strerror(l->client, -EPROTO));
         return;
     }
     if (relayed)
-        on_relayed(t, l, (const Pst__RelayFrame *)msg);
+        on_relayed(t, l, PB_AS(relay_frame, msg));
     else
-        link_failed(t, l, ((const Pst__Error *)msg)->code, ((const Pst__Error *)msg)->text);
+        link_failed(t, l, PB_AS(error, msg)->code, PB_AS(error, msg)->text);
     protobuf_c_message_free_unpacked(msg, NULL);
 }
 

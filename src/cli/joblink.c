@@ -58,12 +58,9 @@ static int wait_input(struct joblink *l, int timeout_ms)
 static int unpack(const struct frame *frame, const ProtobufCMessageDescriptor *desc,
                   ProtobufCMessage **ret_msg)
 {
-    if (!desc || (frame->flags & FRAME_ERROR))
-        return frame_unpack(frame, ret_msg, NULL);
-    if (pb_check_caps(desc, frame->body, frame->len, &wire_caps, NULL) < 0)
-        return -EBADMSG;
-    *ret_msg = protobuf_c_message_unpack(desc, NULL, frame->len, frame->body);
-    return *ret_msg ? 0 : -EBADMSG;
+    if (frame->flags & FRAME_ERROR)
+        return frame_unpack(frame, &pst__error__descriptor, ret_msg, NULL);
+    return frame_unpack_body(frame, desc, ret_msg, NULL);
 }
 
 /* Next frame that answers request id.  1 with the message (caller frees), 0 time is up, -EINTR,
@@ -222,7 +219,7 @@ static int take_frame(struct asking *a, const struct frame *frame, ProtobufCMess
                       Pst__JobReason *reason)
 {
     bool more = (frame->flags & FRAME_MORE) != 0;
-    Pst__JobStatus *st = (Pst__JobStatus *)msg;
+    Pst__JobStatus *st = PB_AS(job_status, msg);
 
     a->l->streaming = more;
     submit_print_messages(st->message);
@@ -396,6 +393,8 @@ static int step_lost(struct joblink *l, const struct step_ask *ask)
 static int ask_step(struct joblink *l, const struct step_ask *ask, ProtobufCMessage **ret_reply,
                     bool *ret_told)
 {
+    const ProtobufCMessageDescriptor *desc =
+        ask->het ? &pst__het_step_reply__descriptor : &pst__step_reply__descriptor;
     bool told = false;
     int r;
 
@@ -408,7 +407,7 @@ static int ask_step(struct joblink *l, const struct step_ask *ask, ProtobufCMess
         struct frame frame;
 
         if (r >= 0)
-            r = next_answer(l, l->wait_id, NULL, told ? -1 : STEP_TELL_MS, &frame, &msg);
+            r = next_answer(l, l->wait_id, desc, told ? -1 : STEP_TELL_MS, &frame, &msg);
         if (r == -EINTR) {
             cli_info("Cancelled pending step for job %u", ask->job_id);
             return CLI_EXIT_FAILED;
@@ -445,7 +444,7 @@ int joblink_step(struct joblink *l, uint32_t job_id, const Pst__StepSpec *spec,
     int status = ask_step(l, &ask, &msg, &told);
 
     if (status == 0)
-        *ret_reply = (Pst__StepReply *)msg;
+        *ret_reply = PB_AS(step_reply, msg);
     if (told)
         cli_info("Step created for StepId=%u.%u", job_id, (*ret_reply)->step->step_id);
     return status;
@@ -463,7 +462,7 @@ int joblink_het_step(struct joblink *l, Pst__HetStepRequest *req, Pst__HetStepRe
     status = ask_step(l, &ask, &msg, &told);
     if (status != 0)
         return status;
-    reply = (Pst__HetStepReply *)msg;
+    reply = PB_AS(het_step_reply, msg);
     if (reply->n_steps != req->n_components)
         cli_die(cli_error_status(), "the controller made %zu parts of a step of %zu", reply->n_steps,
                 req->n_components);
@@ -540,7 +539,7 @@ bool joblink_process(struct joblink *l)
         if (frame.flags & FRAME_ERROR)
             l->ended = true; /* no longer known */
         else
-            take_status(l, (const Pst__JobStatus *)msg);
+            take_status(l, PB_AS(job_status, msg));
         free_msg(msg);
     }
     return l->ended;
@@ -579,7 +578,7 @@ static int try_verb(struct joblink *l, Pst__JobVerb verb, uint32_t exit_status)
         int sig_fd = l->sig_fd;
 
         l->sig_fd = -1; /* what is asked for now must be finished */
-        r = next_answer(l, id, NULL, RETRY_MS * 20, &frame, &msg);
+        r = next_answer(l, id, &pst__job_action_reply__descriptor, RETRY_MS * 20, &frame, &msg);
         l->sig_fd = sig_fd;
         if (r == 0)
             r = -ETIMEDOUT;

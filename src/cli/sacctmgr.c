@@ -14,6 +14,7 @@
 #include <histedit.h>
 
 #include "base/cleanup.h"
+#include "base/pbutil.h"
 #include "base/timefmt.h"
 #include "cli/opts.h"
 #include "wire/errors.h"
@@ -65,7 +66,7 @@ Pst__AcctAdminReply *smgr_request(struct smgr *s, const Pst__AcctAdminRequest *r
 
     if (r == 0) {
         smgr_forget_tables(s);
-        return (Pst__AcctAdminReply *)reply;
+        return PB_AS(acct_admin_reply, reply);
     }
     tell_failure(s, c, r);
     if (r != -EREMOTEIO)

@@ -138,7 +138,7 @@ void smgr_archive(struct smgr *s, int n, char **words)
             smgr_fail(s, " Problem %s: %s\n", req->load ? "loading archive file" : "dumping archive",
                       text && *text ? text : client_strerror(smgr_client(s), r));
         } else {
-            const Pst__ArchiveReply *a = (const Pst__ArchiveReply *)reply;
+            const Pst__ArchiveReply *a = PB_AS(archive_reply, reply);
 
             for (size_t i = 0; i < a->n_files; i++)
                 printf("%s\n", a->files[i]);

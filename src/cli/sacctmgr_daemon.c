@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/pbutil.h"
 #include "base/timefmt.h"
 #include "cli/sacctmgr.h"
 #include "version.h"
@@ -178,7 +179,7 @@ static Pst__DiagReply *ask_diag(struct smgr *s, bool reset)
     r = client_call(c, OP_QUERY_DIAG, &req.base, &reply);
     if (r < 0)
         smgr_fail(s, "sacctmgr: error: %s\n", client_strerror(c, r));
-    return (Pst__DiagReply *)reply;
+    return PB_AS(diag_reply, reply);
 }
 
 static int by_count(const void *pa, const void *pb)

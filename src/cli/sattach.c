@@ -17,6 +17,7 @@
 #include "api.pb-c.h"
 
 #include "base/cleanup.h"
+#include "base/pbutil.h"
 #include "cli/cli.h"
 #include "cli/ids.h"
 #include "cli/label.h"
@@ -250,20 +251,20 @@ static void on_frame(struct sattach *s, struct node *n, const struct frame *fram
 {
     ProtobufCMessage *msg = NULL;
 
-    if (frame->flags & FRAME_REPLY || frame_unpack(frame, &msg, NULL) < 0)
+    if (frame_unpack_request(frame, &msg, NULL) < 0)
         return;
     switch (frame->op) {
     case OP_STEP_IO:
-        on_io(s, (const Pst__StepIo *)msg);
+        on_io(s, PB_AS(step_io, msg));
         break;
     case OP_STEP_TASK_EXIT: {
-        const Pst__StepTaskExit *e = (const Pst__StepTaskExit *)msg;
+        const Pst__StepTaskExit *e = PB_AS(step_task_exit, msg);
 
         s->exit_code = MAX(s->exit_code, tasks_exit_code(e->status, e->oom));
         break;
     }
     case OP_STEP_MESSAGE: {
-        const char *text = ((const Pst__StepMessage *)msg)->text;
+        const char *text = PB_AS(step_message, msg)->text;
 
         (void)fprintf(stderr, "%s", text ? text : "");
         break;
@@ -445,7 +446,7 @@ int main(int argc, char **argv)
     req.purpose = PST__CRED_PURPOSE__CRED_ATTACH;
     if (cli_call(&s.cli, OP_ACCESS, &req.base, &msg, NULL, &err) < 0)
         cli_die(CLI_EXIT_FAILED, "Could not get job step info: %s", err.text);
-    s.reply = (Pst__StepReply *)msg;
+    s.reply = PB_AS(step_reply, msg);
     if (!s.reply->step)
         cli_die(CLI_EXIT_FAILED, "Could not get job step info: the answer has none");
     count_tasks(&s);

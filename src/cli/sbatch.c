@@ -271,20 +271,18 @@ static int wait_once(struct client *client, uint32_t job_id, uint32_t *ret_statu
     r = client_send(client, OP_JOB_WAIT, 0, id, &req.base);
     while (r >= 0) {
         struct frame frame;
-        ProtobufCMessage *msg = NULL;
+        Pst__JobStatus *status;
 
         r = client_recv(client, -1, &frame);
         if (r <= 0 || frame.id != id)
             continue;
-        r = frame_unpack(&frame, &msg, NULL);
+        if (frame.flags & FRAME_ERROR)
+            return -ENOENT; /* the job is no longer known */
+        r = FRAME_UNPACK(job_status, &frame, &status, NULL);
         if (r < 0)
             return r;
-        if (frame.flags & FRAME_ERROR) {
-            protobuf_c_message_free_unpacked(msg, NULL);
-            return -ENOENT; /* the job is no longer known */
-        }
-        *ret_status = ((Pst__JobStatus *)msg)->exit_status;
-        protobuf_c_message_free_unpacked(msg, NULL);
+        *ret_status = status->exit_status;
+        pst__job_status__free_unpacked(status, NULL);
         if (!(frame.flags & FRAME_MORE))
             return 0;
     }
@@ -330,7 +328,7 @@ static int submit(struct sbatch *s)
         print_refusal(s, client, r);
         return cli_error_status();
     }
-    reply = (const Pst__SubmitReply *)msg;
+    reply = PB_AS(submit_reply, msg);
     job_id = reply->job_id;
     submit_print_messages(reply->message);
     if (req.test_only)

@@ -15,6 +15,7 @@
 #include "event.pb-c.h"
 
 #include "base/cleanup.h"
+#include "base/pbutil.h"
 #include "base/strbuf.h"
 #include "cli/cli.h"
 #include "cli/crontab.h"
@@ -146,7 +147,7 @@ static char *get_text(struct scrontab *s)
     req.uid = s->user.pw_uid;
     if (cli_call(&s->cli, OP_CRONTAB_GET, &req.base, &reply, NULL, &err) < 0)
         cli_fatal("slurm_request_crontab failed: %s", err.text);
-    text = xstrdup_or_die(((const Pst__CrontabRecord *)reply)->text);
+    text = xstrdup_or_die(PB_AS(crontab_record, reply)->text);
     protobuf_c_message_free_unpacked(reply, NULL);
     return text;
 }

@@ -214,7 +214,7 @@ static int test_only(struct srun *s, Pst__SubmitRequest *req)
         submit_print_error(ALLOC_WHAT, client, r);
         return cli_error_status();
     }
-    reply = (const Pst__SubmitReply *)msg;
+    reply = PB_AS(submit_reply, msg);
     time_fmt_stamp(reply->start_us, "Unknown", now_us(), when, sizeof(when));
     cli_info("Job %u to start at %s a using %u processors on nodes %s in partition %s",
              reply->job_id, when, reply->cpus, reply->nodes ? reply->nodes : "",

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/pbutil.h"
 #include "cli/srun.h"
 #include "wire/errors.h"
 
@@ -62,7 +63,7 @@ int srun_async(struct srun *s, Pst__StepSpec *spec)
         cli_error("Unable to create step for job %u: %s", s->job_id, err.text);
         return cli_error_status();
     }
-    s->step_id = ((const Pst__StepReply *)msg)->step->step_id;
+    s->step_id = PB_AS(step_reply, msg)->step->step_id;
     protobuf_c_message_free_unpacked(msg, NULL);
     if (jobopts_has(&s->opts, JO_PARSABLE))
         (void)printf("%u.%u\n", s->job_id, s->step_id);

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/oomstatus.h"
+#include "base/pbutil.h"
 #include "base/timefmt.h"
 #include "cli/srun.h"
 #include "cli/tasks.h"
@@ -211,19 +212,19 @@ static void dispatch(struct srun *s, struct srun_node *n, unsigned op, ProtobufC
 {
     switch (op) {
     case OP_STEP_STARTED:
-        on_started(s, n, (const Pst__StepStarted *)msg);
+        on_started(s, n, PB_AS(step_started, msg));
         break;
     case OP_STEP_IO:
-        on_io(s, n, (const Pst__StepIo *)msg);
+        on_io(s, n, PB_AS(step_io, msg));
         break;
     case OP_STEP_TASK_EXIT:
-        on_task_exit(s, n, (const Pst__StepTaskExit *)msg);
+        on_task_exit(s, n, PB_AS(step_task_exit, msg));
         break;
     case OP_STEP_MESSAGE:
-        on_text(s, (const Pst__StepMessage *)msg);
+        on_text(s, PB_AS(step_message, msg));
         break;
     case OP_STEP_MPI:
-        srun_mpi_message(s, n, (const Pst__StepMpi *)msg);
+        srun_mpi_message(s, n, PB_AS(step_mpi, msg));
         break;
     case OP_STEP_DONE:
         node_done(s, n);
@@ -245,34 +246,35 @@ static void on_frame(struct srun *s, struct srun_node *n, const struct frame *fr
 {
     struct err err = { .text = "" };
     ProtobufCMessage *msg = NULL;
+    Pst__Error *e;
 
-    if (frame_unpack(frame, &msg, &err) < 0) {
-        srun_node_failed(s, n, err.text);
-        return;
-    }
-    if (frame->flags & FRAME_ERROR) {
-        const Pst__Error *e = (const Pst__Error *)msg;
-
+    if (frame->flags & FRAME_ERROR && FRAME_UNPACK(error, frame, &e, &err) == 0) {
         srun_node_failed(s, n, e->text ? e->text : "the request was refused");
+        pst__error__free_unpacked(e, NULL);
+    } else if (frame->flags & FRAME_REPLY && !(frame->flags & FRAME_ERROR)) {
+        ; /* launched: the step daemon speaks for itself from now on */
+    } else if (frame_unpack_request(frame, &msg, &err) < 0) {
+        srun_node_failed(s, n, err.text);
     } else {
         dispatch(s, n, frame->op, msg);
+        protobuf_c_message_free_unpacked(msg, NULL);
     }
-    protobuf_c_message_free_unpacked(msg, NULL);
 }
 
 /* What a relay passes on: a frame of one of its nodes, or the loss of some. */
 static void on_relayed(struct srun *s, const struct fan_link *l, const struct frame *frame)
 {
-    ProtobufCMessage *msg = NULL;
-    const Pst__RelayFrame *up;
+    Pst__RelayFrame *up = NULL;
+    Pst__Error *e;
 
     if (frame->flags & FRAME_REPLY) {
-        if (frame->flags & FRAME_ERROR && frame_unpack(frame, &msg, NULL) == 0)
-            srun_lost(s, l->lo, l->hi, ((const Pst__Error *)msg)->text);
-    } else if (frame->op == OP_RELAY_FRAME && frame_unpack(frame, &msg, NULL) < 0) {
+        if (frame->flags & FRAME_ERROR && FRAME_UNPACK(error, frame, &e, NULL) == 0) {
+            srun_lost(s, l->lo, l->hi, e->text);
+            pst__error__free_unpacked(e, NULL);
+        }
+    } else if (frame->op == OP_RELAY_FRAME && FRAME_UNPACK(relay_frame, frame, &up, NULL) < 0) {
         srun_lost(s, l->lo, l->hi, slurm_err_text(EPST_PROTOCOL));
     } else if (frame->op == OP_RELAY_FRAME) {
-        up = (const Pst__RelayFrame *)msg;
         if (up->lost && up->lo >= l->lo && up->hi <= l->hi)
             srun_lost(s, up->lo, up->hi, up->lost);
         else if (!up->lost && up->lo >= l->lo && up->lo <= l->hi && !s->nodes[up->lo].done)
@@ -282,8 +284,8 @@ static void on_relayed(struct srun *s, const struct fan_link *l, const struct fr
                                       .len = (uint32_t)up->body.len,
                                       .body = up->body.data });
     }
-    if (msg)
-        protobuf_c_message_free_unpacked(msg, NULL);
+    if (up)
+        pst__relay_frame__free_unpacked(up, NULL);
 }
 
 static void read_link(struct srun *s, struct fan_link *l)

@@ -10,6 +10,7 @@
 #include "api.pb-c.h"
 
 #include "base/cleanup.h"
+#include "base/pbutil.h"
 #include "base/timefmt.h"
 #include "cli/cli.h"
 #include "cli/fmt_sacct.h"
@@ -255,7 +256,7 @@ static void ask_node(struct sstat *s, const Pst__NodeAddr *addr, Pst__SignedCred
     req.node_name = addr->name;
     r = client_call(node, OP_STAT_STEP, &req.base, &reply);
     if (r == 0)
-        add_answer(a, (const Pst__StepStat *)reply);
+        add_answer(a, PB_AS(step_stat, reply));
     else
         cli_verbose(1, "node %s: %s", addr->name,
                     client_strerror(node, r)); /* its tasks are over */

@@ -13,6 +13,7 @@
 #include "event.pb-c.h"
 
 #include "base/cleanup.h"
+#include "base/pbutil.h"
 #include "base/strbuf.h"
 #include "cli/cli.h"
 #include "cli/ids.h"
@@ -276,7 +277,7 @@ static int set(struct strigger *s)
         s->t.nodes = (char *)"*";
     if (cli_call(&s->cli, OP_TRIGGER_SET, &s->t.base, &reply, NULL, &err) < 0)
         return refused("slurm_set_trigger", &err);
-    cli_verbose(1, "trigger %u set", ((const Pst__TriggerRecord *)reply)->trigger_id);
+    cli_verbose(1, "trigger %u set", PB_AS(trigger_record, reply)->trigger_id);
     protobuf_c_message_free_unpacked(reply, NULL);
     return 0;
 }
@@ -333,7 +334,7 @@ static int get(struct strigger *s)
 
     if (cli_call(&s->cli, OP_TRIGGER_GET, &req.base, &reply, NULL, &err) < 0)
         return refused("slurm_get_triggers", &err);
-    all = (const Pst__TriggerSet *)reply;
+    all = PB_AS(trigger_set, reply);
     for (size_t i = 0; i < all->n_items; i++) {
         if (!shown(s, all->items[i]))
             continue;

@@ -118,12 +118,10 @@ static int attempt(struct swait *s, const char *id, int64_t deadline_mono_us,
         if (r <= 0 || frame.id != request)
             continue;
         if (frame.flags & FRAME_ERROR) {
-            ProtobufCMessage *msg = NULL;
-            const Pst__Error *e;
+            Pst__Error *e;
 
-            if (frame_unpack(&frame, &msg, NULL) < 0)
+            if (FRAME_UNPACK(error, &frame, &e, NULL) < 0)
                 return -EPROTO;
-            e = (const Pst__Error *)msg;
             cli_die(EXIT_ERROR, "cannot load JobId=%s: %s", id,
                     e->text ? e->text : slurm_err_text(e->code));
         }

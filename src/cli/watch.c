@@ -263,11 +263,11 @@ static int read_on(struct follow *f, const sigset_t *unblocked)
         if (r == 0)
             r = wait_readable(f, unblocked);
         else if (r > 0 && frame.op == OP_WATCH && (frame.flags & FRAME_ERROR)) {
-            ProtobufCMessage *msg = NULL;
+            Pst__Error *e;
 
-            if (frame_unpack(&frame, &msg, NULL) < 0)
+            if (FRAME_UNPACK(error, &frame, &e, NULL) < 0)
                 return -EBADMSG;
-            cli_error("%s", ((Pst__Error *)msg)->text ? ((Pst__Error *)msg)->text : "refused");
+            cli_error("%s", e->text ? e->text : "refused");
             exit(CLI_EXIT_FAILED);
         } else if (r > 0 && frame.op == OP_WATCH)
             r = on_frame(f, &frame);

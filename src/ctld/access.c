@@ -122,7 +122,7 @@ static void access_nodes(struct ctld *ctld, struct cmd *cmd, char *nodes)
 
 void op_access(struct ctld *ctld, struct cmd *cmd)
 {
-    const Pst__AccessRequest *req = (const Pst__AccessRequest *)cmd->msg;
+    const Pst__AccessRequest *req = PB_AS(access_request, cmd->msg);
     bool attach = req->purpose == PST__CRED_PURPOSE__CRED_ATTACH;
     bool step = attach || req->purpose == PST__CRED_PURPOSE__CRED_STAT;
     Pst__StepReply reply = PST__STEP_REPLY__INIT;

@@ -89,7 +89,7 @@ void acctadmin_request(struct acctadmin *a, struct conn *conn, const struct fram
     if (!a)
         (void)conn_error(conn, frame->op, frame->id, ESLURM_DB_CONNECTION,
                          "this controller does not keep the accounting store"); /* likewise */
-    else if (frame_unpack(frame, &msg, &err) < 0)
+    else if (frame_unpack_request(frame, &msg, &err) < 0)
         (void)conn_error(conn, frame->op, frame->id, EPST_BAD_REQUEST, err.text); /* likewise */
     else
         adminserve_request(a->serve, conn, frame->op, frame->id, msg);

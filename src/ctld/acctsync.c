@@ -236,7 +236,7 @@ static void take(void *arg)
 
 void op_acct_changes(struct ctld *ctld, struct cmd *cmd)
 {
-    const Pst__AcctChanges *req = (const Pst__AcctChanges *)cmd->msg;
+    const Pst__AcctChanges *req = PB_AS(acct_changes, cmd->msg);
     struct batch b = { .ctld = ctld, .changes = req->changes, .n = req->n_changes };
     Pst__AcctReached reply = PST__ACCT_REACHED__INIT;
     int r = bring(&b);

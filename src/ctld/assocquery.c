@@ -240,7 +240,7 @@ static void add_qos(const struct wish *w, struct assocquery *q)
 
 void op_query_assocs(struct ctld *ctld, struct cmd *cmd)
 {
-    struct wish w = { .ctld = ctld, .req = (const Pst__AssocMgrRequest *)cmd->msg };
+    struct wish w = { .ctld = ctld, .req = PB_AS(assoc_mgr_request, cmd->msg) };
     struct assocquery *q = must(calloc(1, sizeof(*q)));
     struct feed *f = feed_new(FEED_ASSOCS);
 

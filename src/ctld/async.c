@@ -307,7 +307,7 @@ static void one_job(void *ctx, const struct job_ref *ref)
 
 void op_steps_wait(struct ctld *ctld, struct cmd *cmd)
 {
-    const Pst__StepsWaitRequest *req = (const Pst__StepsWaitRequest *)cmd->msg;
+    const Pst__StepsWaitRequest *req = PB_AS(steps_wait_request, cmd->msg);
     struct job *j = NULL;
     struct swaiter *w;
     int r = req->id ? jobs_resolve(ctld, req->id, one_job, &j) : ESLURM_INVALID_JOB_ID;

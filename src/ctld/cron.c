@@ -163,7 +163,7 @@ static bool whose(struct ctld *ctld, struct cmd *cmd, bool given, uint32_t uid)
 
 void op_crontab_get(struct ctld *ctld, struct cmd *cmd)
 {
-    const Pst__CrontabGetRequest *req = (const Pst__CrontabGetRequest *)cmd->msg;
+    const Pst__CrontabGetRequest *req = PB_AS(crontab_get_request, cmd->msg);
     static const Pst__CrontabRecord none = PST__CRONTAB_RECORD__INIT;
     const Pst__CrontabRecord *tab;
 
@@ -332,7 +332,7 @@ static void take(struct change *ch)
 
 void op_crontab_set(struct ctld *ctld, struct cmd *cmd)
 {
-    const Pst__CrontabSetRequest *req = (const Pst__CrontabSetRequest *)cmd->msg;
+    const Pst__CrontabSetRequest *req = PB_AS(crontab_set_request, cmd->msg);
     struct change ch = { .ctld = ctld, .cmd = cmd, .req = req };
 
     if (!whose(ctld, cmd, req->has_uid, req->uid))

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/pbutil.h"
 #include "base/timefmt.h"
 #include "acctd/serve.h"
 #include "ctld/acctadmin.h"
@@ -54,16 +55,16 @@ static struct cmd *cmd_new(struct front *f, struct conn *c, const struct frame *
         free(groups);
     }
     if (frame->op == OP_JOB_SUBMIT) {
-        const Pst__SubmitRequest *req = (const Pst__SubmitRequest *)msg;
+        const Pst__SubmitRequest *req = PB_AS(submit_request, msg);
         bool other = req->has_uid && cmd->uid == 0;
 
         users_lookup(f->users, other ? req->uid : cmd->uid, &cmd->user_name, &cmd->group_name);
     } else if (frame->op == OP_CRONTAB_SET) {
-        const Pst__CrontabSetRequest *req = (const Pst__CrontabSetRequest *)msg;
+        const Pst__CrontabSetRequest *req = PB_AS(crontab_set_request, msg);
 
         users_lookup(f->users, req->has_uid ? req->uid : cmd->uid, &cmd->user_name, &cmd->group_name);
     } else if (frame->op == OP_JOB_UPDATE) {
-        const Pst__JobUpdateRequest *req = (const Pst__JobUpdateRequest *)msg;
+        const Pst__JobUpdateRequest *req = PB_AS(job_update_request, msg);
 
         if (req->set && (req->set->partition || req->set->mcs_label)) /* AllowGroups; MCSPlugin */
             users_lookup(f->users, cmd->uid, &cmd->user_name, &cmd->group_name);
@@ -76,7 +77,7 @@ static void to_core(struct front *f, struct conn *c, const struct frame *frame)
     struct err err = { .text = "" };
     ProtobufCMessage *msg;
     struct cmd *cmd;
-    int r = frame_unpack(frame, &msg, &err);
+    int r = frame_unpack_request(frame, &msg, &err);
 
     if (r < 0) {
         (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST, err.text);

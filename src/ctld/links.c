@@ -293,7 +293,7 @@ static void set_energy(Pst__NodeRecord *rec, const Pst__NodeEnergy *now)
 
 void op_node_report(struct ctld *ctld, struct cmd *cmd)
 {
-    const Pst__NodeReport *rep = (const Pst__NodeReport *)cmd->msg;
+    const Pst__NodeReport *rep = PB_AS(node_report, cmd->msg);
     struct node *n = node_of(ctld, cmd);
 
     if (!n) {
@@ -449,7 +449,7 @@ static void link_set(struct ctld *ctld, struct node *n, struct conn *conn)
 
 void op_node_register(struct ctld *ctld, struct cmd *cmd)
 {
-    const Pst__NodeRegister *reg = (const Pst__NodeRegister *)cmd->msg;
+    const Pst__NodeRegister *reg = PB_AS(node_register, cmd->msg);
     struct node *n = reg->node && reg->node->name ? cluster_node_named(ctld->cluster, reg->node->name)
                                                   : NULL;
     Pst__NodeRegisterReply reply = PST__NODE_REGISTER_REPLY__INIT;

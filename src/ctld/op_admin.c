@@ -28,7 +28,7 @@
 
 void op_ping(struct ctld *ctld, struct cmd *cmd)
 {
-    const Pst__PingRequest *req = (const Pst__PingRequest *)cmd->msg;
+    const Pst__PingRequest *req = PB_AS(ping_request, cmd->msg);
     Pst__PingReply r = PST__PING_REPLY__INIT;
 
     r.host = ctld->host;
@@ -44,7 +44,7 @@ void op_ping(struct ctld *ctld, struct cmd *cmd)
 
 void op_query_script(struct ctld *ctld, struct cmd *cmd)
 {
-    const Pst__JobIdRequest *req = (const Pst__JobIdRequest *)cmd->msg;
+    const Pst__JobIdRequest *req = PB_AS(job_id_request, cmd->msg);
     const struct job *j = cluster_job(ctld->cluster, req->job_id);
     Pst__ScriptReply r = PST__SCRIPT_REPLY__INIT;
     struct blob *b;
@@ -207,7 +207,7 @@ static void stats_reset(struct ctld *ctld)
 
 void op_query_diag(struct ctld *ctld, struct cmd *cmd)
 {
-    const Pst__DiagRequest *req = (const Pst__DiagRequest *)cmd->msg;
+    const Pst__DiagRequest *req = PB_AS(diag_request, cmd->msg);
     bool reset = req->has_reset && req->reset;
     Pst__DiagReply r = PST__DIAG_REPLY__INIT;
     Pst__RpcStat stats[OP_MAX_], *list[OP_MAX_];
@@ -376,7 +376,7 @@ static void nodes_went_down(struct ctld *ctld, const struct hostlist *hl, const 
 
 void op_node_update(struct ctld *ctld, struct cmd *cmd)
 {
-    const Pst__NodeUpdateRequest *req = (const Pst__NodeUpdateRequest *)cmd->msg;
+    const Pst__NodeUpdateRequest *req = PB_AS(node_update_request, cmd->msg);
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
     struct err err = { .text = "" };
     Pst__Transaction *tx;
@@ -485,7 +485,7 @@ static int part_tx(struct ctld *ctld, const Pst__PartUpdateRequest *req, Pst__Tr
 
 void op_part_update(struct ctld *ctld, struct cmd *cmd)
 {
-    const Pst__PartUpdateRequest *req = (const Pst__PartUpdateRequest *)cmd->msg;
+    const Pst__PartUpdateRequest *req = PB_AS(part_update_request, cmd->msg);
     Pst__Transaction *tx = tx_new(core_now());
     int code = part_tx(ctld, req, tx);
     uint64_t lsn;
@@ -522,7 +522,7 @@ void op_reconfigure(struct ctld *ctld, struct cmd *cmd)
 
 void op_shutdown(struct ctld *ctld, struct cmd *cmd)
 {
-    const Pst__ShutdownRequest *req = (const Pst__ShutdownRequest *)cmd->msg;
+    const Pst__ShutdownRequest *req = PB_AS(shutdown_request, cmd->msg);
 
     log_info("shutdown asked for by uid %u", conn_peer(cmd->conn)->uid);
     if (!(req->has_controller_only && req->controller_only))
@@ -535,7 +535,7 @@ void op_shutdown(struct ctld *ctld, struct cmd *cmd)
 
 void op_token(struct ctld *ctld, struct cmd *cmd)
 {
-    const Pst__TokenRequest *req = (const Pst__TokenRequest *)cmd->msg;
+    const Pst__TokenRequest *req = PB_AS(token_request, cmd->msg);
     uint64_t life = req->has_infinite && req->infinite ? UINT64_MAX
                     : req->has_lifespan_s              ? req->lifespan_s
                                                        : 1800;
@@ -566,7 +566,7 @@ void op_token(struct ctld *ctld, struct cmd *cmd)
 
 void op_debug(struct ctld *ctld, struct cmd *cmd)
 {
-    const Pst__DebugRequest *req = (const Pst__DebugRequest *)cmd->msg;
+    const Pst__DebugRequest *req = PB_AS(debug_request, cmd->msg);
     enum log_level level;
 
     if (!req->level || log_level_parse(req->level, &level) < 0) {

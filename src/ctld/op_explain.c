@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/pbutil.h"
 #include "base/strbuf.h"
 #include "ctld/explain.h"
 #include "ctld/feed.h"
@@ -41,7 +42,7 @@ static void list_partitions(struct ctld *ctld, const struct cmd *cmd, const Pst_
 
 void op_query_explain(struct ctld *ctld, struct cmd *cmd)
 {
-    const Pst__ExplainRequest *req = (const Pst__ExplainRequest *)cmd->msg;
+    const Pst__ExplainRequest *req = PB_AS(explain_request, cmd->msg);
     struct job *j = cluster_job(ctld->cluster, req->job_id);
     struct explain_text t = { .ctld = ctld, .job = j, .now_us = core_now() };
     _cleanup_val_(strbuf_done) struct strbuf others = STRBUF_INIT;

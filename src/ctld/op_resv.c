@@ -628,7 +628,7 @@ static bool may_manage(const struct ctld *ctld, const struct cmd *cmd)
 
 void op_resv_update(struct ctld *ctld, struct cmd *cmd)
 {
-    const Pst__ResvRequest *req = (const Pst__ResvRequest *)cmd->msg;
+    const Pst__ResvRequest *req = PB_AS(resv_request, cmd->msg);
     const Pst__ReservationRecord *r = req->name ? cluster_resv_named(ctld->cluster, req->name, strlen(req->name)) : NULL;
     bool drops = (req->has_remove && req->remove) || (req->has_skip && req->skip);
 

@@ -642,7 +642,7 @@ static uint64_t add_array_environment(struct submission *s, Pst__Transaction *tx
 /* The name service lists a user's own group first. */
 static void set_group(Pst__JobRecord *r, const struct cmd *cmd)
 {
-    const Pst__SubmitRequest *req = (const Pst__SubmitRequest *)cmd->msg;
+    const Pst__SubmitRequest *req = PB_AS(submit_request, cmd->msg);
 
     if (r->group_name || !cmd->group_name || req->has_gid)
         return;
@@ -861,7 +861,7 @@ static void test_only(struct ctld *ctld, struct cmd *cmd, Pst__JobRecord *rec, b
 
 void op_job_submit(struct ctld *ctld, struct cmd *cmd)
 {
-    Pst__SubmitRequest *req = (Pst__SubmitRequest *)cmd->msg;
+    Pst__SubmitRequest *req = PB_AS(submit_request, cmd->msg);
     struct submission s = { .ctld = ctld, .cmd = cmd, .req = req };
 
     s.hold = req->has_hold && req->hold;
@@ -931,7 +931,7 @@ void submit_cron_free(struct submission *s)
 
 void op_job_wait(struct ctld *ctld, struct cmd *cmd)
 {
-    const Pst__JobWaitRequest *req = (const Pst__JobWaitRequest *)cmd->msg;
+    const Pst__JobWaitRequest *req = PB_AS(job_wait_request, cmd->msg);
     struct job *j = cluster_job(ctld->cluster, req->job_id);
 
     if (!j) {

@@ -711,7 +711,7 @@ static void by_name(struct update *u)
 
 void op_job_update(struct ctld *ctld, struct cmd *cmd)
 {
-    const Pst__JobUpdateRequest *req = (const Pst__JobUpdateRequest *)cmd->msg;
+    const Pst__JobUpdateRequest *req = PB_AS(job_update_request, cmd->msg);
     struct update u = { .ctld = ctld,
                         .cmd = cmd,
                         .req = req,

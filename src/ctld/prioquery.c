@@ -232,13 +232,12 @@ void prioquery_start(struct front *f, struct conn *c, const struct frame *frame,
 {
     struct err err = { .text = "" };
     struct prioquery *q = calloc(1, sizeof(*q));
-    ProtobufCMessage *msg;
 
     if (!q) {
         (void)conn_error(c, frame->op, frame->id, EPST_BUSY, NULL);
         return;
     }
-    if (frame_unpack(frame, &msg, &err) < 0) {
+    if (FRAME_UNPACK(priority_request, frame, &q->req, &err) < 0) {
         (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST, err.text);
         free(q);
         return;
@@ -247,7 +246,6 @@ void prioquery_start(struct front *f, struct conn *c, const struct frame *frame,
     q->conn = conn_ref(c);
     q->id = frame->id;
     q->began_mono_us = now_mono_us();
-    q->req = (Pst__PriorityRequest *)msg;
     if (view) {
         q->view = *view;
         view->assocs = (struct idmap){ 0 };

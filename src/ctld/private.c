@@ -209,7 +209,7 @@ bool private_takes(struct front *f, struct conn *c, const struct frame *frame)
         bits |= about[i].op == frame->op ? about[i].bits : 0;
     if (conn_peer(c)->uid == 0 || !(atomic_load(&f->ctld->private_data) & bits))
         return false;
-    if (frame_unpack(frame, &msg, &err) < 0) {
+    if (frame_unpack_request(frame, &msg, &err) < 0) {
         (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST, err.text);
         return true;
     }

@@ -424,7 +424,6 @@ void query_start(struct front *f, struct conn *c, const struct frame *frame)
 {
     struct query *q = calloc(1, sizeof(*q));
     struct err err = { .text = "" };
-    ProtobufCMessage *msg;
     int r;
 
     if (!q) {
@@ -436,11 +435,9 @@ void query_start(struct front *f, struct conn *c, const struct frame *frame)
     q->id = frame->id;
     q->op = frame->op;
     q->began_mono_us = now_mono_us();
-    r = frame_unpack(frame, &msg, &err);
-    if (r >= 0) {
-        q->req = (Pst__QueryRequest *)msg;
+    r = FRAME_UNPACK(query_request, frame, &q->req, &err);
+    if (r >= 0)
         r = prepare(q, &err);
-    }
     if (r < 0) {
         (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST, err.text);
         query_free(q);

@@ -105,7 +105,7 @@ static int parse_nodes(const struct ctld *ctld, const char *text, struct hostlis
 
 void op_node_reboot(struct ctld *ctld, struct cmd *cmd)
 {
-    const Pst__NodeRebootRequest *req = (const Pst__NodeRebootRequest *)cmd->msg;
+    const Pst__NodeRebootRequest *req = PB_AS(node_reboot_request, cmd->msg);
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
     const char *text;
     int code = check(ctld, req, &text);

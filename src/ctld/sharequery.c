@@ -404,7 +404,7 @@ static void hide_rows(struct sharequery *q, const struct ctld *ctld, const struc
 
 void op_query_shares(struct ctld *ctld, struct cmd *cmd)
 {
-    const Pst__SharesRequest *req = (const Pst__SharesRequest *)cmd->msg;
+    const Pst__SharesRequest *req = PB_AS(shares_request, cmd->msg);
     struct sharequery *q = must(calloc(1, sizeof(*q)));
     const char *cluster = conf_str(ctld->conf, CONF_CLUSTER_NAME);
     struct cluster *c = ctld->cluster;
@@ -432,7 +432,7 @@ void op_query_shares(struct ctld *ctld, struct cmd *cmd)
 
 void op_usage_reset(struct ctld *ctld, struct cmd *cmd)
 {
-    const Pst__UsageResetRequest *req = (const Pst__UsageResetRequest *)cmd->msg;
+    const Pst__UsageResetRequest *req = PB_AS(usage_reset_request, cmd->msg);
     uint64_t lsn = 0;
 
     for (size_t i = 0; i < req->n_assoc_ids; i++)

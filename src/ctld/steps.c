@@ -378,7 +378,7 @@ static void answer(struct ctld *ctld, struct job *j, const struct cmd *cmd, stru
 
 void op_step_create(struct ctld *ctld, struct cmd *cmd)
 {
-    const Pst__StepCreateRequest *req = (const Pst__StepCreateRequest *)cmd->msg;
+    const Pst__StepCreateRequest *req = PB_AS(step_create_request, cmd->msg);
     static const Pst__StepSpec none = PST__STEP_SPEC__INIT;
     const Pst__StepSpec *spec = req->spec ? req->spec : &none;
     struct job *j = cluster_job(ctld->cluster, req->job_id);
@@ -474,7 +474,7 @@ static void answer_het(struct ctld *ctld, const Pst__HetStepRequest *req, const 
 
 void op_het_step_create(struct ctld *ctld, struct cmd *cmd)
 {
-    const Pst__HetStepRequest *req = (const Pst__HetStepRequest *)cmd->msg;
+    const Pst__HetStepRequest *req = PB_AS(het_step_request, cmd->msg);
     const struct job *leader = cluster_job(ctld->cluster, req->job_id);
     struct part *parts = NULL;
     uint64_t lsn = 0;

@@ -146,7 +146,7 @@ static int check(const struct ctld *ctld, const struct cmd *cmd, const Pst__Trig
 
 void op_trigger_set(struct ctld *ctld, struct cmd *cmd)
 {
-    Pst__TriggerRecord *t = (Pst__TriggerRecord *)cmd->msg;
+    Pst__TriggerRecord *t = PB_AS(trigger_record, cmd->msg);
     const Pst__ClusterRecord *c = ctld->cluster->rec;
     struct err err = { .text = "" };
     Pst__Transaction *tx;
@@ -216,7 +216,7 @@ static bool named_by(const Pst__TriggerRecord *want, const Pst__TriggerRecord *t
 
 void op_trigger_clear(struct ctld *ctld, struct cmd *cmd)
 {
-    const Pst__TriggerRecord *want = (const Pst__TriggerRecord *)cmd->msg;
+    const Pst__TriggerRecord *want = PB_AS(trigger_record, cmd->msg);
     bool admin = cmd_is_admin(ctld, cmd), denied = false;
     Pst__Transaction *tx = tx_new(core_now());
     const Pst__TriggerRecord *t;

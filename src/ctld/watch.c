@@ -413,20 +413,20 @@ void watch_start(struct watch *hub, struct conn *c, const struct frame *frame)
 {
     struct wgroup *g = group_mine(hub);
     struct err err = { .text = "" };
-    ProtobufCMessage *msg = NULL;
+    Pst__WatchRequest *req = NULL;
     struct watcher *w = NULL;
     bool has_since = false;
 
-    if (frame_unpack(frame, &msg, &err) < 0) {
+    if (FRAME_UNPACK(watch_request, frame, &req, &err) < 0) {
         (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST, err.text);
         return;
     }
     if (g && idmap_get(&g->by_conn, conn_id(c)))
         err_set(&err, -EINVAL, "This connection watches already");
     else if (g)
-        w = watcher_new(g, c, frame, (const Pst__WatchRequest *)msg, &err);
-    has_since = ((const Pst__WatchRequest *)msg)->has_since_lsn;
-    protobuf_c_message_free_unpacked(msg, NULL);
+        w = watcher_new(g, c, frame, req, &err);
+    has_since = req->has_since_lsn;
+    pst__watch_request__free_unpacked(req, NULL);
     if (w)
         enter(hub, w, has_since);
     else

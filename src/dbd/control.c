@@ -46,16 +46,16 @@ static void statistics(struct dbd *d, struct conn *c, const struct frame *frame)
 {
     Pst__DiagReply r = PST__DIAG_REPLY__INIT;
     Pst__RpcStat stats[OP_MAX_], *list[OP_MAX_];
-    ProtobufCMessage *msg = NULL;
+    Pst__DiagRequest *req;
     struct err err = { .text = "" };
     bool reset;
 
-    if (frame_unpack(frame, &msg, &err) < 0) {
+    if (FRAME_UNPACK(diag_request, frame, &req, &err) < 0) {
         (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST, err.text); /* it may be gone */
         return;
     }
-    reset = ((const Pst__DiagRequest *)msg)->has_reset && ((const Pst__DiagRequest *)msg)->reset;
-    protobuf_c_message_free_unpacked(msg, NULL);
+    reset = req->has_reset && req->reset;
+    pst__diag_request__free_unpacked(req, NULL);
     if (reset && !is_admin(d, c)) {
         (void)conn_error(c, frame->op, frame->id, ESLURM_ACCESS_DENIED, NULL); /* likewise */
         return;

@@ -30,7 +30,7 @@ static void admin_request(struct dbd *d, struct conn *c, const struct frame *fra
     struct err err = { .text = "" };
     ProtobufCMessage *msg;
 
-    if (frame_unpack(frame, &msg, &err) < 0)
+    if (frame_unpack_request(frame, &msg, &err) < 0)
         (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST, err.text); /* it may be gone */
     else
         adminserve_request(d->admin, c, frame->op, frame->id, msg);

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/log.h"
+#include "base/pbutil.h"
 #include "base/timefmt.h"
 #include "noded.h"
 #include "wire/auth.h"
@@ -297,24 +298,25 @@ static void on_launch(struct listener *l, struct conn *c, const struct frame *fr
     struct request *rq = calloc(1, sizeof(*rq));
     struct err err = { .text = "" };
     ProtobufCMessage *msg = NULL;
-    int r = rq ? frame_unpack(frame, &msg, &err) : -ENOMEM;
+    int r = rq ? frame_unpack_request(frame, &msg, &err) : -ENOMEM;
 
     if (rq) {
         rq->fd = -1;
-        if (frame->op == OP_LAUNCH_STEP)
-            rq->launch = (Pst__LaunchStep *)msg;
-        else if (frame->op == OP_ATTACH_STEP)
-            rq->attach = (Pst__AttachStep *)msg;
-        else if (frame->op == OP_STAT_STEP)
-            rq->stat = (Pst__StatStep *)msg;
-        else if (frame->op == OP_RELAY)
-            rq->relay = (Pst__RelayOpen *)msg;
-        else
-            rq->bcast = (Pst__BcastOpen *)msg;
         rq->op = frame->op;
     }
-    if (r == 0)
+    if (r == 0) {
+        if (frame->op == OP_LAUNCH_STEP)
+            rq->launch = PB_AS(launch_step, msg);
+        else if (frame->op == OP_ATTACH_STEP)
+            rq->attach = PB_AS(attach_step, msg);
+        else if (frame->op == OP_STAT_STEP)
+            rq->stat = PB_AS(stat_step, msg);
+        else if (frame->op == OP_RELAY)
+            rq->relay = PB_AS(relay_open, msg);
+        else
+            rq->bcast = PB_AS(bcast_open, msg);
         r = verify(l->d, rq, &err);
+    }
     if (r == 0) {
         rq->frame_id = frame->id;
         r = conn_detach_fd(c, &rq->fd);

@@ -7,23 +7,24 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/pbutil.h"
 #include "noded.h"
 #include "wire/dialer.h"
 #include "wire/errors.h"
 
 static int op_launch_batch(struct noded *d, ProtobufCMessage *msg, struct err *err)
 {
-    return launch_batch(d, (Pst__LaunchBatch *)msg, err);
+    return launch_batch(d, PB_AS(launch_batch, msg), err);
 }
 
 static int op_prepare_job(struct noded *d, ProtobufCMessage *msg, struct err *err)
 {
-    return launch_prepare(d, (Pst__PrepareJob *)msg, err);
+    return launch_prepare(d, PB_AS(prepare_job, msg), err);
 }
 
 static int op_signal_steps(struct noded *d, ProtobufCMessage *msg, struct err *err)
 {
-    const Pst__SignalSteps *m = (const Pst__SignalSteps *)msg;
+    const Pst__SignalSteps *m = PB_AS(signal_steps, msg);
     struct njob *job = jobs_find(&d->jobs, m->job_id, m->run_id);
 
     if (!job && (m->suspend || m->resume)) {
@@ -38,7 +39,7 @@ static int op_signal_steps(struct noded *d, ProtobufCMessage *msg, struct err *e
 
 static int op_terminate_job(struct noded *d, ProtobufCMessage *msg, struct err *err)
 {
-    const Pst__TerminateJob *m = (const Pst__TerminateJob *)msg;
+    const Pst__TerminateJob *m = PB_AS(terminate_job, msg);
     struct njob *job = jobs_find(&d->jobs, m->job_id, m->run_id);
 
     (void)err;
@@ -54,7 +55,7 @@ static int op_terminate_job(struct noded *d, ProtobufCMessage *msg, struct err *
 
 static int op_launch_async(struct noded *d, ProtobufCMessage *msg, struct err *err)
 {
-    return launch_async(d, (Pst__LaunchStep *)msg, err);
+    return launch_async(d, PB_AS(launch_step, msg), err);
 }
 
 static int op_shutdown(struct noded *d, ProtobufCMessage *msg, struct err *err)
@@ -109,7 +110,7 @@ static int run_op(struct noded *d, const struct frame *frame, struct err *err)
     for (size_t i = 0; i < ARRAY_SIZE(ops); i++) {
         if (ops[i].op != frame->op)
             continue;
-        r = frame_unpack(frame, &msg, err);
+        r = frame_unpack_request(frame, &msg, err);
         if (r < 0)
             return r;
         r = ops[i].fn(d, msg, err);

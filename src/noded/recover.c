@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/pbutil.h"
 #include "base/timefmt.h"
 #include "stepd/ctl.h"
 #include "noded.h"
@@ -86,7 +87,7 @@ bool recover_kill_left(const struct noded *d, const char *step_dir, uint32_t job
 
     if (spool_get_msg(step_dir, "trace", &pst__step_trace__descriptor, &msg) < 0)
         return true; /* it never started anything */
-    h.trace = (const Pst__StepTrace *)msg;
+    h.trace = PB_AS(step_trace, msg);
     fill_hunt(&h, step_dir, job_id);
     (void)snprintf(h.node_env, sizeof(h.node_env), "SLURMD_NODENAME=%s", d->name);
     if (asprintf(&h.conf_env, "SLURM_CONF=%s", conf_path(d->conf)) < 0) {
@@ -154,7 +155,7 @@ static int on_entry(void *ctx, uint32_t job_id, uint64_t run_id, const uint32_t 
     }
     spool_job_dir(d->spool, job_id, run_id, dir, sizeof(dir));
     if (spool_get_msg(dir, "job", &pst__job_on_node__descriptor, &msg) < 0 ||
-        !((Pst__JobOnNode *)msg)->job || jobs_add_take(&d->jobs, (Pst__JobOnNode *)msg, &job) < 0) {
+        !PB_AS(job_on_node, msg)->job || jobs_add_take(&d->jobs, PB_AS(job_on_node, msg), &job) < 0) {
         log_info("dropped an unfinished spool entry job=%u", job_id);
         if (msg)
             protobuf_c_message_free_unpacked(msg, NULL);

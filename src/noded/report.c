@@ -468,15 +468,15 @@ static void on_retry(uv_timer_t *timer)
 /* The controller could not make it durable (its disk is full, say): keep it and try again. */
 static void refused(struct reporter *r, struct flight *f, const struct frame *frame)
 {
-    ProtobufCMessage *msg = NULL;
+    Pst__Error *e = NULL;
     const char *text = "no reason given";
 
-    if (frame && frame_unpack(frame, &msg, NULL) == 0 && ((Pst__Error *)msg)->text)
-        text = ((Pst__Error *)msg)->text;
+    if (frame && FRAME_UNPACK(error, frame, &e, NULL) == 0 && e->text)
+        text = e->text;
     log_error("the controller refused %s: %s", f->registration ? "our registration" : "a report",
               text);
-    if (msg)
-        protobuf_c_message_free_unpacked(msg, NULL);
+    if (e)
+        pst__error__free_unpacked(e, NULL);
     for (size_t i = 0; i < f->events.n && !f->registration; i++)
         events_add(&r->queue, f->events.items[i]);
     if (f->drain)
@@ -496,15 +496,13 @@ static void on_down(void *ctx, const char *why)
 
 static void on_registered(struct reporter *r, const struct frame *frame)
 {
-    ProtobufCMessage *msg = NULL;
+    Pst__NodeRegisterReply *reply;
     uint64_t beat = HEARTBEAT_S;
 
-    if (frame_unpack(frame, &msg, NULL) == 0) {
-        const Pst__NodeRegisterReply *reply = (const Pst__NodeRegisterReply *)msg;
-
+    if (FRAME_UNPACK(node_register_reply, frame, &reply, NULL) == 0) {
         if (reply->has_heartbeat_s && reply->heartbeat_s)
             beat = reply->heartbeat_s;
-        protobuf_c_message_free_unpacked(msg, NULL);
+        pst__node_register_reply__free_unpacked(reply, NULL);
     }
     if (!r->registered)
         log_info("registered with the controller as %s", r->d->name);

@@ -196,9 +196,9 @@ static void on_readable(uv_poll_t *poll, int status, int events)
             return;
         }
         if (ns_fd >= 0)
-            ns_take(step->job, (Pst__StepNews *)msg, TAKE_FD(ns_fd));
-        over = ((Pst__StepNews *)msg)->end != NULL;
-        on_news(d, step, (Pst__StepNews *)msg);
+            ns_take(step->job, PB_AS(step_news, msg), TAKE_FD(ns_fd));
+        over = PB_AS(step_news, msg)->end != NULL;
+        on_news(d, step, PB_AS(step_news, msg));
         protobuf_c_message_free_unpacked(msg, NULL);
         if (over)
             return; /* step may be gone with its job */

@@ -111,7 +111,7 @@ static int fetch_resvs(struct client *client, Pst__Transaction *tx)
 
     if (r < 0)
         return r;
-    set = (const Pst__ResvSet *)msg;
+    set = PB_AS(resv_set, msg);
     for (size_t i = 0; i < set->n_items; i++)
         tx_resv_put(tx, PST__EVENT_KIND__EV_RESV_CREATE, set->items[i]);
     protobuf_c_message_free_unpacked(msg, NULL);

@@ -50,7 +50,7 @@ static int ask(struct client *client, Pst__JobRecord *job, const char *array,
     r = client_call(client, OP_JOB_SUBMIT, &req.base, &msg);
     if (r < 0)
         return say_error("sim: --submit: %s", client_strerror(client, r));
-    reply = (Pst__SubmitReply *)msg;
+    reply = PB_AS(submit_reply, msg);
     *ret_job = TAKE_PTR(reply->record);
     protobuf_c_message_free_unpacked(msg, NULL);
     return *ret_job ? STATUS_OK

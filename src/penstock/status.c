@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "api.pb-c.h"
+#include "base/pbutil.h"
 #include "base/strbuf.h"
 #include "conf/conf.h"
 #include "wire/client.h"
@@ -193,7 +194,7 @@ int cmd_ping(int argc, char **argv)
     if (r < 0) {
         (void)say_error("%s", client_strerror(client, r));
     } else {
-        const Pst__PingReply *ping = (const Pst__PingReply *)reply;
+        const Pst__PingReply *ping = PB_AS(ping_reply, reply);
 
         (void)printf("lsn %" PRIu64, ping->lsn);
         if (ping->has_state_hash)

@@ -77,12 +77,12 @@ static void read_link(struct service *s)
     int r = 0;
 
     while (!s->over && (r = client_recv(s->link, 0, &f)) > 0) {
-        ProtobufCMessage *msg = NULL;
+        Pst__StepMpi *msg;
 
-        if (f.op != OP_STEP_MPI || frame_unpack(&f, &msg, NULL) < 0)
+        if (FRAME_UNPACK(step_mpi, &f, &msg, NULL) < 0)
             continue;
-        service_kind.message(s, (const Pst__StepMpi *)msg);
-        protobuf_c_message_free_unpacked(msg, NULL);
+        service_kind.message(s, msg);
+        pst__step_mpi__free_unpacked(msg, NULL);
     }
     if (r < 0)
         s->over = true;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/pbutil.h"
 #include "stepd/ctl.h"
 #include "stepfile.pb-c.h"
 
@@ -38,7 +39,7 @@ static int answer(int fd, int *ret_ns, int *ret_flags)
     } while (r == -EAGAIN);
     if (r <= 0)
         return r < 0 ? r : -ECONNRESET;
-    news = (const Pst__StepNews *)msg;
+    news = PB_AS(step_news, msg);
     r = news->adopted ? 0 : -EREMOTEIO;
     if (r == 0) { /* a mount namespace itself, or a pidfd with flags */
         *ret_flags = news->has_ns_flags ? (int)news->ns_flags : CLONE_NEWNS;

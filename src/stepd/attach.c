@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/pbutil.h"
 #include "stepd/step.h"
 #include "wire/client.h"
 
@@ -101,16 +102,15 @@ static void on_frame(struct step *s, const struct frame *f)
 {
     ProtobufCMessage *msg = NULL;
 
-    if (f->flags & FRAME_REPLY || (f->op != OP_STEP_IO && f->op != OP_STEP_SIGNAL) ||
-        frame_unpack(f, &msg, NULL) < 0)
+    if ((f->op != OP_STEP_IO && f->op != OP_STEP_SIGNAL) || frame_unpack_request(f, &msg, NULL) < 0)
         return;
     if (f->op == OP_STEP_IO) {
-        Pst__StepIo *io = (Pst__StepIo *)msg;
+        Pst__StepIo *io = PB_AS(step_io, msg);
 
         io->eof = false;
         io_input(s, io);
     } else {
-        io_signal(s, (const Pst__StepSignal *)msg);
+        io_signal(s, PB_AS(step_signal, msg));
     }
     protobuf_c_message_free_unpacked(msg, NULL);
 }

@@ -162,24 +162,20 @@ static int answer(struct bcast *b, unsigned op, uint32_t id, int r)
 static int one_block(struct bcast *b)
 {
     struct frame f;
-    ProtobufCMessage *msg = NULL;
-    const Pst__BcastBlock *block;
+    Pst__BcastBlock *block;
     bool last;
     int r = client_recv(b->client, BLOCK_WAIT_MS, &f);
 
     if (r <= 0)
         return r < 0 ? r : -ETIMEDOUT;
-    if (f.op != OP_BCAST_BLOCK || f.flags & FRAME_REPLY)
-        return -EPROTO;
-    r = frame_unpack(&f, &msg, NULL);
+    r = FRAME_UNPACK(bcast_block, &f, &block, NULL);
     if (r < 0)
         return r;
-    block = (const Pst__BcastBlock *)msg;
     last = block->has_last && block->last;
     r = write_block(b, block);
     if (r == 0 && last)
         r = place(b);
-    protobuf_c_message_free_unpacked(msg, NULL);
+    pst__bcast_block__free_unpacked(block, NULL);
     (void)answer(b, OP_BCAST_BLOCK, f.id, r); /* a sender that left is seen at the next block */
     return r < 0 ? r : !last;
 }
@@ -214,18 +210,14 @@ static int one_file(struct bcast *b, const Pst__BcastOpen *open, uint32_t id)
 /* The sender may have more for us.  1 with the request, which is the caller's to free; 0 no more; negative: over. */
 static int next_file(struct bcast *b, Pst__BcastOpen **ret_open, uint32_t *ret_id)
 {
-    ProtobufCMessage *msg = NULL;
     struct frame f;
     int r = client_recv(b->client, BLOCK_WAIT_MS, &f);
 
     if (r <= 0)
         return 0;
-    if (f.op != OP_BCAST_OPEN || f.flags & FRAME_REPLY)
-        return -EPROTO;
-    r = frame_unpack(&f, &msg, NULL);
+    r = FRAME_UNPACK(bcast_open, &f, ret_open, NULL);
     if (r < 0)
         return r;
-    *ret_open = (Pst__BcastOpen *)msg;
     *ret_id = f.id;
     return 1;
 }

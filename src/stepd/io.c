@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/pbutil.h"
 #include "stepd/mpi.h"
 #include "stepd/step.h"
 #include "wire/client.h"
@@ -240,17 +241,17 @@ static void on_frame(struct step *s, const struct frame *f)
             s->linger_mono_us = 1;
         return;
     }
-    if (f->flags & FRAME_REPLY || (f->op != OP_STEP_IO && f->op != OP_STEP_SIGNAL && f->op != OP_STEP_MPI))
+    if (f->op != OP_STEP_IO && f->op != OP_STEP_SIGNAL && f->op != OP_STEP_MPI)
         return;
-    if (frame_unpack(f, &msg, NULL) < 0)
+    if (frame_unpack_request(f, &msg, NULL) < 0)
         return;
     if (f->op == OP_STEP_IO) {
-        s->in_got += ((const Pst__StepIo *)msg)->data.len;
-        io_input(s, (const Pst__StepIo *)msg);
+        s->in_got += PB_AS(step_io, msg)->data.len;
+        io_input(s, PB_AS(step_io, msg));
     } else if (f->op == OP_STEP_MPI)
-        mpi_message(s, (const Pst__StepMpi *)msg);
+        mpi_message(s, PB_AS(step_mpi, msg));
     else
-        io_signal(s, (const Pst__StepSignal *)msg);
+        io_signal(s, PB_AS(step_signal, msg));
     protobuf_c_message_free_unpacked(msg, NULL);
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/pbutil.h"
 #include "stepd/ask.h"
 #include "stepd/bcast.h"
 #include "stepd/ns.h"
@@ -43,7 +44,7 @@ static int read_step_file(Pst__StepFile **ret_sf)
 {
     ProtobufCMessage *msg = NULL;
     int r = read_file(&pst__step_file__descriptor, &msg);
-    Pst__StepFile *sf = (Pst__StepFile *)msg;
+    Pst__StepFile *sf = PB_AS(step_file, msg);
 
     if (r < 0)
         return r;
@@ -72,7 +73,7 @@ static int serve_user(void)
     (void)signal(SIGPIPE, SIG_IGN); /* a sender that leaves is an error of its connection */
     (void)fcntl(STEP_FD_SRUN, F_SETFD, FD_CLOEXEC);
     if (read_file(&pst__bcast_file__descriptor, &msg) == 0) {
-        const Pst__BcastFile *file = (const Pst__BcastFile *)msg;
+        const Pst__BcastFile *file = PB_AS(bcast_file, msg);
 
         status = file->relay ? relay_serve(file, STEP_FD_SRUN) : bcast_serve(file, STEP_FD_SRUN);
     }

@@ -91,16 +91,16 @@ static int wait_ready(struct mpi *m)
     int r;
 
     do {
-        ProtobufCMessage *msg = NULL;
+        Pst__StepMpi *msg;
         int64_t left = (until - now_mono_us()) / 1000;
 
         r = left > 0 ? client_recv(m->link, (int)left, &f) : -ETIMEDOUT;
-        if (r <= 0 || f.op != OP_STEP_MPI || frame_unpack(&f, &msg, NULL) < 0)
+        if (r <= 0 || FRAME_UNPACK(step_mpi, &f, &msg, NULL) < 0)
             continue;
-        if (((const Pst__StepMpi *)msg)->kind == PST__STEP_MPI_KIND__MPI_READY)
-            m->ready = (Pst__StepMpi *)msg;
+        if (msg->kind == PST__STEP_MPI_KIND__MPI_READY)
+            m->ready = msg;
         else
-            protobuf_c_message_free_unpacked(msg, NULL);
+            pst__step_mpi__free_unpacked(msg, NULL);
     } while (r >= 0 && !m->ready);
     return r < 0 ? r : 0;
 }
@@ -267,11 +267,11 @@ void mpi_poll_done(struct step *s, const struct pollfd *fd)
     if (fd->revents & POLLOUT && client_flush(m->link) < 0 && client_fd(m->link) < 0)
         r = -EPIPE;
     while (r >= 0 && m->link && (r = client_recv(m->link, 0, &f)) > 0) {
-        ProtobufCMessage *msg = NULL;
+        Pst__StepMpi *msg;
 
-        if (f.op == OP_STEP_MPI && frame_unpack(&f, &msg, NULL) == 0) {
-            from_service(s, (Pst__StepMpi *)msg);
-            protobuf_c_message_free_unpacked(msg, NULL);
+        if (FRAME_UNPACK(step_mpi, &f, &msg, NULL) == 0) {
+            from_service(s, msg);
+            pst__step_mpi__free_unpacked(msg, NULL);
         }
     }
     if (r < 0 && m->link)

@@ -75,22 +75,20 @@ static void pass_answer(struct relay *r, const struct fan_link *l, const struct 
 /* The answer to a request.  That of a launch says something only when it is a refusal. */
 static void on_answer(struct relay *r, struct fan_link *l, const struct frame *f)
 {
-    ProtobufCMessage *msg = NULL;
-    const Pst__Error *e;
+    Pst__Error *e;
 
     if (!(f->flags & FRAME_ERROR)) {
         if (r->fan.open->bcast && !l->relay)
             pass_answer(r, l, f);
         return;
     }
-    if (frame_unpack(f, &msg, NULL) < 0) {
+    if (FRAME_UNPACK(error, f, &e, NULL) < 0) {
         link_lost(r, l, slurm_err_text(EPST_PROTOCOL));
         return;
     }
-    e = (const Pst__Error *)msg;
     l->client = client_free(l->client);
     tell_refused(r, l->lo, l->hi, e->text ? e->text : "the request was refused", e->code);
-    protobuf_c_message_free_unpacked(msg, NULL);
+    pst__error__free_unpacked(e, NULL);
 }
 
 static void on_below(struct relay *r, struct fan_link *l, const struct frame *f)
@@ -146,12 +144,10 @@ static bool read_below(struct relay *r, struct fan_link *l)
 
 static void on_relay_frame(struct relay *r, const struct frame *f)
 {
-    ProtobufCMessage *msg = NULL;
     Pst__RelayFrame *down;
 
-    if (frame_unpack(f, &msg, NULL) < 0)
+    if (FRAME_UNPACK(relay_frame, f, &down, NULL) < 0)
         return;
-    down = (Pst__RelayFrame *)msg;
     for (size_t i = 0; i < r->fan.n_links; i++) {
         struct fan_link *l = &r->fan.links[i];
         int n;
@@ -163,7 +159,7 @@ static void on_relay_frame(struct relay *r, const struct frame *f)
         if (n < 0 && client_fd(l->client) < 0)
             link_lost(r, l, strerror(-n));
     }
-    protobuf_c_message_free_unpacked(msg, NULL);
+    pst__relay_frame__free_unpacked(down, NULL);
 }
 
 static bool below_full(const struct relay *r)

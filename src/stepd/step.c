@@ -21,6 +21,7 @@
 #include <netinet/in.h>
 
 #include "base/cleanup.h"
+#include "base/pbutil.h"
 #include "base/timefmt.h"
 #include "stepd/bind.h"
 #include "stepd/ctl.h"
@@ -212,12 +213,12 @@ static void read_conn(struct step *s, int i)
             drop_conn(s, i);
             return;
         }
-        if (fd >= 0 && ((const Pst__StepOrder *)msg)->has_stat_id)
-            gather_answer(s, fd, ((const Pst__StepOrder *)msg)->stat_id);
+        if (fd >= 0 && PB_AS(step_order, msg)->has_stat_id)
+            gather_answer(s, fd, PB_AS(step_order, msg)->stat_id);
         else if (fd >= 0)
-            attach_new(s, fd, ((const Pst__StepOrder *)msg)->attach_id);
+            attach_new(s, fd, PB_AS(step_order, msg)->attach_id);
         else
-            on_order(s, i, (const Pst__StepOrder *)msg);
+            on_order(s, i, PB_AS(step_order, msg));
         protobuf_c_message_free_unpacked(msg, NULL);
     }
 }

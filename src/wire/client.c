@@ -367,18 +367,16 @@ int client_recv_any(struct client *c, int64_t deadline, struct frame *ret_frame)
 
 int client_take_error(struct client *c, const struct frame *frame)
 {
-    ProtobufCMessage *msg = NULL;
+    Pst__Error *e;
 
     free(c->error_text);
     c->error_text = NULL;
     c->error_code = EPST_PROTOCOL;
-    if (frame_unpack(frame, &msg, NULL) == 0) {
-        const Pst__Error *e = (const Pst__Error *)msg;
-
+    if (FRAME_UNPACK(error, frame, &e, NULL) == 0) {
         c->error_code = e->has_code ? e->code : SLURM_ERROR;
         if (e->text && e->text[0])
             c->error_text = strdup(e->text); /* lost for want of memory: the standard text serves */
-        protobuf_c_message_free_unpacked(msg, NULL);
+        pst__error__free_unpacked(e, NULL);
     }
     return -EREMOTEIO;
 }
@@ -386,12 +384,12 @@ int client_take_error(struct client *c, const struct frame *frame)
 /* The challenge on the local socket, where nobody waited for it: only its versions matter. */
 static int note_challenge(struct client *c, const struct frame *frame)
 {
-    ProtobufCMessage *msg;
-    int r = frame_unpack(frame, &msg, NULL);
+    Pst__Challenge *challenge;
+    int r = FRAME_UNPACK(challenge, frame, &challenge, NULL);
 
     if (r == 0) {
-        r = hello_version((const Pst__Challenge *)msg, &c->version, NULL);
-        protobuf_c_message_free_unpacked(msg, NULL);
+        r = hello_version(challenge, &c->version, NULL);
+        pst__challenge__free_unpacked(challenge, NULL);
     }
     if (r == 0)
         return 0;
@@ -434,8 +432,8 @@ int client_recv(struct client *c, int timeout_ms, struct frame *ret_frame)
 
 /* ---- calls ---- */
 
-/* Next frame of the reply to id. */
-static int recv_reply(struct client *c, uint32_t id, int64_t deadline, struct frame *ret_frame)
+/* Next frame of the reply to request id, which was an op. */
+static int recv_reply(struct client *c, unsigned op, uint32_t id, int64_t deadline, struct frame *ret_frame)
 {
     for (;;) {
         int r = recv_frame(c, deadline, ret_frame);
@@ -444,8 +442,11 @@ static int recv_reply(struct client *c, uint32_t id, int64_t deadline, struct fr
             return -ETIMEDOUT;
         if (r < 0)
             return r;
-        if (ret_frame->id == id && (ret_frame->flags & FRAME_REPLY))
-            return (ret_frame->flags & FRAME_ERROR) ? client_take_error(c, ret_frame) : 0;
+        if (ret_frame->id != id || !(ret_frame->flags & FRAME_REPLY))
+            continue;
+        if (ret_frame->flags & FRAME_ERROR)
+            return client_take_error(c, ret_frame);
+        return ret_frame->op == op ? 0 : fail(c, -EPROTO);
     }
 }
 
@@ -457,7 +458,7 @@ static int send_request(struct client *c, unsigned op, const ProtobufCMessage *r
     struct frame f;
 
     if (r == -EPIPE || r == -ECONNRESET) {
-        int r2 = c->broken ? r : recv_reply(c, id, client_deadline(c->timeout_ms), &f);
+        int r2 = c->broken ? r : recv_reply(c, op, id, client_deadline(c->timeout_ms), &f);
 
         c->broken = true;
         return r2 == -EREMOTEIO ? r2 : -EPIPE;
@@ -480,10 +481,10 @@ int client_call(struct client *c, unsigned op, const ProtobufCMessage *request,
 
     if (r < 0)
         return r;
-    r = recv_reply(c, id, deadline, &f);
+    r = recv_reply(c, op, id, deadline, &f);
     if (r < 0 || !ret_reply)
         return r;
-    r = frame_unpack(&f, ret_reply, NULL);
+    r = frame_unpack(&f, wire_op_info(op)->reply, ret_reply, NULL);
     return r == -ENOMEM || r == 0 ? r : -EPROTO;
 }
 
@@ -495,7 +496,7 @@ int client_stream(struct client *c, unsigned op, const ProtobufCMessage *request
     int r = send_request(c, op, request, id);
 
     while (r == 0) {
-        r = recv_reply(c, id, client_deadline(c->timeout_ms), &f);
+        r = recv_reply(c, op, id, client_deadline(c->timeout_ms), &f);
         if (r == 0)
             r = fn(ctx, &f);
         if (r >= 0 && !(f.flags & FRAME_MORE))

@@ -155,7 +155,6 @@ static int unsent(struct client *c, int r, int64_t deadline, struct err *err)
 static int await_challenge(struct client *c, int64_t deadline, uint8_t nonce[AUTH_NONCE_SIZE],
                            struct err *err)
 {
-    ProtobufCMessage *msg;
     Pst__Challenge *challenge;
     struct frame f;
     int r = client_recv_any(c, deadline, &f);
@@ -166,15 +165,14 @@ static int await_challenge(struct client *c, int64_t deadline, uint8_t nonce[AUT
         return err_set(err, r, "%s", client_strerror(c, r));
     if ((f.flags & FRAME_REPLY) && (f.flags & FRAME_ERROR))
         return refused(c, &f, err);
-    if (f.op != OP_CHALLENGE || frame_unpack(&f, &msg, NULL) < 0)
+    if (FRAME_UNPACK(challenge, &f, &challenge, NULL) < 0)
         return err_set(err, -EPROTO, "%s", slurm_err_text(EPST_PROTOCOL));
-    challenge = (Pst__Challenge *)msg;
     r = hello_version(challenge, &c->version, err);
     if (r == 0 && challenge->nonce.len != AUTH_NONCE_SIZE)
         r = err_set(err, -EPROTO, "%s", slurm_err_text(EPST_PROTOCOL));
     if (r == 0)
         memcpy(nonce, challenge->nonce.data, AUTH_NONCE_SIZE);
-    protobuf_c_message_free_unpacked(msg, NULL);
+    pst__challenge__free_unpacked(challenge, NULL);
     return r;
 }
 

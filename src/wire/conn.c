@@ -379,6 +379,10 @@ static int on_header(struct link *l, const uint8_t *header, struct frame *ret_fr
         link_close(l, "peer does not speak the protocol");
         return r;
     }
+    if (c->state == CONN_NEW && (f.flags & FRAME_REPLY)) {
+        link_close(l, "peer answers before it was asked");
+        return -EACCES;
+    }
     if (c->state == CONN_NEW && !(f.op == OP_HELLO && f.len <= CONN_HELLO_BYTES) &&
         !open_to_all(c, &f)) {
         conn_refuse(c, &f, EPST_AUTH, NULL);
@@ -421,6 +425,8 @@ static void on_frame(struct link *l, const struct frame *f)
     if (f->flags & FRAME_REPLY) {
         if (hooks->on_reply)
             hooks->on_reply(config_of(c)->ctx, c, f);
+        else
+            link_close(l, "peer answers what was not asked");
     } else if (f->op == OP_HELLO || f->op == OP_CHALLENGE) {
         conn_refuse(c, f, EPST_BAD_REQUEST, NULL);
     } else if (!wire_op_info(f->op)) {

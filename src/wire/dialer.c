@@ -379,30 +379,28 @@ static void greet(struct dialer *d, const Pst__Challenge *challenge)
 
 static void on_challenge(struct dialer *d, const struct frame *f)
 {
-    ProtobufCMessage *msg;
+    Pst__Challenge *challenge;
 
-    if (f->op != OP_CHALLENGE || (f->flags & FRAME_REPLY) || frame_unpack(f, &msg, NULL) < 0) {
+    if (FRAME_UNPACK(challenge, f, &challenge, NULL) < 0) {
         handshake_failed(d, (f->flags & FRAME_ERROR) ? slurm_err_text(EPST_BUSY)
                                                      : slurm_err_text(EPST_PROTOCOL));
         return;
     }
-    greet(d, (const Pst__Challenge *)msg);
-    protobuf_c_message_free_unpacked(msg, NULL);
+    greet(d, challenge);
+    pst__challenge__free_unpacked(challenge, NULL);
 }
 
 static void on_hello_reply(struct dialer *d, const struct frame *f)
 {
-    ProtobufCMessage *msg;
+    Pst__Error *e;
 
     if (f->op != OP_HELLO || !(f->flags & FRAME_REPLY)) {
         handshake_failed(d, slurm_err_text(EPST_PROTOCOL));
     } else if (!(f->flags & FRAME_ERROR)) {
         go_up(d);
-    } else if (frame_unpack(f, &msg, NULL) == 0) {
-        const Pst__Error *e = (const Pst__Error *)msg;
-
+    } else if (FRAME_UNPACK(error, f, &e, NULL) == 0) {
         handshake_failed(d, e->text && e->text[0] ? e->text : slurm_err_text(e->code));
-        protobuf_c_message_free_unpacked(msg, NULL);
+        pst__error__free_unpacked(e, NULL);
     } else {
         handshake_failed(d, slurm_err_text(EPST_PROTOCOL));
     }

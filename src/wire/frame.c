@@ -75,12 +75,18 @@ void frame_peek_header(const uint8_t *buf, struct frame *ret_frame)
     };
 }
 
+bool frame_flags_ok(uint32_t flags)
+{
+    return flags == 0 || flags == FRAME_ONEWAY || flags == FRAME_REPLY ||
+           flags == (FRAME_REPLY | FRAME_MORE) || flags == (FRAME_REPLY | FRAME_ERROR);
+}
+
 int frame_read_header(const uint8_t *buf, struct frame *ret_frame)
 {
     struct frame f;
 
     frame_peek_header(buf, &f);
-    if (memcmp(buf, magic, sizeof(magic)) != 0)
+    if (memcmp(buf, magic, sizeof(magic)) != 0 || !frame_flags_ok(f.flags))
         return -EBADMSG;
     if (f.len > body_cap(f.op, f.flags))
         return -EMSGSIZE;
@@ -162,22 +168,25 @@ int frame_pack_error(unsigned op, uint32_t id, int code, const char *text, uint8
     return frame_pack(op, FRAME_REPLY | FRAME_ERROR, id, 0, &e.base, ret_buf, ret_len);
 }
 
-int frame_unpack(const struct frame *frame, ProtobufCMessage **ret_msg, struct err *err)
+const ProtobufCMessageDescriptor *frame_message(const struct frame *frame)
 {
     const struct wire_op_info *info = wire_op_info(frame->op);
-    const ProtobufCMessageDescriptor *desc;
-    const struct pb_caps *caps;
-    ProtobufCMessage *msg;
-    int r;
 
-    if ((frame->flags & FRAME_REPLY) && (frame->flags & FRAME_ERROR))
-        desc = &pst__error__descriptor;
-    else if (!info)
-        return err_set(err, -ENOENT, "operation %u is unknown to this release", frame->op);
-    else
-        desc = (frame->flags & FRAME_REPLY) ? info->reply : info->request;
-    caps = desc == &pst__record_batch__descriptor ? &wire_batch_caps : &wire_caps;
-    r = pb_check_caps(desc, frame->body, frame->len, caps, err);
+    if (frame->flags & FRAME_ERROR)
+        return &pst__error__descriptor;
+    if (!info)
+        return NULL;
+    return (frame->flags & FRAME_REPLY) ? info->reply : info->request;
+}
+
+static int unpack_as(const struct frame *frame, const ProtobufCMessageDescriptor *desc,
+                     ProtobufCMessage **ret_msg, struct err *err)
+{
+    const struct pb_caps *caps =
+        desc == &pst__record_batch__descriptor ? &wire_batch_caps : &wire_caps;
+    int r = pb_check_caps(desc, frame->body, frame->len, caps, err);
+    ProtobufCMessage *msg;
+
     if (r < 0)
         return r;
     msg = protobuf_c_message_unpack(desc, NULL, frame->len, frame->body);
@@ -185,4 +194,35 @@ int frame_unpack(const struct frame *frame, ProtobufCMessage **ret_msg, struct e
         return err_set(err, -EBADMSG, "malformed %s message", desc->name);
     *ret_msg = msg;
     return 0;
+}
+
+int frame_unpack(const struct frame *frame, const ProtobufCMessageDescriptor *expected,
+                 ProtobufCMessage **ret_msg, struct err *err)
+{
+    const ProtobufCMessageDescriptor *desc = frame_message(frame);
+
+    if (!desc)
+        return err_set(err, -ENOENT, "operation %u is unknown to this release", frame->op);
+    if (desc != expected)
+        return err_set(err, -EPROTO, "%s came where %s is expected", desc->name, expected->name);
+    return unpack_as(frame, desc, ret_msg, err);
+}
+
+int frame_unpack_request(const struct frame *frame, ProtobufCMessage **ret_msg, struct err *err)
+{
+    const struct wire_op_info *info = wire_op_info(frame->op);
+
+    if (!info)
+        return err_set(err, -ENOENT, "operation %u is unknown to this release", frame->op);
+    if (frame->flags & FRAME_REPLY)
+        return err_set(err, -EPROTO, "a reply came where a request is expected");
+    return frame_unpack(frame, info->request, ret_msg, err);
+}
+
+int frame_unpack_body(const struct frame *frame, const ProtobufCMessageDescriptor *expected,
+                      ProtobufCMessage **ret_msg, struct err *err)
+{
+    if (frame->flags & FRAME_ERROR)
+        return err_set(err, -EPROTO, "an error came where %s is expected", expected->name);
+    return unpack_as(frame, expected, ret_msg, err);
 }

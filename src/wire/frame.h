@@ -45,10 +45,15 @@ struct frame {
 
 #define FRAME_UNKNOWN_OP_MAX (1u * WIRE_MIB) /* body of a request whose op we do not know */
 
+/* Flags that make sense together: a request (alone or ONEWAY), or a reply (alone, with MORE or with
+ * ERROR).  Everything else, bits that this release does not know among it, is a peer that does not
+ * keep to the protocol. */
+bool frame_flags_ok(uint32_t flags);
+
 /* Read a header from exactly FRAME_HEADER_SIZE bytes; body is not touched.
- * Errors: -EBADMSG magic, -EPROTO version outside what we understand (OP_CHALLENGE and OP_HELLO are
- * exempt: they are how versions get negotiated), -EMSGSIZE length over the op's cap (FRAME_MAX_BODY
- * for replies). */
+ * Errors: -EBADMSG magic or flags, -EPROTO version outside what we understand (OP_CHALLENGE and
+ * OP_HELLO are exempt: they are how versions get negotiated), -EMSGSIZE length over the op's cap
+ * (FRAME_MAX_BODY for replies). */
 int frame_decode_header(const uint8_t *buf, struct frame *ret_frame);
 /* The same without the version check, for a receiver that negotiated with a newer peer. */
 int frame_read_header(const uint8_t *buf, struct frame *ret_frame);
@@ -70,7 +75,33 @@ int frame_pack(unsigned op, uint32_t flags, uint32_t id, uint32_t deadline_ms,
 int frame_pack_error(unsigned op, uint32_t id, int code, const char *text, uint8_t **ret_buf,
                      size_t *ret_len);
 
-/* Unpack the body as what op and flags say (request, reply or Error message), after the caps check.
- * Caller frees with protobuf_c_message_free_unpacked(msg, NULL).  Errors: -EBADMSG, -EMSGSIZE,
- * -ENOMEM, -ENOENT unknown op; err says which. */
-int frame_unpack(const struct frame *frame, ProtobufCMessage **ret_msg, struct err *err);
+/* The message that a frame's op and flags announce: the op's request, its reply, or Error.  NULL when
+ * the op is unknown. */
+const ProtobufCMessageDescriptor *frame_message(const struct frame *frame);
+
+/* Unpack the body, after the caps check, as the message that the caller expects.  The caller frees it
+ * with protobuf_c_message_free_unpacked(msg, NULL).  Nobody else decides on the type: when op and flags
+ * announce another message the call fails, so what comes back may be used as `expected`.
+ * Errors: -EPROTO another message than expected, -EBADMSG malformed, -EMSGSIZE, -ENOMEM, -ENOENT
+ * unknown op; err says which. */
+int frame_unpack(const struct frame *frame, const ProtobufCMessageDescriptor *expected,
+                 ProtobufCMessage **ret_msg, struct err *err);
+/* The same for a request whose op alone decides what it is: a dispatcher that then calls the op's
+ * handler.  Replies are -EPROTO. */
+int frame_unpack_request(const struct frame *frame, ProtobufCMessage **ret_msg, struct err *err);
+/* The body as `expected` whatever op says: a request that waits is answered with JobStatus frames
+ * under its own op.  An Error is -EPROTO. */
+int frame_unpack_body(const struct frame *frame, const ProtobufCMessageDescriptor *expected,
+                      ProtobufCMessage **ret_msg, struct err *err);
+
+/* frame_unpack() with a result of the right type, NULL on failure:
+ * Pst__Hello *hello; r = FRAME_UNPACK(hello, f, &hello, err). */
+#define FRAME_UNPACK(name, frame, ret_msg, err)                                                    \
+    ({                                                                                             \
+        ProtobufCMessage *unpacked_ = NULL;                                                        \
+        __typeof__(pst__##name##__unpack(NULL, 0, NULL)) *typed_ = (ret_msg);                      \
+        int unpack_r_ = frame_unpack((frame), &pst__##name##__descriptor, &unpacked_, (err));      \
+                                                                                                   \
+        *typed_ = (void *)unpacked_;                                                               \
+        unpack_r_;                                                                                 \
+    })

@@ -36,7 +36,8 @@ struct server_hooks {
     /* A request (or one-way) arrived, within its op's cap, not unpacked (frame_unpack() checks the
      * caps of fields).  frame and body are borrowed for the call.  Must not block. */
     void (*on_request)(void *ctx, struct conn *c, const struct frame *frame);
-    /* A reply to a request that we sent on this connection (conn_request). May be NULL. */
+    /* A reply to a request that we sent on this connection (conn_request).  May be NULL:
+     * then a peer that sends a reply is disconnected. */
     void (*on_reply)(void *ctx, struct conn *c, const struct frame *frame);
     /* The connection is gone (called once, on its thread; only for connections that were let in).
      */

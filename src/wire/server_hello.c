@@ -247,18 +247,16 @@ static int check_terms(struct check *k)
 static struct check *check_new(struct conn *c, const struct frame *frame)
 {
     struct check *k = calloc(1, sizeof(*k));
-    ProtobufCMessage *msg;
 
     if (!k)
         return NULL;
     k->conn = conn_ref(c);
     k->work.data = k;
     k->frame_id = frame->id;
-    if (frame_unpack(frame, &msg, NULL) < 0) {
+    if (FRAME_UNPACK(hello, frame, &k->hello, NULL) < 0) {
         check_free(k);
         return NULL;
     }
-    k->hello = (Pst__Hello *)msg;
     return k;
 }
 

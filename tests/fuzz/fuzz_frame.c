@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     memcpy(body, data + FRAME_HEADER_SIZE, f.len);
     f.body = body;
-    if (frame_unpack(&f, &msg, &err) == 0) {
+    if (frame_unpack(&f, frame_message(&f), &msg, &err) == 0) {
         size_t len = protobuf_c_message_get_packed_size(msg);
         uint8_t *again = malloc(len + 1);
 

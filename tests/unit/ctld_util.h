@@ -425,7 +425,7 @@ UTIL int take_batch(void *ctx, const struct frame *frame)
     ProtobufCMessage *msg = NULL;
     Pst__RecordBatch *b;
 
-    assert_int_equal(frame_unpack(frame, &msg, NULL), 0);
+    assert_int_equal(frame_unpack(frame, frame_message(frame), &msg, NULL), 0);
     b = (Pst__RecordBatch *)msg;
     for (size_t i = 0; i < b->n_records; i++, w->n++) {
         ProtobufCMessage *rec =
@@ -607,13 +607,13 @@ UTIL int node_pump(struct fake_node *n, int timeout_ms, uint32_t id, int *ret_co
             return 0;
         *ret_code = 0;
         if (f.flags & FRAME_ERROR) {
-            assert_int_equal(frame_unpack(&f, &msg, NULL), 0);
+            assert_int_equal(frame_unpack(&f, frame_message(&f), &msg, NULL), 0);
             *ret_code = ((Pst__Error *)msg)->code;
             protobuf_c_message_free_unpacked(msg, NULL);
         }
         return 1;
     }
-    assert_int_equal(frame_unpack(&f, &msg, NULL), 0);
+    assert_int_equal(frame_unpack(&f, frame_message(&f), &msg, NULL), 0);
     assert_true(n->n < ARRAY_SIZE(n->pushes));
     n->pushes[n->n++] = (struct push){ .op = f.op, .msg = msg };
     return 0;

@@ -126,7 +126,7 @@ static inline void on_request(void *ctx, struct conn *c, const struct frame *f)
     ProtobufCMessage *m = NULL;
 
     (void)ctx;
-    if (frame_unpack(f, &m, NULL) < 0)
+    if (frame_unpack(f, frame_message(f), &m, NULL) < 0)
         return;
     (void)pthread_mutex_lock(&ctl.lock);
     if (f->op == OP_NODE_REGISTER)

@@ -333,7 +333,7 @@ static void on_request(void *ctx, struct conn *c, const struct frame *f)
     ProtobufCMessage *msg = NULL;
 
     (void)ctx;
-    if (frame_unpack(f, &msg, NULL) < 0) {
+    if (frame_unpack(f, frame_message(f), &msg, NULL) < 0) {
         conn_close(c);
         return;
     }

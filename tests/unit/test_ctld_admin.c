@@ -398,7 +398,7 @@ static uint32_t submit_answer(struct client *c, uint32_t frame_id, int timeout_m
         return 0;
     assert_int_equal(f.id, frame_id);
     assert_false(f.flags & FRAME_ERROR);
-    assert_int_equal(frame_unpack(&f, &msg, NULL), 0);
+    assert_int_equal(frame_unpack(&f, frame_message(&f), &msg, NULL), 0);
     id = ((Pst__SubmitReply *)msg)->job_id;
     protobuf_c_message_free_unpacked(msg, NULL);
     return id;

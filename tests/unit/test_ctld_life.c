@@ -516,7 +516,7 @@ static ProtobufCMessage *next_answer(struct waiting *w, uint32_t *ret_flags)
         !(f.flags & FRAME_ERROR)) /* who waits is told of the job's states */
         msg = protobuf_c_message_unpack(&pst__job_status__descriptor, NULL, f.len, f.body);
     else
-        assert_int_equal(frame_unpack(&f, &msg, NULL), 0);
+        assert_int_equal(frame_unpack(&f, frame_message(&f), &msg, NULL), 0);
     assert_non_null(msg);
     return msg;
 }

@@ -96,7 +96,7 @@ static void test_round_trip(void **state)
     assert_int_equal(frame_decode_header(buf, &f), 0);
     assert_int_equal(f.len, len - FRAME_HEADER_SIZE);
     f.body = buf + FRAME_HEADER_SIZE;
-    assert_int_equal(frame_unpack(&f, &msg, NULL), 0);
+    assert_int_equal(frame_unpack(&f, frame_message(&f), &msg, NULL), 0);
     assert_ptr_equal(msg->descriptor, &pst__ping_reply__descriptor);
     assert_string_equal(((Pst__PingReply *)msg)->host, "head1");
     protobuf_c_message_free_unpacked(msg, NULL);
@@ -116,10 +116,66 @@ static void test_error_reply(void **state)
     assert_int_equal(frame_decode_header(buf, &f), 0);
     assert_int_equal(f.flags, FRAME_REPLY | FRAME_ERROR);
     f.body = buf + FRAME_HEADER_SIZE;
-    assert_int_equal(frame_unpack(&f, &msg, NULL), 0);
+    assert_int_equal(frame_unpack(&f, frame_message(&f), &msg, NULL), 0);
     assert_int_equal(((Pst__Error *)msg)->code, ESLURM_INVALID_QOS);
     assert_null(((Pst__Error *)msg)->text);
     protobuf_c_message_free_unpacked(msg, NULL);
+}
+
+/* What the caller expects decides, never the sender's flags: a Hello with REPLY was unpacked as HelloReply and
+ * used as Hello, a StepMpi with REPLY and ERROR as Error. */
+static void test_expected_message(void **state)
+{
+    static const struct {
+        unsigned op;
+        uint32_t flags;
+        const ProtobufCMessageDescriptor *expected;
+        int rc;
+    } cases[] = {
+        { OP_HELLO, 0, &pst__hello__descriptor, 0 },
+        { OP_HELLO, FRAME_REPLY, &pst__hello__descriptor, -EPROTO },
+        { OP_HELLO, FRAME_REPLY | FRAME_ERROR, &pst__hello__descriptor, -EPROTO },
+        { OP_HELLO, FRAME_REPLY | FRAME_ERROR, &pst__error__descriptor, 0 },
+        { OP_STEP_MPI, FRAME_ONEWAY, &pst__step_mpi__descriptor, 0 },
+        { OP_STEP_MPI, FRAME_REPLY, &pst__step_mpi__descriptor, -EPROTO },
+        { OP_STEP_MPI, FRAME_REPLY | FRAME_ERROR, &pst__step_mpi__descriptor, -EPROTO },
+        { OP_STEP_IO, 0, &pst__step_mpi__descriptor, -EPROTO },
+        { OP_PING, FRAME_REPLY, &pst__step_reply__descriptor, -EPROTO },
+        { 9999, 0, &pst__hello__descriptor, -ENOENT },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct frame f = { .version = WIRE_VERSION,
+                           .op = (uint16_t)cases[i].op,
+                           .flags = cases[i].flags,
+                           .body = (const uint8_t *)"" };
+        ProtobufCMessage *msg = NULL;
+
+        assert_int_equal(frame_unpack(&f, cases[i].expected, &msg, NULL), cases[i].rc);
+        assert_int_equal(msg != NULL, cases[i].rc == 0);
+        if (msg) {
+            assert_ptr_equal(msg->descriptor, cases[i].expected);
+            protobuf_c_message_free_unpacked(msg, NULL);
+        }
+    }
+}
+
+static void test_flags(void **state)
+{
+    static const uint32_t good[] = { 0, FRAME_ONEWAY, FRAME_REPLY, FRAME_REPLY | FRAME_MORE,
+                                     FRAME_REPLY | FRAME_ERROR };
+    uint8_t buf[FRAME_HEADER_SIZE];
+    struct frame f = { .version = WIRE_VERSION, .op = OP_PING };
+
+    for (uint32_t flags = 0; flags < 64; flags++) {
+        bool ok = false;
+
+        for (size_t i = 0; i < ARRAY_SIZE(good); i++)
+            ok = ok || good[i] == flags;
+        f.flags = flags;
+        frame_encode_header(&f, buf);
+        assert_int_equal(frame_read_header(buf, &(struct frame){ 0 }), ok ? 0 : -EBADMSG);
+    }
 }
 
 static void test_unpack_refusals(void **state)
@@ -136,10 +192,10 @@ static void test_unpack_refusals(void **state)
     uint8_t *buf;
     size_t len;
 
-    assert_int_equal(frame_unpack(&f, &msg, &err), -EBADMSG);
+    assert_int_equal(frame_unpack(&f, frame_message(&f), &msg, &err), -EBADMSG);
     assert_string_not_equal(err.text, "");
     f.op = 9999;
-    assert_int_equal(frame_unpack(&f, &msg, &err), -ENOENT);
+    assert_int_equal(frame_unpack(&f, frame_message(&f), &msg, &err), -ENOENT);
     memset(name, 'n', sizeof(name) - 1);
     name[sizeof(name) - 1] = '\0';
     job.name = name;
@@ -147,7 +203,7 @@ static void test_unpack_refusals(void **state)
     assert_int_equal(frame_pack(OP_JOB_SUBMIT, 0, 1, 0, &request.base, &buf, &len), 0);
     assert_int_equal(frame_decode_header(buf, &f), 0);
     f.body = buf + FRAME_HEADER_SIZE;
-    assert_int_equal(frame_unpack(&f, &msg, &err), -EMSGSIZE);
+    assert_int_equal(frame_unpack(&f, frame_message(&f), &msg, &err), -EMSGSIZE);
     assert_non_null(strstr(err.text, "name"));
     assert_null(msg);
     free(buf);
@@ -308,6 +364,9 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_header_layout),    cmocka_unit_test(test_header_refusals),
         cmocka_unit_test(test_round_trip),       cmocka_unit_test(test_error_reply),
+        cmocka_unit_test(test_expected_message),
+        cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_expected_message), cmocka_unit_test(test_flags),
         cmocka_unit_test(test_unpack_refusals),  cmocka_unit_test(test_pack_over_cap),
         cmocka_unit_test(test_deadline),         cmocka_unit_test(test_ops),
         cmocka_unit_test(test_errors),           cmocka_unit_test(test_caps_cover_schema),

@@ -426,7 +426,7 @@ static void decode_frame(const char *name, const uint8_t *data, size_t len)
     assert_int_equal(frame_decode_header(data, &f), 0);
     assert_int_equal(FRAME_HEADER_SIZE + f.len, len);
     f.body = data + FRAME_HEADER_SIZE;
-    assert_int_equal(frame_unpack(&f, &msg, NULL), 0);
+    assert_int_equal(frame_unpack(&f, frame_message(&f), &msg, NULL), 0);
     check_known(msg, name);
     protobuf_c_message_free_unpacked(msg, NULL);
 }

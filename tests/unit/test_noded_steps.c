@@ -109,7 +109,7 @@ static void view_frame(struct step_view *v, const struct frame *f)
 {
     ProtobufCMessage *m = NULL;
 
-    assert_int_equal(frame_unpack(f, &m, NULL), 0);
+    assert_int_equal(frame_unpack(f, frame_message(f), &m, NULL), 0);
     if (f->flags & FRAME_ERROR) {
         (void)snprintf(v->refused, sizeof(v->refused), "%s", ((Pst__Error *)m)->text);
     } else if (f->op == OP_STEP_STARTED) {
@@ -333,7 +333,7 @@ static void test_step_much_output(void **state)
     while (!done && client_recv(c, PATIENCE_S * 1000, &f) > 0) {
         ProtobufCMessage *m = NULL;
 
-        assert_int_equal(frame_unpack(&f, &m, NULL), 0);
+        assert_int_equal(frame_unpack(&f, frame_message(&f), &m, NULL), 0);
         if (f.op == OP_STEP_IO)
             total += ((Pst__StepIo *)m)->data.len;
         done = f.op == OP_STEP_DONE;

@@ -267,7 +267,7 @@ static int count_in_order(void *ctx, const struct frame *frame)
     uint32_t *next = ctx;
     ProtobufCMessage *msg;
 
-    assert_int_equal(frame_unpack(frame, &msg, NULL), 0);
+    assert_int_equal(frame_unpack(frame, frame_message(frame), &msg, NULL), 0);
     assert_int_equal(((Pst__ConfigReply *)msg)->next_job_id, *next);
     protobuf_c_message_free_unpacked(msg, NULL);
     ++*next;

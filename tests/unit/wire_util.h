@@ -104,7 +104,7 @@ static inline void start_stream(struct fixture *f, struct conn *c, const struct 
     struct production *p = calloc(1, sizeof(*p));
     ProtobufCMessage *msg = NULL;
 
-    assert_int_equal(frame_unpack(frame, &msg, NULL), 0);
+    assert_int_equal(frame_unpack(frame, frame_message(frame), &msg, NULL), 0);
     p->f = f;
     p->id = frame->id;
     p->left = (uint32_t)strtoul(((Pst__QueryRequest *)msg)->names, NULL, 10);
@@ -373,7 +373,7 @@ static inline void expect_refused(struct client *c, int code)
         ProtobufCMessage *msg;
 
         assert_true(frame.flags & FRAME_ERROR);
-        assert_int_equal(frame_unpack(&frame, &msg, NULL), 0);
+        assert_int_equal(frame_unpack(&frame, frame_message(&frame), &msg, NULL), 0);
         assert_int_equal(((Pst__Error *)msg)->code, code);
         protobuf_c_message_free_unpacked(msg, NULL);
     } else {
