@@ -394,6 +394,8 @@ static void open_nodes(struct transfer *t)
 
     open.nodes = xmalloc_or_die((t->n + 1) * sizeof(*open.nodes));
     open.n_nodes = t->n;
+    open.has_launch_key = t->b->access->has_launch_key;
+    open.launch_key = t->b->access->launch_key;
     for (uint32_t i = 0; i < t->n; i++) {
         const Pst__NodeAddr *addr = t->b->access->nodes[i];
 

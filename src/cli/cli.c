@@ -191,7 +191,7 @@ static int connect_local(struct cli *c, struct client_target *target, struct cli
     return r;
 }
 
-static struct client_target target_of(struct cli *c, uint16_t port)
+static struct client_target target_of(struct cli *c, const char *service, uint16_t port)
 {
     const struct conf *conf = cli_conf(c);
 
@@ -204,6 +204,7 @@ static struct client_target target_of(struct cli *c, uint16_t port)
         .jwt = getenv("SLURM_JWT"),
         .timeout_ms = timeout_ms(c),
         .program = c->program,
+        .service = service,
     };
 }
 
@@ -211,7 +212,7 @@ int cli_connect_once(struct cli *c, struct client **ret_client, struct err *err)
 {
     const struct conf *conf = cli_conf(c);
     const char *addr = NULL;
-    struct client_target target = target_of(c, conf_ctld_port(conf));
+    struct client_target target = target_of(c, "slurmctld", conf_ctld_port(conf));
     bool token = target.jwt && *target.jwt; /* an identity of its own: not the local socket's */
     int r = token ? -ECONNREFUSED : connect_local(c, &target, ret_client, err);
 
@@ -232,7 +233,8 @@ bool cli_acct_is_dbd(struct cli *c)
 int cli_connect_dbd(struct cli *c, unsigned which, struct client **ret_client, struct err *err)
 {
     const struct conf *conf = cli_conf(c);
-    struct client_target target = target_of(c, (uint16_t)conf_num(conf, CONF_ACCOUNTING_STORAGE_PORT));
+    struct client_target target =
+        target_of(c, "slurmdbd", (uint16_t)conf_num(conf, CONF_ACCOUNTING_STORAGE_PORT));
 
     target.host =
         conf_str(conf, which ? CONF_ACCOUNTING_STORAGE_BACKUP_HOST : CONF_ACCOUNTING_STORAGE_HOST);
@@ -244,7 +246,8 @@ static int connect_dbd(struct cli *c, struct client **ret_client, struct err *er
     const struct conf *conf = cli_conf(c);
     const char *hosts[] = { conf_str(conf, CONF_ACCOUNTING_STORAGE_HOST),
                             conf_str(conf, CONF_ACCOUNTING_STORAGE_BACKUP_HOST) };
-    struct client_target target = target_of(c, (uint16_t)conf_num(conf, CONF_ACCOUNTING_STORAGE_PORT));
+    struct client_target target =
+        target_of(c, "slurmdbd", (uint16_t)conf_num(conf, CONF_ACCOUNTING_STORAGE_PORT));
     bool token = target.jwt && *target.jwt;
     int r = token ? -ECONNREFUSED : connect_local(c, &target, ret_client, err);
 

@@ -207,7 +207,10 @@ static void attach_to(struct sattach *s, size_t i)
         .cluster = conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME),
         .timeout_ms = (int)conf_num(cli_conf(&s->cli), CONF_MESSAGE_TIMEOUT) * 1000,
         .program = "sattach",
-        .no_auth = true,
+        .service = "slurmd",
+        .name = addr->name,
+        .credential = s->reply->credential,
+        .launch_key = s->reply->launch_key,
     };
     int r;
 

@@ -312,6 +312,8 @@ static void launch_part(struct srun *s, struct srun_part *p, struct fanout *fan,
         fill_node(s, p, (uint32_t)(p->first_node + i), &nodes[open.n_nodes++]);
     }
     open.launch = req;
+    open.has_launch_key = p->reply->has_launch_key;
+    open.launch_key = p->reply->launch_key;
     open.cluster = (char *)conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME);
     open.timeout_ms = (uint32_t)conf_num(cli_conf(&s->cli), CONF_MESSAGE_TIMEOUT) * 1000;
     open.width = width_for(s, open.n_nodes);

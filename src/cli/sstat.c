@@ -231,7 +231,7 @@ static void add_answer(struct answer *a, const Pst__StepStat *stat)
         a->pids[a->n_pids++] = stat->pids[i];
 }
 
-static void ask_node(struct sstat *s, const Pst__NodeAddr *addr, Pst__SignedCredential *cred,
+static void ask_node(struct sstat *s, const Pst__NodeAddr *addr, const Pst__StepReply *access,
                      struct answer *a)
 {
     Pst__StatStep req = PST__STAT_STEP__INIT;
@@ -244,7 +244,10 @@ static void ask_node(struct sstat *s, const Pst__NodeAddr *addr, Pst__SignedCred
         .cluster = conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME),
         .timeout_ms = (int)conf_num(cli_conf(&s->cli), CONF_MESSAGE_TIMEOUT) * 1000,
         .program = "sstat",
-        .no_auth = true,
+        .service = "slurmd",
+        .name = addr->name,
+        .credential = access->credential,
+        .launch_key = access->launch_key,
     };
     int r;
 
@@ -252,7 +255,7 @@ static void ask_node(struct sstat *s, const Pst__NodeAddr *addr, Pst__SignedCred
         cli_error("problem getting step_layout for %s: %s", addr->name, err.text);
         return;
     }
-    req.credential = cred;
+    req.credential = access->credential;
     req.node_name = addr->name;
     r = client_call(node, OP_STAT_STEP, &req.base, &reply);
     if (r == 0)
@@ -286,7 +289,7 @@ static void print_step(struct sstat *s, Pst__JobRecord *job, Pst__StepRecord *st
         return;
     }
     for (size_t i = 0; i < reply->n_nodes; i++)
-        ask_node(s, reply->nodes[i], reply->credential, &a);
+        ask_node(s, reply->nodes[i], reply, &a);
     if (step->usage)
         pst__step_usage__free_unpacked(step->usage, NULL);
     step->usage = a.usage;

@@ -96,6 +96,7 @@ uint16_t conf_ctld_port(const struct conf *c);
 const char *conf_ctld_host(const struct conf *c, size_t i, const char **ret_addr);
 /* Key file of our own authentication: AuthInfo keyfile=..., else slurm.key beside slurm.conf. */
 const char *conf_key_file(const struct conf *c);
+bool conf_use_jwt(const struct conf *c);      /* AuthAltTypes names auth/jwt */
 bool conf_use_munge(const struct conf *c);    /* AuthType=auth/munge written in the file */
 const char *conf_munge_socket(const struct conf *c); /* AuthInfo socket=...; NULL = munge's own */
 

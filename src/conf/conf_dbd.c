@@ -113,6 +113,13 @@ bool conf_dbd_use_munge(const struct conf_dbd *c)
     return type && strcasecmp(type, "auth/munge") == 0;
 }
 
+bool conf_dbd_use_jwt(const struct conf_dbd *c)
+{
+    const char *types = conf_dbd_str(c, CONF_DBD_AUTH_ALT_TYPES);
+
+    return types && strcasestr(types, "auth/jwt");
+}
+
 struct conf_dbd *conf_dbd_free(struct conf_dbd *c)
 {
     if (!c)

@@ -36,3 +36,4 @@ const char *
 conf_dbd_key_file(const struct conf_dbd *c); /* AuthInfo keyfile=, else slurm.key beside */
 const char *conf_dbd_munge_socket(const struct conf_dbd *c); /* AuthInfo socket=, else NULL */
 bool conf_dbd_use_munge(const struct conf_dbd *c);
+bool conf_dbd_use_jwt(const struct conf_dbd *c); /* AuthAltTypes names auth/jwt */

@@ -168,6 +168,13 @@ const char *conf_key_file(const struct conf *c)
     return c->key_file;
 }
 
+bool conf_use_jwt(const struct conf *c)
+{
+    const char *types = conf_str(c, CONF_AUTH_ALT_TYPES);
+
+    return types && strcasestr(types, "auth/jwt");
+}
+
 bool conf_use_munge(const struct conf *c)
 {
     return conf_is_set(c, CONF_AUTH_TYPE) &&

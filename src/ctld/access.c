@@ -58,9 +58,11 @@ static void answer(struct ctld *ctld, struct cmd *cmd, const Pst__Alloc *alloc, 
                    "the controller cannot sign credentials: libcrypto is missing");
         return;
     }
+    steps_add_key(ctld, reply);
     reply->n_nodes = steps_node_addrs(ctld, alloc, &reply->nodes);
     core_reply(ctld, cmd, ctld->applied_lsn, 0, &reply->base);
     pst__signed_credential__free_unpacked(reply->credential, NULL);
+    free(reply->launch_key.data);
     for (size_t i = 0; i < reply->n_nodes; i++)
         pst__node_addr__free_unpacked(reply->nodes[i], NULL);
     free(reply->nodes);

@@ -134,7 +134,8 @@ static int connect_any(struct acctfollow *f, struct err *err)
                                         .use_munge = f->use_munge,
                                         .munge_socket = f->munge_socket,
                                         .timeout_ms = CONNECT_MS,
-                                        .program = "slurmctld" };
+                                        .program = "slurmctld",
+                                        .service = "slurmdbd" };
 
         if (target.host)
             r = client_connect(&target, f->slurm_uid, &client, err);

@@ -96,6 +96,7 @@ static int connect_any(struct remote *s, struct client **ret, struct err *err)
             .munge_socket = s->munge_socket,
             .timeout_ms = TIMEOUT_MS,
             .program = "slurmctld",
+            .service = "slurmdbd",
         };
 
         if (target.host)

@@ -153,6 +153,8 @@ int front_new(struct ctld *ctld, struct front **ret, struct err *err)
         .out_limit = OUT_LIMIT,
         .cluster = conf_str(ctld->conf, CONF_CLUSTER_NAME),
         .keys = ctld->keys,
+        .service = "slurmctld",
+        .use_jwt = conf_use_jwt(ctld->conf),
         .use_munge = conf_use_munge(ctld->conf),
         .munge_socket = conf_munge_socket(ctld->conf),
         .hooks = { .on_request = on_request, .on_close = on_close },
@@ -174,6 +176,12 @@ int front_new(struct ctld *ctld, struct front **ret, struct err *err)
     }
     *ret = f;
     return 0;
+}
+
+void front_configure(struct front *f)
+{
+    if (f)
+        server_set_auth(f->server, f->ctld->keys, conf_use_jwt(f->ctld->conf));
 }
 
 int front_start(struct front *f)

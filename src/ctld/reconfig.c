@@ -16,6 +16,7 @@
 #include "base/sluid.h"
 #include "base/timefmt.h"
 #include "ctld/feed.h"
+#include "ctld/front.h"
 #include "ctld/gang.h"
 #include "ctld/jobsubmit.h"
 #include "ctld/licenses.h"
@@ -296,6 +297,7 @@ int reconfig_run(struct ctld *ctld, struct err *err)
     struct conf *fresh, *old = ctld->conf;
     struct conf_problems problems = { 0 };
     enum log_level level;
+    struct auth_keys *keys = NULL;
     int r = conf_load(ctld->conf_path, CONF_FULL, &fresh, &problems, err);
 
     for (size_t i = 0; i < problems.n; i++)
@@ -317,6 +319,8 @@ int reconfig_run(struct ctld *ctld, struct err *err)
         return r;
     }
     r = jobsubmit_check(fresh, err);
+    if (r == 0)
+        r = auth_keys_load(conf_key_file(fresh), &keys, err);
     if (r < 0) {
         conf_free(fresh);
         return r;
@@ -326,10 +330,14 @@ int reconfig_run(struct ctld *ctld, struct err *err)
     if (r < 0) {
         ctld->conf = old;
         conf_free(fresh);
+        (void)auth_keys_free(keys); /* always NULL */
         return err_set(err, r, "the controller's disk is full");
     }
     if (log_level_parse(conf_str(fresh, CONF_SLURMCTLD_DEBUG), &level) == 0)
         log_set_level(level);
+    (void)auth_keys_free(ctld->keys); /* always NULL */
+    ctld->keys = keys;
+    front_configure(ctld->front);
     acctthread_reconfigured(ctld->acct, fresh);
     feed_params(ctld);
     shares_configure(ctld);

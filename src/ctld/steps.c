@@ -115,6 +115,19 @@ Pst__SignedCredential *steps_sign(struct ctld *ctld, const struct job *j, const 
     return out;
 }
 
+void steps_add_key(const struct ctld *ctld, Pst__StepReply *reply)
+{
+    const Pst__SignedCredential *cred = reply->credential;
+    uint8_t *key = must(malloc(AUTH_MAC_SIZE));
+
+    if (auth_derive(ctld->keys, cred->key_id, AUTH_FOR_LAUNCH, cred->mac.data, cred->mac.len, key, NULL) < 0) {
+        free(key); /* slurmd will say what is missing */
+        return;
+    }
+    reply->has_launch_key = true;
+    reply->launch_key = (ProtobufCBinaryData){ AUTH_MAC_SIZE, key };
+}
+
 static Pst__StepReply *reply_new(struct ctld *ctld, const struct job *j, const struct step *s)
 {
     Pst__StepReply *r = must(malloc(sizeof(*r)));
@@ -126,6 +139,7 @@ static Pst__StepReply *reply_new(struct ctld *ctld, const struct job *j, const s
         steps_reply_free(r);
         return NULL;
     }
+    steps_add_key(ctld, r);
     if (pb_dup(&s->rec->base, &copy) < 0)
         must(NULL);
     r->step = (Pst__StepRecord *)copy;

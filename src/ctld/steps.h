@@ -8,6 +8,8 @@
 uint64_t steps_create_granted(struct ctld *ctld, struct job *j, const Pst__StepSpec *spec,
                               struct conn *conn, Pst__StepReply **ret_reply);
 void steps_reply_free(Pst__StepReply *reply);
+/* Beside its credential, the key by which the requester proves to slurmd that the credential is his. */
+void steps_add_key(const struct ctld *ctld, Pst__StepReply *reply);
 /* Addresses of an allocation's nodes, in order; caller frees each and the array. */
 size_t steps_node_addrs(struct ctld *ctld, const Pst__Alloc *alloc, Pst__NodeAddr ***ret);
 /* Signed by the controller; s may be NULL for the whole job.  The caller frees.  NULL: it cannot sign. */

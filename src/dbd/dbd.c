@@ -232,6 +232,8 @@ int dbd_work(struct dbd *d, struct err *err)
         .threads = IO_THREADS,
         .max_connections = MAX_CONNECTIONS,
         .keys = d->keys,
+        .service = "slurmdbd",
+        .use_jwt = conf_dbd_use_jwt(d->conf),
         .use_munge = conf_dbd_use_munge(d->conf),
         .munge_socket = conf_dbd_munge_socket(d->conf),
         .hooks = { .on_request = on_request, .on_close = on_close },

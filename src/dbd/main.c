@@ -180,11 +180,13 @@ static void reread(struct dbd *d, const struct options *o)
 {
     struct err err = { .text = "" };
     struct conf_dbd *conf = NULL;
+    struct auth_keys *keys = NULL;
     enum log_level level;
 
     (void)log_reopen(); /* keeps the old file when it fails */
     if (conf_dbd_load(d->conf_path, &conf, NULL, &err) < 0 ||
-        log_level_parse(conf_dbd_str(conf, CONF_DBD_DEBUG_LEVEL), &level) < 0 || debug_check(conf, &err) < 0) {
+        log_level_parse(conf_dbd_str(conf, CONF_DBD_DEBUG_LEVEL), &level) < 0 || debug_check(conf, &err) < 0 ||
+        (d->keys && auth_keys_load(conf_dbd_key_file(conf), &keys, &err) < 0)) {
         log_error("the configuration stays what it was: %s",
                   err.text[0] ? err.text : "DebugLevel is not a level");
         (void)conf_dbd_free(conf); /* always NULL */
@@ -196,7 +198,11 @@ static void reread(struct dbd *d, const struct options *o)
     (void)conf_dbd_free(d->conf); /* always NULL */
     d->conf = conf;
     pthread_mutex_unlock(&d->conf_lock);
-    log_info("read %s again; the port, the database, keys and users change with a new start", d->conf_path);
+    (void)auth_keys_free(d->keys); /* always NULL */
+    d->keys = keys;
+    if (d->server)
+        server_set_auth(d->server, d->keys, conf_dbd_use_jwt(conf));
+    log_info("read %s again; the port, the database and users change with a new start", d->conf_path);
 }
 
 static void wait_for_end(struct dbd *d, const struct options *o)

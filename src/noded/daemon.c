@@ -136,17 +136,22 @@ static int open_log(struct noded *d, struct err *err)
     return 0;
 }
 
-void noded_load_keys(struct noded *d)
+void noded_load_keys(struct noded *d, bool again)
 {
     struct auth_keys *keys = NULL;
     struct err err = { .text = "" };
 
-    if (atomic_load(&d->keys))
+    if (d->keys && !again)
         return;
-    if (auth_keys_load(conf_key_file(d->conf), &keys, &err) < 0)
-        log_info("no key to check launch credentials with yet, srun is refused: %s", err.text);
-    else
-        atomic_store(&d->keys, keys);
+    if (auth_keys_load(conf_key_file(d->conf), &keys, &err) < 0) {
+        log_info("no key to check launch credentials with%s: %s",
+                 d->keys ? ", the old one stays" : " yet, srun is refused", err.text);
+        return;
+    }
+    (void)auth_keys_free(d->keys); /* always NULL */
+    d->keys = keys;
+    if (d->listener)
+        listen_set_keys(d->listener, keys);
 }
 
 /* ---- signals --------------------------------------------------------------------------------- */
@@ -250,6 +255,7 @@ void noded_reconfigure(struct noded *d)
     watts_configure(d);
     nvml_configure(d);
     log_set_level(wanted_level(d));
+    noded_load_keys(d, true);
     (void)conf_free(old);
     plugins_again(d);
     log_info("configuration read again");
@@ -313,7 +319,7 @@ static int prepare(struct noded *d, struct err *err)
 {
     int r;
 
-    noded_load_keys(d);
+    noded_load_keys(d, false);
     take_processors(d);
     r = constrain_begin(d, err);
     if (r < 0)
@@ -378,7 +384,7 @@ static void release(struct noded *d)
     d->siteprogs = siteprogs_free(d->siteprogs);
     d->watts = watts_free(d->watts);
     d->nvml = nvml_free(d->nvml);
-    atomic_store(&d->keys, auth_keys_free(atomic_load(&d->keys)));
+    d->keys = auth_keys_free(d->keys);
     gres_rows_free(d->gres);
     if (d->hardware)
         pst__node_record__free_unpacked(d->hardware, NULL);

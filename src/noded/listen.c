@@ -1,7 +1,8 @@
 /* listen.c - srun's launch requests; see noded.h
  *
- * The server's thread checks the credential (its HMAC is the only thing trusted), detaches the
- * connection and queues both for the main thread, which refuses runs that are over and credentials
+ * A caller proves at the door that he has the key that came with a credential (AUTH_STEP), and slurmd that it
+ * is this node's.  The server's thread checks that the request carries that credential, and the credential
+ * (its HMAC is the only thing trusted), detaches the connection and queues both for the main thread, which refuses runs that are over and credentials
  * seen before. The queue is the only state shared, under its lock. */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,6 +19,8 @@
 #include "wire/auth.h"
 #include "wire/errors.h"
 #include "wire/server.h"
+
+DEFINE_CLEANUP(struct auth_keys *, auth_keys_free)
 
 #define SEEN_BUCKETS 1024u
 #define SEEN_MAX 65536u
@@ -55,6 +58,7 @@ struct listener {
     uv_async_t wake;
     uv_mutex_t lock;
     struct request *queue, **queue_end;
+    struct auth_keys *keys; /* under lock */
     struct seen_table used, over;
 };
 
@@ -255,7 +259,17 @@ static int check_layout(const struct noded *d, const Pst__LaunchStep *launch,
     return 0;
 }
 
-static int verify(const struct noded *d, struct request *rq, struct err *err)
+static struct auth_keys *take_keys(struct listener *l)
+{
+    struct auth_keys *keys;
+
+    uv_mutex_lock(&l->lock);
+    keys = l->keys ? auth_keys_ref(l->keys) : NULL;
+    uv_mutex_unlock(&l->lock);
+    return keys;
+}
+
+static int verify(struct listener *l, const struct peer *peer, struct request *rq, struct err *err)
 {
     const Pst__LaunchStep *relayed = rq->relay ? rq->relay->launch : NULL;
     const Pst__BcastOpen *bcast = rq->relay ? rq->relay->bcast : rq->bcast;
@@ -266,11 +280,14 @@ static int verify(const struct noded *d, struct request *rq, struct err *err)
                                       : relayed    ? relayed->credential
                                                    : NULL;
     long at;
-    const struct auth_keys *keys = atomic_load(&d->keys);
+    _cleanup_(auth_keys_free) struct auth_keys *keys = take_keys(l);
+    const struct noded *d = l->d;
     int r;
 
     if (!sc || !sc->key_id || sc->mac.len != AUTH_MAC_SIZE)
         return err_set(err, -EACCES, "Invalid job credential");
+    if (peer->method != PST__AUTH_METHOD__AUTH_STEP || memcmp(peer->step_mac, sc->mac.data, AUTH_MAC_SIZE) != 0)
+        return err_set(err, -EACCES, "Invalid job credential: the caller has not proved that it is his");
     if (!keys)
         return err_set(err, -EACCES, "this node has no key to check credentials with");
     r = auth_verify(keys, sc->key_id, sc->credential.data, sc->credential.len, sc->mac.data);
@@ -315,7 +332,7 @@ static void on_launch(struct listener *l, struct conn *c, const struct frame *fr
             rq->relay = PB_AS(relay_open, msg);
         else
             rq->bcast = PB_AS(bcast_open, msg);
-        r = verify(l->d, rq, &err);
+        r = verify(l, conn_peer(c), rq, &err);
     }
     if (r == 0) {
         rq->frame_id = frame->id;
@@ -369,10 +386,12 @@ int listen_new(struct noded *d, struct listener **ret_listener, struct err *err)
         .max_connections = 4096,
         .out_limit = OUT_LIMIT,
         .cluster = conf_str(d->conf, CONF_CLUSTER_NAME),
-        .keys = atomic_load(&d->keys),
+        .keys = d->keys,
         .use_munge = conf_use_munge(d->conf),
         .munge_socket = conf_munge_socket(d->conf),
-        .no_auth_ops = true,
+        .service = "slurmd",
+        .name = d->name,
+        .step_keys = true,
         .hooks = { .on_request = on_request },
         .ctx = l,
     };
@@ -393,8 +412,21 @@ int listen_new(struct noded *d, struct listener **ret_listener, struct err *err)
         return err_set(err, -ENOMEM, "out of memory");
     }
     l->wake.data = l;
+    l->keys = d->keys ? auth_keys_ref(d->keys) : NULL;
     *ret_listener = l;
     return 0;
+}
+
+void listen_set_keys(struct listener *l, struct auth_keys *keys)
+{
+    struct auth_keys *old;
+
+    uv_mutex_lock(&l->lock);
+    old = l->keys;
+    l->keys = auth_keys_ref(keys);
+    uv_mutex_unlock(&l->lock);
+    (void)auth_keys_free(old); /* always NULL */
+    server_set_auth(l->server, keys, false);
 }
 
 int listen_start(struct listener *l)
@@ -431,6 +463,7 @@ struct listener *listen_free(struct listener *l)
         request_free(rq);
     }
     (void)server_free(l->server);
+    (void)auth_keys_free(l->keys); /* always NULL */
     uv_mutex_destroy(&l->lock);
     table_free(&l->used);
     table_free(&l->over);

@@ -123,7 +123,7 @@ struct noded {
     const struct conf_node *node;
     char *name, *host, *spool, *pid_file, *log_path;
     char stepd_exe[4096];
-    _Atomic(struct auth_keys *) keys; /* set once; NULL until there are any */
+    struct auth_keys *keys; /* NULL until there are any; the listener has its own reference */
     struct jobs jobs;
     struct cgroup_tree cgroups;
     Pst__NodeRecord *hardware; /* as registered; owned */
@@ -149,7 +149,7 @@ void noded_stop(struct noded *d);
 void noded_reconfigure(struct noded *d);
 /* The controller makes the key file at its first start, maybe after ours: tried at every
  * registration. */
-void noded_load_keys(struct noded *d);
+void noded_load_keys(struct noded *d, bool again); /* again: also when there are some */
 
 /* hw.c: this machine */
 /* slurmd -C.  conf: says where to look for GPUs; NULL: on this machine. */
@@ -318,6 +318,7 @@ void access_relay(struct noded *d, Pst__RelayOpen *open, const Pst__StepCredenti
 /* listen.c: srun's requests */
 int listen_new(struct noded *d, struct listener **ret_listener, struct err *err);
 int listen_start(struct listener *l);
+void listen_set_keys(struct listener *l, struct auth_keys *keys); /* takes a reference */
 void listen_close(struct listener *l);
 struct listener *listen_free(struct listener *l);
 /* Launch requests for this run are refused from now on (until their credentials have expired). */

@@ -7,7 +7,6 @@
 #include "wire/auth.h"
 
 #include <ctype.h>
-#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -21,8 +20,6 @@
 #include "wire/crypto.h"
 
 #define KEY_FILE_MAX 16384u
-#define CLUSTER_MAX 256u
-#define HELLO_PREFIX "PSTK hello 1"
 
 _Static_assert(AUTH_MAC_SIZE == CRYPTO_SHA256_SIZE, "the MAC is HMAC-SHA256");
 
@@ -32,12 +29,18 @@ struct auth_keys *auth_keys_free(struct auth_keys *keys)
 {
     int saved = errno;
 
-    if (keys) {
+    if (keys && atomic_fetch_sub(&keys->refs, 1) == 0) {
         explicit_bzero(keys, sizeof(*keys));
         free(keys);
     }
     errno = saved;
     return NULL;
+}
+
+struct auth_keys *auth_keys_ref(struct auth_keys *keys)
+{
+    atomic_fetch_add(&keys->refs, 1);
+    return keys;
 }
 
 /* Read the whole file into buf (NUL-terminated); it must be private to its owner. */
@@ -262,48 +265,23 @@ int auth_verify(const struct auth_keys *keys, const char *kid, const void *data,
     return crypto_equal(want, mac, AUTH_MAC_SIZE) ? 0 : -EACCES;
 }
 
-/* prefix, nonce, uid, gid (little endian), cluster: returns the length or -EINVAL. */
-static int hello_bytes(const uint8_t *nonce, uid_t uid, gid_t gid, const char *cluster,
-                       uint8_t *buf)
+int auth_derive(const struct auth_keys *keys, const char *kid, const char *label, const void *data,
+                size_t len, uint8_t secret[AUTH_MAC_SIZE], const char **ret_kid)
 {
-    size_t cluster_len = cluster ? strlen(cluster) : 0;
-    uint32_t ids[2] = { htole32(uid), htole32(gid) };
-    uint8_t *p = buf;
+    const struct auth_key *key = kid ? auth_key_find(keys, kid) : &keys->keys[0];
+    struct crypto_mac *mac = NULL;
+    int r = key ? crypto_mac_new(key->secret, &mac) : -ENOKEY;
 
-    if (cluster_len > CLUSTER_MAX)
-        return -EINVAL;
-    p = (uint8_t *)mempcpy(p, HELLO_PREFIX, sizeof(HELLO_PREFIX));
-    p = (uint8_t *)mempcpy(p, nonce, AUTH_NONCE_SIZE);
-    p = (uint8_t *)mempcpy(p, ids, sizeof(ids));
-    if (cluster_len)
-        p = (uint8_t *)mempcpy(p, cluster, cluster_len);
-    return (int)(p - buf);
-}
-
-#define HELLO_BYTES_MAX (sizeof(HELLO_PREFIX) + AUTH_NONCE_SIZE + 8 + CLUSTER_MAX)
-
-int auth_hello_sign(const struct auth_keys *keys, const uint8_t nonce[AUTH_NONCE_SIZE], uid_t uid,
-                    gid_t gid, const char *cluster, uint8_t mac[AUTH_MAC_SIZE],
-                    const char **ret_kid)
-{
-    uint8_t buf[HELLO_BYTES_MAX];
-    int len = hello_bytes(nonce, uid, gid, cluster, buf);
-
-    return len < 0 ? len : auth_sign(keys, buf, (size_t)len, mac, ret_kid);
-}
-
-int auth_hello_verify(const struct auth_keys *keys, const char *kid,
-                      const uint8_t nonce[AUTH_NONCE_SIZE], uid_t uid, gid_t gid,
-                      const char *cluster, const uint8_t *mac, size_t mac_len)
-{
-    uint8_t buf[HELLO_BYTES_MAX];
-    int len = hello_bytes(nonce, uid, gid, cluster, buf);
-
-    if (len < 0)
-        return len;
-    if (mac_len != AUTH_MAC_SIZE)
-        return -EACCES;
-    return auth_verify(keys, kid, buf, (size_t)len, mac);
+    if (r < 0)
+        return r;
+    crypto_mac_begin(mac);
+    crypto_mac_add(mac, label, strlen(label) + 1);
+    crypto_mac_add(mac, data, len);
+    r = crypto_mac_end(mac, secret);
+    (void)crypto_mac_free(mac); /* always NULL */
+    if (r == 0 && ret_kid)
+        *ret_kid = key->kid;
+    return r;
 }
 
 int auth_random(void *buf, size_t len)

@@ -17,13 +17,14 @@
 #define AUTH_MAC_SIZE 32u
 #define AUTH_KEY_MAX 8u
 
-struct auth_keys; /* secrets; wiped when freed */
+struct auth_keys; /* secrets; counted, wiped with the last reference */
 
 /* Errors: -ENOENT, -EACCES, -EPERM file readable by others, -EINVAL syntax. */
 int auth_keys_load(const char *path, struct auth_keys **ret_keys, struct err *err);
 /* Make the file (O_EXCL, mode 600) with one random key unless it exists. */
 int auth_keys_create(const char *path, struct err *err);
-struct auth_keys *auth_keys_free(struct auth_keys *keys);
+struct auth_keys *auth_keys_ref(struct auth_keys *keys);
+struct auth_keys *auth_keys_free(struct auth_keys *keys); /* drop a reference; always NULL */
 
 /* HMAC-SHA256 with the first key; *ret_kid borrowed from keys.  Errors: -ENOSYS no libcrypto. */
 int auth_sign(const struct auth_keys *keys, const void *data, size_t len,
@@ -32,13 +33,13 @@ int auth_sign(const struct auth_keys *keys, const void *data, size_t len,
 int auth_verify(const struct auth_keys *keys, const char *kid, const void *data, size_t len,
                 const uint8_t mac[AUTH_MAC_SIZE]);
 
-/* Proof for a Hello: MAC over nonce, uid, gid and cluster (the layout is private to auth.c). */
-int auth_hello_sign(const struct auth_keys *keys, const uint8_t nonce[AUTH_NONCE_SIZE], uid_t uid,
-                    gid_t gid, const char *cluster, uint8_t mac[AUTH_MAC_SIZE],
-                    const char **ret_kid);
-int auth_hello_verify(const struct auth_keys *keys, const char *kid,
-                      const uint8_t nonce[AUTH_NONCE_SIZE], uid_t uid, gid_t gid,
-                      const char *cluster, const uint8_t *mac, size_t mac_len);
+/* A secret of its own for one purpose, which `label` names, and one thing: HMAC-SHA256 of both with the
+ * key kid (NULL = the first).  *ret_kid (may be NULL) borrowed from keys.  Errors: -ENOKEY, -ENOSYS,
+ * -ENOMEM. */
+#define AUTH_FOR_HELLO "PSTK hello 2"      /* data: none */
+#define AUTH_FOR_LAUNCH "PSTK launch key 1" /* data: the MAC of a SignedCredential */
+int auth_derive(const struct auth_keys *keys, const char *kid, const char *label, const void *data,
+                size_t len, uint8_t secret[AUTH_MAC_SIZE], const char **ret_kid);
 
 /* JWT HS256 as `scontrol token` prints it: claims exp, iat, sun.  Signed with the first key.
  * lifespan_s UINT64_MAX = practically for ever. */
@@ -48,9 +49,22 @@ int auth_jwt_make(const struct auth_keys *keys, const char *user, int64_t now_us
 int auth_jwt_verify(const struct auth_keys *keys, const char *token, size_t len, int64_t now_us,
                     char **ret_user, struct err *err);
 
+/* The two parts of a token: everything before the last dot, which may be shown, and the signature, which
+ * its holder and the cluster alone know.  Errors: -EINVAL. */
+int auth_jwt_split(const char *token, size_t *ret_shown, uint8_t signature[AUTH_MAC_SIZE], struct err *err);
+/* The signatures that the cluster would make for the shown part of a token: one, or with no kid in the
+ * header one for each key.  Errors: -EACCES no such key, -EINVAL malformed, -ENOSYS. */
+int auth_jwt_signatures(const struct auth_keys *keys, const char *shown, size_t len,
+                        uint8_t signatures[AUTH_KEY_MAX][AUTH_MAC_SIZE], size_t *ret_n, struct err *err);
+/* Who the shown part of a token whose signature is known speaks for.  Errors: as auth_jwt_verify(). */
+int auth_jwt_user(const char *shown, size_t len, int64_t now_us, char **ret_user, struct err *err);
+
 /* munge; socket_path NULL = default.  Errors: -ENOSYS library missing, -EACCES, -EKEYEXPIRED. */
 int auth_munge_encode(const char *socket_path, const void *payload, size_t len, char **ret_cred,
                       struct err *err);
+/* The same for one reader alone. */
+int auth_munge_encode_for(const char *socket_path, uid_t reader, const void *payload, size_t len,
+                          char **ret_cred, struct err *err);
 int auth_munge_decode(const char *socket_path, const char *cred, uid_t *ret_uid, gid_t *ret_gid,
                       void **ret_payload, size_t *ret_len, struct err *err);
 

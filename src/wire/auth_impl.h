@@ -1,6 +1,8 @@
 /* auth_impl.h - the key ring as auth*.c see it (private to wire/) */
 #pragma once
 
+#include <stdatomic.h>
+
 #include "wire/auth.h"
 
 #define AUTH_KEY_SIZE 32u
@@ -12,7 +14,8 @@ struct auth_key {
 };
 
 struct auth_keys {
-    size_t n; /* at least one */
+    atomic_uint refs; /* beyond the first */
+    size_t n;         /* at least one */
     struct auth_key keys[AUTH_KEY_MAX];
 };
 

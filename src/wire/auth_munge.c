@@ -16,6 +16,7 @@
 
 enum {
     OPT_SOCKET = 8,
+    OPT_UID_RESTRICTION = 9,
     MUNGE_SUCCESS = 0,
     MUNGE_NO_MEMORY = 5,
     MUNGE_EXPIRED = 15,
@@ -82,8 +83,8 @@ static int report(void *ctx, int e, struct err *err)
     return err_set(err, r, "munge: %s", detail ? detail : lib.text(e));
 }
 
-int auth_munge_encode(const char *socket_path, const void *payload, size_t len, char **ret_cred,
-                      struct err *err)
+static int encode(const char *socket_path, const uid_t *reader, const void *payload, size_t len,
+                  char **ret_cred, struct err *err)
 {
     void *ctx;
     char *cred = NULL;
@@ -94,7 +95,9 @@ int auth_munge_encode(const char *socket_path, const void *payload, size_t len, 
     r = open_ctx(socket_path, &ctx, err);
     if (r < 0)
         return r;
-    e = lib.encode(&cred, ctx, payload, (int)len);
+    e = reader ? lib.ctx_set(ctx, OPT_UID_RESTRICTION, *reader) : MUNGE_SUCCESS;
+    if (e == MUNGE_SUCCESS)
+        e = lib.encode(&cred, ctx, payload, (int)len);
     if (e == MUNGE_SUCCESS) {
         *ret_cred = cred;
     } else {
@@ -103,6 +106,18 @@ int auth_munge_encode(const char *socket_path, const void *payload, size_t len, 
     }
     lib.ctx_free(ctx);
     return r;
+}
+
+int auth_munge_encode(const char *socket_path, const void *payload, size_t len, char **ret_cred,
+                      struct err *err)
+{
+    return encode(socket_path, NULL, payload, len, ret_cred, err);
+}
+
+int auth_munge_encode_for(const char *socket_path, uid_t reader, const void *payload, size_t len,
+                          char **ret_cred, struct err *err)
+{
+    return encode(socket_path, &reader, payload, len, ret_cred, err);
 }
 
 int auth_munge_decode(const char *socket_path, const char *cred, uid_t *ret_uid, gid_t *ret_gid,

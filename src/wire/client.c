@@ -63,6 +63,9 @@ struct client *client_free(struct client *c)
     if (c) {
         if (c->fd >= 0)
             (void)close(c->fd); /* nothing left to report to */
+        (void)seal_free(c->seal_in); /* always NULL, as the next */
+        (void)seal_free(c->seal_out);
+        hello_sent_done(&c->sent);
         free(c->in);
         free(c->out);
         free(c->error_text);
@@ -83,7 +86,7 @@ int client_release_fd(struct client *c)
 
     if (c->broken)
         return -EPIPE;
-    if (c->in_pos != c->in_len || c->out_pos != c->out_len)
+    if (c->in_pos != c->in_len || c->out_pos != c->out_len || c->seal_in || c->seal_out)
         return -EBUSY;
     c->fd = -1;
     (void)client_free(c);
@@ -209,6 +212,22 @@ int client_flush_until(struct client *c, int64_t deadline)
     }
 }
 
+/* Put the tag behind a frame.  *buf and *len are of the longer one then. */
+static int seal_frame(struct client *c, uint8_t **buf, size_t *len)
+{
+    uint8_t *p = realloc(*buf, *len + SEAL_TAG_SIZE);
+    int r;
+
+    if (!p)
+        return -ENOMEM;
+    *buf = p;
+    r = seal_tag(c->seal_out, p, p + FRAME_HEADER_SIZE, *len - FRAME_HEADER_SIZE, p + *len);
+    *len += SEAL_TAG_SIZE;
+    if (c->seal_once)
+        c->seal_out = seal_free(c->seal_out);
+    return r;
+}
+
 int client_queue_take(struct client *c, uint8_t *buf, size_t len)
 {
     _cleanup_free_ uint8_t *owned = buf;
@@ -217,6 +236,11 @@ int client_queue_take(struct client *c, uint8_t *buf, size_t len)
 
     if (c->broken || c->fd < 0)
         return -EPIPE;
+    if (c->seal_out) {
+        r = seal_frame(c, &owned, &len);
+        if (r < 0)
+            return fail(c, r); /* the numbers of frames would not agree any more */
+    }
     if (c->out_pos == c->out_len) {
         n = send_some(c, owned, len);
         if (n < 0)
@@ -346,9 +370,11 @@ int client_recv_any(struct client *c, int64_t deadline, struct frame *ret_frame)
             r = frame_decode_header(c->in + c->in_pos, &f);
             if (r < 0)
                 return fail(c, -EPROTO);
-            want += f.len;
+            want += f.len + (c->seal_in ? SEAL_TAG_SIZE : 0);
             if (have >= want) {
                 f.body = c->in + c->in_pos + FRAME_HEADER_SIZE;
+                if (c->seal_in && seal_check(c->seal_in, c->in + c->in_pos, f.body, f.len, f.body + f.len) < 0)
+                    return fail(c, -EPROTO);
                 c->in_pos += want;
                 *ret_frame = f;
                 return 1;

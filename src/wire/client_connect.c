@@ -2,8 +2,7 @@
  *
  * The local socket is tried first: there the kernel vouches for both ends, so the Hello leaves with
  * the first request and nothing is waited for.  Over TCP the server's challenge is awaited, since
- * the proof of identity covers it; the reply to the Hello is not, it arrives before the first
- * answer. */
+ * the proof of identity covers it, and so is the reply to the Hello, since it proves the server. */
 #include "wire/client.h"
 
 #include <errno.h>
@@ -177,8 +176,8 @@ static int await_challenge(struct client *c, int64_t deadline, uint8_t nonce[AUT
 }
 
 /* Say Hello on the fresh connection c. */
-static int greet(struct client *c, const struct client_target *target, bool local, int64_t deadline,
-                 struct err *err)
+static int say_hello(struct client *c, const struct client_target *target, bool local, int64_t deadline,
+                     struct err *err)
 {
     _cleanup_(auth_keys_free) struct auth_keys *keys = NULL;
     uint8_t nonce[AUTH_NONCE_SIZE] = { 0 }, *buf;
@@ -188,21 +187,52 @@ static int greet(struct client *c, const struct client_target *target, bool loca
 
     if (r == 0 && !local)
         r = await_challenge(c, deadline, nonce, err);
-    if (r < 0 || method == HELLO_NONE)
-        return r;
-    r = hello_pack(target, method, keys, nonce, c->version, &buf, &len, err);
     if (r < 0)
         return r;
-    c->handshake = true;
+    r = hello_pack(target, method, keys, nonce, c->version, &buf, &len, &c->sent, err);
+    if (r < 0)
+        return r;
+    c->handshake = local;
     r = client_queue_take(c, buf, len);
     return r < 0 ? unsent(c, r, deadline, err) : 0;
+}
+
+/* Over TCP: wait until the server has proved itself. */
+static int await_proof(struct client *c, const struct client_target *target, uid_t slurm_uid, int64_t deadline,
+                       struct err *err)
+{
+    Pst__HelloReply *reply;
+    struct frame f;
+    int r = client_recv_any(c, deadline, &f);
+
+    if (r == 0)
+        r = -ETIMEDOUT;
+    if (r < 0)
+        return err_set(err, r, "%s", client_strerror(c, r));
+    if (f.flags & FRAME_ERROR)
+        return refused(c, &f, err);
+    if (FRAME_UNPACK(hello_reply, &f, &reply, NULL) < 0)
+        return err_set(err, -EPROTO, "%s", slurm_err_text(EPST_PROTOCOL));
+    r = hello_check(target, &c->sent, reply, slurm_uid, &c->seal_in, &c->seal_out, err);
+    c->seal_once = target->credential != NULL;
+    pst__hello_reply__free_unpacked(reply, NULL);
+    hello_sent_done(&c->sent);
+    return r;
+}
+
+static int greet(struct client *c, const struct client_target *target, bool local, uid_t slurm_uid,
+                 int64_t deadline, struct err *err)
+{
+    int r = say_hello(c, target, local, deadline, err);
+
+    return r < 0 || local ? r : await_proof(c, target, slurm_uid, deadline, err);
 }
 
 /* A socket to the target; *ret_local tells which kind. */
 static int reach(const struct client_target *target, uid_t slurm_uid, int64_t deadline,
                  bool *ret_local, struct err *err)
 {
-    bool may_local = target->try_local && !target->no_auth && !(target->jwt && target->jwt[0]);
+    bool may_local = target->try_local && !target->credential && !(target->jwt && target->jwt[0]);
     bool foreign = false;
     int r = -ECONNREFUSED;
 
@@ -242,7 +272,7 @@ int client_connect(const struct client_target *target, uid_t slurm_uid, struct c
     if (r < 0)
         return r;
     c->fd = r;
-    r = greet(c, target, local, deadline, err);
+    r = greet(c, target, local, slurm_uid, deadline, err);
     if (r < 0)
         return r;
     *ret_client = TAKE_PTR(c);
@@ -269,12 +299,17 @@ int client_connect_begin(const struct client_target *target, struct client **ret
     return 0;
 }
 
-int client_connect_end(const struct client_target *target, struct client *c, struct err *err)
+int client_connect_greet(const struct client_target *target, struct client *c, struct err *err)
 {
     int64_t deadline = client_deadline(target->timeout_ms);
     int r = await_connect(c->fd, deadline);
 
     if (r < 0)
         return err_set(err, r, "%s", client_strerror(NULL, r));
-    return greet(c, target, false, deadline, err);
+    return say_hello(c, target, false, deadline, err);
+}
+
+int client_connect_end(const struct client_target *target, struct client *c, struct err *err)
+{
+    return await_proof(c, target, 0, client_deadline(target->timeout_ms), err);
 }

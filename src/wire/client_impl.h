@@ -4,11 +4,16 @@
 #include <stdint.h>
 
 #include "wire/client.h"
+#include "wire/hello.h"
+#include "wire/seal.h"
 
 struct client {
     int fd;           /* -1 once handed away */
     bool broken;      /* the byte stream cannot be trusted any more */
     bool handshake;   /* a reply to our Hello is still to come */
+    bool seal_once;   /* one more frame of ours is sealed, then none */
+    struct seal *seal_in, *seal_out; /* owned; NULL: frames carry no tag in that direction */
+    struct hello_sent sent;          /* until the reply to our Hello is checked */
     uint16_t version; /* written into every header */
     int timeout_ms;   /* <= 0: none */
     uint32_t last_id;

@@ -123,10 +123,8 @@ void conn_send_shared(struct conn *c, unsigned op, uint32_t flags, uint32_t id, 
     r = header ? 0 : -ENOMEM;
     if (header) {
         frame_encode_header(&f, header);
-        r = link_send_take(&c->link, header, FRAME_HEADER_SIZE, false);
+        r = link_send_shared(&c->link, header, body);
     }
-    if (r == 0 && body->len)
-        r = link_send_shared(&c->link, body);
     if (r == -ENOMEM)
         link_close(&c->link, "out of memory"); /* half a frame may be queued */
 }
@@ -267,6 +265,11 @@ int conn_run(struct conn *c, void (*fn)(struct conn *c, void *arg), void *arg)
     return 0;
 }
 
+void conn_unseal(struct conn *c)
+{
+    link_seal_take(&c->link, NULL, NULL);
+}
+
 int conn_detach_fd(struct conn *c, int *ret_fd)
 {
     int fd;
@@ -279,6 +282,8 @@ int conn_detach_fd(struct conn *c, int *ret_fd)
         return -EPIPE;
     if (c->link.rest || c->link.in_len || c->link.out_n || c->streams)
         return -EBUSY;
+    if (c->link.seal_out)
+        return -EBUSY; /* whoever goes on with it could not */
     fd = fcntl(c->link.fd, F_DUPFD_CLOEXEC, 3);
     if (fd < 0)
         return -errno;
@@ -357,13 +362,6 @@ static void on_drain(struct link *l)
 
 /* ---- receiving ---- */
 
-static bool open_to_all(const struct conn *c, const struct frame *f)
-{
-    return config_of(c)->no_auth_ops && !(f->flags & FRAME_REPLY) &&
-           (f->op == OP_LAUNCH_STEP || f->op == OP_ATTACH_STEP || f->op == OP_STAT_STEP ||
-            f->op == OP_BCAST_OPEN || f->op == OP_RELAY || f->op == OP_PING);
-}
-
 static int on_header(struct link *l, const uint8_t *header, struct frame *ret_frame)
 {
     struct conn *c = conn_of(l);
@@ -383,8 +381,7 @@ static int on_header(struct link *l, const uint8_t *header, struct frame *ret_fr
         link_close(l, "peer answers before it was asked");
         return -EACCES;
     }
-    if (c->state == CONN_NEW && !(f.op == OP_HELLO && f.len <= CONN_HELLO_BYTES) &&
-        !open_to_all(c, &f)) {
+    if (c->state == CONN_NEW && !(f.op == OP_HELLO && f.len <= CONN_HELLO_BYTES)) {
         conn_refuse(c, &f, EPST_AUTH, NULL);
         return -EACCES;
     }
@@ -417,10 +414,6 @@ static void on_frame(struct link *l, const struct frame *f)
         conn_hello(c, f);
         update_reading(c);
         return;
-    }
-    if (c->state == CONN_NEW) {
-        c->peer.version = MIN(f->version, (uint16_t)WIRE_VERSION);
-        conn_open(c);
     }
     if (f->flags & FRAME_REPLY) {
         if (hooks->on_reply)

@@ -35,11 +35,11 @@ enum phase {
     RESOLVING,
     CONNECTING,
     CHALLENGED, /* connected: challenge awaited, Hello being made */
-    GREETED,    /* Hello sent, answer awaited */
+    GREETED,    /* Hello sent; answer awaited, or being checked */
     UP,
 };
 
-/* Work for libuv's threads: make the Hello, which may ask munged. */
+/* Work for libuv's threads: make the Hello, or check the answer to it; both may ask munged. */
 struct greeting {
     uv_work_t work;
     struct dialer *d;
@@ -51,6 +51,9 @@ struct greeting {
     uint16_t version;
     uint8_t *buf;
     size_t len;
+    struct hello_sent sent;
+    Pst__HelloReply *reply;
+    struct seal *in, *out;
     int r;
     struct err err;
 };
@@ -74,6 +77,7 @@ struct dialer {
     struct addrinfo *addrs, *addr; /* of the present target */
     struct link link;
     bool linked; /* link is in use */
+    struct hello_sent sent; /* over TCP, until the answer is checked */
     char why[160];
     /* ids awaiting replies, ascending */
     uint32_t *waiting;
@@ -92,6 +96,8 @@ static void target_free(struct client_target *t)
     free((char *)t->cluster);
     free((char *)t->key_file);
     free((char *)t->munge_socket);
+    free((char *)t->service);
+    free((char *)t->name);
     if (t->jwt)
         explicit_bzero((char *)t->jwt, strlen(t->jwt));
     free((char *)t->jwt);
@@ -109,8 +115,8 @@ static int copy_str(const char **field)
 /* Replace the borrowed strings of *t by copies; on failure those not copied are NULL. */
 static int target_own(struct client_target *t)
 {
-    const char **fields[] = { &t->host,         &t->cluster, &t->key_file,
-                              &t->munge_socket, &t->jwt,     &t->program };
+    const char **fields[] = { &t->host, &t->cluster, &t->key_file, &t->munge_socket,
+                              &t->jwt,  &t->program, &t->service,  &t->name };
     int r = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
@@ -127,6 +133,7 @@ static void destroy(struct dialer *d)
     if (d->addrs)
         uv_freeaddrinfo(d->addrs);
     link_loop_done(&d->ll);
+    hello_sent_done(&d->sent);
     free(d->waiting);
     free(d);
 }
@@ -316,12 +323,23 @@ static void handshake_failed(struct dialer *d, const char *why)
     link_close(&d->link, why);
 }
 
+static void greeting_free(struct greeting *g)
+{
+    free(g->buf);
+    (void)auth_keys_free(g->keys); /* always NULL, as the seals */
+    (void)seal_free(g->in);
+    (void)seal_free(g->out);
+    hello_sent_done(&g->sent);
+    if (g->reply)
+        pst__hello_reply__free_unpacked(g->reply, NULL);
+    free(g);
+}
+
 static void make_hello(uv_work_t *work)
 {
     struct greeting *g = work->data;
 
-    g->r =
-        hello_pack(g->target, g->method, g->keys, g->nonce, g->version, &g->buf, &g->len, &g->err);
+    g->r = hello_pack(g->target, g->method, g->keys, g->nonce, g->version, &g->buf, &g->len, &g->sent, &g->err);
 }
 
 static void send_hello(uv_work_t *work, int status)
@@ -335,12 +353,13 @@ static void send_hello(uv_work_t *work, int status)
         } else {
             d->phase = GREETED;
             d->version = g->version;
+            hello_sent_done(&d->sent);
+            d->sent = g->sent;
+            g->sent = (struct hello_sent){ 0 };
             (void)link_send_take(&d->link, TAKE_PTR(g->buf), g->len, false); /* else it closes */
         }
     }
-    free(g->buf);
-    (void)auth_keys_free(g->keys); /* always NULL */
-    free(g);
+    greeting_free(g);
     release(d);
 }
 
@@ -365,7 +384,8 @@ static void greet(struct dialer *d, const Pst__Challenge *challenge)
         r = hello_choose(&d->targets[d->target], d->local, &g->method, &g->keys, &g->err);
     if (r < 0) {
         handshake_failed(d, why);
-        free(g);
+        if (g)
+            greeting_free(g);
         return;
     }
     memcpy(g->nonce, challenge->nonce.data, AUTH_NONCE_SIZE);
@@ -390,14 +410,64 @@ static void on_challenge(struct dialer *d, const struct frame *f)
     pst__challenge__free_unpacked(challenge, NULL);
 }
 
+static void check_reply(uv_work_t *work)
+{
+    struct greeting *g = work->data;
+
+    g->r = hello_check(g->target, &g->sent, g->reply, g->d->slurm_uid, &g->in, &g->out, &g->err);
+}
+
+static void reply_checked(uv_work_t *work, int status)
+{
+    struct greeting *g = work->data;
+    struct dialer *d = g->d;
+
+    if (!d->closing && d->linked && g->attempt == d->attempt) {
+        if (status < 0 || g->r < 0) {
+            handshake_failed(d, status < 0 ? "cancelled" : g->err.text);
+        } else {
+            link_seal_take(&d->link, TAKE_PTR(g->in), TAKE_PTR(g->out));
+            go_up(d);
+            link_pause(&d->link, false);
+        }
+    }
+    greeting_free(g);
+    release(d);
+}
+
+/* The server says that we may come in: is it who we mean?  Takes reply. */
+static void check_server(struct dialer *d, Pst__HelloReply *reply)
+{
+    struct greeting *g = calloc(1, sizeof(*g));
+
+    if (!g) {
+        pst__hello_reply__free_unpacked(reply, NULL);
+        handshake_failed(d, "out of memory");
+        return;
+    }
+    *g = (struct greeting){ .work.data = g, .d = d, .target = &d->targets[d->target], .attempt = d->attempt,
+                            .method = d->sent.method, .sent = d->sent, .reply = reply };
+    d->sent = (struct hello_sent){ 0 };
+    d->holds++;
+    link_pause(&d->link, true); /* what follows is sealed */
+    if (g->method == PST__AUTH_METHOD__AUTH_MUNGE &&
+        uv_queue_work(d->loop, &g->work, check_reply, reply_checked) == 0)
+        return;
+    check_reply(&g->work);
+    reply_checked(&g->work, 0);
+}
+
 static void on_hello_reply(struct dialer *d, const struct frame *f)
 {
+    Pst__HelloReply *reply;
     Pst__Error *e;
 
     if (f->op != OP_HELLO || !(f->flags & FRAME_REPLY)) {
         handshake_failed(d, slurm_err_text(EPST_PROTOCOL));
-    } else if (!(f->flags & FRAME_ERROR)) {
+    } else if (!(f->flags & FRAME_ERROR) && d->local) {
         go_up(d);
+    } else if (!(f->flags & FRAME_ERROR) && FRAME_UNPACK(hello_reply, f, &reply, NULL) == 0) {
+        check_server(d, reply);
     } else if (FRAME_UNPACK(error, f, &e, NULL) == 0) {
         handshake_failed(d, e->text && e->text[0] ? e->text : slurm_err_text(e->code));
         pst__error__free_unpacked(e, NULL);

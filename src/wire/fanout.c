@@ -12,6 +12,8 @@
 struct piece { /* nodes [at, end) of the request, and the link to them */
     size_t at, end;
     struct fan_link *link;
+    int r; /* of what was begun with the first of them */
+    struct err err;
 };
 
 static struct client_target target_of(const struct fanout *f, const Pst__RelayNode *n)
@@ -22,7 +24,10 @@ static struct client_target target_of(const struct fanout *f, const Pst__RelayNo
         .cluster = f->open->cluster,
         .timeout_ms = (int)f->open->timeout_ms,
         .program = f->program,
-        .no_auth = true,
+        .service = "slurmd",
+        .name = n->name,
+        .credential = f->open->bcast ? f->open->bcast->credential : f->open->launch->credential,
+        .launch_key = f->open->launch_key,
     };
 }
 
@@ -79,6 +84,15 @@ static int send_request(const struct fanout *f, struct client *c, size_t at, siz
     return r;
 }
 
+/* The connection to the first node of the piece, which was begun beside the others. */
+static int begun(struct piece *p, const struct client_target *target, struct err *err)
+{
+    if (p->r == 0)
+        return client_connect_end(target, p->link->client, err);
+    *err = p->err;
+    return p->r;
+}
+
 /* Finish what was begun, and where that fails begin anew with the next node of the piece. */
 static void finish(struct fanout *f, struct piece *p)
 {
@@ -87,8 +101,7 @@ static void finish(struct fanout *f, struct piece *p)
         struct client_target target = target_of(f, head);
         struct fan_link *l = p->link;
         struct err err = { .text = "" };
-        int r = l->client ? client_connect_end(&target, l->client, &err)
-                          : client_connect(&target, 0, &l->client, &err);
+        int r = l->client ? begun(p, &target, &err) : client_connect(&target, 0, &l->client, &err);
 
         if (r == 0) {
             l->lo = head->number;
@@ -116,13 +129,19 @@ int fanout_open(struct fanout *f)
         return -ENOMEM;
     f->n_links = pieces;
     for (size_t i = 0; i < pieces; i++) {
-        p[i] = (struct piece){ n * i / pieces, n * (i + 1) / pieces, &f->links[i] };
+        p[i] = (struct piece){ .at = n * i / pieces, .end = n * (i + 1) / pieces, .link = &f->links[i] };
         struct client_target target = target_of(f, node(f, p[i].at));
 
         f->links[i].lo = node(f, p[i].at)->number;
         f->links[i].hi = node(f, p[i].end - 1)->number;
         if (client_connect_begin(&target, &f->links[i].client) < 0)
             f->links[i].client = NULL; /* the blocking way tells why */
+    }
+    for (size_t i = 0; i < pieces; i++) {
+        struct client_target target = target_of(f, node(f, p[i].at));
+
+        if (f->links[i].client)
+            p[i].r = client_connect_greet(&target, f->links[i].client, &p[i].err);
     }
     for (size_t i = 0; i < pieces; i++)
         finish(f, &p[i]);

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "version.h"
+#include "wire/crypto.h"
 
 #define PROGRAM_MAX 31
 
@@ -42,8 +43,8 @@ int hello_choose(const struct client_target *target, bool local, unsigned *ret_m
 {
     int r;
 
-    if (target->no_auth)
-        *ret_method = HELLO_NONE;
+    if (target->credential)
+        *ret_method = PST__AUTH_METHOD__AUTH_STEP;
     else if (has_text(target->jwt))
         *ret_method = PST__AUTH_METHOD__AUTH_JWT;
     else if (local)
@@ -74,51 +75,91 @@ int hello_version(const Pst__Challenge *challenge, uint16_t *ret_version, struct
     return 0;
 }
 
-/* Fill in the proof.  *ret_free holds memory that proof points to, when any. */
-static int prove(Pst__Hello *hello, const struct client_target *target,
-                 const struct auth_keys *keys, const uint8_t *nonce, uint8_t mac[AUTH_MAC_SIZE],
-                 char **ret_free, struct err *err)
+void hello_sent_done(struct hello_sent *sent)
 {
+    free(sent->bytes);
+    explicit_bzero(sent, sizeof(*sent));
+}
+
+/* The secret of a method that has one before the reply; fills in what names it. */
+static int find_secret(Pst__Hello *hello, const struct client_target *target, const struct auth_keys *keys,
+                       uint8_t secret[HANDSHAKE_SECRET_SIZE], struct err *err)
+{
+    const Pst__SignedCredential *cred = target->credential;
     const char *kid;
+    size_t shown;
     int r;
 
     switch (hello->method) {
     case PST__AUTH_METHOD__AUTH_KEY:
-        r = auth_hello_sign(keys, nonce, hello->uid, hello->gid, target->cluster, mac, &kid);
-        if (r < 0)
-            return err_set(err, r, "Invalid authentication credential: cannot sign: %s",
-                           r == -ENOSYS ? "libcrypto.so.3 is not installed" : strerror(-r));
-        hello->key_id = (char *)kid; /* only read */
-        hello->proof.data = mac;
-        hello->proof.len = AUTH_MAC_SIZE;
-        break;
+        r = auth_derive(keys, NULL, AUTH_FOR_HELLO, NULL, 0, secret, &kid);
+        hello->key_id = r == 0 ? (char *)(uintptr_t)kid : NULL; /* only read */
+        return r;
     case PST__AUTH_METHOD__AUTH_JWT:
-        hello->proof.data = (uint8_t *)target->jwt; /* only read */
-        hello->proof.len = strlen(target->jwt);
-        break;
-    case PST__AUTH_METHOD__AUTH_MUNGE:
-        r = auth_munge_encode(target->munge_socket, nonce, AUTH_NONCE_SIZE, ret_free, err);
-        if (r < 0)
+        r = auth_jwt_split(target->jwt, &shown, secret, err);
+        if (r < 0) {
+            err_prefix(err, "Invalid authentication credential");
             return r;
-        hello->proof.data = (uint8_t *)*ret_free;
-        hello->proof.len = strlen(*ret_free);
+        }
+        hello->token = (ProtobufCBinaryData){ shown, (uint8_t *)(uintptr_t)target->jwt }; /* likewise */
         break;
     default:
-        return 0; /* the kernel vouches */
+        if (!cred->key_id || target->launch_key.len != HANDSHAKE_SECRET_SIZE)
+            return err_set(err, -EACCES, "Invalid job credential: it came without its key");
+        memcpy(secret, target->launch_key.data, HANDSHAKE_SECRET_SIZE);
+        hello->key_id = cred->key_id;
+        hello->token = cred->mac;
     }
+    hello->has_token = true;
+    return 0;
+}
+
+/* Fill in the proof of all methods but munge; proofs stay in sent. */
+static int prove(Pst__Hello *hello, const struct client_target *target, const struct auth_keys *keys,
+                 const uint8_t *nonce, struct hello_sent *sent, struct err *err)
+{
+    uint8_t secret[HANDSHAKE_SECRET_SIZE];
+    int r = find_secret(hello, target, keys, secret, err);
+
+    if (r == 0)
+        r = handshake_bytes(nonce, hello, &sent->bytes, &sent->len);
+    if (r == 0)
+        r = handshake_derive(secret, sent->bytes, sent->len, &sent->proofs);
+    explicit_bzero(secret, sizeof(secret));
+    if (r < 0 && !(err && err->text[0]))
+        return err_set(err, r, "Invalid authentication credential: cannot sign: %s",
+                       r == -ENOSYS ? "libcrypto.so.3 is not installed" : strerror(-r));
     hello->has_proof = true;
+    hello->proof = (ProtobufCBinaryData){ AUTH_MAC_SIZE, sent->proofs.client_proof };
+    return r;
+}
+
+/* munge: *ret_credential is the proof. */
+static int prove_munge(Pst__Hello *hello, const struct client_target *target, const uint8_t *nonce,
+                       struct hello_sent *sent, char **ret_credential, struct err *err)
+{
+    int r = handshake_bytes(nonce, hello, &sent->bytes, &sent->len);
+
+    if (r < 0)
+        return err_set(err, r, "%s", strerror(-r));
+    r = auth_munge_encode(target->munge_socket, sent->bytes, sent->len, ret_credential, err);
+    if (r < 0)
+        return r;
+    hello->has_proof = true;
+    hello->proof = (ProtobufCBinaryData){ strlen(*ret_credential), (uint8_t *)*ret_credential };
     return 0;
 }
 
 int hello_pack(const struct client_target *target, unsigned method, const struct auth_keys *keys,
                const uint8_t *nonce, uint16_t version, uint8_t **ret_buf, size_t *ret_len,
-               struct err *err)
+               struct hello_sent *ret_sent, struct err *err)
 {
     Pst__Hello hello = PST__HELLO__INIT;
-    uint8_t mac[AUTH_MAC_SIZE];
+    struct hello_sent sent = { .method = method };
+    uint8_t own[AUTH_NONCE_SIZE];
     char host[65] = "", program[PROGRAM_MAX + 1] = "";
     _cleanup_free_ char *credential = NULL;
-    int r;
+    int r = auth_random(own, sizeof(own));
 
     if (gethostname(host, sizeof(host) - 1) == 0)
         host[strcspn(host, ".")] = '\0';
@@ -132,15 +173,80 @@ int hello_pack(const struct client_target *target, unsigned method, const struct
     hello.pid = (uint32_t)getpid();
     hello.host = host;
     hello.program = program;
-    hello.release = (char *)SLURM_RELEASE; /* only read */
+    hello.release = (char *)SLURM_RELEASE; /* only read, as are the next */
     hello.cluster = (char *)target->cluster;
-    r = prove(&hello, target, keys, nonce, mac, &credential, err);
+    hello.service = (char *)(target->service ? target->service : "slurmctld");
+    hello.name = (char *)target->name;
+    hello.has_nonce = true;
+    hello.nonce = (ProtobufCBinaryData){ sizeof(own), own };
+    if (r < 0)
+        return err_set(err, r, "%s", strerror(-r));
+    if (method == PST__AUTH_METHOD__AUTH_MUNGE)
+        r = prove_munge(&hello, target, nonce, &sent, &credential, err);
+    else if (method != PST__AUTH_METHOD__AUTH_PEERCRED) /* there the kernel vouches */
+        r = prove(&hello, target, keys, nonce, &sent, err);
+    if (r == 0) {
+        r = frame_pack(OP_HELLO, 0, 0, 0, &hello.base, ret_buf, ret_len);
+        if (r < 0)
+            (void)err_set(err, r, "Invalid authentication credential: token or credential too long"); /* r says it */
+    }
+    if (r < 0) {
+        hello_sent_done(&sent);
+        return r;
+    }
+    frame_set_version(*ret_buf, version);
+    *ret_sent = sent;
+    return 0;
+}
+
+/* The secret that the server sent for us alone. */
+static int open_credential(const struct client_target *target, struct hello_sent *sent,
+                           const Pst__HelloReply *reply, uid_t slurm_uid, struct err *err)
+{
+    _cleanup_free_ void *payload = NULL;
+    uid_t uid;
+    gid_t gid;
+    size_t len = 0;
+    int r;
+
+    if (!reply->credential)
+        return -EACCES;
+    r = auth_munge_decode(target->munge_socket, reply->credential, &uid, &gid, &payload, &len, err);
     if (r < 0)
         return r;
-    r = frame_pack(OP_HELLO, 0, 0, 0, &hello.base, ret_buf, ret_len);
+    if ((uid != 0 && uid != slurm_uid && uid != geteuid()) || len != sent->len + HANDSHAKE_SECRET_SIZE ||
+        memcmp(payload, sent->bytes, sent->len) != 0)
+        return -EACCES;
+    r = handshake_derive((uint8_t *)payload + sent->len, sent->bytes, sent->len, &sent->proofs);
+    explicit_bzero(payload, len);
+    return r;
+}
+
+int hello_check(const struct client_target *target, struct hello_sent *sent, const Pst__HelloReply *reply,
+                uid_t slurm_uid, struct seal **ret_in, struct seal **ret_out, struct err *err)
+{
+    struct seal *in = NULL, *out = NULL;
+    int r = 0;
+
+    if (sent->method == PST__AUTH_METHOD__AUTH_MUNGE)
+        r = open_credential(target, sent, reply, slurm_uid, err);
+    if (r == 0 && (reply->proof.len != AUTH_MAC_SIZE ||
+                   !crypto_equal(reply->proof.data, sent->proofs.server_proof, AUTH_MAC_SIZE)))
+        r = -EACCES;
     if (r < 0)
-        return err_set(err, r, "Invalid authentication credential: token or credential too long");
-    frame_set_version(*ret_buf, version);
+        return err_set(err, r, "Invalid authentication credential: %s at %s port %u does not prove itself",
+                       target->service ? target->service : "slurmctld", target->host ? target->host : "local",
+                       target->port);
+    if (sent->method != PST__AUTH_METHOD__AUTH_STEP)
+        r = seal_new(sent->proofs.to_client, &in);
+    if (r == 0)
+        r = seal_new(sent->proofs.to_server, &out);
+    if (r < 0) {
+        (void)seal_free(in); /* always NULL */
+        return err_set(err, r, "%s", strerror(-r));
+    }
+    *ret_in = in;
+    *ret_out = out;
     return 0;
 }
 

@@ -236,12 +236,16 @@ static void parse(struct link *l, const uint8_t *data, size_t len)
             break;
         if (l->ops->on_header(l, data, &f) < 0)
             return;
-        total = FRAME_HEADER_SIZE + f.len;
+        total = FRAME_HEADER_SIZE + f.len + (l->seal_in ? SEAL_TAG_SIZE : 0);
         if (len < total) {
             stash(l, data, len, total);
             return;
         }
         f.body = data + FRAME_HEADER_SIZE;
+        if (l->seal_in && seal_check(l->seal_in, data, f.body, f.len, f.body + f.len) < 0) {
+            link_close(l, "a frame is not the peer's own");
+            return;
+        }
         l->rest = len - total;
         l->in_since_us = 0;
         l->ops->on_frame(l, &f);
@@ -302,7 +306,7 @@ static int queue_out(struct link *l, struct link_out o)
     return 0;
 }
 
-int link_send_take(struct link *l, uint8_t *buf, size_t len, bool streamed)
+static int queue_take(struct link *l, uint8_t *buf, size_t len, bool streamed)
 {
     int r = queue_out(l, (struct link_out){ .buf = buf, .len = len, .streamed = streamed });
 
@@ -311,7 +315,24 @@ int link_send_take(struct link *l, uint8_t *buf, size_t len, bool streamed)
     return r;
 }
 
-int link_send_shared(struct link *l, struct shared_bytes *bytes)
+int link_send_take(struct link *l, uint8_t *buf, size_t len, bool streamed)
+{
+    uint8_t *sealed;
+    int r;
+
+    if (!l->seal_out)
+        return queue_take(l, buf, len, streamed);
+    sealed = realloc(buf, len + SEAL_TAG_SIZE);
+    r = sealed ? seal_tag(l->seal_out, sealed, sealed + FRAME_HEADER_SIZE, len - FRAME_HEADER_SIZE, sealed + len)
+               : -ENOMEM;
+    if (r < 0) {
+        free(sealed ? sealed : buf);
+        return r;
+    }
+    return queue_take(l, sealed, len + SEAL_TAG_SIZE, streamed);
+}
+
+static int queue_shared(struct link *l, struct shared_bytes *bytes)
 {
     struct link_out o = { .buf = bytes->data, .shared = shared_ref(bytes), .len = bytes->len };
     int r = queue_out(l, o);
@@ -319,6 +340,37 @@ int link_send_shared(struct link *l, struct shared_bytes *bytes)
     if (r < 0)
         shared_unref(bytes);
     return r;
+}
+
+int link_send_shared(struct link *l, uint8_t *header, struct shared_bytes *body)
+{
+    uint8_t *tag = NULL;
+    int r = 0;
+
+    if (l->seal_out) {
+        tag = malloc(SEAL_TAG_SIZE);
+        r = tag ? seal_tag(l->seal_out, header, body->data, body->len, tag) : -ENOMEM;
+    }
+    if (r < 0) {
+        free(header);
+        free(tag);
+        return r;
+    }
+    r = queue_take(l, header, FRAME_HEADER_SIZE, false);
+    if (r == 0 && body->len)
+        r = queue_shared(l, body);
+    if (r == 0 && tag)
+        return queue_take(l, tag, SEAL_TAG_SIZE, false);
+    free(tag);
+    return r;
+}
+
+void link_seal_take(struct link *l, struct seal *in, struct seal *out)
+{
+    (void)seal_free(l->seal_in); /* always NULL, as the next */
+    (void)seal_free(l->seal_out);
+    l->seal_in = in;
+    l->seal_out = out;
 }
 
 static void out_free(struct link_out *o)
@@ -467,6 +519,7 @@ static void on_handle_closed(uv_handle_t *handle)
         out_free(&l->out[(l->out_head + i) & (l->out_cap - 1)]);
     free(l->out);
     free(l->in);
+    link_seal_take(l, NULL, NULL);
     l->out = NULL;
     l->in = NULL;
     l->out_n = 0;

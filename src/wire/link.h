@@ -12,6 +12,7 @@
 #include <uv.h>
 
 #include "wire/frame.h"
+#include "wire/seal.h"
 #include "wire/shared.h"
 
 #define LINK_SCRATCH (64u * WIRE_KIB)
@@ -67,6 +68,7 @@ struct link {
     size_t in_len, in_cap, in_need;
     size_t rest; /* bytes behind the frame being dispatched */
     int64_t in_since_us;
+    struct seal *seal_in, *seal_out; /* owned; NULL: frames carry no tag in that direction */
     /* output: a ring of out_cap (a power of two) entries */
     struct link_out *out;
     uint32_t out_cap, out_head, out_n;
@@ -85,10 +87,13 @@ struct link {
  * fd stays the caller's.  l may be freed in on_closed only. */
 int link_init(struct link *l, struct link_loop *ll, int fd, bool connecting,
               const struct link_ops *ops);
-/* Queue buf (malloc'd, taken). -ENOMEM, -EPIPE when closing: freed all the same. */
+/* Queue a frame (malloc'd, taken), sealed when the link is. -ENOMEM, -EPIPE when closing: freed all the same. */
 int link_send_take(struct link *l, uint8_t *buf, size_t len, bool streamed);
-/* Queue bytes that others send too; takes a reference of its own.  Errors: as above. */
-int link_send_shared(struct link *l, struct shared_bytes *bytes);
+/* The same for a frame whose body others send too; the header is taken, of the body a reference of its own.
+ * -ENOMEM: half a frame may be queued, the link must be closed. */
+int link_send_shared(struct link *l, uint8_t *header, struct shared_bytes *body);
+/* Frames carry tags from now on; both are taken, either may be NULL. */
+void link_seal_take(struct link *l, struct seal *in, struct seal *out);
 /* Try to send now rather than at the end of the batch. */
 void link_flush(struct link *l);
 /* Have on_drain called at the end of this batch, or now. */

@@ -426,6 +426,8 @@ int server_new(const struct server_config *config, struct server **ret_server, s
     if (!s)
         return err_set(err, -ENOMEM, "out of memory");
     s->config = *config;
+    s->config.keys = NULL; /* taken by server_set_auth() */
+    pthread_mutex_init(&s->auth_lock, NULL);
     s->listen_fd[0] = s->listen_fd[1] = -1;
     s->config.threads = MAX(config->threads, 1u);
     if (!s->config.max_connections)
@@ -437,8 +439,9 @@ int server_new(const struct server_config *config, struct server **ret_server, s
     if (!s->config.stall_timeout_ms)
         s->config.stall_timeout_ms = STALL_TIMEOUT_MS;
     s->cluster = strdup(config->cluster ? config->cluster : "");
+    s->name = strdup(config->name ? config->name : "");
     s->workers = calloc(s->config.threads, sizeof(*s->workers));
-    if (!s->cluster || !s->workers)
+    if (!s->cluster || !s->name || !s->workers)
         return err_set(err, -ENOMEM, "out of memory");
     /* Load libcrypto now: its absence is found here, and no loop waits for it later. */
     if (config->keys && auth_sign(config->keys, "", 0, mac, NULL) < 0)
@@ -447,6 +450,7 @@ int server_new(const struct server_config *config, struct server **ret_server, s
     r = listen_all(s, err);
     if (r < 0)
         return r;
+    server_set_auth(s, config->keys, config->use_jwt);
     *ret_server = TAKE_PTR(s);
     return 0;
 }
@@ -467,6 +471,18 @@ int server_start(struct server *s)
     }
     (void)pthread_sigmask(SIG_SETMASK, &old, NULL); /* puts back what was there */
     return r;
+}
+
+void server_set_auth(struct server *s, struct auth_keys *keys, bool use_jwt)
+{
+    struct auth_keys *old;
+
+    pthread_mutex_lock(&s->auth_lock);
+    old = s->config.keys;
+    s->config.keys = keys ? auth_keys_ref(keys) : NULL;
+    s->config.use_jwt = use_jwt;
+    pthread_mutex_unlock(&s->auth_lock);
+    (void)auth_keys_free(old); /* always NULL */
 }
 
 uint16_t server_port(const struct server *s)
@@ -547,7 +563,10 @@ struct server *server_free(struct server *s)
         if (s->listen_fd[i] >= 0)
             (void)close(s->listen_fd[i]); /* listeners hold no data */
     free(s->workers);
+    (void)auth_keys_free(s->config.keys); /* always NULL */
+    pthread_mutex_destroy(&s->auth_lock);
     free(s->cluster);
+    free(s->name);
     free(s);
     return NULL;
 }

@@ -14,13 +14,12 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "wire/auth.h"
 #include "wire/frame.h"
 #include "wire/shared.h"
 
 struct server;
 struct conn; /* counted: conn_ref/conn_unref; outlives its socket while referenced */
-struct auth_keys;
-
 struct peer {
     uid_t uid;
     gid_t gid;
@@ -30,6 +29,7 @@ struct peer {
     char program[32];
     char addr[64]; /* numeric address, "local" for the socket */
     uint32_t pid;
+    uint8_t step_mac[AUTH_MAC_SIZE]; /* method AUTH_STEP: of the credential whose key was proved */
 };
 
 struct server_hooks {
@@ -57,10 +57,13 @@ struct server_config {
     unsigned hello_timeout_ms; /* 0 = 10 s */
     unsigned stall_timeout_ms; /* for half a frame, or output that is not read; 0 = 60 s */
     const char *cluster;
-    const struct auth_keys *keys; /* borrowed; may be NULL */
+    struct auth_keys *keys; /* may be NULL; a reference is taken */
     bool use_munge;
     const char *munge_socket;
-    bool no_auth_ops; /* slurmd: OP_LAUNCH_STEP and OP_PING need no Hello (peer uid -1) */
+    const char *service; /* "slurmctld", "slurmdbd", "slurmd": whom callers must have meant to reach */
+    const char *name;    /* which one: a node's name, else NULL.  Borrowed */
+    bool use_jwt;        /* AuthAltTypes=auth/jwt: tokens speak for their users */
+    bool step_keys;      /* slurmd: who has a step's credential and launch key may say Hello (peer uid -1) */
     struct server_hooks hooks;
     void *ctx;
 };
@@ -69,6 +72,8 @@ struct server_config {
  * Errors: -EADDRINUSE, ...; err has the sentence. */
 int server_new(const struct server_config *config, struct server **ret_server, struct err *err);
 int server_start(struct server *s);
+/* Other keys and ways to prove an identity, for connections to come; any thread.  A reference to keys is taken. */
+void server_set_auth(struct server *s, struct auth_keys *keys, bool use_jwt);
 uint16_t server_port(const struct server *s); /* as bound */
 /* Send what is queued (half a second at most), close everything, join the threads.  Not from a
  * hook. */
@@ -114,6 +119,9 @@ void conn_stream(struct conn *c, bool (*next)(struct conn *c, void *arg), void (
 int conn_run(struct conn *c, void (*fn)(struct conn *c, void *arg), void *arg);
 /* Any thread.  What was queued before is still sent; the connection closes then. */
 void conn_close(struct conn *c);
+/* The frames to come carry no tag any more, in neither direction: for a server that goes on with a step's
+ * connection itself.  Owning thread only. */
+void conn_unseal(struct conn *c);
 /* Stop reading and hand the socket over: owning thread only, from on_request.  *ret_fd is the
  * caller's; the connection closes here without shutting the socket down.  Bytes already received
  * beyond the last frame: none (the peer waits for an answer before sending more), nothing queued to

@@ -20,7 +20,8 @@ struct worker;
 
 struct server {
     struct server_config config;
-    char *cluster;
+    char *cluster, *name;
+    pthread_mutex_t auth_lock; /* of config.keys and config.use_jwt */
     int listen_fd[SERVER_LISTENERS]; /* TCP, local; -1 = none */
     uint16_t port;
     struct worker *workers;

@@ -198,22 +198,27 @@ static void test_tamper(void **state)
     keys = auth_keys_free(keys);
 }
 
-static void test_hello(void **state)
+/* Secrets differ by key, purpose and thing. */
+static void test_derive(void **state)
 {
-    struct auth_keys *keys = load(KEY_A);
-    uint8_t nonce[AUTH_NONCE_SIZE] = { 1, 2, 3 }, other[AUTH_NONCE_SIZE] = { 1, 2, 4 };
-    uint8_t mac[AUTH_MAC_SIZE];
-    const char *kid;
+    struct auth_keys *both = load(KEY_A KEY_B), *keys = load(KEY_A);
+    uint8_t one[AUTH_MAC_SIZE], other[AUTH_MAC_SIZE];
+    const char *kid, *second = strchr(KEY_B, ':');
+    char name[64];
 
-    assert_int_equal(auth_hello_sign(keys, nonce, 5, 6, "c1", mac, &kid), 0);
-    assert_int_equal(auth_hello_verify(keys, kid, nonce, 5, 6, "c1", mac, sizeof(mac)), 0);
-    assert_int_equal(auth_hello_verify(keys, kid, other, 5, 6, "c1", mac, sizeof(mac)), -EACCES);
-    assert_int_equal(auth_hello_verify(keys, kid, nonce, 0, 6, "c1", mac, sizeof(mac)), -EACCES);
-    assert_int_equal(auth_hello_verify(keys, kid, nonce, 5, 7, "c1", mac, sizeof(mac)), -EACCES);
-    assert_int_equal(auth_hello_verify(keys, kid, nonce, 5, 6, "c2", mac, sizeof(mac)), -EACCES);
-    assert_int_equal(auth_hello_verify(keys, kid, nonce, 5, 6, "c1", mac, 31), -EACCES);
-    assert_int_equal(auth_hello_verify(keys, "zz", nonce, 5, 6, "c1", mac, sizeof(mac)), -ENOKEY);
+    (void)snprintf(name, sizeof(name), "%.*s", (int)(second - KEY_B), KEY_B);
+    assert_int_equal(auth_derive(keys, NULL, AUTH_FOR_HELLO, NULL, 0, one, &kid), 0);
+    assert_int_equal(auth_derive(both, kid, AUTH_FOR_HELLO, NULL, 0, other, NULL), 0);
+    assert_memory_equal(one, other, sizeof(one));
+    assert_int_equal(auth_derive(both, name, AUTH_FOR_HELLO, NULL, 0, other, NULL), 0);
+    assert_memory_not_equal(one, other, sizeof(one));
+    assert_int_equal(auth_derive(keys, NULL, AUTH_FOR_LAUNCH, NULL, 0, other, NULL), 0);
+    assert_memory_not_equal(one, other, sizeof(one));
+    assert_int_equal(auth_derive(keys, NULL, AUTH_FOR_HELLO, "x", 1, other, NULL), 0);
+    assert_memory_not_equal(one, other, sizeof(one));
+    assert_int_equal(auth_derive(keys, "zz", AUTH_FOR_HELLO, NULL, 0, other, NULL), -ENOKEY);
     keys = auth_keys_free(keys);
+    both = auth_keys_free(both);
 }
 
 static void test_jwt(void **state)
@@ -349,7 +354,7 @@ int main(void)
         cmocka_unit_test(test_sign_known),
         cmocka_unit_test(test_rotation),
         cmocka_unit_test(test_tamper),
-        cmocka_unit_test(test_hello),
+        cmocka_unit_test(test_derive),
         cmocka_unit_test(test_jwt),
         cmocka_unit_test(test_jwt_lifespan),
         cmocka_unit_test(test_jwt_foreign),

@@ -39,6 +39,9 @@ extern char **environ;
 
 static struct fake {
     struct server *server;
+    struct auth_keys *keys;
+    uint8_t launch_key[AUTH_MAC_SIZE]; /* of a credential with a MAC of zeros */
+    const char *kid;
     char dir[64], conf[96], cli_dir[PATH_MAX];
     pthread_mutex_t lock;
     Pst__SubmitRequest *submit;   /* the last one */
@@ -78,6 +81,7 @@ static void with_step(uint32_t tasks, void (*fn)(void *ctx, Pst__JobRecord *, Ps
     Pst__SignedCredential cred = PST__SIGNED_CREDENTIAL__INIT;
     Pst__NodeAddr n1 = PST__NODE_ADDR__INIT, n2 = PST__NODE_ADDR__INIT, *nodes[] = { &n1, &n2 };
     Pst__StepReply reply = PST__STEP_REPLY__INIT;
+    uint8_t mac[AUTH_MAC_SIZE] = { 0 };
 
     SET(&group, nodes, tasks > 1 ? 2 : 1);
     SET(&group, tasks, tasks > 1 ? tasks / 2 : 1);
@@ -98,7 +102,12 @@ static void with_step(uint32_t tasks, void (*fn)(void *ctx, Pst__JobRecord *, Ps
     n2.name = (char *)"node2";
     n1.addr = n2.addr = (char *)"127.0.0.1";
     reply.step = &step;
+    cred.key_id = (char *)fake.kid;
+    cred.has_mac = true;
+    cred.mac = (ProtobufCBinaryData){ sizeof(mac), mac };
     reply.credential = &cred;
+    reply.has_launch_key = true;
+    reply.launch_key = (ProtobufCBinaryData){ sizeof(fake.launch_key), fake.launch_key };
     reply.nodes = nodes;
     reply.n_nodes = group.nodes;
     reply.job = &job;
@@ -345,6 +354,7 @@ static void on_request(void *ctx, struct conn *c, const struct frame *f)
         on_action(c, f, (Pst__JobActionRequest *)msg);
         return;
     case OP_LAUNCH_STEP:
+        conn_unseal(c);
         on_launch(c, (Pst__LaunchStep *)msg);
         return;
     case OP_STEP_CREATE:
@@ -709,15 +719,27 @@ static void find_commands(void)
     setenv("PATH", path, 1);
 }
 
+static void make_key(void)
+{
+    static const uint8_t mac[AUTH_MAC_SIZE];
+    char path[128];
+    struct err err = { .text = "" };
+
+    (void)snprintf(path, sizeof(path), "%s/key", fake.dir);
+    if (auth_keys_create(path, &err) < 0 || auth_keys_load(path, &fake.keys, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(auth_derive(fake.keys, NULL, AUTH_FOR_LAUNCH, mac, sizeof(mac), fake.launch_key, &fake.kid), 0);
+}
+
 static int set_up(void **state)
 {
-    const struct server_config config = {
+    struct server_config config = {
         .any_port = true,
         .bind_addr = "127.0.0.1",
         .local_socket = true,
         .threads = 1,
         .cluster = "demo",
-        .no_auth_ops = true,
+        .step_keys = true,
         .hooks = { .on_request = on_request, .on_close = on_close },
     };
     struct err err = { .text = "" };
@@ -726,6 +748,8 @@ static int set_up(void **state)
     (void)pthread_mutex_init(&fake.lock, NULL);
     (void)snprintf(fake.dir, sizeof(fake.dir), "/tmp/pst-flow-XXXXXX");
     assert_non_null(mkdtemp(fake.dir));
+    make_key();
+    config.keys = fake.keys;
     if (server_new(&config, &fake.server, &err) < 0 || server_start(fake.server) < 0)
         fail_msg("%s", err.text);
     write_conf();
@@ -747,6 +771,7 @@ static int tear_down(void **state)
     run(&r, line, NULL);
     run_done(&r);
     fake.server = server_free(fake.server);
+    fake.keys = auth_keys_free(fake.keys);
     keep((ProtobufCMessage **)&fake.submit, NULL);
     keep((ProtobufCMessage **)&fake.step, NULL);
     keep((ProtobufCMessage **)&fake.launch, NULL);

@@ -80,15 +80,20 @@ static void fill_step(struct step_parts *s, uint32_t job, uint32_t step, unsigne
 
 static struct client *call_node(const struct step_parts *s)
 {
+    uint8_t key[AUTH_MAC_SIZE];
     struct client_target t = { .host = "127.0.0.1",
                                .port = node_port,
                                .cluster = "test",
                                .timeout_ms = 5000,
                                .program = "srun",
-                               .no_auth = true };
+                               .service = "slurmd",
+                               .name = "n1",
+                               .credential = &s->sc,
+                               .launch_key = { sizeof(key), key } };
     struct client *c;
     struct err err = { .text = "" };
 
+    assert_int_equal(auth_derive(ctl.keys, NULL, AUTH_FOR_LAUNCH, s->sc.mac.data, s->sc.mac.len, key, NULL), 0);
     if (client_connect(&t, 0, &c, &err) < 0)
         fail_msg("connect: %s", err.text);
     assert_int_equal(client_send(c, OP_LAUNCH_STEP, 0, client_next_id(c), &s->launch.base), 0);

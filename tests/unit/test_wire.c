@@ -43,12 +43,12 @@ static void test_wrong_identities(void **state)
     struct fixture f;
     struct client_target t;
     struct err err = { .text = "" };
-    _cleanup_free_ char *expired = NULL, *nobody = NULL;
+    _cleanup_free_ char *expired = NULL, *nobody = NULL, *good = NULL;
 
     start(&f, NULL);
     t = target_of(&f, false);
     t.key_file = wrong_key_file;
-    assert_int_equal(try_ping(&t, &err), -EREMOTEIO);
+    assert_int_equal(try_ping(&t, &err), -EACCES);
     assert_string_equal(err.text, "Invalid authentication credential");
 
     t.key_file = missing_file;
@@ -57,7 +57,7 @@ static void test_wrong_identities(void **state)
 
     t.key_file = key_file;
     t.cluster = "elsewhere";
-    assert_int_equal(try_ping(&t, &err), -EREMOTEIO);
+    assert_int_equal(try_ping(&t, &err), -EACCES);
     assert_string_equal(err.text, "Wrong cluster: this is testcluster, not elsewhere");
     t.try_local = true;
     assert_int_equal(try_ping(&t, &err), -EREMOTEIO);
@@ -66,12 +66,18 @@ static void test_wrong_identities(void **state)
     t.cluster = "testcluster";
     assert_int_equal(auth_jwt_make(f.keys, "root", now_us() - 100000000, 60, &expired), 0);
     t.jwt = expired;
-    assert_int_equal(try_ping(&t, &err), -EREMOTEIO);
+    assert_int_equal(try_ping(&t, &err), -EACCES);
     assert_string_equal(err.text, "Authentication credential expired");
     assert_int_equal(auth_jwt_make(f.keys, "no-such-user-here", now_us(), 60, &nobody), 0);
     t.jwt = nobody;
-    assert_int_equal(try_ping(&t, &err), -EREMOTEIO);
+    assert_int_equal(try_ping(&t, &err), -EACCES);
     assert_string_equal(err.text, "Invalid authentication credential");
+    server_set_auth(f.server, f.keys, false); /* AuthAltTypes does not name auth/jwt */
+    assert_int_equal(auth_jwt_make(f.keys, "root", now_us(), 60, &good), 0);
+    t.jwt = good;
+    assert_int_equal(try_ping(&t, &err), -EACCES);
+    server_set_auth(f.server, f.keys, true);
+    assert_int_equal(try_ping(&t, &err), 0);
     stop(&f);
 }
 
@@ -92,7 +98,7 @@ static void test_munge(void **state)
     t = target_of(&f, false);
     t.use_munge = true;
     t.munge_socket = m.socket;
-    assert_int_equal(try_ping(&t, &err), -EREMOTEIO);
+    assert_int_equal(try_ping(&t, &err), -EACCES);
     assert_string_equal(err.text, "Invalid authentication credential");
     stop(&f);
     config.use_munge = true;
@@ -335,6 +341,8 @@ static void *impostor_main(void *arg)
 {
     struct impostor *im = arg;
     Pst__Challenge challenge = PST__CHALLENGE__INIT;
+    Pst__HelloReply reply = PST__HELLO_REPLY__INIT;
+    uint8_t proof[AUTH_MAC_SIZE] = { 1 };
     uint8_t nonce[AUTH_NONCE_SIZE] = { 0 };
     int fd = accept4(im->listen_fd, NULL, NULL, SOCK_CLOEXEC);
     struct client *c = NULL;
@@ -347,7 +355,11 @@ static void *impostor_main(void *arg)
     challenge.max_version = im->max;
     challenge.nonce.data = nonce;
     challenge.nonce.len = sizeof(nonce);
+    reply.has_proof = im->max % 2 == 0;
+    reply.proof = (ProtobufCBinaryData){ sizeof(proof), proof };
     (void)client_send(c, OP_CHALLENGE, FRAME_ONEWAY, 0, &challenge.base);
+    if (client_recv(c, WAIT_MS, &frame) == 1) /* whoever holds the port may say Welcome, but not prove it */
+        (void)client_send(c, OP_HELLO, FRAME_REPLY, frame.id, &reply.base);
     (void)client_recv(c, WAIT_MS, &frame);
     c = client_free(c);
     return NULL;
@@ -361,8 +373,9 @@ static void test_server_version(void **state)
     } cases[] = {
         { WIRE_VERSION + 1, WIRE_VERSION + 3, -EPROTO }, /* the server is too new */
         { 0, 0, -EPROTO },                               /* too old */
-        { 1, 1, 0 },
-        { 2, WIRE_VERSION + 2, 0 },
+        { 1, 1, -EACCES }, /* without a proof */
+        { 2, 2, -EACCES }, /* with a wrong one */
+        { 2, WIRE_VERSION + 2, -EACCES },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -384,7 +397,7 @@ static void test_server_version(void **state)
         t.port = ntohs(sa.sin_port);
         assert_int_equal(pthread_create(&thread, NULL, impostor_main, &im), 0);
         assert_int_equal(client_connect(&t, 0, &c, &err), cases[i].rc);
-        assert_true(cases[i].rc == 0 || strstr(err.text, "Protocol version"));
+        assert_non_null(strstr(err.text, cases[i].rc == -EPROTO ? "Protocol version" : "does not prove itself"));
         c = client_free(c);
         assert_int_equal(pthread_join(thread, NULL), 0);
         assert_int_equal(close(im.listen_fd), 0);

@@ -116,20 +116,41 @@ static void test_full_house(void **state)
     stop(&f);
 }
 
+/* The key that comes with a credential whose MAC is `mac`. */
+static void step_key(const struct fixture *f, uint8_t mac[AUTH_MAC_SIZE], uint8_t key[AUTH_MAC_SIZE],
+                     Pst__SignedCredential *cred)
+{
+    const char *kid;
+
+    assert_int_equal(auth_derive(f->keys, NULL, AUTH_FOR_LAUNCH, mac, AUTH_MAC_SIZE, key, &kid), 0);
+    cred->key_id = (char *)kid;
+    cred->has_mac = true;
+    cred->mac = (ProtobufCBinaryData){ AUTH_MAC_SIZE, mac };
+}
+
 static void test_detach(void **state)
 {
     struct fixture f;
+    struct err err = { .text = "" };
     struct server_config config = default_config(&f);
     struct client_target t;
     struct client *srun, *stepd;
+    uint8_t mac[AUTH_MAC_SIZE] = { 7 }, key[AUTH_MAC_SIZE];
+    Pst__SignedCredential cred = PST__SIGNED_CREDENTIAL__INIT;
     Pst__LaunchStep launch = PST__LAUNCH_STEP__INIT;
     Pst__StepDone done = PST__STEP_DONE__INIT;
     struct frame frame;
 
-    config.no_auth_ops = true;
+    config.step_keys = true;
+    config.service = "slurmd";
+    config.name = "n1";
     start(&f, &config);
     t = target_of(&f, false);
-    t.no_auth = true;
+    t.service = "slurmd";
+    t.name = "n1";
+    step_key(&f, mac, key, &cred);
+    t.credential = &cred;
+    t.launch_key = (ProtobufCBinaryData){ sizeof(key), key };
     t.key_file = NULL;
     srun = dial(&t);
     launch.node_name = (char *)"n1";
@@ -148,9 +169,12 @@ static void test_detach(void **state)
     srun = client_free(srun);
     assert_int_equal(client_recv(stepd, WAIT_MS, &frame), -EPIPE);
     stepd = client_free(stepd);
-    srun = dial(&t); /* other operations do need an identity */
-    assert_int_equal(client_call(srun, OP_DEBUG, NULL, NULL), -EREMOTEIO);
-    srun = client_free(srun);
+    key[0] ^= 1; /* a credential alone is worth nothing */
+    assert_int_equal(client_connect(&t, 0, &srun, &err), -EACCES);
+    key[0] ^= 1;
+    t.name = "n2"; /* and its key is good for the node that is meant */
+    assert_int_equal(client_connect(&t, 0, &srun, &err), -EACCES);
+    assert_string_equal(err.text, "Wrong node: this is n1, not n2");
     stop(&f);
 }
 

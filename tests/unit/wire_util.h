@@ -255,6 +255,8 @@ static inline struct server_config default_config(struct fixture *f)
         .out_limit = 1u * WIRE_MIB,
         .cluster = "testcluster",
         .keys = f->keys,
+        .service = "slurmctld",
+        .use_jwt = true,
         .hooks = { on_request, on_reply, on_close, on_thread },
         .ctx = f,
     };
