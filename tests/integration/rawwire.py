@@ -7,10 +7,21 @@
     flags, message = p.call("query-config", pb.Empty())
 
 Operations go by the names of src/wire/ops.h, which is read here; nothing is checked before it is sent.
-Peer.tcp() connects over TCP and reads the challenge; what proves an identity there is the test's to make."""
+
+Over TCP both ends prove themselves (src/wire/handshake.h), which is made here a second time, from the header:
+
+    p = Peer.tcp(port)
+    p.login_key(key_file, uid=0)             # as who has the cluster's key
+    p.login_token(token)                     # by a token of scontrol token
+    p.login_step(step_reply, "node1")        # to slurmd, by what the controller gave for a step
+
+Frames are sealed from then on, as they must be; send_bytes() sends what it is given."""
 
 import array
+import base64
 import functools
+import hashlib
+import hmac
 import importlib
 import os
 import re
@@ -89,9 +100,30 @@ def connect_as(uid, gid, connect):
     return socket.socket(fileno=struct.unpack("i", ancillary[0][2][:4])[0])
 
 
+def mac(key, *parts):
+    return hmac.new(key, b"".join(parts), hashlib.sha256).digest()
+
+
+def field(data):
+    data = data.encode() if isinstance(data, str) else data
+    return struct.pack("<I", len(data)) + data
+
+
+def handshake(server_nonce, hello):
+    """The bytes that both proofs cover."""
+    return (b"PSTK handshake 2\0" + server_nonce + hello.nonce +
+            struct.pack("<IIII", hello.method, hello.version, hello.uid, hello.gid) + field(hello.cluster) +
+            field(hello.service) + field(hello.name) + field(hello.key_id) + field(hello.token))
+
+
+def derive(secret, label, data):
+    return mac(secret, label.encode().ljust(16, b"\0"), data)
+
+
 class Peer:
     def __init__(self, sock, timeout=15):
         self.sock, self.id, self.version = sock, 0, VERSION
+        self.seal_in = self.seal_out = None  # [key, number of the next frame]
         sock.settimeout(timeout)
 
     @classmethod
@@ -125,8 +157,18 @@ class Peer:
         self.id += 1
         header.setdefault("id", self.id)
         header.setdefault("version", self.version)
-        self.send_bytes(frame(op, body, flags, **header))
+        self.send_bytes(self.sealed(frame(op, body, flags, **header)))
         return header["id"]
+
+    def sealed(self, data):
+        """A frame with the tag behind it that the connection asks for."""
+        return data + self.tag(self.seal_out, data) if self.seal_out else data
+
+    @staticmethod
+    def tag(seal, data):
+        number = seal[1]
+        seal[1] += 1
+        return mac(seal[0], struct.pack("<Q", number), data)[:16]
 
     def read_exactly(self, count):
         data = b""
@@ -139,8 +181,12 @@ class Peer:
 
     def recv(self):
         """The next frame: (op, flags, id, body bytes)."""
-        _, _, op, flags, id, _, length = HEADER.unpack(self.read_exactly(HEADER.size))
-        return op, flags, id, self.read_exactly(length)
+        header = self.read_exactly(HEADER.size)
+        _, _, op, flags, id, _, length = HEADER.unpack(header)
+        body = self.read_exactly(length)
+        if self.seal_in:
+            assert self.read_exactly(16) == self.tag(self.seal_in, header + body), "the server's tag"
+        return op, flags, id, body
 
     def closed(self):
         """Read until the other end closes; False when it does not within the timeout."""
@@ -160,6 +206,44 @@ class Peer:
         assert op == operations()["challenge"][0]
         self.send("hello", pb.Hello(version=self.version, method=pb.AUTH_PEERCRED, cluster=cluster, program="test"))
         return self.answer("hello")[1].uid
+
+    def greet(self, secret, method, service="slurmctld", cluster="test", name="", key_id="", token=b"", uid=0, gid=0):
+        """Over TCP: prove that we know the secret, and see that the server does."""
+        pb = messages()
+        op, _, _, body = self.recv()
+        assert op == operations()["challenge"][0]
+        nonce = pb.Challenge.FromString(body).nonce
+        hello = pb.Hello(version=self.version, method=method, uid=uid, gid=gid, nonce=os.urandom(32), service=service,
+                         cluster=cluster, key_id=key_id, token=token, program="test")
+        if name:
+            hello.name = name
+        data = handshake(nonce, hello)
+        hello.proof = derive(secret, "client proof", data)
+        flags, reply = self.call("hello", hello)
+        if flags & ERROR:
+            raise PermissionError(reply.text or reply.code)
+        assert reply.proof == derive(secret, "server proof", data), "the server does not prove itself"
+        self.seal_out = [derive(secret, "to server", data), 0]
+        if method != pb.AUTH_STEP:
+            self.seal_in = [derive(secret, "to client", data), 0]
+        return reply.uid
+
+    def login_key(self, key_file, uid=0, gid=None, **kwargs):
+        """As whom the holder of the cluster's key says to be."""
+        key_id, _, secret = Path(key_file).read_text().split()[0].partition(":")
+        return self.greet(mac(bytes.fromhex(secret), b"PSTK hello 2\0"), messages().AUTH_KEY, key_id=key_id, uid=uid,
+                          gid=uid if gid is None else gid, **kwargs)
+
+    def login_token(self, token, **kwargs):
+        """By a token; its signature is the secret and stays here."""
+        shown, _, signature = token.rpartition(".")
+        secret = base64.urlsafe_b64decode(signature + "=" * (-len(signature) % 4))
+        return self.greet(secret, messages().AUTH_JWT, token=shown.encode(), **kwargs)
+
+    def login_step(self, reply, node, **kwargs):
+        """To slurmd, with a StepReply; the next frame is sealed, then nothing is."""
+        return self.greet(reply.launch_key, messages().AUTH_STEP, service="slurmd", name=node,
+                          key_id=reply.credential.key_id, token=reply.credential.mac, uid=os.getuid(), **kwargs)
 
     def answer(self, op):
         """The reply to come, unpacked: (flags, message); an Error is a message too."""
