@@ -55,7 +55,7 @@ static void answer(struct ctld *ctld, struct cmd *cmd, const Pst__Alloc *alloc, 
 {
     if (!reply->credential) {
         core_error(ctld, cmd, SLURM_ERROR,
-                   "the controller cannot sign credentials: libcrypto is missing");
+                   "the controller cannot sign credentials: libsodium is missing");
         return;
     }
     steps_add_key(ctld, reply);

@@ -557,7 +557,7 @@ void op_token(struct ctld *ctld, struct cmd *cmd)
     if (!admin && conf_option_u64(ctld->conf, CONF_AUTH_ALT_PARAMETERS, "max_token_lifespan", &max))
         life = MIN(life, max);
     if (auth_jwt_make(ctld->keys, req->user ? req->user : own, core_now(), life, &r.token) < 0) {
-        core_error(ctld, cmd, SLURM_ERROR, "a token cannot be signed: libcrypto is missing");
+        core_error(ctld, cmd, SLURM_ERROR, "a token cannot be signed: libsodium is missing");
         return;
     }
     core_reply(ctld, cmd, 0, 0, &r.base);

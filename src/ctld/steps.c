@@ -386,7 +386,7 @@ static void answer(struct ctld *ctld, struct job *j, const struct cmd *cmd, stru
     if (reply)
         core_reply(ctld, cmd, lsn, 0, &reply->base);
     else
-        core_error(ctld, cmd, SLURM_ERROR, "the controller cannot sign credentials: libcrypto is missing");
+        core_error(ctld, cmd, SLURM_ERROR, "the controller cannot sign credentials: libsodium is missing");
     steps_reply_free(reply);
 }
 
@@ -479,7 +479,7 @@ static void answer_het(struct ctld *ctld, const Pst__HetStepRequest *req, const 
     if (signed_all)
         core_reply(ctld, cmd, lsn, 0, &reply.base);
     else
-        core_error(ctld, cmd, SLURM_ERROR, "the controller cannot sign credentials: libcrypto is missing");
+        core_error(ctld, cmd, SLURM_ERROR, "the controller cannot sign credentials: libsodium is missing");
     for (size_t i = 0; i < reply.n_steps; i++)
         steps_reply_free(reply.steps[i]);
     free(reply.steps);

@@ -1,7 +1,7 @@
 /* auth.h - who is at the other end of a connection, and signatures that nodes trust
  *
  * Keys: a file of one or more lines `kid:hex` (32 bytes each), mode 600; the first signs, all
- * verify, which makes rotation a second line.  Made by slurmctld on first start. libcrypto is
+ * verify, which makes rotation a second line.  Made by slurmctld on first start. libsodium is
  * loaded at first use of a key and libmunge at first use of munge (dlopen), so a command on the
  * local socket loads neither.  Thread-safe after auth_keys_load(). */
 #pragma once
@@ -26,7 +26,7 @@ int auth_keys_create(const char *path, struct err *err);
 struct auth_keys *auth_keys_ref(struct auth_keys *keys);
 struct auth_keys *auth_keys_free(struct auth_keys *keys); /* drop a reference; always NULL */
 
-/* HMAC-SHA256 with the first key; *ret_kid borrowed from keys.  Errors: -ENOSYS no libcrypto. */
+/* HMAC-SHA256 with the first key; *ret_kid borrowed from keys.  Errors: -ENOSYS no libsodium. */
 int auth_sign(const struct auth_keys *keys, const void *data, size_t len,
               uint8_t mac[AUTH_MAC_SIZE], const char **ret_kid);
 /* Errors: -EACCES wrong mac, -ENOKEY unknown kid.  Constant time. */

@@ -1,4 +1,4 @@
-/* crypto.h - what we need of libcrypto, loaded when first needed (private to wire/)
+/* crypto.h - what we need of libsodium, loaded when first needed (private to wire/)
  *
  * Commands on the local socket never get here, so they do not pay for loading the library.
  * Thread-safe, but for one crypto_mac, which is one thread's at a time. */
@@ -10,18 +10,17 @@
 
 #define CRYPTO_SHA256_SIZE 32u
 
-/* HMAC-SHA256.  Errors: -ENOSYS libcrypto missing, -E2BIG, -ENOMEM. */
+/* HMAC-SHA256.  Errors: -ENOSYS libsodium missing. */
 int crypto_hmac(const uint8_t *key, size_t key_len, const void *data, size_t len,
                 uint8_t mac[CRYPTO_SHA256_SIZE]);
 
 /* HMAC-SHA256 with one key over many messages, each in pieces: begin, add ..., end. */
 struct crypto_mac;
-int crypto_mac_new(const uint8_t key[CRYPTO_SHA256_SIZE], struct crypto_mac **ret_mac); /* as above */
+int crypto_mac_new(const uint8_t key[CRYPTO_SHA256_SIZE], struct crypto_mac **ret_mac); /* also -ENOMEM */
 struct crypto_mac *crypto_mac_free(struct crypto_mac *mac); /* wipes the key; always NULL */
-/* Errors: -ENOMEM from any of the calls, told by the last. */
 void crypto_mac_begin(struct crypto_mac *mac);
 void crypto_mac_add(struct crypto_mac *mac, const void *data, size_t len);
-int crypto_mac_end(struct crypto_mac *mac, uint8_t out[CRYPTO_SHA256_SIZE]);
+void crypto_mac_end(struct crypto_mac *mac, uint8_t out[CRYPTO_SHA256_SIZE]);
 
 /* Equality in a time that depends on len alone. */
 bool crypto_equal(const void *a, const void *b, size_t len);

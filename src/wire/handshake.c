@@ -78,7 +78,7 @@ int handshake_derive(const uint8_t secret[HANDSHAKE_SECRET_SIZE], const uint8_t 
         crypto_mac_begin(mac);
         crypto_mac_add(mac, values[i].label, LABEL_SIZE);
         crypto_mac_add(mac, bytes, len);
-        r = crypto_mac_end(mac, values[i].out);
+        crypto_mac_end(mac, values[i].out);
     }
     (void)crypto_mac_free(mac); /* always NULL */
     return r;

@@ -31,6 +31,6 @@ struct handshake {
  * -ENOMEM. */
 int handshake_bytes(const uint8_t server_nonce[AUTH_NONCE_SIZE], const Pst__Hello *hello,
                     uint8_t **ret_bytes, size_t *ret_len);
-/* Errors: -ENOSYS no libcrypto, -ENOMEM. */
+/* Errors: -ENOSYS no libsodium, -ENOMEM. */
 int handshake_derive(const uint8_t secret[HANDSHAKE_SECRET_SIZE], const uint8_t *bytes, size_t len,
                      struct handshake *ret);

@@ -128,7 +128,7 @@ static int prove(Pst__Hello *hello, const struct client_target *target, const st
     explicit_bzero(secret, sizeof(secret));
     if (r < 0 && !(err && err->text[0]))
         return err_set(err, r, "Invalid authentication credential: cannot sign: %s",
-                       r == -ENOSYS ? "libcrypto.so.3 is not installed" : strerror(-r));
+                       r == -ENOSYS ? "libsodium.so.23 is not installed" : strerror(-r));
     hello->has_proof = true;
     hello->proof = (ProtobufCBinaryData){ AUTH_MAC_SIZE, sent->proofs.client_proof };
     return r;

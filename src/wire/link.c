@@ -242,7 +242,7 @@ static void parse(struct link *l, const uint8_t *data, size_t len)
             return;
         }
         f.body = data + FRAME_HEADER_SIZE;
-        if (l->seal_in && seal_check(l->seal_in, data, f.body, f.len, f.body + f.len) < 0) {
+        if (l->seal_in && !seal_fits(l->seal_in, data, f.body, f.len, f.body + f.len)) {
             link_close(l, "a frame is not the peer's own");
             return;
         }
@@ -318,17 +318,15 @@ static int queue_take(struct link *l, uint8_t *buf, size_t len, bool streamed)
 int link_send_take(struct link *l, uint8_t *buf, size_t len, bool streamed)
 {
     uint8_t *sealed;
-    int r;
 
     if (!l->seal_out)
         return queue_take(l, buf, len, streamed);
     sealed = realloc(buf, len + SEAL_TAG_SIZE);
-    r = sealed ? seal_tag(l->seal_out, sealed, sealed + FRAME_HEADER_SIZE, len - FRAME_HEADER_SIZE, sealed + len)
-               : -ENOMEM;
-    if (r < 0) {
-        free(sealed ? sealed : buf);
-        return r;
+    if (!sealed) {
+        free(buf);
+        return -ENOMEM;
     }
+    seal_tag(l->seal_out, sealed, sealed + FRAME_HEADER_SIZE, len - FRAME_HEADER_SIZE, sealed + len);
     return queue_take(l, sealed, len + SEAL_TAG_SIZE, streamed);
 }
 
@@ -344,18 +342,15 @@ static int queue_shared(struct link *l, struct shared_bytes *bytes)
 
 int link_send_shared(struct link *l, uint8_t *header, struct shared_bytes *body)
 {
-    uint8_t *tag = NULL;
-    int r = 0;
+    uint8_t *tag = l->seal_out ? malloc(SEAL_TAG_SIZE) : NULL;
+    int r;
 
-    if (l->seal_out) {
-        tag = malloc(SEAL_TAG_SIZE);
-        r = tag ? seal_tag(l->seal_out, header, body->data, body->len, tag) : -ENOMEM;
-    }
-    if (r < 0) {
+    if (l->seal_out && !tag) {
         free(header);
-        free(tag);
-        return r;
+        return -ENOMEM;
     }
+    if (tag)
+        seal_tag(l->seal_out, header, body->data, body->len, tag);
     r = queue_take(l, header, FRAME_HEADER_SIZE, false);
     if (r == 0 && body->len)
         r = queue_shared(l, body);

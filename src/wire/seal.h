@@ -15,12 +15,12 @@
 
 struct seal;
 
-/* Errors: -ENOSYS no libcrypto, -ENOMEM. */
+/* Errors: -ENOSYS no libsodium, -ENOMEM. */
 int seal_new(const uint8_t key[SEAL_KEY_SIZE], struct seal **ret_seal);
 struct seal *seal_free(struct seal *seal); /* always NULL */
-/* The tag of the next frame.  Errors: -ENOMEM. */
-int seal_tag(struct seal *seal, const uint8_t header[FRAME_HEADER_SIZE], const void *body, size_t len,
-             uint8_t tag[SEAL_TAG_SIZE]);
-/* Is it the tag of the next frame?  Errors: -EBADMSG, -ENOMEM: the connection is of no use any more. */
-int seal_check(struct seal *seal, const uint8_t header[FRAME_HEADER_SIZE], const void *body, size_t len,
+/* The tag of the next frame. */
+void seal_tag(struct seal *seal, const uint8_t header[FRAME_HEADER_SIZE], const void *body, size_t len,
+              uint8_t tag[SEAL_TAG_SIZE]);
+/* Is it the tag of the next frame?  If not, the connection is of no use any more. */
+bool seal_fits(struct seal *seal, const uint8_t header[FRAME_HEADER_SIZE], const void *body, size_t len,
                const uint8_t tag[SEAL_TAG_SIZE]);

@@ -443,10 +443,10 @@ int server_new(const struct server_config *config, struct server **ret_server, s
     s->workers = calloc(s->config.threads, sizeof(*s->workers));
     if (!s->cluster || !s->name || !s->workers)
         return err_set(err, -ENOMEM, "out of memory");
-    /* Load libcrypto now: its absence is found here, and no loop waits for it later. */
+    /* Load libsodium now: its absence is found here, and no loop waits for it later. */
     if (config->keys && auth_sign(config->keys, "", 0, mac, NULL) < 0)
         return err_set(err, -ENOSYS,
-                       "authentication keys need libcrypto.so.3, which is not installed");
+                       "authentication keys need libsodium.so.23, which is not installed");
     r = listen_all(s, err);
     if (r < 0)
         return r;
