@@ -155,23 +155,23 @@ static void write_stderr(const char *line, size_t n)
     write_line(STDERR_FILENO, named, (size_t)prefix + n);
 }
 
-void log_write(enum log_level level, const char *fmt, ...)
+static bool is_wanted(enum log_level level)
+{
+    return level != LOG_QUIET && level <= log_get_level();
+}
+
+static void write_args(enum log_level level, const char *fmt, va_list ap)
 {
     char line[LINE_MAX_BYTES];
     int saved = errno, n;
     size_t stamp, used;
-    va_list ap;
 
-    if (level == LOG_QUIET || level > log_get_level())
-        return;
     stamp = put_stamp(line, 64);
     used = stamp;
     if (level != LOG_INFO)
         used += (size_t)snprintf(line + used, 64, "%s: ", log_level_name(level));
     errno = saved; /* for %m */
-    va_start(ap, fmt);
     n = vsnprintf(line + used, sizeof(line) - used, fmt, ap);
-    va_end(ap);
     if (n > 0)
         used += MIN((size_t)n, sizeof(line) - used - 1);
     for (size_t i = stamp; i < used; i++) {
@@ -186,6 +186,91 @@ void log_write(enum log_level level, const char *fmt, ...)
         write_stderr(line, used);
     (void)pthread_rwlock_unlock(&sink.lock);
     errno = saved;
+}
+
+void log_write(enum log_level level, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (!is_wanted(level))
+        return;
+    va_start(ap, fmt);
+    write_args(level, fmt, ap);
+    va_end(ap);
+}
+
+/* ---- lines that others can cause ---------------------------------------------------------------- */
+
+static struct {
+    pthread_mutex_t lock;
+    struct log_site *sites; /* that have logged; never removed */
+} limited = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* A token a second; lock held. */
+static void fill_site(struct log_site *site, int64_t now)
+{
+    int64_t seconds = (now - site->filled_us) / USEC_PER_SEC;
+
+    if (seconds <= 0)
+        return;
+    site->tokens = (unsigned)MIN((int64_t)site->tokens + seconds, (int64_t)LOG_LIMITED_BURST);
+    site->filled_us += seconds * USEC_PER_SEC;
+}
+
+/* May one more line go out?  *ret_left_out: lines that did not, before it. */
+static bool take_token(struct log_site *site, const char *fmt, uint64_t *ret_left_out)
+{
+    int64_t now = now_mono_us();
+    bool ok;
+
+    (void)pthread_mutex_lock(&limited.lock); /* fails only on misuse */
+    if (!site->fmt) {
+        *site = (struct log_site){ .next = limited.sites, .fmt = fmt, .filled_us = now, .tokens = LOG_LIMITED_BURST };
+        limited.sites = site;
+    }
+    fill_site(site, now);
+    ok = site->tokens > 0;
+    *ret_left_out = ok ? site->left_out : 0;
+    site->left_out = ok ? 0 : site->left_out + 1;
+    site->tokens -= ok;
+    (void)pthread_mutex_unlock(&limited.lock);
+    return ok;
+}
+
+static void tell_left_out(uint64_t n, const char *fmt)
+{
+    log_info("%llu lines of this kind were not logged: %.60s ...", (unsigned long long)n, fmt);
+}
+
+void log_write_limited(struct log_site *site, enum log_level level, const char *fmt, ...)
+{
+    int saved = errno;
+    uint64_t left_out;
+    va_list ap;
+
+    if (!is_wanted(level) || !take_token(site, fmt, &left_out))
+        return;
+    if (left_out)
+        tell_left_out(left_out, fmt);
+    errno = saved; /* for %m */
+    va_start(ap, fmt);
+    write_args(level, fmt, ap);
+    va_end(ap);
+}
+
+void log_limited_flush(void)
+{
+    int64_t now = now_mono_us();
+
+    (void)pthread_mutex_lock(&limited.lock);
+    for (struct log_site *site = limited.sites; site; site = site->next) {
+        fill_site(site, now);
+        if (!site->left_out || site->tokens < LOG_LIMITED_BURST / 2)
+            continue; /* it goes on: the next line tells */
+        tell_left_out(site->left_out, site->fmt);
+        site->left_out = 0;
+    }
+    (void)pthread_mutex_unlock(&limited.lock);
 }
 
 const char *log_quote(const char *text, char *buf, size_t size)

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum log_level {
     LOG_QUIET,
@@ -45,6 +46,30 @@ void log_write(enum log_level level, const char *fmt, ...) __attribute__((format
 #define log_verbose(...) log_write(LOG_VERBOSE, __VA_ARGS__)
 #define log_debug(...) log_write(LOG_DEBUG, __VA_ARGS__)
 #define log_debug2(...) log_write(LOG_DEBUG2, __VA_ARGS__)
+
+/* For a line that a peer or an ordinary user can cause as often as he likes: LOG_LIMITED_BURST lines of the
+ * place where it stands, then one a second.  How many were left out is told with the next line of the place, or by
+ * log_limited_flush(). */
+#define LOG_LIMITED_BURST 20u
+#define log_limited(level, ...)                                                                    \
+    do {                                                                                           \
+        static struct log_site log_site_here;                                                      \
+        log_write_limited(&log_site_here, level, __VA_ARGS__);                                     \
+    } while (0)
+
+/* A place that logs; private to log.c, and zero at first. */
+struct log_site {
+    struct log_site *next;
+    const char *fmt;
+    int64_t filled_us;
+    uint64_t left_out;
+    unsigned tokens;
+};
+
+void log_write_limited(struct log_site *site, enum log_level level, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Tell what was left out at places that have been quiet since.  To be called about once a second; any thread. */
+void log_limited_flush(void);
 
 /* Copy text into buf with control characters and quotes escaped, between quotes, cut to size.
  * Gives back buf. */

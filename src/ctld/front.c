@@ -151,6 +151,7 @@ int front_new(struct ctld *ctld, struct front **ret, struct err *err)
         .threads = IO_THREADS,
         .max_connections = MAX_CONNECTIONS,
         .out_limit = OUT_LIMIT,
+        .slurm_uid = conf_slurm_uid(ctld->conf),
         .cluster = conf_str(ctld->conf, CONF_CLUSTER_NAME),
         .keys = ctld->keys,
         .service = "slurmctld",

@@ -231,6 +231,7 @@ int dbd_work(struct dbd *d, struct err *err)
         .local_socket = true,
         .threads = IO_THREADS,
         .max_connections = MAX_CONNECTIONS,
+        .slurm_uid = d->slurm_uid,
         .keys = d->keys,
         .service = "slurmdbd",
         .use_jwt = conf_dbd_use_jwt(d->conf),

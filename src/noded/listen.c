@@ -26,6 +26,7 @@ DEFINE_CLEANUP(struct auth_keys *, auth_keys_free)
 #define SEEN_MAX 65536u
 #define REVOKE_US (600 * USEC_PER_SEC) /* longer than any credential lives */
 #define OUT_LIMIT (4u * WIRE_MIB)
+#define MAX_CONNECTIONS 4096u
 
 struct request {
     struct request *next;
@@ -169,8 +170,8 @@ static void accept_request(struct listener *l, struct request *rq)
         why = "too many steps at once";
     if (why) {
         seen_purge(&l->used, now);
-        log_error("step refused: %s job=%u step=%u uid=%u", why, cred->job_id, cred->step_id,
-                  cred->uid);
+        log_limited(LOG_ERROR, "step refused: %s job=%u step=%u uid=%u", why, cred->job_id, cred->step_id,
+                    cred->uid);
         listen_refuse_op(rq->fd, rq->op, rq->frame_id, ESLURM_CREDENTIAL_REVOKED, why);
         rq->fd = -1;
         request_free(rq);
@@ -339,8 +340,8 @@ static void on_launch(struct listener *l, struct conn *c, const struct frame *fr
         r = conn_detach_fd(c, &rq->fd);
     }
     if (r < 0) {
-        log_error("%s refused: %s peer=%s", wire_op_info(frame->op)->name, err.text[0] ? err.text : strerror(-r),
-                  conn_peer(c)->addr);
+        log_limited(LOG_ERROR, "%s refused: %s peer=%s", wire_op_info(frame->op)->name,
+                    err.text[0] ? err.text : strerror(-r), conn_peer(c)->addr);
         (void)conn_error(c, frame->op, frame->id, r == -EACCES ? EPST_AUTH : SLURM_ERROR,
                          err.text[0] ? err.text : strerror(-r)); /* gone: srun sees that too */
         if (rq)
@@ -383,7 +384,9 @@ int listen_new(struct noded *d, struct listener **ret_listener, struct err *err)
     struct server_config sc = {
         .port = d->node->port,
         .threads = 1,
-        .max_connections = 4096,
+        .max_connections = MAX_CONNECTIONS,
+        .max_waiting = MAX_CONNECTIONS, /* nobody says Hello here: all of them wait, until they are handed over */
+        .max_waiting_each = MAX_CONNECTIONS / 4,
         .out_limit = OUT_LIMIT,
         .cluster = conf_str(d->conf, CONF_CLUSTER_NAME),
         .keys = d->keys,

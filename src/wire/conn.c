@@ -3,7 +3,7 @@
  * Owned by its worker's thread; other threads hold references and post mail.  Invariants: hooks see
  * a connection only in CONN_OPEN; on_close runs exactly once for each that was opened; a stream's
  * done runs exactly once; `gone` is set before the last mail can be handled, so nothing is sent
- * after it. */
+ * after it; its seat in the quota is told what it holds whenever that has changed. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +23,11 @@
 
 #define STREAM_ROUND (256u * WIRE_KIB) /* queued per turn before the socket is tried */
 #define STREAM_WINDOW (512u * WIRE_KIB) /* queued at most: a stream goes at its reader's pace */
+#define STREAM_COST (256u * WIRE_KIB)   /* what a stream keeps that waits for its reader, beside what is queued */
+#define USER_PLAIN (1u * WIRE_MIB)      /* queued to a user without being asked for: then he is not read */
+#define SMALL_BYTES (16u * WIRE_KIB)    /* nobody is turned away for so little */
+#define TIGHT_STALL_US (5 * USEC_PER_SEC)
+#define TIGHT_IDLE_US (30 * USEC_PER_SEC)
 
 static struct conn *conn_of(struct link *l)
 {
@@ -42,8 +47,10 @@ struct conn *conn_ref(struct conn *c)
 
 struct conn *conn_unref(struct conn *c)
 {
-    if (c && atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) == 1)
+    if (c && atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) == 1) {
+        free(c->large);
         free(c);
+    }
     return NULL;
 }
 
@@ -79,22 +86,89 @@ static bool is_mine(const struct conn *c)
     return this_worker == c->worker;
 }
 
+static struct quota *quota_of(const struct conn *c)
+{
+    return c->worker->server->quota;
+}
+
+static bool over_share(const struct conn *c)
+{
+    return !c->exempt && quota_over(quota_of(c), &c->seat, 0);
+}
+
+/* Tell the quota what is held here. */
+static void recount(struct conn *c)
+{
+    size_t out = link_out_bytes(&c->link);
+
+    quota_hold(quota_of(c), &c->seat, out + c->link.in_cap + c->large_bytes + (c->streams && out ? STREAM_COST : 0));
+}
+
+/* What makes it pause, at 1; what lets it go on, at 2: half of that. */
+static bool has_enough(const struct conn *c, unsigned part)
+{
+    size_t plain = config_of(c)->out_limit / 2;
+
+    if (!c->exempt)
+        plain = MIN(plain, (size_t)USER_PLAIN);
+    if (c->n_streams >= CONN_STREAMS_MAX / part || c->link.out_plain > plain / part)
+        return true;
+    return !c->exempt && (c->n_pending >= CONN_PENDING_MAX / part || c->large_bytes > CONN_LARGE_BYTES / part);
+}
+
 /* Read on unless something waits that more requests would only add to. */
 static void update_reading(struct conn *c)
 {
-    size_t limit = config_of(c)->out_limit;
-
-    if (c->state == CONN_AUTH)
+    if (c->state == CONN_AUTH || has_enough(c, 1))
         link_pause(&c->link, true);
-    else if (c->n_streams >= CONN_STREAMS_MAX || c->link.out_plain > limit / 2)
-        link_pause(&c->link, true);
-    else if (c->link.paused && c->n_streams < CONN_STREAMS_MAX / 2 &&
-             c->link.out_plain < limit / 4 + 1)
+    else if (c->link.paused && !has_enough(c, 2))
         link_pause(&c->link, false);
+}
+
+/* A request is on its way to who answers it. */
+static void note_request(struct conn *c, const struct frame *f)
+{
+    c->active_mono_us = c->worker->ll.now_mono_us;
+    if (f->flags & FRAME_ONEWAY)
+        return;
+    c->n_pending++;
+    if (f->len < PENDING_LARGE)
+        return;
+    if (c->n_large == c->cap_large) {
+        unsigned cap = c->cap_large ? c->cap_large * 2 : 4;
+        struct pending *more = reallocarray(c->large, cap, sizeof(*more));
+
+        if (!more)
+            return; /* this one weighs nothing */
+        c->large = more;
+        c->cap_large = cap;
+    }
+    c->large[c->n_large++] = (struct pending){ f->id, f->len };
+    c->large_bytes += f->len;
+}
+
+/* A frame leaves; is it the last of an answer? */
+static void note_answer(struct conn *c, uint32_t flags, uint32_t id)
+{
+    if (!(flags & FRAME_REPLY) || (flags & FRAME_MORE) || !c->n_pending)
+        return;
+    c->active_mono_us = now_mono_us();
+    c->n_pending--;
+    for (unsigned i = 0; i < c->n_large; i++) {
+        if (c->large[i].id != id)
+            continue;
+        c->large_bytes -= c->large[i].len;
+        c->large[i] = c->large[--c->n_large];
+        return;
+    }
 }
 
 void conn_send_owned(struct conn *c, uint8_t *buf, size_t len)
 {
+    struct frame f;
+
+    frame_peek_header(buf, &f);
+    note_answer(c, f.flags, f.id);
     if (!c->in_stream && c->link.out_plain + len > config_of(c)->out_limit) {
         free(buf);
         link_close(&c->link, "peer does not read its replies");
@@ -119,6 +193,7 @@ void conn_send_shared(struct conn *c, unsigned op, uint32_t flags, uint32_t id, 
 
     if (c->link.closing || c->link.finishing)
         return;
+    note_answer(c, f.flags, id);
     header = malloc(FRAME_HEADER_SIZE);
     r = header ? 0 : -ENOMEM;
     if (header) {
@@ -345,8 +420,9 @@ static void on_drain(struct link *l)
 {
     struct conn *c = conn_of(l);
     size_t start = link_out_bytes(l), room = MIN(config_of(c)->out_limit / 2, STREAM_WINDOW);
+    bool tight = c->streams && over_share(c); /* then conn_tick() asks again */
 
-    while (c->streams && !l->closing && !l->finishing && link_out_bytes(l) < room &&
+    while (c->streams && !tight && !l->closing && !l->finishing && link_out_bytes(l) < room &&
            link_out_bytes(l) < start + STREAM_ROUND) {
         size_t before = link_out_bytes(l);
         bool more;
@@ -357,6 +433,9 @@ static void on_drain(struct link *l)
         if (!more || link_out_bytes(l) == before) /* a stream that says nothing is over */
             end_stream(c);
     }
+    recount(c);
+    if (l->out_plain > SMALL_BYTES && over_share(c))
+        link_close(l, "peer does not read its replies, and its user's connections hold too much");
     update_reading(c);
 }
 
@@ -412,9 +491,17 @@ static void on_frame(struct link *l, const struct frame *f)
 
     if (c->state == CONN_NEW && f->op == OP_HELLO) {
         conn_hello(c, f);
+        if (c->state == CONN_AUTH)
+            quota_steady(quota_of(c), &c->seat, true); /* it said what it had to: it need not give way */
         update_reading(c);
         return;
     }
+    if (c->one_too_many) {
+        conn_refuse(c, f, EPST_BUSY, "You have too many connections to this daemon");
+        return;
+    }
+    if (!(f->flags & FRAME_REPLY))
+        note_request(c, f);
     if (f->flags & FRAME_REPLY) {
         if (hooks->on_reply)
             hooks->on_reply(config_of(c)->ctx, c, f);
@@ -427,8 +514,51 @@ static void on_frame(struct link *l, const struct frame *f)
     } else {
         hooks->on_request(config_of(c)->ctx, c, f);
     }
+    if (f->len >= PENDING_LARGE)
+        recount(c);
     if (!l->closing)
         update_reading(c);
+}
+
+static struct conn *conn_of_seat(struct quota_seat *seat)
+{
+    return container_of(seat, struct conn, seat);
+}
+
+static void hold_seat(struct quota_seat *seat)
+{
+    (void)conn_ref(conn_of_seat(seat));
+}
+
+/* Somebody else needs its place; held by hold_seat(). */
+static void drop_waiting(struct quota_seat *seat, const char *why)
+{
+    struct conn *c = seat ? conn_of_seat(seat) : NULL;
+    struct mail *m = c ? mail_new(MAIL_DROP, c) : NULL;
+
+    if (c)
+        log_limited(LOG_INFO, "connection dropped: %s addr=%s", why, c->peer.addr);
+    if (m)
+        post_or_drop(c, m);
+    (void)conn_unref(c);
+}
+
+/* Half a frame takes more room than its peer has. */
+static void on_grow(struct link *l)
+{
+    struct conn *c = conn_of(l);
+    struct frame f;
+
+    recount(c);
+    if (l->in_cap <= SMALL_BYTES || !over_share(c))
+        return;
+    if (c->seat.waiting) {
+        drop_waiting(quota_oldest_with_bytes(quota_of(c), &c->seat, hold_seat),
+                     "too much was sent by peers there that have not said who they are");
+        return;
+    }
+    frame_peek_header(l->in, &f);
+    conn_refuse(c, &f, EPST_BUSY, "Requests of yours that are under way are too large together");
 }
 
 /* ---- birth and death ---- */
@@ -439,6 +569,7 @@ static void on_closed(struct link *l)
     struct worker *w = c->worker;
 
     atomic_store(&c->gone, true);
+    quota_leave(quota_of(c), &c->seat);
     while (c->streams)
         end_stream(c);
     if (c->prev)
@@ -454,7 +585,7 @@ static void on_closed(struct link *l)
     if (l->why[0] && !w->stopping) {
         char host[80], program[80];
 
-        log_info("connection closed: %s addr=%s uid=%d program=%s host=%s", l->why, c->peer.addr,
+        log_limited(LOG_INFO, "connection closed: %s addr=%s uid=%d program=%s host=%s", l->why, c->peer.addr,
                  (int)c->peer.uid, log_quote(c->peer.program, program, sizeof(program)),
                  log_quote(c->peer.host, host, sizeof(host)));
     }
@@ -465,31 +596,40 @@ static const struct link_ops conn_link_ops = {
     .on_header = on_header,
     .on_frame = on_frame,
     .on_drain = on_drain,
+    .on_grow = on_grow,
     .on_closed = on_closed,
 };
 
-static void find_address(struct conn *c, int fd)
+/* Whom the connection counts for until its peer has said who he is. */
+static void find_address(struct conn *c, int fd, struct quota_key *key)
 {
     struct sockaddr_storage ss;
+    struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&ss;
     socklen_t len = sizeof(ss);
-    const void *addr;
+    struct ucred cred;
 
+    *key = (struct quota_key){ .is_uid = false };
     (void)snprintf(c->peer.addr, sizeof(c->peer.addr), "%s", c->local ? "local" : "unknown");
-    if (c->local || getpeername(fd, (struct sockaddr *)&ss, &len) < 0)
+    if (c->local) {
+        len = sizeof(cred);
+        key->is_uid = true;
+        key->uid = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 ? cred.uid : (uid_t)-1;
         return;
-    if (ss.ss_family == AF_INET6) {
-        const struct in6_addr *in6 = &((struct sockaddr_in6 *)&ss)->sin6_addr;
-
-        if (IN6_IS_ADDR_V4MAPPED(in6)) {
-            addr = &in6->s6_addr[12];
-            ss.ss_family = AF_INET;
-        } else {
-            addr = in6;
-        }
-    } else {
-        addr = &((struct sockaddr_in *)&ss)->sin_addr;
     }
-    (void)inet_ntop(ss.ss_family, addr, c->peer.addr, sizeof(c->peer.addr)); /* always fits */
+    if (getpeername(fd, (struct sockaddr *)&ss, &len) < 0)
+        return;
+    if (ss.ss_family == AF_INET) {
+        const struct in_addr *in = &((struct sockaddr_in *)&ss)->sin_addr;
+
+        memcpy(&key->addr[12], in, sizeof(*in));
+        (void)inet_ntop(AF_INET, in, c->peer.addr, sizeof(c->peer.addr)); /* always fits */
+    } else if (IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr)) {
+        memcpy(&key->addr[12], &in6->sin6_addr.s6_addr[12], 4);
+        (void)inet_ntop(AF_INET, &in6->sin6_addr.s6_addr[12], c->peer.addr, sizeof(c->peer.addr));
+    } else {
+        memcpy(key->addr, &in6->sin6_addr, 8);
+        (void)inet_ntop(AF_INET6, &in6->sin6_addr, c->peer.addr, sizeof(c->peer.addr));
+    }
 }
 
 static int send_challenge(struct conn *c)
@@ -511,22 +651,41 @@ static int send_challenge(struct conn *c)
     return r < 0 ? r : link_send_take(&c->link, buf, len, false);
 }
 
+/* False: there is no place for it. */
+static bool take_seat(struct conn *c, int fd)
+{
+    struct quota_seat *out = NULL;
+    struct quota_key key;
+    int r;
+
+    find_address(c, fd, &key);
+    r = quota_enter(quota_of(c), &c->seat, &key, hold_seat, &out);
+    drop_waiting(out, "too many peers there have not said who they are");
+    return r == 0;
+}
+
 void conn_new(struct worker *w, int fd, bool local)
 {
     struct conn *c = calloc(1, sizeof(*c));
+    bool seated = false;
 
-    if (!c || link_init(&c->link, &w->ll, fd, false, &conn_link_ops) < 0) {
+    if (c) {
+        c->worker = w;
+        c->local = local;
+        atomic_init(&c->refs, 1);
+        c->id = atomic_fetch_add(&w->server->next_conn_id, 1) + 1;
+        seated = take_seat(c, fd);
+    }
+    if (!seated || link_init(&c->link, &w->ll, fd, false, &conn_link_ops) < 0) {
         atomic_fetch_sub(&w->n_conns, 1);
         atomic_fetch_sub(&w->server->n_conns, 1);
-        (void)close(fd); /* the peer sees a closed connection */
-        free(c);
+        server_turn_away(fd);
+        if (seated)
+            quota_leave(quota_of(c), &c->seat);
+        (void)conn_unref(c); /* always NULL */
         return;
     }
-    c->worker = w;
-    atomic_init(&c->refs, 1);
-    c->id = atomic_fetch_add(&w->server->next_conn_id, 1) + 1;
-    c->local = local;
-    c->born_mono_us = now_mono_us();
+    c->born_mono_us = c->active_mono_us = now_mono_us();
     c->peer.uid = (uid_t)-1;
     c->peer.gid = (gid_t)-1;
     c->streams_end = &c->streams;
@@ -534,7 +693,6 @@ void conn_new(struct worker *w, int fd, bool local)
     if (c->next)
         c->next->prev = c;
     w->conns = c;
-    find_address(c, fd);
     if (send_challenge(c) < 0)
         link_close(&c->link, "out of memory");
 }
@@ -542,16 +700,45 @@ void conn_new(struct worker *w, int fd, bool local)
 void conn_open(struct conn *c)
 {
     c->state = CONN_OPEN;
+    if (c->peer.uid == (uid_t)-1)
+        return; /* whoever it is: it keeps the place of those that wait */
+    c->one_too_many = !quota_login(quota_of(c), &c->seat, c->peer.uid);
+    c->exempt = !c->one_too_many && quota_exempt(quota_of(c), &c->seat);
+}
+
+/* Nothing is under way on it, and nothing depends on it. */
+static bool is_idle(const struct conn *c)
+{
+    return c->state == CONN_OPEN && !c->n_pending && !c->streams && !c->link.out_n && !c->data && !c->link.finishing;
+}
+
+static void drop_idle(struct conn *c, int64_t now_us)
+{
+    const struct server_config *config = config_of(c);
+    int64_t idle_us = now_us - c->active_mono_us;
+
+    if (c->exempt || !is_idle(c))
+        return;
+    if (c->seat.waiting ? now_us - c->born_mono_us > (int64_t)config->hello_timeout_ms * 1000
+                        : idle_us > (int64_t)config->idle_timeout_ms * 1000 ||
+                              (idle_us > TIGHT_IDLE_US && quota_crowded(quota_of(c), &c->seat)))
+        link_close(&c->link, NULL);
 }
 
 void conn_tick(struct conn *c, int64_t now_us)
 {
     const struct server_config *config = config_of(c);
+    int64_t stall_us = (int64_t)config->stall_timeout_ms * 1000;
 
     if (c->state == CONN_NEW && !c->link.finishing &&
         now_us - c->born_mono_us > (int64_t)config->hello_timeout_ms * 1000)
         link_close(&c->link, "peer did not say Hello in time");
-    link_tick(&c->link, now_us, (int64_t)config->stall_timeout_ms * 1000);
+    drop_idle(c, now_us);
+    if (c->link.out_n && over_share(c))
+        stall_us = MIN(stall_us, TIGHT_STALL_US);
+    link_tick(&c->link, now_us, stall_us);
+    if (c->streams && !c->link.out_n)
+        link_kick(&c->link); /* it may have waited for others of its user */
 }
 
 void conn_mail(struct mail *m)
@@ -566,6 +753,8 @@ void conn_mail(struct mail *m)
         conn_send_owned(c, TAKE_PTR(m->buf), m->len);
     } else if (m->kind == MAIL_CLOSE) {
         link_finish(&c->link, NULL);
+    } else if (m->kind == MAIL_DROP) {
+        link_close(&c->link, NULL);
     } else if (m->kind == MAIL_STREAM) {
         add_stream(c, TAKE_PTR(m->stream));
     }

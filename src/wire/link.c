@@ -130,6 +130,10 @@ static bool read_once(struct link *l)
             }
             l->in = p;
             l->in_cap = cap;
+            if (l->ops->on_grow)
+                l->ops->on_grow(l);
+            if (l->closing || l->finishing)
+                return false;
         }
         to = l->in + l->in_len;
         room = MIN(l->in_cap, l->in_need) - l->in_len;
@@ -221,6 +225,8 @@ static void stash(struct link *l, const uint8_t *data, size_t len, size_t need)
     l->in_need = need;
     if (l->in_since_us == 0)
         l->in_since_us = l->ll->now_mono_us;
+    if (l->ops->on_grow)
+        l->ops->on_grow(l);
 }
 
 /* Dispatch the whole frames in data; l->in is empty. */
@@ -439,6 +445,16 @@ static void start_linger(struct link *l)
         link_close(l, NULL); /* the peer is gone already */
 }
 
+/* A peer that takes a byte now and then would keep its queue for ever. */
+static void note_progress(struct link *l, size_t n)
+{
+    l->out_taken += n;
+    if (l->out_n && l->out_taken < LINK_PROGRESS)
+        return;
+    l->out_taken = 0;
+    l->out_since_us = now_mono_us();
+}
+
 static void flush(struct link *l)
 {
     size_t sent = 0;
@@ -454,7 +470,7 @@ static void flush(struct link *l)
             return;
         }
         if (n > 0)
-            l->out_since_us = now_mono_us();
+            note_progress(l, (size_t)n);
         sent += (size_t)n;
         if (l->ops->on_drain && !l->finishing) {
             uint32_t before = l->out_n;

@@ -15,6 +15,7 @@
 #include "wire/seal.h"
 #include "wire/shared.h"
 
+#define LINK_PROGRESS (16u * WIRE_KIB)
 #define LINK_SCRATCH (64u * WIRE_KIB)
 
 struct link;
@@ -44,6 +45,8 @@ struct link_ops {
     void (*on_frame)(struct link *l, const struct frame *frame);
     /* Output went out or may go out: the place to queue more.  May be NULL. */
     void (*on_drain)(struct link *l);
+    /* More memory holds a frame that is not whole (in_cap); may close.  May be NULL. */
+    void (*on_grow)(struct link *l);
     /* Once, when the socket is closed and nothing of the link is in use; may free it. */
     void (*on_closed)(struct link *l);
 };
@@ -75,7 +78,8 @@ struct link {
     size_t out_off;       /* of the head entry, already taken */
     size_t out_plain;     /* bytes waiting, without ... */
     size_t out_streamed;  /* ... those of streams */
-    int64_t out_since_us; /* last progress */
+    size_t out_taken;     /* since then, less than LINK_PROGRESS */
+    int64_t out_since_us; /* last progress: nothing waits, or the peer took so much */
     int64_t linger_until_us;
     size_t lingered;
     /* batch */

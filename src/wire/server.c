@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -32,6 +33,12 @@
 #define OUT_LIMIT_DEFAULT (64u * WIRE_MIB)
 #define HELLO_TIMEOUT_MS 10000u
 #define STALL_TIMEOUT_MS 60000u
+#define IDLE_TIMEOUT_MS 3600000u
+#define SPARE_FILES 512u
+#define WAITING_MAX 4096u
+#define USER_MAX 4096u
+#define USER_BYTES (32u * WIRE_MIB)
+#define ALL_BYTES (256u * WIRE_MIB)
 #define STOP_US INT64_C(500000)
 #define STOP_TICK_MS 20u
 #define TICK_MAX_MS 1000u
@@ -205,7 +212,7 @@ static void on_wake(uv_async_t *wake)
 /* ---- accepting ---- */
 
 /* One connection too many: say so, as far as the fresh socket's buffer goes. */
-static void turn_away(int fd)
+void server_turn_away(int fd)
 {
     uint8_t *buf, dump[1024];
     size_t len;
@@ -248,7 +255,7 @@ static void place(struct server *s, int fd, bool local)
     struct mail *m;
 
     if (atomic_load(&s->n_conns) >= s->config.max_connections) {
-        turn_away(fd);
+        server_turn_away(fd);
         return;
     }
     if (!local)
@@ -289,7 +296,7 @@ static void on_listen(uv_poll_t *poll, int status, int events)
         }
         if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
             if (w->accept_again_ms == 0)
-                log_error("cannot accept connections: %s", strerror(errno));
+                log_limited(LOG_ERROR, "cannot accept connections: %s", strerror(errno));
             (void)uv_poll_stop(poll);
             w->accept_again_ms = uv_now(&w->loop) + ACCEPT_PAUSE_MS;
         }
@@ -337,6 +344,8 @@ static void on_tick(uv_timer_t *tick)
     if (w->stopping && now > w->stop_mono_us)
         close_all(w);
     link_batch_end(&w->ll);
+    if (w->index == 0)
+        log_limited_flush();
     end_if_empty(w);
 }
 
@@ -417,6 +426,37 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
+static unsigned or_default(unsigned value, unsigned otherwise)
+{
+    return value ? value : MAX(otherwise, 1u);
+}
+
+/* Descriptors are kept for files, and connections for nodes and administrators. */
+static int make_quota(struct server *s)
+{
+    struct server_config *config = &s->config;
+    struct quota_limits limits = { .exempt = config->slurm_uid };
+    struct rlimit files;
+    unsigned all, kept;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < UINT_MAX) {
+        unsigned most = (unsigned)files.rlim_cur, spare = MAX(MIN(most / 8, SPARE_FILES), 1u);
+
+        config->max_connections = MIN(or_default(config->max_connections, UINT_MAX), MAX(most - spare, 1u));
+    }
+    all = or_default(config->max_connections, UINT_MAX);
+    config->max_connections = all;
+    kept = all / 8;
+    limits.waiting = or_default(config->max_waiting, MIN(all / 4, WAITING_MAX));
+    limits.waiting_each = or_default(config->max_waiting_each, limits.waiting / 4);
+    limits.users = MAX(all - MIN(limits.waiting + kept, all), 1u);
+    limits.user_each = or_default(config->max_user, MIN(all / 8, USER_MAX));
+    limits.bytes_each = config->user_bytes ? config->user_bytes : USER_BYTES;
+    limits.bytes = config->all_bytes ? config->all_bytes : ALL_BYTES;
+    s->quota = quota_new(&limits);
+    return s->quota ? 0 : -ENOMEM;
+}
+
 int server_new(const struct server_config *config, struct server **ret_server, struct err *err)
 {
     _cleanup_(server_free) struct server *s = calloc(1, sizeof(*s));
@@ -430,18 +470,18 @@ int server_new(const struct server_config *config, struct server **ret_server, s
     pthread_mutex_init(&s->auth_lock, NULL);
     s->listen_fd[0] = s->listen_fd[1] = -1;
     s->config.threads = MAX(config->threads, 1u);
-    if (!s->config.max_connections)
-        s->config.max_connections = UINT_MAX;
     if (!s->config.out_limit)
         s->config.out_limit = OUT_LIMIT_DEFAULT;
     if (!s->config.hello_timeout_ms)
         s->config.hello_timeout_ms = HELLO_TIMEOUT_MS;
     if (!s->config.stall_timeout_ms)
         s->config.stall_timeout_ms = STALL_TIMEOUT_MS;
+    if (!s->config.idle_timeout_ms)
+        s->config.idle_timeout_ms = IDLE_TIMEOUT_MS;
     s->cluster = strdup(config->cluster ? config->cluster : "");
     s->name = strdup(config->name ? config->name : "");
     s->workers = calloc(s->config.threads, sizeof(*s->workers));
-    if (!s->cluster || !s->name || !s->workers)
+    if (!s->cluster || !s->name || !s->workers || make_quota(s) < 0)
         return err_set(err, -ENOMEM, "out of memory");
     /* Load libsodium now: its absence is found here, and no loop waits for it later. */
     if (config->keys && auth_sign(config->keys, "", 0, mac, NULL) < 0)
@@ -562,6 +602,7 @@ struct server *server_free(struct server *s)
     for (unsigned i = 0; i < SERVER_LISTENERS; i++)
         if (s->listen_fd[i] >= 0)
             (void)close(s->listen_fd[i]); /* listeners hold no data */
+    s->quota = quota_free(s->quota);
     free(s->workers);
     (void)auth_keys_free(s->config.keys); /* always NULL */
     pthread_mutex_destroy(&s->auth_lock);

@@ -5,7 +5,8 @@
  * on the owning thread.  A connection is authenticated before its first request reaches
  * `on_request`. Limits: a peer that has not said Hello within 10 s, sends a frame over its cap,
  * leaves a frame half sent for 60 s, or lets its output queue pass out_limit bytes (for streams:
- * the producer is paused instead, see on_drain) is disconnected with one log line. */
+ * the producer is paused instead, see on_drain) is disconnected with one log line.  What one user or one
+ * address may hold of connections and bytes is limited too (quota.h); root, ourselves and slurm_uid are not. */
 #pragma once
 
 #include <protobuf-c/protobuf-c.h>
@@ -52,7 +53,14 @@ struct server_config {
     const char *bind_addr;     /* NULL = any */
     bool local_socket;         /* also the abstract socket of wire_local_name(port) */
     unsigned threads;          /* >= 1 */
-    unsigned max_connections;  /* 0 = no limit; beyond it a peer is told EPST_BUSY */
+    unsigned max_connections;  /* 0 = as many as there are descriptors; beyond it a peer is told EPST_BUSY */
+    unsigned max_waiting, max_waiting_each; /* that have not said who they are, in all and of an address or
+                                             * user; 0 = a quarter of max_connections, a quarter of those */
+    unsigned max_user;         /* of one user; 0 = an eighth of max_connections */
+    size_t user_bytes;         /* held for one user or address; 0 = 32 MiB */
+    size_t all_bytes;          /* held for all of them: beyond it each has a quarter; 0 = 256 MiB */
+    uid_t slurm_uid;           /* SlurmUser */
+    unsigned idle_timeout_ms;  /* users' connections that wait for nothing; 0 = 1 h.  When there are many: 30 s */
     size_t out_limit;          /* bytes queued to one peer; 0 = 64 MiB */
     unsigned hello_timeout_ms; /* 0 = 10 s */
     unsigned stall_timeout_ms; /* for half a frame, or output that is not read; 0 = 60 s */

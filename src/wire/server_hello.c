@@ -295,8 +295,8 @@ static void decide(struct check *k)
     if (k->code != SLURM_OK) {
         char detail[256];
 
-        log_info("connection refused: %s: %s addr=%s", slurm_err_text(k->code),
-                 log_quote(k->err.text, detail, sizeof(detail)), c->peer.addr);
+        log_limited(LOG_INFO, "connection refused: %s: %s addr=%s", slurm_err_text(k->code),
+                    log_quote(k->err.text, detail, sizeof(detail)), c->peer.addr);
         c->state = CONN_NEW;
         conn_refuse(c, &f, k->code, NULL);
         c->link.why[0] = '\0'; /* logged here, with the detail */

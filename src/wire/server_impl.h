@@ -8,12 +8,16 @@
 #include <stdatomic.h>
 
 #include "wire/link.h"
+#include "wire/quota.h"
 #include "wire/server.h"
 
 #include "wire/auth.h"
 
 #define SERVER_LISTENERS 2u
 #define CONN_STREAMS_MAX 32u              /* waiting streams; then the connection is not read */
+#define CONN_PENDING_MAX 4096u           /* likewise for requests not answered, and their ... */
+#define CONN_LARGE_BYTES (16u * WIRE_MIB) /* ... bytes */
+#define PENDING_LARGE 2048u
 #define CONN_HELLO_BYTES (64u * WIRE_KIB) /* all that an unknown peer may send */
 
 struct worker;
@@ -25,6 +29,7 @@ struct server {
     int listen_fd[SERVER_LISTENERS]; /* TCP, local; -1 = none */
     uint16_t port;
     struct worker *workers;
+    struct quota *quota;
     bool stopped;
     atomic_uint n_conns;
     atomic_uint_fast64_t next_conn_id;
@@ -34,6 +39,11 @@ enum conn_state {
     CONN_NEW,  /* has not said Hello */
     CONN_AUTH, /* identity is being checked on a worker thread of libuv; not read meanwhile */
     CONN_OPEN,
+};
+
+/* Requests being answered: small ones are counted, large ones weighed. */
+struct pending {
+    uint32_t id, len;
 };
 
 struct stream {
@@ -60,9 +70,17 @@ struct conn {
     void *data;
     struct stream *streams, **streams_end;
     unsigned n_streams;
+    struct quota_seat seat;
+    bool exempt;          /* root, ourselves, SlurmUser: let in without limits of its user */
+    bool one_too_many;    /* its user has too many: the first request is told so */
+    struct pending *large; /* requests of PENDING_LARGE bytes and more */
+    unsigned n_large, cap_large;
+    unsigned n_pending;   /* all requests that are not answered */
+    size_t large_bytes;
+    int64_t active_mono_us; /* last request or answer */
 };
 
-enum mail_kind { MAIL_FD, MAIL_SEND, MAIL_RUN, MAIL_CLOSE, MAIL_STREAM, MAIL_STOP };
+enum mail_kind { MAIL_FD, MAIL_SEND, MAIL_RUN, MAIL_CLOSE, MAIL_DROP, MAIL_STREAM, MAIL_STOP };
 
 struct mail {
     struct mail *next;
@@ -103,6 +121,8 @@ extern __thread struct worker *this_worker;
 
 /* Hand mail (malloc'd) over; false when the worker is gone: the mail stays the caller's. */
 bool worker_post(struct worker *w, struct mail *mail);
+/* One connection too many: say so and close it. */
+void server_turn_away(int fd);
 /* A connection on fd (taken in any case). */
 void conn_new(struct worker *w, int fd, bool local);
 void conn_mail(struct mail *mail);      /* on the worker's thread */

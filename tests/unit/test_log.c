@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/timefmt.h"
 
 static char dir[] = "/tmp/test_log.XXXXXX";
 static char path[64], moved[64];
@@ -252,6 +253,62 @@ static void test_quote(void **state)
         assert_string_equal(log_quote(quotes[i].text, buf, quotes[i].size), quotes[i].quoted);
 }
 
+static unsigned count_lines(const char *text, const char *what)
+{
+    unsigned n = 0;
+
+    for (const char *p = text; (p = strstr(p, what)); p++)
+        n++;
+    return n;
+}
+
+/* What a peer can cause as often as he likes is logged some times, then counted. */
+static void test_limited(void **state)
+{
+    static char text[65536];
+
+    (void)state;
+    assert_int_equal(log_open("test", path, LOG_INFO, false), 0);
+    assert_int_equal(truncate(path, 0), 0);
+    for (int i = 0; i < 100000; i++) {
+        errno = ENOENT;
+        log_limited(LOG_ERROR, "refused %d: %m", i);
+    }
+    log_limited(LOG_INFO, "another place is not silenced");
+    log_limited(LOG_DEBUG, "not shown");
+    log_limited_flush(); /* the place is not quiet: nothing is told yet */
+    read_file(path, text, sizeof(text));
+    assert_in_range(count_lines(text, "refused "), LOG_LIMITED_BURST, LOG_LIMITED_BURST + 20);
+    check_line(text, "error: refused 0: No such file or directory");
+    assert_non_null(strstr(text, "another place is not silenced"));
+    assert_null(strstr(text, "not shown"));
+}
+
+/* The first line after a second tells how many were left out. */
+static void test_limited_told(void **state)
+{
+    static struct log_site kept; /* places are never forgotten */
+    static char text[65536];
+
+    (void)state;
+    assert_int_equal(log_open("test", path, LOG_INFO, false), 0);
+    assert_int_equal(truncate(path, 0), 0);
+    for (unsigned i = 0; i < LOG_LIMITED_BURST + 7; i++)
+        log_write_limited(&kept, LOG_INFO, "line %u", i);
+    assert_int_equal(kept.left_out, 7);
+    kept.filled_us -= 2 * USEC_PER_SEC; /* two seconds later */
+    log_write_limited(&kept, LOG_INFO, "line %u", 99u);
+    read_file(path, text, sizeof(text));
+    assert_non_null(strstr(text, "7 lines of this kind were not logged: line %u ..."));
+    assert_non_null(strstr(text, "line 99"));
+    kept.left_out = 3;
+    kept.filled_us -= 60 * USEC_PER_SEC; /* it has been quiet for a minute */
+    log_limited_flush();
+    read_file(path, text, sizeof(text));
+    assert_non_null(strstr(text, "3 lines of this kind were not logged: line %u ..."));
+    assert_int_equal(kept.left_out, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -259,6 +316,7 @@ int main(void)
         cmocka_unit_test(test_rotation),  cmocka_unit_test(test_open_failure),
         cmocka_unit_test(test_long_line), cmocka_unit_test(test_stderr),
         cmocka_unit_test(test_threads),   cmocka_unit_test(test_quote),
+        cmocka_unit_test(test_limited),   cmocka_unit_test(test_limited_told),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
