@@ -22,6 +22,7 @@
 #include "api.pb-c.h"
 
 #define REQUESTS_MAX 10000u
+#define REQUESTS_USER 64u /* of one user, when so many wait */
 #define FRAME_BYTES (256u << 10)
 #define RETRY_US (500 * 1000)
 #define BUSY_TRIES 10 /* of a second each: another writes */
@@ -262,28 +263,6 @@ static int run_admin(struct adminserve *s, struct request *q, const struct admin
     return deliver(s, q, buf, len);
 }
 
-/* A frame of a list on its way. */
-struct piece {
-    uint8_t *buf;
-    size_t len;
-};
-
-static bool piece_next(struct conn *c, void *arg)
-{
-    struct piece *p = arg;
-
-    conn_send_take(c, TAKE_PTR(p->buf), p->len);
-    return false;
-}
-
-static void piece_done(void *arg)
-{
-    struct piece *p = arg;
-
-    free(p->buf);
-    free(p);
-}
-
 struct rows {
     struct adminserve *s;
     struct request *q;
@@ -296,9 +275,9 @@ static int send_rows(struct rows *rows, bool more)
 {
     Pst__RecordBatch batch = PST__RECORD_BATCH__INIT;
     _cleanup_free_ ProtobufCBinaryData *records = calloc(rows->n + 1, sizeof(*records));
-    struct piece *p = calloc(1, sizeof(*p));
-    size_t from = 0;
-    int r = records && p && !rows->bytes.failed ? 0 : -ENOMEM;
+    size_t from = 0, len;
+    uint8_t *buf;
+    int r = records && !rows->bytes.failed ? 0 : -ENOMEM;
 
     for (size_t i = 0; r == 0 && i < rows->n; from = rows->ends[i++])
         records[i] = (ProtobufCBinaryData){ .data = (uint8_t *)rows->bytes.buf + from,
@@ -310,15 +289,13 @@ static int send_rows(struct rows *rows, bool more)
     batch.lsn = admin_version(rows->s->admin);
     if (r == 0)
         r = frame_pack(rows->q->op, FRAME_REPLY | (more ? FRAME_MORE : 0), rows->q->id, 0,
-                       &batch.base, &p->buf, &p->len);
-    if (r < 0) {
-        free(p);
+                       &batch.base, &buf, &len);
+    if (r < 0)
         return r;
-    }
     rows->any_sent = true;
     rows->n = 0;
     strbuf_reset(&rows->bytes);
-    conn_stream(rows->q->conn, piece_next, piece_done, p);
+    conn_stream_frame(rows->q->conn, buf, len);
     return 0;
 }
 
@@ -456,6 +433,10 @@ static void serve(struct adminserve *s, struct request *q)
     struct err err = { .text = "" };
     int r;
 
+    if (conn_user_over(q->conn)) { /* he does not read what he asked for */
+        (void)conn_error(q->conn, q->op, q->id, EPST_BUSY, "Answers to you that are not read are too large together");
+        return;
+    }
     user_of(q, name, sizeof(name));
     who.root = s->config.is_root(s->config.ctx, conn_peer(q->conn)->uid);
     r = ensure_store(s, &err);
@@ -470,8 +451,8 @@ static void serve(struct adminserve *s, struct request *q)
         (void)conn_error(q->conn, q->op, q->id, EPST_BAD_REQUEST, err.text); /* else it times out */
         return;
     }
-    log_error("a request about accounting entities failed: %s",
-              err.text[0] ? err.text : strerrordesc_np(-r));
+    log_limited(LOG_ERROR, "a request about accounting entities failed: %s",
+                err.text[0] ? err.text : strerrordesc_np(-r));
     (void)conn_error(q->conn, q->op, q->id, ESLURM_DB_CONNECTION,
                      err.text[0] ? err.text : NULL); /* likewise */
     if (r != -EBUSY)
@@ -542,6 +523,20 @@ static void *run(void *arg)
     return NULL;
 }
 
+/* Is there a place for one more?  The lock is held. */
+static bool has_place(const struct adminserve *s, uid_t uid)
+{
+    size_t his = 0;
+
+    if (s->n >= REQUESTS_MAX || s->stopping)
+        return false;
+    if (s->n < REQUESTS_USER || s->config.is_root(s->config.ctx, uid))
+        return true;
+    for (const struct request *q = s->head; q; q = q->next)
+        his += conn_peer(q->conn)->uid == uid;
+    return his < REQUESTS_USER;
+}
+
 void adminserve_request(struct adminserve *s, struct conn *conn, unsigned op, uint32_t id,
                         ProtobufCMessage *msg)
 {
@@ -549,7 +544,7 @@ void adminserve_request(struct adminserve *s, struct conn *conn, unsigned op, ui
     bool full;
 
     pthread_mutex_lock(&s->lock);
-    full = !q || s->n >= REQUESTS_MAX || s->stopping;
+    full = !q || !has_place(s, conn_peer(conn)->uid);
     if (!full) {
         *q = (struct request){ .conn = conn_ref(conn), .op = op, .id = id, .msg = msg };
         *s->tail = q;

@@ -29,6 +29,10 @@
 #define READERS 3u
 #define THREADS_MAX 32u
 #define QUERIES_MAX 256u /* at a time; more are told to come again */
+#define QUERIES_USER 64u /* of those one user may have, ... */
+#define ACTIVE_USER 8u   /* ... and of them with rows of the store open; the others wait for these */
+#define QUERIES_KEPT 32u /* for administrators */
+#define SLOW_US (1800 * USEC_PER_SEC) /* a user's answer that is read for longer is given up: it holds the store */
 #define FRAMES_AHEAD 4u
 #define FRAMES_TURN 16u                  /* then others that wait for a thread come first */
 #define ROLL_US (20 * USEC_PER_SEC)      /* usage is looked after so often */
@@ -47,6 +51,13 @@ struct worker {
     void (*kept_done)(void *thing);
 };
 
+/* A user who is no administrator and has requests here. */
+struct asker {
+    struct asker *next;
+    uid_t uid;
+    unsigned all, active, running; /* requests: anywhere; begun; with a thread */
+};
+
 struct serve {
     struct serve_config config;
     char *location, *cluster;
@@ -61,6 +72,7 @@ struct serve {
     pthread_cond_t changed;
     struct query *head, **tail; /* waiting */
     unsigned nqueries;          /* anywhere; each keeps the object alive */
+    struct asker *askers;
     bool released;              /* by its owner */
     atomic_bool stopping;
     char trouble[ERR_TEXT_MAX];
@@ -70,11 +82,13 @@ struct query {
     struct query *next;
     struct serve *serve;
     struct conn *conn;
+    struct asker *asker;        /* NULL: an administrator; its counts: under the lock */
     const struct serve_op *row; /* NULL: jobs */
     unsigned op;
     uint32_t id;
     uint64_t lsn;
-    int64_t deadline_mono_us;
+    int64_t deadline_mono_us, slow_mono_us;
+    bool begun, runs; /* under the lock */
     ProtobufCMessage *msg;
     struct jobs_stream *jobs;
     bool aside, over;
@@ -108,6 +122,69 @@ static void serve_destroy(struct serve *s)
     free(s);
 }
 
+/* The lock is held.  NULL: out of memory, or he has too many requests here. */
+static struct asker *asker_enter(struct serve *s, uid_t uid)
+{
+    struct asker *a = s->askers;
+
+    while (a && a->uid != uid)
+        a = a->next;
+    if (!a) {
+        a = calloc(1, sizeof(*a));
+        if (!a)
+            return NULL;
+        a->uid = uid;
+        a->next = s->askers;
+        s->askers = a;
+    }
+    if (a->all >= QUERIES_USER)
+        return NULL;
+    a->all++;
+    return a;
+}
+
+/* The lock is held; a may be freed. */
+static void asker_leave(struct serve *s, struct asker *a, bool begun)
+{
+    struct asker **at = &s->askers;
+
+    a->active -= begun;
+    if (begun && s->head)
+        pthread_cond_broadcast(&s->changed); /* another of his may begin */
+    if (--a->all)
+        return;
+    while (*at != a)
+        at = &(*at)->next;
+    *at = a->next;
+    free(a);
+}
+
+/* May a thread take it?  One thread is left to others than this user.  The lock is held. */
+static bool asker_may_run(const struct serve *s, const struct query *q)
+{
+    unsigned readers = s->nthreads > 1 ? s->nthreads - 1 : 1;
+
+    if (!q->asker)
+        return true;
+    if (!(q->row->flags & SERVE_WRITES) && q->asker->running >= MAX(readers - 1, 1u))
+        return false;
+    return q->begun || q->asker->active < ACTIVE_USER;
+}
+
+/* A thread takes it, or is done with it.  The lock is held. */
+static void asker_runs(struct query *q, bool runs)
+{
+    if (!q->asker || q->runs == runs)
+        return;
+    q->runs = runs;
+    q->asker->running += runs ? 1u : -1u;
+    if (!q->begun)
+        q->asker->active++;
+    q->begun = true;
+    if (!runs && q->serve->head)
+        pthread_cond_broadcast(&q->serve->changed); /* his next one may go on */
+}
+
 static void query_free(struct query *q)
 {
     struct serve *s = q->serve;
@@ -117,8 +194,10 @@ static void query_free(struct query *q)
     if (q->msg)
         protobuf_c_message_free_unpacked(q->msg, NULL);
     conn_unref(q->conn);
-    free(q);
     pthread_mutex_lock(&s->lock);
+    if (q->asker)
+        asker_leave(s, q->asker, q->begun);
+    free(q);
     last = --s->nqueries == 0 && s->released;
     pthread_mutex_unlock(&s->lock);
     if (last)
@@ -387,8 +466,8 @@ static void report(struct query *q, int code, int r, const struct err *err)
         code = EPST_BAD_REQUEST;
     else {
         code = SLURM_ERROR;
-        log_error("an accounting request failed: %s",
-                  err->text[0] ? err->text : strerrordesc_np(-r));
+        log_limited(LOG_ERROR, "an accounting request failed: %s",
+                    err->text[0] ? err->text : strerrordesc_np(-r));
     }
     send_error(q, code, r == -ECANCELED || !err->text[0] ? NULL : err->text);
 }
@@ -400,6 +479,7 @@ static void settle(struct query *q, bool over)
     bool dead = false;
 
     pthread_mutex_lock(&s->lock);
+    asker_runs(q, false);
     over = over || q->gone;
     if (over) {
         q->over = true;
@@ -459,13 +539,21 @@ static int run_jobs(struct query *q, struct err *err)
     return r < 0 ? r : stream_jobs(q, err);
 }
 
+/* Rows that stay open for hours keep the store from being tidied up. */
+static int check_pace(const struct query *q, struct err *err)
+{
+    if (!q->asker || now_mono_us() < q->slow_mono_us)
+        return 0;
+    return err_set(err, -EAGAIN, "The answer was read too slowly");
+}
+
 static void handle(struct worker *w, struct query *q)
 {
     struct serve_call call = { .query = q, .worker = w };
     struct err err = { .text = "" };
     int64_t start = now_mono_us();
     bool first = !q->jobs;
-    int r = q->jobs ? 0 : behind(q, &err);
+    int r = q->jobs ? check_pace(q, &err) : behind(q, &err);
 
     if (r == 0)
         r = q->row->fn ? q->row->fn(&call, q->msg, &err) : run_jobs(q, &err);
@@ -489,7 +577,7 @@ static struct query *take_ready(struct serve *s, bool writes, int64_t *ret_until
 
     *ret_until = now + 3600 * USEC_PER_SEC;
     for (struct query **at = &s->head, *q; (q = *at); at = &q->next) {
-        if (!!(q->row->flags & SERVE_WRITES) != writes)
+        if (!!(q->row->flags & SERVE_WRITES) != writes || !asker_may_run(s, q))
             continue;
         if (!q->jobs && q->lsn > cursor && now < q->deadline_mono_us) {
             *ret_until = MIN(*ret_until, q->deadline_mono_us);
@@ -498,6 +586,7 @@ static struct query *take_ready(struct serve *s, bool writes, int64_t *ret_until
         *at = q->next;
         if (s->tail == &q->next)
             s->tail = at;
+        asker_runs(q, true);
         return q;
     }
     return NULL;
@@ -693,11 +782,25 @@ bool serve_has(unsigned op)
     return serve_op(op);
 }
 
+/* Who may ask for something is let in: with *ret_asker, which is NULL for administrators.  The lock is held. */
+static bool take_place(struct serve *s, uid_t uid, struct asker **ret_asker)
+{
+    bool admin = s->config.is_admin && s->config.is_admin(s->config.admin_ctx, uid);
+
+    *ret_asker = NULL;
+    if (s->nqueries >= QUERIES_MAX - (admin ? 0 : QUERIES_KEPT) || atomic_load(&s->stopping))
+        return false;
+    if (!admin)
+        *ret_asker = asker_enter(s, uid);
+    return admin || *ret_asker;
+}
+
 void serve_request(struct serve *s, struct conn *conn, const struct frame *frame, uint64_t lsn)
 {
     const struct serve_op *row = serve_op(frame->op);
     struct err err = { .text = "" };
     ProtobufCMessage *msg;
+    struct asker *asker = NULL;
     struct query *q;
     bool full, allowed = true;
 
@@ -707,9 +810,11 @@ void serve_request(struct serve *s, struct conn *conn, const struct frame *frame
     }
     q = calloc(1, sizeof(*q));
     pthread_mutex_lock(&s->lock);
-    full = !q || s->nqueries >= QUERIES_MAX || atomic_load(&s->stopping);
+    full = !q || !take_place(s, conn_peer(conn)->uid, &asker);
     if (!full) {
         *q = (struct query){ .serve = s,
+                             .asker = asker,
+                             .slow_mono_us = now_mono_us() + SLOW_US,
                              .conn = conn_ref(conn),
                              .row = row,
                              .op = frame->op,
@@ -718,7 +823,7 @@ void serve_request(struct serve *s, struct conn *conn, const struct frame *frame
                              .deadline_mono_us = now_mono_us() + BEHIND_MAX_US,
                              .msg = msg };
         s->nqueries++;
-        allowed = !(row->flags & SERVE_ADMIN) || is_admin(s, q);
+        allowed = !(row->flags & SERVE_ADMIN) || !asker;
         if (allowed)
             list_add(s, q); /* a thread may be done with it as soon as the lock is free */
     }

@@ -101,7 +101,7 @@ static void recount(struct conn *c)
 {
     size_t out = link_out_bytes(&c->link);
 
-    quota_hold(quota_of(c), &c->seat, out + c->link.in_cap + c->large_bytes + (c->streams && out ? STREAM_COST : 0));
+    quota_hold(quota_of(c), &c->seat, out + c->link.in_cap + c->large_bytes + c->stream_bytes + (c->streams && out ? STREAM_COST : 0));
 }
 
 /* What makes it pause, at 1; what lets it go on, at 2: half of that. */
@@ -221,15 +221,21 @@ static struct mail *mail_new(enum mail_kind kind, struct conn *c)
     return m;
 }
 
+static void stream_free(struct stream *s)
+{
+    if (s->done)
+        s->done(s->arg);
+    free(s->buf);
+    free(s);
+}
+
 void conn_mail_drop(struct mail *m)
 {
     if (m->fd >= 0)
         (void)close(m->fd); /* a connection that nobody will serve */
     free(m->buf);
-    if (m->stream) {
-        m->stream->done(m->stream->arg);
-        free(m->stream);
-    }
+    if (m->stream)
+        stream_free(m->stream);
     (void)conn_unref(m->conn); /* always NULL */
     free(m);
 }
@@ -374,33 +380,58 @@ static void add_stream(struct conn *c, struct stream *s)
     *c->streams_end = s;
     c->streams_end = &s->next_stream;
     c->n_streams++;
+    c->stream_bytes += s->len;
     update_reading(c);
     link_kick(&c->link);
 }
 
-void conn_stream(struct conn *c, bool (*next)(struct conn *c, void *arg), void (*done)(void *arg),
-                 void *arg)
+/* Takes s. */
+static void post_stream(struct conn *c, struct stream *s)
 {
-    struct stream *s = calloc(1, sizeof(*s));
     struct mail *m;
 
-    if (!s) {
-        done(arg);
-        return;
-    }
-    *s = (struct stream){ .next = next, .done = done, .arg = arg };
     if (is_mine(c) && !c->link.closing) {
         add_stream(c, s);
         return;
     }
     m = is_mine(c) ? NULL : mail_new(MAIL_STREAM, c);
     if (!m) {
-        done(arg);
-        free(s);
+        stream_free(s);
         return;
     }
     m->stream = s;
     post_or_drop(c, m);
+}
+
+void conn_stream(struct conn *c, bool (*next)(struct conn *c, void *arg), void (*done)(void *arg),
+                 void *arg)
+{
+    struct stream *s = calloc(1, sizeof(*s));
+
+    if (!s) {
+        done(arg);
+        return;
+    }
+    *s = (struct stream){ .next = next, .done = done, .arg = arg };
+    post_stream(c, s);
+}
+
+void conn_stream_frame(struct conn *c, uint8_t *buf, size_t len)
+{
+    struct stream *s = calloc(1, sizeof(*s));
+
+    if (!s) {
+        free(buf);
+        conn_close(c); /* an answer with a hole is worse */
+        return;
+    }
+    *s = (struct stream){ .buf = buf, .len = len };
+    post_stream(c, s);
+}
+
+bool conn_user_over(struct conn *c)
+{
+    return quota_over_now(quota_of(c), &c->seat);
 }
 
 static void end_stream(struct conn *c)
@@ -411,8 +442,19 @@ static void end_stream(struct conn *c)
     if (!c->streams)
         c->streams_end = &c->streams;
     c->n_streams--;
-    s->done(s->arg);
-    free(s);
+    c->stream_bytes -= s->len;
+    stream_free(s);
+}
+
+/* True while the first stream has more. */
+static bool run_stream(struct conn *c)
+{
+    struct stream *s = c->streams;
+
+    if (!s->buf)
+        return s->next(c, s->arg);
+    conn_send_owned(c, TAKE_PTR(s->buf), s->len);
+    return false;
 }
 
 /* Let streams fill the queue up to their window. */
@@ -428,7 +470,7 @@ static void on_drain(struct link *l)
         bool more;
 
         c->in_stream = true;
-        more = c->streams->next(c, c->streams->arg);
+        more = run_stream(c);
         c->in_stream = false;
         if (!more || link_out_bytes(l) == before) /* a stream that says nothing is over */
             end_stream(c);

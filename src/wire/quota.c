@@ -298,17 +298,34 @@ void quota_hold(struct quota *q, struct quota_seat *seat, size_t bytes)
     unlock_waiting(q, seat);
 }
 
-bool quota_over(struct quota *q, const struct quota_seat *seat, size_t more)
+static bool peer_over(const struct quota *q, const struct quota_peer *peer, size_t more)
 {
     size_t share = q->limits.bytes_each;
-    bool over = false;
 
-    lock_waiting(q, seat);
+    if (!peer || peer->exempt)
+        return false;
     if (atomic_load_explicit(&q->bytes, memory_order_relaxed) > q->limits.bytes)
         share /= TIGHT;
-    if (seat->peer && !seat->peer->exempt)
-        over = atomic_load_explicit(&seat->peer->bytes, memory_order_relaxed) + more > share;
+    return atomic_load_explicit(&peer->bytes, memory_order_relaxed) + more > share;
+}
+
+bool quota_over(struct quota *q, const struct quota_seat *seat, size_t more)
+{
+    bool over;
+
+    lock_waiting(q, seat);
+    over = peer_over(q, seat->peer, more);
     unlock_waiting(q, seat);
+    return over;
+}
+
+bool quota_over_now(struct quota *q, const struct quota_seat *seat)
+{
+    bool over;
+
+    (void)pthread_mutex_lock(&q->lock);
+    over = peer_over(q, seat->peer, 0);
+    (void)pthread_mutex_unlock(&q->lock);
     return over;
 }
 

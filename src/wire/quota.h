@@ -57,6 +57,7 @@ void quota_steady(struct quota *q, struct quota_seat *seat, bool steady);
 void quota_hold(struct quota *q, struct quota_seat *seat, size_t bytes);
 /* Does its peer hold more than his share, `more` bytes added? */
 bool quota_over(struct quota *q, const struct quota_seat *seat, size_t more);
+bool quota_over_now(struct quota *q, const struct quota_seat *seat); /* the same; any thread */
 bool quota_exempt(struct quota *q, const struct quota_seat *seat);
 /* Has its user, or have all users together, more than half of the connections they may have? */
 bool quota_crowded(struct quota *q, const struct quota_seat *seat);

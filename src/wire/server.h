@@ -122,6 +122,10 @@ int conn_request(struct conn *c, unsigned op, uint32_t flags, const ProtobufCMes
  * of one connection run one after the other. */
 void conn_stream(struct conn *c, bool (*next)(struct conn *c, void *arg), void (*done)(void *arg),
                  void *arg);
+/* As conn_stream(), for one frame that is made already (malloc'd, taken); it counts for the peer's user from now on. */
+void conn_stream_frame(struct conn *c, uint8_t *buf, size_t len);
+/* Does its user hold more of the server's memory than his share?  Any thread. */
+bool conn_user_over(struct conn *c);
 /* Run fn(c, arg) on the connection's thread, exactly once, also when the connection is gone by
  * then. Errors: -ENOMEM, fn does not run. */
 int conn_run(struct conn *c, void (*fn)(struct conn *c, void *arg), void *arg);

@@ -51,6 +51,8 @@ struct stream {
     bool (*next)(struct conn *c, void *arg);
     void (*done)(void *arg);
     void *arg;
+    uint8_t *buf; /* a frame that is made, instead of next */
+    size_t len;
 };
 
 struct conn {
@@ -76,7 +78,7 @@ struct conn {
     struct pending *large; /* requests of PENDING_LARGE bytes and more */
     unsigned n_large, cap_large;
     unsigned n_pending;   /* all requests that are not answered */
-    size_t large_bytes;
+    size_t large_bytes, stream_bytes; /* of them; of frames that streams hold */
     int64_t active_mono_us; /* last request or answer */
 };
 
