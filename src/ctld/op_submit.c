@@ -32,8 +32,14 @@
 #include "ctld/wait.h"
 #include "model/array.h"
 #include "model/depend.h"
+#include "model/payers.h"
 
 #define MEM_MAX_MIB (UINT64_C(1) << 40) /* more is a slip or malice; products with it do not overflow */
+
+#define SCRIPT_MAX (4u << 20)      /* max_script_size, as users know it */
+#define SUBMIT_LINE_MAX (1u << 20) /* max_submit_line_size, likewise */
+#define ENVIRONMENT_MAX (4u << 20) /* twice what the kernel gives to a program with a usual stack */
+#define KEPT_MAX (64u << 20)       /* of a user, beyond small scripts and environments (payers.h) */
 
 #define BLOB_AGAIN_US (1800 * USEC_PER_SEC)
 
@@ -334,6 +340,35 @@ static bool check_placement(struct submission *s)
     return fail(s, ESLURM_NOT_SUPPORTED);
 }
 
+static uint64_t size_option(const struct submission *s, const char *name, uint64_t otherwise)
+{
+    uint64_t v;
+
+    return conf_option_u64(s->ctld->conf, CONF_SCHEDULER_PARAMETERS, name, &v) ? v : otherwise;
+}
+
+/* What a job keeps in memory until long after its end. */
+static bool check_bytes(struct submission *s)
+{
+    const Pst__SubmitRequest *req = s->req;
+    size_t cost = payers_cost(req->has_script ? req->script.len : 0) +
+                  payers_cost(req->has_environment ? req->environment.len : 0) +
+                  payers_cost(protobuf_c_message_get_packed_size(&s->rec->base));
+
+    if (s->het_offset)
+        cost = 0; /* the leader's */
+    if ((req->has_script && req->script.len > size_option(s, "max_script_size", SCRIPT_MAX)) ||
+        (s->rec->submit_line && strlen(s->rec->submit_line) > size_option(s, "max_submit_line_size", SUBMIT_LINE_MAX)) ||
+        (req->has_environment && req->environment.len > ENVIRONMENT_MAX))
+        return fail(s, ESLURM_PATHNAME_TOO_LONG);
+    if (!cost || cmd_is_admin(s->ctld, s->cmd) ||
+        payers_bytes(s->ctld->cluster, s->cmd->uid) + cost <= KEPT_MAX)
+        return true;
+    (void)snprintf(s->text, sizeof(s->text), "Your jobs keep more than %u MiB of scripts and environments already",
+                   KEPT_MAX >> 20);
+    return fail(s, ESLURM_MAX_JOB_COUNT);
+}
+
 static bool check_sizes(struct submission *s)
 {
     const Pst__JobRecord *r = s->rec;
@@ -341,7 +376,7 @@ static bool check_sizes(struct submission *s)
 
     if (code != 0)
         return fail(s, code);
-    if (!check_placement(s))
+    if (!check_bytes(s) || !check_placement(s))
         return false;
     if (s->hold)
         SET(s->rec, held_by_user, true);

@@ -16,6 +16,7 @@
 #include "model/cluster_private.h"
 #include "model/gresuse.h"
 #include "model/job.h"
+#include "model/payers.h"
 
 #define DONE_SEARCH_MAX 1000u /* jobs passed by before the list is left unsorted */
 
@@ -242,14 +243,19 @@ static void job_detach(struct cluster *c, struct job *j)
 
 /* ---- blobs -------------------------------------------------------------------------------------- */
 
-static void blob_ref(struct cluster *c, uint64_t hash, int delta)
+static void blob_ref(struct cluster *c, uint64_t hash, uint32_t uid, int delta)
 {
     struct blob *b = cluster_blob(c, hash);
 
     if (!b || (delta < 0 && !b->refs))
         return; /* the job was there before the blob: only in a log put together by hand */
+    if (b->refs == 0) {
+        b->payer = uid;
+        payers_add(c, uid, payers_cost(b->len));
+    }
     b->refs += (uint32_t)delta;
     if (b->refs == 0) {
+        payers_sub(c, b->payer, payers_cost(b->len));
         (void)idmap_remove(&c->blobs, hash);
         blob_drop(b);
     }
@@ -258,9 +264,9 @@ static void blob_ref(struct cluster *c, uint64_t hash, int delta)
 static void job_blobs(struct cluster *c, const Pst__JobRecord *r, int delta)
 {
     if (r->has_script_hash)
-        blob_ref(c, r->script_hash, delta);
+        blob_ref(c, r->script_hash, r->uid, delta);
     if (r->has_env_hash)
-        blob_ref(c, r->env_hash, delta);
+        blob_ref(c, r->env_hash, r->uid, delta);
 }
 
 static int apply_blob(struct cluster *c, const Pst__Blob *rec, struct err *err)
@@ -373,6 +379,9 @@ static int apply_job_put(struct cluster *c, const Pst__JobRecord *rec, Pst__Even
         return -ENOMEM;
     }
     job_blobs(c, j->rec, +1);
+    j->payer = rec->uid;
+    j->cost = payers_cost(protobuf_c_message_get_packed_size(&rec->base));
+    payers_add(c, j->payer, j->cost);
     job_attach(c, j);
     if (model_name(c, j) < 0)
         return -ENOMEM;
@@ -461,6 +470,7 @@ static int apply_job_purge(struct cluster *c, uint32_t job_id, struct err *err)
     model_unname(c, j);
     array_remove(c, j->rec);
     job_blobs(c, j->rec, -1);
+    payers_sub(c, j->payer, j->cost);
     (void)idmap_remove(&c->jobs, job_id);
     model_job_free(j);
     return 0;

@@ -116,6 +116,7 @@ struct cluster *cluster_free(struct cluster *c)
     idmap_done(&c->arrays);
     idmap_done(&c->named);
     idmap_done(&c->blobs);
+    idmap_done(&c->paid);
     model_kept_free(c);
     model_charge_free(c);
     for (uint32_t i = 0; i < c->nnodes; i++)

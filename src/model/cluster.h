@@ -48,6 +48,8 @@ struct job {
     Pst__JobRecord *rec;
     struct step *steps;
     /* derived */
+    uint32_t payer;                      /* who pays for its record; see payers.h */
+    size_t cost;
     bool counted;                        /* its allocation is in the nodes' usage */
     struct job *prev_active, *next_active; /* list of jobs that hold resources */
     struct job *prev_done, *next_done;   /* list of ended jobs, oldest end first */
@@ -99,7 +101,8 @@ struct partition {
 /* Immutable bytes.  The model and everyone who keeps a pointer beyond the next apply hold it. */
 struct blob {
     uint64_t hash;
-    uint32_t refs;            /* jobs that name it; the model's own business */
+    uint32_t refs;            /* jobs that name it; the model's own business, as is ... */
+    uint32_t payer;           /* ... the user whose job named it first; see payers.h */
     _Atomic uint32_t holders; /* any thread, by blob_hold() and blob_drop() */
     size_t len;
     uint8_t data[];
@@ -137,6 +140,7 @@ struct cluster {
     struct idmap arrays;        /* array_job_id -> struct idset of job ids */
     struct idmap named;         /* user and name -> struct job_chain */
     struct idmap blobs;         /* hash -> struct blob */
+    struct idmap paid;          /* user -> bytes; see payers.h */
     struct idmap kept[KEPT_KINDS]; /* id + 1 -> struct kept */
     struct node **nodes;        /* by node id; NULL = free id */
     uint32_t nnodes;            /* size of nodes[] */

@@ -1,0 +1,23 @@
+/* payers.h - memory that users' jobs take beyond what any job takes
+ *
+ * Scripts and environments are kept once, whoever submitted them again: the first job that named one pays for it,
+ * until nobody names it.  What is smaller than PAYERS_FREE costs nothing: so much each job may have, and their number has a limit
+ * of its own (MaxJobCount). */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/cluster.h"
+
+#define PAYERS_FREE 16384u /* bytes of a record, a script or an environment */
+
+size_t payers_bytes(const struct cluster *c, uint32_t uid);
+/* What costs so many bytes is there, or gone. */
+void payers_add(struct cluster *c, uint32_t uid, size_t bytes);
+void payers_sub(struct cluster *c, uint32_t uid, size_t bytes);
+/* By the size of a thing. */
+static inline size_t payers_cost(size_t bytes)
+{
+    return bytes > PAYERS_FREE ? bytes : 0;
+}
