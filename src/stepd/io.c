@@ -2,12 +2,13 @@
  *
  * Output: what a task writes is sent as it comes, in order per stream; while more than STEP_OUT_MAX
  * waits for srun the pipes are left alone, so a slow srun slows the tasks and costs no memory.
- * Input: bytes wait per task; srun keeps within the credit it is told.  While STEP_STDIN_MAX wait anywhere all the
- * same (of somebody attached), srun's connection is not read.
+ * Input: pieces wait, each once for all the tasks it is for; srun keeps within the credit it is told.  While
+ * STEP_STDIN_MAX bytes wait all the same (of somebody attached, or of what only claims to be srun), neither is read.
  * When srun is lost the step ends. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -19,6 +20,8 @@
 #include "stepd/step.h"
 #include "wire/client.h"
 
+#define PIECES_MAX 1024u   /* waiting pieces of input, however small */
+#define ANSWERS_MAX (16u << 20) /* bytes for srun: its signals come through while its output waits, but not for ever */
 #define CREDIT_STEP 32768u /* told in pieces no smaller, while more waits */
 
 static void send_msg(struct step *s, unsigned op, const ProtobufCMessage *msg)
@@ -36,18 +39,94 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
+/* ---- pieces of input ------------------------------------------------------------------------- */
+
+struct inpiece {
+    unsigned refs; /* tasks that wait for it */
+    size_t len;
+    char data[];
+};
+
+static struct { /* of this process's step */
+    size_t bytes, pieces;
+} waiting;
+
+static void piece_unref(struct inpiece *p)
+{
+    if (--p->refs)
+        return;
+    waiting.bytes -= p->len;
+    waiting.pieces--;
+    free(p);
+}
+
+/* With one reference, the caller's; NULL: out of memory. */
+static struct inpiece *piece_new(const uint8_t *data, size_t len)
+{
+    struct inpiece *p = malloc(sizeof(*p) + len);
+
+    if (!p)
+        return NULL;
+    p->refs = 1;
+    p->len = len;
+    if (len)
+        memcpy(p->data, data, len);
+    waiting.bytes += len;
+    waiting.pieces++;
+    return p;
+}
+
+static int add_piece(struct inbuf *in, struct inpiece *p)
+{
+    if (in->n == in->cap) {
+        size_t cap = in->cap ? in->cap * 2 : 4;
+        struct inpiece **pieces = calloc(cap, sizeof(struct inpiece *));
+
+        if (!pieces)
+            return -ENOMEM;
+        for (size_t i = 0; i < in->n; i++)
+            pieces[i] = in->pieces[(in->first + i) % in->cap];
+        free(in->pieces);
+        in->pieces = pieces;
+        in->first = 0;
+        in->cap = cap;
+    }
+    in->pieces[(in->first + in->n++) % in->cap] = p;
+    in->len += p->len;
+    p->refs++;
+    return 0;
+}
+
+static void drop_first(struct inbuf *in)
+{
+    struct inpiece *p = in->pieces[in->first];
+
+    in->len -= p->len - in->at;
+    in->at = 0;
+    in->first = (in->first + 1) % in->cap;
+    in->n--;
+    piece_unref(p);
+}
+
+static void drop_pieces(struct inbuf *in)
+{
+    while (in->n)
+        drop_first(in);
+}
+
 /* What waits for it is dropped with it. */
 static void close_input(struct task *t)
 {
     close_fd(&t->fd[0]);
-    t->in.at = t->in.len = 0;
+    drop_pieces(&t->in);
 }
 
 void io_close_task(struct task *t)
 {
     for (int i = 0; i < 3; i++)
         close_fd(&t->fd[i]);
-    free(t->in.data);
+    drop_pieces(&t->in);
+    free(t->in.pieces);
     t->in = (struct inbuf){ .eof = true };
 }
 
@@ -127,8 +206,9 @@ static void write_input(struct task *t)
 {
     struct inbuf *in = &t->in;
 
-    while (t->fd[0] >= 0 && in->at < in->len) {
-        ssize_t n = write(t->fd[0], in->data + in->at, in->len - in->at);
+    while (t->fd[0] >= 0 && in->n) {
+        const struct inpiece *p = in->pieces[in->first];
+        ssize_t n = write(t->fd[0], p->data + in->at, p->len - in->at);
 
         if (n < 0 && errno == EINTR)
             continue;
@@ -139,8 +219,10 @@ static void write_input(struct task *t)
             return;
         }
         in->at += (size_t)n;
+        in->len -= (size_t)n;
+        if (in->at == p->len)
+            drop_first(in);
     }
-    in->at = in->len = 0;
     if (t->fd[0] >= 0 && in->eof) {
         if (t->pty && write(t->fd[0], "\004", 1) < 0)
             return; /* a full terminal: tried again with the next input */
@@ -148,32 +230,15 @@ static void write_input(struct task *t)
     }
 }
 
-static void give_input(struct task *t, const Pst__StepIo *io)
+static void give_input(struct task *t, struct inpiece *piece, bool eof)
 {
-    struct inbuf *in = &t->in;
-
     if (t->fd[0] < 0)
         return;
-    if (in->at) {
-        memmove(in->data, in->data + in->at, in->len - in->at);
-        in->len -= in->at;
-        in->at = 0;
+    if (piece && add_piece(&t->in, piece) < 0) {
+        close_input(t); /* its input ends early rather than with a hole */
+        return;
     }
-    if (in->len + io->data.len > in->cap) {
-        size_t cap = MAX(in->cap * 2, in->len + io->data.len);
-        char *data = realloc(in->data, cap);
-
-        if (!data) {
-            close_input(t); /* its input ends early rather than with a hole */
-            return;
-        }
-        in->data = data;
-        in->cap = cap;
-    }
-    if (io->data.len)
-        memcpy(in->data + in->len, io->data.data, io->data.len);
-    in->len += io->data.len;
-    in->eof = in->eof || io->eof;
+    t->in.eof = t->in.eof || eof;
     write_input(t);
 }
 
@@ -184,7 +249,7 @@ static void tell_credit(struct step *s)
     uint64_t waits = 0, taken;
 
     for (size_t i = 0; i < s->n_tasks; i++)
-        waits = MAX(waits, (uint64_t)(s->tasks[i].in.len - s->tasks[i].in.at));
+        waits = MAX(waits, (uint64_t)s->tasks[i].in.len);
     taken = s->in_got - MIN(waits, s->in_got);
     if (!s->srun || taken <= s->in_told || (waits && taken - s->in_told < CREDIT_STEP))
         return;
@@ -195,12 +260,11 @@ static void tell_credit(struct step *s)
         io_lost(s);
 }
 
+/* Whoever they are for: a piece for all the tasks is here once. */
 bool io_input_full(const struct step *s)
 {
-    for (size_t i = 0; i < s->n_tasks; i++)
-        if (s->tasks[i].in.len - s->tasks[i].in.at > STEP_STDIN_MAX)
-            return true;
-    return false;
+    (void)s; /* the process has no other */
+    return waiting.bytes > STEP_STDIN_MAX || waiting.pieces > PIECES_MAX;
 }
 
 /* ---- frames from srun ------------------------------------------------------------------------ */
@@ -225,9 +289,19 @@ void io_signal(struct step *s, const Pst__StepSignal *sig)
 
 void io_input(struct step *s, const Pst__StepIo *io)
 {
-    for (size_t i = 0; i < s->n_tasks; i++)
-        if (!io->has_task_id || io->task_id == s->tasks[i].rank)
-            give_input(&s->tasks[i], io);
+    struct inpiece *piece = io->data.len ? piece_new(io->data.data, io->data.len) : NULL;
+    bool failed = io->data.len && !piece;
+
+    for (size_t i = 0; i < s->n_tasks; i++) {
+        if (io->has_task_id && io->task_id != s->tasks[i].rank)
+            continue;
+        if (failed)
+            close_input(&s->tasks[i]); /* as above */
+        else
+            give_input(&s->tasks[i], piece, io->eof);
+    }
+    if (piece)
+        piece_unref(piece);
 }
 
 static void on_frame(struct step *s, const struct frame *f)
@@ -255,12 +329,18 @@ static void on_frame(struct step *s, const struct frame *f)
     protobuf_c_message_free_unpacked(msg, NULL);
 }
 
+/* More from srun would only wait here: its tasks, the service of its MPI program or itself do not read. */
+static bool must_wait(const struct step *s)
+{
+    return io_input_full(s) || mpi_full(s) || client_out_pending(s->srun) > ANSWERS_MAX;
+}
+
 static void read_srun(struct step *s)
 {
     struct frame f;
     int r = 0;
 
-    while (s->srun && !io_input_full(s)) {
+    while (s->srun && !must_wait(s)) {
         r = client_recv(s->srun, 0, &f);
         if (r <= 0)
             break;
@@ -284,15 +364,16 @@ size_t io_poll_fill(struct step *s, struct pollfd *fds, size_t max)
 
     if (!s->srun)
         return 0;
+    s->in_held = s->in_held || must_wait(s);
     fds[n++] = (struct pollfd){
         .fd = client_fd(s->srun),
-        .events = (short)((io_input_full(s) ? 0 : POLLIN) | POLLRDHUP |
+        .events = (short)((must_wait(s) ? 0 : POLLIN) | POLLRDHUP |
                           (client_out_pending(s->srun) ? POLLOUT : 0)),
     };
     for (size_t i = 0; i < s->n_tasks && n + 3 <= max; i++) {
         const struct task *t = &s->tasks[i];
 
-        if (t->fd[0] >= 0 && t->in.at < t->in.len)
+        if (t->fd[0] >= 0 && t->in.n)
             fds[n++] = (struct pollfd){ .fd = t->fd[0], .events = POLLOUT };
         for (int k = 1; k < 3 && !hold; k++)
             if (t->fd[k] >= 0)
@@ -320,10 +401,17 @@ static void task_ready(struct step *s, int fd, short events)
     }
 }
 
+/* With room again there may be whole frames already received, which poll cannot tell of. */
+void io_resume(struct step *s)
+{
+    if (!s->srun || !s->in_held || must_wait(s))
+        return;
+    s->in_held = false;
+    read_srun(s);
+}
+
 void io_poll_done(struct step *s, const struct pollfd *fds, size_t n)
 {
-    bool was_full = io_input_full(s), room;
-
     for (size_t i = 1; i < n && s->srun; i++)
         if (fds[i].revents)
             task_ready(s, fds[i].fd, fds[i].revents);
@@ -331,13 +419,12 @@ void io_poll_done(struct step *s, const struct pollfd *fds, size_t n)
         return;
     if (fds[0].revents & POLLOUT && client_flush(s->srun) < 0 && client_fd(s->srun) < 0)
         io_lost(s);
-    /* With room again there may be whole frames already received, which poll cannot tell of. */
-    room = was_full && !io_input_full(s);
-    if (s->srun && (room || fds[0].revents & (POLLIN | POLLHUP | POLLERR | POLLRDHUP)))
+    io_resume(s);
+    if (s->srun && fds[0].revents & (POLLIN | POLLHUP | POLLERR | POLLRDHUP))
         read_srun(s);
     tell_credit(s);
     /* Its end arrived, but unread input hides it from read_srun(). */
-    if (s->srun && fds[0].revents & (POLLHUP | POLLERR | POLLRDHUP) && io_input_full(s))
+    if (s->srun && fds[0].revents & (POLLHUP | POLLERR | POLLRDHUP) && must_wait(s))
         io_lost(s);
 }
 

@@ -23,6 +23,7 @@ struct mpi {
     struct client *link; /* NULL: closed */
     int *task_fds;       /* pmi2: the tasks' ends; -1 given away */
     Pst__StepMpi *ready; /* pmix: holds the tasks' variables */
+    bool held;           /* the service was not read: srun takes nothing */
 };
 
 /* ---- start -------------------------------------------------------------------------------------- */
@@ -223,6 +224,16 @@ static void refuse(struct step *s, const Pst__StepMpi *ask)
         io_lost(s);
 }
 
+bool mpi_full(const struct step *s)
+{
+    return s->mpi && s->mpi->link && client_out_pending(s->mpi->link) > STEP_OUT_MAX;
+}
+
+static bool srun_full(const struct step *s)
+{
+    return s->srun && client_out_pending(s->srun) > STEP_OUT_MAX;
+}
+
 void mpi_message(struct step *s, const Pst__StepMpi *msg)
 {
     struct mpi *m = s->mpi;
@@ -246,12 +257,13 @@ static void from_service(struct step *s, Pst__StepMpi *msg)
 
 void mpi_poll_fill(const struct step *s, struct pollfd *fd)
 {
-    const struct mpi *m = s->mpi;
-    bool hold = s->srun && client_out_pending(s->srun) > STEP_OUT_MAX;
+    struct mpi *m = s->mpi;
+    bool hold = srun_full(s);
 
     *fd = (struct pollfd){ .fd = -1 };
     if (!m || !m->link)
         return;
+    m->held = m->held || hold;
     fd->fd = client_fd(m->link);
     fd->events = (short)((hold ? 0 : POLLIN) | (client_out_pending(m->link) ? POLLOUT : 0));
 }
@@ -262,11 +274,12 @@ void mpi_poll_done(struct step *s, const struct pollfd *fd)
     struct frame f;
     int r = 0;
 
-    if (!m || !m->link || !fd->revents)
+    /* What was held may be whole frames already received, which poll cannot tell of. */
+    if (!m || !m->link || (!fd->revents && !m->held))
         return;
     if (fd->revents & POLLOUT && client_flush(m->link) < 0 && client_fd(m->link) < 0)
         r = -EPIPE;
-    while (r >= 0 && m->link && (r = client_recv(m->link, 0, &f)) > 0) {
+    while (r >= 0 && m->link && !srun_full(s) && (r = client_recv(m->link, 0, &f)) > 0) {
         Pst__StepMpi *msg;
 
         if (FRAME_UNPACK(step_mpi, &f, &msg, NULL) == 0) {
@@ -274,8 +287,10 @@ void mpi_poll_done(struct step *s, const struct pollfd *fd)
             pst__step_mpi__free_unpacked(msg, NULL);
         }
     }
+    m->held = srun_full(s);
     if (r < 0 && m->link)
         lost(s);
+    io_resume(s);
 }
 
 void mpi_stop(struct step *s)

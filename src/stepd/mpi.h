@@ -22,6 +22,7 @@ void mpi_started(struct step *s); /* the tasks have what is theirs */
 /* From srun. */
 void mpi_message(struct step *s, const Pst__StepMpi *msg);
 /* One descriptor of the loop. */
+bool mpi_full(const struct step *s); /* the service takes nothing: it gets no more */
 void mpi_poll_fill(const struct step *s, struct pollfd *fd);
 void mpi_poll_done(struct step *s, const struct pollfd *fd);
 void mpi_stop(struct step *s);

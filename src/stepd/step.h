@@ -29,7 +29,7 @@ struct step_gpus;
 
 #define STEP_ATTACHED 16 /* sattach at a time */
 #define STEP_CONNS 16             /* slurmd, one more while it restarts, those who want to be adopted */
-#define STEP_STDIN_MAX (1u << 20) /* bytes waiting for a task's standard input */
+#define STEP_STDIN_MAX (1u << 20) /* bytes waiting for the tasks' standard inputs */
 #define STEP_OUT_MAX (1u << 20)   /* bytes waiting for srun before tasks' pipes are left alone */
 #define STEP_CHUNK 65536u
 #define STEP_MAX_TASKS 65536u
@@ -52,9 +52,10 @@ enum oci_clean { /* of containers, see oci.h */
     OCI_CLEAN,
 };
 
-struct inbuf { /* standard input not yet taken by a task */
-    char *data;
-    size_t at, len, cap;
+struct inbuf { /* standard input not yet taken by a task: pieces that other tasks may wait for too */
+    struct inpiece **pieces;
+    size_t first, n, cap; /* a ring */
+    size_t at, len;       /* taken of the first piece; bytes that wait */
     bool eof;
 };
 
@@ -119,6 +120,7 @@ struct step {
     int64_t energy_every_us, energy_due_us; /* with energy; due by the monotonic clock */
     struct gather *gather; /* NULL: the use of tasks is not measured */
     bool had_srun;
+    bool in_held;              /* srun was not read for a while */
     uint64_t in_got, in_told; /* bytes of srun's standard input that came, and that it was told are gone */
     bool finished; /* STEP_DONE was queued */
     bool parting;  /* ... and nothing more is sent */
@@ -221,6 +223,7 @@ void io_lost(struct step *s);
 
 bool io_input_full(const struct step *s);
 void io_input(struct step *s, const Pst__StepIo *io);
+void io_resume(struct step *s); /* something was taken that srun's frames waited for */
 void io_signal(struct step *s, const Pst__StepSignal *sig);
 
 /* attach.c: sattach's connections */
