@@ -39,7 +39,7 @@
 #define SCRIPT_MAX (4u << 20)      /* max_script_size, as users know it */
 #define SUBMIT_LINE_MAX (1u << 20) /* max_submit_line_size, likewise */
 #define ENVIRONMENT_MAX (4u << 20) /* twice what the kernel gives to a program with a usual stack */
-#define KEPT_MAX (64u << 20)       /* of a user, beyond small scripts and environments (payers.h) */
+#define KEPT_MAX (40u << 20)       /* of a user, beyond small scripts and environments (payers.h) */
 
 #define BLOB_AGAIN_US (1800 * USEC_PER_SEC)
 
