@@ -42,11 +42,37 @@ void op_ping(struct ctld *ctld, struct cmd *cmd)
     core_reply(ctld, cmd, r.has_state_hash ? ctld->applied_lsn : 0, 0, &r.base); /* of what is on disk */
 }
 
+/* A script on its way to somebody. */
+struct script_answer {
+    struct blob *script; /* held */
+    uint32_t id;
+};
+
+static bool send_script(struct conn *c, void *arg)
+{
+    const struct script_answer *a = arg;
+    Pst__ScriptReply r = PST__SCRIPT_REPLY__INIT;
+
+    r.has_script = 1;
+    r.script = (ProtobufCBinaryData){ .len = a->script->len, .data = a->script->data };
+    (void)conn_reply(c, OP_QUERY_SCRIPT, a->id, 0, &r.base); /* gone: nobody to tell */
+    return false;
+}
+
+static void script_answer_free(void *arg)
+{
+    struct script_answer *a = arg;
+
+    (void)blob_drop(a->script); /* always NULL */
+    free(a);
+}
+
+/* The bytes are copied when the connection has room for them, not here: others wait for this thread. */
 void op_query_script(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__JobIdRequest *req = PB_AS(job_id_request, cmd->msg);
     const struct job *j = cluster_job(ctld->cluster, req->job_id);
-    Pst__ScriptReply r = PST__SCRIPT_REPLY__INIT;
+    struct script_answer *a;
     struct blob *b;
 
     if (!j) {
@@ -62,9 +88,13 @@ void op_query_script(struct ctld *ctld, struct cmd *cmd)
         core_error(ctld, cmd, ESLURM_JOB_SCRIPT_MISSING, NULL);
         return;
     }
-    r.has_script = 1;
-    r.script = (ProtobufCBinaryData){ .len = b->len, .data = b->data };
-    core_reply(ctld, cmd, 0, 0, &r.base);
+    a = malloc(sizeof(*a));
+    if (!a) {
+        core_error(ctld, cmd, EPST_BUSY, NULL);
+        return;
+    }
+    *a = (struct script_answer){ .script = blob_hold(b), .id = cmd->id };
+    conn_stream(cmd->conn, send_script, script_answer_free, a);
 }
 
 struct rows {

@@ -54,6 +54,10 @@ class Attacker:
         """Begin the next piece; end() waits for it."""
         os.write(self.to_child[1], b"x")
 
+    def ready(self):
+        """Is the piece done that was begun?"""
+        return bool(select.select([self.answers], [], [], 0)[0])
+
     def end(self):
         line = self.answers.readline()
         assert line, "the attack broke off"
@@ -112,6 +116,10 @@ def idle_unknown(port, count, tcp=False):
         except OSError:
             pass
         yield len(socks)
+        before = -1
+        while before != (now := held(socks)):
+            before = now
+            time.sleep(0.5)  # until no more are thrown out
         alive = []
         for s in socks:
             alive.append(s) if held([s]) else s.close()
@@ -230,7 +238,7 @@ def garbage(port, count, tcp=False):
 # ---- accounting ------------------------------------------------------------------------------------
 
 
-def deaf_accounting(port, conns, asks, size=600 * 1024, cluster="test"):
+def deaf_accounting(port, conns, asks, size=2 * MIB, cluster="test"):
     """Accounting requests whose answers are not read: what is read before them fills the connection."""
     pb = messages()
     p = log_in(port, cluster)
@@ -239,6 +247,8 @@ def deaf_accounting(port, conns, asks, size=600 * 1024, cluster="test"):
     peers = [log_in(port, cluster) for _ in range(conns)]
     for q in peers:
         q.send("query-script", pb.JobIdRequest(job_id=reply.job_id))
+    for q in peers:
+        q.sock.recv(1, socket.MSG_PEEK)  # it has begun
         for _ in range(asks):
             q.send("query-acct", pb.AcctFilter())
     while True:
