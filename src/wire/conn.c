@@ -701,7 +701,7 @@ static bool take_seat(struct conn *c, int fd)
     int r;
 
     find_address(c, fd, &key);
-    r = quota_enter(quota_of(c), &c->seat, &key, hold_seat, &out);
+    r = quota_enter(quota_of(c), &c->seat, &key, now_mono_us(), hold_seat, &out);
     drop_waiting(out, "too many peers there have not said who they are");
     return r == 0;
 }

@@ -181,6 +181,12 @@ static struct quota_seat *oldest_of_most(struct quota *q)
     return found;
 }
 
+/* A storm from one user on this host is not worth the work of exchanging one for another. */
+static struct quota_seat *old_enough(struct quota_seat *seat, const struct quota_key *key, int64_t now_mono_us)
+{
+    return seat && key->is_uid && now_mono_us - seat->since_mono_us < QUOTA_YOUNG_US ? NULL : seat;
+}
+
 /* It leaves the waiting ones at once; its connection is closed in a moment. */
 static void give_way(struct quota *q, struct quota_seat *seat, void (*hold)(struct quota_seat *seat))
 {
@@ -188,7 +194,7 @@ static void give_way(struct quota *q, struct quota_seat *seat, void (*hold)(stru
     stand_up(q, seat);
 }
 
-int quota_enter(struct quota *q, struct quota_seat *seat, const struct quota_key *key,
+int quota_enter(struct quota *q, struct quota_seat *seat, const struct quota_key *key, int64_t now_mono_us,
                 void (*hold)(struct quota_seat *seat), struct quota_seat **ret_out)
 {
     struct quota_seat *out = NULL;
@@ -201,13 +207,14 @@ int quota_enter(struct quota *q, struct quota_seat *seat, const struct quota_key
     full_each = peer && !peer->exempt && peer->waiting >= q->limits.waiting_each;
     full = peer && !peer->exempt && q->waiting >= q->limits.waiting;
     if (full_each)
-        out = oldest_of(peer, false);
+        out = old_enough(oldest_of(peer, false), key, now_mono_us);
     else if (full)
         out = oldest_of_most(q);
     if (!peer)
         r = -ENOMEM;
     else if ((full_each || full) && !out)
         r = -EBUSY;
+    seat->since_mono_us = now_mono_us;
     if (r == 0)
         sit_down(q, seat, peer, true); /* before the other: the peer stays */
     if (out)

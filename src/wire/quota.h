@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#define QUOTA_YOUNG_US INT64_C(1000000)
+
 struct quota;
 struct quota_peer;
 
@@ -35,6 +37,7 @@ struct quota_key { /* zeroed before it is filled in */
 struct quota_seat {
     struct quota_peer *peer;
     struct quota_seat *older, *newer; /* waiting ones of the peer */
+    int64_t since_mono_us;
     bool waiting; /* not a user's; changed by the connection's thread alone */
     bool steady;  /* may not give way: something is being done about it */
     size_t bytes; /* as last told */
@@ -43,10 +46,12 @@ struct quota_seat {
 struct quota *quota_new(const struct quota_limits *limits); /* NULL: out of memory */
 struct quota *quota_free(struct quota *q);                  /* no seat is taken; always NULL */
 
-/* A connection has come: it waits.  *ret_out is the seat that gives way to it, or NULL; hold(seat) is called for it
- * under the lock, since its owner may leave at any time.  Errors: -EBUSY nobody can give way, -ENOMEM. */
+/* A connection has come: it waits.  *ret_out is the seat that gives way to it, or NULL; hold(seat) is called for
+ * it under the lock, since its owner may leave at any time.  A user on the local socket who has too many that came
+ * within QUOTA_YOUNG_US gets no more instead: that costs less, and nobody else comes by his name.  Errors: -EBUSY
+ * nobody can give way, -ENOMEM. */
 int quota_enter(struct quota *q, struct quota_seat *seat, const struct quota_key *key,
-                void (*hold)(struct quota_seat *seat), struct quota_seat **ret_out);
+                int64_t now_mono_us, void (*hold)(struct quota_seat *seat), struct quota_seat **ret_out);
 /* Its peer is this user.  False: he has too many, or all users have; it goes on waiting. */
 bool quota_login(struct quota *q, struct quota_seat *seat, uid_t uid);
 /* It is gone.  A seat that never entered is fine. */

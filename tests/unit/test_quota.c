@@ -41,7 +41,7 @@ static struct quota_seat *enter(struct quota *q, struct quota_seat *seat, uint8_
     struct quota_key key = at_address(address);
     struct quota_seat *out;
 
-    assert_int_equal(quota_enter(q, seat, &key, hold_seat, &out), 0);
+    assert_int_equal(quota_enter(q, seat, &key, 0, hold_seat, &out), 0);
     return out;
 }
 
@@ -93,7 +93,7 @@ static void test_most_give_way(void **state)
         struct quota_key key = at_address(5);
         struct quota_seat refused = { 0 }, *out;
 
-        assert_int_equal(quota_enter(q, &refused, &key, hold_seat, &out), -EBUSY); /* all are at work */
+        assert_int_equal(quota_enter(q, &refused, &key, 0, hold_seat, &out), -EBUSY); /* all are at work */
         assert_null(out);
         quota_leave(q, &refused);
     }
@@ -103,6 +103,26 @@ static void test_most_give_way(void **state)
         quota_leave(q, &some[i]);
     quota_leave(q, &one);
     quota_leave(q, &late);
+    quota_free(q);
+}
+
+/* On the local socket a user's storm is turned away, until his oldest has had a second. */
+static void test_storm(void **state)
+{
+    struct quota *q = quota_new(&limits);
+    struct quota_key key = { .is_uid = true, .uid = SOMEBODY };
+    struct quota_seat seats[5] = { 0 }, *out;
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(quota_enter(q, &seats[i], &key, 1000, hold_seat, &out), 0);
+    assert_int_equal(quota_enter(q, &seats[4], &key, 2000, hold_seat, &out), -EBUSY);
+    assert_null(out);
+    quota_leave(q, &seats[4]); /* it never entered */
+    assert_int_equal(quota_enter(q, &seats[4], &key, 1000 + QUOTA_YOUNG_US, hold_seat, &out), 0);
+    assert_ptr_equal(out, &seats[0]);
+    for (size_t i = 0; i < 5; i++)
+        quota_leave(q, &seats[i]);
     quota_free(q);
 }
 
@@ -207,7 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_oldest_gives_way), cmocka_unit_test(test_most_give_way),
         cmocka_unit_test(test_users),            cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_waiting_bytes),
+        cmocka_unit_test(test_waiting_bytes),    cmocka_unit_test(test_storm),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
