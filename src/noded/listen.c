@@ -385,7 +385,7 @@ int listen_new(struct noded *d, struct listener **ret_listener, struct err *err)
         .port = d->node->port,
         .threads = 1,
         .max_connections = MAX_CONNECTIONS,
-        .max_waiting = MAX_CONNECTIONS, /* nobody says Hello here: all of them wait, until they are handed over */
+        .max_waiting = MAX_CONNECTIONS, /* a step's key is no user's: all of them wait, until they are handed over */
         .max_waiting_each = MAX_CONNECTIONS / 4,
         .out_limit = OUT_LIMIT,
         .cluster = conf_str(d->conf, CONF_CLUSTER_NAME),

@@ -17,7 +17,7 @@ import socket
 import time
 import traceback
 
-from rawwire import ERROR, HEADER, MORE, REPLY, Peer, frame, messages, operations
+from rawwire import ERROR, MORE, Peer, frame, messages
 
 MIB = 1024 * 1024
 
@@ -300,29 +300,3 @@ def node_filters(port, nodes, cluster="test"):
         except (OSError, ConnectionError):
             p = log_in(port, cluster)
         yield 1
-
-
-# ---- a step's input --------------------------------------------------------------------------------
-
-
-def unread_input(port, step, node_port, node, pieces, cluster="test"):
-    """What sattach may send, to a step whose tasks read nothing."""
-    pb = messages()
-    p = log_in(port, cluster)
-    flags, reply = p.call("access", pb.AccessRequest(id=step, purpose=pb.CRED_ATTACH))
-    assert not flags & ERROR, reply
-    q = Peer(connect(node_port, True))
-    q.recv()  # the challenge
-    q.send("attach-step", pb.AttachStep(credential=reply.credential, node_name=node))
-    _, flags, _, _ = q.recv()
-    assert flags & REPLY and not flags & ERROR
-    q.sock.settimeout(2)
-    sent = 0
-    try:
-        for _ in range(pieces):
-            q.send("step-io", pb.StepIo(data=bytes(200 * 1024)), flags=8)
-            sent += 200 * 1024
-    except OSError:
-        pass
-    while True:
-        yield sent
