@@ -258,45 +258,56 @@ def deaf_accounting(port, conns, asks, size=2 * MIB, cluster="test"):
 # ---- requests that cost the core much --------------------------------------------------------------
 
 
-def array_ids(port, cluster="test"):
-    """One request with a huge array expression many times over."""
+def many_jobs(p, count, array=None):
+    """Submit small held jobs, all asked for before the first is answered; the id of the last."""
     pb = messages()
-    p = log_in(port, cluster)
-    p.sock.settimeout(120)
-    ids = ",".join(["1_[0-4000000]"] * 1200)
+    job = pb.JobRecord(name="x", batch=True, work_dir="/tmp", num_tasks=1, command="x")
+    for _ in range(count):
+        p.send("job-submit", pb.SubmitRequest(job=job, script=b"#!/bin/sh\n", array=array, hold=True))
+    for _ in range(count):
+        flags, reply = p.answer("job-submit")
+        assert not flags & ERROR, reply
+    return reply.job_id
+
+
+def again(port, cluster, requests):
+    """Ask (op, message) pairs on a connection each, answer after answer."""
     while True:
-        p.send("job-action", pb.JobActionRequest(ids=[ids[:16000]]))
+        peers = []
         try:
-            p.recv()
-        except (OSError, ConnectionError):
-            p = log_in(port, cluster)
-        yield 1
+            for op, body in requests:
+                peers.append(log_in(port, cluster))
+                peers[-1].sock.settimeout(120)
+                peers[-1].send(op, body)
+            for p in peers:
+                while p.recv()[1] & MORE:
+                    pass
+        except OSError:
+            pass  # it was turned away
+        for p in peers:
+            p.close()
+        yield len(peers)
+
+
+def array_ids(port, cluster="test"):
+    """17 KB: the same expression over a large array, a thousand times.  MaxArraySize is 500001 or more."""
+    pb = messages()
+    job = many_jobs(log_in(port, cluster), 1, "0-499999:2")
+    body = pb.JobActionRequest(ids=[f"{job}_[0-499999]"] * 1000, verb=pb.VERB_SIGNAL, signal=10)
+    yield from again(port, cluster, [("job-action", body)])
 
 
 def unknown_sluids(port, cluster="test"):
-    """Ten thousand ids of runs that there are not."""
+    """Ten thousand ids of runs that there are not, beside five thousand jobs."""
     pb = messages()
-    p = log_in(port, cluster)
-    p.sock.settimeout(120)
-    while True:
-        p.send("job-action", pb.JobActionRequest(ids=[f"s{os.urandom(8).hex()[:13].upper()}" for _ in range(10000)]))
-        try:
-            p.recv()
-        except (OSError, ConnectionError):
-            p = log_in(port, cluster)
-        yield 1
+    many_jobs(log_in(port, cluster), 5000)
+    body = pb.JobActionRequest(ids=[f"s{i:013d}" for i in range(1, 10001)], verb=pb.VERB_HOLD)
+    yield from again(port, cluster, [("job-action", body)])
 
 
-def node_filters(port, nodes, cluster="test"):
-    """Queries of steps by nodes, one after the other."""
+def node_filters(port, cluster="test"):
+    """Queries whose filters name 60,000 nodes and 16,000 names, beside five thousand jobs."""
     pb = messages()
-    p = log_in(port, cluster)
-    p.sock.settimeout(120)
-    while True:
-        p.send("query-steps", pb.QueryRequest(jobs=pb.JobFilter(nodes=",".join([nodes] * 2000))))
-        try:
-            while p.recv()[1] & MORE:
-                pass
-        except (OSError, ConnectionError):
-            p = log_in(port, cluster)
-        yield 1
+    many_jobs(log_in(port, cluster), 5000)
+    jobs = pb.JobFilter(names=[f"nobody-has-{i}" for i in range(16000)], nodes=",".join(f"n{i}" for i in range(60000)))
+    yield from again(port, cluster, [("query-jobs", pb.QueryRequest(jobs=jobs, fields=[1]))] * 4)
