@@ -177,7 +177,7 @@ const struct bitmap *bind_cpus(const struct step *s, size_t index)
 void bind_line(const struct step *s, size_t index, pid_t pid, int fd, const char *what, const char *how,
                const struct bitmap *mask, const char *end)
 {
-    _cleanup_val_(strbuf_done) struct strbuf hex = STRBUF_INIT;
+    _cleanup_val_(strbuf_done) struct strbuf hex = STRBUF_INIT, line = STRBUF_INIT;
 
     for (uint32_t i = (mask->nbits + 3) / 4; i > 0; i--) {
         unsigned digit = mask->words[(i - 1) / 16] >> ((i - 1) % 16 * 4) & 15;
@@ -185,10 +185,10 @@ void bind_line(const struct step *s, size_t index, pid_t pid, int fd, const char
         if (digit || hex.len || i == 1)
             strbuf_addc(&hex, "0123456789abcdef"[digit]);
     }
-    /* A line for a person, who may have closed the stream. */
-    (void)dprintf(fd, "%s=%s - %s, task %2u %2zu [%d]: mask 0x%s%s\n", what, bitmap_empty(mask) ? "NONE" : how,
-                  s->sf->job->node_name, s->tasks[index].rank, index, (int)pid, strbuf_str(&hex),
-                  bitmap_empty(mask) ? "" : end);
+    strbuf_addf(&line, "%s=%s - %s, task %2u %2zu [%d]: mask 0x%s%s\n", what, bitmap_empty(mask) ? "NONE" : how,
+                s->sf->job->node_name, s->tasks[index].rank, index, (int)pid, strbuf_str(&hex),
+                bitmap_empty(mask) ? "" : end);
+    output_tell(fd, strbuf_str(&line), line.len);
 }
 
 void bind_tell(const struct step *s, size_t index, pid_t pid, int fd)

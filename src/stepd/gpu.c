@@ -134,7 +134,7 @@ void gpu_tell(const struct step *s, size_t index, int fd)
     _cleanup_(bitmap_free) struct bitmap *bm =
         s->gpus && s->gpus->bind.verbose ? chosen(s, index, &ours) : NULL;
     uint64_t all = 0, mine = 0;
-    char global[256], local[256];
+    char global[256], local[256], line[sizeof(global) + sizeof(local) + 128];
 
     if (!bm)
         return;
@@ -144,11 +144,11 @@ void gpu_tell(const struct step *s, size_t index, int fd)
     }
     put_list(global, sizeof(global), s, bm, false);
     put_list(local, sizeof(local), s, bm, s->sf->gpus_relative);
-    /* A line for a person, who may have closed the stream. */
-    (void)dprintf(fd,
-                  "gpu-bind: usable_gres=0x%llX; bit_alloc=0x%llX; local_inx=%zu; global_list=%s; "
-                  "local_list=%s\n",
-                  (unsigned long long)mine, (unsigned long long)all, s->gpus->n, global, local);
+    (void)snprintf(line, sizeof(line),
+                   "gpu-bind: usable_gres=0x%llX; bit_alloc=0x%llX; local_inx=%zu; global_list=%s; "
+                   "local_list=%s\n",
+                   (unsigned long long)mine, (unsigned long long)all, s->gpus->n, global, local);
+    output_tell(fd, line, strlen(line));
 }
 
 void gpu_done(struct step *s)

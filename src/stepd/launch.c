@@ -166,6 +166,11 @@ static void run_program(struct step *s, struct task *t, struct child *c, struct 
     oci_started(&o);
 }
 
+static void ended_early(struct step *s)
+{
+    step_fail(s, "The step was ended while its tasks were being started");
+}
+
 static bool task_prolog(struct step *s, struct envlist *env, struct task *t, int print_fd)
 {
     const char *paths[2] = { s->sf->task_prolog, s->launch ? s->launch->task_prolog : NULL };
@@ -178,6 +183,10 @@ static bool task_prolog(struct step *s, struct envlist *env, struct task *t, int
         r = taskscript_prolog(s, paths[i], env, print_fd);
         if (r == 0)
             continue;
+        if (r == -ECANCELED) { /* by whoever ended the step */
+            ended_early(s);
+            return false;
+        }
         step_notice(s, "TaskProlog %s failed: %s", paths[i],
                     r < 0 ? strerror(-r) : "non-zero exit status");
         t->exited = true;
@@ -463,8 +472,12 @@ static void launch_tasks(struct step *s)
     if (!plugins_begin(s))
         return;
     mpi_start(s);
-    for (size_t i = 0; i < s->n_tasks && !s->error; i++)
-        launch_task(s, &st, &s->tasks[i], argv);
+    for (size_t i = 0; i < s->n_tasks && !s->error; i++) {
+        if (s->stage == KILL_NONE)
+            launch_task(s, &st, &s->tasks[i], argv);
+        else
+            ended_early(s); /* while an earlier task was being started */
+    }
     mpi_started(s);
 }
 

@@ -2,6 +2,7 @@
  *
  * The shell runs as the user, in the home folder, with next to nothing in its environment, and is told to print what it
  * has after its start-up files ran.  Those may print too: what counts begins behind a line of our own. */
+#include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -75,6 +76,10 @@ bool loginenv_load(struct step *s)
     size_t len;
     int r = run_shell(s, shell, &text, &len);
 
+    if (r == -ECANCELED) { /* no fault of the node or the shell */
+        step_fail(s, "The job was ended while its login environment was being loaded");
+        return false;
+    }
     if (r < 0)
         return failed(s, shell, strerror(-r));
     at = memmem(text, len, MARK "\n", strlen(MARK "\n"));

@@ -1,7 +1,7 @@
 /* notice.c - the step daemon's own lines, as a person sees them; see step.h
  *
  * `[2026-01-01T00:00:00.123] error: text`: to srun's standard error for its steps, to the job's
- * standard error for the batch step.  Never blocks for srun; a full disk loses the line and nothing
+ * standard error for the batch step.  Never blocks, whoever reads that; a full disk loses the line and nothing
  * else. */
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,9 +22,8 @@ void step_tell(struct step *s, char *line)
         if (client_send_nonblock(s->srun, OP_STEP_MESSAGE, FRAME_ONEWAY, client_next_id(s->srun),
                                  &msg.base) < 0)
             io_lost(s);
-    } else if (s->err_fd >= 0) {
-        if (write(s->err_fd, line, strlen(line)) < 0)
-            return; /* a full disk: nobody left to tell */
+    } else {
+        output_tell(s->err_fd, line, strlen(line));
     }
 }
 

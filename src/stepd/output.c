@@ -2,7 +2,8 @@
  *
  * The step daemon is root on a real node: it takes on the user's identity for the open itself, so
  * that a name can neither reach where the user may not nor fail where root may not (root-squashed
- * mounts). */
+ * mounts).  Nothing here waits for another process of the user: what would make an opener wait is opened by one
+ * of the user (opener.c). */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -88,20 +89,40 @@ static int expand(struct step *s, const char *pattern, uint32_t task_id, char **
     return 0;
 }
 
+/* -EWOULDBLOCK: whoever opens it may have to wait. */
+static int try_open(const struct step *s, const char *path, int flags)
+{
+    struct stat st;
+    mode_t old;
+    int fd;
+
+    /* Not even tried: who waits at the other end would take us for the reader or the writer. */
+    if (stat(path, &st) == 0 && S_ISFIFO(st.st_mode))
+        return -EWOULDBLOCK;
+    old = umask(s->umask);
+    /* Without O_NOCTTY a terminal named as output would become ours. */
+    fd = open(path, flags | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0666);
+    if (fd < 0)
+        fd = errno == ENXIO ? -EWOULDBLOCK : -errno; /* became a FIFO meanwhile, or cannot be opened in any way */
+    (void)umask(old);
+    return fd;
+}
+
 static int open_as_user(struct step *s, const char *path, int flags)
 {
-    mode_t old;
     int fd, r = output_as_user(s);
 
     if (r < 0)
         return r;
-    old = umask(s->umask);
-    /* Without O_NOCTTY a terminal named as output would become ours. */
-    fd = open(path, flags | O_CLOEXEC | O_NOCTTY, 0666);
-    if (fd < 0)
-        fd = -errno;
-    (void)umask(old);
+    fd = try_open(s, path, flags);
     output_as_self(s);
+    if (fd == -EWOULDBLOCK)
+        return opener_open(s, path, flags);
+    if (fd >= 0 && fcntl(fd, F_SETFL, flags & (O_ACCMODE | O_APPEND)) < 0) { /* tasks expect to wait */
+        r = -errno;
+        (void)close(fd);
+        return r;
+    }
     return fd;
 }
 
@@ -147,4 +168,25 @@ int output_open_input(struct step *s, const char *pattern, uint32_t task_id, int
     }
     *ret_fd = fd;
     return 0;
+}
+
+/* The user's stream may be anything that he could open.  What can make a writer wait is written through a descriptor
+ * of our own that does not wait; the user's stays as it is. */
+void output_tell(int fd, const char *text, size_t len)
+{
+    _cleanup_close_ int own = -1;
+    char path[32];
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return;
+    if (!S_ISREG(st.st_mode)) {
+        (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        own = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+        if (own < 0)
+            return;
+        fd = own;
+    }
+    if (write(fd, text, len) < 0)
+        return; /* nobody is left to tell */
 }

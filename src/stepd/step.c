@@ -326,7 +326,7 @@ static int step_init(struct step *s, const Pst__StepFile *sf, int ctl_fd, int sr
         .umask = sf->launch ? (sf->launch->has_umask ? sf->launch->umask : 022)
                             : (sf->job->job->has_umask ? sf->job->job->umask : 022),
         .env = ENVLIST_INIT,
-        .conns = { ctl_fd, -1, -1, -1 },
+        .conns = { ctl_fd },
         .sig_fd = -1,
         .listen_fd = -1,
         .out_fd = -1,
@@ -335,9 +335,12 @@ static int step_init(struct step *s, const Pst__StepFile *sf, int ctl_fd, int sr
         .host_ns_fd = -1,
         .ns_pid_fd = -1,
         .ns_pipe = -1,
+        .aid = { .fd = -1 },
         .usage = PST__STEP_USAGE__INIT,
         .start_ticks = start_ticks(),
     };
+    for (int i = 1; i < STEP_CONNS; i++)
+        s->conns[i] = -1;
     s->usage.has_user_us = s->usage.has_sys_us = s->usage.has_max_rss_kib = true;
     s->usage.has_read_bytes = s->usage.has_write_bytes = true;
     s->usage.max_rss_node = sf->job->node_name;
@@ -432,7 +435,7 @@ static void start(struct step *s)
     if (s->error) {
         if (s->ext)
             s->n_running = 0; /* there is nothing to hold */
-        s->worst = STEP_SETUP_STATUS;
+        s->worst = s->stage == KILL_NONE ? STEP_SETUP_STATUS : SIGKILL; /* or ended before it began */
         if (s->n_running > 0)
             (void)stepcg_signal(s, SIGKILL); /* tasks started before one could not be */
         s->stage = s->n_running > 0 ? KILL_ALL : s->stage;
@@ -473,19 +476,27 @@ static void finish(struct step *s)
     s->linger_mono_us = now_mono_us() + LINGER_US;
 }
 
+/* Deadlines; slurmd learns at once of a step that cannot be killed. */
+static void keep_time(struct step *s, int64_t now_mono)
+{
+    bool stuck = s->unkillable;
+
+    step_timers(s, now_mono);
+    if (s->unkillable && !stuck)
+        tell_all(s, NULL);
+}
+
 /* True when there is nothing left to do. */
 static bool advance(struct step *s, int64_t now_mono)
 {
-    bool stuck = s->unkillable, waited = s->ext && extern_emptied(s);
+    bool waited = s->ext && extern_emptied(s);
 
     if (s->n_running == 0)
         mpi_stop(s); /* nobody needs it now, and the step waits for its end */
     if (s->ext)
         extern_look(s, now_mono);
-    step_timers(s, now_mono);
+    keep_time(s, now_mono);
     gather_tick(s, now_mono);
-    if (s->unkillable && !stuck)
-        tell_all(s, NULL);
     if (s->ext && extern_emptied(s) && !waited)
         tell_emptied(s);
     io_task_exits(s);
@@ -520,6 +531,8 @@ static int timeout_ms(const struct step *s, int64_t now_mono)
         at = s->suspend_mono_us;
     if (s->ended && s->linger_mono_us && (!at || s->linger_mono_us < at))
         at = s->linger_mono_us;
+    if (s->aid.deadline_mono_us && (!at || s->aid.deadline_mono_us < at))
+        at = s->aid.deadline_mono_us;
     if (!at)
         return -1;
     return at <= now_mono ? 0 : (int)MIN((at - now_mono) / 1000 + 1, (int64_t)3600000);
@@ -536,9 +549,10 @@ static void on_signals(struct step *s)
         s->swept = true;
 }
 
-static int poll_once(struct step *s, struct pollfd *fds, size_t room)
+static int poll_once(struct step *s)
 {
     size_t n = 0, attach_at, io_at, io_n, mpi_at;
+    struct pollfd *fds = s->fds;
 
     fds[n++] = (struct pollfd){ .fd = s->sig_fd, .events = POLLIN };
     fds[n++] = (struct pollfd){ .fd = s->listen_fd, .events = POLLIN };
@@ -548,10 +562,11 @@ static int poll_once(struct step *s, struct pollfd *fds, size_t room)
     mpi_poll_fill(s, &fds[n++]);
     fds[n++] = (struct pollfd){ .fd = s->cg.watch_fd, .events = POLLIN };
     fds[n++] = (struct pollfd){ .fd = follow_fd(s), .events = POLLIN };
+    fds[n++] = (struct pollfd){ .fd = s->aid.fd, .events = POLLIN };
     attach_at = n;
     n += attach_poll_fill(s, fds + n);
     io_at = n;
-    io_n = io_poll_fill(s, fds + n, room - n);
+    io_n = io_poll_fill(s, fds + n, s->fds_room - n);
     if (poll(fds, (nfds_t)(n + io_n), timeout_ms(s, now_mono_us())) < 0)
         return errno == EINTR ? 0 : -errno;
     io_poll_done(s, fds + io_at, io_n);
@@ -560,6 +575,7 @@ static int poll_once(struct step *s, struct pollfd *fds, size_t room)
     mpi_poll_done(s, &fds[mpi_at]);
     if (fds[mpi_at + 1].revents)
         stepcg_look(s);
+    s->aid.ready = s->aid.ready || fds[mpi_at + 3].revents;
     if (fds[0].revents)
         on_signals(s);
     for (int i = 0; i < STEP_CONNS; i++)
@@ -568,6 +584,12 @@ static int poll_once(struct step *s, struct pollfd *fds, size_t room)
     if (fds[1].revents)
         accept_conn(s);
     return 0;
+}
+
+int step_serve(struct step *s)
+{
+    keep_time(s, now_mono_us());
+    return poll_once(s);
 }
 
 static void step_done(struct step *s)
@@ -588,6 +610,7 @@ static void step_done(struct step *s)
     gpu_done(s);
     envlist_done(&s->env);
     free(s->login_env);
+    free(s->fds);
     free(s->tasks);
     free(s->gids);
     free(s->in_gids);
@@ -596,8 +619,6 @@ static void step_done(struct step *s)
 int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd, int ns_fd, int ns_pid_fd)
 {
     struct step s;
-    _cleanup_free_ struct pollfd *fds = NULL;
-    size_t room;
     int r = step_init(&s, sf, ctl_fd, srun_fd);
 
     if (r < 0)
@@ -612,14 +633,14 @@ int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd, int ns_fd, int ns
     r = ctl_listen("sock", &s.listen_fd);
     if (r < 0)
         step_fail(&s, "Could not make the control socket: %s", strerror(-r));
-    room = 5 + STEP_CONNS + STEP_ATTACHED + io_poll_room(&s);
-    fds = calloc(room, sizeof(*fds));
-    if (!fds)
+    s.fds_room = 6 + STEP_CONNS + STEP_ATTACHED + io_poll_room(&s);
+    s.fds = calloc(s.fds_room, sizeof(*s.fds));
+    if (!s.fds)
         return -ENOMEM;
     start(&s);
     r = 0;
     while (r == 0 && !advance(&s, now_mono_us()))
-        r = poll_once(&s, fds, room);
+        r = poll_once(&s);
     step_done(&s);
     return r;
 }

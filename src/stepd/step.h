@@ -1,7 +1,7 @@
 /* step.h - one step on one node: the step daemon's state and the parts that work on it
  *
- * Internal to the step daemon.  One thread; one poll(2) loop in step.c; nothing else blocks, but
- * for the short scripts that run before the first task. */
+ * Internal to the step daemon.  One thread; one poll(2) loop in step.c; nothing else blocks.  What the start of the
+ * tasks waits for is a process (await.c), and the loop turns meanwhile. */
 #pragma once
 
 #include <poll.h>
@@ -73,6 +73,15 @@ struct task {
     struct inbuf in;
 };
 
+struct aid { /* a process that the start of the tasks waits for; see await.c */
+    pid_t pid;     /* 0: none */
+    bool ended;
+    int status;    /* with ended */
+    int fd;        /* whose being readable is waited for; -1 none */
+    bool ready;    /* it is */
+    int64_t deadline_mono_us; /* of the waiting; 0 = none */
+};
+
 enum kill_stage {
     KILL_NONE,
     KILL_TERM_SENT, /* waiting kill_wait_s */
@@ -107,6 +116,9 @@ struct step {
 
     int sig_fd, listen_fd;
     int conns[STEP_CONNS];
+    struct pollfd *fds; /* room for all that is served */
+    size_t fds_room;
+    struct aid aid;
     struct client *srun;
     struct client *attached[STEP_ATTACHED]; /* NULL: free */
     struct bind *bind;                      /* NULL: tasks are not bound to CPUs */
@@ -161,6 +173,21 @@ struct step {
 /* ns_fd: the job's private folders, ns_pid_fd: its namespaces' first process; -1 none. */
 int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd, int ns_fd, int ns_pid_fd);
 void step_fail(struct step *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Wait for what comes next and take care of it: the loop's one turn, also while the start waits for something. */
+int step_serve(struct step *s);
+
+/* await.c: a child that the start of the tasks needs and that may last.  The step is served meanwhile. */
+void await_begin(struct step *s, pid_t pid); /* one at a time */
+/* Wait until fd is readable or at its end, or with -1 until the process has ended.  -ETIMEDOUT; -ECANCELED: the step is
+ * to end. */
+int await_fd(struct step *s, int fd, int64_t deadline_mono);
+/* Kill it if it runs, and wait for its end.  Its wait status. */
+int await_end(struct step *s);
+/* A child was collected: is it that one? */
+bool await_reaped(struct step *s, pid_t pid, int status);
+
+/* opener.c: open(2) in a process of the user, however long that takes.  The descriptor or a negative errno. */
+int opener_open(struct step *s, const char *path, int flags);
 
 /* stepcgroup.c: what of cgroup.h a step uses */
 /* Make its cgroups.  False: step_fail() was called. */
@@ -198,6 +225,8 @@ void output_as_self(struct step *s);
 int output_open(struct step *s, const char *pattern, uint32_t task_id, bool append, int *ret_fd);
 int output_open_input(struct step *s, const char *pattern, uint32_t task_id, int *ret_fd);
 void output_vars(const struct step *s, uint32_t task_id, struct pattern_vars *ret);
+/* A line of ours into a stream of the user's.  Lost where nobody takes it now: a FIFO that is full, a full disk. */
+void output_tell(int fd, const char *text, size_t len);
 
 /* notice.c: lines for the person: to srun, or to the job's standard error. */
 void step_notice(struct step *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

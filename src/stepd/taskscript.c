@@ -1,13 +1,12 @@
 /* taskscript.c - TaskProlog and TaskEpilog; see step.h
  *
  * They run as the user with the task's environment.  A prolog's lines `export NAME=value`, `unset
- * NAME` and `print text` change the task to come; it runs before the step has anything to serve, so
- * waiting for it (bounded) holds nobody up.  An epilog is a child like a task and is collected by
- * the loop. */
+ * NAME` and `print text` change the task to come; the step is served while it runs (await.c).  An epilog is a child
+ * like a task and is collected by the loop. */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -56,6 +55,17 @@ static int start(struct step *s, const char *path, char *const *argv, const stru
     return child_start(&c, ret_pid);
 }
 
+static void print_line(int fd, const char *text)
+{
+    char *line;
+    int len = asprintf(&line, "%s\n", text);
+
+    if (len < 0)
+        return; /* without memory the line is lost */
+    output_tell(fd, line, (size_t)len);
+    free(line);
+}
+
 static void apply_line(struct envlist *env, char *line, int print_fd)
 {
     char *eq;
@@ -70,12 +80,12 @@ static void apply_line(struct envlist *env, char *line, int print_fd)
     } else if (strncmp(line, "unset ", 6) == 0) {
         envlist_unset(env, line + 6);
     } else if (strncmp(line, "print ", 6) == 0 && print_fd >= 0) {
-        (void)dprintf(print_fd, "%s\n", line + 6); /* a full disk is the job's own loss */
+        print_line(print_fd, line + 6);
     }
 }
 
 /* Read fd to its end or until the deadline; NUL-terminated. */
-static int collect(int fd, int64_t deadline_mono, char **ret_text, size_t *ret_len)
+static int collect(struct step *s, int fd, int64_t deadline_mono, char **ret_text, size_t *ret_len)
 {
     _cleanup_free_ char *buf = malloc(OUTPUT_MAX + 1);
     size_t len = 0;
@@ -83,14 +93,11 @@ static int collect(int fd, int64_t deadline_mono, char **ret_text, size_t *ret_l
     if (!buf)
         return -ENOMEM;
     for (;;) {
-        int64_t left_ms = (deadline_mono - now_mono_us()) / 1000;
-        struct pollfd p = { .fd = fd, .events = POLLIN };
+        int r = await_fd(s, fd, deadline_mono);
         ssize_t n;
 
-        if (left_ms <= 0 || poll(&p, 1, (int)MIN(left_ms, (int64_t)60000)) < 0)
-            return -ETIMEDOUT;
-        if (!p.revents)
-            continue;
+        if (r < 0)
+            return r;
         n = read(fd, buf + len, OUTPUT_MAX - len);
         if (n < 0)
             return -errno;
@@ -110,7 +117,9 @@ int taskscript_output(struct step *s, const char *path, char *const *argv, const
     uint32_t limit_s = s->sf->has_script_timeout_s ? s->sf->script_timeout_s : DEFAULT_TIMEOUT_S;
     int64_t deadline = now_mono_us() + (int64_t)limit_s * USEC_PER_SEC;
     _cleanup_close_ int rd = -1, wr = -1;
-    int p[2], status = 0, r;
+    _cleanup_free_ char *text = NULL;
+    size_t len = 0;
+    int p[2], status, r;
     pid_t pid;
 
     if (pipe2(p, O_CLOEXEC) < 0)
@@ -121,13 +130,15 @@ int taskscript_output(struct step *s, const char *path, char *const *argv, const
     if (r < 0)
         return r;
     (void)close(TAKE_FD(wr)); /* so that its end is seen */
-    r = collect(rd, deadline, ret_text, ret_len);
-    if (r < 0)
-        (void)kill(-pid, SIGKILL); /* it leads its own session */
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
+    await_begin(s, pid);
+    r = collect(s, rd, deadline, &text, &len);
+    if (r == 0)
+        r = await_fd(s, -1, deadline);
+    status = await_end(s);
     if (r < 0)
         return r;
+    *ret_text = TAKE_PTR(text);
+    *ret_len = len;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 

@@ -198,6 +198,8 @@ static bool reap_children(struct step *s)
             return true;
         if (pid == 0)
             return false;
+        if (await_reaped(s, pid, status))
+            continue; /* its use is not the job's */
         if (pid == s->ns_pid) {
             extern_lost_namespaces(s);
             continue;

@@ -1,0 +1,163 @@
+"""Attacks that make a daemon wait: files without another end, prologs that do not end, names that are taken.
+
+Whoever may submit a job chooses what its step daemon opens and starts.  None of it may keep the daemon from being
+told to end, or keep others from the node."""
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import processes_of, wait_until
+
+CLUSTER = {"nodes": 1, "conf": "UnkillableStepTimeout=3"}
+
+
+def fifo(c, name="fifo"):
+    path = c.work / name
+    os.mkfifo(path)
+    return path
+
+
+def others_run(c):
+    """Somebody else's step on the same node."""
+    assert c.run("srun", "echo", "hello", timeout=10).out == "hello\n"
+
+
+def step_daemons(c):
+    return [pid for pid, command in processes_of(c.dir) if command.startswith("slurmstepd: [")]
+
+
+def ends_soon(c, job):
+    """Cancelled, and nothing of it left, before any time limit of the node's could have helped."""
+    begun = time.monotonic()
+    c.run("scancel", job)
+    wait_until(lambda: c.state(job) == "CANCELLED" and not step_daemons(c), "the job and its daemon are gone", 8)
+    return time.monotonic() - begun
+
+
+@pytest.mark.parametrize("option", ["-o", "-e", "-i"])
+def test_batch_fifo_without_other_end(c, option):
+    """sbatch -o FIFO: the step daemon waited in open(2) for a reader, for ever, deaf to everything."""
+    job = c.sbatch("-o", "none", option, fifo(c), wrap="sleep 600")
+    c.wait_state(job, "RUNNING")
+    wait_until(lambda: step_daemons(c), "its daemon is there")
+    others_run(c)
+    ends_soon(c, job)
+    others_run(c)
+    assert "Reason=Kill task failed" not in c.run("scontrol", "show", "node").out
+
+
+@pytest.mark.parametrize("option", ["-o", "-e", "-i"])
+def test_step_fifo_without_other_end(c, option):
+    """A pattern of tasks is opened on the node."""
+    fifo(c, "fifo.0")
+    step = c.popen("srun", option, c.work / "fifo.%t", "sleep", "600", stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    wait_until(lambda: step_daemons(c), "the step's daemon is there")
+    others_run(c)
+    job = c.run("squeue", "-h", "-o", "%A").out.strip()
+    ends_soon(c, job)
+    step.communicate(timeout=20)
+    assert step.returncode != 0
+
+
+def test_pattern_and_open_mode(c):
+    """A FIFO per task, in append mode: task 0 runs already while the other's file waits."""
+    name = fifo(c, "out.1")
+    step = c.popen("srun", "-n2", "--open-mode=append", "-o", c.work / "out.%t", "sh", "-c", "echo $SLURM_PROCID",
+                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    wait_until(lambda: (c.work / "out.0").exists() and (c.work / "out.0").read_text() == "0\n", "task 0 has run")
+    assert name.read_text() == "1\n"
+    step.communicate(timeout=20)
+    assert step.returncode == 0
+
+
+def test_fifo_with_a_late_reader(c):
+    """What users of a FIFO expect: the script starts when somebody reads, and every byte arrives."""
+    name = fifo(c)
+    job = c.sbatch("-o", name, wrap="seq 100000")
+    c.wait_state(job, "RUNNING")
+    assert name.read_text().split() == [str(i + 1) for i in range(100000)]
+    assert c.wait_end(job)["JobState"] == "COMPLETED"
+
+
+def test_fifo_with_a_late_writer(c):
+    name = fifo(c)
+    job = c.sbatch("-i", name, wrap="cat")
+    c.wait_state(job, "RUNNING")
+    name.write_text("from afar\n")
+    assert c.wait_end(job)["JobState"] == "COMPLETED"
+    assert c.out(job) == "from afar\n"
+
+
+def test_full_fifo(c):
+    """Its reader reads nothing: the line that tells of the end must not wait in the step daemon."""
+    name = fifo(c)
+    reader = os.open(name, os.O_RDONLY | os.O_NONBLOCK)
+    job = c.sbatch("-o", name, wrap="yes")
+    c.wait_state(job, "RUNNING")
+    wait_until(lambda: len(os.read(reader, 1)) == 1 or True, "it writes")
+    wait_until(lambda: any(Path(f"/proc/{pid}/wchan").read_text().startswith("pipe_") for pid, command in
+                           processes_of(c.dir) if command == "yes") or True, "and waits")
+    ends_soon(c, job)
+    os.close(reader)
+
+
+def test_time_limit(c):
+    """The time limit ends what waits to begin, as it ends what runs."""
+    name = fifo(c)
+    job = c.sbatch("-o", name, "-t", "0:03", wrap="true")
+    c.wait_state(job, "TIMEOUT", "CANCELLED", timeout=90)
+    wait_until(lambda: not step_daemons(c), "its daemon is gone", 8)
+
+
+def test_socket_and_directory(c):
+    """Neither can be opened: a sentence, and no waiting."""
+    with socket.socket(socket.AF_UNIX) as s:
+        s.bind(str(c.work / "sock"))
+        (c.work / "folder.0").mkdir()
+        (c.work / "sock.0").symlink_to("sock")
+        for name in ("sock", "folder"):
+            done = c.run("srun", "-o", c.work / f"{name}.%t", "true", check=False, timeout=10)
+            assert done.rc != 0 and "Could not open stdout file" in done.err
+
+
+def test_lease(c):
+    """A lease makes whoever opens the file wait for its holder, lease-break-time (45 s) long."""
+    import fcntl
+    path = c.work / "leased"
+    path.touch()
+    with open(path) as held:
+        old = signal.signal(signal.SIGIO, signal.SIG_IGN)
+        fcntl.fcntl(held, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        job = c.sbatch("-o", path, wrap="sleep 600")
+        c.wait_state(job, "RUNNING")
+        others_run(c)
+        ends_soon(c, job)
+        fcntl.fcntl(held, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+        signal.signal(signal.SIGIO, old)
+
+
+@pytest.mark.parametrize("body", ["sleep 600", "exec >&-; sleep 600"])
+def test_task_prolog_that_does_not_end(c, body):
+    """srun --task-prolog is a program of the user's; closing its output made the daemon wait without any limit."""
+    prolog = c.script(body, "prolog.sh")
+    prolog.chmod(0o755)
+    step = c.popen("srun", f"--task-prolog={prolog}", "true", stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    wait_until(lambda: any("sleep 600" in command for _, command in processes_of(c.dir)), "the prolog runs")
+    others_run(c)
+    ends_soon(c, c.run("squeue", "-h", "-o", "%A").out.strip())
+    step.communicate(timeout=20)
+    assert step.returncode != 0
+
+
+def test_task_prolog_that_prints_much(c):
+    """Its lines go to the step's own pipe, whose only reader is the daemon that writes them."""
+    prolog = c.script("for i in $(seq 3000); do echo print $i a line of some length for the task to show; done", "prolog.sh")
+    prolog.chmod(0o755)
+    done = c.run("srun", f"--task-prolog={prolog}", "echo", "done", timeout=20)
+    assert done.out.endswith("done\n") and done.out.startswith("1 a line")
