@@ -21,7 +21,7 @@
 #include "ctld/wait.h"
 #include "model/stepuse.h"
 
-#define CREDENTIAL_LIFE_US (120 * USEC_PER_SEC)
+#define CREDENTIAL_LIFE_S 120u
 
 struct step_wait { /* a request that waits until the job has room */
     struct step_wait *next;
@@ -78,6 +78,7 @@ Pst__SignedCredential *steps_sign(struct ctld *ctld, const struct job *j, const 
     Pst__StepRecord plain; /* shallow: nodes need no second copy of what they launch */
     Pst__SignedCredential *out = must(malloc(sizeof(*out)));
     uint8_t mac[AUTH_MAC_SIZE];
+    uint64_t life_s = CREDENTIAL_LIFE_S;
     const char *kid;
 
     pst__signed_credential__init(out);
@@ -95,7 +96,8 @@ Pst__SignedCredential *steps_sign(struct ctld *ctld, const struct job *j, const 
     if (purpose != PST__CRED_PURPOSE__CRED_LAUNCH)
         SET(&cred, purpose, purpose);
     cred.job = j->rec;
-    SET(&cred, expires_us, core_now() + CREDENTIAL_LIFE_US);
+    (void)conf_option_u64(ctld->conf, CONF_AUTH_INFO, "cred_expire", &life_s); /* else as it is */
+    SET(&cred, expires_us, core_now() + (int64_t)life_s * USEC_PER_SEC);
     if (cluster_step(j, STEP_EXTERN))
         SET(&cred, contain, true);
     cred.cluster_name = ctld->cluster->rec->name;

@@ -2,8 +2,8 @@
  *
  * A caller proves at the door that he has the key that came with a credential (AUTH_STEP), and slurmd that it
  * is this node's.  The server's thread checks that the request carries that credential, and the credential
- * (its HMAC is the only thing trusted), detaches the connection and queues both for the main thread, which refuses runs that are over and credentials
- * seen before. The queue is the only state shared, under its lock. */
+ * (its HMAC is the only thing trusted), detaches the connection and queues both for the main thread, which refuses
+ * runs that are over and credentials seen before (seen.h). The queue is the only state shared, under its lock. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,15 +16,18 @@
 #include "base/pbutil.h"
 #include "base/timefmt.h"
 #include "noded.h"
+#include "noded/seen.h"
+#include "stepd/spool.h"
 #include "wire/auth.h"
 #include "wire/errors.h"
 #include "wire/server.h"
 
 DEFINE_CLEANUP(struct auth_keys *, auth_keys_free)
 
-#define SEEN_BUCKETS 1024u
-#define SEEN_MAX 65536u
-#define REVOKE_US (600 * USEC_PER_SEC) /* longer than any credential lives */
+#define CREDENTIAL_LIFE_US (120 * USEC_PER_SEC)
+#define CLOCKS_DIFFER_US (300 * USEC_PER_SEC) /* at most: beyond it nothing is accepted in any case */
+#define REVOKE_US (600 * USEC_PER_SEC)
+#define FRESH_US USEC_PER_SEC /* a controller's clock that is a little behind */
 #define OUT_LIMIT (4u * WIRE_MIB)
 #define MAX_CONNECTIONS 4096u
 
@@ -36,21 +39,10 @@ struct request {
     Pst__BcastOpen *bcast;
     Pst__RelayOpen *relay;
     Pst__StepCredential *cred;
-    uint64_t mac_tag; /* first bytes of the signature: names the credential */
+    uint8_t mac[SEEN_KEY]; /* names the credential */
     int fd;
     uint32_t frame_id;
     uint16_t op;
-};
-
-struct seen { /* a credential used on this node, or a run that is over */
-    struct seen *next;
-    uint64_t a, b;
-    int64_t until_us;
-};
-
-struct seen_table {
-    struct seen *buckets[SEEN_BUCKETS];
-    size_t n;
 };
 
 struct listener {
@@ -60,60 +52,69 @@ struct listener {
     uv_mutex_t lock;
     struct request *queue, **queue_end;
     struct auth_keys *keys; /* under lock */
-    struct seen_table used, over;
+    struct seen *seen;
+    int64_t since_us, forget_since_mono_us; /* credentials made earlier are refused, until that time; 0 = none */
 };
 
-/* ---- seen tables (main thread) --------------------------------------------------------------- */
+/* ---- credentials (main thread) --------------------------------------------------------------- */
 
-static bool seen_before(struct seen_table *t, uint64_t a, uint64_t b, int64_t now)
+/* How long the controller's credentials live: AuthInfo=cred_expire. */
+static int64_t credential_life_us(const struct noded *d)
 {
-    struct seen **p = &t->buckets[(a ^ b) % SEEN_BUCKETS];
-    bool found = false;
+    uint64_t s;
 
-    while (*p) {
-        struct seen *s = *p;
-
-        if (s->until_us < now) { /* the chain is cleaned as it is walked */
-            *p = s->next;
-            free(s);
-            t->n--;
-            continue;
-        }
-        found = found || (s->a == a && s->b == b);
-        p = &s->next;
-    }
-    return found;
-}
-
-static bool seen_add(struct seen_table *t, uint64_t a, uint64_t b, int64_t until_us)
-{
-    struct seen *s = t->n < SEEN_MAX ? malloc(sizeof(*s)) : NULL;
-    struct seen **bucket = &t->buckets[(a ^ b) % SEEN_BUCKETS];
-
-    if (!s)
-        return false;
-    *s = (struct seen){ *bucket, a, b, until_us };
-    *bucket = s;
-    t->n++;
-    return true;
-}
-
-static void seen_purge(struct seen_table *t, int64_t now)
-{
-    for (uint64_t i = 0; i < SEEN_BUCKETS; i++)
-        (void)seen_before(t, i, 0, now); /* for its cleaning */
+    return conf_option_u64(d->conf, CONF_AUTH_INFO, "cred_expire", &s) ? (int64_t)s * USEC_PER_SEC
+                                                                       : CREDENTIAL_LIFE_US;
 }
 
 void listen_revoke(struct listener *l, uint32_t job_id, uint64_t run_id)
 {
     int64_t now = now_us();
+    uint8_t key[SEEN_KEY];
+    int r;
 
-    if (seen_before(&l->over, job_id, run_id, now))
+    seen_job_key(job_id, run_id, key);
+    if (seen_count(l->seen, SEEN_OVER, key, now) > 0)
         return;
-    if (l->over.n >= SEEN_MAX)
-        seen_purge(&l->over, now);
-    if (!seen_add(&l->over, job_id, run_id, now + REVOKE_US))
-        log_error("cannot remember that a job is over job=%u", job_id);
+    r = seen_note(l->seen, SEEN_OVER, key, now + MAX(REVOKE_US, credential_life_us(l->d) + CLOCKS_DIFFER_US), now);
+    if (r < 0)
+        log_error("cannot remember that a job is over: %s job=%u", strerror(-r), job_id);
+}
+
+/* How many relays a tree over the nodes of the credential may ask of one node: the head of a piece is the head of that
+ * piece's first piece too (fanout.h), and pieces have half the nodes at most. */
+static unsigned relays_allowed(const Pst__StepCredential *cred)
+{
+    const Pst__Alloc *alloc = cred->step ? cred->step->alloc : cred->job->alloc;
+    _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+    unsigned levels = 1;
+
+    if (hostlist_parse(alloc->nodes, &hl, NULL) < 0)
+        return levels;
+    for (size_t n = hostlist_count(hl); n > 2; n = (n + 1) / 2)
+        levels++;
+    return levels;
+}
+
+/* Note that the credential is used now.  NULL, or why it may not be. */
+static const char *use_credential(struct listener *l, const struct request *rq, int64_t now)
+{
+    const Pst__StepCredential *cred = rq->cred;
+    enum seen_kind kind = rq->relay ? SEEN_RELAYED : SEEN_USED; /* a step's own launch here comes through its relay */
+    unsigned most = rq->relay ? relays_allowed(cred) : 1;
+    uint8_t key[SEEN_KEY];
+    int r;
+
+    seen_job_key(cred->job_id, cred->run_id, key);
+    if (seen_count(l->seen, SEEN_OVER, key, now) > 0)
+        return "Job credential revoked";
+    if (l->since_us && now_mono_us() < l->forget_since_mono_us &&
+        cred->expires_us - credential_life_us(l->d) < l->since_us)
+        return "Job credential is older than what this node knows of credentials";
+    if (seen_count(l->seen, kind, rq->mac, now) >= most)
+        return "Job credential was used before";
+    r = seen_note(l->seen, kind, rq->mac, cred->expires_us, now);
+    return r == -ENOSPC ? "too many steps at once" : r < 0 ? "the node cannot note the use of the credential" : NULL;
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -156,20 +157,10 @@ static void request_free(struct request *rq)
 
 static void accept_request(struct listener *l, struct request *rq)
 {
-    int64_t now = now_us();
     Pst__StepCredential *cred = rq->cred;
-    const char *why = NULL;
+    const char *why = use_credential(l, rq, now_us());
 
-    if (seen_before(&l->over, cred->job_id, cred->run_id, now))
-        why = "Job credential revoked";
-    else if (rq->relay)
-        why = NULL; /* the step's own launch here comes through it with the same credential */
-    else if (seen_before(&l->used, rq->mac_tag, cred->step_id, now))
-        why = "Job credential was used before";
-    else if (!seen_add(&l->used, rq->mac_tag, cred->step_id, cred->expires_us))
-        why = "too many steps at once";
     if (why) {
-        seen_purge(&l->used, now);
         log_limited(LOG_ERROR, "step refused: %s job=%u step=%u uid=%u", why, cred->job_id, cred->step_id,
                     cred->uid);
         listen_refuse_op(rq->fd, rq->op, rq->frame_id, ESLURM_CREDENTIAL_REVOKED, why);
@@ -297,7 +288,7 @@ static int verify(struct listener *l, const struct peer *peer, struct request *r
     rq->cred = pst__step_credential__unpack(NULL, sc->credential.len, sc->credential.data);
     if (!rq->cred)
         return err_set(err, -EBADMSG, "Invalid job credential");
-    memcpy(&rq->mac_tag, sc->mac.data, sizeof(rq->mac_tag));
+    memcpy(rq->mac, sc->mac.data, sizeof(rq->mac));
     if (rq->attach)
         return check_credential(d, rq->cred, PST__CRED_PURPOSE__CRED_ATTACH, rq->attach->node_name,
                                 &at, err);
@@ -378,6 +369,22 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
+/* What an earlier slurmd took.  Without its file nothing is known of that time, so what was signed then is refused. */
+static int remember(struct listener *l, struct err *err)
+{
+    char path[SPOOL_PATH_MAX];
+    bool fresh;
+    int r;
+
+    (void)snprintf(path, sizeof(path), "%s/credentials", l->d->spool);
+    r = seen_open(path, now_us(), &l->seen, &fresh, err);
+    if (r == 0 && fresh) {
+        l->since_us = now_us() - FRESH_US;
+        l->forget_since_mono_us = now_mono_us() + credential_life_us(l->d);
+    }
+    return r;
+}
+
 int listen_new(struct noded *d, struct listener **ret_listener, struct err *err)
 {
     struct listener *l = calloc(1, sizeof(*l));
@@ -404,13 +411,17 @@ int listen_new(struct noded *d, struct listener **ret_listener, struct err *err)
         return err_set(err, -ENOMEM, "out of memory");
     l->d = d;
     l->queue_end = &l->queue;
-    r = server_new(&sc, &l->server, err);
+    r = remember(l, err);
+    if (r == 0)
+        r = server_new(&sc, &l->server, err);
     if (r < 0) {
+        (void)seen_free(l->seen);
         free(l);
         return r;
     }
     if (uv_mutex_init(&l->lock) < 0 || uv_async_init(&d->loop, &l->wake, on_wake) < 0) {
         (void)server_free(l->server);
+        (void)seen_free(l->seen);
         free(l);
         return err_set(err, -ENOMEM, "out of memory");
     }
@@ -443,18 +454,6 @@ void listen_close(struct listener *l)
     uv_close((uv_handle_t *)&l->wake, NULL);
 }
 
-static void table_free(struct seen_table *t)
-{
-    for (size_t i = 0; i < SEEN_BUCKETS; i++) {
-        while (t->buckets[i]) {
-            struct seen *s = t->buckets[i];
-
-            t->buckets[i] = s->next;
-            free(s);
-        }
-    }
-}
-
 struct listener *listen_free(struct listener *l)
 {
     if (!l)
@@ -468,8 +467,7 @@ struct listener *listen_free(struct listener *l)
     (void)server_free(l->server);
     (void)auth_keys_free(l->keys); /* always NULL */
     uv_mutex_destroy(&l->lock);
-    table_free(&l->used);
-    table_free(&l->over);
+    l->seen = seen_free(l->seen);
     free(l);
     return NULL;
 }
