@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/err.h"
 #include "base/log.h"
 #include "noded.h"
 #include "stepd/bcast.h"
@@ -83,8 +84,9 @@ static void start_process(struct noded *d, const char *kind, Pst__BcastFile *fil
                           const Pst__StepCredential *cred, int fd, int ns_fd, unsigned op, uint32_t request_id)
 {
     char exe[sizeof(d->stepd_exe) + 8];
+    struct err err = { .text = "" };
     pid_t pid;
-    int r;
+    int r = userproc_room(d, cred->uid, &err);
 
     if (geteuid() != 0 && cred->uid != geteuid()) {
         refuse(fd, op, request_id, EPERM, "slurmd is not root and cannot act as this user");
@@ -96,13 +98,17 @@ static void start_process(struct noded *d, const char *kind, Pst__BcastFile *fil
     file->uid = cred->uid;
     file->gid = cred->gid;
     file->request_id = request_id;
-    r = fill_groups(file, cred);
+    if (r == 0)
+        r = fill_groups(file, cred);
     if (r == 0)
         r = bcast_spawn(exe, kind, d->spool, file, fd, ns_fd, &pid); /* reaped with the other children */
+    if (r == 0)
+        r = userproc_add(d, cred, pid, kind, &err);
     if (r < 0) {
-        log_error("cannot start a %s: %s job=%u uid=%u", kind, strerror(-r), cred->job_id,
-                  cred->uid);
-        refuse(fd, op, request_id, -r, strerror(-r));
+        const char *why = err.text[0] ? err.text : strerror(-r);
+
+        log_error("cannot start a %s: %s job=%u uid=%u", kind, why, cred->job_id, cred->uid);
+        refuse(fd, op, request_id, -r, why);
     }
     free(file->gids);
 }

@@ -436,3 +436,43 @@ int constrain_plan(const struct noded *d, Pst__StepFile *sf)
     r = limits(d, job, job_mib, false, &plan->job);
     return r < 0 ? r : limits(d, step, step_mib, devices, &plan->step);
 }
+
+/* Every process of a job is in a step; what serves it from outside gets a part of its own beside them. */
+int constrain_adopt(const struct noded *d, const Pst__JobRecord *job, uid_t uid, const char *name, pid_t pid, char **ret,
+                    struct err *err)
+{
+    const Pst__AllocGroup *g = group_at(job->alloc, d->name);
+    struct cgroup_tree tree = d->cgroups;
+    Pst__CgroupLimits *l = NULL;
+    struct cgroup cg;
+    char job_part[64];
+    struct cgroup_step part = { .owner = d->spool, .job = job_part, .step = name, .uid = uid };
+    int r = 0;
+
+    if (tree.kind == CGROUP_NONE)
+        return 0;
+    tree.confined = false; /* of slurmd itself, which goes on */
+    job_name(d, job, job_part, sizeof(job_part));
+    if (configured(d->conf, CONF_TASK_PLUGIN, "task/cgroup"))
+        r = limits(d, g, g ? g->mem_mib : 0, false, &l);
+    if (l)
+        part.job_limits = (struct cgroup_limits){ .cpus = l->cpus,
+                                                  .ram_max = l->ram_max,
+                                                  .ram_high = l->ram_high,
+                                                  .swap_max = l->swap_max,
+                                                  .has_swap = l->has_swap_max,
+                                                  .has_swappiness = l->has_swappiness,
+                                                  .swappiness = l->swappiness };
+    r = r < 0 ? err_set(err, r, "out of memory") : cgroup_begin(&cg, &tree, &part, err);
+    if (l)
+        pst__cgroup_limits__free_unpacked(l, NULL);
+    if (r < 0)
+        return r;
+    r = cgroup_adopt(&cg, CGROUP_SPECIAL, pid);
+    if (r == 0 && !(*ret = strdup(cg.step)))
+        r = -ENOMEM;
+    if (r == 0)
+        return 0;
+    (void)cgroup_kill_left(&tree, cg.step); /* r is the story */
+    return err_set(err, r, "cannot put a process into the job's cgroup: %s", strerror(-r));
+}

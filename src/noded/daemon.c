@@ -347,7 +347,9 @@ static int prepare(struct noded *d, struct err *err)
         return err->text[0] ? r : err_set(err, r, "%s", strerror(-r));
     if (d->opt->clean_start)
         (void)spool_scan(d->spool, drop_entry, d); /* nothing there is fine */
+    hung_begin(d);
     recover_spool(d);
+    userproc_recover(d);
     constrain_sweep(d);
     ns_clean_strays(d);
     r = listen_start(d->listener);
@@ -358,6 +360,8 @@ static void shut(struct noded *d)
 {
     report_close(d->reporter);
     listen_close(d->listener);
+    userproc_close(d);
+    uv_close((uv_handle_t *)&d->hung, NULL);
     siteprogs_close(d->siteprogs);
     watts_close(d->watts);
     nvml_close(d->nvml);

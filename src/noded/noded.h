@@ -44,6 +44,8 @@ struct nstep {
     pid_t pid;     /* our child; 0 when found again after a restart */
     int ctl_fd;
     uv_poll_t *poll;
+    int64_t asked_mono_us; /* since when it owes an answer to the order to end; 0 = it does not (hung.c) */
+    bool pinged;           /* it was asked once more */
     Pst__StepFile *waiting; /* what to start after the prolog; owned */
     int srun_fd;            /* with waiting */
     Pst__StepEnd *end;      /* owned; set in phase STEP_ENDED */
@@ -139,6 +141,8 @@ struct noded {
     struct nvml *nvml;
     struct listener *listener;
     uv_signal_t sig_chld, sig_term, sig_int, sig_hup, sig_usr2;
+    uv_timer_t hung;
+    struct userproc *userprocs;
     bool stopping;
 };
 
@@ -178,6 +182,11 @@ void constrain_end(struct noded *d);
 bool constrain_cores(const struct conf *conf);
 /* Fill sf->cgroup, which has its job, step and launch.  -ENOMEM. */
 int constrain_plan(const struct noded *d, Pst__StepFile *sf);
+
+/* Put a process into a part of the job's cgroup of its own.  *ret: the part below the root, NULL where there are no
+ * cgroups; the caller frees it. */
+int constrain_adopt(const struct noded *d, const Pst__JobRecord *job, uid_t uid, const char *name, pid_t pid, char **ret,
+                    struct err *err);
 
 /* oci.c: fill sf->oci when the step asks for a container and the node has an oci.conf.  -ENOMEM. */
 int oci_plan(const struct noded *d, Pst__StepFile *sf);
@@ -238,6 +247,21 @@ void steps_advance_job(struct noded *d, struct njob *job); /* all steps over: ep
 /* Its daemon is gone without a word: by the exit file, else killed. */
 void steps_lost(struct noded *d, struct nstep *step);
 void steps_end_unstarted(struct noded *d, struct nstep *step, const char *why);
+
+/* hung.c: step daemons that do not answer */
+void hung_begin(struct noded *d);
+void hung_told_to_end(struct noded *d, struct nstep *step);
+void hung_answered(struct nstep *step); /* something came from it */
+
+/* userproc.c: processes that serve a connection as the user, for a job but in no step */
+/* -EAGAIN: the user has too many. */
+int userproc_room(const struct noded *d, uint32_t uid, struct err *err);
+/* A child of ours, started with this credential, becomes one of the job's: its cgroup, its end.  On failure it is killed. */
+int userproc_add(struct noded *d, const Pst__StepCredential *cred, pid_t pid, const char *kind, struct err *err);
+/* Nothing else of the job is left here: they have a moment. */
+void userproc_job_over(struct noded *d, uint32_t job_id, uint64_t run_id);
+void userproc_recover(struct noded *d); /* those of an earlier slurmd; after recover_spool() */
+void userproc_close(struct noded *d);
 
 /* recover.c: the spool after a restart */
 void recover_spool(struct noded *d);

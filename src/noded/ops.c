@@ -48,6 +48,7 @@ static int op_terminate_job(struct noded *d, ProtobufCMessage *msg, struct err *
     } else {
         jobs_note_suspended(&d->jobs, m->run_id, false);
         listen_revoke(d->listener, m->job_id, m->run_id);
+        userproc_job_over(d, m->job_id, m->run_id);
         report_clean(d, m->job_id, m->run_id); /* nothing here: that is clean */
     }
     return 0;

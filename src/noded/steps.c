@@ -140,6 +140,7 @@ void steps_lost(struct noded *d, struct nstep *step)
 
 static void on_news(struct noded *d, struct nstep *step, Pst__StepNews *news)
 {
+    hung_answered(step);
     if (news->started && !step->launched) {
         step->launched = true;
         if (step->step_id != STEP_ID_EXTERN) /* which the controller does not wait for */
@@ -247,6 +248,8 @@ static void order(struct noded *d, struct nstep *step, const Pst__StepOrder *o)
     }
     if (step->phase == STEP_RUNS && step->ctl_fd >= 0 && ctl_send(step->ctl_fd, &o->base) < 0)
         log_debug("step daemon does not listen job=%u", step->job->job_id);
+    if (o->terminate || (o->signal == SIGKILL && !o->leader_only))
+        hung_told_to_end(d, step);
 }
 
 static bool chosen(const Pst__SignalSteps *m, uint32_t step_id)
@@ -453,6 +456,7 @@ void steps_advance_job(struct noded *d, struct njob *job)
         return;
     }
     ns_clean_job(d, job);
+    userproc_job_over(d, job->job_id, job->run_id);
     job->clean = true;
     batch = job->single ? job_find_step(job, STEP_ID_BATCH) : NULL;
     if (batch && batch->end) {

@@ -161,3 +161,57 @@ def test_task_prolog_that_prints_much(c):
     prolog.chmod(0o755)
     done = c.run("srun", f"--task-prolog={prolog}", "echo", "done", timeout=20)
     assert done.out.endswith("done\n") and done.out.startswith("1 a line")
+
+
+@pytest.fixture
+def lone(make_cluster, folder):
+    """A cluster whose node may be drained; its UnkillableStepProgram writes down for which job it was called."""
+    tools = folder / "tools"
+    tools.mkdir()
+    program = tools / "unkillable"
+    program.write_text(f"#!/bin/sh\necho $SLURM_JOB_ID $SLURM_STEP_ID >> {tools}/called\n")
+    program.chmod(0o755)
+    c = make_cluster(nodes=1, conf=f"UnkillableStepTimeout=2\nUnkillableStepProgram={program}")
+    c.called = tools / "called"
+    return c
+
+
+def hangs(c, job):
+    """The job's daemon, which does nothing from now on."""
+    pid = wait_until(lambda: step_daemons(c), "its daemon is there")[0]
+    wait_until(lambda: any("sleep 600" in command and not command.startswith("slurmstepd") for _, command in
+                           processes_of(c.dir)), "its script runs")
+    os.kill(pid, signal.SIGSTOP)
+    return pid
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_step_daemon_that_hangs(lone, restart):
+    """UnkillableStepTimeout was kept by the daemon alone: one that hangs kept its job COMPLETING for ever."""
+    job = lone.sbatch(wrap="sleep 600")
+    lone.wait_state(job, "RUNNING")
+    pid = hangs(lone, job)
+    if restart:
+        lone.slurmds["node1"].kill()
+        lone.ended.append(lone.slurmds["node1"])
+        lone.start_slurmd("node1")
+        wait_until(lambda: "found a running step" in lone.logs("slurmd-node1"), "slurmd knows it again")
+    lone.run("scancel", job)
+    wait_until(lambda: not Path(f"/proc/{pid}").exists(), "the daemon is killed", 25)
+    assert lone.wait_end(job)["JobState"] == "CANCELLED"
+    wait_until(lambda: lone.called.exists() and lone.called.read_text().startswith(f"{job} "), "the program is told")
+    wait_until(lambda: "Reason=Kill task failed" in lone.run("scontrol", "show", "node", "node1").out, "the node drains")
+    wait_until(lambda: not any("sleep 600" in command for _, command in processes_of(lone.dir)), "nothing is left")
+
+
+def test_step_daemon_that_answers(lone):
+    """One that ends its step slowly, but says so, is left alone."""
+    lone.conf.write_text(lone.conf.read_text().replace("KillWait=2", "KillWait=12"))
+    lone.run("scontrol", "reconfigure")
+    job = lone.sbatch(wrap="trap '' TERM; while :; do sleep 0.1; done")
+    lone.wait_state(job, "RUNNING")
+    begun = time.monotonic()
+    lone.run("scancel", job)
+    wait_until(lambda: not step_daemons(lone), "its daemon has ended", 30)
+    assert time.monotonic() - begun > 11 and not lone.called.exists()
+    assert "Reason=" not in lone.run("scontrol", "show", "node", "node1").out
