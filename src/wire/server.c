@@ -42,6 +42,7 @@
 #define STOP_US INT64_C(500000)
 #define STOP_TICK_MS 20u
 #define TICK_MAX_MS 1000u
+#define LOCAL_AGAIN_MS 10000u
 
 __thread struct worker *this_worker;
 
@@ -124,6 +125,24 @@ static int listen_local(uint16_t port)
     return r < 0 ? r : TAKE_FD(fd);
 }
 
+/* The name is in no folder, so nobody can be kept from taking it: a daemon that would not start then could be stopped
+ * by any user of its host.  Commands see whose socket it is and come over TCP. */
+static void tell_holder(uint16_t port)
+{
+    _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct ucred holder = { .pid = 0 };
+    struct sockaddr_un sa;
+    socklen_t len = wire_local_name(port, &sa), size = sizeof(holder);
+    char who[64] = "another process";
+
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&sa, len) == 0 &&
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &holder, &size) == 0 && holder.pid > 0)
+        (void)snprintf(who, sizeof(who), "process %d of user %u", (int)holder.pid, holder.uid);
+    log_error("the local socket for port %u is held by %s: commands on this host have to come over TCP, for which users "
+              "need munge or a token; it is tried again every %u seconds",
+              port, who, LOCAL_AGAIN_MS / 1000);
+}
+
 static int listen_all(struct server *s, struct err *err)
 {
     const struct server_config *config = &s->config;
@@ -142,11 +161,11 @@ static int listen_all(struct server *s, struct err *err)
     }
     if (config->local_socket) {
         r = listen_local(s->port);
-        if (r < 0)
-            return err_set(err, r, "cannot listen on the local socket for port %u: %s", s->port,
-                           r == -EADDRINUSE ? "another controller on this host holds it"
-                                            : strerror(-r));
-        s->listen_fd[1] = r;
+        if (r == -EADDRINUSE)
+            tell_holder(s->port);
+        else if (r < 0)
+            return err_set(err, r, "cannot listen on the local socket for port %u: %s", s->port, strerror(-r));
+        s->listen_fd[1] = r < 0 ? -1 : r;
     }
     return 0;
 }
@@ -331,6 +350,27 @@ static void end_if_empty(struct worker *w)
     }
 }
 
+/* The local socket's name was taken at the start: is it free now? */
+static void try_local(struct worker *w)
+{
+    struct server *s = w->server;
+
+    if (w->index != 0 || !s->config.local_socket || s->listen_fd[1] >= 0 || w->stopping ||
+        uv_now(&w->loop) < w->local_again_ms)
+        return;
+    w->local_again_ms = uv_now(&w->loop) + LOCAL_AGAIN_MS;
+    s->listen_fd[1] = listen_local(s->port);
+    if (s->listen_fd[1] < 0 || uv_poll_init(&w->loop, &w->listen[1], s->listen_fd[1]) < 0) {
+        if (s->listen_fd[1] >= 0)
+            (void)close(s->listen_fd[1]); /* tried again */
+        s->listen_fd[1] = -1;
+        return;
+    }
+    w->listen[1].data = w;
+    start_accepting(w);
+    log_info("the local socket for port %u is free again, and ours", s->port);
+}
+
 static void on_tick(uv_timer_t *tick)
 {
     struct worker *w = tick->data;
@@ -339,6 +379,7 @@ static void on_tick(uv_timer_t *tick)
     link_batch_begin(&w->ll);
     if (w->accept_again_ms && !w->stopping && uv_now(&w->loop) >= w->accept_again_ms)
         start_accepting(w);
+    try_local(w);
     for (struct conn *c = w->conns; c; c = c->next) /* closing takes effect later: c stays valid */
         conn_tick(c, now);
     if (w->stopping && now > w->stop_mono_us)

@@ -112,6 +112,7 @@ struct worker {
     bool stopping;
     int64_t stop_mono_us;               /* hard close after this */
     uv_poll_t listen[SERVER_LISTENERS]; /* worker 0 */
+    uint64_t local_again_ms;  /* the local socket's name is taken: loop time to try again; worker 0 */
     uint64_t accept_again_ms; /* out of descriptors: loop time to try again, 0 = accepting */
     pthread_mutex_t lock;     /* of what follows */
     struct mail *mail, **mail_end;

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from conftest import processes_of, wait_until
+from rawwire import Peer, connect_as
 
 CLUSTER = {"nodes": 1, "conf": "UnkillableStepTimeout=3"}
 
@@ -215,3 +216,25 @@ def test_step_daemon_that_answers(lone):
     wait_until(lambda: not step_daemons(lone), "its daemon has ended", 30)
     assert time.monotonic() - begun > 11 and not lone.called.exists()
     assert "Reason=" not in lone.run("scontrol", "show", "node", "node1").out
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="acts as another user")
+def test_name_that_is_taken(make_cluster):
+    """A user who holds the abstract socket's name kept slurmctld from starting."""
+    c = make_cluster(start=False, nodes=1)
+    taken = connect_as(65534, 65534, lambda: bound(f"\0penstock/ctld/{c.port}"))
+    c.start()
+    assert f"the local socket for port {c.port} is held by process" in c.logs("slurmctld")
+    assert " of user 65534:" in c.logs("slurmctld")
+    assert c.run("srun", "echo", "over TCP").out == "over TCP\n"
+    taken.close()
+    wait_until(lambda: "is free again, and ours" in c.logs("slurmctld"), "the name is taken back", 25)
+    with Peer.local(c.port, uid=65534) as p:
+        assert p.hello() == 65534
+
+
+def bound(name):
+    s = socket.socket(socket.AF_UNIX)
+    s.bind(name.encode())
+    s.listen(5)
+    return s
