@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -52,12 +53,44 @@ void daemonize_ready(int ready_fd)
     (void)close(ready_fd);
 }
 
-void daemonize_serve(int ready_fd, bool foreground)
+void daemonize_serve(int ready_fd)
 {
     daemonize_notify("READY=1");
-    if (!foreground && chdir("/") < 0)
-        log_error("cannot change to /: %s", strerror(errno));
     daemonize_ready(ready_fd);
+}
+
+static char work_dir[4096] = "/";
+
+/* The kernel's word on the folder that we are in: its name may lead elsewhere a moment later. */
+static bool enter(const char *dir)
+{
+    struct stat st;
+
+    return chdir(dir) == 0 && stat(".", &st) == 0 && !(st.st_mode & S_IWOTH) &&
+           (st.st_uid == 0 || st.st_uid == geteuid()) && getcwd(work_dir, sizeof(work_dir));
+}
+
+void daemonize_work_in(const char *log_file, const char *state_dir)
+{
+    char folder[sizeof(work_dir)];
+    const char *slash = log_file ? strrchr(log_file, '/') : NULL;
+
+    if (log_file && log_file[0] != '/') {
+        if (!getcwd(work_dir, sizeof(work_dir)))
+            (void)snprintf(work_dir, sizeof(work_dir), "/");
+        return;
+    }
+    (void)snprintf(folder, sizeof(folder), "%.*s", slash ? MAX((int)(slash - log_file), 1) : 0, slash ? log_file : "");
+    if ((folder[0] && enter(folder)) || (state_dir && enter(state_dir)))
+        return;
+    (void)snprintf(work_dir, sizeof(work_dir), "/");
+    if (chdir("/") < 0)
+        log_error("cannot change to /: %s", strerror(errno));
+}
+
+const char *daemonize_work_dir(void)
+{
+    return work_dir;
 }
 
 void daemonize_limits(void)

@@ -205,6 +205,7 @@ static void open_log(const struct ctld *ctld, const struct options *o)
         level = (enum log_level)MIN((int)level + o->verbose, (int)LOG_DEBUG5);
     if (log_open("slurmctld", path, level, o->foreground) < 0)
         fprintf(stderr, "slurmctld: cannot write %s, logging to stderr\n", path ? path : "(null)");
+    daemonize_work_in(path, conf_str(ctld->conf, CONF_STATE_SAVE_LOCATION));
 }
 
 /* ---- signals ------------------------------------------------------------------------------------ */
@@ -281,7 +282,7 @@ static int run(struct ctld *ctld, const struct options *o, int ready_fd, struct 
         return err_set(err, r, "cannot start listening: %s", strerror(-r));
     log_info("slurmctld %s of cluster %s is running, port %u", SLURM_RELEASE,
              conf_str(ctld->conf, CONF_CLUSTER_NAME), server_port(ctld->front->server));
-    daemonize_serve(ready_fd, o->foreground);
+    daemonize_serve(ready_fd);
     core_run(ctld);
     pthread_kill(signals, SIGTERM);
     pthread_join(signals, NULL);

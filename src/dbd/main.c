@@ -240,7 +240,7 @@ static int run(struct dbd *d, const struct options *o, int ready_fd, struct err 
     if (r < 0)
         return r;
     daemonize_pid_file(conf_dbd_str(d->conf, CONF_DBD_PID_FILE));
-    daemonize_serve(ready_fd, o->foreground);
+    daemonize_serve(ready_fd);
     wait_for_end(d, o);
     (void)unlink(conf_dbd_str(d->conf, CONF_DBD_PID_FILE)); /* may never have been made */
     return 0;
@@ -271,6 +271,7 @@ int main(int argc, char **argv)
                      o.foreground) < 0)
             (void)fprintf(stderr, "slurmdbd: cannot write %s, logging to stderr\n",
                           conf_dbd_str(d.conf, CONF_DBD_LOG_FILE));
+        daemonize_work_in(conf_dbd_str(d.conf, CONF_DBD_LOG_FILE), NULL);
         r = run(&d, &o, ready_fd, &err);
     }
     if (r < 0) {

@@ -27,9 +27,23 @@ static void complain(const struct err *err)
     (void)fprintf(stderr, "slurmd: fatal: %s\n", err->text);
 }
 
-static int load_conf(const struct options *opt, struct conf **ret_conf, struct err *err)
+/* In full, since the daemon leaves its directory and reads it again later. */
+static int name_conf(struct noded *d, struct err *err)
 {
-    const char *path = opt->conf_path ? opt->conf_path : conf_default_path();
+    const char *path = d->opt->conf_path ? d->opt->conf_path : conf_default_path();
+    _cleanup_free_ char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
+
+    /* Links stay what they are: a site may lead them elsewhere. */
+    if ((path[0] != '/' && !here) || asprintf(&d->conf_file, "%s%s%s", here ? here : "", here ? "/" : "", path) < 0) {
+        d->conf_file = NULL;
+        return err_set(err, -ENOMEM, "out of memory");
+    }
+    return 0;
+}
+
+static int load_conf(const struct noded *d, struct conf **ret_conf, struct err *err)
+{
+    const char *path = d->conf_file;
     struct conf_problems problems = { 0 };
     int r = conf_load(path, CONF_FULL, ret_conf, &problems, err);
 
@@ -231,7 +245,7 @@ void noded_reconfigure(struct noded *d)
     struct gres_rows *gres = NULL;
     Pst__NodeRecord *hw = NULL;
 
-    if (load_conf(d->opt, &conf, &err) < 0) {
+    if (load_conf(d, &conf, &err) < 0) {
         log_error("configuration kept as it was: %s", err.text);
         return;
     }
@@ -270,7 +284,9 @@ int noded_print(const struct options *opt, bool gres)
     int r = 0, status;
 
     if (gres || opt->conf_path)
-        r = load_conf(opt, &d.conf, &err);
+        r = name_conf(&d, &err);
+    if (d.conf_file)
+        r = load_conf(&d, &d.conf, &err);
     if (r == 0 && gres)
         r = pick_node(&d, &err);
     if (r == 0 && gres && hw_gres(&d, &d.gres) < 0)
@@ -282,6 +298,7 @@ int noded_print(const struct options *opt, bool gres)
     status = r < 0 ? 1 : gres ? 0 : hw_print(d.conf);
     gres_rows_free(d.gres);
     d.conf = conf_free(d.conf);
+    free(d.conf_file);
     free(d.name);
     free(d.host);
     return status;
@@ -293,8 +310,10 @@ int noded_print(const struct options *opt, bool gres)
 
 static int configure(struct noded *d, struct err *err)
 {
-    int r = load_conf(d->opt, &d->conf, err);
+    int r = name_conf(d, err);
 
+    if (r == 0)
+        r = load_conf(d, &d->conf, err);
     if (r == 0)
         r = pick_node(d, err);
     if (r == 0 && expand_paths(d) < 0)
@@ -305,6 +324,8 @@ static int configure(struct noded *d, struct err *err)
         r = make_spool(d, err);
     if (r == 0)
         r = find_stepd(d, err);
+    if (r == 0)
+        daemonize_work_in(d->log_path, d->spool);
     if (r == 0)
         r = ns_configure(d, err);
     if (r == 0 && hw_gres(d, &d->gres) < 0)
@@ -398,6 +419,7 @@ static void release(struct noded *d)
         pst__namespace__free_unpacked(d->ns, NULL);
     d->conf = conf_free(d->conf);
     free(d->jobs.suspended);
+    free(d->conf_file);
     free(d->name);
     free(d->host);
     free(d->spool);

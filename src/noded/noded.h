@@ -121,6 +121,7 @@ struct options {
 struct noded {
     const struct options *opt;
     uv_loop_t loop;
+    char *conf_file;
     struct conf *conf;
     const struct conf_node *node;
     char *name, *host, *spool, *pid_file, *log_path;
@@ -275,7 +276,7 @@ bool scripts_any(const struct noded *d, bool epilog);
 void scripts_start(struct noded *d, struct njob *job, bool epilog);
 bool scripts_child_exited(struct noded *d, pid_t pid, int status);
 
-/* scripts.c, for others: path as a session of its own with nothing open, in dir (NULL: ours).  argv NULL: its path alone.
+/* scripts.c, for others: path as a session of its own with nothing open, in dir (NULL: ours, daemonize_work_dir()).  argv NULL: its path alone.
  * Negative errno. */
 int scripts_spawn(const char *path, char *const *argv, const char *dir, char *const *envp, pid_t *ret_pid);
 

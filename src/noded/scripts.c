@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "base/daemonize.h"
 #include "base/log.h"
 #include "stepd/env.h"
 #include "noded.h"
@@ -199,7 +200,7 @@ static int spawn(struct noded *d, struct run *r, const char *path, char *const *
 {
     struct njob *job = jobs_find(&d->jobs, r->job_id, r->run_id);
     const struct nstep *place = job ? place_of(job) : NULL;
-    char *inside[] = { d->stepd_exe, (char *)"script", (char *)path, NULL };
+    char *inside[] = { d->stepd_exe, (char *)"script", (char *)path, (char *)daemonize_work_dir(), NULL };
     char dir[SPOOL_PATH_MAX];
 
     if (!place)

@@ -63,13 +63,13 @@ int ask_adopt(const char *step_dir, bool script, int *ret_ns, int *ret_flags)
     return r < 0 ? r : answer(fd, ret_ns, ret_flags);
 }
 
-int ask_script(const char *path)
+int ask_script(const char *path, const char *work_dir)
 {
     char *argv[] = { (char *)path, NULL };
     _cleanup_close_ int ns = -1;
     int flags;
 
-    if (ask_adopt(".", true, &ns, &flags) < 0 || chdir("/") < 0)
+    if (ask_adopt(".", true, &ns, &flags) < 0 || (chdir(work_dir) < 0 && chdir("/") < 0))
         return NOT_ADOPTED;
     (void)execve(path, argv, environ);
     return NOT_STARTED;

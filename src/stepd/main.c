@@ -93,8 +93,8 @@ int main(int argc, char **argv)
     }
     if (argc == 2 && (strcmp(argv[1], "bcast") == 0 || strcmp(argv[1], "relay") == 0) && is_open(STEP_FD_FILE) && is_open(STEP_FD_SRUN))
         return serve_user();
-    if (argc == 3 && strcmp(argv[1], "script") == 0)
-        return ask_script(argv[2]);
+    if (argc == 4 && strcmp(argv[1], "script") == 0)
+        return ask_script(argv[2], argv[3]);
     if (argc == 1 && nsfirst_is(argv[0]))
         return nsfirst_main();
     r = plug_main(argc, argv);

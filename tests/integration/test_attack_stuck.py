@@ -238,3 +238,28 @@ def bound(name):
     s.bind(name.encode())
     s.listen(5)
     return s
+
+
+def test_where_programs_of_the_site_start(make_cluster, folder):
+    """Root's programs start where the incumbent's do, in the log's folder: not where somebody started the daemon,
+    and not where others can put files."""
+    tools = folder / "tools"
+    tools.mkdir()
+    names = ["Prolog", "Epilog", "PrologSlurmctld", "EpilogSlurmctld", "MailProg", "HealthCheckProgram"]
+    for name in names:
+        (tools / name).write_text(f"#!/bin/sh\nreadlink /proc/$$/cwd > {tools}/{name}.at\n")
+        (tools / name).chmod(0o755)
+    lines = "\n".join(f"{name}={tools}/{name}" for name in names)
+    c = make_cluster(nodes=1, conf=f"{lines}\nHealthCheckInterval=1")
+    c.wait_end(c.sbatch("--mail-type=END", wrap="true"))
+    for name in names:
+        at = tools / f"{name}.at"
+        wait_until(lambda: at.exists() and at.read_text(), f"{name} has run")
+        assert at.read_text() == f"{c.dir}/log\n", name
+    (c.dir / "log").chmod(0o777)
+    c.slurmds["node1"].stop()
+    c.start_slurmd("node1")
+    (tools / "Prolog.at").unlink()
+    c.wait_nodes()
+    c.wait_end(c.sbatch(wrap="true"))
+    assert (tools / "Prolog.at").read_text() == f"{c.dir}/spool/node1\n"
