@@ -85,6 +85,7 @@ static void start_process(struct noded *d, const char *kind, Pst__BcastFile *fil
 {
     char exe[sizeof(d->stepd_exe) + 8];
     struct err err = { .text = "" };
+    int go[2] = { -1, -1 };
     pid_t pid;
     int r = userproc_room(d, cred->uid, &err);
 
@@ -100,10 +101,17 @@ static void start_process(struct noded *d, const char *kind, Pst__BcastFile *fil
     file->request_id = request_id;
     if (r == 0)
         r = fill_groups(file, cred);
+    if (r == 0 && pipe2(go, O_CLOEXEC) < 0)
+        r = -errno;
     if (r == 0)
-        r = bcast_spawn(exe, kind, d->spool, file, fd, ns_fd, &pid); /* reaped with the other children */
+        r = bcast_spawn(exe, kind, d->spool, file, fd, ns_fd, go[0], &pid); /* reaped with the other children */
     if (r == 0)
         r = userproc_add(d, cred, pid, kind, &err);
+    if (r == 0 && write(go[1], "", 1) != 1)
+        r = -EIO; /* it ends */
+    for (int i = 0; i < 2; i++)
+        if (go[i] >= 0)
+            (void)close(go[i]);
     if (r < 0) {
         const char *why = err.text[0] ? err.text : strerror(-r);
 

@@ -1,9 +1,10 @@
 /* hung.c - step daemons that do not answer; see noded.h
  *
- * A step daemon tells itself of processes that it cannot kill.  One that hangs tells nothing, and its job would never
- * end: so what it does is asked for.  A daemon that was told to end its step says so at once; when nothing comes from
- * it for UnkillableStepTimeout it is asked once more, and then taken for dead: the node is treated as one with
- * processes that do not end, and the daemon is killed, which lets the rest be found and killed.  Main thread. */
+ * A step daemon tells itself of processes that it cannot kill.  One that hangs tells nothing, and
+ * its job would never end: so what it does is asked for.  A daemon that was told to end its step
+ * says so at once; when nothing comes from it for UnkillableStepTimeout it is asked once more, and
+ * then taken for dead: the node is treated as one with processes that do not end, and the daemon is
+ * killed, which lets the rest be found and killed.  Main thread. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -22,8 +23,9 @@
 #define LOOK_MS 1000u
 #define ANSWER_US (5 * USEC_PER_SEC) /* of a daemon that is asked whether it is there */
 
-/* The daemon itself, held so that its number means nobody else.  Our child is waited for by us alone; that of an earlier
- * slurmd is the one that listens at its socket, and no younger than what it wrote down. */
+/* The daemon itself, held so that its number means nobody else.  Our child is waited for by us
+ * alone; that of an earlier slurmd is the one that listens at its socket, and no younger than what
+ * it wrote down. */
 static int open_daemon(const struct noded *d, const struct nstep *step)
 {
     char dir[SPOOL_PATH_MAX];
@@ -64,7 +66,8 @@ static void give_up(struct noded *d, struct nstep *step)
         report_drain(d, "Kill task failed");
     }
     if (fd < 0 || pidfd_send_signal(fd, SIGKILL, NULL, 0) < 0)
-        log_error("the step daemon cannot be killed: %s job=%u", strerror(errno), step->job->job_id);
+        log_error("the step daemon cannot be killed: %s job=%u", strerror(errno),
+                  step->job->job_id);
     if (fd >= 0)
         (void)close(fd); /* its connection tells of its end */
 }

@@ -1,7 +1,8 @@
 /* seen.c - see seen.h
  *
- * A table per kind; chains are cleaned as they are walked.  The file is a header and records of one size, in the
- * machine's own byte order, appended as they come and written anew when most of them have expired. */
+ * A table per kind; chains are cleaned as they are walked.  The file is a header and records of one
+ * size, in the machine's own byte order, appended as they come and written anew when most of them
+ * have expired. */
 #include "noded/seen.h"
 
 #include <errno.h>
@@ -17,7 +18,8 @@
 
 #define BUCKETS 1024u
 #define SLACK 1024u /* records of expired entries that are not worth a new file */
-#define HEADER "PSTKSEEN 00001\n" /* with the end of the string 16 bytes; the number is the format's */
+#define HEADER                                                                                     \
+    "PSTKSEEN 00001\n" /* with the end of the string 16 bytes; the number is the format's */
 
 struct record {
     uint32_t kind;
@@ -76,7 +78,8 @@ static unsigned count_chain(struct table *t, struct entry **p, const uint8_t *ke
     return n;
 }
 
-unsigned seen_count(struct seen *s, enum seen_kind kind, const uint8_t key[static SEEN_KEY], int64_t now)
+unsigned seen_count(struct seen *s, enum seen_kind kind, const uint8_t key[static SEEN_KEY],
+                    int64_t now)
 {
     return count_chain(&s->tables[kind], bucket_of(s, kind, key), key, now);
 }
@@ -222,7 +225,8 @@ int seen_open(const char *path, int64_t now, struct seen **ret, bool *ret_fresh,
     return 0;
 }
 
-int seen_note(struct seen *s, enum seen_kind kind, const uint8_t key[static SEEN_KEY], int64_t until_us, int64_t now)
+int seen_note(struct seen *s, enum seen_kind kind, const uint8_t key[static SEEN_KEY],
+              int64_t until_us, int64_t now)
 {
     struct record rec = record_of(kind, key, until_us);
     int r = 0;

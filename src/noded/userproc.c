@@ -1,8 +1,10 @@
-/* userproc.c - processes that serve a connection as the user: those of sbcast and of relays; see noded.h
+/* userproc.c - processes that serve a connection as the user: those of sbcast and of relays; see
+ * noded.h
  *
- * They belong to a job but to no step: they are put into a part of the job's cgroup of their own, where there is one,
- * and end when their connection closes, or a moment after the job.  Each is written down in the spool, so that an heir
- * of slurmd knows it.  A process is held by a descriptor, so that its number never means another one.  Main thread. */
+ * They belong to a job but to no step: they are put into a part of the job's cgroup of their own,
+ * where there is one, and end when their connection closes, or a moment after the job.  Each is
+ * written down in the spool, so that an heir of slurmd knows it.  A process is held by a
+ * descriptor, so that its number never means another one.  Main thread. */
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -20,7 +22,9 @@
 #include "stepd/procscan.h"
 #include "stepd/spool.h"
 
-#define USER_MAX 256u /* of one user at a time: the steps of a job that are started side by side have relays here */
+#define USER_MAX                                                                                   \
+    256u /* of one user at a time: the steps of a job that are started side by side have relays    \
+            here */
 #define PARTING_MS 5000u /* after the job: other nodes' last words come through a relay */
 #define FILE_PREFIX "proc."
 
@@ -28,7 +32,7 @@ struct userproc {
     struct userproc *next;
     struct noded *d;
     Pst__UserProcess *rec; /* as in the spool; owned */
-    int fd; /* pidfd */
+    int fd;                /* pidfd */
     uv_poll_t poll;
     uv_timer_t parting;
     unsigned open_handles;
@@ -122,11 +126,14 @@ int userproc_room(const struct noded *d, uint32_t uid, struct err *err)
 
     for (const struct userproc *p = d->userprocs; p; p = p->next)
         n += p->rec->uid == uid;
-    return n < USER_MAX ? 0 : err_set(err, -EAGAIN, "user %u has %u transfers and relays on this node already", uid, n);
+    return n < USER_MAX
+               ? 0
+               : err_set(err, -EAGAIN, "user %u has %u transfers and relays on this node already",
+                         uid, n);
 }
 
-static Pst__UserProcess *record_of(const struct noded *d, const Pst__StepCredential *cred, pid_t pid,
-                                   const char *kind, struct err *err)
+static Pst__UserProcess *record_of(const struct noded *d, const Pst__StepCredential *cred,
+                                   pid_t pid, const char *kind, struct err *err)
 {
     const struct njob *job = jobs_find((struct jobs *)&d->jobs, cred->job_id, cred->run_id);
     _cleanup_free_ char *cgroup = NULL;
@@ -156,7 +163,8 @@ static Pst__UserProcess *record_of(const struct noded *d, const Pst__StepCredent
     return rec;
 }
 
-int userproc_add(struct noded *d, const Pst__StepCredential *cred, pid_t pid, const char *kind, struct err *err)
+int userproc_add(struct noded *d, const Pst__StepCredential *cred, pid_t pid, const char *kind,
+                 struct err *err)
 {
     _cleanup_close_ int fd = pidfd_open(pid, 0); /* our child, not waited for */
     Pst__UserProcess *rec = fd < 0 ? NULL : record_of(d, cred, pid, kind, err);
@@ -180,11 +188,14 @@ int userproc_add(struct noded *d, const Pst__StepCredential *cred, pid_t pid, co
 void userproc_job_over(struct noded *d, uint32_t job_id, uint64_t run_id)
 {
     for (struct userproc *p = d->userprocs; p; p = p->next)
-        if (p->rec->job_id == job_id && p->rec->run_id == run_id && !uv_is_active((uv_handle_t *)&p->parting))
-            (void)uv_timer_start(&p->parting, on_parting, PARTING_MS, 0); /* cannot fail: not closing */
+        if (p->rec->job_id == job_id && p->rec->run_id == run_id &&
+            !uv_is_active((uv_handle_t *)&p->parting))
+            (void)uv_timer_start(&p->parting, on_parting, PARTING_MS,
+                                 0); /* cannot fail: not closing */
 }
 
-/* ---- after a restart ------------------------------------------------------------------------------ */
+/* ---- after a restart
+ * ------------------------------------------------------------------------------ */
 
 /* The process that was written down, held by a descriptor; negative: it has ended. */
 static int find_process(const Pst__UserProcess *rec)
@@ -240,6 +251,9 @@ void userproc_recover(struct noded *d)
 
 void userproc_close(struct noded *d)
 {
-    while (d->userprocs)
+    while (d->userprocs) {
+        if (uv_is_active((uv_handle_t *)&d->userprocs->parting))
+            kill_now(d->userprocs); /* nobody would, until an heir comes */
         let_go(d->userprocs);
+    }
 }

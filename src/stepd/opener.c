@@ -1,8 +1,9 @@
 /* opener.c - open a file that may make its opener wait; see step.h
  *
- * A FIFO waits for its other end, a file under a lease for its holder.  Users expect what a shell does: the
- * command starts when the other end is there.  So a process of the user does the waiting and hands over the
- * descriptor, and the step daemon stays what it is: it can be asked, and told to end. */
+ * A FIFO waits for its other end, a file under a lease for its holder.  Users expect what a shell
+ * does: the command starts when the other end is there.  So a process of the user does the waiting
+ * and hands over the descriptor, and the step daemon stays what it is: it can be asked, and told to
+ * end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -70,7 +71,8 @@ static void run(const struct step *s, const char *path, int flags, int sock, pid
     (void)setsid(); /* a fresh process leads nothing */
     if (sock != KEPT_FD && dup2(sock, KEPT_FD) < 0)
         _exit(1);
-    (void)close_range(KEPT_FD + 1, ~0u, 0); /* srun's connection must not outlive the step daemon here */
+    (void)close_range(KEPT_FD + 1, ~0u,
+                      0); /* srun's connection must not outlive the step daemon here */
     r = become_user(s->uid, s->gid, s->gids, s->n_gids);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
         _exit(1);

@@ -113,7 +113,7 @@ static void close_all(int fds[FD_COUNT])
 }
 
 int bcast_spawn(const char *exe, const char *kind, const char *dir, const Pst__BcastFile *file, int fd, int ns_fd,
-                pid_t *ret_pid)
+                int go_fd, pid_t *ret_pid)
 {
     char *argv[] = { (char *)"slurmstepd", (char *)kind, NULL };
     int fds[FD_COUNT] = { -1, -1, -1, -1, -1 };
@@ -121,6 +121,8 @@ int bcast_spawn(const char *exe, const char *kind, const char *dir, const Pst__B
 
     if (r == 0)
         r = copy(ns_fd, &fds[FD_NS]);
+    if (r == 0)
+        r = copy(go_fd, &fds[FD_CTL]);
     if (r == 0)
         r = spool_memfd(&file->base, FD_SAFE, &fds[FD_FILE]);
     if (r == 0)

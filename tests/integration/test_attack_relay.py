@@ -11,6 +11,7 @@ import pytest
 
 from conftest import processes_of, program, wait_until
 from rawwire import ERROR, Peer, messages
+from test_cgroup import places, running
 
 pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="acts as another user")
 UID = 65534
@@ -57,11 +58,11 @@ def launch(c, cred, *argv):
     pb = messages()
     with to_slurmd(c) as p:
         flags, reply = p.call("launch-step", launch_message(c, cred, *argv))
-        return reply.text if flags & ERROR else None
+        return reply.text if flags & ERROR else None if p.closed() else "the step did not end"
 
 
 def launch_message(c, cred, *argv):
-    return messages().LaunchStep(credential=cred, node_name="node1", node_index=0, argv=argv, work_dir=str(c.work),
+    return messages().LaunchStep(credential=cred, node_name=c.node_names[0], node_index=0, argv=argv, work_dir=str(c.work),
                                  environment=b"PATH=/usr/bin:/bin\0", task_ids=[0], std_out=str(c.work / "out.%s.%t"),
                                  std_err="none", std_in="none")
 
@@ -179,6 +180,25 @@ def test_relays_end_with_their_job(c):
     wait_until(lambda: not relays(c), "nothing outlives the job", 15)
     wait_until(lambda: not list((c.dir / "spool" / "node1").glob("proc.*")), "they are forgotten")
     for p, _ in peers:
+        p.close()
+
+
+@pytest.mark.parametrize("place", places())
+def test_relays_are_in_the_job(place):
+    """They were in slurmd's cgroup: what sbcast writes to a tmpfs counted as slurmd's memory."""
+    with running(*place) as m:
+        m.work.chmod(0o777)
+        job = job_of_user(m)
+        p, why = open_relay(m, credential(m, job)[0])
+        assert why is None
+        folder = m.folders(job)[0].name
+        m.seen.add(folder)
+        (pid,) = relays(m)
+        text = Path(f"/proc/{pid}/cgroup").read_text()
+        assert f"/{folder}/step_relay{pid}/" in text, text
+        m.run("scancel", job)
+        wait_until(lambda: not relays(m), "nothing outlives the job", 15)
+        wait_until(lambda: not any(path.name == folder for path in place[1].rglob("job_*")), "its cgroups are gone", 10)
         p.close()
 
 

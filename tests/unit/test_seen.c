@@ -92,7 +92,8 @@ static void test_damaged(void **state)
     fd = open(path, O_WRONLY | O_CLOEXEC);
     assert_int_equal(pwrite(fd, "x", 1, 16 + 48 + 20), 1);
     s = open_at(3001, false);
-    assert_int_equal(seen_count(s, SEEN_OVER, key(10), 3001) + seen_count(s, SEEN_OVER, key(11), 3001), 1);
+    assert_int_equal(
+        seen_count(s, SEEN_OVER, key(10), 3001) + seen_count(s, SEEN_OVER, key(11), 3001), 1);
     seen_free(s);
 }
 
@@ -110,7 +111,8 @@ static void test_bounded(void **state)
     while ((r = seen_note(s, SEEN_USED, key(i++), 99999, 20000)) == 0)
         ;
     assert_int_equal(r, -ENOSPC);
-    assert_int_equal(seen_note(s, SEEN_OVER, key(1), 99999, 20000), 0); /* kinds do not crowd each other out */
+    assert_int_equal(seen_note(s, SEEN_OVER, key(1), 99999, 20000),
+                     0); /* kinds do not crowd each other out */
     assert_int_equal(seen_note(s, SEEN_USED, key(1), 999999, 100000), 0);
     seen_free(s);
 }
