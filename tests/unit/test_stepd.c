@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <pwd.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -368,6 +370,32 @@ static void test_envlist(void **state)
 
 /* ---- login environments ---------------------------------------------------------------------- */
 
+/* What the loop needs: it turns while the shell runs. */
+static void serve_begin(struct step *s)
+{
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGCHLD);
+    assert_int_equal(sigprocmask(SIG_BLOCK, &set, NULL), 0);
+    s->sig_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    assert_true(s->sig_fd >= 0);
+    s->listen_fd = s->cg.watch_fd = s->aid.fd = -1;
+    for (int i = 0; i < STEP_CONNS; i++)
+        s->conns[i] = -1;
+    s->fds_room = 64;
+    s->fds = calloc(s->fds_room, sizeof(*s->fds));
+    assert_non_null(s->fds);
+}
+
+static void serve_end(struct step *s)
+{
+    assert_int_equal(s->n_running, 0);
+    assert_int_equal(s->aid.pid, 0);
+    close(s->sig_fd);
+    free(s->fds);
+}
+
 /* A shell whose start-up files print, then what stands in `body`; *ret_loaded: was it taken? */
 static void login_of(const char *body, struct step *s, bool *ret_loaded)
 {
@@ -387,9 +415,10 @@ static void login_of(const char *body, struct step *s, bool *ret_loaded)
     job.user_name = (char *)"alice";
     s->sf = &sf;
     s->job = &job;
-    s->cg.watch_fd = -1;
     s->work_dir = "/tmp";
+    serve_begin(s);
     *ret_loaded = loginenv_load(s);
+    serve_end(s);
     unlink(path);
 }
 

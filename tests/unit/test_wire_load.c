@@ -270,8 +270,8 @@ static void test_port_taken(void **state)
     assert_int_equal(server_new(&config, &second, &err), -EADDRINUSE);
     assert_non_null(strstr(err.text, "cannot listen"));
     config.bind_addr = "127.0.0.2";
-    assert_int_equal(server_new(&config, &second, &err), -EADDRINUSE);
-    assert_non_null(strstr(err.text, "another controller"));
+    assert_int_equal(server_new(&config, &second, &err), 0); /* without the local socket, which anybody may hold */
+    second = server_free(second);
     config.any_port = true; /* made but never started */
     config.port = 0;
     assert_int_equal(server_new(&config, &second, &err), 0);
