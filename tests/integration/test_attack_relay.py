@@ -37,6 +37,9 @@ def job_of_user(c, *words):
     return job
 
 
+GIVEN = {}  # MAC of a credential -> the reply that it came with: its key is there
+
+
 def credential(c, job):
     """What the controller gives srun for a step, and the step's number."""
     pb = messages()
@@ -44,19 +47,21 @@ def credential(c, job):
         assert p.hello() == UID
         flags, reply = p.call("step-create", pb.StepCreateRequest(job_id=job, spec=pb.StepSpec(num_tasks=1, overlap=True)))
         assert not flags & ERROR, reply
+    GIVEN[reply.credential.mac] = reply
     return reply.credential, reply.step.step_id
 
 
-def to_slurmd(c):
+def to_slurmd(c, cred):
+    """As the user whom the credential was given."""
     p = Peer.tcp(c.node_ports[0])
-    p.recv()  # the challenge: a credential is all that is needed
+    p.login_step(GIVEN[cred.mac], c.node_names[0])
     return p
 
 
 def launch(c, cred, *argv):
     """The launch as srun would send it: None, or why it was refused."""
     pb = messages()
-    with to_slurmd(c) as p:
+    with to_slurmd(c, cred) as p:
         flags, reply = p.call("launch-step", launch_message(c, cred, *argv))
         return reply.text if flags & ERROR else None if p.closed() else "the step did not end"
 
@@ -85,7 +90,7 @@ def relays(c):
 def open_relay(c, cred):
     """A relay that waits for ever: the node that it is for does not answer.  Gives the connection and the refusal."""
     pb = messages()
-    p = to_slurmd(c)
+    p = to_slurmd(c, cred)
     node = pb.RelayNode(number=0, name="far", addr="127.0.0.1", port=SILENT.getsockname()[1], node_index=0, task_ids=[0])
     flags, reply = p.call("relay", pb.RelayOpen(launch=launch_message(c, cred, "true"), nodes=[node], width=2,
                                                 timeout_ms=600000, cluster="test"))
@@ -210,7 +215,8 @@ def test_transfer_ends_with_its_job(c):
         p.hello()
         flags, reply = p.call("access", pb.AccessRequest(id=str(job), purpose=pb.CRED_BCAST))
         assert not flags & ERROR, reply
-    sender = to_slurmd(c)
+    GIVEN[reply.credential.mac] = reply
+    sender = to_slurmd(c, reply.credential)
     flags, answer = sender.call("bcast-open", pb.BcastOpen(credential=reply.credential, node_name="node1",
                                                            path=str(c.work / "file"), mode=0o600))
     assert not flags & ERROR, answer

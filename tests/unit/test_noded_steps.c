@@ -51,7 +51,7 @@ static void fill_step(struct step_parts *s, uint32_t job, uint32_t step, unsigne
     s->cred.step = &s->step;
     s->cred.job = &s->jp.job;
     s->cred.has_expires_us = true;
-    s->cred.expires_us = now_us() + 60 * USEC_PER_SEC;
+    s->cred.expires_us = now_us() + 120 * USEC_PER_SEC;
     s->cred.cluster_name = "test";
     assert_true(pst__step_credential__get_packed_size(&s->cred) <= sizeof(s->packed));
     s->sc.has_credential = s->sc.has_mac = true;
