@@ -2,11 +2,13 @@
 
 Whoever may submit a job chooses what its step daemon opens and starts.  None of it may keep the daemon from being
 told to end, or keep others from the node."""
+import fcntl
 import os
 import signal
 import socket
 import subprocess
-import threading
+import sys
+import termios
 import time
 from pathlib import Path
 
@@ -57,10 +59,10 @@ def test_batch_fifo_without_other_end(c, option):
 def test_step_fifo_without_other_end(c, option):
     """A pattern of tasks is opened on the node."""
     fifo(c, "fifo.0")
-    step = c.popen("srun", option, c.work / "fifo.%t", "sleep", "600", stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    step = c.popen("srun", "-J", "attack", option, c.work / "fifo.%t", "sleep", "600", stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     wait_until(lambda: step_daemons(c), "the step's daemon is there")
     others_run(c)
-    job = c.run("squeue", "-h", "-o", "%A").out.strip()
+    job = c.run("squeue", "-h", "-n", "attack", "-o", "%A").out.strip()
     ends_soon(c, job)
     step.communicate(timeout=20)
     assert step.returncode != 0
@@ -95,15 +97,18 @@ def test_fifo_with_a_late_writer(c):
     assert c.out(job) == "from afar\n"
 
 
+def filled(fifo):
+    """A FIFO holds 64 KiB."""
+    return int.from_bytes(fcntl.ioctl(fifo, termios.FIONREAD, bytes(4)), sys.byteorder) >= 60 << 10
+
+
 def test_full_fifo(c):
     """Its reader reads nothing: the line that tells of the end must not wait in the step daemon."""
     name = fifo(c)
     reader = os.open(name, os.O_RDONLY | os.O_NONBLOCK)
     job = c.sbatch("-o", name, wrap="yes")
     c.wait_state(job, "RUNNING")
-    wait_until(lambda: len(os.read(reader, 1)) == 1 or True, "it writes")
-    wait_until(lambda: any(Path(f"/proc/{pid}/wchan").read_text().startswith("pipe_") for pid, command in
-                           processes_of(c.dir) if command == "yes") or True, "and waits")
+    wait_until(lambda: filled(reader), "it is full")
     ends_soon(c, job)
     os.close(reader)
 
@@ -129,7 +134,6 @@ def test_socket_and_directory(c):
 
 def test_lease(c):
     """A lease makes whoever opens the file wait for its holder, lease-break-time (45 s) long."""
-    import fcntl
     path = c.work / "leased"
     path.touch()
     with open(path) as held:
@@ -148,10 +152,10 @@ def test_task_prolog_that_does_not_end(c, body):
     """srun --task-prolog is a program of the user's; closing its output made the daemon wait without any limit."""
     prolog = c.script(body, "prolog.sh")
     prolog.chmod(0o755)
-    step = c.popen("srun", f"--task-prolog={prolog}", "true", stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    step = c.popen("srun", "-J", "attack", f"--task-prolog={prolog}", "true", stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     wait_until(lambda: any("sleep 600" in command for _, command in processes_of(c.dir)), "the prolog runs")
     others_run(c)
-    ends_soon(c, c.run("squeue", "-h", "-o", "%A").out.strip())
+    ends_soon(c, c.run("squeue", "-h", "-n", "attack", "-o", "%A").out.strip())
     step.communicate(timeout=20)
     assert step.returncode != 0
 
