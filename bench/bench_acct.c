@@ -77,6 +77,7 @@ static Pst__Transaction *make_submit(uint32_t n)
 {
     Pst__Transaction *tx = tx_new(T0 + n * 200);
     Pst__JobRecord *j = tx_job_put(tx, PST__EVENT_KIND__EV_JOB_SUBMIT);
+    struct digest script = { .bytes = { 1 } }, env = { .bytes = { 2 } };
 
     SET(j, job_id, n + 1);
     SET(j, db_id, n + 1);
@@ -90,8 +91,9 @@ static Pst__Transaction *make_submit(uint32_t n)
     SET(j, mem_per_cpu_mib, 2048);
     SET(j, time_limit_min, 60);
     SET(j, batch, true);
-    SET(j, script_hash, UINT64_C(0x123456789abcdef0) + n);
-    SET(j, env_hash, UINT64_C(0x223456789abcdef0));
+    memcpy(script.bytes + 8, &n, sizeof(n));
+    tx_digest(&script, &j->has_script_digest, &j->script_digest);
+    tx_digest(&env, &j->has_env_digest, &j->env_digest);
     j->user_name = tx_strdup("someuser");
     j->name = tx_strdup("train-model");
     j->account = tx_strdup("physics");

@@ -382,6 +382,8 @@ static Pst__JobRecord kept(const struct acct *a, const Pst__JobRecord *rec)
         own.std_in = own.std_out = own.std_err = NULL;
     own.has_script_hash = rec->has_script_hash && a->keep & ACCT_SCRIPT;
     own.has_env_hash = rec->has_env_hash && a->keep & ACCT_ENV;
+    own.has_script_digest = rec->has_script_digest && a->keep & ACCT_SCRIPT;
+    own.has_env_digest = rec->has_env_digest && a->keep & ACCT_ENV;
     return own;
 }
 

@@ -48,7 +48,6 @@ int admin_blob(struct admin *a, const struct admin_who *who, uid_t uid,
 {
     Pst__JobRecord *job = NULL;
     bool env = req->has_env && req->env, is_operator;
-    uint64_t hash;
     int r = load_job(a->db, req, &job);
 
     is_operator = who->root || am_admin_level(a->am, who->user) >= PST__ADMIN_LEVEL__ADMIN_OPERATOR;
@@ -56,12 +55,8 @@ int admin_blob(struct admin *a, const struct admin_who *who, uid_t uid,
                 : !job                            ? ESLURM_INVALID_JOB_ID
                 : !is_operator && job->uid != uid ? ESLURM_ACCESS_DENIED
                                                   : 0;
-    if (r == 0 && *ret_code == 0) {
-        hash =
-            env ? job->env_hash : job->script_hash; /* 0: it has none, or it was not to be kept */
-        if (hash)
-            r = blobs_get(a->db, env ? BLOB_ENV : BLOB_SCRIPT, hash, &reply->data.data,
-                          &reply->data.len);
+    if (r == 0 && *ret_code == 0) { /* it may name none, or what it names was not to be kept */
+        r = blobs_get(a->db, env ? BLOB_ENV : BLOB_SCRIPT, job, &reply->data.data, &reply->data.len);
         reply->has_data = r == 0 && reply->data.data;
     }
     if (job)

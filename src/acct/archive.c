@@ -27,7 +27,8 @@
 static const struct kind {
     const char *name, *table;
     unsigned columns;
-    const char *types; /* i number, b bytes */
+    const char *types; /* i number, b bytes, t text that is looked for */
+    const char *into;  /* of an older release: the table it is read into; NULL = its own */
 } kinds[] = {
     { "event", "events", 9, "ibiiibibb" },
     { "job", "jobs", 16, "iiiiiiiiiibbbbbb" },
@@ -38,8 +39,9 @@ static const struct kind {
     { "resv", "reservations", 7, "iiiiibb" },
     { "resv_usage", "usage_resv", 6, "iiiiii" },
     { "txn", "txns", 3, "iib" },
-    { "job_script", "blobs", 4, "iiib" },
-    { "job_env", "blobs", 4, "iiib" },
+    { "job_script", "contents", 4, "itib" },
+    { "job_env", "contents", 4, "itib" },
+    { "job_script", "blobs", 4, "iiib", "contents" }, /* its hashes become names */
 };
 enum {
     KIND_EVENT,
@@ -52,7 +54,8 @@ enum {
     KIND_RESV_USAGE,
     KIND_TXN,
     KIND_SCRIPT,
-    KIND_ENV
+    KIND_ENV,
+    KIND_OLD_BLOB
 };
 
 struct source {
@@ -432,7 +435,7 @@ static int read_value(FILE *f, struct sql_stmt *stmt, unsigned at, char type, ch
         sql_bind(stmt, at, number);
         return 0;
     }
-    if (c != 'b' || type != 'b' || fscanf(f, "%10zu", &len) != 1 || fgetc(f) != ':' ||
+    if (c != 'b' || type == 'i' || fscanf(f, "%10zu", &len) != 1 || fgetc(f) != ':' ||
         len > VALUE_MAX)
         return -EINVAL;
     free(*buf);
@@ -441,7 +444,11 @@ static int read_value(FILE *f, struct sql_stmt *stmt, unsigned at, char type, ch
         return -ENOMEM;
     if (fread(*buf, 1, len, f) != len)
         return -EINVAL;
-    sql_bind_blob(stmt, at, *buf, len);
+    (*buf)[len] = '\0';
+    if (type == 't')
+        sql_bind_text(stmt, at, *buf);
+    else
+        sql_bind_blob(stmt, at, *buf, len);
     return 0;
 }
 
@@ -449,7 +456,8 @@ static int load_rows(struct sql *db, FILE *f, const struct kind *kind, uint64_t 
 {
     _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
     char *bufs[COLUMNS_MAX] = { NULL }, text[128];
-    int r, n = snprintf(text, sizeof(text), "REPLACE INTO %s VALUES(", kind->table);
+    int r, n = snprintf(text, sizeof(text), "REPLACE INTO %s VALUES(",
+                        kind->into ? kind->into : kind->table);
 
     for (unsigned i = 0; i < kind->columns; i++)
         n += snprintf(text + n, sizeof(text) - (size_t)n, i ? ",?" : "?");

@@ -2,6 +2,8 @@
 #include "acct/blobs.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,78 +14,197 @@
 
 #define TOUCH_US (600 * USEC_PER_SEC) /* so exact is the age of a row */
 
-static bool names(const Pst__JobRecord *j, enum blob_kind kind, uint64_t hash)
+/* ---- names -------------------------------------------------------------------------------------- */
+
+static bool name_digest(struct blob_key *key, const uint8_t *bytes, size_t len)
 {
-    return kind == BLOB_SCRIPT ? j->has_script_hash && j->script_hash == hash
-                               : j->has_env_hash && j->env_hash == hash;
+    static const char hex[] = "0123456789abcdef";
+
+    for (size_t i = 0; len == DIGEST_SIZE && i < len; i++) {
+        key->name[2 * i] = hex[bytes[i] >> 4];
+        key->name[2 * i + 1] = hex[bytes[i] & 15];
+    }
+    return len == DIGEST_SIZE;
 }
 
-static bool wanted(const Pst__Transaction *tx, enum blob_kind kind, uint64_t hash, unsigned keep)
+static bool name_hash(struct blob_key *key, bool has, uint64_t hash)
 {
-    if (!(keep & (kind == BLOB_SCRIPT ? ACCT_SCRIPT : ACCT_ENV)))
+    if (!has || !hash)
+        return false;
+    (void)snprintf(key->name, sizeof(key->name), "%" PRId64, (int64_t)hash);
+    return true;
+}
+
+static bool job_names(const Pst__JobRecord *j, enum blob_kind kind, struct blob_key *key)
+{
+    bool script = kind == BLOB_SCRIPT;
+    const ProtobufCBinaryData *digest = script ? &j->script_digest : &j->env_digest;
+
+    *key = (struct blob_key){ .kind = (uint8_t)kind };
+    if (script ? j->has_script_digest : j->has_env_digest)
+        return name_digest(key, digest->data, digest->len);
+    return script ? name_hash(key, j->has_script_hash, j->script_hash)
+                  : name_hash(key, j->has_env_hash, j->env_hash);
+}
+
+static bool blob_names(const Pst__Blob *blob, enum blob_kind kind, struct blob_key *key)
+{
+    *key = (struct blob_key){ .kind = (uint8_t)kind };
+    return blob->has_digest ? name_digest(key, blob->digest.data, blob->digest.len)
+                            : name_hash(key, blob->has_hash, blob->hash);
+}
+
+static bool same_key(const struct blob_key *a, const struct blob_key *b)
+{
+    return a->kind == b->kind && strcmp(a->name, b->name) == 0;
+}
+
+/* ---- what is wanted ----------------------------------------------------------------------------- */
+
+static bool wanted(const Pst__Transaction *tx, const struct blob_key *key, unsigned keep)
+{
+    struct blob_key his;
+
+    if (!(keep & (key->kind == BLOB_SCRIPT ? ACCT_SCRIPT : ACCT_ENV)))
         return false;
     for (size_t i = 0; i < tx->n_events; i++)
         if (tx->events[i]->body_case == PST__EVENT__BODY_JOB_PUT &&
-            names(tx->events[i]->job_put, kind, hash))
+            job_names(tx->events[i]->job_put, (enum blob_kind)key->kind, &his) && same_key(&his, key))
             return true;
     return false;
 }
 
 bool acct_keeps_blob(const Pst__Transaction *tx, const Pst__Blob *blob, unsigned keep)
 {
-    return blob->data.len <= ACCT_BLOB_MAX &&
-           (wanted(tx, BLOB_SCRIPT, blob->hash, keep) || wanted(tx, BLOB_ENV, blob->hash, keep));
+    struct blob_key script, env;
+
+    return blob->data.len <= ACCT_BLOB_MAX && blob_names(blob, BLOB_SCRIPT, &script) &&
+           blob_names(blob, BLOB_ENV, &env) && (wanted(tx, &script, keep) || wanted(tx, &env, keep));
 }
 
-static void remember(struct blobs *b, enum blob_kind kind, uint64_t hash, int64_t time_us)
-{
-    size_t at = (size_t)(hash ^ kind) % BLOBS_SEEN;
+/* ---- rows --------------------------------------------------------------------------------------- */
 
-    b->seen[at].hash = hash;
-    b->seen[at].kind = kind;
+/* Where a key is remembered: any of its bytes will do, of a digest and of a number. */
+static size_t place_of(const struct blob_key *key)
+{
+    size_t at = key->kind;
+
+    for (const char *p = key->name; *p; p++)
+        at = at * 31 + (uint8_t)*p;
+    return at % BLOBS_SEEN;
+}
+
+static void remember(struct blobs *b, const struct blob_key *key, int64_t time_us)
+{
+    size_t at = place_of(key);
+
+    b->seen[at].key = *key;
     b->seen[at].used_us = time_us;
 }
 
-static int put(struct blobs *b, enum blob_kind kind, const Pst__Blob *blob, int64_t time_us)
+/* 1: there is a row, 0: there is none. */
+static int find_row(struct blobs *b, const struct blob_key *key)
 {
-    int r = b->put ? 0 : sql_prepare(b->db, "REPLACE INTO blobs VALUES(?,?,?,?)", &b->put);
+    int r = b->find ? 0 : sql_prepare(b->db, "SELECT 1 FROM contents WHERE kind=? AND name=?", &b->find);
 
     if (r < 0)
         return r;
-    if (blob->data.len > ACCT_BLOB_MAX) {
-        log_error("accounting: a %s of %zu bytes is not stored, %u are allowed",
-                  kind == BLOB_SCRIPT ? "script" : "job's environment", blob->data.len,
-                  ACCT_BLOB_MAX);
-        return 0;
-    }
-    sql_bind(b->put, 0, kind);
-    sql_bind(b->put, 1, (int64_t)blob->hash);
-    sql_bind(b->put, 2, time_us);
-    sql_bind_blob(b->put, 3, blob->data.data, blob->data.len);
-    remember(b, kind, blob->hash, time_us);
-    return sql_run(b->put);
+    sql_bind(b->find, 0, key->kind);
+    sql_bind_text(b->find, 1, key->name);
+    r = sql_step(b->find);
+    if (r > 0)
+        sql_reset(b->find);
+    return r;
 }
 
 /* Named once more: it grows old from now on. */
-static int touch(struct blobs *b, enum blob_kind kind, uint64_t hash, int64_t time_us)
+static int touch(struct blobs *b, const struct blob_key *key, int64_t time_us)
 {
-    size_t at = (size_t)(hash ^ kind) % BLOBS_SEEN;
+    size_t at = place_of(key);
     int r = 0;
 
-    if (b->seen[at].hash == hash && b->seen[at].kind == kind &&
-        time_us - b->seen[at].used_us < TOUCH_US)
+    if (same_key(&b->seen[at].key, key) && time_us - b->seen[at].used_us < TOUCH_US)
         return 0;
     if (!b->touch)
-        r = sql_prepare(b->db, "UPDATE blobs SET used_us=? WHERE kind=? AND hash=? AND used_us<?",
+        r = sql_prepare(b->db, "UPDATE contents SET used_us=? WHERE kind=? AND name=? AND used_us<?",
                         &b->touch);
     if (r < 0)
         return r;
     sql_bind(b->touch, 0, time_us);
-    sql_bind(b->touch, 1, kind);
-    sql_bind(b->touch, 2, (int64_t)hash);
+    sql_bind(b->touch, 1, key->kind);
+    sql_bind_text(b->touch, 2, key->name);
     sql_bind(b->touch, 3, time_us);
-    remember(b, kind, hash, time_us);
+    remember(b, key, time_us);
     return sql_run(b->touch);
+}
+
+/* Is it what its name says?  Of old names nobody can tell. */
+static int proves_name(const Pst__Blob *blob)
+{
+    struct digest own, named;
+    int r = 0;
+
+    if (!blob->has_digest)
+        return 1;
+    r = digest_of(blob->data.data, blob->data.len, &own);
+    return r < 0 ? r : digest_read(&named, blob->digest.data, blob->digest.len) && digest_equal(&own, &named);
+}
+
+static const char *kind_text(const struct blob_key *key)
+{
+    return key->kind == BLOB_SCRIPT ? "script" : "job's environment";
+}
+
+static int put(struct blobs *b, const struct blob_key *key, const Pst__Blob *blob, int64_t time_us)
+{
+    int r = find_row(b, key);
+
+    if (r != 0)
+        return r < 0 ? r : touch(b, key, time_us);
+    if (blob->data.len > ACCT_BLOB_MAX) {
+        log_error("accounting: a %s of %zu bytes is not stored, %u are allowed", kind_text(key),
+                  blob->data.len, ACCT_BLOB_MAX);
+        return 0;
+    }
+    r = proves_name(blob);
+    if (r == 0)
+        log_error("accounting: a %s is not stored, its name is not that of its bytes", kind_text(key));
+    if (r <= 0)
+        return r;
+    r = b->put ? 0 : sql_prepare(b->db, "REPLACE INTO contents VALUES(?,?,?,?)", &b->put);
+    if (r < 0)
+        return r;
+    sql_bind(b->put, 0, key->kind);
+    sql_bind_text(b->put, 1, key->name);
+    sql_bind(b->put, 2, time_us);
+    sql_bind_blob(b->put, 3, blob->data.data, blob->data.len);
+    remember(b, key, time_us);
+    return sql_run(b->put);
+}
+
+/* ---- transactions ------------------------------------------------------------------------------- */
+
+static int apply_put(struct blobs *b, const Pst__Transaction *tx, const Pst__Blob *blob, unsigned keep)
+{
+    struct blob_key key;
+    int r = 0;
+
+    for (enum blob_kind kind = BLOB_SCRIPT; r == 0 && kind <= BLOB_ENV; kind++)
+        if (blob_names(blob, kind, &key) && wanted(tx, &key, keep))
+            r = put(b, &key, blob, tx->time_us);
+    return r;
+}
+
+static int apply_job(struct blobs *b, const Pst__JobRecord *j, unsigned keep, int64_t time_us)
+{
+    struct blob_key key;
+    int r = 0;
+
+    if (keep & ACCT_SCRIPT && job_names(j, BLOB_SCRIPT, &key))
+        r = touch(b, &key, time_us);
+    if (r == 0 && keep & ACCT_ENV && job_names(j, BLOB_ENV, &key))
+        r = touch(b, &key, time_us);
+    return r;
 }
 
 int blobs_apply(struct blobs *b, const Pst__Transaction *tx, unsigned keep)
@@ -95,16 +216,10 @@ int blobs_apply(struct blobs *b, const Pst__Transaction *tx, unsigned keep)
     for (size_t i = 0; r == 0 && i < tx->n_events; i++) {
         const Pst__Event *ev = tx->events[i];
 
-        if (ev->body_case == PST__EVENT__BODY_BLOB_PUT) {
-            for (enum blob_kind kind = BLOB_SCRIPT; r == 0 && kind <= BLOB_ENV; kind++)
-                if (wanted(tx, kind, ev->blob_put->hash, keep))
-                    r = put(b, kind, ev->blob_put, tx->time_us);
-        } else if (ev->body_case == PST__EVENT__BODY_JOB_PUT) {
-            if (ev->job_put->has_script_hash && keep & ACCT_SCRIPT)
-                r = touch(b, BLOB_SCRIPT, ev->job_put->script_hash, tx->time_us);
-            if (r == 0 && ev->job_put->has_env_hash && keep & ACCT_ENV)
-                r = touch(b, BLOB_ENV, ev->job_put->env_hash, tx->time_us);
-        }
+        if (ev->body_case == PST__EVENT__BODY_BLOB_PUT)
+            r = apply_put(b, tx, ev->blob_put, keep);
+        else if (ev->body_case == PST__EVENT__BODY_JOB_PUT)
+            r = apply_job(b, ev->job_put, keep, tx->time_us);
     }
     return r;
 }
@@ -114,18 +229,22 @@ void blobs_forget(struct blobs *b)
     memset(b->seen, 0, sizeof(b->seen));
 }
 
-int blobs_get(struct sql *db, enum blob_kind kind, uint64_t hash, uint8_t **ret, size_t *ret_len)
+int blobs_get(struct sql *db, enum blob_kind kind, const Pst__JobRecord *job, uint8_t **ret, size_t *ret_len)
 {
     _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    struct blob_key key;
     const void *data;
-    int r = sql_prepare(db, "SELECT data FROM blobs WHERE kind=? AND hash=?", &stmt);
+    int r;
 
     *ret = NULL;
     *ret_len = 0;
+    if (!job_names(job, kind, &key))
+        return 0;
+    r = sql_prepare(db, "SELECT data FROM contents WHERE kind=? AND name=?", &stmt);
     if (r < 0)
         return r;
-    sql_bind(stmt, 0, kind);
-    sql_bind(stmt, 1, (int64_t)hash);
+    sql_bind(stmt, 0, key.kind);
+    sql_bind_text(stmt, 1, key.name);
     r = sql_step(stmt);
     if (r <= 0)
         return r;

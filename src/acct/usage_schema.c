@@ -58,6 +58,16 @@ static const char *const steps[] = {
     " hash $INT NOT NULL,"    /* JobRecord.script_hash, env_hash */
     " used_us $INT NOT NULL," /* submitted last */
     " data $BLOB NOT NULL, PRIMARY KEY(kind, hash))$ROWS;",
+
+    /* The first line makes a step that died in its middle go through again: a server keeps what was done. */
+    "CREATE TABLE IF NOT EXISTS blobs(kind $INT, hash $INT, used_us $INT, data $BLOB)$ROWS;"
+    "CREATE TABLE IF NOT EXISTS contents("
+    " kind $INT NOT NULL,"    /* enum blob_kind */
+    " name $KEY NOT NULL,"    /* a digest in hex; of old rows a hash in decimal */
+    " used_us $INT NOT NULL," /* submitted last */
+    " data $BLOB NOT NULL, PRIMARY KEY(kind, name))$ROWS;"
+    "REPLACE INTO contents SELECT kind, hash, used_us, data FROM blobs;"
+    "DROP TABLE blobs;",
 };
 
 const struct acct_schema acct_schema_usage = { "usage", ARRAY_SIZE(steps), steps };

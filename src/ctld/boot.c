@@ -9,8 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <xxhash.h>
-
 #include "base/cleanup.h"
 #include "base/daemonize.h"
 #include "base/log.h"

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "ctld/contents.h"
 #include "ctld/effects.h"
 #include "ctld/feed.h"
 #include "ctld/front.h"
@@ -61,6 +62,7 @@ void cmd_free(struct cmd *cmd)
         conn_unref(cmd->conn);
     if (cmd->kind == CMD_DECISIONS)
         decisions_msg_free(cmd->arg); /* left over at the end */
+    contents_free(cmd->contents, cmd->n_contents);
     free(cmd->caller);
     free(cmd->user_name);
     free(cmd->group_name);

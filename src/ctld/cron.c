@@ -10,14 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <xxhash.h>
-
 #include "base/cleanup.h"
 #include "base/cron.h"
 #include "base/log.h"
 #include "base/pbutil.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "ctld/contents.h"
 #include "ctld/depends.h"
 #include "ctld/het.h"
 #include "ctld/jobs.h"
@@ -186,26 +185,20 @@ struct change {
     char text[ERR_TEXT_MAX];
 };
 
-/* Everything that a job is made of: entries of equal keys are the same. */
-static uint64_t key_of(const Pst__CrontabJob *cj)
+/* Both jobs are made from the same.  Of an entry older than digests nobody can say that. */
+static bool same_entry(const Pst__CrontabEntry *old, const struct digest *name)
 {
-    Pst__CrontabJob bare = *cj;
-    _cleanup_free_ uint8_t *packed = NULL;
-    size_t len;
+    struct digest d;
 
-    bare.has_first_line = bare.has_last_line = false;
-    len = pst__crontab_job__get_packed_size(&bare);
-    packed = must(malloc(len ? len : 1));
-    (void)pst__crontab_job__pack(&bare, packed);
-    return XXH3_64bits(packed, len);
+    return old->has_digest && digest_read(&d, old->digest.data, old->digest.len) && digest_equal(&d, name);
 }
 
 /* The job of an equal entry of the old crontab, which is given to one new entry only. */
-static uint32_t kept_job(const struct change *ch, uint64_t key, size_t n)
+static uint32_t kept_job(const struct change *ch, const struct digest *name, size_t n)
 {
     for (size_t i = 0; ch->old && i < ch->old->n_entries; i++) {
         uint32_t id = ch->old->entries[i]->job_id;
-        bool taken = ch->old->entries[i]->key != key || !cluster_job(ch->ctld->cluster, id);
+        bool taken = !same_entry(ch->old->entries[i], name) || !cluster_job(ch->ctld->cluster, id);
 
         for (size_t k = 0; k < n && !taken; k++)
             taken = ch->entries[k].has_job_id && ch->entries[k].job_id == id;
@@ -218,6 +211,7 @@ static uint32_t kept_job(const struct change *ch, uint64_t key, size_t n)
 static int check_entry(struct change *ch, size_t i)
 {
     Pst__CrontabJob *cj = ch->req->jobs[i];
+    struct contents *made = &ch->cmd->contents[i];
     Pst__CrontabEntry *e = &ch->entries[i];
     struct err err = { .text = "" };
     struct cron_times t;
@@ -237,12 +231,13 @@ static int check_entry(struct change *ch, size_t i)
     }
     SET(e, first_line, cj->first_line);
     SET(e, last_line, cj->last_line);
-    SET(e, key, key_of(cj));
-    e->job_id = kept_job(ch, e->key, i);
+    e->has_digest = true; /* borrowed: the record is copied */
+    e->digest = (ProtobufCBinaryData){ .len = DIGEST_SIZE, .data = made->entry.bytes };
+    e->job_id = kept_job(ch, &made->entry, i);
     e->has_job_id = e->job_id != 0;
     if (e->job_id)
         return 0;
-    code = submit_cron_check(ch->ctld, ch->cmd, cj->submit, cj->spec, &ch->jobs[i], &err);
+    code = submit_cron_check(ch->ctld, ch->cmd, cj->submit, made, cj->spec, &ch->jobs[i], &err);
     if (code)
         (void)snprintf(ch->text, sizeof(ch->text), "line %u: %s", cj->last_line, err.text);
     return code;

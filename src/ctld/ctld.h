@@ -21,6 +21,7 @@
 
 #include "api.pb-c.h"
 
+struct contents;
 struct effects;
 struct views;
 struct schedthread;
@@ -56,6 +57,8 @@ struct cmd {
     int64_t deadline_mono_us; /* 0 = none */
     char *caller; /* name of the peer's user; owned, NULL = unknown here, or root or SlurmUser */
     char *user_name, *group_name; /* of a submission or change of partition; owned, NULL = unknown here */
+    struct contents *contents; /* of the jobs it brings, in their order; owned; NULL = not made yet */
+    size_t n_contents;
     uid_t uid;               /* in force: root may submit for others */
     gid_t gid;
     void (*fn)(void *arg);
@@ -88,9 +91,9 @@ struct ctld {
     struct schedthread *sched;
     struct acctthread *acct;
     struct blob_logged {
-        uint64_t hash;
+        struct digest name;
         int64_t time_us;
-    } blobs_logged[4096]; /* when, for accounting; by hash */
+    } blobs_logged[4096]; /* when, for accounting; by the first bytes of the name */
     struct jobcomp *jobcomp; /* NULL: no JobCompType */
     struct acctadmin *acct_admin;   /* the store is embedded ... */
     struct acctfollow *acct_follow; /* ... or slurmdbd's */

@@ -11,6 +11,7 @@
 #include "acctd/serve.h"
 #include "ctld/acctadmin.h"
 #include "ctld/acctthread.h"
+#include "ctld/contents.h"
 #include "ctld/private.h"
 #include "ctld/prioquery.h"
 #include "ctld/users.h"
@@ -84,8 +85,10 @@ static void to_core(struct front *f, struct conn *c, const struct frame *frame)
         return;
     }
     cmd = cmd_new(f, c, frame, msg);
-    if (!cmd) {
+    if (!cmd)
         protobuf_c_message_free_unpacked(msg, NULL);
+    if (!cmd || contents_of_request(msg, &cmd->contents, &cmd->n_contents) < 0) {
+        cmd_free(cmd);
         (void)conn_error(c, frame->op, frame->id, EPST_BUSY, NULL);
         return;
     }

@@ -43,7 +43,7 @@ static void put(void *ctx, const char *name, const char *value)
 /* COUNT, MAX, MIN and STEP were put into the submission's environment: its first variables. */
 static void array_env(const struct ctld *ctld, const Pst__JobRecord *r, struct program *p)
 {
-    const struct blob *env = r->has_env_hash ? cluster_blob(ctld->cluster, r->env_hash) : NULL;
+    const struct blob *env = cluster_env(ctld->cluster, r);
     const char *at = env ? (const char *)env->data : NULL, *end = at ? at + env->len : NULL;
     char num[16];
 

@@ -128,8 +128,8 @@ static void add_note(const struct jobcomp *jc, const struct cluster *c, const Ps
     note.job = &rec;
     if (began)
         SET(&note, began, true);
-    if (jc->send_script && j && j->rec->has_script_hash)
-        script = cluster_blob(c, j->rec->script_hash);
+    if (jc->send_script && j)
+        script = cluster_script(c, j->rec);
     if (script) {
         note.has_script = true;
         note.script.data = (uint8_t *)(uintptr_t)script->data; /* packing does not change it */

@@ -43,7 +43,7 @@ int submit_gres(const struct ctld *ctld, const Pst__JobRecord *r);
 /* Jobs of a crontab: check one as cmd's user would submit it (takes req->job), put it into a transaction, release
  * it. */
 struct submission;
-int submit_cron_check(struct ctld *ctld, struct cmd *cmd, Pst__SubmitRequest *req, const char *spec,
+int submit_cron_check(struct ctld *ctld, struct cmd *cmd, Pst__SubmitRequest *req, struct contents *contents, const char *spec,
                       struct submission **ret, struct err *err);
 void submit_cron_put(struct submission *s, Pst__Transaction *tx, uint32_t job_id);
 void submit_cron_free(struct submission *s);

@@ -136,8 +136,8 @@ void launch_batch(struct ctld *ctld, struct job *j, uint64_t lsn)
         prepare_others(ctld, j, lsn, 0); /* prologs.c comes back */
         return;
     }
-    script = cluster_blob(ctld->cluster, j->rec->script_hash);
-    env = cluster_blob(ctld->cluster, j->rec->env_hash);
+    script = cluster_script(ctld->cluster, j->rec);
+    env = cluster_env(ctld->cluster, j->rec);
     job_on_node(ctld, j, 0, &on);
     on.job = &rec;
     on.het_jobs = parts;

@@ -83,7 +83,7 @@ void op_query_script(struct ctld *ctld, struct cmd *cmd)
         core_error(ctld, cmd, ESLURM_ACCESS_DENIED, NULL);
         return;
     }
-    b = j->rec->has_script_hash ? cluster_blob(ctld->cluster, j->rec->script_hash) : NULL;
+    b = cluster_script(ctld->cluster, j->rec);
     if (!b) {
         core_error(ctld, cmd, ESLURM_JOB_SCRIPT_MISSING, NULL);
         return;

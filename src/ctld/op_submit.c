@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <xxhash.h>
-
 #include "acct/acct.h"
 #include "base/cleanup.h"
 #include "base/hostlist.h"
@@ -14,6 +12,7 @@
 #include "base/timefmt.h"
 #include "ctld/ctld.h"
 #include "ctld/acctthread.h"
+#include "ctld/contents.h"
 #include "ctld/cron.h"
 #include "ctld/depends.h"
 #include "ctld/feasible.h"
@@ -28,7 +27,6 @@
 #include "ctld/mcs.h"
 #include "ctld/policy.h"
 #include "ctld/resv.h"
-#include "ctld/rlimits.h"
 #include "ctld/wait.h"
 #include "model/array.h"
 #include "model/depend.h"
@@ -44,12 +42,12 @@
 #define BLOB_AGAIN_US (1800 * USEC_PER_SEC)
 
 #define F_ARGV 153     /* JobRecord.argv */
-#define F_RLIMITS 159
+#define F_RLIMITS 159 /* kept with the environment: alike in all submissions of a user */
 
 /* Fields of JobRecord that a submission may carry; all others are the controller's. */
 static bool client_field(uint32_t number)
 {
-    static const uint32_t own[] = { 151, 152 }; /* hashes: made here */
+    static const uint32_t own[] = { 151, 152 }; /* names of older records */
     static const uint32_t identity[] = { 9, 10, 11, 12, 13, 14, 16, 17, 18, 19, 20, 21, 38, 52, 57 };
 
     for (size_t i = 0; i < ARRAY_SIZE(own); i++)
@@ -81,6 +79,7 @@ struct submission {
     struct ctld *ctld;
     struct cmd *cmd;
     const Pst__SubmitRequest *req;
+    struct contents *contents;    /* the command's */
     bool hold;
     Pst__JobRecord *rec;          /* owned until handed over */
     struct partition *first;
@@ -586,6 +585,38 @@ static bool site_filters(struct submission *s)
     return code == 0 || fail(s, code);
 }
 
+/* What the cluster has under this name are these bytes. */
+static bool same_bytes(struct submission *s, const struct digest *name, const void *data, size_t len)
+{
+    const struct blob *b = cluster_blob(s->ctld->cluster, name);
+
+    if (!b || (b->len == len && memcmp(b->data, data, len) == 0))
+        return true;
+    (void)snprintf(s->text, sizeof(s->text), "the cluster holds something else under the name of this job's script "
+                                             "or environment");
+    return fail(s, SLURM_ERROR);
+}
+
+/* Script and environment are the leader's. */
+static bool check_contents(struct submission *s)
+{
+    struct contents *c = s->contents;
+    int r = 0;
+
+    if (s->het_offset)
+        return true;
+    if (jobsubmit_any(s->ctld->conf)) { /* a filter may have changed them */
+        contents_done(c);
+        r = contents_make(c, s->req, s->rec);
+    }
+    if (r == 0 && c->run)
+        r = contents_array(c, s->rec->array_tasks, s->array_count);
+    if (r < 0)
+        return fail(s, SLURM_ERROR);
+    return (!c->has_script || same_bytes(s, &c->script, s->req->script.data, s->req->script.len)) &&
+           same_bytes(s, &c->env_name, c->env.buf, c->env.len);
+}
+
 static bool check(struct submission *s)
 {
     s->rec->uid = s->cmd->uid;
@@ -593,85 +624,45 @@ static bool check(struct submission *s)
            (memory_of_gpus(s->rec), foresee_account(s), true) && check_reservation(s) && check_partitions(s) &&
            check_account(s) && check_label(s) &&
            default_time(s) && (default_memory(s), cpus_of_memory(s), true) && check_priority(s) && check_limits(s) &&
-           check_dependency(s, s->ctld->cluster->rec->next_job_id);
+           check_dependency(s, s->ctld->cluster->rec->next_job_id) && check_contents(s);
 }
 
 /* ---- the record --------------------------------------------------------------------------------- */
 
 /* The accounting store may have purged what has not been submitted for an hour or more, and its switch may
  * be new: what it shall keep is logged again now and then. */
-static bool log_again(struct ctld *ctld, uint64_t hash, int64_t time_us)
+static bool log_again(struct ctld *ctld, const struct digest *name, int64_t time_us)
 {
-    struct blob_logged *at = &ctld->blobs_logged[hash % ARRAY_SIZE(ctld->blobs_logged)];
+    struct blob_logged *at = &ctld->blobs_logged[digest_place(name) % ARRAY_SIZE(ctld->blobs_logged)];
 
     if (!(acctthread_keep(ctld->acct) & (ACCT_SCRIPT | ACCT_ENV)) ||
-        (at->hash == hash && time_us - at->time_us < BLOB_AGAIN_US))
+        (digest_equal(&at->name, name) && time_us - at->time_us < BLOB_AGAIN_US))
         return false;
-    *at = (struct blob_logged){ hash, time_us };
+    *at = (struct blob_logged){ *name, time_us };
     return true;
 }
 
-static uint64_t add_blob(struct ctld *ctld, Pst__Transaction *tx, const ProtobufCBinaryData *data)
+static void put_blob(struct ctld *ctld, Pst__Transaction *tx, const struct digest *name, const void *data, size_t len)
 {
-    uint64_t hash = XXH3_64bits(data->data, data->len);
-    bool again;
+    bool again = log_again(ctld, name, tx->time_us);
 
-    if (!hash)
-        hash = 1;
-    again = log_again(ctld, hash, tx->time_us);
-    if (again || !cluster_blob(ctld->cluster, hash))
-        tx_blob(tx, hash, data->data, data->len);
-    return hash;
+    if (again || !cluster_blob(ctld->cluster, name))
+        tx_blob(tx, name, data, len);
 }
 
-/* Limits are alike in all submissions of a user, so they are kept with the environment, as
- * SLURM_RLIMIT_<name>=<value>, and are taken out of it again at launch (rlimits.c). */
-static uint64_t add_environment(struct ctld *ctld, Pst__Transaction *tx, Pst__JobRecord *rec,
-                                const ProtobufCBinaryData *env)
+static void put_contents(struct submission *s, Pst__Transaction *tx)
 {
-    ProtobufCBinaryData all = { 0 };
-    uint64_t hash;
+    const struct contents *c = s->contents;
+    Pst__JobRecord *r = s->rec;
 
-    if (limits_join(rec, env, &all) < 0)
-        return 0;
-    hash = all.len ? add_blob(ctld, tx, &all) : 0;
-    free(all.data);
-    return hash;
-}
-
-/* The array's figures are the same for every task and are asked for at every start, when the record
- * has only the tasks that are left: they are kept with the environment, in place of an outer array's. */
-static uint64_t add_array_environment(struct submission *s, Pst__Transaction *tx)
-{
-    const ProtobufCBinaryData *env = &s->req->environment;
-    struct strbuf sb = STRBUF_INIT;
-    ProtobufCBinaryData all;
-    uint32_t first, last, step;
-    uint64_t hash;
-    size_t len;
-
-    for (size_t at = 0; at < env->len; at += len + 1) {
-        const char *entry = (const char *)env->data + at;
-
-        len = strnlen(entry, env->len - at);
-        if (strncmp(entry, "SLURM_ARRAY_", 12) != 0) {
-            strbuf_addn(&sb, entry, len);
-            strbuf_addc(&sb, '\0');
-        }
+    if (c->has_script) {
+        put_blob(s->ctld, tx, &c->script, s->req->script.data, s->req->script.len);
+        tx_digest(&c->script, &r->has_script_digest, &r->script_digest);
     }
-    array_bounds(s->rec->array_tasks, &first, &last, &step);
-    strbuf_addf(&sb, "SLURM_ARRAY_TASK_COUNT=%u", s->array_count);
-    strbuf_addc(&sb, '\0');
-    strbuf_addf(&sb, "SLURM_ARRAY_TASK_MAX=%u", last);
-    strbuf_addc(&sb, '\0');
-    strbuf_addf(&sb, "SLURM_ARRAY_TASK_MIN=%u", first);
-    strbuf_addc(&sb, '\0');
-    strbuf_addf(&sb, "SLURM_ARRAY_TASK_STEP=%u", step);
-    strbuf_addc(&sb, '\0');
-    all = (ProtobufCBinaryData){ .data = (uint8_t *)sb.buf, .len = sb.len };
-    hash = sb.failed ? 0 : add_environment(s->ctld, tx, s->rec, &all);
-    strbuf_done(&sb);
-    return hash;
+    if (c->env.len) {
+        put_blob(s->ctld, tx, &c->env_name, c->env.buf, c->env.len);
+        tx_digest(&c->env_name, &r->has_env_digest, &r->env_digest);
+    }
 }
 
 /* The name service lists a user's own group first. */
@@ -741,21 +732,12 @@ static void answer(struct submission *s, struct job *j, uint64_t lsn)
 /* Record, blobs and id of one component, or of a job that is none. */
 static void put_job(struct submission *s, Pst__Transaction *tx, uint32_t first)
 {
-    uint64_t env_hash = 0;
-
     fill_identity(s, first + s->het_offset);
     if (s->het_count)
         het_fill(s->rec, first, s->het_offset, s->het_count);
-    if (s->het_offset) {
-        (void)pb_clear(&s->rec->base, F_RLIMITS); /* script, environment and limits are the leader's */
-    } else {
-        if (s->req->has_script && s->req->script.len)
-            SET(s->rec, script_hash, add_blob(s->ctld, tx, &s->req->script));
-        env_hash = s->rec->array_tasks ? add_array_environment(s, tx)
-                                       : add_environment(s->ctld, tx, s->rec, &s->req->environment);
-    }
-    if (env_hash)
-        SET(s->rec, env_hash, env_hash);
+    if (!s->het_offset) /* script, environment and limits are the leader's */
+        put_contents(s, tx);
+    (void)pb_clear(&s->rec->base, F_RLIMITS); /* a field there is */
     lifecycle_new_run(s->ctld, tx, s->rec);
     tx_job_put_take(tx, PST__EVENT_KIND__EV_JOB_SUBMIT, TAKE_PTR(s->rec));
 }
@@ -905,6 +887,7 @@ void op_job_submit(struct ctld *ctld, struct cmd *cmd)
         core_error(ctld, cmd, EPST_BAD_REQUEST, "the submission describes no job");
         return;
     }
+    s.contents = cmd->contents;
     keep_client_fields(s.rec, cmd_is_admin(ctld, cmd));
     if (!submitter(&s)) {
         refuse(&s);
@@ -924,15 +907,15 @@ void op_job_submit(struct ctld *ctld, struct cmd *cmd)
 
 /* ---- crontabs ----------------------------------------------------------------------------------- */
 
-int submit_cron_check(struct ctld *ctld, struct cmd *cmd, Pst__SubmitRequest *req, const char *spec,
-                      struct submission **ret, struct err *err)
+int submit_cron_check(struct ctld *ctld, struct cmd *cmd, Pst__SubmitRequest *req, struct contents *contents,
+                      const char *spec, struct submission **ret, struct err *err)
 {
     struct submission *s = calloc(1, sizeof(*s));
     int64_t next_us;
 
     if (!s)
         return SLURM_ERROR;
-    *s = (struct submission){ .ctld = ctld, .cmd = cmd, .req = req, .hold = req->has_hold && req->hold };
+    *s = (struct submission){ .ctld = ctld, .cmd = cmd, .req = req, .contents = contents, .hold = req->has_hold && req->hold };
     s->rec = TAKE_PTR(req->job);
     keep_client_fields(s->rec, cmd_is_admin(ctld, cmd));
     SET(s->rec, batch, true);

@@ -20,28 +20,15 @@ void limits_done(Pst__JobRecord *rec)
     rec->n_rlimits = 0;
 }
 
-int limits_join(Pst__JobRecord *rec, const ProtobufCBinaryData *env, ProtobufCBinaryData *ret_all)
+void limits_add(const Pst__JobRecord *rec, struct strbuf *env)
 {
-    struct strbuf sb = STRBUF_INIT;
-    char *text;
-    size_t len;
-    int r;
-
     for (size_t i = 0; i < rec->n_rlimits; i++) {
         if (!rec->rlimits[i]->name || strchr(rec->rlimits[i]->name, '='))
             continue;
-        strbuf_addf(&sb, "%s%s=%llu", prefix, rec->rlimits[i]->name,
+        strbuf_addf(env, "%s%s=%llu", prefix, rec->rlimits[i]->name,
                     (unsigned long long)rec->rlimits[i]->soft);
-        strbuf_addn(&sb, "", 1);
+        strbuf_addn(env, "", 1);
     }
-    strbuf_addn(&sb, env->data, env->len);
-    len = sb.len;
-    r = strbuf_detach(&sb, &text);
-    if (r < 0)
-        return r;
-    *ret_all = (ProtobufCBinaryData){ .len = len, .data = (uint8_t *)text };
-    limits_done(rec);
-    return 0;
 }
 
 /* "NAME=VALUE" of one entry; false when it is none of ours. */

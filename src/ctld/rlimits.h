@@ -6,11 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/strbuf.h"
+
 #include "job.pb-c.h"
 
-/* env (NUL-separated) preceded by SLURM_RLIMIT_<name>=<value> for each of rec's limits, which are removed from rec.
- * The caller frees ret_all->data.  Errors: -ENOMEM (rec unchanged). */
-int limits_join(Pst__JobRecord *rec, const ProtobufCBinaryData *env, ProtobufCBinaryData *ret_all);
+/* SLURM_RLIMIT_<name>=<value> and a NUL for each of rec's limits: an environment begins with them. */
+void limits_add(const Pst__JobRecord *rec, struct strbuf *env);
 /* The other way: fills rec's limits (free with limits_done()), *ret_env points at the rest within data. */
 void limits_split(const uint8_t *data, size_t len, Pst__JobRecord *rec, ProtobufCBinaryData *ret_env);
-void limits_done(Pst__JobRecord *rec);
+void limits_done(Pst__JobRecord *rec); /* rec has none then */

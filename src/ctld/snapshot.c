@@ -84,19 +84,16 @@ static int put_table(struct work *w, enum view_kind kind, const ProtobufCMessage
 
 static int put_blob(struct work *w, struct idmap *seen, struct blob *b)
 {
-    Pst__Blob rec = PST__BLOB__INIT;
+    Pst__Blob rec;
     Pst__Event ev = PST__EVENT__INIT;
     int r;
 
-    if (!b || idmap_get(seen, b->hash))
+    if (!b || idmap_get(seen, (uintptr_t)b)) /* the model has one of a name; one said twice is one */
         return 0;
-    r = idmap_put(seen, b->hash, b);
+    r = idmap_put(seen, (uintptr_t)b, b);
     if (r < 0)
         return r;
-    rec.has_hash = 1;
-    rec.hash = b->hash;
-    rec.has_data = 1;
-    rec.data = (ProtobufCBinaryData){ .len = b->len, .data = b->data };
+    blob_record(b, &rec);
     ev.body_case = PST__EVENT__BODY_BLOB_PUT;
     ev.blob_put = &rec;
     return put_event(w, &ev);

@@ -298,8 +298,8 @@ static struct vrec *encode_job(const struct cluster *c, const struct job *j)
     r->state = job_state(j->rec);
     r->flags = j->rec->state_flags;
     r->uid = j->rec->uid;
-    r->script = j->rec->has_script_hash ? blob_hold(cluster_blob(c, j->rec->script_hash)) : NULL;
-    r->env = j->rec->has_env_hash ? blob_hold(cluster_blob(c, j->rec->env_hash)) : NULL;
+    r->script = blob_hold(cluster_script(c, j->rec));
+    r->env = blob_hold(cluster_env(c, j->rec));
     return r;
 }
 

@@ -23,7 +23,7 @@ static const struct flag {
     { "AuditRPCs", { NULL } },
     { "DB_QUERY", { "" } },
     { "DB_ARCHIVE", { "DELETE FROM" } },
-    { "DB_JOB", { "jobs", "blobs", "suspensions" } },
+    { "DB_JOB", { "jobs", "contents", "suspensions" } },
     { "DB_STEP", { "steps" } },
     { "DB_EVENT", { "events", " nodes" } },
     { "DB_RESERVATION", { "reservations", "usage_resv" } },

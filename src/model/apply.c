@@ -5,7 +5,6 @@
 #include "model/cluster.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -241,58 +240,6 @@ static void job_detach(struct cluster *c, struct job *j)
         active_unlink(c, j);
 }
 
-/* ---- blobs -------------------------------------------------------------------------------------- */
-
-static void blob_ref(struct cluster *c, uint64_t hash, uint32_t uid, int delta)
-{
-    struct blob *b = cluster_blob(c, hash);
-
-    if (!b || (delta < 0 && !b->refs))
-        return; /* the job was there before the blob: only in a log put together by hand */
-    if (b->refs == 0) {
-        b->payer = uid;
-        payers_add(c, uid, payers_cost(b->len));
-    }
-    b->refs += (uint32_t)delta;
-    if (b->refs == 0) {
-        payers_sub(c, b->payer, payers_cost(b->len));
-        (void)idmap_remove(&c->blobs, hash);
-        blob_drop(b);
-    }
-}
-
-static void job_blobs(struct cluster *c, const Pst__JobRecord *r, int delta)
-{
-    if (r->has_script_hash)
-        blob_ref(c, r->script_hash, r->uid, delta);
-    if (r->has_env_hash)
-        blob_ref(c, r->env_hash, r->uid, delta);
-}
-
-static int apply_blob(struct cluster *c, const Pst__Blob *rec, struct err *err)
-{
-    struct blob *b;
-
-    if (!rec->hash || rec->hash == UINT64_MAX)
-        return err_set(err, -EUCLEAN, "a blob without a usable hash");
-    if (cluster_blob(c, rec->hash))
-        return 0;
-    b = malloc(sizeof(*b) + rec->data.len);
-    if (!b)
-        return -ENOMEM;
-    b->hash = rec->hash;
-    b->refs = 0;
-    atomic_init(&b->holders, 1);
-    b->len = rec->data.len;
-    if (b->len)
-        memcpy(b->data, rec->data.data, b->len);
-    if (idmap_put(&c->blobs, b->hash, b) < 0) {
-        free(b);
-        return -ENOMEM;
-    }
-    return 0;
-}
-
 /* ---- jobs --------------------------------------------------------------------------------------- */
 
 static int array_add(struct cluster *c, const Pst__JobRecord *r)
@@ -378,7 +325,7 @@ static int apply_job_put(struct cluster *c, const Pst__JobRecord *rec, Pst__Even
         model_job_free(j);
         return -ENOMEM;
     }
-    job_blobs(c, j->rec, +1);
+    model_job_blobs(c, j->rec, +1);
     j->payer = rec->uid;
     j->cost = payers_cost(protobuf_c_message_get_packed_size(&rec->base));
     payers_add(c, j->payer, j->cost);
@@ -408,16 +355,16 @@ static int merge_and_clear(ProtobufCMessage *dst, const ProtobufCMessage *set, s
     return r;
 }
 
-/* What the record names elsewhere follows the record. */
-static int job_names_changed(struct cluster *c, const struct job *j, const Pst__JobRecord *old)
+/* What the record names elsewhere follows the record.  Its old names of blobs; NULL: they are the same. */
+static int job_names_changed(struct cluster *c, const struct job *j, const Pst__JobRecord *old,
+                             const struct blob_names *blobs)
 {
     bool moved = old->has_array_job_id != j->rec->has_array_job_id ||
                  (old->has_array_job_id && old->array_job_id != j->rec->array_job_id);
 
-    if (old->has_script_hash != j->rec->has_script_hash || old->script_hash != j->rec->script_hash ||
-        old->has_env_hash != j->rec->has_env_hash || old->env_hash != j->rec->env_hash) {
-        job_blobs(c, j->rec, +1); /* before the old ones go: they may be the same */
-        job_blobs(c, old, -1);
+    if (blobs) {
+        model_job_blobs(c, j->rec, +1); /* before the old ones go: they may be the same */
+        model_blob_refs(c, blobs, j->rec->uid, -1);
     }
     if (!moved)
         return 0;
@@ -425,10 +372,20 @@ static int job_names_changed(struct cluster *c, const struct job *j, const Pst__
     return array_add(c, j->rec);
 }
 
+static bool names_blobs(const Pst__JobPatch *p)
+{
+    const Pst__JobRecord *set = p->set;
+
+    return p->n_clear || (set && (set->has_script_digest || set->has_env_digest || set->has_script_hash ||
+                                  set->has_env_hash));
+}
+
 static int apply_job_patch(struct cluster *c, const Pst__JobPatch *p, Pst__EventKind kind,
                            struct err *err)
 {
     struct job *j = cluster_job(c, p->job_id);
+    bool renamed = names_blobs(p);
+    struct blob_names blobs;
     Pst__JobRecord old;
     int r;
 
@@ -441,12 +398,14 @@ static int apply_job_patch(struct cluster *c, const Pst__JobPatch *p, Pst__Event
     job_detach(c, j);
     if ((p->set && (p->set->name || p->set->has_uid)) || clears(p->n_clear, p->clear, 9))
         model_unname(c, j);
+    if (renamed)
+        model_blob_names(j->rec, &blobs);
     old = *j->rec; /* shallow: of it, only numbers are read afterwards */
     r = merge_and_clear(&j->rec->base, p->set ? &p->set->base : NULL, p->n_clear, p->clear);
     if (r >= 0 && p->array_take)
         r = array_take(&j->rec->array_tasks, p->array_take);
     if (r >= 0)
-        r = job_names_changed(c, j, &old);
+        r = job_names_changed(c, j, &old, renamed ? &blobs : NULL);
     job_attach(c, j);
     if (r >= 0)
         r = model_name(c, j);
@@ -469,7 +428,7 @@ static int apply_job_purge(struct cluster *c, uint32_t job_id, struct err *err)
         done_unlink(c, j);
     model_unname(c, j);
     array_remove(c, j->rec);
-    job_blobs(c, j->rec, -1);
+    model_job_blobs(c, j->rec, -1);
     payers_sub(c, j->payer, j->cost);
     (void)idmap_remove(&c->jobs, job_id);
     model_job_free(j);
@@ -741,7 +700,7 @@ static int apply_event(struct cluster *c, const Pst__Event *ev, struct err *err)
     case PST__EVENT__BODY_PART_REMOVE:
         return apply_part_remove(c, ev->part_remove, err);
     case PST__EVENT__BODY_BLOB_PUT:
-        return apply_blob(c, ev->blob_put, err);
+        return model_blob_put(c, ev->blob_put, err);
     case PST__EVENT__BODY_CLUSTER_SET:
         model_usage_cluster(c, ev->cluster_set);
         return pb_merge(&c->rec->base, &ev->cluster_set->base);

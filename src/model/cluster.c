@@ -3,7 +3,6 @@
 #include "model/cluster.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,20 +83,6 @@ void model_partition_free(struct partition *p)
     free(p);
 }
 
-struct blob *blob_hold(struct blob *b)
-{
-    if (b)
-        atomic_fetch_add_explicit(&b->holders, 1, memory_order_relaxed);
-    return b;
-}
-
-struct blob *blob_drop(struct blob *b)
-{
-    if (b && atomic_fetch_sub_explicit(&b->holders, 1, memory_order_acq_rel) == 1)
-        free(b);
-    return NULL;
-}
-
 struct cluster *cluster_free(struct cluster *c)
 {
     void *v;
@@ -110,12 +95,10 @@ struct cluster *cluster_free(struct cluster *c)
         free(v);
     for (size_t pos = 0; (v = idmap_next(&c->named, &pos));)
         free(v);
-    for (size_t pos = 0; (v = idmap_next(&c->blobs, &pos));)
-        blob_drop(v);
     idmap_done(&c->jobs);
     idmap_done(&c->arrays);
     idmap_done(&c->named);
-    idmap_done(&c->blobs);
+    model_blobs_free(c);
     idmap_done(&c->paid);
     model_kept_free(c);
     model_charge_free(c);
@@ -168,11 +151,6 @@ struct partition *cluster_default_partition(const struct cluster *c)
         if (c->parts[i]->rec->has_is_default && c->parts[i]->rec->is_default)
             return c->parts[i];
     return NULL;
-}
-
-struct blob *cluster_blob(const struct cluster *c, uint64_t hash)
-{
-    return hash ? idmap_get(&c->blobs, hash) : NULL;
 }
 
 size_t cluster_array_jobs(const struct cluster *c, uint32_t array_job_id, const uint32_t **ret_ids)
@@ -241,9 +219,7 @@ uint64_t cluster_hash(const struct cluster *c)
             h += model_record_hash(&c->nodes[i]->rec->base, 4);
     for (size_t i = 0; i < c->nparts; i++)
         h += model_record_hash(&c->parts[i]->rec->base, 5);
-    for (size_t pos = 0; (v = idmap_next(&c->blobs, &pos));)
-        h += ((struct blob *)v)->hash;
-    return h + model_kept_hash(c);
+    return h + model_blobs_hash(c) + model_kept_hash(c);
 }
 
 static int dump_event(Pst__Event *ev, cluster_dump_fn *fn, void *ctx)
@@ -253,30 +229,6 @@ static int dump_event(Pst__Event *ev, cluster_dump_fn *fn, void *ctx)
     tx.events = &ev;
     tx.n_events = 1;
     return fn(ctx, &tx);
-}
-
-static int dump_blobs(const struct cluster *c, cluster_dump_fn *fn, void *ctx)
-{
-    void *v;
-
-    for (size_t pos = 0; (v = idmap_next(&c->blobs, &pos));) {
-        struct blob *b = v;
-        Pst__Blob rec = PST__BLOB__INIT;
-        Pst__Event ev = PST__EVENT__INIT;
-        int r;
-
-        rec.has_hash = true;
-        rec.hash = b->hash;
-        rec.has_data = true;
-        rec.data.data = b->data;
-        rec.data.len = b->len;
-        ev.body_case = PST__EVENT__BODY_BLOB_PUT;
-        ev.blob_put = &rec;
-        r = dump_event(&ev, fn, ctx);
-        if (r < 0)
-            return r;
-    }
-    return 0;
 }
 
 static int dump_job(const struct job *j, cluster_dump_fn *fn, void *ctx)
@@ -314,7 +266,7 @@ int cluster_dump(const struct cluster *c, cluster_dump_fn *fn, void *ctx)
     ev.cluster_set = c->rec;
     r = dump_event(&ev, fn, ctx);
     if (r >= 0)
-        r = dump_blobs(c, fn, ctx);
+        r = model_blobs_dump(c, fn, ctx);
     for (uint32_t i = 0; r >= 0 && i < c->nnodes; i++) {
         if (!c->nodes[i])
             continue;

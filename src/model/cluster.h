@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/bitmap.h"
+#include "base/digest.h"
 #include "base/err.h"
 #include "model/assoc.h"
 #include "model/idmap.h"
@@ -100,7 +101,9 @@ struct partition {
 
 /* Immutable bytes.  The model and everyone who keeps a pointer beyond the next apply hold it. */
 struct blob {
-    uint64_t hash;
+    struct digest digest;     /* its name */
+    uint64_t old_hash;        /* its name in place of that, when it is older than digests; else 0 */
+    struct blob *next;        /* of the same place in cluster.blobs */
     uint32_t refs;            /* jobs that name it; the model's own business, as is ... */
     uint32_t payer;           /* ... the user whose job named it first; see payers.h */
     _Atomic uint32_t holders; /* any thread, by blob_hold() and blob_drop() */
@@ -109,6 +112,7 @@ struct blob {
 };
 struct blob *blob_hold(struct blob *b); /* NULL gives NULL */
 struct blob *blob_drop(struct blob *b); /* always NULL */
+void blob_record(const struct blob *b, Pst__Blob *ret); /* as an event says it; borrows of b */
 
 /* Triggers, crontabs, accounting records, reservations: see kept.h. */
 enum kept_kind { KEPT_TRIGGER, KEPT_CRONTAB, KEPT_ACCT, KEPT_USAGE, KEPT_RESV, KEPT_KINDS };
@@ -139,7 +143,8 @@ struct cluster {
     struct idmap jobs;          /* id -> struct job */
     struct idmap arrays;        /* array_job_id -> struct idset of job ids */
     struct idmap named;         /* user and name -> struct job_chain */
-    struct idmap blobs;         /* hash -> struct blob */
+    struct idmap blobs;         /* first bytes of a digest -> struct blob, a chain */
+    struct idmap old_blobs;     /* Blob.hash -> struct blob */
     struct idmap paid;          /* user -> bytes; see payers.h */
     struct idmap kept[KEPT_KINDS]; /* id + 1 -> struct kept */
     struct node **nodes;        /* by node id; NULL = free id */
@@ -174,7 +179,10 @@ struct node *cluster_node(const struct cluster *c, uint32_t node_id);
 struct node *cluster_node_named(const struct cluster *c, const char *name);
 struct partition *cluster_partition(const struct cluster *c, const char *name);
 struct partition *cluster_default_partition(const struct cluster *c);
-struct blob *cluster_blob(const struct cluster *c, uint64_t hash);
+struct blob *cluster_blob(const struct cluster *c, const struct digest *name);
+/* What a job names; NULL: nothing, or it is not there. */
+struct blob *cluster_script(const struct cluster *c, const Pst__JobRecord *r);
+struct blob *cluster_env(const struct cluster *c, const Pst__JobRecord *r);
 /* Ids of the jobs of an array, the array record included; *ret_ids borrowed. */
 size_t cluster_array_jobs(const struct cluster *c, uint32_t array_job_id, const uint32_t **ret_ids);
 struct array_tally cluster_array_tally(const struct cluster *c, uint32_t array_job_id); /* O(1) */

@@ -14,6 +14,24 @@ void model_tally(struct cluster *c, const Pst__JobRecord *r, bool add);
 int model_name(struct cluster *c, struct job *j); /* after a change; -ENOMEM */
 void model_unname(struct cluster *c, struct job *j);
 
+/* blob.c */
+struct blob_name {
+    bool has_digest;
+    struct digest digest;
+    uint64_t old_hash; /* without a digest; 0 = none */
+};
+struct blob_names {
+    struct blob_name script, env;
+};
+int model_blob_put(struct cluster *c, const Pst__Blob *rec, struct err *err);
+void model_blob_names(const Pst__JobRecord *r, struct blob_names *ret);
+/* uid: whose job it is that names them. */
+void model_blob_refs(struct cluster *c, const struct blob_names *n, uint32_t uid, int delta);
+void model_job_blobs(struct cluster *c, const Pst__JobRecord *r, int delta);
+void model_blobs_free(struct cluster *c);
+uint64_t model_blobs_hash(const struct cluster *c);
+int model_blobs_dump(const struct cluster *c, cluster_dump_fn *fn, void *ctx);
+
 void model_step_free(struct step *s);
 void model_job_free(struct job *j);
 void model_node_free(struct node *n);

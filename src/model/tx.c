@@ -190,11 +190,22 @@ Pst__ClusterRecord *tx_cluster(Pst__Transaction *tx)
     return rec;
 }
 
-void tx_blob(Pst__Transaction *tx, uint64_t hash, const void *data, size_t len)
+void tx_digest(const struct digest *name, protobuf_c_boolean *has, ProtobufCBinaryData *field)
+{
+    uint8_t *bytes = must(malloc(DIGEST_SIZE));
+
+    memcpy(bytes, name->bytes, DIGEST_SIZE);
+    if (*has)
+        free(field->data);
+    *has = true;
+    *field = (ProtobufCBinaryData){ .len = DIGEST_SIZE, .data = bytes };
+}
+
+void tx_blob(Pst__Transaction *tx, const struct digest *name, const void *data, size_t len)
 {
     Pst__Blob *b = NEW(Pst__Blob, pst__blob__init);
 
-    SET(b, hash, hash);
+    tx_digest(name, &b->has_digest, &b->digest);
     b->has_data = 1;
     b->data.data = must(malloc(len ? len : 1));
     b->data.len = len;

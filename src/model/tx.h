@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/digest.h"
+
 #include "event.pb-c.h"
 
 /* Give a field of a message a value; each argument is evaluated once. */
@@ -39,7 +41,7 @@ Pst__PartitionRecord *tx_part_put(Pst__Transaction *tx, Pst__EventKind kind);
 Pst__PartitionRecord *tx_part_patch(Pst__Transaction *tx, Pst__EventKind kind, const char *name);
 void tx_part_remove(Pst__Transaction *tx, const char *name);
 Pst__ClusterRecord *tx_cluster(Pst__Transaction *tx);
-void tx_blob(Pst__Transaction *tx, uint64_t hash, const void *data, size_t len);
+void tx_blob(Pst__Transaction *tx, const struct digest *name, const void *data, size_t len); /* copies */
 void tx_trigger_put(Pst__Transaction *tx, Pst__EventKind kind, const Pst__TriggerRecord *rec); /* copies */
 void tx_trigger_remove(Pst__Transaction *tx, Pst__EventKind kind, uint32_t trigger_id);
 void tx_crontab_put(Pst__Transaction *tx, Pst__EventKind kind, const Pst__CrontabRecord *rec); /* copies */
@@ -52,6 +54,9 @@ void tx_resv_put(Pst__Transaction *tx, Pst__EventKind kind, const Pst__Reservati
 void tx_resv_remove(Pst__Transaction *tx, Pst__EventKind kind, uint32_t resv_id);
 /* Make a field absent, with the patch made last. */
 void tx_clear(Pst__Transaction *tx, uint32_t field_number);
+
+/* Give a field of bytes of a record whose fields are malloc'd a digest; frees what was there. */
+void tx_digest(const struct digest *name, protobuf_c_boolean *has, ProtobufCBinaryData *field);
 
 /* strdup that ends the process when memory is gone; NULL gives NULL. */
 char *tx_strdup(const char *text);

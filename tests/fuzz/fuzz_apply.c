@@ -55,12 +55,14 @@ static Pst__Alloc *two_nodes(void)
 /* Jobs 1 (pending), 2 (running, with a step), 3 (ended) and array 4 with task 5. */
 static void put_jobs(Pst__Transaction *tx)
 {
-    tx_blob(tx, 77, "script", 6);
+    struct digest name = { .bytes = { 77 } };
+
+    tx_blob(tx, &name, "script", 6);
     for (uint32_t id = 1; id <= 5; id++) {
         Pst__JobRecord *r = tx_job_put(tx, PST__EVENT_KIND__EV_JOB_SUBMIT);
 
         SET(r, job_id, id);
-        SET(r, script_hash, 77);
+        tx_digest(&name, &r->has_script_digest, &r->script_digest);
         SET(r, state,
             id == 2   ? JOB_STATE(RUNNING)
             : id == 3 ? JOB_STATE(FAILED)

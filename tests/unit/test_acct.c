@@ -1,6 +1,7 @@
 /* test_acct.c - the accounting store: what becomes of jobs, arrays, requeues and steps; crashes,
  * failures, and the schema */
 #include "acct_util.h"
+#include "blob_util.h"
 
 #include <signal.h>
 #include <sqlite3.h>
@@ -91,7 +92,7 @@ static void test_unknown_is_skipped(void **state)
     put_batch_step(tx, 8, 1);
     end_step(tx, 8, 0, STEP_IS(COMPLETED));
     (void)tx_node_patch(tx, EV(NODE_STATE), 1);
-    tx_blob(tx, 5, "x", 1);
+    blob_n(tx, 5, "x", 1);
     feed(w, tx);
     tx = submit(7, 3, 0);
     end_step(tx, 7, 4, STEP_IS(COMPLETED)); /* a step that never was */

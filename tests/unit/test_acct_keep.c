@@ -4,9 +4,41 @@
 #include <time.h>
 
 #include "acct/blobs.h"
+#include "blob_util.h"
 
-#define SCRIPT UINT64_C(0xfedcba9876543210) /* does not fit a signed number */
-#define ENV UINT64_C(77)
+#define SCRIPT "#!/bin/sh\nexit 3\n"
+#define ENV "A=1\0B=2"
+#define OLD_SCRIPT UINT64_C(0xfedcba9876543210) /* does not fit a signed number */
+#define OLD_ENV UINT64_C(77)
+
+static struct digest digest_text(const void *data, size_t len)
+{
+    struct digest d;
+
+    assert_int_equal(digest_of(data, len, &d), 0);
+    return d;
+}
+
+static void put_blob(Pst__Transaction *tx, const void *data, size_t len)
+{
+    struct digest d = digest_text(data, len);
+
+    tx_blob(tx, &d, data, len);
+}
+
+static void name_script(Pst__JobRecord *j, const void *data, size_t len)
+{
+    struct digest d = digest_text(data, len);
+
+    tx_digest(&d, &j->has_script_digest, &j->script_digest);
+}
+
+static void name_env(Pst__JobRecord *j, const void *data, size_t len)
+{
+    struct digest d = digest_text(data, len);
+
+    tx_digest(&d, &j->has_env_digest, &j->env_digest);
+}
 
 static void open_with(struct world *w, unsigned keep)
 {
@@ -22,12 +54,12 @@ static Pst__Transaction *rich_job(uint32_t id, int64_t at, bool blobs)
     Pst__JobRecord *j;
 
     if (blobs) {
-        tx_blob(tx, SCRIPT, "#!/bin/sh\nexit 3\n", 17);
-        tx_blob(tx, ENV, "A=1\0B=2", 8);
+        put_blob(tx, SCRIPT, 17);
+        put_blob(tx, ENV, 8);
     }
     j = put_job(tx, id, id, "job");
-    SET(j, script_hash, SCRIPT);
-    SET(j, env_hash, ENV);
+    name_script(j, SCRIPT, 17);
+    name_env(j, ENV, 8);
     (void)pb_set_str(&j->comment, "c");
     (void)pb_set_str(&j->extra, "e");
     (void)pb_set_str(&j->std_out, "/out");
@@ -35,15 +67,37 @@ static Pst__Transaction *rich_job(uint32_t id, int64_t at, bool blobs)
     return tx;
 }
 
-static char *text_of(struct world *w, enum blob_kind kind, uint64_t hash, size_t *ret_len)
+static char *text_of(struct world *w, enum blob_kind kind, const Pst__JobRecord *job, size_t *ret_len)
 {
     struct sql *db;
     uint8_t *data;
 
     assert_int_equal(acct_db_open_reader(w->db, &db, NULL), 0);
-    assert_int_equal(blobs_get(db, kind, hash, &data, ret_len), 0);
+    assert_int_equal(blobs_get(db, kind, job, &data, ret_len), 0);
     assert_null(sql_close(db));
     return (char *)data;
+}
+
+static void same_text(struct world *w, enum blob_kind kind, const Pst__JobRecord *job, const char *want, size_t want_len)
+{
+    size_t len;
+    char *text = text_of(w, kind, job, &len);
+
+    assert_int_equal(len, want_len);
+    if (want)
+        assert_memory_equal(text, want, len);
+    else
+        assert_null(text);
+    free(text);
+}
+
+/* What rich_job() names; freed by tx_free(). */
+static const Pst__JobRecord *rich(Pst__Transaction *tx)
+{
+    for (size_t i = 0; i < tx->n_events; i++)
+        if (tx->events[i]->body_case == PST__EVENT__BODY_JOB_PUT)
+            return tx->events[i]->job_put;
+    return NULL;
 }
 
 static void test_kept(void **state)
@@ -84,7 +138,7 @@ static void test_kept(void **state)
             assert_string_equal(j->extra ? j->extra : "", cases[i].extra ? cases[i].extra : "");
             assert_string_equal(j->std_out ? j->std_out : "", cases[i].std_out ? cases[i].std_out : "");
         }
-        assert_int_equal(rows_of(w, "blobs"), cases[i].blobs);
+        assert_int_equal(rows_of(w, "contents"), cases[i].blobs);
         assert_int_equal(world_teardown(&one), 0);
     }
     (void)state;
@@ -95,29 +149,139 @@ static void test_once(void **state)
 {
     struct world *w = *state;
     Pst__Transaction *tx = rich_job(1, 10, true);
-    char *text;
-    size_t len;
 
     open_with(w, ACCT_KEEP_ALL);
     assert_int_equal(acct_begin(w->acct), 0);
     assert_int_equal(acct_apply(w->acct, 1, tx, NULL), 0);
     tx_free(tx);
     w->acct = acct_close(w->acct);
-    assert_int_equal(rows_of(w, "blobs"), 0);
+    assert_int_equal(rows_of(w, "contents"), 0);
     open_with(w, ACCT_KEEP_ALL);
     feed(w, rich_job(1, 10, true));
     for (uint32_t id = 2; id < 20; id++)
         feed(w, rich_job(id, id * 600, id % 5 == 0)); /* logged again now and then */
-    assert_int_equal(rows_of(w, "blobs"), 2);
-    text = text_of(w, BLOB_SCRIPT, SCRIPT, &len);
-    assert_int_equal(len, 17);
-    assert_memory_equal(text, "#!/bin/sh\nexit 3\n", 17);
-    free(text);
-    text = text_of(w, BLOB_ENV, ENV, &len);
-    assert_int_equal(len, 8);
-    assert_memory_equal(text, "A=1\0B=2", 8);
-    free(text);
-    assert_null(text_of(w, BLOB_ENV, SCRIPT, &len));
+    assert_int_equal(rows_of(w, "contents"), 2);
+    tx = rich_job(30, 20 * 600, false);
+    same_text(w, BLOB_SCRIPT, rich(tx), SCRIPT, 17);
+    same_text(w, BLOB_ENV, rich(tx), ENV, 8);
+    name_env(tx->events[0]->job_put, SCRIPT, 17);
+    same_text(w, BLOB_ENV, rich(tx), NULL, 0); /* there, but as a script */
+    tx_free(tx);
+}
+
+/* Clusters share the rows: none may put its own bytes under the name that another's script has, neither before it nor
+ * after it. */
+static void test_false_name(void **state)
+{
+    struct digest victim = digest_text(SCRIPT, 17);
+    struct world *w = *state;
+    Pst__Transaction *tx;
+
+    open_with(w, ACCT_KEEP_ALL);
+    for (unsigned round = 0; round < 2; round++) {
+        tx = rich_job(1 + 2 * round, 10 + round, false);
+        tx_blob(tx, &victim, "#!/bin/sh\nevil\n", 15);
+        feed(w, tx);
+        assert_int_equal(rows_of(w, "contents"), 2 * round);
+        feed(w, rich_job(2 + 2 * round, 20 + round, true));
+        tx = rich_job(9, 1, false);
+        same_text(w, BLOB_SCRIPT, rich(tx), SCRIPT, 17);
+        tx_free(tx);
+    }
+}
+
+static Pst__Transaction *old_job(uint32_t id, int64_t at, const char *script)
+{
+    Pst__Transaction *tx = tx_new((MONTH + at) * SEC);
+    Pst__JobRecord *j;
+
+    if (script)
+        blob_old(tx, OLD_SCRIPT, script, strlen(script));
+    j = put_job(tx, id, id, "job");
+    SET(j, script_hash, OLD_SCRIPT);
+    SET(j, env_hash, OLD_ENV);
+    return tx;
+}
+
+/* From the log of an older release: the first of a hash keeps it, and nothing of today is called so. */
+static void test_old_log(void **state)
+{
+    struct world *w = *state;
+    Pst__Transaction *tx;
+
+    open_with(w, ACCT_KEEP_ALL);
+    feed(w, old_job(1, 10, "#!/bin/sh\nfirst\n"));
+    feed(w, old_job(2, 3600, "#!/bin/sh\nother\n"));
+    feed(w, rich_job(3, 3700, true));
+    assert_int_equal(rows_of(w, "contents"), 3);
+    tx = old_job(2, 1, NULL);
+    same_text(w, BLOB_SCRIPT, rich(tx), "#!/bin/sh\nfirst\n", 16);
+    same_text(w, BLOB_ENV, rich(tx), NULL, 0);
+    tx_free(tx);
+}
+
+/* The table as it was, in a store as it is. */
+static void make_old_store(struct world *w)
+{
+    struct sql *db;
+
+    open_with(w, ACCT_KEEP_ALL);
+    w->acct = acct_close(w->acct);
+    assert_int_equal(acct_db_open(w->db, &db, NULL), 0);
+    assert_int_equal(sql_exec(db, "DROP TABLE contents; REPLACE INTO parts VALUES('usage', 3);"
+                                  "CREATE TABLE blobs(kind $INT NOT NULL, hash $INT NOT NULL, used_us $INT NOT NULL,"
+                                  " data $BLOB NOT NULL, PRIMARY KEY(kind, hash))$ROWS;"
+                                  "INSERT INTO blobs VALUES(0, -81985529216486896, 5, 'script'), (1, 77, 6, 'env'),"
+                                  " (0, 77, 7, 'another')"),
+                     0);
+    assert_null(sql_close(db));
+}
+
+static void test_migrate(void **state)
+{
+    struct world *w = *state;
+    struct sql *db;
+
+    for (unsigned round = 0; round < 2; round++) {
+        Pst__Transaction *tx = old_job(1, 1, NULL);
+
+        if (round == 0)
+            make_old_store(w);
+        open_with(w, ACCT_KEEP_ALL);
+        assert_int_equal(rows_of(w, "contents"), 3);
+        same_text(w, BLOB_SCRIPT, rich(tx), "script", 6);
+        same_text(w, BLOB_ENV, rich(tx), "env", 3);
+        tx_free(tx);
+        w->acct = acct_close(w->acct);
+        /* Once more: a server that was interrupted has done a part of it. */
+        assert_int_equal(acct_db_open(w->db, &db, NULL), 0);
+        assert_int_equal(sql_exec(db, "REPLACE INTO parts VALUES('usage', 3)"), 0);
+        assert_null(sql_close(db));
+    }
+}
+
+/* An archive that an older release wrote. */
+static void test_old_archive(void **state)
+{
+    struct world *w = *state;
+    struct err err = { .text = "" };
+    Pst__Transaction *tx = old_job(1, 1, NULL);
+    char path[PATH_MAX];
+    uint64_t rows = 0;
+    FILE *f;
+
+    open_with(w, ACCT_KEEP_ALL);
+    feed(w, rich_job(1, 10, false));
+    (void)snprintf(path, sizeof(path), "%s/old_archive", w->dir);
+    f = fopen(path, "we");
+    assert_non_null(f);
+    (void)fprintf(f, "penstock archive 1 blobs 4 %lld test\n", (long long)acct_source(w->acct));
+    (void)fputs("i0;i-81985529216486896;i5;b6:script", f);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(load_file(w, path, &rows, &err), 0);
+    assert_int_equal(rows, 1);
+    same_text(w, BLOB_SCRIPT, rich(tx), "script", 6);
+    tx_free(tx);
 }
 
 static void test_too_large(void **state)
@@ -128,16 +292,16 @@ static void test_too_large(void **state)
     Pst__JobRecord *j;
 
     assert_non_null(data);
-    tx_blob(tx, 5, data, ACCT_BLOB_MAX);
-    tx_blob(tx, 6, data, ACCT_BLOB_MAX + 1);
+    put_blob(tx, data, ACCT_BLOB_MAX);
+    put_blob(tx, data, ACCT_BLOB_MAX + 1);
     j = put_job(tx, 1, 1, "job");
-    SET(j, script_hash, 5);
-    SET(j, env_hash, 6);
+    name_script(j, data, ACCT_BLOB_MAX);
+    name_env(j, data, ACCT_BLOB_MAX + 1);
     assert_true(acct_keeps_blob(tx, tx->events[0]->blob_put, ACCT_KEEP_ALL));
     assert_false(acct_keeps_blob(tx, tx->events[0]->blob_put, ACCT_ENV));
     assert_false(acct_keeps_blob(tx, tx->events[1]->blob_put, ACCT_KEEP_ALL));
     feed(w, tx);
-    assert_int_equal(rows_of(w, "blobs"), 1);
+    assert_int_equal(rows_of(w, "contents"), 1);
     free(data);
 }
 
@@ -147,32 +311,32 @@ static void test_purged(void **state)
     _cleanup_val_(strbuf_done) struct strbuf files = STRBUF_INIT;
     struct world *w = *state;
     struct err err = { .text = "" };
-    char *save = NULL, *text;
+    Pst__Transaction *tx = rich_job(9, 1, false);
+    char *save = NULL;
     uint64_t rows;
-    size_t len;
 
     open_with(w, ACCT_KEEP_ALL);
     feed(w, rich_job(1, 0, true));
     feed(w, rich_job(2, 4 * HOUR, false)); /* named again */
     purge(w, (struct archive_what){ .script_h = 5, .env_h = 5 }, 8 * HOUR, &files);
-    assert_int_equal(rows_of(w, "blobs"), 2);
+    assert_int_equal(rows_of(w, "contents"), 2);
     purge(w, (struct archive_what){ .script_h = 2, .scripts = true }, 8 * HOUR, &files);
-    assert_int_equal(rows_of(w, "blobs"), 1);
-    assert_null(text_of(w, BLOB_SCRIPT, SCRIPT, &len));
+    assert_int_equal(rows_of(w, "contents"), 1);
+    same_text(w, BLOB_SCRIPT, rich(tx), NULL, 0);
     assert_non_null(strstr(strbuf_str(&files), "_job_script_archive_"));
     assert_int_equal(load_file(w, strtok_r(files.buf, "\n", &save), &rows, &err), 0);
-    text = text_of(w, BLOB_SCRIPT, SCRIPT, &len);
-    assert_int_equal(len, 17);
-    free(text);
+    same_text(w, BLOB_SCRIPT, rich(tx), SCRIPT, 17);
+    tx_free(tx);
     purge(w, (struct archive_what){ .script_h = 2, .env_h = 2 }, 8 * HOUR, NULL);
-    assert_int_equal(rows_of(w, "blobs"), 0);
+    assert_int_equal(rows_of(w, "contents"), 0);
 }
 
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_kept), TEST(test_once), TEST(test_too_large),
-                                        TEST(test_purged) };
+                                        TEST(test_purged), TEST(test_false_name), TEST(test_old_log),
+                                        TEST(test_migrate), TEST(test_old_archive) };
 
     (void)setenv("TZ", "UTC", 1);
     tzset();

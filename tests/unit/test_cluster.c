@@ -1,5 +1,6 @@
 /* test_cluster.c - cluster_apply(): every kind of event, what is derived from it, and events that
  * do not fit */
+#include "blob_util.h"
 #include "model_util.h"
 
 #include "base/timefmt.h"
@@ -404,16 +405,23 @@ static void test_arrays(void **state)
     cluster_free(c);
 }
 
+static const struct blob *blob_of(struct cluster *c, uint64_t n)
+{
+    struct digest d = name_n(n);
+
+    return cluster_blob(c, &d);
+}
+
 static void job_with_blobs(struct cluster *c, uint32_t id, uint64_t script, uint64_t env)
 {
     Pst__Transaction *tx = tx_new(T0);
     Pst__JobRecord *r;
 
-    tx_blob(tx, script, "script", 6);
-    tx_blob(tx, env, "env", 3);
+    blob_n(tx, script, "script", 6);
+    blob_n(tx, env, "env", 3);
     r = put_job(tx, id);
-    SET(r, script_hash, script);
-    SET(r, env_hash, env);
+    script_n(r, script);
+    env_n(r, env);
     apply_ok(c, tx);
 }
 
@@ -428,38 +436,100 @@ static void test_blobs(void **state)
     job_with_blobs(c, 2, 100, 201);
     job_with_blobs(c, 3, 100, 100); /* one blob for both */
     assert_int_equal(c->blobs.count, 3);
-    assert_int_equal(cluster_blob(c, 100)->refs, 4);
-    assert_int_equal(cluster_blob(c, 100)->len, 6);
-    assert_memory_equal(cluster_blob(c, 100)->data, "script", 6);
-    assert_null(cluster_blob(c, 0));
+    assert_int_equal(blob_of(c, 100)->refs, 4);
+    assert_int_equal(blob_of(c, 100)->len, 6);
+    assert_memory_equal(blob_of(c, 100)->data, "script", 6);
+    assert_null(blob_of(c, 0));
     purge_job(c, 3);
-    assert_int_equal(cluster_blob(c, 100)->refs, 2);
+    assert_int_equal(blob_of(c, 100)->refs, 2);
     /* Another script: the new one is named, the old one less. */
     tx = tx_new(T0);
-    tx_blob(tx, 101, "x", 1);
-    SET(tx_job_patch(tx, EV(JOB_UPDATE), 2), script_hash, 101);
+    blob_n(tx, 101, "x", 1);
+    script_n(tx_job_patch(tx, EV(JOB_UPDATE), 2), 101);
     apply_ok(c, tx);
-    assert_int_equal(cluster_blob(c, 100)->refs, 1);
-    assert_int_equal(cluster_blob(c, 101)->refs, 1);
+    assert_int_equal(blob_of(c, 100)->refs, 1);
+    assert_int_equal(blob_of(c, 101)->refs, 1);
     /* The same again: still there. */
     tx = tx_new(T0);
-    SET(tx_job_patch(tx, EV(JOB_UPDATE), 2), script_hash, 101);
+    script_n(tx_job_patch(tx, EV(JOB_UPDATE), 2), 101);
     apply_ok(c, tx);
-    assert_int_equal(cluster_blob(c, 101)->refs, 1);
+    assert_int_equal(blob_of(c, 101)->refs, 1);
     tx = tx_new(T0);
     (void)tx_job_patch(tx, EV(JOB_UPDATE), 2);
-    tx_clear(tx, 151);
+    tx_clear(tx, 600);
     apply_ok(c, tx);
-    assert_null(cluster_blob(c, 101));
-    held = blob_hold(cluster_blob(c, 200));
+    assert_null(blob_of(c, 101));
+    held = blob_hold((struct blob *)blob_of(c, 200));
     purge_job(c, 1);
-    assert_null(cluster_blob(c, 200));
+    assert_null(blob_of(c, 200));
     assert_memory_equal(held->data, "env", 3); /* as long as somebody holds it */
     assert_null(blob_drop(held));
     purge_job(c, 2);
     assert_int_equal(c->blobs.count, 0);
     assert_null(blob_hold(NULL));
     assert_null(blob_drop(NULL));
+    cluster_free(c);
+}
+
+/* Digests whose first bytes are the same: anybody can make such, and none is taken for another. */
+static void test_blobs_of_one_place(void **state)
+{
+    const uint64_t a = 7, b = 7 + (UINT64_C(1) << 32), d = 7 + (UINT64_C(2) << 32);
+    struct cluster *c = new_cluster();
+    Pst__Transaction *tx = tx_new(T0);
+
+    (void)state;
+    blob_n(tx, a, "a", 1);
+    blob_n(tx, b, "b", 1);
+    blob_n(tx, d, "d", 1);
+    script_n(put_job(tx, 1), a);
+    script_n(put_job(tx, 2), b);
+    script_n(put_job(tx, 3), d);
+    apply_ok(c, tx);
+    assert_int_equal(c->blobs.count, 1);
+    for (uint32_t id = 1; id <= 3; id++)
+        assert_int_equal(cluster_script(c, cluster_job(c, id)->rec)->data[0], " abd"[id]);
+    purge_job(c, 2); /* the middle, the first, the last */
+    assert_null(blob_of(c, b));
+    assert_int_equal(blob_of(c, a)->data[0], 'a');
+    assert_int_equal(blob_of(c, d)->data[0], 'd');
+    purge_job(c, 3);
+    assert_int_equal(blob_of(c, a)->data[0], 'a');
+    purge_job(c, 1);
+    assert_int_equal(c->blobs.count, 0);
+    cluster_free(c);
+}
+
+/* A log older than digests: the first under a hash keeps it, as it was then.  What is named by a digest of the same
+ * first bytes, or by a digest that is none, is something else. */
+static void test_old_blobs(void **state)
+{
+    struct cluster *c = new_cluster();
+    struct digest meets = { .bytes = { 5 } };
+    Pst__Transaction *tx = tx_new(T0);
+    Pst__JobRecord *r;
+
+    (void)state;
+    blob_old(tx, 5, "first", 5);
+    blob_old(tx, 5, "other", 5);
+    SET(put_job(tx, 1), script_hash, 5);
+    SET(put_job(tx, 2), script_hash, 5);
+    tx_blob(tx, &meets, "new", 3);
+    r = put_job(tx, 3);
+    tx_digest(&meets, &r->has_script_digest, &r->script_digest);
+    SET(r, script_hash, 5); /* a digest goes before it */
+    r = put_job(tx, 4);
+    tx_digest(&meets, &r->has_script_digest, &r->script_digest);
+    r->script_digest.len = 8;
+    apply_ok(c, tx);
+    assert_memory_equal(cluster_script(c, cluster_job(c, 1)->rec)->data, "first", 5);
+    assert_memory_equal(cluster_script(c, cluster_job(c, 2)->rec)->data, "first", 5);
+    assert_memory_equal(cluster_script(c, cluster_job(c, 3)->rec)->data, "new", 3);
+    assert_null(cluster_script(c, cluster_job(c, 4)->rec));
+    assert_null(cluster_env(c, cluster_job(c, 1)->rec));
+    for (uint32_t id = 1; id <= 4; id++)
+        purge_job(c, id);
+    assert_int_equal(c->blobs.count + c->old_blobs.count, 0);
     cluster_free(c);
 }
 
@@ -746,11 +816,21 @@ static void bad_part_remove(Pst__Transaction *tx)
 }
 static void bad_blob_zero(Pst__Transaction *tx)
 {
-    tx_blob(tx, 0, "x", 1);
+    blob_old(tx, 0, "x", 1);
 }
 static void bad_blob_max(Pst__Transaction *tx)
 {
-    tx_blob(tx, UINT64_MAX, "x", 1);
+    blob_old(tx, UINT64_MAX, "x", 1);
+}
+static void bad_blob_digest(Pst__Transaction *tx)
+{
+    blob_n(tx, 1, "x", 1);
+    tx->events[0]->blob_put->digest.len = 31;
+}
+static void bad_blob_both(Pst__Transaction *tx)
+{
+    bad_blob_digest(tx);
+    SET(tx->events[0]->blob_put, hash, 5); /* does not stand in for it */
 }
 static void bad_kind(Pst__Transaction *tx)
 {
@@ -792,8 +872,10 @@ static const struct {
     { bad_part_rename, "partition p: a name cannot change" },
     { bad_part_clear, "partition p: a name cannot change" },
     { bad_part_remove, "partition nosuch: removed but unknown" },
-    { bad_blob_zero, "a blob without a usable hash" },
-    { bad_blob_max, "a blob without a usable hash" },
+    { bad_blob_zero, "a blob without a usable name" },
+    { bad_blob_max, "a blob without a usable name" },
+    { bad_blob_digest, "a blob without a usable name" },
+    { bad_blob_both, "a blob without a usable name" },
     { bad_kind, "an event of a kind this release does not know" },
 };
 
@@ -864,6 +946,7 @@ int main(void)
         cmocka_unit_test(test_usage_by_group), cmocka_unit_test(test_usage_over_a_removed_node),
         cmocka_unit_test(test_done_order),     cmocka_unit_test(test_done_order_of_a_snapshot),
         cmocka_unit_test(test_arrays),         cmocka_unit_test(test_blobs),
+        cmocka_unit_test(test_blobs_of_one_place), cmocka_unit_test(test_old_blobs),
         cmocka_unit_test(test_steps),          cmocka_unit_test(test_nodes),
         cmocka_unit_test(test_partitions),     cmocka_unit_test(test_cluster_record),
         cmocka_unit_test(test_bad_events),     cmocka_unit_test(test_stops_there),

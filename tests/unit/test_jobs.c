@@ -376,17 +376,19 @@ static void add_limit(Pst__JobRecord *r, const char *name, uint64_t soft)
 static void test_limits(void **state)
 {
     static const char env[] = "A=1\0SLURM_RLIMIT=no\0B=";
-    const ProtobufCBinaryData given = { .len = sizeof(env), .data = (uint8_t *)env };
-    ProtobufCBinaryData all = { 0 }, rest = { 0 };
+    ProtobufCBinaryData rest = { 0 };
     Pst__JobRecord r = PST__JOB_RECORD__INIT;
+    struct strbuf sb = STRBUF_INIT;
 
     (void)state;
     add_limit(&r, "NOFILE", 1024);
     add_limit(&r, "STACK", UINT64_MAX);
     add_limit(&r, "BAD=NAME", 1); /* left out */
-    assert_int_equal(limits_join(&r, &given, &all), 0);
+    limits_add(&r, &sb);
+    strbuf_addn(&sb, env, sizeof(env));
+    limits_done(&r);
     assert_int_equal(r.n_rlimits, 0);
-    limits_split(all.data, all.len, &r, &rest);
+    limits_split((const uint8_t *)sb.buf, sb.len, &r, &rest);
     assert_int_equal(r.n_rlimits, 2);
     assert_string_equal(r.rlimits[0]->name, "NOFILE");
     assert_int_equal(r.rlimits[0]->soft, 1024);
@@ -394,11 +396,11 @@ static void test_limits(void **state)
     assert_int_equal(rest.len, sizeof(env));
     assert_memory_equal(rest.data, env, sizeof(env));
     limits_done(&r);
-    free(all.data);
-    /* Nothing at all, and bytes that are no entries. */
-    assert_int_equal(limits_join(&r, &(ProtobufCBinaryData){ 0 }, &all), 0);
-    assert_int_equal(all.len, 0);
-    free(all.data);
+    strbuf_reset(&sb);
+    limits_add(&r, &sb);
+    assert_int_equal(sb.len, 0);
+    strbuf_done(&sb);
+    /* Bytes that are no entries. */
     limits_split((const uint8_t *)"SLURM_RLIMIT_X=1", 16, &r, &rest); /* does not end */
     assert_int_equal(r.n_rlimits, 0);
     assert_int_equal(rest.len, 16);

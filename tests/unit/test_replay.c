@@ -3,6 +3,7 @@
  *
  * Valid transactions are made from the state as it is, by a seed; each is applied, and kept as
  * bytes.  The copies are compared by hash and by everything that is derived. */
+#include "blob_util.h"
 #include "model_util.h"
 
 enum { STEPS = 1500, SEEDS = 12, MAX_NODES = 40 };
@@ -103,22 +104,35 @@ static struct node *pick_node(struct life *l)
 /* ---- what may happen
  * ------------------------------------------------------------------------------ */
 
+static bool has_blob(struct life *l, uint64_t n)
+{
+    struct digest d = name_n(n);
+
+    return cluster_blob(l->c, &d) != NULL;
+}
+
 static void submit(struct life *l)
 {
     Pst__Transaction *tx = tx_new(l->now);
-    uint64_t script = 1000 + below(l, 20), env = 2000 + below(l, 5);
+    uint64_t script = 1000 + ((uint64_t)below(l, 20) << 32), env = 2000 + below(l, 5);
+    bool old = below(l, 8) == 0; /* the log is older than digests */
     Pst__JobRecord *r;
     char data[32];
 
     (void)snprintf(data, sizeof(data), "#!/bin/sh\n%llu", (unsigned long long)script);
-    if (!cluster_blob(l->c, script))
-        tx_blob(tx, script, data, strlen(data));
-    if (below(l, 2) && !cluster_blob(l->c, env))
-        tx_blob(tx, env, data, below(l, 10));
+    if (old)
+        blob_old(tx, script, data, strlen(data));
+    else if (!has_blob(l, script))
+        blob_n(tx, script, data, strlen(data));
+    if (below(l, 2) && !has_blob(l, env))
+        blob_n(tx, env, data, below(l, 10));
     r = put_job(tx, l->next_job);
-    SET(r, script_hash, script);
-    if (tx->n_events == 3 || cluster_blob(l->c, env))
-        SET(r, env_hash, env);
+    if (old)
+        SET(r, script_hash, script);
+    else
+        script_n(r, script);
+    if (tx->n_events == 3 || has_blob(l, env))
+        env_n(r, env);
     SET(r, submit_us, l->now);
     SET(r, db_id, l->next_db);
     if (below(l, 4) == 0) {
@@ -297,8 +311,8 @@ static void update(struct life *l)
         set->comment = tx_strdup(below(l, 2) ? "comment" : "");
     if (below(l, 2))
         set->dependency = tx_strdup("afterok:1(unfulfilled)");
-    if (below(l, 2) && cluster_blob(l->c, 1000))
-        SET(set, script_hash, 1000);
+    if (below(l, 2) && has_blob(l, 1000))
+        script_n(set, 1000);
     tx_clear(tx, clears[below(l, ARRAY_SIZE(clears))]);
     commit(l, tx);
     /* What only queries see. */
@@ -424,6 +438,14 @@ static void same_parts(const struct cluster *a, const struct cluster *b)
     }
 }
 
+static void same_blob(const struct blob *x, const struct blob *y)
+{
+    assert_non_null(y);
+    assert_int_equal(x->refs, y->refs);
+    assert_int_equal(x->old_hash, y->old_hash);
+    assert_true(x->len == y->len && memcmp(x->data, y->data, x->len) == 0);
+}
+
 static void same(struct cluster *a, struct cluster *b)
 {
     size_t pos, done_a = 0, done_b = 0;
@@ -447,13 +469,12 @@ static void same(struct cluster *a, struct cluster *b)
             assert_true(s && t && s->rec->step_id == t->rec->step_id);
     }
     assert_int_equal(a->blobs.count, b->blobs.count);
-    for (pos = 0; (v = idmap_next(&a->blobs, &pos));) {
-        const struct blob *x = v, *y = cluster_blob(b, x->hash);
-
-        assert_non_null(y);
-        assert_int_equal(x->refs, y->refs);
-        assert_true(x->len == y->len && memcmp(x->data, y->data, x->len) == 0);
-    }
+    for (pos = 0; (v = idmap_next(&a->blobs, &pos));)
+        for (const struct blob *x = v; x; x = x->next)
+            same_blob(x, cluster_blob(b, &x->digest));
+    assert_int_equal(a->old_blobs.count, b->old_blobs.count);
+    for (pos = 0; (v = idmap_next(&a->old_blobs, &pos));)
+        same_blob(v, idmap_get(&b->old_blobs, ((const struct blob *)v)->old_hash));
     for (const struct job *j = cluster_done_oldest(a); j; j = j->next_done)
         done_a++;
     for (const struct job *j = cluster_done_oldest(b); j; j = j->next_done) {

@@ -1,5 +1,6 @@
 /* test_tx.c - building transactions: every kind of event, what is in it, and that it survives
  * packing */
+#include "blob_util.h"
 #include "model_util.h"
 
 static Pst__Transaction *one_of_each(void)
@@ -29,8 +30,8 @@ static Pst__Transaction *one_of_each(void)
     SET(tx_part_patch(tx, EV(PART_UPDATE), "debug"), is_default, true);
     tx_clear(tx, 5);
     tx_part_remove(tx, "old");
-    tx_blob(tx, 42, bytes, sizeof(bytes));
-    tx_blob(tx, 43, NULL, 0);
+    blob_n(tx, 42, bytes, sizeof(bytes));
+    blob_n(tx, 43, NULL, 0);
     SET(tx_cluster(tx), next_job_id, 10);
     return tx;
 }

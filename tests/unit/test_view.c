@@ -1,5 +1,6 @@
 /* test_view.c - views: what is published, what stays as it was, what is shared, and readers beside
  * a writer */
+#include "blob_util.h"
 #include "model_util.h"
 
 #include <pthread.h>
@@ -409,14 +410,15 @@ static void test_blobs_are_held(void **state)
 {
     struct world *w = *state;
     Pst__Transaction *tx = tx_new(T0);
+    struct digest name = name_n(5);
     struct view *view;
 
-    tx_blob(tx, 5, "script", 6);
-    SET(put_job(tx, 1), script_hash, 5);
+    blob_n(tx, 5, "script", 6);
+    script_n(put_job(tx, 1), 5);
     apply_ok(w->c, tx);
     view = publish(w);
     purge_job(w->c, 1);
-    assert_null(cluster_blob(w->c, 5));
+    assert_null(cluster_blob(w->c, &name));
     assert_memory_equal(find(view, VIEW_JOBS, 1)->script->data, "script", 6);
     assert_null(find(view, VIEW_JOBS, 1)->env);
     view_unref(view);
