@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <xxhash.h>
-
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/pbutil.h"
@@ -35,14 +33,15 @@ struct query {
     struct view *view;
     struct pb_fieldset fields;
     bool all_fields, by_record; /* by_record: the filter needs the decoded record */
-    struct idmap names;         /* hash of a name -> anything */
+    struct idmap name_hashes;   /* of names -> anything: most records are judged by it */
+    struct wordset names;
     bool by_name, first_sent;
     /* PrivateData */
     char *caller, *groups;
     bool own_only, nothing;     /* jobs: his own, and those of the accounts he coordinates */
     bool by_label;              /* MCSParameters=privatedata: what has no label, or one in `labels` */
-    struct idmap coordinated;   /* hash of an account's name -> anything */
-    struct idmap labels;        /* likewise */
+    struct wordset coordinated; /* accounts */
+    struct wordset labels;
     size_t chunk, slot;
     int64_t began_mono_us;
     uint8_t *buf;               /* records of the frame being made */
@@ -143,9 +142,10 @@ static void query_free(void *arg)
         gate_release(q->front, conn_id(q->conn), false);
     front_count(q->front, q->op, now_mono_us() - q->began_mono_us);
     view_unref(q->view);
-    idmap_done(&q->names);
-    idmap_done(&q->coordinated);
-    idmap_done(&q->labels);
+    idmap_done(&q->name_hashes);
+    wordset_done(&q->names);
+    wordset_done(&q->coordinated);
+    wordset_done(&q->labels);
     free(q->caller);
     free(q->groups);
     if (q->req)
@@ -194,14 +194,9 @@ static bool match_record(const struct query *q, const struct vrec *r)
     return hit;
 }
 
-static uint64_t word_hash(const char *word)
-{
-    return XXH3_64bits(word, strlen(word)) | 1;
-}
-
 static bool his_label(const struct query *q, const char *label)
 {
-    return !label || idmap_get(&q->labels, word_hash(label));
+    return !label || wordset_has(&q->labels, label, strlen(label));
 }
 
 static bool may_see_node(const struct query *q, const struct vrec *r)
@@ -224,13 +219,13 @@ static bool may_see(const struct query *q, const struct vrec *r)
         return may_see_node(q, r);
     if (!q->own_only || r->uid == conn_peer(q->conn)->uid)
         return true;
-    if (q->kind != VIEW_JOBS || (!q->coordinated.count && !q->by_label))
+    if (q->kind != VIEW_JOBS || (!q->coordinated.map.count && !q->by_label))
         return false;
     rec = pst__job_record__unpack(NULL, r->len, r->data);
     if (q->by_label)
         his = rec && his_label(q, rec->mcs_label);
     else
-        his = rec && rec->account && idmap_get(&q->coordinated, word_hash(rec->account));
+        his = rec && rec->account && wordset_has(&q->coordinated, rec->account, strlen(rec->account));
     if (rec)
         pst__job_record__free_unpacked(rec, NULL);
     return his;
@@ -238,7 +233,24 @@ static bool may_see(const struct query *q, const struct vrec *r)
 
 static bool match_name(const struct query *q, const struct vrec *r)
 {
-    return !q->by_name || idmap_get(&q->names, r->name_hash);
+    ProtobufCMessage *msg;
+    const char *name;
+    bool hit;
+
+    if (!q->by_name)
+        return true;
+    if (!idmap_get(&q->name_hashes, r->name_hash))
+        return false;
+    msg = protobuf_c_message_unpack(q->kind == VIEW_NODES ? &pst__node_record__descriptor
+                                                          : &pst__partition_record__descriptor,
+                                    NULL, r->len, r->data);
+    name = !msg                     ? NULL
+           : q->kind == VIEW_NODES ? ((const Pst__NodeRecord *)msg)->name
+                                   : ((const Pst__PartitionRecord *)msg)->name;
+    hit = name && wordset_has(&q->names, name, strlen(name));
+    if (msg)
+        protobuf_c_message_free_unpacked(msg, NULL);
+    return hit;
 }
 
 static bool reserve(struct query *q, size_t more)
@@ -336,14 +348,14 @@ static void note_account(void *ctx, const char *account)
 {
     struct query *q = ctx;
 
-    (void)idmap_put(&q->coordinated, word_hash(account), q); /* out of memory: he does not see it */
+    (void)wordset_add(&q->coordinated, account); /* out of memory: he does not see it */
 }
 
 static void note_label(void *ctx, const char *label)
 {
     struct query *q = ctx;
 
-    (void)idmap_put(&q->labels, word_hash(label), q); /* likewise */
+    (void)wordset_add(&q->labels, label); /* likewise */
 }
 
 /* On the core thread, which knows who he is. */
@@ -414,7 +426,9 @@ static int prepare(struct query *q, struct err *err)
     for (size_t i = 0; r >= 0 && i < hostlist_count(hl); i++) {
         const char *name = hostlist_nth(hl, i);
 
-        r = idmap_put(&q->names, XXH3_64bits(name, strlen(name)) | 1, q);
+        r = wordset_add(&q->names, name);
+        if (r >= 0)
+            r = idmap_put(&q->name_hashes, view_name_hash(name), q);
     }
     hostlist_free(hl);
     return r;

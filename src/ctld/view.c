@@ -284,7 +284,7 @@ static struct vrec *encode(const ProtobufCMessage *msg)
     return r;
 }
 
-static uint64_t name_hash(const char *name)
+uint64_t view_name_hash(const char *name)
 {
     return XXH3_64bits(name, strlen(name)) | 1;
 }
@@ -323,7 +323,7 @@ static struct vrec *encode_node(const struct node *n)
     n->rec->mcs_label = NULL;
     n->rec->alloc_gres = NULL;
     r->id = n->rec->node_id;
-    r->name_hash = name_hash(n->rec->name);
+    r->name_hash = view_name_hash(n->rec->name);
     r->state = n->rec->state;
     r->flags = n->rec->state_flags;
     n->rec->state_flags = flags;
@@ -343,7 +343,7 @@ static struct vrec *encode_part(const struct cluster *c, const struct partition 
     SET(p->rec, total_nodes, bitmap_count(p->nodes));
     SET(p->rec, total_cpus, cpus);
     r = encode(&p->rec->base);
-    r->name_hash = name_hash(p->rec->name);
+    r->name_hash = view_name_hash(p->rec->name);
     return r;
 }
 

@@ -20,7 +20,7 @@ struct vrec {
     _Atomic uint32_t refs;
     uint32_t id, array_id;   /* job id (steps: of their job), node id */
     uint32_t state, flags, uid; /* triggers and crontabs: state is their kept_kind */
-    uint64_t name_hash;      /* nodes, partitions: XXH3-64 of the name, lowest bit set */
+    uint64_t name_hash;      /* nodes, partitions: view_name_hash(); who finds it compares the name */
     struct blob *script, *env; /* jobs: held */
     uint32_t len;
     uint8_t data[];          /* encoded record with volatile fields */
@@ -50,6 +50,7 @@ struct view {
 
 struct views;
 
+uint64_t view_name_hash(const char *name); /* finds, identifies nothing; a key of an idmap */
 int views_new(struct views **ret);
 struct views *views_free(struct views *v);
 

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <xxhash.h>
-
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/pbutil.h"
@@ -13,7 +11,8 @@
 
 struct watch_filter {
     uint32_t entities, states; /* bits */
-    struct idmap jobs, uids, names, partitions, nodes, part_names;
+    struct idmap jobs, uids;
+    struct wordset names, partitions, nodes, part_names;
     bool by_job, by_uid, by_name, by_partition, by_node, by_part_name;
 };
 
@@ -25,11 +24,6 @@ bool watch_behind(struct watch_pos a, struct watch_pos b)
 /* ---- filters ------------------------------------------------------------------------------------
  */
 
-static uint64_t word_key(const char *word, size_t len)
-{
-    return XXH3_64bits(word, len) | 1;
-}
-
 static int add_numbers(struct idmap *m, bool *by, const uint32_t *list, size_t n)
 {
     int r = 0;
@@ -40,12 +34,12 @@ static int add_numbers(struct idmap *m, bool *by, const uint32_t *list, size_t n
     return r;
 }
 
-static int add_words(struct idmap *m, bool *by, char *const *list, size_t n)
+static int add_words(struct wordset *m, bool *by, char *const *list, size_t n)
 {
     int r = 0;
 
     for (size_t i = 0; r >= 0 && i < n; i++)
-        r = idmap_put(m, word_key(list[i], strlen(list[i])), m);
+        r = wordset_add(m, list[i]);
     *by = n > 0;
     return r;
 }
@@ -55,11 +49,8 @@ static int add_nodes(struct watch_filter *f, const char *list, struct err *err)
     struct hostlist *hl = NULL;
     int r = hostlist_parse(list, &hl, err);
 
-    for (size_t i = 0; r >= 0 && i < hostlist_count(hl); i++) {
-        const char *name = hostlist_nth(hl, i);
-
-        r = idmap_put(&f->nodes, word_key(name, strlen(name)), f);
-    }
+    for (size_t i = 0; r >= 0 && i < hostlist_count(hl); i++)
+        r = wordset_add(&f->nodes, hostlist_nth(hl, i));
     f->by_node = true;
     (void)hostlist_free(hl); /* always NULL */
     return r;
@@ -71,10 +62,10 @@ struct watch_filter *watch_filter_free(struct watch_filter *f)
         return NULL;
     idmap_done(&f->jobs);
     idmap_done(&f->uids);
-    idmap_done(&f->names);
-    idmap_done(&f->partitions);
-    idmap_done(&f->nodes);
-    idmap_done(&f->part_names);
+    wordset_done(&f->names);
+    wordset_done(&f->partitions);
+    wordset_done(&f->nodes);
+    wordset_done(&f->part_names);
     free(f);
     return NULL;
 }
@@ -133,12 +124,12 @@ bool watch_filter_all(const struct watch_filter *f)
 }
 
 /* Is any word of a comma list wanted? */
-static bool match_list(const struct idmap *m, const char *list)
+static bool match_list(const struct wordset *m, const char *list)
 {
     while (*list) {
         size_t len = strcspn(list, ",");
 
-        if (idmap_get(m, word_key(list, len)))
+        if (wordset_has(m, list, len))
             return true;
         list += len + (list[len] == ',');
     }
@@ -152,14 +143,14 @@ bool watch_filter_match(const struct watch_filter *f, const struct watch_item *i
     if (!(f->entities >> it->entity & 1))
         return false;
     if (it->entity == PST__WATCH_ENTITY__WATCH_NODE)
-        return !f->by_node || idmap_get(&f->nodes, word_key(name, strlen(name)));
+        return !f->by_node || wordset_has(&f->nodes, name, strlen(name));
     if (it->entity == PST__WATCH_ENTITY__WATCH_PARTITION)
-        return !f->by_part_name || idmap_get(&f->part_names, word_key(name, strlen(name)));
+        return !f->by_part_name || wordset_has(&f->part_names, name, strlen(name));
     return (!f->states || (f->states & it->states)) &&
            (!f->by_job || idmap_get(&f->jobs, (uint64_t)it->id + 1) ||
             (it->array_id && idmap_get(&f->jobs, (uint64_t)it->array_id + 1))) &&
            (!f->by_uid || idmap_get(&f->uids, (uint64_t)it->uid + 1)) &&
-           (!f->by_name || idmap_get(&f->names, word_key(name, strlen(name)))) &&
+           (!f->by_name || wordset_has(&f->names, name, strlen(name))) &&
            (!f->by_partition || match_list(&f->partitions, text + it->partition));
 }
 

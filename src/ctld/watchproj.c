@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <xxhash.h>
-
 #include "base/cleanup.h"
 #include "base/pbdiff.h"
 #include "base/pbutil.h"
@@ -30,12 +28,14 @@ union record {
 };
 
 struct packed {
+    char *name; /* of a partition; else NULL */
     uint32_t len;
     uint8_t data[];
 };
 
 struct watchproj {
-    struct idmap shadow[ENTITIES]; /* id + 1 or hash of the name -> struct packed */
+    struct idmap shadow[ENTITIES]; /* id + 1 -> struct packed */
+    struct namemap part_shadow;    /* name -> struct packed, which holds it */
     struct journal_reader *reader;
     struct pb_arena *arena;     /* of the transaction */
     struct pb_arena *was_arena; /* of the old values */
@@ -50,16 +50,12 @@ struct watchproj {
 struct look {
     Pst__WatchEntity entity;
     uint64_t key;
+    const char *name;            /* in place of the key: a partition's; borrowed */
     const ProtobufCMessage *set; /* fields that it gives; NULL = the record goes */
     const uint32_t *clear;
     size_t nclear;
     bool whole; /* a put: fields not in set are absent */
 };
-
-static uint64_t name_key(const char *name)
-{
-    return XXH3_64bits(name, strlen(name)) | 1;
-}
 
 static bool look_at(const Pst__Event *ev, struct look *l)
 {
@@ -112,17 +108,17 @@ static bool look_at(const Pst__Event *ev, struct look *l)
     case PST__EVENT__BODY_PART_PUT:
         l->whole = true;
         l->set = &ev->part_put->base;
-        l->key = name_key(ev->part_put->name);
+        l->name = ev->part_put->name;
         break;
     case PST__EVENT__BODY_PART_PATCH:
         l->set = ev->part_patch->set ? &ev->part_patch->set->base : NULL;
         l->clear = ev->part_patch->clear;
         l->nclear = ev->part_patch->n_clear;
-        l->key = name_key(ev->part_patch->name);
+        l->name = ev->part_patch->name;
         break;
     default:
         l->whole = true;
-        l->key = name_key(ev->part_remove);
+        l->name = ev->part_remove;
         break;
     }
     return true;
@@ -143,27 +139,54 @@ static void strip_alloc(Pst__JobRecord *j, Pst__Alloc *light)
     j->alloc = light;
 }
 
+static void packed_free(struct packed *k)
+{
+    if (k)
+        free(k->name);
+    free(k);
+}
+
+static struct packed *find_shadow(const struct watchproj *p, const struct look *l)
+{
+    return l->name ? namemap_get(&p->part_shadow, l->name) : idmap_get(&p->shadow[l->entity], l->key);
+}
+
+static void drop_shadow(struct watchproj *p, const struct look *l)
+{
+    packed_free(l->name ? namemap_remove(&p->part_shadow, l->name)
+                        : idmap_remove(&p->shadow[l->entity], l->key));
+}
+
+static int put_shadow(struct watchproj *p, const struct look *l, struct packed *k)
+{
+    if (!l->name)
+        return idmap_put(&p->shadow[l->entity], l->key, k);
+    k->name = strdup(l->name);
+    return k->name ? namemap_put(&p->part_shadow, k->name, k) : -ENOMEM;
+}
+
 static int keep(struct watchproj *p, const struct look *l, const union record *now)
 {
     size_t len = protobuf_c_message_get_packed_size(&now->base);
     struct packed *k = malloc(sizeof(*k) + len);
-    struct packed *old = idmap_get(&p->shadow[l->entity], l->key);
+    struct packed *old = find_shadow(p, l);
 
     if (!k)
         return -ENOMEM;
+    k->name = NULL;
     k->len = (uint32_t)protobuf_c_message_pack(&now->base, k->data);
-    if (idmap_put(&p->shadow[l->entity], l->key, k) < 0) {
-        free(k);
+    if (put_shadow(p, l, k) < 0) {
+        packed_free(k);
         return -ENOMEM;
     }
-    free(old);
+    packed_free(old);
     return 0;
 }
 
 /* What the record was, or NULL; lives in was_arena. */
 static int recall(struct watchproj *p, const struct look *l, const ProtobufCMessage **ret)
 {
-    const struct packed *k = idmap_get(&p->shadow[l->entity], l->key);
+    const struct packed *k = find_shadow(p, l);
 
     *ret = NULL;
     if (!k)
@@ -299,7 +322,7 @@ static int take_event(struct watchproj *p, const Pst__Transaction *tx, uint32_t 
     if (r < 0)
         return r;
     if (l.whole && !l.set) {
-        free(idmap_remove(&p->shadow[l.entity], l.key));
+        drop_shadow(p, &l);
         return 0;
     }
     return keep(p, &l, &now);
@@ -364,15 +387,20 @@ static int load_base(struct watchproj *p, const char *dir, uint64_t lsn, uint64_
 
 struct watchproj *watchproj_free(struct watchproj *p)
 {
+    void *v;
+
     if (!p)
         return NULL;
     for (size_t k = 0; k < ARRAY_SIZE(p->shadow); k++) {
         size_t pos = 0;
 
-        for (void *v; (v = idmap_next(&p->shadow[k], &pos));)
-            free(v);
+        while ((v = idmap_next(&p->shadow[k], &pos)))
+            packed_free(v);
         idmap_done(&p->shadow[k]);
     }
+    for (size_t pos = 0; (v = namemap_next(&p->part_shadow, &pos));)
+        packed_free(v);
+    namemap_done(&p->part_shadow);
     journal_reader_close(p->reader);
     pb_arena_free(p->arena);
     pb_arena_free(p->was_arena);

@@ -13,19 +13,33 @@
 #include "model/cluster_private.h"
 #include "model/job.h"
 
-enum charge_kind { CHARGE_QOS = 1, CHARGE_QOS_USER, CHARGE_QOS_ACCOUNT };
+struct charged { /* jobs of one account in a QOS */
+    struct charged *next; /* with the same hash */
+    uint32_t qos_id, n;
+    char account[];
+};
 
-static uint64_t key_of(enum charge_kind kind, uint32_t qos_id, uint64_t who)
+/* A QOS and a user, exactly; the last two of the last QOS, who are nobody, share a key that is one. */
+static uint64_t user_key(uint32_t qos_id, uint32_t uid)
 {
-    uint64_t parts[] = { kind, qos_id, who };
-    uint64_t key = XXH3_64bits(parts, sizeof(parts));
+    uint64_t both = (uint64_t)qos_id << 32 | uid;
+
+    return MIN(both, UINT64_MAX - 2) + 1;
+}
+
+static uint64_t account_key(uint32_t qos_id, const char *account)
+{
+    uint64_t key = XXH3_64bits(account, strlen(account)) + qos_id * UINT64_C(0x9e3779b97f4a7c15);
 
     return key == 0 || key == UINT64_MAX ? 1 : key;
 }
 
-static uint64_t account_key(const char *account)
+/* Where the pointer to it stands, in the chain that `first` begins. */
+static struct charged **find_account(struct charged **first, uint32_t qos_id, const char *account)
 {
-    return account ? XXH3_64bits(account, strlen(account)) : 0;
+    while (*first && ((*first)->qos_id != qos_id || strcmp((*first)->account, account) != 0))
+        first = &(*first)->next;
+    return first;
 }
 
 static uint32_t get(const struct idmap *m, uint64_t key)
@@ -43,11 +57,44 @@ static void change(struct idmap *m, uint64_t key, uint32_t n, bool add)
         abort(); /* within an apply: a count must not be wrong */
 }
 
+static struct charged *charged_new(uint32_t qos_id, const char *account)
+{
+    size_t size = strlen(account) + 1;
+    struct charged *k = calloc(1, sizeof(*k) + size);
+
+    if (!k)
+        abort(); /* within an apply: a count must not be wrong */
+    k->qos_id = qos_id;
+    memcpy(k->account, account, size);
+    return k;
+}
+
+/* The map holds the first of a hash; a hash finds, QOS and name are compared (docs/design/0002-identity.md). */
+static void change_account(struct idmap *m, uint32_t qos_id, const char *account, uint32_t n, bool add)
+{
+    uint64_t key = account_key(qos_id, account);
+    struct charged *first = idmap_get(m, key), *was = first, **at = find_account(&first, qos_id, account), *k = *at;
+
+    if (!k && !add)
+        return;
+    if (!k)
+        k = *at = charged_new(qos_id, account);
+    k->n = add ? k->n + n : k->n - MIN(n, k->n);
+    if (!k->n) {
+        *at = k->next;
+        free(k);
+    }
+    if (!first)
+        (void)idmap_remove(m, key);
+    else if (first != was && idmap_put(m, key, first) < 0)
+        abort(); /* likewise */
+}
+
 static void change_qos(struct cluster *c, const Pst__JobRecord *r, uint32_t qos_id, uint32_t n, bool add)
 {
-    change(&c->charged_qos, key_of(CHARGE_QOS, qos_id, 0), n, add);
-    change(&c->charged_qos, key_of(CHARGE_QOS_USER, qos_id, r->uid), n, add);
-    change(&c->charged_qos, key_of(CHARGE_QOS_ACCOUNT, qos_id, account_key(r->account)), n, add);
+    change(&c->charged_qos, (uint64_t)qos_id + 1, n, add);
+    change(&c->charged_user, user_key(qos_id, r->uid), n, add);
+    change_account(&c->charged_account, qos_id, r->account ? r->account : "", n, add);
 }
 
 static void change_above(struct cluster *c, uint32_t assoc_id, uint32_t n, bool add)
@@ -80,9 +127,21 @@ void model_charge(struct cluster *c, struct job *j, bool add)
 
 void model_charge_free(struct cluster *c)
 {
+    struct charged *k;
+
     idmap_done(&c->charged_assoc);
     idmap_done(&c->charged_below);
     idmap_done(&c->charged_qos);
+    idmap_done(&c->charged_user);
+    for (size_t pos = 0; (k = idmap_next(&c->charged_account, &pos));) {
+        while (k) {
+            struct charged *next = k->next;
+
+            free(k);
+            k = next;
+        }
+    }
+    idmap_done(&c->charged_account);
 }
 
 static void sum_up(struct cluster *c)
@@ -113,15 +172,19 @@ uint32_t cluster_charged_below(struct cluster *c, uint32_t assoc_id)
 
 uint32_t cluster_charged_qos(const struct cluster *c, uint32_t qos_id)
 {
-    return get(&c->charged_qos, key_of(CHARGE_QOS, qos_id, 0));
+    return get(&c->charged_qos, (uint64_t)qos_id + 1);
 }
 
 uint32_t cluster_charged_qos_user(const struct cluster *c, uint32_t qos_id, uint32_t uid)
 {
-    return get(&c->charged_qos, key_of(CHARGE_QOS_USER, qos_id, uid));
+    return get(&c->charged_user, user_key(qos_id, uid));
 }
 
 uint32_t cluster_charged_qos_account(const struct cluster *c, uint32_t qos_id, const char *account)
 {
-    return get(&c->charged_qos, key_of(CHARGE_QOS_ACCOUNT, qos_id, account_key(account)));
+    const char *name = account ? account : "";
+    struct charged *first = idmap_get(&c->charged_account, account_key(qos_id, name));
+    const struct charged *k = *find_account(&first, qos_id, name);
+
+    return k ? k->n : 0;
 }

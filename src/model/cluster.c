@@ -93,11 +93,9 @@ struct cluster *cluster_free(struct cluster *c)
         model_job_free(v);
     for (size_t pos = 0; (v = idmap_next(&c->arrays, &pos));)
         free(v);
-    for (size_t pos = 0; (v = idmap_next(&c->named, &pos));)
-        free(v);
     idmap_done(&c->jobs);
     idmap_done(&c->arrays);
-    idmap_done(&c->named);
+    model_names_free(c);
     model_blobs_free(c);
     idmap_done(&c->paid);
     model_kept_free(c);

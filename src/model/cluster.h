@@ -142,7 +142,7 @@ struct cluster {
     Pst__ClusterRecord *rec;
     struct idmap jobs;          /* id -> struct job */
     struct idmap arrays;        /* array_job_id -> struct idset of job ids */
-    struct idmap named;         /* user and name -> struct job_chain */
+    struct idmap named;         /* hash of user and name -> struct job_chain, those of one hash */
     struct idmap blobs;         /* first bytes of a digest -> struct blob, a chain */
     struct idmap old_blobs;     /* Blob.hash -> struct blob */
     struct idmap paid;          /* user -> bytes; see payers.h */
@@ -162,7 +162,8 @@ struct cluster {
     int64_t apply_us;           /* time of the transaction being applied; 0 = it has none */
     bool usage_stale;           /* rates of usage are to be counted anew */
     /* charge.c: jobs that wait or run, by association, with all below it, and by QOS */
-    struct idmap charged_assoc, charged_below, charged_qos;
+    struct idmap charged_assoc, charged_below, charged_qos, charged_user;
+    struct idmap charged_account; /* hash -> struct charged, those of one hash */
     uint64_t charged_gen; /* generation of the tree that charged_below is of */
 };
 

@@ -13,6 +13,7 @@ struct idset { /* job ids of one array, in order of creation */
 void model_tally(struct cluster *c, const Pst__JobRecord *r, bool add);
 int model_name(struct cluster *c, struct job *j); /* after a change; -ENOMEM */
 void model_unname(struct cluster *c, struct job *j);
+void model_names_free(struct cluster *c);
 
 /* blob.c */
 struct blob_name {

@@ -127,13 +127,18 @@ void *idmap_next(const struct idmap *m, size_t *pos)
     return NULL;
 }
 
-static size_t name_slot(const struct namemap *m, const char *key)
+static size_t slot_of_bytes(const struct namemap *m, const char *key, size_t len)
 {
-    size_t i = XXH3_64bits(key, strlen(key)) & (m->cap - 1);
+    size_t i = XXH3_64bits(key, len) & (m->cap - 1);
 
-    while (m->keys[i] && (m->keys[i] == &name_tomb || strcmp(m->keys[i], key) != 0))
+    while (m->keys[i] && (m->keys[i] == &name_tomb || strncmp(m->keys[i], key, len) != 0 || m->keys[i][len]))
         i = (i + 1) & (m->cap - 1);
     return i;
+}
+
+static size_t name_slot(const struct namemap *m, const char *key)
+{
+    return slot_of_bytes(m, key, strlen(key));
 }
 
 static int name_rebuild(struct namemap *m)
@@ -211,4 +216,41 @@ void namemap_done(struct namemap *m)
     free(m->keys);
     free(m->values);
     *m = (struct namemap){ 0 };
+}
+
+void *namemap_next(const struct namemap *m, size_t *pos)
+{
+    while (*pos < m->cap) {
+        size_t i = (*pos)++;
+
+        if (m->keys[i] && m->keys[i] != &name_tomb)
+            return m->values[i];
+    }
+    return NULL;
+}
+
+int wordset_add(struct wordset *s, const char *word)
+{
+    char *own;
+    int r;
+
+    if (wordset_has(s, word, strlen(word)))
+        return 0;
+    own = strdup(word);
+    r = own ? namemap_put(&s->map, own, s) : -ENOMEM;
+    if (r < 0)
+        free(own);
+    return r;
+}
+
+bool wordset_has(const struct wordset *s, const char *word, size_t len)
+{
+    return s->map.count && !memchr(word, '\0', len) && s->map.keys[slot_of_bytes(&s->map, word, len)];
+}
+
+void wordset_done(struct wordset *s)
+{
+    for (size_t i = 0; i < s->map.cap; i++)
+        free((char *)s->map.keys[i]); /* no key was removed: each is a copy, or NULL */
+    namemap_done(&s->map);
 }

@@ -4,6 +4,7 @@
  * keys only.  Growing is the only allocation; -ENOMEM leaves the map as it was. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,3 +32,13 @@ void *namemap_get(const struct namemap *m, const char *key);
 int namemap_put(struct namemap *m, const char *key, void *value);
 void *namemap_remove(struct namemap *m, const char *key);
 void namemap_done(struct namemap *m);
+void *namemap_next(const struct namemap *m, size_t *pos); /* as idmap_next() */
+
+/* A set of words: copies of its own.  Nothing is removed. */
+struct wordset {
+    struct namemap map;
+};
+
+int wordset_add(struct wordset *s, const char *word); /* -ENOMEM; adding twice is fine */
+bool wordset_has(const struct wordset *s, const char *word, size_t len);
+void wordset_done(struct wordset *s);

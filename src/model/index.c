@@ -3,7 +3,7 @@
  * Both are derived from the records alone and follow every change of one (apply.c), so that a
  * question about a whole array, or about who has a name, costs the same however many jobs there
  * are. A chain is not in order: who is first in it is looked for when somebody asks after it left.
- */
+ * A hash finds a chain; user and name are compared (docs/design/0002-identity.md). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +16,13 @@
 
 struct job_chain { /* jobs of one user and name that have not ended */
     uint64_t key;
+    struct job_chain *next_of_key; /* of another user or name, with the same hash */
+    uint32_t uid;
     struct job *pending;
     struct job *first; /* pending, with the smallest id; NULL = to be looked for */
     uint32_t active;   /* started */
     uint32_t n;
+    char name[];
 };
 
 /* ---- arrays -------------------------------------------------------------------------------------
@@ -65,19 +68,73 @@ static uint64_t name_key(uint32_t uid, const char *name)
     return key == 0 || key == UINT64_MAX ? 1 : key;
 }
 
+static struct job_chain *find_chain(const struct cluster *c, uint64_t key, uint32_t uid, const char *name)
+{
+    struct job_chain *k = idmap_get(&c->named, key);
+
+    while (k && (k->uid != uid || strcmp(k->name, name) != 0))
+        k = k->next_of_key;
+    return k;
+}
+
+static struct job_chain *add_chain(struct cluster *c, uint64_t key, uint32_t uid, const char *name)
+{
+    size_t size = strlen(name) + 1;
+    struct job_chain *k = calloc(1, sizeof(*k) + size);
+
+    if (!k)
+        return NULL;
+    k->key = key;
+    k->uid = uid;
+    memcpy(k->name, name, size);
+    k->next_of_key = idmap_get(&c->named, key);
+    if (idmap_put(&c->named, key, k) < 0) {
+        free(k);
+        return NULL;
+    }
+    return k;
+}
+
+static void drop_chain(struct cluster *c, struct job_chain *k)
+{
+    struct job_chain *first = idmap_get(&c->named, k->key);
+
+    if (first != k) {
+        while (first->next_of_key != k)
+            first = first->next_of_key;
+        first->next_of_key = k->next_of_key;
+    } else if (k->next_of_key) {
+        (void)idmap_put(&c->named, k->key, k->next_of_key); /* replaces: takes no memory */
+    } else {
+        (void)idmap_remove(&c->named, k->key);
+    }
+    free(k);
+}
+
+void model_names_free(struct cluster *c)
+{
+    struct job_chain *k;
+
+    for (size_t pos = 0; (k = idmap_next(&c->named, &pos));) {
+        while (k) {
+            struct job_chain *next = k->next_of_key;
+
+            free(k);
+            k = next;
+        }
+    }
+    idmap_done(&c->named);
+}
+
 static int link_named(struct cluster *c, struct job *j, enum named_as as)
 {
     uint64_t key = name_key(j->rec->uid, j->rec->name);
-    struct job_chain *k = idmap_get(&c->named, key);
+    struct job_chain *k = find_chain(c, key, j->rec->uid, j->rec->name);
 
-    if (!k) {
-        k = calloc(1, sizeof(*k));
-        if (!k || idmap_put(&c->named, key, k) < 0) {
-            free(k);
-            return -ENOMEM;
-        }
-        k->key = key;
-    }
+    if (!k)
+        k = add_chain(c, key, j->rec->uid, j->rec->name);
+    if (!k)
+        return -ENOMEM;
     k->n++;
     j->chain = k;
     j->named = as;
@@ -115,10 +172,8 @@ void model_unname(struct cluster *c, struct job *j)
     }
     j->chain = NULL;
     j->named = NAMED_NOT;
-    if (--k->n == 0) {
-        (void)idmap_remove(&c->named, k->key);
-        free(k);
-    }
+    if (--k->n == 0)
+        drop_chain(c, k);
 }
 
 int model_name(struct cluster *c, struct job *j)
@@ -136,7 +191,7 @@ int model_name(struct cluster *c, struct job *j)
 const struct job *cluster_named_first(const struct cluster *c, uint32_t uid, const char *name,
                                       uint32_t *ret_active)
 {
-    struct job_chain *k = idmap_get(&c->named, name_key(uid, name));
+    struct job_chain *k = find_chain(c, name_key(uid, name), uid, name);
 
     *ret_active = k ? k->active : 0;
     if (!k)

@@ -13,15 +13,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "base/cleanup.h"
+#include "base/digest.h"
 #include "base/strbuf.h"
 #include "pmi/service.h"
 
+/* A number of ranks, the first of them, and the digest of all in hex. */
+#define SET_MAX (2 * DIGEST_SIZE + 40)
+
 struct meeting { /* one our tasks wait in */
     struct meeting *next;
-    char set[64];
+    char set[SET_MAX];
     uint32_t sequence;
     pmix_modex_cbfunc_t fn;
     void *arg;
@@ -36,7 +39,7 @@ struct question { /* asked by our tasks */
 
 struct gathering { /* how often a set has met */
     struct gathering *next;
-    char set[64];
+    char set[SET_MAX];
     uint32_t count;
 };
 
@@ -263,6 +266,20 @@ static uint32_t count_nodes(const struct layout *l, const uint32_t *ranks, size_
     return count;
 }
 
+/* The same on every node for the same ranks.  Errors: -ENOMEM. */
+static int name_set(char set[SET_MAX], const uint32_t *ranks, size_t n)
+{
+    struct digest d;
+    int r = digest_of(ranks, n * sizeof(*ranks), &d), at;
+
+    if (r < 0)
+        return r;
+    at = snprintf(set, SET_MAX, "%zu-%u-", n, ranks[0]);
+    for (size_t i = 0; i < DIGEST_SIZE; i++)
+        at += snprintf(set + at, SET_MAX - (size_t)at, "%02x", d.bytes[i]);
+    return 0;
+}
+
 static void fence(struct pmix *m, struct call *c)
 {
     struct service *s = m->service;
@@ -270,16 +287,13 @@ static void fence(struct pmix *m, struct call *c)
     uint32_t parties = count_nodes(&s->layout, c->ranks, c->n);
     struct gathering *g;
     struct meeting *w;
-    char set[64] = "all";
+    char set[SET_MAX] = "all";
 
     if (parties <= 1) {
         give(c->fn, c->arg, parties ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM, c->data, c->len);
         return;
     }
-    if (c->n)
-        (void)snprintf(set, sizeof(set), "%zu-%u-%016" PRIx64, c->n, c->ranks[0],
-                       (uint64_t)XXH3_64bits(c->ranks, c->n * sizeof(*c->ranks)));
-    g = gathering_of(m, set);
+    g = c->n == 0 || name_set(set, c->ranks, c->n) == 0 ? gathering_of(m, set) : NULL;
     w = g ? calloc(1, sizeof(*w)) : NULL;
     if (!w) {
         c->fn(PMIX_ERR_NOMEM, NULL, 0, c->arg, NULL, NULL);
