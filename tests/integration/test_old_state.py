@@ -1,9 +1,12 @@
 """State that an older release left: the journal and the accounting store of tests/golden/before-digests (its README says
 what is in them), and states that mix old names with new ones."""
 
+import ctypes
 import gzip
+import hashlib
 import os
 import shutil
+import struct
 import subprocess
 
 import pytest
@@ -94,3 +97,29 @@ def test_snapshot_of_both(site):
     assert live == replayed
     assert script_of(c, 1) == script_of(c, 2) and script_of(c, 4).startswith(b"#!/bin/sh\necho \"late")
     assert script_of(c, reply.job_id).startswith(b"#!/bin/sh\n# 16\n")
+
+
+def append_record(log, payload):
+    """A record behind the last one, as src/journal/format.h says: length, flags, lsn, hash; payload, padded to 8."""
+    seeded = ctypes.CDLL("libxxhash.so.0").XXH3_64bits_withSeed
+    seeded.restype, seeded.argtypes = ctypes.c_uint64, [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64]
+    data, at, flags, lsn = log.read_bytes(), 32, 0, 0
+    while at + 24 <= len(data) and struct.unpack_from("<I", data, at)[0]:
+        length, flags, lsn, _ = struct.unpack_from("<IIQQ", data, at)
+        at += 24 + (length + 7) // 8 * 8
+    head = struct.pack("<IIQ", len(payload), flags & 0xff, lsn + 1)
+    hash = seeded(payload, len(payload), seeded(head, 16, 0))
+    log.write_bytes(data[:at] + head + struct.pack("<Q", hash) + payload + bytes(-len(payload) % 8))
+
+
+def test_bytes_that_are_not_their_name(site):
+    """A log put together by hand has other bytes under a script's digest: they are not run for it."""
+    c, pb = site, messages()
+    c.kill_ctld()
+    blob = pb.Blob(digest=hashlib.sha256(HONEST).digest(), data=b"#!/bin/sh\necho stolen\n")
+    append_record(max((c.dir / "state" / "journal").glob("*.log")),
+                  pb.Transaction(time_us=1795381282000000, events=[pb.Event(blob_put=blob)]).SerializeToString())
+    c.start_ctld()
+    (c.work / "whole.sh").write_bytes(HONEST)
+    said = c.refused("sbatch", str(c.work / "whole.sh"))
+    assert "holds something else under the name of this job's script" in said
