@@ -435,7 +435,7 @@ static int check_texts(const struct opt *o, const char *arg, struct err *err)
 
 static int check_jobid(const char *arg, struct err *err)
 {
-    struct ids ids;
+    struct ids ids = { 0 };
 
     if (ids_parse(arg, &ids, NULL) < 0 || ids.sluid[0] || ids.has_step) {
         ids_done(&ids);
