@@ -153,7 +153,7 @@ static char *read_file(const char *name)
     if (!f)
         fail_msg("%s: %s", path, strerror(errno));
     text[0] = '\n';
-    (void)fread(text + 1, 1, (1 << 20) - 2, f);
+    assert_true(fread(text + 1, 1, (1 << 20) - 2, f) > 0);
     (void)fclose(f);
     return text;
 }
