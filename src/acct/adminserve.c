@@ -14,6 +14,7 @@
 #include "acct/db.h"
 #include "base/log.h"
 #include "base/pbutil.h"
+#include "base/safetext.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "wire/errors.h"
@@ -540,9 +541,16 @@ static bool has_place(const struct adminserve *s, uid_t uid)
 void adminserve_request(struct adminserve *s, struct conn *conn, unsigned op, uint32_t id,
                         ProtobufCMessage *msg)
 {
-    struct request *q = calloc(1, sizeof(*q));
+    struct err err = { .text = "" };
+    struct request *q;
     bool full;
 
+    if (safetext_check(msg, &err) < 0) {
+        protobuf_c_message_free_unpacked(msg, NULL);
+        (void)conn_error(conn, op, id, EPST_BAD_REQUEST, err.text); /* it may be gone */
+        return;
+    }
+    q = calloc(1, sizeof(*q));
     pthread_mutex_lock(&s->lock);
     full = !q || !has_place(s, conn_peer(conn)->uid);
     if (!full) {

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/safetext.h"
 #include "base/timefmt.h"
 
 enum { LINE_MAX_BYTES = 4096 };
@@ -174,10 +175,7 @@ static void write_args(enum log_level level, const char *fmt, va_list ap)
     n = vsnprintf(line + used, sizeof(line) - used, fmt, ap);
     if (n > 0)
         used += MIN((size_t)n, sizeof(line) - used - 1);
-    for (size_t i = stamp; i < used; i++) {
-        if (line[i] == '\n')
-            line[i] = ' '; /* one line an event, whatever was passed in */
-    }
+    safetext_clean_n(line + stamp, used - stamp); /* one line an event, whatever was passed in */
     line[used++] = '\n';
     (void)pthread_rwlock_rdlock(&sink.lock);
     if (sink.fd >= 0)

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/pbutil_impl.h"
+#include "base/safetext.h"
 
 struct writer {
     FILE *f;
@@ -37,32 +38,6 @@ static void put_break(const struct writer *w, int level)
         putch(w, ' ');
 }
 
-/* Length of the well-formed UTF-8 sequence at p (NUL-terminated text), 0 when it is none. */
-static size_t utf8_length(const unsigned char *p)
-{
-    uint32_t code, least;
-    size_t n;
-
-    if (p[0] < 0x80)
-        return 1;
-    if (p[0] >= 0xc2 && p[0] <= 0xdf)
-        n = 2, code = p[0] & 0x1f, least = 0x80;
-    else if ((p[0] & 0xf0) == 0xe0)
-        n = 3, code = p[0] & 0x0f, least = 0x800;
-    else if (p[0] >= 0xf0 && p[0] <= 0xf4)
-        n = 4, code = p[0] & 0x07, least = 0x10000;
-    else
-        return 0;
-    for (size_t i = 1; i < n; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return 0; /* stops at the NUL as well */
-        code = code << 6 | (p[i] & 0x3f);
-    }
-    if (code < least || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
-        return 0;
-    return n;
-}
-
 static void put_escape(const struct writer *w, unsigned char c)
 {
     static const char hex[] = "0123456789abcdef";
@@ -74,7 +49,7 @@ static void put_escape(const struct writer *w, unsigned char c)
     if (c == '"' || c == '\\')
         out[1] = (char)c;
     else
-        out[1] = letters[c] ? letters[c] : 'u';
+        out[1] = c < sizeof(letters) && letters[c] ? letters[c] : 'u';
     put(w, out, out[1] == 'u' ? 6 : 2);
 }
 
@@ -84,18 +59,20 @@ static void put_string(const struct writer *w, const char *text)
 
     putch(w, '"');
     while (*p) {
-        size_t n = utf8_length(p);
+        size_t n = safetext_utf8((const char *)p);
+        bool c1 = n == 2 && safetext_is_c1((const char *)p);
 
-        if (n > 1 || (n == 1 && *p >= 0x20 && *p != '"' && *p != '\\')) {
+        if ((n > 1 && !c1) || (n == 1 && *p != 0x7f && *p >= 0x20 && *p != '"' && *p != '\\')) {
             p += n;
             continue;
         }
         put(w, (const char *)start, (size_t)(p - start));
         if (n)
-            put_escape(w, *p);
+            put_escape(w, p[n - 1]);
         else
             put(w, "\xef\xbf\xbd", 3); /* U+FFFD */
-        start = ++p;
+        p += n ? n : 1;
+        start = p;
     }
     put(w, (const char *)start, (size_t)(p - start));
     putch(w, '"');

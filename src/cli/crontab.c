@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/cron.h"
 #include "base/pbutil.h"
+#include "base/safetext.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "base/words.h"
@@ -241,8 +242,10 @@ static bool fill_job(struct reader *rd, const char *command, Pst__SubmitRequest 
     job->has_umask = true;
     job->umask = 022;
     job->work_dir = work_dir(rd);
-    if (!job->name)
+    if (!job->name) {
         job->name = program_name(command);
+        safetext_clean(job->name); /* a file's name may be anything */
+    }
     if (!job->open_mode)
         job->open_mode = xstrdup_or_die("a");
     script = xasprintf_or_die("#!%s\n%s\n", envlist_get(&rd->env, "SHELL"), command);

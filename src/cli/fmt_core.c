@@ -13,6 +13,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/safetext.h"
 
 const struct fmt_field *fmt_by_letter(const struct fmt_table *table, char letter)
 {
@@ -219,6 +220,8 @@ void fmt_row(const struct fmt *f, const void *row, struct strbuf *out)
         size_t start = out->len;
 
         col->field->get(out, row);
+        if (out->len > start)
+            safetext_clean_n(out->buf + start, out->len - start);
         if (!col->field->uncut || out->len - start < col->width)
             fmt_justify(out, start, col->width, col->right);
         if (col->suffix[0] && !col->suffix[1])

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/pbutil.h"
+#include "base/safetext.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "cli/cli.h"
@@ -514,6 +515,8 @@ int jobopts_fill_job(const struct jobopts *jo, const char *gres_types, int64_t n
         status = fill_nodes(jo, job, err);
     if (status == 0)
         status = fill_tres(jo, gres_types, job, err);
+    if (status == 0 && safetext_check(&job->base, err) < 0)
+        status = CLI_EXIT_FAILED;
     return status;
 }
 

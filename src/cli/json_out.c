@@ -15,16 +15,18 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/safetext.h"
 #include "base/timefmt.h"
 #include "cli/cli.h"
 #include "cli/out_job.h"
+#include "cli/out_query.h"
 #include "cli/out_users.h"
 #include "version.h"
 
 #define DATA_PARSER "data_parser/v0.0.45"
 
 static const bool escaped[256] = {
-    [0 ... 0x1f] = true, ['"'] = true, ['\\'] = true, ['/'] = true, [0x7f] = true
+    [0 ... 0x1f] = true, ['"'] = true, ['\\'] = true, ['/'] = true, [0x7f ... 0xff] = true
 };
 
 /* The text at `to` up to what must be escaped, at most len bytes; how many. */
@@ -57,6 +59,20 @@ static char *put_escape(char *to, unsigned char c)
     return to;
 }
 
+/* What is no ASCII: a name of one job that is no UTF-8 would spoil the output for all. Sets *ret_n to the bytes
+ * of text that it was. */
+static char *put_high(char *to, const char *s, size_t len, size_t *ret_n)
+{
+    size_t n = safetext_utf8(s);
+
+    *ret_n = n && n <= len ? n : 1;
+    if (!n || n > len)
+        return (char *)memcpy(to, "\xef\xbf\xbd", 3) + 3; /* U+FFFD */
+    if (n == 2 && safetext_is_c1(s))
+        return put_escape(to, (unsigned char)s[1]);
+    return (char *)memcpy(to, s, n) + n;
+}
+
 #define ESCAPE_MAX 6u /* bytes that one byte of text becomes */
 
 /* The text in quotes; room for ESCAPE_MAX * len + 2 bytes is there. */
@@ -70,7 +86,12 @@ static char *quote(char *to, const char *s, size_t len)
         i += n;
         if (i == len)
             break;
-        to = put_escape(to, (unsigned char)s[i++]);
+        if ((unsigned char)s[i] < 0x80) {
+            to = put_escape(to, (unsigned char)s[i++]);
+        } else {
+            to = put_high(to, s + i, len - i, &n);
+            i += n;
+        }
     }
     *to++ = '"';
     return to;
@@ -463,6 +484,7 @@ int json_option_parse(struct json_option *opt, bool yaml, const char *arg)
     size_t len;
 
     *opt = (struct json_option){ .wanted = true, .yaml = yaml };
+    query_keep_text(); /* escaped when it is written */
     if (!arg)
         return 0;
     if (strcmp(arg, "list") == 0) {

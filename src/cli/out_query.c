@@ -12,12 +12,15 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/safetext.h"
 #include "base/timefmt.h"
 #include "cli/cli.h"
 #include "cli/out_filter.h"
 
 #define LONG_ANSWER 1000u /* records */
 #define NICE_STEP 5
+
+static bool keep_text;
 
 struct stream {
     const ProtobufCMessageDescriptor *desc;
@@ -32,7 +35,16 @@ struct stream {
 ProtobufCMessage *query_unpack(struct pb_arena *arena, const ProtobufCMessageDescriptor *desc,
                                const uint8_t *data, size_t len)
 {
-    return protobuf_c_message_unpack(desc, pb_arena_allocator(arena), len, data);
+    ProtobufCMessage *msg = protobuf_c_message_unpack(desc, pb_arena_allocator(arena), len, data);
+
+    if (msg && !keep_text)
+        safetext_clean_message(msg);
+    return msg;
+}
+
+void query_keep_text(void)
+{
+    keep_text = true;
 }
 
 /* Who lists a long queue waits a moment anyway; somebody else's srun on this host should not wait

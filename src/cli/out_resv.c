@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/safetext.h"
 #include "base/timefmt.h"
 #include "api.pb-c.h"
 #include "model/resv.h"
@@ -15,7 +16,11 @@ int resv_load(struct client *c, Pst__ResvSet **ret)
 {
     Pst__Empty request = PST__EMPTY__INIT;
 
-    return client_call(c, OP_QUERY_RESVS, &request.base, (ProtobufCMessage **)ret);
+    int r = client_call(c, OP_QUERY_RESVS, &request.base, (ProtobufCMessage **)ret);
+
+    if (r >= 0)
+        safetext_clean_message(&(*ret)->base);
+    return r;
 }
 
 void resv_span(const Pst__ReservationRecord *r, int64_t now_us, int64_t *ret_start_us, int64_t *ret_end_us)

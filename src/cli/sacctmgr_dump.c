@@ -159,9 +159,18 @@ static void put_limits(struct dump *d, const Pst__Limits *l, const char *after, 
 
 static void put_text(struct dump *d, const char *name, const char *value)
 {
-    if (value && *value)
-        strbuf_addf(&d->sb, ":%s=%c%s%c", name, strchr(value, '\'') ? '"' : '\'', value,
-                    strchr(value, '\'') ? '"' : '\'');
+    char quote = value && strchr(value, '\'') ? '"' : '\'';
+    size_t start;
+
+    if (!value || !*value)
+        return;
+    strbuf_addf(&d->sb, ":%s=%c", name, quote);
+    start = d->sb.len;
+    strbuf_add(&d->sb, value);
+    for (size_t i = start; i < d->sb.len; i++)
+        if (d->sb.buf[i] == '"' && quote == '"')
+            d->sb.buf[i] = '\''; /* what follows would be taken for keys when it is loaded */
+    strbuf_addc(&d->sb, quote);
 }
 
 static void put_qos_list(struct dump *d, const Pst__AssocRecord *a)

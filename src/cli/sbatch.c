@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/membind.h"
 #include "base/pbutil.h"
+#include "base/safetext.h"
 #include "base/timefmt.h"
 #include "cli/cli.h"
 #include "cli/clifilter.h"
@@ -179,8 +180,10 @@ static void build_job(struct sbatch *s, const struct jobopts *jo, Pst__JobRecord
     submit_fill(&s->cli, jo, s->argc, s->argv, s->first, job);
     job->batch = job->has_batch = true;
     plugins_fill_job(job);
-    if (!job->name)
+    if (!job->name) {
         check_mem_or_die(pb_set_str(&job->name, default_name(s)));
+        safetext_clean(job->name); /* a file's name may be anything */
+    }
     if (s->script.path)
         check_mem_or_die(pb_set_str(&job->command, s->script.path));
     if (envlist_wants_login(job->export_env))

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/safetext.h"
 #include "base/timefmt.h"
 #include "cli/out_filter.h"
 #include "cli/out_query.h"
@@ -41,8 +42,13 @@ static void send_job_update(struct scontrol *s, const struct update *u, char **i
 {
     Pst__JobUpdateRequest request = PST__JOB_UPDATE_REQUEST__INIT;
     Pst__JobActionReply *reply = NULL;
+    struct err err = { .text = "" };
     int r;
 
+    if (safetext_check(&u->job.base, &err) < 0) {
+        scontrol_fail(s, "%s for job %s", err.text, n_ids ? ids[0] : name);
+        return;
+    }
     request.ids = ids;
     request.n_ids = n_ids;
     request.set = (Pst__JobRecord *)&u->job;

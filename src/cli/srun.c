@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/pbutil.h"
+#include "base/safetext.h"
 #include "base/timefmt.h"
 #include "cli/clifilter.h"
 #include "cli/envlist.h"
@@ -124,11 +125,14 @@ static void collect(struct srun *s)
 /* ---- the step
  * ------------------------------------------------------------------------------------- */
 
-static const char *command_name(const struct srun_part *p)
+/* The caller owns it. */
+static char *command_name(const struct srun_part *p)
 {
     const char *slash = strrchr(p->argv[p->first], '/');
+    char *name = xstrdup_or_die(slash ? slash + 1 : p->argv[p->first]);
 
-    return slash ? slash + 1 : p->argv[p->first];
+    safetext_clean(name); /* a file's name may be anything */
+    return name;
 }
 
 static void build_step(struct srun *s, struct srun_part *p, Pst__StepSpec *spec)
@@ -143,7 +147,7 @@ static void build_step(struct srun *s, struct srun_part *p, Pst__StepSpec *spec)
         exit(status);
     }
     if (!spec->name)
-        spec->name = xstrdup_or_die(command_name(p));
+        spec->name = command_name(p);
     spec->submit_line = submit_line(s->argc, s->argv);
     spec->work_dir = submit_work_dir(&p->opts);
 }
@@ -154,7 +158,7 @@ static void fill_job(struct srun *s, struct srun_part *p, Pst__JobRecord *job)
     free(job->submit_line);
     job->submit_line = submit_line(s->argc, s->argv);
     if (!job->name)
-        job->name = xstrdup_or_die(command_name(p));
+        job->name = command_name(p);
     job->kill_on_client_loss = job->has_kill_on_client_loss = true;
     plugins_fill_job(job);
 }

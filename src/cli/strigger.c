@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/pbutil.h"
+#include "base/safetext.h"
 #include "base/strbuf.h"
 #include "cli/cli.h"
 #include "cli/ids.h"
@@ -334,6 +335,7 @@ static int get(struct strigger *s)
 
     if (cli_call(&s->cli, OP_TRIGGER_GET, &req.base, &reply, NULL, &err) < 0)
         return refused("slurm_get_triggers", &err);
+    safetext_clean_message(reply);
     all = PB_AS(trigger_set, reply);
     for (size_t i = 0; i < all->n_items; i++) {
         if (!shown(s, all->items[i]))

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/pbutil.h"
+#include "base/safetext.h"
 #include "base/timefmt.h"
 #include "acctd/serve.h"
 #include "ctld/acctadmin.h"
@@ -73,6 +74,15 @@ static struct cmd *cmd_new(struct front *f, struct conn *c, const struct frame *
     return cmd;
 }
 
+/* A user is told what he may not write.  A node cannot be: its report would come again for ever. */
+static int check_words(unsigned op, ProtobufCMessage *msg, struct err *err)
+{
+    if (op != OP_NODE_REGISTER && op != OP_NODE_REPORT)
+        return safetext_check(msg, err);
+    safetext_clean_message(msg);
+    return 0;
+}
+
 static void to_core(struct front *f, struct conn *c, const struct frame *frame)
 {
     struct err err = { .text = "" };
@@ -81,6 +91,11 @@ static void to_core(struct front *f, struct conn *c, const struct frame *frame)
     int r = frame_unpack_request(frame, &msg, &err);
 
     if (r < 0) {
+        (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST, err.text);
+        return;
+    }
+    if (check_words(frame->op, msg, &err) < 0) {
+        protobuf_c_message_free_unpacked(msg, NULL);
         (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST, err.text);
         return;
     }

@@ -70,11 +70,11 @@ void hooks_env(const struct ctld *ctld, const struct job *j, struct program *p)
 
     jobenv_job(r, ctld->cluster->rec->name, NULL, put, p);
     if (r->name)
-        program_env(p, "SLURM_JOB_NAME", r->name);
+        program_env_line(p, "SLURM_JOB_NAME", r->name);
     if (r->group_name)
         program_env(p, "SLURM_JOB_GROUP", r->group_name);
     if (r->wckey)
-        program_env(p, "SLURM_WCKEY", r->wckey);
+        program_env_line(p, "SLURM_WCKEY", r->wckey);
     array_env(ctld, r, p);
 }
 

@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/safetext.h"
 #include "base/timefmt.h"
 #include "ctld/jobcomp.h"
 #include "model/names.h"
@@ -182,9 +183,14 @@ env_put(struct env *e, const char *name, const char *fmt, ...)
         e->list[++e->n] = NULL;
 }
 
+/* Scripts write what they get into files with lines. */
 static void env_text(struct env *e, const char *name, const char *value)
 {
+    size_t n = e->n;
+
     env_put(e, name, "%s", value ? value : "");
+    if (e->n > n)
+        safetext_clean(e->list[n]);
 }
 
 static void env_number(struct env *e, const char *name, int64_t value)

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/pbutil.h"
+#include "base/safetext.h"
 #include "base/timefmt.h"
 #include "ctld/jobcomp.h"
 #include "model/names.h"
@@ -99,10 +100,13 @@ static void put_limit(struct strbuf *sb, const Pst__JobRecord *r)
 /* A value must not break the line. */
 static void put_text(struct strbuf *sb, const char *name, const char *value)
 {
+    size_t start;
+
     strbuf_addf(sb, "%s=", name);
-    for (const char *p = or_empty(value); *p; p++)
-        strbuf_addc(sb, *p == '\n' || *p == '\r' ? ' ' : *p);
-    strbuf_addc(sb, ' ');
+    start = sb->len;
+    strbuf_addf(sb, "%s ", or_empty(value));
+    if (!sb->failed)
+        safetext_clean_n(sb->buf + start, sb->len - start);
 }
 
 static void put_groups(struct strbuf *sb, const Pst__JobRecord *r)

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/safetext.h"
 #include "base/timefmt.h"
 #include "ctld/hooks.h"
 #include "ctld/programs.h"
@@ -187,8 +188,9 @@ static void subject_start(const Pst__JobRecord *r, bool summary, char *buf, size
         (void)snprintf(buf, size, "Slurm Job_id=%u Name=%s", r->job_id, name);
 }
 
-/* To whom; MailDomain completes the name of the user himself. */
-static void add_recipient(struct ctld *ctld, const Pst__JobRecord *r, struct program *p)
+/* To whom; MailDomain completes the name of the user himself.  False: a mail program would take it for
+ * something else.  No "--" comes before it: programs are called as Slurm calls them, and not all know it. */
+static bool add_recipient(struct ctld *ctld, const Pst__JobRecord *r, struct program *p)
 {
     const char *domain = conf_str(ctld->conf, CONF_MAIL_DOMAIN);
     char to[512];
@@ -199,7 +201,12 @@ static void add_recipient(struct ctld *ctld, const Pst__JobRecord *r, struct pro
         (void)snprintf(to, sizeof(to), domain && *domain ? "%s@%s" : "%s", r->user_name, domain);
     else
         (void)snprintf(to, sizeof(to), "%u", r->uid);
+    if (!safetext_is_address(to)) { /* of a log from before submissions were asked */
+        log_error("job %u: no mail is sent: its mail_user is not an address of mail", r->job_id);
+        return false;
+    }
     program_arg(p, to);
+    return true;
 }
 
 /* MailSummary: what the job used of what it held, as `penstock report` says it. */
@@ -250,7 +257,10 @@ static void send(struct ctld *ctld, struct job *j, uint32_t bit, const struct ou
                    part && bit == MAIL_END ? "" : when, how);
     program_arg(p, "-s");
     program_arg(p, subject);
-    add_recipient(ctld, r, p);
+    if (!add_recipient(ctld, r, p)) {
+        program_free(p);
+        return;
+    }
     if (ended && !summary && conf_bool(ctld->conf, CONF_MAIL_SUMMARY))
         add_summary(j, p);
     programs_add_take(ctld->programs, p);

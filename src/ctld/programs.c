@@ -21,6 +21,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/safetext.h"
 #include "base/timefmt.h"
 #include "ctld/ctld.h"
 
@@ -76,11 +77,20 @@ void program_path(struct program *p, const char *path)
     add(p, &p->paths, &p->npaths, strdup(path));
 }
 
+static char *clean_copy(const char *text)
+{
+    char *copy = strdup(text);
+
+    if (copy)
+        safetext_clean(copy);
+    return copy;
+}
+
 void program_arg(struct program *p, const char *arg)
 {
     if (p->nargs == 0)
         add(p, &p->args, &p->nargs, strdup(p->what)); /* its own name */
-    add(p, &p->args, &p->nargs, strdup(arg));
+    add(p, &p->args, &p->nargs, clean_copy(arg));
 }
 
 void program_env(struct program *p, const char *name, const char *value)
@@ -88,6 +98,15 @@ void program_env(struct program *p, const char *name, const char *value)
     char *text;
 
     add(p, &p->env, &p->nenv, asprintf(&text, "%s=%s", name, value) < 0 ? NULL : text);
+}
+
+void program_env_line(struct program *p, const char *name, const char *value)
+{
+    _cleanup_free_ char *line = clean_copy(value);
+
+    p->failed = p->failed || !line;
+    if (line)
+        program_env(p, name, line);
 }
 
 void program_input(struct program *p, const char *text)
@@ -104,7 +123,7 @@ static void list_free(char **list, size_t n)
     free(list);
 }
 
-static void program_free(struct program *p)
+void program_free(struct program *p)
 {
     list_free(p->paths, p->npaths);
     list_free(p->args, p->nargs);

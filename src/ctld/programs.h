@@ -38,11 +38,15 @@ struct program *program_new(struct ctld *ctld, const char *what);
 /* Add a path; with glob characters every match counts.  Several run one after the other, the last one
  * first; the first failure ends the series. */
 void program_path(struct program *p, const char *path);
+/* Control characters of arg are cleaned; what a leading "-" may mean is the caller's to know. */
 void program_arg(struct program *p, const char *arg);
 void program_env(struct program *p, const char *name, const char *value);
+/* The same for a user's word that is one line, without control characters. */
+void program_env_line(struct program *p, const char *name, const char *value);
 void program_input(struct program *p, const char *text); /* its standard input; else that is empty */
 
 int programs_new(struct ctld *ctld, struct programs **ret);
+void program_free(struct program *p); /* one that is not queued after all */
 /* Queue p; takes it.  programs NULL: p is dropped.  Core thread. */
 void programs_add_take(struct programs *programs, struct program *p);
 /* What waits for lsn may start.  Any thread. */

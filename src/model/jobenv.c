@@ -4,8 +4,11 @@
 #include "model/jobenv.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+
+#include "base/safetext.h"
 
 #define USEC INT64_C(1000000)
 #define CPUS_TEXT_MAX 4096
@@ -15,10 +18,22 @@ struct out {
     void *ctx;
 };
 
+/* Scripts of the site write what they get into files with lines. */
 static void put(const struct out *o, const char *name, const char *value)
 {
-    if (value)
-        o->put(o->ctx, name, value);
+    char *copy;
+
+    if (!value || safetext_is_line(value)) {
+        if (value)
+            o->put(o->ctx, name, value);
+        return;
+    }
+    copy = strdup(value);
+    if (copy) {
+        safetext_clean(copy);
+        o->put(o->ctx, name, copy);
+    }
+    free(copy);
 }
 
 static void put_num(const struct out *o, const char *name, uint64_t value)
@@ -89,8 +104,8 @@ static void put_plugins(const struct out *o, const Pst__JobRecord *j)
         const char *text = j->spank_job_env[i], *eq = strchr(text, '=');
         char name[256];
 
-        if (eq && eq > text && (size_t)snprintf(name, sizeof(name), "SPANK_%.*s", (int)(eq - text), text) < sizeof(name))
-            put(o, name, eq + 1);
+        if (safetext_is_variable(text) && (size_t)snprintf(name, sizeof(name), "SPANK_%.*s", (int)(eq - text), text) < sizeof(name))
+            o->put(o->ctx, name, eq + 1);
     }
 }
 

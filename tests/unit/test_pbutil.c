@@ -430,7 +430,7 @@ static void test_json_form(void **state)
     static const uint8_t script[] = { 0xff, 0x00, 0x10, 0x20 };
     Pst__SubmitRequest request = PST__SUBMIT_REQUEST__INIT;
     Pst__JobRecord job = PST__JOB_RECORD__INIT;
-    char *argv[] = { (char *)(uintptr_t) "\xff", (char *)(uintptr_t) "\x01\x1f\t/\x7f",
+    char *argv[] = { (char *)(uintptr_t) "\xff", (char *)(uintptr_t) "\x01\x1f\t/\x7f\xc2\x9b\xc2\xa0",
                      (char *)(uintptr_t) "\xed\xa0\x80\xf0\x9f\x98\x80\xc0\x80\xe2\x82" };
     _cleanup_free_ char *text = NULL, *empty = NULL;
 
@@ -446,7 +446,7 @@ static void test_json_form(void **state)
     text = write_json(&request.base, 1);
     assert_string_equal(text,
                         "{\n \"job\": {\n  \"state\": 99,\n  \"argv\": [\n   \"\xef\xbf\xbd\",\n"
-                        "   \"\\u0001\\u001f\\t/\x7f\",\n"
+                        "   \"\\u0001\\u001f\\t/\\u007f\\u009b\xc2\xa0\",\n"
                         "   \"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xf0\x9f\x98\x80"
                         "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"\n  ]\n },\n"
                         " \"script\": \"/wAQIA==\",\n \"hold\": false\n}");
