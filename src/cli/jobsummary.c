@@ -5,6 +5,7 @@
  * knows; while it does not answer, the node's part is told alone. */
 #include <errno.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -159,6 +160,7 @@ int main(void)
     Pst__AcctJob run = PST__ACCT_JOB__INIT;
     _cleanup_val_(strbuf_done) struct strbuf text = STRBUF_INIT;
 
+    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); /* cannot fail; it only asks and writes */
     cli_init(&s.cli, "slurmstepd-summary");
     s.cli.timeout_ms = CALL_MS;
     s.own = read_own();

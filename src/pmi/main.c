@@ -193,6 +193,7 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "slurmstepd-%s: error: this program is started by slurmstepd only\n", service_kind.name);
         return 1;
     }
+    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); /* cannot fail; it reads what tasks write and starts nothing */
     ignore_signals();
     (void)fcntl(SERVICE_FD_LINK, F_SETFD, FD_CLOEXEC);
     s.queue_end = &s.queue;
