@@ -78,7 +78,7 @@ static void keep_client_fields(Pst__JobRecord *r, bool admin)
 struct submission {
     struct ctld *ctld;
     struct cmd *cmd;
-    const Pst__SubmitRequest *req;
+    Pst__SubmitRequest *req;      /* of a crontab: one of its entries, cmd->msg is the crontab's */
     struct contents *contents;    /* the command's */
     bool hold;
     Pst__JobRecord *rec;          /* owned until handed over */
@@ -578,7 +578,7 @@ static bool check_priority(struct submission *s)
 /* JobSubmitPlugins: the first to look at what is asked for, and free to change it. */
 static bool site_filters(struct submission *s)
 {
-    struct jobsubmit_request r = { .ctld = s->ctld, .cmd = s->cmd, .req = (Pst__SubmitRequest *)s->cmd->msg,
+    struct jobsubmit_request r = { .ctld = s->ctld, .cmd = s->cmd, .req = s->req,
                                    .desc = s->rec, .hold = &s->hold, .messages = &s->messages };
     int code = jobsubmit_any(s->ctld->conf) ? jobsubmit_run(&r) : 0;
 
@@ -666,13 +666,13 @@ static void put_contents(struct submission *s, Pst__Transaction *tx)
 }
 
 /* The name service lists a user's own group first. */
-static void set_group(Pst__JobRecord *r, const struct cmd *cmd)
+static void set_group(const struct submission *s)
 {
-    const Pst__SubmitRequest *req = PB_AS(submit_request, cmd->msg);
+    Pst__JobRecord *r = s->rec;
 
-    if (r->group_name || !cmd->group_name || req->has_gid)
+    if (r->group_name || !s->cmd->group_name || s->req->has_gid)
         return;
-    r->group_name = tx_strdup(cmd->group_name);
+    r->group_name = tx_strdup(s->cmd->group_name);
     r->group_name[strcspn(r->group_name, ",")] = '\0';
 }
 
@@ -689,7 +689,7 @@ static void fill_identity(struct submission *s, uint32_t job_id)
     SET(r, gid, s->cmd->gid);
     if (!r->user_name && s->cmd->user_name)
         r->user_name = tx_strdup(s->cmd->user_name);
-    set_group(r, s->cmd);
+    set_group(s);
     SET(r, state, JOB_STATE(PENDING));
     SET(r, submit_us, now);
     if (!r->dependency && !job_is_held(r))

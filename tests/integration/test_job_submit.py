@@ -224,3 +224,21 @@ def test_partitions_by_filters(make_cluster):
     c.write_conf(c.conf.read_text().replace("job_submit/partition,logging", "all_partitions"))
     c.run("scontrol", "reconfigure")
     assert c.job(c.sbatch("-H", "-t", "5", wrap="true"))["Partition"] == "quick,main"
+
+
+def test_a_script_sees_the_entries_of_a_crontab(make_cluster):
+    """Each entry is a submission; the request that brought them is of another type, and was read as one."""
+    c = make_cluster(nodes=1, conf="ScronParameters=enable")
+    write_script(c, """
+        function slurm_job_submit(d, parts, uid)
+            assert(d.script == "#!/bin/sh\\ntrue\\n", d.script)
+            assert(d.environment.HOME and d.array_inx == nil)
+            d.comment = "of the site"
+            return slurm.SUCCESS
+        end
+        function slurm_job_modify(d, job, parts, uid) return slurm.SUCCESS end""")
+    c.extra_conf += "\nJobSubmitPlugins=lua"
+    c.write_conf()
+    c.restart_ctld()
+    c.run("scrontab", "-", input="@yearly true\n", env={"SHELL": "/bin/sh"})
+    assert c.run("squeue", "-h", "-o", "%k").out == "of the site\n"
