@@ -326,7 +326,7 @@ static int step_init(struct step *s, const Pst__StepFile *sf, int ctl_fd, int sr
         .umask = sf->launch ? (sf->launch->has_umask ? sf->launch->umask : 022)
                             : (sf->job->job->has_umask ? sf->job->job->umask : 022),
         .env = ENVLIST_INIT,
-        .conns = { ctl_fd },
+        .conns = { ctl_fd, [1 ... STEP_CONNS - 1] = -1 },
         .sig_fd = -1,
         .listen_fd = -1,
         .out_fd = -1,
@@ -339,8 +339,6 @@ static int step_init(struct step *s, const Pst__StepFile *sf, int ctl_fd, int sr
         .usage = PST__STEP_USAGE__INIT,
         .start_ticks = start_ticks(),
     };
-    for (int i = 1; i < STEP_CONNS; i++)
-        s->conns[i] = -1;
     s->usage.has_user_us = s->usage.has_sys_us = s->usage.has_max_rss_kib = true;
     s->usage.has_read_bytes = s->usage.has_write_bytes = true;
     s->usage.max_rss_node = sf->job->node_name;
