@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/safetext.h"
+#include "base/spawnprog.h"
 #include "base/timefmt.h"
 #include "ctld/jobcomp.h"
 #include "model/names.h"
@@ -329,33 +329,6 @@ static int script_put(void *sink, uint64_t lsn, const Pst__JobNote *note, struct
     return s->calls[s->n++].env.failed ? -ENOMEM : 0;
 }
 
-static int spawn(const struct script *s, char **env, pid_t *ret_pid)
-{
-    char *argv[] = { s->path, NULL };
-    posix_spawn_file_actions_t fa;
-    posix_spawnattr_t attr;
-    sigset_t all, none;
-    int r;
-
-    (void)sigfillset(&all);
-    (void)sigemptyset(&none);
-    if (posix_spawn_file_actions_init(&fa) != 0)
-        return -ENOMEM;
-    r = posix_spawnattr_init(&attr);
-    for (int fd = 0; r == 0 && fd < 3; fd++)
-        r = posix_spawn_file_actions_addopen(&fa, fd, "/dev/null", O_RDWR, 0);
-    if (r == 0) {
-        (void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF |
-                                                  POSIX_SPAWN_SETSIGMASK);
-        (void)posix_spawnattr_setsigdefault(&attr, &all);
-        (void)posix_spawnattr_setsigmask(&attr, &none);
-        r = posix_spawn(ret_pid, s->path, &fa, &attr, argv, env);
-        (void)posix_spawnattr_destroy(&attr);
-    }
-    (void)posix_spawn_file_actions_destroy(&fa);
-    return -r;
-}
-
 /* Until it has ended, or the controller ends and it does not. */
 static void see_through(const struct script *s, pid_t pid, uint32_t job_id, const atomic_bool *stop)
 {
@@ -387,7 +360,9 @@ static int script_flush(void *sink, const atomic_bool *stop, uint64_t *ret_done,
     for (size_t i = 0; i < s->n && r == 0; i++) {
         pid_t pid = 0;
 
-        r = atomic_load(stop) ? -ECANCELED : spawn(s, s->calls[i].env.list, &pid);
+        struct spawn program = { .path = s->path, .envp = s->calls[i].env.list };
+
+        r = atomic_load(stop) ? -ECANCELED : spawn_program(&program, &pid);
         if (r < 0)
             err_set(err, r, "cannot run %s: %s", s->path, strerrordesc_np(-r));
         else

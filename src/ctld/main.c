@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/daemonize.h"
+#include "base/inherit.h"
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "ctld/boot.h"
@@ -296,6 +297,7 @@ int main(int argc, char **argv)
     struct ctld *ctld;
     int ready_fd = -1, r;
 
+    inherit_begin(3);
     if (argc > 1 && strcmp(argv[1], "--run-trigger") == 0)
         return triggers_child(argc, argv);
     r = parse_options(argc, argv, &o);

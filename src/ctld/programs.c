@@ -1,6 +1,6 @@
 /* programs.c - the thread that runs programs of the site; see programs.h
  *
- * posix_spawn(3) and one poll(2) over their pidfds: a slow script delays nobody else.  The queue's lock is
+ * spawn_program() and one poll(2) over their pidfds: a slow script delays nobody else.  The queue's lock is
  * held for list work only.  Programs see nothing of ours but the environment built for them. */
 #include "ctld/programs.h"
 
@@ -10,7 +10,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -22,6 +21,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/safetext.h"
+#include "base/spawnprog.h"
 #include "base/timefmt.h"
 #include "ctld/ctld.h"
 
@@ -170,32 +170,12 @@ static int input_file(const struct program *p)
 static int spawn(struct program *p, const char *path)
 {
     _cleanup_close_ int input = input_file(p);
-    char *own[] = { (char *)path, NULL }, *none[] = { NULL };
-    posix_spawn_file_actions_t fa;
-    posix_spawnattr_t attr;
-    sigset_t all, empty;
+    struct spawn s = { .path = path, .argv = p->args, .envp = p->env, .fds = &input, .n_fds = 1 };
     pid_t pid = 0;
-    int r;
+    int r = spawn_program(&s, &pid);
 
-    (void)sigfillset(&all);
-    (void)sigemptyset(&empty);
-    if (posix_spawn_file_actions_init(&fa) != 0)
-        return -ENOMEM;
-    r = posix_spawnattr_init(&attr);
-    for (int fd = 0; r == 0 && fd < 3; fd++)
-        r = fd == 0 && input >= 0 ? posix_spawn_file_actions_adddup2(&fa, input, 0)
-                                  : posix_spawn_file_actions_addopen(&fa, fd, "/dev/null", O_RDWR, 0);
-    if (r == 0) {
-        (void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF |
-                                                  POSIX_SPAWN_SETSIGMASK);
-        (void)posix_spawnattr_setsigdefault(&attr, &all);
-        (void)posix_spawnattr_setsigmask(&attr, &empty);
-        r = posix_spawn(&pid, path, &fa, &attr, p->args ? p->args : own, p->env ? p->env : none);
-        (void)posix_spawnattr_destroy(&attr);
-    }
-    (void)posix_spawn_file_actions_destroy(&fa);
-    if (r != 0)
-        return -r;
+    if (r < 0)
+        return r;
     p->pid = pid;
     p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (p->pidfd < 0) {

@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
+#include "base/inherit.h"
 #include "base/log.h"
 #include "base/pbutil.h"
 #include "base/strbuf.h"
@@ -345,6 +346,7 @@ int triggers_child(int argc, char **argv)
     if (pw && (setenv("HOME", pw->pw_dir, 1) < 0 || setenv("USER", pw->pw_name, 1) < 0 ||
                setenv("LOGNAME", pw->pw_name, 1) < 0 || setenv("SHELL", pw->pw_shell, 1) < 0))
         return 1;
+    inherit_close(3, -1); /* of the name service */
     (void)execl(argv[4], argv[4], argv[5], (char *)NULL);
     return 127;
 }

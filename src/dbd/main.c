@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/daemonize.h"
+#include "base/inherit.h"
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "dbd/dbd.h"
@@ -251,8 +252,10 @@ int main(int argc, char **argv)
     struct options o = { 0 };
     struct err err = { .text = "" };
     static struct dbd d = { .conf_lock = PTHREAD_MUTEX_INITIALIZER };
-    int ready_fd = -1, r = parse_options(argc, argv, &o);
+    int ready_fd = -1, r;
 
+    inherit_begin(3);
+    r = parse_options(argc, argv, &o);
     if (r)
         return r == 1 ? 0 : 1;
     daemonize_limits();

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/spawnprog.h"
 #include "base/timefmt.h"
 #include "dbd/dbd.h"
 
@@ -46,21 +47,16 @@ static int run_program(const char *path, char *buf, size_t size, struct err *err
 
     if (pipe2(fds, O_CLOEXEC) < 0)
         return err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
-    pid = fork();
-    if (pid < 0) {
-        r = err_set(err, -errno, "cannot fork: %s", strerror(errno));
+    r = spawn_program(&(struct spawn){ .path = path,
+                                       .envp = environ,
+                                       .fds = (const int[]){ -1, fds[1], STDERR_FILENO },
+                                       .n_fds = 3 },
+                      &pid);
+    if (r < 0) {
+        r = err_set(err, r, "StoragePassScript %s: %s", path, strerror(-r));
         (void)close(fds[0]);
         (void)close(fds[1]);
         return r;
-    }
-    if (pid == 0) {
-        sigset_t none;
-
-        sigemptyset(&none);
-        (void)sigprocmask(SIG_SETMASK, &none, NULL); /* cannot fail */
-        if (dup2(fds[1], STDOUT_FILENO) >= 0)
-            (void)execl(path, path, (char *)NULL);
-        _exit(127);
     }
     (void)close(fds[1]);
     r = read_all(fds[0], buf, size);

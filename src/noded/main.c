@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/inherit.h"
 #include "noded.h"
 #include "version.h"
 
@@ -162,8 +163,10 @@ static int parse(int argc, char **argv, struct options *opt)
 int main(int argc, char **argv)
 {
     struct options opt = { 0 };
-    int r = parse(argc, argv, &opt);
+    int r;
 
+    inherit_begin(3);
+    r = parse(argc, argv, &opt);
     if (r >= 0)
         return r;
     return opt.print ? noded_print(&opt, opt.print == 'G') : noded_run(&opt);

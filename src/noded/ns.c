@@ -6,7 +6,6 @@
  * thread. */
 #include <dirent.h>
 #include <errno.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/pbutil.h"
+#include "base/spawnprog.h"
 #include "noded.h"
 #include "noded/nsyaml.h"
 #include "stepd/ns.h"
@@ -193,10 +193,10 @@ static void start_rm(const char *path)
 {
     char *argv[] = { (char *)"/bin/rm", (char *)"-rf", (char *)"--one-file-system",
                      (char *)"--",      (char *)path,  NULL };
-    char *envp[] = { NULL };
+    struct spawn s = { .path = argv[0], .argv = argv };
     pid_t pid; /* reaped with the other children */
 
-    if (posix_spawn(&pid, argv[0], NULL, NULL, argv, envp) != 0)
+    if (spawn_program(&s, &pid) < 0)
         log_error("cannot remove %s", path); /* tried at the next start */
 }
 

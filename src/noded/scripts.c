@@ -5,10 +5,8 @@
  * configured time.  PrologFlags=Serial: one job at a time, in the order they came.  A failing prolog
  * or epilog drains the node.  Main thread; nothing blocks. */
 #include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -16,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/daemonize.h"
 #include "base/log.h"
+#include "base/spawnprog.h"
 #include "stepd/env.h"
 #include "noded.h"
 #include "stepd/spool.h"
@@ -160,31 +159,9 @@ static void finished(struct noded *d, struct run *r, bool ok)
 
 int scripts_spawn(const char *path, char *const *argv, const char *dir, char *const *envp, pid_t *ret_pid)
 {
-    char *alone[] = { (char *)path, NULL };
-    posix_spawn_file_actions_t fa;
-    posix_spawnattr_t attr;
-    sigset_t all, none;
-    int r;
+    struct spawn s = { .path = path, .argv = argv, .dir = dir, .envp = envp };
 
-    (void)sigfillset(&all);
-    (void)sigemptyset(&none);
-    if (posix_spawn_file_actions_init(&fa) != 0)
-        return -ENOMEM;
-    r = posix_spawnattr_init(&attr);
-    if (r == 0 && dir)
-        r = posix_spawn_file_actions_addchdir_np(&fa, dir);
-    for (int fd = 0; r == 0 && fd < 3; fd++)
-        r = posix_spawn_file_actions_addopen(&fa, fd, "/dev/null", O_RDWR, 0);
-    if (r == 0) {
-        (void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF |
-                                                  POSIX_SPAWN_SETSIGMASK);
-        (void)posix_spawnattr_setsigdefault(&attr, &all);
-        (void)posix_spawnattr_setsigmask(&attr, &none);
-        r = posix_spawn(ret_pid, path, &fa, &attr, argv ? argv : alone, envp);
-        (void)posix_spawnattr_destroy(&attr);
-    }
-    (void)posix_spawn_file_actions_destroy(&fa);
-    return -r;
+    return spawn_program(&s, ret_pid);
 }
 
 /* The extern step that the job's scripts run in, while it takes any; NULL: they run beside the job. */

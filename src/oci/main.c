@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/inherit.h"
 #include "oci/oci.h"
 #include "version.h"
 
@@ -101,6 +102,7 @@ int main(int argc, char **argv)
         (void)printf("slurm %s\n", SLURM_RELEASE);
         return 0;
     }
+    inherit_begin(FD_PMI + 1);
     task = read_task();
     o.argv = task ? copy_argv(argv + 1, (size_t)MAX(argc - 1, 0)) : NULL;
     if (!o.argv) {

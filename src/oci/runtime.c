@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/inherit.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "oci/oci.h"
@@ -76,6 +77,7 @@ static void exec_command(const struct runner *r, const char *line, int out_fd, b
     }
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    inherit_close(r->o->task->pmi ? 4 : 3, -1); /* the service is 3 */
     (void)execve("/bin/sh", argv, r->o->outer);
     _exit(127);
 }

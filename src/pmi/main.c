@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/inherit.h"
 #include "pmi/service.h"
 #include "version.h"
 #include "wire/client.h"
@@ -130,6 +131,7 @@ static int service_init(struct service *s)
     for (size_t i = 0; i < s->n_tasks; i++)
         if (s->ranks[i] >= s->layout.n_ranks || s->layout.node_of[s->ranks[i]] != s->node)
             return -EINVAL;
+    inherit_close(SERVICE_FD_TASKS + (int)s->n_tasks, -1); /* before the libraries open theirs */
     s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (s->wake_fd < 0)
         return -errno;

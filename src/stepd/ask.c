@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/inherit.h"
 #include "base/pbutil.h"
 #include "stepd/ctl.h"
 #include "stepfile.pb-c.h"
@@ -71,6 +72,7 @@ int ask_script(const char *path, const char *work_dir)
 
     if (ask_adopt(".", true, &ns, &flags) < 0 || (chdir(work_dir) < 0 && chdir("/") < 0))
         return NOT_ADOPTED;
+    inherit_close(3, -1);
     (void)execve(path, argv, environ);
     return NOT_STARTED;
 }

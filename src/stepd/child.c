@@ -25,6 +25,7 @@
 
 #include "base/cleanup.h"
 #include "base/failpoint.h"
+#include "base/inherit.h"
 #include "stepd/ns.h"
 #include "stepd/step.h"
 
@@ -147,11 +148,24 @@ static int join_cgroups(const struct child *c)
     return 0;
 }
 
+/* A service manager may keep the kernel from ending slurmd when memory is short; tasks are ended then. */
+static void drop_protection(void)
+{
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return;
+    (void)!write(fd, "0", 1); /* raising it is always allowed */
+    (void)close(fd);
+}
+
 int child_join(const struct child *c)
 {
     int r;
 
     (void)setsid(); /* a fresh process cannot lead a group already */
+    if (c->step->oom_protected)
+        drop_protection();
     r = c->born_inside ? 0 : join_cgroups(c);
     if (r < 0)
         return r;
@@ -182,6 +196,7 @@ int child_exec(const struct child *c)
 
     if (c->pid_slot)
         write_pid(c->pid_slot);
+    inherit_close(3 + (int)c->n_give, c->keep_fd ? c->keep_fd : -1); /* plugins and libraries open without asking */
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     return exec_any(c);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/inherit.h"
 #include "base/pbutil.h"
 #include "stepd/ask.h"
 #include "stepd/bcast.h"
@@ -92,6 +93,7 @@ int main(int argc, char **argv)
     Pst__StepFile *sf = NULL;
     int r, srun_fd = -1, ns_fd = -1, ns_pid_fd = -1;
 
+    inherit_begin(STEP_FD_END);
     if (argc == 2 && (strcmp(argv[1], "-V") == 0 || strcmp(argv[1], "--version") == 0)) {
         (void)printf("slurm %s\n", SLURM_RELEASE);
         return 0;
@@ -123,6 +125,7 @@ int main(int argc, char **argv)
         ns_pid_fd = STEP_FD_NS_PID;
         (void)fcntl(ns_pid_fd, F_SETFD, FD_CLOEXEC);
     }
+    inherit_no_keys();
     r = read_step_file(&sf);
     if (r == 0)
         r = step_run(sf, STEP_FD_CTL, srun_fd, ns_fd, ns_pid_fd);

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/inherit.h"
 #include "base/timefmt.h"
 #include "stepd/step.h"
 
@@ -73,6 +74,7 @@ static void become(const struct step *s, char *const argv[], char *const envp[])
         _exit(126);
     if (chdir("/") < 0)
         _exit(126);
+    inherit_close(3, -1);
     (void)execve(argv[0], argv, envp);
     _exit(127);
 }

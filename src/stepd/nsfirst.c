@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/inherit.h"
 #include "stepd/ns.h"
 #include "stepd/step.h"
 
@@ -95,7 +96,7 @@ static void become_first(const struct step *s, int pipe_fd, int report_fd)
             _exit(1);
     if (pipe_fd == PIPE_FD ? fcntl(pipe_fd, F_SETFD, 0) < 0 : dup2(pipe_fd, PIPE_FD) < 0)
         _exit(1);
-    (void)syscall(SYS_close_range, PIPE_FD + 1, ~0u, 0); /* the rest is close-on-exec too */
+    inherit_close(PIPE_FD + 1, -1);
     (void)execve("/proc/self/exe", argv, envp);
     _exit(1);
 }

@@ -256,6 +256,14 @@ static int block_signals(struct step *s)
     return s->sig_fd < 0 ? -errno : 0;
 }
 
+static bool is_protected(void)
+{
+    _cleanup_fclose_ FILE *f = fopen("/proc/self/oom_score_adj", "re");
+    int adj;
+
+    return f && fscanf(f, "%d", &adj) == 1 && adj < 0;
+}
+
 static int fill_identity(struct step *s)
 {
     const Pst__JobOnNode *on = s->sf->job;
@@ -275,6 +283,7 @@ static int fill_identity(struct step *s)
     s->in_gid = s->gid;
     s->n_in_gids = s->n_gids;
     s->switch_user = geteuid() == 0 && s->uid != 0;
+    s->oom_protected = is_protected();
     if (geteuid() != 0 && s->uid != geteuid()) {
         step_fail(s, "slurmd runs as user %u and cannot start a job of user %u", geteuid(), s->uid);
         s->launch_failed = true;

@@ -44,6 +44,7 @@ enum step_fd {
     STEP_FD_SRUN = 5,   /* srun's connection, steps only */
     STEP_FD_NS = 6,     /* the job's mount namespace, when it has one */
     STEP_FD_NS_PID = 7, /* pidfd of the first process of its other namespaces, when it has any */
+    STEP_FD_END = 8,
 };
 
 enum oci_clean { /* of containers, see oci.h */
@@ -97,6 +98,7 @@ struct step {
     uint64_t start_ticks; /* of this daemon, rounded down */
     uid_t uid;
     gid_t gid;
+    bool oom_protected; /* we are, as slurmd is; tasks are not */
     gid_t *gids;
     size_t n_gids;
     uid_t in_uid; /* the same as its processes have to say it: another in a user namespace */

@@ -1,14 +1,11 @@
 /* stepd_spawn.c - see stepd_spawn.h
  *
  * The step file travels in a memfd: it holds the user's environment, which belongs neither on a
- * command line nor on a disk.  posix_spawn shares our memory until the exec, so its cost does not
- * grow with ours. */
+ * command line nor on a disk. */
 #include "stepd/stepd_spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -16,13 +13,14 @@
 
 #include "base/cleanup.h"
 #include "base/failpoint.h"
+#include "base/spawnprog.h"
 #include "stepd/bcast.h"
 #include "stepd/spool.h"
 
-/* Where main.c expects them, in the order of an array; step.h of the step daemon has the same
- * numbers. */
-#define FD_FIRST 3
-enum { FD_FILE, FD_CTL, FD_SRUN, FD_NS, FD_NS_PID, FD_COUNT };
+/* Where main.c expects them; step.h of the step daemon has the same numbers. */
+enum { FD_FILE = 3, FD_CTL, FD_SRUN, FD_NS, FD_NS_PID, FD_COUNT };
+/* Its standard error is ours, for what it says before it has anybody to tell. */
+#define NO_FDS { -1, -1, STDERR_FILENO, -1, -1, -1, -1, -1 }
 #define FD_SAFE 16 /* sources stay above the targets, or one dup2 would cover another's source */
 
 static int above(int fd)
@@ -43,20 +41,6 @@ static int copy(int fd, int *ret)
     return *ret < 0 ? -errno : 0;
 }
 
-static int fill_actions(posix_spawn_file_actions_t *fa, const char *dir, const int fds[FD_COUNT])
-{
-    int r = posix_spawn_file_actions_addchdir_np(fa, dir);
-
-    for (int i = 0; !r && i < FD_COUNT; i++)
-        r = fds[i] >= 0 ? posix_spawn_file_actions_adddup2(fa, fds[i], FD_FIRST + i)
-                        : posix_spawn_file_actions_addclose(fa, FD_FIRST + i);
-    if (!r)
-        r = posix_spawn_file_actions_addopen(fa, 0, "/dev/null", O_RDWR, 0);
-    if (!r)
-        r = posix_spawn_file_actions_adddup2(fa, 0, 1);
-    return -r;
-}
-
 /* The one variable a step daemon gets: armed failpoints of a test, else NULL. */
 static char *failpoints(void)
 {
@@ -70,28 +54,11 @@ static int spawn(const char *exe, char *const argv[], const char *dir, const int
                  pid_t *ret_pid)
 {
     char *envp[] = { failpoints(), NULL };
-    posix_spawn_file_actions_t fa;
-    posix_spawnattr_t attr;
-    sigset_t all, none;
-    int r;
+    struct spawn s = {
+        .path = exe, .argv = argv, .envp = envp, .dir = dir, .fds = fds, .n_fds = FD_COUNT
+    };
 
-    (void)sigfillset(&all);
-    (void)sigemptyset(&none);
-    if (posix_spawn_file_actions_init(&fa) != 0)
-        return -ENOMEM;
-    r = -posix_spawnattr_init(&attr);
-    if (r == 0) {
-        (void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF |
-                                                  POSIX_SPAWN_SETSIGMASK);
-        (void)posix_spawnattr_setsigdefault(&attr, &all);
-        (void)posix_spawnattr_setsigmask(&attr, &none);
-        r = fill_actions(&fa, dir, fds);
-        if (r == 0)
-            r = -posix_spawn(ret_pid, exe, &fa, &attr, argv, envp);
-        (void)posix_spawnattr_destroy(&attr);
-    }
-    (void)posix_spawn_file_actions_destroy(&fa);
-    return r;
+    return spawn_program(&s, ret_pid);
 }
 
 static int spawn_step(const char *exe, const Pst__StepFile *sf, const int fds[FD_COUNT],
@@ -107,7 +74,7 @@ static int spawn_step(const char *exe, const Pst__StepFile *sf, const int fds[FD
 
 static void close_all(int fds[FD_COUNT])
 {
-    for (int i = 0; i < FD_COUNT; i++)
+    for (int i = FD_FILE; i < FD_COUNT; i++)
         if (fds[i] >= 0)
             (void)close(fds[i]);
 }
@@ -116,7 +83,7 @@ int bcast_spawn(const char *exe, const char *kind, const char *dir, const Pst__B
                 int go_fd, pid_t *ret_pid)
 {
     char *argv[] = { (char *)"slurmstepd", (char *)kind, NULL };
-    int fds[FD_COUNT] = { -1, -1, -1, -1, -1 };
+    int fds[FD_COUNT] = NO_FDS;
     int r = copy(fd, &fds[FD_SRUN]);
 
     if (r == 0)
@@ -159,7 +126,7 @@ static int make_fds(const Pst__StepFile *sf, int srun_fd, int ns_fd, int ns_pid_
 int stepd_spawn(const char *exe, const Pst__StepFile *sf, int srun_fd, int ns_fd, int ns_pid_fd,
                 pid_t *ret_pid, int *ret_ctl)
 {
-    int fds[FD_COUNT] = { -1, -1, -1, -1, -1 };
+    int fds[FD_COUNT] = NO_FDS;
     _cleanup_close_ int ours = -1;
     int r = make_fds(sf, srun_fd, ns_fd, ns_pid_fd, fds, &ours);
 
