@@ -2,7 +2,6 @@
 #include "ctld/users.h"
 
 #include <errno.h>
-#include <grp.h>
 #include <pthread.h>
 #include <pwd.h>
 #include <stdlib.h>
@@ -10,12 +9,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/groups.h"
+#include "base/log.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "model/idmap.h"
 
 #define LIFE_US (600 * USEC_PER_SEC)
-#define MAX_GROUPS 1024
 
 struct entry {
     int64_t made_mono_us;
@@ -63,18 +63,19 @@ struct users *users_free(struct users *u)
 
 static char *group_names(const char *user, gid_t gid)
 {
-    gid_t gids[MAX_GROUPS];
-    int n = MAX_GROUPS;
+    _cleanup_free_ gid_t *gids = NULL;
+    size_t n = 0;
     struct strbuf sb = STRBUF_INIT;
-    char buf[16384], *text = NULL;
+    struct err err = { .text = "" };
+    char *text = NULL;
 
-    if (getgrouplist(user, gid, gids, &n) < 0)
-        n = MAX_GROUPS;
-    for (int i = 0; i < n; i++) {
-        struct group gr, *found = NULL;
+    if (groups_of(user, gid, &gids, &n, &err) < 0)
+        log_error("%s: he counts as in none", err.text);
+    for (size_t i = 0; i < n; i++) {
+        _cleanup_free_ char *name = NULL;
 
-        if (getgrgid_r(gids[i], &gr, buf, sizeof(buf), &found) == 0 && found)
-            strbuf_addf(&sb, "%s%s", sb.len ? "," : "", gr.gr_name);
+        if (groups_name(gids[i], &name) == 0)
+            strbuf_addf(&sb, "%s%s", sb.len ? "," : "", name);
     }
     (void)strbuf_detach(&sb, &text); /* -ENOMEM: no groups */
     return text;

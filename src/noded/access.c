@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,14 +12,13 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/groups.h"
 #include "base/log.h"
 #include "noded.h"
 #include "stepd/bcast.h"
 #include "stepd/ctl.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
-
-#define GROUPS_MAX 1024
 
 /* listen_refuse_op() closes what it answers on. */
 static void refuse(int fd, unsigned op, uint32_t request_id, int code, const char *text)
@@ -61,21 +59,14 @@ void access_stat(struct noded *d, const Pst__StepCredential *cred, int fd, uint3
     hand_over(d, cred, &order, fd, OP_STAT_STEP, request_id);
 }
 
-static int fill_groups(Pst__BcastFile *file, const Pst__StepCredential *cred)
+static int fill_groups(Pst__BcastFile *file, const Pst__StepCredential *cred, struct err *err)
 {
-    gid_t gids[GROUPS_MAX];
-    int n = ARRAY_SIZE(gids);
-
-    if (!cred->user_name || geteuid() != 0 ||
-        getgrouplist(cred->user_name, cred->gid, gids, &n) < 0) {
-        n = 1;
-        gids[0] = cred->gid;
-    }
-    file->gids = calloc((size_t)n, sizeof(*file->gids));
+    if (cred->user_name && geteuid() == 0)
+        return groups_of(cred->user_name, cred->gid, &file->gids, &file->n_gids, err);
+    file->gids = malloc(sizeof(*file->gids));
     if (!file->gids)
-        return -ENOMEM;
-    for (int i = 0; i < n; i++)
-        file->gids[file->n_gids++] = gids[i];
+        return err_set(err, -ENOMEM, "out of memory");
+    file->gids[file->n_gids++] = cred->gid;
     return 0;
 }
 
@@ -100,7 +91,7 @@ static void start_process(struct noded *d, const char *kind, Pst__BcastFile *fil
     file->gid = cred->gid;
     file->request_id = request_id;
     if (r == 0)
-        r = fill_groups(file, cred);
+        r = fill_groups(file, cred, &err);
     if (r == 0 && pipe2(go, O_CLOEXEC) < 0)
         r = -errno;
     if (r == 0)

@@ -4,7 +4,6 @@
  * starts, and a repeated request finds it.  What a step daemon needs is gathered in one StepFile;
  * it may have to wait for the prolog first.  Main thread. */
 #include <errno.h>
-#include <grp.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/groups.h"
 #include "base/hostlist.h"
 #include "base/log.h"
 #include "base/pbutil.h"
@@ -102,18 +102,30 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
     return sf;
 }
 
+/* All groups of the user, where the request has none. */
+static int fill_groups(Pst__JobOnNode *on, struct err *err)
+{
+    const Pst__JobRecord *j = on->job;
+    const char *name = j->user_name;
+    struct passwd pw, *found = NULL;
+    char buf[4096];
+
+    if (on->n_gids || geteuid() != 0 || j->uid == 0)
+        return 0;
+    if (!name && getpwuid_r(j->uid, &pw, buf, sizeof(buf), &found) == 0 && found)
+        name = pw.pw_name; /* the controller's machine does not know him */
+    return name ? groups_of(name, j->gid, &on->gids, &on->n_gids, err) : 0;
+}
+
 /* The user's groups and home from this node's name service, where the request lacks them.  Asked in
  * slurmd: the step daemon loads no name service. */
-static void fill_user(Pst__StepFile *sf)
+static int fill_user(Pst__StepFile *sf, struct err *err)
 {
-    Pst__JobOnNode *on = sf->job;
-    const Pst__JobRecord *j = on->job;
+    const Pst__JobRecord *j = sf->job->job;
     bool has_home = sf->home != NULL;
     const char *env = (const char *)sf->environment.data;
     struct passwd pw, *found = NULL;
     char buf[4096];
-    gid_t gids[256];
-    int n = ARRAY_SIZE(gids);
 
     if (sf->launch)
         has_home = has_home || sf->launch->environment.len > 0;
@@ -123,13 +135,8 @@ static void fill_user(Pst__StepFile *sf)
     has_home = has_home && !(j->has_get_user_env && j->get_user_env); /* its shell is asked */
     if (!has_home && getpwuid_r(j->uid, &pw, buf, sizeof(buf), &found) == 0 && found &&
         (pb_set_str(&sf->home, pw.pw_dir) < 0 || pb_set_str(&sf->shell, pw.pw_shell) < 0))
-        return; /* without memory the job goes without */
-    if (on->n_gids || geteuid() != 0 || j->uid == 0 || !j->user_name ||
-        getgrouplist(j->user_name, j->gid, gids, &n) < 0)
-        return;
-    on->gids = calloc((size_t)n, sizeof(*on->gids));
-    for (int i = 0; on->gids && i < n; i++)
-        on->gids[on->n_gids++] = gids[i];
+        return err_set(err, -ENOMEM, "out of memory");
+    return fill_groups(sf->job, err);
 }
 
 static void start(struct noded *d, struct nstep *step, const Pst__StepFile *sf, int srun_fd)
@@ -183,13 +190,26 @@ void launch_waiting_prolog(struct noded *d, struct njob *job)
         scripts_start(d, job, false);
 }
 
+/* Takes sf. */
+static void give_up(struct noded *d, struct nstep *step, Pst__StepFile *sf, int srun_fd, const char *text)
+{
+    if (srun_fd >= 0)
+        listen_refuse_fd(srun_fd, sf->launch_id, SLURM_ERROR, text);
+    sf_free(sf);
+    steps_end_unstarted(d, step, text);
+}
+
 /* Start now, or keep it until the prolog is over.  Takes sf and srun_fd. */
 static void start_or_wait(struct noded *d, struct nstep *step, Pst__StepFile *sf, int srun_fd)
 {
     struct njob *job = step->job;
     bool first = job->run_in_job && step->step_id == STEP_ID_EXTERN;
+    struct err err = { .text = "" };
 
-    fill_user(sf);
+    if (fill_user(sf, &err) < 0) {
+        give_up(d, step, sf, srun_fd, err.text);
+        return;
+    }
     if (job->prolog == SCRIPT_NOT_RUN && scripts_any(d, false) && !first)
         start_prolog(d, job);
     if ((job->prolog == SCRIPT_RUNS && !first) ||
@@ -216,10 +236,7 @@ static void start_or_wait(struct noded *d, struct nstep *step, Pst__StepFile *sf
     if (job->prolog == SCRIPT_NOT_RUN && !scripts_any(d, false))
         job->prolog = SCRIPT_DONE; /* there is none */
     if (constrain_plan(d, sf) < 0 || oci_plan(d, sf) < 0) {
-        if (srun_fd >= 0)
-            listen_refuse_fd(srun_fd, sf->launch_id, SLURM_ERROR, "out of memory");
-        sf_free(sf);
-        steps_end_unstarted(d, step, "out of memory");
+        give_up(d, step, sf, srun_fd, "out of memory");
         return;
     }
     if (job->ns_pid_fd >= 0)

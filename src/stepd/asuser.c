@@ -7,20 +7,14 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 
 int become_user(uint32_t uid, uint32_t gid, const uint32_t *gids, size_t n_gids)
 {
-    gid_t list[1024];
-    size_t n = 0;
-
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) /* it starts nothing that needs more than the user has */
         return -errno;
     if (geteuid() != 0)
         return uid == geteuid() ? 0 : -EPERM;
-    for (; n < n_gids && n < ARRAY_SIZE(list); n++)
-        list[n] = gids[n];
-    if (setgroups(n, list) < 0 || setgid(gid) < 0 || setuid(uid) < 0)
+    if (setgroups(n_gids, gids) < 0 || setgid(gid) < 0 || setuid(uid) < 0)
         return -errno;
     return 0;
 }

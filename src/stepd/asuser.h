@@ -4,5 +4,5 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Groups beyond the first 1024 are left out.  -EPERM when we are neither root nor that user. */
+/* With all of the groups, or not at all.  -EPERM when we are neither root nor that user. */
 int become_user(uint32_t uid, uint32_t gid, const uint32_t *gids, size_t n_gids);
