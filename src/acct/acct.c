@@ -384,6 +384,8 @@ static Pst__JobRecord kept(const struct acct *a, const Pst__JobRecord *rec)
     own.has_env_hash = rec->has_env_hash && a->keep & ACCT_ENV;
     own.has_script_digest = rec->has_script_digest && a->keep & ACCT_SCRIPT;
     own.has_env_digest = rec->has_env_digest && a->keep & ACCT_ENV;
+    own.n_spank_job_env = 0; /* for the nodes alone, as what an --async step is launched with */
+    own.export_env = NULL;
     return own;
 }
 
@@ -544,6 +546,7 @@ static int step_put(struct acct *a, const Pst__StepRecord *rec)
     run = rec->has_job_db_id ? s->base + (int64_t)rec->job_db_id : job->run;
     if (!(a->keep & ACCT_STDIO))
         own.std_in = own.std_out = own.std_err = NULL;
+    own.has_async_launch = own.has_async_spec = 0;
     r = pb_dup(&own.base, &copy);
     if (r < 0)
         return r;

@@ -3,7 +3,7 @@
  * Opening runs the condition and keeps the row ids in order; the records are read when their turn
  * comes, in read transactions that end with the chunk.  So a client that reads slowly
  * pins neither the write-ahead log nor more memory than 8 bytes a row.  A record goes out as the
- * bytes it was stored as: an AcctJob is put together without decoding anything.
+ * bytes it was stored as, less what nobody is told: an AcctJob is put together without decoding anything.
  *
  * Records are read CHUNK runs at a time, since a server's answer costs a way there and back.  A
  * chunk with too much in it is read again run by run. */
@@ -15,6 +15,7 @@
 
 #include "acct/db.h"
 #include "acct/filter.h"
+#include "model/secrets.h"
 
 #define CHUNK 64u
 #define CHUNK_MAX_BYTES (4u << 20)
@@ -45,6 +46,7 @@ struct acct_rows {
     struct sql *db;
     struct sql_stmt *job, *steps;
     bool allocations_only;
+    struct pb_fieldset job_fields, step_fields; /* what of the records is told */
     struct source_name *sources;
     size_t nsources;
     int64_t *runs;
@@ -275,6 +277,8 @@ int acct_rows_open(const char *path, const Pst__AcctFilter *filter, int64_t now_
 
     if (!rows)
         return -ENOMEM;
+    secrets_all_others(&pst__job_record__descriptor, &rows->job_fields);
+    secrets_all_others(&pst__step_record__descriptor, &rows->step_fields);
     rows->allocations_only = filter->has_allocations_only && filter->allocations_only;
     r = filter_init(&f, filter, now_us, &why);
     if (r < 0)
@@ -302,7 +306,9 @@ int acct_rows_open(const char *path, const Pst__AcctFilter *filter, int64_t now_
 
 static int add_piece(struct acct_rows *rows, int64_t run, uint8_t tag, const void *data, size_t len)
 {
+    const struct pb_fieldset *fields = tag == ACCT_JOB_TAG ? &rows->job_fields : &rows->step_fields;
     int r = grow(&rows->pieces, rows->npieces, &rows->pieces_cap, sizeof(*rows->pieces));
+    long shown;
 
     if (r < 0)
         return r;
@@ -315,8 +321,8 @@ static int add_piece(struct acct_rows *rows, int64_t run, uint8_t tag, const voi
         rows->data = bigger;
         rows->data_cap = cap;
     }
-    if (len)
-        memcpy(rows->data + rows->data_len, data, len);
+    shown = pb_project(data, len, fields, rows->data + rows->data_len);
+    len = shown > 0 ? (size_t)shown : 0; /* < 0: not what we wrote */
     rows->pieces[rows->npieces++] =
         (struct piece){ .run = run, .at = rows->data_len, .len = len, .tag = tag };
     rows->data_len += len;

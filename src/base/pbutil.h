@@ -52,6 +52,8 @@ struct pb_fieldset {
     uint64_t bits[16];
 };
 void pb_fieldset_add(struct pb_fieldset *set, uint32_t field_number);
+void pb_fieldset_remove(struct pb_fieldset *set, uint32_t field_number);
+bool pb_fieldset_has(const struct pb_fieldset *set, uint32_t field_number);
 long pb_project(const uint8_t *in, size_t len, const struct pb_fieldset *wanted, uint8_t *out);
 
 /* Caps: check an encoded message against the table of caps before unpacking: no field longer than

@@ -95,9 +95,20 @@ void pb_fieldset_add(struct pb_fieldset *set, uint32_t field_number)
         set->bits[field_number / 64] |= UINT64_C(1) << (field_number % 64);
 }
 
+void pb_fieldset_remove(struct pb_fieldset *set, uint32_t field_number)
+{
+    if (field_number < FIELDSET_NUMBERS)
+        set->bits[field_number / 64] &= ~(UINT64_C(1) << (field_number % 64));
+}
+
 static inline bool is_wanted(const struct pb_fieldset *set, uint32_t number)
 {
     return number < FIELDSET_NUMBERS && set->bits[number / 64] >> (number % 64) & 1;
+}
+
+bool pb_fieldset_has(const struct pb_fieldset *set, uint32_t field_number)
+{
+    return is_wanted(set, field_number);
 }
 
 long pb_project(const uint8_t *in, size_t len, const struct pb_fieldset *wanted, uint8_t *out)

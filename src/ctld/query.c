@@ -16,6 +16,7 @@
 #include "ctld/policy.h"
 #include "ctld/users.h"
 #include "ctld/view.h"
+#include "model/secrets.h"
 
 #define FRAME_BYTES (128u * 1024)
 
@@ -212,23 +213,13 @@ static bool may_see_node(const struct query *q, const struct vrec *r)
 /* PrivateData: may he see it? */
 static bool may_see(const struct query *q, const struct vrec *r)
 {
-    Pst__JobRecord *rec;
-    bool his;
-
     if (q->by_label && q->kind == VIEW_NODES)
         return may_see_node(q, r);
     if (!q->own_only || r->uid == conn_peer(q->conn)->uid)
         return true;
-    if (q->kind != VIEW_JOBS || (!q->coordinated.map.count && !q->by_label))
-        return false;
-    rec = pst__job_record__unpack(NULL, r->len, r->data);
     if (q->by_label)
-        his = rec && his_label(q, rec->mcs_label);
-    else
-        his = rec && rec->account && wordset_has(&q->coordinated, rec->account, strlen(rec->account));
-    if (rec)
-        pst__job_record__free_unpacked(rec, NULL);
-    return his;
+        return his_label(q, r->label);
+    return r->account && wordset_has(&q->coordinated, r->account, strlen(r->account));
 }
 
 static bool match_name(const struct query *q, const struct vrec *r)
@@ -402,6 +393,21 @@ static void ask_core(struct query *q)
     (void)core_post(q->front->ctld, cmd); /* never refused: it is no request */
 }
 
+/* What was asked for, but for what nobody is told. */
+static void choose_fields(struct query *q)
+{
+    static const ProtobufCMessageDescriptor *const of[VIEW_KINDS] = { [VIEW_JOBS] = &pst__job_record__descriptor,
+                                                                      [VIEW_STEPS] = &pst__step_record__descriptor,
+                                                                      [VIEW_NODES] = &pst__node_record__descriptor,
+                                                                      [VIEW_PARTS] = &pst__partition_record__descriptor };
+
+    if (q->req->n_fields == 0)
+        secrets_all_others(of[q->kind], &q->fields);
+    for (size_t i = 0; i < q->req->n_fields; i++)
+        pb_fieldset_add(&q->fields, q->req->fields[i]);
+    q->all_fields = !secrets_remove(of[q->kind], &q->fields) && q->req->n_fields == 0;
+}
+
 static int prepare(struct query *q, struct err *err)
 {
     static const enum view_kind kinds[] = { [OP_QUERY_JOBS - OP_QUERY_JOBS] = VIEW_JOBS,
@@ -413,9 +419,7 @@ static int prepare(struct query *q, struct err *err)
     int r = 0;
 
     q->kind = kinds[q->op - OP_QUERY_JOBS];
-    q->all_fields = q->req->n_fields == 0;
-    for (size_t i = 0; i < q->req->n_fields; i++)
-        pb_fieldset_add(&q->fields, q->req->fields[i]);
+    choose_fields(q);
     q->by_record = q->kind == VIEW_JOBS && f &&
                    (f->n_partitions || f->n_names || f->n_accounts || f->n_qos || f->n_reservations || f->nodes ||
                     f->n_sluids);

@@ -273,6 +273,34 @@ void views_drop_kept(struct views *v, struct kept *k)
 
 /* ---- encoding ----------------------------------------------------------------------------------- */
 
+/* A copy of text at *to, which moves behind it; NULL of NULL. */
+static const char *put_text(uint8_t **to, const char *text)
+{
+    const uint8_t *at = *to;
+
+    if (!text)
+        return NULL;
+    *to = (uint8_t *)mempcpy(*to, text, strlen(text) + 1);
+    return (const char *)at;
+}
+
+/* A record of j or of a step of it, with what PrivateData goes by. */
+static struct vrec *encode_of(const ProtobufCMessage *msg, const Pst__JobRecord *j)
+{
+    size_t len = protobuf_c_message_get_packed_size(msg);
+    size_t more = (j->account ? strlen(j->account) + 1 : 0) + (j->mcs_label ? strlen(j->mcs_label) + 1 : 0);
+    struct vrec *r = must(calloc(1, sizeof(*r) + len + more));
+    uint8_t *behind = r->data + len;
+
+    atomic_init(&r->refs, 1);
+    r->len = (uint32_t)len;
+    protobuf_c_message_pack(msg, r->data);
+    r->uid = j->uid;
+    r->account = put_text(&behind, j->account);
+    r->label = put_text(&behind, j->mcs_label);
+    return r;
+}
+
 static struct vrec *encode(const ProtobufCMessage *msg)
 {
     size_t len = protobuf_c_message_get_packed_size(msg);
@@ -291,13 +319,12 @@ uint64_t view_name_hash(const char *name)
 
 static struct vrec *encode_job(const struct cluster *c, const struct job *j)
 {
-    struct vrec *r = encode(&j->rec->base);
+    struct vrec *r = encode_of(&j->rec->base, j->rec);
 
     r->id = j->rec->job_id;
     r->array_id = het_group_id(j->rec);
     r->state = job_state(j->rec);
     r->flags = j->rec->state_flags;
-    r->uid = j->rec->uid;
     r->script = blob_hold(cluster_script(c, j->rec));
     r->env = blob_hold(cluster_env(c, j->rec));
     return r;
@@ -376,12 +403,11 @@ static void encode_dirty(struct views *v, const struct cluster *c, const struct 
         j = cluster_job(c, d->job_id);
         s = j ? cluster_step(j, d->sub_id) : NULL;
         if (s && (s->slot & SLOT_DIRTY)) {
-            struct vrec *r = encode(&s->rec->base);
+            struct vrec *r = encode_of(&s->rec->base, j->rec);
 
             r->id = s->rec->job_id;
             r->array_id = het_group_id(j->rec);
             r->state = s->rec->state;
-            r->uid = j->rec->uid;
             store(v, VIEW_STEPS, &s->slot, r);
         }
         break;

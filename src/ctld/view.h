@@ -21,6 +21,7 @@ struct vrec {
     uint32_t id, array_id;   /* job id (steps: of their job), node id */
     uint32_t state, flags, uid; /* triggers and crontabs: state is their kept_kind */
     uint64_t name_hash;      /* nodes, partitions: view_name_hash(); who finds it compares the name */
+    const char *account, *label; /* jobs, steps: of the job, behind data; NULL = none */
     struct blob *script, *env; /* jobs: held */
     uint32_t len;
     uint8_t data[];          /* encoded record with volatile fields */
