@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/groups.h"
 #include "base/hostlist.h"
 #include "base/inherit.h"
 #include "base/log.h"
@@ -323,6 +324,17 @@ static void happens(struct ctld *ctld, const Pst__TriggerRecord *t, const char *
     (void)core_commit(ctld, tx); /* disk full: forgotten, as nothing else can be done */
 }
 
+/* With all of his groups; pw: NULL when this machine does not know him. */
+static bool become_owner(uid_t uid, gid_t gid, const struct passwd *pw)
+{
+    _cleanup_free_ gid_t *gids = NULL;
+    size_t n = 0;
+
+    if (pw && groups_of(pw->pw_name, gid, &gids, &n, NULL) < 0)
+        return false;
+    return setgroups(pw ? n : 1, pw ? gids : &gid) == 0 && setgid(gid) == 0 && setuid(uid) == 0;
+}
+
 int triggers_child(int argc, char **argv)
 {
     uid_t uid;
@@ -334,13 +346,8 @@ int triggers_child(int argc, char **argv)
     uid = (uid_t)strtoul(argv[2], NULL, 10);
     gid = (gid_t)strtoul(argv[3], NULL, 10);
     pw = getpwuid(uid);
-    if (geteuid() == 0) {
-        if ((pw ? initgroups(pw->pw_name, gid) : setgroups(1, &gid)) < 0 || setgid(gid) < 0 ||
-            setuid(uid) < 0)
-            return 1;
-    } else if (uid != geteuid()) {
+    if (geteuid() == 0 ? !become_owner(uid, gid, pw) : uid != geteuid())
         return 1;
-    }
     if (chdir("/") < 0 || setenv("PATH", "/usr/local/bin:/usr/bin:/bin", 1) < 0)
         return 1;
     if (pw && (setenv("HOME", pw->pw_dir, 1) < 0 || setenv("USER", pw->pw_name, 1) < 0 ||
