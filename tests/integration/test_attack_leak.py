@@ -338,6 +338,31 @@ def test_what_is_the_owners_alone(secretive):
         assert done.returncode != 0 or words[0] in ("sstat", "sacct"), (words, done)
 
 
+def test_private_jobs_hide_steps(secretive):
+    """PrivateData=jobs against frames by hand: steps by their job's number and owner, and all that goes by a number."""
+    c, pb, job = secretive, messages(), secretive.job_id
+    by_hand = pb.QueryRequest(jobs=pb.JobFilter(job_ids=[job], uids=[UID]))
+    ops = {"query-explain": pb.ExplainRequest(job_id=job), "query-script": pb.JobIdRequest(job_id=job),
+           "job-wait": pb.JobWaitRequest(job_id=job), "steps-wait": pb.StepsWaitRequest(id=str(job)),
+           "access": pb.AccessRequest(id=f"{job}.0", purpose=pb.CRED_STAT)}
+    before = c.extra_conf
+    c.extra_conf += "\nPrivateData=jobs"
+    try:
+        c.write_conf()
+        c.run("scontrol", "reconfigure")
+        wait_until(lambda: not ask(c, OTHER_UID, "query-steps", by_hand), "the steps are hidden")
+        assert not ask(c, OTHER_UID, "query-jobs", by_hand)
+        assert ask(c, UID, "query-steps", by_hand) and ask(c, 0, "query-steps", by_hand)
+        with Peer.local(c.port, uid=OTHER_UID) as p:
+            p.hello()
+            for op, body in ops.items():
+                assert p.call(op, body)[0] & ERROR, op
+    finally:
+        c.extra_conf = before
+        c.write_conf()
+        c.run("scontrol", "reconfigure")
+
+
 # ---- groups -------------------------------------------------------------------------------------
 
 
