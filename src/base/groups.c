@@ -15,7 +15,8 @@
 
 static int refuse_many(const char *user, struct err *err)
 {
-    return err_set(err, -E2BIG, "user %s is in more than %d groups, which no process can be", user, NGROUPS_MAX);
+    return err_set(err, -E2BIG, "user %s is in more than %d groups, which no process can be", user,
+                   NGROUPS_MAX);
 }
 
 int groups_of(const char *user, gid_t gid, gid_t **ret_gids, size_t *ret_n, struct err *err)
@@ -37,7 +38,8 @@ int groups_of(const char *user, gid_t gid, gid_t **ret_gids, size_t *ret_n, stru
         }
         if (room > NGROUPS_MAX)
             return refuse_many(user, err);
-        room = MIN(MAX(n, room * 2), NGROUPS_MAX + 1); /* n: what it would take, by most C libraries */
+        room =
+            MIN(MAX(n, room * 2), NGROUPS_MAX + 1); /* n: what it would take, by most C libraries */
     }
 }
 

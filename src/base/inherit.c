@@ -88,13 +88,15 @@ void inherit_begin(int first)
     sigset_t none;
 
     for (int fd = 0; fd < 3; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd) /* banned otherwise: it shall be passed on */
+        if (fcntl(fd, F_GETFD) < 0 &&
+            open("/dev/null", O_RDWR) != fd) /* without close-on-exec: it shall be passed on */
             _exit(127);
     inherit_close(first, -1);
     for (int sig = 1; sig < NSIG; sig++) {
         struct sigaction act;
 
-        if (sigaction(sig, NULL, &act) == 0 && act.sa_handler == SIG_IGN) /* handlers do not outlive an exec */
+        if (sigaction(sig, NULL, &act) == 0 &&
+            act.sa_handler == SIG_IGN)  /* handlers do not outlive an exec */
             (void)signal(sig, SIG_DFL); /* not KILL, STOP and those of the C library */
     }
     (void)sigemptyset(&none);
@@ -104,5 +106,6 @@ void inherit_begin(int first)
 
 void inherit_no_keys(void)
 {
-    (void)syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL); /* not in every container, nor every kernel */
+    (void)syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING,
+                  NULL); /* not in every container, nor every kernel */
 }

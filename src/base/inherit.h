@@ -1,16 +1,21 @@
-/* inherit.h - what a process takes over from who started it, and what it passes on: what is meant for it
+/* inherit.h - what a process takes over from who started it, and what it passes on: what is meant
+ * for it
  *
- * A daemon is started by hand, by a shell script or by a service manager, with whatever these have open; libraries
- * open descriptors that stay open over an exec.  Both would be the jobs' in the end, with the rights of root.  So
- * every daemon begins with inherit_begin(), and every program is started by spawn_program() (base/spawnprog.h) or, after
- * a fork, with inherit_close() before it; tests/check_spawn.py knows all places. */
+ * A daemon is started by hand, by a shell script or by a service manager, with whatever these have
+ * open; libraries open descriptors that stay open over an exec.  Both would be the jobs' in the
+ * end, with the rights of root.  So every daemon begins with inherit_begin(), and every program is
+ * started by spawn_program() (base/spawnprog.h) or, after a fork, with inherit_close() before it;
+ * tests/check_spawn.py knows all places. */
 #pragma once
 
-/* First thing in main.  Descriptors from `first` on are closed, those of 0 to 2 that are not open become /dev/null
- * (else a socket would be somebody's standard output), signals are as the kernel has them by default and not
- * blocked, and the umask keeps others from writing.  Ends the process when /dev/null cannot be opened. */
+/* First thing in main.  Descriptors from `first` on are closed, those of 0 to 2 that are not open
+ * become /dev/null (else a socket would be somebody's standard output), signals are as the kernel
+ * has them by default and not blocked, and the umask keeps others from writing.  Ends the process
+ * when /dev/null cannot be opened. */
 void inherit_begin(int first);
-/* Close all descriptors from `first` on but `keep` (-1: none).  For a child before its exec: only system calls. */
+/* Close all descriptors from `first` on but `keep` (-1: none).  For a child before its exec: only
+ * system calls. */
 void inherit_close(int first, int keep);
-/* Leave the session's keyring of who started us: tasks would have root's keys.  Nothing where the kernel has none. */
+/* Leave the session's keyring of who started us: tasks would have root's keys.  Nothing where the
+ * kernel has none. */
 void inherit_no_keys(void);

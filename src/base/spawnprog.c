@@ -37,10 +37,12 @@ static int start(const struct spawn *s, const posix_spawn_file_actions_t *fa, pi
         return r;
     (void)sigfillset(&all);
     (void)sigemptyset(&none);
-    (void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    (void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF |
+                                              POSIX_SPAWN_SETSIGMASK);
     (void)posix_spawnattr_setsigdefault(&attr, &all);
     (void)posix_spawnattr_setsigmask(&attr, &none);
-    r = posix_spawn(ret_pid, s->path, fa, &attr, s->argv ? s->argv : alone, s->envp ? s->envp : nothing);
+    r = posix_spawn(ret_pid, s->path, fa, &attr, s->argv ? s->argv : alone,
+                    s->envp ? s->envp : nothing);
     (void)posix_spawnattr_destroy(&attr);
     return r;
 }

@@ -27,7 +27,8 @@ bool secrets_remove(const ProtobufCMessageDescriptor *desc, struct pb_fieldset *
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         if (rows[i].desc != desc)
             continue;
-        pb_fieldset_remove(shown, protobuf_c_message_descriptor_get_field_by_name(desc, rows[i].field)->id);
+        pb_fieldset_remove(
+            shown, protobuf_c_message_descriptor_get_field_by_name(desc, rows[i].field)->id);
         any = true;
     }
     return any;

@@ -1,4 +1,5 @@
-/* test_inherit.c - base/inherit.h and base/spawnprog.h: what a process begins with and what it passes on */
+/* test_inherit.c - base/inherit.h and base/spawnprog.h: what a process begins with and what it
+ * passes on */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -108,7 +109,8 @@ static void test_inherit(void **state)
     assert_int_equal(in_child(check_umask_stays_closed), 0);
 }
 
-/* A program that was given these descriptors finds `names` in its folder of them, and nothing of ours. */
+/* A program that was given these descriptors finds `names` in its folder of them, and nothing of
+ * ours. */
 static void check_spawned(const int *fds, size_t n_fds, const char *names)
 {
     char script[200], arg0[] = "sh", arg1[] = "-c";
@@ -118,7 +120,8 @@ static void check_spawned(const int *fds, size_t n_fds, const char *names)
     pid_t pid = 0;
 
     (void)snprintf(script, sizeof(script),
-                   "n= i=0; while [ $i -lt 1000 ]; do [ ! -e /proc/$$/fd/$i ] || n=\"$n $i\"; i=$((i+1)); done; "
+                   "n= i=0; while [ $i -lt 1000 ]; do [ ! -e /proc/$$/fd/$i ] || n=\"$n $i\"; "
+                   "i=$((i+1)); done; "
                    "[ \"$n\" = \" %s\" ]",
                    names);
     assert_int_equal(spawn_program(&s, &pid), 0);
@@ -150,7 +153,8 @@ static void test_spawn(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_inherit), cmocka_unit_test(test_spawn) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_inherit),
+                                        cmocka_unit_test(test_spawn) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,8 @@
 
 static bool shows(const ProtobufCMessageDescriptor *desc, const char *field)
 {
-    const ProtobufCFieldDescriptor *f = protobuf_c_message_descriptor_get_field_by_name(desc, field);
+    const ProtobufCFieldDescriptor *f =
+        protobuf_c_message_descriptor_get_field_by_name(desc, field);
     struct pb_fieldset shown;
 
     assert_non_null(f);
@@ -42,12 +43,14 @@ static void test_table(void **state)
     assert_false(secrets_remove(&pst__node_record__descriptor, &none));
 }
 
-/* A message field of bytes in a record that queries tell is somebody's whole message: it belongs into the table. */
+/* A message field of bytes in a record that queries tell is somebody's whole message: it belongs
+ * into the table. */
 static void test_no_other_messages(void **state)
 {
-    static const ProtobufCMessageDescriptor *const records[] = { &pst__job_record__descriptor, &pst__step_record__descriptor,
-                                                                 &pst__node_record__descriptor,
-                                                                 &pst__partition_record__descriptor };
+    static const ProtobufCMessageDescriptor *const records[] = {
+        &pst__job_record__descriptor, &pst__step_record__descriptor, &pst__node_record__descriptor,
+        &pst__partition_record__descriptor
+    };
 
     for (size_t i = 0; i < ARRAY_SIZE(records); i++)
         for (unsigned k = 0; k < records[i]->n_fields; k++)
@@ -90,8 +93,10 @@ static void test_groups(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_table), cmocka_unit_test(test_no_other_messages),
-                                        cmocka_unit_test(test_watchers), cmocka_unit_test(test_groups) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_table),
+                                        cmocka_unit_test(test_no_other_messages),
+                                        cmocka_unit_test(test_watchers),
+                                        cmocka_unit_test(test_groups) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
