@@ -18,6 +18,7 @@ int hostlist_new(struct hostlist **ret_hl)
 
     if (!hl)
         return -ENOMEM;
+    hl->most = HOSTLIST_MAX_HOSTS;
     *ret_hl = hl;
     return 0;
 }
@@ -87,7 +88,7 @@ static int grow_text(struct hostlist *hl, size_t need)
 
 int hostlist_append(struct hostlist *hl, const char *name, size_t len)
 {
-    if (hl->n >= HOSTLIST_MAX_HOSTS)
+    if (hl->n >= hl->most)
         return -E2BIG;
     if (hl->used + len + 1 > hl->cap) {
         int r = grow_text(hl, len + 1);

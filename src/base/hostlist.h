@@ -13,6 +13,7 @@
 
 #define HOSTLIST_MAX_HOSTS (1u << 20) /* names one list may hold */
 #define HOSTLIST_MAX_RANGE 65536u     /* names one range may make */
+#define HOSTLIST_MAX_NODES 65536u     /* nodes a cluster may have, and names a request may list */
 #define HOSTLIST_MAX_NAME 256u        /* bytes of one name */
 
 struct hostlist; /* an ordered list, duplicates kept */
@@ -22,6 +23,8 @@ struct hostlist; /* an ordered list, duplicates kept */
  * are the known texts, anything else is about the item as a whole.  Bare numbers ([1,3-5]) are
  * names too. Errors: -EINVAL syntax, -E2BIG over a limit, -ENOMEM. */
 int hostlist_parse(const char *text, struct hostlist **ret_hl, struct err *err);
+/* Likewise, of at most `most` names: what a list from outside may cost. */
+int hostlist_parse_most(const char *text, size_t most, struct hostlist **ret_hl, struct err *err);
 int hostlist_new(struct hostlist **ret_hl);
 struct hostlist *hostlist_free(struct hostlist *hl); /* always NULL */
 DEFINE_CLEANUP(struct hostlist *, hostlist_free)

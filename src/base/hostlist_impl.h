@@ -16,6 +16,7 @@ struct hostlist {
     size_t used, cap, dead; /* bytes of text; dead = of removed names, within used */
     uint32_t *at;           /* offsets into text */
     size_t n, slots;
+    size_t most; /* names it may hold */
 };
 /* Holes are at most half of the arena when it grows, and growth at most doubles it. */
 _Static_assert((uint64_t)HOSTLIST_MAX_HOSTS *(HOSTLIST_MAX_NAME + 1) * 2 < UINT32_MAX,

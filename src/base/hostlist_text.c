@@ -91,7 +91,7 @@ static int add_name(struct expansion *x, size_t len)
     int r = hostlist_append(x->hl, x->name, len);
 
     if (r == -E2BIG)
-        return err_set(x->err, r, "host list holds more than %u names", HOSTLIST_MAX_HOSTS);
+        return err_set(x->err, r, "host list holds more than %zu names", x->hl->most);
     return r < 0 ? err_set(x->err, r, "out of memory") : 0;
 }
 
@@ -202,11 +202,17 @@ int hostlist_push_list(struct hostlist *hl, const char *text, struct err *err)
 
 int hostlist_parse(const char *text, struct hostlist **ret_hl, struct err *err)
 {
+    return hostlist_parse_most(text, HOSTLIST_MAX_HOSTS, ret_hl, err);
+}
+
+int hostlist_parse_most(const char *text, size_t most, struct hostlist **ret_hl, struct err *err)
+{
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
     int r = hostlist_new(&hl);
 
     if (r < 0)
         return err_set(err, r, "out of memory");
+    hl->most = MIN(most, (size_t)HOSTLIST_MAX_HOSTS);
     r = hostlist_push_list(hl, text, err);
     if (r < 0)
         return r;

@@ -14,24 +14,16 @@
 #include "ctld/jobs.h"
 #include "ctld/steps.h"
 
-static void first_ref(void *ctx, const struct job_ref *ref)
-{
-    struct job_ref *found = ctx;
-
-    if (!found->job)
-        *found = *ref;
-}
-
 /* 0 or an ESLURM code; *ret_step may stay NULL for a job. */
 static int find(struct ctld *ctld, const struct cmd *cmd, const char *id, bool needs_step,
                 struct job **ret_job, struct step **ret_step)
 {
     struct job_ref ref = { 0 };
-    int r = id ? jobs_resolve(ctld, id, first_ref, &ref) : ESLURM_INVALID_JOB_ID;
+    int r = id ? jobs_find(ctld, id, &ref) : ESLURM_INVALID_JOB_ID;
 
     *ret_step = NULL;
-    if (r != 0 || !ref.job)
-        return r != 0 ? r : ESLURM_INVALID_JOB_ID;
+    if (r != 0)
+        return r;
     if (conn_peer(cmd->conn)->uid != ref.job->rec->uid && !cmd_is_admin(ctld, cmd))
         return ESLURM_ACCESS_DENIED;
     if (!job_holds_resources(ref.job->rec) || job_is_ended(ref.job->rec))
@@ -75,7 +67,7 @@ static int list_nodes(struct ctld *ctld, const char *text, uint32_t **ret_ids, s
     _cleanup_free_ uint32_t *ids = NULL;
     size_t n;
 
-    if (hostlist_parse(text, &hl, NULL) < 0 || hostlist_count(hl) == 0 || hostlist_count(hl) > ctld->cluster->nnodes)
+    if (hostlist_parse_most(text, HOSTLIST_MAX_NODES, &hl, NULL) < 0 || hostlist_count(hl) == 0 || hostlist_count(hl) > ctld->cluster->nnodes)
         return ESLURM_INVALID_NODE_NAME;
     n = hostlist_count(hl);
     ids = calloc(n, sizeof(*ids));

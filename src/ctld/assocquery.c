@@ -75,14 +75,18 @@ struct wish {
     struct ctld *ctld;
     const Pst__AssocMgrRequest *req;
     const char *only; /* PrivateData: no other user's */
+    struct idmap levels; /* association -> shares of all below it, plus one */
 };
 
+static int compare_words(const void *a, const void *b)
+{
+    return strcasecmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The list is sorted. */
 static bool in(char *const *list, size_t n, const char *word)
 {
-    for (size_t i = 0; i < n; i++)
-        if (word && strcasecmp(list[i], word) == 0)
-            return true;
-    return n == 0;
+    return n == 0 || (word && bsearch(&word, list, n, sizeof(*list), compare_words));
 }
 
 static bool wanted(const struct wish *w, Pst__AssocMgrPart part)
@@ -120,17 +124,31 @@ static uint32_t shares_of(const struct assoc *a)
     return a->rec->has_shares ? a->rec->shares : 1;
 }
 
-static void fill_shares(const struct wish *w, const struct assoc *a, Pst__AssocMgrRecord *r)
+/* Of all with the same parent: counted once for all of them. */
+static uint32_t level_of(struct wish *w, const struct assoc *a)
+{
+    uintptr_t known = a->parent ? (uintptr_t)idmap_get(&w->levels, a->parent->id) : 0;
+    uint32_t level = 0;
+
+    if (!a->parent)
+        return shares_of(a);
+    if (known)
+        return (uint32_t)(known - 1);
+    for (const struct assoc *s = a->parent->child; s; s = s->sibling)
+        level += shares_of(s);
+    (void)idmap_put(&w->levels, a->parent->id, (void *)((uintptr_t)level + 1)); /* out of memory: again */
+    return level;
+}
+
+static void fill_shares(struct wish *w, const struct assoc *a, Pst__AssocMgrRecord *r)
 {
     const struct cluster *c = w->ctld->cluster;
     const struct assoc *root = am_root(w->ctld->cluster->am, a->rec->cluster);
     double own = usage_raw(c, USAGE_ASSOC, a->id, core_now());
     double all = root ? usage_raw(c, USAGE_ASSOC, root->id, core_now()) : 0;
     double above = a->parent ? usage_raw(c, USAGE_ASSOC, a->parent->id, core_now()) : all;
-    uint32_t level = 0;
+    uint32_t level = level_of(w, a);
 
-    for (const struct assoc *s = a->parent ? a->parent->child : a; s; s = a->parent ? s->sibling : NULL)
-        level += shares_of(s);
     SET(r, shares_level, level);
     SET(r, shares_norm, level ? (double)shares_of(a) / level : 0);
     SET(r, usage_raw, own);
@@ -177,7 +195,7 @@ static int by_lineage(const void *a, const void *b)
     return strcmp((*(Pst__AssocMgrRecord *const *)a)->lineage, (*(Pst__AssocMgrRecord *const *)b)->lineage);
 }
 
-static void add_assocs(const struct wish *w, struct assocquery *q)
+static void add_assocs(struct wish *w, struct assocquery *q)
 {
     struct assoc_mgr *am = w->ctld->cluster->am;
     size_t first = q->n;
@@ -238,14 +256,24 @@ static void add_qos(const struct wish *w, struct assocquery *q)
         qsort(q->list + first, q->n - first, sizeof(Pst__AssocMgrRecord *), by_qos_id);
 }
 
+static void sort_words(char **list, size_t n)
+{
+    if (n > 1)
+        qsort(list, n, sizeof(*list), compare_words);
+}
+
 void op_query_assocs(struct ctld *ctld, struct cmd *cmd)
 {
-    struct wish w = { .ctld = ctld, .req = PB_AS(assoc_mgr_request, cmd->msg) };
+    Pst__AssocMgrRequest *req = PB_AS(assoc_mgr_request, cmd->msg);
+    struct wish w = { .ctld = ctld, .req = req };
     struct assocquery *q = must(calloc(1, sizeof(*q)));
     struct feed *f = feed_new(FEED_ASSOCS);
 
     if (policy_hidden(ctld, conn_peer(cmd->conn)->uid, cmd->caller) & (PRIVATE_USAGE | PRIVATE_USERS))
         w.only = cmd->caller ? cmd->caller : "";
+    sort_words(req->users, req->n_users);
+    sort_words(req->accounts, req->n_accounts);
+    sort_words(req->qos, req->n_qos);
     q->conn = conn_ref(cmd->conn);
     q->op = cmd->op;
     q->id = cmd->id;
@@ -255,6 +283,7 @@ void op_query_assocs(struct ctld *ctld, struct cmd *cmd)
         add_assocs(&w, q);
     if (wanted(&w, PST__ASSOC_MGR_PART__ASSOC_MGR_QOS) && !w.only)
         add_qos(&w, q);
+    idmap_done(&w.levels);
     f->assocs = q;
     feed_add(f);
 }

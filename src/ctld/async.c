@@ -297,23 +297,16 @@ static bool drained(const struct job *j)
     return true;
 }
 
-static void one_job(void *ctx, const struct job_ref *ref)
-{
-    struct job **found = ctx;
-
-    if (!*found)
-        *found = ref->job;
-}
-
 void op_steps_wait(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__StepsWaitRequest *req = PB_AS(steps_wait_request, cmd->msg);
-    struct job *j = NULL;
+    struct job_ref ref = { 0 };
     struct swaiter *w;
-    int r = req->id ? jobs_resolve(ctld, req->id, one_job, &j) : ESLURM_INVALID_JOB_ID;
+    int r = req->id ? jobs_find(ctld, req->id, &ref) : ESLURM_INVALID_JOB_ID;
+    struct job *j = ref.job;
 
-    if (r != 0 || !j) {
-        core_error(ctld, cmd, r != 0 ? r : ESLURM_INVALID_JOB_ID, NULL);
+    if (r != 0) {
+        core_error(ctld, cmd, r, NULL);
     } else if (conn_peer(cmd->conn)->uid != j->rec->uid && !cmd_is_admin(ctld, cmd)) {
         core_error(ctld, cmd, ESLURM_ACCESS_DENIED, NULL);
     } else if (!j->rec->has_stepmgr || !j->rec->stepmgr) {

@@ -1,12 +1,12 @@
 /* core.c - the core thread: the one writer
  *
- * A loop over commands.  Everything posted while it worked is taken as one batch; the journal is told once
- * a batch, so that one sync serves them all.  Commands are handled in order of arrival.
+ * A loop over commands.  What was posted while it worked is taken as one batch; the journal is told once a batch, so
+ * that one sync serves them all.  The controller's own commands, root's and the nodes' come first, in order of arrival.
+ * Every other user has a lane of the queue: the lanes take turns, one command each, and a batch gives them TURN_US, so
+ * that a flood of one user's keeps nobody waiting for longer.
  * Design: docs/architecture.md, "one writer". */
 #include "ctld/ctld.h"
 
-#include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "ctld/contents.h"
+#include "ctld/corequeue.h"
 #include "ctld/effects.h"
 #include "ctld/feed.h"
 #include "ctld/front.h"
@@ -27,30 +28,8 @@
 #include "ctld/view.h"
 #include "ctld/wait.h"
 
-#define QUEUE_MAX 200000u /* requests that may wait for the core */
-
-struct core_queue {
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    struct cmd *head, *tail;
-    size_t n;
-};
-
-int core_queue_new(struct core_queue **ret)
-{
-    struct core_queue *q = calloc(1, sizeof(*q));
-    pthread_condattr_t attr;
-
-    if (!q)
-        return -ENOMEM;
-    pthread_mutex_init(&q->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&q->wake, &attr);
-    pthread_condattr_destroy(&attr);
-    *ret = q;
-    return 0;
-}
+#define TURN_US 10000 /* what users have of a batch */
+#define STOP_US (5 * USEC_PER_SEC) /* what is asked for before the end is answered */
 
 void cmd_free(struct cmd *cmd)
 {
@@ -69,65 +48,44 @@ void cmd_free(struct cmd *cmd)
     free(cmd);
 }
 
-struct core_queue *core_queue_free(struct core_queue *q)
+uid_t core_lane(const struct ctld *ctld, uid_t uid)
 {
-    if (!q)
-        return NULL;
-    while (q->head) {
-        struct cmd *cmd = q->head;
-
-        q->head = cmd->next;
-        cmd_free(cmd);
-    }
-    pthread_cond_destroy(&q->wake);
-    pthread_mutex_destroy(&q->lock);
-    free(q);
-    return NULL;
+    return uid == atomic_load_explicit(&ctld->slurm_uid, memory_order_relaxed) ? 0 : uid;
 }
 
 bool core_post(struct ctld *ctld, struct cmd *cmd)
 {
-    struct core_queue *q = ctld->queue;
-    bool wake, full;
-
-    cmd->next = NULL;
-    pthread_mutex_lock(&q->lock);
-    full = q->n >= QUEUE_MAX && cmd->kind == CMD_REQUEST;
-    wake = !q->head;
-    if (!full) {
-        if (q->tail)
-            q->tail->next = cmd;
-        else
-            q->head = cmd;
-        q->tail = cmd;
-        q->n++;
-    }
-    pthread_mutex_unlock(&q->lock);
-    if (full) {
-        cmd_free(cmd);
-        return false;
-    }
-    if (wake)
-        pthread_cond_signal(&q->wake);
-    return true;
+    return core_queue_put(ctld->queue, cmd);
 }
 
-/* Everything posted so far, waiting until `until_mono_us` for the first. */
-static struct cmd *queue_take(struct core_queue *q, int64_t until_mono_us)
+void core_post_kind(struct ctld *ctld, enum cmd_kind kind)
 {
-    struct timespec ts = { .tv_sec = until_mono_us / USEC_PER_SEC,
-                           .tv_nsec = until_mono_us % USEC_PER_SEC * 1000 };
-    struct cmd *all;
+    struct cmd *cmd = calloc(1, sizeof(*cmd));
 
-    pthread_mutex_lock(&q->lock);
-    while (!q->head)
-        if (pthread_cond_timedwait(&q->wake, &q->lock, &ts) == ETIMEDOUT)
-            break;
-    all = q->head;
-    q->head = q->tail = NULL;
-    q->n = 0;
-    pthread_mutex_unlock(&q->lock);
-    return all;
+    if (!cmd)
+        abort();
+    cmd->kind = kind;
+    (void)core_post(ctld, cmd); /* never refused: it is no request */
+}
+
+void ctld_stop(struct ctld *ctld)
+{
+    if (!atomic_exchange(&ctld->stopping, true))
+        core_post_kind(ctld, CMD_STOP);
+}
+
+bool core_again(struct ctld *ctld, const struct cmd *of, void (*fn)(void *arg), void *arg)
+{
+    struct cmd *cmd = calloc(1, sizeof(*cmd));
+
+    if (!cmd)
+        return false;
+    cmd->kind = CMD_CALL;
+    cmd->fn = fn;
+    cmd->arg = arg;
+    cmd->lane = of->lane;
+    (void)core_post(ctld, cmd); /* never refused: it is no request */
+    return true;
 }
 
 int64_t core_now(void)
@@ -281,31 +239,53 @@ static bool handle(struct ctld *ctld, struct cmd *cmd)
     return true;
 }
 
+/* Handled and freed.  False when the loop should end. */
+static bool handle_take(struct ctld *ctld, struct cmd *cmd)
+{
+    bool go = handle(ctld, cmd);
+
+    cmd_free(cmd);
+    return go;
+}
+
+/* Commands of users in turns, until `until_mono_us` or the last. */
+static void handle_users(struct ctld *ctld, int64_t until_mono_us)
+{
+    struct cmd *cmd;
+
+    while (now_mono_us() < until_mono_us && (cmd = core_queue_next(ctld->queue)))
+        (void)handle_take(ctld, cmd); /* to stop is the controller's own command */
+}
+
+static void end_batch(struct ctld *ctld, int64_t began_mono_us)
+{
+    journal_commit(ctld->journal);
+    schedfeed_flush(ctld);
+    views_work_off(ctld->views, ctld->cluster);
+    ctld->stats.worst_stall_us = MAX(ctld->stats.worst_stall_us, (uint64_t)(now_mono_us() - began_mono_us));
+}
+
 void core_run(struct ctld *ctld)
 {
     int64_t next_tick = now_mono_us();
     bool go = true;
 
     while (go) {
-        struct cmd *batch = queue_take(ctld->queue, next_tick);
+        struct cmd *own = core_queue_take(ctld->queue, next_tick);
         int64_t t0 = now_mono_us();
 
-        while (batch) {
-            struct cmd *cmd = batch;
+        while (own && go) {
+            struct cmd *cmd = own;
 
-            batch = cmd->next;
-            if (go)
-                go = handle(ctld, cmd);
-            cmd_free(cmd);
+            own = cmd->next;
+            go = handle_take(ctld, cmd);
         }
+        cmd_free_list(own);
+        handle_users(ctld, now_mono_us() + (go ? TURN_US : STOP_US));
         if (t0 >= next_tick) {
             timers_run(ctld);
             next_tick = t0 + TIMERS_PERIOD_US;
         }
-        journal_commit(ctld->journal);
-        schedfeed_flush(ctld);
-        views_work_off(ctld->views, ctld->cluster);
-        ctld->stats.worst_stall_us =
-            MAX(ctld->stats.worst_stall_us, (uint64_t)(now_mono_us() - t0));
+        end_batch(ctld, t0);
     }
 }

@@ -181,31 +181,54 @@ struct change {
     const Pst__CrontabSetRequest *req;
     const Pst__CrontabRecord *old;
     Pst__CrontabEntry *entries; /* of the new one, as many as the request has jobs */
+    struct idmap kept;          /* place of an old entry's name -> the first that no new entry has, in keep_list[] */
+    struct kept_entry {
+        struct digest name;
+        uint32_t job_id;
+        struct kept_entry *next; /* of the same place */
+    } *keep_list;
     struct submission **jobs;   /* NULL: the entry keeps its job */
     char text[ERR_TEXT_MAX];
 };
 
-/* Both jobs are made from the same.  Of an entry older than digests nobody can say that. */
-static bool same_entry(const Pst__CrontabEntry *old, const struct digest *name)
+/* Where an entry of that name is looked for; any number but the two that are no keys. */
+static uint64_t place_of(const struct digest *name)
 {
-    struct digest d;
-
-    return old->has_digest && digest_read(&d, old->digest.data, old->digest.len) && digest_equal(&d, name);
+    return (digest_place(name) >> 1) + 1;
 }
 
-/* The job of an equal entry of the old crontab, which is given to one new entry only. */
-static uint32_t kept_job(const struct change *ch, const struct digest *name, size_t n)
+/* Equal entries in a chain each, in the order of the old crontab. */
+static void list_kept(struct change *ch)
 {
-    for (size_t i = 0; ch->old && i < ch->old->n_entries; i++) {
-        uint32_t id = ch->old->entries[i]->job_id;
-        bool taken = !same_entry(ch->old->entries[i], name) || !cluster_job(ch->ctld->cluster, id);
+    size_t n = ch->old ? ch->old->n_entries : 0;
 
-        for (size_t k = 0; k < n && !taken; k++)
-            taken = ch->entries[k].has_job_id && ch->entries[k].job_id == id;
-        if (!taken)
-            return id;
+    ch->keep_list = must(calloc(n + 1, sizeof(*ch->keep_list)));
+    for (size_t i = n; i-- > 0;) {
+        const Pst__CrontabEntry *e = ch->old->entries[i];
+        struct kept_entry *k = &ch->keep_list[i];
+
+        if (!e->has_digest || !digest_read(&k->name, e->digest.data, e->digest.len) ||
+            !cluster_job(ch->ctld->cluster, e->job_id))
+            continue; /* of an entry older than digests nobody can say that it is the same */
+        k->job_id = e->job_id;
+        k->next = idmap_get(&ch->kept, place_of(&k->name));
+        if (idmap_put(&ch->kept, place_of(&k->name), k) < 0)
+            must(NULL);
     }
-    return 0;
+}
+
+/* The job of an equal entry of the old crontab, which is given to one new entry only; 0 = none. */
+static uint32_t kept_job(struct change *ch, const struct digest *name)
+{
+    struct kept_entry *k = idmap_get(&ch->kept, place_of(name));
+
+    if (!k || !digest_equal(&k->name, name))
+        return 0; /* the entry is made anew, also in the case that nobody will see: another at the same place */
+    if (k->next)
+        (void)idmap_put(&ch->kept, place_of(name), k->next); /* cannot fail: it replaces */
+    else
+        (void)idmap_remove(&ch->kept, place_of(name));
+    return k->job_id;
 }
 
 static int check_entry(struct change *ch, size_t i)
@@ -233,7 +256,7 @@ static int check_entry(struct change *ch, size_t i)
     SET(e, last_line, cj->last_line);
     e->has_digest = true; /* borrowed: the record is copied */
     e->digest = (ProtobufCBinaryData){ .len = DIGEST_SIZE, .data = made->entry.bytes };
-    e->job_id = kept_job(ch, &made->entry, i);
+    e->job_id = kept_job(ch, &made->entry);
     e->has_job_id = e->job_id != 0;
     if (e->job_id)
         return 0;
@@ -300,6 +323,7 @@ static void take(struct change *ch)
     int code = 0;
     uint64_t lsn;
 
+    list_kept(ch);
     for (size_t i = 0; i < ch->req->n_jobs && code == 0; i++) {
         code = check_entry(ch, i);
         njobs += ch->jobs[i] != NULL;
@@ -347,6 +371,8 @@ void op_crontab_set(struct ctld *ctld, struct cmd *cmd)
         take(&ch);
     for (size_t i = 0; i < req->n_jobs; i++)
         submit_cron_free(ch.jobs[i]);
+    idmap_done(&ch.kept);
+    free(ch.keep_list);
     free(ch.jobs);
     free(ch.entries);
 }

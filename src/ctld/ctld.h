@@ -61,6 +61,8 @@ struct cmd {
     size_t n_contents;
     uid_t uid;               /* in force: root may submit for others */
     gid_t gid;
+    uid_t lane;              /* whose share of the core it takes; 0 = the controller's own */
+    uint32_t bytes;          /* of the request */
     void (*fn)(void *arg);
     void *arg;
 };
@@ -115,6 +117,7 @@ struct ctld {
     atomic_bool disk_full;
     atomic_bool stopping;
     atomic_uint private_data; /* enum policy_private */
+    atomic_uint slurm_uid;    /* conf_slurm_uid(), for other threads */
 
     /* waiting requests (wait.c), dependants (depends.c) */
     struct idmap links;       /* connection id -> struct node */
@@ -135,8 +138,14 @@ struct ctld {
 
 int core_queue_new(struct core_queue **ret);
 struct core_queue *core_queue_free(struct core_queue *q);
-/* Any thread; takes cmd.  Gives false (and frees cmd) when the queue is full and cmd is a request. */
+/* Any thread; takes cmd.  Gives false (and frees cmd) when its user's share of the queue is full and cmd is a request.
+ * What is in lane 0 comes first, in order; the other lanes take turns, each in order. */
 bool core_post(struct ctld *ctld, struct cmd *cmd);
+void core_post_kind(struct ctld *ctld, enum cmd_kind kind); /* a command of our own; any thread */
+/* The lane of a user: 0 for root and SlurmUser, whose daemons the nodes are.  Any thread. */
+uid_t core_lane(const struct ctld *ctld, uid_t uid);
+/* The rest of a long request: fn(arg) in the next turn of whoever sent `of`.  False: out of memory. */
+bool core_again(struct ctld *ctld, const struct cmd *of, void (*fn)(void *arg), void *arg);
 void core_run(struct ctld *ctld); /* until CMD_STOP */
 void cmd_free(struct cmd *cmd);
 
@@ -179,5 +188,5 @@ op_fn op_query_config, op_query_diag, op_query_script, op_ping;
 op_fn op_node_update, op_node_reboot, op_part_update, op_reconfigure, op_shutdown, op_token, op_debug;
 op_fn op_node_register, op_node_report;
 
-/* main.c: end the core's loop after what is queued; any thread. */
+/* End the core's loop after what is queued; any thread. */
 void ctld_stop(struct ctld *ctld);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/hostlist.h"
 #include "base/log.h"
 #include "ctld/jobs.h"
 #include "sched/constraint.h"
@@ -224,6 +223,8 @@ static bool features_known(const struct feasible *f, const char *expr)
 {
     static const char ops[] = "&|[](),*: ";
 
+    if (strnlen(expr, CONSTRAINT_TEXT_MAX + 1) > CONSTRAINT_TEXT_MAX)
+        return false;
     for (const char *p = expr; *p;) {
         size_t n = strcspn(p, ops);
         bool count = p > expr && p[-1] == '*'; /* "a*2" */
@@ -282,36 +283,18 @@ static int classes_admitted(const struct feasible *f, const char *expr, struct b
     return 0;
 }
 
-static int nodes_known(const struct cluster *c, const struct partition *p, const char *list, bool required)
+/* Wanted and unwanted nodes exist, the wanted ones are in the partition, none is both.  0 or an ESLURM code. */
+static int nodes_check(const struct cluster *c, const struct partition *p, const Pst__JobRecord *r)
 {
-    struct hostlist *hl = NULL;
-    int code = 0;
+    _cleanup_(bitmap_free) struct bitmap *want = NULL, *avoid = NULL;
+    int code = r->req_nodes ? jobs_nodes_named(c, r->req_nodes, true, &want) : 0;
 
-    if (hostlist_parse(list, &hl, NULL) < 0)
-        return ESLURM_INVALID_NODE_NAME;
-    for (size_t i = 0; code == 0 && i < hostlist_count(hl); i++) {
-        const struct node *n = cluster_node_named(c, hostlist_nth(hl, i));
-
-        if (!n)
-            code = ESLURM_INVALID_NODE_NAME;
-        else if (required && !bitmap_test(p->nodes, n->rec->node_id))
-            code = ESLURM_REQUESTED_NODES_NOT_IN_PARTITION;
-    }
-    hostlist_free(hl);
-    return code;
-}
-
-static bool lists_overlap(const char *a, const char *b)
-{
-    struct hostlist *la = NULL, *lb = NULL;
-    bool hit = false;
-
-    if (hostlist_parse(a, &la, NULL) == 0 && hostlist_parse(b, &lb, NULL) == 0)
-        for (size_t i = 0; !hit && i < hostlist_count(la); i++)
-            hit = hostlist_find(lb, hostlist_nth(la, i)) >= 0;
-    hostlist_free(la);
-    hostlist_free(lb);
-    return hit;
+    if (code == 0 && want && !bitmap_empty(want) &&
+        (p->nodes->nbits != want->nbits || !bitmap_subset(want, p->nodes)))
+        code = ESLURM_REQUESTED_NODES_NOT_IN_PARTITION;
+    if (code == 0 && r->exc_nodes)
+        code = jobs_nodes_named(c, r->exc_nodes, true, &avoid);
+    return code == 0 && want && avoid && bitmap_overlaps(want, avoid) ? ESLURM_INVALID_NODE_NAME : code;
 }
 
 uint32_t feasible_nodes(struct feasible *f, const struct cluster *c, const struct partition *p,
@@ -339,12 +322,8 @@ int feasible_check(struct feasible *f, const struct cluster *c, const struct par
 
     if (!f->valid)
         build(f, c);
-    if (r->req_nodes)
-        code = nodes_known(c, p, r->req_nodes, true);
-    if (code == 0 && r->exc_nodes)
-        code = nodes_known(c, p, r->exc_nodes, false);
-    if (code == 0 && r->req_nodes && r->exc_nodes && lists_overlap(r->req_nodes, r->exc_nodes))
-        code = ESLURM_INVALID_NODE_NAME; /* wanted and unwanted at once */
+    if (r->req_nodes || r->exc_nodes)
+        code = nodes_check(c, p, r);
     if (code != 0)
         return code;
     if (r->features && !features_known(f, r->features))

@@ -48,6 +48,8 @@ static struct cmd *cmd_new(struct front *f, struct conn *c, const struct frame *
     cmd->msg = msg;
     cmd->uid = conn_peer(c)->uid;
     cmd->gid = conn_peer(c)->gid;
+    cmd->lane = core_lane(f->ctld, cmd->uid);
+    cmd->bytes = frame->len;
     if (frame->deadline_ms)
         cmd->deadline_mono_us = conn_arrival_mono_us(c) + (int64_t)frame->deadline_ms * 1000;
     if (cmd->uid != 0) { /* what accounting lets him do goes by his name */
@@ -157,6 +159,7 @@ static void on_close(void *ctx, struct conn *c)
         return; /* the node or client is noticed by its silence */
     cmd->kind = CMD_CLOSED;
     cmd->conn = conn_ref(c);
+    cmd->lane = core_lane(f->ctld, conn_peer(c)->uid); /* behind what it has asked for */
     (void)core_post(f->ctld, cmd); /* never refused: it is no request */
 }
 

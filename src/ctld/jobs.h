@@ -13,8 +13,11 @@ uint32_t jobs_array_running(struct ctld *ctld, uint32_t array_job_id);
 /* Effective limits of a partition. */
 bool jobs_in_partition(const Pst__JobRecord *r, const char *partition); /* of its comma list */
 
-/* The jobs an id text names, e.g. "12", "12_3", "12_[1-3]", "12.0": calls fn for each.
- * *ret_step: step id when the text had one.  Gives 0 or an ESLURM code. */
+/* The nodes of a host list, which the caller frees.  0, or ESLURM_INVALID_NODE_NAME: not a list, of more names than a
+ * cluster has nodes, or (with all_known) a name that is no node's; SLURM_ERROR. */
+int jobs_nodes_named(const struct cluster *c, const char *list, bool all_known, struct bitmap **ret);
+
+/* What an id text names, e.g. "12", "12_3", "12_[1-3]", "12.0"; jobwalk.h gives all of them. */
 struct job_ref {
     struct job *job;
     const char *tasks;   /* only these, which are still inside the array record `job`; NULL = the job */
@@ -22,10 +25,10 @@ struct job_ref {
     uint32_t step;
     bool component;      /* named as one of a heterogeneous job: "12+1" */
 };
-typedef void job_ref_fn(void *ctx, const struct job_ref *ref);
 /* For verbs that need records of their own: the job, or what `tasks` become.  NULL: disk full. */
 struct job *job_ref_own(struct ctld *ctld, const struct job_ref *ref);
-int jobs_resolve(struct ctld *ctld, const char *id, job_ref_fn *fn, void *ctx);
+/* The first job that the text names.  0 or an ESLURM code. */
+int jobs_find(struct ctld *ctld, const char *id, struct job_ref *ret);
 
 /* op_submit.c: checks that hold for updates too.  0 or an ESLURM code.
  * May cmd's sender use the partition for this job?  cmd->group_name must be known. */
@@ -47,5 +50,3 @@ int submit_cron_check(struct ctld *ctld, struct cmd *cmd, Pst__SubmitRequest *re
                       struct submission **ret, struct err *err);
 void submit_cron_put(struct submission *s, Pst__Transaction *tx, uint32_t job_id);
 void submit_cron_free(struct submission *s);
-
-bool jobs_match(const struct ctld *ctld, const struct job *j, const Pst__JobFilter *f);

@@ -223,22 +223,6 @@ static sigset_t watched(void)
     return set;
 }
 
-static void post_kind(struct ctld *ctld, enum cmd_kind kind)
-{
-    struct cmd *cmd = calloc(1, sizeof(*cmd));
-
-    if (!cmd)
-        abort();
-    cmd->kind = kind;
-    (void)core_post(ctld, cmd); /* never refused: it is no request */
-}
-
-void ctld_stop(struct ctld *ctld)
-{
-    if (!atomic_exchange(&ctld->stopping, true))
-        post_kind(ctld, CMD_STOP);
-}
-
 static void *signal_thread(void *arg)
 {
     struct ctld *ctld = arg;
@@ -247,7 +231,7 @@ static void *signal_thread(void *arg)
 
     while (sigwait(&set, &sig) == 0) {
         if (sig == SIGHUP)
-            post_kind(ctld, CMD_RECONFIGURE);
+            core_post_kind(ctld, CMD_RECONFIGURE);
         else if (sig == SIGUSR2)
             (void)log_reopen(); /* keeps the old file when it fails */
         else

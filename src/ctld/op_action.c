@@ -9,7 +9,9 @@
 #include "ctld/feed.h"
 #include "ctld/gang.h"
 #include "ctld/het.h"
+#include "ctld/jobfilter.h"
 #include "ctld/jobs.h"
+#include "ctld/jobwalk.h"
 #include "ctld/async.h"
 #include "ctld/cron.h"
 #include "ctld/lifecycle.h"
@@ -23,11 +25,13 @@ struct action {
     struct ctld *ctld;
     struct cmd *cmd;                /* owned */
     const Pst__JobActionRequest *req;
+    struct jobwalk walk;            /* over the ids asked for */
+    struct jobfilter *filter;       /* NULL: everything */
     const char *id;                 /* as asked, NULL with a filter only */
     Pst__JobActionResult **results;
     size_t n;
     uint64_t lsn;                   /* newest of what was committed */
-    uint32_t *ids;                  /* selected by a filter, and how far the walk is */
+    uint32_t *ids;                  /* all jobs when there is a filter alone, and how far the walk is */
     size_t n_ids, next;
 };
 
@@ -453,7 +457,7 @@ static int cancel_het(struct action *a, const struct job_ref *ref)
     if (het_is_leader(ref->job->rec) && !ref->component && !job_is_ended(ref->job->rec))
         return act(a, ref); /* its end ends them all */
     if (job_is_pending(ref->job->rec)) {
-        if (!a->id && leader && a->req->filter && jobs_match(a->ctld, leader, a->req->filter))
+        if (!a->id && leader && a->filter && jobfilter_match(a->filter, leader->rec))
             return act(a, &all);
         return ESLURM_NOT_WHOLE_HET_JOB;
     }
@@ -510,13 +514,26 @@ static int not_his(Pst__JobVerb verb)
     }
 }
 
-static void on_ref(void *ctx, const struct job_ref *ref)
+/* Units of what is done to it, or of the look that finds that nothing can be. */
+static uint32_t act_cost(const struct action *a, const struct job_ref *ref)
 {
-    struct action *a = ctx;
+    const Pst__JobRecord *r = ref->job->rec;
+    size_t nodes = r->alloc ? r->alloc->n_node_ids : 0;
+
+    if (job_is_ended(r) && !job_has_flag(r, JOB_FLAG(REQUEUED)))
+        return BUDGET_CHANGE / 10;
+    if (a->req->verb == PST__JOB_VERB__VERB_TOP)
+        return BUDGET_CHANGE + (uint32_t)a->ctld->cluster->jobs.count; /* it looks at all of them */
+    return BUDGET_CHANGE + (uint32_t)MIN(nodes, BUDGET_TURN) + (het_is(r) ? r->het_count * BUDGET_CHANGE : 0);
+}
+
+static void on_ref(struct action *a, const struct job_ref *ref)
+{
     uint32_t id = ref->job->rec->job_id;
 
-    if (a->req->filter && !jobs_match(a->ctld, ref->job, a->req->filter))
+    if (!jobfilter_match(a->filter, ref->job->rec))
         return;
+    budget_spend(&a->walk.budget, act_cost(a, ref));
     if (!may(a, ref->job))
         result(a, not_his(a->req->verb), NULL, id);
     else
@@ -525,8 +542,6 @@ static void on_ref(void *ctx, const struct job_ref *ref)
 
 /* ---- the walk ----------------------------------------------------------------------------------- */
 
-#define CHUNK 500u /* jobs handled before others get their turn */
-
 static int compare_ids(const void *pa, const void *pb)
 {
     uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
@@ -534,7 +549,7 @@ static int compare_ids(const void *pa, const void *pb)
     return a < b ? -1 : a > b;
 }
 
-/* Everything the filter selects that the verb could touch, in the order of numbers. */
+/* Every job that the verb could touch, in the order of numbers; each meets the filter when its turn comes. */
 static void collect(struct action *a)
 {
     struct cluster *c = a->ctld->cluster;
@@ -542,13 +557,25 @@ static void collect(struct action *a)
 
     a->ids = malloc((c->jobs.count ? c->jobs.count : 1) * sizeof(*a->ids));
     for (size_t pos = 0; a->ids && (v = idmap_next(&c->jobs, &pos));) {
-        struct job *j = v;
+        const struct job *j = v;
 
-        if (!job_is_ended(j->rec) && may(a, j) && jobs_match(a->ctld, j, a->req->filter))
+        if (!job_is_ended(j->rec))
             a->ids[a->n_ids++] = j->rec->job_id;
     }
     if (a->n_ids)
         qsort(a->ids, a->n_ids, sizeof(*a->ids), compare_ids);
+}
+
+static void action_free(struct action *a)
+{
+    for (size_t i = 0; i < a->n; i++)
+        pst__job_action_result__free_unpacked(a->results[i], NULL);
+    free(a->results);
+    free(a->ids);
+    jobwalk_done(&a->walk);
+    jobfilter_free(a->filter);
+    cmd_free(a->cmd);
+    free(a);
 }
 
 static void finish(struct action *a)
@@ -558,12 +585,7 @@ static void finish(struct action *a)
     reply.results = a->results;
     reply.n_results = a->n;
     core_reply(a->ctld, a->cmd, a->lsn, 0, &reply.base);
-    for (size_t i = 0; i < a->n; i++)
-        pst__job_action_result__free_unpacked(a->results[i], NULL);
-    free(a->results);
-    free(a->ids);
-    cmd_free(a->cmd);
-    free(a);
+    action_free(a);
 }
 
 /* A component that the filter selected with its leader: what was done to that was done to it. */
@@ -571,30 +593,66 @@ static bool done_with_leader(const struct action *a, const struct job *j)
 {
     const struct job *leader = het_is_follower(j->rec) ? het_component(a->ctld->cluster, j->rec, 0) : NULL;
 
-    return leader && jobs_match(a->ctld, leader, a->req->filter);
+    return leader && jobfilter_match(a->filter, leader->rec);
 }
 
-/* A part of the walk; the rest is posted behind what others have asked meanwhile. */
+/* A part of the jobs; false: there are more. */
+static bool walk_all(struct action *a)
+{
+    for (; a->next < a->n_ids && !budget_turn_over(&a->walk.budget); a->next++) {
+        struct job_ref ref = { .job = cluster_job(a->ctld->cluster, a->ids[a->next]) };
+
+        budget_spend(&a->walk.budget, 1 + jobfilter_cost(a->filter));
+        if (ref.job && !job_is_ended(ref.job->rec) && may(a, ref.job) && !done_with_leader(a, ref.job))
+            on_ref(a, &ref);
+    }
+    return a->next == a->n_ids;
+}
+
+/* A part of the ids; false: there are more. */
+static bool walk_ids(struct action *a)
+{
+    struct job_ref ref;
+
+    for (;;) {
+        enum jobwalk_event e = jobwalk_next(&a->walk, &ref);
+
+        a->id = a->walk.id;
+        if (e == JOBWALK_JOB)
+            on_ref(a, &ref);
+        else if (e == JOBWALK_NONE)
+            result(a, a->walk.code, NULL, 0);
+        else if (e == JOBWALK_REFUSED)
+            result(a, EPST_BAD_REQUEST, jobwalk_refusal, 0);
+        if (e != JOBWALK_JOB && e != JOBWALK_NONE)
+            return e != JOBWALK_PAUSE;
+    }
+}
+
+/* The rest is posted behind what others have asked meanwhile. */
 static void walk(void *arg)
 {
     struct action *a = arg;
-    struct cmd *again;
+    bool done = a->ids ? walk_all(a) : walk_ids(a);
 
-    for (size_t i = 0; i < CHUNK && a->next < a->n_ids; i++, a->next++) {
-        struct job_ref ref = { .job = cluster_job(a->ctld->cluster, a->ids[a->next]) };
-
-        if (ref.job && !done_with_leader(a, ref.job))
-            on_ref(a, &ref);
-    }
-    again = a->next < a->n_ids ? calloc(1, sizeof(*again)) : NULL;
-    if (!again) {
+    budget_next_turn(&a->walk.budget);
+    if (done || !core_again(a->ctld, a->cmd, walk, a))
         finish(a);
-        return;
+}
+
+/* False: answered. */
+static bool start(struct action *a)
+{
+    struct err err = { .text = "" };
+
+    if (a->req->filter && jobfilter_new(a->req->filter, &a->filter, &err) < 0) {
+        core_error(a->ctld, a->cmd, EPST_BAD_REQUEST, err.text);
+        return false;
     }
-    again->kind = CMD_CALL;
-    again->fn = walk;
-    again->arg = a;
-    (void)core_post(a->ctld, again); /* never refused: it is no request */
+    jobwalk_init(&a->walk, a->ctld->cluster, a->req->ids, a->req->n_ids);
+    if (!a->req->n_ids && a->req->filter)
+        collect(a);
+    return true;
 }
 
 void op_job_action(struct ctld *ctld, struct cmd *cmd)
@@ -613,17 +671,8 @@ void op_job_action(struct ctld *ctld, struct cmd *cmd)
     a->ctld = ctld;
     a->req = (const Pst__JobActionRequest *)a->cmd->msg;
     a->lsn = ctld->applied_lsn;
-    for (size_t i = 0; i < a->req->n_ids; i++) {
-        size_t before = a->n;
-        int code;
-
-        a->id = a->req->ids[i];
-        code = jobs_resolve(ctld, a->req->ids[i], on_ref, a);
-        if (code != 0 && a->n == before)
-            result(a, code, NULL, 0);
-    }
-    a->id = NULL;
-    if (!a->req->n_ids && a->req->filter)
-        collect(a);
-    walk(a);
+    if (start(a))
+        walk(a);
+    else
+        action_free(a);
 }

@@ -413,7 +413,7 @@ void op_node_update(struct ctld *ctld, struct cmd *cmd)
     uint64_t lsn;
     int code = 0;
 
-    if (!req->nodes || hostlist_parse(req->nodes, &hl, &err) < 0 || !hostlist_count(hl)) {
+    if (!req->nodes || hostlist_parse_most(req->nodes, HOSTLIST_MAX_NODES, &hl, &err) < 0 || !hostlist_count(hl)) {
         core_error(ctld, cmd, ESLURM_INVALID_NODE_NAME, NULL);
         return;
     }

@@ -3,7 +3,6 @@
  * A request becomes a whole record, which is checked and given its nodes before anything is
  * written: a refused one changes nothing. */
 #include <errno.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -255,7 +254,7 @@ static int edit_nodes(struct change *c, const char *text, Pst__ListEdit how)
     char *folded = NULL;
 
     if (hostlist_parse(how != PST__LIST_EDIT__LIST_SET ? c->rec->nodes : "", &now, NULL) < 0 ||
-        hostlist_parse(text, &list, NULL) < 0)
+        hostlist_parse_most(text, HOSTLIST_MAX_NODES, &list, NULL) < 0)
         return ESLURM_INVALID_NODE_NAME;
     for (size_t i = 0; i < hostlist_count(list); i++) {
         const char *name = hostlist_nth(list, i);
@@ -264,7 +263,7 @@ static int edit_nodes(struct change *c, const char *text, Pst__ListEdit how)
             return ESLURM_INVALID_NODE_NAME;
         if (how == PST__LIST_EDIT__LIST_REMOVE)
             (void)hostlist_remove(now, name); /* one it does not have is no loss */
-        else if (hostlist_find(now, name) < 0 && hostlist_push(now, name) < 0)
+        else if (hostlist_push(now, name) < 0)
             return SLURM_ERROR;
     }
     if (!hostlist_count(now))
@@ -613,26 +612,13 @@ static bool may_delete(const struct ctld *ctld, const struct cmd *cmd, const Pst
     return (r->users || r->groups) && resv_access(ctld, r, &as, false) == 0;
 }
 
-/* Root, SlurmUser, operators and administrators of the accounting. */
-static bool may_manage(const struct ctld *ctld, const struct cmd *cmd)
-{
-    struct passwd pw, *found = NULL;
-    char buf[16384];
-
-    if (cmd_is_admin(ctld, cmd))
-        return true;
-    /* A reservation is rare, so this may block. */
-    return ctld->cluster->am && getpwuid_r(conn_peer(cmd->conn)->uid, &pw, buf, sizeof(buf), &found) == 0 && found &&
-           am_admin_level(ctld->cluster->am, pw.pw_name) >= PST__ADMIN_LEVEL__ADMIN_OPERATOR;
-}
-
 void op_resv_update(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__ResvRequest *req = PB_AS(resv_request, cmd->msg);
     const Pst__ReservationRecord *r = req->name ? cluster_resv_named(ctld->cluster, req->name, strlen(req->name)) : NULL;
     bool drops = (req->has_remove && req->remove) || (req->has_skip && req->skip);
 
-    if (!may_manage(ctld, cmd) && !(drops && r && may_delete(ctld, cmd, r)))
+    if (!policy_is_operator(ctld, cmd) && !(drops && r && may_delete(ctld, cmd, r)))
         core_error(ctld, cmd, ESLURM_USER_ID_MISSING, NULL);
     else if (req->has_create && req->create)
         create(ctld, cmd, req);

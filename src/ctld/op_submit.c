@@ -38,6 +38,7 @@
 #define SUBMIT_LINE_MAX (1u << 20) /* max_submit_line_size, likewise */
 #define ENVIRONMENT_MAX (4u << 20) /* twice what the kernel gives to a program with a usual stack */
 #define KEPT_MAX (40u << 20)       /* of a user, beyond small scripts and environments (payers.h) */
+#define GRES_KINDS_MAX 128u /* named in one list: each is looked for on every kind of node */
 
 #define BLOB_AGAIN_US (1800 * USEC_PER_SEC)
 
@@ -179,6 +180,7 @@ static bool check_partitions(struct submission *s)
     struct ctld *ctld = s->ctld;
     _cleanup_val_(strbuf_done) struct strbuf kept = STRBUF_INIT;
     _cleanup_free_ char *copy = NULL;
+    struct idmap seen = { 0 };
     char *save = NULL;
     int worst = 0;
     bool possible = false, later;
@@ -200,8 +202,12 @@ static bool check_partitions(struct submission *s)
         if (!p) {
             (void)snprintf(s->text, sizeof(s->text), "invalid partition specified: %s\n%s", w,
                            slurm_err_text(ESLURM_INVALID_PARTITION_NAME));
+            idmap_done(&seen);
             return fail(s, ESLURM_INVALID_PARTITION_NAME);
         }
+        if (idmap_get(&seen, (uintptr_t)p))
+            continue; /* named before: nothing is checked twice */
+        (void)idmap_put(&seen, (uintptr_t)p, p); /* out of memory: it is */
         code = submit_lets_in(ctld, s->cmd, p, s->rec);
         if (code == 0) {
             strbuf_addf(&kept, "%s%s", kept.len ? "," : "", w);
@@ -218,6 +224,7 @@ static bool check_partitions(struct submission *s)
             s->hint = hint;
         }
     }
+    idmap_done(&seen);
     if (!possible)
         return fail(s, worst ? worst : ESLURM_INVALID_PARTITION_NAME);
     return pb_set_str(&s->rec->partition, strbuf_str(&kept)) == 0 || fail(s, SLURM_ERROR);
@@ -393,10 +400,13 @@ static bool gres_names_known(const struct ctld *ctld, const char *text)
     _cleanup_free_ char *copy = text ? strdup(text) : NULL;
     const char *types = conf_str(ctld->conf, CONF_GRES_TYPES);
     char *save = NULL;
+    size_t n = 0;
 
     for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save)) {
         struct gres_text g;
 
+        if (++n > GRES_KINDS_MAX)
+            return false;
         if (strncmp(w, "cpu", 3) == 0)
             continue; /* tres_per_task only */
         if (!gres_text_parse(w, &g) || !in_words(types, g.name) || g.count > UINT32_MAX)
@@ -424,7 +434,7 @@ int submit_gres(const struct ctld *ctld, const Pst__JobRecord *r)
     bool mixed = asks_for(r, "gpu") + asks_for(r, "shard") + asks_for(r, "mps") > 1;
 
     return !mixed && gres_names_known(ctld, r->tres_per_node) && gres_names_known(ctld, r->tres_per_job) &&
-                   gres_names_known(ctld, r->tres_per_task)
+                   gres_names_known(ctld, r->tres_per_task) && gres_names_known(ctld, r->tres_per_socket)
                ? 0
                : ESLURM_INVALID_GRES;
 }
@@ -497,6 +507,7 @@ static bool check_dependency(struct submission *s, uint32_t job_id)
     }
     if (depends_parse(s->rec->dependency, &d, NULL) < 0)
         return fail(s, ESLURM_DEPENDENCY);
+    depends_uniq(&d);
     r = depends_check(&d, s->ctld->cluster, job_id, 10);
     if (r == 0) {
         struct job probe = { .rec = s->rec };

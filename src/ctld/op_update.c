@@ -15,6 +15,7 @@
 #include "ctld/het.h"
 #include "ctld/jobsubmit.h"
 #include "ctld/jobs.h"
+#include "ctld/jobwalk.h"
 #include "feed/licenses.h"
 #include "ctld/licenses.h"
 #include "ctld/lifecycle.h"
@@ -76,8 +77,12 @@ static const struct rule {
 
 struct update {
     struct ctld *ctld;
-    struct cmd *cmd;
+    struct cmd *cmd; /* owned */
     const Pst__JobUpdateRequest *req;
+    struct jobwalk walk; /* over the ids asked for */
+    uint32_t *ids;       /* or over these, of the jobs of a name */
+    size_t n_ids, next;
+    uint32_t cost;       /* units of one job's change */
     const char *id;
     Pst__JobActionReply reply;
     uint64_t lsn;
@@ -97,7 +102,8 @@ static void result(struct update *u, int code, uint32_t job_id)
         return; /* the caller sees fewer results than jobs */
     }
     pst__job_action_result__init(r);
-    r->id = tx_strdup(u->id);
+    if (u->id)
+        r->id = tx_strdup(u->id);
     r->has_code = 1;
     r->code = code;
     if (u->messages.len && code)
@@ -157,7 +163,8 @@ static int partitions_check(const struct update *u, const Pst__JobRecord *r, con
 
     for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save), n++) {
         const struct partition *p = cluster_partition(u->ctld->cluster, w);
-        int code = p ? submit_lets_in(u->ctld, u->cmd, p, r) : ESLURM_INVALID_PARTITION_NAME;
+        bool too_many = n >= u->ctld->cluster->nparts; /* one is named twice */
+        int code = p && !too_many ? submit_lets_in(u->ctld, u->cmd, p, r) : ESLURM_INVALID_PARTITION_NAME;
 
         if (code != 0)
             return code;
@@ -335,6 +342,7 @@ static int values_check(const struct update *u, const struct job *j, const Pst__
 
         if (depends_parse(set->dependency, &d, NULL) < 0)
             return ESLURM_DEPENDENCY;
+        depends_uniq(&d);
         r2 = depends_check(&d, u->ctld->cluster, r->job_id, 10);
         depends_done(&d);
         if (r2 < 0)
@@ -385,6 +393,7 @@ static char *stored_dependency(const char *text)
 
     if (depends_parse(text, &d, NULL) < 0)
         return NULL; /* checked before */
+    depends_uniq(&d);
     if (depends_format(&d, &out) < 0)
         out = NULL;
     depends_done(&d);
@@ -662,9 +671,8 @@ static void update_job(struct update *u, const struct job_ref *ref)
 }
 
 /* The leader's id is that of all components; only the leader waits for other jobs. */
-static void on_ref(void *ctx, const struct job_ref *ref)
+static void on_ref(struct update *u, const struct job_ref *ref)
 {
-    struct update *u = ctx;
     const Pst__JobRecord *r = ref->job->rec;
     bool all = het_is_leader(r) && !ref->component && !(u->req->set && u->req->set->dependency);
     uint32_t leader = r->job_id, n = all ? r->het_count : 1;
@@ -673,6 +681,7 @@ static void on_ref(void *ctx, const struct job_ref *ref)
         result(u, ESLURM_NOT_HET_JOB_LEADER, r->job_id);
         return;
     }
+    budget_spend(&u->walk.budget, (uint64_t)n * u->cost);
     update_job(u, ref);
     for (uint32_t k = 1; k < n; k++) {
         const struct job *first = cluster_job(u->ctld->cluster, leader);
@@ -683,56 +692,116 @@ static void on_ref(void *ctx, const struct job_ref *ref)
     }
 }
 
+/* ---- the walk ----------------------------------------------------------------------------------- */
+
 /* JobName= selects the caller's jobs of that name. */
-static void by_name(struct update *u)
+static void collect_named(struct update *u)
 {
     struct cluster *c = u->ctld->cluster;
-    _cleanup_free_ uint32_t *ids = malloc((c->jobs.count ? c->jobs.count : 1) * sizeof(*ids));
     uid_t uid = u->cmd->conn ? conn_peer(u->cmd->conn)->uid : 0;
-    size_t n = 0;
     void *v;
 
-    for (size_t pos = 0; ids && (v = idmap_next(&c->jobs, &pos));) {
-        struct job *j = v;
+    u->ids = malloc((c->jobs.count ? c->jobs.count : 1) * sizeof(*u->ids));
+    for (size_t pos = 0; u->ids && (v = idmap_next(&c->jobs, &pos));) {
+        const struct job *j = v;
 
         if (j->rec->name && strcmp(j->rec->name, u->req->name_match) == 0 && !job_is_ended(j->rec) &&
             (j->rec->uid == uid || cmd_is_admin(u->ctld, u->cmd)))
-            ids[n++] = j->rec->job_id;
+            u->ids[u->n_ids++] = j->rec->job_id;
     }
-    for (size_t i = 0; i < n; i++) {
-        struct job_ref ref = { .job = cluster_job(c, ids[i]) };
+    if (!u->n_ids)
+        result(u, ESLURM_INVALID_JOB_ID, 0);
+}
+
+/* A part of them; false: there are more. */
+static bool walk_named(struct update *u)
+{
+    for (; u->next < u->n_ids && !budget_turn_over(&u->walk.budget); u->next++) {
+        struct job_ref ref = { .job = cluster_job(u->ctld->cluster, u->ids[u->next]) };
 
         if (ref.job)
             on_ref(u, &ref);
     }
-    if (!n)
-        result(u, ESLURM_INVALID_JOB_ID, 0);
+    return u->next == u->n_ids;
+}
+
+/* A part of the ids; false: there are more. */
+static bool walk_ids(struct update *u)
+{
+    struct job_ref ref;
+
+    for (;;) {
+        enum jobwalk_event e = jobwalk_next(&u->walk, &ref);
+
+        u->id = u->walk.id;
+        if (e == JOBWALK_JOB) {
+            on_ref(u, &ref);
+        } else if (e == JOBWALK_NONE) {
+            strbuf_reset(&u->messages);
+            result(u, u->walk.code, 0);
+        } else if (e == JOBWALK_REFUSED) {
+            strbuf_reset(&u->messages);
+            strbuf_add(&u->messages, jobwalk_refusal);
+            result(u, EPST_BAD_REQUEST, 0);
+        }
+        if (e != JOBWALK_JOB && e != JOBWALK_NONE)
+            return e != JOBWALK_PAUSE;
+    }
+}
+
+static void finish(struct update *u)
+{
+    core_reply(u->ctld, u->cmd, u->lsn, 0, &u->reply.base);
+    for (size_t i = 0; i < u->reply.n_results; i++)
+        pst__job_action_result__free_unpacked(u->reply.results[i], NULL);
+    free(u->reply.results);
+    strbuf_done(&u->messages);
+    free(u->ids);
+    jobwalk_done(&u->walk);
+    cmd_free(u->cmd);
+    free(u);
+}
+
+/* The rest is posted behind what others have asked meanwhile. */
+static void walk(void *arg)
+{
+    struct update *u = arg;
+    bool done = u->ids ? walk_named(u) : walk_ids(u);
+
+    budget_next_turn(&u->walk.budget);
+    if (done || !core_again(u->ctld, u->cmd, walk, u))
+        finish(u);
+}
+
+/* Each job is checked against all that is set: long texts cost more. */
+static uint32_t cost_of(const Pst__JobUpdateRequest *req)
+{
+    size_t bytes = req->set ? protobuf_c_message_get_packed_size(&req->set->base) : 0;
+
+    return BUDGET_CHANGE + (uint32_t)(bytes / 8 + req->n_clear);
 }
 
 void op_job_update(struct ctld *ctld, struct cmd *cmd)
 {
-    const Pst__JobUpdateRequest *req = PB_AS(job_update_request, cmd->msg);
-    struct update u = { .ctld = ctld,
-                        .cmd = cmd,
-                        .req = req,
-                        .reply = PST__JOB_ACTION_REPLY__INIT,
-                        .lsn = ctld->applied_lsn };
+    struct update *u = calloc(1, sizeof(*u));
+    struct cmd *own = malloc(sizeof(*own));
 
-    for (size_t i = 0; i < req->n_ids; i++) {
-        size_t before = u.reply.n_results;
-        int code;
-
-        u.id = req->ids[i];
-        code = jobs_resolve(ctld, req->ids[i], on_ref, &u);
-        if (code != 0 && u.reply.n_results == before)
-            result(&u, code, 0);
+    if (!u || !own) {
+        free(u);
+        free(own);
+        core_error(ctld, cmd, EPST_BUSY, NULL);
+        return;
     }
-    u.id = NULL;
-    if (!req->n_ids && req->name_match)
-        by_name(&u);
-    core_reply(ctld, cmd, u.lsn, 0, &u.reply.base);
-    for (size_t i = 0; i < u.reply.n_results; i++)
-        pst__job_action_result__free_unpacked(u.reply.results[i], NULL);
-    free(u.reply.results);
-    strbuf_done(&u.messages);
+    *own = *cmd; /* kept beyond this call, with what it owns */
+    *cmd = (struct cmd){ .kind = CMD_REQUEST, .op = cmd->op };
+    *u = (struct update){ .ctld = ctld,
+                          .cmd = own,
+                          .req = PB_AS(job_update_request, own->msg),
+                          .reply = PST__JOB_ACTION_REPLY__INIT,
+                          .lsn = ctld->applied_lsn };
+    u->cost = cost_of(u->req);
+    jobwalk_init(&u->walk, ctld->cluster, u->req->ids, u->req->n_ids);
+    if (!u->req->n_ids && u->req->name_match)
+        collect_named(u);
+    walk(u);
 }

@@ -22,6 +22,8 @@ struct prioquery {
     uint32_t id;
     int64_t began_mono_us;
     Pst__PriorityRequest *req;
+    struct idmap ids, uids;    /* of the request, as sets */
+    struct namemap partitions; /* likewise; its words are the request's */
     struct prioquery_view view;
     struct sched_params params;
     struct sched_factors *list; /* partition: copied */
@@ -35,6 +37,9 @@ static void query_free(void *arg)
     struct prioquery *q = arg;
 
     front_count(q->front, OP_QUERY_PRIORITY, now_mono_us() - q->began_mono_us);
+    namemap_done(&q->partitions);
+    idmap_done(&q->ids);
+    idmap_done(&q->uids);
     pst__priority_request__free_unpacked(q->req, NULL);
     idmap_done(&q->view.assocs);
     conn_unref(q->conn);
@@ -176,25 +181,28 @@ static void answer(struct conn *c, void *arg)
 
 /* ---- gathering ---------------------------------------------------------------------------------- */
 
-static bool in_list(const uint32_t *list, size_t n, uint32_t v)
-{
-    for (size_t i = 0; i < n; i++)
-        if (list[i] == v)
-            return true;
-    return n == 0;
-}
-
 static bool wanted(const struct prioquery *q, const struct sched_factors *f)
 {
     if (q->view.own_only && f->uid != q->view.uid && !(f->assoc_id && idmap_get(&q->view.assocs, f->assoc_id)))
         return false;
-    if (!in_list(q->req->job_ids, q->req->n_job_ids, f->job_id) ||
-        !in_list(q->req->uids, q->req->n_uids, f->uid))
-        return false;
-    for (size_t i = 0; i < q->req->n_partitions; i++)
-        if (strcmp(q->req->partitions[i], f->partition) == 0)
-            return true;
-    return q->req->n_partitions == 0;
+    return (!q->req->n_job_ids || idmap_get(&q->ids, (uint64_t)f->job_id + 1)) &&
+           (!q->req->n_uids || idmap_get(&q->uids, (uint64_t)f->uid + 1)) &&
+           (!q->req->n_partitions || namemap_get(&q->partitions, f->partition));
+}
+
+/* The lists as sets, on the connection's thread. */
+static int make_sets(struct prioquery *q)
+{
+    const Pst__PriorityRequest *req = q->req;
+    int r = 0;
+
+    for (size_t i = 0; r >= 0 && i < req->n_job_ids; i++)
+        r = idmap_put(&q->ids, (uint64_t)req->job_ids[i] + 1, q);
+    for (size_t i = 0; r >= 0 && i < req->n_uids; i++)
+        r = idmap_put(&q->uids, (uint64_t)req->uids[i] + 1, q);
+    for (size_t i = 0; r >= 0 && i < req->n_partitions; i++)
+        r = namemap_put(&q->partitions, req->partitions[i], q);
+    return r;
 }
 
 static int on_factors(void *ctx, const struct sched_factors *f)
@@ -249,6 +257,11 @@ void prioquery_start(struct front *f, struct conn *c, const struct frame *frame,
     if (view) {
         q->view = *view;
         view->assocs = (struct idmap){ 0 };
+    }
+    if (make_sets(q) < 0) {
+        (void)conn_error(c, OP_QUERY_PRIORITY, q->id, EPST_BUSY, NULL);
+        query_free(q);
+        return;
     }
     feed_priorities(f->ctld, q);
 }

@@ -226,6 +226,7 @@ bool private_takes(struct front *f, struct conn *c, const struct frame *frame)
     users_lookup(f->users, conn_peer(c)->uid, &q->caller, &groups);
     free(groups);
     cmd->kind = CMD_CALL;
+    cmd->lane = core_lane(f->ctld, conn_peer(c)->uid);
     cmd->fn = narrow;
     cmd->arg = q;
     (void)core_post(f->ctld, cmd); /* never refused: it is no request */

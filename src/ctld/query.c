@@ -11,7 +11,7 @@
 #include "base/pbutil.h"
 #include "base/timefmt.h"
 #include "ctld/front.h"
-#include "ctld/jobs.h"
+#include "ctld/jobfilter.h"
 #include "ctld/mcs.h"
 #include "ctld/policy.h"
 #include "ctld/users.h"
@@ -20,6 +20,7 @@
 
 #define FRAME_BYTES (128u * 1024)
 
+#define LOOK_AT_ONCE 1024u    /* records decoded before others have their turn */
 #define GATE_CHUNKS 16u       /* a walk over more than these (4,096 records) needs a turn */
 #define GATE_TURN_US 200000   /* how long a turn may last while others wait */
 
@@ -33,7 +34,11 @@ struct query {
     enum view_kind kind;
     struct view *view;
     struct pb_fieldset fields;
+    struct jobfilter *filter;   /* NULL: everything */
     bool all_fields, by_record; /* by_record: the filter needs the decoded record */
+    const struct vrec **hits;   /* records decoded are looked through beforehand, in parts; these match */
+    size_t n_hits, cap_hits, next_hit;
+    bool looked;                /* through all of them */
     struct idmap name_hashes;   /* of names -> anything: most records are judged by it */
     struct wordset names;
     bool by_name, first_sent;
@@ -53,6 +58,12 @@ struct query {
 
 static void answer(struct conn *c, void *arg);
 static void query_free(void *arg);
+
+static void refuse_busy(struct query *q)
+{
+    (void)conn_error(q->conn, q->op, q->id, EPST_BUSY, NULL);
+    query_free(q);
+}
 
 /* True when q may go on now; else it is kept and goes on when its turn comes. */
 static bool gate_enter(struct query *q)
@@ -143,6 +154,8 @@ static void query_free(void *arg)
         gate_release(q->front, conn_id(q->conn), false);
     front_count(q->front, q->op, now_mono_us() - q->began_mono_us);
     view_unref(q->view);
+    jobfilter_free(q->filter);
+    free(q->hits);
     idmap_done(&q->name_hashes);
     wordset_done(&q->names);
     wordset_done(&q->coordinated);
@@ -156,41 +169,21 @@ static void query_free(void *arg)
     free(q);
 }
 
-static bool has_u32(const uint32_t *list, size_t n, uint32_t v)
-{
-    for (size_t i = 0; i < n; i++)
-        if (list[i] == v)
-            return true;
-    return false;
-}
-
 /* What can be told without decoding. */
 static bool match_header(const struct query *q, const struct vrec *r)
 {
-    const Pst__JobFilter *f = q->req->jobs;
-
-    if (!f || (q->kind != VIEW_JOBS && q->kind != VIEW_STEPS))
-        return true;
-    if (f->n_job_ids && !has_u32(f->job_ids, f->n_job_ids, r->id) &&
-        !(r->array_id && has_u32(f->job_ids, f->n_job_ids, r->array_id)))
-        return false;
-    if (f->n_uids && !has_u32(f->uids, f->n_uids, r->uid))
-        return false;
-    return !f->n_states || has_u32(f->states, f->n_states, r->state) ||
-           (f->has_include_completing && f->include_completing && (r->flags & JOB_FLAG(COMPLETING)));
+    return !q->filter || (jobfilter_id(q->filter, r->id, r->array_id) && jobfilter_uid(q->filter, r->uid) &&
+                          jobfilter_state(q->filter, r->state, r->flags));
 }
 
 static bool match_record(const struct query *q, const struct vrec *r)
 {
-    Pst__JobFilter rest = *q->req->jobs;
     Pst__JobRecord *rec = pst__job_record__unpack(NULL, r->len, r->data);
-    struct job j = { .rec = rec };
     bool hit;
 
     if (!rec)
         return false;
-    rest.n_states = 0; /* judged by the header */
-    hit = jobs_match(q->front->ctld, &j, &rest);
+    hit = jobfilter_match(q->filter, rec);
     pst__job_record__free_unpacked(rec, NULL);
     return hit;
 }
@@ -261,20 +254,56 @@ static bool reserve(struct query *q, size_t more)
     return true;
 }
 
-/* Next record that matches, or NULL at the end. */
-static const struct vrec *next_record(struct query *q)
+/* The next record that matches, of those whose headers *left allows to look at; NULL: at the end, or none left. */
+static const struct vrec *find_record(struct query *q, size_t *left)
 {
     const struct view_table *t = &q->view->tables[q->kind];
 
     for (; !q->nothing && q->chunk < t->nchunks; q->chunk++, q->slot = 0) {
         while (q->slot < VIEW_CHUNK) {
-            const struct vrec *r = t->chunks[q->chunk]->slots[q->slot++];
+            const struct vrec *r;
 
+            if (!*left)
+                return NULL;
+            r = t->chunks[q->chunk]->slots[q->slot++];
+            --*left;
             if (r && match_header(q, r) && match_name(q, r) && may_see(q, r) && (!q->by_record || match_record(q, r)))
                 return r;
         }
     }
     return NULL;
+}
+
+/* Next record that matches, or NULL at the end. */
+static const struct vrec *next_record(struct query *q)
+{
+    size_t all = SIZE_MAX;
+
+    if (q->looked)
+        return q->next_hit < q->n_hits ? q->hits[q->next_hit++] : NULL;
+    return find_record(q, &all);
+}
+
+/* Must records be decoded to find those that match? */
+static bool decodes(const struct query *q)
+{
+    return q->by_record || (q->by_label && q->kind == VIEW_NODES);
+}
+
+static bool note_hit(struct query *q, const struct vrec *r)
+{
+    size_t cap = q->cap_hits ? q->cap_hits * 2 : 64;
+    const struct vrec **bigger = q->hits;
+
+    if (q->n_hits == q->cap_hits) {
+        bigger = realloc(q->hits, cap * sizeof(*bigger));
+        if (!bigger)
+            return false;
+        q->hits = bigger;
+        q->cap_hits = cap;
+    }
+    q->hits[q->n_hits++] = r;
+    return true;
 }
 
 /* Frame with as many records as fit; true while there is more. */
@@ -316,9 +345,35 @@ static bool send_some(struct conn *c, void *arg)
     return more;
 }
 
+static void answer_again(void *arg)
+{
+    struct query *q = arg;
+
+    if (conn_run(q->conn, answer, q) < 0)
+        query_free(q);
+}
+
+/* Records are decoded LOOK_AT_ONCE at a time, and the query goes round by the core between: other connections of this
+ * thread, and other users, have their turns. */
 static void answer(struct conn *c, void *arg)
 {
-    conn_stream(c, send_some, query_free, arg);
+    struct query *q = arg;
+    struct cmd of = { .lane = core_lane(q->front->ctld, conn_peer(c)->uid) };
+    size_t left = LOOK_AT_ONCE;
+    const struct vrec *r;
+    bool ok = true;
+
+    if (!decodes(q)) {
+        conn_stream(c, send_some, query_free, q);
+        return;
+    }
+    while (ok && left && (r = find_record(q, &left)))
+        ok = note_hit(q, r);
+    q->looked = left > 0; /* else there may be more */
+    if (ok && q->looked)
+        conn_stream(c, send_some, query_free, q);
+    else if (!ok || !core_again(q->front->ctld, &of, answer_again, q))
+        refuse_busy(q);
 }
 
 static void stream(struct conn *c, void *arg)
@@ -383,11 +438,11 @@ static void ask_core(struct query *q)
     struct cmd *cmd = calloc(1, sizeof(*cmd));
 
     if (!cmd) {
-        (void)conn_error(q->conn, q->op, q->id, EPST_BUSY, NULL);
-        query_free(q);
+        refuse_busy(q);
         return;
     }
     cmd->kind = CMD_PUBLISH;
+    cmd->lane = core_lane(q->front->ctld, conn_peer(q->conn)->uid);
     cmd->fn = published;
     cmd->arg = q;
     (void)core_post(q->front->ctld, cmd); /* never refused: it is no request */
@@ -414,19 +469,20 @@ static int prepare(struct query *q, struct err *err)
                                             [OP_QUERY_STEPS - OP_QUERY_JOBS] = VIEW_STEPS,
                                             [OP_QUERY_NODES - OP_QUERY_JOBS] = VIEW_NODES,
                                             [OP_QUERY_PARTITIONS - OP_QUERY_JOBS] = VIEW_PARTS };
-    const Pst__JobFilter *f = q->req->jobs;
     struct hostlist *hl = NULL;
     int r = 0;
 
     q->kind = kinds[q->op - OP_QUERY_JOBS];
     choose_fields(q);
-    q->by_record = q->kind == VIEW_JOBS && f &&
-                   (f->n_partitions || f->n_names || f->n_accounts || f->n_qos || f->n_reservations || f->nodes ||
-                    f->n_sluids);
+    if (q->req->jobs && (q->kind == VIEW_JOBS || q->kind == VIEW_STEPS))
+        r = jobfilter_new(q->req->jobs, &q->filter, err);
+    if (r < 0)
+        return r;
+    q->by_record = q->kind == VIEW_JOBS && jobfilter_by_record(q->filter);
     if (!q->req->names || (q->kind != VIEW_NODES && q->kind != VIEW_PARTS))
         return 0;
     q->by_name = true;
-    r = hostlist_parse(q->req->names, &hl, err);
+    r = hostlist_parse_most(q->req->names, HOSTLIST_MAX_NODES, &hl, err);
     for (size_t i = 0; r >= 0 && i < hostlist_count(hl); i++) {
         const char *name = hostlist_nth(hl, i);
 

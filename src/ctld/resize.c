@@ -48,8 +48,9 @@ static int keep_named(struct ctld *ctld, const Pst__Alloc *a, const char *list, 
 {
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
 
-    if (hostlist_parse(list, &hl, NULL) < 0 || !hostlist_count(hl))
+    if (hostlist_parse_most(list, HOSTLIST_MAX_NODES, &hl, NULL) < 0 || !hostlist_count(hl))
         return ESLURM_INVALID_NODE_NAME;
+    hostlist_uniq(hl);
     for (size_t i = 0; i < hostlist_count(hl); i++) {
         const struct node *n = cluster_node_named(ctld->cluster, hostlist_nth(hl, i));
         long pos = n ? alloc_position(a, n->rec->node_id) : -1;

@@ -166,9 +166,14 @@ int resv_check_job(const struct ctld *ctld, const Pst__JobRecord *job)
     const Pst__ReservationRecord *r;
     bool unknown = false, any = false;
     int64_t now = core_now();
+    size_t n = 1;
 
     if (!p || !*p)
         return 0;
+    for (const char *q = p; *q; q++)
+        n += *q == ',';
+    if (n > RESV_REFS_MAX)
+        return ESLURM_RESERVATION_INVALID; /* no more are tried */
     while ((r = resv_next_named(ctld->cluster, &p, &unknown))) {
         int code = resv_access(ctld, r, job, false);
 

@@ -124,7 +124,7 @@ static int named_nodes(struct ctld *ctld, const char *list, struct bitmap *set)
 {
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
 
-    if (hostlist_parse(list, &hl, NULL) < 0 || !hostlist_count(hl))
+    if (hostlist_parse_most(list, HOSTLIST_MAX_NODES, &hl, NULL) < 0 || !hostlist_count(hl))
         return ESLURM_INVALID_NODE_NAME;
     for (size_t i = 0; i < hostlist_count(hl); i++) {
         const struct node *n = cluster_node_named(ctld->cluster, hostlist_nth(hl, i));

@@ -15,6 +15,7 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "ctld/stepgres.h"
+#include "ctld/jobs.h"
 #include "ctld/stepcpus.h"
 #include "model/tx.h"
 #include "wire/errors.h"
@@ -75,7 +76,7 @@ static struct bitmap *cpus_of(const Pst__AllocGroup *g, uint32_t nbits)
 }
 
 /* Nodes the request lets in: --nodelist, --exclude, --relative. */
-static int pick_nodes(struct layout *l, struct hostlist *want, struct hostlist *avoid)
+static int pick_nodes(struct layout *l, const struct bitmap *want, const struct bitmap *avoid)
 {
     const Pst__Alloc *a = l->job->rec->alloc;
     size_t first = l->spec->has_relative ? l->spec->relative : 0;
@@ -87,16 +88,14 @@ static int pick_nodes(struct layout *l, struct hostlist *want, struct hostlist *
         const struct node *n = cluster_node(l->cluster, a->node_ids[i]);
         const Pst__AllocGroup *g = alloc_group(a, i);
 
-        if (!n || (avoid && hostlist_find(avoid, n->rec->name) >= 0))
-            continue;
-        if (want && hostlist_find(want, n->rec->name) < 0)
+        if (!n || (avoid && bitmap_test(avoid, n->rec->node_id)) || (want && !bitmap_test(want, n->rec->node_id)))
             continue;
         l->slots[l->n++] = (struct slot){ .position = i,
                                           .group = g,
                                           .total = g->cpus,
                                           .free_cpus = cpus_of(g, MAX(n->rec->cpus, g->cpus)) };
     }
-    if (want && !l->by_rank && l->n < hostlist_count(want))
+    if (want && !l->by_rank && l->n < hostlist_count(l->want))
         return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
     return l->n ? 0 : ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
 }
@@ -150,28 +149,31 @@ static uint32_t turn(const char *dist)
     return dist && strcasestr(dist, ",pack") ? UINT32_MAX : 1;
 }
 
-static struct slot *slot_named(struct layout *l, const char *name)
+/* By node id; the caller frees. */
+static struct slot **slots_by_node(struct layout *l)
 {
-    for (size_t i = 0; i < l->n; i++) {
-        uint32_t id = l->job->rec->alloc->node_ids[l->slots[i].position];
+    struct slot **by_node = must(calloc(l->cluster->nnodes + 1, sizeof(*by_node)));
 
-        if (strcmp(cluster_node(l->cluster, id)->rec->name, name) == 0)
-            return &l->slots[i];
-    }
-    return NULL;
+    for (size_t i = 0; i < l->n; i++)
+        by_node[l->job->rec->alloc->node_ids[l->slots[i].position]] = &l->slots[i];
+    return by_node;
 }
 
-/* Each node gets the tasks that the list gives it; false when they do not fit.  Neighbours in the list are mostly
- * on one node. */
+static struct slot *slot_named(const struct layout *l, struct slot *const *by_node, const char *name)
+{
+    const struct node *n = cluster_node_named(l->cluster, name);
+
+    return n ? by_node[n->rec->node_id] : NULL;
+}
+
+/* Each node gets the tasks that the list gives it; false when they do not fit. */
 static bool deal_by_rank(struct layout *l)
 {
-    struct slot *s = NULL;
+    _cleanup_free_ struct slot **by_node = slots_by_node(l);
 
     for (size_t i = 0; i < hostlist_count(l->by_rank); i++) {
-        const char *name = hostlist_nth(l->by_rank, i);
+        struct slot *s = slot_named(l, by_node, hostlist_nth(l->by_rank, i));
 
-        if (i == 0 || strcmp(name, hostlist_nth(l->by_rank, i - 1)) != 0)
-            s = slot_named(l, name);
         if (!s || s->tasks == s->cap)
             return false;
         s->tasks++;
@@ -184,6 +186,7 @@ static char *by_rank_text(struct layout *l)
 {
     const char *colon = strchr(l->spec->distribution, ':');
     size_t n = hostlist_count(l->by_rank), same;
+    _cleanup_free_ struct slot **by_node = slots_by_node(l);
     struct strbuf sb = STRBUF_INIT;
     char *text = NULL;
 
@@ -193,7 +196,7 @@ static char *by_rank_text(struct layout *l)
 
         for (same = 1; i + same < n && strcmp(hostlist_nth(l->by_rank, i + same), name) == 0; same++)
             ;
-        strbuf_addf(&sb, "%s%zu", i ? "," : "", (size_t)(slot_named(l, name) - l->slots));
+        strbuf_addf(&sb, "%s%zu", i ? "," : "", (size_t)(slot_named(l, by_node, name) - l->slots));
         if (same > 1)
             strbuf_addf(&sb, "*%zu", same);
     }
@@ -355,19 +358,20 @@ static Pst__Alloc *alloc_record(struct layout *l)
 
 static int solve(struct layout *l)
 {
-    struct hostlist *want = NULL, *avoid = NULL;
+    _cleanup_(bitmap_free) struct bitmap *want = NULL, *avoid = NULL;
+    const char *nodelist = l->spec->nodelist, *exclude = l->spec->exclude;
     int r = 0;
 
-    if (l->spec->nodelist && hostlist_parse(l->spec->nodelist, &want, NULL) < 0)
+    if (nodelist && hostlist_parse_most(nodelist, HOSTLIST_MAX_NODES, &l->want, NULL) < 0)
         return ESLURM_INVALID_NODE_NAME;
-    if (l->spec->exclude && hostlist_parse(l->spec->exclude, &avoid, NULL) < 0)
-        r = ESLURM_INVALID_NODE_NAME;
-    l->want = want;
+    if (nodelist)
+        r = jobs_nodes_named(l->cluster, nodelist, false, &want);
+    if (r == 0 && exclude)
+        r = jobs_nodes_named(l->cluster, exclude, false, &avoid);
     if (l->spec->distribution && strncasecmp(l->spec->distribution, "arbitrary", 9) == 0)
-        l->by_rank = want;
+        l->by_rank = l->want;
     if (r == 0)
         r = pick_nodes(l, want, avoid);
-    hostlist_free(avoid);
     if (r == 0)
         r = counts(l);
     if (r != 0)

@@ -26,6 +26,7 @@
 #include "model/kept.h"
 
 #define TRIGGERS_MAX 1000u
+#define USER_TRIGGERS_MAX 100u
 #define PROGRAM_LIMIT_US (300 * USEC_PER_SEC) /* a program that hangs is ended */
 #define LOOK_US USEC_PER_SEC                  /* between looks at idle nodes and at jobs */
 #define EV(x) (1u << PST__TRIGGER_EVENT__TRIG_##x)
@@ -116,21 +117,38 @@ static int check_job(const struct ctld *ctld, const struct cmd *cmd, const Pst__
                : ESLURM_ACCESS_DENIED;
 }
 
-static int check_nodes(const struct ctld *ctld, const char *nodes)
+/* The list is looked into at every change of a node: each name stands in it once. */
+static int check_nodes(const struct ctld *ctld, Pst__TriggerRecord *t)
 {
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+    char *folded;
 
-    if (!nodes || strcmp(nodes, "*") == 0)
+    if (!t->nodes || strcmp(t->nodes, "*") == 0)
         return 0;
-    if (hostlist_parse(nodes, &hl, NULL) < 0)
+    if (hostlist_parse_most(t->nodes, HOSTLIST_MAX_NODES, &hl, NULL) < 0)
         return ESLURM_INVALID_NODE_NAME;
     for (size_t i = 0; i < hostlist_count(hl); i++)
         if (!cluster_node_named(ctld->cluster, hostlist_nth(hl, i)))
             return ESLURM_INVALID_NODE_NAME;
+    hostlist_uniq(hl);
+    if (hostlist_fold(hl, &folded) < 0)
+        return SLURM_ERROR;
+    free(t->nodes);
+    t->nodes = folded;
     return 0;
 }
 
-static int check(const struct ctld *ctld, const struct cmd *cmd, const Pst__TriggerRecord *t,
+static size_t triggers_of(const struct ctld *ctld, uid_t uid)
+{
+    const Pst__TriggerRecord *t;
+    size_t n = 0;
+
+    for (size_t pos = 0; (t = cluster_next_trigger(ctld->cluster, &pos));)
+        n += t->uid == uid;
+    return n;
+}
+
+static int check(const struct ctld *ctld, const struct cmd *cmd, Pst__TriggerRecord *t,
                  struct err *err)
 {
     int r = may(ctld, cmd);
@@ -143,7 +161,9 @@ static int check(const struct ctld *ctld, const struct cmd *cmd, const Pst__Trig
         return err_set(err, EPST_BAD_REQUEST, "the program needs an absolute path");
     if (ctld->cluster->kept[KEPT_TRIGGER].count >= TRIGGERS_MAX)
         return err_set(err, ESLURM_DISABLED, "there are %u triggers already", TRIGGERS_MAX);
-    return t->events & JOB_EVENTS ? check_job(ctld, cmd, t) : check_nodes(ctld, t->nodes);
+    if (!cmd_is_admin(ctld, cmd) && triggers_of(ctld, conn_peer(cmd->conn)->uid) >= USER_TRIGGERS_MAX)
+        return err_set(err, ESLURM_DISABLED, "a user may have %u triggers", USER_TRIGGERS_MAX);
+    return t->events & JOB_EVENTS ? check_job(ctld, cmd, t) : check_nodes(ctld, t);
 }
 
 void op_trigger_set(struct ctld *ctld, struct cmd *cmd)

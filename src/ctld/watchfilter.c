@@ -47,7 +47,7 @@ static int add_words(struct wordset *m, bool *by, char *const *list, size_t n)
 static int add_nodes(struct watch_filter *f, const char *list, struct err *err)
 {
     struct hostlist *hl = NULL;
-    int r = hostlist_parse(list, &hl, err);
+    int r = hostlist_parse_most(list, HOSTLIST_MAX_NODES, &hl, err);
 
     for (size_t i = 0; r >= 0 && i < hostlist_count(hl); i++)
         r = wordset_add(&f->nodes, hostlist_nth(hl, i));

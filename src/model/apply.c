@@ -286,6 +286,7 @@ static void array_remove(struct cluster *c, const Pst__JobRecord *r)
     }
     if (set && set->n == 0) {
         (void)idmap_remove(&c->arrays, r->array_job_id);
+        free(set->parts);
         free(set);
     }
 }
@@ -330,7 +331,7 @@ static int apply_job_put(struct cluster *c, const Pst__JobRecord *rec, Pst__Even
     j->cost = payers_cost(protobuf_c_message_get_packed_size(&rec->base));
     payers_add(c, j->payer, j->cost);
     job_attach(c, j);
-    if (model_name(c, j) < 0)
+    if (model_name(c, j) < 0 || model_find_put(c, j) < 0)
         return -ENOMEM;
     notify_job(c, j, kind);
     return 0;
@@ -356,7 +357,7 @@ static int merge_and_clear(ProtobufCMessage *dst, const ProtobufCMessage *set, s
 }
 
 /* What the record names elsewhere follows the record.  Its old names of blobs; NULL: they are the same. */
-static int job_names_changed(struct cluster *c, const struct job *j, const Pst__JobRecord *old,
+static int job_names_changed(struct cluster *c, struct job *j, const Pst__JobRecord *old,
                              const struct blob_names *blobs)
 {
     bool moved = old->has_array_job_id != j->rec->has_array_job_id ||
@@ -368,6 +369,7 @@ static int job_names_changed(struct cluster *c, const struct job *j, const Pst__
     }
     if (!moved)
         return 0;
+    model_find_remove(c, j); /* before its array may go; it is put again with the record as it is now */
     array_remove(c, old);
     return array_add(c, j->rec);
 }
@@ -409,6 +411,8 @@ static int apply_job_patch(struct cluster *c, const Pst__JobPatch *p, Pst__Event
     job_attach(c, j);
     if (r >= 0)
         r = model_name(c, j);
+    if (r >= 0)
+        r = model_find_put(c, j);
     if (r < 0)
         return r;
     notify_job(c, j, kind);
@@ -427,6 +431,7 @@ static int apply_job_purge(struct cluster *c, uint32_t job_id, struct err *err)
     if (j->in_done)
         done_unlink(c, j);
     model_unname(c, j);
+    model_find_remove(c, j);
     array_remove(c, j->rec);
     model_job_blobs(c, j->rec, -1);
     payers_sub(c, j->payer, j->cost);

@@ -91,10 +91,14 @@ struct cluster *cluster_free(struct cluster *c)
         return NULL;
     for (size_t pos = 0; (v = idmap_next(&c->jobs, &pos));)
         model_job_free(v);
-    for (size_t pos = 0; (v = idmap_next(&c->arrays, &pos));)
+    for (size_t pos = 0; (v = idmap_next(&c->arrays, &pos));) {
+        free(((struct idset *)v)->parts);
         free(v);
+    }
     idmap_done(&c->jobs);
     idmap_done(&c->arrays);
+    idmap_done(&c->sluids);
+    idmap_done(&c->tasks);
     model_names_free(c);
     model_blobs_free(c);
     idmap_done(&c->paid);

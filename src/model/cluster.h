@@ -58,6 +58,8 @@ struct job {
     struct job_chain *chain; /* jobs of this user and name; how it is in it, and its neighbours when pending */
     enum named_as named;
     struct job *prev_named, *next_named;
+    uint64_t sluid_key, task_key; /* under which it is found; 0 = it is not */
+    uint32_t part_of;             /* the array of which it holds tasks, 0 = none */
     /* live only, owned by the controller */
     struct bitmap *cleaning; /* allocation positions whose cleanup is awaited; NULL = none */
     struct bitmap *prologs;  /* likewise of node_prologs; NULL = not known, all are asked */
@@ -143,6 +145,8 @@ struct cluster {
     struct idmap jobs;          /* id -> struct job */
     struct idmap arrays;        /* array_job_id -> struct idset of job ids */
     struct idmap named;         /* hash of user and name -> struct job_chain, those of one hash */
+    struct idmap sluids;        /* SLUID as a number -> struct job */
+    struct idmap tasks;         /* array_job_id and array_task_id -> struct job */
     struct idmap blobs;         /* first bytes of a digest -> struct blob, a chain */
     struct idmap old_blobs;     /* Blob.hash -> struct blob */
     struct idmap paid;          /* user -> bytes; see payers.h */
@@ -187,6 +191,11 @@ struct blob *cluster_env(const struct cluster *c, const Pst__JobRecord *r);
 /* Ids of the jobs of an array, the array record included; *ret_ids borrowed. */
 size_t cluster_array_jobs(const struct cluster *c, uint32_t array_job_id, const uint32_t **ret_ids);
 struct array_tally cluster_array_tally(const struct cluster *c, uint32_t array_job_id); /* O(1) */
+/* The job of one task, or the record that still holds it; NULL = none.  O(1), but O(n) in the records that hold tasks. */
+struct job *cluster_array_task(const struct cluster *c, uint32_t array_job_id, uint32_t task);
+/* Ids of the records that hold tasks of an array; *ret_ids borrowed. */
+size_t cluster_array_parts(const struct cluster *c, uint32_t array_job_id, const uint32_t **ret_ids);
+struct job *cluster_job_by_sluid(const struct cluster *c, uint64_t sluid); /* O(1) */
 /* The pending job with the smallest id among those of this user and name (NULL = none), and how many of them have
  * started and not ended.  O(1), but O(n) when the first one has left since the last question. */
 const struct job *cluster_named_first(const struct cluster *c, uint32_t uid, const char *name,

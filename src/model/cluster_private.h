@@ -6,6 +6,8 @@
 struct idset { /* job ids of one array, in order of creation */
     size_t head, n, cap; /* ids[head] to ids[head + n - 1]: the oldest are purged first */
     struct array_tally tally;
+    uint32_t *parts; /* of them, the records that hold tasks; not in order */
+    size_t n_parts, cap_parts;
     uint32_t ids[];
 };
 
@@ -13,6 +15,9 @@ struct idset { /* job ids of one array, in order of creation */
 void model_tally(struct cluster *c, const Pst__JobRecord *r, bool add);
 int model_name(struct cluster *c, struct job *j); /* after a change; -ENOMEM */
 void model_unname(struct cluster *c, struct job *j);
+/* The job can be found by its SLUID and by its place in an array, as its record is now; -ENOMEM. */
+int model_find_put(struct cluster *c, struct job *j);
+void model_find_remove(struct cluster *c, struct job *j);
 void model_names_free(struct cluster *c);
 
 /* blob.c */

@@ -163,6 +163,24 @@ int depends_parse(const char *text, struct depends *ret, struct err *err)
     return 0;
 }
 
+void depends_uniq(struct depends *d)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < d->n; i++) {
+        const struct depend_item *it = &d->items[i];
+        bool twice = false;
+
+        for (size_t k = 0; k < kept && !twice; k++)
+            twice = d->items[k].type == it->type && d->items[k].job_id == it->job_id &&
+                    d->items[k].has_task == it->has_task && d->items[k].task == it->task &&
+                    d->items[k].delay_min == it->delay_min && d->items[k].failed == it->failed;
+        if (!twice)
+            d->items[kept++] = *it;
+    }
+    d->n = kept;
+}
+
 void depends_done(struct depends *d)
 {
     free(d->items);
@@ -226,21 +244,6 @@ static void target_add(struct target *t, const struct job *j)
     }
 }
 
-static const struct job *array_task(const struct cluster *c, uint32_t array_id, uint32_t task)
-{
-    const uint32_t *ids;
-    size_t n = cluster_array_jobs(c, array_id, &ids);
-
-    for (size_t i = 0; i < n; i++) {
-        const struct job *j = cluster_job(c, ids[i]);
-
-        if (j && (j->rec->has_array_task_id ? j->rec->array_task_id == task
-                                            : array_contains(j->rec->array_tasks, task)))
-            return j;
-    }
-    return NULL;
-}
-
 static struct target target_of(const struct cluster *c, const struct depend_item *it, const struct job *job)
 {
     struct target t = { 0 };
@@ -250,7 +253,7 @@ static struct target target_of(const struct cluster *c, const struct depend_item
     bool one = it->has_task || (it->type == DEPEND_AFTERCORR && job && job->rec->has_array_task_id);
 
     if (n && one) {
-        j = array_task(c, it->job_id, it->has_task ? it->task : job->rec->array_task_id);
+        j = cluster_array_task(c, it->job_id, it->has_task ? it->task : job->rec->array_task_id);
         if (j)
             target_add(&t, j);
     } else if (n) {
@@ -382,6 +385,9 @@ enum depend_result depends_eval(struct depends *d, const struct cluster *c, cons
 
 /* ---- cycles ------------------------------------------------------------------------------------- */
 
+/* A circle that is so far away is found by nobody but those who wait in it. */
+#define SEARCH_MAX 100000u
+
 struct search { /* breadth first over what jobs wait for; each target is looked at once */
     const struct cluster *c;
     const struct job *job; /* the one that must not be met, NULL when it is not made yet */
@@ -389,6 +395,7 @@ struct search { /* breadth first over what jobs wait for; each target is looked 
     struct idmap seen;     /* by key_of() */
     struct depend_item *queue;
     size_t n, cap;
+    size_t looked;         /* items and jobs looked at */
 };
 
 static uint64_t key_of(const struct depend_item *it)
@@ -400,6 +407,7 @@ static int search_add(struct search *s, const struct depend_item *it)
 {
     int r;
 
+    s->looked++;
     if (it->type == DEPEND_SINGLETON || idmap_get(&s->seen, key_of(it)))
         return 0;
     if (s->n == s->cap) {
@@ -452,8 +460,8 @@ static int add_next(struct search *s, const struct depend_item *it)
     if (!n)
         return add_targets(s, cluster_job(s->c, it->job_id));
     if (it->has_task)
-        return add_targets(s, array_task(s->c, it->job_id, it->task));
-    for (size_t i = 0; r == 0 && i < n; i++)
+        return add_targets(s, cluster_array_task(s->c, it->job_id, it->task));
+    for (size_t i = 0; r == 0 && i < n && s->looked++ < SEARCH_MAX; i++)
         r = add_targets(s, cluster_job(s->c, ids[i]));
     return r;
 }
@@ -468,7 +476,7 @@ static int find_cycle(const struct depends *d, const struct cluster *c, uint32_t
     for (size_t i = 0; r == 0 && i < d->n; i++)
         r = search_add(&s, &d->items[i]);
     for (unsigned depth = 0; r == 0 && done < s.n && depth <= max_depth; depth++) {
-        for (level_end = s.n; r == 0 && done < level_end; done++) {
+        for (level_end = s.n; r == 0 && done < level_end && s.looked < SEARCH_MAX; done++) {
             struct depend_item it = s.queue[done];
 
             r = names_itself(&s, &it) ? -ELOOP : depth < max_depth ? add_next(&s, &it) : 0;

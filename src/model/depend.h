@@ -41,6 +41,7 @@ struct depends {
 /* Errors: -EINVAL syntax or mixed joiners. */
 int depends_parse(const char *text, struct depends *ret, struct err *err);
 void depends_done(struct depends *d);
+void depends_uniq(struct depends *d); /* items that are there twice go */
 int depends_format(const struct depends *d, char **ret_text); /* stored form; caller frees */
 
 enum depend_result {

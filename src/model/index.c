@@ -1,4 +1,4 @@
-/* index.c - what the jobs of an array, and those of one user and name, add up to
+/* index.c - what the jobs of an array, and those of one user and name, add up to, and jobs by other names than ids
  *
  * Both are derived from the records alone and follow every change of one (apply.c), so that a
  * question about a whole array, or about who has a name, costs the same however many jobs there
@@ -11,6 +11,8 @@
 #include <xxhash.h>
 
 #include "base/cleanup.h"
+#include "base/sluid.h"
+#include "model/array.h"
 #include "model/cluster_private.h"
 #include "model/job.h"
 
@@ -56,6 +58,124 @@ struct array_tally cluster_array_tally(const struct cluster *c, uint32_t array_j
     const struct idset *set = array_job_id ? idmap_get(&c->arrays, array_job_id) : NULL;
 
     return set ? set->tally : (struct array_tally){ 0 };
+}
+
+/* The records that hold tasks are few beside the tasks that are jobs. */
+static int add_part(struct idset *set, uint32_t job_id)
+{
+    if (set->n_parts == set->cap_parts) {
+        size_t cap = set->cap_parts ? set->cap_parts * 2 : 2;
+        uint32_t *bigger = realloc(set->parts, cap * sizeof(*bigger));
+
+        if (!bigger)
+            return -ENOMEM;
+        set->parts = bigger;
+        set->cap_parts = cap;
+    }
+    set->parts[set->n_parts++] = job_id;
+    return 0;
+}
+
+static void drop_part(struct cluster *c, struct job *j)
+{
+    struct idset *set = j->part_of ? idmap_get(&c->arrays, j->part_of) : NULL;
+
+    for (size_t i = 0; set && i < set->n_parts; i++)
+        if (set->parts[i] == j->rec->job_id) {
+            set->parts[i] = set->parts[--set->n_parts];
+            break;
+        }
+    j->part_of = 0;
+}
+
+static int note_part(struct cluster *c, struct job *j)
+{
+    const Pst__JobRecord *r = j->rec;
+    uint32_t array = job_is_array(r) && r->has_array_job_id ? r->array_job_id : 0;
+    struct idset *set;
+    int r2;
+
+    if (array == j->part_of)
+        return 0;
+    drop_part(c, j);
+    set = array ? idmap_get(&c->arrays, array) : NULL;
+    if (!set)
+        return 0;
+    r2 = add_part(set, r->job_id);
+    j->part_of = r2 < 0 ? 0 : array;
+    return r2;
+}
+
+size_t cluster_array_parts(const struct cluster *c, uint32_t array_job_id, const uint32_t **ret_ids)
+{
+    const struct idset *set = array_job_id ? idmap_get(&c->arrays, array_job_id) : NULL;
+
+    *ret_ids = set ? set->parts : NULL;
+    return set ? set->n_parts : 0;
+}
+
+/* ---- jobs by other names ------------------------------------------------------------------------
+ */
+
+static uint64_t task_key(uint32_t array_job_id, uint32_t task)
+{
+    return (uint64_t)array_job_id << 32 | task;
+}
+
+/* *at follows `key`, under which the map has the job then. */
+static int move_key(struct idmap *m, uint64_t *at, uint64_t key, struct job *j)
+{
+    int r;
+
+    if (*at == key)
+        return 0;
+    if (*at && idmap_get(m, *at) == j)
+        (void)idmap_remove(m, *at);
+    *at = 0;
+    r = key ? idmap_put(m, key, j) : 0;
+    if (r == 0)
+        *at = key;
+    return r;
+}
+
+int model_find_put(struct cluster *c, struct job *j)
+{
+    const Pst__JobRecord *r = j->rec;
+    uint64_t task = r->has_array_job_id && r->array_job_id && r->has_array_task_id
+                        ? task_key(r->array_job_id, r->array_task_id)
+                        : 0;
+    int e = move_key(&c->sluids, &j->sluid_key, r->sluid ? sluid_parse(r->sluid) : 0, j);
+
+    if (e == 0)
+        e = move_key(&c->tasks, &j->task_key, task, j);
+    return e == 0 ? note_part(c, j) : e;
+}
+
+void model_find_remove(struct cluster *c, struct job *j)
+{
+    (void)move_key(&c->sluids, &j->sluid_key, 0, j); /* cannot fail: nothing is added */
+    (void)move_key(&c->tasks, &j->task_key, 0, j);
+    drop_part(c, j);
+}
+
+struct job *cluster_job_by_sluid(const struct cluster *c, uint64_t sluid)
+{
+    return idmap_get(&c->sluids, sluid);
+}
+
+struct job *cluster_array_task(const struct cluster *c, uint32_t array_job_id, uint32_t task)
+{
+    struct job *j = array_job_id ? idmap_get(&c->tasks, task_key(array_job_id, task)) : NULL;
+    const uint32_t *ids;
+    size_t n = j ? 0 : cluster_array_parts(c, array_job_id, &ids);
+
+    for (size_t i = 0; i < n; i++) {
+        struct job *part = cluster_job(c, ids[i]);
+
+        if (part && array_contains(part->rec->array_tasks, task))
+            return part;
+    }
+    return j;
 }
 
 /* ---- names --------------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 #include "model_util.h"
 
 #include "base/strbuf.h"
-#include "ctld/jobs.h"
+#include "ctld/jobfilter.h"
+#include "ctld/jobwalk.h"
 #include "ctld/rlimits.h"
 #include "feed/records.h"
 
@@ -146,6 +147,25 @@ static const struct {
     { "99999999999999999999999", ESLURM_INVALID_JOB_ID, "" },
 };
 
+/* Every job that the text names, as a request with it alone walks them. */
+static int jobs_resolve(struct ctld *ctld, const char *id, void (*fn)(void *ctx, const struct job_ref *ref), void *ctx)
+{
+    struct jobwalk w;
+    struct job_ref ref;
+    enum jobwalk_event e;
+    char *text = (char *)id;
+    int code = 0;
+
+    jobwalk_init(&w, ctld->cluster, &text, 1);
+    while ((e = jobwalk_next(&w, &ref)) == JOBWALK_JOB)
+        fn(ctx, &ref);
+    if (e == JOBWALK_NONE)
+        code = w.code;
+    assert_true(e == JOBWALK_NONE || e == JOBWALK_END);
+    jobwalk_done(&w);
+    return code;
+}
+
 static void test_resolve(void **state)
 {
     struct cluster *c = id_world();
@@ -240,6 +260,18 @@ static void test_array_running(void **state)
 /* ---- filters
  * ---------------------------------------------------------------------------------------- */
 
+static bool jobs_match(const struct ctld *ctld, const struct job *j, const Pst__JobFilter *f)
+{
+    struct jobfilter *made = NULL;
+    bool hit;
+
+    (void)ctld;
+    assert_int_equal(jobfilter_new(f, &made, NULL), 0);
+    hit = jobfilter_match(made, j->rec);
+    jobfilter_free(made);
+    return hit;
+}
+
 static void test_match(void **state)
 {
     struct cluster *c = new_cluster();
@@ -308,7 +340,11 @@ static void test_match(void **state)
     f.nodes = (char *)"n3,n0";
     assert_false(jobs_match(&ctld, j, &f));
     f.nodes = (char *)"n[";
-    assert_false(jobs_match(&ctld, j, &f));
+    {
+        struct jobfilter *made = NULL;
+
+        assert_int_equal(jobfilter_new(&f, &made, NULL), -EINVAL);
+    }
     f.nodes = NULL;
     end_job(c, 7, JOB_STATE(FAILED), T0, false);
     NUMBER(states, JOB_STATE(RUNNING), false);
