@@ -2,7 +2,9 @@
  *
  * An index from target (job or array id) to the jobs that wait for it; entries are removed lazily.  What a change
  * sets in motion (the end of a job that waits, which others wait for) is a queue, not a recursion: chains are as
- * long as users make them. */
+ * long as users make them.  The queue is worked off at once as far as a turn of the core allows (budget.h), the rest in
+ * later turns: thousands of jobs that each wait for a thousand keep nobody waiting.  What a crash cuts off is looked
+ * at again after the start. */
 #include "ctld/depends.h"
 
 #include <stdlib.h>
@@ -11,15 +13,24 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/pbutil.h"
+#include "ctld/budget.h"
 #include "ctld/het.h"
 #include "ctld/lifecycle.h"
 #include "ctld/mail.h"
 #include "model/array.h"
 #include "model/depend.h"
 
-static struct idlist delayed; /* jobs with an instant to ask again at; core thread only */
-static struct idlist events;  /* jobs that something happened to, to be looked into; core thread only */
-static bool working;          /* depends_changed() looks into them */
+/* All of the core thread. */
+static struct idmap delayed;  /* job id -> instant to ask again at, plus one */
+static struct idlist events;  /* jobs that something happened to, to be looked into */
+static struct {
+    size_t event;             /* of those, the one at hand */
+    enum { STAGE_ID, STAGE_GROUP, STAGE_NAME } stage;
+    uint32_t target, ended;   /* whose dependants are refreshed, and why */
+    uint32_t *ids;            /* those; NULL: none at hand */
+    size_t n, at;
+    bool working, posted;     /* by depends_changed(), in a later turn */
+} queue;
 
 /* As idlist_add(); an id may be there twice. */
 static void idlist_push(struct idlist *l, uint32_t id)
@@ -68,6 +79,14 @@ static void watch_target(struct ctld *ctld, uint32_t target, uint32_t job_id)
     idlist_add(l, job_id);
 }
 
+void depends_later(uint32_t job_id, int64_t when_us)
+{
+    if (idmap_put(&delayed, job_id, (void *)((uintptr_t)when_us + 1)) < 0) {
+        log_fatal("out of memory while tracking dependencies");
+        abort();
+    }
+}
+
 void depends_watch(struct ctld *ctld, const struct job *j)
 {
     struct depends d;
@@ -76,7 +95,7 @@ void depends_watch(struct ctld *ctld, const struct job *j)
         return;
     for (size_t i = 0; i < d.n; i++) {
         if (d.items[i].delay_min)
-            idlist_add(&delayed, j->rec->job_id);
+            depends_later(j->rec->job_id, 0);
         if (d.items[i].type != DEPEND_SINGLETON) {
             watch_target(ctld, d.items[i].job_id, j->rec->job_id);
         } /* a singleton is found by its name */
@@ -172,6 +191,10 @@ static void refresh(struct ctld *ctld, uint32_t job_id, uint32_t ended)
         depends_parse(j->rec->dependency, &d, NULL) < 0)
         return;
     res = depends_eval(&d, ctld->cluster, j, core_now(), &changed, &until);
+    if (res == DEPEND_WAIT && until != INT64_MAX)
+        depends_later(job_id, until);
+    else if (delayed.count)
+        (void)idmap_remove(&delayed, job_id);
     if (changed) {
         tx = tx_new(core_now());
         set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, job_id);
@@ -204,21 +227,6 @@ void depends_refresh(struct ctld *ctld, uint32_t job_id)
     refresh(ctld, job_id, 0);
 }
 
-static void refresh_list(struct ctld *ctld, const struct idlist *l, uint32_t ended)
-{
-    _cleanup_free_ uint32_t *copy = NULL;
-    size_t n = l ? l->n : 0;
-
-    if (!n)
-        return;
-    copy = malloc(n * sizeof(*copy)); /* a refresh may end a job and change the list */
-    if (!copy)
-        return;
-    memcpy(copy, l->ids, n * sizeof(*copy));
-    for (size_t i = 0; i < n; i++)
-        refresh(ctld, copy[i], ended);
-}
-
 /* Drop from a list the jobs that do not wait any more. */
 static void prune(struct ctld *ctld, struct idlist *l)
 {
@@ -234,16 +242,40 @@ static void prune(struct ctld *ctld, struct idlist *l)
         l->n = kept;
 }
 
-static void changed_id(struct ctld *ctld, uint32_t id, uint32_t ended)
+/* What a refresh of the job costs: its text is read and looked at item by item. */
+static uint32_t refresh_cost(const struct ctld *ctld, uint32_t job_id)
 {
-    struct idlist *l = idmap_get(&ctld->dependants, id);
+    const struct job *j = cluster_job(ctld->cluster, job_id);
 
-    if (!l)
+    return j && job_is_pending(j->rec) && j->rec->dependency ? 20 + (uint32_t)strlen(j->rec->dependency) / 16 : 1;
+}
+
+/* Take the dependants of id on. */
+static void take_target(struct ctld *ctld, uint32_t id, uint32_t ended)
+{
+    const struct idlist *l = idmap_get(&ctld->dependants, id);
+
+    if (!l || !l->n)
         return;
-    refresh_list(ctld, l, ended);
+    queue.ids = malloc(l->n * sizeof(*queue.ids)); /* a refresh may end a job and change the list */
+    if (!queue.ids)
+        return;
+    memcpy(queue.ids, l->ids, l->n * sizeof(*queue.ids));
+    queue.n = l->n;
+    queue.at = 0;
+    queue.target = id;
+    queue.ended = ended;
+}
+
+static void end_target(struct ctld *ctld)
+{
+    struct idlist *l = idmap_get(&ctld->dependants, queue.target);
+
+    free(queue.ids);
+    queue.ids = NULL;
     prune(ctld, l);
-    if (!l->n) {
-        (void)idmap_remove(&ctld->dependants, id);
+    if (l && !l->n) {
+        (void)idmap_remove(&ctld->dependants, queue.target);
         idlist_free(l);
     }
 }
@@ -258,25 +290,69 @@ static void changed_name(struct ctld *ctld, const Pst__JobRecord *r)
         depends_refresh(ctld, first->rec->job_id);
 }
 
+/* The next part of the event at hand. */
+static void take_event(struct ctld *ctld)
+{
+    uint32_t id = events.ids[queue.event];
+    const struct job *j = cluster_job(ctld->cluster, id);
+    uint32_t group = j ? het_group_id(j->rec) : 0, ended = j && j->rec->has_array_task_id ? id : 0;
+
+    if (queue.stage == STAGE_ID) {
+        take_target(ctld, id, ended);
+        queue.stage = STAGE_GROUP;
+    } else if (queue.stage == STAGE_GROUP) {
+        if (group && group != id)
+            take_target(ctld, group, het_is(j->rec) ? 0 : ended);
+        queue.stage = STAGE_NAME;
+    } else {
+        if (j)
+            changed_name(ctld, j->rec);
+        queue.stage = STAGE_ID;
+        queue.event++;
+    }
+}
+
+/* True at the end, false when the turn is spent. */
+static bool work_off(struct ctld *ctld)
+{
+    struct budget b = { 0 };
+
+    while (queue.ids || queue.event < events.n) {
+        if (budget_turn_over(&b))
+            return false;
+        if (!queue.ids) {
+            budget_spend(&b, 2);
+            take_event(ctld);
+        } else if (queue.at == queue.n) {
+            end_target(ctld);
+        } else {
+            uint32_t id = queue.ids[queue.at++];
+
+            budget_spend(&b, refresh_cost(ctld, id));
+            refresh(ctld, id, queue.ended);
+        }
+    }
+    events.n = queue.event = 0;
+    return true;
+}
+
+static void work(void *arg)
+{
+    struct ctld *ctld = arg;
+    const struct cmd own = { .kind = CMD_CALL };
+
+    queue.posted = false;
+    queue.working = true;
+    while (!work_off(ctld) && !queue.posted)
+        queue.posted = core_again(ctld, &own, work, ctld); /* out of memory: on at once */
+    queue.working = false;
+}
+
 void depends_changed(struct ctld *ctld, const struct job *target)
 {
     idlist_push(&events, target->rec->job_id);
-    if (working)
-        return;
-    working = true;
-    for (size_t i = 0; i < events.n; i++) {
-        const struct job *j = cluster_job(ctld->cluster, events.ids[i]);
-        uint32_t id = events.ids[i], array = j ? het_group_id(j->rec) : 0, ended;
-
-        ended = j && j->rec->has_array_task_id ? id : 0;
-        changed_id(ctld, id, ended);
-        if (array && array != id)
-            changed_id(ctld, array, het_is(j->rec) ? 0 : ended);
-        if (j)
-            changed_name(ctld, j->rec);
-    }
-    events.n = 0;
-    working = false;
+    if (!queue.working && !queue.posted)
+        work(ctld);
 }
 
 bool depends_array_awaited(struct ctld *ctld, uint32_t array_job_id)
@@ -288,11 +364,21 @@ bool depends_array_awaited(struct ctld *ctld, uint32_t array_job_id)
 
 void depends_tick(struct ctld *ctld, int64_t now_us)
 {
-    (void)now_us;
-    if (!delayed.n)
-        return;
-    refresh_list(ctld, &delayed, 0);
-    prune(ctld, &delayed);
+    _cleanup_free_ uint32_t *due = delayed.count ? malloc(delayed.count * sizeof(*due)) : NULL;
+    struct budget b = { 0 };
+    size_t n = 0;
+
+    for (size_t pos = 0; due && pos < delayed.cap; pos++) {
+        uint64_t id = delayed.keys[pos];
+
+        if (id && id != UINT64_MAX && (int64_t)((uintptr_t)delayed.values[pos] - 1) <= now_us)
+            due[n++] = (uint32_t)id;
+    }
+    for (size_t i = 0; i < n && !budget_turn_over(&b); i++) { /* the others at the next tick */
+        budget_spend(&b, refresh_cost(ctld, due[i]));
+        (void)idmap_remove(&delayed, due[i]);
+        refresh(ctld, due[i], 0);
+    }
 }
 
 void depends_clear(struct ctld *ctld)
@@ -302,7 +388,9 @@ void depends_clear(struct ctld *ctld)
     for (size_t pos = 0; (v = idmap_next(&ctld->dependants, &pos));)
         idlist_free(v);
     idmap_done(&ctld->dependants);
-    free(delayed.ids);
+    idmap_done(&delayed);
     free(events.ids);
-    delayed = events = (struct idlist){ 0 };
+    free(queue.ids);
+    events = (struct idlist){ 0 };
+    memset(&queue, 0, sizeof(queue));
 }

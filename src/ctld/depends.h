@@ -11,9 +11,11 @@ void depends_watch(struct ctld *ctld, const struct job *j);
 /* Evaluate one job now; commits a change of its text when there is one. */
 void depends_refresh(struct ctld *ctld, uint32_t job_id);
 /* Something happened to a job: started, ended.  Refreshes those that wait for it, and those that wait for a
- * job that this ends, and so on: before it returns, unless it is called while it works already. */
+ * job that this ends, and so on: before it returns, unless it is called while it works already or that is more than
+ * a turn's work, which goes on in later turns of the core. */
 void depends_changed(struct ctld *ctld, const struct job *target);
 /* Somebody waits for the end of an array that goes on. */
 bool depends_array_awaited(struct ctld *ctld, uint32_t array_job_id);
+void depends_later(uint32_t job_id, int64_t when_us); /* evaluate one job then; 0 = at the next tick */
 void depends_tick(struct ctld *ctld, int64_t now_us); /* after:ID+MIN */
 void depends_clear(struct ctld *ctld);

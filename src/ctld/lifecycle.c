@@ -646,8 +646,11 @@ void lifecycle_recover(struct ctld *ctld)
         mail_recover(j, core_now());
         if (!job_is_ended(j->rec))
             j->owner_lost_us = core_now(); /* until it says that it is there */
-        if (job_is_pending(j->rec))
+        if (job_is_pending(j->rec)) {
             depends_watch(ctld, j);
+            if (j->rec->dependency)
+                depends_later(j->rec->job_id, 0); /* what it waits for may have happened just before the end */
+        }
         steps_recover(ctld, j);
     }
     for (size_t pos = 0; (v = idmap_next(&ctld->cluster->jobs, &pos));)
