@@ -104,7 +104,6 @@ void feedlimits_enforce(struct ctld *ctld)
     for (size_t i = 0; (f = feed_of_fixed_tres(i)); i++)
         feed_add(f);
     atomic_store(&ctld->private_data, policy_private(ctld->conf));
-    atomic_store(&ctld->slurm_uid, conf_slurm_uid(ctld->conf));
     feed_add(feed_of_enforcement(ctld->conf));
     if (ctld->acct_admin)
         acctadmin_reconfigured(ctld->acct_admin);

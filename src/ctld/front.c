@@ -15,6 +15,7 @@
 #include "ctld/contents.h"
 #include "ctld/private.h"
 #include "ctld/prioquery.h"
+#include "ctld/ratelimit.h"
 #include "ctld/users.h"
 #include "ctld/watch.h"
 
@@ -115,6 +116,28 @@ static void to_core(struct front *f, struct conn *c, const struct frame *frame)
         (void)conn_error(c, frame->op, frame->id, EPST_BUSY, NULL);
 }
 
+void front_configure(struct front *f)
+{
+    atomic_store(&f->ctld->slurm_uid, conf_slurm_uid(f->ctld->conf));
+    ratelimit_configure(f->rate, f->ctld->conf);
+    if (f->server) /* it is new otherwise, and has been told */
+        server_set_auth(f->server, f->ctld->keys, conf_use_jwt(f->ctld->conf));
+}
+
+/* rl_enable: users may ask so often and no more; false: told to come back. */
+static bool admit(struct front *f, struct conn *c, const struct frame *frame)
+{
+    uid_t uid = conn_peer(c)->uid;
+    bool log;
+
+    if (!core_lane(f->ctld, uid) || ratelimit_admit(f->rate, uid, conn_arrival_mono_us(c), &log))
+        return true;
+    if (log)
+        log_info("%s of a user who asks too often: told to come back uid=%u", wire_op_info(frame->op)->name, uid);
+    (void)conn_error(c, frame->op, frame->id, SLURMCTLD_COMMUNICATIONS_BACKOFF, NULL);
+    return false;
+}
+
 static void on_request(void *ctx, struct conn *c, const struct frame *frame)
 {
     struct front *f = ctx;
@@ -128,6 +151,8 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
         (void)conn_error(c, frame->op, frame->id, EPST_SHUTTING_DOWN, NULL);
         return;
     }
+    if (!admit(f, c, frame))
+        return;
     if (private_takes(f, c, frame))
         return; /* the core says whose records he may see */
     if (!row)
@@ -190,20 +215,19 @@ int front_new(struct ctld *ctld, struct front **ret, struct err *err)
     config.ctx = f;
     r = users_new(&f->users);
     if (r >= 0)
+        r = ratelimit_new(&f->rate);
+    if (r >= 0)
+        front_configure(f);
+    if (r >= 0)
         r = server_new(&config, &f->server, err);
     if (r < 0) {
         users_free(f->users);
+        ratelimit_free(f->rate);
         free(f);
         return r;
     }
     *ret = f;
     return 0;
-}
-
-void front_configure(struct front *f)
-{
-    if (f)
-        server_set_auth(f->server, f->ctld->keys, conf_use_jwt(f->ctld->conf));
 }
 
 int front_start(struct front *f)
@@ -217,6 +241,7 @@ struct front *front_free(struct front *f)
         return NULL;
     server_free(f->server);
     users_free(f->users);
+    ratelimit_free(f->rate);
     pthread_mutex_destroy(&f->gate.lock);
     free(f);
     return NULL;

@@ -25,11 +25,12 @@ struct front {
     struct server *server;
     struct rpc_stat rpcs[OP_MAX_];
     struct users *users;
+    struct ratelimit *rate;
 };
 
 int front_new(struct ctld *ctld, struct front **ret, struct err *err); /* binds */
+void front_configure(struct front *f); /* what the configuration says now; core thread */
 int front_start(struct front *f);
-void front_configure(struct front *f); /* keys and ways to prove an identity, as configured now; NULL: nothing */
 struct front *front_free(struct front *f); /* closes every connection */
 void front_count(struct front *f, unsigned op, int64_t elapsed_us); /* any thread */
 

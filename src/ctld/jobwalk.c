@@ -269,7 +269,7 @@ static char *wanted_of(struct jobwalk *w, const char *held)
         budget_spend(&w->budget, range_count(&r) / 8);
         strbuf_addf(&sb, "%s%u-%u:%u", sb.len ? "," : "", r.lo, r.hi, r.step);
     }
-    budget_spend(&w->budget, last / 32);
+    budget_spend(&w->budget, last / 32 + array_count(held) / 8);
     if (!sb.len || array_parse(strbuf_str(&sb), last, &want, &throttle, &count, NULL) < 0 ||
         array_and(held, want, &both) < 0)
         return NULL;

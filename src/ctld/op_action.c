@@ -524,6 +524,8 @@ static uint32_t act_cost(const struct action *a, const struct job_ref *ref)
         return BUDGET_CHANGE / 10;
     if (a->req->verb == PST__JOB_VERB__VERB_TOP)
         return BUDGET_CHANGE + (uint32_t)a->ctld->cluster->jobs.count; /* it looks at all of them */
+    if (ref->tasks)
+        return BUDGET_CHANGE + array_count(ref->tasks) / 8;
     return BUDGET_CHANGE + (uint32_t)MIN(nodes, BUDGET_TURN) + (het_is(r) ? r->het_count * BUDGET_CHANGE : 0);
 }
 

@@ -337,7 +337,8 @@ int reconfig_run(struct ctld *ctld, struct err *err)
         log_set_level(level);
     (void)auth_keys_free(ctld->keys); /* always NULL */
     ctld->keys = keys;
-    front_configure(ctld->front);
+    if (ctld->front)
+        front_configure(ctld->front);
     acctthread_reconfigured(ctld->acct, fresh);
     feed_params(ctld);
     shares_configure(ctld);

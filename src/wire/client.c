@@ -69,6 +69,7 @@ struct client *client_free(struct client *c)
         free(c->in);
         free(c->out);
         free(c->error_text);
+        free(c->asked);
         free(c);
     }
     errno = saved;
@@ -262,6 +263,8 @@ static int send_frame(struct client *c, unsigned op, uint32_t flags, uint32_t id
     if (r < 0)
         return r;
     frame_set_version(buf, c->version);
+    if (!(flags & (FRAME_REPLY | FRAME_ONEWAY)))
+        client_keep_asked(c, id, buf, len);
     return client_queue_take(c, buf, len);
 }
 
@@ -438,6 +441,8 @@ static int recv_frame(struct client *c, int64_t deadline, struct frame *ret_fram
                 return r;
             continue;
         }
+        if (client_backed_off(c, ret_frame, &deadline))
+            continue;
         if (ret_frame->op != OP_HELLO || !(ret_frame->flags & FRAME_REPLY))
             return 1;
         if (ret_frame->flags & FRAME_ERROR)

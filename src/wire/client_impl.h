@@ -25,6 +25,10 @@ struct client {
     size_t out_cap, out_pos, out_len;
     int error_code;   /* of the last -EREMOTEIO */
     char *error_text; /* NULL = the code's standard text */
+    /* the last request, until it is answered: sent again when the peer asks for patience */
+    uint8_t *asked;
+    size_t asked_len;
+    uint32_t asked_id;
 };
 
 /* A client without a socket.  -ENOMEM. */
@@ -37,6 +41,11 @@ int client_flush_until(struct client *c, int64_t deadline_mono_us);
 int client_recv_any(struct client *c, int64_t deadline_mono_us, struct frame *ret_frame);
 /* Remember the Error in frame; always -EREMOTEIO. */
 int client_take_error(struct client *c, const struct frame *frame);
+/* client_backoff.c: keep the bytes of a request; out of memory: it is not sent again. */
+void client_keep_asked(struct client *c, uint32_t id, const uint8_t *buf, size_t len);
+/* A frame came.  True when it asks to send the kept request again later: it was sent again, after a second, by which
+ * *deadline_mono_us moved. */
+bool client_backed_off(struct client *c, const struct frame *frame, int64_t *deadline_mono_us);
 /* INT64_MAX when timeout_ms <= 0. */
 int64_t client_deadline(int timeout_ms);
 /* Milliseconds for poll(2) until the deadline, -1 for none. */
