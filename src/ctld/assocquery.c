@@ -9,14 +9,18 @@
 #include "base/log.h"
 #include "base/pbutil.h"
 #include "base/timefmt.h"
+#include "ctld/asking.h"
 #include "ctld/feed.h"
 #include "ctld/policy.h"
+#include "ctld/wait.h"
 #include "model/usage.h"
 
 #define FRAME_BYTES (128u * 1024)
 #define FRAME_RECORDS 512u
 
 struct assocquery {
+    struct asking *asking;
+    uid_t lane;
     struct conn *conn;
     uint16_t op;
     uint32_t id;
@@ -40,6 +44,7 @@ static void query_free(void *arg)
     for (size_t i = 0; i < q->n; i++)
         pst__assoc_mgr_record__free_unpacked(q->list[i], NULL);
     free(q->list);
+    asking_end(q->asking, q->lane);
     conn_unref(q->conn);
     free(q);
 }
@@ -266,9 +271,15 @@ void op_query_assocs(struct ctld *ctld, struct cmd *cmd)
 {
     Pst__AssocMgrRequest *req = PB_AS(assoc_mgr_request, cmd->msg);
     struct wish w = { .ctld = ctld, .req = req };
-    struct assocquery *q = must(calloc(1, sizeof(*q)));
-    struct feed *f = feed_new(FEED_ASSOCS);
+    struct assocquery *q;
+    struct feed *f;
 
+    if (!wait_may_ask(ctld, cmd))
+        return;
+    q = must(calloc(1, sizeof(*q)));
+    f = feed_new(FEED_ASSOCS);
+    q->asking = ctld->asking;
+    q->lane = cmd->lane;
     if (policy_hidden(ctld, conn_peer(cmd->conn)->uid, cmd->caller) & (PRIVATE_USAGE | PRIVATE_USERS))
         w.only = cmd->caller ? cmd->caller : "";
     sort_words(req->users, req->n_users);

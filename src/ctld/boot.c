@@ -18,6 +18,7 @@
 #include "ctld/acctadmin.h"
 #include "ctld/acctfollow.h"
 #include "ctld/acctthread.h"
+#include "ctld/asking.h"
 #include "ctld/depends.h"
 #include "ctld/effects.h"
 #include "ctld/feasible.h"
@@ -198,6 +199,8 @@ int boot_all(struct ctld *ctld, bool clear, bool repair, struct err *err)
     if (r >= 0)
         r = core_queue_new(&ctld->queue);
     if (r >= 0)
+        r = asking_new(&ctld->asking);
+    if (r >= 0)
         r = views_new(&ctld->views);
     if (r >= 0)
         r = feasible_new(&ctld->feasible);
@@ -308,6 +311,7 @@ void boot_end(struct ctld *ctld)
     ctld->queue = core_queue_free(ctld->queue);
     ctld->effects = effects_free(ctld->effects);
     ctld->front = front_free(ctld->front);
+    ctld->asking = asking_free(ctld->asking);
     ctld->views = views_free(ctld->views);
     if (ctld->cluster)
         ctld->cluster->observer = NULL;

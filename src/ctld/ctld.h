@@ -34,6 +34,7 @@ struct front;
 struct feasible;
 struct programs;
 struct resvs;
+struct asking;
 
 enum cmd_kind {
     CMD_REQUEST,   /* a decoded request */
@@ -104,6 +105,7 @@ struct ctld {
     struct feasible *feasible;
     struct programs *programs;
     struct resvs *resvs;
+    struct asking *asking;
     struct cluster_observer observer;
     struct stats stats;
     int64_t shares_told_us;   /* to the scheduler */
@@ -123,6 +125,7 @@ struct ctld {
     struct idmap links;       /* connection id -> struct node */
     struct idmap waiters;     /* ticket -> struct waiter */
     uint64_t next_ticket;
+    struct idmap questions;   /* ticket -> lane of the user, plus one: put to the scheduler, not answered */
     struct idmap dependants;  /* target job id -> struct idlist */
     struct idmap step_queue;  /* job id -> queue of step requests that wait for resources */
     struct idlist refused_full; /* starts put off because the disk is full */

@@ -57,6 +57,8 @@ void op_query_explain(struct ctld *ctld, struct cmd *cmd)
         answer(ctld, cmd, &t);
         return;
     }
+    if (!wait_may_ask(ctld, cmd))
+        return;
     list_partitions(ctld, cmd, j->rec, &others);
     ticket = wait_add_test(ctld, cmd, NULL);
     wait_find(ctld, ticket)->job_id = j->rec->job_id;

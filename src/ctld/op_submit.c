@@ -882,6 +882,8 @@ static void test_only(struct ctld *ctld, struct cmd *cmd, Pst__JobRecord *rec, b
 {
     ProtobufCMessage *copy = NULL;
 
+    if (!wait_may_ask(ctld, cmd))
+        return;
     if (want_record && pb_dup(&rec->base, &copy) < 0)
         copy = NULL;
     feed_when(ctld, rec, wait_add_test(ctld, cmd, (Pst__JobRecord *)copy));

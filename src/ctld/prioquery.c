@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/pbutil.h"
 #include "base/timefmt.h"
+#include "ctld/asking.h"
 #include "ctld/feed.h"
 #include "ctld/schedthread.h"
 
@@ -19,6 +20,7 @@
 struct prioquery {
     struct front *front;
     struct conn *conn;
+    uid_t lane;
     uint32_t id;
     int64_t began_mono_us;
     Pst__PriorityRequest *req;
@@ -36,6 +38,7 @@ static void query_free(void *arg)
 {
     struct prioquery *q = arg;
 
+    asking_end(q->front->ctld->asking, q->lane);
     front_count(q->front, OP_QUERY_PRIORITY, now_mono_us() - q->began_mono_us);
     namemap_done(&q->partitions);
     idmap_done(&q->ids);
@@ -245,8 +248,15 @@ void prioquery_start(struct front *f, struct conn *c, const struct frame *frame,
         (void)conn_error(c, frame->op, frame->id, EPST_BUSY, NULL);
         return;
     }
+    q->lane = core_lane(f->ctld, conn_peer(c)->uid);
     if (FRAME_UNPACK(priority_request, frame, &q->req, &err) < 0) {
         (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST, err.text);
+        free(q);
+        return;
+    }
+    if (!asking_begin(f->ctld->asking, q->lane)) {
+        (void)conn_error(c, frame->op, frame->id, SLURMCTLD_COMMUNICATIONS_BACKOFF, NULL);
+        pst__priority_request__free_unpacked(q->req, NULL);
         free(q);
         return;
     }

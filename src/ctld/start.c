@@ -661,6 +661,8 @@ void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m)
     uint64_t pass = m->nnotes ? m->notes[m->nnotes - 1].number : 0;
 
     keep_notes(ctld, m);
+    if (m->explain || m->when)
+        wait_answered(ctld, m->ticket);
     if (m->explain) {
         explain_answer(ctld, m);
         decisions_msg_free(m);

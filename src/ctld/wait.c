@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/pbutil.h"
 #include "base/timefmt.h"
+#include "ctld/asking.h"
 #include "ctld/het.h"
 #include "ctld/hooks.h"
 #include "ctld/lifecycle.h"
@@ -64,7 +65,27 @@ uint64_t wait_add_test(struct ctld *ctld, const struct cmd *cmd, Pst__JobRecord 
 
     w->test_only = true;
     w->record = record;
+    if (idmap_put(&ctld->questions, w->ticket, (void *)((uintptr_t)cmd->lane + 1)) < 0) {
+        log_fatal("out of memory while a request waits");
+        abort();
+    }
     return w->ticket;
+}
+
+bool wait_may_ask(struct ctld *ctld, const struct cmd *cmd)
+{
+    if (asking_begin(ctld->asking, cmd->lane))
+        return true;
+    core_error(ctld, cmd, SLURMCTLD_COMMUNICATIONS_BACKOFF, NULL);
+    return false;
+}
+
+void wait_answered(struct ctld *ctld, uint64_t ticket)
+{
+    uintptr_t lane = (uintptr_t)idmap_remove(&ctld->questions, ticket);
+
+    if (lane)
+        asking_end(ctld->asking, (uid_t)(lane - 1));
 }
 
 struct waiter *wait_find(struct ctld *ctld, uint64_t ticket)
@@ -251,4 +272,5 @@ void wait_clear(struct ctld *ctld)
     while ((w = idmap_next(&ctld->waiters, &pos)))
         waiter_free(w);
     idmap_done(&ctld->waiters);
+    idmap_done(&ctld->questions);
 }

@@ -23,6 +23,9 @@ uint64_t wait_add(struct ctld *ctld, const struct cmd *cmd, struct job *j, bool 
                   uint32_t immediate_s, const Pst__StepSpec *step);
 /* record (may be NULL) is taken, to be told with the answer. */
 uint64_t wait_add_test(struct ctld *ctld, const struct cmd *cmd, Pst__JobRecord *record);
+/* May cmd's user put one more question to the scheduler?  False: told to come back.  True: wait_add_test() follows. */
+bool wait_may_ask(struct ctld *ctld, const struct cmd *cmd);
+void wait_answered(struct ctld *ctld, uint64_t ticket); /* by the scheduler, whether or not anybody still waits */
 /* Lines for the user, which go with the waiter's next frame; "" = none. */
 void wait_message(struct ctld *ctld, uint64_t ticket, const char *lines);
 struct waiter *wait_find(struct ctld *ctld, uint64_t ticket);
