@@ -295,6 +295,13 @@ static void relabel(const struct update *u, Pst__Transaction *tx, const struct j
         pst__job_record__free_unpacked(c, NULL);
 }
 
+static bool nodes_known(const struct update *u, const char *list)
+{
+    _cleanup_(bitmap_free) struct bitmap *set = NULL;
+
+    return !list || jobs_nodes_named(u->ctld->cluster, list, true, &set) == 0;
+}
+
 /* What a rule by field number cannot say. */
 static int values_check(const struct update *u, const struct job *j, const Pst__JobRecord *set)
 {
@@ -327,6 +334,8 @@ static int values_check(const struct update *u, const struct job *j, const Pst__
         if (code != 0)
             return code;
     }
+    if (!nodes_known(u, set->req_nodes) || !nodes_known(u, set->exc_nodes))
+        return ESLURM_INVALID_NODE_NAME;
     if (set->reservation && *set->reservation) {
         Pst__JobRecord as = *r; /* shallow */
         int code;

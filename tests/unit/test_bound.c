@@ -5,6 +5,7 @@
 #include "base/strbuf.h"
 #include "ctld/corequeue.h"
 #include "ctld/jobwalk.h"
+#include "ctld/ratelimit.h"
 #include "model/depend.h"
 
 /* ---- walks over ids ------------------------------------------------------------------------------- */
@@ -303,6 +304,66 @@ static void test_shares(void **state)
     core_queue_free(q);
 }
 
+/* ---- rl_enable ------------------------------------------------------------------------------------ */
+
+static void configure(struct ratelimit *rl, const char *line)
+{
+    char text[512];
+    struct conf_text file = { "slurm.conf", text, 0 };
+    struct conf *conf = NULL;
+    struct err err = { .text = "" };
+
+    (void)snprintf(text, sizeof(text), "ClusterName=test\nSlurmctldHost=localhost\n%s\n", line);
+    file.len = strlen(text);
+    if (conf_load_text(&file, 1, CONF_CLIENT, &conf, NULL, &err) < 0)
+        print_error("# %s\n", err.text);
+    assert_non_null(conf);
+    ratelimit_configure(rl, conf);
+    conf_free(conf);
+}
+
+/* Of `n` requests at this second, how many may? */
+static unsigned admitted(struct ratelimit *rl, uid_t uid, unsigned n, int64_t second)
+{
+    unsigned may = 0;
+    bool log;
+
+    for (unsigned i = 0; i < n; i++)
+        may += ratelimit_admit(rl, uid, second * SEC, &log);
+    return may;
+}
+
+static void test_rate(void **state)
+{
+    struct ratelimit *rl;
+    bool log;
+
+    (void)state;
+    assert_int_equal(ratelimit_new(&rl), 0);
+    assert_int_equal(admitted(rl, 7, 1000, 1), 1000);
+    configure(rl, "SlurmctldParameters=rl_enable");
+    assert_int_equal(admitted(rl, 7, 1000, 100), 30); /* what Slurm's defaults say */
+    assert_int_equal(admitted(rl, 7, 1000, 101), 2);
+    assert_int_equal(admitted(rl, 8, 10, 101), 10);
+    assert_int_equal(admitted(rl, 7, 1000, 1000), 30); /* no fuller than full */
+    configure(rl, "SlurmctldParameters=rl_enable,rl_bucket_size=5,rl_refill_rate=3,rl_refill_period=10,rl_log_freq=60");
+    assert_int_equal(admitted(rl, 7, 100, 2000), 5);
+    assert_int_equal(admitted(rl, 7, 100, 2009), 0);
+    assert_int_equal(admitted(rl, 7, 100, 2010), 3);
+    assert_false(ratelimit_admit(rl, 7, 2011 * SEC, &log));
+    assert_false(log); /* it was said eleven seconds ago */
+    assert_int_equal(admitted(rl, 9, 5, 2011), 5);
+    assert_false(ratelimit_admit(rl, 9, 2011 * SEC, &log));
+    assert_true(log);
+    configure(rl, "SlurmctldParameters=rl_enable,rl_table_size=1,rl_log_freq=-1");
+    assert_int_equal(admitted(rl, 7, 100, 3000), 30);
+    assert_false(ratelimit_admit(rl, 7, 3000 * SEC, &log));
+    assert_false(log);
+    configure(rl, "");
+    assert_int_equal(admitted(rl, 7, 1000, 3000), 1000);
+    ratelimit_free(rl);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -316,6 +377,7 @@ int main(void)
         cmocka_unit_test(test_dependency_named_often),
         cmocka_unit_test(test_turns),
         cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_rate),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
