@@ -189,6 +189,7 @@ int main(void)
         .local_socket = true,
         .threads = 1,
         .cluster = "bench",
+        .serves = ACCESS_AT(ACCESS_CTLD),
         .keys = keys,
         .hooks = { .on_request = on_request },
     };

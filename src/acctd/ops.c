@@ -1,4 +1,5 @@
-/* ops.c - the store's operations: one row each.  Any thread; constant data. */
+/* ops.c - the store's operations: one row each.  Who may ask is in wire/access.def.  Any thread; constant
+ * data. */
 #include "acctd/archive.h"
 #include "acctd/feed.h"
 #include "acctd/serve.h"
@@ -8,10 +9,10 @@
 
 static const struct serve_op rows[OP_MAX_] = {
     [OP_QUERY_ACCT] = { NULL, 0 }, /* serve.c streams it */
-    [OP_DBD_REGISTER] = { feed_register, SERVE_ADMIN },
+    [OP_DBD_REGISTER] = { feed_register, 0 },
     [OP_USAGE] = { usage_ask, 0 },
-    [OP_ARCHIVE] = { archive_run, SERVE_WRITES | SERVE_ADMIN },
-    [OP_DBD_FEED] = { feed_store, SERVE_ADMIN },
+    [OP_ARCHIVE] = { archive_run, SERVE_WRITES },
+    [OP_DBD_FEED] = { feed_store, 0 },
 };
 
 const struct serve_op *serve_op(unsigned op)

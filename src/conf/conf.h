@@ -91,6 +91,8 @@ bool conf_option_i64(const struct conf *c, enum conf_key key, const char *name, 
 /* SlurmUser resolved, at first use and through the name service only for a name other than root;
  * (uid_t)-1 when there is no such user (CONF_FULL refuses that at load). */
 uid_t conf_slurm_uid(const struct conf *c);
+/* SlurmdUser, likewise, but looked up each time: for the start of a daemon. */
+uid_t conf_slurmd_uid(const struct conf *c);
 uint16_t conf_ctld_port(const struct conf *c);
 /* i-th SlurmctldHost: name and address (address = name when not given); NULL past the end. */
 const char *conf_ctld_host(const struct conf *c, size_t i, const char **ret_addr);

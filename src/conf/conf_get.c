@@ -143,6 +143,13 @@ uid_t conf_slurm_uid(const struct conf *c)
     return uid;
 }
 
+uid_t conf_slurmd_uid(const struct conf *c)
+{
+    uid_t uid;
+
+    return conf_user_id(conf_str(c, CONF_SLURMD_USER), &uid) < 0 ? (uid_t)-1 : uid;
+}
+
 uint16_t conf_ctld_port(const struct conf *c)
 {
     return (uint16_t)conf_num(c, CONF_SLURMCTLD_PORT);

@@ -37,6 +37,7 @@ void cmd_free(struct cmd *cmd)
         return;
     if (cmd->msg)
         protobuf_c_message_free_unpacked(cmd->msg, NULL);
+    free((uint8_t *)cmd->packed.body); /* const for readers */
     if (cmd->conn)
         conn_unref(cmd->conn);
     if (cmd->kind == CMD_DECISIONS)
@@ -176,9 +177,15 @@ bool cmd_is_admin(const struct ctld *ctld, const struct cmd *cmd)
             am_admin_level(ctld->cluster->am, cmd->caller) >= PST__ADMIN_LEVEL__ADMIN_ADMINISTRATOR);
 }
 
+bool cmd_may_act_as(const struct ctld *ctld, const struct cmd *cmd, uid_t uid)
+{
+    return !cmd->conn || conn_peer(cmd->conn)->uid == uid || core_is_admin(ctld, conn_peer(cmd->conn)->uid);
+}
+
 static void handle_request(struct ctld *ctld, struct cmd *cmd)
 {
     const struct op_row *row = op_row(cmd->op);
+    struct err err = { .text = "" };
     int64_t t0;
 
     if (cmd->deadline_mono_us && now_mono_us() > cmd->deadline_mono_us) {
@@ -189,12 +196,13 @@ static void handle_request(struct ctld *ctld, struct cmd *cmd)
         core_error(ctld, cmd, EPST_BAD_REQUEST, "this operation is not the controller's");
         return;
     }
-    if ((row->flags & OPF_ROOT) && cmd->conn && !core_is_admin(ctld, conn_peer(cmd->conn)->uid)) {
+    if (access_role(ACCESS_CTLD, cmd->op) == ACCESS_ADMIN && !cmd_is_admin(ctld, cmd)) {
         core_error(ctld, cmd, ESLURM_USER_ID_MISSING, NULL);
         return;
     }
-    if ((row->flags & OPF_ADMIN) && !cmd_is_admin(ctld, cmd)) {
-        core_error(ctld, cmd, ESLURM_USER_ID_MISSING, NULL);
+    if (cmd->packed.body && (frame_unpack_request(&cmd->packed, &cmd->msg, &err) < 0 ||
+                             front_check_words(cmd->op, cmd->msg, &err) < 0)) {
+        core_error(ctld, cmd, EPST_BAD_REQUEST, err.text);
         return;
     }
     if ((row->flags & OPF_WRITES) && atomic_load(&ctld->disk_full)) {

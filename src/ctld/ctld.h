@@ -54,7 +54,8 @@ struct cmd {
     uint16_t op;
     uint32_t id;
     bool oneway;
-    ProtobufCMessage *msg;   /* owned */
+    ProtobufCMessage *msg;   /* owned; NULL: unpacked once its sender turns out to be an administrator */
+    struct frame packed;     /* then; its body is owned */
     int64_t deadline_mono_us; /* 0 = none */
     char *caller; /* name of the peer's user; owned, NULL = unknown here, or root or SlurmUser */
     char *user_name, *group_name; /* of a submission or change of partition; owned, NULL = unknown here */
@@ -165,15 +166,16 @@ void core_disk_full(struct ctld *ctld, const struct cmd *cmd);
 /* Whose word is law: root and SlurmUser; of those who asked, also accounting's administrators. */
 bool core_is_admin(const struct ctld *ctld, uid_t uid);
 bool cmd_is_admin(const struct ctld *ctld, const struct cmd *cmd);
+/* May he have something done in the name and with the rights of uid: a step, a file, a token, a crontab?
+ * Himself, root and SlurmUser.  An administrator of accounting may not: he would be root. */
+bool cmd_may_act_as(const struct ctld *ctld, const struct cmd *cmd, uid_t uid);
 
 /* ---- operations: one handler a row of the table in ops.c ------------------------------------------- */
 
 typedef void op_fn(struct ctld *ctld, struct cmd *cmd);
 enum op_flag {
-    OPF_ADMIN = 1u << 0,  /* root, SlurmUser, and users whose admin level is Administrator */
     OPF_WRITES = 1u << 1, /* refused while the disk is full */
     OPF_VIEW = 1u << 2,   /* answered by an I/O thread from the view; fn is NULL */
-    OPF_ROOT = 1u << 4,   /* root or SlurmUser only: daemons */
     OPF_FRONT = 1u << 3,  /* answered by the front itself */
 };
 struct op_row {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -77,8 +78,7 @@ static struct cmd *cmd_new(struct front *f, struct conn *c, const struct frame *
     return cmd;
 }
 
-/* A user is told what he may not write.  A node cannot be: its report would come again for ever. */
-static int check_words(unsigned op, ProtobufCMessage *msg, struct err *err)
+int front_check_words(unsigned op, ProtobufCMessage *msg, struct err *err)
 {
     if (op != OP_NODE_REGISTER && op != OP_NODE_REPORT)
         return safetext_check(msg, err);
@@ -86,26 +86,47 @@ static int check_words(unsigned op, ProtobufCMessage *msg, struct err *err)
     return 0;
 }
 
+/* Is it for administrators, and the sender one by his AdminLevel at best?  That the core knows; until
+ * then nothing that he sent is unpacked. */
+static bool core_decides(const struct front *f, const struct conn *c, unsigned op)
+{
+    return access_role(ACCESS_CTLD, op) == ACCESS_ADMIN && !core_is_admin(f->ctld, conn_peer(c)->uid);
+}
+
+static bool keep_packed(struct cmd *cmd, const struct frame *frame)
+{
+    uint8_t *body = malloc(frame->len + 1);
+
+    if (!body)
+        return false;
+    if (frame->len)
+        memcpy(body, frame->body, frame->len);
+    cmd->packed = *frame;
+    cmd->packed.body = body;
+    return true;
+}
+
 static void to_core(struct front *f, struct conn *c, const struct frame *frame)
 {
+    bool later = core_decides(f, c, frame->op);
     struct err err = { .text = "" };
-    ProtobufCMessage *msg;
+    ProtobufCMessage *msg = NULL;
     struct cmd *cmd;
-    int r = frame_unpack_request(frame, &msg, &err);
+    int r = later ? 0 : frame_unpack_request(frame, &msg, &err);
 
     if (r < 0) {
         (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST, err.text);
         return;
     }
-    if (check_words(frame->op, msg, &err) < 0) {
+    if (msg && front_check_words(frame->op, msg, &err) < 0) {
         protobuf_c_message_free_unpacked(msg, NULL);
         (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST, err.text);
         return;
     }
     cmd = cmd_new(f, c, frame, msg);
-    if (!cmd)
+    if (!cmd && msg)
         protobuf_c_message_free_unpacked(msg, NULL);
-    if (!cmd || contents_of_request(msg, &cmd->contents, &cmd->n_contents) < 0) {
+    if (!cmd || (later ? !keep_packed(cmd, frame) : contents_of_request(msg, &cmd->contents, &cmd->n_contents) < 0)) {
         cmd_free(cmd);
         (void)conn_error(c, frame->op, frame->id, EPST_BUSY, NULL);
         return;
@@ -204,6 +225,8 @@ int front_new(struct ctld *ctld, struct front **ret, struct err *err)
         .use_jwt = conf_use_jwt(ctld->conf),
         .use_munge = conf_use_munge(ctld->conf),
         .munge_socket = conf_munge_socket(ctld->conf),
+        .serves = ACCESS_AT(ACCESS_CTLD),
+        .slurmd_uid = conf_slurmd_uid(ctld->conf),
         .hooks = { .on_request = on_request, .on_close = on_close },
     };
     int r;

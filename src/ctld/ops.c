@@ -1,5 +1,5 @@
-/* ops.c - the controller's operations: who may call them and who answers.  A request that is not in the table is
- * refused before it reaches the core. */
+/* ops.c - the controller's operations: who answers them.  Who may ask is in wire/access.def, which the
+ * connection compares with each request before it comes here. */
 #include "base/cleanup.h"
 #include "ctld/ctld.h"
 
@@ -10,7 +10,7 @@ static const struct op_row rows[OP_MAX_] = {
     [OP_JOB_ACTION] = { op_job_action, OPF_WRITES },
     [OP_JOB_UPDATE] = { op_job_update, OPF_WRITES },
     [OP_STEP_CREATE] = { op_step_create, OPF_WRITES },
-    [OP_ACCT_CHANGES] = { op_acct_changes, OPF_ROOT | OPF_WRITES },
+    [OP_ACCT_CHANGES] = { op_acct_changes, OPF_WRITES },
     [OP_QUERY_ASSOCS] = { op_query_assocs, 0 },
     [OP_ACCESS] = { op_access, 0 },
     [OP_CRONTAB_GET] = { op_crontab_get, 0 },
@@ -32,20 +32,20 @@ static const struct op_row rows[OP_MAX_] = {
     [OP_ACCT_BLOB] = { NULL, OPF_FRONT },
     [OP_QUERY_PRIORITY] = { NULL, OPF_FRONT },
     [OP_QUERY_SHARES] = { op_query_shares, 0 },
-    [OP_USAGE_RESET] = { op_usage_reset, OPF_ADMIN | OPF_WRITES },
+    [OP_USAGE_RESET] = { op_usage_reset, OPF_WRITES },
     [OP_QUERY_EXPLAIN] = { op_query_explain, 0 },
     [OP_WATCH] = { NULL, OPF_FRONT },
-    [OP_NODE_UPDATE] = { op_node_update, OPF_ADMIN | OPF_WRITES },
-    [OP_NODE_REBOOT] = { op_node_reboot, OPF_ADMIN | OPF_WRITES },
+    [OP_NODE_UPDATE] = { op_node_update, OPF_WRITES },
+    [OP_NODE_REBOOT] = { op_node_reboot, OPF_WRITES },
     [OP_RESV_UPDATE] = { op_resv_update, OPF_WRITES },
     [OP_QUERY_RESVS] = { op_query_resvs, 0 },
-    [OP_PART_UPDATE] = { op_part_update, OPF_ADMIN | OPF_WRITES },
-    [OP_RECONFIGURE] = { op_reconfigure, OPF_ADMIN | OPF_WRITES },
-    [OP_SHUTDOWN] = { op_shutdown, OPF_ADMIN },
+    [OP_PART_UPDATE] = { op_part_update, OPF_WRITES },
+    [OP_RECONFIGURE] = { op_reconfigure, OPF_WRITES },
+    [OP_SHUTDOWN] = { op_shutdown, 0 },
     [OP_TOKEN] = { op_token, 0 },
-    [OP_DEBUG] = { op_debug, OPF_ADMIN },
-    [OP_NODE_REGISTER] = { op_node_register, OPF_ROOT | OPF_WRITES },
-    [OP_NODE_REPORT] = { op_node_report, OPF_ROOT | OPF_WRITES },
+    [OP_DEBUG] = { op_debug, 0 },
+    [OP_NODE_REGISTER] = { op_node_register, OPF_WRITES },
+    [OP_NODE_REPORT] = { op_node_report, OPF_WRITES },
 };
 
 const struct op_row *op_row(unsigned op)

@@ -237,6 +237,7 @@ int dbd_work(struct dbd *d, struct err *err)
         .use_jwt = conf_dbd_use_jwt(d->conf),
         .use_munge = conf_dbd_use_munge(d->conf),
         .munge_socket = conf_dbd_munge_socket(d->conf),
+        .serves = ACCESS_AT(ACCESS_DBD),
         .hooks = { .on_request = on_request, .on_close = on_close },
         .ctx = d,
     };

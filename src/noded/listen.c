@@ -392,7 +392,8 @@ int listen_new(struct noded *d, struct listener **ret_listener, struct err *err)
         .port = d->node->port,
         .threads = 1,
         .max_connections = MAX_CONNECTIONS,
-        .max_waiting = MAX_CONNECTIONS, /* a step's key is no user's: all of them wait, until they are handed over */
+        /* A step's key is no user's: these wait, until they are handed over.  What is left is for pings. */
+        .max_waiting = MAX_CONNECTIONS / 4 * 3,
         .max_waiting_each = MAX_CONNECTIONS / 4,
         .out_limit = OUT_LIMIT,
         .cluster = conf_str(d->conf, CONF_CLUSTER_NAME),
@@ -402,6 +403,7 @@ int listen_new(struct noded *d, struct listener **ret_listener, struct err *err)
         .service = "slurmd",
         .name = d->name,
         .step_keys = true,
+        .serves = ACCESS_AT(ACCESS_SLURMD),
         .hooks = { .on_request = on_request },
         .ctx = l,
     };

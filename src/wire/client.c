@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
+#include "wire/access.h"
 #include "wire/client_impl.h"
 #include "wire/errors.h"
 #include "wire/hello.h"
@@ -443,6 +444,8 @@ static int recv_frame(struct client *c, int64_t deadline, struct frame *ret_fram
         }
         if (client_backed_off(c, ret_frame, &deadline))
             continue;
+        if (!(ret_frame->flags & FRAME_REPLY) && !access_asked_of_caller(ret_frame->op))
+            return fail(c, -EPROTO); /* whoever answers does not ask */
         if (ret_frame->op != OP_HELLO || !(ret_frame->flags & FRAME_REPLY))
             return 1;
         if (ret_frame->flags & FRAME_ERROR)

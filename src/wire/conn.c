@@ -19,9 +19,11 @@
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "version.h"
+#include "wire/access.h"
 #include "wire/errors.h"
 
 #define STREAM_ROUND (256u * WIRE_KIB) /* queued per turn before the socket is tried */
+#define REFUSED_BYTES (64u * WIRE_KIB)  /* of a refused request; a longer one is not read */
 #define STREAM_WINDOW (512u * WIRE_KIB) /* queued at most: a stream goes at its reader's pace */
 #define STREAM_COST (256u * WIRE_KIB)   /* what a stream keeps that waits for its reader, beside what is queued */
 #define USER_PLAIN (1u * WIRE_MIB)      /* queued to a user without being asked for: then he is not read */
@@ -483,11 +485,66 @@ static void on_drain(struct link *l)
 
 /* ---- receiving ---- */
 
+static unsigned way_of(const struct conn *c)
+{
+    return c->peer.method == PST__AUTH_METHOD__AUTH_PEERCRED ? ACCESS_LOCAL
+           : c->peer.method == PST__AUTH_METHOD__AUTH_JWT    ? ACCESS_TOKEN
+                                                             : ACCESS_KEY;
+}
+
+/* May the peer ask a listener for what needs this role?  An administrator is known by name to the daemon
+ * alone, which asks that itself. */
+static bool has_role(const struct conn *c, enum access_role role)
+{
+    const struct server_config *config = config_of(c);
+    bool proven = c->state == CONN_OPEN && c->peer.uid != (uid_t)-1;
+
+    switch (role) {
+    case ACCESS_ANYBODY:
+        return true;
+    case ACCESS_CREDENTIAL:
+        return c->state == CONN_OPEN && c->peer.method == PST__AUTH_METHOD__AUTH_STEP;
+    case ACCESS_USER:
+    case ACCESS_ADMIN:
+        return proven;
+    case ACCESS_ROOT:
+        return proven && (c->peer.uid == 0 || c->peer.uid == config->slurm_uid);
+    case ACCESS_NODE:
+        return proven && (c->peer.uid == 0 || c->peer.uid == config->slurmd_uid);
+    case ACCESS_PEER: /* step daemons have no listener: only a server that plays one */
+        return c->state == CONN_OPEN;
+    default:
+        return false; /* not served, or not at a listener */
+    }
+}
+
+/* The one place that compares a request with access.def: 0, or the code that it is refused with. */
+static int judge(const struct conn *c, const struct frame *f)
+{
+    const struct access_row *row = access_row(f->op);
+    bool served = false, may = false, open = false;
+
+    for (unsigned at = 0; row && at < ACCESS_AT_MAX_; at++) {
+        enum access_role role = row->at[at];
+
+        if (!(config_of(c)->serves & ACCESS_AT(at)))
+            continue;
+        served = served || (role != ACCESS_NONE && role != ACCESS_CONTROLLER);
+        open = open || role == ACCESS_ANYBODY;
+        may = may || has_role(c, role);
+    }
+    if (c->state != CONN_OPEN && !open)
+        return EPST_AUTH;
+    if (!served)
+        return EPST_BAD_REQUEST;
+    return may && row->ways & way_of(c) ? 0 : ESLURM_ACCESS_DENIED;
+}
+
 static int on_header(struct link *l, const uint8_t *header, struct frame *ret_frame)
 {
     struct conn *c = conn_of(l);
     struct frame f;
-    int r = frame_read_header(header, &f);
+    int code, r = frame_read_header(header, &f);
 
     if (r == -EMSGSIZE) {
         frame_peek_header(header, &f);
@@ -498,12 +555,21 @@ static int on_header(struct link *l, const uint8_t *header, struct frame *ret_fr
         link_close(l, "peer does not speak the protocol");
         return r;
     }
-    if (c->state == CONN_NEW && (f.flags & FRAME_REPLY)) {
-        link_close(l, "peer answers before it was asked");
-        return -EACCES;
+    if ((f.flags & FRAME_REPLY) && (c->state != CONN_OPEN || !config_of(c)->hooks.on_reply)) {
+        link_close(l, "peer answers what nobody asked");
+        return -EPROTO;
     }
-    if (c->state == CONN_NEW && !(f.op == OP_HELLO && f.len <= CONN_HELLO_BYTES)) {
-        conn_refuse(c, &f, EPST_AUTH, NULL);
+    code = f.flags & FRAME_REPLY ? 0 : judge(c, &f);
+    if (c->state == CONN_NEW && f.op == OP_HELLO && f.len > CONN_HELLO_BYTES)
+        code = EPST_AUTH;
+    /* Before login nothing else is heard; later a refusal keeps the connection, but not for a body
+     * that would only be thrown away, or for one who waits for no answer. */
+    if (code != 0 && (c->state == CONN_NEW || f.flags & FRAME_ONEWAY ||
+                      (f.len > REFUSED_BYTES && access_row(f.op)))) {
+        if (f.flags & FRAME_ONEWAY)
+            link_close(l, slurm_err_text(code));
+        else
+            conn_refuse(c, &f, code, NULL);
         return -EACCES;
     }
     if (f.op != OP_HELLO && f.version < WIRE_VERSION_MIN) {
@@ -518,18 +584,28 @@ static void answer_unknown(struct conn *c, const struct frame *f)
 {
     char text[80];
 
-    if (f->flags & FRAME_ONEWAY)
-        return;
     (void)snprintf(text, sizeof(text), "Operation %u is unknown to this release (%s)", f->op,
                    SLURM_RELEASE);
     (void)conn_error(c, f->op, f->id, EPST_BAD_REQUEST,
                      text); /* out of memory: the call times out */
 }
 
+/* A refusal that keeps the connection. */
+static void answer_refused(struct conn *c, const struct frame *f, int code)
+{
+    if (!wire_op_info(f->op))
+        answer_unknown(c, f);
+    else
+        (void)conn_error(c, f->op, f->id, code,
+                         code == EPST_BAD_REQUEST ? "this daemon does not serve the operation"
+                                                  : NULL); /* as above */
+}
+
 static void on_frame(struct link *l, const struct frame *f)
 {
     struct conn *c = conn_of(l);
     const struct server_hooks *hooks = &config_of(c)->hooks;
+    int code;
 
     if (c->state == CONN_NEW && f->op == OP_HELLO) {
         conn_hello(c, f);
@@ -544,18 +620,15 @@ static void on_frame(struct link *l, const struct frame *f)
     }
     if (!(f->flags & FRAME_REPLY))
         note_request(c, f);
-    if (f->flags & FRAME_REPLY) {
-        if (hooks->on_reply)
-            hooks->on_reply(config_of(c)->ctx, c, f);
-        else
-            link_close(l, "peer answers what was not asked");
-    } else if (f->op == OP_HELLO || f->op == OP_CHALLENGE) {
+    code = f->flags & FRAME_REPLY ? 0 : judge(c, f);
+    if (f->flags & FRAME_REPLY)
+        hooks->on_reply(config_of(c)->ctx, c, f); /* there is one: on_header() */
+    else if (f->op == OP_HELLO)
         conn_refuse(c, f, EPST_BAD_REQUEST, NULL);
-    } else if (!wire_op_info(f->op)) {
-        answer_unknown(c, f);
-    } else {
+    else if (code != 0)
+        answer_refused(c, f, code);
+    else
         hooks->on_request(config_of(c)->ctx, c, f);
-    }
     if (f->len >= PENDING_LARGE)
         recount(c);
     if (!l->closing)

@@ -20,6 +20,7 @@
 
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "wire/access.h"
 #include "wire/errors.h"
 #include "wire/hello.h"
 
@@ -487,6 +488,11 @@ static int on_header(struct link *l, const uint8_t *header, struct frame *ret_fr
 {
     int r = frame_decode_header(header, ret_frame);
 
+    /* Once the line is up the peer is the controller, and asks for what access.def gives it. */
+    if (r == 0 && dialer_of(l)->phase == UP && !(ret_frame->flags & FRAME_REPLY) &&
+        wire_op_info(ret_frame->op) &&
+        access_role(ACCESS_SLURMD, ret_frame->op) != ACCESS_CONTROLLER)
+        r = -EPROTO;
     if (r < 0)
         link_close(l, slurm_err_text(EPST_PROTOCOL));
     return r;

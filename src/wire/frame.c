@@ -12,6 +12,7 @@
 #include "api.pb-c.h"
 
 #include "base/cleanup.h"
+#include "wire/access.h"
 #include "wire/caps.h"
 #include "wire/errors.h"
 
@@ -86,7 +87,8 @@ int frame_read_header(const uint8_t *buf, struct frame *ret_frame)
     struct frame f;
 
     frame_peek_header(buf, &f);
-    if (memcmp(buf, magic, sizeof(magic)) != 0 || !frame_flags_ok(f.flags))
+    if (memcmp(buf, magic, sizeof(magic)) != 0 || !frame_flags_ok(f.flags) ||
+        !access_frame_ok(f.op, f.flags))
         return -EBADMSG;
     if (f.len > body_cap(f.op, f.flags))
         return -EMSGSIZE;

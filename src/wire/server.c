@@ -488,7 +488,7 @@ static int make_quota(struct server *s)
     all = or_default(config->max_connections, UINT_MAX);
     config->max_connections = all;
     kept = all / 8;
-    limits.waiting = or_default(config->max_waiting, MIN(all / 4, WAITING_MAX));
+    limits.waiting = MIN(or_default(config->max_waiting, MIN(all / 4, WAITING_MAX)), MAX(all / 4 * 3, 1u));
     limits.waiting_each = or_default(config->max_waiting_each, limits.waiting / 4);
     limits.users = MAX(all - MIN(limits.waiting + kept, all), 1u);
     limits.user_each = or_default(config->max_user, MIN(all / 8, USER_MAX));

@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "wire/access.h"
 #include "wire/auth.h"
 #include "wire/frame.h"
 #include "wire/shared.h"
@@ -34,8 +35,8 @@ struct peer {
 };
 
 struct server_hooks {
-    /* A request (or one-way) arrived, within its op's cap, not unpacked (frame_unpack() checks the
-     * caps of fields).  frame and body are borrowed for the call.  Must not block. */
+    /* A request (or one-way) that access.def lets the peer ask for, within its op's cap, not unpacked
+     * (frame_unpack() checks the caps of fields).  frame and body are borrowed for the call.  Must not block. */
     void (*on_request)(void *ctx, struct conn *c, const struct frame *frame);
     /* A reply to a request that we sent on this connection (conn_request).  May be NULL:
      * then a peer that sends a reply is disconnected. */
@@ -59,7 +60,6 @@ struct server_config {
     unsigned max_user;         /* of one user; 0 = an eighth of max_connections */
     size_t user_bytes;         /* held for one user or address; 0 = 32 MiB */
     size_t all_bytes;          /* held for all of them: beyond it each has a quarter; 0 = 256 MiB */
-    uid_t slurm_uid;           /* SlurmUser */
     unsigned idle_timeout_ms;  /* users' connections that wait for nothing; 0 = 1 h.  When there are many: 30 s */
     size_t out_limit;          /* bytes queued to one peer; 0 = 64 MiB */
     unsigned hello_timeout_ms; /* 0 = 10 s */
@@ -72,6 +72,8 @@ struct server_config {
     const char *name;    /* which one: a node's name, else NULL.  Borrowed */
     bool use_jwt;        /* AuthAltTypes=auth/jwt: tokens speak for their users */
     bool step_keys;      /* slurmd: who has a step's credential and launch key may say Hello (peer uid -1) */
+    unsigned serves;  /* ACCESS_AT() of what this listener is: it serves what access.def says, 0 = nothing */
+    uid_t slurm_uid, slurmd_uid; /* beside root: whose daemons may ask for what daemons do */
     struct server_hooks hooks;
     void *ctx;
 };

@@ -412,6 +412,9 @@ static inline int set_up(void **state)
                                 .threads = 1,
                                 .max_connections = 16,
                                 .cluster = "test",
+                                .serves = ACCESS_AT(ACCESS_CTLD),
+                                .slurm_uid = geteuid(),
+                                .slurmd_uid = geteuid(),
                                 .hooks = { on_request, on_reply, on_close, NULL } };
     struct err err = { .text = "" };
     ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);

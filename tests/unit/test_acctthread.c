@@ -85,6 +85,8 @@ static void start_server(struct site *s)
                                .threads = 2,
                                .out_limit = 2u * WIRE_MIB,
                                .cluster = "test",
+                               .serves = ACCESS_AT(ACCESS_CTLD) | ACCESS_AT(ACCESS_DBD),
+                               .slurm_uid = geteuid(),
                                .hooks = { .on_request = on_request, .on_close = on_close },
                                .ctx = s };
 

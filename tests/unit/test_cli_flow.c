@@ -740,6 +740,7 @@ static int set_up(void **state)
         .threads = 1,
         .cluster = "demo",
         .step_keys = true,
+        .serves = ACCESS_AT(ACCESS_CTLD) | ACCESS_AT(ACCESS_SLURMD) | ACCESS_AT(ACCESS_STEP),
         .hooks = { .on_request = on_request, .on_close = on_close },
     };
     struct err err = { .text = "" };

@@ -229,7 +229,7 @@ static void test_debug_and_rights(void **state)
     assert_int_equal(ask(&shared, stranger, OP_RECONFIGURE, "{}", NULL), ESLURM_USER_ID_MISSING);
     assert_int_equal(ask(&shared, stranger, OP_SHUTDOWN, "{}", NULL), ESLURM_USER_ID_MISSING);
     assert_int_equal(ask(&shared, stranger, OP_NODE_REGISTER, "{'node':{'name':'n0'}}", NULL),
-                     ESLURM_USER_ID_MISSING);
+                     ESLURM_ACCESS_DENIED);
 }
 
 /* ---- daemons of their own

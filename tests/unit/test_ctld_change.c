@@ -55,7 +55,7 @@ static const struct {
     { "'set':{'array_tasks':'1-5'}", ESLURM_NOT_SUPPORTED, { "!'array_tasks'" } },
     { "'clear':[1]", ESLURM_NOT_SUPPORTED, { "'state':'JOB_PENDING'" } },
     { "'clear':[30]", ESLURM_NOT_SUPPORTED, { "'state':'JOB_PENDING'" } },
-    { "'clear':[600]", ESLURM_NOT_SUPPORTED, { "'script_digest':" } },
+    { "'clear':[600]", ESLURM_NOT_SUPPORTED, { "'state':'JOB_PENDING'" } },
     { "'set':{'script_hash':7}", ESLURM_NOT_SUPPORTED, { "!'script_hash'" } },
     { "'clear':[77777]", ESLURM_NOT_SUPPORTED, { "'state':'JOB_PENDING'" } },
 };

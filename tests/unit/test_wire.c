@@ -274,7 +274,7 @@ static int count_in_order(void *ctx, const struct frame *frame)
     ProtobufCMessage *msg;
 
     assert_int_equal(frame_unpack(frame, frame_message(frame), &msg, NULL), 0);
-    assert_int_equal(((Pst__ConfigReply *)msg)->next_job_id, *next);
+    assert_int_equal(((Pst__JobStatus *)msg)->job_id, *next);
     protobuf_c_message_free_unpacked(msg, NULL);
     ++*next;
     return 0;
@@ -292,7 +292,7 @@ static void test_replies_from_threads(void **state)
     for (int i = 0; i < 20; i++) {
         uint32_t next = 0;
 
-        assert_int_equal(client_stream(c, OP_QUERY_CONFIG, NULL, count_in_order, &next), 0);
+        assert_int_equal(client_stream(c, OP_JOB_WAIT, NULL, count_in_order, &next), 0);
         assert_int_equal(next, 1000);
     }
     c = client_free(c);

@@ -144,6 +144,7 @@ static void test_detach(void **state)
     config.step_keys = true;
     config.service = "slurmd";
     config.name = "n1";
+    config.serves = ACCESS_AT(ACCESS_SLURMD);
     start(&f, &config);
     t = target_of(&f, false);
     t.service = "slurmd";

@@ -124,11 +124,11 @@ static inline void *reply_from_afar(void *arg)
     struct errand *e = arg;
 
     for (uint32_t i = 0; i < e->n; i++) {
-        Pst__ConfigReply reply = PST__CONFIG_REPLY__INIT;
+        Pst__JobStatus reply = PST__JOB_STATUS__INIT;
 
-        reply.has_next_job_id = true;
-        reply.next_job_id = i;
-        (void)conn_reply(e->c, OP_QUERY_CONFIG, e->id, i + 1 < e->n ? FRAME_MORE : 0, &reply.base);
+        reply.has_job_id = true;
+        reply.job_id = i;
+        (void)conn_reply(e->c, OP_JOB_WAIT, e->id, i + 1 < e->n ? FRAME_MORE : 0, &reply.base);
     }
     e->c = conn_unref(e->c);
     free(e);
@@ -189,7 +189,7 @@ static inline void on_request(void *ctx, struct conn *c, const struct frame *fra
     case OP_QUERY_JOBS:
         start_stream(f, c, frame);
         break;
-    case OP_QUERY_CONFIG:
+    case OP_JOB_WAIT:
         send_errand(c, frame);
         break;
     case OP_QUERY_DIAG:
@@ -254,6 +254,9 @@ static inline struct server_config default_config(struct fixture *f)
         .max_connections = 4096,
         .out_limit = 1u * WIRE_MIB,
         .cluster = "testcluster",
+        .serves = ACCESS_AT(ACCESS_CTLD),
+        .slurm_uid = geteuid(),
+        .slurmd_uid = geteuid(),
         .keys = f->keys,
         .service = "slurmctld",
         .use_jwt = true,
