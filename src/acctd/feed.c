@@ -257,6 +257,8 @@ static int do_store(struct serve_call *call, struct source *s, const Pst__DbdFee
 {
     int r;
 
+    if (atomic_load(&s->conn_id) != conn_id(serve_conn(call)))
+        return err_set(err, -EINVAL, "cluster %s must register on this connection first", s->name);
     if (!s->acct || req->after != acct_cursor(s->acct))
         return err_set(err, -EINVAL, "cluster %s must register: its cursor is not %llu", s->name,
                        (unsigned long long)req->after);

@@ -15,16 +15,19 @@
 #include "ctld/steps.h"
 
 /* 0 or an ESLURM code; *ret_step may stay NULL for a job. */
-static int find(struct ctld *ctld, const struct cmd *cmd, const char *id, bool needs_step,
+static int find(struct ctld *ctld, const struct cmd *cmd, const char *id, Pst__CredPurpose purpose,
                 struct job **ret_job, struct step **ret_step)
 {
+    bool looks = purpose == PST__CRED_PURPOSE__CRED_STAT;
+    bool needs_step = looks || purpose == PST__CRED_PURPOSE__CRED_ATTACH;
     struct job_ref ref = { 0 };
     int r = id ? jobs_find(ctld, id, &ref) : ESLURM_INVALID_JOB_ID;
 
     *ret_step = NULL;
     if (r != 0)
         return r;
-    if (conn_peer(cmd->conn)->uid != ref.job->rec->uid && !cmd_is_admin(ctld, cmd))
+    /* Figures are for administrators too; input of a step and files are the owner's. */
+    if (!cmd_may_act_as(ctld, cmd, ref.job->rec->uid) && !(looks && cmd_is_admin(ctld, cmd)))
         return ESLURM_ACCESS_DENIED;
     if (!job_holds_resources(ref.job->rec) || job_is_ended(ref.job->rec))
         return job_is_pending(ref.job->rec) ? ESLURM_JOB_PENDING : ESLURM_ALREADY_DONE;
@@ -130,7 +133,7 @@ void op_access(struct ctld *ctld, struct cmd *cmd)
         return;
     }
     r = step || req->purpose == PST__CRED_PURPOSE__CRED_BCAST
-            ? find(ctld, cmd, req->id, step, &j, &s)
+            ? find(ctld, cmd, req->id, req->purpose, &j, &s)
             : EPST_BAD_REQUEST;
 
     if (r == 0 && attach && s->rec->step_id == STEP_EXTERN) {

@@ -143,8 +143,9 @@ void cron_recover(struct ctld *ctld)
 /* ---- reading ------------------------------------------------------------------------------------
  */
 
-/* Whose crontab is meant.  False: answered. */
-static bool whose(struct ctld *ctld, struct cmd *cmd, bool given, uint32_t uid)
+/* Whose crontab is meant.  Others' may be read by administrators; who writes one has its jobs run as its
+ * owner.  False: answered. */
+static bool whose(struct ctld *ctld, struct cmd *cmd, bool given, uint32_t uid, bool writes)
 {
     uint32_t own = conn_peer(cmd->conn)->uid;
 
@@ -152,7 +153,7 @@ static bool whose(struct ctld *ctld, struct cmd *cmd, bool given, uint32_t uid)
         core_error(ctld, cmd, ESLURM_DISABLED, "scrontab is disabled on this cluster");
         return false;
     }
-    if (given && uid != own && !cmd_is_admin(ctld, cmd)) {
+    if (given && !cmd_may_act_as(ctld, cmd, uid) && (writes || !cmd_is_admin(ctld, cmd))) {
         core_error(ctld, cmd, ESLURM_USER_ID_MISSING, NULL);
         return false;
     }
@@ -166,7 +167,7 @@ void op_crontab_get(struct ctld *ctld, struct cmd *cmd)
     static const Pst__CrontabRecord none = PST__CRONTAB_RECORD__INIT;
     const Pst__CrontabRecord *tab;
 
-    if (!whose(ctld, cmd, req->has_uid, req->uid))
+    if (!whose(ctld, cmd, req->has_uid, req->uid, false))
         return;
     tab = cluster_crontab(ctld->cluster, cmd->uid);
     core_reply(ctld, cmd, ctld->applied_lsn, 0, tab ? &tab->base : &none.base);
@@ -354,9 +355,9 @@ void op_crontab_set(struct ctld *ctld, struct cmd *cmd)
     const Pst__CrontabSetRequest *req = PB_AS(crontab_set_request, cmd->msg);
     struct change ch = { .ctld = ctld, .cmd = cmd, .req = req };
 
-    if (!whose(ctld, cmd, req->has_uid, req->uid))
+    if (!whose(ctld, cmd, req->has_uid, req->uid, true))
         return;
-    if (req->has_gid && cmd_is_admin(ctld, cmd))
+    if (req->has_gid && core_is_admin(ctld, conn_peer(cmd->conn)->uid))
         cmd->gid = req->gid;
     if (req->n_jobs && !(req->text && *req->text)) {
         core_error(ctld, cmd, EPST_BAD_REQUEST, "a crontab with jobs needs its text");

@@ -214,20 +214,42 @@ static void late_exit(struct ctld *ctld, struct job *j, uint32_t status)
     (void)core_commit(ctld, tx); /* disk full: the report comes again */
 }
 
+/* The job of a report, or NULL: a node speaks for runs that it has a part in, and for no other. */
+static struct job *job_on(struct ctld *ctld, const struct node *n, uint32_t job_id, uint64_t run_id)
+{
+    struct job *j = cluster_job(ctld->cluster, job_id);
+
+    if (!j || j->rec->db_id != run_id || !j->rec->alloc || alloc_position(j->rec->alloc, n->rec->node_id) < 0)
+        return NULL;
+    return j;
+}
+
+/* The same for what the node of the job's script alone can know. */
+static struct job *job_led_by(struct ctld *ctld, const struct node *n, uint32_t job_id, uint64_t run_id)
+{
+    struct job *j = job_on(ctld, n, job_id, run_id);
+    bool leads = j && (j->rec->batch_host ? strcmp(j->rec->batch_host, n->rec->name) == 0
+                                          : alloc_position(j->rec->alloc, n->rec->node_id) == 0);
+
+    return leads ? j : NULL;
+}
+
 static void step_end(struct ctld *ctld, struct node *n, const Pst__StepEnd *end)
 {
-    struct job *j = cluster_job(ctld->cluster, end->job_id);
+    bool batch = end->step_id == STEP_BATCH;
+    struct job *j = batch ? job_led_by(ctld, n, end->job_id, end->run_id)
+                          : cluster_job(ctld->cluster, end->job_id);
     struct step *s;
     uint32_t id = end->job_id;
 
     if (!j || j->rec->db_id != end->run_id || !j->rec->alloc)
         return; /* of an earlier run */
     s = cluster_step(j, end->step_id);
-    if (s && end->step_id != STEP_BATCH) {
+    if (s && !batch) { /* it looks whether the step has this node: a job may have shrunk meanwhile */
         steps_ended(ctld, j, s, n->rec->node_id, end);
         return;
     }
-    if (end->step_id != STEP_BATCH)
+    if (!batch)
         return;
     if (end->has_launch_failed && end->launch_failed && !job_is_ended(j->rec)) {
         launchfail_report(ctld, j, end);
@@ -246,12 +268,12 @@ static void step_end(struct ctld *ctld, struct node *n, const Pst__StepEnd *end)
         lifecycle_node_clean(ctld, j, n->rec->node_id);
 }
 
-static void batch_launched(struct ctld *ctld, const Pst__RunningStep *run)
+static void batch_launched(struct ctld *ctld, const struct node *n, const Pst__RunningStep *run)
 {
-    struct job *j = cluster_job(ctld->cluster, run->job_id);
+    struct job *j = job_led_by(ctld, n, run->job_id, run->run_id);
     Pst__Transaction *tx;
 
-    if (!j || j->rec->db_id != run->run_id || !job_holds_resources(j->rec) ||
+    if (!j || !job_holds_resources(j->rec) ||
         (j->rec->has_batch_started && j->rec->batch_started))
         return;
     tx = tx_new(core_now());
@@ -303,19 +325,19 @@ void op_node_report(struct ctld *ctld, struct cmd *cmd)
     for (size_t i = 0; i < rep->n_launched; i++)
         async_launched(ctld, n, rep->launched[i]);
     for (size_t i = 0; i < rep->n_launched; i++)
-        batch_launched(ctld, rep->launched[i]);
+        batch_launched(ctld, n, rep->launched[i]);
     for (size_t i = 0; i < rep->n_ended; i++)
         step_end(ctld, n, rep->ended[i]);
     for (size_t i = 0; i < rep->n_clean; i++) {
-        struct job *j = cluster_job(ctld->cluster, rep->clean[i]->job_id);
+        struct job *j = job_on(ctld, n, rep->clean[i]->job_id, rep->clean[i]->run_id);
 
-        if (j && j->rec->db_id == rep->clean[i]->run_id)
+        if (j)
             lifecycle_node_clean(ctld, j, n->rec->node_id);
     }
     for (size_t i = 0; i < rep->n_script_told; i++) {
-        struct job *j = cluster_job(ctld->cluster, rep->script_told[i]->job_id);
+        struct job *j = job_led_by(ctld, n, rep->script_told[i]->job_id, rep->script_told[i]->run_id);
 
-        if (j && j->rec->db_id == rep->script_told[i]->run_id)
+        if (j)
             lifecycle_script_told(ctld, j);
     }
     for (size_t i = 0; i < rep->n_prolog_done; i++)
@@ -325,7 +347,8 @@ void op_node_report(struct ctld *ctld, struct cmd *cmd)
     if (rep->has_prolog_failed_job) {
         struct job *j = cluster_job(ctld->cluster, rep->prolog_failed_job);
 
-        if (j && job_holds_resources(j->rec) && !job_is_ended(j->rec))
+        if (j && j->rec->alloc && alloc_position(j->rec->alloc, n->rec->node_id) >= 0 &&
+            job_holds_resources(j->rec) && !job_is_ended(j->rec))
             launchfail_prolog(ctld, j);
     }
     if (rep->has_cpu_load_centi || rep->has_free_mem_mib) {
@@ -429,11 +452,10 @@ static void reconcile_stray(struct ctld *ctld, struct node *n, const Pst__Runnin
 /* conn speaks for n from now on. */
 static void link_set(struct ctld *ctld, struct node *n, struct conn *conn)
 {
-    struct node *other = idmap_get(&ctld->links, conn_id(conn));
-
-    if (other && other != n)
-        other->link = conn_unref(other->link); /* it has called itself by another name before */
     if (n->link && n->link != conn) {
+        if (strcmp(conn_peer(n->link)->addr, conn_peer(conn)->addr) != 0)
+            log_error("node %s: registers from %s, and takes the place of its connection from %s",
+                      n->rec->name, conn_peer(conn)->addr, conn_peer(n->link)->addr);
         (void)idmap_remove(&ctld->links, conn_id(n->link));
         conn_close(n->link); /* the node has dialled anew */
     }
@@ -452,12 +474,19 @@ void op_node_register(struct ctld *ctld, struct cmd *cmd)
     const Pst__NodeRegister *reg = PB_AS(node_register, cmd->msg);
     struct node *n = reg->node && reg->node->name ? cluster_node_named(ctld->cluster, reg->node->name)
                                                   : NULL;
+    const struct node *before = node_of(ctld, cmd);
     Pst__NodeRegisterReply reply = PST__NODE_REGISTER_REPLY__INIT;
     bool rebooted;
     uint64_t lsn;
 
     if (!n) {
         core_error(ctld, cmd, ESLURM_INVALID_NODE_NAME, NULL);
+        return;
+    }
+    if (before && before != n) { /* its name is what its reports count for */
+        log_error("node %s: its connection from %s calls itself %s, and is refused", before->rec->name,
+                  conn_peer(cmd->conn)->addr, n->rec->name);
+        core_error(ctld, cmd, ESLURM_INVALID_NODE_NAME, "this connection is another node's");
         return;
     }
     rebooted = n->rec->boot_id && reg->node->boot_id && strcmp(n->rec->boot_id, reg->node->boot_id) != 0;
@@ -478,7 +507,7 @@ void op_node_register(struct ctld *ctld, struct cmd *cmd)
     }
     for (size_t i = 0; i < reg->n_running; i++) {
         if (reg->running[i]->step_id == STEP_BATCH)
-            batch_launched(ctld, reg->running[i]);
+            batch_launched(ctld, n, reg->running[i]);
         reconcile_stray(ctld, n, reg->running[i]);
     }
     for (size_t i = 0; i < reg->n_ended; i++)

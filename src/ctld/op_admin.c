@@ -573,8 +573,12 @@ void op_token(struct ctld *ctld, struct cmd *cmd)
     char own[64], buf[4096];
     struct passwd pw, *found = NULL;
     Pst__TokenReply r = PST__TOKEN_REPLY__INIT;
-    bool admin = cmd_is_admin(ctld, cmd);
+    bool admin = core_is_admin(ctld, conn_peer(cmd->conn)->uid);
 
+    if (!admin && conf_option(ctld->conf, CONF_AUTH_ALT_PARAMETERS, "disable_token_creation", NULL, NULL)) {
+        core_error(ctld, cmd, ESLURM_DISABLED, "tokens are not made here (disable_token_creation)");
+        return;
+    }
     /* The uid's name was looked up by the kernel's word for it; a token is rare, so this may block. */
     if (getpwuid_r(conn_peer(cmd->conn)->uid, &pw, buf, sizeof(buf), &found) == 0 && found)
         (void)snprintf(own, sizeof(own), "%s", pw.pw_name);

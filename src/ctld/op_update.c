@@ -30,7 +30,9 @@
 enum when { PENDING_ONLY, NOT_ENDED, ALWAYS };
 
 /* Field numbers of JobRecord that need a word more than their rule. */
-enum { F_PARTITION = 12, F_RESERVATION = 17, F_REASON = 32, F_TIME_LIMIT = 99, F_TIME_UNLIMITED = 100, F_DEPENDENCY = 102, F_LEAST_NODES = 211 };
+enum { F_PARTITION = 12, F_ACCOUNT = 10, F_QOS = 11, F_RESERVATION = 17, F_REASON = 32, F_PRIORITY = 37, F_NICE = 38,
+       F_MEM_PER_NODE = 75, F_MEM_PER_CPU = 76, F_TIME_LIMIT = 99, F_TIME_UNLIMITED = 100, F_DEPENDENCY = 102,
+       F_WORK_DIR = 154, F_STD_ERR = 157, F_LEAST_NODES = 211, F_MCS_LABEL = 344 };
 
 /* A field that may be updated. */
 static const struct rule {
@@ -122,6 +124,9 @@ static int rule_check(const struct update *u, const struct job *j, uint32_t fiel
             continue;
         if (rules[i].admin && !admin)
             return ESLURM_ACCESS_DENIED;
+        /* Where a job writes, it writes as its owner: an operator or coordinator would have his rights. */
+        if (field >= F_WORK_DIR && field <= F_STD_ERR && !cmd_may_act_as(u->ctld, u->cmd, j->rec->uid))
+            return ESLURM_ACCESS_DENIED;
         if (rules[i].when == PENDING_ONLY && !job_is_pending(j->rec))
             return job_is_ended(j->rec) ? ESLURM_ALREADY_DONE : ESLURM_JOB_NOT_PENDING;
         if (rules[i].when == NOT_ENDED && job_is_ended(j->rec))
@@ -131,9 +136,33 @@ static int rule_check(const struct update *u, const struct job *j, uint32_t fiel
     return ESLURM_NOT_SUPPORTED;
 }
 
+/* Would the owner get by a cleared field what he may not set: an administrator's hold lifted, a better place
+ * in the queue, no account or QOS to be counted under, no limit of memory? */
+static bool clears_too_much(const struct update *u, const Pst__JobRecord *r, uint32_t field)
+{
+    const Pst__JobRecord *set = u->req->set;
+
+    switch (field) {
+    case F_PRIORITY:
+    case F_ACCOUNT:
+    case F_QOS:
+        return true;
+    case F_NICE:
+        return r->has_nice && r->nice > 0;
+    case F_MEM_PER_NODE:
+        return r->has_mem_per_node_mib && !(set && set->has_mem_per_cpu_mib);
+    case F_MEM_PER_CPU:
+        return r->has_mem_per_cpu_mib && !(set && set->has_mem_per_node_mib);
+    default:
+        return false;
+    }
+}
+
 /* Without a limit is unlimited, and not unlimited is limited: who may say the one may say the other. */
 static int clear_check(const struct update *u, const struct job *j, uint32_t field)
 {
+    if (clears_too_much(u, j->rec, field) && !policy_is_operator(u->ctld, u->cmd))
+        return ESLURM_ACCESS_DENIED;
     if (field == F_PARTITION)
         return ESLURM_INVALID_PARTITION_NAME;
     if (field == F_TIME_LIMIT)
@@ -267,6 +296,9 @@ static void note_asked(const struct update *u, Pst__Transaction *tx, const struc
 /* A job whose label is its account gets another with another account. */
 static bool label_changes(const struct update *u, const Pst__JobRecord *set)
 {
+    for (size_t i = 0; i < u->req->n_clear; i++)
+        if (u->req->clear[i] == F_MCS_LABEL)
+            return true; /* and gets the one that it would have without a word about it */
     return set->mcs_label || (set->account && conf_mcs(u->ctld->conf).kind == MCS_ACCOUNT);
 }
 
@@ -288,7 +320,7 @@ static void relabel(const struct update *u, Pst__Transaction *tx, const struct j
     if (label_changes(u, set) && relabelled(u, j->rec, set, &c) == 0) { /* checked before */
         (void)pb_set_str(&set->mcs_label, c->mcs_label); /* out of memory: as it was asked for */
         if (!c->mcs_label)
-            tx_clear(tx, 344);
+            tx_clear(tx, F_MCS_LABEL);
         SET(set, mcs_select, c->has_mcs_select && c->mcs_select);
     }
     if (c)
@@ -578,7 +610,8 @@ static int apply(struct update *u, struct job *j)
         return SLURM_ERROR;
     }
     for (size_t i = 0; i < u->req->n_clear; i++)
-        tx_clear(tx, u->req->clear[i]);
+        if (u->req->clear[i] != F_MCS_LABEL) /* relabel() knows whether it may be without */
+            tx_clear(tx, u->req->clear[i]);
     imply(u, tx, j, set);
     lsn = core_commit(u->ctld, tx);
     if (!lsn)
@@ -619,10 +652,11 @@ static int resize(struct update *u, struct job *j)
 
 static int check_and_apply(struct update *u, struct job *j)
 {
+    static const Pst__JobRecord nothing = PST__JOB_RECORD__INIT;
     int code = rules_check(u, j);
 
-    if (code == 0 && u->req->set)
-        code = values_check(u, j, u->req->set);
+    if (code == 0)
+        code = values_check(u, j, u->req->set ? u->req->set : &nothing);
     if (code == 0)
         code = still_feasible(u, j);
     return code ? code : apply(u, j);

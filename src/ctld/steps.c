@@ -406,7 +406,7 @@ void op_step_create(struct ctld *ctld, struct cmd *cmd)
         core_error(ctld, cmd, ESLURM_INVALID_JOB_ID, NULL);
         return;
     }
-    if (conn_peer(cmd->conn)->uid != j->rec->uid && !cmd_is_admin(ctld, cmd)) {
+    if (!cmd_may_act_as(ctld, cmd, j->rec->uid)) {
         core_error(ctld, cmd, ESLURM_ACCESS_DENIED, NULL);
         return;
     }
@@ -500,7 +500,7 @@ void op_het_step_create(struct ctld *ctld, struct cmd *cmd)
         core_error(ctld, cmd, ESLURM_INVALID_JOB_ID, NULL);
         return;
     }
-    if (conn_peer(cmd->conn)->uid != leader->rec->uid && !cmd_is_admin(ctld, cmd)) {
+    if (!cmd_may_act_as(ctld, cmd, leader->rec->uid)) {
         core_error(ctld, cmd, ESLURM_ACCESS_DENIED, NULL);
         return;
     }

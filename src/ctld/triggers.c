@@ -22,6 +22,7 @@
 #include "base/pbutil.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "ctld/policy.h"
 #include "ctld/programs.h"
 #include "model/kept.h"
 
@@ -222,9 +223,14 @@ static size_t sorted(const struct ctld *ctld, Pst__TriggerRecord ***ret)
 
 void op_trigger_get(struct ctld *ctld, struct cmd *cmd)
 {
+    const struct peer *peer = conn_peer(cmd->conn);
+    bool own = policy_hidden(ctld, peer->uid, cmd->caller) & PRIVATE_JOBS;
     Pst__TriggerSet set = PST__TRIGGER_SET__INIT;
+    size_t n = sorted(ctld, &set.items);
 
-    set.n_items = sorted(ctld, &set.items);
+    for (size_t i = 0; i < n; i++) /* they name jobs */
+        if (!own || set.items[i]->uid == peer->uid)
+            set.items[set.n_items++] = set.items[i];
     core_reply(ctld, cmd, ctld->applied_lsn, 0, &set.base);
     free(set.items);
 }

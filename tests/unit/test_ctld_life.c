@@ -454,11 +454,39 @@ static void test_one_connection_two_names(void **state)
                                       "{'node':{'name':'n1','cpus':8,'real_memory_mib':8000}}");
     uint32_t id;
 
-    assert_int_equal(node_call(n, OP_NODE_REGISTER, msg), 0);
+    assert_int_equal(node_call(n, OP_NODE_REGISTER, msg), ESLURM_INVALID_NODE_NAME);
     protobuf_c_message_free_unpacked(msg, NULL);
     id = submit(d, "{'job':{'min_nodes':1}}");
-    wait_job(d, id, "'batch_host':'n1'"); /* n0 is nobody's now */
+    wait_job(d, id, "'batch_host':'n0'"); /* it is still the one it was */
     node_free(n);
+}
+
+/* One node is broken into: it ends, cleans and fails the jobs of the others, whose runs it guesses. */
+static void test_reports_of_others_jobs(void **state)
+{
+    struct daemon *d = *state;
+    struct fake_node *n0 = node_up(d, "n0", "b1", NULL), *n1;
+    uint32_t id = submit(d, "{'job':{'req_nodes':'n0'}}");
+    uint64_t run = node_launched(n0, id);
+    ProtobufCMessage *msg;
+    char text[200];
+
+    n1 = node_up(d, "n1", "b1", NULL);
+    assert_int_equal(node_ended(n1, id, STEP_BATCH, run, 256, true), 0); /* taken, and worth nothing */
+    (void)snprintf(text, sizeof(text),
+                   "{'prolog_failed_job':%u,'script_told':[{'job_id':%u,'run_id':%llu}]}", id, id,
+                   (unsigned long long)run);
+    msg = from_json(&pst__node_report__descriptor, text);
+    assert_int_equal(node_call(n1, OP_NODE_REPORT, msg), 0);
+    protobuf_c_message_free_unpacked(msg, NULL);
+    assert_job(d, id, "'state':'JOB_RUNNING'");
+    assert_int_equal(node_ended(n0, id, STEP_BATCH, run, 0, false), 0);
+    assert_int_equal(node_clean(n1, id, run), 0);
+    assert_job(d, id, "'state':'JOB_COMPLETED','state_flags':1"); /* its own node still cleans up */
+    assert_int_equal(node_clean(n0, id, run), 0);
+    assert_job(d, id, "'state_flags':0");
+    node_free(n0);
+    node_free(n1);
 }
 
 /* What the hardware lacks drains the node, with the reason; when it is back, both go. */
@@ -739,6 +767,7 @@ int main(void)
         T(test_node_reboots),
         T(test_node_is_configured_away),
         T(test_one_connection_two_names),
+        T(test_reports_of_others_jobs),
         T(test_low_hardware),
         T(test_steps),
         T(test_step_waits_for_its_job),
