@@ -69,6 +69,26 @@ def messages():
         subprocess.run(["rm", "-rf", folder], check=False)
 
 
+@functools.cache
+def error_names():
+    """Number -> name of src/wire/errors.h, as "access-denied"."""
+    rows = re.findall(r"X\((\w+), (\d+),", (ROOT / "src/wire/errors.h").read_text())
+    return {int(number): re.sub("^(ESLURM|EPST|SLURM)_", "", name).lower().replace("_", "-") for name, number in rows}
+
+
+@functools.cache
+def access_rows():
+    """Operation -> {"slurmctld": role, ..., "ways": {...}, "frames": {...}} as access.def says."""
+    text = (ROOT / "src/wire/access.def").read_text()
+    symbols = dict(re.findall(r"X\((OP_\w+), \d+, \"([\w-]+)\"", (ROOT / "src/wire/ops.h").read_text()))
+    rows = {}
+    for row in re.findall(r"^ACCESS\((OP_\w+, .*)\)", text, re.M):
+        op, *roles, ways, frames = [word.strip() for word in row.split(",")]
+        rows[symbols[op]] = dict(zip(["slurmctld", "slurmdbd", "slurmd", "step", "command"], roles)) | {
+            "ways": {"LOCAL", "KEY", "TOKEN"} if ways == "ANY_WAY" else set(ways.split(" | ")), "frames": set(frames.split(" | "))}
+    return rows
+
+
 def frame(op, body=b"", flags=0, id=1, version=VERSION, deadline_ms=0, length=None, magic=b"PSTK"):
     """The bytes of a frame; op a name or a number, body a message or bytes."""
     op = operations()[op][0] if isinstance(op, str) else op
@@ -139,6 +159,18 @@ class Peer:
     @classmethod
     def tcp(cls, port, host="127.0.0.1", **kwargs):
         return cls(socket.create_connection((host, port)), **kwargs)
+
+    @classmethod
+    def tcp_key(cls, port, key_file, uid, **kwargs):
+        p = cls.tcp(port)
+        p.login_key(key_file, uid, **kwargs)
+        return p
+
+    @classmethod
+    def tcp_jwt(cls, port, token, **kwargs):
+        p = cls.tcp(port)
+        p.login_token(token, **kwargs)
+        return p
 
     def __enter__(self):
         return self
