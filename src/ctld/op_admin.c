@@ -474,9 +474,7 @@ static int part_tx(struct ctld *ctld, const Pst__PartUpdateRequest *req, Pst__Tr
     bool create = req->has_create && req->create, remove = req->has_remove && req->remove;
     Pst__PartitionRecord *set;
 
-    if (!req->name || !*req->name || (!create && !p))
-        return ESLURM_INVALID_PARTITION_NAME;
-    if (create && p)
+    if (!req->name || !*req->name || (create ? p || remove : !p))
         return ESLURM_INVALID_PARTITION_NAME;
     if (remove) {
         void *v;

@@ -120,6 +120,9 @@ static void test_partitions_refused(void **state)
                      ESLURM_INVALID_PARTITION_NAME);
     assert_int_equal(part_update(shared.client, "{'name':'nosuch','remove':true}"),
                      ESLURM_INVALID_PARTITION_NAME);
+    /* Made and removed at once: its removal would stand in the log and apply nowhere. */
+    assert_int_equal(part_update(shared.client, "{'name':'both','create':true,'remove':true}"),
+                     ESLURM_INVALID_PARTITION_NAME);
     assert_int_equal(part_update(shared.client, "{'name':'main','create':true}"),
                      ESLURM_INVALID_PARTITION_NAME);
     assert_int_equal(part_update(shared.client, "{'name':'main','set':{'nodes':'nosuch'}}"),
