@@ -12,11 +12,12 @@
 
 uint64_t gres_gpus(const struct pick *p, const struct fit *f)
 {
-    const struct shape_gres *g = &p->k->gres[p->gpu];
+    const struct shape_gres *g;
 
-    return p->gpu == UINT32_MAX ? 0
-           : g->per_job         ? f->gres[p->gpu]
-                                : g->per_node + g->per_task * f->tasks;
+    if (p->gpu == UINT32_MAX)
+        return 0;
+    g = &p->k->gres[p->gpu];
+    return g->per_job ? f->gres[p->gpu] : g->per_node + g->per_task * f->tasks;
 }
 
 static bool is_near(const struct node *n, const struct gres_row *row, uint32_t device, const uint64_t *cpus)
