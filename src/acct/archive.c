@@ -213,10 +213,12 @@ static int purge_some(struct work *w, int64_t after, int64_t last, int64_t step_
     return sql_exec(w->db, text);
 }
 
-/* Whole hours ago; 0: never. */
+/* Whole hours ago; 0: never, as nothing is older than time itself. */
 static int64_t cut_of(const struct work *w, uint64_t hours)
 {
-    return hours ? (w->now_us / HOUR_US - (int64_t)hours) * HOUR_US : 0;
+    uint64_t now_h = (uint64_t)(w->now_us / HOUR_US);
+
+    return hours && hours < now_h ? (int64_t)(now_h - hours) * HOUR_US : 0;
 }
 
 static int purge_jobs(struct work *w)
