@@ -1,7 +1,7 @@
 # Penstock.  A thin face over meson and ninja; `make help` lists the goals.
 #
 # Variables: SANITIZE=address,undefined or thread   PREFIX=/usr/local   DESTDIR=   JOBS=   CC=
-#            DURATION=60 (seconds a fuzz target)    KILLS=100 (chaos)   ARGS= (for penstock demo)
+#            DURATION=60 (seconds a fuzz target)    TARGETS="ctld dbd" (of fuzz; all without it)    KILLS=100 (chaos)   ARGS= (for penstock demo)
 
 SHELL = /bin/bash
 .SHELLFLAGS = -euo pipefail -c
@@ -13,6 +13,7 @@ SANITIZE ?=
 PREFIX ?= /usr/local
 DESTDIR ?=
 DURATION ?= 60
+TARGETS ?=
 KILLS ?= 100
 ARGS ?=
 JOBS ?=
@@ -87,7 +88,7 @@ bench: configure
 	tools/run-bench $(BUILD)
 	bench/run --build $(BUILD) $(ARGS)
 
-## fuzz: run each fuzz target for DURATION seconds, two at a time (clang)
+## fuzz: run each fuzz target, or those of TARGETS, for DURATION seconds, two at a time (clang)
 .PHONY: fuzz
 fuzz:
 	tools/bootstrap clang
@@ -97,8 +98,8 @@ fuzz:
 	else \
 	    meson setup --reconfigure $(FUZZ_BUILD) > /dev/null; \
 	fi
-	$(NINJA) -C $(FUZZ_BUILD) fuzz-targets
-	tools/run-fuzz $(FUZZ_BUILD) $(DURATION)
+	$(NINJA) -C $(FUZZ_BUILD) $(if $(TARGETS),$(TARGETS:%=tests/fuzz/fuzz_%),fuzz-targets)
+	tools/run-fuzz $(FUZZ_BUILD) $(DURATION) $(TARGETS)
 
 ## chaos: kill the controller KILLS times under load and count the jobs
 .PHONY: chaos
@@ -161,4 +162,4 @@ clean:
 help:
 	@echo 'Penstock: a workload manager with the interface of Slurm.  Goals of this Makefile:'
 	@sed -n 's/^## \([a-z-]*\): \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
-	@echo 'Variables: SANITIZE=address,undefined|thread PREFIX= DESTDIR= DURATION= KILLS= JOBS= CC='
+	@echo 'Variables: SANITIZE=address,undefined|thread PREFIX= DESTDIR= DURATION= TARGETS= KILLS= JOBS= CC='
