@@ -38,7 +38,7 @@ static int connect_local(uint16_t port, uid_t slurm_uid, int64_t deadline)
     _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_un sa;
     socklen_t len = wire_local_name(port, &sa);
-    int wait_ms = client_wait_ms(deadline);
+    int wait_ms = client_wait_ms(deadline) / 2; /* somebody else may hold the name and answer nobody: TCP is left */
     struct timeval tv = { .tv_sec = wait_ms / 1000, .tv_usec = wait_ms % 1000 * 1000 };
 
     if (fd < 0)
