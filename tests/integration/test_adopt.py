@@ -115,7 +115,7 @@ def test_not_asked(c, pam):
 def test_session_in_the_job(c, pam):
     job = submit(c)
     assert pam.login(c) == ([], SUCCESS, [f"SLURM_JOB_ID={job}"])
-    p = pam.session(c, "sh", "-c", "sleep 1000 & echo $!; wait")
+    p = pam.session(c, "sh", "-c", "sleep 1000 & echo $!; exec sleep 1000")  # a shell that waits may see its child end first
     assert p.stdout.readline() == f"env: SLURM_JOB_ID={job}\n"
     child = int(p.stdout.readline())
     assert p.poll() is None
