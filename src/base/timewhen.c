@@ -364,7 +364,7 @@ int time_when_parse(const char *text, int64_t now_us, bool future, int64_t *ret_
         if (p)
             p = skip_space(p);
     }
-    if (!p || !resolve(&w, future, &seconds))
+    if (!p || !resolve(&w, future, &seconds) || seconds > INT64_MAX / USEC_PER_SEC)
         return err_set(err, -EINVAL, "invalid time '%.64s'", text ? text : "");
     *ret_us = seconds * USEC_PER_SEC;
     return 0;

@@ -175,6 +175,7 @@ static const struct {
     { "now+", NULL, NULL },
     { "now+1month", NULL, NULL },
     { "now+9999999999", NULL, NULL },
+    { "now+999999999weeks", NULL, NULL }, /* seconds, but no microseconds */
     { "now-999999999weeks", NULL, NULL },
     { "uts", NULL, NULL },
     { "uts-1", NULL, NULL },
