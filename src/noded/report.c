@@ -322,7 +322,8 @@ static void flush(struct reporter *r)
         if (send_share(r, n, false) < 0)
             return; /* down, or out of memory: tried again with the next event */
         r->queue.n -= n;
-        memmove(r->queue.items, r->queue.items + n, r->queue.n * sizeof(*r->queue.items));
+        if (r->queue.n) /* a drain may come without events, before the first one */
+            memmove(r->queue.items, r->queue.items + n, r->queue.n * sizeof(*r->queue.items));
     }
     r->dirty = false;
 }
