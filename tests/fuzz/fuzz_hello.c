@@ -1,10 +1,11 @@
 /* fuzz_hello.c - bytes that reach a server before anybody has proved who he is
  *
  * A real server (wire/server.c, conn.c, server_hello.c, link.c), whose loop this thread turns
- * itself. The script opens connections, local ones and others, and feeds each with frames, or
- * bytes, in pieces; a Hello may be a good one.  What the hooks get must come from a connection that
- * was let in, or be one of the operations open to all; on_close comes once for each that was
- * opened. */
+ * itself. The script opens connections, local ones and others, from several addresses and users, and
+ * feeds each with frames, or bytes, in pieces; a Hello may be a good one.  It answers what comes, lets
+ * time pass and may set narrow limits.  What the hooks get must come from a connection that was let
+ * in, and be what access.def gives its peer; on_close comes once for each that was opened. */
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -12,6 +13,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/timefmt.h"
+#include "wire/access.h"
 #include "wire/auth.h"
 #include "wire/hello.h"
 #include "wire/seal.h"
@@ -26,7 +29,7 @@
 #define STEPS_MAX 64u
 #define INPUT_MAX 8192u
 #define PEERS 4u
-#define TURNS_MAX 64u
+#define STREAM_FRAMES 20u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*fn)(void *), void *arg);
@@ -34,6 +37,16 @@ int __wrap_pthread_join(pthread_t t, void **ret);
 int __real_pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*fn)(void *), void *arg);
 int __real_pthread_join(pthread_t t, void **ret);
 
+int64_t __wrap_now_mono_us(void);
+uid_t __wrap_geteuid(void);
+int __wrap_getpeername(int fd, struct sockaddr *sa, socklen_t *len);
+uid_t __real_geteuid(void);
+int __real_getpeername(int fd, struct sockaddr *sa, socklen_t *len);
+
+static struct script *script;
+static int64_t clock_us;
+static uid_t says_uid;        /* in a Hello; -1: the truth */
+static unsigned address;      /* of the next connection */
 static struct worker *worker; /* of the server that is being made: its thread is this one */
 static bool ours;
 
@@ -50,8 +63,30 @@ int __wrap_pthread_join(pthread_t t, void **ret)
 {
     if (!ours)
         return __real_pthread_join(t, ret);
-    while (uv_run(&worker->loop, UV_RUN_DEFAULT) != 0)
-        ;
+    while (uv_run(&worker->loop, UV_RUN_ONCE) != 0)
+        clock_us += USEC_PER_SEC / 10; /* a stop's end comes */
+    return 0;
+}
+
+int64_t __wrap_now_mono_us(void)
+{
+    return 1000 * USEC_PER_SEC + clock_us;
+}
+
+uid_t __wrap_geteuid(void)
+{
+    return says_uid == (uid_t)-1 ? __real_geteuid() : says_uid;
+}
+
+int __wrap_getpeername(int fd, struct sockaddr *sa, socklen_t *len)
+{
+    struct sockaddr_in in = { .sin_family = AF_INET };
+
+    if (!ours)
+        return __real_getpeername(fd, sa, len);
+    in.sin_addr.s_addr = htonl(0x0a000001u + address);
+    memcpy(sa, &in, sizeof(in));
+    *len = sizeof(in);
     return 0;
 }
 
@@ -61,20 +96,94 @@ int __wrap_pthread_join(pthread_t t, void **ret)
 static struct auth_keys *keys;
 static unsigned opened; /* connections whose requests came, not closed yet */
 
+struct answer {
+    unsigned op, left;
+    uint32_t id;
+};
+
+static bool answer_more(struct conn *c, void *arg)
+{
+    struct answer *a = arg;
+
+    (void)conn_reply(c, a->op, a->id, --a->left ? FRAME_MORE : 0, NULL);
+    return a->left;
+}
+
+static void run_later(struct conn *c, void *arg)
+{
+    (void)arg;
+    (void)conn_user_over(c);
+    (void)conn_out_bytes(c);
+}
+
+static void answer_frames(struct conn *c, const struct frame *frame)
+{
+    struct answer *a = malloc(sizeof(*a));
+
+    assert(a);
+    *a = (struct answer){ .op = frame->op, .id = frame->id, .left = STREAM_FRAMES };
+    conn_stream(c, answer_more, free, a);
+}
+
+static void answer_large(struct conn *c, const struct frame *frame)
+{
+    static char text[60000];
+    uint8_t *buf;
+    size_t len;
+
+    memset(text, 'x', sizeof(text) - 1);
+    if (frame_pack_error(frame->op, frame->id, 1, text, &buf, &len) == 0)
+        conn_stream_frame(c, buf, len);
+}
+
+static void answer(struct conn *c, const struct frame *frame)
+{
+    int fd;
+
+    switch (script_u8(script) & 7) {
+    case 0:
+        break; /* it waits */
+    case 1:
+        answer_frames(c, frame);
+        break;
+    case 2:
+        answer_large(c, frame);
+        break;
+    case 3:
+        conn_close(c);
+        break;
+    case 4:
+        conn_unseal(c);
+        if (conn_detach_fd(c, &fd) == 0)
+            (void)close(fd);
+        break;
+    case 5:
+        (void)conn_run(c, run_later, NULL);
+        /* fall through */
+    default:
+        (void)conn_error(c, frame->op, frame->id, 1, "no");
+        break;
+    }
+}
+
 static void on_request(void *ctx, struct conn *c, const struct frame *frame)
 {
     const struct server_config *config = ctx;
+    enum access_role role = access_role(ACCESS_SLURMD, frame->op);
     ProtobufCMessage *msg = NULL;
 
     assert(!(frame->flags & FRAME_REPLY) && wire_op_info(frame->op));
     assert(frame->len <= wire_op_info(frame->op)->max_request);
     assert(config->step_keys || conn_peer(c)->uid != (uid_t)-1);
+    assert(role != ACCESS_NONE && role != ACCESS_CONTROLLER && role != ACCESS_ANYBODY);
+    assert(conn_peer(c)->uid != (uid_t)-1 || role == ACCESS_CREDENTIAL);
+    assert(conn_peer(c)->uid == 0 || (role != ACCESS_ROOT && role != ACCESS_NODE));
     if (!conn_data(c))
         opened++;
     conn_set_data(c, c);
     if (frame_unpack_request(frame, &msg, NULL) == 0)
         protobuf_c_message_free_unpacked(msg, NULL);
-    (void)conn_error(c, frame->op, frame->id, 1, "no");
+    answer(c, frame);
 }
 
 static void on_reply(void *ctx, struct conn *c, const struct frame *frame)
@@ -277,7 +386,7 @@ static void hello(struct script *s, struct peer_end *p)
     uint8_t mac[AUTH_MAC_SIZE] = { 1 }, secret[AUTH_MAC_SIZE];
     Pst__SignedCredential cred = PST__SIGNED_CREDENTIAL__INIT;
     struct client_target target = {
-        .host = "localhost", .cluster = "test", .program = "srun", .service = "slurmd"
+        .host = "localhost", .cluster = "test", .program = "srun", .service = "slurmd", .name = "n1"
     };
     _cleanup_val_(strbuf_done) struct strbuf all = STRBUF_INIT;
     unsigned how = script_u8(s), method = methods[how & 3];
@@ -298,8 +407,8 @@ static void hello(struct script *s, struct peer_end *p)
         cred.mac = (ProtobufCBinaryData){ sizeof(mac), mac };
         target.credential = &cred;
         target.launch_key = (ProtobufCBinaryData){ sizeof(secret), secret };
-        target.name = "n1";
     }
+    says_uid = how & 32 ? how >> 6 : (uid_t)-1;
     if (hello_pack(&target, method, keys, p->nonce, WIRE_VERSION, &buf, &len, &sent, &err) == 0) {
         struct frame f;
 
@@ -316,9 +425,22 @@ static void hello(struct script *s, struct peer_end *p)
         turn();
         read_answer(p, &target, &sent);
     }
+    says_uid = (uid_t)-1;
     hello_sent_done(&sent);
     free(buf);
     free(token);
+}
+
+static void time_passes(struct script *s)
+{
+    static const int64_t spans_ms[] = { 100, 1500, 6000, 11000, 31000, 61000, 3700000, 1 };
+
+    clock_us += spans_ms[script_u8(s) & 7] * 1000;
+    link_batch_begin(&worker->ll);
+    for (struct conn *c = worker->conns; c; c = c->next)
+        conn_tick(c, now_mono_us());
+    link_batch_end(&worker->ll);
+    turn();
 }
 
 static void take_step(struct script *s, struct peer_end *peers)
@@ -328,6 +450,7 @@ static void take_step(struct script *s, struct peer_end *peers)
     const uint8_t *bytes;
     size_t len;
 
+    address = script_u8(s) & 1;
     if (p->fd < 0)
         dial(p, k >> 6 & 1);
     switch (k & 7) {
@@ -345,7 +468,10 @@ static void take_step(struct script *s, struct peer_end *peers)
         turn();
         break;
     case 5:
-        hang_up(p);
+        if (k & 8)
+            time_passes(s);
+        else
+            hang_up(p);
         turn();
         break;
     default:
@@ -366,6 +492,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .use_jwt = true,
         .hooks = { .on_request = on_request, .on_reply = on_reply, .on_close = on_close },
         .out_limit = 1u << 20,
+        .serves = ACCESS_AT(ACCESS_SLURMD),
         .ctx = &config,
     };
     struct peer_end peers[PEERS];
@@ -379,6 +506,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     set_up();
     config.step_keys = how & 1;
     config.keys = how & 2 ? NULL : keys;
+    if (how & 4) { /* narrow: each of them is met */
+        config.max_connections = 6;
+        config.max_waiting = 3;
+        config.max_waiting_each = config.max_user = 2;
+        config.user_bytes = 1u << 14;
+        config.all_bytes = 1u << 15;
+    }
+    script = &s;
+    clock_us = 0;
+    says_uid = (uid_t)-1;
     for (size_t i = 0; i < PEERS; i++)
         peers[i] = (struct peer_end){ .fd = -1 };
     ours = true;

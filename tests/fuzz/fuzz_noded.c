@@ -434,9 +434,10 @@ static void from_controller(struct run *run, unsigned op, uint32_t flags, const 
     assert(copy);
     memcpy(copy, strbuf_str(body), body->len);
     f.body = copy;
-    if (the_dialer.up && !(flags & FRAME_REPLY))
+    if (the_dialer.up && !(flags & FRAME_REPLY) &&
+        access_role(ACCESS_SLURMD, op) == ACCESS_CONTROLLER) /* as dialer.c asks */
         the_dialer.hooks.on_request(the_dialer.ctx, &f);
-    else if (the_dialer.up)
+    else if (the_dialer.up && flags & FRAME_REPLY)
         the_dialer.hooks.on_reply(the_dialer.ctx, script_u8(&now_running->play.script) & 15,
                                   flags & FRAME_ERROR ? -EREMOTEIO : 0, &f);
     free(copy);
