@@ -17,6 +17,7 @@
 #include "ctld/front.h"
 #include "ctld/programs.h"
 #include "ctld/snapshot.h"
+#include "journal/files.h"
 
 #include "memlog.h"
 #include "play.h"
@@ -102,12 +103,14 @@ static const char *const confs[] = {
      "PrologFlags=Alloc,Serial\nPriorityType=priority/basic\nMCSPlugin=mcs/user\n"),
 };
 
-static char dir[64], conf_file[96], key_file[96];
+static char dir[64], conf_file[96], key_file[96], log_dir[96], log_file[128];
 
 static void tidy_up(void)
 {
     (void)unlink(conf_file);
     (void)unlink(key_file);
+    (void)unlink(log_file);
+    (void)rmdir(log_dir);
     (void)rmdir(dir);
 }
 
@@ -135,6 +138,18 @@ static void write_conf(unsigned which)
     assert(fclose(f) == 0);
 }
 
+/* Watchers look into the folder for how far back the log goes: here, to its beginning. */
+static void make_log(void)
+{
+    int fd;
+
+    (void)snprintf(log_dir, sizeof(log_dir), "%s/" JOURNAL_SUBDIR, dir);
+    (void)snprintf(log_file, sizeof(log_file), "%s/%016x.log", log_dir, 1);
+    fd = mkdir(log_dir, 0700) == 0 ? open(log_file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
+    assert(fd >= 0);
+    (void)close(fd);
+}
+
 static void set_up(void)
 {
     struct err err = { .text = "" };
@@ -149,6 +164,7 @@ static void set_up(void)
     (void)snprintf(conf_file, sizeof(conf_file), "%s/slurm.conf", dir);
     (void)snprintf(key_file, sizeof(key_file), "%s/key", dir);
     (void)atexit(tidy_up);
+    make_log();
     r = auth_keys_create(key_file, &err);
     assert(r == 0);
     play_encode(samples, ARRAY_SIZE(samples));
