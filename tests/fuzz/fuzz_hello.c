@@ -257,9 +257,14 @@ static void read_challenge(struct peer_end *p)
     uint8_t buf[4096];
     ssize_t n = recv(p->fd, buf, sizeof(buf), MSG_DONTWAIT);
     Pst__Challenge *c;
+    struct frame f;
 
-    if (n < (ssize_t)FRAME_HEADER_SIZE)
+    if (n < (ssize_t)FRAME_HEADER_SIZE || frame_read_header(buf, &f) < 0)
         return;
+    if (f.op != OP_CHALLENGE) { /* turned away */
+        assert(f.flags & FRAME_ERROR);
+        return;
+    }
     c = pst__challenge__unpack(NULL, (size_t)n - FRAME_HEADER_SIZE, buf + FRAME_HEADER_SIZE);
     assert(c && c->nonce.len == AUTH_NONCE_SIZE);
     memcpy(p->nonce, c->nonce.data, AUTH_NONCE_SIZE);
