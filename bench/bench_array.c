@@ -1,8 +1,9 @@
-/* bench_array.c - half a million tasks in one record: submission, starts one by one, a cancelled range
+/* bench_array.c - half a million tasks in one record: submission, starts one by one, a cancelled
+ * range
  *
- * Works on the model alone: what a transaction costs to apply, and what it weighs in the log.  One JSON object
- * a line; `per_start_ratio` compares the starts of the last tenth with those of the first: 1 when nothing is
- * quadratic. */
+ * Works on the model alone: what a transaction costs to apply, and what it weighs in the log.
+ * One JSON object a line; `per_start_ratio` compares the starts of the last tenth with those of
+ * the first: 1 when nothing is quadratic. */
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,10 +100,11 @@ static int run(const char *name, const char *spec)
             t_first = now_mono_us() - t0;
     }
     t_last = now_mono_us() - t0;
-    printf("{\"bench\":\"array\",\"case\":\"%s\",\"submit_us\":%lld,\"bytes_held\":%zu,\"cancel_range_us\":%lld,"
-           "\"starts\":%u,\"ns_per_start\":%.0f,\"log_bytes_per_start\":%zu,\"per_start_ratio\":%.2f}\n",
-           name, (long long)t_submit, held, (long long)t_cancel, count, (double)t_last * 1000 / tenth,
-           log_bytes / count, (double)t_last / (double)(t_first ? t_first : 1));
+    printf(
+        "{\"bench\":\"array\",\"case\":\"%s\",\"submit_us\":%lld,\"bytes_held\":%zu,\"cancel_range_us\":%lld,"
+        "\"starts\":%u,\"ns_per_start\":%.0f,\"log_bytes_per_start\":%zu,\"per_start_ratio\":%.2f}\n",
+        name, (long long)t_submit, held, (long long)t_cancel, count, (double)t_last * 1000 / tenth,
+        log_bytes / count, (double)t_last / (double)(t_first ? t_first : 1));
     cluster_free(c);
     return 0;
 }

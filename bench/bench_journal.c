@@ -39,8 +39,8 @@ static void die(const char *what, int error)
     exit(1);
 }
 
-/* The limit: the same bytes, one write and one sync at a time, into preallocated space never used.
- */
+/* The limit: the same bytes, one write and one sync at a time, into preallocated space never
+ * used. */
 static void raw_round(const char *dir, unsigned batch, int64_t for_us, struct tally *t)
 {
     size_t n = (size_t)batch * STORED_BYTES;

@@ -64,7 +64,8 @@ static void wait_end(int ctl, pid_t pid)
     (void)waitpid(pid, NULL, 0);
 }
 
-static void run_step(const char *exe, const char *spool, const struct cgroup_tree *tree, uint32_t id)
+static void run_step(const char *exe, const char *spool, const struct cgroup_tree *tree,
+                     uint32_t id)
 {
     static const char script[] = "#!/bin/true\n";
     Pst__CgroupPlan plan = PST__CGROUP_PLAN__INIT;

@@ -123,8 +123,8 @@ static double heap_bytes(void)
     return (double)(m.uordblks + m.hblkhd); /* small blocks and mapped ones */
 }
 
-/* A full first pass, backfill behind it, the pass after one job ended, the pass after one job came.
- */
+/* A full first pass, backfill behind it, the pass after one job ended, the pass after one job
+ * came. */
 static void passes(uint32_t nodes, uint32_t jobs, uint32_t shapes)
 {
     double empty = heap_bytes(), bare, queued, t, put_ms;
@@ -267,10 +267,12 @@ static void planned(uint32_t nodes, uint32_t jobs, uint32_t shapes)
     sched_free(s);
 }
 
-/* Accounts with so many users each, below a root; users and their QOS have limits: a few jobs and CPUs at once. */
+/* Accounts with so many users each, below a root; users and their QOS have limits: a few jobs
+ * and CPUs at once. */
 static void put_limits(struct sched *s, uint32_t accounts, uint32_t users)
 {
-    const struct sched_tres_limit few = { .tres_id = 1, .count = 128 }, many = { .tres_id = 1, .count = 4096 };
+    const struct sched_tres_limit few = { .tres_id = 1, .count = 128 },
+                                  many = { .tres_id = 1, .count = 4096 };
     struct sched_limits none, account, user;
     struct sched_qos_limits qos = { .usage_factor = 1 };
 
@@ -295,8 +297,8 @@ static void put_limits(struct sched *s, uint32_t accounts, uint32_t users)
     sched_limit_enforce(s, true, false);
 }
 
-/* Nodes have room, but every user is at his limits: what a pass costs that finds so for each job, and what one does
- * after one change: a job that ends, or is put, a limit that grows. */
+/* Nodes have room, but every user is at his limits: what a pass costs that finds so for each
+ * job, and what one does after one change: a job that ends, or is put, a limit that grows. */
 static void limited(uint32_t nodes, uint32_t jobs, uint32_t users)
 {
     static const char *const parts[] = { "main" };
@@ -326,7 +328,8 @@ static void limited(uint32_t nodes, uint32_t jobs, uint32_t users)
         must(sched_job_put(s, &j), "job");
     }
     fill = timed(s, START_US, false);
-    put_job(s, jobs + 1, 1, 1, 10, 100); /* without limits: the whole queue is looked at again before it */
+    /* without limits: the whole queue is looked at again before it */
+    put_job(s, jobs + 1, 1, 1, 10, 100);
     full = timed(s, START_US + 1, false);
     bf = timed(s, START_US + 2, true);
     sched_job_remove(s, fill.first_started);
@@ -335,10 +338,12 @@ static void limited(uint32_t nodes, uint32_t jobs, uint32_t users)
     put = timed(s, START_US + 4, false);
     must(sched_limit_assoc_put(s, 1000, 2, "a0", &user), "limit");
     limit = timed(s, START_US + 5, false);
-    printf("{\"bench\":\"sched_limited\",\"nodes\":%u,\"jobs\":%u,\"users\":%u,\"first_ms\":%.2f,\"first_started\":%u,"
-           "\"pass_ms\":%.3f,\"backfill_ms\":%.2f,\"after_end_ms\":%.3f,\"after_end_started\":%u,\"after_put_ms\":%.3f,"
-           "\"after_limit_ms\":%.3f,\"after_limit_started\":%u}\n",
-           nodes, jobs, users, fill.ms, fill.started, full.ms, bf.ms, end.ms, end.started, put.ms, limit.ms, limit.started);
+    printf(
+        "{\"bench\":\"sched_limited\",\"nodes\":%u,\"jobs\":%u,\"users\":%u,\"first_ms\":%.2f,\"first_started\":%u,"
+        "\"pass_ms\":%.3f,\"backfill_ms\":%.2f,\"after_end_ms\":%.3f,\"after_end_started\":%u,\"after_put_ms\":%.3f,"
+        "\"after_limit_ms\":%.3f,\"after_limit_started\":%u}\n",
+        nodes, jobs, users, fill.ms, fill.started, full.ms, bf.ms, end.ms, end.started, put.ms,
+        limit.ms, limit.started);
     (void)fflush(stdout);
     sched_free(s);
 }

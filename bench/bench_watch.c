@@ -73,8 +73,7 @@ static double core_ms(const struct bench *b)
     return (double)ns / 1e6;
 }
 
-/* ---- watchers -----------------------------------------------------------------------------------
- */
+/* ---- watchers -------------------------------------------------------------------------------- */
 
 static uint64_t varint(const uint8_t **p, const uint8_t *end)
 {
@@ -166,8 +165,7 @@ static void pump(struct bench *b, int timeout_ms)
         read_watcher(ev[i].data.ptr);
 }
 
-/* ---- load ---------------------------------------------------------------------------------------
- */
+/* ---- load ------------------------------------------------------------------------------------ */
 
 static void submit_one(struct bench *b)
 {

@@ -30,7 +30,7 @@ static void die(const char *what)
     exit(1);
 }
 
-/* ---- the machine's limit ---- */
+/* ---- the machine's limit --------------------------------------------------------------------- */
 
 static void *echo_main(void *arg)
 {
@@ -74,7 +74,7 @@ static double raw_rate(void)
     return (double)n * 1e6 / (double)(end - start);
 }
 
-/* ---- the server ---- */
+/* ---- the server ------------------------------------------------------------------------------ */
 
 struct production {
     uint32_t id, left;

@@ -45,8 +45,7 @@ struct acct {
     char error[ERR_TEXT_MAX];
 };
 
-/* ---- meta ---------------------------------------------------------------------------------------
- */
+/* ---- meta ------------------------------------------------------------------------------------ */
 
 static void copy_name(char to[NAME_MAX_BYTES], const char *from)
 {
@@ -143,8 +142,7 @@ static int new_epoch(struct acct *a)
     return resv_close_all(s->db, a->meta.id, a->meta.fed_us);
 }
 
-/* ---- opening ------------------------------------------------------------------------------------
- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int take_source(struct acct *a, const char *cluster, const char *uuid)
 {
@@ -258,8 +256,7 @@ const char *acct_error(const struct acct *a)
     return a->error;
 }
 
-/* ---- batches ------------------------------------------------------------------------------------
- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 /* Remember why, and make cache and database what they were before the batch. */
 static int fail(struct acct *a, int r)
@@ -346,8 +343,7 @@ int acct_came_back(struct acct *a, int64_t gone_us, int64_t back_us)
     return r < 0 ? fail(a, r) : 0;
 }
 
-/* ---- jobs ---------------------------------------------------------------------------------------
- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 /* What every stored record fulfils: nothing volatile, and an end when it is over. */
 static void tidy(Pst__JobRecord *rec, int64_t time_us)
@@ -460,11 +456,15 @@ static int close_run(struct acct *a, struct entry *e, int64_t time_us)
 static int note_suspension(struct acct *a, int64_t run, bool begins, int64_t time_us)
 {
     struct sql_stmt **stmt = begins ? &a->save_suspend : &a->end_suspend;
-    int r = *stmt ? 0
-                  : sql_prepare(a->store.db,
-                                begins ? "REPLACE INTO suspensions VALUES(?,?,9223372036854775807)"
-                                       : "UPDATE suspensions SET end_us=? WHERE run=? AND end_us=9223372036854775807",
-                                stmt);
+    int r =
+        *stmt
+            ? 0
+            : sql_prepare(
+                  a->store.db,
+                  begins
+                      ? "REPLACE INTO suspensions VALUES(?,?,9223372036854775807)"
+                      : "UPDATE suspensions SET end_us=? WHERE run=? AND end_us=9223372036854775807",
+                  stmt);
 
     if (r < 0)
         return r;
@@ -529,8 +529,7 @@ static int job_purge(struct acct *a, uint32_t job_id, int64_t time_us)
     return 0;
 }
 
-/* ---- steps --------------------------------------------------------------------------------------
- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static int step_put(struct acct *a, const Pst__StepRecord *rec)
 {
@@ -589,8 +588,7 @@ static int step_patch(struct acct *a, const Pst__StepPatch *p)
     return 0;
 }
 
-/* ---- the cluster --------------------------------------------------------------------------------
- */
+/* ---- the cluster ----------------------------------------------------------------------------- */
 
 static int cluster_set(struct acct *a, const Pst__ClusterRecord *rec)
 {
@@ -609,8 +607,7 @@ static int cluster_set(struct acct *a, const Pst__ClusterRecord *rec)
     return r;
 }
 
-/* ---- transactions -------------------------------------------------------------------------------
- */
+/* ---- transactions ---------------------------------------------------------------------------- */
 
 static int apply_event(struct acct *a, const Pst__Event *ev, int64_t time_us)
 {

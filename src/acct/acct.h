@@ -1,7 +1,8 @@
 /* acct.h - the accounting store: job and step records in a database
  *
- * The database is a file of SQLite or on a MariaDB server; a location says which (sql.h).  Several clusters
- * may feed one store; each is a source with runs, a cursor and a lock-free place of its own.
+ * The database is a file of SQLite or on a MariaDB server; a location says which (sql.h).
+ * Several clusters may feed one store; each is a source with runs, a cursor and a lock-free
+ * place of its own.
  *
  * Fed with the journal's transactions in order; the cursor is written in the same database
  * transaction as the rows, so no record is lost or doubled whenever the process dies.  One thread
@@ -45,27 +46,30 @@ enum acct_keep {
     ACCT_KEEP_ALL = (1u << 7) - 1,
 };
 
-/* Open or make the store at a location for one cluster alone; tables are made and migrated by version.
- * cluster may be NULL: whose it is.  Errors: -EPROTONOSUPPORT made by a newer release, -EINVAL another
- * program's database, -EEXIST another cluster's, -EUCLEAN damaged, -EBUSY locked, -ENOSPC, -EIO,
- * -ECONNREFUSED, -EACCES ... */
+/* Open or make the store at a location for one cluster alone; tables are made and migrated by
+ * version. cluster may be NULL: whose it is.  Errors: -EPROTONOSUPPORT made by a newer release,
+ * -EINVAL another program's database, -EEXIST another cluster's, -EUCLEAN damaged, -EBUSY
+ * locked, -ENOSPC, -EIO, -ECONNREFUSED, -EACCES ... */
 int acct_open(const char *location, const char *cluster, struct acct **ret_acct, struct err *err);
-/* The same for one of many.  uuid (may be NULL) is the journal's: ClusterRecord.cluster_id.  When it is not
- * the one stored, the cluster began anew: the cursor is 0 again and the old runs stay. */
-int acct_open_source(const char *location, const char *cluster, const char *uuid, struct acct **ret_acct,
-                     struct err *err);
+/* The same for one of many.  uuid (may be NULL) is the journal's: ClusterRecord.cluster_id.
+ * When it is not the one stored, the cluster began anew: the cursor is 0 again and the old runs
+ * stay. */
+int acct_open_source(const char *location, const char *cluster, const char *uuid,
+                     struct acct **ret_acct, struct err *err);
 struct acct *acct_close(struct acct *a); /* always NULL; an open batch is undone */
 DEFINE_CLEANUP(struct acct *, acct_close)
-void acct_keep(struct acct *a, unsigned keep); /* from the next transaction on; first ACCT_KEEP_ALL */
+/* from the next transaction on; first ACCT_KEEP_ALL */
+void acct_keep(struct acct *a, unsigned keep);
 /* Would this blob of the transaction be stored? */
 bool acct_keeps_blob(const Pst__Transaction *tx, const Pst__Blob *blob, unsigned keep);
 uint64_t acct_cursor(const struct acct *a); /* lsn of the last transaction stored */
 int64_t acct_source(const struct acct *a);  /* number of the cluster in the store */
-/* Everything older than time_us has been applied (inside a batch); transactions say as much themselves. */
+/* Everything older than time_us has been applied (inside a batch); transactions say as much
+ * themselves. */
 void acct_fed(struct acct *a, int64_t time_us);
 
-/* The cluster's controller has come back after it was gone since gone_us (0: that is of no interest).  Outside of a
- * batch. */
+/* The cluster's controller has come back after it was gone since gone_us (0: that is of no
+ * interest).  Outside of a batch. */
 int acct_came_back(struct acct *a, int64_t gone_us, int64_t back_us);
 
 /* Apply one transaction (inside a batch).  Transactions at or below the cursor are skipped, and so
@@ -73,7 +77,8 @@ int acct_came_back(struct acct *a, int64_t gone_us, int64_t back_us);
  * batch is undone: go on with acct_begin at acct_cursor() + 1.  Errors as for acct_open. */
 int acct_begin(struct acct *a);
 int acct_apply(struct acct *a, uint64_t lsn, const Pst__Transaction *tx, struct err *err);
-int acct_commit(struct acct *a); /* batch and cursor become durable; -ESTALE: another has fed the source meanwhile */
+/* batch and cursor become durable; -ESTALE: another has fed the source meanwhile */
+int acct_commit(struct acct *a);
 const char *acct_error(const struct acct *a); /* why the last call failed; borrowed */
 
 /* Go on at lsn + 1 although the cursor is beyond it: the end of the journal was cut off by a

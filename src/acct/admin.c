@@ -14,8 +14,7 @@
 
 #include "base/pbutil.h"
 
-/* ---- records ------------------------------------------------------------------------------------
- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static void fail_memory(struct admin_run *run)
 {
@@ -123,8 +122,7 @@ DEFINE_PUT(resource, ResourceRecord, RESOURCE)
 DEFINE_PUT(cluster, AcctClusterRecord, CLUSTER)
 DEFINE_PUT(tres, TresRecord, TRES)
 
-/* ---- what an operation tells
- * ---------------------------------------------------------------------- */
+/* ---- what an operation tells ----------------------------------------------------------------- */
 
 void run_fail(struct admin_run *run, int code, const char *fmt, ...)
 {
@@ -206,8 +204,7 @@ void run_assoc(struct admin_run *run, struct assoc *a)
     more[res->n_assocs++] = copy;
 }
 
-/* ---- rights
- * --------------------------------------------------------------------------------------- */
+/* ---- rights ---------------------------------------------------------------------------------- */
 
 bool run_good_name(struct admin_run *run, const char *name)
 {
@@ -237,8 +234,9 @@ bool run_is_operator(const struct admin_run *run)
 
 bool run_may_account(struct admin_run *run, const char *cluster, const char *account)
 {
-    return run_is_operator(run) || (!(run->who->rules & ADMIN_NO_COORDINATORS) &&
-                                    am_is_coordinator(run->a->am, cluster, run->who->user, account));
+    return run_is_operator(run) ||
+           (!(run->who->rules & ADMIN_NO_COORDINATORS) &&
+            am_is_coordinator(run->a->am, cluster, run->who->user, account));
 }
 
 bool run_is_any_coordinator(struct admin_run *run)
@@ -267,8 +265,7 @@ void run_deny(struct admin_run *run)
     run_fail(run, ESLURM_ACCESS_DENIED, NULL);
 }
 
-/* ---- carrying out
- * ----------------------------------------------------------------------------------- */
+/* ---- carrying out ---------------------------------------------------------------------------- */
 
 static admin_op_fn *const ops[][4] = {
     [PST__ACCT_ENTITY__ACCT_ACCOUNT] = { NULL, account_add, account_modify, account_delete },
@@ -399,8 +396,7 @@ int admin_run(struct admin *a, const struct admin_who *who, const Pst__AcctAdmin
     return 0;
 }
 
-/* ---- what the store starts with
- * ---------------------------------------------------------------------- */
+/* ---- what the store starts with -------------------------------------------------------------- */
 
 static void put_plain_tres(struct admin_run *run)
 {
@@ -481,8 +477,7 @@ static void first_records(struct admin_run *run, void *arg)
     put_first_records(run);
 }
 
-/* ---- a controller registers
- * --------------------------------------------------------------------------- */
+/* ---- a controller registers ------------------------------------------------------------------ */
 
 struct registration {
     const Pst__AcctClusterRecord *cluster;
@@ -562,8 +557,7 @@ int admin_register(struct admin *a, const Pst__AcctClusterRecord *cluster,
     return run_own(a, now_us, register_cluster, &reg, err);
 }
 
-/* ---- making and ending
- * ----------------------------------------------------------------------------------- */
+/* ---- making and ending ----------------------------------------------------------------------- */
 
 /* Where new numbers begin: behind all that ever were. */
 static void find_numbers(struct admin *a)

@@ -25,9 +25,9 @@ struct assoc_mgr;
 
 /* Who asks. */
 struct admin_who {
-    const char *user;      /* login name, "" when unknown */
-    bool root;             /* root, SlurmUser: an administrator whatever the records say */
-    unsigned rules;        /* enum admin_rule */
+    const char *user; /* login name, "" when unknown */
+    bool root;        /* root, SlurmUser: an administrator whatever the records say */
+    unsigned rules;   /* enum admin_rule */
 };
 enum admin_rule {
     ADMIN_PRIVATE_ACCOUNTS = 1u << 0, /* what others may not see */
@@ -70,8 +70,8 @@ int admin_list(struct admin *a, const struct admin_who *who, const Pst__AcctList
                admin_row_fn *fn, void *ctx, struct err *err);
 
 /* The script or environment of a job (reply->data is the caller's), or a code of wire/errors.h. */
-int admin_blob(struct admin *a, const struct admin_who *who, uid_t uid, const Pst__AcctBlobRequest *req,
-               Pst__AcctBlobReply *reply, int *ret_code);
+int admin_blob(struct admin *a, const struct admin_who *who, uid_t uid,
+               const Pst__AcctBlobRequest *req, Pst__AcctBlobReply *reply, int *ret_code);
 
 /* The message that a listing of an entity gives; NULL: it cannot be listed. */
 const ProtobufCMessageDescriptor *admin_record_type(Pst__AcctEntity entity);

@@ -9,8 +9,7 @@
 
 #define YOUNG_US (86400 * USEC_PER_SEC)
 
-/* ---- accounts
- * ------------------------------------------------------------------------------------- */
+/* ---- accounts -------------------------------------------------------------------------------- */
 
 static void make_account(struct admin_run *run, const char *name, const Pst__AcctSet *set)
 {
@@ -292,8 +291,7 @@ void account_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst
         run_fail(run, SLURM_NO_CHANGE_IN_DATA, NULL);
 }
 
-/* ---- coordinators
- * ----------------------------------------------------------------------------------- */
+/* ---- coordinators ---------------------------------------------------------------------------- */
 
 static bool is_coordinator(const Pst__AccountRecord *a, const char *user)
 {

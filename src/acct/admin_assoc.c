@@ -95,8 +95,7 @@ uint32_t assoc_make(struct admin_run *run, const char *cluster, const struct ass
     return run_ok(run) ? id : 0;
 }
 
-/* ---- changing -----------------------------------------------------------------------------------
- */
+/* ---- changing -------------------------------------------------------------------------------- */
 
 /* May a coordinator set this?  Not more than what the account has. */
 static bool within_parent(struct admin_run *run, struct assoc *a, const Pst__AcctSet *set)
@@ -250,8 +249,7 @@ void assoc_modify(struct admin_run *run, const uint32_t *ids, size_t n, const Ps
     }
 }
 
-/* ---- removing
- * ------------------------------------------------------------------------------------- */
+/* ---- removing -------------------------------------------------------------------------------- */
 
 struct doomed {
     uint32_t *ids;

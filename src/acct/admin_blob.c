@@ -56,7 +56,8 @@ int admin_blob(struct admin *a, const struct admin_who *who, uid_t uid,
                 : !is_operator && job->uid != uid ? ESLURM_ACCESS_DENIED
                                                   : 0;
     if (r == 0 && *ret_code == 0) { /* it may name none, or what it names was not to be kept */
-        r = blobs_get(a->db, env ? BLOB_ENV : BLOB_SCRIPT, job, &reply->data.data, &reply->data.len);
+        r = blobs_get(a->db, env ? BLOB_ENV : BLOB_SCRIPT, job, &reply->data.data,
+                      &reply->data.len);
         reply->has_data = r == 0 && reply->data.data;
     }
     if (job)

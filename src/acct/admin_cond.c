@@ -59,8 +59,7 @@ size_t cond_clusters(struct admin_run *run, const Pst__AcctCond *where, const ch
     return n;
 }
 
-/* ---- order --------------------------------------------------------------------------------------
- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 struct place {
     const char *cluster;
@@ -103,8 +102,7 @@ void sort_assocs(struct assoc_mgr *am, uint32_t *ids, size_t n)
     free(places);
 }
 
-/* ---- associations
- * --------------------------------------------------------------------------------- */
+/* ---- associations ---------------------------------------------------------------------------- */
 
 struct ids {
     uint32_t *ids;

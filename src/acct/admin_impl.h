@@ -45,8 +45,7 @@ struct admin_run {
     size_t n_rows;
 };
 
-/* ---- admin.c: records ---------------------------------------------------------------------------
- */
+/* ---- admin.c: records ------------------------------------------------------------------------ */
 
 /* Apply and remember; rec is copied. */
 void run_put(struct admin_run *run, Pst__AcctChange *change);
@@ -63,8 +62,8 @@ void run_remove(struct admin_run *run, const Pst__AcctChange *put);
 /* A copy to change; NULL when memory is short (the run has failed then). */
 void *run_dup(struct admin_run *run, const void *rec);
 
-/* The operation failed: its code, and a sentence (NULL = the code's).  The whole request is undone.
- */
+/* The operation failed: its code, and a sentence (NULL = the code's).  The whole request is
+ * undone. */
 void run_fail(struct admin_run *run, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 bool run_ok(const struct admin_run *run); /* nothing failed yet */
@@ -74,8 +73,7 @@ bool run_good_name(struct admin_run *run, const char *name); /* else the operati
 void run_name(struct admin_run *run, const char *name);
 void run_assoc(struct admin_run *run, struct assoc *a); /* an association to tell of */
 
-/* ---- admin_text.c: the log of transactions
- * -------------------------------------------------------- */
+/* ---- admin_text.c: the log of transactions --------------------------------------------------- */
 
 /* "shares=50, max_jobs=2, grp_tres='1=8'": the fields present, but for those of the object's
  * identity. */
@@ -83,8 +81,7 @@ void text_fields(struct strbuf *sb, const ProtobufCMessage *msg);
 void run_txn(struct admin_run *run, const char *action, const char *cluster, const char *account,
              const char *user, const char *where, const char *info);
 
-/* ---- conditions
- * ----------------------------------------------------------------------------------- */
+/* ---- conditions ------------------------------------------------------------------------------ */
 
 /* Is word in the list, letter case aside; an empty list holds all. */
 bool cond_has(char *const *list, size_t n, const char *word);
@@ -101,12 +98,12 @@ typedef bool admin_match_fn(const Pst__AcctCond *where, const ProtobufCMessage *
 uint32_t *run_matching(struct admin_run *run, enum am_kind kind, admin_match_fn *matches,
                        const Pst__AcctCond *where, size_t *ret_n);
 /* Change each of them, for operators; the operation fails when that told no name. */
-typedef void admin_each_fn(struct admin_run *run, uint32_t id, const Pst__AcctCond *where, const Pst__AcctSet *set);
-void run_each(struct admin_run *run, enum am_kind kind, admin_match_fn *matches, admin_each_fn *change,
-              const Pst__AcctCond *where, const Pst__AcctSet *set);
+typedef void admin_each_fn(struct admin_run *run, uint32_t id, const Pst__AcctCond *where,
+                           const Pst__AcctSet *set);
+void run_each(struct admin_run *run, enum am_kind kind, admin_match_fn *matches,
+              admin_each_fn *change, const Pst__AcctCond *where, const Pst__AcctSet *set);
 
-/* ---- rights
- * --------------------------------------------------------------------------------------- */
+/* ---- rights ---------------------------------------------------------------------------------- */
 
 bool run_is_operator(const struct admin_run *run); /* or more */
 bool run_is_admin(const struct admin_run *run);
@@ -115,8 +112,7 @@ bool run_may_account(struct admin_run *run, const char *cluster, const char *acc
 bool run_is_any_coordinator(struct admin_run *run);
 void run_deny(struct admin_run *run);
 
-/* ---- admin_limits.c
- * ------------------------------------------------------------------------------- */
+/* ---- admin_limits.c -------------------------------------------------------------------------- */
 
 /* Set what src has; -1 clears. */
 int limits_set(Pst__Limits **dst, const Pst__Limits *src);
@@ -132,8 +128,7 @@ void assoc_set(struct admin_run *run, Pst__AssocRecord *rec, const Pst__AcctSet 
 /* Does the request set anything of associations? */
 bool set_has_assoc(const Pst__AcctSet *set);
 
-/* ---- the operations: one an entity and verb
- * --------------------------------------------------------- */
+/* ---- the operations: one an entity and verb -------------------------------------------------- */
 
 typedef void admin_op_fn(struct admin_run *run, const Pst__AcctCond *where,
                          const Pst__AcctSet *set);
@@ -160,8 +155,7 @@ void assoc_delete(struct admin_run *run, const uint32_t *ids, size_t n);
 void user_set_default(struct admin_run *run, const char *cluster, const char *user,
                       const char *account);
 
-/* ---- admin_rows.c: tables
- * ---------------------------------------------------------------------------- */
+/* ---- admin_rows.c: tables -------------------------------------------------------------------- */
 
 int rows_load(struct admin *a, struct err *err);
 int rows_save(struct admin_run *run);

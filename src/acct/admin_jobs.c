@@ -72,8 +72,7 @@ static int keep_row(struct admin_run *run, const struct found *f, int64_t reroll
     return 0;
 }
 
-/* ---- notes
- * ------------------------------------------------------------------------------------------ */
+/* ---- notes ----------------------------------------------------------------------------------- */
 
 static bool matches(const Pst__AcctCond *where, const Pst__JobRecord *j)
 {
@@ -182,8 +181,7 @@ void job_modify(struct admin_run *run, const Pst__AcctCond *where, const Pst__Ac
         run_fail(run, SLURM_NO_CHANGE_IN_DATA, NULL);
 }
 
-/* ---- runs that never ended
- * ------------------------------------------------------------------------------ */
+/* ---- runs that never ended ------------------------------------------------------------------- */
 
 void runaway_modify(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
 {

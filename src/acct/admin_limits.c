@@ -9,8 +9,7 @@
 #include "acct/admin_impl.h"
 #include "base/pbutil.h"
 
-/* ---- lists of ids -------------------------------------------------------------------------------
- */
+/* ---- lists of ids ---------------------------------------------------------------------------- */
 
 int id_list_add(uint32_t **ids, size_t *n, uint32_t id)
 {
@@ -41,8 +40,7 @@ void id_list_remove(uint32_t *ids, size_t *n, uint32_t id)
     *n = keep;
 }
 
-/* ---- lists of TRES ------------------------------------------------------------------------------
- */
+/* ---- lists of TRES --------------------------------------------------------------------------- */
 
 static void tres_remove(Pst__TresCount **list, size_t *n, size_t at)
 {
@@ -113,8 +111,7 @@ int tres_list_merge(Pst__TresCount ***list, size_t *n, Pst__TresCount *const *sr
     return r;
 }
 
-/* ---- limits -------------------------------------------------------------------------------------
- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 /* Fields of Limits are counts or lists of TRES, which their label tells. */
 static bool is_list(const ProtobufCFieldDescriptor *f)
@@ -237,8 +234,7 @@ bool limits_inherited_by(const Pst__AssocRecord *child, const Pst__AcctSet *set)
     return false;
 }
 
-/* ---- associations -------------------------------------------------------------------------------
- */
+/* ---- associations ---------------------------------------------------------------------------- */
 
 bool set_has_assoc(const Pst__AcctSet *set)
 {

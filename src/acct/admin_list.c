@@ -46,8 +46,7 @@ struct listing {
     void *ctx;
 };
 
-/* ---- associations
- * --------------------------------------------------------------------------------- */
+/* ---- associations ---------------------------------------------------------------------------- */
 
 static bool may_see_assoc(struct listing *l, struct assoc *a)
 {
@@ -101,8 +100,7 @@ static int list_assocs(struct listing *l)
     return r;
 }
 
-/* ---- the others
- * ------------------------------------------------------------------------------------- */
+/* ---- the others ------------------------------------------------------------------------------ */
 
 static bool wants_account(struct listing *l, const Pst__AccountRecord *a)
 {

@@ -7,8 +7,7 @@
 #include "base/pbutil.h"
 #include "base/timefmt.h"
 
-/* ---- clusters
- * --------------------------------------------------------------------------------------- */
+/* ---- clusters -------------------------------------------------------------------------------- */
 
 static void make_root(struct admin_run *run, const char *cluster, const Pst__AcctSet *set)
 {
@@ -165,8 +164,7 @@ void cluster_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst
         run_fail(run, SLURM_NO_CHANGE_IN_DATA, NULL);
 }
 
-/* ---- wckeys
- * ------------------------------------------------------------------------------------------- */
+/* ---- wckeys ---------------------------------------------------------------------------------- */
 
 static void set_default_wckey(struct admin_run *run, const char *cluster, const char *user,
                               const char *name)
@@ -315,8 +313,7 @@ void wckey_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst__
     run_each(run, AM_WCKEY, wckey_matches, delete_wckey, where, set);
 }
 
-/* ---- remote licences
- * ------------------------------------------------------------------------------------ */
+/* ---- remote licences ------------------------------------------------------------------------- */
 
 #define RESOURCE_ABSOLUTE 1u
 

@@ -161,8 +161,7 @@ void qos_modify(struct admin_run *run, const Pst__AcctCond *where, const Pst__Ac
     run_each(run, AM_QOS, qos_matches, modify_one, where, set);
 }
 
-/* ---- removing
- * ------------------------------------------------------------------------------------- */
+/* ---- removing -------------------------------------------------------------------------------- */
 
 static bool names_qos(const Pst__AssocRecord *a, uint32_t id)
 {

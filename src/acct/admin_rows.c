@@ -15,8 +15,7 @@
 
 #define KEY_MAX 1200
 
-/* ---- records
- * ---------------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 /* What a change is about: the same for a put and the removal of it. */
 static void key_of(const Pst__AcctChange *c, int *ret_kind, char key[KEY_MAX])
@@ -204,8 +203,7 @@ int rows_save(struct admin_run *run)
     return r;
 }
 
-/* ---- jobs under associations
- * ---------------------------------------------------------------------------- */
+/* ---- jobs under associations ----------------------------------------------------------------- */
 
 int rows_has_jobs(struct admin *a, const char *cluster, const char *account, const char *user)
 {
@@ -267,8 +265,7 @@ int rows_open_jobs(struct admin_run *run, const char *cluster, const char *accou
     return r;
 }
 
-/* ---- transactions
- * ----------------------------------------------------------------------------------------- */
+/* ---- transactions ---------------------------------------------------------------------------- */
 
 static bool any_of(char *const *want, size_t n, char **have, size_t n_have)
 {
@@ -317,8 +314,7 @@ int rows_list_txns(struct admin *a, const Pst__AcctCond *where, admin_row_fn *fn
     return r;
 }
 
-/* ---- events of nodes and clusters
- * ---------------------------------------------------------------------------- */
+/* ---- events of nodes and clusters ------------------------------------------------------------ */
 
 static bool wants_event(const Pst__AcctCond *w, const Pst__AcctEventRecord *e)
 {

@@ -9,8 +9,7 @@
 
 #define YOUNG_US (86400 * USEC_PER_SEC)
 
-/* ---- default accounts
- * ------------------------------------------------------------------------------- */
+/* ---- default accounts ------------------------------------------------------------------------ */
 
 static void set_is_default(struct admin_run *run, uint32_t id, bool is)
 {
@@ -45,8 +44,7 @@ void user_set_default(struct admin_run *run, const char *cluster, const char *us
         set_is_default(run, change[i], to[i]);
 }
 
-/* ---- adding
- * ----------------------------------------------------------------------------------------- */
+/* ---- adding ---------------------------------------------------------------------------------- */
 
 static bool add_user_record(struct admin_run *run, const char *name, const Pst__AcctSet *set)
 {
@@ -193,8 +191,7 @@ void user_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__Acct
         run_fail(run, SLURM_NO_CHANGE_IN_DATA, NULL);
 }
 
-/* ---- choosing
- * --------------------------------------------------------------------------------------- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 static bool default_account_matches(struct admin_run *run, const Pst__AcctCond *where,
                                     const char *name)
@@ -266,8 +263,7 @@ static uint32_t *user_assocs(struct admin_run *run, const Pst__AcctCond *where, 
     return n_names ? cond_assocs(run, &cond, ret_n) : NULL;
 }
 
-/* ---- changing
- * ----------------------------------------------------------------------------------------- */
+/* ---- changing -------------------------------------------------------------------------------- */
 
 static bool is_self(const struct admin_run *run, char **names, size_t n)
 {
@@ -471,8 +467,7 @@ void user_modify(struct admin_run *run, const Pst__AcctCond *where, const Pst__A
         run_fail(run, SLURM_NO_CHANGE_IN_DATA, NULL);
 }
 
-/* ---- removing
- * ------------------------------------------------------------------------------------------ */
+/* ---- removing -------------------------------------------------------------------------------- */
 
 static void dismiss(struct admin_run *run, const char *name)
 {

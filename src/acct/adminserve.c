@@ -88,8 +88,7 @@ static void request_free(struct request *q)
     free(q);
 }
 
-/* ---- deliveries ---------------------------------------------------------------------------------
- */
+/* ---- deliveries ------------------------------------------------------------------------------ */
 
 static int collect(void *ctx, const Pst__AcctChange *change)
 {
@@ -177,8 +176,7 @@ static int deliver(struct adminserve *s, struct request *q, uint8_t *answer, siz
     return 0;
 }
 
-/* ---- the store ----------------------------------------------------------------------------------
- */
+/* ---- the store ------------------------------------------------------------------------------- */
 
 static void close_store(struct adminserve *s)
 {
@@ -226,8 +224,7 @@ static int ensure_store(struct adminserve *s, struct err *err)
     return r;
 }
 
-/* ---- requests
- * ------------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static void user_of(const struct request *q, char *name, size_t size)
 {
@@ -348,7 +345,8 @@ static int run_blob(struct adminserve *s, struct request *q, const struct admin_
     uint8_t *buf;
     size_t len;
     int code = 0;
-    int r = admin_blob(s->admin, who, conn_peer(q->conn)->uid, (const Pst__AcctBlobRequest *)q->msg, &reply, &code);
+    int r = admin_blob(s->admin, who, conn_peer(q->conn)->uid, (const Pst__AcctBlobRequest *)q->msg,
+                       &reply, &code);
 
     if (r == 0 && code == 0)
         r = frame_pack(q->op, FRAME_REPLY, q->id, 0, &reply.base, &buf, &len);
@@ -435,7 +433,8 @@ static void serve(struct adminserve *s, struct request *q)
     int r;
 
     if (conn_user_over(q->conn)) { /* he does not read what he asked for */
-        (void)conn_error(q->conn, q->op, q->id, EPST_BUSY, "Answers to you that are not read are too large together");
+        (void)conn_error(q->conn, q->op, q->id, EPST_BUSY,
+                         "Answers to you that are not read are too large together");
         return;
     }
     user_of(q, name, sizeof(name));
@@ -460,8 +459,7 @@ static void serve(struct adminserve *s, struct request *q)
         close_store(s); /* opened again: memory and tables are the same then, whatever happened */
 }
 
-/* ---- the thread
- * ------------------------------------------------------------------------------------ */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 static struct request *take(struct adminserve *s)
 {

@@ -35,9 +35,9 @@ struct adminserve_config {
     const Pst__AcctClusterRecord *cluster;
     const char *const *tres;
     size_t n_tres;
-    uint64_t known_version; /* the changes behind this one are delivered first */
-    unsigned rules; /* enum admin_rule */
-    struct rpc_stat *rpcs; /* counted there by operation; NULL: not */
+    uint64_t known_version;                /* the changes behind this one are delivered first */
+    unsigned rules;                        /* enum admin_rule */
+    struct rpc_stat *rpcs;                 /* counted there by operation; NULL: not */
     bool (*is_root)(void *ctx, uid_t uid); /* any thread */
     /* Takes d: the changes go where they take effect, and then the answer. Any thread.  NULL: they
      * go to those who follow (OP_ACCT_FOLLOW), and the answer at once. */
@@ -52,7 +52,8 @@ struct adminserve_config {
 int adminserve_start(const struct adminserve_config *config, struct adminserve **ret,
                      struct err *err);
 void adminserve_rule(struct adminserve *s, unsigned rules); /* other config.rules; any thread */
-/* OP_ACCT_ADMIN, OP_ACCT_LIST, OP_ACCT_BLOB or OP_ACCT_FOLLOW; msg is taken.  Never blocks. Any thread. */
+/* OP_ACCT_ADMIN, OP_ACCT_LIST, OP_ACCT_BLOB or OP_ACCT_FOLLOW; msg is taken.  Never blocks. Any
+ * thread. */
 void adminserve_request(struct adminserve *s, struct conn *conn, unsigned op, uint32_t id,
                         ProtobufCMessage *msg);
 /* A connection is gone: it follows no more.  Any thread. */

@@ -79,8 +79,7 @@ struct work {
     struct err *err;
 };
 
-/* ---- writing ------------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static int file_failed(struct work *w, const char *path)
 {
@@ -154,8 +153,7 @@ static int dump(struct work *w, size_t kind, const char *select, int64_t from_us
     return 0;
 }
 
-/* ---- jobs and steps -----------------------------------------------------------------------------
- */
+/* ---- jobs and steps -------------------------------------------------------------------------- */
 
 /* Runs behind `after` that ended before end_us, at most `limit`: the last one's number; 0: none. */
 static int last_run(struct work *w, int64_t after, int64_t end_us, int64_t *ret)
@@ -192,9 +190,10 @@ static int purge_some(struct work *w, int64_t after, int64_t last, int64_t step_
         r = dump(w, KIND_JOB, text, first_us, job_us);
     }
     if (r == 0 && w->what->suspends && job_us) {
-        (void)snprintf(text, sizeof(text),
-                       "SELECT s.* FROM jobs j JOIN suspensions s ON s.run=j.run WHERE %s AND j.end_us<%lld", range,
-                       (long long)job_us);
+        (void)snprintf(
+            text, sizeof(text),
+            "SELECT s.* FROM jobs j JOIN suspensions s ON s.run=j.run WHERE %s AND j.end_us<%lld",
+            range, (long long)job_us);
         r = dump(w, KIND_SUSPEND, text, first_us, job_us);
     }
     if (r < 0)
@@ -250,12 +249,11 @@ static int purge_jobs(struct work *w)
     return r;
 }
 
-/* ---- events and usage ---------------------------------------------------------------------------
- */
+/* ---- events and usage ------------------------------------------------------------------------ */
 
 /* Rows of a table before a time that a condition chooses: `column` in units of unit_us. */
-static int purge_where(struct work *w, size_t kind, bool archive, const char *column, int64_t cut_us,
-                       int64_t unit_us, const char *condition)
+static int purge_where(struct work *w, size_t kind, bool archive, const char *column,
+                       int64_t cut_us, int64_t unit_us, const char *condition)
 {
     char where[256], text[320];
     int64_t first = 0;
@@ -282,8 +280,8 @@ static int purge_where(struct work *w, size_t kind, bool archive, const char *co
     return r;
 }
 
-static int purge_table(struct work *w, size_t kind, bool archive, const char *column, int64_t cut_us,
-                       int64_t unit_us)
+static int purge_table(struct work *w, size_t kind, bool archive, const char *column,
+                       int64_t cut_us, int64_t unit_us)
 {
     char condition[64];
 
@@ -295,9 +293,11 @@ static int purge_suspends(struct work *w)
 {
     char condition[96];
 
-    (void)snprintf(condition, sizeof(condition), "run>=%lld AND run<%lld", (long long)ACCT_RUNS_OF(w->source->id),
+    (void)snprintf(condition, sizeof(condition), "run>=%lld AND run<%lld",
+                   (long long)ACCT_RUNS_OF(w->source->id),
                    (long long)ACCT_RUNS_OF(w->source->id + 1));
-    return purge_where(w, KIND_SUSPEND, w->what->suspends, "end_us", cut_of(w, w->what->suspend_h), 1, condition);
+    return purge_where(w, KIND_SUSPEND, w->what->suspends, "end_us", cut_of(w, w->what->suspend_h),
+                       1, condition);
 }
 
 /* Periods that are over, and the sums of their use. */
@@ -307,7 +307,8 @@ static int purge_resvs(struct work *w)
     char condition[96];
     int r;
 
-    (void)snprintf(condition, sizeof(condition), "source=%lld AND state=2", (long long)w->source->id);
+    (void)snprintf(condition, sizeof(condition), "source=%lld AND state=2",
+                   (long long)w->source->id);
     r = purge_where(w, KIND_RESV, w->what->resvs, "end_us", cut, 1, condition);
     return r < 0 ? r
                  : purge_table(w, KIND_RESV_USAGE, w->what->resvs, "start_s", cut, USEC_PER_SEC);
@@ -321,16 +322,21 @@ static int purge_txns(struct work *w)
     int r = sql_get(w->db, "SELECT max(id) FROM txns", 0, &last);
 
     (void)snprintf(condition, sizeof(condition), "id<%lld", (long long)last);
-    return r < 0 ? r : purge_where(w, KIND_TXN, w->what->txns, "time_us", cut_of(w, w->what->txn_h), 1, condition);
+    return r < 0 ? r
+                 : purge_where(w, KIND_TXN, w->what->txns, "time_us", cut_of(w, w->what->txn_h), 1,
+                               condition);
 }
 
 /* Scripts and environments belong to jobs of any source. */
 static int purge_blobs(struct work *w)
 {
     const struct archive_what *what = w->what;
-    int r = purge_where(w, KIND_SCRIPT, what->scripts, "used_us", cut_of(w, what->script_h), 1, "kind=0");
+    int r = purge_where(w, KIND_SCRIPT, what->scripts, "used_us", cut_of(w, what->script_h), 1,
+                        "kind=0");
 
-    return r < 0 ? r : purge_where(w, KIND_ENV, what->envs, "used_us", cut_of(w, what->env_h), 1, "kind=1");
+    return r < 0 ? r
+                 : purge_where(w, KIND_ENV, what->envs, "used_us", cut_of(w, what->env_h), 1,
+                               "kind=1");
 }
 
 static int purge_source(struct work *w)
@@ -409,8 +415,7 @@ int acct_archive(struct sql *db, const struct archive_what *what, int64_t now_us
     return r;
 }
 
-/* ---- loading ------------------------------------------------------------------------------------
- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static int not_an_archive(struct err *err, const char *path)
 {

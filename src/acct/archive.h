@@ -16,7 +16,8 @@
 struct archive_what {
     /* purge what is older than so many hours; 0 = keep it */
     uint64_t event_h, job_h, resv_h, step_h, suspend_h, txn_h, usage_h, script_h, env_h;
-    bool events, jobs, resvs, steps, suspends, txns, usage, scripts, envs; /* and write it to a file before */
+    /* and write it to a file before */
+    bool events, jobs, resvs, steps, suspends, txns, usage, scripts, envs;
     const char *dir;
     uint64_t limit; /* jobs purged in one transaction */
 };

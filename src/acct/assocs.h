@@ -1,5 +1,5 @@
-/* assocs.h - associations as their table has them, for those who do not keep the tree; acct/ only
- */
+/* assocs.h - associations as their table has them, for those who do not keep the tree; acct/
+ * only */
 #pragma once
 
 #include <stddef.h>

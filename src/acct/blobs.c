@@ -14,7 +14,7 @@
 
 #define TOUCH_US (600 * USEC_PER_SEC) /* so exact is the age of a row */
 
-/* ---- names -------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static bool name_digest(struct blob_key *key, const uint8_t *bytes, size_t len)
 {
@@ -59,7 +59,7 @@ static bool same_key(const struct blob_key *a, const struct blob_key *b)
     return a->kind == b->kind && strcmp(a->name, b->name) == 0;
 }
 
-/* ---- what is wanted ----------------------------------------------------------------------------- */
+/* ---- what is wanted -------------------------------------------------------------------------- */
 
 static bool wanted(const Pst__Transaction *tx, const struct blob_key *key, unsigned keep)
 {
@@ -69,7 +69,8 @@ static bool wanted(const Pst__Transaction *tx, const struct blob_key *key, unsig
         return false;
     for (size_t i = 0; i < tx->n_events; i++)
         if (tx->events[i]->body_case == PST__EVENT__BODY_JOB_PUT &&
-            job_names(tx->events[i]->job_put, (enum blob_kind)key->kind, &his) && same_key(&his, key))
+            job_names(tx->events[i]->job_put, (enum blob_kind)key->kind, &his) &&
+            same_key(&his, key))
             return true;
     return false;
 }
@@ -79,10 +80,11 @@ bool acct_keeps_blob(const Pst__Transaction *tx, const Pst__Blob *blob, unsigned
     struct blob_key script, env;
 
     return blob->data.len <= ACCT_BLOB_MAX && blob_names(blob, BLOB_SCRIPT, &script) &&
-           blob_names(blob, BLOB_ENV, &env) && (wanted(tx, &script, keep) || wanted(tx, &env, keep));
+           blob_names(blob, BLOB_ENV, &env) &&
+           (wanted(tx, &script, keep) || wanted(tx, &env, keep));
 }
 
-/* ---- rows --------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* Where a key is remembered: any of its bytes will do, of a digest and of a number. */
 static size_t place_of(const struct blob_key *key)
@@ -105,7 +107,9 @@ static void remember(struct blobs *b, const struct blob_key *key, int64_t time_u
 /* 1: there is a row, 0: there is none. */
 static int find_row(struct blobs *b, const struct blob_key *key)
 {
-    int r = b->find ? 0 : sql_prepare(b->db, "SELECT 1 FROM contents WHERE kind=? AND name=?", &b->find);
+    int r = b->find
+                ? 0
+                : sql_prepare(b->db, "SELECT 1 FROM contents WHERE kind=? AND name=?", &b->find);
 
     if (r < 0)
         return r;
@@ -126,7 +130,8 @@ static int touch(struct blobs *b, const struct blob_key *key, int64_t time_us)
     if (same_key(&b->seen[at].key, key) && time_us - b->seen[at].used_us < TOUCH_US)
         return 0;
     if (!b->touch)
-        r = sql_prepare(b->db, "UPDATE contents SET used_us=? WHERE kind=? AND name=? AND used_us<?",
+        r = sql_prepare(b->db,
+                        "UPDATE contents SET used_us=? WHERE kind=? AND name=? AND used_us<?",
                         &b->touch);
     if (r < 0)
         return r;
@@ -147,7 +152,9 @@ static int proves_name(const Pst__Blob *blob)
     if (!blob->has_digest)
         return 1;
     r = digest_of(blob->data.data, blob->data.len, &own);
-    return r < 0 ? r : digest_read(&named, blob->digest.data, blob->digest.len) && digest_equal(&own, &named);
+    return r < 0 ? r
+                 : digest_read(&named, blob->digest.data, blob->digest.len) &&
+                       digest_equal(&own, &named);
 }
 
 static const char *kind_text(const struct blob_key *key)
@@ -168,7 +175,8 @@ static int put(struct blobs *b, const struct blob_key *key, const Pst__Blob *blo
     }
     r = proves_name(blob);
     if (r == 0)
-        log_error("accounting: a %s is not stored, its name is not that of its bytes", kind_text(key));
+        log_error("accounting: a %s is not stored, its name is not that of its bytes",
+                  kind_text(key));
     if (r <= 0)
         return r;
     r = b->put ? 0 : sql_prepare(b->db, "REPLACE INTO contents VALUES(?,?,?,?)", &b->put);
@@ -182,9 +190,10 @@ static int put(struct blobs *b, const struct blob_key *key, const Pst__Blob *blo
     return sql_run(b->put);
 }
 
-/* ---- transactions ------------------------------------------------------------------------------- */
+/* ---- transactions ---------------------------------------------------------------------------- */
 
-static int apply_put(struct blobs *b, const Pst__Transaction *tx, const Pst__Blob *blob, unsigned keep)
+static int apply_put(struct blobs *b, const Pst__Transaction *tx, const Pst__Blob *blob,
+                     unsigned keep)
 {
     struct blob_key key;
     int r = 0;
@@ -229,7 +238,8 @@ void blobs_forget(struct blobs *b)
     memset(b->seen, 0, sizeof(b->seen));
 }
 
-int blobs_get(struct sql *db, enum blob_kind kind, const Pst__JobRecord *job, uint8_t **ret, size_t *ret_len)
+int blobs_get(struct sql *db, enum blob_kind kind, const Pst__JobRecord *job, uint8_t **ret,
+              size_t *ret_len)
 {
     _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
     struct blob_key key;

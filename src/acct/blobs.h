@@ -1,10 +1,11 @@
 /* blobs.h - scripts and environments of jobs in the store, each once; acct/ only
  * (docs/design/0002-identity.md)
  *
- * A row is named by the digest of its bytes, which the store works out itself: clusters share the rows, and
- * none may put something else under a name that another's jobs have.  A row of a log older than digests
- * is named by the 64-bit hash of that time, in decimal: no digest looks like one.  The first with such a
- * name keeps it.  A row is as old as the newest submission that named it. */
+ * A row is named by the digest of its bytes, which the store works out itself: clusters share
+ * the rows, and none may put something else under a name that another's jobs have.  A row of a
+ * log older than digests is named by the 64-bit hash of that time, in decimal: no digest looks
+ * like one.  The first with such a name keeps it.  A row is as old as the newest submission that
+ * named it. */
 #pragma once
 
 #include <stdint.h>
@@ -36,5 +37,7 @@ struct blobs {
  * them. */
 int blobs_apply(struct blobs *b, const Pst__Transaction *tx, unsigned keep);
 void blobs_forget(struct blobs *b); /* what was done since the last commit is undone */
-/* What the job names; data is the caller's to free, NULL: it names none, or the store has it not. */
-int blobs_get(struct sql *db, enum blob_kind kind, const Pst__JobRecord *job, uint8_t **ret, size_t *ret_len);
+/* What the job names; data is the caller's to free, NULL: it names none, or the store has it
+ * not. */
+int blobs_get(struct sql *db, enum blob_kind kind, const Pst__JobRecord *job, uint8_t **ret,
+              size_t *ret_len);

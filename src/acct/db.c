@@ -35,8 +35,8 @@
     " fed_us $INT NOT NULL,"           /* nothing older than this will come */                     \
     " rolled_us $INT NOT NULL)$TABLE;" /* usage is summed up to here */
 
-/* What was still there at a time and had begun by another: both times are in the index, so that rows of runs which
- * ended later but began too late are not read. */
+/* What was still there at a time and had begun by another: both times are in the index, so that
+ * rows of runs which ended later but began too late are not read. */
 #define INDEX_END "end_us, begun_us"
 #define INDEX_UID "uid, end_us, eligible_us, begun_us"
 
@@ -101,8 +101,7 @@ static const char *const mysql_steps[] = {
 static const struct acct_schema mysql_schema = { "jobs", ARRAY_SIZE(mysql_steps), mysql_steps };
 
 /* The other parts, in the order they are made. */
-static const struct acct_schema *const more_parts[] = { &acct_schema_usage,
-                                                       &acct_schema_admin };
+static const struct acct_schema *const more_parts[] = { &acct_schema_usage, &acct_schema_admin };
 
 int64_t acct_step_order(uint32_t step_id)
 {
@@ -127,8 +126,7 @@ static int open_failed(struct sql *db, int r, struct err *err)
                    r == -EIO || sql_engine(db) == SQL_MYSQL ? sql_error(db) : strerrordesc_np(-r));
 }
 
-/* ---- versions -----------------------------------------------------------------------------------
- */
+/* ---- versions -------------------------------------------------------------------------------- */
 
 static int save_version(struct sql *db, const char *part, int64_t version)
 {
@@ -203,8 +201,7 @@ static int migrate_part(struct sql *db, const struct acct_schema *part, struct e
     return r < 0 ? open_failed(db, r, err) : 0;
 }
 
-/* ---- engines ------------------------------------------------------------------------------------
- */
+/* ---- engines --------------------------------------------------------------------------------- */
 
 /* Is the file ours, and of a version we know?  A new one is made ours. */
 static int claim(struct sql *db, int64_t *ret_version, struct err *err)

@@ -29,8 +29,7 @@ static const char *const list_columns[FILTER_LISTS] = {
     [LIST_NODES] = "nodes",
 };
 
-/* ---- texts --------------------------------------------------------------------------------------
- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 static int compare_words(const void *a, const void *b)
 {
@@ -115,8 +114,7 @@ static int set_nodes(struct filter *f, struct err *err)
     return 0;
 }
 
-/* ---- numbers and times --------------------------------------------------------------------------
- */
+/* ---- numbers and times ----------------------------------------------------------------------- */
 
 static int compare_numbers(const void *a, const void *b)
 {
@@ -201,8 +199,7 @@ void filter_done(struct filter *f)
     *f = (struct filter){ 0 };
 }
 
-/* ---- the condition ------------------------------------------------------------------------------
- */
+/* ---- the condition --------------------------------------------------------------------------- */
 
 static bool wants_state(const Pst__AcctFilter *w, uint32_t state)
 {
@@ -299,8 +296,7 @@ void filter_bind(const struct filter *f, struct sql_stmt *stmt)
             sql_bind_text(stmt, at++, f->lists[i].words[k]);
 }
 
-/* ---- the rest -----------------------------------------------------------------------------------
- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static bool is_long(const struct filter *f, enum set set)
 {

@@ -129,8 +129,7 @@ static int load(struct nodes *n)
     return r;
 }
 
-/* ---- periods ------------------------------------------------------------------------------------
- */
+/* ---- periods --------------------------------------------------------------------------------- */
 
 /* As the events table has it. */
 static int64_t state_of(const Pst__NodeRecord *rec)
@@ -302,8 +301,7 @@ int nodes_apply(struct nodes *n, const Pst__Event *ev, int64_t time_us)
                : 0;
 }
 
-/* ---- the flush ----------------------------------------------------------------------------------
- */
+/* ---- the flush ------------------------------------------------------------------------------- */
 
 static int save_node(struct nodes *n, uint32_t id)
 {
@@ -409,8 +407,7 @@ int nodes_flush(struct nodes *n)
     return r;
 }
 
-/* ---- controllers --------------------------------------------------------------------------------
- */
+/* ---- controllers ----------------------------------------------------------------------------- */
 
 int nodes_note_gone(struct sql *db, const char *cluster, int64_t gone_us)
 {

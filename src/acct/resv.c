@@ -20,8 +20,7 @@
 #define HOUR 3600
 #define FLAG(x) (UINT64_C(1) << PST__RESV_FLAG__RESV_FLAG_##x)
 
-/* ---- feeding ------------------------------------------------------------------------------------
- */
+/* ---- feeding --------------------------------------------------------------------------------- */
 
 struct open_row {
     bool there;
@@ -157,8 +156,7 @@ int resv_close_all(struct sql *db, int64_t source, int64_t time_us)
     return sql_exec(db, text);
 }
 
-/* ---- who is charged -----------------------------------------------------------------------------
- */
+/* ---- who is charged -------------------------------------------------------------------------- */
 
 /* Is the word in a list that allows (one that denies begins with a minus)? */
 static bool allows(const char *list, const char *word)
@@ -195,8 +193,7 @@ int64_t resv_seconds(int64_t start_us, int64_t end_us, int64_t from_s, int64_t t
     return to > from ? to - from : 0;
 }
 
-/* ---- listing ------------------------------------------------------------------------------------
- */
+/* ---- listing --------------------------------------------------------------------------------- */
 
 struct row {
     int64_t source, start_us, end_us, rolled_us;

@@ -22,8 +22,7 @@
 #define SUM_VALUES 5u
 #define TRES_FIRST 1001 /* ids of what is not fixed */
 
-/* ---- TRES and who -------------------------------------------------------------------------------
- */
+/* ---- TRES and who ---------------------------------------------------------------------------- */
 
 static int load_tres(struct roll *w)
 {
@@ -147,8 +146,7 @@ int roll_who(struct roll *w, const Pst__JobRecord *rec, size_t *ret)
     return r;
 }
 
-/* ---- sums ---------------------------------------------------------------------------------------
- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 static uint64_t sum_key(unsigned hour, size_t who, unsigned tres)
 {
@@ -190,8 +188,7 @@ int roll_add(struct roll *w, unsigned hour, size_t who, unsigned tres, uint64_t 
     return 0;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static int drop_rows(struct roll *w, const char *table, unsigned unit, int64_t from, int64_t to)
 {
@@ -256,14 +253,15 @@ static int write_sums(struct roll *w)
     return r;
 }
 
-/* What was neither used nor away was idle, or down while there was no controller (TrackSlurmctldDown); what waited
- * while something was idle was planned; and
- * where more was used than there was, the excess is "over". */
+/* What was neither used nor away was idle, or down while there was no controller
+ * (TrackSlurmctldDown); what waited while something was idle was planned; and where more was
+ * used than there was, the excess is "over". */
 static void bind_fate(struct sql_stmt *stmt, const struct fate *f)
 {
     uint64_t used = f->alloc + f->down + f->pdown;
     uint64_t left = f->total > used ? f->total - used : 0;
-    uint64_t gone = f->gone > 0 ? MIN((uint64_t)f->gone, left) : 0, plan = MIN(f->plan, left - gone);
+    uint64_t gone = f->gone > 0 ? MIN((uint64_t)f->gone, left) : 0,
+             plan = MIN(f->plan, left - gone);
 
     sql_bind(stmt, 3, (int64_t)f->count);
     sql_bind(stmt, 4, (int64_t)f->alloc);
@@ -350,8 +348,7 @@ static int write_units(struct roll *w)
     return r;
 }
 
-/* ---- one source ---------------------------------------------------------------------------------
- */
+/* ---- one source ------------------------------------------------------------------------------ */
 
 static void roll_done(struct roll *w)
 {

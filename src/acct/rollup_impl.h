@@ -83,7 +83,7 @@ static inline bool cut_next(struct cut *c, unsigned *ret_hour, int64_t *ret_secs
     return true;
 }
 
-/* ---- rollup.c ---- */
+/* ---- rollup.c -------------------------------------------------------------------------------- */
 
 /* Index of a TRES, made when it is new; TRES_MAX: too many, which are left out. */
 int roll_tres(struct roll *w, const char *name, unsigned *ret);
@@ -91,11 +91,11 @@ int roll_tres(struct roll *w, const char *name, unsigned *ret);
 int roll_who(struct roll *w, const Pst__JobRecord *rec, size_t *ret);
 int roll_add(struct roll *w, unsigned hour, size_t who, unsigned tres, uint64_t secs);
 
-/* ---- rollup_rows.c: what the rows of nodes, runs and suspensions add ---- */
+/* ---- rollup_rows.c: what the rows of nodes, runs and suspensions add ------------------------- */
 
 int roll_rows(struct roll *w);
 
-/* ---- rollup_resv.c: reservations; loaded first, settled when all else is summed ---- */
+/* ---- rollup_resv.c: reservations; loaded first, settled when all else is summed -------------- */
 
 int roll_resv_load(struct roll *w);
 void roll_resv_done(struct roll *w);
@@ -105,6 +105,6 @@ void roll_resv_used(struct roll *w, uint32_t resv_id, const char *tres, int64_t 
 /* A node was away. */
 void roll_resv_away(struct roll *w, const char *node, const char *tres, int64_t start_s,
                     int64_t end_s, bool planned);
-/* What nobody used of a reservation is allocated time, charged to whom it is for, or planned down.
- */
+/* What nobody used of a reservation is allocated time, charged to whom it is for, or planned
+ * down. */
 int roll_resv_settle(struct roll *w);

@@ -30,8 +30,7 @@ struct roll_resv {
 
 #define MAINT (UINT64_C(1) << PST__RESV_FLAG__RESV_FLAG_MAINT)
 
-/* ---- loading ------------------------------------------------------------------------------------
- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static void done(struct roll_resv *v)
 {
@@ -100,8 +99,7 @@ int roll_resv_load(struct roll *w)
     return r;
 }
 
-/* ---- what others tell ---------------------------------------------------------------------------
- */
+/* ---- what others tell ------------------------------------------------------------------------ */
 
 static const struct tres_item *item_of(const struct roll_resv *v, const char *name)
 {
@@ -149,8 +147,7 @@ void roll_resv_away(struct roll *w, const char *node, const char *tres, int64_t 
                       planned ? offsetof(struct cell, pdown) : offsetof(struct cell, down), false);
 }
 
-/* ---- settling -----------------------------------------------------------------------------------
- */
+/* ---- settling -------------------------------------------------------------------------------- */
 
 struct charged {
     size_t *who;

@@ -17,8 +17,7 @@
 #define SIXTEEN "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?"
 #define RUNS_PARAMS SIXTEEN "," SIXTEEN "," SIXTEEN "," SIXTEEN
 
-/* ---- nodes --------------------------------------------------------------------------------------
- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 struct event {
     char *node, *tres; /* node empty: the cluster's */
@@ -117,8 +116,7 @@ static int add_events(struct roll *w)
     return r;
 }
 
-/* ---- runs ---------------------------------------------------------------------------------------
- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 /* What was allocated while there was no controller was not down. */
 static void take_off_gone(struct roll *w, unsigned tres, uint64_t count, int64_t start_s,
@@ -134,8 +132,8 @@ static void take_off_gone(struct roll *w, unsigned tres, uint64_t count, int64_t
     }
 }
 
-/* Seconds x count of a run's time, for whom, or as waiting (who SIZE_MAX); minus: of a suspension.
- */
+/* Seconds x count of a run's time, for whom, or as waiting (who SIZE_MAX); minus: of a
+ * suspension. */
 static int add_time(struct roll *w, const char *tres, int64_t start_s, int64_t end_s, size_t who,
                     bool minus)
 {

@@ -1,9 +1,10 @@
 /* rows.c - queries: selecting runs, and reading them some at a time
  *
- * Opening runs the condition and keeps the row ids in order; the records are read when their turn
- * comes, in read transactions that end with the chunk.  So a client that reads slowly
- * pins neither the write-ahead log nor more memory than 8 bytes a row.  A record goes out as the
- * bytes it was stored as, less what nobody is told: an AcctJob is put together without decoding anything.
+ * Opening runs the condition and keeps the row ids in order; the records are read when their
+ * turn comes, in read transactions that end with the chunk.  So a client that reads slowly pins
+ * neither the write-ahead log nor more memory than 8 bytes a row.  A record goes out as the
+ * bytes it was stored as, less what nobody is told: an AcctJob is put together without decoding
+ * anything.
  *
  * Records are read CHUNK runs at a time, since a server's answer costs a way there and back.  A
  * chunk with too much in it is read again run by run. */
@@ -51,8 +52,8 @@ struct acct_rows {
     size_t nsources;
     int64_t *runs;
     size_t n, next;
-    /* the chunk read: runs [next, chunk_end), pieces in the order of (run, step) of each statement
-     */
+    /* the chunk read: runs [next, chunk_end), pieces in the order of (run, step) of each
+     * statement */
     size_t chunk_end;
     struct piece *pieces;
     size_t npieces, pieces_cap;
@@ -63,8 +64,7 @@ struct acct_rows {
     size_t len, buf_cap;
 };
 
-/* ---- selecting ----------------------------------------------------------------------------------
- */
+/* ---- selecting ------------------------------------------------------------------------------- */
 
 static int grow(void *array, size_t n, size_t *cap, size_t size)
 {
@@ -301,8 +301,7 @@ int acct_rows_open(const char *path, const Pst__AcctFilter *filter, int64_t now_
     return 0;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int add_piece(struct acct_rows *rows, int64_t run, uint8_t tag, const void *data, size_t len)
 {

@@ -33,8 +33,7 @@ static void trace(const char *text)
         fn(text);
 }
 
-/* ---- locations ----------------------------------------------------------------------------------
- */
+/* ---- locations ------------------------------------------------------------------------------- */
 
 /* Parts follow each other behind colons; what would end one is a percent sign and its number. */
 static void add_part(struct strbuf *sb, const char *text)
@@ -152,8 +151,7 @@ void sql_set_cancel(struct sql *db, const atomic_bool *cancel)
     db->ops->set_cancel(db);
 }
 
-/* ---- text ---------------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 /* The engine's word for the dollar word at p; *ret_len is its length there. */
 static const char *word_of(const struct sql *db, const char *p, size_t *ret_len)
@@ -238,8 +236,7 @@ struct sql_stmt *sql_free(struct sql_stmt *stmt)
     return NULL;
 }
 
-/* ---- parameters ---------------------------------------------------------------------------------
- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 void sql_bind(struct sql_stmt *stmt, unsigned at, int64_t value)
 {
@@ -271,8 +268,7 @@ void sql_bind_null(struct sql_stmt *stmt, unsigned at)
     stmt->db->ops->bind_bytes(stmt, at, NULL, 0, true);
 }
 
-/* ---- running ------------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 int sql_step(struct sql_stmt *stmt)
 {
@@ -361,7 +357,8 @@ int sql_get(struct sql *db, const char *text, int64_t fallback, int64_t *ret)
     return 0;
 }
 
-int sql_collect(struct sql_stmt *stmt, size_t size, sql_read_fn *read, void *ret_items, size_t *ret_n)
+int sql_collect(struct sql_stmt *stmt, size_t size, sql_read_fn *read, void *ret_items,
+                size_t *ret_n)
 {
     char *items = NULL;
     size_t n = 0, cap = 0;
@@ -392,8 +389,7 @@ int sql_collect(struct sql_stmt *stmt, size_t size, sql_read_fn *read, void *ret
     return r;
 }
 
-/* ---- transactions -------------------------------------------------------------------------------
- */
+/* ---- transactions ---------------------------------------------------------------------------- */
 
 static int begin(struct sql *db, const char *how)
 {

@@ -67,7 +67,8 @@ const char *sql_error(const struct sql *db); /* of the last failure; borrowed */
  * server: between two rows).  NULL: never. */
 void sql_set_cancel(struct sql *db, const atomic_bool *cancel);
 
-/* Each statement is told before it runs, without its parameters; fn NULL: none.  fn may be called by any thread. */
+/* Each statement is told before it runs, without its parameters; fn NULL: none.  fn may be
+ * called by any thread. */
 typedef void sql_trace_fn(const char *text);
 void sql_set_trace(sql_trace_fn *fn);
 
@@ -91,21 +92,23 @@ int sql_step(struct sql_stmt *stmt);
 void sql_reset(struct sql_stmt *stmt); /* to give up before the last row */
 /* Run one that gives no rows, or whose rows do not matter. */
 int sql_run(struct sql_stmt *stmt);
-int64_t
-sql_changes(const struct sql_stmt *stmt); /* rows the last run inserted, found to update, or deleted */
+/* rows the last run inserted, found to update, or deleted */
+int64_t sql_changes(const struct sql_stmt *stmt);
 
-/* Columns of the present row, from 0; null is 0, 0.0 and NULL.  Valid until the next step or reset.
- */
+/* Columns of the present row, from 0; null is 0, 0.0 and NULL.  Valid until the next step or
+ * reset. */
 int64_t sql_int(struct sql_stmt *stmt, unsigned col);
 double sql_real(struct sql_stmt *stmt, unsigned col);
 const char *sql_text(struct sql_stmt *stmt, unsigned col);
 const void *sql_blob(struct sql_stmt *stmt, unsigned col, size_t *ret_len);
 bool sql_is_null(struct sql_stmt *stmt, unsigned col);
 
-/* All rows into an array: read() fills an element of so many bytes (zeroed) from the present row: 1 to
- * keep it, 0 to leave it out, or a negative errno.  The caller frees what came, after an error too. */
+/* All rows into an array: read() fills an element of so many bytes (zeroed) from the present
+ * row: 1 to keep it, 0 to leave it out, or a negative errno.  The caller frees what came, after
+ * an error too. */
 typedef int sql_read_fn(void *item, struct sql_stmt *stmt);
-int sql_collect(struct sql_stmt *stmt, size_t size, sql_read_fn *read, void *ret_items, size_t *ret_n);
+int sql_collect(struct sql_stmt *stmt, size_t size, sql_read_fn *read, void *ret_items,
+                size_t *ret_n);
 
 /* A transaction that will write.  None may be open. */
 int sql_begin(struct sql *db);

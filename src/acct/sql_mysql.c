@@ -26,19 +26,22 @@
     900u                 /* a server that is there but says nothing: long sums take their time */
 #define FIRST_BYTES 256u /* of a column whose length is not known */
 
-/* ---- the connector ------------------------------------------------------------------------------
- */
+/* ---- the connector --------------------------------------------------------------------------- */
 
 #define CALLS(X)                                                                                   \
     X(mysql_server_init)                                                                           \
-    X(mysql_init) X(mysql_options) X(mysql_real_connect) X(mysql_close) X(mysql_real_query)        \
-        X(mysql_errno) X(mysql_error) X(mysql_field_count) X(mysql_store_result)                   \
-            X(mysql_free_result) X(mysql_select_db) X(mysql_num_fields) X(mysql_fetch_fields)      \
-                X(mysql_stmt_init) X(mysql_stmt_prepare) X(mysql_stmt_bind_param)                  \
-                    X(mysql_stmt_execute) X(mysql_stmt_bind_result) X(mysql_stmt_result_metadata)  \
-                        X(mysql_stmt_fetch) X(mysql_stmt_fetch_column) X(mysql_stmt_free_result)   \
-                            X(mysql_stmt_close) X(mysql_stmt_errno) X(mysql_stmt_error)            \
-                                X(mysql_stmt_affected_rows) X(mysql_stmt_param_count)
+    X(mysql_init)                                                                                  \
+    X(mysql_options)                                                                               \
+    X(mysql_real_connect)                                                                          \
+    X(mysql_close)                                                                                 \
+    X(mysql_real_query)                                                                            \
+    X(mysql_errno) X(mysql_error) X(mysql_field_count) X(mysql_store_result) X(mysql_free_result)  \
+        X(mysql_select_db) X(mysql_num_fields) X(mysql_fetch_fields) X(mysql_stmt_init)            \
+            X(mysql_stmt_prepare) X(mysql_stmt_bind_param) X(mysql_stmt_execute)                   \
+                X(mysql_stmt_bind_result) X(mysql_stmt_result_metadata) X(mysql_stmt_fetch)        \
+                    X(mysql_stmt_fetch_column) X(mysql_stmt_free_result) X(mysql_stmt_close)       \
+                        X(mysql_stmt_errno) X(mysql_stmt_error) X(mysql_stmt_affected_rows)        \
+                            X(mysql_stmt_param_count)
 
 static struct {
 #define X(name) __typeof__(name) *name;
@@ -67,8 +70,7 @@ static void load(void)
         (void)snprintf(api.error, sizeof(api.error), "libmariadb.so.3 does not start");
 }
 
-/* ---- connections --------------------------------------------------------------------------------
- */
+/* ---- connections ----------------------------------------------------------------------------- */
 
 struct maria {
     struct sql base;
@@ -188,8 +190,7 @@ static void maria_set_cancel(struct sql *db)
     (void)db; /* sql_step() looks at it */
 }
 
-/* ---- statements ---------------------------------------------------------------------------------
- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 static struct maria_stmt *maria(struct sql_stmt *stmt)
 {
@@ -475,8 +476,7 @@ static const struct sql_ops ops = {
 };
 _Static_assert(SQL_KEY_MAX == 190, "as in the word");
 
-/* ---- opening ------------------------------------------------------------------------------------
- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int connect_to(struct maria *m, const struct sql_server *to, const char *host,
                       const char *database)

@@ -65,8 +65,7 @@ void store_done(struct store *s)
     s->db = sql_close(s->db);
 }
 
-/* ---- loading ------------------------------------------------------------------------------------
- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 /* What the indexed columns hold for this record. */
 static void index_columns(const Pst__JobRecord *rec, struct entry *e)
@@ -185,8 +184,7 @@ int store_step_any_run(struct store *s, uint32_t job_id, uint32_t step_id, struc
     return 0;
 }
 
-/* ---- saving -------------------------------------------------------------------------------------
- */
+/* ---- saving ---------------------------------------------------------------------------------- */
 
 static int encode(struct encoded *slot, const ProtobufCMessage *rec)
 {

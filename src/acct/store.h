@@ -39,8 +39,8 @@ struct store {
 
 int store_init(struct store *s, struct sql *db); /* db is taken */
 void store_done(struct store *s);
-/* The current run of a job, or a step, from the cache or the database; *ret_entry NULL = unknown.
- */
+/* The current run of a job, or a step, from the cache or the database; *ret_entry NULL =
+ * unknown. */
 int store_job(struct store *s, uint32_t job_id, struct entry **ret_entry);
 /* 1: the job has a run that is not over, as far as rows tell; 0: none. */
 int store_has_open_run(struct store *s, uint32_t job_id);

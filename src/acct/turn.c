@@ -57,8 +57,7 @@ struct turn *turn_free(struct turn *t)
     return NULL;
 }
 
-/* ---- a file -------------------------------------------------------------------------------------
- */
+/* ---- a file ---------------------------------------------------------------------------------- */
 
 static int open_file(struct turn *t, struct err *err)
 {
@@ -80,8 +79,7 @@ static int lock_file(const struct turn *t, enum lock lock, bool take)
     return take || l.l_type == F_UNLCK;
 }
 
-/* ---- a server -----------------------------------------------------------------------------------
- */
+/* ---- a server -------------------------------------------------------------------------------- */
 
 /* take: 1 when the lock is ours now; else 1 when nobody has it. */
 static int lock_server(struct turn *t, enum lock lock, bool take)
@@ -107,8 +105,7 @@ static int open_server(struct turn *t, struct err *err)
     return r < 0 ? r : sql_exec(t->db, "SET SESSION wait_timeout=" TEXT(TURN_SILENCE_S));
 }
 
-/* ---- both ---------------------------------------------------------------------------------------
- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 static int lock(struct turn *t, enum lock lock, bool take)
 {

@@ -39,8 +39,7 @@ struct ask {
     size_t cap, parents_cap;
 };
 
-/* ---- what is asked for --------------------------------------------------------------------------
- */
+/* ---- what is asked for ----------------------------------------------------------------------- */
 
 static bool in_words(char *const *words, size_t n, const char *word)
 {
@@ -97,8 +96,7 @@ static void add_sources(const struct ask *a, struct strbuf *sb)
     strbuf_add(sb, ")");
 }
 
-/* ---- time ---------------------------------------------------------------------------------------
- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static int64_t local_start(int64_t t, bool month)
 {
@@ -184,8 +182,7 @@ static int prepare(struct ask *a, const char *head, const char *select, const ch
     return r < 0 ? r : sql_prepare(a->db, whole, ret);
 }
 
-/* ---- answers ------------------------------------------------------------------------------------
- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 /* Room for one more element of a repeated field. */
 static int grow(void *list, size_t n, size_t *cap)
@@ -327,8 +324,7 @@ static int ask_who(struct ask *a)
     return r;
 }
 
-/* ---- the tree of accounts -----------------------------------------------------------------------
- */
+/* ---- the tree of accounts -------------------------------------------------------------------- */
 
 static int by_id(const void *a, const void *b)
 {
@@ -340,9 +336,8 @@ static int by_id(const void *a, const void *b)
 static int add_parent(struct ask *a, const struct assoc_row *of, const struct assoc_row *parent)
 {
     Pst__UsageReply *reply = a->reply;
-    Pst__UsageParent *p = grow(&reply->parents, reply->n_parents, &a->parents_cap) < 0
-                              ? NULL
-                              : malloc(sizeof(*p));
+    Pst__UsageParent *p =
+        grow(&reply->parents, reply->n_parents, &a->parents_cap) < 0 ? NULL : malloc(sizeof(*p));
 
     if (!p)
         return -ENOMEM;
@@ -367,15 +362,15 @@ static int ask_parents(struct ask *a)
         const struct assoc_row key = { .id = rows[i].parent };
         const struct assoc_row *parent = bsearch(&key, rows, n, sizeof(key), by_id);
 
-        if (!rows[i].user && parent && in_words(a->req->clusters, a->req->n_clusters, rows[i].cluster))
+        if (!rows[i].user && parent &&
+            in_words(a->req->clusters, a->req->n_clusters, rows[i].cluster))
             r = add_parent(a, &rows[i], parent);
     }
     assocs_free(rows, n);
     return r;
 }
 
-/* ---- sizes --------------------------------------------------------------------------------------
- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 struct sizes {
     struct ask *ask;
@@ -522,8 +517,7 @@ static int ask_sizes(struct ask *a, const char *location, const atomic_bool *can
     return r;
 }
 
-/* ---- asking -------------------------------------------------------------------------------------
- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 int acct_usage(struct sql *db, const char *location, const Pst__UsageRequest *req,
                const atomic_bool *cancel, Pst__UsageReply **ret_reply, struct err *err)

@@ -1,4 +1,5 @@
-/* usage_schema.c - tables of what was used and when nodes were away; filled by rollup.c, nodes.c and resv.c
+/* usage_schema.c - tables of what was used and when nodes were away; filled by rollup.c, nodes.c
+ * and resv.c
  *
  * Sums are kept by unit (0 hours, 1 days, 2 months of local time), by start, by who and by TRES.
  * "Who" is a row of usage_keys: account, user, wckey and QOS together, so that one table serves the
@@ -42,11 +43,11 @@ static const char *const steps[] = {
 
     "CREATE TABLE IF NOT EXISTS reservations("
     " source $INT NOT NULL, resv_id $INT NOT NULL,"
-    " start_us $INT NOT NULL,"  /* of a period */
+    " start_us $INT NOT NULL," /* of a period */
     " end_us $INT NOT NULL,"
-    " state $INT NOT NULL,"     /* enum resv_state */
+    " state $INT NOT NULL," /* enum resv_state */
     " name $TEXT NOT NULL,"
-    " record $BLOB NOT NULL,"   /* ReservationRecord */
+    " record $BLOB NOT NULL," /* ReservationRecord */
     " PRIMARY KEY(source, resv_id, start_us))$TABLE;"
     "CREATE TABLE IF NOT EXISTS usage_resv(" /* what jobs used of a period, by hours */
     " source $INT NOT NULL, start_s $INT NOT NULL, resv_id $INT NOT NULL, period_us $INT NOT NULL,"
@@ -59,7 +60,8 @@ static const char *const steps[] = {
     " used_us $INT NOT NULL," /* submitted last */
     " data $BLOB NOT NULL, PRIMARY KEY(kind, hash))$ROWS;",
 
-    /* The first line makes a step that died in its middle go through again: a server keeps what was done. */
+    /* The first line makes a step that died in its middle go through again: a server keeps what
+     * was done. */
     "CREATE TABLE IF NOT EXISTS blobs(kind $INT, hash $INT, used_us $INT, data $BLOB)$ROWS;"
     "CREATE TABLE IF NOT EXISTS contents("
     " kind $INT NOT NULL,"    /* enum blob_kind */

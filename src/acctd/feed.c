@@ -107,8 +107,7 @@ static struct source *get_source(struct feeds *f, const char *name, bool make)
     return s;
 }
 
-/* ---- controllers that are gone ------------------------------------------------------------------
- */
+/* ---- controllers that are gone --------------------------------------------------------------- */
 
 void feeds_conn_closed(struct feeds *f, struct conn *conn)
 {
@@ -146,8 +145,7 @@ static int note_back(struct serve_call *call, struct source *s, struct err *err)
     return r < 0 ? err_set(err, r, "accounting: %s", acct_error(s->acct)) : 0;
 }
 
-/* ---- requests -----------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static int check(struct serve_call *call, const char *cluster, struct err *err)
 {

@@ -13,7 +13,7 @@ void feeds_conn_closed(struct feeds *f, struct conn *conn);
 /* Begin an event, "slurmctld disconnect", for each controller that is gone; its registration ends
  * it. */
 int feeds_note_gone(struct feeds *f, struct sql *db, struct err *err);
-struct feeds *feeds_free(struct feeds *f);               /* always NULL; no call may be under way */
+struct feeds *feeds_free(struct feeds *f); /* always NULL; no call may be under way */
 
 serve_fn feed_register; /* OP_DBD_REGISTER */
 serve_fn feed_store;    /* OP_DBD_FEED */

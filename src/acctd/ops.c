@@ -1,5 +1,5 @@
-/* ops.c - the store's operations: one row each.  Who may ask is in wire/access.def.  Any thread; constant
- * data. */
+/* ops.c - the store's operations: one row each.  Who may ask is in wire/access.def.  Any thread;
+ * constant data. */
 #include "acctd/archive.h"
 #include "acctd/feed.h"
 #include "acctd/serve.h"

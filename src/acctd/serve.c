@@ -30,9 +30,11 @@
 #define THREADS_MAX 32u
 #define QUERIES_MAX 256u /* at a time; more are told to come again */
 #define QUERIES_USER 64u /* of those one user may have, ... */
-#define ACTIVE_USER 8u   /* ... and of them with rows of the store open; the others wait for these */
+/* ... and of them with rows of the store open; the others wait for these */
+#define ACTIVE_USER 8u
 #define QUERIES_KEPT 32u /* for administrators */
-#define SLOW_US (1800 * USEC_PER_SEC) /* a user's answer that is read for longer is given up: it holds the store */
+/* a user's answer that is read for longer is given up: it holds the store */
+#define SLOW_US (1800 * USEC_PER_SEC)
 #define FRAMES_AHEAD 4u
 #define FRAMES_TURN 16u                  /* then others that wait for a thread come first */
 #define ROLL_US (20 * USEC_PER_SEC)      /* usage is looked after so often */
@@ -73,7 +75,7 @@ struct serve {
     struct query *head, **tail; /* waiting */
     unsigned nqueries;          /* anywhere; each keeps the object alive */
     struct asker *askers;
-    bool released;              /* by its owner */
+    bool released; /* by its owner */
     atomic_bool stopping;
     char trouble[ERR_TEXT_MAX];
 };
@@ -110,8 +112,7 @@ struct piece {
     size_t len;
 };
 
-/* ---- life ---------------------------------------------------------------------------------------
- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void serve_destroy(struct serve *s)
 {
@@ -212,8 +213,7 @@ static void list_add(struct serve *s, struct query *q)
     pthread_cond_broadcast(&s->changed); /* not every thread takes every request */
 }
 
-/* ---- sending ------------------------------------------------------------------------------------
- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static bool piece_next(struct conn *c, void *arg)
 {
@@ -274,8 +274,7 @@ static void send_error(struct query *q, int code, const char *text)
         conn_close(q->conn); /* an answer that never comes is worse */
 }
 
-/* ---- operations ---------------------------------------------------------------------------------
- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 const char *serve_location(const struct serve_call *call)
 {
@@ -410,8 +409,7 @@ int serve_reply(struct serve_call *call, const ProtobufCMessage *msg, bool more)
     return r < 0 ? r : send_frame(q, buf, len);
 }
 
-/* ---- one request --------------------------------------------------------------------------------
- */
+/* ---- one request ----------------------------------------------------------------------------- */
 
 static bool must_wait(struct query *q)
 {
@@ -566,8 +564,7 @@ static void handle(struct worker *w, struct query *q)
     settle(q, r <= 0);
 }
 
-/* ---- the threads --------------------------------------------------------------------------------
- */
+/* ---- the threads ----------------------------------------------------------------------------- */
 
 /* The first request that this thread can serve; else *ret_until is when one gives up. */
 static struct query *take_ready(struct serve *s, bool writes, int64_t *ret_until)
@@ -626,8 +623,8 @@ static void note_roll(struct serve *s, uint64_t took_us)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Sum usage up as far as it is due, one piece at a time, so that requests come between; then purge.
- */
+/* Sum usage up as far as it is due, one piece at a time, so that requests come between; then
+ * purge. */
 static void look_after(struct worker *w)
 {
     struct err err = { .text = "" };
@@ -782,7 +779,8 @@ bool serve_has(unsigned op)
     return serve_op(op);
 }
 
-/* Who may ask for something is let in: with *ret_asker, which is NULL for administrators.  The lock is held. */
+/* Who may ask for something is let in: with *ret_asker, which is NULL for administrators.  The
+ * lock is held. */
 static bool take_place(struct serve *s, uid_t uid, struct asker **ret_asker)
 {
     bool admin = s->config.is_admin && s->config.is_admin(s->config.admin_ctx, uid);

@@ -29,8 +29,8 @@ struct sql;
 /* What may change while it runs. */
 struct serve_settings {
     bool no_rollup;
-    struct archive_what purge; /* at each hour; of its folder see dir */
-    bool no_archive;           /* OP_ARCHIVE is refused */
+    struct archive_what purge;        /* at each hour; of its folder see dir */
+    bool no_archive;                  /* OP_ARCHIVE is refused */
     bool private_jobs, private_usage; /* PrivateData: others see their own alone */
     bool track_down;                  /* TrackSlurmctldDown */
     uint32_t commit_delay_s;          /* CommitDelay: controllers gather records so long */
@@ -39,10 +39,10 @@ struct serve_settings {
 };
 
 struct serve_config {
-    const char *location; /* of the store */
-    const char *cluster;  /* the one there is; NULL: slurmdbd */
-    struct feeds *feeds;  /* slurmdbd: who brings records (feed.h) */
-    unsigned readers;     /* threads; 0 = 3 */
+    const char *location;                  /* of the store */
+    const char *cluster;                   /* the one there is; NULL: slurmdbd */
+    struct feeds *feeds;                   /* slurmdbd: who brings records (feed.h) */
+    unsigned readers;                      /* threads; 0 = 3 */
     const struct serve_settings *settings; /* copied; NULL: none */
     struct rpc_stat *rpcs;                 /* counted there by operation; NULL: not */
     /* How far the store is: questions wait for it.  hurry says how far one wants it; any thread.
@@ -61,14 +61,15 @@ int serve_new(const struct serve_config *config, struct serve **ret);
 bool serve_has(unsigned op);
 /* Answer a request, once the cursor is at lsn (0: now).  Never blocks. */
 void serve_request(struct serve *s, struct conn *conn, const struct frame *frame, uint64_t lsn);
-void serve_set(struct serve *s, const struct serve_settings *settings); /* from now on; any thread */
-void serve_stats(struct serve *s, Pst__DiagReply *reply, bool reset);   /* of the roll-up; any thread */
+/* from now on; any thread */
+void serve_set(struct serve *s, const struct serve_settings *settings);
+/* of the roll-up; any thread */
+void serve_stats(struct serve *s, Pst__DiagReply *reply, bool reset);
 void serve_advanced(struct serve *s, const char *trouble); /* the cursor moved, or why not */
 /* Ends the threads; what was handed to connections may be released later.  Always NULL. */
 struct serve *serve_free(struct serve *s);
 
-/* ---- for the operations
- * ---------------------------------------------------------------------------- */
+/* ---- for the operations ---------------------------------------------------------------------- */
 
 /* Runs on a thread of the store.  Answers with serve_reply() once or more; when it gives a negative
  * errno, err has a sentence and the peer is told (code: serve_code(), else by the errno). */

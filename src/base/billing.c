@@ -47,7 +47,8 @@ static bool take(const char *part, size_t len, char *name, double *ret_weight)
     return end == part + len;
 }
 
-double billing_exact(const char *weights, enum billing_sum how, billing_amount_fn *amount, void *ctx)
+double billing_exact(const char *weights, enum billing_sum how, billing_amount_fn *amount,
+                     void *ctx)
 {
     double sum = 0, most = 0;
 

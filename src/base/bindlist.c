@@ -61,7 +61,8 @@ static int parse_item(struct bindlist *l, const char *item, size_t len)
         if (parse_u64(count, 1, REPEAT_MAX, &times) < 0)
             return -EINVAL;
     }
-    if (n <= skip || strspn(item + skip, l->masks ? "0123456789abcdefABCDEF" : "0123456789") < n - skip)
+    if (n <= skip ||
+        strspn(item + skip, l->masks ? "0123456789abcdefABCDEF" : "0123456789") < n - skip)
         return -EINVAL;
     return add_items(l, item + skip, n - skip, times);
 }

@@ -1,4 +1,5 @@
-/* bindlist.h - the lists of --cpu-bind and --mem-bind: numbers or hexadecimal masks, an item for each task
+/* bindlist.h - the lists of --cpu-bind and --mem-bind: numbers or hexadecimal masks, an item for
+ * each task
  *
  * Items are parted by commas; ITEM*COUNT repeats one; a mask may begin with 0x.  Pure. */
 #pragma once
@@ -17,6 +18,6 @@ struct bindlist {
 /* Errors: -EINVAL, -E2BIG, -ENOMEM.  On failure nothing is kept. */
 int bindlist_parse(const char *text, bool masks, struct bindlist *ret);
 void bindlist_done(struct bindlist *l);
-/* Add what the item of a task stands for to mask, `each` bits for one of its bits; tasks beyond the list begin it
- * again.  -ERANGE: it is more than mask holds. */
+/* Add what the item of a task stands for to mask, `each` bits for one of its bits; tasks beyond
+ * the list begin it again.  -ERANGE: it is more than mask holds. */
 int bindlist_mask(const struct bindlist *l, size_t task, uint32_t each, struct bitmap *mask);

@@ -248,8 +248,8 @@ static const char *take_index(const char *p, uint32_t *ret)
     return p;
 }
 
-/* Walk the list; with `set`, set its bits.  Two passes keep a refused text from changing anything.
- */
+/* Walk the list; with `set`, set its bits.  Two passes keep a refused text from changing
+ * anything. */
 static int walk_list(struct bitmap *bm, const char *text, bool set, struct err *err)
 {
     for (const char *p = text; *p;) {

@@ -13,11 +13,11 @@ static const struct {
     enum cpubind_kind kind;
     size_t least; /* letters that an abbreviation needs; 0: in full */
 } words[] = {
-    { "none", CPUBIND_NONE, 1 },           { "threads", CPUBIND_THREADS, 1 },
-    { "cores", CPUBIND_CORES, 1 },         { "sockets", CPUBIND_SOCKETS, 1 },
-    { "ldoms", CPUBIND_LDOMS, 1 },         { "rank_ldom", CPUBIND_RANK_LDOM, 0 },
-    { "map_cpu:", CPUBIND_MAP_CPU, 0 },    { "mask_cpu:", CPUBIND_MASK_CPU, 0 },
-    { "map_ldom:", CPUBIND_MAP_LDOM, 0 },  { "mask_ldom:", CPUBIND_MASK_LDOM, 0 },
+    { "none", CPUBIND_NONE, 1 },          { "threads", CPUBIND_THREADS, 1 },
+    { "cores", CPUBIND_CORES, 1 },        { "sockets", CPUBIND_SOCKETS, 1 },
+    { "ldoms", CPUBIND_LDOMS, 1 },        { "rank_ldom", CPUBIND_RANK_LDOM, 0 },
+    { "map_cpu:", CPUBIND_MAP_CPU, 0 },   { "mask_cpu:", CPUBIND_MASK_CPU, 0 },
+    { "map_ldom:", CPUBIND_MAP_LDOM, 0 }, { "mask_ldom:", CPUBIND_MASK_LDOM, 0 },
 };
 
 const char *cpubind_word(enum cpubind_kind kind)
@@ -28,7 +28,7 @@ const char *cpubind_word(enum cpubind_kind kind)
     return "";
 }
 
-/* ---- text --------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 void cpubind_done(struct cpubind *b)
 {
@@ -66,7 +66,8 @@ static int parse_word(struct cpubind *b, const char *word, size_t len, const cha
             (len == full || (words[i].least && len >= words[i].least)))
             return b->kind = words[i].kind, 0;
     }
-    if (len == 8 && strncasecmp(word, "mask_cpu", len) == 0) /* what SLURM_CPU_BIND of a step without masks says */
+    /* what SLURM_CPU_BIND of a step without masks says */
+    if (len == 8 && strncasecmp(word, "mask_cpu", len) == 0)
         return 0;
     return -EINVAL;
 }
@@ -93,7 +94,7 @@ int cpubind_parse(const char *text, struct cpubind *ret, struct err *err)
     return err_set(err, r, "%s", r == -ENOMEM ? "out of memory" : "Invalid --cpu-bind argument");
 }
 
-/* ---- masks -------------------------------------------------------------------------------------- */
+/* ---- masks ----------------------------------------------------------------------------------- */
 
 enum order { ORDER_CYCLIC, ORDER_BLOCK, ORDER_FCYCLIC };
 
@@ -129,7 +130,8 @@ static uint32_t parts(const struct bitmap *set, uint32_t size)
 {
     uint32_t n = 0;
 
-    for (uint32_t i = bitmap_next(set, 0); i < set->nbits; i = bitmap_next(set, (i / size + 1) * size))
+    for (uint32_t i = bitmap_next(set, 0); i < set->nbits;
+         i = bitmap_next(set, (i / size + 1) * size))
         n++;
     return n;
 }
@@ -137,7 +139,8 @@ static uint32_t parts(const struct bitmap *set, uint32_t size)
 /* Add the whole part of `size` CPUs around each CPU of mask, as far as it is the step's. */
 static void widen(struct bitmap *mask, uint32_t size, const struct bitmap *within)
 {
-    for (uint32_t i = bitmap_next(mask, 0); i < mask->nbits; i = bitmap_next(mask, (i / size + 1) * size))
+    for (uint32_t i = bitmap_next(mask, 0); i < mask->nbits;
+         i = bitmap_next(mask, (i / size + 1) * size))
         bitmap_set_range(mask, i / size * size, MIN(size, mask->nbits - i / size * size));
     bitmap_and(mask, within);
 }
@@ -189,7 +192,8 @@ static void deal(struct work *w, struct bitmap *mask)
         w->socket = (w->socket + 1) % w->node->sockets;
 }
 
-/* A core that has served one task serves another only when all have: the rest of the core is put off. */
+/* A core that has served one task serves another only when all have: the rest of the core is put
+ * off. */
 static void put_off(struct work *w, const struct bitmap *mask, struct bitmap *later)
 {
     uint32_t t = w->node->threads;
@@ -216,11 +220,13 @@ static void by_cores(struct work *w, struct bitmap **masks, struct bitmap *later
     }
 }
 
-static int by_level(const struct cpubind_node *node, const struct cpubind_step *step, enum cpubind_kind kind,
-                    struct bitmap **masks)
+static int by_level(const struct cpubind_node *node, const struct cpubind_step *step,
+                    enum cpubind_kind kind, struct bitmap **masks)
 {
     _cleanup_(bitmap_free) struct bitmap *usable = NULL, *left = NULL, *later = NULL;
-    struct work w = { .node = node, .step = step, .order = order_of(step->distribution),
+    struct work w = { .node = node,
+                      .step = step,
+                      .order = order_of(step->distribution),
                       .per_socket = node->cores * node->threads };
     uint32_t size = kind == CPUBIND_SOCKETS ? w.per_socket
                     : kind == CPUBIND_CORES ? node->threads
@@ -248,7 +254,8 @@ static int by_level(const struct cpubind_node *node, const struct cpubind_step *
 }
 
 /* The level of which the step has as many as its tasks need. */
-static enum cpubind_kind level_that_fits(const struct cpubind_node *node, const struct cpubind_step *step)
+static enum cpubind_kind level_that_fits(const struct cpubind_node *node,
+                                         const struct cpubind_step *step)
 {
     uint64_t need = (uint64_t)step->n_tasks * step->cpus_per_task;
 
@@ -267,18 +274,20 @@ static int refuse(const struct cpubind_step *step, struct err *err)
 
     if (cpubind_hex(step->cpus, &text) < 0)
         return -ENOMEM;
-    return err_set(err, -EPERM, "CPU binding outside of job step allocation, allocated CPUs are: %s.", text);
+    return err_set(err, -EPERM,
+                   "CPU binding outside of job step allocation, allocated CPUs are: %s.", text);
 }
 
-static int by_list(const struct cpubind *b, const struct cpubind_node *node, const struct cpubind_step *step,
-                   struct bitmap **masks, struct err *err)
+static int by_list(const struct cpubind *b, const struct cpubind_node *node,
+                   const struct cpubind_step *step, struct bitmap **masks, struct err *err)
 {
     bool ldoms = b->kind == CPUBIND_MAP_LDOM || b->kind == CPUBIND_MASK_LDOM;
     uint32_t each = ldoms ? total(node) / MAX(node->n_ldoms, 1u) : 1;
 
     for (uint32_t i = 0; i < step->n_tasks; i++) {
         if (bindlist_mask(&b->list, i, each, masks[i]) < 0)
-            return ldoms ? err_set(err, -EPERM, "the node has %u locality domains", MAX(node->n_ldoms, 1u))
+            return ldoms ? err_set(err, -EPERM, "the node has %u locality domains",
+                                   MAX(node->n_ldoms, 1u))
                          : refuse(step, err);
         if (!bitmap_subset(masks[i], step->cpus))
             return refuse(step, err);
@@ -286,7 +295,8 @@ static int by_list(const struct cpubind *b, const struct cpubind_node *node, con
     return 0;
 }
 
-static int by_rank_ldom(const struct cpubind_node *node, const struct cpubind_step *step, struct bitmap **masks)
+static int by_rank_ldom(const struct cpubind_node *node, const struct cpubind_step *step,
+                        struct bitmap **masks)
 {
     uint32_t n = MAX(node->n_ldoms, 1u), each = total(node) / n;
 
@@ -306,8 +316,9 @@ static int fill(const struct cpubind *b, enum cpubind_kind kind, const struct cp
     bool whole = bitmap_count(step->cpus) == step->cpus->nbits;
 
     if (needs_whole_node(kind) && !whole)
-        return err_set(err, -EPERM, "Entire node must be allocated for %s%.*s", b->verbose ? "verbose," : "",
-                       (int)strcspn(cpubind_word(kind), ":"), cpubind_word(kind));
+        return err_set(err, -EPERM, "Entire node must be allocated for %s%.*s",
+                       b->verbose ? "verbose," : "", (int)strcspn(cpubind_word(kind), ":"),
+                       cpubind_word(kind));
     switch (kind) {
     case CPUBIND_THREADS:
     case CPUBIND_CORES:
@@ -333,8 +344,9 @@ static int fill(const struct cpubind *b, enum cpubind_kind kind, const struct cp
     return 0;
 }
 
-int cpubind_masks(const struct cpubind *b, const struct cpubind_node *node, const struct cpubind_step *step,
-                  struct bitmap **masks, enum cpubind_kind *ret_kind, struct err *err)
+int cpubind_masks(const struct cpubind *b, const struct cpubind_node *node,
+                  const struct cpubind_step *step, struct bitmap **masks,
+                  enum cpubind_kind *ret_kind, struct err *err)
 {
     enum cpubind_kind kind = b->kind;
     int r = bitmap_empty(step->cpus) || step->cpus->nbits != total(node) ? -EINVAL : 0;

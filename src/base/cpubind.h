@@ -1,11 +1,11 @@
 /* cpubind.h - which CPUs of a node each task of a step may use: --cpu-bind
  *
- * Pure.  CPUs are numbered as allocations number them: socket by socket, core by core, the threads of
- * a core next to each other.
+ * Pure.  CPUs are numbered as allocations number them: socket by socket, core by core, the
+ * threads of a core next to each other.
  *
  * Form of the text: words parted by commas, [quiet|verbose][,none|threads|cores|sockets|ldoms|
- * rank_ldom|map_cpu:LIST|mask_cpu:LIST|map_ldom:LIST|mask_ldom:LIST].  A list is everything behind its
- * colon; an item may be repeated as ITEM*COUNT; tasks beyond the list begin it again.
+ * rank_ldom|map_cpu:LIST|mask_cpu:LIST|map_ldom:LIST|mask_ldom:LIST].  A list is everything
+ * behind its colon; an item may be repeated as ITEM*COUNT; tasks beyond the list begin it again.
  *
  * Without a kind a step is bound to the level (sockets, else cores, else threads) of which it has
  * exactly as many as its tasks need, and to all its CPUs otherwise. */
@@ -52,16 +52,18 @@ struct cpubind_node {
 struct cpubind_step {
     const struct bitmap *cpus; /* the step's, of sockets * cores * threads bits */
     uint32_t n_tasks, cpus_per_task;
-    const char *distribution;  /* "block:cyclic:fcyclic"; NULL: cyclic over sockets */
-    bool one_thread;           /* only the first thread of each core: --hint=nomultithread */
-    enum cpubind_kind dflt;    /* when the text names no kind and no level fits; CPUBIND_AUTO = all CPUs */
+    const char *distribution; /* "block:cyclic:fcyclic"; NULL: cyclic over sockets */
+    bool one_thread;          /* only the first thread of each core: --hint=nomultithread */
+    /* when the text names no kind and no level fits; CPUBIND_AUTO = all CPUs */
+    enum cpubind_kind dflt;
 };
 
 /* masks[n_tasks] are the caller's to free; an empty one means: not bound.  *ret_kind is the kind in
  * force.  Errors: -EPERM a list names CPUs that the step does not have, or needs the whole node and
  * the step has a part; -EINVAL an item is no number; -ENOMEM. err has the sentence. */
-int cpubind_masks(const struct cpubind *b, const struct cpubind_node *node, const struct cpubind_step *step,
-                  struct bitmap **masks, enum cpubind_kind *ret_kind, struct err *err);
+int cpubind_masks(const struct cpubind *b, const struct cpubind_node *node,
+                  const struct cpubind_step *step, struct bitmap **masks,
+                  enum cpubind_kind *ret_kind, struct err *err);
 
 /* "0x00F0", as wide as the bitmap.  The caller frees.  -ENOMEM. */
 int cpubind_hex(const struct bitmap *mask, char **ret_text);

@@ -41,8 +41,7 @@ static const struct {
     { "@teatime", "0 16 * * *" },
 };
 
-/* ---- reading ------------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Of the word at p, as much as a message shows. */
 static int word_len(const char *p)
@@ -221,8 +220,7 @@ int cron_parse(const char *text, struct cron_times *ret, const char **ret_end, s
                    (int)MIN(len, (size_t)20), text);
 }
 
-/* ---- the next time ------------------------------------------------------------------------------
- */
+/* ---- the next time --------------------------------------------------------------------------- */
 
 static bool day_fits(const struct cron_times *t, const struct tm *tm)
 {

@@ -80,7 +80,8 @@ void daemonize_work_in(const char *log_file, const char *state_dir)
             (void)snprintf(work_dir, sizeof(work_dir), "/");
         return;
     }
-    (void)snprintf(folder, sizeof(folder), "%.*s", slash ? MAX((int)(slash - log_file), 1) : 0, slash ? log_file : "");
+    (void)snprintf(folder, sizeof(folder), "%.*s", slash ? MAX((int)(slash - log_file), 1) : 0,
+                   slash ? log_file : "");
     if ((folder[0] && enter(folder)) || (state_dir && enter(state_dir)))
         return;
     (void)snprintf(work_dir, sizeof(work_dir), "/");

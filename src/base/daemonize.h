@@ -7,17 +7,20 @@
 
 #include "base/err.h"
 
-/* Fork.  The parent waits and exits: 0 when the child calls daemonize_ready(), 1 when it ends first.
- * In the child *ret_ready_fd is what daemonize_ready() takes.  Errors: -EMFILE, -EAGAIN, -ENOMEM. */
+/* Fork.  The parent waits and exits: 0 when the child calls daemonize_ready(), 1 when it ends
+ * first. In the child *ret_ready_fd is what daemonize_ready() takes.  Errors: -EMFILE, -EAGAIN,
+ * -ENOMEM. */
 int daemonize_detach(int *ret_ready_fd, struct err *err);
-/* It serves: standard streams become /dev/null, and who started it goes on.  Closes ready_fd; -1, in
- * the foreground, changes nothing. */
+/* It serves: standard streams become /dev/null, and who started it goes on.  Closes ready_fd;
+ * -1, in the foreground, changes nothing. */
 void daemonize_ready(int ready_fd);
-/* All of that for a daemon whose doors are open: the service manager and who started it are told. */
+/* All of that for a daemon whose doors are open: the service manager and who started it are
+ * told. */
 void daemonize_serve(int ready_fd);
-/* Work in the folder of the log file, else in state_dir (both may be NULL), else in "/": programs of the site start there,
- * as Slurm's do.  A folder that everybody may write to, or that belongs to another user, is passed over: what he puts
- * there must not be found by root.  With a relative log file the daemon stays where it was started. */
+/* Work in the folder of the log file, else in state_dir (both may be NULL), else in "/":
+ * programs of the site start there, as Slurm's do.  A folder that everybody may write to, or
+ * that belongs to another user, is passed over: what he puts there must not be found by root.
+ * With a relative log file the daemon stays where it was started. */
 void daemonize_work_in(const char *log_file, const char *state_dir);
 /* Where that is. */
 const char *daemonize_work_dir(void);

@@ -153,8 +153,8 @@ struct host_parts hostlist_split(const char *name)
     return p;
 }
 
-/* Order of two names: prefix, number, width; a name without a number comes before those with one.
- */
+/* Order of two names: prefix, number, width; a name without a number comes before those with
+ * one. */
 static int compare_names(const char *a, const char *b)
 {
     struct host_parts pa = hostlist_split(a), pb = hostlist_split(b);

@@ -143,8 +143,8 @@ static void write_line(int fd, const char *line, size_t n)
         ; /* other failures: a log that cannot be written has nowhere to say so */
 }
 
-/* With the program's name first: several daemons may share a terminal.  Called with the lock held.
- */
+/* With the program's name first: several daemons may share a terminal.  Called with the lock
+ * held. */
 static void write_stderr(const char *line, size_t n)
 {
     char named[LINE_MAX_BYTES + 64];
@@ -197,7 +197,7 @@ void log_write(enum log_level level, const char *fmt, ...)
     va_end(ap);
 }
 
-/* ---- lines that others can cause ---------------------------------------------------------------- */
+/* ---- lines that others can cause ------------------------------------------------------------- */
 
 static struct {
     pthread_mutex_t lock;
@@ -223,7 +223,9 @@ static bool take_token(struct log_site *site, const char *fmt, uint64_t *ret_lef
 
     (void)pthread_mutex_lock(&limited.lock); /* fails only on misuse */
     if (!site->fmt) {
-        *site = (struct log_site){ .next = limited.sites, .fmt = fmt, .filled_us = now, .tokens = LOG_LIMITED_BURST };
+        *site = (struct log_site){
+            .next = limited.sites, .fmt = fmt, .filled_us = now, .tokens = LOG_LIMITED_BURST
+        };
         limited.sites = site;
     }
     fill_site(site, now);

@@ -47,9 +47,9 @@ void log_write(enum log_level level, const char *fmt, ...) __attribute__((format
 #define log_debug(...) log_write(LOG_DEBUG, __VA_ARGS__)
 #define log_debug2(...) log_write(LOG_DEBUG2, __VA_ARGS__)
 
-/* For a line that a peer or an ordinary user can cause as often as he likes: LOG_LIMITED_BURST lines of the
- * place where it stands, then one a second.  How many were left out is told with the next line of the place, or by
- * log_limited_flush(). */
+/* For a line that a peer or an ordinary user can cause as often as he likes: LOG_LIMITED_BURST
+ * lines of the place where it stands, then one a second.  How many were left out is told with
+ * the next line of the place, or by log_limited_flush(). */
 #define LOG_LIMITED_BURST 20u
 #define log_limited(level, ...)                                                                    \
     do {                                                                                           \
@@ -68,7 +68,8 @@ struct log_site {
 
 void log_write_limited(struct log_site *site, enum log_level level, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Tell what was left out at places that have been quiet since.  To be called about once a second; any thread. */
+/* Tell what was left out at places that have been quiet since.  To be called about once a
+ * second; any thread. */
 void log_limited_flush(void);
 
 /* Copy text into buf with control characters and quotes escaped, between quotes, cut to size.

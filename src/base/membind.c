@@ -13,11 +13,8 @@ static const struct {
     enum membind_kind kind;
     size_t least; /* letters that an abbreviation needs */
 } words[] = {
-    { "none", MEMBIND_NONE, 2 },
-    { "rank", MEMBIND_RANK, 1 },
-    { "local", MEMBIND_LOCAL, 1 },
-    { "map_mem:", MEMBIND_MAP, 8 },
-    { "mask_mem:", MEMBIND_MASK, 9 },
+    { "none", MEMBIND_NONE, 2 },    { "rank", MEMBIND_RANK, 1 },      { "local", MEMBIND_LOCAL, 1 },
+    { "map_mem:", MEMBIND_MAP, 8 }, { "mask_mem:", MEMBIND_MASK, 9 },
 };
 
 const char *membind_word(enum membind_kind kind)
@@ -103,7 +100,8 @@ int membind_vars(const struct membind *b, membind_var_fn *fn, void *ctx)
 
     for (size_t i = 0; i < b->list.n; i++)
         strbuf_addf(&list, "%s%s%s", i ? "," : "", b->list.masks ? "0x" : "", b->list.items[i]);
-    strbuf_addf(&all, "%s%s%s,%s%s", how, b->sort ? ",sort" : "", b->prefer ? ",prefer" : "", word, strbuf_str(&list));
+    strbuf_addf(&all, "%s%s%s,%s%s", how, b->sort ? ",sort" : "", b->prefer ? ",prefer" : "", word,
+                strbuf_str(&list));
     if (list.failed || all.failed)
         return -ENOMEM;
     fn(ctx, "", strbuf_str(&all));
@@ -117,7 +115,7 @@ int membind_vars(const struct membind *b, membind_var_fn *fn, void *ctx)
     return 0;
 }
 
-/* ---- domains ---------------------------------------------------------------------------------- */
+/* ---- domains --------------------------------------------------------------------------------- */
 
 /* The domain of a task that is bound by its rank: they take turns. */
 static int by_rank(const struct membind_node *node, uint32_t task, struct bitmap *ret)
@@ -138,12 +136,14 @@ static int by_rank(const struct membind_node *node, uint32_t task, struct bitmap
     return 0;
 }
 
-static void local(const struct membind_node *node, const struct bitmap *task_cpus, struct bitmap *ret)
+static void local(const struct membind_node *node, const struct bitmap *task_cpus,
+                  struct bitmap *ret)
 {
     for (uint32_t i = 0; i < node->n; i++) {
         bool near = node->cpus[i] && !task_cpus;
 
-        for (uint32_t cpu = 0; node->cpus[i] && !near && cpu < node->cpus[i]->nbits && cpu < task_cpus->nbits; cpu++)
+        for (uint32_t cpu = 0;
+             node->cpus[i] && !near && cpu < node->cpus[i]->nbits && cpu < task_cpus->nbits; cpu++)
             near = bitmap_test(node->cpus[i], cpu) && bitmap_test(task_cpus, cpu);
         if (near)
             bitmap_set(ret, i);
@@ -158,15 +158,16 @@ static bool all_there(const struct membind_node *node, const struct bitmap *mask
     return true;
 }
 
-int membind_mask(const struct membind *b, const struct membind_node *node, uint32_t task, const struct bitmap *task_cpus,
-                 struct bitmap *ret, struct err *err)
+int membind_mask(const struct membind *b, const struct membind_node *node, uint32_t task,
+                 const struct bitmap *task_cpus, struct bitmap *ret, struct err *err)
 {
     switch (b->kind) {
     case MEMBIND_UNSET:
     case MEMBIND_NONE:
         return 0;
     case MEMBIND_RANK:
-        return by_rank(node, task, ret) < 0 ? err_set(err, -ENODEV, "the node has no NUMA domains") : 0;
+        return by_rank(node, task, ret) < 0 ? err_set(err, -ENODEV, "the node has no NUMA domains")
+                                            : 0;
     case MEMBIND_LOCAL:
         local(node, task_cpus, ret);
         return 0;

@@ -2,8 +2,9 @@
  *
  * Pure.  Domains and CPUs have the kernel's numbers.
  *
- * Form of the text: words parted by commas, [quiet|verbose][,sort|nosort][,prefer][,none|rank|local|map_mem:LIST|
- * mask_mem:LIST]; words may be abbreviated.  A list (bindlist.h) is everything behind its colon. */
+ * Form of the text: words parted by commas,
+ * [quiet|verbose][,sort|nosort][,prefer][,none|rank|local|map_mem:LIST| mask_mem:LIST]; words
+ * may be abbreviated.  A list (bindlist.h) is everything behind its colon. */
 #pragma once
 
 #include <stdbool.h>
@@ -36,8 +37,8 @@ void membind_done(struct membind *b);
 /* "map_mem:", "local" ...: as SLURM_MEM_BIND_TYPE names a kind; "none" when there is none. */
 const char *membind_word(enum membind_kind kind);
 
-/* What environments say of b: fn for each variable of the family, with what follows its name ("", "_TYPE" ...).
- * -ENOMEM. */
+/* What environments say of b: fn for each variable of the family, with what follows its name
+ * ("", "_TYPE" ...). -ENOMEM. */
 typedef void membind_var_fn(void *ctx, const char *suffix, const char *value);
 int membind_vars(const struct membind *b, membind_var_fn *fn, void *ctx);
 
@@ -47,8 +48,8 @@ struct membind_node {
     uint32_t n;
 };
 
-/* Set the domains of the task-th task of the node, which may use task_cpus (NULL: all), in *ret of node->n bits; it
- * stays empty when the task is not bound.  Errors: -ERANGE the list names a domain that the node does not have, -ENODEV
- * it has none; err has the sentence. */
-int membind_mask(const struct membind *b, const struct membind_node *node, uint32_t task, const struct bitmap *task_cpus,
-                 struct bitmap *ret, struct err *err);
+/* Set the domains of the task-th task of the node, which may use task_cpus (NULL: all), in *ret
+ * of node->n bits; it stays empty when the task is not bound.  Errors: -ERANGE the list names a
+ * domain that the node does not have, -ENODEV it has none; err has the sentence. */
+int membind_mask(const struct membind *b, const struct membind_node *node, uint32_t task,
+                 const struct bitmap *task_cpus, struct bitmap *ret, struct err *err);

@@ -31,8 +31,9 @@ void pb_done(ProtobufCMessage *msg);
 bool pb_equal(const ProtobufCMessage *a,
               const ProtobufCMessage *b); /* same type, fields and values */
 
-/* msg as the message type of that name: PB_AS(submit_request, msg) is a Pst__SubmitRequest *.  A message of
- * another type is our own bug, wherever it came from: the process ends before the memory is misread. */
+/* msg as the message type of that name: PB_AS(submit_request, msg) is a Pst__SubmitRequest *.  A
+ * message of another type is our own bug, wherever it came from: the process ends before the
+ * memory is misread. */
 #define PB_AS(name, msg)                                                                           \
     ((__typeof__(pst__##name##__unpack(NULL, 0, NULL)))pb_expect((msg), &pst__##name##__descriptor))
 /* NULL stays NULL. */

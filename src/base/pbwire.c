@@ -150,8 +150,8 @@ struct limits {
     uint32_t bytes, count;
 };
 
-/* Caps of a field: its row, else its message's, else the table's.  A zero in a row leaves the next.
- */
+/* Caps of a field: its row, else its message's, else the table's.  A zero in a row leaves the
+ * next. */
 static struct limits limits_of(const struct check *c, const char *message, const char *field)
 {
     struct limits exact = { 0 }, common = { 0 };

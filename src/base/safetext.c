@@ -1,7 +1,7 @@
 /* safetext.c - see safetext.h
  *
- * The walk is by descriptor, as in pbutil.c, so that a field which is new tomorrow is a line until somebody
- * writes down that it is more. */
+ * The walk is by descriptor, as in pbutil.c, so that a field which is new tomorrow is a line
+ * until somebody writes down that it is more. */
 #include "base/safetext.h"
 
 #include <ctype.h>
@@ -26,7 +26,8 @@ static const struct rows {
         { "comment", SAFETEXT_TEXT },
         { "extra", SAFETEXT_TEXT },
         { "system_comment", SAFETEXT_TEXT } } },
-    { "CrontabSetRequest", { { "text", SAFETEXT_ANY } } }, /* its owner's file; its jobs are submissions */
+    /* its owner's file; its jobs are submissions */
+    { "CrontabSetRequest", { { "text", SAFETEXT_ANY } } },
     { "JobActionRequest", { { "admin_comment", SAFETEXT_TEXT }, { "message", SAFETEXT_TEXT } } },
     { "JobRecord",
       { { "admin_comment", SAFETEXT_TEXT },
@@ -54,7 +55,7 @@ bool safetext_row(size_t i, const char **ret_message, const char **ret_field)
     return false;
 }
 
-/* ---- characters ------------------------------------------------------------------------------- */
+/* ---- characters ------------------------------------------------------------------------------ */
 
 size_t safetext_utf8(const char *text)
 {
@@ -97,8 +98,8 @@ static size_t control_len(const unsigned char *p, const unsigned char *end)
 
 #define ALL(byte) (UINT64_MAX / 255 * (byte))
 
-/* Has one of eight bytes its high bit after a subtraction that borrows only below?  Listings are cleaned cell by
- * cell, and almost none has anything to be cleaned. */
+/* Has one of eight bytes its high bit after a subtraction that borrows only below?  Listings are
+ * cleaned cell by cell, and almost none has anything to be cleaned. */
 static bool has_less(uint64_t eight, uint8_t than)
 {
     return (eight - ALL(than)) & ~eight & ALL(0x80);
@@ -106,7 +107,8 @@ static bool has_less(uint64_t eight, uint8_t than)
 
 static bool may_have_control(uint64_t eight)
 {
-    return has_less(eight, 0x20) || has_less(eight ^ ALL(0x7f), 1) || has_less(eight ^ ALL(0xc2), 1);
+    return has_less(eight, 0x20) || has_less(eight ^ ALL(0x7f), 1) ||
+           has_less(eight ^ ALL(0xc2), 1);
 }
 
 /* Skips what has none. */
@@ -178,7 +180,8 @@ bool safetext_is_variable(const char *text)
 void safetext_clean_n(char *text, size_t n)
 {
     unsigned char *end = (unsigned char *)text + n;
-    unsigned char *p = (unsigned char *)text + (skip_plain((unsigned char *)text, end) - (unsigned char *)text);
+    unsigned char *p =
+        (unsigned char *)text + (skip_plain((unsigned char *)text, end) - (unsigned char *)text);
 
     while (p < end) {
         size_t len = control_len(p, end);
@@ -194,12 +197,13 @@ void safetext_clean(char *text)
     safetext_clean_n(text, strlen(text));
 }
 
-/* ---- messages --------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static const struct rows *rows_of(const ProtobufCMessageDescriptor *d)
 {
     for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
-        if (tables[i].message[0] == d->short_name[0] && strcmp(tables[i].message, d->short_name) == 0)
+        if (tables[i].message[0] == d->short_name[0] &&
+            strcmp(tables[i].message, d->short_name) == 0)
             return &tables[i];
     return NULL;
 }
@@ -212,18 +216,25 @@ static enum safetext_rule rule_of(const struct rows *rows, const char *field)
     return SAFETEXT_LINE;
 }
 
-static int check_string(const char *field, enum safetext_rule rule, const char *text, struct err *err)
+static int check_string(const char *field, enum safetext_rule rule, const char *text,
+                        struct err *err)
 {
     const char *bad;
 
     if (rule == SAFETEXT_ANY)
         return 0;
     if (rule == SAFETEXT_ADDRESS) /* none clears it */
-        return safetext_is_address(text) ? 0 : err_set(err, -EINVAL, "%s is not an address of mail", field);
+        return safetext_is_address(text)
+                   ? 0
+                   : err_set(err, -EINVAL, "%s is not an address of mail", field);
     if (rule == SAFETEXT_VARIABLE)
-        return safetext_is_variable(text) ? 0 : err_set(err, -EINVAL, "an entry of %s is not NAME=value", field);
+        return safetext_is_variable(text)
+                   ? 0
+                   : err_set(err, -EINVAL, "an entry of %s is not NAME=value", field);
     bad = find_control(text, rule == SAFETEXT_TEXT ? "\t\n\r" : "");
-    return bad ? err_set(err, -EINVAL, "%s has a control character, at byte %td", field, bad - text + 1) : 0;
+    return bad ? err_set(err, -EINVAL, "%s has a control character, at byte %td", field,
+                         bad - text + 1)
+               : 0;
 }
 
 /* Calls for every value of a field that is a string or a message. */
@@ -242,14 +253,14 @@ static int walk_value(struct walk *w, const ProtobufCFieldDescriptor *f, void *v
     return f->type == PROTOBUF_C_TYPE_STRING ? w->string(w, value) : w->message(w, value);
 }
 
-static int walk_field(struct walk *w, const ProtobufCMessage *msg, const ProtobufCFieldDescriptor *f)
+static int walk_field(struct walk *w, const ProtobufCMessage *msg,
+                      const ProtobufCFieldDescriptor *f)
 {
     void **list = pb_member(msg, f);
     int r = 0;
 
     if (f->label != PROTOBUF_C_LABEL_REPEATED)
-        return pb_is_oneof(f) && *pb_quantifier(msg, f) != f->id ? 0
-                                                                                     : walk_value(w, f, *list);
+        return pb_is_oneof(f) && *pb_quantifier(msg, f) != f->id ? 0 : walk_value(w, f, *list);
     list = *list;
     for (size_t i = 0; r == 0 && i < *pb_count(msg, f); i++)
         r = walk_value(w, f, list[i]);
@@ -275,7 +286,8 @@ static int check_walk(struct walk *w, ProtobufCMessage *msg)
         if (!pb_is_pointer(f) || !pb_present(msg, f))
             continue;
         w->field = f->name;
-        w->rule = rows && f->type == PROTOBUF_C_TYPE_STRING ? rule_of(rows, f->name) : SAFETEXT_LINE;
+        w->rule =
+            rows && f->type == PROTOBUF_C_TYPE_STRING ? rule_of(rows, f->name) : SAFETEXT_LINE;
         r = walk_field(w, msg, f);
     }
     return r;

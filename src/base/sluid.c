@@ -12,9 +12,11 @@ static const char alphabet[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 uint64_t sluid_next(uint64_t last, uint32_t cluster, int64_t now_us)
 {
     uint64_t ms_mask = (UINT64_C(1) << TIME_BITS) - 1;
-    uint64_t now = ((uint64_t)cluster << TIME_BITS | ((uint64_t)(now_us / 1000) & ms_mask)) << SEQUENCE_BITS;
+    uint64_t now = ((uint64_t)cluster << TIME_BITS | ((uint64_t)(now_us / 1000) & ms_mask))
+                   << SEQUENCE_BITS;
 
-    /* Counting on carries from the sequence into the milliseconds: 1,024 in one of them borrow the next. */
+    /* Counting on carries from the sequence into the milliseconds: 1,024 in one of them borrow
+     * the next. */
     return now > last ? now : last + 1;
 }
 

@@ -1,7 +1,8 @@
 /* sluid.h - ids of runs that sort by cluster and time
  *
- * 64 bits: cluster (12), Unix time in milliseconds (42), sequence (10).  Text: 's' and 13 digits of five bits, the
- * highest first, in the alphabet 0-9 A-Z without I L O U.  0 is no id.  Source: reference, requeue and ids. */
+ * 64 bits: cluster (12), Unix time in milliseconds (42), sequence (10).  Text: 's' and 13 digits
+ * of five bits, the highest first, in the alphabet 0-9 A-Z without I L O U.  0 is no id.
+ * Source: reference, requeue and ids. */
 #pragma once
 
 #include <stdint.h>
@@ -10,7 +11,8 @@
 #define SLUID_CLUSTER_MIN 2u
 #define SLUID_CLUSTER_MAX 4094u
 
-/* The id after `last` (0 = none yet) of this cluster at now_us: larger than last, whatever the clock does. */
+/* The id after `last` (0 = none yet) of this cluster at now_us: larger than last, whatever the
+ * clock does. */
 uint64_t sluid_next(uint64_t last, uint32_t cluster, int64_t now_us);
 /* Writes the text of id into buf and gives it. */
 const char *sluid_text(uint64_t id, char buf[static SLUID_TEXT_SIZE]);

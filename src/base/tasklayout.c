@@ -24,14 +24,15 @@ static uint32_t turn_size(const char *distribution)
 }
 
 /* The nodes that LIST names, one a rank; false when they are others than the counts say. */
-static bool arbitrary(const char *list, const uint32_t *counts, size_t n_nodes, const uint32_t *first, uint32_t *given,
-                      uint32_t total, uint32_t *ret_ranks)
+static bool arbitrary(const char *list, const uint32_t *counts, size_t n_nodes,
+                      const uint32_t *first, uint32_t *given, uint32_t total, uint32_t *ret_ranks)
 {
     uint32_t rank = 0;
 
     while (*list && *list != ':') {
         char *end;
-        unsigned long node = strtoul(list, &end, 10), times = *end == '*' ? strtoul(end + 1, &end, 10) : 1;
+        unsigned long node = strtoul(list, &end, 10),
+                      times = *end == '*' ? strtoul(end + 1, &end, 10) : 1;
 
         if (end == list || node >= n_nodes || times > counts[node] - given[node])
             return false;

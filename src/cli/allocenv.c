@@ -116,7 +116,7 @@ void allocenv_add(struct envlist *env, const Pst__JobRecord *job)
         add_layout(env, job);
 }
 
-/* ---- heterogeneous jobs ------------------------------------------------------------------------- */
+/* ---- heterogeneous jobs ---------------------------------------------------------------------- */
 
 /* What one component's variables are, under both names that scripts know. */
 static void add_component(struct envlist *env, const Pst__JobRecord *job)

@@ -12,5 +12,6 @@ char *allocenv_counts(const uint32_t *values, size_t n);
  * CPUs left, beyond that all nodes equally. */
 void allocenv_spread(uint32_t num_tasks, uint32_t cpus_per_task, const uint32_t *cpus, size_t n,
                      uint32_t *ret_tasks);
-/* The same for all n components of a job: NAME_HET_GROUP_<k>, SLURM_HET_SIZE and the leader's SLURM_JOB_ID. */
+/* The same for all n components of a job: NAME_HET_GROUP_<k>, SLURM_HET_SIZE and the leader's
+ * SLURM_JOB_ID. */
 void allocenv_add_het(struct envlist *env, Pst__JobRecord *const *jobs, size_t n);

@@ -19,8 +19,9 @@
 #include "wire/lz4.h"
 #include "wire/ops.h"
 
-#define BLOCK_SIZE (1u << 20) /* when nothing else is asked for: small enough for relays to keep a few */
-#define UNDER_WAY (8u << 20)  /* bytes on the way to a node */
+/* when nothing else is asked for: small enough for relays to keep a few */
+#define BLOCK_SIZE (1u << 20)
+#define UNDER_WAY (8u << 20) /* bytes on the way to a node */
 
 struct target {
     const char *name;
@@ -91,7 +92,7 @@ char *bcast_target(struct cli *cli, const char *dir, const char *target)
     return xasprintf_or_die("%.*s/%s", (int)len, below, target);
 }
 
-/* ---- nodes that fail -------------------------------------------------------------------------- */
+/* ---- nodes that fail ------------------------------------------------------------------------- */
 
 /* A link that serves nobody any more is closed. */
 static void close_idle(struct transfer *t, struct fan_link *l)
@@ -124,7 +125,7 @@ static void link_failed(struct transfer *t, struct fan_link *l, int code, const 
     close_idle(t, l);
 }
 
-/* ---- answers ---------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static void answered(struct transfer *t, uint32_t number)
 {
@@ -154,7 +155,8 @@ static void on_frame(struct transfer *t, struct fan_link *l, const struct frame 
             answered(t, l->lo);
         return;
     }
-    if (frame_unpack(f, relayed ? &pst__relay_frame__descriptor : &pst__error__descriptor, &msg, NULL) < 0) {
+    if (frame_unpack(f, relayed ? &pst__relay_frame__descriptor : &pst__error__descriptor, &msg,
+                     NULL) < 0) {
         link_failed(t, l, 0, client_strerror(l->client, -EPROTO));
         return;
     }
@@ -176,7 +178,7 @@ static void read_link(struct transfer *t, struct fan_link *l)
         link_failed(t, l, 0, client_strerror(l->client, r));
 }
 
-/* ---- pace ------------------------------------------------------------------------------------- */
+/* ---- pace ------------------------------------------------------------------------------------ */
 
 /* Does something stop us from sending more, with at most `most` answers due from each node? */
 static bool behind(const struct transfer *t, uint32_t most)
@@ -214,8 +216,10 @@ static void settle(struct transfer *t, uint32_t most)
         for (size_t i = 0; i < t->fan.n_links; i++) {
             const struct client *c = t->fan.links[i].client;
 
-            t->fds[i] = (struct pollfd){ .fd = c ? client_fd(c) : -1,
-                                         .events = (short)(POLLIN | (c && client_out_pending(c) ? POLLOUT : 0)) };
+            t->fds[i] =
+                (struct pollfd){ .fd = c ? client_fd(c) : -1,
+                                 .events =
+                                     (short)(POLLIN | (c && client_out_pending(c) ? POLLOUT : 0)) };
         }
         n = poll(t->fds, (nfds_t)t->fan.n_links, t->b->timeout_ms ? t->b->timeout_ms : -1);
         if (n == 0)
@@ -263,7 +267,7 @@ static void send_all(struct transfer *t, unsigned op, const ProtobufCMessage *ms
     }
 }
 
-/* ---- files ------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static int open_source(const char *path, struct stat *ret_st)
 {
@@ -281,7 +285,8 @@ static int open_source(const char *path, struct stat *ret_st)
     return -1;
 }
 
-static void fill_request(const struct bcast *b, const struct stat *st, char *library, Pst__BcastOpen *req)
+static void fill_request(const struct bcast *b, const struct stat *st, char *library,
+                         Pst__BcastOpen *req)
 {
     pst__bcast_open__init(req);
     req->credential = b->access->credential;
@@ -345,7 +350,8 @@ static int send_file(struct transfer *t, const char *path, int fd)
 {
     size_t size = t->b->block_size ? t->b->block_size : BLOCK_SIZE;
     uint32_t most = (uint32_t)MAX(UNDER_WAY / size, (size_t)2) - 1;
-    _cleanup_free_ uint8_t *buf = xmalloc_or_die(size), *packed = t->b->lz4 ? xmalloc_or_die(size) : NULL;
+    _cleanup_free_ uint8_t *buf = xmalloc_or_die(size),
+                           *packed = t->b->lz4 ? xmalloc_or_die(size) : NULL;
     ssize_t n = (ssize_t)size;
 
     t->packed = packed;
@@ -378,7 +384,7 @@ static int send_library(struct transfer *t, const struct sharedlib *lib)
     return send_file(t, lib->path, fd);
 }
 
-/* ---- the nodes -------------------------------------------------------------------------------- */
+/* ---- the nodes ------------------------------------------------------------------------------- */
 
 static uint32_t width_of(const struct bcast *b)
 {
@@ -410,10 +416,12 @@ static void open_nodes(struct transfer *t)
     }
     open.bcast = &t->request;
     open.cluster = (char *)conf_str(conf, CONF_CLUSTER_NAME);
-    open.timeout_ms = t->b->timeout_ms ? (uint32_t)t->b->timeout_ms : (uint32_t)conf_num(conf, CONF_MESSAGE_TIMEOUT) * 1000;
+    open.timeout_ms = t->b->timeout_ms ? (uint32_t)t->b->timeout_ms
+                                       : (uint32_t)conf_num(conf, CONF_MESSAGE_TIMEOUT) * 1000;
     open.width = width_of(t->b);
     open.has_width = open.has_timeout_ms = true;
-    t->fan = (struct fanout){ .open = &open, .program = t->b->cli->program, .lost = on_lost, .ctx = t };
+    t->fan =
+        (struct fanout){ .open = &open, .program = t->b->cli->program, .lost = on_lost, .ctx = t };
     check_mem_or_die(fanout_open(&t->fan));
     t->fan.open = NULL;
     free(open.nodes);

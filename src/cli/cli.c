@@ -20,7 +20,8 @@
 #define RETRY_FIRST_MS 50
 #define RETRY_MAX_MS 1000
 #define TIMEOUT_DEFAULT_MS 10000
-#define ACCT_TIMEOUT_MS 900000 /* years of millions of jobs take the database a while; as it waits for a server itself */
+/* years of millions of jobs take the database a while; as it waits for a server itself */
+#define ACCT_TIMEOUT_MS 900000
 
 static const char *program = "slurm";
 static int verbosity;
@@ -279,8 +280,8 @@ struct client *cli_connect_acct_or_die(struct cli *c)
         const char *host = conf_str(cli_conf(c), CONF_ACCOUNTING_STORAGE_HOST);
         unsigned port = (unsigned)conf_num(cli_conf(c), CONF_ACCOUNTING_STORAGE_PORT);
 
-        cli_error("_open_persist_conn: failed to open persistent connection to host:%s:%u: %s", host, port,
-                  strerror(-r));
+        cli_error("_open_persist_conn: failed to open persistent connection to host:%s:%u: %s",
+                  host, port, strerror(-r));
         cli_error("Sending PersistInit msg: %s", strerror(-r));
         cli_die(CLI_EXIT_FAILED, "Problem talking to the database: %s", strerror(-r));
     }

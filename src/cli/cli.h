@@ -32,8 +32,8 @@ void cli_done(struct cli *c);
 /* Set c->verbose, which cli_info() and cli_verbose() obey. */
 void cli_set_verbosity(struct cli *c, int level);
 
-/* slurm.conf in client scope, loaded at the first call; exits with status 1 when it cannot be read.
- */
+/* slurm.conf in client scope, loaded at the first call; exits with status 1 when it cannot be
+ * read. */
 const struct conf *cli_conf(struct cli *c);
 
 /* As above, but NULL and no word when it cannot be read. */
@@ -52,15 +52,16 @@ int cli_connect(struct cli *c, struct client **ret_client, struct err *err);
 int cli_connect_once(struct cli *c, struct client **ret_client, struct err *err);
 /* Can a later try succeed after this error of a connection (the controller is being restarted)? */
 bool cli_may_come_back(int r);
-/* Where the accounting store is: slurmdbd when AccountingStorageType says so, else the controller.  Exits with
- * Slurm's sentence when there is none. */
+/* Where the accounting store is: slurmdbd when AccountingStorageType says so, else the
+ * controller.  Exits with Slurm's sentence when there is none. */
 struct client *cli_connect_acct_or_die(struct cli *c);
-/* slurmdbd on AccountingStorageHost (0) or AccountingStorageBackupHost (1), once.  -ENOENT: there is none. */
+/* slurmdbd on AccountingStorageHost (0) or AccountingStorageBackupHost (1), once.  -ENOENT:
+ * there is none. */
 int cli_connect_dbd(struct cli *c, unsigned which, struct client **ret_client, struct err *err);
 /* Does slurmdbd keep the accounting? */
 bool cli_acct_is_dbd(struct cli *c);
-/* On failure prints `PROGRAM: error: WHAT: reason` (WHAT may be NULL) and exits cli_error_status().
- */
+/* On failure prints `PROGRAM: error: WHAT: reason` (WHAT may be NULL) and exits
+ * cli_error_status(). */
 struct client *cli_connect_or_die(struct cli *c, const char *what);
 
 /* Connect, make one call, close.  *ret_reply as client_call(). On failure err has the sentence

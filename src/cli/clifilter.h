@@ -13,8 +13,8 @@
 #include "cli/cli.h"
 #include "cli/jobopts.h"
 
-/* Values for options that nobody gives.  Exits with a sentence when a filter refuses or is unknown.
- */
+/* Values for options that nobody gives.  Exits with a sentence when a filter refuses or is
+ * unknown. */
 void clifilter_defaults(struct cli *c, struct jobopts *jo);
 /* All options of component `offset` are known; the filters may change any.  0, or the exit status
  * when the options contradict each other now (printed).  Exits when a filter refuses. */

@@ -27,8 +27,7 @@ struct view {
     uint64_t call_id;
 };
 
-/* ---- options
- * -------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static struct view *view_at(lua_State *L, int index)
 {
@@ -143,8 +142,7 @@ static void push_options(lua_State *L, struct jobopts *jo, enum opt_source sourc
     lua.setmetatable(L, options_meta);
 }
 
-/* ---- the table slurm
- * ------------------------------------------------------------------------------ */
+/* ---- the table slurm ------------------------------------------------------------------------- */
 
 /* JSON of the table on top of the stack, in its place. */
 static int to_json(lua_State *L)
@@ -240,8 +238,7 @@ static void to_user(int level, const char *text)
         cli_verbose(level - LOG_INFO, "%s", text);
 }
 
-/* ---- the three functions
- * -------------------------------------------------------------------------- */
+/* ---- the three functions --------------------------------------------------------------------- */
 
 static void print_messages(void)
 {

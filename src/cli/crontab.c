@@ -35,8 +35,7 @@ struct reader {
     unsigned mistakes;
 };
 
-/* ---- #SCRON -------------------------------------------------------------------------------------
- */
+/* ---- #SCRON ---------------------------------------------------------------------------------- */
 
 /* An option of sbatch, long (in full or begun) or by letter? */
 static bool is_option(const char *word)
@@ -91,8 +90,7 @@ static void take_options(struct reader *rd, const char *text, size_t len)
     rd->mistakes += status != 0;
 }
 
-/* ---- variables ----------------------------------------------------------------------------------
- */
+/* ---- variables ------------------------------------------------------------------------------- */
 
 /* $NAME and ${NAME} of variables set before. */
 static char *expand(const struct envlist *env, const char *text, size_t len)
@@ -168,8 +166,7 @@ static void first_variables(struct reader *rd)
     envlist_set(&rd->env, "SLURM_CONF", conf_path(conf));
 }
 
-/* ---- entries ------------------------------------------------------------------------------------
- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 static char *work_dir(const struct reader *rd)
 {
@@ -195,7 +192,8 @@ static char *program_name(const char *command)
 }
 
 /* With what plugins have to say of the entry.  -EINVAL: they refuse it. */
-static int pack_environment(struct reader *rd, Pst__JobRecord *job, ProtobufCBinaryData *ret, struct err *err)
+static int pack_environment(struct reader *rd, Pst__JobRecord *job, ProtobufCBinaryData *ret,
+                            struct err *err)
 {
     _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT;
     int r;

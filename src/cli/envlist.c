@@ -97,8 +97,7 @@ const char *envlist_get(const struct envlist *env, const char *name)
     return i == env->n ? NULL : env->items[i] + len + 1;
 }
 
-/* ---- --export
- * ------------------------------------------------------------------------------------- */
+/* ---- --export -------------------------------------------------------------------------------- */
 
 static bool always_goes(const char *item)
 {
@@ -219,8 +218,7 @@ int envlist_read_file(struct envlist *env, const char *file, struct err *err)
     return 0;
 }
 
-/* ---- options as variables
- * ------------------------------------------------------------------------- */
+/* ---- options as variables -------------------------------------------------------------------- */
 
 enum how { AS_TEXT, AS_ONE, AS_MIB };
 
@@ -320,7 +318,8 @@ void envlist_add_options(struct envlist *env, const struct jobopts *jo)
     if (jobopts_has(jo, JO_OOM_KILL_STEP))
         envlist_set(env, "SLURM_OOM_KILL_STEP", jobopts_true(jo, JO_OOM_KILL_STEP) ? "1" : "0");
     if (jobopts_has(jo, JO_RESV_PORTS)) /* for steps within; empty: as many as a node has tasks */
-        envlist_set(env, "SLURM_RESV_PORTS", jobopts_get(jo, JO_RESV_PORTS) ? jobopts_get(jo, JO_RESV_PORTS) : "");
+        envlist_set(env, "SLURM_RESV_PORTS",
+                    jobopts_get(jo, JO_RESV_PORTS) ? jobopts_get(jo, JO_RESV_PORTS) : "");
     if (jobopts_has(jo, JO_OPEN_MODE))
         envlist_setf(env, "SLURM_OPEN_MODE", "%c", jobopts_get(jo, JO_OPEN_MODE)[0]);
     if (jobopts_has(jo, JO_DISTRIBUTION))

@@ -307,8 +307,7 @@ void fmt_sort_needs(const struct fmt_sort *s, const ProtobufCMessageDescriptor *
         fmt_need_names(s->keys[i].field->needs, desc, set);
 }
 
-/* ---- sorted lines -------------------------------------------------------------------------------
- */
+/* ---- sorted lines ---------------------------------------------------------------------------- */
 
 /* Keys are numbers.  The texts of a text key are interned as they come (the key is the number of
  * the text) and ranked before sorting, so that sorting compares numbers only. */

@@ -113,8 +113,8 @@ void fmt_sort_needs(const struct fmt_sort *s, const ProtobufCMessageDescriptor *
 struct fmt_lines;
 int fmt_lines_new(const struct fmt_sort *sort, struct fmt_lines **ret_lines);
 struct fmt_lines *fmt_lines_free(struct fmt_lines *l); /* always NULL */
-/* Add the line [start, out->len) of out, which is cut off again.  tie orders equal keys.  -ENOMEM.
- */
+/* Add the line [start, out->len) of out, which is cut off again.  tie orders equal keys.
+ * -ENOMEM. */
 int fmt_lines_add(struct fmt_lines *l, struct strbuf *out, size_t start, const void *row,
                   uint64_t tie);
 /* Sort and append all lines to out.  -ENOMEM. */

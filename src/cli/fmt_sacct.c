@@ -39,8 +39,7 @@ static struct step_row step_row_of(const struct sacct_row *r)
                               .array_task_id = j->array_task_id };
 }
 
-/* ---- values -------------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 const char *sacct_job_state(const Pst__JobRecord *j)
 {
@@ -121,8 +120,7 @@ static void put_sorted(struct strbuf *sb, const char *tres)
         strbuf_addf(sb, "%s%s", i ? "," : "", words[i]);
 }
 
-/* ---- fields of jobs (empty for steps) -----------------------------------------------------------
- */
+/* ---- fields of jobs (empty for steps) -------------------------------------------------------- */
 
 #define JOB_FIELD(name, ...)                                                                       \
     static void name(struct strbuf *sb, const struct sacct_row *r)                                 \
@@ -232,8 +230,7 @@ static void put_time_limit(struct strbuf *sb, const struct sacct_row *r)
 JOB_FIELD(put_time_limit_raw, if (j->time_unlimited) strbuf_add(sb, "UNLIMITED");
           else if (j->has_time_limit_min) put_u64(sb, j->time_limit_min))
 
-/* ---- fields of both -----------------------------------------------------------------------------
- */
+/* ---- fields of both -------------------------------------------------------------------------- */
 
 #define BOTH_FIELD(name, of_job, of_step)                                                          \
     static void name(struct strbuf *sb, const struct sacct_row *r)                                 \
@@ -421,8 +418,7 @@ static void put_stderr(struct strbuf *sb, const struct sacct_row *r)
     put_file(sb, r, JOB_STDERR);
 }
 
-/* ---- fields of steps (empty for jobs) -----------------------------------------------------------
- */
+/* ---- fields of steps (empty for jobs) -------------------------------------------------------- */
 
 /* No frequency can be asked for; the batch step records that as a number. */
 BOTH_FIELD(put_cpu_freq, strbuf_add(sb, "Unknown"),
@@ -473,8 +469,7 @@ static void put_pids(struct strbuf *sb, const struct sacct_row *r)
         strbuf_addf(sb, "%s%u", i ? "," : "", r->pids[i]);
 }
 
-/* ---- table --------------------------------------------------------------------------------------
- */
+/* ---- table ----------------------------------------------------------------------------------- */
 
 /* What sacct and sstat both have. */
 /* clang-format off */
@@ -641,8 +636,7 @@ static const struct sacct_field sstat_table[] = {
 const struct sacct_table sacct_table = { sacct_fields, ARRAY_SIZE(sacct_fields) };
 const struct sacct_table sstat_fields = { sstat_table, ARRAY_SIZE(sstat_table) };
 
-/* ---- columns ------------------------------------------------------------------------------------
- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 static const struct sacct_table *table_of(const struct sacct_fmt *f)
 {

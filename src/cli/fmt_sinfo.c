@@ -17,8 +17,7 @@
 
 #define NF(name) (1u << PST__NODE_FLAG__NODE_FLAG_##name)
 
-/* ---- rows ---------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static void count_node(struct sinfo_row *row, const Pst__NodeRecord *n)
 {
@@ -140,8 +139,7 @@ void sinfo_key(const struct fmt *f, const struct sinfo_row *row, bool per_node, 
     }
 }
 
-/* ---- state filter -------------------------------------------------------------------------------
- */
+/* ---- state filter ---------------------------------------------------------------------------- */
 
 int sinfo_filter_parse(struct sinfo_filter *f, const char *text, char *bad, size_t bad_size)
 {
@@ -179,8 +177,7 @@ bool sinfo_filter_match(const struct sinfo_filter *f, const struct names_node *n
     return f->n == 0;
 }
 
-/* ---- fields of nodes ----------------------------------------------------------------------------
- */
+/* ---- fields of nodes ------------------------------------------------------------------------- */
 
 #define NODE_GETTER(name, ...)                                                                     \
     static void name(struct strbuf *sb, const void *row)                                           \
@@ -289,8 +286,7 @@ static void get_free_mem(struct strbuf *sb, const void *row)
     }
 }
 
-/* ---- fields of rows -----------------------------------------------------------------------------
- */
+/* ---- fields of rows -------------------------------------------------------------------------- */
 
 #define ROW_GETTER(name, ...)                                                                      \
     static void name(struct strbuf *sb, const void *row)                                           \
@@ -340,8 +336,7 @@ static void get_nodelist(struct strbuf *sb, const void *row)
         strbuf_add(sb, text);
 }
 
-/* ---- fields of partitions -----------------------------------------------------------------------
- */
+/* ---- fields of partitions -------------------------------------------------------------------- */
 
 static void put_lower(struct strbuf *sb, const char *text)
 {
@@ -395,8 +390,7 @@ static void get_size(struct strbuf *sb, const void *row)
     }
 }
 
-/* ---- sort keys ----------------------------------------------------------------------------------
- */
+/* ---- sort keys ------------------------------------------------------------------------------- */
 
 static int64_t num_state(const void *row)
 {

@@ -116,7 +116,9 @@ static void get_norm_priority(struct strbuf *sb, const void *row)
 {
     ROW;
     if (!is_weights(r))
-        strbuf_addf(sb, "%u.%08llu", r->rec->priority == UINT32_MAX, r->rec->priority * 100000000ULL / UINT32_MAX % 100000000ULL); /* cut off, as users know it */
+        /* cut off, as users know it */
+        strbuf_addf(sb, "%u.%08llu", r->rec->priority == UINT32_MAX,
+                    r->rec->priority * 100000000ULL / UINT32_MAX % 100000000ULL);
 }
 
 static int64_t sort_priority(const void *row)

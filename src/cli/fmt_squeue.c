@@ -13,8 +13,8 @@
 #include "cli/out_users.h"
 #include "model/names.h"
 
-/* Rows of the job table arrive as const void *; these make getters out of expressions over j and r.
- */
+/* Rows of the job table arrive as const void *; these make getters out of expressions over j and
+ * r. */
 #define GETTER(name, ...)                                                                          \
     static void name(struct strbuf *sb, const void *row)                                           \
     {                                                                                              \
@@ -436,14 +436,13 @@ static const struct fmt_field job_rows[] = {
 
 const struct fmt_table squeue_job_fields = { job_rows, ARRAY_SIZE(job_rows), "job", "AccrueTime" };
 
-/* ---- steps --------------------------------------------------------------------------------------
- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 void step_put_id(struct strbuf *sb, const struct step_row *r)
 {
     const char *special = names_step_special(r->step->step_id);
 
-    put_u64(sb, r->array_job_id          ? r->array_job_id
+    put_u64(sb, r->array_job_id       ? r->array_job_id
                 : r->step->het_job_id ? r->step->het_job_id
                                       : r->step->job_id);
     if (r->step->het_job_id) {

@@ -1,5 +1,5 @@
-/* fmt_squeue.h - the fields of squeue: jobs (rows are struct job_row) and steps (struct step_row)
- */
+/* fmt_squeue.h - the fields of squeue: jobs (rows are struct job_row) and steps (struct
+ * step_row) */
 #pragma once
 
 #include "cli/fmt_core.h"

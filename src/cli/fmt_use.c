@@ -126,8 +126,7 @@ static void put_task(struct strbuf *sb, const struct sacct_row *r, Pst__UseKind 
         put_u64(sb, what == OF_MAX ? u->max_task : u->min_task);
 }
 
-/* ---- columns of one value -----------------------------------------------------------------------
- */
+/* ---- columns of one value -------------------------------------------------------------------- */
 
 #define COLUMN(name, call)                                                                         \
     void name(struct strbuf *sb, const struct sacct_row *r)                                        \
@@ -199,8 +198,7 @@ void use_ave_freq(struct strbuf *sb, const struct sacct_row *r)
         put_u64(sb, khz);
 }
 
-/* ---- columns of all -----------------------------------------------------------------------------
- */
+/* ---- columns of all -------------------------------------------------------------------------- */
 
 static const struct column {
     const char *name;

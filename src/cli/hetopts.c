@@ -12,17 +12,60 @@
 extern char **environ;
 
 static const enum jobopt carried[] = {
-    JO_ACCOUNT,    JO_ACCTG_FREQ,  JO_BEGIN,        JO_CHDIR,          JO_CLUSTERS,
-    JO_COMMENT,    JO_DEADLINE,    JO_DEPENDENCY,   JO_DISTRIBUTION,   JO_ERROR,
-    JO_EXPORT,     JO_EXPORT_FILE, JO_EXCLUDE,      JO_GET_USER_ENV,   JO_GID,
-    JO_HOLD,       JO_IGNORE_PBS,  JO_IMMEDIATE,    JO_INPUT,          JO_JOB_NAME,
-    JO_MCS_LABEL,  JO_NICE,        JO_NO_KILL,      JO_OUTPUT,         JO_PARSABLE,
-    JO_PRIORITY,   JO_PROFILE,     JO_PROPAGATE,    JO_QOS,            JO_QUIET,
-    JO_REBOOT,     JO_RESERVATION, JO_SIGNAL,       JO_TIME,           JO_TIME_MIN,
-    JO_UID,        JO_WAIT_JOB,    JO_WAIT_TASKS,   JO_WAIT_ALL_NODES, JO_WCKEY,
-    JO_TEST_ONLY,  JO_LABEL,       JO_PTY,          JO_PROLOG,         JO_EPILOG,
-    JO_UNBUFFERED, JO_TASK_PROLOG, JO_TASK_EPILOG,  JO_OPEN_MODE,      JO_KILL_ON_BAD_EXIT,
-    JO_JOBID,      JO_MSG_TIMEOUT, JO_DISABLE_STATUS, JO_VERBOSE,
+    JO_ACCOUNT,
+    JO_ACCTG_FREQ,
+    JO_BEGIN,
+    JO_CHDIR,
+    JO_CLUSTERS,
+    JO_COMMENT,
+    JO_DEADLINE,
+    JO_DEPENDENCY,
+    JO_DISTRIBUTION,
+    JO_ERROR,
+    JO_EXPORT,
+    JO_EXPORT_FILE,
+    JO_EXCLUDE,
+    JO_GET_USER_ENV,
+    JO_GID,
+    JO_HOLD,
+    JO_IGNORE_PBS,
+    JO_IMMEDIATE,
+    JO_INPUT,
+    JO_JOB_NAME,
+    JO_MCS_LABEL,
+    JO_NICE,
+    JO_NO_KILL,
+    JO_OUTPUT,
+    JO_PARSABLE,
+    JO_PRIORITY,
+    JO_PROFILE,
+    JO_PROPAGATE,
+    JO_QOS,
+    JO_QUIET,
+    JO_REBOOT,
+    JO_RESERVATION,
+    JO_SIGNAL,
+    JO_TIME,
+    JO_TIME_MIN,
+    JO_UID,
+    JO_WAIT_JOB,
+    JO_WAIT_TASKS,
+    JO_WAIT_ALL_NODES,
+    JO_WCKEY,
+    JO_TEST_ONLY,
+    JO_LABEL,
+    JO_PTY,
+    JO_PROLOG,
+    JO_EPILOG,
+    JO_UNBUFFERED,
+    JO_TASK_PROLOG,
+    JO_TASK_EPILOG,
+    JO_OPEN_MODE,
+    JO_KILL_ON_BAD_EXIT,
+    JO_JOBID,
+    JO_MSG_TIMEOUT,
+    JO_DISABLE_STATUS,
+    JO_VERBOSE,
 };
 
 void hetopts_init(struct hetopts *h, enum jobopts_cmd cmd)
@@ -98,7 +141,7 @@ int hetopts_finish(struct hetopts *h)
     return status;
 }
 
-/* ---- inside an allocation ----------------------------------------------------------------------- */
+/* ---- inside an allocation -------------------------------------------------------------------- */
 
 uint32_t hetopts_env_size(void)
 {

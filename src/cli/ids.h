@@ -40,8 +40,8 @@ struct ids {
 int ids_parse(const char *text, struct ids *ret_ids, struct err *err);
 void ids_done(struct ids *ids);
 
-/* Is task in a set such as "1-3,7-11:2"?  The set must have passed ids_parse() or ids_check_set().
- */
+/* Is task in a set such as "1-3,7-11:2"?  The set must have passed ids_parse() or
+ * ids_check_set(). */
 bool ids_set_has(const char *set, uint32_t task);
 /* Syntax of an index set: numbers, ranges, a-b:step; commas between. */
 bool ids_check_set(const char *set);

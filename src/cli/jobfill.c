@@ -261,7 +261,6 @@ static void apply_hint(Pst__JobRecord *job)
     job->has_threads_per_core = true;
 }
 
-
 static int fill_nodes(const struct jobopts *jo, Pst__JobRecord *job, struct err *err)
 {
     uint32_t min, max, counts[NODE_COUNTS_MAX];
@@ -386,8 +385,8 @@ static void tasks_of_gpus(Pst__JobRecord *job)
         job->has_num_tasks = true;
     } else if (!gpus && job->has_num_tasks && !job->tres_per_socket && !job->tres_per_task) {
         append(&job->tres_per_job,
-               xasprintf_or_die("gres/gpu:%u", (job->num_tasks + job->ntasks_per_gpu - 1) /
-                                                   job->ntasks_per_gpu));
+               xasprintf_or_die("gres/gpu:%u",
+                                (job->num_tasks + job->ntasks_per_gpu - 1) / job->ntasks_per_gpu));
     }
 }
 
@@ -405,8 +404,9 @@ static int fill_tres(const struct jobopts *jo, const char *types, Pst__JobRecord
     add_gpus(jo, JO_GPUS_PER_SOCKET, &job->tres_per_socket);
     fill_per_task(jo, &job->tres_per_task, &job->cpus_per_task, &job->has_cpus_per_task);
     tasks_of_gpus(job);
-    job->gpu_bind = jobtext_bind(jobopts_get(jo, JO_TRES_BIND), jobopts_get(jo, JO_GPU_BIND),
-                                 jobopts_get(jo, JO_GPUS_PER_TASK), jobopts_get(jo, JO_TRES_PER_TASK));
+    job->gpu_bind =
+        jobtext_bind(jobopts_get(jo, JO_TRES_BIND), jobopts_get(jo, JO_GPU_BIND),
+                     jobopts_get(jo, JO_GPUS_PER_TASK), jobopts_get(jo, JO_TRES_PER_TASK));
     return 0;
 }
 
@@ -520,8 +520,7 @@ int jobopts_fill_job(const struct jobopts *jo, const char *gres_types, int64_t n
     return status;
 }
 
-/* ---- steps
- * ---------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static void step_numbers(const struct jobopts *jo, Pst__StepSpec *spec)
 {

@@ -132,15 +132,14 @@ static int send_wait(struct joblink *l, bool until_started)
     return client_send(l->client, OP_JOB_WAIT, 0, l->wait_id, &req.base);
 }
 
-/* ---- allocation
- * ----------------------------------------------------------------------------------- */
+/* ---- allocation ------------------------------------------------------------------------------ */
 
 struct asking {
     struct joblink *l;
     const char *what;
     bool salloc, until_ready;
-    bool immediate;          /* it will not wait long: nothing to tell */
-    bool told; /* that we wait */
+    bool immediate; /* it will not wait long: nothing to tell */
+    bool told;      /* that we wait */
     bool told_configuration;
     Pst__JobStatus *grant;
 };
@@ -330,8 +329,7 @@ int joblink_allocate(struct joblink *l, Pst__SubmitRequest *req, const char *wha
     return 0;
 }
 
-/* ---- steps
- * ---------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static bool bad_job(int code)
 {
@@ -386,7 +384,8 @@ static int step_lost(struct joblink *l, const struct step_ask *ask)
     if (r == -EINTR)
         return r;
     if (r < 0)
-        cli_error("Unable to create step for job %u: %s", ask->job_id, slurm_err_text(EPST_UNREACHABLE));
+        cli_error("Unable to create step for job %u: %s", ask->job_id,
+                  slurm_err_text(EPST_UNREACHABLE));
     return r;
 }
 
@@ -464,16 +463,15 @@ int joblink_het_step(struct joblink *l, Pst__HetStepRequest *req, Pst__HetStepRe
         return status;
     reply = PB_AS(het_step_reply, msg);
     if (reply->n_steps != req->n_components)
-        cli_die(cli_error_status(), "the controller made %zu parts of a step of %zu", reply->n_steps,
-                req->n_components);
+        cli_die(cli_error_status(), "the controller made %zu parts of a step of %zu",
+                reply->n_steps, req->n_components);
     if (told)
         cli_info("Step created for StepId=%u.%u", req->job_id, reply->steps[0]->step->step_id);
     *ret_reply = reply;
     return 0;
 }
 
-/* ---- while it runs
- * -------------------------------------------------------------------------------- */
+/* ---- while it runs --------------------------------------------------------------------------- */
 
 void joblink_watch(struct joblink *l, bool attach)
 {
@@ -545,8 +543,7 @@ bool joblink_process(struct joblink *l)
     return l->ended;
 }
 
-/* ---- the end
- * -------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static int send_verb(struct joblink *l, Pst__JobVerb verb, uint32_t exit_status, uint32_t *ret_id)
 {

@@ -160,8 +160,7 @@ void jobopts_clear(struct jobopts *jo, enum jobopt id)
     jo->from[id] = 0;
 }
 
-/* ---- checks: 0 or the exit status with the sentence in err
- * ---------------------------------------- */
+/* ---- checks: 0 or the exit status with the sentence in err ----------------------------------- */
 
 static int bad_number(const struct opt *o, const char *arg, struct err *err)
 {
@@ -220,7 +219,8 @@ static int check_nodes(const struct opt *o, const char *arg, struct err *err)
     int n = strpbrk(arg, ",:") ? jobtext_node_counts(arg, counts, NODE_COUNTS_MAX) : 0;
 
     if (n == -E2BIG)
-        return err_set(err, STATUS_BAD_SPEC, "--nodes names more than %u node counts", NODE_COUNTS_MAX);
+        return err_set(err, STATUS_BAD_SPEC, "--nodes names more than %u node counts",
+                       NODE_COUNTS_MAX);
     if (n > 0)
         return 0;
     if (jobtext_nodes_parse(arg, &min, &max) < 0)
@@ -304,17 +304,18 @@ static int check_cpubind(const char *arg, struct err *err)
     struct cpubind b;
 
     if (strcasecmp(arg, "help") == 0) {
-        (void)printf("--cpu-bind=[quiet|verbose,]KIND\n"
-                     "    none              tasks use all CPUs of the step\n"
-                     "    threads           each task its own threads\n"
-                     "    cores             the whole cores of its threads\n"
-                     "    sockets           the whole sockets of its threads\n"
-                     "    ldoms             the whole NUMA domains of its threads\n"
-                     "    rank_ldom         a NUMA domain by rank\n"
-                     "    map_cpu:LIST      task n the n-th CPU of the list (ITEM*COUNT repeats one)\n"
-                     "    mask_cpu:LIST     task n the n-th hexadecimal mask of the list\n"
-                     "    map_ldom:LIST, mask_ldom:LIST   the same with NUMA domains\n"
-                     "Without a kind: sockets, cores or threads, where the step has as many as its tasks need.\n");
+        (void)printf(
+            "--cpu-bind=[quiet|verbose,]KIND\n"
+            "    none              tasks use all CPUs of the step\n"
+            "    threads           each task its own threads\n"
+            "    cores             the whole cores of its threads\n"
+            "    sockets           the whole sockets of its threads\n"
+            "    ldoms             the whole NUMA domains of its threads\n"
+            "    rank_ldom         a NUMA domain by rank\n"
+            "    map_cpu:LIST      task n the n-th CPU of the list (ITEM*COUNT repeats one)\n"
+            "    mask_cpu:LIST     task n the n-th hexadecimal mask of the list\n"
+            "    map_ldom:LIST, mask_ldom:LIST   the same with NUMA domains\n"
+            "Without a kind: sockets, cores or threads, where the step has as many as its tasks need.\n");
         return -1;
     }
     if (cpubind_parse(arg, &b, err) < 0) {
@@ -330,13 +331,14 @@ static int check_membind(const char *arg, struct err *err)
     struct membind b;
 
     if (strcasecmp(arg, "help") == 0) {
-        (void)printf("--mem-bind=[quiet|verbose,][prefer,][sort|nosort,]KIND\n"
-                     "    none              tasks take memory from anywhere\n"
-                     "    local             from the NUMA domains of their CPUs\n"
-                     "    rank              task n of a node from its n-th domain\n"
-                     "    map_mem:LIST      task n from the n-th domain of the list (ITEM*COUNT repeats one)\n"
-                     "    mask_mem:LIST     task n from the domains of the n-th hexadecimal mask\n"
-                     "With prefer: from the first of them, and from others when that is full.\n");
+        (void)printf(
+            "--mem-bind=[quiet|verbose,][prefer,][sort|nosort,]KIND\n"
+            "    none              tasks take memory from anywhere\n"
+            "    local             from the NUMA domains of their CPUs\n"
+            "    rank              task n of a node from its n-th domain\n"
+            "    map_mem:LIST      task n from the n-th domain of the list (ITEM*COUNT repeats one)\n"
+            "    mask_mem:LIST     task n from the domains of the n-th hexadecimal mask\n"
+            "With prefer: from the first of them, and from others when that is full.\n");
         return -1;
     }
     if (membind_parse(arg, &b, err) < 0) {
@@ -354,8 +356,8 @@ static int check_mpi(const char *arg, struct err *err)
                      "specific pmix plugin versions available: pmix_v4\n");
         return -1;
     }
-    if (strcasecmp(arg, "none") == 0 || strcasecmp(arg, "pmi2") == 0 || strcasecmp(arg, "pmix") == 0 ||
-        strcasecmp(arg, "pmix_v4") == 0)
+    if (strcasecmp(arg, "none") == 0 || strcasecmp(arg, "pmi2") == 0 ||
+        strcasecmp(arg, "pmix") == 0 || strcasecmp(arg, "pmix_v4") == 0)
         return 0;
     cli_error("MPI: Cannot create context for mpi/%.100s", arg);
     cli_error("MPI: Unable to load any plugin");
@@ -405,8 +407,9 @@ static int check_texts(const struct opt *o, const char *arg, struct err *err)
     switch ((enum kind)kinds[o->id]) {
     case KIND_WARN:
         if (strncasecmp(arg, "R:", 2) == 0)
-            return err_set(err, STATUS_BAD_SPEC,
-                           "--signal: R: is not supported: no reservation takes the nodes of a running job here");
+            return err_set(
+                err, STATUS_BAD_SPEC,
+                "--signal: R: is not supported: no reservation takes the nodes of a running job here");
         ok = jobtext_signal_parse(arg, &sig, &text) == 0;
         break;
     case KIND_MAILTYPE:
@@ -560,7 +563,7 @@ static int check(const struct opt *o, const char *arg, struct err *err)
     case KIND_FLAG:
     case KIND_TEXT:
     case KIND_REFUSE: /* opts.c did */
-    case KIND_GRES: /* needs GresTypes: when the record is filled */
+    case KIND_GRES:   /* needs GresTypes: when the record is filled */
         return 0;
     case KIND_ACCTG:
         return check_acctg(o, arg, err);
@@ -589,8 +592,7 @@ static int check(const struct opt *o, const char *arg, struct err *err)
     }
 }
 
-/* ---- collecting
- * ----------------------------------------------------------------------------------- */
+/* ---- collecting ------------------------------------------------------------------------------ */
 
 static const enum jobopt mem_family[] = { JO_MEM, JO_MEM_PER_CPU, JO_MEM_PER_GPU };
 
@@ -693,8 +695,7 @@ void jobopts_nodes(const struct jobopts *jo, uint32_t *ret_min, uint32_t *ret_ma
     }
 }
 
-/* ---- whole-line checks
- * ---------------------------------------------------------------------------- */
+/* ---- whole-line checks ----------------------------------------------------------------------- */
 
 static int fatal_line(const char *text)
 {
@@ -807,8 +808,7 @@ int jobopts_check(struct jobopts *jo)
     return status;
 }
 
-/* ---- -v
- * ------------------------------------------------------------------------------------------- */
+/* ---- -v -------------------------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b)
 {

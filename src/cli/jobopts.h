@@ -69,8 +69,8 @@ int jobopts_check(struct jobopts *jo);
  * slurm.conf or NULL.  Returns 0 or the exit status with the sentence in err ("" = printed). */
 int jobopts_fill_job(const struct jobopts *jo, const char *gres_types, int64_t now_us,
                      Pst__JobRecord *job, struct err *err);
-/* A list of nodes as given, or what a file of them says (file, or a path): names with commas between.  0 or the exit
- * status; *ret_text is replaced. */
+/* A list of nodes as given, or what a file of them says (file, or a path): names with commas
+ * between.  0 or the exit status; *ret_text is replaced. */
 int jobfill_node_list(const char *arg, bool file, char **ret_text, struct err *err);
 /* What srun asks of a step.  As above. */
 int jobopts_fill_step(const struct jobopts *jo, const char *gres_types, Pst__StepSpec *spec,

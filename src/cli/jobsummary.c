@@ -1,8 +1,9 @@
 /* jobsummary.c - slurmstepd-summary: the end of a batch job's output (OutputSummary)
  *
- * Started by the step daemon as the job's user when the script has ended: standard input is the run as the node knows it
- * (an encoded AcctJob), standard output the file.  What the steps of srun used, and how the job ended, the controller
- * knows; while it does not answer, the node's part is told alone. */
+ * Started by the step daemon as the job's user when the script has ended: standard input is the
+ * run as the node knows it (an encoded AcctJob), standard output the file.  What the steps of
+ * srun used, and how the job ended, the controller knows; while it does not answer, the node's
+ * part is told alone. */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -29,8 +30,8 @@
 
 struct summary {
     struct cli cli;
-    Pst__AcctJob *own;    /* what the node told */
-    Pst__JobRecord *job;  /* the controller's; NULL: it did not answer */
+    Pst__AcctJob *own;                 /* what the node told */
+    Pst__JobRecord *job;               /* the controller's; NULL: it did not answer */
     Pst__StepRecord *steps[STEPS_MAX]; /* the batch step first, which is own's */
     size_t n;
     bool running; /* one of them has not ended */
@@ -60,8 +61,8 @@ static int on_step(void *ctx, const ProtobufCMessage *record, const struct query
     int r;
 
     (void)info;
-    if (step->job_id != s->own->job->job_id || step->step_id >= NAMES_STEP_INTERACTIVE || s->n == STEPS_MAX ||
-        (step->has_job_db_id && step->job_db_id != s->own->job->db_id))
+    if (step->job_id != s->own->job->job_id || step->step_id >= NAMES_STEP_INTERACTIVE ||
+        s->n == STEPS_MAX || (step->has_job_db_id && step->job_db_id != s->own->job->db_id))
         return 0;
     s->running = s->running || step->state == PST__STEP_STATE__STEP_RUNNING;
     r = pb_dup(record, &copy);
@@ -108,7 +109,8 @@ static int ask(struct summary *s, struct client *client)
     req.jobs = &filter;
     r = query_run(client, OP_QUERY_JOBS, &req.base, &pst__job_record__descriptor, on_job, s, &info);
     return r < 0 ? r
-                 : query_run(client, OP_QUERY_STEPS, &req.base, &pst__step_record__descriptor, on_step, s, &info);
+                 : query_run(client, OP_QUERY_STEPS, &req.base, &pst__step_record__descriptor,
+                             on_step, s, &info);
 }
 
 /* The controller's word, once all steps have ended or the time is up. */
@@ -123,7 +125,8 @@ static void complete(struct summary *s)
         r = ask(s, client);
         if (r < 0 || !s->running || now_mono_us() >= until)
             break;
-        (void)nanosleep(&(struct timespec){ .tv_nsec = LOOK_MS * 1000000L }, NULL); /* nobody tells us unasked */
+        /* nobody tells us unasked */
+        (void)nanosleep(&(struct timespec){ .tv_nsec = LOOK_MS * 1000000L }, NULL);
     }
     if (r < 0)
         drop(s);

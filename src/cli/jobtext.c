@@ -397,7 +397,8 @@ static int add_tres(struct strbuf *sb, const char *p, size_t len, uint32_t *cpus
 
 bool jobtext_is_gpu(const char *tres, size_t len)
 {
-    return len >= 8 && strncasecmp(tres, "gres/gpu", 8) == 0 && (len == 8 || tres[8] == ':' || tres[8] == '=');
+    return len >= 8 && strncasecmp(tres, "gres/gpu", 8) == 0 &&
+           (len == 8 || tres[8] == ':' || tres[8] == '=');
 }
 
 int jobtext_per_task(const char *tres, const char *gpus, char **ret_text, uint32_t *ret_cpus)
@@ -437,7 +438,8 @@ static unsigned last_count(const char *p, size_t len)
     return n;
 }
 
-char *jobtext_bind(const char *tres_bind, const char *gpu_bind, const char *gpus_per_task, const char *tres_per_task)
+char *jobtext_bind(const char *tres_bind, const char *gpu_bind, const char *gpus_per_task,
+                   const char *tres_per_task)
 {
     unsigned n = 0;
     char *text;

@@ -107,8 +107,7 @@ static void put_use(struct json *js, const char *key, const Pst__StepUsage *u, b
     json_object_end(js);
 }
 
-/* ---- steps --------------------------------------------------------------------------------------
- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static void step_time(struct json *js, const struct sacct_row *r)
 {
@@ -207,8 +206,7 @@ static void put_step(struct json *js, const struct sacct_row *r)
     json_object_end(js);
 }
 
-/* ---- jobs ---------------------------------------------------------------------------------------
- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 static void job_array(struct json *js, const Pst__JobRecord *j)
 {

@@ -253,7 +253,8 @@ static void put_request(struct json *js, const struct job_row *r)
                    : j->cpus_per_task ? j->cpus_per_task
                                       : 1);
     number_or_zero(js, "minimum_tmp_disk_per_node", j->tmp_disk_mib);
-    number_or_zero(js, "preempt_time", j->has_preempt_us ? (uint64_t)(j->preempt_us / USEC_PER_SEC) : 0);
+    number_or_zero(js, "preempt_time",
+                   j->has_preempt_us ? (uint64_t)(j->preempt_us / USEC_PER_SEC) : 0);
     json_time(js, "preemptable_time", j->has_preemptable_us ? j->preemptable_us : j->start_us);
     number_or_zero(js, "pre_sus_time", 0);
     json_bool(js, "hold", job_is_pending(r) && j->has_priority && j->priority == 0);

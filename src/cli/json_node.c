@@ -125,8 +125,7 @@ void json_node(struct json *js, const Pst__NodeRecord *n, const char *partitions
     json_object_end(js);
 }
 
-/* ---- partitions ---------------------------------------------------------------------------------
- */
+/* ---- partitions ------------------------------------------------------------------------------ */
 
 static void put_access(struct json *js, const Pst__PartitionRecord *p, const char *tres)
 {
@@ -250,8 +249,7 @@ void json_partition(struct json *js, const char *key, const Pst__PartitionRecord
     json_object_end(js);
 }
 
-/* ---- sinfo --------------------------------------------------------------------------------------
- */
+/* ---- sinfo ----------------------------------------------------------------------------------- */
 
 static void put_range(struct json *js, const char *key, const struct sinfo_range *range)
 {

@@ -59,8 +59,8 @@ static char *put_escape(char *to, unsigned char c)
     return to;
 }
 
-/* What is no ASCII: a name of one job that is no UTF-8 would spoil the output for all. Sets *ret_n to the bytes
- * of text that it was. */
+/* What is no ASCII: a name of one job that is no UTF-8 would spoil the output for all. Sets
+ * *ret_n to the bytes of text that it was. */
 static char *put_high(char *to, const char *s, size_t len, size_t *ret_n)
 {
     size_t n = safetext_utf8(s);
@@ -474,8 +474,7 @@ void json_exit_code(struct json *js, const char *key, uint32_t status, bool pend
     json_object_end(js);
 }
 
-/* ---- --json=... ---------------------------------------------------------------------------------
- */
+/* ---- --json=... ------------------------------------------------------------------------------ */
 
 static const char *const versions[] = { "v0.0.42", "v0.0.43", "v0.0.44", "v0.0.45" };
 

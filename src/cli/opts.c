@@ -84,8 +84,8 @@ static void parser_init(struct parser *p, const struct opt_command *cmd)
     struct strbuf sb = STRBUF_INIT;
     size_t n = 0, rows = row_count(cmd);
 
-    p->longs = xmalloc_or_die((rows + ARRAY_SIZE(spellings) + ARRAY_SIZE(common) + 1) *
-                              sizeof(*p->longs));
+    p->longs =
+        xmalloc_or_die((rows + ARRAY_SIZE(spellings) + ARRAY_SIZE(common) + 1) * sizeof(*p->longs));
     strbuf_add(&sb, cmd->permute ? "V" : "+V");
     if (cmd->help_with_h)
         strbuf_addc(&sb, 'h');
@@ -172,8 +172,8 @@ static bool is_more(const struct opt_more *more, const struct opt *o)
     return more && o >= more->rows && o < more->rows + more->n;
 }
 
-static int call_set(const struct opt_command *cmd, const struct opt *o, const char *arg, enum opt_source source,
-                    opt_set_fn *set, void *ctx)
+static int call_set(const struct opt_command *cmd, const struct opt *o, const char *arg,
+                    enum opt_source source, opt_set_fn *set, void *ctx)
 {
     struct err err = { .text = "" };
     int status;
@@ -242,8 +242,7 @@ int opts_parse_line(const struct opt_command *cmd, int argc, char **argv, opt_se
     return optind;
 }
 
-/* ---- environment --------------------------------------------------------------------------------
- */
+/* ---- environment ----------------------------------------------------------------------------- */
 
 static bool has_prefix(const char *name, size_t len, const char *prefix)
 {
@@ -309,8 +308,8 @@ void opts_env(const struct opt_command *cmd, opt_set_fn *set, void *ctx)
             if (o->arg == OPT_REQ && !*value)
                 continue; /* set but empty: nothing asked for */
             for (unsigned times = flag_times(o, value); times > 0; times--) {
-                status = call_set(cmd, o, o->arg == OPT_NONE || !*value ? NULL : value, OPT_FROM_ENV,
-                                  set, ctx);
+                status = call_set(cmd, o, o->arg == OPT_NONE || !*value ? NULL : value,
+                                  OPT_FROM_ENV, set, ctx);
                 if (status != 0)
                     exit(status);
             }
@@ -318,8 +317,7 @@ void opts_env(const struct opt_command *cmd, opt_set_fn *set, void *ctx)
     }
 }
 
-/* ---- texts --------------------------------------------------------------------------------------
- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 static void print_wrapped(FILE *f, size_t column, const char *text)
 {

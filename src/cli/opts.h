@@ -19,7 +19,7 @@ enum opt_arg {
     OPT_OPT,  /* --name[=value] */
 };
 
-enum opt_source { /* later wins over earlier */
+enum opt_source {                    /* later wins over earlier */
                   OPT_FROM_DEFAULTS, /* of the site or the user: clifilter.h */
                   OPT_FROM_SCRIPT,
                   OPT_FROM_ENV,
@@ -45,8 +45,8 @@ struct opt {
 typedef int opt_set_fn(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
                        struct err *err);
 
-/* Rows that are known at run time only: options of the site's plugins.  They have no environment, and are taken by a
- * function of their own. */
+/* Rows that are known at run time only: options of the site's plugins.  They have no
+ * environment, and are taken by a function of their own. */
 struct opt_more {
     const struct opt *rows;
     size_t n;

@@ -18,8 +18,8 @@ void filter_free_words(char **words, size_t n);
 void filter_add_number(uint32_t **numbers, size_t *n, uint32_t number);
 void filter_done(Pst__JobFilter *f);
 
-/* Users by name or id.  An unknown one is told through bad() and replaced by an id that nobody has.
- */
+/* Users by name or id.  An unknown one is told through bad() and replaced by an id that nobody
+ * has. */
 #define FILTER_NO_UID (UINT32_MAX - 1)
 void filter_add_users(uint32_t **uids, size_t *n, const char *list, void (*bad)(const char *word));
 
@@ -62,8 +62,8 @@ bool filter_by_ids_only(const Pst__JobFilter *f);
 /* Job numbers for a request. */
 void filter_ids_numbers(const struct filter_ids *f, uint32_t **numbers, size_t *n);
 
-/* Call fn for each index of a set such as "1-3,7-11:2%4", lowest first as written.  fn < 0 stops.
- */
+/* Call fn for each index of a set such as "1-3,7-11:2%4", lowest first as written.  fn < 0
+ * stops. */
 int filter_each_task(const char *set, int (*fn)(void *ctx, uint32_t task), void *ctx);
 /* Is word one of the comma list? */
 bool filter_list_has(const char *list, const char *word);

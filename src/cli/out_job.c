@@ -89,8 +89,7 @@ unsigned job_bitstr_len(void)
     return (unsigned)n;
 }
 
-/* ---- names --------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 bool job_is_array(const struct job_row *r)
 {
@@ -171,8 +170,7 @@ const char *job_partition(const struct job_row *r)
     return r->partition ? r->partition : r->job->partition ? r->job->partition : "(null)";
 }
 
-/* ---- state --------------------------------------------------------------------------------------
- */
+/* ---- state ----------------------------------------------------------------------------------- */
 
 const char *job_state_word(const struct job_row *r, bool compact)
 {
@@ -217,8 +215,7 @@ uint32_t job_priority(const struct job_row *r)
     return r->job->has_cur_priority ? r->job->cur_priority : r->job->priority;
 }
 
-/* ---- times --------------------------------------------------------------------------------------
- */
+/* ---- times ----------------------------------------------------------------------------------- */
 
 int64_t job_accrue_us(const struct job_row *r)
 {
@@ -283,8 +280,7 @@ int64_t job_elapsed_s(const struct job_row *r)
     return until > 0 ? until / USEC_PER_SEC : 0;
 }
 
-/* ---- resources ----------------------------------------------------------------------------------
- */
+/* ---- resources ------------------------------------------------------------------------------- */
 
 uint32_t job_nodes(const Pst__JobRecord *j)
 {
@@ -300,7 +296,9 @@ uint32_t job_max_nodes(const Pst__JobRecord *j)
 
 uint32_t job_tasks(const Pst__JobRecord *j)
 {
-    uint32_t nodes = j->alloc && j->alloc->n_node_ids ? job_nodes(j) : j->min_nodes ? j->min_nodes : 1;
+    uint32_t nodes = j->alloc && j->alloc->n_node_ids ? job_nodes(j)
+                     : j->min_nodes                   ? j->min_nodes
+                                                      : 1;
 
     if (j->num_tasks)
         return j->num_tasks;
@@ -396,8 +394,7 @@ const char *job_mail_word(const Pst__JobRecord *j, unsigned *at)
     return NULL;
 }
 
-/* ---- ends ---------------------------------------------------------------------------------------
- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 uint32_t exit_code_of(uint32_t status)
 {
@@ -416,8 +413,7 @@ void put_exit_code(struct strbuf *sb, uint32_t status)
     put_u64(sb, exit_signal_of(status));
 }
 
-/* ---- files --------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 const char *job_file_pattern(const Pst__JobRecord *j, enum job_file which)
 {

@@ -29,7 +29,7 @@ unsigned job_bitstr_len(void);
 void job_put_id(struct strbuf *sb, const struct job_row *r);    /* 12, 12_3, 12_[4-9%2] */
 void job_put_tasks(struct strbuf *sb, const struct job_row *r); /* 3, 4-9%2, N/A */
 uint32_t job_group_id(const Pst__JobRecord *j); /* array, or leader of components; 0 = neither */
-uint32_t job_array_id(const struct job_row *r);                 /* array_job_id or job_id */
+uint32_t job_array_id(const struct job_row *r); /* array_job_id or job_id */
 bool job_is_array(const struct job_row *r);
 
 const char *job_state_word(const struct job_row *r, bool compact);
@@ -44,10 +44,10 @@ const char *job_user(const Pst__JobRecord *j);
 const char *job_group(const Pst__JobRecord *j);
 const char *job_partition(const struct job_row *r);
 
-int64_t job_start_us(const struct job_row *r);  /* pending: when expected; 0 = unknown */
+int64_t job_start_us(const struct job_row *r);    /* pending: when expected; 0 = unknown */
 int64_t job_eligible_us(const struct job_row *r); /* a held job tells the time it begins */
-int64_t job_accrue_us(const struct job_row *r); /* since when age counts; 0 = not yet */
-int64_t job_end_us(const struct job_row *r);    /* 0 = unknown or never */
+int64_t job_accrue_us(const struct job_row *r);   /* since when age counts; 0 = not yet */
+int64_t job_end_us(const struct job_row *r);      /* 0 = unknown or never */
 int64_t job_elapsed_s(const struct job_row *r);
 /* Limit in minutes.  False: none is known; *ret_unlimited tells the one without end. */
 bool job_limit(const Pst__JobRecord *j, uint32_t *ret_minutes, bool *ret_unlimited);

@@ -203,8 +203,7 @@ int cluster_nodes_partitions(const struct cluster_nodes *t, size_t node, char **
     return strbuf_detach(&sb, ret_text);
 }
 
-/* ---- TRES ---------------------------------------------------------------------------------------
- */
+/* ---- TRES ------------------------------------------------------------------------------------ */
 
 struct gres_count {
     char name[64]; /* "gpu", "gpu:a100" */

@@ -31,8 +31,10 @@ int query_run(struct client *c, unsigned op, const ProtobufCMessage *request,
 /* The numbers of a set, for QueryRequest.fields.  Caller frees *ret_fields. */
 int query_fields(const struct pb_fieldset *set, uint32_t **ret_fields, size_t *ret_n);
 
-/* From now on records keep their control characters, for output that escapes them.  Else these are cleaned:
- * users put into their jobs' names what other users' terminals would obey, and lines into what is read by line. */
+/* From now on records keep their control characters, for output that escapes them.  Else these
+ * are cleaned:
+ * users put into their jobs' names what other users' terminals would obey, and lines into what
+ * is read by line. */
 void query_keep_text(void);
 
 /* Unpack one record from bytes into an arena; NULL when malformed. */

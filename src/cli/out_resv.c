@@ -23,9 +23,11 @@ int resv_load(struct client *c, Pst__ResvSet **ret)
     return r;
 }
 
-void resv_span(const Pst__ReservationRecord *r, int64_t now_us, int64_t *ret_start_us, int64_t *ret_end_us)
+void resv_span(const Pst__ReservationRecord *r, int64_t now_us, int64_t *ret_start_us,
+               int64_t *ret_end_us)
 {
-    *ret_start_us = resv_has(r, RESV_FLAG(TIME_FLOAT)) ? now_us + (int64_t)r->float_s * USEC_PER_SEC : r->start_us;
+    *ret_start_us = resv_has(r, RESV_FLAG(TIME_FLOAT)) ? now_us + (int64_t)r->float_s * USEC_PER_SEC
+                                                       : r->start_us;
     *ret_end_us = *ret_start_us + (r->end_us - r->start_us);
 }
 
@@ -42,8 +44,7 @@ static const char *or_null(const char *text)
     return text && *text ? text : "(null)";
 }
 
-/* ---- text -----------------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void put_times(struct strbuf *sb, const Pst__ReservationRecord *r, int64_t now_us)
 {
@@ -54,7 +55,8 @@ static void put_times(struct strbuf *sb, const Pst__ReservationRecord *r, int64_
     time_fmt_stamp(start_us, "Unknown", now_us, start, sizeof(start));
     time_fmt_stamp(end_us, "Unknown", now_us, end, sizeof(end));
     time_fmt_hms((end_us - start_us) / USEC_PER_SEC, length, sizeof(length));
-    strbuf_addf(sb, "ReservationName=%s StartTime=%s EndTime=%s Duration=%s", r->name, start, end, length);
+    strbuf_addf(sb, "ReservationName=%s StartTime=%s EndTime=%s Duration=%s", r->name, start, end,
+                length);
 }
 
 void resv_text(struct strbuf *sb, const Pst__ReservationRecord *r, int64_t now_us, bool oneliner)
@@ -66,15 +68,17 @@ void resv_text(struct strbuf *sb, const Pst__ReservationRecord *r, int64_t now_u
     if (r->has_max_start_delay_s)
         time_fmt_hms(r->max_start_delay_s, delay, sizeof(delay));
     put_times(sb, r, now_us);
-    strbuf_addf(sb, "%sNodes=%s NodeCnt=%u CoreCnt=%u Features=%s PartitionName=%s Flags=%s", next, or_null(r->nodes),
-                r->node_cnt, r->core_cnt, or_null(r->features), or_null(r->partition), flags);
+    strbuf_addf(sb, "%sNodes=%s NodeCnt=%u CoreCnt=%u Features=%s PartitionName=%s Flags=%s", next,
+                or_null(r->nodes), r->node_cnt, r->core_cnt, or_null(r->features),
+                or_null(r->partition), flags);
     for (size_t i = 0; i < r->n_cores; i++)
         strbuf_addf(sb, "%s%sNodeName=%s CoreIDs=%s", next, oneliner ? "" : "  ", r->cores[i]->node,
                     r->cores[i]->cores);
     strbuf_addf(sb, "%sTRES=%s", next, r->tres ? r->tres : "");
-    strbuf_addf(sb, "%sAllowedPartitions=%s QOS=%s", next, or_null(r->allowed_partitions), or_null(r->qos));
-    strbuf_addf(sb, "%sUsers=%s Groups=%s Accounts=%s Licenses=%s State=%s BurstBuffer=%s", next, or_null(r->users),
-                or_null(r->groups), or_null(r->accounts), or_null(r->licenses),
+    strbuf_addf(sb, "%sAllowedPartitions=%s QOS=%s", next, or_null(r->allowed_partitions),
+                or_null(r->qos));
+    strbuf_addf(sb, "%sUsers=%s Groups=%s Accounts=%s Licenses=%s State=%s BurstBuffer=%s", next,
+                or_null(r->users), or_null(r->groups), or_null(r->accounts), or_null(r->licenses),
                 is_active(r, now_us) ? "ACTIVE" : "INACTIVE", or_null(r->burst_buffer));
     strbuf_addf(sb, "%sMaxStartDelay=%s", next, delay);
     if (r->comment)
@@ -82,8 +86,7 @@ void resv_text(struct strbuf *sb, const Pst__ReservationRecord *r, int64_t now_u
     strbuf_add(sb, oneliner ? "\n" : "\n\n");
 }
 
-/* ---- JSON -----------------------------------------------------------------------------------------
- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void put_flags(struct json *js, const Pst__ReservationRecord *r)
 {
@@ -130,8 +133,7 @@ void resv_json(struct json *js, const Pst__ReservationRecord *r, int64_t now_us)
     json_object_end(js);
 }
 
-/* ---- sinfo -T -------------------------------------------------------------------------------------
- */
+/* ---- sinfo -T -------------------------------------------------------------------------------- */
 
 void resv_table(struct strbuf *sb, const Pst__ResvSet *set)
 {
@@ -139,8 +141,8 @@ void resv_table(struct strbuf *sb, const Pst__ResvSet *set)
 
     for (size_t i = 0; i < set->n_items; i++)
         width = MAX(width, (int)strlen(set->items[i]->name));
-    strbuf_addf(sb, "%-*s  %8s  %19s  %19s  %11s  %s\n", width, "RESV_NAME", "STATE", "START_TIME", "END_TIME",
-                "DURATION", "NODELIST");
+    strbuf_addf(sb, "%-*s  %8s  %19s  %19s  %11s  %s\n", width, "RESV_NAME", "STATE", "START_TIME",
+                "END_TIME", "DURATION", "NODELIST");
     for (size_t i = 0; i < set->n_items; i++) {
         const Pst__ReservationRecord *r = set->items[i];
         char start[64], end[64], length[32];
@@ -151,7 +153,8 @@ void resv_table(struct strbuf *sb, const Pst__ResvSet *set)
         time_fmt_stamp(end_us, "Unknown", set->now_us, end, sizeof(end));
         time_fmt_hms((end_us - start_us) / USEC_PER_SEC, length, sizeof(length));
         strbuf_addf(sb, "%-*s  %8s  %19s  %19s  %11s  %s\n", width, r->name,
-                    is_active(r, set->now_us) ? "ACTIVE" : "INACTIVE", start, end, length, or_null(r->nodes));
+                    is_active(r, set->now_us) ? "ACTIVE" : "INACTIVE", start, end, length,
+                    or_null(r->nodes));
     }
 }
 

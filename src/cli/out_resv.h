@@ -14,7 +14,8 @@ struct client;
 int resv_load(struct client *c, Pst__ResvSet **ret);
 
 /* When it begins and ends as seen now (one that floats moves along). */
-void resv_span(const Pst__ReservationRecord *r, int64_t now_us, int64_t *ret_start_us, int64_t *ret_end_us);
+void resv_span(const Pst__ReservationRecord *r, int64_t now_us, int64_t *ret_start_us,
+               int64_t *ret_end_us);
 
 void resv_text(struct strbuf *sb, const Pst__ReservationRecord *r, int64_t now_us, bool oneliner);
 void resv_json(struct json *js, const Pst__ReservationRecord *r, int64_t now_us);

@@ -50,8 +50,7 @@ static void put_star(struct strbuf *sb, uint32_t n)
         strbuf_addc(sb, '*');
 }
 
-/* ---- jobs ---------------------------------------------------------------------------------------
- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 static void job_identity(struct strbuf *sb, const struct job_row *r, const struct show_opts *o)
 {
@@ -145,8 +144,9 @@ static void job_times(struct strbuf *sb, const struct job_row *r, const struct s
     put_time(sb, " Deadline=", j->deadline_us, "N/A", now);
     if (!job_is_pending(r) && j->start_us > 0) {
         next_line(sb, o);
-        put_time(sb, "PreemptEligibleTime=", j->has_preemptable_us ? j->preemptable_us : j->start_us, "Unknown",
-                 now);
+        put_time(sb,
+                 "PreemptEligibleTime=", j->has_preemptable_us ? j->preemptable_us : j->start_us,
+                 "Unknown", now);
         put_time(sb, " PreemptTime=", j->preempt_us, "None", now);
     }
     if (j->cron_spec) {
@@ -193,8 +193,8 @@ static void job_size(struct strbuf *sb, const struct job_row *r, const struct sh
         strbuf_addf(sb, "-%u", j->max_nodes);
     else if (job_is_pending(r) && j->overcommit && j->num_tasks > job_nodes(j))
         strbuf_addf(sb, "-%u", j->num_tasks);
-    strbuf_addf(sb, " NumCPUs=%u NumTasks=%u CPUs/Task=%u ReqB:S:C:T=0:0:", job_cpus(j), job_tasks(j),
-                j->cpus_per_task ? j->cpus_per_task : 1);
+    strbuf_addf(sb, " NumCPUs=%u NumTasks=%u CPUs/Task=%u ReqB:S:C:T=0:0:", job_cpus(j),
+                job_tasks(j), j->cpus_per_task ? j->cpus_per_task : 1);
     put_star(sb, j->cores_per_socket);
     strbuf_addc(sb, ':');
     put_star(sb, j->threads_per_core);
@@ -293,8 +293,7 @@ static void job_request(struct strbuf *sb, const struct job_row *r, const struct
     const Pst__JobRecord *j = r->job;
 
     next_line(sb, o);
-    strbuf_addf(sb, "MinCPUsNode=%u %s=",
-                job_min_cpus(j),
+    strbuf_addf(sb, "MinCPUsNode=%u %s=", job_min_cpus(j),
                 j->has_mem_per_node_mib || !j->has_mem_per_cpu_mib ? "MinMemoryNode"
                                                                    : "MinMemoryCPU");
     job_put_min_memory(sb, r);
@@ -410,8 +409,7 @@ void show_job(struct strbuf *sb, const struct job_row *r, const struct show_opts
     end_record(sb, o);
 }
 
-/* ---- steps --------------------------------------------------------------------------------------
- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 void show_step(struct strbuf *sb, const struct step_row *r, const struct show_opts *o)
 {
@@ -451,8 +449,7 @@ void show_step(struct strbuf *sb, const struct step_row *r, const struct show_op
     end_record(sb, o);
 }
 
-/* ---- nodes --------------------------------------------------------------------------------------
- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static void node_hardware(struct strbuf *sb, const Pst__NodeRecord *n, const struct show_opts *o)
 {
@@ -603,8 +600,7 @@ void show_node(struct strbuf *sb, const Pst__NodeRecord *n, const char *partitio
     end_record(sb, o);
 }
 
-/* ---- partitions ---------------------------------------------------------------------------------
- */
+/* ---- partitions ------------------------------------------------------------------------------ */
 
 static const char *yes_no(bool value)
 {

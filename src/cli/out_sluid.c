@@ -42,7 +42,8 @@ int sluids_find(struct client *client, struct filter_ids *ids)
     request.jobs = &filter;
     fmt_need_names("job_id sluid", &pst__job_record__descriptor, &set);
     check_mem_or_die(query_fields(&set, &request.fields, &request.n_fields));
-    r = query_run(client, OP_QUERY_JOBS, &request.base, &pst__job_record__descriptor, on_run, ids, NULL);
+    r = query_run(client, OP_QUERY_JOBS, &request.base, &pst__job_record__descriptor, on_run, ids,
+                  NULL);
     free(request.fields);
     free(filter.sluids);
     return r;

@@ -4,6 +4,7 @@
 #include "cli/out_filter.h"
 #include "wire/client.h"
 
-/* Put the job's number (and array task) beside each SLUID of ids; one the controller does not know becomes a number that no
- * job has.  Asks nothing when there is none.  Returns 0 or as query_run(). */
+/* Put the job's number (and array task) beside each SLUID of ids; one the controller does not
+ * know becomes a number that no job has.  Asks nothing when there is none.  Returns 0 or as
+ * query_run(). */
 int sluids_find(struct client *client, struct filter_ids *ids);

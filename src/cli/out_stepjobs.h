@@ -11,7 +11,8 @@
 #include "job.pb-c.h"
 
 /* Record fields that step_jobs_add() reads. */
-#define STEP_JOBS_FIELDS "job_id array_job_id array_task_id array_tasks het_job_id user_name uid partition"
+#define STEP_JOBS_FIELDS                                                                           \
+    "job_id array_job_id array_task_id array_tasks het_job_id user_name uid partition"
 
 struct step_job {
     uint32_t job_id, array_job_id, array_task_id;

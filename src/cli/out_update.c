@@ -233,8 +233,7 @@ bool update_word_is(const char *word, const char *key, const char **ret_value)
     return true;
 }
 
-/* ---- into the record ----------------------------------------------------------------------------
- */
+/* ---- into the record ------------------------------------------------------------------------- */
 
 static ProtobufCMessage *record_of(struct update *u, enum update_kind kind)
 {
@@ -310,8 +309,7 @@ static int put_number(struct update *u, ProtobufCMessage *msg, const char *name,
     return 0;
 }
 
-/* ---- values -------------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static bool is_infinite(const char *text)
 {

@@ -70,8 +70,7 @@ static bool option_free(void *ctx, const char *name)
     return true;
 }
 
-/* ---- options -----------------------------------------------------------------------------------
- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static void note(size_t option, const char *arg, enum opt_source source)
 {
@@ -142,8 +141,7 @@ static void forget(void)
     spank_options_forget(plugins.stack);
 }
 
-/* ---- the life of the command -------------------------------------------------------------------
- */
+/* ---- the life of the command ----------------------------------------------------------------- */
 
 static void call_or_die(enum spank_call what)
 {

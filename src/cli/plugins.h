@@ -25,7 +25,7 @@ void plugins_entries_done(void);
 void plugins_add_env(struct envlist *env);
 /* What Prolog and Epilog are told; pb_done() frees it. */
 void plugins_fill_job(Pst__JobRecord *job);
-/* srun: the step is there and its tasks are not.  0, or the exit status with the sentence printed.
- */
+/* srun: the step is there and its tasks are not.  0, or the exit status with the sentence
+ * printed. */
 int plugins_step_made(uint32_t job_id, uint32_t step_id, uint32_t nodes, uint32_t tasks);
 void plugins_end(void);

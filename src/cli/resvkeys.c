@@ -91,12 +91,14 @@ static void keep_text(char **field, const char *text)
 static const struct row *find_row(const char *word, size_t len)
 {
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-        if (len >= rows[i].shortest && len <= strlen(rows[i].name) && strncasecmp(word, rows[i].name, len) == 0)
+        if (len >= rows[i].shortest && len <= strlen(rows[i].name) &&
+            strncasecmp(word, rows[i].name, len) == 0)
             return &rows[i];
     return NULL;
 }
 
-static int take_time(const char *value, int64_t now_us, protobuf_c_boolean *has, int64_t *ret, const char *what, struct err *err)
+static int take_time(const char *value, int64_t now_us, protobuf_c_boolean *has, int64_t *ret,
+                     const char *what, struct err *err)
 {
     if (time_when_parse(value, now_us, true, ret, NULL) < 0)
         return err_set(err, -EINVAL, "Invalid %s time %s", what, value);
@@ -108,7 +110,8 @@ static int take_duration(struct resvkeys *k, const char *value, Pst__ListEdit ho
 {
     uint32_t minutes;
 
-    if (time_limit_parse(value, &minutes, NULL) < 0 || (how != PST__LIST_EDIT__LIST_SET && minutes > INT32_MAX / 2))
+    if (time_limit_parse(value, &minutes, NULL) < 0 ||
+        (how != PST__LIST_EDIT__LIST_SET && minutes > INT32_MAX / 2))
         return err_set(err, -EINVAL, "Invalid duration %s", value);
     if (how == PST__LIST_EDIT__LIST_SET) {
         k->req.has_duration_min = true;
@@ -116,7 +119,8 @@ static int take_duration(struct resvkeys *k, const char *value, Pst__ListEdit ho
         return 0;
     }
     k->req.has_duration_change_min = true;
-    k->req.duration_change_min = how == PST__LIST_EDIT__LIST_ADD ? (int32_t)minutes : -(int32_t)minutes;
+    k->req.duration_change_min =
+        how == PST__LIST_EDIT__LIST_ADD ? (int32_t)minutes : -(int32_t)minutes;
     return 0;
 }
 
@@ -162,7 +166,8 @@ static int take_nodes(struct resvkeys *k, const char *value, Pst__ListEdit how, 
         how = *value == '+' ? PST__LIST_EDIT__LIST_ADD : PST__LIST_EDIT__LIST_REMOVE;
         value++;
         if (strpbrk(value, "+-") && (strstr(value, ",+") || strstr(value, ",-")))
-            return err_set(err, -EINVAL, "nodes are added or taken away by one word, not both: %s", value);
+            return err_set(err, -EINVAL, "nodes are added or taken away by one word, not both: %s",
+                           value);
     }
     keep_text(&k->set.nodes, value);
     k->nodes_given = *value != '\0';
@@ -213,8 +218,8 @@ static int take_delay(struct resvkeys *k, const char *value, struct err *err)
     return 0;
 }
 
-static int take_value(struct resvkeys *k, const struct row *row, const char *value, Pst__ListEdit how, int64_t now_us,
-                      struct err *err)
+static int take_value(struct resvkeys *k, const struct row *row, const char *value,
+                      Pst__ListEdit how, int64_t now_us, struct err *err)
 {
     switch (row->key) {
     case K_NAME:
@@ -282,8 +287,7 @@ int resvkeys_take(struct resvkeys *k, const char *word, int64_t now_us, struct e
     return take_value(k, row, equals + 1, how, now_us, err);
 }
 
-/* ---- a new one ------------------------------------------------------------------------------------
- */
+/* ---- a new one ------------------------------------------------------------------------------- */
 
 static bool has(const char *text)
 {
@@ -302,11 +306,14 @@ static int check_times(const struct resvkeys *k, struct err *err)
     if (!s->has_start_us)
         return err_set(err, -EINVAL, "A start time must be given.  No reservation created.");
     if (!s->has_end_us && !k->req.has_duration_min)
-        return err_set(err, -EINVAL, "An end time or duration must be given.  No reservation created.");
+        return err_set(err, -EINVAL,
+                       "An end time or duration must be given.  No reservation created.");
     if (s->has_end_us && k->req.has_duration_min && s->start_us + minutes_of(k) != s->end_us)
-        return err_set(err, -EINVAL, "StartTime + Duration does not equal EndTime.  No reservation created.");
+        return err_set(err, -EINVAL,
+                       "StartTime + Duration does not equal EndTime.  No reservation created.");
     if (s->has_end_us && s->start_us > s->end_us)
-        return err_set(err, -EINVAL, "Start time cannot be after end time.  No reservation created.");
+        return err_set(err, -EINVAL,
+                       "Start time cannot be after end time.  No reservation created.");
     return 0;
 }
 
@@ -321,25 +328,34 @@ int resvkeys_check_create(struct resvkeys *k, struct err *err)
     if (r < 0)
         return r;
     if ((flags & RESV_FLAG(PART_NODES)) && (!has(s->partition) || (has(s->nodes) && !all)))
-        return err_set(err, -EINVAL,
-                       "Part_Nodes flag requires specifying a Partition and ALL nodes.  No reservation created.");
+        return err_set(
+            err, -EINVAL,
+            "Part_Nodes flag requires specifying a Partition and ALL nodes.  No reservation created.");
     if ((flags & RESV_FLAG(FORCE_START)) && !(flags & RESV_RECURS))
-        return err_set(err, -EINVAL, "FORCE_START needs a flag by which the reservation recurs.  No reservation created.");
-    if (!counted && !k->nodes_given && !has(s->licenses) && !has(s->burst_buffer) && !has(s->partition))
-        return err_set(err, -EINVAL,
-                       "CoreCnt, Nodes, NodeCnt, TRES or Watts must be specified.  No reservation created.");
-    if (has(s->partition) && !counted && !has(s->licenses) && (all || !k->nodes_given)) { /* all of the partition */
+        return err_set(
+            err, -EINVAL,
+            "FORCE_START needs a flag by which the reservation recurs.  No reservation created.");
+    if (!counted && !k->nodes_given && !has(s->licenses) && !has(s->burst_buffer) &&
+        !has(s->partition))
+        return err_set(
+            err, -EINVAL,
+            "CoreCnt, Nodes, NodeCnt, TRES or Watts must be specified.  No reservation created.");
+    /* all of the partition */
+    if (has(s->partition) && !counted && !has(s->licenses) && (all || !k->nodes_given)) {
         keep_text(&s->nodes, "ALL");
         k->req.has_nodes_edit = false;
         k->req.has_flags_set = true;
         k->req.flags_set |= RESV_FLAG(PART_NODES);
     }
-    if (!has(s->users) && !has(s->groups) && !has(s->accounts) && !has(s->qos) && !has(s->allowed_partitions))
-        return err_set(err, -EINVAL,
-                       "Either Users/Groups, AllowedPartitions, QOS and/or Accounts must be specified.  "
-                       "No reservation created.");
+    if (!has(s->users) && !has(s->groups) && !has(s->accounts) && !has(s->qos) &&
+        !has(s->allowed_partitions))
+        return err_set(
+            err, -EINVAL,
+            "Either Users/Groups, AllowedPartitions, QOS and/or Accounts must be specified.  "
+            "No reservation created.");
     if (has(s->users) && has(s->groups))
-        return err_set(err, -EINVAL, "Users and Groups are mutually exclusive.  You can have one or the other, "
-                                     "but not both.  No reservation created.");
+        return err_set(err, -EINVAL,
+                       "Users and Groups are mutually exclusive.  You can have one or the other, "
+                       "but not both.  No reservation created.");
     return 0;
 }

@@ -1,6 +1,7 @@
 /* resvkeys.h - KEY=VALUE words of scontrol create, update and delete reservation
  *
- * A table of keys; the result is the request the controller gets.  Pure: the clock is an argument. */
+ * A table of keys; the result is the request the controller gets.  Pure: the clock is an
+ * argument. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,8 +21,8 @@ struct resvkeys {
 void resvkeys_init(struct resvkeys *k);
 void resvkeys_done(struct resvkeys *k);
 
-/* Take one word: KEY=VALUE, KEY+=VALUE, KEY-=VALUE, or Skip.  Keys in any case, shortened as far as they stay
- * clear. Errors: -ENOENT no such key, -EINVAL a bad value; err has the sentence. */
+/* Take one word: KEY=VALUE, KEY+=VALUE, KEY-=VALUE, or Skip.  Keys in any case, shortened as far
+ * as they stay clear. Errors: -ENOENT no such key, -EINVAL a bad value; err has the sentence. */
 int resvkeys_take(struct resvkeys *k, const char *word, int64_t now_us, struct err *err);
 
 /* What a new reservation must have and must not: 0, or -EINVAL with the sentence. */

@@ -203,7 +203,7 @@ struct sacct {
     struct named_job { /* --batch-script, --env-vars */
         uint32_t job_id;
         char name[32], *cluster;
-    } *named;
+    } * named;
     size_t n_named;
     size_t njobs; /* seen */
     int64_t start_us, end_us;
@@ -382,7 +382,8 @@ static int set_layout(struct sacct *s, const struct opt *opt, const char *arg, s
         return 0;
     case O_WHOLE_HET:
         if (arg && strcasecmp(arg, "yes") != 0 && strcasecmp(arg, "no") != 0)
-            return err_set(err, CLI_EXIT_FAILED, "Invalid --whole-hetjob argument: %s (yes or no)", arg);
+            return err_set(err, CLI_EXIT_FAILED, "Invalid --whole-hetjob argument: %s (yes or no)",
+                           arg);
         s->whole_het = arg && strcasecmp(arg, "no") == 0 ? WHOLE_NO : WHOLE_YES;
         return 0;
     case O_TRUNCATE:
@@ -416,7 +417,8 @@ static int set_option(void *ctx, const struct opt *opt, const char *arg, enum op
         return 0;
     case O_EFFICIENCY:
         if (arg && strcasecmp(arg, "table") != 0 && strcasecmp(arg, "report") != 0)
-            return err_set(err, CLI_EXIT_FAILED, "Invalid --efficiency argument: %s (table or report)", arg);
+            return err_set(err, CLI_EXIT_FAILED,
+                           "Invalid --efficiency argument: %s (table or report)", arg);
         s->efficiency = true;
         s->report = arg && strcasecmp(arg, "report") == 0;
         return 0;
@@ -445,8 +447,7 @@ static int set_option(void *ctx, const struct opt *opt, const char *arg, enum op
     }
 }
 
-/* ---- the request --------------------------------------------------------------------------------
- */
+/* ---- the request ----------------------------------------------------------------------------- */
 
 static int64_t midnight_us(int64_t now)
 {
@@ -541,8 +542,7 @@ static void filter_free(Pst__AcctFilter *f)
     free(f->nodes);
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static bool in_range(const struct range *r, uint64_t n)
 {
@@ -748,8 +748,7 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
     return 0;
 }
 
-/* ---- other output -------------------------------------------------------------------------------
- */
+/* ---- other output ---------------------------------------------------------------------------- */
 
 /* From the controller, which has the scripts of jobs it still knows. */
 static bool print_known_script(struct sacct *s, uint32_t job_id)
@@ -797,8 +796,9 @@ static void print_blob(struct sacct *s, const struct named_job *j, bool env)
     if (r < 0)
         cli_die(CLI_EXIT_FAILED, "%s of job %s: %s", env ? "Environment" : "Batch script", j->name,
                 client_strerror(s->client, r));
-    (void)printf(env ? "Environment used for %s (must be batch to display)\n%s" : "Batch Script for %s\n%s", j->name,
-                 RULE);
+    (void)printf(env ? "Environment used for %s (must be batch to display)\n%s"
+                     : "Batch Script for %s\n%s",
+                 j->name, RULE);
     if (reply->has_data && env)
         print_environment(&reply->data);
     else if (reply->has_data)
@@ -863,8 +863,8 @@ static void print_jobs(struct sacct *s, int argc, char **argv)
 /* The controller's own store has one cluster. */
 static bool other_cluster(struct sacct *s)
 {
-    return !cli_acct_is_dbd(&s->cli) && s->clusters && strcasecmp(s->clusters, "all") != 0 && s->cluster &&
-           !filter_list_has(s->clusters, s->cluster);
+    return !cli_acct_is_dbd(&s->cli) && s->clusters && strcasecmp(s->clusters, "all") != 0 &&
+           s->cluster && !filter_list_has(s->clusters, s->cluster);
 }
 
 static void make_format(struct sacct *s)

@@ -22,8 +22,7 @@
 #define LINE_WORDS_MAX 4096
 #define DECIDE_MS 30000
 
-/* ---- the store
- * -------------------------------------------------------------------------------------- */
+/* ---- the store ------------------------------------------------------------------------------- */
 
 void smgr_fail(struct smgr *s, const char *fmt, ...)
 {
@@ -98,8 +97,9 @@ bool smgr_list(struct smgr *s, Pst__AcctEntity entity, const Pst__AcctCond *wher
     req.entity = entity;
     req.where = (Pst__AcctCond *)where; /* only packed */
     r = query_run(c, OP_ACCT_LIST, &req.base,
-                  entity == PST__ACCT_ENTITY__ACCT_RESERVATION ? &pst__acct_resv_record__descriptor : types[entity], fn,
-                  ctx, &info);
+                  entity == PST__ACCT_ENTITY__ACCT_RESERVATION ? &pst__acct_resv_record__descriptor
+                                                               : types[entity],
+                  fn, ctx, &info);
     if (r == 0)
         return true;
     tell_failure(s, c, r);
@@ -108,8 +108,7 @@ bool smgr_list(struct smgr *s, Pst__AcctEntity entity, const Pst__AcctCond *wher
     return false;
 }
 
-/* ---- asking
- * ------------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 bool smgr_commit(struct smgr *s)
 {
@@ -145,8 +144,7 @@ bool smgr_may_write(struct smgr *s, const char *verb)
     return false;
 }
 
-/* ---- commands
- * ----------------------------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 static void cmd_version(struct smgr *s, int n, char **words)
 {
@@ -286,8 +284,7 @@ int smgr_run_words(struct smgr *s, int n, char **words)
     return s->status;
 }
 
-/* ---- the prompt
- * ------------------------------------------------------------------------------------------ */
+/* ---- the prompt ------------------------------------------------------------------------------ */
 
 /* Words of a line, quotes kept together and taken away; in place. */
 static int split_line(char *line, char **words, int max)
@@ -383,9 +380,7 @@ static void read_terminal(struct smgr *s)
     el_end(el);
 }
 
-/* ---- options
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 enum {
     OPT_ASSOC,

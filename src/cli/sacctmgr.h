@@ -36,8 +36,7 @@ struct smgr {
     bool have_tres, have_qos;
 };
 
-/* ---- sacctmgr.c ---------------------------------------------------------------------------------
- */
+/* ---- sacctmgr.c ------------------------------------------------------------------------------ */
 
 struct client *smgr_client(struct smgr *s); /* connected, or the process ends */
 /* Do a request.  NULL: the store could not be asked; told, and the status is set.  Caller frees. */
@@ -54,8 +53,7 @@ bool smgr_may_write(struct smgr *s, const char *verb); /* told when not */
 bool smgr_is(const char *word, const char *name, size_t min);
 int smgr_run_words(struct smgr *s, int n, char **words); /* one command */
 
-/* ---- sacctmgr_text.c: tables of the store in words
- * ------------------------------------------------- */
+/* ---- sacctmgr_text.c: tables of the store in words ------------------------------------------- */
 
 void smgr_load_tres(struct smgr *s);
 void smgr_load_qos(struct smgr *s);
@@ -66,7 +64,8 @@ bool smgr_qos_id(struct smgr *s, const char *name, uint32_t *ret_id);
 /* "cpu=4,mem=4G" */
 void smgr_put_tres(struct smgr *s, struct strbuf *sb, Pst__TresCount *const *list, size_t n);
 /* Names, sorted. */
-const char *smgr_preempt_word(unsigned bit); /* of QosRecord.preempt_mode: "CANCEL"; NULL behind the last */
+/* of QosRecord.preempt_mode: "CANCEL"; NULL behind the last */
+const char *smgr_preempt_word(unsigned bit);
 void smgr_put_qos_list(struct smgr *s, struct strbuf *sb, const uint32_t *ids, size_t n);
 /* "cpu=4,mem-=2G", or with an operator for all of them.  Errors: -EINVAL with the sentence. */
 int smgr_parse_tres(struct smgr *s, const char *text, char op, Pst__TresCount ***list, size_t *n,
@@ -75,8 +74,7 @@ void smgr_put_qos_flags(struct strbuf *sb, uint32_t flags);
 bool smgr_parse_qos_flags(const char *text, uint32_t *ret_flags);
 const char *smgr_admin_word(Pst__AdminLevel level);
 
-/* ---- sacctmgr_parse.c: words into requests
- * ---------------------------------------------------------- */
+/* ---- sacctmgr_parse.c: words into requests --------------------------------------------------- */
 
 enum smgr_entity {
     SMGR_ACCOUNT = 1u << 0,
@@ -131,8 +129,7 @@ void smgr_add_string(char ***list, size_t *n, const char *text, size_t len);
 /* "  MaxJobs       = 500" for all limits set, with the names padded to width. */
 void smgr_put_settings(struct smgr *s, struct strbuf *sb, const Pst__AcctSet *set, bool qos);
 
-/* ---- sacctmgr_fields.c: columns
- * ------------------------------------------------------------------------ */
+/* ---- sacctmgr_fields.c: columns -------------------------------------------------------------- */
 
 struct smgr_row {
     struct smgr *s;
@@ -167,8 +164,7 @@ void smgr_table_header(struct smgr_table *t, struct strbuf *out);
 void smgr_table_row(struct smgr_table *t, const struct smgr_row *row, struct strbuf *out);
 void smgr_print_fields(FILE *f);
 
-/* ---- the commands
- * ------------------------------------------------------------------------------------------ */
+/* ---- the commands ---------------------------------------------------------------------------- */
 
 void smgr_show(struct smgr *s, int n, char **words); /* sacctmgr_list.c */
 void smgr_add(struct smgr *s, int n, char **words);  /* sacctmgr_change.c */

@@ -42,7 +42,8 @@ static bool is_on(const char *value)
 }
 
 /* One word of `archive dump`; false: told. */
-static bool take_word(struct smgr *s, Pst__ArchiveRequest *req, const char *word, const char *name, const char *value)
+static bool take_word(struct smgr *s, Pst__ArchiveRequest *req, const char *word, const char *name,
+                      const char *value)
 {
     const struct {
         const char *name;
@@ -102,7 +103,9 @@ static bool parse(struct smgr *s, Pst__ArchiveRequest *req, int n, char **words)
         if (req->load && (smgr_is(name, "File", 1) || !eq)) {
             char path[PATH_MAX]; /* the service has a folder of its own */
 
-            check_mem_or_die(pb_set_str(&req->file, realpath(eq ? eq : name, path) ? path : eq ? eq : name));
+            check_mem_or_die(pb_set_str(&req->file, realpath(eq ? eq : name, path) ? path
+                                                    : eq ? eq
+                                                         : name));
         } else if (req->load || !take_word(s, req, words[i], name, eq)) {
             if (req->load)
                 smgr_fail(s, " Unknown option: %s\n", words[i]);
@@ -122,7 +125,9 @@ void smgr_archive(struct smgr *s, int n, char **words)
     int r;
 
     if (n < 1 || (!smgr_is(words[0], "dump", 1) && !smgr_is(words[0], "load", 1))) {
-        smgr_fail(s, "No valid entity in archive command\nInput line must include \"Dump\" or \"Load\"\n");
+        smgr_fail(
+            s,
+            "No valid entity in archive command\nInput line must include \"Dump\" or \"Load\"\n");
         return;
     }
     if (!smgr_may_write(s, "archive"))
@@ -135,14 +140,16 @@ void smgr_archive(struct smgr *s, int n, char **words)
         r = client_call(smgr_client(s), OP_ARCHIVE, &req->base, &reply);
         if (r < 0) {
             (void)client_error(smgr_client(s), &text);
-            smgr_fail(s, " Problem %s: %s\n", req->load ? "loading archive file" : "dumping archive",
+            smgr_fail(s, " Problem %s: %s\n",
+                      req->load ? "loading archive file" : "dumping archive",
                       text && *text ? text : client_strerror(smgr_client(s), r));
         } else {
             const Pst__ArchiveReply *a = PB_AS(archive_reply, reply);
 
             for (size_t i = 0; i < a->n_files; i++)
                 printf("%s\n", a->files[i]);
-            printf("%llu rows %s\n", (unsigned long long)a->rows, req->load ? "loaded" : "archived or removed");
+            printf("%llu rows %s\n", (unsigned long long)a->rows,
+                   req->load ? "loaded" : "archived or removed");
             protobuf_c_message_free_unpacked(reply, NULL);
         }
     }

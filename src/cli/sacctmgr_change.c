@@ -10,8 +10,7 @@
 #include "cli/sacctmgr.h"
 #include "wire/errors.h"
 
-/* ---- one change
- * ------------------------------------------------------------------------------------- */
+/* ---- one change ------------------------------------------------------------------------------ */
 
 struct change {
     struct smgr *s;
@@ -112,8 +111,7 @@ static bool finish(struct change *c)
     return made;
 }
 
-/* ---- associations in words
- * --------------------------------------------------------------------------- */
+/* ---- associations in words ------------------------------------------------------------------- */
 
 static void put_assoc(const Pst__AssocRecord *a, int account_width)
 {
@@ -173,9 +171,7 @@ static void put_settings(struct smgr *s, const Pst__AcctSet *set, bool qos, cons
         printf("%s%s", heading, strbuf_str(&sb));
 }
 
-/* ---- add
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- add ------------------------------------------------------------------------------------- */
 
 static void show_account(struct change *c, const Pst__AcctOpResult *res)
 {
@@ -391,9 +387,7 @@ void smgr_add(struct smgr *s, int n, char **words)
     smgr_line_done(&l);
 }
 
-/* ---- modify
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- modify ---------------------------------------------------------------------------------- */
 
 static bool sets_records(const struct smgr_line *l)
 {
@@ -503,9 +497,7 @@ void smgr_modify(struct smgr *s, int n, char **words)
     smgr_line_done(&l);
 }
 
-/* ---- delete
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- delete ---------------------------------------------------------------------------------- */
 
 static void show_deleted_user(struct change *c, const Pst__AcctOpResult *res)
 {

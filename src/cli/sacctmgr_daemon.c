@@ -13,9 +13,7 @@
 #include "cli/sacctmgr.h"
 #include "version.h"
 
-/* ---- ping
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- ping ------------------------------------------------------------------------------------ */
 
 /* One that may answer. */
 struct service {
@@ -75,8 +73,10 @@ void smgr_ping(struct smgr *s)
 {
     const struct conf *conf = cli_conf(&s->cli);
     bool dbd = cli_acct_is_dbd(&s->cli);
-    struct service list[2] = { { .host = dbd ? conf_str(conf, CONF_ACCOUNTING_STORAGE_HOST) : ctld_host(s) },
-                               { .host = dbd ? conf_str(conf, CONF_ACCOUNTING_STORAGE_BACKUP_HOST) : NULL } };
+    struct service list[2] = {
+        { .host = dbd ? conf_str(conf, CONF_ACCOUNTING_STORAGE_HOST) : ctld_host(s) },
+        { .host = dbd ? conf_str(conf, CONF_ACCOUNTING_STORAGE_BACKUP_HOST) : NULL }
+    };
     size_t n = list[1].host ? 2 : 1;
 
     for (size_t i = 0; i < n; i++)
@@ -84,13 +84,13 @@ void smgr_ping(struct smgr *s)
     if (s->json.wanted)
         json_ping(s, list, n);
     for (size_t i = 0; i < n && !s->json.wanted; i++)
-        printf("slurmdbd(%s) at %s is %s\n", i ? "backup" : "primary", list[i].host, list[i].up ? "UP" : "DOWN");
+        printf("slurmdbd(%s) at %s is %s\n", i ? "backup" : "primary", list[i].host,
+               list[i].up ? "UP" : "DOWN");
     if (!list[0].up && !(n == 2 && list[1].up))
         s->status = CLI_EXIT_FAILED;
 }
 
-/* ---- configuration
- * ----------------------------------------------------------------------------------------- */
+/* ---- configuration --------------------------------------------------------------------------- */
 
 static void put(const char *name, const char *value)
 {
@@ -155,8 +155,7 @@ void smgr_show_config(struct smgr *s)
         show_dbd_config(s);
 }
 
-/* ---- statistics
- * --------------------------------------------------------------------------------------------- */
+/* ---- statistics ------------------------------------------------------------------------------ */
 
 static void put_date(const char *label, int64_t us)
 {
@@ -206,11 +205,12 @@ void smgr_show_stats(struct smgr *s)
     if (d->has_rollup_cycles && d->rollup_cycles) {
         printf("\n");
         put_date("Internal DBD rollup last ran ", d->rollup_when_us);
-        printf("\tLast cycle:   %llu\n\tMax cycle:    %llu\n\tTotal time:   %llu\n\tTotal cycles: %llu\n"
-               "\tMean cycle:   %llu\n",
-               (unsigned long long)d->rollup_last_us, (unsigned long long)d->rollup_max_us,
-               (unsigned long long)d->rollup_total_us, (unsigned long long)d->rollup_cycles,
-               (unsigned long long)(d->rollup_total_us / d->rollup_cycles));
+        printf(
+            "\tLast cycle:   %llu\n\tMax cycle:    %llu\n\tTotal time:   %llu\n\tTotal cycles: %llu\n"
+            "\tMean cycle:   %llu\n",
+            (unsigned long long)d->rollup_last_us, (unsigned long long)d->rollup_max_us,
+            (unsigned long long)d->rollup_total_us, (unsigned long long)d->rollup_cycles,
+            (unsigned long long)(d->rollup_total_us / d->rollup_cycles));
     }
     qsort(d->rpcs, d->n_rpcs, sizeof(*d->rpcs), by_count);
     printf("\nRemote Procedure Call statistics by message type\n");
@@ -233,9 +233,7 @@ void smgr_clear_stats(struct smgr *s)
         pst__diag_reply__free_unpacked(d, NULL);
 }
 
-/* ---- control
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- control --------------------------------------------------------------------------------- */
 
 void smgr_reconfigure(struct smgr *s)
 {

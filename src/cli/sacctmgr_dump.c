@@ -111,8 +111,7 @@ static int keep_account(void *ctx, const ProtobufCMessage *record, const struct 
     return 0;
 }
 
-/* ---- lines
- * -------------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static void put_tres(struct dump *d, Pst__TresCount *const *list, size_t n)
 {

@@ -251,8 +251,7 @@ void smgr_print_fields(FILE *f)
         fprintf(f, "field\t%s\t-\t%s\tshown\n", fields[i].name, fields[i].header);
 }
 
-/* ---- values
- * ------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static const Pst__Limits *limits_of(const struct smgr_row *r)
 {
@@ -814,8 +813,7 @@ static void put(struct strbuf *sb, const struct smgr_row *r, const struct smgr_f
     }
 }
 
-/* ---- tables
- * ---------------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static const struct smgr_field *find_field(const char *name)
 {

@@ -15,8 +15,7 @@
 #include "cli/sacctmgr_keys.h"
 #include "wire/errors.h"
 
-/* ---- modify job
- * ------------------------------------------------------------------------------------------- */
+/* ---- modify job ------------------------------------------------------------------------------ */
 
 enum { JOB_TEXT, JOB_CODE, JOB_TRES };
 
@@ -234,8 +233,7 @@ void smgr_modify_job(struct smgr *s, int n, char **words)
     pst__acct_set__free_unpacked(set, NULL);
 }
 
-/* ---- runaway jobs
- * --------------------------------------------------------------------------------------------- */
+/* ---- runaway jobs ---------------------------------------------------------------------------- */
 
 struct runaways {
     Pst__AcctJob **jobs;

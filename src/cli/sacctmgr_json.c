@@ -21,8 +21,7 @@ struct doc {
     bool with_assoc, with_coord;
 };
 
-/* ---- pieces
- * ------------------------------------------------------------------------------------------- */
+/* ---- pieces ---------------------------------------------------------------------------------- */
 
 static void count(struct json *js, const char *key, protobuf_c_boolean has, int64_t value)
 {
@@ -92,9 +91,7 @@ static void keep(ProtobufCMessage ***list, size_t *n, const ProtobufCMessage *re
     (*n)++;
 }
 
-/* ---- QOS
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- QOS ------------------------------------------------------------------------------------- */
 
 static void qos_flags(struct json *js, uint32_t flags)
 {
@@ -173,7 +170,9 @@ static void qos_preempt(struct doc *d, const Pst__QosRecord *q)
     json_list_end(js);
     json_list(js, "mode");
     for (unsigned i = PST__QOS_PREEMPT_MODE__QOS_PREEMPT_SUSPEND;
-         q->has_preempt_mode && q->preempt_mode != UINT32_MAX && i <= PST__QOS_PREEMPT_MODE__QOS_PREEMPT_GANG; i++)
+         q->has_preempt_mode && q->preempt_mode != UINT32_MAX &&
+         i <= PST__QOS_PREEMPT_MODE__QOS_PREEMPT_GANG;
+         i++)
         if (q->preempt_mode & 1u << i) {
             json_str(js, NULL, smgr_preempt_word(i));
             any = true;
@@ -219,8 +218,7 @@ static int put_qos(void *ctx, const ProtobufCMessage *record, const struct query
     return 0;
 }
 
-/* ---- associations
- * ------------------------------------------------------------------------------------------ */
+/* ---- associations ---------------------------------------------------------------------------- */
 
 static void assoc_max(struct doc *d, const Pst__Limits *l)
 {
@@ -318,8 +316,7 @@ static void assoc_short(struct json *js, const char *key, const Pst__AssocRecord
     json_object_end(js);
 }
 
-/* ---- users and accounts
- * ---------------------------------------------------------------------------------------- */
+/* ---- users and accounts ---------------------------------------------------------------------- */
 
 static int keep_assoc(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
@@ -462,8 +459,7 @@ static int put_account(void *ctx, const ProtobufCMessage *record, const struct q
     return 0;
 }
 
-/* ---- clusters and TRES
- * ------------------------------------------------------------------------------------------ */
+/* ---- clusters and TRES ----------------------------------------------------------------------- */
 
 static int put_tres(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
@@ -512,9 +508,7 @@ static int put_cluster(void *ctx, const ProtobufCMessage *record, const struct q
     return 0;
 }
 
-/* ---- documents
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- documents ------------------------------------------------------------------------------- */
 
 static const struct {
     enum smgr_entity entity;

@@ -63,8 +63,7 @@ bool smgr_entity_of(const char *word, enum smgr_entity *ret)
     return false;
 }
 
-/* ---- printing
- * ----------------------------------------------------------------------------------------- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 struct output {
     struct smgr *s;
@@ -105,8 +104,7 @@ static void put_row(struct output *o, struct smgr_row *row)
     flush(o, false);
 }
 
-/* ---- records kept
- * ---------------------------------------------------------------------------------------- */
+/* ---- records kept ---------------------------------------------------------------------------- */
 
 struct records {
     ProtobufCMessage **list;
@@ -135,8 +133,7 @@ static void records_done(struct records *r)
     *r = (struct records){ 0 };
 }
 
-/* ---- associations
- * ------------------------------------------------------------------------------------------ */
+/* ---- associations ---------------------------------------------------------------------------- */
 
 static unsigned depth_of(const char *lineage)
 {
@@ -190,9 +187,7 @@ static bool fetch_assocs(struct smgr *s, const struct smgr_line *l, bool only_de
     return smgr_list(s, PST__ACCT_ENTITY__ACCT_ASSOC, &where, keep, ret);
 }
 
-/* ---- accounts
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- accounts -------------------------------------------------------------------------------- */
 
 struct joined {
     struct output o;
@@ -252,9 +247,7 @@ static void show_accounts(struct smgr *s, struct smgr_line *l)
     records_done(&j.assocs);
 }
 
-/* ---- users
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- users ----------------------------------------------------------------------------------- */
 
 static int by_user(const void *pa, const void *pb)
 {
@@ -376,9 +369,7 @@ static void show_users(struct smgr *s, struct smgr_line *l)
     records_done(&j.accounts);
 }
 
-/* ---- clusters
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- clusters -------------------------------------------------------------------------------- */
 
 static int cluster_row(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
@@ -418,9 +409,7 @@ static void show_clusters(struct smgr *s, struct smgr_line *l)
     records_done(&j.assocs);
 }
 
-/* ---- plain lists
- * -------------------------------------------------------------------------------------------------------------
- */
+/* ---- plain lists ----------------------------------------------------------------------------- */
 
 static int resource_rows(struct output *o, struct smgr_row *row)
 {
@@ -499,9 +488,7 @@ static void show_events(struct smgr *s, struct smgr_line *l)
     l->where->clusters = names;
 }
 
-/* ---- problems
- * ------------------------------------------------------------------------------------------------------------------
- */
+/* ---- problems -------------------------------------------------------------------------------- */
 
 static bool has_users(const struct records *r, const Pst__AssocRecord *account)
 {
@@ -550,9 +537,7 @@ void smgr_show_problems(struct smgr *s, struct smgr_line *l)
     records_done(&j.assocs);
 }
 
-/* ---- which
- * ------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- which ----------------------------------------------------------------------------------- */
 
 static void show_line(struct smgr *s, struct smgr_line *l)
 {
@@ -592,7 +577,8 @@ static void show_line(struct smgr *s, struct smgr_line *l)
         show_events(s, l);
         break;
     case SMGR_RESERVATION:
-        show_plain(s, l, PST__ACCT_ENTITY__ACCT_RESERVATION, "cluster,name%15,tres%30,start,end,unusedwall");
+        show_plain(s, l, PST__ACCT_ENTITY__ACCT_RESERVATION,
+                   "cluster,name%15,tres%30,start,end,unusedwall");
         break;
     case SMGR_PROBLEM:
         smgr_show_problems(s, l);

@@ -37,8 +37,7 @@ struct load {
     size_t n_accounts, n_users;
 };
 
-/* ---- the file
- * -------------------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static bool add_entry(struct load *l, const char *text, unsigned number, const char **parent)
 {
@@ -100,8 +99,7 @@ static bool read_file(struct load *l)
     return ok;
 }
 
-/* ---- what is there
- * -------------------------------------------------------------------------------------------- */
+/* ---- what is there --------------------------------------------------------------------------- */
 
 static int compare_keys(const void *a, const void *b)
 {
@@ -181,9 +179,7 @@ static bool look(struct load *l)
            smgr_list(l->s, PST__ACCT_ENTITY__ACCT_ACCOUNT, &all, know_account, l);
 }
 
-/* ---- operations
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static void add_op(struct load *l, Pst__AcctVerb verb, Pst__AcctEntity entity,
                    struct smgr_line *line)
@@ -345,7 +341,8 @@ static bool make_coordinators(struct load *l)
             if (account_is_there(l, w))
                 add_name(&line.where->accounts, &line.where->n_accounts, w);
             else /* a dump names those of other clusters too */
-                printf("%s:%u: there is no account %s for %s to coordinate\n", l->path, e->line, w, e->parsed.name);
+                printf("%s:%u: there is no account %s for %s to coordinate\n", l->path, e->line, w,
+                       e->parsed.name);
         if (line.where->n_accounts)
             add_op(l, PST__ACCT_VERB__ACCT_ADD, PST__ACCT_ENTITY__ACCT_COORD, &line);
         smgr_line_done(&line);
@@ -408,9 +405,7 @@ static bool make_ops(struct load *l)
     return make_coordinators(l);
 }
 
-/* ---- QOS
- * -------------------------------------------------------------------------------------------------------------
- */
+/* ---- QOS ------------------------------------------------------------------------------------- */
 
 static bool make_qos(struct load *l, bool preempt)
 {
@@ -435,9 +430,7 @@ static bool make_qos(struct load *l, bool preempt)
     return true;
 }
 
-/* ---- sending
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static void free_ops(struct load *l)
 {

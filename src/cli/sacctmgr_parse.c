@@ -29,8 +29,7 @@ void smgr_print_keys(FILE *f)
     }
 }
 
-/* ---- pieces of values
- * ------------------------------------------------------------------------------- */
+/* ---- pieces of values ------------------------------------------------------------------------ */
 
 void smgr_add_string(char ***list, size_t *n, const char *text, size_t len)
 {
@@ -113,8 +112,7 @@ double smgr_real(struct smgr_line *l, const char *key, const char *value)
     return d;
 }
 
-/* ---- limits
- * ------------------------------------------------------------------------------------------ */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 static Pst__Limits *set_limits(struct smgr_line *l)
 {
@@ -167,9 +165,7 @@ static void limit_tres(struct smgr_line *l, const struct key *k, char op, const 
         smgr_bad(l, k->name, value, err.text);
 }
 
-/* ---- a word
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- a word ---------------------------------------------------------------------------------- */
 
 static const struct key *find_key(enum smgr_entity entity, unsigned places, const char *name)
 {

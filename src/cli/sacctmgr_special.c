@@ -27,8 +27,7 @@ Pst__QosRecord *smgr_set_qos(struct smgr_line *l)
     return l->set->qos;
 }
 
-/* ---- the special ones
- * ----------------------------------------------------------------------------------- */
+/* ---- the special ones ------------------------------------------------------------------------ */
 
 static void qos_ids(struct smgr_line *l, const char *value, uint32_t **ids, size_t *n)
 {
@@ -197,7 +196,8 @@ static void preempt_mode(struct smgr_line *l, const char *value)
             const char *word;
             unsigned i = 0;
 
-            while ((word = smgr_preempt_word(i)) && (strlen(word) != len || strncasecmp(word, value, len) != 0))
+            while ((word = smgr_preempt_word(i)) &&
+                   (strlen(word) != len || strncasecmp(word, value, len) != 0))
                 i++;
             if (!word) {
                 smgr_bad(l, "PreemptMode", value, NULL);
@@ -215,7 +215,8 @@ static void fairshare(struct smgr_line *l, const char *value)
 {
     Pst__AssocRecord *a = smgr_set_assoc(l);
 
-    if (strcasecmp(value, "parent") == 0 || strcmp(value, "2147483647") == 0) { /* as Slurm dumps it */
+    /* as Slurm dumps it */
+    if (strcasecmp(value, "parent") == 0 || strcmp(value, "2147483647") == 0) {
         a->has_shares_parent = a->shares_parent = 1;
         return;
     }

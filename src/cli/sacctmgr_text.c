@@ -14,8 +14,7 @@
 
 #define TRES_MEM 2u
 
-/* ---- the tables
- * ----------------------------------------------------------------------------------- */
+/* ---- the tables ------------------------------------------------------------------------------ */
 
 static int keep_tres(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
@@ -100,8 +99,7 @@ bool smgr_qos_id(struct smgr *s, const char *name, uint32_t *ret_id)
     return false;
 }
 
-/* ---- TRES
- * ------------------------------------------------------------------------------------------- */
+/* ---- TRES ------------------------------------------------------------------------------------ */
 
 static void put_tres_name(struct strbuf *sb, const Pst__TresRecord *t)
 {
@@ -215,8 +213,7 @@ int smgr_parse_tres(struct smgr *s, const char *text, char op, Pst__TresCount **
     return *n ? 0 : err_set(err, -EINVAL, "a list of TRES is empty");
 }
 
-/* ---- QOS
- * --------------------------------------------------------------------------------------------- */
+/* ---- QOS ------------------------------------------------------------------------------------- */
 
 static int compare_names(const void *a, const void *b)
 {
@@ -226,7 +223,8 @@ static int compare_names(const void *a, const void *b)
 /* The schema's own names, so that what is written here is what the scheduler reads. */
 const char *smgr_preempt_word(unsigned bit)
 {
-    const ProtobufCEnumValue *v = protobuf_c_enum_descriptor_get_value(&pst__qos_preempt_mode__descriptor, (int)bit);
+    const ProtobufCEnumValue *v =
+        protobuf_c_enum_descriptor_get_value(&pst__qos_preempt_mode__descriptor, (int)bit);
 
     return v ? v->name + strlen("QOS_PREEMPT_") : NULL;
 }

@@ -1,7 +1,7 @@
 /* sacctmgr_usage.c - RawUsage=0: what has been used is forgotten.
  *
- * Usage is no part of the accounting store: the controller keeps it in its log.  So the store is asked
- * which associations or QOS the conditions mean, and the controller is told. */
+ * Usage is no part of the accounting store: the controller keeps it in its log.  So the store is
+ * asked which associations or QOS the conditions mean, and the controller is told. */
 #include <stdlib.h>
 
 #include "cli/out_query.h"
@@ -37,14 +37,16 @@ static int take_qos(void *ctx, const ProtobufCMessage *record, const struct quer
     return 0;
 }
 
-static bool find(struct smgr *s, enum smgr_entity entity, const Pst__AcctCond *where, struct ids *ids)
+static bool find(struct smgr *s, enum smgr_entity entity, const Pst__AcctCond *where,
+                 struct ids *ids)
 {
     Pst__AcctCond cond = where ? *where : (Pst__AcctCond)PST__ACCT_COND__INIT;
 
     if (entity == SMGR_QOS)
         return smgr_list(s, PST__ACCT_ENTITY__ACCT_QOS, where, take_qos, ids);
     ids->accounts = entity == SMGR_ACCOUNT;
-    if (entity == SMGR_ACCOUNT && cond.n_names) { /* names of the entity are its associations' accounts */
+    /* names of the entity are its associations' accounts */
+    if (entity == SMGR_ACCOUNT && cond.n_names) {
         cond.accounts = cond.names;
         cond.n_accounts = cond.n_names;
     } else if (cond.n_names) {

@@ -67,8 +67,8 @@ static void collect(struct salloc *s)
         exit(status);
 }
 
-/* The command to run: the words given, or the user's shell, on the first node if the site says so.
- */
+/* The command to run: the words given, or the user's shell, on the first node if the site says
+ * so. */
 static void choose_command(struct salloc *s)
 {
     const struct conf *conf = cli_conf(&s->cli);
@@ -146,8 +146,7 @@ static void ring_bell(const struct salloc *s, int64_t since_mono_us)
     }
 }
 
-/* ---- the command
- * ---------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static bool runnable(const char *path)
 {
@@ -313,7 +312,8 @@ static void change_dir(struct salloc *s)
 
 static void tell_ready(const Pst__JobRecord *job)
 {
-    cli_info("Nodes %s are ready for job", job->alloc && job->alloc->nodes ? job->alloc->nodes : "");
+    cli_info("Nodes %s are ready for job",
+             job->alloc && job->alloc->nodes ? job->alloc->nodes : "");
 }
 
 static int allocate_and_run(struct salloc *s)

@@ -156,8 +156,7 @@ static const char *step_named(int argc, char **argv, int first)
     return argv[first];
 }
 
-/* ---- layout -------------------------------------------------------------------------------------
- */
+/* ---- layout ---------------------------------------------------------------------------------- */
 
 static void count_tasks(struct sattach *s)
 {
@@ -193,8 +192,7 @@ static void print_layout(const struct sattach *s)
     }
 }
 
-/* ---- nodes --------------------------------------------------------------------------------------
- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static void attach_to(struct sattach *s, size_t i)
 {
@@ -298,8 +296,7 @@ static void read_node(struct sattach *s, struct node *n)
     }
 }
 
-/* ---- input --------------------------------------------------------------------------------------
- */
+/* ---- input ----------------------------------------------------------------------------------- */
 
 static void send_input(struct sattach *s, const char *data, size_t len)
 {
@@ -362,8 +359,7 @@ static void open_terminal(struct sattach *s)
     send_window(s);
 }
 
-/* ---- the loop -----------------------------------------------------------------------------------
- */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 static bool nodes_behind(const struct sattach *s)
 {

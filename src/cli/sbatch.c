@@ -259,8 +259,7 @@ static void print_refusal(struct sbatch *s, struct client *client, int r)
     (void)fprintf(stderr, "allocation failure: %s\n", client_strerror(client, r));
 }
 
-/* ---- --wait
- * --------------------------------------------------------------------------------------- */
+/* ---- --wait ---------------------------------------------------------------------------------- */
 
 /* Wait on one connection.  0 with the status, -EPIPE and the like when it was lost. */
 static int wait_once(struct client *client, uint32_t job_id, uint32_t *ret_status)

@@ -43,8 +43,7 @@ static const struct opt rows[] = {
       "nodes of this job or step" },
     { "no-allocation", 'Z', OPT_NONE, O_NO_ALLOCATION, 0, NULL, NULL, NULL,
       "send to the nodes of --nodelist without a job; for root and SlurmUser" },
-    { "nodelist", 'w', OPT_REQ, O_NODELIST, 0, NULL, NULL, "nodes",
-      "send to these nodes only" },
+    { "nodelist", 'w', OPT_REQ, O_NODELIST, 0, NULL, NULL, "nodes", "send to these nodes only" },
     { "preserve", 'p', OPT_NONE, O_PRESERVE, 0, "@PRESERVE", NULL, NULL,
       "keep the times of the file" },
     { "send-libs", 0, OPT_OPT, O_SEND_LIBS, 0, "@SEND_LIBS", NULL, "yes|no",
@@ -114,7 +113,8 @@ static int set_width(struct sbcast *s, const char *arg, struct err *err)
         return 0;
     }
     if (parse_u64(arg, 1, 65533, &n) < 0)
-        return err_set(err, CLI_EXIT_FAILED, "--treewidth takes a number up to 65533 or off, not %s", arg);
+        return err_set(err, CLI_EXIT_FAILED,
+                       "--treewidth takes a number up to 65533 or off, not %s", arg);
     s->b.width = (uint32_t)n;
     return 0;
 }
@@ -174,7 +174,8 @@ static char *absolute(struct sbcast *s, const char *source, const char *dest)
     const char *slash = strrchr(source, '/'), *name = slash ? slash + 1 : source;
     size_t n = strlen(dest);
     _cleanup_free_ char *cwd = getcwd(NULL, 0);
-    _cleanup_free_ char *file = xasprintf_or_die("%s%s", dest, n > 0 && dest[n - 1] == '/' ? name : "");
+    _cleanup_free_ char *file =
+        xasprintf_or_die("%s%s", dest, n > 0 && dest[n - 1] == '/' ? name : "");
 
     if (!cwd && dest[0] != '/')
         cli_die(CLI_EXIT_FAILED, "the working directory has no name: %s", strerror(errno));
@@ -221,7 +222,8 @@ static void check_job(const struct sbcast *s)
 
 static Pst__StepReply *ask(struct sbcast *s)
 {
-    Pst__StepReply *granted = bcast_access(&s->cli, s->no_allocation ? NULL : s->job, s->no_allocation ? s->nodes : NULL);
+    Pst__StepReply *granted =
+        bcast_access(&s->cli, s->no_allocation ? NULL : s->job, s->no_allocation ? s->nodes : NULL);
 
     if (s->nodes && !s->no_allocation)
         choose_nodes(granted, s->nodes);

@@ -58,7 +58,8 @@ static const struct opt rows[] = {
       "keep this text with the jobs (administrators)" },
     { "batch", 'b', OPT_NONE, O_BATCH, 0, "@BATCH", NULL, NULL, "signal the batch shell only" },
     { "clusters", 'M', OPT_REQ, O_CLUSTERS, 0, "SLURM_CLUSTERS", NULL, "name", "ask this cluster" },
-    { "cron", 'c', OPT_NONE, O_CRON, 0, "@CRON", NULL, NULL, "cancel jobs of a crontab too, and take their entries out" },
+    { "cron", 'c', OPT_NONE, O_CRON, 0, "@CRON", NULL, NULL,
+      "cancel jobs of a crontab too, and take their entries out" },
     { "ctld", 0, OPT_NONE, O_CTLD, 0, "@CTLD", NULL, NULL,
       "let the controller apply the filters (always so)" },
     { "full", 'f', OPT_NONE, O_FULL, 0, "@FULL", NULL, NULL,
@@ -264,8 +265,7 @@ static void take_ids(struct scancel *s, int argc, char **argv)
     }
 }
 
-/* ---- looking first ------------------------------------------------------------------------------
- */
+/* ---- looking first --------------------------------------------------------------------------- */
 
 static bool confirmed(const struct scancel *s, const Pst__JobRecord *j, const char *id)
 {
@@ -319,8 +319,9 @@ static void choose(struct scancel *s)
     (void)sluids_find(s->client, &s->ids); /* what fails here fails again below */
     filter_ids_numbers(&s->ids, &s->filter.job_ids, &s->filter.n_job_ids);
     query.jobs = &s->filter;
-    fmt_need_names("job_id array_job_id array_task_id array_tasks het_job_id het_offset state name partition wckey",
-                   &pst__job_record__descriptor, &set);
+    fmt_need_names(
+        "job_id array_job_id array_task_id array_tasks het_job_id het_offset state name partition wckey",
+        &pst__job_record__descriptor, &set);
     check_mem_or_die(query_fields(&set, &query.fields, &query.n_fields));
     r = query_run(s->client, OP_QUERY_JOBS, &query.base, &pst__job_record__descriptor, on_job, s,
                   NULL);
@@ -334,8 +335,7 @@ static void choose(struct scancel *s)
     s->have_filter = false;
 }
 
-/* ---- the request --------------------------------------------------------------------------------
- */
+/* ---- the request ----------------------------------------------------------------------------- */
 
 static bool is_step(const char *id)
 {

@@ -180,8 +180,7 @@ static void simple_call(struct scontrol *s, unsigned op, const ProtobufCMessage 
         scontrol_fail(s, "%s error:%s", what, client_strerror(s->client, r));
 }
 
-/* ---- jobs ---------------------------------------------------------------------------------------
- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 struct verb_request {
     Pst__JobActionRequest request;
@@ -450,8 +449,7 @@ static void cmd_write(struct scontrol *s, int argc, char **argv)
     r = client_call(scontrol_client(s, "slurm_load_jobs"), OP_QUERY_SCRIPT, &request.base,
                     (ProtobufCMessage **)&reply);
     if (r < 0) {
-        scontrol_fail(s, "job script retrieval failed: %s",
-                      client_strerror(s->client, r));
+        scontrol_fail(s, "job script retrieval failed: %s", client_strerror(s->client, r));
         return;
     }
     path = argc > 2 ? xstrdup_or_die(argv[2]) : xasprintf_or_die("slurm-%u.sh", request.job_id);
@@ -495,8 +493,7 @@ static void cmd_completing(struct scontrol *s, int argc, char **argv)
     (void)fputs(strbuf_str(&out), stdout);
 }
 
-/* ---- the controller -----------------------------------------------------------------------------
- */
+/* ---- the controller -------------------------------------------------------------------------- */
 
 static void json_ping(struct scontrol *s, const char *host, bool up, int64_t latency_us)
 {
@@ -661,8 +658,7 @@ static void cmd_version(struct scontrol *s, int argc, char **argv)
     cli_print_version();
 }
 
-/* ---- settings of interactive mode ---------------------------------------------------------------
- */
+/* ---- settings of interactive mode ------------------------------------------------------------ */
 
 static void cmd_all(struct scontrol *s, int argc, char **argv)
 {
@@ -723,21 +719,25 @@ static const struct keyword {
     const char *args, *help; /* help NULL = not listed */
 } keywords[] = {
     { "all", 3, cmd_all, "", "show hidden partitions too" },
-    { "cancel_reboot", 3, scontrol_cancel_reboot, "NODES", "forget a reboot that was not issued yet" },
+    { "cancel_reboot", 3, scontrol_cancel_reboot, "NODES",
+      "forget a reboot that was not issued yet" },
     { "completing", 3, cmd_completing, "", "jobs whose nodes are not clean yet" },
     { "create", 2, scontrol_create, "partitionname=NAME|reservation[=NAME] KEY=VALUE...",
       "make a partition or a reservation" },
-    { "delete", 3, scontrol_delete, "partitionname=NAME|reservationname=NAME", "remove a partition or a reservation" },
+    { "delete", 3, scontrol_delete, "partitionname=NAME|reservationname=NAME",
+      "remove a partition or a reservation" },
     { "details", 3, cmd_details, "", "show more of each record" },
     { "errnumstr", 2, cmd_errnumstr, "NUMBER", "text of an error number" },
     { "exit", 2, cmd_exit, "", "leave" },
-    { "explain", 3, scontrol_explain, "[job] JOBS", "why pending jobs wait, and what would start them" },
+    { "explain", 3, scontrol_explain, "[job] JOBS",
+      "why pending jobs wait, and what would start them" },
     { "getaddrs", 4, cmd_getaddrs, "NODES", "addresses of nodes" },
     { "help", 2, cmd_help, "", "this text" },
     { "hide", 2, cmd_hide, "", "leave out hidden partitions" },
     { "hold", 2, cmd_hold, "JOBS", "keep pending jobs from starting" },
     { "listjobs", 5, scontrol_listjobs, "[NODE]", "jobs with processes on this machine" },
-    { "listpids", 5, scontrol_listpids, "[JOB[.STEP]] [NODE]", "processes of jobs on this machine" },
+    { "listpids", 5, scontrol_listpids, "[JOB[.STEP]] [NODE]",
+      "processes of jobs on this machine" },
     { "liststeps", 5, scontrol_liststeps, "[NODE]", "steps with processes on this machine" },
     { "notify", 1, cmd_notify, "JOB TEXT", "write a line to a job's standard error" },
     { "oneliner", 1, cmd_oneliner, "", "one line for each record" },
@@ -750,7 +750,8 @@ static const struct keyword {
       "reboot nodes when they are idle" },
     { "reconfigure", 3, cmd_reconfigure, "", "read the configuration files again" },
     { "release", 3, cmd_release, "JOBS", "let held jobs go" },
-    { "requeuehold", 8, cmd_requeuehold, "[Incomplete] [State=SpecialExit] JOBS", "requeue and hold" },
+    { "requeuehold", 8, cmd_requeuehold, "[Incomplete] [State=SpecialExit] JOBS",
+      "requeue and hold" },
     { "requeue", 3, cmd_requeue, "[Incomplete] JOBS", "put batch jobs back into the queue" },
     { "resume", 3, cmd_resume, "JOBS", "let suspended jobs go on" },
     { "setdebug", 4, cmd_setdebug, "LEVEL", "log level of the controller" },
@@ -762,7 +763,8 @@ static const struct keyword {
     { "token", 2, cmd_token, "[username=NAME] [lifespan=SECONDS]", "print a token for SLURM_JWT" },
     { "top", 3, cmd_top, "JOBS", "first among my pending jobs" },
     { "uhold", 2, cmd_uhold, "JOBS", "hold so that the owner may release" },
-    { "update", 1, scontrol_update, "KEY=VALUE...", "change a job, node, partition or reservation" },
+    { "update", 1, scontrol_update, "KEY=VALUE...",
+      "change a job, node, partition or reservation" },
     { "verbose", 4, cmd_verbose, "", "say more" },
     { "version", 4, cmd_version, "", "print the release" },
     { "wait_job", 2, cmd_wait_job, "JOB", "wait until its nodes are ready" },
@@ -788,8 +790,7 @@ static void cmd_help(struct scontrol *s, int argc, char **argv)
 static void print_names(FILE *f)
 {
     for (size_t i = 0; i < ARRAY_SIZE(keywords); i++)
-        (void)fprintf(f, "verb\t%s\t%s\n", keywords[i].name,
-                      keywords[i].help ? "shown" : "hidden");
+        (void)fprintf(f, "verb\t%s\t%s\n", keywords[i].name, keywords[i].help ? "shown" : "hidden");
     scontrol_refused_names(f);
     scontrol_show_names(f);
     scontrol_update_names(f);
@@ -809,8 +810,7 @@ static void run_words(struct scontrol *s, int argc, char **argv)
         scontrol_fail(s, "invalid keyword: %s", argv[0]);
 }
 
-/* ---- interactive mode ---------------------------------------------------------------------------
- */
+/* ---- interactive mode ------------------------------------------------------------------------ */
 
 /* Split a line in place at blanks outside quotes. */
 static int split_words(char *line, char **words)

@@ -149,8 +149,7 @@ static void procs_load(struct procs *t)
         qsort(t->list, t->n, sizeof(*t->list), compare_procs);
 }
 
-/* ---- commands -----------------------------------------------------------------------------------
- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 /* "12" or "12.0", "12.batch" */
 static bool wanted(const struct proc *p, uint32_t job_id, const char *step, const char *node)

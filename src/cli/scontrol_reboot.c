@@ -27,7 +27,9 @@ static void send(struct scontrol *s, const Pst__NodeRebootRequest *req, const ch
 /* next_state=RESUME|DOWN in upper case, or NULL. */
 static const char *next_state(const char *word)
 {
-    return strcasecmp(word, "resume") == 0 ? "RESUME" : strcasecmp(word, "down") == 0 ? "DOWN" : NULL;
+    return strcasecmp(word, "resume") == 0 ? "RESUME"
+           : strcasecmp(word, "down") == 0 ? "DOWN"
+                                           : NULL;
 }
 
 void scontrol_reboot(struct scontrol *s, int argc, char **argv)
@@ -39,17 +41,22 @@ void scontrol_reboot(struct scontrol *s, int argc, char **argv)
         if (strcasecmp(argv[i], "asap") == 0) {
             req.has_asap = req.asap = true;
         } else if (strcasecmp(argv[i], "force") == 0) {
-            scontrol_fail(s, "scontrol: error: reboot FORCE is not available: a node reboots when its jobs have ended; "
-                             "cancel them and use ASAP");
+            scontrol_fail(
+                s,
+                "scontrol: error: reboot FORCE is not available: a node reboots when its jobs have ended; "
+                "cancel them and use ASAP");
             return;
         } else if (strncasecmp(argv[i], "action=", 7) == 0) {
-            scontrol_fail(s, "scontrol: error: reboot action= is not available: the nodes run RebootProgram of "
-                             "slurm.conf");
+            scontrol_fail(
+                s,
+                "scontrol: error: reboot action= is not available: the nodes run RebootProgram of "
+                "slurm.conf");
             return;
         } else if (strncasecmp(argv[i], "nextstate=", 10) == 0) {
             req.next_state = (char *)next_state(argv[i] + 10); /* not changed by packing */
             if (!req.next_state) {
-                scontrol_fail(s, "Invalid nextstate: %s\nValid nextstates are: DOWN, RESUME", argv[i] + 10);
+                scontrol_fail(s, "Invalid nextstate: %s\nValid nextstates are: DOWN, RESUME",
+                              argv[i] + 10);
                 return;
             }
         } else if (strncasecmp(argv[i], "reason=", 7) == 0) {
@@ -59,8 +66,10 @@ void scontrol_reboot(struct scontrol *s, int argc, char **argv)
         }
     }
     if (i + 1 != argc) {
-        scontrol_fail(s, "scontrol: error: reboot takes one list of nodes after [ASAP] [nextstate=RESUME|DOWN] "
-                         "[reason=TEXT]");
+        scontrol_fail(
+            s,
+            "scontrol: error: reboot takes one list of nodes after [ASAP] [nextstate=RESUME|DOWN] "
+            "[reason=TEXT]");
         return;
     }
     req.nodes = argv[i];

@@ -76,8 +76,9 @@ void scontrol_create_resv(struct scontrol *s, int argc, char **argv)
                     (ProtobufCMessage **)&reply);
     if (r < 0) {
         if (client_error(s->client, NULL) == ESLURM_NODES_BUSY && !k.nodes_given)
-            (void)printf("Note, unless nodes are directly requested a reservation must exist in a single partition.\n"
-                         "If no partition is requested the default partition is assumed.\n");
+            (void)printf(
+                "Note, unless nodes are directly requested a reservation must exist in a single partition.\n"
+                "If no partition is requested the default partition is assumed.\n");
         scontrol_fail(s, "Error creating the reservation: %s", client_strerror(s->client, r));
     } else {
         (void)printf("Reservation created: %s\n", reply->name ? reply->name : "");
@@ -110,7 +111,8 @@ void scontrol_delete_resv(struct scontrol *s, int argc, char **argv, const char 
     (void)argc;
     request.has_remove = request.remove = true;
     request.name = (char *)name; /* not changed by packing */
-    r = client_call(scontrol_client(s, "slurm_delete_reservation"), OP_RESV_UPDATE, &request.base, NULL);
+    r = client_call(scontrol_client(s, "slurm_delete_reservation"), OP_RESV_UPDATE, &request.base,
+                    NULL);
     if (r < 0)
         scontrol_fail(s, "delete_reservation %s: %s", argv[0], client_strerror(s->client, r));
 }

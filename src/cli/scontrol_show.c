@@ -82,8 +82,7 @@ static void failed_query(struct showing *w, const char *what, int r)
     scontrol_fail(w->s, "%s error: %s", what, client_strerror(w->s->client, r));
 }
 
-/* ---- jobs ---------------------------------------------------------------------------------------
- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 static void put_job(struct showing *w, const struct job_row *r)
 {
@@ -174,8 +173,7 @@ static void show_jobs(struct scontrol *s, const char *name)
     done(&w);
 }
 
-/* ---- steps --------------------------------------------------------------------------------------
- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static int on_step_job(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
@@ -197,8 +195,8 @@ static int on_step(void *ctx, const ProtobufCMessage *record, const struct query
     if (!job)
         job = &none;
     if (names_job_state_terminal((unsigned)s->state) ||
-        !filter_ids_match_step(&w->ids, s->job_id, job->group_id, job->has_task,
-                               job->array_task_id, s->step_id))
+        !filter_ids_match_step(&w->ids, s->job_id, job->group_id, job->has_task, job->array_task_id,
+                               s->step_id))
         return 0;
     row.array_job_id = job->array_job_id;
     row.array_task_id = job->array_task_id;
@@ -264,8 +262,7 @@ static void show_steps(struct scontrol *s, const char *name)
     done(&w);
 }
 
-/* ---- nodes and partitions -----------------------------------------------------------------------
- */
+/* ---- nodes and partitions -------------------------------------------------------------------- */
 
 static bool load_cluster(struct scontrol *s, const char *what, struct cluster_nodes *ret)
 {
@@ -357,8 +354,7 @@ static void show_partitions(struct scontrol *s, const char *name)
     done(&w);
 }
 
-/* ---- configuration ------------------------------------------------------------------------------
- */
+/* ---- configuration --------------------------------------------------------------------------- */
 
 static void put_entry(struct strbuf *out, const Pst__ConfigReply *reply, const Pst__KeyValue *e)
 {
@@ -460,8 +456,7 @@ static void show_daemons(struct scontrol *s, const char *name)
     (void)printf("slurmd\n");
 }
 
-/* ---- host lists ---------------------------------------------------------------------------------
- */
+/* ---- host lists ------------------------------------------------------------------------------ */
 
 /* Lines of stdin joined by commas, for an expression of "-".  Caller frees. */
 static char *read_names(void)
@@ -536,8 +531,7 @@ static void show_hostlistsorted(struct scontrol *s, const char *name)
     show_folded(s, name, true);
 }
 
-/* ---- what never has anything to show ------------------------------------------------------------
- */
+/* ---- what never has anything to show --------------------------------------------------------- */
 
 static void show_nothing(struct scontrol *s, const char *name)
 {

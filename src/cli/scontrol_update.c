@@ -65,8 +65,7 @@ static void send_job_update(struct scontrol *s, const struct update *u, char **i
         pst__job_action_reply__free_unpacked(reply, NULL);
 }
 
-/* ---- TimeLimit=+2 -------------------------------------------------------------------------------
- */
+/* ---- TimeLimit=+2 ---------------------------------------------------------------------------- */
 
 struct limit_lookup {
     uint32_t job_id, minutes;
@@ -133,8 +132,7 @@ static void change_limits(struct scontrol *s, struct update *u, char **ids, size
     }
 }
 
-/* ---- entities -----------------------------------------------------------------------------------
- */
+/* ---- entities -------------------------------------------------------------------------------- */
 
 static const char *word_value(int argc, char **argv, const char *key)
 {
@@ -150,8 +148,8 @@ static void fail_partition(struct scontrol *s, const struct err *err, const char
 {
     scontrol_fail(s, "scontrol: error: %s", err->text);
     if (update_word_is(word, "State", NULL))
-        (void)fprintf(stderr,
-                      "scontrol: error: Acceptable State values are UP, DOWN, DRAIN and INACTIVE\n");
+        (void)fprintf(
+            stderr, "scontrol: error: Acceptable State values are UP, DOWN, DRAIN and INACTIVE\n");
     else
         (void)fprintf(stderr, "scontrol: error: Request aborted\n");
 }
@@ -368,7 +366,8 @@ void scontrol_delete(struct scontrol *s, int argc, char **argv)
         scontrol_fail(s, "too few arguments for keyword:delete");
         return;
     }
-    if (!name && (word_value(argc, argv, "ReservationName") || word_value(argc, argv, "Reservation"))) {
+    if (!name &&
+        (word_value(argc, argv, "ReservationName") || word_value(argc, argv, "Reservation"))) {
         name = word_value(argc, argv, "ReservationName");
         scontrol_delete_resv(s, argc, argv, name ? name : word_value(argc, argv, "Reservation"));
         return;

@@ -149,8 +149,7 @@ int script_check(const struct script *s, struct err *err)
     return 0;
 }
 
-/* ---- directives
- * ----------------------------------------------------------------------------------- */
+/* ---- directives ------------------------------------------------------------------------------ */
 
 static bool directive(const char *line, size_t len, const char *word)
 {
@@ -159,7 +158,8 @@ static bool directive(const char *line, size_t len, const char *word)
     return len > n && strncmp(line, word, n) == 0 && isspace((unsigned char)line[n]);
 }
 
-static int one_directive(const char *text, size_t len, unsigned number, struct hetopts *h, size_t *k)
+static int one_directive(const char *text, size_t len, unsigned number, struct hetopts *h,
+                         size_t *k)
 {
     char buf[SCRIPT_LINE_MAX + 1], *argv[SCRIPT_WORDS_MAX + 2] = { (char *)"sbatch" };
     int n, status = 0;
@@ -179,8 +179,8 @@ static int one_directive(const char *text, size_t len, unsigned number, struct h
         return 0;
     }
     argv[n + 1] = NULL;
-    (void)opts_parse_line(jobopts_command(JOBOPTS_SBATCH), n + 1, argv, jobopts_set, hetopts_at(h, *k),
-                          &status);
+    (void)opts_parse_line(jobopts_command(JOBOPTS_SBATCH), n + 1, argv, jobopts_set,
+                          hetopts_at(h, *k), &status);
     return status;
 }
 

@@ -21,8 +21,8 @@ void script_done(struct script *s);
  * the job), else PATH, else as it is.  The caller frees the path. */
 char *script_find(const char *name, const char *dir);
 
-/* Read `path`, or standard input when NULL.  Returns 0 or the exit status with the sentence in err.
- */
+/* Read `path`, or standard input when NULL.  Returns 0 or the exit status with the sentence in
+ * err. */
 int script_read(const char *path, struct script *ret_script, struct err *err);
 /* The script of --wrap. */
 void script_wrap(const char *command, struct script *ret_script);
@@ -31,6 +31,7 @@ void script_wrap(const char *command, struct script *ret_script);
  * sentences, one a line, are in err. */
 int script_check(const struct script *s, struct err *err);
 
-/* Apply the #SBATCH lines with source OPT_FROM_SCRIPT.  Returns 0 or the exit status, the message
- * printed. `#SBATCH hetjob` begins the next component. Reading stops at the first line that is neither blank nor a comment. */
+/* Apply the #SBATCH lines with source OPT_FROM_SCRIPT.  Returns 0 or the exit status, the
+ * message printed. `#SBATCH hetjob` begins the next component. Reading stops at the first line
+ * that is neither blank nor a comment. */
 int script_options(const struct script *s, struct hetopts *h);

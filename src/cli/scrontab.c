@@ -78,16 +78,13 @@ static void find_user(struct scrontab *s, const char *name)
 
 static void options(struct scrontab *s, int argc, char **argv)
 {
-    static const struct option names[] = { { "edit", no_argument, NULL, 'e' },
-                                           { "help", no_argument, NULL, 'h' },
-                                           { "help-table", no_argument, NULL, 't' },
-                                           { "help-interface", no_argument, NULL, 'i' },
-                                           { "list", no_argument, NULL, 'l' },
-                                           { "remove", no_argument, NULL, 'r' },
-                                           { "user", required_argument, NULL, 'u' },
-                                           { "verbose", no_argument, NULL, 'v' },
-                                           { "version", no_argument, NULL, 'V' },
-                                           { NULL, 0, NULL, 0 } };
+    static const struct option names[] = {
+        { "edit", no_argument, NULL, 'e' },       { "help", no_argument, NULL, 'h' },
+        { "help-table", no_argument, NULL, 't' }, { "help-interface", no_argument, NULL, 'i' },
+        { "list", no_argument, NULL, 'l' },       { "remove", no_argument, NULL, 'r' },
+        { "user", required_argument, NULL, 'u' }, { "verbose", no_argument, NULL, 'v' },
+        { "version", no_argument, NULL, 'V' },    { NULL, 0, NULL, 0 }
+    };
     const char *user = NULL;
     int c;
 
@@ -132,8 +129,7 @@ static void options(struct scrontab *s, int argc, char **argv)
         s->action = 'e';
 }
 
-/* ---- the controller -----------------------------------------------------------------------------
- */
+/* ---- the controller -------------------------------------------------------------------------- */
 
 /* The present text; NULL: there is none.  The caller frees. */
 static char *get_text(struct scrontab *s)
@@ -207,8 +203,7 @@ static int remove_all(struct scrontab *s)
     return CLI_EXIT_OK;
 }
 
-/* ---- files --------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static char *read_all(FILE *f, const char *name)
 {

@@ -312,8 +312,7 @@ static void put_rpcs(struct strbuf *sb, const Pst__DiagReply *d)
     strbuf_add(sb, "\nPending RPC statistics\n\tNo pending RPCs\n");
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------------
- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void json_counters(struct json *js, const struct counter *c, size_t n)
 {

@@ -23,7 +23,7 @@
 
 extern char **environ;
 
-/* ---- the loader ------------------------------------------------------------------------------- */
+/* ---- the loader ------------------------------------------------------------------------------ */
 
 /* What both classes of ELF have in common; all in the machine's byte order. */
 struct header {
@@ -80,7 +80,8 @@ int sharedlibs_loader(const uint8_t *data, size_t len, const char **ret)
             return -ENOENT;
         if (!is_loader(data + h.phoff + (uint64_t)i * h.phentsize, h.wide, &at, &size))
             continue;
-        if (at > len || size > len - at || size < 2 || data[at] != '/' || data[at + size - 1] != '\0')
+        if (at > len || size > len - at || size < 2 || data[at] != '/' ||
+            data[at + size - 1] != '\0')
             return -ENOENT;
         *ret = (const char *)data + at;
         return 0;
@@ -88,7 +89,7 @@ int sharedlibs_loader(const uint8_t *data, size_t len, const char **ret)
     return -ENOENT;
 }
 
-/* ---- what it prints --------------------------------------------------------------------------- */
+/* ---- what it prints -------------------------------------------------------------------------- */
 
 static bool below(const char *path, size_t len, const char *folder, size_t n)
 {
@@ -111,7 +112,8 @@ static bool excluded(const char *path, size_t len, const char *exclude)
     return false;
 }
 
-static int add(struct sharedlibs *l, const char *name, size_t name_len, const char *path, size_t path_len)
+static int add(struct sharedlibs *l, const char *name, size_t name_len, const char *path,
+               size_t path_len)
 {
     struct sharedlib *items;
 
@@ -126,8 +128,10 @@ static int add(struct sharedlibs *l, const char *name, size_t name_len, const ch
     return items[l->n - 1].name && items[l->n - 1].path ? 0 : -ENOMEM;
 }
 
-/* "\tlibz.so.1 => /lib/libz.so.1 (0x00007f...)".  Lines without an arrow are the loader, and what the kernel brings. */
-static int take_line(struct sharedlibs *l, const char *line, size_t len, const char *exclude, struct err *err)
+/* "\tlibz.so.1 => /lib/libz.so.1 (0x00007f...)".  Lines without an arrow are the loader, and
+ * what the kernel brings. */
+static int take_line(struct sharedlibs *l, const char *line, size_t len, const char *exclude,
+                     struct err *err)
 {
     const char *arrow = memmem(line, len, " => ", 4), *path, *end;
     size_t name_len;
@@ -145,7 +149,8 @@ static int take_line(struct sharedlibs *l, const char *line, size_t len, const c
     end = memmem(path, (size_t)(line + len - path), " (", 2);
     if (!end)
         end = line + len;
-    if (name_len == 0 || memchr(line, '/', name_len) || excluded(path, (size_t)(end - path), exclude))
+    if (name_len == 0 || memchr(line, '/', name_len) ||
+        excluded(path, (size_t)(end - path), exclude))
         return 0; /* a name with a path is not looked for elsewhere */
     return add(l, line, name_len, path, (size_t)(end - path));
 }
@@ -178,7 +183,7 @@ void sharedlibs_done(struct sharedlibs *l)
     *l = (struct sharedlibs){ 0 };
 }
 
-/* ---- asking it -------------------------------------------------------------------------------- */
+/* ---- asking it ------------------------------------------------------------------------------- */
 
 static int collect(int fd, struct strbuf *sb)
 {
@@ -205,7 +210,8 @@ static int run_loader(const char *loader, const char *program, struct strbuf *sb
     int p[2], status = 0, r;
     pid_t pid = 0;
 
-    if (asprintf(&path, "%s%s", strchr(program, '/') ? "" : "./", program) < 0) { /* or it is looked for as a library */
+    /* or it is looked for as a library */
+    if (asprintf(&path, "%s%s", strchr(program, '/') ? "" : "./", program) < 0) {
         path = NULL;
         return -ENOMEM;
     }
@@ -228,7 +234,8 @@ static int run_loader(const char *loader, const char *program, struct strbuf *sb
     return r < 0 ? r : status != 0 ? -ENOEXEC : 0;
 }
 
-int sharedlibs_find(const char *program, const char *exclude, struct sharedlibs *ret, struct err *err)
+int sharedlibs_find(const char *program, const char *exclude, struct sharedlibs *ret,
+                    struct err *err)
 {
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
     _cleanup_close_ int fd = open(program, O_RDONLY | O_CLOEXEC);

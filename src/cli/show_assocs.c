@@ -1,7 +1,7 @@
 /* show_assocs.c - scontrol show assoc_mgr: users, associations and QOS as the controller has them
  *
- * Arguments choose: users=, accounts=, qos= (lists) and flags=users,assoc,qos.  N stands where no limit is set; what is in
- * use comes in parentheses.  One thread. */
+ * Arguments choose: users=, accounts=, qos= (lists) and flags=users,assoc,qos.  N stands where
+ * no limit is set; what is in use comes in parentheses.  One thread. */
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 
 #define NO_UID 4294967294u /* of users that this host does not know */
 
-/* ---- the question ----------------------------------------------------------------------------------- */
+/* ---- the question ---------------------------------------------------------------------------- */
 
 static void split(char *list, char ***ret, size_t *ret_n)
 {
@@ -74,7 +74,7 @@ static bool take_word(Pst__AssocMgrRequest *req, char *word)
     return true;
 }
 
-/* ---- texts ------------------------------------------------------------------------------------------ */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 static uint32_t uid_of(const char *user)
 {
@@ -116,8 +116,8 @@ static uint64_t amount(const Pst__TresUse *t, enum use use)
 }
 
 /* "cpu=8(4),mem=N(0),..." for every TRES. */
-static void put_used(const char *name, Pst__TresUse *const *tres, size_t n, Pst__TresCount *const *limits,
-                     size_t nlimits, enum use use)
+static void put_used(const char *name, Pst__TresUse *const *tres, size_t n,
+                     Pst__TresCount *const *limits, size_t nlimits, enum use use)
 {
     (void)printf("%s=", name);
     for (size_t i = 0; i < n; i++) {
@@ -128,15 +128,16 @@ static void put_used(const char *name, Pst__TresUse *const *tres, size_t n, Pst_
                 l = limits[k];
         (void)printf("%s%s=", i ? "," : "", tres[i]->name);
         if (l)
-            (void)printf("%lld(%llu)", (long long)l->count, (unsigned long long)amount(tres[i], use));
+            (void)printf("%lld(%llu)", (long long)l->count,
+                         (unsigned long long)amount(tres[i], use));
         else
             (void)printf("N(%llu)", (unsigned long long)amount(tres[i], use));
     }
 }
 
 /* "cpu=4,node=1" of those that are set. */
-static void put_limits(const char *name, Pst__TresUse *const *tres, size_t n, Pst__TresCount *const *limits,
-                       size_t nlimits)
+static void put_limits(const char *name, Pst__TresUse *const *tres, size_t n,
+                       Pst__TresCount *const *limits, size_t nlimits)
 {
     bool any = false;
 
@@ -144,7 +145,8 @@ static void put_limits(const char *name, Pst__TresUse *const *tres, size_t n, Ps
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < nlimits; k++)
             if (limits[k]->tres_id == tres[i]->tres_id && limits[k]->count >= 0) {
-                (void)printf("%s%s=%lld", any ? "," : "", tres[i]->name, (long long)limits[k]->count);
+                (void)printf("%s%s=%lld", any ? "," : "", tres[i]->name,
+                             (long long)limits[k]->count);
                 any = true;
             }
 }
@@ -156,15 +158,16 @@ static const Pst__Limits *limits_or_none(const Pst__Limits *l)
     return l ? l : &none;
 }
 
-/* ---- records ---------------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static void put_user(const Pst__AssocMgrRecord *r)
 {
     static const char *const levels[] = { "Not Set", "None", "Operator", "Administrator" };
     unsigned level = r->user->has_admin_level ? (unsigned)r->user->admin_level : 1;
 
-    (void)printf("UserName=%s(%u) DefAccount=%s DefWckey=%s AdminLevel=%s\n", r->user->name, uid_of(r->user->name),
-                 r->default_account ? r->default_account : "(null)", r->default_wckey ? r->default_wckey : "(null)",
+    (void)printf("UserName=%s(%u) DefAccount=%s DefWckey=%s AdminLevel=%s\n", r->user->name,
+                 uid_of(r->user->name), r->default_account ? r->default_account : "(null)",
+                 r->default_wckey ? r->default_wckey : "(null)",
                  level < ARRAY_SIZE(levels) ? levels[level] : "None");
 }
 
@@ -205,13 +208,16 @@ static void put_assoc(const Pst__AssocMgrRecord *r)
     const Pst__Limits *l = limits_or_none(a->limits);
     bool user = a->user && *a->user;
 
-    (void)printf("ClusterName=%s Account=%s UserName=%s", a->cluster, a->account, user ? a->user : "");
+    (void)printf("ClusterName=%s Account=%s UserName=%s", a->cluster, a->account,
+                 user ? a->user : "");
     if (user)
         (void)printf("(%u)", uid_of(a->user));
-    (void)printf(" Partition=%s Priority=%u ID=%u\n", a->partition ? a->partition : "", a->priority, a->assoc_id);
-    (void)printf("    SharesRaw/Norm/Level/Factor=%u/%.2f/%u/%.2f\n", a->has_shares ? a->shares : 1, r->shares_norm,
-                 r->shares_level, r->factor);
-    (void)printf("    UsageRaw/Norm/Efctv=%.2f/%.2f/%.2f\n", r->usage_raw, r->usage_norm, r->usage_effective);
+    (void)printf(" Partition=%s Priority=%u ID=%u\n", a->partition ? a->partition : "", a->priority,
+                 a->assoc_id);
+    (void)printf("    SharesRaw/Norm/Level/Factor=%u/%.2f/%u/%.2f\n", a->has_shares ? a->shares : 1,
+                 r->shares_norm, r->shares_level, r->factor);
+    (void)printf("    UsageRaw/Norm/Efctv=%.2f/%.2f/%.2f\n", r->usage_raw, r->usage_norm,
+                 r->usage_effective);
     (void)printf("    ParentAccount=%s", r->parent_account ? r->parent_account : "");
     if (r->parent_account)
         (void)printf("(%u)", a->parent_id);
@@ -222,7 +228,8 @@ static void put_assoc(const Pst__AssocMgrRecord *r)
     (void)printf(" ");
     put_user_number("MaxJobsAccrue", user, l->has_max_jobs_accrue, l->max_jobs_accrue, r->accruing);
     (void)printf(" ");
-    put_user_number("MaxSubmitJobs", user, l->has_max_submit_jobs, l->max_submit_jobs, r->own_submitted);
+    put_user_number("MaxSubmitJobs", user, l->has_max_submit_jobs, l->max_submit_jobs,
+                    r->own_submitted);
     (void)printf(" ");
     put_plain("MaxWallPJ", l->has_max_wall_min, l->max_wall_min);
     (void)printf("\n    ");
@@ -246,7 +253,8 @@ static void put_part(const Pst__LimitUse *p, const Pst__Limits *l)
     if (user)
         (void)printf("(%u)", p->uid);
     (void)printf("\n        ");
-    put_number(user ? "MaxJobsPU" : "MaxJobsPA", user ? l->has_max_jobs_per_user : l->has_max_jobs_per_account,
+    put_number(user ? "MaxJobsPU" : "MaxJobsPA",
+               user ? l->has_max_jobs_per_user : l->has_max_jobs_per_account,
                user ? l->max_jobs_per_user : l->max_jobs_per_account, p->jobs);
     (void)printf(" ");
     put_number(user ? "MaxJobsAccruePU" : "MaxJobsAccruePA",
@@ -254,9 +262,11 @@ static void put_part(const Pst__LimitUse *p, const Pst__Limits *l)
                user ? l->max_jobs_accrue_per_user : l->max_jobs_accrue_per_account, p->accruing);
     (void)printf("\n        ");
     if (user)
-        put_used("MaxTRESPU", p->tres, p->n_tres, l->max_tres_per_user, l->n_max_tres_per_user, USE_NOW);
+        put_used("MaxTRESPU", p->tres, p->n_tres, l->max_tres_per_user, l->n_max_tres_per_user,
+                 USE_NOW);
     else
-        put_used("MaxTRESPA", p->tres, p->n_tres, l->max_tres_per_account, l->n_max_tres_per_account, USE_NOW);
+        put_used("MaxTRESPA", p->tres, p->n_tres, l->max_tres_per_account,
+                 l->n_max_tres_per_account, USE_NOW);
     (void)printf("\n");
 }
 
@@ -341,14 +351,17 @@ void scontrol_show_assocs(struct scontrol *s, int argc, char **argv)
         words[i] = xstrdup_or_die(argv[i]);
         good = take_word(&req, words[i]);
         if (!good)
-            scontrol_fail(s, "invalid option:%s for assoc_mgr: users=, accounts=, qos= or flags=users,assoc,qos",
-                          argv[i]);
+            scontrol_fail(
+                s,
+                "invalid option:%s for assoc_mgr: users=, accounts=, qos= or flags=users,assoc,qos",
+                argv[i]);
     }
     if (good) {
         struct client *c = scontrol_client(s, "show assoc_mgr");
 
         (void)printf("Current Association Manager state\n");
-        r = query_run(c, OP_QUERY_ASSOCS, &req.base, &pst__assoc_mgr_record__descriptor, on_record, &p, &info);
+        r = query_run(c, OP_QUERY_ASSOCS, &req.base, &pst__assoc_mgr_record__descriptor, on_record,
+                      &p, &info);
         if (r < 0)
             scontrol_fail(s, "slurm_load_assoc_mgr_info error: %s", client_strerror(c, r));
         else if (!info.records)

@@ -1,7 +1,8 @@
 /* show_licenses.c - scontrol show licenses
  *
- * Totals come from slurm.conf and, of licences that another server has, from the controller; what is in use from the jobs that hold nodes: the sum of what they
- * hold.  Text is in the order of names, JSON in that of the configuration.  One thread. */
+ * Totals come from slurm.conf and, of licences that another server has, from the controller;
+ * what is in use from the jobs that hold nodes: the sum of what they hold.  Text is in the order
+ * of names, JSON in that of the configuration.  One thread. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -191,13 +192,15 @@ static void print_text(struct scontrol *s, struct licenses *l, const char *name)
         any = true;
         (void)printf("LicenseName=%s\n    Total=%llu Used=%llu Free=%llu Reserved=%llu Remote=%s\n",
                      lic->name, (unsigned long long)lic->total, (unsigned long long)lic->used,
-                     (unsigned long long)left(lic), (unsigned long long)lic->reserved, lic->remote ? "yes" : "no");
+                     (unsigned long long)left(lic), (unsigned long long)lic->reserved,
+                     lic->remote ? "yes" : "no");
         if (lic->remote) {
             char when[64];
 
             time_fmt_stamp(lic->update_us, "Unknown", now_us(), when, sizeof(when));
             (void)printf("    LastConsumed=%llu LastDeficit=%llu LastUpdate=%s\n",
-                         (unsigned long long)lic->last_consumed, (unsigned long long)lic->deficit, when);
+                         (unsigned long long)lic->last_consumed, (unsigned long long)lic->deficit,
+                         when);
         }
     }
     if (!any && name)

@@ -314,8 +314,7 @@ static void make_order(struct sinfo *s)
     }
 }
 
-/* ---- gathering ----------------------------------------------------------------------------------
- */
+/* ---- gathering ------------------------------------------------------------------------------- */
 
 static bool node_wanted(const struct sinfo *s, const Pst__NodeRecord *n)
 {
@@ -440,8 +439,7 @@ static void forget_rows(struct row_table *t)
     memset(t, 0, sizeof(*t));
 }
 
-/* ---- output -------------------------------------------------------------------------------------
- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static void flush_out(struct sinfo *s)
 {

@@ -162,8 +162,7 @@ static noreturn void die_loading(struct sprio *s, int r)
     exit(CLI_EXIT_FAILED);
 }
 
-/* ---- names of the jobs --------------------------------------------------------------------------
- */
+/* ---- names of the jobs ----------------------------------------------------------------------- */
 
 static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
@@ -217,8 +216,7 @@ static void load_jobs(struct sprio *s)
         qsort(s->jobs, s->njobs, sizeof(*s->jobs), by_id);
 }
 
-/* ---- the listing --------------------------------------------------------------------------------
- */
+/* ---- the listing ----------------------------------------------------------------------------- */
 
 static void bad_format(void *ctx, const char *spec)
 {

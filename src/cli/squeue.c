@@ -397,7 +397,8 @@ int main(int argc, char **argv)
 
     memcpy(words, argv, (size_t)argc * sizeof(*words)); /* before getopt reorders them */
     cli_init(&q.cli, "squeue");
-    query_keep_text(); /* fmt_row() cleans what is shown, for less than it costs to clean whole records */
+    /* fmt_row() cleans what is shown, for less than it costs to clean whole records */
+    query_keep_text();
     opts_env(&command, set_option, &q);
     take_arguments(&q, argc, argv, opts_parse(&command, argc, argv, set_option, &q));
     status = q.json.wanted ? json_option_done(&q.json, q.json_result, q.json_arg) : -1;

@@ -52,8 +52,7 @@ struct squeue {
     struct step_jobs jobs; /* what --steps needs of the jobs */
 };
 
-/* ---- squeue_list.c ------------------------------------------------------------------------------
- */
+/* ---- squeue_list.c --------------------------------------------------------------------------- */
 
 /* Fill the request's filter from the options; once. */
 void squeue_make_filter(struct squeue *q);
@@ -67,8 +66,7 @@ bool squeue_wanted(const struct squeue *q, const struct job_row *r);
 /* Print one listing. */
 void squeue_list(struct squeue *q, int argc, char **argv);
 
-/* ---- squeue_watch.c -----------------------------------------------------------------------------
- */
+/* ---- squeue_watch.c -------------------------------------------------------------------------- */
 
 /* --watch: print changes until interrupted; gives the exit status. */
 int squeue_watch(struct squeue *q);

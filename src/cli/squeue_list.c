@@ -43,8 +43,7 @@ static void make_order(struct squeue *q)
     }
 }
 
-/* ---- filters applied here -----------------------------------------------------------------------
- */
+/* ---- filters applied here -------------------------------------------------------------------- */
 
 static bool partition_hidden(const struct squeue *q, const char *list)
 {
@@ -93,8 +92,7 @@ bool squeue_wanted(const struct squeue *q, const struct job_row *r)
            (!q->have_under || used < q->under_s);
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static void emit(struct squeue *q, const struct job_row *r)
 {
@@ -182,8 +180,7 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
     return 0;
 }
 
-/* ---- requests -----------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static noreturn void die_loading(struct squeue *q, const char *what, int r)
 {
@@ -281,8 +278,7 @@ static void check_nodes(struct squeue *q)
     (void)hostlist_free(c.missing);
 }
 
-/* ---- steps --------------------------------------------------------------------------------------
- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static int on_step_job(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
@@ -362,8 +358,8 @@ static void list_jobs(struct squeue *q, struct query_info *info)
                        &set);
     squeue_query(q, OP_QUERY_JOBS, &pst__job_record__descriptor, q->json.wanted ? NULL : &set,
                  on_job, info);
-    /* One job by its number that nobody knows is a mistake; of several, those that exist are shown.
-     */
+    /* One job by its number that nobody knows is a mistake; of several, those that exist are
+     * shown. */
     if (q->ids.n == 1 && info->records == 0) {
         if (!q->json.wanted)
             strbuf_reset(&q->out);
@@ -372,8 +368,7 @@ static void list_jobs(struct squeue *q, struct query_info *info)
     }
 }
 
-/* ---- one listing --------------------------------------------------------------------------------
- */
+/* ---- one listing ----------------------------------------------------------------------------- */
 
 static void date_line(struct squeue *q)
 {

@@ -54,8 +54,7 @@ static const struct opt rows[] = {
     { "verbose", 'v', OPT_NONE, O_VERBOSE, 0, NULL, NULL, NULL, "print more messages" },
 };
 
-/* ---- reports ------------------------------------------------------------------------------------
- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 enum report_kind { R_CLUSTER, R_WHO, R_SIZES, R_RESERVATION };
 
@@ -177,8 +176,7 @@ static void find_report(struct sreport *s, size_t type, int argc, char **argv)
         no_report(s, type, argc > 0 ? argv[0] : NULL);
 }
 
-/* ---- settings -----------------------------------------------------------------------------------
- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 static bool set_form(struct sreport *s, const char *text)
 {
@@ -241,8 +239,7 @@ static int set_option(void *ctx, const struct opt *opt, const char *arg, enum op
     }
 }
 
-/* ---- words --------------------------------------------------------------------------------------
- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static void names(FILE *f)
 {

@@ -55,8 +55,8 @@ struct table {
     size_t n;
 };
 
-/* Choose among the columns there are, by Format= or the report's own list; exits for a wrong name.
- */
+/* Choose among the columns there are, by Format= or the report's own list; exits for a wrong
+ * name. */
 void table_init(struct table *t, const struct sreport *s, const struct column *all, size_t n,
                 const char *format);
 void table_header(const struct table *t);

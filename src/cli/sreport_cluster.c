@@ -7,8 +7,7 @@
 #include "base/cleanup.h"
 #include "cli/sreport.h"
 
-/* ---- cluster utilization ------------------------------------------------------------------------
- */
+/* ---- cluster utilization --------------------------------------------------------------------- */
 
 enum {
     F_CLUSTER,
@@ -83,8 +82,7 @@ void report_cluster(struct sreport *s, struct cond *c)
     pst__usage_reply__free_unpacked(reply, NULL);
 }
 
-/* ---- job sizes ----------------------------------------------------------------------------------
- */
+/* ---- job sizes ------------------------------------------------------------------------------- */
 
 enum { S_CLUSTER, S_ACCOUNT, S_WCKEY, S_TOTAL, S_SHARE, S_FIRST }; /* S_FIRST: the bins */
 

@@ -38,8 +38,7 @@ struct list {
     uint64_t whole;
 };
 
-/* ---- collecting ---------------------------------------------------------------------------------
- */
+/* ---- collecting ------------------------------------------------------------------------------ */
 
 static size_t tres_of(struct list *l, const char *name)
 {
@@ -176,8 +175,7 @@ static void collect(struct list *l, enum who_report which)
     }
 }
 
-/* ---- order --------------------------------------------------------------------------------------
- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 /* qsort() hands nothing on. */
 static const struct list *sorting;
@@ -243,8 +241,7 @@ static int by_wckey(const void *a, const void *b)
     return r ? r : strcmp(x->user, y->user);
 }
 
-/* ---- printing -----------------------------------------------------------------------------------
- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 static uint64_t used_of(const struct list *l, const char *tres)
 {

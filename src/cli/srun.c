@@ -28,8 +28,7 @@
 
 extern char **environ;
 
-/* ---- options
- * -------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 /* What a step does not inherit from the job around it. */
 static void settle_allocation(struct srun *s, struct jobopts *jo)
@@ -105,7 +104,8 @@ static void collect(struct srun *s)
     for (size_t i = 0; i < s->n_parts; i++)
         check_part(s, &s->parts[i]);
     if (s->job_id && !s->het_size && s->n_parts > 1)
-        cli_die(CLI_EXIT_FAILED, "Job %u is not heterogeneous: a step of it has one part", s->job_id);
+        cli_die(CLI_EXIT_FAILED, "Job %u is not heterogeneous: a step of it has one part",
+                s->job_id);
     s->opts = s->parts[0].opts;
     s->first = s->parts[0].first;
     if (jobopts_has(&s->opts, JO_ASYNC))
@@ -122,8 +122,7 @@ static void collect(struct srun *s)
         s->cli.timeout_ms = (int)MIN(jobopts_num(&s->opts, JO_MSG_TIMEOUT, 10), 3600u) * 1000;
 }
 
-/* ---- the step
- * ------------------------------------------------------------------------------------- */
+/* ---- the step -------------------------------------------------------------------------------- */
 
 /* The caller owns it. */
 static char *command_name(const struct srun_part *p)
@@ -167,7 +166,8 @@ static void fill_components(struct srun *s, Pst__SubmitRequest *req)
 {
     Pst__HetComponent *c;
 
-    req->components = xmalloc_or_die(s->n_parts * sizeof(*req->components)); /* until the process ends */
+    /* until the process ends */
+    req->components = xmalloc_or_die(s->n_parts * sizeof(*req->components));
     for (size_t i = 1; i < s->n_parts; i++) {
         c = req->components[req->n_components++] = xmalloc_or_die(sizeof(*c));
         pst__het_component__init(c);
@@ -320,8 +320,7 @@ static int create_step(struct srun *s)
     return status;
 }
 
-/* ---- the run
- * -------------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 static void run_tasks(struct srun *s)
 {

@@ -1,7 +1,7 @@
 /* srun.h - one step as srun runs it; internal to srun*.c
  *
- * One thread, one poll(2) loop (srun_loop.c).  Connections: the controller (joblink), and one to each node of the
- * step or, when they are many, to each of TreeWidth relays (wire/fanout.h). */
+ * One thread, one poll(2) loop (srun_loop.c).  Connections: the controller (joblink), and one to
+ * each node of the step or, when they are many, to each of TreeWidth relays (wire/fanout.h). */
 #pragma once
 
 #include <signal.h>
@@ -18,7 +18,8 @@
 #include "wire/fanout.h"
 
 #define SRUN_STDIN_CHUNK 32768u
-#define SRUN_INPUT_WINDOW (256u << 10) /* bytes of input on their way to a node's tasks before ours is left alone */
+/* bytes of input on their way to a node's tasks before ours is left alone */
+#define SRUN_INPUT_WINDOW (256u << 10)
 #define SRUN_SINK_MAX (1u << 20) /* bytes waiting for an output before the nodes are left alone */
 
 /* Where one of the tasks' streams goes. */
@@ -48,8 +49,8 @@ struct srun_node {
     const char *name; /* borrowed from the step reply */
     struct srun_part *part;
     uint64_t in_sent, in_taken; /* bytes of our input */
-    uint32_t index; /* within its part */
-    uint32_t first, n_tasks; /* its slice of srun.ranks */
+    uint32_t index;             /* within its part */
+    uint32_t first, n_tasks;    /* its slice of srun.ranks */
     bool started, done;
     bool stdin_eof_sent;
     uint32_t *held; /* owned: ranks whose line is not printed yet */
@@ -60,12 +61,12 @@ struct srun_node {
 /* What one component of the job does in the step; an ordinary step is one part. */
 struct srun_part {
     struct jobopts opts;
-    char **argv;       /* the command is argv[first] up to argv[end] */
+    char **argv; /* the command is argv[first] up to argv[end] */
     int first, end;
-    char *multi_prog;  /* owned: text of the map */
-    uint32_t offset;   /* of the component */
-    Pst__StepReply *reply;                     /* borrowed from srun */
-    uint32_t first_rank, n_tasks, first_node;  /* of the step */
+    char *multi_prog;                         /* owned: text of the map */
+    uint32_t offset;                          /* of the component */
+    Pst__StepReply *reply;                    /* borrowed from srun */
+    uint32_t first_rank, n_tasks, first_node; /* of the step */
 };
 
 enum task_state { TASK_STARTING, TASK_RUNNING, TASK_EXITED };
@@ -82,12 +83,12 @@ struct srun {
     bool own_job; /* we made the allocation */
     bool kill_on_bad_exit;
     uint32_t job_id, step_id;
-    Pst__JobStatus *grant;     /* owned; own_job only */
-    Pst__StepReply *reply;     /* owned, or grant's */
-    const Pst__JobRecord *job; /* borrowed */
-    char *bcast_target; /* --bcast: where the program was copied to; NULL = not */
-    bool bcast_suffix;  /* ... with _NODE after it */
-    bool bcast_libs;    /* ... and libraries to the folder beside it */
+    Pst__JobStatus *grant;        /* owned; own_job only */
+    Pst__StepReply *reply;        /* owned, or grant's */
+    const Pst__JobRecord *job;    /* borrowed */
+    char *bcast_target;           /* --bcast: where the program was copied to; NULL = not */
+    bool bcast_suffix;            /* ... with _NODE after it */
+    bool bcast_libs;              /* ... and libraries to the folder beside it */
     Pst__HetStepReply *het_reply; /* owned: of a step over components */
 
     uint32_t n_tasks;
@@ -113,8 +114,8 @@ struct srun {
     uint64_t ignored;          /* 1 << signal: not passed on */
     int64_t interrupt_mono_us; /* of the last Ctrl-C, 0 = none */
     int64_t first_exit_mono_us;
-    int64_t tell_mono_us; /* when the held lines are due, 0 = there are none */
-    int64_t wait_us; /* --wait; 0 = for ever */
+    int64_t tell_mono_us;  /* when the held lines are due, 0 = there are none */
+    int64_t wait_us;       /* --wait; 0 = for ever */
     int64_t abort_mono_us; /* aborting: nodes that are not done by then are given up; 0 = not */
     bool wait_told, aborting, terminating;
     bool killed;           /* a task died of SIGKILL or SIGTERM */
@@ -122,7 +123,7 @@ struct srun {
     uint32_t worst_status; /* wait(2) status that goes with it */
     bool launch_failed;
     struct meeting *meetings; /* srun_mpi.c: those that wait for somebody */
-    bool more_frames; /* a node may have frames that were received but not handled */
+    bool more_frames;         /* a node may have frames that were received but not handled */
 };
 
 /* srun_het.c */
@@ -144,13 +145,14 @@ void srun_launch(struct srun *s);
 /* Tasks, ranks and nodes from the step reply. */
 void srun_layout(struct srun *s);
 
-/* The part of a launch request that is equal for all nodes; srun_free_request() frees what it owns. */
+/* The part of a launch request that is equal for all nodes; srun_free_request() frees what it
+ * owns. */
 void srun_fill_request(struct srun *s, struct srun_part *p, Pst__LaunchStep *req);
 void srun_free_request(Pst__LaunchStep *req);
 
 /* srun_exit.c */
 void srun_exit_hold(struct srun *s, struct srun_node *n, const Pst__StepTaskExit *msg);
-void srun_exit_tell(struct srun *s); /* the lines of all nodes, now */
+void srun_exit_tell(struct srun *s);           /* the lines of all nodes, now */
 void srun_exit_timer(struct srun *s, int *ms); /* tells what is due; *ms at most until the next */
 
 /* srun_hook.c */
@@ -159,7 +161,8 @@ int srun_hook(struct srun *s, enum jobopt id);
 
 /* srun_bcast.c: --bcast */
 int srun_bcast(struct srun *s); /* exit status, the messages printed */
-char *srun_bcast_path(const struct srun *s, const char *node); /* the program there; the caller frees */
+/* the program there; the caller frees */
+char *srun_bcast_path(const struct srun *s, const char *node);
 
 /* srun_async.c: --async */
 void srun_async_check(struct srun *s); /* exits when it cannot be */
@@ -167,7 +170,7 @@ void srun_async_check(struct srun *s); /* exits when it cannot be */
 int srun_async(struct srun *s, Pst__StepSpec *spec);
 
 /* srun_mpi.c */
-const char *srun_mpi_type(struct srun *s); /* "pmi2", "pmix"; NULL = none */
+const char *srun_mpi_type(struct srun *s);                /* "pmi2", "pmix"; NULL = none */
 void srun_mpi_fill(struct srun *s, Pst__LaunchStep *req); /* srun_free_request() gives it back */
 void srun_mpi_free(Pst__LaunchStep *req);
 void srun_mpi_message(struct srun *s, struct srun_node *n, const Pst__StepMpi *msg);
@@ -197,13 +200,17 @@ void srun_timers(struct srun *s, int *ret_ms);
 /* srun_loop.c */
 /* Until every node is done.  Leaves exit_code and worst_status. */
 void srun_loop(struct srun *s);
-void srun_terminate(struct srun *s); /* "Terminating StepId=": CONT, TERM, KillWait, KILL everywhere */
+/* "Terminating StepId=": CONT, TERM, KillWait, KILL everywhere */
+void srun_terminate(struct srun *s);
 /* Nodes lo..hi are not reached, or not any more; for struct fanout. */
 void srun_lost(void *ctx, uint32_t lo, uint32_t hi, const char *why);
 void srun_node_failed(struct srun *s, struct srun_node *n, const char *why);
-/* Send to one node; a node that cannot be reached any more is noticed when it is read.  As fanout_send(). */
-int srun_node_send(struct srun *s, const struct srun_node *n, unsigned op, const ProtobufCMessage *msg);
+/* Send to one node; a node that cannot be reached any more is noticed when it is read.  As
+ * fanout_send(). */
+int srun_node_send(struct srun *s, const struct srun_node *n, unsigned op,
+                   const ProtobufCMessage *msg);
 /* ... to all nodes that are started and not done and, if chosen is given, that it says yes to. */
 typedef bool srun_choose_fn(const struct srun *s, const struct srun_node *n);
-void srun_nodes_send(struct srun *s, srun_choose_fn *chosen, unsigned op, const ProtobufCMessage *msg);
+void srun_nodes_send(struct srun *s, srun_choose_fn *chosen, unsigned op,
+                     const ProtobufCMessage *msg);
 void srun_note_exit(struct srun *s, int code, uint32_t status);

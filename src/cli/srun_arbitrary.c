@@ -1,7 +1,7 @@
 /* srun_arbitrary.c - srun --distribution=arbitrary: a list says where each task runs; see srun.h
  *
- * The list is that of -w, names or a file of them, else the file that SLURM_HOSTFILE names; NAME*COUNT repeats one.  The
- * controller gets it written out, a name for each task. */
+ * The list is that of -w, names or a file of them, else the file that SLURM_HOSTFILE names;
+ * NAME*COUNT repeats one.  The controller gets it written out, a name for each task. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +46,8 @@ static void set(struct srun_part *p, enum jobopt id, const char *text)
 {
     struct err err = { .text = "" };
 
-    if (jobopts_set(&p->opts, opts_find(jobopts_command(JOBOPTS_SRUN), id), text, OPT_FROM_ARGV, &err) < 0)
+    if (jobopts_set(&p->opts, opts_find(jobopts_command(JOBOPTS_SRUN), id), text, OPT_FROM_ARGV,
+                    &err) < 0)
         cli_die(CLI_EXIT_FAILED, "%s", err.text);
 }
 
@@ -68,7 +69,8 @@ static void take_names(struct srun_part *p, const struct hostlist *all, uint32_t
 void srun_arbitrary(struct srun *s, struct srun_part *p)
 {
     const char *dist = jobopts_get(&p->opts, JO_DISTRIBUTION), *file = getenv("SLURM_HOSTFILE");
-    const char *nodes = jobopts_get(&p->opts, JO_NODELIST), *nodefile = jobopts_get(&p->opts, JO_NODEFILE);
+    const char *nodes = jobopts_get(&p->opts, JO_NODELIST),
+               *nodefile = jobopts_get(&p->opts, JO_NODEFILE);
     _cleanup_(hostlist_free) struct hostlist *all = NULL;
     _cleanup_free_ char *text = NULL;
     struct err err = { .text = "" };
@@ -78,12 +80,15 @@ void srun_arbitrary(struct srun *s, struct srun_part *p)
         return;
     if (!nodes && !nodefile && !(file && *file)) {
         if (p->opts.from[JO_DISTRIBUTION] != 1 + OPT_FROM_ENV)
-            cli_die(CLI_EXIT_FAILED, "--distribution=arbitrary needs a list of nodes: -w, or SLURM_HOSTFILE");
-        jobopts_clear(&p->opts, JO_DISTRIBUTION); /* of the step around us, whose list was its own */
+            cli_die(CLI_EXIT_FAILED,
+                    "--distribution=arbitrary needs a list of nodes: -w, or SLURM_HOSTFILE");
+        /* of the step around us, whose list was its own */
+        jobopts_clear(&p->opts, JO_DISTRIBUTION);
         return;
     }
     if (!s->job_id)
-        cli_die(CLI_EXIT_FAILED, "--distribution=arbitrary is for steps of a job: use it within salloc or sbatch");
+        cli_die(CLI_EXIT_FAILED,
+                "--distribution=arbitrary is for steps of a job: use it within salloc or sbatch");
     if (jobfill_node_list(nodes ? nodes : nodefile ? nodefile : file, !nodes, &text, &err) != 0)
         cli_die(CLI_EXIT_FAILED, "%s", err.text);
     check_mem_or_die(hostlist_new(&all));
@@ -97,7 +102,7 @@ void srun_arbitrary(struct srun *s, struct srun_part *p)
     if (p->opts.from[JO_NTASKS] == 1 + OPT_FROM_ENV) /* the job's number, which no list need have */
         tasks = MIN(tasks, (uint32_t)hostlist_count(all));
     if (tasks == 0 || tasks > hostlist_count(all))
-        cli_die(CLI_EXIT_FAILED, "--distribution=arbitrary: %u tasks, and the list has %zu nodes", tasks,
-                hostlist_count(all));
+        cli_die(CLI_EXIT_FAILED, "--distribution=arbitrary: %u tasks, and the list has %zu nodes",
+                tasks, hostlist_count(all));
     take_names(p, all, tasks);
 }

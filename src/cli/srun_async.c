@@ -35,7 +35,8 @@ void srun_async_check(struct srun *s)
         if (jobopts_has(&s->opts, not_with[i].id))
             cli_die(CLI_EXIT_FAILED, "--async cannot be used with %s.", not_with[i].name);
     if (jobopts_has(&s->opts, JO_MPI) && srun_mpi_type(s))
-        cli_die(CLI_EXIT_FAILED, "--async cannot be used with --mpi=%s: the tasks find each other through srun.",
+        cli_die(CLI_EXIT_FAILED,
+                "--async cannot be used with --mpi=%s: the tasks find each other through srun.",
                 srun_mpi_type(s));
 }
 

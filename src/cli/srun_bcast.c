@@ -1,4 +1,5 @@
-/* srun_bcast.c - srun --bcast: the program, and its libraries, go to the nodes before the tasks start; see srun.h
+/* srun_bcast.c - srun --bcast: the program, and its libraries, go to the nodes before the tasks
+ * start; see srun.h
  *
  * Without a path each node gets a file of its own name, slurm_bcast_JOB.STEP_NODE in the working
  * directory, so that nodes which share a file system do not write over each other. */
@@ -38,8 +39,9 @@ static void choose_target(struct srun *s)
     _cleanup_free_ char *dir = submit_work_dir(&s->opts);
     size_t n = arg ? strlen(arg) : 0;
     bool folder = n == 0 || arg[n - 1] == '/';
-    _cleanup_free_ char *file = folder ? xasprintf_or_die("%sslurm_bcast_%u.%u", n ? arg : "", s->job_id, s->step_id)
-                                       : xstrdup_or_die(arg);
+    _cleanup_free_ char *file =
+        folder ? xasprintf_or_die("%sslurm_bcast_%u.%u", n ? arg : "", s->job_id, s->step_id)
+               : xstrdup_or_die(arg);
 
     s->bcast_target = bcast_target(&s->cli, dir, file);
     s->bcast_suffix = folder;
@@ -48,15 +50,18 @@ static void choose_target(struct srun *s)
 /* The options, over the configuration.  0 or the exit status. */
 static int choose_ways(struct srun *s, struct bcast *b)
 {
-    const char *word = jobopts_get(&s->opts, JO_COMPRESS), *libs = jobopts_get(&s->opts, JO_SEND_LIBS);
+    const char *word = jobopts_get(&s->opts, JO_COMPRESS),
+               *libs = jobopts_get(&s->opts, JO_SEND_LIBS);
 
     bcast_defaults(b);
     b->exclude = jobopts_get(&s->opts, JO_BCAST_EXCLUDE);
-    if (jobopts_has(&s->opts, JO_COMPRESS) && bcast_compression(word && *word ? word : NULL, &b->lz4) < 0) {
+    if (jobopts_has(&s->opts, JO_COMPRESS) &&
+        bcast_compression(word && *word ? word : NULL, &b->lz4) < 0) {
         cli_error("--compress takes lz4 or none, not %s", word);
         return CLI_EXIT_FAILED;
     }
-    if (jobopts_has(&s->opts, JO_SEND_LIBS) && bcast_libs_word(libs && *libs ? libs : NULL, &b->send_libs) < 0) {
+    if (jobopts_has(&s->opts, JO_SEND_LIBS) &&
+        bcast_libs_word(libs && *libs ? libs : NULL, &b->send_libs) < 0) {
         cli_error("--send-libs takes yes or no, not %s", libs);
         return CLI_EXIT_FAILED;
     }

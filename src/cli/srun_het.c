@@ -2,9 +2,11 @@
  *
  *   srun a                         one part
  *   srun --het-group=0-1 a         the same program in two components of the job around us
- *   srun a : b                     a part each: of a job of our own, or of components 0 and 1 around us
+ *   srun a : b                     a part each: of a job of our own, or of components 0 and 1
+ *   around us
  *
- * A part's options are its words, what the parts before it carry on, and the variables of its component. */
+ * A part's options are its words, what the parts before it carry on, and the variables of its
+ * component. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +34,8 @@ static size_t split(struct srun *s, struct hetopts *h, struct words *w)
         while (end < s->argc && strcmp(s->argv[end], ":") != 0)
             end++;
         w[n] = (struct words){ .base = base, .end = end };
-        w[n].first = base + opts_parse(cmd, end - base, s->argv + base, jobopts_set, hetopts_at(h, n));
+        w[n].first =
+            base + opts_parse(cmd, end - base, s->argv + base, jobopts_set, hetopts_at(h, n));
         if (w[n].first >= end)
             cli_fatal("No command given to execute.");
         base = end;
@@ -69,7 +72,9 @@ static void add_part(void *ctx, uint32_t k)
             cli_die(CLI_EXIT_FAILED, "--het-group: component %u is named twice", k);
     s->parts = xrealloc_or_die(s->parts, s->n_parts + 1, sizeof(*s->parts));
     p = &s->parts[s->n_parts++];
-    *p = (struct srun_part){ .argv = s->argv, .first = a->words->first, .end = a->words->end, .offset = k };
+    *p = (struct srun_part){
+        .argv = s->argv, .first = a->words->first, .end = a->words->end, .offset = k
+    };
     hetopts_dup(a->opts, &p->opts);
     srun_take_component(s, p);
     opts_env(jobopts_command(JOBOPTS_SRUN), jobopts_set, &p->opts);
@@ -107,18 +112,20 @@ void srun_parts(struct srun *s)
         if (!groups)
             add_part(&a, (uint32_t)i);
         else if (hetopts_group_each(groups, s->het_size, add_part, &a) < 0)
-            cli_die(CLI_EXIT_FAILED, "Invalid --het-group specification: %.200s (components are 0-%u)",
-                    groups, s->het_size - 1);
+            cli_die(CLI_EXIT_FAILED,
+                    "Invalid --het-group specification: %.200s (components are 0-%u)", groups,
+                    s->het_size - 1);
     }
     if (s->het_size && s->parts[s->n_parts - 1].offset >= s->het_size)
-        cli_die(CLI_EXIT_FAILED, "Job %u has %u components, not %zu", s->job_id, s->het_size, s->n_parts);
+        cli_die(CLI_EXIT_FAILED, "Job %u has %u components, not %zu", s->job_id, s->het_size,
+                s->n_parts);
     for (size_t i = 0; i < h.n; i++)
         jobopts_done(&h.list[i]);
     free(h.list);
     free(words);
 }
 
-/* ---- the step ----------------------------------------------------------------------------------- */
+/* ---- the step -------------------------------------------------------------------------------- */
 
 /* A step over components of the job; the parts get their replies.  0 or the exit status. */
 int srun_het_step(struct srun *s, srun_spec_fn *fill)

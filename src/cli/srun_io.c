@@ -20,8 +20,7 @@
 #include "cli/iopattern.h"
 #include "cli/srun.h"
 
-/* ---- sinks
- * ---------------------------------------------------------------------------------------- */
+/* ---- sinks ----------------------------------------------------------------------------------- */
 
 static void sink_open(struct sink *k, int fd)
 {
@@ -108,8 +107,7 @@ bool srun_io_full(const struct srun *s)
            s->sink_err.buf.len - s->sink_err.at > SRUN_SINK_MAX;
 }
 
-/* ---- modes
- * ---------------------------------------------------------------------------------------- */
+/* ---- modes ----------------------------------------------------------------------------------- */
 
 static void pattern_names(const struct srun *s, struct iopattern *ret)
 {
@@ -222,8 +220,7 @@ static void open_input(struct srun *s)
     s->in_eof = s->in_fd < 0;
 }
 
-/* ---- terminal
- * ------------------------------------------------------------------------------------- */
+/* ---- terminal -------------------------------------------------------------------------------- */
 
 static void enter_raw_mode(struct srun *s)
 {
@@ -288,8 +285,7 @@ void srun_io_close(struct srun *s)
     free(s->err.path);
 }
 
-/* ---- data
- * ----------------------------------------------------------------------------------------- */
+/* ---- data ------------------------------------------------------------------------------------ */
 
 void srun_io_data(struct srun *s, const Pst__StepIo *io)
 {
@@ -340,7 +336,8 @@ bool srun_io_wants_input(const struct srun *s)
     return somebody;
 }
 
-static void fill_input(const struct srun *s, const char *data, size_t len, bool eof, Pst__StepIo *io)
+static void fill_input(const struct srun *s, const char *data, size_t len, bool eof,
+                       Pst__StepIo *io)
 {
     io->stream = PST__STEP_STREAM__STREAM_STDIN;
     io->has_stream = true;

@@ -23,8 +23,8 @@
 #include "cli/tasks.h"
 
 #define SRUN_DEBUG_BASE 3
-#define TREE_FROM 4u       /* times TreeWidth: nodes beyond are launched through relays */
-#define SPARE_FILES 64u    /* descriptors beside the nodes' */
+#define TREE_FROM 4u    /* times TreeWidth: nodes beyond are launched through relays */
+#define SPARE_FILES 64u /* descriptors beside the nodes' */
 
 extern char **environ;
 
@@ -48,7 +48,8 @@ static uint32_t *task_counts(const Pst__Alloc *alloc, size_t n_nodes, uint32_t *
 static void layout_part(struct srun *s, struct srun_part *p, const uint32_t *counts)
 {
     const Pst__StepRecord *step = p->reply->step;
-    const char *dist = step->distribution ? step->distribution : jobopts_get(&p->opts, JO_DISTRIBUTION);
+    const char *dist =
+        step->distribution ? step->distribution : jobopts_get(&p->opts, JO_DISTRIBUTION);
     uint32_t at = p->first_rank;
 
     tasks_layout(dist, counts, p->reply->n_nodes, s->ranks + p->first_rank);
@@ -99,8 +100,7 @@ void srun_layout(struct srun *s)
     free(counts);
 }
 
-/* ---- environment
- * ---------------------------------------------------------------------------------- */
+/* ---- environment ----------------------------------------------------------------------------- */
 
 static void pack_environment(struct srun *s, struct srun_part *p, ProtobufCBinaryData *ret)
 {
@@ -127,8 +127,7 @@ static void pack_environment(struct srun *s, struct srun_part *p, ProtobufCBinar
     envlist_pack(&env, ret);
 }
 
-/* ---- the request
- * ---------------------------------------------------------------------------------- */
+/* ---- the request ----------------------------------------------------------------------------- */
 
 static char *node_pattern(const struct io_spec *io)
 {
@@ -183,7 +182,8 @@ static char *task_script(const struct srun_part *p, enum jobopt id)
 /* Binding as asked for, with the level that a hint or a limit of tasks means. */
 static void fill_binding(const struct srun_part *p, Pst__LaunchStep *req)
 {
-    const char *text = jobopts_get(&p->opts, JO_CPU_BIND), *hint = jobopts_get(&p->opts, JO_HINT), *level = NULL;
+    const char *text = jobopts_get(&p->opts, JO_CPU_BIND), *hint = jobopts_get(&p->opts, JO_HINT),
+               *level = NULL;
     struct cpubind b = { 0 };
 
     if (text && cpubind_parse(text, &b, NULL) < 0)
@@ -193,19 +193,24 @@ static void fill_binding(const struct srun_part *p, Pst__LaunchStep *req)
     else if (hint && (strstr(hint, "compute_bound") || strstr(hint, "memory_bound")))
         level = "cores";
     if (b.kind == CPUBIND_AUTO && level)
-        check_mem_or_die(asprintf(&req->cpu_bind, "%s%s%s", text ? text : "", text ? "," : "", level) < 0 ? -ENOMEM : 0);
+        check_mem_or_die(
+            asprintf(&req->cpu_bind, "%s%s%s", text ? text : "", text ? "," : "", level) < 0
+                ? -ENOMEM
+                : 0);
     else if (text)
         req->cpu_bind = xstrdup_or_die(text);
     cpubind_done(&b);
     req->has_one_thread = true;
-    req->one_thread = (hint && strstr(hint, "nomultithread")) || jobopts_num(&p->opts, JO_THREADS_PER_CORE, 0) == 1;
+    req->one_thread = (hint && strstr(hint, "nomultithread")) ||
+                      jobopts_num(&p->opts, JO_THREADS_PER_CORE, 0) == 1;
 }
 
 /* What each task sees of the devices: as said, or as many as it asks for. */
 static void fill_devices(const struct srun_part *p, Pst__LaunchStep *req)
 {
-    req->tres_bind = jobtext_bind(jobopts_get(&p->opts, JO_TRES_BIND), jobopts_get(&p->opts, JO_GPU_BIND),
-                                  jobopts_get(&p->opts, JO_GPUS_PER_TASK), jobopts_get(&p->opts, JO_TRES_PER_TASK));
+    req->tres_bind = jobtext_bind(
+        jobopts_get(&p->opts, JO_TRES_BIND), jobopts_get(&p->opts, JO_GPU_BIND),
+        jobopts_get(&p->opts, JO_GPUS_PER_TASK), jobopts_get(&p->opts, JO_TRES_PER_TASK));
 }
 
 /* What is equal for all nodes of a part. */
@@ -232,7 +237,8 @@ void srun_fill_request(struct srun *s, struct srun_part *p, Pst__LaunchStep *req
     }
     if (s->kill_on_bad_exit)
         req->kill_on_bad_exit = req->has_kill_on_bad_exit = true;
-    req->has_wait_for_children = req->wait_for_children = jobopts_has(&s->opts, JO_WAIT_FOR_CHILDREN);
+    req->has_wait_for_children = req->wait_for_children =
+        jobopts_has(&s->opts, JO_WAIT_FOR_CHILDREN);
     req->has_oom_kill_step = jobopts_has(&s->opts, JO_OOM_KILL_STEP);
     req->oom_kill_step = jobopts_true(&s->opts, JO_OOM_KILL_STEP);
     req->has_bcast_libs = req->bcast_libs = s->bcast_libs;
@@ -261,19 +267,19 @@ void srun_free_request(Pst__LaunchStep *req)
     submit_free_rlimits(req->rlimits, req->n_rlimits);
 }
 
-/* ---- to the nodes
- * ---------------------------------------------------------------------------------- */
+/* ---- to the nodes ---------------------------------------------------------------------------- */
 
 static void tell_launching(void *ctx, const Pst__RelayNode *node)
 {
     struct srun *s = ctx;
     _cleanup_free_ char *list = tasks_list(node->task_ids, node->n_task_ids);
 
-    cli_verbose(1, "launching StepId=%u.%u on host %s, %zu tasks: %s", s->job_id, s->step_id, node->name,
-                node->n_task_ids, list);
+    cli_verbose(1, "launching StepId=%u.%u on host %s, %zu tasks: %s", s->job_id, s->step_id,
+                node->name, node->n_task_ids, list);
 }
 
-static void fill_node(struct srun *s, const struct srun_part *p, uint32_t number, Pst__RelayNode *ret)
+static void fill_node(struct srun *s, const struct srun_part *p, uint32_t number,
+                      Pst__RelayNode *ret)
 {
     const struct srun_node *n = &s->nodes[number];
     const Pst__NodeAddr *addr = p->reply->nodes[n->index];
@@ -290,16 +296,18 @@ static void fill_node(struct srun *s, const struct srun_part *p, uint32_t number
     ret->program = s->bcast_target ? srun_bcast_path(s, n->name) : NULL;
 }
 
-/* Small launches go to each node directly, which is quicker.  So do those that are to survive the loss of nodes, since
- * a relay that goes takes the nodes behind it along. */
+/* Small launches go to each node directly, which is quicker.  So do those that are to survive
+ * the loss of nodes, since a relay that goes takes the nodes behind it along. */
 static uint32_t width_for(struct srun *s, size_t n_nodes)
 {
     size_t width = MAX((size_t)conf_num(cli_conf(&s->cli), CONF_TREE_WIDTH), FANOUT_WIDTH_MIN);
 
-    return n_nodes <= TREE_FROM * width || jobopts_has(&s->opts, JO_NO_KILL) ? UINT32_MAX : (uint32_t)width;
+    return n_nodes <= TREE_FROM * width || jobopts_has(&s->opts, JO_NO_KILL) ? UINT32_MAX
+                                                                             : (uint32_t)width;
 }
 
-static void launch_part(struct srun *s, struct srun_part *p, struct fanout *fan, Pst__LaunchStep *req)
+static void launch_part(struct srun *s, struct srun_part *p, struct fanout *fan,
+                        Pst__LaunchStep *req)
 {
     Pst__RelayOpen open = PST__RELAY_OPEN__INIT;
     Pst__RelayNode *nodes = xmalloc_or_die((p->reply->n_nodes + 1) * sizeof(*nodes));
@@ -318,7 +326,9 @@ static void launch_part(struct srun *s, struct srun_part *p, struct fanout *fan,
     open.timeout_ms = (uint32_t)conf_num(cli_conf(&s->cli), CONF_MESSAGE_TIMEOUT) * 1000;
     open.width = width_for(s, open.n_nodes);
     open.has_width = open.has_timeout_ms = true;
-    *fan = (struct fanout){ .open = &open, .program = "srun", .launching = tell_launching, .lost = srun_lost, .ctx = s };
+    *fan = (struct fanout){
+        .open = &open, .program = "srun", .launching = tell_launching, .lost = srun_lost, .ctx = s
+    };
     check_mem_or_die(fanout_open(fan));
     fan->open = NULL;
     for (size_t i = 0; i < open.n_nodes; i++)

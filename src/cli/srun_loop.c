@@ -50,7 +50,8 @@ static void node_done(struct srun *s, struct srun_node *n)
     l->client = client_free(l->client);
 }
 
-int srun_node_send(struct srun *s, const struct srun_node *n, unsigned op, const ProtobufCMessage *msg)
+int srun_node_send(struct srun *s, const struct srun_node *n, unsigned op,
+                   const ProtobufCMessage *msg)
 {
     struct fan_link *l = srun_link(s, n);
     uint32_t number = (uint32_t)(n - s->nodes);
@@ -85,7 +86,8 @@ static void link_send(struct srun *s, struct fan_link *l, srun_choose_fn *chosen
     }
 }
 
-void srun_nodes_send(struct srun *s, srun_choose_fn *chosen, unsigned op, const ProtobufCMessage *msg)
+void srun_nodes_send(struct srun *s, srun_choose_fn *chosen, unsigned op,
+                     const ProtobufCMessage *msg)
 {
     for (size_t i = 0; s->fans && i < s->n_parts; i++)
         for (size_t k = 0; k < s->fans[i].n_links; k++)
@@ -121,8 +123,7 @@ void srun_node_failed(struct srun *s, struct srun_node *n, const char *why)
         srun_terminate(s);
 }
 
-/* ---- frames
- * --------------------------------------------------------------------------------------- */
+/* ---- frames ---------------------------------------------------------------------------------- */
 
 static void on_started(struct srun *s, struct srun_node *n, const Pst__StepStarted *msg)
 {
@@ -181,7 +182,8 @@ static void on_task_exit(struct srun *s, struct srun_node *n, const Pst__StepTas
 /* The step was killed by somebody else: said before the node's own line about it. */
 static bool tells_of_a_kill(const char *text)
 {
-    return strstr(text, "*** STEP ") && strstr(text, " CANCELLED AT ") && strstr(text, " DUE to SIGNAL ");
+    return strstr(text, "*** STEP ") && strstr(text, " CANCELLED AT ") &&
+           strstr(text, " DUE to SIGNAL ");
 }
 
 static void on_text(struct srun *s, const Pst__StepMessage *msg)
@@ -303,11 +305,11 @@ static void read_link(struct srun *s, struct fan_link *l)
         else
             on_frame(s, &s->nodes[l->lo], &frame);
     }
-    s->more_frames |= l->client != NULL; /* what is left may be in the client's buffer, unseen by poll(2) */
+    /* what is left may be in the client's buffer, unseen by poll(2) */
+    s->more_frames |= l->client != NULL;
 }
 
-/* ---- the loop
- * ------------------------------------------------------------------------------------- */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 static size_t fill_fds(struct srun *s, struct pollfd *fds)
 {

@@ -1,8 +1,8 @@
 /* srun_mpi.c - srun between the MPI services of its nodes; see srun.h
  *
- * A meeting is over when each party's part has come; then all of them get all parts, in the order they
- * came.  Questions and answers go to the node they name.  The services have no connections to each
- * other, so a step needs no ports but those it is launched over. */
+ * A meeting is over when each party's part has come; then all of them get all parts, in the
+ * order they came.  Questions and answers go to the node they name.  The services have no
+ * connections to each other, so a step needs no ports but those it is launched over. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ struct meeting {
     struct strbuf data;
 };
 
-/* ---- the request -------------------------------------------------------------------------------- */
+/* ---- the request ----------------------------------------------------------------------------- */
 
 const char *srun_mpi_type(struct srun *s)
 {
@@ -32,14 +32,17 @@ const char *srun_mpi_type(struct srun *s)
         type = conf_str(cli_conf(&s->cli), CONF_MPI_DEFAULT);
     if (!type || strcasecmp(type, "none") == 0)
         return NULL;
-    return strncasecmp(type, "pmix", 4) == 0 ? "pmix" : strcasecmp(type, "pmi2") == 0 ? "pmi2" : type;
+    return strncasecmp(type, "pmix", 4) == 0 ? "pmix"
+           : strcasecmp(type, "pmi2") == 0   ? "pmi2"
+                                             : type;
 }
 
 static Pst__StepPart *part_new(const struct srun *s, const struct srun_part *p)
 {
     Pst__StepPart *part = xmalloc_or_die(sizeof(*part));
     const Pst__StepRecord *step = p->reply->step;
-    const char *dist = step->distribution ? step->distribution : jobopts_get(&p->opts, JO_DISTRIBUTION);
+    const char *dist =
+        step->distribution ? step->distribution : jobopts_get(&p->opts, JO_DISTRIBUTION);
 
     pst__step_part__init(part);
     part->nodes = step->alloc ? step->alloc->nodes : NULL;
@@ -58,7 +61,8 @@ void srun_mpi_fill(struct srun *s, Pst__LaunchStep *req)
 {
     const char *type = srun_mpi_type(s);
 
-    if (!type || !s->nodes) /* without nodes it is a queued step: nobody is there to pass messages on */
+    /* without nodes it is a queued step: nobody is there to pass messages on */
+    if (!type || !s->nodes)
         return;
     req->mpi = (char *)type;
     req->parts = xmalloc_or_die(s->n_parts * sizeof(*req->parts));
@@ -75,7 +79,7 @@ void srun_mpi_free(Pst__LaunchStep *req)
     free(req->parts);
 }
 
-/* ---- messages ----------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static void pass_on(struct srun *s, uint32_t node, const Pst__StepMpi *msg);
 
@@ -180,8 +184,8 @@ static void aborted(struct srun *s, const struct srun_node *n, const Pst__StepMp
 {
     int code = msg->status ? msg->status & 0xff : CLI_EXIT_FAILED;
 
-    cli_error("%s: task %u: MPI abort with code %d%s%s", n->name, msg->rank, code, msg->text ? ": " : "",
-              msg->text ? msg->text : "");
+    cli_error("%s: task %u: MPI abort with code %d%s%s", n->name, msg->rank, code,
+              msg->text ? ": " : "", msg->text ? msg->text : "");
     srun_note_exit(s, code, (uint32_t)code << 8);
     srun_terminate(s);
 }

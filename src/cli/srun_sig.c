@@ -66,8 +66,10 @@ void srun_abort(struct srun *s)
     if (s->aborting)
         return;
     s->aborting = true;
-    s->abort_mono_us = now_mono_us() + (int64_t)(conf_num(cli_conf(&s->cli), CONF_KILL_WAIT) + KILL_GRACE_S +
-                                                 conf_num(cli_conf(&s->cli), CONF_MESSAGE_TIMEOUT)) * USEC_PER_SEC;
+    s->abort_mono_us =
+        now_mono_us() + (int64_t)(conf_num(cli_conf(&s->cli), CONF_KILL_WAIT) + KILL_GRACE_S +
+                                  conf_num(cli_conf(&s->cli), CONF_MESSAGE_TIMEOUT)) *
+                            USEC_PER_SEC;
     cli_info("Job step aborted: Waiting up to %u seconds for job step to finish.",
              (unsigned)conf_num(cli_conf(&s->cli), CONF_KILL_WAIT) + KILL_GRACE_S);
 }
@@ -76,11 +78,11 @@ static void force_end(struct srun *s)
 {
     cli_info("forcing job termination");
     srun_abort(s);
-    srun_send_signal(s, 0, true); /* asked first: tasks of a cancelled job have KillWait to clean up */
+    /* asked first: tasks of a cancelled job have KillWait to clean up */
+    srun_send_signal(s, 0, true);
 }
 
-/* ---- who runs
- * ------------------------------------------------------------------------------------- */
+/* ---- who runs -------------------------------------------------------------------------------- */
 
 void srun_task_states(struct srun *s)
 {
@@ -104,8 +106,7 @@ void srun_task_states(struct srun *s)
     free(ranks);
 }
 
-/* ---- reactions
- * ------------------------------------------------------------------------------------ */
+/* ---- reactions ------------------------------------------------------------------------------- */
 
 static void on_interrupt(struct srun *s)
 {
@@ -168,7 +169,8 @@ static void on_signal(struct srun *s, int sig)
     }
 }
 
-/* A cancelled job's srun gets SIGCONT and then SIGTERM, but signalfd(2) gives the lower number first. */
+/* A cancelled job's srun gets SIGCONT and then SIGTERM, but signalfd(2) gives the lower number
+ * first. */
 void srun_sig_read(struct srun *s)
 {
     struct signalfd_siginfo info;

@@ -93,8 +93,7 @@ struct sshare {
     struct strbuf out;
 };
 
-/* ---- fields -------------------------------------------------------------------------------------
- */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 typedef void put_fn(const struct sshare *s, const struct share *w, struct strbuf *sb);
 
@@ -291,8 +290,7 @@ static void choose_columns(struct sshare *s)
                     s->fair_tree ? "LevelFS,GrpTRESMins,TRESRunMins" : "GrpTRESMins,TRESRunMins");
 }
 
-/* ---- options ------------------------------------------------------------------------------------
- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static const struct opt_command command = {
     .name = "sshare",
@@ -362,8 +360,7 @@ static int set_option(void *ctx, const struct opt *opt, const char *arg, enum op
     return 0;
 }
 
-/* ---- the tree -----------------------------------------------------------------------------------
- */
+/* ---- the tree -------------------------------------------------------------------------------- */
 
 static int on_record(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
@@ -465,8 +462,7 @@ static bool is_shown(const struct sshare *s, const struct share *w)
     return s->all || in_list(s->users, s->nusers, w->rec->user);
 }
 
-/* ---- the listing --------------------------------------------------------------------------------
- */
+/* ---- the listing ----------------------------------------------------------------------------- */
 
 static void put_cell(struct sshare *s, size_t i, const char *text)
 {
@@ -521,8 +517,7 @@ static void walk(struct sshare *s, const struct share *w, unsigned depth, unsign
         walk(s, k, depth + shown, level + 1, visit);
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------------
- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void put_number(struct json *js, const char *key, bool set, double value)
 {
@@ -604,8 +599,7 @@ static void list_json(struct sshare *s, const struct share *root, int argc, char
     json_end(&json);
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static void only_me(struct sshare *s)
 {

@@ -138,8 +138,7 @@ static int set_option(void *ctx, const struct opt *opt, const char *arg, enum op
     }
 }
 
-/* ---- which steps --------------------------------------------------------------------------------
- */
+/* ---- which steps ----------------------------------------------------------------------------- */
 
 static void *kept(const ProtobufCMessage *record)
 {
@@ -209,8 +208,7 @@ static int compare_steps(const void *a, const void *b)
     return rank(x) < rank(y) ? -1 : rank(x) > rank(y);
 }
 
-/* ---- asking the nodes ---------------------------------------------------------------------------
- */
+/* ---- asking the nodes ------------------------------------------------------------------------ */
 
 struct answer {
     Pst__StepUsage *usage;
@@ -304,8 +302,7 @@ static void print_step(struct sstat *s, Pst__JobRecord *job, Pst__StepRecord *st
     pst__step_reply__free_unpacked(reply, NULL);
 }
 
-/* ---- main ---------------------------------------------------------------------------------------
- */
+/* ---- main ------------------------------------------------------------------------------------ */
 
 static void flush_out(struct sstat *s)
 {

@@ -249,8 +249,7 @@ static const char *res_of(const Pst__TriggerRecord *t)
     return "unknown";
 }
 
-/* ---- set, clear
- * ---------------------------------------------------------------------------------- */
+/* ---- set, clear ------------------------------------------------------------------------------ */
 
 static int refused(const char *call, const struct err *err)
 {
@@ -294,8 +293,7 @@ static int clear(struct strigger *s)
     return 0;
 }
 
-/* ---- get
- * ----------------------------------------------------------------------------------------- */
+/* ---- get ------------------------------------------------------------------------------------- */
 
 static bool shown(const struct strigger *s, const Pst__TriggerRecord *t)
 {

@@ -59,8 +59,7 @@ char *submit_work_dir(const struct jobopts *jo)
     return dir ? xasprintf_or_die("%s/%s", cwd, dir) : xstrdup_or_die(cwd);
 }
 
-/* ---- limits
- * --------------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 static bool in_words(const char *list, const char *name)
 {
@@ -107,8 +106,7 @@ void submit_free_rlimits(Pst__Rlimit **list, size_t n)
     free(list);
 }
 
-/* ---- the record
- * ----------------------------------------------------------------------------------- */
+/* ---- the record ------------------------------------------------------------------------------ */
 
 char **submit_argv(char **argv, int first, int argc, size_t *ret_n)
 {

@@ -23,8 +23,8 @@ char *submit_work_dir(const struct jobopts *jo);
 Pst__Rlimit **submit_rlimits(struct cli *c, const struct jobopts *jo, size_t *ret_n);
 void submit_free_rlimits(Pst__Rlimit **limits, size_t n);
 
-/* One HetComponent for each component behind the first, its job still empty, `hold` as its options say;
- * kept until the process ends. */
+/* One HetComponent for each component behind the first, its job still empty, `hold` as its
+ * options say; kept until the process ends. */
 Pst__HetComponent **submit_components(const struct hetopts *h, size_t *ret_n);
 
 /* SLURM_SUBMIT_DIR, SLURM_SUBMIT_HOST, SLURM_CLUSTER_NAME, SLURM_CONF. */
@@ -36,7 +36,8 @@ bool submit_check_clusters(struct cli *c, const struct jobopts *jo);
 /* Print an answer of the controller to a failed request, `WHAT: text` last. */
 void submit_print_error(const char *what, struct client *client, int r);
 
-/* What the site's filters have to say (SubmitReply.message, JobStatus.message), line by line; NULL = nothing. */
+/* What the site's filters have to say (SubmitReply.message, JobStatus.message), line by line;
+ * NULL = nothing. */
 void submit_print_messages(const char *lines);
 
 /* What the text of an Error says beyond the standard text of its code, line by line. */

@@ -9,7 +9,6 @@
 
 #include "base/tasklayout.h"
 
-
 /* Ranks of the tasks on each node from their counts: block (consecutive), cyclic (one each in turn)
  * or plane=N. counts sum to total.  ret_ranks has total elements: those of node 0 first, ascending;
  * total <= TASKS_MAX. */

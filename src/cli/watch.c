@@ -69,8 +69,7 @@ static void print(struct strbuf *sb)
     strbuf_reset(sb);
 }
 
-/* ---- the snapshot -------------------------------------------------------------------------------
- */
+/* ---- the snapshot ---------------------------------------------------------------------------- */
 
 static bool task_wanted(const struct follow *f, uint32_t id, uint32_t array, bool has_task,
                         uint32_t task)
@@ -153,8 +152,7 @@ static int take_snapshot(struct follow *f)
     return r;
 }
 
-/* ---- changes ------------------------------------------------------------------------------------
- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 static int ask(struct follow *f, bool since)
 {

@@ -29,8 +29,7 @@ void watch_line_identify_job(struct watch_line *l, const Pst__JobRecord *j)
     l->user = j->user_name;
 }
 
-/* ---- values -------------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static void add_text(struct strbuf *out, const char *text)
 {
@@ -198,8 +197,7 @@ static void add_plain(struct strbuf *out, const struct watch_line *l, const stru
     strbuf_addc(out, '\n');
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------------
- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 /* An object without its braces, behind a comma when something stands before it. */
 static void add_members(struct strbuf *out, const ProtobufCMessage *m)

@@ -21,7 +21,8 @@
 
 struct conf;
 
-/* One problem found.  Errors refuse the configuration; warnings (a known key that we do not act on) do not. */
+/* One problem found.  Errors refuse the configuration; warnings (a known key that we do not act
+ * on) do not. */
 struct conf_problem {
     char *file;
     unsigned line;
@@ -37,20 +38,22 @@ void conf_problems_done(struct conf_problems *p);
 void conf_report(FILE *f, const struct conf_problems *p);
 
 enum conf_scope {
-    CONF_FULL,   /* daemons: everything, with cross checks */
-    CONF_CLIENT, /* commands: the scalar keys; node and partition lines are skipped unparsed, fast */
+    CONF_FULL, /* daemons: everything, with cross checks */
+    /* commands: the scalar keys; node and partition lines are skipped unparsed, fast */
+    CONF_CLIENT,
 };
 
 /* Path used when none is given: SLURM_CONF, else PREFIX/etc/slurm.conf (compiled in). */
 const char *conf_default_path(void);
 
-/* Errors: -ENOENT, -EINVAL (see problems), -ENOMEM.  problems may be NULL; it is emptied first and filled on
- * success (warnings) and failure alike; caller frees with conf_problems_done().  err gets the first error.
- * A client load does not insist on ClusterName or SlurmctldHost. */
+/* Errors: -ENOENT, -EINVAL (see problems), -ENOMEM.  problems may be NULL; it is emptied first
+ * and filled on success (warnings) and failure alike; caller frees with conf_problems_done().
+ * err gets the first error. A client load does not insist on ClusterName or SlurmctldHost. */
 int conf_load(const char *path, enum conf_scope scope, struct conf **ret_conf,
               struct conf_problems *problems, struct err *err);
-/* The same from texts in memory, for tests and tools: files[0] is slurm.conf, includes, gres.conf and
- * cgroup.conf are looked up among the others by name; no file is opened.  Texts are copied. */
+/* The same from texts in memory, for tests and tools: files[0] is slurm.conf, includes,
+ * gres.conf and cgroup.conf are looked up among the others by name; no file is opened.  Texts
+ * are copied. */
 struct conf_text {
     const char *name;
     const char *text;
@@ -70,20 +73,23 @@ enum conf_key {
 #undef KEY
     CONF_KEY_MAX_
 };
-const char *conf_str(const struct conf *c, enum conf_key key);  /* NULL when unset without default */
-/* Numbers, sizes, durations in the row's unit; INFINITE is CONF_UNLIMITED; a port range gives its first port. */
+/* NULL when unset without default */
+const char *conf_str(const struct conf *c, enum conf_key key);
+/* Numbers, sizes, durations in the row's unit; INFINITE is CONF_UNLIMITED; a port range gives
+ * its first port. */
 uint64_t conf_num(const struct conf *c, enum conf_key key);
 bool conf_bool(const struct conf *c, enum conf_key key);
-bool conf_is_set(const struct conf *c, enum conf_key key);      /* written in the file */
+bool conf_is_set(const struct conf *c, enum conf_key key); /* written in the file */
 /* i-th value of a repeatable key (Prolog, Epilog, SlurmctldHost ...), NULL past the end. */
 const char *conf_str_nth(const struct conf *c, enum conf_key key, size_t i);
 /* First and last port of a port range (SrunPortRange, SlurmctldPort); 0 and 0: any. */
 void conf_ports(const struct conf *c, enum conf_key key, uint16_t *ret_first, uint16_t *ret_last);
-/* Is option `name` in the comma list of a key (SchedulerParameters ...)?  *ret_value: text after '=', or
- * "" (borrowed; ends at the next comma, length in *ret_len); both may be NULL. */
+/* Is option `name` in the comma list of a key (SchedulerParameters ...)?  *ret_value: text after
+ * '=', or "" (borrowed; ends at the next comma, length in *ret_len); both may be NULL. */
 bool conf_option(const struct conf *c, enum conf_key key, const char *name, const char **ret_value,
                  size_t *ret_len);
-bool conf_option_u64(const struct conf *c, enum conf_key key, const char *name, uint64_t *ret_value);
+bool conf_option_u64(const struct conf *c, enum conf_key key, const char *name,
+                     uint64_t *ret_value);
 
 /* Likewise for options where -1 has a meaning (bf_interval, sched_interval). */
 bool conf_option_i64(const struct conf *c, enum conf_key key, const char *name, int64_t *ret_value);
@@ -98,8 +104,8 @@ uint16_t conf_ctld_port(const struct conf *c);
 const char *conf_ctld_host(const struct conf *c, size_t i, const char **ret_addr);
 /* Key file of our own authentication: AuthInfo keyfile=..., else slurm.key beside slurm.conf. */
 const char *conf_key_file(const struct conf *c);
-bool conf_use_jwt(const struct conf *c);      /* AuthAltTypes names auth/jwt */
-bool conf_use_munge(const struct conf *c);    /* AuthType=auth/munge written in the file */
+bool conf_use_jwt(const struct conf *c);             /* AuthAltTypes names auth/jwt */
+bool conf_use_munge(const struct conf *c);           /* AuthType=auth/munge written in the file */
 const char *conf_munge_socket(const struct conf *c); /* AuthInfo socket=...; NULL = munge's own */
 
 struct conf_node {
@@ -116,7 +122,8 @@ struct conf_node {
 size_t conf_nodes(const struct conf *c);
 const struct conf_node *conf_node(const struct conf *c, size_t i);
 const struct conf_node *conf_find_node(const struct conf *c, const char *name); /* O(1) */
-/* NodeName of this machine: by -N, else the line whose NodeHostname is `hostname` (short form tried). */
+/* NodeName of this machine: by -N, else the line whose NodeHostname is `hostname` (short form
+ * tried). */
 const struct conf_node *conf_node_for_host(const struct conf *c, const char *hostname);
 
 struct conf_part {
@@ -124,14 +131,17 @@ struct conf_part {
     char *nodes;        /* expanded: node sets, ALL and functions resolved; folded hostlist */
     char *nodes_config; /* as written */
     bool is_default, hidden, root_only, req_resv, lln, disable_root_jobs, power_down_on_idle;
-    unsigned state;     /* Pst__PartitionState */
-    uint32_t max_time_min, default_time_min; /* CONF_UNLIMITED; default unset = CONF_UNLIMITED with has_default_time false */
+    unsigned state; /* Pst__PartitionState */
+    /* CONF_UNLIMITED; default unset = CONF_UNLIMITED with has_default_time false */
+    uint32_t max_time_min, default_time_min;
     bool has_default_time;
     uint32_t max_nodes, min_nodes, max_cpus_per_node, max_cpus_per_socket;
-    uint64_t def_mem_per_cpu_mib, def_mem_per_node_mib, max_mem_per_cpu_mib, max_mem_per_node_mib; /* 0 = unset */
-    char *allow_groups, *allow_accounts, *allow_qos, *deny_accounts, *deny_qos, *alloc_nodes, *alternate;
-    char *oversubscribe, *exclusive, *preempt_mode, *qos, *select_type_parameters, *tres_billing_weights,
-        *job_defaults;
+    /* 0 = unset */
+    uint64_t def_mem_per_cpu_mib, def_mem_per_node_mib, max_mem_per_cpu_mib, max_mem_per_node_mib;
+    char *allow_groups, *allow_accounts, *allow_qos, *deny_accounts, *deny_qos, *alloc_nodes,
+        *alternate;
+    char *oversubscribe, *exclusive, *preempt_mode, *qos, *select_type_parameters,
+        *tres_billing_weights, *job_defaults;
     uint32_t priority_tier, priority_job_factor, grace_time_s, over_time_limit_min;
     bool has_over_time_limit;
     const char *file;
@@ -140,15 +150,15 @@ struct conf_part {
 size_t conf_parts(const struct conf *c);
 const struct conf_part *conf_part(const struct conf *c, size_t i);
 
-struct conf_gres { /* a gres.conf row */
+struct conf_gres {    /* a gres.conf row */
     char *node_names; /* hostlist, NULL = all */
     char *name, *type, *file, *cores, *links, *flags, *autodetect;
-    uint64_t count;   /* resolved: Count=, else number of files, else 1 */
+    uint64_t count; /* resolved: Count=, else number of files, else 1 */
 };
 size_t conf_gres_rows(const struct conf *c);
 const struct conf_gres *conf_gres_row(const struct conf *c, size_t i);
 
-struct conf_cgroup { /* cgroup.conf with defaults */
+struct conf_cgroup {                                       /* cgroup.conf with defaults */
     char *plugin, *mountpoint, *slice, *extra_controllers; /* extra_controllers: NULL = none */
     bool constrain_cores, constrain_ram, constrain_swap, constrain_devices, ignore_systemd;
     double allowed_ram_pct, allowed_swap_pct, max_ram_pct, max_swap_pct;
@@ -161,10 +171,11 @@ const struct conf_cgroup *conf_cgroup(const struct conf *c);
 /* SysfsInterfaces of acct_gather.conf: "ib0,eth1"; NULL: none. */
 const char *conf_gather_interfaces(const struct conf *c);
 
-/* How a node gives jobs private folders: job_container.conf, for one node.  Texts belong to the conf. */
+/* How a node gives jobs private folders: job_container.conf, for one node.  Texts belong to the
+ * conf. */
 struct conf_namespace {
-    const char *base_path; /* with %h and %n */
-    const char *dirs;      /* "/tmp,/dev/shm" */
+    const char *base_path;                                 /* with %h and %n */
+    const char *dirs;                                      /* "/tmp,/dev/shm" */
     const char *init_script, *clone_script, *clone_epilog; /* NULL none */
     uint32_t clone_script_wait_s, clone_epilog_wait_s;
     bool auto_base_path, shared;
@@ -178,9 +189,12 @@ bool conf_namespace_yaml(const struct conf *c);
 struct conf_oci {
     const char *run, *create, *start, *query, *kill, *del; /* patterns of command lines */
     const char *container_path, *mount_spool_dir;          /* patterns of absolute paths */
-    const char *env_exclude, *runtime_env_exclude;         /* extended regular expressions, found sound */
-    const char *disable_hooks;                             /* "prestart,poststop" */
-    char env_file; /* what ends a variable in the file of a task's environment: '0' a NUL, 'n' a newline; 0 = no file */
+    /* extended regular expressions, found sound */
+    const char *env_exclude, *runtime_env_exclude;
+    const char *disable_hooks; /* "prestart,poststop" */
+    /* what ends a variable in the file of a task's environment: '0' a NUL, 'n' a newline; 0 = no
+     * file */
+    char env_file;
     bool disable_cleanup, ignore_config_json;
 };
 /* Letters that may follow % in a pattern; see oci/pattern.h. */
@@ -188,15 +202,17 @@ struct conf_oci {
 /* False: there is no oci.conf. */
 bool conf_oci(const struct conf *c, struct conf_oci *ret);
 
-/* Rows of `scontrol show config`, in Slurm's order and spelling: fn(key, value) with value NULL for "(null)".
- * Entries that only a running controller knows (BOOT_TIME, HASH_VAL, NEXT_JOB_ID) come at their place with
- * value == conf_show_caller (compare the pointers): the caller puts its own value there.  The lines before
- * ("Configuration data as of ...") and after (cgroup part, "Slurmctld(primary) at ...") are the caller's too. */
+/* Rows of `scontrol show config`, in Slurm's order and spelling: fn(key, value) with value NULL
+ * for "(null)". Entries that only a running controller knows (BOOT_TIME, HASH_VAL, NEXT_JOB_ID)
+ * come at their place with value == conf_show_caller (compare the pointers): the caller puts its
+ * own value there.  The lines before ("Configuration data as of ...") and after (cgroup part,
+ * "Slurmctld(primary) at ...") are the caller's too. */
 extern const char conf_show_caller[];
-void conf_show(const struct conf *c, void (*fn)(void *ctx, const char *key, const char *value), void *ctx);
+void conf_show(const struct conf *c, void (*fn)(void *ctx, const char *key, const char *value),
+               void *ctx);
 /* Rows of the part "Cgroup Support Configuration:". */
-void conf_show_cgroup(const struct conf *c, void (*fn)(void *ctx, const char *key, const char *value),
-                      void *ctx);
-/* Expand %h (host), %n (node name) and %% of log, pid and spool paths; a NULL name leaves its %x as it is.
- * Caller frees.  Errors: -ENOMEM. */
+void conf_show_cgroup(const struct conf *c,
+                      void (*fn)(void *ctx, const char *key, const char *value), void *ctx);
+/* Expand %h (host), %n (node name) and %% of log, pid and spool paths; a NULL name leaves its %x
+ * as it is. Caller frees.  Errors: -ENOMEM. */
 int conf_expand_path(const char *pattern, const char *node_name, const char *host, char **ret_path);

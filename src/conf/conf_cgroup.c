@@ -35,7 +35,8 @@ void conf_cgroup_fill(struct conf *c)
         .ignore_systemd_on_failure = num(c, CK_IGNORE_SYSTEMD_ON_FAILURE),
         .job_id_paths = num(c, CK_CGROUP_JOB_ID_PATHS),
         .systemd_timeout_ms = (uint32_t)num(c, CK_SYSTEMD_TIMEOUT),
-        .swappiness = c->cgroup_vals[CK_MEMORY_SWAPPINESS].set ? (int)num(c, CK_MEMORY_SWAPPINESS) : -1,
+        .swappiness =
+            c->cgroup_vals[CK_MEMORY_SWAPPINESS].set ? (int)num(c, CK_MEMORY_SWAPPINESS) : -1,
         .signal_children = num(c, CK_SIGNAL_CHILDREN_PROCESSES),
     };
 }

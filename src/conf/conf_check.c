@@ -91,12 +91,15 @@ static bool has_word(const char *list, const char *word)
 static void check_preempt(struct conf_loader *l)
 {
     const struct conf_val *v = at(l, CONF_PREEMPT_MODE), *type = at(l, CONF_PREEMPT_TYPE);
-    bool suspend = v->set && has_word(v->text, "SUSPEND"), gang = v->set && has_word(v->text, "GANG");
+    bool suspend = v->set && has_word(v->text, "SUSPEND"),
+         gang = v->set && has_word(v->text, "GANG");
 
     if (suspend && !gang)
-        conf_error(l, v->file, v->line, "PreemptMode=%.40s: SUSPEND needs GANG: write SUSPEND,GANG", v->text);
+        conf_error(l, v->file, v->line, "PreemptMode=%.40s: SUSPEND needs GANG: write SUSPEND,GANG",
+                   v->text);
     if (suspend && (!type->set || strcasecmp(type->text, "preempt/none") == 0))
-        conf_error(l, v->file, v->line, "PreemptMode=%.40s needs a PreemptType other than preempt/none", v->text);
+        conf_error(l, v->file, v->line,
+                   "PreemptMode=%.40s needs a PreemptType other than preempt/none", v->text);
 }
 
 static void check_numbers(struct conf_loader *l)

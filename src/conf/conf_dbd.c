@@ -72,7 +72,8 @@ uint64_t conf_dbd_age(const struct conf_dbd *c, enum conf_dbd_key key)
     return text && parse_age(text, &hours) ? hours : 0;
 }
 
-void conf_dbd_each(const struct conf_dbd *c, void (*fn)(void *ctx, const char *name, const char *value), void *ctx)
+void conf_dbd_each(const struct conf_dbd *c,
+                   void (*fn)(void *ctx, const char *name, const char *value), void *ctx)
 {
     for (int key = 0; key < CONF_DBD_MAX_; key++) {
         const char *value = conf_dbd_str(c, (enum conf_dbd_key)key);
@@ -133,8 +134,7 @@ struct conf_dbd *conf_dbd_free(struct conf_dbd *c)
     return NULL;
 }
 
-/* ---- loading ------------------------------------------------------------------------------------
- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static int parse_file(struct conf_loader *l, struct conf_dbd *c, const char *path)
 {
@@ -158,11 +158,11 @@ static int parse_file(struct conf_loader *l, struct conf_dbd *c, const char *pat
 
 static void check_ages(struct conf_loader *l, const struct conf_dbd *c)
 {
-    static const enum conf_dbd_key ages[] = { CONF_DBD_PURGE_EVENT_AFTER, CONF_DBD_PURGE_JOB_AFTER,
-                                              CONF_DBD_PURGE_STEP_AFTER,
-                                              CONF_DBD_PURGE_USAGE_AFTER, CONF_DBD_PURGE_RESV_AFTER,
-                                              CONF_DBD_PURGE_SUSPEND_AFTER, CONF_DBD_PURGE_TXN_AFTER,
-                                              CONF_DBD_PURGE_JOB_SCRIPT_AFTER, CONF_DBD_PURGE_JOB_ENV_AFTER };
+    static const enum conf_dbd_key ages[] = {
+        CONF_DBD_PURGE_EVENT_AFTER, CONF_DBD_PURGE_JOB_AFTER,        CONF_DBD_PURGE_STEP_AFTER,
+        CONF_DBD_PURGE_USAGE_AFTER, CONF_DBD_PURGE_RESV_AFTER,       CONF_DBD_PURGE_SUSPEND_AFTER,
+        CONF_DBD_PURGE_TXN_AFTER,   CONF_DBD_PURGE_JOB_SCRIPT_AFTER, CONF_DBD_PURGE_JOB_ENV_AFTER
+    };
     uint64_t hours;
 
     for (size_t i = 0; i < ARRAY_SIZE(ages); i++) {
@@ -180,7 +180,8 @@ static void check_range(struct conf_loader *l, const struct conf_dbd *c)
     uint32_t minutes;
 
     if (v->set && time_limit_parse(v->text, &minutes, NULL) < 0)
-        conf_error(l, v->file, v->line, "%.64s is no time: 7-0, 12:00:00 and INFINITE are", v->text);
+        conf_error(l, v->file, v->line, "%.64s is no time: 7-0, 12:00:00 and INFINITE are",
+                   v->text);
 }
 
 /* The value of NAME=... in AuthInfo; NULL: none. */

@@ -28,7 +28,8 @@ bool conf_dbd_bool(const struct conf_dbd *c, enum conf_dbd_key key);
 /* Purge*After as hours; 0: never.  A month counts 30 days. */
 uint64_t conf_dbd_age(const struct conf_dbd *c, enum conf_dbd_key key);
 /* Each key's name and value as it stands (a password is not told), in the order of names. */
-void conf_dbd_each(const struct conf_dbd *c, void (*fn)(void *ctx, const char *name, const char *value), void *ctx);
+void conf_dbd_each(const struct conf_dbd *c,
+                   void (*fn)(void *ctx, const char *name, const char *value), void *ctx);
 /* MaxQueryTimeRange in seconds; 0: any range. */
 uint64_t conf_dbd_max_range_s(const struct conf_dbd *c);
 uid_t conf_dbd_slurm_uid(const struct conf_dbd *c);

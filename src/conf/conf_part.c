@@ -40,7 +40,8 @@ int conf_part_line(struct conf_loader *l, const struct conf_row *line)
     }
     if (!row.vals[PK_PARTITION_NAME].set)
         return 0; /* its bad name was noted */
-    if (!row.vals[PK_PARTITION_NAME].text[0] || strpbrk(row.vals[PK_PARTITION_NAME].text, "=, \t")) {
+    if (!row.vals[PK_PARTITION_NAME].text[0] ||
+        strpbrk(row.vals[PK_PARTITION_NAME].text, "=, \t")) {
         conf_error(l, row.file, row.line, "PartitionName=\"%.64s\" is not a name",
                    row.vals[PK_PARTITION_NAME].text);
         return 0;

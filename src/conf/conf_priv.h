@@ -125,9 +125,10 @@ void conf_row_pair(struct conf_loader *l, enum conf_table_id table, struct conf_
 /* Likewise all pairs left in a line. */
 void conf_row_parse(struct conf_loader *l, enum conf_table_id table, struct conf_row *row,
                     char *rest);
-/* Likewise a whole file of single keys into vals, and audit them: 1.  0: without a file that can be read they stay as they
- * are.  -ENOMEM. */
-int conf_row_file(struct conf_loader *l, const char *path, enum conf_table_id table, struct conf_val *vals);
+/* Likewise a whole file of single keys into vals, and audit them: 1.  0: without a file that can
+ * be read they stay as they are.  -ENOMEM. */
+int conf_row_file(struct conf_loader *l, const char *path, enum conf_table_id table,
+                  struct conf_val *vals);
 /* Move an older spelling's value to the key that took its place. */
 void conf_row_alias(struct conf_row *row, int old_key, int new_key);
 /* Of two keys that exclude each other the one written in this line drops the other of a DEFAULT
@@ -155,8 +156,8 @@ int conf_parts_resolve(struct conf_loader *l);
 int conf_gres_load(struct conf_loader *l);
 int conf_cgroup_load(struct conf_loader *l);
 void conf_cgroup_fill(struct conf *c);
-int conf_gather_load(struct conf_loader *l); /* acct_gather.conf */
-int conf_oci_load(struct conf_loader *l);    /* oci.conf */
+int conf_gather_load(struct conf_loader *l);    /* acct_gather.conf */
+int conf_oci_load(struct conf_loader *l);       /* oci.conf */
 int conf_namespace_load(struct conf_loader *l); /* job_container.conf, when something asks for it */
 
 /* conf_nodeexpr.c: where nodes are listed: host lists, node sets, ALL, feature{}, node{}, -item.

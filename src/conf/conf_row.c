@@ -49,7 +49,8 @@ void conf_row_parse(struct conf_loader *l, enum conf_table_id table, struct conf
         conf_error(l, row->file, row->line, "%s", err.text);
 }
 
-int conf_row_file(struct conf_loader *l, const char *path, enum conf_table_id table, struct conf_val *vals)
+int conf_row_file(struct conf_loader *l, const char *path, enum conf_table_id table,
+                  struct conf_val *vals)
 {
     struct conf_source src;
     struct conf_lex lx;

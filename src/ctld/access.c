@@ -46,7 +46,8 @@ static int find(struct ctld *ctld, const struct cmd *cmd, const char *id, Pst__C
 }
 
 /* With the credential of reply, which is freed. */
-static void answer(struct ctld *ctld, struct cmd *cmd, const Pst__Alloc *alloc, Pst__StepReply *reply)
+static void answer(struct ctld *ctld, struct cmd *cmd, const Pst__Alloc *alloc,
+                   Pst__StepReply *reply)
 {
     if (!reply->credential) {
         core_error(ctld, cmd, SLURM_ERROR,
@@ -70,7 +71,8 @@ static int list_nodes(struct ctld *ctld, const char *text, uint32_t **ret_ids, s
     _cleanup_free_ uint32_t *ids = NULL;
     size_t n;
 
-    if (hostlist_parse_most(text, HOSTLIST_MAX_NODES, &hl, NULL) < 0 || hostlist_count(hl) == 0 || hostlist_count(hl) > ctld->cluster->nnodes)
+    if (hostlist_parse_most(text, HOSTLIST_MAX_NODES, &hl, NULL) < 0 || hostlist_count(hl) == 0 ||
+        hostlist_count(hl) > ctld->cluster->nnodes)
         return ESLURM_INVALID_NODE_NAME;
     n = hostlist_count(hl);
     ids = calloc(n, sizeof(*ids));

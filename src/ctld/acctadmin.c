@@ -95,8 +95,7 @@ void acctadmin_request(struct acctadmin *a, struct conn *conn, const struct fram
         adminserve_request(a->serve, conn, frame->op, frame->id, msg);
 }
 
-/* ---- what this cluster is
- * ------------------------------------------------------------------------- */
+/* ---- what this cluster is -------------------------------------------------------------------- */
 
 static int compare_names(const void *a, const void *b)
 {

@@ -77,8 +77,7 @@ static void drop_batch(struct acctfollow *f)
     f->n = 0;
 }
 
-/* ---- what comes
- * ----------------------------------------------------------------------------------------- */
+/* ---- what comes ------------------------------------------------------------------------------ */
 
 /* Core or writer's thread. */
 static void arrived(void *arg, int r, uint64_t version)
@@ -117,8 +116,7 @@ static int take_changes(struct acctfollow *f, const struct frame *frame)
     return 0;
 }
 
-/* ---- the connection
- * -------------------------------------------------------------------------------------- */
+/* ---- the connection -------------------------------------------------------------------------- */
 
 static int connect_any(struct acctfollow *f, struct err *err)
 {
@@ -233,8 +231,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* ---- start and stop
- * ------------------------------------------------------------------------------------------- */
+/* ---- start and stop -------------------------------------------------------------------------- */
 
 struct acctfollow *acctfollow_stop(struct acctfollow *f)
 {

@@ -78,8 +78,7 @@ static int failed(struct acctsink *s, int r, struct err *err)
     return r;
 }
 
-/* ---- connecting ---------------------------------------------------------------------------------
- */
+/* ---- connecting ------------------------------------------------------------------------------ */
 
 static int connect_any(struct remote *s, struct client **ret, struct err *err)
 {
@@ -156,8 +155,7 @@ static int remote_open(struct acctsink *sink, uint64_t journal_end, struct err *
     return 0;
 }
 
-/* ---- batches ------------------------------------------------------------------------------------
- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 static int remote_begin(struct acctsink *sink, struct err *err)
 {

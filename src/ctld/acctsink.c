@@ -15,7 +15,9 @@ unsigned acctsink_keep(const struct conf *conf)
     static const struct {
         const char *word;
         unsigned keep;
-    } flags[] = { { "job_comment", ACCT_COMMENT }, { "job_extra", ACCT_EXTRA }, { "job_script", ACCT_SCRIPT },
+    } flags[] = { { "job_comment", ACCT_COMMENT },
+                  { "job_extra", ACCT_EXTRA },
+                  { "job_script", ACCT_SCRIPT },
                   { "job_env", ACCT_ENV } };
     unsigned keep = ACCT_JOBS | ACCT_STEPS | ACCT_STDIO;
 

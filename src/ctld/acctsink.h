@@ -15,8 +15,8 @@ struct conf;
 
 struct acctsink {
     const struct acctsink_ops *ops;
-    uint64_t cursor; /* stored up to here; valid while open */
-    unsigned keep;   /* enum acct_keep; a change holds from the next open() on */
+    uint64_t cursor;   /* stored up to here; valid while open */
+    unsigned keep;     /* enum acct_keep; a change holds from the next open() on */
     int64_t gather_us; /* so long may records be gathered for a batch, at least */
     bool open;
 };

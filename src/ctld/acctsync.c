@@ -1,7 +1,7 @@
 /* acctsync.c - batches of accounting changes become transactions; see acctsync.h.
  *
- * A batch is cut into transactions of CHUNK events; the version stands in the last event alone, so a crash in between
- * leaves the old version, and the store sends the batch again. */
+ * A batch is cut into transactions of CHUNK events; the version stands in the last event alone,
+ * so a crash in between leaves the old version, and the store sends the batch again. */
 #include "ctld/acctsync.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ static void finish(struct batch *b, int r)
     batch_free(b);
 }
 
-/* ---- what is new ----------------------------------------------------------------------------------- */
+/* ---- what is new ----------------------------------------------------------------------------- */
 
 struct plan {
     const Pst__AcctChange **list; /* borrowed */
@@ -121,7 +121,8 @@ static int plan_rest(const struct batch *b, uint64_t reached, struct plan *p)
     return 0;
 }
 
-/* A change that does not apply would be in the log for ever: every one is tried on tables of its own first. */
+/* A change that does not apply would be in the log for ever: every one is tried on tables of its
+ * own first. */
 static int check(const struct batch *b)
 {
     _cleanup_(am_free) struct assoc_mgr *probe = NULL;
@@ -135,7 +136,7 @@ static int check(const struct batch *b)
     return r;
 }
 
-/* ---- into the log ---------------------------------------------------------------------------------- */
+/* ---- into the log ---------------------------------------------------------------------------- */
 
 static Pst__AcctChange *last_change(Pst__Transaction *tx)
 {
@@ -172,7 +173,8 @@ static int commit(struct batch *b, const struct plan *p)
             return -ENOSPC;
         b->lsn = lsn;
     }
-    if (!p->n && (!ctld->cluster->rec->has_acct_version || ctld->cluster->rec->acct_version != b->version)) {
+    if (!p->n &&
+        (!ctld->cluster->rec->has_acct_version || ctld->cluster->rec->acct_version != b->version)) {
         Pst__Transaction *tx = tx_new(core_now()); /* nothing new, but for the number */
 
         SET(tx_cluster(tx), acct_version, b->version);
@@ -251,7 +253,8 @@ void op_acct_changes(struct ctld *ctld, struct cmd *cmd)
     }
 }
 
-void acctsync_post(struct ctld *ctld, Pst__AcctChange **changes, size_t n, acctsync_done_fn *done, void *arg)
+void acctsync_post(struct ctld *ctld, Pst__AcctChange **changes, size_t n, acctsync_done_fn *done,
+                   void *arg)
 {
     struct batch *b = calloc(1, sizeof(*b));
     struct cmd *cmd = calloc(1, sizeof(*cmd));

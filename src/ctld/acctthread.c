@@ -1,9 +1,10 @@
 /* acctthread.c - the thread that brings the journal's records to the accounting store
  *
- * It reads the journal through a cursor of its own and applies batches of up to BATCH_RECORDS, or
- * what comes within BATCH_US, or longer where slurmdbd wants it (CommitDelay); somebody who waits for the cursor ends a batch early.  Whatever
- * fails, the batch is undone and read again from the stored cursor after RETRY_US: the place is
- * never lost, and nobody but those who ask for accounting records ever waits for it.
+ * It reads the journal through a cursor of its own and applies batches of up to BATCH_RECORDS,
+ * or what comes within BATCH_US, or longer where slurmdbd wants it (CommitDelay); somebody who
+ * waits for the cursor ends a batch early.  Whatever fails, the batch is undone and read again
+ * from the stored cursor after RETRY_US: the place is never lost, and nobody but those who ask
+ * for accounting records ever waits for it.
  *
  * The journal itself is not touched after the start, so it may be closed first; what is on disk
  * comes in through acctthread_durable(). */
@@ -29,12 +30,13 @@
 #define BATCH_RECORDS 2000u
 #define BATCH_US 50000
 #define RETRY_US 500000
-#define IDLE_US (30 * USEC_PER_SEC)     /* with nothing to store, the store is told so */
-#define SETTLED_US (5 * USEC_PER_SEC) /* what is older than this is on disk, unless the disk stands still */
+#define IDLE_US (30 * USEC_PER_SEC) /* with nothing to store, the store is told so */
+/* what is older than this is on disk, unless the disk stands still */
+#define SETTLED_US (5 * USEC_PER_SEC)
 
 struct acctthread {
     char *journal_dir;
-    uint64_t journal_end; /* at the start */
+    uint64_t journal_end;  /* at the start */
     _Atomic unsigned keep; /* enum acct_keep */
     uid_t slurm_uid;
     pthread_t thread;
@@ -43,9 +45,9 @@ struct acctthread {
     pthread_cond_t wake;     /* the thread: more to do, or somebody waits */
     pthread_cond_t advanced; /* those who wait for the cursor */
     _Atomic uint64_t durable, cursor;
-    unsigned waiting; /* under the lock */
-    uint64_t wanted;  /* by a query; likewise */
-    bool stopping;    /* likewise */
+    unsigned waiting;    /* under the lock */
+    uint64_t wanted;     /* by a query; likewise */
+    bool stopping;       /* likewise */
     struct serve *serve; /* NULL: slurmdbd answers */
     /* the thread's own */
     struct acctsink *sink;
@@ -61,8 +63,7 @@ static struct timespec timespec_of(int64_t mono_us)
                               .tv_nsec = mono_us % USEC_PER_SEC * 1000 };
 }
 
-/* ---- reading and storing ------------------------------------------------------------------------
- */
+/* ---- reading and storing --------------------------------------------------------------------- */
 
 static int open_sink(struct acctthread *t, struct err *err)
 {
@@ -176,8 +177,7 @@ static int batch(struct acctthread *t, struct err *err)
     return t->sink->ops->commit(t->sink, fed_us, err);
 }
 
-/* ---- the thread ---------------------------------------------------------------------------------
- */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 static void succeed(struct acctthread *t)
 {
@@ -189,8 +189,7 @@ static void succeed(struct acctthread *t)
     if (t->serve)
         serve_advanced(t->serve, NULL);
     if (t->failing)
-        log_info("accounting: works again, at record %llu",
-                 (unsigned long long)t->sink->cursor);
+        log_info("accounting: works again, at record %llu", (unsigned long long)t->sink->cursor);
     t->failing = false;
 }
 
@@ -220,7 +219,8 @@ static bool wait_for_work(struct acctthread *t)
     bool go;
 
     pthread_mutex_lock(&t->lock);
-    while (!t->stopping && !t->failing && t->sink->open && atomic_load(&t->durable) <= atomic_load(&t->cursor))
+    while (!t->stopping && !t->failing && t->sink->open &&
+           atomic_load(&t->durable) <= atomic_load(&t->cursor))
         if (pthread_cond_timedwait(&t->wake, &t->lock, &ts) == ETIMEDOUT)
             break;
     go = !t->stopping;
@@ -244,8 +244,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* ---- for others ---------------------------------------------------------------------------------
- */
+/* ---- for others ------------------------------------------------------------------------------ */
 
 static uint64_t cursor_of(void *arg)
 {
@@ -316,11 +315,11 @@ void acctthread_request(struct acctthread *t, struct conn *conn, const struct fr
         serve_request(t->serve, conn, frame, atomic_load(&t->durable));
     else
         (void)conn_error(conn, frame->op, frame->id, t ? EPST_BAD_REQUEST : ESLURM_DISABLED,
-                         t ? "Accounting is with slurmdbd: ask there" : "Slurm accounting storage is disabled");
+                         t ? "Accounting is with slurmdbd: ask there"
+                           : "Slurm accounting storage is disabled");
 }
 
-/* ---- start and stop -----------------------------------------------------------------------------
- */
+/* ---- start and stop -------------------------------------------------------------------------- */
 
 /* May the same call succeed later, with nobody doing anything about it? */
 static bool may_pass(int r)
@@ -381,7 +380,8 @@ static bool is_admin(void *ctx, uid_t uid)
 }
 
 /* The embedded store: opened at once, so that a damaged one is seen at the start. */
-static int start_embedded(struct acctthread *t, struct ctld *ctld, const char *db_path, struct err *err)
+static int start_embedded(struct acctthread *t, struct ctld *ctld, const char *db_path,
+                          struct err *err)
 {
     const char *cluster = ctld->conf ? conf_str(ctld->conf, CONF_CLUSTER_NAME) : NULL;
     struct serve_config config = { .location = db_path,

@@ -19,16 +19,17 @@ struct frame;
 
 /* enum acct_keep; 0: t is NULL.  Any thread. */
 unsigned acctthread_keep(const struct acctthread *t);
-/* What the store tells of its roll-up; nothing when it is somebody else's, or t NULL.  Any thread. */
+/* What the store tells of its roll-up; nothing when it is somebody else's, or t NULL.  Any
+ * thread. */
 void acctthread_stats(struct acctthread *t, Pst__DiagReply *reply, bool reset);
 /* slurm.conf says anew what is stored of jobs (NULL: no accounting).  Any thread. */
 void acctthread_reconfigured(struct acctthread *t, const struct conf *conf);
 
-/* Open or make the database and start; db_path NULL: bring everything to slurmdbd, which need not be there
- * yet.  Uses ctld's journal, cluster and conf (the latter two may
- * be absent) in this call only; journal_dir is what the journal was opened with.  A database that
- * cannot be used now but may be later (disk full, locked) is logged and tried again by the thread.
- * Errors: those of acct_open that no waiting mends, -ENOMEM. */
+/* Open or make the database and start; db_path NULL: bring everything to slurmdbd, which need
+ * not be there yet.  Uses ctld's journal, cluster and conf (the latter two may be absent) in
+ * this call only; journal_dir is what the journal was opened with.  A database that cannot be
+ * used now but may be later (disk full, locked) is logged and tried again by the thread. Errors:
+ * those of acct_open that no waiting mends, -ENOMEM. */
 int acctthread_start(struct ctld *ctld, const char *db_path, const char *journal_dir,
                      struct acctthread **ret, struct err *err);
 /* The journal is on disk up to lsn.  Any thread. */
@@ -37,8 +38,8 @@ void acctthread_durable(struct acctthread *t, uint64_t lsn);
 uint64_t acctthread_cursor(const struct acctthread *t);
 /* Block until the cursor has reached lsn; false: not within timeout_ms, or it ends. Any thread. */
 bool acctthread_wait(struct acctthread *t, uint64_t lsn, int timeout_ms);
-/* Answer a request of the store's (serve_has), once everything that was durable when this was called is
- * stored.  Never blocks.  t NULL: there is no accounting.  Any thread. */
+/* Answer a request of the store's (serve_has), once everything that was durable when this was
+ * called is stored.  Never blocks.  t NULL: there is no accounting.  Any thread. */
 void acctthread_request(struct acctthread *t, struct conn *conn, const struct frame *frame);
 /* Store what is at hand, stop; queries that wait are told.  Always NULL. */
 struct acctthread *acctthread_stop(struct acctthread *t);

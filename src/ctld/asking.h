@@ -1,8 +1,9 @@
-/* asking.h - questions of users that the scheduler's thread answers: how many of one user's may be under way
+/* asking.h - questions of users that the scheduler's thread answers: how many of one user's may
+ * be under way
  *
- * Why a job waits, when it would start, priorities, associations: each is a walk over the queue between two passes of
- * the scheduler.  More than ASKING_MAX of one user's are told to come back, or one user would keep it from scheduling.
- * Any thread. */
+ * Why a job waits, when it would start, priorities, associations: each is a walk over the queue
+ * between two passes of the scheduler.  More than ASKING_MAX of one user's are told to come
+ * back, or one user would keep it from scheduling. Any thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +13,7 @@
 
 struct asking;
 
-int asking_new(struct asking **ret); /* -ENOMEM */
+int asking_new(struct asking **ret);          /* -ENOMEM */
 struct asking *asking_free(struct asking *a); /* always NULL */
 /* One more of the user in lane (0: no limit).  False: he has as many as he may. */
 bool asking_begin(struct asking *a, uid_t lane);

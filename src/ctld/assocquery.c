@@ -74,12 +74,12 @@ static void *copy_of(const ProtobufCMessage *msg)
     return must(pb_dup(msg, &copy) < 0 ? NULL : copy);
 }
 
-/* ---- on the core thread ---------------------------------------------------------------------------- */
+/* ---- on the core thread ---------------------------------------------------------------------- */
 
 struct wish {
     struct ctld *ctld;
     const Pst__AssocMgrRequest *req;
-    const char *only; /* PrivateData: no other user's */
+    const char *only;    /* PrivateData: no other user's */
     struct idmap levels; /* association -> shares of all below it, plus one */
 };
 
@@ -115,7 +115,8 @@ static void add_users(const struct wish *w, struct assocquery *q)
         const char *wckey = am_default_wckey(am, cluster_name(w), u->name);
         Pst__AssocMgrRecord *r;
 
-        if (u->deleted || !in(w->req->users, w->req->n_users, u->name) || (w->only && strcmp(w->only, u->name) != 0))
+        if (u->deleted || !in(w->req->users, w->req->n_users, u->name) ||
+            (w->only && strcmp(w->only, u->name) != 0))
             continue;
         r = add(q);
         r->user = copy_of(rec);
@@ -141,7 +142,8 @@ static uint32_t level_of(struct wish *w, const struct assoc *a)
         return (uint32_t)(known - 1);
     for (const struct assoc *s = a->parent->child; s; s = s->sibling)
         level += shares_of(s);
-    (void)idmap_put(&w->levels, a->parent->id, (void *)((uintptr_t)level + 1)); /* out of memory: again */
+    /* out of memory: again */
+    (void)idmap_put(&w->levels, a->parent->id, (void *)((uintptr_t)level + 1));
     return level;
 }
 
@@ -197,7 +199,8 @@ static void add_tres(const struct wish *w, enum usage_of of, uint32_t id, Pst__A
 
 static int by_lineage(const void *a, const void *b)
 {
-    return strcmp((*(Pst__AssocMgrRecord *const *)a)->lineage, (*(Pst__AssocMgrRecord *const *)b)->lineage);
+    return strcmp((*(Pst__AssocMgrRecord *const *)a)->lineage,
+                  (*(Pst__AssocMgrRecord *const *)b)->lineage);
 }
 
 static void add_assocs(struct wish *w, struct assocquery *q)
@@ -234,7 +237,8 @@ static void add_assocs(struct wish *w, struct assocquery *q)
 
 static int by_qos_id(const void *a, const void *b)
 {
-    uint32_t x = (*(Pst__AssocMgrRecord *const *)a)->qos->qos_id, y = (*(Pst__AssocMgrRecord *const *)b)->qos->qos_id;
+    uint32_t x = (*(Pst__AssocMgrRecord *const *)a)->qos->qos_id,
+             y = (*(Pst__AssocMgrRecord *const *)b)->qos->qos_id;
 
     return x < y ? -1 : x > y;
 }
@@ -280,7 +284,8 @@ void op_query_assocs(struct ctld *ctld, struct cmd *cmd)
     f = feed_new(FEED_ASSOCS);
     q->asking = ctld->asking;
     q->lane = cmd->lane;
-    if (policy_hidden(ctld, conn_peer(cmd->conn)->uid, cmd->caller) & (PRIVATE_USAGE | PRIVATE_USERS))
+    if (policy_hidden(ctld, conn_peer(cmd->conn)->uid, cmd->caller) &
+        (PRIVATE_USAGE | PRIVATE_USERS))
         w.only = cmd->caller ? cmd->caller : "";
     sort_words(req->users, req->n_users);
     sort_words(req->accounts, req->n_accounts);
@@ -299,7 +304,7 @@ void op_query_assocs(struct ctld *ctld, struct cmd *cmd)
     feed_add(f);
 }
 
-/* ---- on the scheduler's thread ------------------------------------------------------------------------ */
+/* ---- on the scheduler's thread --------------------------------------------------------------- */
 
 static void fill_tres(Pst__TresUse *const *list, size_t n, const struct sched_limit_use *use)
 {
@@ -311,7 +316,8 @@ static void fill_tres(Pst__TresUse *const *list, size_t n, const struct sched_li
             }
 }
 
-static void add_part(void *ctx, uint32_t uid, const char *account, const struct sched_limit_use *use)
+static void add_part(void *ctx, uint32_t uid, const char *account,
+                     const struct sched_limit_use *use)
 {
     Pst__AssocMgrRecord *r = ctx;
     Pst__LimitUse *p;
@@ -346,7 +352,8 @@ static bool send_some(struct conn *c, void *arg)
     size_t used = 0, size = 0, from = q->next;
     _cleanup_free_ uint8_t *buf = NULL;
 
-    while (q->next < q->n && batch.n_records < FRAME_RECORDS && (size < FRAME_BYTES || !batch.n_records)) {
+    while (q->next < q->n && batch.n_records < FRAME_RECORDS &&
+           (size < FRAME_BYTES || !batch.n_records)) {
         recs[batch.n_records].len = pst__assoc_mgr_record__get_packed_size(q->list[q->next++]);
         size += recs[batch.n_records++].len;
     }

@@ -37,8 +37,7 @@ static void *must(void *p)
     return p;
 }
 
-/* ---- submission ---------------------------------------------------------------------------------
- */
+/* ---- submission ------------------------------------------------------------------------------ */
 
 static void pack(const ProtobufCMessage *msg, ProtobufCBinaryData *ret)
 {
@@ -118,8 +117,7 @@ void async_keep(Pst__StepRecord *rec, const Pst__StepRecord *queued)
     memcpy(rec->async_launch.data, queued->async_launch.data, queued->async_launch.len);
 }
 
-/* ---- launch -------------------------------------------------------------------------------------
- */
+/* ---- launch ---------------------------------------------------------------------------------- */
 
 /* Ranks of the node at a position; *ret_n of them, in the caller's storage of num_tasks. */
 static uint32_t *ranks_of(const Pst__StepRecord *r, size_t position, uint32_t *all, size_t *ret_n)
@@ -228,8 +226,7 @@ void async_launched(struct ctld *ctld, const struct node *n, const Pst__RunningS
     (void)core_commit(ctld, tx); /* disk full: the request is kept, which does no harm */
 }
 
-/* ---- ends without a run -------------------------------------------------------------------------
- */
+/* ---- ends without a run ---------------------------------------------------------------------- */
 
 void async_close(Pst__Transaction *tx, const struct step *s, const uid_t *uid)
 {
@@ -282,8 +279,7 @@ void async_recover(struct ctld *ctld, struct job *j)
     }
 }
 
-/* ---- swait --------------------------------------------------------------------------------------
- */
+/* ---- swait ----------------------------------------------------------------------------------- */
 
 /* Nothing of srun's runs or waits. */
 static bool drained(const struct job *j)

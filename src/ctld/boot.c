@@ -52,7 +52,7 @@ void boot_host_name(struct ctld *ctld)
     ctld->host[strcspn(ctld->host, ".")] = '\0';
 }
 
-/* ---- journal ------------------------------------------------------------------------------------ */
+/* ---- journal --------------------------------------------------------------------------------- */
 
 static void on_durable(void *arg, uint64_t lsn)
 {
@@ -95,7 +95,8 @@ static int on_record(void *arg, uint64_t lsn, bool snapshot, const uint8_t *data
 
     (void)snapshot;
     if (!tx)
-        return err_set(&rp->err, -EUCLEAN, "lsn %llu: the record cannot be decoded", (unsigned long long)lsn);
+        return err_set(&rp->err, -EUCLEAN, "lsn %llu: the record cannot be decoded",
+                       (unsigned long long)lsn);
     r = cluster_apply(rp->ctld->cluster, tx, &rp->err);
     pst__transaction__free_unpacked(tx, NULL);
     if (r < 0)
@@ -133,9 +134,9 @@ static int recover(struct ctld *ctld, bool repair, struct err *err)
     if (r < 0)
         return r;
     ctld->applied_lsn = journal_last(ctld->journal);
-    log_info("recovered %llu records, %zu jobs, lsn %llu, in %lld ms", (unsigned long long)rp.records,
-             ctld->cluster->jobs.count, (unsigned long long)ctld->applied_lsn,
-             (long long)(now_mono_us() - t0) / 1000);
+    log_info("recovered %llu records, %zu jobs, lsn %llu, in %lld ms",
+             (unsigned long long)rp.records, ctld->cluster->jobs.count,
+             (unsigned long long)ctld->applied_lsn, (long long)(now_mono_us() - t0) / 1000);
     return journal_start(ctld->journal);
 }
 
@@ -177,8 +178,9 @@ static int start_accounting(struct ctld *ctld, struct err *err)
     if (type && strcmp(type, "accounting_storage/none") == 0)
         return 0;
     strbuf_addf(&db, "%s/accounting.sqlite", dir);
-    r = acctthread_start(ctld, type && strcmp(type, "accounting_storage/slurmdbd") == 0 ? NULL : strbuf_str(&db), dir,
-                         &ctld->acct, err);
+    r = acctthread_start(
+        ctld, type && strcmp(type, "accounting_storage/slurmdbd") == 0 ? NULL : strbuf_str(&db),
+        dir, &ctld->acct, err);
     if (r >= 0 && !(type && strcmp(type, "accounting_storage/slurmdbd") == 0))
         r = acctadmin_start(ctld, strbuf_str(&db), &ctld->acct_admin, err);
     else if (r >= 0)
@@ -256,13 +258,14 @@ int boot_all(struct ctld *ctld, bool clear, bool repair, struct err *err)
     return 0;
 }
 
-/* ---- pid file, end ----------------------------------------------------------------------------- */
+/* ---- pid file, end --------------------------------------------------------------------------- */
 
 int boot_pid_file(struct ctld *ctld, bool make)
 {
     _cleanup_free_ char *path = NULL;
 
-    if (conf_expand_path(conf_str(ctld->conf, CONF_SLURMCTLD_PID_FILE), NULL, ctld->host, &path) < 0)
+    if (conf_expand_path(conf_str(ctld->conf, CONF_SLURMCTLD_PID_FILE), NULL, ctld->host, &path) <
+        0)
         return -ENOMEM;
     if (make)
         daemonize_pid_file(path);

@@ -1,9 +1,10 @@
 /* budget.h - what one request may cost the core
  *
- * A handler that loops over what a request names spends units: one for what it looks at, BUDGET_CHANGE for what it
- * changes; a unit is some 100 ns.  When the turn is spent, the handler keeps a cursor and goes on by core_again(),
- * behind what other users have asked meanwhile.  When the request is spent, the handler refuses what is left.
- * Counted, not timed: the same request takes the same turns everywhere. */
+ * A handler that loops over what a request names spends units: one for what it looks at,
+ * BUDGET_CHANGE for what it changes; a unit is some 100 ns.  When the turn is spent, the handler
+ * keeps a cursor and goes on by core_again(), behind what other users have asked meanwhile.
+ * When the request is spent, the handler refuses what is left. Counted, not timed: the same
+ * request takes the same turns everywhere. */
 #pragma once
 
 #include <stdbool.h>

@@ -54,8 +54,8 @@ int contents_make(struct contents *c, const Pst__SubmitRequest *req, const Pst__
     return r;
 }
 
-/* They are the same for every task and are asked for at every start, when the record has only the tasks
- * that are left. */
+/* They are the same for every task and are asked for at every start, when the record has only
+ * the tasks that are left. */
 int contents_array(struct contents *c, const char *tasks, uint32_t count)
 {
     size_t from = c->env.len;
@@ -83,7 +83,7 @@ void contents_done(struct contents *c)
     c->run = digest_drop(c->run);
 }
 
-/* ---- of requests -------------------------------------------------------------------------------- */
+/* ---- of requests ----------------------------------------------------------------------------- */
 
 /* Where it stands in the text is no part of it. */
 static int digest_entry(const Pst__CrontabJob *entry, struct digest *ret)
@@ -104,7 +104,8 @@ static int digest_entry(const Pst__CrontabJob *entry, struct digest *ret)
 int contents_make_cron(struct contents *c, const Pst__CrontabJob *entry)
 {
     static const Pst__SubmitRequest nothing = PST__SUBMIT_REQUEST__INIT;
-    int r = contents_make(c, entry->submit ? entry->submit : &nothing, entry->submit ? entry->submit->job : NULL);
+    int r = contents_make(c, entry->submit ? entry->submit : &nothing,
+                          entry->submit ? entry->submit->job : NULL);
 
     if (r == 0)
         r = digest_entry(entry, &c->entry);
@@ -117,7 +118,8 @@ static int make_one(struct contents *c, const ProtobufCMessage *request, size_t 
 {
     if (request->descriptor == &pst__crontab_set_request__descriptor)
         return contents_make_cron(c, ((const Pst__CrontabSetRequest *)request)->jobs[i]);
-    return contents_make(c, (const Pst__SubmitRequest *)request, ((const Pst__SubmitRequest *)request)->job);
+    return contents_make(c, (const Pst__SubmitRequest *)request,
+                         ((const Pst__SubmitRequest *)request)->job);
 }
 
 int contents_of_request(const ProtobufCMessage *request, struct contents **ret, size_t *ret_n)

@@ -1,8 +1,8 @@
 /* contents.h - script and environment of a submission as they are stored, and their names
  * (docs/design/0002-identity.md)
  *
- * To digest eight megabytes takes ten milliseconds, so an I/O thread does it before the core hears of the
- * request.  What depends on the cluster's state is a few lines more for an array. */
+ * To digest eight megabytes takes ten milliseconds, so an I/O thread does it before the core
+ * hears of the request.  What depends on the cluster's state is a few lines more for an array. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,6 +28,7 @@ int contents_make_cron(struct contents *c, const Pst__CrontabJob *entry);
 /* The environment of an array of so many tasks ends with these figures.  Once.  Errors: -ENOMEM. */
 int contents_array(struct contents *c, const char *tasks, uint32_t count);
 void contents_done(struct contents *c);
-/* Of all jobs that a request brings, in its order; NULL with *ret_n 0: it brings none.  Errors: -ENOMEM. */
+/* Of all jobs that a request brings, in its order; NULL with *ret_n 0: it brings none.  Errors:
+ * -ENOMEM. */
 int contents_of_request(const ProtobufCMessage *request, struct contents **ret, size_t *ret_n);
 void contents_free(struct contents *list, size_t n);

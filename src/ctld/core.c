@@ -1,10 +1,10 @@
 /* core.c - the core thread: the one writer
  *
- * A loop over commands.  What was posted while it worked is taken as one batch; the journal is told once a batch, so
- * that one sync serves them all.  The controller's own commands, root's and the nodes' come first, in order of arrival.
- * Every other user has a lane of the queue: the lanes take turns, one command each, and a batch gives them TURN_US, so
- * that a flood of one user's keeps nobody waiting for longer.
- * Design: docs/architecture.md, "one writer". */
+ * A loop over commands.  What was posted while it worked is taken as one batch; the journal is
+ * told once a batch, so that one sync serves them all.  The controller's own commands, root's
+ * and the nodes' come first, in order of arrival. Every other user has a lane of the queue: the
+ * lanes take turns, one command each, and a batch gives them TURN_US, so that a flood of one
+ * user's keeps nobody waiting for longer. Design: docs/architecture.md, "one writer". */
 #include "ctld/ctld.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@
 #include "ctld/view.h"
 #include "ctld/wait.h"
 
-#define TURN_US 10000 /* what users have of a batch */
+#define TURN_US 10000              /* what users have of a batch */
 #define STOP_US (5 * USEC_PER_SEC) /* what is asked for before the end is answered */
 
 void cmd_free(struct cmd *cmd)
@@ -173,13 +173,14 @@ bool core_is_admin(const struct ctld *ctld, uid_t uid)
 bool cmd_is_admin(const struct ctld *ctld, const struct cmd *cmd)
 {
     return !cmd->conn || core_is_admin(ctld, conn_peer(cmd->conn)->uid) ||
-           (cmd->caller &&
-            am_admin_level(ctld->cluster->am, cmd->caller) >= PST__ADMIN_LEVEL__ADMIN_ADMINISTRATOR);
+           (cmd->caller && am_admin_level(ctld->cluster->am, cmd->caller) >=
+                               PST__ADMIN_LEVEL__ADMIN_ADMINISTRATOR);
 }
 
 bool cmd_may_act_as(const struct ctld *ctld, const struct cmd *cmd, uid_t uid)
 {
-    return !cmd->conn || conn_peer(cmd->conn)->uid == uid || core_is_admin(ctld, conn_peer(cmd->conn)->uid);
+    return !cmd->conn || conn_peer(cmd->conn)->uid == uid ||
+           core_is_admin(ctld, conn_peer(cmd->conn)->uid);
 }
 
 static void handle_request(struct ctld *ctld, struct cmd *cmd)
@@ -270,7 +271,8 @@ static void end_batch(struct ctld *ctld, int64_t began_mono_us)
     journal_commit(ctld->journal);
     schedfeed_flush(ctld);
     views_work_off(ctld->views, ctld->cluster);
-    ctld->stats.worst_stall_us = MAX(ctld->stats.worst_stall_us, (uint64_t)(now_mono_us() - began_mono_us));
+    ctld->stats.worst_stall_us =
+        MAX(ctld->stats.worst_stall_us, (uint64_t)(now_mono_us() - began_mono_us));
 }
 
 void core_run(struct ctld *ctld)

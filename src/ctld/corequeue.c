@@ -1,4 +1,5 @@
-/* corequeue.c - commands on their way to the core; see corequeue.h.  Any thread puts, the core's takes. */
+/* corequeue.c - commands on their way to the core; see corequeue.h.  Any thread puts, the core's
+ * takes. */
 #include "ctld/corequeue.h"
 
 #include <errno.h>

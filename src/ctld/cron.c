@@ -60,8 +60,7 @@ bool cron_is_protected(const struct ctld *ctld, const Pst__JobRecord *r,
     return cron_is(r) && !(req->has_cron && req->cron) && has_option(ctld, "explicit_scancel");
 }
 
-/* ---- ends ---------------------------------------------------------------------------------------
- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 /* The text with these lines commented out; the caller frees. */
 static char *disable_lines(const char *text, uint32_t first, uint32_t last)
@@ -140,11 +139,10 @@ void cron_recover(struct ctld *ctld)
     }
 }
 
-/* ---- reading ------------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
-/* Whose crontab is meant.  Others' may be read by administrators; who writes one has its jobs run as its
- * owner.  False: answered. */
+/* Whose crontab is meant.  Others' may be read by administrators; who writes one has its jobs
+ * run as its owner.  False: answered. */
 static bool whose(struct ctld *ctld, struct cmd *cmd, bool given, uint32_t uid, bool writes)
 {
     uint32_t own = conn_peer(cmd->conn)->uid;
@@ -173,8 +171,7 @@ void op_crontab_get(struct ctld *ctld, struct cmd *cmd)
     core_reply(ctld, cmd, ctld->applied_lsn, 0, tab ? &tab->base : &none.base);
 }
 
-/* ---- a new one ----------------------------------------------------------------------------------
- */
+/* ---- a new one ------------------------------------------------------------------------------- */
 
 struct change {
     struct ctld *ctld;
@@ -182,13 +179,14 @@ struct change {
     const Pst__CrontabSetRequest *req;
     const Pst__CrontabRecord *old;
     Pst__CrontabEntry *entries; /* of the new one, as many as the request has jobs */
-    struct idmap kept;          /* place of an old entry's name -> the first that no new entry has, in keep_list[] */
+    /* place of an old entry's name -> the first that no new entry has, in keep_list[] */
+    struct idmap kept;
     struct kept_entry {
         struct digest name;
         uint32_t job_id;
         struct kept_entry *next; /* of the same place */
-    } *keep_list;
-    struct submission **jobs;   /* NULL: the entry keeps its job */
+    } * keep_list;
+    struct submission **jobs; /* NULL: the entry keeps its job */
     char text[ERR_TEXT_MAX];
 };
 
@@ -224,7 +222,9 @@ static uint32_t kept_job(struct change *ch, const struct digest *name)
     struct kept_entry *k = idmap_get(&ch->kept, place_of(name));
 
     if (!k || !digest_equal(&k->name, name))
-        return 0; /* the entry is made anew, also in the case that nobody will see: another at the same place */
+        /* the entry is made anew, also in the case that nobody will see: another at the same
+         * place */
+        return 0;
     if (k->next)
         (void)idmap_put(&ch->kept, place_of(name), k->next); /* cannot fail: it replaces */
     else

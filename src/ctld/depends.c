@@ -1,10 +1,11 @@
 /* depends.c - keeping dependencies true; see depends.h.
  *
- * An index from target (job or array id) to the jobs that wait for it; entries are removed lazily.  What a change
- * sets in motion (the end of a job that waits, which others wait for) is a queue, not a recursion: chains are as
- * long as users make them.  The queue is worked off at once as far as a turn of the core allows (budget.h), the rest in
- * later turns: thousands of jobs that each wait for a thousand keep nobody waiting.  What a crash cuts off is looked
- * at again after the start. */
+ * An index from target (job or array id) to the jobs that wait for it; entries are removed
+ * lazily.  What a change sets in motion (the end of a job that waits, which others wait for) is
+ * a queue, not a recursion: chains are as long as users make them.  The queue is worked off at
+ * once as far as a turn of the core allows (budget.h), the rest in later turns: thousands of
+ * jobs that each wait for a thousand keep nobody waiting.  What a crash cuts off is looked at
+ * again after the start. */
 #include "ctld/depends.h"
 
 #include <stdlib.h>
@@ -21,15 +22,15 @@
 #include "model/depend.h"
 
 /* All of the core thread. */
-static struct idmap delayed;  /* job id -> instant to ask again at, plus one */
-static struct idlist events;  /* jobs that something happened to, to be looked into */
+static struct idmap delayed; /* job id -> instant to ask again at, plus one */
+static struct idlist events; /* jobs that something happened to, to be looked into */
 static struct {
-    size_t event;             /* of those, the one at hand */
+    size_t event; /* of those, the one at hand */
     enum { STAGE_ID, STAGE_GROUP, STAGE_NAME } stage;
-    uint32_t target, ended;   /* whose dependants are refreshed, and why */
-    uint32_t *ids;            /* those; NULL: none at hand */
+    uint32_t target, ended; /* whose dependants are refreshed, and why */
+    uint32_t *ids;          /* those; NULL: none at hand */
     size_t n, at;
-    bool working, posted;     /* by depends_changed(), in a later turn */
+    bool working, posted; /* by depends_changed(), in a later turn */
 } queue;
 
 /* As idlist_add(); an id may be there twice. */
@@ -133,8 +134,9 @@ static bool settled(struct ctld *ctld, const struct job *j, uint32_t task)
     return r != DEPEND_WAIT;
 }
 
-/* aftercorr: the tasks of array j whose counterparts have ended go their own ways.  ended: the only job that it can
- * be about, 0 = all of the target: an end costs what it changes, however large the arrays are. */
+/* aftercorr: the tasks of array j whose counterparts have ended go their own ways.  ended: the
+ * only job that it can be about, 0 = all of the target: an end costs what it changes, however
+ * large the arrays are. */
 static void split_settled(struct ctld *ctld, uint32_t job_id, uint32_t target, uint32_t ended)
 {
     struct job *j = cluster_job(ctld->cluster, job_id);
@@ -247,7 +249,9 @@ static uint32_t refresh_cost(const struct ctld *ctld, uint32_t job_id)
 {
     const struct job *j = cluster_job(ctld->cluster, job_id);
 
-    return j && job_is_pending(j->rec) && j->rec->dependency ? 20 + (uint32_t)strlen(j->rec->dependency) / 16 : 1;
+    return j && job_is_pending(j->rec) && j->rec->dependency
+               ? 20 + (uint32_t)strlen(j->rec->dependency) / 16
+               : 1;
 }
 
 /* Take the dependants of id on. */
@@ -284,7 +288,8 @@ static void end_target(struct ctld *ctld)
 static void changed_name(struct ctld *ctld, const Pst__JobRecord *r)
 {
     uint32_t active;
-    const struct job *first = r->name ? cluster_named_first(ctld->cluster, r->uid, r->name, &active) : NULL;
+    const struct job *first =
+        r->name ? cluster_named_first(ctld->cluster, r->uid, r->name, &active) : NULL;
 
     if (first && !active && first->rec->dependency && strstr(first->rec->dependency, "singleton"))
         depends_refresh(ctld, first->rec->job_id);

@@ -1,4 +1,5 @@
-/* depends.h - keeping dependencies true: who waits for whom, and what happens when something changes */
+/* depends.h - keeping dependencies true: who waits for whom, and what happens when something
+ * changes */
 #pragma once
 
 #include "ctld/ctld.h"
@@ -10,12 +11,13 @@ void idlist_free(struct idlist *l);
 void depends_watch(struct ctld *ctld, const struct job *j);
 /* Evaluate one job now; commits a change of its text when there is one. */
 void depends_refresh(struct ctld *ctld, uint32_t job_id);
-/* Something happened to a job: started, ended.  Refreshes those that wait for it, and those that wait for a
- * job that this ends, and so on: before it returns, unless it is called while it works already or that is more than
- * a turn's work, which goes on in later turns of the core. */
+/* Something happened to a job: started, ended.  Refreshes those that wait for it, and those that
+ * wait for a job that this ends, and so on: before it returns, unless it is called while it
+ * works already or that is more than a turn's work, which goes on in later turns of the core. */
 void depends_changed(struct ctld *ctld, const struct job *target);
 /* Somebody waits for the end of an array that goes on. */
 bool depends_array_awaited(struct ctld *ctld, uint32_t array_job_id);
-void depends_later(uint32_t job_id, int64_t when_us); /* evaluate one job then; 0 = at the next tick */
+/* evaluate one job then; 0 = at the next tick */
+void depends_later(uint32_t job_id, int64_t when_us);
 void depends_tick(struct ctld *ctld, int64_t now_us); /* after:ID+MIN */
 void depends_clear(struct ctld *ctld);

@@ -1,6 +1,7 @@
 /* effects.c - frames that wait for durability; see effects.h.
  *
- * lsn values arrive in ascending order because one thread commits.  The lock is held for list work only. */
+ * lsn values arrive in ascending order because one thread commits.  The lock is held for list
+ * work only. */
 #include "ctld/effects.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* effects.h - what may leave the controller only after it is durable
  *
- * A FIFO of frames with the lsn they wait for.  The core adds, the journal's writer thread releases: an
- * answer costs no extra thread hop. */
+ * A FIFO of frames with the lsn they wait for.  The core adds, the journal's writer thread
+ * releases: an answer costs no extra thread hop. */
 #pragma once
 
 #include <stddef.h>

@@ -18,8 +18,8 @@ struct explain_text {
     const struct sched_explanation *x; /* NULL: the scheduler was not asked */
     int64_t now_us;
 };
-/* Fill reply (initialised); its strings and messages live in the arena that explain_done() frees.
- */
+/* Fill reply (initialised); its strings and messages live in the arena that explain_done()
+ * frees. */
 struct explain_made;
 struct explain_made *explain_make(const struct explain_text *t);
 const Pst__ExplainReply *explain_reply(const struct explain_made *m);

@@ -116,8 +116,7 @@ static const char *ordinal(unsigned n)
     return n % 10 == 1 ? "st" : n % 10 == 2 ? "nd" : n % 10 == 3 ? "rd" : "th";
 }
 
-/* ---- what is no matter of resources -------------------------------------------------------------
- */
+/* ---- what is no matter of resources ---------------------------------------------------------- */
 
 static void set_release(struct explain_made *m, Pst__JobReason reason, char *summary, char *release)
 {
@@ -185,8 +184,7 @@ static bool kept_back(struct explain_made *m)
     return true;
 }
 
-/* ---- partitions ---------------------------------------------------------------------------------
- */
+/* ---- partitions ------------------------------------------------------------------------------ */
 
 static char *names_of(struct explain_made *m, const uint32_t *ids, size_t n)
 {
@@ -314,9 +312,11 @@ static const char *victims_text(struct explain_made *m, const struct explain_pre
     const char *made;
 
     for (uint32_t i = 0; i < x->nvictims && i < EXPLAIN_VICTIMS; i++) {
-        const char *verb = x->victims[i].mode < ARRAY_SIZE(verbs) ? verbs[x->victims[i].mode] : NULL;
+        const char *verb =
+            x->victims[i].mode < ARRAY_SIZE(verbs) ? verbs[x->victims[i].mode] : NULL;
 
-        strbuf_addf(&sb, "%s%s%s", i ? ", " : "", job_name(m, x->victims[i].job_id), verb ? verb : "");
+        strbuf_addf(&sb, "%s%s%s", i ? ", " : "", job_name(m, x->victims[i].job_id),
+                    verb ? verb : "");
     }
     if (x->nvictims > EXPLAIN_VICTIMS)
         strbuf_addf(&sb, " and %u more", x->nvictims - EXPLAIN_VICTIMS);
@@ -359,17 +359,24 @@ static void say_preempt(struct explain_made *m, const struct explain_part *x)
         say(m, text(m, "It preempts %s and starts when %s gone.", victims_text(m, p),
                     p->nvictims == 1 ? "it has" : "they have"));
     else if (!p->candidates)
-        say(m, text(m, "It may preempt none of the %u jobs there: %s.", p->jobs, spared_text(m, p)));
+        say(m,
+            text(m, "It may preempt none of the %u jobs there: %s.", p->jobs, spared_text(m, p)));
     else if (!p->nvictims)
-        say(m, text(m, "It may preempt %u of the %u jobs there, but would not fit without them either: %s.",
-                    p->candidates, p->jobs, spared_text(m, p)));
+        say(m,
+            text(
+                m,
+                "It may preempt %u of the %u jobs there, but would not fit without them either: %s.",
+                p->candidates, p->jobs, spared_text(m, p)));
     else
-        say(m, text(m,
-                    "It may preempt %u of the %u jobs there; when it is its turn %s will go: of the lowest "
-                    "rank, and without any of them it does not fit.",
-                    p->candidates, p->jobs, victims_text(m, p)));
+        say(m,
+            text(
+                m,
+                "It may preempt %u of the %u jobs there; when it is its turn %s will go: of the lowest "
+                "rank, and without any of them it does not fit.",
+                p->candidates, p->jobs, victims_text(m, p)));
     if (p->safe && p->safe_until_us != INT64_MAX)
-        say(m, text(m, "The first that is safe for its run time is so until %s.", stamp(m, p->safe_until_us)));
+        say(m, text(m, "The first that is safe for its run time is so until %s.",
+                    stamp(m, p->safe_until_us)));
 }
 
 static void say_licenses(struct explain_made *m, const struct sched_explanation *x)
@@ -386,10 +393,11 @@ static void say_licenses(struct explain_made *m, const struct sched_explanation 
         for (uint32_t h = 0; h < l->nholders; h++) {
             const struct job *j = cluster_job(m->t->ctld->cluster, l->holders[h].job_id);
 
-            say(m, text(m, "Job %s of %s holds %u of them, %s%s.", job_name(m, l->holders[h].job_id),
-                        j && j->rec->user_name ? j->rec->user_name : "somebody", l->holders[h].nodes,
-                        l->holders[h].end_us != INT64_MAX ? "until " : "without a time limit",
-                        l->holders[h].end_us != INT64_MAX ? stamp(m, l->holders[h].end_us) : ""));
+            say(m,
+                text(m, "Job %s of %s holds %u of them, %s%s.", job_name(m, l->holders[h].job_id),
+                     j && j->rec->user_name ? j->rec->user_name : "somebody", l->holders[h].nodes,
+                     l->holders[h].end_us != INT64_MAX ? "until " : "without a time limit",
+                     l->holders[h].end_us != INT64_MAX ? stamp(m, l->holders[h].end_us) : ""));
         }
         if (l->nholding > l->nholders)
             say(m, text(m, "So do %u other jobs, which end later.", l->nholding - l->nholders));
@@ -452,7 +460,8 @@ static const char *limit_unit(struct explain_made *m, const struct sched_limit_h
 
     if (!h->tres_id)
         return h->limit == SCHED_LIMIT_ASSOC_MAX_WALL || h->limit == SCHED_LIMIT_QOS_MAX_WALL ||
-                       h->limit == SCHED_LIMIT_ASSOC_GRP_WALL || h->limit == SCHED_LIMIT_QOS_GRP_WALL
+                       h->limit == SCHED_LIMIT_ASSOC_GRP_WALL ||
+                       h->limit == SCHED_LIMIT_QOS_GRP_WALL
                    ? "minutes"
                    : "running jobs";
     if (!am_tres_name(m->t->ctld->cluster->am, h->tres_id, name, sizeof(name)))
@@ -462,29 +471,38 @@ static const char *limit_unit(struct explain_made *m, const struct sched_limit_h
 }
 
 /* Which limit, what it grants, what is used of it, and what would help. */
-static void say_limit(struct explain_made *m, const struct explain_part *x, Pst__ExplainPartition *p)
+static void say_limit(struct explain_made *m, const struct explain_part *x,
+                      Pst__ExplainPartition *p)
 {
     const struct sched_limit_hit *h = &x->limit;
-    unsigned long long value = h->value, used = h->used, asked = h->asked, left = value > used ? value - used : 0;
+    unsigned long long value = h->value, used = h->used, asked = h->asked,
+                       left = value > used ? value - used : 0;
     const char *word, *owner = limit_owner(m, h), *unit = limit_unit(m, h);
     bool least = h->limit / 16 == SCHED_LIMIT_QOS_MIN && h->tres_id;
 
     SET(p, reason, (Pst__JobReason)(PST__JOB_REASON__REASON_ASSOC_GRP_CPU + (int)h->limit));
     word = names_reason((unsigned)p->reason);
     if (h->limit == SCHED_LIMIT_QOS_USAGE_THRESHOLD) {
-        say(m, text(m, "A limit holds it, %s: the fair-share factor of its account is below what %s asks for.", word,
-                    owner));
+        say(m,
+            text(
+                m,
+                "A limit holds it, %s: the fair-share factor of its account is below what %s asks for.",
+                word, owner));
         return;
     }
-    say(m, text(m, "A limit holds it, %s: %s %s %s %llu %s; %llu are used, and it asks for %s%llu.", word, owner,
-                least ? "wants" : "may have", least ? "at least" : "at most", value, unit, used,
-                asked == UINT64_MAX ? "no end of them: " : "", asked));
+    say(m, text(m, "A limit holds it, %s: %s %s %s %llu %s; %llu are used, and it asks for %s%llu.",
+                word, owner, least ? "wants" : "may have", least ? "at least" : "at most", value,
+                unit, used, asked == UINT64_MAX ? "no end of them: " : "", asked));
     if (least)
         say(m, text(m, "Asking for %llu would let it start.", value));
-    else if (left && (h->tres_id || h->limit == SCHED_LIMIT_ASSOC_MAX_WALL || h->limit == SCHED_LIMIT_QOS_MAX_WALL))
+    else if (left && (h->tres_id || h->limit == SCHED_LIMIT_ASSOC_MAX_WALL ||
+                      h->limit == SCHED_LIMIT_QOS_MAX_WALL))
         say(m, text(m, "Asking for at most %llu would let it go on.", left));
     if (used)
-        say(m, text(m, "%s", "Else it goes on when others of the same limit have ended, or the limit is raised."));
+        say(m,
+            text(
+                m, "%s",
+                "Else it goes on when others of the same limit have ended, or the limit is raised."));
 }
 
 static void say_time(struct explain_made *m, const struct explain_part *x, Pst__ExplainPartition *p)
@@ -515,7 +533,9 @@ static void say_reservations(struct explain_made *m, const struct explain_part *
 {
     const Pst__JobRecord *job = m->t->job->rec;
     const struct partition *p = cluster_partition(m->t->ctld->cluster, x->name);
-    int64_t end_us = job->has_time_limit_min ? m->t->now_us + (int64_t)job->time_limit_min * 60 * USEC_PER_SEC : INT64_MAX;
+    int64_t end_us = job->has_time_limit_min
+                         ? m->t->now_us + (int64_t)job->time_limit_min * 60 * USEC_PER_SEC
+                         : INT64_MAX;
     const Pst__ReservationRecord *r;
 
     if (x->why != SCHED_WHY_RESV && x->why != SCHED_WHY_RESERVED && x->why != SCHED_WHY_RESV_MAINT)
@@ -527,12 +547,13 @@ static void say_reservations(struct explain_made *m, const struct explain_part *
         if (resv_periods(r, m->t->now_us, &when, 1) != 1)
             continue;
         if (x->why == SCHED_WHY_RESV && resv_is_named(job, r->name))
-            say(m, text(m, "Its reservation %s is from %s to %s on %s.", r->name, stamp(m, when.start_us),
-                        stamp(m, when.end_us), r->nodes ? r->nodes : "any nodes"));
+            say(m, text(m, "Its reservation %s is from %s to %s on %s.", r->name,
+                        stamp(m, when.start_us), stamp(m, when.end_us),
+                        r->nodes ? r->nodes : "any nodes"));
         else if (x->why != SCHED_WHY_RESV && r->nodes && when.start_us < end_us &&
                  nodes->nbits == p->nodes->nbits && bitmap_overlaps(nodes, p->nodes))
-            say(m, text(m, "Reservation %s keeps %s from %s to %s.", r->name, r->nodes, stamp(m, when.start_us),
-                        stamp(m, when.end_us)));
+            say(m, text(m, "Reservation %s keeps %s from %s to %s.", r->name, r->nodes,
+                        stamp(m, when.start_us), stamp(m, when.end_us)));
     }
 }
 
@@ -572,11 +593,10 @@ static void add_partition(struct explain_made *m, const struct explain_part *x)
     push(m, (void ***)&m->reply.partitions, &m->reply.n_partitions, p);
 }
 
-/* ---- changes ------------------------------------------------------------------------------------
- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
-/* The n-th word of a list between any of `seps`; NULL when there are fewer (*left: how many fewer).
- */
+/* The n-th word of a list between any of `seps`; NULL when there are fewer (*left: how many
+ * fewer). */
 static char *nth_word(struct explain_made *m, const char *list, const char *seps, uint32_t n,
                       uint32_t *left)
 {
@@ -676,8 +696,7 @@ static void add_change(struct explain_made *m, const struct explain_change *c)
     say(m, out->sentence);
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static void not_pending(struct explain_made *m)
 {

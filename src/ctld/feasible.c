@@ -52,13 +52,15 @@ static bool same_text(const char *a, const char *b)
 
 static bool same_make(const Pst__NodeRecord *a, const Pst__NodeRecord *b)
 {
-    return a->cpus == b->cpus && a->sockets == b->sockets && a->cores_per_socket == b->cores_per_socket &&
+    return a->cpus == b->cpus && a->sockets == b->sockets &&
+           a->cores_per_socket == b->cores_per_socket &&
            a->threads_per_core == b->threads_per_core && a->real_memory_mib == b->real_memory_mib &&
            a->mem_spec_mib == b->mem_spec_mib && a->tmp_disk_mib == b->tmp_disk_mib &&
            same_text(a->features, b->features) && same_text(a->gres, b->gres);
 }
 
-static struct node_class *class_of(struct feasible *f, const struct cluster *c, const Pst__NodeRecord *r)
+static struct node_class *class_of(struct feasible *f, const struct cluster *c,
+                                   const Pst__NodeRecord *r)
 {
     struct node_class *bigger;
 
@@ -91,14 +93,14 @@ static void build(struct feasible *f, const struct cluster *c)
     f->valid = true;
 }
 
-/* ---- what one node must offer ------------------------------------------------------------------- */
+/* ---- what one node must offer ---------------------------------------------------------------- */
 
 struct demand {
-    uint32_t nodes;        /* at least */
-    uint64_t tasks;        /* in all, 0 = one per node */
+    uint32_t nodes; /* at least */
+    uint64_t tasks; /* in all, 0 = one per node */
     uint32_t cpt;
-    uint32_t per_node;     /* tasks on each, 0 = free */
-    uint64_t mem;          /* per node */
+    uint32_t per_node; /* tasks on each, 0 = free */
+    uint64_t mem;      /* per node */
     uint64_t mem_cpu;
 };
 
@@ -145,8 +147,8 @@ static bool gres_fits(const Pst__NodeRecord *n, const char *want)
     return true;
 }
 
-/* Are there nodes in the partition with devices of every kind that the job wants in all?  (Too few of them is a
- * matter of the partition, which may grow.) */
+/* Are there nodes in the partition with devices of every kind that the job wants in all?  (Too
+ * few of them is a matter of the partition, which may grow.) */
 static bool gres_within(const struct feasible *f, const struct partition *p, const char *want)
 {
     _cleanup_free_ char *wants = strdup(want);
@@ -160,7 +162,8 @@ static bool gres_within(const struct feasible *f, const struct partition *p, con
             continue;
         for (size_t i = 0; i < f->n; i++)
             if (f->classes[i].nodes->nbits == p->nodes->nbits)
-                sum += bitmap_count_and(f->classes[i].nodes, p->nodes) * gres_on(f->classes[i].like, &need);
+                sum += bitmap_count_and(f->classes[i].nodes, p->nodes) *
+                       gres_on(f->classes[i].like, &need);
         if (sum < need.count)
             return false;
     }
@@ -168,8 +171,8 @@ static bool gres_within(const struct feasible *f, const struct partition *p, con
 }
 
 /* Tasks that fit on an empty node of this make; 0 = the node is of no use. */
-static uint32_t class_tasks(const Pst__NodeRecord *n, const Pst__JobRecord *r, const struct demand *d,
-                            const char **hint)
+static uint32_t class_tasks(const Pst__NodeRecord *n, const Pst__JobRecord *r,
+                            const struct demand *d, const char **hint)
 {
     uint64_t mem = n->real_memory_mib > n->mem_spec_mib ? n->real_memory_mib - n->mem_spec_mib : 0;
     uint32_t tasks = n->cpus / d->cpt;
@@ -202,7 +205,7 @@ static uint32_t class_tasks(const Pst__NodeRecord *n, const Pst__JobRecord *r, c
     return d->per_node ? d->per_node : tasks;
 }
 
-/* ---- names in the request ----------------------------------------------------------------------- */
+/* ---- names in the request -------------------------------------------------------------------- */
 
 static bool feature_known(const struct feasible *f, const char *word, size_t len)
 {
@@ -237,7 +240,7 @@ static bool features_known(const struct feasible *f, const char *expr)
     return true;
 }
 
-/* ---- constraints over classes ------------------------------------------------------------------- */
+/* ---- constraints over classes ---------------------------------------------------------------- */
 
 struct lookup {
     const struct feasible *f;
@@ -260,7 +263,8 @@ static const struct bitmap *classes_with(void *arg, const char *name, size_t len
     return l->bits;
 }
 
-/* The classes that some alternative of the constraint admits.  0 or an ESLURM code; caller frees *ret. */
+/* The classes that some alternative of the constraint admits.  0 or an ESLURM code; caller frees
+ * *ret. */
 static int classes_admitted(const struct feasible *f, const char *expr, struct bitmap **ret)
 {
     _cleanup_(constraint_free) struct constraint *parsed = NULL;
@@ -283,7 +287,8 @@ static int classes_admitted(const struct feasible *f, const char *expr, struct b
     return 0;
 }
 
-/* Wanted and unwanted nodes exist, the wanted ones are in the partition, none is both.  0 or an ESLURM code. */
+/* Wanted and unwanted nodes exist, the wanted ones are in the partition, none is both.  0 or an
+ * ESLURM code. */
 static int nodes_check(const struct cluster *c, const struct partition *p, const Pst__JobRecord *r)
 {
     _cleanup_(bitmap_free) struct bitmap *want = NULL, *avoid = NULL;
@@ -294,7 +299,8 @@ static int nodes_check(const struct cluster *c, const struct partition *p, const
         code = ESLURM_REQUESTED_NODES_NOT_IN_PARTITION;
     if (code == 0 && r->exc_nodes)
         code = jobs_nodes_named(c, r->exc_nodes, true, &avoid);
-    return code == 0 && want && avoid && bitmap_overlaps(want, avoid) ? ESLURM_INVALID_NODE_NAME : code;
+    return code == 0 && want && avoid && bitmap_overlaps(want, avoid) ? ESLURM_INVALID_NODE_NAME
+                                                                      : code;
 }
 
 uint32_t feasible_nodes(struct feasible *f, const struct cluster *c, const struct partition *p,
@@ -307,7 +313,8 @@ uint32_t feasible_nodes(struct feasible *f, const struct cluster *c, const struc
     if (!f->valid)
         build(f, c);
     for (size_t i = 0; d.tasks && i < f->n; i++)
-        if (f->classes[i].nodes->nbits == p->nodes->nbits && bitmap_overlaps(f->classes[i].nodes, p->nodes))
+        if (f->classes[i].nodes->nbits == p->nodes->nbits &&
+            bitmap_overlaps(f->classes[i].nodes, p->nodes))
             most = MAX(most, class_tasks(f->classes[i].like, r, &d, &hint));
     return most ? (uint32_t)((d.tasks + most - 1) / most) : 0;
 }
@@ -348,13 +355,14 @@ int feasible_check(struct feasible *f, const struct cluster *c, const struct par
             tasks += (uint64_t)n * here;
         }
     }
-    if (nodes && (d.nodes > bitmap_count(p->nodes) ||
-                  (tasks < d.tasks && nodes == bitmap_count(p->nodes))))
-        return ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE; /* nodes of the kind exist, too few of them */
+    if (nodes &&
+        (d.nodes > bitmap_count(p->nodes) || (tasks < d.tasks && nodes == bitmap_count(p->nodes))))
+        /* nodes of the kind exist, too few of them */
+        return ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE;
     if (nodes < d.nodes || tasks < d.tasks)
         return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
-    if (r->has_max_nodes && r->max_nodes && !(r->has_overcommit && r->overcommit) &&
-        d.tasks && tasks / nodes * r->max_nodes < d.tasks && tasks / nodes > 0 && f->n == 1)
+    if (r->has_max_nodes && r->max_nodes && !(r->has_overcommit && r->overcommit) && d.tasks &&
+        tasks / nodes * r->max_nodes < d.tasks && tasks / nodes > 0 && f->n == 1)
         return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
     return 0;
 }

@@ -1,7 +1,7 @@
 /* feasible.h - could this job ever run? asked at submission, before a job is accepted
  *
- * Nodes of equal make form a class; a question costs one test per class and a count over bitmaps, not a look at every
- * node.  Core thread. */
+ * Nodes of equal make form a class; a question costs one test per class and a count over
+ * bitmaps, not a look at every node.  Core thread. */
 #pragma once
 
 #include "ctld/ctld.h"
@@ -10,10 +10,12 @@ int feasible_new(struct feasible **ret);
 struct feasible *feasible_free(struct feasible *f);
 void feasible_invalidate(struct feasible *f); /* nodes changed */
 
-/* How many nodes the tasks of r fill at least, be there so many or not; 0 when it cannot be said. */
+/* How many nodes the tasks of r fill at least, be there so many or not; 0 when it cannot be
+ * said. */
 uint32_t feasible_nodes(struct feasible *f, const struct cluster *c, const struct partition *p,
                         const Pst__JobRecord *r, bool memory_counts);
 
-/* 0, or an ESLURM code; *ret_hint (static, may stay NULL) is the sentence that comes before the code's text. */
+/* 0, or an ESLURM code; *ret_hint (static, may stay NULL) is the sentence that comes before the
+ * code's text. */
 int feasible_check(struct feasible *f, const struct cluster *c, const struct partition *p,
                    const Pst__JobRecord *r, bool memory_counts, const char **ret_hint);

@@ -1,4 +1,5 @@
-/* feed.c - changes for the scheduler's thread; see feed.h.  What a record means to the scheduler is in src/feed/records.c.
+/* feed.c - changes for the scheduler's thread; see feed.h.  What a record means to the scheduler
+ * is in src/feed/records.c.
  *
  * job->fed says what the scheduler believes: nothing, pending, or holding resources. */
 #include "ctld/feed.h"
@@ -66,12 +67,14 @@ void schedfeed_flush(struct ctld *ctld)
     gather = (struct gather){ 0 };
 }
 
-/* ---- jobs --------------------------------------------------------------------------------------- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
-/* What keeps it from being looked at, for queries; what the scheduler thinks comes with its decisions. */
+/* What keeps it from being looked at, for queries; what the scheduler thinks comes with its
+ * decisions. */
 static void note_reason(const struct ctld *ctld, struct job *j)
 {
-    const struct job *leader = het_is_follower(j->rec) ? het_component(ctld->cluster, j->rec, 0) : NULL;
+    const struct job *leader =
+        het_is_follower(j->rec) ? het_component(ctld->cluster, j->rec, 0) : NULL;
     Pst__JobRecord *r = j->rec;
 
     if (r->dependency || (leader && leader->rec->dependency))
@@ -89,7 +92,7 @@ static void feed_pending(struct ctld *ctld, struct job *j)
         SET(j->rec, pend_reason, PST__JOB_REASON__REASON_BEGIN_TIME);
     if (job_is_held(j->rec))
         j->rec->has_cur_priority = false; /* 0, whatever it was before */
-    else if (!j->rec->has_cur_priority) /* 0 would tell users that it is held */
+    else if (!j->rec->has_cur_priority)   /* 0 would tell users that it is held */
         SET(j->rec, cur_priority, j->rec->has_priority ? j->rec->priority : 1);
     if (eligible == INT64_MAX) {
         note_reason(ctld, j);
@@ -105,7 +108,7 @@ static void feed_pending(struct ctld *ctld, struct job *j)
     add(f);
 }
 
-/* ---- allocations -------------------------------------------------------------------------------- */
+/* ---- allocations ----------------------------------------------------------------------------- */
 
 void feed_leaving(struct ctld *ctld, const struct job *j)
 {
@@ -140,7 +143,8 @@ static void feed_standing(struct ctld *ctld, const struct job *j)
     if (!preempt_wanted(ctld->conf))
         return;
     add(feed_of_rank(r));
-    if (job_is_ended(r) || (r->has_preempt_us && r->preempt_mode != PST__PREEMPT_MODE__PREEMPT_SUSPEND))
+    if (job_is_ended(r) ||
+        (r->has_preempt_us && r->preempt_mode != PST__PREEMPT_MODE__PREEMPT_SUSPEND))
         feed_leaving(ctld, j);
 }
 
@@ -184,7 +188,8 @@ void feed_job(struct ctld *ctld, struct job *j)
         feed_job_gone(ctld, j);
     else if (!j->fed)
         feed_job_started(ctld, j, false);
-    if (j->fed && job_is_ended(j->rec) && (j->rec->has_assoc_id || j->rec->has_qos_id || j->rec->has_part_qos_id)) {
+    if (j->fed && job_is_ended(j->rec) &&
+        (j->rec->has_assoc_id || j->rec->has_qos_id || j->rec->has_part_qos_id)) {
         struct feed *f = feed_new(FEED_UNCHARGE);
 
         f->job_id = j->rec->job_id;
@@ -247,7 +252,7 @@ void feed_explain(struct ctld *ctld, const Pst__JobRecord *rec, const char *othe
     add(f);
 }
 
-/* ---- nodes and partitions ----------------------------------------------------------------------- */
+/* ---- nodes and partitions -------------------------------------------------------------------- */
 
 void feed_node(struct ctld *ctld, const struct node *n)
 {
@@ -275,7 +280,7 @@ void feed_part_gone(struct ctld *ctld, const char *name)
     add(feed_of_name(FEED_PART_REMOVE, name));
 }
 
-/* ---- reservations ------------------------------------------------------------------------------- */
+/* ---- reservations ---------------------------------------------------------------------------- */
 
 void feed_resv(struct ctld *ctld, const Pst__ReservationRecord *r)
 {
@@ -291,7 +296,7 @@ void feed_resv_gone(struct ctld *ctld, uint32_t resv_id)
     add(f);
 }
 
-/* ---- parameters --------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 void feed_licenses(struct ctld *ctld)
 {

@@ -1,7 +1,7 @@
 /* feedlimits.c - accounting records as limits for the scheduler's thread; see feedlimits.h.
  *
- * An association's limits are handed down: when one changes, all below it are told anew.  That is done once for what came
- * together, at the end of the batch. */
+ * An association's limits are handed down: when one changes, all below it are told anew.  That
+ * is done once for what came together, at the end of the batch. */
 #include "ctld/feedlimits.h"
 
 #include <stdlib.h>

@@ -3,7 +3,10 @@
 
 #include "ctld/ctld.h"
 
-void feedlimits_changed(struct ctld *ctld, const Pst__AcctChange *put); /* a record is there or is another */
-void feedlimits_gone(struct ctld *ctld, const Pst__AcctChange *put);    /* it goes */
-void feedlimits_enforce(struct ctld *ctld); /* what AccountingStorageEnforce and PrivateData say now */
-void feedlimits_flush(struct ctld *ctld);   /* before changes are handed over: what has been gathered */
+/* a record is there or is another */
+void feedlimits_changed(struct ctld *ctld, const Pst__AcctChange *put);
+void feedlimits_gone(struct ctld *ctld, const Pst__AcctChange *put); /* it goes */
+/* what AccountingStorageEnforce and PrivateData say now */
+void feedlimits_enforce(struct ctld *ctld);
+/* before changes are handed over: what has been gathered */
+void feedlimits_flush(struct ctld *ctld);

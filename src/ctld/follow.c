@@ -36,8 +36,7 @@ struct follow {
     bool failing; /* and said so */
 };
 
-/* ---- the place ----------------------------------------------------------------------------------
- */
+/* ---- the place ------------------------------------------------------------------------------- */
 
 static int place_read(const char *path, uint64_t *ret, struct err *err)
 {
@@ -88,8 +87,7 @@ static void save(struct follow *f)
                   strerrordesc_np(-r));
 }
 
-/* ---- a batch ------------------------------------------------------------------------------------
- */
+/* ---- a batch --------------------------------------------------------------------------------- */
 
 static int open_reader(struct follow *f, struct err *err)
 {
@@ -151,8 +149,7 @@ static int batch(struct follow *f, struct err *err)
     return r < 0 ? r : MIN(held, 0);
 }
 
-/* ---- the thread ---------------------------------------------------------------------------------
- */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 static struct timespec deadline(int ms)
 {
@@ -216,8 +213,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* ---- for others ---------------------------------------------------------------------------------
- */
+/* ---- for others ------------------------------------------------------------------------------ */
 
 void follow_durable(struct follow *f, uint64_t lsn)
 {

@@ -21,8 +21,8 @@ struct follow_ops {
     unsigned batch;   /* records with something in them that may wait for flush() */
     int retry_ms;     /* pause after a failure */
     int idle_ms;      /* idle() is called about so often; 0 = never */
-    /* One record.  1: flush() has to see it through, 0: nothing in it, negative: failed, with err.
-     */
+    /* One record.  1: flush() has to see it through, 0: nothing in it, negative: failed, with
+     * err. */
     int (*record)(void *ctx, uint64_t lsn, const uint8_t *data, size_t len, struct err *err);
     /* See what record() gave 1 for through; ends early when *stop.  0: all arrived; negative: not
      * all, and *ret_done is the record behind which to begin again (0: it does not know). */

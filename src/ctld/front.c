@@ -36,7 +36,8 @@ static bool closes_matter(unsigned op)
            op == OP_HET_STEP_CREATE || op == OP_STEPS_WAIT || op == OP_NODE_REGISTER;
 }
 
-static struct cmd *cmd_new(struct front *f, struct conn *c, const struct frame *frame, ProtobufCMessage *msg)
+static struct cmd *cmd_new(struct front *f, struct conn *c, const struct frame *frame,
+                           ProtobufCMessage *msg)
 {
     struct cmd *cmd = calloc(1, sizeof(*cmd));
 
@@ -68,7 +69,8 @@ static struct cmd *cmd_new(struct front *f, struct conn *c, const struct frame *
     } else if (frame->op == OP_CRONTAB_SET) {
         const Pst__CrontabSetRequest *req = PB_AS(crontab_set_request, msg);
 
-        users_lookup(f->users, req->has_uid ? req->uid : cmd->uid, &cmd->user_name, &cmd->group_name);
+        users_lookup(f->users, req->has_uid ? req->uid : cmd->uid, &cmd->user_name,
+                     &cmd->group_name);
     } else if (frame->op == OP_JOB_UPDATE) {
         const Pst__JobUpdateRequest *req = PB_AS(job_update_request, msg);
 
@@ -86,11 +88,12 @@ int front_check_words(unsigned op, ProtobufCMessage *msg, struct err *err)
     return 0;
 }
 
-/* Is it for administrators, and the sender one by his AdminLevel at best?  That the core knows; until
- * then nothing that he sent is unpacked. */
+/* Is it for administrators, and the sender one by his AdminLevel at best?  That the core knows;
+ * until then nothing that he sent is unpacked. */
 static bool core_decides(const struct front *f, const struct conn *c, unsigned op)
 {
-    return access_role(ACCESS_CTLD, op) == ACCESS_ADMIN && !core_is_admin(f->ctld, conn_peer(c)->uid);
+    return access_role(ACCESS_CTLD, op) == ACCESS_ADMIN &&
+           !core_is_admin(f->ctld, conn_peer(c)->uid);
 }
 
 static bool keep_packed(struct cmd *cmd, const struct frame *frame)
@@ -126,7 +129,8 @@ static void to_core(struct front *f, struct conn *c, const struct frame *frame)
     cmd = cmd_new(f, c, frame, msg);
     if (!cmd && msg)
         protobuf_c_message_free_unpacked(msg, NULL);
-    if (!cmd || (later ? !keep_packed(cmd, frame) : contents_of_request(msg, &cmd->contents, &cmd->n_contents) < 0)) {
+    if (!cmd || (later ? !keep_packed(cmd, frame)
+                       : contents_of_request(msg, &cmd->contents, &cmd->n_contents) < 0)) {
         cmd_free(cmd);
         (void)conn_error(c, frame->op, frame->id, EPST_BUSY, NULL);
         return;
@@ -154,7 +158,8 @@ static bool admit(struct front *f, struct conn *c, const struct frame *frame)
     if (!core_lane(f->ctld, uid) || ratelimit_admit(f->rate, uid, conn_arrival_mono_us(c), &log))
         return true;
     if (log)
-        log_info("%s of a user who asks too often: told to come back uid=%u", wire_op_info(frame->op)->name, uid);
+        log_info("%s of a user who asks too often: told to come back uid=%u",
+                 wire_op_info(frame->op)->name, uid);
     (void)conn_error(c, frame->op, frame->id, SLURMCTLD_COMMUNICATIONS_BACKOFF, NULL);
     return false;
 }
@@ -165,7 +170,8 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
     const struct op_row *row = op_row(frame->op);
 
     if (!row && !serve_has(frame->op)) {
-        (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST, "the controller does not know this operation");
+        (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST,
+                         "the controller does not know this operation");
         return;
     }
     if (atomic_load(&f->ctld->stopping)) {
@@ -206,7 +212,7 @@ static void on_close(void *ctx, struct conn *c)
     cmd->kind = CMD_CLOSED;
     cmd->conn = conn_ref(c);
     cmd->lane = core_lane(f->ctld, conn_peer(c)->uid); /* behind what it has asked for */
-    (void)core_post(f->ctld, cmd); /* never refused: it is no request */
+    (void)core_post(f->ctld, cmd);                     /* never refused: it is no request */
 }
 
 int front_new(struct ctld *ctld, struct front **ret, struct err *err)

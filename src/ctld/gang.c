@@ -61,8 +61,7 @@ bool gang_on(const struct conf *conf)
     return preempt_slice_us(conf) > 0;
 }
 
-/* ---- who is looked at ---------------------------------------------------------------------------
- */
+/* ---- who is looked at ------------------------------------------------------------------------ */
 
 /* It ends anyway, or has ended and its processes are being removed: it makes room by itself. */
 static bool is_fixed(const Pst__JobRecord *r)
@@ -135,8 +134,7 @@ static int by_key(const void *pa, const void *pb)
     return (a->job_id > b->job_id) - (a->job_id < b->job_id);
 }
 
-/* ---- what gang_plan() is asked ------------------------------------------------------------------
- */
+/* ---- what gang_plan() is asked --------------------------------------------------------------- */
 
 /* Higher tiers are not delayed by lower ones where tiers preempt. */
 static uint32_t rank_of(const struct ctld *ctld, const Pst__JobRecord *r)
@@ -196,8 +194,7 @@ static void make_units(struct ctld *ctld, struct look *l, int64_t now)
     }
 }
 
-/* ---- turns --------------------------------------------------------------------------------------
- */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 static void put_turn(Pst__Transaction *tx, const Pst__JobRecord *r, bool runs, int64_t now)
 {
@@ -296,8 +293,7 @@ void gang_tick(struct ctld *ctld, int64_t now_us)
     }
 }
 
-/* ---- changes ------------------------------------------------------------------------------------
- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 void gang_job(struct ctld *ctld, const struct job *j, Pst__EventKind kind)
 {

@@ -1,7 +1,8 @@
 /* health.c - when nodes are to run HealthCheckProgram; see health.h
  *
- * All at once every HealthCheckInterval, or with CYCLE one after the other so that each is asked once in that time.  The
- * controller decides, as it knows the states; slurmd runs the program once more at its own start. */
+ * All at once every HealthCheckInterval, or with CYCLE one after the other so that each is asked
+ * once in that time.  The controller decides, as it knows the states; slurmd runs the program
+ * once more at its own start. */
 #include "ctld/health.h"
 
 #include "base/cleanup.h"
@@ -53,7 +54,8 @@ static void ask(struct ctld *ctld, uint32_t from, uint32_t to)
         const struct node *n = ctld->cluster->nodes[i];
 
         if (n && n->link && matches(&w, n))
-            (void)node_send(ctld, n, 0, OP_NODE_HEALTH, &empty.base); /* lost: the next round asks again */
+            /* lost: the next round asks again */
+            (void)node_send(ctld, n, 0, OP_NODE_HEALTH, &empty.base);
     }
 }
 

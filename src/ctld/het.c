@@ -41,7 +41,7 @@ void het_fill(Pst__JobRecord *rec, uint32_t leader, uint32_t k, uint32_t n)
     rec->het_id_set = tx_strdup(set);
 }
 
-/* ---- scheduling --------------------------------------------------------------------------------- */
+/* ---- scheduling ------------------------------------------------------------------------------ */
 
 void het_feed_others(struct ctld *ctld, const struct job *j)
 {
@@ -71,7 +71,7 @@ size_t het_decisions(const struct ctld *ctld, const struct sched_decision *d, si
     return i;
 }
 
-/* ---- ends --------------------------------------------------------------------------------------- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 /* A component that ended before the others comes back with them. */
 static void back_to_queue(struct ctld *ctld, struct job *j, const struct job_end *end)
@@ -89,7 +89,8 @@ static void back_to_queue(struct ctld *ctld, struct job *j, const struct job_end
     tx = tx_new(core_now());
     SET(tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id), state_flags,
         j->rec->state_flags | JOB_FLAG(REQUEUED) | held);
-    (void)core_commit(ctld, tx); /* disk full: it stays ended, and the others wait for it to be requeued */
+    /* disk full: it stays ended, and the others wait for it to be requeued */
+    (void)core_commit(ctld, tx);
 }
 
 void het_ended(struct ctld *ctld, uint32_t leader, const struct job_end *end)
@@ -124,7 +125,8 @@ bool het_all_ended(const struct ctld *ctld, const Pst__JobRecord *r)
 
 void het_recover(struct ctld *ctld, struct job *j)
 {
-    const struct job *first = het_is_follower(j->rec) ? het_component(ctld->cluster, j->rec, 0) : NULL;
+    const struct job *first =
+        het_is_follower(j->rec) ? het_component(ctld->cluster, j->rec, 0) : NULL;
     const Pst__JobRecord *r = first ? first->rec : NULL;
     struct job_end end = { .state = JOB_STATE(CANCELLED) };
 

@@ -1,8 +1,9 @@
-/* het.h - heterogeneous jobs: one submission of several components, each a job with resources of its own
+/* het.h - heterogeneous jobs: one submission of several components, each a job with resources of
+ * its own
  *
- * Component k of the job with leader id L is job L + k.  They are accepted, started, held, released and
- * requeued together; the leader owns the script, and its end is everybody's.  Core thread, but for the
- * questions about one record. */
+ * Component k of the job with leader id L is job L + k.  They are accepted, started, held,
+ * released and requeued together; the leader owns the script, and its end is everybody's.  Core
+ * thread, but for the questions about one record. */
 #pragma once
 
 #include "ctld/ctld.h"

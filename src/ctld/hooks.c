@@ -1,7 +1,7 @@
 /* hooks.c - PrologSlurmctld and EpilogSlurmctld; see hooks.h
  *
- * They run at least once: a controller that dies in between runs them again when it is back, as nobody can tell
- * how far they came. */
+ * They run at least once: a controller that dies in between runs them again when it is back, as
+ * nobody can tell how far they came. */
 #include "ctld/hooks.h"
 
 #include <string.h>
@@ -102,7 +102,8 @@ static void prolog_failed(struct ctld *ctld, struct job *j)
     if (j->rec->has_batch && j->rec->batch)
         launchfail_requeue(ctld, j, false);
     else
-        (void)lifecycle_end(ctld, j, &(struct job_end){ .state = JOB_STATE(CANCELLED) }); /* disk full: kept */
+        (void)lifecycle_end(
+            ctld, j, &(struct job_end){ .state = JOB_STATE(CANCELLED) }); /* disk full: kept */
 }
 
 static void prolog_done(struct ctld *ctld, const struct program *p)
@@ -125,7 +126,8 @@ static void prolog_done(struct ctld *ctld, const struct program *p)
     tx_clear(tx, 200); /* prolog_pending */
     lsn = core_commit(ctld, tx);
     if (!lsn) {
-        log_error("job %u: its PrologSlurmctld is done, but the journal is full: it runs again", p->job_id);
+        log_error("job %u: its PrologSlurmctld is done, but the journal is full: it runs again",
+                  p->job_id);
         hooks_prolog(ctld, j, ctld->applied_lsn);
         return;
     }

@@ -1,7 +1,8 @@
 /* hooks.h - PrologSlurmctld and EpilogSlurmctld
  *
- * Core thread.  A job whose PrologSlurmctld runs is RUNNING and CONFIGURING: it holds its nodes, but nothing is
- * launched and nobody is told of the grant before it is over.  A job whose EpilogSlurmctld runs stays COMPLETING. */
+ * Core thread.  A job whose PrologSlurmctld runs is RUNNING and CONFIGURING: it holds its nodes,
+ * but nothing is launched and nobody is told of the grant before it is over.  A job whose
+ * EpilogSlurmctld runs stays COMPLETING. */
 #pragma once
 
 #include "ctld/ctld.h"
@@ -13,7 +14,8 @@ bool hooks_prolog_wanted(const struct ctld *ctld);
 bool hooks_epilog_wanted(const struct ctld *ctld);
 /* j was started by the commit lsn, with prolog_pending set. */
 void hooks_prolog(struct ctld *ctld, struct job *j, uint64_t lsn);
-/* j was ended by the commit lsn.  Sets j->epilog_runs until lifecycle_node_clean() is called for it. */
+/* j was ended by the commit lsn.  Sets j->epilog_runs until lifecycle_node_clean() is called for
+ * it. */
 void hooks_epilog(struct ctld *ctld, struct job *j, uint64_t lsn);
 /* The environment that PrologSlurmctld, EpilogSlurmctld and MailProg have in common. */
 void hooks_env(const struct ctld *ctld, const struct job *j, struct program *p);

@@ -35,8 +35,7 @@ struct jobcomp {
     bool starts, send_script, send_comment;
 };
 
-/* ---- notes, on the core's thread ----------------------------------------------------------------
- */
+/* ---- notes, on the core's thread ------------------------------------------------------------- */
 
 /* What a completion record tells, by field number.  The comment is last: it is sent on demand. */
 static const uint32_t told[] = { 1,   2,   3,   5,   6,   7,   8,   9,   10,  11,  12,  13,
@@ -159,8 +158,7 @@ void jobcomp_notes(const struct jobcomp *jc, const struct cluster *c, const Pst_
     }
 }
 
-/* ---- the follower -------------------------------------------------------------------------------
- */
+/* ---- the follower ---------------------------------------------------------------------------- */
 
 static int on_record(void *ctx, uint64_t lsn, const uint8_t *data, size_t len, struct err *err)
 {
@@ -211,8 +209,7 @@ static void on_idle(void *ctx)
         jc->type->idle(jc->sink);
 }
 
-/* ---- start and stop -----------------------------------------------------------------------------
- */
+/* ---- start and stop -------------------------------------------------------------------------- */
 
 void jobcomp_durable(struct jobcomp *jc, uint64_t lsn)
 {

@@ -24,8 +24,7 @@ jobcomp_keep(const struct jobcomp *jc); /* first record the log should keep; NUL
 void jobcomp_notes(const struct jobcomp *jc, const struct cluster *c, const Pst__Transaction *tx,
                    struct strbuf *out);
 
-/* ---- where notes go: one row a type, in jobcomp.c
- * ------------------------------------------------------------ */
+/* ---- where notes go: one row a type, in jobcomp.c -------------------------------------------- */
 
 struct jobcomp_sink {
     const char *type; /* "jobcomp/filetxt" */
@@ -42,8 +41,7 @@ struct jobcomp_sink {
 };
 extern const struct jobcomp_sink jobcomp_filetxt, jobcomp_script, jobcomp_elastic, jobcomp_kafka;
 
-/* ---- texts: jobcomp_text.c
- * ----------------------------------------------------------------------------------- */
+/* ---- texts: jobcomp_text.c ------------------------------------------------------------------- */
 
 /* One line of jobcomp/filetxt with its newline.  Errors: -ENOMEM. */
 int jobcomp_line(const Pst__JobNote *note, const char *cluster, struct strbuf *out);

@@ -54,8 +54,7 @@ struct elastic {
     } api;
 };
 
-/* ---- the library --------------------------------------------------------------------------------
- */
+/* ---- the library ----------------------------------------------------------------------------- */
 
 static int load(struct elastic *e, struct err *err)
 {
@@ -128,8 +127,7 @@ static int prepare(struct elastic *e)
     return 0;
 }
 
-/* ---- requests -----------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 /* The status of the answer, or negative: none came. */
 static long post(struct elastic *e, const char *url, struct curl_slist *headers, const char *method,
@@ -215,8 +213,7 @@ static int send_bulk(struct elastic *e, struct err *err)
     return err_set(err, -EIO, "%.200s answers with status %ld: %.100s", e->url, status, e->answer);
 }
 
-/* ---- the sink -----------------------------------------------------------------------------------
- */
+/* ---- the sink -------------------------------------------------------------------------------- */
 
 static void clear(struct elastic *e)
 {

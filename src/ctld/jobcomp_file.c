@@ -25,8 +25,7 @@
 #define DEFAULT_FILE "/var/log/slurm_jobcomp.log"
 #define STOP_GRACE_MS 3000 /* what a program that runs gets when the controller ends */
 
-/* ---- jobcomp/filetxt ----------------------------------------------------------------------------
- */
+/* ---- jobcomp/filetxt ------------------------------------------------------------------------- */
 
 struct filetxt {
     char *path, *cluster;
@@ -127,8 +126,7 @@ const struct jobcomp_sink jobcomp_filetxt = { .type = "jobcomp/filetxt",
                                               .flush = filetxt_flush,
                                               .close = filetxt_close };
 
-/* ---- jobcomp/script -----------------------------------------------------------------------------
- */
+/* ---- jobcomp/script -------------------------------------------------------------------------- */
 
 struct env {
     char **list;

@@ -63,8 +63,7 @@ struct kafka {
     } api;
 };
 
-/* ---- the library --------------------------------------------------------------------------------
- */
+/* ---- the library ----------------------------------------------------------------------------- */
 
 static int load(struct kafka *k, struct err *err)
 {
@@ -143,8 +142,7 @@ static void on_report(rd_kafka_t *rk, const rd_kafka_message_t *msg, void *opaqu
     settle(opaque, msg->_private, msg->err);
 }
 
-/* ---- configuration ------------------------------------------------------------------------------
- */
+/* ---- configuration --------------------------------------------------------------------------- */
 
 struct setting {
     struct kafka *kafka;
@@ -280,8 +278,7 @@ static int kafka_open(const struct conf *conf, void **ret, struct err *err)
     return 0;
 }
 
-/* ---- messages -----------------------------------------------------------------------------------
- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static void hand_in(struct kafka *k, struct message *m)
 {

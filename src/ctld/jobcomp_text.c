@@ -68,8 +68,7 @@ static const char *nodes_of(const Pst__JobRecord *r)
     return r->alloc ? r->alloc->nodes : NULL;
 }
 
-/* ---- filetxt ------------------------------------------------------------------------------------
- */
+/* ---- filetxt --------------------------------------------------------------------------------- */
 
 static void put_stamp(struct strbuf *sb, const char *name, int64_t us)
 {
@@ -151,8 +150,7 @@ int jobcomp_line(const Pst__JobNote *note, const char *cluster, struct strbuf *s
     return sb->failed ? -ENOMEM : 0;
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------------
- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void key(FILE *f, const char *name)
 {

@@ -33,8 +33,7 @@ static void push_text(lua_State *L, const char *text)
         lua.pushnil(L);
 }
 
-/* ---- limits of time, memory, nice, sharing
- * ----------------------------------------------------------- */
+/* ---- limits of time, memory, nice, sharing --------------------------------------------------- */
 
 static void get_time_limit(lua_State *L, ProtobufCMessage *msg, void *ctx)
 {
@@ -169,8 +168,7 @@ static void set_priority(lua_State *L, int index, ProtobufCMessage *msg, void *c
     SET(r, priority, (uint32_t)n);
 }
 
-/* ---- what is not in the record
- * ------------------------------------------------------------------------ */
+/* ---- what is not in the record --------------------------------------------------------------- */
 
 static void get_script(lua_State *L, ProtobufCMessage *msg, void *ctx)
 {
@@ -282,8 +280,7 @@ static void get_assoc_qos(lua_State *L, ProtobufCMessage *msg, void *ctx)
     strbuf_done(&list);
 }
 
-/* ---- the environment
- * ---------------------------------------------------------------------------------- */
+/* ---- the environment ------------------------------------------------------------------------- */
 
 static void get_environment(lua_State *L, ProtobufCMessage *msg, void *ctx)
 {
@@ -409,8 +406,7 @@ int jobdesc_keep_environment(lua_State *L, struct jobdesc *d)
                    : (d->request->req->environment.data = NULL, 0);
 }
 
-/* ---- the names
- * ---------------------------------------------------------------------------------------- */
+/* ---- the names ------------------------------------------------------------------------------- */
 
 #define JOB_FIELDS                                                                                 \
     { .name = "account", .kind = LUA_TEXT, .field = 10 },                                          \

@@ -55,9 +55,10 @@ static int add_nodes(struct jobfilter *f, const char *list, struct err *err)
 
 struct jobfilter *jobfilter_free(struct jobfilter *f)
 {
-    struct words *const words[] = { f ? &f->partitions : NULL, f ? &f->names : NULL, f ? &f->accounts : NULL,
-                                    f ? &f->qos : NULL,        f ? &f->reservations : NULL,
-                                    f ? &f->sluids : NULL,     f ? &f->nodes : NULL };
+    struct words *const words[] = { f ? &f->partitions : NULL,   f ? &f->names : NULL,
+                                    f ? &f->accounts : NULL,     f ? &f->qos : NULL,
+                                    f ? &f->reservations : NULL, f ? &f->sluids : NULL,
+                                    f ? &f->nodes : NULL };
 
     if (!f)
         return NULL;
@@ -110,7 +111,7 @@ int jobfilter_new(const Pst__JobFilter *req, struct jobfilter **ret, struct err 
     return 0;
 }
 
-/* ---- questions ---------------------------------------------------------------------------------- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 static bool has_word(const struct words *w, const char *word)
 {
@@ -164,15 +165,16 @@ bool jobfilter_uid(const struct jobfilter *f, uint32_t uid)
 bool jobfilter_state(const struct jobfilter *f, uint32_t state, uint32_t flags)
 {
     return !f || !f->req->n_states || (state < 32 && f->states & 1u << state) ||
-           (f->req->has_include_completing && f->req->include_completing && flags & JOB_FLAG(COMPLETING));
+           (f->req->has_include_completing && f->req->include_completing &&
+            flags & JOB_FLAG(COMPLETING));
 }
 
 bool jobfilter_by_record(const struct jobfilter *f)
 {
     const Pst__JobFilter *req = f ? f->req : NULL;
 
-    return req && (req->n_partitions || req->n_names || req->n_accounts || req->n_qos || req->n_reservations ||
-                   req->nodes || req->n_sluids);
+    return req && (req->n_partitions || req->n_names || req->n_accounts || req->n_qos ||
+                   req->n_reservations || req->nodes || req->n_sluids);
 }
 
 unsigned jobfilter_cost(const struct jobfilter *f)

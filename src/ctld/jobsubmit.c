@@ -9,8 +9,7 @@
 #include "base/strbuf.h"
 #include "ctld/jobs.h"
 
-/* ---- the small ones
- * ------------------------------------------------------------------------------ */
+/* ---- the small ones -------------------------------------------------------------------------- */
 
 /* A job that names no partition may start in any that lets it in. */
 static int all_partitions(struct jobsubmit_request *r)
@@ -77,8 +76,7 @@ static int by_limits(struct jobsubmit_request *r)
     return !best || pb_set_str(&r->desc->partition, best->name) == 0 ? 0 : SLURM_ERROR;
 }
 
-/* ---- the list
- * ------------------------------------------------------------------------------------ */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 static const struct filter {
     const char *name;

@@ -31,8 +31,8 @@ bool jobsubmit_any(const struct conf *conf);
 /* 0, or an ESLURM code that refuses the request (its reason is in messages, or in the log). */
 int jobsubmit_run(struct jobsubmit_request *r);
 
-/* The filter `lua`: slurm_job_submit() and slurm_job_modify() of job_submit.lua beside slurm.conf.
- */
+/* The filter `lua`: slurm_job_submit() and slurm_job_modify() of job_submit.lua beside
+ * slurm.conf. */
 int jobsubmit_lua(struct jobsubmit_request *r);
 int jobsubmit_lua_check(const struct conf *conf, struct err *err);
 /* Forget the script (the configuration changed, the controller ends). */

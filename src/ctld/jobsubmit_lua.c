@@ -18,8 +18,7 @@ static struct luascript *script;
 static const struct conf *script_conf; /* it was opened for */
 static struct ctld *site;              /* of the request that is looked at */
 
-/* ---- the table slurm
- * ---------------------------------------------------------------------------------- */
+/* ---- the table slurm ------------------------------------------------------------------------- */
 
 /* slurm.jobs[id], slurm.reservations[name]: looked up when asked for. */
 static void make_lazy(lua_State *L, const char *name, const char *meta, lua_CFunction index,
@@ -150,8 +149,7 @@ static void to_log(int level, const char *text)
     log_write((enum log_level)level, "job_submit.lua: %s", text);
 }
 
-/* ---- a request
- * ---------------------------------------------------------------------------------------- */
+/* ---- a request ------------------------------------------------------------------------------- */
 
 static void push_partitions(lua_State *L)
 {

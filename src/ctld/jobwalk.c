@@ -1,7 +1,7 @@
 /* jobwalk.c - the jobs that id texts name; see jobwalk.h.  Core thread.
  *
- * A text costs what it names: a task is found by its number or, when more are named than there are jobs in the array,
- * among those.  Nothing is as large as the numbers in the text. */
+ * A text costs what it names: a task is found by its number or, when more are named than there
+ * are jobs in the array, among those.  Nothing is as large as the numbers in the text. */
 #include "ctld/jobwalk.h"
 
 #include <ctype.h>
@@ -46,7 +46,7 @@ void jobwalk_done(struct jobwalk *w)
     *w = (struct jobwalk){ 0 };
 }
 
-/* ---- reading a text ----------------------------------------------------------------------------- */
+/* ---- reading a text -------------------------------------------------------------------------- */
 
 static bool take_u32(const char **p, uint32_t *ret)
 {
@@ -111,7 +111,9 @@ static int name_whole(struct jobwalk *w, uint32_t job_id)
 /* "12+1" */
 static int name_component(struct jobwalk *w, uint32_t leader, const char *offset)
 {
-    const Pst__JobRecord name = { .has_het_job_id = 1, .het_job_id = leader, .het_count = UINT32_MAX };
+    const Pst__JobRecord name = { .has_het_job_id = 1,
+                                  .het_job_id = leader,
+                                  .het_count = UINT32_MAX };
     uint32_t k;
 
     if (!take_u32(&offset, &k) || *offset)
@@ -215,7 +217,7 @@ static int read_text(struct jobwalk *w)
     return name_tasks(w, job_id, p);
 }
 
-/* ---- walking ------------------------------------------------------------------------------------ */
+/* ---- walking --------------------------------------------------------------------------------- */
 
 static bool wanted(const struct jobwalk *w, uint32_t task)
 {
@@ -251,7 +253,8 @@ static bool next_id(struct jobwalk *w, uint32_t *ret)
     return true;
 }
 
-/* Those of `held` that are wanted, as array_parse() reads them; NULL: none.  Numbers end where `held` ends. */
+/* Those of `held` that are wanted, as array_parse() reads them; NULL: none.  Numbers end where
+ * `held` ends. */
 static char *wanted_of(struct jobwalk *w, const char *held)
 {
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
@@ -322,7 +325,8 @@ static bool step_text(struct jobwalk *w, struct job_ref *ret)
         *ret = w->ref;
         ret->job = j;
         if (!j || (w->phase == WALK_PARTS && !give_part(w, j, ret)) ||
-            (w->phase == WALK_TASKS && !(j->rec->has_array_task_id && wanted(w, j->rec->array_task_id))))
+            (w->phase == WALK_TASKS &&
+             !(j->rec->has_array_task_id && wanted(w, j->rec->array_task_id))))
             continue;
         w->given++;
         w->jobs++;

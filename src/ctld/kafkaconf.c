@@ -21,7 +21,8 @@ static void trim(char *text)
 
 static bool names_servers(const char *key)
 {
-    static const char *const keys[] = { "bootstrap.servers", "metadata.broker.list", "test.mock.num.brokers" };
+    static const char *const keys[] = { "bootstrap.servers", "metadata.broker.list",
+                                        "test.mock.num.brokers" };
 
     for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
         if (strcmp(key, keys[i]) == 0)
@@ -60,7 +61,8 @@ int kafkaconf_read(FILE *f, const char *name, kafkaconf_fn *fn, void *ctx, struc
 
         n++;
         if (!strchr(line, '\n') && !feof(f))
-            return err_set(err, -E2BIG, "%.200s:%u: the line is longer than %d bytes", name, n, LINE_MAX_BYTES - 2);
+            return err_set(err, -E2BIG, "%.200s:%u: the line is longer than %d bytes", name, n,
+                           LINE_MAX_BYTES - 2);
         line[strcspn(line, "\r\n")] = '\0';
         r = take_line(line, fn, ctx, err);
         if (r < 0) {

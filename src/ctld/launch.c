@@ -1,7 +1,7 @@
 /* launch.c - what the nodes are told about jobs: launch, signal, terminate
  *
- * Every message is an effect of a committed event.  One that is lost with its connection is made again when the
- * node registers: the model says what the node should know (links.c). */
+ * Every message is an effect of a committed event.  One that is lost with its connection is made
+ * again when the node registers: the model says what the node should know (links.c). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +37,8 @@ static char *per_node_text(const Pst__Alloc *a, bool tasks)
 }
 
 /* Borrows from the job; job_on_node_done() frees the texts made here. */
-static void job_on_node(struct ctld *ctld, const struct job *j, size_t position, Pst__JobOnNode *out)
+static void job_on_node(struct ctld *ctld, const struct job *j, size_t position,
+                        Pst__JobOnNode *out)
 {
     const Pst__Alloc *a = j->rec->alloc;
     const Pst__AllocGroup *g = alloc_group(a, position);
@@ -82,7 +83,8 @@ static bool any_flag(const struct ctld *ctld, const char *const *flags, size_t n
 bool launch_prepares(const struct ctld *ctld)
 {
     /* All but the first imply it. */
-    static const char *const flags[] = { "Alloc", "Contain", "DeferBatch", "NoHold", "RunInJob", "X11" };
+    static const char *const flags[] = { "Alloc",  "Contain",  "DeferBatch",
+                                         "NoHold", "RunInJob", "X11" };
 
     return any_flag(ctld, flags, ARRAY_SIZE(flags));
 }
@@ -191,7 +193,8 @@ void launch_signal(struct ctld *ctld, struct job *j, uint64_t lsn, const Pst__Si
         const struct node *n = cluster_node(ctld->cluster, j->rec->alloc->node_ids[i]);
 
         if (n)
-            (void)node_send(ctld, n, lsn, OP_SIGNAL_STEPS, &msg.base); /* best effort, as a signal is */
+            /* best effort, as a signal is */
+            (void)node_send(ctld, n, lsn, OP_SIGNAL_STEPS, &msg.base);
     }
 }
 

@@ -14,7 +14,8 @@ static bool always_requeue(const struct ctld *ctld)
     return conf_option(ctld->conf, CONF_PROLOG_FLAGS, "ForceRequeueOnFail", &v, &len);
 }
 
-static void give_back(struct ctld *ctld, struct job *j, bool hold, bool nodes_clean, uint32_t held_reason)
+static void give_back(struct ctld *ctld, struct job *j, bool hold, bool nodes_clean,
+                      uint32_t held_reason)
 {
     uint32_t max = (uint32_t)conf_num(ctld->conf, CONF_MAX_BATCH_REQUEUE);
     uint32_t failures = (j->rec->has_batch_failures ? j->rec->batch_failures : 0) + 1;
@@ -31,7 +32,8 @@ static void give_back(struct ctld *ctld, struct job *j, bool hold, bool nodes_cl
         else if (hold)
             e.reason = held_reason;
     }
-    (void)lifecycle_end(ctld, j, &e); /* disk full: the report is not acknowledged and comes again */
+    /* disk full: the report is not acknowledged and comes again */
+    (void)lifecycle_end(ctld, j, &e);
 }
 
 void launchfail_requeue(struct ctld *ctld, struct job *j, bool hold)
@@ -66,7 +68,8 @@ void launchfail_prolog(struct ctld *ctld, struct job *j)
     if (leader)
         j = leader; /* components go together */
     if (j->rec->has_batch && j->rec->batch)
-        give_back(ctld, j, !no_hold(ctld), false, PST__JOB_REASON__REASON_LAUNCH_FAILED_REQUEUED_HELD);
+        give_back(ctld, j, !no_hold(ctld), false,
+                  PST__JOB_REASON__REASON_LAUNCH_FAILED_REQUEUED_HELD);
     else
         (void)lifecycle_end(ctld, j,
                             &(struct job_end){ .state = JOB_STATE(FAILED),

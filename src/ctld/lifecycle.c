@@ -29,13 +29,38 @@
 
 /* Field numbers of JobRecord that a requeue makes absent. */
 enum {
-    F_REASON = 32, F_REASON_TEXT = 33, F_EXIT_STATUS = 34, F_DERIVED = 35, F_CANCEL_UID = 40,
-    F_START = 53, F_END = 54, F_SUSPEND = 55, F_SUSPENDED = 56, F_KILL = 60, F_WARNED = 42,
-    F_KILL_SENT = 43, F_ALLOC = 180, F_RELEASED = 181, F_NEXT_STEP = 182, F_BATCH_HOST = 183,
-    F_BATCH_STARTED = 185, F_ALLOC_TRES = 186, F_FAILED_NODE = 188, F_PROLOG_PENDING = 200, F_NODE_PROLOGS = 540,
-    F_LICENSES_ALLOC = 250, F_PREEMPT = 260, F_PREEMPT_KILL = 261, F_PREEMPT_MODE = 262,
-    F_PREEMPTED_BY = 263, F_PREEMPTABLE = 264, F_RESERVATION = 17, F_REQ_RESERVATION = 290, F_RESV_ID = 291,
-    F_GANG = 410, F_WHOLE_NODES = 411,
+    F_REASON = 32,
+    F_REASON_TEXT = 33,
+    F_EXIT_STATUS = 34,
+    F_DERIVED = 35,
+    F_CANCEL_UID = 40,
+    F_START = 53,
+    F_END = 54,
+    F_SUSPEND = 55,
+    F_SUSPENDED = 56,
+    F_KILL = 60,
+    F_WARNED = 42,
+    F_KILL_SENT = 43,
+    F_ALLOC = 180,
+    F_RELEASED = 181,
+    F_NEXT_STEP = 182,
+    F_BATCH_HOST = 183,
+    F_BATCH_STARTED = 185,
+    F_ALLOC_TRES = 186,
+    F_FAILED_NODE = 188,
+    F_PROLOG_PENDING = 200,
+    F_NODE_PROLOGS = 540,
+    F_LICENSES_ALLOC = 250,
+    F_PREEMPT = 260,
+    F_PREEMPT_KILL = 261,
+    F_PREEMPT_MODE = 262,
+    F_PREEMPTED_BY = 263,
+    F_PREEMPTABLE = 264,
+    F_RESERVATION = 17,
+    F_REQ_RESERVATION = 290,
+    F_RESV_ID = 291,
+    F_GANG = 410,
+    F_WHOLE_NODES = 411,
 };
 
 static void count_end(struct ctld *ctld, Pst__Transaction *tx, Pst__JobState state)
@@ -52,7 +77,8 @@ static void count_end(struct ctld *ctld, Pst__Transaction *tx, Pst__JobState sta
 
 #define SCRIPT_FIRST_US (5 * USEC_PER_SEC) /* what a hung node of the script may cost the others */
 
-/* Is there a script to be told before the nodes beside its own?  It would see their steps fail, and go on. */
+/* Is there a script to be told before the nodes beside its own?  It would see their steps fail,
+ * and go on. */
 static bool script_first(struct ctld *ctld, struct job *j)
 {
     const struct node *n = cluster_node(ctld->cluster, j->rec->alloc->node_ids[0]);
@@ -61,7 +87,8 @@ static bool script_first(struct ctld *ctld, struct job *j)
     return batch && batch->rec->state == PST__STEP_STATE__STEP_RUNNING && n && n->link;
 }
 
-static void terminate_on(struct ctld *ctld, struct job *j, size_t from, size_t to, uint64_t lsn, const char *text)
+static void terminate_on(struct ctld *ctld, struct job *j, size_t from, size_t to, uint64_t lsn,
+                         const char *text)
 {
     for (size_t i = from; i < to; i++) {
         const struct node *n = cluster_node(ctld->cluster, j->rec->alloc->node_ids[i]);
@@ -93,7 +120,8 @@ static void start_cleaning(struct ctld *ctld, struct job *j, uint64_t lsn, const
 
         if (!n || (n->rec->state == PST__NODE_STATE__NODE_DOWN && !n->link))
             continue; /* nothing to wait for there */
-        if (n->rec->state != PST__NODE_STATE__NODE_DOWN) /* set down by hand: told, not waited for */
+        /* set down by hand: told, not waited for */
+        if (n->rec->state != PST__NODE_STATE__NODE_DOWN)
             bitmap_set(j->cleaning, (uint32_t)i);
     }
     j->others_us = a->n_node_ids > 1 && script_first(ctld, j) ? core_now() + SCRIPT_FIRST_US : 0;
@@ -101,11 +129,13 @@ static void start_cleaning(struct ctld *ctld, struct job *j, uint64_t lsn, const
     terminate_on(ctld, j, 0, j->others_us ? 1 : a->n_node_ids, lsn, text);
 }
 
-/* How long a requeued job waits: requeue_delay of SchedulerParameters; without it, two minutes when somebody asked
- * for the requeue, so that he can still change the job, and none when the system makes up for a failure. */
+/* How long a requeued job waits: requeue_delay of SchedulerParameters; without it, two minutes
+ * when somebody asked for the requeue, so that he can still change the job, and none when the
+ * system makes up for a failure. */
 #define REQUEUE_DELAY_S 120u
 
-static void delay_start(const struct ctld *ctld, const Pst__JobRecord *r, Pst__JobRecord *set, bool by_command)
+static void delay_start(const struct ctld *ctld, const Pst__JobRecord *r, Pst__JobRecord *set,
+                        bool by_command)
 {
     uint64_t delay_s = by_command ? REQUEUE_DELAY_S : 0;
 
@@ -113,7 +143,8 @@ static void delay_start(const struct ctld *ctld, const Pst__JobRecord *r, Pst__J
         SET(set, begin_us, cron_next_us(r));
         return;
     }
-    (void)conf_option_u64(ctld->conf, CONF_SCHEDULER_PARAMETERS, "requeue_delay", &delay_s); /* else as it is */
+    /* else as it is */
+    (void)conf_option_u64(ctld->conf, CONF_SCHEDULER_PARAMETERS, "requeue_delay", &delay_s);
     if (delay_s)
         SET(set, begin_us, core_now() + (int64_t)delay_s * USEC_PER_SEC);
 }
@@ -142,8 +173,9 @@ static void fill_end(struct ctld *ctld, Pst__Transaction *tx, const struct job *
     if (end->by_user)
         SET(set, cancel_uid, end->uid);
     if (job_is_suspended(j->rec) && j->rec->has_suspend_us)
-        SET(set, suspended_us, (j->rec->has_suspended_us ? j->rec->suspended_us : 0) + core_now() -
-                                   j->rec->suspend_us);
+        SET(set, suspended_us,
+            (j->rec->has_suspended_us ? j->rec->suspended_us : 0) + core_now() -
+                j->rec->suspend_us);
     if (end->failed_node)
         (void)pb_set_str(&set->failed_node, end->failed_node); /* -ENOMEM: left out */
     if (end->batch_failures)
@@ -159,7 +191,8 @@ static void fill_end(struct ctld *ctld, Pst__Transaction *tx, const struct job *
 /* A task of j's array ended: the throttle may let one more go. */
 static void array_next(struct ctld *ctld, const struct job *j)
 {
-    struct job *array = j->rec->has_array_job_id ? cluster_job(ctld->cluster, j->rec->array_job_id) : NULL;
+    struct job *array =
+        j->rec->has_array_job_id ? cluster_job(ctld->cluster, j->rec->array_job_id) : NULL;
 
     if (array && job_is_array(array->rec) && job_is_pending(array->rec))
         feed_job(ctld, array);
@@ -218,9 +251,12 @@ static bool in_exit_list(const struct ctld *ctld, enum conf_key key, uint32_t co
     return hit;
 }
 
-uint64_t lifecycle_finished(struct ctld *ctld, struct job *j, uint32_t exit_status, bool nodes_clean)
+uint64_t lifecycle_finished(struct ctld *ctld, struct job *j, uint32_t exit_status,
+                            bool nodes_clean)
 {
-    struct job_end end = { .has_exit = true, .exit_status = exit_status, .nodes_clean = nodes_clean };
+    struct job_end end = { .has_exit = true,
+                           .exit_status = exit_status,
+                           .nodes_clean = nodes_clean };
     uint32_t code = WIFEXITED((int)exit_status) ? (uint32_t)WEXITSTATUS((int)exit_status) : 0;
     char text[64];
 
@@ -241,13 +277,14 @@ uint64_t lifecycle_finished(struct ctld *ctld, struct job *j, uint32_t exit_stat
         end.reason = PST__JOB_REASON__REASON_NON_ZERO_EXIT_CODE;
     }
     if (j->rec->has_preempt_kill_us && !job_is_suspended(j->rec) && exit_status &&
-        j->rec->preempt_mode != PST__PREEMPT_MODE__PREEMPT_SUSPEND) { /* in the grace it was given */
+        j->rec->preempt_mode !=
+            PST__PREEMPT_MODE__PREEMPT_SUSPEND) { /* in the grace it was given */
         end.state = JOB_STATE(PREEMPTED);
         end.reason = PST__JOB_REASON__REASON_NONE;
         end.reason_text = NULL;
         end.by_command = true;
-        end.requeue = j->rec->preempt_mode == PST__PREEMPT_MODE__PREEMPT_REQUEUE && j->rec->has_batch &&
-                      j->rec->batch && j->rec->has_requeue && j->rec->requeue;
+        end.requeue = j->rec->preempt_mode == PST__PREEMPT_MODE__PREEMPT_REQUEUE &&
+                      j->rec->has_batch && j->rec->batch && j->rec->has_requeue && j->rec->requeue;
     } else if (j->rec->has_batch && j->rec->batch && code) {
         end.requeue_hold = in_exit_list(ctld, CONF_REQUEUE_EXIT_HOLD, code);
         end.requeue = end.requeue_hold || in_exit_list(ctld, CONF_REQUEUE_EXIT, code);
@@ -255,7 +292,7 @@ uint64_t lifecycle_finished(struct ctld *ctld, struct job *j, uint32_t exit_stat
     return lifecycle_end(ctld, j, &end);
 }
 
-/* ---- requeue ------------------------------------------------------------------------------------ */
+/* ---- requeue --------------------------------------------------------------------------------- */
 
 /* Why a requeued job does not start again by itself: held while it ran, or by this requeue. */
 static Pst__JobReason held_reason(const Pst__JobRecord *r, bool by_requeue)
@@ -290,12 +327,14 @@ static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct j
                          bool special)
 {
     /* A field is either cleared or set, never both: clearing comes last. */
-    static const uint32_t gone[] = { F_EXIT_STATUS, F_DERIVED, F_CANCEL_UID, F_START, F_END, F_SUSPEND,
-                                     F_SUSPENDED, F_KILL, F_WARNED, F_KILL_SENT, F_ALLOC, F_RELEASED,
-                                     F_NEXT_STEP, F_BATCH_HOST, F_BATCH_STARTED, F_ALLOC_TRES, JOB_FIELD_BILLING,
-                                     F_FAILED_NODE, F_PROLOG_PENDING, F_NODE_PROLOGS, F_LICENSES_ALLOC,
-                                     F_PREEMPT, F_PREEMPT_KILL, F_PREEMPT_MODE, F_PREEMPTED_BY,
-                                     F_PREEMPTABLE, F_RESV_ID, F_GANG, F_WHOLE_NODES };
+    static const uint32_t gone[] = {
+        F_EXIT_STATUS,    F_DERIVED,         F_CANCEL_UID,   F_START,          F_END,
+        F_SUSPEND,        F_SUSPENDED,       F_KILL,         F_WARNED,         F_KILL_SENT,
+        F_ALLOC,          F_RELEASED,        F_NEXT_STEP,    F_BATCH_HOST,     F_BATCH_STARTED,
+        F_ALLOC_TRES,     JOB_FIELD_BILLING, F_FAILED_NODE,  F_PROLOG_PENDING, F_NODE_PROLOGS,
+        F_LICENSES_ALLOC, F_PREEMPT,         F_PREEMPT_KILL, F_PREEMPT_MODE,   F_PREEMPTED_BY,
+        F_PREEMPTABLE,    F_RESV_ID,         F_GANG,         F_WHOLE_NODES
+    };
     const Pst__JobRecord *r = j->rec;
     Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_REQUEUE, r->job_id);
 
@@ -304,7 +343,8 @@ static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct j
     if (r->req_reservation) { /* it asks as it did before */
         tx_clear(tx, F_REQ_RESERVATION);
         if (*r->req_reservation)
-            (void)pb_set_str(&set->reservation, r->req_reservation); /* -ENOMEM: the one it ran in */
+            /* -ENOMEM: the one it ran in */
+            (void)pb_set_str(&set->reservation, r->req_reservation);
         else
             tx_clear(tx, F_RESERVATION);
     }
@@ -339,7 +379,8 @@ uint64_t lifecycle_requeue(struct ctld *ctld, struct job *j, bool hold, bool spe
     if (job_holds_resources(j->rec) && !job_is_ended(j->rec))
         return lifecycle_end(ctld, j, &end);
     tx = tx_new(core_now());
-    delay_start(ctld, j->rec, tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id), true);
+    delay_start(ctld, j->rec, tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id),
+                true);
     fill_requeue(ctld, tx, j, hold, special_exit);
     return core_commit(ctld, tx);
 }
@@ -353,11 +394,12 @@ uint64_t lifecycle_again(struct ctld *ctld, struct job *j, int64_t begin_us)
     SET(set, begin_us, begin_us);
     SET(set, eligible_us, begin_us);
     fill_requeue(ctld, tx, j, false, false);
-    SET(tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id), restart_count, restarts); /* a run, no restart */
+    /* a run, no restart */
+    SET(tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id), restart_count, restarts);
     return core_commit(ctld, tx);
 }
 
-/* ---- cleaning ----------------------------------------------------------------------------------- */
+/* ---- cleaning -------------------------------------------------------------------------------- */
 
 static void cleaned(struct ctld *ctld, struct job *j)
 {
@@ -401,9 +443,10 @@ void lifecycle_node_clean(struct ctld *ctld, struct job *j, uint32_t node_id)
         cleaned(ctld, j);
 }
 
-/* ---- suspend ------------------------------------------------------------------------------------ */
+/* ---- suspend --------------------------------------------------------------------------------- */
 
-void lifecycle_fill_suspend(Pst__JobRecord *set, const Pst__JobRecord *r, bool suspend, int64_t now_us)
+void lifecycle_fill_suspend(Pst__JobRecord *set, const Pst__JobRecord *r, bool suspend,
+                            int64_t now_us)
 {
     SET(set, state, suspend ? JOB_STATE(SUSPENDED) : JOB_STATE(RUNNING));
     SET(set, suspend_us, now_us);
@@ -419,8 +462,9 @@ void lifecycle_fill_suspend(Pst__JobRecord *set, const Pst__JobRecord *r, bool s
 uint64_t lifecycle_suspend(struct ctld *ctld, struct job *j, bool suspend)
 {
     Pst__Transaction *tx = tx_new(core_now());
-    Pst__JobRecord *set = tx_job_patch(
-        tx, suspend ? PST__EVENT_KIND__EV_JOB_SUSPEND : PST__EVENT_KIND__EV_JOB_RESUME, j->rec->job_id);
+    Pst__JobRecord *set =
+        tx_job_patch(tx, suspend ? PST__EVENT_KIND__EV_JOB_SUSPEND : PST__EVENT_KIND__EV_JOB_RESUME,
+                     j->rec->job_id);
     bool preempted = j->rec->n_preempted_by > 0;
     uint64_t lsn;
 
@@ -442,7 +486,7 @@ uint64_t lifecycle_suspend(struct ctld *ctld, struct job *j, bool suspend)
     return lsn;
 }
 
-/* ---- nodes -------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static bool runs_on(const struct job *j, uint32_t node_id)
 {
@@ -462,7 +506,8 @@ static void lose_steps(struct ctld *ctld, struct job *j, uint32_t node_id)
     }
 }
 
-/* The job ends; what it had on the node is not waited for.  With a component ends all of its job. */
+/* The job ends; what it had on the node is not waited for.  With a component ends all of its
+ * job. */
 static void lose_job(struct ctld *ctld, struct job *j, uint32_t node_id, const struct job_end *end)
 {
     uint32_t id = j->rec->job_id;
@@ -506,7 +551,8 @@ void lifecycle_node_lost(struct ctld *ctld, struct node *n, const char *why)
 
     log_error("node %s: lost: %s", n->rec->name, why);
     /* By id: with a component ends its whole job. */
-    for (const struct job *j = ctld->cluster->active; ids && j && count < n->jobs; j = j->next_active)
+    for (const struct job *j = ctld->cluster->active; ids && j && count < n->jobs;
+         j = j->next_active)
         if (runs_on(j, n->rec->node_id))
             ids[count++] = j->rec->job_id;
     for (size_t i = 0; i < count; i++) {
@@ -517,15 +563,17 @@ void lifecycle_node_lost(struct ctld *ctld, struct node *n, const char *why)
     }
 }
 
-/* ---- arrays ------------------------------------------------------------------------------------- */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 /* A record of its own for `tasks`, which are some of array's. */
-static uint32_t put_split(struct ctld *ctld, Pst__Transaction *tx, const struct job *array, const char *tasks)
+static uint32_t put_split(struct ctld *ctld, Pst__Transaction *tx, const struct job *array,
+                          const char *tasks)
 {
     ProtobufCMessage *copy;
     Pst__JobRecord *rec;
     Pst__ClusterRecord *c;
-    uint32_t id = ctld->cluster->rec->next_job_id, throttle = array_throttle(array->rec->array_tasks);
+    uint32_t id = ctld->cluster->rec->next_job_id,
+             throttle = array_throttle(array->rec->array_tasks);
 
     if (pb_dup(&array->rec->base, &copy) < 0)
         return 0;
@@ -565,7 +613,8 @@ struct job *lifecycle_split_tasks(struct ctld *ctld, struct job *array, const ch
         return array; /* it is that already */
     tx = tx_new(core_now());
     if (all) { /* the last one keeps the array's own id */
-        SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, id), array_task_id, array_first(tasks));
+        SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, id), array_task_id,
+            array_first(tasks));
         tx_clear(tx, 4); /* array_tasks */
     } else {
         (void)tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, id);
@@ -587,7 +636,8 @@ struct job *lifecycle_split(struct ctld *ctld, struct job *array, uint32_t task)
     char text[16];
 
     (void)snprintf(text, sizeof(text), "%u", task);
-    return array_contains(array->rec->array_tasks, task) ? lifecycle_split_tasks(ctld, array, text) : NULL;
+    return array_contains(array->rec->array_tasks, task) ? lifecycle_split_tasks(ctld, array, text)
+                                                         : NULL;
 }
 
 uint64_t lifecycle_drop_tasks(struct ctld *ctld, struct job *array, const char *tasks)
@@ -612,9 +662,10 @@ struct job *job_ref_own(struct ctld *ctld, const struct job_ref *ref)
     return ref->tasks ? lifecycle_split_tasks(ctld, ref->job, ref->tasks) : ref->job;
 }
 
-/* ---- recovery ----------------------------------------------------------------------------------- */
+/* ---- recovery -------------------------------------------------------------------------------- */
 
-/* An end whose cleaning was under way.  Nodes that are down are not waited for: nothing would tell. */
+/* An end whose cleaning was under way.  Nodes that are down are not waited for: nothing would
+ * tell. */
 static void recover_cleaning(struct ctld *ctld, struct job *j)
 {
     const Pst__Alloc *a = j->rec->alloc;
@@ -649,7 +700,8 @@ void lifecycle_recover(struct ctld *ctld)
         if (job_is_pending(j->rec)) {
             depends_watch(ctld, j);
             if (j->rec->dependency)
-                depends_later(j->rec->job_id, 0); /* what it waits for may have happened just before the end */
+                /* what it waits for may have happened just before the end */
+                depends_later(j->rec->job_id, 0);
         }
         steps_recover(ctld, j);
     }

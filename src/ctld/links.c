@@ -1,7 +1,8 @@
 /* links.c - the nodes' connections: registration, reports, reconciliation
  *
- * A node dials in and says what it has; the model says what it should have.  The differences become launches,
- * terminations and ends, so that a restart of either side at any moment changes nothing for the jobs. */
+ * A node dials in and says what it has; the model says what it should have.  The differences
+ * become launches, terminations and ends, so that a restart of either side at any moment changes
+ * nothing for the jobs. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,10 +65,11 @@ void node_link_drop(struct ctld *ctld, struct node *n)
     n->link = conn_unref(n->link);
 }
 
-/* ---- registration ------------------------------------------------------------------------------- */
+/* ---- registration ---------------------------------------------------------------------------- */
 
 /* Sentence why the hardware is not what the configuration promises, or NULL. */
-static const char *too_small(const Pst__NodeRecord *have, const Pst__NodeRecord *want, char *buf, size_t size)
+static const char *too_small(const Pst__NodeRecord *have, const Pst__NodeRecord *want, char *buf,
+                             size_t size)
 {
     if (have->has_real_memory_mib && have->real_memory_mib < want->real_memory_mib) {
         (void)snprintf(buf, size, "Low RealMemory (reported:%llu < 100.00%% of configured:%llu)",
@@ -122,7 +124,8 @@ static void copy_facts(Pst__NodeRecord *set, const Pst__NodeRecord *old, const P
         (void)pb_set_str(&set->version, now->version);
     if (now->boot_id && (!old->boot_id || strcmp(old->boot_id, now->boot_id) != 0))
         (void)pb_set_str(&set->boot_id, now->boot_id);
-    if (now->gres_devices && (!old->gres_devices || strcmp(old->gres_devices, now->gres_devices) != 0))
+    if (now->gres_devices &&
+        (!old->gres_devices || strcmp(old->gres_devices, now->gres_devices) != 0))
         (void)pb_set_str(&set->gres_devices, now->gres_devices);
     if (now->n_gres_topo && !same_topo(old, now))
         copy_topo(set, now);
@@ -140,14 +143,18 @@ static bool returns(const struct ctld *ctld, const Pst__NodeRecord *r)
     return rts == 2 || (rts == 1 && (!r->reason || strcmp(r->reason, "Not responding") == 0));
 }
 
-/* It rebooted and nobody had asked for that: somebody should look at it, unless ReturnToService says that all is well. */
-static bool came_back_alone(const struct ctld *ctld, const Pst__NodeRecord *old, const Pst__NodeRecord *reg)
+/* It rebooted and nobody had asked for that: somebody should look at it, unless ReturnToService
+ * says that all is well. */
+static bool came_back_alone(const struct ctld *ctld, const Pst__NodeRecord *old,
+                            const Pst__NodeRecord *reg)
 {
     return old->state == PST__NODE_STATE__NODE_IDLE && old->boot_id && reg->boot_id &&
-           strcmp(old->boot_id, reg->boot_id) != 0 && conf_num(ctld->conf, CONF_RETURN_TO_SERVICE) != 2;
+           strcmp(old->boot_id, reg->boot_id) != 0 &&
+           conf_num(ctld->conf, CONF_RETURN_TO_SERVICE) != 2;
 }
 
-static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__NodeRecord *reg, const char *addr)
+static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__NodeRecord *reg,
+                              const char *addr)
 {
     const Pst__NodeRecord *old = n->rec;
     Pst__Transaction *tx = tx_new(core_now());
@@ -164,7 +171,8 @@ static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__Node
     if (!old->reg_addr || strcmp(old->reg_addr, addr) != 0)
         (void)pb_set_str(&set->reg_addr, addr);
     if (old->state == PST__NODE_STATE__NODE_UNKNOWN || old->state == PST__NODE_STATE__NODE_FUTURE ||
-        (old->state == PST__NODE_STATE__NODE_DOWN && !(flags & FLAG(REBOOT_ISSUED)) && returns(ctld, old))) {
+        (old->state == PST__NODE_STATE__NODE_DOWN && !(flags & FLAG(REBOOT_ISSUED)) &&
+         returns(ctld, old))) {
         SET(set, state, PST__NODE_STATE__NODE_IDLE);
         forget = !(flags & FLAG(DRAIN)) && old->reason;
     }
@@ -203,7 +211,7 @@ static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__Node
     return core_commit(ctld, tx);
 }
 
-/* ---- reports ------------------------------------------------------------------------------------ */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 /* The exit of the script of a job that was ended before (cancelled, timed out): for the record. */
 static void late_exit(struct ctld *ctld, struct job *j, uint32_t status)
@@ -219,13 +227,15 @@ static struct job *job_on(struct ctld *ctld, const struct node *n, uint32_t job_
 {
     struct job *j = cluster_job(ctld->cluster, job_id);
 
-    if (!j || j->rec->db_id != run_id || !j->rec->alloc || alloc_position(j->rec->alloc, n->rec->node_id) < 0)
+    if (!j || j->rec->db_id != run_id || !j->rec->alloc ||
+        alloc_position(j->rec->alloc, n->rec->node_id) < 0)
         return NULL;
     return j;
 }
 
 /* The same for what the node of the job's script alone can know. */
-static struct job *job_led_by(struct ctld *ctld, const struct node *n, uint32_t job_id, uint64_t run_id)
+static struct job *job_led_by(struct ctld *ctld, const struct node *n, uint32_t job_id,
+                              uint64_t run_id)
 {
     struct job *j = job_on(ctld, n, job_id, run_id);
     bool leads = j && (j->rec->batch_host ? strcmp(j->rec->batch_host, n->rec->name) == 0
@@ -245,7 +255,8 @@ static void step_end(struct ctld *ctld, struct node *n, const Pst__StepEnd *end)
     if (!j || j->rec->db_id != end->run_id || !j->rec->alloc)
         return; /* of an earlier run */
     s = cluster_step(j, end->step_id);
-    if (s && !batch) { /* it looks whether the step has this node: a job may have shrunk meanwhile */
+    /* it looks whether the step has this node: a job may have shrunk meanwhile */
+    if (s && !batch) {
         steps_ended(ctld, j, s, n->rec->node_id, end);
         return;
     }
@@ -273,8 +284,7 @@ static void batch_launched(struct ctld *ctld, const struct node *n, const Pst__R
     struct job *j = job_led_by(ctld, n, run->job_id, run->run_id);
     Pst__Transaction *tx;
 
-    if (!j || !job_holds_resources(j->rec) ||
-        (j->rec->has_batch_started && j->rec->batch_started))
+    if (!j || !job_holds_resources(j->rec) || (j->rec->has_batch_started && j->rec->batch_started))
         return;
     tx = tx_new(core_now());
     SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_LAUNCHED, run->job_id), batch_started, true);
@@ -319,7 +329,8 @@ void op_node_report(struct ctld *ctld, struct cmd *cmd)
     struct node *n = node_of(ctld, cmd);
 
     if (!n) {
-        core_error(ctld, cmd, ESLURM_INVALID_NODE_NAME, "the node has not registered on this connection");
+        core_error(ctld, cmd, ESLURM_INVALID_NODE_NAME,
+                   "the node has not registered on this connection");
         return;
     }
     for (size_t i = 0; i < rep->n_launched; i++)
@@ -335,7 +346,8 @@ void op_node_report(struct ctld *ctld, struct cmd *cmd)
             lifecycle_node_clean(ctld, j, n->rec->node_id);
     }
     for (size_t i = 0; i < rep->n_script_told; i++) {
-        struct job *j = job_led_by(ctld, n, rep->script_told[i]->job_id, rep->script_told[i]->run_id);
+        struct job *j =
+            job_led_by(ctld, n, rep->script_told[i]->job_id, rep->script_told[i]->run_id);
 
         if (j)
             lifecycle_script_told(ctld, j);
@@ -364,9 +376,10 @@ void op_node_report(struct ctld *ctld, struct cmd *cmd)
         core_ok(ctld, cmd, ctld->applied_lsn);
 }
 
-/* ---- reconciliation ----------------------------------------------------------------------------- */
+/* ---- reconciliation -------------------------------------------------------------------------- */
 
-static bool reported(const Pst__NodeRegister *reg, uint32_t job_id, uint32_t step_id, uint64_t run_id)
+static bool reported(const Pst__NodeRegister *reg, uint32_t job_id, uint32_t step_id,
+                     uint64_t run_id)
 {
     for (size_t i = 0; i < reg->n_running; i++)
         if (reg->running[i]->job_id == job_id && reg->running[i]->step_id == step_id &&
@@ -380,7 +393,8 @@ static bool reported(const Pst__NodeRegister *reg, uint32_t job_id, uint32_t ste
 }
 
 /* A job that the model has on this node. */
-static void reconcile_job(struct ctld *ctld, struct node *n, const Pst__NodeRegister *reg, struct job *j)
+static void reconcile_job(struct ctld *ctld, struct node *n, const Pst__NodeRegister *reg,
+                          struct job *j)
 {
     const Pst__JobRecord *r = j->rec;
     long pos = alloc_position(r->alloc, n->rec->node_id);
@@ -413,10 +427,12 @@ static void reconcile_job(struct ctld *ctld, struct node *n, const Pst__NodeRegi
         next = s->next;
         if (s->waiting && async_awaits(s, n->rec->node_id) &&
             !reported(reg, r->job_id, s->rec->step_id, r->db_id)) {
-            async_launch_on(ctld, j, s, n, ctld->applied_lsn); /* it has not said that it got this far */
+            /* it has not said that it got this far */
+            async_launch_on(ctld, j, s, n, ctld->applied_lsn);
             continue;
         }
-        if (s->rec->step_id == STEP_EXTERN && s->waiting && bitmap_test(s->waiting, (uint32_t)pos) &&
+        if (s->rec->step_id == STEP_EXTERN && s->waiting &&
+            bitmap_test(s->waiting, (uint32_t)pos) &&
             !reported(reg, r->job_id, STEP_EXTERN, r->db_id)) {
             launch_prepare_on(ctld, j, (size_t)pos, ctld->applied_lsn); /* as above */
             continue;
@@ -472,8 +488,8 @@ static void link_set(struct ctld *ctld, struct node *n, struct conn *conn)
 void op_node_register(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__NodeRegister *reg = PB_AS(node_register, cmd->msg);
-    struct node *n = reg->node && reg->node->name ? cluster_node_named(ctld->cluster, reg->node->name)
-                                                  : NULL;
+    struct node *n =
+        reg->node && reg->node->name ? cluster_node_named(ctld->cluster, reg->node->name) : NULL;
     const struct node *before = node_of(ctld, cmd);
     Pst__NodeRegisterReply reply = PST__NODE_REGISTER_REPLY__INIT;
     bool rebooted;
@@ -484,12 +500,13 @@ void op_node_register(struct ctld *ctld, struct cmd *cmd)
         return;
     }
     if (before && before != n) { /* its name is what its reports count for */
-        log_error("node %s: its connection from %s calls itself %s, and is refused", before->rec->name,
-                  conn_peer(cmd->conn)->addr, n->rec->name);
+        log_error("node %s: its connection from %s calls itself %s, and is refused",
+                  before->rec->name, conn_peer(cmd->conn)->addr, n->rec->name);
         core_error(ctld, cmd, ESLURM_INVALID_NODE_NAME, "this connection is another node's");
         return;
     }
-    rebooted = n->rec->boot_id && reg->node->boot_id && strcmp(n->rec->boot_id, reg->node->boot_id) != 0;
+    rebooted =
+        n->rec->boot_id && reg->node->boot_id && strcmp(n->rec->boot_id, reg->node->boot_id) != 0;
     link_set(ctld, n, cmd->conn);
     if (rebooted)
         lifecycle_node_lost(ctld, n, "rebooted");

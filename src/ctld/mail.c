@@ -1,7 +1,7 @@
 /* mail.c - mail to users about their jobs; see mail.h.
  *
- * An array is one thing to its owner unless he asked for ARRAY_TASKS: one mail when its first task starts, one
- * when its last has ended, with the range of exit codes. */
+ * An array is one thing to its owner unless he asked for ARRAY_TASKS: one mail when its first
+ * task starts, one when its last has ended, with the range of exit codes. */
 #include "ctld/mail.h"
 
 #include <string.h>
@@ -122,8 +122,8 @@ static void clock_text(int64_t us, char *buf, size_t size)
         (void)snprintf(buf, size, "%lld-%02lld:%02lld:%02lld", (long long)days, (long long)s / 3600,
                        (long long)s / 60 % 60, (long long)s % 60);
     else
-        (void)snprintf(buf, size, "%02lld:%02lld:%02lld", (long long)s / 3600, (long long)s / 60 % 60,
-                       (long long)s % 60);
+        (void)snprintf(buf, size, "%02lld:%02lld:%02lld", (long long)s / 3600,
+                       (long long)s / 60 % 60, (long long)s % 60);
 }
 
 static void num_env(struct program *p, const char *name, uint64_t value)
@@ -135,7 +135,8 @@ static void num_env(struct program *p, const char *name, uint64_t value)
 }
 
 /* ", Queued time 00:00:01" or ", Run time 00:00:01". */
-static void add_time(const Pst__JobRecord *r, uint32_t bit, struct program *p, char *buf, size_t size)
+static void add_time(const Pst__JobRecord *r, uint32_t bit, struct program *p, char *buf,
+                     size_t size)
 {
     int64_t end = r->has_end_us && job_is_ended(r) ? r->end_us : core_now();
     char text[32];
@@ -148,7 +149,8 @@ static void add_time(const Pst__JobRecord *r, uint32_t bit, struct program *p, c
         program_env(p, "SLURM_JOB_QEUEUED_TIME", text); /* spelt so by those who read it */
         (void)snprintf(buf, size, ", Queued time %s", text);
     } else if (r->has_start_us && r->start_us) {
-        clock_text(end - r->start_us - (r->has_suspended_us ? r->suspended_us : 0), text, sizeof(text));
+        clock_text(end - r->start_us - (r->has_suspended_us ? r->suspended_us : 0), text,
+                   sizeof(text));
         program_env(p, "SLURM_JOB_RUN_TIME", text);
         (void)snprintf(buf, size, ", Run time %s", text);
     }
@@ -179,8 +181,8 @@ static void subject_start(const Pst__JobRecord *r, bool summary, char *buf, size
     const char *name = r->name ? r->name : "";
 
     if (summary)
-        (void)snprintf(buf, size, "Slurm Array Summary Job_id=%u_* (%u) Name=%s", r->array_job_id, r->job_id,
-                       name);
+        (void)snprintf(buf, size, "Slurm Array Summary Job_id=%u_* (%u) Name=%s", r->array_job_id,
+                       r->job_id, name);
     else if (r->has_array_task_id)
         (void)snprintf(buf, size, "Slurm Array Task Job_id=%u_%u (%u) Name=%s", r->array_job_id,
                        r->array_task_id, r->job_id, name);
@@ -188,8 +190,9 @@ static void subject_start(const Pst__JobRecord *r, bool summary, char *buf, size
         (void)snprintf(buf, size, "Slurm Job_id=%u Name=%s", r->job_id, name);
 }
 
-/* To whom; MailDomain completes the name of the user himself.  False: a mail program would take it for
- * something else.  No "--" comes before it: programs are called as Slurm calls them, and not all know it. */
+/* To whom; MailDomain completes the name of the user himself.  False: a mail program would take
+ * it for something else.  No "--" comes before it: programs are called as Slurm calls them, and
+ * not all know it. */
 static bool add_recipient(struct ctld *ctld, const Pst__JobRecord *r, struct program *p)
 {
     const char *domain = conf_str(ctld->conf, CONF_MAIL_DOMAIN);

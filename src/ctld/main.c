@@ -1,7 +1,8 @@
 /* main.c - slurmctld from command line to clean exit
  *
- * Order of a start: configuration, keys, listen (so that a taken port is reported before anything changes),
- * recovery, threads, then open the door.  The parent of a daemonized start returns 0 only after that. */
+ * Order of a start: configuration, keys, listen (so that a taken port is reported before
+ * anything changes), recovery, threads, then open the door.  The parent of a daemonized start
+ * returns 0 only after that. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -34,20 +35,21 @@ struct options {
 
 static void usage(FILE *f)
 {
-    fputs("Usage: slurmctld [OPTIONS]\n"
-          "  -c            forget all jobs, nodes and partitions known so far\n"
-          "  -D            stay in the foreground, log to stderr as well\n"
-          "  -f FILE       read FILE instead of the usual slurm.conf\n"
-          "  -h            print this help\n"
-          "  -i            repair a damaged journal first: what is behind the damage is set aside\n"
-          "  -L FILE       log to FILE\n"
-          "  -n VALUE      run at this nice value\n"
-          "  -R, -s        change nothing; kept for existing start scripts\n"
-          "  --systemd     as -D: readiness is told through NOTIFY_SOCKET\n"
-          "  -v            log more; may be repeated\n"
-          "  -V, --version print the version and exit\n"
-          "  --check       read the configuration, report every problem, exit 0 when there is no error\n",
-          f);
+    fputs(
+        "Usage: slurmctld [OPTIONS]\n"
+        "  -c            forget all jobs, nodes and partitions known so far\n"
+        "  -D            stay in the foreground, log to stderr as well\n"
+        "  -f FILE       read FILE instead of the usual slurm.conf\n"
+        "  -h            print this help\n"
+        "  -i            repair a damaged journal first: what is behind the damage is set aside\n"
+        "  -L FILE       log to FILE\n"
+        "  -n VALUE      run at this nice value\n"
+        "  -R, -s        change nothing; kept for existing start scripts\n"
+        "  --systemd     as -D: readiness is told through NOTIFY_SOCKET\n"
+        "  -v            log more; may be repeated\n"
+        "  -V, --version print the version and exit\n"
+        "  --check       read the configuration, report every problem, exit 0 when there is no error\n",
+        f);
 }
 
 /* 0 go on, 1 done (exit 0), 2 usage error. */
@@ -84,7 +86,8 @@ static int parse_options(int argc, char **argv, struct options *o)
             int64_t v;
 
             if (parse_i64(optarg, -20, 19, &v) < 0) {
-                fprintf(stderr, "slurmctld: -n wants a nice value from -20 to 19, not %s\n", optarg);
+                fprintf(stderr, "slurmctld: -n wants a nice value from -20 to 19, not %s\n",
+                        optarg);
                 return 2;
             }
             o->nice = (int)v;
@@ -209,7 +212,7 @@ static void open_log(const struct ctld *ctld, const struct options *o)
     daemonize_work_in(path, conf_str(ctld->conf, CONF_STATE_SAVE_LOCATION));
 }
 
-/* ---- signals ------------------------------------------------------------------------------------ */
+/* ---- signals --------------------------------------------------------------------------------- */
 
 static sigset_t watched(void)
 {
@@ -243,7 +246,7 @@ static void *signal_thread(void *arg)
     return NULL;
 }
 
-/* ---- the daemon --------------------------------------------------------------------------------- */
+/* ---- the daemon ------------------------------------------------------------------------------ */
 
 static int run(struct ctld *ctld, const struct options *o, int ready_fd, struct err *err)
 {

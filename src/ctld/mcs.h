@@ -14,7 +14,7 @@ int mcs_apply(const struct conf *conf, Pst__JobRecord *r, const char *groups,
 /* MCSParameters=privatedata: jobs and nodes without a label, or with one of the user's, are seen by
  * him. */
 bool mcs_private(const struct conf *conf);
-/* fn for each label that counts as his; an arbitrary one (mcs/label) is nobody's but the owner's.
- */
+/* fn for each label that counts as his; an arbitrary one (mcs/label) is nobody's but the
+ * owner's. */
 void mcs_each_label(struct ctld *ctld, const char *user, const char *groups,
                     void (*fn)(void *ctx, const char *label), void *ctx);

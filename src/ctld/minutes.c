@@ -1,6 +1,7 @@
 /* minutes.c - limits by minutes; see minutes.h.
  *
- * The levels that have such limits are few; they are listed anew when accounting records have changed. */
+ * The levels that have such limits are few; they are listed anew when accounting records have
+ * changed. */
 #include "ctld/minutes.h"
 
 #include <stdlib.h>
@@ -66,7 +67,7 @@ static void list_levels(struct assoc_mgr *am)
             add(&all.qos, ((const Pst__QosRecord *)q)->qos_id);
 }
 
-/* ---- to the scheduler ---------------------------------------------------------------------------- */
+/* ---- to the scheduler ------------------------------------------------------------------------ */
 
 static void feed_level(struct ctld *ctld, enum usage_of of, uint32_t id, const Pst__Limits *l)
 {
@@ -86,10 +87,11 @@ void minutes_feed_qos(struct ctld *ctld, const Pst__QosRecord *q)
     feed_level(ctld, USAGE_QOS, q->qos_id, q->limits);
 }
 
-/* ---- what is used up ------------------------------------------------------------------------------- */
+/* ---- what is used up ------------------------------------------------------------------------- */
 
 /* The reason under which a level's jobs end, 0 = something is left. */
-static int spent(struct ctld *ctld, enum usage_of of, uint32_t id, const Pst__Limits *l, int64_t now)
+static int spent(struct ctld *ctld, enum usage_of of, uint32_t id, const Pst__Limits *l,
+                 int64_t now)
 {
     struct cluster *c = ctld->cluster;
     int scope = of == USAGE_QOS ? PST__JOB_REASON__REASON_QOS_GRP_MINS_CPU
@@ -97,8 +99,10 @@ static int spent(struct ctld *ctld, enum usage_of of, uint32_t id, const Pst__Li
 
     if (!limits_by_minutes(l))
         return 0;
-    if (l->has_grp_wall_min && l->grp_wall_min >= 0 && usage_wall_s(c, of, id, now) >= 60.0 * l->grp_wall_min)
-        return of == USAGE_QOS ? PST__JOB_REASON__REASON_QOS_GRP_WALL : PST__JOB_REASON__REASON_ASSOC_GRP_WALL;
+    if (l->has_grp_wall_min && l->grp_wall_min >= 0 &&
+        usage_wall_s(c, of, id, now) >= 60.0 * l->grp_wall_min)
+        return of == USAGE_QOS ? PST__JOB_REASON__REASON_QOS_GRP_WALL
+                               : PST__JOB_REASON__REASON_ASSOC_GRP_WALL;
     for (size_t i = 0; i < l->n_grp_tres_mins; i++) {
         const Pst__TresCount *t = l->grp_tres_mins[i];
 
@@ -123,8 +127,8 @@ static int reason_for(struct ctld *ctld, const Pst__JobRecord *r)
 
     if (!reason && r->has_qos_id)
         reason = reason_of(&all.qos, r->qos_id);
-    for (const struct assoc *a = r->has_assoc_id ? am_assoc(ctld->cluster->am, r->assoc_id) : NULL; a && !reason;
-         a = a->parent)
+    for (const struct assoc *a = r->has_assoc_id ? am_assoc(ctld->cluster->am, r->assoc_id) : NULL;
+         a && !reason; a = a->parent)
         reason = reason_of(&all.assocs, a->id);
     return reason;
 }

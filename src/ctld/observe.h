@@ -1,4 +1,5 @@
-/* observe.h - what every change of the model sets in motion: views, the scheduler's model, caches */
+/* observe.h - what every change of the model sets in motion: views, the scheduler's model,
+ * caches */
 #pragma once
 
 #include "ctld/ctld.h"

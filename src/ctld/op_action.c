@@ -1,4 +1,5 @@
-/* op_action.c - one verb over jobs: cancel, signal, hold, release, requeue, suspend, resume, complete ... */
+/* op_action.c - one verb over jobs: cancel, signal, hold, release, requeue, suspend, resume,
+ * complete ... */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,15 +24,16 @@
 
 struct action {
     struct ctld *ctld;
-    struct cmd *cmd;                /* owned */
+    struct cmd *cmd; /* owned */
     const Pst__JobActionRequest *req;
-    struct jobwalk walk;            /* over the ids asked for */
-    struct jobfilter *filter;       /* NULL: everything */
-    const char *id;                 /* as asked, NULL with a filter only */
+    struct jobwalk walk;      /* over the ids asked for */
+    struct jobfilter *filter; /* NULL: everything */
+    const char *id;           /* as asked, NULL with a filter only */
     Pst__JobActionResult **results;
     size_t n;
-    uint64_t lsn;                   /* newest of what was committed */
-    uint32_t *ids;                  /* all jobs when there is a filter alone, and how far the walk is */
+    uint64_t lsn; /* newest of what was committed */
+    /* all jobs when there is a filter alone, and how far the walk is */
+    uint32_t *ids;
     size_t n_ids, next;
 };
 
@@ -62,7 +64,8 @@ static void result(struct action *a, int code, const char *text, uint32_t job_id
 
 static bool may(const struct action *a, const struct job *j)
 {
-    return conn_peer(a->cmd->conn)->uid == j->rec->uid || policy_may_manage(a->ctld, a->cmd, j->rec);
+    return conn_peer(a->cmd->conn)->uid == j->rec->uid ||
+           policy_may_manage(a->ctld, a->cmd, j->rec);
 }
 
 /* 0 (with the lsn noted) or the code for a journal that refuses. */
@@ -89,7 +92,9 @@ static int signal_steps(struct action *a, struct job *j, const struct job_ref *r
     bool full = a->req->has_full && a->req->full;
 
     if (!job_holds_resources(j->rec) || job_is_ended(j->rec))
-        return job_is_pending(j->rec) ? ESLURM_JOB_PENDING : full ? ESLURM_INVALID_JOB_ID : ESLURM_ALREADY_DONE;
+        return job_is_pending(j->rec) ? ESLURM_JOB_PENDING
+               : full                 ? ESLURM_INVALID_JOB_ID
+                                      : ESLURM_ALREADY_DONE;
     if (ref->has_step) {
         if (!cluster_step(j, ref->step))
             return ESLURM_INVALID_JOB_ID;
@@ -106,11 +111,13 @@ static int signal_steps(struct action *a, struct job *j, const struct job_ref *r
     SET(&sig, signal, signal);
     launch_signal(a->ctld, j, a->ctld->applied_lsn, &sig);
     if (ref->has_step && signal == SIGKILL)
-        cluster_step(j, ref->step)->killed = true; /* its launch may still be on the way to the nodes */
+        /* its launch may still be on the way to the nodes */
+        cluster_step(j, ref->step)->killed = true;
     return 0;
 }
 
-/* Tasks inside an array record leave it at once, without becoming jobs; with the last, the record ends. */
+/* Tasks inside an array record leave it at once, without becoming jobs; with the last, the
+ * record ends. */
 static int cancel_tasks(struct action *a, const struct job_ref *ref)
 {
     struct job_end end = cancel_end(a);
@@ -168,7 +175,8 @@ static int do_cancel(struct action *a, const struct job_ref *ref)
     if (ref->tasks)
         return cancel_tasks(a, ref);
     if (job_is_ended(j->rec))
-        return job_has_flag(j->rec, JOB_FLAG(REQUEUED)) ? cancel_requeue(a, j) : ESLURM_ALREADY_DONE;
+        return job_has_flag(j->rec, JOB_FLAG(REQUEUED)) ? cancel_requeue(a, j)
+                                                        : ESLURM_ALREADY_DONE;
     return committed(a, lifecycle_end(a->ctld, j, &end));
 }
 
@@ -202,8 +210,9 @@ static int do_hold(struct action *a, const struct job_ref *ref, bool by_user)
     SET(set, priority, 0);
     SET(set, held_by_user, by_user);
     if (job_is_pending(j->rec))
-        SET(set, reason, by_user ? PST__JOB_REASON__REASON_JOB_HELD_USER
-                                 : PST__JOB_REASON__REASON_JOB_HELD_ADMIN);
+        SET(set, reason,
+            by_user ? PST__JOB_REASON__REASON_JOB_HELD_USER
+                    : PST__JOB_REASON__REASON_JOB_HELD_ADMIN);
     return committed(a, core_commit(a->ctld, tx));
 }
 
@@ -309,8 +318,8 @@ static int do_complete(struct action *a, const struct job_ref *ref)
         return cancel_tasks(a, ref);
     if (job_is_pending(j->rec))
         return committed(a, lifecycle_end(a->ctld, j, &cancel));
-    return committed(a, lifecycle_finished(a->ctld, j, a->req->has_exit_status ? a->req->exit_status : 0,
-                                           false));
+    return committed(a, lifecycle_finished(
+                            a->ctld, j, a->req->has_exit_status ? a->req->exit_status : 0, false));
 }
 
 /* To the top of the user's own queue: one above the best of the others. */
@@ -330,7 +339,8 @@ static int do_top(struct action *a, const struct job_ref *ref)
         const struct job *j = v;
 
         if (j->rec->has_cur_priority && job_is_pending(j->rec))
-            best = MAX(best, MAX(j->rec->cur_priority, j->rec->has_priority ? j->rec->priority : 0));
+            best =
+                MAX(best, MAX(j->rec->cur_priority, j->rec->has_priority ? j->rec->priority : 0));
     }
     tx = tx_new(core_now());
     SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, ref->job->rec->job_id), priority,
@@ -389,15 +399,16 @@ static int act(struct action *a, const struct job_ref *ref)
     }
 }
 
-/* ---- heterogeneous jobs ------------------------------------------------------------------------- */
+/* ---- heterogeneous jobs ---------------------------------------------------------------------- */
 
 static bool kills(const struct action *a, const struct job_ref *ref)
 {
-    bool all = !(a->req->has_batch_only && a->req->batch_only) && !(a->req->has_full && a->req->full);
+    bool all =
+        !(a->req->has_batch_only && a->req->batch_only) && !(a->req->has_full && a->req->full);
 
     return !ref->has_step && (a->req->verb == PST__JOB_VERB__VERB_CANCEL ||
-                              (a->req->verb == PST__JOB_VERB__VERB_SIGNAL && all && a->req->has_signal &&
-                               a->req->signal == SIGKILL));
+                              (a->req->verb == PST__JOB_VERB__VERB_SIGNAL && all &&
+                               a->req->has_signal && a->req->signal == SIGKILL));
 }
 
 /* Every component in turn; what the first was answered counts, or the first refusal. */
@@ -408,7 +419,8 @@ static int each_component(struct action *a, const struct job_ref *ref)
 
     for (uint32_t k = 0; k < n; k++) {
         struct job *first = cluster_job(a->ctld->cluster, leader);
-        struct job_ref one = { .job = first ? het_component(a->ctld->cluster, first->rec, k) : NULL };
+        struct job_ref one = { .job =
+                                   first ? het_component(a->ctld->cluster, first->rec, k) : NULL };
         int c;
 
         if (!one.job || (k && job_is_ended(one.job->rec)))
@@ -439,7 +451,8 @@ static int requeue_group(struct action *a, const struct job_ref *ref)
     code = do_requeue(a, ref, hold);
     for (uint32_t k = 1; ended && code == 0 && k < n; k++) {
         const struct job *first = cluster_job(a->ctld->cluster, leader);
-        struct job_ref one = { .job = first ? het_component(a->ctld->cluster, first->rec, k) : NULL };
+        struct job_ref one = { .job =
+                                   first ? het_component(a->ctld->cluster, first->rec, k) : NULL };
 
         if (one.job)
             code = do_requeue(a, &one, hold);
@@ -526,7 +539,8 @@ static uint32_t act_cost(const struct action *a, const struct job_ref *ref)
         return BUDGET_CHANGE + (uint32_t)a->ctld->cluster->jobs.count; /* it looks at all of them */
     if (ref->tasks)
         return BUDGET_CHANGE + array_count(ref->tasks) / 8;
-    return BUDGET_CHANGE + (uint32_t)MIN(nodes, BUDGET_TURN) + (het_is(r) ? r->het_count * BUDGET_CHANGE : 0);
+    return BUDGET_CHANGE + (uint32_t)MIN(nodes, BUDGET_TURN) +
+           (het_is(r) ? r->het_count * BUDGET_CHANGE : 0);
 }
 
 static void on_ref(struct action *a, const struct job_ref *ref)
@@ -542,7 +556,7 @@ static void on_ref(struct action *a, const struct job_ref *ref)
         result(a, het_is(ref->job->rec) ? act_het(a, ref) : act(a, ref), NULL, id);
 }
 
-/* ---- the walk ----------------------------------------------------------------------------------- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 static int compare_ids(const void *pa, const void *pb)
 {
@@ -551,7 +565,8 @@ static int compare_ids(const void *pa, const void *pb)
     return a < b ? -1 : a > b;
 }
 
-/* Every job that the verb could touch, in the order of numbers; each meets the filter when its turn comes. */
+/* Every job that the verb could touch, in the order of numbers; each meets the filter when its
+ * turn comes. */
 static void collect(struct action *a)
 {
     struct cluster *c = a->ctld->cluster;
@@ -593,7 +608,8 @@ static void finish(struct action *a)
 /* A component that the filter selected with its leader: what was done to that was done to it. */
 static bool done_with_leader(const struct action *a, const struct job *j)
 {
-    const struct job *leader = het_is_follower(j->rec) ? het_component(a->ctld->cluster, j->rec, 0) : NULL;
+    const struct job *leader =
+        het_is_follower(j->rec) ? het_component(a->ctld->cluster, j->rec, 0) : NULL;
 
     return leader && jobfilter_match(a->filter, leader->rec);
 }
@@ -605,7 +621,8 @@ static bool walk_all(struct action *a)
         struct job_ref ref = { .job = cluster_job(a->ctld->cluster, a->ids[a->next]) };
 
         budget_spend(&a->walk.budget, 1 + jobfilter_cost(a->filter));
-        if (ref.job && !job_is_ended(ref.job->rec) && may(a, ref.job) && !done_with_leader(a, ref.job))
+        if (ref.job && !job_is_ended(ref.job->rec) && may(a, ref.job) &&
+            !done_with_leader(a, ref.job))
             on_ref(a, &ref);
     }
     return a->next == a->n_ids;

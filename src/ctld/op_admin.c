@@ -24,7 +24,7 @@
 
 #define FLAG(x) (1u << PST__NODE_FLAG__NODE_FLAG_##x)
 
-/* ---- ping, script, config ----------------------------------------------------------------------- */
+/* ---- ping, script, config -------------------------------------------------------------------- */
 
 void op_ping(struct ctld *ctld, struct cmd *cmd)
 {
@@ -39,7 +39,8 @@ void op_ping(struct ctld *ctld, struct cmd *cmd)
     SET(&r, lsn, ctld->applied_lsn);
     if (req->has_want_hash && req->want_hash && cmd_is_admin(ctld, cmd))
         SET(&r, state_hash, cluster_hash(ctld->cluster));
-    core_reply(ctld, cmd, r.has_state_hash ? ctld->applied_lsn : 0, 0, &r.base); /* of what is on disk */
+    /* of what is on disk */
+    core_reply(ctld, cmd, r.has_state_hash ? ctld->applied_lsn : 0, 0, &r.base);
 }
 
 /* A script on its way to somebody. */
@@ -67,7 +68,8 @@ static void script_answer_free(void *arg)
     free(a);
 }
 
-/* The bytes are copied when the connection has room for them, not here: others wait for this thread. */
+/* The bytes are copied when the connection has room for them, not here: others wait for this
+ * thread. */
 void op_query_script(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__JobIdRequest *req = PB_AS(job_id_request, cmd->msg);
@@ -188,7 +190,7 @@ void op_query_config(struct ctld *ctld, struct cmd *cmd)
     rows_done(&cgroup);
 }
 
-/* ---- figures ------------------------------------------------------------------------------------ */
+/* ---- figures --------------------------------------------------------------------------------- */
 
 static void fill_sched(Pst__DiagReply *r, const struct sched_stats *s)
 {
@@ -272,10 +274,11 @@ void op_query_diag(struct ctld *ctld, struct cmd *cmd)
         stats_reset(ctld);
 }
 
-/* ---- nodes -------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 /* State and flags after an operator's action.  Gives 0 or an ESLURM code. */
-static int act_on_node(const struct node *n, Pst__NodeAction action, Pst__NodeState *state, uint32_t *flags)
+static int act_on_node(const struct node *n, Pst__NodeAction action, Pst__NodeState *state,
+                       uint32_t *flags)
 {
     switch (action) {
     case PST__NODE_ACTION__NODE_ACT_NONE:
@@ -320,7 +323,8 @@ static bool returns_to_service(Pst__NodeAction a)
            a == PST__NODE_ACTION__NODE_ACT_IDLE;
 }
 
-/* Fields an operator may set and clear: features, gres, weight, comment, extra, reason, resume_after ... */
+/* Fields an operator may set and clear: features, gres, weight, comment, extra, reason,
+ * resume_after ... */
 static bool node_field(uint32_t number)
 {
     static const uint32_t allowed[] = { 3, 4, 13, 14, 15, 16, 20, 21, 32, 43, 45 };
@@ -354,7 +358,8 @@ static int patch_node(const Pst__NodeUpdateRequest *req, struct cmd *cmd, Pst__T
     Pst__NodeState state = n->rec->state;
     uint32_t flags = n->rec->state_flags;
     Pst__NodeRecord *set;
-    int code = act_on_node(n, req->has_action ? req->action : PST__NODE_ACTION__NODE_ACT_NONE, &state, &flags);
+    int code = act_on_node(n, req->has_action ? req->action : PST__NODE_ACTION__NODE_ACT_NONE,
+                           &state, &flags);
 
     if (code != 0)
         return code;
@@ -368,7 +373,8 @@ static int patch_node(const Pst__NodeUpdateRequest *req, struct cmd *cmd, Pst__T
         }
         if (pb_merge(&set->base, &req->set->base) < 0)
             return SLURM_ERROR;
-        if (!features_within(set->active_features, set->features ? set->features : n->rec->features))
+        if (!features_within(set->active_features,
+                             set->features ? set->features : n->rec->features))
             return ESLURM_ACTIVE_FEATURE_NOT_SUBSET;
     }
     SET(set, state, state);
@@ -413,7 +419,8 @@ void op_node_update(struct ctld *ctld, struct cmd *cmd)
     uint64_t lsn;
     int code = 0;
 
-    if (!req->nodes || hostlist_parse_most(req->nodes, HOSTLIST_MAX_NODES, &hl, &err) < 0 || !hostlist_count(hl)) {
+    if (!req->nodes || hostlist_parse_most(req->nodes, HOSTLIST_MAX_NODES, &hl, &err) < 0 ||
+        !hostlist_count(hl)) {
         core_error(ctld, cmd, ESLURM_INVALID_NODE_NAME, NULL);
         return;
     }
@@ -438,7 +445,7 @@ void op_node_update(struct ctld *ctld, struct cmd *cmd)
     core_ok(ctld, cmd, ctld->applied_lsn);
 }
 
-/* ---- partitions --------------------------------------------------------------------------------- */
+/* ---- partitions ------------------------------------------------------------------------------ */
 
 static int part_nodes_known(const struct ctld *ctld, const char *list)
 {
@@ -522,7 +529,8 @@ void op_part_update(struct ctld *ctld, struct cmd *cmd)
         struct partition *old = cluster_default_partition(ctld->cluster);
 
         if (old && strcmp(old->rec->name, req->name) != 0)
-            SET(tx_part_patch(tx, PST__EVENT_KIND__EV_PART_UPDATE, old->rec->name), is_default, false);
+            SET(tx_part_patch(tx, PST__EVENT_KIND__EV_PART_UPDATE, old->rec->name), is_default,
+                false);
     }
     if (code != 0) {
         tx_free(tx);
@@ -536,7 +544,7 @@ void op_part_update(struct ctld *ctld, struct cmd *cmd)
         core_disk_full(ctld, cmd);
 }
 
-/* ---- the rest ----------------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 void op_reconfigure(struct ctld *ctld, struct cmd *cmd)
 {
@@ -556,7 +564,8 @@ void op_shutdown(struct ctld *ctld, struct cmd *cmd)
     if (!(req->has_controller_only && req->controller_only))
         for (uint32_t i = 0; i < ctld->cluster->nnodes; i++)
             if (ctld->cluster->nodes[i])
-                (void)node_send(ctld, ctld->cluster->nodes[i], ctld->applied_lsn, OP_NODE_SHUTDOWN, NULL);
+                (void)node_send(ctld, ctld->cluster->nodes[i], ctld->applied_lsn, OP_NODE_SHUTDOWN,
+                                NULL);
     core_ok(ctld, cmd, ctld->applied_lsn);
     ctld_stop(ctld);
 }
@@ -573,11 +582,13 @@ void op_token(struct ctld *ctld, struct cmd *cmd)
     Pst__TokenReply r = PST__TOKEN_REPLY__INIT;
     bool admin = core_is_admin(ctld, conn_peer(cmd->conn)->uid);
 
-    if (!admin && conf_option(ctld->conf, CONF_AUTH_ALT_PARAMETERS, "disable_token_creation", NULL, NULL)) {
+    if (!admin &&
+        conf_option(ctld->conf, CONF_AUTH_ALT_PARAMETERS, "disable_token_creation", NULL, NULL)) {
         core_error(ctld, cmd, ESLURM_DISABLED, "tokens are not made here (disable_token_creation)");
         return;
     }
-    /* The uid's name was looked up by the kernel's word for it; a token is rare, so this may block. */
+    /* The uid's name was looked up by the kernel's word for it; a token is rare, so this may
+     * block. */
     if (getpwuid_r(conn_peer(cmd->conn)->uid, &pw, buf, sizeof(buf), &found) == 0 && found)
         (void)snprintf(own, sizeof(own), "%s", pw.pw_name);
     else

@@ -36,11 +36,11 @@ struct change { /* a request on its way to a record */
 
 static bool edits_access(const Pst__ResvRequest *q)
 {
-    return q->set && (q->set->users || q->set->groups || q->set->accounts || q->set->qos || q->set->allowed_partitions);
+    return q->set && (q->set->users || q->set->groups || q->set->accounts || q->set->qos ||
+                      q->set->allowed_partitions);
 }
 
-/* ---- names ----------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* "alice_3": of the first account, user or group. */
 static char *make_name(const Pst__ReservationRecord *r)
@@ -73,8 +73,7 @@ static uint32_t next_id(const struct ctld *ctld)
     return id;
 }
 
-/* ---- times ----------------------------------------------------------------------------------------
- */
+/* ---- times ----------------------------------------------------------------------------------- */
 
 static int set_times(struct change *c)
 {
@@ -90,7 +89,8 @@ static int set_times(struct change *c)
     if (has_start)
         SET(r, start_us, q->set->start_us);
     if (q->has_duration_min)
-        length = (int64_t)(q->duration_min == UINT32_MAX ? UNLIMITED_MIN : q->duration_min) * 60 * USEC_PER_SEC;
+        length = (int64_t)(q->duration_min == UINT32_MAX ? UNLIMITED_MIN : q->duration_min) * 60 *
+                 USEC_PER_SEC;
     if (q->has_duration_change_min)
         length += (int64_t)q->duration_change_min * 60 * USEC_PER_SEC;
     if (has_end)
@@ -111,18 +111,19 @@ static int set_times(struct change *c)
     return has_start && r->start_us < c->now_us - PAST_GRACE_US ? ESLURM_INVALID_TIME_VALUE : 0;
 }
 
-/* ---- flags ----------------------------------------------------------------------------------------
- */
+/* ---- flags ----------------------------------------------------------------------------------- */
 
 static int set_flags(struct change *c)
 {
     const uint64_t known = (UINT64_C(1) << (PST__RESV_FLAG__RESV_FLAG_FORCE_START + 1)) - 1;
     const Pst__ResvRequest *q = c->req;
-    uint64_t add = q->has_flags_set ? q->flags_set & known : 0, cut = q->has_flags_clear ? q->flags_clear & known : 0;
+    uint64_t add = q->has_flags_set ? q->flags_set & known : 0,
+             cut = q->has_flags_clear ? q->flags_clear & known : 0;
     uint64_t flags = c->rec->has_flags ? c->rec->flags : 0, recurs;
 
     if (c->old && ((add ^ flags) & add & RESV_FLAG(TIME_FLOAT)))
-        return err_set(&c->err, ESLURM_NOT_SUPPORTED, "TIME_FLOAT cannot be given to a reservation that exists");
+        return err_set(&c->err, ESLURM_NOT_SUPPORTED,
+                       "TIME_FLOAT cannot be given to a reservation that exists");
     for (unsigned i = 0; i < 64; i++)
         if ((cut >> i & 1) && !resv_flag_removable(UINT64_C(1) << i))
             return err_set(&c->err, ESLURM_NOT_SUPPORTED, "the flag %s cannot be taken away",
@@ -152,16 +153,17 @@ static int set_flags(struct change *c)
     return 0;
 }
 
-/* ---- access ---------------------------------------------------------------------------------------
- */
+/* ---- access ---------------------------------------------------------------------------------- */
 
-static int edit_list(struct change *c, char **field, const char *text, bool has_how, Pst__ListEdit how)
+static int edit_list(struct change *c, char **field, const char *text, bool has_how,
+                     Pst__ListEdit how)
 {
     char *edited = NULL;
 
     if (!text)
         return 0;
-    if (resv_list_edit(*field, text, has_how ? how : PST__LIST_EDIT__LIST_SET, &edited, &c->err) < 0)
+    if (resv_list_edit(*field, text, has_how ? how : PST__LIST_EDIT__LIST_SET, &edited, &c->err) <
+        0)
         return ESLURM_RESERVATION_INVALID;
     free(*field);
     *field = edited;
@@ -181,7 +183,8 @@ static int set_access(struct change *c)
         !(code = edit_list(c, &r->groups, s->groups, q->has_groups_edit, q->groups_edit)) &&
         !(code = edit_list(c, &r->accounts, s->accounts, q->has_accounts_edit, q->accounts_edit)) &&
         !(code = edit_list(c, &r->qos, s->qos, q->has_qos_edit, q->qos_edit)))
-        code = edit_list(c, &r->allowed_partitions, s->allowed_partitions, q->has_partitions_edit, q->partitions_edit);
+        code = edit_list(c, &r->allowed_partitions, s->allowed_partitions, q->has_partitions_edit,
+                         q->partitions_edit);
     if (code != 0)
         return code;
     if (r->users && r->groups)
@@ -213,15 +216,15 @@ static int check_users(struct change *c)
 
         if (!runs && !(job_is_pending(j->rec) && resv_is_named(j->rec, c->old->name)))
             continue;
-        if (resv_access(c->ctld, c->old, j->rec, true) == 0 && resv_access(c->ctld, c->rec, j->rec, true) != 0)
-            return err_set(&c->err, ESLURM_RESERVATION_BUSY, "Reservation update rejected because of JobId=%u",
-                           j->rec->job_id);
+        if (resv_access(c->ctld, c->old, j->rec, true) == 0 &&
+            resv_access(c->ctld, c->rec, j->rec, true) != 0)
+            return err_set(&c->err, ESLURM_RESERVATION_BUSY,
+                           "Reservation update rejected because of JobId=%u", j->rec->job_id);
     }
     return 0;
 }
 
-/* ---- resources ------------------------------------------------------------------------------------
- */
+/* ---- resources ------------------------------------------------------------------------------- */
 
 /* "2,4" -> 6; the parts are of no concern where the network is flat. */
 static bool sum_counts(const char *text, uint32_t *ret)
@@ -279,7 +282,8 @@ static int edit_nodes(struct change *c, const char *text, Pst__ListEdit how)
 static int set_nodes(struct change *c, const char *text)
 {
     Pst__ReservationRecord *r = c->rec;
-    uint64_t flags = (r->has_flags ? r->flags : 0) & ~(RESV_FLAG(SPEC_NODES) | RESV_FLAG(ALL_NODES));
+    uint64_t flags =
+        (r->has_flags ? r->flags : 0) & ~(RESV_FLAG(SPEC_NODES) | RESV_FLAG(ALL_NODES));
     Pst__ListEdit how = c->req->has_nodes_edit ? c->req->nodes_edit : PST__LIST_EDIT__LIST_SET;
     int code = 0;
 
@@ -310,15 +314,18 @@ static int set_tres(struct change *c, const char *text)
     char *save = NULL;
     int code = 0;
 
-    for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w && code == 0; w = strtok_r(NULL, ",", &save)) {
+    for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w && code == 0;
+         w = strtok_r(NULL, ",", &save)) {
         char *value = strchr(w, '=');
         uint64_t n;
 
         if (!value || size_count_parse(value + 1, &n, NULL) < 0 || n > UINT32_MAX)
             code = ESLURM_INVALID_TRES;
         else if (strncmp(w, "license/", 8) == 0)
-            strbuf_addf(&lic, "%s%.*s:%llu", lic.len ? "," : "", (int)(value - w - 8), w + 8, (unsigned long long)n);
-        else if (strncmp(w, "cpu=", 4) == 0 || strncmp(w, "node=", 5) == 0 || strncmp(w, "gres/", 5) == 0)
+            strbuf_addf(&lic, "%s%.*s:%llu", lic.len ? "," : "", (int)(value - w - 8), w + 8,
+                        (unsigned long long)n);
+        else if (strncmp(w, "cpu=", 4) == 0 || strncmp(w, "node=", 5) == 0 ||
+                 strncmp(w, "gres/", 5) == 0)
             strbuf_addf(&rest, "%s%s", rest.len ? "," : "", w);
         else
             code = ESLURM_INVALID_TRES;
@@ -353,7 +360,8 @@ static int multiply_tres(struct change *c)
 
         if (!value || size_count_parse(value + 1, &n, NULL) < 0)
             continue;
-        strbuf_addf(&sb, "%s%.*s=%llu", sb.len ? "," : "", (int)(value - w), w, (unsigned long long)n * r->want_nodes);
+        strbuf_addf(&sb, "%s%.*s=%llu", sb.len ? "," : "", (int)(value - w), w,
+                    (unsigned long long)n * r->want_nodes);
     }
     if (strbuf_detach(&sb, &text) < 0)
         return SLURM_ERROR;
@@ -417,7 +425,8 @@ static int set_resources(struct change *c)
         code = set_nodes(c, s->nodes);
     if (code == 0 && resv_has(r, RESV_FLAG(PART_NODES)) &&
         (!r->partition || !resv_has(r, RESV_FLAG(SPEC_NODES) | RESV_FLAG(ALL_NODES))))
-        return err_set(&c->err, ESLURM_NOT_SUPPORTED, "PART_NODES needs PartitionName= and Nodes=ALL");
+        return err_set(&c->err, ESLURM_NOT_SUPPORTED,
+                       "PART_NODES needs PartitionName= and Nodes=ALL");
     return code;
 }
 
@@ -432,7 +441,8 @@ static bool asks_for_something(const Pst__ReservationRecord *r)
 static int place(struct change *c)
 {
     Pst__ReservationRecord *r = c->rec;
-    bool moved = c->old && (r->start_us != c->old->start_us || r->end_us != c->old->end_us || r->flags != c->old->flags);
+    bool moved = c->old && (r->start_us != c->old->start_us || r->end_us != c->old->end_us ||
+                            r->flags != c->old->flags);
     int code = resv_licenses_fit(c->ctld, r, c->now_us);
 
     if (code != 0)
@@ -443,14 +453,15 @@ static int place(struct change *c)
         SET(r, flags, (r->has_flags ? r->flags : 0) | RESV_FLAG(ANY_NODES));
     if (c->nodes_asked || !c->old)
         return resv_pick(c->ctld, r, c->keep, c->now_us);
-    if (moved && (r->start_us < c->old->start_us || r->end_us > c->old->end_us || resv_has(r, RESV_RECURS)) &&
+    if (moved &&
+        (r->start_us < c->old->start_us || r->end_us > c->old->end_us ||
+         resv_has(r, RESV_RECURS)) &&
         !r->n_cores)
         return resv_pick(c->ctld, r, true, c->now_us);
     return c->req->set && c->req->set->licenses ? resv_pick(c->ctld, r, true, c->now_us) : 0;
 }
 
-/* ---- putting it together --------------------------------------------------------------------------
- */
+/* ---- putting it together --------------------------------------------------------------------- */
 
 static int set_texts(struct change *c)
 {
@@ -474,14 +485,15 @@ static int build(struct change *c)
 {
     int code;
 
-    if ((code = set_texts(c)) || (code = set_flags(c)) || (code = set_times(c)) || (code = set_access(c)) ||
-        (code = set_resources(c)))
+    if ((code = set_texts(c)) || (code = set_flags(c)) || (code = set_times(c)) ||
+        (code = set_access(c)) || (code = set_resources(c)))
         return code;
     if (!c->old && !c->rec->users && !c->rec->groups && !c->rec->accounts && !c->rec->qos &&
         !c->rec->allowed_partitions)
         return ESLURM_RESERVATION_EMPTY;
     if (!asks_for_something(c->rec))
-        return resv_has(c->rec, RESV_FLAG(ANY_NODES)) ? ESLURM_RESERVATION_INVALID : ESLURM_NODES_BUSY;
+        return resv_has(c->rec, RESV_FLAG(ANY_NODES)) ? ESLURM_RESERVATION_INVALID
+                                                      : ESLURM_NODES_BUSY;
     code = check_users(c);
     return code ? code : place(c);
 }
@@ -546,7 +558,8 @@ static void create(struct ctld *ctld, struct cmd *cmd, const Pst__ResvRequest *r
 /* Does accounting begin a new period? */
 static bool new_period(const Pst__ReservationRecord *a, const Pst__ReservationRecord *b)
 {
-    return a->start_us != b->start_us || a->end_us != b->end_us || strcmp(a->tres ? a->tres : "", b->tres ? b->tres : "") ||
+    return a->start_us != b->start_us || a->end_us != b->end_us ||
+           strcmp(a->tres ? a->tres : "", b->tres ? b->tres : "") ||
            strcmp(a->nodes ? a->nodes : "", b->nodes ? b->nodes : "");
 }
 
@@ -598,11 +611,13 @@ static void drop(struct ctld *ctld, struct cmd *cmd, const Pst__ReservationRecor
         core_error(ctld, cmd, ESLURM_RESERVATION_NO_SKIP, NULL);
         return;
     }
-    reply(ctld, cmd, skip ? resv_skip(ctld, r, core_now()) : resv_delete(ctld, r, core_now()), name);
+    reply(ctld, cmd, skip ? resv_skip(ctld, r, core_now()) : resv_delete(ctld, r, core_now()),
+          name);
 }
 
 /* USER_DELETE: whom it lets in may delete it. */
-static bool may_delete(const struct ctld *ctld, const struct cmd *cmd, const Pst__ReservationRecord *r)
+static bool may_delete(const struct ctld *ctld, const struct cmd *cmd,
+                       const Pst__ReservationRecord *r)
 {
     Pst__JobRecord as = PST__JOB_RECORD__INIT;
 
@@ -615,7 +630,8 @@ static bool may_delete(const struct ctld *ctld, const struct cmd *cmd, const Pst
 void op_resv_update(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__ResvRequest *req = PB_AS(resv_request, cmd->msg);
-    const Pst__ReservationRecord *r = req->name ? cluster_resv_named(ctld->cluster, req->name, strlen(req->name)) : NULL;
+    const Pst__ReservationRecord *r =
+        req->name ? cluster_resv_named(ctld->cluster, req->name, strlen(req->name)) : NULL;
     bool drops = (req->has_remove && req->remove) || (req->has_skip && req->skip);
 
     if (!policy_is_operator(ctld, cmd) && !(drops && r && may_delete(ctld, cmd, r)))
@@ -632,14 +648,16 @@ void op_resv_update(struct ctld *ctld, struct cmd *cmd)
 
 static int by_id(const void *a, const void *b)
 {
-    const Pst__ReservationRecord *x = *(Pst__ReservationRecord *const *)a, *y = *(Pst__ReservationRecord *const *)b;
+    const Pst__ReservationRecord *x = *(Pst__ReservationRecord *const *)a,
+                                 *y = *(Pst__ReservationRecord *const *)b;
 
     if (x->created_us != y->created_us)
         return x->created_us < y->created_us ? -1 : 1;
     return x->resv_id < y->resv_id ? -1 : x->resv_id > y->resv_id;
 }
 
-/* PrivateData: could a job of his use it, with any of his accounts?  QOS and partitions do not count. */
+/* PrivateData: could a job of his use it, with any of his accounts?  QOS and partitions do not
+ * count. */
 static bool may_see(const struct ctld *ctld, const struct cmd *cmd, const Pst__ReservationRecord *r)
 {
     struct assoc_mgr *am = ctld->cluster->am;
@@ -648,7 +666,8 @@ static bool may_see(const struct ctld *ctld, const struct cmd *cmd, const Pst__R
     as.uid = conn_peer(cmd->conn)->uid;
     if (resv_access(ctld, r, &as, false) == 0)
         return true;
-    for (const struct assoc *a = cmd->caller ? am_of_user(am, cmd->caller) : NULL; a; a = a->next_of_user) {
+    for (const struct assoc *a = cmd->caller ? am_of_user(am, cmd->caller) : NULL; a;
+         a = a->next_of_user) {
         as.account = a->rec->account;
         if (resv_access(ctld, r, &as, false) == 0)
             return true;
@@ -658,7 +677,8 @@ static bool may_see(const struct ctld *ctld, const struct cmd *cmd, const Pst__R
 
 void op_query_resvs(struct ctld *ctld, struct cmd *cmd)
 {
-    bool private = policy_hidden(ctld, conn_peer(cmd->conn)->uid, cmd->caller) & PRIVATE_RESERVATIONS;
+    bool private =
+        policy_hidden(ctld, conn_peer(cmd->conn)->uid, cmd->caller) & PRIVATE_RESERVATIONS;
     Pst__ResvSet set = PST__RESV_SET__INIT;
     const Pst__ReservationRecord *r;
 

@@ -32,24 +32,27 @@
 #include "model/depend.h"
 #include "model/payers.h"
 
-#define MEM_MAX_MIB (UINT64_C(1) << 40) /* more is a slip or malice; products with it do not overflow */
+/* more is a slip or malice; products with it do not overflow */
+#define MEM_MAX_MIB (UINT64_C(1) << 40)
 
 #define SCRIPT_MAX (4u << 20)      /* max_script_size, as users know it */
 #define SUBMIT_LINE_MAX (1u << 20) /* max_submit_line_size, likewise */
 #define ENVIRONMENT_MAX (4u << 20) /* twice what the kernel gives to a program with a usual stack */
 #define KEPT_MAX (40u << 20)       /* of a user, beyond small scripts and environments (payers.h) */
-#define GRES_KINDS_MAX 128u /* named in one list: each is looked for on every kind of node */
+#define GRES_KINDS_MAX 128u        /* named in one list: each is looked for on every kind of node */
 
 #define BLOB_AGAIN_US (1800 * USEC_PER_SEC)
 
-#define F_ARGV 153     /* JobRecord.argv */
+#define F_ARGV 153    /* JobRecord.argv */
 #define F_RLIMITS 159 /* kept with the environment: alike in all submissions of a user */
 
 /* Fields of JobRecord that a submission may carry; all others are the controller's. */
 static bool client_field(uint32_t number)
 {
     static const uint32_t own[] = { 151, 152 }; /* names of older records */
-    static const uint32_t identity[] = { 9, 10, 11, 12, 13, 14, 16, 17, 18, 19, 20, 21, 38, 52, 57 };
+    static const uint32_t identity[] = {
+        9, 10, 11, 12, 13, 14, 16, 17, 18, 19, 20, 21, 38, 52, 57
+    };
 
     for (size_t i = 0; i < ARRAY_SIZE(own); i++)
         if (number == own[i])
@@ -57,9 +60,8 @@ static bool client_field(uint32_t number)
     for (size_t i = 0; i < ARRAY_SIZE(identity); i++)
         if (number == identity[i])
             return true;
-    return number == 231 || number == 344 || number == 520 || number == 521 || number == 530 || number == 590 ||
-           (number >= 70 && number <= 131) ||
-           (number >= 150 && number <= 167);
+    return number == 231 || number == 344 || number == 520 || number == 521 || number == 530 ||
+           number == 590 || (number >= 70 && number <= 131) || (number >= 150 && number <= 167);
 }
 
 static void keep_client_fields(Pst__JobRecord *r, bool admin)
@@ -79,17 +81,17 @@ static void keep_client_fields(Pst__JobRecord *r, bool admin)
 struct submission {
     struct ctld *ctld;
     struct cmd *cmd;
-    Pst__SubmitRequest *req;      /* of a crontab: one of its entries, cmd->msg is the crontab's */
-    struct contents *contents;    /* the command's */
+    Pst__SubmitRequest *req;   /* of a crontab: one of its entries, cmd->msg is the crontab's */
+    struct contents *contents; /* the command's */
     bool hold;
-    Pst__JobRecord *rec;          /* owned until handed over */
+    Pst__JobRecord *rec; /* owned until handed over */
     struct partition *first;
     uint32_t array_count;
     uint32_t het_offset, het_count; /* component; het_count 0 = not heterogeneous */
     int code;
-    const char *hint;             /* sentence that comes before the code's text */
-    struct strbuf messages;       /* of the site's filters, for the user */
-    char text[ERR_TEXT_MAX];      /* replaces the code's text when set */
+    const char *hint;        /* sentence that comes before the code's text */
+    struct strbuf messages;  /* of the site's filters, for the user */
+    char text[ERR_TEXT_MAX]; /* replaces the code's text when set */
 };
 
 static bool fail(struct submission *s, int code)
@@ -98,7 +100,7 @@ static bool fail(struct submission *s, int code)
     return false;
 }
 
-/* ---- partitions --------------------------------------------------------------------------------- */
+/* ---- partitions ------------------------------------------------------------------------------ */
 
 static bool in_words(const char *list, const char *word)
 {
@@ -137,7 +139,8 @@ int submit_lets_in(const struct ctld *ctld, const struct cmd *cmd, const struct 
     const Pst__PartitionRecord *r = p->rec;
     bool admin = cmd_is_admin(ctld, cmd);
 
-    if (r->state == PST__PARTITION_STATE__PART_INACTIVE || r->state == PST__PARTITION_STATE__PART_DRAIN)
+    if (r->state == PST__PARTITION_STATE__PART_INACTIVE ||
+        r->state == PST__PARTITION_STATE__PART_DRAIN)
         return ESLURM_PARTITION_NOT_AVAIL;
     if (r->has_root_only && r->root_only && !admin)
         return ESLURM_ACCESS_DENIED;
@@ -150,31 +153,33 @@ int submit_lets_in(const struct ctld *ctld, const struct cmd *cmd, const struct 
     return policy_partition(ctld, r, job);
 }
 
-int submit_feasible(const struct ctld *ctld, const struct partition *p, const Pst__JobRecord *r, bool *ret_later,
-                    const char **ret_hint)
+int submit_feasible(const struct ctld *ctld, const struct partition *p, const Pst__JobRecord *r,
+                    bool *ret_later, const char **ret_hint)
 {
     const char *select = conf_str(ctld->conf, CONF_SELECT_TYPE_PARAMETERS);
     const char *enforce = conf_str(ctld->conf, CONF_ENFORCE_PART_LIMITS);
-    int code = feasible_check(ctld->feasible, ctld->cluster, p, r, select && strcasestr(select, "Memory"),
-                              ret_hint);
+    int code = feasible_check(ctld->feasible, ctld->cluster, p, r,
+                              select && strcasestr(select, "Memory"), ret_hint);
 
     *ret_later = code == ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE &&
                  !(enforce && strcasecmp(enforce, "NO") != 0);
     return *ret_later ? 0 : code;
 }
 
-uint32_t submit_least_nodes(const struct ctld *ctld, const struct partition *p, const Pst__JobRecord *r)
+uint32_t submit_least_nodes(const struct ctld *ctld, const struct partition *p,
+                            const Pst__JobRecord *r)
 {
     const char *select = conf_str(ctld->conf, CONF_SELECT_TYPE_PARAMETERS);
     uint32_t least = r->has_num_tasks && r->num_tasks > 1 && p
-                         ? feasible_nodes(ctld->feasible, ctld->cluster, p, r, select && strcasestr(select, "Memory"))
+                         ? feasible_nodes(ctld->feasible, ctld->cluster, p, r,
+                                          select && strcasestr(select, "Memory"))
                          : 0;
 
     return least > (r->has_min_nodes ? r->min_nodes : 1) ? least : 0;
 }
 
-/* Every partition named exists, and the job could run in at least one; those that do not let the user in are
- * taken off the list. */
+/* Every partition named exists, and the job could run in at least one; those that do not let the
+ * user in are taken off the list. */
 static bool check_partitions(struct submission *s)
 {
     struct ctld *ctld = s->ctld;
@@ -206,7 +211,7 @@ static bool check_partitions(struct submission *s)
             return fail(s, ESLURM_INVALID_PARTITION_NAME);
         }
         if (idmap_get(&seen, (uintptr_t)p))
-            continue; /* named before: nothing is checked twice */
+            continue;                            /* named before: nothing is checked twice */
         (void)idmap_put(&seen, (uintptr_t)p, p); /* out of memory: it is */
         code = submit_lets_in(ctld, s->cmd, p, s->rec);
         if (code == 0) {
@@ -230,7 +235,7 @@ static bool check_partitions(struct submission *s)
     return pb_set_str(&s->rec->partition, strbuf_str(&kept)) == 0 || fail(s, SLURM_ERROR);
 }
 
-/* ---- defaults ----------------------------------------------------------------------------------- */
+/* ---- defaults -------------------------------------------------------------------------------- */
 
 static bool default_time(struct submission *s)
 {
@@ -246,7 +251,8 @@ static bool default_time(struct submission *s)
         if (p->has_default_time_min)
             SET(r, time_limit_min, p->default_time_min);
         else if (p->has_max_time_min || max_wall != UINT32_MAX)
-            SET(r, time_limit_min, MIN(p->has_max_time_min ? p->max_time_min : UINT32_MAX, max_wall));
+            SET(r, time_limit_min,
+                MIN(p->has_max_time_min ? p->max_time_min : UINT32_MAX, max_wall));
         else
             SET(r, time_unlimited, true);
     }
@@ -255,7 +261,8 @@ static bool default_time(struct submission *s)
         (!r->has_time_limit_min || r->time_limit_min > p->max_time_min))
         return fail(s, ESLURM_INVALID_TIME_LIMIT);
     if (strict && p->has_max_nodes &&
-        !policy_qos_flag(s->ctld, r, PST__QOS_FLAG__QOS_PARTITION_MAX_NODES) && r->has_min_nodes && r->min_nodes > p->max_nodes)
+        !policy_qos_flag(s->ctld, r, PST__QOS_FLAG__QOS_PARTITION_MAX_NODES) && r->has_min_nodes &&
+        r->min_nodes > p->max_nodes)
         return fail(s, ESLURM_INVALID_NODE_COUNT);
     if (r->has_time_min_min && r->has_time_limit_min && r->time_min_min > r->time_limit_min)
         return fail(s, ESLURM_INVALID_TIME_MIN_LIMIT);
@@ -287,7 +294,8 @@ static void cpus_of_memory(struct submission *s)
     uint64_t limit, per_node, times, cpus;
 
     feed_max_memory(s->ctld->conf, s->first->rec, &limit, &per_node);
-    if (!limit || !r->has_mem_per_cpu_mib || r->mem_per_cpu_mib <= limit || r->mem_per_cpu_mib > MEM_MAX_MIB)
+    if (!limit || !r->has_mem_per_cpu_mib || r->mem_per_cpu_mib <= limit ||
+        r->mem_per_cpu_mib > MEM_MAX_MIB)
         return; /* the last is refused below */
     times = (r->mem_per_cpu_mib + limit - 1) / limit;
     cpus = times * (r->has_cpus_per_task ? r->cpus_per_task : 1);
@@ -316,7 +324,7 @@ static void memory_of_gpus(Pst__JobRecord *r)
         SET(r, mem_per_node_mib, r->mem_per_gpu_mib * gpus);
 }
 
-/* ---- checks ------------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 int submit_sizes(const Pst__JobRecord *r)
 {
@@ -364,13 +372,15 @@ static bool check_bytes(struct submission *s)
     if (s->het_offset)
         cost = 0; /* the leader's */
     if ((req->has_script && req->script.len > size_option(s, "max_script_size", SCRIPT_MAX)) ||
-        (s->rec->submit_line && strlen(s->rec->submit_line) > size_option(s, "max_submit_line_size", SUBMIT_LINE_MAX)) ||
+        (s->rec->submit_line &&
+         strlen(s->rec->submit_line) > size_option(s, "max_submit_line_size", SUBMIT_LINE_MAX)) ||
         (req->has_environment && req->environment.len > ENVIRONMENT_MAX))
         return fail(s, ESLURM_PATHNAME_TOO_LONG);
     if (!cost || cmd_is_admin(s->ctld, s->cmd) ||
         payers_bytes(s->ctld->cluster, s->cmd->uid) + cost <= KEPT_MAX)
         return true;
-    (void)snprintf(s->text, sizeof(s->text), "Your jobs keep more than %u MiB of scripts and environments already",
+    (void)snprintf(s->text, sizeof(s->text),
+                   "Your jobs keep more than %u MiB of scripts and environments already",
                    KEPT_MAX >> 20);
     return fail(s, ESLURM_MAX_JOB_COUNT);
 }
@@ -417,12 +427,14 @@ static bool gres_names_known(const struct ctld *ctld, const char *text)
 
 static bool asks_for(const Pst__JobRecord *r, const char *name)
 {
-    const char *const lists[] = { r->tres_per_node, r->tres_per_job, r->tres_per_task, r->tres_per_socket };
+    const char *const lists[] = { r->tres_per_node, r->tres_per_job, r->tres_per_task,
+                                  r->tres_per_socket };
     size_t len = strlen(name);
 
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
         for (const char *p = lists[i]; p && (p = strstr(p, name)); p += len)
-            if ((p == lists[i] || p[-1] == ',' || p[-1] == '/') && (!p[len] || strchr(":=,", p[len])))
+            if ((p == lists[i] || p[-1] == ',' || p[-1] == '/') &&
+                (!p[len] || strchr(":=,", p[len])))
                 return true;
     }
     return false;
@@ -433,8 +445,10 @@ int submit_gres(const struct ctld *ctld, const Pst__JobRecord *r)
     /* A GPU is shared or one's own: nobody gets both on a node. */
     bool mixed = asks_for(r, "gpu") + asks_for(r, "shard") + asks_for(r, "mps") > 1;
 
-    return !mixed && gres_names_known(ctld, r->tres_per_node) && gres_names_known(ctld, r->tres_per_job) &&
-                   gres_names_known(ctld, r->tres_per_task) && gres_names_known(ctld, r->tres_per_socket)
+    return !mixed && gres_names_known(ctld, r->tres_per_node) &&
+                   gres_names_known(ctld, r->tres_per_job) &&
+                   gres_names_known(ctld, r->tres_per_task) &&
+                   gres_names_known(ctld, r->tres_per_socket)
                ? 0
                : ESLURM_INVALID_GRES;
 }
@@ -449,7 +463,8 @@ static bool check_gres(struct submission *s)
 /* Names that exist, in counts that exist. */
 static bool check_licenses(struct submission *s)
 {
-    if (s->rec->licenses && *s->rec->licenses && !licenses_valid(s->ctld->conf, licenses_all(s->ctld), s->rec->licenses))
+    if (s->rec->licenses && *s->rec->licenses &&
+        !licenses_valid(s->ctld->conf, licenses_all(s->ctld), s->rec->licenses))
         return fail(s, ESLURM_INVALID_LICENSES);
     if (s->het_offset && s->rec->licenses)
         return fail(s, ESLURM_INVALID_LICENSES); /* they are the first component's to ask for */
@@ -469,7 +484,8 @@ static bool check_reservation(struct submission *s)
     code = resv_check_job(s->ctld, s->rec);
     if (code != 0)
         return fail(s, code);
-    partition = s->rec->partition && *s->rec->partition ? NULL : resv_default_partition(s->ctld, s->rec);
+    partition =
+        s->rec->partition && *s->rec->partition ? NULL : resv_default_partition(s->ctld, s->rec);
     return !partition || pb_set_str(&s->rec->partition, partition) == 0 || fail(s, SLURM_ERROR);
 }
 
@@ -483,8 +499,8 @@ static bool check_array(struct submission *s)
         return true;
     if (s->het_count)
         return fail(s, ESLURM_INVALID_ARRAY);
-    if (max < 2 || array_parse(s->req->array, max - 1, &s->rec->array_tasks, &throttle, &s->array_count,
-                               &err) < 0)
+    if (max < 2 || array_parse(s->req->array, max - 1, &s->rec->array_tasks, &throttle,
+                               &s->array_count, &err) < 0)
         return fail(s, ESLURM_INVALID_ARRAY);
     if (throttle)
         SET(s->rec, array_task_throttle, throttle);
@@ -511,7 +527,8 @@ static bool check_dependency(struct submission *s, uint32_t job_id)
     r = depends_check(&d, s->ctld->cluster, job_id, 10);
     if (r == 0) {
         struct job probe = { .rec = s->rec };
-        enum depend_result res = depends_eval(&d, s->ctld->cluster, &probe, core_now(), &changed, &until);
+        enum depend_result res =
+            depends_eval(&d, s->ctld->cluster, &probe, core_now(), &changed, &until);
 
         if (res != DEPEND_MET && depends_format(&d, &text) < 0)
             r = -ENOMEM;
@@ -524,7 +541,8 @@ static bool check_dependency(struct submission *s, uint32_t job_id)
     return r == 0 || fail(s, r == -ELOOP ? ESLURM_CIRCULAR_DEPENDENCY : ESLURM_DEPENDENCY);
 }
 
-/* Account and QOS as far as partitions ask for them; what is wrong with them is said when the partition is known. */
+/* Account and QOS as far as partitions ask for them; what is wrong with them is said when the
+ * partition is known. */
 static void foresee_account(struct submission *s)
 {
     struct partition *p = s->rec->partition ? NULL : cluster_default_partition(s->ctld->cluster);
@@ -589,22 +607,28 @@ static bool check_priority(struct submission *s)
 /* JobSubmitPlugins: the first to look at what is asked for, and free to change it. */
 static bool site_filters(struct submission *s)
 {
-    struct jobsubmit_request r = { .ctld = s->ctld, .cmd = s->cmd, .req = s->req,
-                                   .desc = s->rec, .hold = &s->hold, .messages = &s->messages };
+    struct jobsubmit_request r = { .ctld = s->ctld,
+                                   .cmd = s->cmd,
+                                   .req = s->req,
+                                   .desc = s->rec,
+                                   .hold = &s->hold,
+                                   .messages = &s->messages };
     int code = jobsubmit_any(s->ctld->conf) ? jobsubmit_run(&r) : 0;
 
     return code == 0 || fail(s, code);
 }
 
 /* What the cluster has under this name are these bytes. */
-static bool same_bytes(struct submission *s, const struct digest *name, const void *data, size_t len)
+static bool same_bytes(struct submission *s, const struct digest *name, const void *data,
+                       size_t len)
 {
     const struct blob *b = cluster_blob(s->ctld->cluster, name);
 
     if (!b || (b->len == len && memcmp(b->data, data, len) == 0))
         return true;
-    (void)snprintf(s->text, sizeof(s->text), "the cluster holds something else under the name of this job's script "
-                                             "or environment");
+    (void)snprintf(s->text, sizeof(s->text),
+                   "the cluster holds something else under the name of this job's script "
+                   "or environment");
     return fail(s, SLURM_ERROR);
 }
 
@@ -631,20 +655,22 @@ static bool check_contents(struct submission *s)
 static bool check(struct submission *s)
 {
     s->rec->uid = s->cmd->uid;
-    return check_room(s) && site_filters(s) && check_sizes(s) && check_array(s) && check_licenses(s) && check_gres(s) &&
-           (memory_of_gpus(s->rec), foresee_account(s), true) && check_reservation(s) && check_partitions(s) &&
-           check_account(s) && check_label(s) &&
-           default_time(s) && (default_memory(s), cpus_of_memory(s), true) && check_priority(s) && check_limits(s) &&
+    return check_room(s) && site_filters(s) && check_sizes(s) && check_array(s) &&
+           check_licenses(s) && check_gres(s) &&
+           (memory_of_gpus(s->rec), foresee_account(s), true) && check_reservation(s) &&
+           check_partitions(s) && check_account(s) && check_label(s) && default_time(s) &&
+           (default_memory(s), cpus_of_memory(s), true) && check_priority(s) && check_limits(s) &&
            check_dependency(s, s->ctld->cluster->rec->next_job_id) && check_contents(s);
 }
 
-/* ---- the record --------------------------------------------------------------------------------- */
+/* ---- the record ------------------------------------------------------------------------------ */
 
-/* The accounting store may have purged what has not been submitted for an hour or more, and its switch may
- * be new: what it shall keep is logged again now and then. */
+/* The accounting store may have purged what has not been submitted for an hour or more, and its
+ * switch may be new: what it shall keep is logged again now and then. */
 static bool log_again(struct ctld *ctld, const struct digest *name, int64_t time_us)
 {
-    struct blob_logged *at = &ctld->blobs_logged[digest_place(name) % ARRAY_SIZE(ctld->blobs_logged)];
+    struct blob_logged *at =
+        &ctld->blobs_logged[digest_place(name) % ARRAY_SIZE(ctld->blobs_logged)];
 
     if (!(acctthread_keep(ctld->acct) & (ACCT_SCRIPT | ACCT_ENV)) ||
         (digest_equal(&at->name, name) && time_us - at->time_us < BLOB_AGAIN_US))
@@ -653,7 +679,8 @@ static bool log_again(struct ctld *ctld, const struct digest *name, int64_t time
     return true;
 }
 
-static void put_blob(struct ctld *ctld, Pst__Transaction *tx, const struct digest *name, const void *data, size_t len)
+static void put_blob(struct ctld *ctld, Pst__Transaction *tx, const struct digest *name,
+                     const void *data, size_t len)
 {
     bool again = log_again(ctld, name, tx->time_us);
 
@@ -712,7 +739,8 @@ static void fill_identity(struct submission *s, uint32_t job_id)
     if (!r->alloc_host && conn_peer(s->cmd->conn)->host[0])
         r->alloc_host = tx_strdup(conn_peer(s->cmd->conn)->host);
     if (r->n_argv == 1 && r->command && strcmp(r->argv[0], r->command) == 0)
-        (void)pb_clear(&r->base, F_ARGV); /* the script alone: `command` says it, a hundred bytes a job less */
+        /* the script alone: `command` says it, a hundred bytes a job less */
+        (void)pb_clear(&r->base, F_ARGV);
     if ((least = submit_least_nodes(s->ctld, s->first, r)))
         SET(r, least_nodes, least);
     if (r->array_tasks)
@@ -728,7 +756,8 @@ static void answer(struct submission *s, struct job *j, uint64_t lsn)
     if (req->has_wait_alloc && req->wait_alloc) {
         j->owner_conn = conn_id(s->cmd->conn);
         wait_message(s->ctld,
-                     wait_add(s->ctld, s->cmd, j, true, req->has_immediate_s ? req->immediate_s : 0, req->step),
+                     wait_add(s->ctld, s->cmd, j, true, req->has_immediate_s ? req->immediate_s : 0,
+                              req->step),
                      strbuf_str(&s->messages));
         wait_notify(s->ctld, j, lsn); /* the frame that tells the id */
     } else {
@@ -821,13 +850,14 @@ static bool submitter(struct submission *s)
     return true;
 }
 
-/* ---- heterogeneous ------------------------------------------------------------------------------ */
+/* ---- heterogeneous --------------------------------------------------------------------------- */
 
 static bool check_component(struct submission *s, const struct submission *first)
 {
     keep_client_fields(s->rec, cmd_is_admin(s->ctld, s->cmd));
     if (s->het_offset) {
-        (void)pb_set_str(&s->rec->dependency, NULL); /* cannot fail: it frees; the leader waits for all */
+        /* cannot fail: it frees; the leader waits for all */
+        (void)pb_set_str(&s->rec->dependency, NULL);
         if (s->rec->has_batch && s->rec->batch && !s->rec->work_dir && first->rec->work_dir)
             s->rec->work_dir = tx_strdup(first->rec->work_dir);
     }
@@ -865,7 +895,8 @@ static void submit_het(struct submission *first, Pst__SubmitRequest *req)
         if (!list[k].rec || !check_component(&list[k], &list[0])) {
             bad = &list[k];
         } else if (k && list[k].messages.len) { /* the first is the one that is answered */
-            strbuf_addf(&list[0].messages, "%s%s", list[0].messages.len ? "\n" : "", list[k].messages.buf);
+            strbuf_addf(&list[0].messages, "%s%s", list[0].messages.len ? "\n" : "",
+                        list[k].messages.buf);
         }
     }
     if (bad)
@@ -877,7 +908,8 @@ static void submit_het(struct submission *first, Pst__SubmitRequest *req)
     free(list);
 }
 
-/* The scheduler answers; with want_record the record comes with it, also when the job would not start. */
+/* The scheduler answers; with want_record the record comes with it, also when the job would not
+ * start. */
 static void test_only(struct ctld *ctld, struct cmd *cmd, Pst__JobRecord *rec, bool want_record)
 {
     ProtobufCMessage *copy = NULL;
@@ -918,24 +950,30 @@ void op_job_submit(struct ctld *ctld, struct cmd *cmd)
     submission_done(&s);
 }
 
-/* ---- crontabs ----------------------------------------------------------------------------------- */
+/* ---- crontabs -------------------------------------------------------------------------------- */
 
-int submit_cron_check(struct ctld *ctld, struct cmd *cmd, Pst__SubmitRequest *req, struct contents *contents,
-                      const char *spec, struct submission **ret, struct err *err)
+int submit_cron_check(struct ctld *ctld, struct cmd *cmd, Pst__SubmitRequest *req,
+                      struct contents *contents, const char *spec, struct submission **ret,
+                      struct err *err)
 {
     struct submission *s = calloc(1, sizeof(*s));
     int64_t next_us;
 
     if (!s)
         return SLURM_ERROR;
-    *s = (struct submission){ .ctld = ctld, .cmd = cmd, .req = req, .contents = contents, .hold = req->has_hold && req->hold };
+    *s = (struct submission){ .ctld = ctld,
+                              .cmd = cmd,
+                              .req = req,
+                              .contents = contents,
+                              .hold = req->has_hold && req->hold };
     s->rec = TAKE_PTR(req->job);
     keep_client_fields(s->rec, cmd_is_admin(ctld, cmd));
     SET(s->rec, batch, true);
     if (!check(s)) {
         int code = s->code;
 
-        (void)err_set(err, code, "%s%s%s", s->hint && !s->text[0] ? s->hint : "", s->hint && !s->text[0] ? ": " : "",
+        (void)err_set(err, code, "%s%s%s", s->hint && !s->text[0] ? s->hint : "",
+                      s->hint && !s->text[0] ? ": " : "",
                       s->text[0] ? s->text : slurm_err_text(code));
         submit_cron_free(s);
         return code;

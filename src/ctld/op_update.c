@@ -30,9 +30,24 @@
 enum when { PENDING_ONLY, NOT_ENDED, ALWAYS };
 
 /* Field numbers of JobRecord that need a word more than their rule. */
-enum { F_PARTITION = 12, F_ACCOUNT = 10, F_QOS = 11, F_RESERVATION = 17, F_REASON = 32, F_PRIORITY = 37, F_NICE = 38,
-       F_MEM_PER_NODE = 75, F_MEM_PER_CPU = 76, F_TIME_LIMIT = 99, F_TIME_UNLIMITED = 100, F_DEPENDENCY = 102,
-       F_WORK_DIR = 154, F_STD_ERR = 157, F_LEAST_NODES = 211, F_MCS_LABEL = 344 };
+enum {
+    F_PARTITION = 12,
+    F_ACCOUNT = 10,
+    F_QOS = 11,
+    F_RESERVATION = 17,
+    F_REASON = 32,
+    F_PRIORITY = 37,
+    F_NICE = 38,
+    F_MEM_PER_NODE = 75,
+    F_MEM_PER_CPU = 76,
+    F_TIME_LIMIT = 99,
+    F_TIME_UNLIMITED = 100,
+    F_DEPENDENCY = 102,
+    F_WORK_DIR = 154,
+    F_STD_ERR = 157,
+    F_LEAST_NODES = 211,
+    F_MCS_LABEL = 344
+};
 
 /* A field that may be updated. */
 static const struct rule {
@@ -40,41 +55,58 @@ static const struct rule {
     enum when when;
     bool admin; /* never by the owner */
 } rules[] = {
-    { 9, NOT_ENDED, false },    /* name */
-    { 10, PENDING_ONLY, false },/* account */
-    { 11, PENDING_ONLY, false },/* qos */
-    { 12, PENDING_ONLY, false },/* partition */
-    { 13, NOT_ENDED, false },   /* wckey */
-    { 14, NOT_ENDED, false },   /* comment */
-    { 15, ALWAYS, true },       /* admin_comment */
-    { 16, NOT_ENDED, false },   /* extra */
-    { 17, PENDING_ONLY, false },/* reservation */
-    { 20, NOT_ENDED, false },   /* mail_user */
-    { 21, NOT_ENDED, false },   /* mail_type */
-    { 23, NOT_ENDED, false },   /* array throttle */
-    { 37, NOT_ENDED, false },   /* priority: raising needs an administrator */
-    { 38, NOT_ENDED, false },   /* nice */
-    { 52, PENDING_ONLY, false },/* begin */
-    { 57, NOT_ENDED, false },   /* deadline */
-    { 70, PENDING_ONLY, false }, { 71, PENDING_ONLY, false }, { 72, PENDING_ONLY, false },
-    { 73, PENDING_ONLY, false }, { 74, PENDING_ONLY, false }, { 75, PENDING_ONLY, false },
-    { 76, PENDING_ONLY, false }, { 78, PENDING_ONLY, false }, { 79, PENDING_ONLY, false },
-    { 82, PENDING_ONLY, false }, { 83, PENDING_ONLY, false }, { 84, PENDING_ONLY, false },
-    { 85, PENDING_ONLY, false }, { 86, PENDING_ONLY, false }, { 87, PENDING_ONLY, false },
-    { 88, PENDING_ONLY, false }, { 89, PENDING_ONLY, false }, { 90, PENDING_ONLY, false },
-    { 91, PENDING_ONLY, false }, { 93, PENDING_ONLY, false }, { 94, PENDING_ONLY, false },
-    { 96, PENDING_ONLY, false }, { 98, PENDING_ONLY, false },
-    { 99, NOT_ENDED, false },   /* time limit: raising needs an administrator */
-    { 100, NOT_ENDED, true },   /* unlimited */
+    { 9, NOT_ENDED, false },     /* name */
+    { 10, PENDING_ONLY, false }, /* account */
+    { 11, PENDING_ONLY, false }, /* qos */
+    { 12, PENDING_ONLY, false }, /* partition */
+    { 13, NOT_ENDED, false },    /* wckey */
+    { 14, NOT_ENDED, false },    /* comment */
+    { 15, ALWAYS, true },        /* admin_comment */
+    { 16, NOT_ENDED, false },    /* extra */
+    { 17, PENDING_ONLY, false }, /* reservation */
+    { 20, NOT_ENDED, false },    /* mail_user */
+    { 21, NOT_ENDED, false },    /* mail_type */
+    { 23, NOT_ENDED, false },    /* array throttle */
+    { 37, NOT_ENDED, false },    /* priority: raising needs an administrator */
+    { 38, NOT_ENDED, false },    /* nice */
+    { 52, PENDING_ONLY, false }, /* begin */
+    { 57, NOT_ENDED, false },    /* deadline */
+    { 70, PENDING_ONLY, false },
+    { 71, PENDING_ONLY, false },
+    { 72, PENDING_ONLY, false },
+    { 73, PENDING_ONLY, false },
+    { 74, PENDING_ONLY, false },
+    { 75, PENDING_ONLY, false },
+    { 76, PENDING_ONLY, false },
+    { 78, PENDING_ONLY, false },
+    { 79, PENDING_ONLY, false },
+    { 82, PENDING_ONLY, false },
+    { 83, PENDING_ONLY, false },
+    { 84, PENDING_ONLY, false },
+    { 85, PENDING_ONLY, false },
+    { 86, PENDING_ONLY, false },
+    { 87, PENDING_ONLY, false },
+    { 88, PENDING_ONLY, false },
+    { 89, PENDING_ONLY, false },
+    { 90, PENDING_ONLY, false },
+    { 91, PENDING_ONLY, false },
+    { 93, PENDING_ONLY, false },
+    { 94, PENDING_ONLY, false },
+    { 96, PENDING_ONLY, false },
+    { 98, PENDING_ONLY, false },
+    { 99, NOT_ENDED, false }, /* time limit: raising needs an administrator */
+    { 100, NOT_ENDED, true }, /* unlimited */
     { 101, PENDING_ONLY, false },
-    { 102, PENDING_ONLY, false },/* dependency */
-    { 104, NOT_ENDED, false },  /* requeue */
+    { 102, PENDING_ONLY, false }, /* dependency */
+    { 104, NOT_ENDED, false },    /* requeue */
     { 105, PENDING_ONLY, true },
     { 107, PENDING_ONLY, true },
     { 115, PENDING_ONLY, false },
-    { 154, PENDING_ONLY, false },/* work_dir */
-    { 155, PENDING_ONLY, false }, { 156, PENDING_ONLY, false }, { 157, PENDING_ONLY, false },
-    { 344, PENDING_ONLY, false },/* mcs_label */
+    { 154, PENDING_ONLY, false }, /* work_dir */
+    { 155, PENDING_ONLY, false },
+    { 156, PENDING_ONLY, false },
+    { 157, PENDING_ONLY, false },
+    { 344, PENDING_ONLY, false }, /* mcs_label */
 };
 
 struct update {
@@ -84,7 +116,7 @@ struct update {
     struct jobwalk walk; /* over the ids asked for */
     uint32_t *ids;       /* or over these, of the jobs of a name */
     size_t n_ids, next;
-    uint32_t cost;       /* units of one job's change */
+    uint32_t cost; /* units of one job's change */
     const char *id;
     Pst__JobActionReply reply;
     uint64_t lsn;
@@ -124,8 +156,10 @@ static int rule_check(const struct update *u, const struct job *j, uint32_t fiel
             continue;
         if (rules[i].admin && !admin)
             return ESLURM_ACCESS_DENIED;
-        /* Where a job writes, it writes as its owner: an operator or coordinator would have his rights. */
-        if (field >= F_WORK_DIR && field <= F_STD_ERR && !cmd_may_act_as(u->ctld, u->cmd, j->rec->uid))
+        /* Where a job writes, it writes as its owner: an operator or coordinator would have his
+         * rights. */
+        if (field >= F_WORK_DIR && field <= F_STD_ERR &&
+            !cmd_may_act_as(u->ctld, u->cmd, j->rec->uid))
             return ESLURM_ACCESS_DENIED;
         if (rules[i].when == PENDING_ONLY && !job_is_pending(j->rec))
             return job_is_ended(j->rec) ? ESLURM_ALREADY_DONE : ESLURM_JOB_NOT_PENDING;
@@ -136,8 +170,8 @@ static int rule_check(const struct update *u, const struct job *j, uint32_t fiel
     return ESLURM_NOT_SUPPORTED;
 }
 
-/* Would the owner get by a cleared field what he may not set: an administrator's hold lifted, a better place
- * in the queue, no account or QOS to be counted under, no limit of memory? */
+/* Would the owner get by a cleared field what he may not set: an administrator's hold lifted, a
+ * better place in the queue, no account or QOS to be counted under, no limit of memory? */
 static bool clears_too_much(const struct update *u, const Pst__JobRecord *r, uint32_t field)
 {
     const Pst__JobRecord *set = u->req->set;
@@ -158,7 +192,8 @@ static bool clears_too_much(const struct update *u, const Pst__JobRecord *r, uin
     }
 }
 
-/* Without a limit is unlimited, and not unlimited is limited: who may say the one may say the other. */
+/* Without a limit is unlimited, and not unlimited is limited: who may say the one may say the
+ * other. */
 static int clear_check(const struct update *u, const struct job *j, uint32_t field)
 {
     if (clears_too_much(u, j->rec, field) && !policy_is_operator(u->ctld, u->cmd))
@@ -190,10 +225,12 @@ static int partitions_check(const struct update *u, const Pst__JobRecord *r, con
     char *save = NULL;
     size_t n = 0;
 
-    for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save), n++) {
+    for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w;
+         w = strtok_r(NULL, ",", &save), n++) {
         const struct partition *p = cluster_partition(u->ctld->cluster, w);
         bool too_many = n >= u->ctld->cluster->nparts; /* one is named twice */
-        int code = p && !too_many ? submit_lets_in(u->ctld, u->cmd, p, r) : ESLURM_INVALID_PARTITION_NAME;
+        int code =
+            p && !too_many ? submit_lets_in(u->ctld, u->cmd, p, r) : ESLURM_INVALID_PARTITION_NAME;
 
         if (code != 0)
             return code;
@@ -201,8 +238,10 @@ static int partitions_check(const struct update *u, const Pst__JobRecord *r, con
     return n ? 0 : ESLURM_INVALID_PARTITION_NAME;
 }
 
-/* The owner may lower the limit, and raise it while the job waits, as far as he could have asked at submission. */
-static bool owner_may_limit(const struct update *u, const Pst__JobRecord *r, const Pst__JobRecord *set)
+/* The owner may lower the limit, and raise it while the job waits, as far as he could have asked
+ * at submission. */
+static bool owner_may_limit(const struct update *u, const Pst__JobRecord *r,
+                            const Pst__JobRecord *set)
 {
     const char *list = set->partition ? set->partition : r->partition;
     _cleanup_free_ char *name = list ? strndup(list, strcspn(list, ",")) : NULL;
@@ -211,10 +250,12 @@ static bool owner_may_limit(const struct update *u, const Pst__JobRecord *r, con
     if ((r->has_time_unlimited && r->time_unlimited) ||
         (r->has_time_limit_min && set->time_limit_min <= r->time_limit_min))
         return true;
-    return job_is_pending(r) && p && (!p->rec->has_max_time_min || set->time_limit_min <= p->rec->max_time_min);
+    return job_is_pending(r) && p &&
+           (!p->rec->has_max_time_min || set->time_limit_min <= p->rec->max_time_min);
 }
 
-/* *ret_copy: the job with what is set, and with the association and QOS that this gives it; the caller frees. */
+/* *ret_copy: the job with what is set, and with the association and QOS that this gives it; the
+ * caller frees. */
 static int reassociated(const struct update *u, const Pst__JobRecord *r, const Pst__JobRecord *set,
                         Pst__JobRecord **ret_copy)
 {
@@ -231,11 +272,13 @@ static int reassociated(const struct update *u, const Pst__JobRecord *r, const P
     c = *ret_copy = (Pst__JobRecord *)copy;
     if (set->qos && pb_set_str(&c->qos_req, NULL) < 0)
         return SLURM_ERROR;
-    if (pb_merge(copy, &set->base) < 0 || !(name = strndup(c->partition, strcspn(c->partition, ","))))
+    if (pb_merge(copy, &set->base) < 0 ||
+        !(name = strndup(c->partition, strcspn(c->partition, ","))))
         return SLURM_ERROR;
     p = cluster_partition(u->ctld->cluster, name);
     code = policy_resolve(u->ctld, c->user_name, p, c);
-    if (code == ESLURM_INVALID_QOS && !set->qos) { /* the new account does not let it keep its own */
+    /* the new account does not let it keep its own */
+    if (code == ESLURM_INVALID_QOS && !set->qos) {
         (void)pb_set_str(&c->qos, NULL); /* cannot fail: it frees */
         (void)pb_set_str(&c->qos_req, NULL);
         code = policy_resolve(u->ctld, c->user_name, p, c);
@@ -347,9 +390,12 @@ static int values_check(const struct update *u, const struct job *j, const Pst__
     if (set->has_priority && set->priority != 0 && job_is_held(r))
         return ESLURM_JOB_HELD;
     if (set->has_priority && set->priority != 0 && !admin &&
-        set->priority > (r->has_priority ? r->priority : r->has_cur_priority ? r->cur_priority : 0))
+        set->priority > (r->has_priority       ? r->priority
+                         : r->has_cur_priority ? r->cur_priority
+                                               : 0))
         return ESLURM_ACCESS_DENIED;
-    if (set->licenses && *set->licenses && !licenses_valid(u->ctld->conf, licenses_all(u->ctld), set->licenses))
+    if (set->licenses && *set->licenses &&
+        !licenses_valid(u->ctld->conf, licenses_all(u->ctld), set->licenses))
         return ESLURM_INVALID_LICENSES;
     if (set->account || set->qos || set->wckey || set->partition || set->has_time_limit_min) {
         Pst__JobRecord *copy = NULL;
@@ -442,7 +488,8 @@ static char *stored_dependency(const char *text)
 }
 
 /* What squeue shows as the size of a job whose tasks need more nodes than it asked for. */
-static void least_nodes(const struct update *u, Pst__Transaction *tx, const struct job *j, Pst__JobRecord *set)
+static void least_nodes(const struct update *u, Pst__Transaction *tx, const struct job *j,
+                        Pst__JobRecord *set)
 {
     ProtobufCMessage *copy;
     Pst__JobRecord *r;
@@ -465,7 +512,8 @@ static void least_nodes(const struct update *u, Pst__Transaction *tx, const stru
 }
 
 /* The association, QOS and workload key that follow from what was set. */
-static void reassociate(const struct update *u, Pst__Transaction *tx, const struct job *j, Pst__JobRecord *set)
+static void reassociate(const struct update *u, Pst__Transaction *tx, const struct job *j,
+                        Pst__JobRecord *set)
 {
     Pst__JobRecord *c = NULL;
 
@@ -505,8 +553,9 @@ static void note_limit_set(const struct update *u, const Pst__JobRecord *r, Pst_
         return;
     if (set->has_time_limit_min)
         bits |= 1u << PST__LIMIT_SET__LIMIT_SET_TIME;
-    if (set->has_num_tasks || set->has_min_nodes || set->has_cpus_per_task || set->has_pn_min_cpus ||
-        set->tres_per_node || set->tres_per_job || set->has_mem_per_node_mib || set->has_mem_per_cpu_mib)
+    if (set->has_num_tasks || set->has_min_nodes || set->has_cpus_per_task ||
+        set->has_pn_min_cpus || set->tres_per_node || set->tres_per_job ||
+        set->has_mem_per_node_mib || set->has_mem_per_cpu_mib)
         bits |= 1u << PST__LIMIT_SET__LIMIT_SET_TRES;
     if (bits)
         SET(set, limit_set, (r->has_limit_set ? r->limit_set : 0) | bits);
@@ -543,8 +592,9 @@ static void imply(struct update *u, Pst__Transaction *tx, const struct job *j, P
     if (set->has_time_limit_min) {
         tx_clear(tx, F_TIME_UNLIMITED);
         if (r->has_start_us && !job_is_pending(r))
-            SET(set, end_us, r->start_us + (int64_t)set->time_limit_min * 60 * USEC_PER_SEC +
-                                 (r->has_suspended_us ? r->suspended_us : 0));
+            SET(set, end_us,
+                r->start_us + (int64_t)set->time_limit_min * 60 * USEC_PER_SEC +
+                    (r->has_suspended_us ? r->suspended_us : 0));
     }
     if (set->has_time_unlimited && set->time_unlimited && !job_is_pending(r))
         tx_clear(tx, 54); /* end_us */
@@ -553,8 +603,9 @@ static void imply(struct update *u, Pst__Transaction *tx, const struct job *j, P
 
         SET(set, held_by_user, !admin);
         if (job_is_pending(r))
-            SET(set, reason, admin ? PST__JOB_REASON__REASON_JOB_HELD_ADMIN
-                                   : PST__JOB_REASON__REASON_JOB_HELD_USER);
+            SET(set, reason,
+                admin ? PST__JOB_REASON__REASON_JOB_HELD_ADMIN
+                      : PST__JOB_REASON__REASON_JOB_HELD_USER);
     }
     imply_reservation(u, tx, r, set);
     least_nodes(u, tx, j, set);
@@ -667,7 +718,9 @@ static int filter_and_apply(struct update *u, struct job *j)
 {
     const Pst__JobUpdateRequest *req = u->req;
     Pst__JobUpdateRequest own = *req; /* shallow */
-    struct jobsubmit_request r = { .ctld = u->ctld, .cmd = u->cmd, .job = j->rec, .messages = &u->messages };
+    struct jobsubmit_request r = {
+        .ctld = u->ctld, .cmd = u->cmd, .job = j->rec, .messages = &u->messages
+    };
     Pst__JobRecord empty = PST__JOB_RECORD__INIT;
     ProtobufCMessage *copy = NULL;
     int code;
@@ -693,7 +746,8 @@ static void update_job(struct update *u, const struct job_ref *ref)
     uint32_t id;
 
     strbuf_reset(&u->messages);
-    if (conn_peer(u->cmd->conn)->uid != j->rec->uid && !policy_may_manage(u->ctld, u->cmd, j->rec)) {
+    if (conn_peer(u->cmd->conn)->uid != j->rec->uid &&
+        !policy_may_manage(u->ctld, u->cmd, j->rec)) {
         result(u, ESLURM_USER_ID_MISSING, j->rec->job_id);
         return;
     }
@@ -728,14 +782,15 @@ static void on_ref(struct update *u, const struct job_ref *ref)
     update_job(u, ref);
     for (uint32_t k = 1; k < n; k++) {
         const struct job *first = cluster_job(u->ctld->cluster, leader);
-        struct job_ref one = { .job = first ? het_component(u->ctld->cluster, first->rec, k) : NULL };
+        struct job_ref one = { .job =
+                                   first ? het_component(u->ctld->cluster, first->rec, k) : NULL };
 
         if (one.job && !job_is_ended(one.job->rec))
             update_job(u, &one);
     }
 }
 
-/* ---- the walk ----------------------------------------------------------------------------------- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 /* JobName= selects the caller's jobs of that name. */
 static void collect_named(struct update *u)
@@ -748,8 +803,8 @@ static void collect_named(struct update *u)
     for (size_t pos = 0; u->ids && (v = idmap_next(&c->jobs, &pos));) {
         const struct job *j = v;
 
-        if (j->rec->name && strcmp(j->rec->name, u->req->name_match) == 0 && !job_is_ended(j->rec) &&
-            (j->rec->uid == uid || cmd_is_admin(u->ctld, u->cmd)))
+        if (j->rec->name && strcmp(j->rec->name, u->req->name_match) == 0 &&
+            !job_is_ended(j->rec) && (j->rec->uid == uid || cmd_is_admin(u->ctld, u->cmd)))
             u->ids[u->n_ids++] = j->rec->job_id;
     }
     if (!u->n_ids)

@@ -1,5 +1,5 @@
-/* ops.c - the controller's operations: who answers them.  Who may ask is in wire/access.def, which the
- * connection compares with each request before it comes here. */
+/* ops.c - the controller's operations: who answers them.  Who may ask is in wire/access.def,
+ * which the connection compares with each request before it comes here. */
 #include "base/cleanup.h"
 #include "ctld/ctld.h"
 

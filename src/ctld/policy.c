@@ -1,7 +1,7 @@
 /* policy.c - association, QOS and workload key of a job, and limits that refuse it; see policy.h
  *
- * Without any record of accounting nothing is looked up and nothing is refused: a site that enforces nothing and keeps no
- * accounts works as if this file were not there. */
+ * Without any record of accounting nothing is looked up and nothing is refused: a site that
+ * enforces nothing and keeps no accounts works as if this file were not there. */
 #include "ctld/policy.h"
 
 #include "feed/params.h"
@@ -15,16 +15,15 @@
 #include "ctld/policy_tres.h"
 #include "model/names.h"
 
-
 static const char *cluster_name(const struct ctld *ctld)
 {
     return conf_str(ctld->conf, CONF_CLUSTER_NAME);
 }
 
-/* ---- association ----------------------------------------------------------------------------------- */
+/* ---- association ----------------------------------------------------------------------------- */
 
-/* Has somebody set accounts or QOS up?  A new store knows the account root, its user and the QOS normal; with
- * these alone a job is what it is where there is no accounting at all. */
+/* Has somebody set accounts or QOS up?  A new store knows the account root, its user and the QOS
+ * normal; with these alone a job is what it is where there is no accounting at all. */
 static bool has_records(const struct ctld *ctld)
 {
     const struct assoc_mgr *am = ctld->cluster->am;
@@ -42,8 +41,8 @@ void policy_default_account(const struct ctld *ctld, const char *user, Pst__JobR
         (void)pb_set_str(&r->account, account); /* out of memory: none is refused below */
 }
 
-static int resolve_assoc(const struct ctld *ctld, const char *user, const struct partition *p, Pst__JobRecord *r,
-                         const struct assoc **ret)
+static int resolve_assoc(const struct ctld *ctld, const char *user, const struct partition *p,
+                         Pst__JobRecord *r, const struct assoc **ret)
 {
     const struct assoc *a = am_find_job(ctld->cluster->am, cluster_name(ctld), user, r->account,
                                         p ? p->rec->name : NULL);
@@ -56,7 +55,7 @@ static int resolve_assoc(const struct ctld *ctld, const char *user, const struct
     return pb_set_str(&r->account, a->rec->account) == 0 ? 0 : SLURM_ERROR;
 }
 
-/* ---- QOS ------------------------------------------------------------------------------------------- */
+/* ---- QOS ------------------------------------------------------------------------------------- */
 
 /* The one it gets without asking; NULL = none. */
 static const Pst__QosRecord *default_qos(struct assoc_mgr *am, const struct assoc *a)
@@ -72,7 +71,8 @@ static const Pst__QosRecord *default_qos(struct assoc_mgr *am, const struct asso
 }
 
 /* Of a list the one with the highest priority; each must exist and be allowed. */
-static const Pst__QosRecord *asked_qos(struct assoc_mgr *am, const struct assoc *a, unsigned enforce, const char *list)
+static const Pst__QosRecord *asked_qos(struct assoc_mgr *am, const struct assoc *a,
+                                       unsigned enforce, const char *list)
 {
     _cleanup_free_ char *copy = strdup(list);
     const Pst__QosRecord *best = NULL;
@@ -104,7 +104,8 @@ static int resolve_qos(const struct ctld *ctld, const struct assoc *a, Pst__JobR
         return (asked && *asked) || (enforce & ENFORCE_QOS) ? ESLURM_INVALID_QOS : 0;
     if ((enforce & ENFORCE_QOS) && a && !am_may_use_qos(am, a, q->qos_id))
         return ESLURM_INVALID_QOS;
-    if ((q->flags & 1u << PST__QOS_FLAG__QOS_REQUIRES_RESERVATION) && !(r->reservation && *r->reservation))
+    if ((q->flags & 1u << PST__QOS_FLAG__QOS_REQUIRES_RESERVATION) &&
+        !(r->reservation && *r->reservation))
         return ESLURM_INVALID_QOS;
     if (asked && strchr(asked, ',') && !r->qos_req && pb_set_str(&r->qos_req, asked) < 0)
         return SLURM_ERROR;
@@ -119,7 +120,7 @@ bool policy_qos_flag(const struct ctld *ctld, const Pst__JobRecord *r, Pst__QosF
     return q && (q->flags & 1u << flag);
 }
 
-/* ---- workload key ---------------------------------------------------------------------------------- */
+/* ---- workload key ---------------------------------------------------------------------------- */
 
 /* A default is marked with a star, as it is everywhere. */
 static int resolve_wckey(const struct ctld *ctld, const char *user, Pst__JobRecord *r)
@@ -149,7 +150,8 @@ static int resolve_wckey(const struct ctld *ctld, const char *user, Pst__JobReco
     return 0;
 }
 
-int policy_resolve(const struct ctld *ctld, const char *user, const struct partition *p, Pst__JobRecord *r)
+int policy_resolve(const struct ctld *ctld, const char *user, const struct partition *p,
+                   Pst__JobRecord *r)
 {
     unsigned enforce = limits_enforced(ctld->conf);
     const Pst__QosRecord *part_qos;
@@ -169,7 +171,7 @@ int policy_resolve(const struct ctld *ctld, const char *user, const struct parti
     return code;
 }
 
-/* ---- partitions ------------------------------------------------------------------------------------ */
+/* ---- partitions ------------------------------------------------------------------------------ */
 
 static bool listed(const char *list, const char *word)
 {
@@ -199,7 +201,8 @@ static bool account_listed(const struct ctld *ctld, const char *list, const char
     return false;
 }
 
-int policy_partition(const struct ctld *ctld, const Pst__PartitionRecord *p, const Pst__JobRecord *r)
+int policy_partition(const struct ctld *ctld, const Pst__PartitionRecord *p,
+                     const Pst__JobRecord *r)
 {
     if (p->allow_accounts ? !account_listed(ctld, p->allow_accounts, r->account)
                           : p->deny_accounts && account_listed(ctld, p->deny_accounts, r->account))
@@ -209,7 +212,7 @@ int policy_partition(const struct ctld *ctld, const Pst__PartitionRecord *p, con
     return 0;
 }
 
-/* ---- limits at submission --------------------------------------------------------------------------- */
+/* ---- limits at submission -------------------------------------------------------------------- */
 
 #define REASON(x) PST__JOB_REASON__REASON_##x
 
@@ -224,15 +227,17 @@ struct admission {
     const struct assoc *assoc;
 };
 
-static void admission_begin(struct admission *ad, const struct ctld *ctld, const struct partition *p,
-                            const Pst__JobRecord *r)
+static void admission_begin(struct admission *ad, const struct ctld *ctld,
+                            const struct partition *p, const Pst__JobRecord *r)
 {
     struct assoc_mgr *am = ctld->cluster->am;
     const Pst__QosRecord *own = r->has_qos_id ? am_qos(am, r->qos_id) : NULL;
     const Pst__QosRecord *part = r->has_part_qos_id ? am_qos(am, r->part_qos_id) : NULL;
     bool over = own && (own->flags & 1u << PST__QOS_FLAG__QOS_OVER_PART_QOS);
 
-    *ad = (struct admission){ .c = ctld->cluster, .r = r, .part = p, .how = billing_sum_of(ctld->conf) };
+    *ad = (struct admission){
+        .c = ctld->cluster, .r = r, .part = p, .how = billing_sum_of(ctld->conf)
+    };
     ad->assoc = r->has_assoc_id ? am_assoc(am, r->assoc_id) : NULL;
     if (part && part != own && !over)
         ad->qos[ad->nqos++] = part;
@@ -255,7 +260,8 @@ static int counts(const struct admission *ad)
     const Pst__JobRecord *r = ad->r;
     bool grp = false, user = false, account = false;
 
-#define OVER(l, field, have) ((l)->has_##field && (l)->field >= 0 && (uint64_t)(have) + ad->n > (uint64_t)(l)->field)
+#define OVER(l, field, have)                                                                       \
+    ((l)->has_##field && (l)->field >= 0 && (uint64_t)(have) + ad->n > (uint64_t)(l)->field)
 #define SAYS(l, field) ((l)->has_##field && (l)->field >= 0)
     for (size_t i = 0; i < ad->nqos; i++) {
         const Pst__Limits *l = limits_of(ad->qos[i]);
@@ -263,7 +269,8 @@ static int counts(const struct admission *ad)
 
         if (!grp && OVER(l, grp_submit_jobs, cluster_charged_qos(ad->c, id)))
             return REASON(QOS_GRP_SUBMIT);
-        if (!account && OVER(l, max_submit_jobs_per_account, cluster_charged_qos_account(ad->c, id, r->account)))
+        if (!account && OVER(l, max_submit_jobs_per_account,
+                             cluster_charged_qos_account(ad->c, id, r->account)))
             return REASON(QOS_ACCOUNT_SUBMIT);
         if (!user && OVER(l, max_submit_jobs_per_user, cluster_charged_qos_user(ad->c, id, r->uid)))
             return REASON(QOS_USER_SUBMIT);
@@ -276,7 +283,8 @@ static int counts(const struct admission *ad)
 
         if (!grp && OVER(l, grp_submit_jobs, cluster_charged_below(ad->c, a->id)))
             return REASON(ASSOC_GRP_SUBMIT);
-        if (a == ad->assoc && !user && OVER(l, max_submit_jobs, cluster_charged_assoc(ad->c, a->id)))
+        if (a == ad->assoc && !user &&
+            OVER(l, max_submit_jobs, cluster_charged_assoc(ad->c, a->id)))
             return REASON(ASSOC_MAX_SUBMIT);
     }
     return 0;
@@ -285,7 +293,8 @@ static int counts(const struct admission *ad)
 }
 
 /* The first TRES of which r asks more than the list grants (less, with `least`); 0 = none. */
-static int breach(const struct admission *ad, Pst__TresCount *const *list, size_t n, int scope, bool per_node, bool least)
+static int breach(const struct admission *ad, Pst__TresCount *const *list, size_t n, int scope,
+                  bool per_node, bool least)
 {
     for (size_t i = 0; i < n; i++) {
         uint64_t want;
@@ -310,8 +319,10 @@ static int alone(const struct admission *ad, const Pst__QosRecord *q)
     const Pst__Limits *l = limits_of(q);
     int reason;
 
-#define B(field, scope, per_node, least) breach(ad, l->field, l->n_##field, REASON(scope), per_node, least)
-    if (l->has_max_wall_min && l->max_wall_min >= 0 && minutes_asked(ad->r) > (uint32_t)l->max_wall_min &&
+#define B(field, scope, per_node, least)                                                           \
+    breach(ad, l->field, l->n_##field, REASON(scope), per_node, least)
+    if (l->has_max_wall_min && l->max_wall_min >= 0 &&
+        minutes_asked(ad->r) > (uint32_t)l->max_wall_min &&
         !(ad->r->limit_set & 1u << PST__LIMIT_SET__LIMIT_SET_TIME))
         return REASON(QOS_MAX_WALL);
     if (ad->r->limit_set & 1u << PST__LIMIT_SET__LIMIT_SET_TRES)
@@ -356,8 +367,8 @@ static int alone_by_assoc(const struct admission *ad)
 #undef B
 }
 
-int policy_admit(const struct ctld *ctld, const struct partition *p, const Pst__JobRecord *r, uint32_t n, bool again,
-                 const char **ret_word)
+int policy_admit(const struct ctld *ctld, const struct partition *p, const Pst__JobRecord *r,
+                 uint32_t n, bool again, const char **ret_word)
 {
     struct admission ad;
     bool strict = false;
@@ -398,11 +409,12 @@ uint32_t policy_max_wall(const struct ctld *ctld, const Pst__JobRecord *r)
     return l && l->has_max_wall_min ? (uint32_t)l->max_wall_min : UINT32_MAX;
 }
 
-/* ---- rights ----------------------------------------------------------------------------------------- */
+/* ---- rights ---------------------------------------------------------------------------------- */
 
 static Pst__AdminLevel level_of(const struct ctld *ctld, const struct cmd *cmd)
 {
-    return cmd->caller ? am_admin_level(ctld->cluster->am, cmd->caller) : PST__ADMIN_LEVEL__ADMIN_NOT_SET;
+    return cmd->caller ? am_admin_level(ctld->cluster->am, cmd->caller)
+                       : PST__ADMIN_LEVEL__ADMIN_NOT_SET;
 }
 
 bool policy_is_operator(const struct ctld *ctld, const struct cmd *cmd)
@@ -413,7 +425,8 @@ bool policy_is_operator(const struct ctld *ctld, const struct cmd *cmd)
 bool policy_may_manage(const struct ctld *ctld, const struct cmd *cmd, const Pst__JobRecord *r)
 {
     return policy_is_operator(ctld, cmd) ||
-           (r->account && am_is_coordinator(ctld->cluster->am, cluster_name(ctld), cmd->caller, r->account));
+           (r->account &&
+            am_is_coordinator(ctld->cluster->am, cluster_name(ctld), cmd->caller, r->account));
 }
 
 unsigned policy_private(const struct conf *conf)
@@ -422,10 +435,14 @@ unsigned policy_private(const struct conf *conf)
         const char *word;
         unsigned bit;
     } words[] = {
-        { "jobs", PRIVATE_JOBS },         { "nodes", PRIVATE_NODES },
-        { "partitions", PRIVATE_PARTITIONS }, { "reservations", PRIVATE_RESERVATIONS },
-        { "usage", PRIVATE_USAGE },       { "users", PRIVATE_USERS },
-        { "accounts", PRIVATE_ACCOUNTS }, { "events", PRIVATE_EVENTS },
+        { "jobs", PRIVATE_JOBS },
+        { "nodes", PRIVATE_NODES },
+        { "partitions", PRIVATE_PARTITIONS },
+        { "reservations", PRIVATE_RESERVATIONS },
+        { "usage", PRIVATE_USAGE },
+        { "users", PRIVATE_USERS },
+        { "accounts", PRIVATE_ACCOUNTS },
+        { "events", PRIVATE_EVENTS },
     };
     unsigned bits = 0;
 
@@ -443,8 +460,8 @@ unsigned policy_hidden(const struct ctld *ctld, uid_t uid, const char *caller)
     return policy_private(ctld->conf);
 }
 
-void policy_each_coordinated(const struct ctld *ctld, const char *caller, void (*fn)(void *ctx, const char *account),
-                             void *ctx)
+void policy_each_coordinated(const struct ctld *ctld, const char *caller,
+                             void (*fn)(void *ctx, const char *account), void *ctx)
 {
     struct assoc_mgr *am = ctld->cluster->am;
     const ProtobufCMessage *rec;
@@ -462,9 +479,12 @@ void policy_note_asked(const struct ctld *ctld, const struct partition *p, Pst__
     _cleanup_val_(strbuf_done) struct strbuf gres = STRBUF_INIT;
     Pst__JobRecord shown = *r; /* shallow */
 
-    shown.has_pn_min_cpus = false; /* --mincpus chooses nodes; it is not among the CPUs of ReqTRES */
+    /* --mincpus chooses nodes; it is not among the CPUs of ReqTRES */
+    shown.has_pn_min_cpus = false;
     SET(r, req_billing,
-        policy_tres_asked(ctld->cluster->am, p, billing_sum_of(ctld->conf), &shown, AM_TRES_BILLING, false));
+        policy_tres_asked(ctld->cluster->am, p, billing_sum_of(ctld->conf), &shown, AM_TRES_BILLING,
+                          false));
     policy_tres_put_gres(&gres, r, conf_str(ctld->conf, CONF_ACCOUNTING_STORAGE_TRES));
-    (void)pb_set_str(&r->req_gres, gres.len ? strbuf_str(&gres) : NULL); /* without memory: not shown */
+    /* without memory: not shown */
+    (void)pb_set_str(&r->req_gres, gres.len ? strbuf_str(&gres) : NULL);
 }

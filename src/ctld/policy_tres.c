@@ -83,7 +83,8 @@ static uint64_t gres_in(const char *text, const char *name, const char *type)
     for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save)) {
         struct gres_text g;
 
-        if (gres_text_parse(w, &g) && strcmp(g.name, name) == 0 && (!type || (g.type && strcmp(g.type, type) == 0)))
+        if (gres_text_parse(w, &g) && strcmp(g.name, name) == 0 &&
+            (!type || (g.type && strcmp(g.type, type) == 0)))
             n += g.count;
     }
     return n;
@@ -100,11 +101,14 @@ static uint64_t gres_asked(const Pst__JobRecord *r, const char *what, bool per_n
         return 0;
     if (type)
         *type++ = '\0';
-    here = gres_in(r->tres_per_node, name, type) + gres_in(r->tres_per_socket, name, type) * sockets;
+    here =
+        gres_in(r->tres_per_node, name, type) + gres_in(r->tres_per_socket, name, type) * sockets;
     if (!per_node)
         here *= nodes_asked(r);
-    return here + per_node_of(r, gres_in(r->tres_per_job, name, type) +
-                                     gres_in(r->tres_per_task, name, type) * tasks_asked(r), per_node);
+    return here + per_node_of(r,
+                              gres_in(r->tres_per_job, name, type) +
+                                  gres_in(r->tres_per_task, name, type) * tasks_asked(r),
+                              per_node);
 }
 
 static uint64_t licenses_asked(const Pst__JobRecord *r, const char *name)
@@ -132,18 +136,22 @@ static double bill_amount(void *ctx, const char *name)
     const struct bill *b = ctx;
     uint32_t id = am_tres_id(b->am, name);
 
-    return id && id != AM_TRES_BILLING ? (double)policy_tres_asked(b->am, NULL, BILLING_ALL, b->r, id, false) : 0;
+    return id && id != AM_TRES_BILLING
+               ? (double)policy_tres_asked(b->am, NULL, BILLING_ALL, b->r, id, false)
+               : 0;
 }
 
-uint64_t policy_tres_asked(const struct assoc_mgr *am, const struct partition *p, enum billing_sum how,
-                           const Pst__JobRecord *r, uint32_t tres_id, bool per_node)
+uint64_t policy_tres_asked(const struct assoc_mgr *am, const struct partition *p,
+                           enum billing_sum how, const Pst__JobRecord *r, uint32_t tres_id,
+                           bool per_node)
 {
     char name[256];
 
     if (tres_id == AM_TRES_BILLING && p && p->rec->tres_billing_weights) {
         struct bill b = { am, r };
 
-        return per_node_of(r, billing(p->rec->tres_billing_weights, how, bill_amount, &b), per_node);
+        return per_node_of(r, billing(p->rec->tres_billing_weights, how, bill_amount, &b),
+                           per_node);
     }
     switch (tres_id) {
     case AM_TRES_CPU:
@@ -176,7 +184,8 @@ void policy_tres_put_gres(struct strbuf *sb, const Pst__JobRecord *r, const char
             (void)snprintf(name, sizeof(name), "%.*s", (int)len, p);
             n = gres_asked(r, name + 5, false);
             if (n)
-                strbuf_addf(sb, "%s%s=%llu", sb->len > start ? "," : "", name, (unsigned long long)n);
+                strbuf_addf(sb, "%s%s=%llu", sb->len > start ? "," : "", name,
+                            (unsigned long long)n);
         }
         p += len;
     }

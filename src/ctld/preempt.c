@@ -1,7 +1,7 @@
 /* preempt.c - running jobs make room for more important ones; see preempt.h.
  *
- * A victim's record says when it was preempted, how, and until when it may go on (GraceTime), or for whom it is
- * suspended.  It goes on when none of those holds resources any more. */
+ * A victim's record says when it was preempted, how, and until when it may go on (GraceTime), or
+ * for whom it is suspended.  It goes on when none of those holds resources any more. */
 #include "ctld/preempt.h"
 
 #include <signal.h>
@@ -23,14 +23,15 @@
 
 enum { F_GANG = 410 };
 
-#define START_PATIENCE_US (300 * USEC_PER_SEC) /* for whom a job was suspended starts within this, or not at all */
+/* for whom a job was suspended starts within this, or not at all */
+#define START_PATIENCE_US (300 * USEC_PER_SEC)
 
 static bool option(const struct conf *conf, const char *name)
 {
     return conf_option(conf, CONF_PREEMPT_PARAMETERS, name, NULL, NULL);
 }
 
-/* ---- what happens to a victim ------------------------------------------------------------------- */
+/* ---- what happens to a victim ---------------------------------------------------------------- */
 
 static const Pst__PreemptMode modes[] = {
     [SCHED_MODE_CANCEL] = PST__PREEMPT_MODE__PREEMPT_CANCEL,
@@ -52,7 +53,8 @@ static uint64_t end_victim(struct ctld *ctld, struct job *j, bool requeue)
                                             .by_command = true });
 }
 
-static uint64_t begin_grace(struct ctld *ctld, struct job *j, enum sched_preempt_mode mode, int64_t grace_us)
+static uint64_t begin_grace(struct ctld *ctld, struct job *j, enum sched_preempt_mode mode,
+                            int64_t grace_us)
 {
     Pst__SignalSteps sig = PST__SIGNAL_STEPS__INIT;
     int64_t now = core_now(), until = now + grace_us;
@@ -145,14 +147,16 @@ static int64_t grace_us(const struct ctld *ctld, const struct job *j)
 static bool preempt_one(struct ctld *ctld, const struct sched_victim *v, uint32_t preemptor)
 {
     struct job *j = cluster_job(ctld->cluster, v->job_id);
-    struct job *leader = j && het_is_follower(j->rec) ? het_component(ctld->cluster, j->rec, 0) : NULL;
+    struct job *leader =
+        j && het_is_follower(j->rec) ? het_component(ctld->cluster, j->rec, 0) : NULL;
 
     if (leader && !job_is_ended(leader->rec))
         j = leader; /* with it go all components */
     if (!j || job_is_pending(j->rec) || job_is_ended(j->rec))
         return true; /* it has gone by itself */
     if (v->mode == SCHED_MODE_SUSPEND && !het_is(j->rec))
-        return (job_is_suspended(j->rec) && !j->rec->n_preempted_by && !job_waits_for_turn(j->rec)) ||
+        return (job_is_suspended(j->rec) && !j->rec->n_preempted_by &&
+                !job_waits_for_turn(j->rec)) ||
                suspend_for(ctld, j, preemptor) != 0;
     if (j->rec->has_preempt_us && !job_is_suspended(j->rec) &&
         j->rec->preempt_mode != PST__PREEMPT_MODE__PREEMPT_SUSPEND)
@@ -162,13 +166,13 @@ static bool preempt_one(struct ctld *ctld, const struct sched_victim *v, uint32_
     return end_victim(ctld, j, v->mode == SCHED_MODE_REQUEUE) != 0;
 }
 
-/* ---- the decision ------------------------------------------------------------------------------- */
+/* ---- the decision ---------------------------------------------------------------------------- */
 
 static void log_choice(const struct ctld *ctld, const struct sched_decision *d)
 {
-    static const char *const verbs[] = {
-        [SCHED_MODE_CANCEL] = "cancelled", [SCHED_MODE_REQUEUE] = "requeued", [SCHED_MODE_SUSPEND] = "suspended"
-    };
+    static const char *const verbs[] = { [SCHED_MODE_CANCEL] = "cancelled",
+                                         [SCHED_MODE_REQUEUE] = "requeued",
+                                         [SCHED_MODE_SUSPEND] = "suspended" };
     _cleanup_free_ const char **names = calloc(d->alloc.nnodes + 1, sizeof(*names));
     _cleanup_free_ char *nodes = NULL;
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
@@ -190,8 +194,9 @@ static void log_choice(const struct ctld *ctld, const struct sched_decision *d)
             mode = SCHED_MODE_CANCEL;
         strbuf_addf(&sb, "%s%u (%s)", i ? ", " : "", d->victims[i].job_id, verbs[mode]);
     }
-    log_info("job %u: preempts %zu of %u candidates for %s: job %s; without any of them it does not fit",
-             d->job_id, d->nvictims, d->candidates, nodes, strbuf_str(&sb));
+    log_info(
+        "job %u: preempts %zu of %u candidates for %s: job %s; without any of them it does not fit",
+        d->job_id, d->nvictims, d->candidates, nodes, strbuf_str(&sb));
 }
 
 void preempt_decision(struct ctld *ctld, const struct sched_decision *d)
@@ -199,10 +204,12 @@ void preempt_decision(struct ctld *ctld, const struct sched_decision *d)
     const struct job *j = cluster_job(ctld->cluster, d->job_id);
 
     if (atomic_load(&ctld->disk_full)) {
-        idlist_add(&ctld->refused_full, d->job_id); /* told later: it would propose it again at once */
+        /* told later: it would propose it again at once */
+        idlist_add(&ctld->refused_full, d->job_id);
         return;
     }
-    if (!j || !job_is_pending(j->rec) || job_is_held(j->rec) || !jobs_in_partition(j->rec, d->partition)) {
+    if (!j || !job_is_pending(j->rec) || job_is_held(j->rec) ||
+        !jobs_in_partition(j->rec, d->partition)) {
         feed_refused(ctld, d->job_id);
         return;
     }
@@ -215,7 +222,7 @@ void preempt_decision(struct ctld *ctld, const struct sched_decision *d)
     }
 }
 
-/* ---- time --------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 bool preempt_tick(struct ctld *ctld, struct job *j, int64_t now_us)
 {

@@ -1,7 +1,8 @@
 /* prioquery.c - what priorities are made of; see prioquery.h.
  *
- * The question goes from the connection's thread to the scheduler's, which copies the figures of the jobs that match
- * into one array; the answer is encoded and streamed by the connection's thread again.  The core has no part in it. */
+ * The question goes from the connection's thread to the scheduler's, which copies the figures of
+ * the jobs that match into one array; the answer is encoded and streamed by the connection's
+ * thread again.  The core has no part in it. */
 #include "ctld/prioquery.h"
 
 #include <errno.h>
@@ -60,7 +61,7 @@ void prioquery_drop(void *arg)
     query_free(q);
 }
 
-/* ---- the answer --------------------------------------------------------------------------------- */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 /* A record and the TRES it points to. */
 struct record {
@@ -182,11 +183,12 @@ static void answer(struct conn *c, void *arg)
     }
 }
 
-/* ---- gathering ---------------------------------------------------------------------------------- */
+/* ---- gathering ------------------------------------------------------------------------------- */
 
 static bool wanted(const struct prioquery *q, const struct sched_factors *f)
 {
-    if (q->view.own_only && f->uid != q->view.uid && !(f->assoc_id && idmap_get(&q->view.assocs, f->assoc_id)))
+    if (q->view.own_only && f->uid != q->view.uid &&
+        !(f->assoc_id && idmap_get(&q->view.assocs, f->assoc_id)))
         return false;
     return (!q->req->n_job_ids || idmap_get(&q->ids, (uint64_t)f->job_id + 1)) &&
            (!q->req->n_uids || idmap_get(&q->uids, (uint64_t)f->uid + 1)) &&
@@ -239,7 +241,8 @@ void prioquery_gather(struct prioquery *q, struct sched *s, const struct sched_p
         query_free(q);
 }
 
-void prioquery_start(struct front *f, struct conn *c, const struct frame *frame, struct prioquery_view *view)
+void prioquery_start(struct front *f, struct conn *c, const struct frame *frame,
+                     struct prioquery_view *view)
 {
     struct err err = { .text = "" };
     struct prioquery *q = calloc(1, sizeof(*q));

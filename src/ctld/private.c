@@ -82,7 +82,7 @@ static bool keep_own(uint32_t **uids, size_t *n, uid_t uid)
     return true;
 }
 
-/* ---- sacct --------------------------------------------------------------------------------------- */
+/* ---- sacct ----------------------------------------------------------------------------------- */
 
 static void count_account(void *ctx, const char *account)
 {
@@ -99,10 +99,11 @@ static bool narrow_acct(struct private_query *q, uid_t uid)
     Pst__AcctFilter *f = (Pst__AcctFilter *)q->msg;
 
     policy_each_coordinated(q->front->ctld, q->caller, count_account, q);
-    return (f->n_accounts && q->coordinated >= f->n_accounts) || keep_own(&f->uids, &f->n_uids, uid);
+    return (f->n_accounts && q->coordinated >= f->n_accounts) ||
+           keep_own(&f->uids, &f->n_uids, uid);
 }
 
-/* ---- sprio --------------------------------------------------------------------------------------- */
+/* ---- sprio ----------------------------------------------------------------------------------- */
 
 static void note_account(void *ctx, const char *account)
 {
@@ -122,7 +123,7 @@ static void narrow_priority(struct private_query *q, uid_t uid)
     policy_each_coordinated(q->front->ctld, q->caller, note_account, q);
 }
 
-/* ---- watchers ------------------------------------------------------------------------------------ */
+/* ---- watchers -------------------------------------------------------------------------------- */
 
 static bool keep_entity(unsigned hidden, uint32_t entity)
 {
@@ -157,7 +158,7 @@ static void watch_on_its_thread(struct conn *c, void *arg)
     query_free(q);
 }
 
-/* ---- on the core's thread ------------------------------------------------------------------------ */
+/* ---- on the core's thread -------------------------------------------------------------------- */
 
 static void go_on(struct private_query *q)
 {
@@ -181,7 +182,10 @@ static void narrow(void *arg)
     int code = 0;
 
     if (q->frame.op == OP_USAGE && hidden & PRIVATE_USAGE)
-        code = keep_own(&((Pst__UsageRequest *)q->msg)->uids, &((Pst__UsageRequest *)q->msg)->n_uids, uid) ? 0 : EPST_BUSY;
+        code = keep_own(&((Pst__UsageRequest *)q->msg)->uids,
+                        &((Pst__UsageRequest *)q->msg)->n_uids, uid)
+                   ? 0
+                   : EPST_BUSY;
     else if (q->frame.op == OP_QUERY_ACCT && hidden & PRIVATE_JOBS)
         code = narrow_acct(q, uid) ? 0 : EPST_BUSY;
     else if (q->frame.op == OP_QUERY_PRIORITY && hidden & PRIVATE_JOBS)

@@ -1,7 +1,8 @@
 /* programs.c - the thread that runs programs of the site; see programs.h
  *
- * spawn_program() and one poll(2) over their pidfds: a slow script delays nobody else.  The queue's lock is
- * held for list work only.  Programs see nothing of ours but the environment built for them. */
+ * spawn_program() and one poll(2) over their pidfds: a slow script delays nobody else.  The
+ * queue's lock is held for list work only.  Programs see nothing of ours but the environment
+ * built for them. */
 #include "ctld/programs.h"
 
 #include <errno.h>
@@ -25,8 +26,9 @@
 #include "base/timefmt.h"
 #include "ctld/ctld.h"
 
-#define RUNNING_MAX 64u    /* at a time; the others wait their turn */
-#define QUEUE_MAX 100000u  /* beyond that what nobody waits for (mail) is dropped, with a line in the log */
+#define RUNNING_MAX 64u /* at a time; the others wait their turn */
+/* beyond that what nobody waits for (mail) is dropped, with a line in the log */
+#define QUEUE_MAX 100000u
 #define NOT_RUN (127 << 8) /* as a shell says that there is no such program */
 
 struct programs {
@@ -42,7 +44,7 @@ struct programs {
     size_t nrunning;
 };
 
-/* ---- building ----------------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 struct program *program_new(struct ctld *ctld, const char *what)
 {
@@ -134,7 +136,7 @@ void program_free(struct program *p)
     free(p);
 }
 
-/* ---- running ------------------------------------------------------------------------------------ */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* Patterns become the files they match; what matches nothing stays, and fails when it is run. */
 static void expand(struct program *p)
@@ -327,7 +329,7 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-/* ---- the queue ---------------------------------------------------------------------------------- */
+/* ---- the queue ------------------------------------------------------------------------------- */
 
 int programs_new(struct ctld *ctld, struct programs **ret)
 {

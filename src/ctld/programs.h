@@ -1,7 +1,8 @@
 /* programs.h - scripts and programs of the site, run beside the core
  *
- * One thread starts them, watches their time and collects them; the core only queues.  A program is an
- * effect: it starts when its lsn is durable.  When it is over its `done` runs on the core thread. */
+ * One thread starts them, watches their time and collects them; the core only queues.  A program
+ * is an effect: it starts when its lsn is durable.  When it is over its `done` runs on the core
+ * thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -24,7 +25,8 @@ struct program {
     uint64_t run_id;       /* [set] */
     int64_t limit_us;      /* [set] time for all of it; 0 = none */
     program_done_fn *done; /* [set] may be NULL */
-    int status;            /* result: wait(2) status of the one that failed, or 0; 127 << 8 not run */
+    /* result: wait(2) status of the one that failed, or 0; 127 << 8 not run */
+    int status;
     /* private to programs.c */
     char **paths, **args, **env, *input;
     size_t npaths, nargs, nenv, left;
@@ -35,15 +37,16 @@ struct program {
 
 /* Out of memory is remembered in the program, which then fails when it is due. */
 struct program *program_new(struct ctld *ctld, const char *what);
-/* Add a path; with glob characters every match counts.  Several run one after the other, the last one
- * first; the first failure ends the series. */
+/* Add a path; with glob characters every match counts.  Several run one after the other, the
+ * last one first; the first failure ends the series. */
 void program_path(struct program *p, const char *path);
 /* Control characters of arg are cleaned; what a leading "-" may mean is the caller's to know. */
 void program_arg(struct program *p, const char *arg);
 void program_env(struct program *p, const char *name, const char *value);
 /* The same for a user's word that is one line, without control characters. */
 void program_env_line(struct program *p, const char *name, const char *value);
-void program_input(struct program *p, const char *text); /* its standard input; else that is empty */
+/* its standard input; else that is empty */
+void program_input(struct program *p, const char *text);
 
 int programs_new(struct ctld *ctld, struct programs **ret);
 void program_free(struct program *p); /* one that is not queued after all */

@@ -1,7 +1,8 @@
 /* query.c - queries answered from the current view, on the connection's I/O thread
  *
- * The core is asked to publish only when something changed since the last view; then records are filtered by what
- * stands beside them, cut down to the fields wanted, and streamed as the peer takes them. */
+ * The core is asked to publish only when something changed since the last view; then records are
+ * filtered by what stands beside them, cut down to the fields wanted, and streamed as the peer
+ * takes them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +21,9 @@
 
 #define FRAME_BYTES (128u * 1024)
 
-#define LOOK_AT_ONCE 1024u    /* records decoded before others have their turn */
-#define GATE_CHUNKS 16u       /* a walk over more than these (4,096 records) needs a turn */
-#define GATE_TURN_US 200000   /* how long a turn may last while others wait */
+#define LOOK_AT_ONCE 1024u  /* records decoded before others have their turn */
+#define GATE_CHUNKS 16u     /* a walk over more than these (4,096 records) needs a turn */
+#define GATE_TURN_US 200000 /* how long a turn may last while others wait */
 
 struct query {
     struct query *next; /* waiting for a turn */
@@ -36,25 +37,27 @@ struct query {
     struct pb_fieldset fields;
     struct jobfilter *filter;   /* NULL: everything */
     bool all_fields, by_record; /* by_record: the filter needs the decoded record */
-    const struct vrec **hits;   /* records decoded are looked through beforehand, in parts; these match */
+    /* records decoded are looked through beforehand, in parts; these match */
+    const struct vrec **hits;
     size_t n_hits, cap_hits, next_hit;
-    bool looked;                /* through all of them */
-    struct idmap name_hashes;   /* of names -> anything: most records are judged by it */
+    bool looked;              /* through all of them */
+    struct idmap name_hashes; /* of names -> anything: most records are judged by it */
     struct wordset names;
     bool by_name, first_sent;
     /* PrivateData */
     char *caller, *groups;
-    bool own_only, nothing;     /* jobs: his own, and those of the accounts he coordinates */
-    bool by_label;              /* MCSParameters=privatedata: what has no label, or one in `labels` */
+    bool own_only, nothing; /* jobs: his own, and those of the accounts he coordinates */
+    /* MCSParameters=privatedata: what has no label, or one in `labels` */
+    bool by_label;
     struct wordset coordinated; /* accounts */
     struct wordset labels;
     size_t chunk, slot;
     int64_t began_mono_us;
-    uint8_t *buf;               /* records of the frame being made */
+    uint8_t *buf; /* records of the frame being made */
     size_t used, cap;
 };
 
-/* ---- turns -------------------------------------------------------------------------------------- */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 static void answer(struct conn *c, void *arg);
 static void query_free(void *arg);
@@ -116,8 +119,8 @@ static void gate_release(struct front *f, uint64_t conn, bool late)
     struct query *next = NULL;
 
     pthread_mutex_lock(&g->lock);
-    if (g->holder && (late ? g->head && now_mono_us() - g->since_mono_us > GATE_TURN_US
-                           : g->holder == conn))
+    if (g->holder &&
+        (late ? g->head && now_mono_us() - g->since_mono_us > GATE_TURN_US : g->holder == conn))
         next = gate_pass(g);
     pthread_mutex_unlock(&g->lock);
     gate_wake(next);
@@ -144,7 +147,7 @@ void query_gate_tick(struct front *f)
     gate_release(f, 0, true);
 }
 
-/* ---- records ------------------------------------------------------------------------------------ */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static void query_free(void *arg)
 {
@@ -172,8 +175,9 @@ static void query_free(void *arg)
 /* What can be told without decoding. */
 static bool match_header(const struct query *q, const struct vrec *r)
 {
-    return !q->filter || (jobfilter_id(q->filter, r->id, r->array_id) && jobfilter_uid(q->filter, r->uid) &&
-                          jobfilter_state(q->filter, r->state, r->flags));
+    return !q->filter ||
+           (jobfilter_id(q->filter, r->id, r->array_id) && jobfilter_uid(q->filter, r->uid) &&
+            jobfilter_state(q->filter, r->state, r->flags));
 }
 
 static bool match_record(const struct query *q, const struct vrec *r)
@@ -228,7 +232,7 @@ static bool match_name(const struct query *q, const struct vrec *r)
     msg = protobuf_c_message_unpack(q->kind == VIEW_NODES ? &pst__node_record__descriptor
                                                           : &pst__partition_record__descriptor,
                                     NULL, r->len, r->data);
-    name = !msg                     ? NULL
+    name = !msg                    ? NULL
            : q->kind == VIEW_NODES ? ((const Pst__NodeRecord *)msg)->name
                                    : ((const Pst__PartitionRecord *)msg)->name;
     hit = name && wordset_has(&q->names, name, strlen(name));
@@ -254,7 +258,8 @@ static bool reserve(struct query *q, size_t more)
     return true;
 }
 
-/* The next record that matches, of those whose headers *left allows to look at; NULL: at the end, or none left. */
+/* The next record that matches, of those whose headers *left allows to look at; NULL: at the
+ * end, or none left. */
 static const struct vrec *find_record(struct query *q, size_t *left)
 {
     const struct view_table *t = &q->view->tables[q->kind];
@@ -267,7 +272,8 @@ static const struct vrec *find_record(struct query *q, size_t *left)
                 return NULL;
             r = t->chunks[q->chunk]->slots[q->slot++];
             --*left;
-            if (r && match_header(q, r) && match_name(q, r) && may_see(q, r) && (!q->by_record || match_record(q, r)))
+            if (r && match_header(q, r) && match_name(q, r) && may_see(q, r) &&
+                (!q->by_record || match_record(q, r)))
                 return r;
         }
     }
@@ -353,8 +359,8 @@ static void answer_again(void *arg)
         query_free(q);
 }
 
-/* Records are decoded LOOK_AT_ONCE at a time, and the query goes round by the core between: other connections of this
- * thread, and other users, have their turns. */
+/* Records are decoded LOOK_AT_ONCE at a time, and the query goes round by the core between:
+ * other connections of this thread, and other users, have their turns. */
 static void answer(struct conn *c, void *arg)
 {
     struct query *q = arg;
@@ -451,10 +457,12 @@ static void ask_core(struct query *q)
 /* What was asked for, but for what nobody is told. */
 static void choose_fields(struct query *q)
 {
-    static const ProtobufCMessageDescriptor *const of[VIEW_KINDS] = { [VIEW_JOBS] = &pst__job_record__descriptor,
-                                                                      [VIEW_STEPS] = &pst__step_record__descriptor,
-                                                                      [VIEW_NODES] = &pst__node_record__descriptor,
-                                                                      [VIEW_PARTS] = &pst__partition_record__descriptor };
+    static const ProtobufCMessageDescriptor *const of[VIEW_KINDS] = {
+        [VIEW_JOBS] = &pst__job_record__descriptor,
+        [VIEW_STEPS] = &pst__step_record__descriptor,
+        [VIEW_NODES] = &pst__node_record__descriptor,
+        [VIEW_PARTS] = &pst__partition_record__descriptor
+    };
 
     if (q->req->n_fields == 0)
         secrets_all_others(of[q->kind], &q->fields);

@@ -1,7 +1,8 @@
 /* ratelimit.c - tokens for requests; see ratelimit.h.
  *
- * A user's bucket is looked for in PROBES places from his number's hash on.  When all are others', the bucket that was
- * used least lately is taken: it is as good as full, unless more users than the table holds ask at once. */
+ * A user's bucket is looked for in PROBES places from his number's hash on.  When all are
+ * others', the bucket that was used least lately is taken: it is as good as full, unless more
+ * users than the table holds ask at once. */
 #include "ctld/ratelimit.h"
 
 #include <errno.h>
@@ -57,7 +58,8 @@ struct ratelimit *ratelimit_free(struct ratelimit *rl)
     return NULL;
 }
 
-static uint64_t option(const struct conf *conf, const char *name, uint64_t otherwise, uint64_t least, uint64_t most)
+static uint64_t option(const struct conf *conf, const char *name, uint64_t otherwise,
+                       uint64_t least, uint64_t most)
 {
     uint64_t v = otherwise;
 
@@ -80,8 +82,8 @@ static struct rules read_rules(const struct conf *conf)
 
 static bool same_rules(const struct rules *a, const struct rules *b)
 {
-    return a->size == b->size && a->rate == b->rate && a->period_s == b->period_s && a->table == b->table &&
-           a->log_s == b->log_s && a->on == b->on;
+    return a->size == b->size && a->rate == b->rate && a->period_s == b->period_s &&
+           a->table == b->table && a->log_s == b->log_s && a->on == b->on;
 }
 
 void ratelimit_configure(struct ratelimit *rl, const struct conf *conf)
@@ -113,7 +115,10 @@ static struct bucket *bucket_of(struct ratelimit *rl, uid_t uid, int64_t now)
         if (!oldest || (oldest->used && (!b->used || b->filled_us < oldest->filled_us)))
             oldest = b;
     }
-    *oldest = (struct bucket){ .uid = uid, .used = true, .tokens = (uint32_t)rl->rules.size, .filled_us = now,
+    *oldest = (struct bucket){ .uid = uid,
+                               .used = true,
+                               .tokens = (uint32_t)rl->rules.size,
+                               .filled_us = now,
                                .logged_us = INT64_MIN };
     return oldest;
 }

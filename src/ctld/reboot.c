@@ -18,7 +18,14 @@
 #define REASON_MAX 512
 
 /* Field numbers of NodeRecord. */
-enum { F_REASON = 32, F_REASON_UID = 33, F_REASON_US = 34, F_NEXT_STATE = 50, F_REBOOT = 51, F_ASAP = 52 };
+enum {
+    F_REASON = 32,
+    F_REASON_UID = 33,
+    F_REASON_US = 34,
+    F_NEXT_STATE = 50,
+    F_REBOOT = 51,
+    F_ASAP = 52
+};
 
 static void set_reason(Pst__NodeRecord *set, const char *text, uid_t uid)
 {
@@ -27,7 +34,7 @@ static void set_reason(Pst__NodeRecord *set, const char *text, uid_t uid)
     SET(set, reason_us, core_now());
 }
 
-/* ---- asked for ---------------------------------------------------------------------------------- */
+/* ---- asked for ------------------------------------------------------------------------------- */
 
 /* 0 or an ESLURM code. */
 static int cancel(Pst__Transaction *tx, const struct node *n)
@@ -50,7 +57,8 @@ static int cancel(Pst__Transaction *tx, const struct node *n)
     return 0;
 }
 
-static int request(Pst__Transaction *tx, const struct node *n, const Pst__NodeRebootRequest *req, uid_t uid)
+static int request(Pst__Transaction *tx, const struct node *n, const Pst__NodeRebootRequest *req,
+                   uid_t uid)
 {
     const Pst__NodeRecord *r = n->rec;
     bool asap = req->has_asap && req->asap;
@@ -61,7 +69,11 @@ static int request(Pst__Transaction *tx, const struct node *n, const Pst__NodeRe
         return ESLURM_INVALID_NODE_STATE_TRANSITION;
     set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_STATE, r->node_id);
     SET(set, state_flags, r->state_flags | FLAG(REBOOT_REQUESTED) | (asap ? FLAG(DRAIN) : 0));
-    set_reason(set, req->reason && *req->reason ? req->reason : asap ? "Reboot ASAP" : "Reboot requested", uid);
+    set_reason(set,
+               req->reason && *req->reason ? req->reason
+               : asap                      ? "Reboot ASAP"
+                                           : "Reboot requested",
+               uid);
     if (drains)
         SET(set, reboot_asap, true);
     if (req->next_state)
@@ -76,7 +88,8 @@ static int check(struct ctld *ctld, const Pst__NodeRebootRequest *req, const cha
     const char *program = conf_str(ctld->conf, CONF_REBOOT_PROGRAM);
 
     *ret_text = NULL;
-    if (req->next_state && strcmp(req->next_state, "RESUME") != 0 && strcmp(req->next_state, "DOWN") != 0)
+    if (req->next_state && strcmp(req->next_state, "RESUME") != 0 &&
+        strcmp(req->next_state, "DOWN") != 0)
         return ESLURM_INVALID_NODE_STATE;
     if (!(req->has_cancel && req->cancel) && (!program || !*program)) {
         *ret_text = "RebootProgram is not set in slurm.conf";
@@ -142,7 +155,7 @@ void op_node_reboot(struct ctld *ctld, struct cmd *cmd)
     core_ok(ctld, cmd, ctld->applied_lsn);
 }
 
-/* ---- issued ------------------------------------------------------------------------------------- */
+/* ---- issued ---------------------------------------------------------------------------------- */
 
 static void issue(struct ctld *ctld, struct node *n, int64_t now)
 {
@@ -153,7 +166,8 @@ static void issue(struct ctld *ctld, struct node *n, int64_t now)
     char text[REASON_MAX];
     uint64_t lsn;
 
-    (void)snprintf(text, sizeof(text), "%s : reboot issued", r->reason ? r->reason : "Reboot requested");
+    (void)snprintf(text, sizeof(text), "%s : reboot issued",
+                   r->reason ? r->reason : "Reboot requested");
     SET(set, state, PST__NODE_STATE__NODE_DOWN);
     SET(set, state_flags, (r->state_flags & ~FLAG(REBOOT_REQUESTED)) | FLAG(REBOOT_ISSUED));
     SET(set, reboot_us, now);
@@ -162,7 +176,8 @@ static void issue(struct ctld *ctld, struct node *n, int64_t now)
     if (!lsn)
         return; /* tried again by the next tick */
     log_info("node %s: reboot issued", n->rec->name);
-    (void)node_send(ctld, n, lsn, OP_NODE_REBOOT_NOW, &empty.base); /* lost: given up after ResumeTimeout */
+    /* lost: given up after ResumeTimeout */
+    (void)node_send(ctld, n, lsn, OP_NODE_REBOOT_NOW, &empty.base);
 }
 
 static void give_up(struct ctld *ctld, struct node *n, int64_t now)
@@ -192,7 +207,7 @@ void reboot_tick(struct ctld *ctld, struct node *n, int64_t now)
     }
 }
 
-/* ---- back --------------------------------------------------------------------------------------- */
+/* ---- back ------------------------------------------------------------------------------------ */
 
 bool reboot_over(const Pst__NodeRecord *n, const Pst__NodeRecord *reg)
 {
@@ -202,7 +217,8 @@ bool reboot_over(const Pst__NodeRecord *n, const Pst__NodeRecord *reg)
            (reg->has_boot_us && reg->boot_us > n->reboot_us);
 }
 
-bool reboot_done(const struct ctld *ctld, const Pst__NodeRecord *n, Pst__NodeRecord *set, uint32_t *flags)
+bool reboot_done(const struct ctld *ctld, const Pst__NodeRecord *n, Pst__NodeRecord *set,
+                 uint32_t *flags)
 {
     bool resume = n->next_state && strcmp(n->next_state, "RESUME") == 0;
 

@@ -1,7 +1,8 @@
 /* reconfig.c - from slurm.conf to the model; see reconfig.h.
  *
- * A record is built as the configuration describes it and compared with the one that is; what operators changed
- * since (state, reason, weight of a running cluster) stays unless the file's own value changed. */
+ * A record is built as the configuration describes it and compared with the one that is; what
+ * operators changed since (state, reason, weight of a running cluster) stays unless the file's
+ * own value changed. */
 #include "ctld/reconfig.h"
 #include "ctld/acctthread.h"
 
@@ -26,7 +27,7 @@
 #include "ctld/triggers.h"
 #include "base/billing.h"
 
-/* ---- nodes -------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static void fill_node(Pst__NodeRecord *r, const struct conf_node *n)
 {
@@ -141,7 +142,7 @@ static void drop_nodes(struct ctld *ctld, Pst__Transaction *tx)
     }
 }
 
-/* ---- partitions --------------------------------------------------------------------------------- */
+/* ---- partitions ------------------------------------------------------------------------------ */
 
 static void fill_part_limits(Pst__PartitionRecord *r, const struct conf_part *p)
 {
@@ -205,7 +206,8 @@ static void fill_part(Pst__PartitionRecord *r, const struct conf_part *p, const 
 }
 
 /* Fields the configuration owns but does not set now must become absent. */
-static void clear_unset(Pst__Transaction *tx, const ProtobufCMessage *have, const ProtobufCMessage *want)
+static void clear_unset(Pst__Transaction *tx, const ProtobufCMessage *have,
+                        const ProtobufCMessage *want)
 {
     for (unsigned i = 0; i < have->descriptor->n_fields; i++) {
         uint32_t number = have->descriptor->fields[i].id;
@@ -249,7 +251,7 @@ static void sync_parts(struct ctld *ctld, Pst__Transaction *tx)
     }
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static void sync_cluster(struct ctld *ctld, Pst__Transaction *tx)
 {
@@ -262,7 +264,8 @@ static void sync_cluster(struct ctld *ctld, Pst__Transaction *tx)
         uint32_t random = 0;
 
         (void)auth_random(&random, sizeof(random)); /* without it: an id that others may have too */
-        SET(set, sluid_cluster, SLUID_CLUSTER_MIN + random % (SLUID_CLUSTER_MAX - SLUID_CLUSTER_MIN + 1));
+        SET(set, sluid_cluster,
+            SLUID_CLUSTER_MIN + random % (SLUID_CLUSTER_MAX - SLUID_CLUSTER_MIN + 1));
     }
     if (now->cluster_id)
         return;
@@ -346,7 +349,8 @@ int reconfig_run(struct ctld *ctld, struct err *err)
     licenses_refresh(ctld);
     for (uint32_t i = 0; i < ctld->cluster->nnodes; i++)
         if (ctld->cluster->nodes[i])
-            (void)node_send(ctld, ctld->cluster->nodes[i], ctld->applied_lsn, OP_NODE_RECONFIGURE, NULL);
+            (void)node_send(ctld, ctld->cluster->nodes[i], ctld->applied_lsn, OP_NODE_RECONFIGURE,
+                            NULL);
     conf_free(old);
     triggers_reconfigured(ctld);
     log_info("reconfigured from %s", ctld->conf_path);

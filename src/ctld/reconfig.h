@@ -3,8 +3,8 @@
 
 #include "ctld/ctld.h"
 
-/* Make nodes and partitions what the configuration in force says: one transaction with the differences only.
- * Gives 0 or -ENOSPC. */
+/* Make nodes and partitions what the configuration in force says: one transaction with the
+ * differences only. Gives 0 or -ENOSPC. */
 int reconfig_sync(struct ctld *ctld);
 /* Read the file anew; a bad one changes nothing.  0, or negative with err. */
 int reconfig_run(struct ctld *ctld, struct err *err);

@@ -28,8 +28,7 @@ static void *must(void *p)
     return p;
 }
 
-/* ---- which nodes stay ---------------------------------------------------------------------------
- */
+/* ---- which nodes stay ------------------------------------------------------------------------ */
 
 /* The first n of the allocation: the batch host is the first. */
 static int keep_first(const Pst__Alloc *a, const Pst__JobRecord *set, struct bitmap *keep)
@@ -64,8 +63,7 @@ static int keep_named(struct ctld *ctld, const Pst__Alloc *a, const char *list, 
     return 0;
 }
 
-/* ---- what is left of the allocation -------------------------------------------------------------
- */
+/* ---- what is left of the allocation ---------------------------------------------------------- */
 
 static void add_group(Pst__Alloc *out, const Pst__AllocGroup *from)
 {
@@ -109,8 +107,7 @@ static Pst__Alloc *alloc_part(const struct cluster *c, const Pst__Alloc *a,
     return out;
 }
 
-/* ---- the change ---------------------------------------------------------------------------------
- */
+/* ---- the change ------------------------------------------------------------------------------ */
 
 /* Nodes that go end what they have of the job, which they know under its old allocation. */
 static void tell_leaving(struct ctld *ctld, const struct job *j, Pst__Alloc *old,

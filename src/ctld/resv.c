@@ -126,7 +126,8 @@ const struct bitmap *resv_nodes(struct ctld *ctld, const Pst__ReservationRecord 
 
 uint64_t *resv_node_cpus(const struct node *n, const Pst__ReservationRecord *r, uint32_t *ret_words)
 {
-    uint32_t threads = n->rec->threads_per_core ? n->rec->threads_per_core : 1, words = (n->rec->cpus + 63) / 64;
+    uint32_t threads = n->rec->threads_per_core ? n->rec->threads_per_core : 1,
+             words = (n->rec->cpus + 63) / 64;
     struct bitmap *cores = NULL;
     uint64_t *cpus;
 
@@ -151,13 +152,14 @@ bool resv_is_active(const Pst__ReservationRecord *r, int64_t now_us)
     return !resv_has(r, RESV_FLAG(TIME_FLOAT)) && r->start_us <= now_us && now_us < r->end_us;
 }
 
-/* ---- who may use it -------------------------------------------------------------------------------
- */
+/* ---- who may use it -------------------------------------------------------------------------- */
 
 int resv_access(const struct ctld *ctld, const Pst__ReservationRecord *r, const Pst__JobRecord *job,
                 bool scheduling)
 {
-    return resv_lets_in(ctld->cluster, r, job, conf_slurm_uid(ctld->conf), scheduling) ? 0 : ESLURM_RESERVATION_ACCESS;
+    return resv_lets_in(ctld->cluster, r, job, conf_slurm_uid(ctld->conf), scheduling)
+               ? 0
+               : ESLURM_RESERVATION_ACCESS;
 }
 
 int resv_check_job(const struct ctld *ctld, const Pst__JobRecord *job)
@@ -195,8 +197,7 @@ const char *resv_default_partition(const struct ctld *ctld, const Pst__JobRecord
     return r ? r->partition : NULL;
 }
 
-/* ---- starts ---------------------------------------------------------------------------------------
- */
+/* ---- starts ---------------------------------------------------------------------------------- */
 
 static bool on_any(const struct bitmap *nodes, const uint32_t *ids, size_t n)
 {
@@ -228,11 +229,12 @@ static bool excused(const Pst__ReservationRecord *r, uint32_t limit_min)
     return r->has_max_start_delay_s && (uint64_t)limit_min * 60 <= r->max_start_delay_s;
 }
 
-bool resv_start_holds(struct ctld *ctld, const struct job *j, uint32_t resv_id, const uint32_t *node_ids,
-                      size_t n, int64_t now_us, uint32_t limit_min)
+bool resv_start_holds(struct ctld *ctld, const struct job *j, uint32_t resv_id,
+                      const uint32_t *node_ids, size_t n, int64_t now_us, uint32_t limit_min)
 {
     const Pst__ReservationRecord *own = resv_id ? cluster_resv(ctld->cluster, resv_id) : NULL, *r;
-    int64_t end_us = limit_min == UINT32_MAX ? INT64_MAX : now_us + (int64_t)limit_min * 60 * USEC_PER_SEC;
+    int64_t end_us =
+        limit_min == UINT32_MAX ? INT64_MAX : now_us + (int64_t)limit_min * 60 * USEC_PER_SEC;
     bool flex = own && resv_has(own, RESV_FLAG(FLEX));
 
     if (resv_id && (!own || resv_access(ctld, own, j->rec, true) != 0))
@@ -245,20 +247,19 @@ bool resv_start_holds(struct ctld *ctld, const struct job *j, uint32_t resv_id, 
     if (own && resv_has(own, RESV_FLAG(OVERLAP) | RESV_FLAG(MAINT)))
         return true;
     for (size_t pos = 0; (r = cluster_next_resv(ctld->cluster, &pos));)
-        if (r != own && r->nodes && !r->n_cores && runs_into(r, now_us, end_us) && !excused(r, limit_min) &&
-            on_any(resv_nodes(ctld, r), node_ids, n))
+        if (r != own && r->nodes && !r->n_cores && runs_into(r, now_us, end_us) &&
+            !excused(r, limit_min) && on_any(resv_nodes(ctld, r), node_ids, n))
             return false;
     return true; /* cores are the scheduler's to keep apart */
 }
 
-/* ---- who uses it ----------------------------------------------------------------------------------
- */
+/* ---- who uses it ----------------------------------------------------------------------------- */
 
 uint32_t resv_running_job(const struct ctld *ctld, const Pst__ReservationRecord *r)
 {
     for (const struct job *j = ctld->cluster->active; j; j = j->next_active)
-        if (j->rec->has_resv_id && j->rec->resv_id == r->resv_id && !job_is_ended(j->rec) && j->rec->reservation &&
-            strcasecmp(j->rec->reservation, r->name) == 0)
+        if (j->rec->has_resv_id && j->rec->resv_id == r->resv_id && !job_is_ended(j->rec) &&
+            j->rec->reservation && strcasecmp(j->rec->reservation, r->name) == 0)
             return j->rec->job_id;
     return 0;
 }

@@ -1,7 +1,7 @@
 /* resv.h - reservations in the controller
  *
- * Their records are kept beside the jobs (model/kept.h).  Derived here: which node ids each one has.
- * Core thread. */
+ * Their records are kept beside the jobs (model/kept.h).  Derived here: which node ids each one
+ * has. Core thread. */
 #pragma once
 
 #include "ctld/ctld.h"
@@ -14,8 +14,8 @@ struct resvs;
 int resvs_new(struct resvs **ret);
 struct resvs *resvs_free(struct resvs *v); /* always NULL */
 
-/* From the observer: one was put or is about to go, nodes or partitions are others, a node or what runs is
- * other. */
+/* From the observer: one was put or is about to go, nodes or partitions are others, a node or
+ * what runs is other. */
 void resvs_put(struct ctld *ctld, const struct kept *k);
 void resvs_gone(struct ctld *ctld, const struct kept *k);
 void resvs_nodes_renamed(struct ctld *ctld);
@@ -23,8 +23,10 @@ void resvs_ground_moved(struct ctld *ctld);
 
 /* Its nodes, by node id; borrowed until anything changes. */
 const struct bitmap *resv_nodes(struct ctld *ctld, const Pst__ReservationRecord *r);
-/* CPUs of the node it holds, as a set of CPU numbers in the order of allocations; NULL = all of it.  Caller frees. */
-uint64_t *resv_node_cpus(const struct node *n, const Pst__ReservationRecord *r, uint32_t *ret_words);
+/* CPUs of the node it holds, as a set of CPU numbers in the order of allocations; NULL = all of
+ * it.  Caller frees. */
+uint64_t *resv_node_cpus(const struct node *n, const Pst__ReservationRecord *r,
+                         uint32_t *ret_words);
 bool resv_is_active(const Pst__ReservationRecord *r, int64_t now_us);
 
 /* May this job use it?  scheduling: QOS and partition count too.  0 or an ESLURM code. */
@@ -36,8 +38,8 @@ int resv_check_job(const struct ctld *ctld, const Pst__JobRecord *job);
 const char *resv_default_partition(const struct ctld *ctld, const Pst__JobRecord *job);
 
 /* Does a start now in reservation resv_id (0 = none) hurt any? */
-bool resv_start_holds(struct ctld *ctld, const struct job *j, uint32_t resv_id, const uint32_t *node_ids,
-                      size_t n, int64_t now_us, uint32_t limit_min);
+bool resv_start_holds(struct ctld *ctld, const struct job *j, uint32_t resv_id,
+                      const uint32_t *node_ids, size_t n, int64_t now_us, uint32_t limit_min);
 
 /* The first job that holds nodes in it (0 = none). */
 uint32_t resv_running_job(const struct ctld *ctld, const Pst__ReservationRecord *r);
@@ -46,7 +48,8 @@ void resv_refeed(struct ctld *ctld, const Pst__ReservationRecord *r);
 
 /* resvlife.c: beginnings, ends, recurrence, replacement; twice a second, and after a change. */
 void resv_tick(struct ctld *ctld, int64_t now_us);
-/* Is rid of r, which may be its last occurrence: puts the end, jobs that wait for it are held or let go. */
+/* Is rid of r, which may be its last occurrence: puts the end, jobs that wait for it are held or
+ * let go. */
 uint64_t resv_delete(struct ctld *ctld, const Pst__ReservationRecord *r, int64_t now_us);
 uint64_t resv_skip(struct ctld *ctld, const Pst__ReservationRecord *r, int64_t now_us);
 /* After recovery: users and groups are looked up again. */
@@ -54,8 +57,8 @@ void resv_recover(struct ctld *ctld);
 /* Put the end of the running period of r into tx, when there is one. */
 void resv_put_end(Pst__Transaction *tx, const Pst__ReservationRecord *r, int64_t ended_us);
 
-/* resvpick.c: give rec its nodes, cores and TRES for what it asks for.  keep: the nodes it has may stay.
- * 0 or an ESLURM code. */
+/* resvpick.c: give rec its nodes, cores and TRES for what it asks for.  keep: the nodes it has
+ * may stay. 0 or an ESLURM code. */
 int resv_pick(struct ctld *ctld, Pst__ReservationRecord *rec, bool keep, int64_t now_us);
 /* Are licences it reserves there beside other reservations? 0 or an ESLURM code. */
 int resv_licenses_fit(struct ctld *ctld, const Pst__ReservationRecord *rec, int64_t now_us);

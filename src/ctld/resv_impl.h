@@ -7,14 +7,14 @@
 struct resv_live {
     struct bitmap *nodes; /* by node id */
     bool stale;
-    uint64_t ground;      /* resvs.ground at which its nodes were last looked at */
+    uint64_t ground; /* resvs.ground at which its nodes were last looked at */
 };
 
 struct resvs {
-    struct idmap live;  /* resv_id -> struct resv_live */
-    bool marks_stale;   /* flags of nodes are to be made anew */
-    bool refeed;        /* node ids are others: tell the scheduler all of them */
-    uint64_t ground;    /* counts changes of nodes, partitions and what runs */
+    struct idmap live; /* resv_id -> struct resv_live */
+    bool marks_stale;  /* flags of nodes are to be made anew */
+    bool refeed;       /* node ids are others: tell the scheduler all of them */
+    uint64_t ground;   /* counts changes of nodes, partitions and what runs */
     int64_t changed_us;
     unsigned ticks;
 };

@@ -30,7 +30,8 @@ static Pst__ReservationRecord *copy_of(const Pst__ReservationRecord *r)
     return (Pst__ReservationRecord *)copy;
 }
 
-static void run_program(struct ctld *ctld, enum conf_key key, const char *what, const char *name, uint64_t lsn)
+static void run_program(struct ctld *ctld, enum conf_key key, const char *what, const char *name,
+                        uint64_t lsn)
 {
     const char *path = conf_str(ctld->conf, key);
     struct program *p;
@@ -46,8 +47,7 @@ static void run_program(struct ctld *ctld, enum conf_key key, const char *what, 
     programs_add_take(ctld->programs, p);
 }
 
-/* ---- ends -----------------------------------------------------------------------------------------
- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 void resv_put_end(Pst__Transaction *tx, const Pst__ReservationRecord *r, int64_t ended_us)
 {
@@ -62,7 +62,8 @@ void resv_put_end(Pst__Transaction *tx, const Pst__ReservationRecord *r, int64_t
 }
 
 /* Whoever still runs has ResvOverRun minutes more. */
-static void shorten_jobs(struct ctld *ctld, Pst__Transaction *tx, const Pst__ReservationRecord *r, int64_t end_us)
+static void shorten_jobs(struct ctld *ctld, Pst__Transaction *tx, const Pst__ReservationRecord *r,
+                         int64_t end_us)
 {
     const uint64_t over = conf_num(ctld->conf, CONF_RESV_OVER_RUN);
 
@@ -101,9 +102,11 @@ static char *without(const char *list, const char *name)
     return NULL;
 }
 
-static void let_go(Pst__Transaction *tx, const struct job *j, const Pst__ReservationRecord *r, bool hold)
+static void let_go(Pst__Transaction *tx, const struct job *j, const Pst__ReservationRecord *r,
+                   bool hold)
 {
-    _cleanup_free_ char *rest = without(j->rec->req_reservation ? j->rec->req_reservation : j->rec->reservation, r->name);
+    _cleanup_free_ char *rest =
+        without(j->rec->req_reservation ? j->rec->req_reservation : j->rec->reservation, r->name);
     Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, j->rec->job_id);
 
     if (rest) { /* others are left */
@@ -125,7 +128,8 @@ static void let_go(Pst__Transaction *tx, const struct job *j, const Pst__Reserva
 }
 
 /* Nobody waits for it any more. */
-static void release_waiting(struct ctld *ctld, Pst__Transaction *tx, const Pst__ReservationRecord *r)
+static void release_waiting(struct ctld *ctld, Pst__Transaction *tx,
+                            const Pst__ReservationRecord *r)
 {
     bool hold = !resv_has(r, RESV_FLAG(NO_HOLD_JOBS_AFTER_END));
     void *v;
@@ -157,7 +161,8 @@ uint64_t resv_delete(struct ctld *ctld, const Pst__ReservationRecord *r, int64_t
 }
 
 /* On to the first occurrence that begins after this one and has not ended. */
-static uint64_t advance(struct ctld *ctld, const Pst__ReservationRecord *r, int64_t ended_us, int64_t now_us)
+static uint64_t advance(struct ctld *ctld, const Pst__ReservationRecord *r, int64_t ended_us,
+                        int64_t now_us)
 {
     Pst__ReservationRecord *next = copy_of(r);
     int64_t length = r->end_us - r->start_us, start = r->start_us;
@@ -183,14 +188,16 @@ uint64_t resv_skip(struct ctld *ctld, const Pst__ReservationRecord *r, int64_t n
     return advance(ctld, r, MIN(now_us, r->end_us), now_us);
 }
 
-static void end(struct ctld *ctld, const Pst__ReservationRecord *r, int64_t ended_us, int64_t now_us)
+static void end(struct ctld *ctld, const Pst__ReservationRecord *r, int64_t ended_us,
+                int64_t now_us)
 {
     bool begun = r->has_started && r->started;
     char *name = tx_strdup(r->name);
     uint64_t lsn;
 
     log_info("reservation %s ends", name);
-    lsn = resv_has(r, RESV_RECURS) ? advance(ctld, r, ended_us, now_us) : resv_delete(ctld, r, now_us);
+    lsn = resv_has(r, RESV_RECURS) ? advance(ctld, r, ended_us, now_us)
+                                   : resv_delete(ctld, r, now_us);
     if (lsn && begun)
         run_program(ctld, CONF_RESV_EPILOG, "ResvEpilog", name, lsn);
     free(name);
@@ -212,8 +219,7 @@ static void begin(struct ctld *ctld, const Pst__ReservationRecord *r, int64_t no
     pst__reservation_record__free_unpacked(set, NULL);
 }
 
-/* ---- idle ones ------------------------------------------------------------------------------------
- */
+/* ---- idle ones ------------------------------------------------------------------------------- */
 
 static bool is_used(const struct ctld *ctld, const Pst__ReservationRecord *r)
 {
@@ -237,7 +243,8 @@ static bool purge_idle(struct ctld *ctld, const Pst__ReservationRecord *r, int64
     Pst__ReservationRecord *set;
     Pst__Transaction *tx;
 
-    if (!used && r->has_idle_since_us && now_us - r->idle_since_us >= (int64_t)r->purge_comp_s * USEC_PER_SEC) {
+    if (!used && r->has_idle_since_us &&
+        now_us - r->idle_since_us >= (int64_t)r->purge_comp_s * USEC_PER_SEC) {
         log_info("reservation %s is not used", r->name);
         end(ctld, r, now_us, now_us);
         return true;
@@ -255,8 +262,7 @@ static bool purge_idle(struct ctld *ctld, const Pst__ReservationRecord *r, int64
     return false;
 }
 
-/* ---- nodes that are replaced ----------------------------------------------------------------------
- */
+/* ---- nodes that are replaced ----------------------------------------------------------------- */
 
 static bool node_bad(const struct ctld *ctld, const Pst__ReservationRecord *r, uint32_t id)
 {
@@ -264,11 +270,13 @@ static bool node_bad(const struct ctld *ctld, const Pst__ReservationRecord *r, u
 
     if (!n || n->rec->state != PST__NODE_STATE__NODE_IDLE || !feed_node_usable(n->rec))
         return true;
-    return resv_has(r, RESV_FLAG(REPLACE)) && n->jobs > n->jobs_completing && resv_is_active(r, core_now());
+    return resv_has(r, RESV_FLAG(REPLACE)) && n->jobs > n->jobs_completing &&
+           resv_is_active(r, core_now());
 }
 
 /* The record with other nodes in place of those that are of no use, or NULL. */
-static Pst__ReservationRecord *replaced(struct ctld *ctld, const Pst__ReservationRecord *r, int64_t now_us)
+static Pst__ReservationRecord *replaced(struct ctld *ctld, const Pst__ReservationRecord *r,
+                                        int64_t now_us)
 {
     const struct bitmap *nodes = resv_nodes(ctld, r);
     Pst__ReservationRecord *set;
@@ -301,9 +309,11 @@ static Pst__ReservationRecord *replaced(struct ctld *ctld, const Pst__Reservatio
 }
 
 /* All nodes of its partition. */
-static Pst__ReservationRecord *followed(struct ctld *ctld, const Pst__ReservationRecord *r, int64_t now_us)
+static Pst__ReservationRecord *followed(struct ctld *ctld, const Pst__ReservationRecord *r,
+                                        int64_t now_us)
 {
-    const struct partition *p = r->partition ? cluster_partition(ctld->cluster, r->partition) : NULL;
+    const struct partition *p =
+        r->partition ? cluster_partition(ctld->cluster, r->partition) : NULL;
     const struct bitmap *nodes = resv_nodes(ctld, r);
     Pst__ReservationRecord *set;
 
@@ -321,7 +331,8 @@ static Pst__ReservationRecord *followed(struct ctld *ctld, const Pst__Reservatio
 
 static void look_at_nodes(struct ctld *ctld, const Pst__ReservationRecord *r, int64_t now_us)
 {
-    const uint64_t fixed = RESV_FLAG(STATIC) | RESV_FLAG(SPEC_NODES) | RESV_FLAG(MAINT) | RESV_FLAG(ANY_NODES);
+    const uint64_t fixed =
+        RESV_FLAG(STATIC) | RESV_FLAG(SPEC_NODES) | RESV_FLAG(MAINT) | RESV_FLAG(ANY_NODES);
     struct resv_live *live = resv_live(ctld, r->resv_id);
     Pst__ReservationRecord *set = NULL;
     Pst__Transaction *tx;
@@ -340,21 +351,21 @@ static void look_at_nodes(struct ctld *ctld, const Pst__ReservationRecord *r, in
         resv_put_end(tx, r, now_us);
         if (set->has_started && set->started)
             SET(set, period_us, now_us);
-        log_info("reservation %s: nodes %s instead of %s", r->name, set->nodes ? set->nodes : "none",
-                 r->nodes ? r->nodes : "none");
+        log_info("reservation %s: nodes %s instead of %s", r->name,
+                 set->nodes ? set->nodes : "none", r->nodes ? r->nodes : "none");
         tx_resv_put(tx, PST__EVENT_KIND__EV_RESV_NODES, set);
         (void)core_commit(ctld, tx); /* disk full: later */
     }
     pst__reservation_record__free_unpacked(set, NULL);
 }
 
-/* ---- what nodes show ------------------------------------------------------------------------------
- */
+/* ---- what nodes show ------------------------------------------------------------------------- */
 
 static void mark_node(struct ctld *ctld, struct node *n, uint32_t flags, const char *name)
 {
-    if (n->resv_flags == flags && (name ? n->rec->reservation && strcmp(n->rec->reservation, name) == 0
-                                        : !n->rec->reservation))
+    if (n->resv_flags == flags &&
+        (name ? n->rec->reservation && strcmp(n->rec->reservation, name) == 0
+              : !n->rec->reservation))
         return;
     n->resv_flags = flags;
     (void)pb_set_str(&n->rec->reservation, name); /* -ENOMEM: not shown */
@@ -378,7 +389,8 @@ static void mark_nodes(struct ctld *ctld, int64_t now_us)
         BITMAP_FOREACH (nodes, id) {
             if (flags[id] & maint)
                 continue; /* maintenance is what matters most */
-            flags[id] = resv_has(r, RESV_FLAG(MAINT)) ? maint : 1u << PST__NODE_FLAG__NODE_FLAG_RESERVED;
+            flags[id] =
+                resv_has(r, RESV_FLAG(MAINT)) ? maint : 1u << PST__NODE_FLAG__NODE_FLAG_RESERVED;
             names[id] = r->name;
         }
     }
@@ -390,8 +402,7 @@ static void mark_nodes(struct ctld *ctld, int64_t now_us)
     ctld->resvs->marks_stale = false;
 }
 
-/* ---- the clock ------------------------------------------------------------------------------------
- */
+/* ---- the clock ------------------------------------------------------------------------------- */
 
 static void tick(struct ctld *ctld, const Pst__ReservationRecord *r, int64_t now_us, bool slow)
 {
@@ -407,7 +418,8 @@ static void tick(struct ctld *ctld, const Pst__ReservationRecord *r, int64_t now
         end(ctld, r, r->end_us, now_us);
         return;
     }
-    if (slow && r->has_started && r->started && resv_has(r, RESV_FLAG(PURGE_COMP)) && purge_idle(ctld, r, now_us))
+    if (slow && r->has_started && r->started && resv_has(r, RESV_FLAG(PURGE_COMP)) &&
+        purge_idle(ctld, r, now_us))
         return;
     look_at_nodes(ctld, r, now_us);
 }

@@ -36,7 +36,7 @@ struct ground {
     const Pst__ReservationRecord *rec;
     struct resv_ground g;
     struct bitmap *from, *up, *online, *busy, *hard, *soft;
-    struct bitmap **taken;     /* by node id: cores that are not to be had; NULL = none */
+    struct bitmap **taken; /* by node id: cores that are not to be had; NULL = none */
     const struct tres_want *tres;
     struct resv_part parts[RESV_PARTS_MAX]; /* of the features */
     size_t nparts;
@@ -82,8 +82,7 @@ static uint32_t cores_of(const struct node *n)
     return n->rec->cpus / threads;
 }
 
-/* ---- what is asked for ----------------------------------------------------------------------------
- */
+/* ---- what is asked for ----------------------------------------------------------------------- */
 
 /* "cpu=4,node=2,gres/gpu:a100=2"; licences and burst buffers were taken out of it before. */
 static bool parse_tres(const Pst__ReservationRecord *rec, struct tres_want *ret)
@@ -148,7 +147,8 @@ static const struct bitmap *nodes_with(void *arg, const char *name, size_t len)
     bitmap_zero(a->set);
     for (uint32_t i = 0; i < a->ctld->cluster->nnodes; i++) {
         const struct node *n = a->ctld->cluster->nodes[i];
-        const char *list = n ? n->rec->active_features ? n->rec->active_features : n->rec->features : NULL;
+        const char *list =
+            n ? n->rec->active_features ? n->rec->active_features : n->rec->features : NULL;
 
         for (const char *p = list; p && *p; p += strcspn(p, ","), p += *p == ',')
             if (strcspn(p, ",") == len && strncmp(p, name, len) == 0)
@@ -157,7 +157,8 @@ static const struct bitmap *nodes_with(void *arg, const char *name, size_t len)
     return a->set;
 }
 
-/* Keep the nodes that alternative `alt` admits in w->from, and what it counts; *ret_more: there is another one. */
+/* Keep the nodes that alternative `alt` admits in w->from, and what it counts; *ret_more: there
+ * is another one. */
 static int keep_features(struct ground *w, uint32_t alt, bool *ret_more)
 {
     _cleanup_(constraint_free) struct constraint *f = NULL;
@@ -183,8 +184,7 @@ static int keep_features(struct ground *w, uint32_t alt, bool *ret_more)
     return r < 0 ? SLURM_ERROR : 0;
 }
 
-/* ---- what there is --------------------------------------------------------------------------------
- */
+/* ---- what there is --------------------------------------------------------------------------- */
 
 static void mark_jobs(struct ground *w, int64_t from_us)
 {
@@ -228,7 +228,8 @@ static void mark_cores(struct ground *w, const Pst__ReservationRecord *other)
         if (!w->taken[n->rec->node_id] &&
             bitmap_new(cores_of(n) ? cores_of(n) : 1, &w->taken[n->rec->node_id]) < 0)
             must(NULL);
-        (void)bitmap_parse(w->taken[n->rec->node_id], other->cores[i]->cores, NULL); /* our own text */
+        /* our own text */
+        (void)bitmap_parse(w->taken[n->rec->node_id], other->cores[i]->cores, NULL);
     }
 }
 
@@ -237,7 +238,8 @@ static void mark_reservations(struct ground *w, bool named, int64_t now_us)
     const Pst__ReservationRecord *other;
 
     for (size_t pos = 0; (other = cluster_next_resv(w->ctld->cluster, &pos));) {
-        bool permits = resv_has(other, RESV_FLAG(OVERLAP)) || (named && resv_has(other, RESV_FLAG(MAINT)));
+        bool permits =
+            resv_has(other, RESV_FLAG(OVERLAP)) || (named && resv_has(other, RESV_FLAG(MAINT)));
 
         if (other->resv_id == w->rec->resv_id || !other->nodes || !resv_meet(w->rec, other, now_us))
             continue;
@@ -296,10 +298,12 @@ static void ground_init(struct ground *w, bool by_cores, bool named, int64_t now
             continue;
         if (c->nodes[i]->rec->state == PST__NODE_STATE__NODE_IDLE)
             bitmap_set(w->online, i);
-        if (c->nodes[i]->rec->state == PST__NODE_STATE__NODE_IDLE && feed_node_usable(c->nodes[i]->rec))
+        if (c->nodes[i]->rec->state == PST__NODE_STATE__NODE_IDLE &&
+            feed_node_usable(c->nodes[i]->rec))
             bitmap_set(w->up, i);
     }
-    if (resv_periods(w->rec, now_us, &first, 1) == 1 && !resv_has(w->rec, RESV_FLAG(IGNORE_JOBS) | RESV_FLAG(TIME_FLOAT)))
+    if (resv_periods(w->rec, now_us, &first, 1) == 1 &&
+        !resv_has(w->rec, RESV_FLAG(IGNORE_JOBS) | RESV_FLAG(TIME_FLOAT)))
         mark_jobs(w, first.start_us);
     mark_reservations(w, named, now_us);
     w->g = (struct resv_ground){ .from = w->from,
@@ -312,8 +316,7 @@ static void ground_init(struct ground *w, bool by_cores, bool named, int64_t now
                                  .ctx = w };
 }
 
-/* ---- the result -----------------------------------------------------------------------------------
- */
+/* ---- the result ------------------------------------------------------------------------------ */
 
 static void drop_cores(Pst__ReservationRecord *rec)
 {
@@ -324,7 +327,8 @@ static void drop_cores(Pst__ReservationRecord *rec)
     rec->n_cores = 0;
 }
 
-static void put_cores(const struct ctld *ctld, Pst__ReservationRecord *rec, const struct resv_choice *c)
+static void put_cores(const struct ctld *ctld, Pst__ReservationRecord *rec,
+                      const struct resv_choice *c)
 {
     drop_cores(rec);
     if (!c->ncores)
@@ -356,13 +360,14 @@ static void put_tres(Pst__ReservationRecord *rec, uint64_t cpus, const struct tr
     if (cpus)
         strbuf_addf(&sb, "cpu=%llu", (unsigned long long)cpus);
     if (want->gres[0])
-        strbuf_addf(&sb, "%sgres/%s%s%s=%llu", sb.len ? "," : "", want->gres, want->gres_type[0] ? ":" : "",
-                    want->gres_type, (unsigned long long)want->gres_count);
+        strbuf_addf(&sb, "%sgres/%s%s%s=%llu", sb.len ? "," : "", want->gres,
+                    want->gres_type[0] ? ":" : "", want->gres_type,
+                    (unsigned long long)want->gres_count);
     for (const char *p = rec->licenses; p && *p;) {
         size_t n = strcspn(p, ",;"), name = strcspn(p, ":=,;");
 
-        strbuf_addf(&sb, "%slicense/%.*s=%.*s", sb.len ? "," : "", (int)name, p, name < n ? (int)(n - name - 1) : 1,
-                    name < n ? p + name + 1 : "1");
+        strbuf_addf(&sb, "%slicense/%.*s=%.*s", sb.len ? "," : "", (int)name, p,
+                    name < n ? (int)(n - name - 1) : 1, name < n ? p + name + 1 : "1");
         p += n + (p[n] != '\0');
     }
     if (sb.len && strbuf_detach(&sb, &text) < 0)
@@ -382,7 +387,8 @@ static void put_choice(struct ctld *ctld, Pst__ReservationRecord *rec, const str
 
     BITMAP_FOREACH (c->nodes, id) {
         const struct node *node = cluster_node(ctld->cluster, id);
-        uint32_t threads = node->rec->threads_per_core ? node->rec->threads_per_core : 1, part = cores_of(node);
+        uint32_t threads = node->rec->threads_per_core ? node->rec->threads_per_core : 1,
+                 part = cores_of(node);
 
         names[n++] = node->rec->name;
         if (c->ncores) {
@@ -405,10 +411,10 @@ static void put_choice(struct ctld *ctld, Pst__ReservationRecord *rec, const str
     put_tres(rec, cpus, want);
 }
 
-/* ---- choosing -------------------------------------------------------------------------------------
- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
-/* The partition nodes are taken from: as asked, or the first allowed one, or the cluster's default. */
+/* The partition nodes are taken from: as asked, or the first allowed one, or the cluster's
+ * default. */
 static struct partition *source_of(struct ctld *ctld, const Pst__ReservationRecord *rec)
 {
     char name[256];
@@ -454,7 +460,8 @@ static int make_from(struct ground *w, Pst__ReservationRecord *rec, uint32_t alt
 }
 
 static int choose(struct ctld *ctld, Pst__ReservationRecord *rec, const struct tres_want *want,
-                  const struct bitmap *keep, uint32_t alt, int64_t now_us, struct resv_choice *ret, bool *ret_more)
+                  const struct bitmap *keep, uint32_t alt, int64_t now_us, struct resv_choice *ret,
+                  bool *ret_more)
 {
     bool named = resv_has(rec, RESV_FLAG(SPEC_NODES) | RESV_FLAG(PART_NODES));
     bool by_cores = want->cores > 0;
@@ -486,7 +493,9 @@ static int choose(struct ctld *ctld, Pst__ReservationRecord *rec, const struct t
         }
         if (resv_choose(&rw, &w.g, keep, ret, &why) < 0)
             must(NULL);
-        code = why == RESV_CHOSEN ? 0 : why == RESV_OVERLAPS ? ESLURM_RESERVATION_OVERLAP : ESLURM_NODES_BUSY;
+        code = why == RESV_CHOSEN     ? 0
+               : why == RESV_OVERLAPS ? ESLURM_RESERVATION_OVERLAP
+                                      : ESLURM_NODES_BUSY;
     }
     ground_done(&w);
     return code;
@@ -506,7 +515,8 @@ int resv_pick(struct ctld *ctld, Pst__ReservationRecord *rec, bool keep, int64_t
         want.cores = (uint32_t)want.cpus;
         want.cpus = 0;
     }
-    if (resv_has(rec, RESV_FLAG(ANY_NODES)) && !rec->nodes && !want.nodes && !want.cores && !want.gres[0]) {
+    if (resv_has(rec, RESV_FLAG(ANY_NODES)) && !rec->nodes && !want.nodes && !want.cores &&
+        !want.gres[0]) {
         SET(rec, node_cnt, 0);
         SET(rec, core_cnt, 0);
         drop_cores(rec);
@@ -523,15 +533,14 @@ int resv_pick(struct ctld *ctld, Pst__ReservationRecord *rec, bool keep, int64_t
     if (code != 0)
         return code;
     put_choice(ctld, rec, &c, &want);
-    if (!rec->has_want_nodes && !resv_has(rec, RESV_FLAG(SPEC_NODES) | RESV_FLAG(PART_NODES)) && !want.cores &&
-        !want.gres[0])
+    if (!rec->has_want_nodes && !resv_has(rec, RESV_FLAG(SPEC_NODES) | RESV_FLAG(PART_NODES)) &&
+        !want.cores && !want.gres[0])
         SET(rec, want_nodes, rec->node_cnt);
     resv_choice_done(&c);
     return 0;
 }
 
-/* ---- licences -------------------------------------------------------------------------------------
- */
+/* ---- licences -------------------------------------------------------------------------------- */
 
 static uint64_t count_of(const char *list, const char *name)
 {
@@ -550,7 +559,8 @@ static uint64_t count_of(const char *list, const char *name)
 
 int resv_licenses_fit(struct ctld *ctld, const Pst__ReservationRecord *rec, int64_t now_us)
 {
-    _cleanup_free_ char *copy = rec->licenses && *rec->licenses ? must(strdup(rec->licenses)) : NULL;
+    _cleanup_free_ char *copy =
+        rec->licenses && *rec->licenses ? must(strdup(rec->licenses)) : NULL;
     const Pst__ReservationRecord *other;
     char *save = NULL;
 
@@ -566,7 +576,8 @@ int resv_licenses_fit(struct ctld *ctld, const Pst__ReservationRecord *rec, int6
             return ESLURM_INVALID_LICENSES;
         sum = g.count;
         for (size_t pos = 0; (other = cluster_next_resv(ctld->cluster, &pos));)
-            if (other->resv_id != rec->resv_id && other->licenses && resv_meet(rec, other, now_us) &&
+            if (other->resv_id != rec->resv_id && other->licenses &&
+                resv_meet(rec, other, now_us) &&
                 !resv_has(rec, RESV_FLAG(OVERLAP) | RESV_FLAG(MAINT)))
                 sum += count_of(other->licenses, g.name);
         if (sum > count_of(licenses_all(ctld), g.name))
@@ -575,8 +586,7 @@ int resv_licenses_fit(struct ctld *ctld, const Pst__ReservationRecord *rec, int6
     return 0;
 }
 
-/* ---- users ----------------------------------------------------------------------------------------
- */
+/* ---- users ----------------------------------------------------------------------------------- */
 
 static void add_uid(Pst__ReservationRecord *rec, uint32_t uid)
 {

@@ -49,7 +49,8 @@ static bool parse(const char *entry, size_t len, Pst__Rlimit **ret)
     return true;
 }
 
-void limits_split(const uint8_t *data, size_t len, Pst__JobRecord *rec, ProtobufCBinaryData *ret_env)
+void limits_split(const uint8_t *data, size_t len, Pst__JobRecord *rec,
+                  ProtobufCBinaryData *ret_env)
 {
     const char *p = (const char *)data, *end = p + len;
 

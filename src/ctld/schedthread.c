@@ -1,8 +1,9 @@
 /* schedthread.c - the scheduler's thread
  *
- * Sleeps until something changes or a job becomes eligible, applies all changes that have gathered, runs
- * one quick pass at once, and backfill when jobs are left waiting.  Backfill is held to a fraction of the
- * thread's time, and changes that arrive meanwhile wait for its end only. */
+ * Sleeps until something changes or a job becomes eligible, applies all changes that have
+ * gathered, runs one quick pass at once, and backfill when jobs are left waiting.  Backfill is
+ * held to a fraction of the thread's time, and changes that arrive meanwhile wait for its end
+ * only. */
 #include "ctld/schedthread.h"
 
 #include <errno.h>
@@ -19,9 +20,11 @@
 #include "ctld/licenses.h"
 #include "ctld/prioquery.h"
 
-#define BACKFILL_MIN_GAP_US 20000     /* between two backfill passes */
-#define BACKFILL_TURN_US 100000       /* a plan that goes on where it stood is left for changes after so long */
-#define BACKFILL_SHARE 8              /* a backfill of t is followed by at least t * this without one */
+#define BACKFILL_MIN_GAP_US 20000 /* between two backfill passes */
+/* a plan that goes on where it stood is left for changes after so long */
+#define BACKFILL_TURN_US 100000
+/* a backfill of t is followed by at least t * this without one */
+#define BACKFILL_SHARE 8
 
 struct schedthread {
     struct ctld *ctld;
@@ -31,17 +34,17 @@ struct schedthread {
     struct feed *head, *tail;
     struct sched *sched;
     struct sched_params params; /* as given last */
-    bool backfill;          /* SchedulerType */
-    uint64_t passes, seen_lsn; /* what the feeds so far stand for */
+    bool backfill;              /* SchedulerType */
+    uint64_t passes, seen_lsn;  /* what the feeds so far stand for */
     uint64_t refused;
-    struct pass_note *notes;   /* of the passes since the last proposal */
+    struct pass_note *notes; /* of the passes since the last proposal */
     size_t nnotes, cap_notes;
     struct pass_told usage, shares; /* for the next note */
-    int64_t wake_us;        /* when a job becomes eligible */
-    bool backfill_due;      /* something changed since the last one */
+    int64_t wake_us;                /* when a job becomes eligible */
+    bool backfill_due;              /* something changed since the last one */
     int64_t backfill_not_before_mono_us;
-    int64_t renew_us;       /* when the plan is to be made anew though nothing changes */
-    struct sched_stats stats;   /* under lock */
+    int64_t renew_us;         /* when the plan is to be made anew though nothing changes */
+    struct sched_stats stats; /* under lock */
 };
 
 void decisions_msg_free(struct decisions_msg *m)
@@ -106,7 +109,8 @@ static void answer_explain(struct schedthread *t, const struct feed *f)
         think(t, true, NULL);
     m->explain = true;
     m->ticket = f->ticket;
-    m->when_result = sched_explain(t->sched, &f->job, f->others, f->nothers, now_us(), &m->explained);
+    m->when_result =
+        sched_explain(t->sched, &f->job, f->others, f->nothers, now_us(), &m->explained);
     post(t, m);
 }
 
@@ -223,8 +227,8 @@ static bool feeds_wait(struct schedthread *t)
     return wait;
 }
 
-/* Backfill to its end, or until a change has come: at once where the plan goes on with it where it stood, else,
- * as it is begun anew, after bf_yield_interval. */
+/* Backfill to its end, or until a change has come: at once where the plan goes on with it where
+ * it stood, else, as it is begun anew, after bf_yield_interval. */
 static int backfill_pieces(struct schedthread *t, struct pass_note *note, struct sched_decisions *d,
                            bool *ret_more)
 {
@@ -255,7 +259,8 @@ size_t pass_notes_forget(struct pass_note *notes, size_t n, size_t first)
     return n - first;
 }
 
-/* The note of a pass that begins now.  Too many between two proposals: the older half is forgotten, which numbers show. */
+/* The note of a pass that begins now.  Too many between two proposals: the older half is
+ * forgotten, which numbers show. */
 static struct pass_note *note_pass(struct schedthread *t)
 {
     if (t->nnotes == PASS_NOTES_MAX) {
@@ -300,7 +305,8 @@ static void think(struct schedthread *t, bool backfill, int64_t *ret_wake_us)
     if (r < 0)
         log_error("the scheduling pass ended early: %s", strerror(-r));
     if (backfill) {
-        int64_t gap_us = more && sched_backfill_keeps(t->sched) ? 0 : (int64_t)m->elapsed_us * BACKFILL_SHARE;
+        int64_t gap_us =
+            more && sched_backfill_keeps(t->sched) ? 0 : (int64_t)m->elapsed_us * BACKFILL_SHARE;
 
         t->backfill_not_before_mono_us = now_mono_us() + MAX(gap_us, BACKFILL_MIN_GAP_US);
         t->backfill_due = more;

@@ -12,7 +12,7 @@ struct schedthread;
 struct pass_note {
     uint64_t number, seen_lsn;
     int64_t now_us;
-    uint32_t pieces; /* of PASS_PIECE jobs of a backfill; 0 = a quick pass */
+    uint32_t pieces;   /* of PASS_PIECE jobs of a backfill; 0 = a quick pass */
     struct pass_told { /* since the pass before; us 0 = it was not */
         int64_t us;
         uint64_t lsn;
@@ -29,8 +29,8 @@ struct decisions_msg {
     struct pass_note *notes; /* of this pass and those before it that proposed nothing; owned */
     size_t nnotes;
     uint64_t elapsed_us;
-    bool when;         /* answer to FEED_WHEN: one decision */
-    bool explain;      /* answer to FEED_EXPLAIN: explained */
+    bool when;    /* answer to FEED_WHEN: one decision */
+    bool explain; /* answer to FEED_EXPLAIN: explained */
     struct sched_explanation explained;
     int when_result;
     uint64_t ticket;
@@ -41,7 +41,8 @@ int schedthread_start(struct ctld *ctld, struct schedthread **ret);
 /* Figures for sdiag, since start or reset; any thread. */
 struct sched_stats {
     uint64_t cycles, cycle_total_us, cycle_last_us, cycle_max_us, depth_total;
-    uint64_t bf_cycles, bf_total_us, bf_last_us, bf_max_us, bf_depth_total, bf_started, bf_started_last;
+    uint64_t bf_cycles, bf_total_us, bf_last_us, bf_max_us, bf_depth_total, bf_started,
+        bf_started_last;
     uint32_t bf_depth, queue_len;
     int64_t bf_when_us;
 };

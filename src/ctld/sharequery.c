@@ -82,8 +82,7 @@ static void sharequery_free(void *arg)
     free(q);
 }
 
-/* ---- the answer, on the connection's thread -----------------------------------------------------
- */
+/* ---- the answer, on the connection's thread -------------------------------------------------- */
 
 static int compute(struct sharequery *q)
 {
@@ -254,8 +253,7 @@ static void answer(struct conn *c, void *arg)
     }
 }
 
-/* ---- gathering, on the core's thread ------------------------------------------------------------
- */
+/* ---- gathering, on the core's thread --------------------------------------------------------- */
 
 static int by_tres_id(const void *a, const void *b)
 {
@@ -398,7 +396,8 @@ static void hide_rows(struct sharequery *q, const struct ctld *ctld, const struc
         struct row *w = &q->rows[i];
 
         w->hidden = w->user && strcmp(w->user, caller) != 0 &&
-                    !am_is_coordinator(ctld->cluster->am, conf_str(ctld->conf, CONF_CLUSTER_NAME), caller, w->account);
+                    !am_is_coordinator(ctld->cluster->am, conf_str(ctld->conf, CONF_CLUSTER_NAME),
+                                       caller, w->account);
     }
 }
 

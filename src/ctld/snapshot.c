@@ -1,7 +1,8 @@
 /* snapshot.c - snapshots; see snapshot.h.
  *
- * A view is the complete state at one lsn in encoded form, so writing it out needs neither the core nor a
- * fork: records are put one by one as the events that rebuild them, without their volatile fields. */
+ * A view is the complete state at one lsn in encoded form, so writing it out needs neither the
+ * core nor a fork: records are put one by one as the events that rebuild them, without their
+ * volatile fields. */
 #include "ctld/snapshot.h"
 
 #include <errno.h>
@@ -18,7 +19,8 @@
 #include "model/idmap.h"
 #include "model/kept.h"
 
-#define SNAPSHOT_BYTES (64u << 20) /* log since the last snapshot that makes a new one worth while */
+/* log since the last snapshot that makes a new one worth while */
+#define SNAPSHOT_BYTES (64u << 20)
 
 struct work {
     struct ctld *ctld;
@@ -49,8 +51,8 @@ static int put_event(struct work *w, Pst__Event *ev)
 }
 
 /* Unpack a record, drop what is volatile, put it as the event of its kind. */
-static int put_record(struct work *w, const struct vrec *rec, const ProtobufCMessageDescriptor *desc,
-                      Pst__Event__BodyCase body)
+static int put_record(struct work *w, const struct vrec *rec,
+                      const ProtobufCMessageDescriptor *desc, Pst__Event__BodyCase body)
 {
     ProtobufCMessage *msg = protobuf_c_message_unpack(desc, NULL, rec->len, rec->data);
     Pst__Event ev = PST__EVENT__INIT;
@@ -88,7 +90,8 @@ static int put_blob(struct work *w, struct idmap *seen, struct blob *b)
     Pst__Event ev = PST__EVENT__INIT;
     int r;
 
-    if (!b || idmap_get(seen, (uintptr_t)b)) /* the model has one of a name; one said twice is one */
+    /* the model has one of a name; one said twice is one */
+    if (!b || idmap_get(seen, (uintptr_t)b))
         return 0;
     r = idmap_put(seen, (uintptr_t)b, b);
     if (r < 0)
@@ -147,7 +150,8 @@ static int put_kept(struct work *w)
 
             if (!rec)
                 continue;
-            msg = protobuf_c_message_unpack(kept_descriptor((enum kept_kind)rec->state), NULL, rec->len, rec->data);
+            msg = protobuf_c_message_unpack(kept_descriptor((enum kept_kind)rec->state), NULL,
+                                            rec->len, rec->data);
             if (!msg)
                 return -ENOMEM;
             kept_event_of((enum kept_kind)rec->state, msg, &ev);

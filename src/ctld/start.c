@@ -1,7 +1,7 @@
 /* start.c - the scheduler's proposals become starts
  *
- * A proposal was made against a model that lags a little: it is checked against the present state and dropped
- * (and the scheduler told) when it does not hold any more. */
+ * A proposal was made against a model that lags a little: it is checked against the present
+ * state and dropped (and the scheduler told) when it does not hold any more. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,7 +58,8 @@ static char *bits_text(const uint64_t *words, uint32_t nwords)
 }
 
 /* Which GPUs they are of, and how much of each. */
-static void note_shares(Pst__GresAlloc *to, const struct sched_alloc_gres *g, const Pst__NodeRecord *node)
+static void note_shares(Pst__GresAlloc *to, const struct sched_alloc_gres *g,
+                        const Pst__NodeRecord *node)
 {
     _cleanup_(noderes_free) struct noderes *res = noderes_new(node);
     char *gpus, *counts;
@@ -206,30 +207,36 @@ char *alloc_tres_text(const Pst__Alloc *a, uint64_t billing, const char *tracked
                 for (size_t k = 0; k < a->groups[h]->n_gres && (h < g || k < i) && !seen; k++)
                     seen = strcmp(a->groups[h]->gres[k]->name, name) == 0;
             if (!seen)
-                strbuf_addf(&sb, ",gres/%s=%llu", name, (unsigned long long)gres_total(a, name, NULL));
+                strbuf_addf(&sb, ",gres/%s=%llu", name,
+                            (unsigned long long)gres_total(a, name, NULL));
         }
     }
     return strbuf_detach(&sb, &text) < 0 ? must(NULL) : text;
 }
 
 /* The text of what it holds, and what that is billed in this partition. */
-void alloc_bill(const struct ctld *ctld, const char *partition, const char *licenses, Pst__JobRecord *set)
+void alloc_bill(const struct ctld *ctld, const char *partition, const char *licenses,
+                Pst__JobRecord *set)
 {
     const struct partition *p = cluster_partition(ctld->cluster, partition);
-    double billing =
-        billing_of(p ? p->rec->tres_billing_weights : NULL, billing_sum_of(ctld->conf), set->alloc, licenses);
+    double billing = billing_of(p ? p->rec->tres_billing_weights : NULL, billing_sum_of(ctld->conf),
+                                set->alloc, licenses);
 
     free(set->alloc_tres);
-    set->alloc_tres = alloc_tres_text(set->alloc, (uint64_t)billing, conf_str(ctld->conf, CONF_ACCOUNTING_STORAGE_TRES));
+    set->alloc_tres = alloc_tres_text(set->alloc, (uint64_t)billing,
+                                      conf_str(ctld->conf, CONF_ACCOUNTING_STORAGE_TRES));
     if (billing > (double)(uint64_t)billing)
         SET(set, billing, billing);
 }
 
 /* Reservations may be others than the scheduler knew. */
-static bool keeps_reservations(struct ctld *ctld, const struct job *j, const struct sched_decision *d)
+static bool keeps_reservations(struct ctld *ctld, const struct job *j,
+                               const struct sched_decision *d)
 {
     const Pst__JobRecord *r = j->rec;
-    uint32_t limit = d->time_limit_min ? d->time_limit_min : r->has_time_limit_min ? r->time_limit_min : UINT32_MAX;
+    uint32_t limit = d->time_limit_min       ? d->time_limit_min
+                     : r->has_time_limit_min ? r->time_limit_min
+                                             : UINT32_MAX;
     _cleanup_free_ uint32_t *ids = NULL;
 
     if (!d->resv_id && !ctld->cluster->kept[KEPT_RESV].count)
@@ -250,7 +257,8 @@ static bool proposal_holds(struct ctld *ctld, const struct job *j, const struct 
     for (size_t i = 0; i < d->alloc.nnodes; i++) {
         const struct node *n = cluster_node(ctld->cluster, d->alloc.nodes[i].node_id);
 
-        if (!n || !n->link || n->rec->state != PST__NODE_STATE__NODE_IDLE || !feed_node_usable(n->rec))
+        if (!n || !n->link || n->rec->state != PST__NODE_STATE__NODE_IDLE ||
+            !feed_node_usable(n->rec))
             return false;
     }
     return d->alloc.nnodes > 0 && keeps_reservations(ctld, j, d);
@@ -297,7 +305,8 @@ static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old, const cha
 }
 
 /* Where it runs, and what it had asked for when that is not the same. */
-static void fill_resv(const struct cluster *c, Pst__JobRecord *set, const Pst__JobRecord *old, uint32_t resv_id)
+static void fill_resv(const struct cluster *c, Pst__JobRecord *set, const Pst__JobRecord *old,
+                      uint32_t resv_id)
 {
     const Pst__ReservationRecord *r = resv_id ? cluster_resv(c, resv_id) : NULL;
 
@@ -307,7 +316,8 @@ static void fill_resv(const struct cluster *c, Pst__JobRecord *set, const Pst__J
     if (old->reservation && strcmp(old->reservation, r->name) == 0)
         return;
     if (!old->req_reservation)
-        (void)pb_set_str(&set->req_reservation, old->reservation ? old->reservation : ""); /* -ENOMEM: not told */
+        /* -ENOMEM: not told */
+        (void)pb_set_str(&set->req_reservation, old->reservation ? old->reservation : "");
     (void)pb_set_str(&set->reservation, r->name);
 }
 
@@ -318,8 +328,8 @@ static char *held_licenses(const struct sched_decision *d)
 }
 
 /* A step that comes with the job's start; a is taken. */
-static void put_step(Pst__Transaction *tx, const Pst__JobRecord *job, uint32_t job_id, uint64_t db_id,
-                     uint32_t step_id, Pst__Alloc *a, int64_t now)
+static void put_step(Pst__Transaction *tx, const Pst__JobRecord *job, uint32_t job_id,
+                     uint64_t db_id, uint32_t step_id, Pst__Alloc *a, int64_t now)
 {
     Pst__StepRecord *s = tx_step_put(tx, PST__EVENT_KIND__EV_STEP_START, job_id, step_id);
 
@@ -341,8 +351,8 @@ static void put_step(Pst__Transaction *tx, const Pst__JobRecord *job, uint32_t j
 }
 
 /* On every node of the job, with all it has. */
-static void put_extern_step(Pst__Transaction *tx, const Pst__JobRecord *job, uint32_t job_id, uint64_t db_id,
-                            const Pst__Alloc *alloc, int64_t now)
+static void put_extern_step(Pst__Transaction *tx, const Pst__JobRecord *job, uint32_t job_id,
+                            uint64_t db_id, const Pst__Alloc *alloc, int64_t now)
 {
     ProtobufCMessage *copy;
     Pst__Alloc *a;
@@ -356,7 +366,8 @@ static void put_extern_step(Pst__Transaction *tx, const Pst__JobRecord *job, uin
 }
 
 static void put_batch_step(Pst__Transaction *tx, const Pst__JobRecord *job, uint32_t job_id,
-                           uint64_t db_id, const Pst__Alloc *alloc, int64_t now, const struct cluster *c)
+                           uint64_t db_id, const Pst__Alloc *alloc, int64_t now,
+                           const struct cluster *c)
 {
     Pst__Alloc *a = must(malloc(sizeof(*a)));
     Pst__AllocGroup *g = must(malloc(sizeof(*g)));
@@ -392,7 +403,8 @@ static uint32_t fill_task_start(struct ctld *ctld, Pst__Transaction *tx, struct 
         set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_START, id);
         SET(set, array_task_id, task);
         tx_clear(tx, 4); /* array_tasks */
-        fill_start(set, array->rec, d->partition, alloc, now, d->time_limit_min, held_licenses(d), ctld);
+        fill_start(set, array->rec, d->partition, alloc, now, d->time_limit_min, held_licenses(d),
+                   ctld);
         fill_resv(ctld->cluster, set, array->rec, d->resv_id);
         return id;
     }
@@ -410,7 +422,8 @@ static uint32_t fill_task_start(struct ctld *ctld, Pst__Transaction *tx, struct 
     SET(rec, job_id, id);
     SET(rec, array_task_id, task);
     (void)pb_set_str(&rec->array_tasks, NULL);
-    fill_start(rec, array->rec, d->partition, alloc, now, d->time_limit_min, held_licenses(d), ctld);
+    fill_start(rec, array->rec, d->partition, alloc, now, d->time_limit_min, held_licenses(d),
+               ctld);
     fill_resv(ctld->cluster, rec, array->rec, d->resv_id);
     tx_job_put_take(tx, PST__EVENT_KIND__EV_JOB_START, rec);
     return id;
@@ -420,8 +433,8 @@ struct started { /* one job of a transaction */
     uint32_t proposed, id;
 };
 
-static struct started put_start(struct ctld *ctld, Pst__Transaction *tx, const struct sched_decision *d,
-                                int64_t now)
+static struct started put_start(struct ctld *ctld, Pst__Transaction *tx,
+                                const struct sched_decision *d, int64_t now)
 {
     struct job *j = cluster_job(ctld->cluster, d->job_id);
     Pst__Alloc *alloc = alloc_record(ctld->cluster, &d->alloc);
@@ -433,7 +446,8 @@ static struct started put_start(struct ctld *ctld, Pst__Transaction *tx, const s
     } else {
         Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_START, st.id);
 
-        fill_start(set, j->rec, d->partition, alloc, now, d->time_limit_min, held_licenses(d), ctld);
+        fill_start(set, j->rec, d->partition, alloc, now, d->time_limit_min, held_licenses(d),
+                   ctld);
         fill_resv(ctld->cluster, set, j->rec, d->resv_id);
         j->fed = true; /* the scheduler counts it as running already */
     }
@@ -445,7 +459,8 @@ static struct started put_start(struct ctld *ctld, Pst__Transaction *tx, const s
     return st;
 }
 
-static void after_start(struct ctld *ctld, const struct started *st, uint32_t priority, uint64_t lsn)
+static void after_start(struct ctld *ctld, const struct started *st, uint32_t priority,
+                        uint64_t lsn)
 {
     struct job *j = cluster_job(ctld->cluster, st->id);
 
@@ -525,7 +540,8 @@ static bool start(struct ctld *ctld, uint64_t pass, const struct sched_decision 
         list[i] = put_start(ctld, tx, &d[i], now);
     SET(tx_cluster(tx), jobs_started, ctld->cluster->rec->jobs_started + n);
     lsn = core_commit(ctld, tx);
-    for (int leader = 0; lsn && leader < 2; leader++) /* last: its script and its owner find the others */
+    /* last: its script and its owner find the others */
+    for (int leader = 0; lsn && leader < 2; leader++)
         for (size_t i = 0; i < n; i++)
             if (!het_is_follower(cluster_job(ctld->cluster, list[i].id)->rec) == leader)
                 after_start(ctld, &list[i], d[i].priority, lsn);
@@ -533,10 +549,12 @@ static bool start(struct ctld *ctld, uint64_t pass, const struct sched_decision 
     return lsn != 0;
 }
 
-/* More than its (first) partition has in all: that is said rather than that its constraints are bad. */
+/* More than its (first) partition has in all: that is said rather than that its constraints are
+ * bad. */
 static bool exceeds_partition(struct ctld *ctld, const Pst__JobRecord *r)
 {
-    _cleanup_free_ char *name = r->partition ? strndup(r->partition, strcspn(r->partition, ",")) : NULL;
+    _cleanup_free_ char *name =
+        r->partition ? strndup(r->partition, strcspn(r->partition, ",")) : NULL;
     const struct partition *p = name ? cluster_partition(ctld->cluster, name) : NULL;
     const char *hint;
 
@@ -548,7 +566,8 @@ static bool exceeds_partition(struct ctld *ctld, const Pst__JobRecord *r)
 _Static_assert(PST__JOB_REASON__REASON_QOS_MIN_OTHER - PST__JOB_REASON__REASON_ASSOC_GRP_CPU ==
                    SCHED_LIMIT(SCHED_LIMIT_QOS_MIN, SCHED_TRES_OTHER),
                "limits in TRES");
-_Static_assert(PST__JOB_REASON__REASON_QOS_USAGE_THRESHOLD - PST__JOB_REASON__REASON_ASSOC_GRP_CPU ==
+_Static_assert(PST__JOB_REASON__REASON_QOS_USAGE_THRESHOLD -
+                       PST__JOB_REASON__REASON_ASSOC_GRP_CPU ==
                    SCHED_LIMIT_QOS_USAGE_THRESHOLD,
                "other limits");
 
@@ -576,8 +595,9 @@ static void expect(struct ctld *ctld, struct job *j, const struct sched_decision
     Pst__JobRecord *r = j->rec;
 
     SET(r, pend_reason,
-        d->why == SCHED_WHY_LIMIT ? (Pst__JobReason)(PST__JOB_REASON__REASON_ASSOC_GRP_CPU + (int)d->limit)
-                                  : reasons[d->why]);
+        d->why == SCHED_WHY_LIMIT
+            ? (Pst__JobReason)(PST__JOB_REASON__REASON_ASSOC_GRP_CPU + (int)d->limit)
+            : reasons[d->why]);
     if (d->why == SCHED_WHY_BAD_CONSTRAINTS && exceeds_partition(ctld, r))
         r->pend_reason = PST__JOB_REASON__REASON_PARTITION_CONFIG;
     if (d->priority) /* 0: it has not come so far */
@@ -639,7 +659,8 @@ void lifecycle_disk_free(struct ctld *ctld)
 }
 
 /* One job, or the components of one: all start or none does. */
-static void start_proposed(struct ctld *ctld, uint64_t pass, const struct sched_decision *d, size_t n)
+static void start_proposed(struct ctld *ctld, uint64_t pass, const struct sched_decision *d,
+                           size_t n)
 {
     const struct job *first = cluster_job(ctld->cluster, d->job_id);
     bool holds = first && (!het_is(first->rec) || n == first->rec->het_count);
@@ -650,7 +671,8 @@ static void start_proposed(struct ctld *ctld, uint64_t pass, const struct sched_
         return;
     for (size_t i = 0; i < n; i++) {
         if (atomic_load(&ctld->disk_full))
-            idlist_add(&ctld->refused_full, d[i].job_id); /* told later: it would propose it again at once */
+            /* told later: it would propose it again at once */
+            idlist_add(&ctld->refused_full, d[i].job_id);
         else
             feed_refused(ctld, d[i].job_id);
     }

@@ -73,8 +73,7 @@ static bool fits(const struct want *w, const Pst__GresAlloc *g)
                              strncmp(g->type, w->type, w->type_len) == 0));
 }
 
-/* ---- what a node has left -----------------------------------------------------------------------
- */
+/* ---- what a node has left -------------------------------------------------------------------- */
 
 /* Of shares, which are taken; else the devices. */
 static char **list_of(Pst__GresAlloc *g)
@@ -186,8 +185,7 @@ static uint64_t sum(const struct place *p, const struct want *w, bool free_only)
     return n;
 }
 
-/* ---- taking -------------------------------------------------------------------------------------
- */
+/* ---- taking ---------------------------------------------------------------------------------- */
 
 static Pst__GresAlloc *entry(struct place *p, const Pst__GresAlloc *like)
 {
@@ -237,8 +235,7 @@ static void take(struct place *p, const struct want *w, uint64_t n)
     }
 }
 
-/* ---- requests -----------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 /* The same number on every node (each = 1), or for each task. */
 static int for_each_node(struct place *places, size_t n, const char *text, bool each_task)

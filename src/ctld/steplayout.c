@@ -1,8 +1,9 @@
 /* steplayout.c - which part of a job a step gets; see steplayout.h.
  *
- * By default a step takes all CPUs of the nodes it uses, so that a second one waits; with --exact only
- * what its tasks need; with --overlap it shares everything.  Tasks are dealt out to the nodes in turn,
- * whether their numbers then run in blocks or go round; ",Pack" fills one node after the other. */
+ * By default a step takes all CPUs of the nodes it uses, so that a second one waits; with
+ * --exact only what its tasks need; with --overlap it shares everything.  Tasks are dealt out to
+ * the nodes in turn, whether their numbers then run in blocks or go round; ",Pack" fills one
+ * node after the other. */
 #include "ctld/steplayout.h"
 
 #include <errno.h>
@@ -22,12 +23,12 @@
 
 #define TASKS_MAX (1u << 20) /* of a step: what --overcommit lets nobody ask for by a slip */
 
-struct slot {             /* one node of the job */
+struct slot { /* one node of the job */
     size_t position;
     const Pst__AllocGroup *group;
     struct bitmap *free_cpus; /* of the job's CPUs, not held by other steps */
-    uint32_t total;       /* the job's CPUs here */
-    uint32_t cap;         /* tasks that fit */
+    uint32_t total;           /* the job's CPUs here */
+    uint32_t cap;             /* tasks that fit */
     uint32_t tasks;
 };
 
@@ -37,11 +38,12 @@ struct layout {
     const Pst__StepSpec *spec;
     struct slot *slots;
     size_t n;
-    uint32_t cpt;         /* CPUs per task */
+    uint32_t cpt; /* CPUs per task */
     uint32_t ntasks;
-    size_t nodes;         /* nodes the step uses */
+    size_t nodes;          /* nodes the step uses */
     struct hostlist *want; /* --nodelist */
-    const struct hostlist *by_rank; /* --distribution=arbitrary: the node of each task; NULL: another one */
+    /* --distribution=arbitrary: the node of each task; NULL: another one */
+    const struct hostlist *by_rank;
     bool exact, overlap, overcommit;
 };
 
@@ -88,7 +90,8 @@ static int pick_nodes(struct layout *l, const struct bitmap *want, const struct 
         const struct node *n = cluster_node(l->cluster, a->node_ids[i]);
         const Pst__AllocGroup *g = alloc_group(a, i);
 
-        if (!n || (avoid && bitmap_test(avoid, n->rec->node_id)) || (want && !bitmap_test(want, n->rec->node_id)))
+        if (!n || (avoid && bitmap_test(avoid, n->rec->node_id)) ||
+            (want && !bitmap_test(want, n->rec->node_id)))
             continue;
         l->slots[l->n++] = (struct slot){ .position = i,
                                           .group = g,
@@ -104,7 +107,8 @@ static int pick_nodes(struct layout *l, const struct bitmap *want, const struct 
 static void subtract_steps(struct layout *l)
 {
     for (const struct step *s = l->job->steps; s && !l->overlap; s = s->next) {
-        if (!s->waiting || s->rec->step_id >= STEP_INTERACTIVE || (s->rec->has_overlap && s->rec->overlap))
+        if (!s->waiting || s->rec->step_id >= STEP_INTERACTIVE ||
+            (s->rec->has_overlap && s->rec->overlap))
             continue;
         for (size_t i = 0; i < l->n; i++) {
             uint32_t id = l->job->rec->alloc->node_ids[l->slots[i].position];
@@ -138,13 +142,14 @@ static void capacities(struct layout *l, bool whole)
     }
 }
 
-/* How many tasks a node gets at its turn.  Block and cyclic differ in which tasks a node gets, not in
- * how many; only with Pack is a node filled first. */
+/* How many tasks a node gets at its turn.  Block and cyclic differ in which tasks a node gets,
+ * not in how many; only with Pack is a node filled first. */
 static uint32_t turn(const char *dist)
 {
     uint64_t plane;
 
-    if (dist && strncasecmp(dist, "plane=", 6) == 0 && parse_u64(dist + 6, 1, UINT32_MAX, &plane) == 0)
+    if (dist && strncasecmp(dist, "plane=", 6) == 0 &&
+        parse_u64(dist + 6, 1, UINT32_MAX, &plane) == 0)
         return (uint32_t)plane;
     return dist && strcasestr(dist, ",pack") ? UINT32_MAX : 1;
 }
@@ -159,7 +164,8 @@ static struct slot **slots_by_node(struct layout *l)
     return by_node;
 }
 
-static struct slot *slot_named(const struct layout *l, struct slot *const *by_node, const char *name)
+static struct slot *slot_named(const struct layout *l, struct slot *const *by_node,
+                               const char *name)
 {
     const struct node *n = cluster_node_named(l->cluster, name);
 
@@ -181,7 +187,8 @@ static bool deal_by_rank(struct layout *l)
     return true;
 }
 
-/* "arbitrary=1,0*3" with what follows in the request: the list by places in the step.  The caller frees. */
+/* "arbitrary=1,0*3" with what follows in the request: the list by places in the step.  The
+ * caller frees. */
 static char *by_rank_text(struct layout *l)
 {
     const char *colon = strchr(l->spec->distribution, ':');
@@ -194,7 +201,8 @@ static char *by_rank_text(struct layout *l)
     for (size_t i = 0; i < n; i += same) {
         const char *name = hostlist_nth(l->by_rank, i);
 
-        for (same = 1; i + same < n && strcmp(hostlist_nth(l->by_rank, i + same), name) == 0; same++)
+        for (same = 1; i + same < n && strcmp(hostlist_nth(l->by_rank, i + same), name) == 0;
+             same++)
             ;
         strbuf_addf(&sb, "%s%zu", i ? "," : "", (size_t)(slot_named(l, by_node, name) - l->slots));
         if (same > 1)
@@ -272,7 +280,8 @@ static int counts(struct layout *l)
     if (l->by_rank) {
         l->nodes = l->n;
         l->ntasks = (uint32_t)hostlist_count(l->by_rank);
-        return l->ntasks && l->ntasks <= TASKS_MAX && (!s->has_num_tasks || s->num_tasks == l->ntasks)
+        return l->ntasks && l->ntasks <= TASKS_MAX &&
+                       (!s->has_num_tasks || s->num_tasks == l->ntasks)
                    ? 0
                    : ESLURM_BAD_TASK_COUNT;
     }
@@ -297,9 +306,11 @@ static int counts(struct layout *l)
 
 static char *take_cpus(const struct layout *l, const struct slot *s, uint32_t count)
 {
-    const Pst__NodeRecord *n = cluster_node(l->cluster, l->job->rec->alloc->node_ids[s->position])->rec;
+    const Pst__NodeRecord *n =
+        cluster_node(l->cluster, l->job->rec->alloc->node_ids[s->position])->rec;
     uint64_t cores = (uint64_t)n->sockets * n->cores_per_socket;
-    struct stepcpus_node node = { n->sockets, n->cores_per_socket, cores ? s->free_cpus->nbits / (uint32_t)cores : 0 };
+    struct stepcpus_node node = { n->sockets, n->cores_per_socket,
+                                  cores ? s->free_cpus->nbits / (uint32_t)cores : 0 };
     struct bitmap *take = NULL;
     char *text = NULL;
 
@@ -396,7 +407,8 @@ int steplayout_make(const struct cluster *c, const struct job *j, const Pst__Ste
 
     l.cpt = spec->has_cpus_per_task && spec->cpus_per_task ? spec->cpus_per_task : 1;
     l.exact = spec->has_exact && spec->exact;
-    l.overlap = (spec->has_overlap && spec->overlap) || (spec->has_zero_resource && spec->zero_resource) ||
+    l.overlap = (spec->has_overlap && spec->overlap) ||
+                (spec->has_zero_resource && spec->zero_resource) ||
                 (spec->has_interactive && spec->interactive);
     l.overcommit = spec->has_overcommit && spec->overcommit;
     r = solve(&l);

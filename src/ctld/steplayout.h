@@ -5,9 +5,10 @@
 
 #include "api.pb-c.h"
 
-/* Lay a step out over the nodes of j that its running steps leave free.  *ret_alloc (caller owns) has the
- * tasks in its groups; *ret_dist (likewise) is set when the record's distribution is another text than the
- * request's: arbitrary, with its list as tasklayout() reads it.  Gives 0, or ESLURM_NODES_BUSY (possible once other steps end),
+/* Lay a step out over the nodes of j that its running steps leave free.  *ret_alloc (caller
+ * owns) has the tasks in its groups; *ret_dist (likewise) is set when the record's distribution
+ * is another text than the request's: arbitrary, with its list as tasklayout() reads it.  Gives
+ * 0, or ESLURM_NODES_BUSY (possible once other steps end),
  * ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, ESLURM_INVALID_NODE_NAME ... */
 int steplayout_make(const struct cluster *c, const struct job *j, const Pst__StepSpec *spec,
                     Pst__Alloc **ret_alloc, uint32_t *ret_ntasks, char **ret_dist);

@@ -22,8 +22,8 @@ int stepports_range(const char *text, size_t len, uint32_t *ret_lo, uint32_t *re
         return -EINVAL;
     memcpy(copy, text, len);
     copy[len] = '\0';
-    if (sscanf(copy, "%5u-%5u%n", ret_lo, ret_hi, &end) != 2 || (size_t)end != len || *ret_lo == 0 ||
-        *ret_lo > *ret_hi || *ret_hi >= PORTS)
+    if (sscanf(copy, "%5u-%5u%n", ret_lo, ret_hi, &end) != 2 || (size_t)end != len ||
+        *ret_lo == 0 || *ret_lo > *ret_hi || *ret_hi >= PORTS)
         return -EINVAL;
     return 0;
 }
@@ -45,7 +45,8 @@ static int subtract_steps(const struct cluster *c, const Pst__Alloc *alloc, stru
         return -ENOMEM;
     for (const struct job *j = c->active; j; j = j->next_active) {
         for (const struct step *s = j->steps; s; s = s->next) {
-            if (!s->rec->resv_ports || !s->waiting || !s->rec->alloc || !shares_node(alloc, s->rec->alloc))
+            if (!s->rec->resv_ports || !s->waiting || !s->rec->alloc ||
+                !shares_node(alloc, s->rec->alloc))
                 continue;
             bitmap_zero(theirs);
             (void)bitmap_parse(theirs, s->rec->resv_ports, NULL); /* our own text */
@@ -64,8 +65,8 @@ static uint32_t most_tasks(const Pst__Alloc *alloc)
     return most;
 }
 
-int stepports_pick(const struct cluster *c, uint32_t lo, uint32_t hi, const Pst__Alloc *alloc, uint32_t count,
-                   char **ret_text)
+int stepports_pick(const struct cluster *c, uint32_t lo, uint32_t hi, const Pst__Alloc *alloc,
+                   uint32_t count, char **ret_text)
 {
     _cleanup_(bitmap_free) struct bitmap *left = NULL;
     uint32_t port;

@@ -25,12 +25,12 @@
 
 struct step_wait { /* a request that waits until the job has room */
     struct step_wait *next;
-    bool async;        /* nobody waits for the answer: step async_id is launched from here */
+    bool async; /* nobody waits for the answer: step async_id is launched from here */
     uint32_t async_id;
     struct cmd reply;
     Pst__StepSpec *spec;
     Pst__HetStepRequest *het; /* over components; spec is NULL */
-    int64_t give_up_us; /* 0 = none */
+    int64_t give_up_us;       /* 0 = none */
 };
 
 struct step_queue { /* of one job, first come first served */
@@ -47,7 +47,7 @@ static void *must(void *p)
     return p;
 }
 
-/* ---- addresses and credentials ------------------------------------------------------------------ */
+/* ---- addresses and credentials --------------------------------------------------------------- */
 
 size_t steps_node_addrs(struct ctld *ctld, const Pst__Alloc *alloc, Pst__NodeAddr ***ret)
 {
@@ -122,7 +122,8 @@ void steps_add_key(const struct ctld *ctld, Pst__StepReply *reply)
     const Pst__SignedCredential *cred = reply->credential;
     uint8_t *key = must(malloc(AUTH_MAC_SIZE));
 
-    if (auth_derive(ctld->keys, cred->key_id, AUTH_FOR_LAUNCH, cred->mac.data, cred->mac.len, key, NULL) < 0) {
+    if (auth_derive(ctld->keys, cred->key_id, AUTH_FOR_LAUNCH, cred->mac.data, cred->mac.len, key,
+                    NULL) < 0) {
         free(key); /* slurmd will say what is missing */
         return;
     }
@@ -158,7 +159,7 @@ void steps_reply_free(Pst__StepReply *reply)
         pst__step_reply__free_unpacked(reply, NULL);
 }
 
-/* ---- creation ----------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 void steps_fill(Pst__StepRecord *rec, const struct job *j, const Pst__StepSpec *spec,
                 const struct peer *peer)
@@ -170,7 +171,8 @@ void steps_fill(Pst__StepRecord *rec, const struct job *j, const Pst__StepSpec *
     if (spec->has_cpus_per_task)
         SET(rec, cpus_per_task, spec->cpus_per_task);
     SET(rec, job_db_id, j->rec->db_id);
-    SET(rec, overlap, (spec->has_overlap && spec->overlap) || (spec->has_zero_resource && spec->zero_resource));
+    SET(rec, overlap,
+        (spec->has_overlap && spec->overlap) || (spec->has_zero_resource && spec->zero_resource));
     if (spec->has_time_limit_min)
         SET(rec, time_limit_min, spec->time_limit_min);
     if (stepgres_asks(spec))
@@ -200,7 +202,7 @@ struct part { /* of a step: all of it, or what one component has */
     Pst__Alloc *alloc;
     uint32_t ntasks;
     char *ports; /* kept for it, owned; NULL: none */
-    char *dist; /* how tasks go over the nodes, owned; NULL: as the request says */
+    char *dist;  /* how tasks go over the nodes, owned; NULL: as the request says */
     struct step *step;
 };
 
@@ -217,7 +219,8 @@ static int layout_part(struct ctld *ctld, struct part *p)
         return job_is_ended(p->job->rec) ? ESLURM_ALREADY_DONE : ESLURM_JOB_PENDING;
     r = steplayout_make(ctld->cluster, p->job, p->spec, &p->alloc, &p->ntasks, &p->dist);
     if (r == 0 && p->spec->has_resv_ports) {
-        if (conf_option(ctld->conf, CONF_MPI_PARAMS, "ports", &range, &len) && stepports_range(range, len, &lo, &hi) < 0)
+        if (conf_option(ctld->conf, CONF_MPI_PARAMS, "ports", &range, &len) &&
+            stepports_range(range, len, &lo, &hi) < 0)
             lo = 0;
         r = stepports_pick(ctld->cluster, lo, hi, p->alloc, p->spec->resv_ports, &p->ports);
     }
@@ -253,8 +256,9 @@ static int create_parts(struct ctld *ctld, struct part *parts, size_t n, const s
 
     if (owner && het_component(ctld->cluster, owner->rec, 0))
         owner = het_component(ctld->cluster, owner->rec, 0);
-    if (owner && !queued && (owner->rec->has_next_step_id ? owner->rec->next_step_id : 0) >=
-                     conf_num(ctld->conf, CONF_MAX_STEP_COUNT))
+    if (owner && !queued &&
+        (owner->rec->has_next_step_id ? owner->rec->next_step_id : 0) >=
+            conf_num(ctld->conf, CONF_MAX_STEP_COUNT))
         return ESLURM_STEP_LIMIT;
     for (size_t i = 0; i < n && r == 0; i++)
         r = layout_part(ctld, &parts[i]);
@@ -272,7 +276,8 @@ static int create_parts(struct ctld *ctld, struct part *parts, size_t n, const s
                                                       : owner->rec->next_step_id;
     tx = tx_new(core_now());
     if (id != STEP_INTERACTIVE && !queued)
-        SET(tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, owner->rec->job_id), next_step_id, id + 1);
+        SET(tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, owner->rec->job_id), next_step_id,
+            id + 1);
     for (size_t i = 0; i < n; i++) {
         Pst__StepRecord *rec =
             tx_step_put(tx, PST__EVENT_KIND__EV_STEP_START, parts[i].job->rec->job_id, id);
@@ -295,8 +300,9 @@ static int create_parts(struct ctld *ctld, struct part *parts, size_t n, const s
 }
 
 /* 0 with *ret_step, or an ESLURM code. */
-static int create(struct ctld *ctld, struct job *j, const Pst__StepSpec *spec, const struct peer *peer,
-                  const uint32_t *queued_id, struct step **ret_step, uint64_t *ret_lsn)
+static int create(struct ctld *ctld, struct job *j, const Pst__StepSpec *spec,
+                  const struct peer *peer, const uint32_t *queued_id, struct step **ret_step,
+                  uint64_t *ret_lsn)
 {
     struct part all = { .job = j, .spec = spec };
     int r = create_parts(ctld, &all, 1, peer, queued_id, ret_lsn);
@@ -317,7 +323,8 @@ uint64_t steps_create_granted(struct ctld *ctld, struct job *j, const Pst__StepS
     if (r == 0)
         *ret_reply = reply_new(ctld, j, s);
     else
-        log_error("job %u: its first step could not be made: %s", j->rec->job_id, slurm_err_text(r));
+        log_error("job %u: its first step could not be made: %s", j->rec->job_id,
+                  slurm_err_text(r));
     return lsn;
 }
 
@@ -365,7 +372,8 @@ static void queue_add(struct ctld *ctld, uint32_t job_id, const struct cmd *cmd,
     *at = w;
 }
 
-void steps_queue_async(struct ctld *ctld, struct job *j, uint32_t step_id, const Pst__StepSpec *spec)
+void steps_queue_async(struct ctld *ctld, struct job *j, uint32_t step_id,
+                       const Pst__StepSpec *spec)
 {
     queue_add(ctld, j->rec->job_id, NULL, step_id, spec, NULL);
 }
@@ -381,14 +389,16 @@ static void wait_free(struct step_wait *w)
     free(w);
 }
 
-static void answer(struct ctld *ctld, struct job *j, const struct cmd *cmd, struct step *s, uint64_t lsn)
+static void answer(struct ctld *ctld, struct job *j, const struct cmd *cmd, struct step *s,
+                   uint64_t lsn)
 {
     Pst__StepReply *reply = reply_new(ctld, j, s);
 
     if (reply)
         core_reply(ctld, cmd, lsn, 0, &reply->base);
     else
-        core_error(ctld, cmd, SLURM_ERROR, "the controller cannot sign credentials: libsodium is missing");
+        core_error(ctld, cmd, SLURM_ERROR,
+                   "the controller cannot sign credentials: libsodium is missing");
     steps_reply_free(reply);
 }
 
@@ -414,7 +424,9 @@ void op_step_create(struct ctld *ctld, struct cmd *cmd)
         async_submit(ctld, cmd, j, req);
         return;
     }
-    r = queue_of(ctld, req->job_id, false) ? ESLURM_NODES_BUSY : create(ctld, j, spec, conn_peer(cmd->conn), NULL, &s, &lsn);
+    r = queue_of(ctld, req->job_id, false)
+            ? ESLURM_NODES_BUSY
+            : create(ctld, j, spec, conn_peer(cmd->conn), NULL, &s, &lsn);
     if (r == 0)
         answer(ctld, j, cmd, s, lsn);
     else if ((r == ESLURM_NODES_BUSY || r == ESLURM_JOB_PENDING) && req->has_wait && req->wait)
@@ -423,7 +435,7 @@ void op_step_create(struct ctld *ctld, struct cmd *cmd)
         core_error(ctld, cmd, r, NULL);
 }
 
-/* ---- steps over components ---------------------------------------------------------------------- */
+/* ---- steps over components ------------------------------------------------------------------- */
 
 static int create_het(struct ctld *ctld, const Pst__HetStepRequest *req, struct conn *conn,
                       struct part **ret_parts, uint64_t *ret_lsn)
@@ -481,7 +493,8 @@ static void answer_het(struct ctld *ctld, const Pst__HetStepRequest *req, const 
     if (signed_all)
         core_reply(ctld, cmd, lsn, 0, &reply.base);
     else
-        core_error(ctld, cmd, SLURM_ERROR, "the controller cannot sign credentials: libsodium is missing");
+        core_error(ctld, cmd, SLURM_ERROR,
+                   "the controller cannot sign credentials: libsodium is missing");
     for (size_t i = 0; i < reply.n_steps; i++)
         steps_reply_free(reply.steps[i]);
     free(reply.steps);
@@ -530,7 +543,7 @@ static bool serve_het(struct ctld *ctld, const struct step_wait *w)
     return true;
 }
 
-/* ---- those who wait ----------------------------------------------------------------------------- */
+/* ---- those who wait -------------------------------------------------------------------------- */
 
 /* One who waits gets his step, or learns why not.  False: it must wait longer. */
 static bool serve(struct ctld *ctld, struct job *j, const struct step_wait *w)
@@ -544,8 +557,8 @@ static bool serve(struct ctld *ctld, struct job *j, const struct step_wait *w)
         return serve_het(ctld, w);
     if (w->async && (!queued || queued->rec->state != PST__STEP_STATE__STEP_PENDING))
         return true; /* cancelled meanwhile */
-    r = create(ctld, j, w->spec, w->async ? NULL : conn_peer(w->reply.conn), w->async ? &w->async_id : NULL,
-               &s, &lsn);
+    r = create(ctld, j, w->spec, w->async ? NULL : conn_peer(w->reply.conn),
+               w->async ? &w->async_id : NULL, &s, &lsn);
     if (r == ESLURM_NODES_BUSY || r == ESLURM_JOB_PENDING || (w->async && r == EPST_DISK_FULL))
         return false;
     if (r == 0 && w->async)
@@ -643,7 +656,7 @@ void steps_clear(struct ctld *ctld)
     idmap_done(&ctld->step_queue);
 }
 
-/* ---- ends --------------------------------------------------------------------------------------- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 /* By the status alone, whatever became of the job: ended by a signal is cancelled. */
 static Pst__StepState end_state(uint32_t status)
@@ -703,8 +716,8 @@ uint64_t steps_ended(struct ctld *ctld, struct job *j, struct step *s, uint32_t 
         SET(set, end_us, end->has_end_us ? end->end_us : core_now());
         if (s->rec->step_id < STEP_INTERACTIVE &&
             (!j->rec->has_derived_exit_status || status > j->rec->derived_exit_status))
-            SET(tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id), derived_exit_status,
-                status);
+            SET(tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id),
+                derived_exit_status, status);
     }
     lsn = core_commit(ctld, tx);
     if (!lsn)
@@ -749,7 +762,8 @@ void steps_recover(struct ctld *ctld, struct job *j)
             steps_await(s);
 }
 
-/* A running step that is to end: by its limit, or by a cancel that may have come before its launch. */
+/* A running step that is to end: by its limit, or by a cancel that may have come before its
+ * launch. */
 static void step_tick(struct ctld *ctld, struct job *j, struct step *s, int64_t now_us)
 {
     bool late = s->rec->has_time_limit_min &&
@@ -780,8 +794,9 @@ void steps_tick(struct ctld *ctld, int64_t now_us)
         for (struct step *s = j->steps; s; s = s->next)
             if (s->waiting)
                 step_tick(ctld, j, s, now_us);
-        if (j->owner_lost_us && now_us - j->owner_lost_us >
-                                    (int64_t)conf_num(ctld->conf, CONF_MESSAGE_TIMEOUT) * USEC_PER_SEC)
+        if (j->owner_lost_us &&
+            now_us - j->owner_lost_us >
+                (int64_t)conf_num(ctld->conf, CONF_MESSAGE_TIMEOUT) * USEC_PER_SEC)
             orphan_check(ctld, j, SIGKILL);
     }
 }

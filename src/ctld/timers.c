@@ -1,5 +1,5 @@
-/* timers.c - what time does to the cluster; see timers.h.  Each walk is over what is running or ended, never over
- * the whole queue. */
+/* timers.c - what time does to the cluster; see timers.h.  Each walk is over what is running or
+ * ended, never over the whole queue. */
 #include "ctld/timers.h"
 
 #include <signal.h>
@@ -34,8 +34,9 @@
 static int64_t grace_us(struct ctld *ctld, const struct job *j)
 {
     const struct partition *p = cluster_partition(ctld->cluster, j->rec->partition);
-    uint64_t min = p && p->rec->has_over_time_limit_min ? p->rec->over_time_limit_min
-                                                         : conf_num(ctld->conf, CONF_OVER_TIME_LIMIT);
+    uint64_t min = p && p->rec->has_over_time_limit_min
+                       ? p->rec->over_time_limit_min
+                       : conf_num(ctld->conf, CONF_OVER_TIME_LIMIT);
 
     return (int64_t)min * 60 * USEC_PER_SEC;
 }
@@ -152,13 +153,17 @@ static void purge(struct ctld *ctld, int64_t now)
         (void)core_commit(ctld, tx); /* disk full: later */
 }
 
-/* The earliest end a pending job can have is after its deadline: --time-min, else --time, counts. */
+/* The earliest end a pending job can have is after its deadline: --time-min, else --time,
+ * counts. */
 static bool too_late(const Pst__JobRecord *r, int64_t now)
 {
-    uint32_t least = r->has_time_min_min ? r->time_min_min : r->has_time_limit_min ? r->time_limit_min : 0;
+    uint32_t least = r->has_time_min_min     ? r->time_min_min
+                     : r->has_time_limit_min ? r->time_limit_min
+                                             : 0;
 
     return r->has_deadline_us &&
-           MAX(now, r->has_begin_us ? r->begin_us : 0) + (int64_t)least * 60 * USEC_PER_SEC > r->deadline_us;
+           MAX(now, r->has_begin_us ? r->begin_us : 0) + (int64_t)least * 60 * USEC_PER_SEC >
+               r->deadline_us;
 }
 
 /* A job that cannot end before its deadline leaves the queue. */
@@ -193,7 +198,8 @@ static void check_owners(struct ctld *ctld, int64_t now)
         struct job *j = v;
 
         if (job_is_pending(j->rec) && j->owner_lost_us && !j->owner_conn &&
-            !(j->rec->has_batch && j->rec->batch) && !het_is_follower(j->rec) && now - j->owner_lost_us > patience)
+            !(j->rec->has_batch && j->rec->batch) && !het_is_follower(j->rec) &&
+            now - j->owner_lost_us > patience)
             found[n++] = j;
     }
     for (size_t i = 0; i < n; i++)

@@ -84,8 +84,7 @@ static void count_wanted(const struct ctld *ctld)
         wanted |= t->events;
 }
 
-/* ---- operations ---------------------------------------------------------------------------------
- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static bool has_option(const struct ctld *ctld, const char *word)
 {
@@ -162,7 +161,8 @@ static int check(const struct ctld *ctld, const struct cmd *cmd, Pst__TriggerRec
         return err_set(err, EPST_BAD_REQUEST, "the program needs an absolute path");
     if (ctld->cluster->kept[KEPT_TRIGGER].count >= TRIGGERS_MAX)
         return err_set(err, ESLURM_DISABLED, "there are %u triggers already", TRIGGERS_MAX);
-    if (!cmd_is_admin(ctld, cmd) && triggers_of(ctld, conn_peer(cmd->conn)->uid) >= USER_TRIGGERS_MAX)
+    if (!cmd_is_admin(ctld, cmd) &&
+        triggers_of(ctld, conn_peer(cmd->conn)->uid) >= USER_TRIGGERS_MAX)
         return err_set(err, ESLURM_DISABLED, "a user may have %u triggers", USER_TRIGGERS_MAX);
     return t->events & JOB_EVENTS ? check_job(ctld, cmd, t) : check_nodes(ctld, t);
 }
@@ -273,8 +273,7 @@ void op_trigger_clear(struct ctld *ctld, struct cmd *cmd)
     core_ok(ctld, cmd, lsn);
 }
 
-/* ---- firing -------------------------------------------------------------------------------------
- */
+/* ---- firing ---------------------------------------------------------------------------------- */
 
 static void start(struct ctld *ctld, const Pst__TriggerRecord *t, const char *arg, uint64_t lsn)
 {
@@ -384,8 +383,7 @@ int triggers_child(int argc, char **argv)
     return 127;
 }
 
-/* ---- nodes --------------------------------------------------------------------------------------
- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static uint8_t bits_of(const struct node *n)
 {
@@ -545,8 +543,7 @@ static void tell(struct ctld *ctld, int64_t now)
     free(all);
 }
 
-/* ---- jobs and clocks ----------------------------------------------------------------------------
- */
+/* ---- jobs and clocks ------------------------------------------------------------------------- */
 
 static void look_at_job(struct ctld *ctld, const Pst__TriggerRecord *t, int64_t now)
 {

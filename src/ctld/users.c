@@ -1,4 +1,5 @@
-/* users.c - user and group names; see users.h.  Entries live ten minutes (GroupUpdateTime's default). */
+/* users.c - user and group names; see users.h.  Entries live ten minutes (GroupUpdateTime's
+ * default). */
 #include "ctld/users.h"
 
 #include <errno.h>

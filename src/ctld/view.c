@@ -1,8 +1,9 @@
 /* view.c - immutable views; see view.h.
  *
- * The core owns `build` (the tables it is editing) and shares its chunks with published views; a chunk with
- * more than one holder is copied before it is changed.  Marked records form a list per kind; a record's slot
- * number lives in the model's object (0 = none, slot + 1 otherwise), with SLOT_DIRTY set while marked. */
+ * The core owns `build` (the tables it is editing) and shares its chunks with published views; a
+ * chunk with more than one holder is copied before it is changed.  Marked records form a list
+ * per kind; a record's slot number lives in the model's object (0 = none, slot + 1 otherwise),
+ * with SLOT_DIRTY set while marked. */
 #include "ctld/view.h"
 
 #include <errno.h>
@@ -27,28 +28,29 @@
 
 struct dirty {
     enum view_kind kind;
-    uint32_t job_id;  /* jobs, steps; of the rest: kept_kind */
-    uint32_t sub_id;  /* steps: step id; nodes: node id; the rest: id */
-    char *name;       /* partitions */
+    uint32_t job_id; /* jobs, steps; of the rest: kept_kind */
+    uint32_t sub_id; /* steps: step id; nodes: node id; the rest: id */
+    char *name;      /* partitions */
 };
 
 struct build {
     struct view_table table;
     size_t cap;
-    uint64_t next;         /* first slot never used */
-    uint64_t base;         /* chunks before it are gone for good (jobs): table[0] is chunk number `base` */
-    uint64_t *free_slots;  /* steps, nodes, partitions: reuse */
+    uint64_t next; /* first slot never used */
+    /* chunks before it are gone for good (jobs): table[0] is chunk number `base` */
+    uint64_t base;
+    uint64_t *free_slots; /* steps, nodes, partitions: reuse */
     size_t nfree, free_cap;
 };
 
 struct views {
     struct build build[VIEW_KINDS];
-    struct dirty *dirty;        /* [first_dirty, ndirty) wait, in order of marking */
+    struct dirty *dirty; /* [first_dirty, ndirty) wait, in order of marking */
     size_t first_dirty, ndirty, dirty_cap;
-    _Atomic uint64_t changes;   /* marks so far */
-    _Atomic uint64_t shown;     /* value of `changes` at the last publish */
+    _Atomic uint64_t changes; /* marks so far */
+    _Atomic uint64_t shown;   /* value of `changes` at the last publish */
     _Atomic uint64_t published;
-    pthread_mutex_t lock;       /* of current */
+    pthread_mutex_t lock; /* of current */
     struct view *current;
 };
 
@@ -125,7 +127,7 @@ struct views *views_free(struct views *v)
     return NULL;
 }
 
-/* ---- slots -------------------------------------------------------------------------------------- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 /* The chunk of a slot, ours alone from now on. */
 static struct view_chunk *chunk_own(struct build *b, uint64_t slot)
@@ -194,7 +196,7 @@ static void slot_release(struct build *b, uint64_t slot, bool reuse)
     b->free_slots[b->nfree++] = slot;
 }
 
-/* ---- marking ------------------------------------------------------------------------------------ */
+/* ---- marking --------------------------------------------------------------------------------- */
 
 static void mark(struct views *v, uint64_t *slot, struct dirty d)
 {
@@ -205,7 +207,8 @@ static void mark(struct views *v, uint64_t *slot, struct dirty d)
     }
     *slot |= SLOT_DIRTY;
     if (v->ndirty == v->dirty_cap && v->first_dirty > v->dirty_cap / 2) {
-        memmove(v->dirty, v->dirty + v->first_dirty, (v->ndirty - v->first_dirty) * sizeof(*v->dirty));
+        memmove(v->dirty, v->dirty + v->first_dirty,
+                (v->ndirty - v->first_dirty) * sizeof(*v->dirty));
         v->ndirty -= v->first_dirty;
         v->first_dirty = 0;
     }
@@ -271,7 +274,7 @@ void views_drop_kept(struct views *v, struct kept *k)
     drop(v, VIEW_KEPT, k->slot);
 }
 
-/* ---- encoding ----------------------------------------------------------------------------------- */
+/* ---- encoding -------------------------------------------------------------------------------- */
 
 /* A copy of text at *to, which moves behind it; NULL of NULL. */
 static const char *put_text(uint8_t **to, const char *text)
@@ -288,7 +291,8 @@ static const char *put_text(uint8_t **to, const char *text)
 static struct vrec *encode_of(const ProtobufCMessage *msg, const Pst__JobRecord *j)
 {
     size_t len = protobuf_c_message_get_packed_size(msg);
-    size_t more = (j->account ? strlen(j->account) + 1 : 0) + (j->mcs_label ? strlen(j->mcs_label) + 1 : 0);
+    size_t more =
+        (j->account ? strlen(j->account) + 1 : 0) + (j->mcs_label ? strlen(j->mcs_label) + 1 : 0);
     struct vrec *r = must(calloc(1, sizeof(*r) + len + more));
     uint8_t *behind = r->data + len;
 
@@ -340,7 +344,7 @@ static struct vrec *encode_node(const struct node *n)
     SET(n->rec, alloc_mem_mib, n->alloc_mem_mib);
     SET(n->rec, jobs_running, n->jobs - n->jobs_completing);
     SET(n->rec, jobs_completing, n->jobs_completing);
-    n->rec->mcs_label = n->mcs_label;     /* the node's own */
+    n->rec->mcs_label = n->mcs_label; /* the node's own */
     n->rec->has_owner_uid = n->owner_jobs > 0;
     n->rec->owner_uid = n->owner_uid;
     gresuse_text(n->gres_used, n->rec, &gres);

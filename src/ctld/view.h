@@ -1,8 +1,9 @@
 /* view.h - immutable views of the cluster for queries
  *
- * Every job, step, node and partition has an encoded record (counted bytes), made anew only when it changed
- * and somebody asks.  A view is a tree of two levels over those: publishing copies the chunks that changed and the
- * root, so it costs the core O(changed + chunks), whatever is asked afterwards.
+ * Every job, step, node and partition has an encoded record (counted bytes), made anew only when
+ * it changed and somebody asks.  A view is a tree of two levels over those: publishing copies
+ * the chunks that changed and the root, so it costs the core O(changed + chunks), whatever is
+ * asked afterwards.
  *
  * views_mark_*() and views_publish(): core thread.  Everything else: any thread. */
 #pragma once
@@ -18,13 +19,14 @@
 
 struct vrec {
     _Atomic uint32_t refs;
-    uint32_t id, array_id;   /* job id (steps: of their job), node id */
+    uint32_t id, array_id;      /* job id (steps: of their job), node id */
     uint32_t state, flags, uid; /* triggers and crontabs: state is their kept_kind */
-    uint64_t name_hash;      /* nodes, partitions: view_name_hash(); who finds it compares the name */
+    /* nodes, partitions: view_name_hash(); who finds it compares the name */
+    uint64_t name_hash;
     const char *account, *label; /* jobs, steps: of the job, behind data; NULL = none */
-    struct blob *script, *env; /* jobs: held */
+    struct blob *script, *env;   /* jobs: held */
     uint32_t len;
-    uint8_t data[];          /* encoded record with volatile fields */
+    uint8_t data[]; /* encoded record with volatile fields */
 };
 
 struct view_chunk {
@@ -66,11 +68,13 @@ void views_drop_part(struct views *v, struct partition *p);
 void views_drop_kept(struct views *v, struct kept *k);
 /* Encode what was marked and make it the current view. */
 void views_publish(struct views *v, const struct cluster *c, uint64_t lsn);
-/* Encode some of what was marked when much of it has gathered, so that the next publish is short. */
+/* Encode some of what was marked when much of it has gathered, so that the next publish is
+ * short. */
 void views_work_off(struct views *v, const struct cluster *c);
 uint64_t views_published(const struct views *v); /* how often */
 
-/* The current view, held; NULL when something changed since it was made: ask the core (CMD_PUBLISH). */
+/* The current view, held; NULL when something changed since it was made: ask the core
+ * (CMD_PUBLISH). */
 struct view *views_get_fresh(struct views *v);
-struct view *views_get(struct views *v); /* the current one, fresh or not */
+struct view *views_get(struct views *v);    /* the current one, fresh or not */
 struct view *view_unref(struct view *view); /* always NULL */

@@ -153,7 +153,8 @@ static void send_grant(struct ctld *ctld, struct waiter *w, struct job *j, uint6
     fill_status(j, &s);
     s.job = j->rec;
     s.het_jobs = parts;
-    for (uint32_t k = 0; het_is_leader(j->rec) && k < MIN(j->rec->het_count, HET_COMPONENTS_MAX); k++) {
+    for (uint32_t k = 0; het_is_leader(j->rec) && k < MIN(j->rec->het_count, HET_COMPONENTS_MAX);
+         k++) {
         const struct job *part = het_component(ctld->cluster, j->rec, k);
 
         if (part)
@@ -177,7 +178,8 @@ static void send_grant(struct ctld *ctld, struct waiter *w, struct job *j, uint6
     steps_reply_free(step);
 }
 
-static void send_plain(struct ctld *ctld, struct waiter *w, const struct job *j, uint64_t lsn, uint32_t flags)
+static void send_plain(struct ctld *ctld, struct waiter *w, const struct job *j, uint64_t lsn,
+                       uint32_t flags)
 {
     Pst__JobStatus s = PST__JOB_STATUS__INIT;
 

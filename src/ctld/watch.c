@@ -25,8 +25,7 @@
 
 static __thread struct wgroup *my_group;
 
-/* ---- one watcher --------------------------------------------------------------------------------
- */
+/* ---- one watcher ----------------------------------------------------------------------------- */
 
 void watcher_send(struct watcher *w, bool ready, bool reset, bool more)
 {
@@ -119,8 +118,7 @@ void watcher_end(struct conn *c, void *arg)
     watcher_leave(w);
 }
 
-/* ---- the ring -----------------------------------------------------------------------------------
- */
+/* ---- the ring -------------------------------------------------------------------------------- */
 
 /* The sequence number of the first batch behind pos; lock held. */
 static uint64_t ring_find(const struct watch *hub, uint64_t lsn)
@@ -180,8 +178,7 @@ static struct watch_batch *ring_next(struct watch *hub, const struct watcher *w,
     return b;
 }
 
-/* ---- a group's turn, on its I/O thread ----------------------------------------------------------
- */
+/* ---- a group's turn, on its I/O thread ------------------------------------------------------- */
 
 static void fall_behind(struct watch *hub, struct watcher *w)
 {
@@ -310,8 +307,7 @@ void watcher_rejoin(struct conn *c, void *arg)
     pthread_mutex_unlock(&hub->lock);
 }
 
-/* ---- requests -----------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static struct wgroup *group_mine(struct watch *hub)
 {
@@ -434,8 +430,7 @@ void watch_start(struct watch *hub, struct conn *c, const struct frame *frame)
                          err.text[0] ? err.text : NULL);
 }
 
-/* ---- the thread ---------------------------------------------------------------------------------
- */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 struct making {
     struct watch_batch *b;
@@ -596,8 +591,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* ---- start and stop -----------------------------------------------------------------------------
- */
+/* ---- start and stop -------------------------------------------------------------------------- */
 
 void watch_durable(struct watch *hub, uint64_t lsn)
 {

@@ -21,8 +21,7 @@ bool watch_behind(struct watch_pos a, struct watch_pos b)
     return a.lsn != b.lsn ? a.lsn < b.lsn : a.index < b.index;
 }
 
-/* ---- filters ------------------------------------------------------------------------------------
- */
+/* ---- filters --------------------------------------------------------------------------------- */
 
 static int add_numbers(struct idmap *m, bool *by, const uint32_t *list, size_t n)
 {
@@ -154,8 +153,7 @@ bool watch_filter_match(const struct watch_filter *f, const struct watch_item *i
            (!f->by_partition || match_list(&f->partitions, text + it->partition));
 }
 
-/* ---- batches ------------------------------------------------------------------------------------
- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 struct watch_batch *watch_batch_new(uint64_t first)
 {

@@ -124,8 +124,7 @@ static bool look_at(const Pst__Event *ev, struct look *l)
     return true;
 }
 
-/* ---- values kept --------------------------------------------------------------------------------
- */
+/* ---- values kept ----------------------------------------------------------------------------- */
 
 /* Of an allocation only what people read is kept. */
 static void strip_alloc(Pst__JobRecord *j, Pst__Alloc *light)
@@ -148,7 +147,8 @@ static void packed_free(struct packed *k)
 
 static struct packed *find_shadow(const struct watchproj *p, const struct look *l)
 {
-    return l->name ? namemap_get(&p->part_shadow, l->name) : idmap_get(&p->shadow[l->entity], l->key);
+    return l->name ? namemap_get(&p->part_shadow, l->name)
+                   : idmap_get(&p->shadow[l->entity], l->key);
 }
 
 static void drop_shadow(struct watchproj *p, const struct look *l)
@@ -213,8 +213,7 @@ static void merge(const struct watch_fields *k, const struct look *l, const Prot
     }
 }
 
-/* ---- changes ------------------------------------------------------------------------------------
- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 static int pack(const ProtobufCMessage *m, ProtobufCBinaryData *ret)
 {
@@ -344,8 +343,7 @@ static int take_record(struct watchproj *p, uint64_t lsn, const uint8_t *data, s
     return r;
 }
 
-/* ---- the place to begin -------------------------------------------------------------------------
- */
+/* ---- the place to begin ---------------------------------------------------------------------- */
 
 static int on_snapshot_record(void *ctx, uint64_t lsn, bool snapshot, const uint8_t *data,
                               size_t len)

@@ -43,8 +43,8 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
     debug_request(c, frame);
     if (atomic_load(&d->stopping))
         (void)conn_error(c, frame->op, frame->id, EPST_SHUTTING_DOWN, NULL);
-    else if (frame->op == OP_ACCT_ADMIN || frame->op == OP_ACCT_LIST || frame->op == OP_ACCT_FOLLOW ||
-             frame->op == OP_ACCT_BLOB)
+    else if (frame->op == OP_ACCT_ADMIN || frame->op == OP_ACCT_LIST ||
+             frame->op == OP_ACCT_FOLLOW || frame->op == OP_ACCT_BLOB)
         admin_request(d, c, frame);
     else if (control_request(d, c, frame))
         return;
@@ -72,7 +72,8 @@ static bool is_admin(void *ctx, uid_t uid)
     return uid == 0 || uid == d->slurm_uid;
 }
 
-int dbd_location(const struct conf_dbd *conf, const char *host, const char *pass, char **ret_location)
+int dbd_location(const struct conf_dbd *conf, const char *host, const char *pass,
+                 char **ret_location)
 {
     struct sql_server server = { .host = host,
                                  .port = (uint16_t)conf_dbd_num(conf, CONF_DBD_STORAGE_PORT),
@@ -191,7 +192,8 @@ static void settings_of(const struct conf_dbd *conf, struct serve_settings *set)
         .envs = conf_dbd_bool(conf, CONF_DBD_ARCHIVE_JOB_ENV),
         .limit = conf_dbd_num(conf, CONF_DBD_MAX_PURGE_LIMIT),
     };
-    (void)snprintf(set->dir, sizeof(set->dir), "%s", conf_dbd_str(conf, CONF_DBD_ARCHIVE_DIR)); /* a path */
+    /* a path */
+    (void)snprintf(set->dir, sizeof(set->dir), "%s", conf_dbd_str(conf, CONF_DBD_ARCHIVE_DIR));
 }
 
 /* Of accounts, users and resources. */
@@ -220,11 +222,9 @@ void dbd_configure(struct dbd *d, const struct conf_dbd *conf)
 int dbd_work(struct dbd *d, struct err *err)
 {
     struct serve_settings set;
-    struct serve_config serve = { .readers = READERS,
-                                  .settings = &set,
-                                  .rpcs = d->rpcs,
-                                  .is_admin = is_admin,
-                                  .admin_ctx = d };
+    struct serve_config serve = {
+        .readers = READERS, .settings = &set, .rpcs = d->rpcs, .is_admin = is_admin, .admin_ctx = d
+    };
     struct server_config server = {
         .port = (uint16_t)conf_dbd_num(d->conf, CONF_DBD_DBD_PORT),
         .bind_addr = conf_dbd_str(d->conf, CONF_DBD_DBD_ADDR),

@@ -1,7 +1,8 @@
 /* dbd.h - slurmdbd's parts; dbd/ only
  *
- * Threads: the server's I/O threads, those of serve.h, and the main one, which waits for signals and, where there
- * are two daemons or two database servers, looks every second whose turn it is (standby.c).
+ * Threads: the server's I/O threads, those of serve.h, and the main one, which waits for signals
+ * and, where there are two daemons or two database servers, looks every second whose turn it is
+ * (standby.c).
  */
 #pragma once
 
@@ -27,7 +28,7 @@ struct dbd {
     char *conf_path;
     struct conf_dbd *conf; /* as read last; under conf_lock, the main thread replaces it */
     pthread_mutex_t conf_lock;
-    char *location;        /* of the database */
+    char *location; /* of the database */
     uid_t slurm_uid;
     struct auth_keys *keys;
     struct feeds *feeds;
@@ -38,21 +39,23 @@ struct dbd {
     struct server *server;
     atomic_bool stopping;
     /* the main thread's */
-    struct turn *turn; /* NULL: there is nobody else */
-    bool second;       /* DbdBackupHost */
+    struct turn *turn;     /* NULL: there is nobody else */
+    bool second;           /* DbdBackupHost */
     bool working, failing; /* failing: the database cannot be asked, and said so */
     unsigned asked;        /* so many times it was our turn */
 };
 
 /* StorageType, StorageHost ... as a location (acct/sql.h). */
-int dbd_location(const struct conf_dbd *conf, const char *host, const char *pass, char **ret_location);
+int dbd_location(const struct conf_dbd *conf, const char *host, const char *pass,
+                 char **ret_location);
 /* What conf says of how questions are answered and when old rows go, as it is now. */
 void dbd_configure(struct dbd *d, const struct conf_dbd *conf);
-/* The password at the server: StoragePass, or what StoragePassScript prints; NULL: none.  The caller frees.
- * Errors: -EINVAL the program failed or printed nothing. */
+/* The password at the server: StoragePass, or what StoragePassScript prints; NULL: none.  The
+ * caller frees. Errors: -EINVAL the program failed or printed nothing. */
 int dbd_password(const struct conf_dbd *conf, char **ret_pass, struct err *err);
 
-/* control.c: ping, statistics, configuration, reconfigure and shutdown.  False: it is no such operation. */
+/* control.c: ping, statistics, configuration, reconfigure and shutdown.  False: it is no such
+ * operation. */
 bool control_request(struct dbd *d, struct conn *c, const struct frame *frame);
 
 /* debug.c: DebugFlags.  -EINVAL: one is unknown. */
@@ -60,18 +63,19 @@ int debug_check(const struct conf_dbd *conf, struct err *err);
 void debug_set(const struct conf_dbd *conf); /* one that was checked; from now on */
 void debug_request(const struct conn *c, const struct frame *frame);
 
-/* Find the database's server: the location of the first that answers, or of StorageHost.  *ret_reached: it answers. */
+/* Find the database's server: the location of the first that answers, or of StorageHost.
+ * *ret_reached: it answers. */
 int dbd_locate(struct dbd *d, bool *ret_reached, struct err *err);
 /* Port, tables, threads, and the door opens.  keys are loaded and the location is known already. */
 int dbd_work(struct dbd *d, struct err *err);
 void dbd_rest(struct dbd *d); /* ends what dbd_work() began */
 void dbd_stop(struct dbd *d); /* whatever was started */
 
-/* ---- standby.c: the main thread's
- */
+/* ---- standby.c: the main thread's ------------------------------------------------------------ */
 
 /* Work, or stand by while another daemon works on the database. */
 int standby_begin(struct dbd *d, struct err *err);
-/* Every STANDBY_MS where there is a turn: take over, give back, change to the other database server. */
+/* Every STANDBY_MS where there is a turn: take over, give back, change to the other database
+ * server. */
 void standby_tick(struct dbd *d);
 #define STANDBY_MS 1000

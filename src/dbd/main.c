@@ -1,7 +1,7 @@
 /* main.c - slurmdbd from command line to clean exit
  *
- * Order of a start: configuration, keys, whose turn it is, listen, database, threads, then open the door.  The
- * parent of a daemonized start returns 0 only after that. */
+ * Order of a start: configuration, keys, whose turn it is, listen, database, threads, then open
+ * the door.  The parent of a daemonized start returns 0 only after that. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -161,8 +161,7 @@ static int become_slurm_user(const struct dbd *d, struct err *err)
     return 0;
 }
 
-/* ---- signals ------------------------------------------------------------------------------------
- */
+/* ---- signals --------------------------------------------------------------------------------- */
 
 static sigset_t watched(void)
 {
@@ -176,7 +175,8 @@ static sigset_t watched(void)
     return set;
 }
 
-/* What can change while it runs: how much is logged, who sees what, what is purged and summed up. */
+/* What can change while it runs: how much is logged, who sees what, what is purged and summed
+ * up. */
 static void reread(struct dbd *d, const struct options *o)
 {
     struct err err = { .text = "" };
@@ -186,7 +186,8 @@ static void reread(struct dbd *d, const struct options *o)
 
     (void)log_reopen(); /* keeps the old file when it fails */
     if (conf_dbd_load(d->conf_path, &conf, NULL, &err) < 0 ||
-        log_level_parse(conf_dbd_str(conf, CONF_DBD_DEBUG_LEVEL), &level) < 0 || debug_check(conf, &err) < 0 ||
+        log_level_parse(conf_dbd_str(conf, CONF_DBD_DEBUG_LEVEL), &level) < 0 ||
+        debug_check(conf, &err) < 0 ||
         (d->keys && auth_keys_load(conf_dbd_key_file(conf), &keys, &err) < 0)) {
         log_error("the configuration stays what it was: %s",
                   err.text[0] ? err.text : "DebugLevel is not a level");
@@ -203,7 +204,8 @@ static void reread(struct dbd *d, const struct options *o)
     d->keys = keys;
     if (d->server)
         server_set_auth(d->server, d->keys, conf_dbd_use_jwt(conf));
-    log_info("read %s again; the port, the database and users change with a new start", d->conf_path);
+    log_info("read %s again; the port, the database and users change with a new start",
+             d->conf_path);
 }
 
 static void wait_for_end(struct dbd *d, const struct options *o)
@@ -226,8 +228,7 @@ static void wait_for_end(struct dbd *d, const struct options *o)
     log_info("ending on a signal");
 }
 
-/* ---- the daemon ---------------------------------------------------------------------------------
- */
+/* ---- the daemon ------------------------------------------------------------------------------ */
 
 static int run(struct dbd *d, const struct options *o, int ready_fd, struct err *err)
 {

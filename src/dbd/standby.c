@@ -20,8 +20,7 @@
 #define HOST_MAX 256
 #define TURNS_SURE 3 /* in a row */
 
-/* ---- the first or the second --------------------------------------------------------------------
- */
+/* ---- the first or the second ----------------------------------------------------------------- */
 
 static bool same_name(const char *host, const char *ours)
 {
@@ -76,8 +75,7 @@ static int find_role(struct dbd *d, struct err *err)
     return 0;
 }
 
-/* ---- turns --------------------------------------------------------------------------------------
- */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 /* At the database's server as it is found now. */
 static int take_part(struct dbd *d)

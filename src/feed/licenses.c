@@ -23,7 +23,8 @@ int licenses_configure(struct sched *s, const char *text)
     int r = copy ? 0 : -ENOMEM;
 
     sched_licenses_clear(s);
-    for (char *w = copy ? strtok_r(copy, ",;", &save) : NULL; w && r == 0; w = strtok_r(NULL, ",;", &save)) {
+    for (char *w = copy ? strtok_r(copy, ",;", &save) : NULL; w && r == 0;
+         w = strtok_r(NULL, ",;", &save)) {
         struct gres_text g;
 
         if (gres_text_parse(w, &g) && !g.type)
@@ -102,7 +103,8 @@ char *licenses_text(const struct sched_lic_req *list, size_t n)
     char *text = NULL;
 
     for (size_t i = 0; i < n; i++)
-        strbuf_addf(&sb, "%s%s:%llu", i ? "," : "", list[i].name, (unsigned long long)list[i].count);
+        strbuf_addf(&sb, "%s%s:%llu", i ? "," : "", list[i].name,
+                    (unsigned long long)list[i].count);
     if (strbuf_detach(&sb, &text) < 0) {
         log_fatal("out of memory while starting a job");
         abort();

@@ -18,7 +18,8 @@ struct license_list {
 int licenses_configure(struct sched *s, const char *text);
 /* Cuts text up.  False: no request. */
 bool licenses_parse(char *text, struct license_list *ret);
-/* Names that exist in the list `all` ("a:2,b"), in counts that exist (or, with allow_zero_lic, may exist one day)? */
+/* Names that exist in the list `all` ("a:2,b"), in counts that exist (or, with allow_zero_lic,
+ * may exist one day)? */
 bool licenses_valid(const struct conf *conf, const char *all, const char *text);
 /* "a:2,b:1"; the caller frees. */
 char *licenses_text(const struct sched_lic_req *list, size_t n);

@@ -41,20 +41,23 @@ static struct feed *limit_new(int what, uint32_t id)
 }
 
 /* Lifted limits are left out. */
-static void fill_list(struct feed_limit *l, enum sched_limit_list which, Pst__TresCount *const *list, size_t n)
+static void fill_list(struct feed_limit *l, enum sched_limit_list which,
+                      Pst__TresCount *const *list, size_t n)
 {
     struct sched_tres_limit *to = n ? must(calloc(n, sizeof(*to))) : NULL;
     size_t used = 0;
 
     for (size_t i = 0; i < n; i++)
         if (list[i]->has_count && list[i]->count >= 0)
-            to[used++] = (struct sched_tres_limit){ .tres_id = list[i]->tres_id, .count = (uint64_t)list[i]->count };
+            to[used++] = (struct sched_tres_limit){ .tres_id = list[i]->tres_id,
+                                                    .count = (uint64_t)list[i]->count };
     l->lists[which] = to;
     l->qos.limits.lists[which].v = to;
     l->qos.limits.lists[which].n = used;
 }
 
-static void fill_number(struct feed_limit *l, enum sched_limit_number which, bool has, int32_t value)
+static void fill_number(struct feed_limit *l, enum sched_limit_number which, bool has,
+                        int32_t value)
 {
     if (has && value >= 0)
         l->qos.limits.numbers[which] = (uint64_t)value;

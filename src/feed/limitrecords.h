@@ -5,21 +5,28 @@
 #include "model/usage.h"
 
 enum limits_enforce { /* AccountingStorageEnforce */
-    ENFORCE_ASSOCS = 1u << 0,
-    ENFORCE_LIMITS = 1u << 1,
-    ENFORCE_QOS = 1u << 2,
-    ENFORCE_SAFE = 1u << 3, /* only what can end within the minutes that are left starts */
-    ENFORCE_WCKEYS = 1u << 4,
+                      ENFORCE_ASSOCS = 1u << 0,
+                      ENFORCE_LIMITS = 1u << 1,
+                      ENFORCE_QOS = 1u << 2,
+                      ENFORCE_SAFE =
+                          1u << 3, /* only what can end within the minutes that are left starts */
+                      ENFORCE_WCKEYS = 1u << 4,
 };
 unsigned limits_enforced(const struct conf *conf);
 
 /* What is carried by a change of the kind FEED_LIMIT; owns its memory. */
 struct feed_limit {
-    enum { FEED_LIMIT_TRES, FEED_LIMIT_ASSOC, FEED_LIMIT_QOS, FEED_LIMIT_USAGE, FEED_LIMIT_ENFORCE } what;
+    enum {
+        FEED_LIMIT_TRES,
+        FEED_LIMIT_ASSOC,
+        FEED_LIMIT_QOS,
+        FEED_LIMIT_USAGE,
+        FEED_LIMIT_ENFORCE
+    } what;
     bool gone; /* the association or QOS */
     bool on, safe;
     uint32_t id, parent;
-    char *name; /* of the TRES; account */
+    char *name;                  /* of the TRES; account */
     struct sched_qos_limits qos; /* associations: its limits alone */
     struct sched_tres_limit *lists[SCHED_LIMIT_LISTS];
     bool of_qos; /* FEED_LIMIT_USAGE */

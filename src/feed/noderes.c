@@ -1,7 +1,8 @@
 /* noderes.c - the devices of a node; see noderes.h
  *
- * A row is a run of devices of one name and type with indexes in a row.  Where the registration has fewer devices than
- * the configuration (an older slurmd, or none yet) the configuration is believed and nothing is near anything. */
+ * A row is a run of devices of one name and type with indexes in a row.  Where the registration
+ * has fewer devices than the configuration (an older slurmd, or none yet) the configuration is
+ * believed and nothing is near anything. */
 #include "feed/noderes.h"
 
 #include <stdlib.h>
@@ -71,17 +72,18 @@ static struct bitmap *bits_of(const char *list, uint32_t n)
     return bm;
 }
 
-/* ---- devices ------------------------------------------------------------------------------------ */
+/* ---- devices --------------------------------------------------------------------------------- */
 
 /* The line that has the device, of those of its name and type. */
-static const Pst__GresTopo *line_of(const Pst__NodeRecord *r, const struct gres_text *g, uint32_t device)
+static const Pst__GresTopo *line_of(const Pst__NodeRecord *r, const struct gres_text *g,
+                                    uint32_t device)
 {
     for (size_t i = 0; i < r->n_gres_topo; i++) {
         const Pst__GresTopo *t = r->gres_topo[i];
         _cleanup_(bitmap_free) struct bitmap *bm = NULL;
 
-        if (!t->name || strcmp(t->name, g->name) != 0 || (g->type && !same_type(t->type, g->type)) ||
-            !t->devices)
+        if (!t->name || strcmp(t->name, g->name) != 0 ||
+            (g->type && !same_type(t->type, g->type)) || !t->devices)
             continue;
         bm = bits_of(t->devices, DEVICES_MAX);
         if (bitmap_test(bm, device))
@@ -122,7 +124,8 @@ static void set_near(struct noderes *res, const Pst__NodeRecord *r, struct sched
 }
 
 /* "-1,2,0": how well the device is linked to each of its name. */
-static void set_links(struct noderes *res, struct sched_gres_spec *row, const Pst__GresTopo *const *lines)
+static void set_links(struct noderes *res, struct sched_gres_spec *row,
+                      const Pst__GresTopo *const *lines)
 {
     int32_t *links = own(res, calloc(row->count * row->count + 1, sizeof(*links)));
 
@@ -136,7 +139,8 @@ static void set_links(struct noderes *res, struct sched_gres_spec *row, const Ps
             if (end == p)
                 break;
             if (i >= row->first_index)
-                links[d * row->count + i - row->first_index] = v < 0 ? 0 : (int32_t)MIN(v, INT32_MAX);
+                links[d * row->count + i - row->first_index] =
+                    v < 0 ? 0 : (int32_t)MIN(v, INT32_MAX);
             p = end + (*end == ',');
         }
         if (lines[d]->links)
@@ -145,7 +149,8 @@ static void set_links(struct noderes *res, struct sched_gres_spec *row, const Ps
 }
 
 /* Rows for the registered devices, as many as the configuration has.  False: there are fewer. */
-static bool registered_rows(struct noderes *res, const Pst__NodeRecord *r, const struct gres_text *g)
+static bool registered_rows(struct noderes *res, const Pst__NodeRecord *r,
+                            const struct gres_text *g)
 {
     const Pst__GresTopo **lines = own(res, calloc(DEVICES_MAX, sizeof(*lines)));
     uint64_t left = g->count, known = 0;
@@ -201,7 +206,7 @@ static void plain_row(struct noderes *res, const Pst__NodeRecord *r, const struc
     }
 }
 
-/* ---- shares of GPUs ----------------------------------------------------------------------------- */
+/* ---- shares of GPUs -------------------------------------------------------------------------- */
 
 /* The GPUs that are shared where no line says which: those of the type, or all. */
 static struct bitmap *all_gpus(const struct noderes *res, const char *type)
@@ -212,7 +217,8 @@ static struct bitmap *all_gpus(const struct noderes *res, const char *type)
         for (size_t i = 0; i < res->n; i++) {
             const struct sched_gres_spec *row = &res->rows[i];
 
-            if (strcmp(row->name, "gpu") != 0 || !row->indexed || (!pass && !same_type(row->type, type)))
+            if (strcmp(row->name, "gpu") != 0 || !row->indexed ||
+                (!pass && !same_type(row->type, type)))
                 continue;
             for (uint32_t d = row->first_index; d < row->first_index + row->count; d++)
                 bitmap_set(gpus, d);
@@ -247,8 +253,8 @@ static void share_row(struct noderes *res, const Pst__NodeRecord *r, const struc
         const Pst__GresTopo *t = r->gres_topo[i];
         _cleanup_(bitmap_free) struct bitmap *gpus = NULL;
 
-        if (!t->name || strcmp(t->name, g->name) != 0 || !same_type(t->type, g->type) || !t->devices ||
-            t->count > SHARES_MAX)
+        if (!t->name || strcmp(t->name, g->name) != 0 || !same_type(t->type, g->type) ||
+            !t->devices || t->count > SHARES_MAX)
             continue;
         gpus = bits_of(t->devices, DEVICES_MAX);
         bitmap_and(gpus, all);
@@ -270,7 +276,7 @@ static void share_row(struct noderes *res, const Pst__NodeRecord *r, const struc
             to[row->nshares++] = (struct sched_gres_share){ d, to[d].count };
 }
 
-/* ---- CPUs for jobs with GPUs -------------------------------------------------------------------- */
+/* ---- CPUs for jobs with GPUs ----------------------------------------------------------------- */
 
 static void take_core(uint64_t *bits, uint32_t core, uint32_t threads, uint32_t cpus)
 {
@@ -298,7 +304,8 @@ static void restrict_cores(struct noderes *res, const Pst__NodeRecord *r)
             for (uint32_t core = 0; core < ncores && left; core++) {
                 uint32_t cpu = core * threads;
 
-                if (res->gpu_bits[cpu >> 6] >> (cpu & 63) & 1 || (near && !(near[cpu >> 6] >> (cpu & 63) & 1)))
+                if (res->gpu_bits[cpu >> 6] >> (cpu & 63) & 1 ||
+                    (near && !(near[cpu >> 6] >> (cpu & 63) & 1)))
                     continue;
                 take_core(res->gpu_bits, core, threads, r->cpus);
                 left--;
@@ -307,7 +314,7 @@ static void restrict_cores(struct noderes *res, const Pst__NodeRecord *r)
     }
 }
 
-/* ---- together ----------------------------------------------------------------------------------- */
+/* ---- together -------------------------------------------------------------------------------- */
 
 struct noderes *noderes_new(const Pst__NodeRecord *r)
 {
@@ -323,7 +330,8 @@ struct noderes *noderes_new(const Pst__NodeRecord *r)
                 continue;
             if (shares)
                 share_row(res, r, &g);
-            else if (!r->n_gres_topo || !g.count || g.count > DEVICES_MAX || !registered_rows(res, r, &g))
+            else if (!r->n_gres_topo || !g.count || g.count > DEVICES_MAX ||
+                     !registered_rows(res, r, &g))
                 plain_row(res, r, &g);
         }
     }
@@ -342,7 +350,8 @@ bool noderes_shares(const struct noderes *res, const struct sched_alloc_gres *g,
         _cleanup_(bitmap_free) struct bitmap *gpus = NULL;
         uint32_t at = row->first_index;
 
-        if (!row->shares || strcmp(row->name, g->name) != 0 || !same_type(row->type, g->type) || !g->devices)
+        if (!row->shares || strcmp(row->name, g->name) != 0 || !same_type(row->type, g->type) ||
+            !g->devices)
             continue;
         gpus = bits_of(NULL, DEVICES_MAX);
         for (size_t k = 0; k < row->nshares; k++) {

@@ -30,8 +30,9 @@ static uint32_t option_u32(const struct conf *conf, const char *name, uint32_t f
 {
     uint64_t v;
 
-    return conf_option_u64(conf, CONF_SCHEDULER_PARAMETERS, name, &v) && v <= UINT32_MAX ? (uint32_t)v
-                                                                                        : fallback;
+    return conf_option_u64(conf, CONF_SCHEDULER_PARAMETERS, name, &v) && v <= UINT32_MAX
+               ? (uint32_t)v
+               : fallback;
 }
 
 static bool option(const struct conf *conf, const char *name)
@@ -49,8 +50,8 @@ static unsigned prio_flags(const struct conf *conf)
         { "DEPTH_OBLIVIOUS", SCHED_PRIO_DEPTH_OBLIVIOUS },
         { "NO_FAIR_TREE", SCHED_PRIO_NO_FAIR_TREE },
         { "INCR_ONLY", SCHED_PRIO_INCR_ONLY },
-        { "NO_NORMAL_ALL", SCHED_PRIO_NO_NORMAL_ASSOC | SCHED_PRIO_NO_NORMAL_PART | SCHED_PRIO_NO_NORMAL_QOS |
-                               SCHED_PRIO_NO_NORMAL_TRES },
+        { "NO_NORMAL_ALL", SCHED_PRIO_NO_NORMAL_ASSOC | SCHED_PRIO_NO_NORMAL_PART |
+                               SCHED_PRIO_NO_NORMAL_QOS | SCHED_PRIO_NO_NORMAL_TRES },
         { "NO_NORMAL_ASSOC", SCHED_PRIO_NO_NORMAL_ASSOC },
         { "NO_NORMAL_PART", SCHED_PRIO_NO_NORMAL_PART },
         { "NO_NORMAL_QOS", SCHED_PRIO_NO_NORMAL_QOS },
@@ -65,7 +66,8 @@ static unsigned prio_flags(const struct conf *conf)
     return flags;
 }
 
-/* "CPU=1000,Mem=2000,GRES/gpu=3000"; names are kept in lower case.  What is not understood counts nothing. */
+/* "CPU=1000,Mem=2000,GRES/gpu=3000"; names are kept in lower case.  What is not understood
+ * counts nothing. */
 static void tres_weights(const struct conf *conf, struct sched_params *p)
 {
     const char *text = conf_str(conf, CONF_PRIORITY_WEIGHT_TRES);
@@ -77,7 +79,8 @@ static void tres_weights(const struct conf *conf, struct sched_params *p)
         char *value = strchr(w, '='), *end = NULL;
         size_t slash;
 
-        if (!value || (size_t)(value - w) >= sizeof(t->name) || p->ntres_weights == SCHED_TRES_WEIGHTS_MAX)
+        if (!value || (size_t)(value - w) >= sizeof(t->name) ||
+            p->ntres_weights == SCHED_TRES_WEIGHTS_MAX)
             continue;
         *value++ = '\0';
         t->weight = strtod(value, &end);
@@ -116,7 +119,8 @@ void feed_fill_params(const struct conf *conf, struct sched_params *ret)
         .backfill = !type || strcasecmp(type, "sched/builtin") != 0,
         .conservative = true,
         .bf_max_job_plan = option_u32(conf, "bf_max_job_test", DEFAULT_BF_MAX_JOB_TEST),
-        .bf_max_job_array_resv = option_u32(conf, "bf_max_job_array_resv", DEFAULT_BF_MAX_JOB_ARRAY_RESV),
+        .bf_max_job_array_resv =
+            option_u32(conf, "bf_max_job_array_resv", DEFAULT_BF_MAX_JOB_ARRAY_RESV),
         .bf_window_min = option_u32(conf, "bf_window", 1440),
         .bf_resolution_s = option_u32(conf, "bf_resolution", 60),
         .bf_max_job_test = option_u32(conf, "bf_max_job_test", 0),
@@ -162,5 +166,6 @@ enum billing_sum billing_sum_of(const struct conf *conf)
 {
     if (conf_option(conf, CONF_PRIORITY_FLAGS, "MAX_TRES_GRES", NULL, NULL))
         return BILLING_MAX_GRES;
-    return conf_option(conf, CONF_PRIORITY_FLAGS, "MAX_TRES", NULL, NULL) ? BILLING_MAX : BILLING_ALL;
+    return conf_option(conf, CONF_PRIORITY_FLAGS, "MAX_TRES", NULL, NULL) ? BILLING_MAX
+                                                                          : BILLING_ALL;
 }

@@ -10,7 +10,8 @@ bool preempt_wanted(const struct conf *conf)
 {
     const char *type = conf_str(conf, CONF_PREEMPT_TYPE);
 
-    return type && (strcasecmp(type, "preempt/partition_prio") == 0 || strcasecmp(type, "preempt/qos") == 0);
+    return type && (strcasecmp(type, "preempt/partition_prio") == 0 ||
+                    strcasecmp(type, "preempt/qos") == 0);
 }
 
 bool preempt_by_qos(const struct conf *conf)
@@ -62,7 +63,8 @@ int64_t preempt_slice_us(const struct conf *conf)
 
 int64_t preempt_exempt_us(const struct conf *conf)
 {
-    return preempt_wanted(conf) ? (int64_t)conf_num(conf, CONF_PREEMPT_EXEMPT_TIME) * USEC_PER_SEC : 0;
+    return preempt_wanted(conf) ? (int64_t)conf_num(conf, CONF_PREEMPT_EXEMPT_TIME) * USEC_PER_SEC
+                                : 0;
 }
 
 static bool option(const struct conf *conf, const char *name)
@@ -76,7 +78,7 @@ void preempt_fill_params(const struct conf *conf, struct sched_preempt *ret)
     uint64_t v;
 
     *ret = (struct sched_preempt){
-        .type = preempt_by_qos(conf)    ? SCHED_PREEMPT_QOS
+        .type = preempt_by_qos(conf)   ? SCHED_PREEMPT_QOS
                 : preempt_wanted(conf) ? SCHED_PREEMPT_PART
                                        : SCHED_PREEMPT_NONE,
         .mode = preempt_mode_of(mode),

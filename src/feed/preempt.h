@@ -1,4 +1,5 @@
-/* preempt.h - what the configuration says of preemption, as the scheduler's library takes it; pure */
+/* preempt.h - what the configuration says of preemption, as the scheduler's library takes it;
+ * pure */
 #pragma once
 
 #include <stdbool.h>
@@ -10,8 +11,11 @@
 bool preempt_wanted(const struct conf *conf); /* PreemptType */
 bool preempt_by_qos(const struct conf *conf);
 void preempt_fill_params(const struct conf *conf, struct sched_preempt *ret);
-enum sched_preempt_mode preempt_mode_of(const char *text); /* of PreemptMode; NULL = as the cluster */
-/* How long a turn is of jobs that share CPUs; 0 = they run beside each other (no GANG in PreemptMode). */
+/* of PreemptMode; NULL = as the cluster */
+enum sched_preempt_mode preempt_mode_of(const char *text);
+/* How long a turn is of jobs that share CPUs; 0 = they run beside each other (no GANG in
+ * PreemptMode). */
 int64_t preempt_slice_us(const struct conf *conf);
-const char *preempt_mode_text(const struct conf *conf, const char *own); /* in force for a partition; NULL = OFF */
+/* in force for a partition; NULL = OFF */
+const char *preempt_mode_text(const struct conf *conf, const char *own);
 int64_t preempt_exempt_us(const struct conf *conf);

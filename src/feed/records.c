@@ -101,8 +101,7 @@ struct feed *feed_of_name(enum feed_kind kind, const char *name)
     return f;
 }
 
-/* ---- jobs ---------------------------------------------------------------------------------------
- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 /* "a,b" -> array of copies. */
 static size_t split_list(struct feed *f, const char *text, const char *const **ret)
@@ -228,9 +227,9 @@ static void fill_gres_flags(struct sched_job *s, const struct conf *conf, const 
         s->gres_bind = SCHED_BIND_NONE;
     else if (has_word(flags, "enforce-binding") || has_word(params, "ENFORCE_BINDING_GRES"))
         s->gres_bind = SCHED_BIND_ENFORCE;
-    s->one_task_per_share = has_word(flags, "one-task-per-sharing") ||
-                            (has_word(params, "ONE_TASK_PER_SHARING_GRES") &&
-                             !has_word(flags, "multiple-tasks-per-sharing"));
+    s->one_task_per_share =
+        has_word(flags, "one-task-per-sharing") || (has_word(params, "ONE_TASK_PER_SHARING_GRES") &&
+                                                    !has_word(flags, "multiple-tasks-per-sharing"));
 }
 
 static bool one_task_per_core(const struct conf *conf)
@@ -301,7 +300,8 @@ int64_t feed_eligible_at(const struct cluster *c, const Pst__JobRecord *r)
 
 static void fill_account(struct sched_job *s, const struct cluster *c, const Pst__JobRecord *r)
 {
-    const uint32_t sizes = 1u << PST__QOS_FLAG__QOS_PARTITION_MAX_NODES | 1u << PST__QOS_FLAG__QOS_PARTITION_MIN_NODES;
+    const uint32_t sizes =
+        1u << PST__QOS_FLAG__QOS_PARTITION_MAX_NODES | 1u << PST__QOS_FLAG__QOS_PARTITION_MIN_NODES;
     const Pst__QosRecord *q = r->has_qos_id ? am_qos(c->am, r->qos_id) : NULL;
 
     s->assoc_id = r->has_assoc_id ? r->assoc_id : 0;
@@ -367,8 +367,7 @@ void feed_fill_job(struct feed *f, const struct conf *conf, const struct cluster
     feed_fill_resvs(f, conf, c, r);
 }
 
-/* ---- allocations --------------------------------------------------------------------------------
- */
+/* ---- allocations ----------------------------------------------------------------------------- */
 
 static uint64_t *bits_of(const char *list, uint32_t nbits, uint32_t *ret_words)
 {
@@ -457,8 +456,7 @@ struct feed *feed_of_rank(const Pst__JobRecord *r)
     return f;
 }
 
-/* ---- nodes and partitions -----------------------------------------------------------------------
- */
+/* ---- nodes and partitions -------------------------------------------------------------------- */
 
 static void spec_core(uint64_t *bits, const Pst__NodeRecord *r, uint32_t core)
 {
@@ -523,8 +521,8 @@ struct feed *feed_of_node(const Pst__NodeRecord *r, bool linked)
     return f;
 }
 
-void feed_max_memory(const struct conf *conf, const Pst__PartitionRecord *r, uint64_t *ret_per_cpu_mib,
-                     uint64_t *ret_per_node_mib)
+void feed_max_memory(const struct conf *conf, const Pst__PartitionRecord *r,
+                     uint64_t *ret_per_cpu_mib, uint64_t *ret_per_node_mib)
 {
     bool own = r->has_max_mem_per_cpu_mib || r->has_max_mem_per_node_mib;
 
@@ -532,7 +530,8 @@ void feed_max_memory(const struct conf *conf, const Pst__PartitionRecord *r, uin
     *ret_per_node_mib = own ? r->max_mem_per_node_mib : conf_num(conf, CONF_MAX_MEM_PER_NODE);
 }
 
-struct feed *feed_of_part(const struct cluster *c, const struct conf *conf, const struct partition *p)
+struct feed *feed_of_part(const struct cluster *c, const struct conf *conf,
+                          const struct partition *p)
 {
     const Pst__PartitionRecord *r = p->rec;
     const Pst__QosRecord *q = r->qos ? am_qos_named(c->am, r->qos) : NULL;
@@ -571,8 +570,7 @@ struct feed *feed_of_part(const struct cluster *c, const struct conf *conf, cons
     return f;
 }
 
-/* ---- QOS ----------------------------------------------------------------------------------------
- */
+/* ---- QOS ------------------------------------------------------------------------------------- */
 
 static enum sched_preempt_mode qos_mode(uint32_t bits)
 {
@@ -582,7 +580,8 @@ static enum sched_preempt_mode qos_mode(uint32_t bits)
         return SCHED_MODE_REQUEUE;
     if (bits & 1u << PST__QOS_PREEMPT_MODE__QOS_PREEMPT_SUSPEND)
         return SCHED_MODE_SUSPEND;
-    return bits & 1u << PST__QOS_PREEMPT_MODE__QOS_PREEMPT_OFF ? SCHED_MODE_OFF : SCHED_MODE_DEFAULT;
+    return bits & 1u << PST__QOS_PREEMPT_MODE__QOS_PREEMPT_OFF ? SCHED_MODE_OFF
+                                                               : SCHED_MODE_DEFAULT;
 }
 
 struct feed *feed_of_qos(const struct assoc_mgr *am, const Pst__QosRecord *q)
@@ -620,8 +619,7 @@ struct feed *feed_of_qos(const struct assoc_mgr *am, const Pst__QosRecord *q)
     return f;
 }
 
-/* ---- the scheduler ------------------------------------------------------------------------------
- */
+/* ---- the scheduler --------------------------------------------------------------------------- */
 
 int feed_apply(struct sched *s, const struct feed *f)
 {

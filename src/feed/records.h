@@ -37,16 +37,16 @@ enum feed_kind {
     FEED_PRIORITIES, /* sprio: arg is a struct prioquery */
     FEED_RANK,       /* what preemption asks of a running job: priority, QOS in `name` */
     FEED_LEAVING,
-    FEED_ASSOCS,   /* scontrol show assoc_mgr: see ctld/assocquery.h */
-    FEED_LIMIT,    /* see limitrecords.h */
-    FEED_ACCOUNT,  /* what a running job counts against */
-    FEED_UNCHARGE, /* it has ended: it counts against nothing */
+    FEED_ASSOCS,    /* scontrol show assoc_mgr: see ctld/assocquery.h */
+    FEED_LIMIT,     /* see limitrecords.h */
+    FEED_ACCOUNT,   /* what a running job counts against */
+    FEED_UNCHARGE,  /* it has ended: it counts against nothing */
     FEED_RESV,      /* reservation; or, with job_id, the one (node_id) that a running job is in */
     FEED_RESV_GONE, /* node_id is its id */
-    FEED_YIELD, /* suspended by preemption, or, with `exclusive` unset, not any more */
-    FEED_QOS, /* whom jobs of the one in `name` may preempt */
-    FEED_SHARES, /* associations, their usage, QOS: all of them */
-    FEED_TOLD, /* the usage of limits by minutes, as of start_us, is behind this one */
+    FEED_YIELD,     /* suspended by preemption, or, with `exclusive` unset, not any more */
+    FEED_QOS,       /* whom jobs of the one in `name` may preempt */
+    FEED_SHARES,    /* associations, their usage, QOS: all of them */
+    FEED_TOLD,      /* the usage of limits by minutes, as of start_us, is behind this one */
     FEED_STOP,
 };
 
@@ -56,7 +56,7 @@ struct feed_shares { /* see shares.h */
     struct feed_qos {
         char *name;
         uint32_t priority;
-    } *qos;
+    } * qos;
     size_t nqos;
 };
 void feed_shares_free(struct feed_shares *all); /* NULL is a no-op */
@@ -81,15 +81,15 @@ struct feed {
     struct sched_resv resv;
     const char *const *others; /* EXPLAIN: partitions that the job might use too */
     size_t nothers;
-    uint64_t lsn;           /* of the last of a batch: what is known with it; 0 = nothing new */
-    uint64_t told_lsn;      /* SHARES, TOLD: the last record that it counts */
-    struct feed_limit *limit; /* owned */
-    char *name;             /* owned */
-    struct noderes *res;    /* owned: NODE */
+    uint64_t lsn;               /* of the last of a batch: what is known with it; 0 = nothing new */
+    uint64_t told_lsn;          /* SHARES, TOLD: the last record that it counts */
+    struct feed_limit *limit;   /* owned */
+    char *name;                 /* owned */
+    struct noderes *res;        /* owned: NODE */
     struct feed_shares *shares; /* owned */
-    struct assocquery *assocs; /* likewise */
-    struct prioquery *prio; /* the controller's; not released here */
-    void *owned[32];        /* memory of the members above */
+    struct assocquery *assocs;  /* likewise */
+    struct prioquery *prio;     /* the controller's; not released here */
+    void *owned[32];            /* memory of the members above */
     size_t nowned;
 };
 struct feed *feed_new(enum feed_kind kind);
@@ -112,17 +112,20 @@ struct feed *feed_of_rank(const Pst__JobRecord *r);
 struct feed *feed_of_resv(const struct cluster *c, const Pst__ReservationRecord *r, int64_t now_us);
 struct feed *feed_of_running_resv(const Pst__JobRecord *r); /* r->resv_id is set */
 /* f->job: the reservations it is to be tried in. */
-void feed_fill_resvs(struct feed *f, const struct conf *conf, const struct cluster *c, const Pst__JobRecord *r);
+void feed_fill_resvs(struct feed *f, const struct conf *conf, const struct cluster *c,
+                     const Pst__JobRecord *r);
 void *feed_own(struct feed *f, void *p); /* freed with f; ends the program when p is NULL */
 
 /* No flag keeps new jobs away (state and link are not looked at). */
 bool feed_node_usable(const Pst__NodeRecord *r);
 struct feed *feed_of_node(const Pst__NodeRecord *r, bool linked);
 /* Its QOS is the one of that name, if the cluster knows it. */
-/* MaxMemPerCPU and MaxMemPerNode as they hold in a partition: its own or, when it has neither, the cluster's; 0 = no limit. */
-void feed_max_memory(const struct conf *conf, const Pst__PartitionRecord *r, uint64_t *ret_per_cpu_mib,
-                     uint64_t *ret_per_node_mib);
-struct feed *feed_of_part(const struct cluster *c, const struct conf *conf, const struct partition *p);
+/* MaxMemPerCPU and MaxMemPerNode as they hold in a partition: its own or, when it has neither,
+ * the cluster's; 0 = no limit. */
+void feed_max_memory(const struct conf *conf, const Pst__PartitionRecord *r,
+                     uint64_t *ret_per_cpu_mib, uint64_t *ret_per_node_mib);
+struct feed *feed_of_part(const struct cluster *c, const struct conf *conf,
+                          const struct partition *p);
 struct feed *feed_of_qos(const struct assoc_mgr *am, const Pst__QosRecord *q);
 
 /* Hand a change over.  -EINVAL it makes no sense, -ENOMEM, -ENOTSUP a kind that is no change of the

@@ -42,7 +42,8 @@ static uint64_t *cpus_of(const struct node *n, const char *list, uint32_t *ret_n
         free(bits);
         return NULL;
     }
-    (void)bitmap_parse(cores, list, NULL); /* our own text; cores beyond a shrunken node are dropped */
+    /* our own text; cores beyond a shrunken node are dropped */
+    (void)bitmap_parse(cores, list, NULL);
     BITMAP_FOREACH (cores, core)
         for (uint32_t t = core * threads; t < (core + 1) * threads && t < n->rec->cpus; t++)
             bits[t >> 6] |= UINT64_C(1) << (t & 63);
@@ -126,7 +127,8 @@ struct feed *feed_of_running_resv(const Pst__JobRecord *r)
     return f;
 }
 
-void feed_fill_resvs(struct feed *f, const struct conf *conf, const struct cluster *c, const Pst__JobRecord *r)
+void feed_fill_resvs(struct feed *f, const struct conf *conf, const struct cluster *c,
+                     const Pst__JobRecord *r)
 {
     struct resv_ref refs[RESV_REFS_MAX];
     size_t n = resv_refs(c, r, conf_slurm_uid(conf), refs, &f->job.resv_only);

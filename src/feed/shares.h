@@ -1,5 +1,5 @@
-/* shares.h - associations, QOS and what they have used, for the priorities of the scheduler; pure
- */
+/* shares.h - associations, QOS and what they have used, for the priorities of the scheduler;
+ * pure */
 #pragma once
 
 #include "feed/records.h"

@@ -235,8 +235,8 @@ static int check_possible(const struct repair *rp, struct err *err)
         rp->dir, JOURNAL_SUBDIR);
 }
 
-/* Make the segment that begins at lsn from bytes from .. to of an open one; complete or not at all.
- */
+/* Make the segment that begins at lsn from bytes from .. to of an open one; complete or not at
+ * all. */
 static int make_segment(struct repair *rp, uint64_t lsn, int in, uint64_t from, uint64_t to)
 {
     char name[FILE_NAME_BYTES], tmp[FILE_NAME_BYTES + 4];
@@ -277,8 +277,8 @@ static int begin_after_snapshot(struct repair *rp)
     return relist(rp);
 }
 
-/* The header of a segment is bad but its records begin as its name says: write it again.  1 = done.
- */
+/* The header of a segment is bad but its records begin as its name says: write it again.  1 =
+ * done. */
 static int mend_header(struct repair *rp, const struct walk *w)
 {
     _cleanup_val_(stream_done) struct stream s = { .fd = -1 };

@@ -179,8 +179,8 @@ static bool wait_for_retry(struct journal *j)
     return !stop;
 }
 
-/* Write b, however long it takes.  Gives up, with the error, only when the journal is being closed.
- */
+/* Write b, however long it takes.  Gives up, with the error, only when the journal is being
+ * closed. */
 static int write_until_done(struct journal *j, const struct batch *b)
 {
     bool again = true, failed = false;

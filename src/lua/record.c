@@ -41,8 +41,7 @@ static const struct luarecord_row *row_at(lua_State *L, const struct view *v)
     return NULL;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void push_absent(lua_State *L, enum luarecord_kind kind)
 {
@@ -110,8 +109,7 @@ static int index_record(lua_State *L)
     return 1;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 bool luarecord_number(lua_State *L, int index, const char *name, int64_t *ret)
 {
@@ -186,8 +184,7 @@ static int newindex_record(lua_State *L)
     return 0;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 /* next(record, name): rows in their order, those without a value left out. */
 static int next_field(lua_State *L)

@@ -41,8 +41,7 @@ struct luascript *luascript_of(lua_State *L)
     return s;
 }
 
-/* ---- what every script gets ---------------------------------------------------------------------
- */
+/* ---- what every script gets ------------------------------------------------------------------ */
 
 /* Leaves the text of the arguments on the stack: the first is a format when there are more. */
 static const char *formatted(lua_State *L)
@@ -144,8 +143,7 @@ static void set_up(struct luascript *s, lua_State *L)
     lua.setglobal(L, "slurm");
 }
 
-/* ---- running ------------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static void watch_clock(lua_State *L, lua_Debug *ar)
 {
@@ -183,8 +181,7 @@ static int guarded(struct luascript *s, lua_State *L, int n, int results, struct
     return err_set(err, -EINVAL, "%s: %s", s->path, text ? text : "an error that is no text");
 }
 
-/* ---- the file -----------------------------------------------------------------------------------
- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static int read_file(const char *path, char **ret, struct stat *ret_stat, struct err *err)
 {
@@ -278,8 +275,7 @@ static int refresh(struct luascript *s, struct err *err)
     return 0;
 }
 
-/* ---- interface ----------------------------------------------------------------------------------
- */
+/* ---- interface ------------------------------------------------------------------------------- */
 
 int luascript_new(const char *path, int64_t limit_us, luascript_log_fn *log,
                   luascript_setup_fn *setup, void *ctx, struct luascript **ret, struct err *err)

@@ -1,7 +1,7 @@
 /* apply.c - cluster_apply(): the only place where the cluster changes
  *
- * A job's contribution to what is derived (counts, lists, node usage) is taken out before its record
- * changes and put back after, so that no event needs to know what another one implied. */
+ * A job's contribution to what is derived (counts, lists, node usage) is taken out before its
+ * record changes and put back after, so that no event needs to know what another one implied. */
 #include "model/cluster.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 
 #define DONE_SEARCH_MAX 1000u /* jobs passed by before the list is left unsorted */
 
-/* ---- derived state of jobs ---------------------------------------------------------------------- */
+/* ---- derived state of jobs ------------------------------------------------------------------- */
 
 /* Jobs that keep to their label have nodes on which it is the only one. */
 static void usage_label(struct node *n, const Pst__JobRecord *r, bool add)
@@ -113,8 +113,9 @@ static void active_unlink(struct cluster *c, struct job *j)
     j->in_active = false;
 }
 
-/* Kept in order of end; jobs end roughly in order, so the search from the tail is short.  Where it is not (a
- * snapshot's order is that of submission), order waits until somebody asks: cluster_done_oldest(). */
+/* Kept in order of end; jobs end roughly in order, so the search from the tail is short.  Where
+ * it is not (a snapshot's order is that of submission), order waits until somebody asks:
+ * cluster_done_oldest(). */
 static void done_link(struct cluster *c, struct job *j)
 {
     struct job *after = c->done_tail;
@@ -225,7 +226,8 @@ static void job_attach(struct cluster *c, struct job *j)
         done_link(c, j);
 }
 
-/* The way back: before its record changes.  Its place among the ended is job_attach()'s to judge. */
+/* The way back: before its record changes.  Its place among the ended is job_attach()'s to
+ * judge. */
 static void job_detach(struct cluster *c, struct job *j)
 {
     c->njobs_state[job_state(j->rec)]--;
@@ -240,7 +242,7 @@ static void job_detach(struct cluster *c, struct job *j)
         active_unlink(c, j);
 }
 
-/* ---- jobs --------------------------------------------------------------------------------------- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 static int array_add(struct cluster *c, const Pst__JobRecord *r)
 {
@@ -356,7 +358,8 @@ static int merge_and_clear(ProtobufCMessage *dst, const ProtobufCMessage *set, s
     return r;
 }
 
-/* What the record names elsewhere follows the record.  Its old names of blobs; NULL: they are the same. */
+/* What the record names elsewhere follows the record.  Its old names of blobs; NULL: they are
+ * the same. */
 static int job_names_changed(struct cluster *c, struct job *j, const Pst__JobRecord *old,
                              const struct blob_names *blobs)
 {
@@ -369,7 +372,8 @@ static int job_names_changed(struct cluster *c, struct job *j, const Pst__JobRec
     }
     if (!moved)
         return 0;
-    model_find_remove(c, j); /* before its array may go; it is put again with the record as it is now */
+    /* before its array may go; it is put again with the record as it is now */
+    model_find_remove(c, j);
     array_remove(c, old);
     return array_add(c, j->rec);
 }
@@ -378,8 +382,8 @@ static bool names_blobs(const Pst__JobPatch *p)
 {
     const Pst__JobRecord *set = p->set;
 
-    return p->n_clear || (set && (set->has_script_digest || set->has_env_digest || set->has_script_hash ||
-                                  set->has_env_hash));
+    return p->n_clear || (set && (set->has_script_digest || set->has_env_digest ||
+                                  set->has_script_hash || set->has_env_hash));
 }
 
 static int apply_job_patch(struct cluster *c, const Pst__JobPatch *p, Pst__EventKind kind,
@@ -393,7 +397,8 @@ static int apply_job_patch(struct cluster *c, const Pst__JobPatch *p, Pst__Event
 
     if (!j)
         return err_set(err, -EUCLEAN, "job %u: changed but unknown", p->job_id);
-    if ((p->set && p->set->has_job_id && p->set->job_id != p->job_id) || clears(p->n_clear, p->clear, 1))
+    if ((p->set && p->set->has_job_id && p->set->job_id != p->job_id) ||
+        clears(p->n_clear, p->clear, 1))
         return err_set(err, -EUCLEAN, "job %u: an id cannot change", p->job_id);
     if (p->set && !state_known(c, p->set))
         return err_set(err, -EUCLEAN, "job %u: state %d is unknown", p->job_id, (int)p->set->state);
@@ -440,7 +445,7 @@ static int apply_job_purge(struct cluster *c, uint32_t job_id, struct err *err)
     return 0;
 }
 
-/* ---- steps -------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static int apply_step_put(struct cluster *c, const Pst__StepRecord *rec, Pst__EventKind kind,
                           struct err *err)
@@ -492,7 +497,7 @@ static int apply_step_patch(struct cluster *c, const Pst__StepPatch *p, Pst__Eve
     return 0;
 }
 
-/* ---- nodes -------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static int nodes_reserve(struct cluster *c, uint32_t id)
 {
@@ -575,9 +580,10 @@ static int apply_node_remove(struct cluster *c, uint32_t node_id, struct err *er
     return 0;
 }
 
-/* ---- partitions --------------------------------------------------------------------------------- */
+/* ---- partitions ------------------------------------------------------------------------------ */
 
-/* Nodes the list names that are not known are skipped: a node may be removed before its partition is changed. */
+/* Nodes the list names that are not known are skipped: a node may be removed before its
+ * partition is changed. */
 static int partition_nodes(struct cluster *c, struct partition *p, struct err *err)
 {
     struct hostlist *hl = NULL;
@@ -643,7 +649,8 @@ static int apply_part_patch(struct cluster *c, const Pst__PartPatch *pp, Pst__Ev
     int r;
 
     if (!p)
-        return err_set(err, -EUCLEAN, "partition %s: changed but unknown", pp->name ? pp->name : "(null)");
+        return err_set(err, -EUCLEAN, "partition %s: changed but unknown",
+                       pp->name ? pp->name : "(null)");
     if ((pp->set && pp->set->name && strcmp(pp->set->name, pp->name) != 0) ||
         clears(pp->n_clear, pp->clear, 1))
         return err_set(err, -EUCLEAN, "partition %s: a name cannot change", pp->name);
@@ -675,7 +682,7 @@ static int apply_part_remove(struct cluster *c, const char *name, struct err *er
     return err_set(err, -EUCLEAN, "partition %s: removed but unknown", name);
 }
 
-/* ---- events ------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static int apply_event(struct cluster *c, const Pst__Event *ev, struct err *err)
 {

@@ -10,7 +10,8 @@
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 
-#define LISTED_TIMES 8u /* an index may be named this often on average: bounds the work of a hostile text */
+/* an index may be named this often on average: bounds the work of a hostile text */
+#define LISTED_TIMES 8u
 
 /* A decimal number at *p, moved past it; false when there is none or it is over max. */
 static bool take_number(const char **p, uint32_t max, uint32_t *ret)
@@ -47,7 +48,7 @@ static bool take_item(const char **p, uint32_t max, uint32_t *lo, uint32_t *hi, 
     return true;
 }
 
-/* ---- writing: ranges in ascending order become the stored form ---------------------------------- */
+/* ---- writing: ranges in ascending order become the stored form ------------------------------- */
 
 #define STEPPED_LEAST 25u /* an even distance is written as "a-b:step" from this many indexes on */
 
@@ -56,7 +57,8 @@ struct builder {
     bool any, uneven;
     uint32_t first, last, step, count; /* step 0: one index so far */
     uint32_t lo, hi;                   /* the range not written yet */
-    uint32_t waiting, even;            /* before it: so many indexes from first on, at this distance */
+    /* before it: so many indexes from first on, at this distance */
+    uint32_t waiting, even;
 };
 
 static void builder_flush(struct builder *b)
@@ -121,21 +123,23 @@ static int format(const struct bitmap *bm, uint32_t throttle, char **ret)
     struct builder b = { .sb = STRBUF_INIT };
     char text[16] = "";
 
-    BITMAP_FOREACH(bm, i)
+    BITMAP_FOREACH (bm, i)
         builder_add(&b, i, i);
     if (throttle)
         (void)snprintf(text, sizeof(text), "%%%u", throttle);
     return builder_done(&b, text, ret);
 }
 
-/* One item and perhaps a throttle, which is what most people write: its form needs no look at each index.
- * False when the text is anything else. */
-static bool parse_single(const char *text, uint32_t max_index, struct builder *b, uint32_t *ret_throttle)
+/* One item and perhaps a throttle, which is what most people write: its form needs no look at
+ * each index. False when the text is anything else. */
+static bool parse_single(const char *text, uint32_t max_index, struct builder *b,
+                         uint32_t *ret_throttle)
 {
     const char *p = text;
     uint32_t lo, hi, step;
 
-    if (!take_item(&p, max_index, &lo, &hi, &step) || (step > 1 && (hi - lo) / step + 1 < STEPPED_LEAST))
+    if (!take_item(&p, max_index, &lo, &hi, &step) ||
+        (step > 1 && (hi - lo) / step + 1 < STEPPED_LEAST))
         return false;
     *ret_throttle = 0;
     if (*p == '%') {
@@ -146,8 +150,14 @@ static bool parse_single(const char *text, uint32_t max_index, struct builder *b
     if (*p)
         return false;
     hi -= (hi - lo) % step;
-    *b = (struct builder){ .sb = STRBUF_INIT, .any = true, .first = lo, .last = hi, .lo = lo, .hi = hi,
-                           .count = (hi - lo) / step + 1, .step = hi > lo ? step : 0 };
+    *b = (struct builder){ .sb = STRBUF_INIT,
+                           .any = true,
+                           .first = lo,
+                           .last = hi,
+                           .lo = lo,
+                           .hi = hi,
+                           .count = (hi - lo) / step + 1,
+                           .step = hi > lo ? step : 0 };
     return true;
 }
 
@@ -197,7 +207,8 @@ int array_parse(const char *text, uint32_t max_index, char **ret_tasks, uint32_t
             p = "?";
     }
     *ret_count = bitmap_count(bm);
-    r = *p ? err_set(err, -EINVAL, "Invalid job array specification") : format(bm, throttle, ret_tasks);
+    r = *p ? err_set(err, -EINVAL, "Invalid job array specification")
+           : format(bm, throttle, ret_tasks);
     bitmap_free(bm);
     if (r < 0)
         return r;
@@ -205,12 +216,12 @@ int array_parse(const char *text, uint32_t max_index, char **ret_tasks, uint32_t
     return 0;
 }
 
-/* ---- reading a stored form ---------------------------------------------------------------------- */
+/* ---- reading a stored form ------------------------------------------------------------------- */
 
 /* Walks a stored form range by range; an even distance comes as ranges of one index. */
 struct cursor {
     const char *p;
-    uint32_t lo, hi;          /* the range at hand */
+    uint32_t lo, hi;           /* the range at hand */
     uint32_t next, last, step; /* what is left of "a-b:step" */
     bool end;
 };
@@ -268,7 +279,8 @@ uint32_t array_first(const char *tasks)
 {
     uint32_t first = 0;
 
-    (void)take_number(&tasks, UINT32_MAX - 1, &first); /* canonical: the first number is the smallest */
+    /* canonical: the first number is the smallest */
+    (void)take_number(&tasks, UINT32_MAX - 1, &first);
     return first;
 }
 

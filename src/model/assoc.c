@@ -1,8 +1,9 @@
 /* assoc.c - tables of accounts, users, associations and QOS; see assoc.h
  *
- * Every record is kept as the change that puts it.  Kinds with ids are found by id, whatever their name, and by name
- * while they are not deleted; accounts, users and clusters are their names.  The tree is linked anew, all of it, by the
- * first question after a change: changes come in bundles and seldom, questions come with every job. */
+ * Every record is kept as the change that puts it.  Kinds with ids are found by id, whatever
+ * their name, and by name while they are not deleted; accounts, users and clusters are their
+ * names.  The tree is linked anew, all of it, by the first question after a change: changes come
+ * in bundles and seldom, questions come with every job. */
 #include "model/assoc.h"
 
 #include <ctype.h>
@@ -21,9 +22,10 @@
 static const struct {
     const char *name;
     uint32_t id;
-} fixed_tres[] = { { "cpu", AM_TRES_CPU },         { "mem", AM_TRES_MEM },   { "energy", AM_TRES_ENERGY },
-                   { "node", AM_TRES_NODE },       { "billing", AM_TRES_BILLING },
-                   { "fs/disk", AM_TRES_FS_DISK }, { "vmem", AM_TRES_VMEM }, { "pages", AM_TRES_PAGES } };
+} fixed_tres[] = { { "cpu", AM_TRES_CPU },         { "mem", AM_TRES_MEM },
+                   { "energy", AM_TRES_ENERGY },   { "node", AM_TRES_NODE },
+                   { "billing", AM_TRES_BILLING }, { "fs/disk", AM_TRES_FS_DISK },
+                   { "vmem", AM_TRES_VMEM },       { "pages", AM_TRES_PAGES } };
 
 void am_oom(const void *p)
 {
@@ -90,7 +92,7 @@ uint64_t am_generation(const struct assoc_mgr *am)
     return am->generation;
 }
 
-/* ---- keys ---------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 /* Parts joined; those whose bit is set in `fold` without letter case. */
 static char *key_of(unsigned fold, size_t n, const char *const *parts)
@@ -109,7 +111,8 @@ static char *key_of(unsigned fold, size_t n, const char *const *parts)
     return key;
 }
 
-static char *assoc_key(const char *cluster, const char *account, const char *user, const char *partition)
+static char *assoc_key(const char *cluster, const char *account, const char *user,
+                       const char *partition)
 {
     const char *parts[] = { cluster, account, user, partition };
 
@@ -159,7 +162,7 @@ static struct am_rec *by_id(const struct assoc_mgr *am, enum am_kind kind, uint3
     return idmap_get(&am->by_id[kind], id);
 }
 
-/* ---- what a change is about ----------------------------------------------------------------------- */
+/* ---- what a change is about ------------------------------------------------------------------ */
 
 struct subject {
     enum am_kind kind;
@@ -178,7 +181,9 @@ static bool word(const char *text)
 static bool subject_of(const Pst__AcctChange *ch, struct subject *s)
 {
 #define ID(k, message, field)                                                                      \
-    (*s = (struct subject){ .kind = (k), .put = true, .id = (message)->has_##field ? (message)->field : 0 }, \
+    (*s = (struct subject){ .kind = (k),                                                           \
+                            .put = true,                                                           \
+                            .id = (message)->has_##field ? (message)->field : 0 },                 \
      s->id != 0)
 #define NAME(k, message)                                                                           \
     (*s = (struct subject){ .kind = (k), .put = true, .name = (message)->name }, word(s->name))
@@ -254,7 +259,8 @@ static char *subject_key(const Pst__AcctChange *ch, const struct subject *s, boo
         key = name_key(AM_QOS, ch->qos->name);
         break;
     case AM_ASSOC:
-        key = assoc_key(ch->assoc->cluster, ch->assoc->account, ch->assoc->user, ch->assoc->partition);
+        key = assoc_key(ch->assoc->cluster, ch->assoc->account, ch->assoc->user,
+                        ch->assoc->partition);
         break;
     case AM_WCKEY:
         key = wckey_key(ch->wckey->cluster, ch->wckey->user, ch->wckey->name);
@@ -267,7 +273,7 @@ static char *subject_key(const Pst__AcctChange *ch, const struct subject *s, boo
     return key;
 }
 
-/* ---- changes --------------------------------------------------------------------------------------- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 static void unkey(struct assoc_mgr *am, struct am_rec *r)
 {
@@ -275,7 +281,8 @@ static void unkey(struct assoc_mgr *am, struct am_rec *r)
         (void)namemap_remove(&am->by_key[r->kind], r->key);
 }
 
-/* The tree was current before this change (tree section below): make it so again when that is cheap. */
+/* The tree was current before this change (tree section below): make it so again when that is
+ * cheap. */
 static void relink(struct assoc_mgr *am, struct am_rec *r, const Pst__AcctChange *old);
 static bool unlink_leaf(struct assoc_mgr *am, struct assoc *a);
 
@@ -366,7 +373,9 @@ static int put(struct assoc_mgr *am, const Pst__AcctChange *ch, const struct sub
         const Pst__WckeyRecord *w = r->change->wckey;
 
         free(r->owner_key);
-        r->owner_key = w->has_is_default && w->is_default && !s->deleted ? am_owner_key(w->cluster, w->user) : NULL;
+        r->owner_key = w->has_is_default && w->is_default && !s->deleted
+                           ? am_owner_key(w->cluster, w->user)
+                           : NULL;
     }
     changed(am, r);
     if (am->linked == am->generation - 1)
@@ -382,7 +391,8 @@ static void clear(struct assoc_mgr *am)
 
     if (am->observer && am->observer->gone)
         for (size_t pos = 0; (v = idmap_next(&am->by_serial, &pos));)
-            am->observer->gone(am->observer->ctx, ((struct am_rec *)v)->serial, ((struct am_rec *)v)->change);
+            am->observer->gone(am->observer->ctx, ((struct am_rec *)v)->serial,
+                               ((struct am_rec *)v)->change);
     tables_done(am);
     am->generation++;
 }
@@ -462,7 +472,7 @@ void am_removal(const Pst__AcctChange *ch, Pst__AcctChange *ret)
     }
 }
 
-/* ---- records --------------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 const Pst__TresRecord *am_tres(const struct assoc_mgr *am, uint32_t tres_id)
 {
@@ -506,8 +516,8 @@ const Pst__WckeyRecord *am_wckey(const struct assoc_mgr *am, uint32_t wckey_id)
     return r ? r->change->wckey : NULL;
 }
 
-const Pst__WckeyRecord *am_wckey_named(const struct assoc_mgr *am, const char *cluster, const char *user,
-                                       const char *name)
+const Pst__WckeyRecord *am_wckey_named(const struct assoc_mgr *am, const char *cluster,
+                                       const char *user, const char *name)
 {
     const struct am_rec *r = by_key(am, AM_WCKEY, wckey_key(cluster, user, name));
 
@@ -534,7 +544,8 @@ const ProtobufCMessage *am_next(const struct assoc_mgr *am, enum am_kind kind, s
 
     while ((r = idmap_next(&am->by_serial, pos)))
         if (r->kind == kind)
-            return (const ProtobufCMessage *)r->change->tres; /* the records of the union are all pointers */
+            /* the records of the union are all pointers */
+            return (const ProtobufCMessage *)r->change->tres;
     return NULL;
 }
 
@@ -571,7 +582,7 @@ bool am_tres_name(const struct assoc_mgr *am, uint32_t tres_id, char *buf, size_
     return false;
 }
 
-/* ---- the tree -------------------------------------------------------------------------------------- */
+/* ---- the tree -------------------------------------------------------------------------------- */
 
 static bool is_deleted(const struct assoc *a)
 {
@@ -664,8 +675,9 @@ static bool same_text(const char *a, const char *b)
 /* Names and parent: what the tree is made of. */
 static bool same_place(const Pst__AssocRecord *a, const Pst__AssocRecord *b)
 {
-    return a->has_parent_id == b->has_parent_id && a->parent_id == b->parent_id && a->deleted == b->deleted &&
-           same_text(a->cluster, b->cluster) && same_text(a->account, b->account) && same_text(a->user, b->user);
+    return a->has_parent_id == b->has_parent_id && a->parent_id == b->parent_id &&
+           a->deleted == b->deleted && same_text(a->cluster, b->cluster) &&
+           same_text(a->account, b->account) && same_text(a->user, b->user);
 }
 
 static void relink(struct assoc_mgr *am, struct am_rec *r, const Pst__AcctChange *old)
@@ -687,7 +699,8 @@ static void relink(struct assoc_mgr *am, struct am_rec *r, const Pst__AcctChange
         if (a->user && !is_deleted(a) && namemap_get(&am->users, a->rec->user) == a &&
             namemap_put(&am->users, a->rec->user, a) < 0)
             am_oom(NULL);
-        if (is_root(a) && !is_deleted(a) && namemap_put(&am->roots, a->rec->cluster ? a->rec->cluster : "", a) < 0)
+        if (is_root(a) && !is_deleted(a) &&
+            namemap_put(&am->roots, a->rec->cluster ? a->rec->cluster : "", a) < 0)
             am_oom(NULL);
     }
     am->linked = am->generation;
@@ -726,8 +739,8 @@ struct assoc *am_assoc(struct assoc_mgr *am, uint32_t assoc_id)
     return r ? &r->a : NULL;
 }
 
-struct assoc *am_find(struct assoc_mgr *am, const char *cluster, const char *account, const char *user,
-                      const char *partition)
+struct assoc *am_find(struct assoc_mgr *am, const char *cluster, const char *account,
+                      const char *user, const char *partition)
 {
     struct am_rec *r = by_key(am, AM_ASSOC, assoc_key(cluster, account, user, partition));
 
@@ -735,8 +748,8 @@ struct assoc *am_find(struct assoc_mgr *am, const char *cluster, const char *acc
     return r ? &r->a : NULL;
 }
 
-struct assoc *am_find_job(struct assoc_mgr *am, const char *cluster, const char *user, const char *account,
-                          const char *partition)
+struct assoc *am_find_job(struct assoc_mgr *am, const char *cluster, const char *user,
+                          const char *account, const char *partition)
 {
     struct assoc *a = NULL;
 

@@ -1,7 +1,8 @@
-/* assoc_eff.c - what an association comes to: limits, QOS and names along its line of parents; rights
+/* assoc_eff.c - what an association comes to: limits, QOS and names along its line of parents;
+ * rights
  *
- * Each answer is kept with the generation it was worked out in; a change anywhere makes all of them stale, and they are
- * made again one by one when somebody asks. */
+ * Each answer is kept with the generation it was worked out in; a change anywhere makes all of
+ * them stale, and they are made again one by one when somebody asks. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -9,7 +10,8 @@
 #include "base/strbuf.h"
 #include "model/assoc_priv.h"
 
-/* Limits of a user's jobs, which parents set for those below; all others hold at their own level. */
+/* Limits of a user's jobs, which parents set for those below; all others hold at their own
+ * level. */
 #define INHERITED_NUMBERS(X)                                                                       \
     X(max_wall_min) X(min_prio_threshold) X(max_jobs) X(max_jobs_accrue) X(max_submit_jobs)
 #define OWN_NUMBERS(X) X(grp_jobs) X(grp_jobs_accrue) X(grp_submit_jobs) X(grp_wall_min)
@@ -42,7 +44,7 @@ void am_forget_effective(struct am_rec *r)
     r->limits_gen = r->qos_gen = r->lineage_gen = 0;
 }
 
-/* ---- limits ---------------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 static const Pst__TresCount *count_of(Pst__TresCount *const *list, size_t n, uint32_t tres_id)
 {
@@ -63,8 +65,8 @@ bool am_tres_limit(Pst__TresCount *const *list, size_t n, uint32_t tres_id, int6
 }
 
 /* Own counts, and those of the parent for other TRES; lifted ones are left out. */
-static void merge(Pst__TresCount *const *own, size_t nown, Pst__TresCount *const *above, size_t nabove,
-                  Pst__TresCount ***ret, size_t *ret_n)
+static void merge(Pst__TresCount *const *own, size_t nown, Pst__TresCount *const *above,
+                  size_t nabove, Pst__TresCount ***ret, size_t *ret_n)
 {
     *ret_n = 0;
     *ret = nown + nabove ? calloc(nown + nabove, sizeof(**ret)) : NULL;
@@ -115,7 +117,7 @@ const Pst__Limits *am_limits(struct assoc_mgr *am, const struct assoc *a)
     return &r->limits;
 }
 
-/* ---- QOS ------------------------------------------------------------------------------------------- */
+/* ---- QOS ------------------------------------------------------------------------------------- */
 
 static int by_number(const void *a, const void *b)
 {
@@ -190,7 +192,7 @@ uint32_t am_default_qos(struct assoc_mgr *am, const struct assoc *a)
     return r->default_qos;
 }
 
-/* ---- names ----------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 const char *am_lineage(struct assoc_mgr *am, const struct assoc *a)
 {
@@ -251,7 +253,7 @@ const char *am_default_wckey(struct assoc_mgr *am, const char *cluster, const ch
     return u && u->default_wckey && *u->default_wckey ? u->default_wckey : NULL;
 }
 
-/* ---- rights ---------------------------------------------------------------------------------------- */
+/* ---- rights ---------------------------------------------------------------------------------- */
 
 Pst__AdminLevel am_admin_level(const struct assoc_mgr *am, const char *user)
 {
@@ -272,7 +274,8 @@ static bool coordinates(struct assoc_mgr *am, const struct assoc *account, const
     return all && am_find(am, account->rec->cluster, account->rec->account, user, NULL);
 }
 
-bool am_is_coordinator(struct assoc_mgr *am, const char *cluster, const char *user, const char *account)
+bool am_is_coordinator(struct assoc_mgr *am, const char *cluster, const char *user,
+                       const char *account)
 {
     const struct assoc *a = user && account ? am_find(am, cluster, account, NULL, NULL) : NULL;
 
@@ -282,7 +285,7 @@ bool am_is_coordinator(struct assoc_mgr *am, const char *cluster, const char *us
     return false;
 }
 
-/* ---- priority -------------------------------------------------------------------------------------- */
+/* ---- priority -------------------------------------------------------------------------------- */
 
 uint32_t am_priority(const struct assoc *a)
 {

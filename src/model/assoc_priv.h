@@ -12,7 +12,7 @@ struct am_rec {
     uint32_t id; /* 0: found by its key alone */
     char *key;   /* NULL: found by its id alone, or deleted */
     Pst__AcctChange *change;
-    struct assoc a; /* AM_ASSOC */
+    struct assoc a;  /* AM_ASSOC */
     char *owner_key; /* AM_WCKEY: of cluster and user, when it is the default; else NULL */
     /* AM_ASSOC: what it comes to, each as of a generation; 0 = not worked out */
     uint64_t limits_gen, qos_gen, lineage_gen;
@@ -29,10 +29,10 @@ struct assoc_mgr {
     struct namemap by_key[AM_KINDS]; /* accounts, users, clusters: deleted ones too */
     size_t count[AM_KINDS];
     uint32_t last_serial;
-    uint64_t generation, linked; /* linked: generation the tree is of */
-    size_t orphans;              /* whose parent is not there (yet) */
-    struct namemap users;        /* user -> first struct assoc; with the tree */
-    struct namemap roots;        /* cluster -> struct assoc of the account root */
+    uint64_t generation, linked;   /* linked: generation the tree is of */
+    size_t orphans;                /* whose parent is not there (yet) */
+    struct namemap users;          /* user -> first struct assoc; with the tree */
+    struct namemap roots;          /* cluster -> struct assoc of the account root */
     struct namemap default_wckeys; /* key of cluster and user -> struct am_rec */
     const struct am_observer *observer;
 };

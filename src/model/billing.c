@@ -69,7 +69,8 @@ static double count_of(void *ctx, const char *name)
     return 0;
 }
 
-double billing_of(const char *weights, enum billing_sum how, const Pst__Alloc *a, const char *licenses)
+double billing_of(const char *weights, enum billing_sum how, const Pst__Alloc *a,
+                  const char *licenses)
 {
     struct bill b = { a, licenses };
 

@@ -6,4 +6,5 @@
 #include "job.pb-c.h"
 
 /* Weights as of base/billing.h.  NULL: its CPUs. */
-double billing_of(const char *weights, enum billing_sum how, const Pst__Alloc *alloc, const char *licenses);
+double billing_of(const char *weights, enum billing_sum how, const Pst__Alloc *alloc,
+                  const char *licenses);

@@ -1,10 +1,10 @@
 /* blob.c - scripts and environments: named by their digest, kept while a job names them
  * (docs/design/0002-identity.md)
  *
- * Two tables that never meet.  In `blobs` a name is a SHA-256, found by its first bytes and then compared
- * whole.  In `old_blobs` are those of logs older than digests, whose names are 64-bit hashes that anybody
- * could collide: the first with a name keeps it, as it was when the log was written, and only jobs of that
- * time refer to it. */
+ * Two tables that never meet.  In `blobs` a name is a SHA-256, found by its first bytes and then
+ * compared whole.  In `old_blobs` are those of logs older than digests, whose names are 64-bit
+ * hashes that anybody could collide: the first with a name keeps it, as it was when the log was
+ * written, and only jobs of that time refer to it. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ struct blob *blob_drop(struct blob *b)
     return NULL;
 }
 
-/* ---- names -------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* Any number but the two that are no keys. */
 static uint64_t place_of(const struct digest *d)
@@ -51,7 +51,8 @@ static struct blob *old_blob(const struct cluster *c, uint64_t hash)
 }
 
 /* A record names by digest, or is older than digests. */
-static struct blob_name name_of(bool has, const ProtobufCBinaryData *digest, bool has_hash, uint64_t hash)
+static struct blob_name name_of(bool has, const ProtobufCBinaryData *digest, bool has_hash,
+                                uint64_t hash)
 {
     struct blob_name n = { .old_hash = !has && has_hash ? hash : 0 };
 
@@ -66,13 +67,15 @@ static struct blob *blob_named(const struct cluster *c, const struct blob_name *
 
 void model_blob_names(const Pst__JobRecord *r, struct blob_names *ret)
 {
-    ret->script = name_of(r->has_script_digest, &r->script_digest, r->has_script_hash, r->script_hash);
+    ret->script =
+        name_of(r->has_script_digest, &r->script_digest, r->has_script_hash, r->script_hash);
     ret->env = name_of(r->has_env_digest, &r->env_digest, r->has_env_hash, r->env_hash);
 }
 
 struct blob *cluster_script(const struct cluster *c, const Pst__JobRecord *r)
 {
-    struct blob_name n = name_of(r->has_script_digest, &r->script_digest, r->has_script_hash, r->script_hash);
+    struct blob_name n =
+        name_of(r->has_script_digest, &r->script_digest, r->has_script_hash, r->script_hash);
 
     return blob_named(c, &n);
 }
@@ -84,7 +87,7 @@ struct blob *cluster_env(const struct cluster *c, const Pst__JobRecord *r)
     return blob_named(c, &n);
 }
 
-/* ---- in and out --------------------------------------------------------------------------------- */
+/* ---- in and out ------------------------------------------------------------------------------ */
 
 static int insert_blob(struct cluster *c, struct blob *b)
 {
@@ -194,7 +197,7 @@ void model_blobs_free(struct cluster *c)
     idmap_done(&c->old_blobs);
 }
 
-/* ---- all of them -------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 uint64_t model_blobs_hash(const struct cluster *c)
 {
@@ -216,9 +219,11 @@ void blob_record(const struct blob *b, Pst__Blob *ret)
     ret->hash = b->old_hash;
     ret->has_digest = b->old_hash == 0;
     if (ret->has_digest)
-        ret->digest = (ProtobufCBinaryData){ .len = DIGEST_SIZE, .data = (uint8_t *)b->digest.bytes };
+        ret->digest =
+            (ProtobufCBinaryData){ .len = DIGEST_SIZE, .data = (uint8_t *)b->digest.bytes };
     ret->has_data = true;
-    ret->data = (ProtobufCBinaryData){ .len = b->len, .data = (uint8_t *)b->data }; /* packing changes neither */
+    /* packing changes neither */
+    ret->data = (ProtobufCBinaryData){ .len = b->len, .data = (uint8_t *)b->data };
 }
 
 static int dump_blob(const struct blob *b, cluster_dump_fn *fn, void *ctx)

@@ -1,8 +1,9 @@
 /* charge.c - how many jobs wait or run under each association and QOS
  *
- * Derived from the job records alone: assoc_id, qos_id, part_qos_id, uid and account say what a job counts against, an
- * array counts its tasks.  Counts are kept where a job is charged; what that comes to for the accounts above is summed up
- * along the tree, anew when the tree has changed. */
+ * Derived from the job records alone: assoc_id, qos_id, part_qos_id, uid and account say what a
+ * job counts against, an array counts its tasks.  Counts are kept where a job is charged; what
+ * that comes to for the accounts above is summed up along the tree, anew when the tree has
+ * changed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,13 +14,14 @@
 #include "model/cluster_private.h"
 #include "model/job.h"
 
-struct charged { /* jobs of one account in a QOS */
+struct charged {          /* jobs of one account in a QOS */
     struct charged *next; /* with the same hash */
     uint32_t qos_id, n;
     char account[];
 };
 
-/* A QOS and a user, exactly; the last two of the last QOS, who are nobody, share a key that is one. */
+/* A QOS and a user, exactly; the last two of the last QOS, who are nobody, share a key that is
+ * one. */
 static uint64_t user_key(uint32_t qos_id, uint32_t uid)
 {
     uint64_t both = (uint64_t)qos_id << 32 | uid;
@@ -69,11 +71,14 @@ static struct charged *charged_new(uint32_t qos_id, const char *account)
     return k;
 }
 
-/* The map holds the first of a hash; a hash finds, QOS and name are compared (docs/design/0002-identity.md). */
-static void change_account(struct idmap *m, uint32_t qos_id, const char *account, uint32_t n, bool add)
+/* The map holds the first of a hash; a hash finds, QOS and name are compared
+ * (docs/design/0002-identity.md). */
+static void change_account(struct idmap *m, uint32_t qos_id, const char *account, uint32_t n,
+                           bool add)
 {
     uint64_t key = account_key(qos_id, account);
-    struct charged *first = idmap_get(m, key), *was = first, **at = find_account(&first, qos_id, account), *k = *at;
+    struct charged *first = idmap_get(m, key), *was = first,
+                   **at = find_account(&first, qos_id, account), *k = *at;
 
     if (!k && !add)
         return;
@@ -90,7 +95,8 @@ static void change_account(struct idmap *m, uint32_t qos_id, const char *account
         abort(); /* likewise */
 }
 
-static void change_qos(struct cluster *c, const Pst__JobRecord *r, uint32_t qos_id, uint32_t n, bool add)
+static void change_qos(struct cluster *c, const Pst__JobRecord *r, uint32_t qos_id, uint32_t n,
+                       bool add)
 {
     change(&c->charged_qos, (uint64_t)qos_id + 1, n, add);
     change(&c->charged_user, user_key(qos_id, r->uid), n, add);
@@ -109,9 +115,9 @@ void model_charge(struct cluster *c, struct job *j, bool add)
     uint32_t part_qos = r->has_part_qos_id ? r->part_qos_id : 0;
 
     if (add)
-        j->charged = job_is_ended(r) || !(r->has_assoc_id || r->has_qos_id || part_qos)
-                         ? 0
-                         : job_is_array(r) && job_is_pending(r) ? array_count(r->array_tasks) : 1;
+        j->charged = job_is_ended(r) || !(r->has_assoc_id || r->has_qos_id || part_qos) ? 0
+                     : job_is_array(r) && job_is_pending(r) ? array_count(r->array_tasks)
+                                                            : 1;
     if (!j->charged)
         return;
     if (r->has_assoc_id) {

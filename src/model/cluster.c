@@ -1,5 +1,5 @@
-/* cluster.c - the tables of the model: making, finding, dumping, hashing.  See cluster.h; changes are in
- * apply.c. */
+/* cluster.c - the tables of the model: making, finding, dumping, hashing.  See cluster.h;
+ * changes are in apply.c. */
 #include "model/cluster.h"
 
 #include <errno.h>

@@ -1,8 +1,9 @@
 /* cluster.h - the cluster as data, and the only way it changes
  *
- * State is a set of records (proto/job.proto, node.proto); an event puts, patches or removes one.
- * cluster_apply() is a pure function of state and transaction: it reads no clock, random number or file.
- * Beside each record stands what is derived from it and never journaled; it is rebuilt by apply.
+ * State is a set of records (proto/job.proto, node.proto); an event puts, patches or removes
+ * one. cluster_apply() is a pure function of state and transaction: it reads no clock, random
+ * number or file. Beside each record stands what is derived from it and never journaled; it is
+ * rebuilt by apply.
  *
  * One thread at a time.  Pointers to jobs, nodes and records are borrowed until the next apply. */
 #pragma once
@@ -26,10 +27,11 @@
 
 struct step {
     Pst__StepRecord *rec;
-    struct step *next;      /* of the same job, newest first */
-    struct bitmap *waiting; /* derived: allocation positions whose end is awaited; NULL when ended */
-    uint64_t slot;          /* owned by the views */
-    bool killed;            /* live: it was cancelled; said again until it has ended */
+    struct step *next; /* of the same job, newest first */
+    /* derived: allocation positions whose end is awaited; NULL when ended */
+    struct bitmap *waiting;
+    uint64_t slot; /* owned by the views */
+    bool killed;   /* live: it was cancelled; said again until it has ended */
 };
 
 /* What the jobs of an array come to; a job is in as many as hold of it. */
@@ -49,13 +51,14 @@ struct job {
     Pst__JobRecord *rec;
     struct step *steps;
     /* derived */
-    uint32_t payer;                      /* who pays for its record; see payers.h */
+    uint32_t payer; /* who pays for its record; see payers.h */
     size_t cost;
-    bool counted;                        /* its allocation is in the nodes' usage */
+    bool counted;                          /* its allocation is in the nodes' usage */
     struct job *prev_active, *next_active; /* list of jobs that hold resources */
-    struct job *prev_done, *next_done;   /* list of ended jobs, oldest end first */
+    struct job *prev_done, *next_done;     /* list of ended jobs, oldest end first */
     bool in_active, in_done;
-    struct job_chain *chain; /* jobs of this user and name; how it is in it, and its neighbours when pending */
+    /* jobs of this user and name; how it is in it, and its neighbours when pending */
+    struct job_chain *chain;
     enum named_as named;
     struct job *prev_named, *next_named;
     uint64_t sluid_key, task_key; /* under which it is found; 0 = it is not */
@@ -67,11 +70,12 @@ struct job {
     int64_t owner_lost_us;   /* since when it is gone */
     uint64_t *waiters;       /* tickets of requests that wait on this job */
     uint32_t nwaiters;
-    uint64_t slot;           /* owned by the views */
-    bool fed;                /* the scheduler knows it as pending */
-    uint32_t charged;        /* derived: jobs it counts as under its association and QOS */
-    bool epilog_runs;        /* EpilogSlurmctld: it stays COMPLETING */
-    int64_t others_us;       /* nodes but the script's learn of its end at the latest; 0 = they know */
+    uint64_t slot;    /* owned by the views */
+    bool fed;         /* the scheduler knows it as pending */
+    uint32_t charged; /* derived: jobs it counts as under its association and QOS */
+    bool epilog_runs; /* EpilogSlurmctld: it stays COMPLETING */
+    /* nodes but the script's learn of its end at the latest; 0 = they know */
+    int64_t others_us;
     const char *others_text; /* ... with this; static */
     uint32_t mailed;         /* events of this run that a mail was sent about, bits of mail_type */
 };
@@ -84,13 +88,13 @@ struct node {
     uint32_t jobs_completing; /* of those: ended */
     uint32_t alloc_cpus;
     uint64_t alloc_mem_mib;
-    struct gresuse *gres_used; /* NULL: nobody has had any */
-    uint32_t mcs_jobs; /* that keep to their label */
-    char *mcs_label;   /* which; NULL with mcs_jobs 0 */
+    struct gresuse *gres_used;      /* NULL: nobody has had any */
+    uint32_t mcs_jobs;              /* that keep to their label */
+    char *mcs_label;                /* which; NULL with mcs_jobs 0 */
     uint32_t owner_jobs, owner_uid; /* jobs beside which only jobs of their user run; whose */
     /* live only, owned by the controller */
     void *link;
-    uint32_t resv_flags;      /* RESERVED, MAINTENANCE: of the reservation it is in now */
+    uint32_t resv_flags; /* RESERVED, MAINTENANCE: of the reservation it is in now */
     int64_t link_lost_us;
     uint64_t slot;
 };
@@ -112,8 +116,8 @@ struct blob {
     size_t len;
     uint8_t data[];
 };
-struct blob *blob_hold(struct blob *b); /* NULL gives NULL */
-struct blob *blob_drop(struct blob *b); /* always NULL */
+struct blob *blob_hold(struct blob *b);                 /* NULL gives NULL */
+struct blob *blob_drop(struct blob *b);                 /* always NULL */
 void blob_record(const struct blob *b, Pst__Blob *ret); /* as an event says it; borrows of b */
 
 /* Triggers, crontabs, accounting records, reservations: see kept.h. */
@@ -142,40 +146,41 @@ struct cluster_observer {
 
 struct cluster {
     Pst__ClusterRecord *rec;
-    struct idmap jobs;          /* id -> struct job */
-    struct idmap arrays;        /* array_job_id -> struct idset of job ids */
-    struct idmap named;         /* hash of user and name -> struct job_chain, those of one hash */
-    struct idmap sluids;        /* SLUID as a number -> struct job */
-    struct idmap tasks;         /* array_job_id and array_task_id -> struct job */
-    struct idmap blobs;         /* first bytes of a digest -> struct blob, a chain */
-    struct idmap old_blobs;     /* Blob.hash -> struct blob */
-    struct idmap paid;          /* user -> bytes; see payers.h */
+    struct idmap jobs;      /* id -> struct job */
+    struct idmap arrays;    /* array_job_id -> struct idset of job ids */
+    struct idmap named;     /* hash of user and name -> struct job_chain, those of one hash */
+    struct idmap sluids;    /* SLUID as a number -> struct job */
+    struct idmap tasks;     /* array_job_id and array_task_id -> struct job */
+    struct idmap blobs;     /* first bytes of a digest -> struct blob, a chain */
+    struct idmap old_blobs; /* Blob.hash -> struct blob */
+    struct idmap paid;      /* user -> bytes; see payers.h */
     struct idmap kept[KEPT_KINDS]; /* id + 1 -> struct kept */
-    struct node **nodes;        /* by node id; NULL = free id */
-    uint32_t nnodes;            /* size of nodes[] */
+    struct node **nodes;           /* by node id; NULL = free id */
+    uint32_t nnodes;               /* size of nodes[] */
     struct namemap node_names;
-    struct partition **parts;   /* in configuration order */
+    struct partition **parts; /* in configuration order */
     size_t nparts;
     struct job *active, *done_head, *done_tail;
-    bool done_unsorted; /* order is made when cluster_done_oldest() asks for it */
-    bool nodes_changed;         /* within an apply: node ids and names are paired anew */
-    uint32_t njobs_state[12];   /* jobs by base state */
+    bool done_unsorted;       /* order is made when cluster_done_oldest() asks for it */
+    bool nodes_changed;       /* within an apply: node ids and names are paired anew */
+    uint32_t njobs_state[12]; /* jobs by base state */
     const struct cluster_observer *observer;
-    struct assoc_mgr *am;           /* accounts, users, associations, QOS */
+    struct assoc_mgr *am; /* accounts, users, associations, QOS */
     struct am_observer am_observer;
-    int64_t apply_us;           /* time of the transaction being applied; 0 = it has none */
-    bool usage_stale;           /* rates of usage are to be counted anew */
+    int64_t apply_us; /* time of the transaction being applied; 0 = it has none */
+    bool usage_stale; /* rates of usage are to be counted anew */
     /* charge.c: jobs that wait or run, by association, with all below it, and by QOS */
     struct idmap charged_assoc, charged_below, charged_qos, charged_user;
     struct idmap charged_account; /* hash -> struct charged, those of one hash */
-    uint64_t charged_gen; /* generation of the tree that charged_below is of */
+    uint64_t charged_gen;         /* generation of the tree that charged_below is of */
 };
 
 int cluster_new(struct cluster **ret_cluster);
 struct cluster *cluster_free(struct cluster *c);
 
-/* Apply every event of tx.  Events are facts: one that does not fit the state (patch of an unknown id, ...) is a
- * damaged log or our own bug: -EUCLEAN, err says which, state undefined afterwards.  -ENOMEM likewise. */
+/* Apply every event of tx.  Events are facts: one that does not fit the state (patch of an
+ * unknown id, ...) is a damaged log or our own bug: -EUCLEAN, err says which, state undefined
+ * afterwards.  -ENOMEM likewise. */
 int cluster_apply(struct cluster *c, const Pst__Transaction *tx, struct err *err);
 
 struct job *cluster_job(const struct cluster *c, uint32_t job_id);
@@ -191,32 +196,37 @@ struct blob *cluster_env(const struct cluster *c, const Pst__JobRecord *r);
 /* Ids of the jobs of an array, the array record included; *ret_ids borrowed. */
 size_t cluster_array_jobs(const struct cluster *c, uint32_t array_job_id, const uint32_t **ret_ids);
 struct array_tally cluster_array_tally(const struct cluster *c, uint32_t array_job_id); /* O(1) */
-/* The job of one task, or the record that still holds it; NULL = none.  O(1), but O(n) in the records that hold tasks. */
+/* The job of one task, or the record that still holds it; NULL = none.  O(1), but O(n) in the
+ * records that hold tasks. */
 struct job *cluster_array_task(const struct cluster *c, uint32_t array_job_id, uint32_t task);
 /* Ids of the records that hold tasks of an array; *ret_ids borrowed. */
-size_t cluster_array_parts(const struct cluster *c, uint32_t array_job_id, const uint32_t **ret_ids);
+size_t cluster_array_parts(const struct cluster *c, uint32_t array_job_id,
+                           const uint32_t **ret_ids);
 struct job *cluster_job_by_sluid(const struct cluster *c, uint64_t sluid); /* O(1) */
-/* The pending job with the smallest id among those of this user and name (NULL = none), and how many of them have
- * started and not ended.  O(1), but O(n) when the first one has left since the last question. */
+/* The pending job with the smallest id among those of this user and name (NULL = none), and how
+ * many of them have started and not ended.  O(1), but O(n) when the first one has left since the
+ * last question. */
 const struct job *cluster_named_first(const struct cluster *c, uint32_t uid, const char *name,
                                       uint32_t *ret_active);
-/* Jobs that wait or run, an array's tasks each: of an association itself, of it and all below, of a QOS, of one user's or
- * one account's in it.  O(1), but charged_below is O(associations with jobs) after a change of associations. */
+/* Jobs that wait or run, an array's tasks each: of an association itself, of it and all below,
+ * of a QOS, of one user's or one account's in it.  O(1), but charged_below is O(associations
+ * with jobs) after a change of associations. */
 uint32_t cluster_charged_assoc(const struct cluster *c, uint32_t assoc_id);
 uint32_t cluster_charged_below(struct cluster *c, uint32_t assoc_id);
 uint32_t cluster_charged_qos(const struct cluster *c, uint32_t qos_id);
 uint32_t cluster_charged_qos_user(const struct cluster *c, uint32_t qos_id, uint32_t uid);
 uint32_t cluster_charged_qos_account(const struct cluster *c, uint32_t qos_id, const char *account);
 uint32_t cluster_count(const struct cluster *c, Pst__JobState state);
-/* The ended job that ended first, or NULL; its next_done ended next, and so on.  O(1), but after a recovery
- * O(n log n) once. */
+/* The ended job that ended first, or NULL; its next_done ended next, and so on.  O(1), but after
+ * a recovery O(n log n) once. */
 struct job *cluster_done_oldest(struct cluster *c);
 
-/* A number over everything durable: equal states have equal hashes whatever way they were reached. */
+/* A number over everything durable: equal states have equal hashes whatever way they were
+ * reached. */
 uint64_t cluster_hash(const struct cluster *c);
 
-/* The records that rebuild this state, in an order that applies: cluster, blobs, nodes, partitions, jobs, steps.
- * fn gets one-event transactions; a negative return stops. */
+/* The records that rebuild this state, in an order that applies: cluster, blobs, nodes,
+ * partitions, jobs, steps. fn gets one-event transactions; a negative return stops. */
 typedef int cluster_dump_fn(void *ctx, const Pst__Transaction *tx);
 int cluster_dump(const struct cluster *c, cluster_dump_fn *fn, void *ctx);
 
@@ -224,4 +234,3 @@ int cluster_dump(const struct cluster *c, cluster_dump_fn *fn, void *ctx);
 const Pst__AllocGroup *alloc_group(const Pst__Alloc *alloc, size_t position);
 /* Position of node_id, or -1. */
 long alloc_position(const Pst__Alloc *alloc, uint32_t node_id);
-

@@ -3,7 +3,7 @@
 
 #include "model/cluster.h"
 
-struct idset { /* job ids of one array, in order of creation */
+struct idset {           /* job ids of one array, in order of creation */
     size_t head, n, cap; /* ids[head] to ids[head + n - 1]: the oldest are purged first */
     struct array_tally tally;
     uint32_t *parts; /* of them, the records that hold tasks; not in order */
@@ -49,9 +49,11 @@ void model_charge(struct cluster *c, struct job *j, bool add);
 void model_charge_free(struct cluster *c);
 /* usage.c */
 struct kept;
-void model_usage_job(struct cluster *c, const Pst__JobRecord *r, bool add); /* before and after a change */
-void model_usage_recount(struct cluster *c, bool advance_first);            /* when stale */
-void model_usage_acct(struct cluster *c, const Pst__AcctChange *ch);       /* before it is applied */
+/* before and after a change */
+void model_usage_job(struct cluster *c, const Pst__JobRecord *r, bool add);
+void model_usage_recount(struct cluster *c, bool advance_first); /* when stale */
+/* before it is applied */
+void model_usage_acct(struct cluster *c, const Pst__AcctChange *ch);
 void model_usage_cluster(struct cluster *c, const Pst__ClusterRecord *set); /* likewise */
 int model_usage_put(struct cluster *c, const Pst__UsageRecord *rec, struct err *err);
 void model_usage_reset(struct cluster *c, const Pst__UsageReset *what);

@@ -13,12 +13,9 @@
 #include "model/job.h"
 
 static const char *const type_names[] = {
-    [DEPEND_AFTER] = "after",
-    [DEPEND_AFTERANY] = "afterany",
-    [DEPEND_AFTEROK] = "afterok",
-    [DEPEND_AFTERNOTOK] = "afternotok",
-    [DEPEND_AFTERCORR] = "aftercorr",
-    [DEPEND_AFTERBURSTBUFFER] = "afterburstbuffer",
+    [DEPEND_AFTER] = "after",         [DEPEND_AFTERANY] = "afterany",
+    [DEPEND_AFTEROK] = "afterok",     [DEPEND_AFTERNOTOK] = "afternotok",
+    [DEPEND_AFTERCORR] = "aftercorr", [DEPEND_AFTERBURSTBUFFER] = "afterburstbuffer",
     [DEPEND_SINGLETON] = "singleton",
 };
 
@@ -210,9 +207,9 @@ int depends_format(const struct depends *d, char **ret_text)
     return strbuf_detach(&sb, ret_text);
 }
 
-/* ---- evaluation --------------------------------------------------------------------------------- */
+/* ---- evaluation ------------------------------------------------------------------------------ */
 
-struct target {           /* what is known of the jobs an item names */
+struct target { /* what is known of the jobs an item names */
     uint32_t found, open, started, failed, ended;
     int64_t last_start_us;
 };
@@ -244,7 +241,8 @@ static void target_add(struct target *t, const struct job *j)
     }
 }
 
-static struct target target_of(const struct cluster *c, const struct depend_item *it, const struct job *job)
+static struct target target_of(const struct cluster *c, const struct depend_item *it,
+                               const struct job *job)
 {
     struct target t = { 0 };
     const struct job *j;
@@ -259,8 +257,11 @@ static struct target target_of(const struct cluster *c, const struct depend_item
     } else if (n) {
         struct array_tally all = cluster_array_tally(c, it->job_id);
 
-        t = (struct target){ .found = (uint32_t)n, .open = all.open, .started = all.started,
-                             .failed = all.failed, .ended = (uint32_t)n - all.open,
+        t = (struct target){ .found = (uint32_t)n,
+                             .open = all.open,
+                             .started = all.started,
+                             .failed = all.failed,
+                             .ended = (uint32_t)n - all.open,
                              .last_start_us = all.last_start_us };
         j = cluster_job(c, it->job_id); /* it is there as long as the array waits */
         t.failed += j && j->rec->has_array_dropped && j->rec->array_dropped;
@@ -277,7 +278,8 @@ static struct target target_of(const struct cluster *c, const struct depend_item
 }
 
 /* Has one of array job's tasks an ended counterpart in the array that the item names? */
-static bool has_counterpart(const struct cluster *c, const struct depend_item *it, const struct job *job)
+static bool has_counterpart(const struct cluster *c, const struct depend_item *it,
+                            const struct job *job)
 {
     const uint32_t *ids;
     size_t n = it->has_task ? 0 : cluster_array_jobs(c, it->job_id, &ids);
@@ -285,7 +287,8 @@ static bool has_counterpart(const struct cluster *c, const struct depend_item *i
     for (size_t i = 0; i < n; i++) {
         const struct job *j = cluster_job(c, ids[i]);
 
-        if (j && j->rec->has_array_task_id && array_contains(job->rec->array_tasks, j->rec->array_task_id))
+        if (j && j->rec->has_array_task_id &&
+            array_contains(job->rec->array_tasks, j->rec->array_task_id))
             return true;
     }
     return false;
@@ -328,7 +331,8 @@ static enum depend_result item_eval(const struct depend_item *it, const struct c
         }
         return DEPEND_MET;
     case DEPEND_AFTERCORR:
-        /* Each task for itself; what is left of the array waits until its tasks have been split off. */
+        /* Each task for itself; what is left of the array waits until its tasks have been split
+         * off. */
         if (job && job_is_array(job->rec) && (t.open || has_counterpart(c, it, job)))
             return DEPEND_WAIT;
         /* fall through */
@@ -383,7 +387,7 @@ enum depend_result depends_eval(struct depends *d, const struct cluster *c, cons
     return (d->any ? never == kept : never > 0) ? DEPEND_NEVER : DEPEND_WAIT;
 }
 
-/* ---- cycles ------------------------------------------------------------------------------------- */
+/* ---- cycles ---------------------------------------------------------------------------------- */
 
 /* A circle that is so far away is found by nobody but those who wait in it. */
 #define SEARCH_MAX 100000u
@@ -392,10 +396,10 @@ struct search { /* breadth first over what jobs wait for; each target is looked 
     const struct cluster *c;
     const struct job *job; /* the one that must not be met, NULL when it is not made yet */
     uint32_t job_id;
-    struct idmap seen;     /* by key_of() */
+    struct idmap seen; /* by key_of() */
     struct depend_item *queue;
     size_t n, cap;
-    size_t looked;         /* items and jobs looked at */
+    size_t looked; /* items and jobs looked at */
 };
 
 static uint64_t key_of(const struct depend_item *it)
@@ -467,7 +471,8 @@ static int add_next(struct search *s, const struct depend_item *it)
 }
 
 /* -ELOOP: the job waits for itself, in the end. */
-static int find_cycle(const struct depends *d, const struct cluster *c, uint32_t job_id, unsigned max_depth)
+static int find_cycle(const struct depends *d, const struct cluster *c, uint32_t job_id,
+                      unsigned max_depth)
 {
     struct search s = { .c = c, .job = cluster_job(c, job_id), .job_id = job_id };
     size_t done = 0, level_end;
@@ -487,7 +492,8 @@ static int find_cycle(const struct depends *d, const struct cluster *c, uint32_t
     return r;
 }
 
-int depends_check(const struct depends *d, const struct cluster *c, uint32_t job_id, unsigned max_depth)
+int depends_check(const struct depends *d, const struct cluster *c, uint32_t job_id,
+                  unsigned max_depth)
 {
     int r;
 

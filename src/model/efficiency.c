@@ -28,7 +28,8 @@ static uint32_t most_tasks(const Pst__StepRecord *st)
 
 static uint32_t nodes_of(const Pst__JobRecord *j)
 {
-    return j->alloc && j->alloc->n_node_ids ? (uint32_t)j->alloc->n_node_ids : MAX(j->min_nodes, 1u);
+    return j->alloc && j->alloc->n_node_ids ? (uint32_t)j->alloc->n_node_ids
+                                            : MAX(j->min_nodes, 1u);
 }
 
 /* Held, or asked for. */
@@ -92,8 +93,7 @@ double efficiency_mem(const struct efficiency *e)
                : -1;
 }
 
-/* ---- advice -------------------------------------------------------------------------------------
- */
+/* ---- advice ---------------------------------------------------------------------------------- */
 
 /* A quarter more than was used, in a round number. */
 static void put_more(struct strbuf *out, uint64_t mib)
@@ -205,8 +205,7 @@ bool efficiency_advice(const Pst__AcctJob *a, const struct efficiency *e, struct
     return false;
 }
 
-/* ---- output -------------------------------------------------------------------------------------
- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static void put_percent(struct strbuf *out, double v)
 {

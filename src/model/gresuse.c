@@ -117,8 +117,7 @@ int gresuse_change(struct gresuse **io_use, const Pst__AllocGroup *group, bool a
     return e;
 }
 
-/* ---- text ---------------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 struct entry { /* of the node's Gres= */
     char name[64], type[64];

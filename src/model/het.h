@@ -1,5 +1,5 @@
-/* het.h - questions about heterogeneous jobs: components are jobs whose ids follow their leader's
- */
+/* het.h - questions about heterogeneous jobs: components are jobs whose ids follow their
+ * leader's */
 #pragma once
 
 #include <stdbool.h>

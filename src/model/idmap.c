@@ -131,7 +131,8 @@ static size_t slot_of_bytes(const struct namemap *m, const char *key, size_t len
 {
     size_t i = XXH3_64bits(key, len) & (m->cap - 1);
 
-    while (m->keys[i] && (m->keys[i] == &name_tomb || strncmp(m->keys[i], key, len) != 0 || m->keys[i][len]))
+    while (m->keys[i] &&
+           (m->keys[i] == &name_tomb || strncmp(m->keys[i], key, len) != 0 || m->keys[i][len]))
         i = (i + 1) & (m->cap - 1);
     return i;
 }
@@ -245,7 +246,8 @@ int wordset_add(struct wordset *s, const char *word)
 
 bool wordset_has(const struct wordset *s, const char *word, size_t len)
 {
-    return s->map.count && !memchr(word, '\0', len) && s->map.keys[slot_of_bytes(&s->map, word, len)];
+    return s->map.count && !memchr(word, '\0', len) &&
+           s->map.keys[slot_of_bytes(&s->map, word, len)];
 }
 
 void wordset_done(struct wordset *s)

@@ -1,7 +1,7 @@
 /* idmap.h - hash tables from ids or names to pointers
  *
- * Open addressing, power-of-two sizes, pure data, one thread at a time.  Values are borrowed: the maps own
- * keys only.  Growing is the only allocation; -ENOMEM leaves the map as it was. */
+ * Open addressing, power-of-two sizes, pure data, one thread at a time.  Values are borrowed:
+ * the maps own keys only.  Growing is the only allocation; -ENOMEM leaves the map as it was. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,9 +17,10 @@ struct idmap { /* u64 key, neither 0 nor UINT64_MAX -> pointer; zero-initialised
 void *idmap_get(const struct idmap *m, uint64_t key); /* NULL = absent */
 /* Replaces; value must not be NULL.  Errors: -ENOMEM, -EINVAL for a key that cannot be one. */
 int idmap_put(struct idmap *m, uint64_t key, void *value);
-void *idmap_remove(struct idmap *m, uint64_t key);         /* gives the old value back */
+void *idmap_remove(struct idmap *m, uint64_t key); /* gives the old value back */
 void idmap_done(struct idmap *m);
-/* Walk: start with *pos = 0; NULL at the end.  The map must not grow meanwhile (removal is fine). */
+/* Walk: start with *pos = 0; NULL at the end.  The map must not grow meanwhile (removal is
+ * fine). */
 void *idmap_next(const struct idmap *m, size_t *pos);
 
 struct namemap { /* string -> pointer; keys are borrowed and must outlive their entry */

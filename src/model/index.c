@@ -1,4 +1,5 @@
-/* index.c - what the jobs of an array, and those of one user and name, add up to, and jobs by other names than ids
+/* index.c - what the jobs of an array, and those of one user and name, add up to, and jobs by
+ * other names than ids
  *
  * Both are derived from the records alone and follow every change of one (apply.c), so that a
  * question about a whole array, or about who has a name, costs the same however many jobs there
@@ -27,8 +28,7 @@ struct job_chain { /* jobs of one user and name that have not ended */
     char name[];
 };
 
-/* ---- arrays -------------------------------------------------------------------------------------
- */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 static void count(uint32_t *n, bool hit, bool add)
 {
@@ -114,8 +114,7 @@ size_t cluster_array_parts(const struct cluster *c, uint32_t array_job_id, const
     return set ? set->n_parts : 0;
 }
 
-/* ---- jobs by other names ------------------------------------------------------------------------
- */
+/* ---- jobs by other names --------------------------------------------------------------------- */
 
 static uint64_t task_key(uint32_t array_job_id, uint32_t task)
 {
@@ -178,8 +177,7 @@ struct job *cluster_array_task(const struct cluster *c, uint32_t array_job_id, u
     return j;
 }
 
-/* ---- names --------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static uint64_t name_key(uint32_t uid, const char *name)
 {
@@ -188,7 +186,8 @@ static uint64_t name_key(uint32_t uid, const char *name)
     return key == 0 || key == UINT64_MAX ? 1 : key;
 }
 
-static struct job_chain *find_chain(const struct cluster *c, uint64_t key, uint32_t uid, const char *name)
+static struct job_chain *find_chain(const struct cluster *c, uint64_t key, uint32_t uid,
+                                    const char *name)
 {
     struct job_chain *k = idmap_get(&c->named, key);
 

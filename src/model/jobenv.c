@@ -104,7 +104,8 @@ static void put_plugins(const struct out *o, const Pst__JobRecord *j)
         const char *text = j->spank_job_env[i], *eq = strchr(text, '=');
         char name[256];
 
-        if (safetext_is_variable(text) && (size_t)snprintf(name, sizeof(name), "SPANK_%.*s", (int)(eq - text), text) < sizeof(name))
+        if (safetext_is_variable(text) && (size_t)snprintf(name, sizeof(name), "SPANK_%.*s",
+                                                           (int)(eq - text), text) < sizeof(name))
             o->put(o->ctx, name, eq + 1);
     }
 }

@@ -65,7 +65,8 @@ const Pst__ReservationRecord *cluster_next_resv(const struct cluster *c, size_t 
     return k ? (const Pst__ReservationRecord *)k->rec : NULL;
 }
 
-const Pst__ReservationRecord *cluster_resv_named(const struct cluster *c, const char *name, size_t len)
+const Pst__ReservationRecord *cluster_resv_named(const struct cluster *c, const char *name,
+                                                 size_t len)
 {
     const Pst__ReservationRecord *r;
 
@@ -122,8 +123,7 @@ void kept_event(const struct kept *k, Pst__Event *ret_ev)
     kept_event_of(k->kind, k->rec, ret_ev);
 }
 
-/* ---- changes ------------------------------------------------------------------------------------
- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 static void kept_free(struct kept *k)
 {
@@ -164,10 +164,8 @@ static int put(struct cluster *c, enum kept_kind kind, uint32_t id, const Protob
 }
 
 static const char *const kind_names[] = {
-    [KEPT_TRIGGER] = "trigger",
-    [KEPT_CRONTAB] = "crontab of user",
-    [KEPT_ACCT] = "accounting record",
-    [KEPT_USAGE] = "usage",
+    [KEPT_TRIGGER] = "trigger",        [KEPT_CRONTAB] = "crontab of user",
+    [KEPT_ACCT] = "accounting record", [KEPT_USAGE] = "usage",
     [KEPT_RESV] = "reservation",
 };
 
@@ -184,8 +182,7 @@ static int drop(struct cluster *c, enum kept_kind kind, uint32_t id, struct err 
     return 0;
 }
 
-/* ---- accounting records: each is kept as the change that puts it, by the tables' serial number ------
- */
+/* ---- accounting records, each kept as the change that puts it, by serial number -------------- */
 
 static void on_acct_put(void *ctx, uint32_t serial, const Pst__AcctChange *put)
 {
@@ -273,8 +270,7 @@ int model_apply_kept(struct cluster *c, const Pst__Event *ev, struct err *err)
     }
 }
 
-/* ---- all of them --------------------------------------------------------------------------------
- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 void model_kept_free(struct cluster *c)
 {

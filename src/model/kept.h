@@ -1,9 +1,9 @@
 /* kept.h - records beside jobs, nodes and partitions: triggers, crontabs, accounting records,
  * reservations
  *
- * Each is whatever its last put said.  Found by id in O(1).  Those of accounting stand in tables of their own
- * (assoc.h); here they are numbered, for views and snapshots.  Pointers
- * are borrowed until the next apply. */
+ * Each is whatever its last put said.  Found by id in O(1).  Those of accounting stand in tables
+ * of their own (assoc.h); here they are numbered, for views and snapshots.  Pointers are
+ * borrowed until the next apply. */
 #pragma once
 
 #include "model/cluster.h"
@@ -11,9 +11,11 @@
 const Pst__TriggerRecord *cluster_trigger(const struct cluster *c,
                                           uint32_t trigger_id);                   /* NULL: none */
 const Pst__CrontabRecord *cluster_crontab(const struct cluster *c, uint32_t uid); /* NULL: none */
-const Pst__ReservationRecord *cluster_resv(const struct cluster *c, uint32_t resv_id); /* NULL: none */
+/* NULL: none */
+const Pst__ReservationRecord *cluster_resv(const struct cluster *c, uint32_t resv_id);
 /* By name, in any case; O(reservations). */
-const Pst__ReservationRecord *cluster_resv_named(const struct cluster *c, const char *name, size_t len);
+const Pst__ReservationRecord *cluster_resv_named(const struct cluster *c, const char *name,
+                                                 size_t len);
 /* Walk: start with *pos = 0; NULL at the end.  In no order. */
 const Pst__TriggerRecord *cluster_next_trigger(const struct cluster *c, size_t *pos);
 const Pst__CrontabRecord *cluster_next_crontab(const struct cluster *c, size_t *pos);

@@ -13,8 +13,7 @@
 #include "job.pb-c.h"
 #include "node.pb-c.h"
 
-/* ---- jobs ---------------------------------------------------------------------------------------
- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 #define NAMES_JOB_STATES 12u /* base states 0 .. 11 */
 #define NAMES_JOB_FLAGS 10u  /* flag bits 0 .. 9 */
@@ -58,8 +57,7 @@ int names_step_special_parse(const char *word, uint32_t *ret);
 /* "job-submit" ...; NULL for other numbers. */
 const char *names_event(unsigned kind);
 
-/* ---- nodes --------------------------------------------------------------------------------------
- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 #define NAMES_NODE_FLAGS 16u
 #define NAMES_NODE_TEXT 256u /* enough for every form below */

@@ -1,8 +1,8 @@
 /* payers.h - memory that users' jobs take beyond what any job takes
  *
- * Scripts and environments are kept once, whoever submitted them again: the first job that named one pays for it,
- * until nobody names it.  What is smaller than PAYERS_FREE costs nothing: so much each job may have, and their number
- * has a limit of its own (MaxJobCount). */
+ * Scripts and environments are kept once, whoever submitted them again: the first job that named
+ * one pays for it, until nobody names it.  What is smaller than PAYERS_FREE costs nothing: so
+ * much each job may have, and their number has a limit of its own (MaxJobCount). */
 #pragma once
 
 #include <stddef.h>

@@ -11,15 +11,15 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 
-/* ---- flags ----------------------------------------------------------------------------------------
- */
+/* ---- flags ----------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
     unsigned bit;
     size_t shortest; /* letters that are enough */
     bool removable;
-} words[] = { /* in the order in which they are tried */
+} words[] = {
+    /* in the order in which they are tried */
     { "MAINT", PST__RESV_FLAG__RESV_FLAG_MAINT, 3, true },
     { "OVERLAP", PST__RESV_FLAG__RESV_FLAG_OVERLAP, 1, false },
     { "FLEX", PST__RESV_FLAG__RESV_FLAG_FLEX, 1, true },
@@ -134,8 +134,7 @@ void resv_flags_text(const Pst__ReservationRecord *r, char *buf, size_t size)
     strbuf_done(&sb);
 }
 
-/* ---- access lists ---------------------------------------------------------------------------------
- */
+/* ---- access lists ---------------------------------------------------------------------------- */
 
 bool resv_list_denies(const char *list)
 {
@@ -183,7 +182,8 @@ static int add_entry(struct strbuf *sb, bool deny, const char *name, size_t len,
     return 0;
 }
 
-int resv_list_edit(const char *old, const char *text, Pst__ListEdit how, char **ret, struct err *err)
+int resv_list_edit(const char *old, const char *text, Pst__ListEdit how, char **ret,
+                   struct err *err)
 {
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
     int r = 0;
@@ -212,8 +212,7 @@ int resv_list_edit(const char *old, const char *text, Pst__ListEdit how, char **
     return sb.len ? strbuf_detach(&sb, ret) : sb.failed ? -ENOMEM : 0;
 }
 
-/* ---- times ----------------------------------------------------------------------------------------
- */
+/* ---- times ----------------------------------------------------------------------------------- */
 
 /* So many days later at the same local time. */
 static int64_t add_days(int64_t us, int days, int *ret_wday)
@@ -256,7 +255,8 @@ int64_t resv_next_start(uint64_t flags, int64_t start_us)
     return 0;
 }
 
-size_t resv_periods(const Pst__ReservationRecord *r, int64_t now_us, struct resv_period *ret, size_t max)
+size_t resv_periods(const Pst__ReservationRecord *r, int64_t now_us, struct resv_period *ret,
+                    size_t max)
 {
     int64_t start = r->start_us, length = r->end_us - r->start_us;
     size_t n = 0;
@@ -276,7 +276,8 @@ size_t resv_periods(const Pst__ReservationRecord *r, int64_t now_us, struct resv
 bool resv_meet(const Pst__ReservationRecord *a, const Pst__ReservationRecord *b, int64_t now_us)
 {
     struct resv_period x[RESV_OCCURRENCES_MAX], y[RESV_OCCURRENCES_MAX];
-    size_t nx = resv_periods(a, now_us, x, ARRAY_SIZE(x)), ny = resv_periods(b, now_us, y, ARRAY_SIZE(y));
+    size_t nx = resv_periods(a, now_us, x, ARRAY_SIZE(x)),
+           ny = resv_periods(b, now_us, y, ARRAY_SIZE(y));
 
     for (size_t i = 0, k = 0; i < nx && k < ny;) {
         if (x[i].start_us < y[k].end_us && y[k].start_us < x[i].end_us)

@@ -49,13 +49,14 @@ static bool account_allowed(const struct cluster *c, const char *list, const cha
         return !denies;
     a = account && c->am && c->rec->name ? am_find(c->am, c->rec->name, account, NULL, NULL) : NULL;
     for (a = a ? a->parent : NULL; a; a = a->parent)
-        if (a->rec->account && resv_list_match(list, a->rec->account) == (denies ? RESV_DENIED : RESV_ALLOWED))
+        if (a->rec->account &&
+            resv_list_match(list, a->rec->account) == (denies ? RESV_DENIED : RESV_ALLOWED))
             return !denies;
     return denies;
 }
 
-bool resv_lets_in(const struct cluster *c, const Pst__ReservationRecord *r, const Pst__JobRecord *job,
-                  uint32_t admin_uid, bool scheduling)
+bool resv_lets_in(const struct cluster *c, const Pst__ReservationRecord *r,
+                  const Pst__JobRecord *job, uint32_t admin_uid, bool scheduling)
 {
     if (resv_has(r, RESV_FLAG(TIME_FLOAT)))
         return false;
@@ -74,7 +75,8 @@ const char *resv_asked(const Pst__JobRecord *job)
     return list && *list ? list : NULL;
 }
 
-const Pst__ReservationRecord *resv_next_named(const struct cluster *c, const char **p, bool *ret_unknown)
+const Pst__ReservationRecord *resv_next_named(const struct cluster *c, const char **p,
+                                              bool *ret_unknown)
 {
     while (**p) {
         size_t n = strcspn(*p, ",");
@@ -107,14 +109,16 @@ static int by_ref(const void *a, const void *b)
 }
 
 /* Root's and SlurmUser's jobs are attracted by those that name them, not by all. */
-static bool attracts(const struct cluster *c, const Pst__ReservationRecord *r, const Pst__JobRecord *job)
+static bool attracts(const struct cluster *c, const Pst__ReservationRecord *r,
+                     const Pst__JobRecord *job)
 {
-    return resv_has(r, RESV_FLAG(MAGNETIC)) && resv_lets_in(c, r, job, job->uid ? UINT32_MAX : 0, true) &&
+    return resv_has(r, RESV_FLAG(MAGNETIC)) &&
+           resv_lets_in(c, r, job, job->uid ? UINT32_MAX : 0, true) &&
            (job->uid || user_allowed(r, 0));
 }
 
-size_t resv_refs(const struct cluster *c, const Pst__JobRecord *job, uint32_t admin_uid, struct resv_ref *ret,
-                 bool *ret_only)
+size_t resv_refs(const struct cluster *c, const Pst__JobRecord *job, uint32_t admin_uid,
+                 struct resv_ref *ret, bool *ret_only)
 {
     const char *p = resv_asked(job);
     const Pst__ReservationRecord *r;

@@ -11,19 +11,20 @@ struct resv_ref { /* one that a pending job may run in, in the order in which th
     bool magnetic; /* it did not ask */
 };
 
-/* admin_uid: SlurmUser's; he and root may use every one that does not float.  scheduling: QOS and partition count
- * too. */
-bool resv_lets_in(const struct cluster *c, const Pst__ReservationRecord *r, const Pst__JobRecord *job,
-                  uint32_t admin_uid, bool scheduling);
+/* admin_uid: SlurmUser's; he and root may use every one that does not float.  scheduling: QOS
+ * and partition count too. */
+bool resv_lets_in(const struct cluster *c, const Pst__ReservationRecord *r,
+                  const Pst__JobRecord *job, uint32_t admin_uid, bool scheduling);
 
 /* What the job asked for: a comma list, or NULL. */
 const char *resv_asked(const Pst__JobRecord *job);
-/* The reservations of a comma list one after the other: start with *p = the list; NULL at its end.  Sets
- * *ret_unknown when a name is none. */
-const Pst__ReservationRecord *resv_next_named(const struct cluster *c, const char **p, bool *ret_unknown);
+/* The reservations of a comma list one after the other: start with *p = the list; NULL at its
+ * end.  Sets *ret_unknown when a name is none. */
+const Pst__ReservationRecord *resv_next_named(const struct cluster *c, const char **p,
+                                              bool *ret_unknown);
 /* Is the job's list naming it? */
 bool resv_is_named(const Pst__JobRecord *job, const char *name);
 
 /* Where a pending job is to be tried, at most RESV_REFS_MAX.  *ret_only: and nowhere else. */
-size_t resv_refs(const struct cluster *c, const Pst__JobRecord *job, uint32_t admin_uid, struct resv_ref *ret,
-                 bool *ret_only);
+size_t resv_refs(const struct cluster *c, const Pst__JobRecord *job, uint32_t admin_uid,
+                 struct resv_ref *ret, bool *ret_only);

@@ -10,11 +10,12 @@ static const struct {
     const ProtobufCMessageDescriptor *desc;
     const char *field;
 } rows[] = {
-    { &pst__job_record__descriptor, "script_hash" }, /* whoever knows it can try what the script may be */
-    { &pst__job_record__descriptor, "env_hash" },    /* likewise, as are the next two */
+    /* whoever knows it can try what the script may be */
+    { &pst__job_record__descriptor, "script_hash" },
+    { &pst__job_record__descriptor, "env_hash" }, /* likewise, as are the next two */
     { &pst__job_record__descriptor, "script_digest" },
     { &pst__job_record__descriptor, "env_digest" },
-    { &pst__job_record__descriptor, "export_env" },  /* --export=TOKEN=value */
+    { &pst__job_record__descriptor, "export_env" }, /* --export=TOKEN=value */
     { &pst__job_record__descriptor, "spank_job_env" },
     { &pst__step_record__descriptor, "async_launch" }, /* with the environment of its tasks */
     { &pst__step_record__descriptor, "async_spec" },

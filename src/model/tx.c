@@ -151,7 +151,8 @@ Pst__NodeRecord *tx_node_patch(Pst__Transaction *tx, Pst__EventKind kind, uint32
 
 void tx_node_remove(Pst__Transaction *tx, uint32_t node_id)
 {
-    add_event(tx, PST__EVENT_KIND__EV_NODE_CONFIG, PST__EVENT__BODY_NODE_REMOVE)->node_remove = node_id;
+    add_event(tx, PST__EVENT_KIND__EV_NODE_CONFIG, PST__EVENT__BODY_NODE_REMOVE)->node_remove =
+        node_id;
 }
 
 Pst__PartitionRecord *tx_part_put(Pst__Transaction *tx, Pst__EventKind kind)
@@ -225,7 +226,8 @@ static ProtobufCMessage *copy_of(const ProtobufCMessage *msg)
 
 void tx_trigger_put(Pst__Transaction *tx, Pst__EventKind kind, const Pst__TriggerRecord *rec)
 {
-    add_event(tx, kind, PST__EVENT__BODY_TRIGGER_PUT)->trigger_put = (Pst__TriggerRecord *)copy_of(&rec->base);
+    add_event(tx, kind, PST__EVENT__BODY_TRIGGER_PUT)->trigger_put =
+        (Pst__TriggerRecord *)copy_of(&rec->base);
 }
 
 void tx_trigger_remove(Pst__Transaction *tx, Pst__EventKind kind, uint32_t trigger_id)
@@ -235,7 +237,8 @@ void tx_trigger_remove(Pst__Transaction *tx, Pst__EventKind kind, uint32_t trigg
 
 void tx_crontab_put(Pst__Transaction *tx, Pst__EventKind kind, const Pst__CrontabRecord *rec)
 {
-    add_event(tx, kind, PST__EVENT__BODY_CRONTAB_PUT)->crontab_put = (Pst__CrontabRecord *)copy_of(&rec->base);
+    add_event(tx, kind, PST__EVENT__BODY_CRONTAB_PUT)->crontab_put =
+        (Pst__CrontabRecord *)copy_of(&rec->base);
 }
 
 void tx_crontab_remove(Pst__Transaction *tx, Pst__EventKind kind, uint32_t uid)
@@ -268,7 +271,8 @@ void tx_usage_put(Pst__Transaction *tx, const Pst__UsageRecord *rec)
 
 void tx_resv_put(Pst__Transaction *tx, Pst__EventKind kind, const Pst__ReservationRecord *rec)
 {
-    add_event(tx, kind, PST__EVENT__BODY_RESV_PUT)->resv_put = (Pst__ReservationRecord *)copy_of(&rec->base);
+    add_event(tx, kind, PST__EVENT__BODY_RESV_PUT)->resv_put =
+        (Pst__ReservationRecord *)copy_of(&rec->base);
 }
 
 void tx_resv_remove(Pst__Transaction *tx, Pst__EventKind kind, uint32_t resv_id)

@@ -1,9 +1,9 @@
 /* tx.h - building a transaction
  *
- * A transaction is a heap message whose whole tree is malloc'd; tx_free() releases it.  The records
- * that these functions give back belong to the transaction: fill them with SET() and pb_set_str().
- * Running out of memory while an event is built ends the process: what was acknowledged is in the journal,
- * and half an event must not exist. */
+ * A transaction is a heap message whose whole tree is malloc'd; tx_free() releases it.  The
+ * records that these functions give back belong to the transaction: fill them with SET() and
+ * pb_set_str(). Running out of memory while an event is built ends the process: what was
+ * acknowledged is in the journal, and half an event must not exist. */
 #pragma once
 
 #include <stddef.h>
@@ -27,7 +27,8 @@ Pst__Transaction *tx_free(Pst__Transaction *tx); /* always NULL */
 Pst__JobRecord *tx_job_put(Pst__Transaction *tx, Pst__EventKind kind); /* a fresh record */
 void tx_job_put_take(Pst__Transaction *tx, Pst__EventKind kind, Pst__JobRecord *rec);
 Pst__JobRecord *tx_job_patch(Pst__Transaction *tx, Pst__EventKind kind, uint32_t job_id);
-/* In the patch just begun: these tasks (a text of array.h) leave the job's array_tasks, which the patch must not set. */
+/* In the patch just begun: these tasks (a text of array.h) leave the job's array_tasks, which
+ * the patch must not set. */
 void tx_take_tasks(Pst__Transaction *tx, const char *tasks);
 void tx_job_purge(Pst__Transaction *tx, uint32_t job_id);
 Pst__StepRecord *tx_step_put(Pst__Transaction *tx, Pst__EventKind kind, uint32_t job_id,
@@ -41,16 +42,21 @@ Pst__PartitionRecord *tx_part_put(Pst__Transaction *tx, Pst__EventKind kind);
 Pst__PartitionRecord *tx_part_patch(Pst__Transaction *tx, Pst__EventKind kind, const char *name);
 void tx_part_remove(Pst__Transaction *tx, const char *name);
 Pst__ClusterRecord *tx_cluster(Pst__Transaction *tx);
-void tx_blob(Pst__Transaction *tx, const struct digest *name, const void *data, size_t len); /* copies */
-void tx_trigger_put(Pst__Transaction *tx, Pst__EventKind kind, const Pst__TriggerRecord *rec); /* copies */
+/* copies */
+void tx_blob(Pst__Transaction *tx, const struct digest *name, const void *data, size_t len);
+/* copies */
+void tx_trigger_put(Pst__Transaction *tx, Pst__EventKind kind, const Pst__TriggerRecord *rec);
 void tx_trigger_remove(Pst__Transaction *tx, Pst__EventKind kind, uint32_t trigger_id);
-void tx_crontab_put(Pst__Transaction *tx, Pst__EventKind kind, const Pst__CrontabRecord *rec); /* copies */
+/* copies */
+void tx_crontab_put(Pst__Transaction *tx, Pst__EventKind kind, const Pst__CrontabRecord *rec);
 void tx_crontab_remove(Pst__Transaction *tx, Pst__EventKind kind, uint32_t uid);
 void tx_acct_change(Pst__Transaction *tx, const Pst__AcctChange *change); /* copies */
-/* Usage goes back to nothing: of an association and all below it, of a QOS; with neither (0), all of it. */
+/* Usage goes back to nothing: of an association and all below it, of a QOS; with neither (0),
+ * all of it. */
 void tx_usage_reset(Pst__Transaction *tx, uint32_t assoc_id, uint32_t qos_id);
 void tx_usage_put(Pst__Transaction *tx, const Pst__UsageRecord *rec); /* copies */
-void tx_resv_put(Pst__Transaction *tx, Pst__EventKind kind, const Pst__ReservationRecord *rec); /* copies */
+/* copies */
+void tx_resv_put(Pst__Transaction *tx, Pst__EventKind kind, const Pst__ReservationRecord *rec);
 void tx_resv_remove(Pst__Transaction *tx, Pst__EventKind kind, uint32_t resv_id);
 /* Make a field absent, with the patch made last. */
 void tx_clear(Pst__Transaction *tx, uint32_t field_number);

@@ -56,8 +56,7 @@ static struct usage *find(const struct cluster *c, enum usage_of of, uint32_t id
                                         kept_id(of, id)); /* kept is its first member */
 }
 
-/* ---- time ---------------------------------------------------------------------------------------
- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static uint32_t half_life_s(const struct cluster *c)
 {
@@ -117,8 +116,7 @@ static void advance_all(struct cluster *c)
         advance(c, v);
 }
 
-/* ---- entries ------------------------------------------------------------------------------------
- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 void model_usage_free(struct kept *k)
 {
@@ -176,8 +174,7 @@ static int64_t *tres_rate(struct usage *u, uint32_t tres_id)
     return &u->tres_rate[r->n_tres++];
 }
 
-/* ---- what a job uses ----------------------------------------------------------------------------
- */
+/* ---- what a job uses ------------------------------------------------------------------------- */
 
 struct charge {
     struct cluster *c;
@@ -245,8 +242,7 @@ static void charge_one(struct charge *g, enum usage_of of, uint32_t id)
         *tres_rate(u, g->tres[i].tres_id) += g->sign * g->tres[i].rate;
 }
 
-/* ---- for apply.c --------------------------------------------------------------------------------
- */
+/* ---- for apply.c ----------------------------------------------------------------------------- */
 
 void model_usage_job(struct cluster *c, const Pst__JobRecord *r, bool add)
 {
@@ -440,8 +436,7 @@ void model_usage_reset(struct cluster *c, const Pst__UsageReset *what)
     }
 }
 
-/* ---- questions ----------------------------------------------------------------------------------
- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 double usage_raw(const struct cluster *c, enum usage_of of, uint32_t id, int64_t now_us)
 {

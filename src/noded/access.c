@@ -72,7 +72,8 @@ static int fill_groups(Pst__BcastFile *file, const Pst__StepCredential *cred, st
 
 /* Start a process of the user that takes the connection over. */
 static void start_process(struct noded *d, const char *kind, Pst__BcastFile *file,
-                          const Pst__StepCredential *cred, int fd, int ns_fd, unsigned op, uint32_t request_id)
+                          const Pst__StepCredential *cred, int fd, int ns_fd, unsigned op,
+                          uint32_t request_id)
 {
     char exe[sizeof(d->stepd_exe) + 8];
     struct err err = { .text = "" };
@@ -85,7 +86,8 @@ static void start_process(struct noded *d, const char *kind, Pst__BcastFile *fil
         return;
     }
     /* The twin that is linked dynamically looks names up and loads liblz4. */
-    (void)snprintf(exe, sizeof(exe), "%s%s", d->stepd_exe, file->relay || file->open->lz4 ? "-relay" : "");
+    (void)snprintf(exe, sizeof(exe), "%s%s", d->stepd_exe,
+                   file->relay || file->open->lz4 ? "-relay" : "");
     file->has_uid = file->has_gid = file->has_request_id = true;
     file->uid = cred->uid;
     file->gid = cred->gid;
@@ -95,7 +97,8 @@ static void start_process(struct noded *d, const char *kind, Pst__BcastFile *fil
     if (r == 0 && pipe2(go, O_CLOEXEC) < 0)
         r = -errno;
     if (r == 0)
-        r = bcast_spawn(exe, kind, d->spool, file, fd, ns_fd, go[0], &pid); /* reaped with the other children */
+        /* reaped with the other children */
+        r = bcast_spawn(exe, kind, d->spool, file, fd, ns_fd, go[0], &pid);
     if (r == 0)
         r = userproc_add(d, cred, pid, kind, &err);
     if (r == 0 && write(go[1], "", 1) != 1)

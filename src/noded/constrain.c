@@ -1,9 +1,9 @@
 /* constrain.c - the node's cgroups, and what of it a job and a step may use; see noded.h
  *
- * cgroup.conf and the allocation become numbers here; the step daemon only writes them.  CPUs are those of
- * the allocation in the kernel's numbering; memory is the allocation's, scaled and bounded as configured; of
- * the devices in gres.conf, those that were not given to the step are denied, at the step, since every process
- * of a job is in a step.  Main thread. */
+ * cgroup.conf and the allocation become numbers here; the step daemon only writes them.  CPUs
+ * are those of the allocation in the kernel's numbering; memory is the allocation's, scaled and
+ * bounded as configured; of the devices in gres.conf, those that were not given to the step are
+ * denied, at the step, since every process of a job is in a step.  Main thread. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@
 #define MIB (UINT64_C(1) << 20)
 #define GRES_MAX 65536u /* devices of a kind */
 
-/* ---- the tree ----------------------------------------------------------------------------------- */
+/* ---- the tree -------------------------------------------------------------------------------- */
 
 static bool configured(const struct conf *conf, enum conf_key key, const char *word)
 {
@@ -41,7 +41,8 @@ bool constrain_cores(const struct conf *conf)
 bool constrain_devices(const struct noded *d)
 {
     return d->cgroups.kind != CGROUP_NONE && (d->cgroups.use & CGROUP_DEVICES) &&
-           configured(d->conf, CONF_TASK_PLUGIN, "task/cgroup") && conf_cgroup(d->conf)->constrain_devices;
+           configured(d->conf, CONF_TASK_PLUGIN, "task/cgroup") &&
+           conf_cgroup(d->conf)->constrain_devices;
 }
 
 static unsigned wanted(const struct noded *d)
@@ -65,13 +66,15 @@ static void tell_missing(unsigned missing, enum cgroup_kind kind)
         unsigned bit;
         const char *what;
     } rows[] = { { CGROUP_CPUSET, "ConstrainCores" },
-                 { CGROUP_MEMORY, "ConstrainRAMSpace, ConstrainSwapSpace or the counting of memory" },
+                 { CGROUP_MEMORY,
+                   "ConstrainRAMSpace, ConstrainSwapSpace or the counting of memory" },
                  { CGROUP_DEVICES, "ConstrainDevices" },
                  { CGROUP_CPUACCT, "the counting of CPU time" } };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         if (missing & rows[i].bit)
-            log_error("%s has no effect: the controller is not available (%s)", rows[i].what, cgroup_kind_name(kind));
+            log_error("%s has no effect: the controller is not available (%s)", rows[i].what,
+                      cgroup_kind_name(kind));
 }
 
 static bool holds_cores(const struct noded *d)
@@ -96,8 +99,8 @@ static int kernel_cpus(const Pst__Processors *p, const struct bitmap *ids, char 
     return bitmap_empty(kernel) ? 0 : bitmap_format(kernel, ret);
 }
 
-/* What CpuSpecList or CoreSpecCount keep from jobs is slurmd's, or with SlurmdOffSpec all else is.
- */
+/* What CpuSpecList or CoreSpecCount keep from jobs is slurmd's, or with SlurmdOffSpec all else
+ * is. */
 static int own_cpus(const struct noded *d, char **ret)
 {
     const struct conf_node *n = d->node;
@@ -184,7 +187,8 @@ int constrain_begin(struct noded *d, struct err *err)
     if (d->cgroups.kind != CGROUP_NONE)
         confine_self(d);
     /* With version 2 devices and CPU time need no controller. */
-    tell_missing(want.use & ~(d->cgroups.kind == CGROUP_NONE ? 0 : d->cgroups.use), d->cgroups.kind);
+    tell_missing(want.use & ~(d->cgroups.kind == CGROUP_NONE ? 0 : d->cgroups.use),
+                 d->cgroups.kind);
     return 0;
 }
 
@@ -232,7 +236,7 @@ void constrain_end(struct noded *d)
     cgroup_tree_leave(&d->cgroups);
 }
 
-/* ---- what a step may use ------------------------------------------------------------------------- */
+/* ---- what a step may use --------------------------------------------------------------------- */
 
 static const Pst__AllocGroup *group_at(const Pst__Alloc *alloc, const char *node)
 {
@@ -309,7 +313,8 @@ static bool is_given(const Pst__AllocGroup *g, const char *name, uint32_t index)
 
     for (size_t i = 0; i < g->n_gres; i++) {
         const Pst__GresAlloc *a = g->gres[i];
-        bool same = a->name && (strcmp(a->name, name) == 0 || (strcmp(name, "gpu") == 0 && a->share_counts));
+        bool same = a->name &&
+                    (strcmp(a->name, name) == 0 || (strcmp(name, "gpu") == 0 && a->share_counts));
 
         if (!same || !a->devices || index >= GRES_MAX)
             continue;
@@ -419,7 +424,8 @@ int constrain_plan(const struct noded *d, Pst__StepFile *sf)
     const Pst__AllocGroup *job = group_at(sf->job->job->alloc, d->name);
     const Pst__AllocGroup *step = sf->step ? group_at(sf->step->alloc, d->name) : job;
     bool devices = constrain_devices(d);
-    uint64_t job_mib = job ? job->mem_mib : 0, step_mib = step && step->mem_mib ? step->mem_mib : job_mib;
+    uint64_t job_mib = job ? job->mem_mib : 0,
+             step_mib = step && step->mem_mib ? step->mem_mib : job_mib;
     Pst__CgroupPlan *plan;
     int r;
 
@@ -437,9 +443,10 @@ int constrain_plan(const struct noded *d, Pst__StepFile *sf)
     return r < 0 ? r : limits(d, step, step_mib, devices, &plan->step);
 }
 
-/* Every process of a job is in a step; what serves it from outside gets a part of its own beside them. */
-int constrain_adopt(const struct noded *d, const Pst__JobRecord *job, uid_t uid, const char *name, pid_t pid, char **ret,
-                    struct err *err)
+/* Every process of a job is in a step; what serves it from outside gets a part of its own beside
+ * them. */
+int constrain_adopt(const struct noded *d, const Pst__JobRecord *job, uid_t uid, const char *name,
+                    pid_t pid, char **ret, struct err *err)
 {
     const Pst__AllocGroup *g = group_at(job->alloc, d->name);
     struct cgroup_tree tree = d->cgroups;

@@ -34,7 +34,8 @@ static int name_conf(struct noded *d, struct err *err)
     _cleanup_free_ char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
 
     /* Links stay what they are: a site may lead them elsewhere. */
-    if ((path[0] != '/' && !here) || asprintf(&d->conf_file, "%s%s%s", here ? here : "", here ? "/" : "", path) < 0) {
+    if ((path[0] != '/' && !here) ||
+        asprintf(&d->conf_file, "%s%s%s", here ? here : "", here ? "/" : "", path) < 0) {
         d->conf_file = NULL;
         return err_set(err, -ENOMEM, "out of memory");
     }
@@ -275,7 +276,7 @@ void noded_reconfigure(struct noded *d)
     log_info("configuration read again");
 }
 
-/* ---- slurmd -C and -G ---------------------------------------------------------------------------- */
+/* ---- slurmd -C and -G ------------------------------------------------------------------------ */
 
 int noded_print(const struct options *opt, bool gres)
 {

@@ -103,9 +103,12 @@ Pst__Gather *gather_of(const struct conf *conf, const Pst__JobRecord *job)
             g->flags |= flags[i].flag;
     if (gather_gpus(conf))
         g->flags |= GATHER_GPU;
-    if (counts(conf, CONF_ACCT_GATHER_INTERCONNECT_TYPE, "acct_gather_interconnect/sysfs", "ic/sysfs"))
-        (void)pb_set_str(&g->interfaces, conf_gather_interfaces(conf)); /* without memory: not counted */
+    if (counts(conf, CONF_ACCT_GATHER_INTERCONNECT_TYPE, "acct_gather_interconnect/sysfs",
+               "ic/sysfs"))
+        /* without memory: not counted */
+        (void)pb_set_str(&g->interfaces, conf_gather_interfaces(conf));
     g->has_lustre = true;
-    g->lustre = counts(conf, CONF_ACCT_GATHER_FILESYSTEM_TYPE, "acct_gather_filesystem/lustre", "fs/lustre");
+    g->lustre = counts(conf, CONF_ACCT_GATHER_FILESYSTEM_TYPE, "acct_gather_filesystem/lustre",
+                       "fs/lustre");
     return g;
 }

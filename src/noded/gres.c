@@ -23,8 +23,7 @@
 
 #define GPUS_OF_NODE_MAX 1024u
 
-/* ---- the rows -----------------------------------------------------------------------------------
- */
+/* ---- the rows -------------------------------------------------------------------------------- */
 
 static bool row_applies(const struct conf_gres *row, const char *node)
 {
@@ -94,8 +93,7 @@ __attribute__((format(printf, 2, 3))) static void complain(struct gres_rows *g, 
     va_end(ap);
 }
 
-/* ---- what was found -----------------------------------------------------------------------------
- */
+/* ---- what was found -------------------------------------------------------------------------- */
 
 /* What a line of gres.conf (or an entry of the node's Gres=) wants of the GPUs found. */
 struct merge {
@@ -333,8 +331,7 @@ int gres_rows_new(const struct conf *conf, const struct conf_node *node, const c
     return 0;
 }
 
-/* ---- what is told of them -----------------------------------------------------------------------
- */
+/* ---- what is told of them -------------------------------------------------------------------- */
 
 /* Devices of a name are numbered through the rows: the first row's are 0 and up. */
 static uint64_t devices_before(const struct gres_rows *rows, size_t row)
@@ -477,8 +474,7 @@ int gres_step_gpus(const struct gres_rows *rows, Pst__StepFile *sf)
     return r;
 }
 
-/* ---- the record ---------------------------------------------------------------------------------
- */
+/* ---- the record ------------------------------------------------------------------------------ */
 
 static bool is_shared(const char *name)
 {
@@ -573,8 +569,7 @@ int gres_topo(const struct gres_rows *rows, Pst__NodeRecord *rec)
     return r;
 }
 
-/* ---- slurmd -G ----------------------------------------------------------------------------------
- */
+/* ---- slurmd -G ------------------------------------------------------------------------------- */
 
 static void print_row(FILE *f, const struct gres_rows *rows, size_t at)
 {

@@ -44,7 +44,8 @@ static int look(struct machine *m)
 
     if (hwloc_topology_init(&topo) < 0)
         return -ENOMEM;
-    /* Cores of one thread each add no structure, and packages of one machine: they are counted all the same. */
+    /* Cores of one thread each add no structure, and packages of one machine: they are counted
+     * all the same. */
     if (hwloc_topology_set_all_types_filter(topo, HWLOC_TYPE_FILTER_KEEP_STRUCTURE) < 0 ||
         hwloc_topology_set_type_filter(topo, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
         hwloc_topology_set_type_filter(topo, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
@@ -83,7 +84,8 @@ int hw_gres(const struct noded *d, struct gres_rows **ret)
 
     if (!root)
         return -ENOMEM;
-    if (gres_how(d->conf, d->name) != GPUS_OFF && !hw_configured_only(d) && fill_processors(&p) == 0)
+    if (gres_how(d->conf, d->name) != GPUS_OFF && !hw_configured_only(d) &&
+        fill_processors(&p) == 0)
         map = (struct cpu_map){ p.os_ids, p.n_os_ids, p.threads };
     r = gres_rows_new(d->conf, d->node, root, &map, ret);
     free(p.os_ids);
@@ -131,8 +133,8 @@ int hw_print(const struct conf *conf)
     print_gpus(found, n, &gres);
     (void)printf(n ? " Gres=%s\n" : "\n", strbuf_str(&gres));
     if (n)
-        (void)printf("Found %s with Autodetect=%s (Substring of gpu name may be used instead)\n", strbuf_str(&gres),
-                     gpus_how_word(found[0].how));
+        (void)printf("Found %s with Autodetect=%s (Substring of gpu name may be used instead)\n",
+                     strbuf_str(&gres), gpus_how_word(found[0].how));
     (void)printf("UpTime=%ld-%02ld:%02ld:%02ld\n", si.uptime / 86400, si.uptime / 3600 % 24,
                  si.uptime / 60 % 60, si.uptime % 60);
     return 0;
@@ -161,7 +163,8 @@ static void read_line(const char *path, char *buf, size_t size)
         buf[strcspn(buf, "\n")] = '\0';
 }
 
-/* The kernel's, and what a start with -b made of it: that start counts as a boot, later ones do not undo it. */
+/* The kernel's, and what a start with -b made of it: that start counts as a boot, later ones do
+ * not undo it. */
 static void read_boot_id(const struct noded *d, char *buf, size_t size)
 {
     static bool marked; /* by this process */
@@ -173,7 +176,8 @@ static void read_boot_id(const struct noded *d, char *buf, size_t size)
     if (d->opt->report_boot && !marked) {
         marked = true;
         (void)snprintf(known, sizeof(known), "%s-%" PRIx64 "\n", buf, (uint64_t)now_us());
-        (void)spool_write(d->spool, "boot", known, strlen(known), 0600, (uid_t)-1, (gid_t)-1); /* next time, then */
+        /* next time, then */
+        (void)spool_write(d->spool, "boot", known, strlen(known), 0600, (uid_t)-1, (gid_t)-1);
     }
     (void)snprintf(path, sizeof(path), "%s/boot", d->spool);
     read_line(path, known, sizeof(known));
@@ -269,7 +273,7 @@ int hw_record(const struct noded *d, Pst__NodeRecord **ret_record)
     return 0;
 }
 
-/* ---- processors --------------------------------------------------------------------------------- */
+/* ---- processors ------------------------------------------------------------------------------ */
 
 static int os_ids(hwloc_topology_t topo, Pst__Processors *p)
 {
@@ -279,7 +283,8 @@ static int os_ids(hwloc_topology_t topo, Pst__Processors *p)
     if (!p->os_ids)
         return -ENOMEM;
     for (hwloc_obj_t pu = NULL; p->n_os_ids < n;) {
-        pu = hwloc_get_next_obj_by_type(topo, HWLOC_OBJ_PU, pu); /* packages, cores, threads in order */
+        /* packages, cores, threads in order */
+        pu = hwloc_get_next_obj_by_type(topo, HWLOC_OBJ_PU, pu);
         if (!pu)
             return -ENODEV;
         p->os_ids[p->n_os_ids++] = pu->os_index;
@@ -312,7 +317,8 @@ static int numa_domains(hwloc_topology_t topo, Pst__Processors *p)
 {
     int r = 0;
 
-    for (hwloc_obj_t obj = NULL; r == 0 && (obj = hwloc_get_next_obj_by_type(topo, HWLOC_OBJ_NUMANODE, obj));)
+    for (hwloc_obj_t obj = NULL;
+         r == 0 && (obj = hwloc_get_next_obj_by_type(topo, HWLOC_OBJ_NUMANODE, obj));)
         r = obj->attr->numanode.local_memory > 0 ? add_domain(p, obj) : 0;
     return r;
 }
@@ -321,7 +327,9 @@ static void bind_defaults(const struct conf *conf, Pst__Processors *p)
 {
     static const struct {
         const char *option, *kind;
-    } kinds[] = { { "Sockets", "sockets" }, { "Cores", "cores" }, { "Threads", "threads" }, { "None", "none" } };
+    } kinds[] = {
+        { "Sockets", "sockets" }, { "Cores", "cores" }, { "Threads", "threads" }, { "None", "none" }
+    };
     const char *value;
     size_t len;
 
@@ -334,7 +342,8 @@ static void bind_defaults(const struct conf *conf, Pst__Processors *p)
     p->verbose = conf_option(conf, CONF_TASK_PLUGIN_PARAM, "Verbose", &value, &len);
 }
 
-/* A machine whose sockets or cores are unlike each other has no such numbers; nothing is bound there. */
+/* A machine whose sockets or cores are unlike each other has no such numbers; nothing is bound
+ * there. */
 static int fill_processors(Pst__Processors *p)
 {
     struct machine m;
@@ -369,10 +378,12 @@ Pst__Processors *hw_processors(const struct noded *d)
     size_t len;
     int r;
 
-    if (!conf_option(d->conf, CONF_TASK_PLUGIN, "task/affinity", &value, &len) && !constrain_cores(d->conf))
+    if (!conf_option(d->conf, CONF_TASK_PLUGIN, "task/affinity", &value, &len) &&
+        !constrain_cores(d->conf))
         return NULL;
     if (hw_configured_only(d)) {
-        log_info("tasks are not bound to CPUs: the node's are those of its configuration, not of this machine");
+        log_info(
+            "tasks are not bound to CPUs: the node's are those of its configuration, not of this machine");
         return NULL;
     }
     p = malloc(sizeof(*p));
@@ -384,8 +395,8 @@ Pst__Processors *hw_processors(const struct noded *d)
         bind_defaults(d->conf, p);
         return p;
     }
-    log_error("tasks are not bound to CPUs: %s", r == -ENODEV ? "the sockets of this machine are unlike each other"
-                                                              : strerror(-r));
+    log_error("tasks are not bound to CPUs: %s",
+              r == -ENODEV ? "the sockets of this machine are unlike each other" : strerror(-r));
     pst__processors__free_unpacked(p, NULL);
     return NULL;
 }

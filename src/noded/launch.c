@@ -25,7 +25,7 @@ static void sf_free(Pst__StepFile *sf)
 {
     if (!sf)
         return;
-    sf->job = NULL; /* the job's own */
+    sf->job = NULL;        /* the job's own */
     sf->processors = NULL; /* the daemon's */
     sf->ns = NULL;         /* likewise */
     pst__step_file__free_unpacked(sf, NULL);
@@ -65,7 +65,8 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
     sf->run_in_job = step_id == STEP_ID_EXTERN && job->run_in_job;
     set_num(&sf->has_step_id, &sf->step_id, step_id);
     set_num(&sf->has_kill_wait_s, &sf->kill_wait_s, conf_num(d->conf, CONF_KILL_WAIT));
-    set_num(&sf->has_unkillable_s, &sf->unkillable_s, conf_num(d->conf, CONF_UNKILLABLE_STEP_TIMEOUT));
+    set_num(&sf->has_unkillable_s, &sf->unkillable_s,
+            conf_num(d->conf, CONF_UNKILLABLE_STEP_TIMEOUT));
     set_num(&sf->has_suspend_grace_s, &sf->suspend_grace_s, suspend_grace_s(d->conf));
     r = gres_step_gpus(d->gres, sf);
     set_num(&sf->has_energy_kind, &sf->energy_kind, gather_energy(d->conf));
@@ -77,9 +78,9 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
     sf->has_append_default = true;
     sf->append_default = conf_bool(d->conf, CONF_JOB_FILE_APPEND);
     sf->has_summary = true;
-    sf->summary = step_id == STEP_ID_BATCH && (job->on->job->has_output_summary
-                                                   ? job->on->job->output_summary
-                                                   : conf_bool(d->conf, CONF_OUTPUT_SUMMARY));
+    sf->summary = step_id == STEP_ID_BATCH &&
+                  (job->on->job->has_output_summary ? job->on->job->output_summary
+                                                    : conf_bool(d->conf, CONF_OUTPUT_SUMMARY));
     sf->has_no_hydra = true;
     sf->no_hydra =
         conf_option(d->conf, CONF_MPI_PARAMS, "disable_slurm_hydra_bootstrap", &value, &len);
@@ -89,7 +90,8 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
     spool_step_dir(d->spool, job->job_id, job->run_id, step_id, dir, sizeof(dir));
     if (step_id != STEP_ID_EXTERN && plugins_any(d)) {
         sf->plugstack = plugins_file(d);
-        r |= sf->plugstack ? pb_set_str(&sf->plugin_dir, conf_str(d->conf, CONF_PLUGIN_DIR)) : -ENOMEM;
+        r |= sf->plugstack ? pb_set_str(&sf->plugin_dir, conf_str(d->conf, CONF_PLUGIN_DIR))
+                           : -ENOMEM;
     }
     r |= pb_set_str(&sf->step_dir, dir);
     r |= pb_set_str(&sf->conf_path, conf_path(d->conf));
@@ -191,7 +193,8 @@ void launch_waiting_prolog(struct noded *d, struct njob *job)
 }
 
 /* Takes sf. */
-static void give_up(struct noded *d, struct nstep *step, Pst__StepFile *sf, int srun_fd, const char *text)
+static void give_up(struct noded *d, struct nstep *step, Pst__StepFile *sf, int srun_fd,
+                    const char *text)
 {
     if (srun_fd >= 0)
         listen_refuse_fd(srun_fd, sf->launch_id, SLURM_ERROR, text);
@@ -228,7 +231,8 @@ static void start_or_wait(struct noded *d, struct nstep *step, Pst__StepFile *sf
     }
     if (step->step_id != STEP_ID_EXTERN && ns_gone(d, job)) {
         if (srun_fd >= 0)
-            listen_refuse_fd(srun_fd, sf->launch_id, SLURM_ERROR, "The job's private folders are gone");
+            listen_refuse_fd(srun_fd, sf->launch_id, SLURM_ERROR,
+                             "The job's private folders are gone");
         sf_free(sf);
         steps_end_unstarted(d, step, "the job's private folders are gone");
         return;
@@ -348,7 +352,8 @@ static int make_batch_step(struct noded *d, struct njob *job, const Pst__LaunchB
     return 0;
 }
 
-/* PrologFlags=Contain: the step that holds whatever else belongs to the job here.  Without it the job goes on. */
+/* PrologFlags=Contain: the step that holds whatever else belongs to the job here.  Without it
+ * the job goes on. */
 static void ensure_extern(struct noded *d, struct njob *job)
 {
     struct nstep *step = NULL;
@@ -556,8 +561,8 @@ void launch_step(struct noded *d, Pst__LaunchStep *launch, Pst__StepCredential *
     pst__step_credential__free_unpacked(cred, NULL);
 }
 
-/* The controller speaks on its own connection, so the credential is read without its signature.  A step that
- * cannot be started has ended all the same: the controller waits to hear so. */
+/* The controller speaks on its own connection, so the credential is read without its signature.
+ * A step that cannot be started has ended all the same: the controller waits to hear so. */
 int launch_async(struct noded *d, Pst__LaunchStep *msg, struct err *err)
 {
     const Pst__SignedCredential *sc = msg->credential;
@@ -568,7 +573,8 @@ int launch_async(struct noded *d, Pst__LaunchStep *msg, struct err *err)
     uint32_t step_id;
     int r;
 
-    rq.cred = sc ? pst__step_credential__unpack(NULL, sc->credential.len, sc->credential.data) : NULL;
+    rq.cred =
+        sc ? pst__step_credential__unpack(NULL, sc->credential.len, sc->credential.data) : NULL;
     if (!rq.cred || !rq.cred->job || !rq.cred->step || !rq.cred->step->alloc) {
         if (rq.cred)
             pst__step_credential__free_unpacked(rq.cred, NULL);

@@ -1,9 +1,10 @@
 /* listen.c - srun's launch requests; see noded.h
  *
- * A caller proves at the door that he has the key that came with a credential (AUTH_STEP), and slurmd that it
- * is this node's.  The server's thread checks that the request carries that credential, and the credential
- * (its HMAC is the only thing trusted), detaches the connection and queues both for the main thread, which refuses
- * runs that are over and credentials seen before (seen.h). The queue is the only state shared, under its lock. */
+ * A caller proves at the door that he has the key that came with a credential (AUTH_STEP), and
+ * slurmd that it is this node's.  The server's thread checks that the request carries that
+ * credential, and the credential (its HMAC is the only thing trusted), detaches the connection
+ * and queues both for the main thread, which refuses runs that are over and credentials seen
+ * before (seen.h). The queue is the only state shared, under its lock. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,8 @@
 DEFINE_CLEANUP(struct auth_keys *, auth_keys_free)
 
 #define CREDENTIAL_LIFE_US (120 * USEC_PER_SEC)
-#define CLOCKS_DIFFER_US (300 * USEC_PER_SEC) /* at most: beyond it nothing is accepted in any case */
+/* at most: beyond it nothing is accepted in any case */
+#define CLOCKS_DIFFER_US (300 * USEC_PER_SEC)
 #define REVOKE_US (600 * USEC_PER_SEC)
 #define FRESH_US USEC_PER_SEC /* a controller's clock that is a little behind */
 #define OUT_LIMIT (4u * WIRE_MIB)
@@ -53,7 +55,8 @@ struct listener {
     struct request *queue, **queue_end;
     struct auth_keys *keys; /* under lock */
     struct seen *seen;
-    int64_t since_us, forget_since_mono_us; /* credentials made earlier are refused, until that time; 0 = none */
+    /* credentials made earlier are refused, until that time; 0 = none */
+    int64_t since_us, forget_since_mono_us;
 };
 
 /* ---- credentials (main thread) --------------------------------------------------------------- */
@@ -76,13 +79,15 @@ void listen_revoke(struct listener *l, uint32_t job_id, uint64_t run_id)
     seen_job_key(job_id, run_id, key);
     if (seen_count(l->seen, SEEN_OVER, key, now) > 0)
         return;
-    r = seen_note(l->seen, SEEN_OVER, key, now + MAX(REVOKE_US, credential_life_us(l->d) + CLOCKS_DIFFER_US), now);
+    r = seen_note(l->seen, SEEN_OVER, key,
+                  now + MAX(REVOKE_US, credential_life_us(l->d) + CLOCKS_DIFFER_US), now);
     if (r < 0)
         log_error("cannot remember that a job is over: %s job=%u", strerror(-r), job_id);
 }
 
-/* How many relays a tree over the nodes of the credential may ask of one node: the head of a piece is the head of that
- * piece's first piece too (fanout.h), and pieces have half the nodes at most. */
+/* How many relays a tree over the nodes of the credential may ask of one node: the head of a
+ * piece is the head of that piece's first piece too (fanout.h), and pieces have half the nodes
+ * at most. */
 static unsigned relays_allowed(const Pst__StepCredential *cred)
 {
     const Pst__Alloc *alloc = cred->step ? cred->step->alloc : cred->job->alloc;
@@ -100,7 +105,8 @@ static unsigned relays_allowed(const Pst__StepCredential *cred)
 static const char *use_credential(struct listener *l, const struct request *rq, int64_t now)
 {
     const Pst__StepCredential *cred = rq->cred;
-    enum seen_kind kind = rq->relay ? SEEN_RELAYED : SEEN_USED; /* a step's own launch here comes through its relay */
+    /* a step's own launch here comes through its relay */
+    enum seen_kind kind = rq->relay ? SEEN_RELAYED : SEEN_USED;
     unsigned most = rq->relay ? relays_allowed(cred) : 1;
     uint8_t key[SEEN_KEY];
     int r;
@@ -114,7 +120,9 @@ static const char *use_credential(struct listener *l, const struct request *rq, 
     if (seen_count(l->seen, kind, rq->mac, now) >= most)
         return "Job credential was used before";
     r = seen_note(l->seen, kind, rq->mac, cred->expires_us, now);
-    return r == -ENOSPC ? "too many steps at once" : r < 0 ? "the node cannot note the use of the credential" : NULL;
+    return r == -ENOSPC ? "too many steps at once"
+           : r < 0      ? "the node cannot note the use of the credential"
+                        : NULL;
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -161,8 +169,8 @@ static void accept_request(struct listener *l, struct request *rq)
     const char *why = use_credential(l, rq, now_us());
 
     if (why) {
-        log_limited(LOG_ERROR, "step refused: %s job=%u step=%u uid=%u", why, cred->job_id, cred->step_id,
-                    cred->uid);
+        log_limited(LOG_ERROR, "step refused: %s job=%u step=%u uid=%u", why, cred->job_id,
+                    cred->step_id, cred->uid);
         listen_refuse_op(rq->fd, rq->op, rq->frame_id, ESLURM_CREDENTIAL_REVOKED, why);
         rq->fd = -1;
         request_free(rq);
@@ -206,8 +214,9 @@ static void on_wake(uv_async_t *wake)
 
 #define HET_RANKS_MAX (128u << 20) /* tasks of a step over components */
 /* Whole, fresh, made for this purpose; in *ret_at our place among the nodes it names. */
-static int check_credential(const struct noded *d, const Pst__StepCredential *cred, Pst__CredPurpose purpose,
-                            const char *node_name, long *ret_at, struct err *err)
+static int check_credential(const struct noded *d, const Pst__StepCredential *cred,
+                            Pst__CredPurpose purpose, const char *node_name, long *ret_at,
+                            struct err *err)
 {
     const Pst__Alloc *alloc = cred->step ? cred->step->alloc : cred->job ? cred->job->alloc : NULL;
     bool for_job = purpose == PST__CRED_PURPOSE__CRED_BCAST; /* a step may be absent */
@@ -278,8 +287,10 @@ static int verify(struct listener *l, const struct peer *peer, struct request *r
 
     if (!sc || !sc->key_id || sc->mac.len != AUTH_MAC_SIZE)
         return err_set(err, -EACCES, "Invalid job credential");
-    if (peer->method != PST__AUTH_METHOD__AUTH_STEP || memcmp(peer->step_mac, sc->mac.data, AUTH_MAC_SIZE) != 0)
-        return err_set(err, -EACCES, "Invalid job credential: the caller has not proved that it is his");
+    if (peer->method != PST__AUTH_METHOD__AUTH_STEP ||
+        memcmp(peer->step_mac, sc->mac.data, AUTH_MAC_SIZE) != 0)
+        return err_set(err, -EACCES,
+                       "Invalid job credential: the caller has not proved that it is his");
     if (!keys)
         return err_set(err, -EACCES, "this node has no key to check credentials with");
     r = auth_verify(keys, sc->key_id, sc->credential.data, sc->credential.len, sc->mac.data);
@@ -296,9 +307,11 @@ static int verify(struct listener *l, const struct peer *peer, struct request *r
         return check_credential(d, rq->cred, PST__CRED_PURPOSE__CRED_STAT, rq->stat->node_name, &at,
                                 err);
     if (bcast)
-        return check_credential(d, rq->cred, PST__CRED_PURPOSE__CRED_BCAST, bcast->node_name, &at, err);
+        return check_credential(d, rq->cred, PST__CRED_PURPOSE__CRED_BCAST, bcast->node_name, &at,
+                                err);
     if (rq->relay)
-        return check_credential(d, rq->cred, PST__CRED_PURPOSE__CRED_LAUNCH, relayed->node_name, &at, err);
+        return check_credential(d, rq->cred, PST__CRED_PURPOSE__CRED_LAUNCH, relayed->node_name,
+                                &at, err);
     return check_layout(d, rq->launch, rq->cred, err);
 }
 
@@ -369,7 +382,8 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* What an earlier slurmd took.  Without its file nothing is known of that time, so what was signed then is refused. */
+/* What an earlier slurmd took.  Without its file nothing is known of that time, so what was
+ * signed then is refused. */
 static int remember(struct listener *l, struct err *err)
 {
     char path[SPOOL_PATH_MAX];
@@ -392,7 +406,8 @@ int listen_new(struct noded *d, struct listener **ret_listener, struct err *err)
         .port = d->node->port,
         .threads = 1,
         .max_connections = MAX_CONNECTIONS,
-        /* A step's key is no user's: these wait, until they are handed over.  What is left is for pings. */
+        /* A step's key is no user's: these wait, until they are handed over.  What is left is
+         * for pings. */
         .max_waiting = MAX_CONNECTIONS / 4 * 3,
         .max_waiting_each = MAX_CONNECTIONS / 4,
         .out_limit = OUT_LIMIT,

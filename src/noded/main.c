@@ -62,7 +62,8 @@ static int refuse_option(int c)
 {
     switch (c) {
     case OPT_CA:
-        return refuse("--ca-cert-file is not supported: daemons know each other by the cluster key");
+        return refuse(
+            "--ca-cert-file is not supported: daemons know each other by the cluster key");
     case OPT_CONF_SERVER:
         return refuse("--conf-server is not supported: give the configuration file with -f");
     case OPT_EXTRA:

@@ -39,13 +39,14 @@ struct nstep {
     struct njob *job;
     uint32_t step_id;
     enum step_phase phase;
-    bool launched; /* its tasks were exec'ed */
+    bool launched;   /* its tasks were exec'ed */
     bool unkillable; /* it said that SIGKILL is of no use */
-    pid_t pid;     /* our child; 0 when found again after a restart */
+    pid_t pid;       /* our child; 0 when found again after a restart */
     int ctl_fd;
     uv_poll_t *poll;
-    int64_t asked_mono_us; /* since when it owes an answer to the order to end; 0 = it does not (hung.c) */
-    bool pinged;           /* it was asked once more */
+    /* since when it owes an answer to the order to end; 0 = it does not (hung.c) */
+    int64_t asked_mono_us;
+    bool pinged;            /* it was asked once more */
     Pst__StepFile *waiting; /* what to start after the prolog; owned */
     int srun_fd;            /* with waiting */
     Pst__StepEnd *end;      /* owned; set in phase STEP_ENDED */
@@ -129,13 +130,14 @@ struct noded {
     struct auth_keys *keys; /* NULL until there are any; the listener has its own reference */
     struct jobs jobs;
     struct cgroup_tree cgroups;
-    Pst__NodeRecord *hardware; /* as registered; owned */
-    struct gres_rows *gres; /* owned */
+    Pst__NodeRecord *hardware;   /* as registered; owned */
+    struct gres_rows *gres;      /* owned */
     Pst__Processors *processors; /* NULL: tasks are neither bound nor confined to CPUs; owned */
-    bool binds; /* TaskPlugin=task/affinity */
+    bool binds;                  /* TaskPlugin=task/affinity */
     struct reporter *reporter;
     struct scripts *scripts;
-    Pst__Namespace *ns; /* private folders of jobs; NULL: none on this node; owned; as of the start */
+    /* private folders of jobs; NULL: none on this node; owned; as of the start */
+    Pst__Namespace *ns;
     struct siteprogs *siteprogs;
     struct watts *watts;
     struct plugins *plugins; /* NULL: none could be loaded */
@@ -159,16 +161,16 @@ void noded_load_keys(struct noded *d, bool again); /* again: also when there are
 /* hw.c: this machine */
 /* slurmd -C.  conf: says where to look for GPUs; NULL: on this machine. */
 int hw_print(const struct conf *conf);
-/* The folder that stands for "/" where devices are looked for: SlurmdParameters=devices_root.  Caller frees; NULL: no
- * memory. */
+/* The folder that stands for "/" where devices are looked for: SlurmdParameters=devices_root.
+ * Caller frees; NULL: no memory. */
 char *hw_root(const struct conf *conf);
 /* The devices of the node.  -ENOMEM. */
 int hw_gres(const struct noded *d, struct gres_rows **ret);
 int hw_record(const struct noded *d, Pst__NodeRecord **ret_record);
 /* Is the node described by its configuration, as one of several on this machine? */
 bool hw_configured_only(const struct noded *d);
-/* For binding tasks and confining jobs; NULL where neither is configured or the machine has none of its own.
- * Caller frees. */
+/* For binding tasks and confining jobs; NULL where neither is configured or the machine has none
+ * of its own. Caller frees. */
 Pst__Processors *hw_processors(const struct noded *d);
 void hw_load(uint32_t *ret_load_centi, uint64_t *ret_free_mib);
 /* constrain.c: cgroups of the node, and what jobs and steps may use */
@@ -184,16 +186,16 @@ bool constrain_cores(const struct conf *conf);
 /* Fill sf->cgroup, which has its job, step and launch.  -ENOMEM. */
 int constrain_plan(const struct noded *d, Pst__StepFile *sf);
 
-/* Put a process into a part of the job's cgroup of its own.  *ret: the part below the root, NULL where there are no
- * cgroups; the caller frees it. */
-int constrain_adopt(const struct noded *d, const Pst__JobRecord *job, uid_t uid, const char *name, pid_t pid, char **ret,
-                    struct err *err);
+/* Put a process into a part of the job's cgroup of its own.  *ret: the part below the root, NULL
+ * where there are no cgroups; the caller frees it. */
+int constrain_adopt(const struct noded *d, const Pst__JobRecord *job, uid_t uid, const char *name,
+                    pid_t pid, char **ret, struct err *err);
 
 /* oci.c: fill sf->oci when the step asks for a container and the node has an oci.conf.  -ENOMEM. */
 int oci_plan(const struct noded *d, Pst__StepFile *sf);
 
-/* gather.c: how the use of a job's tasks is measured; NULL: it is not, or no memory.  Caller frees.
- */
+/* gather.c: how the use of a job's tasks is measured; NULL: it is not, or no memory.  Caller
+ * frees. */
 Pst__Gather *gather_of(const struct conf *conf, const Pst__JobRecord *job);
 enum energy_kind gather_energy(const struct conf *conf); /* AcctGatherEnergyType */
 /* Seconds of "30" (tasks only) or "task=30,energy=10" for a kind of data; -1: not in it. */
@@ -222,7 +224,8 @@ int launch_batch(struct noded *d, Pst__LaunchBatch *msg, struct err *err);
 /* A step whose credential was verified; takes srun_fd and both messages in every case. */
 void launch_step(struct noded *d, Pst__LaunchStep *launch, Pst__StepCredential *cred, int srun_fd,
                  uint32_t request_id);
-/* A queued step, sent by the controller.  The parts it needs are taken from msg.  0: accepted or known. */
+/* A queued step, sent by the controller.  The parts it needs are taken from msg.  0: accepted or
+ * known. */
 int launch_async(struct noded *d, Pst__LaunchStep *msg, struct err *err);
 int launch_prepare(struct noded *d, Pst__PrepareJob *msg, struct err *err);
 /* Are the job's prolog and epilog to run in its extern step?  By the configuration; the step itself
@@ -257,8 +260,10 @@ void hung_answered(struct nstep *step); /* something came from it */
 /* userproc.c: processes that serve a connection as the user, for a job but in no step */
 /* -EAGAIN: the user has too many. */
 int userproc_room(const struct noded *d, uint32_t uid, struct err *err);
-/* A child of ours, started with this credential, becomes one of the job's: its cgroup, its end.  On failure it is killed. */
-int userproc_add(struct noded *d, const Pst__StepCredential *cred, pid_t pid, const char *kind, struct err *err);
+/* A child of ours, started with this credential, becomes one of the job's: its cgroup, its end.
+ * On failure it is killed. */
+int userproc_add(struct noded *d, const Pst__StepCredential *cred, pid_t pid, const char *kind,
+                 struct err *err);
 /* Nothing else of the job is left here: they have a moment. */
 void userproc_job_over(struct noded *d, uint32_t job_id, uint64_t run_id);
 void userproc_recover(struct noded *d); /* those of an earlier slurmd; after recover_spool() */
@@ -276,16 +281,18 @@ bool scripts_any(const struct noded *d, bool epilog);
 void scripts_start(struct noded *d, struct njob *job, bool epilog);
 bool scripts_child_exited(struct noded *d, pid_t pid, int status);
 
-/* scripts.c, for others: path as a session of its own with nothing open, in dir (NULL: ours, daemonize_work_dir()).  argv NULL: its path alone.
- * Negative errno. */
-int scripts_spawn(const char *path, char *const *argv, const char *dir, char *const *envp, pid_t *ret_pid);
+/* scripts.c, for others: path as a session of its own with nothing open, in dir (NULL: ours,
+ * daemonize_work_dir()).  argv NULL: its path alone. Negative errno. */
+int scripts_spawn(const char *path, char *const *argv, const char *dir, char *const *envp,
+                  pid_t *ret_pid);
 
 /* plugins.c: plugins of the site (plugstack.conf) */
 int plugins_begin(struct noded *d, struct err *err);
 void plugins_end(struct noded *d);
-void plugins_again(struct noded *d); /* after a reconfiguration */
+void plugins_again(struct noded *d);     /* after a reconfiguration */
 bool plugins_any(const struct noded *d); /* does plugstack.conf name any now? */
-bool plugins_have(const struct noded *d, bool epilog); /* ... something for Prolog or Epilog, as slurmd loaded them */
+/* ... something for Prolog or Epilog, as slurmd loaded them */
+bool plugins_have(const struct noded *d, bool epilog);
 /* Where plugstack.conf is.  The caller frees; NULL: no memory. */
 char *plugins_file(const struct noded *d);
 /* Call theirs for Prolog or Epilog, in a process of their own.  As scripts_spawn(). */
@@ -293,7 +300,8 @@ int plugins_spawn(const struct noded *d, bool epilog, char *const *envp, pid_t *
 
 /* ns.c: private folders of jobs (job_container.conf) */
 int ns_configure(struct noded *d, struct err *err);
-/* Must a step of the job wait for its private folders?  They come with the extern step's first news. */
+/* Must a step of the job wait for its private folders?  They come with the extern step's first
+ * news. */
 bool ns_pending(const struct noded *d, const struct njob *job);
 /* Must it fail, because they are gone? */
 bool ns_gone(const struct noded *d, const struct njob *job);
@@ -333,12 +341,14 @@ void report_energy(struct noded *d); /* it was looked at */
 /* ops.c: requests of the controller */
 void ops_request(struct noded *d, struct dialer *dialer, const struct frame *frame);
 
-/* access.c: sattach, sstat, sbcast and relays, their credential verified.  fd stays the caller's. */
+/* access.c: sattach, sstat, sbcast and relays, their credential verified.  fd stays the
+ * caller's. */
 void access_stat(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id);
 void access_attach(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id);
 void access_bcast(struct noded *d, Pst__BcastOpen *open, const Pst__StepCredential *cred, int fd,
                   uint32_t request_id);
-void access_relay(struct noded *d, Pst__RelayOpen *open, const Pst__StepCredential *cred, int fd, uint32_t request_id);
+void access_relay(struct noded *d, Pst__RelayOpen *open, const Pst__StepCredential *cred, int fd,
+                  uint32_t request_id);
 
 /* listen.c: srun's requests */
 int listen_new(struct noded *d, struct listener **ret_listener, struct err *err);

@@ -186,8 +186,7 @@ void ns_lose(struct njob *job)
     job->ns_lost = true;
 }
 
-/* ---- what was left -----------------------------------------------------------------------------
- */
+/* ---- what was left --------------------------------------------------------------------------- */
 
 static void start_rm(const char *path)
 {

@@ -111,8 +111,7 @@ static int path(const struct reader *rd, const yaml_node_t *v, char **field)
     return text(rd, v, field);
 }
 
-/* ---- folders -----------------------------------------------------------------------------------
- */
+/* ---- folders --------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -238,8 +237,7 @@ static int opt_dirs(struct reader *rd, void *to, const yaml_node_t *v)
     return 0;
 }
 
-/* ---- options -----------------------------------------------------------------------------------
- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static int opt_base_path(struct reader *rd, void *to, const yaml_node_t *v)
 {
@@ -336,8 +334,7 @@ static int options(struct reader *rd, void *to, const yaml_node_t *v)
     return walk(rd, v, keys, ARRAY_SIZE(keys), to);
 }
 
-/* ---- the file ----------------------------------------------------------------------------------
- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 struct entry { /* of node_confs */
     const yaml_node_t *options;

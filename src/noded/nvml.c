@@ -115,8 +115,8 @@ static int load(struct nvml *n, struct err *err)
     return r == 0 ? 0 : err_set(err, -EIO, LIBRARY ": %s", n->api.error_text(r));
 }
 
-/* On a thread of the pool, which alone uses the library.  A GPU that gives no answer has no line.
- */
+/* On a thread of the pool, which alone uses the library.  A GPU that gives no answer has no
+ * line. */
 static void ask(uv_work_t *work)
 {
     struct nvml *n = work->data;

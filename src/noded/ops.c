@@ -96,11 +96,11 @@ static const struct {
     unsigned op;
     int (*fn)(struct noded *d, ProtobufCMessage *msg, struct err *err);
 } ops[] = {
-    { OP_LAUNCH_BATCH, op_launch_batch }, { OP_PREPARE_JOB, op_prepare_job },
-    { OP_SIGNAL_STEPS, op_signal_steps }, { OP_TERMINATE_JOB, op_terminate_job },
-    { OP_LAUNCH_ASYNC, op_launch_async },
-    { OP_NODE_SHUTDOWN, op_shutdown },    { OP_NODE_RECONFIGURE, op_reconfigure },
-    { OP_NODE_HEALTH, op_health },        { OP_NODE_REBOOT_NOW, op_reboot },
+    { OP_LAUNCH_BATCH, op_launch_batch },    { OP_PREPARE_JOB, op_prepare_job },
+    { OP_SIGNAL_STEPS, op_signal_steps },    { OP_TERMINATE_JOB, op_terminate_job },
+    { OP_LAUNCH_ASYNC, op_launch_async },    { OP_NODE_SHUTDOWN, op_shutdown },
+    { OP_NODE_RECONFIGURE, op_reconfigure }, { OP_NODE_HEALTH, op_health },
+    { OP_NODE_REBOOT_NOW, op_reboot },
 };
 
 static int run_op(struct noded *d, const struct frame *frame, struct err *err)

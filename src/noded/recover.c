@@ -33,7 +33,8 @@ static void pause_ns(long ns)
 struct hunt {
     const Pst__StepTrace *trace;
     char job_env[48], step_env[48], node_env[300];
-    char *conf_env; /* owned: another cluster on this machine has jobs and nodes of the same names */
+    /* owned: another cluster on this machine has jobs and nodes of the same names */
+    char *conf_env;
     size_t found;
 };
 
@@ -150,12 +151,14 @@ static int on_entry(void *ctx, uint32_t job_id, uint64_t run_id, const uint32_t 
 
     if (step_id) {
         if (job && job_add_step(job, *step_id, &step) == 0)
-            step->phase = STEP_RUNS; /* until all are known: the end of one may be the end of the job */
+            /* until all are known: the end of one may be the end of the job */
+            step->phase = STEP_RUNS;
         return 0;
     }
     spool_job_dir(d->spool, job_id, run_id, dir, sizeof(dir));
     if (spool_get_msg(dir, "job", &pst__job_on_node__descriptor, &msg) < 0 ||
-        !PB_AS(job_on_node, msg)->job || jobs_add_take(&d->jobs, PB_AS(job_on_node, msg), &job) < 0) {
+        !PB_AS(job_on_node, msg)->job ||
+        jobs_add_take(&d->jobs, PB_AS(job_on_node, msg), &job) < 0) {
         log_info("dropped an unfinished spool entry job=%u", job_id);
         if (msg)
             protobuf_c_message_free_unpacked(msg, NULL);

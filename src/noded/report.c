@@ -20,9 +20,16 @@
 #define HEARTBEAT_S 30
 #define RETRY_MS 1000
 #define ENERGY_REPORT_US (5 * USEC_PER_SEC) /* no more often, however often it is looked at */
-#define REPORT_EVENTS_MAX 4096u /* in one message */
+#define REPORT_EVENTS_MAX 4096u             /* in one message */
 
-enum event_kind { EV_LAUNCHED, EV_ENDED, EV_CLEAN, EV_PROLOG_DONE, EV_PROLOG_FAILED, EV_SCRIPT_TOLD };
+enum event_kind {
+    EV_LAUNCHED,
+    EV_ENDED,
+    EV_CLEAN,
+    EV_PROLOG_DONE,
+    EV_PROLOG_FAILED,
+    EV_SCRIPT_TOLD
+};
 
 struct event {
     enum event_kind kind;
@@ -257,8 +264,8 @@ static void build_done(struct report_build *b)
     free(b->launched);
 }
 
-/* How many queued events the next message takes: one prolog failure at most, it is a single field.
- */
+/* How many queued events the next message takes: one prolog failure at most, it is a single
+ * field. */
 static size_t next_share(const struct events *q)
 {
     size_t n = 0;

@@ -1,9 +1,9 @@
 /* scripts.c - Prolog and Epilog of slurmd; see noded.h
  *
  * Each runs as slurmd's user in a session of its own with an environment built from nothing, its
- * output thrown away, one after the other for a job (patterns expand, in reverse order), within the
- * configured time.  PrologFlags=Serial: one job at a time, in the order they came.  A failing prolog
- * or epilog drains the node.  Main thread; nothing blocks. */
+ * output thrown away, one after the other for a job (patterns expand, in reverse order), within
+ * the configured time.  PrologFlags=Serial: one job at a time, in the order they came.  A
+ * failing prolog or epilog drains the node.  Main thread; nothing blocks. */
 #include <errno.h>
 #include <glob.h>
 #include <signal.h>
@@ -26,9 +26,9 @@ struct run {
     uint64_t run_id;
     bool epilog;
     glob_t paths;
-    size_t left; /* paths not yet run: from the end */
+    size_t left;  /* paths not yet run: from the end */
     bool plugins; /* those of the site come first: not yet called */
-    bool queued; /* PrologFlags=Serial: another job's runs */
+    bool queued;  /* PrologFlags=Serial: another job's runs */
     pid_t pid;
     uv_timer_t *timer;
     struct envlist env;
@@ -107,7 +107,8 @@ static bool busy(const struct scripts *s, const struct run *but)
 
 static void begin(struct noded *d, struct run *r);
 
-/* The one that has waited longest: the last of the list.  Also after a reconfiguration without Serial. */
+/* The one that has waited longest: the last of the list.  Also after a reconfiguration without
+ * Serial. */
 static void begin_queued(struct noded *d)
 {
     struct run *oldest = NULL;
@@ -157,14 +158,16 @@ static void finished(struct noded *d, struct run *r, bool ok)
     begin_queued(d);
 }
 
-int scripts_spawn(const char *path, char *const *argv, const char *dir, char *const *envp, pid_t *ret_pid)
+int scripts_spawn(const char *path, char *const *argv, const char *dir, char *const *envp,
+                  pid_t *ret_pid)
 {
     struct spawn s = { .path = path, .argv = argv, .dir = dir, .envp = envp };
 
     return spawn_program(&s, ret_pid);
 }
 
-/* The extern step that the job's scripts run in, while it takes any; NULL: they run beside the job. */
+/* The extern step that the job's scripts run in, while it takes any; NULL: they run beside the
+ * job. */
 static const struct nstep *place_of(struct njob *job)
 {
     const struct nstep *s = job->run_in_job ? job_find_step(job, STEP_ID_EXTERN) : NULL;
@@ -177,7 +180,8 @@ static int spawn(struct noded *d, struct run *r, const char *path, char *const *
 {
     struct njob *job = jobs_find(&d->jobs, r->job_id, r->run_id);
     const struct nstep *place = job ? place_of(job) : NULL;
-    char *inside[] = { d->stepd_exe, (char *)"script", (char *)path, (char *)daemonize_work_dir(), NULL };
+    char *inside[] = { d->stepd_exe, (char *)"script", (char *)path, (char *)daemonize_work_dir(),
+                       NULL };
     char dir[SPOOL_PATH_MAX];
 
     if (!place)

@@ -48,7 +48,7 @@ struct seen {
     size_t n_records, n_kept; /* in the file; when it was written anew */
 };
 
-/* ---- tables ---- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 /* Signatures are as good as random; numbers of jobs fill the first words. */
 static struct entry **bucket_of(struct seen *s, enum seen_kind kind, const uint8_t *key)
@@ -103,7 +103,7 @@ static int add(struct seen *s, enum seen_kind kind, const uint8_t *key, int64_t 
     return 0;
 }
 
-/* ---- the file ---- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static uint32_t check_of(const struct record *r)
 {

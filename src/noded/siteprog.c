@@ -1,7 +1,7 @@
 /* siteprog.c - programs of the site about the node as a whole; see noded.h
  *
- * HealthCheckProgram, RebootProgram and UnkillableStepProgram, with slurmd's own environment.  One of a kind at a
- * time; a health check that takes too long is ended.  Main thread. */
+ * HealthCheckProgram, RebootProgram and UnkillableStepProgram, with slurmd's own environment.
+ * One of a kind at a time; a health check that takes too long is ended.  Main thread. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -87,7 +87,8 @@ void siteprog_run(struct noded *d, enum siteprog kind, const struct nstep *step)
         p->pid[kind] = 0;
         log_error("%s %s: %s", kinds[kind].name, path, strerror(-r));
     } else if (kind == SITEPROG_HEALTH) {
-        (void)uv_timer_start(&p->timer, on_timeout, conf_num(d->conf, CONF_HEALTH_CHECK_TIMEOUT) * 1000,
+        (void)uv_timer_start(&p->timer, on_timeout,
+                             conf_num(d->conf, CONF_HEALTH_CHECK_TIMEOUT) * 1000,
                              0); /* cannot fail: not closing */
     }
 }
@@ -103,7 +104,8 @@ bool siteprog_child_exited(struct noded *d, pid_t pid, int status)
         if (i == SITEPROG_HEALTH)
             (void)uv_timer_stop(&p->timer); /* cannot fail */
         if (status != 0)
-            log_error("%s failed: %s %d", kinds[i].name, WIFSIGNALED(status) ? "signal" : "exit code",
+            log_error("%s failed: %s %d", kinds[i].name,
+                      WIFSIGNALED(status) ? "signal" : "exit code",
                       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
         return true;
     }

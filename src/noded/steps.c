@@ -130,8 +130,9 @@ void steps_lost(struct noded *d, struct nstep *step)
         if (!recover_kill_left(d, dir, job->job_id))
             log_error("processes of a step could not be killed job=%u step=%s", job->job_id,
                       step_id_name(step->step_id, num, sizeof(num)));
-        end = (ProtobufCMessage *)make_end(step, SIGKILL, !step->launched && !spool_has(dir, "trace"),
-                                           "the step daemon was killed");
+        end =
+            (ProtobufCMessage *)make_end(step, SIGKILL, !step->launched && !spool_has(dir, "trace"),
+                                         "the step daemon was killed");
         if (end)
             (void)spool_put_msg(dir, "exit", end); /* a restart reports the same */
     }
@@ -299,8 +300,7 @@ void steps_started(struct noded *d, struct nstep *step)
     order(d, step, &o);
 }
 
-/* ---- the batch step first ---------------------------------------------------------------------
- */
+/* ---- the batch step first -------------------------------------------------------------------- */
 
 static void order_others(struct noded *d, struct njob *job, const Pst__StepOrder *o)
 {
@@ -419,7 +419,8 @@ void steps_terminate_job(struct noded *d, struct njob *job, const Pst__Terminate
 
 /* ---- the end of a job on this node ----------------------------------------------------------- */
 
-/* Whatever else ran of the job is over: the extern step goes, with the processes that others gave it. */
+/* Whatever else ran of the job is over: the extern step goes, with the processes that others
+ * gave it. */
 static void release_extern(struct noded *d, struct njob *job)
 {
     struct nstep *step = job_find_step(job, STEP_ID_EXTERN);

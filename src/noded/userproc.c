@@ -194,8 +194,7 @@ void userproc_job_over(struct noded *d, uint32_t job_id, uint64_t run_id)
                                  0); /* cannot fail: not closing */
 }
 
-/* ---- after a restart
- * ------------------------------------------------------------------------------ */
+/* ---- after a restart ------------------------------------------------------------------------- */
 
 /* The process that was written down, held by a descriptor; negative: it has ended. */
 static int find_process(const Pst__UserProcess *rec)

@@ -23,8 +23,7 @@ static int no_memory(struct err *err)
     return err_set(err, -ENOMEM, "out of memory");
 }
 
-/* ---- files -------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static int read_file(const char *path, size_t max, struct strbuf *ret, struct err *err)
 {
@@ -95,8 +94,7 @@ static int make_dirs(char *path, struct err *err)
     }
 }
 
-/* ---- paths -------------------------------------------------------------------------------------
- */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 static int expand(const struct oci *o, const char *pattern, const char *dflt, char **ret)
 {
@@ -138,8 +136,7 @@ int oci_paths(struct oci *o, struct err *err)
     return r < 0 ? no_memory(err) : 0;
 }
 
-/* ---- making it ---------------------------------------------------------------------------------
- */
+/* ---- making it ------------------------------------------------------------------------------- */
 
 static int write_env(const struct oci *o, struct err *err)
 {

@@ -36,8 +36,8 @@ static int no_memory(struct err *err)
     return err_set(err, -ENOMEM, "out of memory");
 }
 
-/* Member `key` of object o, made when missing.  The type must be that of `fresh`, which is taken.
- */
+/* Member `key` of object o, made when missing.  The type must be that of `fresh`, which is
+ * taken. */
 static int member(json_t *o, const char *key, json_t *fresh, const char *where, json_t **ret,
                   struct err *err)
 {
@@ -61,8 +61,7 @@ static int member(json_t *o, const char *key, json_t *fresh, const char *where, 
     return 0;
 }
 
-/* ---- process ----------------------------------------------------------------------------------
- */
+/* ---- process --------------------------------------------------------------------------------- */
 
 static int set_args(json_t *process, char *const *argv, struct err *err)
 {
@@ -128,8 +127,7 @@ static int set_env(json_t *process, char *const *env, struct err *err)
     return 0;
 }
 
-/* ---- what the container sees -------------------------------------------------------------------
- */
+/* ---- what the container sees ----------------------------------------------------------------- */
 
 static bool has_dir(const char *root, const char *path)
 {
@@ -164,8 +162,8 @@ static bool is_bind(const json_t *mount)
     return false;
 }
 
-/* What of path lies behind folder: "/sub", "/" for the folder itself, NULL when it lies elsewhere.
- */
+/* What of path lies behind folder: "/sub", "/" for the folder itself, NULL when it lies
+ * elsewhere. */
 static const char *behind(const char *path, const char *folder)
 {
     size_t len = strlen(folder);
@@ -243,8 +241,7 @@ static int set_mounts(json_t *config, const struct oci_edit *e, json_t **ret_mou
     return r;
 }
 
-/* ---- the user ---------------------------------------------------------------------------------
- */
+/* ---- the user -------------------------------------------------------------------------------- */
 
 /* In a user namespace without privileges there is one user to map: ourselves, whoever made the
  * bundle.  Mappings of several ids stay: they are a matter of subuid(5). */
@@ -292,8 +289,7 @@ static int set_user(json_t *config, const json_t *process, const struct oci_edit
     return r;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static void drop_hooks(json_t *config, const char *kinds)
 {

@@ -114,8 +114,8 @@ static enum quote quote_after(enum quote q, char c)
     return q;
 }
 
-/* Is it one program with its arguments, nothing that only a shell can do?  When in doubt it is not.
- */
+/* Is it one program with its arguments, nothing that only a shell can do?  When in doubt it is
+ * not. */
 static bool is_program(const char *pattern)
 {
     static const char *const of_shells[] = { "command", "eval", "exec", "time" };

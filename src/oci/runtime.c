@@ -49,8 +49,7 @@ static void note(struct child *c, pid_t pid, int status)
         c->status = status;
 }
 
-/* ---- commands ----------------------------------------------------------------------------------
- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 static void exec_command(const struct runner *r, const char *line, int out_fd, bool quiet)
 {
@@ -108,8 +107,7 @@ static int code_of(int status)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* ---- signals and ends --------------------------------------------------------------------------
- */
+/* ---- signals and ends ------------------------------------------------------------------------ */
 
 static void pass_on(struct runner *r, int sig)
 {
@@ -187,8 +185,7 @@ static int command(struct runner *r, const char *pattern, bool quiet, int *ret_c
     return e;
 }
 
-/* ---- run
- * ----------------------------------------------------------------------------------------- */
+/* ---- run ------------------------------------------------------------------------------------- */
 
 static int run_whole(struct runner *r, int *ret_code, struct err *err)
 {
@@ -204,8 +201,7 @@ static int run_whole(struct runner *r, int *ret_code, struct err *err)
     return 0;
 }
 
-/* ---- create, start
- * ------------------------------------------------------------------------------- */
+/* ---- create, start --------------------------------------------------------------------------- */
 
 static int parse_state(const char *text, size_t len, bool *ret_creating, pid_t *ret_pid,
                        struct err *err)
@@ -317,8 +313,7 @@ static int run_parts(struct runner *r, int *ret_code, struct err *err)
     return 0;
 }
 
-/* ---- all
- * ----------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static int begin(struct runner *r)
 {

@@ -161,8 +161,7 @@ int instance_connect(const struct conf *conf, int timeout_ms, struct client **re
     return client_connect(&target, conf_slurm_uid(conf), ret_client, err);
 }
 
-/* ---- census
- * -------------------------------------------------------------------------------------- */
+/* ---- census ---------------------------------------------------------------------------------- */
 
 static void count_node(struct census *sum, const ProtobufCBinaryData *rec)
 {

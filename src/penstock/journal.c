@@ -30,8 +30,7 @@ static void print_line(void *ctx, const char *line)
     (void)puts(line); /* stdout errors show at exit */
 }
 
-/* ---- dump
- * ---------------------------------------------------------------------------------------- */
+/* ---- dump ------------------------------------------------------------------------------------ */
 
 static void print_time(int64_t us)
 {
@@ -70,8 +69,7 @@ static int run_dump(const struct journal_args *a)
     return r < 0 ? say_error("%s", err.text[0] ? err.text : strerror(-r)) : STATUS_OK;
 }
 
-/* ---- verify, repair
- * ------------------------------------------------------------------------------ */
+/* ---- verify, repair -------------------------------------------------------------------------- */
 
 static int run_verify(const struct journal_args *a)
 {
@@ -90,8 +88,7 @@ static int run_repair(const struct journal_args *a)
     return r < 0 ? say_error("%s", err.text[0] ? err.text : strerror(-r)) : STATUS_OK;
 }
 
-/* ---- hash
- * ---------------------------------------------------------------------------------------- */
+/* ---- hash ------------------------------------------------------------------------------------ */
 
 struct replay {
     struct cluster *cluster;
@@ -138,8 +135,7 @@ static int run_hash(const struct journal_args *a)
     return r < 0 ? STATUS_FAILED : STATUS_OK;
 }
 
-/* ---- the command
- * --------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

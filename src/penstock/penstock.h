@@ -32,8 +32,7 @@ int cmd_sim(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_ping(int argc, char **argv);
 
-/* ---- messages.c: `penstock: text` on stderr -----------------------------------------------------
- */
+/* ---- messages.c: `penstock: text` on stderr -------------------------------------------------- */
 
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* `penstock: error: text`; gives STATUS_FAILED. */
@@ -43,8 +42,7 @@ int usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The hint alone: getopt_long has said what is wrong.  Gives STATUS_USAGE. */
 int bad_option(void);
 
-/* ---- instance.c: a private cluster's folder ----------------------------------------------------
- */
+/* ---- instance.c: a private cluster's folder -------------------------------------------------- */
 
 #define INSTANCE_PATH_MAX 1024u
 
@@ -75,8 +73,7 @@ struct census {
 /* Errors: as client_stream(). */
 int instance_census(struct client *c, struct census *ret);
 
-/* ---- setup.c: making the folder ----------------------------------------------------------------
- */
+/* ---- setup.c: making the folder -------------------------------------------------------------- */
 
 #define SETUP_MAX_NODES 512u
 
@@ -94,8 +91,7 @@ int setup_conf_text(const struct setup *s, const struct instance *in, char **ret
 /* Make the folders and write slurm.conf (to a temporary name, then renamed). */
 int setup_write(const struct setup *s, const struct instance *in, struct err *err);
 
-/* ---- procs.c: daemons as processes -------------------------------------------------------------
- */
+/* ---- procs.c: daemons as processes ----------------------------------------------------------- */
 
 /* A process that was verified to be ours; the descriptor keeps the number from meaning another. */
 struct proc {

@@ -28,8 +28,7 @@ struct sim_policy { /* one of --compare, run */
     struct stats stats;
 };
 
-/* ---- running ------------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static int64_t host_clock(void *ctx)
 {
@@ -62,7 +61,8 @@ static int make_books(const struct sim_args *a, struct workload *w, struct clust
     return r;
 }
 
-static int run_policy(const struct sim_args *a, const struct workload *w, struct cluster *books, struct sim_policy *p)
+static int run_policy(const struct sim_args *a, const struct workload *w, struct cluster *books,
+                      struct sim_policy *p)
 {
     struct simbar bar = simbar_begin(p->name, "jobs", a->quiet);
     struct sim_config config = { .progress = simbar_progress,
@@ -106,8 +106,7 @@ static void policies_done(struct sim_policy *p, size_t n)
     }
 }
 
-/* ---- output -------------------------------------------------------------------------------------
- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static int write_text(const char *path, const struct strbuf *sb)
 {
@@ -195,8 +194,7 @@ static void make_title(const struct sim_args *a, char *buf, size_t size)
                        (unsigned long long)a->seed);
 }
 
-/* ---- the command --------------------------------------------------------------------------------
- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 /* "easy,fifo" -> policies; the rest of struct sim_policy stays empty. */
 static int split_policies(const char *list, struct sim_policy *p, size_t *ret_n)

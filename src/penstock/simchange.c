@@ -25,8 +25,7 @@ void simchange_done(struct simchange *ch)
     *ch = (struct simchange){ 0 };
 }
 
-/* ---- nodes --------------------------------------------------------------------------------------
- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 typedef void node_fn(struct changing *x, const struct node *n);
 
@@ -174,8 +173,7 @@ static int change_add(struct changing *x, const char *text)
     return STATUS_OK;
 }
 
-/* ---- partitions ---------------------------------------------------------------------------------
- */
+/* ---- partitions ------------------------------------------------------------------------------ */
 
 static int part_time(Pst__PartitionRecord *set, const char *value)
 {
@@ -279,8 +277,7 @@ static int change_part(struct changing *x, const char *text)
         (int)(eq - dot - 1), dot + 1);
 }
 
-/* ---- jobs ---------------------------------------------------------------------------------------
- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 typedef void job_fn(struct changing *x, const struct job *j);
 
@@ -322,8 +319,7 @@ static int each_job(struct changing *x, const char *option, const char *text, jo
     return STATUS_OK;
 }
 
-/* ---- all of them --------------------------------------------------------------------------------
- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static int change_one(struct changing *x, const struct sim_ask *ask)
 {

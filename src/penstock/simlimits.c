@@ -63,9 +63,7 @@ static const struct key *find_key(const char *word, size_t len, unsigned of)
     return NULL;
 }
 
-/* ---- values
- * ---------------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static void *member(void *rec, const ProtobufCFieldDescriptor *f)
 {
@@ -190,9 +188,7 @@ static int set_factor(void *rec, const ProtobufCFieldDescriptor *f, const char *
     return 0;
 }
 
-/* ---- a list of settings
- * --------------------------------------------------------------------------
- */
+/* ---- a list of settings ---------------------------------------------------------------------- */
 
 struct target { /* a record that is being changed */
     const struct assoc_mgr *am;
@@ -294,9 +290,7 @@ static int set_all(const struct target *t, const char *list)
     return r;
 }
 
-/* ---- records
- * ---------------------------------------------------------------------------------------
- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 /* As the last change before this one left it, else as it is. */
 static ProtobufCMessage *latest(const struct changing *x, const ProtobufCMessage *rec, bool qos,

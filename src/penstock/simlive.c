@@ -61,8 +61,7 @@ static void copy_done(struct copy *c)
         c->conf = conf_free(c->conf);
 }
 
-/* ---- asking -------------------------------------------------------------------------------------
- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 struct asking {
     struct fetched *to;
@@ -169,8 +168,7 @@ static int fetch_accounts(struct client *client, const struct conf *conf, struct
     return r;
 }
 
-/* ---- copies -------------------------------------------------------------------------------------
- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 static int build(const struct fetched *f, const struct simchange *ch, Pst__JobRecord *submitted,
                  struct cluster **ret)
@@ -202,10 +200,9 @@ static int build(const struct fetched *f, const struct simchange *ch, Pst__JobRe
 static int run_copy(const struct sim_args *a, const char *label, int64_t now_us, struct copy *c)
 {
     struct simbar bar = simbar_begin(label, "jobs", a->quiet);
-    struct sim_config config = { .bf_interval_s = BF_INTERVAL_S,
-                                 .begin_us = now_us,
-                                 .progress = simbar_progress,
-                                 .ctx = &bar };
+    struct sim_config config = {
+        .bf_interval_s = BF_INTERVAL_S, .begin_us = now_us, .progress = simbar_progress, .ctx = &bar
+    };
     struct err err = { .text = "" };
     uint64_t interval;
     int r;
@@ -223,8 +220,7 @@ static int run_copy(const struct sim_args *a, const char *label, int64_t now_us,
     return r < 0 ? say_error("%s", err.text[0] ? err.text : strerror(-r)) : STATUS_OK;
 }
 
-/* ---- the command --------------------------------------------------------------------------------
- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 /* "12,13_4" -> words of copy. */
 static int split_jobs(const struct sim_args *a, char *copy, const char **words, size_t *ret_n)

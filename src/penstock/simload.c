@@ -46,8 +46,7 @@ static int read_file(const char *path, uint64_t max, char **ret_text, size_t *re
     return 0;
 }
 
-/* ---- workload -----------------------------------------------------------------------------------
- */
+/* ---- workload -------------------------------------------------------------------------------- */
 
 /* sacct's first line has bars between names. */
 static bool looks_like_sacct(const char *text)
@@ -128,8 +127,7 @@ int simload_workload(const struct sim_args *a, struct workload **ret_w)
     return STATUS_OK;
 }
 
-/* ---- configuration ------------------------------------------------------------------------------
- */
+/* ---- configuration --------------------------------------------------------------------------- */
 
 static const struct policy {
     const char *name;

@@ -33,8 +33,10 @@ static const struct row {
     ROW("drain", 0, K_ASK, asks, SIM_DRAIN, "NODES", "live: nodes take no new jobs"),
     ROW("down", 0, K_ASK, asks, SIM_DOWN, "NODES",
         "live: nodes are gone; their jobs wait again, or end when they may not"),
-    ROW("resume", 0, K_ASK, asks, SIM_RESUME, "NODES", "live: nodes that are down or drained take jobs"),
-    ROW("add", 0, K_ASK, asks, SIM_ADD, "NODE:COUNT", "live: more nodes like this one, in its partitions"),
+    ROW("resume", 0, K_ASK, asks, SIM_RESUME, "NODES",
+        "live: nodes that are down or drained take jobs"),
+    ROW("add", 0, K_ASK, asks, SIM_ADD, "NODE:COUNT",
+        "live: more nodes like this one, in its partitions"),
     ROW("partition", 0, K_ASK, asks, SIM_PARTITION, "NAME.KEY=VALUE",
         "live: another MaxTime, State, Nodes, MaxNodes, MinNodes, MaxCPUsPerNode, PriorityTier, "
         "PriorityJobFactor or OverSubscribe"),
@@ -92,8 +94,9 @@ static const struct row {
 
 static int help(void)
 {
-    (void)puts("Usage: penstock sim --trace FILE | --generate lublin|gpu | --from-live [OPTIONS...]\n\n"
-               "Run jobs through the controller's scheduler on a clock of its own, and report.\n");
+    (void)puts(
+        "Usage: penstock sim --trace FILE | --generate lublin|gpu | --from-live [OPTIONS...]\n\n"
+        "Run jobs through the controller's scheduler on a clock of its own, and report.\n");
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         char left[64];
 
@@ -147,7 +150,8 @@ static int set_ask(const struct row *r, const char *text, struct sim_args *a)
     if (!*text)
         return usage_error("sim: --%s needs a value", r->name);
     (void)snprintf(option, sizeof(option), "--%s ", r->name);
-    a->asks[a->nasks] = (struct sim_ask){ .what = (enum sim_what)r->max, .text = text, .line = made(option, text) };
+    a->asks[a->nasks] =
+        (struct sim_ask){ .what = (enum sim_what)r->max, .text = text, .line = made(option, text) };
     return a->asks[a->nasks++].line ? STATUS_OK : say_error("out of memory");
 }
 
@@ -201,17 +205,21 @@ static int check(struct sim_args *a)
     if (!!a->trace + !!a->journal + !!a->generate + a->from_live != 1)
         return usage_error("sim needs one of --trace, --journal, --generate and --from-live");
     if (a->verify && (!a->journal || a->html || a->svg || strcmp(a->compare, "conf") != 0))
-        return usage_error("sim: --verify needs --journal, and takes nothing but --conf, --set and --json with it");
+        return usage_error(
+            "sim: --verify needs --journal, and takes nothing but --conf, --set and --json with it");
     for (size_t i = 0; !a->from_live && i < a->nasks; i++)
-        live = live || (a->asks[i].what != SIM_QOS && a->asks[i].what != SIM_ACCOUNT && a->asks[i].what != SIM_USER);
+        live = live || (a->asks[i].what != SIM_QOS && a->asks[i].what != SIM_ACCOUNT &&
+                        a->asks[i].what != SIM_USER);
     if (!a->from_live && (live || a->when || a->submit || a->run_percent || a->all))
-        return usage_error("sim: --when, --submit, --run, --all and changes of the cluster need --from-live");
+        return usage_error(
+            "sim: --when, --submit, --run, --all and changes of the cluster need --from-live");
     if (a->verify && a->nasks)
         return usage_error("sim: --verify asks what was decided: nothing can be changed");
-    if (a->from_live && (a->html || a->svg || a->nodes || a->cpus || a->gpus || a->mem_mib || a->scale > 0 ||
-                         a->limit_factor_pct || strcmp(a->compare, "conf") != 0))
-        return usage_error("sim: --from-live takes the machine, the jobs and the policy from the controller: "
-                           "--set and the changes of the cluster change them");
+    if (a->from_live && (a->html || a->svg || a->nodes || a->cpus || a->gpus || a->mem_mib ||
+                         a->scale > 0 || a->limit_factor_pct || strcmp(a->compare, "conf") != 0))
+        return usage_error(
+            "sim: --from-live takes the machine, the jobs and the policy from the controller: "
+            "--set and the changes of the cluster change them");
     if (a->format && strcmp(a->format, "swf") != 0 && strcmp(a->format, "sacct") != 0)
         return usage_error("sim: --format: no such format: %s (swf and sacct are known)",
                            a->format);

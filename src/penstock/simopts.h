@@ -11,8 +11,21 @@
 struct conf;
 
 /* What --from-live changes in its copy of the cluster. */
-enum sim_what { SIM_DRAIN, SIM_RESUME, SIM_DOWN, SIM_ADD, SIM_PARTITION, SIM_CANCEL, SIM_HOLD, SIM_RELEASE,
-                SIM_QOS, SIM_ACCOUNT, SIM_USER, SIM_RESV, SIM_ASKS };
+enum sim_what {
+    SIM_DRAIN,
+    SIM_RESUME,
+    SIM_DOWN,
+    SIM_ADD,
+    SIM_PARTITION,
+    SIM_CANCEL,
+    SIM_HOLD,
+    SIM_RELEASE,
+    SIM_QOS,
+    SIM_ACCOUNT,
+    SIM_USER,
+    SIM_RESV,
+    SIM_ASKS
+};
 #define SIM_MAX_ASKS 64u
 struct sim_ask {
     enum sim_what what;

@@ -62,8 +62,7 @@ static int parse(int argc, char **argv, struct up_options *o)
     return STATUS_OK;
 }
 
-/* ---- starting
- * ------------------------------------------------------------------------------------ */
+/* ---- starting -------------------------------------------------------------------------------- */
 
 /* What a daemon that failed to start had to say. */
 static void show_start_log(const char *path)
@@ -161,8 +160,7 @@ static int start_all(const struct instance *in, const struct conf *conf, struct 
     return r;
 }
 
-/* ---- waiting
- * ------------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 static int ask(const struct conf *conf, struct census *ret, struct err *err)
 {
@@ -201,8 +199,7 @@ static int wait_ready(const struct conf *conf, struct err *err)
     }
 }
 
-/* ---- the command
- * --------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static bool anything_runs(const struct instance *in)
 {

@@ -16,7 +16,9 @@ static int count(struct layout *l, Pst__StepPart *const *parts)
         struct layout_part *p = &l->parts[i];
         int r;
 
-        *p = (struct layout_part){ .first_rank = l->n_ranks, .first_node = l->n_nodes, .from = from };
+        *p = (struct layout_part){ .first_rank = l->n_ranks,
+                                   .first_node = l->n_nodes,
+                                   .from = from };
         r = hostlist_push_list(l->names, from->nodes, NULL);
         if (r < 0)
             return r;

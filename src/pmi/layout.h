@@ -17,19 +17,22 @@ struct layout_part { /* one component of a heterogeneous step; an ordinary step 
 
 struct layout {
     uint32_t n_ranks, n_nodes;
-    uint32_t *node_of;          /* by rank */
-    uint32_t *ranks, *first;    /* ranks by node: those of node n are ranks[first[n]] up to first[n + 1] */
-    struct hostlist *names;     /* by node; a host with tasks of two components is there twice */
+    uint32_t *node_of; /* by rank */
+    /* ranks by node: those of node n are ranks[first[n]] up to first[n + 1] */
+    uint32_t *ranks, *first;
+    struct hostlist *names; /* by node; a host with tasks of two components is there twice */
     struct layout_part *parts;
     size_t n_parts;
 };
 
-/* parts are borrowed for the layout's life.  Errors: -EINVAL they contradict themselves, -ENOMEM. */
+/* parts are borrowed for the layout's life.  Errors: -EINVAL they contradict themselves,
+ * -ENOMEM. */
 int layout_init(struct layout *l, Pst__StepPart *const *parts, size_t n_parts);
 void layout_done(struct layout *l);
 /* Part of a rank < n_ranks. */
 const struct layout_part *layout_part(const struct layout *l, uint32_t rank);
-/* Node names of the parts one after the other, "," between them.  The caller frees; NULL no memory. */
+/* Node names of the parts one after the other, "," between them.  The caller frees; NULL no
+ * memory. */
 char *layout_node_list(const struct layout *l);
 /* "0,2;1,3": ranks of each node as PMIx takes its process map.  Likewise. */
 char *layout_rank_map(const struct layout *l);

@@ -18,7 +18,7 @@
 
 #define FILE_MAX (64u << 20)
 
-/* ---- the link ----------------------------------------------------------------------------------- */
+/* ---- the link -------------------------------------------------------------------------------- */
 
 void service_send(struct service *s, const Pst__StepMpi *msg)
 {
@@ -89,7 +89,7 @@ static void read_link(struct service *s)
         s->over = true;
 }
 
-/* ---- start and end ------------------------------------------------------------------------------ */
+/* ---- start and end --------------------------------------------------------------------------- */
 
 static int read_file(Pst__StepFile **ret_sf)
 {
@@ -123,7 +123,8 @@ static int service_init(struct service *s)
     s->ranks = l->task_ids;
     s->n_tasks = l->n_task_ids;
     (void)snprintf(s->job_id, sizeof(s->job_id), "%u.%d",
-                   s->sf->job->job->has_het_job_id ? s->sf->job->job->het_job_id : s->sf->job->job->job_id,
+                   s->sf->job->job->has_het_job_id ? s->sf->job->job->het_job_id
+                                                   : s->sf->job->job->job_id,
                    (int)s->sf->step_id);
     r = layout_init(&s->layout, l->parts, l->n_parts);
     if (r < 0)
@@ -175,8 +176,8 @@ static int serve(struct service *s)
 /* The step's signals are for its tasks; our end is the end of the link. */
 static void ignore_signals(void)
 {
-    static const int sigs[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM, SIGTSTP,
-                                SIGXCPU, SIGWINCH, SIGURG };
+    static const int sigs[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGPIPE,  SIGUSR1,
+                                SIGUSR2, SIGALRM, SIGTSTP, SIGXCPU, SIGWINCH, SIGURG };
 
     for (size_t i = 0; i < ARRAY_SIZE(sigs); i++)
         (void)signal(sigs[i], SIG_IGN);
@@ -192,10 +193,12 @@ int main(int argc, char **argv)
         return 0;
     }
     if (argc != 1 || fcntl(SERVICE_FD_FILE, F_GETFD) < 0 || fcntl(SERVICE_FD_LINK, F_GETFD) < 0) {
-        (void)fprintf(stderr, "slurmstepd-%s: error: this program is started by slurmstepd only\n", service_kind.name);
+        (void)fprintf(stderr, "slurmstepd-%s: error: this program is started by slurmstepd only\n",
+                      service_kind.name);
         return 1;
     }
-    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); /* cannot fail; it reads what tasks write and starts nothing */
+    /* cannot fail; it reads what tasks write and starts nothing */
+    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     ignore_signals();
     (void)fcntl(SERVICE_FD_LINK, F_SETFD, FD_CLOEXEC);
     s.queue_end = &s.queue;

@@ -1,7 +1,8 @@
 /* pmi.c - PMI-1 and PMI-2: a connection to each task, a table of what they put, and meetings
  *
- * Which of the two a task speaks is what its first line says.  All tasks of the node in a barrier or
- * fence make one meeting of the nodes; the answers leave when every node's part has come. */
+ * Which of the two a task speaks is what its first line says.  All tasks of the node in a
+ * barrier or fence make one meeting of the nodes; the answers leave when every node's part has
+ * come. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -51,7 +52,7 @@ static void drop(struct peer *p)
     p->fd = -1;
 }
 
-/* ---- answers ------------------------------------------------------------------------------------ */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 /* A task has at most one question open, so its socket has room for the answer. */
 static void answer(struct peer *p, const struct strbuf *body)
@@ -115,7 +116,7 @@ static void value2(struct peer *p, const char *cmd, const char *thread, const ch
     answer(p, &sb);
 }
 
-/* ---- meetings ----------------------------------------------------------------------------------- */
+/* ---- meetings -------------------------------------------------------------------------------- */
 
 static void met(struct pmi *m)
 {
@@ -172,7 +173,7 @@ static void pmi_message(struct service *s, const Pst__StepMpi *msg)
         met(m);
 }
 
-/* ---- PMI-1 -------------------------------------------------------------------------------------- */
+/* ---- PMI-1 ----------------------------------------------------------------------------------- */
 
 static const char *look_up(const struct pmi *m, const char *key)
 {
@@ -222,7 +223,8 @@ static void abort_of(struct pmi *m, struct peer *p, const struct pmi_text *t)
 
     long n = code ? strtol(code, NULL, 10) : 1; /* what is no number is an abort all the same */
 
-    service_abort(m->service, p->rank, n & 0xff ? (int)(n & 0xff) : 1, text ? text : pmi_text_get(t, "error_msg"));
+    service_abort(m->service, p->rank, n & 0xff ? (int)(n & 0xff) : 1,
+                  text ? text : pmi_text_get(t, "error_msg"));
 }
 
 static void request1(struct pmi *m, struct peer *p, const struct pmi_text *t)
@@ -240,7 +242,8 @@ static void request1(struct pmi *m, struct peer *p, const struct pmi_text *t)
     } else if (strcmp(cmd, "init") == 0) {
         init1(p, t);
     } else if (strcmp(cmd, "get_maxes") == 0) {
-        answer_line(p, "cmd=maxes kvsname_max=%d keylen_max=%d vallen_max=%d", KVS_NAME_MAX, KEY_MAX, VALUE_MAX);
+        answer_line(p, "cmd=maxes kvsname_max=%d keylen_max=%d vallen_max=%d", KVS_NAME_MAX,
+                    KEY_MAX, VALUE_MAX);
     } else if (strcmp(cmd, "get_appnum") == 0) {
         answer_line(p, "cmd=appnum appnum=%td",
                     layout_part(&m->service->layout, p->rank) - m->service->layout.parts);
@@ -264,7 +267,7 @@ static void request1(struct pmi *m, struct peer *p, const struct pmi_text *t)
     }
 }
 
-/* ---- PMI-2 -------------------------------------------------------------------------------------- */
+/* ---- PMI-2 ----------------------------------------------------------------------------------- */
 
 static void fullinit2(struct pmi *m, struct peer *p, const char *thread)
 {
@@ -272,9 +275,10 @@ static void fullinit2(struct pmi *m, struct peer *p, const char *thread)
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
 
     begin2(&sb, "fullinit", thread);
-    strbuf_addf(&sb,
-                "pmi-version=2;pmi-subversion=0;rank=%u;size=%u;appnum=%td;debugged=FALSE;pmiverbose=FALSE;rc=0;",
-                p->rank, l->n_ranks, layout_part(l, p->rank) - l->parts);
+    strbuf_addf(
+        &sb,
+        "pmi-version=2;pmi-subversion=0;rank=%u;size=%u;appnum=%td;debugged=FALSE;pmiverbose=FALSE;rc=0;",
+        p->rank, l->n_ranks, layout_part(l, p->rank) - l->parts);
     answer(p, &sb);
 }
 
@@ -315,7 +319,8 @@ static void node_attr2(struct pmi *m, struct peer *p, const struct pmi_text *t, 
     (void)snprintf(p->wanted_thread, sizeof(p->wanted_thread), "%s", thread ? thread : "");
 }
 
-static void put_node_attr2(struct pmi *m, struct peer *p, const struct pmi_text *t, const char *thread)
+static void put_node_attr2(struct pmi *m, struct peer *p, const struct pmi_text *t,
+                           const char *thread)
 {
     const char *key = pmi_text_get(t, "key"), *value = pmi_text_get(t, "value");
     int r = key && value ? kvs_put(&m->node_attrs, key, value) : -EINVAL;
@@ -373,7 +378,7 @@ static void request2(struct pmi *m, struct peer *p, const struct pmi_text *t)
     }
 }
 
-/* ---- connections -------------------------------------------------------------------------------- */
+/* ---- connections ----------------------------------------------------------------------------- */
 
 static void handle(struct pmi *m, struct peer *p)
 {
@@ -435,7 +440,7 @@ static void pmi_poll_done(struct service *s, const struct pollfd *fds, size_t n)
             read_peer(m, &m->peers[i]);
 }
 
-/* ---- start and end ------------------------------------------------------------------------------ */
+/* ---- start and end --------------------------------------------------------------------------- */
 
 static void pmi_stop(struct service *s)
 {

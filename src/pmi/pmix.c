@@ -1,10 +1,12 @@
 /* pmix.c - PMIx: a server of libpmix for the tasks of the node
  *
- * The library keeps the connections and tells us, in its own thread, when a set of processes wants to
- * meet (fence) or wants what a rank elsewhere has put (direct modex).  Those calls become work for the
- * service's thread, which owns everything below.  Answers go back by the library's own callbacks.
+ * The library keeps the connections and tells us, in its own thread, when a set of processes
+ * wants to meet (fence) or wants what a rank elsewhere has put (direct modex).  Those calls
+ * become work for the service's thread, which owns everything below.  Answers go back by the
+ * library's own callbacks.
  *
- * The name space is slurm.pmix.JOB.STEP; what the tasks learn of the step is filled in register_step(). */
+ * The name space is slurm.pmix.JOB.STEP; what the tasks learn of the step is filled in
+ * register_step(). */
 #include <errno.h>
 #include <inttypes.h>
 #include <pmix.h>
@@ -55,7 +57,7 @@ struct pmix {
 
 static struct service *the_service; /* the library's callbacks carry no context */
 
-/* ---- calls of the library, in its thread -------------------------------------------------------- */
+/* ---- calls of the library, in its thread ----------------------------------------------------- */
 
 enum call_kind { CALL_FENCE, CALL_MODEX, CALL_ABORT, CALL_FOUND };
 
@@ -128,8 +130,9 @@ static int copy_ranks(struct call *c, const pmix_proc_t *procs, size_t n)
     return 0;
 }
 
-static pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[], size_t ninfo,
-                              char *data, size_t ndata, pmix_modex_cbfunc_t fn, void *arg)
+static pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
+                              size_t ninfo, char *data, size_t ndata, pmix_modex_cbfunc_t fn,
+                              void *arg)
 {
     struct call *c = call_new(CALL_FENCE);
 
@@ -162,8 +165,8 @@ static pmix_status_t on_modex(const pmix_proc_t *proc, const pmix_info_t info[],
     return PMIX_SUCCESS;
 }
 
-static pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status, const char text[], pmix_proc_t procs[],
-                              size_t nprocs, pmix_op_cbfunc_t fn, void *arg)
+static pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status, const char text[],
+                              pmix_proc_t procs[], size_t nprocs, pmix_op_cbfunc_t fn, void *arg)
 {
     struct call *c = call_new(CALL_ABORT);
 
@@ -181,8 +184,8 @@ static pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status,
     return PMIX_OPERATION_SUCCEEDED;
 }
 
-static pmix_status_t on_connected(const pmix_proc_t *proc, void *object, pmix_info_t info[], size_t ninfo,
-                                  pmix_op_cbfunc_t fn, void *arg)
+static pmix_status_t on_connected(const pmix_proc_t *proc, void *object, pmix_info_t info[],
+                                  size_t ninfo, pmix_op_cbfunc_t fn, void *arg)
 {
     (void)proc;
     (void)object;
@@ -193,7 +196,8 @@ static pmix_status_t on_connected(const pmix_proc_t *proc, void *object, pmix_in
     return PMIX_OPERATION_SUCCEEDED;
 }
 
-static pmix_status_t on_finalized(const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t fn, void *arg)
+static pmix_status_t on_finalized(const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t fn,
+                                  void *arg)
 {
     (void)proc;
     (void)object;
@@ -211,7 +215,7 @@ static void on_found(pmix_status_t status, char *data, size_t len, void *arg)
     service_queue(the_service, &c->work);
 }
 
-/* ---- the service's thread ----------------------------------------------------------------------- */
+/* ---- the service's thread -------------------------------------------------------------------- */
 
 static void free_data(void *data)
 {
@@ -219,7 +223,8 @@ static void free_data(void *data)
 }
 
 /* Give a callback of the library its data; it frees the copy when it has read it. */
-static void give(pmix_modex_cbfunc_t fn, void *arg, pmix_status_t status, const uint8_t *data, size_t len)
+static void give(pmix_modex_cbfunc_t fn, void *arg, pmix_status_t status, const uint8_t *data,
+                 size_t len)
 {
     char *copy = malloc(len ? len : 1);
 
@@ -299,7 +304,8 @@ static void fence(struct pmix *m, struct call *c)
         c->fn(PMIX_ERR_NOMEM, NULL, 0, c->arg, NULL, NULL);
         return;
     }
-    *w = (struct meeting){ .next = m->meetings, .sequence = g->count++, .fn = c->fn, .arg = c->arg };
+    *w =
+        (struct meeting){ .next = m->meetings, .sequence = g->count++, .fn = c->fn, .arg = c->arg };
     memcpy(w->set, set, sizeof(set));
     m->meetings = w;
     msg.has_kind = msg.has_sequence = msg.has_parties = msg.has_from = msg.has_data = true;
@@ -323,7 +329,8 @@ static void modex(struct pmix *m, struct call *c)
         c->fn(PMIX_ERR_NOT_FOUND, NULL, 0, c->arg, NULL, NULL);
         return;
     }
-    *q = (struct question){ .next = m->questions, .number = ++m->asked, .fn = c->fn, .arg = c->arg };
+    *q =
+        (struct question){ .next = m->questions, .number = ++m->asked, .fn = c->fn, .arg = c->arg };
     m->questions = q;
     msg.has_kind = msg.has_sequence = msg.has_node = msg.has_from = msg.has_rank = true;
     msg.kind = PST__STEP_MPI_KIND__MPI_ASK;
@@ -374,7 +381,7 @@ static void call_run(struct service *s, struct work *w)
     call_free(c);
 }
 
-/* ---- messages of other nodes -------------------------------------------------------------------- */
+/* ---- messages of other nodes ----------------------------------------------------------------- */
 
 static void on_met(struct pmix *m, const Pst__StepMpi *msg)
 {
@@ -435,7 +442,7 @@ static void pmix_message(struct service *s, const Pst__StepMpi *msg)
         on_answer(m, msg);
 }
 
-/* ---- what the tasks learn ----------------------------------------------------------------------- */
+/* ---- what the tasks learn -------------------------------------------------------------------- */
 
 /* A growing array of the library's facts. */
 struct facts {
@@ -525,7 +532,8 @@ static void node_facts(struct facts *f, const struct service *s)
     fact(f, PMIX_LOCAL_PEERS, strbuf_str(&peers), PMIX_STRING);
 }
 
-static void step_facts(struct facts *f, const struct service *s, const char *nodes, const char *procs)
+static void step_facts(struct facts *f, const struct service *s, const char *nodes,
+                       const char *procs)
 {
     const struct layout *l = &s->layout;
     const Pst__StepPart *mine = layout_part(l, s->ranks[0])->from;
@@ -600,9 +608,10 @@ static pmix_status_t register_step(struct pmix *m)
         node_facts(&f, s);
         for (uint32_t r = 0; r < s->layout.n_ranks && !f.failed; r++)
             rank_facts(&f, &s->layout, r);
-        st = f.failed ? PMIX_ERR_NOMEM
-                      : latch_wait(&latch, PMIx_server_register_nspace(m->nspace, (int)s->n_tasks, f.list, f.n,
-                                                                       latch_open, &latch));
+        st = f.failed
+                 ? PMIX_ERR_NOMEM
+                 : latch_wait(&latch, PMIx_server_register_nspace(m->nspace, (int)s->n_tasks,
+                                                                  f.list, f.n, latch_open, &latch));
     }
     facts_done(&f);
     free(nodes);
@@ -619,7 +628,8 @@ static pmix_status_t register_task(struct pmix *m, uint32_t rank, ProtobufCBinar
     pmix_status_t st;
 
     PMIX_LOAD_PROCID(&proc, m->nspace, rank);
-    st = latch_wait(&latch, PMIx_server_register_client(&proc, geteuid(), getegid(), NULL, latch_open, &latch));
+    st = latch_wait(
+        &latch, PMIx_server_register_client(&proc, geteuid(), getegid(), NULL, latch_open, &latch));
     if (st == PMIX_SUCCESS)
         st = PMIx_server_setup_fork(&proc, &env);
     for (char **e = env; st == PMIX_SUCCESS && e && *e; e++)
@@ -634,7 +644,7 @@ static pmix_status_t register_task(struct pmix *m, uint32_t rank, ProtobufCBinar
     return st;
 }
 
-/* ---- start and end ------------------------------------------------------------------------------ */
+/* ---- start and end --------------------------------------------------------------------------- */
 
 static pmix_server_module_t module = {
     .client_connected2 = on_connected,
@@ -721,7 +731,8 @@ static int pmix_start(struct service *s)
     ready.has_kind = true;
     ready.kind = PST__STEP_MPI_KIND__MPI_READY;
     if (st != PMIX_SUCCESS) {
-        (void)snprintf(why, sizeof(why), "the PMIx server could not be started: %s", PMIx_Error_string(st));
+        (void)snprintf(why, sizeof(why), "the PMIx server could not be started: %s",
+                       PMIx_Error_string(st));
         ready.text = why;
     }
     service_send(s, &ready);

@@ -5,8 +5,8 @@
  * send are thus outside of the step daemon, which is root.  The service speaks with the step
  * daemon over one connection; what is for other nodes goes from there to srun, which passes it on.
  *
- * One thread does everything: PMIx calls back in a thread of its own, and those calls only leave work
- * for this one (service_queue()). */
+ * One thread does everything: PMIx calls back in a thread of its own, and those calls only leave
+ * work for this one (service_queue()). */
 #pragma once
 
 #include <poll.h>
@@ -31,7 +31,8 @@ struct service_kind {
     /* Ready for the tasks.  0 or a negative errno. */
     int (*start)(struct service *s);
     void (*message)(struct service *s, const Pst__StepMpi *msg);
-    size_t (*poll_fill)(struct service *s, struct pollfd *fds); /* at most a task each; NULL = none */
+    /* at most a task each; NULL = none */
+    size_t (*poll_fill)(struct service *s, struct pollfd *fds);
     void (*poll_done)(struct service *s, const struct pollfd *fds, size_t n);
     void (*stop)(struct service *s);
 };
@@ -47,13 +48,13 @@ struct service {
     uint32_t node;         /* our number in the step */
     const uint32_t *ranks; /* of our tasks; borrowed from sf */
     size_t n_tasks;
-    char job_id[32];       /* "12.0" */
+    char job_id[32]; /* "12.0" */
     struct client *link;
-    void *state;           /* of the kind */
-    int wake_fd;           /* eventfd of queue */
-    pthread_mutex_t lock;  /* queue */
+    void *state;          /* of the kind */
+    int wake_fd;          /* eventfd of queue */
+    pthread_mutex_t lock; /* queue */
     struct work *queue, **queue_end;
-    bool over;             /* the link is gone or broken */
+    bool over; /* the link is gone or broken */
 };
 
 /* What this program serves: pmi.c in slurmstepd-pmi2, pmix.c in slurmstepd-pmix. */

@@ -89,7 +89,8 @@ static int parse_line(char *p, struct pmi_text *t)
     char *save = NULL;
     int r = 0;
 
-    for (char *word = strtok_r(p, " \t\r\n", &save); r == 0 && word; word = strtok_r(NULL, " \t\r\n", &save)) {
+    for (char *word = strtok_r(p, " \t\r\n", &save); r == 0 && word;
+         word = strtok_r(NULL, " \t\r\n", &save)) {
         char *eq = strchr(word, '=');
 
         if (eq)

@@ -1,7 +1,8 @@
-/* accrue.c - how many waiting jobs gain priority by age: GrpJobsAccrue, MaxJobsAccrue and the QOS' like.
+/* accrue.c - how many waiting jobs gain priority by age: GrpJobsAccrue, MaxJobsAccrue and the
+ * QOS' like.
  *
- * Who may is decided when priorities are computed: first those who could before, then the others in order of their ids.
- * A job that may not has no age; when it may, its age begins then. */
+ * Who may is decided when priorities are computed: first those who could before, then the others
+ * in order of their ids. A job that may not has no age; when it may, its age begins then. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -10,7 +11,8 @@
 
 static bool limited(const struct level *l)
 {
-    return l && (l->numbers[SCHED_GRP_ACCRUE] != SCHED_NO_LIMIT || l->numbers[SCHED_MAX_ACCRUE] != SCHED_NO_LIMIT ||
+    return l && (l->numbers[SCHED_GRP_ACCRUE] != SCHED_NO_LIMIT ||
+                 l->numbers[SCHED_MAX_ACCRUE] != SCHED_NO_LIMIT ||
                  l->numbers[SCHED_USER_ACCRUE] != SCHED_NO_LIMIT ||
                  l->numbers[SCHED_ACCOUNT_ACCRUE] != SCHED_NO_LIMIT);
 }
@@ -52,7 +54,8 @@ static int levels_of(struct sched *s, const struct job *j, struct level **list, 
         if (level_get(s, level_key_user(qos[i]->id, j->uid), &user) < 0 ||
             (leaf && level_get(s, level_key_account(qos[i]->id, leaf->account), &account) < 0))
             return -ENOMEM;
-        room = room && !full(qos[i], qos[i], SCHED_GRP_ACCRUE) && !full(qos[i], user, SCHED_USER_ACCRUE) &&
+        room = room && !full(qos[i], qos[i], SCHED_GRP_ACCRUE) &&
+               !full(qos[i], user, SCHED_USER_ACCRUE) &&
                !(account && full(qos[i], account, SCHED_ACCOUNT_ACCRUE));
         list[n++] = qos[i];
         list[n++] = user;

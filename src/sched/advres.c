@@ -44,20 +44,19 @@ struct advwin {
 struct advs {
     struct advres **list; /* by id */
     uint32_t n;
-    struct advwin *wins;  /* that have not ended, by start */
+    struct advwin *wins; /* that have not ended, by start */
     uint32_t nwins;
-    int64_t next_us;      /* the next beginning or end */
+    int64_t next_us; /* the next beginning or end */
     bool dirty;
     uint64_t gen;
     uint32_t nfloat;
-    struct bitmap *cored; /* nodes of which cores are reserved */
-    uint64_t *words;      /* scratch: one node's CPUs */
+    struct bitmap *cored;      /* nodes of which cores are reserved */
+    uint64_t *words;           /* scratch: one node's CPUs */
     const struct entry *about; /* whose licences are asked for */
     int64_t about_us;
 };
 
-/* --- the set of them
- * ------------------------------------------------------------------------------------ */
+/* ---- the set of them ------------------------------------------------------------------------- */
 
 static void res_free(struct advres *r)
 {
@@ -107,7 +106,8 @@ static struct advres *find(const struct sched *s, uint32_t id)
 {
     uint32_t at = s->advs && id ? place_of(s->advs, id) : 0;
 
-    return s->advs && id && at < s->advs->n && s->advs->list[at]->id == id ? s->advs->list[at] : NULL;
+    return s->advs && id && at < s->advs->n && s->advs->list[at]->id == id ? s->advs->list[at]
+                                                                           : NULL;
 }
 
 static int advs_make(struct sched *s)
@@ -199,7 +199,8 @@ static void count_used(struct sched *s, struct advres *r)
     for (uint32_t i = 0; r->lics.n && i < s->job_slots; i++) {
         const struct job *j = s->jobs[i];
 
-        for (uint32_t k = 0; j && j->state >= JOB_PROPOSED && j->resv == r->id && k < j->held.n; k++)
+        for (uint32_t k = 0; j && j->state >= JOB_PROPOSED && j->resv == r->id && k < j->held.n;
+             k++)
             for (uint32_t l = 0; l < r->used.n; l++)
                 if (r->used.v[l].id == j->held.v[k].id)
                     r->used.v[l].count += j->held.v[k].count;
@@ -244,14 +245,14 @@ void sched_resv_remove(struct sched *s, uint32_t id)
     if (!s->advs || at >= s->advs->n || s->advs->list[at]->id != id)
         return;
     res_free(s->advs->list[at]);
-    memmove(s->advs->list + at, s->advs->list + at + 1, (--s->advs->n - at) * sizeof(struct advres *));
+    memmove(s->advs->list + at, s->advs->list + at + 1,
+            (--s->advs->n - at) * sizeof(struct advres *));
     s->advs->nwins = 0;
     s->advs->dirty = true;
     stir(s);
 }
 
-/* --- time
- * ----------------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static int by_start(const void *a, const void *b)
 {
@@ -354,8 +355,7 @@ int64_t adv_edge(const struct sched *s, int64_t after_us)
     return edge;
 }
 
-/* --- nodes
- * ---------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static const struct bitmap *nodes_of(const struct sched *s, struct advres *r)
 {
@@ -414,8 +414,8 @@ bool adv_keep(const struct pick *p, struct bitmap *mask)
     for (uint32_t i = 0; i < a->nwins && a->wins[i].start_us < p->to_us; i++) {
         const struct advwin *w = &a->wins[i];
 
-        if (w->end_us <= p->from_us || w->r == own || w->r->ncpus || !w->r->nids || (p->no_maint && w->r->maint) ||
-            excused(w->r, p->from_us, p->to_us))
+        if (w->end_us <= p->from_us || w->r == own || w->r->ncpus || !w->r->nids ||
+            (p->no_maint && w->r->maint) || excused(w->r, p->from_us, p->to_us))
             continue;
         nodes = nodes_of(s, w->r);
         if (!nodes)
@@ -460,7 +460,8 @@ const uint64_t *adv_blocked(const struct pick *p, uint32_t id)
         return NULL;
     own = find(p->s, p->k->resv);
     memset(a->words, 0, nwords * sizeof(*a->words));
-    for (uint32_t i = 0; !(own && own->beside) && i < a->nwins && a->wins[i].start_us < p->to_us; i++) {
+    for (uint32_t i = 0; !(own && own->beside) && i < a->nwins && a->wins[i].start_us < p->to_us;
+         i++) {
         const struct advwin *w = &a->wins[i];
 
         if (w->end_us <= p->from_us || w->r == own || excused(w->r, p->from_us, p->to_us) ||
@@ -476,8 +477,8 @@ const uint64_t *adv_blocked(const struct pick *p, uint32_t id)
     return any || c ? a->words : NULL;
 }
 
-int64_t adv_limit(const struct sched *s, uint32_t resv, const struct sched_alloc *alloc, int64_t from_us,
-                  int64_t to_us)
+int64_t adv_limit(const struct sched *s, uint32_t resv, const struct sched_alloc *alloc,
+                  int64_t from_us, int64_t to_us)
 {
     const struct advs *a = s->advs;
     struct advres *own = find(s, resv);
@@ -489,7 +490,8 @@ int64_t adv_limit(const struct sched *s, uint32_t resv, const struct sched_alloc
         return to_us;
     for (uint32_t i = 0; i < a->nwins && a->wins[i].start_us < to_us; i++) {
         const struct advwin *w = &a->wins[i];
-        const struct bitmap *nodes = w->r == own || !w->r->nids || w->end_us <= from_us ? NULL : nodes_of(s, w->r);
+        const struct bitmap *nodes =
+            w->r == own || !w->r->nids || w->end_us <= from_us ? NULL : nodes_of(s, w->r);
 
         for (size_t k = 0; nodes && w->start_us > from_us && k < alloc->nnodes; k++)
             if (bitmap_test(nodes, alloc->nodes[k].node_id))
@@ -527,8 +529,7 @@ uint32_t adv_level(const struct pick *p)
     return n;
 }
 
-/* --- why not
- * -------------------------------------------------------------------------------------------- */
+/* ---- why not --------------------------------------------------------------------------------- */
 
 /* Would it fit on the idle cluster, reservations heeded?  Remembered by level. */
 static int fits_idle(struct pick *p)
@@ -596,8 +597,7 @@ void adv_block_walk(struct sched *s, const struct entry *e)
         own->blocked_walk = s->walk_run;
 }
 
-/* --- licences
- * ------------------------------------------------------------------------------------------- */
+/* ---- licences -------------------------------------------------------------------------------- */
 
 void adv_about(struct sched *s, const struct entry *e, int64_t now_us)
 {
@@ -613,7 +613,8 @@ uint64_t adv_lics_kept(const struct sched *s, uint32_t lic)
 
     if (!a || !a->about)
         return 0;
-    return adv_lics_kept_in(s, lic, a->about_us, end_after(a->about_us, a->about->job->time_limit_min));
+    return adv_lics_kept_in(s, lic, a->about_us,
+                            end_after(a->about_us, a->about->job->time_limit_min));
 }
 
 uint64_t adv_lics_kept_in(const struct sched *s, uint32_t lic, int64_t from_us, int64_t to_us)
@@ -645,7 +646,8 @@ void adv_take(const struct sched *s, const struct job *j, bool take)
     for (uint32_t i = 0; own && i < own->used.n; i++)
         for (uint32_t k = 0; k < j->held.n; k++)
             if (own->used.v[i].id == j->held.v[k].id)
-                own->used.v[i].count += take ? j->held.v[k].count : -MIN(j->held.v[k].count, own->used.v[i].count);
+                own->used.v[i].count +=
+                    take ? j->held.v[k].count : -MIN(j->held.v[k].count, own->used.v[i].count);
 }
 
 void sched_job_resv(struct sched *s, uint32_t id, uint32_t resv)

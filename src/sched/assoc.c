@@ -197,8 +197,7 @@ double assoc_factor(const struct sched *s, uint32_t id)
     return priority ? (double)priority / s->assocs->max_priority : 0;
 }
 
-/* ---- QOS ----------------------------------------------------------------------------------------
- */
+/* ---- QOS ------------------------------------------------------------------------------------- */
 
 static void qos_changed(struct sched *s)
 {

@@ -107,7 +107,8 @@ static int start(struct bf *b, struct pick *p, struct entry *e, struct sched_all
 }
 
 /* How long the job may run on alloc before it meets a reservation there; at least its minimum. */
-static uint32_t longest(const struct bf *b, const struct job *j, uint32_t resv, const struct sched_alloc *a)
+static uint32_t longest(const struct bf *b, const struct job *j, uint32_t resv,
+                        const struct sched_alloc *a)
 {
     int64_t least = end_after(b->now_us, j->time_min_min),
             until = end_after(b->now_us, j->time_limit_min);
@@ -155,7 +156,8 @@ static int try_backfill(struct bf *b, struct entry *e)
         b->out->bf_depth++;
         r = fits_now(&p, end_us, &alloc);
         if (r == 1)
-            r = start(b, &p, e, &alloc, i ? longest(b, j, cls->shape->key.resv, &alloc) : limits[0]);
+            r = start(b, &p, e, &alloc,
+                      i ? longest(b, j, cls->shape->key.resv, &alloc) : limits[0]);
         if (r != 0)
             return r;
         cls->bf_run = s->bf_run;
@@ -173,7 +175,8 @@ static int reserve_het(struct bf *b, struct entry *e)
     for (uint32_t i = 0; r >= 0 && start_us && i < e->job->het->count; i++) {
         struct job *j = job_find(b->s, e->job->het->id + i);
 
-        if (expect_set(j, bf_within(b->s, b->now_us, start_us) ? start_us : 0, b->s->bf_run, NULL) < 0)
+        if (expect_set(j, bf_within(b->s, b->now_us, start_us) ? start_us : 0, b->s->bf_run, NULL) <
+            0)
             r = -ENOMEM;
         job_set_fresh(b->s, j);
     }
@@ -201,7 +204,8 @@ static int consider_het(struct bf *b, struct entry *e)
     return r;
 }
 
-/* Jobs that must not reserve: too young, too low, one of them has already, the partition has enough. */
+/* Jobs that must not reserve: too young, too low, one of them has already, the partition has
+ * enough. */
 bool bf_may_reserve(const struct bf *b, const struct entry *e)
 {
     const struct sched_params *p = &b->s->params;
@@ -477,8 +481,7 @@ int sched_backfill(struct sched *s, int64_t now_us, struct sched_decisions *out)
     return sched_backfill_some(s, now_us, 0, out, &more);
 }
 
-/* --- when would it start?
- * ------------------------------------------------------------------------------ */
+/* ---- when would it start? -------------------------------------------------------------------- */
 
 /* Reserve for the first job of every partition, whether it could start now or not. */
 static int reserve_heads(struct bf *b)
@@ -529,7 +532,8 @@ static int when_in(struct bf *b, struct entry *e, struct sched_decision *d)
     if (d->why != SCHED_WHY_RESOURCES)
         return 0;
     if (s->prof) {
-        r = prof_search(&p, &e->job->want, e->job->time_limit_min, prof_slot_at(s, start_us), false, &alloc);
+        r = prof_search(&p, &e->job->want, e->job->time_limit_min, prof_slot_at(s, start_us), false,
+                        &alloc);
         start_us = r == 1 ? MAX(prof_promise(s, p.from), start_us) : 0;
     } else {
         r = fits_now(&p, end_after(start_us, e->job->time_limit_min), &alloc);

@@ -12,8 +12,7 @@
 #include "sched/profile.h"
 #include "sched/sched_int.h"
 
-/* --- what is known of a class
- * --------------------------------------------------------------------------- */
+/* ---- what is known of a class ---------------------------------------------------------------- */
 
 /* The slot before which there is no place for a job of so many minutes. */
 static uint32_t known_first(const struct sched *s, const struct class *c, uint32_t minutes)
@@ -47,9 +46,7 @@ static void note_first(struct sched *s, struct class *c, uint32_t minutes, uint3
         firsts_note(s, c, minutes, slot);
 }
 
-/* --- now
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- now ------------------------------------------------------------------------------------- */
 
 static int start(struct bf *b, struct pick *p, struct entry *e, struct sched_alloc *alloc,
                  uint32_t limit, uint32_t until)
@@ -122,10 +119,10 @@ int conservative_try(struct bf *b, struct entry *e)
     return 0;
 }
 
-/* --- later
- * ---------------------------------------------------------------------------------------------- */
+/* ---- later ----------------------------------------------------------------------------------- */
 
-/* The first slot from `from` on with a place for it: 1 with what it would get, 0 when there is none. */
+/* The first slot from `from` on with a place for it: 1 with what it would get, 0 when there is
+ * none. */
 int conservative_seek(struct sched *s, struct entry *e, uint32_t from, struct pick *ret_pick,
                       struct sched_alloc *ret_alloc)
 {
@@ -141,8 +138,8 @@ int conservative_seek(struct sched *s, struct entry *e, uint32_t from, struct pi
     return r;
 }
 
-/* Hold a place for it.  1 with *ret_start_us (and what it would get), 0 when there is none in time.
- */
+/* Hold a place for it.  1 with *ret_start_us (and what it would get), 0 when there is none in
+ * time. */
 static int hold_place(struct sched *s, struct entry *e, uint32_t from, bool tell,
                       int64_t *ret_start_us)
 {
@@ -325,8 +322,7 @@ int conservative_consider(struct bf *b, struct entry *e)
     return r;
 }
 
-/* --- questions
- * ------------------------------------------------------------------------------------------ */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 int conservative_ahead(struct bf *b, const struct entry *stop, uint32_t *ret_now)
 {

@@ -189,8 +189,8 @@ static uint16_t skip_same(const struct constraint *f, uint16_t i)
     return i;
 }
 
-/* Enter the '&'-joined items of i into alternative a; *choice = the one bracket with choices met.
- */
+/* Enter the '&'-joined items of i into alternative a; *choice = the one bracket with choices
+ * met. */
 static int flatten(struct parser *ps, uint16_t i, struct alt *a, uint16_t *choice)
 {
     const struct constraint *f = ps->f;

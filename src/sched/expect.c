@@ -10,8 +10,8 @@
 #include "sched/sched_int.h"
 
 struct expect {
-    int64_t us, told_us; /* 0 = not planned */
-    uint64_t run;        /* backfill run that planned it */
+    int64_t us, told_us;  /* 0 = not planned */
+    uint64_t run;         /* backfill run that planned it */
     struct place *places; /* in the plan that is kept, see plan.h */
     uint32_t n, nodes[];
 };

@@ -1,8 +1,9 @@
 /* explain.c - why a job does not start; see sched_explain.h.
  *
- * The heads that go before the job get reservations, as backfill gives them (all jobs that go before it get
- * their places when it is conservative); every question is then put to selection beside these.  Nothing is guessed: a change is named when selection and layout
- * took the changed job. */
+ * The heads that go before the job get reservations, as backfill gives them (all jobs that go
+ * before it get their places when it is conservative); every question is then put to selection
+ * beside these.  Nothing is guessed: a change is named when selection and layout took the
+ * changed job. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +22,7 @@ void sched_explanation_done(struct sched_explanation *x)
     *x = (struct sched_explanation){ 0 };
 }
 
-/* --- who goes before
- * ----------------------------------------------------------------------------------- */
+/* ---- who goes before ------------------------------------------------------------------------- */
 
 static bool goes_before(const struct sched *s, const struct entry *a, const struct entry *b)
 {
@@ -74,7 +74,9 @@ int ex_fits(const struct ex *x, struct entry *e, int64_t end_us, struct sched_al
 static int reserve_one(struct ex *x, struct entry *h)
 {
     struct sched *s = x->s;
-    struct pick p = { .s = s, .cls = h->cls, .part = s->parts[h->part], .pad = true, .lics = &h->job->want };
+    struct pick p = {
+        .s = s, .cls = h->cls, .part = s->parts[h->part], .pad = true, .lics = &h->job->want
+    };
     _cleanup_val_(alloc_done) struct sched_alloc alloc = { 0 };
     _cleanup_free_ struct resv_node *spare = NULL;
     int64_t start_us = 0;
@@ -157,15 +159,15 @@ int ex_starts(struct ex *x, const struct sched_job *job)
         r = ex_reserve(x, e);
         if (r == 0)
             r = ex_fits(x, e, end_after(x->now_us, j->time_limit_min), &alloc);
-        if (r == 1 && (limit_hit(s, e, NULL, x->now_us, &hit) || limit_hit(s, e, &alloc, x->now_us, &hit)))
+        if (r == 1 &&
+            (limit_hit(s, e, NULL, x->now_us, &hit) || limit_hit(s, e, &alloc, x->now_us, &hit)))
             r = 0; /* there would be room, but not for it */
     }
     job_free(s, j);
     return r;
 }
 
-/* --- the nodes of a partition
- * -------------------------------------------------------------------------- */
+/* ---- the nodes of a partition ---------------------------------------------------------------- */
 
 static const struct bitmap *lookup_feature(void *arg, const char *name, size_t len)
 {
@@ -260,7 +262,8 @@ static enum explain_cause cause_of(const struct ex *x, const struct entry *e,
     return node_fit(&p, id, &f) ? EXPLAIN_FREE : EXPLAIN_KEPT;
 }
 
-void ex_add_holder(struct explain_holder *list, uint32_t *n, uint32_t *all, const struct explain_holder *h)
+void ex_add_holder(struct explain_holder *list, uint32_t *n, uint32_t *all,
+                   const struct explain_holder *h)
 {
     uint32_t at;
 
@@ -292,10 +295,12 @@ static void find_holders(const struct ex *x, const struct bitmap *held, struct e
 }
 
 /* For whom is this node kept? */
-static void note_keeper(const struct ex *x, const struct entry *e, uint32_t id, struct explain_part *out)
+static void note_keeper(const struct ex *x, const struct entry *e, uint32_t id,
+                        struct explain_part *out)
 {
     if (!out->kept_for && x->s->prof)
-        out->kept_for = prof_keeper(x->s, id, prof_until(x->s, 0, e->job->time_limit_min), &out->kept_us);
+        out->kept_for =
+            prof_keeper(x->s, id, prof_until(x->s, 0, e->job->time_limit_min), &out->kept_us);
     for (uint32_t i = 0; !out->kept_for && i < x->s->nresvs && i < x->nholds; i++) {
         if (!bitmap_test(x->s->resvs[i].nodes, id))
             continue;
@@ -333,8 +338,7 @@ static int look_at_nodes(struct ex *x, struct entry *e, struct explain_part *out
     return 0;
 }
 
-/* --- queue and time
- * ------------------------------------------------------------------------------------ */
+/* ---- queue and time -------------------------------------------------------------------------- */
 
 static void find_place(const struct ex *x, const struct entry *e, struct explain_part *out)
 {
@@ -362,7 +366,8 @@ static int expect(struct ex *x, struct entry *e, struct explain_part *out)
     if (r == 1) {
         x->starts_now = true;
     } else if (r == 0 && s->prof) {
-        r = prof_search(&p, &e->job->want, e->job->time_limit_min, prof_release(s, 1), false, &alloc);
+        r = prof_search(&p, &e->job->want, e->job->time_limit_min, prof_release(s, 1), false,
+                        &alloc);
         start_us = r == 1 ? prof_promise(s, p.from) : 0;
     } else if (r == 0) {
         r = plan(&p, x->now_us, &start_us, &alloc, &spare);
@@ -422,7 +427,7 @@ int sched_explain(struct sched *s, const struct sched_job *job, const char *cons
 
     if (r < 0)
         return r;
-    backfill_drop(s); /* a plan under way begins anew */
+    backfill_drop(s);                                /* a plan under way begins anew */
     for (size_t i = 0; i < nothers && r >= 0; i++) { /* known before anything counts partitions */
         struct part *p;
 

@@ -135,8 +135,7 @@ bool sched_explain_apply(const struct sched_job *job, const struct explain_chang
     return false;
 }
 
-/* --- tries
- * --------------------------------------------------------------------------------------------- */
+/* ---- tries ----------------------------------------------------------------------------------- */
 
 struct tries {
     struct ex *x;

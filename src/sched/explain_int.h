@@ -24,7 +24,8 @@ int ex_fits(const struct ex *x, struct entry *e, int64_t end_us, struct sched_al
 int ex_starts(struct ex *x, const struct sched_job *job);
 
 /* explain.c: one more of those that hold something, the first to end first. */
-void ex_add_holder(struct explain_holder *list, uint32_t *n, uint32_t *all, const struct explain_holder *h);
+void ex_add_holder(struct explain_holder *list, uint32_t *n, uint32_t *all,
+                   const struct explain_holder *h);
 /* explain_lic.c: who has the licences the job asks for. */
 void ex_licenses(const struct ex *x, const struct job *j, struct sched_explanation *out);
 

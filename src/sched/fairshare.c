@@ -133,8 +133,7 @@ static void inherit_level(struct tree *t, uint32_t i)
     c->level_fs = INFINITY;
 }
 
-/* ---- fair tree ----------------------------------------------------------------------------------
- */
+/* ---- fair tree ------------------------------------------------------------------------------- */
 
 static int by_level(const void *a, const void *b, void *arg)
 {
@@ -185,11 +184,11 @@ static void visit(struct tree *t, uint32_t from, uint32_t tied)
     t->nscratch = from;
 }
 
-/* ---- classic ------------------------------------------------------------------------------------
- */
+/* ---- classic --------------------------------------------------------------------------------- */
 
-/* What was used of what is due, of an association among its siblings (own) and of all above it (parent): the more the
- * parent is off, the less its children's differences count that would make up for it. */
+/* What was used of what is due, of an association among its siblings (own) and of all above it
+ * (parent): the more the parent is off, the less its children's differences count that would
+ * make up for it. */
 static double oblivious(double parent, double own)
 {
     double k = 1;
@@ -280,8 +279,7 @@ double fairshare_decay(int64_t dt_us, uint32_t half_life_s)
     return half_life_s && dt_us > 0 ? exp2(-(double)dt_us / 1e6 / half_life_s) : 1;
 }
 
-/* ---- calendar -----------------------------------------------------------------------------------
- */
+/* ---- calendar -------------------------------------------------------------------------------- */
 
 /* Months since year 0 of the day that is `days` after 1970-01-01 (civil calendar). */
 static int64_t month_of(int64_t days)

@@ -14,9 +14,11 @@
 struct fairshare_node {
     uint32_t parent; /* index in the array, FAIRSHARE_ROOT = directly under the root */
     uint32_t shares;
-    bool use_parent; /* fairshare=parent: an account's children are compared at its parent's level, a user comes first */
-    bool user;       /* a leaf; an account otherwise */
-    double usage;    /* its own: of an account only what its users no longer there left behind */
+    /* fairshare=parent: an account's children are compared at its parent's level, a user comes
+     * first */
+    bool use_parent;
+    bool user;    /* a leaf; an account otherwise */
+    double usage; /* its own: of an account only what its users no longer there left behind */
     /* computed */
     double total; /* own and everything below */
     double norm_shares, norm_usage, effective_usage;

@@ -3,7 +3,8 @@
  * A job sees a node as units: single CPUs, or cores where these are not divided.  `grain` units are
  * taken together (a socket, a whole node).  What is free is counted now, as if nothing ran (idle),
  * now without what is reserved for blocked jobs before the job would end (overlay), or throughout a
- * span of slots (plan).  More free resources never make a node fit less: planning relies on that. */
+ * span of slots (plan).  More free resources never make a node fit less: planning relies on
+ * that. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -38,22 +39,23 @@ void pick_init(struct pick *p)
         if ((k->cpus_per_gpu || k->mem_per_gpu_mib || k->tasks_per_gpu) && p->gpu == UINT32_MAX &&
             strcmp(name, "gpu") == 0)
             p->gpu = i;
-        p->gpus |= strcmp(name, "gpu") == 0 || strcmp(name, "shard") == 0 || strcmp(name, "mps") == 0;
+        p->gpus |=
+            strcmp(name, "gpu") == 0 || strcmp(name, "shard") == 0 || strcmp(name, "mps") == 0;
         if (p->gname[i] == STRTAB_NONE || (type && p->gtype[i] == STRTAB_NONE))
             p->gname[i] = NO_MATCH;
     }
     p->plain = !k->ngres && !p->whole && p->share_max == 1 && !p->idle && !p->plan &&
-               p->s->params.select != SCHED_SELECT_SOCKET && !k->ntasks_per_socket && !k->core_spec &&
-               !p->part->node_cpus && !p->part->max_cpus_per_socket && !p->s->uids && !p->s->labels && !p->s->advs &&
-               !k->resv;
+               p->s->params.select != SCHED_SELECT_SOCKET && !k->ntasks_per_socket &&
+               !k->core_spec && !p->part->node_cpus && !p->part->max_cpus_per_socket &&
+               !p->s->uids && !p->s->labels && !p->s->advs && !k->resv;
     p->s->alike.known = false;
 }
 
 uint64_t pick_least_cpus(const struct pick *p)
 {
     const struct shape_key *k = p->k;
-    uint64_t tasks = k->num_tasks ? k->num_tasks
-                                  : (uint64_t)MAX(k->min_nodes, 1u) * MAX(k->ntasks_per_node, 1u);
+    uint64_t tasks =
+        k->num_tasks ? k->num_tasks : (uint64_t)MAX(k->min_nodes, 1u) * MAX(k->ntasks_per_node, 1u);
 
     return p->share_max > 1 || (k->flags & SHAPE_OVERCOMMIT) ? 0 : tasks * k->cpus_per_task;
 }
@@ -130,15 +132,15 @@ uint32_t geometry_units(const struct pick *p, const struct geometry *g, uint32_t
     return (uint32_t)MIN(n, (uint64_t)UINT32_MAX);
 }
 
-const struct sched_alloc_node *pick_conflict(const struct pick *p, const struct resv *r, uint32_t id,
-                                             const struct resv_node **ret_spare)
+const struct sched_alloc_node *pick_conflict(const struct pick *p, const struct resv *r,
+                                             uint32_t id, const struct resv_node **ret_spare)
 {
     uint32_t at;
 
     if (r->start_us >= p->end_us || !bitmap_test(r->nodes, id))
         return NULL;
-    at = r->before[id >> 6] +
-         (uint32_t)__builtin_popcountll(r->nodes->words[id >> 6] & ((UINT64_C(1) << (id & 63)) - 1));
+    at = r->before[id >> 6] + (uint32_t)__builtin_popcountll(r->nodes->words[id >> 6] &
+                                                             ((UINT64_C(1) << (id & 63)) - 1));
     *ret_spare = &r->spare[at];
     return &r->alloc.nodes[at];
 }
@@ -190,8 +192,8 @@ static bool socket_limit(const struct pick *p, const struct node *n)
     return p->part->max_cpus_per_socket && p->part->max_cpus_per_socket < socket_cpus(n);
 }
 
-/* Leave the first CPUs of each socket, as many as the partition may have, in whole cores.  The same for all its jobs,
- * so that together they keep to the limit whatever the time. */
+/* Leave the first CPUs of each socket, as many as the partition may have, in whole cores.  The
+ * same for all its jobs, so that together they keep to the limit whatever the time. */
 static void leave_sockets(const struct pick *p, const struct node *n, uint64_t *words)
 {
     uint32_t per = socket_cpus(n);
@@ -300,8 +302,8 @@ static uint32_t tasks_by_socket(const struct pick *p, uint32_t id, const struct 
 {
     const struct node *n = &p->s->nodes[id];
     uint32_t limit = p->k->ntasks_per_socket, sum = 0;
-    bool empty = (p->idle || p->whole) && !n->spec && !p->k->core_spec && !for_gpus(p, n) && !socket_limit(p, n) &&
-                 !adv_blocked(p, id);
+    bool empty = (p->idle || p->whole) && !n->spec && !p->k->core_spec && !for_gpus(p, n) &&
+                 !socket_limit(p, n) && !adv_blocked(p, id);
 
     if (!empty)
         pick_free_cpus(p, id, p->s->cpu_words);

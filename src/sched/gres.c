@@ -1,9 +1,10 @@
 /* gres.c - devices of nodes: what is free of them, and how much of a job they allow.
  *
- * A row is what a node has of one name and type.  Shares of GPUs (shard, mps) are devices of a row of their own, in
- * segments, one for each GPU.  Invariant: a GPU that is held as a whole has no share held, and its shares are of
- * one row; gres_free() is where that is decided, from the held devices of all rows, so that it holds for what runs
- * now, for what is reserved and for what is planned alike. */
+ * A row is what a node has of one name and type.  Shares of GPUs (shard, mps) are devices of a
+ * row of their own, in segments, one for each GPU.  Invariant: a GPU that is held as a whole has
+ * no share held, and its shares are of one row; gres_free() is where that is decided, from the
+ * held devices of all rows, so that it holds for what runs now, for what is reserved and for
+ * what is planned alike. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "sched/gres_int.h"
 #include "sched/profile.h"
 
-/* ---- rows --------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 void gres_row_done(struct gres_row *row)
 {
@@ -95,14 +96,15 @@ static bool same_block(const void *a, const void *b, size_t size)
 
 bool gres_row_alike(const struct node *n, const struct gres_row *a, const struct gres_row *b)
 {
-    return a->name == b->name && a->type == b->type && a->total == b->total && a->indexed == b->indexed &&
-           a->explicit_only == b->explicit_only && a->first == b->first && a->nshares == b->nshares &&
+    return a->name == b->name && a->type == b->type && a->total == b->total &&
+           a->indexed == b->indexed && a->explicit_only == b->explicit_only &&
+           a->first == b->first && a->nshares == b->nshares &&
            same_block(a->shares, b->shares, a->nshares * sizeof(*a->shares)) &&
            same_block(a->near, b->near, a->total * n->nwords * sizeof(*a->near)) &&
            same_block(a->links, b->links, a->total * a->total * sizeof(*a->links));
 }
 
-/* ---- what is free ------------------------------------------------------------------------------- */
+/* ---- what is free ---------------------------------------------------------------------------- */
 
 static void hold_reserved(const struct pick *p, uint32_t id, uint32_t at, uint64_t *held)
 {
@@ -235,7 +237,7 @@ bool gres_row_matches(const struct pick *p, const struct gres_row *row, uint32_t
            (p->k->gres[req].type_off == UINT32_MAX || row->type == p->gtype[req]);
 }
 
-/* ---- how much of the job a node's devices allow ------------------------------------------------- */
+/* ---- how much of the job a node's devices allow ---------------------------------------------- */
 
 /* What comes with the GPUs of the job: CPUs and memory are counted by them, or tasks. */
 static bool fit_gpus(const struct pick *p, uint32_t id, uint32_t req, uint64_t cpus, struct fit *f)
@@ -262,8 +264,8 @@ static bool fit_gpus(const struct pick *p, uint32_t id, uint32_t req, uint64_t c
     return true;
 }
 
-/* What the job can have of shares: of one device, unless several may serve it.  *ret_tasks: tasks it is enough
- * for. */
+/* What the job can have of shares: of one device, unless several may serve it.  *ret_tasks:
+ * tasks it is enough for. */
 static uint64_t free_shares(const struct pick *p, uint32_t id, uint32_t at, uint64_t per_task,
                             uint64_t *ret_tasks)
 {
@@ -328,7 +330,8 @@ static bool fit_request(const struct pick *p, uint32_t id, uint32_t i, uint64_t 
     return i != p->gpu || fit_gpus(p, id, i, cpus, f);
 }
 
-bool gres_fit(const struct pick *p, uint32_t id, const struct geometry *g, uint32_t units, struct fit *f)
+bool gres_fit(const struct pick *p, uint32_t id, const struct geometry *g, uint32_t units,
+              struct fit *f)
 {
     const struct node *n = &p->s->nodes[id];
 

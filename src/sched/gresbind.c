@@ -1,8 +1,8 @@
 /* gresbind.c - CPUs near the devices of a job.
  *
- * The devices of a node that are near the same CPUs make a site, mostly a socket.  A job gets CPUs of one site if
- * that holds all it needs, else of as many sites as it gets devices; when that does not do either, of the whole
- * node, or, where binding is enforced, nothing there. */
+ * The devices of a node that are near the same CPUs make a site, mostly a socket.  A job gets
+ * CPUs of one site if that holds all it needs, else of as many sites as it gets devices; when
+ * that does not do either, of the whole node, or, where binding is enforced, nothing there. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -47,8 +47,8 @@ static bool same_cpus(const struct node *n, const uint64_t *a, const uint64_t *b
     return a == b || (a && b && memcmp(a, b, n->nwords * sizeof(*a)) == 0);
 }
 
-static void add_devices(struct sites *st, const struct node *n, const uint64_t *cpus, uint64_t devices,
-                        bool together)
+static void add_devices(struct sites *st, const struct node *n, const uint64_t *cpus,
+                        uint64_t devices, bool together)
 {
     uint32_t i = 0;
 
@@ -61,7 +61,8 @@ static void add_devices(struct sites *st, const struct node *n, const uint64_t *
     st->v[i].devices = together ? st->v[i].devices + devices : MAX(st->v[i].devices, devices);
 }
 
-/* Where free devices for the request are.  False: wherever they are, no CPU is nearer than another. */
+/* Where free devices for the request are.  False: wherever they are, no CPU is nearer than
+ * another. */
 static bool collect(const struct pick *p, uint32_t id, uint32_t req, struct sites *st)
 {
     const struct node *n = &p->s->nodes[id];
@@ -126,7 +127,7 @@ static void by_units(struct sites *st)
     }
 }
 
-/* ---- how much fits ------------------------------------------------------------------------------ */
+/* ---- how much fits --------------------------------------------------------------------------- */
 
 bool gres_fit_bound(const struct pick *p, uint32_t id, const struct geometry *g, struct fit *f)
 {
@@ -145,7 +146,8 @@ bool gres_fit_bound(const struct pick *p, uint32_t id, const struct geometry *g,
         by_units(&st);
         for (uint32_t i = 0; i < st.n && (req->per_task || left); i++) {
             if (req->per_task)
-                tasks += MIN(st.v[i].devices / req->per_task, (uint64_t)geometry_tasks(p, g, st.v[i].units));
+                tasks += MIN(st.v[i].devices / req->per_task,
+                             (uint64_t)geometry_tasks(p, g, st.v[i].units));
             units += st.v[i].units;
             left -= left != 0; /* a site for each device */
         }
@@ -159,7 +161,7 @@ bool gres_fit_bound(const struct pick *p, uint32_t id, const struct geometry *g,
     return true;
 }
 
-/* ---- which CPUs --------------------------------------------------------------------------------- */
+/* ---- which CPUs ------------------------------------------------------------------------------ */
 
 /* How many of the first sites hold so many devices and units; 0: too many would be needed. */
 static uint32_t enough(const struct sites *st, uint64_t devices, uint32_t need)
@@ -188,7 +190,8 @@ static bool single(struct sites *st, uint64_t devices, uint32_t need)
     return false;
 }
 
-static void keep_sites(const struct node *n, const struct sites *st, uint32_t first, uint64_t *words)
+static void keep_sites(const struct node *n, const struct sites *st, uint32_t first,
+                       uint64_t *words)
 {
     for (uint32_t w = 0; w < n->nwords; w++) {
         uint64_t near = 0;

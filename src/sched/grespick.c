@@ -1,7 +1,8 @@
 /* grespick.c - which devices a job gets on a node.
  *
- * Those near its CPUs first; of these the ones that are linked best to each other, then the lowest indexes.  Shares
- * come from the first GPU that has enough of them, or from the one with most of them free (LL_SHARED_GRES). */
+ * Those near its CPUs first; of these the ones that are linked best to each other, then the
+ * lowest indexes.  Shares come from the first GPU that has enough of them, or from the one with
+ * most of them free (LL_SHARED_GRES). */
 #include <errno.h>
 #include <string.h>
 
@@ -20,7 +21,8 @@ uint64_t gres_gpus(const struct pick *p, const struct fit *f)
     return g->per_job ? f->gres[p->gpu] : g->per_node + g->per_task * f->tasks;
 }
 
-static bool is_near(const struct node *n, const struct gres_row *row, uint32_t device, const uint64_t *cpus)
+static bool is_near(const struct node *n, const struct gres_row *row, uint32_t device,
+                    const uint64_t *cpus)
 {
     const uint64_t *near = gres_near(n, row, device);
 
@@ -30,10 +32,11 @@ static bool is_near(const struct node *n, const struct gres_row *row, uint32_t d
     return !near;
 }
 
-/* ---- how many of each row ----------------------------------------------------------------------- */
+/* ---- how many of each row -------------------------------------------------------------------- */
 
 /* Free devices of a row; near: only those near the CPUs. */
-static uint64_t devices_free(const struct pick *p, uint32_t id, uint32_t at, const uint64_t *cpus, bool near)
+static uint64_t devices_free(const struct pick *p, uint32_t id, uint32_t at, const uint64_t *cpus,
+                             bool near)
 {
     const struct node *n = &p->s->nodes[id];
     const struct gres_row *row = &n->gres[at];
@@ -65,8 +68,8 @@ static uint64_t shares_free(const struct pick *p, uint32_t id, uint32_t at, bool
 }
 
 /* What the request gets of the row, at most need. */
-static uint64_t from_row(const struct pick *p, const struct fit *f, uint32_t r, uint32_t at, uint64_t need,
-                         const uint64_t *cpus, bool near, const uint64_t *take)
+static uint64_t from_row(const struct pick *p, const struct fit *f, uint32_t r, uint32_t at,
+                         uint64_t need, const uint64_t *cpus, bool near, const uint64_t *take)
 {
     const struct gres_row *row = &p->s->nodes[f->id].gres[at];
     bool apart = p->k->flags & SHAPE_TASK_SHARE && p->k->gres[r].per_task;
@@ -78,8 +81,8 @@ static uint64_t from_row(const struct pick *p, const struct fit *f, uint32_t r, 
     return MIN(need, avail > take[at] ? avail - take[at] : 0);
 }
 
-static int choose_request(const struct pick *p, const struct fit *f, uint32_t r, const uint64_t *cpus,
-                          uint64_t *take)
+static int choose_request(const struct pick *p, const struct fit *f, uint32_t r,
+                          const uint64_t *cpus, uint64_t *take)
 {
     const struct node *n = &p->s->nodes[f->id];
     const struct shape_gres *g = &p->k->gres[r];
@@ -120,7 +123,7 @@ int gres_choose(const struct pick *p, const struct fit *f, const uint64_t *cpus,
     return r;
 }
 
-/* ---- which ones --------------------------------------------------------------------------------- */
+/* ---- which ones ------------------------------------------------------------------------------ */
 
 struct cands { /* free devices of a row, near ones first */
     uint32_t v[SCHED_MAX_DEVICES], n, near;
@@ -140,8 +143,8 @@ static void candidates(const struct node *n, const struct gres_row *row, const u
 }
 
 /* Does the device bring CPUs nearer that those before it do not? */
-static uint32_t brings(const struct node *n, const struct gres_row *row, const struct cands *c, uint32_t at,
-                       const uint64_t *cpus)
+static uint32_t brings(const struct node *n, const struct gres_row *row, const struct cands *c,
+                       uint32_t at, const uint64_t *cpus)
 {
     const uint64_t *near = gres_near(n, row, c->v[at]);
     uint32_t sum = 0;
@@ -213,7 +216,8 @@ bool gres_covers(const struct pick *p, const struct sched_alloc_node *an)
     return true;
 }
 
-/* Put the count - 1 of [1, end) that are linked best to the first behind it, and say how well they are. */
+/* Put the count - 1 of [1, end) that are linked best to the first behind it, and say how well
+ * they are. */
 static int64_t link_up(const struct gres_row *row, uint32_t *v, uint32_t end, uint32_t count)
 {
     const int32_t *links = row->links + (size_t)v[0] * row->total;
@@ -286,8 +290,8 @@ static void give(struct sched_alloc_gres *out, const struct gres_row *row, uint3
 }
 
 /* Of one device (for each task where they are kept apart), or as many as it takes. */
-static void give_shares(const struct pick *p, const struct fit *f, const uint64_t *cpus, uint32_t at,
-                        uint64_t count, uint64_t *words, struct sched_alloc_gres *out)
+static void give_shares(const struct pick *p, const struct fit *f, const uint64_t *cpus,
+                        uint32_t at, uint64_t count, uint64_t *words, struct sched_alloc_gres *out)
 {
     const struct node *n = &p->s->nodes[f->id];
     const struct gres_row *row = &n->gres[at];
@@ -317,8 +321,8 @@ static void give_shares(const struct pick *p, const struct fit *f, const uint64_
     }
 }
 
-void gres_fill(const struct pick *p, const struct fit *f, const uint64_t *cpus, uint32_t at, uint64_t count,
-               struct sched_alloc_gres *out, uint64_t **words)
+void gres_fill(const struct pick *p, const struct fit *f, const uint64_t *cpus, uint32_t at,
+               uint64_t count, struct sched_alloc_gres *out, uint64_t **words)
 {
     const struct node *n = &p->s->nodes[f->id];
     const struct gres_row *row = &n->gres[at];

@@ -1,11 +1,12 @@
 /* het.c - heterogeneous jobs: components that start together or not at all.
  *
- * Component k of group g is the job g + k.  Each component is queued as a job of its own, so order and
- * reasons come out as for any job; but whenever the walk meets one, the whole group is tried, once a walk.
- * A trial holds what the earlier components would take while it places the next, and lets everything go
- * again before anything is proposed.  No two components share a node; the most urgent one chooses first.
- * When backfill reserves for a component, it reserves for all of them
- * at the time at which the last one fits: running jobs only end, so what fits earlier still fits then. */
+ * Component k of group g is the job g + k.  Each component is queued as a job of its own, so
+ * order and reasons come out as for any job; but whenever the walk meets one, the whole group is
+ * tried, once a walk. A trial holds what the earlier components would take while it places the
+ * next, and lets everything go again before anything is proposed.  No two components share a
+ * node; the most urgent one chooses first. When backfill reserves for a component, it reserves
+ * for all of them at the time at which the last one fits: running jobs only end, so what fits
+ * earlier still fits then. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -42,7 +43,8 @@ static void group_done(struct group *g)
 static int more_urgent(const void *a, const void *b)
 {
     const struct job *x = ((const struct member *)a)->job, *y = ((const struct member *)b)->job;
-    uint32_t p = x->nentries ? x->entries[0]->priority : 0, q = y->nentries ? y->entries[0]->priority : 0;
+    uint32_t p = x->nentries ? x->entries[0]->priority : 0,
+             q = y->nentries ? y->entries[0]->priority : 0;
 
     if (p != q)
         return p > q ? -1 : 1;
@@ -165,8 +167,8 @@ static void hold(struct sched *s, const struct member *m, int64_t now_us, bool t
     }
 }
 
-/* 1 when every member has an allocation beside the others', else 0.  *ret_why: what keeps the group, for
- * the member own; an impossible member matters more than one that waits. */
+/* 1 when every member has an allocation beside the others', else 0.  *ret_why: what keeps the
+ * group, for the member own; an impossible member matters more than one that waits. */
 static int place_all(struct sched *s, struct group *g, const struct job *own, int64_t now_us,
                      enum sched_why *ret_why)
 {
@@ -253,8 +255,8 @@ int het_try(struct sched *s, struct entry *e, int64_t now_us, bool backfill,
 }
 
 /* A place for one component that runs for as long as it may, beside what is reserved. */
-static int plan_one(struct sched *s, const struct group *g, struct member *m, int64_t now_us, int64_t *ret_start_us,
-                    struct resv_node **ret_spare)
+static int plan_one(struct sched *s, const struct group *g, struct member *m, int64_t now_us,
+                    int64_t *ret_start_us, struct resv_node **ret_spare)
 {
     int r = 0;
 
@@ -304,7 +306,7 @@ int het_reserve(struct sched *s, struct entry *e, int64_t now_us, int64_t *ret_s
         if (r == 1)
             keep_off(&g, &g.members[i]);
         if (r == 1 && resv_add(s, g.members[i].entry->part, start_us, &g.members[i].alloc, &spare,
-                              &g.members[i].job->want) < 0)
+                               &g.members[i].job->want) < 0)
             r = -ENOMEM;
         at_us = MAX(at_us, start_us);
     }
@@ -316,8 +318,8 @@ int het_reserve(struct sched *s, struct entry *e, int64_t now_us, int64_t *ret_s
 }
 
 /* All components at the group's slot: 1 when they fit. */
-static int place_at(struct sched *s, struct group *g, const struct job *own, int64_t now_us, uint32_t slot,
-                    enum sched_why *ret_why)
+static int place_at(struct sched *s, struct group *g, const struct job *own, int64_t now_us,
+                    uint32_t slot, enum sched_why *ret_why)
 {
     for (uint32_t i = 0; i < g->n; i++)
         alloc_done(&g->members[i].alloc);
@@ -327,7 +329,8 @@ static int place_at(struct sched *s, struct group *g, const struct job *own, int
     return place_all(s, g, own, now_us, ret_why);
 }
 
-static int start_planned(struct sched *s, struct member *m, int64_t now_us, struct sched_decisions *out)
+static int start_planned(struct sched *s, struct member *m, int64_t now_us,
+                         struct sched_decisions *out)
 {
     struct job *j = m->job;
     int r = decide_start(&m->pick, m->entry, &m->alloc, now_us, j->time_limit_min, out);
@@ -366,7 +369,8 @@ int het_plan(struct sched *s, struct entry *e, int64_t now_us, struct sched_deci
     }
     leader->het->walk = s->walk_run;
     leader->het->why = *ret_why;
-    while (r == 0 && *ret_why == SCHED_WHY_RESOURCES && (slot = prof_release(s, slot + 1)) < prof_slots(s))
+    while (r == 0 && *ret_why == SCHED_WHY_RESOURCES &&
+           (slot = prof_release(s, slot + 1)) < prof_slots(s))
         r = place_at(s, &g, e->job, now_us, slot, &why);
     for (uint32_t i = 0; r == 1 && i < g.n; i++) {
         struct member *m = &g.members[i];

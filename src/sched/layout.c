@@ -91,8 +91,7 @@ static void spread_gres(const struct pick *p)
     }
 }
 
-/* --- CPUs
- * ---------------------------------------------------------------------------------------------- */
+/* ---- CPUs ------------------------------------------------------------------------------------ */
 
 struct cpu_pick {
     const struct geometry *g;
@@ -270,8 +269,8 @@ static uint32_t take_by_socket(const struct pick *p, struct cpu_pick *cp, uint32
 }
 
 /* Take need units of those in s->cpu_words into out; gives how many are missing. */
-static uint32_t take_cpus(const struct pick *p, const struct fit *f, const struct geometry *g, uint32_t need,
-                          uint64_t *out)
+static uint32_t take_cpus(const struct pick *p, const struct fit *f, const struct geometry *g,
+                          uint32_t need, uint64_t *out)
 {
     const struct node *n = &p->s->nodes[f->id];
     struct cpu_pick cp; /* large: the arrays are set where they are used */
@@ -286,7 +285,8 @@ static uint32_t take_cpus(const struct pick *p, const struct fit *f, const struc
     if (p->whole)
         return take_block(&cp, g->avail);
     if (p->s->params.select == SCHED_SELECT_SOCKET)
-        return take_sockets(p, &cp, tasks, (need + g->per_socket - 1) / g->per_socket * g->per_socket);
+        return take_sockets(p, &cp, tasks,
+                            (need + g->per_socket - 1) / g->per_socket * g->per_socket);
     if (p->k->ntasks_per_socket && !(p->k->flags & SHAPE_OVERCOMMIT))
         return take_by_socket(p, &cp, tasks, need);
     if (fills_sockets(p))
@@ -318,8 +318,7 @@ static int choose_cpus(const struct pick *p, const struct fit *f, uint64_t *out)
     return left ? -EAGAIN : 0;
 }
 
-/* --- together
- * ------------------------------------------------------------------------------------------ */
+/* ---- together -------------------------------------------------------------------------------- */
 
 static uint64_t memory(const struct pick *p, const struct fit *f, const uint64_t *cpus)
 {

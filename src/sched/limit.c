@@ -1,9 +1,10 @@
 /* limit.c - levels that have limits, and what counts against them; see limit.h.
  *
- * Levels lie behind one table by key: associations, QOS, and each user's and account's part of a QOS.  A job that starts
- * takes a list of the levels it counts against and of how much; its end gives back exactly that, whatever has been
- * changed meanwhile.  Minutes that running jobs may still use are kept as sums of count and count * end, so that no
- * counter has to be touched as time goes by. */
+ * Levels lie behind one table by key: associations, QOS, and each user's and account's part of a
+ * QOS.  A job that starts takes a list of the levels it counts against and of how much; its end
+ * gives back exactly that, whatever has been changed meanwhile.  Minutes that running jobs may
+ * still use are kept as sums of count and count * end, so that no counter has to be touched as
+ * time goes by. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "base/cleanup.h"
 #include "sched/limit_int.h"
 
-/* ---- the table of levels --------------------------------------------------------------------------- */
+/* ---- the table of levels --------------------------------------------------------------------- */
 
 uint64_t level_key_assoc(uint32_t id)
 {
@@ -31,7 +32,8 @@ uint64_t level_key_user(uint32_t qos, uint32_t uid)
 
 uint64_t level_key_account(uint32_t qos, uint32_t account)
 {
-    return (UINT64_C(2) << 62) | (UINT64_C(2) << 60) | ((uint64_t)(qos & 0xfffffff) << 32) | account;
+    return (UINT64_C(2) << 62) | (UINT64_C(2) << 60) | ((uint64_t)(qos & 0xfffffff) << 32) |
+           account;
 }
 
 static uint32_t slot_of(const struct limits *m, uint64_t key)
@@ -132,7 +134,7 @@ void levels_done(struct sched *s)
     s->limits = NULL;
 }
 
-/* ---- TRES ------------------------------------------------------------------------------------------- */
+/* ---- TRES ------------------------------------------------------------------------------------ */
 
 static int tres_slot(struct sched *s, uint32_t id, uint32_t *ret)
 {
@@ -159,8 +161,11 @@ static enum sched_tres_type type_of(const char *name)
     static const struct {
         const char *name;
         enum sched_tres_type type;
-    } rows[] = { { "cpu", SCHED_TRES_CPU },   { "mem", SCHED_TRES_MEM },       { "node", SCHED_TRES_NODE },
-                 { "energy", SCHED_TRES_ENERGY }, { "billing", SCHED_TRES_BILLING } };
+    } rows[] = { { "cpu", SCHED_TRES_CPU },
+                 { "mem", SCHED_TRES_MEM },
+                 { "node", SCHED_TRES_NODE },
+                 { "energy", SCHED_TRES_ENERGY },
+                 { "billing", SCHED_TRES_BILLING } };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         if (strcmp(rows[i].name, name) == 0)
@@ -212,7 +217,7 @@ int sched_tres_put(struct sched *s, uint32_t tres_id, const char *name)
     return r;
 }
 
-/* ---- levels as they are fed -------------------------------------------------------------------------- */
+/* ---- levels as they are fed ------------------------------------------------------------------ */
 
 void sched_limits_init(struct sched_limits *l)
 {
@@ -350,8 +355,8 @@ static int counts_room(struct sched *s, struct level *l)
     return 0;
 }
 
-int sched_limit_usage(struct sched *s, bool qos, uint32_t id, const struct sched_tres_usage *v, size_t n,
-                      double wall_minutes)
+int sched_limit_usage(struct sched *s, bool qos, uint32_t id, const struct sched_tres_usage *v,
+                      size_t n, double wall_minutes)
 {
     struct level *l = level_find(s, qos ? level_key_qos(id) : level_key_assoc(id));
     bool less = false;
@@ -377,9 +382,10 @@ int sched_limit_usage(struct sched *s, bool qos, uint32_t id, const struct sched
     return 0;
 }
 
-/* ---- how much -------------------------------------------------------------------------------------- */
+/* ---- how much -------------------------------------------------------------------------------- */
 
-static uint64_t held_gres(const struct sched_alloc_node *n, const struct sched *s, const struct tres_slot *t)
+static uint64_t held_gres(const struct sched_alloc_node *n, const struct sched *s,
+                          const struct tres_slot *t)
 {
     const char *name = s->gres_tab.names[t->gres_name];
     const char *type = t->gres_type == STRTAB_NONE ? NULL : s->gres_tab.names[t->gres_type];
@@ -392,7 +398,8 @@ static uint64_t held_gres(const struct sched_alloc_node *n, const struct sched *
     return sum;
 }
 
-static uint64_t held_on(const struct sched_alloc_node *n, const struct sched *s, const struct tres_slot *t)
+static uint64_t held_on(const struct sched_alloc_node *n, const struct sched *s,
+                        const struct tres_slot *t)
 {
     switch (t->type) {
     case SCHED_TRES_CPU:
@@ -482,13 +489,14 @@ uint64_t ask_tres_node(struct ask *a, uint32_t slot)
     return (ask_tres(a, slot) + nodes - 1) / MAX(nodes, 1u);
 }
 
-/* ---- counting -------------------------------------------------------------------------------------- */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 uint32_t limit_qos(const struct sched *s, const struct job *j, uint32_t part, struct level *ret[2])
 {
     uint32_t part_qos = part < s->nparts ? s->parts[part]->qos_id : 0;
     struct level *own = j->qos_id ? level_find(s, level_key_qos(j->qos_id)) : NULL;
-    struct level *of_part = part_qos && part_qos != j->qos_id ? level_find(s, level_key_qos(part_qos)) : NULL;
+    struct level *of_part =
+        part_qos && part_qos != j->qos_id ? level_find(s, level_key_qos(part_qos)) : NULL;
     bool over = own && (own->flags & SCHED_QOS_OVER_PART);
     uint32_t n = 0;
 
@@ -549,7 +557,9 @@ static void count(struct charge *c, bool add)
 int limit_charge(struct sched *s, struct job *j)
 {
     struct level *list[LIMIT_LEVELS_MAX];
-    struct ask a = { .s = s, .job = j, .part = s->parts[j->part], .alloc = &j->alloc, .lics = &j->held };
+    struct ask a = {
+        .s = s, .job = j, .part = s->parts[j->part], .alloc = &j->alloc, .lics = &j->held
+    };
     struct charge *c;
     uint32_t n = 0;
     int r;

@@ -1,9 +1,10 @@
 /* limit_check.c - is a job over a limit? see limit.h.
  *
- * The order is that of the documented precedence: the QOS of partition and job (or the other way round), then the
- * association and the accounts above it; first the numbers of jobs and the wall time, then what is counted in TRES.  What
- * a QOS says about a limit replaces what associations say about it; the second QOS is asked only for what the first leaves
- * open.  A test costs as much as there are limits set, not as there are TRES or jobs. */
+ * The order is that of the documented precedence: the QOS of partition and job (or the other way
+ * round), then the association and the accounts above it; first the numbers of jobs and the wall
+ * time, then what is counted in TRES.  What a QOS says about a limit replaces what associations
+ * say about it; the second QOS is asked only for what the first leaves open.  A test costs as
+ * much as there are limits set, not as there are TRES or jobs. */
 #include <errno.h>
 #include <string.h>
 
@@ -19,14 +20,14 @@ struct test {
     int64_t now_us;
     struct level *qos[2], *assoc;
     uint32_t nqos;
-    double factor; /* LimitFactor */
+    double factor;                                         /* LimitFactor */
     uint64_t said[SCHED_LIMIT_LISTS][SCHED_TRES_MAX / 64]; /* a QOS has spoken about it */
     uint32_t spoken;                                       /* likewise, numbers */
     struct sched_limit_hit hit;
 };
 
-static bool hits(struct test *t, const struct level *l, unsigned limit, uint32_t tres_id, uint64_t value,
-                 uint64_t used, uint64_t asked)
+static bool hits(struct test *t, const struct level *l, unsigned limit, uint32_t tres_id,
+                 uint64_t value, uint64_t used, uint64_t asked)
 {
     t->hit = (struct sched_limit_hit){ .limit = limit,
                                        .qos = l->qos,
@@ -38,10 +39,11 @@ static bool hits(struct test *t, const struct level *l, unsigned limit, uint32_t
     return true;
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 /* The value of a number that nobody has spoken about before. */
-static bool number(const struct test *t, const struct level *l, enum sched_limit_number which, uint64_t *ret)
+static bool number(const struct test *t, const struct level *l, enum sched_limit_number which,
+                   uint64_t *ret)
 {
     *ret = l->numbers[which];
     return *ret != SCHED_NO_LIMIT && !(t->spoken >> which & 1);
@@ -76,7 +78,8 @@ static bool below_threshold(struct test *t, const struct level *l)
 {
     return (l->flags & SCHED_QOS_USAGE_THRESHOLD_ON) && l->usage_threshold > 0 &&
            assoc_fairshare(t->s, t->j->assoc_id) < l->usage_threshold &&
-           hits(t, l, SCHED_LIMIT_QOS_USAGE_THRESHOLD, 0, (uint64_t)(l->usage_threshold * 100), 0, 0);
+           hits(t, l, SCHED_LIMIT_QOS_USAGE_THRESHOLD, 0, (uint64_t)(l->usage_threshold * 100), 0,
+                0);
 }
 
 static const struct level *of_user(const struct test *t, const struct level *qos)
@@ -106,7 +109,8 @@ static bool over_numbers(struct test *t)
     }
     if (t->spoken >> SCHED_USER_JOBS & 1)
         t->spoken |= 1u << SCHED_MAX_JOBS; /* jobs of a user: the same limit under another name */
-    for (struct level *a = t->assoc; a; a = a->parent_id ? level_find(t->s, level_key_assoc(a->parent_id)) : NULL)
+    for (struct level *a = t->assoc; a;
+         a = a->parent_id ? level_find(t->s, level_key_assoc(a->parent_id)) : NULL)
         if (over_jobs(t, a, a, SCHED_GRP_JOBS, SCHED_LIMIT_ASSOC_GRP_JOBS) ||
             over_wall(t, a, SCHED_LIMIT_ASSOC_GRP_WALL) ||
             (a == t->assoc && (over_jobs(t, a, a, SCHED_MAX_JOBS, SCHED_LIMIT_ASSOC_MAX_JOBS) ||
@@ -115,7 +119,7 @@ static bool over_numbers(struct test *t)
     return false;
 }
 
-/* ---- TRES -------------------------------------------------------------------------------------------- */
+/* ---- TRES ------------------------------------------------------------------------------------ */
 
 /* What the nodes of the cluster have of each TRES, for limits in per cent. */
 static uint64_t total(struct sched *s, uint32_t slot)
@@ -141,7 +145,8 @@ static uint64_t value_of(const struct test *t, const struct level *l, enum sched
 {
     if (l->flags & SCHED_QOS_RELATIVE &&
         (list == SCHED_GRP_TRES || list == SCHED_MAX_TRES_JOB || list == SCHED_MAX_TRES_USER ||
-         list == SCHED_MAX_TRES_ACCOUNT || list == SCHED_MAX_TRES_NODE || list == SCHED_MIN_TRES_JOB))
+         list == SCHED_MAX_TRES_ACCOUNT || list == SCHED_MAX_TRES_NODE ||
+         list == SCHED_MIN_TRES_JOB))
         return total(t->s, sl->slot) * sl->count / 100;
     if (!l->qos && t->factor > 0 && (list == SCHED_GRP_TRES || list == SCHED_MAX_TRES_JOB))
         return (uint64_t)((double)sl->count * t->factor);
@@ -178,8 +183,8 @@ static uint64_t job_minutes(struct test *t, uint32_t slot)
 }
 
 /* With `safe`, what runs and the job itself must be able to end within what is left. */
-static bool over_minutes(struct test *t, const struct level *l, uint32_t slot, uint64_t max, uint64_t *ret_used,
-                         uint64_t *ret_asked)
+static bool over_minutes(struct test *t, const struct level *l, uint32_t slot, uint64_t max,
+                         uint64_t *ret_used, uint64_t *ret_asked)
 {
     double factor = l->qos && (l->flags & SCHED_QOS_FACTOR_SAFE) ? l->usage_factor : 1;
 
@@ -193,8 +198,8 @@ static bool over_minutes(struct test *t, const struct level *l, uint32_t slot, u
 }
 
 /* One limit of one TRES.  True when the job is over it, with what is used and asked. */
-static bool over_one(struct test *t, const struct level *l, enum sched_limit_list list, uint32_t slot, uint64_t max,
-                     uint64_t *used, uint64_t *asked)
+static bool over_one(struct test *t, const struct level *l, enum sched_limit_list list,
+                     uint32_t slot, uint64_t max, uint64_t *used, uint64_t *asked)
 {
     const struct level *part = NULL;
 
@@ -239,7 +244,8 @@ static bool over_one(struct test *t, const struct level *l, enum sched_limit_lis
     return *asked && sum(*used, *asked) > max;
 }
 
-static bool over_list(struct test *t, const struct level *l, enum sched_limit_list list, unsigned scope)
+static bool over_list(struct test *t, const struct level *l, enum sched_limit_list list,
+                      unsigned scope)
 {
     for (uint32_t i = 0; i < l->lists[list].n; i++) {
         const struct slot_limit *sl = &l->lists[list].v[i];
@@ -302,9 +308,11 @@ static bool over_tres(struct test *t)
                 return true;
         speak(t, t->qos[i]);
     }
-    for (struct level *a = t->assoc; a; a = a->parent_id ? level_find(t->s, level_key_assoc(a->parent_id)) : NULL)
+    for (struct level *a = t->assoc; a;
+         a = a->parent_id ? level_find(t->s, level_key_assoc(a->parent_id)) : NULL)
         for (size_t k = 0; k < ARRAY_SIZE(assoc_rows); k++)
-            if ((!assoc_rows[k].leaf || a == t->assoc) && over_list(t, a, assoc_rows[k].list, assoc_rows[k].scope))
+            if ((!assoc_rows[k].leaf || a == t->assoc) &&
+                over_list(t, a, assoc_rows[k].list, assoc_rows[k].scope))
                 return true;
     return false;
 }
@@ -314,14 +322,16 @@ static bool any_limit(const struct sched *s)
     return s->limits && s->limits->on;
 }
 
-static bool over(struct test *t, struct sched *s, const struct entry *e, const struct sched_alloc *alloc,
-                 uint32_t limit_min, int64_t now_us)
+static bool over(struct test *t, struct sched *s, const struct entry *e,
+                 const struct sched_alloc *alloc, uint32_t limit_min, int64_t now_us)
 {
     const struct job *j = e->job;
 
     limits_settle(s);
     *t = (struct test){ .s = s, .e = e, .j = j, .limit_min = limit_min, .now_us = now_us };
-    t->ask = (struct ask){ .s = s, .e = e, .job = j, .part = s->parts[e->part], .alloc = alloc, .lics = &j->want };
+    t->ask = (struct ask){
+        .s = s, .e = e, .job = j, .part = s->parts[e->part], .alloc = alloc, .lics = &j->want
+    };
     t->assoc = j->assoc_id ? level_find(s, level_key_assoc(j->assoc_id)) : NULL;
     t->nqos = limit_qos(s, j, e->part, t->qos);
     for (uint32_t i = 0; i < t->nqos; i++)
@@ -339,8 +349,8 @@ static bool gives_way(unsigned limit)
            (scope == SCHED_LIMIT_ASSOC_GRP_RUN_MINS || scope == SCHED_LIMIT_QOS_GRP_RUN_MINS);
 }
 
-enum sched_why limit_refuses(struct sched *s, struct entry *e, const struct sched_alloc *alloc, uint32_t limit_min,
-                             int64_t now_us)
+enum sched_why limit_refuses(struct sched *s, struct entry *e, const struct sched_alloc *alloc,
+                             uint32_t limit_min, int64_t now_us)
 {
     const struct job *j = e->job;
     struct test t;
@@ -359,8 +369,8 @@ enum sched_why limit_refuses(struct sched *s, struct entry *e, const struct sche
     return SCHED_WHY_LIMIT;
 }
 
-bool limit_hit(struct sched *s, const struct entry *e, const struct sched_alloc *alloc, int64_t now_us,
-               struct sched_limit_hit *ret)
+bool limit_hit(struct sched *s, const struct entry *e, const struct sched_alloc *alloc,
+               int64_t now_us, struct sched_limit_hit *ret)
 {
     struct test t;
 
@@ -378,7 +388,8 @@ bool limit_is_own(unsigned limit)
            (limit < SCHED_LIMIT_ASSOC_GRP_JOBS &&
             (scope == SCHED_LIMIT_ASSOC_MAX_JOB || scope == SCHED_LIMIT_ASSOC_MAX_NODE ||
              scope == SCHED_LIMIT_ASSOC_MAX_MINS || scope == SCHED_LIMIT_QOS_MAX_JOB ||
-             scope == SCHED_LIMIT_QOS_MAX_NODE || scope == SCHED_LIMIT_QOS_MAX_MINS || scope == SCHED_LIMIT_QOS_MIN));
+             scope == SCHED_LIMIT_QOS_MAX_NODE || scope == SCHED_LIMIT_QOS_MAX_MINS ||
+             scope == SCHED_LIMIT_QOS_MIN));
 }
 
 unsigned limit_qos_flags(const struct sched *s, const struct job *j)
@@ -407,9 +418,10 @@ bool limit_may_reserve(const struct sched *s, const struct entry *e, uint32_t *m
     return !(limit_qos_flags(s, e->job) & SCHED_QOS_NO_RESERVE);
 }
 
-/* ---- questions ---------------------------------------------------------------------------------------- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
-int sched_limit_why(struct sched *s, uint32_t job_id, const char *partition, int64_t now_us, struct sched_limit_hit *ret)
+int sched_limit_why(struct sched *s, uint32_t job_id, const char *partition, int64_t now_us,
+                    struct sched_limit_hit *ret)
 {
     struct job *j = job_find(s, job_id);
     struct entry *e = NULL;
@@ -422,7 +434,8 @@ int sched_limit_why(struct sched *s, uint32_t job_id, const char *partition, int
     return limit_hit(s, e, NULL, now_us, ret);
 }
 
-static int use_of(const struct sched *s, const struct level *l, int64_t now_us, struct sched_limit_use *ret)
+static int use_of(const struct sched *s, const struct level *l, int64_t now_us,
+                  struct sched_limit_use *ret)
 {
     if (!l)
         return -ENOENT;
@@ -439,13 +452,15 @@ static int use_of(const struct sched *s, const struct level *l, int64_t now_us, 
     return 0;
 }
 
-int sched_limit_use(struct sched *s, bool qos, uint32_t id, int64_t now_us, struct sched_limit_use *ret)
+int sched_limit_use(struct sched *s, bool qos, uint32_t id, int64_t now_us,
+                    struct sched_limit_use *ret)
 {
     limits_settle(s);
     return use_of(s, level_find(s, qos ? level_key_qos(id) : level_key_assoc(id)), now_us, ret);
 }
 
-void sched_limit_parts(struct sched *s, uint32_t qos_id, int64_t now_us, sched_limit_part_fn *fn, void *ctx)
+void sched_limit_parts(struct sched *s, uint32_t qos_id, int64_t now_us, sched_limit_part_fn *fn,
+                       void *ctx)
 {
     struct limits *m = s->limits;
     struct sched_limit_use use;
@@ -453,10 +468,12 @@ void sched_limit_parts(struct sched *s, uint32_t qos_id, int64_t now_us, sched_l
     for (uint32_t i = 0; m && i < m->nslots; i++) {
         const struct level *l = m->slots[i];
         uint32_t who = l ? (uint32_t)l->key : 0;
-        bool user = l && l->key == level_key_user(qos_id, who), account = l && l->key == level_key_account(qos_id, who);
+        bool user = l && l->key == level_key_user(qos_id, who),
+             account = l && l->key == level_key_account(qos_id, who);
 
         if ((!user && !account) || use_of(s, l, now_us, &use) < 0)
             continue;
-        fn(ctx, user ? who : 0, account && who < m->accounts.n ? m->accounts.names[who] : NULL, &use);
+        fn(ctx, user ? who : 0, account && who < m->accounts.n ? m->accounts.names[who] : NULL,
+           &use);
     }
 }

@@ -4,7 +4,8 @@
 #include "sched/limit.h"
 #include "sched/sched_int.h"
 
-#define LIMIT_LEVELS_MAX 300u /* a job counts against: its line of associations, two QOS in three ways */
+/* a job counts against: its line of associations, two QOS in three ways */
+#define LIMIT_LEVELS_MAX 300u
 
 struct slot_limit { /* a TRES by its place in the table */
     uint32_t slot;
@@ -12,17 +13,17 @@ struct slot_limit { /* a TRES by its place in the table */
 };
 
 struct slot_count {
-    uint64_t used, endless;     /* of those without an end */
-    __int128 weighted;          /* sum of count * end in seconds, of the others */
-    double minutes;             /* used up so far */
+    uint64_t used, endless; /* of those without an end */
+    __int128 weighted;      /* sum of count * end in seconds, of the others */
+    double minutes;         /* used up so far */
 };
 
 /* An association, a QOS, or one user's or account's part of a QOS. */
 struct level {
     uint64_t key;
     bool exists, qos;
-    uint32_t id, parent_id;     /* parent_id: associations */
-    uint32_t account;           /* associations: id of limits.accounts */
+    uint32_t id, parent_id; /* parent_id: associations */
+    uint32_t account;       /* associations: id of limits.accounts */
     struct {
         struct slot_limit *v;
         uint32_t n;
@@ -32,7 +33,7 @@ struct level {
     double usage_factor, limit_factor, usage_threshold;
     /* counters */
     uint32_t jobs, accruing;
-    struct slot_count *counts;  /* NULL until something counts */
+    struct slot_count *counts; /* NULL until something counts */
     uint32_t ncounts;
     double wall_minutes;
 };
@@ -51,9 +52,9 @@ struct limits {
     struct tres_slot tres[SCHED_TRES_MAX];
     uint32_t ntres;
     struct strtab accounts;
-    bool rebuild;         /* the tree changed: running jobs count against other accounts now */
-    bool missing;         /* a job names a level that has not come yet */
-    uint64_t totals_gen;  /* config_gen + 1 of the next */
+    bool rebuild;        /* the tree changed: running jobs count against other accounts now */
+    bool missing;        /* a job names a level that has not come yet */
+    uint64_t totals_gen; /* config_gen + 1 of the next */
     uint64_t totals[SCHED_TRES_MAX];
 };
 
@@ -67,9 +68,9 @@ struct charge { /* what a job counts as, and where */
 /* What a job asks for or holds, worked out as it is asked about. */
 struct ask {
     struct sched *s;
-    const struct entry *e;           /* waits; NULL: it runs */
+    const struct entry *e; /* waits; NULL: it runs */
     const struct job *job;
-    const struct part *part; /* whose weights bill */
+    const struct part *part;         /* whose weights bill */
     const struct sched_alloc *alloc; /* NULL: by its request */
     const struct job_lics *lics;
     uint64_t known[SCHED_TRES_MAX / 64];
@@ -85,7 +86,8 @@ struct level *level_find(const struct sched *s, uint64_t key);
 int level_get(struct sched *s, uint64_t key, struct level **ret); /* enters it; -ENOMEM */
 uint64_t ask_tres(struct ask *a, uint32_t slot);
 uint64_t ask_tres_node(struct ask *a, uint32_t slot); /* the most on one node */
-uint64_t level_run_minutes(const struct level *l, uint32_t slot, int64_t now_us); /* UINT64_MAX = endless */
+/* UINT64_MAX = endless */
+uint64_t level_run_minutes(const struct level *l, uint32_t slot, int64_t now_us);
 void limits_settle(struct sched *s); /* after changes of the tree */
 /* The QOS whose limits hold for a job in a partition, in order of precedence. */
 uint32_t limit_qos(const struct sched *s, const struct job *j, uint32_t part, struct level *ret[2]);

@@ -321,8 +321,7 @@ void nodes_done(struct sched *s)
     bitmap_free(s->dup);
 }
 
-/* --- configuration
- * ------------------------------------------------------------------------------------- */
+/* ---- configuration --------------------------------------------------------------------------- */
 
 static int feature_id(struct sched *s, const char *name, uint32_t *ret)
 {

@@ -188,9 +188,11 @@ int sched_partition_put(struct sched *s, const struct sched_partition *in)
     p->qos_id = in->qos_id;
     p->billing_sum = in->billing_sum;
     free(p->billing);
-    p->billing = in->billing && in->billing[0] ? strdup(in->billing) : NULL; /* out of memory: CPUs count */
+    /* out of memory: CPUs count */
+    p->billing = in->billing && in->billing[0] ? strdup(in->billing) : NULL;
     p->max_cpus_per_node = in->max_cpus_per_node;
-    p->max_cpus_per_socket = in->max_cpus_per_socket == SCHED_UNLIMITED ? 0 : in->max_cpus_per_socket;
+    p->max_cpus_per_socket =
+        in->max_cpus_per_socket == SCHED_UNLIMITED ? 0 : in->max_cpus_per_socket;
     part_changed(s, p);
     return 0;
 }

@@ -17,7 +17,8 @@ static int try_start(struct sched *s, struct entry *e, int64_t now_us, struct sc
 {
     struct part *part = s->parts[e->part];
     struct class *cls = e->cls;
-    bool inside = cls->shape->key.resv, kept = !inside && s->any_withheld && bitmap_overlaps(s->withheld, part->nodes);
+    bool inside = cls->shape->key.resv,
+         kept = !inside && s->any_withheld && bitmap_overlaps(s->withheld, part->nodes);
     struct pick p = { .s = s, .cls = cls, .part = part, .minus = kept ? s->withheld : NULL };
     _cleanup_val_(alloc_done) struct sched_alloc alloc = { 0 };
     uint32_t level;
@@ -67,14 +68,17 @@ static int consider(struct sched *s, struct entry *e, int64_t now_us, struct sch
     if (!why)
         why = limit_refuses(s, e, NULL, e->job->time_limit_min, now_us);
     if (why == SCHED_WHY_LIMIT)
-        s->parts[e->part]->tried--; /* those behind it must not wait for more passes on its account */
+        /* those behind it must not wait for more passes on its account */
+        s->parts[e->part]->tried--;
     if (!why && e->cls->shape->key.resv && adv_blocked_walk(s, e))
         why = SCHED_WHY_PRIORITY;
     adv_about(s, e, now_us);
     if (!why && !lics_fit(s, &e->job->want, 0, &which)) /* reservations count for backfill only */
         why = SCHED_WHY_LICENSES;
     het = !why && e->job->het;
-    r = why ? 0 : het ? het_try(s, e, now_us, false, out, &why) : try_start(s, e, now_us, out, &why);
+    r = why   ? 0
+        : het ? het_try(s, e, now_us, false, out, &why)
+              : try_start(s, e, now_us, out, &why);
 
     if (r == 0 && !het && (why == SCHED_WHY_RESOURCES || why == SCHED_WHY_LICENSES))
         r = preempt_try(s, e, s->any_withheld ? s->withheld : NULL, now_us, out);

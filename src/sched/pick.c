@@ -145,8 +145,7 @@ static bool candidates(struct pick *p, const struct calt *a)
     return true;
 }
 
-/* --- required and counted nodes
- * ------------------------------------------------------------------------ */
+/* ---- required and counted nodes -------------------------------------------------------------- */
 
 static int choose(struct pick *p, uint32_t id)
 {
@@ -201,8 +200,7 @@ static int choose_counted(struct pick *p, const struct calt *a)
     return 1;
 }
 
-/* --- one node
- * ------------------------------------------------------------------------------------------ */
+/* ---- one node -------------------------------------------------------------------------------- */
 
 static bool holds_all(const struct pick *p, const struct fit *f)
 {
@@ -231,7 +229,8 @@ static bool any_fit(const struct pick *p, const struct bitmap *of)
 /* pack_serial_at_end: from the last node down, so that wide jobs find the first ones free. */
 static bool goes_last(const struct pick *p)
 {
-    return p->s->params.serial_last && p->tasks == 1 && p->k->cpus_per_task == 1 && !p->whole && !by_load(p);
+    return p->s->params.serial_last && p->tasks == 1 && p->k->cpus_per_task == 1 && !p->whole &&
+           !by_load(p);
 }
 
 static int choose_last(struct pick *p)
@@ -264,8 +263,8 @@ static int choose_single(struct pick *p)
     struct sched *s = p->s;
     struct class *cls = p->cls;
     bool lln = by_load(p);
-    bool keep = !lln && !s->travelling && !p->idle && !p->overlay && !p->plan && !p->minus && cls->nalts == 1 &&
-                p->share_max == 1;
+    bool keep = !lln && !s->travelling && !p->idle && !p->overlay && !p->plan && !p->minus &&
+                cls->nalts == 1 && p->share_max == 1;
     uint32_t level = keep ? adv_level(p) : 0;
     bool resume = keep && cls->cursor_grow == p->part->grow + 1 && level >= cls->cursor_level;
     struct fit f, best = { 0 };
@@ -306,8 +305,7 @@ static int choose_single(struct pick *p)
     return found ? (push(&s->chosen, &best) < 0 ? -ENOMEM : 1) : 0;
 }
 
-/* --- several nodes
- * ------------------------------------------------------------------------------------- */
+/* ---- several nodes --------------------------------------------------------------------------- */
 
 /* Collect nodes that hold so many tasks, by weight and id.  Unless all are wanted, stop at twice
  * what the job needs and some: enough to choose good runs from. */
@@ -400,8 +398,8 @@ struct run {
     uint32_t at, len;
 };
 
-/* Split the fits of one weight, sorted by id, into runs.  False when there are too many to bother.
- */
+/* Split the fits of one weight, sorted by id, into runs.  False when there are too many to
+ * bother. */
 static bool split_runs(const struct fitvec *v, uint32_t from, uint32_t to, struct run *runs,
                        uint32_t *ret_n)
 {
@@ -489,8 +487,8 @@ static int order_fits(struct pick *p)
     return 0;
 }
 
-/* Take from s->fits in order until it is enough.  False, with chosen as before, when it never is.
- */
+/* Take from s->fits in order until it is enough.  False, with chosen as before, when it never
+ * is. */
 static int take_in_order(struct pick *p)
 {
     struct sched *s = p->s;

@@ -145,8 +145,7 @@ static void touch(const struct sched *s, const struct sched_alloc *a, bool freed
     }
 }
 
-/* ---- places ------------------------------------------------------------------------------------
- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 static int enlist(struct sched *s, struct place *p)
 {
@@ -232,8 +231,7 @@ int place_put_back(struct sched *s, struct place *p)
     return r;
 }
 
-/* ---- making nodes right ------------------------------------------------------------------------
- */
+/* ---- making nodes right ---------------------------------------------------------------------- */
 
 static const struct sched_alloc_node *node_of(const struct sched_alloc *a, uint32_t id)
 {
@@ -329,8 +327,7 @@ int plan_settle(struct sched *s, uint32_t *ret_broken)
     return r;
 }
 
-/* ---- what happens ------------------------------------------------------------------------------
- */
+/* ---- what happens ---------------------------------------------------------------------------- */
 
 void plan_note_leave(struct sched *s, struct job *j)
 {

@@ -14,9 +14,9 @@
  * A plan that a new one could differ from is stale: it is made anew once it is bf_interval old, in
  * pieces, and pieces go on where they stood although things happen in between.
  *
- * Plans of few places (plan_keep) and what the profile cannot take back - shared CPUs, nodes shared
- * by user, reserved licences, claims of preemption - and all while there are advance reservations, whose windows
- * are no part of it, are made anew at every change. */
+ * Plans of few places (plan_keep) and what the profile cannot take back - shared CPUs, nodes
+ * shared by user, reserved licences, claims of preemption - and all while there are advance
+ * reservations, whose windows are no part of it, are made anew at every change. */
 #pragma once
 
 #include <stdbool.h>
@@ -35,7 +35,7 @@ struct place { /* what an entry of a job will hold in the slots [from, until) */
     struct sched_alloc alloc;
     uint32_t from, until;
     int64_t start_us; /* promised; in the slot before `from`, or when that begins */
-    uint32_t at; /* in the order of the plan */
+    uint32_t at;      /* in the order of the plan */
     bool broken;
     struct place *next; /* of the same job */
 };

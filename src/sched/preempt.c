@@ -1,12 +1,14 @@
 /* preempt.c - which running jobs have to go so that a more important one can start.
  *
- * Candidates are put in order, cheapest first, and really released on the structures that selection reads
- * (s->travelling: capacity does not count as grown) until the job fits.  What the chosen nodes do not need is
- * taken back, then every other victim in turn, dearest first, is tried without: no victim is left that the job
- * could do without.  A second order, large jobs first, may find fewer victims.
+ * Candidates are put in order, cheapest first, and really released on the structures that
+ * selection reads (s->travelling: capacity does not count as grown) until the job fits.  What
+ * the chosen nodes do not need is taken back, then every other victim in turn, dearest first, is
+ * tried without: no victim is left that the job could do without.  A second order, large jobs
+ * first, may find fewer victims.
  *
- * The preemptor then holds its layout beside its victims, so that nobody else gets what they leave: a claim.
- * It starts on exactly that when all have gone.  Jobs that end anyway are waited for before others are chosen. */
+ * The preemptor then holds its layout beside its victims, so that nobody else gets what they
+ * leave: a claim. It starts on exactly that when all have gone.  Jobs that end anyway are waited
+ * for before others are chosen. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +73,7 @@ static void search_done(struct search *x)
     free(x->v);
 }
 
-/* ---- who may preempt whom ----------------------------------------------------------------------- */
+/* ---- who may preempt whom -------------------------------------------------------------------- */
 
 static const struct qos_preempt *qos_of(const struct sched *s, const struct job *j)
 {
@@ -117,8 +119,8 @@ static bool may_preempt(const struct search *x, const struct job *k)
 static enum sched_preempt_mode mode_of(const struct sched *s, const struct job *k)
 {
     const struct sched_preempt *pre = &s->params.preempt;
-    enum sched_preempt_mode own = pre->type == SCHED_PREEMPT_QOS ? qos_of(s, k)->mode
-                                                                 : s->parts[k->part]->preempt_mode;
+    enum sched_preempt_mode own =
+        pre->type == SCHED_PREEMPT_QOS ? qos_of(s, k)->mode : s->parts[k->part]->preempt_mode;
 
     return own != SCHED_MODE_DEFAULT ? own : pre->mode;
 }
@@ -225,7 +227,7 @@ static int gather(struct search *x)
     return 0;
 }
 
-/* ---- order -------------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 static int level(const struct cand *a, const struct cand *b)
 {
@@ -272,7 +274,7 @@ static int by_age(const void *pa, const void *pb)
     return d ? d : younger(pa, pb);
 }
 
-/* ---- trying ------------------------------------------------------------------------------------- */
+/* ---- trying ---------------------------------------------------------------------------------- */
 
 static void put(struct search *x, struct cand *c, bool out)
 {
@@ -467,7 +469,7 @@ static int search(struct search *x, struct choice *ret)
     return r < 0 ? r : 1;
 }
 
-/* ---- claims ------------------------------------------------------------------------------------- */
+/* ---- claims ---------------------------------------------------------------------------------- */
 
 static bool shares_node(const struct job *k, const struct sched_alloc *a)
 {
@@ -492,7 +494,8 @@ static int claim_waits(struct search *x, const struct choice *c)
         return -ENOMEM;
     for (uint32_t i = 0; i < x->ngoing; i++)
         if (x->going[i]->held.n || shares_node(x->going[i], &c->alloc))
-            j->waits->v[j->waits->n++] = (struct claim_wait){ x->going[i]->id, x->going[i]->start_us };
+            j->waits->v[j->waits->n++] =
+                (struct claim_wait){ x->going[i]->id, x->going[i]->start_us };
     for (uint32_t i = 0; i < c->n; i++) {
         struct job *k = job_find(x->s, c->victims[i].job_id);
 
@@ -540,7 +543,8 @@ static int claim_tell(struct search *x, struct choice *c, struct sched_decisions
 }
 
 /* e holds its layout from now on and tells whom it waits for. */
-static int claim(struct search *x, struct choice *c, struct job_lics *held, struct sched_decisions *out)
+static int claim(struct search *x, struct choice *c, struct job_lics *held,
+                 struct sched_decisions *out)
 {
     struct sched *s = x->s;
     struct job *j = x->e->job;
@@ -659,9 +663,10 @@ int claims_settle(struct sched *s, int64_t now_us, struct sched_decisions *out)
     return r;
 }
 
-/* ---- hooks -------------------------------------------------------------------------------------- */
+/* ---- hooks ----------------------------------------------------------------------------------- */
 
-/* What was found out holds for a class until one of these changes; not where the job itself counts. */
+/* What was found out holds for a class until one of these changes; not where the job itself
+ * counts. */
 static uint64_t preempt_gen(const struct sched *s)
 {
     return s->run_gen + s->up_gen + s->config_gen;
@@ -669,7 +674,8 @@ static uint64_t preempt_gen(const struct sched *s)
 
 static bool class_decides(const struct sched *s, const struct job *j)
 {
-    return s->params.preempt.type == SCHED_PREEMPT_PART && !s->params.preempt.by_priority && !j->want.n;
+    return s->params.preempt.type == SCHED_PREEMPT_PART && !s->params.preempt.by_priority &&
+           !j->want.n;
 }
 
 /* Search with everything moved about, and put it all back. */
@@ -699,7 +705,8 @@ static int try_claim(struct sched *s, struct entry *e, const struct bitmap *minu
 {
     const struct sched_preempt *pre = &s->params.preempt;
     struct class *cls = e->cls;
-    _cleanup_val_(search_done) struct search x = { .s = s, .e = e, .now_us = now_us, .retry_us = INT64_MAX };
+    _cleanup_val_(
+        search_done) struct search x = { .s = s, .e = e, .now_us = now_us, .retry_us = INT64_MAX };
     _cleanup_val_(choice_done) struct choice c = { 0 };
     _cleanup_val_(lics_free) struct job_lics held = { 0 };
     uint32_t which;
@@ -709,7 +716,8 @@ static int try_claim(struct sched *s, struct entry *e, const struct bitmap *minu
         return 0;
     if (!lics_fit(s, &e->job->want, 0, &which) && (!pre->reclaim_licenses || e->job->want.any))
         return 0;
-    if (cls->pre_gen == preempt_gen(s) + 1 && now_us < cls->pre_retry_us && class_decides(s, e->job)) {
+    if (cls->pre_gen == preempt_gen(s) + 1 && now_us < cls->pre_retry_us &&
+        class_decides(s, e->job)) {
         s->preempt_wake_us = MIN(s->preempt_wake_us, cls->pre_retry_us);
         return 0;
     }
@@ -733,7 +741,8 @@ int preempt_try(struct sched *s, struct entry *e, const struct bitmap *minus, in
 }
 
 /* Nodes somebody has a place on before e would end are not for it. */
-int preempt_beside_plan(struct sched *s, struct entry *e, int64_t now_us, struct sched_decisions *out)
+int preempt_beside_plan(struct sched *s, struct entry *e, int64_t now_us,
+                        struct sched_decisions *out)
 {
     _cleanup_(bitmap_free) struct bitmap *kept = NULL;
     struct part *part = s->parts[e->part];
@@ -743,7 +752,8 @@ int preempt_beside_plan(struct sched *s, struct entry *e, int64_t now_us, struct
     int r;
 
     if (s->params.preempt.type == SCHED_PREEMPT_NONE || e->job->het || e->job->want.n ||
-        s->bf.preempts >= BF_PREEMPTS_MAX || (cls->pre_bf_run == s->bf_run && class_decides(s, e->job)))
+        s->bf.preempts >= BF_PREEMPTS_MAX ||
+        (cls->pre_bf_run == s->bf_run && class_decides(s, e->job)))
         return 0;
     s->bf.preempts++;
     cls->pre_bf_run = s->bf_run;
@@ -768,7 +778,7 @@ int preempt_beside_plan(struct sched *s, struct entry *e, int64_t now_us, struct
     return r;
 }
 
-/* ---- explained ---------------------------------------------------------------------------------- */
+/* ---- explained ------------------------------------------------------------------------------- */
 
 static void classify(struct search *x, const struct job *k, struct explain_preempt *ret)
 {
@@ -809,7 +819,8 @@ static bool tell_claim(struct sched *s, uint32_t id, struct explain_preempt *ret
         if (ret->nvictims < EXPLAIN_VICTIMS)
             ret->victims[ret->nvictims] =
                 (struct sched_victim){ .job_id = j->waits->v[i].id,
-                                       .mode = k && k->state >= JOB_PROPOSED ? mode_of(s, k) : SCHED_MODE_DEFAULT };
+                                       .mode = k && k->state >= JOB_PROPOSED ? mode_of(s, k)
+                                                                             : SCHED_MODE_DEFAULT };
         ret->nvictims++;
     }
     return j && j->waits;
@@ -817,7 +828,8 @@ static bool tell_claim(struct sched *s, uint32_t id, struct explain_preempt *ret
 
 int preempt_explain(struct sched *s, struct entry *e, int64_t now_us, struct explain_preempt *ret)
 {
-    _cleanup_val_(search_done) struct search x = { .s = s, .e = e, .now_us = now_us, .retry_us = INT64_MAX };
+    _cleanup_val_(
+        search_done) struct search x = { .s = s, .e = e, .now_us = now_us, .retry_us = INT64_MAX };
     _cleanup_val_(choice_done) struct choice c = { 0 };
     _cleanup_val_(lics_free) struct job_lics held = { 0 };
     struct holders_iter it = { 0 };
@@ -843,7 +855,7 @@ int preempt_explain(struct sched *s, struct entry *e, int64_t now_us, struct exp
     return r < 0 ? r : 0;
 }
 
-/* ---- feed --------------------------------------------------------------------------------------- */
+/* ---- feed ------------------------------------------------------------------------------------ */
 
 static int qos_row(struct sched *s, const char *name, struct qos_preempt **ret)
 {

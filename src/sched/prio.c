@@ -37,7 +37,8 @@ static double age_factor(const struct sched *s, const struct job *j, int64_t now
 {
     int64_t since = s->params.prio_flags & SCHED_PRIO_ACCRUE_ALWAYS ? j->submit_us : j->accrue_us;
 
-    return since < now_us && !j->no_age ? ratio((double)(now_us - since) / 1e6, s->params.max_age_s) : 0;
+    return since < now_us && !j->no_age ? ratio((double)(now_us - since) / 1e6, s->params.max_age_s)
+                                        : 0;
 }
 
 static double part_factor(const struct sched *s, const struct entry *e)
@@ -78,7 +79,8 @@ static double multifactor(const struct sched *s, const struct entry *e, int64_t 
     return sum + e->job->site_factor;
 }
 
-/* All are as of the last computation, or of when they came to be: not of the pass that happened to let them in. */
+/* All are as of the last computation, or of when they came to be: not of the pass that happened
+ * to let them in. */
 int64_t prio_as_of(const struct sched *s, const struct job *j, int64_t now_us)
 {
     int64_t came_us = MAX(j->eligible_us, j->submit_us);

@@ -29,8 +29,7 @@ uint32_t levels_of(const struct prof *pf, uint32_t free_cpus)
     return MIN(k, pf->nlevels);
 }
 
-/* --- making -------------------------------------------------------------------------------------
- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static void set_levels(const struct prof *pf, uint32_t slot, uint32_t id, uint32_t levels,
                        bool held)
@@ -125,8 +124,7 @@ int prof_bits_make(struct sched *s)
     return count_bits(pf) < 0 ? -ENOMEM : make_blocks(pf);
 }
 
-/* --- less is free -------------------------------------------------------------------------------
- */
+/* ---- less is free ---------------------------------------------------------------------------- */
 
 static void lose(struct prof *pf, const struct lost *l)
 {
@@ -134,7 +132,8 @@ static void lose(struct prof *pf, const struct lost *l)
     uint32_t n = (uint32_t)__builtin_popcountll(l->nodes);
 
     for (uint32_t q = l->from; q < l->until; q++) {
-        uint64_t *w = level_words(pf, q, 0) + pf->lost_word, *b = block_words(pf, q, 0) + pf->lost_word;
+        uint64_t *w = level_words(pf, q, 0) + pf->lost_word,
+                 *b = block_words(pf, q, 0) + pf->lost_word;
         uint32_t *counts = pf->counts + (size_t)q * (pf->nlevels + 1);
 
         for (uint32_t k = l->level; k < l->before; k++) {
@@ -208,8 +207,8 @@ void prof_levels(const struct sched *s, uint32_t id, uint8_t levels[PROF_SLOTS_M
 
     for (uint32_t i = pn->n; i-- > 0;) {
         const struct step *st = step_at(pn, i);
-        uint8_t level = (uint8_t)(levels_of(pf, step_free(&s->nodes[id], st)) |
-                                  (st->held ? PROF_HELD : 0));
+        uint8_t level =
+            (uint8_t)(levels_of(pf, step_free(&s->nodes[id], st)) | (st->held ? PROF_HELD : 0));
 
         for (uint32_t end = i ? step_at(pn, i - 1)->from : pf->nslots; q < end; q++)
             levels[q] = level;
@@ -257,8 +256,7 @@ void prof_bits_change(struct sched *s, uint32_t id, const uint8_t was[PROF_SLOTS
     }
 }
 
-/* --- filtering ----------------------------------------------------------------------------------
- */
+/* ---- filtering ------------------------------------------------------------------------------- */
 
 /* One slot or block, of the words of mask in pf->idx; those that become empty leave it.  Are as
  * many nodes left as it needs? */

@@ -56,8 +56,7 @@ uint32_t step_find(const struct pnode *pn, uint32_t slot)
     return lo;
 }
 
-/* --- what a step holds --------------------------------------------------------------------------
- */
+/* ---- what a step holds ----------------------------------------------------------------------- */
 
 static void step_own(struct step *st, const struct hold *h)
 {
@@ -136,8 +135,7 @@ int prof_steps_clear(struct sched *s, uint32_t id)
     return 0;
 }
 
-/* --- reading ------------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* The first step of the span makes the view, later ones add to it. */
 static void view_add(struct prof_view *v, const struct step *st, const struct node *n,
@@ -230,8 +228,7 @@ uint32_t prof_keeper(const struct sched *s, uint32_t id, uint32_t until, int64_t
     return 0;
 }
 
-/* --- holding ------------------------------------------------------------------------------------
- */
+/* ---- holding --------------------------------------------------------------------------------- */
 
 /* A step begins at slot, a copy of the one it lay in.  Gives its index. */
 static int split(struct pnode *pn, uint32_t slot)

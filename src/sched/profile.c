@@ -20,8 +20,7 @@
 #define BEYOND_SLOTS 48u
 #define DEFAULT_GRAIN_S 60u
 
-/* --- slots --------------------------------------------------------------------------------------
- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 uint32_t prof_slots(const struct sched *s)
 {
@@ -136,8 +135,7 @@ bool prof_fixed(const struct sched *s)
     return s->prof->fixed || s->prof->nlics;
 }
 
-/* --- licences -----------------------------------------------------------------------------------
- */
+/* ---- licences -------------------------------------------------------------------------------- */
 
 void prof_lics_add(struct prof *pf, const struct job_lics *l, uint32_t from, uint32_t until)
 {
@@ -162,7 +160,8 @@ static bool lic_free(const struct sched *s, const struct job_lic *l, uint32_t fr
         uint64_t used = pf->lics[(size_t)q * pf->nlics + l->id];
 
         if (s->lics[l->id].total < used + l->count ||
-            (s->advs && s->lics[l->id].total < used + l->count + adv_lics_kept_in(s, l->id, pf->times[q], end_us)))
+            (s->advs && s->lics[l->id].total <
+                            used + l->count + adv_lics_kept_in(s, l->id, pf->times[q], end_us)))
             return false;
     }
     return true;
@@ -183,8 +182,7 @@ bool prof_lics(const struct sched *s, const struct job_lics *want, uint32_t from
     return !want->any || !want->n;
 }
 
-/* --- making it ----------------------------------------------------------------------------------
- */
+/* ---- making it ------------------------------------------------------------------------------- */
 
 static int first_steps(struct sched *s)
 {

@@ -20,8 +20,8 @@ struct job_lics;
 struct pick;
 struct prof;
 
-/* A node over a span: the most that is held at any instant of it.  Valid until the next prof_ call.
- */
+/* A node over a span: the most that is held at any instant of it.  Valid until the next prof_
+ * call. */
 struct prof_view {
     uint64_t *busy, *firm; /* CPUs somebody holds; holds alone */
     uint64_t mem;
@@ -41,8 +41,9 @@ void prof_drop(struct sched *s);
 /* Time passes: another slot is now.  False when too few are left to plan well. */
 bool prof_advance(struct sched *s, int64_t now_us);
 uint32_t prof_now(const struct sched *s); /* the slot that is now; 0 at first */
-bool prof_fixed(const struct sched *s); /* holds something that prof_redo() cannot take back */
-/* For each node the ids of jobs that hold it, some of them no more: to be cut to those left in front. */
+bool prof_fixed(const struct sched *s);   /* holds something that prof_redo() cannot take back */
+/* For each node the ids of jobs that hold it, some of them no more: to be cut to those left in
+ * front. */
 uint32_t *prof_holders(const struct sched *s, uint32_t id, uint32_t *ret_n);
 void prof_holders_cut(struct sched *s, uint32_t id, uint32_t n);
 int prof_note_holder(struct sched *s, uint32_t id, uint32_t job);
@@ -54,10 +55,10 @@ struct prof_holding {
 };
 /* The node holds exactly these from now on; places only where there is room.  -ENOMEM. */
 int prof_redo(struct sched *s, uint32_t id, struct prof_holding *v, uint32_t n);
-/* The first slot before `before` from which on the node has so many CPUs and so much memory free for
- * so many minutes; own: a place on it is as good as free.  UINT32_MAX when there is none. */
-uint32_t prof_hole(const struct sched *s, uint32_t id, uint32_t cpus, uint64_t mem, uint32_t minutes,
-                   uint32_t before, const struct place *own);
+/* The first slot before `before` from which on the node has so many CPUs and so much memory free
+ * for so many minutes; own: a place on it is as good as free.  UINT32_MAX when there is none. */
+uint32_t prof_hole(const struct sched *s, uint32_t id, uint32_t cpus, uint64_t mem,
+                   uint32_t minutes, uint32_t before, const struct place *own);
 
 uint32_t prof_slots(const struct sched *s);
 int64_t prof_time(const struct sched *s, uint32_t slot); /* when it begins */
@@ -80,8 +81,8 @@ const struct prof_view *prof_view(const struct sched *s, uint32_t id, uint32_t f
  * fits, 0 does not, -1 not known. */
 int prof_recall_fit(const struct pick *p, uint32_t id, struct fit *ret);
 void prof_note_fit(const struct pick *p, uint32_t id, const struct fit *fit, bool fits);
-/* Tasks that at most max nodes are to hold together: are there enough nodes that are free enough?
- */
+/* Tasks that at most max nodes are to hold together: are there enough nodes that are free
+ * enough? */
 bool prof_filter_sum(struct pick *p, const struct bitmap *mask, uint64_t cpus, uint32_t max);
 /* Keep in mask the nodes with about so many free CPUs (or nothing held) throughout p's span. False,
  * with p->next, when fewer than need are left: no span from before that slot has enough. */

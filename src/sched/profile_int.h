@@ -31,27 +31,27 @@ struct recall {
 /* Nodes of one word of the bitmaps that lose the same levels in the same slots. */
 struct lost {
     uint32_t from, until, level, before; /* levels from `level` on, below before */
-    bool idle; /* and the one of idle nodes */
+    bool idle;                           /* and the one of idle nodes */
     uint64_t nodes;
 };
 #define PROF_LOST_MAX 64u
 
 struct prof {
-    int64_t *times; /* when each slot begins */
-    int64_t *ends;  /* the latest end that is rounded up to it, 0 = none */
+    int64_t *times;       /* when each slot begins */
+    int64_t *ends;        /* the latest end that is rounded up to it, 0 = none */
     uint32_t nslots, now; /* now: the slot that is */
     bool fixed;           /* prof_take() was called */
-    bool *release; /* something comes free at its beginning */
+    bool *release;        /* something comes free at its beginning */
     struct pnode *nodes;
     uint32_t nnodes;
     uint32_t nlevels, nwords, most_cpus;
-    uint64_t *bits;   /* by slot, level, word */
-    uint64_t *blocks; /* likewise, of PROF_BLOCK slots together */
-    uint32_t *counts; /* of nodes, by slot and level */
-    uint32_t *idx;    /* scratch: the words of a mask that are not empty */
-    struct lost lost[PROF_LOST_MAX]; /* not yet taken from the bitmaps, all of word lost_word */
+    uint64_t *bits;                     /* by slot, level, word */
+    uint64_t *blocks;                   /* likewise, of PROF_BLOCK slots together */
+    uint32_t *counts;                   /* of nodes, by slot and level */
+    uint32_t *idx;                      /* scratch: the words of a mask that are not empty */
+    struct lost lost[PROF_LOST_MAX];    /* not yet taken from the bitmaps, all of word lost_word */
     uint32_t nlost, lost_word, lost_at; /* lost_at: where the next one will be found */
-    uint64_t *lics;   /* held, by slot and id */
+    uint64_t *lics;                     /* held, by slot and id */
     uint32_t nlics;
     struct recall *recall; /* by node */
     uint32_t searches;
@@ -91,11 +91,12 @@ int prof_steps_room(struct pnode *pn, uint32_t n);
 uint32_t step_find(const struct pnode *pn, uint32_t slot); /* the step that slot lies in */
 void step_add(struct sched *s, uint32_t id, struct step *st, const struct hold *h);
 uint32_t step_free(const struct node *n, const struct step *st); /* CPUs */
-int prof_steps_clear(struct sched *s, uint32_t id);                    /* nothing is held */
+int prof_steps_clear(struct sched *s, uint32_t id);              /* nothing is held */
 /* Hold it in the steps alone, not in the bitmaps. */
 int prof_steps_hold(struct sched *s, const struct hold *h, uint32_t from, uint32_t until);
 /* Is there room for an in this step too?  Devices apart. */
-bool step_holds(struct sched *s, const struct step *st, const struct sched_alloc_node *an, uint32_t part);
+bool step_holds(struct sched *s, const struct step *st, const struct sched_alloc_node *an,
+                uint32_t part);
 
 /* prof_bits.c */
 int prof_bits_make(struct sched *s);

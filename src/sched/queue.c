@@ -107,8 +107,7 @@ void jobs_done(struct sched *s)
     free(s->heap);
 }
 
-/* --- queues
- * -------------------------------------------------------------------------------------------- */
+/* ---- queues ---------------------------------------------------------------------------------- */
 
 bool entry_before(const struct entry *a, const struct entry *b)
 {
@@ -189,8 +188,7 @@ void queue_park(struct sched *s, struct entry *e)
     list_add(p->parked, e);
 }
 
-/* --- waiting for a time
- * -------------------------------------------------------------------------------- */
+/* ---- waiting for a time ---------------------------------------------------------------------- */
 
 static bool heap_before(const struct job *a, const struct job *b)
 {
@@ -251,8 +249,7 @@ static void heap_remove(struct sched *s, struct job *j)
         heap_down(s, i, last);
 }
 
-/* --- entering and leaving
- * ------------------------------------------------------------------------------ */
+/* ---- entering and leaving -------------------------------------------------------------------- */
 
 void job_set_fresh(struct sched *s, struct job *j)
 {

@@ -23,8 +23,7 @@ struct repair {
     uint32_t looks, tries, wide, moves;
 };
 
-/* ---- who gains? --------------------------------------------------------------------------------
- */
+/* ---- who gains? ------------------------------------------------------------------------------ */
 
 /* What each node of the job has free at least; an exact measure where it gets but one node. */
 static void least(const struct sched *s, const struct entry *e, uint32_t *ret_cpus,
@@ -85,8 +84,7 @@ static int gains(struct repair *x, struct entry *e, const struct place *p, uint3
     return first < before;
 }
 
-/* ---- another place -----------------------------------------------------------------------------
- */
+/* ---- another place --------------------------------------------------------------------------- */
 
 static void free_nodes(struct repair *x, const struct place *p)
 {
@@ -151,7 +149,8 @@ static bool better(const struct sched *s, const struct place *p, const struct pi
 
 static bool may_start(struct repair *x, struct entry *e)
 {
-    return !entry_limits(x->s, e) && !limit_refuses(x->s, e, NULL, e->job->time_limit_min, x->b->now_us);
+    return !entry_limits(x->s, e) &&
+           !limit_refuses(x->s, e, NULL, e->job->time_limit_min, x->b->now_us);
 }
 
 /* Place p is out of the plan.  Start its job, or find it another place, from that slot on, or put
@@ -198,8 +197,7 @@ static int improve(struct repair *x, struct place *p, uint32_t first)
     return r < 0 ? r : settle(x);
 }
 
-/* ---- the steps of a repair ---------------------------------------------------------------------
- */
+/* ---- the steps of a repair ------------------------------------------------------------------- */
 
 /* Places that cannot be kept: to other nodes, no later. */
 static int mend(struct repair *x)
@@ -345,8 +343,7 @@ static int start_others(struct repair *x)
     return r;
 }
 
-/* ---- newcomers ---------------------------------------------------------------------------------
- */
+/* ---- newcomers ------------------------------------------------------------------------------- */
 
 struct newcomer {
     uint32_t tier;
@@ -426,8 +423,7 @@ static int newcomers(struct repair *x)
     return r;
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 /* Those that ought to have ended hold what they have for one more slot. */
 static void overdue(struct repair *x)

@@ -15,9 +15,9 @@ struct search {
     const struct resv_want *want;
     const struct resv_ground *g;
     struct bitmap *cand, *chosen;
-    uint32_t n;      /* chosen */
-    uint32_t upto;   /* nodes to take now; 0 = as few as are enough */
-    uint64_t sum;    /* of counts, or free cores */
+    uint32_t n;                       /* chosen */
+    uint32_t upto;                    /* nodes to take now; 0 = as few as are enough */
+    uint64_t sum;                     /* of counts, or free cores */
     uint32_t missing[RESV_PARTS_MAX]; /* of each part */
 };
 
@@ -92,7 +92,8 @@ static void take_runs(struct search *x)
     while (!enough(x) && !full(x)) {
         uint32_t best = UINT32_MAX, best_len = 0, largest = UINT32_MAX, largest_len = 0;
 
-        for (uint32_t at = bitmap_next(x->cand, 0), len; at < x->cand->nbits; at = bitmap_next(x->cand, at + len)) {
+        for (uint32_t at = bitmap_next(x->cand, 0), len; at < x->cand->nbits;
+             at = bitmap_next(x->cand, at + len)) {
             uint64_t sum = x->sum;
             uint32_t need = 0;
 
@@ -125,8 +126,7 @@ static void take_runs(struct search *x)
     }
 }
 
-/* ---- parts ----------------------------------------------------------------------------------------
- */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 static uint32_t missing(const struct search *x)
 {
@@ -177,7 +177,8 @@ static int take_part(struct search *x, size_t i, const struct bitmap *but)
     return 0;
 }
 
-/* Of each part what is missing, the scarcest first and of it those first that no other part can use. */
+/* Of each part what is missing, the scarcest first and of it those first that no other part can
+ * use. */
 static int take_parts(struct search *x)
 {
     struct bitmap *others = NULL;
@@ -202,7 +203,8 @@ static int take_parts(struct search *x)
 /* Nodes it has already, as far as they are of use. */
 static void take_kept(struct search *x, const struct bitmap *set, const struct bitmap *keep)
 {
-    for (uint32_t id = bitmap_next(keep, 0); id < set->nbits && !(enough(x) || full(x)); id = bitmap_next(keep, id + 1)) {
+    for (uint32_t id = bitmap_next(keep, 0); id < set->nbits && !(enough(x) || full(x));
+         id = bitmap_next(keep, id + 1)) {
         size_t i = 0;
 
         if (!bitmap_test(set, id))
@@ -318,7 +320,8 @@ static int deal_cores(struct search *x, struct resv_choice *c)
     for (unsigned pass = 0; left && pass < 2; pass++) {
         i = 0;
         BITMAP_FOREACH (x->chosen, id) {
-            uint32_t even = (x->want->cores + nodes - 1) / nodes, room = free_cores(x->g, id) - share[i];
+            uint32_t even = (x->want->cores + nodes - 1) / nodes,
+                     room = free_cores(x->g, id) - share[i];
             uint32_t n = MIN(MIN(left, room), pass ? left : even);
 
             share[i++] += n;
@@ -351,8 +354,8 @@ static int deal_cores(struct search *x, struct resv_choice *c)
     return left ? -EAGAIN : 0;
 }
 
-int resv_choose(const struct resv_want *want, const struct resv_ground *g, const struct bitmap *keep,
-                struct resv_choice *ret, enum resv_refusal *ret_why)
+int resv_choose(const struct resv_want *want, const struct resv_ground *g,
+                const struct bitmap *keep, struct resv_choice *ret, enum resv_refusal *ret_why)
 {
     struct search x = { .want = want, .g = g };
     struct resv_choice c = { 0 };

@@ -15,8 +15,8 @@ struct resv_want {
     uint32_t cores;      /* so many in all, else whole nodes; 0 = whole nodes */
     bool overlap, maint; /* flags of the new reservation */
     bool ignore_jobs;
-    bool named;          /* all of `from` is asked for */
-    bool replace;        /* nodes that serve as replacement: never those of a MAINT reservation */
+    bool named;   /* all of `from` is asked for */
+    bool replace; /* nodes that serve as replacement: never those of a MAINT reservation */
 };
 
 #define RESV_PARTS_MAX 32u
@@ -35,12 +35,15 @@ struct resv_ground {
     const struct bitmap *soft;   /* reserved at that time by one that permits overlap */
     /* One node, for requests of cores: how many it has and which are taken (by jobs unless they are
      * ignored, or by reservations of cores); words is valid until the next call. */
-    uint32_t (*cores)(void *ctx, uint32_t node_id, const uint64_t **ret_taken, uint32_t *ret_nwords);
-    /* What a node counts towards `goal`, e.g. its devices of one kind; NULL = nothing of that kind. */
+    uint32_t (*cores)(void *ctx, uint32_t node_id, const uint64_t **ret_taken,
+                      uint32_t *ret_nwords);
+    /* What a node counts towards `goal`, e.g. its devices of one kind; NULL = nothing of that
+     * kind. */
     uint64_t (*counts)(void *ctx, uint32_t node_id);
     uint64_t goal;
     void *ctx;
-    /* So many at least of each set, distinct ones (Features=a*2&b); want.nodes is their sum or more. */
+    /* So many at least of each set, distinct ones (Features=a*2&b); want.nodes is their sum or
+     * more. */
     const struct resv_part *parts;
     size_t nparts; /* RESV_PARTS_MAX at most */
 };
@@ -64,5 +67,5 @@ enum resv_refusal {
 
 /* Choose.  keep (may be NULL): nodes it has already, which are taken first where they may be had.
  * Errors: -ENOMEM. */
-int resv_choose(const struct resv_want *want, const struct resv_ground *g, const struct bitmap *keep,
-                struct resv_choice *ret, enum resv_refusal *ret_why);
+int resv_choose(const struct resv_want *want, const struct resv_ground *g,
+                const struct bitmap *keep, struct resv_choice *ret, enum resv_refusal *ret_why);

@@ -112,8 +112,7 @@ void sched_decisions_done(struct sched_decisions *d)
     *d = (struct sched_decisions){ 0 };
 }
 
-/* --- jobs
- * ---------------------------------------------------------------------------------------------- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 /* Skip list height: one level more for each pair of zero bits of a hash of job and partition. */
 static uint32_t entry_height(uint32_t job, uint32_t part)
@@ -139,7 +138,8 @@ static int add_entry(struct sched *s, const struct sched_job *in, const char *pa
     if (r < 0)
         return r;
     for (uint32_t i = 0; i < j->nentries; i++)
-        if (j->entries[i]->part == p->id && j->entries[i]->cls->shape->key.resv == (resv ? resv->id : 0))
+        if (j->entries[i]->part == p->id &&
+            j->entries[i]->cls->shape->key.resv == (resv ? resv->id : 0))
             return 0; /* named twice */
     r = class_get(s, in, p, resv ? resv->id : 0, &cls);
     if (r < 0)
@@ -179,7 +179,8 @@ int job_build(struct sched *s, const struct sched_job *in, struct job **ret)
     size_t nentries;
     int r = 0;
 
-    if (!in->npartitions || in->npartitions > SCHED_MAX_JOB_PARTS || in->nresvs > SCHED_MAX_JOB_RESVS)
+    if (!in->npartitions || in->npartitions > SCHED_MAX_JOB_PARTS ||
+        in->nresvs > SCHED_MAX_JOB_RESVS)
         return -EINVAL;
     nentries = in->npartitions * (in->nresvs + !in->resv_only);
     j = calloc(1, sizeof(*j) + nentries * sizeof(j->entries[0]));
@@ -377,7 +378,8 @@ int sched_job_owner(struct sched *s, uint32_t id, uint32_t uid, bool exclusive_u
         node_own(s, j->alloc.nodes[i].node_id, j, true);
     if (j->charge) { /* counted as nobody's */
         limit_release(s, j);
-        (void)limit_charge(s, j); /* out of memory: as after a restart, when the core says whose it is */
+        /* out of memory: as after a restart, when the core says whose it is */
+        (void)limit_charge(s, j);
     }
     s->uids = s->uids || exclusive_user;
     s->change++;

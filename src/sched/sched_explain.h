@@ -39,17 +39,18 @@ struct explain_preempt { /* whom it may send away */
     uint32_t off;        /* are not to be preempted */
     uint32_t busy;       /* suspended, or wait for victims of their own */
     uint32_t candidates; /* it may preempt */
-    int64_t safe_until_us; /* when the first of those safe for a time is so no longer, INT64_MAX = never */
-    bool waiting;        /* it has sent them away and starts when they have gone */
+    /* when the first of those safe for a time is so no longer, INT64_MAX = never */
+    int64_t safe_until_us;
+    bool waiting; /* it has sent them away and starts when they have gone */
     struct sched_victim victims[EXPLAIN_VICTIMS]; /* the choice, if it were its turn */
-    uint32_t nvictims;   /* in all */
+    uint32_t nvictims;                            /* in all */
 };
 
 struct explain_part {
     const char *name; /* interned */
     enum sched_why why;
     struct sched_limit_hit limit; /* SCHED_WHY_LIMIT: which, and what it grants */
-    uint32_t place, queued; /* place from 1 */
+    uint32_t place, queued;       /* place from 1 */
     uint32_t total, suitable, wanted;
     uint32_t causes[EXPLAIN_CAUSES];
     uint32_t
@@ -107,13 +108,13 @@ struct sched_explanation {
     struct explain_license licenses[EXPLAIN_LICENSES];
     size_t nlicenses;
     bool licenses_any; /* one of them is enough */
-    bool settled;    /* nobody who goes before could start now */
-    bool starts_now; /* nothing keeps it: the next pass takes it */
+    bool settled;      /* nobody who goes before could start now */
+    bool starts_now;   /* nothing keeps it: the next pass takes it */
 };
 void sched_explanation_done(struct sched_explanation *x);
 
-/* Explain job (known or not).  others: partitions that it might use too.  Errors: -ENOMEM, -EINVAL.
- */
+/* Explain job (known or not).  others: partitions that it might use too.  Errors: -ENOMEM,
+ * -EINVAL. */
 int sched_explain(struct sched *s, const struct sched_job *job, const char *const *others,
                   size_t nothers, int64_t now_us, struct sched_explanation *ret);
 

@@ -39,24 +39,24 @@ struct gres_row {
     uint32_t name, type; /* type STRTAB_NONE = untyped */
     uint64_t total, used;
     bool indexed, explicit_only;
-    bool gpu;         /* GPUs themselves, which others are shares of */
-    uint32_t first;   /* index of the first device */
-    struct cbits dev; /* held devices, bit 0 = index first */
+    bool gpu;                        /* GPUs themselves, which others are shares of */
+    uint32_t first;                  /* index of the first device */
+    struct cbits dev;                /* held devices, bit 0 = index first */
     struct sched_gres_share *shares; /* of GPUs, or NULL */
     uint32_t nshares;
-    uint64_t *near;   /* CPUs near each device, node.nwords each; or NULL */
-    int32_t *links;   /* total x total, or NULL */
+    uint64_t *near; /* CPUs near each device, node.nwords each; or NULL */
+    int32_t *links; /* total x total, or NULL */
 };
 
 struct node {
     bool exists, schedulable;
     uint32_t cpus, nwords, sockets, cores_per_socket, threads, raw_threads, weight;
-    uint64_t *spec;         /* CPUs kept from jobs, whole cores, also in busy and firm; or NULL */
-    uint64_t *gpu_cpus;     /* for jobs with GPUs alone, whole cores; or NULL */
-    bool shares, near;      /* some row has */
-    uint32_t nspec;         /* how many */
+    uint64_t *spec;     /* CPUs kept from jobs, whole cores, also in busy and firm; or NULL */
+    uint64_t *gpu_cpus; /* for jobs with GPUs alone, whole cores; or NULL */
+    bool shares, near;  /* some row has */
+    uint32_t nspec;     /* how many */
     uint32_t units, per_socket, spec_units; /* cores: all, of a socket, of nspec */
-    uint32_t njobs, nowned; /* jobs holding anything; those that share with their user alone */
+    uint32_t njobs, nowned;    /* jobs holding anything; those that share with their user alone */
     uint32_t nlabelled, label; /* of njobs with a label; which it is */
     uint64_t uid_sum;          /* over njobs */
     unsigned __int128 uid_squares;
@@ -121,7 +121,7 @@ enum {
     SHAPE_OWNED = 512, /* exclusive_user */
     SHAPE_BIND = 1024, /* to CPUs near its devices */
     SHAPE_NO_BIND = 2048,
-    SHAPE_TASK_SHARE = 4096, /* one_task_per_share */
+    SHAPE_TASK_SHARE = 4096,       /* one_task_per_share */
     SHAPE_ANY_PART_SIZE = 1 << 20, /* the numbers of nodes of its partition do not hold for it */
 };
 
@@ -147,20 +147,22 @@ struct class
     uint64_t mask_gen;    /* sched.config_gen the alts are made from */
     uint64_t verdict_gen; /* sched.up_gen + 1 the verdict is for, 0 = none */
     enum sched_why verdict;
-    uint64_t fail_grow;                /* part.grow + 1 at which it did not fit, 0 = none */
-    uint64_t bf_run;                   /* memo_run of the next */
-    int64_t bf_fail_end;               /* did not fit for jobs ending then or later */
+    uint64_t fail_grow;  /* part.grow + 1 at which it did not fit, 0 = none */
+    uint64_t bf_run;     /* memo_run of the next */
+    int64_t bf_fail_end; /* did not fit for jobs ending then or later */
     struct {
         uint64_t run; /* memo_run; jobs of limit_min and more have no place before slot */
         uint32_t limit_min, slot;
     } tried[CLASS_TRIED];
-    uint32_t fail_level;               /* ... for spans that meet so many windows, see advres.c */
-    uint64_t adv_gen;                  /* what the next two are for */
-    uint32_t adv_fits, adv_fails;      /* idle: fits for lower levels; fails for this one and higher */
-    uint64_t pre_gen;                  /* preempt_gen() + 1 at which preempting did not help, 0 = none */
-    int64_t pre_retry_us;              /* and until when, if nothing changes */
-    uint64_t pre_bf_run;               /* backfill run that looked for victims beside the plan */
-    uint64_t cursor_grow;              /* part.grow + 1 the cursor is for */
+    uint32_t fail_level; /* ... for spans that meet so many windows, see advres.c */
+    uint64_t adv_gen;    /* what the next two are for */
+    /* idle: fits for lower levels; fails for this one and higher */
+    uint32_t adv_fits, adv_fails;
+    /* preempt_gen() + 1 at which preempting did not help, 0 = none */
+    uint64_t pre_gen;
+    int64_t pre_retry_us; /* and until when, if nothing changes */
+    uint64_t pre_bf_run;  /* backfill run that looked for victims beside the plan */
+    uint64_t cursor_grow; /* part.grow + 1 the cursor is for */
     uint32_t cursor_level;
     uint32_t cursor_wclass, cursor_id; /* nothing before fits a single-node job */
 };
@@ -191,7 +193,7 @@ struct entry {
     bool magnetic : 1; /* in one that it did not ask for */
     enum entry_state state : 2;
     enum sched_why why : 6;
-    uint16_t limit; /* SCHED_WHY_LIMIT: which */
+    uint16_t limit;       /* SCHED_WHY_LIMIT: which */
     struct entry *next[]; /* in the queue or the parking place */
 };
 
@@ -205,7 +207,7 @@ struct job {
     bool owned : 1;   /* shares nodes with its user alone */
     bool leaving : 1; /* preemption, see preempt.c */
     bool yielded : 1;
-    bool going : 1;   /* in s->going */
+    bool going : 1;     /* in s->going */
     bool uncharged : 1; /* ended: counts against no limit */
     bool any_time : 1, any_size : 1;
     bool no_age : 1; /* see accrue.c */
@@ -223,8 +225,8 @@ struct job {
         uint32_t heap_at; /* index + 1 in the eligible heap, 0 = not there */
         uint32_t hold_at; /* holding: place in its group, see holders.c */
     };
-    uint32_t part; /* holding: in which partition */
-    uint32_t resv; /* ... and reservation, 0 = none */
+    uint32_t part;      /* holding: in which partition */
+    uint32_t resv;      /* ... and reservation, 0 = none */
     uint32_t held_cpus; /* ... of all nodes together */
     struct job *fresh_prev, *fresh_next;
     struct expect *expect; /* expect.c; NULL = not planned, nothing told */
@@ -232,15 +234,17 @@ struct job {
     struct sched_alloc alloc;
     int64_t start_us, end_us;
     /* preemption, see preempt.c */
-    uint32_t run_priority;        /* it was started with */
-    uint32_t claimed_by;          /* the job it goes for, 0 = none */
-    struct claim *waits;          /* a preemptor's: who has to go first; NULL = it does not wait so */
+    uint32_t run_priority; /* it was started with */
+    uint32_t claimed_by;   /* the job it goes for, 0 = none */
+    /* a preemptor's: who has to go first; NULL = it does not wait so */
+    struct claim *waits;
     struct charge *charge; /* limit.c: what it counts against; NULL = nothing */
-    struct het *het; /* NULL = not a component */
+    struct het *het;       /* NULL = not a component */
     struct entry *entries[];
 };
 
-struct het { /* component of a heterogeneous job; the last three are the first component's, see het.c */
+/* component of a heterogeneous job; the last three are the first component's, see het.c */
+struct het {
     uint32_t id, count;
     enum sched_why why;
     uint64_t walk;     /* walk in which the group did not fit, for that reason */
@@ -264,10 +268,10 @@ struct part {
     struct entry *head[QUEUE_LEVELS], *parked[QUEUE_LEVELS];
     uint32_t nqueued;
     double tres_total[SCHED_TRES_WEIGHTS_MAX]; /* of its nodes, for the TRES factors */
-    struct holders { /* jobs of one QOS that hold resources */
+    struct holders {                           /* jobs of one QOS that hold resources */
         struct job **v;
         uint32_t n, cap;
-    } *holders; /* by id of qos_tab + 1, row 0: without */
+    } * holders; /* by id of qos_tab + 1, row 0: without */
     uint32_t nholders;
     struct firsts *firsts; /* firsts.c; may be NULL */
     bool unpark;
@@ -301,13 +305,14 @@ struct resv { /* what a blocked head will hold from start_us on */
     uint32_t part;
     int64_t start_us;
     struct bitmap *nodes;
-    uint32_t *before;        /* by word of nodes: bits in those before it */
+    uint32_t *before; /* by word of nodes: bits in those before it */
     struct sched_alloc alloc;
     struct resv_node *spare; /* beside alloc.nodes */
     bool lent;               /* nodes, before, alloc and spare are kept, see kept.c */
-    uint64_t taken, taken_gen; /* free CPUs that it will hold, and busy_gen + 1 they were counted at */
+    /* free CPUs that it will hold, and busy_gen + 1 they were counted at */
+    uint64_t taken, taken_gen;
     struct job_lics lics;
-    uint64_t *spare_lic;     /* licences left beside it, by id */
+    uint64_t *spare_lic; /* licences left beside it, by id */
     uint32_t nspare_lic;
 };
 
@@ -318,7 +323,7 @@ struct alike { /* the node that fit.c looked at last, for the pick under way */
     struct fit fit;
 };
 
-struct kept_resv { /* see kept.c */
+struct kept_resv {     /* see kept.c */
     struct class *cls; /* counted; NULL = nothing is kept */
     uint32_t job_id;
     uint64_t config_gen, up_gen;
@@ -358,18 +363,19 @@ struct sched {
     struct job *fresh; /* to be entered in the queues by the next pass, or just entered */
     uint32_t npending;
     struct {
-        bool active;      /* between two pieces: resvs, line and the walk are as the last one left them */
+        /* between two pieces: resvs, line and the walk are as the last one left them */
+        bool active;
         int64_t now_us;
         uint32_t tested, started;
-        uint32_t planned;            /* jobs given a place */
-        uint32_t preempts;           /* searches for victims */
+        uint32_t planned;      /* jobs given a place */
+        uint32_t preempts;     /* searches for victims */
         uint64_t change, walk; /* as the last piece left them */
     } bf;
     struct tally tally; /* of the backfill under way */
     struct strtab lic_tab;
     struct license *lics; /* by id of lic_tab */
     uint32_t nlics;
-    uint64_t lic_grow;    /* counts licences coming free */
+    uint64_t lic_grow; /* counts licences coming free */
     struct strtab label_tab;
     struct strtab qos_tab;
     uint32_t *qos_priority, nqos, max_qos; /* by id of qos_tab */
@@ -378,15 +384,17 @@ struct sched {
     uint32_t *claims, nclaims, cap_claims; /* jobs that wait for their victims */
     uint32_t *going, ngoing, cap_going;    /* jobs that leave; some have left since */
     uint32_t nholding;
-    uint64_t run_gen;                      /* counts changes of what runs */
-    int64_t preempt_wake_us;               /* when an exempt job stops being so; of the pass under way */
-    struct assocs *assocs;                 /* assoc.c */
-    struct limits *limits;                 /* limit.c; NULL = none */
-    bool no_ages;                          /* some jobs may have no age */
-    bool limit_passes;                     /* in the pass under way a job met a limit that gives way with time */
-    struct advs *advs;                     /* advres.c; NULL = there never was one */
-    uint64_t tres_gen;                     /* config_gen + 1 of the partitions' totals */
-    int64_t prio_us; /* when multifactor priorities were computed */
+    uint64_t run_gen; /* counts changes of what runs */
+    /* when an exempt job stops being so; of the pass under way */
+    int64_t preempt_wake_us;
+    struct assocs *assocs; /* assoc.c */
+    struct limits *limits; /* limit.c; NULL = none */
+    bool no_ages;          /* some jobs may have no age */
+    /* in the pass under way a job met a limit that gives way with time */
+    bool limit_passes;
+    struct advs *advs; /* advres.c; NULL = there never was one */
+    uint64_t tres_gen; /* config_gen + 1 of the partitions' totals */
+    int64_t prio_us;   /* when multifactor priorities were computed */
     bool prio_done;
 
     struct shape **shape_slots;
@@ -403,7 +411,8 @@ struct sched {
     struct prof *prof; /* conservative: what is planned, NULL when there is no plan */
     struct plan *plan; /* and what else is kept of it, see plan.h; NULL when it is not */
     bool planning;     /* it is being made or repaired */
-    uint64_t memo_run; /* what classes remember of the profile holds as long as nothing comes free */
+    /* what classes remember of the profile holds as long as nothing comes free */
+    uint64_t memo_run;
     struct resv *resvs;
     uint32_t nresvs, cap_resvs;
     struct job **line;                 /* running jobs that end, by end time */
@@ -435,7 +444,8 @@ void node_own(struct sched *s, uint32_t id, const struct job *j,
 uint32_t node_would_take(const struct sched *s, const struct sched_alloc_node *an);
 uint32_t count_free_cores(const struct node *n, const uint64_t *avail);
 
-uint32_t node_part_index(const struct node *n, uint32_t part); /* in n->parts, nparts when not there */
+/* in n->parts, nparts when not there */
+uint32_t node_part_index(const struct node *n, uint32_t part);
 bool node_alike(const struct node *a, const struct node *b);
 
 /* kinds.c */
@@ -458,10 +468,13 @@ struct claim {
 int preempt_try(struct sched *s, struct entry *e, const struct bitmap *minus, int64_t now_us,
                 struct sched_decisions *out);
 /* The same while backfill plans: on nodes where that delays nobody who has a place. */
-int preempt_beside_plan(struct sched *s, struct entry *e, int64_t now_us, struct sched_decisions *out);
+int preempt_beside_plan(struct sched *s, struct entry *e, int64_t now_us,
+                        struct sched_decisions *out);
 struct explain_preempt;
-int preempt_explain(struct sched *s, struct entry *e, int64_t now_us, struct explain_preempt *ret); /* -ENOMEM */
-int claims_settle(struct sched *s, int64_t now_us, struct sched_decisions *out); /* start whose victims are gone */
+/* -ENOMEM */
+int preempt_explain(struct sched *s, struct entry *e, int64_t now_us, struct explain_preempt *ret);
+/* start whose victims are gone */
+int claims_settle(struct sched *s, int64_t now_us, struct sched_decisions *out);
 void claim_drop(struct sched *s, struct job *j);
 void preempt_done(struct sched *s);
 
@@ -476,7 +489,8 @@ void job_release(struct sched *s, const struct job *j);
 /* shape.c */
 double shape_nodes(const struct shape *shape); /* asked for, at least */
 double shape_cpus(const struct shape *shape);
-int class_get(struct sched *s, const struct sched_job *job, struct part *p, uint32_t resv, struct class **ret);
+int class_get(struct sched *s, const struct sched_job *job, struct part *p, uint32_t resv,
+              struct class **ret);
 void class_unref(struct sched *s, struct class *c);
 int class_masks(struct sched *s, struct class *c); /* makes c->alts current */
 void classes_done(struct sched *s);
@@ -490,18 +504,20 @@ struct pick {
     bool any_state;             /* down nodes too */
     bool no_part_limit;         /* forget the partition's node limit */
     const struct bitmap *minus; /* nodes not to be used, or NULL */
-    bool pad;     /* lay out all CPUs that must be free (pn_min_cpus), not only those taken: for
+    bool pad; /* lay out all CPUs that must be free (pn_min_cpus), not only those taken: for
                      reservations */
     const struct job_lics *lics; /* planning: these must be there too */
-    bool overlay; /* keep what is reserved before end_us */
+    bool overlay;                /* keep what is reserved before end_us */
     int64_t end_us;
-    int64_t from_us, to_us; /* the job would hold its nodes so long; to_us 0: reservations are not heeded */
-    uint32_t minutes;     /* plan(): how long it would hold them */
-    bool no_maint;        /* as if there were no maintenance */
-    bool plan;            /* throughout the slots [from, until) of s->prof, see profile.h */
+    /* the job would hold its nodes so long; to_us 0: reservations are not heeded */
+    int64_t from_us, to_us;
+    uint32_t minutes; /* plan(): how long it would hold them */
+    bool no_maint;    /* as if there were no maintenance */
+    bool plan;        /* throughout the slots [from, until) of s->prof, see profile.h */
     uint32_t from, until;
-    uint32_t low;         /* nodes with fewer free CPUs add little to the sum wanted; 0 = not known */
-    uint32_t next;        /* out: a later slot before which it does not fit either */
+    /* nodes with fewer free CPUs add little to the sum wanted; 0 = not known */
+    uint32_t low;
+    uint32_t next; /* out: a later slot before which it does not fit either */
     /* derived by pick_init() */
     const struct shape_key *k;
     bool whole;
@@ -509,7 +525,7 @@ struct pick {
     uint32_t share;     /* tried at the moment: CPUs nobody has come first */
     uint32_t gname[SCHED_MAX_JOB_GRES],
         gtype[SCHED_MAX_JOB_GRES]; /* of the requests, see row_matches() */
-    uint32_t only; /* so many nodes, of a list of counts; 0 = no such list */
+    uint32_t only;                 /* so many nodes, of a list of counts; 0 = no such list */
     uint32_t gpu; /* the request CPUs, memory or tasks are counted by, or UINT32_MAX */
     bool gpus;    /* it asks for GPUs or shares of them */
     bool plain;   /* it asks for CPUs and memory, and of a node nothing else counts */
@@ -531,8 +547,8 @@ void pick_free_cpus(const struct pick *p, uint32_t id, uint64_t *words);
 bool unit_free(const uint64_t *words, uint32_t unit, uint32_t gran);
 uint64_t pick_free_mem(const struct pick *p, uint32_t id);
 /* The reservation's part on node id if the job would run into it, else NULL. */
-const struct sched_alloc_node *pick_conflict(const struct pick *p, const struct resv *r, uint32_t id,
-                                             const struct resv_node **ret_spare);
+const struct sched_alloc_node *pick_conflict(const struct pick *p, const struct resv *r,
+                                             uint32_t id, const struct resv_node **ret_spare);
 bool node_fit(const struct pick *p, uint32_t id, struct fit *ret);
 /* Nodes the job never uses, whatever is free on them. */
 bool node_admits(const struct pick *p, uint32_t id, uint32_t *most_tasks); /* raises most_tasks */
@@ -540,25 +556,29 @@ bool node_admits(const struct pick *p, uint32_t id, uint32_t *most_tasks); /* ra
 uint32_t kinds_admitted(const struct pick *p, struct bitmap *mask);
 
 /* gres.c */
-int gres_row_build(struct sched *s, const struct node *n, const struct sched_gres_spec *in, struct gres_row *row);
+int gres_row_build(struct sched *s, const struct node *n, const struct sched_gres_spec *in,
+                   struct gres_row *row);
 void gres_row_done(struct gres_row *row);
 bool gres_row_alike(const struct node *n, const struct gres_row *a, const struct gres_row *b);
 bool gres_row_matches(const struct pick *p, const struct gres_row *row, uint32_t req);
 /* What is free of a row; dev (may be NULL) gets the free devices. */
 uint64_t gres_free(const struct pick *p, uint32_t id, uint32_t row, uint64_t *dev);
-/* Is the node good for a part of the job that gets so many units?  Sets what its devices limit in *f. */
-bool gres_fit(const struct pick *p, uint32_t id, const struct geometry *g, uint32_t units, struct fit *f);
+/* Is the node good for a part of the job that gets so many units?  Sets what its devices limit
+ * in *f. */
+bool gres_fit(const struct pick *p, uint32_t id, const struct geometry *g, uint32_t units,
+              struct fit *f);
 
 /* grespick.c */
 /* GPUs the job gets on the node of those that CPUs, memory or tasks are counted by. */
 uint64_t gres_gpus(const struct pick *p, const struct fit *f);
-/* Take from words the CPUs the job is not to have there, so that those near its devices are left. */
+/* Take from words the CPUs the job is not to have there, so that those near its devices are
+ * left. */
 void gres_bind(const struct pick *p, const struct fit *f, const struct geometry *g, uint32_t need,
                uint64_t *words);
 /* Of each row of the node the job gets take[row]; -EAGAIN when that does not come out. */
 int gres_choose(const struct pick *p, const struct fit *f, const uint64_t *cpus, uint64_t *take);
-void gres_fill(const struct pick *p, const struct fit *f, const uint64_t *cpus, uint32_t row, uint64_t count,
-               struct sched_alloc_gres *out, uint64_t **words);
+void gres_fill(const struct pick *p, const struct fit *f, const uint64_t *cpus, uint32_t row,
+               uint64_t count, struct sched_alloc_gres *out, uint64_t **words);
 
 /* Where binding is enforced: is every CPU near a device? */
 bool gres_covers(const struct pick *p, const struct sched_alloc_node *an);
@@ -593,14 +613,16 @@ void firsts_note(struct sched *s, const struct class *c, uint32_t minutes, uint3
 struct holders_iter {
     uint32_t part, row, at;
 };
-int holders_room(struct sched *s, uint32_t part, uint32_t qos); /* holders_add() cannot fail after it */
-void holders_add(struct sched *s, struct job *j); /* by its part and qos, which stay until it is removed */
+/* holders_add() cannot fail after it */
+int holders_room(struct sched *s, uint32_t part, uint32_t qos);
+/* by its part and qos, which stay until it is removed */
+void holders_add(struct sched *s, struct job *j);
 void holders_remove(struct sched *s, struct job *j);
 struct job *holders_next(const struct sched *s, struct holders_iter *it); /* NULL at the end */
 void holders_done(struct part *p);
-bool goes_anyway(const struct job *j);              /* it leaves, or makes room for somebody */
-void going_note(struct sched *s, struct job *j);    /* j holds, and goes_anyway() */
-void going_settle(struct sched *s);                 /* forget who does not any more */
+bool goes_anyway(const struct job *j);           /* it leaves, or makes room for somebody */
+void going_note(struct sched *s, struct job *j); /* j holds, and goes_anyway() */
+void going_settle(struct sched *s);              /* forget who does not any more */
 
 /* sched.c */
 int label_id(struct sched *s, const char *label, uint32_t *ret_id); /* 0 for NULL; -ENOMEM */
@@ -626,22 +648,25 @@ void jobs_done(struct sched *s);
 
 /* advres.c */
 void advs_done(struct sched *s);
-int advs_refresh(struct sched *s, int64_t now_us); /* windows begin and end; before anything is tried */
-int64_t advs_wake(const struct sched *s);          /* the next time that happens and matters */
+/* windows begin and end; before anything is tried */
+int advs_refresh(struct sched *s, int64_t now_us);
+int64_t advs_wake(const struct sched *s); /* the next time that happens and matters */
 bool advs_any(const struct sched *s);
-void advs_mark_slots(const struct sched *s);       /* in s->prof */
+void advs_mark_slots(const struct sched *s); /* in s->prof */
 /* p would hold its nodes for so long from then on: reservations are heeded. */
 void adv_span(struct pick *p, int64_t from_us, uint32_t minutes);
 /* Take from mask what p's job may not have in its span.  False: nothing is left. */
 bool adv_keep(const struct pick *p, struct bitmap *mask);
 bool adv_cored(const struct sched *s, uint32_t id); /* cores of this node are reserved */
-/* CPUs of the node that p's job may not have, NULL = none of that kind; valid until the next call. */
+/* CPUs of the node that p's job may not have, NULL = none of that kind; valid until the next
+ * call. */
 const uint64_t *adv_blocked(const struct pick *p, uint32_t id);
 /* How long a job in resv that begins then may hold alloc, at most to_us. */
-int64_t adv_limit(const struct sched *s, uint32_t resv, const struct sched_alloc *alloc, int64_t from_us,
-                  int64_t to_us);
-int64_t adv_edge(const struct sched *s, int64_t after_us); /* the next beginning or end of a window, INT64_MAX */
-uint32_t adv_level(const struct pick *p);          /* windows that p's span meets */
+int64_t adv_limit(const struct sched *s, uint32_t resv, const struct sched_alloc *alloc,
+                  int64_t from_us, int64_t to_us);
+/* the next beginning or end of a window, INT64_MAX */
+int64_t adv_edge(const struct sched *s, int64_t after_us);
+uint32_t adv_level(const struct pick *p); /* windows that p's span meets */
 /* e waits for nodes: because of reservations?  NONE: because of jobs. */
 enum sched_why adv_why(struct sched *s, const struct entry *e, int64_t now_us);
 bool adv_is_why(enum sched_why why);
@@ -650,21 +675,25 @@ bool adv_blocked_walk(const struct sched *s, const struct entry *e);
 void adv_block_walk(struct sched *s, const struct entry *e);
 /* Licences are asked for on behalf of e, that would start now; NULL = nobody's. */
 void adv_about(struct sched *s, const struct entry *e, int64_t now_us);
-uint64_t adv_lics_kept(const struct sched *s, uint32_t lic); /* reserved for others while it would run */
-uint64_t adv_lics_kept_in(const struct sched *s, uint32_t lic, int64_t from_us, int64_t to_us); /* likewise then */
+/* reserved for others while it would run */
+uint64_t adv_lics_kept(const struct sched *s, uint32_t lic);
+/* likewise then */
+uint64_t adv_lics_kept_in(const struct sched *s, uint32_t lic, int64_t from_us, int64_t to_us);
 void adv_take(const struct sched *s, const struct job *j, bool take);
 
 /* lic.c */
 int lic_id(struct sched *s, const char *name, uint32_t *ret_id);
 void lics_free(struct job_lics *l);
-int lics_build(struct sched *s, const struct sched_lic_req *req, size_t n, bool any, struct job_lics *ret);
+int lics_build(struct sched *s, const struct sched_lic_req *req, size_t n, bool any,
+               struct job_lics *ret);
 /* Are they there, beside what is reserved before end_us?  *ret_which: of `any`, the one. */
 bool lics_fit(const struct sched *s, const struct job_lics *l, int64_t end_us, uint32_t *ret_which);
 int lics_choose(const struct job_lics *want, uint32_t which, struct job_lics *ret);
 void lics_take(struct sched *s, const struct job_lics *l);
 void lics_release(struct sched *s, const struct job_lics *l);
 uint64_t *lics_spare(const struct sched *s); /* NULL: out of memory */
-int lics_tell(const struct sched *s, const struct job_lics *l, struct sched_lic_req **ret, size_t *ret_n);
+int lics_tell(const struct sched *s, const struct job_lics *l, struct sched_lic_req **ret,
+              size_t *ret_n);
 
 /* assoc.c */
 void assocs_done(struct sched *s);
@@ -681,13 +710,16 @@ void limit_end_time(struct job *j); /* after its end changed */
 /* accrue.c: who gains priority by age; with each computation of priorities */
 int accrue_refresh(struct sched *s, int64_t now_us);
 /* limit_check.c */
-/* Is e's job over a limit?  By its request, or (alloc) by what it would hold.  Gives SCHED_WHY_LIMIT with e->limit, or NONE. */
-enum sched_why limit_refuses(struct sched *s, struct entry *e, const struct sched_alloc *alloc, uint32_t limit_min,
-                             int64_t now_us);
-bool limit_hit(struct sched *s, const struct entry *e, const struct sched_alloc *alloc, int64_t now_us,
-               struct sched_limit_hit *ret); /* likewise */
-bool limit_is_own(unsigned limit); /* of the job alone: it waits until the limit or the job is changed */
-bool limit_may_reserve(const struct sched *s, const struct entry *e, uint32_t *min_prio); /* QOS and MinPrioThreshold */
+/* Is e's job over a limit?  By its request, or (alloc) by what it would hold.  Gives
+ * SCHED_WHY_LIMIT with e->limit, or NONE. */
+enum sched_why limit_refuses(struct sched *s, struct entry *e, const struct sched_alloc *alloc,
+                             uint32_t limit_min, int64_t now_us);
+bool limit_hit(struct sched *s, const struct entry *e, const struct sched_alloc *alloc,
+               int64_t now_us, struct sched_limit_hit *ret); /* likewise */
+/* of the job alone: it waits until the limit or the job is changed */
+bool limit_is_own(unsigned limit);
+/* QOS and MinPrioThreshold */
+bool limit_may_reserve(const struct sched *s, const struct entry *e, uint32_t *min_prio);
 unsigned limit_qos_flags(const struct sched *s, const struct job *j);
 
 /* tres.c */
@@ -722,14 +754,16 @@ int decide_start(struct pick *p, struct entry *e, struct sched_alloc *alloc, int
 int decisions_add(struct sched_decisions *out, const struct sched_decision *d);
 
 /* het.c: e's job is a component */
-/* Start the whole group.  1 started, 0 not: *ret_why is SCHED_WHY_RESOURCES when it waits for nodes,
- * SCHED_WHY_NONE while the group is not whole, else what has to change first. */
+/* Start the whole group.  1 started, 0 not: *ret_why is SCHED_WHY_RESOURCES when it waits for
+ * nodes, SCHED_WHY_NONE while the group is not whole, else what has to change first. */
 int het_try(struct sched *s, struct entry *e, int64_t now_us, bool backfill,
             struct sched_decisions *out, enum sched_why *ret_why);
-/* conservative.c's het_try() and het_reserve() in one: start all, or hold a place for all in s->prof. */
+/* conservative.c's het_try() and het_reserve() in one: start all, or hold a place for all in
+ * s->prof. */
 int het_plan(struct sched *s, struct entry *e, int64_t now_us, struct sched_decisions *out,
              int64_t *ret_start_us, enum sched_why *ret_why);
-/* Reserve for every component; *ret_start_us 0 when that is not possible or was done in this run. */
+/* Reserve for every component; *ret_start_us 0 when that is not possible or was done in this
+ * run. */
 int het_reserve(struct sched *s, struct entry *e, int64_t now_us, int64_t *ret_start_us);
 
 /* backfill.c */
@@ -741,19 +775,23 @@ struct bf {
 bool bf_within(const struct sched *s, int64_t now_us, int64_t start_us);
 int bf_set_expected(struct sched *s, struct job *j, int64_t start_us, const struct sched_alloc *a);
 bool bf_may_reserve(const struct bf *b, const struct entry *e);
-void backfill_drop(struct sched *s); /* forget every plan; the next begins anew */
+void backfill_drop(struct sched *s);  /* forget every plan; the next begins anew */
 void backfill_pause(struct sched *s); /* something else comes between: keep what may be kept */
-void bf_count_anew(struct sched *s); /* of the limits on jobs looked at and places */
-int bf_look(struct bf *b, struct entry *e); /* within the limits: at the next in order, whatever it is */
+void bf_count_anew(struct sched *s);  /* of the limits on jobs looked at and places */
+/* within the limits: at the next in order, whatever it is */
+int bf_look(struct bf *b, struct entry *e);
 
 /* conservative.c: what backfill does about one job; for sched_backfill() and for questions */
 int conservative_consider(struct bf *b, struct entry *e);
 int conservative_try(struct bf *b, struct entry *e); /* start it: 1, 0 it cannot, -ENOMEM */
-/* The first slot from `from` on (a later one than now) with a place for it: 1 with what it would get. */
+/* The first slot from `from` on (a later one than now) with a place for it: 1 with what it would
+ * get. */
 int conservative_seek(struct sched *s, struct entry *e, uint32_t from, struct pick *ret_pick,
                       struct sched_alloc *ret_alloc);
-/* Plan the jobs that go before `stop` (NULL: all that are ever planned), none starts.  s->prof is set then. */
-int conservative_ahead(struct bf *b, const struct entry *stop, uint32_t *ret_now); /* how many could start now */
+/* Plan the jobs that go before `stop` (NULL: all that are ever planned), none starts.  s->prof
+ * is set then. */
+/* how many could start now */
+int conservative_ahead(struct bf *b, const struct entry *stop, uint32_t *ret_now);
 
 /* timeline.c */
 int line_make(struct sched *s); /* of the jobs running now; until line_drop() */
@@ -768,8 +806,8 @@ int plan(struct pick *p, int64_t now_us, int64_t *ret_start_us, struct sched_all
 int resv_add(struct sched *s, uint32_t part, int64_t start_us, struct sched_alloc *alloc,
              struct resv_node **spare, const struct job_lics *want);
 /* A job that ends then now holds a: what it left unused beside the reservations is less. */
-void resv_charge(struct sched *s, const struct sched_alloc *a, const struct job_lics *lics, uint32_t part,
-                 int64_t end_us);
+void resv_charge(struct sched *s, const struct sched_alloc *a, const struct job_lics *lics,
+                 uint32_t part, int64_t end_us);
 struct resv_node *spare_of(struct sched *s, const struct sched_alloc *a, uint32_t part);
 void resvs_clear(struct sched *s);
 int resvs_room(struct sched *s); /* for one more */

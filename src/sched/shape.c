@@ -101,7 +101,8 @@ static void add_gres(struct shape *sh, const struct sched_job *job)
     }
 }
 
-static void fill_key(const struct sched *s, struct shape *sh, const struct sched_job *job, uint32_t resv)
+static void fill_key(const struct sched *s, struct shape *sh, const struct sched_job *job,
+                     uint32_t resv)
 {
     struct shape_key *k = &sh->key;
 
@@ -160,7 +161,9 @@ static int shape_build(const struct sched *s, const struct sched_job *job, uint3
     if (!sh)
         return -ENOMEM;
     r = alloc_text(sh, job);
-    sh->nodes = r == 0 ? malloc((job->nreq + job->nexc + job->nnode_counts + 1) * sizeof(*sh->nodes)) : NULL;
+    sh->nodes = r == 0
+                    ? malloc((job->nreq + job->nexc + job->nnode_counts + 1) * sizeof(*sh->nodes))
+                    : NULL;
     if (r == 0 && !sh->nodes)
         r = -ENOMEM;
     if (r < 0) {
@@ -170,7 +173,8 @@ static int shape_build(const struct sched *s, const struct sched_job *job, uint3
     fill_key(s, sh, job, resv);
     sh->key.nreq = copy_ids(sh->nodes, job->req_nodes, job->nreq);
     sh->key.nexc = copy_ids(sh->nodes + sh->key.nreq, job->exc_nodes, job->nexc);
-    sh->key.ncounts = copy_ids(sh->nodes + sh->key.nreq + sh->key.nexc, job->node_counts, job->nnode_counts);
+    sh->key.ncounts =
+        copy_ids(sh->nodes + sh->key.nreq + sh->key.nexc, job->node_counts, job->nnode_counts);
     add_gres(sh, job);
     sh->key.features_off = UINT32_MAX;
     if (job->features && job->features[0])
@@ -179,7 +183,9 @@ static int shape_build(const struct sched *s, const struct sched_job *job, uint3
     if (job->prefer && job->prefer[0])
         sh->key.prefer_off = add_text(sh, job->prefer);
     sh->hash = strtab_hash(&sh->key, sizeof(sh->key)) * 31 +
-               strtab_hash(sh->nodes, (sh->key.nreq + sh->key.nexc + sh->key.ncounts) * sizeof(*sh->nodes)) * 7 +
+               strtab_hash(sh->nodes,
+                           (sh->key.nreq + sh->key.nexc + sh->key.ncounts) * sizeof(*sh->nodes)) *
+                   7 +
                strtab_hash(sh->text, sh->ntext);
     *ret = sh;
     return 0;
@@ -189,7 +195,8 @@ static bool shape_equal(const struct shape *a, const struct shape *b)
 {
     return a->hash == b->hash && a->ntext == b->ntext &&
            !memcmp(&a->key, &b->key, sizeof(a->key)) &&
-           !memcmp(a->nodes, b->nodes, (a->key.nreq + a->key.nexc + a->key.ncounts) * sizeof(*a->nodes)) &&
+           !memcmp(a->nodes, b->nodes,
+                   (a->key.nreq + a->key.nexc + a->key.ncounts) * sizeof(*a->nodes)) &&
            !memcmp(a->text, b->text, a->ntext);
 }
 
@@ -213,7 +220,8 @@ static int grow_shapes(struct sched *s)
     return 0;
 }
 
-static int shape_get(struct sched *s, const struct sched_job *job, uint32_t resv, struct shape **ret)
+static int shape_get(struct sched *s, const struct sched_job *job, uint32_t resv,
+                     struct shape **ret)
 {
     struct shape *sh = NULL, **slot;
     int r = s->nshapes < s->nshape_slots ? 0 : grow_shapes(s);
@@ -260,8 +268,7 @@ static void shape_unref(struct sched *s, struct shape *sh)
     shape_free(sh);
 }
 
-/* --- classes
- * ------------------------------------------------------------------------------------------- */
+/* ---- classes --------------------------------------------------------------------------------- */
 
 static uint32_t class_slot(const struct shape *sh, uint32_t part, uint32_t nslots)
 {
@@ -290,7 +297,8 @@ static int grow_classes(struct sched *s)
     return 0;
 }
 
-int class_get(struct sched *s, const struct sched_job *job, struct part *p, uint32_t resv, struct class **ret)
+int class_get(struct sched *s, const struct sched_job *job, struct part *p, uint32_t resv,
+              struct class **ret)
 {
     struct shape *sh;
     struct class *c;

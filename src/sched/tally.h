@@ -16,6 +16,6 @@ struct tally {
 
 void tally_done(struct tally *t);
 void tally_reset(struct tally *t);
-/* Count one more; *ret is how many now.  b < 2^30 (a partition; 0 where none is meant).  -ENOMEM.
- */
+/* Count one more; *ret is how many now.  b < 2^30 (a partition; 0 where none is meant).
+ * -ENOMEM. */
 int tally_count(struct tally *t, enum tally_kind kind, uint32_t a, uint32_t b, uint32_t *ret);

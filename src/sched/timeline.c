@@ -306,9 +306,10 @@ int plan(struct pick *p, int64_t now_us, int64_t *ret_start_us, struct sched_all
     return r;
 }
 
-/* What is free of each licence at start_us (every job that ends until then is gone), less what is reserved. */
-static int reserve_lics(struct sched *s, const struct job_lics *want, int64_t start_us, struct job_lics *ret,
-                        uint64_t **ret_spare)
+/* What is free of each licence at start_us (every job that ends until then is gone), less what
+ * is reserved. */
+static int reserve_lics(struct sched *s, const struct job_lics *want, int64_t start_us,
+                        struct job_lics *ret, uint64_t **ret_spare)
 {
     uint32_t to = 0, which = 0;
     int r;
@@ -407,8 +408,8 @@ static void charge_node(struct sched *s, struct resv_node *spare, const struct s
     }
 }
 
-void resv_charge(struct sched *s, const struct sched_alloc *a, const struct job_lics *lics, uint32_t part,
-                 int64_t end_us)
+void resv_charge(struct sched *s, const struct sched_alloc *a, const struct job_lics *lics,
+                 uint32_t part, int64_t end_us)
 {
     for (uint32_t i = 0; i < s->nresvs; i++) {
         struct resv *r = &s->resvs[i];

@@ -89,7 +89,8 @@ double tres_asked(const struct entry *e, const char *name)
 
 double tres_factor(const struct sched *s, const struct entry *e, uint32_t i)
 {
-    double n = tres_asked(e, s->params.tres_weights[i].name), total = s->parts[e->part]->tres_total[i];
+    double n = tres_asked(e, s->params.tres_weights[i].name),
+           total = s->parts[e->part]->tres_total[i];
 
     if (s->params.prio_flags & SCHED_PRIO_NO_NORMAL_TRES)
         return n;

@@ -84,13 +84,15 @@ void walk_refuse(struct sched *s, struct entry *e, enum sched_why why)
     if (e->why != why || (why == SCHED_WHY_LIMIT && e->limit != e->job->told_limit))
         job_set_fresh(s, e->job);
     e->why = why;
-    if (why == SCHED_WHY_RESOURCES && e->cls->shape->key.resv) { /* holds up those of its reservation */
+    /* holds up those of its reservation */
+    if (why == SCHED_WHY_RESOURCES && e->cls->shape->key.resv) {
         adv_block_walk(s, e);
         p->cur = e->next[0];
         return;
     }
     if (why == SCHED_WHY_LICENSES || adv_is_why(why) ||
-        (why == SCHED_WHY_LIMIT && !limit_is_own(e->limit))) { /* stays in the queue and holds nobody up */
+        (why == SCHED_WHY_LIMIT &&
+         !limit_is_own(e->limit))) { /* stays in the queue and holds nobody up */
         p->cur = e->next[0];
         return;
     }
@@ -265,7 +267,8 @@ static const int hope[] = {
     [SCHED_WHY_RESOURCES] = 14,
 };
 
-static enum sched_why job_why(const struct sched *s, struct job *j, uint32_t *ret_priority, unsigned *ret_limit)
+static enum sched_why job_why(const struct sched *s, struct job *j, uint32_t *ret_priority,
+                              unsigned *ret_limit)
 {
     enum sched_why why = SCHED_WHY_NONE;
 
@@ -276,8 +279,8 @@ static enum sched_why job_why(const struct sched *s, struct job *j, uint32_t *re
         if (e->state == ENTRY_QUEUED) {
             if (!p->up)
                 e->why = closed(p);
-            else if (p->blocked && e != p->block && e->why != SCHED_WHY_LICENSES && e->why != SCHED_WHY_LIMIT &&
-                     !adv_is_why(e->why) && !e->cls->shape->key.resv)
+            else if (p->blocked && e != p->block && e->why != SCHED_WHY_LICENSES &&
+                     e->why != SCHED_WHY_LIMIT && !adv_is_why(e->why) && !e->cls->shape->key.resv)
                 e->why = SCHED_WHY_PRIORITY;
             else if (e->why == SCHED_WHY_PART_DOWN || e->why == SCHED_WHY_PART_INACTIVE)
                 e->why = SCHED_WHY_NONE;
@@ -301,7 +304,8 @@ static int tell(struct sched *s, struct sched_decisions *out, struct job *j)
         d.why = SCHED_WHY_BEGIN_TIME;
     else
         d.why = job_why(s, j, &d.priority, &d.limit);
-    if (!adv_is_why(d.why) && d.why != SCHED_WHY_RESOURCES && d.why != SCHED_WHY_NODES_UNAVAILABLE && d.why != SCHED_WHY_LICENSES &&
+    if (!adv_is_why(d.why) && d.why != SCHED_WHY_RESOURCES &&
+        d.why != SCHED_WHY_NODES_UNAVAILABLE && d.why != SCHED_WHY_LICENSES &&
         d.why != SCHED_WHY_PRIORITY)
         expect_clear(j);
     if (d.why == SCHED_WHY_NONE ||

@@ -65,9 +65,7 @@ static void put_gpu(Pst__Transaction *tx)
     tx_acct_change(tx, &put);
 }
 
-/* ---- who is in which account
- * ----------------------------------------------------------------------
- */
+/* ---- who is in which account ----------------------------------------------------------------- */
 
 static uint64_t pair_of(const struct sim_job *j)
 {
@@ -145,9 +143,7 @@ int books_make(struct workload *w, struct cluster **ret_books, struct err *err)
     return 0;
 }
 
-/* ---- into the scheduler
- * --------------------------------------------------------------------------
- */
+/* ---- into the scheduler ---------------------------------------------------------------------- */
 
 static int hand_over(struct sched *s, struct feed *f)
 {

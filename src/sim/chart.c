@@ -46,8 +46,7 @@ static void begin(struct strbuf *out, int h, const char *title)
     strbuf_add(out, "</text>\n");
 }
 
-/* ---- axes ---------------------------------------------------------------------------------------
- */
+/* ---- axes ------------------------------------------------------------------------------------ */
 
 static void time_label(double seconds, double step, char *buf, size_t size)
 {
@@ -136,8 +135,7 @@ static double span_of(const struct report *rp)
     return span;
 }
 
-/* ---- lines over time ----------------------------------------------------------------------------
- */
+/* ---- lines over time ------------------------------------------------------------------------- */
 
 #define LINE_POINTS 350u
 
@@ -210,8 +208,7 @@ void chart_queue(const struct report *rp, struct strbuf *out)
     over_time(rp, out, "Jobs waiting", SERIES_QUEUE, 1, most > 4 ? round_up(most) : 4, false);
 }
 
-/* ---- bars ---------------------------------------------------------------------------------------
- */
+/* ---- bars ------------------------------------------------------------------------------------ */
 
 struct bars {
     uint32_t n;

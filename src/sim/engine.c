@@ -44,8 +44,7 @@ void sim_result_done(struct sim_result *r)
     *r = (struct sim_result){ 0 };
 }
 
-/* ---- requests -----------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static void fill_request(const struct sim_machine *m, const struct sim_job *j, size_t i,
                          uint32_t part, struct sched_job *ret, const char **ret_part,
@@ -98,8 +97,7 @@ void sim_request(const struct sim_machine *m, const struct workload *w, size_t i
     fill_request(m, j, i, part, ret, ret_part, ret_gres);
 }
 
-/* ---- the machine's books ------------------------------------------------------------------------
- */
+/* ---- the machine's books --------------------------------------------------------------------- */
 
 static void node_change(struct engine *e, uint32_t id, uint32_t cpus, bool take)
 {
@@ -233,8 +231,7 @@ static int submitted(struct engine *e, uint32_t i)
     return r;
 }
 
-/* ---- passes -------------------------------------------------------------------------------------
- */
+/* ---- passes ---------------------------------------------------------------------------------- */
 
 static int take_decisions(struct engine *e, const struct sched_decisions *d, bool backfill)
 {
@@ -319,8 +316,7 @@ static int backfill_or_plan(struct engine *e)
     return pass(e, true, NULL, &started);
 }
 
-/* ---- turns --------------------------------------------------------------------------------------
- */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 /* Its time stands still while it waits: its end comes later, and so does its limit. */
 static int on_turn(void *ctx, uint32_t i, bool runs)
@@ -341,7 +337,8 @@ static int on_turn(void *ctx, uint32_t i, bool runs)
     o->end_us = e->now_us + e->left_us[i];
     if (o->limit_min != SCHED_UNLIMITED)
         sched_job_end_time(e->sched, i + 1,
-                           o->end_us + (int64_t)o->limit_min * MINUTE_US - length_us(j, o->limit_min));
+                           o->end_us + (int64_t)o->limit_min * MINUTE_US -
+                               length_us(j, o->limit_min));
     return events_push(&e->events, o->end_us, SIM_EV_END, i, e->spell[i]);
 }
 
@@ -355,8 +352,7 @@ static int take_turns(struct engine *e, bool next)
     return events_push(&e->events, e->now_us + e->c->slice_us, SIM_EV_SLICE, 0, 0);
 }
 
-/* ---- time ---------------------------------------------------------------------------------------
- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static void note(struct engine *e)
 {
@@ -407,8 +403,7 @@ static int instant(struct engine *e)
     return r;
 }
 
-/* ---- start and end ------------------------------------------------------------------------------
- */
+/* ---- start and end --------------------------------------------------------------------------- */
 
 static int feed_machine(struct engine *e)
 {

@@ -32,8 +32,9 @@ struct sim_config {
     struct sched_params sched;
     uint32_t
         bf_interval_s; /* between two backfills; 0 = after each pass that leaves jobs waiting */
-    int64_t slice_us;  /* jobs that share CPUs take turns of so long; 0 = they run beside each other */
-    int64_t begin_us;  /* what was submitted before comes now; 0 = the first submission */
+    /* jobs that share CPUs take turns of so long; 0 = they run beside each other */
+    int64_t slice_us;
+    int64_t begin_us; /* what was submitted before comes now; 0 = the first submission */
     const struct sim_running *running;
     size_t nrunning;
     const uint32_t *throttle; /* by group of jobs */

@@ -12,7 +12,7 @@ enum sim_event_kind { /* at one instant: resources come free before the queue gr
                       SIM_EV_END,
                       SIM_EV_SUBMIT,
                       SIM_EV_SLICE, /* the next turns of those who share CPUs */
-                      SIM_EV_WAKE, /* the scheduler asked to be called */
+                      SIM_EV_WAKE,  /* the scheduler asked to be called */
                       SIM_EV_BACKFILL,
 };
 

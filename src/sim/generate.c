@@ -70,8 +70,7 @@ static int add(struct gen *g, struct sim_job *j, double run_s)
     return workload_add(g->w, j);
 }
 
-/* ---- Lublin and Feitelson -----------------------------------------------------------------------
- */
+/* ---- Lublin and Feitelson -------------------------------------------------------------------- */
 
 static uint32_t lublin_size(struct gen *g, double cpus)
 {
@@ -121,8 +120,7 @@ static int lublin_job(struct gen *g)
     return r;
 }
 
-/* ---- GPUs ---------------------------------------------------------------------------------------
- */
+/* ---- GPUs ------------------------------------------------------------------------------------ */
 
 static double lognormal(struct gen *g, double median, double sigma, double most)
 {
@@ -198,11 +196,10 @@ static int gpu_job(struct gen *g)
     return add(g, &j, run_s);
 }
 
-/* ---- load ---------------------------------------------------------------------------------------
- */
+/* ---- load ------------------------------------------------------------------------------------ */
 
-/* What arrives between the first and the last submission over what the machine can do in that time.
- */
+/* What arrives between the first and the last submission over what the machine can do in that
+ * time. */
 static double load_of(const struct gen *g, size_t first)
 {
     const struct workload *w = g->w;

@@ -1,5 +1,5 @@
-/* limitfeed.c - see limitfeed.h; src/ctld/feedlimits.c and minutes.c do the same for a controller.
- */
+/* limitfeed.c - see limitfeed.h; src/ctld/feedlimits.c and minutes.c do the same for a
+ * controller. */
 #include "sim/limitfeed.h"
 
 #include <strings.h>

@@ -12,8 +12,7 @@ void report_time(double seconds, char *buf, size_t size)
     time_fmt_short((int64_t)(seconds + 0.5), buf, size);
 }
 
-/* ---- text ---------------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 enum unit { U_PLAIN, U_PERCENT, U_TIME, U_COUNT };
 
@@ -172,8 +171,7 @@ void report_text(const struct report *rp, struct strbuf *out)
     }
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------------
- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 void report_json_string(struct strbuf *out, const char *text)
 {

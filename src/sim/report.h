@@ -26,8 +26,7 @@ void report_text(const struct report *rp, struct strbuf *out);
 void report_json(const struct report *rp, struct strbuf *out);
 void report_html(const struct report *rp, struct strbuf *out);
 
-/* ---- charts: each a whole <svg> -----------------------------------------------------------------
- */
+/* ---- charts: each a whole <svg> -------------------------------------------------------------- */
 
 void chart_utilisation(const struct report *rp, struct strbuf *out);
 void chart_queue(const struct report *rp, struct strbuf *out);

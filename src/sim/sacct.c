@@ -177,8 +177,8 @@ static uint32_t limit(const struct reader *rd, int64_t run_us)
     return (uint32_t)MIN(run_us / (60 * USEC_PER_SEC) + 1, (int64_t)UINT32_MAX - 1);
 }
 
-/* "cpu=4,gres/gpu=2,mem=1G": the number behind key; where only types of it are given, of all types.
- */
+/* "cpu=4,gres/gpu=2,mem=1G": the number behind key; where only types of it are given, of all
+ * types. */
 static uint32_t tres_count(const char *text, const char *key)
 {
     size_t len = strlen(key);

@@ -2,9 +2,9 @@
  *
  * The first line names the columns, which may come in any order; columns that are not known are
  * passed over. Needed are Submit, a run time (ElapsedRaw, Elapsed, or Start and End) and a size
- * (ReqCPUS, AllocCPUS, NCPUS or the nodes).  Steps (JobID with a dot) and jobs that never ran are
- * counted in skipped, and
- * with a column State those that have not ended.  Dates are local time. Pure: text in, workload out. */
+ * (ReqCPUS, AllocCPUS, NCPUS or the nodes).  Steps (JobID with a dot) and jobs that never ran
+ * are counted in skipped, and with a column State those that have not ended.  Dates are local
+ * time. Pure: text in, workload out. */
 #pragma once
 
 #include <stddef.h>

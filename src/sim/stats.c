@@ -57,8 +57,7 @@ static void dists(const struct row *rows, size_t n, double *scratch, struct stat
     *ret_slow = dist(scratch, n);
 }
 
-/* ---- classes ------------------------------------------------------------------------------------
- */
+/* ---- classes --------------------------------------------------------------------------------- */
 
 typedef uint32_t key_fn(const struct sim_job *j, const struct sim_outcome *o);
 typedef void name_fn(const struct workload *w, uint32_t key, char *buf, size_t size);
@@ -165,8 +164,7 @@ void stats_done(struct stats *s)
     *s = (struct stats){ 0 };
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static double jain(const struct stats_classes *users)
 {

@@ -1,9 +1,10 @@
 /* swf.h - workload traces in the Standard Workload Format
  *
- * Eighteen numbers a line, -1 where unknown, and header lines that begin with ';'.  Used are: job
- * number, submit, wait and run time, processors and memory allocated and requested, requested time,
- * status, user, group (its account) and queue. A processor is a CPU here, and a job's processors are its tasks.  Of a job
- * that was broken off and went on the line of the whole counts (status 0 and 1), not those of its
+ * Eighteen numbers a line, -1 where unknown, and header lines that begin with ';'.  Used are:
+ * job number, submit, wait and run time, processors and memory allocated and requested,
+ * requested time, status, user, group (its account) and queue. A processor is a CPU here, and a
+ * job's processors are its tasks.  Of a job that was broken off and went on the line of the
+ * whole counts (status 0 and 1), not those of its
  * parts (2 to 4).  Of the header MaxNodes, MaxProcs, UnixStartTime and AllowOveruse count.  Pure:
  * text in, workload out. */
 #pragma once

@@ -54,10 +54,11 @@ struct verify {
     struct record *records;
     size_t n, cap, fed;    /* fed: so many of them the scheduler knows */
     struct bitmap *linked; /* nodes that registered since the controller started */
-    struct refused { /* proposals that were not taken, in order; the scheduler learns it when it really did */
+    /* proposals that were not taken, in order; the scheduler learns it when it really did */
+    struct refused {
         uint32_t job_id;
         uint64_t pass;
-    } *refused;
+    } * refused;
     size_t nrefused;
     uint64_t refused_told; /* by this controller */
     uint64_t taken_pass;   /* the last one of which the scheduler knows a start */
@@ -66,10 +67,10 @@ struct verify {
     size_t nstrangers;
     uint64_t last_pass; /* run; of this controller */
     struct limitfeed limits;
-    int64_t now_us;     /* of the record applied last */
+    int64_t now_us;                 /* of the record applied last */
     bool assocs_moved, resvs_moved; /* in the record being applied */
-    bool in_snapshot;   /* who was connected then is not known: all */
-    bool loud;          /* the scheduler is there to be told */
+    bool in_snapshot;               /* who was connected then is not known: all */
+    bool loud;                      /* the scheduler is there to be told */
     int result;
     verify_fn *fn;
     void *ctx;
@@ -78,8 +79,7 @@ struct verify {
 
 DEFINE_CLEANUP(struct verify *, verify_free)
 
-/* ---- telling the scheduler ----------------------------------------------------------------------
- */
+/* ---- telling the scheduler ------------------------------------------------------------------- */
 
 static void tell(struct verify *v, struct feed *f)
 {
@@ -264,7 +264,8 @@ static void on_kept(void *ctx, struct kept *k)
 {
     struct verify *v = ctx;
 
-    if (k->kind == KEPT_ACCT && limitfeed_changed(&v->limits, (const Pst__AcctChange *)k->rec, v->now_us))
+    if (k->kind == KEPT_ACCT &&
+        limitfeed_changed(&v->limits, (const Pst__AcctChange *)k->rec, v->now_us))
         v->assocs_moved = true;
     if (k->kind != KEPT_RESV)
         return;
@@ -325,8 +326,7 @@ static int begin(struct verify *v)
     return v->result;
 }
 
-/* ---- records ------------------------------------------------------------------------------------
- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 int verify_new(const struct conf *conf, verify_fn *fn, void *ctx, struct verify **ret)
 {
@@ -350,7 +350,8 @@ int verify_new(const struct conf *conf, verify_fn *fn, void *ctx, struct verify 
                                              .kept = on_kept,
                                              .kept_gone = on_kept_gone,
                                              .ctx = v };
-    v->limits = (struct limitfeed){ .cluster = v->cluster, .conf = conf, .tell = tell_of_limits, .ctx = v };
+    v->limits =
+        (struct limitfeed){ .cluster = v->cluster, .conf = conf, .tell = tell_of_limits, .ctx = v };
     v->cluster->observer = &v->observer;
     *ret = TAKE_PTR(v);
     return 0;
@@ -437,8 +438,7 @@ static int apply_next(struct verify *v, struct err *err)
     return v->result;
 }
 
-/* ---- one pass -----------------------------------------------------------------------------------
- */
+/* ---- one pass -------------------------------------------------------------------------------- */
 
 static void say(struct verify *v, const struct pass *p, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -474,8 +474,8 @@ static int add_start(struct pass *p, const struct start *s)
     return 0;
 }
 
-/* What of a transaction are starts: of the job itself, or of a task that leaves its array's record.
- */
+/* What of a transaction are starts: of the job itself, or of a task that leaves its array's
+ * record. */
 static int starts_of(const struct record *rec, struct pass *p)
 {
     int r = 0;
@@ -603,12 +603,14 @@ static int refused_later(struct verify *v, const struct pass *p, uint32_t job_id
     return 0;
 }
 
-/* As many as the pass knew of; and those of passes whose starts it knew, which are told together. */
+/* As many as the pass knew of; and those of passes whose starts it knew, which are told
+ * together. */
 static void tell_refused(struct verify *v, uint64_t told)
 {
     size_t n = 0;
 
-    for (; n < v->nrefused && (v->refused_told < told || v->refused[n].pass <= v->taken_pass); n++) {
+    for (; n < v->nrefused && (v->refused_told < told || v->refused[n].pass <= v->taken_pass);
+         n++) {
         sched_job_refused(v->sched, v->refused[n].job_id);
         v->refused_told++;
     }
@@ -738,7 +740,8 @@ static int feed_up_to(struct verify *v, uint64_t lsn, struct err *err)
     return r;
 }
 
-/* What changes with time alone, told when and as the controller did; then all that the pass knew. */
+/* What changes with time alone, told when and as the controller did; then all that the pass
+ * knew. */
 static int feed_for(struct verify *v, const Pst__SchedPass *note, struct err *err)
 {
     bool shares_first = note->shares_lsn <= note->usage_lsn;

@@ -180,8 +180,7 @@ static const char *no_start(const struct side *s)
     }
 }
 
-/* ---- sums ---------------------------------------------------------------------------------------
- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 struct sums {
     size_t n[FATES];
@@ -271,8 +270,7 @@ static struct user_row *users_of(const struct whatif *wi, size_t *ret_n)
     return rows;
 }
 
-/* ---- text ---------------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void stamp(const struct whatif *wi, const struct side *s, char *buf, size_t size)
 {
@@ -379,8 +377,7 @@ void whatif_text(const struct whatif *wi, struct strbuf *out)
     }
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------------
- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void json_side(const struct side *s, const char *name, struct strbuf *out)
 {

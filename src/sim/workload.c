@@ -51,8 +51,7 @@ int workload_add(struct workload *w, const struct sim_job *job)
     return 0;
 }
 
-/* ---- names --------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 int name_index(struct strtab *t, const char *name, size_t len, uint32_t *ret_index)
 {
@@ -78,8 +77,7 @@ const char *name_nth(const struct strtab *t, uint32_t i)
     return i < t->n ? t->names[i] : "?";
 }
 
-/* ---- times --------------------------------------------------------------------------------------
- */
+/* ---- times ----------------------------------------------------------------------------------- */
 
 struct keyed { /* qsort is not stable: the place breaks ties */
     struct sim_job job;

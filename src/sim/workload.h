@@ -19,8 +19,8 @@
 #define WORKLOAD_MAX_TASKS 16777216u
 
 struct sim_job {
-    uint32_t id;         /* as the trace says; the scheduler's is the index + 1 */
-    uint32_t user, part; /* of the tables below; part WORKLOAD_NO_PART = the machine's first */
+    uint32_t id;           /* as the trace says; the scheduler's is the index + 1 */
+    uint32_t user, part;   /* of the tables below; part WORKLOAD_NO_PART = the machine's first */
     uint32_t account, qos; /* place in the tables below, from 1; 0 = none is named */
     uint32_t assoc_id, qos_id; /* limits count against these, see books.h; 0 = nothing does */
     int64_t submit_us;
@@ -35,12 +35,13 @@ struct sim_job {
     uint32_t priority;                          /* set by an operator; 0 = computed */
     int32_t nice;
     bool exclusive;
-    bool held;                  /* never submitted */
-    const uint32_t *after;      /* borrowed: these jobs (indexes) come first ... */
+    bool held;             /* never submitted */
+    const uint32_t *after; /* borrowed: these jobs (indexes) come first ... */
     uint32_t nafter;
-    bool after_any;             /* ... one of them is enough */
-    bool after_start;           /* ... to have started; else to have ended */
-    uint32_t group;             /* 1 ..: of its group at most sim_config.throttle[group - 1] are let in at a time; 0 = none */
+    bool after_any;   /* ... one of them is enough */
+    bool after_start; /* ... to have started; else to have ended */
+    /* 1 ..: of its group at most sim_config.throttle[group - 1] are let in at a time; 0 = none */
+    uint32_t group;
     int64_t recorded_start_us; /* in the trace; 0 = not known */
     const struct sched_job
         *given; /* borrowed: the request as a controller has it, in place of the fields above */

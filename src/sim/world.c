@@ -74,8 +74,7 @@ static void prime_with(struct build *b, struct feed *f)
     b->last_prime = f;
 }
 
-/* ---- nodes and partitions -----------------------------------------------------------------------
- */
+/* ---- nodes and partitions -------------------------------------------------------------------- */
 
 static int fill_machine(struct build *b)
 {
@@ -95,7 +94,8 @@ static int fill_machine(struct build *b)
             m->cpus += m->nodes[i].cpus;
     }
     for (size_t i = 0; i < b->c->nparts; i++) {
-        struct sched_partition part = keep(b->out, feed_of_part(b->c, b->conf, b->c->parts[i]))->part;
+        struct sched_partition part =
+            keep(b->out, feed_of_part(b->c, b->conf, b->c->parts[i]))->part;
 
         m->parts[m->nparts++] = part;
         if (b->c->parts[i] == dflt && i) {
@@ -131,8 +131,7 @@ static void prime_limits(struct build *b)
     prime_with(b, feed_of_shares(b->c, conf_str(b->conf, CONF_CLUSTER_NAME), b->now_us));
 }
 
-/* ---- jobs ---------------------------------------------------------------------------------------
- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 static uint32_t limit_of(const struct build *b, const Pst__JobRecord *r)
 {
@@ -307,8 +306,7 @@ static void check_groups(struct build *b)
     }
 }
 
-/* ---- who comes after whom -----------------------------------------------------------------------
- */
+/* ---- who comes after whom -------------------------------------------------------------------- */
 
 struct targets {
     uint32_t *list;
@@ -478,8 +476,7 @@ static int fill_throttles(struct build *b)
     return r;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 int world_make(const struct cluster *c, const struct conf *conf, int64_t now_us,
                uint32_t run_percent, struct world *ret, struct err *err)

@@ -70,8 +70,7 @@ const char *spank_strerror(spank_err_t err)
     return texts[err - ESPANK_ERROR];
 }
 
-/* ---- environment -------------------------------------------------------------------------------
- */
+/* ---- environment ----------------------------------------------------------------------------- */
 
 static bool good_name(const char *name)
 {
@@ -209,8 +208,7 @@ char *const *spank_prepended(const struct spank_stack *st, size_t *ret_n)
     return st->prepended.list;
 }
 
-/* ---- options -----------------------------------------------------------------------------------
- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 spank_err_t spank_option_register(spank_t sp, struct spank_option *opt)
 {
@@ -263,8 +261,7 @@ spank_err_t spank_option_getopt(spank_t sp, struct spank_option *opt, char **ret
     return ESPANK_SUCCESS;
 }
 
-/* ---- log ---------------------------------------------------------------------------------------
- */
+/* ---- log ------------------------------------------------------------------------------------- */
 
 static void say(enum log_level level, const char *fmt, va_list ap)
 {

@@ -106,8 +106,7 @@ int plugstack_parse(const char *text, size_t len, const char *name, plugstack_in
     return 0;
 }
 
-/* ---- files -------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 struct reading {
     const char *path; /* of the file being read */

@@ -77,8 +77,7 @@ bool words_find(const struct words *w, const char *name, size_t *ret)
     return false;
 }
 
-/* ---- loading -----------------------------------------------------------------------------------
- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 /* The library's path: as it is with a slash, else in the first folder that has it.  The caller
  * frees. */
@@ -200,8 +199,7 @@ struct spank_stack *spank_stack_free(struct spank_stack *st)
     return NULL;
 }
 
-/* ---- calling -----------------------------------------------------------------------------------
- */
+/* ---- calling --------------------------------------------------------------------------------- */
 
 bool spank_stack_has(const struct spank_stack *st, enum spank_call call)
 {

@@ -83,8 +83,7 @@ int spank_stack_call(struct spank_stack *st, enum spank_call call, struct err *e
 /* Unload; NULL is fine. */
 struct spank_stack *spank_stack_free(struct spank_stack *st);
 
-/* ---- options: those of the plugins, numbered from 0 in order of registration -------------------
- */
+/* ---- options: those of the plugins, numbered from 0 in order of registration ----------------- */
 
 size_t spank_option_count(const struct spank_stack *st);
 const struct spank_option *spank_option_at(const struct spank_stack *st, size_t i);
@@ -106,8 +105,7 @@ char *spank_option_variable(const struct spank_stack *st, size_t i);
 typedef const char *spank_get_fn(void *ctx, const char *name);
 int spank_options_from(struct spank_stack *st, spank_get_fn *get, void *ctx, struct err *err);
 
-/* ---- for Prolog and Epilog ---------------------------------------------------------------------
- */
+/* ---- for Prolog and Epilog ------------------------------------------------------------------- */
 
 /* NAME=value that plugins set with spank_job_control_setenv(), and the options.  n of them, the
  * stack's own. */

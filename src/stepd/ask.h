@@ -1,5 +1,5 @@
-/* ask.h - becoming a process of a job's extern step, for whoever has come to its node from outside
- */
+/* ask.h - becoming a process of a job's extern step, for whoever has come to its node from
+ * outside */
 #pragma once
 
 #include <stdbool.h>
@@ -9,6 +9,6 @@
  * with *ret_flags, -1 when the job has nothing of its own; the caller closes it.  Errors: -ENOENT,
  * -ECONNREFUSED no extern step; -ETIMEDOUT; -EREMOTEIO it does not want to. */
 int ask_adopt(const char *step_dir, bool script, int *ret_ns, int *ret_flags);
-/* What slurmstepd is in its mode "script": become one and run path in work_dir.  Started in the extern step's
- * folder.  Returns its exit status when it could not. */
+/* What slurmstepd is in its mode "script": become one and run path in work_dir.  Started in the
+ * extern step's folder.  Returns its exit status when it could not. */
 int ask_script(const char *path, const char *work_dir);

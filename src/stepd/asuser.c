@@ -7,10 +7,10 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-
 int become_user(uint32_t uid, uint32_t gid, const uint32_t *gids, size_t n_gids)
 {
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) /* it starts nothing that needs more than the user has */
+    /* it starts nothing that needs more than the user has */
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return -errno;
     if (geteuid() != 0)
         return uid == geteuid() ? 0 : -EPERM;

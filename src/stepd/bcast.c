@@ -21,7 +21,7 @@
 #include "wire/lz4.h"
 
 #define BCAST_RAW_MAX (8u << 20) /* of a block: what senders are held to */
-#define BLOCK_WAIT_MS 600000 /* a sender that is silent for longer is gone */
+#define BLOCK_WAIT_MS 600000     /* a sender that is silent for longer is gone */
 
 struct bcast {
     const Pst__BcastOpen *open;
@@ -207,7 +207,8 @@ static int one_file(struct bcast *b, const Pst__BcastOpen *open, uint32_t id)
     return r;
 }
 
-/* The sender may have more for us.  1 with the request, which is the caller's to free; 0 no more; negative: over. */
+/* The sender may have more for us.  1 with the request, which is the caller's to free; 0 no
+ * more; negative: over. */
 static int next_file(struct bcast *b, Pst__BcastOpen **ret_open, uint32_t *ret_id)
 {
     struct frame f;

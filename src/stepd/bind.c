@@ -1,7 +1,7 @@
 /* bind.c - see bind.h
  *
- * The masks are worked out in the numbers of allocations (base/cpubind.h) and turned into those of the
- * kernel, which is all that a child gets: it binds itself before its exec. */
+ * The masks are worked out in the numbers of allocations (base/cpubind.h) and turned into those
+ * of the kernel, which is all that a child gets: it binds itself before its exec. */
 #include "stepd/bind.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ struct bind {
     size_t set_size; /* of what sched_setaffinity() takes */
 };
 
-/* ---- masks -------------------------------------------------------------------------------------- */
+/* ---- masks ----------------------------------------------------------------------------------- */
 
 static const char *step_cpus(const struct step *s)
 {
@@ -60,8 +60,9 @@ static int work_out(struct step *s, struct bind *b, const struct bitmap *cpus, s
     const Pst__Processors *p = s->sf->processors;
     const Pst__StepRecord *rec = s->sf->step;
     struct cpubind_node node = { p->sockets, p->cores, p->threads, p->ldoms };
-    struct cpubind_step step = { .cpus = cpus, .n_tasks = (uint32_t)s->n_tasks, .cpus_per_task = 1,
-                                 .dflt = default_kind(p) };
+    struct cpubind_step step = {
+        .cpus = cpus, .n_tasks = (uint32_t)s->n_tasks, .cpus_per_task = 1, .dflt = default_kind(p)
+    };
     int r;
 
     if (s->launch) {
@@ -86,7 +87,7 @@ static int work_out(struct step *s, struct bind *b, const struct bitmap *cpus, s
     return r;
 }
 
-/* ---- environment -------------------------------------------------------------------------------- */
+/* ---- environment ----------------------------------------------------------------------------- */
 
 static bool one_for_all(const struct bind *b)
 {
@@ -109,7 +110,9 @@ static void set_env(struct step *s, const struct bind *b)
     _cleanup_val_(strbuf_done) struct strbuf list = STRBUF_INIT;
     bool bound = b->n && !bitmap_empty(b->masks[0]);
 
-    word = b->want.list.n || b->kind == CPUBIND_RANK_LDOM ? cpubind_word(b->kind) : bound ? "mask_cpu:" : "none";
+    word = b->want.list.n || b->kind == CPUBIND_RANK_LDOM ? cpubind_word(b->kind)
+           : bound                                        ? "mask_cpu:"
+                                                          : "none";
     for (size_t i = 0; i < b->want.list.n; i++)
         strbuf_addf(&list, "%s%s", i ? "," : "", b->want.list.items[i]);
     if (!b->want.list.n && bound && b->kind != CPUBIND_RANK_LDOM)
@@ -120,7 +123,7 @@ static void set_env(struct step *s, const struct bind *b)
     envlist_set(&s->env, "SLURM_CPU_BIND_LIST", strbuf_str(&list));
 }
 
-/* ---- life --------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static int prepare(struct step *s, struct bind *b, const char *ids, struct err *err)
 {
@@ -134,7 +137,8 @@ static int prepare(struct step *s, struct bind *b, const char *ids, struct err *
         return err_set(err, -ENOMEM, "out of memory");
     r = bitmap_parse(cpus, ids, err);
     if (r == 0)
-        r = cpubind_parse(s->launch && s->launch->cpu_bind ? s->launch->cpu_bind : "", &b->want, err);
+        r = cpubind_parse(s->launch && s->launch->cpu_bind ? s->launch->cpu_bind : "", &b->want,
+                          err);
     if (r == 0 && p->verbose && !b->want.quiet)
         b->want.verbose = s->launch != NULL;
     return r < 0 ? r : work_out(s, b, cpus, err);
@@ -174,8 +178,8 @@ const struct bitmap *bind_cpus(const struct step *s, size_t index)
     return s->bind && !bitmap_empty(s->bind->masks[index]) ? s->bind->masks[index] : NULL;
 }
 
-void bind_line(const struct step *s, size_t index, pid_t pid, int fd, const char *what, const char *how,
-               const struct bitmap *mask, const char *end)
+void bind_line(const struct step *s, size_t index, pid_t pid, int fd, const char *what,
+               const char *how, const struct bitmap *mask, const char *end)
 {
     _cleanup_val_(strbuf_done) struct strbuf hex = STRBUF_INIT, line = STRBUF_INIT;
 
@@ -185,23 +189,25 @@ void bind_line(const struct step *s, size_t index, pid_t pid, int fd, const char
         if (digit || hex.len || i == 1)
             strbuf_addc(&hex, "0123456789abcdef"[digit]);
     }
-    strbuf_addf(&line, "%s=%s - %s, task %2u %2zu [%d]: mask 0x%s%s\n", what, bitmap_empty(mask) ? "NONE" : how,
-                s->sf->job->node_name, s->tasks[index].rank, index, (int)pid, strbuf_str(&hex),
-                bitmap_empty(mask) ? "" : end);
+    strbuf_addf(&line, "%s=%s - %s, task %2u %2zu [%d]: mask 0x%s%s\n", what,
+                bitmap_empty(mask) ? "NONE" : how, s->sf->job->node_name, s->tasks[index].rank,
+                index, (int)pid, strbuf_str(&hex), bitmap_empty(mask) ? "" : end);
     output_tell(fd, strbuf_str(&line), line.len);
 }
 
 void bind_tell(const struct step *s, size_t index, pid_t pid, int fd)
 {
     static const char *const names[] = {
-        [CPUBIND_NONE] = "NONE", [CPUBIND_MAP_CPU] = "MAP ",  [CPUBIND_RANK_LDOM] = "LDRANK",
-        [CPUBIND_MAP_LDOM] = "LDMAP", [CPUBIND_MASK_LDOM] = "LDMASK",
+        [CPUBIND_NONE] = "NONE",        [CPUBIND_MAP_CPU] = "MAP ",
+        [CPUBIND_RANK_LDOM] = "LDRANK", [CPUBIND_MAP_LDOM] = "LDMAP",
+        [CPUBIND_MASK_LDOM] = "LDMASK",
     };
     const struct bind *b = s->bind;
 
     if (b && b->want.verbose)
         bind_line(s, index, pid, fd, "cpu-bind",
-                  b->kind < ARRAY_SIZE(names) && names[b->kind] ? names[b->kind] : "MASK", b->masks[index], " set");
+                  b->kind < ARRAY_SIZE(names) && names[b->kind] ? names[b->kind] : "MASK",
+                  b->masks[index], " set");
 }
 
 void bind_done(struct step *s)

@@ -1,8 +1,9 @@
 /* cgdev.c - keeping a cgroup from devices; see cgroup.h
  *
- * Version 2 asks a program at each use of a device.  Ours is a list: for each device that is denied, compare the
- * kind, the major and the minor number, and answer no; else yes.  It is loaded by the system call alone.
- * Programs of a cgroup and of all above it must agree, so a job's program holds for its steps. */
+ * Version 2 asks a program at each use of a device.  Ours is a list: for each device that is
+ * denied, compare the kind, the major and the minor number, and answer no; else yes.  It is
+ * loaded by the system call alone. Programs of a cgroup and of all above it must agree, so a
+ * job's program holds for its steps. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -17,7 +18,8 @@
 
 #define INSNS_PER_DEVICE 5
 #define INSNS_REST 6
-#define DEVICES_MAX 512 /* keeps the program within the 4,096 instructions that are always allowed */
+/* keeps the program within the 4,096 instructions that are always allowed */
+#define DEVICES_MAX 512
 
 enum { R0 = BPF_REG_0, R1 = BPF_REG_1, R2 = BPF_REG_2, R3 = BPF_REG_3, R4 = BPF_REG_4 };
 
@@ -42,7 +44,8 @@ static struct bpf_insn load(uint8_t dst, size_t off)
 /* r2 kind, r3 major, r4 minor.  A mismatch jumps to the next device. */
 static size_t program(const struct cgroup_device *deny, size_t n, struct bpf_insn *p)
 {
-    const uint8_t differs = BPF_JMP | BPF_JNE | BPF_K, set = BPF_ALU64 | BPF_MOV | BPF_K, out = BPF_JMP | BPF_EXIT;
+    const uint8_t differs = BPF_JMP | BPF_JNE | BPF_K, set = BPF_ALU64 | BPF_MOV | BPF_K,
+                  out = BPF_JMP | BPF_EXIT;
     size_t at = 0;
 
     p[at++] = load(R2, offsetof(struct bpf_cgroup_dev_ctx, access_type));
@@ -70,7 +73,8 @@ static int sys_bpf(int cmd, union bpf_attr *attr)
 
 static int deny_v2(const char *dir, const struct cgroup_device *deny, size_t n)
 {
-    _cleanup_free_ struct bpf_insn *insns = calloc(INSNS_PER_DEVICE * n + INSNS_REST, sizeof(*insns));
+    _cleanup_free_ struct bpf_insn *insns =
+        calloc(INSNS_PER_DEVICE * n + INSNS_REST, sizeof(*insns));
     _cleanup_close_ int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), prog_fd = -1;
     union bpf_attr attr;
 
@@ -94,19 +98,22 @@ static int deny_v2(const char *dir, const struct cgroup_device *deny, size_t n)
     return sys_bpf(BPF_PROG_ATTACH, &attr);
 }
 
-static int deny_v1(const struct cgroup_tree *tree, const char *rel, const struct cgroup_device *deny, size_t n)
+static int deny_v1(const struct cgroup_tree *tree, const char *rel,
+                   const struct cgroup_device *deny, size_t n)
 {
     char text[64];
     int r = tree->use & CGROUP_DEVICES ? 0 : -ENOTSUP;
 
     for (size_t i = 0; r == 0 && i < n; i++) {
-        (void)snprintf(text, sizeof(text), "%c %u:%u rwm", deny[i].block ? 'b' : 'c', deny[i].major, deny[i].minor);
+        (void)snprintf(text, sizeof(text), "%c %u:%u rwm", deny[i].block ? 'b' : 'c', deny[i].major,
+                       deny[i].minor);
         r = cgi_put(tree, CGROUP_DEVICES, rel, "devices.deny", text);
     }
     return r;
 }
 
-int cgi_deny(const struct cgroup_tree *tree, const char *rel, const struct cgroup_device *deny, size_t n)
+int cgi_deny(const struct cgroup_tree *tree, const char *rel, const struct cgroup_device *deny,
+             size_t n)
 {
     char path[CGI_PATH];
     int r;

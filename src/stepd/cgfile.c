@@ -31,12 +31,13 @@ static const char *ctrl_name(enum cgroup_ctrl ctrl)
     return "";
 }
 
-int cgi_path(const struct cgroup_tree *tree, enum cgroup_ctrl ctrl, const char *rel, const char *file,
-             char buf[static CGI_PATH])
+int cgi_path(const struct cgroup_tree *tree, enum cgroup_ctrl ctrl, const char *rel,
+             const char *file, char buf[static CGI_PATH])
 {
     bool v1 = tree->kind == CGROUP_V1;
-    int n = snprintf(buf, CGI_PATH, "%s%s%s/%s%s%s%s%s", tree->mount, v1 ? "/" : "", v1 ? ctrl_name(ctrl) : "",
-                     tree->root, rel && *rel ? "/" : "", rel ? rel : "", file ? "/" : "", file ? file : "");
+    int n = snprintf(buf, CGI_PATH, "%s%s%s/%s%s%s%s%s", tree->mount, v1 ? "/" : "",
+                     v1 ? ctrl_name(ctrl) : "", tree->root, rel && *rel ? "/" : "", rel ? rel : "",
+                     file ? "/" : "", file ? file : "");
 
     return n < 0 || n >= CGI_PATH ? -ENAMETOOLONG : 0;
 }
@@ -97,7 +98,8 @@ int cgi_number(const char *path, const char *key, uint64_t *ret)
     return -ENOENT;
 }
 
-int cgi_put(const struct cgroup_tree *tree, enum cgroup_ctrl ctrl, const char *rel, const char *file, const char *text)
+int cgi_put(const struct cgroup_tree *tree, enum cgroup_ctrl ctrl, const char *rel,
+            const char *file, const char *text)
 {
     char path[CGI_PATH];
     int r = cgi_path(tree, ctrl, rel, file, path);
@@ -105,8 +107,8 @@ int cgi_put(const struct cgroup_tree *tree, enum cgroup_ctrl ctrl, const char *r
     return r < 0 ? r : cgi_write(path, text);
 }
 
-int cgi_get(const struct cgroup_tree *tree, enum cgroup_ctrl ctrl, const char *rel, const char *file, const char *key,
-            uint64_t *ret)
+int cgi_get(const struct cgroup_tree *tree, enum cgroup_ctrl ctrl, const char *rel,
+            const char *file, const char *key, uint64_t *ret)
 {
     char path[CGI_PATH];
     int r = cgi_path(tree, ctrl, rel, file, path);
@@ -114,7 +116,7 @@ int cgi_get(const struct cgroup_tree *tree, enum cgroup_ctrl ctrl, const char *r
     return r < 0 ? r : cgi_number(path, key, ret);
 }
 
-/* ---- folders ----------------------------------------------------------------------------------- */
+/* ---- folders --------------------------------------------------------------------------------- */
 
 void cgi_each_dir(const char *dir, cgi_dir_fn *fn, void *ctx)
 {

@@ -19,7 +19,9 @@ static int put(const struct target *t, enum cgroup_ctrl ctrl, const char *file, 
 {
     int r = cgi_put(t->tree, ctrl, t->rel, file, text);
 
-    return r < 0 ? err_set(t->err, r, "cannot set %s=%s of %s: %s", file, text, t->rel, strerror(-r)) : 0;
+    return r < 0
+               ? err_set(t->err, r, "cannot set %s=%s of %s: %s", file, text, t->rel, strerror(-r))
+               : 0;
 }
 
 static int put_bytes(const struct target *t, const char *file, uint64_t bytes)
@@ -51,7 +53,8 @@ static int memory_v1(const struct target *t, const struct cgroup_limits *l)
     uint64_t sum = l->ram_max + l->swap_max, now = 0;
     int r = 0;
 
-    if (l->ram_max && l->has_swap && cgi_get(t->tree, CGROUP_MEMORY, t->rel, both, NULL, &now) == 0 && now < sum)
+    if (l->ram_max && l->has_swap &&
+        cgi_get(t->tree, CGROUP_MEMORY, t->rel, both, NULL, &now) == 0 && now < sum)
         r = put_bytes(t, both, sum);
     if (r == 0 && l->ram_max)
         r = put_bytes(t, ram, l->ram_max);
@@ -64,7 +67,8 @@ static int memory_v1(const struct target *t, const struct cgroup_limits *l)
     return r;
 }
 
-int cgi_limit(const struct cgroup_tree *tree, const char *rel, const struct cgroup_limits *l, struct err *err)
+int cgi_limit(const struct cgroup_tree *tree, const char *rel, const struct cgroup_limits *l,
+              struct err *err)
 {
     struct target t = { tree, rel, err };
     int r = 0;

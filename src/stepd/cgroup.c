@@ -1,7 +1,7 @@
 /* cgroup.c - a step's cgroups from its begin to its end; see cgroup.h
  *
- * The step daemon itself stays outside: it is slurmd's memory and CPU time, and it has to live when the
- * step is killed, frozen or out of memory. */
+ * The step daemon itself stays outside: it is slurmd's memory and CPU time, and it has to live
+ * when the step is killed, frozen or out of memory. */
 #include "stepd/cgroup.h"
 
 #include <errno.h>
@@ -21,11 +21,11 @@
 #define END_PATIENCE_MS 2000
 #define KILL_ROUNDS 3
 
-/* ---- begin ------------------------------------------------------------------------------------- */
+/* ---- begin ----------------------------------------------------------------------------------- */
 
 /* rel with what its parts may use; version 2 hands controllers down. */
-static int make_level(const struct cgroup_tree *tree, const char *rel, const struct cgroup_limits *limits, bool inner,
-                      struct err *err)
+static int make_level(const struct cgroup_tree *tree, const char *rel,
+                      const struct cgroup_limits *limits, bool inner, struct err *err)
 {
     char path[CGI_PATH];
     int r = cgi_make(tree, rel);
@@ -39,10 +39,13 @@ static int make_level(const struct cgroup_tree *tree, const char *rel, const str
     r = cgi_path(tree, 0, rel, NULL, path);
     if (r == 0)
         r = cgi_enable(tree, path);
-    return r < 0 ? err_set(err, r, "cannot turn on the controllers of the cgroup %s: %s", rel, strerror(-r)) : 0;
+    return r < 0 ? err_set(err, r, "cannot turn on the controllers of the cgroup %s: %s", rel,
+                           strerror(-r))
+                 : 0;
 }
 
-static int make_levels(struct cgroup *cg, const char *job, const struct cgroup_step *s, struct err *err)
+static int make_levels(struct cgroup *cg, const char *job, const struct cgroup_step *s,
+                       struct err *err)
 {
     char user[CGROUP_PATH];
     int r = 0;
@@ -63,7 +66,8 @@ static int make_levels(struct cgroup *cg, const char *job, const struct cgroup_s
     return make_level(&cg->tree, user, NULL, true, err);
 }
 
-int cgroup_begin(struct cgroup *cg, const struct cgroup_tree *tree, const struct cgroup_step *s, struct err *err)
+int cgroup_begin(struct cgroup *cg, const struct cgroup_tree *tree, const struct cgroup_step *s,
+                 struct err *err)
 {
     char job[CGROUP_PATH / 4];
     int n, r = 0;
@@ -94,7 +98,8 @@ int cgroup_begin(struct cgroup *cg, const struct cgroup_tree *tree, const struct
     return r;
 }
 
-int cgroup_task(const struct cgroup *cg, uint32_t task, const struct cgroup_device *deny, size_t n_deny)
+int cgroup_task(const struct cgroup *cg, uint32_t task, const struct cgroup_device *deny,
+                size_t n_deny)
 {
     char rel[CGI_PATH];
     int r;
@@ -124,7 +129,9 @@ int cgroup_task_open(const struct cgroup *cg, uint32_t task, int fds[CGROUP_CTRL
         if (!(cg->tree.use & cgi_ctrls[i].bit))
             continue;
         /* `tasks` moves the writer without the lock across the machine that cgroup.procs takes. */
-        fds[n] = cgi_path(&cg->tree, cgi_ctrls[i].bit, rel, "tasks", path) < 0 ? -1 : open(path, O_WRONLY | O_CLOEXEC);
+        fds[n] = cgi_path(&cg->tree, cgi_ctrls[i].bit, rel, "tasks", path) < 0
+                     ? -1
+                     : open(path, O_WRONLY | O_CLOEXEC);
         if (fds[n] < 0) {
             int r = -errno;
 
@@ -154,7 +161,7 @@ int cgroup_adopt(const struct cgroup *cg, uint32_t task, pid_t pid)
     return r;
 }
 
-/* ---- signals ----------------------------------------------------------------------------------- */
+/* ---- signals --------------------------------------------------------------------------------- */
 
 static int freeze(const struct cgroup_tree *tree, const char *rel, bool on)
 {
@@ -163,8 +170,8 @@ static int freeze(const struct cgroup_tree *tree, const char *rel, bool on)
     return cgi_put(tree, CGROUP_FREEZER, rel, "freezer.state", on ? "FROZEN" : "THAWED");
 }
 
-/* cgroup.kill is complete by itself.  Without it: who is being frozen does not fork, and what he forked is
- * frozen with him. */
+/* cgroup.kill is complete by itself.  Without it: who is being frozen does not fork, and what he
+ * forked is frozen with him. */
 static size_t signal_in(const struct cgroup_tree *tree, const char *rel, int sig)
 {
     char path[CGI_PATH];
@@ -191,9 +198,10 @@ size_t cgroup_signal(const struct cgroup *cg, int sig)
     return signal_in(&cg->tree, rel, sig);
 }
 
-/* Stopped, so that everybody who looks sees a stopped process, and frozen, so that none escapes.  With version 1
- * nobody can kill what is frozen and it looks like a hung one; it is frozen only while the signals are sent.  With
- * version 2 who is frozen does not take the signal, which therefore comes first. */
+/* Stopped, so that everybody who looks sees a stopped process, and frozen, so that none escapes.
+ * With version 1 nobody can kill what is frozen and it looks like a hung one; it is frozen only
+ * while the signals are sent.  With version 2 who is frozen does not take the signal, which
+ * therefore comes first. */
 int cgroup_suspend(const struct cgroup *cg, bool on)
 {
     char rel[CGI_PATH];
@@ -204,7 +212,7 @@ int cgroup_suspend(const struct cgroup *cg, bool on)
     if (cgi_task(cg, CGROUP_STEP, rel) < 0)
         return -ENAMETOOLONG;
     if (!on) {
-        (void)freeze(&cg->tree, rel, false); /* it may not be frozen */
+        (void)freeze(&cg->tree, rel, false);      /* it may not be frozen */
         (void)signal_in(&cg->tree, rel, SIGCONT); /* none left is fine */
         return 0;
     }
@@ -231,7 +239,8 @@ bool cgroup_task_populated(const struct cgroup *cg, uint32_t task)
 {
     char rel[CGI_PATH];
 
-    return cg->tree.kind != CGROUP_NONE && cgi_task(cg, task, rel) == 0 && populated(&cg->tree, rel);
+    return cg->tree.kind != CGROUP_NONE && cgi_task(cg, task, rel) == 0 &&
+           populated(&cg->tree, rel);
 }
 
 bool cgroup_populated(const struct cgroup *cg)
@@ -239,11 +248,12 @@ bool cgroup_populated(const struct cgroup *cg)
     return cgroup_task_populated(cg, CGROUP_STEP);
 }
 
-/* ---- counters ---------------------------------------------------------------------------------- */
+/* ---- counters -------------------------------------------------------------------------------- */
 
 static void usage_v2(const struct cgroup_tree *t, const char *rel, struct cgroup_usage *u)
 {
-    (void)cgi_get(t, 0, rel, "cpu.stat", "user_usec", &u->user_us); /* what cannot be read counts as 0 */
+    /* what cannot be read counts as 0 */
+    (void)cgi_get(t, 0, rel, "cpu.stat", "user_usec", &u->user_us);
     (void)cgi_get(t, 0, rel, "cpu.stat", "system_usec", &u->sys_us);
     (void)cgi_get(t, 0, rel, "memory.current", NULL, &u->mem_bytes);
     (void)cgi_get(t, 0, rel, "memory.peak", NULL, &u->mem_peak_bytes);
@@ -258,7 +268,9 @@ static void usage_v1(const struct cgroup_tree *t, const char *rel, struct cgroup
     (void)cgi_get(t, CGROUP_CPUACCT, rel, "cpuacct.stat", "user", &user);
     (void)cgi_get(t, CGROUP_CPUACCT, rel, "cpuacct.stat", "system", &sys);
     /* The parts are in ticks, the sum is exact. */
-    u->user_us = user + sys ? (uint64_t)((double)(total_ns / 1000) * (double)user / (double)(user + sys)) : total_ns / 1000;
+    u->user_us = user + sys
+                     ? (uint64_t)((double)(total_ns / 1000) * (double)user / (double)(user + sys))
+                     : total_ns / 1000;
     u->sys_us = total_ns / 1000 - u->user_us;
     (void)cgi_get(t, CGROUP_MEMORY, rel, "memory.usage_in_bytes", NULL, &u->mem_bytes);
     (void)cgi_get(t, CGROUP_MEMORY, rel, "memory.max_usage_in_bytes", NULL, &u->mem_peak_bytes);
@@ -297,13 +309,15 @@ uint64_t cgroup_oom_kills(const struct cgroup *cg, uint32_t task)
     char rel[CGI_PATH], dir[CGI_PATH];
     uint64_t n = 0;
 
-    if (!(cg->tree.use & CGROUP_MEMORY) || cg->tree.kind == CGROUP_NONE || cgi_task(cg, task, rel) < 0)
+    if (!(cg->tree.use & CGROUP_MEMORY) || cg->tree.kind == CGROUP_NONE ||
+        cgi_task(cg, task, rel) < 0)
         return 0;
     if (cg->tree.kind == CGROUP_V2) {
         (void)cgi_get(&cg->tree, 0, rel, "memory.events", "oom_kill", &n); /* of all below it too */
         return n;
     }
-    (void)cgi_get(&cg->tree, CGROUP_MEMORY, rel, "memory.oom_control", "oom_kill", &n); /* of itself alone */
+    /* of itself alone */
+    (void)cgi_get(&cg->tree, CGROUP_MEMORY, rel, "memory.oom_control", "oom_kill", &n);
     if (cgi_path(&cg->tree, CGROUP_MEMORY, rel, NULL, dir) == 0)
         cgi_each_dir(dir, add_kills, (void *[]){ dir, &n });
     return n;
@@ -315,10 +329,11 @@ int cgroup_oom_group(const struct cgroup *cg)
 
     if (cg->tree.kind != CGROUP_V2 || !(cg->tree.use & CGROUP_MEMORY))
         return -ENOTSUP;
-    return cgi_task(cg, CGROUP_STEP, rel) < 0 ? -ENAMETOOLONG : cgi_put(&cg->tree, 0, rel, "memory.oom.group", "1");
+    return cgi_task(cg, CGROUP_STEP, rel) < 0 ? -ENAMETOOLONG
+                                              : cgi_put(&cg->tree, 0, rel, "memory.oom.group", "1");
 }
 
-/* ---- events ------------------------------------------------------------------------------------ */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 int cgroup_watch(struct cgroup *cg, uint32_t task)
 {
@@ -343,7 +358,7 @@ void cgroup_watch_drain(const struct cgroup *cg)
         ; /* what happened is read from the files */
 }
 
-/* ---- end --------------------------------------------------------------------------------------- */
+/* ---- end ------------------------------------------------------------------------------------- */
 
 /* Until no process is in rel; the last one leaves a moment after wait(2) has told its parent. */
 static void wait_empty(const struct cgroup_tree *tree, const char *rel)
@@ -406,9 +421,11 @@ bool cgroup_kill_left(const struct cgroup_tree *tree, const char *step)
 {
     char path[CGI_PATH];
 
-    if (tree->kind == CGROUP_NONE || cgi_path(tree, CGROUP_FREEZER, step, NULL, path) < 0 || access(path, F_OK) < 0)
+    if (tree->kind == CGROUP_NONE || cgi_path(tree, CGROUP_FREEZER, step, NULL, path) < 0 ||
+        access(path, F_OK) < 0)
         return true;
-    for (int i = 0; i < KILL_ROUNDS && populated(tree, step); i++) { /* who was being forked is found by the next */
+    /* who was being forked is found by the next */
+    for (int i = 0; i < KILL_ROUNDS && populated(tree, step); i++) {
         (void)signal_in(tree, step, SIGKILL); /* counts are of no use */
         wait_empty(tree, step);
     }

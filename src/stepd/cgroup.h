@@ -1,11 +1,13 @@
-/* cgroup.h - the cgroup tree of a node: jobs, their steps and tasks; limits, counters, events, the end
+/* cgroup.h - the cgroup tree of a node: jobs, their steps and tasks; limits, counters, events,
+ * the end
  *
  *   version 2:  ROOT/job_N/step_M/user/task_R       ROOT = MOUNT/SLICE/[NODE_]slurmstepd.scope
- *   version 1:  ROOT/uid_U/job_N/step_M/task_R      ROOT = MOUNT/CONTROLLER/slurm[_NODE], for each controller
+ *   version 1:  ROOT/uid_U/job_N/step_M/task_R      ROOT = MOUNT/CONTROLLER/slurm[_NODE], for
+ *   each controller
  *
- * task_special holds what is of the step but of no task; ROOT/system is slurmd's own.  Processes are in the
- * leaves only.  slurmd finds and makes the root; step daemons make and remove what is below.  Everything
- * can be called when there is no cgroup (CGROUP_NONE) and does nothing then. */
+ * task_special holds what is of the step but of no task; ROOT/system is slurmd's own.  Processes
+ * are in the leaves only.  slurmd finds and makes the root; step daemons make and remove what is
+ * below.  Everything can be called when there is no cgroup (CGROUP_NONE) and does nothing then. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +16,8 @@
 #include <sys/types.h>
 
 #define CGROUP_PATH 512
-#define CGROUP_SPECIAL UINT32_MAX /* in place of a task's number: processes of the step that are of no task */
+/* in place of a task's number: processes of the step that are of no task */
+#define CGROUP_SPECIAL UINT32_MAX
 
 struct err;
 
@@ -33,41 +36,45 @@ enum cgroup_ctrl {
 };
 #define CGROUP_CTRLS 5
 
-/* ---- the tree (slurmd) ------------------------------------------------------------------------- */
+/* ---- the tree (slurmd) ----------------------------------------------------------------------- */
 
 struct cgroup_tree {
     enum cgroup_kind kind;
     char mount[CGROUP_PATH / 4];
-    char root[CGROUP_PATH / 4]; /* below the mount, or below each controller's folder */
+    char root[CGROUP_PATH / 4];  /* below the mount, or below each controller's folder */
     char extra[CGROUP_PATH / 4]; /* further controllers of version 2, "io pids" */
-    unsigned use; /* bits of what is turned on */
-    bool from_mount; /* everything from the mount downwards is ours; else the root is somebody else's (systemd's) */
+    unsigned use;                /* bits of what is turned on */
+    /* everything from the mount downwards is ours; else the root is somebody else's (systemd's) */
+    bool from_mount;
     bool confined; /* see cgroup_tree_confine() */
-    char home[CGROUP_CTRLS][CGROUP_PATH / 2]; /* with it: the file that leads back where the process came from */
+    /* with it: the file that leads back where the process came from */
+    char home[CGROUP_CTRLS][CGROUP_PATH / 2];
 };
 
 struct cgroup_want {
     const char *plugin; /* CgroupPlugin; NULL = autodetect */
     const char *mount, *slice;
-    const char *node; /* NULL: the only node of this machine */
+    const char *node;  /* NULL: the only node of this machine */
     const char *extra; /* EnableExtraControllers, or NULL */
-    unsigned use; /* controllers that something is to be limited or counted by */
+    unsigned use;      /* controllers that something is to be limited or counted by */
 };
-/* Which tree there can be; makes nothing.  0 also with CGROUP_NONE.  Errors: -ENOTSUP a named version is not
- * mounted, or may not be written. */
+/* Which tree there can be; makes nothing.  0 also with CGROUP_NONE.  Errors: -ENOTSUP a named
+ * version is not mounted, or may not be written. */
 int cgroup_probe(const struct cgroup_want *want, struct cgroup_tree *ret_tree, struct err *err);
 /* "cgroup/v2", "cgroup/v1", "disabled". */
 const char *cgroup_kind_name(enum cgroup_kind kind);
-/* Make the root and ROOT/system and turn the controllers on, from the mount downwards where that is ours.
- * Controllers that cannot be had are taken out of tree->use: compare. */
+/* Make the root and ROOT/system and turn the controllers on, from the mount downwards where that
+ * is ours. Controllers that cannot be had are taken out of tree->use: compare. */
 int cgroup_tree_make(struct cgroup_tree *tree, struct err *err);
 /* The absolute path of the root for a controller (any with version 2). */
-void cgroup_tree_path(const struct cgroup_tree *tree, enum cgroup_ctrl ctrl, char *buf, size_t size);
-/* Remove jobs' folders that nobody uses.  owner: as steps were begun with; what others left is removed when it is
- * empty, what is ours and not kept is killed first.  keep: is the job ("job_7") still known?  Returns how many
- * were removed. */
+void cgroup_tree_path(const struct cgroup_tree *tree, enum cgroup_ctrl ctrl, char *buf,
+                      size_t size);
+/* Remove jobs' folders that nobody uses.  owner: as steps were begun with; what others left is
+ * removed when it is empty, what is ours and not kept is killed first.  keep: is the job
+ * ("job_7") still known?  Returns how many were removed. */
 typedef bool cgroup_keep_fn(void *ctx, const char *job);
-size_t cgroup_tree_sweep(const struct cgroup_tree *tree, const char *owner, cgroup_keep_fn *keep, void *ctx);
+size_t cgroup_tree_sweep(const struct cgroup_tree *tree, const char *owner, cgroup_keep_fn *keep,
+                         void *ctx);
 struct cgroup_limits;
 /* The calling process becomes one of ROOT/system, with what it starts from now on that is born in
  * no other place. */
@@ -77,17 +84,18 @@ int cgroup_tree_confine(struct cgroup_tree *tree, const struct cgroup_limits *li
  * ROOT/system, and the root when no step is left. */
 void cgroup_tree_leave(const struct cgroup_tree *tree);
 
-/* ---- a step's part ----------------------------------------------------------------------------- */
+/* ---- a step's part --------------------------------------------------------------------------- */
 
 struct cgroup_device {
     bool block;
     uint32_t major, minor;
 };
 struct cgroup_limits { /* 0 and NULL: no limit */
-    const char *cpus; /* "0-3,8" in the kernel's numbers */
-    uint64_t ram_max, ram_high, swap_max; /* bytes; swap_max is of swap alone and counts when has_swap */
+    const char *cpus;  /* "0-3,8" in the kernel's numbers */
+    /* bytes; swap_max is of swap alone and counts when has_swap */
+    uint64_t ram_max, ram_high, swap_max;
     bool has_swap, has_swappiness;
-    uint32_t swappiness; /* version 1 */
+    uint32_t swappiness;              /* version 1 */
     const struct cgroup_device *deny; /* devices that it may not use; all others it may */
     size_t n_deny;
 };
@@ -95,28 +103,32 @@ struct cgroup_limits { /* 0 and NULL: no limit */
 struct cgroup {
     struct cgroup_tree tree;
     char step[CGROUP_PATH / 2]; /* below the root: "job_7/step_0"; "" none */
-    int watch_fd; /* see cgroup_watch(); -1 none */
+    int watch_fd;               /* see cgroup_watch(); -1 none */
 };
 struct cgroup_step {
     const char *owner; /* whose jobs these are: the slurmd's spool directory */
-    const char *job; /* "job_7" */
-    const char *step; /* "0", "batch" */
+    const char *job;   /* "job_7" */
+    const char *step;  /* "0", "batch" */
     uid_t uid;
     struct cgroup_limits job_limits, step_limits;
 };
-/* Make the folders of a step with their limits.  Errors leave cg->tree.kind == CGROUP_NONE, no folder, and say
- * what failed in err. */
-int cgroup_begin(struct cgroup *cg, const struct cgroup_tree *tree, const struct cgroup_step *step, struct err *err);
-/* A task's folder (or CGROUP_SPECIAL's), made when it is not there.  deny: further devices for this task. */
-int cgroup_task(const struct cgroup *cg, uint32_t task, const struct cgroup_device *deny, size_t n_deny);
-/* Descriptors for a process that is to belong to the task: version 2 a folder for CLONE_INTO_CGROUP (or to
- * write into its cgroup.procs), version 1 files into which it writes "0".  Returns how many, 0 with none. */
+/* Make the folders of a step with their limits.  Errors leave cg->tree.kind == CGROUP_NONE, no
+ * folder, and say what failed in err. */
+int cgroup_begin(struct cgroup *cg, const struct cgroup_tree *tree, const struct cgroup_step *step,
+                 struct err *err);
+/* A task's folder (or CGROUP_SPECIAL's), made when it is not there.  deny: further devices for
+ * this task. */
+int cgroup_task(const struct cgroup *cg, uint32_t task, const struct cgroup_device *deny,
+                size_t n_deny);
+/* Descriptors for a process that is to belong to the task: version 2 a folder for
+ * CLONE_INTO_CGROUP (or to write into its cgroup.procs), version 1 files into which it writes
+ * "0".  Returns how many, 0 with none. */
 int cgroup_task_open(const struct cgroup *cg, uint32_t task, int fds[CGROUP_CTRLS]);
 /* Move a process there (pam_slurm_adopt).  Its threads come along. */
 int cgroup_adopt(const struct cgroup *cg, uint32_t task, pid_t pid);
 
-/* Signal all processes of the step.  SIGKILL is complete: what forks meanwhile dies as well.  Returns how
- * many were found. */
+/* Signal all processes of the step.  SIGKILL is complete: what forks meanwhile dies as well.
+ * Returns how many were found. */
 size_t cgroup_signal(const struct cgroup *cg, int sig);
 /* Stop all of them, those being forked too, and let them go on.  Stopped ones can be killed. */
 int cgroup_suspend(const struct cgroup *cg, bool on);
@@ -134,17 +146,19 @@ struct cgroup_usage {
 int cgroup_usage(const struct cgroup *cg, uint32_t task, struct cgroup_usage *ret_usage);
 /* How many processes the kernel has killed for want of memory. */
 uint64_t cgroup_oom_kills(const struct cgroup *cg, uint32_t task);
-/* One for all: when the kernel kills one process of the step for want of memory, it kills them all (v2). */
+/* One for all: when the kernel kills one process of the step for want of memory, it kills them
+ * all (v2). */
 int cgroup_oom_group(const struct cgroup *cg);
 
-/* Version 2: cg->watch_fd becomes readable when the task (CGROUP_STEP: the step) gets its first process or loses
- * its last.  -ENOTSUP with version 1. */
+/* Version 2: cg->watch_fd becomes readable when the task (CGROUP_STEP: the step) gets its first
+ * process or loses its last.  -ENOTSUP with version 1. */
 int cgroup_watch(struct cgroup *cg, uint32_t task);
 void cgroup_watch_drain(const struct cgroup *cg);
 
-/* The step is over: remove its folders, and the job's when it was the last.  -EBUSY: processes are left. */
+/* The step is over: remove its folders, and the job's when it was the last.  -EBUSY: processes
+ * are left. */
 int cgroup_end(struct cgroup *cg);
 
-/* After a step daemon was killed: kill what lives in its step (cg->step, as it wrote it down).  True when nothing
- * is left and the folders are gone. */
+/* After a step daemon was killed: kill what lives in its step (cg->step, as it wrote it down).
+ * True when nothing is left and the folders are gone. */
 bool cgroup_kill_left(const struct cgroup_tree *tree, const char *step);

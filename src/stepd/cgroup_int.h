@@ -13,8 +13,8 @@ extern const struct cgi_ctrl {
 #define CGI_V2_CTRLS (CGROUP_CPUSET | CGROUP_MEMORY)
 
 /* ROOT[/rel][/file].  -ENAMETOOLONG. */
-int cgi_path(const struct cgroup_tree *tree, enum cgroup_ctrl ctrl, const char *rel, const char *file,
-             char buf[static CGI_PATH]);
+int cgi_path(const struct cgroup_tree *tree, enum cgroup_ctrl ctrl, const char *rel,
+             const char *file, char buf[static CGI_PATH]);
 /* The part of a step below the root: the step itself (CGROUP_STEP), or a task's folder. */
 int cgi_task(const struct cgroup *cg, uint32_t task, char buf[static CGI_PATH]);
 /* A whole small file.  Negative errno. */
@@ -23,9 +23,10 @@ int cgi_read(const char *path, char *buf, size_t size);
 /* The number behind `key ` in a file of lines, or of the whole file with key NULL. */
 int cgi_number(const char *path, const char *key, uint64_t *ret);
 /* write and read by tree, place and name. */
-int cgi_put(const struct cgroup_tree *tree, enum cgroup_ctrl ctrl, const char *rel, const char *file, const char *text);
-int cgi_get(const struct cgroup_tree *tree, enum cgroup_ctrl ctrl, const char *rel, const char *file, const char *key,
-            uint64_t *ret);
+int cgi_put(const struct cgroup_tree *tree, enum cgroup_ctrl ctrl, const char *rel,
+            const char *file, const char *text);
+int cgi_get(const struct cgroup_tree *tree, enum cgroup_ctrl ctrl, const char *rel,
+            const char *file, const char *key, uint64_t *ret);
 /* Call fn with the name of each folder in dir. */
 typedef void cgi_dir_fn(void *ctx, const char *name);
 void cgi_each_dir(const char *dir, cgi_dir_fn *fn, void *ctx);
@@ -48,6 +49,8 @@ int cgi_rmdir_all(const struct cgroup_tree *tree, const char *rel);
 void cgi_mark(const struct cgroup_tree *tree, const char *rel, const char *owner);
 
 /* cglimit.c */
-int cgi_limit(const struct cgroup_tree *tree, const char *rel, const struct cgroup_limits *limits, struct err *err);
+int cgi_limit(const struct cgroup_tree *tree, const char *rel, const struct cgroup_limits *limits,
+              struct err *err);
 /* cgdev.c */
-int cgi_deny(const struct cgroup_tree *tree, const char *rel, const struct cgroup_device *deny, size_t n);
+int cgi_deny(const struct cgroup_tree *tree, const char *rel, const struct cgroup_device *deny,
+             size_t n);

@@ -1,9 +1,9 @@
 /* cgtree.c - the node's tree: which there can be, its root, what others left; see cgroup.h
  *
- * Version 2 allows processes in leaves only, once controllers are on.  Where the mount is itself a cgroup with
- * processes in it (a container's), these are moved into a leaf beside ours; the machine's own root needs no
- * such thing.  ROOT/system keeps the root while slurmd lives, so that no step's end takes it away under
- * another's beginning. */
+ * Version 2 allows processes in leaves only, once controllers are on.  Where the mount is itself
+ * a cgroup with processes in it (a container's), these are moved into a leaf beside ours; the
+ * machine's own root needs no such thing.  ROOT/system keeps the root while slurmd lives, so
+ * that no step's end takes it away under another's beginning. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ const char *cgroup_kind_name(enum cgroup_kind kind)
     return names[kind];
 }
 
-/* ---- what there can be -------------------------------------------------------------------------- */
+/* ---- what there can be ----------------------------------------------------------------------- */
 
 static bool writable_fs(const char *path, long magic)
 {
@@ -44,7 +44,8 @@ static bool writable_fs(const char *path, long magic)
            access(path, W_OK) == 0;
 }
 
-static bool fits(char *buf, size_t size, const char *fmt, const char *a, const char *b, const char *c)
+static bool fits(char *buf, size_t size, const char *fmt, const char *a, const char *b,
+                 const char *c)
 {
     int n = snprintf(buf, size, fmt, a, b, c);
 
@@ -68,13 +69,15 @@ static bool probe_v1(const struct cgroup_want *w, struct cgroup_tree *t)
     char path[CGI_PATH];
 
     for (size_t i = 0; i < CGROUP_CTRLS; i++)
-        if (!fits(path, sizeof(path), "%s/%s%s", w->mount, cgi_ctrls[i].name, "") || !writable_fs(path, CGROUP1_MAGIC))
+        if (!fits(path, sizeof(path), "%s/%s%s", w->mount, cgi_ctrls[i].name, "") ||
+            !writable_fs(path, CGROUP1_MAGIC))
             t->use &= ~(unsigned)cgi_ctrls[i].bit;
     if (!(t->use & CGROUP_FREEZER))
         return false;
     t->kind = CGROUP_V1;
     return fits(t->mount, sizeof(t->mount), "%s%s%s", w->mount, "", "") &&
-           fits(t->root, sizeof(t->root), "slurm%s%s%s", w->node ? "_" : "", w->node ? w->node : "", "");
+           fits(t->root, sizeof(t->root), "slurm%s%s%s", w->node ? "_" : "", w->node ? w->node : "",
+                "");
 }
 
 int cgroup_probe(const struct cgroup_want *w, struct cgroup_tree *ret_tree, struct err *err)
@@ -97,11 +100,13 @@ int cgroup_probe(const struct cgroup_want *w, struct cgroup_tree *ret_tree, stru
     }
     if (!plugin)
         return 0;
-    return err_set(err, -ENOTSUP, "CgroupPlugin=%s: there is no such cgroup file system below %s that slurmd may write",
-                   plugin, w->mount);
+    return err_set(
+        err, -ENOTSUP,
+        "CgroupPlugin=%s: there is no such cgroup file system below %s that slurmd may write",
+        plugin, w->mount);
 }
 
-/* ---- the root ----------------------------------------------------------------------------------- */
+/* ---- the root -------------------------------------------------------------------------------- */
 
 void cgroup_tree_path(const struct cgroup_tree *tree, enum cgroup_ctrl ctrl, char *buf, size_t size)
 {
@@ -110,7 +115,8 @@ void cgroup_tree_path(const struct cgroup_tree *tree, enum cgroup_ctrl ctrl, cha
     if (size == 0)
         return;
     buf[0] = '\0';
-    if (tree->kind != CGROUP_NONE && cgi_path(tree, ctrl, NULL, NULL, path) == 0 && strlen(path) < size)
+    if (tree->kind != CGROUP_NONE && cgi_path(tree, ctrl, NULL, NULL, path) == 0 &&
+        strlen(path) < size)
         memcpy(buf, path, strlen(path) + 1);
 }
 
@@ -147,7 +153,8 @@ int cgi_enable(const struct cgroup_tree *tree, const char *dir)
     return r;
 }
 
-/* Move the processes of a container's root into a leaf.  Kernel threads and what ends meanwhile refuse. */
+/* Move the processes of a container's root into a leaf.  Kernel threads and what ends meanwhile
+ * refuse. */
 static int evacuate(const char *dir)
 {
     char leaf[CGI_PATH], from[CGI_PATH], to[CGI_PATH];
@@ -223,7 +230,8 @@ static int make_v2(struct cgroup_tree *tree)
     return r;
 }
 
-/* CPUs and memory nodes have to be there before a process can be; the parent's are the most there can be. */
+/* CPUs and memory nodes have to be there before a process can be; the parent's are the most
+ * there can be. */
 static int seed_cpuset(const struct cgroup_tree *tree, const char *rel)
 {
     static const char *const files[] = { "cpuset.mems", "cpuset.cpus" };
@@ -238,7 +246,9 @@ static int seed_cpuset(const struct cgroup_tree *tree, const char *rel)
             r = cgi_read(path, text, sizeof(text));
         if (r < 0 || (text[0] && text[0] != '\n'))
             continue;
-        r = fits(path, sizeof(path), "%s/%s%s", dir, files[i], "") ? cgi_read(path, text, sizeof(text)) : -ENAMETOOLONG;
+        r = fits(path, sizeof(path), "%s/%s%s", dir, files[i], "")
+                ? cgi_read(path, text, sizeof(text))
+                : -ENAMETOOLONG;
         if (r == 0)
             r = cgi_put(tree, CGROUP_CPUSET, rel, files[i], text);
     }
@@ -288,7 +298,7 @@ int cgroup_tree_make(struct cgroup_tree *tree, struct err *err)
     return r < 0 ? err_set(err, r, "cannot make the cgroup %s: %s", path, strerror(-r)) : 0;
 }
 
-/* ---- who keeps to ROOT/system -------------------------------------------------------------------- */
+/* ---- who keeps to ROOT/system ---------------------------------------------------------------- */
 
 /* "3:cpuset:/a" of version 1, "0::/a" of version 2. */
 static bool is_about(const char *line, const struct cgroup_tree *tree, const char *name)
@@ -347,16 +357,18 @@ int cgroup_tree_confine(struct cgroup_tree *tree, const struct cgroup_limits *li
                : r;
 }
 
-/* ---- what others left --------------------------------------------------------------------------- */
+/* ---- what others left ------------------------------------------------------------------------ */
 
 /* Call fn with the path of rel in each hierarchy. */
-static int each_hierarchy(const struct cgroup_tree *tree, const char *rel, int (*fn)(const char *path))
+static int each_hierarchy(const struct cgroup_tree *tree, const char *rel,
+                          int (*fn)(const char *path))
 {
     char path[CGI_PATH];
     int r = 0, one;
 
     for (size_t i = 0; i < CGROUP_CTRLS; i++) {
-        if (!(tree->use & cgi_ctrls[i].bit) || cgi_path(tree, cgi_ctrls[i].bit, rel, NULL, path) < 0)
+        if (!(tree->use & cgi_ctrls[i].bit) ||
+            cgi_path(tree, cgi_ctrls[i].bit, rel, NULL, path) < 0)
             continue;
         one = fn(path);
         r = one < 0 ? one : r;
@@ -386,7 +398,8 @@ void cgi_mark(const struct cgroup_tree *tree, const char *rel, const char *owner
     char path[CGI_PATH];
 
     if (owner && cgi_path(tree, CGROUP_FREEZER, rel, NULL, path) == 0)
-        (void)setxattr(path, OWNER_XATTR, owner, strlen(owner), 0); /* without it, only what is empty is removed */
+        /* without it, only what is empty is removed */
+        (void)setxattr(path, OWNER_XATTR, owner, strlen(owner), 0);
 }
 
 static bool is_ours(const char *path, const char *owner)
@@ -412,7 +425,8 @@ static void sweep_job(void *ctx, const char *name)
     char rel[CGROUP_PATH / 2], path[CGI_PATH];
 
     if (strncmp(name, "job_", 4) != 0 || (s->keep && s->keep(s->ctx, name)) ||
-        snprintf(rel, sizeof(rel), "%s%s%s", s->user, *s->user ? "/" : "", name) >= (int)sizeof(rel) ||
+        snprintf(rel, sizeof(rel), "%s%s%s", s->user, *s->user ? "/" : "", name) >=
+            (int)sizeof(rel) ||
         cgi_path(s->tree, CGROUP_FREEZER, rel, NULL, path) < 0)
         return;
     if (is_ours(path, s->owner) && !cgroup_kill_left(s->tree, rel))
@@ -434,7 +448,8 @@ static void sweep_user(void *ctx, const char *name)
     (void)cgi_rmdir_all(s->tree, name); /* when it was the last job */
 }
 
-size_t cgroup_tree_sweep(const struct cgroup_tree *tree, const char *owner, cgroup_keep_fn *keep, void *ctx)
+size_t cgroup_tree_sweep(const struct cgroup_tree *tree, const char *owner, cgroup_keep_fn *keep,
+                         void *ctx)
 {
     struct sweep s = { .tree = tree, .owner = owner, .keep = keep, .ctx = ctx };
     char path[CGI_PATH];

@@ -4,9 +4,9 @@
  * tables, and failures come back in the struct.  Between clone and exec it only makes system calls:
  * no allocation, no locks, nothing that our own state could notice.
  *
- * With cgroups of version 2 it is born in its cgroup: moving there takes a lock across the machine, which
- * costs milliseconds.  The C library has no such call, so it cannot share our stack and gets a copy of our
- * few pages; how far it came is then told in a shared one. */
+ * With cgroups of version 2 it is born in its cgroup: moving there takes a lock across the
+ * machine, which costs milliseconds.  The C library has no such call, so it cannot share our
+ * stack and gets a copy of our few pages; how far it came is then told in a shared one. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -148,7 +148,8 @@ static int join_cgroups(const struct child *c)
     return 0;
 }
 
-/* A service manager may keep the kernel from ending slurmd when memory is short; tasks are ended then. */
+/* A service manager may keep the kernel from ending slurmd when memory is short; tasks are ended
+ * then. */
 static void drop_protection(void)
 {
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -175,7 +176,9 @@ int child_join(const struct child *c)
         set_limits(c->step);
     if (c->cpu_set) /* a CPU that has gone offline is no reason not to run */
         (void)syscall(SYS_sched_setaffinity, 0, c->cpu_set_size, c->cpu_set);
-    if (c->mem_domains && syscall(SYS_set_mempolicy, c->mem_policy, c->mem_domains, c->n_mem_domains) < 0 && c->outcome)
+    if (c->mem_domains &&
+        syscall(SYS_set_mempolicy, c->mem_policy, c->mem_domains, c->n_mem_domains) < 0 &&
+        c->outcome)
         c->outcome->mem_err = -errno;
     (void)umask(c->step->umask);
     return c->step->ns_flags ? nsfirst_enter(c->step) : 0;
@@ -196,7 +199,8 @@ int child_exec(const struct child *c)
 
     if (c->pid_slot)
         write_pid(c->pid_slot);
-    inherit_close(3 + (int)c->n_give, c->keep_fd ? c->keep_fd : -1); /* plugins and libraries open without asking */
+    /* plugins and libraries open without asking */
+    inherit_close(3 + (int)c->n_give, c->keep_fd ? c->keep_fd : -1);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     return exec_any(c);
@@ -229,9 +233,11 @@ static int shared_pages(char **ret_stack, struct child_outcome **ret_outcome)
     static struct child_outcome *outcome;
 
     if (!stack)
-        stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+        stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (!outcome)
-        outcome = mmap(NULL, sizeof(*outcome), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        outcome =
+            mmap(NULL, sizeof(*outcome), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (stack == MAP_FAILED)
         stack = NULL;
     if (outcome == MAP_FAILED)

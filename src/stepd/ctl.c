@@ -37,8 +37,8 @@ int ctl_send_fd(int fd, const ProtobufCMessage *msg, int pass_fd)
             return -ENOMEM;
         p = heap;
     }
-    /* A packet of no bytes would read as end of file, so one byte goes in front of every message.
-     */
+    /* A packet of no bytes would read as end of file, so one byte goes in front of every
+     * message. */
     {
         uint8_t lead = 1;
         struct iovec iov[2] = { { &lead, 1 }, { p, len } };
@@ -84,7 +84,8 @@ int ctl_recv(int fd, const ProtobufCMessageDescriptor *desc, ProtobufCMessage **
     return ctl_recv_fd(fd, desc, ret_msg, &unwanted);
 }
 
-int ctl_recv_fd(int fd, const ProtobufCMessageDescriptor *desc, ProtobufCMessage **ret_msg, int *ret_fd)
+int ctl_recv_fd(int fd, const ProtobufCMessageDescriptor *desc, ProtobufCMessage **ret_msg,
+                int *ret_fd)
 {
     uint8_t buf[CTL_MAX + 1];
     union {

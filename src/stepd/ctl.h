@@ -13,7 +13,8 @@ int ctl_send(int fd, const ProtobufCMessage *msg);
 int ctl_recv(int fd, const ProtobufCMessageDescriptor *desc, ProtobufCMessage **ret_msg);
 /* The same with a descriptor: sent along (still the caller's), or the one received, -1 none. */
 int ctl_send_fd(int fd, const ProtobufCMessage *msg, int pass_fd);
-int ctl_recv_fd(int fd, const ProtobufCMessageDescriptor *desc, ProtobufCMessage **ret_msg, int *ret_fd);
+int ctl_recv_fd(int fd, const ProtobufCMessageDescriptor *desc, ProtobufCMessage **ret_msg,
+                int *ret_fd);
 /* Listen on `name` in the current directory (paths of any length), mode 600. */
 int ctl_listen(const char *name, int *ret_fd);
 /* Next connection; a peer that is neither root nor ourselves is turned away (-EACCES). */

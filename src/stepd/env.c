@@ -234,8 +234,10 @@ static uint32_t batch_tasks(const Pst__JobRecord *j, uint32_t nodes)
     return 0;
 }
 
-/* What was asked for, whether the node has a runtime or not; a step has no part in what its job asked for. */
-static void set_container(struct envlist *el, const char *bundle, const char *id, const char *runtime)
+/* What was asked for, whether the node has a runtime or not; a step has no part in what its job
+ * asked for. */
+static void set_container(struct envlist *el, const char *bundle, const char *id,
+                          const char *runtime)
 {
     envlist_set(el, "SLURM_CONTAINER", bundle);
     envlist_set(el, "SLURM_CONTAINER_ID", id);
@@ -274,7 +276,10 @@ void env_batch(const Pst__StepFile *sf, const char *host, struct envlist *el)
     set_opt(el, "SLURM_NPROCS", tasks > 0, tasks);
     env_het(el, on->het_jobs, on->n_het_jobs);
     envlist_set(el, "SLURM_JOB_OVERSUBSCRIBE", j->oversubscribe ? "YES" : "NO");
-    envlist_set(el, "SLURM_JOB_EXCLUSIVE", exclusive_word(j->exclusive ? j->exclusive : j->whole_nodes ? 1 : 0));
+    envlist_set(el, "SLURM_JOB_EXCLUSIVE",
+                exclusive_word(j->exclusive     ? j->exclusive
+                               : j->whole_nodes ? 1
+                                                : 0));
     envlist_set(el, "SLURM_EXPORT_ENV", j->export_env);
     set_container(el, j->container, j->container_id, j->runtime);
     envlist_set(el, "SLURM_OPEN_MODE", j->open_mode);
@@ -327,7 +332,8 @@ static void set_step(struct envlist *el, const Pst__StepFile *sf)
 
     env_counts(step->alloc, true, counts, sizeof(counts));
     envlist_set(el, "SLURM_STEP_NODELIST", step->alloc ? step->alloc->nodes : NULL);
-    if (launch->has_het_nodes) /* ranks and node numbers go through all components, so do the counts */
+    /* ranks and node numbers go through all components, so do the counts */
+    if (launch->has_het_nodes)
         nodes = launch->het_nodes;
     if (launch->has_het_tasks)
         tasks = launch->het_tasks;
@@ -354,7 +360,8 @@ static void set_step(struct envlist *el, const Pst__StepFile *sf)
     }
     if (step->distribution)
         set_distribution(el, step->distribution);
-    else if (!sf->job->job->kill_on_client_loss) /* in a job of batch or salloc it is said which one it is */
+    /* in a job of batch or salloc it is said which one it is */
+    else if (!sf->job->job->kill_on_client_loss)
         set_distribution(el, step->num_tasks <= nodes ? "cyclic" : "block");
     if (here) {
         envlist_setu(el, "SLURM_CPUS_ON_NODE", here->cpus);

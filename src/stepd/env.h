@@ -22,8 +22,8 @@ void env_het(struct envlist *el, Pst__JobRecord *const *jobs, size_t n);
 
 /* The batch script's.  host: for HOSTNAME. */
 void env_batch(const Pst__StepFile *sf, const char *host, struct envlist *el);
-/* What all tasks of the step have on this node; then per task env_task_rank() on a borrowed copy.
- */
+/* What all tasks of the step have on this node; then per task env_task_rank() on a borrowed
+ * copy. */
 void env_step(const Pst__StepFile *sf, const char *launcher_addr, uint16_t launcher_port,
               struct envlist *el);
 void env_task_rank(const Pst__LaunchStep *launch, uint32_t local_index, struct envlist *el);

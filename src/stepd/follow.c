@@ -1,7 +1,8 @@
 /* follow.c - what a batch script writes, for those who attach to it; see step.h
  *
- * The script has its files themselves, so they are read as they grow, from where they end when the first client comes.
- * Nothing is lost while all clients are slow: it stays in the file.  A stream that is no regular file is not seen. */
+ * The script has its files themselves, so they are read as they grow, from where they end when
+ * the first client comes. Nothing is lost while all clients are slow: it stays in the file.  A
+ * stream that is no regular file is not seen. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@ struct follow {
     struct {
         int fd; /* -1: not followed */
         off_t at;
-    } files[2]; /* standard output, standard error */
+    } files[2];  /* standard output, standard error */
     bool behind; /* there may be more to read */
 };
 
@@ -50,7 +51,8 @@ static void begin_file(struct step *s, struct follow *f, int i, int fd)
         return;
     f->files[i].at = st.st_size;
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", f->files[i].fd);
-    (void)inotify_add_watch(f->watch, path, IN_MODIFY); /* without it the end of the step is waited for */
+    /* without it the end of the step is waited for */
+    (void)inotify_add_watch(f->watch, path, IN_MODIFY);
 }
 
 static bool same_file(int a, int b)

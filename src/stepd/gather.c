@@ -46,8 +46,7 @@ struct gather {
     int64_t next_mono_us; /* 0 = none */
 };
 
-/* ---- whose process ------------------------------------------------------------------------------
- */
+/* ---- whose process --------------------------------------------------------------------------- */
 
 static bool is_ours(const struct step *s, pid_t top)
 {
@@ -67,8 +66,7 @@ static size_t task_of(const struct step *s, pid_t top, pid_t session)
     return 0;
 }
 
-/* ---- looking ------------------------------------------------------------------------------------
- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 static uint64_t read_number(const char *path)
 {
@@ -157,7 +155,8 @@ static void take_process(struct step *s, const struct proc_below *p)
         g->tasks[i].freq_khz = cpu_khz(use.cpu);
 }
 
-/* A cgroup's CPU time is of all that ever was in it; what it does not count is known of the processes. */
+/* A cgroup's CPU time is of all that ever was in it; what it does not count is known of the
+ * processes. */
 static void take_cgroup(struct step *s, size_t i)
 {
     struct task_figures *t = &s->gather->tasks[i];
@@ -259,7 +258,8 @@ static void start_energy(struct step *s)
         s->energy = NULL;
         return;
     }
-    s->energy_every_us = (int64_t)(every_s ? MIN(every_s, ENERGY_LOOK_MAX_S) : ENERGY_LOOK_MAX_S) * USEC_PER_SEC;
+    s->energy_every_us =
+        (int64_t)(every_s ? MIN(every_s, ENERGY_LOOK_MAX_S) : ENERGY_LOOK_MAX_S) * USEC_PER_SEC;
     s->energy_due_us = now_mono_us() + s->energy_every_us;
 }
 
@@ -330,8 +330,7 @@ void gather_tick(struct step *s, int64_t now_mono)
     check_limit(s);
 }
 
-/* ---- ends ---------------------------------------------------------------------------------------
- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 void gather_zombie(struct step *s, pid_t pid)
 {
@@ -373,8 +372,7 @@ void gather_reaped(struct step *s, pid_t pid, const struct rusage *ru)
     grow(&t->vmem_most, t->mem_most);
 }
 
-/* ---- figures ------------------------------------------------------------------------------------
- */
+/* ---- figures --------------------------------------------------------------------------------- */
 
 /* What is the node's is the first task's. */
 static uint64_t value_of(const struct gather *g, size_t task, Pst__UseKind kind)

@@ -1,9 +1,9 @@
 /* gather.h - what the tasks of a step use, looked at now and then; stepd only
  *
- * One pass over the step's processes in /proc at the start, every interval, when sstat asks, and at
- * the end.  Processor time, transfers and the largest process come from wait(2) and from what /proc
- * keeps of a process that has ended, so that they are right for tasks nobody looked at.  Cgroups count
- * memory and processor time by themselves; the rest is of the processes then too. */
+ * One pass over the step's processes in /proc at the start, every interval, when sstat asks, and
+ * at the end.  Processor time, transfers and the largest process come from wait(2) and from what
+ * /proc keeps of a process that has ended, so that they are right for tasks nobody looked at.
+ * Cgroups count memory and processor time by themselves; the rest is of the processes then too. */
 #pragma once
 
 #include <stdint.h>

@@ -24,8 +24,8 @@ size_t gpu_list(const Pst__StepFile *sf, Pst__GresAlloc *const *gres, size_t n,
 size_t gpu_list_here(const Pst__StepFile *sf, const Pst__Gpu **list);
 /* Likewise those that it has as a whole. */
 size_t gpu_list_whole(const Pst__StepFile *sf, const Pst__Gpu **list);
-/* The same as device files, for whoever lets the step at them.  *ret_paths is the caller's to free.
- */
+/* The same as device files, for whoever lets the step at them.  *ret_paths is the caller's to
+ * free. */
 size_t gpu_files(const Pst__StepFile *sf, const char ***ret_paths);
 /* The variables that programs look at, for those of the list that are chosen (NULL: all). */
 void gpu_put(const Pst__StepFile *sf, const Pst__Gpu *const *list, size_t n,

@@ -23,8 +23,8 @@ struct gpu_use {
  * Errors: -ENOENT: the driver does not tell (amdgpu does). */
 int gpuuse_read(const char *root, uint32_t minor, struct gpu_use *ret);
 
-/* Of /dev/nvidiaMINOR, by the file.  -ENOENT: it says nothing of it, or nobody keeps it any more.
- */
+/* Of /dev/nvidiaMINOR, by the file.  -ENOENT: it says nothing of it, or nobody keeps it any
+ * more. */
 int gpuuse_listed(const char *path, uint32_t minor, struct gpu_use *ret);
 
 /* The GPUs of the step's tasks here; NULL: there are none that tell. */

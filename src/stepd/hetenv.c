@@ -1,7 +1,7 @@
 /* hetenv.c - the variables of a heterogeneous job; see env.h
  *
- * Each variable that a component of its own would have is there once for each, with _HET_GROUP_<k> behind its
- * name and, for old scripts, _PACK_GROUP_<k>.  Pure; any thread. */
+ * Each variable that a component of its own would have is there once for each, with
+ * _HET_GROUP_<k> behind its name and, for old scripts, _PACK_GROUP_<k>.  Pure; any thread. */
 #include <stdio.h>
 #include <string.h>
 
@@ -46,8 +46,10 @@ static void put_component(struct envlist *el, const Pst__JobRecord *j)
     put(el, "SLURM_JOB_PARTITION", k, j->partition);
     put(el, "SLURM_JOB_QOS", k, j->qos);
     put(el, "SLURM_JOB_RESERVATION", k, j->reservation);
-    putu(el, "SLURM_MEM_PER_CPU", k, j->has_mem_per_cpu_mib && j->mem_per_cpu_mib, j->mem_per_cpu_mib);
-    putu(el, "SLURM_MEM_PER_NODE", k, j->has_mem_per_node_mib && j->mem_per_node_mib, j->mem_per_node_mib);
+    putu(el, "SLURM_MEM_PER_CPU", k, j->has_mem_per_cpu_mib && j->mem_per_cpu_mib,
+         j->mem_per_cpu_mib);
+    putu(el, "SLURM_MEM_PER_NODE", k, j->has_mem_per_node_mib && j->mem_per_node_mib,
+         j->mem_per_node_mib);
     putu(el, "SLURM_NPROCS", k, tasks, ntasks);
     putu(el, "SLURM_NTASKS", k, tasks, ntasks);
     putu(el, "SLURM_NTASKS_PER_NODE", k, j->has_ntasks_per_node, j->ntasks_per_node);

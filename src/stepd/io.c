@@ -1,10 +1,10 @@
 /* io.c - between srun's connection and the tasks' streams; see step.h
  *
- * Output: what a task writes is sent as it comes, in order per stream; while more than STEP_OUT_MAX
- * waits for srun the pipes are left alone, so a slow srun slows the tasks and costs no memory.
- * Input: pieces wait, each once for all the tasks it is for; srun keeps within the credit it is told.  While
- * STEP_STDIN_MAX bytes wait all the same (of somebody attached, or of what only claims to be srun), neither is read.
- * When srun is lost the step ends. */
+ * Output: what a task writes is sent as it comes, in order per stream; while more than
+ * STEP_OUT_MAX waits for srun the pipes are left alone, so a slow srun slows the tasks and costs
+ * no memory. Input: pieces wait, each once for all the tasks it is for; srun keeps within the
+ * credit it is told.  While STEP_STDIN_MAX bytes wait all the same (of somebody attached, or of
+ * what only claims to be srun), neither is read. When srun is lost the step ends. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,8 +20,9 @@
 #include "stepd/step.h"
 #include "wire/client.h"
 
-#define PIECES_MAX 1024u   /* waiting pieces of input, however small */
-#define ANSWERS_MAX (16u << 20) /* bytes for srun: its signals come through while its output waits, but not for ever */
+#define PIECES_MAX 1024u /* waiting pieces of input, however small */
+/* bytes for srun: its signals come through while its output waits, but not for ever */
+#define ANSWERS_MAX (16u << 20)
 #define CREDIT_STEP 32768u /* told in pieces no smaller, while more waits */
 
 static void send_msg(struct step *s, unsigned op, const ProtobufCMessage *msg)
@@ -242,7 +243,8 @@ static void give_input(struct task *t, struct inpiece *piece, bool eof)
     write_input(t);
 }
 
-/* srun sends no more than a window of input ahead of what tasks took, so that its signals never wait behind it. */
+/* srun sends no more than a window of input ahead of what tasks took, so that its signals never
+ * wait behind it. */
 static void tell_credit(struct step *s)
 {
     Pst__StepIo msg = PST__STEP_IO__INIT;
@@ -256,7 +258,8 @@ static void tell_credit(struct step *s)
     msg.has_credit = true;
     msg.credit = (uint32_t)(taken - s->in_told);
     s->in_told = taken;
-    if (client_send_nonblock(s->srun, OP_STEP_IO, FRAME_ONEWAY, client_next_id(s->srun), &msg.base) < 0)
+    if (client_send_nonblock(s->srun, OP_STEP_IO, FRAME_ONEWAY, client_next_id(s->srun),
+                             &msg.base) < 0)
         io_lost(s);
 }
 
@@ -329,7 +332,8 @@ static void on_frame(struct step *s, const struct frame *f)
     protobuf_c_message_free_unpacked(msg, NULL);
 }
 
-/* More from srun would only wait here: its tasks, the service of its MPI program or itself do not read. */
+/* More from srun would only wait here: its tasks, the service of its MPI program or itself do
+ * not read. */
 static bool must_wait(const struct step *s)
 {
     return io_input_full(s) || mpi_full(s) || client_out_pending(s->srun) > ANSWERS_MAX;

@@ -125,7 +125,8 @@ static void failed_start(struct step *s, struct task *t, const struct child *c, 
     }
 }
 
-/* Plugins of the site come in when the tasks' environment is known, and before anything of theirs starts. */
+/* Plugins of the site come in when the tasks' environment is known, and before anything of
+ * theirs starts. */
 static bool plugins_begin(struct step *s)
 {
     return !plug_ops || !s->sf->plugstack || plug_ops->begin(s);
@@ -148,7 +149,8 @@ static void run_child(struct step *s, struct task *t, struct child *c, struct en
 }
 
 /* The task's program, in a container where it asks for one. */
-static void run_program(struct step *s, struct task *t, struct child *c, struct envlist *env, const char *name)
+static void run_program(struct step *s, struct task *t, struct child *c, struct envlist *env,
+                        const char *name)
 {
     struct oci_start o;
     int r;
@@ -230,7 +232,8 @@ static void launch_batch(struct step *s)
         step_fail(s, "Out of memory");
         return;
     }
-    if (batch_streams(s, fds) == 0 && plugins_begin(s) && task_prolog(s, &s->env, &s->tasks[0], fds[1])) {
+    if (batch_streams(s, fds) == 0 && plugins_begin(s) &&
+        task_prolog(s, &s->env, &s->tasks[0], fds[1])) {
         char *paths[] = { script, NULL };
         struct child c = { .step = s,
                            .task = &s->tasks[0],
@@ -242,7 +245,8 @@ static void launch_batch(struct step *s)
 
         bind_task(s, 0, &c);
         if (!oci_wanted(s))
-            check_work_dir(s); /* after the output is open: its place is relative to the one asked for */
+            /* after the output is open: its place is relative to the one asked for */
+            check_work_dir(s);
         memcpy(c.fds, fds, sizeof(fds));
         run_program(s, &s->tasks[0], &c, &s->env, script);
     }
@@ -340,8 +344,8 @@ static int task_streams(struct step *s, struct streams *st, struct task *t, int 
     return fds[2] < 0 ? fds[2] : 0;
 }
 
-char *const *launch_paths(struct step *s, const char *program, const struct envlist *env, struct envlist *store,
-                          const char **ret_shown)
+char *const *launch_paths(struct step *s, const char *program, const struct envlist *env,
+                          struct envlist *store, const char **ret_shown)
 {
     const char *path = envlist_get(env, "PATH");
     char name[16];

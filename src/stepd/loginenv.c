@@ -1,7 +1,8 @@
 /* loginenv.c - what the user's login shell exports on this node; see step.h
  *
- * The shell runs as the user, in the home folder, with next to nothing in its environment, and is told to print what it
- * has after its start-up files ran.  Those may print too: what counts begins behind a line of our own. */
+ * The shell runs as the user, in the home folder, with next to nothing in its environment, and
+ * is told to print what it has after its start-up files ran.  Those may print too: what counts
+ * begins behind a line of our own. */
 #include <errno.h>
 #include <string.h>
 

@@ -74,7 +74,8 @@ static int serve_user(void)
     if (read(STEP_FD_CTL, &go, 1) != 1)
         return 1;
     (void)close(STEP_FD_CTL);
-    if (is_open(STEP_FD_NS) && (fcntl(STEP_FD_NS, F_SETFD, FD_CLOEXEC) < 0 || ns_enter(STEP_FD_NS) < 0))
+    if (is_open(STEP_FD_NS) &&
+        (fcntl(STEP_FD_NS, F_SETFD, FD_CLOEXEC) < 0 || ns_enter(STEP_FD_NS) < 0))
         return 1;
     (void)signal(SIGPIPE, SIG_IGN); /* a sender that leaves is an error of its connection */
     (void)fcntl(STEP_FD_SRUN, F_SETFD, FD_CLOEXEC);
@@ -98,8 +99,8 @@ int main(int argc, char **argv)
         (void)printf("slurm %s\n", SLURM_RELEASE);
         return 0;
     }
-    if (argc == 2 && (strcmp(argv[1], "bcast") == 0 || strcmp(argv[1], "relay") == 0) && is_open(STEP_FD_FILE) &&
-        is_open(STEP_FD_SRUN) && is_open(STEP_FD_CTL))
+    if (argc == 2 && (strcmp(argv[1], "bcast") == 0 || strcmp(argv[1], "relay") == 0) &&
+        is_open(STEP_FD_FILE) && is_open(STEP_FD_SRUN) && is_open(STEP_FD_CTL))
         return serve_user();
     if (argc == 4 && strcmp(argv[1], "script") == 0)
         return ask_script(argv[2], argv[3]);

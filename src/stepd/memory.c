@@ -1,7 +1,7 @@
 /* memory.c - see memory.h
  *
- * Domains are those that slurmd found, by the kernel's numbers; which of them a task gets is base/membind.h's.  The
- * child sets its policy itself, before its exec. */
+ * Domains are those that slurmd found, by the kernel's numbers; which of them a task gets is
+ * base/membind.h's.  The child sets its policy itself, before its exec. */
 #include "stepd/memory.h"
 
 #include <errno.h>
@@ -17,13 +17,14 @@
 
 struct memory {
     struct membind want;
-    struct bitmap **cpus; /* of each domain, in the kernel's numbers; NULL: there is none of that number */
+    /* of each domain, in the kernel's numbers; NULL: there is none of that number */
+    struct bitmap **cpus;
     uint32_t n_domains;
     struct bitmap **masks; /* of each task; empty = not bound */
     size_t n;
 };
 
-/* ---- domains ---------------------------------------------------------------------------------- */
+/* ---- domains --------------------------------------------------------------------------------- */
 
 static int read_domain(struct memory *m, const Pst__NumaDomain *d, uint32_t n_cpus)
 {
@@ -31,7 +32,8 @@ static int read_domain(struct memory *m, const Pst__NumaDomain *d, uint32_t n_cp
 
     if (bitmap_new(n_cpus, cpus) < 0)
         return -ENOMEM;
-    return d->cpus && *d->cpus ? bitmap_parse(*cpus, d->cpus, NULL) : 0; /* memory without CPUs of its own */
+    /* memory without CPUs of its own */
+    return d->cpus && *d->cpus ? bitmap_parse(*cpus, d->cpus, NULL) : 0;
 }
 
 static int read_domains(struct memory *m, const Pst__Processors *p)
@@ -51,7 +53,7 @@ static int read_domains(struct memory *m, const Pst__Processors *p)
     return r;
 }
 
-/* ---- environment ------------------------------------------------------------------------------ */
+/* ---- environment ----------------------------------------------------------------------------- */
 
 static void set_var(void *ctx, const char *suffix, const char *value)
 {
@@ -61,7 +63,7 @@ static void set_var(void *ctx, const char *suffix, const char *value)
     envlist_set(ctx, name, value);
 }
 
-/* ---- life ------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static int prepare(struct step *s, struct memory *m, struct err *err)
 {
@@ -109,7 +111,7 @@ void memory_task(const struct step *s, size_t index, struct child *c)
     if (!mask || bitmap_empty(mask))
         return;
     c->mem_domains = mask->words;
-    c->n_mem_domains = mask->nbits + 1; /* the kernel takes one off */
+    c->n_mem_domains = mask->nbits + 1;                          /* the kernel takes one off */
     c->mem_policy = m->want.prefer ? MPOL_PREFERRED : MPOL_BIND; /* preferred: the first of them */
 }
 
@@ -122,7 +124,8 @@ void memory_tell(const struct step *s, size_t index, pid_t pid, int r, int fd)
     const struct memory *m = s->memory;
 
     if (m && m->want.verbose)
-        bind_line(s, index, pid, fd, "mem-bind", names[m->want.kind], m->masks[index], r < 0 ? " FAILED" : " set");
+        bind_line(s, index, pid, fd, "mem-bind", names[m->want.kind], m->masks[index],
+                  r < 0 ? " FAILED" : " set");
 }
 
 void memory_done(struct step *s)

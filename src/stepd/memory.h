@@ -7,8 +7,9 @@
 struct step;
 struct child;
 
-/* Work out the domains of the step's tasks and tell the common environment; after bind_prepare().  Where slurmd has
- * sent no processors nothing is bound.  A request that cannot be met fails the step. */
+/* Work out the domains of the step's tasks and tell the common environment; after
+ * bind_prepare().  Where slurmd has sent no processors nothing is bound.  A request that cannot
+ * be met fails the step. */
 void memory_prepare(struct step *s);
 /* The domains of a task, for child_start(). */
 void memory_task(const struct step *s, size_t index, struct child *c);

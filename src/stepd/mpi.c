@@ -26,7 +26,7 @@ struct mpi {
     bool held;           /* the service was not read: srun takes nothing */
 };
 
-/* ---- start -------------------------------------------------------------------------------------- */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 static int socket_pair(int *ret_ours, int *ret_theirs)
 {
@@ -157,10 +157,11 @@ void mpi_start(struct step *s)
         step_fail(s, "MPI: the %s service could not be started: %s", type,
                   r == -EPIPE ? "it ended at once (is its library installed?)" : strerror(-r));
     else if (s->mpi->ready && (s->mpi->ready->text || s->mpi->ready->n_env < s->n_tasks))
-        step_fail(s, "MPI: %s", s->mpi->ready->text ? s->mpi->ready->text : "a task has no environment");
+        step_fail(s, "MPI: %s",
+                  s->mpi->ready->text ? s->mpi->ready->text : "a task has no environment");
 }
 
-/* ---- tasks -------------------------------------------------------------------------------------- */
+/* ---- tasks ----------------------------------------------------------------------------------- */
 
 static void pmi2_task(struct step *s, size_t index, struct envlist *env, struct child *c)
 {
@@ -197,7 +198,7 @@ void mpi_started(struct step *s)
     }
 }
 
-/* ---- messages ----------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static void lost(struct step *s)
 {
@@ -220,7 +221,8 @@ static void refuse(struct step *s, const Pst__StepMpi *ask)
     answer.sequence = ask->sequence;
     answer.node = ask->from;
     answer.status = -1;
-    if (client_send_nonblock(s->srun, OP_STEP_MPI, FRAME_ONEWAY, client_next_id(s->srun), &answer.base) < 0)
+    if (client_send_nonblock(s->srun, OP_STEP_MPI, FRAME_ONEWAY, client_next_id(s->srun),
+                             &answer.base) < 0)
         io_lost(s);
 }
 
@@ -240,14 +242,16 @@ void mpi_message(struct step *s, const Pst__StepMpi *msg)
 
     if (!m || !m->link)
         refuse(s, msg);
-    else if (client_send_nonblock(m->link, OP_STEP_MPI, FRAME_ONEWAY, client_next_id(m->link), &msg->base) < 0)
+    else if (client_send_nonblock(m->link, OP_STEP_MPI, FRAME_ONEWAY, client_next_id(m->link),
+                                  &msg->base) < 0)
         lost(s);
 }
 
 static void from_service(struct step *s, Pst__StepMpi *msg)
 {
     if (msg->kind == PST__STEP_MPI_KIND__MPI_ABORT && !s->srun) {
-        step_notice(s, "MPI: task %u aborted%s%s", msg->rank, msg->text ? ": " : "", msg->text ? msg->text : "");
+        step_notice(s, "MPI: task %u aborted%s%s", msg->rank, msg->text ? ": " : "",
+                    msg->text ? msg->text : "");
         step_terminate(s, NULL, SIGTERM, false, s->sf->kill_wait_s);
     }
     if (s->srun && client_send_nonblock(s->srun, OP_STEP_MPI, FRAME_ONEWAY, client_next_id(s->srun),

@@ -1,7 +1,7 @@
 /* mpi.h - the step's MPI service on this node: starting it, and passing its messages on; stepd only
  *
- * The service is a process of the user (src/pmi/).  It leaves when its link is closed, which happens
- * when the last task has ended. */
+ * The service is a process of the user (src/pmi/).  It leaves when its link is closed, which
+ * happens when the last task has ended. */
 #pragma once
 
 #include <poll.h>
@@ -13,8 +13,8 @@
 struct child;
 struct step;
 
-/* Start it when the step has an MPI type; failures are in step_fail().  May wait for a server to come
- * up, some tens of milliseconds. */
+/* Start it when the step has an MPI type; failures are in step_fail().  May wait for a server to
+ * come up, some tens of milliseconds. */
 void mpi_start(struct step *s);
 /* What a task needs to find it: variables, and a descriptor that stays open in the child. */
 void mpi_task(struct step *s, size_t index, struct envlist *env, struct child *c);

@@ -46,8 +46,8 @@ static void read_interfaces(const struct nodeio *n, struct sum *sum)
     }
 }
 
-/* "read_bytes  10 samples [bytes] 4096 1048576 10485760": how often, the least, the most, the sum.
- */
+/* "read_bytes  10 samples [bytes] 4096 1048576 10485760": how often, the least, the most, the
+ * sum. */
 static void read_stats(const char *path, struct sum *sum)
 {
     _cleanup_fclose_ FILE *f = fopen(path, "re");

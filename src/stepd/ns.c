@@ -31,8 +31,7 @@ void ns_job_dir(const char *base, uint32_t job_id, char *buf, size_t size)
     (void)snprintf(buf, size, "%s/%u", base, job_id);
 }
 
-/* ---- programs of the site ---------------------------------------------------------------------
- */
+/* ---- programs of the site -------------------------------------------------------------------- */
 
 /* The status of a child of ours, killed when it takes longer.  wait_s 0: however long it takes. */
 static int await(pid_t pid, uint32_t wait_s)
@@ -124,8 +123,7 @@ static bool ns_program_in(struct step *s, const char *path, uint32_t wait_s)
     return ns_program(s, path, wait_s, var);
 }
 
-/* ---- making ------------------------------------------------------------------------------------
- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static int make_parents(const char *path)
 {

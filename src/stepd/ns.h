@@ -41,8 +41,8 @@ bool ns_program(struct step *s, const char *path, uint32_t wait_s, char *var);
 /* Is this the title of a first process?  Then main() is nsfirst_main(). */
 bool nsfirst_is(const char *title);
 int nsfirst_main(void);
-/* The extern step's: s->ns_pid, s->ns_pid_fd, s->ns_pipe are set.  False: step_fail() was called.
- */
+/* The extern step's: s->ns_pid, s->ns_pid_fd, s->ns_pipe are set.  False: step_fail() was
+ * called. */
 bool nsfirst_make(struct step *s);
 void nsfirst_end(struct step *s);
 /* Another step: what it starts from now on is born in the process namespace.  pid_fd is kept.

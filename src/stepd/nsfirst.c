@@ -30,8 +30,7 @@
 #define TITLE_END ".namespace]"
 #define SCRIPT_WAIT_S 10
 
-/* ---- the process itself ------------------------------------------------------------------------
- */
+/* ---- the process itself ---------------------------------------------------------------------- */
 
 bool nsfirst_is(const char *title)
 {
@@ -64,8 +63,7 @@ int nsfirst_main(void)
     return 1;
 }
 
-/* ---- making it ---------------------------------------------------------------------------------
- */
+/* ---- making it ------------------------------------------------------------------------------- */
 
 struct report {
     const char *what; /* failed; the daemon's address is ours too */
@@ -225,8 +223,7 @@ void nsfirst_end(struct step *s)
     s->ns_pipe = -1;
 }
 
-/* ---- entering ----------------------------------------------------------------------------------
- */
+/* ---- entering -------------------------------------------------------------------------------- */
 
 static pid_t pid_of(int pid_fd)
 {

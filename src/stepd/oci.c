@@ -122,8 +122,7 @@ void oci_started(struct oci_start *o)
     free(o->argv);
 }
 
-/* ---- what a killed task leaves ------------------------------------------------------------------
- */
+/* ---- what a killed task leaves --------------------------------------------------------------- */
 
 static int remove_container(struct step *s, const struct task *t)
 {

@@ -1,9 +1,9 @@
 /* output.c - the files of a step's streams, opened with the user's rights; see step.h
  *
- * The step daemon is root on a real node: it takes on the user's identity for the open itself, so
- * that a name can neither reach where the user may not nor fail where root may not (root-squashed
- * mounts).  Nothing here waits for another process of the user: what would make an opener wait is opened by one
- * of the user (opener.c). */
+ * The step daemon is root on a real node: it takes on the user's identity for the open itself,
+ * so that a name can neither reach where the user may not nor fail where root may not
+ * (root-squashed mounts).  Nothing here waits for another process of the user: what would make
+ * an opener wait is opened by one of the user (opener.c). */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -103,7 +103,8 @@ static int try_open(const struct step *s, const char *path, int flags)
     /* Without O_NOCTTY a terminal named as output would become ours. */
     fd = open(path, flags | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0666);
     if (fd < 0)
-        fd = errno == ENXIO ? -EWOULDBLOCK : -errno; /* became a FIFO meanwhile, or cannot be opened in any way */
+        /* became a FIFO meanwhile, or cannot be opened in any way */
+        fd = errno == ENXIO ? -EWOULDBLOCK : -errno;
     (void)umask(old);
     return fd;
 }
@@ -118,7 +119,8 @@ static int open_as_user(struct step *s, const char *path, int flags)
     output_as_self(s);
     if (fd == -EWOULDBLOCK)
         return opener_open(s, path, flags);
-    if (fd >= 0 && fcntl(fd, F_SETFL, flags & (O_ACCMODE | O_APPEND)) < 0) { /* tasks expect to wait */
+    /* tasks expect to wait */
+    if (fd >= 0 && fcntl(fd, F_SETFL, flags & (O_ACCMODE | O_APPEND)) < 0) {
         r = -errno;
         (void)close(fd);
         return r;
@@ -170,8 +172,8 @@ int output_open_input(struct step *s, const char *pattern, uint32_t task_id, int
     return 0;
 }
 
-/* The user's stream may be anything that he could open.  What can make a writer wait is written through a descriptor
- * of our own that does not wait; the user's stays as it is. */
+/* The user's stream may be anything that he could open.  What can make a writer wait is written
+ * through a descriptor of our own that does not wait; the user's stays as it is. */
 void output_tell(int fd, const char *text, size_t len)
 {
     _cleanup_close_ int own = -1;

@@ -12,8 +12,7 @@
 
 #define KNOWN(item) (1ull << (item))
 
-/* ---- what plugins ask for ----------------------------------------------------------------------
- */
+/* ---- what plugins ask for -------------------------------------------------------------------- */
 
 static const char *env_get(void *ctx, const char *name)
 {
@@ -148,8 +147,7 @@ static int fill_facts(struct plug *p)
     return 0;
 }
 
-/* ---- the step ----------------------------------------------------------------------------------
- */
+/* ---- the step -------------------------------------------------------------------------------- */
 
 static struct plug *plug_free(struct plug *p)
 {
@@ -230,7 +228,8 @@ static bool begin(struct step *s)
                                    .env_all = env_all,
                                    .log = say };
     r = fill_facts(p);
-    if (r == 0 && access(s->sf->plugstack, R_OK) < 0) /* slurmd saw it: it is below a private folder of the job */
+    /* slurmd saw it: it is below a private folder of the job */
+    if (r == 0 && access(s->sf->plugstack, R_OK) < 0)
         r = err_set(&err, -errno, "cannot read %s: %s", s->sf->plugstack, strerror(errno));
     if (r == 0)
         r = spank_stack_load(s->sf->plugstack, s->sf->plugin_dir, &p->host, &p->stack, &err);

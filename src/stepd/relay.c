@@ -52,8 +52,7 @@ static void tell_lost(void *ctx, uint32_t lo, uint32_t hi, const char *why)
     tell_refused(ctx, lo, hi, why, 0);
 }
 
-/* ---- from below
- * ---------------------------------------------------------------------------------- */
+/* ---- from below ------------------------------------------------------------------------------ */
 
 static void link_lost(struct relay *r, struct fan_link *l, const char *why)
 {
@@ -139,8 +138,7 @@ static bool read_below(struct relay *r, struct fan_link *l)
     return true;
 }
 
-/* ---- from above
- * ---------------------------------------------------------------------------------- */
+/* ---- from above ------------------------------------------------------------------------------ */
 
 static void on_relay_frame(struct relay *r, const struct frame *f)
 {
@@ -185,8 +183,7 @@ static void read_above(struct relay *r)
     }
 }
 
-/* ---- the loop
- * ------------------------------------------------------------------------------------ */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 static void flush(struct relay *r)
 {
@@ -259,7 +256,8 @@ int relay_serve(const Pst__BcastFile *file, int fd)
     if (e < 0)
         return 1;
     e = become_user(file->uid, file->gid, file->gids, file->n_gids);
-    if (e == 0 && (!file->relay || !(file->relay->launch || file->relay->bcast) || file->relay->n_nodes == 0))
+    if (e == 0 &&
+        (!file->relay || !(file->relay->launch || file->relay->bcast) || file->relay->n_nodes == 0))
         e = -EINVAL;
     if (answer(&r, file->request_id, e) == 0) {
         r.fan.open = file->relay;

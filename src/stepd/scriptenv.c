@@ -1,7 +1,7 @@
 /* scriptenv.c - the environment of Prolog and Epilog; see env.h
  *
- * Built from nothing (no PATH: these scripts run as slurmd's user and name what they run).  What the
- * controller's scripts see as well comes from model/jobenv.c.  Pure. */
+ * Built from nothing (no PATH: these scripts run as slurmd's user and name what they run).  What
+ * the controller's scripts see as well comes from model/jobenv.c.  Pure. */
 #include "model/jobenv.h"
 #include "stepd/env.h"
 
@@ -27,7 +27,8 @@ void env_script(const Pst__JobOnNode *on, const char *context, const char *conf_
         envlist_setu(el, "SLURM_HET_JOB_ID", j->het_job_id);
     }
     envlist_setu(el, "SLURM_UID", j->uid);
-    envlist_set(el, "SLURM_JOB_NODELIST", nodes); /* srun's credential knows no more than the name */
+    /* srun's credential knows no more than the name */
+    envlist_set(el, "SLURM_JOB_NODELIST", nodes);
     envlist_set(el, "SLURM_NODELIST", nodes);
     envlist_setu(el, "SLURM_JOB_NTASKS", j->has_num_tasks ? j->num_tasks : count);
     envlist_setu(el, "SLURM_JOB_CORE_SPEC_COUNT", j->core_spec);

@@ -227,8 +227,8 @@ bool spool_has(const char *dir, const char *name)
 
 #define STEP_DEPTH 3 /* of folders in a step's: oci/task-0 */
 
-/* Remove what folder `name` of parent holds, then it.  Some of it is a user's (containers, PMIx): no link is followed,
- * and what lies deeper than we ever make it stays. */
+/* Remove what folder `name` of parent holds, then it.  Some of it is a user's (containers,
+ * PMIx): no link is followed, and what lies deeper than we ever make it stays. */
 static int remove_tree(int parent, const char *name, int depth)
 {
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -8,7 +8,8 @@
  *       trace                            encoded StepTrace, once the tasks run
  *       sock                             the step daemon's control socket
  *       exit                             encoded StepEnd, put there whole when the step is over
- *   <spool>/proc.<PID>                   encoded UserProcess: one that serves a connection for a job
+ *   <spool>/proc.<PID>                   encoded UserProcess: one that serves a connection for a
+ *   job
  *   <spool>/credentials                  what is not taken again, see noded/seen.h
  *
  * A power loss ends the steps too, so nothing here is synced: the files only need to outlive
@@ -37,8 +38,8 @@ void spool_job_dir(const char *spool, uint32_t job_id, uint64_t run_id, char *bu
 void spool_step_dir(const char *spool, uint32_t job_id, uint64_t run_id, uint32_t step_id,
                     char *buf, size_t size);
 
-/* Make the job's directory (fine when it is there), then the step's.  -EEXIST: the step is there.
- */
+/* Make the job's directory (fine when it is there), then the step's.  -EEXIST: the step is
+ * there. */
 int spool_make_job(const char *spool, uint32_t job_id, uint64_t run_id);
 int spool_make_step(const char *spool, uint32_t job_id, uint64_t run_id, uint32_t step_id);
 
@@ -47,7 +48,8 @@ int spool_write(const char *dir, const char *name, const void *data, size_t len,
                 uid_t uid, gid_t gid);
 /* The same by a temporary file and rename: a reader sees all of it or nothing. */
 int spool_put_msg(const char *dir, const char *name, const ProtobufCMessage *msg);
-/* The message in memory alone, under a descriptor of at least min_fd that stands at its beginning.  -EFBIG. */
+/* The message in memory alone, under a descriptor of at least min_fd that stands at its
+ * beginning.  -EFBIG. */
 int spool_memfd(const ProtobufCMessage *msg, int min_fd, int *ret_fd);
 /* Errors: -ENOENT, -EBADMSG, -EFBIG.  Caller frees with protobuf_c_message_free_unpacked(). */
 int spool_get_msg(const char *dir, const char *name, const ProtobufCMessageDescriptor *desc,

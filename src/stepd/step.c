@@ -34,7 +34,8 @@
 #include "stepd/spool.h"
 #include "wire/client.h"
 
-#define LINGER_US (3600 * USEC_PER_SEC) /* for an srun that takes nothing: its reader may be a person */
+/* for an srun that takes nothing: its reader may be a person */
+#define LINGER_US (3600 * USEC_PER_SEC)
 
 const struct plug_ops *plug_ops;
 
@@ -396,8 +397,8 @@ static void launcher_address(int fd, char *addr, size_t size, uint16_t *ret_port
     }
 }
 
-/* What the heir of a killed step daemon needs.  Written before the first task too: a task that nobody knows of would
- * be left behind, and its job taken for one that never ran. */
+/* What the heir of a killed step daemon needs.  Written before the first task too: a task that
+ * nobody knows of would be left behind, and its job taken for one that never ran. */
 static void write_trace(struct step *s)
 {
     Pst__StepTrace t = PST__STEP_TRACE__INIT;
@@ -442,7 +443,8 @@ static void start(struct step *s)
     if (s->error) {
         if (s->ext)
             s->n_running = 0; /* there is nothing to hold */
-        s->worst = s->stage == KILL_NONE ? STEP_SETUP_STATUS : SIGKILL; /* or ended before it began */
+        /* or ended before it began */
+        s->worst = s->stage == KILL_NONE ? STEP_SETUP_STATUS : SIGKILL;
         if (s->n_running > 0)
             (void)stepcg_signal(s, SIGKILL); /* tasks started before one could not be */
         s->stage = s->n_running > 0 ? KILL_ALL : s->stage;

@@ -1,7 +1,7 @@
 /* step.h - one step on one node: the step daemon's state and the parts that work on it
  *
- * Internal to the step daemon.  One thread; one poll(2) loop in step.c; nothing else blocks.  What the start of the
- * tasks waits for is a process (await.c), and the loop turns meanwhile. */
+ * Internal to the step daemon.  One thread; one poll(2) loop in step.c; nothing else blocks.
+ * What the start of the tasks waits for is a process (await.c), and the loop turns meanwhile. */
 #pragma once
 
 #include <poll.h>
@@ -28,7 +28,8 @@ struct plug;
 struct step_gpus;
 
 #define STEP_ATTACHED 16 /* sattach at a time */
-#define STEP_CONNS 16             /* slurmd, one more while it restarts, those who want to be adopted */
+/* slurmd, one more while it restarts, those who want to be adopted */
+#define STEP_CONNS 16
 #define STEP_STDIN_MAX (1u << 20) /* bytes waiting for the tasks' standard inputs */
 #define STEP_OUT_MAX (1u << 20)   /* bytes waiting for srun before tasks' pipes are left alone */
 #define STEP_CHUNK 65536u
@@ -48,12 +49,13 @@ enum step_fd {
 };
 
 enum oci_clean { /* of containers, see oci.h */
-    OCI_USED,
-    OCI_CLEANING,
-    OCI_CLEAN,
+                 OCI_USED,
+                 OCI_CLEANING,
+                 OCI_CLEAN,
 };
 
-struct inbuf { /* standard input not yet taken by a task: pieces that other tasks may wait for too */
+/* standard input not yet taken by a task: pieces that other tasks may wait for too */
+struct inbuf {
     struct inpiece **pieces;
     size_t first, n, cap; /* a ring */
     size_t at, len;       /* taken of the first piece; bytes that wait */
@@ -66,20 +68,20 @@ struct task {
     pid_t epilog_pid;
     bool exited;
     bool reported; /* STEP_TASK_EXIT was queued */
-    bool oom; /* a process of it was killed for want of memory */
-    bool lingers; /* its first process ended, others have not: --wait-for-children */
+    bool oom;      /* a process of it was killed for want of memory */
+    bool lingers;  /* its first process ended, others have not: --wait-for-children */
     int status;
     int fd[3]; /* our ends of its streams; -1 none (file, closed, end of file) */
     bool pty;  /* fd[1] is a terminal's master side */
     struct inbuf in;
 };
 
-struct aid { /* a process that the start of the tasks waits for; see await.c */
-    pid_t pid;     /* 0: none */
+struct aid {   /* a process that the start of the tasks waits for; see await.c */
+    pid_t pid; /* 0: none */
     bool ended;
-    int status;    /* with ended */
-    int fd;        /* whose being readable is waited for; -1 none */
-    bool ready;    /* it is */
+    int status;               /* with ended */
+    int fd;                   /* whose being readable is waited for; -1 none */
+    bool ready;               /* it is */
     int64_t deadline_mono_us; /* of the waiting; 0 = none */
 };
 
@@ -114,7 +116,7 @@ struct step {
     struct task *tasks;
     size_t n_tasks, n_running;
     struct envlist env; /* common to the tasks */
-    struct cgroup cg; /* of all its processes; kind CGROUP_NONE: they are found by a walk */
+    struct cgroup cg;   /* of all its processes; kind CGROUP_NONE: they are found by a walk */
 
     int sig_fd, listen_fd;
     int conns[STEP_CONNS];
@@ -128,25 +130,26 @@ struct step {
     struct mpi *mpi;                        /* NULL: the step has no MPI type */
     struct plug *plug;                      /* NULL: no plugins of the site */
     char drain[160];                        /* what slurmd is to drain the node for; "" nothing */
-    pid_t mpi_pid;         /* of its service, whether it runs or not; 0 = there was none */
+    pid_t mpi_pid;          /* of its service, whether it runs or not; 0 = there was none */
     struct step_gpus *gpus; /* NULL: all tasks see all GPUs of the step */
-    struct energy *energy; /* NULL: not measured */
+    struct energy *energy;  /* NULL: not measured */
     int64_t energy_every_us, energy_due_us; /* with energy; due by the monotonic clock */
-    struct gather *gather; /* NULL: the use of tasks is not measured */
+    struct gather *gather;                  /* NULL: the use of tasks is not measured */
     bool had_srun;
-    bool in_held;              /* srun was not read for a while */
-    uint64_t in_got, in_told; /* bytes of srun's standard input that came, and that it was told are gone */
-    bool finished; /* STEP_DONE was queued */
-    bool parting;  /* ... and nothing more is sent */
-    size_t waits;  /* bytes that srun had not taken when it was looked at */
-    int out_fd, err_fd; /* the batch script's; notices go to the second */
+    bool in_held; /* srun was not read for a while */
+    /* bytes of srun's standard input that came, and that it was told are gone */
+    uint64_t in_got, in_told;
+    bool finished;         /* STEP_DONE was queued */
+    bool parting;          /* ... and nothing more is sent */
+    size_t waits;          /* bytes that srun had not taken when it was looked at */
+    int out_fd, err_fd;    /* the batch script's; notices go to the second */
     struct follow *follow; /* of the batch step, once somebody has attached */
-    bool summarized;   /* summary_begin() was asked */
-    pid_t summary_pid; /* writes the summary now; 0 = nobody */
+    bool summarized;       /* summary_begin() was asked */
+    pid_t summary_pid;     /* writes the summary now; 0 = nobody */
 
     enum kill_stage stage;
     bool noticed;             /* the CANCELLED line was written */
-    bool from_outside; /* slurmd ordered the end */
+    bool from_outside;        /* slurmd ordered the end */
     int64_t deadline_mono_us; /* of the stage, or of the next sweep; 0 = none */
     int64_t suspend_mono_us;  /* when TSTP becomes STOP; 0 = none */
     int64_t linger_mono_us;   /* how long to wait for srun to take what is queued */
@@ -160,12 +163,12 @@ struct step {
     char error_buf[512];
     bool launch_failed, login_env_failed, oom;
     int ns_fd, host_ns_fd; /* mount namespaces: the job's, the node's; -1 the job has none */
-    uint32_t ns_flags; /* CLONE_NEWPID, CLONE_NEWUSER: what else of its own the job has */
-    int ns_pid_fd;     /* with ns_flags: pidfd of their first process */
-    pid_t ns_pid;      /* the extern step's: that process; 0 none */
-    int ns_pipe;       /* likewise: it ends when this is closed */
-    struct extstep *ext; /* the extern step's; NULL: another one */
-    char *login_env; /* bytes that env borrows */
+    uint32_t ns_flags;     /* CLONE_NEWPID, CLONE_NEWUSER: what else of its own the job has */
+    int ns_pid_fd;         /* with ns_flags: pidfd of their first process */
+    pid_t ns_pid;          /* the extern step's: that process; 0 none */
+    int ns_pipe;           /* likewise: it ends when this is closed */
+    struct extstep *ext;   /* the extern step's; NULL: another one */
+    char *login_env;       /* bytes that env borrows */
     enum oci_clean oci_clean;
     int64_t oci_mono_us; /* while cleaning: how long to wait for it */
     Pst__StepUsage usage;
@@ -175,20 +178,23 @@ struct step {
 /* ns_fd: the job's private folders, ns_pid_fd: its namespaces' first process; -1 none. */
 int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd, int ns_fd, int ns_pid_fd);
 void step_fail(struct step *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Wait for what comes next and take care of it: the loop's one turn, also while the start waits for something. */
+/* Wait for what comes next and take care of it: the loop's one turn, also while the start waits
+ * for something. */
 int step_serve(struct step *s);
 
-/* await.c: a child that the start of the tasks needs and that may last.  The step is served meanwhile. */
+/* await.c: a child that the start of the tasks needs and that may last.  The step is served
+ * meanwhile. */
 void await_begin(struct step *s, pid_t pid); /* one at a time */
-/* Wait until fd is readable or at its end, or with -1 until the process has ended.  -ETIMEDOUT; -ECANCELED: the step is
- * to end. */
+/* Wait until fd is readable or at its end, or with -1 until the process has ended.  -ETIMEDOUT;
+ * -ECANCELED: the step is to end. */
 int await_fd(struct step *s, int fd, int64_t deadline_mono);
 /* Kill it if it runs, and wait for its end.  Its wait status. */
 int await_end(struct step *s);
 /* A child was collected: is it that one? */
 bool await_reaped(struct step *s, pid_t pid, int status);
 
-/* opener.c: open(2) in a process of the user, however long that takes.  The descriptor or a negative errno. */
+/* opener.c: open(2) in a process of the user, however long that takes.  The descriptor or a
+ * negative errno. */
 int opener_open(struct step *s, const char *path, int flags);
 
 /* stepcgroup.c: what of cgroup.h a step uses */
@@ -212,8 +218,8 @@ void step_terminate(struct step *s, const char *reason, int shown_signal, bool n
 void step_suspend(struct step *s, bool on);
 /* The task is over. */
 void step_task_ended(struct step *s, struct task *t, int status);
-/* Collect every child that ended.  True when the tasks are over and no process of the step is left.
- */
+/* Collect every child that ended.  True when the tasks are over and no process of the step is
+ * left. */
 bool step_reap(struct step *s);
 /* Deadlines of killing, suspending, sweeping. */
 void step_timers(struct step *s, int64_t now_mono);
@@ -227,7 +233,8 @@ void output_as_self(struct step *s);
 int output_open(struct step *s, const char *pattern, uint32_t task_id, bool append, int *ret_fd);
 int output_open_input(struct step *s, const char *pattern, uint32_t task_id, int *ret_fd);
 void output_vars(const struct step *s, uint32_t task_id, struct pattern_vars *ret);
-/* A line of ours into a stream of the user's.  Lost where nobody takes it now: a FIFO that is full, a full disk. */
+/* A line of ours into a stream of the user's.  Lost where nobody takes it now: a FIFO that is
+ * full, a full disk. */
 void output_tell(int fd, const char *text, size_t len);
 
 /* notice.c: lines for the person: to srun, or to the job's standard error. */
@@ -245,8 +252,8 @@ void io_task_exits(struct step *s);
 bool io_drained(const struct step *s); /* every stream at its end and sent */
 void io_finish(struct step *s);        /* queue STEP_DONE */
 bool io_progress(struct step *s);      /* has srun taken something since the last call? */
-/* All is sent: true while srun has not closed.  Closing first, with anything of srun's unread, would reset the
- * connection and lose what the kernel still holds for it. */
+/* All is sent: true while srun has not closed.  Closing first, with anything of srun's unread,
+ * would reset the connection and lose what the kernel still holds for it. */
 bool io_parting(struct step *s);
 bool io_flushed(const struct step *s);
 void io_close_task(struct task *t);
@@ -269,7 +276,8 @@ bool attach_room(const struct step *s); /* is there one with room for more? */
 
 /* follow.c: the files of a batch script, for those who attached to it */
 void follow_begin(struct step *s);
-int follow_fd(const struct step *s); /* readable when there is something for follow_look(); -1 none */
+/* readable when there is something for follow_look(); -1 none */
+int follow_fd(const struct step *s);
 void follow_look(struct step *s);
 bool follow_drained(const struct step *s); /* as of the last look */
 void follow_done(struct step *s);
@@ -286,12 +294,13 @@ char **multiprog_free(char **argv);
  * nowhere). Returns its exit status or a negative errno. */
 int taskscript_prolog(struct step *s, const char *path, struct envlist *env, int print_fd);
 int taskscript_epilog(struct step *s, const char *path, struct envlist *env, pid_t *ret_pid);
-/* Run a program (argv NULL: its path alone) to its end and collect what it prints, 256 KiB at most.  Returns its exit
- * status or a negative errno: -ETIMEDOUT. */
-int taskscript_output(struct step *s, const char *path, char *const *argv, const struct envlist *env,
-                      char **ret_text, size_t *ret_len);
+/* Run a program (argv NULL: its path alone) to its end and collect what it prints, 256 KiB at
+ * most.  Returns its exit status or a negative errno: -ETIMEDOUT. */
+int taskscript_output(struct step *s, const char *path, char *const *argv,
+                      const struct envlist *env, char **ret_text, size_t *ret_len);
 
-/* extern.c: the extern step, which has no tasks: it holds what others give it, until it is released */
+/* extern.c: the extern step, which has no tasks: it holds what others give it, until it is
+ * released */
 /* Counts as one running task until then.  -ENOMEM. */
 int extern_begin(struct step *s);
 void extern_done(struct step *s);
@@ -317,7 +326,7 @@ void extern_look(struct step *s, int64_t now_mono);
 void extern_lost_namespaces(struct step *s);
 #define EXTERN_SESSIONS 64         /* that are remembered for the heir of a killed step daemon */
 void extern_count(struct step *s); /* what was used, by the cgroup's counters, into s->usage */
-bool extern_used(const struct step *s); /* something was given to it */
+bool extern_used(const struct step *s);        /* something was given to it */
 int64_t extern_deadline(const struct step *s); /* when to look again; 0: not */
 
 /* loginenv.c: what the user's login shell exports on this node (sbatch --get-user-env) */
@@ -326,9 +335,11 @@ bool loginenv_load(struct step *s);
 
 /* plug.c: plugins of the site, in slurmstepd-plug alone */
 struct plug_ops {
-    /* Load them and call them as far as the first task; the environment is there.  False: step_fail() was called. */
+    /* Load them and call them as far as the first task; the environment is there.  False:
+     * step_fail() was called. */
     bool (*begin)(struct step *s);
-    /* A task as a copy of us, in which they are called before its program.  Its number, or a negative errno. */
+    /* A task as a copy of us, in which they are called before its program.  Its number, or a
+     * negative errno. */
     pid_t (*fork)(struct child *c);
     void (*task_exit)(struct step *s, const struct task *t);
     void (*end)(struct step *s);
@@ -340,22 +351,23 @@ int plug_main(int argc, char **argv);
 /* child.c: a process of the step, made without copying our memory */
 struct child {
     struct step *step;
-    struct envlist *env; /* plugins may change it for this task; NULL: none is asked */
-    bool along_path;     /* argv[0] is looked for along PATH; paths follow from it */
+    struct envlist *env;     /* plugins may change it for this task; NULL: none is asked */
+    bool along_path;         /* argv[0] is looked for along PATH; paths follow from it */
     const struct task *task; /* whose it is; NULL: the step's own */
-    char *const *paths; /* tried in turn; NULL-terminated */
+    char *const *paths;      /* tried in turn; NULL-terminated */
     char *const *argv, *const *envp;
-    char *pid_slot; /* gets the child's number as text, may be NULL */
-    int fds[3];     /* its standard streams */
-    int tty;        /* becomes its controlling terminal; -1 none */
-    bool any_dir;   /* a missing work directory is no failure: / then */
-    bool limits;    /* set the propagated limits */
+    char *pid_slot;      /* gets the child's number as text, may be NULL */
+    int fds[3];          /* its standard streams */
+    int tty;             /* becomes its controlling terminal; -1 none */
+    bool any_dir;        /* a missing work directory is no failure: / then */
+    bool limits;         /* set the propagated limits */
     const void *cpu_set; /* it binds itself to these, for sched_setaffinity(); NULL = not */
     size_t cpu_set_size;
-    const void *mem_domains; /* its memory comes from these, for set_mempolicy(); NULL = from anywhere */
+    /* its memory comes from these, for set_mempolicy(); NULL = from anywhere */
+    const void *mem_domains;
     unsigned long n_mem_domains;
     int mem_policy;
-    int keep_fd;    /* one more that stays open, under its number; 0 none */
+    int keep_fd;     /* one more that stays open, under its number; 0 none */
     const int *give; /* become descriptors 3, 4 ...; all above those */
     size_t n_give;
     int stage, err; /* outcome when the return value is negative */
@@ -377,18 +389,19 @@ enum child_stage {
 };
 int child_start(struct child *c, pid_t *ret_pid);
 /* The steps of a child's way to its program.  0 or a negative errno; no allocation. */
-int child_join(const struct child *c);   /* session, cgroups, terminal, limits, CPUs, the job's namespaces */
+/* session, cgroups, terminal, limits, CPUs, the job's namespaces */
+int child_join(const struct child *c);
 int child_become(const struct child *c); /* the user */
 int child_chdir(const struct child *c);
 int child_place_fds(const struct child *c);
 int child_exec(const struct child *c); /* returns on failure only */
 
-/* launch.c: where to look for a program: itself when it names a path, else along the PATH of env.  The list lives in
- * store; NULL: no memory.  *ret_shown: how to call it in messages. */
-char *const *launch_paths(struct step *s, const char *program, const struct envlist *env, struct envlist *store,
-                          const char **ret_shown);
+/* launch.c: where to look for a program: itself when it names a path, else along the PATH of
+ * env.  The list lives in store; NULL: no memory.  *ret_shown: how to call it in messages. */
+char *const *launch_paths(struct step *s, const char *program, const struct envlist *env,
+                          struct envlist *store, const char **ret_shown);
 
 /* summary.c: what the job used, below the last byte of a batch job's output */
-/* All processes of the step have ended: start the one that writes, once, where a summary is wanted and the output is a
- * regular file.  True: the step lasts until that has ended. */
+/* All processes of the step have ended: start the one that writes, once, where a summary is
+ * wanted and the output is a regular file.  True: the step lasts until that has ended. */
 bool summary_begin(struct step *s);

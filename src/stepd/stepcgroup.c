@@ -1,7 +1,7 @@
 /* stepcgroup.c - the cgroups of a step as slurmd planned them; see step.h
  *
- * Even with a cgroup the step daemon is a subreaper, so that "no child left" is known from wait(2).  Without one
- * its descendants are walked. */
+ * Even with a cgroup the step daemon is a subreaper, so that "no child left" is known from
+ * wait(2).  Without one its descendants are walked. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -40,7 +40,8 @@ static void read_tree(const Pst__CgroupPlan *plan, struct cgroup_tree *ret)
 }
 
 /* ret->deny is the caller's to free.  -ENOMEM. */
-static int read_limits(const Pst__CgroupLimits *from, struct cgroup_limits *ret, struct cgroup_device **ret_deny)
+static int read_limits(const Pst__CgroupLimits *from, struct cgroup_limits *ret,
+                       struct cgroup_device **ret_deny)
 {
     struct cgroup_device *deny;
 
@@ -60,7 +61,8 @@ static int read_limits(const Pst__CgroupLimits *from, struct cgroup_limits *ret,
     if (!deny)
         return -ENOMEM;
     for (size_t i = 0; i < from->n_deny; i++)
-        deny[i] = (struct cgroup_device){ from->deny[i]->block, from->deny[i]->major, from->deny[i]->minor };
+        deny[i] = (struct cgroup_device){ from->deny[i]->block, from->deny[i]->major,
+                                          from->deny[i]->minor };
     ret->deny = *ret_deny = deny;
     return 0;
 }
@@ -75,7 +77,8 @@ bool stepcg_begin(struct step *s)
     int r;
 
     if (wants_children(s) && (!plan || plan->kind != CGROUP_V2)) {
-        step_fail(s, "--wait-for-children needs cgroup/v2, which node %s does not use", s->sf->job->node_name);
+        step_fail(s, "--wait-for-children needs cgroup/v2, which node %s does not use",
+                  s->sf->job->node_name);
         return false;
     }
     if (!plan || plan->kind == CGROUP_NONE || plan->kind > CGROUP_V2) {
@@ -102,11 +105,12 @@ bool stepcg_begin(struct step *s)
 
 size_t stepcg_signal(struct step *s, int sig)
 {
-    return s->cg.tree.kind != CGROUP_NONE ? cgroup_signal(&s->cg, sig) : proc_signal_tree(getpid(), sig);
+    return s->cg.tree.kind != CGROUP_NONE ? cgroup_signal(&s->cg, sig)
+                                          : proc_signal_tree(getpid(), sig);
 }
 
-/* A process that forks while the others are being stopped leaves a child that nobody has stopped: look again until
- * the number stands still. */
+/* A process that forks while the others are being stopped leaves a child that nobody has
+ * stopped: look again until the number stands still. */
 static void stop_all(struct step *s)
 {
     size_t before = 0, n = stepcg_signal(s, SIGSTOP); /* none left is fine */
@@ -152,6 +156,8 @@ void stepcg_oom(struct step *s)
         return;
     s->worst = STATUS_OOM;
     s->oom = true;
-    step_notice(s, "Detected %llu oom_kill event%s in StepId=%u.%s. Some of the step tasks have been OOM Killed.",
-                (unsigned long long)n, n == 1 ? "" : "s", s->job_id, s->step_name);
+    step_notice(
+        s,
+        "Detected %llu oom_kill event%s in StepId=%u.%s. Some of the step tasks have been OOM Killed.",
+        (unsigned long long)n, n == 1 ? "" : "s", s->job_id, s->step_name);
 }

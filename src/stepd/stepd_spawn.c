@@ -20,7 +20,10 @@
 /* Where main.c expects them; step.h of the step daemon has the same numbers. */
 enum { FD_FILE = 3, FD_CTL, FD_SRUN, FD_NS, FD_NS_PID, FD_COUNT };
 /* Its standard error is ours, for what it says before it has anybody to tell. */
-#define NO_FDS { -1, -1, STDERR_FILENO, -1, -1, -1, -1, -1 }
+#define NO_FDS                                                                                     \
+    {                                                                                              \
+        -1, -1, STDERR_FILENO, -1, -1, -1, -1, -1                                                  \
+    }
 #define FD_SAFE 16 /* sources stay above the targets, or one dup2 would cover another's source */
 
 static int above(int fd)
@@ -79,8 +82,8 @@ static void close_all(int fds[FD_COUNT])
             (void)close(fds[i]);
 }
 
-int bcast_spawn(const char *exe, const char *kind, const char *dir, const Pst__BcastFile *file, int fd, int ns_fd,
-                int go_fd, pid_t *ret_pid)
+int bcast_spawn(const char *exe, const char *kind, const char *dir, const Pst__BcastFile *file,
+                int fd, int ns_fd, int go_fd, pid_t *ret_pid)
 {
     char *argv[] = { (char *)"slurmstepd", (char *)kind, NULL };
     int fds[FD_COUNT] = NO_FDS;

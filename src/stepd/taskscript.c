@@ -1,8 +1,8 @@
 /* taskscript.c - TaskProlog and TaskEpilog; see step.h
  *
- * They run as the user with the task's environment.  A prolog's lines `export NAME=value`, `unset
- * NAME` and `print text` change the task to come; the step is served while it runs (await.c).  An epilog is a child
- * like a task and is collected by the loop. */
+ * They run as the user with the task's environment.  A prolog's lines `export NAME=value`,
+ * `unset NAME` and `print text` change the task to come; the step is served while it runs
+ * (await.c).  An epilog is a child like a task and is collected by the loop. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -32,8 +32,8 @@ static void add_limits(const struct step *s, struct envlist *env)
     }
 }
 
-static int start(struct step *s, const char *path, char *const *argv, const struct envlist *task_env,
-                 int out_fd, pid_t *ret_pid)
+static int start(struct step *s, const char *path, char *const *argv,
+                 const struct envlist *task_env, int out_fd, pid_t *ret_pid)
 {
     _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT;
     char *paths[] = { (char *)path, NULL };
@@ -111,8 +111,8 @@ static int collect(struct step *s, int fd, int64_t deadline_mono, char **ret_tex
     return 0;
 }
 
-int taskscript_output(struct step *s, const char *path, char *const *argv, const struct envlist *env,
-                      char **ret_text, size_t *ret_len)
+int taskscript_output(struct step *s, const char *path, char *const *argv,
+                      const struct envlist *env, char **ret_text, size_t *ret_len)
 {
     uint32_t limit_s = s->sf->has_script_timeout_s ? s->sf->script_timeout_s : DEFAULT_TIMEOUT_S;
     int64_t deadline = now_mono_us() + (int64_t)limit_s * USEC_PER_SEC;

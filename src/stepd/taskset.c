@@ -117,7 +117,8 @@ static void add_usage(struct step *s, const struct rusage *ru)
     u->write_bytes += (uint64_t)ru->ru_oublock * 512;
 }
 
-/* The status that counts for the step: Slurm takes the largest number; out of memory is told at the end. */
+/* The status that counts for the step: Slurm takes the largest number; out of memory is told at
+ * the end. */
 static void note_status(struct step *s, int status)
 {
     if (status > s->worst)
@@ -162,7 +163,8 @@ void step_task_ended(struct step *s, struct task *t, int status)
 static struct task *find_task(struct step *s, pid_t pid)
 {
     for (size_t i = 0; i < s->n_tasks; i++)
-        if ((s->tasks[i].pid == pid && !s->tasks[i].exited && !s->tasks[i].lingers) || s->tasks[i].epilog_pid == pid)
+        if ((s->tasks[i].pid == pid && !s->tasks[i].exited && !s->tasks[i].lingers) ||
+            s->tasks[i].epilog_pid == pid)
             return &s->tasks[i];
     return NULL;
 }
@@ -207,7 +209,7 @@ static bool reap_children(struct step *s)
         if (pid == s->summary_pid) {
             s->summary_pid = 0;
             s->deadline_mono_us = now_mono_us(); /* look again at what there is */
-            continue; /* its use is not the job's */
+            continue;                            /* its use is not the job's */
         }
         add_usage(s, &ru);
         gather_reaped(s, pid, &ru);
@@ -271,12 +273,13 @@ static void sweep(struct step *s, int64_t now_mono)
     s->deadline_mono_us = now_mono + MIN(pause, (int64_t)SWEEP_MAX_US);
 }
 
-/* Does anything of a script that was asked to end still do so?  Its sruns pass on what their steps say of their end:
+/* Does anything of a script that was asked to end still do so?  Its sruns pass on what their
+ * steps say of their end:
  * they have as long as the script had. */
 static bool script_ends(const struct step *s, int64_t now_mono)
 {
-    return s->step_id == STEP_ID_BATCH && s->stage == KILL_TERM_SENT && now_mono < s->deadline_mono_us &&
-           s->tasks[0].pid > 0 && kill(-s->tasks[0].pid, 0) == 0;
+    return s->step_id == STEP_ID_BATCH && s->stage == KILL_TERM_SENT &&
+           now_mono < s->deadline_mono_us && s->tasks[0].pid > 0 && kill(-s->tasks[0].pid, 0) == 0;
 }
 
 void step_timers(struct step *s, int64_t now_mono)
@@ -294,7 +297,8 @@ void step_timers(struct step *s, int64_t now_mono)
             return;
         if (step_reap(s))
             s->swept = true;
-        else if (!script_ends(s, now_mono) && (now_mono >= s->deadline_mono_us || s->stage != KILL_ALL)) {
+        else if (!script_ends(s, now_mono) &&
+                 (now_mono >= s->deadline_mono_us || s->stage != KILL_ALL)) {
             s->stage = KILL_ALL;
             sweep(s, now_mono);
         }

@@ -30,7 +30,7 @@ enum {
     ,
     N_OPS = 0
 #define X(...) +1
-        WIRE_OPS(X)
+    WIRE_OPS(X)
 #undef X
 };
 _Static_assert((int)N_ROWS == (int)N_OPS, "each operation of ops.h has one row in access.def");
@@ -50,8 +50,8 @@ enum access_role access_role(enum access_at at, unsigned op)
 bool access_frame_ok(unsigned op, uint32_t flags)
 {
     const struct access_row *row = access_row(op);
-    unsigned is = !(flags & FRAME_REPLY)   ? flags & FRAME_ONEWAY ? ACCESS_W : ACCESS_Q
-                  : (flags & FRAME_MORE) ? ACCESS_M
+    unsigned is = !(flags & FRAME_REPLY)  ? flags & FRAME_ONEWAY ? ACCESS_W : ACCESS_Q
+                  : (flags & FRAME_MORE)  ? ACCESS_M
                   : (flags & FRAME_ERROR) ? ACCESS_R | ACCESS_M | ACCESS_Q
                                           : ACCESS_R;
 

@@ -1,47 +1,51 @@
 /* access.h - who may ask what of whom: the table access.def, and the questions put to it
  *
- * Constant data and pure functions, any thread.  Listeners (conn.c), the nodes' connection to the
- * controller (dialer.c), and whoever reads frames (frame.c, client.c) ask here before a body is unpacked. */
+ * Constant data and pure functions, any thread.  Listeners (conn.c), the nodes' connection to
+ * the controller (dialer.c), and whoever reads frames (frame.c, client.c) ask here before a body
+ * is unpacked. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 enum access_at { /* who receives */
-    ACCESS_CTLD,
-    ACCESS_DBD,
-    ACCESS_SLURMD,
-    ACCESS_STEP,
-    ACCESS_COMMAND,
-    ACCESS_AT_MAX_,
+                 ACCESS_CTLD,
+                 ACCESS_DBD,
+                 ACCESS_SLURMD,
+                 ACCESS_STEP,
+                 ACCESS_COMMAND,
+                 ACCESS_AT_MAX_,
 };
 
 #define ACCESS_AT(at) (1u << (at)) /* of a set of receivers */
 
-enum access_role { /* the least that a sender must be */
-    ACCESS_NONE,       /* the operation is not served here */
-    ACCESS_ANYBODY,    /* before anybody proved who he is */
-    ACCESS_CREDENTIAL, /* who has the key that came with what the controller signed, and brings that */
-    ACCESS_USER,       /* any user with a proven identity */
-    ACCESS_ADMIN,      /* root, SlurmUser, and whose AdminLevel is Administrator */
-    ACCESS_ROOT,       /* root and SlurmUser */
-    ACCESS_NODE,       /* root and SlurmdUser; reports: on the connection that registered as that node */
-    ACCESS_CONTROLLER, /* the controller that the node dialled */
-    ACCESS_PEER,       /* the other end of a connection that was handed over */
+enum access_role {                 /* the least that a sender must be */
+                   ACCESS_NONE,    /* the operation is not served here */
+                   ACCESS_ANYBODY, /* before anybody proved who he is */
+                   /* who has the key that came with what the controller signed, and brings that */
+                   ACCESS_CREDENTIAL,
+                   ACCESS_USER,  /* any user with a proven identity */
+                   ACCESS_ADMIN, /* root, SlurmUser, and whose AdminLevel is Administrator */
+                   ACCESS_ROOT,  /* root and SlurmUser */
+                   /* root and SlurmdUser; reports: on the connection that registered as that
+                    * node */
+                   ACCESS_NODE,
+                   ACCESS_CONTROLLER, /* the controller that the node dialled */
+                   ACCESS_PEER,       /* the other end of a connection that was handed over */
 };
 
 enum access_way { /* how the sender proved who he is */
-    ACCESS_LOCAL = 1u << 0,
-    ACCESS_KEY = 1u << 1,
-    ACCESS_TOKEN = 1u << 2,
-    ACCESS_ANY_WAY = ACCESS_LOCAL | ACCESS_KEY | ACCESS_TOKEN,
+                  ACCESS_LOCAL = 1u << 0,
+                  ACCESS_KEY = 1u << 1,
+                  ACCESS_TOKEN = 1u << 2,
+                  ACCESS_ANY_WAY = ACCESS_LOCAL | ACCESS_KEY | ACCESS_TOKEN,
 };
 
 enum access_frame { /* which frames make sense */
-    ACCESS_Q = 1u << 0,
-    ACCESS_W = 1u << 1,
-    ACCESS_R = 1u << 2,
-    ACCESS_M = 1u << 3,
+                    ACCESS_Q = 1u << 0,
+                    ACCESS_W = 1u << 1,
+                    ACCESS_R = 1u << 2,
+                    ACCESS_M = 1u << 3,
 };
 
 struct access_row {
@@ -54,9 +58,9 @@ struct access_row {
 const struct access_row *access_row(unsigned op);
 /* ACCESS_NONE for what is not served there, or unknown. */
 enum access_role access_role(enum access_at at, unsigned op);
-/* Does a frame with these flags make sense for op?  Of an operation that this release does not know every
- * frame does: a newer peer is answered. */
+/* Does a frame with these flags make sense for op?  Of an operation that this release does not
+ * know every frame does: a newer peer is answered. */
 bool access_frame_ok(unsigned op, uint32_t flags);
-/* May a request or one-way frame of op come to somebody who made the connection, or to whom it was handed
- * over: a command, a step, a node?  What servers are asked may not. */
+/* May a request or one-way frame of op come to somebody who made the connection, or to whom it
+ * was handed over: a command, a step, a node?  What servers are asked may not. */
 bool access_asked_of_caller(unsigned op);

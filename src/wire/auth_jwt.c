@@ -142,7 +142,8 @@ static int read_head(const char *text, size_t len, json_t **ret_head, struct err
 }
 
 int auth_jwt_signatures(const struct auth_keys *keys, const char *shown, size_t len,
-                        uint8_t signatures[AUTH_KEY_MAX][AUTH_MAC_SIZE], size_t *ret_n, struct err *err)
+                        uint8_t signatures[AUTH_KEY_MAX][AUTH_MAC_SIZE], size_t *ret_n,
+                        struct err *err)
 {
     const char *dot = len <= TOKEN_MAX ? memchr(shown, '.', len) : NULL;
     json_auto_t *head = NULL;
@@ -195,7 +196,8 @@ static int check_claims(const json_t *claims, int64_t now_us, char **ret_user, s
 }
 
 /* Where the signature begins, and what it is. */
-static int split(const char *token, size_t len, size_t *ret_shown, uint8_t signature[AUTH_MAC_SIZE], struct err *err)
+static int split(const char *token, size_t len, size_t *ret_shown, uint8_t signature[AUTH_MAC_SIZE],
+                 struct err *err)
 {
     uint8_t mac[AUTH_MAC_SIZE + 16];
     const char *dot1, *dot2;
@@ -215,7 +217,8 @@ static int split(const char *token, size_t len, size_t *ret_shown, uint8_t signa
     return 0;
 }
 
-int auth_jwt_split(const char *token, size_t *ret_shown, uint8_t signature[AUTH_MAC_SIZE], struct err *err)
+int auth_jwt_split(const char *token, size_t *ret_shown, uint8_t signature[AUTH_MAC_SIZE],
+                   struct err *err)
 {
     return split(token, strlen(token), ret_shown, signature, err);
 }

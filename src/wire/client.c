@@ -63,7 +63,7 @@ struct client *client_free(struct client *c)
 
     if (c) {
         if (c->fd >= 0)
-            (void)close(c->fd); /* nothing left to report to */
+            (void)close(c->fd);      /* nothing left to report to */
         (void)seal_free(c->seal_in); /* always NULL, as the next */
         (void)seal_free(c->seal_out);
         hello_sent_done(&c->sent);
@@ -137,7 +137,7 @@ static int wait_for(struct client *c, short events, int64_t deadline)
     }
 }
 
-/* ---- output ---- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static int queue_copy(struct client *c, const uint8_t *data, size_t len)
 {
@@ -271,7 +271,9 @@ static int send_frame(struct client *c, unsigned op, uint32_t flags, uint32_t id
 
 int client_forward(struct client *c, unsigned op, const void *body, size_t len)
 {
-    struct frame f = { .version = c->version, .op = (uint16_t)op, .flags = FRAME_ONEWAY, .len = (uint32_t)len };
+    struct frame f = {
+        .version = c->version, .op = (uint16_t)op, .flags = FRAME_ONEWAY, .len = (uint32_t)len
+    };
     uint8_t *buf;
 
     if (len > FRAME_MAX_BODY)
@@ -301,7 +303,7 @@ int client_send(struct client *c, unsigned op, uint32_t flags, uint32_t id,
     return r < 0 ? r : client_flush_until(c, deadline);
 }
 
-/* ---- input ---- */
+/* ---- input ----------------------------------------------------------------------------------- */
 
 /* Make room for at least `want` unread bytes in all and some to spare. */
 static int in_reserve(struct client *c, size_t want)
@@ -376,7 +378,8 @@ int client_recv_any(struct client *c, int64_t deadline, struct frame *ret_frame)
             want += f.len + (c->seal_in ? SEAL_TAG_SIZE : 0);
             if (have >= want) {
                 f.body = c->in + c->in_pos + FRAME_HEADER_SIZE;
-                if (c->seal_in && !seal_fits(c->seal_in, c->in + c->in_pos, f.body, f.len, f.body + f.len))
+                if (c->seal_in &&
+                    !seal_fits(c->seal_in, c->in + c->in_pos, f.body, f.len, f.body + f.len))
                     return fail(c, -EPROTO);
                 c->in_pos += want;
                 *ret_frame = f;
@@ -463,10 +466,11 @@ int client_recv(struct client *c, int timeout_ms, struct frame *ret_frame)
     return recv_frame(c, deadline, ret_frame);
 }
 
-/* ---- calls ---- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 /* Next frame of the reply to request id, which was an op. */
-static int recv_reply(struct client *c, unsigned op, uint32_t id, int64_t deadline, struct frame *ret_frame)
+static int recv_reply(struct client *c, unsigned op, uint32_t id, int64_t deadline,
+                      struct frame *ret_frame)
 {
     for (;;) {
         int r = recv_frame(c, deadline, ret_frame);

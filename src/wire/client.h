@@ -29,8 +29,9 @@ struct client_target {
     const char *jwt;          /* SLURM_JWT, wins over the others when set */
     int timeout_ms;           /* connect and each call, MessageTimeout */
     const char *program;
-    const char *service; /* whom we mean to reach, and it must prove: "slurmdbd", "slurmd"; NULL = "slurmctld" */
-    const char *name;    /* which one: the node's name for slurmd */
+    /* whom we mean to reach, and it must prove: "slurmdbd", "slurmd"; NULL = "slurmctld" */
+    const char *service;
+    const char *name; /* which one: the node's name for slurmd */
     /* To slurmd: the credential of the request to come, and the key that came with it. */
     const Pst__SignedCredential *credential;
     ProtobufCBinaryData launch_key;
@@ -42,26 +43,28 @@ struct client_target {
 struct sockaddr_un;
 unsigned wire_local_name(uint16_t port, struct sockaddr_un *ret_sa);
 
-/* How identity is proved: credential; else jwt; else the local socket (the kernel vouches for both ends);
- * else munge; else the key file, claiming geteuid().  Over TCP the server proves itself before the call
- * returns, and what follows is sealed (seal.h): nobody between can change it.  On the local socket the
- * server's verdict is not waited for: it may come as -EREMOTEIO from the first call.  With a credential
- * one request follows, sealed; then the connection is plain, for the program that it is handed to.  A local socket held by a foreign user is passed over for TCP, and
- * is -EACCES when there is no TCP. Errors: -ECONNREFUSED, -EHOSTUNREACH, -ETIMEDOUT, -EACCES (also: the
- * server does not prove itself), -EBUSY server full, -EPROTO; err has the sentence, Slurm's for a controller that cannot be
- * reached. */
+/* How identity is proved: credential; else jwt; else the local socket (the kernel vouches for
+ * both ends); else munge; else the key file, claiming geteuid().  Over TCP the server proves
+ * itself before the call returns, and what follows is sealed (seal.h): nobody between can change
+ * it.  On the local socket the server's verdict is not waited for: it may come as -EREMOTEIO
+ * from the first call.  With a credential one request follows, sealed; then the connection is
+ * plain, for the program that it is handed to.  A local socket held by a foreign user is passed
+ * over for TCP, and is -EACCES when there is no TCP. Errors: -ECONNREFUSED, -EHOSTUNREACH,
+ * -ETIMEDOUT, -EACCES (also: the server does not prove itself), -EBUSY server full, -EPROTO; err
+ * has the sentence, Slurm's for a controller that cannot be reached. */
 int client_connect(const struct client_target *target, uid_t slurm_uid, struct client **ret_client,
                    struct err *err);
-/* The same in two halves over TCP alone, so that many connections can be made at once: begin does not wait
- * (-EHOSTUNREACH, -ENOTUNIQ when the host has several addresses to try in turn); greet waits for the connection and says
- * Hello; end waits for the server's proof.  Only for targets with a credential. */
+/* The same in two halves over TCP alone, so that many connections can be made at once: begin
+ * does not wait (-EHOSTUNREACH, -ENOTUNIQ when the host has several addresses to try in turn);
+ * greet waits for the connection and says Hello; end waits for the server's proof.  Only for
+ * targets with a credential. */
 int client_connect_begin(const struct client_target *target, struct client **ret_client);
 int client_connect_greet(const struct client_target *target, struct client *c, struct err *err);
 int client_connect_end(const struct client_target *target, struct client *c, struct err *err);
 struct client *client_free(struct client *c); /* closes; always NULL */
 int client_fd(const struct client *c);        /* for poll(2); -1 when broken */
-/* Take the descriptor away (to hand to another process); c is freed.  Unread input must be empty.
- */
+/* Take the descriptor away (to hand to another process); c is freed.  Unread input must be
+ * empty. */
 int client_release_fd(struct client *c);
 /* Wrap an already connected and authenticated descriptor (slurmstepd's side of a handed-over
  * connection). */

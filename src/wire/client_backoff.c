@@ -1,7 +1,8 @@
-/* client_backoff.c - a request that the controller has no time for is sent again a second later, as often as it takes
+/* client_backoff.c - a request that the controller has no time for is sent again a second later,
+ * as often as it takes
  *
- * With SlurmctldParameters=rl_enable the controller answers SLURMCTLD_COMMUNICATIONS_BACKOFF to users who ask too often;
- * their commands go on by themselves. */
+ * With SlurmctldParameters=rl_enable the controller answers SLURMCTLD_COMMUNICATIONS_BACKOFF to
+ * users who ask too often; their commands go on by themselves. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -52,5 +53,6 @@ bool client_backed_off(struct client *c, const struct frame *frame, int64_t *dea
     (void)nanosleep(&pause, NULL); /* a signal only makes it shorter */
     if (*deadline_mono_us != 0 && *deadline_mono_us != INT64_MAX)
         *deadline_mono_us += PAUSE_S * USEC_PER_SEC;
-    return client_queue_take(c, again, len) == 0 && client_flush_until(c, client_deadline(c->timeout_ms)) == 0;
+    return client_queue_take(c, again, len) == 0 &&
+           client_flush_until(c, client_deadline(c->timeout_ms)) == 0;
 }

@@ -38,7 +38,8 @@ static int connect_local(uint16_t port, uid_t slurm_uid, int64_t deadline)
     _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_un sa;
     socklen_t len = wire_local_name(port, &sa);
-    int wait_ms = client_wait_ms(deadline) / 2; /* somebody else may hold the name and answer nobody: TCP is left */
+    /* somebody else may hold the name and answer nobody: TCP is left */
+    int wait_ms = client_wait_ms(deadline) / 2;
     struct timeval tv = { .tv_sec = wait_ms / 1000, .tv_usec = wait_ms % 1000 * 1000 };
 
     if (fd < 0)
@@ -176,8 +177,8 @@ static int await_challenge(struct client *c, int64_t deadline, uint8_t nonce[AUT
 }
 
 /* Say Hello on the fresh connection c. */
-static int say_hello(struct client *c, const struct client_target *target, bool local, int64_t deadline,
-                     struct err *err)
+static int say_hello(struct client *c, const struct client_target *target, bool local,
+                     int64_t deadline, struct err *err)
 {
     _cleanup_(auth_keys_free) struct auth_keys *keys = NULL;
     uint8_t nonce[AUTH_NONCE_SIZE] = { 0 }, *buf;
@@ -198,8 +199,8 @@ static int say_hello(struct client *c, const struct client_target *target, bool 
 }
 
 /* Over TCP: wait until the server has proved itself. */
-static int await_proof(struct client *c, const struct client_target *target, uid_t slurm_uid, int64_t deadline,
-                       struct err *err)
+static int await_proof(struct client *c, const struct client_target *target, uid_t slurm_uid,
+                       int64_t deadline, struct err *err)
 {
     Pst__HelloReply *reply;
     struct frame f;

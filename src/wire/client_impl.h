@@ -8,14 +8,14 @@
 #include "wire/seal.h"
 
 struct client {
-    int fd;           /* -1 once handed away */
-    bool broken;      /* the byte stream cannot be trusted any more */
-    bool handshake;   /* a reply to our Hello is still to come */
-    bool seal_once;   /* one more frame of ours is sealed, then none */
+    int fd;                          /* -1 once handed away */
+    bool broken;                     /* the byte stream cannot be trusted any more */
+    bool handshake;                  /* a reply to our Hello is still to come */
+    bool seal_once;                  /* one more frame of ours is sealed, then none */
     struct seal *seal_in, *seal_out; /* owned; NULL: frames carry no tag in that direction */
     struct hello_sent sent;          /* until the reply to our Hello is checked */
-    uint16_t version; /* written into every header */
-    int timeout_ms;   /* <= 0: none */
+    uint16_t version;                /* written into every header */
+    int timeout_ms;                  /* <= 0: none */
     uint32_t last_id;
     /* input: [in_pos, in_len) is unread; a frame handed out lies before in_pos */
     uint8_t *in;
@@ -43,8 +43,8 @@ int client_recv_any(struct client *c, int64_t deadline_mono_us, struct frame *re
 int client_take_error(struct client *c, const struct frame *frame);
 /* client_backoff.c: keep the bytes of a request; out of memory: it is not sent again. */
 void client_keep_asked(struct client *c, uint32_t id, const uint8_t *buf, size_t len);
-/* A frame came.  True when it asks to send the kept request again later: it was sent again, after a second, by which
- * *deadline_mono_us moved. */
+/* A frame came.  True when it asks to send the kept request again later: it was sent again,
+ * after a second, by which *deadline_mono_us moved. */
 bool client_backed_off(struct client *c, const struct frame *frame, int64_t *deadline_mono_us);
 /* INT64_MAX when timeout_ms <= 0. */
 int64_t client_deadline(int timeout_ms);

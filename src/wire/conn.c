@@ -22,12 +22,14 @@
 #include "wire/access.h"
 #include "wire/errors.h"
 
-#define STREAM_ROUND (256u * WIRE_KIB) /* queued per turn before the socket is tried */
+#define STREAM_ROUND (256u * WIRE_KIB)  /* queued per turn before the socket is tried */
 #define REFUSED_BYTES (64u * WIRE_KIB)  /* of a refused request; a longer one is not read */
 #define STREAM_WINDOW (512u * WIRE_KIB) /* queued at most: a stream goes at its reader's pace */
-#define STREAM_COST (256u * WIRE_KIB)   /* what a stream keeps that waits for its reader, beside what is queued */
-#define USER_PLAIN (1u * WIRE_MIB)      /* queued to a user without being asked for: then he is not read */
-#define SMALL_BYTES (16u * WIRE_KIB)    /* nobody is turned away for so little */
+/* what a stream keeps that waits for its reader, beside what is queued */
+#define STREAM_COST (256u * WIRE_KIB)
+/* queued to a user without being asked for: then he is not read */
+#define USER_PLAIN (1u * WIRE_MIB)
+#define SMALL_BYTES (16u * WIRE_KIB) /* nobody is turned away for so little */
 #define TIGHT_STALL_US (5 * USEC_PER_SEC)
 #define TIGHT_IDLE_US (30 * USEC_PER_SEC)
 
@@ -81,7 +83,7 @@ int64_t conn_arrival_mono_us(const struct conn *c)
     return c->worker->ll.now_mono_us;
 }
 
-/* ---- sending ---- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static bool is_mine(const struct conn *c)
 {
@@ -103,7 +105,9 @@ static void recount(struct conn *c)
 {
     size_t out = link_out_bytes(&c->link);
 
-    quota_hold(quota_of(c), &c->seat, out + c->link.in_cap + c->large_bytes + c->stream_bytes + (c->streams && out ? STREAM_COST : 0));
+    quota_hold(quota_of(c), &c->seat,
+               out + c->link.in_cap + c->large_bytes + c->stream_bytes +
+                   (c->streams && out ? STREAM_COST : 0));
 }
 
 /* What makes it pause, at 1; what lets it go on, at 2: half of that. */
@@ -115,7 +119,8 @@ static bool has_enough(const struct conn *c, unsigned part)
         plain = MIN(plain, (size_t)USER_PLAIN);
     if (c->n_streams >= CONN_STREAMS_MAX / part || c->link.out_plain > plain / part)
         return true;
-    return !c->exempt && (c->n_pending >= CONN_PENDING_MAX / part || c->large_bytes > CONN_LARGE_BYTES / part);
+    return !c->exempt &&
+           (c->n_pending >= CONN_PENDING_MAX / part || c->large_bytes > CONN_LARGE_BYTES / part);
 }
 
 /* Read on unless something waits that more requests would only add to. */
@@ -183,7 +188,8 @@ void conn_send_owned(struct conn *c, uint8_t *buf, size_t len)
                    "out of memory"); /* a reply that never comes is worse than a lost peer */
 }
 
-void conn_send_shared(struct conn *c, unsigned op, uint32_t flags, uint32_t id, struct shared_bytes *body)
+void conn_send_shared(struct conn *c, unsigned op, uint32_t flags, uint32_t id,
+                      struct shared_bytes *body)
 {
     struct frame f = { .version = c->peer.version ? c->peer.version : WIRE_VERSION,
                        .op = (uint16_t)op,
@@ -375,7 +381,7 @@ int conn_detach_fd(struct conn *c, int *ret_fd)
     return 0;
 }
 
-/* ---- streams ---- */
+/* ---- streams --------------------------------------------------------------------------------- */
 
 static void add_stream(struct conn *c, struct stream *s)
 {
@@ -483,7 +489,7 @@ static void on_drain(struct link *l)
     update_reading(c);
 }
 
-/* ---- receiving ---- */
+/* ---- receiving ------------------------------------------------------------------------------- */
 
 static unsigned way_of(const struct conn *c)
 {
@@ -492,8 +498,8 @@ static unsigned way_of(const struct conn *c)
                                                              : ACCESS_KEY;
 }
 
-/* May the peer ask a listener for what needs this role?  An administrator is known by name to the daemon
- * alone, which asks that itself. */
+/* May the peer ask a listener for what needs this role?  An administrator is known by name to
+ * the daemon alone, which asks that itself. */
 static bool has_role(const struct conn *c, enum access_role role)
 {
     const struct server_config *config = config_of(c);
@@ -610,7 +616,8 @@ static void on_frame(struct link *l, const struct frame *f)
     if (c->state == CONN_NEW && f->op == OP_HELLO) {
         conn_hello(c, f);
         if (c->state == CONN_AUTH)
-            quota_steady(quota_of(c), &c->seat, true); /* it said what it had to: it need not give way */
+            /* it said what it had to: it need not give way */
+            quota_steady(quota_of(c), &c->seat, true);
         update_reading(c);
         return;
     }
@@ -676,7 +683,7 @@ static void on_grow(struct link *l)
     conn_refuse(c, &f, EPST_BUSY, "Requests of yours that are under way are too large together");
 }
 
-/* ---- birth and death ---- */
+/* ---- birth and death ------------------------------------------------------------------------- */
 
 static void on_closed(struct link *l)
 {
@@ -700,9 +707,10 @@ static void on_closed(struct link *l)
     if (l->why[0] && !w->stopping) {
         char host[80], program[80];
 
-        log_limited(LOG_INFO, "connection closed: %s addr=%s uid=%d program=%s host=%s", l->why, c->peer.addr,
-                 (int)c->peer.uid, log_quote(c->peer.program, program, sizeof(program)),
-                 log_quote(c->peer.host, host, sizeof(host)));
+        log_limited(LOG_INFO, "connection closed: %s addr=%s uid=%d program=%s host=%s", l->why,
+                    c->peer.addr, (int)c->peer.uid,
+                    log_quote(c->peer.program, program, sizeof(program)),
+                    log_quote(c->peer.host, host, sizeof(host)));
     }
     (void)conn_unref(c); /* the socket's reference */
 }
@@ -824,7 +832,8 @@ void conn_open(struct conn *c)
 /* Nothing is under way on it, and nothing depends on it. */
 static bool is_idle(const struct conn *c)
 {
-    return c->state == CONN_OPEN && !c->n_pending && !c->streams && !c->link.out_n && !c->data && !c->link.finishing;
+    return c->state == CONN_OPEN && !c->n_pending && !c->streams && !c->link.out_n && !c->data &&
+           !c->link.finishing;
 }
 
 static void drop_idle(struct conn *c, int64_t now_us)

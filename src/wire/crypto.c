@@ -1,9 +1,10 @@
 /* crypto.c - libsodium behind dlopen(3)
  *
- * Owns the library handle, kept for the life of the process.  Loaded once, under pthread_once, so
- * any thread may call.  The prototypes are libsodium's public interface; declaring them here keeps its
- * headers (and the link) out of commands.  libsodium and not libcrypto: srun proves itself to every node,
- * and libcrypto takes 3.5 ms of CPU to begin with, libsodium a tenth of one. */
+ * Owns the library handle, kept for the life of the process.  Loaded once, under pthread_once,
+ * so any thread may call.  The prototypes are libsodium's public interface; declaring them here
+ * keeps its headers (and the link) out of commands.  libsodium and not libcrypto: srun proves
+ * itself to every node, and libcrypto takes 3.5 ms of CPU to begin with, libsodium a tenth of
+ * one. */
 #include "wire/crypto.h"
 
 #include <dlfcn.h>
@@ -36,12 +37,12 @@ static void load(void)
     if (!handle)
         return;
     sodium_init = (int (*)(void))dlsym(handle, "sodium_init");
-    statebytes = (size_t (*)(void))dlsym(handle, "crypto_auth_hmacsha256_statebytes");
+    statebytes = (size_t(*)(void))dlsym(handle, "crypto_auth_hmacsha256_statebytes");
     lib.init = (__typeof__(lib.init))dlsym(handle, "crypto_auth_hmacsha256_init");
     lib.update = (__typeof__(lib.update))dlsym(handle, "crypto_auth_hmacsha256_update");
     lib.final = (__typeof__(lib.final))dlsym(handle, "crypto_auth_hmacsha256_final");
-    lib.ok = sodium_init && statebytes && lib.init && lib.update && lib.final && sodium_init() >= 0 &&
-             statebytes() <= STATE_MAX;
+    lib.ok = sodium_init && statebytes && lib.init && lib.update && lib.final &&
+             sodium_init() >= 0 && statebytes() <= STATE_MAX;
 }
 
 static bool is_loaded(void)

@@ -16,7 +16,8 @@ int crypto_hmac(const uint8_t *key, size_t key_len, const void *data, size_t len
 
 /* HMAC-SHA256 with one key over many messages, each in pieces: begin, add ..., end. */
 struct crypto_mac;
-int crypto_mac_new(const uint8_t key[CRYPTO_SHA256_SIZE], struct crypto_mac **ret_mac); /* also -ENOMEM */
+/* also -ENOMEM */
+int crypto_mac_new(const uint8_t key[CRYPTO_SHA256_SIZE], struct crypto_mac **ret_mac);
 struct crypto_mac *crypto_mac_free(struct crypto_mac *mac); /* wipes the key; always NULL */
 void crypto_mac_begin(struct crypto_mac *mac);
 void crypto_mac_add(struct crypto_mac *mac, const void *data, size_t len);

@@ -77,7 +77,7 @@ struct dialer {
     uv_getaddrinfo_t resolve;
     struct addrinfo *addrs, *addr; /* of the present target */
     struct link link;
-    bool linked; /* link is in use */
+    bool linked;            /* link is in use */
     struct hello_sent sent; /* over TCP, until the answer is checked */
     char why[160];
     /* ids awaiting replies, ascending */
@@ -89,7 +89,7 @@ struct dialer {
 static void try_next(struct dialer *d);
 static void on_timer(uv_timer_t *timer);
 
-/* ---- memory ---- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static void target_free(struct client_target *t)
 {
@@ -145,7 +145,7 @@ static void release(struct dialer *d)
         destroy(d);
 }
 
-/* ---- requests ---- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static int add_waiting(struct dialer *d, uint32_t id)
 {
@@ -254,7 +254,7 @@ bool dialer_is_up(const struct dialer *d)
     return d->phase == UP;
 }
 
-/* ---- going up and down ---- */
+/* ---- going up and down ----------------------------------------------------------------------- */
 
 static void set_timer(struct dialer *d, uint64_t ms)
 {
@@ -317,7 +317,7 @@ static void go_down(struct dialer *d, const char *why)
     d->hooks.on_down(d->ctx, why);
 }
 
-/* ---- handshake ---- */
+/* ---- handshake ------------------------------------------------------------------------------- */
 
 static void handshake_failed(struct dialer *d, const char *why)
 {
@@ -340,7 +340,8 @@ static void make_hello(uv_work_t *work)
 {
     struct greeting *g = work->data;
 
-    g->r = hello_pack(g->target, g->method, g->keys, g->nonce, g->version, &g->buf, &g->len, &g->sent, &g->err);
+    g->r = hello_pack(g->target, g->method, g->keys, g->nonce, g->version, &g->buf, &g->len,
+                      &g->sent, &g->err);
 }
 
 static void send_hello(uv_work_t *work, int status)
@@ -446,8 +447,13 @@ static void check_server(struct dialer *d, Pst__HelloReply *reply)
         handshake_failed(d, "out of memory");
         return;
     }
-    *g = (struct greeting){ .work.data = g, .d = d, .target = &d->targets[d->target], .attempt = d->attempt,
-                            .method = d->sent.method, .sent = d->sent, .reply = reply };
+    *g = (struct greeting){ .work.data = g,
+                            .d = d,
+                            .target = &d->targets[d->target],
+                            .attempt = d->attempt,
+                            .method = d->sent.method,
+                            .sent = d->sent,
+                            .reply = reply };
     d->sent = (struct hello_sent){ 0 };
     d->holds++;
     link_pause(&d->link, true); /* what follows is sealed */
@@ -477,7 +483,7 @@ static void on_hello_reply(struct dialer *d, const struct frame *f)
     }
 }
 
-/* ---- the link ---- */
+/* ---- the link -------------------------------------------------------------------------------- */
 
 static struct dialer *dialer_of(struct link *l)
 {
@@ -565,7 +571,7 @@ static const struct link_ops dialer_link_ops = {
     .on_closed = on_link_closed,
 };
 
-/* ---- attempts ---- */
+/* ---- attempts -------------------------------------------------------------------------------- */
 
 static int start_link(struct dialer *d, int fd, bool connecting)
 {
@@ -695,7 +701,7 @@ static void on_timer(uv_timer_t *timer)
     }
 }
 
-/* ---- life ---- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 int dialer_new(uv_loop_t *loop, const struct client_target *targets, size_t n, uid_t slurm_uid,
                const struct dialer_hooks *hooks, void *ctx, struct dialer **ret_dialer)

@@ -121,7 +121,8 @@ static void finish(struct fanout *f, struct piece *p)
 
 int fanout_open(struct fanout *f)
 {
-    size_t n = f->open->n_nodes, width = MAX(f->open->width, FANOUT_WIDTH_MIN), pieces = MIN(n, width);
+    size_t n = f->open->n_nodes, width = MAX(f->open->width, FANOUT_WIDTH_MIN),
+           pieces = MIN(n, width);
     _cleanup_free_ struct piece *p = calloc(pieces + 1, sizeof(*p));
 
     f->links = calloc(pieces + 1, sizeof(*f->links));
@@ -129,7 +130,9 @@ int fanout_open(struct fanout *f)
         return -ENOMEM;
     f->n_links = pieces;
     for (size_t i = 0; i < pieces; i++) {
-        p[i] = (struct piece){ .at = n * i / pieces, .end = n * (i + 1) / pieces, .link = &f->links[i] };
+        p[i] = (struct piece){ .at = n * i / pieces,
+                               .end = n * (i + 1) / pieces,
+                               .link = &f->links[i] };
         struct client_target target = target_of(f, node(f, p[i].at));
 
         f->links[i].lo = node(f, p[i].at)->number;

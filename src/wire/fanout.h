@@ -1,9 +1,11 @@
-/* fanout.h - requests of launches and file transfers to many nodes: one connection each, or a tree of relays
+/* fanout.h - requests of launches and file transfers to many nodes: one connection each, or a
+ * tree of relays
  *
- * Used by srun, sbcast and by the relays themselves, so that each level does the same.  Up to `width` (FANOUT_WIDTH_MIN at least) nodes
- * get a connection each; more are dealt into `width` pieces, and the first node of a piece that
- * answers runs a relay (OP_RELAY) for all of it.  Connections are begun together and finished in
- * turn: a node that does not answer costs the others one time limit.  Blocking; one thread. */
+ * Used by srun, sbcast and by the relays themselves, so that each level does the same.  Up to
+ * `width` (FANOUT_WIDTH_MIN at least) nodes get a connection each; more are dealt into `width`
+ * pieces, and the first node of a piece that answers runs a relay (OP_RELAY) for all of it.
+ * Connections are begun together and finished in turn: a node that does not answer costs the
+ * others one time limit.  Blocking; one thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,8 +25,9 @@ struct fan_link {
 };
 
 struct fanout {
-    Pst__RelayOpen *open; /* borrowed; nodes by ascending number.  What differs by node is set in
-                           * open->launch or open->bcast for the time of the call and unset after it */
+    /* borrowed; nodes by ascending number.  What differs by node is set in open->launch or
+     * open->bcast for the time of the call and unset after it */
+    Pst__RelayOpen *open;
     const char *program;
     void (*launching)(
         void *ctx, const Pst__RelayNode *node); /* before a node's own request; NULL = not told */

@@ -75,15 +75,15 @@ int frame_pack(unsigned op, uint32_t flags, uint32_t id, uint32_t deadline_ms,
 int frame_pack_error(unsigned op, uint32_t id, int code, const char *text, uint8_t **ret_buf,
                      size_t *ret_len);
 
-/* The message that a frame's op and flags announce: the op's request, its reply, or Error.  NULL when
- * the op is unknown. */
+/* The message that a frame's op and flags announce: the op's request, its reply, or Error.  NULL
+ * when the op is unknown. */
 const ProtobufCMessageDescriptor *frame_message(const struct frame *frame);
 
-/* Unpack the body, after the caps check, as the message that the caller expects.  The caller frees it
- * with protobuf_c_message_free_unpacked(msg, NULL).  Nobody else decides on the type: when op and flags
- * announce another message the call fails, so what comes back may be used as `expected`.
- * Errors: -EPROTO another message than expected, -EBADMSG malformed, -EMSGSIZE, -ENOMEM, -ENOENT
- * unknown op; err says which. */
+/* Unpack the body, after the caps check, as the message that the caller expects.  The caller
+ * frees it with protobuf_c_message_free_unpacked(msg, NULL).  Nobody else decides on the type:
+ * when op and flags announce another message the call fails, so what comes back may be used as
+ * `expected`. Errors: -EPROTO another message than expected, -EBADMSG malformed, -EMSGSIZE,
+ * -ENOMEM, -ENOENT unknown op; err says which. */
 int frame_unpack(const struct frame *frame, const ProtobufCMessageDescriptor *expected,
                  ProtobufCMessage **ret_msg, struct err *err);
 /* The same for a request whose op alone decides what it is: a dispatcher that then calls the op's

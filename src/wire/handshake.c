@@ -35,9 +35,9 @@ int handshake_bytes(const uint8_t server_nonce[AUTH_NONCE_SIZE], const Pst__Hell
 {
     uint32_t numbers[] = { htole32((uint32_t)hello->method), htole32(hello->version),
                            htole32(hello->uid), htole32(hello->gid) };
-    size_t size = sizeof(PREFIX) + 2 * AUTH_NONCE_SIZE + sizeof(numbers) + text_size(hello->cluster) +
-                  text_size(hello->service) + text_size(hello->name) + text_size(hello->key_id) +
-                  sizeof(uint32_t) + hello->token.len;
+    size_t size = sizeof(PREFIX) + 2 * AUTH_NONCE_SIZE + sizeof(numbers) +
+                  text_size(hello->cluster) + text_size(hello->service) + text_size(hello->name) +
+                  text_size(hello->key_id) + sizeof(uint32_t) + hello->token.len;
     uint8_t *buf, *p;
 
     if (hello->nonce.len != AUTH_NONCE_SIZE)

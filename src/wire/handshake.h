@@ -4,12 +4,13 @@
  *   client: Hello { nonce, method, uid, gid, service, name, cluster, key id, token; proof }
  *   server: HelloReply { proof }
  *
- * Both ends know a secret of 32 bytes by the method: derived from the cluster's key, the signature of a
- * token, a step's launch key, or sent by the server in a munge credential that only the client may open.
- * The handshake's bytes are everything above but the proofs, each field with its length before it.
- * Proofs and the keys of both directions are HMAC-SHA256 under the secret over a label and these bytes,
- * so none of them stands for another nonce, role, service, node, cluster, identity or connection.  The
- * layout is private to handshake.c.  Pure functions, any thread. */
+ * Both ends know a secret of 32 bytes by the method: derived from the cluster's key, the
+ * signature of a token, a step's launch key, or sent by the server in a munge credential that
+ * only the client may open. The handshake's bytes are everything above but the proofs, each
+ * field with its length before it. Proofs and the keys of both directions are HMAC-SHA256 under
+ * the secret over a label and these bytes, so none of them stands for another nonce, role,
+ * service, node, cluster, identity or connection.  The layout is private to handshake.c.  Pure
+ * functions, any thread. */
 #pragma once
 
 #include <stddef.h>

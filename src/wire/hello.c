@@ -82,8 +82,9 @@ void hello_sent_done(struct hello_sent *sent)
 }
 
 /* The secret of a method that has one before the reply; fills in what names it. */
-static int find_secret(Pst__Hello *hello, const struct client_target *target, const struct auth_keys *keys,
-                       uint8_t secret[HANDSHAKE_SECRET_SIZE], struct err *err)
+static int find_secret(Pst__Hello *hello, const struct client_target *target,
+                       const struct auth_keys *keys, uint8_t secret[HANDSHAKE_SECRET_SIZE],
+                       struct err *err)
 {
     const Pst__SignedCredential *cred = target->credential;
     const char *kid;
@@ -101,7 +102,8 @@ static int find_secret(Pst__Hello *hello, const struct client_target *target, co
             err_prefix(err, "Invalid authentication credential");
             return r;
         }
-        hello->token = (ProtobufCBinaryData){ shown, (uint8_t *)(uintptr_t)target->jwt }; /* likewise */
+        /* likewise */
+        hello->token = (ProtobufCBinaryData){ shown, (uint8_t *)(uintptr_t)target->jwt };
         break;
     default:
         if (!cred->key_id || target->launch_key.len != HANDSHAKE_SECRET_SIZE)
@@ -115,8 +117,9 @@ static int find_secret(Pst__Hello *hello, const struct client_target *target, co
 }
 
 /* Fill in the proof of all methods but munge; proofs stay in sent. */
-static int prove(Pst__Hello *hello, const struct client_target *target, const struct auth_keys *keys,
-                 const uint8_t *nonce, struct hello_sent *sent, struct err *err)
+static int prove(Pst__Hello *hello, const struct client_target *target,
+                 const struct auth_keys *keys, const uint8_t *nonce, struct hello_sent *sent,
+                 struct err *err)
 {
     uint8_t secret[HANDSHAKE_SECRET_SIZE];
     int r = find_secret(hello, target, keys, secret, err);
@@ -188,7 +191,9 @@ int hello_pack(const struct client_target *target, unsigned method, const struct
     if (r == 0) {
         r = frame_pack(OP_HELLO, 0, 0, 0, &hello.base, ret_buf, ret_len);
         if (r < 0)
-            (void)err_set(err, r, "Invalid authentication credential: token or credential too long"); /* r says it */
+            /* r says it */
+            (void)err_set(err, r,
+                          "Invalid authentication credential: token or credential too long");
     }
     if (r < 0) {
         hello_sent_done(&sent);
@@ -214,16 +219,17 @@ static int open_credential(const struct client_target *target, struct hello_sent
     r = auth_munge_decode(target->munge_socket, reply->credential, &uid, &gid, &payload, &len, err);
     if (r < 0)
         return r;
-    if ((uid != 0 && uid != slurm_uid && uid != geteuid()) || len != sent->len + HANDSHAKE_SECRET_SIZE ||
-        memcmp(payload, sent->bytes, sent->len) != 0)
+    if ((uid != 0 && uid != slurm_uid && uid != geteuid()) ||
+        len != sent->len + HANDSHAKE_SECRET_SIZE || memcmp(payload, sent->bytes, sent->len) != 0)
         return -EACCES;
     r = handshake_derive((uint8_t *)payload + sent->len, sent->bytes, sent->len, &sent->proofs);
     explicit_bzero(payload, len);
     return r;
 }
 
-int hello_check(const struct client_target *target, struct hello_sent *sent, const Pst__HelloReply *reply,
-                uid_t slurm_uid, struct seal **ret_in, struct seal **ret_out, struct err *err)
+int hello_check(const struct client_target *target, struct hello_sent *sent,
+                const Pst__HelloReply *reply, uid_t slurm_uid, struct seal **ret_in,
+                struct seal **ret_out, struct err *err)
 {
     struct seal *in = NULL, *out = NULL;
     int r = 0;
@@ -234,9 +240,10 @@ int hello_check(const struct client_target *target, struct hello_sent *sent, con
                    !crypto_equal(reply->proof.data, sent->proofs.server_proof, AUTH_MAC_SIZE)))
         r = -EACCES;
     if (r < 0)
-        return err_set(err, r, "Invalid authentication credential: %s at %s port %u does not prove itself",
-                       target->service ? target->service : "slurmctld", target->host ? target->host : "local",
-                       target->port);
+        return err_set(err, r,
+                       "Invalid authentication credential: %s at %s port %u does not prove itself",
+                       target->service ? target->service : "slurmctld",
+                       target->host ? target->host : "local", target->port);
     if (sent->method != PST__AUTH_METHOD__AUTH_STEP)
         r = seal_new(sent->proofs.to_client, &in);
     if (r == 0)

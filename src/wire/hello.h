@@ -1,8 +1,8 @@
 /* hello.h - the caller's half of the handshake, shared by client and dialer (private to wire/)
  *
- * The server opens with a Challenge, the caller answers with a Hello that says who it is, whom it means to
- * reach and which protocol version it speaks.  Over TCP the server's reply must prove that it is that
- * server, before anything else is said; see handshake.h. */
+ * The server opens with a Challenge, the caller answers with a Hello that says who it is, whom
+ * it means to reach and which protocol version it speaks.  Over TCP the server's reply must
+ * prove that it is that server, before anything else is said; see handshake.h. */
 #pragma once
 
 #include <stdbool.h>
@@ -33,17 +33,18 @@ struct hello_sent {
 };
 void hello_sent_done(struct hello_sent *sent); /* wipes */
 
-/* The Hello frame.  nonce may be NULL for AUTH_PEERCRED.  May block (munge).  Caller frees *ret_buf and
- * calls hello_sent_done().  Errors: those of auth.h, -ENOMEM, -EMSGSIZE. */
+/* The Hello frame.  nonce may be NULL for AUTH_PEERCRED.  May block (munge).  Caller frees
+ * *ret_buf and calls hello_sent_done().  Errors: those of auth.h, -ENOMEM, -EMSGSIZE. */
 int hello_pack(const struct client_target *target, unsigned method, const struct auth_keys *keys,
                const uint8_t *nonce, uint16_t version, uint8_t **ret_buf, size_t *ret_len,
                struct hello_sent *ret_sent, struct err *err);
 
-/* Is the sender of reply the server that the Hello was for?  Sets the seals of both directions; in is NULL
- * for AUTH_STEP.  A server that uses munge must run as root, as slurm_uid or as ourselves.  May block (munge).
- * Errors: -EACCES it is not, -ENOMEM, those of auth.h. */
-int hello_check(const struct client_target *target, struct hello_sent *sent, const Pst__HelloReply *reply,
-                uid_t slurm_uid, struct seal **ret_in, struct seal **ret_out, struct err *err);
+/* Is the sender of reply the server that the Hello was for?  Sets the seals of both directions;
+ * in is NULL for AUTH_STEP.  A server that uses munge must run as root, as slurm_uid or as
+ * ourselves.  May block (munge). Errors: -EACCES it is not, -ENOMEM, those of auth.h. */
+int hello_check(const struct client_target *target, struct hello_sent *sent,
+                const Pst__HelloReply *reply, uid_t slurm_uid, struct seal **ret_in,
+                struct seal **ret_out, struct err *err);
 
 /* May the process at the other end of the local socket be the controller? */
 bool hello_server_trusted(int fd, uid_t slurm_uid);

@@ -67,7 +67,7 @@ static void mark_dirty(struct link *l)
     l->ll->dirty = l;
 }
 
-/* ---- events ---- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static void on_poll(uv_poll_t *poll, int status, int events);
 
@@ -205,7 +205,7 @@ int link_init(struct link *l, struct link_loop *ll, int fd, bool connecting,
     return 0;
 }
 
-/* ---- input ---- */
+/* ---- input ----------------------------------------------------------------------------------- */
 
 /* Keep data until the rest of its frame is there. */
 static void stash(struct link *l, const uint8_t *data, size_t len, size_t need)
@@ -281,7 +281,7 @@ void link_pause(struct link *l, bool pause)
     update_events(l);
 }
 
-/* ---- output ---- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static int out_grow(struct link *l)
 {
@@ -332,7 +332,8 @@ int link_send_take(struct link *l, uint8_t *buf, size_t len, bool streamed)
         free(buf);
         return -ENOMEM;
     }
-    seal_tag(l->seal_out, sealed, sealed + FRAME_HEADER_SIZE, len - FRAME_HEADER_SIZE, sealed + len);
+    seal_tag(l->seal_out, sealed, sealed + FRAME_HEADER_SIZE, len - FRAME_HEADER_SIZE,
+             sealed + len);
     return queue_take(l, sealed, len + SEAL_TAG_SIZE, streamed);
 }
 
@@ -514,7 +515,7 @@ void link_kick(struct link *l)
     }
 }
 
-/* ---- the end ---- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void set_why(struct link *l, const char *why)
 {

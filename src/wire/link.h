@@ -52,7 +52,7 @@ struct link_ops {
 };
 
 struct link_out {
-    uint8_t *buf; /* owned, or of `shared` */
+    uint8_t *buf;                /* owned, or of `shared` */
     struct shared_bytes *shared; /* held, or NULL */
     size_t len;
     bool streamed;
@@ -91,10 +91,11 @@ struct link {
  * fd stays the caller's.  l may be freed in on_closed only. */
 int link_init(struct link *l, struct link_loop *ll, int fd, bool connecting,
               const struct link_ops *ops);
-/* Queue a frame (malloc'd, taken), sealed when the link is. -ENOMEM, -EPIPE when closing: freed all the same. */
+/* Queue a frame (malloc'd, taken), sealed when the link is. -ENOMEM, -EPIPE when closing: freed
+ * all the same. */
 int link_send_take(struct link *l, uint8_t *buf, size_t len, bool streamed);
-/* The same for a frame whose body others send too; the header is taken, of the body a reference of its own.
- * -ENOMEM: half a frame may be queued, the link must be closed. */
+/* The same for a frame whose body others send too; the header is taken, of the body a reference
+ * of its own. -ENOMEM: half a frame may be queued, the link must be closed. */
 int link_send_shared(struct link *l, uint8_t *header, struct shared_bytes *body);
 /* Frames carry tags from now on; both are taken, either may be NULL. */
 void link_seal_take(struct link *l, struct seal *in, struct seal *out);

@@ -48,5 +48,7 @@ int lz4_unpack(const uint8_t *block, size_t size, uint8_t *ret_out, size_t len)
         return r;
     if (len > INT_MAX || size > INT_MAX)
         return -E2BIG;
-    return lib.unpack((const char *)block, (char *)ret_out, (int)size, (int)len) == (int)len ? 0 : -EBADMSG;
+    return lib.unpack((const char *)block, (char *)ret_out, (int)size, (int)len) == (int)len
+               ? 0
+               : -EBADMSG;
 }

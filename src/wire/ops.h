@@ -25,7 +25,7 @@
     X(OP_STEP_CREATE, 14, "step-create", step_create_request, step_reply, 4 * WIRE_MIB)            \
     X(OP_HET_STEP_CREATE, 15, "het-step-create", het_step_request, het_step_reply, 4 * WIRE_MIB)   \
     X(OP_ACCT_CHANGES, 16, "acct-changes", acct_changes, acct_reached, 16 * WIRE_MIB)              \
-    X(OP_QUERY_ASSOCS, 17, "query-assocs", assoc_mgr_request, record_batch, 1 * WIRE_MIB)         \
+    X(OP_QUERY_ASSOCS, 17, "query-assocs", assoc_mgr_request, record_batch, 1 * WIRE_MIB)          \
     X(OP_ACCESS, 66, "access", access_request, step_reply, 4 * WIRE_KIB)                           \
     X(OP_CRONTAB_GET, 60, "crontab-get", crontab_get_request, crontab_record, 4 * WIRE_KIB)        \
     X(OP_CRONTAB_SET, 61, "crontab-set", crontab_set_request, empty, 16 * WIRE_MIB)                \
@@ -47,8 +47,8 @@
     X(OP_DBD_FEED, 21, "dbd-feed", dbd_feed, dbd_cursor, 16 * WIRE_MIB)                            \
     X(OP_USAGE, 22, "usage", usage_request, usage_reply, 4 * WIRE_MIB)                             \
     X(OP_ARCHIVE, 23, "archive", archive_request, archive_reply, 64 * WIRE_KIB)                    \
-    X(OP_QUERY_SHARES, 110, "query-shares", shares_request, record_batch, 4 * WIRE_KIB)           \
-    X(OP_USAGE_RESET, 111, "usage-reset", usage_reset_request, empty, 1 * WIRE_MIB)               \
+    X(OP_QUERY_SHARES, 110, "query-shares", shares_request, record_batch, 4 * WIRE_KIB)            \
+    X(OP_USAGE_RESET, 111, "usage-reset", usage_reset_request, empty, 1 * WIRE_MIB)                \
     X(OP_QUERY_PRIORITY, 45, "query-priority", priority_request, record_batch, 4 * WIRE_MIB)       \
     X(OP_ACCT_ADMIN, 40, "acct-admin", acct_admin_request, acct_admin_reply, 15 * WIRE_MIB)        \
     X(OP_ACCT_LIST, 41, "acct-list", acct_list_request, record_batch, 4 * WIRE_MIB)                \

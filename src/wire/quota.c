@@ -1,7 +1,7 @@
 /* quota.c - how many connections and bytes one peer may hold; see quota.h
  *
- * A peer exists while a connection is his.  Invariant: the sum of seats' bytes is their peer's, and the sum over
- * peers that are not exempt is the quota's. */
+ * A peer exists while a connection is his.  Invariant: the sum of seats' bytes is their peer's,
+ * and the sum over peers that are not exempt is the quota's. */
 #include "wire/quota.h"
 
 #include <errno.h>
@@ -52,7 +52,7 @@ struct quota *quota_free(struct quota *q)
     return NULL;
 }
 
-/* ---- peers; the lock is held -------------------------------------------------------------------- */
+/* ---- peers; the lock is held ----------------------------------------------------------------- */
 
 static struct quota_peer **bucket_of(struct quota *q, const struct quota_key *key)
 {
@@ -67,7 +67,8 @@ static struct quota_peer **bucket_of(struct quota *q, const struct quota_key *ke
 
 static bool same_key(const struct quota_key *a, const struct quota_key *b)
 {
-    return a->is_uid == b->is_uid && a->uid == b->uid && memcmp(a->addr, b->addr, sizeof(a->addr)) == 0;
+    return a->is_uid == b->is_uid && a->uid == b->uid &&
+           memcmp(a->addr, b->addr, sizeof(a->addr)) == 0;
 }
 
 static struct quota_peer *find_peer(struct quota *q, const struct quota_key *key)
@@ -82,7 +83,8 @@ static struct quota_peer *find_peer(struct quota *q, const struct quota_key *key
     if (!p)
         return NULL;
     p->key = *key;
-    p->exempt = key->is_uid && (key->uid == 0 || key->uid == geteuid() || key->uid == q->limits.exempt);
+    p->exempt =
+        key->is_uid && (key->uid == 0 || key->uid == geteuid() || key->uid == q->limits.exempt);
     p->next = *bucket;
     *bucket = p;
     return p;
@@ -102,12 +104,14 @@ static void drop_if_empty(struct quota *q, struct quota_peer *peer)
 
 static void add_bytes(struct quota *q, struct quota_peer *peer, size_t more, size_t less)
 {
-    (void)atomic_fetch_add_explicit(&peer->bytes, more - less, memory_order_relaxed); /* wraps as it shall */
+    /* wraps as it shall */
+    (void)atomic_fetch_add_explicit(&peer->bytes, more - less, memory_order_relaxed);
     if (!peer->exempt)
         (void)atomic_fetch_add_explicit(&q->bytes, more - less, memory_order_relaxed);
 }
 
-static void sit_down(struct quota *q, struct quota_seat *seat, struct quota_peer *peer, bool waiting)
+static void sit_down(struct quota *q, struct quota_seat *seat, struct quota_peer *peer,
+                     bool waiting)
 {
     seat->peer = peer;
     seat->waiting = waiting;
@@ -153,7 +157,7 @@ static void stand_up(struct quota *q, struct quota_seat *seat)
     drop_if_empty(q, peer);
 }
 
-/* ---- who gives way; the lock is held ------------------------------------------------------------ */
+/* ---- who gives way; the lock is held --------------------------------------------------------- */
 
 static struct quota_seat *oldest_of(const struct quota_peer *peer, bool with_bytes)
 {
@@ -182,20 +186,23 @@ static struct quota_seat *oldest_of_most(struct quota *q)
 }
 
 /* A storm from one user on this host is not worth the work of exchanging one for another. */
-static struct quota_seat *old_enough(struct quota_seat *seat, const struct quota_key *key, int64_t now_mono_us)
+static struct quota_seat *old_enough(struct quota_seat *seat, const struct quota_key *key,
+                                     int64_t now_mono_us)
 {
     return seat && key->is_uid && now_mono_us - seat->since_mono_us < QUOTA_YOUNG_US ? NULL : seat;
 }
 
 /* It leaves the waiting ones at once; its connection is closed in a moment. */
-static void give_way(struct quota *q, struct quota_seat *seat, void (*hold)(struct quota_seat *seat))
+static void give_way(struct quota *q, struct quota_seat *seat,
+                     void (*hold)(struct quota_seat *seat))
 {
     hold(seat);
     stand_up(q, seat);
 }
 
-int quota_enter(struct quota *q, struct quota_seat *seat, const struct quota_key *key, int64_t now_mono_us,
-                void (*hold)(struct quota_seat *seat), struct quota_seat **ret_out)
+int quota_enter(struct quota *q, struct quota_seat *seat, const struct quota_key *key,
+                int64_t now_mono_us, void (*hold)(struct quota_seat *seat),
+                struct quota_seat **ret_out)
 {
     struct quota_seat *out = NULL;
     struct quota_peer *peer;
@@ -234,7 +241,8 @@ bool quota_login(struct quota *q, struct quota_seat *seat, uid_t uid)
 
     (void)pthread_mutex_lock(&q->lock);
     peer = seat->peer ? find_peer(q, &key) : NULL; /* NULL: it has given way meanwhile */
-    ok = peer && (peer->exempt || (peer->users < q->limits.user_each && q->users < q->limits.users));
+    ok =
+        peer && (peer->exempt || (peer->users < q->limits.user_each && q->users < q->limits.users));
     if (ok) {
         struct quota_seat whole = *seat;
 
@@ -279,9 +287,10 @@ struct quota_seat *quota_oldest_with_bytes(struct quota *q, const struct quota_s
     return out;
 }
 
-/* ---- bytes -------------------------------------------------------------------------------------- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
-/* A waiting seat may be taken away by another thread, its peer with it; a user's stays until its owner leaves. */
+/* A waiting seat may be taken away by another thread, its peer with it; a user's stays until its
+ * owner leaves. */
 static void lock_waiting(struct quota *q, const struct quota_seat *seat)
 {
     if (seat->waiting)

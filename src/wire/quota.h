@@ -1,12 +1,14 @@
 /* quota.h - how many connections and bytes one peer may hold of a server (private to wire/)
  *
- * Whoever connects is somebody: over TCP the host with that address, on the local socket the user whom the kernel
- * names, after login that user.  A connection first waits, until its peer has said who he is.  Waiting ones are few
- * for each peer and in all; when there are too many the oldest gives way, so that who is quick is let in whatever
- * others do.  Users have a share of the connections and of the memory for what they send and do not read; some
- * connections are never given to ordinary users.  What a uid in `exempt` or root holds is not counted.
+ * Whoever connects is somebody: over TCP the host with that address, on the local socket the
+ * user whom the kernel names, after login that user.  A connection first waits, until its peer
+ * has said who he is.  Waiting ones are few for each peer and in all; when there are too many
+ * the oldest gives way, so that who is quick is let in whatever others do.  Users have a share
+ * of the connections and of the memory for what they send and do not read; some connections are
+ * never given to ordinary users.  What a uid in `exempt` or root holds is not counted.
  *
- * A connection's thread calls for its own seat; under a lock of its own, but for what is asked of users' bytes. */
+ * A connection's thread calls for its own seat; under a lock of its own, but for what is asked
+ * of users' bytes. */
 #pragma once
 
 #include <stdatomic.h>
@@ -46,12 +48,13 @@ struct quota_seat {
 struct quota *quota_new(const struct quota_limits *limits); /* NULL: out of memory */
 struct quota *quota_free(struct quota *q);                  /* no seat is taken; always NULL */
 
-/* A connection has come: it waits.  *ret_out is the seat that gives way to it, or NULL; hold(seat) is called for
- * it under the lock, since its owner may leave at any time.  A user on the local socket who has too many that came
- * within QUOTA_YOUNG_US gets no more instead: that costs less, and nobody else comes by his name.  Errors: -EBUSY
- * nobody can give way, -ENOMEM. */
+/* A connection has come: it waits.  *ret_out is the seat that gives way to it, or NULL;
+ * hold(seat) is called for it under the lock, since its owner may leave at any time.  A user on
+ * the local socket who has too many that came within QUOTA_YOUNG_US gets no more instead: that
+ * costs less, and nobody else comes by his name.  Errors: -EBUSY nobody can give way, -ENOMEM. */
 int quota_enter(struct quota *q, struct quota_seat *seat, const struct quota_key *key,
-                int64_t now_mono_us, void (*hold)(struct quota_seat *seat), struct quota_seat **ret_out);
+                int64_t now_mono_us, void (*hold)(struct quota_seat *seat),
+                struct quota_seat **ret_out);
 /* Its peer is this user.  False: he has too many, or all users have; it goes on waiting. */
 bool quota_login(struct quota *q, struct quota_seat *seat, uid_t uid);
 /* It is gone.  A seat that never entered is fine. */

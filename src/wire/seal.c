@@ -34,8 +34,8 @@ struct seal *seal_free(struct seal *seal)
     return NULL;
 }
 
-void seal_tag(struct seal *seal, const uint8_t header[FRAME_HEADER_SIZE], const void *body, size_t len,
-              uint8_t tag[SEAL_TAG_SIZE])
+void seal_tag(struct seal *seal, const uint8_t header[FRAME_HEADER_SIZE], const void *body,
+              size_t len, uint8_t tag[SEAL_TAG_SIZE])
 {
     uint64_t number = htole64(seal->next++);
     uint8_t mac[CRYPTO_SHA256_SIZE];
@@ -48,8 +48,8 @@ void seal_tag(struct seal *seal, const uint8_t header[FRAME_HEADER_SIZE], const 
     memcpy(tag, mac, SEAL_TAG_SIZE);
 }
 
-bool seal_fits(struct seal *seal, const uint8_t header[FRAME_HEADER_SIZE], const void *body, size_t len,
-               const uint8_t tag[SEAL_TAG_SIZE])
+bool seal_fits(struct seal *seal, const uint8_t header[FRAME_HEADER_SIZE], const void *body,
+               size_t len, const uint8_t tag[SEAL_TAG_SIZE])
 {
     uint8_t want[SEAL_TAG_SIZE];
 

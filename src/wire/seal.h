@@ -1,9 +1,11 @@
-/* seal.h - one direction of a proved connection: every frame carries a tag that only the two ends can make
+/* seal.h - one direction of a proved connection: every frame carries a tag that only the two
+ * ends can make
  *
- * A sealed frame is followed by SEAL_TAG_SIZE bytes: the beginning of HMAC-SHA256 under the direction's
- * key over the frame's number in that direction (64 bits, little endian, from 0), its header as sent and
- * its body.  Frames can thus not be made, changed, repeated, left out or exchanged by whoever carries the
- * bytes.  They can be read: that is TLS's business.  Private to wire/; one thread at a time. */
+ * A sealed frame is followed by SEAL_TAG_SIZE bytes: the beginning of HMAC-SHA256 under the
+ * direction's key over the frame's number in that direction (64 bits, little endian, from 0),
+ * its header as sent and its body.  Frames can thus not be made, changed, repeated, left out or
+ * exchanged by whoever carries the bytes.  They can be read: that is TLS's business.  Private to
+ * wire/; one thread at a time. */
 #pragma once
 
 #include <stdint.h>
@@ -19,8 +21,8 @@ struct seal;
 int seal_new(const uint8_t key[SEAL_KEY_SIZE], struct seal **ret_seal);
 struct seal *seal_free(struct seal *seal); /* always NULL */
 /* The tag of the next frame. */
-void seal_tag(struct seal *seal, const uint8_t header[FRAME_HEADER_SIZE], const void *body, size_t len,
-              uint8_t tag[SEAL_TAG_SIZE]);
+void seal_tag(struct seal *seal, const uint8_t header[FRAME_HEADER_SIZE], const void *body,
+              size_t len, uint8_t tag[SEAL_TAG_SIZE]);
 /* Is it the tag of the next frame?  If not, the connection is of no use any more. */
-bool seal_fits(struct seal *seal, const uint8_t header[FRAME_HEADER_SIZE], const void *body, size_t len,
-               const uint8_t tag[SEAL_TAG_SIZE]);
+bool seal_fits(struct seal *seal, const uint8_t header[FRAME_HEADER_SIZE], const void *body,
+               size_t len, const uint8_t tag[SEAL_TAG_SIZE]);

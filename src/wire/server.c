@@ -48,7 +48,7 @@ __thread struct worker *this_worker;
 
 DEFINE_CLEANUP(struct server *, server_free)
 
-/* ---- listening ---- */
+/* ---- listening ------------------------------------------------------------------------------- */
 
 static int bind_listen(int fd, const struct sockaddr *sa, socklen_t len)
 {
@@ -125,8 +125,9 @@ static int listen_local(uint16_t port)
     return r < 0 ? r : TAKE_FD(fd);
 }
 
-/* The name is in no folder, so nobody can be kept from taking it: a daemon that would not start then could be stopped
- * by any user of its host.  Commands see whose socket it is and come over TCP. */
+/* The name is in no folder, so nobody can be kept from taking it: a daemon that would not start
+ * then could be stopped by any user of its host.  Commands see whose socket it is and come over
+ * TCP. */
 static void tell_holder(uint16_t port)
 {
     _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -138,9 +139,10 @@ static void tell_holder(uint16_t port)
     if (fd >= 0 && connect(fd, (struct sockaddr *)&sa, len) == 0 &&
         getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &holder, &size) == 0 && holder.pid > 0)
         (void)snprintf(who, sizeof(who), "process %d of user %u", (int)holder.pid, holder.uid);
-    log_error("the local socket for port %u is held by %s: commands on this host have to come over TCP, for which users "
-              "need munge or a token; it is tried again every %u seconds",
-              port, who, LOCAL_AGAIN_MS / 1000);
+    log_error(
+        "the local socket for port %u is held by %s: commands on this host have to come over TCP, for which users "
+        "need munge or a token; it is tried again every %u seconds",
+        port, who, LOCAL_AGAIN_MS / 1000);
 }
 
 static int listen_all(struct server *s, struct err *err)
@@ -164,13 +166,14 @@ static int listen_all(struct server *s, struct err *err)
         if (r == -EADDRINUSE)
             tell_holder(s->port);
         else if (r < 0)
-            return err_set(err, r, "cannot listen on the local socket for port %u: %s", s->port, strerror(-r));
+            return err_set(err, r, "cannot listen on the local socket for port %u: %s", s->port,
+                           strerror(-r));
         s->listen_fd[1] = r < 0 ? -1 : r;
     }
     return 0;
 }
 
-/* ---- mail ---- */
+/* ---- mail ------------------------------------------------------------------------------------ */
 
 bool worker_post(struct worker *w, struct mail *mail)
 {
@@ -228,7 +231,7 @@ static void on_wake(uv_async_t *wake)
     link_batch_end(&w->ll);
 }
 
-/* ---- accepting ---- */
+/* ---- accepting ------------------------------------------------------------------------------- */
 
 /* One connection too many: say so, as far as the fresh socket's buffer goes. */
 void server_turn_away(int fd)
@@ -334,7 +337,7 @@ static void start_accepting(struct worker *w)
                                 on_listen); /* fails when closing only */
 }
 
-/* ---- a worker's life ---- */
+/* ---- a worker's life ------------------------------------------------------------------------- */
 
 static void close_all(struct worker *w)
 {
@@ -483,12 +486,14 @@ static int make_quota(struct server *s)
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < UINT_MAX) {
         unsigned most = (unsigned)files.rlim_cur, spare = MAX(MIN(most / 8, SPARE_FILES), 1u);
 
-        config->max_connections = MIN(or_default(config->max_connections, UINT_MAX), MAX(most - spare, 1u));
+        config->max_connections =
+            MIN(or_default(config->max_connections, UINT_MAX), MAX(most - spare, 1u));
     }
     all = or_default(config->max_connections, UINT_MAX);
     config->max_connections = all;
     kept = all / 8;
-    limits.waiting = MIN(or_default(config->max_waiting, MIN(all / 4, WAITING_MAX)), MAX(all / 4 * 3, 1u));
+    limits.waiting =
+        MIN(or_default(config->max_waiting, MIN(all / 4, WAITING_MAX)), MAX(all / 4 * 3, 1u));
     limits.waiting_each = or_default(config->max_waiting_each, limits.waiting / 4);
     limits.users = MAX(all - MIN(limits.waiting + kept, all), 1u);
     limits.user_each = or_default(config->max_user, MIN(all / 8, USER_MAX));

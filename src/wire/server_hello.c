@@ -1,7 +1,8 @@
-/* server_hello.c - the server's half of the handshake: who is there, may they come in, and who are we
+/* server_hello.c - the server's half of the handshake: who is there, may they come in, and who
+ * are we
  *
- * Over TCP both ends prove themselves (handshake.h); from the reply on frames are sealed.  On the local
- * socket the kernel vouches for both.
+ * Over TCP both ends prove themselves (handshake.h); from the reply on frames are sealed.  On
+ * the local socket the kernel vouches for both.
  *
  * Runs on the connection's thread.  What may block (munged, the name service) runs on libuv's
  * worker threads with a copy of the Hello; the connection is not read meanwhile and is kept by a
@@ -65,7 +66,7 @@ static void refuse(struct check *k, int code, const char *detail)
     (void)err_set(&k->err, 0, "%s", detail); /* kept for the log */
 }
 
-/* ---- the ways to prove an identity ---- */
+/* ---- the ways to prove an identity ----------------------------------------------------------- */
 
 static void check_peercred(struct check *k)
 {
@@ -90,7 +91,8 @@ static int try_secret(struct check *k, const uint8_t secret[HANDSHAKE_SECRET_SIZ
 
     if (r < 0)
         return r;
-    if (proof->len != AUTH_MAC_SIZE || !crypto_equal(proof->data, k->proofs.client_proof, AUTH_MAC_SIZE))
+    if (proof->len != AUTH_MAC_SIZE ||
+        !crypto_equal(proof->data, k->proofs.client_proof, AUTH_MAC_SIZE))
         return -EACCES;
     k->mutual = true;
     return 0;
@@ -133,7 +135,8 @@ static void check_key(struct check *k)
     k->gid = h->gid;
 }
 
-/* Whoever has a step's credential and the key that came with it.  Who that is the credential says. */
+/* Whoever has a step's credential and the key that came with it.  Who that is the credential
+ * says. */
 static void check_step(struct check *k)
 {
     const ProtobufCBinaryData *mac = &k->hello->token;
@@ -167,10 +170,12 @@ static void check_jwt(struct check *k)
     int r;
 
     if (!k->keys || !k->use_jwt) {
-        refuse(k, EPST_AUTH, k->keys ? "tokens are not taken here (AuthAltTypes)" : "this server has no key");
+        refuse(k, EPST_AUTH,
+               k->keys ? "tokens are not taken here (AuthAltTypes)" : "this server has no key");
         return;
     }
-    r = auth_jwt_signatures(k->keys, (const char *)token->data, token->len, signatures, &n, &k->err);
+    r = auth_jwt_signatures(k->keys, (const char *)token->data, token->len, signatures, &n,
+                            &k->err);
     for (size_t i = 0; i < n && !k->mutual && r == 0; i++)
         if (try_secret(k, signatures[i]) < 0 && i + 1 == n)
             r = err_set(&k->err, -EACCES, "token: not signed with a key of this cluster");
@@ -183,7 +188,8 @@ static void check_jwt(struct check *k)
         refuse(k, EPST_AUTH, "the token's user is unknown here");
 }
 
-/* Our half with munge: a fresh secret behind the handshake's bytes, which the client alone may open. */
+/* Our half with munge: a fresh secret behind the handshake's bytes, which the client alone may
+ * open. */
 static int make_credential(struct check *k)
 {
     const char *socket = config_of(k)->munge_socket;
@@ -194,7 +200,8 @@ static int make_credential(struct check *k)
     if (r < 0)
         return err_set(&k->err, r, "%s", strerror(-r));
     memcpy(payload, k->bytes, k->len);
-    r = auth_munge_encode_for(socket, k->uid, payload, k->len + HANDSHAKE_SECRET_SIZE, &k->credential, &k->err);
+    r = auth_munge_encode_for(socket, k->uid, payload, k->len + HANDSHAKE_SECRET_SIZE,
+                              &k->credential, &k->err);
     if (r == 0)
         r = handshake_derive(secret, k->bytes, k->len, &k->proofs);
     explicit_bzero(secret, HANDSHAKE_SECRET_SIZE);
@@ -230,7 +237,7 @@ static void check_munge(struct check *k)
         k->code = r == -EKEYEXPIRED ? (int)ESLURM_AUTH_EXPIRED : (int)EPST_AUTH;
 }
 
-/* ---- the course of it ---- */
+/* ---- the course of it ------------------------------------------------------------------------ */
 
 static void note_peer(struct check *k)
 {
@@ -248,7 +255,8 @@ static void note_peer(struct check *k)
                    h->program ? h->program : ""); /* likewise */
 }
 
-/* Frames carry tags from now on.  A step's connection is handed over after the one request that is sealed. */
+/* Frames carry tags from now on.  A step's connection is handed over after the one request that
+ * is sealed. */
 static int seal_link(struct check *k)
 {
     bool step = k->hello->method == PST__AUTH_METHOD__AUTH_STEP;
@@ -335,7 +343,8 @@ static void after_background(uv_work_t *work, int status)
     (void)conn_unref(c); /* always NULL */
 }
 
-/* Did the client mean us?  What it said is covered by its proof, so that nobody passes it on to another. */
+/* Did the client mean us?  What it said is covered by its proof, so that nobody passes it on to
+ * another. */
 static int check_service(struct check *k, char *text, size_t size)
 {
     const Pst__Hello *h = k->hello;
@@ -344,11 +353,13 @@ static int check_service(struct check *k, char *text, size_t size)
     if (h->method == PST__AUTH_METHOD__AUTH_PEERCRED)
         return 0;
     if (h->nonce.len != AUTH_NONCE_SIZE || !h->service)
-        (void)snprintf(text, size, "The client does not ask who the server is: its release is too old");
+        (void)snprintf(text, size,
+                       "The client does not ask who the server is: its release is too old");
     else if (service && strcmp(service, h->service) != 0)
         (void)snprintf(text, size, "Wrong service: this is %.32s, not %.32s", service, h->service);
     else if (name[0] && (!h->name || strcmp(name, h->name) != 0))
-        (void)snprintf(text, size, "Wrong node: this is %.60s, not %.60s", name, h->name ? h->name : "");
+        (void)snprintf(text, size, "Wrong node: this is %.60s, not %.60s", name,
+                       h->name ? h->name : "");
     else
         return 0;
     return -EPROTO;

@@ -15,7 +15,7 @@
 
 #define SERVER_LISTENERS 2u
 #define CONN_STREAMS_MAX 32u              /* waiting streams; then the connection is not read */
-#define CONN_PENDING_MAX 4096u           /* likewise for requests not answered, and their ... */
+#define CONN_PENDING_MAX 4096u            /* likewise for requests not answered, and their ... */
 #define CONN_LARGE_BYTES (16u * WIRE_MIB) /* ... bytes */
 #define PENDING_LARGE 2048u
 #define CONN_HELLO_BYTES (64u * WIRE_KIB) /* all that an unknown peer may send */
@@ -25,7 +25,7 @@ struct worker;
 struct server {
     struct server_config config;
     char *cluster, *name;
-    pthread_mutex_t auth_lock; /* of config.keys and config.use_jwt */
+    pthread_mutex_t auth_lock;       /* of config.keys and config.use_jwt */
     int listen_fd[SERVER_LISTENERS]; /* TCP, local; -1 = none */
     uint16_t port;
     struct worker *workers;
@@ -73,13 +73,13 @@ struct conn {
     struct stream *streams, **streams_end;
     unsigned n_streams;
     struct quota_seat seat;
-    bool exempt;          /* root, ourselves, SlurmUser: let in without limits of its user */
-    bool one_too_many;    /* its user has too many: the first request is told so */
+    bool exempt;           /* root, ourselves, SlurmUser: let in without limits of its user */
+    bool one_too_many;     /* its user has too many: the first request is told so */
     struct pending *large; /* requests of PENDING_LARGE bytes and more */
     unsigned n_large, cap_large;
-    unsigned n_pending;   /* all requests that are not answered */
+    unsigned n_pending;               /* all requests that are not answered */
     size_t large_bytes, stream_bytes; /* of them; of frames that streams hold */
-    int64_t active_mono_us; /* last request or answer */
+    int64_t active_mono_us;           /* last request or answer */
 };
 
 enum mail_kind { MAIL_FD, MAIL_SEND, MAIL_RUN, MAIL_CLOSE, MAIL_DROP, MAIL_STREAM, MAIL_STOP };
@@ -112,7 +112,8 @@ struct worker {
     bool stopping;
     int64_t stop_mono_us;               /* hard close after this */
     uv_poll_t listen[SERVER_LISTENERS]; /* worker 0 */
-    uint64_t local_again_ms;  /* the local socket's name is taken: loop time to try again; worker 0 */
+    /* the local socket's name is taken: loop time to try again; worker 0 */
+    uint64_t local_again_ms;
     uint64_t accept_again_ms; /* out of descriptors: loop time to try again, 0 = accepting */
     pthread_mutex_t lock;     /* of what follows */
     struct mail *mail, **mail_end;

@@ -53,7 +53,7 @@ static void (*fake_on_sent)(struct conn *c, const struct frame *f); /* may be NU
 static int (*fake_detach)(
     struct conn *c); /* gives a socket in place of the connection; may be NULL */
 
-/* ---- life ---- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static struct conn *fake_conn_new(uid_t uid, gid_t gid, const char *host, const char *program)
 {
@@ -85,7 +85,7 @@ struct conn *conn_unref(struct conn *c)
     return NULL;
 }
 
-/* ---- mail ---- */
+/* ---- mail ------------------------------------------------------------------------------------ */
 
 static void fake_post(struct fake_mail m)
 {
@@ -199,7 +199,7 @@ static void fake_arrives(struct conn *c, struct frame *f)
     fake_on_io = false;
 }
 
-/* ---- server.h ---- */
+/* ---- server.h -------------------------------------------------------------------------------- */
 
 const struct peer *conn_peer(const struct conn *c)
 {

@@ -30,7 +30,9 @@ static struct sql *store(void)
     assert(fd >= 0);
     (void)close(fd); /* empty */
     assert(acct_db_open(path, &db, &err) == 0);
-    assert(sql_exec(db, "PRAGMA journal_mode=MEMORY; INSERT INTO sources VALUES(0,'c','u',0,0,0,0)") == 0);
+    assert(
+        sql_exec(db, "PRAGMA journal_mode=MEMORY; INSERT INTO sources VALUES(0,'c','u',0,0,0,0)") ==
+        0);
     (void)unlink(path);
     return db;
 }
@@ -69,8 +71,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     assert((r < 0) == (err.text[0] != '\0'));
     assert(sql_get(db, "SELECT count(*) FROM events", 0, &events) == 0);
     assert(r == 0 || events == 0);
-    assert(sql_exec(db, "DELETE FROM events; DELETE FROM jobs; DELETE FROM steps; DELETE FROM usage_sums;"
-                        "DELETE FROM usage_cluster") == 0);
+    assert(
+        sql_exec(db,
+                 "DELETE FROM events; DELETE FROM jobs; DELETE FROM steps; DELETE FROM usage_sums;"
+                 "DELETE FROM usage_cluster") == 0);
     (void)close(fd); /* memory */
     return 0;
 }

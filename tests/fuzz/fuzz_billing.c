@@ -1,4 +1,5 @@
-/* fuzz_billing.c - TRESBillingWeights: whatever stands there, a sum is a number, and what is checked is what is summed */
+/* fuzz_billing.c - TRESBillingWeights: whatever stands there, a sum is a number, and what is
+ * checked is what is summed */
 #include <assert.h>
 #include <math.h>
 #include <stdint.h>

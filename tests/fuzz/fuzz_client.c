@@ -42,8 +42,7 @@ static int others[SOCKETS_MAX]; /* the server's ends, kept so that nobody sees a
 static size_t n_others;
 static jmp_buf before_exit;
 
-/* ---- the server
- * ----------------------------------------------------------------------------------- */
+/* ---- the server ------------------------------------------------------------------------------ */
 
 static void put(int fd, const void *data, size_t len)
 {
@@ -165,8 +164,7 @@ void __wrap_exit(int status)
     __real_exit(status);
 }
 
-/* ---- what is tried
- * -------------------------------------------------------------------------------- */
+/* ---- what is tried --------------------------------------------------------------------------- */
 
 static int on_record(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
@@ -265,8 +263,7 @@ static void try_fd(void)
     (void)client_free(c);
 }
 
-/* ---- daemons
- * -------------------------------------------------------------------------------------- */
+/* ---- daemons --------------------------------------------------------------------------------- */
 
 struct dial {
     struct dialer *dialer;

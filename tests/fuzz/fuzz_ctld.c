@@ -30,8 +30,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* ---- who asks -----------------------------------------------------------------------------------
- */
+/* ---- who asks -------------------------------------------------------------------------------- */
 
 /* Users that every Debian has.  Accounting makes sys an operator, sync a coordinator, and games an
  * administrator; daemon is SlurmUser. */
@@ -171,8 +170,7 @@ static void set_up(void)
     play_encode(&accounts, 1);
 }
 
-/* ---- programs of the site: what the script says of them
- * ------------------------------------------- */
+/* ---- programs of the site: what the script says of them -------------------------------------- */
 
 static struct program *programs_head, **programs_end = &programs_head;
 
@@ -241,8 +239,7 @@ static void program_ends(void *arg)
     programs_drop(p);
 }
 
-/* ---- the controller
- * ------------------------------------------------------------------------------- */
+/* ---- the controller -------------------------------------------------------------------------- */
 
 struct run {
     struct ctld *ctld;
@@ -311,8 +308,7 @@ static void end(struct run *run)
     play_forget(&run->play);
 }
 
-/* ---- what must hold
- * ------------------------------------------------------------------------------- */
+/* ---- what must hold -------------------------------------------------------------------------- */
 
 static struct cluster *replay(const struct memlist *list)
 {
@@ -370,8 +366,7 @@ static void check(struct run *run)
     }
 }
 
-/* ---- steps
- * ---------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 /* The n-th job that holds resources; NULL: there are fewer. */
 static struct job *active_job(const struct run *run, unsigned n)

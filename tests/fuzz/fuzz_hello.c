@@ -1,10 +1,11 @@
 /* fuzz_hello.c - bytes that reach a server before anybody has proved who he is
  *
  * A real server (wire/server.c, conn.c, server_hello.c, link.c), whose loop this thread turns
- * itself. The script opens connections, local ones and others, from several addresses and users, and
- * feeds each with frames, or bytes, in pieces; a Hello may be a good one.  It answers what comes, lets
- * time pass and may set narrow limits.  What the hooks get must come from a connection that was let
- * in, and be what access.def gives its peer; on_close comes once for each that was opened. */
+ * itself. The script opens connections, local ones and others, from several addresses and users,
+ * and feeds each with frames, or bytes, in pieces; a Hello may be a good one.  It answers what
+ * comes, lets time pass and may set narrow limits.  What the hooks get must come from a
+ * connection that was let in, and be what access.def gives its peer; on_close comes once for
+ * each that was opened. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -90,8 +91,7 @@ int __wrap_getpeername(int fd, struct sockaddr *sa, socklen_t *len)
     return 0;
 }
 
-/* ---- the server
- * ----------------------------------------------------------------------------------- */
+/* ---- the server ------------------------------------------------------------------------------ */
 
 static struct auth_keys *keys;
 static unsigned opened; /* connections whose requests came, not closed yet */
@@ -220,8 +220,7 @@ static void set_up(void)
     assert(r == 0);
 }
 
-/* ---- the other ends
- * ------------------------------------------------------------------------------- */
+/* ---- the other ends -------------------------------------------------------------------------- */
 
 struct peer_end {
     int fd; /* -1: closed */

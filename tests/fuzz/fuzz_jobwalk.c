@@ -1,7 +1,7 @@
 /* fuzz_jobwalk.c - arbitrary texts, one a line, as the ids of a request over a few jobs
  *
- * Whatever they name, the walk ends, gives jobs that exist and tasks that their record holds, and costs what such a
- * small cluster can cost. */
+ * Whatever they name, the walk ends, gives jobs that exist and tasks that their record holds,
+ * and costs what such a small cluster can cost. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -60,8 +60,9 @@ static void walk_all(struct cluster *c, char **texts, size_t n)
         else if (e == JOBWALK_NONE)
             assert(w.code != 0);
         else if (e == JOBWALK_JOB)
-            assert(cluster_job(c, ref.job->rec->job_id) == ref.job &&
-                   (!ref.tasks || array_contains(ref.job->rec->array_tasks, array_first(ref.tasks))));
+            assert(
+                cluster_job(c, ref.job->rec->job_id) == ref.job &&
+                (!ref.tasks || array_contains(ref.job->rec->array_tasks, array_first(ref.tasks))));
     }
     assert(w.budget.total <= (n + 1) * 256);
     jobwalk_done(&w);
@@ -78,7 +79,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     memcpy(text, data, size);
     text[size] = '\0';
-    for (char *line = strtok_r(text, "\n", &save); line && n < TEXTS_MAX; line = strtok_r(NULL, "\n", &save))
+    for (char *line = strtok_r(text, "\n", &save); line && n < TEXTS_MAX;
+         line = strtok_r(NULL, "\n", &save))
         texts[n++] = line;
     c = small_world();
     walk_all(c, texts, n);

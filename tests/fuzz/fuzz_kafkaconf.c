@@ -1,4 +1,5 @@
-/* fuzz_kafkaconf.c - the configuration of jobcomp/kafka: pairs are trimmed, have a key, and a refusal says where */
+/* fuzz_kafkaconf.c - the configuration of jobcomp/kafka: pairs are trimmed, have a key, and a
+ * refusal says where */
 #include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,7 +16,8 @@ static int on_pair(void *ctx, const char *key, const char *value, struct err *er
     unsigned *pairs = ctx;
 
     (void)err;
-    assert(n && !strchr(" \t#", key[0]) && !strchr(" \t", key[n - 1]) && !strchr(key, '=') && !strchr(key, '\n'));
+    assert(n && !strchr(" \t#", key[0]) && !strchr(" \t", key[n - 1]) && !strchr(key, '=') &&
+           !strchr(key, '\n'));
     assert(!v || (!strchr(" \t", value[0]) && !strchr(" \t", value[v - 1])));
     ++*pairs;
     return 0;

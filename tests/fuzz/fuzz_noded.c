@@ -47,8 +47,7 @@ static struct child {
 } children[CHILDREN_MAX];
 static pid_t last_pid;
 
-/* ---- the machine
- * ------------------------------------------------------------------------------------ */
+/* ---- the machine ----------------------------------------------------------------------------- */
 
 int64_t __wrap_now_us(void);
 int64_t __wrap_now_mono_us(void);
@@ -58,16 +57,17 @@ int __wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_acti
 int __wrap_stepd_spawn(const char *exe, const Pst__StepFile *sf, int srun_fd, int ns_fd,
                        int ns_pid_fd, pid_t *ret_pid, int *ret_ctl);
 int __wrap_bcast_spawn(const char *exe, const char *kind, const char *dir_,
-                       const Pst__BcastFile *file, int fd, int ns_fd, int go_fd,
-                       pid_t *ret_pid);
+                       const Pst__BcastFile *file, int fd, int ns_fd, int go_fd, pid_t *ret_pid);
 int __wrap_hw_record(const struct noded *d, Pst__NodeRecord **ret_record);
 int __real_hw_record(const struct noded *d, Pst__NodeRecord **ret_record);
 Pst__Processors *__wrap_hw_processors(const struct noded *d);
 int __wrap_constrain_begin(struct noded *d, struct err *err);
 
 /* What is stood in for has the type of the real thing. */
-_Static_assert(__builtin_types_compatible_p(__typeof__(stepd_spawn), __typeof__(__wrap_stepd_spawn)) &&
-                   __builtin_types_compatible_p(__typeof__(bcast_spawn), __typeof__(__wrap_bcast_spawn)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(stepd_spawn),
+                                            __typeof__(__wrap_stepd_spawn)) &&
+                   __builtin_types_compatible_p(__typeof__(bcast_spawn),
+                                                __typeof__(__wrap_bcast_spawn)),
                "a prototype has changed");
 
 int64_t __wrap_now_us(void)
@@ -140,8 +140,7 @@ int __wrap_stepd_spawn(const char *exe, const Pst__StepFile *sf, int srun_fd, in
 }
 
 int __wrap_bcast_spawn(const char *exe, const char *kind, const char *dir_,
-                       const Pst__BcastFile *file, int fd, int ns_fd, int go_fd,
-                       pid_t *ret_pid)
+                       const Pst__BcastFile *file, int fd, int ns_fd, int go_fd, pid_t *ret_pid)
 {
     assert(exe[0] && kind[0] && dir_[0] && fd >= 0);
     assert(protobuf_c_message_get_packed_size(&file->base));
@@ -175,8 +174,7 @@ int __wrap_constrain_begin(struct noded *d, struct err *err)
     return 0;
 }
 
-/* ---- the controller's connection
- * ---------------------------------------------------------------------- */
+/* ---- the controller's connection ------------------------------------------------------------- */
 
 struct dialer {
     struct dialer_hooks hooks;
@@ -246,8 +244,7 @@ void dialer_close(struct dialer *d)
     d->up = false;
 }
 
-/* ---- slurmd
- * --------------------------------------------------------------------------------------- */
+/* ---- slurmd ---------------------------------------------------------------------------------- */
 
 static const struct role roles[] = { { (uid_t)-1, "srun" }, { 0, "srun" }, { 2, "sattach" } };
 
@@ -410,8 +407,7 @@ static int detach(struct conn *c)
     return sv[0];
 }
 
-/* ---- steps
- * ---------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static uint64_t live(void *ctx, unsigned choice)
 {

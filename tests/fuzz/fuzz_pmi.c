@@ -1,7 +1,7 @@
 /* fuzz_pmi.c - what programs send over PMI, and what other nodes bring to a meeting
  *
- * The first byte chooses; whatever comes, nothing may be read or written out of bounds, and a message
- * that is taken apart has fields within it. */
+ * The first byte chooses; whatever comes, nothing may be read or written out of bounds, and a
+ * message that is taken apart has fields within it. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,8 @@ static void try_text(const uint8_t *data, size_t size, bool framed)
     memcpy(copy, data, size);
     copy[size] = '\0';
     n = pmi_text_whole(copy, size, framed);
-    if (n > 0 && ((size_t)n > size || (pmi_text_parse(copy, (size_t)n, framed, &t) == 0 && t.n > PMI_FIELDS_MAX)))
+    if (n > 0 && ((size_t)n > size ||
+                  (pmi_text_parse(copy, (size_t)n, framed, &t) == 0 && t.n > PMI_FIELDS_MAX)))
         abort();
     free(copy);
 }

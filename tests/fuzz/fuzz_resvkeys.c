@@ -1,6 +1,7 @@
 /* fuzz_resvkeys.c - KEY=VALUE words of a reservation, one a line
  *
- * Whatever is taken or refused, a refusal has a sentence, nothing leaks, and access lists stay well formed. */
+ * Whatever is taken or refused, a refusal has a sentence, nothing leaks, and access lists stay
+ * well formed. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>

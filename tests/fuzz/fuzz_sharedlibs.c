@@ -19,7 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         assert(loader[0] == '/' && (const uint8_t *)loader + strlen(loader) < data + size);
     if (text && sharedlibs_parse(text, "/lib,/usr/lib", &libs, &err) == 0) {
         for (size_t i = 0; i < libs.n; i++)
-            assert(libs.items[i].name[0] && !strchr(libs.items[i].name, '/') && libs.items[i].path[0] == '/');
+            assert(libs.items[i].name[0] && !strchr(libs.items[i].name, '/') &&
+                   libs.items[i].path[0] == '/');
         sharedlibs_done(&libs);
     }
     free(text);

@@ -48,8 +48,7 @@ static unsigned children; /* of ours, one bit a task */
 static pid_t ended;       /* waits to be reaped */
 static int ended_status;
 
-/* ---- what the daemon asks of the kernel
- * ------------------------------------------------------------- */
+/* ---- what the daemon asks of the kernel ------------------------------------------------------ */
 
 int64_t __wrap_now_us(void);
 int64_t __wrap_now_mono_us(void);
@@ -151,8 +150,7 @@ int __wrap_become_user(uid_t uid, gid_t gid, const uint32_t *gids, size_t n)
     return 0;
 }
 
-/* ---- the others' ends
- * ----------------------------------------------------------------------------- */
+/* ---- the others' ends ------------------------------------------------------------------------ */
 
 static struct script script;
 static int peers[PEERS]; /* -1: closed */
@@ -226,8 +224,7 @@ static void put_order(int fd)
         pst__step_order__free_unpacked(o, NULL);
 }
 
-/* ---- a step that runs
- * ------------------------------------------------------------------------------- */
+/* ---- a step that runs ------------------------------------------------------------------------ */
 
 struct play_step {
     Pst__StepFile sf;
@@ -385,8 +382,7 @@ static void play_end(struct play_step *p)
         (void)close(p->s.sig_fd);
 }
 
-/* ---- a relay
- * -------------------------------------------------------------------------------------- */
+/* ---- a relay --------------------------------------------------------------------------------- */
 
 /* Our end of a pair whose other end has said everything that it will say. */
 static int all_said(void)

@@ -63,8 +63,7 @@ SCRIPT_FN const uint8_t *script_bytes(struct script *s, size_t n, size_t *ret_le
     return at;
 }
 
-/* ---- values -------------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static const char *const script_words[] = {
     "",
@@ -321,8 +320,7 @@ SCRIPT_FN void script_text(struct script *s, struct strbuf *sb)
     }
 }
 
-/* ---- messages -----------------------------------------------------------------------------------
- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 SCRIPT_FN void script_varint(struct strbuf *sb, uint64_t v)
 {
@@ -440,8 +438,7 @@ SCRIPT_FN void script_message(struct script *s, const ProtobufCMessageDescriptor
         script_fields(s, desc, 0, sb);
 }
 
-/* ---- frames -------------------------------------------------------------------------------------
- */
+/* ---- frames ---------------------------------------------------------------------------------- */
 
 /* Mostly an operation there is. */
 SCRIPT_FN unsigned script_op(struct script *s)

@@ -1,5 +1,5 @@
-/* affinity.c - preloaded into the peer's daemons: the machine has FAKE_CPUS processors, and binding to
- * any of them succeeds.  So the masks of a node can be seen that this machine is not. */
+/* affinity.c - preloaded into the peer's daemons: the machine has FAKE_CPUS processors, and
+ * binding to any of them succeeds.  So the masks of a node can be seen that this machine is not. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdlib.h>

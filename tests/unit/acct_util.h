@@ -84,7 +84,8 @@ UTIL int world_setup(void **state)
     (void)snprintf(w->db, sizeof(w->db), "%s/acct.db", w->dir);
     if (on_server()) {
         (void)snprintf(w->schema, sizeof(w->schema), "t_%s", strrchr(w->dir, '-') + 1);
-        (void)snprintf(w->db, sizeof(w->db), "mysql:%s:0:root::%s", getenv("PENSTOCK_TEST_MYSQL"), w->schema);
+        (void)snprintf(w->db, sizeof(w->db), "mysql:%s:0:root::%s", getenv("PENSTOCK_TEST_MYSQL"),
+                       w->schema);
     }
     *state = w;
     return 0;
@@ -128,8 +129,7 @@ UTIL void feed(struct world *w, Pst__Transaction *tx)
     tx_free(tx);
 }
 
-/* ---- transactions as the controller makes them; times in seconds after T0
- * ------------------------ */
+/* ---- transactions as the controller makes them; times in seconds after T0 -------------------- */
 
 UTIL Pst__JobRecord *put_job(Pst__Transaction *tx, uint32_t id, uint64_t db_id, const char *name)
 {
@@ -232,8 +232,7 @@ UTIL Pst__Transaction *requeue(uint32_t id, uint64_t new_db_id, int64_t at)
     return tx;
 }
 
-/* ---- answers ------------------------------------------------------------------------------------
- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 struct answer {
     Pst__AcctJob **jobs;

@@ -1,9 +1,11 @@
-/* blob_util.h - names of scripts and environments for tests of the model, which takes a name as it is */
+/* blob_util.h - names of scripts and environments for tests of the model, which takes a name as
+ * it is */
 #pragma once
 
 #include "model/tx.h"
 
-/* Digests of equal first bytes for numbers that differ by 2^32: they meet at one place of a table. */
+/* Digests of equal first bytes for numbers that differ by 2^32: they meet at one place of a
+ * table. */
 static inline struct digest name_n(uint64_t n)
 {
     uint32_t low = (uint32_t)n, high = (uint32_t)(n >> 32);

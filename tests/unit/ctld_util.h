@@ -40,9 +40,7 @@ struct daemon {
     char text[1024];       /* of the last refusal */
 };
 
-/* ---- what a failed test leaves
- * ---------------------------------------------------------------------
- */
+/* ---- what a failed test leaves --------------------------------------------------------------- */
 
 static struct left {
     char dir[64];
@@ -74,8 +72,7 @@ UTIL struct left *left_of(const char *dir)
     return left_of("");
 }
 
-/* ---- the daemon
- * ------------------------------------------------------------------------------------ */
+/* ---- the daemon ------------------------------------------------------------------------------ */
 
 UTIL void find_daemon(struct daemon *d)
 {
@@ -258,8 +255,7 @@ UTIL void remove_dir(int parent, const char *name)
     (void)unlinkat(parent, name, AT_REMOVEDIR);
 }
 
-/* ---- requests
- * ---------------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 UTIL char *quoted(const char *text)
 {
@@ -407,8 +403,7 @@ UTIL int update(struct daemon *d, uint32_t id, const char *rest)
     return update_as(d, d->client, id, rest);
 }
 
-/* ---- queries
- * ------------------------------------------------------------------------------------------ */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 struct wanted {
     const ProtobufCMessageDescriptor *desc;
@@ -569,8 +564,7 @@ UTIL uint64_t state_hash(struct daemon *d)
     return state_hash_at(d, &lsn);
 }
 
-/* ---- nodes, played here
- * --------------------------------------------------------------------------------- */
+/* ---- nodes, played here ---------------------------------------------------------------------- */
 
 struct push { /* what the controller told the node */
     unsigned op;

@@ -63,8 +63,7 @@ struct world {
     int64_t now_us;
 };
 
-/* --- constraint expressions: text, alternatives, and whether a node with these features is
- * admitted ------ */
+/* ---- constraint expressions: text, alternatives, which nodes are admitted -------------------- */
 
 static const struct {
     const char *text;
@@ -96,8 +95,7 @@ static bool expr_admits(int expr, int alt, unsigned f)
     }
 }
 
-/* --- one node
- * ------------------------------------------------------------------------------------------ */
+/* ---- one node -------------------------------------------------------------------------------- */
 
 static bool bit(const uint64_t *w, uint32_t nw, uint32_t i)
 {
@@ -233,7 +231,8 @@ static uint64_t shares_free(const struct sit *q, uint32_t node, uint32_t gpu)
     if (dev_held(q, node, "gpu", gpu))
         return 0;
     for (size_t i = 0; i < spec->nshares; first += spec->shares[i++].count)
-        for (uint32_t k = first; spec->shares[i].device == gpu && k < first + spec->shares[i].count; k++)
+        for (uint32_t k = first; spec->shares[i].device == gpu && k < first + spec->shares[i].count;
+             k++)
             sum += !dev_held(q, node, "shard", k);
     return sum;
 }
@@ -419,8 +418,7 @@ static bool hopeless(const struct world *w, uint32_t part, const struct rjob *j)
            !fits(&q, part, j);
 }
 
-/* --- is an allocation lawful?
- * -------------------------------------------------------------------------- */
+/* ---- is an allocation lawful? ---------------------------------------------------------------- */
 
 static void check_cpus(const struct sit *q, uint32_t part, const struct rjob *j,
                        const struct sched_alloc_node *an)
@@ -443,7 +441,8 @@ static void check_cpus(const struct sit *q, uint32_t part, const struct rjob *j,
     }
     assert_int_equal(count, an->cpus);
     assert_true(count > 0);
-    if (!j->in.ntasks_per_socket) { /* a node may hold more CPUs than its tasks need, not more than all tasks do */
+    /* a node may hold more CPUs than its tasks need, not more than all tasks do */
+    if (!j->in.ntasks_per_socket) {
         assert_true(count >= units_for(j, &g, an->tasks) * g.gran);
         assert_true(count <= units_for(j, &g, MAX(j->in.num_tasks, an->tasks)) * g.gran);
     }
@@ -465,7 +464,8 @@ static void check_shared(const struct sit *q, uint32_t node, const struct sched_
     const struct rnode *n = &q->w->nodes[node];
     uint32_t first = 0, gpus = 0;
 
-    for (size_t i = 0; has_shares(n) && i < n->gres[n->in.ngres - 1].nshares; first += n->shares[i++].count) {
+    for (size_t i = 0; has_shares(n) && i < n->gres[n->in.ngres - 1].nshares;
+         first += n->shares[i++].count) {
         uint32_t gpu = n->shares[i].device, mine = 0;
 
         for (uint32_t k = first; k < first + n->shares[i].count; k++)
@@ -525,7 +525,8 @@ static const uint64_t *near_of(const struct rnode *n, const char *name, uint32_t
 {
     uint32_t gpu = device;
 
-    for (size_t i = 0, first = 0; strcmp(name, "shard") == 0 && i < n->gres[n->in.ngres - 1].nshares;
+    for (size_t i = 0, first = 0;
+         strcmp(name, "shard") == 0 && i < n->gres[n->in.ngres - 1].nshares;
          first += n->shares[i++].count)
         if (device >= first && device < first + n->shares[i].count)
             gpu = n->shares[i].device;

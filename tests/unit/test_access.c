@@ -1,4 +1,5 @@
-/* test_access.c - the table of who may ask what: every operation has its row, and the rows that matter most */
+/* test_access.c - the table of who may ask what: every operation has its row, and the rows that
+ * matter most */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

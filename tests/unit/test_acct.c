@@ -9,8 +9,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* ---- records ------------------------------------------------------------------------------------
- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static void test_lifecycle(void **state)
 {
@@ -346,8 +345,7 @@ static void test_new_journal(void **state)
         assert_int_equal(a.jobs[i]->job->end_us, T0 + ((int64_t)i * 100 + 1) * SEC);
 }
 
-/* ---- crashes and failures -----------------------------------------------------------------------
- */
+/* ---- crashes and failures -------------------------------------------------------------------- */
 
 #define LIVES 60u
 
@@ -515,8 +513,7 @@ static void test_locked(void **state)
     assert_int_equal(apply_history(w->acct, 20, 10), 0);
 }
 
-/* ---- the schema ---------------------------------------------------------------------------------
- */
+/* ---- the schema ------------------------------------------------------------------------------ */
 
 static const struct {
     const char *what, *sql; /* what is there before; NULL: a text file */
@@ -643,7 +640,9 @@ static void test_sources(void **state)
 
     for (int i = 0; i < 3; i++) {
         w->acct = acct_close(w->acct);
-        assert_int_equal(acct_open_source(w->db, i == 1 ? "two" : "one", i == 2 ? "new" : "old", &w->acct, &err), 0);
+        assert_int_equal(
+            acct_open_source(w->db, i == 1 ? "two" : "one", i == 2 ? "new" : "old", &w->acct, &err),
+            0);
         assert_int_equal(acct_cursor(w->acct), 0);
         w->lsn = 0;
         feed(w, submit(1, 1, i * 10));

@@ -67,7 +67,8 @@ static Pst__Transaction *rich_job(uint32_t id, int64_t at, bool blobs)
     return tx;
 }
 
-static char *text_of(struct world *w, enum blob_kind kind, const Pst__JobRecord *job, size_t *ret_len)
+static char *text_of(struct world *w, enum blob_kind kind, const Pst__JobRecord *job,
+                     size_t *ret_len)
 {
     struct sql *db;
     uint8_t *data;
@@ -78,7 +79,8 @@ static char *text_of(struct world *w, enum blob_kind kind, const Pst__JobRecord 
     return (char *)data;
 }
 
-static void same_text(struct world *w, enum blob_kind kind, const Pst__JobRecord *job, const char *want, size_t want_len)
+static void same_text(struct world *w, enum blob_kind kind, const Pst__JobRecord *job,
+                      const char *want, size_t want_len)
 {
     size_t len;
     char *text = text_of(w, kind, job, &len);
@@ -126,7 +128,8 @@ static void test_kept(void **state)
         open_with(w, cases[i].keep);
         feed(w, rich_job(1, 10, true));
         tx = tx_new((MONTH + 20) * SEC);
-        (void)pb_set_str(&tx_job_patch(tx, EV(JOB_UPDATE), 1)->comment, "c"); /* an update is no way around */
+        /* an update is no way around */
+        (void)pb_set_str(&tx_job_patch(tx, EV(JOB_UPDATE), 1)->comment, "c");
         feed(w, tx);
         a = ask_all(w->db);
         assert_int_equal(a.n, cases[i].jobs);
@@ -134,9 +137,11 @@ static void test_kept(void **state)
             const Pst__JobRecord *j = a.jobs[0]->job;
 
             assert_int_equal(a.jobs[0]->n_steps, cases[i].steps);
-            assert_string_equal(j->comment ? j->comment : "", cases[i].comment ? cases[i].comment : "");
+            assert_string_equal(j->comment ? j->comment : "",
+                                cases[i].comment ? cases[i].comment : "");
             assert_string_equal(j->extra ? j->extra : "", cases[i].extra ? cases[i].extra : "");
-            assert_string_equal(j->std_out ? j->std_out : "", cases[i].std_out ? cases[i].std_out : "");
+            assert_string_equal(j->std_out ? j->std_out : "",
+                                cases[i].std_out ? cases[i].std_out : "");
         }
         assert_int_equal(rows_of(w, "contents"), cases[i].blobs);
         assert_int_equal(world_teardown(&one), 0);
@@ -169,8 +174,8 @@ static void test_once(void **state)
     tx_free(tx);
 }
 
-/* Clusters share the rows: none may put its own bytes under the name that another's script has, neither before it nor
- * after it. */
+/* Clusters share the rows: none may put its own bytes under the name that another's script has,
+ * neither before it nor after it. */
 static void test_false_name(void **state)
 {
     struct digest victim = digest_text(SCRIPT, 17);
@@ -203,7 +208,8 @@ static Pst__Transaction *old_job(uint32_t id, int64_t at, const char *script)
     return tx;
 }
 
-/* From the log of an older release: the first of a hash keeps it, and nothing of today is called so. */
+/* From the log of an older release: the first of a hash keeps it, and nothing of today is called
+ * so. */
 static void test_old_log(void **state)
 {
     struct world *w = *state;
@@ -228,12 +234,14 @@ static void make_old_store(struct world *w)
     open_with(w, ACCT_KEEP_ALL);
     w->acct = acct_close(w->acct);
     assert_int_equal(acct_db_open(w->db, &db, NULL), 0);
-    assert_int_equal(sql_exec(db, "DROP TABLE contents; REPLACE INTO parts VALUES('usage', 3);"
-                                  "CREATE TABLE blobs(kind $INT NOT NULL, hash $INT NOT NULL, used_us $INT NOT NULL,"
-                                  " data $BLOB NOT NULL, PRIMARY KEY(kind, hash))$ROWS;"
-                                  "INSERT INTO blobs VALUES(0, -81985529216486896, 5, 'script'), (1, 77, 6, 'env'),"
-                                  " (0, 77, 7, 'another')"),
-                     0);
+    assert_int_equal(
+        sql_exec(db,
+                 "DROP TABLE contents; REPLACE INTO parts VALUES('usage', 3);"
+                 "CREATE TABLE blobs(kind $INT NOT NULL, hash $INT NOT NULL, used_us $INT NOT NULL,"
+                 " data $BLOB NOT NULL, PRIMARY KEY(kind, hash))$ROWS;"
+                 "INSERT INTO blobs VALUES(0, -81985529216486896, 5, 'script'), (1, 77, 6, 'env'),"
+                 " (0, 77, 7, 'another')"),
+        0);
     assert_null(sql_close(db));
 }
 
@@ -334,9 +342,10 @@ static void test_purged(void **state)
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_kept), TEST(test_once), TEST(test_too_large),
-                                        TEST(test_purged), TEST(test_false_name), TEST(test_old_log),
-                                        TEST(test_migrate), TEST(test_old_archive) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_kept), TEST(test_once),
+                                        TEST(test_too_large),        TEST(test_purged),
+                                        TEST(test_false_name),       TEST(test_old_log),
+                                        TEST(test_migrate),          TEST(test_old_archive) };
 
     (void)setenv("TZ", "UTC", 1);
     tzset();

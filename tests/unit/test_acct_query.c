@@ -5,8 +5,7 @@
 #include "acct/filter.h"
 #include "base/hostlist.h"
 
-/* ---- by table -----------------------------------------------------------------------------------
- */
+/* ---- by table -------------------------------------------------------------------------------- */
 
 /* The world: seconds after T0.  uid 1000 unless said; partition debug.
  *  1  submit 0, start 10, completed 100, n1
@@ -265,8 +264,7 @@ static void test_cursor(void **state)
     assert_true(err.text[0] != '\0');
 }
 
-/* ---- against the reference ----------------------------------------------------------------------
- */
+/* ---- against the reference ------------------------------------------------------------------- */
 
 #define TXS 100000u
 #define LIVE_MAX 3000u
@@ -435,7 +433,7 @@ static void ref_change(struct ref *r, Pst__Transaction *tx)
     }
 }
 
-/* ---- the reference's idea of a query ---- */
+/* ---- the reference's idea of a query --------------------------------------------------------- */
 
 static int64_t run_begun(const Pst__JobRecord *j)
 {

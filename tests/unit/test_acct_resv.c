@@ -72,7 +72,7 @@ static void join(struct world *w, uint32_t job, uint32_t resv, int64_t at)
     feed(w, tx);
 }
 
-/* ---- what the store tells ---- */
+/* ---- what the store tells -------------------------------------------------------------------- */
 
 struct listed {
     Pst__AcctResvRecord *rows[16];
@@ -122,7 +122,7 @@ static void assert_row(const Pst__AcctResvRecord *v, int64_t from, int64_t to, u
     assert_int_equal(v->use[0]->idle_s, idle);
 }
 
-/* ---- cases ---- */
+/* ---- cases ----------------------------------------------------------------------------------- */
 
 static const struct an_assoc assocs[] = {
     { 1, 0, "root", NULL },    { 2, 1, "chem", NULL },    { 3, 1, "phys", NULL },
@@ -281,8 +281,8 @@ static void test_periods(void **state)
     assert_int_equal(used(w, "", 5, "cpu", 0, DAY), 8 * (HOUR + 1800));
 }
 
-/* The controller was away when it began and ended: hours that were summed up are summed up again.
- */
+/* The controller was away when it began and ended: hours that were summed up are summed up
+ * again. */
 static void test_late(void **state)
 {
     struct a_resv a = { .id = 1, .from = HOUR, .to = 5 * HOUR, .users = "u", .uid = 5 };
@@ -304,7 +304,7 @@ static void test_late(void **state)
     assert_int_equal(used(w, "", 5, "cpu", 0, DAY), 8 * HOUR);
 }
 
-/* ---- kills ---- */
+/* ---- kills ----------------------------------------------------------------------------------- */
 
 #define STEPS 120u
 
@@ -434,7 +434,7 @@ static void test_killed(void **state)
     assert_history(w);
 }
 
-/* ---- old stores, old rows ---- */
+/* ---- old stores, old rows -------------------------------------------------------------------- */
 
 /* A store of the release before has no such tables. */
 static void test_migrated(void **state)

@@ -219,8 +219,7 @@ static struct reply query(struct client *c, const Pst__AcctFilter *f)
 
 static const Pst__AcctFilter all = PST__ACCT_FILTER__INIT;
 
-/* ---- storing ------------------------------------------------------------------------------------
- */
+/* ---- storing --------------------------------------------------------------------------------- */
 
 static void test_follow(void **state)
 {
@@ -376,8 +375,7 @@ static void test_garbage(void **state)
     assert_true(acctthread_wait(s->acct, lsn, WAIT_MS));
 }
 
-/* ---- answering ----------------------------------------------------------------------------------
- */
+/* ---- answering ------------------------------------------------------------------------------- */
 
 /* What was durable before the question is in the answer. */
 static void test_fresh_answers(void **state)

@@ -1,5 +1,5 @@
-/* test_assoc.c - tables of accounts, users, associations and QOS: finding, inheriting, rights, and in
- * the cluster: applied, dumped, hashed */
+/* test_assoc.c - tables of accounts, users, associations and QOS: finding, inheriting, rights,
+ * and in the cluster: applied, dumped, hashed */
 #include "model_util.h"
 
 #include "model/assoc.h"
@@ -99,15 +99,24 @@ static struct assoc_mgr *demo(void)
     struct assoc_mgr *am;
 
     assert_int_equal(am_new(&am), 0);
-    put_assoc(am, (struct assoc_spec){ .id = 7, .parent = 4, .account = "physics", .user = "alice",
-                                       .is_default = true, .added = 9, .removed = 4 });
+    put_assoc(am, (struct assoc_spec){ .id = 7,
+                                       .parent = 4,
+                                       .account = "physics",
+                                       .user = "alice",
+                                       .is_default = true,
+                                       .added = 9,
+                                       .removed = 4 });
     put_assoc(am, (struct assoc_spec){ .id = 1, .account = "root", .qos = normal, .nqos = 1 });
-    put_assoc(am, (struct assoc_spec){ .id = 3, .account = "science", .qos = some, .nqos = 3, .default_qos = 2 });
+    put_assoc(am, (struct assoc_spec){
+                      .id = 3, .account = "science", .qos = some, .nqos = 3, .default_qos = 2 });
     put_assoc(am, (struct assoc_spec){ .id = 4, .parent = 3, .account = "physics" });
     put_assoc(am, (struct assoc_spec){ .id = 5, .parent = 3, .account = "chem" });
     put_assoc(am, (struct assoc_spec){ .id = 8, .account = "physics", .user = "bob" });
-    put_assoc(am, (struct assoc_spec){ .id = 9, .account = "chem", .user = "bob", .is_default = true });
-    put_assoc(am, (struct assoc_spec){ .id = 10, .parent = 5, .account = "chem", .user = "bob", .partition = "gpu" });
+    put_assoc(am,
+              (struct assoc_spec){ .id = 9, .account = "chem", .user = "bob", .is_default = true });
+    put_assoc(am,
+              (struct assoc_spec){
+                  .id = 10, .parent = 5, .account = "chem", .user = "bob", .partition = "gpu" });
     put_account(am, "science", "carol");
     put_account(am, "physics", NULL);
     return am;
@@ -134,7 +143,8 @@ static void test_finding(void **state)
     assert_string_equal(am_lineage(am, am_assoc(am, 10)), "/science/chem/0-bob/gpu/");
     assert_string_equal(am_lineage(am, am_root(am, C)), "/");
     assert_int_equal(am_assoc(am, 7)->depth, 3);
-    assert_ptr_equal(am_assoc(am, 8)->parent, am_assoc(am, 4)); /* by account: no parent was named */
+    /* by account: no parent was named */
+    assert_ptr_equal(am_assoc(am, 8)->parent, am_assoc(am, 4));
     assert_true(am_is_below(am, am_assoc(am, 9), am_assoc(am, 3)));
     assert_false(am_is_below(am, am_assoc(am, 9), am_assoc(am, 4)));
     while (am_next_assoc(am, &pos))
@@ -142,12 +152,15 @@ static void test_finding(void **state)
     assert_int_equal(n, 8);
     assert_int_equal(am_count(am, AM_ASSOC), 8);
     /* marked deleted: by id only */
-    put_assoc(am, (struct assoc_spec){ .id = 7, .parent = 4, .account = "physics", .user = "alice", .deleted = true });
+    put_assoc(am,
+              (struct assoc_spec){
+                  .id = 7, .parent = 4, .account = "physics", .user = "alice", .deleted = true });
     assert_null(am_find(am, C, "physics", "alice", NULL));
     assert_null(am_of_user(am, "alice"));
     assert_non_null(am_assoc(am, 7)->parent);
     /* its name may be taken anew, and the old one's end does not touch that */
-    put_assoc(am, (struct assoc_spec){ .id = 20, .parent = 4, .account = "physics", .user = "alice" });
+    put_assoc(am,
+              (struct assoc_spec){ .id = 20, .parent = 4, .account = "physics", .user = "alice" });
     gone.body_case = PST__ACCT_CHANGE__BODY_ASSOC_REMOVE;
     gone.assoc_remove = 7;
     apply(am, &gone);
@@ -230,7 +243,8 @@ static void test_limits(void **state)
     own.n_max_tres_per_job = 2;
     SET(&own, max_wall_min, -1); /* lifted here */
     SET(&own, max_jobs, 0);
-    put_assoc(am, (struct assoc_spec){ .id = 4, .parent = 3, .account = "physics", .limits = &own });
+    put_assoc(am,
+              (struct assoc_spec){ .id = 4, .parent = 3, .account = "physics", .limits = &own });
     l = am_limits(am, am_assoc(am, 7));
     assert_true(l->has_max_jobs && l->max_jobs == 0);
     assert_false(l->has_max_wall_min);
@@ -331,7 +345,7 @@ static void test_nonsense(void **state)
     am_free(am);
 }
 
-/* ---- in the cluster ------------------------------------------------------------------------------ */
+/* ---- in the cluster -------------------------------------------------------------------------- */
 
 static int replay(void *ctx, const Pst__Transaction *tx)
 {
@@ -383,7 +397,7 @@ static void test_in_cluster(void **state)
     cluster_free(copy);
 }
 
-/* ---- the tree is kept current step by step: it is what making it anew gives ---- */
+/* ---- the tree is kept current step by step: it is what making it anew gives ------------------ */
 
 static uint32_t chance; /* of a simple generator: the same walk each time */
 
@@ -480,9 +494,9 @@ static void test_step_by_step(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_finding),  cmocka_unit_test(test_qos),
-        cmocka_unit_test(test_limits),   cmocka_unit_test(test_rights),
-        cmocka_unit_test(test_nonsense), cmocka_unit_test(test_tres_and_wckeys),
+        cmocka_unit_test(test_finding),    cmocka_unit_test(test_qos),
+        cmocka_unit_test(test_limits),     cmocka_unit_test(test_rights),
+        cmocka_unit_test(test_nonsense),   cmocka_unit_test(test_tres_and_wckeys),
         cmocka_unit_test(test_in_cluster), cmocka_unit_test(test_step_by_step),
     };
 

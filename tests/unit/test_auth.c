@@ -303,7 +303,7 @@ static void test_random(void **state)
     assert_memory_not_equal(a, b, sizeof(a));
 }
 
-/* ---- munge, with a munged of our own ---- */
+/* ---- munge, with a munged of our own --------------------------------------------------------- */
 
 static void test_munge(void **state)
 {

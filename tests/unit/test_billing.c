@@ -17,7 +17,9 @@ static double amount(void *ctx, const char *name)
     static const struct {
         const char *name;
         double n;
-    } rows[] = { { "cpu", 8 }, { "mem", 16384 }, { "node", 1 }, { "gres/gpu", 2 }, { "license/lic", 3 } };
+    } rows[] = {
+        { "cpu", 8 }, { "mem", 16384 }, { "node", 1 }, { "gres/gpu", 2 }, { "license/lic", 3 }
+    };
 
     (void)ctx;
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)

@@ -1,4 +1,5 @@
-/* test_bound.c - what one request may cost: walks over ids in counted turns, and the queue of the core in turns of users */
+/* test_bound.c - what one request may cost: walks over ids in counted turns, and the queue of
+ * the core in turns of users */
 #include "model_util.h"
 
 #include "base/sluid.h"
@@ -8,7 +9,7 @@
 #include "ctld/ratelimit.h"
 #include "model/depend.h"
 
-/* ---- walks over ids ------------------------------------------------------------------------------- */
+/* ---- walks over ids -------------------------------------------------------------------------- */
 
 #define ARRAY 1000000u
 #define TASKS 20000u
@@ -176,7 +177,7 @@ static void test_wide_steps(void **state)
     cluster_free(c);
 }
 
-/* ---- indexes -------------------------------------------------------------------------------------- */
+/* ---- indexes --------------------------------------------------------------------------------- */
 
 static void set_sluid(struct cluster *c, uint32_t id, uint64_t sluid)
 {
@@ -229,7 +230,7 @@ static void test_dependency_named_often(void **state)
     depends_done(&d);
 }
 
-/* ---- the queue ------------------------------------------------------------------------------------ */
+/* ---- the queue ------------------------------------------------------------------------------- */
 
 static bool put(struct core_queue *q, uid_t lane, uint16_t op, uint32_t bytes)
 {
@@ -304,7 +305,7 @@ static void test_shares(void **state)
     core_queue_free(q);
 }
 
-/* ---- rl_enable ------------------------------------------------------------------------------------ */
+/* ---- rl_enable ------------------------------------------------------------------------------- */
 
 static void configure(struct ratelimit *rl, const char *line)
 {
@@ -346,7 +347,9 @@ static void test_rate(void **state)
     assert_int_equal(admitted(rl, 7, 1000, 101), 2);
     assert_int_equal(admitted(rl, 8, 10, 101), 10);
     assert_int_equal(admitted(rl, 7, 1000, 1000), 30); /* no fuller than full */
-    configure(rl, "SlurmctldParameters=rl_enable,rl_bucket_size=5,rl_refill_rate=3,rl_refill_period=10,rl_log_freq=60");
+    configure(
+        rl,
+        "SlurmctldParameters=rl_enable,rl_bucket_size=5,rl_refill_rate=3,rl_refill_period=10,rl_log_freq=60");
     assert_int_equal(admitted(rl, 7, 100, 2000), 5);
     assert_int_equal(admitted(rl, 7, 100, 2009), 0);
     assert_int_equal(admitted(rl, 7, 100, 2010), 3);
@@ -367,16 +370,11 @@ static void test_rate(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_repeated),
-        cmocka_unit_test(test_varied),
-        cmocka_unit_test(test_misses),
-        cmocka_unit_test(test_single_tasks),
-        cmocka_unit_test(test_unknown_sluids),
-        cmocka_unit_test(test_wide_steps),
-        cmocka_unit_test(test_indexes),
-        cmocka_unit_test(test_dependency_named_often),
-        cmocka_unit_test(test_turns),
-        cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_repeated),       cmocka_unit_test(test_varied),
+        cmocka_unit_test(test_misses),         cmocka_unit_test(test_single_tasks),
+        cmocka_unit_test(test_unknown_sluids), cmocka_unit_test(test_wide_steps),
+        cmocka_unit_test(test_indexes),        cmocka_unit_test(test_dependency_named_often),
+        cmocka_unit_test(test_turns),          cmocka_unit_test(test_shares),
         cmocka_unit_test(test_rate),
     };
 

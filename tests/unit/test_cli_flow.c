@@ -34,8 +34,7 @@
 
 extern char **environ;
 
-/* ---- the server's side ------------------------------------------------------------------------
- */
+/* ---- the server's side ----------------------------------------------------------------------- */
 
 static struct fake {
     struct server *server;
@@ -205,8 +204,7 @@ static void on_action(struct conn *c, const struct frame *f, Pst__JobActionReque
     protobuf_c_message_free_unpacked(&req->base, NULL);
 }
 
-/* ---- the node's side --------------------------------------------------------------------------
- */
+/* ---- the node's side ------------------------------------------------------------------------- */
 
 static void oneway(struct conn *c, unsigned op, const ProtobufCMessage *msg)
 {
@@ -401,8 +399,7 @@ static void grant_held(void)
     conn_unref(a.c);
 }
 
-/* ---- running commands -------------------------------------------------------------------------
- */
+/* ---- running commands ------------------------------------------------------------------------ */
 
 struct run {
     struct strbuf out, err;
@@ -492,8 +489,7 @@ static void expect(const char *line, const char *input, int status, const char *
     run_done(&r);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------
- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void test_sbatch(void **state)
 {
@@ -685,8 +681,7 @@ static void test_srun_queued(void **state)
     run_done(&r);
 }
 
-/* ---- set-up -----------------------------------------------------------------------------------
- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 static void write_conf(void)
 {
@@ -728,7 +723,9 @@ static void make_key(void)
     (void)snprintf(path, sizeof(path), "%s/key", fake.dir);
     if (auth_keys_create(path, &err) < 0 || auth_keys_load(path, &fake.keys, &err) < 0)
         fail_msg("%s", err.text);
-    assert_int_equal(auth_derive(fake.keys, NULL, AUTH_FOR_LAUNCH, mac, sizeof(mac), fake.launch_key, &fake.kid), 0);
+    assert_int_equal(
+        auth_derive(fake.keys, NULL, AUTH_FOR_LAUNCH, mac, sizeof(mac), fake.launch_key, &fake.kid),
+        0);
 }
 
 static int set_up(void **state)

@@ -5,8 +5,7 @@
 
 #include "base/timefmt.h"
 
-/* ---- what observers are told
- * --------------------------------------------------------------------- */
+/* ---- what observers are told ----------------------------------------------------------------- */
 
 struct seen {
     unsigned jobs, jobs_gone, steps, nodes, node_usage, nodes_gone, parts, parts_gone;
@@ -109,8 +108,7 @@ static void test_observer(void **state)
     cluster_free(c);
 }
 
-/* ---- jobs
- * ---------------------------------------------------------------------------------------- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 static void test_job_put_and_patch(void **state)
 {
@@ -282,8 +280,7 @@ static void test_usage_over_a_removed_node(void **state)
     cluster_free(c);
 }
 
-/* ---- the ended, oldest first
- * --------------------------------------------------------------------- */
+/* ---- the ended, oldest first ----------------------------------------------------------------- */
 
 static size_t check_done_order(struct cluster *c)
 {
@@ -358,8 +355,7 @@ static void test_done_order_of_a_snapshot(void **state)
     cluster_free(c);
 }
 
-/* ---- arrays and blobs
- * ---------------------------------------------------------------------------- */
+/* ---- arrays and blobs ------------------------------------------------------------------------ */
 
 static void test_arrays(void **state)
 {
@@ -500,8 +496,8 @@ static void test_blobs_of_one_place(void **state)
     cluster_free(c);
 }
 
-/* A log older than digests: the first under a hash keeps it, as it was then.  What is named by a digest of the same
- * first bytes, or by a digest that is none, is something else. */
+/* A log older than digests: the first under a hash keeps it, as it was then.  What is named by a
+ * digest of the same first bytes, or by a digest that is none, is something else. */
 static void test_old_blobs(void **state)
 {
     struct cluster *c = new_cluster();
@@ -533,8 +529,7 @@ static void test_old_blobs(void **state)
     cluster_free(c);
 }
 
-/* ---- steps
- * ---------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static void test_steps(void **state)
 {
@@ -568,8 +563,7 @@ static void test_steps(void **state)
     cluster_free(c);
 }
 
-/* ---- nodes and partitions
- * ------------------------------------------------------------------------ */
+/* ---- nodes and partitions -------------------------------------------------------------------- */
 
 static void test_nodes(void **state)
 {
@@ -674,8 +668,7 @@ static void test_cluster_record(void **state)
     cluster_free(c);
 }
 
-/* ---- events that do not fit
- * ---------------------------------------------------------------------- */
+/* ---- events that do not fit ------------------------------------------------------------------ */
 
 static struct cluster *small(void)
 {
@@ -907,8 +900,7 @@ static void test_stops_there(void **state)
     cluster_free(c);
 }
 
-/* ---- hash
- * ----------------------------------------------------------------------------------------- */
+/* ---- hash ------------------------------------------------------------------------------------ */
 
 static void test_hash(void **state)
 {
@@ -941,15 +933,24 @@ static void test_hash(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_observer),       cmocka_unit_test(test_job_put_and_patch),
-        cmocka_unit_test(test_counts),         cmocka_unit_test(test_usage),
-        cmocka_unit_test(test_usage_by_group), cmocka_unit_test(test_usage_over_a_removed_node),
-        cmocka_unit_test(test_done_order),     cmocka_unit_test(test_done_order_of_a_snapshot),
-        cmocka_unit_test(test_arrays),         cmocka_unit_test(test_blobs),
-        cmocka_unit_test(test_blobs_of_one_place), cmocka_unit_test(test_old_blobs),
-        cmocka_unit_test(test_steps),          cmocka_unit_test(test_nodes),
-        cmocka_unit_test(test_partitions),     cmocka_unit_test(test_cluster_record),
-        cmocka_unit_test(test_bad_events),     cmocka_unit_test(test_stops_there),
+        cmocka_unit_test(test_observer),
+        cmocka_unit_test(test_job_put_and_patch),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_usage_by_group),
+        cmocka_unit_test(test_usage_over_a_removed_node),
+        cmocka_unit_test(test_done_order),
+        cmocka_unit_test(test_done_order_of_a_snapshot),
+        cmocka_unit_test(test_arrays),
+        cmocka_unit_test(test_blobs),
+        cmocka_unit_test(test_blobs_of_one_place),
+        cmocka_unit_test(test_old_blobs),
+        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_partitions),
+        cmocka_unit_test(test_cluster_record),
+        cmocka_unit_test(test_bad_events),
+        cmocka_unit_test(test_stops_there),
         cmocka_unit_test(test_hash),
     };
 

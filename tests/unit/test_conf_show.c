@@ -1,5 +1,5 @@
-/* test_conf_show.c - `scontrol show config`: order, spelling and values, against a recorded output
- */
+/* test_conf_show.c - `scontrol show config`: order, spelling and values, against a recorded
+ * output */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,8 @@
-/* test_cpubind.c - --cpu-bind: its text, and the masks of tasks held against those of Debian's Slurm 22.05.
+/* test_cpubind.c - --cpu-bind: its text, and the masks of tasks held against those of Debian's
+ * Slurm 22.05.
  *
- * tests/golden/cpubind.txt is what the peer did (tests/peer/binding made it); rows that may differ stand in
- * cpubind-differences.txt beside it, with the reason and our masks. */
+ * tests/golden/cpubind.txt is what the peer did (tests/peer/binding made it); rows that may
+ * differ stand in cpubind-differences.txt beside it, with the reason and our masks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +16,7 @@
 #include "base/cpubind.h"
 #include "base/strbuf.h"
 
-/* ---- text --------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void test_text(void **state)
 {
@@ -56,9 +57,19 @@ static void test_text(void **state)
 
 static void test_bad_text(void **state)
 {
-    static const char *const rows[] = { "core-wise",   "rank",          "map_cpu:",     "map_cpu:x",   "map_cpu:1,",
-                                        "map_cpu:1,,2", "mask_cpu:0x",  "mask_cpu:fg",  "map_cpu:1*0", "map_cpu:1*",
-                                        "map_cpu:1*99999999999", "threads;", "rank_l" };
+    static const char *const rows[] = { "core-wise",
+                                        "rank",
+                                        "map_cpu:",
+                                        "map_cpu:x",
+                                        "map_cpu:1,",
+                                        "map_cpu:1,,2",
+                                        "mask_cpu:0x",
+                                        "mask_cpu:fg",
+                                        "map_cpu:1*0",
+                                        "map_cpu:1*",
+                                        "map_cpu:1*99999999999",
+                                        "threads;",
+                                        "rank_l" };
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -70,7 +81,7 @@ static void test_bad_text(void **state)
     }
 }
 
-/* ---- the peer's masks --------------------------------------------------------------------------- */
+/* ---- the peer's masks ------------------------------------------------------------------------ */
 
 struct row {
     struct cpubind_node node;
@@ -95,9 +106,9 @@ static void read_row(const char *line, struct row *r)
     int used = 0;
 
     *r = (struct row){ 0 };
-    assert_int_equal(sscanf(line, "%ux%ux%u %31s %u %u %63s %7s %127s %n", &r->node.sockets, &r->node.cores,
-                            &r->node.threads, have, &r->step.n_tasks, &r->step.cpus_per_task, r->dist, one, r->kind,
-                            &used),
+    assert_int_equal(sscanf(line, "%ux%ux%u %31s %u %u %63s %7s %127s %n", &r->node.sockets,
+                            &r->node.cores, &r->node.threads, have, &r->step.n_tasks,
+                            &r->step.cpus_per_task, r->dist, one, r->kind, &used),
                      9);
     assert_int_equal(bitmap_new(r->node.sockets * r->node.cores * r->node.threads, &r->cpus), 0);
     set_hex(r->cpus, have);
@@ -160,7 +171,8 @@ static char *read_file(const char *name)
 
 static void test_peer(void **state)
 {
-    _cleanup_free_ char *golden = read_file("cpubind.txt"), *list = read_file("cpubind-differences.txt");
+    _cleanup_free_ char *golden = read_file("cpubind.txt"),
+                        *list = read_file("cpubind-differences.txt");
     unsigned rows = 0, bad = 0, different = 0;
     char *save = NULL;
 
@@ -187,7 +199,7 @@ static void test_peer(void **state)
     assert_int_equal(bad, 0);
 }
 
-/* ---- properties --------------------------------------------------------------------------------- */
+/* ---- properties ------------------------------------------------------------------------------ */
 
 /* As many CPUs as tasks need, bound to threads: a partition of them. */
 static void test_partition(void **state)
@@ -202,7 +214,8 @@ static void test_partition(void **state)
     for (unsigned round = 0; round < 2000; round++) {
         _cleanup_(bitmap_free) struct bitmap *cpus = NULL, *seen = NULL;
         struct bitmap *masks[8];
-        struct cpubind_step step = { .cpus_per_task = 1 + round % 4, .distribution = dists[round / 4 % 4] };
+        struct cpubind_step step = { .cpus_per_task = 1 + round % 4,
+                                     .distribution = dists[round / 4 % 4] };
         enum cpubind_kind kind;
 
         step.n_tasks = 1 + round % 8;
@@ -227,8 +240,10 @@ static void test_partition(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_text), cmocka_unit_test(test_bad_text),
-                                        cmocka_unit_test(test_peer), cmocka_unit_test(test_partition) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_text),
+                                        cmocka_unit_test(test_bad_text),
+                                        cmocka_unit_test(test_peer),
+                                        cmocka_unit_test(test_partition) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

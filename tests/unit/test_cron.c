@@ -61,7 +61,9 @@ static int64_t at(const char *text)
 {
     struct tm tm = { .tm_isdst = -1 };
 
-    assert_int_equal(sscanf(text, "%d-%d-%d %d:%d", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour, &tm.tm_min), 5);
+    assert_int_equal(sscanf(text, "%d-%d-%d %d:%d", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
+                            &tm.tm_hour, &tm.tm_min),
+                     5);
     tm.tm_year -= 1900;
     tm.tm_mon--;
     return mktime(&tm);
@@ -114,7 +116,8 @@ static void test_next(void **state)
     check("0 0 * * Fri-sat", "2026-11-20 00:00", "2026-11-21 00:00");
     check("0 0 1 * mon", "2026-11-20 00:00", "2026-11-23 00:00"); /* either is enough */
     check("0 0 1 * mon", "2026-11-30 00:00", "2026-12-01 00:00");
-    check("0 0 */2 * mon", "2026-11-20 00:00", "2026-11-23 00:00"); /* a field with * has to fit too */
+    /* a field with * has to fit too */
+    check("0 0 */2 * mon", "2026-11-20 00:00", "2026-11-23 00:00");
     check("0 0 29 2 *", "2026-11-20 00:00", "2028-02-29 00:00");
     check("0 0 29 2 *", "2096-02-29 00:00", "2104-02-29 00:00"); /* 2100 is no leap year */
     check("0 0 31 * *", "2026-11-20 00:00", "2026-12-31 00:00");
@@ -138,7 +141,8 @@ static void test_clocks_changed(void **state)
 
         assert_int_equal(cron_parse("30 2 * * *", &t, NULL, NULL), 0);
         assert_int_equal(cron_next(&t, first - 60), first);
-        assert_int_equal(cron_next(&t, first), at("2026-10-26 02:30")); /* not again an hour later */
+        /* not again an hour later */
+        assert_int_equal(cron_next(&t, first), at("2026-10-26 02:30"));
         assert_int_equal(cron_parse("30 * * * *", &t, NULL, NULL), 0);
         assert_int_equal(cron_next(&t, first), first + 3600); /* every hour is every hour */
     }

@@ -1,5 +1,5 @@
-/* test_ctld_acct.c - accounting records in a real controller: taken, kept over kill -9, and what they do to jobs: association,
- * QOS, refusals, counts, rights */
+/* test_ctld_acct.c - accounting records in a real controller: taken, kept over kill -9, and what
+ * they do to jobs: association, QOS, refusals, counts, rights */
 #include "ctld_util.h"
 
 static const char cluster[] =
@@ -11,7 +11,8 @@ static const char cluster[] =
     "PartitionName=noscience Nodes=n[0-3] DenyAccounts=science\n";
 static const char enforce[] = "AccountingStorageEnforce=associations,limits,qos\n";
 
-/* root - science - physics: root (default), in partition limited too; chem: root.  root has no association at the top. */
+/* root - science - physics: root (default), in partition limited too; chem: root.  root has no
+ * association at the top. */
 static const char records[] =
     "{'changes':[{'version':1,'clear':true},"
     "{'version':2,'qos':{'qos_id':1,'name':'normal'}},"
@@ -57,7 +58,8 @@ static void start(struct daemon *d, const char *extra)
 
     (void)daemon_new(d);
     /* no store of its own: the records come from here alone */
-    (void)snprintf(text, sizeof(text), "AccountingStorageType=accounting_storage/none\n%s", extra ? extra : "");
+    (void)snprintf(text, sizeof(text), "AccountingStorageType=accounting_storage/none\n%s",
+                   extra ? extra : "");
     write_conf(d, text, cluster);
     daemon_start(d, NULL, NULL);
 }
@@ -79,7 +81,8 @@ static void refused(struct daemon *d, const char *json, int code, const char *te
         fail_msg("%s: %d %s", json, got, d->text);
 }
 
-#define POLICY "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
+#define POLICY                                                                                     \
+    "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
 #define ACCOUNT "Invalid account or account/partition combination specified"
 #define QOS "Invalid qos specification"
 
@@ -99,7 +102,9 @@ static void test_taken_and_kept(void **state)
     before = state_hash(&d);
     give_all(&d); /* again: nothing is new */
     assert_int_equal(state_hash(&d), before);
-    assert_int_not_equal(ask(&d, d.client, OP_ACCT_CHANGES, "{'changes':[{'version':99,'qos':{'name':'x'}}]}", NULL), 0);
+    assert_int_not_equal(
+        ask(&d, d.client, OP_ACCT_CHANGES, "{'changes':[{'version':99,'qos':{'name':'x'}}]}", NULL),
+        0);
     assert_int_equal(state_hash(&d), before);
     (void)daemon_stop(&d, SIGKILL);
     daemon_start(&d, NULL, NULL);
@@ -133,14 +138,16 @@ static void test_association(void **state)
     id = submit(&d, "{'job':{'partition':'limited'}}");
     assert_job(&d, id, "'assoc_id':9");
     assert_job(&d, id, "'part_qos_id':4");
-    id = submit(&d, "{'job':{'qos':'tiny,HIGH','time_limit_min':5}}"); /* the most urgent of the list */
+    /* the most urgent of the list */
+    id = submit(&d, "{'job':{'qos':'tiny,HIGH','time_limit_min':5}}");
     assert_job(&d, id, "'qos':'high'");
     refused(&d, "{'job':{'account':'nosuch'}}", ESLURM_INVALID_ACCOUNT, ACCOUNT);
     refused(&d, "{'job':{'account':'science'}}", ESLURM_INVALID_ACCOUNT, ACCOUNT);
     refused(&d, "{'job':{'qos':'nosuch'}}", ESLURM_INVALID_QOS, QOS);
     refused(&d, "{'job':{'qos':'high','account':'chem'}}", ESLURM_INVALID_QOS, QOS);
     refused(&d, "{'job':{'partition':'goodqos'}}", ESLURM_INVALID_QOS, QOS);
-    refused(&d, "{'job':{'partition':'noscience'}}", ESLURM_INVALID_ACCOUNT, ACCOUNT); /* physics is below it */
+    /* physics is below it */
+    refused(&d, "{'job':{'partition':'noscience'}}", ESLURM_INVALID_ACCOUNT, ACCOUNT);
     id = submit(&d, "{'job':{'partition':'goodqos','qos':'high'}}");
     assert_job(&d, id, "'qos_id':2");
     /* changes follow */
@@ -149,9 +156,11 @@ static void test_association(void **state)
     assert_job(&d, id, "'assoc_id':8");
     assert_int_equal(update(&d, id, "'set':{'qos':'high'}"), ESLURM_INVALID_QOS);
     assert_int_equal(update(&d, id, "'set':{'account':'nosuch'}"), ESLURM_INVALID_ACCOUNT);
-    assert_int_equal(update(&d, id, "'set':{'account':'physics','qos':'high','time_limit_min':20}"), 0);
+    assert_int_equal(update(&d, id, "'set':{'account':'physics','qos':'high','time_limit_min':20}"),
+                     0);
     assert_job(&d, id, "'assoc_id':7,'qos_id':2");
-    assert_int_equal(update(&d, id, "'set':{'account':'chem'}"), 0); /* which has no such QOS: its default */
+    /* which has no such QOS: its default */
+    assert_int_equal(update(&d, id, "'set':{'account':'chem'}"), 0);
     assert_job(&d, id, "'account':'chem','qos':'normal'");
     stop(&d);
 }
@@ -166,31 +175,38 @@ static void test_limits_that_refuse(void **state)
     give_all(&d);
     refused(&d, "{'job':{'qos':'high','time_limit_min':45}}", ESLURM_ACCOUNTING_POLICY,
             "QOSMaxWallDurationPerJobLimit\n" POLICY);
-    refused(&d, "{'job':{'qos':'high','time_limit_min':20,'num_tasks':40,'min_nodes':5,'overcommit':false}}",
-            ESLURM_ACCOUNTING_POLICY, "QOSMaxCpuPerUserLimit\n" POLICY);
+    refused(
+        &d,
+        "{'job':{'qos':'high','time_limit_min':20,'num_tasks':40,'min_nodes':5,'overcommit':false}}",
+        ESLURM_ACCOUNTING_POLICY, "QOSMaxCpuPerUserLimit\n" POLICY);
     id = submit(&d, "{'job':{'qos':'tiny'}}");
     (void)submit(&d, "{'job':{'qos':'tiny'}}");
-    refused(&d, "{'job':{'qos':'tiny'}}", ESLURM_ACCOUNTING_POLICY, "QOSMaxSubmitJobPerUserLimit\n" POLICY);
+    refused(&d, "{'job':{'qos':'tiny'}}", ESLURM_ACCOUNTING_POLICY,
+            "QOSMaxSubmitJobPerUserLimit\n" POLICY);
     refused(&d, "{'job':{'qos':'tiny'},'array':'0-1'}", ESLURM_ACCOUNTING_POLICY,
             "QOSMaxSubmitJobPerUserLimit\n" POLICY);
     assert_int_equal(act(&d, id, "CANCEL"), 0);
     (void)submit(&d, "{'job':{'qos':'tiny'}}"); /* one went, one may come */
     (void)submit(&d, "{'job':{'partition':'limited'}}");
-    refused(&d, "{'job':{'partition':'limited'}}", ESLURM_ACCOUNTING_POLICY, "QOSGrpSubmitJobsLimit\n" POLICY);
+    refused(&d, "{'job':{'partition':'limited'}}", ESLURM_ACCOUNTING_POLICY,
+            "QOSGrpSubmitJobsLimit\n" POLICY);
     /* associations: what is refused stays so over a kill */
-    give(&d,
-         "{'changes':[{'version':20,'assoc':{'assoc_id':3,'cluster':'test','account':'science','qos_ids':[1,2,3],"
-         "'limits':{'grp_submit_jobs':5,'max_submit_jobs':4}}}]}",
-         20);
+    give(
+        &d,
+        "{'changes':[{'version':20,'assoc':{'assoc_id':3,'cluster':'test','account':'science','qos_ids':[1,2,3],"
+        "'limits':{'grp_submit_jobs':5,'max_submit_jobs':4}}}]}",
+        20);
     (void)submit(&d, "{'job':{}}");
     (void)daemon_stop(&d, SIGKILL);
     daemon_start(&d, NULL, NULL);
     (void)submit(&d, "{'job':{'account':'chem'}}");
-    refused(&d, "{'job':{'account':'chem'}}", ESLURM_ACCOUNTING_POLICY, "AssocGrpSubmitJobsLimit\n" POLICY);
-    give(&d,
-         "{'changes':[{'version':21,'assoc':{'assoc_id':3,'cluster':'test','account':'science','qos_ids':[1,2,3],"
-         "'limits':{'grp_submit_jobs':-1,'max_submit_jobs':3}}}]}",
-         21);
+    refused(&d, "{'job':{'account':'chem'}}", ESLURM_ACCOUNTING_POLICY,
+            "AssocGrpSubmitJobsLimit\n" POLICY);
+    give(
+        &d,
+        "{'changes':[{'version':21,'assoc':{'assoc_id':3,'cluster':'test','account':'science','qos_ids':[1,2,3],"
+        "'limits':{'grp_submit_jobs':-1,'max_submit_jobs':3}}}]}",
+        21);
     refused(&d, "{'job':{}}", ESLURM_ACCOUNTING_POLICY, "AssocMaxSubmitJobLimit\n" POLICY);
     (void)submit(&d, "{'job':{'account':'chem'}}");
     stop(&d);
@@ -212,7 +228,8 @@ static void test_default_time(void **state)
     stop(&d);
 }
 
-/* Records without enforcement: what is known is noted, nothing but a QOS that does not exist is refused. */
+/* Records without enforcement: what is known is noted, nothing but a QOS that does not exist is
+ * refused. */
 static void test_not_enforced(void **state)
 {
     struct daemon d;
@@ -241,17 +258,19 @@ static void test_waits(void **state)
     (void)state;
     start(&d, enforce);
     give_all(&d);
-    give(&d,
-         "{'changes':[{'version':20,'assoc':{'assoc_id':7,'parent_id':4,'cluster':'test','account':'physics','user':'"
-         "root','is_default':true,'limits':{'max_wall_min':5}}}]}",
-         20);
+    give(
+        &d,
+        "{'changes':[{'version':20,'assoc':{'assoc_id':7,'parent_id':4,'cluster':'test','account':'physics','user':'"
+        "root','is_default':true,'limits':{'max_wall_min':5}}}]}",
+        20);
     if (strcmp(getpwuid(geteuid())->pw_name, "root") == 0) {
         id = submit(&d, "{'job':{'time_limit_min':6}}");
         wait_job(&d, id, "'pend_reason':'REASON_ASSOC_MAX_WALL'");
-        give(&d,
-             "{'changes':[{'version':21,'assoc':{'assoc_id':7,'parent_id':4,'cluster':'test','account':'physics',"
-             "'user':'root','is_default':true}}]}",
-             21);
+        give(
+            &d,
+            "{'changes':[{'version':21,'assoc':{'assoc_id':7,'parent_id':4,'cluster':'test','account':'physics',"
+            "'user':'root','is_default':true}}]}",
+            21);
         wait_job(&d, id, "'pend_reason':'REASON_NODES_UNAVAILABLE'");
     }
     stop(&d);
@@ -260,9 +279,9 @@ static void test_waits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_taken_and_kept), cmocka_unit_test(test_association),
+        cmocka_unit_test(test_taken_and_kept),     cmocka_unit_test(test_association),
         cmocka_unit_test(test_limits_that_refuse), cmocka_unit_test(test_default_time),
-        cmocka_unit_test(test_not_enforced), cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_not_enforced),       cmocka_unit_test(test_waits),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

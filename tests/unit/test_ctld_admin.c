@@ -1,8 +1,7 @@
 /* test_ctld_admin.c - nodes, partitions, queries, and controllers that are restarted */
 #include "ctld_policy_util.h"
 
-/* ---- nodes and partitions
- * ----------------------------------------------------------------------------- */
+/* ---- nodes and partitions -------------------------------------------------------------------- */
 
 static int node_update(struct client *c, const char *json)
 {
@@ -139,8 +138,7 @@ static void test_partitions_refused(void **state)
     assert_int_equal(state_hash(&shared), before);
 }
 
-/* ---- other queries
- * ---------------------------------------------------------------------------------------- */
+/* ---- other queries --------------------------------------------------------------------------- */
 
 static void test_queries(void **state)
 {
@@ -235,8 +233,7 @@ static void test_debug_and_rights(void **state)
                      ESLURM_ACCESS_DENIED);
 }
 
-/* ---- daemons of their own
- * ---------------------------------------------------------------------------------- */
+/* ---- daemons of their own -------------------------------------------------------------------- */
 
 static void test_reconfigure(void **state)
 {
@@ -246,8 +243,10 @@ static void test_reconfigure(void **state)
     (void)daemon_new(&d);
     write_conf(&d, "", cluster);
     daemon_start(&d, NULL, NULL);
-    expect_refusal(&d, d.client, &(struct refusal){ "{'job':{'cpus_per_task':9}}", UNAVAILABLE,
-                                    "CPU count per node can not be satisfied\n" UNAVAILABLE_TEXT });
+    expect_refusal(
+        &d, d.client,
+        &(struct refusal){ "{'job':{'cpus_per_task':9}}", UNAVAILABLE,
+                           "CPU count per node can not be satisfied\n" UNAVAILABLE_TEXT });
     write_conf(
         &d, "MaxJobCount=3\nEnforcePartLimits=ALL",
         "NodeName=n[0-40] CPUs=8 Sockets=1 CoresPerSocket=8 ThreadsPerCore=1 RealMemory=8000\n"
@@ -459,18 +458,12 @@ static void test_disk_full(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nodes),
-        cmocka_unit_test(test_nodes_refused),
-        cmocka_unit_test(test_partitions),
-        cmocka_unit_test(test_partitions_refused),
-        cmocka_unit_test(test_queries),
-        cmocka_unit_test(test_diag),
-        cmocka_unit_test(test_token),
-        cmocka_unit_test(test_debug_and_rights),
-        cmocka_unit_test(test_reconfigure),
-        cmocka_unit_test(test_kill_and_restart),
-        cmocka_unit_test(test_forget),
-        cmocka_unit_test(test_disk_full),
+        cmocka_unit_test(test_nodes),       cmocka_unit_test(test_nodes_refused),
+        cmocka_unit_test(test_partitions),  cmocka_unit_test(test_partitions_refused),
+        cmocka_unit_test(test_queries),     cmocka_unit_test(test_diag),
+        cmocka_unit_test(test_token),       cmocka_unit_test(test_debug_and_rights),
+        cmocka_unit_test(test_reconfigure), cmocka_unit_test(test_kill_and_restart),
+        cmocka_unit_test(test_forget),      cmocka_unit_test(test_disk_full),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

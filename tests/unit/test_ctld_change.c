@@ -1,8 +1,7 @@
 /* test_ctld_change.c - updates of jobs and actions on pending ones */
 #include "ctld_policy_util.h"
 
-/* ---- updates
- * ------------------------------------------------------------------------------------------ */
+/* ---- updates --------------------------------------------------------------------------------- */
 
 static const struct {
     const char *change;
@@ -113,7 +112,8 @@ static void test_updates_by_users(void **state)
             print_error("# %s: %d (%s)\n", rows[i].change, code, slurm_err_text(code));
         assert_int_equal(code, rows[i].code);
     }
-    assert_int_equal(update_as(&shared, stranger, other, "'set':{'nice':5}"), ESLURM_USER_ID_MISSING);
+    assert_int_equal(update_as(&shared, stranger, other, "'set':{'nice':5}"),
+                     ESLURM_USER_ID_MISSING);
     assert_job(&shared, other, "!'nice'");
 }
 
@@ -189,8 +189,7 @@ static void test_update_by_name(void **state)
     protobuf_c_message_free_unpacked(reply, NULL);
 }
 
-/* ---- actions on pending jobs
- * ------------------------------------------------------------------------- */
+/* ---- actions on pending jobs ----------------------------------------------------------------- */
 
 static void test_hold_release(void **state)
 {

@@ -283,8 +283,7 @@ static void test_afternotok_array(void **state)
     node_free(n);
 }
 
-/* ---- the controller dies
- * ------------------------------------------------------------------------------- */
+/* ---- the controller dies --------------------------------------------------------------------- */
 
 static void restart(struct daemon *d)
 {
@@ -373,8 +372,7 @@ static void test_restart_while_requeueing(void **state)
     node_free(n);
 }
 
-/* ---- nodes go
- * ---------------------------------------------------------------------------------------------- */
+/* ---- nodes go -------------------------------------------------------------------------------- */
 
 static void test_node_down(void **state)
 {
@@ -461,7 +459,8 @@ static void test_one_connection_two_names(void **state)
     node_free(n);
 }
 
-/* One node is broken into: it ends, cleans and fails the jobs of the others, whose runs it guesses. */
+/* One node is broken into: it ends, cleans and fails the jobs of the others, whose runs it
+ * guesses. */
 static void test_reports_of_others_jobs(void **state)
 {
     struct daemon *d = *state;
@@ -472,7 +471,8 @@ static void test_reports_of_others_jobs(void **state)
     char text[200];
 
     n1 = node_up(d, "n1", "b1", NULL);
-    assert_int_equal(node_ended(n1, id, STEP_BATCH, run, 256, true), 0); /* taken, and worth nothing */
+    /* taken, and worth nothing */
+    assert_int_equal(node_ended(n1, id, STEP_BATCH, run, 256, true), 0);
     (void)snprintf(text, sizeof(text),
                    "{'prolog_failed_job':%u,'script_told':[{'job_id':%u,'run_id':%llu}]}", id, id,
                    (unsigned long long)run);
@@ -511,8 +511,7 @@ static void test_low_hardware(void **state)
     node_free(n);
 }
 
-/* ---- allocations and steps
- * ------------------------------------------------------------------------------------ */
+/* ---- allocations and steps ------------------------------------------------------------------- */
 
 struct waiting { /* a client that asked and reads frames */
     struct client *c;
@@ -613,8 +612,8 @@ static void test_steps(void **state)
     node_free(n);
 }
 
-/* A step that was asked for before the job started is made when it does, or when the job wakes up.
- */
+/* A step that was asked for before the job started is made when it does, or when the job wakes
+ * up. */
 static void test_step_waits_for_its_job(void **state)
 {
     struct daemon *d = *state;

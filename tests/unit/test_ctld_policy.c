@@ -123,8 +123,7 @@ static void test_partition_lists(void **state)
     assert_job(&shared, id, "'partition':'rootonly,groups'");
 }
 
-/* ---- what a submission becomes
- * ---------------------------------------------------------------------- */
+/* ---- what a submission becomes --------------------------------------------------------------- */
 
 static const struct {
     const char *json;

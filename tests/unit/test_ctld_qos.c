@@ -1,11 +1,13 @@
 /* test_ctld_qos.c - preemption by QOS in the controller, with a node played here
  *
- * The QOS come as accounting records, change while jobs run, and are known to the next controller. */
+ * The QOS come as accounting records, change while jobs run, and are known to the next
+ * controller. */
 #include "ctld_util.h"
 
-static const char cluster[] = "NodeName=n0 CPUs=4 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=8000 "
-                              "State=UNKNOWN\n"
-                              "PartitionName=main Nodes=ALL Default=YES MaxTime=60 DefaultTime=30\n";
+static const char cluster[] =
+    "NodeName=n0 CPUs=4 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=8000 "
+    "State=UNKNOWN\n"
+    "PartitionName=main Nodes=ALL Default=YES MaxTime=60 DefaultTime=30\n";
 
 struct fixture {
     struct daemon d;
@@ -25,10 +27,11 @@ static struct fixture start(const char *mode)
     char extra[256];
 
     (void)daemon_new(&x.d);
-    (void)snprintf(extra, sizeof(extra),
-                   "SchedulerParameters=requeue_delay=60\nSlurmdTimeout=600\nPreemptType=preempt/qos\n"
-                   "PreemptMode=%s",
-                   mode);
+    (void)snprintf(
+        extra, sizeof(extra),
+        "SchedulerParameters=requeue_delay=60\nSlurmdTimeout=600\nPreemptType=preempt/qos\n"
+        "PreemptMode=%s",
+        mode);
     write_conf(&x.d, extra, cluster);
     daemon_start(&x.d, NULL, NULL);
     x.n = node_up(&x.d, "n0", "b1", NULL);

@@ -5,8 +5,7 @@
 #include "base/strbuf.h"
 #include "model/depend.h"
 
-/* ---- grammar ------------------------------------------------------------------------------------
- */
+/* ---- grammar --------------------------------------------------------------------------------- */
 
 static const struct {
     const char *text;
@@ -121,8 +120,7 @@ static void test_too_many(void **state)
     strbuf_done(&sb);
 }
 
-/* ---- evaluation: one target in each state
- * -------------------------------------------------------- */
+/* ---- evaluation: one target in each state ---------------------------------------------------- */
 
 #define TARGET 10u
 #define WAITER 20u
@@ -355,8 +353,7 @@ static void test_singleton(void **state)
     cluster_free(c);
 }
 
-/* ---- arrays
- * -------------------------------------------------------------------------------------- */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 /* Array 100: task 0 ran (id 101), task 1 runs (102), tasks 2-3 are in the record. */
 static struct cluster *array_world(Pst__JobState first)
@@ -491,8 +488,7 @@ static void test_aftercorr(void **state)
     cluster_free(c);
 }
 
-/* ---- checks at submission
- * ------------------------------------------------------------------------ */
+/* ---- checks at submission -------------------------------------------------------------------- */
 
 static int check(struct cluster *c, const char *text, uint32_t job_id)
 {

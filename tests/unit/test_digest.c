@@ -71,7 +71,8 @@ static void test_bytes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_known), cmocka_unit_test(test_bytes) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_known),
+                                        cmocka_unit_test(test_bytes) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,18 +26,22 @@ static const struct {
     { "a good one", PST__JOB_STATE__JOB_COMPLETED, 4, 10, 4096, 3 << 20, 500, 1900, 95, 75,
       "What it asked for fits what it used.", false },
     { "one CPU of eight", PST__JOB_STATE__JOB_COMPLETED, 8, 0, 100, 50 << 10, 1000, 1000, 12.5, 50,
-      "It kept 1.0 of its 8 CPUs busy: ask for fewer CPUs, or let the program use them all.", true },
+      "It kept 1.0 of its 8 CPUs busy: ask for fewer CPUs, or let the program use them all.",
+      true },
     { "too much memory", PST__JOB_STATE__JOB_COMPLETED, 1, 0, 65536, 2 << 20, 1000, 900, 90, 3.125,
       "It used 2G of 64G of memory on a node: --mem=2560M would do.", true },
     { "too long a limit", PST__JOB_STATE__JOB_COMPLETED, 1, 600, 100, 90 << 10, 60, 60, 100, 90,
-      "It took 00:01:00 of a limit of 10:00:00: with a shorter one (--time) it may start sooner.", true },
+      "It took 00:01:00 of a limit of 10:00:00: with a shorter one (--time) it may start sooner.",
+      true },
     { "out of memory", PST__JOB_STATE__JOB_OUT_OF_MEMORY, 1, 0, 400, 400 << 10, 60, 60, 100, 100,
-      "It ran out of memory: ask for more than the 400M it had on a node (--mem, --mem-per-cpu).", true },
+      "It ran out of memory: ask for more than the 400M it had on a node (--mem, --mem-per-cpu).",
+      true },
     { "out of time", PST__JOB_STATE__JOB_TIMEOUT, 1, 1, 400, 200 << 10, 60, 60, 100, 50,
       "It was ended at its time limit of 00:01:00: ask for more (--time), or let it save what it has done "
       "(--signal).",
       true },
-    { "too short", PST__JOB_STATE__JOB_COMPLETED, 8, 0, 100, 1024, 2, 1, 6.25, 1, "It ran too short to tell.", false },
+    { "too short", PST__JOB_STATE__JOB_COMPLETED, 8, 0, 100, 1024, 2, 1, 6.25, 1,
+      "It ran too short to tell.", false },
 };
 
 static void test_advice(void **state)

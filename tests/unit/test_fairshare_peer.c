@@ -1,8 +1,10 @@
-/* test_fairshare_peer.c - shares as Debian's Slurm 22.05 computes them, from the same trees and usage
+/* test_fairshare_peer.c - shares as Debian's Slurm 22.05 computes them, from the same trees and
+ * usage
  *
  * tests/golden/fairshare.txt is what its sshare said (tests/peer/shares records it): rows of
- * Account|User|RawShares|NormShares|RawUsage|NormUsage|EffectvUsage|FairShare|LevelFS, the account indented by its depth,
- * below a line "tree NAME KIND DAMPENING".  RawUsage and RawShares are put in; everything else has to come out. */
+ * Account|User|RawShares|NormShares|RawUsage|NormUsage|EffectvUsage|FairShare|LevelFS, the
+ * account indented by its depth, below a line "tree NAME KIND DAMPENING".  RawUsage and
+ * RawShares are put in; everything else has to come out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,9 +22,20 @@
 #define ROWS_MAX 64u
 #define COLUMNS 9u
 
-enum column { ACCOUNT, USER, RAW_SHARES, NORM_SHARES, RAW_USAGE, NORM_USAGE, EFFECTIVE, FAIR_SHARE, LEVEL };
-static const char *const names[COLUMNS] = { "Account",   "User",         "RawShares", "NormShares", "RawUsage",
-                                            "NormUsage", "EffectvUsage", "FairShare", "LevelFS" };
+enum column {
+    ACCOUNT,
+    USER,
+    RAW_SHARES,
+    NORM_SHARES,
+    RAW_USAGE,
+    NORM_USAGE,
+    EFFECTIVE,
+    FAIR_SHARE,
+    LEVEL
+};
+static const char *const names[COLUMNS] = { "Account",      "User",      "RawShares",
+                                            "NormShares",   "RawUsage",  "NormUsage",
+                                            "EffectvUsage", "FairShare", "LevelFS" };
 
 struct tree {
     char title[128];
@@ -34,8 +47,10 @@ struct tree {
 };
 static unsigned wrong;
 
-/* Where 22.05 and the documented way part.  A row of these must differ: one that agrees has to leave the list. */
-#define TIES "accounts that tie are ranked one after the other there; documented, and so here, is one list of their children"
+/* Where 22.05 and the documented way part.  A row of these must differ: one that agrees has to
+ * leave the list. */
+#define TIES                                                                                       \
+    "accounts that tie are ranked one after the other there; documented, and so here, is one list of their children"
 #define SCALE                                                                                      \
     "of several children all but one have their own ratio taken 2^-32 times there, and what is below them goes by that"
 static const struct {
@@ -104,7 +119,8 @@ static void plant(struct tree *t)
                                       .usage = strtod(t->rows[i][RAW_USAGE], NULL) };
         n->shares = n->use_parent ? 1 : (uint32_t)strtoul(t->rows[i][RAW_SHARES], NULL, 10);
         for (size_t k = i; k-- > 0;) {
-            if (t->nodes[k].user || depth_of(t->rows[k][ACCOUNT]) + 1 != depth_of(t->rows[i][ACCOUNT]))
+            if (t->nodes[k].user ||
+                depth_of(t->rows[k][ACCOUNT]) + 1 != depth_of(t->rows[i][ACCOUNT]))
                 continue;
             n->parent = (uint32_t)k;
             break;
@@ -120,7 +136,8 @@ static bool may_differ(const struct tree *t, size_t i)
     const char *account = t->rows[i][ACCOUNT] + depth_of(t->rows[i][ACCOUNT]);
 
     for (size_t k = 0; k < ARRAY_SIZE(differs); k++)
-        if (strncmp(t->title, differs[k].title, strlen(differs[k].title)) == 0 && strcmp(account, differs[k].account) == 0 &&
+        if (strncmp(t->title, differs[k].title, strlen(differs[k].title)) == 0 &&
+            strcmp(account, differs[k].account) == 0 &&
             strcmp(t->rows[i][USER], differs[k].user) == 0)
             return true;
     return false;
@@ -139,8 +156,8 @@ static unsigned expect(const struct tree *t, size_t i, enum column column, doubl
     if (strcmp(recorded, ours) == 0)
         return 0;
     if (!may_differ(t, i))
-        print_message("# %s: %s of %s %s is %s, not %s\n", t->title, names[column], t->rows[i][ACCOUNT], t->rows[i][USER],
-                      ours, recorded);
+        print_message("# %s: %s of %s %s is %s, not %s\n", t->title, names[column],
+                      t->rows[i][ACCOUNT], t->rows[i][USER], ours, recorded);
     return 1;
 }
 
@@ -154,7 +171,8 @@ static void check(struct tree *t)
         const struct fairshare_node *n = &t->nodes[i];
         bool tree = t->kind == FAIRSHARE_TREE;
 
-        unsigned other = expect(t, i, NORM_SHARES, n->norm_shares) + expect(t, i, NORM_USAGE, n->norm_usage) +
+        unsigned other = expect(t, i, NORM_SHARES, n->norm_shares) +
+                         expect(t, i, NORM_USAGE, n->norm_usage) +
                          expect(t, i, EFFECTIVE, n->effective_usage);
 
         if (n->user || !tree)
@@ -162,7 +180,8 @@ static void check(struct tree *t)
         if (tree && !n->use_parent)
             other += expect(t, i, LEVEL, n->level_fs);
         if (may_differ(t, i) && !other)
-            print_message("# %s: %s %s is as recorded and listed as another\n", t->title, t->rows[i][ACCOUNT], t->rows[i][USER]);
+            print_message("# %s: %s %s is as recorded and listed as another\n", t->title,
+                          t->rows[i][ACCOUNT], t->rows[i][USER]);
         wrong += may_differ(t, i) ? !other : other;
     }
 }

@@ -162,8 +162,10 @@ static void test_list_has(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words), cmocka_unit_test(test_users), cmocka_unit_test(test_states),
-        cmocka_unit_test(test_ids), cmocka_unit_test(test_ids_only),   cmocka_unit_test(test_tasks), cmocka_unit_test(test_list_has),
+        cmocka_unit_test(test_words),    cmocka_unit_test(test_users),
+        cmocka_unit_test(test_states),   cmocka_unit_test(test_ids),
+        cmocka_unit_test(test_ids_only), cmocka_unit_test(test_tasks),
+        cmocka_unit_test(test_list_has),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -122,8 +122,8 @@ static void test_error_reply(void **state)
     protobuf_c_message_free_unpacked(msg, NULL);
 }
 
-/* What the caller expects decides, never the sender's flags: a Hello with REPLY was unpacked as HelloReply and
- * used as Hello, a StepMpi with REPLY and ERROR as Error. */
+/* What the caller expects decides, never the sender's flags: a Hello with REPLY was unpacked as
+ * HelloReply and used as Hello, a StepMpi with REPLY and ERROR as Error. */
 static void test_expected_message(void **state)
 {
     static const struct {
@@ -290,7 +290,7 @@ static void test_errors(void **state)
     }
 }
 
-/* ---- caps: every message that a request or reply can hold has a row of its own ---- */
+/* ---- caps: every message that a request or reply can hold has a row of its own --------------- */
 
 static bool has_row(const char *message, const char *field)
 {
@@ -364,8 +364,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_header_layout),    cmocka_unit_test(test_header_refusals),
         cmocka_unit_test(test_round_trip),       cmocka_unit_test(test_error_reply),
-        cmocka_unit_test(test_expected_message),
-        cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_expected_message), cmocka_unit_test(test_flags),
         cmocka_unit_test(test_expected_message), cmocka_unit_test(test_flags),
         cmocka_unit_test(test_unpack_refusals),  cmocka_unit_test(test_pack_over_cap),
         cmocka_unit_test(test_deadline),         cmocka_unit_test(test_ops),

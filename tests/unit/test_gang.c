@@ -33,8 +33,7 @@ static uint32_t draw(uint64_t *x, uint32_t n)
     return (uint32_t)(*x % n);
 }
 
-/* ---- small cases --------------------------------------------------------------------------------
- */
+/* ---- small cases ----------------------------------------------------------------------------- */
 
 static const uint64_t bits[] = { 0x1, 0x2, 0x3, 0xc, 0xf };
 enum { CPU0, CPU1, CPU01, CPU23, ALL };
@@ -148,8 +147,7 @@ static void test_rotation(void **state)
         assert_int_equal(slices[i], 20);
 }
 
-/* ---- random worlds ------------------------------------------------------------------------------
- */
+/* ---- random worlds --------------------------------------------------------------------------- */
 
 struct rjob {
     bool there, running, out; /* out: suspended for good */

@@ -165,7 +165,8 @@ static void test_nodeio(void **state)
     assert_int_equal(nodeio_begin(&n), -ENOENT);
     put("/sys/kernel/debug/lustre/llite/a/stats",
         "snapshot_time 17 secs.nsecs\nread_bytes 3 samples [bytes] 1 9 40\nwrite_bytes 3 samples [bytes] 1 9 50 77\n");
-    put("/sys/kernel/debug/lustre/llite/b/stats", "read_bytes 1 samples [bytes] 2 2 2\nread_bytes x\nopen 5 samples [regs]\n");
+    put("/sys/kernel/debug/lustre/llite/b/stats",
+        "read_bytes 1 samples [bytes] 2 2 2\nread_bytes x\nopen 5 samples [regs]\n");
     assert_int_equal(nodeio_begin(&n), 0);
     assert_int_equal(n.last_in, 42);
     assert_int_equal(n.last_out, 50);
@@ -181,7 +182,8 @@ static void test_nodeio(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { TEST(test_rapl), TEST(test_unknown_range),
-                                        TEST(test_pm_counters), TEST(test_unreadable), TEST(test_nodeio) };
+                                        TEST(test_pm_counters), TEST(test_unreadable),
+                                        TEST(test_nodeio) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,7 +32,7 @@
 static char golden[PATH_MAX];
 static bool update;
 
-/* ---- every message and enum that the wire or the journal can hold ---- */
+/* ---- every message and enum that the wire or the journal can hold ---------------------------- */
 
 static const ProtobufCMessageDescriptor *messages[MESSAGES_MAX];
 static size_t n_messages;
@@ -99,7 +99,7 @@ static void collect_all(void)
     qsort(enums, n_enums, sizeof(enums[0]), enum_by_name);
 }
 
-/* ---- files ---- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static uint8_t *read_all(const char *name, size_t *ret_len)
 {
@@ -143,7 +143,7 @@ static void check_file(const char *name, const void *data, size_t len)
     write_all(name, data, len);
 }
 
-/* ---- the schema ---- */
+/* ---- the schema ------------------------------------------------------------------------------ */
 
 static const char *const type_names[] = {
     [PROTOBUF_C_TYPE_INT32] = "int32",       [PROTOBUF_C_TYPE_SINT32] = "sint32",
@@ -213,7 +213,7 @@ static void test_schema_lock(void **state)
     strbuf_done(&now);
 }
 
-/* ---- samples: every field of every message set, by rule ---- */
+/* ---- samples: every field of every message set, by rule -------------------------------------- */
 
 static void set_quantifier(ProtobufCMessage *msg, const ProtobufCFieldDescriptor *f)
 {
@@ -366,14 +366,15 @@ static void test_frames(void **state)
     (void)snprintf(name, sizeof(name), "frame-error.v%u.bin", WIRE_VERSION);
     check_file(name, buf, len);
     free(buf);
-    assert_int_equal(frame_pack(OP_QUERY_JOBS, FRAME_REPLY | FRAME_MORE, 8, 0, NULL, &buf, &len), 0);
+    assert_int_equal(frame_pack(OP_QUERY_JOBS, FRAME_REPLY | FRAME_MORE, 8, 0, NULL, &buf, &len),
+                     0);
     (void)snprintf(name, sizeof(name), "frame-reply.v%u.bin", WIRE_VERSION);
     check_file(name, buf, len);
     free(buf);
     protobuf_c_message_free_unpacked(msg, NULL);
 }
 
-/* ---- what was committed is still understood ---- */
+/* ---- what was committed is still understood -------------------------------------------------- */
 
 static void check_known(const ProtobufCMessage *msg, const char *name)
 {
@@ -463,8 +464,7 @@ static void test_decode_committed(void **state)
     assert_true(n >= n_messages);
 }
 
-/* ---- where the files are: GOLDEN_DIR, or tests/golden above the program or the working directory
- * ---- */
+/* ---- where the files are: GOLDEN_DIR, or tests/golden above here ----------------------------- */
 
 static bool look_above(char *path)
 {

@@ -85,9 +85,11 @@ static void test_roles_differ(void **state)
 
     (void)state;
     derive(&h, &p);
-    assert_memory_not_equal(p.client_proof, p.server_proof, AUTH_MAC_SIZE); /* none is sent back as the other */
+    /* none is sent back as the other */
+    assert_memory_not_equal(p.client_proof, p.server_proof, AUTH_MAC_SIZE);
     assert_memory_not_equal(p.to_client, p.to_server, SEAL_KEY_SIZE);
-    assert_memory_not_equal(p.client_proof, p.to_server, AUTH_MAC_SIZE); /* what is sent is no key */
+    /* what is sent is no key */
+    assert_memory_not_equal(p.client_proof, p.to_server, AUTH_MAC_SIZE);
     assert_memory_not_equal(p.server_proof, p.to_client, AUTH_MAC_SIZE);
 }
 

@@ -1,8 +1,9 @@
 /* test_identity.c - names of equal 64-bit hashes are not the same (docs/design/0002-identity.md)
  *
- * XXH3 adds, for each word of a stripe of 64 bytes, the product of the halves of word ^ secret, and the word itself.
- * Where the low half of a word is the secret's, the product is 0 whatever the high half is: the high halves of two
- * such words, one in each of two stripes, may change places and the sum stays.  So anybody makes two names of one hash. */
+ * XXH3 adds, for each word of a stripe of 64 bytes, the product of the halves of word ^ secret,
+ * and the word itself. Where the low half of a word is the secret's, the product is 0 whatever
+ * the high half is: the high halves of two such words, one in each of two stripes, may change
+ * places and the sum stays.  So anybody makes two names of one hash. */
 #include "model_util.h"
 
 #include <xxhash.h>

@@ -281,11 +281,10 @@ static void test_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_refused_rows),    cmocka_unit_test(test_accepted),
-        cmocka_unit_test(test_precedence), cmocka_unit_test(test_memory_family),
-        cmocka_unit_test(test_nodes_fit),  cmocka_unit_test(test_clashes),
-        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_refused),       cmocka_unit_test(test_refused_rows),
+        cmocka_unit_test(test_accepted),      cmocka_unit_test(test_precedence),
+        cmocka_unit_test(test_memory_family), cmocka_unit_test(test_nodes_fit),
+        cmocka_unit_test(test_clashes),       cmocka_unit_test(test_table),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -8,8 +8,7 @@
 #include "ctld/rlimits.h"
 #include "feed/records.h"
 
-/* ---- GRES
- * ------------------------------------------------------------------------------------------ */
+/* ---- GRES ------------------------------------------------------------------------------------ */
 
 static const struct {
     const char *text;
@@ -67,8 +66,7 @@ static void test_gres(void **state)
     }
 }
 
-/* ---- ids
- * -------------------------------------------------------------------------------------------- */
+/* ---- ids ------------------------------------------------------------------------------------- */
 
 struct hits {
     struct strbuf sb;
@@ -148,7 +146,8 @@ static const struct {
 };
 
 /* Every job that the text names, as a request with it alone walks them. */
-static int jobs_resolve(struct ctld *ctld, const char *id, void (*fn)(void *ctx, const struct job_ref *ref), void *ctx)
+static int jobs_resolve(struct ctld *ctld, const char *id,
+                        void (*fn)(void *ctx, const struct job_ref *ref), void *ctx)
 {
     struct jobwalk w;
     struct job_ref ref;
@@ -257,8 +256,7 @@ static void test_array_running(void **state)
     cluster_free(c);
 }
 
-/* ---- filters
- * ---------------------------------------------------------------------------------------- */
+/* ---- filters --------------------------------------------------------------------------------- */
 
 static bool jobs_match(const struct ctld *ctld, const struct job *j, const Pst__JobFilter *f)
 {
@@ -394,8 +392,7 @@ static void test_node_usable(void **state)
     assert_true(feed_node_usable(&r));
 }
 
-/* ---- limits in the environment
- * ----------------------------------------------------------------------- */
+/* ---- limits in the environment --------------------------------------------------------------- */
 
 static void add_limit(Pst__JobRecord *r, const char *name, uint64_t soft)
 {

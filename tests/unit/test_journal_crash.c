@@ -82,8 +82,8 @@ static bool run_life(const char *dir, const char *spec, uint64_t *acked)
     return WEXITSTATUS(status) == FAILPOINT_EXIT;
 }
 
-/* What is on disk holds everything up to acked, once and in order; and a consumer reads the same.
- */
+/* What is on disk holds everything up to acked, once and in order; and a consumer reads the
+ * same. */
 static void check(const char *dir, const char *spec, uint64_t acked)
 {
     struct err err = { .text = "" };

@@ -301,8 +301,8 @@ static void test_snapshot_proves(void **state)
     tmp_remove(dir);
 }
 
-/* Run verify and repair; afterwards the journal must open, hold what it should, and take records.
- */
+/* Run verify and repair; afterwards the journal must open, hold what it should, and take
+ * records. */
 static void expect_repair(const char *dir, uint64_t snapshot, uint64_t last, const char *said)
 {
     struct journal_config c = config_for(dir);

@@ -182,8 +182,8 @@ static void test_left_behind(void **state)
     tmp_remove(dir);
 }
 
-/* The first batch of a segment fails to sync: the file is replaced under a reader that has it open.
- */
+/* The first batch of a segment fails to sync: the file is replaced under a reader that has it
+ * open. */
 static void test_replaced_segment(void **state)
 {
     char *dir = tmp_make();

@@ -46,8 +46,9 @@ static void test_text(void **state)
 
 static void test_bad_text(void **state)
 {
-    static const char *const rows[] = { "n",        "near",        "map_mem",    "map_mem:",    "map_mem:x",  "map_mem:0,",
-                                        "map_mem:", "mask_mem:0x", "mask_mem:g", "map_mem:0*0", "locally",    "local,,rank" };
+    static const char *const rows[] = { "n",          "near",        "map_mem",  "map_mem:",
+                                        "map_mem:x",  "map_mem:0,",  "map_mem:", "mask_mem:0x",
+                                        "mask_mem:g", "map_mem:0*0", "locally",  "local,,rank" };
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

@@ -42,7 +42,7 @@ static void test_intervals(void **state)
         assert_int_equal(gather_interval(cases[i].text, cases[i].kind), cases[i].want);
 }
 
-/* ---- GPUs of a made machine ---------------------------------------------------------------------- */
+/* ---- GPUs of a made machine ------------------------------------------------------------------ */
 
 static char root[] = "/tmp/penstock-gpus-XXXXXX";
 
@@ -72,7 +72,8 @@ static void nvidia(const char *pci, unsigned minor, const char *model)
 {
     char text[256];
 
-    (void)snprintf(text, sizeof(text), "Model: \t\t %s\nGPU UUID: \t GPU-%u\nDevice Minor: \t %u\n", model, minor, minor);
+    (void)snprintf(text, sizeof(text), "Model: \t\t %s\nGPU UUID: \t GPU-%u\nDevice Minor: \t %u\n",
+                   model, minor, minor);
     put(text, "/proc/driver/nvidia/gpus/%s/information", pci);
 }
 
@@ -148,8 +149,9 @@ static int clean(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_intervals), cmocka_unit_test(test_gpus),
-                                       cmocka_unit_test(test_detection_words) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_intervals),
+                                        cmocka_unit_test(test_gpus),
+                                        cmocka_unit_test(test_detection_words) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, clean);

@@ -93,7 +93,8 @@ static struct client *call_node(const struct step_parts *s)
     struct client *c;
     struct err err = { .text = "" };
 
-    assert_int_equal(auth_derive(ctl.keys, NULL, AUTH_FOR_LAUNCH, s->sc.mac.data, s->sc.mac.len, key, NULL), 0);
+    assert_int_equal(
+        auth_derive(ctl.keys, NULL, AUTH_FOR_LAUNCH, s->sc.mac.data, s->sc.mac.len, key, NULL), 0);
     if (client_connect(&t, 0, &c, &err) < 0)
         fail_msg("connect: %s", err.text);
     assert_int_equal(client_send(c, OP_LAUNCH_STEP, 0, client_next_id(c), &s->launch.base), 0);

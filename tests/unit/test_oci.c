@@ -16,8 +16,7 @@
 #include "base/cleanup.h"
 #include "oci/oci.h"
 
-/* ---- patterns -----------------------------------------------------------------------------------
- */
+/* ---- patterns -------------------------------------------------------------------------------- */
 
 static const char *const argv[] = { "echo", "it's", "", "$HOME", NULL };
 static const struct oci_vars vars = { .argv = argv,
@@ -90,8 +89,7 @@ static void test_in_a_shell(void **state)
     }
 }
 
-/* ---- variables ----------------------------------------------------------------------------------
- */
+/* ---- variables ------------------------------------------------------------------------------- */
 
 static void test_env(void **state)
 {
@@ -115,8 +113,7 @@ static void test_env(void **state)
     assert_int_equal(oci_env_filter(env, "(", &list), -EINVAL);
 }
 
-/* ---- config.json --------------------------------------------------------------------------------
- */
+/* ---- config.json ----------------------------------------------------------------------------- */
 
 static char *args[] = { "prog", "x", NULL };
 static char *variables[] = { "PATH=/host", "SLURM_JOB_ID=7", "NEW=1", "BAD=\xff", NULL };

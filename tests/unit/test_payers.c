@@ -1,4 +1,5 @@
-/* test_payers.c - who pays for large records, and until when.  Scripts and environments: test_attack_conn.py. */
+/* test_payers.c - who pays for large records, and until when.  Scripts and environments:
+ * test_attack_conn.py. */
 #include "model_util.h"
 
 #include "model/payers.h"
@@ -58,7 +59,8 @@ static void test_sums(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_records), cmocka_unit_test(test_sums) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_records),
+                                        cmocka_unit_test(test_sums) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

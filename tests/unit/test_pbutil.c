@@ -430,7 +430,8 @@ static void test_json_form(void **state)
     static const uint8_t script[] = { 0xff, 0x00, 0x10, 0x20 };
     Pst__SubmitRequest request = PST__SUBMIT_REQUEST__INIT;
     Pst__JobRecord job = PST__JOB_RECORD__INIT;
-    char *argv[] = { (char *)(uintptr_t) "\xff", (char *)(uintptr_t) "\x01\x1f\t/\x7f\xc2\x9b\xc2\xa0",
+    char *argv[] = { (char *)(uintptr_t) "\xff",
+                     (char *)(uintptr_t) "\x01\x1f\t/\x7f\xc2\x9b\xc2\xa0",
                      (char *)(uintptr_t) "\xed\xa0\x80\xf0\x9f\x98\x80\xc0\x80\xe2\x82" };
     _cleanup_free_ char *text = NULL, *empty = NULL;
 

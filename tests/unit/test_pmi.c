@@ -13,7 +13,7 @@
 #include "pmi/layout.h"
 #include "pmi/text.h"
 
-/* ---- layout ------------------------------------------------------------------------------------- */
+/* ---- layout ---------------------------------------------------------------------------------- */
 
 struct want {
     const char *nodes, *distribution;
@@ -101,7 +101,7 @@ static void test_contradictions(void **state)
     assert_int_equal(layout_init(&l, parts, 0), -EINVAL);
 }
 
-/* ---- text --------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void test_lines(void **state)
 {
@@ -155,7 +155,7 @@ static void test_field_round_trip(void **state)
     assert_string_equal(pmi_text_get(&t, "c"), "");
 }
 
-/* ---- names and values --------------------------------------------------------------------------- */
+/* ---- names and values ------------------------------------------------------------------------ */
 
 static void test_table(void **state)
 {
@@ -182,9 +182,9 @@ static void test_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layouts),     cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_layouts),        cmocka_unit_test(test_parts),
         cmocka_unit_test(test_contradictions), cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_frames),      cmocka_unit_test(test_field_round_trip),
+        cmocka_unit_test(test_frames),         cmocka_unit_test(test_field_round_trip),
         cmocka_unit_test(test_table),
     };
 

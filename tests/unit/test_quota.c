@@ -15,9 +15,13 @@
 #define SOMEBODY ((uid_t)70001)
 #define ANOTHER ((uid_t)70002)
 
-static const struct quota_limits limits = {
-    .waiting = 8, .waiting_each = 4, .users = 6, .user_each = 3, .bytes = 4000, .bytes_each = 1000, .exempt = 70100
-};
+static const struct quota_limits limits = { .waiting = 8,
+                                            .waiting_each = 4,
+                                            .users = 6,
+                                            .user_each = 3,
+                                            .bytes = 4000,
+                                            .bytes_each = 1000,
+                                            .exempt = 70100 };
 
 static unsigned held;
 
@@ -68,7 +72,8 @@ static void test_oldest_gives_way(void **state)
     quota_free(q);
 }
 
-/* When all places are taken, the address with the most gives one up: a single peer is never shut out. */
+/* When all places are taken, the address with the most gives one up: a single peer is never shut
+ * out. */
 static void test_most_give_way(void **state)
 {
     struct quota *q = quota_new(&limits);
@@ -93,7 +98,8 @@ static void test_most_give_way(void **state)
         struct quota_key key = at_address(5);
         struct quota_seat refused = { 0 }, *out;
 
-        assert_int_equal(quota_enter(q, &refused, &key, 0, hold_seat, &out), -EBUSY); /* all are at work */
+        /* all are at work */
+        assert_int_equal(quota_enter(q, &refused, &key, 0, hold_seat, &out), -EBUSY);
         assert_null(out);
         quota_leave(q, &refused);
     }
@@ -225,9 +231,12 @@ static void test_waiting_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_oldest_gives_way), cmocka_unit_test(test_most_give_way),
-        cmocka_unit_test(test_users),            cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_waiting_bytes),    cmocka_unit_test(test_storm),
+        cmocka_unit_test(test_oldest_gives_way),
+        cmocka_unit_test(test_most_give_way),
+        cmocka_unit_test(test_users),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_waiting_bytes),
+        cmocka_unit_test(test_storm),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

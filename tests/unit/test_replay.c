@@ -43,8 +43,7 @@ static void commit(struct life *l, Pst__Transaction *tx)
     apply_ok(l->c, tx);
 }
 
-/* ---- picking
- * -------------------------------------------------------------------------------------- */
+/* ---- picking --------------------------------------------------------------------------------- */
 
 typedef bool want_fn(const struct job *j);
 
@@ -101,8 +100,7 @@ static struct node *pick_node(struct life *l)
     return found;
 }
 
-/* ---- what may happen
- * ------------------------------------------------------------------------------ */
+/* ---- what may happen ------------------------------------------------------------------------- */
 
 static bool has_blob(struct life *l, uint64_t n)
 {
@@ -394,8 +392,7 @@ static void live(struct life *l)
     }
 }
 
-/* ---- comparing
- * ------------------------------------------------------------------------------------ */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static int sum_ids(const struct cluster *c, uint32_t array)
 {

@@ -32,22 +32,38 @@ static void test_flags(void **state)
         const char *word;
         uint64_t flag;
     } rows[] = {
-        { "maint", FLAG(MAINT) },      { "mai", FLAG(MAINT) },
-        { "ma", 0 },                   { "MAGNETIC", FLAG(MAGNETIC) },
-        { "mag", FLAG(MAGNETIC) },     { "promiscuous", FLAG(MAGNETIC) },
-        { "o", FLAG(OVERLAP) },        { "f", FLAG(FLEX) },
-        { "fo", FLAG(FORCE_START) },   { "i", FLAG(IGNORE_JOBS) },
-        { "h", FLAG(HOURLY) },         { "d", FLAG(DAILY) },
-        { "w", FLAG(WEEKDAY) },        { "week", FLAG(WEEKDAY) },
-        { "weeke", FLAG(WEEKEND) },    { "weekl", FLAG(WEEKLY) },
-        { "a", FLAG(ANY_NODES) },      { "license_only", FLAG(ANY_NODES) },
-        { "s", FLAG(STATIC) },         { "pa", FLAG(PART_NODES) },
-        { "pu", FLAG(PURGE_COMP) },    { "purge_comp=00:05:00", FLAG(PURGE_COMP) },
-        { "t", FLAG(TIME_FLOAT) },     { "r", FLAG(REPLACE) },
-        { "replace_", FLAG(REPLACE_DOWN) }, { "n", FLAG(NO_HOLD_JOBS_AFTER_END) },
-        { "u", FLAG(USER_DELETE) },    { "", 0 },
-        { "nosuch", 0 },               { "maintx", 0 },
-        { "daily=5", 0 },              { "purge_comp=", 0 },
+        { "maint", FLAG(MAINT) },
+        { "mai", FLAG(MAINT) },
+        { "ma", 0 },
+        { "MAGNETIC", FLAG(MAGNETIC) },
+        { "mag", FLAG(MAGNETIC) },
+        { "promiscuous", FLAG(MAGNETIC) },
+        { "o", FLAG(OVERLAP) },
+        { "f", FLAG(FLEX) },
+        { "fo", FLAG(FORCE_START) },
+        { "i", FLAG(IGNORE_JOBS) },
+        { "h", FLAG(HOURLY) },
+        { "d", FLAG(DAILY) },
+        { "w", FLAG(WEEKDAY) },
+        { "week", FLAG(WEEKDAY) },
+        { "weeke", FLAG(WEEKEND) },
+        { "weekl", FLAG(WEEKLY) },
+        { "a", FLAG(ANY_NODES) },
+        { "license_only", FLAG(ANY_NODES) },
+        { "s", FLAG(STATIC) },
+        { "pa", FLAG(PART_NODES) },
+        { "pu", FLAG(PURGE_COMP) },
+        { "purge_comp=00:05:00", FLAG(PURGE_COMP) },
+        { "t", FLAG(TIME_FLOAT) },
+        { "r", FLAG(REPLACE) },
+        { "replace_", FLAG(REPLACE_DOWN) },
+        { "n", FLAG(NO_HOLD_JOBS_AFTER_END) },
+        { "u", FLAG(USER_DELETE) },
+        { "", 0 },
+        { "nosuch", 0 },
+        { "maintx", 0 },
+        { "daily=5", 0 },
+        { "purge_comp=", 0 },
         { "purge_comp=x", 0 },
     };
     uint32_t purge = 0;
@@ -85,10 +101,10 @@ static void test_lists(void **state)
         { "a,b,c", "a", PST__LIST_EDIT__LIST_REMOVE, "b,c" },
         { "a,b,c", "c", PST__LIST_EDIT__LIST_REMOVE, "a,b" },
         { "a", "a", PST__LIST_EDIT__LIST_REMOVE, NULL },
-        { NULL, "a", PST__LIST_EDIT__LIST_REMOVE, "-a" },     /* one step further down */
-        { "-a", "a", PST__LIST_EDIT__LIST_ADD, NULL },        /* and up again */
+        { NULL, "a", PST__LIST_EDIT__LIST_REMOVE, "-a" }, /* one step further down */
+        { "-a", "a", PST__LIST_EDIT__LIST_ADD, NULL },    /* and up again */
         { "-a,-b", "a", PST__LIST_EDIT__LIST_ADD, "-b" },
-        { "b", "a", PST__LIST_EDIT__LIST_REMOVE, "!" },       /* that would mix */
+        { "b", "a", PST__LIST_EDIT__LIST_REMOVE, "!" }, /* that would mix */
         { "a", "a", PST__LIST_EDIT__LIST_ADD, "a" },
         { "ab", "a", PST__LIST_EDIT__LIST_ADD, "ab,a" },
     };
@@ -121,7 +137,9 @@ static void test_lists(void **state)
 
 static int64_t local_us(int year, int month, int day, int hour)
 {
-    struct tm tm = { .tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day, .tm_hour = hour, .tm_isdst = -1 };
+    struct tm tm = {
+        .tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day, .tm_hour = hour, .tm_isdst = -1
+    };
 
     return (int64_t)mktime(&tm) * USEC_PER_SEC;
 }
@@ -132,14 +150,23 @@ static void test_occurrences(void **state)
     (void)state;
     assert_int_equal(setenv("TZ", "Europe/Berlin", 1), 0);
     tzset();
-    assert_int_equal(resv_next_start(FLAG(DAILY), local_us(2026, 3, 28, 8)), local_us(2026, 3, 29, 8));
+    assert_int_equal(resv_next_start(FLAG(DAILY), local_us(2026, 3, 28, 8)),
+                     local_us(2026, 3, 29, 8));
     assert_int_equal(local_us(2026, 3, 29, 8) - local_us(2026, 3, 28, 8), 23 * 3600 * USEC_PER_SEC);
-    assert_int_equal(resv_next_start(FLAG(DAILY), local_us(2026, 10, 24, 8)), local_us(2026, 10, 25, 8));
-    assert_int_equal(resv_next_start(FLAG(WEEKLY), local_us(2026, 3, 25, 8)), local_us(2026, 4, 1, 8));
-    assert_int_equal(resv_next_start(FLAG(HOURLY), local_us(2026, 3, 29, 1)), local_us(2026, 3, 29, 3)); /* 2 is left out */
-    assert_int_equal(resv_next_start(FLAG(WEEKDAY), local_us(2026, 11, 20, 8)), local_us(2026, 11, 23, 8)); /* a Friday */
-    assert_int_equal(resv_next_start(FLAG(WEEKEND), local_us(2026, 11, 20, 8)), local_us(2026, 11, 21, 8));
-    assert_int_equal(resv_next_start(FLAG(WEEKEND), local_us(2026, 11, 22, 8)), local_us(2026, 11, 28, 8));
+    assert_int_equal(resv_next_start(FLAG(DAILY), local_us(2026, 10, 24, 8)),
+                     local_us(2026, 10, 25, 8));
+    assert_int_equal(resv_next_start(FLAG(WEEKLY), local_us(2026, 3, 25, 8)),
+                     local_us(2026, 4, 1, 8));
+    /* 2 is left out */
+    assert_int_equal(resv_next_start(FLAG(HOURLY), local_us(2026, 3, 29, 1)),
+                     local_us(2026, 3, 29, 3));
+    /* a Friday */
+    assert_int_equal(resv_next_start(FLAG(WEEKDAY), local_us(2026, 11, 20, 8)),
+                     local_us(2026, 11, 23, 8));
+    assert_int_equal(resv_next_start(FLAG(WEEKEND), local_us(2026, 11, 20, 8)),
+                     local_us(2026, 11, 21, 8));
+    assert_int_equal(resv_next_start(FLAG(WEEKEND), local_us(2026, 11, 22, 8)),
+                     local_us(2026, 11, 28, 8));
     assert_int_equal(resv_next_start(FLAG(MAINT), NOW), 0);
 }
 
@@ -157,7 +184,8 @@ static Pst__ReservationRecord period(uint64_t flags, int64_t from_h, int64_t hou
 static void test_meet(void **state)
 {
     Pst__ReservationRecord a = period(0, 1, 2), b = period(0, 3, 1), c = period(FLAG(DAILY), 0, 1);
-    Pst__ReservationRecord d = period(0, 24 * 5, 1), e = period(FLAG(DAILY), 25, 1), f = period(FLAG(WEEKLY), 2, 24);
+    Pst__ReservationRecord d = period(0, 24 * 5, 1), e = period(FLAG(DAILY), 25, 1),
+                           f = period(FLAG(WEEKLY), 2, 24);
     struct resv_period p[4];
 
     (void)state;
@@ -169,8 +197,7 @@ static void test_meet(void **state)
     assert_int_equal(p[0].start_us, NOW + 24 * 3600 * USEC_PER_SEC); /* what is over is left out */
 }
 
-/* ---- keys -----------------------------------------------------------------------------------------
- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 static void test_keys(void **state)
 {
@@ -184,9 +211,11 @@ static void test_keys(void **state)
         { "s=now d=60 u=a part=p", "" },
         { "d=60 u=a nodec=2", "A start time must be given.  No reservation created." },
         { "s=now u=a nodec=2", "An end time or duration must be given.  No reservation created." },
-        { "s=now d=60 nodec=2", "Either Users/Groups, AllowedPartitions, QOS and/or Accounts must be specified.  "
-                                "No reservation created." },
-        { "s=now d=60 u=a", "CoreCnt, Nodes, NodeCnt, TRES or Watts must be specified.  No reservation created." },
+        { "s=now d=60 nodec=2",
+          "Either Users/Groups, AllowedPartitions, QOS and/or Accounts must be specified.  "
+          "No reservation created." },
+        { "s=now d=60 u=a",
+          "CoreCnt, Nodes, NodeCnt, TRES or Watts must be specified.  No reservation created." },
         { "s=now d=60 u=a node=2", "Update of this parameter is not supported: node=2" },
         { "s=now d=60 u=a nodec=0x", "Invalid node count 0x" },
         { "s=now d=x u=a nodec=1", "Invalid duration x" },
@@ -237,8 +266,7 @@ static void test_key_values(void **state)
     resvkeys_done(&k);
 }
 
-/* ---- nodes ----------------------------------------------------------------------------------------
- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 #define NODES 8u
 
@@ -277,38 +305,122 @@ static void test_choice(void **state)
         const char *cores;
     } rows[] = {
         { { .nodes = 2 }, "0-7", "0-7", "", "", "", NULL, "0-1", RESV_CHOSEN, 0, NULL },
-        { { .nodes = 2 }, "0-7", "0-7", "", "1", "", NULL, "2-3", RESV_CHOSEN, 0, NULL },   /* together */
-        { { .nodes = 2 }, "0-7", "0,2-7", "", "", "", NULL, "2-3", RESV_CHOSEN, 0, NULL },  /* 1 is down */
-        { { .nodes = 2 }, "0-3", "0-7", "0,2", "", "", NULL, "1,3", RESV_CHOSEN, 0, NULL }, /* busy ones not */
+        /* together */
+        { { .nodes = 2 }, "0-7", "0-7", "", "1", "", NULL, "2-3", RESV_CHOSEN, 0, NULL },
+        /* 1 is down */
+        { { .nodes = 2 }, "0-7", "0,2-7", "", "", "", NULL, "2-3", RESV_CHOSEN, 0, NULL },
+        /* busy ones not */
+        { { .nodes = 2 }, "0-3", "0-7", "0,2", "", "", NULL, "1,3", RESV_CHOSEN, 0, NULL },
         { { .nodes = 3 }, "0-3", "0-7", "0,2", "", "", NULL, NULL, RESV_BUSY, 0, NULL },
-        { { .nodes = 3, .ignore_jobs = true }, "0-3", "0-7", "0,2", "", "", NULL, "0-1,3", RESV_CHOSEN, 0, NULL },
+        { { .nodes = 3, .ignore_jobs = true },
+          "0-3",
+          "0-7",
+          "0,2",
+          "",
+          "",
+          NULL,
+          "0-1,3",
+          RESV_CHOSEN,
+          0,
+          NULL },
         { { .nodes = 9 }, "0-7", "0-7", "", "", "", NULL, NULL, RESV_BUSY, 0, NULL },
         { { .nodes = 2 }, "0-1", "0-7", "", "0", "", NULL, NULL, RESV_BUSY, 0, NULL },
-        { { .nodes = 2 }, "0-1", "0-7", "", "", "0", NULL, "0-1", RESV_CHOSEN, 0, NULL }, /* that one permits it */
-        { { .nodes = 2, .overlap = true }, "0-1", "0-7", "", "0", "", NULL, "0-1", RESV_CHOSEN, 0, NULL },
-        { { .nodes = 2, .maint = true }, "0-1", "", "", "0", "", NULL, "0-1", RESV_CHOSEN, 0, NULL },
-        { { .nodes = 2 }, "0-7", "0-7", "", "", "", "5", "5-6", RESV_CHOSEN, 0, NULL }, /* keeps what it has */
+        /* that one permits it */
+        { { .nodes = 2 }, "0-1", "0-7", "", "", "0", NULL, "0-1", RESV_CHOSEN, 0, NULL },
+        { { .nodes = 2, .overlap = true },
+          "0-1",
+          "0-7",
+          "",
+          "0",
+          "",
+          NULL,
+          "0-1",
+          RESV_CHOSEN,
+          0,
+          NULL },
+        { { .nodes = 2, .maint = true },
+          "0-1",
+          "",
+          "",
+          "0",
+          "",
+          NULL,
+          "0-1",
+          RESV_CHOSEN,
+          0,
+          NULL },
+        /* keeps what it has */
+        { { .nodes = 2 }, "0-7", "0-7", "", "", "", "5", "5-6", RESV_CHOSEN, 0, NULL },
         { { .named = true }, "2,4", "0-7", "", "", "", NULL, "2,4", RESV_CHOSEN, 0, NULL },
         { { .named = true }, "2,4", "0-7", "", "4", "", NULL, NULL, RESV_OVERLAPS, 0, NULL },
-        { { .named = true, .maint = true }, "2,4", "0-7", "", "4", "", NULL, "2,4", RESV_CHOSEN, 0, NULL },
+        { { .named = true, .maint = true },
+          "2,4",
+          "0-7",
+          "",
+          "4",
+          "",
+          NULL,
+          "2,4",
+          RESV_CHOSEN,
+          0,
+          NULL },
         { { .named = true }, "2,4", "0-7", "2", "", "", NULL, NULL, RESV_BUSY, 0, NULL },
-        { { .named = true, .ignore_jobs = true }, "2,4", "0-7", "2", "", "", NULL, "2,4", RESV_CHOSEN, 0, NULL },
-        { { .nodes = 0 }, "0-7", "0-7", "", "", "", NULL, "1,3,5", RESV_CHOSEN, 5, NULL }, /* six devices for five */
+        { { .named = true, .ignore_jobs = true },
+          "2,4",
+          "0-7",
+          "2",
+          "",
+          "",
+          NULL,
+          "2,4",
+          RESV_CHOSEN,
+          0,
+          NULL },
+        /* six devices for five */
+        { { .nodes = 0 }, "0-7", "0-7", "", "", "", NULL, "1,3,5", RESV_CHOSEN, 5, NULL },
         { { .nodes = 0 }, "0-7", "0-7", "", "", "", NULL, NULL, RESV_BUSY, 9, NULL },
         { { .cores = 3 }, "0-7", "0-7", "", "", "", NULL, "0", RESV_CHOSEN, 0, "1-3" },
-        { { .cores = 4, .nodes = 2 }, "0-7", "0-7", "", "", "", NULL, "0-1", RESV_CHOSEN, 0, "1-2 0-1" },
-        { { .cores = 7, .named = true }, "0-1", "0-7", "", "", "", NULL, "0-1", RESV_CHOSEN, 0, "1-3 0-3" },
+        { { .cores = 4, .nodes = 2 },
+          "0-7",
+          "0-7",
+          "",
+          "",
+          "",
+          NULL,
+          "0-1",
+          RESV_CHOSEN,
+          0,
+          "1-2 0-1" },
+        { { .cores = 7, .named = true },
+          "0-1",
+          "0-7",
+          "",
+          "",
+          "",
+          NULL,
+          "0-1",
+          RESV_CHOSEN,
+          0,
+          "1-3 0-3" },
         { { .cores = 8, .named = true }, "0-1", "0-7", "", "", "", NULL, NULL, RESV_BUSY, 0, NULL },
     };
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         _cleanup_(bitmap_free) struct bitmap *from = set_of(rows[i].from), *up = set_of(rows[i].up),
-                                             *busy = set_of(rows[i].busy), *hard = set_of(rows[i].hard),
+                                             *busy = set_of(rows[i].busy),
+                                             *hard = set_of(rows[i].hard),
                                              *soft = set_of(rows[i].soft), *online = set_of("0-7"),
                                              *keep = rows[i].keep ? set_of(rows[i].keep) : NULL;
-        const struct resv_ground g = { .from = from, .up = up, .online = online, .busy = busy, .hard = hard, .soft = soft,
-                                       .cores = four_cores, .counts = rows[i].goal ? two_each : NULL, .goal = rows[i].goal };
+        const struct resv_ground g = { .from = from,
+                                       .up = up,
+                                       .online = online,
+                                       .busy = busy,
+                                       .hard = hard,
+                                       .soft = soft,
+                                       .cores = four_cores,
+                                       .counts = rows[i].goal ? two_each : NULL,
+                                       .goal = rows[i].goal };
         struct resv_choice c = { 0 };
         enum resv_refusal why;
         _cleanup_free_ char *text = NULL;
@@ -357,19 +469,26 @@ static void test_parts(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        _cleanup_(bitmap_free) struct bitmap *from = set_of(rows[i].from), *all = set_of("0-7"), *none = set_of(""),
-                                             *busy = set_of(rows[i].busy),
+        _cleanup_(bitmap_free) struct bitmap *from = set_of(rows[i].from), *all = set_of("0-7"),
+                                             *none = set_of(""), *busy = set_of(rows[i].busy),
                                              *keep = rows[i].keep ? set_of(rows[i].keep) : NULL;
         const struct resv_want want = { .nodes = rows[i].nodes };
         struct resv_part parts[3] = { 0 };
-        struct resv_ground g = { .from = from, .up = all, .online = all, .busy = busy, .hard = none, .soft = none,
-                                 .cores = four_cores, .parts = parts };
+        struct resv_ground g = { .from = from,
+                                 .up = all,
+                                 .online = all,
+                                 .busy = busy,
+                                 .hard = none,
+                                 .soft = none,
+                                 .cores = four_cores,
+                                 .parts = parts };
         struct resv_choice c = { 0 };
         enum resv_refusal why;
         _cleanup_free_ char *text = NULL;
 
         for (; g.nparts < 3 && rows[i].parts[g.nparts]; g.nparts++)
-            parts[g.nparts] = (struct resv_part){ set_of(rows[i].parts[g.nparts]), rows[i].counts[g.nparts] };
+            parts[g.nparts] =
+                (struct resv_part){ set_of(rows[i].parts[g.nparts]), rows[i].counts[g.nparts] };
         assert_int_equal(resv_choose(&want, &g, keep, &c, &why), 0);
         assert_int_equal(why, rows[i].result ? RESV_CHOSEN : RESV_BUSY);
         if (rows[i].result) {
@@ -385,9 +504,10 @@ static void test_parts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_flags), cmocka_unit_test(test_lists),      cmocka_unit_test(test_occurrences),
-        cmocka_unit_test(test_meet),  cmocka_unit_test(test_keys),       cmocka_unit_test(test_key_values),
-        cmocka_unit_test(test_choice), cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_flags),       cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_occurrences), cmocka_unit_test(test_meet),
+        cmocka_unit_test(test_keys),        cmocka_unit_test(test_key_values),
+        cmocka_unit_test(test_choice),      cmocka_unit_test(test_parts),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

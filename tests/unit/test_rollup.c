@@ -103,9 +103,10 @@ static void test_no_controller(void **state)
     make_nodes(w);
     queue_job(w, 1, 0, "a", 1, "cpu=4");
     start_job(w, 1, 0, "cpu=4");
-    (void)snprintf(text, sizeof(text),
-                   "INSERT INTO events SELECT source, '', %lld, %lld, 1, 'x', NULL, tres, nodes FROM events WHERE node=''",
-                   (long long)(MONTH + HOUR + 1800) * SEC, (long long)(MONTH + 3 * HOUR) * SEC);
+    (void)snprintf(
+        text, sizeof(text),
+        "INSERT INTO events SELECT source, '', %lld, %lld, 1, 'x', NULL, tres, nodes FROM events WHERE node=''",
+        (long long)(MONTH + HOUR + 1800) * SEC, (long long)(MONTH + 3 * HOUR) * SEC);
     assert_int_equal(acct_db_open(w->db, &db, &err), 0);
     assert_int_equal(sql_exec(db, text), 0);
     assert_null(sql_close(db));
@@ -158,8 +159,7 @@ static void test_parents(void **state)
     pst__usage_reply__free_unpacked(reply, NULL);
 }
 
-/* ---- random lives -------------------------------------------------------------------------------
- */
+/* ---- random lives ---------------------------------------------------------------------------- */
 
 struct life {
     int64_t start, end;
@@ -211,8 +211,7 @@ static void test_random(void **state)
     }
 }
 
-/* ---- archive ------------------------------------------------------------------------------------
- */
+/* ---- archive --------------------------------------------------------------------------------- */
 
 static void test_archive(void **state)
 {
@@ -306,8 +305,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text), TEST(test_hours),   TEST(test_late),
         TEST(test_suspended),        TEST(test_nodes),   TEST(test_sizes),
-        TEST(test_random),           TEST(test_archive),
-        TEST(test_parents),          TEST(test_no_controller),
+        TEST(test_random),           TEST(test_archive), TEST(test_parents),
+        TEST(test_no_controller),
     };
 
     (void)setenv("TZ", "UTC", 1);

@@ -1,4 +1,5 @@
-/* test_safetext.c - what words of users may hold, in text alone and in messages, and how they are cleaned */
+/* test_safetext.c - what words of users may hold, in text alone and in messages, and how they
+ * are cleaned */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -26,16 +27,19 @@ static const struct {
     { "", true, true, true, false, NULL },
     { "abc", true, true, true, false, NULL },
     { "a b", true, true, true, false, NULL },
-    { "na\xc3\xafve", true, true, true, false, NULL },     /* C3 AF: no control character, though 0xAF... */
-    { "\xc2\xa0x", true, true, true, false, NULL },        /* U+00A0, the first after the C1 */
-    { "caf\xe9", true, true, true, false, NULL },          /* no UTF-8 */
-    { "x\xc2", true, true, true, false, NULL },            /* cut off */
+    /* C3 AF: no control character, though 0xAF... */
+    { "na\xc3\xafve", true, true, true, false, NULL },
+    { "\xc2\xa0x", true, true, true, false, NULL }, /* U+00A0, the first after the C1 */
+    { "caf\xe9", true, true, true, false, NULL },   /* no UTF-8 */
+    { "x\xc2", true, true, true, false, NULL },     /* cut off */
     { "a\nb", false, true, false, false, "a b" },
     { "a\tb", false, true, false, false, "a b" },
     { "a\rb", false, true, false, false, "a b" },
     { "\x1b[31m", false, false, false, false, "?[31m" },
     { "\x01\x1f\x7f", false, false, false, false, "???" },
-    { "a\xc2\x9b" "31m", false, false, false, false, "a??31m" }, /* CSI in one character */
+    { "a\xc2\x9b"
+      "31m",
+      false, false, false, false, "a??31m" }, /* CSI in one character */
     { "\xc2\x80", false, false, false, false, "\?\?" },
     { "me@there", true, true, true, false, NULL },
     { "a.b-c+d=e_f%g'h@x", true, true, true, false, NULL },
@@ -91,7 +95,8 @@ static void test_utf8(void **state)
     assert_false(safetext_is_c1("\xc2\xa0"));
 }
 
-/* Every string of a request is found, however deep, and a field that nobody thought of is a line. */
+/* Every string of a request is found, however deep, and a field that nobody thought of is a
+ * line. */
 static void test_messages(void **state)
 {
     Pst__SubmitRequest req = PST__SUBMIT_REQUEST__INIT;
@@ -134,8 +139,9 @@ static void test_messages(void **state)
 }
 
 static const ProtobufCMessageDescriptor *const types[] = {
-    &pst__job_record__descriptor,         &pst__step_spec__descriptor,   &pst__acct_job_set__descriptor,
-    &pst__crontab_set_request__descriptor, &pst__node_record__descriptor, &pst__job_action_request__descriptor,
+    &pst__job_record__descriptor,         &pst__step_spec__descriptor,
+    &pst__acct_job_set__descriptor,       &pst__crontab_set_request__descriptor,
+    &pst__node_record__descriptor,        &pst__job_action_request__descriptor,
     &pst__reservation_record__descriptor,
 };
 

@@ -145,9 +145,11 @@ static const struct {
     const char *text;
     int status;
 } bad_lines[] = {
-    { "#SBATCH --foo=1\n", 255 }, { "#SBATCH -n abc\n", 1 },        { "#SBATCH -t x\n", 255 },
-    { "#SBATCH hetjob\n", 0 },    { "#SBATCH packjob\n", 0 },       { "#SBATCH -J 'x\n", 1 },
-    { "#SBATCH --help\n", 255 },  { "#SBATCH --container-type=x\n", 1 }, { "#SBATCH --label\n", 255 },
+    { "#SBATCH --foo=1\n", 255 }, { "#SBATCH -n abc\n", 1 },
+    { "#SBATCH -t x\n", 255 },    { "#SBATCH hetjob\n", 0 },
+    { "#SBATCH packjob\n", 0 },   { "#SBATCH -J 'x\n", 1 },
+    { "#SBATCH --help\n", 255 },  { "#SBATCH --container-type=x\n", 1 },
+    { "#SBATCH --label\n", 255 },
 };
 
 static void test_bad_directives(void **state)

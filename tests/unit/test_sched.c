@@ -114,8 +114,7 @@ static void put(struct sched *s, struct sched_job j)
     assert_int_equal(sched_job_put(s, &j), 0);
 }
 
-/* --- what a decision says, in a line
- * ------------------------------------------------------------------- */
+/* ---- what a decision says, in a line --------------------------------------------------------- */
 
 static void list_bits(struct strbuf *sb, const uint64_t *words, uint32_t n)
 {
@@ -191,8 +190,7 @@ static void expect(struct sched *s, bool backfill, int64_t minutes, const char *
     assert_string_equal(strbuf_str(&sb), text);
 }
 
-/* --- layouts
- * ------------------------------------------------------------------------------------------- */
+/* ---- layouts --------------------------------------------------------------------------------- */
 
 #define GRES(...) .gres = (const struct sched_gres_req[]){ { __VA_ARGS__ } }, .ngres = 1
 #define COUNTS(...) .node_counts = (const uint32_t[]){ __VA_ARGS__ }, .nnode_counts = 2
@@ -340,8 +338,7 @@ static void test_cpus_as_cores(void **state)
     sched_free(s);
 }
 
-/* --- choice of nodes
- * ----------------------------------------------------------------------------------- */
+/* ---- choice of nodes ------------------------------------------------------------------------- */
 
 static void test_weight_and_lln(void **state)
 {
@@ -441,8 +438,7 @@ static void test_cpu_quota(void **state)
     sched_free(s);
 }
 
-/* --- reasons and order
- * --------------------------------------------------------------------------------- */
+/* ---- reasons and order ----------------------------------------------------------------------- */
 
 /* Jobs of the partition share the first CPUs of each socket. */
 static void test_socket_quota(void **state)
@@ -658,8 +654,7 @@ static void test_queue_depth(void **state)
     sched_free(s);
 }
 
-/* --- backfill and planning
- * ----------------------------------------------------------------------------- */
+/* ---- backfill and planning ------------------------------------------------------------------- */
 
 static void test_backfill(void **state)
 {
@@ -692,8 +687,8 @@ static void test_backfill(void **state)
     sched_free(s);
 }
 
-/* A job that runs past the reserved start may use what the head leaves on its nodes, and only that.
- */
+/* A job that runs past the reserved start may use what the head leaves on its nodes, and only
+ * that. */
 static void test_backfill_beside(void **state)
 {
     struct sched *s = cluster();
@@ -759,8 +754,7 @@ static void test_when(void **state)
     sched_free(s);
 }
 
-/* --- running jobs
- * -------------------------------------------------------------------------------------- */
+/* ---- running jobs ---------------------------------------------------------------------------- */
 
 static void test_recovery(void **state)
 {
@@ -833,8 +827,8 @@ static void test_invalid(void **state)
     sched_free(s);
 }
 
-/* A node that goes and comes back still holds what runs there; a partition may come after its jobs.
- */
+/* A node that goes and comes back still holds what runs there; a partition may come after its
+ * jobs. */
 static void test_reconfiguration(void **state)
 {
     struct sched *s = cluster();
@@ -871,15 +865,16 @@ static void test_reconfiguration(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layouts),       cmocka_unit_test(test_selects),
-        cmocka_unit_test(test_cpus_as_cores), cmocka_unit_test(test_weight_and_lln),
-        cmocka_unit_test(test_best_run),      cmocka_unit_test(test_sharing),
-        cmocka_unit_test(test_cpu_quota), cmocka_unit_test(test_socket_quota),     cmocka_unit_test(test_reasons),
-        cmocka_unit_test(test_order),         cmocka_unit_test(test_partitions),
-        cmocka_unit_test(test_multifactor),   cmocka_unit_test(test_queue_depth),
-        cmocka_unit_test(test_backfill),      cmocka_unit_test(test_backfill_beside),
-        cmocka_unit_test(test_when),          cmocka_unit_test(test_recovery),
-        cmocka_unit_test(test_invalid),       cmocka_unit_test(test_reconfiguration),
+        cmocka_unit_test(test_layouts),         cmocka_unit_test(test_selects),
+        cmocka_unit_test(test_cpus_as_cores),   cmocka_unit_test(test_weight_and_lln),
+        cmocka_unit_test(test_best_run),        cmocka_unit_test(test_sharing),
+        cmocka_unit_test(test_cpu_quota),       cmocka_unit_test(test_socket_quota),
+        cmocka_unit_test(test_reasons),         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_partitions),      cmocka_unit_test(test_multifactor),
+        cmocka_unit_test(test_queue_depth),     cmocka_unit_test(test_backfill),
+        cmocka_unit_test(test_backfill_beside), cmocka_unit_test(test_when),
+        cmocka_unit_test(test_recovery),        cmocka_unit_test(test_invalid),
+        cmocka_unit_test(test_reconfiguration),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

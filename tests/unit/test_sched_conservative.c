@@ -273,8 +273,7 @@ static void test_het(void **state)
     sched_free(s);
 }
 
-/* ---- random cases -------------------------------------------------------------------------------
- */
+/* ---- random cases ---------------------------------------------------------------------------- */
 
 struct rjob {
     uint32_t nodes, minutes, lic, mask;

@@ -263,8 +263,7 @@ static void test_causes(void **state)
     sched_free(s);
 }
 
-/* --- the property
- * -------------------------------------------------------------------------------------- */
+/* ---- the property ---------------------------------------------------------------------------- */
 
 static uint64_t rng;
 
@@ -392,7 +391,8 @@ static int plan_all(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_head), cmocka_unit_test(test_behind),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_head),
+                                        cmocka_unit_test(test_behind),
                                         cmocka_unit_test(test_causes),
                                         cmocka_unit_test(test_changes_hold),
                                         cmocka_unit_test_setup(test_head, plan_all),

@@ -86,8 +86,8 @@ static void put_het(struct sched *s, uint32_t leader, uint32_t k, uint32_t n, st
 struct outcome {
     size_t starts;
     uint32_t started[16];
-    uint32_t node[16];          /* first node of each start */
-    enum sched_why why[64];     /* by job id: as told last */
+    uint32_t node[16];      /* first node of each start */
+    enum sched_why why[64]; /* by job id: as told last */
     int64_t expected[64];
 };
 

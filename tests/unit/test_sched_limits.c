@@ -1,5 +1,6 @@
-/* test_sched_limits.c - every limit of associations and QOS: it holds a job, under its own number, holds up nobody else, and
- * lets the job go; precedence, flags, counters over starts, ends and changes */
+/* test_sched_limits.c - every limit of associations and QOS: it holds a job, under its own
+ * number, holds up nobody else, and lets the job go; precedence, flags, counters over starts,
+ * ends and changes */
 #include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +29,10 @@ static void set_assoc(struct sched *s, uint32_t id, const struct sched_limits *l
 {
     uint32_t parent = id == ALICE ? PHYSICS : id == ROOT ? 0 : ROOT;
 
-    assert_int_equal(sched_limit_assoc_put(s, id, parent, id == OTHER ? "other" : id == ROOT ? "root" : "physics",
+    assert_int_equal(sched_limit_assoc_put(s, id, parent,
+                                           id == OTHER  ? "other"
+                                           : id == ROOT ? "root"
+                                                        : "physics",
                                            l ? l : &none),
                      0);
 }
@@ -46,8 +50,9 @@ static struct sched *cluster(bool safe)
     static const struct {
         uint32_t id;
         const char *name;
-    } tres[] = { { CPU, "cpu" },         { MEM, "mem" },      { 3, "energy" },       { NODE, "node" },
-                 { BILLING, "billing" }, { GPU, "gres/gpu" }, { LIC, "license/lic" } };
+    } tres[] = { { CPU, "cpu" },        { MEM, "mem" },         { 3, "energy" },
+                 { NODE, "node" },      { BILLING, "billing" }, { GPU, "gres/gpu" },
+                 { LIC, "license/lic" } };
     struct sched *s = util_cluster((struct sched_params){ .select_memory = true }, 4, 8, 4);
     const uint32_t ids[] = { 0, 1, 2, 3 };
     const struct sched_partition part = { .name = "main",
@@ -155,7 +160,7 @@ static void use_at(struct sched *s, enum where where, uint32_t tres, double minu
     assert_int_equal(sched_limit_usage(s, where >= AT_QOS, ids[where], &u, tres ? 1 : 0, wall), 0);
 }
 
-/* ---- each limit --------------------------------------------------------------------------------------- */
+/* ---- each limit ------------------------------------------------------------------------------ */
 
 enum act {
     BESIDE, /* one job fits, the second does not beside it, until the first ends */
@@ -169,34 +174,45 @@ static const struct list_row {
     enum where where;
     enum act act;
     unsigned scope;
-    unsigned times; /* what of the TRES' amount is still granted, in quarters of a job's */
+    unsigned times;   /* what of the TRES' amount is still granted, in quarters of a job's */
     unsigned minutes; /* the amount is that times these */
-    unsigned tres; /* bits of the table below it is tried with */
+    unsigned tres;    /* bits of the table below it is tried with */
 } list_rows[] = {
     { "user GrpTRES", SCHED_GRP_TRES, AT_USER, BESIDE, SCHED_LIMIT_ASSOC_GRP, 7, 1, 63 },
     { "account GrpTRES", SCHED_GRP_TRES, AT_ACCOUNT, BESIDE, SCHED_LIMIT_ASSOC_GRP, 7, 1, 63 },
-    { "user GrpTRESMins", SCHED_GRP_TRES_MINS, AT_USER, SPENT, SCHED_LIMIT_ASSOC_GRP_MINS, 4, 1, 63 },
-    { "account GrpTRESMins", SCHED_GRP_TRES_MINS, AT_ACCOUNT, SPENT, SCHED_LIMIT_ASSOC_GRP_MINS, 4, 1, 63 },
-    { "account GrpTRESRunMins", SCHED_GRP_TRES_RUN_MINS, AT_ACCOUNT, BESIDE, SCHED_LIMIT_ASSOC_GRP_RUN_MINS, 7,
-      10, 63 },
+    { "user GrpTRESMins", SCHED_GRP_TRES_MINS, AT_USER, SPENT, SCHED_LIMIT_ASSOC_GRP_MINS, 4, 1,
+      63 },
+    { "account GrpTRESMins", SCHED_GRP_TRES_MINS, AT_ACCOUNT, SPENT, SCHED_LIMIT_ASSOC_GRP_MINS, 4,
+      1, 63 },
+    { "account GrpTRESRunMins", SCHED_GRP_TRES_RUN_MINS, AT_ACCOUNT, BESIDE,
+      SCHED_LIMIT_ASSOC_GRP_RUN_MINS, 7, 10, 63 },
     { "MaxTRESPerJob", SCHED_MAX_TRES_JOB, AT_USER, ALONE, SCHED_LIMIT_ASSOC_MAX_JOB, 3, 1, 63 },
-    { "MaxTRESPerNode", SCHED_MAX_TRES_NODE, AT_USER, ALONE, SCHED_LIMIT_ASSOC_MAX_NODE, 3, 1, 1 | 2 | 8 | 16 },
-    { "MaxTRESMinsPerJob", SCHED_MAX_TRES_MINS_JOB, AT_USER, ALONE, SCHED_LIMIT_ASSOC_MAX_MINS, 3, 10, 63 },
-    { "user MaxTRESRunMins", SCHED_MAX_RUN_MINS, AT_USER, BESIDE, SCHED_LIMIT_ASSOC_GRP_RUN_MINS, 7, 10, 63 },
+    { "MaxTRESPerNode", SCHED_MAX_TRES_NODE, AT_USER, ALONE, SCHED_LIMIT_ASSOC_MAX_NODE, 3, 1,
+      1 | 2 | 8 | 16 },
+    { "MaxTRESMinsPerJob", SCHED_MAX_TRES_MINS_JOB, AT_USER, ALONE, SCHED_LIMIT_ASSOC_MAX_MINS, 3,
+      10, 63 },
+    { "user MaxTRESRunMins", SCHED_MAX_RUN_MINS, AT_USER, BESIDE, SCHED_LIMIT_ASSOC_GRP_RUN_MINS, 7,
+      10, 63 },
     { "QOS GrpTRES", SCHED_GRP_TRES, AT_QOS, BESIDE, SCHED_LIMIT_QOS_GRP, 7, 1, 63 },
     { "partition QOS GrpTRES", SCHED_GRP_TRES, AT_PART, BESIDE, SCHED_LIMIT_QOS_GRP, 7, 1, 63 },
     { "QOS GrpTRESMins", SCHED_GRP_TRES_MINS, AT_QOS, SPENT, SCHED_LIMIT_QOS_GRP_MINS, 4, 1, 63 },
-    { "QOS GrpTRESRunMins", SCHED_GRP_TRES_RUN_MINS, AT_QOS, BESIDE, SCHED_LIMIT_QOS_GRP_RUN_MINS, 7, 10, 63 },
+    { "QOS GrpTRESRunMins", SCHED_GRP_TRES_RUN_MINS, AT_QOS, BESIDE, SCHED_LIMIT_QOS_GRP_RUN_MINS,
+      7, 10, 63 },
     { "QOS MaxTRESPerJob", SCHED_MAX_TRES_JOB, AT_QOS, ALONE, SCHED_LIMIT_QOS_MAX_JOB, 3, 1, 63 },
-    { "QOS MaxTRESPerNode", SCHED_MAX_TRES_NODE, AT_QOS, ALONE, SCHED_LIMIT_QOS_MAX_NODE, 3, 1, 1 | 2 | 8 | 16 },
-    { "QOS MaxTRESMinsPerJob", SCHED_MAX_TRES_MINS_JOB, AT_QOS, ALONE, SCHED_LIMIT_QOS_MAX_MINS, 3, 10, 63 },
-    { "QOS MaxTRESPerUser", SCHED_MAX_TRES_USER, AT_QOS, BESIDE, SCHED_LIMIT_QOS_MAX_USER, 7, 1, 63 },
-    { "partition QOS MaxTRESPerUser", SCHED_MAX_TRES_USER, AT_PART, BESIDE, SCHED_LIMIT_QOS_MAX_USER, 7, 1, 63 },
-    { "QOS MaxTRESPerAccount", SCHED_MAX_TRES_ACCOUNT, AT_QOS, BESIDE, SCHED_LIMIT_QOS_MAX_ACCOUNT, 7, 1, 63 },
-    { "QOS MaxTRESRunMinsPerUser", SCHED_MAX_RUN_MINS_USER, AT_QOS, BESIDE, SCHED_LIMIT_QOS_GRP_RUN_MINS, 7, 10,
-      63 },
-    { "QOS MaxTRESRunMinsPerAccount", SCHED_MAX_RUN_MINS_ACCOUNT, AT_QOS, BESIDE, SCHED_LIMIT_QOS_GRP_RUN_MINS, 7,
+    { "QOS MaxTRESPerNode", SCHED_MAX_TRES_NODE, AT_QOS, ALONE, SCHED_LIMIT_QOS_MAX_NODE, 3, 1,
+      1 | 2 | 8 | 16 },
+    { "QOS MaxTRESMinsPerJob", SCHED_MAX_TRES_MINS_JOB, AT_QOS, ALONE, SCHED_LIMIT_QOS_MAX_MINS, 3,
       10, 63 },
+    { "QOS MaxTRESPerUser", SCHED_MAX_TRES_USER, AT_QOS, BESIDE, SCHED_LIMIT_QOS_MAX_USER, 7, 1,
+      63 },
+    { "partition QOS MaxTRESPerUser", SCHED_MAX_TRES_USER, AT_PART, BESIDE,
+      SCHED_LIMIT_QOS_MAX_USER, 7, 1, 63 },
+    { "QOS MaxTRESPerAccount", SCHED_MAX_TRES_ACCOUNT, AT_QOS, BESIDE, SCHED_LIMIT_QOS_MAX_ACCOUNT,
+      7, 1, 63 },
+    { "QOS MaxTRESRunMinsPerUser", SCHED_MAX_RUN_MINS_USER, AT_QOS, BESIDE,
+      SCHED_LIMIT_QOS_GRP_RUN_MINS, 7, 10, 63 },
+    { "QOS MaxTRESRunMinsPerAccount", SCHED_MAX_RUN_MINS_ACCOUNT, AT_QOS, BESIDE,
+      SCHED_LIMIT_QOS_GRP_RUN_MINS, 7, 10, 63 },
     { "QOS MinTRESPerJob", SCHED_MIN_TRES_JOB, AT_QOS, ALONE, SCHED_LIMIT_QOS_MIN, 8, 1, 63 },
 };
 
@@ -205,16 +221,17 @@ static const struct {
     uint32_t id, amount; /* of one job */
     enum sched_tres_type type;
 } tres_rows[] = {
-    { "cpu", CPU, 4, SCHED_TRES_CPU },         { "mem", MEM, 400, SCHED_TRES_MEM },
-    { "node", NODE, 1, SCHED_TRES_NODE },      { "billing", BILLING, 4, SCHED_TRES_BILLING },
-    { "gres/gpu", GPU, 1, SCHED_TRES_GRES },   { "license/lic", LIC, 1, SCHED_TRES_LICENSE },
+    { "cpu", CPU, 4, SCHED_TRES_CPU },       { "mem", MEM, 400, SCHED_TRES_MEM },
+    { "node", NODE, 1, SCHED_TRES_NODE },    { "billing", BILLING, 4, SCHED_TRES_BILLING },
+    { "gres/gpu", GPU, 1, SCHED_TRES_GRES }, { "license/lic", LIC, 1, SCHED_TRES_LICENSE },
 };
 
 static void check_list(const struct list_row *row, size_t t)
 {
     struct sched *s = cluster(false);
     const struct sched_tres_limit one = { .tres_id = tres_rows[t].id,
-                                          .count = (uint64_t)tres_rows[t].amount * row->times * row->minutes / 4 };
+                                          .count = (uint64_t)tres_rows[t].amount * row->times *
+                                                   row->minutes / 4 };
     unsigned want = SCHED_LIMIT(row->scope, tres_rows[t].type) + 2, got;
     struct sched_limits l = none;
     struct sched_limit_hit hit;
@@ -277,8 +294,10 @@ static const struct number_row {
     { "QOS GrpWall", SCHED_GRP_WALL, AT_QOS, SPENT, SCHED_LIMIT_QOS_GRP_WALL, 60 },
     { "QOS MaxWall", SCHED_MAX_WALL, AT_QOS, ALONE, SCHED_LIMIT_QOS_MAX_WALL, 9 },
     { "QOS MaxJobsPerUser", SCHED_USER_JOBS, AT_QOS, BESIDE, SCHED_LIMIT_QOS_USER_JOBS, 1 },
-    { "partition QOS MaxJobsPerUser", SCHED_USER_JOBS, AT_PART, BESIDE, SCHED_LIMIT_QOS_USER_JOBS, 1 },
-    { "QOS MaxJobsPerAccount", SCHED_ACCOUNT_JOBS, AT_QOS, BESIDE, SCHED_LIMIT_QOS_ACCOUNT_JOBS, 1 },
+    { "partition QOS MaxJobsPerUser", SCHED_USER_JOBS, AT_PART, BESIDE, SCHED_LIMIT_QOS_USER_JOBS,
+      1 },
+    { "QOS MaxJobsPerAccount", SCHED_ACCOUNT_JOBS, AT_QOS, BESIDE, SCHED_LIMIT_QOS_ACCOUNT_JOBS,
+      1 },
     { "MaxJobs=0", SCHED_MAX_JOBS, AT_USER, ALONE, SCHED_LIMIT_ASSOC_MAX_JOBS, 0 },
 };
 
@@ -319,7 +338,7 @@ static void test_numbers(void **state)
     }
 }
 
-/* ---- how they go together ------------------------------------------------------------------------------ */
+/* ---- how they go together -------------------------------------------------------------------- */
 
 static struct sched_limits one_number(enum sched_limit_number n, uint64_t value)
 {
@@ -333,7 +352,8 @@ static struct sched_limits one_number(enum sched_limit_number n, uint64_t value)
 static void test_precedence(void **state)
 {
     struct sched *s = cluster(false);
-    struct sched_limits small = one_number(SCHED_MAX_WALL, 5), large = one_number(SCHED_MAX_WALL, 60);
+    struct sched_limits small = one_number(SCHED_MAX_WALL, 5),
+                        large = one_number(SCHED_MAX_WALL, 60);
 
     (void)state;
     set_assoc(s, ALICE, &small);
@@ -408,7 +428,8 @@ static void test_safe(void **state)
 
 static void test_factors(void **state)
 {
-    const struct sched_tres_limit cpu = { .tres_id = CPU, .count = 4 }, percent = { .tres_id = CPU, .count = 25 };
+    const struct sched_tres_limit cpu = { .tres_id = CPU, .count = 4 },
+                                  percent = { .tres_id = CPU, .count = 25 };
     struct sched *s = cluster(false);
     struct sched_qos_limits q = { .limits = none, .usage_factor = 1, .limit_factor = 2 };
     struct sched_limits l = none;
@@ -486,8 +507,9 @@ static void test_partition_memory(void **state)
         uint64_t per_cpu, per_node; /* granted */
         uint64_t job_cpu, job_node; /* asked for, on one node with four CPUs */
         bool held;
-    } rows[] = { { 0, 300, 0, 400, true },  { 0, 400, 0, 400, false }, { 50, 0, 100, 0, true },  { 100, 0, 100, 0, false },
-                 { 0, 300, 100, 0, true }, { 0, 400, 100, 0, false }, { 0, 0, 500, 0, false } };
+    } rows[] = { { 0, 300, 0, 400, true },  { 0, 400, 0, 400, false }, { 50, 0, 100, 0, true },
+                 { 100, 0, 100, 0, false }, { 0, 300, 100, 0, true },  { 0, 400, 100, 0, false },
+                 { 0, 0, 500, 0, false } };
     const uint32_t ids[] = { 0, 1, 2, 3 };
 
     (void)state;
@@ -525,7 +547,8 @@ static void test_partition_memory(void **state)
     }
 }
 
-static uint64_t used(struct sched *s, bool qos, uint32_t id, uint32_t tres, uint32_t *jobs, uint64_t *run, int64_t now)
+static uint64_t used(struct sched *s, bool qos, uint32_t id, uint32_t tres, uint32_t *jobs,
+                     uint64_t *run, int64_t now)
 {
     static struct sched_limit_use u;
 
@@ -579,7 +602,9 @@ static void test_recovery(void **state)
 {
     struct sched *s = util_cluster((struct sched_params){ 0 }, 2, 8, 0);
     uint64_t bits = 15, run;
-    struct sched_alloc_node an = { .node_id = 0, .cpus = 4, .cpu_bits = &bits, .ncpu_words = 1, .tasks = 4 };
+    struct sched_alloc_node an = {
+        .node_id = 0, .cpus = 4, .cpu_bits = &bits, .ncpu_words = 1, .tasks = 4
+    };
     const struct sched_alloc alloc = { .nodes = &an, .nnodes = 1 };
     struct sched_limits l;
     uint32_t jobs;
@@ -719,14 +744,17 @@ static void test_accrue(void **state)
     static const struct {
         enum sched_limit_number number;
         enum where where;
-    } rows[] = { { SCHED_MAX_ACCRUE, AT_USER },   { SCHED_GRP_ACCRUE, AT_ACCOUNT }, { SCHED_GRP_ACCRUE, AT_QOS },
-                 { SCHED_USER_ACCRUE, AT_QOS },   { SCHED_ACCOUNT_ACCRUE, AT_QOS }, { SCHED_USER_ACCRUE, AT_PART } };
+    } rows[] = { { SCHED_MAX_ACCRUE, AT_USER },    { SCHED_GRP_ACCRUE, AT_ACCOUNT },
+                 { SCHED_GRP_ACCRUE, AT_QOS },     { SCHED_USER_ACCRUE, AT_QOS },
+                 { SCHED_ACCOUNT_ACCRUE, AT_QOS }, { SCHED_USER_ACCRUE, AT_PART } };
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct sched *s = cluster(false);
         struct sched_limits l = one_number(rows[i].number, 1), held = one_number(SCHED_MAX_JOBS, 0);
-        struct sched_params p = { .multifactor = true, .weight_age = 1000, .max_age_s = 36000, .backfill = true };
+        struct sched_params p = {
+            .multifactor = true, .weight_age = 1000, .max_age_s = 36000, .backfill = true
+        };
         double age[4];
 
         sched_params_set(s, &p);
@@ -764,21 +792,26 @@ static int64_t planned(struct sched *s, uint32_t id)
     return at;
 }
 
-/* MinPrioThreshold: no place is kept for a job of less priority, by its QOS's word before the association's. */
+/* MinPrioThreshold: no place is kept for a job of less priority, by its QOS's word before the
+ * association's. */
 static void test_min_priority(void **state)
 {
     static const struct {
         enum where where;
         uint64_t value;
         bool kept;
-    } rows[] = { { AT_QOS, 101, false }, { AT_QOS, 100, true }, { AT_USER, 101, false }, { AT_USER, 100, true } };
+    } rows[] = { { AT_QOS, 101, false },
+                 { AT_QOS, 100, true },
+                 { AT_USER, 101, false },
+                 { AT_USER, 100, true } };
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct sched *s = cluster(false);
         struct sched_limits l = one_number(SCHED_MIN_PRIO, rows[i].value);
-        struct sched_params p = { .backfill = true, .select_memory = true, .bf_window_min = 1440,
-                                  .bf_resolution_s = 60 };
+        struct sched_params p = {
+            .backfill = true, .select_memory = true, .bf_window_min = 1440, .bf_resolution_s = 60
+        };
         struct sched_job wide = job(2);
 
         sched_params_set(s, &p);
@@ -858,7 +891,9 @@ int main(void)
         cmocka_unit_test(test_safe),
         cmocka_unit_test(test_factors),
         cmocka_unit_test(test_usage_threshold),
-        cmocka_unit_test(test_partition_flags), cmocka_unit_test(test_partition_memory), cmocka_unit_test(test_min_priority),
+        cmocka_unit_test(test_partition_flags),
+        cmocka_unit_test(test_partition_memory),
+        cmocka_unit_test(test_min_priority),
         cmocka_unit_test(test_counters),
         cmocka_unit_test(test_recovery),
         cmocka_unit_test(test_het),

@@ -1,4 +1,5 @@
-/* test_sched_preempt.c - the choice of victims: by hand, and against brute force on small random clusters */
+/* test_sched_preempt.c - the choice of victims: by hand, and against brute force on small random
+ * clusters */
 #include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,20 +24,35 @@ static const char *const parts[] = { "low", "mid", "high" }; /* tiers 1, 2, 3 */
 
 static struct sched *cluster(struct sched_preempt pre)
 {
-    struct sched_params params = { .select = SCHED_SELECT_CPU, .select_memory = true, .backfill = true,
-                                   .bf_window_min = 1440, .preempt = pre };
+    struct sched_params params = { .select = SCHED_SELECT_CPU,
+                                   .select_memory = true,
+                                   .backfill = true,
+                                   .bf_window_min = 1440,
+                                   .preempt = pre };
     struct sched *s = NULL;
 
     assert_int_equal(sched_new(&params, &s), 0);
     for (uint32_t i = 0; i < NODES; i++) {
-        const struct sched_node n = { .id = i, .name = "n", .cpus = CPUS, .sockets = 1, .cores_per_socket = CPUS,
-                                      .threads_per_core = 1, .mem_mib = 8000, .weight = 1, .schedulable = true };
+        const struct sched_node n = { .id = i,
+                                      .name = "n",
+                                      .cpus = CPUS,
+                                      .sockets = 1,
+                                      .cores_per_socket = CPUS,
+                                      .threads_per_core = 1,
+                                      .mem_mib = 8000,
+                                      .weight = 1,
+                                      .schedulable = true };
 
         assert_int_equal(sched_node_put(s, &n), 0);
     }
     for (uint32_t t = 0; t < ARRAY_SIZE(parts); t++) {
-        const struct sched_partition p = { .name = parts[t], .node_ids = all_nodes, .nnodes = NODES, .tier = t + 1,
-                                           .job_factor = 1, .up = true, .max_time_min = SCHED_UNLIMITED,
+        const struct sched_partition p = { .name = parts[t],
+                                           .node_ids = all_nodes,
+                                           .nnodes = NODES,
+                                           .tier = t + 1,
+                                           .job_factor = 1,
+                                           .up = true,
+                                           .max_time_min = SCHED_UNLIMITED,
                                            .max_nodes = SCHED_UNLIMITED };
 
         assert_int_equal(sched_partition_put(s, &p), 0);
@@ -44,15 +60,23 @@ static struct sched *cluster(struct sched_preempt pre)
     return s;
 }
 
-static const struct sched_preempt by_part = {
-    .type = SCHED_PREEMPT_PART, .mode = SCHED_MODE_CANCEL, .reorder_count = 1
-};
+static const struct sched_preempt by_part = { .type = SCHED_PREEMPT_PART,
+                                              .mode = SCHED_MODE_CANCEL,
+                                              .reorder_count = 1 };
 
 static struct sched_job job(uint32_t id, uint32_t part, uint32_t tasks)
 {
-    return (struct sched_job){ .id = id, .partitions = &parts[part], .npartitions = 1, .submit_us = NOW,
-                               .eligible_us = NOW, .time_limit_min = 10, .min_nodes = 1, .max_nodes = 1,
-                               .num_tasks = tasks, .cpus_per_task = 1, .mem_per_cpu_mib = 100 };
+    return (struct sched_job){ .id = id,
+                               .partitions = &parts[part],
+                               .npartitions = 1,
+                               .submit_us = NOW,
+                               .eligible_us = NOW,
+                               .time_limit_min = 10,
+                               .min_nodes = 1,
+                               .max_nodes = 1,
+                               .num_tasks = tasks,
+                               .cpus_per_task = 1,
+                               .mem_per_cpu_mib = 100 };
 }
 
 static void put(struct sched *s, struct sched_job j)
@@ -61,15 +85,20 @@ static void put(struct sched *s, struct sched_job j)
 }
 
 /* It runs on `node` from CPU `first` on. */
-static void run_at(struct sched *s, uint32_t id, uint32_t part, uint32_t node, uint32_t first, uint32_t n,
-                   int64_t start_us, uint32_t priority, const char *qos)
+static void run_at(struct sched *s, uint32_t id, uint32_t part, uint32_t node, uint32_t first,
+                   uint32_t n, int64_t start_us, uint32_t priority, const char *qos)
 {
     uint64_t bits = ((UINT64_C(1) << n) - 1) << first;
-    struct sched_alloc_node an = { .node_id = node, .cpus = n, .cpu_bits = &bits, .ncpu_words = 1,
-                                   .mem_mib = 100 * n, .tasks = n };
+    struct sched_alloc_node an = { .node_id = node,
+                                   .cpus = n,
+                                   .cpu_bits = &bits,
+                                   .ncpu_words = 1,
+                                   .mem_mib = 100 * n,
+                                   .tasks = n };
     struct sched_alloc a = { .nodes = &an, .nnodes = 1 };
 
-    assert_int_equal(sched_job_running(s, id, parts[part], &a, start_us, NOW + 3600 * SECOND, false), 0);
+    assert_int_equal(
+        sched_job_running(s, id, parts[part], &a, start_us, NOW + 3600 * SECOND, false), 0);
     assert_int_equal(sched_job_rank(s, id, priority, qos), 0);
 }
 
@@ -77,7 +106,9 @@ static int64_t wake;
 
 static void expect_of(struct sched *s, int64_t seconds, bool backfill, const char *text)
 {
-    static const char letters[] = { [SCHED_MODE_CANCEL] = 'c', [SCHED_MODE_REQUEUE] = 'r', [SCHED_MODE_SUSPEND] = 's' };
+    static const char letters[] = {
+        [SCHED_MODE_CANCEL] = 'c', [SCHED_MODE_REQUEUE] = 'r', [SCHED_MODE_SUSPEND] = 's'
+    };
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
     _cleanup_val_(sched_decisions_done) struct sched_decisions d = { 0 };
 
@@ -92,7 +123,8 @@ static void expect_of(struct sched *s, int64_t seconds, bool backfill, const cha
             continue; /* why it waits is told in test_sched.c */
         strbuf_addf(&sb, "%u %s", x->job_id, x->kind == SCHED_START ? "starts" : "preempts");
         for (size_t v = 0; v < x->nvictims; v++)
-            strbuf_addf(&sb, "%c%u%c", v ? ',' : ' ', x->victims[v].job_id, letters[x->victims[v].mode]);
+            strbuf_addf(&sb, "%c%u%c", v ? ',' : ' ', x->victims[v].job_id,
+                        letters[x->victims[v].mode]);
         strbuf_addf(&sb, " on n%u;", x->alloc.nodes[0].node_id);
     }
     assert_string_equal(strbuf_str(&sb), text);
@@ -108,8 +140,12 @@ static void expect(struct sched *s, int64_t seconds, const char *text)
 static void test_backfill(void **state)
 {
     static const uint32_t first[] = { 0 };
-    struct sched_params params = { .select = SCHED_SELECT_CPU, .select_memory = true, .backfill = true,
-                                   .conservative = true, .bf_window_min = 1440, .preempt = by_part };
+    struct sched_params params = { .select = SCHED_SELECT_CPU,
+                                   .select_memory = true,
+                                   .backfill = true,
+                                   .conservative = true,
+                                   .bf_window_min = 1440,
+                                   .preempt = by_part };
     struct sched *s = cluster(by_part);
     struct sched_job head = job(10, 2, 8), wide = job(20, 2, 16), last;
 
@@ -127,7 +163,8 @@ static void test_backfill(void **state)
     sched_job_remove(s, 3);
     expect(s, 1, "11 starts on n2;");
     sched_job_remove(s, 11);
-    /* A head that needs two nodes has a place on every node it could use: nobody is sent away before it. */
+    /* A head that needs two nodes has a place on every node it could use: nobody is sent away
+     * before it. */
     sched_job_remove(s, 10);
     run_at(s, 4, 2, 2, 0, CPUS, NOW, 1, NULL);
     wide.min_nodes = wide.max_nodes = 3;
@@ -153,7 +190,7 @@ static void test_claim(void **state)
         run_at(s, i + 1, 0, i, 0, CPUS, NOW - (int64_t)i * SECOND, 1, NULL);
     put(s, job(10, 2, 6));
     expect(s, 0, "10 preempts 1c on n0;"); /* the youngest */
-    put(s, job(9, 2, 2)); /* what job 10 leaves there comes free anyway */
+    put(s, job(9, 2, 2));                  /* what job 10 leaves there comes free anyway */
     expect(s, 1, "");
     sched_job_remove(s, 9);
     put(s, job(11, 2, 4)); /* job 10 leaves two of the CPUs there: not enough */
@@ -175,7 +212,8 @@ static void test_order(void **state)
     struct sched_preempt young = by_part;
     struct sched *s = cluster(by_part);
 
-    /* One large job rather than four small ones; the small one where it is enough; the lower tier before all. */
+    /* One large job rather than four small ones; the small one where it is enough; the lower
+     * tier before all. */
     for (uint32_t i = 0; i < 4; i++)
         run_at(s, i + 1, 0, 0, 2 * i, 2, NOW - SECOND, 1, NULL);
     run_at(s, 5, 0, 1, 0, 8, NOW - 9 * SECOND, 1, NULL);
@@ -274,9 +312,13 @@ static void test_leaving(void **state)
 static void test_qos(void **state)
 {
     static const char *const may[] = { "scavenger", "normal" };
-    struct sched_preempt pre = { .type = SCHED_PREEMPT_QOS, .mode = SCHED_MODE_REQUEUE, .within = true };
+    struct sched_preempt pre = { .type = SCHED_PREEMPT_QOS,
+                                 .mode = SCHED_MODE_REQUEUE,
+                                 .within = true };
     const struct sched_qos_preempt urgent = { .may = may, .nmay = 2 }, none = { 0 },
-                                   soft = { .mode = SCHED_MODE_CANCEL, .has_exempt = true, .exempt_s = 5 },
+                                   soft = { .mode = SCHED_MODE_CANCEL,
+                                            .has_exempt = true,
+                                            .exempt_s = 5 },
                                    off = { .mode = SCHED_MODE_OFF };
     struct sched *s = cluster(pre);
     struct sched_job j;
@@ -335,7 +377,7 @@ static void test_licenses(void **state)
     }
 }
 
-/* ---- against brute force ------------------------------------------------------------------------- */
+/* ---- against brute force --------------------------------------------------------------------- */
 
 struct runner {
     uint32_t id, part, node, n;
@@ -415,7 +457,8 @@ static void try_one(bool strict)
         for (uint32_t i = 0; i < n; i++)
             if (chosen >> i & 1)
                 assert_false(fits_without(r, n, chosen & ~(1u << i), want));
-        for (uint32_t set = 0; set < 1u << n; set++) /* no way out without touching so high a tier */
+        /* no way out without touching so high a tier */
+        for (uint32_t set = 0; set < 1u << n; set++)
             if (!(set & ~allowed) && fits_without(r, n, set, want)) {
                 uint32_t best = 0, mine = 0;
 
@@ -440,9 +483,11 @@ static void test_random(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_claim),   cmocka_unit_test(test_order),    cmocka_unit_test(test_exempt),
-        cmocka_unit_test(test_suspend), cmocka_unit_test(test_leaving),  cmocka_unit_test(test_qos),
-        cmocka_unit_test(test_licenses), cmocka_unit_test(test_backfill), cmocka_unit_test(test_random),
+        cmocka_unit_test(test_claim),    cmocka_unit_test(test_order),
+        cmocka_unit_test(test_exempt),   cmocka_unit_test(test_suspend),
+        cmocka_unit_test(test_leaving),  cmocka_unit_test(test_qos),
+        cmocka_unit_test(test_licenses), cmocka_unit_test(test_backfill),
+        cmocka_unit_test(test_random),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

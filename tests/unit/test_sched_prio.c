@@ -255,8 +255,7 @@ static void test_reset(void **state)
             cases[i].due);
 }
 
-/* ---- through the scheduler ----------------------------------------------------------------------
- */
+/* ---- through the scheduler ------------------------------------------------------------------- */
 
 static struct sched_params weights(void)
 {

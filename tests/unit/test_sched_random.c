@@ -21,8 +21,7 @@ static bool chance(uint32_t percent)
     return below(100) < percent;
 }
 
-/* --- making worlds
- * ------------------------------------------------------------------------------------- */
+/* ---- making worlds --------------------------------------------------------------------------- */
 
 static const char *part_names[] = { "p0", "p1", "p2" };
 
@@ -52,7 +51,8 @@ static void make_shares(struct rnode *n)
     *spec = (struct sched_gres_spec){ .name = "shard", .indexed = true, .shares = n->shares };
     for (size_t r = 0; r < n->in.ngres; r++) {
         for (uint64_t d = 0; d < n->gres[r].count; d++) {
-            n->shares[spec->nshares] = (struct sched_gres_share){ (uint32_t)spec->nshares, 1 + below(4) };
+            n->shares[spec->nshares] =
+                (struct sched_gres_share){ (uint32_t)spec->nshares, 1 + below(4) };
             spec->count += n->shares[spec->nshares++].count;
         }
     }
@@ -193,7 +193,9 @@ static struct rjob *make_job(struct world *w)
                                               .per_node = kind == 0 ? 1 + below(2) : 0,
                                               .per_task = kind == 1,
                                               .per_job = kind == 2 ? 1 + below(4) : 0 };
-        j->in.gres_bind = chance(70) ? SCHED_BIND_DEFAULT : w->loose && chance(60) ? SCHED_BIND_ENFORCE : SCHED_BIND_NONE;
+        j->in.gres_bind = chance(70)               ? SCHED_BIND_DEFAULT
+                          : w->loose && chance(60) ? SCHED_BIND_ENFORCE
+                                                   : SCHED_BIND_NONE;
         if (!strcmp(j->gres[0].name, "gpu") && chance(50))
             j->gres[0].type = chance(50) ? "x" : "y";
     }
@@ -223,8 +225,7 @@ static void make_world(struct world *w, struct sched **ret)
     }
 }
 
-/* --- checking passes
- * ----------------------------------------------------------------------------------- */
+/* ---- checking passes ------------------------------------------------------------------------- */
 
 static void write_log(struct strbuf *log, const struct sched_decisions *d)
 {
@@ -396,8 +397,7 @@ static void check_backfill(struct world *w, struct sched_decisions *d)
         assert_true(shadow(w, head->part, j) <= before);
 }
 
-/* --- events
- * -------------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static void end_job(struct world *w, struct sched *s, struct rjob *j)
 {

@@ -296,8 +296,8 @@ static void happen(struct world *w)
     }
 }
 
-/* A plan made anew by the scheduler that has lived through it all, and by one that was just born.
- */
+/* A plan made anew by the scheduler that has lived through it all, and by one that was just
+ * born. */
 static void check_anew(struct world *w)
 {
     struct sched_decisions d = { 0 };

@@ -47,11 +47,12 @@ static struct sched_job job(uint32_t id, uint32_t nodes, uint32_t tasks, uint32_
     return j;
 }
 
-static const uint32_t all_ids[UTIL_NODES_MAX] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+static const uint32_t all_ids[UTIL_NODES_MAX] = { 0, 1, 2,  3,  4,  5,  6,  7,
+                                                  8, 9, 10, 11, 12, 13, 14, 15 };
 
 /* Nodes first to first + n - 1, from and to in minutes. */
-static void reserve(struct sched *s, uint32_t id, uint32_t first, uint32_t n, int64_t from, int64_t to,
-                    struct sched_resv more)
+static void reserve(struct sched *s, uint32_t id, uint32_t first, uint32_t n, int64_t from,
+                    int64_t to, struct sched_resv more)
 {
     const struct sched_resv_window w = { NOW + from * MINUTE, NOW + to * MINUTE };
 
@@ -188,7 +189,8 @@ static void test_magnetic(void **state)
         put(s, j);
     }
     look(s, NOW, true, seen, NULL);
-    assert_true(seen[1].started && seen[1].nodes == 1 && !seen[1].resv); /* too long to be attracted */
+    /* too long to be attracted */
+    assert_true(seen[1].started && seen[1].nodes == 1 && !seen[1].resv);
     assert_true(seen[2].started && seen[2].nodes == 2 && seen[2].resv == 3);
     assert_false(seen[3].started);
     assert_int_equal(seen[3].why, SCHED_WHY_RESOURCES);
@@ -249,8 +251,8 @@ static void test_float(void **state)
     sched_free(s);
 }
 
-/* With bf_licenses a plan keeps reserved licences too: who would hold them in the reservation's time starts after it,
- * who has a place in it may hold them, and who is over before starts now. */
+/* With bf_licenses a plan keeps reserved licences too: who would hold them in the reservation's
+ * time starts after it, who has a place in it may hold them, and who is over before starts now. */
 static void test_licences_planned(void **state)
 {
     const struct sched_lic_req three = { .name = "l", .count = 3 };
@@ -281,7 +283,8 @@ static void test_licences_planned(void **state)
 /* Reserved licences: others have what is left. */
 static void test_licences(void **state)
 {
-    const struct sched_lic_req three = { .name = "l", .count = 3 }, two = { .name = "l", .count = 2 };
+    const struct sched_lic_req three = { .name = "l", .count = 3 },
+                               two = { .name = "l", .count = 2 };
     const struct sched_job_resv in = { .id = 1 };
 
     for (int conservative = 0; conservative < 2; conservative++) {
@@ -342,8 +345,7 @@ static void test_time_min(void **state)
     sched_free(s);
 }
 
-/* ---- random cases -------------------------------------------------------------------------------
- */
+/* ---- random cases ---------------------------------------------------------------------------- */
 
 struct rresv {
     uint32_t first, n, cpus; /* cpus: of each node, from 0 on; 0 = all */
@@ -355,8 +357,8 @@ struct rjob {
     bool magnetic;
     bool done, running;
     int64_t end;
-    uint32_t held;     /* nodes */
-    uint32_t used;     /* reservation it runs in */
+    uint32_t held; /* nodes */
+    uint32_t used; /* reservation it runs in */
     uint64_t cpus[UTIL_NODES_MAX];
 };
 struct rworld {
@@ -406,14 +408,18 @@ static void feed_world(struct sched *s, const struct rworld *w, uint32_t cpus)
 {
     for (uint32_t i = 1; i <= w->nresvs; i++) {
         const struct rresv *r = &w->resvs[i];
-        struct sched_resv in = { .flex = r->flex, .beside = r->beside, .floats = r->floats, .float_us = r->length * MINUTE };
+        struct sched_resv in = { .flex = r->flex,
+                                 .beside = r->beside,
+                                 .floats = r->floats,
+                                 .float_us = r->length * MINUTE };
         struct sched_resv_window win[16];
         struct sched_resv_cpus held[UTIL_NODES_MAX];
         const uint64_t bits = (UINT64_C(1) << r->cpus) - 1;
 
         for (uint32_t k = 0; k < 16 && (k == 0 || r->every); k++)
-            win[in.nwindows++] = (struct sched_resv_window){ NOW + (r->from + k * r->every) * MINUTE,
-                                                             NOW + (r->from + k * r->every + r->length) * MINUTE };
+            win[in.nwindows++] =
+                (struct sched_resv_window){ NOW + (r->from + k * r->every) * MINUTE,
+                                            NOW + (r->from + k * r->every + r->length) * MINUTE };
         for (uint32_t k = 0; r->cpus && k < r->n; k++)
             held[in.ncpus++] = (struct sched_resv_cpus){ r->first + k, &bits, 1 };
         in.windows = win;
@@ -422,7 +428,8 @@ static void feed_world(struct sched *s, const struct rworld *w, uint32_t cpus)
     }
     for (uint32_t i = 1; i <= w->njobs; i++) {
         const struct sched_job_resv in = { w->jobs[i].resv, w->jobs[i].magnetic };
-        struct sched_job j = job(i, w->jobs[i].nodes, w->jobs[i].nodes * (1 + i % cpus), w->jobs[i].minutes);
+        struct sched_job j =
+            job(i, w->jobs[i].nodes, w->jobs[i].nodes * (1 + i % cpus), w->jobs[i].minutes);
 
         j.resvs = &in;
         j.nresvs = w->jobs[i].resv > 0;
@@ -492,7 +499,8 @@ static void take_starts(struct sched *s, struct rworld *w, int64_t now, struct s
         }
         check_start(w, j, now);
         assert_int_equal(sched_job_running(s, x->job_id, "main", &x->alloc, NOW + now * MINUTE,
-                                           NOW + j->end * MINUTE, false), 0);
+                                           NOW + j->end * MINUTE, false),
+                         0);
     }
 }
 
@@ -534,7 +542,8 @@ static void test_random(void **state)
     assert_true(ran > cases * 2); /* or nothing was tested */
 }
 
-/* Whole nodes of one CPU: the first minute at which enough are free, for one job after the other. */
+/* Whole nodes of one CPU: the first minute at which enough are free, for one job after the
+ * other. */
 static void test_plan(void **state)
 {
     static bool busy[HORIZON + 64][UTIL_NODES_MAX];
@@ -595,10 +604,16 @@ static void test_plan(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_outside), cmocka_unit_test(test_inside),   cmocka_unit_test(test_magnetic),
-        cmocka_unit_test(test_list),    cmocka_unit_test(test_float),    cmocka_unit_test(test_licences),
+        cmocka_unit_test(test_outside),
+        cmocka_unit_test(test_inside),
+        cmocka_unit_test(test_magnetic),
+        cmocka_unit_test(test_list),
+        cmocka_unit_test(test_float),
+        cmocka_unit_test(test_licences),
         cmocka_unit_test(test_licences_planned),
-        cmocka_unit_test(test_time_min), cmocka_unit_test(test_random),  cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_time_min),
+        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_plan),
     };
 
     if (argc > 1)

@@ -39,7 +39,8 @@ static void test_loader(void **state)
 
     (void)state;
     make_elf(buf, 256, 12, "/lib/ld.so.2", 13);
-    assert_int_equal(sharedlibs_loader(buf, sizeof(buf), &loader), -ENOENT); /* its end is not in the segment */
+    /* its end is not in the segment */
+    assert_int_equal(sharedlibs_loader(buf, sizeof(buf), &loader), -ENOENT);
     make_elf(buf, 256, 13, "/lib/ld.so.2", 13);
     assert_int_equal(sharedlibs_loader(buf, sizeof(buf), &loader), 0);
     assert_string_equal(loader, "/lib/ld.so.2");
@@ -87,7 +88,8 @@ static void test_parse(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_loader), cmocka_unit_test(test_parse) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_loader),
+                                        cmocka_unit_test(test_parse) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -357,8 +357,7 @@ static void test_no_starvation(void **state)
     workload_free(w);
 }
 
-/* ---- turns --------------------------------------------------------------------------------------
- */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 static struct sim_result in_turns(const struct sim_machine *m, const struct workload *w,
                                   int64_t slice_s)
@@ -371,7 +370,8 @@ static struct sim_result in_turns(const struct sim_machine *m, const struct work
     return r;
 }
 
-/* Two of 100 s, slices of 30: 30 each in turn, the first ends with its fourth turn.  A time limit counts what ran. */
+/* Two of 100 s, slices of 30: 30 each in turn, the first ends with its fourth turn.  A time
+ * limit counts what ran. */
 static void test_two_in_turns(void **state)
 {
     struct workload *w;
@@ -406,8 +406,9 @@ static void test_two_in_turns(void **state)
     workload_free(w);
 }
 
-/* Short turns on one server share it: at load 0.5 a job is there for twice the time it runs, in the mean, whatever the
- * order and however the times are spread; nothing is lost: the last ends when it would without turns. */
+/* Short turns on one server share it: at load 0.5 a job is there for twice the time it runs, in
+ * the mean, whatever the order and however the times are spread; nothing is lost: the last ends
+ * when it would without turns. */
 static void test_shared_server(void **state)
 {
     struct workload *w = serial(4000, 200, 100, 3);
@@ -434,7 +435,8 @@ static void test_shared_server(void **state)
     workload_free(w);
 }
 
-/* Wide and narrow ones on several nodes: all end, and at no time do more CPUs run than there are. */
+/* Wide and narrow ones on several nodes: all end, and at no time do more CPUs run than there
+ * are. */
 static void test_parallel_turns(void **state)
 {
     struct workload *w = lublin(300, 8, 8, 0.9);
@@ -530,13 +532,13 @@ static void test_reports(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_events),       cmocka_unit_test(test_series),
-        cmocka_unit_test(test_many_servers), cmocka_unit_test(test_one_server),
-        cmocka_unit_test(test_policies),     cmocka_unit_test(test_no_starvation),
-        cmocka_unit_test(test_conservative), cmocka_unit_test(test_second_in_line),
-        cmocka_unit_test(test_two_in_turns), cmocka_unit_test(test_shared_server),
-        cmocka_unit_test(test_parallel_turns),
-        cmocka_unit_test(test_limits),       cmocka_unit_test(test_reports),
+        cmocka_unit_test(test_events),         cmocka_unit_test(test_series),
+        cmocka_unit_test(test_many_servers),   cmocka_unit_test(test_one_server),
+        cmocka_unit_test(test_policies),       cmocka_unit_test(test_no_starvation),
+        cmocka_unit_test(test_conservative),   cmocka_unit_test(test_second_in_line),
+        cmocka_unit_test(test_two_in_turns),   cmocka_unit_test(test_shared_server),
+        cmocka_unit_test(test_parallel_turns), cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_reports),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

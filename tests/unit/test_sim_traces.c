@@ -90,11 +90,13 @@ static void test_sentences(void **state)
         { swf_parse, "; MaxProcs: 8\n1 0 5 100 8 -1\n", "line 2: fewer than 18 numbers" },
         { swf_parse, "1 0 5 100 8 -1 -1 8 200 -1 7 3 1 1 2 1 -1 -1\n",
           "line 1: field 11, the status, is none of -1 and 0 to 5" },
-        { sacct_parse, "JobID|Submit|Elapsed|NCPUS\n1|2026-01-02T10:00:00|00:01:00|4\n2|2026-01-02T10:00:00|long|4\n",
+        { sacct_parse,
+          "JobID|Submit|Elapsed|NCPUS\n1|2026-01-02T10:00:00|00:01:00|4\n2|2026-01-02T10:00:00|long|4\n",
           "line 3: no time in the column Elapsed: long" },
         { sacct_parse, "JobID|Submit|Elapsed|NCPUS\n1|2026-01-02T10:00:00|00:01:00|four\n",
           "line 2: no number in the column NCPUS: four" },
-        { sacct_parse, "JobID|Submit|Elapsed|NCPUS|Timelimit\n1|2026-01-02T10:00:00|00:01:00|4|soon\n",
+        { sacct_parse,
+          "JobID|Submit|Elapsed|NCPUS|Timelimit\n1|2026-01-02T10:00:00|00:01:00|4|soon\n",
           "line 2: no time limit in the column Timelimit: soon" },
     };
 
@@ -113,16 +115,17 @@ static void test_sentences(void **state)
 /* Without Start, the state tells who ran; GPUs may be given by type alone. */
 static void test_sacct_state(void **state)
 {
-    struct workload *w = parsed(sacct_parse,
-                                "JobID|State|Submit|Elapsed|ReqCPUS|ReqTRES\n"
-                                "1|COMPLETED|2026-01-02T10:00:00|00:01:00|4|cpu=4,gres/gpu:a=1,gres/gpu:b=2\n"
-                                "2|PENDING|2026-01-02T10:00:01|00:00:00|4|\n"
-                                "3|RUNNING|2026-01-02T10:00:01|00:30:00|4|\n"
-                                "4|CANCELLED by 0|2026-01-02T10:00:01|00:00:00|4|\n"
-                                "5|CANCELLED by 0|2026-01-02T10:00:02|00:00:07|4|cpu=4,gres/gpu=5,gres/gpu:a=5\n"
-                                "6|FAILED|2026-01-02T10:00:03|INVALID|4|\n"
-                                "7|TIMEOUT|2026-01-02T10:00:03|1-00:00:00|4|\n",
-                                0);
+    struct workload *w =
+        parsed(sacct_parse,
+               "JobID|State|Submit|Elapsed|ReqCPUS|ReqTRES\n"
+               "1|COMPLETED|2026-01-02T10:00:00|00:01:00|4|cpu=4,gres/gpu:a=1,gres/gpu:b=2\n"
+               "2|PENDING|2026-01-02T10:00:01|00:00:00|4|\n"
+               "3|RUNNING|2026-01-02T10:00:01|00:30:00|4|\n"
+               "4|CANCELLED by 0|2026-01-02T10:00:01|00:00:00|4|\n"
+               "5|CANCELLED by 0|2026-01-02T10:00:02|00:00:07|4|cpu=4,gres/gpu=5,gres/gpu:a=5\n"
+               "6|FAILED|2026-01-02T10:00:03|INVALID|4|\n"
+               "7|TIMEOUT|2026-01-02T10:00:03|1-00:00:00|4|\n",
+               0);
 
     (void)state;
     assert_int_equal(w->n, 3);
@@ -329,18 +332,12 @@ static void test_scale(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_swf),
-        cmocka_unit_test(test_swf_status),
-        cmocka_unit_test(test_sentences),
-        cmocka_unit_test(test_sacct_state),
-        cmocka_unit_test(test_bad),
-        cmocka_unit_test(test_sacct),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_random_numbers),
-        cmocka_unit_test(test_lublin),
-        cmocka_unit_test(test_gpu_mix),
-        cmocka_unit_test(test_same_seed),
-        cmocka_unit_test(test_scale),
+        cmocka_unit_test(test_swf),       cmocka_unit_test(test_swf_status),
+        cmocka_unit_test(test_sentences), cmocka_unit_test(test_sacct_state),
+        cmocka_unit_test(test_bad),       cmocka_unit_test(test_sacct),
+        cmocka_unit_test(test_names),     cmocka_unit_test(test_random_numbers),
+        cmocka_unit_test(test_lublin),    cmocka_unit_test(test_gpu_mix),
+        cmocka_unit_test(test_same_seed), cmocka_unit_test(test_scale),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -36,8 +36,15 @@ static void test_known(void **state)
 
 static void test_refused(void **state)
 {
-    static const char *const texts[] = { "", "s", "123", "s8FXJCCS3F9Z0", "s8FXJCCS3F9Z000", "x8FXJCCS3F9Z00",
-                                         "s8FXJCCS3F9Z0U", "sGFXJCCS3F9Z00", "s8FXJCCS3F9Z-0" };
+    static const char *const texts[] = { "",
+                                         "s",
+                                         "123",
+                                         "s8FXJCCS3F9Z0",
+                                         "s8FXJCCS3F9Z000",
+                                         "x8FXJCCS3F9Z00",
+                                         "s8FXJCCS3F9Z0U",
+                                         "sGFXJCCS3F9Z00",
+                                         "s8FXJCCS3F9Z-0" };
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
@@ -50,7 +57,8 @@ static void test_always_grows(void **state)
     uint64_t last = 0;
 
     (void)state;
-    for (unsigned i = 0; i < 5000; i++) { /* more than a millisecond holds, and a clock that steps back */
+    /* more than a millisecond holds, and a clock that steps back */
+    for (unsigned i = 0; i < 5000; i++) {
         uint64_t id = sluid_next(last, 2, i == 3000 ? now - 5000000 : now);
 
         assert_true(id > last);

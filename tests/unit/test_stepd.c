@@ -1,5 +1,5 @@
-/* test_stepd.c - the step daemon's pure parts: names, environments, rank maps, the spool's layout
- */
+/* test_stepd.c - the step daemon's pure parts: names, environments, rank maps, the spool's
+ * layout */
 #include <errno.h>
 #include <pwd.h>
 #include <setjmp.h>
@@ -220,7 +220,8 @@ static void test_env_batch(void **state)
 
 static void test_env_gpus(void **state)
 {
-    Pst__GresAlloc gpu = PST__GRES_ALLOC__INIT, mps = PST__GRES_ALLOC__INIT, *gres[2] = { &gpu, &mps };
+    Pst__GresAlloc gpu = PST__GRES_ALLOC__INIT, mps = PST__GRES_ALLOC__INIT,
+                   *gres[2] = { &gpu, &mps };
     struct envlist el = ENVLIST_INIT, relative = ENVLIST_INIT, shared = ENVLIST_INIT;
     static const uint32_t minors[] = { 7, 6, 5, 4 };
     Pst__Gpu gpus[4], *table[4];

@@ -283,7 +283,8 @@ static void test_partly_ended(void **state)
 
     (void)state;
     running_step(c, 0, 0, 2, "0-3", false);
-    assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n, &dist), ESLURM_NODES_BUSY);
+    assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n, &dist),
+                     ESLURM_NODES_BUSY);
     bitmap_clear(cluster_step(cluster_job(c, JOB), 0)->waiting, 1);
     assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n, &dist), 0);
     assert_int_equal(a->node_ids[0], 1);
@@ -340,7 +341,8 @@ static void test_by_rank(void **state)
         spec.distribution = (char *)"arbitrary:block";
         if (rows[i].cpus_per_task)
             SET(&spec, cpus_per_task, rows[i].cpus_per_task);
-        assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n, &dist), rows[i].code);
+        assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n, &dist),
+                         rows[i].code);
         if (rows[i].code == 0) {
             text = tasks_text(c, a);
             assert_string_equal(text, rows[i].layout);
@@ -389,10 +391,9 @@ static void test_memory_and_gres(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),           cmocka_unit_test(test_disjoint),
-        cmocka_unit_test(test_partly_ended),    cmocka_unit_test(test_job_layout),
-        cmocka_unit_test(test_by_rank),
-        cmocka_unit_test(test_memory_and_gres),
+        cmocka_unit_test(test_table),        cmocka_unit_test(test_disjoint),
+        cmocka_unit_test(test_partly_ended), cmocka_unit_test(test_job_layout),
+        cmocka_unit_test(test_by_rank),      cmocka_unit_test(test_memory_and_gres),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -13,7 +13,8 @@
 
 static void test_range(void **state)
 {
-    static const char *const bad[] = { "", "12000", "12000-", "-5", "12000-11999", "0-5", "60000-65536", "1-2x", "1-2,3" };
+    static const char *const bad[] = { "",    "12000",       "12000-", "-5",   "12000-11999",
+                                       "0-5", "60000-65536", "1-2x",   "1-2,3" };
     uint32_t lo = 0, hi = 0;
 
     (void)state;

@@ -68,8 +68,8 @@ static void test_growth(void **state)
     }
 }
 
-/* A size no allocator gives: the buffer says so once, at the end, and is usable again afterwards.
- */
+/* A size no allocator gives: the buffer says so once, at the end, and is usable again
+ * afterwards. */
 static void test_failure(void **state)
 {
     struct strbuf sb = STRBUF_INIT;

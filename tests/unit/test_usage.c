@@ -1,4 +1,5 @@
-/* test_usage.c - what associations and QOS have used: against a step-by-step sum, and as a function of the log alone */
+/* test_usage.c - what associations and QOS have used: against a step-by-step sum, and as a
+ * function of the log alone */
 #include "model_util.h"
 
 #include <math.h>
@@ -17,8 +18,8 @@ static void put_change(struct cluster *c, Pst__AcctChange *ch, int64_t now)
     apply_ok(c, tx);
 }
 
-static void put_assoc(struct cluster *c, uint32_t id, uint32_t parent, const char *account, const char *user,
-                      int64_t now)
+static void put_assoc(struct cluster *c, uint32_t id, uint32_t parent, const char *account,
+                      const char *user, int64_t now)
 {
     Pst__AcctChange ch = PST__ACCT_CHANGE__INIT;
     Pst__AssocRecord r = PST__ASSOC_RECORD__INIT;
@@ -34,7 +35,8 @@ static void put_assoc(struct cluster *c, uint32_t id, uint32_t parent, const cha
     put_change(c, &ch, now);
 }
 
-static void put_qos(struct cluster *c, uint32_t id, const char *name, double factor, uint32_t flags, int64_t now)
+static void put_qos(struct cluster *c, uint32_t id, const char *name, double factor, uint32_t flags,
+                    int64_t now)
 {
     Pst__AcctChange ch = PST__ACCT_CHANGE__INIT;
     Pst__QosRecord r = PST__QOS_RECORD__INIT;
@@ -93,7 +95,8 @@ static struct cluster *demo(uint32_t half_life_s)
 }
 
 /* A job of an association and a QOS that starts with these TRES. */
-static void run(struct cluster *c, uint32_t id, uint32_t assoc, uint32_t qos, const char *tres, int64_t now)
+static void run(struct cluster *c, uint32_t id, uint32_t assoc, uint32_t qos, const char *tres,
+                int64_t now)
 {
     Pst__Transaction *tx = tx_new(now);
     Pst__JobRecord *r = put_job(tx, id);
@@ -139,7 +142,8 @@ static void test_sums(void **state)
     end_job(c, 1, JOB_STATE(COMPLETED), T0 + 2 * HOUR, true);
     for (int h = 3; h < 9; h += 5) {
         int64_t now = T0 + h * HOUR;
-        double alice = stepwise(6, T0, T0 + 2 * HOUR, now, 7200), bob = stepwise(0.5, T0 + HOUR, now, now, 7200);
+        double alice = stepwise(6, T0, T0 + 2 * HOUR, now, 7200),
+               bob = stepwise(0.5, T0 + HOUR, now, now, 7200);
 
         is_near(usage_raw(c, USAGE_ASSOC, ALICE, now), alice);
         is_near(usage_raw(c, USAGE_ASSOC, PHYSICS, now), alice);
@@ -169,7 +173,8 @@ static void test_no_decay(void **state)
     run(c, 1, ALICE, KEEPS, "cpu=2,billing=2", T0);
     end_job(c, 1, JOB_STATE(COMPLETED), T0 + HOUR, true);
     is_near(usage_raw(c, USAGE_QOS, KEEPS, T0 + 9 * HOUR), 7200);
-    is_near(usage_raw(c, USAGE_ASSOC, ALICE, T0 + 9 * HOUR), stepwise(2, T0, T0 + HOUR, T0 + 9 * HOUR, 3600));
+    is_near(usage_raw(c, USAGE_ASSOC, ALICE, T0 + 9 * HOUR),
+            stepwise(2, T0, T0 + HOUR, T0 + 9 * HOUR, 3600));
     cluster_free(c);
 }
 
@@ -216,7 +221,8 @@ static void test_changes(void **state)
     cluster_free(c);
 }
 
-/* A user who goes leaves what he used to those above; an account that moves counts there from then on. */
+/* A user who goes leaves what he used to those above; an account that moves counts there from
+ * then on. */
 static void test_tree_changes(void **state)
 {
     struct cluster *c = demo(0);
@@ -277,10 +283,12 @@ static int replay(void *ctx, const Pst__Transaction *tx)
     return r;
 }
 
-/* A random life; a state loaded from a dump in its middle goes on exactly as the one it came from. */
+/* A random life; a state loaded from a dump in its middle goes on exactly as the one it came
+ * from. */
 static void test_snapshots(void **state)
 {
-    static const char *const tres[] = { "cpu=1,mem=100M,node=1,billing=1", "cpu=4,mem=3G,node=1,billing=7,gres/gpu=1" };
+    static const char *const tres[] = { "cpu=1,mem=100M,node=1,billing=1",
+                                        "cpu=4,mem=3G,node=1,billing=7,gres/gpu=1" };
 
     (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -305,7 +313,8 @@ static void test_snapshots(void **state)
                 if (runs[job])
                     end_job(at, job + 1, JOB_STATE(COMPLETED), now, true);
                 else if (!cluster_job(at, job + 1))
-                    run(at, job + 1, rnd_below(&s, 2) ? ALICE : BOB, 1 + rnd_below(&s, 3), tres[rnd_below(&s, 2)], now);
+                    run(at, job + 1, rnd_below(&s, 2) ? ALICE : BOB, 1 + rnd_below(&s, 3),
+                        tres[rnd_below(&s, 2)], now);
                 else if (rnd_below(&s, 4) == 0)
                     put_qos(at, HALF, "half", 1 + rnd_below(&s, 4) / 8.0, 0, now);
             }
@@ -313,7 +322,8 @@ static void test_snapshots(void **state)
             if (copy)
                 assert_true(cluster_hash(c) == cluster_hash(copy));
         }
-        assert_true(usage_raw(c, USAGE_ASSOC, ROOT, T0 + 9 * HOUR) == usage_raw(copy, USAGE_ASSOC, ROOT, T0 + 9 * HOUR));
+        assert_true(usage_raw(c, USAGE_ASSOC, ROOT, T0 + 9 * HOUR) ==
+                    usage_raw(copy, USAGE_ASSOC, ROOT, T0 + 9 * HOUR));
         cluster_free(c);
         cluster_free(copy);
     }
@@ -322,9 +332,10 @@ static void test_snapshots(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),         cmocka_unit_test(test_no_decay), cmocka_unit_test(test_suspended),
-        cmocka_unit_test(test_changes),      cmocka_unit_test(test_tree_changes),
-        cmocka_unit_test(test_reset),        cmocka_unit_test(test_snapshots),
+        cmocka_unit_test(test_sums),         cmocka_unit_test(test_no_decay),
+        cmocka_unit_test(test_suspended),    cmocka_unit_test(test_changes),
+        cmocka_unit_test(test_tree_changes), cmocka_unit_test(test_reset),
+        cmocka_unit_test(test_snapshots),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

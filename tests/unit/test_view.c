@@ -8,8 +8,7 @@
 
 #include "ctld/view.h"
 
-/* ---- a cluster whose changes are marked
- * ---------------------------------------------------------- */
+/* ---- a cluster whose changes are marked ------------------------------------------------------ */
 
 struct world {
     struct cluster *c;
@@ -117,8 +116,7 @@ static Pst__JobRecord *job_in(const struct view *view, uint32_t id)
     return r ? pst__job_record__unpack(NULL, r->len, r->data) : NULL;
 }
 
-/* ---- tests
- * ----------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void test_empty(void **state)
 {
@@ -279,8 +277,8 @@ static void test_sharing(void **state)
     view_unref(now);
 }
 
-/* A walk meets jobs in order of id, however they were encoded: at a query, or before one in parts.
- */
+/* A walk meets jobs in order of id, however they were encoded: at a query, or before one in
+ * parts. */
 static void test_order(void **state)
 {
     enum { JOBS = 9000 };
@@ -424,8 +422,7 @@ static void test_blobs_are_held(void **state)
     view_unref(view);
 }
 
-/* ---- threads
- * ---------------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 struct reader {
     struct views *v;

@@ -1,5 +1,5 @@
-/* test_watch.c - differences of records, filters of watchers, and what of a batch each of them gets
- */
+/* test_watch.c - differences of records, filters of watchers, and what of a batch each of them
+ * gets */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
  * socket */
 #include "wire_util.h"
 
-/* ---- tests ---- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void test_identities(void **state)
 {
@@ -358,7 +358,8 @@ static void *impostor_main(void *arg)
     reply.has_proof = im->max % 2 == 0;
     reply.proof = (ProtobufCBinaryData){ sizeof(proof), proof };
     (void)client_send(c, OP_CHALLENGE, FRAME_ONEWAY, 0, &challenge.base);
-    if (client_recv(c, WAIT_MS, &frame) == 1) /* whoever holds the port may say Welcome, but not prove it */
+    /* whoever holds the port may say Welcome, but not prove it */
+    if (client_recv(c, WAIT_MS, &frame) == 1)
         (void)client_send(c, OP_HELLO, FRAME_REPLY, frame.id, &reply.base);
     (void)client_recv(c, WAIT_MS, &frame);
     c = client_free(c);
@@ -373,8 +374,8 @@ static void test_server_version(void **state)
     } cases[] = {
         { WIRE_VERSION + 1, WIRE_VERSION + 3, -EPROTO }, /* the server is too new */
         { 0, 0, -EPROTO },                               /* too old */
-        { 1, 1, -EACCES }, /* without a proof */
-        { 2, 2, -EACCES }, /* with a wrong one */
+        { 1, 1, -EACCES },                               /* without a proof */
+        { 2, 2, -EACCES },                               /* with a wrong one */
         { 2, WIRE_VERSION + 2, -EACCES },
     };
 
@@ -397,7 +398,8 @@ static void test_server_version(void **state)
         t.port = ntohs(sa.sin_port);
         assert_int_equal(pthread_create(&thread, NULL, impostor_main, &im), 0);
         assert_int_equal(client_connect(&t, 0, &c, &err), cases[i].rc);
-        assert_non_null(strstr(err.text, cases[i].rc == -EPROTO ? "Protocol version" : "does not prove itself"));
+        assert_non_null(strstr(err.text, cases[i].rc == -EPROTO ? "Protocol version"
+                                                                : "does not prove itself"));
         c = client_free(c);
         assert_int_equal(pthread_join(thread, NULL), 0);
         assert_int_equal(close(im.listen_fd), 0);

@@ -1,7 +1,7 @@
 /* test_wire_dialer.c - a node's lasting connection to its controller */
 #include "wire_util.h"
 
-/* ---- dialer ---- */
+/* ---- dialer ---------------------------------------------------------------------------------- */
 
 struct dial_state {
     uv_loop_t loop;

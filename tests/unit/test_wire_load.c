@@ -117,8 +117,8 @@ static void test_full_house(void **state)
 }
 
 /* The key that comes with a credential whose MAC is `mac`. */
-static void step_key(const struct fixture *f, uint8_t mac[AUTH_MAC_SIZE], uint8_t key[AUTH_MAC_SIZE],
-                     Pst__SignedCredential *cred)
+static void step_key(const struct fixture *f, uint8_t mac[AUTH_MAC_SIZE],
+                     uint8_t key[AUTH_MAC_SIZE], Pst__SignedCredential *cred)
 {
     const char *kid;
 
@@ -271,7 +271,8 @@ static void test_port_taken(void **state)
     assert_int_equal(server_new(&config, &second, &err), -EADDRINUSE);
     assert_non_null(strstr(err.text, "cannot listen"));
     config.bind_addr = "127.0.0.2";
-    assert_int_equal(server_new(&config, &second, &err), 0); /* without the local socket, which anybody may hold */
+    /* without the local socket, which anybody may hold */
+    assert_int_equal(server_new(&config, &second, &err), 0);
     second = server_free(second);
     config.any_port = true; /* made but never started */
     config.port = 0;
@@ -283,12 +284,9 @@ static void test_port_taken(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_stalled_reader),
-        cmocka_unit_test(test_full_house),
-        cmocka_unit_test(test_detach),
-        cmocka_unit_test(test_nonblocking),
-        cmocka_unit_test(test_thousand),
+        cmocka_unit_test(test_hostile),     cmocka_unit_test(test_stalled_reader),
+        cmocka_unit_test(test_full_house),  cmocka_unit_test(test_detach),
+        cmocka_unit_test(test_nonblocking), cmocka_unit_test(test_thousand),
         cmocka_unit_test(test_port_taken),
     };
 

@@ -44,7 +44,7 @@
 
 DEFINE_CLEANUP(struct client *, client_free)
 
-/* ---- the server under test ---- */
+/* ---- the server under test ------------------------------------------------------------------- */
 
 struct fixture {
     struct server *server;
@@ -332,7 +332,7 @@ static inline void expect_ping(struct client *c, uid_t uid, unsigned method)
     protobuf_c_message_free_unpacked(&reply->base, NULL);
 }
 
-/* ---- a peer by hand ---- */
+/* ---- a peer by hand -------------------------------------------------------------------------- */
 
 static inline int raw_connect(const struct fixture *f)
 {
@@ -431,7 +431,7 @@ static inline int try_ping(const struct client_target *t, struct err *err)
     return r;
 }
 
-/* ---- setting up ---- */
+/* ---- setting up ------------------------------------------------------------------------------ */
 
 static inline int write_key(char *path, size_t size, const char *name, const char *text)
 {

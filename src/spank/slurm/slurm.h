@@ -1,6 +1,7 @@
 /* slurm.h - numbers of Slurm's interface that plugins use
  *
- * There is no library behind it: the programs that load plugins have what spank.h declares and nothing else. */
+ * There is no library behind it: the programs that load plugins have what spank.h declares and
+ * nothing else. */
 #ifndef PENSTOCK_SLURM_H
 #define PENSTOCK_SLURM_H
 

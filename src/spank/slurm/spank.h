@@ -26,8 +26,7 @@ extern "C" {
 typedef struct spank_handle *spank_t;
 typedef int spank_err_t;
 
-/* ---- callbacks: what a plugin may define -------------------------------------------------------
- */
+/* ---- callbacks: what a plugin may define ----------------------------------------------------- */
 
 typedef int(spank_f)(spank_t sp, int ac,
                      char **av); /* av: the words behind the plugin in plugstack.conf */
@@ -45,8 +44,7 @@ extern spank_f slurm_spank_job_prolog;
 extern spank_f slurm_spank_job_epilog;
 extern spank_f slurm_spank_slurmd_exit;
 
-/* ---- where a plugin runs -----------------------------------------------------------------------
- */
+/* ---- where a plugin runs --------------------------------------------------------------------- */
 
 enum spank_context_type {
     S_CTX_ERROR,
@@ -64,8 +62,7 @@ int spank_symbol_supported(
     const char *symbol); /* 1: a callback of this name is called; 0 not; -1 bad argument */
 const char *spank_strerror(spank_err_t err);
 
-/* ---- facts -------------------------------------------------------------------------------------
- */
+/* ---- facts ----------------------------------------------------------------------------------- */
 
 enum spank_item {
     S_JOB_UID,                /* uid_t * */
@@ -106,8 +103,7 @@ typedef enum spank_item spank_item_t;
 /* Where to, as the list above says; strings and lists are good until the callback returns. */
 spank_err_t spank_get_item(spank_t sp, spank_item_t item, ...);
 
-/* ---- environment -------------------------------------------------------------------------------
- */
+/* ---- environment ----------------------------------------------------------------------------- */
 
 /* Of the tasks: in the step daemon only.  In task callbacks, of that task alone. */
 spank_err_t spank_getenv(spank_t sp, const char *name, char *buf, int size);
@@ -124,8 +120,7 @@ spank_err_t spank_job_control_unsetenv(spank_t sp, const char *name);
 /* Put words before the command of the tasks: in the step daemon before the task runs. */
 spank_err_t spank_prepend_task_argv(spank_t sp, int argc, const char *argv[]);
 
-/* ---- options of the commands -------------------------------------------------------------------
- */
+/* ---- options of the commands ----------------------------------------------------------------- */
 
 /* Called for each time the option is given, with its val; remote: 1 in the step daemon. */
 typedef int (*spank_opt_cb_f)(int val, const char *optarg, int remote);
@@ -151,8 +146,7 @@ spank_err_t spank_option_register(spank_t sp, struct spank_option *opt); /* in s
 /* Was it given?  The argument stays ours; NULL when none was given. */
 spank_err_t spank_option_getopt(spank_t sp, struct spank_option *opt, char **ret_argument);
 
-/* ---- log ---------------------------------------------------------------------------------------
- */
+/* ---- log ------------------------------------------------------------------------------------- */
 
 void slurm_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void slurm_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -163,8 +157,7 @@ void slurm_debug3(const char *format, ...) __attribute__((format(printf, 1, 2)))
 void slurm_spank_log(const char *format, ...)
     __attribute__((format(printf, 1, 2))); /* to the user, as it is */
 
-/* ---- declaration -------------------------------------------------------------------------------
- */
+/* ---- declaration ----------------------------------------------------------------------------- */
 
 #define SPANK_PLUGIN(name, version)                                                                \
     const char plugin_name[] = #name;                                                              \

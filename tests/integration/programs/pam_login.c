@@ -1,7 +1,7 @@
 /* pam_login.c - what sshd does with PAM's account modules, and nothing else
  *
- * pam_login CONFDIR SERVICE USER [COMMAND...]: prints what the modules say, the outcome's number and the
- * variables they set; then it becomes COMMAND, when the outcome is success. */
+ * pam_login CONFDIR SERVICE USER [COMMAND...]: prints what the modules say, the outcome's number
+ * and the variables they set; then it becomes COMMAND, when the outcome is success. */
 #include <security/pam_appl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* pmix_client.c - a rank that speaks PMIx: puts, meets, reads what the others have put, says what it is. */
+/* pmix_client.c - a rank that speaks PMIx: puts, meets, reads what the others have put, says
+ * what it is. */
 #include <pmix.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,9 @@ static uint32_t fact(const char *nspace, pmix_rank_t rank, const char *key)
 
     PMIX_LOAD_PROCID(&proc, nspace, rank);
     must(key, PMIx_Get(&proc, key, NULL, 0, &v));
-    n = v->type == PMIX_UINT16 ? v->data.uint16 : v->type == PMIX_PROC_RANK ? v->data.rank : v->data.uint32;
+    n = v->type == PMIX_UINT16      ? v->data.uint16
+        : v->type == PMIX_PROC_RANK ? v->data.rank
+                                    : v->data.uint32;
     PMIX_VALUE_RELEASE(v);
     return n;
 }
@@ -57,7 +60,8 @@ int main(int argc, char **argv)
     }
     printf("%s %u of %u: node %u, local %u of %u, app %u\n", me.nspace, me.rank, size,
            fact(me.nspace, me.rank, PMIX_NODEID), fact(me.nspace, me.rank, PMIX_LOCAL_RANK),
-           fact(me.nspace, PMIX_RANK_WILDCARD, PMIX_LOCAL_SIZE), fact(me.nspace, me.rank, PMIX_APPNUM));
+           fact(me.nspace, PMIX_RANK_WILDCARD, PMIX_LOCAL_SIZE),
+           fact(me.nspace, me.rank, PMIX_APPNUM));
     must("last fence", PMIx_Fence(&all, 1, NULL, 0)); /* who leaves early cannot be asked */
     must("finalize", PMIx_Finalize(NULL, 0));
     return 0;
