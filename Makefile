@@ -25,8 +25,8 @@ NINJA = ninja $(if $(JOBS),-j $(JOBS))
 SETUP = meson setup -Dprefix=$(PREFIX) -Dlibdir=lib -Dsysconfdir=etc
 SANITIZE_OPTIONS = $(if $(SANITIZE),-Db_sanitize=$(SANITIZE) -Db_lundef=false)
 # Files that meson finds by listing a folder: a new one means configuring again.
-LISTED = $(sort $(wildcard tests/unit/*.c tests/unit/*.build.txt tests/fuzz/*.c tests/fuzz/*.build.txt \
-	bench/*.c bench/*.build.txt man/*.scd src/cli/*.c src/penstock/*.c completions/*))
+LISTED = $(sort $(wildcard tests/unit/*/*.c tests/unit/*/build.txt tests/fuzz/*.c tests/fuzz/*.build.txt \
+	bench/*.c bench/*.build.txt man/*.scd src/*/*.c src/*/*/*.c completions/*))
 
 ## run: set up, build, and run the main job on a private four-node cluster
 .PHONY: run

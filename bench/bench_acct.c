@@ -17,7 +17,7 @@
 
 #include "acct/acct.h"
 #include "base/cleanup.h"
-#include "base/pbutil.h"
+#include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "model/cluster.h"
 #include "model/job.h"

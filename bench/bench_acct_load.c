@@ -16,10 +16,10 @@
 #include <unistd.h>
 
 #include "acct/acct.h"
-#include "acct/db.h"
-#include "acct/rollup.h"
+#include "acct/sql/db.h"
+#include "acct/usage/rollup.h"
 #include "base/cleanup.h"
-#include "base/pbutil.h"
+#include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "model/cluster.h"
 #include "model/job.h"

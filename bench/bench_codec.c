@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/pbutil.h"
+#include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "job.pb-c.h"
 

@@ -18,10 +18,10 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/timefmt.h"
-#include "stepd/cgroup.h"
-#include "stepd/ctl.h"
-#include "stepd/spool.h"
-#include "stepd/stepd_spawn.h"
+#include "stepd/cgroup/cgroup.h"
+#include "stepd/shared/ctl.h"
+#include "stepd/shared/spool.h"
+#include "stepd/shared/stepd_spawn.h"
 
 #define COUNT 500
 

@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "sched/limit.h"
+#include "sched/rules/limit.h"
 #include "sched/sched.h"
 
 #define MIN_US INT64_C(60000000)

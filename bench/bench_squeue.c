@@ -9,9 +9,9 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
-#include "cli/fmt_squeue.h"
-#include "cli/json_job.h"
-#include "cli/out_query.h"
+#include "cli/format/fmt_squeue.h"
+#include "cli/format/json_job.h"
+#include "cli/query/out_query.h"
 
 #define JOBS 50000u
 #define RECORD_MAX 256u

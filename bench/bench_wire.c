@@ -14,9 +14,9 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
-#include "wire/auth.h"
+#include "wire/auth/auth.h"
 #include "wire/client.h"
-#include "wire/server.h"
+#include "wire/server/server.h"
 
 #define ROUND_US INT64_C(500000)
 #define PING_BYTES 64

@@ -29,7 +29,7 @@ def main():
     compiler = [*os.environ.get("CC", "gcc").split(), "-std=gnu17", "-D_GNU_SOURCE", "-Wall", "-Wextra",
                 "-Wno-unused-parameter", "-Werror", *flags, f"-I{ROOT}/src", f"-I{build}",
                 f"-I{build}/proto", f"-I{build}/src/stepd", "-include", f"{ROOT}/src/base/banned.h"]
-    headers = sorted(ROOT.glob("src/*/*.h"))
+    headers = sorted(ROOT.glob("src/**/*.h"))
     tap = Tap()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         results = pool.map(lambda h: compile_alone(compiler, h), headers)

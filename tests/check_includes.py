@@ -25,9 +25,9 @@ MAY = {
     "spank": BASE,
     "ctld": FLOOR2 | {"feed", "acctd", "lua"}, "stepd": FLOOR2 | {"spank"}, "penstock": FLOOR2 | {"feed", "sim", "cli"},
     "noded": FLOOR2 | {"stepd", "spank"},     # slurmd and the step daemon share the spool and its files
-    "cli": {"base", "conf", "wire", "lua", "spank"},   # and model/names.h: words for states
+    "cli": {"base", "conf", "wire", "lua", "spank"},   # and model/words/names.h: words for states
 }
-ALSO = {"cli": {"model/efficiency.h", "model/names.h", "model/reqtres.h", "model/resv.h", "model/stepuse.h"}}
+ALSO = {"cli": {"model/words/efficiency.h", "model/words/names.h", "model/words/reqtres.h", "model/words/resvwords.h", "model/words/stepuse.h"}}
 # Messages of the schema are everyone's but base's; a folder's own schema is its own.
 SCHEMA = {"job.pb-c.h", "node.pb-c.h", "event.pb-c.h", "api.pb-c.h", "watch.pb-c.h",
           "explain.pb-c.h", "assoc.pb-c.h", "acct.pb-c.h", "resv.pb-c.h", "acctop.pb-c.h"}

@@ -12,10 +12,10 @@
 #include <string.h>
 
 #include "acct/blobs.h"
-#include "acct/nodes.h"
-#include "acct/resv.h"
+#include "acct/nodeevents.h"
+#include "acct/acctresv.h"
 #include "acct/store.h"
-#include "base/pbutil.h"
+#include "base/pb/pbutil.h"
 #include "model/array.h"
 #include "model/cluster.h"
 #include "model/job.h"

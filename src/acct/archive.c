@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "acct/db.h"
+#include "acct/sql/db.h"
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "acct/sql.h"
+#include "acct/sql/sql.h"
 #include "base/err.h"
 #include "base/strbuf.h"
 

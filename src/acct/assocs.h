@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "acct/sql.h"
+#include "acct/sql/sql.h"
 
 struct assoc_row {
     uint32_t id, parent;

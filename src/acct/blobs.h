@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "acct/sql.h"
+#include "acct/sql/sql.h"
 #include "base/digest.h"
 #include "event.pb-c.h"
 

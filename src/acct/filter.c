@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "acct/acct.h"
-#include "acct/db.h"
+#include "acct/sql/db.h"
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/timefmt.h"

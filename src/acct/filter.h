@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "acct/sql.h"
+#include "acct/sql/sql.h"
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "api.pb-c.h"

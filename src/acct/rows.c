@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "acct/db.h"
+#include "acct/sql/db.h"
 #include "acct/filter.h"
 #include "model/secrets.h"
 

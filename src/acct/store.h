@@ -3,7 +3,7 @@
 
 #include "acct/acct.h"
 #include "acct/cache.h"
-#include "acct/db.h"
+#include "acct/sql/db.h"
 
 enum store_stmt {
     STORE_INSERT_JOB,

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "acct/sql.h"
+#include "acct/sql/sql.h"
 
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)

@@ -15,16 +15,16 @@
 
 #include "acct/acct.h"
 #include "acct/archive.h"
-#include "acct/db.h"
-#include "acct/rollup.h"
-#include "acctd/feed.h"
-#include "acctd/jobs.h"
+#include "acct/sql/db.h"
+#include "acct/usage/rollup.h"
+#include "acctd/acctfeed.h"
+#include "acctd/acctjobs.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "wire/errors.h"
-#include "wire/rpcstat.h"
-#include "wire/server.h"
+#include "wire/server/rpcstat.h"
+#include "wire/server/server.h"
 
 #define READERS 3u
 #define THREADS_MAX 32u

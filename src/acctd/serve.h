@@ -1,7 +1,7 @@
 /* serve.h - answering accounting requests over connections: for slurmctld with an embedded store,
  * and slurmdbd
  *
- * The operations are the rows of ops.c.  Those that read run in a pool of threads, each with a
+ * The operations are the rows of acctops.c.  Those that read run in a pool of threads, each with a
  * connection to the database of its own; those that write, or keep something in memory between
  * requests, run one after the other in a thread of their own.  An answer whose peer reads slowly is
  * put aside and holds no thread. */
@@ -41,7 +41,7 @@ struct serve_settings {
 struct serve_config {
     const char *location;                  /* of the store */
     const char *cluster;                   /* the one there is; NULL: slurmdbd */
-    struct feeds *feeds;                   /* slurmdbd: who brings records (feed.h) */
+    struct feeds *feeds;                   /* slurmdbd: who brings records (acctfeed.h) */
     unsigned readers;                      /* threads; 0 = 3 */
     const struct serve_settings *settings; /* copied; NULL: none */
     struct rpc_stat *rpcs;                 /* counted there by operation; NULL: not */

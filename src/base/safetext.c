@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/pbutil_impl.h"
+#include "base/pb/pbutil_impl.h"
 
 struct row {
     const char *field;

@@ -12,14 +12,14 @@
 
 #include "api.pb-c.h"
 #include "base/cleanup.h"
-#include "base/pbutil.h"
+#include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
-#include "cli/cli.h"
-#include "cli/ids.h"
-#include "cli/out_query.h"
-#include "model/efficiency.h"
-#include "model/names.h"
+#include "cli/base/cli.h"
+#include "cli/base/ids.h"
+#include "cli/query/out_query.h"
+#include "model/words/efficiency.h"
+#include "model/words/names.h"
 #include "wire/ops.h"
 
 #define INPUT_MAX (16u << 20)

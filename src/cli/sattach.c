@@ -17,12 +17,12 @@
 #include "api.pb-c.h"
 
 #include "base/cleanup.h"
-#include "base/pbutil.h"
-#include "cli/cli.h"
-#include "cli/ids.h"
-#include "cli/label.h"
-#include "cli/opts.h"
-#include "cli/tasks.h"
+#include "base/pb/pbutil.h"
+#include "cli/base/cli.h"
+#include "cli/base/ids.h"
+#include "cli/job/label.h"
+#include "cli/base/opts.h"
+#include "cli/job/tasks.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
 

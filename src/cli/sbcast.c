@@ -1,6 +1,6 @@
 /* sbcast.c - copy a file to every node of a job
  *
- * Options and messages; the transfer is in bcast.c.  Exit status: 0, 1, 255 when the file cannot be
+ * Options and messages; the transfer is in bcastsend.c.  Exit status: 0, 1, 255 when the file cannot be
  * read, or the error number of a node (17: the file exists). */
 #include <ctype.h>
 #include <errno.h>
@@ -14,9 +14,9 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/timefmt.h"
-#include "cli/bcast.h"
-#include "cli/ids.h"
-#include "cli/opts.h"
+#include "cli/job/bcastsend.h"
+#include "cli/base/ids.h"
+#include "cli/base/opts.h"
 
 enum option_id {
     O_COMPRESS,

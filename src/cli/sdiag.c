@@ -10,11 +10,11 @@
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
-#include "cli/cli.h"
-#include "cli/json_out.h"
-#include "cli/opts.h"
-#include "cli/out_query.h"
-#include "cli/out_users.h"
+#include "cli/base/cli.h"
+#include "cli/format/json_out.h"
+#include "cli/base/opts.h"
+#include "cli/query/out_query.h"
+#include "cli/query/out_users.h"
 #include "wire/ops.h"
 
 #define LATENCY_CALLS 1000

@@ -12,14 +12,14 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/pbutil.h"
+#include "base/pb/pbutil.h"
 #include "base/strbuf.h"
-#include "cli/cli.h"
-#include "cli/json_out.h"
-#include "cli/opts.h"
-#include "cli/out_filter.h"
-#include "cli/out_query.h"
-#include "cli/out_users.h"
+#include "cli/base/cli.h"
+#include "cli/format/json_out.h"
+#include "cli/base/opts.h"
+#include "cli/query/out_filter.h"
+#include "cli/query/out_query.h"
+#include "cli/query/out_users.h"
 #include "wire/ops.h"
 
 #define FIELDS_MAX 64u

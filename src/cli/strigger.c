@@ -13,12 +13,12 @@
 #include "event.pb-c.h"
 
 #include "base/cleanup.h"
-#include "base/pbutil.h"
+#include "base/pb/pbutil.h"
 #include "base/safetext.h"
 #include "base/strbuf.h"
-#include "cli/cli.h"
-#include "cli/ids.h"
-#include "cli/opts.h"
+#include "cli/base/cli.h"
+#include "cli/base/ids.h"
+#include "cli/base/opts.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
 

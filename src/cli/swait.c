@@ -11,9 +11,9 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
-#include "cli/cli.h"
-#include "cli/ids.h"
-#include "cli/opts.h"
+#include "cli/base/cli.h"
+#include "cli/base/ids.h"
+#include "cli/base/opts.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
 

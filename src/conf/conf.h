@@ -197,7 +197,7 @@ struct conf_oci {
     char env_file;
     bool disable_cleanup, ignore_config_json;
 };
-/* Letters that may follow % in a pattern; see oci/pattern.h. */
+/* Letters that may follow % in a pattern; see oci/ocipattern.h. */
 #define CONF_OCI_LETTERS "%@bejmnprstuUZ"
 /* False: there is no oci.conf. */
 bool conf_oci(const struct conf *c, struct conf_oci *ret);

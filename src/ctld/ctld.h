@@ -2,7 +2,7 @@
  *
  * Threads: the core (core.c; the only writer of `cluster` and everything not marked otherwise),
  * I/O threads (front.c, query.c), the scheduler (schedthread.c), accounting (acctthread.c),
- * snapshots (snapshot.c) and the journal's writer.  Work goes to the core as a struct cmd; what
+ * snapshots (statesnapshot.c) and the journal's writer.  Work goes to the core as a struct cmd; what
  * must wait for durability leaves it through effects.c. */
 #pragma once
 
@@ -15,9 +15,9 @@
 #include "model/cluster.h"
 #include "model/job.h"
 #include "model/tx.h"
-#include "wire/auth.h"
+#include "wire/auth/auth.h"
 #include "wire/errors.h"
-#include "wire/server.h"
+#include "wire/server/server.h"
 
 #include "api.pb-c.h"
 
@@ -135,7 +135,7 @@ struct ctld {
     struct idmap dependants;    /* target job id -> struct idlist */
     struct idmap step_queue;    /* job id -> queue of step requests that wait for resources */
     struct idlist refused_full; /* starts put off because the disk is full */
-    struct idlist gang_fresh;   /* jobs that started beside others; see gang.h */
+    struct idlist gang_fresh;   /* jobs that started beside others; see gangturns.h */
     bool gang_changed;
     int64_t gang_next_us; /* the next slice of time begins */
     bool snapshot_running;
@@ -179,7 +179,7 @@ bool cmd_is_admin(const struct ctld *ctld, const struct cmd *cmd);
  * root. */
 bool cmd_may_act_as(const struct ctld *ctld, const struct cmd *cmd, uid_t uid);
 
-/* ---- operations: one handler a row of the table in ops.c ------------------------------------- */
+/* ---- operations: one handler a row of the table in ctldops.c ------------------------------------- */
 
 typedef void op_fn(struct ctld *ctld, struct cmd *cmd);
 enum op_flag {

@@ -14,7 +14,7 @@
 #include "base/timefmt.h"
 #include "dbd/dbd.h"
 #include "wire/errors.h"
-#include "wire/server.h"
+#include "wire/server/server.h"
 
 static bool is_admin(const struct dbd *d, struct conn *c)
 {

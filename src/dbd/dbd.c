@@ -8,18 +8,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "acct/adminserve.h"
-#include "acct/db.h"
+#include "acct/admin/adminserve.h"
+#include "acct/sql/db.h"
 #include "acct/turn.h"
-#include "acctd/feed.h"
+#include "acctd/acctfeed.h"
 #include "acctd/serve.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "version.h"
-#include "wire/auth.h"
+#include "wire/auth/auth.h"
 #include "wire/errors.h"
-#include "wire/server.h"
+#include "wire/server/server.h"
 
 #define IO_THREADS 2u
 #define READERS 8u

@@ -13,7 +13,7 @@
 #include "acct/archive.h"
 #include "base/err.h"
 #include "conf/conf_dbd.h"
-#include "wire/rpcstat.h"
+#include "wire/server/rpcstat.h"
 
 struct auth_keys;
 struct turn;
@@ -45,7 +45,7 @@ struct dbd {
     unsigned asked;        /* so many times it was our turn */
 };
 
-/* StorageType, StorageHost ... as a location (acct/sql.h). */
+/* StorageType, StorageHost ... as a location (acct/sql/sql.h). */
 int dbd_location(const struct conf_dbd *conf, const char *host, const char *pass,
                  char **ret_location);
 /* What conf says of how questions are answered and when old rows go, as it is now. */

@@ -7,12 +7,12 @@
 #include <string.h>
 #include <strings.h>
 
-#include "acct/sql.h"
+#include "acct/sql/sql.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "dbd/dbd.h"
 #include "wire/ops.h"
-#include "wire/server.h"
+#include "wire/server/server.h"
 
 #define AUDIT 1u /* the first row's bit */
 

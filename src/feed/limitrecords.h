@@ -2,7 +2,7 @@
 #pragma once
 
 #include "feed/records.h"
-#include "model/usage.h"
+#include "model/account/usage.h"
 
 enum limits_enforce { /* AccountingStorageEnforce */
                       ENFORCE_ASSOCS = 1u << 0,

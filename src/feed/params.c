@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "feed/params.h"
-#include "feed/preempt.h"
+#include "feed/preemptfeed.h"
 
 /* Jobs planned; without the option the others are still started where they hurt nobody. */
 #define DEFAULT_BF_MAX_JOB_TEST 500

@@ -37,7 +37,7 @@ enum feed_kind {
     FEED_PRIORITIES, /* sprio: arg is a struct prioquery */
     FEED_RANK,       /* what preemption asks of a running job: priority, QOS in `name` */
     FEED_LEAVING,
-    FEED_ASSOCS,    /* scontrol show assoc_mgr: see ctld/assocquery.h */
+    FEED_ASSOCS,    /* scontrol show assoc_mgr: see ctld/acct/assocquery.h */
     FEED_LIMIT,     /* see limitrecords.h */
     FEED_ACCOUNT,   /* what a running job counts against */
     FEED_UNCHARGE,  /* it has ended: it counts against nothing */
@@ -50,7 +50,7 @@ enum feed_kind {
     FEED_STOP,
 };
 
-struct feed_shares { /* see shares.h */
+struct feed_shares { /* see sharefeed.h */
     struct sched_assoc *assocs;
     size_t nassocs;
     struct feed_qos {
@@ -108,7 +108,7 @@ struct feed *feed_of_running(const struct cluster *c, const Pst__JobRecord *r);
 struct feed *feed_of_held_licenses(const Pst__JobRecord *r); /* r->licenses_alloc is set */
 struct feed *feed_of_rank(const Pst__JobRecord *r);
 
-/* resv.c */
+/* resvfeed.c */
 struct feed *feed_of_resv(const struct cluster *c, const Pst__ReservationRecord *r, int64_t now_us);
 struct feed *feed_of_running_resv(const Pst__JobRecord *r); /* r->resv_id is set */
 /* f->job: the reservations it is to be tried in. */

@@ -12,7 +12,7 @@
 
 #include "journal/files.h"
 #include "journal/stream.h"
-#include "journal/walk.h"
+#include "journal/logwalk.h"
 
 struct journal_reader {
     char *dir;

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "journal/files.h"
 #include "journal/impl.h"
-#include "journal/walk.h"
+#include "journal/logwalk.h"
 
 struct recovery {
     const struct journal_config *config;

@@ -21,7 +21,7 @@
 #include "journal/files.h"
 #include "journal/segment.h"
 #include "journal/stream.h"
-#include "journal/walk.h"
+#include "journal/logwalk.h"
 
 #define LINE_BYTES 512
 #define COPY_BYTES (256u << 10)

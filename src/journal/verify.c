@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "journal/files.h"
-#include "journal/walk.h"
+#include "journal/logwalk.h"
 
 #define LINE_BYTES 512
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/pbutil.h"
+#include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 
 #define NO_VAL16 0xfffe

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lua/script.h"
+#include "lua/luascript.h"
 
 /* How a field reads and is written.  Absent numbers are slurm.NO_VAL of their size; setting them to
  * that or to nil makes the field absent. */

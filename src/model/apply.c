@@ -10,12 +10,12 @@
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
-#include "base/pbutil.h"
+#include "base/pb/pbutil.h"
 #include "model/array.h"
 #include "model/cluster_private.h"
 #include "model/gresuse.h"
 #include "model/job.h"
-#include "model/payers.h"
+#include "model/account/payers.h"
 
 #define DONE_SEARCH_MAX 1000u /* jobs passed by before the list is left unsorted */
 

@@ -9,7 +9,7 @@
 #include <xxhash.h>
 
 #include "base/cleanup.h"
-#include "base/pbutil.h"
+#include "base/pb/pbutil.h"
 #include "model/cluster_private.h"
 #include "model/gresuse.h"
 

@@ -15,7 +15,7 @@
 #include "base/bitmap.h"
 #include "base/digest.h"
 #include "base/err.h"
-#include "model/assoc.h"
+#include "model/account/assoc.h"
 #include "model/idmap.h"
 
 #include "event.pb-c.h"

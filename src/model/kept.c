@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
-#include "base/pbutil.h"
+#include "base/pb/pbutil.h"
 #include "model/cluster_private.h"
 
 #define HASH_KIND 20u /* and up: salts of cluster_hash() */

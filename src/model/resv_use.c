@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "model/assoc.h"
+#include "model/account/assoc.h"
 #include "model/kept.h"
 
 /* By uid: the list's names were looked up before. */

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/cluster.h"
-#include "model/resv.h"
+#include "model/words/resvwords.h"
 
 #define RESV_REFS_MAX 64u /* reservations tried for one job */
 

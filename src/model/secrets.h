@@ -5,7 +5,7 @@
  * answers others takes them out here.  Pure. */
 #pragma once
 
-#include "base/pbutil.h"
+#include "base/pb/pbutil.h"
 
 /* Take out of shown the fields of records of this type that are told to nobody.  False: there are
  * none. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/pbutil.h"
+#include "base/pb/pbutil.h"
 
 static void *must(void *p)
 {

@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "base/hostlist.h"
 #include "base/log.h"
-#include "base/pbutil.h"
+#include "base/pb/pbutil.h"
 #include "noded.h"
 
 #define MIB (UINT64_C(1) << 20)

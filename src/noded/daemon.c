@@ -17,10 +17,10 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "noded.h"
-#include "stepd/spool.h"
+#include "stepd/shared/spool.h"
 #include "version.h"
-#include "wire/auth.h"
-#include "wire/dialer.h"
+#include "wire/auth/auth.h"
+#include "wire/server/dialer.h"
 
 static void complain(const struct err *err)
 {

@@ -16,9 +16,9 @@
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "noded.h"
-#include "stepd/ctl.h"
-#include "stepd/procscan.h"
-#include "stepd/spool.h"
+#include "stepd/shared/ctl.h"
+#include "stepd/use/procscan.h"
+#include "stepd/shared/spool.h"
 
 #define LOOK_MS 1000u
 #define ANSWER_US (5 * USEC_PER_SEC) /* of a daemon that is asked whether it is there */

@@ -14,14 +14,14 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/log.h"
-#include "base/pbutil.h"
+#include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "noded.h"
 #include "noded/seen.h"
-#include "stepd/spool.h"
-#include "wire/auth.h"
+#include "stepd/shared/spool.h"
+#include "wire/auth/auth.h"
 #include "wire/errors.h"
-#include "wire/server.h"
+#include "wire/server/server.h"
 
 DEFINE_CLEANUP(struct auth_keys *, auth_keys_free)
 

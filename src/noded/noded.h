@@ -15,9 +15,9 @@
 #include "api.pb-c.h"
 #include "base/err.h"
 #include "conf/conf.h"
-#include "noded/gres.h"
-#include "stepd/cgroup.h"
-#include "stepd/energy.h"
+#include "noded/nodegres.h"
+#include "stepd/cgroup/cgroup.h"
+#include "stepd/use/energy.h"
 #include "stepfile.pb-c.h"
 
 struct auth_keys;
@@ -95,7 +95,7 @@ struct jobs {
     size_t nsuspended;
 };
 
-/* jobs.c */
+/* jobtable.c */
 struct njob *jobs_find(struct jobs *jobs, uint32_t job_id, uint64_t run_id); /* run_id 0: any */
 /* on is taken on success. */
 int jobs_add_take(struct jobs *jobs, Pst__JobOnNode *on, struct njob **ret_job);
@@ -191,10 +191,10 @@ int constrain_plan(const struct noded *d, Pst__StepFile *sf);
 int constrain_adopt(const struct noded *d, const Pst__JobRecord *job, uid_t uid, const char *name,
                     pid_t pid, char **ret, struct err *err);
 
-/* oci.c: fill sf->oci when the step asks for a container and the node has an oci.conf.  -ENOMEM. */
+/* ociconf.c: fill sf->oci when the step asks for a container and the node has an oci.conf.  -ENOMEM. */
 int oci_plan(const struct noded *d, Pst__StepFile *sf);
 
-/* gather.c: how the use of a job's tasks is measured; NULL: it is not, or no memory.  Caller
+/* gatherconf.c: how the use of a job's tasks is measured; NULL: it is not, or no memory.  Caller
  * frees. */
 Pst__Gather *gather_of(const struct conf *conf, const Pst__JobRecord *job);
 enum energy_kind gather_energy(const struct conf *conf); /* AcctGatherEnergyType */
@@ -218,7 +218,7 @@ struct nvml *nvml_free(struct nvml *n);
 /* The file that step daemons read; NULL: there is none. */
 const char *nvml_path(const struct noded *d);
 
-/* launch.c */
+/* steplaunch.c */
 /* A batch job as the controller sends it.  0: accepted (or known already); errors leave nothing. */
 int launch_batch(struct noded *d, Pst__LaunchBatch *msg, struct err *err);
 /* A step whose credential was verified; takes srun_fd and both messages in every case. */
@@ -236,7 +236,7 @@ void launch_waiting_prolog(struct noded *d, struct njob *job);
 /* The prolog of job ended: start what waits, or give up. */
 void launch_after_prolog(struct noded *d, struct njob *job);
 
-/* steps.c: following step daemons, signals, the end of steps and jobs */
+/* stepwatch.c: following step daemons, signals, the end of steps and jobs */
 int steps_follow(struct noded *d, struct nstep *step);
 void steps_order(struct noded *d, struct njob *job, const Pst__SignalSteps *msg);
 /* A step that has just started in a job that is suspended stops. */
@@ -269,7 +269,7 @@ void userproc_job_over(struct noded *d, uint32_t job_id, uint64_t run_id);
 void userproc_recover(struct noded *d); /* those of an earlier slurmd; after recover_spool() */
 void userproc_close(struct noded *d);
 
-/* recover.c: the spool after a restart */
+/* spoolrecover.c: the spool after a restart */
 void recover_spool(struct noded *d);
 /* Kill what a dead step daemon left; true when nothing is left. */
 bool recover_kill_left(const struct noded *d, const char *step_dir, uint32_t job_id);
@@ -286,7 +286,7 @@ bool scripts_child_exited(struct noded *d, pid_t pid, int status);
 int scripts_spawn(const char *path, char *const *argv, const char *dir, char *const *envp,
                   pid_t *ret_pid);
 
-/* plugins.c: plugins of the site (plugstack.conf) */
+/* nodeplugins.c: plugins of the site (plugstack.conf) */
 int plugins_begin(struct noded *d, struct err *err);
 void plugins_end(struct noded *d);
 void plugins_again(struct noded *d);     /* after a reconfiguration */
@@ -298,7 +298,7 @@ char *plugins_file(const struct noded *d);
 /* Call theirs for Prolog or Epilog, in a process of their own.  As scripts_spawn(). */
 int plugins_spawn(const struct noded *d, bool epilog, char *const *envp, pid_t *ret_pid);
 
-/* ns.c: private folders of jobs (job_container.conf) */
+/* nodens.c: private folders of jobs (job_container.conf) */
 int ns_configure(struct noded *d, struct err *err);
 /* Must a step of the job wait for its private folders?  They come with the extern step's first
  * news. */
@@ -323,7 +323,7 @@ struct siteprogs *siteprogs_free(struct siteprogs *p);
 void siteprog_run(struct noded *d, enum siteprog kind, const struct nstep *step);
 bool siteprog_child_exited(struct noded *d, pid_t pid, int status);
 
-/* report.c: the controller's connection */
+/* nodereport.c: the controller's connection */
 int report_new(struct noded *d, struct reporter **ret_reporter);
 void report_start(struct reporter *r);
 void report_close(struct reporter *r);
@@ -338,10 +338,10 @@ void report_script_told(struct noded *d, const struct njob *job);
 void report_drain(struct noded *d, const char *reason);
 void report_energy(struct noded *d); /* it was looked at */
 
-/* ops.c: requests of the controller */
+/* nodeops.c: requests of the controller */
 void ops_request(struct noded *d, struct dialer *dialer, const struct frame *frame);
 
-/* access.c: sattach, sstat, sbcast and relays, their credential verified.  fd stays the
+/* attachaccess.c: sattach, sstat, sbcast and relays, their credential verified.  fd stays the
  * caller's. */
 void access_stat(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id);
 void access_attach(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id);

@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
-#include "base/pbutil.h"
+#include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 
 #define DIRS_MAX 64u

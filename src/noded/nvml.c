@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "noded.h"
-#include "stepd/gpuuse.h"
+#include "stepd/task/gpuuse.h"
 
 #define LIBRARY "libnvidia-ml.so.1"
 #define SAMPLE_MS 2000

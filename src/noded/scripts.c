@@ -15,9 +15,9 @@
 #include "base/daemonize.h"
 #include "base/log.h"
 #include "base/spawnprog.h"
-#include "stepd/env.h"
+#include "stepd/env/env.h"
 #include "noded.h"
-#include "stepd/spool.h"
+#include "stepd/shared/spool.h"
 
 struct run {
     struct run *next;

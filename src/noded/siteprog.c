@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "noded.h"
-#include "stepd/envlist.h"
+#include "stepd/env/envlist.h"
 
 extern char **environ;
 

@@ -19,8 +19,8 @@
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "noded.h"
-#include "stepd/procscan.h"
-#include "stepd/spool.h"
+#include "stepd/use/procscan.h"
+#include "stepd/shared/spool.h"
 
 #define USER_MAX                                                                                   \
     256u /* of one user at a time: the steps of a job that are started side by side have relays    \

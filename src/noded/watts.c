@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "noded.h"
-#include "stepd/energy.h"
+#include "stepd/use/energy.h"
 
 struct watts {
     struct noded *d;

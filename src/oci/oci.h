@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "oci/pattern.h"
+#include "oci/ocipattern.h"
 #include "stepfile.pb-c.h"
 
 #define OCI_CONFIG_MAX (4u << 20) /* bytes of a bundle's config.json */
@@ -37,7 +37,7 @@ int oci_env_filter(char *const *env, const char *regex, char ***ret);
 /* Set NAME in a list; assignment ("NAME=value") is borrowed.  -ENOMEM. */
 int oci_env_set(char ***env, const char *assignment);
 
-/* config.c: a pure function but for looking whether folders exist */
+/* ociconfig.c: a pure function but for looking whether folders exist */
 struct oci_edit {
     char *const *argv, *const *env;    /* NULL-terminated */
     const char *bundle;                /* absolute */

@@ -6,8 +6,8 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "stepd/ask.h"
-#include "stepd/spool.h"
+#include "stepd/shared/ask.h"
+#include "stepd/shared/spool.h"
 #include "stepfile.pb-c.h"
 
 struct search {

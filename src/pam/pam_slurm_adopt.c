@@ -20,7 +20,7 @@
 #include "base/cleanup.h"
 #include "conf/conf.h"
 #include "pam/adopt.h"
-#include "pam/options.h"
+#include "pam/pamoptions.h"
 #include "version.h"
 
 struct call {

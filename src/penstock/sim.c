@@ -10,7 +10,7 @@
 #include "base/timefmt.h"
 #include "conf/conf.h"
 #include "feed/params.h"
-#include "feed/preempt.h"
+#include "feed/preemptfeed.h"
 #include "model/cluster.h"
 #include "penstock/simbar.h"
 #include "penstock/simlive.h"

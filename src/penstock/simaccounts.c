@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "api.pb-c.h"
-#include "base/pbutil.h"
-#include "cli/cli.h"
-#include "model/assoc.h"
+#include "base/pb/pbutil.h"
+#include "cli/base/cli.h"
+#include "model/account/assoc.h"
 #include "model/tx.h"
 #include "penstock/simlive.h"
 #include "wire/client.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/hostlist.h"
-#include "base/pbutil.h"
+#include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "model/cluster.h"

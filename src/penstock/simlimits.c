@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/pbutil.h"
+#include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "model/tx.h"
 #include "penstock/simchange.h"

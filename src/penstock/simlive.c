@@ -9,13 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/pbutil.h"
+#include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "conf/conf.h"
 #include "api.pb-c.h"
 #include "feed/limitrecords.h"
 #include "feed/params.h"
-#include "feed/preempt.h"
+#include "feed/preemptfeed.h"
 #include "model/cluster.h"
 #include "model/tx.h"
 #include "penstock/simbar.h"

@@ -9,7 +9,7 @@
 #include "conf/conf.h"
 #include "penstock/simopts.h"
 #include "sim/generate.h"
-#include "sim/sacct.h"
+#include "sim/sacctlog.h"
 #include "sim/swf.h"
 
 #define MAX_TRACE (UINT64_C(2) << 30) /* bytes */

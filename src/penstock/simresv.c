@@ -8,11 +8,11 @@
 #include <strings.h>
 
 #include "base/hostlist.h"
-#include "base/pbutil.h"
+#include "base/pb/pbutil.h"
 #include "base/timefmt.h"
-#include "cli/resvkeys.h"
+#include "cli/query/resvkeys.h"
 #include "model/kept.h"
-#include "model/resv.h"
+#include "model/words/resvwords.h"
 #include "model/tx.h"
 #include "penstock/simchange.h"
 

@@ -9,9 +9,9 @@
 #include <wordexp.h>
 
 #include "api.pb-c.h"
-#include "base/pbutil.h"
-#include "cli/hetopts.h"
-#include "cli/submit.h"
+#include "base/pb/pbutil.h"
+#include "cli/job/hetopts.h"
+#include "cli/job/submit.h"
 #include "penstock/simlive.h"
 #include "wire/client.h"
 #include "wire/ops.h"

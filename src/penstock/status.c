@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "api.pb-c.h"
-#include "base/pbutil.h"
+#include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 #include "conf/conf.h"
 #include "wire/client.h"

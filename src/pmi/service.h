@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "pmi/layout.h"
+#include "pmi/pmilayout.h"
 #include "stepfile.pb-c.h"
 
 /* Descriptors that the step daemon leaves open. */

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "sched/plan.h"
-#include "sched/profile.h"
+#include "sched/plan/plan.h"
+#include "sched/plan/profile.h"
 #include "sched/sched_int.h"
 
 int sched_new(const struct sched_params *params, struct sched **ret_sched)

@@ -13,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/billing.h"
-#include "sched/fairshare.h"
-#include "sched/limit.h"
+#include "base/billweights.h"
+#include "sched/rules/fairshare.h"
+#include "sched/rules/limit.h"
 
 struct sched;
 

@@ -6,10 +6,10 @@
 #pragma once
 
 #include "base/bitmap.h"
-#include "sched/constraint.h"
+#include "sched/select/constraint.h"
 #include "sched/sched.h"
-#include "sched/strtab.h"
-#include "sched/tally.h"
+#include "sched/state/strtab.h"
+#include "sched/state/tally.h"
 
 #define SCHED_MAX_CPUS 65536u   /* of a node */
 #define SCHED_MAX_SOCKETS 1024u /* more count as one */
@@ -243,7 +243,7 @@ struct job {
     struct entry *entries[];
 };
 
-/* component of a heterogeneous job; the last three are the first component's, see het.c */
+/* component of a heterogeneous job; the last three are the first component's, see hetplace.c */
 struct het {
     uint32_t id, count;
     enum sched_why why;
@@ -308,7 +308,7 @@ struct resv { /* what a blocked head will hold from start_us on */
     uint32_t *before; /* by word of nodes: bits in those before it */
     struct sched_alloc alloc;
     struct resv_node *spare; /* beside alloc.nodes */
-    bool lent;               /* nodes, before, alloc and spare are kept, see kept.c */
+    bool lent;               /* nodes, before, alloc and spare are kept, see keptplan.c */
     /* free CPUs that it will hold, and busy_gen + 1 they were counted at */
     uint64_t taken, taken_gen;
     struct job_lics lics;
@@ -323,7 +323,7 @@ struct alike { /* the node that fit.c looked at last, for the pick under way */
     struct fit fit;
 };
 
-struct kept_resv {     /* see kept.c */
+struct kept_resv {     /* see keptplan.c */
     struct class *cls; /* counted; NULL = nothing is kept */
     uint32_t job_id;
     uint64_t config_gen, up_gen;
@@ -387,7 +387,7 @@ struct sched {
     uint64_t run_gen; /* counts changes of what runs */
     /* when an exempt job stops being so; of the pass under way */
     int64_t preempt_wake_us;
-    struct assocs *assocs; /* assoc.c */
+    struct assocs *assocs; /* assoctree.c */
     struct limits *limits; /* limit.c; NULL = none */
     bool no_ages;          /* some jobs may have no age */
     /* in the pass under way a job met a limit that gives way with time */
@@ -587,7 +587,7 @@ bool gres_covers(const struct pick *p, const struct sched_alloc_node *an);
 int pick_nodes(struct pick *p); /* 1 = s->chosen by id order, 0 = does not fit, -ENOMEM */
 enum sched_why pick_verdict(struct pick *p);
 
-/* layout.c */
+/* joblayout.c */
 int layout(const struct pick *p,
            struct sched_alloc *ret); /* of s->chosen; -EAGAIN when it does not come out */
 
@@ -695,7 +695,7 @@ uint64_t *lics_spare(const struct sched *s); /* NULL: out of memory */
 int lics_tell(const struct sched *s, const struct job_lics *l, struct sched_lic_req **ret,
               size_t *ret_n);
 
-/* assoc.c */
+/* assoctree.c */
 void assocs_done(struct sched *s);
 int assocs_refresh(struct sched *s); /* compute shares anew when something changed */
 double assoc_fairshare(const struct sched *s, uint32_t id);
@@ -722,7 +722,7 @@ bool limit_is_own(unsigned limit);
 bool limit_may_reserve(const struct sched *s, const struct entry *e, uint32_t *min_prio);
 unsigned limit_qos_flags(const struct sched *s, const struct job *j);
 
-/* tres.c */
+/* tresfactor.c */
 double tres_asked(const struct entry *e, const char *name);
 double tres_of_node(const struct sched *s, const struct node *n, const char *name);
 void tres_totals(struct sched *s); /* of the partitions, when the nodes changed */
@@ -733,7 +733,7 @@ uint32_t entry_priority(const struct sched *s, const struct entry *e, int64_t no
 int64_t prio_as_of(const struct sched *s, const struct job *j, int64_t now_us);
 int prio_refresh(struct sched *s, int64_t now_us);
 
-/* walk.c */
+/* queuewalk.c */
 void walk_begin(struct sched *s);
 bool walk_goes_before(const struct sched *s, const struct entry *a, const struct entry *b);
 struct entry *
@@ -753,7 +753,7 @@ int decide_start(struct pick *p, struct entry *e, struct sched_alloc *alloc, int
                  uint32_t limit_min, struct sched_decisions *out);
 int decisions_add(struct sched_decisions *out, const struct sched_decision *d);
 
-/* het.c: e's job is a component */
+/* hetplace.c: e's job is a component */
 /* Start the whole group.  1 started, 0 not: *ret_why is SCHED_WHY_RESOURCES when it waits for
  * nodes, SCHED_WHY_NONE while the group is not whole, else what has to change first. */
 int het_try(struct sched *s, struct entry *e, int64_t now_us, bool backfill,
@@ -815,7 +815,7 @@ void resv_free(struct resv *r);
 /* The first position in line at which the CPUs of all nodes together are enough; 0 none. */
 uint32_t line_first(struct pick *p);
 
-/* kept.c: in a backfill, with the line made.  kept_again(): 1 the reservation kept for this job is
+/* keptplan.c: in a backfill, with the line made.  kept_again(): 1 the reservation kept for this job is
  * made again, 0 it has to be planned, -ENOMEM. */
 int kept_again(struct pick *p, uint32_t job_id, int64_t now_us);
 /* Keep the only reservation there is, just made for when the jobs that end at end_us have. */

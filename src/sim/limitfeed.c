@@ -1,4 +1,4 @@
-/* limitfeed.c - see limitfeed.h; src/ctld/feedlimits.c and minutes.c do the same for a
+/* limitfeed.c - see limitfeed.h; src/ctld/schedlink/feedlimits.c and minutes.c do the same for a
  * controller. */
 #include "sim/limitfeed.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "sched/gang.h"
+#include "sched/rules/gang.h"
 
 #define NONE SIZE_MAX
 

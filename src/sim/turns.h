@@ -1,6 +1,6 @@
 /* turns.h - jobs that share CPUs take turns, in the simulator
  *
- * Whose turn it is, sched/gang.h says; here stands who holds what.  Pure data.  Times are
+ * Whose turn it is, sched/rules/gang.h says; here stands who holds what.  Pure data.  Times are
  * microseconds. */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* workload.h - what is to be run: jobs with their true run times, and the names of their users and
  * partitions
  *
- * Made by the readers of traces (swf.h, sacct.h), by the generators (generate.h) or by hand.  Pure
+ * Made by the readers of traces (swf.h, sacctlog.h), by the generators (generate.h) or by hand.  Pure
  * data, one thread per object.  Functions returning int give 0 or a negative errno. */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "sched/sched.h"
-#include "sched/strtab.h"
+#include "sched/state/strtab.h"
 
 #define WORKLOAD_MAX_JOBS 4000000u
 #define WORKLOAD_MAX_NAMES 65536u /* users; partitions likewise */

@@ -12,12 +12,12 @@
 
 #include "base/timefmt.h"
 #include "feed/limitrecords.h"
-#include "feed/preempt.h"
+#include "feed/preemptfeed.h"
 #include "feed/records.h"
-#include "feed/shares.h"
+#include "feed/sharefeed.h"
 #include "model/array.h"
 #include "model/depend.h"
-#include "model/het.h"
+#include "model/hetjob.h"
 #include "sim/limitfeed.h"
 
 #define MINUTE_US (60 * USEC_PER_SEC)

@@ -1,4 +1,4 @@
-/* stack_impl.h - what stack.c, options.c and api.c share */
+/* stack_impl.h - what stack.c, plugoptions.c and spankapi.c share */
 #pragma once
 
 #include "spank/plugstack.h"
@@ -50,7 +50,7 @@ void words_done(struct words *w);
 /* NAME=value in w, its place in *ret; false: none. */
 bool words_find(const struct words *w, const char *name, size_t *ret);
 
-/* options.c */
+/* plugoptions.c */
 int options_add(struct spank_stack *st, const struct plugin *p, const struct spank_option *opt);
 int options_add_table(struct spank_stack *st,
                       const struct plugin *p); /* spank_options of the library */

@@ -21,17 +21,17 @@
 #include <netinet/in.h>
 
 #include "base/cleanup.h"
-#include "base/pbutil.h"
+#include "base/pb/pbutil.h"
 #include "base/timefmt.h"
-#include "stepd/bind.h"
-#include "stepd/ctl.h"
-#include "stepd/gather.h"
-#include "stepd/gpu.h"
-#include "stepd/memory.h"
-#include "stepd/mpi.h"
-#include "stepd/ns.h"
-#include "stepd/oci.h"
-#include "stepd/spool.h"
+#include "stepd/task/bind.h"
+#include "stepd/shared/ctl.h"
+#include "stepd/use/gather.h"
+#include "stepd/task/gpu.h"
+#include "stepd/task/memory.h"
+#include "stepd/task/mpi.h"
+#include "stepd/ns/jobns.h"
+#include "stepd/task/ocitask.h"
+#include "stepd/shared/spool.h"
 #include "wire/client.h"
 
 /* for an srun that takes nothing: its reader may be a person */

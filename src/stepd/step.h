@@ -9,10 +9,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "stepd/env.h"
-#include "stepd/envlist.h"
-#include "stepd/pattern.h"
-#include "stepd/cgroup.h"
+#include "stepd/env/env.h"
+#include "stepd/env/envlist.h"
+#include "stepd/io/outpattern.h"
+#include "stepd/cgroup/cgroup.h"
 #include "stepfile.pb-c.h"
 
 struct bind;
@@ -48,7 +48,7 @@ enum step_fd {
     STEP_FD_END = 8,
 };
 
-enum oci_clean { /* of containers, see oci.h */
+enum oci_clean { /* of containers, see ocitask.h */
                  OCI_USED,
                  OCI_CLEANING,
                  OCI_CLEAN,
@@ -224,7 +224,7 @@ bool step_reap(struct step *s);
 /* Deadlines of killing, suspending, sweeping. */
 void step_timers(struct step *s, int64_t now_mono);
 
-/* launch.c: start all tasks; failures are in the tasks' status or step_fail(). */
+/* tasklaunch.c: start all tasks; failures are in the tasks' status or step_fail(). */
 void step_launch(struct step *s);
 
 /* output.c: files.  Descriptors are opened as the user. */
@@ -274,7 +274,7 @@ bool attach_flushed(const struct step *s);
 void attach_done(struct step *s);
 bool attach_room(const struct step *s); /* is there one with room for more? */
 
-/* follow.c: the files of a batch script, for those who attached to it */
+/* scriptfollow.c: the files of a batch script, for those who attached to it */
 void follow_begin(struct step *s);
 /* readable when there is something for follow_look(); -1 none */
 int follow_fd(const struct step *s);
@@ -396,7 +396,7 @@ int child_chdir(const struct child *c);
 int child_place_fds(const struct child *c);
 int child_exec(const struct child *c); /* returns on failure only */
 
-/* launch.c: where to look for a program: itself when it names a path, else along the PATH of
+/* tasklaunch.c: where to look for a program: itself when it names a path, else along the PATH of
  * env.  The list lives in store; NULL: no memory.  *ret_shown: how to call it in messages. */
 char *const *launch_paths(struct step *s, const char *program, const struct envlist *env,
                           struct envlist *store, const char **ret_shown);

@@ -22,7 +22,7 @@
 #include "wire/access.h"
 #include "wire/client_impl.h"
 #include "wire/errors.h"
-#include "wire/hello.h"
+#include "wire/auth/hello.h"
 
 #define IN_CHUNK (64u * WIRE_KIB)
 #define IN_KEEP (256u * WIRE_KIB) /* a larger buffer is given back when it is empty */

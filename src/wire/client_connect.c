@@ -21,7 +21,7 @@
 #include "base/log.h"
 #include "wire/client_impl.h"
 #include "wire/errors.h"
-#include "wire/hello.h"
+#include "wire/auth/hello.h"
 
 DEFINE_CLEANUP(struct client *, client_free)
 DEFINE_CLEANUP(struct auth_keys *, auth_keys_free)

@@ -4,8 +4,8 @@
 #include <stdint.h>
 
 #include "wire/client.h"
-#include "wire/hello.h"
-#include "wire/seal.h"
+#include "wire/auth/hello.h"
+#include "wire/auth/seal.h"
 
 struct client {
     int fd;                          /* -1 once handed away */

@@ -1,6 +1,6 @@
-/* fakeconn.h - wire/server.h without sockets: connections that a script opens, feeds and closes
+/* fakeconn.h - wire/server/server.h without sockets: connections that a script opens, feeds and closes
  *
- * Defines every function of server.h, so that the linker takes none of wire/server.c and conn.c.
+ * Defines every function of server.h, so that the linker takes none of wire/server/server.c and conn.c.
  * What other threads than the connection's would do comes later, as mail, which fake_turn() works
  * off.  Every frame sent is looked at: it must be one that its receiver can read. */
 #pragma once
@@ -14,8 +14,8 @@
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "wire/access.h"
-#include "wire/auth.h"
-#include "wire/server.h"
+#include "wire/auth/auth.h"
+#include "wire/server/server.h"
 
 #include "api.pb-c.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/pbutil.h"
+#include "base/pb/pbutil.h"
 #include "model/cluster.h"
 #include "model/job.h"
 #include "model/tx.h"

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "acct/archive.h"
-#include "acct/db.h"
-#include "acct/tres.h"
+#include "acct/sql/db.h"
+#include "acct/accttres.h"
 
 enum { INPUT_MAX = 8192 };
 

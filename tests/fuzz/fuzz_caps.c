@@ -8,7 +8,7 @@
 
 #include "api.pb-c.h"
 #include "base/cleanup.h"
-#include "base/pbutil.h"
+#include "base/pb/pbutil.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

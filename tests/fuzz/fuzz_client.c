@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "cli/out_query.h"
-#include "wire/auth.h"
+#include "cli/query/out_query.h"
+#include "wire/auth/auth.h"
 #include "wire/client.h"
-#include "wire/dialer.h"
+#include "wire/server/dialer.h"
 #include "wire/fanout.h"
 
 #include "api.pb-c.h"

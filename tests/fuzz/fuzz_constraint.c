@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/constraint.h"
+#include "sched/select/constraint.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/cron.h"
+#include "base/cronspec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

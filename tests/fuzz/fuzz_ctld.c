@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/pbutil.h"
-#include "ctld/boot.h"
-#include "ctld/effects.h"
-#include "ctld/front.h"
-#include "ctld/programs.h"
-#include "ctld/snapshot.h"
+#include "base/pb/pbutil.h"
+#include "ctld/core/boot.h"
+#include "ctld/core/effects.h"
+#include "ctld/front/front.h"
+#include "ctld/notify/programs.h"
+#include "ctld/core/statesnapshot.h"
 #include "journal/files.h"
 
 #include "memlog.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "acct.pb-c.h"
-#include "acct/db.h"
+#include "acct/sql/db.h"
 #include "base/log.h"
 #include "dbd/dbd.h"
 #include "event.pb-c.h"

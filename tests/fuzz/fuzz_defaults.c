@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "cli/clifilter.h"
+#include "cli/job/clifilter.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/sacctmgr_file.h"
+#include "cli/sacctmgr/sacctmgr_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

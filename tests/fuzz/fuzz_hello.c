@@ -1,6 +1,6 @@
 /* fuzz_hello.c - bytes that reach a server before anybody has proved who he is
  *
- * A real server (wire/server.c, conn.c, server_hello.c, link.c), whose loop this thread turns
+ * A real server (wire/server/server.c, conn.c, server_hello.c, link.c), whose loop this thread turns
  * itself. The script opens connections, local ones and others, from several addresses and users,
  * and feeds each with frames, or bytes, in pieces; a Hello may be a good one.  It answers what
  * comes, lets time pass and may set narrow limits.  What the hooks get must come from a
@@ -16,10 +16,10 @@
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "wire/access.h"
-#include "wire/auth.h"
-#include "wire/hello.h"
-#include "wire/seal.h"
-#include "wire/server_impl.h"
+#include "wire/auth/auth.h"
+#include "wire/auth/hello.h"
+#include "wire/auth/seal.h"
+#include "wire/server/server_impl.h"
 
 #include "api.pb-c.h"
 #include "script.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "ctld/jobwalk.h"
+#include "ctld/job/jobwalk.h"
 #include "model/array.h"
 #include "model/tx.h"
 

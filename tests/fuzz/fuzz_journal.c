@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "journal/format.h"
-#include "journal/walk.h"
+#include "journal/logwalk.h"
 
 enum { INPUT_MAX = 16384, FIRST_LSN = 7, SNAPSHOT = 1, NOT_LAST = 2, HEADER = 4, HASHES = 8 };
 

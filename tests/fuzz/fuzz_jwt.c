@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/auth.h"
-#include "wire/auth_impl.h"
+#include "wire/auth/auth.h"
+#include "wire/auth/auth_impl.h"
 
 #define NOW_US (INT64_C(1800000000) * 1000000)
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "ctld/kafkaconf.h"
+#include "ctld/notify/kafkaconf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

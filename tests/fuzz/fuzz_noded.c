@@ -26,9 +26,9 @@ static inline int no_signal(void)
 
 #include "base/timefmt.h"
 #include "model/tx.h" /* SET() */
-#include "stepd/ctl.h"
-#include "stepd/bcast.h"
-#include "stepd/stepd_spawn.h"
+#include "stepd/shared/ctl.h"
+#include "stepd/io/bcastwrite.h"
+#include "stepd/shared/stepd_spawn.h"
 #include "play.h"
 
 #define STEPS_MAX 64u

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/pbutil.h"
+#include "base/pb/pbutil.h"
 #include "event.pb-c.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "cli/fmt_sacct.h"
-#include "cli/fmt_sinfo.h"
-#include "cli/fmt_squeue.h"
-#include "cli/json_out.h"
-#include "cli/out_filter.h"
-#include "cli/out_update.h"
+#include "cli/format/fmt_sacct.h"
+#include "cli/format/fmt_sinfo.h"
+#include "cli/format/fmt_squeue.h"
+#include "cli/format/json_out.h"
+#include "cli/query/out_filter.h"
+#include "cli/query/out_update.h"
 
 #define TEXT_MAX 4096u
 #define WIDTHS_MAX (1u << 20) /* rendering wider formats only costs memory */

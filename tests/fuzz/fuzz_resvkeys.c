@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "cli/resvkeys.h"
-#include "model/resv.h"
+#include "cli/query/resvkeys.h"
+#include "model/words/resvwords.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

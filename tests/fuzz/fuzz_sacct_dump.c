@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "sim/sacct.h"
+#include "sim/sacctlog.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,12 +6,12 @@
 
 #include "base/cleanup.h"
 #include "base/words.h"
-#include "cli/cli.h"
-#include "cli/ids.h"
-#include "cli/iopattern.h"
-#include "cli/jobtext.h"
-#include "cli/script.h"
-#include "cli/tasks.h"
+#include "cli/base/cli.h"
+#include "cli/base/ids.h"
+#include "cli/job/iopattern.h"
+#include "cli/job/jobtext.h"
+#include "cli/job/batchscript.h"
+#include "cli/job/tasks.h"
 
 #define WORDS_MAX 32
 

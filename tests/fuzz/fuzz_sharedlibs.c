@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/sharedlibs.h"
+#include "cli/job/sharedlibs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cpubind.h"
-#include "stepd/envlist.h"
-#include "stepd/pattern.h"
+#include "base/bind/cpubind.h"
+#include "stepd/env/envlist.h"
+#include "stepd/io/outpattern.h"
 #include "stepd/step.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -13,16 +13,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "stepd/mpi.h"
-#include "stepd/procscan.h"
-#include "stepd/relay.h"
+#include "stepd/task/mpi.h"
+#include "stepd/use/procscan.h"
+#include "stepd/io/relay.h"
 
 /* Their statics are what is played with. */
 #define start mpi_begin
 #define spawn mpi_spawn
 #define lost mpi_lost
 #define refuse mpi_refuse
-#include "stepd/mpi.c"
+#include "stepd/task/mpi.c"
 #undef start
 #undef spawn
 #undef lost

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "base/pbutil.h"
+#include "base/pb/pbutil.h"
 
 #include "fakeconn.h"
 #include "script.h"

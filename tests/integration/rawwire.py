@@ -8,7 +8,7 @@
 
 Operations go by the names of src/wire/ops.h, which is read here; nothing is checked before it is sent.
 
-Over TCP both ends prove themselves (src/wire/handshake.h), which is made here a second time, from the header:
+Over TCP both ends prove themselves (src/wire/auth/handshake.h), which is made here a second time, from the header:
 
     p = Peer.tcp(port)
     p.login_key(key_file, uid=0)             # as who has the cluster's key

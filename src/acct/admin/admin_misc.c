@@ -1,0 +1,539 @@
+/* admin_misc.c - clusters, wckeys and remote licences */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acct/admin/admin_impl.h"
+#include "base/pb/pbutil.h"
+#include "base/timefmt.h"
+
+/* ---- clusters -------------------------------------------------------------------------------- */
+
+static void make_root(struct admin_run *run, const char *cluster, const Pst__AcctSet *set)
+{
+    Pst__AcctSet none = PST__ACCT_SET__INIT, root = *set;
+    Pst__AssocRecord rec = PST__ASSOC_RECORD__INIT;
+    uint32_t normal[] = { AM_QOS_NORMAL };
+    uint32_t id;
+
+    root.parent = NULL;
+    if (!root.assoc)
+        root.assoc = &rec;
+    else
+        rec = *root.assoc, root.assoc = &rec;
+    if (!rec.n_qos_ids) {
+        rec.n_qos_ids = 1;
+        rec.qos_ids = normal;
+    }
+    id = assoc_make(run, cluster, NULL, AM_ROOT, NULL, NULL, false, &root);
+    if (id)
+        (void)assoc_make(run, cluster, am_assoc(run->a->am, id), AM_ROOT, "root", NULL, true,
+                         &none);
+}
+
+void cluster_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
+{
+    if (!run_is_admin(run)) {
+        run_deny(run);
+        return;
+    }
+    for (size_t i = 0; i < where->n_names && run_ok(run); i++) {
+        const Pst__AcctClusterRecord *have = am_cluster(run->a->am, where->names[i]);
+        Pst__AcctClusterRecord fresh = PST__ACCT_CLUSTER_RECORD__INIT;
+        char info[100];
+
+        if (have && !have->deleted)
+            continue;
+        if (!run_good_name(run, where->names[i]))
+            break;
+        if (set->cluster)
+            fresh = *set->cluster;
+        fresh.name = where->names[i];
+        fresh.has_created_us = fresh.has_modified_us = 1;
+        fresh.created_us = fresh.modified_us = run->now_us;
+        run_put_cluster(run, &fresh);
+        (void)snprintf(info, sizeof(info), "mod_time=%lld, shares=1, grp_jobs=NULL",
+                       (long long)(run->now_us / USEC_PER_SEC));
+        run_txn(run, "Add Clusters", where->names[i], NULL, NULL, where->names[i], info);
+        make_root(run, where->names[i], set);
+        run_name(run, where->names[i]);
+    }
+    if (run_ok(run) && !run->res->n_names)
+        run_fail(run, SLURM_NO_CHANGE_IN_DATA, NULL);
+}
+
+static bool cluster_matches(const Pst__AcctCond *where, const Pst__AcctClusterRecord *c)
+{
+    return !c->deleted && cond_has(where->names, where->n_names, c->name) &&
+           cond_has(where->clusters, where->n_clusters, c->name);
+}
+
+/* Borrowed names, of copies: caller frees both. */
+static char **matching_clusters(struct admin_run *run, const Pst__AcctCond *where, size_t *ret_n)
+{
+    const Pst__AcctClusterRecord *c;
+    char **names = calloc(am_count(run->a->am, AM_CLUSTER) + 1, sizeof(char *));
+    size_t pos = 0, n = 0;
+
+    while (names && (c = (const Pst__AcctClusterRecord *)am_next(run->a->am, AM_CLUSTER, &pos)))
+        if (cluster_matches(where, c) && (names[n] = strdup(c->name)))
+            n++;
+    *ret_n = n;
+    return names;
+}
+
+static void free_names(char **names, size_t n)
+{
+    for (size_t i = 0; names && i < n; i++)
+        free(names[i]);
+    free(names);
+}
+
+void cluster_modify(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
+{
+    size_t n = 0;
+    char **names;
+
+    if (!run_is_admin(run)) {
+        run_deny(run);
+        return;
+    }
+    names = matching_clusters(run, where, &n);
+    for (size_t i = 0; i < n && run_ok(run); i++) {
+        Pst__AcctClusterRecord *rec = run_dup(run, am_cluster(run->a->am, names[i]));
+        struct assoc *root = am_root(run->a->am, names[i]);
+        uint32_t id = root ? root->id : 0;
+
+        if (rec && set->cluster) {
+            char at[300], info[300];
+
+            (void)snprintf(at, sizeof(at), "(name='%s')", names[i]);
+            (void)snprintf(info, sizeof(info), "classification=%u", set->cluster->classification);
+            if (pb_merge(&rec->base, &set->cluster->base) < 0)
+                run->r = -ENOMEM;
+            run_put_cluster(run, rec);
+            run_txn(run, "Modify Clusters", names[i], NULL, NULL, at, info);
+        }
+        if (rec && id && set_has_assoc(set))
+            assoc_modify(run, &id, 1, set, "Modify Clusters");
+        run_name(run, names[i]);
+        if (rec)
+            pst__acct_cluster_record__free_unpacked(rec, NULL);
+    }
+    free_names(names, n);
+    if (run_ok(run) && !run->res->n_names)
+        run_fail(run, SLURM_NO_CHANGE_IN_DATA, NULL);
+}
+
+static void delete_wckeys_of(struct admin_run *run, const char *cluster);
+
+void cluster_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
+{
+    size_t n = 0;
+    char **names;
+
+    (void)set;
+    if (!run_is_admin(run)) {
+        run_deny(run);
+        return;
+    }
+    names = matching_clusters(run, where, &n);
+    for (size_t i = 0; i < n && run_ok(run); i++) {
+        Pst__AcctClusterRecord *rec = run_dup(run, am_cluster(run->a->am, names[i]));
+        struct assoc *root = am_root(run->a->am, names[i]);
+        uint32_t id = root ? root->id : 0;
+        size_t told = run->res->n_assocs;
+        char at[300];
+
+        if (!rec)
+            break;
+        if (id)
+            assoc_delete(run, &id, 1);
+        while (run->res->n_assocs > told)
+            pst__assoc_record__free_unpacked(run->res->assocs[--run->res->n_assocs], NULL);
+        delete_wckeys_of(run, names[i]);
+        rec->has_deleted = rec->deleted = 1;
+        run_put_cluster(run, rec);
+        (void)snprintf(at, sizeof(at), "(name='%s')", names[i]);
+        run_txn(run, "Remove Clusters", names[i], NULL, NULL, at, "");
+        run_name(run, names[i]);
+        pst__acct_cluster_record__free_unpacked(rec, NULL);
+    }
+    free_names(names, n);
+    if (run_ok(run) && !run->res->n_names)
+        run_fail(run, SLURM_NO_CHANGE_IN_DATA, NULL);
+}
+
+/* ---- wckeys ---------------------------------------------------------------------------------- */
+
+static void set_default_wckey(struct admin_run *run, const char *cluster, const char *user,
+                              const char *name)
+{
+    const Pst__WckeyRecord *w;
+    uint32_t *ids = NULL;
+    size_t n = 0, pos = 0;
+
+    while ((w = (const Pst__WckeyRecord *)am_next(run->a->am, AM_WCKEY, &pos)))
+        if (!w->deleted && strcmp(w->cluster, cluster) == 0 && strcmp(w->user, user) == 0 &&
+            !!w->is_default != (strcmp(w->name, name) == 0) &&
+            id_list_add(&ids, &n, w->wckey_id) < 0)
+            run->r = -ENOMEM;
+    for (size_t i = 0; i < n && run_ok(run); i++) {
+        Pst__WckeyRecord *rec = run_dup(run, am_wckey(run->a->am, ids[i]));
+
+        if (!rec)
+            break;
+        rec->has_is_default = 1;
+        rec->is_default = !rec->is_default;
+        run_put_wckey(run, rec);
+        pst__wckey_record__free_unpacked(rec, NULL);
+    }
+    free(ids);
+}
+
+static void add_wckey(struct admin_run *run, const char *cluster, const char *user,
+                      const char *name, bool is_default)
+{
+    const Pst__WckeyRecord *have = am_wckey_named(run->a->am, cluster, user, name);
+    Pst__WckeyRecord w = PST__WCKEY_RECORD__INIT;
+    char where[32], info[600];
+
+    if (have && !have->deleted)
+        return;
+    w.has_wckey_id = w.has_is_default = w.has_created_us = w.has_modified_us = 1;
+    w.wckey_id = run->a->next_wckey++;
+    w.cluster = (char *)cluster; /* copied, not changed; likewise below */
+    w.user = (char *)user;
+    w.name = (char *)name;
+    w.created_us = w.modified_us = run->now_us;
+    run_put_wckey(run, &w);
+    (void)snprintf(where, sizeof(where), "id=%u", w.wckey_id);
+    (void)snprintf(info, sizeof(info), "wckey_name='%s', user='%s', is_def=%d", name, user,
+                   is_default);
+    run_txn(run, "Add WCKeys", cluster, NULL, user, where, info);
+    run_name(run, name);
+    if (is_default || !am_default_wckey(run->a->am, cluster, user))
+        set_default_wckey(run, cluster, user, name);
+}
+
+void wckey_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
+{
+    const char **clusters = NULL;
+    const char *def = set->user ? set->user->default_wckey : NULL;
+    size_t n;
+
+    if (!run_is_operator(run)) {
+        run_deny(run);
+        return;
+    }
+    n = cond_clusters(run, where, &clusters);
+    for (size_t c = 0; c < n && run_ok(run); c++)
+        for (size_t u = 0; u < where->n_users && run_ok(run); u++)
+            for (size_t i = 0; i < where->n_names && run_ok(run); i++)
+                add_wckey(run, clusters[c], where->users[u], where->names[i],
+                          def && strcmp(def, where->names[i]) == 0);
+    free(clusters);
+}
+
+static bool wckey_matches(const Pst__AcctCond *where, const ProtobufCMessage *rec)
+{
+    const Pst__WckeyRecord *w = (const Pst__WckeyRecord *)rec;
+
+    return !w->deleted && cond_has(where->names, where->n_names, w->name) &&
+           cond_has(where->wckeys, where->n_wckeys, w->name) &&
+           cond_has(where->users, where->n_users, w->user) &&
+           cond_has(where->clusters, where->n_clusters, w->cluster) &&
+           cond_has_id(where->ids, where->n_ids, w->wckey_id);
+}
+
+/* The one thing to set: it is the default. */
+static void make_wckey_default(struct admin_run *run, uint32_t id, const Pst__AcctCond *where,
+                               const Pst__AcctSet *set)
+{
+    Pst__WckeyRecord *w = run_dup(run, am_wckey(run->a->am, id));
+
+    (void)where;
+    (void)set;
+    if (!w)
+        return;
+    set_default_wckey(run, w->cluster, w->user, w->name);
+    run_name(run, w->name);
+    pst__wckey_record__free_unpacked(w, NULL);
+}
+
+void wckey_modify(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
+{
+    run_each(run, AM_WCKEY, wckey_matches, make_wckey_default, where, set);
+}
+
+static void drop_wckey(struct admin_run *run, uint32_t id)
+{
+    Pst__WckeyRecord *w = run_dup(run, am_wckey(run->a->am, id));
+    char where[32];
+
+    if (!w)
+        return;
+    w->has_deleted = w->deleted = 1; /* jobs tell it by its number */
+    w->has_is_default = w->is_default = 0;
+    run_put_wckey(run, w);
+    (void)snprintf(where, sizeof(where), "(id_wckey=%u)", id);
+    run_txn(run, "Remove WCKeys", w->cluster, NULL, w->user, where, "");
+    pst__wckey_record__free_unpacked(w, NULL);
+}
+
+static void delete_wckeys_of(struct admin_run *run, const char *cluster)
+{
+    Pst__AcctCond cond = PST__ACCT_COND__INIT;
+    char *clusters[] = { (char *)cluster }; /* not changed */
+    size_t n = 0;
+    uint32_t *ids;
+
+    cond.n_clusters = 1;
+    cond.clusters = clusters;
+    ids = run_matching(run, AM_WCKEY, wckey_matches, &cond, &n);
+    for (size_t i = 0; i < n && run_ok(run); i++)
+        drop_wckey(run, ids[i]);
+    free(ids);
+}
+
+static void delete_wckey(struct admin_run *run, uint32_t id, const Pst__AcctCond *where,
+                         const Pst__AcctSet *set)
+{
+    const Pst__WckeyRecord *w = am_wckey(run->a->am, id);
+
+    (void)where;
+    (void)set;
+    run_line(run, "C = %-10s W = %-10s U = %-9s", w->cluster, w->name, w->user);
+    run_name(run, w->name);
+    drop_wckey(run, id);
+}
+
+void wckey_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
+{
+    run_each(run, AM_WCKEY, wckey_matches, delete_wckey, where, set);
+}
+
+/* ---- remote licences ------------------------------------------------------------------------- */
+
+#define RESOURCE_ABSOLUTE 1u
+
+static const Pst__ResourceRecord *find_resource(struct admin_run *run, const char *name,
+                                                const char *server)
+{
+    const Pst__ResourceRecord *r;
+    size_t pos = 0;
+
+    while ((r = (const Pst__ResourceRecord *)am_next(run->a->am, AM_RESOURCE, &pos)))
+        if (strcasecmp(r->name, name) == 0 &&
+            strcasecmp(r->server ? r->server : "", server ? server : "") == 0)
+            return r;
+    return NULL;
+}
+
+static Pst__ResourceShare *share_of(const Pst__ResourceRecord *rec, const char *cluster)
+{
+    for (size_t i = 0; i < rec->n_shares; i++)
+        if (strcmp(rec->shares[i]->cluster, cluster) == 0)
+            return rec->shares[i];
+    return NULL;
+}
+
+static int add_share(Pst__ResourceRecord *rec, const char *cluster)
+{
+    Pst__ResourceShare **more = reallocarray(rec->shares, rec->n_shares + 1, sizeof(*more));
+    Pst__ResourceShare *s = malloc(sizeof(*s));
+
+    if (more)
+        rec->shares = more;
+    if (!more || !s) {
+        free(s);
+        return -ENOMEM;
+    }
+    pst__resource_share__init(s);
+    s->cluster = strdup(cluster);
+    s->has_allowed = 1;
+    more[rec->n_shares++] = s;
+    return s->cluster ? 0 : -ENOMEM;
+}
+
+/* Not more may be given out than there is: all percents together 100, all counts the number there
+ * is. */
+static void check_shares(struct admin_run *run, const Pst__ResourceRecord *rec)
+{
+    uint64_t most = rec->flags & RESOURCE_ABSOLUTE ? rec->count : 100, sum = 0;
+
+    for (size_t i = 0; i < rec->n_shares; i++)
+        sum += rec->shares[i]->allowed;
+    if (sum > most)
+        run_fail(run, ESLURM_OVER_ALLOCATE,
+                 "You can not allocate more than 100%% of a resource (%s@%s would be at %llu%s)",
+                 rec->name, rec->server ? rec->server : "", (unsigned long long)sum,
+                 rec->flags & RESOURCE_ABSOLUTE ? "" : "%");
+}
+
+static void set_shares(struct admin_run *run, Pst__ResourceRecord *rec, const Pst__AcctCond *where,
+                       const Pst__AcctSet *set)
+{
+    for (size_t i = 0; i < where->n_clusters && run->r == 0; i++) {
+        const Pst__AcctClusterRecord *c = am_cluster(run->a->am, where->clusters[i]);
+        Pst__ResourceShare *s;
+
+        if (!c || c->deleted) {
+            run_fail(run, ESLURM_INVALID_CLUSTER_NAME, " Cluster %s doesn't exist",
+                     where->clusters[i]);
+            return;
+        }
+        if (!share_of(rec, c->name))
+            run->r = add_share(rec, c->name);
+        s = run->r == 0 ? share_of(rec, c->name) : NULL;
+        if (s && set->has_allowed)
+            s->allowed = set->allowed;
+        run_line(run, "Cluster - %s\t%u", c->name, set->allowed);
+    }
+    check_shares(run, rec);
+}
+
+static void tell_resource(struct admin_run *run, const Pst__ResourceRecord *rec)
+{
+    char name[600];
+
+    (void)snprintf(name, sizeof(name), "%s@%s", rec->name, rec->server ? rec->server : "");
+    run_name(run, name);
+}
+
+void resource_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
+{
+    const char *server = set->resource && set->resource->server ? set->resource->server : "";
+
+    if (!run_is_operator(run)) {
+        run_deny(run);
+        return;
+    }
+    for (size_t i = 0; i < where->n_names && run_ok(run); i++) {
+        const Pst__ResourceRecord *have = find_resource(run, where->names[i], server);
+        Pst__ResourceRecord fresh = PST__RESOURCE_RECORD__INIT;
+        _cleanup_val_(strbuf_done) struct strbuf info = STRBUF_INIT;
+        Pst__ResourceRecord *rec;
+        char at[32];
+
+        if (have && !where->n_clusters)
+            continue;
+        if (!have) {
+            if (set->resource)
+                fresh = *set->resource;
+            fresh.has_resource_id = fresh.has_created_us = fresh.has_type = 1;
+            fresh.resource_id = run->a->next_resource++;
+            fresh.created_us = run->now_us;
+            fresh.type = 1;
+            if (run->who->rules & ADMIN_ABSOLUTE_RESOURCES) {
+                fresh.has_flags = true;
+                fresh.flags |= RESOURCE_ABSOLUTE;
+            }
+            fresh.name = where->names[i];
+            fresh.server = (char *)server; /* copied, not changed */
+            if (!fresh.description)
+                fresh.description = where->names[i];
+        }
+        rec = run_dup(run, have ? have : &fresh);
+        if (!rec)
+            return;
+        set_shares(run, rec, where, set);
+        text_fields(&info, &rec->base);
+        (void)snprintf(at, sizeof(at), "id=%u", rec->resource_id);
+        if (run_ok(run))
+            run_put_resource(run, rec);
+        run_txn(run, "Add Resource", NULL, NULL, NULL, at, strbuf_str(&info));
+        tell_resource(run, rec);
+        pst__resource_record__free_unpacked(rec, NULL);
+    }
+    if (run_ok(run) && !run->res->n_names)
+        run_fail(run, SLURM_NO_CHANGE_IN_DATA, NULL);
+}
+
+static bool resource_matches(const Pst__AcctCond *where, const ProtobufCMessage *rec)
+{
+    const Pst__ResourceRecord *r = (const Pst__ResourceRecord *)rec;
+
+    return cond_has(where->names, where->n_names, r->name) &&
+           cond_has(where->servers, where->n_servers, r->server) &&
+           cond_has_id(where->ids, where->n_ids, r->resource_id);
+}
+
+static void modify_resource(struct admin_run *run, uint32_t id, const Pst__AcctCond *where,
+                            const Pst__AcctSet *set)
+{
+    Pst__ResourceRecord *rec = run_dup(run, am_resource(run->a->am, id));
+    _cleanup_val_(strbuf_done) struct strbuf info = STRBUF_INIT;
+    char at[300];
+
+    if (!rec)
+        return;
+    if (set->resource && pb_merge(&rec->base, &set->resource->base) < 0)
+        run->r = -ENOMEM;
+    if (set->has_allowed || where->n_clusters)
+        set_shares(run, rec, where, set);
+    else
+        check_shares(run, rec);
+    rec->has_modified_us = 1;
+    rec->modified_us = run->now_us;
+    if (run_ok(run))
+        run_put_resource(run, rec);
+    text_fields(&info, set->resource ? &set->resource->base : NULL);
+    (void)snprintf(at, sizeof(at), "(id=%u)", rec->resource_id);
+    run_txn(run, "Modify Resource", NULL, NULL, NULL, at, strbuf_str(&info));
+    tell_resource(run, rec);
+    pst__resource_record__free_unpacked(rec, NULL);
+}
+
+void resource_modify(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
+{
+    run_each(run, AM_RESOURCE, resource_matches, modify_resource, where, set);
+}
+
+/* Whole, or the shares of the clusters named. */
+static void drop_resource(struct admin_run *run, Pst__ResourceRecord *rec,
+                          const Pst__AcctCond *where)
+{
+    Pst__AcctChange put = PST__ACCT_CHANGE__INIT;
+    size_t keep = 0;
+
+    for (size_t i = 0; i < rec->n_shares; i++) {
+        Pst__ResourceShare *s = rec->shares[i];
+
+        if (!cond_has(where->clusters, where->n_clusters, s->cluster)) {
+            rec->shares[keep++] = s;
+            continue;
+        }
+        run_line(run, "Cluster - %s\t- %s@%s", s->cluster, rec->name,
+                 rec->server ? rec->server : "");
+        pst__resource_share__free_unpacked(s, NULL);
+    }
+    rec->n_shares = keep;
+    put.body_case = PST__ACCT_CHANGE__BODY_RESOURCE;
+    put.resource = rec;
+    if (where->n_clusters)
+        run_put(run, &put);
+    else
+        run_remove(run, &put);
+}
+
+static void delete_resource(struct admin_run *run, uint32_t id, const Pst__AcctCond *where,
+                            const Pst__AcctSet *set)
+{
+    Pst__ResourceRecord *rec = run_dup(run, am_resource(run->a->am, id));
+    char at[300];
+
+    (void)set;
+    if (!rec)
+        return;
+    tell_resource(run, rec);
+    (void)snprintf(at, sizeof(at), "(id=%u)", id);
+    drop_resource(run, rec, where);
+    run_txn(run, "Remove Resource", NULL, NULL, NULL, at, "");
+    pst__resource_record__free_unpacked(rec, NULL);
+}
+
+void resource_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
+{
+    run_each(run, AM_RESOURCE, resource_matches, delete_resource, where, set);
+}

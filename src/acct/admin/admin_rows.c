@@ -1,0 +1,375 @@
+/* admin_rows.c - the tables of the accounting entities
+ *
+ * One row a record: its kind and key, the version of its newest change, and the change itself as
+ * bytes.  A removed record's row stays and says so, so that whoever missed the removal learns of
+ * it.  Everything is read once, at the start; what is written is what changed. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acct/admin/admin_impl.h"
+#include "acct/sql/db.h"
+#include "base/pb/pbutil.h"
+#include "base/timefmt.h"
+#include "job.pb-c.h"
+
+#define KEY_MAX 1200
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+/* What a change is about: the same for a put and the removal of it. */
+static void key_of(const Pst__AcctChange *c, int *ret_kind, char key[KEY_MAX])
+{
+    if (c->body_case < PST__ACCT_CHANGE__BODY_QOS_REMOVE)
+        *ret_kind = (int)c->body_case;
+    switch (c->body_case) {
+    case PST__ACCT_CHANGE__BODY_TRES:
+        (void)snprintf(key, KEY_MAX, "%u", c->tres->tres_id);
+        return;
+    case PST__ACCT_CHANGE__BODY_CLUSTER:
+        (void)snprintf(key, KEY_MAX, "%s", c->cluster->name);
+        return;
+    case PST__ACCT_CHANGE__BODY_ACCOUNT:
+        (void)snprintf(key, KEY_MAX, "%s", c->account->name);
+        return;
+    case PST__ACCT_CHANGE__BODY_USER:
+        (void)snprintf(key, KEY_MAX, "%s", c->user->name);
+        return;
+    case PST__ACCT_CHANGE__BODY_ACCOUNT_REMOVE:
+        *ret_kind = PST__ACCT_CHANGE__BODY_ACCOUNT;
+        (void)snprintf(key, KEY_MAX, "%s", c->account_remove);
+        return;
+    case PST__ACCT_CHANGE__BODY_USER_REMOVE:
+        *ret_kind = PST__ACCT_CHANGE__BODY_USER;
+        (void)snprintf(key, KEY_MAX, "%s", c->user_remove);
+        return;
+    case PST__ACCT_CHANGE__BODY_QOS:
+        (void)snprintf(key, KEY_MAX, "%u", c->qos->qos_id);
+        return;
+    case PST__ACCT_CHANGE__BODY_ASSOC:
+        (void)snprintf(key, KEY_MAX, "%u", c->assoc->assoc_id);
+        return;
+    case PST__ACCT_CHANGE__BODY_WCKEY:
+        (void)snprintf(key, KEY_MAX, "%u", c->wckey->wckey_id);
+        return;
+    case PST__ACCT_CHANGE__BODY_RESOURCE:
+        (void)snprintf(key, KEY_MAX, "%u", c->resource->resource_id);
+        return;
+    case PST__ACCT_CHANGE__BODY_QOS_REMOVE:
+        *ret_kind = PST__ACCT_CHANGE__BODY_QOS;
+        break;
+    case PST__ACCT_CHANGE__BODY_ASSOC_REMOVE:
+        *ret_kind = PST__ACCT_CHANGE__BODY_ASSOC;
+        break;
+    case PST__ACCT_CHANGE__BODY_WCKEY_REMOVE:
+        *ret_kind = PST__ACCT_CHANGE__BODY_WCKEY;
+        break;
+    case PST__ACCT_CHANGE__BODY_RESOURCE_REMOVE:
+        *ret_kind = PST__ACCT_CHANGE__BODY_RESOURCE;
+        break;
+    default:
+        *ret_kind = 0;
+    }
+    (void)snprintf(key, KEY_MAX, "%u",
+                   c->assoc_remove); /* all removals by number share their place */
+}
+
+struct loading {
+    struct admin *a;
+    struct err *err;
+};
+
+static int load_change(void *ctx, const Pst__AcctChange *change)
+{
+    struct loading *l = ctx;
+    int r = 0;
+
+    if (change->body_case < PST__ACCT_CHANGE__BODY_QOS_REMOVE)
+        r = am_apply(l->a->am, change, l->err);
+    l->a->version = MAX(l->a->version, change->version);
+    return r;
+}
+
+int admin_changes(struct admin *a, uint64_t after, admin_change_fn *fn, void *ctx)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    int r =
+        sql_prepare(a->db, "SELECT record FROM entities WHERE version>? ORDER BY version", &stmt);
+
+    if (r < 0)
+        return r;
+    sql_bind(stmt, 0, (int64_t)after);
+    while ((r = sql_step(stmt)) > 0) {
+        size_t len;
+        const void *data = sql_blob(stmt, 0, &len);
+        Pst__AcctChange *change = pst__acct_change__unpack(NULL, len, data);
+
+        if (!change)
+            return -EUCLEAN;
+        r = fn(ctx, change);
+        pst__acct_change__free_unpacked(change, NULL);
+        if (r < 0) {
+            sql_reset(stmt);
+            return r;
+        }
+    }
+    return r;
+}
+
+int rows_load(struct admin *a, struct err *err)
+{
+    struct loading l = { a, err };
+    int64_t txn = 0;
+    int r = admin_changes(a, 0, load_change, &l);
+
+    if (r == 0)
+        r = sql_get(a->db, "SELECT max(id) FROM txns", 0, &txn);
+    if (r < 0)
+        return err_set(err, r, "accounting: %s: %s", sql_name(a->db), sql_error(a->db));
+    a->next_txn = (uint64_t)txn + 1;
+    return 0;
+}
+
+static int pack(const ProtobufCMessage *msg, uint8_t **buf, size_t *ret_len)
+{
+    *buf = malloc(protobuf_c_message_get_packed_size(msg) + 1);
+    if (!*buf)
+        return -ENOMEM;
+    *ret_len = protobuf_c_message_pack(msg, *buf);
+    return 0;
+}
+
+static int save_changes(struct admin_run *run)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    int r = sql_prepare(
+        run->a->db, "REPLACE INTO entities(kind, id, version, record) VALUES(?, ?, ?, ?)", &stmt);
+
+    for (size_t i = 0; r == 0 && i < run->n; i++) {
+        _cleanup_free_ uint8_t *buf = NULL;
+        char key[KEY_MAX];
+        int kind = 0;
+        size_t len = 0;
+
+        key_of(run->changes[i], &kind, key);
+        r = pack(&run->changes[i]->base, &buf, &len);
+        if (r < 0)
+            break;
+        sql_bind(stmt, 0, kind);
+        sql_bind_text(stmt, 1, key);
+        sql_bind(stmt, 2, (int64_t)run->changes[i]->version);
+        sql_bind_blob(stmt, 3, buf, len);
+        r = sql_run(stmt);
+    }
+    return r;
+}
+
+static int save_txns(struct admin_run *run)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    int r = sql_prepare(run->a->db, "INSERT INTO txns(id, time_us, record) VALUES(?, ?, ?)", &stmt);
+
+    for (size_t i = 0; r == 0 && i < run->n_txns; i++) {
+        _cleanup_free_ uint8_t *buf = NULL;
+        size_t len = 0;
+
+        r = pack(&run->txns[i]->base, &buf, &len);
+        if (r < 0)
+            break;
+        sql_bind(stmt, 0, (int64_t)run->txns[i]->txn_id);
+        sql_bind(stmt, 1, run->txns[i]->time_us);
+        sql_bind_blob(stmt, 2, buf, len);
+        r = sql_run(stmt);
+    }
+    return r;
+}
+
+int rows_save(struct admin_run *run)
+{
+    int r = sql_begin(run->a->db);
+
+    if (r == 0)
+        r = save_changes(run);
+    if (r == 0)
+        r = save_txns(run);
+    if (r == 0)
+        r = rows_save_jobs(run);
+    if (r == 0)
+        r = sql_commit(run->a->db);
+    if (r < 0) {
+        err_set(&run->why, r, "accounting: %s: %s", sql_name(run->a->db), sql_error(run->a->db));
+        sql_rollback(run->a->db);
+    }
+    return r;
+}
+
+/* ---- jobs under associations ----------------------------------------------------------------- */
+
+int rows_has_jobs(struct admin *a, const char *cluster, const char *account, const char *user)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    int r = sql_prepare(a->db, "SELECT 1 FROM jobs WHERE account=? LIMIT 1", &stmt);
+
+    (void)cluster;
+    (void)user; /* of anybody in the account, anywhere: a trace too many hurts nobody */
+    if (r < 0)
+        return r;
+    sql_bind_text(stmt, 0, account);
+    r = sql_step(stmt);
+    if (r > 0)
+        sql_reset(stmt);
+    return r;
+}
+
+/* The job of a row, when it is the user's (NULL: anybody's). */
+static int tell_job(struct admin_run *run, struct sql_stmt *stmt, const char *cluster,
+                    const char *account, const char *user)
+{
+    size_t len;
+    const void *data = sql_blob(stmt, 0, &len);
+    Pst__JobRecord *j = pst__job_record__unpack(NULL, len, data);
+
+    if (!j)
+        return -EUCLEAN;
+    if (!user || (j->user_name && strcmp(j->user_name, user) == 0))
+        run_line(run, "JobID = %-10u C = %-10s A = %-10s U = %-9s", j->job_id, cluster, account,
+                 j->user_name ? j->user_name : "");
+    pst__job_record__free_unpacked(j, NULL);
+    return 0;
+}
+
+int rows_open_jobs(struct admin_run *run, const char *cluster, const char *account,
+                   const char *user)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    int r = sql_prepare(
+        run->a->db,
+        "SELECT j.record, j.run, s.id FROM jobs j, sources s WHERE j.end_us=? AND j.account=?"
+        " AND s.name=? ORDER BY j.run",
+        &stmt);
+
+    if (r < 0)
+        return r;
+    sql_bind(stmt, 0, ACCT_OPEN_END);
+    sql_bind_text(stmt, 1, account);
+    sql_bind_text(stmt, 2, cluster);
+    while ((r = sql_step(stmt)) > 0) {
+        r = sql_int(stmt, 1) >> ACCT_SOURCE_SHIFT == sql_int(stmt, 2)
+                ? tell_job(run, stmt, cluster, account, user)
+                : 0;
+        if (r < 0 || run->res->n_lines >= 1000) {
+            sql_reset(stmt);
+            return r;
+        }
+    }
+    return r;
+}
+
+/* ---- transactions ---------------------------------------------------------------------------- */
+
+static bool any_of(char *const *want, size_t n, char **have, size_t n_have)
+{
+    for (size_t i = 0; i < n_have; i++)
+        if (cond_has(want, n, have[i]))
+            return true;
+    return n == 0;
+}
+
+static bool wants_txn(const Pst__AcctCond *w, const Pst__AcctTxnRecord *t)
+{
+    bool action = w->n_actions == 0;
+
+    for (size_t i = 0; i < w->n_actions && !action; i++)
+        action = strcasestr(t->action, w->actions[i]) != NULL;
+    return action && cond_has(w->actors, w->n_actors, t->actor) &&
+           (!w->n_clusters || cond_has(w->clusters, w->n_clusters, t->cluster)) &&
+           any_of(w->accounts, w->n_accounts, t->accounts, t->n_accounts) &&
+           any_of(w->users, w->n_users, t->users, t->n_users);
+}
+
+int rows_list_txns(struct admin *a, const Pst__AcctCond *where, admin_row_fn *fn, void *ctx)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    int r = sql_prepare(a->db, "SELECT record FROM txns WHERE time_us>=? AND time_us<? ORDER BY id",
+                        &stmt);
+
+    if (r < 0)
+        return r;
+    sql_bind(stmt, 0, where->has_start_us ? where->start_us : 0);
+    sql_bind(stmt, 1, where->has_end_us ? where->end_us : INT64_MAX);
+    while ((r = sql_step(stmt)) > 0) {
+        size_t len;
+        const void *data = sql_blob(stmt, 0, &len);
+        Pst__AcctTxnRecord *t = pst__acct_txn_record__unpack(NULL, len, data);
+
+        if (!t)
+            return -EUCLEAN;
+        r = wants_txn(where, t) ? fn(ctx, &t->base) : 0;
+        pst__acct_txn_record__free_unpacked(t, NULL);
+        if (r < 0) {
+            sql_reset(stmt);
+            return r;
+        }
+    }
+    return r;
+}
+
+/* ---- events of nodes and clusters ------------------------------------------------------------ */
+
+static bool wants_event(const Pst__AcctCond *w, const Pst__AcctEventRecord *e)
+{
+    bool node = e->node && *e->node, reason = w->n_reasons == 0;
+
+    for (size_t i = 0; i < w->n_reasons && !reason; i++)
+        reason = e->reason && strcasestr(e->reason, w->reasons[i]);
+    return reason && cond_has(w->clusters, w->n_clusters, e->cluster) &&
+           cond_has(w->nodes, w->n_nodes, e->node) && (!w->only_open || !e->has_end_us) &&
+           (!w->has_event_type || (w->event_type == 2) == node) &&
+           (!w->n_states || cond_has_id(w->states, w->n_states, e->state & 0xff));
+}
+
+static void event_of_row(struct sql_stmt *stmt, Pst__AcctEventRecord *e)
+{
+    int64_t end = sql_int(stmt, 3);
+
+    pst__acct_event_record__init(e);
+    e->cluster = (char *)sql_text(stmt, 0); /* borrowed, as are those below */
+    e->node = (char *)sql_text(stmt, 1);
+    e->has_start_us = e->has_state = 1;
+    e->start_us = sql_int(stmt, 2);
+    e->has_end_us = end != ACCT_OPEN_END;
+    e->end_us = end;
+    e->state = (uint32_t)sql_int(stmt, 4);
+    e->reason = (char *)sql_text(stmt, 5);
+    e->has_uid = !sql_is_null(stmt, 6);
+    e->uid = (uint32_t)sql_int(stmt, 6);
+    e->tres = (char *)sql_text(stmt, 7);
+    e->nodes = (char *)sql_text(stmt, 8);
+}
+
+int rows_list_events(struct admin *a, const Pst__AcctCond *where, admin_row_fn *fn, void *ctx)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    int r = sql_prepare(
+        a->db,
+        "SELECT s.name, e.node, e.start_us, e.end_us, e.state, e.reason, e.uid, e.tres, e.nodes"
+        " FROM events e JOIN sources s ON s.id=e.source WHERE e.start_us<? AND e.end_us>=?"
+        " ORDER BY s.name, e.start_us, e.node",
+        &stmt);
+
+    if (r < 0)
+        return r;
+    sql_bind(stmt, 0, where->has_end_us ? where->end_us : INT64_MAX);
+    sql_bind(stmt, 1, where->has_start_us ? where->start_us : 0);
+    while ((r = sql_step(stmt)) > 0) {
+        Pst__AcctEventRecord e;
+
+        event_of_row(stmt, &e);
+        r = wants_event(where, &e) ? fn(ctx, &e.base) : 0;
+        if (r < 0) {
+            sql_reset(stmt);
+            return r;
+        }
+    }
+    return r;
+}

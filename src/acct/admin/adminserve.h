@@ -1,0 +1,64 @@
+/* adminserve.h - a thread that carries out requests about the accounting entities
+ *
+ * It owns a connection to the store of its own and does one request after the other, so nobody who
+ * posts one waits for the disk.  slurmctld has one when it keeps the store itself, slurmdbd has one
+ * for all its clusters. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "acct/admin/admin.h"
+#include "base/err.h"
+
+struct adminserve;
+struct conn;
+
+struct rpc_stat;
+
+/* What is left to do once the store has changed. */
+struct admin_delivery {
+    Pst__AcctChange **changes; /* in order; owned by the delivery */
+    size_t n;
+    struct conn *conn; /* whom to answer, held; NULL = nobody */
+    uint32_t id;
+    uint8_t *answer; /* a frame; owned by the delivery */
+    size_t answer_len;
+};
+struct admin_delivery *admin_delivery_free(struct admin_delivery *d); /* always NULL */
+
+struct adminserve_config {
+    const char *location; /* of the store */
+    /* The cluster whose controller this is, with the names of its TRES; NULL for slurmdbd. */
+    const Pst__AcctClusterRecord *cluster;
+    const char *const *tres;
+    size_t n_tres;
+    uint64_t known_version;                /* the changes behind this one are delivered first */
+    unsigned rules;                        /* enum admin_rule */
+    struct rpc_stat *rpcs;                 /* counted there by operation; NULL: not */
+    bool (*is_root)(void *ctx, uid_t uid); /* any thread */
+    /* Takes d: the changes go where they take effect, and then the answer. Any thread.  NULL: they
+     * go to those who follow (OP_ACCT_FOLLOW), and the answer at once. */
+    void (*deliver)(void *ctx, struct admin_delivery *d);
+    void *ctx;
+};
+
+/* Returns when the store has been opened and what the receiver lacks is on its way, so that it
+ * comes before any request. The config's pointers are used in this call only, but for the functions
+ * and ctx.  A store that cannot be opened now is logged and tried again.  Errors: -ENOMEM, -EAGAIN
+ * no thread. */
+int adminserve_start(const struct adminserve_config *config, struct adminserve **ret,
+                     struct err *err);
+void adminserve_rule(struct adminserve *s, unsigned rules); /* other config.rules; any thread */
+/* OP_ACCT_ADMIN, OP_ACCT_LIST, OP_ACCT_BLOB or OP_ACCT_FOLLOW; msg is taken.  Never blocks. Any
+ * thread. */
+void adminserve_request(struct adminserve *s, struct conn *conn, unsigned op, uint32_t id,
+                        ProtobufCMessage *msg);
+/* A connection is gone: it follows no more.  Any thread. */
+void adminserve_conn_closed(struct adminserve *s, struct conn *conn);
+/* Deliver again what is behind this version: whoever gets changes lost some.  Any thread. */
+void adminserve_redeliver(struct adminserve *s, uint64_t known_version);
+struct adminserve *
+adminserve_stop(struct adminserve *s); /* requests that wait are told; always NULL */

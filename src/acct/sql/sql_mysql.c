@@ -1,0 +1,567 @@
+/* sql_mysql.c - statements to a MariaDB server; see sql_impl.h.
+ *
+ * The connector is loaded when the first connection is opened, so that nobody needs it who has no
+ * server. Rows are taken as they come and never gathered in the connector: that is why one
+ * statement at a time has rows.  Names and texts are bytes to the server (character set binary), as
+ * they are to us. */
+#include <assert.h>
+#include <ctype.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <mysql.h>
+#include <errmsg.h>
+#include <mysqld_error.h>
+
+#include "acct/sql/sql_impl.h"
+#include "base/banned.h" /* not before mysql.h, which has members of such names */
+#include "base/cleanup.h"
+#include "base/strbuf.h"
+
+#define CONNECT_TIMEOUT_S 10u
+#define ANSWER_TIMEOUT_S                                                                           \
+    900u                 /* a server that is there but says nothing: long sums take their time */
+#define FIRST_BYTES 256u /* of a column whose length is not known */
+
+/* ---- the connector --------------------------------------------------------------------------- */
+
+#define CALLS(X)                                                                                   \
+    X(mysql_server_init)                                                                           \
+    X(mysql_init)                                                                                  \
+    X(mysql_options)                                                                               \
+    X(mysql_real_connect)                                                                          \
+    X(mysql_close)                                                                                 \
+    X(mysql_real_query)                                                                            \
+    X(mysql_errno) X(mysql_error) X(mysql_field_count) X(mysql_store_result) X(mysql_free_result)  \
+        X(mysql_select_db) X(mysql_num_fields) X(mysql_fetch_fields) X(mysql_stmt_init)            \
+            X(mysql_stmt_prepare) X(mysql_stmt_bind_param) X(mysql_stmt_execute)                   \
+                X(mysql_stmt_bind_result) X(mysql_stmt_result_metadata) X(mysql_stmt_fetch)        \
+                    X(mysql_stmt_fetch_column) X(mysql_stmt_free_result) X(mysql_stmt_close)       \
+                        X(mysql_stmt_errno) X(mysql_stmt_error) X(mysql_stmt_affected_rows)        \
+                            X(mysql_stmt_param_count)
+
+static struct {
+#define X(name) __typeof__(name) *name;
+    CALLS(X)
+#undef X
+    char error[256]; /* why it is not there */
+} api;
+
+static pthread_once_t loaded = PTHREAD_ONCE_INIT;
+
+static void load(void)
+{
+    void *lib = dlopen("libmariadb.so.3", RTLD_NOW | RTLD_LOCAL);
+
+    if (!lib) {
+        (void)snprintf(api.error, sizeof(api.error), "%s", dlerror());
+        return;
+    }
+#define X(name)                                                                                    \
+    api.name = (__typeof__(name) *)(uintptr_t)dlsym(lib, #name);                                   \
+    if (!api.name)                                                                                 \
+        (void)snprintf(api.error, sizeof(api.error), "libmariadb.so.3 lacks %s", #name);
+    CALLS(X)
+#undef X
+    if (!api.error[0] && api.mysql_server_init(0, NULL, NULL))
+        (void)snprintf(api.error, sizeof(api.error), "libmariadb.so.3 does not start");
+}
+
+/* ---- connections ----------------------------------------------------------------------------- */
+
+struct maria {
+    struct sql base;
+    MYSQL *my;
+    char error[ERR_TEXT_MAX];
+};
+
+struct column {
+    char *buf; /* of text and bytes, with room for a NUL behind cap */
+    size_t cap;
+    unsigned long len;
+    my_bool null;
+    int64_t number;
+    double real;
+};
+
+struct maria_stmt {
+    struct sql_stmt base;
+    MYSQL_STMT *stmt;
+    MYSQL_BIND *params, *results;
+    int64_t *numbers; /* a value for each parameter */
+    double *reals;
+    unsigned long *lengths;
+    struct column *cols;
+};
+
+static int errno_of(unsigned code, const char *text)
+{
+    switch (code) {
+    case CR_SERVER_GONE_ERROR:
+    case CR_SERVER_LOST:
+    case ER_SERVER_SHUTDOWN:
+    case ER_CONNECTION_KILLED:
+        return -ENOTCONN;
+    case CR_CONNECTION_ERROR:
+    case CR_CONN_HOST_ERROR:
+    case CR_UNKNOWN_HOST:
+        return -ECONNREFUSED;
+    case ER_ACCESS_DENIED_ERROR:
+    case ER_DBACCESS_DENIED_ERROR:
+    case ER_TABLEACCESS_DENIED_ERROR:
+        return -EACCES;
+    case ER_LOCK_WAIT_TIMEOUT:
+    case ER_LOCK_DEADLOCK:
+    case ER_CON_COUNT_ERROR:
+        return -EBUSY;
+    case ER_RECORD_FILE_FULL:
+    case ER_DISK_FULL:
+        return -ENOSPC;
+    case ER_DUP_ENTRY:
+        return -EEXIST;
+    case ER_OPTION_PREVENTS_STATEMENT:
+        return -EROFS;
+    case CR_OUT_OF_MEMORY:
+        return -ENOMEM;
+    case ER_CRASHED_ON_USAGE:
+        return -EUCLEAN;
+    default:
+        return strstr(text, "No space left") || strstr(text, "errno: 28") ? -ENOSPC : -EIO;
+    }
+}
+
+static int failed(struct maria *m, unsigned code, const char *text)
+{
+    (void)snprintf(m->error, sizeof(m->error), "%s", text);
+    return errno_of(code, text);
+}
+
+static int query(struct maria *m, const char *text, size_t len)
+{
+    if (api.mysql_real_query(m->my, text, len))
+        return failed(m, api.mysql_errno(m->my), api.mysql_error(m->my));
+    if (api.mysql_field_count(m->my)) {
+        MYSQL_RES *res = api.mysql_store_result(m->my);
+
+        if (!res)
+            return failed(m, api.mysql_errno(m->my), api.mysql_error(m->my));
+        api.mysql_free_result(res);
+    }
+    return 0;
+}
+
+/* Statements one by one, as far as semicolons outside of quotes divide them. */
+static int maria_exec(struct sql *db, const char *text)
+{
+    int r = 0;
+
+    while (r == 0 && *text) {
+        bool quoted = false;
+        size_t len = 0;
+
+        while (text[len] && (quoted || text[len] != ';'))
+            quoted ^= text[len++] == '\'';
+        if (len > strspn(text, " \n"))
+            r = query((struct maria *)db, text, len);
+        text += len + (text[len] == ';');
+    }
+    return r;
+}
+
+static void maria_close(struct sql *db)
+{
+    struct maria *m = (struct maria *)db;
+
+    if (m->my)
+        api.mysql_close(m->my);
+    free(m);
+}
+
+static const char *maria_error(const struct sql *db)
+{
+    return ((const struct maria *)db)->error;
+}
+
+static void maria_set_cancel(struct sql *db)
+{
+    (void)db; /* sql_step() looks at it */
+}
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+static struct maria_stmt *maria(struct sql_stmt *stmt)
+{
+    return (struct maria_stmt *)stmt;
+}
+
+static int stmt_failed(struct maria_stmt *s, struct maria *m)
+{
+    return failed(m, api.mysql_stmt_errno(s->stmt), api.mysql_stmt_error(s->stmt));
+}
+
+static void maria_free(struct sql_stmt *stmt)
+{
+    struct maria_stmt *s = maria(stmt);
+
+    if (s->stmt)
+        (void)api.mysql_stmt_close(s->stmt); /* repeats an error already reported */
+    for (unsigned i = 0; s->cols && i < stmt->ncols; i++)
+        free(s->cols[i].buf);
+    free(s->cols);
+    free(s->params);
+    free(s->results);
+    free(s->numbers);
+    free(s->reals);
+    free(s->lengths);
+    free(s);
+}
+
+static bool is_number(enum enum_field_types type)
+{
+    return type == MYSQL_TYPE_TINY || type == MYSQL_TYPE_SHORT || type == MYSQL_TYPE_LONG ||
+           type == MYSQL_TYPE_LONGLONG || type == MYSQL_TYPE_INT24;
+}
+
+static bool is_real(enum enum_field_types type)
+{
+    return type == MYSQL_TYPE_FLOAT || type == MYSQL_TYPE_DOUBLE;
+}
+
+/* Where each column of a row goes. */
+static int set_column(struct maria_stmt *s, unsigned i, enum enum_field_types type)
+{
+    struct column *c = &s->cols[i];
+    MYSQL_BIND *b = &s->results[i];
+
+    b->length = &c->len;
+    b->is_null = &c->null;
+    if (is_number(type)) {
+        b->buffer_type = MYSQL_TYPE_LONGLONG;
+        b->buffer = &c->number;
+        return 0;
+    }
+    if (is_real(type)) {
+        b->buffer_type = MYSQL_TYPE_DOUBLE;
+        b->buffer = &c->real;
+        return 0;
+    }
+    c->buf = malloc(FIRST_BYTES + 1);
+    if (!c->buf)
+        return -ENOMEM;
+    c->cap = FIRST_BYTES;
+    b->buffer_type = MYSQL_TYPE_BLOB;
+    b->buffer = c->buf;
+    b->buffer_length = c->cap;
+    return 0;
+}
+
+static int set_columns(struct maria_stmt *s)
+{
+    MYSQL_RES *meta = api.mysql_stmt_result_metadata(s->stmt);
+    int r = 0;
+
+    if (!meta)
+        return 0; /* gives no rows */
+    s->base.ncols = api.mysql_num_fields(meta);
+    s->results = calloc(s->base.ncols, sizeof(*s->results));
+    s->cols = calloc(s->base.ncols, sizeof(*s->cols));
+    if (!s->results || !s->cols)
+        r = -ENOMEM;
+    for (unsigned i = 0; r == 0 && i < s->base.ncols; i++)
+        r = set_column(s, i, api.mysql_fetch_fields(meta)[i].type);
+    api.mysql_free_result(meta);
+    return r;
+}
+
+static int set_params(struct maria_stmt *s)
+{
+    size_t n = api.mysql_stmt_param_count(s->stmt);
+
+    s->base.nparams = (unsigned)n;
+    s->params = calloc(n + 1, sizeof(*s->params));
+    s->numbers = calloc(n + 1, sizeof(*s->numbers));
+    s->reals = calloc(n + 1, sizeof(*s->reals));
+    s->lengths = calloc(n + 1, sizeof(*s->lengths));
+    if (!s->params || !s->numbers || !s->reals || !s->lengths)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        s->params[i].buffer_type = MYSQL_TYPE_NULL;
+    return 0;
+}
+
+static int maria_prepare(struct sql *db, const char *text, struct sql_stmt **ret_stmt)
+{
+    struct maria *m = (struct maria *)db;
+    struct maria_stmt *s = calloc(1, sizeof(*s));
+    int r = 0;
+
+    if (!s)
+        return -ENOMEM;
+    s->stmt = api.mysql_stmt_init(m->my);
+    if (!s->stmt)
+        r = failed(m, api.mysql_errno(m->my), api.mysql_error(m->my));
+    else if (api.mysql_stmt_prepare(s->stmt, text, strlen(text)))
+        r = stmt_failed(s, m);
+    if (r == 0)
+        r = set_params(s);
+    if (r == 0)
+        r = set_columns(s);
+    if (r < 0) {
+        maria_free(&s->base);
+        return r;
+    }
+    *ret_stmt = &s->base;
+    return 0;
+}
+
+static void maria_bind_int(struct sql_stmt *stmt, unsigned at, int64_t value)
+{
+    struct maria_stmt *s = maria(stmt);
+
+    s->numbers[at] = value;
+    s->params[at] = (MYSQL_BIND){ .buffer_type = MYSQL_TYPE_LONGLONG, .buffer = &s->numbers[at] };
+}
+
+static void maria_bind_real(struct sql_stmt *stmt, unsigned at, double value)
+{
+    struct maria_stmt *s = maria(stmt);
+
+    s->reals[at] = value;
+    s->params[at] = (MYSQL_BIND){ .buffer_type = MYSQL_TYPE_DOUBLE, .buffer = &s->reals[at] };
+}
+
+static void maria_bind_bytes(struct sql_stmt *stmt, unsigned at, const void *data, size_t len,
+                             bool text)
+{
+    struct maria_stmt *s = maria(stmt);
+
+    (void)text; /* all is bytes there */
+    s->lengths[at] = len;
+    s->params[at] = (MYSQL_BIND){ .buffer_type = data ? MYSQL_TYPE_BLOB : MYSQL_TYPE_NULL,
+                                  .buffer = (void *)(uintptr_t)data,
+                                  .buffer_length = len,
+                                  .length = &s->lengths[at] };
+}
+
+static int execute(struct maria_stmt *s, struct maria *m)
+{
+    if ((s->base.nparams && api.mysql_stmt_bind_param(s->stmt, s->params)) ||
+        api.mysql_stmt_execute(s->stmt) ||
+        (s->base.ncols && api.mysql_stmt_bind_result(s->stmt, s->results)))
+        return stmt_failed(s, m);
+    if (!s->base.ncols)
+        s->base.changes = (int64_t)api.mysql_stmt_affected_rows(s->stmt);
+    return 0;
+}
+
+/* Columns that did not fit are fetched again into more room. */
+static int fetch_rest(struct maria_stmt *s, struct maria *m)
+{
+    for (unsigned i = 0; i < s->base.ncols; i++) {
+        struct column *c = &s->cols[i];
+        char *bigger;
+
+        if (!c->buf || c->null || c->len <= c->cap)
+            continue;
+        bigger = realloc(c->buf, c->len * 2 + 1);
+        if (!bigger)
+            return -ENOMEM;
+        c->buf = bigger;
+        c->cap = c->len * 2;
+        s->results[i].buffer = c->buf;
+        s->results[i].buffer_length = c->cap;
+        if (api.mysql_stmt_fetch_column(s->stmt, &s->results[i], i, 0))
+            return stmt_failed(s, m);
+    }
+    /* the connector keeps a copy of where columns go */
+    return api.mysql_stmt_bind_result(s->stmt, s->results) ? stmt_failed(s, m) : 0;
+}
+
+static int maria_step(struct sql_stmt *stmt, bool first)
+{
+    struct maria_stmt *s = maria(stmt);
+    struct maria *m = (struct maria *)stmt->db;
+    int r = first ? execute(s, m) : 0;
+
+    if (r < 0 || !stmt->ncols)
+        return r;
+    switch (api.mysql_stmt_fetch(s->stmt)) {
+    case 0:
+        return 1;
+    case MYSQL_NO_DATA:
+        return 0;
+    case MYSQL_DATA_TRUNCATED:
+        r = fetch_rest(s, m);
+        return r < 0 ? r : 1;
+    default:
+        return stmt_failed(s, m);
+    }
+}
+
+static void maria_reset(struct sql_stmt *stmt)
+{
+    if (stmt->ncols)
+        (void)api.mysql_stmt_free_result(
+            maria(stmt)->stmt); /* a lost connection shows at the next call */
+}
+
+static int64_t maria_int(struct sql_stmt *stmt, unsigned col)
+{
+    struct column *c = &maria(stmt)->cols[col];
+
+    if (c->null)
+        return 0;
+    if (c->buf) { /* a decimal: what sums are */
+        c->buf[c->len] = '\0';
+        return strtoll(c->buf, NULL, 10);
+    }
+    return maria(stmt)->results[col].buffer_type == MYSQL_TYPE_DOUBLE ? (int64_t)c->real
+                                                                      : c->number;
+}
+
+static double maria_real(struct sql_stmt *stmt, unsigned col)
+{
+    struct column *c = &maria(stmt)->cols[col];
+
+    if (c->null)
+        return 0;
+    if (c->buf) {
+        c->buf[c->len] = '\0';
+        return strtod(c->buf, NULL);
+    }
+    return maria(stmt)->results[col].buffer_type == MYSQL_TYPE_DOUBLE ? c->real : (double)c->number;
+}
+
+static const void *maria_bytes(struct sql_stmt *stmt, unsigned col, size_t *ret_len, bool text)
+{
+    struct column *c = &maria(stmt)->cols[col];
+
+    (void)text; /* both end with a NUL that is not counted */
+    if (c->null || !c->buf)
+        return NULL;
+    c->buf[c->len] = '\0';
+    *ret_len = c->len;
+    return c->buf;
+}
+
+static bool maria_is_null(struct sql_stmt *stmt, unsigned col)
+{
+    return maria(stmt)->cols[col].null;
+}
+
+static const struct sql_ops ops = {
+    .engine = SQL_MYSQL,
+    .words = { "BIGINT", "LONGBLOB", "DOUBLE", "LONGBLOB", "VARBINARY(190)", " ENGINE=InnoDB",
+               " ENGINE=InnoDB" },
+    .close = maria_close,
+    .exec = maria_exec,
+    .prepare = maria_prepare,
+    .free = maria_free,
+    .bind_int = maria_bind_int,
+    .bind_real = maria_bind_real,
+    .bind_bytes = maria_bind_bytes,
+    .step = maria_step,
+    .reset = maria_reset,
+    .get_int = maria_int,
+    .get_real = maria_real,
+    .get_bytes = maria_bytes,
+    .is_null = maria_is_null,
+    .error = maria_error,
+    .set_cancel = maria_set_cancel,
+    .begin_write = "START TRANSACTION",
+    .begin_read = "START TRANSACTION READ ONLY",
+};
+_Static_assert(SQL_KEY_MAX == 190, "as in the word");
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static int connect_to(struct maria *m, const struct sql_server *to, const char *host,
+                      const char *database)
+{
+    const unsigned connect_s = CONNECT_TIMEOUT_S, answer_s = ANSWER_TIMEOUT_S;
+    bool is_path = host && host[0] == '/';
+
+    if (m->my)
+        api.mysql_close(m->my);
+    m->my = api.mysql_init(NULL);
+    if (!m->my)
+        return -ENOMEM;
+    /* options are taken or left: none can be refused */
+    (void)api.mysql_options(m->my, MYSQL_OPT_CONNECT_TIMEOUT, &connect_s);
+    (void)api.mysql_options(m->my, MYSQL_OPT_READ_TIMEOUT, &answer_s);
+    (void)api.mysql_options(m->my, MYSQL_OPT_WRITE_TIMEOUT, &answer_s);
+    (void)api.mysql_options(m->my, MYSQL_SET_CHARSET_NAME, "binary");
+    if (!api.mysql_real_connect(m->my, is_path ? NULL : host, to->user, to->pass, database,
+                                to->port, is_path ? host : NULL, CLIENT_FOUND_ROWS))
+        return failed(m, api.mysql_errno(m->my), api.mysql_error(m->my));
+    return 0;
+}
+
+/* With the database as it is, or as it is made now. */
+static int connect_database(struct maria *m, const struct sql_server *to, const char *host,
+                            enum sql_mode mode)
+{
+    struct strbuf sb = STRBUF_INIT;
+    _cleanup_free_ char *text = NULL;
+    int r = connect_to(m, to, host, to->database);
+
+    if (r == 0 || mode != SQL_WRITE || !m->my || api.mysql_errno(m->my) != ER_BAD_DB_ERROR)
+        return r;
+    r = connect_to(m, to, host, NULL);
+    if (r < 0)
+        return r;
+    strbuf_addf(&sb, "CREATE DATABASE IF NOT EXISTS `%s`", to->database);
+    r = strbuf_detach(&sb, &text);
+    if (r == 0)
+        r = query(m, text, strlen(text));
+    if (r == 0 && api.mysql_select_db(m->my, to->database))
+        r = failed(m, api.mysql_errno(m->my), api.mysql_error(m->my));
+    return r;
+}
+
+static bool good_name(const char *name)
+{
+    for (const char *p = name; *p; p++)
+        if (!isalnum((unsigned char)*p) && !strchr("_-$", *p))
+            return false;
+    return name[0];
+}
+
+int sql_mysql_open(const struct sql_server *server, enum sql_mode mode, struct sql **ret_db,
+                   struct err *err)
+{
+    const char *host = server->host ? server->host : "localhost";
+    struct maria *m;
+    int r;
+
+    (void)pthread_once(&loaded, load); /* its failure is in the text */
+    if (api.error[0])
+        return err_set(err, -ELIBACC, "accounting: the MariaDB connector cannot be loaded: %s",
+                       api.error);
+    if (!server->database || !good_name(server->database))
+        return err_set(err, -EINVAL, "accounting: %s is no name for a database",
+                       server->database ? server->database : "(none)");
+    m = calloc(1, sizeof(*m));
+    if (!m)
+        return -ENOMEM;
+    m->base.ops = &ops;
+    r = asprintf(&m->base.name, "%s@%s:%u", server->database, host,
+                 server->port ? server->port : 3306);
+    r = r < 0 ? -ENOMEM : connect_database(m, server, host, mode);
+    /* "localhost" is the usual socket to the connector; with a port it may be meant otherwise */
+    if (r == -ECONNREFUSED && strcmp(host, "localhost") == 0 && server->port)
+        r = connect_database(m, server, "127.0.0.1", mode);
+    if (r == 0)
+        r = maria_exec(&m->base, "SET SESSION sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'");
+    if (r < 0) {
+        err_set(err, r, "accounting: cannot open %s: %s", m->base.name ? m->base.name : host,
+                m->error[0] ? m->error : strerrordesc_np(-r));
+        (void)sql_close(&m->base); /* always NULL */
+        return r;
+    }
+    *ret_db = &m->base;
+    return 0;
+}

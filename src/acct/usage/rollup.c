@@ -1,0 +1,470 @@
+/* rollup.c - usage summed up by hour, day and month; see rollup.h.
+ *
+ * A window of hours is summed in memory: every run, node period and pending time that overlaps it
+ * is cut at the hours.  Then the window's rows are replaced, the days and months that it touches
+ * are summed from their parts, and the mark moves, all in one transaction that holds the source's
+ * row, so that records which come meanwhile set the mark back after it.  Times are cut to whole
+ * seconds, as people see them. */
+#include "acct/usage/rollup.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "acct/sql/db.h"
+#include "acct/usage/rollup_impl.h"
+#include "base/strbuf.h"
+#include "base/timefmt.h"
+
+#define WINDOW_HOURS 168 /* at most in one go */
+#define SUM_ROWS 32u     /* written at once */
+#define SUM_VALUES 5u
+#define TRES_FIRST 1001 /* ids of what is not fixed */
+
+/* ---- TRES and who ---------------------------------------------------------------------------- */
+
+static int load_tres(struct roll *w)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    int r = sql_prepare(w->db, "SELECT id, name FROM usage_tres ORDER BY id", &stmt);
+
+    while (r == 0 && (r = sql_step(stmt)) == 1) {
+        if (w->ntres < TRES_MAX) {
+            (void)snprintf(w->tres_names[w->ntres], TRES_NAME_MAX, "%s",
+                           sql_text(stmt, 1)); /* ours */
+            w->tres_ids[w->ntres++] = sql_int(stmt, 0);
+        }
+        r = 0;
+    }
+    return r;
+}
+
+int roll_tres(struct roll *w, const char *name, unsigned *ret)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    unsigned i = 0;
+    int r;
+
+    while (i < w->ntres && strcmp(w->tres_names[i], name) != 0)
+        i++;
+    *ret = i;
+    if (i < w->ntres || i == TRES_MAX)
+        return 0;
+    (void)snprintf(w->tres_names[i], TRES_NAME_MAX, "%s", name); /* not longer */
+    w->tres_ids[i] = MAX(TRES_FIRST, w->tres_ids[i - 1] + 1);
+    r = sql_prepare(w->db, "INSERT INTO usage_tres VALUES(?,?)", &stmt);
+    if (r < 0)
+        return r;
+    sql_bind(stmt, 0, w->tres_ids[i]);
+    sql_bind_text(stmt, 1, name);
+    w->ntres++;
+    return sql_run(stmt);
+}
+
+static int add_who(struct roll *w, int64_t id, const char *key)
+{
+    if (w->nwho == w->who_cap) {
+        size_t cap = w->who_cap ? w->who_cap * 2 : 256;
+        struct who *bigger = reallocarray(w->who, cap, sizeof(*bigger));
+
+        if (!bigger)
+            return -ENOMEM;
+        w->who = bigger;
+        w->who_cap = cap;
+    }
+    w->who[w->nwho] = (struct who){ .id = id, .key = strdup(key) };
+    if (!w->who[w->nwho].key)
+        return -ENOMEM;
+    w->nwho++;
+    return namemap_put(&w->who_by_key, w->who[w->nwho - 1].key, (void *)(uintptr_t)w->nwho);
+}
+
+static int load_who(struct roll *w)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    int r = sql_prepare(
+        w->db, "SELECT id, account, uid, user, wckey, qos, assoc_id FROM usage_keys WHERE source=?",
+        &stmt);
+
+    if (r < 0)
+        return r;
+    sql_bind(stmt, 0, w->source);
+    while ((r = sql_step(stmt)) == 1) {
+        char key[1024];
+
+        (void)snprintf(key, sizeof(key), "%s\x1f%lld\x1f%s\x1f%s\x1f%s\x1f%lld", sql_text(stmt, 1),
+                       (long long)sql_int(stmt, 2), sql_text(stmt, 3), sql_text(stmt, 4),
+                       sql_text(stmt, 5), (long long)sql_int(stmt, 6)); /* as made */
+        r = add_who(w, sql_int(stmt, 0), key);
+        if (r < 0)
+            return r;
+    }
+    return r;
+}
+
+static int insert_who(struct roll *w, const Pst__JobRecord *rec, int64_t assoc, const char *key)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    int64_t id = 0;
+    int r = sql_get(w->db, "SELECT max(id) + 1 FROM usage_keys", 1, &id);
+
+    if (r == 0)
+        r = sql_prepare(w->db, "INSERT INTO usage_keys VALUES(?,?,?,?,?,?,?,?)", &stmt);
+    if (r < 0)
+        return r;
+    sql_bind(stmt, 0, id);
+    sql_bind(stmt, 1, w->source);
+    sql_bind_text(stmt, 2, rec->account ? rec->account : "");
+    sql_bind(stmt, 3, rec->uid);
+    sql_bind_text(stmt, 4, rec->user_name ? rec->user_name : "");
+    sql_bind_text(stmt, 5, rec->wckey ? rec->wckey : "");
+    sql_bind_text(stmt, 6, rec->qos ? rec->qos : "");
+    sql_bind(stmt, 7, assoc);
+    r = sql_run(stmt);
+    return r < 0 ? r : add_who(w, id, key);
+}
+
+int roll_who(struct roll *w, const Pst__JobRecord *rec, size_t *ret)
+{
+    int64_t assoc = rec->has_assoc_id ? rec->assoc_id : 0;
+    char key[1024];
+    void *found;
+    int r = 0;
+
+    (void)snprintf(key, sizeof(key), "%s\x1f%u\x1f%s\x1f%s\x1f%s\x1f%lld",
+                   rec->account ? rec->account : "", rec->uid, rec->user_name ? rec->user_name : "",
+                   rec->wckey ? rec->wckey : "", rec->qos ? rec->qos : "",
+                   (long long)assoc); /* cut alike each time */
+    found = namemap_get(&w->who_by_key, key);
+    if (!found) {
+        r = insert_who(w, rec, assoc, key);
+        found = namemap_get(&w->who_by_key, key);
+    }
+    if (r == 0)
+        *ret = (size_t)(uintptr_t)found - 1;
+    return r;
+}
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+static uint64_t sum_key(unsigned hour, size_t who, unsigned tres)
+{
+    return ((uint64_t)hour + 1) << 48 | (uint64_t)who << 8 | tres;
+}
+_Static_assert(TRES_MAX <= 256, "fits its bits");
+
+static struct sum *sum_slot(struct sum *sums, size_t cap, uint64_t key)
+{
+    size_t at = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (cap - 1);
+
+    while (sums[at].key && sums[at].key != key)
+        at = (at + 1) & (cap - 1);
+    return &sums[at];
+}
+
+int roll_add(struct roll *w, unsigned hour, size_t who, unsigned tres, uint64_t secs)
+{
+    uint64_t key = sum_key(hour, who, tres);
+    struct sum *slot;
+
+    if (w->nsums * 2 >= w->sums_cap) {
+        size_t cap = w->sums_cap ? w->sums_cap * 2 : 4096;
+        struct sum *bigger = calloc(cap, sizeof(*bigger));
+
+        if (!bigger)
+            return -ENOMEM;
+        for (size_t i = 0; i < w->sums_cap; i++)
+            if (w->sums[i].key)
+                *sum_slot(bigger, cap, w->sums[i].key) = w->sums[i];
+        free(w->sums);
+        w->sums = bigger;
+        w->sums_cap = cap;
+    }
+    slot = sum_slot(w->sums, w->sums_cap, key);
+    w->nsums += !slot->key;
+    slot->key = key;
+    slot->secs += secs;
+    return 0;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static int drop_rows(struct roll *w, const char *table, unsigned unit, int64_t from, int64_t to)
+{
+    char text[200];
+
+    (void)snprintf(
+        text, sizeof(text),
+        "DELETE FROM %s WHERE source=%lld AND unit=%u AND start_s>=%lld AND start_s<%lld", table,
+        (long long)w->source, unit, (long long)from, (long long)to);
+    return sql_exec(w->db, text);
+}
+
+/* "INSERT ..." with n rows of values. */
+static int prepare_insert(struct roll *w, unsigned n, struct sql_stmt **ret)
+{
+    _cleanup_free_ char *text = NULL;
+    struct strbuf sb = STRBUF_INIT;
+    int r;
+
+    strbuf_add(&sb, "INSERT INTO usage_sums VALUES");
+    for (unsigned i = 0; i < n; i++)
+        strbuf_add(&sb, i ? ",(?,0,?,?,?,?)" : "(?,0,?,?,?,?)");
+    r = strbuf_detach(&sb, &text);
+    return r < 0 ? r : sql_prepare(w->db, text, ret);
+}
+
+static void bind_sum(const struct roll *w, struct sql_stmt *stmt, unsigned at, const struct sum *s)
+{
+    sql_bind(stmt, at, w->source);
+    sql_bind(stmt, at + 1, w->from + ((int64_t)(s->key >> 48) - 1) * HOUR);
+    sql_bind(stmt, at + 2, w->who[s->key >> 8 & 0xffffffffff].id);
+    sql_bind(stmt, at + 3, w->tres_ids[s->key & 0xff]);
+    sql_bind(stmt, at + 4, (int64_t)s->secs);
+}
+
+static int write_sums(struct roll *w)
+{
+    _cleanup_(sql_free) struct sql_stmt *one = NULL;
+    _cleanup_(sql_free) struct sql_stmt *many = NULL;
+    const struct sum *waiting[SUM_ROWS];
+    unsigned n = 0;
+    int r = drop_rows(w, "usage_sums", 0, w->from, w->to);
+
+    if (r == 0)
+        r = prepare_insert(w, 1, &one);
+    if (r == 0)
+        r = prepare_insert(w, SUM_ROWS, &many);
+    for (size_t i = 0; r == 0 && i < w->sums_cap; i++) {
+        if (!w->sums[i].key || !w->sums[i].secs)
+            continue;
+        waiting[n] = &w->sums[i];
+        bind_sum(w, many, n++ * SUM_VALUES, &w->sums[i]);
+        if (n == SUM_ROWS) {
+            r = sql_run(many);
+            n = 0;
+        }
+    }
+    for (unsigned i = 0; r == 0 && i < n; i++) {
+        bind_sum(w, one, 0, waiting[i]);
+        r = sql_run(one);
+    }
+    return r;
+}
+
+/* What was neither used nor away was idle, or down while there was no controller
+ * (TrackSlurmctldDown); what waited while something was idle was planned; and where more was
+ * used than there was, the excess is "over". */
+static void bind_fate(struct sql_stmt *stmt, const struct fate *f)
+{
+    uint64_t used = f->alloc + f->down + f->pdown;
+    uint64_t left = f->total > used ? f->total - used : 0;
+    uint64_t gone = f->gone > 0 ? MIN((uint64_t)f->gone, left) : 0,
+             plan = MIN(f->plan, left - gone);
+
+    sql_bind(stmt, 3, (int64_t)f->count);
+    sql_bind(stmt, 4, (int64_t)f->alloc);
+    sql_bind(stmt, 5, (int64_t)(f->down + gone));
+    sql_bind(stmt, 6, (int64_t)f->pdown);
+    sql_bind(stmt, 7, (int64_t)(left - gone - plan));
+    sql_bind(stmt, 8, (int64_t)plan);
+    sql_bind(stmt, 9, (int64_t)(used > f->total ? used - f->total : 0));
+}
+
+static int write_fates(struct roll *w)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    int r = drop_rows(w, "usage_cluster", 0, w->from, w->to);
+
+    if (r == 0)
+        r = sql_prepare(w->db, "INSERT INTO usage_cluster VALUES(?,0,?,?,?,?,?,?,?,?,?)", &stmt);
+    for (unsigned hour = 0; r == 0 && hour < w->hours; hour++) {
+        for (unsigned t = 0; r == 0 && t < w->ntres; t++) {
+            const struct fate *f = roll_fate(w, hour, t);
+
+            if (!f->total && !f->alloc)
+                continue;
+            sql_bind(stmt, 0, w->source);
+            sql_bind(stmt, 1, w->from + (int64_t)hour * HOUR);
+            sql_bind(stmt, 2, w->tres_ids[t]);
+            bind_fate(stmt, f);
+            r = sql_run(stmt);
+        }
+    }
+    return r;
+}
+
+/* Midnight of the day, or the first of the month, that holds t; next: the one after. */
+static int64_t unit_start(int64_t t, unsigned unit, bool next)
+{
+    time_t at = (time_t)t;
+    struct tm tm;
+
+    (void)localtime_r(&at, &tm); /* fails for no year that hours reach */
+    tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
+    tm.tm_isdst = -1;
+    if (unit == 2)
+        tm.tm_mday = 1;
+    if (next && unit == 2)
+        tm.tm_mon++;
+    else if (next)
+        tm.tm_mday++;
+    return mktime(&tm);
+}
+
+/* One day or month from its parts. */
+static int sum_unit(struct roll *w, unsigned unit, int64_t from, int64_t to)
+{
+    char text[700];
+    int r = drop_rows(w, "usage_sums", unit, from, to);
+
+    if (r == 0)
+        r = drop_rows(w, "usage_cluster", unit, from, to);
+    if (r < 0)
+        return r;
+    (void)snprintf(
+        text, sizeof(text),
+        "INSERT INTO usage_sums SELECT source, %u, %lld, who, tres, sum(alloc_s) FROM usage_sums "
+        "WHERE"
+        " source=%lld AND unit=%u AND start_s>=%lld AND start_s<%lld GROUP BY source, who, tres;"
+        "INSERT INTO usage_cluster SELECT source, %u, %lld, tres, max(total), sum(alloc_s), "
+        "sum(down_s),"
+        " sum(pdown_s), sum(idle_s), sum(plan_s), sum(over_s) FROM usage_cluster WHERE"
+        " source=%lld AND unit=%u AND start_s>=%lld AND start_s<%lld GROUP BY source, tres",
+        unit, (long long)from, (long long)w->source, unit - 1, (long long)from, (long long)to, unit,
+        (long long)from, (long long)w->source, unit - 1, (long long)from, (long long)to);
+    return sql_exec(w->db, text);
+}
+
+static int write_units(struct roll *w)
+{
+    int r = 0;
+
+    for (unsigned unit = 1; unit <= 2; unit++)
+        for (int64_t t = unit_start(w->from, unit, false); r == 0 && t < w->to;
+             t = unit_start(t, unit, true))
+            r = sum_unit(w, unit, t, unit_start(t, unit, true));
+    return r;
+}
+
+/* ---- one source ------------------------------------------------------------------------------ */
+
+static void roll_done(struct roll *w)
+{
+    roll_resv_done(w);
+    for (size_t i = 0; i < w->nwho; i++)
+        free(w->who[i].key);
+    namemap_done(&w->who_by_key);
+    free(w->who);
+    free(w->sums);
+    free(w->fates);
+    free(w->gone);
+}
+
+static int set_mark(struct roll *w, int64_t to_us)
+{
+    char text[128];
+
+    (void)snprintf(text, sizeof(text), "UPDATE sources SET rolled_us=%lld WHERE id=%lld",
+                   (long long)to_us, (long long)w->source);
+    return sql_exec(w->db, text);
+}
+
+static int roll(struct roll *w)
+{
+    int r;
+
+    w->hours = (unsigned)((w->to - w->from) / HOUR);
+    w->fates = calloc((size_t)w->hours * TRES_MAX, sizeof(*w->fates));
+    if (!w->fates)
+        return -ENOMEM;
+    r = set_mark(w, w->to *
+                        USEC_PER_SEC); /* first: it holds the row against those who bring records */
+    if (r == 0)
+        r = load_tres(w);
+    if (r == 0)
+        r = load_who(w);
+    if (r == 0)
+        r = roll_resv_load(w);
+    if (r == 0)
+        r = roll_rows(w);
+    if (r == 0)
+        r = roll_resv_settle(w);
+    if (r == 0)
+        r = write_sums(w);
+    if (r == 0)
+        r = write_fates(w);
+    return r < 0 ? r : write_units(w);
+}
+
+/* A source that has complete hours: from and to of the window; 1: there is one. */
+static int find_due(struct roll *w)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    int64_t rolled_us = 0, fed_us = 0, first_us = 0;
+    char text[256];
+    int r =
+        sql_prepare(w->db,
+                    "SELECT id, rolled_us, fed_us FROM sources WHERE fed_us-rolled_us>=3600000000"
+                    " ORDER BY rolled_us DESC",
+                    &stmt);
+
+    if (r == 0)
+        r = sql_step(stmt);
+    if (r <= 0)
+        return r;
+    w->source = sql_int(stmt, 0);
+    rolled_us = sql_int(stmt, 1);
+    fed_us = sql_int(stmt, 2);
+    sql_reset(stmt);
+    w->to = fed_us / USEC_PER_SEC / HOUR * HOUR;
+    (void)snprintf(
+        text, sizeof(text),
+        "SELECT min(at) FROM (SELECT min(begun_us) AS at FROM jobs WHERE run>=%lld AND run<%lld"
+        " UNION ALL SELECT min(start_us) FROM events WHERE source=%lld) x",
+        (long long)ACCT_RUNS_OF(w->source), (long long)ACCT_RUNS_OF(w->source + 1),
+        (long long)w->source);
+    if (rolled_us == 0)
+        r = sql_get(w->db, text, fed_us, &first_us);
+    if (r < 0)
+        return r;
+    w->from = MAX(rolled_us, first_us) / USEC_PER_SEC / HOUR * HOUR;
+    return 1;
+}
+
+int acct_roll_up(struct sql *db, struct err *err)
+{
+    struct roll w = { .db = db };
+    int64_t end;
+    int r = find_due(&w);
+
+    if (r == 0)
+        return 0;
+    if (r == 1)
+        r = sql_begin(db);
+    if (r == 0) {
+        end = w.to;
+        w.to = MIN(w.to, w.from + (int64_t)WINDOW_HOURS * HOUR);
+        r = w.to > w.from ? roll(&w) : set_mark(&w, w.to * USEC_PER_SEC);
+        if (r == 0)
+            r = sql_commit(db);
+        if (r == 0)
+            r = w.to < end;
+        if (r < 0)
+            sql_rollback(db);
+    }
+    roll_done(&w);
+    return r < 0 ? err_set(err, r, "usage cannot be summed up: %s",
+                           r == -ENOMEM ? strerrordesc_np(-r) : sql_error(db))
+                 : r;
+}
+
+int acct_roll_again(struct sql *db, int64_t start_s)
+{
+    char text[128];
+
+    (void)snprintf(text, sizeof(text), "UPDATE sources SET rolled_us=%lld WHERE rolled_us>%lld",
+                   (long long)(start_s * USEC_PER_SEC), (long long)(start_s * USEC_PER_SEC));
+    return sql_exec(db, text);
+}

@@ -1,6 +1,0 @@
-/* usage.h - questions about usage, and its summing up; for ops.c and serve.c */
-#pragma once
-
-#include "acctd/serve.h"
-
-serve_fn usage_ask; /* OP_USAGE */

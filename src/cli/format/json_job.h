@@ -1,0 +1,22 @@
+/* json_job.h - jobs, steps, nodes and partitions as objects of the REST schema
+ *
+ * Each function writes one object, with the fields in the order of Slurm's output.  Fields that
+ * records do not carry have the schema's empty value. */
+#pragma once
+
+#include "cli/format/fmt_squeue.h"
+#include "cli/format/json_out.h"
+#include "cli/query/out_job.h"
+#include "node.pb-c.h"
+#include "api.pb-c.h"
+
+void json_job(struct json *js, const struct job_row *r);
+void json_step(struct json *js, const struct step_row *r);
+/* partitions: comma list of those the node is in. */
+void json_node(struct json *js, const Pst__NodeRecord *n, const char *partitions, int64_t now_us);
+/* key is NULL in a list. */
+void json_partition(struct json *js, const char *key, const Pst__PartitionRecord *p,
+                    const char *tres);
+struct sinfo_row;
+void json_sinfo(struct json *js, const struct sinfo_row *row);
+void json_acct_job(struct json *js, const Pst__AcctJob *a, int64_t now_us, const char *cluster);

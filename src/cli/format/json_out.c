@@ -1,0 +1,564 @@
+/* json_out.c - the streaming JSON and YAML writer; see json_out.h.
+ *
+ * Layout facts: two blanks an indent, slashes escaped, an empty list spans two lines.  In YAML
+ * every value carries its tag and the items of a list stand at the indent of their key. */
+#include "cli/format/json_out.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/safetext.h"
+#include "base/timefmt.h"
+#include "cli/base/cli.h"
+#include "cli/query/out_job.h"
+#include "cli/query/out_query.h"
+#include "cli/query/out_users.h"
+#include "version.h"
+
+#define DATA_PARSER "data_parser/v0.0.45"
+
+static const bool escaped[256] = {
+    [0 ... 0x1f] = true, ['"'] = true, ['\\'] = true, ['/'] = true, [0x7f ... 0xff] = true
+};
+
+/* The text at `to` up to what must be escaped, at most len bytes; how many. */
+static size_t copy_plain(char *to, const char *s, size_t len)
+{
+    size_t n = 0;
+
+    while (n < len && !escaped[(unsigned char)s[n]]) {
+        to[n] = s[n];
+        n++;
+    }
+    return n;
+}
+
+static char *put_escape(char *to, unsigned char c)
+{
+    static const char hex[] = "0123456789abcdef";
+
+    *to++ = '\\';
+    if (c == '"' || c == '\\' || c == '/') {
+        *to++ = (char)c;
+    } else if (c == '\n' || c == '\t' || c == '\r') {
+        *to++ = c == '\n' ? 'n' : c == '\t' ? 't' : 'r';
+    } else {
+        memcpy(to, "u00", 3);
+        to[3] = hex[c >> 4];
+        to[4] = hex[c & 15];
+        to += 5;
+    }
+    return to;
+}
+
+/* What is no ASCII: a name of one job that is no UTF-8 would spoil the output for all. Sets
+ * *ret_n to the bytes of text that it was. */
+static char *put_high(char *to, const char *s, size_t len, size_t *ret_n)
+{
+    size_t n = safetext_utf8(s);
+
+    *ret_n = n && n <= len ? n : 1;
+    if (!n || n > len)
+        return (char *)memcpy(to, "\xef\xbf\xbd", 3) + 3; /* U+FFFD */
+    if (n == 2 && safetext_is_c1(s))
+        return put_escape(to, (unsigned char)s[1]);
+    return (char *)memcpy(to, s, n) + n;
+}
+
+#define ESCAPE_MAX 6u /* bytes that one byte of text becomes */
+
+/* The text in quotes; room for ESCAPE_MAX * len + 2 bytes is there. */
+static char *quote(char *to, const char *s, size_t len)
+{
+    *to++ = '"';
+    for (size_t i = 0;;) {
+        size_t n = copy_plain(to, s + i, len - i);
+
+        to += n;
+        i += n;
+        if (i == len)
+            break;
+        if ((unsigned char)s[i] < 0x80) {
+            to = put_escape(to, (unsigned char)s[i++]);
+        } else {
+            to = put_high(to, s + i, len - i, &n);
+            i += n;
+        }
+    }
+    *to++ = '"';
+    return to;
+}
+
+#define KEY_PLAIN_MAX 64u
+
+static char *quote_plain(char *to, const char *s, size_t len)
+{
+    *to++ = '"';
+    memcpy(to, s, len);
+    to[len] = '"';
+    return to + len + 1;
+}
+
+static void put_json_string(struct strbuf *sb, const char *s, size_t len)
+{
+    char *to = len < SIZE_MAX / ESCAPE_MAX - 2 ? strbuf_room(sb, ESCAPE_MAX * len + 2) : NULL;
+
+    if (to)
+        strbuf_grew(sb, (size_t)(quote(to, s, len) - to));
+}
+
+/* Plain when no reader could take it for something else. */
+static bool yaml_plain(const char *s, size_t len)
+{
+    if (!len || isspace((unsigned char)s[len - 1]) || s[len - 1] == ':')
+        return false;
+    if (!isalnum((unsigned char)s[0]) && s[0] != '/' && s[0] != '_' && s[0] != '(')
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)s[i];
+
+        if (c < 0x20 || c == 0x7f || c == '"' || c == '\\')
+            return false;
+        if ((c == ':' && isspace((unsigned char)s[i + 1])) || (c == '#' && i && s[i - 1] == ' '))
+            return false;
+    }
+    return true;
+}
+
+static void put_yaml_string(struct strbuf *sb, const char *s, size_t len)
+{
+    strbuf_add(sb, "!!str");
+    if (!len)
+        return;
+    strbuf_addc(sb, ' ');
+    if (yaml_plain(s, len))
+        strbuf_addn(sb, s, len);
+    else
+        put_json_string(sb, s, len);
+}
+
+static int indent_of(const struct json *js)
+{
+    int n = 0;
+
+    if (js->style != JSON_YAML)
+        return js->depth * 2;
+    /* Items of a list stand at the indent of its key. */
+    for (int i = 2; i <= js->depth; i++)
+        n += js->in_list[i] && !js->in_list[i - 1] ? 0 : 2;
+    return n;
+}
+
+static void lead_json(struct json *js, const char *key, bool comma)
+{
+    size_t indent = (size_t)js->depth * 2, len = key ? strlen(key) : 0;
+    char *to = strbuf_room(js->out, indent + ESCAPE_MAX * len + 6), *p = to;
+
+    if (!to)
+        return;
+    if (comma)
+        *p++ = ',';
+    if (js->style == JSON_PRETTY && js->depth) {
+        *p++ = '\n';
+        memset(p, ' ', indent);
+        p += indent;
+    }
+    if (key) {
+        p = len < KEY_PLAIN_MAX && !memchr(key, '/', len) ? quote_plain(p, key, len)
+                                                          : quote(p, key, len);
+        *p++ = ':';
+        if (js->style == JSON_PRETTY)
+            *p++ = ' ';
+    }
+    strbuf_grew(js->out, (size_t)(p - to));
+}
+
+/* Everything up to the value: comma, newline, indent, key. */
+static void lead(struct json *js, const char *key)
+{
+    unsigned n = js->count[js->depth]++;
+
+    if (js->style == JSON_YAML) {
+        strbuf_pad(js->out, ' ', (size_t)indent_of(js));
+        if (js->in_list[js->depth])
+            strbuf_add(js->out, "- ");
+        if (key) {
+            put_yaml_string(js->out, key, strlen(key));
+            strbuf_add(js->out, ": ");
+        }
+        return;
+    }
+    lead_json(js, key, n > 0);
+}
+
+static void push(struct json *js, bool list)
+{
+    assert(js->depth + 1 < JSON_DEPTH_MAX);
+    js->depth++;
+    js->in_list[js->depth] = list;
+    js->count[js->depth] = 0;
+}
+
+void json_begin(struct json *js, struct strbuf *out, enum json_style style)
+{
+    *js = (struct json){ .out = out, .style = style };
+    if (style == JSON_YAML)
+        strbuf_add(out, "%YAML 1.1\n--- !!map\n");
+    else
+        strbuf_addc(out, '{');
+    push(js, false);
+}
+
+void json_end(struct json *js)
+{
+    assert(js->depth == 1);
+    js->depth = 0;
+    if (js->style == JSON_YAML)
+        strbuf_add(js->out, "...\n");
+    else
+        strbuf_add(js->out, js->style == JSON_PRETTY ? "\n}\n" : "}\n");
+}
+
+static void open_container(struct json *js, const char *key, bool list)
+{
+    lead(js, key);
+    if (js->style == JSON_YAML)
+        strbuf_add(js->out, list ? "!!seq\n" : "!!map\n");
+    else
+        strbuf_addc(js->out, list ? '[' : '{');
+    push(js, list);
+}
+
+static void close_container(struct json *js, char c)
+{
+    unsigned n = js->count[js->depth];
+
+    js->depth--;
+    if (js->style == JSON_YAML) {
+        if (n || js->out->failed)
+            return;
+        /* "!!seq" alone would read as null. */
+        js->out->len--;
+        strbuf_add(js->out, c == ']' ? " []\n" : " {}\n");
+        return;
+    }
+    if (js->style == JSON_PRETTY) {
+        strbuf_addc(js->out, '\n');
+        strbuf_pad(js->out, ' ', (size_t)js->depth * 2);
+    }
+    strbuf_addc(js->out, c);
+}
+
+void json_object(struct json *js, const char *key)
+{
+    open_container(js, key, false);
+}
+
+void json_object_end(struct json *js)
+{
+    close_container(js, '}');
+}
+
+void json_list(struct json *js, const char *key)
+{
+    open_container(js, key, true);
+}
+
+void json_list_end(struct json *js)
+{
+    close_container(js, ']');
+}
+
+static void end_value(struct json *js)
+{
+    if (js->style == JSON_YAML)
+        strbuf_addc(js->out, '\n');
+}
+
+void json_str_n(struct json *js, const char *key, const char *value, size_t len)
+{
+    lead(js, key);
+    if (js->style == JSON_YAML)
+        put_yaml_string(js->out, value, len);
+    else
+        put_json_string(js->out, value, len);
+    end_value(js);
+}
+
+void json_str(struct json *js, const char *key, const char *value)
+{
+    json_str_n(js, key, value ? value : "", value ? strlen(value) : 0);
+}
+
+void json_int(struct json *js, const char *key, int64_t value)
+{
+    lead(js, key);
+    if (js->style == JSON_YAML)
+        strbuf_add(js->out, "!!int ");
+    if (value < 0)
+        strbuf_addc(js->out, '-');
+    put_u64(js->out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+    end_value(js);
+}
+
+void json_bool(struct json *js, const char *key, bool value)
+{
+    lead(js, key);
+    if (js->style == JSON_YAML)
+        strbuf_add(js->out, "!!bool ");
+    strbuf_add(js->out, value ? "true" : "false");
+    end_value(js);
+}
+
+void json_double(struct json *js, const char *key, double value)
+{
+    char buf[64];
+
+    lead(js, key);
+    if (js->style != JSON_YAML && value >= 0 && value < 1e9 && value == (double)(uint32_t)value) {
+        put_u64(js->out, (uint32_t)value);
+        strbuf_add(js->out, ".0");
+        return;
+    }
+    if (js->style == JSON_YAML)
+        (void)snprintf(buf, sizeof(buf), "!!float %f", value);
+    else
+        (void)snprintf(buf, sizeof(buf), "%.15g", value);
+    if (!strpbrk(buf, ".en"))
+        (void)strncat(buf, ".0", sizeof(buf) - strlen(buf) - 1);
+    strbuf_add(js->out, buf);
+    end_value(js);
+}
+
+static void put_null(struct json *js, const char *key)
+{
+    lead(js, key);
+    strbuf_add(js->out, js->style == JSON_YAML ? "!!null null" : "null");
+    end_value(js);
+}
+
+static char *put_text(char *to, const char *text, size_t len)
+{
+    memcpy(to, text, len);
+    return to + len;
+}
+#define PUT_TEXT(to, text) put_text((to), (text), sizeof(text) - 1)
+
+static char *put_digits(char *to, uint64_t n)
+{
+    char digits[20], *p = digits + sizeof(digits);
+
+    do
+        *--p = (char)('0' + n % 10);
+    while (n /= 10);
+    return put_text(to, p, (size_t)(digits + sizeof(digits) - p));
+}
+
+/* Newline and indent of a line in an object `depth` deep; nothing in the compact style. */
+static char *put_break(char *to, const struct json *js, size_t depth)
+{
+    if (js->style != JSON_PRETTY)
+        return to;
+    *to++ = '\n';
+    memset(to, ' ', depth * 2);
+    return to + depth * 2;
+}
+
+/* The object of json_number() in one go: half of all lines of a job are in such objects. */
+static void put_number(struct json *js, const char *key, bool set, bool infinite, uint64_t value)
+{
+    size_t depth = (size_t)js->depth;
+    bool pretty = js->style == JSON_PRETTY;
+    char *to, *p;
+
+    lead(js, key);
+    p = to = strbuf_room(js->out, 4 * (2 * depth + 3) + 96);
+    if (!to)
+        return;
+    *p++ = '{';
+    p = put_break(p, js, depth + 1);
+    p = pretty ? PUT_TEXT(p, "\"set\": ") : PUT_TEXT(p, "\"set\":");
+    p = set ? PUT_TEXT(p, "true,") : PUT_TEXT(p, "false,");
+    p = put_break(p, js, depth + 1);
+    p = pretty ? PUT_TEXT(p, "\"infinite\": ") : PUT_TEXT(p, "\"infinite\":");
+    p = infinite ? PUT_TEXT(p, "true,") : PUT_TEXT(p, "false,");
+    p = put_break(p, js, depth + 1);
+    p = pretty ? PUT_TEXT(p, "\"number\": ") : PUT_TEXT(p, "\"number\":");
+    if (set && (int64_t)value < 0) {
+        *p++ = '-';
+        value = 0 - value;
+    }
+    p = put_digits(p, set ? value : 0);
+    p = put_break(p, js, depth);
+    *p++ = '}';
+    strbuf_grew(js->out, (size_t)(p - to));
+}
+
+void json_number(struct json *js, const char *key, bool set, bool infinite, uint64_t value)
+{
+    if (js->plain_null) {
+        if (infinite)
+            json_str(js, key, "Infinity");
+        else if (!set)
+            put_null(js, key);
+        else
+            json_int(js, key, (int64_t)value);
+        return;
+    }
+    if (js->style != JSON_YAML) {
+        put_number(js, key, set, infinite, value);
+        return;
+    }
+    json_object(js, key);
+    json_bool(js, "set", set);
+    json_bool(js, "infinite", infinite);
+    json_int(js, "number", set ? (int64_t)value : 0);
+    json_object_end(js);
+}
+
+void json_time(struct json *js, const char *key, int64_t us)
+{
+    json_set(js, key, us > 0 ? (uint64_t)(us / USEC_PER_SEC) : 0);
+}
+
+void json_words(struct json *js, const char *key, const char *list)
+{
+    json_list(js, key);
+    while (list && *list) {
+        size_t len = strcspn(list, ",");
+
+        if (len)
+            json_str_n(js, NULL, list, len);
+        list += len + (list[len] == ',');
+    }
+    json_list_end(js);
+}
+
+void json_one(struct json *js, const char *key, const char *value)
+{
+    json_list(js, key);
+    json_str(js, NULL, value);
+    json_list_end(js);
+}
+
+void json_exit_code(struct json *js, const char *key, uint32_t status, bool pending)
+{
+    bool signaled = WIFSIGNALED((int)status);
+    uint32_t code = WIFEXITED((int)status) ? (uint32_t)WEXITSTATUS((int)status) : 0;
+
+    json_object(js, key);
+    json_one(js, "status",
+             pending    ? "PENDING"
+             : signaled ? "SIGNALED"
+             : code     ? "ERROR"
+                        : "SUCCESS");
+    json_set(js, "return_code", code);
+    json_object(js, "signal");
+    if (signaled)
+        json_set(js, "id", (uint64_t)WTERMSIG((int)status));
+    else
+        json_unset(js, "id");
+    if (js->plain_null && !signaled)
+        put_null(js, "name");
+    else
+        json_str(js, "name", signaled ? sigabbrev_np(WTERMSIG((int)status)) : "");
+    json_object_end(js);
+    json_object_end(js);
+}
+
+/* ---- --json=... ------------------------------------------------------------------------------ */
+
+static const char *const versions[] = { "v0.0.42", "v0.0.43", "v0.0.44", "v0.0.45" };
+
+int json_option_parse(struct json_option *opt, bool yaml, const char *arg)
+{
+    size_t len;
+
+    *opt = (struct json_option){ .wanted = true, .yaml = yaml };
+    query_keep_text(); /* escaped when it is written */
+    if (!arg)
+        return 0;
+    if (strcmp(arg, "list") == 0) {
+        opt->list = true;
+        return 0;
+    }
+    opt->complex = strcasestr(arg, "+complex") != NULL;
+    if (strncmp(arg, "data_parser/", strlen("data_parser/")) == 0)
+        arg += strlen("data_parser/");
+    len = strcspn(arg, "+");
+    for (size_t i = 0; i < ARRAY_SIZE(versions); i++)
+        if (len == strlen(versions[i]) && memcmp(arg, versions[i], len) == 0)
+            return 0;
+    return len ? -EINVAL : 0;
+}
+
+enum json_style json_option_style(const struct json_option *opt)
+{
+    const char *style = getenv("SLURM_JSON");
+
+    if (opt->yaml)
+        return JSON_YAML; /* SLURM_YAML: there is one way to write it */
+    return style && strcasecmp(style, "compact") == 0 ? JSON_COMPACT : JSON_PRETTY;
+}
+
+int json_option_done(const struct json_option *opt, int parse_result, const char *arg)
+{
+    if (parse_result < 0) {
+        cli_error("unable to find plugin: data_parser/%s", arg);
+        return 1;
+    }
+    if (!opt->list)
+        return -1;
+    (void)fprintf(stderr, "Possible data_parser plugins:\n");
+    for (size_t i = 0; i < ARRAY_SIZE(versions); i++)
+        (void)printf("data_parser/%s\n", versions[i]);
+    return 0;
+}
+
+void json_meta(struct json *js, int argc, char **argv, const char *cluster, const char *storage)
+{
+    char major[16] = "", minor[16] = "", micro[16] = "";
+    const char *name;
+
+    (void)sscanf(SLURM_RELEASE, "%15[0-9].%15[0-9].%15[0-9]", major, minor, micro);
+    json_object(js, "meta");
+    json_object(js, "plugin");
+    json_str(js, "type", "");
+    json_str(js, "name", "");
+    json_str(js, "data_parser", DATA_PARSER);
+    json_str(js, "accounting_storage", storage);
+    json_object_end(js);
+    json_object(js, "client");
+    json_str(js, "source", "");
+    json_str(js, "user", user_name_of(getuid()));
+    json_str(js, "group", group_name_of(getgid()));
+    json_object_end(js);
+    json_list(js, "command");
+    for (int i = 0; i < argc; i++) {
+        name = i == 0 && strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[i];
+        json_str(js, NULL, name);
+    }
+    json_list_end(js);
+    json_object(js, "slurm");
+    json_object(js, "version");
+    json_str(js, "major", major);
+    json_str(js, "micro", micro);
+    json_str(js, "minor", minor);
+    json_object_end(js);
+    json_str(js, "release", SLURM_RELEASE);
+    json_str(js, "cluster", cluster);
+    json_object_end(js);
+    json_object_end(js);
+    json_list(js, "errors");
+    json_list_end(js);
+    json_list(js, "warnings");
+    json_list_end(js);
+}

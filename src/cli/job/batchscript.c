@@ -1,0 +1,220 @@
+/* batchscript.c - batch scripts; see batchscript.h.
+ *
+ * A script is bytes from a user: sizes are bounded before anything is allocated for them, and a
+ * directive is split by a small state machine with one output buffer.  One thread. */
+#include "cli/job/batchscript.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/words.h"
+#include "cli/base/cli.h"
+
+void script_done(struct script *s)
+{
+    free(s->text);
+    free(s->path);
+    *s = (struct script){ 0 };
+}
+
+static bool is_file(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, R_OK) == 0;
+}
+
+static char *in_path_list(const char *name)
+{
+    const char *list = getenv("PATH");
+
+    while (list && *list) {
+        size_t n = strcspn(list, ":");
+        char *path = xasprintf_or_die("%.*s/%s", (int)n, list, name);
+
+        if (n > 0 && is_file(path))
+            return path;
+        free(path);
+        list += n;
+        list += *list == ':';
+    }
+    return NULL;
+}
+
+char *script_find(const char *name, const char *dir)
+{
+    char *path;
+
+    if (name[0] == '/' || name[0] == '.')
+        return xstrdup_or_die(name);
+    path = xasprintf_or_die("%s/%s", dir, name);
+    if (is_file(path))
+        return path;
+    free(path);
+    path = in_path_list(name);
+    return path ? path : xstrdup_or_die(name);
+}
+
+/* All of fd, at most SCRIPT_MAX + 1 bytes so that the caller sees an excess. */
+static int read_all(int fd, char **ret_text, size_t *ret_len)
+{
+    size_t cap = 8192, len = 0;
+    char *buf = xmalloc_or_die(cap + 1);
+
+    for (;;) {
+        ssize_t n = read(fd, buf + len, cap - len);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno != EISDIR) {
+            int r = -errno;
+
+            free(buf);
+            return r;
+        }
+        if (n <= 0 || len > SCRIPT_MAX)
+            break;
+        len += (size_t)n;
+        if (len == cap) {
+            cap *= 2;
+            buf = xrealloc_or_die(buf, cap + 1, 1);
+        }
+    }
+    buf[len] = '\0';
+    *ret_text = buf;
+    *ret_len = len;
+    return 0;
+}
+
+int script_read(const char *path, struct script *ret_script, struct err *err)
+{
+    _cleanup_close_ int fd = -1;
+    struct script s = { 0 };
+    int r;
+
+    if (path) {
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+            return err_set(err, CLI_EXIT_FAILED, "Unable to open file %.300s", path);
+    }
+    r = read_all(path ? fd : STDIN_FILENO, &s.text, &s.len);
+    if (r < 0)
+        return err_set(err, CLI_EXIT_FAILED, "Unable to read the script: %s", strerror(-r));
+    s.path = path ? realpath(path, NULL) : NULL;
+    *ret_script = s;
+    return 0;
+}
+
+void script_wrap(const char *command, struct script *ret_script)
+{
+    struct script s = { 0 };
+
+    s.text =
+        xasprintf_or_die("#!/bin/sh\n# This script was created by sbatch --wrap.\n\n%s\n", command);
+    s.len = strlen(s.text);
+    *ret_script = s;
+}
+
+int script_check(const struct script *s, struct err *err)
+{
+    size_t blank = 0;
+
+    if (s->len == 0)
+        return err_set(err, CLI_EXIT_FAILED, "Batch script is empty!");
+    if (s->len > SCRIPT_MAX)
+        return err_set(err, CLI_EXIT_FAILED, "Batch script is larger than %u MiB",
+                       SCRIPT_MAX >> 20);
+    while (blank < s->len && isspace((unsigned char)s->text[blank]))
+        blank++;
+    if (blank == s->len)
+        return err_set(err, CLI_EXIT_FAILED, "Batch script contains only whitespace!");
+    if (s->len < 2 || s->text[0] != '#' || s->text[1] != '!')
+        return err_set(err, CLI_EXIT_FAILED,
+                       "This does not look like a batch script.  The first\n"
+                       "line must start with #! followed by the path to an interpreter.\n"
+                       "For instance: #!/bin/sh");
+    if (memmem(s->text, s->len, "\r\n", 2))
+        return err_set(err, CLI_EXIT_FAILED,
+                       "Batch script contains DOS line breaks (\\r\\n)\n"
+                       "instead of expected UNIX line breaks (\\n).");
+    if (memchr(s->text, '\0', s->len))
+        return err_set(err, CLI_EXIT_FAILED, "The batch script contains a NUL byte");
+    return 0;
+}
+
+/* ---- directives ------------------------------------------------------------------------------ */
+
+static bool directive(const char *line, size_t len, const char *word)
+{
+    size_t n = strlen(word);
+
+    return len > n && strncmp(line, word, n) == 0 && isspace((unsigned char)line[n]);
+}
+
+static int one_directive(const char *text, size_t len, unsigned number, struct hetopts *h,
+                         size_t *k)
+{
+    char buf[SCRIPT_LINE_MAX + 1], *argv[SCRIPT_WORDS_MAX + 2] = { (char *)"sbatch" };
+    int n, status = 0;
+
+    if (len > SCRIPT_LINE_MAX) {
+        cli_error("line %u: the #SBATCH line is longer than %u bytes", number, SCRIPT_LINE_MAX);
+        return CLI_EXIT_FAILED;
+    }
+    n = words_split(text, len, buf, argv + 1, SCRIPT_WORDS_MAX);
+    if (n < 0) {
+        cli_error("line %u: %s", number,
+                  n == -EINVAL ? "a quote is not closed" : "too many words in an #SBATCH line");
+        return CLI_EXIT_FAILED;
+    }
+    if (n == 1 && (strcmp(argv[1], "hetjob") == 0 || strcmp(argv[1], "packjob") == 0)) {
+        (void)hetopts_at(h, ++*k); /* a component, even without options */
+        return 0;
+    }
+    argv[n + 1] = NULL;
+    (void)opts_parse_line(jobopts_command(JOBOPTS_SBATCH), n + 1, argv, jobopts_set,
+                          hetopts_at(h, *k), &status);
+    return status;
+}
+
+int script_options(const struct script *s, struct hetopts *h)
+{
+    const char *p = s->text, *end = s->text + s->len;
+    bool told = false;
+    size_t component = 0;
+
+    for (unsigned number = 1; p < end; number++) {
+        const char *eol = memchr(p, '\n', (size_t)(end - p));
+        size_t len = (size_t)((eol ? eol : end) - p);
+        size_t blank = 0;
+
+        while (blank < len && isspace((unsigned char)p[blank]))
+            blank++;
+        if (blank < len && p[blank] != '#')
+            break;
+        if (directive(p, len, "#SBATCH")) {
+            int status = one_directive(p + 7, len - 7, number, h, &component);
+
+            if (status != 0)
+                return status;
+        } else if (directive(p, len, "#SLURM") && !told) {
+            cli_error(
+                "Change from #SLURM to #SBATCH in your script and verify the options are valid in "
+                "sbatch");
+            told = true;
+        } else if ((directive(p, len, "#PBS") || directive(p, len, "#BSUB")) &&
+                   !jobopts_has(&h->list[0], JO_IGNORE_PBS) && !told) {
+            cli_warning("line %u: #PBS and #BSUB lines are not translated by this version", number);
+            told = true;
+        }
+        p += len + 1;
+    }
+    return 0;
+}

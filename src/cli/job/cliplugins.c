@@ -1,0 +1,278 @@
+/* cliplugins.c - see cliplugins.h
+ *
+ * Options of plugins are rows beside the command's own (struct opt_more).  What was given is noted
+ * while the command line is parsed and handed over in order of precedence afterwards, so that the
+ * last call of a plugin's function has the value that counts. */
+#include "cli/job/cliplugins.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/job/jobopts.h"
+#include "spank/plugstack.h"
+#include "spank/stack.h"
+
+struct given {
+    size_t option;
+    char *arg; /* owned; NULL: none */
+    enum opt_source source;
+};
+
+static struct {
+    struct spank_host host;
+    struct spank_stack *stack; /* NULL: no plugins */
+    struct opt *rows;
+    struct given *given;
+    size_t n_given;
+} plugins;
+
+extern char **environ;
+
+static void say(void *ctx, enum log_level level, const char *text)
+{
+    (void)ctx;
+    switch (level) {
+    case LOG_QUIET:
+        (void)fprintf(stderr, "%s\n", text);
+        break;
+    case LOG_ERROR:
+        cli_error("%s", text);
+        break;
+    case LOG_INFO:
+        cli_info("%s", text);
+        break;
+    default:
+        cli_verbose((int)level - LOG_INFO, "%s", text);
+    }
+}
+
+static char **env_all(void *ctx)
+{
+    (void)ctx;
+    return environ;
+}
+
+static bool option_free(void *ctx, const char *name)
+{
+    static const char *const common[] = { "help", "usage", "version", "help-table",
+                                          "help-interface" };
+    const struct opt_command *cmd = jobopts_command(JOBOPTS_SRUN); /* all have one table */
+
+    (void)ctx;
+    for (size_t i = 0; i < cmd->n; i++)
+        if (strcmp(cmd->rows[i].name, name) == 0)
+            return false;
+    for (size_t i = 0; i < ARRAY_SIZE(common); i++)
+        if (strcmp(common[i], name) == 0)
+            return false;
+    return true;
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static void note(size_t option, const char *arg, enum opt_source source)
+{
+    struct given *g;
+
+    plugins.given = xrealloc_or_die(plugins.given, plugins.n_given + 1, sizeof(*plugins.given));
+    g = &plugins.given[plugins.n_given++];
+    *g = (struct given){ .option = option, .arg = xstrdup_or_die(arg), .source = source };
+}
+
+static int set(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
+               struct err *err)
+{
+    (void)ctx;
+    (void)err;
+    note((size_t)opt->id, arg, source);
+    return 0;
+}
+
+static void add_rows(void)
+{
+    static const enum opt_arg kinds[] = { OPT_NONE, OPT_REQ, OPT_OPT };
+    size_t n = spank_option_count(plugins.stack);
+
+    plugins.rows = xmalloc_or_die((n + 1) * sizeof(*plugins.rows));
+    for (size_t i = 0; i < n; i++) {
+        const struct spank_option *o = spank_option_at(plugins.stack, i);
+
+        plugins.rows[i] = (struct opt){ .name = o->name,
+                                        .arg = kinds[o->has_arg],
+                                        .id = (int)i,
+                                        .group = "Options provided by plugins",
+                                        .metavar = o->arginfo,
+                                        .help = o->usage };
+    }
+    jobopts_more = (struct opt_more){ .rows = plugins.rows, .n = n, .set = set };
+}
+
+/* Of a salloc, or another command that set the variables. */
+static void note_env(void)
+{
+    for (size_t i = 0; i < spank_option_count(plugins.stack); i++) {
+        _cleanup_free_ char *name = spank_option_variable(plugins.stack, i);
+        const char *value = name ? getenv(name) : NULL;
+
+        if (value)
+            note(i, spank_option_at(plugins.stack, i)->has_arg == 0 || !*value ? NULL : value,
+                 OPT_FROM_ENV);
+    }
+}
+
+static int hand_over(enum opt_source source, struct err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < plugins.n_given && r == 0; i++)
+        if (plugins.given[i].source == source)
+            r = spank_option_given(plugins.stack, plugins.given[i].option, plugins.given[i].arg,
+                                   err);
+    return r;
+}
+
+static void forget(void)
+{
+    for (size_t i = 0; i < plugins.n_given; i++)
+        free(plugins.given[i].arg);
+    plugins.n_given = 0;
+    spank_options_forget(plugins.stack);
+}
+
+/* ---- the life of the command ----------------------------------------------------------------- */
+
+static void call_or_die(enum spank_call what)
+{
+    struct err err = { .text = "" };
+
+    if (spank_stack_call(plugins.stack, what, &err) != 0)
+        cli_die(CLI_EXIT_FAILED, "%s", err.text);
+}
+
+void plugins_load(struct cli *c, bool local)
+{
+    const struct conf *conf = cli_conf_try(c);
+    _cleanup_free_ char *path = NULL;
+    struct err err = { .text = "" };
+
+    if (!conf)
+        return;
+    path = plugstack_path(conf_str(conf, CONF_PLUG_STACK_CONFIG), conf_path(conf));
+    plugins.host = (struct spank_host){ .context = local ? S_CTX_LOCAL : S_CTX_ALLOCATOR,
+                                        .env_all = env_all,
+                                        .log = say,
+                                        .option_free = option_free };
+    plugins.host.facts.uid = getuid();
+    plugins.host.facts.gid = getgid();
+    plugins.host.facts.known = (1ull << S_JOB_UID) | (1ull << S_JOB_GID);
+    if (!path || spank_stack_load(path, conf_str(conf, CONF_PLUGIN_DIR), &plugins.host,
+                                  &plugins.stack, &err) < 0)
+        cli_die(CLI_EXIT_FAILED, "%s", err.text[0] ? err.text : "out of memory");
+    if (!plugins.stack)
+        return;
+    call_or_die(SPANK_INIT);
+    add_rows();
+}
+
+void plugins_options_done(char **words, int n_words)
+{
+    static const enum opt_source order[] = { OPT_FROM_SCRIPT, OPT_FROM_ENV, OPT_FROM_ARGV };
+    struct err err = { .text = "" };
+
+    if (!plugins.stack)
+        return;
+    if (plugins.host.context == S_CTX_LOCAL) {
+        plugins.host.facts.argv = words;
+        plugins.host.facts.argc = n_words;
+        plugins.host.facts.known |= (1ull << S_JOB_ARGV) | (1ull << S_JOB_ENV);
+    }
+    note_env();
+    for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+        if (hand_over(order[i], &err) < 0)
+            cli_die(CLI_EXIT_FAILED, "%s", err.text);
+    call_or_die(SPANK_INIT_POST_OPT);
+}
+
+static void put_env(void *ctx, const char *name, const char *value)
+{
+    envlist_set(ctx, name, value);
+}
+
+void plugins_add_env(struct envlist *env)
+{
+    if (plugins.stack)
+        spank_option_variables(plugins.stack, put_env, env);
+}
+
+static void add_text(Pst__JobRecord *job, char *text)
+{
+    job->spank_job_env =
+        xrealloc_or_die(job->spank_job_env, job->n_spank_job_env + 1, sizeof(char *));
+    job->spank_job_env[job->n_spank_job_env++] = text;
+}
+
+static void put_job(void *ctx, const char *name, const char *value)
+{
+    add_text(ctx, xasprintf_or_die("%s=%s", name, value));
+}
+
+void plugins_fill_job(Pst__JobRecord *job)
+{
+    size_t n;
+    char *const *list = spank_job_control(plugins.stack, &n);
+
+    for (size_t i = 0; i < n; i++)
+        add_text(job, xstrdup_or_die(list[i]));
+    if (plugins.stack)
+        spank_option_variables(plugins.stack, put_job, job);
+}
+
+int plugins_take_entry(struct envlist *env, Pst__JobRecord *job, struct err *err)
+{
+    int r;
+
+    if (!plugins.stack)
+        return 0;
+    r = hand_over(OPT_FROM_SCRIPT, err);
+    if (r == 0) {
+        plugins_add_env(env);
+        plugins_fill_job(job);
+    }
+    forget();
+    return r;
+}
+
+void plugins_entries_done(void)
+{
+    if (plugins.stack)
+        call_or_die(SPANK_INIT_POST_OPT);
+}
+
+int plugins_step_made(uint32_t job_id, uint32_t step_id, uint32_t nodes, uint32_t tasks)
+{
+    struct spank_facts *f = &plugins.host.facts;
+    struct err err = { .text = "" };
+
+    if (!plugins.stack)
+        return 0;
+    f->job_id = job_id;
+    f->step_id = step_id;
+    f->nodes = nodes;
+    f->total_tasks = tasks;
+    f->known |= (1ull << S_JOB_ID) | (1ull << S_JOB_STEPID) | (1ull << S_JOB_NNODES) |
+                (1ull << S_JOB_TOTAL_TASK_COUNT);
+    if (spank_stack_call(plugins.stack, SPANK_LOCAL_USER_INIT, &err) == 0)
+        return 0;
+    cli_error("%s", err.text);
+    return CLI_EXIT_FAILED;
+}
+
+void plugins_end(void)
+{
+    if (plugins.stack)
+        (void)spank_stack_call(plugins.stack, SPANK_EXIT,
+                               NULL); /* told; there is nothing left to give up */
+    plugins.stack = spank_stack_free(plugins.stack);
+}

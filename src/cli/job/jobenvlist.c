@@ -1,0 +1,344 @@
+/* jobenvlist.c - environments of jobs and tasks; see jobenvlist.h.
+ *
+ * Linear look-up: an environment has some hundred entries and a submission sets some dozen. */
+#include "cli/job/jobenvlist.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "cli/base/cli.h"
+#include "cli/job/jobopts.h"
+#include "cli/job/jobtext.h"
+
+#define EXPORT_FILE_MAX (4u << 20)
+
+void envlist_done(struct envlist *env)
+{
+    for (size_t i = 0; i < env->n; i++)
+        free(env->items[i]);
+    free(env->items);
+    *env = (struct envlist){ 0 };
+}
+
+static size_t find(const struct envlist *env, const char *name, size_t len)
+{
+    size_t i;
+
+    for (i = 0; i < env->n; i++) {
+        if (strncmp(env->items[i], name, len) == 0 && env->items[i][len] == '=')
+            break;
+    }
+    return i;
+}
+
+/* Take "NAME=value" without looking for an earlier one. */
+static void push_take(struct envlist *env, char *item)
+{
+    if (env->n + 1 >= env->cap) {
+        env->cap = env->cap ? env->cap * 2 : 128;
+        env->items = xrealloc_or_die(env->items, env->cap, sizeof(char *));
+    }
+    env->items[env->n++] = item;
+    env->items[env->n] = NULL;
+}
+
+static void put_take(struct envlist *env, char *item)
+{
+    size_t i = find(env, item, strcspn(item, "="));
+
+    if (i == env->n) {
+        push_take(env, item);
+        return;
+    }
+    free(env->items[i]);
+    env->items[i] = item;
+}
+
+void envlist_set(struct envlist *env, const char *name, const char *value)
+{
+    put_take(env, xasprintf_or_die("%s=%s", name, value));
+}
+
+void envlist_setf(struct envlist *env, const char *name, const char *fmt, ...)
+{
+    char value[1024];
+    va_list ap;
+
+    va_start(ap, fmt);
+    (void)vsnprintf(value, sizeof(value), fmt, ap); /* numbers and short words */
+    va_end(ap);
+    envlist_set(env, name, value);
+}
+
+void envlist_unset(struct envlist *env, const char *name)
+{
+    size_t i = find(env, name, strlen(name));
+
+    if (i == env->n)
+        return;
+    free(env->items[i]);
+    env->items[i] = env->items[--env->n];
+    env->items[env->n] = NULL;
+}
+
+const char *envlist_get(const struct envlist *env, const char *name)
+{
+    size_t len = strlen(name), i = find(env, name, len);
+
+    return i == env->n ? NULL : env->items[i] + len + 1;
+}
+
+/* ---- --export -------------------------------------------------------------------------------- */
+
+static bool always_goes(const char *item)
+{
+    return strncmp(item, "SLURM_", 6) == 0 || strncmp(item, "SPANK_", 6) == 0;
+}
+
+static bool is_word(const char *spec, const char *word)
+{
+    return spec && strcasecmp(spec, word) == 0;
+}
+
+/* Length of the next element: up to a comma outside quotes. */
+static size_t element_len(const char *p)
+{
+    char quote = '\0';
+    size_t n;
+
+    for (n = 0; p[n] && (quote || p[n] != ','); n++) {
+        if (quote == p[n])
+            quote = '\0';
+        else if (!quote && (p[n] == '\'' || p[n] == '"'))
+            quote = p[n];
+    }
+    return n;
+}
+
+static bool list_has_all(const char *spec)
+{
+    while (*spec) {
+        size_t n = element_len(spec);
+
+        if (n == 3 && strncasecmp(spec, "ALL", 3) == 0)
+            return true;
+        spec += n;
+        spec += *spec == ',';
+    }
+    return false;
+}
+
+bool envlist_wants_login(const char *spec)
+{
+    if (!spec || !*spec || is_word(spec, "NIL"))
+        return false;
+    return is_word(spec, "NONE") || !list_has_all(spec);
+}
+
+/* NAME=value with one pair of quotes around the value taken off, or NAME copied from envp. */
+static void export_element(struct envlist *env, char *const *envp, const char *p, size_t len)
+{
+    const char *eq = memchr(p, '=', len);
+    size_t name = eq ? (size_t)(eq - p) : len, value_len;
+    const char *value;
+
+    if (name == 0)
+        return;
+    if (eq) {
+        value = eq + 1;
+        value_len = len - name - 1;
+        if (value_len >= 2 && (*value == '\'' || *value == '"') && value[value_len - 1] == *value) {
+            value++;
+            value_len -= 2;
+        }
+        put_take(env, xasprintf_or_die("%.*s=%.*s", (int)name, p, (int)value_len, value));
+        return;
+    }
+    for (; *envp; envp++) {
+        if (strncmp(*envp, p, name) == 0 && (*envp)[name] == '=')
+            put_take(env, xstrdup_or_die(*envp));
+    }
+}
+
+void envlist_export(struct envlist *env, char *const *envp, const char *spec)
+{
+    bool none = is_word(spec, "NONE") || is_word(spec, "NIL");
+    bool all = !spec || !*spec || (!none && list_has_all(spec));
+
+    for (char *const *e = envp; *e; e++) {
+        if ((all || always_goes(*e)) && strchr(*e, '='))
+            push_take(env, xstrdup_or_die(*e));
+    }
+    while (spec && !none && *spec) {
+        size_t n = element_len(spec);
+
+        if (n != 3 || strncasecmp(spec, "ALL", 3) != 0)
+            export_element(env, envp, spec, n);
+        spec += n;
+        spec += *spec == ',';
+    }
+}
+
+int envlist_read_file(struct envlist *env, const char *file, struct err *err)
+{
+    _cleanup_close_ int opened = -1;
+    _cleanup_free_ char *buf = NULL;
+    size_t len = 0;
+    uint64_t number;
+    int fd;
+
+    if (parse_u64(file, 0, INT32_MAX, &number) == 0)
+        fd = (int)number;
+    else
+        fd = opened = open(file, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_set(err, CLI_EXIT_FAILED, "Could not open user environment file %.300s", file);
+    buf = xmalloc_or_die(EXPORT_FILE_MAX + 1);
+    for (ssize_t n; (n = read(fd, buf + len, EXPORT_FILE_MAX - len)) > 0;)
+        len += (size_t)n;
+    if (len == EXPORT_FILE_MAX)
+        return err_set(err, CLI_EXIT_FAILED, "The environment file %.300s is larger than 4 MiB",
+                       file);
+    for (size_t i = 0; i < len;) {
+        size_t n = strlen(buf + i); /* calloc'd one byte longer: ends in a NUL */
+
+        if (strchr(buf + i, '=') && buf[i] != '=')
+            put_take(env, xstrdup_or_die(buf + i));
+        i += n + 1;
+    }
+    return 0;
+}
+
+/* ---- options as variables -------------------------------------------------------------------- */
+
+enum how { AS_TEXT, AS_ONE, AS_MIB };
+
+static const struct {
+    enum jobopt id;
+    const char *name;
+    enum how how;
+} variables[] = {
+    { JO_ACCTG_FREQ, "SLURM_ACCTG_FREQ", AS_TEXT },
+    { JO_CPU_FREQ, "SLURM_CPU_FREQ_REQ", AS_TEXT },
+    { JO_CPUS_PER_GPU, "SLURM_CPUS_PER_GPU", AS_TEXT },
+    { JO_EXPORT, "SLURM_EXPORT_ENV", AS_TEXT },
+    { JO_GPU_BIND, "SLURM_GPU_BIND", AS_TEXT },
+    { JO_GPU_FREQ, "SLURM_GPU_FREQ", AS_TEXT },
+    { JO_GPUS, "SLURM_GPUS", AS_TEXT },
+    { JO_GPUS_PER_NODE, "SLURM_GPUS_PER_NODE", AS_TEXT },
+    { JO_GPUS_PER_SOCKET, "SLURM_GPUS_PER_SOCKET", AS_TEXT },
+    { JO_HINT, "SLURM_HINT", AS_TEXT },
+    { JO_MEM, "SLURM_MEM_PER_NODE", AS_MIB },
+    { JO_MEM_PER_CPU, "SLURM_MEM_PER_CPU", AS_MIB },
+    { JO_MEM_PER_GPU, "SLURM_MEM_PER_GPU", AS_MIB },
+    { JO_NETWORK, "SLURM_NETWORK", AS_TEXT },
+    { JO_NTASKS, "SLURM_NTASKS", AS_TEXT },
+    { JO_NTASKS, "SLURM_NPROCS", AS_TEXT },
+    { JO_NTASKS_PER_CORE, "SLURM_NTASKS_PER_CORE", AS_TEXT },
+    { JO_NTASKS_PER_GPU, "SLURM_NTASKS_PER_GPU", AS_TEXT },
+    { JO_NTASKS_PER_NODE, "SLURM_NTASKS_PER_NODE", AS_TEXT },
+    { JO_NTASKS_PER_SOCKET, "SLURM_NTASKS_PER_SOCKET", AS_TEXT },
+    { JO_OVERCOMMIT, "SLURM_OVERCOMMIT", AS_ONE },
+    { JO_PROFILE, "SLURM_PROFILE", AS_TEXT },
+    { JO_SEGMENT, "SLURM_JOB_SEGMENT_SIZE", AS_TEXT },
+    { JO_THREADS_PER_CORE, "SLURM_THREADS_PER_CORE", AS_TEXT },
+};
+
+static void add_variable(struct envlist *env, const char *name, const char *value, enum how how)
+{
+    uint64_t mib;
+
+    switch (how) {
+    case AS_TEXT:
+        envlist_set(env, name, value);
+        break;
+    case AS_ONE:
+        envlist_set(env, name, "1");
+        break;
+    case AS_MIB:
+        if (size_mib_parse(value, &mib, NULL) == 0)
+            envlist_setf(env, name, "%llu", (unsigned long long)mib);
+        break;
+    }
+}
+
+static void add_distribution(struct envlist *env, const char *dist)
+{
+    size_t n = strcspn(dist, ",=");
+
+    if (strncasecmp(dist, "plane=", 6) == 0) {
+        envlist_set(env, "SLURM_DISTRIBUTION", "plane");
+        envlist_setf(env, "SLURM_DIST_PLANESIZE", "%.*s", (int)strspn(dist + 6, "0123456789"),
+                     dist + 6);
+        return;
+    }
+    envlist_setf(env, "SLURM_DISTRIBUTION", "%.*s", (int)n, dist);
+}
+
+/* -c and --gpus-per-task are part of what a task gets. */
+static void add_per_task(struct envlist *env, const struct jobopts *jo)
+{
+    _cleanup_free_ char *text = NULL, *bind = NULL;
+    uint32_t cpus = 0;
+
+    check_mem_or_die(jobtext_per_task(jobopts_get(jo, JO_TRES_PER_TASK),
+                                      jobopts_get(jo, JO_GPUS_PER_TASK), &text, &cpus));
+    cpus = (uint32_t)jobopts_num(jo, JO_CPUS_PER_TASK, cpus);
+    if (cpus)
+        envlist_setf(env, "SLURM_CPUS_PER_TASK", "%u", cpus);
+    if (cpus && text)
+        envlist_setf(env, "SLURM_TRES_PER_TASK", "cpu=%u,%s", cpus, text);
+    else if (cpus)
+        envlist_setf(env, "SLURM_TRES_PER_TASK", "cpu=%u", cpus);
+    else if (text)
+        envlist_set(env, "SLURM_TRES_PER_TASK", text);
+    bind = jobtext_bind(jobopts_get(jo, JO_TRES_BIND), jobopts_get(jo, JO_GPU_BIND),
+                        jobopts_get(jo, JO_GPUS_PER_TASK), jobopts_get(jo, JO_TRES_PER_TASK));
+    if (bind)
+        envlist_set(env, "SLURM_TRES_BIND", bind);
+}
+
+void envlist_add_options(struct envlist *env, const struct jobopts *jo)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
+        const char *value = jobopts_get(jo, variables[i].id);
+
+        if (value)
+            add_variable(env, variables[i].name, value, variables[i].how);
+    }
+    if (jobopts_has(jo, JO_OOM_KILL_STEP))
+        envlist_set(env, "SLURM_OOM_KILL_STEP", jobopts_true(jo, JO_OOM_KILL_STEP) ? "1" : "0");
+    if (jobopts_has(jo, JO_RESV_PORTS)) /* for steps within; empty: as many as a node has tasks */
+        envlist_set(env, "SLURM_RESV_PORTS",
+                    jobopts_get(jo, JO_RESV_PORTS) ? jobopts_get(jo, JO_RESV_PORTS) : "");
+    if (jobopts_has(jo, JO_OPEN_MODE))
+        envlist_setf(env, "SLURM_OPEN_MODE", "%c", jobopts_get(jo, JO_OPEN_MODE)[0]);
+    if (jobopts_has(jo, JO_DISTRIBUTION))
+        add_distribution(env, jobopts_get(jo, JO_DISTRIBUTION));
+    add_per_task(env, jo);
+}
+
+void envlist_pack(const struct envlist *env, ProtobufCBinaryData *ret)
+{
+    size_t total = 0, at = 0;
+
+    for (size_t i = 0; i < env->n; i++)
+        total += strlen(env->items[i]) + 1;
+    ret->data = xmalloc_or_die(total);
+    ret->len = total;
+    for (size_t i = 0; i < env->n; i++) {
+        size_t n = strlen(env->items[i]) + 1;
+
+        memcpy(ret->data + at, env->items[i], n);
+        at += n;
+    }
+}

@@ -1,0 +1,626 @@
+/* jobfill.c - options become a job record or a step request; see jobopts.h
+ *
+ * The tables below name the record's field for each option whose text or number is copied as it is;
+ * what needs thought has a function of its own.  Values were checked when they were collected. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "base/pb/pbutil.h"
+#include "base/safetext.h"
+#include "base/strbuf.h"
+#include "base/timefmt.h"
+#include "cli/base/cli.h"
+#include "cli/job/jobopts.h"
+#include "cli/job/jobtext.h"
+
+#define NODEFILE_MAX (4u << 20)
+#define NICE_DEFAULT 100
+#define PRIORITY_TOP (UINT32_MAX - 2)
+
+static const struct {
+    enum jobopt id;
+    size_t field;
+} text_fields[] = {
+    { JO_ACCOUNT, offsetof(Pst__JobRecord, account) },
+    { JO_ACCTG_FREQ, offsetof(Pst__JobRecord, acctg_freq) },
+    { JO_BATCH, offsetof(Pst__JobRecord, batch_features) },
+    { JO_COMMENT, offsetof(Pst__JobRecord, comment) },
+    { JO_CONTAINER, offsetof(Pst__JobRecord, container) },
+    { JO_CONTAINER_ID, offsetof(Pst__JobRecord, container_id) },
+    { JO_CONSTRAINT, offsetof(Pst__JobRecord, features) },
+    { JO_CPU_FREQ, offsetof(Pst__JobRecord, cpu_freq) },
+    { JO_DEPENDENCY, offsetof(Pst__JobRecord, dependency) },
+    { JO_DISTRIBUTION, offsetof(Pst__JobRecord, distribution) },
+    { JO_ERROR, offsetof(Pst__JobRecord, std_err) },
+    { JO_EXPORT, offsetof(Pst__JobRecord, export_env) },
+    { JO_EXTRA, offsetof(Pst__JobRecord, extra) },
+    { JO_GPU_FREQ, offsetof(Pst__JobRecord, gpu_freq) },
+    { JO_GRES_FLAGS, offsetof(Pst__JobRecord, gres_flags) },
+    { JO_HINT, offsetof(Pst__JobRecord, hint) },
+    { JO_INPUT, offsetof(Pst__JobRecord, std_in) },
+    { JO_JOB_NAME, offsetof(Pst__JobRecord, name) },
+    { JO_LICENSES, offsetof(Pst__JobRecord, licenses) },
+    { JO_MAIL_USER, offsetof(Pst__JobRecord, mail_user) },
+    { JO_NETWORK, offsetof(Pst__JobRecord, network) },
+    { JO_OUTPUT, offsetof(Pst__JobRecord, std_out) },
+    { JO_PARTITION, offsetof(Pst__JobRecord, partition) },
+    { JO_PREFER, offsetof(Pst__JobRecord, prefer) },
+    { JO_PROFILE, offsetof(Pst__JobRecord, profile) },
+    { JO_QOS, offsetof(Pst__JobRecord, qos) },
+    { JO_RESERVATION, offsetof(Pst__JobRecord, reservation) },
+    { JO_RUNTIME, offsetof(Pst__JobRecord, runtime) },
+    { JO_WCKEY, offsetof(Pst__JobRecord, wckey) },
+    { JO_MCS_LABEL, offsetof(Pst__JobRecord, mcs_label) },
+};
+
+/* Field and its has_ flag of a number. */
+#define NUM(id, field)                                                                             \
+    {                                                                                              \
+        id, offsetof(Pst__JobRecord, field), offsetof(Pst__JobRecord, has_##field)                 \
+    }
+static const struct {
+    enum jobopt id;
+    size_t field, has;
+} u32_fields[] = {
+    NUM(JO_CORE_SPEC, core_spec),
+    NUM(JO_CORES_PER_SOCKET, cores_per_socket),
+    NUM(JO_CPUS_PER_GPU, cpus_per_gpu),
+    NUM(JO_CPUS_PER_TASK, cpus_per_task),
+    NUM(JO_MINCPUS, pn_min_cpus),
+    NUM(JO_NTASKS, num_tasks),
+    NUM(JO_NTASKS_PER_CORE, ntasks_per_core),
+    NUM(JO_NTASKS_PER_GPU, ntasks_per_gpu),
+    NUM(JO_NTASKS_PER_NODE, ntasks_per_node),
+    NUM(JO_NTASKS_PER_SOCKET, ntasks_per_socket),
+    NUM(JO_SEGMENT, segment_size),
+    NUM(JO_SOCKETS_PER_NODE, sockets_per_node),
+    NUM(JO_THREADS_PER_CORE, threads_per_core),
+};
+
+/* Booleans: a flag, or 0|1. */
+static const struct {
+    enum jobopt id;
+    size_t field, has;
+} bool_fields[] = {
+    NUM(JO_CONTIGUOUS, contiguous),
+    NUM(JO_STEPMGR, stepmgr),
+    NUM(JO_GET_USER_ENV, get_user_env),
+    NUM(JO_KILL_ON_INVALID_DEP, kill_on_invalid_dep),
+    NUM(JO_OVERCOMMIT, overcommit),
+    NUM(JO_OVERSUBSCRIBE, oversubscribe),
+    NUM(JO_REBOOT, reboot),
+    NUM(JO_SPREAD_JOB, spread_job),
+    NUM(JO_USE_MIN_NODES, use_min_nodes),
+    NUM(JO_WAIT_ALL_NODES, wait_all_nodes),
+};
+#undef NUM
+
+/* Memory sizes. */
+#define MIB(id, field)                                                                             \
+    {                                                                                              \
+        id, offsetof(Pst__JobRecord, field), offsetof(Pst__JobRecord, has_##field)                 \
+    }
+static const struct {
+    enum jobopt id;
+    size_t field, has;
+} mib_fields[] = {
+    MIB(JO_MEM, mem_per_node_mib),
+    MIB(JO_MEM_PER_CPU, mem_per_cpu_mib),
+    MIB(JO_MEM_PER_GPU, mem_per_gpu_mib),
+    MIB(JO_TMP, tmp_disk_mib),
+};
+#undef MIB
+
+static void *at(Pst__JobRecord *job, size_t offset)
+{
+    return (char *)job + offset;
+}
+
+static void set_text(char **field, const char *text)
+{
+    check_mem_or_die(pb_set_str(field, text));
+}
+
+static void fill_tables(const struct jobopts *jo, Pst__JobRecord *job)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(text_fields); i++) {
+        if (jobopts_has(jo, text_fields[i].id))
+            set_text(at(job, text_fields[i].field), jo->value[text_fields[i].id]);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(u32_fields); i++) {
+        if (!jobopts_has(jo, u32_fields[i].id))
+            continue;
+        *(uint32_t *)at(job, u32_fields[i].field) = (uint32_t)jobopts_num(jo, u32_fields[i].id, 0);
+        *(protobuf_c_boolean *)at(job, u32_fields[i].has) = true;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(bool_fields); i++) {
+        if (!jobopts_has(jo, bool_fields[i].id))
+            continue;
+        *(protobuf_c_boolean *)at(job, bool_fields[i].field) = jobopts_true(jo, bool_fields[i].id);
+        *(protobuf_c_boolean *)at(job, bool_fields[i].has) = true;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(mib_fields); i++) {
+        if (!jobopts_has(jo, mib_fields[i].id))
+            continue;
+        (void)size_mib_parse(jo->value[mib_fields[i].id], at(job, mib_fields[i].field),
+                             NULL); /* was checked */
+        *(protobuf_c_boolean *)at(job, mib_fields[i].has) = true;
+    }
+}
+
+/* Minutes of a --time value; TIME_LIMIT_INFINITE for 0 and negative numbers, as users know it. */
+static uint32_t minutes_of(const char *text)
+{
+    uint32_t minutes;
+
+    if (time_limit_parse(text, &minutes, NULL) < 0 || minutes == 0)
+        return TIME_LIMIT_INFINITE;
+    return minutes;
+}
+
+static void fill_times(const struct jobopts *jo, int64_t now, Pst__JobRecord *job)
+{
+    if (jobopts_has(jo, JO_TIME)) {
+        uint32_t minutes = minutes_of(jo->value[JO_TIME]);
+
+        if (minutes == TIME_LIMIT_INFINITE) {
+            job->time_unlimited = job->has_time_unlimited = true;
+        } else {
+            job->time_limit_min = minutes;
+            job->has_time_limit_min = true;
+        }
+    }
+    if (jobopts_has(jo, JO_TIME_MIN)) {
+        job->time_min_min = minutes_of(jo->value[JO_TIME_MIN]);
+        job->has_time_min_min = job->time_min_min != TIME_LIMIT_INFINITE;
+    }
+    if (jobopts_has(jo, JO_BEGIN))
+        job->has_begin_us =
+            time_when_parse(jo->value[JO_BEGIN], now, true, &job->begin_us, NULL) == 0;
+    if (jobopts_has(jo, JO_DEADLINE))
+        job->has_deadline_us =
+            time_when_parse(jo->value[JO_DEADLINE], now, true, &job->deadline_us, NULL) == 0;
+}
+
+/* Names in a file, one or more a line, as a host list. */
+static int read_nodefile(const char *path, char **ret_text, struct err *err)
+{
+    _cleanup_fclose_ FILE *f = fopen(path, "re");
+    _cleanup_free_ char *buf = NULL;
+    size_t len, out = 0;
+
+    if (!f)
+        return err_set(err, CLI_EXIT_FAILED, "Unable to open the node file %.300s: %s", path,
+                       strerror(errno));
+    buf = xmalloc_or_die(NODEFILE_MAX);
+    len = fread(buf, 1, NODEFILE_MAX - 1, f);
+    if (len == NODEFILE_MAX - 1)
+        return err_set(err, CLI_EXIT_FAILED, "The node file %.300s is larger than 4 MiB", path);
+    for (size_t i = 0; i < len;
+         i++) { /* white space separates names: one comma for each run of it */
+        bool gap = buf[i] == '\0' || strchr(" \t\r\n,", buf[i]) != NULL;
+
+        if (!gap)
+            buf[out++] = buf[i];
+        else if (out > 0 && buf[out - 1] != ',')
+            buf[out++] = ',';
+    }
+    if (out > 0 && buf[out - 1] == ',')
+        out--;
+    buf[out] = '\0';
+    if (out == 0)
+        return err_set(err, CLI_EXIT_FAILED, "The node file %.300s names no node", path);
+    *ret_text = TAKE_PTR(buf);
+    return 0;
+}
+
+int jobfill_node_list(const char *arg, bool file, char **field, struct err *err)
+{
+    char *text = NULL;
+    int status;
+
+    if (!file && !strchr(arg, '/')) {
+        set_text(field, arg);
+        return 0;
+    }
+    status = read_nodefile(arg, &text, err);
+    if (status == 0) {
+        free(*field);
+        *field = text;
+    }
+    return status;
+}
+
+/* Without -n, a geometry asks for a task on each of its threads. */
+static void tasks_of_geometry(Pst__JobRecord *job, uint32_t nodes)
+{
+    uint64_t tasks = nodes ? nodes : 1;
+
+    if (job->has_num_tasks || job->has_ntasks_per_node ||
+        !(job->has_sockets_per_node || job->has_cores_per_socket))
+        return;
+    tasks *= job->has_sockets_per_node ? job->sockets_per_node : 1;
+    tasks *= job->has_cores_per_socket ? job->cores_per_socket : 1;
+    tasks *= job->has_threads_per_core ? job->threads_per_core : 1;
+    job->num_tasks = (uint32_t)MIN(tasks, (uint64_t)UINT32_MAX - 1);
+    job->has_num_tasks = true;
+}
+
+/* Every hint but multithread asks for one thread of each core. */
+static void apply_hint(Pst__JobRecord *job)
+{
+    if (!job->hint || job->has_threads_per_core || strcmp(job->hint, "multithread") == 0)
+        return;
+    job->threads_per_core = 1;
+    job->has_threads_per_core = true;
+}
+
+static int fill_nodes(const struct jobopts *jo, Pst__JobRecord *job, struct err *err)
+{
+    uint32_t min, max, counts[NODE_COUNTS_MAX];
+    int status = 0, n;
+
+    jobopts_nodes(jo, &min, &max);
+    if (min > 0) {
+        job->min_nodes = min;
+        job->max_nodes = max ? max : min;
+        job->has_min_nodes = job->has_max_nodes = true;
+    }
+    n = jobopts_node_counts(jo, counts);
+    if (n > 1) {
+        struct strbuf sb = STRBUF_INIT;
+
+        for (int i = 0; i < n; i++)
+            strbuf_addf(&sb, "%s%u", i ? "," : "", counts[i]);
+        status = strbuf_detach(&sb, &job->node_counts) < 0 ? CLI_EXIT_FAILED : 0;
+    }
+    if (status == 0 && jobopts_has(jo, JO_NODELIST))
+        status = jobfill_node_list(jo->value[JO_NODELIST], false, &job->req_nodes, err);
+    if (status == 0 && jobopts_has(jo, JO_NODEFILE))
+        status = jobfill_node_list(jo->value[JO_NODEFILE], true, &job->req_nodes, err);
+    if (status == 0 && jobopts_has(jo, JO_EXCLUDE))
+        status = jobfill_node_list(jo->value[JO_EXCLUDE], false, &job->exc_nodes, err);
+    if (job->has_ntasks_per_node && !job->has_num_tasks) {
+        job->num_tasks = job->ntasks_per_node * (min ? min : 1);
+        job->has_num_tasks = true;
+    }
+    if (jobopts_has(jo, JO_EXTRA_NODE_INFO)) {
+        uint32_t sct[3] = { 0 };
+
+        (void)jobtext_geometry_parse(jo->value[JO_EXTRA_NODE_INFO], sct); /* was checked */
+        job->sockets_per_node = sct[0];
+        job->has_sockets_per_node = sct[0] > 0;
+        job->cores_per_socket = sct[1];
+        job->has_cores_per_socket = sct[1] > 0;
+        job->threads_per_core = sct[2];
+        job->has_threads_per_core = sct[2] > 0;
+    }
+    tasks_of_geometry(job, min);
+    apply_hint(job);
+    return status;
+}
+
+static void append(char **field, char *take)
+{
+    char *joined;
+
+    if (!*field) {
+        *field = take;
+        return;
+    }
+    joined = xasprintf_or_die("%s,%s", *field, take);
+    free(*field);
+    free(take);
+    *field = joined;
+}
+
+static int gres_text(const struct jobopts *jo, const char *types, char **ret_text, struct err *err)
+{
+    int r = jobtext_gres(jo->value[JO_GRES], types, ret_text);
+
+    check_mem_or_die(r);
+    return r < 0 ? err_set(err, CLI_EXIT_FAILED, "Invalid generic resource (gres) specification")
+                 : 0;
+}
+
+static void add_gpus(const struct jobopts *jo, enum jobopt id, char **field)
+{
+    char *text = NULL;
+
+    if (!jobopts_has(jo, id) || jobtext_gpus(jo->value[id], &text) < 0)
+        return;
+    append(field, text);
+}
+
+/* Its cpu=N is another way to say -c. */
+static void fill_per_task(const struct jobopts *jo, char **field, uint32_t *cpus_per_task,
+                          protobuf_c_boolean *has_cpus_per_task)
+{
+    uint32_t cpus = 0;
+    char *text = NULL;
+
+    check_mem_or_die(
+        jobtext_per_task(jo->value[JO_TRES_PER_TASK], jo->value[JO_GPUS_PER_TASK], &text, &cpus));
+    free(*field);
+    *field = text;
+    if (cpus && !*has_cpus_per_task) {
+        *cpus_per_task = cpus;
+        *has_cpus_per_task = true;
+    }
+}
+
+/* GPUs in "gres/gpu:a100:2,gres/gpu:1" */
+static uint64_t count_gpus(const char *text)
+{
+    uint64_t sum = 0;
+
+    for (const char *p = text; p && *p;) {
+        size_t len = strcspn(p, ",");
+        const char *colon = memrchr(p, ':', len);
+
+        if (strncmp(p, "gres/gpu", 8) == 0 && colon)
+            sum += strtoull(colon + 1, NULL, 10);
+        p += len + (p[len] == ',');
+    }
+    return sum;
+}
+
+/* --ntasks-per-gpu: tasks follow from the GPUs, or GPUs from the tasks. */
+static void tasks_of_gpus(Pst__JobRecord *job)
+{
+    uint64_t gpus = count_gpus(job->tres_per_job), nodes = job->has_min_nodes ? job->min_nodes : 1;
+
+    if (!job->has_ntasks_per_gpu || !job->ntasks_per_gpu)
+        return;
+    if (!gpus)
+        gpus = count_gpus(job->tres_per_node) * nodes;
+    if (gpus && !job->has_num_tasks) {
+        job->num_tasks = (uint32_t)MIN(gpus * job->ntasks_per_gpu, (uint64_t)UINT32_MAX - 1);
+        job->has_num_tasks = true;
+    } else if (!gpus && job->has_num_tasks && !job->tres_per_socket && !job->tres_per_task) {
+        append(&job->tres_per_job,
+               xasprintf_or_die("gres/gpu:%u",
+                                (job->num_tasks + job->ntasks_per_gpu - 1) / job->ntasks_per_gpu));
+    }
+}
+
+static int fill_tres(const struct jobopts *jo, const char *types, Pst__JobRecord *job,
+                     struct err *err)
+{
+    if (jobopts_has(jo, JO_GRES)) {
+        int status = gres_text(jo, types, &job->tres_per_node, err);
+
+        if (status != 0)
+            return status;
+    }
+    add_gpus(jo, JO_GPUS_PER_NODE, &job->tres_per_node);
+    add_gpus(jo, JO_GPUS, &job->tres_per_job);
+    add_gpus(jo, JO_GPUS_PER_SOCKET, &job->tres_per_socket);
+    fill_per_task(jo, &job->tres_per_task, &job->cpus_per_task, &job->has_cpus_per_task);
+    tasks_of_gpus(job);
+    job->gpu_bind =
+        jobtext_bind(jobopts_get(jo, JO_TRES_BIND), jobopts_get(jo, JO_GPU_BIND),
+                     jobopts_get(jo, JO_GPUS_PER_TASK), jobopts_get(jo, JO_TRES_PER_TASK));
+    return 0;
+}
+
+static uint32_t exclusive_number(const char *word)
+{
+    static const char *const words[] = { "user", "mcs", "topo" };
+
+    for (uint32_t i = 0; i < ARRAY_SIZE(words); i++) {
+        if (strcasecmp(word, words[i]) == 0)
+            return i + 2;
+    }
+    return 1;
+}
+
+static void fill_sharing(const struct jobopts *jo, Pst__JobRecord *job)
+{
+    if (jobopts_has(jo, JO_EXCLUSIVE)) {
+        job->exclusive = exclusive_number(jo->value[JO_EXCLUSIVE]);
+        job->has_exclusive = true;
+    } else if (jobopts_num(jo, JO_CORE_SPEC, 0) > 0) {
+        job->exclusive = 1;
+        job->has_exclusive = true;
+    }
+    if (jobopts_has(jo, JO_REQUEUE) || jobopts_has(jo, JO_NO_REQUEUE)) {
+        job->requeue = jobopts_has(jo, JO_REQUEUE);
+        job->has_requeue = true;
+    }
+    if (jobopts_has(jo, JO_NO_KILL)) {
+        job->no_kill = strcasecmp(jo->value[JO_NO_KILL], "off") != 0;
+        job->has_no_kill = true;
+    }
+    if (jobopts_has(jo, JO_OUTPUT_SUMMARY)) {
+        job->output_summary = jobopts_true(jo, JO_OUTPUT_SUMMARY);
+        job->has_output_summary = true;
+    }
+    if (jobopts_has(jo, JO_OOM_KILL_STEP)) {
+        job->oom_kill_step = jobopts_true(jo, JO_OOM_KILL_STEP);
+        job->has_oom_kill_step = true;
+    }
+}
+
+static void fill_numbers(const struct jobopts *jo, Pst__JobRecord *job)
+{
+    const char *value;
+
+    if ((value = jo->value[JO_NICE])) {
+        int64_t n = NICE_DEFAULT;
+
+        (void)parse_i64(value, INT32_MIN, INT32_MAX, &n); /* "" keeps the default */
+        job->nice = (int32_t)n;
+        job->has_nice = true;
+    }
+    if ((value = jo->value[JO_PRIORITY])) {
+        uint64_t n = PRIORITY_TOP;
+
+        (void)parse_u64(value, 0, UINT32_MAX, &n); /* "TOP" keeps the highest */
+        job->priority = (uint32_t)n;
+        job->has_priority = true;
+    }
+    if ((value = jo->value[JO_SWITCHES])) {
+        job->switches = (uint32_t)strtoul(value, NULL, 10); /* was checked; stops at '@' */
+        job->has_switches = true;
+        if (strchr(value, '@'))
+            cli_warning("--switches: this version waits for the switches without a time limit");
+    }
+    if ((value = jo->value[JO_MAIL_TYPE])) {
+        (void)jobtext_mail_parse(value, &job->mail_type); /* was checked */
+        job->has_mail_type = true;
+    }
+}
+
+static int fill_words(const struct jobopts *jo, Pst__JobRecord *job, struct err *err)
+{
+    if (jobopts_has(jo, JO_SIGNAL)) {
+        struct jobtext_signal sig = { 0 };
+
+        free(job->signal);
+        job->signal = NULL;
+        check_mem_or_die(jobtext_signal_parse(jo->value[JO_SIGNAL], &sig, &job->signal));
+        if (sig.batch_only && jo->cmd != JOBOPTS_SBATCH)
+            return err_set(err, CLI_EXIT_USAGE, "Invalid --signal specification");
+        job->warn_signal = sig.signal;
+        job->warn_secs = sig.secs;
+        job->warn_batch_only = sig.batch_only;
+        job->has_warn_signal = job->has_warn_secs = job->has_warn_batch_only = true;
+    }
+    if (jobopts_has(jo, JO_OPEN_MODE)) {
+        bool append_mode = strchr("aA", jo->value[JO_OPEN_MODE][0]) != NULL;
+
+        set_text(&job->open_mode, append_mode ? "a" : "t");
+    }
+    return 0;
+}
+
+int jobopts_fill_job(const struct jobopts *jo, const char *gres_types, int64_t now,
+                     Pst__JobRecord *job, struct err *err)
+{
+    int status;
+
+    fill_tables(jo, job);
+    fill_times(jo, now, job);
+    fill_sharing(jo, job);
+    fill_numbers(jo, job);
+    status = fill_words(jo, job, err);
+    if (status == 0)
+        status = fill_nodes(jo, job, err);
+    if (status == 0)
+        status = fill_tres(jo, gres_types, job, err);
+    if (status == 0 && safetext_check(&job->base, err) < 0)
+        status = CLI_EXIT_FAILED;
+    return status;
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static void step_numbers(const struct jobopts *jo, Pst__StepSpec *spec)
+{
+    uint32_t min, max;
+
+    jobopts_nodes(jo, &min, &max);
+    if (min > 0) {
+        spec->min_nodes = min;
+        spec->max_nodes = max ? max : min;
+        spec->has_min_nodes = spec->has_max_nodes = true;
+    }
+#define STEP_NUM(id, field)                                                                        \
+    do {                                                                                           \
+        if (jobopts_has(jo, id)) {                                                                 \
+            spec->field = (uint32_t)jobopts_num(jo, id, 0);                                        \
+            spec->has_##field = true;                                                              \
+        }                                                                                          \
+    } while (0)
+    STEP_NUM(JO_NTASKS, num_tasks);
+    STEP_NUM(JO_CPUS_PER_TASK, cpus_per_task);
+    STEP_NUM(JO_NTASKS_PER_NODE, ntasks_per_node);
+    STEP_NUM(JO_RELATIVE, relative);
+    STEP_NUM(JO_RESV_PORTS, resv_ports);
+#undef STEP_NUM
+    if (spec->has_resv_ports && (!jo->value[JO_RESV_PORTS] || !*jo->value[JO_RESV_PORTS]))
+        spec->resv_ports = UINT32_MAX; /* as many as a node has tasks */
+    if (spec->has_ntasks_per_node && !spec->has_num_tasks && min > 0) {
+        spec->num_tasks = spec->ntasks_per_node * min;
+        spec->has_num_tasks = true;
+    }
+    if (jobopts_has(jo, JO_MEM))
+        spec->has_mem_per_node_mib =
+            size_mib_parse(jo->value[JO_MEM], &spec->mem_per_node_mib, NULL) == 0;
+    if (jobopts_has(jo, JO_MEM_PER_CPU))
+        spec->has_mem_per_cpu_mib =
+            size_mib_parse(jo->value[JO_MEM_PER_CPU], &spec->mem_per_cpu_mib, NULL) == 0;
+    if (jo->in_allocation && jobopts_has(jo, JO_TIME)) {
+        spec->time_limit_min = minutes_of(jo->value[JO_TIME]);
+        spec->has_time_limit_min = spec->time_limit_min != TIME_LIMIT_INFINITE;
+    }
+    if (jobopts_has(jo, JO_IMMEDIATE)) {
+        spec->immediate_s = (uint32_t)jobopts_num(jo, JO_IMMEDIATE, 1);
+        spec->has_immediate_s = true;
+    }
+}
+
+static void step_flags(const struct jobopts *jo, Pst__StepSpec *spec)
+{
+    const char *excl = jo->value[JO_EXCLUSIVE];
+    bool own = jo->in_allocation && excl && strcasecmp(excl, "allocation") != 0;
+
+    spec->overlap = jobopts_has(jo, JO_OVERLAP);
+    spec->exact =
+        !spec->overlap && (jobopts_has(jo, JO_EXACT) || jobopts_has(jo, JO_CPUS_PER_TASK) ||
+                           jobopts_has(jo, JO_CPUS_PER_GPU) || own);
+    spec->overcommit = jobopts_has(jo, JO_OVERCOMMIT);
+    spec->zero_resource = jobopts_has(jo, JO_EXTERNAL_LAUNCHER);
+    spec->interactive = spec->has_interactive = jobopts_has(jo, JO_INTERACTIVE);
+    spec->has_overlap = spec->overlap;
+    spec->has_exact = spec->exact;
+    spec->has_overcommit = spec->overcommit;
+    spec->has_zero_resource = spec->zero_resource;
+}
+
+static int step_resources(const struct jobopts *jo, const char *types, Pst__StepSpec *spec,
+                          struct err *err)
+{
+    if (jobopts_has(jo, JO_GRES)) {
+        int status = gres_text(jo, types, &spec->tres_per_node, err);
+
+        if (status != 0)
+            return status;
+        if (!spec->tres_per_node)
+            set_text(&spec->tres_per_node, "none");
+    }
+    add_gpus(jo, JO_GPUS_PER_NODE, &spec->tres_per_node);
+    add_gpus(jo, JO_GPUS, &spec->tres_per_step);
+    fill_per_task(jo, &spec->tres_per_task, &spec->cpus_per_task, &spec->has_cpus_per_task);
+    return 0;
+}
+
+int jobopts_fill_step(const struct jobopts *jo, const char *gres_types, Pst__StepSpec *spec,
+                      struct err *err)
+{
+    int status = 0;
+
+    set_text(&spec->name, jo->value[JO_JOB_NAME]);
+    set_text(&spec->distribution, jo->value[JO_DISTRIBUTION]);
+    set_text(&spec->std_out, jo->value[JO_OUTPUT]);
+    set_text(&spec->std_err, jo->value[JO_ERROR]);
+    set_text(&spec->std_in, jo->value[JO_INPUT]);
+    set_text(&spec->container, jo->value[JO_CONTAINER]);
+    set_text(&spec->container_id, jo->value[JO_CONTAINER_ID]);
+    step_numbers(jo, spec);
+    step_flags(jo, spec);
+    if (jobopts_has(jo, JO_NODELIST))
+        status = jobfill_node_list(jo->value[JO_NODELIST], false, &spec->nodelist, err);
+    if (status == 0 && jobopts_has(jo, JO_NODEFILE))
+        status = jobfill_node_list(jo->value[JO_NODEFILE], true, &spec->nodelist, err);
+    if (status == 0 && jobopts_has(jo, JO_EXCLUDE))
+        status = jobfill_node_list(jo->value[JO_EXCLUDE], false, &spec->exclude, err);
+    return status == 0 ? step_resources(jo, gres_types, spec, err) : status;
+}

@@ -1,0 +1,615 @@
+/* joblink.c - an allocation as its owner sees it; see joblink.h.
+ *
+ * Frames of two requests may be under way on the connection: the one watched (wait_id) and a call
+ * in progress; frames of others are dropped.  Signals are blocked and arrive through sig_fd, so a
+ * wait ends with -EINTR without races. */
+#include "cli/job/joblink.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/pb/pbutil.h"
+#include "base/timefmt.h"
+#include "cli/job/submit.h"
+#include "wire/caps.h"
+#include "wire/errors.h"
+
+#define GRACE_MS 300 /* how soon a grant must come for nothing to be said about waiting */
+#define RETRY_MS 500
+#define COMPLETE_TRIES 120  /* of RETRY_MS each */
+#define STEP_TELL_MS 120000 /* after this long a waiting step is told of */
+
+void joblink_init(struct joblink *l, struct cli *cli, int sig_fd)
+{
+    *l = (struct joblink){ .cli = cli, .sig_fd = sig_fd };
+}
+
+void joblink_done(struct joblink *l)
+{
+    l->client = client_free(l->client);
+}
+
+static void free_msg(ProtobufCMessage *msg)
+{
+    if (msg)
+        protobuf_c_message_free_unpacked(msg, NULL);
+}
+
+/* Wait for input or a signal.  1 input, 0 time is up, -EINTR. */
+static int wait_input(struct joblink *l, int timeout_ms)
+{
+    struct pollfd fds[2] = {
+        { .fd = l->client ? client_fd(l->client) : -1, .events = POLLIN },
+        { .fd = l->sig_fd, .events = POLLIN },
+    };
+    int n = poll(fds, 2, timeout_ms);
+
+    if (n < 0)
+        return errno == EINTR ? 0 : -errno;
+    if (fds[1].revents)
+        return -EINTR;
+    return n > 0 ? 1 : 0;
+}
+
+/* The message of an answer.  Waiting requests are answered with JobStatus whatever their op. */
+static int unpack(const struct frame *frame, const ProtobufCMessageDescriptor *desc,
+                  ProtobufCMessage **ret_msg)
+{
+    if (frame->flags & FRAME_ERROR)
+        return frame_unpack(frame, &pst__error__descriptor, ret_msg, NULL);
+    return frame_unpack_body(frame, desc, ret_msg, NULL);
+}
+
+/* Next frame that answers request id.  1 with the message (caller frees), 0 time is up, -EINTR,
+ * -EPIPE connection lost, -EREMOTEIO refused (err_code, err_text). */
+static int next_answer(struct joblink *l, uint32_t id, const ProtobufCMessageDescriptor *desc,
+                       int timeout_ms, struct frame *ret_frame, ProtobufCMessage **ret_msg)
+{
+    for (;;) {
+        int r = client_recv(l->client, 0, ret_frame);
+
+        if (r == 0) {
+            r = wait_input(l, timeout_ms);
+            if (r <= 0)
+                return r;
+            continue;
+        }
+        if (r < 0)
+            return -EPIPE;
+        if (ret_frame->id != id || !(ret_frame->flags & FRAME_REPLY))
+            continue;
+        if (unpack(ret_frame, desc, ret_msg) < 0)
+            return -EPIPE;
+        if (!(ret_frame->flags & FRAME_ERROR))
+            return 1;
+        l->err_code = ((Pst__Error *)*ret_msg)->code;
+        (void)snprintf(l->err_text, sizeof(l->err_text), "%s",
+                       ((Pst__Error *)*ret_msg)->text ? ((Pst__Error *)*ret_msg)->text : "");
+        free_msg(*ret_msg);
+        *ret_msg = NULL;
+        return -EREMOTEIO;
+    }
+}
+
+/* A pause that signals cut short: 0 or -EINTR. */
+static int pause_or_signal(struct joblink *l, int ms)
+{
+    struct pollfd p = { .fd = l->sig_fd, .events = POLLIN };
+
+    return poll(&p, 1, ms) > 0 ? -EINTR : 0;
+}
+
+/* Connect again, for as long as it takes.  0, -EINTR, or what will not get better. */
+static int reconnect(struct joblink *l)
+{
+    struct err err = { .text = "" };
+
+    l->client = client_free(l->client);
+    for (;;) {
+        int r = cli_connect_once(l->cli, &l->client, &err);
+
+        if (r == 0 || !cli_may_come_back(r))
+            return r;
+        cli_verbose(1, "Unable to contact slurm controller, retrying: %s", err.text);
+        r = pause_or_signal(l, RETRY_MS);
+        if (r < 0)
+            return r;
+    }
+}
+
+static int send_wait(struct joblink *l, bool until_started)
+{
+    Pst__JobWaitRequest req = PST__JOB_WAIT_REQUEST__INIT;
+
+    req.job_id = l->job_id;
+    req.has_job_id = true;
+    req.until_started = req.has_until_started = until_started;
+    req.attach = req.has_attach = l->attached;
+    l->wait_id = client_next_id(l->client);
+    return client_send(l->client, OP_JOB_WAIT, 0, l->wait_id, &req.base);
+}
+
+/* ---- allocation ------------------------------------------------------------------------------ */
+
+struct asking {
+    struct joblink *l;
+    const char *what;
+    bool salloc, until_ready;
+    bool immediate; /* it will not wait long: nothing to tell */
+    bool told;      /* that we wait */
+    bool told_configuration;
+    Pst__JobStatus *grant;
+};
+
+static bool unavailable_now(Pst__JobReason reason)
+{
+    switch (reason) {
+    case PST__JOB_REASON__REASON_PARTITION_NODE_LIMIT:
+    case PST__JOB_REASON__REASON_PARTITION_TIME_LIMIT:
+    case PST__JOB_REASON__REASON_PARTITION_DOWN:
+    case PST__JOB_REASON__REASON_PARTITION_INACTIVE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void tell_waiting(struct asking *a, Pst__JobReason reason)
+{
+    if (a->told || a->immediate)
+        return;
+    a->told = true;
+    if (unavailable_now(reason))
+        cli_info("Requested partition configuration not available now");
+    if (a->salloc)
+        cli_info("Pending job allocation %u", a->l->job_id);
+    cli_info("job %u queued and waiting for resources", a->l->job_id);
+}
+
+static bool terminal(Pst__JobState state)
+{
+    return state >= PST__JOB_STATE__JOB_COMPLETED;
+}
+
+/* The job ended before it was granted. */
+static int never_granted(struct asking *a, const Pst__JobStatus *st)
+{
+    if (st->state == PST__JOB_STATE__JOB_CANCELLED)
+        cli_info("Job has been cancelled");
+    if (a->salloc)
+        cli_info("Job allocation %u has been revoked.", a->l->job_id);
+    submit_print_code(a->what, ESLURM_ALREADY_DONE, NULL);
+    return cli_error_status();
+}
+
+static void take_grant(struct asking *a, Pst__JobStatus *st)
+{
+    bool first = !a->grant;
+
+    if (!first && st->job) { /* a fuller picture; keep a step that came before */
+        if (!st->step) {
+            st->step = a->grant->step;
+            a->grant->step = NULL;
+        }
+        free_msg(&a->grant->base);
+        a->grant = st;
+    } else if (!first) {
+        a->grant->launched |= st->launched;
+        free_msg(&st->base);
+    } else {
+        a->grant = st;
+        if (a->told)
+            cli_info("job %u has been allocated resources", a->l->job_id);
+        if (a->salloc)
+            cli_info("Granted job allocation %u", a->l->job_id);
+    }
+}
+
+static bool complete_grant(const struct asking *a, bool more)
+{
+    return a->grant && (!more || !a->until_ready || a->grant->launched);
+}
+
+/* One frame.  1 = done, 0 = go on, else minus the exit status. */
+static int take_frame(struct asking *a, const struct frame *frame, ProtobufCMessage *msg,
+                      Pst__JobReason *reason)
+{
+    bool more = (frame->flags & FRAME_MORE) != 0;
+    Pst__JobStatus *st = PB_AS(job_status, msg);
+
+    a->l->streaming = more;
+    submit_print_messages(st->message);
+    if (st->has_job_id)
+        a->l->job_id = st->job_id;
+    *reason = st->reason;
+    if (st->job || (a->grant && !terminal(st->state))) {
+        take_grant(a, st);
+        return complete_grant(a, more) ? 1 : 0;
+    }
+    if (terminal(st->state)) {
+        int status = never_granted(a, st);
+
+        free_msg(msg);
+        return -status;
+    }
+    free_msg(msg);
+    return 0;
+}
+
+static int interrupted(struct asking *a)
+{
+    joblink_cancel(a->l);
+    if (a->l->job_id)
+        cli_info("Job allocation %u has been revoked.", a->l->job_id);
+    return CLI_EXIT_FAILED;
+}
+
+/* The connection broke while we wait.  0 = waiting again, else the exit status. */
+static int resume_waiting(struct asking *a)
+{
+    int r = reconnect(a->l);
+
+    if (r == 0)
+        r = a->l->job_id ? send_wait(a->l, true)
+                         : -EPIPE; /* submitted or not? only the user can tell */
+    if (r == -EINTR)
+        return interrupted(a);
+    if (r < 0) {
+        cli_error("%s: %s", a->what, slurm_err_text(EPST_UNREACHABLE));
+        return cli_error_status();
+    }
+    return 0;
+}
+
+static int wait_granted(struct asking *a)
+{
+    struct joblink *l = a->l;
+    Pst__JobReason reason = PST__JOB_REASON__REASON_NONE;
+
+    for (;;) {
+        int timeout_ms = a->told && (!a->grant || a->told_configuration) ? -1 : GRACE_MS;
+        ProtobufCMessage *msg = NULL;
+        struct frame frame;
+        int r = next_answer(l, l->wait_id, &pst__job_status__descriptor, timeout_ms, &frame, &msg);
+
+        if (r == 0 && l->job_id && !a->grant) {
+            tell_waiting(a, reason);
+        } else if (r == 0 && a->grant) {
+            if (a->salloc && !a->told_configuration)
+                cli_info("Waiting for resource configuration");
+            a->told = a->told_configuration = true;
+        } else if (r == -EINTR) {
+            return interrupted(a);
+        } else if (r == -EREMOTEIO) {
+            submit_print_code(a->what, l->err_code, l->err_text);
+            return a->immediate ? cli_immediate_status() : cli_error_status();
+        } else if (r == -EPIPE) {
+            r = resume_waiting(a);
+            if (r != 0)
+                return r;
+        } else if (r > 0) {
+            r = take_frame(a, &frame, msg, &reason);
+            if (r != 0)
+                return r > 0 ? 0 : -r;
+        }
+    }
+}
+
+int joblink_allocate(struct joblink *l, Pst__SubmitRequest *req, const char *what, bool until_ready,
+                     Pst__JobStatus **ret_grant)
+{
+    struct asking a = {
+        .l = l,
+        .what = what,
+        .salloc = strcmp(l->cli->program, "salloc") == 0,
+        .until_ready = until_ready,
+        .immediate = req->has_immediate_s,
+    };
+    int r, status;
+
+    req->wait_alloc = req->has_wait_alloc = true;
+    l->attached = true;
+    l->client = cli_connect_or_die(l->cli, what);
+    l->wait_id = client_next_id(l->client);
+    r = client_send(l->client, OP_JOB_SUBMIT, 0, l->wait_id, &req->base);
+    if (r < 0) {
+        submit_print_error(what, l->client, r);
+        return cli_error_status();
+    }
+    status = wait_granted(&a);
+    if (status != 0) {
+        if (a.grant)
+            free_msg(&a.grant->base);
+        return status;
+    }
+    *ret_grant = a.grant;
+    return 0;
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static bool bad_job(int code)
+{
+    return code == ESLURM_INVALID_JOB_ID || code == ESLURM_ALREADY_DONE ||
+           code == ESLURM_JOB_FINISHED;
+}
+
+static void step_refused(struct joblink *l, uint32_t job_id)
+{
+    char what[96];
+
+    if (bad_job(l->err_code)) {
+        cli_error("Unable to confirm allocation for job %u: %s", job_id,
+                  slurm_err_text(l->err_code));
+        cli_info("Check SLURM_JOB_ID environment variable. Expired or invalid job %u", job_id);
+        return;
+    }
+    (void)snprintf(what, sizeof(what), "Unable to create step for job %u", job_id);
+    submit_print_code(what, l->err_code, l->err_text);
+}
+
+/* A step of one job, or over components. */
+struct step_ask {
+    uint32_t job_id;
+    const Pst__StepSpec *spec;
+    Pst__HetStepRequest *het;
+    bool immediate;
+};
+
+static int send_step(struct joblink *l, const struct step_ask *ask)
+{
+    Pst__StepCreateRequest req = PST__STEP_CREATE_REQUEST__INIT;
+
+    l->wait_id = client_next_id(l->client);
+    if (ask->het) {
+        ask->het->wait = ask->het->has_wait = !ask->immediate;
+        return client_send(l->client, OP_HET_STEP_CREATE, 0, l->wait_id, &ask->het->base);
+    }
+    req.job_id = ask->job_id;
+    req.has_job_id = true;
+    req.spec = (Pst__StepSpec *)ask->spec;
+    req.wait = req.has_wait = !ask->immediate;
+    return client_send(l->client, OP_STEP_CREATE, 0, l->wait_id, &req.base);
+}
+
+static int step_lost(struct joblink *l, const struct step_ask *ask)
+{
+    int r = reconnect(l);
+
+    if (r == 0)
+        r = send_step(l, ask);
+    if (r == -EINTR)
+        return r;
+    if (r < 0)
+        cli_error("Unable to create step for job %u: %s", ask->job_id,
+                  slurm_err_text(EPST_UNREACHABLE));
+    return r;
+}
+
+static int ask_step(struct joblink *l, const struct step_ask *ask, ProtobufCMessage **ret_reply,
+                    bool *ret_told)
+{
+    const ProtobufCMessageDescriptor *desc =
+        ask->het ? &pst__het_step_reply__descriptor : &pst__step_reply__descriptor;
+    bool told = false;
+    int r;
+
+    l->job_id = ask->job_id;
+    if (!l->client)
+        l->client = cli_connect_or_die(l->cli, NULL);
+    r = send_step(l, ask);
+    for (;;) {
+        ProtobufCMessage *msg = NULL;
+        struct frame frame;
+
+        if (r >= 0)
+            r = next_answer(l, l->wait_id, desc, told ? -1 : STEP_TELL_MS, &frame, &msg);
+        if (r == -EINTR) {
+            cli_info("Cancelled pending step for job %u", ask->job_id);
+            return CLI_EXIT_FAILED;
+        }
+        if (r == -EREMOTEIO) {
+            step_refused(l, ask->job_id);
+            return cli_error_status();
+        }
+        if (r < 0) {
+            r = step_lost(l, ask);
+            if (r < 0 && r != -EINTR)
+                return cli_error_status();
+            continue;
+        }
+        if (r == 0) {
+            told = true;
+            cli_info(
+                "Job %u step creation temporarily disabled, retrying (Requested nodes are busy)",
+                ask->job_id);
+            continue;
+        }
+        *ret_reply = msg;
+        *ret_told = told;
+        return 0;
+    }
+}
+
+int joblink_step(struct joblink *l, uint32_t job_id, const Pst__StepSpec *spec,
+                 Pst__StepReply **ret_reply)
+{
+    struct step_ask ask = { .job_id = job_id, .spec = spec, .immediate = spec->has_immediate_s };
+    ProtobufCMessage *msg = NULL;
+    bool told = false;
+    int status = ask_step(l, &ask, &msg, &told);
+
+    if (status == 0)
+        *ret_reply = PB_AS(step_reply, msg);
+    if (told)
+        cli_info("Step created for StepId=%u.%u", job_id, (*ret_reply)->step->step_id);
+    return status;
+}
+
+int joblink_het_step(struct joblink *l, Pst__HetStepRequest *req, Pst__HetStepReply **ret_reply)
+{
+    struct step_ask ask = { .job_id = req->job_id, .het = req };
+    ProtobufCMessage *msg = NULL;
+    Pst__HetStepReply *reply;
+    bool told = false;
+    int status;
+
+    ask.immediate = req->n_components && req->components[0]->spec->has_immediate_s;
+    status = ask_step(l, &ask, &msg, &told);
+    if (status != 0)
+        return status;
+    reply = PB_AS(het_step_reply, msg);
+    if (reply->n_steps != req->n_components)
+        cli_die(cli_error_status(), "the controller made %zu parts of a step of %zu",
+                reply->n_steps, req->n_components);
+    if (told)
+        cli_info("Step created for StepId=%u.%u", req->job_id, reply->steps[0]->step->step_id);
+    *ret_reply = reply;
+    return 0;
+}
+
+/* ---- while it runs --------------------------------------------------------------------------- */
+
+void joblink_watch(struct joblink *l, bool attach)
+{
+    l->attached = attach;
+    if (l->streaming)
+        return; /* the request that asked for the allocation tells its end as well */
+    if (l->client && send_wait(l, false) < 0)
+        l->client = client_free(l->client);
+}
+
+int joblink_fd(const struct joblink *l)
+{
+    return l->client ? client_fd(l->client) : -1;
+}
+
+int joblink_timeout_ms(const struct joblink *l)
+{
+    int64_t left_us;
+
+    if (l->client || l->ended || !l->wait_id)
+        return -1;
+    left_us = l->retry_mono_us - now_mono_us();
+    return left_us <= 0 ? 0 : (int)(left_us / 1000) + 1;
+}
+
+static void try_again(struct joblink *l)
+{
+    struct err err = { .text = "" };
+
+    l->retry_mono_us = now_mono_us() + RETRY_MS * 1000;
+    if (cli_connect_once(l->cli, &l->client, &err) == 0 && send_wait(l, false) < 0)
+        l->client = client_free(l->client);
+}
+
+static void take_status(struct joblink *l, const Pst__JobStatus *st)
+{
+    if (!terminal(st->state))
+        return;
+    l->ended = true;
+    l->cancelled = st->state == PST__JOB_STATE__JOB_CANCELLED;
+}
+
+bool joblink_process(struct joblink *l)
+{
+    if (l->ended || !l->wait_id)
+        return false;
+    if (!l->client && joblink_timeout_ms(l) == 0)
+        try_again(l);
+    while (l->client && !l->ended) {
+        ProtobufCMessage *msg = NULL;
+        struct frame frame;
+        int r = client_recv(l->client, 0, &frame);
+
+        if (r == 0)
+            return false;
+        if (r < 0) {
+            l->client = client_free(l->client);
+            l->retry_mono_us = now_mono_us();
+            return false;
+        }
+        if (frame.id != l->wait_id || unpack(&frame, &pst__job_status__descriptor, &msg) < 0)
+            continue;
+        if (frame.flags & FRAME_ERROR)
+            l->ended = true; /* no longer known */
+        else
+            take_status(l, PB_AS(job_status, msg));
+        free_msg(msg);
+    }
+    return l->ended;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static int send_verb(struct joblink *l, Pst__JobVerb verb, uint32_t exit_status, uint32_t *ret_id)
+{
+    Pst__JobActionRequest req = PST__JOB_ACTION_REQUEST__INIT;
+    char id[16], *ids[] = { id };
+
+    (void)snprintf(id, sizeof(id), "%u", l->job_id);
+    req.verb = verb;
+    req.has_verb = true;
+    req.ids = ids;
+    req.n_ids = 1;
+    req.exit_status = exit_status;
+    req.has_exit_status = verb == PST__JOB_VERB__VERB_COMPLETE;
+    *ret_id = client_next_id(l->client);
+    return client_send(l->client, OP_JOB_ACTION, 0, *ret_id, &req.base);
+}
+
+static int try_verb(struct joblink *l, Pst__JobVerb verb, uint32_t exit_status)
+{
+    struct err err = { .text = "" };
+    ProtobufCMessage *msg = NULL;
+    struct frame frame;
+    uint32_t id = 0;
+    int r = l->client ? 0 : cli_connect_once(l->cli, &l->client, &err);
+
+    if (r == 0)
+        r = send_verb(l, verb, exit_status, &id);
+    if (r >= 0) {
+        int sig_fd = l->sig_fd;
+
+        l->sig_fd = -1; /* what is asked for now must be finished */
+        r = next_answer(l, id, &pst__job_action_reply__descriptor, RETRY_MS * 20, &frame, &msg);
+        l->sig_fd = sig_fd;
+        if (r == 0)
+            r = -ETIMEDOUT;
+    }
+    free_msg(msg);
+    if (r < 0 && r != -EREMOTEIO)
+        l->client = client_free(l->client);
+    return r < 0 ? r : 0;
+}
+
+int joblink_complete(struct joblink *l, uint32_t exit_status)
+{
+    for (unsigned i = 0; i < COMPLETE_TRIES; i++) {
+        int r = try_verb(l, PST__JOB_VERB__VERB_COMPLETE, exit_status);
+
+        if (r == 0)
+            return 0;
+        if (r == -EREMOTEIO) {
+            if (bad_job(l->err_code))
+                return 0; /* it ended by itself meanwhile */
+            submit_print_code("Unable to release the allocation", l->err_code, l->err_text);
+            return r;
+        }
+        if (!cli_may_come_back(r))
+            break;
+        (void)poll(NULL, 0, RETRY_MS); /* a pause; the controller may be restarting */
+    }
+    cli_error("Unable to release the allocation of job %u: %s", l->job_id,
+              slurm_err_text(EPST_UNREACHABLE));
+    return -EHOSTUNREACH;
+}
+
+void joblink_cancel(struct joblink *l)
+{
+    if (l->job_id)
+        (void)try_verb(l, PST__JOB_VERB__VERB_CANCEL, 0); /* losing the client ends it as well */
+}

@@ -1,0 +1,484 @@
+/* jobtext.c - small grammars of submission options; see jobtext.h.  Pure functions. */
+#include "cli/job/jobtext.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/strbuf.h"
+#include "base/timefmt.h"
+
+#define WARN_SECS_DEFAULT 60
+#define WARN_SECS_MAX 65535
+#define COUNT_MAX 2147483646u
+
+/* Bits of JobRecord.mail_type. */
+static const struct {
+    const char *name;
+    uint32_t bits;
+} mail_events[] = {
+    { "NONE", 0 },
+    { "BEGIN", 0x1 },
+    { "END", 0x2 },
+    { "FAIL", 0x4 },
+    { "REQUEUE", 0x8 },
+    { "TIME_LIMIT", 0x10 },
+    { "TIME_LIMIT_90", 0x20 },
+    { "TIME_LIMIT_80", 0x40 },
+    { "TIME_LIMIT_50", 0x80 },
+    { "STAGE_OUT", 0x100 },
+    { "ARRAY_TASKS", 0x200 },
+    { "INVALID_DEPEND", 0x400 },
+    { "ALL", 0x1 | 0x2 | 0x4 | 0x8 | 0x100 | 0x400 },
+};
+
+bool jobtext_in_list(const char *list, const char *word, unsigned long len)
+{
+    while (list && *list) {
+        size_t n = strcspn(list, ",");
+
+        if (n == len && strncasecmp(list, word, n) == 0)
+            return true;
+        list += n;
+        list += *list == ',';
+    }
+    return false;
+}
+
+unsigned jobtext_signal_number(const char *text)
+{
+    uint64_t n;
+
+    if (parse_u64(text, 1, 64, &n) == 0)
+        return (unsigned)n;
+    if (strncasecmp(text, "SIG", 3) == 0)
+        text += 3;
+    for (int sig = 1; sig < 32; sig++) {
+        const char *name = sigabbrev_np(sig);
+
+        if (name && strcasecmp(name, text) == 0)
+            return (unsigned)sig;
+    }
+    return 0;
+}
+
+static void format_signal(unsigned number, char *buf, size_t size)
+{
+    const char *name = sigabbrev_np((int)number);
+
+    if (name)
+        (void)snprintf(buf, size, "%s", name);
+    else
+        (void)snprintf(buf, size, "%u", number);
+}
+
+int jobtext_signal_parse(const char *text, struct jobtext_signal *ret_signal, char **ret_canonical)
+{
+    struct jobtext_signal s = { .secs = WARN_SECS_DEFAULT };
+    char word[32], name[32];
+    const char *at;
+    size_t len;
+
+    if (strncasecmp(text, "B:", 2) == 0) {
+        s.batch_only = true;
+        text += 2;
+    }
+    at = strchr(text, '@');
+    len = at ? (size_t)(at - text) : strlen(text);
+    if (len == 0 || len >= sizeof(word))
+        return -EINVAL;
+    memcpy(word, text, len);
+    word[len] = '\0';
+    s.signal = jobtext_signal_number(word);
+    if (s.signal == 0)
+        return -EINVAL;
+    if (at) {
+        uint64_t secs;
+
+        if (parse_u64(at + 1, 0, WARN_SECS_MAX, &secs) < 0)
+            return -EINVAL;
+        s.secs = (uint32_t)secs;
+    }
+    format_signal(s.signal, name, sizeof(name));
+    if (asprintf(ret_canonical, "%s%s@%u", s.batch_only ? "B:" : "", name, s.secs) < 0)
+        return -ENOMEM;
+    *ret_signal = s;
+    return 0;
+}
+
+int jobtext_mail_parse(const char *text, uint32_t *ret_bits)
+{
+    uint32_t bits = 0;
+
+    do {
+        size_t n = strcspn(text, ","), i;
+
+        for (i = 0; i < ARRAY_SIZE(mail_events); i++) {
+            if (strlen(mail_events[i].name) == n && strncasecmp(mail_events[i].name, text, n) == 0)
+                break;
+        }
+        if (i == ARRAY_SIZE(mail_events))
+            return -EINVAL;
+        bits = mail_events[i].bits ? bits | mail_events[i].bits : 0;
+        text += n;
+    } while (*text++ == ',');
+    *ret_bits = bits;
+    return 0;
+}
+
+static bool word_is(const char *text, size_t len, const char *word)
+{
+    return strlen(word) == len && strncasecmp(text, word, len) == 0;
+}
+
+static bool dist_level_ok(const char *p, size_t len, unsigned level)
+{
+    static const char *const anywhere[] = { "*", "block", "cyclic" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(anywhere); i++) {
+        if (word_is(p, len, anywhere[i]))
+            return true;
+    }
+    if (level > 0)
+        return word_is(p, len, "fcyclic");
+    if (len > 6 && strncasecmp(p, "plane=", 6) == 0) {
+        size_t digits = strspn(p + 6, "0123456789");
+
+        return digits == len - 6 && digits < 10 && strtoul(p + 6, NULL, 10) > 0;
+    }
+    return word_is(p, len, "arbitrary");
+}
+
+bool jobtext_distribution_ok(const char *text)
+{
+    unsigned level = 0;
+
+    for (;;) {
+        size_t len = strcspn(text, ":,");
+
+        if (level > 2 || !dist_level_ok(text, len, level++))
+            return false;
+        text += len;
+        if (*text == '\0')
+            return true;
+        if (*text++ == ',')
+            return strcasecmp(text, "pack") == 0 || strcasecmp(text, "nopack") == 0;
+    }
+}
+
+/* Digits with an optional k or m at *p. */
+static int take_count(const char **p, uint32_t *ret)
+{
+    char *end;
+    unsigned long long v;
+
+    if (!isdigit((unsigned char)**p))
+        return -EINVAL;
+    errno = 0;
+    v = strtoull(*p, &end, 10);
+    if (errno || v > COUNT_MAX)
+        return -EINVAL;
+    if (*end == 'k' || *end == 'K') {
+        v *= 1024;
+        end++;
+    } else if (*end == 'm' || *end == 'M') {
+        v *= 1024ull * 1024;
+        end++;
+    }
+    if (v > COUNT_MAX)
+        return -EINVAL;
+    *p = end;
+    *ret = (uint32_t)v;
+    return 0;
+}
+
+int jobtext_count_parse(const char *text, uint32_t *ret_count)
+{
+    uint32_t n;
+
+    if (take_count(&text, &n) < 0 || *text)
+        return -EINVAL;
+    *ret_count = n;
+    return 0;
+}
+
+int jobtext_nodes_parse(const char *text, uint32_t *ret_min, uint32_t *ret_max)
+{
+    uint32_t min, max = 0;
+
+    if (take_count(&text, &min) < 0)
+        return -EINVAL;
+    if (*text == '-') {
+        text++;
+        if (take_count(&text, &max) < 0 || max == 0)
+            return -EINVAL;
+    }
+    if (*text)
+        return -EINVAL;
+    *ret_min = min;
+    *ret_max = max;
+    return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+int jobtext_node_counts(const char *text, uint32_t *ret, uint32_t max)
+{
+    uint32_t n = 0, kept = 0;
+
+    do {
+        uint32_t from, to, step = 1;
+
+        if (take_count(&text, &from) < 0)
+            return -EINVAL;
+        to = from;
+        if (*text == '-' && (text++, take_count(&text, &to) < 0))
+            return -EINVAL;
+        if (*text == ':' && (text++, take_count(&text, &step) < 0))
+            return -EINVAL;
+        if (!from || to < from || !step)
+            return -EINVAL;
+        for (uint64_t v = from; v <= to; v += step) {
+            if (n == max)
+                return -E2BIG;
+            ret[n++] = (uint32_t)v;
+        }
+    } while (*text == ',' && text++);
+    if (*text)
+        return -EINVAL;
+    qsort(ret, n, sizeof(*ret), by_number);
+    for (uint32_t i = 0; i < n; i++)
+        if (i == 0 || ret[i] != ret[kept - 1])
+            ret[kept++] = ret[i];
+    return (int)kept;
+}
+
+/* Is the number at the end of p[0..len) fine?  "2", "2k". */
+static bool is_amount(const char *p, size_t len)
+{
+    size_t digits = strspn(p, "0123456789");
+
+    return digits > 0 && digits < 16 &&
+           (digits == len || (digits + 1 == len && strchr("kKmMgGtTpP", p[digits])));
+}
+
+static bool is_name(const char *p, size_t len)
+{
+    if (len == 0 || len > 64 || !isalpha((unsigned char)*p))
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        if (!isalnum((unsigned char)p[i]) && !strchr("_-.", p[i]))
+            return false;
+    }
+    return true;
+}
+
+/* One element "name[[:type]:N]" of --gres. */
+static int add_gres(struct strbuf *sb, const char *p, size_t len, const char *gres_types)
+{
+    const char *end = p + len, *type, *amount;
+    size_t name, type_len = 0;
+
+    if (len > 5 && strncmp(p, "gres/", 5) == 0)
+        p += 5;
+    name = MIN(strcspn(p, ":="), (size_t)(end - p));
+    if (!is_name(p, name) || !jobtext_in_list(gres_types, p, name))
+        return -EINVAL;
+    strbuf_addf(sb, "%sgres/%.*s", sb->len ? "," : "", (int)name, p);
+    type = p + name;
+    if (type < end && !is_amount(type + 1, (size_t)(end - type - 1))) {
+        type++;
+        type_len = MIN(strcspn(type, ":="), (size_t)(end - type));
+        if (type_len == 0 || type_len > 64)
+            return -EINVAL;
+        strbuf_addf(sb, ":%.*s", (int)type_len, type);
+        type += type_len;
+    }
+    amount = type;
+    if (amount == end) {
+        strbuf_add(sb, ":1");
+        return 0;
+    }
+    amount++;
+    if (!is_amount(amount, (size_t)(end - amount)))
+        return -EINVAL;
+    strbuf_addf(sb, ":%.*s", (int)(end - amount), amount);
+    return 0;
+}
+
+int jobtext_gres(const char *text, const char *gres_types, char **ret_text)
+{
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+
+    *ret_text = NULL;
+    if (strcasecmp(text, "none") == 0)
+        return 0;
+    do {
+        size_t len = strcspn(text, ",");
+
+        if (add_gres(&sb, text, len, gres_types) < 0)
+            return -EINVAL;
+        text += len;
+    } while (*text++ == ',');
+    return strbuf_detach(&sb, ret_text);
+}
+
+static int gpus_list(const char *text, char sep, struct strbuf *sb)
+{
+    do {
+        size_t len = strcspn(text, ",");
+        const char *colon = memchr(text, ':', len);
+        size_t type = colon ? (size_t)(colon - text) : is_amount(text, len) ? 0 : len;
+
+        if (len == 0 || type > 64 || (colon && !is_amount(colon + 1, len - type - 1)))
+            return -EINVAL;
+        strbuf_addf(sb, "%sgres/gpu", sb->len ? "," : "");
+        if (type > 0)
+            strbuf_addf(sb, ":%.*s", (int)type, text);
+        if (colon)
+            strbuf_addf(sb, "%c%.*s", sep, (int)(len - type - 1), colon + 1);
+        else
+            strbuf_addf(sb, "%c%.*s", sep, type ? 1 : (int)len, type ? "1" : text);
+        text += len;
+    } while (*text++ == ',');
+    return 0;
+}
+
+int jobtext_gpus(const char *text, char **ret_text)
+{
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+
+    if (gpus_list(text, ':', &sb) < 0)
+        return -EINVAL;
+    return strbuf_detach(&sb, ret_text);
+}
+
+static bool tres_forbidden(const char *name, size_t len)
+{
+    static const char no[] = "bb,billing,energy,fs,mem,node,pages,vmem";
+    size_t base = MIN(strcspn(name, "/"), len);
+
+    return jobtext_in_list(no, name, base);
+}
+
+static int add_tres(struct strbuf *sb, const char *p, size_t len, uint32_t *cpus)
+{
+    const char *eq = memchr(p, '=', len);
+    size_t name = eq ? (size_t)(eq - p) : 0;
+
+    if (!eq) { /* older form: gres/gpu:2 */
+        for (size_t i = len; i > 0 && !eq; i--) {
+            if (p[i - 1] == ':')
+                eq = p + i - 1;
+        }
+        if (!eq)
+            return -EINVAL;
+        name = (size_t)(eq - p);
+    }
+    if (name == 0 || name > 128 || tres_forbidden(p, name) || !is_amount(eq + 1, len - name - 1))
+        return -EINVAL;
+    if (name == 3 && strncasecmp(p, "cpu", 3) == 0) {
+        const char *number = eq + 1;
+
+        return take_count(&number, cpus) < 0 || *cpus == 0 || number != p + len ? -EINVAL : 0;
+    }
+    strbuf_addf(sb, "%s%.*s=%.*s", sb->len ? "," : "", (int)name, p, (int)(len - name - 1), eq + 1);
+    return 0;
+}
+
+bool jobtext_is_gpu(const char *tres, size_t len)
+{
+    return len >= 8 && strncasecmp(tres, "gres/gpu", 8) == 0 &&
+           (len == 8 || tres[8] == ':' || tres[8] == '=');
+}
+
+int jobtext_per_task(const char *tres, const char *gpus, char **ret_text, uint32_t *ret_cpus)
+{
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+    uint32_t cpus = 0;
+
+    *ret_text = NULL;
+    while (tres && *tres) {
+        size_t len = strcspn(tres, ",");
+
+        if (!(gpus && jobtext_is_gpu(tres, len)) && add_tres(&sb, tres, len, &cpus) < 0)
+            return -EINVAL;
+        tres += len;
+        if (*tres == ',' && !*++tres)
+            return -EINVAL;
+    }
+    if (gpus && gpus_list(gpus, '=', &sb) < 0)
+        return -EINVAL;
+    if (ret_cpus)
+        *ret_cpus = cpus;
+    return sb.len ? strbuf_detach(&sb, ret_text) : 0;
+}
+
+/* The count at the end of "a100:2", "gres/gpu=2"; 1 without one. */
+static unsigned last_count(const char *p, size_t len)
+{
+    size_t at = len;
+    unsigned n = 0;
+
+    while (at && p[at - 1] >= '0' && p[at - 1] <= '9')
+        at--;
+    if (at == len || (at && p[at - 1] != ':' && p[at - 1] != '='))
+        return 1;
+    for (; at < len && n < 100000; at++)
+        n = n * 10 + (unsigned)(p[at] - '0');
+    return n;
+}
+
+char *jobtext_bind(const char *tres_bind, const char *gpu_bind, const char *gpus_per_task,
+                   const char *tres_per_task)
+{
+    unsigned n = 0;
+    char *text;
+
+    if (tres_bind)
+        return strdup(tres_bind);
+    if (gpu_bind)
+        return asprintf(&text, "gres/gpu:%s", gpu_bind) < 0 ? NULL : text;
+    for (const char *p = gpus_per_task; p && *p; p += strspn(p, ",")) {
+        size_t len = strcspn(p, ",");
+
+        n += last_count(p, len);
+        p += len;
+    }
+    for (const char *p = n ? NULL : tres_per_task; p && *p; p += strspn(p, ",")) {
+        size_t len = strcspn(p, ",");
+
+        if (jobtext_is_gpu(p, len))
+            n += last_count(p, len);
+        p += len;
+    }
+    return !n || asprintf(&text, "gres/gpu:per_task:%u", n) < 0 ? NULL : text;
+}
+
+int jobtext_geometry_parse(const char *text, uint32_t ret_sct[3])
+{
+    uint32_t sct[3] = { 0 };
+
+    for (unsigned i = 0; i < 3; i++) {
+        if (*text == '*')
+            text++;
+        else if (take_count(&text, &sct[i]) < 0 || sct[i] == 0)
+            return -EINVAL;
+        if (*text == '\0') {
+            memcpy(ret_sct, sct, sizeof(sct));
+            return 0;
+        }
+        if (*text++ != ':')
+            return -EINVAL;
+    }
+    return -EINVAL;
+}

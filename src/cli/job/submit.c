@@ -1,0 +1,283 @@
+/* submit.c - what sbatch, salloc and srun put into a submission alike; see submit.h */
+#include "cli/job/submit.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/pb/pbutil.h"
+#include "base/strbuf.h"
+#include "base/timefmt.h"
+#include "cli/job/jobtext.h"
+#include "wire/errors.h"
+
+#define SUBMIT_LINE_MAX 16384u
+
+static const struct {
+    const char *name;
+    int resource;
+} limits[] = {
+    { "AS", RLIMIT_AS },         { "CORE", RLIMIT_CORE },   { "CPU", RLIMIT_CPU },
+    { "DATA", RLIMIT_DATA },     { "FSIZE", RLIMIT_FSIZE }, { "MEMLOCK", RLIMIT_MEMLOCK },
+    { "NOFILE", RLIMIT_NOFILE }, { "NPROC", RLIMIT_NPROC }, { "RSS", RLIMIT_RSS },
+    { "STACK", RLIMIT_STACK },
+};
+
+char *submit_line(int argc, char **argv)
+{
+    struct strbuf sb = STRBUF_INIT;
+    const char *slash = strrchr(argv[0], '/');
+    char *line = NULL;
+
+    strbuf_add(&sb, slash ? slash + 1 : argv[0]);
+    for (int i = 1; i < argc && sb.len < SUBMIT_LINE_MAX; i++) {
+        strbuf_addc(&sb, ' ');
+        strbuf_addn(&sb, argv[i], MIN(strlen(argv[i]), SUBMIT_LINE_MAX));
+    }
+    check_mem_or_die(strbuf_detach(&sb, &line));
+    return line;
+}
+
+char *submit_work_dir(const struct jobopts *jo)
+{
+    const char *dir = jobopts_get(jo, JO_CHDIR);
+    char cwd[PATH_MAX];
+
+    if (dir && dir[0] == '/')
+        return xstrdup_or_die(dir);
+    if (!getcwd(cwd, sizeof(cwd)))
+        cli_die(CLI_EXIT_FAILED, "The current directory cannot be read: %s", strerror(errno));
+    return dir ? xasprintf_or_die("%s/%s", cwd, dir) : xstrdup_or_die(cwd);
+}
+
+/* ---- limits ---------------------------------------------------------------------------------- */
+
+static bool in_words(const char *list, const char *name)
+{
+    return jobtext_in_list(list, "ALL", 3) || jobtext_in_list(list, name, strlen(name));
+}
+
+static bool propagated(const char *option, const char *only, const char *except, const char *name)
+{
+    if (option)
+        return !*option || in_words(option, name); /* bare --propagate is ALL */
+    if (except)
+        return !in_words(except, name);
+    return !only || in_words(only, name);
+}
+
+Pst__Rlimit **submit_rlimits(struct cli *c, const struct jobopts *jo, size_t *ret_n)
+{
+    const struct conf *conf = cli_conf(c);
+    const char *only = conf_str(conf, CONF_PROPAGATE_RESOURCE_LIMITS);
+    const char *except = conf_str(conf, CONF_PROPAGATE_RESOURCE_LIMITS_EXCEPT);
+    Pst__Rlimit **list = xmalloc_or_die(ARRAY_SIZE(limits) * sizeof(Pst__Rlimit *));
+    size_t n = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+        struct rlimit rl;
+
+        if (!propagated(jobopts_get(jo, JO_PROPAGATE), only, except, limits[i].name) ||
+            getrlimit((__rlimit_resource_t)limits[i].resource, &rl) < 0)
+            continue;
+        list[n] = xmalloc_or_die(sizeof(Pst__Rlimit));
+        pst__rlimit__init(list[n]);
+        list[n]->name = xstrdup_or_die(limits[i].name);
+        list[n]->has_soft = true;
+        list[n++]->soft = rl.rlim_cur == RLIM_INFINITY ? UINT64_MAX : rl.rlim_cur;
+    }
+    *ret_n = n;
+    return list;
+}
+
+void submit_free_rlimits(Pst__Rlimit **list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        protobuf_c_message_free_unpacked(&list[i]->base, NULL);
+    free(list);
+}
+
+/* ---- the record ------------------------------------------------------------------------------ */
+
+char **submit_argv(char **argv, int first, int argc, size_t *ret_n)
+{
+    size_t n = argc > first ? (size_t)(argc - first) : 0;
+    char **copy = xmalloc_or_die((n + 1) * sizeof(char *));
+
+    for (size_t i = 0; i < n; i++)
+        copy[i] = xstrdup_or_die(argv[first + (int)i]);
+    *ret_n = n;
+    return copy;
+}
+
+static void short_host(char *buf, size_t size)
+{
+    if (gethostname(buf, size) < 0)
+        (void)snprintf(buf, size, "localhost");
+    buf[size - 1] = '\0';
+    buf[strcspn(buf, ".")] = '\0';
+}
+
+void submit_fill(struct cli *c, const struct jobopts *jo, int argc, char **argv, int first,
+                 Pst__JobRecord *job)
+{
+    struct err err = { .text = "" };
+    mode_t mask = umask(0);
+    char host[HOST_NAME_MAX + 1];
+    int status;
+
+    (void)umask(mask); /* reading it means setting it */
+    status = jobopts_fill_job(jo, conf_str(cli_conf(c), CONF_GRES_TYPES), now_us(), job, &err);
+    if (status != 0) {
+        if (err.text[0])
+            cli_error("%s", err.text);
+        exit(status);
+    }
+    short_host(host, sizeof(host));
+    job->alloc_host = xstrdup_or_die(host);
+    job->alloc_sid = (uint32_t)getsid(0);
+    job->has_alloc_sid = true;
+    job->umask = mask;
+    job->has_umask = true;
+    job->work_dir = submit_work_dir(jo);
+    job->submit_line = submit_line(argc, argv);
+    job->rlimits = submit_rlimits(c, jo, &job->n_rlimits);
+    job->argv = submit_argv(argv, first, argc, &job->n_argv);
+}
+
+Pst__HetComponent **submit_components(const struct hetopts *h, size_t *ret_n)
+{
+    Pst__HetComponent **list = xmalloc_or_die(h->n * sizeof(*list));
+
+    for (size_t k = 1; k < h->n; k++) {
+        Pst__HetComponent *c = list[k - 1] = xmalloc_or_die(sizeof(*c));
+
+        pst__het_component__init(c);
+        c->job = xmalloc_or_die(sizeof(*c->job));
+        pst__job_record__init(c->job);
+        c->hold = c->has_hold = jobopts_has(&h->list[k], JO_HOLD);
+    }
+    *ret_n = h->n - 1;
+    return list;
+}
+
+void submit_env(struct cli *c, struct envlist *env)
+{
+    const struct conf *conf = cli_conf(c);
+    char host[HOST_NAME_MAX + 1], cwd[PATH_MAX];
+
+    short_host(host, sizeof(host));
+    envlist_set(env, "SLURM_SUBMIT_HOST", host);
+    if (getcwd(cwd, sizeof(cwd)))
+        envlist_set(env, "SLURM_SUBMIT_DIR", cwd);
+    if (conf_str(conf, CONF_CLUSTER_NAME))
+        envlist_set(env, "SLURM_CLUSTER_NAME", conf_str(conf, CONF_CLUSTER_NAME));
+    envlist_set(env, "SLURM_CONF", conf_path(conf));
+}
+
+bool submit_check_clusters(struct cli *c, const struct jobopts *jo)
+{
+    const char *list = jobopts_get(jo, JO_CLUSTERS);
+    const char *ours;
+
+    if (!list)
+        return false;
+    ours = conf_str(cli_conf(c), CONF_CLUSTER_NAME);
+    if (strcasecmp(list, "all") == 0 || (ours && jobtext_in_list(list, ours, strlen(ours))))
+        return true;
+    cli_error("No cluster '%.200s' known by database.", list);
+    cli_error("'%.200s' can't be reached now, or it is an invalid entry for --cluster.  "
+              "Use 'sacctmgr list clusters' to see available clusters.",
+              list);
+    exit(CLI_EXIT_FAILED);
+}
+
+void submit_print_detail(int code, const char *text)
+{
+    const char *standard = slurm_err_text(code);
+
+    while (text && *text) {
+        size_t n = strcspn(text, "\n");
+
+        if (n > 0 && (n != strlen(standard) || strncmp(text, standard, n) != 0))
+            cli_error("%.*s", (int)n, text);
+        text += n;
+        text += *text == '\n';
+    }
+}
+
+void submit_print_messages(const char *lines)
+{
+    while (lines && *lines) {
+        size_t n = strcspn(lines, "\n");
+
+        cli_info("%.*s", (int)n, lines);
+        lines += n + (lines[n] == '\n');
+    }
+}
+
+void submit_print_code(const char *what, int code, const char *text)
+{
+    submit_print_detail(code, text);
+    cli_error("%s: %s", what, slurm_err_text(code));
+}
+
+void submit_print_error(const char *what, struct client *client, int r)
+{
+    const char *text = NULL;
+
+    if (r == -EREMOTEIO) {
+        int code = client_error(client, &text);
+
+        submit_print_code(what, code, text);
+        return;
+    }
+    cli_error("%s: %s", what, client_strerror(client, r));
+}
+
+static uint32_t user_number(const char *text)
+{
+    uint64_t n;
+    const struct passwd *pw;
+
+    if (parse_u64(text, 0, UINT32_MAX - 1, &n) == 0)
+        return (uint32_t)n;
+    pw = getpwnam(text);
+    if (!pw)
+        cli_die(CLI_EXIT_USAGE, "Invalid --uid specification");
+    return pw->pw_uid;
+}
+
+static uint32_t group_number(const char *text)
+{
+    uint64_t n;
+    const struct group *gr;
+
+    if (parse_u64(text, 0, UINT32_MAX - 1, &n) == 0)
+        return (uint32_t)n;
+    gr = getgrnam(text);
+    if (!gr)
+        cli_die(CLI_EXIT_USAGE, "Invalid --gid specification");
+    return gr->gr_gid;
+}
+
+void submit_identity(const struct jobopts *jo, Pst__SubmitRequest *req)
+{
+    if (jobopts_has(jo, JO_UID)) {
+        req->uid = user_number(jobopts_get(jo, JO_UID));
+        req->has_uid = true;
+    }
+    if (jobopts_has(jo, JO_GID)) {
+        req->gid = group_number(jobopts_get(jo, JO_GID));
+        req->has_gid = true;
+    }
+}

@@ -1,0 +1,298 @@
+/* out_nodes.c - tables of nodes and partitions; see out_nodes.h.
+ *
+ * Membership is resolved once, by binary search of the names of each partition's list. */
+#include "cli/query/out_nodes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "base/strbuf.h"
+#include "base/timefmt.h"
+#include "cli/format/fmt_core.h"
+#include "cli/query/out_job.h"
+#include "cli/query/out_query.h"
+#include "wire/ops.h"
+
+#define GRES_NAMES_MAX 64u /* kinds of devices counted for a partition */
+
+struct loading {
+    void **records;
+    size_t n, cap;
+    int64_t now_us;
+};
+
+static int keep_record(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct loading *l = ctx;
+    ProtobufCMessage *copy;
+    int r;
+
+    if (l->n == l->cap) {
+        size_t cap = l->cap ? l->cap * 2 : 64;
+        void **grown = reallocarray(l->records, cap, sizeof(*grown));
+
+        if (!grown)
+            return -ENOMEM;
+        l->records = grown;
+        l->cap = cap;
+    }
+    r = pb_dup(record, &copy);
+    if (r < 0)
+        return r;
+    l->records[l->n++] = copy;
+    l->now_us = info->now_us;
+    return 0;
+}
+
+static int load(struct client *c, unsigned op, const struct pb_fieldset *fields,
+                const ProtobufCMessageDescriptor *desc, struct loading *l)
+{
+    Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
+    int r = fields ? query_fields(fields, &request.fields, &request.n_fields) : 0;
+
+    if (r >= 0)
+        r = query_run(c, op, &request.base, desc, keep_record, l, NULL);
+    free(request.fields);
+    return r;
+}
+
+static void drop(struct loading *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        protobuf_c_message_free_unpacked(l->records[i], NULL);
+    free(l->records);
+}
+
+int cluster_nodes_load(struct client *c, const struct pb_fieldset *fields,
+                       struct cluster_nodes *ret)
+{
+    struct loading nodes = { 0 }, parts = { 0 };
+    struct pb_fieldset set;
+    int r;
+
+    if (fields) {
+        set = *fields;
+        fmt_need_names(
+            "name state state_flags cpus alloc_cpus hostname addr sockets cores_per_socket "
+            "threads_per_core real_memory_mib",
+            &pst__node_record__descriptor, &set);
+    }
+    r = load(c, OP_QUERY_PARTITIONS, NULL, &pst__partition_record__descriptor, &parts);
+    if (r >= 0)
+        r = load(c, OP_QUERY_NODES, fields ? &set : NULL, &pst__node_record__descriptor, &nodes);
+    if (r < 0) {
+        drop(&nodes);
+        drop(&parts);
+        return r;
+    }
+    r = cluster_nodes_make((Pst__NodeRecord **)nodes.records, nodes.n,
+                           (Pst__PartitionRecord **)parts.records, parts.n,
+                           nodes.n ? nodes.now_us : now_us(), ret);
+    free(nodes.records);
+    free(parts.records);
+    return r;
+}
+
+static int compare_names(const void *pa, const void *pb)
+{
+    const struct cluster_node *a = pa, *b = pb;
+
+    return strverscmp(a->record->name, b->record->name);
+}
+
+long cluster_nodes_find(const struct cluster_nodes *t, const char *name)
+{
+    Pst__NodeRecord record = { .name = (char *)name };
+    struct cluster_node key = { &record };
+    const struct cluster_node *found =
+        t->n_nodes ? bsearch(&key, t->nodes, t->n_nodes, sizeof(*t->nodes), compare_names) : NULL;
+
+    return found ? found - t->nodes : -1;
+}
+
+static int compare_indexes(const void *pa, const void *pb)
+{
+    uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+
+    return a < b ? -1 : a > b;
+}
+
+static int resolve_members(const struct cluster_nodes *t, struct cluster_part *part)
+{
+    _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+    int r = hostlist_parse(part->record->nodes, &hl, NULL);
+
+    if (r < 0)
+        return r;
+    part->nodes = calloc(hostlist_count(hl) + 1, sizeof(*part->nodes));
+    if (!part->nodes)
+        return -ENOMEM;
+    for (size_t i = 0; i < hostlist_count(hl); i++) {
+        long at = cluster_nodes_find(t, hostlist_nth(hl, i));
+
+        if (at >= 0)
+            part->nodes[part->n_nodes++] = (uint32_t)at;
+    }
+    if (part->n_nodes)
+        qsort(part->nodes, part->n_nodes, sizeof(*part->nodes), compare_indexes);
+    return 0;
+}
+
+int cluster_nodes_make(Pst__NodeRecord **nodes, size_t n_nodes, Pst__PartitionRecord **parts,
+                       size_t n_parts, int64_t now_us, struct cluster_nodes *ret)
+{
+    struct cluster_nodes t = { .now_us = now_us };
+    int r = 0;
+
+    t.nodes = calloc(n_nodes + 1, sizeof(*t.nodes));
+    t.parts = calloc(n_parts + 1, sizeof(*t.parts));
+    if (!t.nodes || !t.parts)
+        r = -ENOMEM;
+    for (size_t i = 0; i < n_nodes; i++) {
+        if (r < 0 || !nodes[i]->name)
+            pst__node_record__free_unpacked(nodes[i], NULL);
+        else
+            t.nodes[t.n_nodes++].record = nodes[i];
+    }
+    if (t.n_nodes)
+        qsort(t.nodes, t.n_nodes, sizeof(*t.nodes), compare_names);
+    for (size_t i = 0; i < n_parts; i++) {
+        if (r < 0 || !parts[i]->name) {
+            pst__partition_record__free_unpacked(parts[i], NULL);
+            continue;
+        }
+        t.parts[t.n_parts].record = parts[i];
+        r = resolve_members(&t, &t.parts[t.n_parts++]);
+    }
+    if (r < 0) {
+        cluster_nodes_done(&t);
+        return r;
+    }
+    *ret = t;
+    return 0;
+}
+
+void cluster_nodes_done(struct cluster_nodes *t)
+{
+    for (size_t i = 0; i < t->n_nodes; i++)
+        pst__node_record__free_unpacked(t->nodes[i].record, NULL);
+    for (size_t i = 0; i < t->n_parts; i++) {
+        pst__partition_record__free_unpacked(t->parts[i].record, NULL);
+        free(t->parts[i].nodes);
+    }
+    free(t->nodes);
+    free(t->parts);
+    memset(t, 0, sizeof(*t));
+}
+
+int cluster_nodes_partitions(const struct cluster_nodes *t, size_t node, char **ret_text)
+{
+    struct strbuf sb = STRBUF_INIT;
+    uint32_t key = (uint32_t)node;
+
+    for (size_t p = 0; p < t->n_parts; p++) {
+        const struct cluster_part *part = &t->parts[p];
+
+        if (part->n_nodes &&
+            bsearch(&key, part->nodes, part->n_nodes, sizeof(*part->nodes), compare_indexes))
+            strbuf_addf(&sb, "%s%s", sb.len ? "," : "", part->record->name);
+    }
+    return strbuf_detach(&sb, ret_text);
+}
+
+/* ---- TRES ------------------------------------------------------------------------------------ */
+
+struct gres_count {
+    char name[64]; /* "gpu", "gpu:a100" */
+    uint64_t count;
+};
+
+struct gres_counts {
+    struct gres_count items[GRES_NAMES_MAX];
+    size_t n;
+};
+
+static void add_count(struct gres_counts *g, const char *name, uint64_t count)
+{
+    for (size_t i = 0; i < g->n; i++)
+        if (strcmp(g->items[i].name, name) == 0) {
+            g->items[i].count += count;
+            return;
+        }
+    if (g->n == GRES_NAMES_MAX)
+        return;
+    (void)snprintf(g->items[g->n].name, sizeof(g->items[0].name), "%s", name); /* cut is fine */
+    g->items[g->n++].count = count;
+}
+
+/* "gpu:a100:2(S:0-1),shard:8": shards are no TRES of their own here, as they share the gpus. */
+static void count_gres(struct gres_counts *g, const char *text)
+{
+    while (text && *text) {
+        size_t len = strcspn(text, ",");
+        char item[128], *paren, *last, *type;
+        uint64_t count = 1;
+
+        (void)snprintf(item, sizeof(item), "%.*s", (int)len, text); /* cut is fine */
+        text += len + (text[len] == ',');
+        paren = strchr(item, '(');
+        if (paren)
+            *paren = '\0';
+        last = strrchr(item, ':');
+        if (last && size_count_parse(last + 1, &count, NULL) == 0)
+            *last = '\0';
+        if (strncmp(item, "shard", 5) == 0)
+            continue;
+        type = strchr(item, ':');
+        if (type)
+            *type = '\0';
+        add_count(g, item, count);
+        if (type) {
+            *type = ':';
+            add_count(g, item, count);
+        }
+    }
+}
+
+static void put_gres(struct strbuf *sb, const struct gres_counts *g)
+{
+    for (size_t i = 0; i < g->n; i++)
+        strbuf_addf(sb, ",gres/%s=%llu", g->items[i].name, (unsigned long long)g->items[i].count);
+}
+
+int cluster_node_tres(const Pst__NodeRecord *n, char **ret_text)
+{
+    struct strbuf sb = STRBUF_INIT;
+    struct gres_counts g = { .n = 0 };
+
+    strbuf_addf(&sb, "cpu=%u,mem=", n->cpus);
+    put_mib(&sb, n->real_memory_mib, false);
+    strbuf_addf(&sb, ",billing=%u", n->cpus);
+    count_gres(&g, n->gres);
+    put_gres(&sb, &g);
+    return strbuf_detach(&sb, ret_text);
+}
+
+int cluster_part_tres(const struct cluster_nodes *t, const struct cluster_part *part,
+                      char **ret_text)
+{
+    struct strbuf sb = STRBUF_INIT;
+    struct gres_counts g = { .n = 0 };
+    uint64_t cpus = 0, mem = 0;
+
+    for (size_t i = 0; i < part->n_nodes; i++) {
+        const Pst__NodeRecord *n = t->nodes[part->nodes[i]].record;
+
+        cpus += n->cpus;
+        mem += n->real_memory_mib;
+        count_gres(&g, n->gres);
+    }
+    strbuf_addf(&sb, "cpu=%llu,mem=", (unsigned long long)cpus);
+    put_mib(&sb, mem, false);
+    strbuf_addf(&sb, ",node=%zu,billing=%llu", part->n_nodes, (unsigned long long)cpus);
+    put_gres(&sb, &g);
+    return strbuf_detach(&sb, ret_text);
+}

@@ -1,0 +1,49 @@
+/* out_nodes.h - the nodes and partitions of the cluster, and which node is in which
+ *
+ * For sinfo and scontrol.  Records are owned by the table.  Nodes are sorted by name, numbers by
+ * value. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/pb/pbutil.h"
+#include "node.pb-c.h"
+#include "wire/client.h"
+
+struct cluster_node {
+    Pst__NodeRecord *record;
+};
+
+struct cluster_part {
+    Pst__PartitionRecord *record;
+    uint32_t *nodes; /* indexes, ascending */
+    size_t n_nodes;
+};
+
+struct cluster_nodes {
+    struct cluster_node *nodes;
+    size_t n_nodes;
+    struct cluster_part *parts; /* in the order of the configuration */
+    size_t n_parts;
+    int64_t now_us;
+};
+
+/* Load everything.  fields: of node records, beside those that states and names need; NULL = all.
+ * Returns as query_run(). */
+int cluster_nodes_load(struct client *c, const struct pb_fieldset *fields,
+                       struct cluster_nodes *ret);
+/* From records already at hand, which are taken over on success and on failure (tests). */
+int cluster_nodes_make(Pst__NodeRecord **nodes, size_t n_nodes, Pst__PartitionRecord **parts,
+                       size_t n_parts, int64_t now_us, struct cluster_nodes *ret);
+void cluster_nodes_done(struct cluster_nodes *t);
+
+/* Index of a node by name, -1 when there is none. */
+long cluster_nodes_find(const struct cluster_nodes *t, const char *name);
+/* Names of the partitions of node i at commas.  Caller frees *ret_text. */
+int cluster_nodes_partitions(const struct cluster_nodes *t, size_t node, char **ret_text);
+/* "cpu=64,mem=62.50G,node=4,billing=64,gres/gpu=4" of a partition's nodes.  Caller frees. */
+int cluster_part_tres(const struct cluster_nodes *t, const struct cluster_part *part,
+                      char **ret_text);
+/* The same of one node: "cpu=16,mem=16000M,billing=16".  Caller frees. */
+int cluster_node_tres(const Pst__NodeRecord *n, char **ret_text);

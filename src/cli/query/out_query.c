@@ -1,0 +1,144 @@
+/* out_query.c - streams of records from the controller; see out_query.h.
+ *
+ * One arena per frame for the batch and one per record; neither grows with the number of records.
+ */
+#include "cli/query/out_query.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/safetext.h"
+#include "base/timefmt.h"
+#include "cli/base/cli.h"
+#include "cli/query/out_filter.h"
+
+#define LONG_ANSWER 1000u /* records */
+#define NICE_STEP 5
+
+static bool keep_text;
+
+struct stream {
+    const ProtobufCMessageDescriptor *desc;
+    query_fn *fn;
+    void *ctx;
+    struct query_info info;
+    bool yielded;
+    struct pb_arena *frame_arena;
+    struct pb_arena *arena;
+};
+
+ProtobufCMessage *query_unpack(struct pb_arena *arena, const ProtobufCMessageDescriptor *desc,
+                               const uint8_t *data, size_t len)
+{
+    ProtobufCMessage *msg = protobuf_c_message_unpack(desc, pb_arena_allocator(arena), len, data);
+
+    if (msg && !keep_text)
+        safetext_clean_message(msg);
+    return msg;
+}
+
+void query_keep_text(void)
+{
+    keep_text = true;
+}
+
+/* Who lists a long queue waits a moment anyway; somebody else's srun on this host should not wait
+ * with him. */
+static void yield_to_others(struct stream *s)
+{
+    if (s->yielded || s->info.records < LONG_ANSWER)
+        return;
+    s->yielded = true;
+    errno = 0;
+    if (nice(NICE_STEP) == -1 && errno)
+        return; /* goes on as it is */
+}
+
+static int on_frame(void *ctx, const struct frame *frame)
+{
+    struct stream *s = ctx;
+    const Pst__RecordBatch *batch;
+    int r = 0;
+
+    pb_arena_reset(s->frame_arena);
+    batch = (const Pst__RecordBatch *)query_unpack(s->frame_arena, &pst__record_batch__descriptor,
+                                                   frame->body, frame->len);
+    if (!batch)
+        return -EBADMSG;
+    if (batch->has_now_us)
+        s->info.now_us = batch->now_us;
+    if (batch->has_lsn)
+        s->info.lsn = batch->lsn;
+    for (size_t i = 0; i < batch->n_records && r >= 0; i++) {
+        const ProtobufCMessage *msg;
+
+        pb_arena_reset(s->arena);
+        msg = query_unpack(s->arena, s->desc, batch->records[i].data, batch->records[i].len);
+        if (!msg)
+            return -EBADMSG;
+        s->info.records++;
+        r = s->fn(s->ctx, msg, &s->info);
+    }
+    yield_to_others(s);
+    return r < 0 ? r : 0;
+}
+
+int query_run(struct client *c, unsigned op, const ProtobufCMessage *request,
+              const ProtobufCMessageDescriptor *desc, query_fn *fn, void *ctx,
+              struct query_info *ret_info)
+{
+    _cleanup_(pb_arena_free) struct pb_arena *frame_arena = NULL;
+    _cleanup_(pb_arena_free) struct pb_arena *arena = NULL;
+    struct stream s = { .desc = desc, .fn = fn, .ctx = ctx, .info.now_us = now_us() };
+    int r = pb_arena_new(&frame_arena);
+
+    if (r >= 0)
+        r = pb_arena_new(&arena);
+    if (r < 0)
+        return r;
+    s.frame_arena = frame_arena;
+    s.arena = arena;
+    r = client_stream(c, op, request, on_frame, &s);
+    if (ret_info)
+        *ret_info = s.info;
+    return r;
+}
+
+int query_fields(const struct pb_fieldset *set, uint32_t **ret_fields, size_t *ret_n)
+{
+    uint32_t *fields;
+    size_t n = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(set->bits); i++)
+        n += (size_t)__builtin_popcountll(set->bits[i]);
+    fields = calloc(n ? n : 1, sizeof(*fields));
+    if (!fields)
+        return -ENOMEM;
+    n = 0;
+    for (uint32_t i = 0; i < ARRAY_SIZE(set->bits) * 64; i++)
+        if (set->bits[i / 64] >> (i % 64) & 1)
+            fields[n++] = i;
+    *ret_fields = fields;
+    *ret_n = n;
+    return 0;
+}
+
+void query_check_clusters(struct cli *cli, const char *list, bool heading)
+{
+    const char *ours = conf_str(cli_conf(cli), CONF_CLUSTER_NAME);
+
+    if (strcasecmp(list, "all") != 0 && (!ours || !filter_list_has(list, ours))) {
+        cli_error("No cluster '%.200s' known by database.", list);
+        cli_error("'%.200s' can't be reached now, or it is an invalid entry for --cluster.  "
+                  "Use 'sacctmgr list clusters' to see available clusters.",
+                  list);
+        cli_fatal("Could not get cluster information");
+    }
+    if (heading)
+        (void)printf("CLUSTER: %s\n", ours);
+}

@@ -1,0 +1,46 @@
+/* out_query.h - record streams: ask, and get each record as it arrives
+ *
+ * Records are unpacked into an arena that is reset after each, so memory stays constant however
+ * many there are; what a caller wants to keep it copies. */
+#pragma once
+
+#include <protobuf-c/protobuf-c.h>
+#include <stdint.h>
+
+#include "base/pb/pbutil.h"
+#include "wire/client.h"
+#include "api.pb-c.h"
+
+struct cli;
+
+struct query_info {
+    int64_t now_us; /* controller's clock; ours when it did not say */
+    uint64_t lsn;
+    uint64_t records;
+};
+
+/* record is borrowed for the call.  < 0 ends the query with that value. */
+typedef int query_fn(void *ctx, const ProtobufCMessage *record, const struct query_info *info);
+
+/* Send request, give each record (of type desc) to fn.  Returns 0, what fn returned, or as
+ * client_stream(). */
+int query_run(struct client *c, unsigned op, const ProtobufCMessage *request,
+              const ProtobufCMessageDescriptor *desc, query_fn *fn, void *ctx,
+              struct query_info *ret_info);
+
+/* The numbers of a set, for QueryRequest.fields.  Caller frees *ret_fields. */
+int query_fields(const struct pb_fieldset *set, uint32_t **ret_fields, size_t *ret_n);
+
+/* From now on records keep their control characters, for output that escapes them.  Else these
+ * are cleaned:
+ * users put into their jobs' names what other users' terminals would obey, and lines into what
+ * is read by line. */
+void query_keep_text(void);
+
+/* Unpack one record from bytes into an arena; NULL when malformed. */
+ProtobufCMessage *query_unpack(struct pb_arena *arena, const ProtobufCMessageDescriptor *desc,
+                               const uint8_t *data, size_t len);
+
+/* Is this cluster among those of -M ("all" or a list)?  If not, says so and exits.  heading: print
+ * the line that names it. */
+void query_check_clusters(struct cli *cli, const char *list, bool heading);

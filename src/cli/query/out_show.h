@@ -1,0 +1,21 @@
+/* out_show.h - the text blocks of scontrol show
+ *
+ * Each function appends one record, on several lines or, with oneliner, on one. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "cli/format/fmt_squeue.h"
+#include "cli/query/out_nodes.h"
+
+struct show_opts {
+    bool oneliner;
+    bool details;
+};
+
+void show_job(struct strbuf *sb, const struct job_row *r, const struct show_opts *o);
+void show_step(struct strbuf *sb, const struct step_row *r, const struct show_opts *o);
+void show_node(struct strbuf *sb, const Pst__NodeRecord *n, const char *partitions, int64_t now_us,
+               const struct show_opts *o);
+void show_partition(struct strbuf *sb, const Pst__PartitionRecord *p, const char *tres,
+                    const struct show_opts *o);

@@ -1,0 +1,50 @@
+/* out_sluid.c - see out_sluid.h.  One query for all of them. */
+#include "cli/query/out_sluid.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/cli.h"
+#include "cli/format/fmt_core.h"
+#include "cli/query/out_query.h"
+#include "wire/ops.h"
+
+#define NO_JOB UINT32_MAX
+
+static int on_run(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct filter_ids *ids = ctx;
+    const Pst__JobRecord *j = (const Pst__JobRecord *)record;
+
+    (void)info;
+    for (size_t i = 0; i < ids->n; i++)
+        if (j->sluid && strcmp(ids->ids[i].sluid, j->sluid) == 0)
+            ids->ids[i].job_id = j->job_id;
+    return 0;
+}
+
+int sluids_find(struct client *client, struct filter_ids *ids)
+{
+    Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
+    Pst__JobFilter filter = PST__JOB_FILTER__INIT;
+    struct pb_fieldset set = { 0 };
+    int r;
+
+    for (size_t i = 0; i < ids->n; i++) {
+        if (!ids->ids[i].sluid[0])
+            continue;
+        filter.sluids = xrealloc_or_die(filter.sluids, filter.n_sluids + 1, sizeof(*filter.sluids));
+        filter.sluids[filter.n_sluids++] = ids->ids[i].sluid;
+        ids->ids[i].job_id = NO_JOB;
+    }
+    if (!filter.n_sluids)
+        return 0;
+    request.jobs = &filter;
+    fmt_need_names("job_id sluid", &pst__job_record__descriptor, &set);
+    check_mem_or_die(query_fields(&set, &request.fields, &request.n_fields));
+    r = query_run(client, OP_QUERY_JOBS, &request.base, &pst__job_record__descriptor, on_run, ids,
+                  NULL);
+    free(request.fields);
+    free(filter.sluids);
+    return r;
+}

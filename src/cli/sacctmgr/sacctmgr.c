@@ -1,0 +1,502 @@
+/* sacctmgr.c - the accounting entities: listing and changing them
+ *
+ * A command stands on the command line, or lines of them come from the prompt.  Everything is done
+ * where the store is; here words become requests and answers become text. */
+#include "cli/sacctmgr/sacctmgr.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include <histedit.h>
+
+#include "base/cleanup.h"
+#include "base/pb/pbutil.h"
+#include "base/timefmt.h"
+#include "cli/base/opts.h"
+#include "wire/errors.h"
+
+#define LINE_WORDS_MAX 4096
+#define DECIDE_MS 30000
+
+/* ---- the store ------------------------------------------------------------------------------- */
+
+void smgr_fail(struct smgr *s, const char *fmt, ...)
+{
+    va_list ap;
+
+    (void)fflush(stdout); /* in the order it was said */
+    va_start(ap, fmt);
+    (void)vfprintf(stderr, fmt, ap); /* nobody is left to tell */
+    va_end(ap);
+    s->status = CLI_EXIT_FAILED;
+}
+
+struct client *smgr_client(struct smgr *s)
+{
+    if (!s->client)
+        s->client = cli_connect_acct_or_die(&s->cli);
+    return s->client;
+}
+
+static void tell_failure(struct smgr *s, struct client *c, int r)
+{
+    const char *text = NULL;
+
+    if (r == -EREMOTEIO)
+        (void)client_error(c, &text);
+    smgr_fail(s, "sacctmgr: error: %s\n", text && *text ? text : client_strerror(c, r));
+}
+
+/* A kept connection may have died since: once more then. */
+static void reconnect(struct smgr *s)
+{
+    s->client = client_free(s->client);
+}
+
+Pst__AcctAdminReply *smgr_request(struct smgr *s, const Pst__AcctAdminRequest *req)
+{
+    ProtobufCMessage *reply = NULL;
+    struct client *c = smgr_client(s);
+    int r = client_call(c, OP_ACCT_ADMIN, &req->base, &reply);
+
+    if (r == 0) {
+        smgr_forget_tables(s);
+        return PB_AS(acct_admin_reply, reply);
+    }
+    tell_failure(s, c, r);
+    if (r != -EREMOTEIO)
+        reconnect(s);
+    return NULL;
+}
+
+bool smgr_list(struct smgr *s, Pst__AcctEntity entity, const Pst__AcctCond *where, query_fn *fn,
+               void *ctx)
+{
+    static const ProtobufCMessageDescriptor *const types[] = {
+        [PST__ACCT_ENTITY__ACCT_ACCOUNT] = &pst__account_record__descriptor,
+        [PST__ACCT_ENTITY__ACCT_ASSOC] = &pst__assoc_record__descriptor,
+        [PST__ACCT_ENTITY__ACCT_CLUSTER] = &pst__acct_cluster_record__descriptor,
+        [PST__ACCT_ENTITY__ACCT_EVENT] = &pst__acct_event_record__descriptor,
+        [PST__ACCT_ENTITY__ACCT_QOS] = &pst__qos_record__descriptor,
+        [PST__ACCT_ENTITY__ACCT_RESOURCE] = &pst__resource_record__descriptor,
+        [PST__ACCT_ENTITY__ACCT_TRES] = &pst__tres_record__descriptor,
+        [PST__ACCT_ENTITY__ACCT_TXN] = &pst__acct_txn_record__descriptor,
+        [PST__ACCT_ENTITY__ACCT_USER] = &pst__user_record__descriptor,
+        [PST__ACCT_ENTITY__ACCT_WCKEY] = &pst__wckey_record__descriptor,
+    };
+    Pst__AcctListRequest req = PST__ACCT_LIST_REQUEST__INIT;
+    struct client *c = smgr_client(s);
+    struct query_info info;
+    int r;
+
+    req.has_entity = 1;
+    req.entity = entity;
+    req.where = (Pst__AcctCond *)where; /* only packed */
+    r = query_run(c, OP_ACCT_LIST, &req.base,
+                  entity == PST__ACCT_ENTITY__ACCT_RESERVATION ? &pst__acct_resv_record__descriptor
+                                                               : types[entity],
+                  fn, ctx, &info);
+    if (r == 0)
+        return true;
+    tell_failure(s, c, r);
+    if (r != -EREMOTEIO)
+        reconnect(s);
+    return false;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+bool smgr_commit(struct smgr *s)
+{
+    char answer[256] = "";
+    struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
+    ssize_t n = 0;
+
+    if (s->immediate)
+        return true;
+    printf("Would you like to commit changes? (You have 30 seconds to decide)\n(N/y): ");
+    (void)fflush(stdout); /* it shows when it does */
+    while (poll(&p, 1, DECIDE_MS) > 0 && n < (ssize_t)sizeof(answer) - 1) {
+        ssize_t got =
+            read(STDIN_FILENO, answer + n, 1); /* no more than the line: the prompt's are next */
+
+        if (got <= 0 || answer[n] == '\n')
+            break;
+        n += got;
+    }
+    printf("\n");
+    if (answer[0] == 'y' || answer[0] == 'Y')
+        return true;
+    printf(" Changes Discarded\n");
+    return false;
+}
+
+bool smgr_may_write(struct smgr *s, const char *verb)
+{
+    if (!s->readonly)
+        return true;
+    smgr_fail(s, "Can't run this command in readonly mode.\n");
+    (void)verb;
+    return false;
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+static void cmd_version(struct smgr *s, int n, char **words)
+{
+    (void)s;
+    (void)n;
+    (void)words;
+    cli_print_version();
+}
+
+static void cmd_quit(struct smgr *s, int n, char **words)
+{
+    (void)n;
+    (void)words;
+    s->ending = true;
+}
+
+static void cmd_ping(struct smgr *s, int n, char **words)
+{
+    (void)n;
+    (void)words;
+    smgr_ping(s);
+}
+
+static void cmd_reconfigure(struct smgr *s, int n, char **words)
+{
+    (void)n;
+    (void)words;
+    smgr_reconfigure(s);
+}
+
+static void cmd_clear(struct smgr *s, int n, char **words)
+{
+    if (n == 1 && smgr_is(words[0], "stats", 2))
+        smgr_clear_stats(s);
+    else
+        smgr_fail(s, "No valid entity in clear command\nInput line must include \"stats\"\n");
+}
+
+static void set_flag(struct smgr *s, int n, char **words);
+static void cmd_help(struct smgr *s, int n, char **words);
+
+static const struct command {
+    const char *name;
+    unsigned min;
+    void (*fn)(struct smgr *s, int n, char **words);
+    const char *what; /* in the help; NULL = another name of the one before */
+} commands[] = {
+    { "add", 3, smgr_add, "ENTITY SPECS     make an entity" },
+    { "create", 3, smgr_add, NULL },
+    { "archive", 2, smgr_archive,
+      "DUMP|LOAD SPECS  write old rows of the store to files, or read them back" },
+    { "associations", 3, set_flag, "                 show associations of users and accounts too" },
+    { "clear", 3, cmd_clear, "stats            set the statistics to zero" },
+    { "delete", 3, smgr_delete, "ENTITY SPECS     remove entities" },
+    { "remove", 3, smgr_delete, NULL },
+    { "dump", 3, smgr_dump, "CLUSTER [FILE=]  write a cluster's accounts to a file" },
+    { "exit", 1, cmd_quit, "                 leave the prompt" },
+    { "quit", 4, cmd_quit, NULL },
+    { "help", 2, cmd_help, "                 show this" },
+    { "list", 3, smgr_show, "ENTITY [SPECS]   show entities" },
+    { "show", 3, smgr_show, NULL },
+    { "load", 2, smgr_load, "FILE [CLEAN] [CLUSTER=]  read a file that dump wrote" },
+    { "modify", 1, smgr_modify, "ENTITY SPECS     change entities" },
+    { "update", 1, smgr_modify, NULL },
+    { "oneliner", 1, set_flag, "                 one line a record (nothing else is written)" },
+    { "parsable", 1, set_flag, "                 values between bars, with one at the end" },
+    { "parsable2", 9, set_flag, "                 values between bars" },
+    { "ping", 2, cmd_ping, "                 ask whether the accounting service answers" },
+    { "quiet", 3, set_flag, "                 say errors only" },
+    { "readonly", 4, set_flag, "                 change nothing" },
+    { "reconfigure", 3, cmd_reconfigure,
+      "                 let the accounting service read its configuration" },
+    { "shutdown", 2, smgr_shutdown, "                 end the accounting service" },
+    { "verbose", 4, set_flag, "                 say more" },
+    { "version", 4, cmd_version, "                 show the version" },
+};
+
+static void set_flag(struct smgr *s, int n, char **words)
+{
+    (void)n;
+    (void)words;
+    (void)s; /* the name of the word is looked at in smgr_run_words() */
+}
+
+static void cmd_help(struct smgr *s, int n, char **words)
+{
+    (void)s;
+    (void)n;
+    (void)words;
+    printf("Commands:\n");
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+        if (commands[i].what)
+            printf("  %-13s %s\n", commands[i].name, commands[i].what);
+    printf("\nEntities: account association cluster configuration coordinator event federation "
+           "instance job\n"
+           "  problem qos reservation resource runawayjobs stats transaction tres user wckey\n"
+           "\nSPECS are names and pairs: [where] KEY=VALUE ... [set KEY=VALUE ...]; see "
+           "sacctmgr(1).\n");
+}
+
+static bool flag_word(struct smgr *s, const char *name)
+{
+    if (strcmp(name, "associations") == 0)
+        s->with_assoc = true;
+    else if (strcmp(name, "oneliner") == 0)
+        s->oneliner = true;
+    else if (strcmp(name, "parsable") == 0)
+        s->style = SMGR_PARSABLE;
+    else if (strcmp(name, "parsable2") == 0)
+        s->style = SMGR_PARSABLE2;
+    else if (strcmp(name, "quiet") == 0)
+        s->quiet = true;
+    else if (strcmp(name, "readonly") == 0)
+        s->readonly = true;
+    else if (strcmp(name, "verbose") == 0)
+        cli_set_verbosity(&s->cli, s->cli.verbose + 1);
+    else
+        return false;
+    return true;
+}
+
+int smgr_run_words(struct smgr *s, int n, char **words)
+{
+    if (n == 0)
+        return s->status;
+    if (words[0][0] == '!' && !words[0][1])
+        return s->status;
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+        if (!smgr_is(words[0], commands[i].name, commands[i].min))
+            continue;
+        if (!flag_word(s, commands[i].name))
+            commands[i].fn(s, n - 1, words + 1);
+        smgr_forget_tables(s);
+        return s->status;
+    }
+    smgr_fail(s, "invalid keyword: %s\n", words[0]);
+    return s->status;
+}
+
+/* ---- the prompt ------------------------------------------------------------------------------ */
+
+/* Words of a line, quotes kept together and taken away; in place. */
+static int split_line(char *line, char **words, int max)
+{
+    int n = 0;
+    char *to = line;
+
+    while (*line && n < max) {
+        char quote = '\0';
+
+        while (*line == ' ' || *line == '\t' || *line == '\n')
+            line++;
+        if (!*line)
+            break;
+        words[n++] = to = line;
+        for (; *line && (quote || (*line != ' ' && *line != '\t' && *line != '\n')); line++) {
+            if (quote && *line == quote)
+                quote = '\0';
+            else if (!quote && (*line == '"' || *line == '\''))
+                quote = *line;
+            else
+                *to++ = *line;
+        }
+        if (*line)
+            line++;
+        *to = '\0';
+    }
+    return n;
+}
+
+static char *prompt_text(EditLine *el)
+{
+    static char text[] = "sacctmgr: ";
+
+    (void)el;
+    return text;
+}
+
+static void run_line(struct smgr *s, const char *text)
+{
+    _cleanup_free_ char *line = xstrdup_or_die(text);
+    char *words[LINE_WORDS_MAX];
+    int n = split_line(line, words, LINE_WORDS_MAX);
+
+    (void)smgr_run_words(s, n, words); /* the status is remembered */
+    (void)fflush(stdout);              /* in the order of the lines */
+}
+
+/* Lines that nobody types: each is shown as it would be seen. */
+static void read_pipe(struct smgr *s)
+{
+    char line[65536];
+    size_t len = 0;
+
+    while (!s->ending) {
+        ssize_t got = read(STDIN_FILENO, line + len, 1);
+
+        if (got > 0 && line[len] != '\n' && len + 2 < sizeof(line)) {
+            len++;
+            continue;
+        }
+        line[len] = '\0';
+        if (got <= 0 && !len)
+            break;
+        printf("sacctmgr: %s\n", line);
+        run_line(s, line);
+        len = 0;
+        if (got <= 0)
+            break;
+    }
+}
+
+static void read_terminal(struct smgr *s)
+{
+    EditLine *el = el_init("sacctmgr", stdin, stdout, stderr);
+    History *h = history_init();
+    HistEvent ev;
+    const char *line;
+    int n;
+
+    if (!el || !h)
+        check_mem_or_die(-ENOMEM);
+    el_set(el, EL_PROMPT, prompt_text);
+    el_set(el, EL_EDITOR, "emacs");
+    history(h, &ev, H_SETSIZE, 1000);
+    el_set(el, EL_HIST, history, h);
+    while (!s->ending && (line = el_gets(el, &n)) && n > 0) {
+        if (n > 1)
+            history(h, &ev, H_ENTER, line);
+        run_line(s, line);
+    }
+    history_end(h);
+    el_end(el);
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+enum {
+    OPT_ASSOC,
+    OPT_IMMEDIATE,
+    OPT_JSON,
+    OPT_NOHEADER,
+    OPT_ONELINER,
+    OPT_PARSABLE,
+    OPT_PARSABLE2,
+    OPT_QUIET,
+    OPT_READONLY,
+    OPT_VERBOSE,
+    OPT_YAML,
+};
+
+static const struct opt rows[] = {
+    { "associations", 's', OPT_NONE, OPT_ASSOC, 0, NULL, "Options", NULL,
+      "show associations of users and accounts too", NULL },
+    { "immediate", 'i', OPT_NONE, OPT_IMMEDIATE, 0, NULL, NULL, NULL, "change without asking",
+      NULL },
+    { "json", 0, OPT_OPT, OPT_JSON, 0, NULL, NULL, "data_parser",
+      "produce JSON output (where there is some)", NULL },
+    { "noheader", 'n', OPT_NONE, OPT_NOHEADER, 0, NULL, NULL, NULL, "no headings", NULL },
+    { "oneliner", 'o', OPT_NONE, OPT_ONELINER, 0, NULL, NULL, NULL, "one line a record", NULL },
+    { "parsable", 'p', OPT_NONE, OPT_PARSABLE, 0, NULL, NULL, NULL,
+      "values between bars, with one at the end", NULL },
+    { "parsable2", 'P', OPT_NONE, OPT_PARSABLE2, 0, NULL, NULL, NULL, "values between bars", NULL },
+    { "quiet", 'Q', OPT_NONE, OPT_QUIET, 0, NULL, NULL, NULL, "say errors only", NULL },
+    { "readonly", 'r', OPT_NONE, OPT_READONLY, 0, NULL, NULL, NULL, "change nothing", NULL },
+    { "verbose", 'v', OPT_NONE, OPT_VERBOSE, 0, NULL, NULL, NULL, "say more", NULL },
+    { "yaml", 0, OPT_OPT, OPT_YAML, 0, NULL, NULL, "data_parser",
+      "produce YAML output (where there is some)", NULL },
+};
+
+static void print_names(FILE *f)
+{
+    static const char *const entities[] = {
+        "account",     "association", "cluster",  "configuration", "coordinator",
+        "event",       "federation",  "instance", "job",           "problem",
+        "qos",         "reservation", "resource", "runawayjobs",   "stats",
+        "transaction", "tres",        "user",     "wckey"
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+        fprintf(f, "verb\t%s\tshown\n", commands[i].name);
+    for (size_t i = 0; i < ARRAY_SIZE(entities); i++)
+        fprintf(f, "entity\t%s\tshown\n", entities[i]);
+    smgr_print_keys(f);
+    smgr_print_fields(f);
+}
+
+static const struct opt_command command = {
+    .name = "sacctmgr",
+    .prefix = "SACCTMGR",
+    .rows = rows,
+    .n = ARRAY_SIZE(rows),
+    .synopsis = "[OPTIONS...] [COMMAND [ARGS...]]",
+    .usage_status = 1,
+    .permute = true,
+    .help_with_h = true,
+    .names = print_names,
+};
+
+static int set_option(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
+                      struct err *err)
+{
+    struct smgr *s = ctx;
+
+    (void)source;
+    (void)err;
+    switch (opt->id) {
+    case OPT_IMMEDIATE:
+        s->immediate = true;
+        break;
+    case OPT_NOHEADER:
+        s->noheader = true;
+        break;
+    case OPT_JSON:
+    case OPT_YAML: {
+        int r = json_option_parse(&s->json, opt->id == OPT_YAML, arg);
+        int status = json_option_done(&s->json, r, arg);
+
+        if (status >= 0)
+            exit(status);
+        break;
+    }
+    default:
+        (void)flag_word(s, opt->name); /* options and words of these names are one */
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct smgr s = { .argc = argc, .argv = argv };
+    char **copy = calloc((size_t)argc + 1, sizeof(char *));
+    int first;
+
+    cli_init(&s.cli, "sacctmgr");
+    if (!copy)
+        check_mem_or_die(-ENOMEM);
+    memcpy(copy, argv,
+           (size_t)argc * sizeof(char *)); /* before the options are moved to the front */
+    s.argv = copy;
+    first = opts_parse(&command, argc, argv, set_option, &s);
+    if (first < argc)
+        (void)smgr_run_words(&s, argc - first, argv + first); /* the status is remembered */
+    else if (isatty(STDIN_FILENO))
+        read_terminal(&s);
+    else
+        read_pipe(&s);
+    smgr_forget_tables(&s);
+    s.client = client_free(s.client);
+    free(copy);
+    cli_done(&s.cli);
+    if (fflush(stdout) != 0)
+        return CLI_EXIT_FAILED;
+    return s.status;
+}

@@ -1,0 +1,157 @@
+/* sacctmgr_archive.c - old rows of the accounting store into files, and files back */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/pb/pbutil.h"
+#include "base/timefmt.h"
+#include "cli/sacctmgr/sacctmgr.h"
+
+#include "acct.pb-c.h"
+
+/* "12months", "30days", "36hours", "6" months; as hours. */
+static bool parse_age(const char *text, uint32_t *ret_hours)
+{
+    static const struct {
+        const char *name;
+        uint32_t hours;
+    } units[] = { { "hours", 1 }, { "days", 24 }, { "months", 30 * 24 } };
+    size_t digits = strspn(text, "0123456789");
+    _cleanup_free_ char *number = strndup(text, digits);
+    uint64_t n;
+
+    if (!number || parse_u64(number, 1, 100000, &n) < 0)
+        return false;
+    if (!text[digits]) {
+        *ret_hours = (uint32_t)n * units[2].hours;
+        return true;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+        if (smgr_is(text + digits, units[i].name, 1)) {
+            *ret_hours = (uint32_t)n * units[i].hours;
+            return true;
+        }
+    return false;
+}
+
+static bool is_on(const char *value)
+{
+    return !value || strcmp(value, "1") == 0 || strcasecmp(value, "yes") == 0;
+}
+
+/* One word of `archive dump`; false: told. */
+static bool take_word(struct smgr *s, Pst__ArchiveRequest *req, const char *word, const char *name,
+                      const char *value)
+{
+    const struct {
+        const char *name;
+        unsigned min;
+        protobuf_c_boolean *has, *on;
+    } kinds[] = { { "Events", 1, &req->has_events, &req->events },
+                  { "Jobs", 1, &req->has_jobs, &req->jobs },
+                  { "Reservations", 1, &req->has_resvs, &req->resvs },
+                  { "Steps", 2, &req->has_steps, &req->steps },
+                  { "Suspend", 2, &req->has_suspend, &req->suspend },
+                  { "TXN", 1, &req->has_txns, &req->txns },
+                  { "Usage", 1, &req->has_usage, &req->usage } };
+    const struct {
+        const char *name;
+        unsigned min;
+        protobuf_c_boolean *has;
+        uint32_t *hours;
+    } ages[] = { { "PurgeEventAfter", 6, &req->has_purge_event_h, &req->purge_event_h },
+                 { "PurgeJobAfter", 6, &req->has_purge_job_h, &req->purge_job_h },
+                 { "PurgeReservationAfter", 6, &req->has_purge_resv_h, &req->purge_resv_h },
+                 { "PurgeResvAfter", 8, &req->has_purge_resv_h, &req->purge_resv_h },
+                 { "PurgeStepAfter", 7, &req->has_purge_step_h, &req->purge_step_h },
+                 { "PurgeSuspendAfter", 7, &req->has_purge_suspend_h, &req->purge_suspend_h },
+                 { "PurgeTXNAfter", 6, &req->has_purge_txn_h, &req->purge_txn_h },
+                 { "PurgeUsageAfter", 6, &req->has_purge_usage_h, &req->purge_usage_h } };
+
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+        if (smgr_is(name, kinds[i].name, kinds[i].min)) {
+            *kinds[i].has = 1;
+            *kinds[i].on = is_on(value);
+            return true;
+        }
+    for (size_t i = 0; i < ARRAY_SIZE(ages); i++)
+        if (smgr_is(name, ages[i].name, ages[i].min)) {
+            *ages[i].has = 1;
+            if (value && parse_age(value, ages[i].hours))
+                return true;
+            smgr_fail(s, " Bad %s value: %s\n", ages[i].name, value ? value : "");
+            return false;
+        }
+    if (value && smgr_is(name, "Directory", 1)) {
+        check_mem_or_die(pb_set_str(&req->directory, value));
+        return true;
+    }
+    smgr_fail(s, " Unknown option: %s\n", word);
+    return false;
+}
+
+static bool parse(struct smgr *s, Pst__ArchiveRequest *req, int n, char **words)
+{
+    for (int i = 0; i < n; i++) {
+        _cleanup_free_ char *name = xstrdup_or_die(words[i]);
+        char *eq = strchr(name, '=');
+
+        if (eq)
+            *eq++ = '\0';
+        if (req->load && (smgr_is(name, "File", 1) || !eq)) {
+            char path[PATH_MAX]; /* the service has a folder of its own */
+
+            check_mem_or_die(pb_set_str(&req->file, realpath(eq ? eq : name, path) ? path
+                                                    : eq ? eq
+                                                         : name));
+        } else if (req->load || !take_word(s, req, words[i], name, eq)) {
+            if (req->load)
+                smgr_fail(s, " Unknown option: %s\n", words[i]);
+            return false;
+        }
+    }
+    if (req->load && !req->file)
+        smgr_fail(s, " You need to specify a file to load: file=...\n");
+    return !s->status;
+}
+
+void smgr_archive(struct smgr *s, int n, char **words)
+{
+    Pst__ArchiveRequest *req;
+    ProtobufCMessage *reply = NULL;
+    const char *text = NULL;
+    int r;
+
+    if (n < 1 || (!smgr_is(words[0], "dump", 1) && !smgr_is(words[0], "load", 1))) {
+        smgr_fail(
+            s,
+            "No valid entity in archive command\nInput line must include \"Dump\" or \"Load\"\n");
+        return;
+    }
+    if (!smgr_may_write(s, "archive"))
+        return;
+    req = xmalloc_or_die(sizeof(*req));
+    pst__archive_request__init(req);
+    req->has_load = 1;
+    req->load = smgr_is(words[0], "load", 1);
+    if (parse(s, req, n - 1, words + 1) && smgr_commit(s)) {
+        r = client_call(smgr_client(s), OP_ARCHIVE, &req->base, &reply);
+        if (r < 0) {
+            (void)client_error(smgr_client(s), &text);
+            smgr_fail(s, " Problem %s: %s\n",
+                      req->load ? "loading archive file" : "dumping archive",
+                      text && *text ? text : client_strerror(smgr_client(s), r));
+        } else {
+            const Pst__ArchiveReply *a = PB_AS(archive_reply, reply);
+
+            for (size_t i = 0; i < a->n_files; i++)
+                printf("%s\n", a->files[i]);
+            printf("%llu rows %s\n", (unsigned long long)a->rows,
+                   req->load ? "loaded" : "archived or removed");
+            protobuf_c_message_free_unpacked(reply, NULL);
+        }
+    }
+    pst__archive_request__free_unpacked(req, NULL);
+}

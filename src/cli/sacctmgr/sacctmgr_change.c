@@ -1,0 +1,592 @@
+/* sacctmgr_change.c - add, modify and delete
+ *
+ * Without --immediate a change is tried first (dry_run), so that what it would do is shown before
+ * the person decides; then it is sent again and done. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "cli/sacctmgr/sacctmgr.h"
+#include "wire/errors.h"
+
+/* ---- one change ------------------------------------------------------------------------------ */
+
+struct change {
+    struct smgr *s;
+    struct smgr_line *l;
+    Pst__AcctOp op;
+    Pst__AcctAdminReply *reply;
+};
+
+static const struct {
+    enum smgr_entity entity;
+    Pst__AcctEntity wire;
+} wire_of[] = {
+    { SMGR_ACCOUNT, PST__ACCT_ENTITY__ACCT_ACCOUNT },
+    { SMGR_CLUSTER, PST__ACCT_ENTITY__ACCT_CLUSTER },
+    { SMGR_COORD, PST__ACCT_ENTITY__ACCT_COORD },
+    { SMGR_QOS, PST__ACCT_ENTITY__ACCT_QOS },
+    { SMGR_RESOURCE, PST__ACCT_ENTITY__ACCT_RESOURCE },
+    { SMGR_USER, PST__ACCT_ENTITY__ACCT_USER },
+    { SMGR_WCKEY, PST__ACCT_ENTITY__ACCT_WCKEY },
+};
+
+static Pst__AcctEntity entity_on_wire(enum smgr_entity entity)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(wire_of); i++)
+        if (wire_of[i].entity == entity)
+            return wire_of[i].wire;
+    return PST__ACCT_ENTITY__ACCT_UNSPECIFIED;
+}
+
+static void change_done(struct change *c)
+{
+    if (c->reply)
+        pst__acct_admin_reply__free_unpacked(c->reply, NULL);
+    c->reply = NULL;
+}
+
+/* NULL: the store could not be asked. */
+static const Pst__AcctOpResult *send_change(struct change *c, bool dry_run)
+{
+    Pst__AcctAdminRequest req = PST__ACCT_ADMIN_REQUEST__INIT;
+    Pst__AcctOp *ops[] = { &c->op };
+
+    req.n_ops = 1;
+    req.ops = ops;
+    req.has_dry_run = req.dry_run = dry_run;
+    change_done(c);
+    c->reply = smgr_request(c->s, &req);
+    return c->reply && c->reply->n_results ? c->reply->results[0] : NULL;
+}
+
+static const Pst__AcctOpResult *begin(struct change *c, struct smgr *s, struct smgr_line *l,
+                                      Pst__AcctVerb verb)
+{
+    *c = (struct change){ .s = s, .l = l };
+    pst__acct_op__init(&c->op);
+    c->op.has_verb = c->op.has_entity = 1;
+    c->op.verb = verb;
+    c->op.entity = entity_on_wire(l->entity);
+    c->op.where = l->where;
+    c->op.set = l->set;
+    return send_change(c, !s->immediate);
+}
+
+static void tell_lines(const Pst__AcctOpResult *res, const char *indent)
+{
+    for (size_t i = 0; i < res->n_lines; i++)
+        printf("%s%s\n", indent, res->lines[i]);
+}
+
+static void tell_error(struct smgr *s, const Pst__AcctOpResult *res)
+{
+    if (res->code == ESLURM_ACCESS_DENIED && !res->text)
+        smgr_fail(s,
+                  "sacctmgr: error: Your user doesn't have privilege to perform this action\n"
+                  " Error with request: %s\n",
+                  slurm_err_text(res->code));
+    else
+        smgr_fail(s, " Error with request: %s\n",
+                  res->text ? res->text : slurm_err_text(res->code));
+    for (size_t i = 0; i < res->n_lines; i++)
+        smgr_fail(s, "  %s\n", res->lines[i]);
+}
+
+/* What was shown is done when the person says so. */
+/* Asks where nobody said -i.  True: the change is made. */
+static bool finish(struct change *c)
+{
+    const Pst__AcctOpResult *res = NULL;
+    bool made = c->s->immediate;
+
+    if (!made && smgr_commit(c->s)) {
+        res = send_change(c, false);
+        made = res && !res->has_code;
+    }
+    if (res && res->has_code)
+        tell_error(c->s, res);
+    change_done(c);
+    return made;
+}
+
+/* ---- associations in words ------------------------------------------------------------------- */
+
+static void put_assoc(const Pst__AssocRecord *a, int account_width)
+{
+    bool user = a->user && *a->user;
+
+    printf("  C = %-10s", a->cluster);
+    if (!user && a->parent_account) {
+        printf(" A = %s of %s\n", a->account, a->parent_account);
+        return;
+    }
+    printf(" A = %-*s", account_width, a->account);
+    if (user)
+        printf(" U = %-9s", a->user);
+    if (a->partition && *a->partition)
+        printf(" P = %s", a->partition);
+    printf("\n");
+}
+
+/* Those that were made: without the parent, which stands elsewhere. */
+static void put_new_assocs(const Pst__AcctOpResult *res)
+{
+    if (!res->n_assocs)
+        return;
+    printf(" Associations =\n");
+    for (size_t i = 0; i < res->n_assocs; i++) {
+        Pst__AssocRecord a = *res->assocs[i];
+
+        a.parent_account = NULL;
+        put_assoc(&a, 20);
+    }
+}
+
+static void put_changed_assocs(const Pst__AcctOpResult *res)
+{
+    for (size_t i = 0; i < res->n_assocs; i++) {
+        const Pst__AssocRecord *a = res->assocs[i];
+
+        if (!(a->user && *a->user) && !a->parent_account && strcmp(a->account, "root") == 0)
+            printf("  C = %-10s A = %s\n", a->cluster, a->account);
+        else
+            put_assoc(a, 20);
+    }
+}
+
+static void put_names(const Pst__AcctOpResult *res)
+{
+    for (size_t i = 0; i < res->n_names; i++)
+        printf("  %s\n", res->names[i]);
+}
+
+static void put_settings(struct smgr *s, const Pst__AcctSet *set, bool qos, const char *heading)
+{
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+
+    smgr_put_settings(s, &sb, set, qos);
+    if (sb.len)
+        printf("%s%s", heading, strbuf_str(&sb));
+}
+
+/* ---- add ------------------------------------------------------------------------------------- */
+
+static void show_account(struct change *c, const Pst__AcctOpResult *res)
+{
+    const Pst__AccountRecord *a = c->l->set->account;
+
+    printf(" Adding Account(s)\n");
+    put_names(res);
+    printf(" Settings\n");
+    printf("  Description     = %s\n", a && a->description ? a->description : "Account Name");
+    printf("  Organization    = %s\n",
+           a && a->organization ? a->organization : "Parent/Account Name");
+    if (a && a->users_are_coords)
+        printf("  Flags           = UsersAreCoords\n");
+    put_new_assocs(res);
+    put_settings(c->s, c->l->set, false, " Settings\n");
+}
+
+static void show_user(struct change *c, const Pst__AcctOpResult *res)
+{
+    const Pst__AcctSet *set = c->l->set;
+
+    tell_lines(res, "");
+    printf(" Adding User(s)\n");
+    put_names(res);
+    printf(" Settings\n");
+    if (set->default_account)
+        printf("  Default Account = %s\n", set->default_account);
+    if (set->user && set->user->default_wckey)
+        printf("  Default WCKey   = %s\n", set->user->default_wckey);
+    if (set->user && set->user->has_admin_level)
+        printf("  Admin Level     = %s\n", smgr_admin_word(set->user->admin_level));
+    put_new_assocs(res);
+    if (set->n_wckeys) {
+        printf(" WCKeys =\n");
+        for (size_t i = 0; i < set->n_wckeys; i++)
+            printf("  W = %s\n", set->wckeys[i]);
+    }
+    put_settings(c->s, set, false, " Non Default Settings\n");
+}
+
+static void show_qos(struct change *c, const Pst__AcctOpResult *res)
+{
+    const Pst__QosRecord *q = c->l->set->qos;
+
+    printf(" Adding QOS(s)\n");
+    put_names(res);
+    printf(" Settings\n");
+    printf("  Description    = %s\n", q && q->description ? q->description
+                                      : res->n_names      ? res->names[0]
+                                                          : "");
+    put_settings(c->s, c->l->set, true, "");
+}
+
+static void show_cluster(struct change *c, const Pst__AcctOpResult *res)
+{
+    printf(" Adding Cluster(s)\n");
+    for (size_t i = 0; i < res->n_names; i++)
+        printf("  Name           = %s\n", res->names[i]);
+    put_settings(c->s, c->l->set, false, " Default Limits:\n");
+}
+
+static void show_coord(struct change *c, const Pst__AcctOpResult *res)
+{
+    printf(" Adding Coordinator User(s)\n");
+    for (size_t i = 0; i < c->l->where->n_users; i++)
+        printf("  %s\n", c->l->where->users[i]);
+    printf(" To Account(s) and all sub-accounts\n");
+    put_names(res);
+}
+
+static void show_resource(struct change *c, const Pst__AcctOpResult *res)
+{
+    const Pst__ResourceRecord *r = c->l->set->resource;
+
+    printf(" Adding Resource(s)\n");
+    put_names(res);
+    tell_lines(res, "   ");
+    printf(" Settings\n");
+    printf("  Name           = %s\n", c->l->where->n_names ? c->l->where->names[0] : "");
+    if (r && r->server)
+        printf("  Server         = %s\n", r->server);
+    printf("  Description    = %s\n", r && r->description    ? r->description
+                                      : c->l->where->n_names ? c->l->where->names[0]
+                                                             : "");
+    if (r && r->has_count)
+        printf("  Count          = %u\n", r->count);
+    if (r && r->server_type)
+        printf("  ServerType     = %s\n", r->server_type);
+    printf("  Type           = License\n");
+    if (r && r->flags)
+        printf("  Flags          = Absolute\n");
+}
+
+static void show_wckey(struct change *c, const Pst__AcctOpResult *res)
+{
+    printf(" Adding WCKey(s)\n");
+    put_names(res);
+    (void)c;
+}
+
+static const struct {
+    enum smgr_entity entity;
+    void (*show)(struct change *c, const Pst__AcctOpResult *res);
+} adders[] = {
+    { SMGR_ACCOUNT, show_account }, { SMGR_USER, show_user },         { SMGR_QOS, show_qos },
+    { SMGR_CLUSTER, show_cluster }, { SMGR_RESOURCE, show_resource }, { SMGR_COORD, show_coord },
+    { SMGR_WCKEY, show_wckey },
+};
+
+static void nothing_added(struct smgr *s, enum smgr_entity entity, const Pst__AcctOpResult *res)
+{
+    tell_lines(res, "");
+    if (entity == SMGR_USER) {
+        if (!res->n_lines)
+            printf("Request didn't affect anything\n");
+        printf("Nothing added.\nMake sure the accounts requested here have been added to the "
+               "system/cluster. "
+               "(sacctmgr add account...)\n");
+    } else if (entity != SMGR_ACCOUNT || !res->n_lines) {
+        printf(" Nothing new added.\n");
+    }
+    s->status = CLI_EXIT_FAILED;
+}
+
+static void add_failed(struct smgr *s, enum smgr_entity entity, const Pst__AcctOpResult *res)
+{
+    if (res->code == SLURM_NO_CHANGE_IN_DATA) {
+        nothing_added(s, entity, res);
+    } else if (res->code == ESLURM_ACCESS_DENIED && res->text) {
+        smgr_fail(s, " error: %s\nsacctmgr: error: Getting response to message type: DBD_FINI\n",
+                  res->text);
+    } else if (res->text && *res->text == ' ') {
+        smgr_fail(s, "%s\n", res->text);
+    } else {
+        tell_error(s, res);
+    }
+}
+
+/* What must be said to add one. */
+static bool complete(struct smgr *s, const struct smgr_line *l)
+{
+    const char *what = NULL;
+
+    if (l->entity == SMGR_COORD && (!l->where->n_users || !l->where->n_accounts))
+        what = " Need both a user and an account to add a coordinator.\n";
+    else if (l->entity == SMGR_WCKEY)
+        what = l->where->n_users
+                   ? NULL
+                   : " Need a user to add a wckey (sacctmgr add user NAME wckeys=...).\n";
+    else if (l->entity != SMGR_COORD && !l->where->n_names)
+        what = l->entity == SMGR_USER      ? " Need name of user to add.\n"
+               : l->entity == SMGR_ACCOUNT ? " Need name of account to add.\n"
+               : l->entity == SMGR_QOS     ? " Need name of qos to add.\n"
+               : l->entity == SMGR_CLUSTER ? " Need name of cluster to add.\n"
+                                           : " Need name of resource to add.\n";
+    else if (l->entity == SMGR_USER && !l->where->n_accounts && !l->set->n_wckeys)
+        what = " Need name of account or wckey to add.\n";
+    else if (l->entity == SMGR_RESOURCE && (!l->set->resource || !l->set->resource->server))
+        what = " Need a server to add a resource (server=...).\n";
+    if (what)
+        smgr_fail(s, "%s", what);
+    return !what;
+}
+
+#define MODIFIABLE                                                                                 \
+    (SMGR_ACCOUNT | SMGR_USER | SMGR_QOS | SMGR_CLUSTER | SMGR_RESOURCE | SMGR_WCKEY | SMGR_JOB)
+
+static bool take_entity(struct smgr *s, const char *verb, unsigned possible, int *n, char ***words,
+                        enum smgr_entity *ret)
+{
+    if (*n > 0 && smgr_entity_of((*words)[0], ret) && (*ret & possible)) {
+        (*n)--;
+        (*words)++;
+        return true;
+    }
+    smgr_fail(s, "No valid entity in %s command\nInput line must include ", verb);
+    if (possible == MODIFIABLE)
+        smgr_fail(s, "\"Account\", \"Cluster\", \"Job\",\n\"QOS\", \"Resource\", or \"User\"\n");
+    else
+        smgr_fail(
+            s, "\"Account\", \"Cluster\", \"Coordinator\",\n\"QOS\", \"Resource\", or \"User\"\n");
+    return false;
+}
+
+#define ADDABLE                                                                                    \
+    (SMGR_ACCOUNT | SMGR_USER | SMGR_QOS | SMGR_CLUSTER | SMGR_RESOURCE | SMGR_COORD | SMGR_WCKEY)
+
+void smgr_add(struct smgr *s, int n, char **words)
+{
+    const Pst__AcctOpResult *res;
+    struct smgr_line l = { 0 };
+    enum smgr_entity entity;
+    struct change c;
+
+    if (!smgr_may_write(s, "add") || !take_entity(s, "add", ADDABLE, &n, &words, &entity))
+        return;
+    if (!smgr_parse(s, entity, SMGR_ADD, n, words, &l) || !complete(s, &l)) {
+        smgr_line_done(&l);
+        return;
+    }
+    res = begin(&c, s, &l, PST__ACCT_VERB__ACCT_ADD);
+    if (res && res->has_code) {
+        add_failed(s, entity, res);
+    } else if (res) {
+        if (entity == SMGR_ACCOUNT)
+            tell_lines(res, "");
+        for (size_t i = 0; i < ARRAY_SIZE(adders); i++)
+            if (adders[i].entity == entity)
+                adders[i].show(&c, res);
+        (void)finish(&c);
+    }
+    change_done(&c);
+    smgr_line_done(&l);
+}
+
+/* ---- modify ---------------------------------------------------------------------------------- */
+
+static bool sets_records(const struct smgr_line *l)
+{
+    const Pst__AcctSet *set = l->set;
+
+    return set->account || set->default_account || set->new_name ||
+           (set->user && (set->user->has_admin_level || set->user->default_wckey));
+}
+
+static const char *heading_of(const struct smgr_line *l)
+{
+    bool records = sets_records(l);
+
+    if (l->entity == SMGR_ACCOUNT)
+        return records ? " Modified accounts...\n" : " Modified account associations...\n";
+    if (l->entity == SMGR_USER)
+        return records ? " Modified users...\n" : " Modified user associations...\n";
+    return "";
+}
+
+static void show_modified(struct change *c, const Pst__AcctOpResult *res)
+{
+    switch (c->l->entity) {
+    case SMGR_ACCOUNT:
+    case SMGR_USER:
+        if (res->n_assocs) {
+            printf(" Modified %s associations...\n",
+                   c->l->entity == SMGR_USER ? "user" : "account");
+            put_changed_assocs(res);
+        }
+        if (res->n_names) {
+            printf(" Modified %s...\n", c->l->entity == SMGR_USER ? "users" : "accounts");
+            put_names(res);
+        }
+        break;
+    case SMGR_CLUSTER:
+        put_settings(c->s, c->l->set, false, " Setting\n  Default Limits:\n");
+        if (res->n_assocs) {
+            printf(" Modified cluster defaults for associations...\n");
+            put_changed_assocs(res);
+        } else {
+            printf(" Modified cluster...\n");
+            put_names(res);
+        }
+        break;
+    case SMGR_RESOURCE:
+        printf(" Modified resource(s)...\n");
+        put_names(res);
+        tell_lines(res, "   ");
+        break;
+    default:
+        printf(" Modified %s...\n", c->l->entity == SMGR_QOS ? "qos" : "wckeys");
+        put_names(res);
+    }
+}
+
+static void modify_failed(struct change *c, const Pst__AcctOpResult *res)
+{
+    struct smgr *s = c->s;
+
+    if (res->code == SLURM_NO_CHANGE_IN_DATA) {
+        printf("%s  Nothing modified\n", heading_of(c->l));
+        s->status = CLI_EXIT_FAILED;
+    } else if (res->code == ESLURM_INVALID_ACCOUNT && c->l->set->default_account && res->text) {
+        printf("%s %s\n", heading_of(c->l), res->text);
+        tell_lines(res, "  ");
+        s->status = CLI_EXIT_FAILED;
+    } else {
+        tell_error(s, res);
+    }
+}
+
+void smgr_modify(struct smgr *s, int n, char **words)
+{
+    const Pst__AcctOpResult *res;
+    struct smgr_line l = { 0 };
+    enum smgr_entity entity;
+    struct change c;
+
+    if (!smgr_may_write(s, "modify") || !take_entity(s, "modify", MODIFIABLE, &n, &words, &entity))
+        return;
+    if (entity == SMGR_JOB) {
+        smgr_modify_job(s, n, words);
+        return;
+    }
+    if (!smgr_parse(s, entity, SMGR_MODIFY, n, words, &l)) {
+        smgr_line_done(&l);
+        return;
+    }
+    if (!l.has_set && !l.set->n_wckeys) {
+        smgr_fail(s, " You didn't give me anything to set\n");
+        smgr_line_done(&l);
+        return;
+    }
+    if (!l.has_where && !s->immediate)
+        printf(
+            " You didn't set any conditions with 'WHERE'.\n Are you sure you want to continue?\n");
+    res = begin(&c, s, &l, PST__ACCT_VERB__ACCT_MODIFY);
+    if (res && res->has_code) {
+        modify_failed(&c, res);
+    } else if (res) {
+        show_modified(&c, res);
+        if (finish(&c) && l.set->reset_usage)
+            smgr_reset_usage(s, entity, l.where);
+    }
+    change_done(&c);
+    smgr_line_done(&l);
+}
+
+/* ---- delete ---------------------------------------------------------------------------------- */
+
+static void show_deleted_user(struct change *c, const Pst__AcctOpResult *res)
+{
+    if (res->n_names) {
+        printf(" Deleting users...\n");
+        put_names(res);
+        return;
+    }
+    printf(" Deleting user associations...\n");
+    for (size_t i = 0; i < res->n_assocs; i++)
+        put_assoc(res->assocs[i], 10);
+    if (res->n_deleted_names)
+        printf(" Deleting users (No Associations)...\n");
+    for (size_t i = 0; i < res->n_deleted_names; i++)
+        printf("  %s\n", res->deleted_names[i]);
+    (void)c;
+}
+
+static void show_deleted(struct change *c, const Pst__AcctOpResult *res)
+{
+    switch (c->l->entity) {
+    case SMGR_USER:
+        show_deleted_user(c, res);
+        break;
+    case SMGR_ACCOUNT:
+        printf(" Deleting %s...\n", c->l->where->n_clusters ? "account associations" : "accounts");
+        if (c->l->where->n_clusters)
+            put_changed_assocs(res);
+        else
+            put_names(res);
+        break;
+    case SMGR_COORD:
+        printf(" Removing Coordinator User(s)\n");
+        for (size_t i = 0; i < c->l->where->n_users; i++)
+            printf("  %s\n", c->l->where->users[i]);
+        printf(" From Account(s) and all sub-accounts\n");
+        put_names(res);
+        break;
+    case SMGR_RESOURCE:
+        printf(" Deleting resource(s)...\n");
+        put_names(res);
+        tell_lines(res, "  ");
+        break;
+    case SMGR_WCKEY:
+        printf(" Deleting wckeys...\n");
+        tell_lines(res, "  ");
+        break;
+    default:
+        printf(" Deleting %s...\n", c->l->entity == SMGR_QOS ? "QOS(s)" : "clusters");
+        put_names(res);
+    }
+}
+
+static void delete_failed(struct change *c, const Pst__AcctOpResult *res)
+{
+    if (res->code != SLURM_NO_CHANGE_IN_DATA) {
+        tell_error(c->s, res);
+        return;
+    }
+    printf("%s Nothing deleted\n",
+           c->l->entity == SMGR_ACCOUNT || c->l->entity == SMGR_USER ? "" : " ");
+    c->s->status = CLI_EXIT_FAILED;
+}
+
+void smgr_delete(struct smgr *s, int n, char **words)
+{
+    const Pst__AcctOpResult *res;
+    struct smgr_line l = { 0 };
+    enum smgr_entity entity;
+    struct change c;
+
+    if (!smgr_may_write(s, "delete") || !take_entity(s, "delete", ADDABLE, &n, &words, &entity))
+        return;
+    if (!smgr_parse(s, entity, SMGR_DELETE, n, words, &l)) {
+        smgr_line_done(&l);
+        return;
+    }
+    if (!l.has_where) {
+        smgr_fail(s, " No conditions given to remove, not executing.\n");
+        smgr_line_done(&l);
+        return;
+    }
+    res = begin(&c, s, &l, PST__ACCT_VERB__ACCT_DELETE);
+    if (res && res->has_code) {
+        delete_failed(&c, res);
+    } else if (res) {
+        show_deleted(&c, res);
+        (void)finish(&c);
+    }
+    change_done(&c);
+    smgr_line_done(&l);
+}

@@ -1,0 +1,430 @@
+/* sacctmgr_dump.c - a cluster's accounts as a file that load reads
+ *
+ * Parents come before their children.  What an association inherits is not written. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/pb/pbutil.h"
+#include "cli/sacctmgr/sacctmgr.h"
+
+static const char head[] =
+    "# To edit this file start with a cluster line for the new cluster\n"
+    "# Cluster - 'cluster_name':MaxTRESPerJob=node=50\n"
+    "# Followed by Accounts you want in this fashion (root is created by default)...\n"
+    "# Parent - 'root'\n"
+    "# Account - 'cs':MaxTRESPerJob=node=5:MaxJobs=4:MaxTRESMinsPerJob=cpu=20:FairShare=399:"
+    "MaxWallDurationPerJob=40:Description='Computer Science':Organization='LC'\n"
+    "# Any of the options after a ':' can be left out and they can be in any order.\n"
+    "# If you want to add any sub accounts just list the Parent THAT HAS ALREADY\n"
+    "# BEEN CREATED before the account line in this fashion...\n"
+    "# Parent - 'cs'\n"
+    "# Account - 'test':MaxTRESPerJob=node=1:MaxJobs=1:MaxTRESMinsPerJob=cpu=1:FairShare=1:"
+    "MaxWallDurationPerJob=1:Description='Test Account':Organization='Test'\n"
+    "# To add users to a account add a line like this after a Parent - 'line'\n"
+    "# User - 'lipari':MaxTRESPerJob=node=2:MaxJobs=3:MaxTRESMinsPerJob=cpu=4:FairShare=1:"
+    "MaxWallDurationPerJob=1\n";
+
+/* Limits as the file names them, in the order of the alphabet. */
+static const struct {
+    const char *name, *field;
+} limits[] = {
+    { "GrpJobs", "grp_jobs" },
+    { "GrpJobsAccrue", "grp_jobs_accrue" },
+    { "GrpSubmitJobs", "grp_submit_jobs" },
+    { "GrpTRES", "grp_tres" },
+    { "GrpTRESMins", "grp_tres_mins" },
+    { "GrpTRESRunMins", "grp_tres_run_mins" },
+    { "GrpWall", "grp_wall_min" },
+    { "MaxJobs", "max_jobs" },
+    { "MaxJobsAccrue", "max_jobs_accrue" },
+    { "MaxJobsAccruePA", "max_jobs_accrue_per_account" },
+    { "MaxJobsAccruePU", "max_jobs_accrue_per_user" },
+    { "MaxJobsPA", "max_jobs_per_account" },
+    { "MaxJobsPU", "max_jobs_per_user" },
+    { "MaxSubmitJobs", "max_submit_jobs" },
+    { "MaxSubmitJobsPA", "max_submit_jobs_per_account" },
+    { "MaxSubmitJobsPU", "max_submit_jobs_per_user" },
+    { "MaxTRESMinsPerJob", "max_tres_mins_per_job" },
+    { "MaxTRESPerAccount", "max_tres_per_account" },
+    { "MaxTRESPerJob", "max_tres_per_job" },
+    { "MaxTRESPerNode", "max_tres_per_node" },
+    { "MaxTRESPerUser", "max_tres_per_user" },
+    { "MaxTRESRunMins", "max_tres_run_mins" },
+    { "MaxTRESRunMinsPerAccount", "max_tres_run_mins_per_account" },
+    { "MaxTRESRunMinsPerUser", "max_tres_run_mins_per_user" },
+    { "MaxWallDurationPerJob", "max_wall_min" },
+    { "MinPrioThreshold", "min_prio_threshold" },
+    { "MinTRESPerJob", "min_tres_per_job" },
+};
+
+struct dump {
+    struct smgr *s;
+    FILE *f;
+    Pst__AssocRecord **assocs;
+    size_t n_assocs;
+    ProtobufCMessage **users, **accounts;
+    size_t n_users, n_accounts;
+    const char *cluster;
+    struct strbuf sb;
+};
+
+static int keep_assoc(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct dump *d = ctx;
+    ProtobufCMessage *copy;
+
+    (void)info;
+    check_mem_or_die(pb_dup(record, &copy));
+    if ((d->n_assocs & (d->n_assocs - 1)) == 0)
+        d->assocs =
+            xrealloc_or_die(d->assocs, d->n_assocs ? d->n_assocs * 2 : 1, sizeof(*d->assocs));
+    d->assocs[d->n_assocs++] = (Pst__AssocRecord *)copy;
+    return 0;
+}
+
+static void keep_in(ProtobufCMessage ***list, size_t *n, const ProtobufCMessage *record)
+{
+    if ((*n & (*n - 1)) == 0)
+        *list = xrealloc_or_die(*list, *n ? *n * 2 : 1, sizeof(**list));
+    check_mem_or_die(pb_dup(record, &(*list)[*n]));
+    (*n)++;
+}
+
+static int keep_user(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct dump *d = ctx;
+
+    (void)info;
+    keep_in(&d->users, &d->n_users, record);
+    return 0;
+}
+
+static int keep_account(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct dump *d = ctx;
+
+    (void)info;
+    keep_in(&d->accounts, &d->n_accounts, record);
+    return 0;
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+static void put_tres(struct dump *d, Pst__TresCount *const *list, size_t n)
+{
+    struct strbuf text = STRBUF_INIT;
+    bool colon;
+
+    for (size_t i = 0; i < n; i++) {
+        const Pst__TresRecord *t = smgr_tres(d->s, list[i]->tres_id);
+
+        if (!t)
+            continue;
+        strbuf_addf(&text, "%s%s%s%s=%lld%s", text.len ? "," : "", t->type,
+                    t->name && *t->name ? "/" : "", t->name ? t->name : "",
+                    (long long)list[i]->count,
+                    list[i]->tres_id == 2 && list[i]->count > 0 ? "M" : "");
+    }
+    colon = text.len && strchr(strbuf_str(&text), ':');
+    strbuf_addf(&d->sb, "%s%s%s", colon ? "'" : "", strbuf_str(&text), colon ? "'" : "");
+    strbuf_done(&text);
+}
+
+static void put_limits(struct dump *d, const Pst__Limits *l, const char *after, const char *until)
+{
+    const char *base = (const char *)l;
+
+    for (size_t i = 0; l && i < ARRAY_SIZE(limits); i++) {
+        const ProtobufCFieldDescriptor *f = protobuf_c_message_descriptor_get_field_by_name(
+            &pst__limits__descriptor, limits[i].field);
+
+        if (strcmp(limits[i].name, after) < 0 || strcmp(limits[i].name, until) >= 0)
+            continue;
+        if (f->label == PROTOBUF_C_LABEL_REPEATED) {
+            size_t n = *(const size_t *)(base + f->quantifier_offset);
+
+            if (n) {
+                strbuf_addf(&d->sb, ":%s=", limits[i].name);
+                put_tres(d, *(Pst__TresCount *const *const *)(base + f->offset), n);
+            }
+        } else if (*(const protobuf_c_boolean *)(base + f->quantifier_offset)) {
+            strbuf_addf(&d->sb, ":%s=%d", limits[i].name, *(const int32_t *)(base + f->offset));
+        }
+    }
+}
+
+static void put_text(struct dump *d, const char *name, const char *value)
+{
+    char quote = value && strchr(value, '\'') ? '"' : '\'';
+    size_t start;
+
+    if (!value || !*value)
+        return;
+    strbuf_addf(&d->sb, ":%s=%c", name, quote);
+    start = d->sb.len;
+    strbuf_add(&d->sb, value);
+    for (size_t i = start; i < d->sb.len; i++)
+        if (d->sb.buf[i] == '"' && quote == '"')
+            d->sb.buf[i] = '\''; /* what follows would be taken for keys when it is loaded */
+    strbuf_addc(&d->sb, quote);
+}
+
+static void put_qos_list(struct dump *d, const Pst__AssocRecord *a)
+{
+    struct strbuf list = STRBUF_INIT;
+
+    smgr_put_qos_list(d->s, &list, a->qos_ids, a->n_qos_ids);
+    for (int sign = 0; sign < 2; sign++)
+        for (size_t i = 0; i < (sign ? a->n_qos_removed : a->n_qos_added); i++) {
+            const char *name = smgr_qos_name(d->s, sign ? a->qos_removed[i] : a->qos_added[i]);
+
+            if (name)
+                strbuf_addf(&list, "%s%c%s", list.len ? "," : "", sign ? '-' : '+', name);
+        }
+    put_text(d, "QOS", strbuf_str(&list));
+    strbuf_done(&list);
+}
+
+static void put_assoc(struct dump *d, const Pst__AssocRecord *a)
+{
+    if (a->has_default_qos_id)
+        put_text(d, "DefaultQOS", smgr_qos_name(d->s, a->default_qos_id));
+    if (a->shares_parent)
+        strbuf_add(&d->sb, ":Fairshare=parent");
+    else
+        strbuf_addf(&d->sb, ":Fairshare=%u", a->has_shares ? a->shares : 1);
+    put_limits(d, a->limits, "", "~");
+    if (a->has_priority)
+        strbuf_addf(&d->sb, ":Priority=%u", a->priority);
+    put_qos_list(d, a);
+}
+
+/* One chunk to the file, and told. */
+static void finish_lines(struct dump *d)
+{
+    strbuf_addc(&d->sb, '\n');
+    if (fputs(strbuf_str(&d->sb), d->f) == EOF && !d->s->status)
+        d->s->status = CLI_EXIT_FAILED; /* fclose tells why */
+    if (!d->s->quiet)
+        (void)fprintf(stderr, "sacctmgr: %s", strbuf_str(&d->sb)); /* nobody is left to tell */
+    strbuf_reset(&d->sb);
+}
+
+static void put_qos_line(struct dump *d, const Pst__QosRecord *q)
+{
+    struct strbuf text = STRBUF_INIT;
+
+    strbuf_addf(&d->sb, "QOS - '%s'", q->name);
+    put_text(d, "Description", q->description);
+    smgr_put_qos_flags(&text, q->flags);
+    put_text(d, "Flags", strbuf_str(&text));
+    strbuf_reset(&text);
+    if (q->has_grace_s && q->grace_s)
+        strbuf_addf(&d->sb, ":GraceTime=%u", q->grace_s);
+    put_limits(d, q->limits, "", "LimitFactor");
+    if (q->has_limit_factor)
+        strbuf_addf(&d->sb, ":LimitFactor=%f", q->limit_factor);
+    put_limits(d, q->limits, "LimitFactor", "~");
+    smgr_put_qos_list(d->s, &text, q->preempt_ids, q->n_preempt_ids);
+    put_text(d, "Preempt", strbuf_str(&text));
+    strbuf_reset(&text);
+    if (q->has_preempt_mode && q->preempt_mode != UINT32_MAX) {
+        for (unsigned i = 0; smgr_preempt_word(i); i++)
+            if (q->preempt_mode & 1u << i)
+                strbuf_addf(&text, "%s%s", text.len ? "," : "", smgr_preempt_word(i));
+        put_text(d, "PreemptMode", strbuf_str(&text));
+    }
+    if (q->has_preempt_exempt_s)
+        strbuf_addf(&d->sb, ":PreemptExemptTime=%u", q->preempt_exempt_s);
+    if (q->priority)
+        strbuf_addf(&d->sb, ":Priority=%u", q->priority);
+    if (q->has_usage_factor && (q->usage_factor < 1 || q->usage_factor > 1))
+        strbuf_addf(&d->sb, ":UsageFactor=%f", q->usage_factor);
+    if (q->has_usage_threshold)
+        strbuf_addf(&d->sb, ":UsageThreshold=%f", q->usage_threshold);
+    strbuf_addc(&d->sb, '\n');
+    strbuf_done(&text);
+}
+
+static const Pst__UserRecord *user_of(const struct dump *d, const char *name)
+{
+    for (size_t i = 0; i < d->n_users; i++)
+        if (strcmp(((const Pst__UserRecord *)d->users[i])->name, name) == 0)
+            return (const Pst__UserRecord *)d->users[i];
+    return NULL;
+}
+
+static const Pst__AccountRecord *account_of(const struct dump *d, const char *name)
+{
+    for (size_t i = 0; i < d->n_accounts; i++)
+        if (strcasecmp(((const Pst__AccountRecord *)d->accounts[i])->name, name) == 0)
+            return (const Pst__AccountRecord *)d->accounts[i];
+    return NULL;
+}
+
+static void put_user(struct dump *d, const Pst__AssocRecord *a)
+{
+    const Pst__UserRecord *u = user_of(d, a->user);
+    struct strbuf coords = STRBUF_INIT;
+
+    strbuf_addf(&d->sb, "User - '%s'", a->user);
+    put_text(d, "Partition", a->partition);
+    if (a->is_default)
+        put_text(d, "DefaultAccount", a->account);
+    if (u && u->default_wckey)
+        put_text(d, "DefaultWCKey", u->default_wckey);
+    if (u && u->admin_level > PST__ADMIN_LEVEL__ADMIN_NONE)
+        put_text(d, "AdminLevel", smgr_admin_word(u->admin_level));
+    for (size_t i = 0; i < d->n_accounts; i++) {
+        const Pst__AccountRecord *acct = (const Pst__AccountRecord *)d->accounts[i];
+
+        for (size_t k = 0; k < acct->n_coordinators; k++)
+            if (strcmp(acct->coordinators[k], a->user) == 0)
+                strbuf_addf(&coords, "%s%s", coords.len ? "," : "", acct->name);
+    }
+    put_text(d, "Coordinator", strbuf_str(&coords));
+    put_assoc(d, a);
+    finish_lines(d);
+    strbuf_done(&coords);
+}
+
+static void put_account(struct dump *d, const Pst__AssocRecord *a)
+{
+    const Pst__AccountRecord *acct = account_of(d, a->account);
+
+    strbuf_addf(&d->sb, "Account - '%s'", a->account);
+    put_text(d, "Description", acct ? acct->description : NULL);
+    put_text(d, "Organization", acct ? acct->organization : NULL);
+    put_assoc(d, a);
+    finish_lines(d);
+}
+
+static bool is_user(const Pst__AssocRecord *a)
+{
+    return a->user && *a->user;
+}
+
+static bool is_child(const Pst__AssocRecord *a, const Pst__AssocRecord *parent)
+{
+    return a->has_parent_id && a->parent_id == parent->assoc_id;
+}
+
+/* An account's users and accounts, and then what those have.  The list is in the order of the tree,
+ * so all of it stands behind the account. */
+static void put_below(struct dump *d, size_t at)
+{
+    const Pst__AssocRecord *parent = d->assocs[at];
+    size_t len = parent->lineage ? strlen(parent->lineage) : 0, end = at + 1;
+    bool any = false;
+
+    while (end < d->n_assocs && d->assocs[end]->lineage && parent->lineage &&
+           strncmp(d->assocs[end]->lineage, parent->lineage, len) == 0)
+        end++;
+    for (int users = 1; users >= 0; users--)
+        for (size_t i = at + 1; i < end; i++) {
+            if (!is_child(d->assocs[i], parent) || is_user(d->assocs[i]) != users)
+                continue;
+            if (!any) {
+                strbuf_addf(&d->sb, "Parent - '%s'", parent->account);
+                finish_lines(d);
+            }
+            any = true;
+            if (users)
+                put_user(d, d->assocs[i]);
+            else
+                put_account(d, d->assocs[i]);
+        }
+    for (size_t i = at + 1; i < end; i++)
+        if (is_child(d->assocs[i], parent) && !is_user(d->assocs[i]))
+            put_below(d, i);
+}
+
+static void put_all(struct dump *d)
+{
+    size_t root = 0;
+
+    if (fputs(head, d->f) == EOF)
+        d->s->status = CLI_EXIT_FAILED; /* fclose tells why */
+    for (size_t i = 0; i < d->s->n_qos; i++)
+        put_qos_line(d, d->s->qos[i]);
+    while (root < d->n_assocs && (d->assocs[root]->has_parent_id || is_user(d->assocs[root])))
+        root++;
+    if (root == d->n_assocs)
+        return;
+    strbuf_addf(&d->sb, "Cluster - '%s'", d->cluster);
+    put_assoc(d, d->assocs[root]);
+    finish_lines(d);
+    put_below(d, root);
+}
+
+static void dump_done(struct dump *d)
+{
+    for (size_t i = 0; i < d->n_assocs; i++)
+        pst__assoc_record__free_unpacked(d->assocs[i], NULL);
+    for (size_t i = 0; i < d->n_users; i++)
+        protobuf_c_message_free_unpacked(d->users[i], NULL);
+    for (size_t i = 0; i < d->n_accounts; i++)
+        protobuf_c_message_free_unpacked(d->accounts[i], NULL);
+    free(d->assocs);
+    free(d->users);
+    free(d->accounts);
+    strbuf_done(&d->sb);
+}
+
+static bool fetch(struct dump *d)
+{
+    static const Pst__AcctCond all = PST__ACCT_COND__INIT;
+    Pst__AcctCond where = PST__ACCT_COND__INIT;
+    char *clusters[] = { (char *)d->cluster }; /* only packed */
+
+    where.n_clusters = 1;
+    where.clusters = clusters;
+    where.has_raw_qos = where.raw_qos = 1;
+    where.has_no_inherited_limits = where.no_inherited_limits = 1;
+    smgr_load_qos(d->s);
+    smgr_load_tres(d->s);
+    return smgr_list(d->s, PST__ACCT_ENTITY__ACCT_ASSOC, &where, keep_assoc, d) &&
+           smgr_list(d->s, PST__ACCT_ENTITY__ACCT_USER, &all, keep_user, d) &&
+           smgr_list(d->s, PST__ACCT_ENTITY__ACCT_ACCOUNT, &all, keep_account, d);
+}
+
+void smgr_dump(struct smgr *s, int n, char **words)
+{
+    struct dump d = { .s = s };
+    _cleanup_free_ char *path = NULL;
+
+    for (int i = 0; i < n; i++) {
+        if (strncasecmp(words[i], "file=", 5) == 0 || strncasecmp(words[i], "f=", 2) == 0) {
+            free(path);
+            path = xstrdup_or_die(strchr(words[i], '=') + 1);
+        } else if (strncasecmp(words[i], "cluster=", 8) == 0) {
+            d.cluster = words[i] + 8;
+        } else if (!strchr(words[i], '=') && !d.cluster) {
+            d.cluster = words[i];
+        } else {
+            smgr_fail(s, " Unknown option: %s\n", words[i]);
+            return;
+        }
+    }
+    if (!d.cluster) {
+        smgr_fail(s, " We need a cluster to dump.\n");
+        return;
+    }
+    if (!path)
+        path = xasprintf_or_die("./%s.cfg", d.cluster);
+    if (fetch(&d)) {
+        if (!d.n_assocs) {
+            smgr_fail(s, " There is no cluster %s\n", d.cluster);
+        } else if (!(d.f = fopen(path, "we"))) {
+            smgr_fail(s, "sacctmgr: error: cannot write %s: %s\n", path, strerror(errno));
+        } else {
+            put_all(&d);
+            if (fclose(d.f) != 0)
+                smgr_fail(s, "sacctmgr: error: cannot write %s: %s\n", path, strerror(errno));
+        }
+    }
+    dump_done(&d);
+}

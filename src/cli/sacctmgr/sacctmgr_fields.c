@@ -1,0 +1,950 @@
+/* sacctmgr_fields.c - the columns of lists
+ *
+ * A row of output is what records are at hand; a column takes its value from the first that has
+ * one.  Names of format= and headings are not always the same words. */
+#include <ctype.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "cli/format/fmt_core.h"
+#include "cli/sacctmgr/sacctmgr.h"
+#include "model/words/names.h"
+#include "model/words/resvwords.h"
+
+enum col {
+    C_ACCOUNT,
+    C_ACTION,
+    C_ACTOR,
+    C_ADMIN,
+    C_ALLOCATED,
+    C_ALLOWED,
+    C_ASSOCS,
+    C_CLASS,
+    C_CLUSTER,
+    C_CLUSTER_NODES,
+    C_COMMENT,
+    C_CONTROL_HOST,
+    C_CONTROL_PORT,
+    C_COORD,
+    C_COUNT,
+    C_CPU,
+    C_DEF_ACCOUNT,
+    C_DEF_QOS,
+    C_DEF_WCKEY,
+    C_DESCR,
+    C_DURATION,
+    C_EVENT,
+    C_EVENT_RAW,
+    C_EMPTY,
+    C_FAIRSHARE,
+    C_FLAGS,
+    C_GRACE,
+    C_ID,
+    C_INFO,
+    C_LAST_CONSUMED,
+    C_LIMIT,
+    C_LIMIT_TIME,
+    C_LIMIT_TRES,
+    C_LIMIT_ONE,
+    C_LIMIT_FACTOR,
+    C_LINEAGE,
+    C_NAME,
+    C_NODE_COUNT,
+    C_NODE_NAME,
+    C_ORG,
+    C_PARENT_ID,
+    C_PARENT_NAME,
+    C_PARTITION,
+    C_PREEMPT,
+    C_PREEMPT_EXEMPT,
+    C_PREEMPT_MODE,
+    C_PRIORITY,
+    C_PROBLEM,
+    C_QOS,
+    C_QOS_RAW,
+    C_REASON,
+    C_RPC,
+    C_SERVER,
+    C_SERVER_TYPE,
+    C_STATE,
+    C_STATE_RAW,
+    C_TIME,
+    C_TIME_END,
+    C_TIME_START,
+    C_TRES,
+    C_TYPE,
+    C_UNUSED_WALL,
+    C_USAGE_FACTOR,
+    C_USAGE_THRESHOLD,
+    C_USER,
+    C_WCKEYS,
+    C_WHERE,
+};
+
+struct smgr_field {
+    const char *name; /* of format= */
+    unsigned min;
+    const char *header;
+    int width; /* negative: to the left */
+    enum col col;
+    const char *field; /* of Limits; of C_LIMIT_ONE behind the TRES number: "1grp_tres" */
+};
+
+static const struct smgr_field fields[] = {
+    { "Account", 3, "Account", 10, C_ACCOUNT, NULL },
+    { "Action", 4, "Action", 20, C_ACTION, NULL },
+    { "Actor", 4, "Actor", 10, C_ACTOR, NULL },
+    { "AdminLevel", 2, "Admin", 9, C_ADMIN, NULL },
+    { "Allocated", 4, "Allocated", 9, C_ALLOCATED, NULL },
+    { "Allowed", 4, "Allowed", 8, C_ALLOWED, NULL },
+    { "Associations", 3, "Assocs", 30, C_ASSOCS, NULL },
+    { "Classification", 3, "Class", 9, C_CLASS, NULL },
+    { "Cluster", 2, "Cluster", 10, C_CLUSTER, NULL },
+    { "ClusterNodes", 8, "Cluster Nodes", 20, C_CLUSTER_NODES, NULL },
+    { "Comment", 3, "Comment", 20, C_COMMENT, NULL },
+    { "ControlHost", 8, "ControlHost", 15, C_CONTROL_HOST, NULL },
+    { "ControlPort", 8, "ControlPort", 12, C_CONTROL_PORT, NULL },
+    { "Coordinators", 4, "Coord Accounts", 20, C_COORD, NULL },
+    { "Count", 4, "Count", 6, C_COUNT, NULL },
+    { "CPUCount", 2, "CPU Cnt", 7, C_CPU, NULL },
+    { "DefaultAccount", 8, "Def Acct", 10, C_DEF_ACCOUNT, NULL },
+    { "DefAcct", 4, "Def Acct", 10, C_DEF_ACCOUNT, NULL },
+    { "DefaultQOS", 8, "Def QOS", 9, C_DEF_QOS, NULL },
+    { "DefQOS", 4, "Def QOS", 9, C_DEF_QOS, NULL },
+    { "DefaultWCKey", 8, "Def WCKey", 10, C_DEF_WCKEY, NULL },
+    { "Description", 3, "Descr", 20, C_DESCR, NULL },
+    { "Duration", 2, "Duration", 13, C_DURATION, NULL },
+    { "End", 2, "TimeEnd", 19, C_TIME_END, NULL },
+    { "EventRaw", 6, "EventRaw", 8, C_EVENT_RAW, NULL },
+    { "Event", 2, "Event", 7, C_EVENT, NULL },
+    { "Extra", 2, "Extra", 20, C_EMPTY, NULL },
+    { "Fairshare", 2, "Share", 9, C_FAIRSHARE, NULL },
+    { "Features", 3, "Features", 20, C_EMPTY, NULL },
+    { "Federation", 3, "Federation", 10, C_EMPTY, NULL },
+    { "FedState", 4, "FedState", 12, C_EMPTY, NULL },
+    { "FedID", 4, "ID", 2, C_EMPTY, NULL },
+    { "Flags", 2, "Flags", 20, C_FLAGS, NULL },
+    { "GraceTime", 3, "GraceTime", 10, C_GRACE, NULL },
+    { "GrpCPUMins", 8, "GrpCPUMins", 11, C_LIMIT_ONE, "1grp_tres_mins" },
+    { "GrpCPURunMins", 8, "GrpCPURunMins", 13, C_LIMIT_ONE, "1grp_tres_run_mins" },
+    { "GrpCPUs", 7, "GrpCPUs", 8, C_LIMIT_ONE, "1grp_tres" },
+    { "GrpMemory", 4, "GrpMem", 7, C_LIMIT_ONE, "2grp_tres" },
+    { "GrpNodes", 4, "GrpNodes", 8, C_LIMIT_ONE, "4grp_tres" },
+    { "GrpTRES", 7, "GrpTRES", 13, C_LIMIT_TRES, "grp_tres" },
+    { "GrpTRESMins", 8, "GrpTRESMins", 13, C_LIMIT_TRES, "grp_tres_mins" },
+    { "GrpTRESRunMins", 8, "GrpTRESRunMins", 13, C_LIMIT_TRES, "grp_tres_run_mins" },
+    { "GrpJobs", 4, "GrpJobs", 7, C_LIMIT, "grp_jobs" },
+    { "GrpJobsAccrue", 8, "GrpJobsAccrue", 13, C_LIMIT, "grp_jobs_accrue" },
+    { "GrpSubmitJobs", 4, "GrpSubmit", 9, C_LIMIT, "grp_submit_jobs" },
+    { "GrpWall", 4, "GrpWall", 11, C_LIMIT_TIME, "grp_wall_min" },
+    { "ID", 2, "ID", 6, C_ID, NULL },
+    { "Info", 3, "Info", 20, C_INFO, NULL },
+    { "InstanceId", 9, "InstanceId", 20, C_EMPTY, NULL },
+    { "InstanceType", 9, "InstanceType", 20, C_EMPTY, NULL },
+    { "LastConsumed", 4, "LastConsumed", 12, C_LAST_CONSUMED, NULL },
+    { "LimitFactor", 6, "LimitFactor", 11, C_LIMIT_FACTOR, NULL },
+    { "Lineage", 4, "Lineage", -20, C_LINEAGE, NULL },
+    { "MaxCPUMinsPerJob", 8, "MaxCPUMins", 11, C_LIMIT_ONE, "1max_tres_mins_per_job" },
+    { "MaxCPUsPerJob", 7, "MaxCPUs", 8, C_LIMIT_ONE, "1max_tres_per_job" },
+    { "MaxNodesPerJob", 4, "MaxNodes", 8, C_LIMIT_ONE, "4max_tres_per_job" },
+    { "MaxTRES", 7, "MaxTRES", 13, C_LIMIT_TRES, "max_tres_per_job" },
+    { "MaxTRESPerJob", 11, "MaxTRES", 13, C_LIMIT_TRES, "max_tres_per_job" },
+    { "MaxTRESPJ", 9, "MaxTRES", 13, C_LIMIT_TRES, "max_tres_per_job" },
+    { "MaxTRESPerNode", 11, "MaxTRESPerNode", 14, C_LIMIT_TRES, "max_tres_per_node" },
+    { "MaxTRESPN", 9, "MaxTRESPerNode", 14, C_LIMIT_TRES, "max_tres_per_node" },
+    { "MaxTRESMins", 8, "MaxTRESMins", 13, C_LIMIT_TRES, "max_tres_mins_per_job" },
+    { "MaxTRESMinsPerJob", 12, "MaxTRESMins", 13, C_LIMIT_TRES, "max_tres_mins_per_job" },
+    { "MaxTRESMinsPJ", 12, "MaxTRESMins", 13, C_LIMIT_TRES, "max_tres_mins_per_job" },
+    { "MaxTRESRunMins", 14, "MaxTRESRunMins", 14, C_LIMIT_TRES, "max_tres_run_mins" },
+    { "MaxTRESRunMinsPA", 16, "MaxTRESRunMinsPA", 16, C_LIMIT_TRES,
+      "max_tres_run_mins_per_account" },
+    { "MaxTRESRunMinsPerAccount", 18, "MaxTRESRunMinsPA", 16, C_LIMIT_TRES,
+      "max_tres_run_mins_per_account" },
+    { "MaxTRESRunMinsPU", 16, "MaxTRESRunMinsPU", 16, C_LIMIT_TRES, "max_tres_run_mins_per_user" },
+    { "MaxTRESRunMinsPerUser", 18, "MaxTRESRunMinsPU", 16, C_LIMIT_TRES,
+      "max_tres_run_mins_per_user" },
+    { "MaxTRESPA", 9, "MaxTRESPA", 13, C_LIMIT_TRES, "max_tres_per_account" },
+    { "MaxTRESPerAccount", 11, "MaxTRESPA", 13, C_LIMIT_TRES, "max_tres_per_account" },
+    { "MaxTRESPU", 9, "MaxTRESPU", 13, C_LIMIT_TRES, "max_tres_per_user" },
+    { "MaxTRESPerUser", 11, "MaxTRESPU", 13, C_LIMIT_TRES, "max_tres_per_user" },
+    { "MaxJobs", 4, "MaxJobs", 7, C_LIMIT, "max_jobs" },
+    { "MaxJobsAccrue", 8, "MaxJobsAccrue", 13, C_LIMIT, "max_jobs_accrue" },
+    { "MaxJobsAccruePA", 15, "MaxJobsAccruePA", 15, C_LIMIT, "max_jobs_accrue_per_account" },
+    { "MaxJobsAccruePerAccount", 17, "MaxJobsAccruePA", 15, C_LIMIT,
+      "max_jobs_accrue_per_account" },
+    { "MaxJobsAccruePU", 15, "MaxJobsAccruePU", 15, C_LIMIT, "max_jobs_accrue_per_user" },
+    { "MaxJobsAccruePerUser", 17, "MaxJobsAccruePU", 15, C_LIMIT, "max_jobs_accrue_per_user" },
+    { "MaxJobsPA", 9, "MaxJobsPA", 9, C_LIMIT, "max_jobs_per_account" },
+    { "MaxJobsPerAccount", 11, "MaxJobsPA", 9, C_LIMIT, "max_jobs_per_account" },
+    { "MaxJobsPU", 9, "MaxJobsPU", 9, C_LIMIT, "max_jobs_per_user" },
+    { "MaxJobsPerUser", 11, "MaxJobsPU", 9, C_LIMIT, "max_jobs_per_user" },
+    { "MaxSubmitJobs", 4, "MaxSubmit", 9, C_LIMIT, "max_submit_jobs" },
+    { "MaxSubmitPA", 11, "MaxSubmitPA", 11, C_LIMIT, "max_submit_jobs_per_account" },
+    { "MaxSubmitJobsPerAccount", 17, "MaxSubmitPA", 11, C_LIMIT, "max_submit_jobs_per_account" },
+    { "MaxSubmitJobsPA", 15, "MaxSubmitPA", 11, C_LIMIT, "max_submit_jobs_per_account" },
+    { "MaxSubmitPU", 11, "MaxSubmitPU", 11, C_LIMIT, "max_submit_jobs_per_user" },
+    { "MaxSubmitJobsPerUser", 17, "MaxSubmitPU", 11, C_LIMIT, "max_submit_jobs_per_user" },
+    { "MaxSubmitJobsPU", 15, "MaxSubmitPU", 11, C_LIMIT, "max_submit_jobs_per_user" },
+    { "MaxWall", 4, "MaxWall", 11, C_LIMIT_TIME, "max_wall_min" },
+    { "MaxWallDurationPerJob", 8, "MaxWall", 11, C_LIMIT_TIME, "max_wall_min" },
+    { "MinPrioThreshold", 4, "MinPrioThres", 12, C_LIMIT, "min_prio_threshold" },
+    { "MinTRES", 7, "MinTRES", 13, C_LIMIT_TRES, "min_tres_per_job" },
+    { "MinTRESPerJob", 8, "MinTRES", 13, C_LIMIT_TRES, "min_tres_per_job" },
+    { "MinTRESPJ", 8, "MinTRES", 13, C_LIMIT_TRES, "min_tres_per_job" },
+    { "Name", 2, "Name", 10, C_NAME, NULL },
+    { "NodeCount", 5, "NodeCount", 9, C_NODE_COUNT, NULL },
+    { "NodeName", 5, "NodeName", -15, C_NODE_NAME, NULL },
+    { "Organization", 1, "Org", 20, C_ORG, NULL },
+    { "ParentID", 8, "ParentID", 8, C_PARENT_ID, NULL },
+    { "ParentName", 7, "ParentName", 10, C_PARENT_NAME, NULL },
+    { "Partition", 4, "Partition", 10, C_PARTITION, NULL },
+    { "PreemptMode", 8, "PreemptMode", 11, C_PREEMPT_MODE, NULL },
+    { "PreemptExemptTime", 8, "PreemptExemptTime", 19, C_PREEMPT_EXEMPT, NULL },
+    { "Preempt", 7, "Preempt", 10, C_PREEMPT, NULL },
+    { "Priority", 3, "Priority", 10, C_PRIORITY, NULL },
+    { "Problem", 3, "Problem", 40, C_PROBLEM, NULL },
+    { "QOSLevel", 3, "QOS", 20, C_QOS, NULL },
+    { "QOSRAWID", 4, "QOS_RAW", 10, C_QOS_RAW, NULL },
+    { "QOS_RAW", 5, "QOS_RAW", 10, C_QOS_RAW, NULL },
+    { "Reason", 3, "Reason", 30, C_REASON, NULL },
+    { "RPC", 1, "RPC", 5, C_RPC, NULL },
+    { "Server", 2, "Server", 10, C_SERVER, NULL },
+    { "ServerType", 7, "ServerType", 10, C_SERVER_TYPE, NULL },
+    { "Shares", 2, "Share", 9, C_FAIRSHARE, NULL },
+    { "Start", 3, "TimeStart", 19, C_TIME_START, NULL },
+    { "StateRaw", 6, "StateRaw", 8, C_STATE_RAW, NULL },
+    { "State", 3, "State", 6, C_STATE, NULL },
+    { "TimeEnd", 5, "TimeEnd", 19, C_TIME_END, NULL },
+    { "TimeStart", 5, "TimeStart", 19, C_TIME_START, NULL },
+    { "Time", 2, "Time", 19, C_TIME, NULL },
+    { "TRES", 2, "TRES", 20, C_TRES, NULL },
+    { "Type", 2, "Type", 8, C_TYPE, NULL },
+    { "UnusedWall", 2, "UnusedWall", 10, C_UNUSED_WALL, NULL },
+    { "UsageFactor", 6, "UsageFactor", 11, C_USAGE_FACTOR, NULL },
+    { "UsageThreshold", 6, "UsageThres", 10, C_USAGE_THRESHOLD, NULL },
+    { "User", 1, "User", 10, C_USER, NULL },
+    { "WCKeys", 6, "WCKeys", 20, C_WCKEYS, NULL },
+    { "WCKey", 2, "WCKey", 10, C_NAME, NULL },
+    { "Where", 2, "Where", 20, C_WHERE, NULL },
+};
+
+struct column {
+    const struct smgr_field *field;
+    const char *header;
+    int width;
+};
+
+struct smgr_table {
+    struct smgr *s;
+    struct column *cols;
+    size_t n;
+    bool tree;
+};
+
+void smgr_print_fields(FILE *f)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+        fprintf(f, "field\t%s\t-\t%s\tshown\n", fields[i].name, fields[i].header);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static const Pst__Limits *limits_of(const struct smgr_row *r)
+{
+    return r->qos ? r->qos->limits : r->assoc ? r->assoc->limits : NULL;
+}
+
+static void put_limit(struct strbuf *sb, const struct smgr_row *r, const struct smgr_field *field)
+{
+    const char *base = (const char *)limits_of(r);
+    const char *name = field->field + (field->col == C_LIMIT_ONE);
+    const ProtobufCFieldDescriptor *f =
+        protobuf_c_message_descriptor_get_field_by_name(&pst__limits__descriptor, name);
+    char text[64];
+
+    if (!base)
+        return;
+    if (field->col == C_LIMIT_TRES || field->col == C_LIMIT_ONE) {
+        Pst__TresCount *const *list = *(Pst__TresCount *const *const *)(base + f->offset);
+        size_t n = *(const size_t *)(base + f->quantifier_offset);
+
+        if (field->col == C_LIMIT_TRES)
+            smgr_put_tres(r->s, sb, list, n);
+        for (size_t i = 0; field->col == C_LIMIT_ONE && i < n; i++)
+            if (list[i]->tres_id == (uint32_t)(field->field[0] - '0'))
+                strbuf_addf(sb, "%lld", (long long)list[i]->count);
+    } else if (*(const protobuf_c_boolean *)(base + f->quantifier_offset)) {
+        int32_t n = *(const int32_t *)(base + f->offset);
+
+        if (field->col == C_LIMIT_TIME) {
+            time_fmt_hms((int64_t)n * 60, text, sizeof(text));
+            strbuf_add(sb, text);
+        } else if (n >= 0) {
+            strbuf_addf(sb, "%d", n);
+        }
+    }
+}
+
+static void put_text(struct strbuf *sb, const char *text)
+{
+    strbuf_add(sb, text ? text : "");
+}
+
+static void put_account(struct strbuf *sb, const struct smgr_row *r)
+{
+    if (r->tree && r->assoc)
+        strbuf_pad(sb, ' ', r->depth);
+    put_text(sb, r->assoc ? r->assoc->account : r->account ? r->account->name : NULL);
+}
+
+static void put_cluster(struct strbuf *sb, const struct smgr_row *r)
+{
+    put_text(sb, r->cluster ? r->cluster->name
+                 : r->assoc ? r->assoc->cluster
+                 : r->share ? r->share->cluster
+                 : r->wckey ? r->wckey->cluster
+                 : r->event ? r->event->cluster
+                 : r->resv  ? r->resv->cluster
+                 : r->txn   ? r->txn->cluster
+                            : NULL);
+}
+
+static void put_user(struct strbuf *sb, const struct smgr_row *r)
+{
+    if (r->event && r->event->has_uid) {
+        const struct passwd *pw = getpwuid(r->event->uid);
+
+        strbuf_addf(sb, "%s(%u)", pw ? pw->pw_name : "", r->event->uid);
+        return;
+    }
+    put_text(sb, r->user    ? r->user->name
+                 : r->assoc ? r->assoc->user
+                 : r->wckey ? r->wckey->user
+                            : NULL);
+}
+
+static void put_name(struct strbuf *sb, const struct smgr_row *r)
+{
+    if (r->wckey && r->wckey->is_default)
+        strbuf_addc(sb, '*');
+    put_text(sb, r->qos        ? r->qos->name
+                 : r->tres     ? r->tres->name
+                 : r->resource ? r->resource->name
+                 : r->wckey    ? r->wckey->name
+                 : r->cluster  ? r->cluster->name
+                 : r->account  ? r->account->name
+                 : r->user     ? r->user->name
+                 : r->resv     ? r->resv->name
+                               : NULL);
+}
+
+static void put_id(struct strbuf *sb, const struct smgr_row *r)
+{
+    strbuf_addf(sb, "%u",
+                r->qos        ? r->qos->qos_id
+                : r->tres     ? r->tres->tres_id
+                : r->resource ? r->resource->resource_id
+                : r->wckey    ? r->wckey->wckey_id
+                : r->assoc    ? r->assoc->assoc_id
+                : r->resv     ? r->resv->resv_id
+                              : 0);
+}
+
+static void put_share(struct strbuf *sb, const struct smgr_row *r)
+{
+    if (r->assoc && r->assoc->shares_parent)
+        strbuf_add(sb, "parent");
+    else if (r->assoc)
+        strbuf_addf(sb, "%u", r->assoc->has_shares ? r->assoc->shares : 1);
+}
+
+static void put_resv_flags(struct strbuf *sb, const Pst__AcctResvRecord *v)
+{
+    Pst__ReservationRecord rec = PST__RESERVATION_RECORD__INIT;
+    char flags[512];
+
+    rec.has_flags = true;
+    rec.flags = v->flags;
+    resv_flags_text(&rec, flags, sizeof(flags));
+    put_text(sb, flags);
+}
+
+static void put_flags(struct strbuf *sb, const struct smgr_row *r)
+{
+    if (r->qos)
+        smgr_put_qos_flags(sb, r->qos->flags);
+    else if (r->resv)
+        put_resv_flags(sb, r->resv);
+    else if (r->resource && r->resource->flags & 1)
+        strbuf_add(sb, "Absolute");
+    else if (r->account && r->account->users_are_coords)
+        strbuf_add(sb, "UsersAreCoords");
+    else if ((r->assoc && r->assoc->deleted) || (r->user && r->user->deleted) ||
+             (r->account && r->account->deleted))
+        strbuf_add(sb, "DELETED");
+}
+
+static void put_preempt_mode(struct strbuf *sb, const Pst__QosRecord *q)
+{
+    size_t n = 0;
+
+    if (!q->has_preempt_mode || q->preempt_mode == UINT32_MAX) {
+        strbuf_add(sb, "cluster");
+        return;
+    }
+    for (unsigned i = 0; smgr_preempt_word(i); i++) {
+        if (!(q->preempt_mode & 1u << i))
+            continue;
+        strbuf_add(sb, n++ ? "," : "");
+        for (const char *c = smgr_preempt_word(i); *c; c++)
+            strbuf_addc(sb, (char)tolower((unsigned char)*c));
+    }
+}
+
+static void put_seconds(struct strbuf *sb, uint32_t seconds)
+{
+    char text[64];
+
+    time_fmt_hms(seconds, text, sizeof(text));
+    strbuf_add(sb, text);
+}
+
+static void put_time(struct strbuf *sb, const struct smgr_row *r, int64_t us)
+{
+    char text[64];
+
+    time_fmt_stamp(us, "Unknown", r->now_us, text, sizeof(text));
+    strbuf_add(sb, text);
+}
+
+static void put_priority(struct strbuf *sb, const struct smgr_row *r)
+{
+    if (r->qos)
+        strbuf_addf(sb, "%u", r->qos->priority);
+    else if (r->assoc && r->assoc->has_priority)
+        strbuf_addf(sb, "%u", r->assoc->priority);
+}
+
+static void put_qos_column(struct strbuf *sb, const struct smgr_row *r, bool raw)
+{
+    const Pst__AssocRecord *a = r->assoc;
+
+    if (!a)
+        return;
+    if (!raw)
+        smgr_put_qos_list(r->s, sb, a->qos_ids, a->n_qos_ids);
+    for (size_t i = 0; raw && i < a->n_qos_ids; i++)
+        strbuf_addf(sb, "%s%u", i ? "," : "", a->qos_ids[i]);
+    for (int sign = 0; sign < 2; sign++) { /* set at this level alone */
+        const uint32_t *ids = sign ? a->qos_removed : a->qos_added;
+        size_t n = sign ? a->n_qos_removed : a->n_qos_added;
+
+        for (size_t i = 0; i < n; i++) {
+            const char *name = smgr_qos_name(r->s, ids[i]);
+
+            strbuf_addf(sb, "%s%c", sb->len && sb->buf[sb->len - 1] != ' ' ? "," : "",
+                        sign ? '-' : '+');
+            if (raw || !name)
+                strbuf_addf(sb, "%u", ids[i]);
+            else
+                strbuf_add(sb, name);
+        }
+    }
+}
+
+static void put_event_state(struct strbuf *sb, const Pst__AcctEventRecord *e, bool raw)
+{
+    char text[128];
+
+    if (raw) {
+        strbuf_addf(sb, "%u", e->state);
+    } else if (e->node && *e->node) {
+        Pst__NodeRecord node = PST__NODE_RECORD__INIT;
+        struct names_node n;
+
+        node.has_state = node.has_state_flags = 1;
+        node.state = e->state & 0xff;
+        node.state_flags = e->state >> 8;
+        n = names_node_of(&node);
+        strbuf_add(sb, names_node_word(&n, false, text, sizeof(text)));
+    }
+}
+
+static uint64_t tres_of(const char *tres, const char *id)
+{
+    const char *at = tres ? strstr(tres, id) : NULL;
+
+    return at && (at == tres || at[-1] == ',') ? strtoull(at + strlen(id), NULL, 10) : 0;
+}
+
+/* "1=32,2=64000" in names. */
+static void put_tres_text(struct strbuf *sb, const struct smgr_row *r, const char *tres)
+{
+    bool first = true;
+
+    while (tres && *tres) {
+        char *end;
+        uint32_t id = (uint32_t)strtoul(tres, &end, 10);
+        Pst__TresCount t = PST__TRES_COUNT__INIT;
+        Pst__TresCount *list[] = { &t };
+
+        if (*end != '=')
+            return;
+        t.tres_id = id;
+        t.count = strtoll(end + 1, &end, 10);
+        if (!first)
+            strbuf_addc(sb, ',');
+        smgr_put_tres(r->s, sb, list, 1);
+        first = false;
+        tres = *end == ',' ? end + 1 : end + strlen(end);
+    }
+}
+
+static uint64_t allocated(const Pst__ResourceRecord *res)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < res->n_shares; i++)
+        sum += res->shares[i]->allowed;
+    return sum;
+}
+
+static void put_event(struct strbuf *sb, const struct smgr_row *r, enum col col)
+{
+    const Pst__AcctEventRecord *e = r->event;
+    bool node = e->node && *e->node;
+
+    switch (col) {
+    case C_DURATION:
+        put_seconds(
+            sb, (uint32_t)(((e->has_end_us ? e->end_us : r->now_us) - e->start_us) / USEC_PER_SEC));
+        break;
+    case C_EVENT:
+        strbuf_add(sb, node ? "Node" : "Cluster");
+        break;
+    case C_EVENT_RAW:
+        strbuf_addf(sb, "%d", node ? 2 : 1);
+        break;
+    case C_NODE_NAME:
+        put_text(sb, e->node);
+        break;
+    case C_REASON:
+        put_text(sb, e->reason);
+        break;
+    case C_STATE:
+    case C_STATE_RAW:
+        put_event_state(sb, e, col == C_STATE_RAW);
+        break;
+    case C_CPU:
+        strbuf_addf(sb, "%llu", (unsigned long long)tres_of(e->tres, "1="));
+        break;
+    case C_NODE_COUNT:
+        strbuf_addf(sb, "%llu", (unsigned long long)tres_of(e->tres, "4="));
+        break;
+    case C_TRES:
+        put_tres_text(sb, r, e->tres);
+        break;
+    case C_CLUSTER_NODES:
+        put_text(sb, e->nodes);
+        break;
+    case C_TIME_START:
+        put_time(sb, r, e->start_us);
+        break;
+    default:
+        put_time(sb, r, e->has_end_us ? e->end_us : 0);
+    }
+}
+
+static void put_resv(struct strbuf *sb, const struct smgr_row *r, enum col col)
+{
+    const Pst__AcctResvRecord *v = r->resv;
+
+    switch (col) {
+    case C_ASSOCS:
+        for (size_t i = 0; i < v->n_assoc_ids; i++)
+            strbuf_addf(sb, "%s%u", i ? "," : "", v->assoc_ids[i]);
+        break;
+    case C_NODE_NAME:
+        put_text(sb, v->nodes);
+        break;
+    case C_TRES:
+        put_text(sb, v->tres);
+        break;
+    case C_COMMENT:
+        put_text(sb, v->comment);
+        break;
+    case C_TIME_START:
+        put_time(sb, r, v->start_us);
+        break;
+    case C_TIME_END:
+        put_time(sb, r, v->end_us);
+        break;
+    case C_DURATION:
+        put_seconds(sb, (uint32_t)((v->end_us - v->start_us) / USEC_PER_SEC));
+        break;
+    case C_UNUSED_WALL:
+        strbuf_addf(sb, "%f", v->unused_wall_s);
+        break;
+    default: /* of other lists */
+        break;
+    }
+}
+
+static void put_cluster_fact(struct strbuf *sb, const struct smgr_row *r, enum col col)
+{
+    static const char *const classes[] = { "none", "capability", "capacity", "capapacity" };
+    const Pst__AcctClusterRecord *c = r->cluster;
+
+    switch (col) {
+    case C_CLASS:
+        if (c->classification < ARRAY_SIZE(classes) && c->classification)
+            strbuf_add(sb, classes[c->classification]);
+        break;
+    case C_CLUSTER_NODES:
+        put_text(sb, c->nodes);
+        break;
+    case C_CONTROL_HOST:
+        put_text(sb, c->control_host);
+        break;
+    case C_CONTROL_PORT:
+        strbuf_addf(sb, "%u", c->control_port);
+        break;
+    case C_RPC:
+        strbuf_addf(sb, "%u", c->protocol);
+        break;
+    case C_CPU:
+        strbuf_addf(sb, "%llu", (unsigned long long)tres_of(c->tres, "1="));
+        break;
+    case C_NODE_COUNT:
+        strbuf_addf(sb, "%llu", (unsigned long long)tres_of(c->tres, "4="));
+        break;
+    default:
+        put_tres_text(sb, r, c->tres);
+    }
+}
+
+static void put_qos_fact(struct strbuf *sb, const struct smgr_row *r, enum col col)
+{
+    const Pst__QosRecord *q = r->qos;
+
+    switch (col) {
+    case C_GRACE:
+        put_seconds(sb, q->grace_s);
+        break;
+    case C_PREEMPT:
+        smgr_put_qos_list(r->s, sb, q->preempt_ids, q->n_preempt_ids);
+        break;
+    case C_PREEMPT_EXEMPT:
+        if (q->has_preempt_exempt_s)
+            put_seconds(sb, q->preempt_exempt_s);
+        break;
+    case C_PREEMPT_MODE:
+        put_preempt_mode(sb, q);
+        break;
+    case C_USAGE_FACTOR:
+        strbuf_addf(sb, "%f", q->has_usage_factor ? q->usage_factor : 1.0);
+        break;
+    case C_USAGE_THRESHOLD:
+        if (q->has_usage_threshold)
+            strbuf_addf(sb, "%f", q->usage_threshold);
+        break;
+    default:
+        if (q->has_limit_factor)
+            strbuf_addf(sb, "%f", q->limit_factor);
+    }
+}
+
+static void put_txn(struct strbuf *sb, const struct smgr_row *r, enum col col)
+{
+    const Pst__AcctTxnRecord *t = r->txn;
+
+    if (col == C_TIME)
+        put_time(sb, r, t->time_us);
+    else
+        put_text(sb, col == C_ACTION  ? t->action
+                     : col == C_ACTOR ? t->actor
+                     : col == C_INFO  ? t->info
+                                      : t->where);
+}
+
+static void put_resource(struct strbuf *sb, const struct smgr_row *r, enum col col)
+{
+    const Pst__ResourceRecord *res = r->resource;
+
+    switch (col) {
+    case C_ALLOCATED:
+        strbuf_addf(sb, "%llu", (unsigned long long)allocated(res));
+        break;
+    case C_ALLOWED:
+        if (r->share)
+            strbuf_addf(sb, "%u", r->share->allowed);
+        break;
+    case C_COUNT:
+        strbuf_addf(sb, "%u", res->count);
+        break;
+    case C_LAST_CONSUMED:
+        strbuf_addf(sb, "%u", res->last_consumed);
+        break;
+    case C_SERVER:
+        put_text(sb, res->server);
+        break;
+    case C_SERVER_TYPE:
+        put_text(sb, res->server_type);
+        break;
+    default:
+        strbuf_add(sb, "License");
+    }
+}
+
+static void put_rest(struct strbuf *sb, const struct smgr_row *r, enum col col)
+{
+    switch (col) {
+    case C_COMMENT:
+        put_text(sb, r->assoc ? r->assoc->comment : NULL);
+        break;
+    case C_COORD:
+        put_text(sb, r->coordinated);
+        break;
+    case C_DEF_ACCOUNT:
+        put_text(sb, r->default_account);
+        break;
+    case C_DEF_QOS:
+        if (r->assoc && r->assoc->has_default_qos_id)
+            put_text(sb, smgr_qos_name(r->s, r->assoc->default_qos_id));
+        break;
+    case C_DEF_WCKEY:
+        put_text(sb, r->user ? r->user->default_wckey : NULL);
+        break;
+    case C_DESCR:
+        put_text(sb, r->account    ? r->account->description
+                     : r->qos      ? r->qos->description
+                     : r->resource ? r->resource->description
+                                   : NULL);
+        break;
+    case C_LINEAGE:
+        put_text(sb, r->assoc ? r->assoc->lineage : NULL);
+        break;
+    case C_ORG:
+        put_text(sb, r->account ? r->account->organization : NULL);
+        break;
+    case C_PARENT_ID:
+        if (r->assoc && r->assoc->has_parent_id && !(r->assoc->user && *r->assoc->user))
+            strbuf_addf(sb, "%u", r->assoc->parent_id);
+        break;
+    case C_PARENT_NAME:
+        put_text(sb, r->assoc ? r->assoc->parent_account : NULL);
+        break;
+    case C_PARTITION:
+        put_text(sb, r->assoc ? r->assoc->partition : NULL);
+        break;
+    case C_PROBLEM:
+        put_text(sb, r->problem);
+        break;
+    case C_WCKEYS:
+        put_text(sb, r->wckeys);
+        break;
+    default:
+        if (r->user)
+            strbuf_add(sb, smgr_admin_word(r->user->admin_level));
+    }
+}
+
+static void put(struct strbuf *sb, const struct smgr_row *r, const struct smgr_field *f)
+{
+    switch (f->col) {
+    case C_EMPTY:
+        break;
+    case C_LIMIT:
+    case C_LIMIT_TIME:
+    case C_LIMIT_TRES:
+    case C_LIMIT_ONE:
+        put_limit(sb, r, f);
+        break;
+    case C_ACCOUNT:
+        put_account(sb, r);
+        break;
+    case C_CLUSTER:
+        put_cluster(sb, r);
+        break;
+    case C_USER:
+        put_user(sb, r);
+        break;
+    case C_NAME:
+        put_name(sb, r);
+        break;
+    case C_ID:
+        put_id(sb, r);
+        break;
+    case C_FAIRSHARE:
+        put_share(sb, r);
+        break;
+    case C_FLAGS:
+        put_flags(sb, r);
+        break;
+    case C_PRIORITY:
+        put_priority(sb, r);
+        break;
+    case C_QOS:
+    case C_QOS_RAW:
+        put_qos_column(sb, r, f->col == C_QOS_RAW);
+        break;
+    case C_TYPE:
+        put_text(sb, r->tres ? r->tres->type : r->resource ? "License" : NULL);
+        break;
+    default:
+        if (r->txn)
+            put_txn(sb, r, f->col);
+        else if (r->event)
+            put_event(sb, r, f->col);
+        else if (r->resv)
+            put_resv(sb, r, f->col);
+        else if (r->resource && f->col != C_DESCR)
+            put_resource(sb, r, f->col);
+        else if (r->qos && f->col != C_DESCR)
+            put_qos_fact(sb, r, f->col);
+        else if (r->cluster && f->col != C_DEF_QOS && f->col != C_COMMENT)
+            put_cluster_fact(sb, r, f->col);
+        else
+            put_rest(sb, r, f->col);
+    }
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+static const struct smgr_field *find_field(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+        if (strcasecmp(fields[i].name, name) == 0)
+            return &fields[i];
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+        if (strcasecmp(fields[i].header, name) == 0)
+            return &fields[i];
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+        if (smgr_is(name, fields[i].name, fields[i].min))
+            return &fields[i];
+    return NULL;
+}
+
+/* "name[%[-]width]" */
+static bool add_column(struct smgr_table *t, const char *spec)
+{
+    _cleanup_free_ char *name = xstrdup_or_die(spec);
+    char *percent = strchr(name, '%');
+    const struct smgr_field *f;
+    int64_t width = 0;
+
+    if (percent)
+        *percent++ = '\0';
+    f = find_field(name);
+    if (!f) {
+        smgr_fail(t->s, "Unknown field '%s'\n", name);
+        return false;
+    }
+    if (percent && (parse_i64(percent, -100000, 100000, &width) < 0 || width == 0)) {
+        smgr_fail(t->s, "Bad width of field %s: '%s'\n", name, percent);
+        return false;
+    }
+    t->cols = xrealloc_or_die(t->cols, t->n + 1, sizeof(*t->cols));
+    t->cols[t->n++] = (struct column){ f, f->header, percent ? (int)width : f->width };
+    if (!percent && t->tree && f->col == C_ACCOUNT)
+        t->cols[t->n - 1].width = -20;
+    return true;
+}
+
+struct smgr_table *smgr_table_new(struct smgr *s, char **formats, size_t n, bool tree)
+{
+    struct smgr_table *t = xmalloc_or_die(sizeof(*t));
+
+    t->s = s;
+    t->tree = tree;
+    for (size_t i = 0; i < n; i++)
+        if (!add_column(t, formats[i]))
+            return smgr_table_free(t);
+    return t;
+}
+
+struct smgr_table *smgr_table_default(struct smgr *s, const char *names, bool tree)
+{
+    char **formats = NULL;
+    struct smgr_table *t;
+    size_t n = 0;
+
+    while (*names) {
+        size_t len = strcspn(names, ",");
+
+        smgr_add_string(&formats, &n, names, len);
+        names += len + (names[len] == ',');
+    }
+    t = smgr_table_new(s, formats, n, tree);
+    for (size_t i = 0; i < n; i++)
+        free(formats[i]);
+    free(formats);
+    return t;
+}
+
+struct smgr_table *smgr_table_free(struct smgr_table *t)
+{
+    if (!t)
+        return NULL;
+    free(t->cols);
+    free(t);
+    return NULL;
+}
+
+static void end_cell(const struct smgr_table *t, size_t i, struct strbuf *out, size_t start,
+                     bool header)
+{
+    int width = t->cols[i].width;
+    unsigned size = (unsigned)abs(width);
+
+    if (t->s->style != SMGR_FIXED) {
+        if (t->s->style == SMGR_PARSABLE || i + 1 < t->n)
+            strbuf_addc(out, '|');
+        return;
+    }
+    if (out->len - start > size && !out->failed) {
+        fmt_justify(out, start, size, false);
+        if (!header)
+            out->buf[out->len - 1] = '+';
+    }
+    fmt_justify(out, start, size, width > 0);
+    strbuf_addc(out, ' ');
+}
+
+void smgr_table_header(struct smgr_table *t, struct strbuf *out)
+{
+    if (t->s->noheader)
+        return;
+    for (size_t i = 0; i < t->n; i++) {
+        size_t start = out->len;
+
+        strbuf_add(out, t->cols[i].header);
+        end_cell(t, i, out, start, true);
+    }
+    strbuf_addc(out, '\n');
+    for (size_t i = 0; t->s->style == SMGR_FIXED && i < t->n; i++) {
+        strbuf_pad(out, '-', (size_t)abs(t->cols[i].width));
+        strbuf_addc(out, ' ');
+    }
+    if (t->s->style == SMGR_FIXED)
+        strbuf_addc(out, '\n');
+}
+
+void smgr_table_row(struct smgr_table *t, const struct smgr_row *row, struct strbuf *out)
+{
+    struct smgr_row r = *row;
+
+    r.s = t->s;
+    r.tree = t->tree;
+    for (size_t i = 0; i < t->n; i++) {
+        size_t start = out->len;
+
+        put(out, &r, t->cols[i].field);
+        end_cell(t, i, out, start, false);
+    }
+    strbuf_addc(out, '\n');
+}

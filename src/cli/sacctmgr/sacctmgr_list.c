@@ -1,0 +1,626 @@
+/* sacctmgr_list.c - list and show */
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/pb/pbutil.h"
+#include "base/timefmt.h"
+#include "cli/sacctmgr/sacctmgr.h"
+
+#define ASSOC_COLUMNS                                                                              \
+    "cluster,account,user,partition,share,priority,grpjobs,grptres,grpsubmit,grpwall,grptresmins," \
+    "maxjobs,maxtres,maxtrespernode,maxsubmit,maxwall,maxtresmins,qos,defaultqos,grptresrunmins"
+#define ACCOUNT_ASSOC_COLUMNS                                                                      \
+    ",cluster,parentname,user,share,priority,grpjobs,grpnodes,grpcpus,grpmem,grpsubmit,grpwall,"   \
+    "grpcpumins,maxjobs,maxnodes,maxcpus,maxsubmit,maxwall,maxcpumins,qos,defaultqos"
+#define USER_ASSOC_COLUMNS                                                                         \
+    ",cluster,account,partition,share,priority,maxjobs,maxnodes,maxcpus,maxsubmit,maxwall,"        \
+    "maxcpumins,qos,defaultqos"
+#define QOS_COLUMNS                                                                                \
+    "name,priority,gracetime,preempt,preemptexempttime,preemptmode,flags%40,usagethreshold,"       \
+    "usagefactor,grptres,grptresmins,grptresrunmins,grpjobs,grpsubmit,grpwall,maxtres,"            \
+    "maxtrespernode,maxtresmins,maxwall,maxtrespu,maxjobspu,maxsubmitpu,maxtrespa,"                \
+    "maxtresrunminspa%22,maxtresrunminspu%22,maxjobspa,maxsubmitpa,mintres"
+
+static const struct {
+    const char *name;
+    unsigned min;
+    enum smgr_entity entity;
+} entities[] = {
+    { "accounts", 2, SMGR_ACCOUNT },
+    { "associations", 2, SMGR_ASSOC },
+    { "clusters", 2, SMGR_CLUSTER },
+    { "configuration", 4, SMGR_CONFIG },
+    { "coordinators", 4, SMGR_COORD },
+    { "events", 1, SMGR_EVENT },
+    { "federations", 1, SMGR_FEDERATION },
+    { "instances", 1, SMGR_INSTANCE },
+    { "jobs", 1, SMGR_JOB },
+    { "problems", 1, SMGR_PROBLEM },
+    { "qos", 1, SMGR_QOS },
+    { "resources", 4, SMGR_RESOURCE },
+    { "reservations", 4, SMGR_RESERVATION },
+    { "runawayjobs", 2, SMGR_RUNAWAY },
+    { "orphanjobs", 2, SMGR_RUNAWAY },
+    { "lostjobs", 1, SMGR_RUNAWAY },
+    { "stats", 1, SMGR_STATS },
+    { "transactions", 1, SMGR_TXN },
+    { "txn", 2, SMGR_TXN },
+    { "tres", 2, SMGR_TRES },
+    { "users", 1, SMGR_USER },
+    { "wckeys", 1, SMGR_WCKEY },
+};
+
+bool smgr_entity_of(const char *word, enum smgr_entity *ret)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(entities); i++)
+        if (smgr_is(word, entities[i].name, entities[i].min)) {
+            *ret = entities[i].entity;
+            return true;
+        }
+    return false;
+}
+
+/* ---- printing -------------------------------------------------------------------------------- */
+
+struct output {
+    struct smgr *s;
+    struct smgr_line *l;
+    struct smgr_table *table;
+    struct strbuf out;
+};
+
+static void flush(struct output *o, bool always)
+{
+    if (o->out.len > 65536 || always) {
+        (void)fwrite(o->out.buf, 1, o->out.len, stdout); /* fflush at the end tells */
+        strbuf_reset(&o->out);
+    }
+}
+
+static bool output_begin(struct output *o, struct smgr *s, struct smgr_line *l, const char *columns)
+{
+    *o = (struct output){ .s = s, .l = l };
+    o->table = l->n_formats ? smgr_table_new(s, l->formats, l->n_formats, l->tree)
+                            : smgr_table_default(s, columns, l->tree);
+    if (o->table)
+        smgr_table_header(o->table, &o->out);
+    return o->table;
+}
+
+static void output_end(struct output *o)
+{
+    flush(o, true);
+    strbuf_done(&o->out);
+    o->table = smgr_table_free(o->table);
+}
+
+static void put_row(struct output *o, struct smgr_row *row)
+{
+    row->now_us = row->now_us ? row->now_us : now_us();
+    smgr_table_row(o->table, row, &o->out);
+    flush(o, false);
+}
+
+/* ---- records kept ---------------------------------------------------------------------------- */
+
+struct records {
+    ProtobufCMessage **list;
+    size_t n, cap;
+};
+
+static int keep(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct records *r = ctx;
+
+    (void)info;
+    if (r->n == r->cap) {
+        r->cap = r->cap ? r->cap * 2 : 64;
+        r->list = xrealloc_or_die(r->list, r->cap, sizeof(*r->list));
+    }
+    check_mem_or_die(pb_dup(record, &r->list[r->n]));
+    r->n++;
+    return 0;
+}
+
+static void records_done(struct records *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        protobuf_c_message_free_unpacked(r->list[i], NULL);
+    free(r->list);
+    *r = (struct records){ 0 };
+}
+
+/* ---- associations ---------------------------------------------------------------------------- */
+
+static unsigned depth_of(const char *lineage)
+{
+    unsigned n = 0;
+
+    for (; lineage && *lineage; lineage++)
+        n += *lineage == '/';
+    return n ? n - 1 : 0;
+}
+
+static int assoc_row(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct output *o = ctx;
+    struct smgr_row row = { .assoc = (const Pst__AssocRecord *)record, .now_us = info->now_us };
+
+    row.depth = depth_of(row.assoc->lineage);
+    put_row(o, &row);
+    return 0;
+}
+
+static void show_assocs(struct smgr *s, struct smgr_line *l)
+{
+    const char *columns = l->no_limits ? "cluster,account,user,partition" : ASSOC_COLUMNS;
+    struct output o;
+
+    smgr_load_qos(s);
+    smgr_load_tres(s);
+    if (!output_begin(&o, s, l, columns))
+        return;
+    (void)smgr_list(s, PST__ACCT_ENTITY__ACCT_ASSOC, l->where, assoc_row, &o); /* told */
+    output_end(&o);
+}
+
+/* The associations that rows of users or accounts need, as one list sorted by the store. */
+static bool fetch_assocs(struct smgr *s, const struct smgr_line *l, bool only_defaults,
+                         struct records *ret)
+{
+    Pst__AcctCond where = *l->where;
+
+    if (l->entity == SMGR_ACCOUNT) {
+        where.n_accounts = where.n_names;
+        where.accounts = where.names;
+    } else {
+        where.n_users = where.n_names;
+        where.users = where.names;
+        where.has_only_defaults = where.only_defaults = only_defaults || where.only_defaults;
+        where.n_accounts = only_defaults ? 0 : where.n_accounts;
+    }
+    where.n_names = where.n_descriptions = where.n_organizations = 0;
+    where.n_default_accounts = 0;
+    return smgr_list(s, PST__ACCT_ENTITY__ACCT_ASSOC, &where, keep, ret);
+}
+
+/* ---- accounts -------------------------------------------------------------------------------- */
+
+struct joined {
+    struct output o;
+    struct records assocs, accounts, wckeys;
+    bool with_assoc;
+};
+
+static char *coordinators_of(const Pst__AccountRecord *a)
+{
+    struct strbuf sb = STRBUF_INIT;
+    char *text;
+
+    for (size_t i = 0; i < a->n_coordinators; i++)
+        strbuf_addf(&sb, "%s%s", i ? "," : "", a->coordinators[i]);
+    check_mem_or_die(strbuf_detach(&sb, &text));
+    return text;
+}
+
+static int account_row(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct joined *j = ctx;
+    struct smgr_row row = { .account = (const Pst__AccountRecord *)record, .now_us = info->now_us };
+    _cleanup_free_ char *coords = coordinators_of(row.account);
+
+    row.coordinated = coords;
+    for (size_t i = 0; j->with_assoc && i < j->assocs.n; i++) {
+        const Pst__AssocRecord *a = (const Pst__AssocRecord *)j->assocs.list[i];
+
+        if (strcasecmp(a->account, row.account->name) != 0)
+            continue;
+        row.assoc = a;
+        put_row(&j->o, &row);
+    }
+    if (!row.assoc)
+        put_row(&j->o, &row);
+    return 0;
+}
+
+static void show_accounts(struct smgr *s, struct smgr_line *l)
+{
+    bool with = l->with_assoc || s->with_assoc;
+    const char *columns =
+        with ? l->with_coord ? "account,description,organization,coordinators" ACCOUNT_ASSOC_COLUMNS
+                             : "account,description,organization" ACCOUNT_ASSOC_COLUMNS
+        : l->with_coord ? "account,description,organization,coordinators"
+                        : "account,description,organization";
+    struct joined j = { .with_assoc = with };
+
+    smgr_load_qos(s);
+    smgr_load_tres(s);
+    if ((with && !fetch_assocs(s, l, false, &j.assocs)) || !output_begin(&j.o, s, l, columns)) {
+        records_done(&j.assocs);
+        return;
+    }
+    (void)smgr_list(s, PST__ACCT_ENTITY__ACCT_ACCOUNT, l->where, account_row, &j); /* told */
+    output_end(&j.o);
+    records_done(&j.assocs);
+}
+
+/* ---- users ----------------------------------------------------------------------------------- */
+
+static int by_user(const void *pa, const void *pb)
+{
+    const Pst__AssocRecord *const *a = pa, *const *b = pb;
+    int r = strcmp((*a)->user ? (*a)->user : "", (*b)->user ? (*b)->user : "");
+
+    if (r == 0)
+        r = strcmp((*a)->cluster, (*b)->cluster);
+    if (r == 0)
+        r = strcmp((*a)->lineage, (*b)->lineage);
+    return r;
+}
+
+/* The first of the user's. */
+static size_t find_user(const struct records *r, const char *user)
+{
+    size_t low = 0, high = r->n;
+
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        const Pst__AssocRecord *a = (const Pst__AssocRecord *)r->list[mid];
+
+        if (strcmp(a->user ? a->user : "", user) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static bool is_of(const struct records *r, size_t i, const char *user)
+{
+    return i < r->n && strcmp(((const Pst__AssocRecord *)r->list[i])->user
+                                  ? ((const Pst__AssocRecord *)r->list[i])->user
+                                  : "",
+                              user) == 0;
+}
+
+static char *coordinated_by(const struct joined *j, const char *user)
+{
+    struct strbuf sb = STRBUF_INIT;
+    char *text;
+
+    for (size_t i = 0; i < j->accounts.n; i++) {
+        const Pst__AccountRecord *a = (const Pst__AccountRecord *)j->accounts.list[i];
+
+        for (size_t k = 0; k < a->n_coordinators; k++)
+            if (strcmp(a->coordinators[k], user) == 0)
+                strbuf_addf(&sb, "%s%s", sb.len ? "," : "", a->name);
+    }
+    check_mem_or_die(strbuf_detach(&sb, &text));
+    return text;
+}
+
+static int user_row(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct joined *j = ctx;
+    struct smgr_row row = { .user = (const Pst__UserRecord *)record, .now_us = info->now_us };
+    size_t first = find_user(&j->assocs, row.user->name);
+    _cleanup_free_ char *coords = coordinated_by(j, row.user->name);
+
+    row.coordinated = coords;
+    for (size_t i = first; is_of(&j->assocs, i, row.user->name); i++) {
+        const Pst__AssocRecord *a = (const Pst__AssocRecord *)j->assocs.list[i];
+
+        if (a->is_default && !row.default_account)
+            row.default_account = a->account;
+    }
+    for (size_t i = first; j->with_assoc && is_of(&j->assocs, i, row.user->name); i++) {
+        row.assoc = (const Pst__AssocRecord *)j->assocs.list[i];
+        put_row(&j->o, &row);
+    }
+    if (!row.assoc)
+        put_row(&j->o, &row);
+    return 0;
+}
+
+static bool wants_column(const struct smgr_line *l, const char *name)
+{
+    for (size_t i = 0; i < l->n_formats; i++)
+        if (strncasecmp(l->formats[i], name, strlen(name)) == 0)
+            return true;
+    return false;
+}
+
+static const char *user_columns(struct smgr *s, const struct smgr_line *l, bool with)
+{
+    bool track = conf_bool(cli_conf(&s->cli), CONF_TRACK_WCKEY);
+
+    if (with)
+        return l->with_coord ? "user,defaultaccount,adminlevel,coordinators" USER_ASSOC_COLUMNS
+               : track       ? "user,defaultaccount,defaultwckey,adminlevel" USER_ASSOC_COLUMNS
+                             : "user,defaultaccount,adminlevel" USER_ASSOC_COLUMNS;
+    return l->with_coord ? "user,defaultaccount,adminlevel,coordinators"
+           : track       ? "user,defaultaccount,defaultwckey,adminlevel"
+                         : "user,defaultaccount,adminlevel";
+}
+
+static void show_users(struct smgr *s, struct smgr_line *l)
+{
+    static const Pst__AcctCond all = PST__ACCT_COND__INIT;
+    bool with = l->with_assoc || s->with_assoc;
+    struct joined j = { .with_assoc = with };
+
+    smgr_load_qos(s);
+    smgr_load_tres(s);
+    if (!fetch_assocs(s, l, !with, &j.assocs) ||
+        ((l->with_coord || wants_column(l, "coord")) &&
+         !smgr_list(s, PST__ACCT_ENTITY__ACCT_ACCOUNT, &all, keep, &j.accounts)) ||
+        !output_begin(&j.o, s, l, user_columns(s, l, with))) {
+        records_done(&j.assocs);
+        records_done(&j.accounts);
+        return;
+    }
+    qsort(j.assocs.list, j.assocs.n, sizeof(*j.assocs.list), by_user);
+    (void)smgr_list(s, PST__ACCT_ENTITY__ACCT_USER, l->where, user_row, &j); /* told */
+    output_end(&j.o);
+    records_done(&j.assocs);
+    records_done(&j.accounts);
+}
+
+/* ---- clusters -------------------------------------------------------------------------------- */
+
+static int cluster_row(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct joined *j = ctx;
+    struct smgr_row row = { .cluster = (const Pst__AcctClusterRecord *)record,
+                            .now_us = info->now_us };
+
+    for (size_t i = 0; i < j->assocs.n; i++) {
+        const Pst__AssocRecord *a = (const Pst__AssocRecord *)j->assocs.list[i];
+
+        if (strcmp(a->cluster, row.cluster->name) == 0 && strcmp(a->account, "root") == 0)
+            row.assoc = a;
+    }
+    put_row(&j->o, &row);
+    return 0;
+}
+
+static void show_clusters(struct smgr *s, struct smgr_line *l)
+{
+    Pst__AcctCond roots = PST__ACCT_COND__INIT;
+    char *root[] = { (char *)"root" }; /* only packed */
+    struct joined j = { 0 };
+
+    smgr_load_qos(s);
+    smgr_load_tres(s);
+    roots.n_accounts = 1;
+    roots.accounts = root;
+    roots.has_no_users = roots.no_users = 1;
+    if (smgr_list(s, PST__ACCT_ENTITY__ACCT_ASSOC, &roots, keep, &j.assocs) &&
+        output_begin(
+            &j.o, s, l,
+            "cluster,controlhost,controlport,rpc,share,grpjobs,grptres,grpsubmit,maxjobs,maxtres,"
+            "maxsubmit,maxwall,qos,defaultqos")) {
+        (void)smgr_list(s, PST__ACCT_ENTITY__ACCT_CLUSTER, l->where, cluster_row, &j); /* told */
+        output_end(&j.o);
+    }
+    records_done(&j.assocs);
+}
+
+/* ---- plain lists ----------------------------------------------------------------------------- */
+
+static int resource_rows(struct output *o, struct smgr_row *row)
+{
+    for (size_t i = 0; o->l->with_clusters && i < row->resource->n_shares; i++) {
+        row->share = row->resource->shares[i];
+        put_row(o, row);
+    }
+    if (!row->share)
+        put_row(o, row);
+    return 0;
+}
+
+static int plain_row(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct output *o = ctx;
+    struct smgr_row row = { .now_us = info->now_us };
+
+    switch (o->l->entity) {
+    case SMGR_QOS:
+        row.qos = (const Pst__QosRecord *)record;
+        break;
+    case SMGR_TRES:
+        row.tres = (const Pst__TresRecord *)record;
+        break;
+    case SMGR_WCKEY:
+        row.wckey = (const Pst__WckeyRecord *)record;
+        break;
+    case SMGR_EVENT:
+        row.event = (const Pst__AcctEventRecord *)record;
+        break;
+    case SMGR_RESERVATION:
+        row.resv = (const Pst__AcctResvRecord *)record;
+        break;
+    case SMGR_TXN:
+        row.txn = (const Pst__AcctTxnRecord *)record;
+        break;
+    default:
+        row.resource = (const Pst__ResourceRecord *)record;
+        return resource_rows(o, &row);
+    }
+    put_row(o, &row);
+    return 0;
+}
+
+static void show_plain(struct smgr *s, struct smgr_line *l, Pst__AcctEntity entity,
+                       const char *columns)
+{
+    struct output o;
+
+    smgr_load_qos(s);
+    smgr_load_tres(s);
+    if (!output_begin(&o, s, l, columns))
+        return;
+    if (entity != PST__ACCT_ENTITY__ACCT_UNSPECIFIED)
+        (void)smgr_list(s, entity, l->where, plain_row, &o); /* told */
+    output_end(&o);
+}
+
+/* Without a beginning: what began within a day, unless it still lasts. */
+static void show_events(struct smgr *s, struct smgr_line *l)
+{
+    char *own[] = { (char *)conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME) }; /* only packed */
+    size_t n = l->where->n_clusters;
+    char **names = l->where->clusters;
+
+    if (!l->where->has_start_us && !l->all_time && !l->open_only) {
+        l->where->has_start_us = 1;
+        l->where->start_us = now_us() - 86400 * USEC_PER_SEC;
+    }
+    if (!n && !l->all_clusters) {
+        l->where->n_clusters = 1;
+        l->where->clusters = own;
+    }
+    show_plain(s, l, PST__ACCT_ENTITY__ACCT_EVENT, "cluster,nodename,start,end,state,reason,user");
+    l->where->n_clusters = n;
+    l->where->clusters = names;
+}
+
+/* ---- problems -------------------------------------------------------------------------------- */
+
+static bool has_users(const struct records *r, const Pst__AssocRecord *account)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        const Pst__AssocRecord *a = (const Pst__AssocRecord *)r->list[i];
+
+        if (a->user && *a->user && strcmp(a->cluster, account->cluster) == 0 &&
+            strcmp(a->account, account->account) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int problem_user(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct joined *j = ctx;
+    struct smgr_row row = { .user = (const Pst__UserRecord *)record, .now_us = info->now_us };
+
+    if (!getpwnam(row.user->name)) {
+        row.problem = "User does not have a uid";
+        put_row(&j->o, &row);
+    }
+    return 0;
+}
+
+void smgr_show_problems(struct smgr *s, struct smgr_line *l)
+{
+    static const Pst__AcctCond all = PST__ACCT_COND__INIT;
+    struct joined j = { 0 };
+
+    if (!smgr_list(s, PST__ACCT_ENTITY__ACCT_ASSOC, l->where, keep, &j.assocs) ||
+        !output_begin(&j.o, s, l, "cluster,account,user,problem")) {
+        records_done(&j.assocs);
+        return;
+    }
+    for (size_t i = 0; i < j.assocs.n; i++) {
+        struct smgr_row row = { .assoc = (const Pst__AssocRecord *)j.assocs.list[i] };
+
+        if ((row.assoc->user && *row.assoc->user) || has_users(&j.assocs, row.assoc))
+            continue;
+        row.problem = "Account has no users";
+        put_row(&j.o, &row);
+    }
+    (void)smgr_list(s, PST__ACCT_ENTITY__ACCT_USER, &all, problem_user, &j); /* told */
+    output_end(&j.o);
+    records_done(&j.assocs);
+}
+
+/* ---- which ----------------------------------------------------------------------------------- */
+
+static void show_line(struct smgr *s, struct smgr_line *l)
+{
+    switch (l->entity) {
+    case SMGR_ASSOC:
+        show_assocs(s, l);
+        break;
+    case SMGR_ACCOUNT:
+        show_accounts(s, l);
+        break;
+    case SMGR_USER:
+        show_users(s, l);
+        break;
+    case SMGR_CLUSTER:
+        show_clusters(s, l);
+        break;
+    case SMGR_QOS:
+        show_plain(s, l, PST__ACCT_ENTITY__ACCT_QOS, QOS_COLUMNS);
+        break;
+    case SMGR_TRES:
+        show_plain(s, l, PST__ACCT_ENTITY__ACCT_TRES, "type,name%15,id");
+        break;
+    case SMGR_WCKEY:
+        show_plain(s, l, PST__ACCT_ENTITY__ACCT_WCKEY, "wckey,cluster,user");
+        break;
+    case SMGR_RESOURCE:
+        show_plain(
+            s, l, PST__ACCT_ENTITY__ACCT_RESOURCE,
+            l->with_clusters
+                ? "name,server,type,count,lastconsumed,allocated,servertype,cluster,allowed,flags"
+                : "name,server,type,count,lastconsumed,allocated,servertype,flags");
+        break;
+    case SMGR_TXN:
+        show_plain(s, l, PST__ACCT_ENTITY__ACCT_TXN, "time,action,actor,where,info");
+        break;
+    case SMGR_EVENT:
+        show_events(s, l);
+        break;
+    case SMGR_RESERVATION:
+        show_plain(s, l, PST__ACCT_ENTITY__ACCT_RESERVATION,
+                   "cluster,name%15,tres%30,start,end,unusedwall");
+        break;
+    case SMGR_PROBLEM:
+        smgr_show_problems(s, l);
+        break;
+    case SMGR_FEDERATION: /* there are none */
+        show_plain(s, l, PST__ACCT_ENTITY__ACCT_UNSPECIFIED,
+                   "federation,cluster,fedid,features,fedstate");
+        break;
+    default: /* instances: likewise */
+        show_plain(s, l, PST__ACCT_ENTITY__ACCT_UNSPECIFIED,
+                   "cluster,nodename,start,end,instanceid,instancetype,extra");
+    }
+}
+
+void smgr_show(struct smgr *s, int n, char **words)
+{
+    struct smgr_line l = { 0 };
+    enum smgr_entity entity;
+
+    if (n < 1 || !smgr_entity_of(words[0], &entity) || (entity & (SMGR_COORD | SMGR_JOB))) {
+        smgr_fail(
+            s, "No valid entity in list command\n"
+               "Input line must include \"Account\", \"Association\", \"Cluster\", "
+               "\"Configuration\",\n"
+               "\"Event\", \"Federation\", \"Problem\", \"QOS\", \"Resource\", \"Reservation\",\n"
+               "\"RunAwayJobs\", \"Stats\", \"Transaction\", \"TRES\", \"User\", or \"WCKey\"\n");
+        return;
+    }
+    if (entity == SMGR_CONFIG) {
+        smgr_show_config(s);
+        return;
+    }
+    if (entity == SMGR_RUNAWAY) {
+        smgr_show_runaway(s, n - 1, words + 1);
+        return;
+    }
+    if (entity == SMGR_STATS) {
+        smgr_show_stats(s);
+        return;
+    }
+    if (smgr_parse(s, entity, SMGR_LIST, n - 1, words + 1, &l))
+        if (!s->json.wanted || !smgr_show_json(s, &l))
+            show_line(s, &l);
+    smgr_line_done(&l);
+}

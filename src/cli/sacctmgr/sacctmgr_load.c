@@ -1,0 +1,536 @@
+/* sacctmgr_load.c - a file of accounts into the store
+ *
+ * The file is read whole before anything is asked.  QOS it names are made first, since accounts
+ * refer to them by number; all the rest is one request, done whole or not at all. */
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/pb/pbutil.h"
+#include "cli/sacctmgr/sacctmgr.h"
+#include "cli/sacctmgr/sacctmgr_file.h"
+#include "wire/errors.h"
+
+#define OPS_OF_REQUEST 20000u /* more are sent in several requests */
+
+struct file_entry {
+    enum flat_kind kind;
+    unsigned line;
+    char *text; /* owns what parsed points into */
+    struct flat_line parsed;
+    const char *parent; /* account above, or of the user */
+};
+
+struct load {
+    struct smgr *s;
+    const char *path;
+    char *cluster;
+    struct file_entry **entries;
+    size_t n;
+    Pst__AcctOp **ops;
+    size_t n_ops, cap_ops;
+    void *have; /* tree of keys: what is there, see key_of() */
+    bool clean, has_cluster;
+    size_t n_accounts, n_users;
+};
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static bool add_entry(struct load *l, const char *text, unsigned number, const char **parent)
+{
+    struct file_entry *e = xmalloc_or_die(sizeof(*e));
+    struct err err = { .text = "" };
+
+    e->text = xstrdup_or_die(text);
+    e->line = number;
+    if (flat_parse(e->text, &e->parsed, &err) < 0) {
+        smgr_fail(l->s, " error: %s:%u: %s\n", l->path, number, err.text);
+        free(e->text);
+        free(e);
+        return false;
+    }
+    e->kind = e->parsed.kind;
+    if (e->kind == FLAT_NOTHING) {
+        free(e->text);
+        free(e);
+        return true;
+    }
+    if (e->kind == FLAT_PARENT)
+        *parent = e->parsed.name;
+    e->parent = *parent;
+    l->entries = xrealloc_or_die(l->entries, l->n + 1, sizeof(*l->entries));
+    l->entries[l->n++] = e;
+    if (e->kind == FLAT_CLUSTER && !l->cluster)
+        l->cluster = xstrdup_or_die(e->parsed.name);
+    return true;
+}
+
+static bool read_file(struct load *l)
+{
+    _cleanup_fclose_ FILE *f = fopen(l->path, "re");
+    _cleanup_free_ char *line = NULL;
+    const char *parent = "root";
+    unsigned number = 0;
+    size_t cap = 0;
+    bool ok = true;
+    ssize_t len;
+
+    if (!f) {
+        smgr_fail(l->s, "sacctmgr: error: Unable to read \"%s\": %s\n", l->path, strerror(errno));
+        return false;
+    }
+    while (ok && (len = getline(&line, &cap, f)) >= 0) {
+        number++;
+        if (len > (ssize_t)FLAT_LINE_MAX) {
+            smgr_fail(l->s, " error: %s:%u: the line is longer than %u bytes\n", l->path, number,
+                      FLAT_LINE_MAX);
+            ok = false;
+        } else {
+            ok = add_entry(l, line, number, &parent);
+        }
+    }
+    if (ok && !l->cluster) {
+        smgr_fail(l->s, " error: %s: a line \"Cluster - 'name'\" is missing\n", l->path);
+        ok = false;
+    }
+    return ok;
+}
+
+/* ---- what is there --------------------------------------------------------------------------- */
+
+static int compare_keys(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/* Takes key. */
+static void know(struct load *l, char *key)
+{
+    char **at = tsearch(key, &l->have, compare_keys);
+
+    if (!at)
+        check_mem_or_die(-ENOMEM);
+    else if (*at != key)
+        free(key); /* it was known */
+}
+
+static bool is_known(struct load *l, const char *key)
+{
+    return tfind(key, &l->have, compare_keys) != NULL;
+}
+
+static char *key_of(const char *account, const char *user, const char *partition)
+{
+    char *key = xasprintf_or_die("%s/%s/%s", account, user ? user : "", partition ? partition : "");
+
+    for (char *c = key; *c; c++)
+        if (*c >= 'A' && *c <= 'Z')
+            *c = (char)(*c - 'A' + 'a');
+    return key;
+}
+
+static bool is_there(struct load *l, const char *account, const char *user, const char *partition)
+{
+    _cleanup_free_ char *key = key_of(account, user, partition);
+
+    return is_known(l, key);
+}
+
+static int know_assoc(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    const Pst__AssocRecord *a = (const Pst__AssocRecord *)record;
+    struct load *l = ctx;
+
+    (void)info;
+    l->has_cluster = true;
+    if (!l->clean ||
+        (strcasecmp(a->account, "root") == 0 && (!a->user || strcmp(a->user, "root") == 0)))
+        know(l, key_of(a->account, a->user, a->partition));
+    return 0;
+}
+
+static int know_user(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    (void)info;
+    know(ctx, xasprintf_or_die("user %s", ((const Pst__UserRecord *)record)->name));
+    return 0;
+}
+
+static int know_account(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    (void)info;
+    know(ctx, xasprintf_or_die("account %s", ((const Pst__AccountRecord *)record)->name));
+    return 0;
+}
+
+static bool look(struct load *l)
+{
+    static const Pst__AcctCond all = PST__ACCT_COND__INIT;
+    Pst__AcctCond where = PST__ACCT_COND__INIT;
+    char *clusters[] = { l->cluster };
+
+    where.n_clusters = 1;
+    where.clusters = clusters;
+    return smgr_list(l->s, PST__ACCT_ENTITY__ACCT_ASSOC, &where, know_assoc, l) &&
+           smgr_list(l->s, PST__ACCT_ENTITY__ACCT_USER, &all, know_user, l) &&
+           smgr_list(l->s, PST__ACCT_ENTITY__ACCT_ACCOUNT, &all, know_account, l);
+}
+
+/* ---- operations ------------------------------------------------------------------------------ */
+
+static void add_op(struct load *l, Pst__AcctVerb verb, Pst__AcctEntity entity,
+                   struct smgr_line *line)
+{
+    Pst__AcctOp *op = xmalloc_or_die(sizeof(*op));
+
+    pst__acct_op__init(op);
+    op->has_verb = op->has_entity = 1;
+    op->verb = verb;
+    op->entity = entity;
+    op->where = TAKE_PTR(line->where);
+    op->set = TAKE_PTR(line->set);
+    if (l->n_ops == l->cap_ops) {
+        l->cap_ops = l->cap_ops ? l->cap_ops * 2 : 64;
+        l->ops = xrealloc_or_die(l->ops, l->cap_ops, sizeof(*l->ops));
+    }
+    l->ops[l->n_ops++] = op;
+}
+
+static void add_name(char ***list, size_t *n, const char *name)
+{
+    smgr_add_string(list, n, name, strlen(name));
+    for (char *c = (*list)[*n - 1]; *c; c++)
+        if (*c >= 'A' && *c <= 'Z')
+            *c = (char)(*c - 'A' + 'a');
+}
+
+/* Names from before, and what is said by the place in the file. */
+static bool is_passed_over(const char *name)
+{
+    static const char *const names[] = { "Classification", "Partition", "Coordinator", "ID",
+                                         "ParentID" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (strcasecmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static const char *option_of(const struct file_entry *e, const char *name)
+{
+    for (size_t i = 0; i < e->parsed.n; i++)
+        if (strcasecmp(e->parsed.options[i].name, name) == 0)
+            return e->parsed.options[i].value;
+    return NULL;
+}
+
+/* An entry's options as settings; false: told. */
+static bool settings(struct load *l, const struct file_entry *e, enum smgr_entity entity,
+                     bool no_preempt, struct smgr_line *line)
+{
+    if (!smgr_parse(l->s, entity, SMGR_ADD, 0, NULL, line))
+        return false;
+    for (size_t i = 0; i < e->parsed.n && !line->failed; i++) {
+        const char *name = e->parsed.options[i].name;
+
+        if (is_passed_over(name) || (no_preempt && strcasecmp(name, "Preempt") == 0))
+            continue;
+        if (!smgr_set_option(line, name, e->parsed.options[i].value)) {
+            smgr_fail(l->s, " error: %s:%u: unknown option '%s'\n", l->path, e->line, name);
+            line->failed = true;
+        }
+    }
+    if (line->failed)
+        smgr_fail(l->s, " error: %s:%u: nothing was loaded\n", l->path, e->line);
+    return !line->failed;
+}
+
+static bool make_cluster(struct load *l, const struct file_entry *e, struct smgr_line *line)
+{
+    if (!settings(l, e, SMGR_CLUSTER, false, line))
+        return false;
+    add_name(&line->where->names, &line->where->n_names, l->cluster);
+    add_op(l, l->has_cluster ? PST__ACCT_VERB__ACCT_MODIFY : PST__ACCT_VERB__ACCT_ADD,
+           PST__ACCT_ENTITY__ACCT_CLUSTER, line);
+    if (!l->has_cluster) {
+        know(l, key_of("root", NULL, NULL));
+        know(l, key_of("root", "root", NULL));
+        l->has_cluster = true;
+    }
+    return true;
+}
+
+static bool make_account(struct load *l, const struct file_entry *e, struct smgr_line *line)
+{
+    bool there = is_there(l, e->parsed.name, NULL, NULL);
+
+    if (!settings(l, e, SMGR_ACCOUNT, false, line))
+        return false;
+    add_name(&line->where->names, &line->where->n_names, e->parsed.name);
+    add_name(&line->where->clusters, &line->where->n_clusters, l->cluster);
+    if (!there || strcasecmp(e->parent, "root") != 0)
+        check_mem_or_die(pb_set_str(&line->set->parent, e->parent));
+    add_op(l, there ? PST__ACCT_VERB__ACCT_MODIFY : PST__ACCT_VERB__ACCT_ADD,
+           PST__ACCT_ENTITY__ACCT_ACCOUNT, line);
+    if (!there)
+        know(l, key_of(e->parsed.name, NULL, NULL));
+    l->n_accounts += !there;
+    return true;
+}
+
+static bool make_user(struct load *l, const struct file_entry *e, struct smgr_line *line)
+{
+    const char *partition = option_of(e, "Partition");
+    bool there = is_there(l, e->parent, e->parsed.name, partition);
+    _cleanup_free_ char *known = xasprintf_or_die("user %s", e->parsed.name);
+
+    if (!settings(l, e, SMGR_USER, false, line))
+        return false;
+    add_name(&line->where->names, &line->where->n_names, e->parsed.name);
+    add_name(&line->where->clusters, &line->where->n_clusters, l->cluster);
+    add_name(&line->where->accounts, &line->where->n_accounts, e->parent);
+    if (partition)
+        add_name(&line->where->partitions, &line->where->n_partitions, partition);
+    if (!there && line->set->user && is_known(l, known)) {
+        /* the user is there, the association is not: the level is set by itself */
+        struct smgr_line level = { 0 };
+
+        if (!smgr_parse(l->s, SMGR_USER, SMGR_ADD, 0, NULL, &level))
+            return false;
+        add_name(&level.where->names, &level.where->n_names, e->parsed.name);
+        level.set->user = TAKE_PTR(line->set->user);
+        add_op(l, PST__ACCT_VERB__ACCT_MODIFY, PST__ACCT_ENTITY__ACCT_USER, &level);
+    }
+    add_op(l, there ? PST__ACCT_VERB__ACCT_MODIFY : PST__ACCT_VERB__ACCT_ADD,
+           PST__ACCT_ENTITY__ACCT_USER, line);
+    if (!there)
+        know(l, key_of(e->parent, e->parsed.name, partition));
+    if (!is_known(l, known))
+        know(l, xstrdup_or_die(known));
+    l->n_users += !there;
+    return true;
+}
+
+/* In the file, or in any cluster of the store. */
+static bool account_is_there(struct load *l, const char *name)
+{
+    _cleanup_free_ char *known = xasprintf_or_die("account %s", name);
+
+    return is_there(l, name, NULL, NULL) || is_known(l, known);
+}
+
+/* Coordinators, once all accounts and users are there. */
+static bool make_coordinators(struct load *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        const struct file_entry *e = l->entries[i];
+        const char *list = e->kind == FLAT_USER ? option_of(e, "Coordinator") : NULL;
+        struct smgr_line line = { 0 };
+        _cleanup_free_ char *words = list ? xstrdup_or_die(list) : NULL;
+        char *save = NULL;
+
+        if (!words)
+            continue;
+        if (!smgr_parse(l->s, SMGR_COORD, SMGR_ADD, 0, NULL, &line))
+            return false;
+        add_name(&line.where->users, &line.where->n_users, e->parsed.name);
+        for (char *w = strtok_r(words, ",", &save); w; w = strtok_r(NULL, ",", &save))
+            if (account_is_there(l, w))
+                add_name(&line.where->accounts, &line.where->n_accounts, w);
+            else /* a dump names those of other clusters too */
+                printf("%s:%u: there is no account %s for %s to coordinate\n", l->path, e->line, w,
+                       e->parsed.name);
+        if (line.where->n_accounts)
+            add_op(l, PST__ACCT_VERB__ACCT_ADD, PST__ACCT_ENTITY__ACCT_COORD, &line);
+        smgr_line_done(&line);
+    }
+    return true;
+}
+
+static int clean_account(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    const Pst__AssocRecord *a = (const Pst__AssocRecord *)record;
+    struct smgr_line line = { 0 };
+    struct load *l = ctx;
+    bool user = a->user && *a->user;
+
+    (void)info;
+    if (strcasecmp(a->account, "root") == 0
+            ? !user || strcmp(a->user, "root") == 0
+            : user || !a->parent_account || strcasecmp(a->parent_account, "root") != 0)
+        return 0;
+    if (!smgr_parse(l->s, user ? SMGR_USER : SMGR_ACCOUNT, SMGR_ADD, 0, NULL, &line))
+        return -EINVAL;
+    add_name(&line.where->names, &line.where->n_names, user ? a->user : a->account);
+    add_name(&line.where->clusters, &line.where->n_clusters, l->cluster);
+    if (user)
+        add_name(&line.where->accounts, &line.where->n_accounts, a->account);
+    add_op(l, PST__ACCT_VERB__ACCT_DELETE,
+           user ? PST__ACCT_ENTITY__ACCT_USER : PST__ACCT_ENTITY__ACCT_ACCOUNT, &line);
+    return 0;
+}
+
+static bool make_clean(struct load *l)
+{
+    Pst__AcctCond where = PST__ACCT_COND__INIT;
+    char *clusters[] = { l->cluster };
+
+    where.n_clusters = 1;
+    where.clusters = clusters;
+    return smgr_list(l->s, PST__ACCT_ENTITY__ACCT_ASSOC, &where, clean_account, l);
+}
+
+static bool make_ops(struct load *l)
+{
+    if (l->clean && !make_clean(l))
+        return false;
+    for (size_t i = 0; i < l->n; i++) {
+        const struct file_entry *e = l->entries[i];
+        struct smgr_line line = { 0 };
+        bool ok = true;
+
+        if (e->kind == FLAT_CLUSTER)
+            ok = make_cluster(l, e, &line);
+        else if (e->kind == FLAT_ACCOUNT)
+            ok = make_account(l, e, &line);
+        else if (e->kind == FLAT_USER)
+            ok = make_user(l, e, &line);
+        smgr_line_done(&line);
+        if (!ok)
+            return false;
+    }
+    return make_coordinators(l);
+}
+
+/* ---- QOS ------------------------------------------------------------------------------------- */
+
+static bool make_qos(struct load *l, bool preempt)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        const struct file_entry *e = l->entries[i];
+        struct smgr_line line = { 0 };
+        uint32_t id;
+        bool there;
+
+        if (e->kind != FLAT_QOS || (preempt && !option_of(e, "Preempt")))
+            continue;
+        there = smgr_qos_id(l->s, e->parsed.name, &id);
+        if (!settings(l, e, SMGR_QOS, !preempt, &line)) {
+            smgr_line_done(&line);
+            return false;
+        }
+        add_name(&line.where->names, &line.where->n_names, e->parsed.name);
+        add_op(l, there ? PST__ACCT_VERB__ACCT_MODIFY : PST__ACCT_VERB__ACCT_ADD,
+               PST__ACCT_ENTITY__ACCT_QOS, &line);
+        smgr_line_done(&line);
+    }
+    return true;
+}
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+static void free_ops(struct load *l)
+{
+    for (size_t i = 0; i < l->n_ops; i++)
+        pst__acct_op__free_unpacked(l->ops[i], NULL);
+    free(l->ops);
+    l->ops = NULL;
+    l->n_ops = l->cap_ops = 0;
+}
+
+static bool send_some(struct load *l, size_t from, size_t n)
+{
+    Pst__AcctAdminRequest req = PST__ACCT_ADMIN_REQUEST__INIT;
+    Pst__AcctAdminReply *reply;
+    bool ok = true;
+
+    req.n_ops = n;
+    req.ops = l->ops + from;
+    reply = smgr_request(l->s, &req);
+    if (!reply)
+        return false;
+    for (size_t i = 0; i < reply->n_results && ok; i++) {
+        const Pst__AcctOpResult *res = reply->results[i];
+        const Pst__AcctOp *op = l->ops[from + i];
+
+        if (!res->has_code || res->code == SLURM_NO_CHANGE_IN_DATA)
+            continue;
+        ok = false;
+        smgr_fail(l->s, " error: %s: %s: %s\n", l->path,
+                  op->where->n_names ? op->where->names[0] : "",
+                  res->text ? res->text : slurm_err_text(res->code));
+        for (size_t k = 0; k < res->n_lines; k++)
+            smgr_fail(l->s, "  %s\n", res->lines[k]);
+    }
+    pst__acct_admin_reply__free_unpacked(reply, NULL);
+    return ok;
+}
+
+static bool send_ops(struct load *l)
+{
+    bool ok = true;
+
+    for (size_t at = 0; ok && at < l->n_ops; at += OPS_OF_REQUEST)
+        ok = send_some(l, at, MIN(l->n_ops - at, OPS_OF_REQUEST));
+    free_ops(l);
+    return ok;
+}
+
+static void load_done(struct load *l)
+{
+    free_ops(l);
+    for (size_t i = 0; i < l->n; i++) {
+        free(l->entries[i]->text);
+        free(l->entries[i]);
+    }
+    free(l->entries);
+    tdestroy(l->have, free);
+    free(l->cluster);
+}
+
+static void run_load(struct load *l)
+{
+    size_t qos = 0;
+
+    if (!read_file(l) || !look(l))
+        return;
+    for (size_t i = 0; i < l->n; i++)
+        qos += l->entries[i]->kind == FLAT_QOS;
+    printf("For cluster %s: %zu lines of accounts and users, %zu of QOS%s\n", l->cluster,
+           l->n - qos, qos, l->clean ? "; what it has now goes first" : "");
+    if (!smgr_commit(l->s))
+        return;
+    if (!make_qos(l, false) || !send_ops(l) || !make_qos(l, true) || !send_ops(l))
+        return;
+    if (make_ops(l) && send_ops(l))
+        printf("Loaded: %zu accounts and %zu associations of users are new\n", l->n_accounts,
+               l->n_users);
+}
+
+void smgr_load(struct smgr *s, int n, char **words)
+{
+    struct load l = { .s = s };
+
+    if (!smgr_may_write(s, "load"))
+        return;
+    for (int i = 0; i < n; i++) {
+        if (strncasecmp(words[i], "file=", 5) == 0)
+            l.path = words[i] + 5;
+        else if (strncasecmp(words[i], "cluster=", 8) == 0)
+            l.cluster = l.cluster ? l.cluster : xstrdup_or_die(words[i] + 8);
+        else if (smgr_is(words[i], "clean", 3))
+            l.clean = true;
+        else if (!strchr(words[i], '=') && !l.path)
+            l.path = words[i];
+        else
+            smgr_fail(s, " Unknown option: %s\n", words[i]);
+    }
+    if (!l.path)
+        smgr_fail(s, " You need to specify a file to load.\n");
+    if (!s->status)
+        run_load(&l);
+    load_done(&l);
+}

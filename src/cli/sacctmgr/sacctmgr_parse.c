@@ -1,0 +1,352 @@
+/* sacctmgr_parse.c - the words of a command into conditions and settings, by the rows of
+ * sacctmgr_keys.c */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/pb/pbutil.h"
+#include "base/timefmt.h"
+#include "cli/sacctmgr/sacctmgr_keys.h"
+
+bool smgr_is(const char *word, const char *name, size_t min)
+{
+    size_t len = strlen(word);
+
+    return len >= min && len <= strlen(name) && strncasecmp(word, name, len) == 0;
+}
+
+void smgr_print_keys(FILE *f)
+{
+    for (size_t i = 0; i < smgr_n_keys; i++) {
+        size_t first = 0;
+
+        while (strcasecmp(smgr_keys[first].name, smgr_keys[i].name) != 0)
+            first++;
+        if (first == i && smgr_keys[i].entities)
+            fprintf(f, "key\t%s\tshown\n", smgr_keys[i].name);
+    }
+}
+
+/* ---- pieces of values ------------------------------------------------------------------------ */
+
+void smgr_add_string(char ***list, size_t *n, const char *text, size_t len)
+{
+    char *copy = strndup(text, len);
+
+    if (!copy)
+        check_mem_or_die(-ENOMEM);
+    *list = xrealloc_or_die(*list, *n + 1, sizeof(**list));
+    (*list)[(*n)++] = copy;
+}
+
+void smgr_lower(char *text)
+{
+    for (; *text; text++)
+        if (*text >= 'A' && *text <= 'Z')
+            *text = (char)(*text - 'A' + 'a');
+}
+
+/* Names of a comma list, once each. */
+void smgr_add_words(char ***list, size_t *n, const char *text, bool in_lower)
+{
+    while (*text) {
+        size_t len = strcspn(text, ",");
+        bool have = false;
+
+        while (len && (text[len - 1] == ' '))
+            len--;
+        if (len) {
+            smgr_add_string(list, n, text, len);
+            if (in_lower)
+                smgr_lower((*list)[*n - 1]);
+            for (size_t i = 0; i + 1 < *n; i++)
+                have |= strcmp((*list)[i], (*list)[*n - 1]) == 0;
+            if (have)
+                free((*list)[--*n]);
+        }
+        text += strcspn(text, ",");
+        text += strspn(text, ", ");
+    }
+}
+
+const ProtobufCFieldDescriptor *smgr_field_of(const ProtobufCMessageDescriptor *d, const char *name)
+{
+    const ProtobufCFieldDescriptor *f = protobuf_c_message_descriptor_get_field_by_name(d, name);
+
+    if (!f) /* a row of the table above is wrong: ours to fix */
+        abort();
+    return f;
+}
+
+void smgr_bad(struct smgr_line *l, const char *key, const char *value, const char *why)
+{
+    smgr_fail(l->s, " Bad %s value: %s%s%s\n", key, value, why ? ": " : "", why ? why : "");
+    l->failed = true;
+}
+
+uint32_t smgr_number(struct smgr_line *l, const char *key, const char *value)
+{
+    uint64_t n;
+
+    if (strcmp(value, "-1") == 0 || strcasecmp(value, "unlimited") == 0 ||
+        strcasecmp(value, "infinite") == 0)
+        return CLEAR;
+    if (parse_u64(value, 0, UINT32_MAX - 2, &n) < 0) {
+        smgr_bad(l, key, value, NULL);
+        return 0;
+    }
+    return (uint32_t)n;
+}
+
+double smgr_real(struct smgr_line *l, const char *key, const char *value)
+{
+    char *end;
+    double d = strtod(value, &end);
+
+    if (!*value || *end || d != d || (d < 0 && d != -1)) {
+        smgr_bad(l, key, value, NULL);
+        return 0;
+    }
+    return d;
+}
+
+/* ---- limits ---------------------------------------------------------------------------------- */
+
+static Pst__Limits *set_limits(struct smgr_line *l)
+{
+    Pst__Limits **limits =
+        l->entity == SMGR_QOS ? &smgr_set_qos(l)->limits : &smgr_set_assoc(l)->limits;
+
+    if (!*limits) {
+        *limits = xmalloc_or_die(sizeof(Pst__Limits));
+        pst__limits__init(*limits);
+    }
+    return *limits;
+}
+
+static void limit_number(struct smgr_line *l, const struct key *k, const char *value)
+{
+    const ProtobufCFieldDescriptor *f = smgr_field_of(&pst__limits__descriptor, k->field);
+    char *base = (char *)set_limits(l);
+    uint32_t n;
+    struct err err = { .text = "" };
+
+    if (k->kind == LIMIT_TIME) {
+        if (time_limit_parse(value, &n, &err) < 0) {
+            smgr_bad(l, k->name, value, NULL);
+            return;
+        }
+    } else {
+        n = smgr_number(l, k->name, value);
+    }
+    *(protobuf_c_boolean *)(base + f->quantifier_offset) = 1;
+    *(int32_t *)(base + f->offset) = n > INT32_MAX ? -1 : (int32_t)n;
+}
+
+static void limit_tres(struct smgr_line *l, const struct key *k, char op, const char *value)
+{
+    const ProtobufCFieldDescriptor *f = smgr_field_of(&pst__limits__descriptor, k->field);
+    char *base = (char *)set_limits(l);
+    struct err err = { .text = "" };
+    char text[600];
+
+    if (k->kind == LIMIT_ONE) {
+        (void)snprintf(text, sizeof(text), "%s=%s",
+                       k->what == 1   ? "cpu"
+                       : k->what == 2 ? "mem"
+                                      : "node",
+                       value);
+        value = text;
+    }
+    if (smgr_parse_tres(l->s, value, op, (Pst__TresCount ***)(base + f->offset),
+                        (size_t *)(base + f->quantifier_offset), &err) < 0)
+        smgr_bad(l, k->name, value, err.text);
+}
+
+/* ---- a word ---------------------------------------------------------------------------------- */
+
+static const struct key *find_key(enum smgr_entity entity, unsigned places, const char *name)
+{
+    for (size_t i = 0; i < smgr_n_keys;
+         i++) /* the whole name goes before the beginning of another */
+        if ((smgr_keys[i].entities & entity) && (smgr_keys[i].places & places) &&
+            strcasecmp(name, smgr_keys[i].name) == 0)
+            return &smgr_keys[i];
+    for (size_t i = 0; i < smgr_n_keys; i++)
+        if ((smgr_keys[i].entities & entity) && (smgr_keys[i].places & places) &&
+            smgr_is(name, smgr_keys[i].name, smgr_keys[i].min))
+            return &smgr_keys[i];
+    return NULL;
+}
+
+static bool may_have_operator(const struct key *k)
+{
+    return k->kind == LIMIT_TRES ||
+           (k->kind == SPECIAL && (k->what == S_QOS || k->what == S_PREEMPT || k->what == S_FLAGS));
+}
+
+static void take(struct smgr_line *l, const struct key *k, unsigned place, char op,
+                 const char *value)
+{
+    bool cond = place == COND;
+
+    if (op && !may_have_operator(k)) {
+        smgr_fail(l->s, " Invalid operator '%c=' in %s%c=%s\n", op, k->name, op, value);
+        l->failed = true;
+        return;
+    }
+    if (k->kind == WORDS || k->kind == WORDS_LOWER) {
+        const ProtobufCFieldDescriptor *f = smgr_field_of(&pst__acct_cond__descriptor, k->field);
+        char *base = (char *)l->where;
+
+        smgr_add_words((char ***)(base + f->offset), (size_t *)(base + f->quantifier_offset), value,
+                       k->kind == WORDS_LOWER);
+    } else if (k->kind == SPECIAL) {
+        smgr_special(l, (enum special)k->what, cond, op, value);
+    } else if (k->kind == LIMIT_TRES || k->kind == LIMIT_ONE) {
+        limit_tres(l, k, op, value);
+    } else {
+        limit_number(l, k, value);
+    }
+    l->has_where |= cond && !(k->kind == SPECIAL &&
+                              (k->what == S_FORMAT || smgr_switches(l, (enum special)k->what)));
+    l->has_set |= !cond && k->kind != WORDS && k->kind != WORDS_LOWER;
+}
+
+/* "name+=value" apart; *ret_value NULL = it has none.  The name stays in word. */
+static char split(char *word, char **ret_value)
+{
+    char *eq = strchr(word, '=');
+    char op = '\0';
+
+    *ret_value = NULL;
+    if (!eq)
+        return op;
+    *ret_value = eq + 1;
+    *eq = '\0';
+    if (eq > word && (eq[-1] == '+' || eq[-1] == '-')) {
+        op = eq[-1];
+        eq[-1] = '\0';
+    }
+    if (**ret_value == '"' || **ret_value == '\'') { /* quotes that the shell left alone */
+        size_t len = strlen(*ret_value);
+
+        if (len > 1 && (*ret_value)[len - 1] == **ret_value) {
+            (*ret_value)[len - 1] = '\0';
+            (*ret_value)++;
+        }
+    }
+    return op;
+}
+
+/* A word alone: a name of the entity. */
+static void bare(struct smgr_line *l, const char *word)
+{
+    if (l->entity == SMGR_COORD)
+        smgr_add_words(&l->where->users, &l->where->n_users, word, true);
+    else if (l->entity == SMGR_TXN)
+        smgr_add_words(&l->where->accounts, &l->where->n_accounts, word, true);
+    else if (l->entity == SMGR_EVENT)
+        smgr_add_words(&l->where->nodes, &l->where->n_nodes, word, false);
+    else
+        smgr_add_words(&l->where->names, &l->where->n_names, word, l->entity != SMGR_WCKEY);
+    l->has_where = true;
+}
+
+static void unknown(struct smgr_line *l, const char *word, unsigned place)
+{
+    if (place == COND)
+        smgr_fail(l->s, " Unknown condition: %s\n Use keyword 'set' to modify value\n", word);
+    else
+        smgr_fail(l->s, " Unknown option: %s\n Use keyword 'where' to modify condition\n", word);
+    l->failed = true;
+}
+
+static void one_word(struct smgr_line *l, enum smgr_mode mode, unsigned place, const char *original)
+{
+    _cleanup_free_ char *word = xstrdup_or_die(original);
+    char *value;
+    char op = split(word, &value);
+    unsigned places = mode == SMGR_ADD ? SET | NEW : place;
+    const struct key *k = find_key(l->entity, places, word);
+
+    if (!value && k && k->kind == SPECIAL && place == COND &&
+        smgr_switches(l, (enum special)k->what))
+        return;
+    if (!value && place == COND) {
+        bare(l, original);
+    } else if (!value && mode == SMGR_ADD) {
+        bare(l, original);
+    } else if (!k || !value) {
+        unknown(l, original, place);
+    } else {
+        take(l, k, mode == SMGR_ADD ? SET : place, op, value);
+    }
+}
+
+static void line_init(struct smgr *s, enum smgr_entity entity, struct smgr_line *l)
+{
+    *l = (struct smgr_line){ .s = s, .entity = entity };
+    l->where = xmalloc_or_die(sizeof(*l->where));
+    pst__acct_cond__init(l->where);
+    l->set = xmalloc_or_die(sizeof(*l->set));
+    pst__acct_set__init(l->set);
+}
+
+/* "fluent@lic1" is a name and a server. */
+static void split_servers(struct smgr_line *l)
+{
+    for (size_t i = 0; l->entity == SMGR_RESOURCE && i < l->where->n_names; i++) {
+        char *at = strchr(l->where->names[i], '@');
+
+        if (!at)
+            continue;
+        *at = '\0';
+        smgr_add_string(&l->where->servers, &l->where->n_servers, at + 1, strlen(at + 1));
+        smgr_special(l, S_SERVER, false, '\0', at + 1); /* of one that is made */
+    }
+}
+
+bool smgr_parse(struct smgr *s, enum smgr_entity entity, enum smgr_mode mode, int n, char **words,
+                struct smgr_line *ret_line)
+{
+    struct smgr_line *l = ret_line;
+    unsigned place = mode == SMGR_ADD ? SET : COND;
+
+    line_init(s, entity, l);
+    for (int i = 0; i < n && !l->failed; i++) {
+        if (mode != SMGR_ADD && smgr_is(words[i], "where", 5)) {
+            place = COND;
+        } else if (mode != SMGR_ADD && smgr_is(words[i], "set", 3)) {
+            place = SET;
+        } else {
+            one_word(l, mode, place, words[i]);
+        }
+    }
+    split_servers(l);
+    return !l->failed;
+}
+
+void smgr_line_done(struct smgr_line *l)
+{
+    for (size_t i = 0; i < l->n_formats; i++)
+        free(l->formats[i]);
+    free(l->formats);
+    if (l->where)
+        pst__acct_cond__free_unpacked(l->where, NULL);
+    if (l->set)
+        pst__acct_set__free_unpacked(l->set, NULL);
+    *l = (struct smgr_line){ 0 };
+}
+
+bool smgr_set_option(struct smgr_line *l, const char *name, const char *value)
+{
+    const struct key *k = find_key(l->entity, SET, name);
+
+    if (!k)
+        return false;
+    take(l, k, SET, '\0', value);
+    return true;
+}

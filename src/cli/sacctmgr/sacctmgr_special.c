@@ -1,0 +1,589 @@
+/* sacctmgr_special.c - values of keys that are neither names nor limits */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/pb/pbutil.h"
+#include "base/timefmt.h"
+#include "cli/sacctmgr/sacctmgr_keys.h"
+
+Pst__AssocRecord *smgr_set_assoc(struct smgr_line *l)
+{
+    if (!l->set->assoc) {
+        l->set->assoc = xmalloc_or_die(sizeof(Pst__AssocRecord));
+        pst__assoc_record__init(l->set->assoc);
+    }
+    return l->set->assoc;
+}
+
+Pst__QosRecord *smgr_set_qos(struct smgr_line *l)
+{
+    if (!l->set->qos) {
+        l->set->qos = xmalloc_or_die(sizeof(Pst__QosRecord));
+        pst__qos_record__init(l->set->qos);
+    }
+    return l->set->qos;
+}
+
+/* ---- the special ones ------------------------------------------------------------------------ */
+
+static void qos_ids(struct smgr_line *l, const char *value, uint32_t **ids, size_t *n)
+{
+    char **names = NULL;
+    size_t n_names = 0;
+
+    smgr_add_words(&names, &n_names, value, true);
+    for (size_t i = 0; i < n_names; i++) {
+        uint32_t id = 0;
+
+        if (!smgr_qos_id(l->s, names[i], &id)) {
+            smgr_fail(l->s, " Unknown QOS '%s' (see sacctmgr list qos)\n", names[i]);
+            l->failed = true;
+        }
+        *ids = xrealloc_or_die(*ids, *n + 1, sizeof(**ids));
+        (*ids)[(*n)++] = id;
+        free(names[i]);
+    }
+    free(names);
+}
+
+/* A list whose words carry their own sign: "+a,-b", or an operator for all. */
+static void qos_delta(struct smgr_line *l, char op, const char *value, uint32_t **set,
+                      size_t *n_set, uint32_t **add, size_t *n_add, uint32_t **del, size_t *n_del,
+                      protobuf_c_boolean *has_clear, protobuf_c_boolean *clear)
+{
+    if (!*value || strcmp(value, "-1") == 0) {
+        *has_clear = *clear = 1;
+        return;
+    }
+    while (*value) {
+        size_t len = strcspn(value, ",");
+        char sign = op ? op : '\0';
+        _cleanup_free_ char *word = NULL;
+
+        if (len && (*value == '+' || *value == '-')) {
+            sign = *value++;
+            len--;
+        }
+        word = strndup(value, len);
+        if (word && *word)
+            qos_ids(l, word,
+                    sign == '+'   ? add
+                    : sign == '-' ? del
+                                  : set,
+                    sign == '+'   ? n_add
+                    : sign == '-' ? n_del
+                                  : n_set);
+        value += len + (value[len] == ',');
+    }
+}
+
+static void qos_list(struct smgr_line *l, bool cond, char op, const char *value)
+{
+    Pst__AssocRecord *a;
+
+    if (cond) {
+        qos_ids(l, value, &l->where->qos_ids, &l->where->n_qos_ids);
+        return;
+    }
+    a = smgr_set_assoc(l);
+    qos_delta(l, op, value, &a->qos_ids, &a->n_qos_ids, &a->qos_added, &a->n_qos_added,
+              &a->qos_removed, &a->n_qos_removed, &l->set->has_clear_qos, &l->set->clear_qos);
+}
+
+static void preempt_list(struct smgr_line *l, char op, const char *value)
+{
+    Pst__QosRecord *q = smgr_set_qos(l);
+
+    qos_delta(l, op, value, &q->preempt_ids, &q->n_preempt_ids, &l->set->preempt_add,
+              &l->set->n_preempt_add, &l->set->preempt_remove, &l->set->n_preempt_remove,
+              &l->set->has_clear_preempt, &l->set->clear_preempt);
+}
+
+static Pst__UserRecord *set_user(struct smgr_line *l)
+{
+    if (!l->set->user) {
+        l->set->user = xmalloc_or_die(sizeof(Pst__UserRecord));
+        pst__user_record__init(l->set->user);
+    }
+    return l->set->user;
+}
+
+static Pst__AccountRecord *set_account(struct smgr_line *l)
+{
+    if (!l->set->account) {
+        l->set->account = xmalloc_or_die(sizeof(Pst__AccountRecord));
+        pst__account_record__init(l->set->account);
+    }
+    return l->set->account;
+}
+
+static Pst__ResourceRecord *set_resource(struct smgr_line *l)
+{
+    if (!l->set->resource) {
+        l->set->resource = xmalloc_or_die(sizeof(Pst__ResourceRecord));
+        pst__resource_record__init(l->set->resource);
+    }
+    return l->set->resource;
+}
+
+static bool admin_level(const char *value, Pst__AdminLevel *ret)
+{
+    if (smgr_is(value, "None", 1) || strcmp(value, "-1") == 0)
+        *ret = PST__ADMIN_LEVEL__ADMIN_NONE;
+    else if (smgr_is(value, "Operator", 1))
+        *ret = PST__ADMIN_LEVEL__ADMIN_OPERATOR;
+    else if (smgr_is(value, "Administrator", 1) || smgr_is(value, "SuperUser", 1))
+        *ret = PST__ADMIN_LEVEL__ADMIN_ADMINISTRATOR;
+    else
+        return false;
+    return true;
+}
+
+static void flags(struct smgr_line *l, char op, const char *value)
+{
+    uint32_t bits = 0;
+
+    if (l->entity == SMGR_ACCOUNT) {
+        Pst__AccountRecord *a = set_account(l);
+
+        if (strcasecmp(value, "UsersAreCoords") != 0 &&
+            strcasecmp(value, "NoUsersAreCoords") != 0) {
+            smgr_bad(l, "Flags", value, "UsersAreCoords or NoUsersAreCoords is meant");
+            return;
+        }
+        a->has_users_are_coords = 1;
+        a->users_are_coords = (strcasecmp(value, "UsersAreCoords") == 0) != (op == '-');
+    } else if (l->entity == SMGR_RESOURCE) {
+        Pst__ResourceRecord *r = set_resource(l);
+
+        if (!smgr_is(value, "Absolute", 3) && strcmp(value, "-1") != 0) {
+            smgr_bad(l, "Flags", value, "Absolute is meant");
+            return;
+        }
+        r->has_flags = 1;
+        r->flags = *value != '-' && op != '-';
+    } else if (strcmp(value, "-1") == 0) {
+        smgr_set_qos(l)->has_flags = 1;
+        smgr_set_qos(l)->flags = CLEAR;
+    } else if (!smgr_parse_qos_flags(value, &bits)) {
+        smgr_bad(l, "Flags", value, NULL);
+    } else if (op == '+') {
+        l->set->has_qos_flags_add = 1;
+        l->set->qos_flags_add |= bits;
+    } else if (op == '-') {
+        l->set->has_qos_flags_remove = 1;
+        l->set->qos_flags_remove |= bits;
+    } else {
+        smgr_set_qos(l)->has_flags = 1;
+        smgr_set_qos(l)->flags = bits ? bits : CLEAR;
+    }
+}
+
+/* As stored: a bit for each of the modes of PreemptMode; CLEAR = the cluster's. */
+static void preempt_mode(struct smgr_line *l, const char *value)
+{
+    Pst__QosRecord *q = smgr_set_qos(l);
+    uint32_t bits = 0;
+
+    if (smgr_is(value, "CLUSTER", 3) || strcmp(value, "-1") == 0) {
+        bits = CLEAR;
+    } else {
+        while (*value) {
+            size_t len = strcspn(value, ",");
+            const char *word;
+            unsigned i = 0;
+
+            while ((word = smgr_preempt_word(i)) &&
+                   (strlen(word) != len || strncasecmp(word, value, len) != 0))
+                i++;
+            if (!word) {
+                smgr_bad(l, "PreemptMode", value, NULL);
+                return;
+            }
+            bits |= 1u << i;
+            value += len + (value[len] == ',');
+        }
+    }
+    q->has_preempt_mode = 1;
+    q->preempt_mode = bits;
+}
+
+static void fairshare(struct smgr_line *l, const char *value)
+{
+    Pst__AssocRecord *a = smgr_set_assoc(l);
+
+    /* as Slurm dumps it */
+    if (strcasecmp(value, "parent") == 0 || strcmp(value, "2147483647") == 0) {
+        a->has_shares_parent = a->shares_parent = 1;
+        return;
+    }
+    a->has_shares = 1;
+    a->shares = smgr_number(l, "Fairshare", value);
+}
+
+static void when(struct smgr_line *l, const char *key, const char *value, protobuf_c_boolean *has,
+                 int64_t *us)
+{
+    struct err err = { .text = "" };
+
+    if (time_when_parse(value, now_us(), false, us, &err) < 0)
+        smgr_bad(l, key, value, NULL);
+    *has = 1;
+}
+
+static void ids(struct smgr_line *l, const char *value)
+{
+    char **words = NULL;
+    size_t n = 0;
+
+    smgr_add_words(&words, &n, value, false);
+    for (size_t i = 0; i < n; i++) {
+        l->where->ids = xrealloc_or_die(l->where->ids, l->where->n_ids + 1, sizeof(uint32_t));
+        l->where->ids[l->where->n_ids++] = smgr_number(l, "Id", words[i]);
+        free(words[i]);
+    }
+    free(words);
+}
+
+#define FLAG_ON(msg, field) ((msg)->has_##field = (msg)->field = 1)
+
+/* Words of no value; false: it has one. */
+bool smgr_switches(struct smgr_line *l, enum special what)
+{
+    switch (what) {
+    case S_TREE:
+        l->tree = true;
+        return true;
+    case S_WITH_ASSOC:
+        l->with_assoc = true;
+        return true;
+    case S_WITH_COORD:
+        l->with_coord = true;
+        return true;
+    case S_WITH_CLUSTERS:
+        l->with_clusters = true;
+        return true;
+    case S_WITH_DELETED:
+        FLAG_ON(l->where, with_deleted);
+        return true;
+    case S_WITH_SUB:
+        FLAG_ON(l->where, with_sub_accounts);
+        return true;
+    case S_ONLY_DEFAULTS:
+        FLAG_ON(l->where, only_defaults);
+        return true;
+    case S_WO_LIMITS:
+        l->no_limits = true;
+        return true;
+    case S_WOP_INFO:
+        l->no_parent_info = true;
+        return true;
+    case S_WOP_LIMITS:
+        l->no_limits = true;
+        FLAG_ON(l->where, no_inherited_limits);
+        return true;
+    case S_RAW_QOS:
+        FLAG_ON(l->where, raw_qos);
+        return true;
+    case S_ALL_TIME:
+        l->all_time = true;
+        return true;
+    case S_ALL_CLUSTERS:
+        l->all_clusters = true;
+        return true;
+    case S_IGNORED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void text(struct smgr_line *l, char **field, const char *value)
+{
+    (void)l;
+    check_mem_or_die(pb_set_str(field, value));
+}
+
+static void text_lower(struct smgr_line *l, char **field, const char *value)
+{
+    text(l, field, value);
+    smgr_lower(*field);
+}
+
+static void set_admin(struct smgr_line *l, bool cond, const char *value)
+{
+    Pst__AdminLevel level;
+
+    if (!admin_level(value, &level)) {
+        smgr_bad(l, "AdminLevel", value, "None, Operator or Administrator is meant");
+    } else if (cond) {
+        l->where->has_admin_level = 1;
+        l->where->admin_level = level;
+    } else {
+        set_user(l)->has_admin_level = 1;
+        set_user(l)->admin_level = level;
+    }
+}
+
+static void set_default_qos(struct smgr_line *l, bool cond, const char *value)
+{
+    uint32_t *list = NULL;
+    size_t n = 0;
+
+    if (cond) {
+        qos_ids(l, value, &l->where->default_qos_ids, &l->where->n_default_qos_ids);
+    } else if (!*value || strcmp(value, "-1") == 0) {
+        FLAG_ON(l->set, clear_default_qos);
+    } else {
+        qos_ids(l, value, &list, &n);
+        if (n) {
+            smgr_set_assoc(l)->has_default_qos_id = 1;
+            smgr_set_assoc(l)->default_qos_id = list[0];
+        }
+        free(list);
+    }
+}
+
+/* Settings of users, accounts and associations. */
+static bool special_assoc(struct smgr_line *l, enum special what, bool cond, char op,
+                          const char *value)
+{
+    switch (what) {
+    case S_ADMIN:
+        set_admin(l, cond, value);
+        return true;
+    case S_DEF_ACCOUNT:
+        if (cond)
+            smgr_add_words(&l->where->default_accounts, &l->where->n_default_accounts, value, true);
+        else
+            text_lower(l, &l->set->default_account, value);
+        return true;
+    case S_DEF_WCKEY:
+        if (cond)
+            smgr_add_words(&l->where->default_wckeys, &l->where->n_default_wckeys, value, false);
+        else
+            text(l, &set_user(l)->default_wckey, value);
+        return true;
+    case S_DEF_QOS:
+        set_default_qos(l, cond, value);
+        return true;
+    case S_WCKEYS:
+        if (cond)
+            smgr_add_words(&l->where->wckeys, &l->where->n_wckeys, value, false);
+        else
+            smgr_add_words(&l->set->wckeys, &l->set->n_wckeys, value, false);
+        return true;
+    case S_NEW_NAME:
+        text_lower(l, &l->set->new_name, value);
+        return true;
+    case S_FAIRSHARE:
+        fairshare(l, value);
+        return true;
+    case S_PARENT:
+        text_lower(l, &l->set->parent, value);
+        return true;
+    case S_QOS:
+        qos_list(l, cond, op, value);
+        return true;
+    case S_PRIORITY:
+        if (l->entity == SMGR_QOS)
+            smgr_set_qos(l)->has_priority = 1,
+            smgr_set_qos(l)->priority = smgr_number(l, "Priority", value);
+        else
+            smgr_set_assoc(l)->has_priority = 1,
+            smgr_set_assoc(l)->priority = smgr_number(l, "Priority", value);
+        return true;
+    case S_ORGANIZATION:
+        if (cond)
+            smgr_add_words(&l->where->organizations, &l->where->n_organizations, value, true);
+        else
+            text_lower(l, &set_account(l)->organization, value);
+        return true;
+    case S_DESCRIPTION:
+        if (cond)
+            smgr_add_words(&l->where->descriptions, &l->where->n_descriptions, value, true);
+        else if (l->entity == SMGR_QOS)
+            text(l, &smgr_set_qos(l)->description, value);
+        else if (l->entity == SMGR_RESOURCE)
+            text(l, &set_resource(l)->description, value);
+        else
+            text_lower(l, &set_account(l)->description, value);
+        return true;
+    case S_FLAGS:
+        flags(l, op, value);
+        return true;
+    case S_COMMENT:
+        text(l, &smgr_set_assoc(l)->comment, value);
+        return true;
+    case S_RAW_USAGE:
+        if (strcmp(value, "0") != 0)
+            smgr_bad(l, "RawUsage", value, "0 is the only value it can be set to");
+        FLAG_ON(l->set, reset_usage);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void set_class(struct smgr_line *l, const char *value)
+{
+    static const char *const words[] = { "none", "capability", "capacity", "capapacity" };
+    size_t i = 0;
+
+    while (i < ARRAY_SIZE(words) && strcasecmp(words[i], value) != 0)
+        i++;
+    if (i == ARRAY_SIZE(words)) {
+        smgr_bad(l, "Classification", value, "capability, capacity or capapacity is meant");
+        return;
+    }
+    if (!l->set->cluster) {
+        l->set->cluster = xmalloc_or_die(sizeof(Pst__AcctClusterRecord));
+        pst__acct_cluster_record__init(l->set->cluster);
+    }
+    l->set->cluster->has_classification = 1;
+    l->set->cluster->classification = (uint32_t)i;
+}
+
+static uint32_t seconds(struct smgr_line *l, const char *key, const char *value)
+{
+    uint32_t s = CLEAR;
+    struct err err = { .text = "" };
+
+    if (strcmp(value, "-1") != 0 && time_secs_parse(value, &s, &err) < 0)
+        smgr_bad(l, key, value, NULL);
+    return s;
+}
+
+#define SET_QOS(field, value) (smgr_set_qos(l)->has_##field = 1, smgr_set_qos(l)->field = (value))
+
+static bool special_qos(struct smgr_line *l, enum special what, char op, const char *value)
+{
+    switch (what) {
+    case S_GRACE:
+        SET_QOS(grace_s, seconds(l, "GraceTime", value));
+        return true;
+    case S_PREEMPT:
+        preempt_list(l, op, value);
+        return true;
+    case S_PREEMPT_MODE:
+        preempt_mode(l, value);
+        return true;
+    case S_PREEMPT_EXEMPT:
+        SET_QOS(preempt_exempt_s, seconds(l, "PreemptExemptTime", value));
+        return true;
+    case S_USAGE_FACTOR:
+        SET_QOS(usage_factor, smgr_real(l, "UsageFactor", value));
+        return true;
+    case S_USAGE_THRESHOLD:
+        SET_QOS(usage_threshold, smgr_real(l, "UsageThreshold", value));
+        return true;
+    case S_LIMIT_FACTOR:
+        SET_QOS(limit_factor, smgr_real(l, "LimitFactor", value));
+        return true;
+    case S_CLASS:
+        set_class(l, value);
+        return true;
+    default:
+        return false;
+    }
+}
+
+#define SET_RES(field, value) (set_resource(l)->has_##field = 1, set_resource(l)->field = (value))
+
+static bool special_resource(struct smgr_line *l, enum special what, bool cond, const char *value)
+{
+    switch (what) {
+    case S_SERVER:
+        if (cond)
+            smgr_add_words(&l->where->servers, &l->where->n_servers, value, false);
+        else
+            text(l, &set_resource(l)->server, value);
+        return true;
+    case S_SERVER_TYPE:
+        text(l, &set_resource(l)->server_type, value);
+        return true;
+    case S_TYPE:
+        if (!smgr_is(value, "License", 1))
+            smgr_bad(l, "Type", value, "License is meant");
+        else if (!cond)
+            SET_RES(type, 1);
+        return true;
+    case S_COUNT:
+        SET_RES(count, smgr_number(l, "Count", value));
+        return true;
+    case S_LAST_CONSUMED:
+        SET_RES(last_consumed, smgr_number(l, "LastConsumed", value));
+        return true;
+    case S_ALLOWED:
+        l->set->has_allowed = 1;
+        l->set->allowed = smgr_number(l, "Allowed", value);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void event_states(struct smgr_line *l, const char *value)
+{
+    static const char *const words[] = { "unknown", "down",  "idle",  "allocated",
+                                         "error",   "mixed", "future" };
+    char **list = NULL;
+    size_t n = 0;
+
+    smgr_add_words(&list, &n, value, true);
+    for (size_t i = 0; i < n; i++) {
+        for (uint32_t k = 0; k < ARRAY_SIZE(words); k++)
+            if (strncmp(words[k], list[i], strlen(list[i])) == 0) {
+                l->where->states =
+                    xrealloc_or_die(l->where->states, l->where->n_states + 1, sizeof(uint32_t));
+                l->where->states[l->where->n_states++] = k;
+            }
+        free(list[i]);
+    }
+    if (n && !l->where->n_states)
+        smgr_bad(l, "States", value, NULL);
+    free(list);
+}
+
+static void special_rest(struct smgr_line *l, enum special what, const char *value)
+{
+    switch (what) {
+    case S_FORMAT:
+        smgr_add_words(&l->formats, &l->n_formats, value, false);
+        return;
+    case S_IDS:
+        ids(l, value);
+        return;
+    case S_START:
+        when(l, "Start", value, &l->where->has_start_us, &l->where->start_us);
+        return;
+    case S_END:
+        when(l, "End", value, &l->where->has_end_us, &l->where->end_us);
+        return;
+    case S_COND_FLAGS:
+        if (!smgr_is(value, "Open", 1))
+            smgr_bad(l, "CondFlags", value, "Open is meant");
+        FLAG_ON(l->where, only_open);
+        l->open_only = true;
+        return;
+    case S_EVENT:
+        l->where->has_event_type = 1;
+        l->where->event_type = smgr_is(value, "Cluster", 1) ? 1 : 2;
+        return;
+    case S_STATES:
+        event_states(l, value);
+        return;
+    default:
+        return;
+    }
+}
+
+void smgr_special(struct smgr_line *l, enum special what, bool cond, char op, const char *value)
+{
+    if (!smgr_switches(l, what) && !special_assoc(l, what, cond, op, value) &&
+        !special_qos(l, what, op, value) && !special_resource(l, what, cond, value))
+        special_rest(l, what, value);
+}

@@ -1,0 +1,307 @@
+/* sacctmgr_text.c - TRES, QOS, flags and levels in words
+ *
+ * The tables of TRES and QOS are asked for once a command. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/pb/pbutil.h"
+#include "base/timefmt.h"
+#include "cli/sacctmgr/sacctmgr.h"
+
+#define TRES_MEM 2u
+
+/* ---- the tables ------------------------------------------------------------------------------ */
+
+static int keep_tres(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct smgr *s = ctx;
+    ProtobufCMessage *copy;
+
+    (void)info;
+    check_mem_or_die(pb_dup(record, &copy));
+    s->tres = xrealloc_or_die(s->tres, s->n_tres + 1, sizeof(*s->tres));
+    s->tres[s->n_tres++] = (Pst__TresRecord *)copy;
+    return 0;
+}
+
+void smgr_load_tres(struct smgr *s)
+{
+    static const Pst__AcctCond all = PST__ACCT_COND__INIT;
+
+    if (!s->have_tres)
+        s->have_tres = smgr_list(s, PST__ACCT_ENTITY__ACCT_TRES, &all, keep_tres, s);
+}
+
+static int keep_qos(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct smgr *s = ctx;
+    ProtobufCMessage *copy;
+
+    (void)info;
+    check_mem_or_die(pb_dup(record, &copy));
+    s->qos = xrealloc_or_die(s->qos, s->n_qos + 1, sizeof(*s->qos));
+    s->qos[s->n_qos++] = (Pst__QosRecord *)copy;
+    return 0;
+}
+
+void smgr_load_qos(struct smgr *s)
+{
+    static const Pst__AcctCond all = PST__ACCT_COND__INIT;
+
+    if (!s->have_qos)
+        s->have_qos = smgr_list(s, PST__ACCT_ENTITY__ACCT_QOS, &all, keep_qos, s);
+}
+
+void smgr_forget_tables(struct smgr *s)
+{
+    for (size_t i = 0; i < s->n_tres; i++)
+        pst__tres_record__free_unpacked(s->tres[i], NULL);
+    for (size_t i = 0; i < s->n_qos; i++)
+        pst__qos_record__free_unpacked(s->qos[i], NULL);
+    free(s->tres);
+    free(s->qos);
+    s->tres = NULL;
+    s->qos = NULL;
+    s->n_tres = s->n_qos = 0;
+    s->have_tres = s->have_qos = false;
+}
+
+const Pst__TresRecord *smgr_tres(struct smgr *s, uint32_t id)
+{
+    smgr_load_tres(s);
+    for (size_t i = 0; i < s->n_tres; i++)
+        if (s->tres[i]->tres_id == id)
+            return s->tres[i];
+    return NULL;
+}
+
+const char *smgr_qos_name(struct smgr *s, uint32_t id)
+{
+    smgr_load_qos(s);
+    for (size_t i = 0; i < s->n_qos; i++)
+        if (s->qos[i]->qos_id == id)
+            return s->qos[i]->name;
+    return NULL;
+}
+
+bool smgr_qos_id(struct smgr *s, const char *name, uint32_t *ret_id)
+{
+    smgr_load_qos(s);
+    for (size_t i = 0; i < s->n_qos; i++)
+        if (strcasecmp(s->qos[i]->name, name) == 0) {
+            *ret_id = s->qos[i]->qos_id;
+            return true;
+        }
+    return false;
+}
+
+/* ---- TRES ------------------------------------------------------------------------------------ */
+
+static void put_tres_name(struct strbuf *sb, const Pst__TresRecord *t)
+{
+    strbuf_add(sb, t->type);
+    if (t->name && *t->name)
+        strbuf_addf(sb, "/%s", t->name);
+}
+
+void smgr_put_tres(struct smgr *s, struct strbuf *sb, Pst__TresCount *const *list, size_t n)
+{
+    char text[64];
+
+    for (size_t i = 0; i < n; i++) {
+        const Pst__TresRecord *t = smgr_tres(s, list[i]->tres_id);
+
+        if (i)
+            strbuf_addc(sb, ',');
+        if (t)
+            put_tres_name(sb, t);
+        else
+            strbuf_addf(sb, "%u", list[i]->tres_id);
+        if (list[i]->op)
+            strbuf_addc(sb, list[i]->op == 1 ? '+' : '-');
+        if (list[i]->tres_id == TRES_MEM && list[i]->count > 0) {
+            size_mib_fmt((uint64_t)list[i]->count, false, text, sizeof(text));
+            strbuf_addf(sb, "=%s", text);
+        } else {
+            strbuf_addf(sb, "=%lld", (long long)list[i]->count);
+        }
+    }
+}
+
+static bool find_tres(struct smgr *s, const char *name, size_t len, uint32_t *ret_id)
+{
+    uint64_t number;
+    _cleanup_free_ char *word = strndup(name, len);
+
+    smgr_load_tres(s);
+    for (size_t i = 0; i < s->n_tres; i++) {
+        struct strbuf sb = STRBUF_INIT;
+        bool same;
+
+        put_tres_name(&sb, s->tres[i]);
+        same = sb.len == len && strncasecmp(strbuf_str(&sb), name, len) == 0;
+        strbuf_done(&sb);
+        if (same ||
+            (s->tres[i]->tres_id > 1000 && word && parse_u64(word, 1, UINT32_MAX, &number) == 0 &&
+             number == s->tres[i]->tres_id)) {
+            *ret_id = s->tres[i]->tres_id;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int parse_count(uint32_t id, const char *text, int64_t *ret, struct err *err)
+{
+    uint64_t count;
+    int r;
+
+    if (strcmp(text, "-1") == 0) {
+        *ret = -1;
+        return 0;
+    }
+    r = id == TRES_MEM ? size_mib_parse(text, &count, NULL) : size_count_parse(text, &count, NULL);
+    if (r < 0 || count > INT64_MAX)
+        return err_set(err, -EINVAL, "\"%s\" is no count of a TRES", text);
+    *ret = (int64_t)count;
+    return 0;
+}
+
+static int parse_one(struct smgr *s, char *word, char op, Pst__TresCount *t, struct err *err)
+{
+    char *eq = strchr(word, '=');
+    size_t len = eq ? (size_t)(eq - word) : 0;
+
+    if (!eq || !len)
+        return err_set(err, -EINVAL, "\"%s\" is not of the form TRES=COUNT", word);
+    if (word[len - 1] == '+' || word[len - 1] == '-')
+        op = word[--len];
+    if (!find_tres(s, word, len, &t->tres_id))
+        return err_set(err, -EINVAL, "there is no TRES \"%.*s\" (see sacctmgr list tres)", (int)len,
+                       word);
+    t->has_tres_id = t->has_count = 1;
+    t->has_op = op != 0;
+    t->op = op == '+' ? 1 : op == '-' ? 2 : 0;
+    return parse_count(t->tres_id, eq + 1, &t->count, err);
+}
+
+int smgr_parse_tres(struct smgr *s, const char *text, char op, Pst__TresCount ***list, size_t *n,
+                    struct err *err)
+{
+    while (*text) {
+        size_t len = strcspn(text, ",");
+        _cleanup_free_ char *word = strndup(text, len);
+        Pst__TresCount *t = xmalloc_or_die(sizeof(*t));
+        int r;
+
+        pst__tres_count__init(t);
+        r = word && *word ? parse_one(s, word, op, t, err) : -ENODATA;
+        if (r < 0) {
+            free(t);
+            if (r != -ENODATA)
+                return r;
+        } else {
+            *list = xrealloc_or_die(*list, *n + 1, sizeof(**list));
+            (*list)[(*n)++] = t;
+        }
+        text += len + (text[len] == ',');
+    }
+    return *n ? 0 : err_set(err, -EINVAL, "a list of TRES is empty");
+}
+
+/* ---- QOS ------------------------------------------------------------------------------------- */
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The schema's own names, so that what is written here is what the scheduler reads. */
+const char *smgr_preempt_word(unsigned bit)
+{
+    const ProtobufCEnumValue *v =
+        protobuf_c_enum_descriptor_get_value(&pst__qos_preempt_mode__descriptor, (int)bit);
+
+    return v ? v->name + strlen("QOS_PREEMPT_") : NULL;
+}
+
+void smgr_put_qos_list(struct smgr *s, struct strbuf *sb, const uint32_t *ids, size_t n)
+{
+    const char **names = xmalloc_or_die((n + 1) * sizeof(*names));
+    size_t found = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        names[found] = smgr_qos_name(s, ids[i]);
+        found += names[found] != NULL;
+    }
+    qsort(names, found, sizeof(*names), compare_names);
+    for (size_t i = 0; i < found; i++)
+        strbuf_addf(sb, "%s%s", i ? "," : "", names[i]);
+    free(names);
+}
+
+static const char *const qos_flags[] = {
+    [PST__QOS_FLAG__QOS_DENY_ON_LIMIT] = "DenyOnLimit",
+    [PST__QOS_FLAG__QOS_ENFORCE_USAGE_THRESHOLD] = "EnforceUsageThreshold",
+    [PST__QOS_FLAG__QOS_NO_DECAY] = "NoDecay",
+    [PST__QOS_FLAG__QOS_NO_RESERVE] = "NoReserve",
+    [PST__QOS_FLAG__QOS_OVER_PART_QOS] = "OverPartQOS",
+    [PST__QOS_FLAG__QOS_PARTITION_MAX_NODES] = "PartitionMaxNodes",
+    [PST__QOS_FLAG__QOS_PARTITION_MIN_NODES] = "PartitionMinNodes",
+    [PST__QOS_FLAG__QOS_PARTITION_TIME_LIMIT] = "PartitionTimeLimit",
+    [PST__QOS_FLAG__QOS_RELATIVE] = "Relative",
+    [PST__QOS_FLAG__QOS_REQUIRES_RESERVATION] = "RequiresReservation",
+    [PST__QOS_FLAG__QOS_USAGE_FACTOR_SAFE] = "UsageFactorSafe",
+};
+
+void smgr_put_qos_flags(struct strbuf *sb, uint32_t flags)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(qos_flags); i++)
+        if (flags & 1u << i)
+            strbuf_addf(sb, "%s%s", n++ ? "," : "", qos_flags[i]);
+}
+
+static bool parse_flag(const char *word, size_t len, uint32_t *flags)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(qos_flags); i++)
+        if (len >= 4 && strncasecmp(qos_flags[i], word, len) == 0 && len <= strlen(qos_flags[i])) {
+            *flags |= 1u << i;
+            return true;
+        }
+    return false;
+}
+
+bool smgr_parse_qos_flags(const char *text, uint32_t *ret_flags)
+{
+    uint32_t flags = 0;
+
+    while (*text) {
+        size_t len = strcspn(text, ",");
+
+        if (len && !parse_flag(text, len, &flags))
+            return false;
+        text += len + (text[len] == ',');
+    }
+    *ret_flags = flags;
+    return true;
+}
+
+const char *smgr_admin_word(Pst__AdminLevel level)
+{
+    switch (level) {
+    case PST__ADMIN_LEVEL__ADMIN_OPERATOR:
+        return "Operator";
+    case PST__ADMIN_LEVEL__ADMIN_ADMINISTRATOR:
+        return "Administrator";
+    case PST__ADMIN_LEVEL__ADMIN_NONE:
+        return "None";
+    default:
+        return "Not Set";
+    }
+}

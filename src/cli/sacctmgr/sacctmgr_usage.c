@@ -1,0 +1,86 @@
+/* sacctmgr_usage.c - RawUsage=0: what has been used is forgotten.
+ *
+ * Usage is no part of the accounting store: the controller keeps it in its log.  So the store is
+ * asked which associations or QOS the conditions mean, and the controller is told. */
+#include <stdlib.h>
+
+#include "cli/query/out_query.h"
+#include "cli/sacctmgr/sacctmgr.h"
+
+struct ids {
+    uint32_t *list;
+    size_t n;
+    bool accounts; /* associations of accounts alone: what is below them goes with them */
+};
+
+static void add(struct ids *ids, uint32_t id)
+{
+    ids->list = xrealloc_or_die(ids->list, ids->n + 1, sizeof(*ids->list));
+    ids->list[ids->n++] = id;
+}
+
+static int take_assoc(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    const Pst__AssocRecord *r = (const Pst__AssocRecord *)record;
+    struct ids *ids = ctx;
+
+    (void)info;
+    if (!ids->accounts == (r->user && *r->user))
+        add(ids, r->assoc_id);
+    return 0;
+}
+
+static int take_qos(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    (void)info;
+    add(ctx, ((const Pst__QosRecord *)record)->qos_id);
+    return 0;
+}
+
+static bool find(struct smgr *s, enum smgr_entity entity, const Pst__AcctCond *where,
+                 struct ids *ids)
+{
+    Pst__AcctCond cond = where ? *where : (Pst__AcctCond)PST__ACCT_COND__INIT;
+
+    if (entity == SMGR_QOS)
+        return smgr_list(s, PST__ACCT_ENTITY__ACCT_QOS, where, take_qos, ids);
+    ids->accounts = entity == SMGR_ACCOUNT;
+    /* names of the entity are its associations' accounts */
+    if (entity == SMGR_ACCOUNT && cond.n_names) {
+        cond.accounts = cond.names;
+        cond.n_accounts = cond.n_names;
+    } else if (cond.n_names) {
+        cond.users = cond.names;
+        cond.n_users = cond.n_names;
+    }
+    cond.names = NULL;
+    cond.n_names = 0;
+    return smgr_list(s, PST__ACCT_ENTITY__ACCT_ASSOC, &cond, take_assoc, ids);
+}
+
+void smgr_reset_usage(struct smgr *s, enum smgr_entity entity, const Pst__AcctCond *where)
+{
+    Pst__UsageResetRequest req = PST__USAGE_RESET_REQUEST__INIT;
+    struct ids ids = { .list = NULL };
+    struct client *c = NULL;
+    struct err err = { .text = "" };
+    int r;
+
+    if (!find(s, entity, where, &ids))
+        return;
+    if (entity == SMGR_QOS) {
+        req.qos_ids = ids.list;
+        req.n_qos_ids = ids.n;
+    } else {
+        req.assoc_ids = ids.list;
+        req.n_assoc_ids = ids.n;
+    }
+    r = ids.n ? cli_connect(&s->cli, &c, &err) : 0;
+    if (r == 0 && ids.n)
+        r = client_call(c, OP_USAGE_RESET, &req.base, NULL);
+    if (r < 0)
+        smgr_fail(s, "sacctmgr: error: the usage could not be reset: %s\n",
+                  err.text[0] ? err.text : client_strerror(c, r));
+    client_free(c);
+    free(ids.list);
+}

@@ -1,0 +1,59 @@
+/* scontrol.h - what the parts of scontrol share */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "cli/base/cli.h"
+#include "cli/format/json_out.h"
+#include "cli/query/out_show.h"
+
+struct scontrol {
+    struct cli cli;
+    struct client *client; /* connected at the first request */
+    struct show_opts show;
+    struct json_option json;
+    bool all, future, quiet;
+    bool changes_only; /* watch */
+    const char *since;
+    int argc; /* of the command line, for JSON's meta */
+    char **argv;
+    int status; /* exit status so far */
+    bool leave; /* exit or quit was typed */
+};
+
+/* The connection; exits with `WHAT error: reason` when there is none. */
+struct client *scontrol_client(struct scontrol *s, const char *what);
+/* Print an error and remember that one happened. */
+void scontrol_fail(struct scontrol *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Each takes the words after its keyword. */
+void scontrol_show(struct scontrol *s, int argc, char **argv);
+void scontrol_update(struct scontrol *s, int argc, char **argv);
+void scontrol_create(struct scontrol *s, int argc, char **argv);
+void scontrol_delete(struct scontrol *s, int argc, char **argv);
+void scontrol_show_assocs(struct scontrol *s, int argc, char **argv); /* what follows assoc_mgr */
+void scontrol_create_resv(struct scontrol *s, int argc, char **argv);
+void scontrol_update_resv(struct scontrol *s, int argc, char **argv);
+void scontrol_delete_resv(struct scontrol *s, int argc, char **argv, const char *name);
+void scontrol_show_resvs(struct scontrol *s, const char *name); /* NULL = all */
+void scontrol_resv_names(FILE *f);
+void scontrol_show_licenses(struct scontrol *s, const char *name); /* NULL = all */
+void scontrol_listpids(struct scontrol *s, int argc, char **argv);
+void scontrol_listjobs(struct scontrol *s, int argc, char **argv);
+void scontrol_liststeps(struct scontrol *s, int argc, char **argv);
+void scontrol_pidinfo(struct scontrol *s, int argc, char **argv);
+/* After a change of size inside a job: files that set its variables anew. */
+void scontrol_write_resized(struct scontrol *s, uint32_t job_id);
+void scontrol_explain(struct scontrol *s, int argc, char **argv);
+void scontrol_watch(struct scontrol *s, int argc, char **argv);
+/* Entities of show, keys of update: lines of --help-interface. */
+void scontrol_show_names(FILE *f);
+void scontrol_update_names(FILE *f);
+void scontrol_refused_names(FILE *f);
+/* Says why a command ("") or entity ("show ") that Slurm has is not here; false when word is none
+ * of them. */
+bool scontrol_refuse(struct scontrol *s, const char *what, const char *word);
+/* `Slurmctld(primary) at HOST is UP`; also ends show config.  Fails when it is down. */
+void scontrol_ping(struct scontrol *s, int argc, char **argv);

@@ -1,0 +1,74 @@
+/* scontrol_explain.c - scontrol explain: why jobs wait */
+#include <stdlib.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "cli/query/explainprint.h"
+#include "cli/query/out_filter.h"
+#include "cli/query/out_query.h"
+#include "cli/scontrol/scontrol.h"
+#include "wire/errors.h"
+#include "wire/ops.h"
+
+/* The records that the ids name: tasks of an array have numbers of their own. */
+struct named {
+    const struct filter_ids *ids;
+    uint32_t *list;
+    size_t n;
+};
+
+static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct named *named = ctx;
+    const Pst__JobRecord *j = (const Pst__JobRecord *)record;
+
+    (void)info;
+    if (filter_ids_match(named->ids, j->job_id, j->array_job_id, j->has_array_task_id,
+                         j->array_task_id) ||
+        (j->array_tasks && filter_ids_match_whole(named->ids, j->job_id, j->array_job_id)))
+        filter_add_number(&named->list, &named->n, j->job_id);
+    return 0;
+}
+
+static void explain(struct scontrol *s, const char *word, bool again)
+{
+    uint32_t fields[] = { 1, 2, 3, 4 };
+    Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
+    Pst__JobFilter filter = PST__JOB_FILTER__INIT;
+    struct filter_ids ids = { 0 };
+    struct named named = { .ids = &ids };
+    struct client *c = scontrol_client(s, "slurm_load_jobs");
+    struct err err = { .text = "" };
+    int r;
+
+    if (filter_parse_ids(word, &ids, &err) < 0) {
+        scontrol_fail(s, "%s", err.text);
+        return;
+    }
+    filter_ids_numbers(&ids, &filter.job_ids, &filter.n_job_ids);
+    request.jobs = &filter;
+    request.fields = fields;
+    request.n_fields = ARRAY_SIZE(fields);
+    r = query_run(c, OP_QUERY_JOBS, &request.base, &pst__job_record__descriptor, on_job, &named,
+                  NULL);
+    if (r < 0)
+        scontrol_fail(s, "slurm_load_jobs error: %s", client_strerror(c, r));
+    else if (!named.n)
+        scontrol_fail(s, "%s for job %s", slurm_err_text(ESLURM_INVALID_JOB_ID), word);
+    for (size_t i = 0; i < named.n; i++)
+        if (explain_print(c, named.list[i], s->json.wanted, again || i) < 0)
+            s->status = CLI_EXIT_FAILED;
+    free(named.list);
+    filter_ids_done(&ids);
+    filter_done(&filter);
+}
+
+void scontrol_explain(struct scontrol *s, int argc, char **argv)
+{
+    int first = argc > 0 && (strcasecmp(argv[0], "job") == 0 || strcasecmp(argv[0], "jobs") == 0);
+
+    if (argc <= first)
+        scontrol_fail(s, "too few arguments for keyword:explain");
+    for (int i = first; i < argc; i++)
+        explain(s, argv[i], i > first);
+}

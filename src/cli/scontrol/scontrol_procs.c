@@ -1,0 +1,271 @@
+/* scontrol_procs.c - scontrol listpids, pidinfo, listjobs, liststeps: what runs on this machine
+ *
+ * A process belongs to a step when one of its ancestors is a step daemon; which step, and which
+ * task, it has in its environment.  So nothing has to be asked of a daemon, and the answer holds
+ * while slurmd is down.  Processes of other users are seen by root alone. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/strbuf.h"
+#include "base/timefmt.h"
+#include "cli/format/fmt_core.h"
+#include "cli/query/out_filter.h"
+#include "cli/query/out_query.h"
+#include "cli/scontrol/scontrol.h"
+#include "wire/errors.h"
+#include "wire/ops.h"
+
+#define ENV_MAX (1u << 20) /* bytes of an environment that are looked at */
+#define DEPTH_MAX 4096     /* ancestors that are followed */
+
+struct proc {
+    long pid;
+    uint32_t job_id;
+    char step[16], local[16], rank[16], node[256];
+};
+
+struct procs {
+    struct proc *list;
+    size_t n;
+};
+
+/* Parent of pid and its name; -ENOENT when it is gone. */
+static int parent_of(long pid, long *ret_parent, char name[32])
+{
+    char path[64], line[512], *end;
+    _cleanup_fclose_ FILE *f = NULL;
+
+    (void)snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
+    f = fopen(path, "re");
+    if (!f || !fgets(line, sizeof(line), f) || !(end = strrchr(line, ')')))
+        return -ENOENT;
+    *end = '\0';
+    (void)snprintf(name, 32, "%s", strchr(line, '(') ? strchr(line, '(') + 1 : "");
+    return sscanf(end + 1, " %*c %ld", ret_parent) == 1 ? 0 : -ENOENT;
+}
+
+static bool under_step_daemon(long pid)
+{
+    char name[32];
+
+    for (int depth = 0; pid > 1 && depth < DEPTH_MAX; depth++) {
+        long up;
+
+        if (parent_of(pid, &up, name) < 0)
+            return false;
+        if (depth && strcmp(name, "slurmstepd") == 0)
+            return true;
+        pid = up;
+    }
+    return false;
+}
+
+static void take_value(const char *entry, const char *name, char *to, size_t size)
+{
+    size_t len = strlen(name);
+
+    if (strncmp(entry, name, len) == 0 && entry[len] == '=')
+        (void)snprintf(to, size, "%s", entry + len + 1);
+}
+
+/* A step's number, or its word: special steps have negative ones. */
+static const char *step_word(const char *id)
+{
+    static const struct {
+        const char *id, *word;
+    } special[] = {
+        { "-4", "extern" }, { "-5", "batch" }, { "-6", "interactive" }, { "", "batch" }
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(special); i++)
+        if (strcmp(id, special[i].id) == 0)
+            return special[i].word;
+    return id;
+}
+
+/* Job, step and task of a process, by its environment. */
+static bool read_proc(long pid, struct proc *p)
+{
+    char path[64], id[16] = "", step[16] = "";
+    _cleanup_free_ char *buf = malloc(ENV_MAX + 1);
+    _cleanup_fclose_ FILE *f = NULL;
+    uint64_t n;
+    size_t len;
+
+    (void)snprintf(path, sizeof(path), "/proc/%ld/environ", pid);
+    f = buf ? fopen(path, "re") : NULL;
+    if (!f)
+        return false;
+    len = fread(buf, 1, ENV_MAX, f);
+    buf[len] = '\0';
+    *p = (struct proc){ .pid = pid, .local = "-", .rank = "-" };
+    for (size_t at = 0; at < len; at += strlen(buf + at) + 1) {
+        take_value(buf + at, "SLURM_JOB_ID", id, sizeof(id));
+        take_value(buf + at, "SLURM_STEP_ID", step, sizeof(step));
+        take_value(buf + at, "SLURM_LOCALID", p->local, sizeof(p->local));
+        take_value(buf + at, "SLURM_PROCID", p->rank, sizeof(p->rank));
+        take_value(buf + at, "SLURMD_NODENAME", p->node, sizeof(p->node));
+    }
+    if (parse_u64(id, 1, UINT32_MAX, &n) < 0 || !under_step_daemon(pid))
+        return false;
+    p->job_id = (uint32_t)n;
+    (void)snprintf(p->step, sizeof(p->step), "%s", step_word(step));
+    return true;
+}
+
+static int compare_procs(const void *pa, const void *pb)
+{
+    const struct proc *a = pa, *b = pb;
+    int r = a->job_id < b->job_id ? -1 : a->job_id > b->job_id;
+
+    if (r == 0)
+        r = strcmp(a->step, b->step);
+    return r ? r : a->pid < b->pid ? -1 : a->pid > b->pid;
+}
+
+static void procs_load(struct procs *t)
+{
+    DIR *dir = opendir("/proc");
+    const struct dirent *entry;
+
+    *t = (struct procs){ 0 };
+    while (dir && (entry = readdir(dir))) {
+        struct proc p;
+        uint64_t pid;
+
+        if (parse_u64(entry->d_name, 1, INT32_MAX, &pid) < 0 || !read_proc((long)pid, &p))
+            continue;
+        t->list = xrealloc_or_die(t->list, t->n + 1, sizeof(*t->list));
+        t->list[t->n++] = p;
+    }
+    if (dir)
+        (void)closedir(dir);
+    if (t->n)
+        qsort(t->list, t->n, sizeof(*t->list), compare_procs);
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+/* "12" or "12.0", "12.batch" */
+static bool wanted(const struct proc *p, uint32_t job_id, const char *step, const char *node)
+{
+    return (!job_id || p->job_id == job_id) && (!step || strcmp(p->step, step) == 0) &&
+           (!node || strcmp(p->node, node) == 0);
+}
+
+void scontrol_listpids(struct scontrol *s, int argc, char **argv)
+{
+    const char *node = argc > 1 ? argv[1] : NULL, *dot = argc ? strchr(argv[0], '.') : NULL;
+    _cleanup_free_ char *job =
+        argc ? xasprintf_or_die("%.*s", (int)strcspn(argv[0], "."), argv[0]) : NULL;
+    struct procs t;
+    uint64_t id = 0;
+    size_t shown = 0;
+
+    if (argc > 2) {
+        scontrol_fail(s, "too many arguments for keyword:listpids");
+        return;
+    }
+    if (argc && strcmp(job, "*") != 0 && parse_u64(job, 1, UINT32_MAX, &id) < 0) {
+        scontrol_fail(s, "invalid job id specification: %s", argv[0]);
+        return;
+    }
+    procs_load(&t);
+    for (size_t i = 0; i < t.n; i++) {
+        const struct proc *p = &t.list[i];
+
+        if (!wanted(p, (uint32_t)id, dot ? dot + 1 : NULL, node))
+            continue;
+        if (!shown++)
+            (void)printf("%-8s %-8s %-8s %-7s %-8s\n", "PID", "JOBID", "STEPID", "LOCALID",
+                         "GLOBALID");
+        (void)printf("%-8ld %-8u %-8s %-7s %-8s\n", p->pid, p->job_id, p->step, p->local, p->rank);
+    }
+    if (!shown && id && dot)
+        scontrol_fail(s, "StepId=%s does not exist on node %s.", argv[0], node ? node : "(null)");
+    else if (!shown && id)
+        scontrol_fail(s, "JobId=%s does not exist on node %s.", job, node ? node : "(null)");
+    else if (!shown)
+        scontrol_fail(s, "No job steps exist on this node.");
+    free(t.list);
+}
+
+/* The jobs, or the steps, that run here: one a line. */
+static void list_here(struct scontrol *s, int argc, char **argv, bool steps)
+{
+    struct procs t;
+    size_t shown = 0;
+
+    procs_load(&t);
+    for (size_t i = 0; i < t.n; i++) {
+        const struct proc *p = &t.list[i], *q = i ? &t.list[i - 1] : NULL;
+
+        if (argc && strcmp(p->node, argv[0]) != 0)
+            continue;
+        if (q && q->job_id == p->job_id && (!steps || strcmp(q->step, p->step) == 0))
+            continue;
+        if (!shown++)
+            (void)printf(steps ? "%-8s %-8s\n" : "%s\n", "JOBID", "STEPID");
+        (void)printf(steps ? "%-8u %-8s\n" : "%u\n", p->job_id, p->step);
+    }
+    if (!shown)
+        scontrol_fail(s,
+                      steps ? "No job steps exist on this node." : "No jobs exist on this node.");
+    free(t.list);
+}
+
+void scontrol_listjobs(struct scontrol *s, int argc, char **argv)
+{
+    list_here(s, argc, argv, false);
+}
+
+void scontrol_liststeps(struct scontrol *s, int argc, char **argv)
+{
+    list_here(s, argc, argv, true);
+}
+
+static int on_end(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    (void)info;
+    *(int64_t *)ctx = ((const Pst__JobRecord *)record)->end_us;
+    return 0;
+}
+
+void scontrol_pidinfo(struct scontrol *s, int argc, char **argv)
+{
+    Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
+    Pst__JobFilter filter = PST__JOB_FILTER__INIT;
+    struct proc p;
+    uint64_t pid;
+    int64_t end_us = 0;
+    char when[64];
+    int r;
+
+    if (argc != 1) {
+        scontrol_fail(s, "too %s arguments for keyword:pidinfo", argc ? "many" : "few");
+        return;
+    }
+    if (parse_u64(argv[0], 1, INT32_MAX, &pid) < 0 || !read_proc((long)pid, &p)) {
+        scontrol_fail(s, "Failed to locate job for requested pid");
+        return;
+    }
+    request.jobs = &filter;
+    filter.job_ids = &p.job_id;
+    filter.n_job_ids = 1;
+    r = query_run(scontrol_client(s, "slurm_load_jobs"), OP_QUERY_JOBS, &request.base,
+                  &pst__job_record__descriptor, on_end, &end_us, NULL);
+    if (r < 0) {
+        scontrol_fail(s, "slurm_load_jobs error: %s", client_strerror(s->client, r));
+        return;
+    }
+    time_fmt_stamp(end_us, "Unknown", now_us(), when, sizeof(when));
+    (void)printf("Slurm JobId=%u ends at %s\n", p.job_id, when);
+    if (end_us)
+        (void)printf("slurm_get_rem_time is %lld\n",
+                     (long long)((end_us - now_us()) / USEC_PER_SEC));
+}

@@ -1,0 +1,610 @@
+/* scontrol_show.c - scontrol show ENTITY [NAME]
+ *
+ * Jobs and steps are printed as they arrive; nodes and partitions are few and read whole, since
+ * each names the other.  Entities are a table. */
+#include "cli/scontrol/scontrol.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "base/timefmt.h"
+#include "cli/format/json_job.h"
+#include "cli/query/out_filter.h"
+#include "cli/query/out_query.h"
+#include "cli/query/out_sluid.h"
+#include "cli/query/out_stepjobs.h"
+#include "model/words/names.h"
+#include "version.h"
+#include "wire/errors.h"
+#include "wire/ops.h"
+
+#define FLUSH_BYTES (256u * 1024)
+
+struct showing {
+    struct scontrol *s;
+    struct strbuf out;
+    struct json js;
+    struct filter_ids ids;
+    const char *cluster;
+    struct step_jobs jobs; /* with steps */
+    uint64_t shown;
+    bool known; /* a job of that number is there, if not that task */
+};
+
+static void flush_out(struct showing *w, bool always)
+{
+    if (w->out.failed)
+        cli_die(CLI_EXIT_FAILED, "Out of memory");
+    if (w->out.len < FLUSH_BYTES && !always)
+        return;
+    if (fwrite(strbuf_str(&w->out), 1, w->out.len, stdout) != w->out.len ||
+        (always && fflush(stdout)))
+        exit(CLI_EXIT_FAILED);
+    strbuf_reset(&w->out);
+}
+
+static void begin_json(struct showing *w, const char *list)
+{
+    json_begin(&w->js, &w->out, json_option_style(&w->s->json));
+    w->js.plain_null = w->s->json.complex;
+    json_list(&w->js, list);
+}
+
+static void end_json(struct showing *w, bool jobs, int64_t updated_us)
+{
+    const struct conf *conf = cli_conf(&w->s->cli);
+
+    json_list_end(&w->js);
+    if (jobs)
+        json_time(&w->js, "last_backfill", 0);
+    json_time(&w->js, "last_update", updated_us);
+    json_meta(&w->js, w->s->argc, w->s->argv, conf_str(conf, CONF_CLUSTER_NAME),
+              conf_str(conf, CONF_ACCOUNTING_STORAGE_TYPE));
+    json_end(&w->js);
+}
+
+static void done(struct showing *w)
+{
+    flush_out(w, true);
+    strbuf_done(&w->out);
+    filter_ids_done(&w->ids);
+}
+
+static void failed_query(struct showing *w, const char *what, int r)
+{
+    flush_out(w, true);
+    scontrol_fail(w->s, "%s error: %s", what, client_strerror(w->s->client, r));
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+static void put_job(struct showing *w, const struct job_row *r)
+{
+    w->shown++;
+    if (w->s->json.wanted)
+        json_job(&w->js, r);
+    else
+        show_job(&w->out, r, &w->s->show);
+    flush_out(w, false);
+}
+
+struct task_walk {
+    struct showing *w;
+    struct job_row row;
+};
+
+static int on_task(void *ctx, uint32_t task)
+{
+    struct task_walk *t = ctx;
+
+    if (!filter_ids_match(&t->w->ids, t->row.job->job_id, job_group_id(t->row.job), true, task))
+        return 0;
+    t->row.has_task = true;
+    t->row.task = task;
+    put_job(t->w, &t->row);
+    return 0;
+}
+
+static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct showing *w = ctx;
+    const Pst__JobRecord *j = (const Pst__JobRecord *)record;
+    struct task_walk t = {
+        .w = w,
+        .row = { .job = j, .now_us = info->now_us, .cluster = w->cluster },
+    };
+
+    w->known = true;
+    if (j->array_tasks && w->ids.n && !filter_ids_match_whole(&w->ids, j->job_id, job_group_id(j)))
+        return filter_each_task(j->array_tasks, on_task, &t);
+    if (filter_ids_match(&w->ids, j->job_id, job_group_id(j), j->has_array_task_id,
+                         j->array_task_id))
+        put_job(w, &t.row);
+    return 0;
+}
+
+static bool take_ids(struct showing *w, const char *name, const char *load, const char *what)
+{
+    struct err err = { .text = "" };
+
+    if (!name)
+        return true;
+    if (filter_parse_ids(name, &w->ids, &err) == 0) {
+        (void)sluids_find(scontrol_client(w->s, load), &w->ids); /* the query that follows tells */
+        return true;
+    }
+    scontrol_fail(w->s, "%s error: %s", what, slurm_err_text(ESLURM_INVALID_JOB_ID));
+    return false;
+}
+
+static void show_jobs(struct scontrol *s, const char *name)
+{
+    struct showing w = { .s = s, .cluster = conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME) };
+    Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
+    Pst__JobFilter filter = PST__JOB_FILTER__INIT;
+    struct query_info info = { 0 };
+    int r;
+
+    if (!take_ids(&w, name, "slurm_load_jobs", "scontrol_print_job"))
+        return;
+    filter_ids_numbers(&w.ids, &filter.job_ids, &filter.n_job_ids);
+    request.jobs = &filter;
+    if (s->json.wanted)
+        begin_json(&w, "jobs");
+    r = query_run(scontrol_client(s, "slurm_load_jobs"), OP_QUERY_JOBS, &request.base,
+                  &pst__job_record__descriptor, on_job, &w, &info);
+    filter_done(&filter);
+    if (s->json.wanted && (r == 0 || r == -EREMOTEIO))
+        end_json(&w, true, info.now_us);
+    else if (r < 0)
+        failed_query(&w, "slurm_load_jobs", r);
+    else if (!w.shown && name && w.known)
+        scontrol_fail(s, "Job %s not found", name);
+    else if (!w.shown && name)
+        scontrol_fail(s, "slurm_load_jobs error: %s", slurm_err_text(ESLURM_INVALID_JOB_ID));
+    else if (!w.shown)
+        strbuf_add(&w.out, s->quiet ? "" : "No jobs in the system\n");
+    done(&w);
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static int on_step_job(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct showing *w = ctx;
+
+    (void)info;
+    step_jobs_add(&w->jobs, (const Pst__JobRecord *)record);
+    return 0;
+}
+
+static int on_step(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    static const struct step_job none;
+    struct showing *w = ctx;
+    const Pst__StepRecord *s = (const Pst__StepRecord *)record;
+    const struct step_job *job = step_jobs_find(&w->jobs, s->job_id);
+    struct step_row row = { .step = s, .now_us = info->now_us, .cluster = w->cluster };
+
+    if (!job)
+        job = &none;
+    if (names_job_state_terminal((unsigned)s->state) ||
+        !filter_ids_match_step(&w->ids, s->job_id, job->group_id, job->has_task, job->array_task_id,
+                               s->step_id))
+        return 0;
+    row.array_job_id = job->array_job_id;
+    row.array_task_id = job->array_task_id;
+    row.user = job->user;
+    row.partition = job->partition;
+    w->shown++;
+    if (w->s->json.wanted)
+        json_step(&w->js, &row);
+    else
+        show_step(&w->out, &row, &w->s->show);
+    flush_out(w, false);
+    return 0;
+}
+
+/* Jobs first: their steps do not say which task or partition they belong to. */
+static int query_steps(struct showing *w, Pst__JobFilter *filter, struct query_info *info)
+{
+    struct client *c = scontrol_client(w->s, "slurm_get_job_steps");
+    Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
+    struct pb_fieldset set = { 0 };
+    int r;
+
+    request.jobs = filter;
+    fmt_need_names(STEP_JOBS_FIELDS, &pst__job_record__descriptor, &set);
+    check_mem_or_die(query_fields(&set, &request.fields, &request.n_fields));
+    r = query_run(c, OP_QUERY_JOBS, &request.base, &pst__job_record__descriptor, on_step_job, w,
+                  info);
+    step_jobs_sort(&w->jobs);
+    free(request.fields);
+    request.fields = NULL;
+    request.n_fields = 0;
+    if (r >= 0)
+        r = query_run(c, OP_QUERY_STEPS, &request.base, &pst__step_record__descriptor, on_step, w,
+                      info);
+    step_jobs_done(&w->jobs);
+    return r;
+}
+
+static void show_steps(struct scontrol *s, const char *name)
+{
+    struct showing w = { .s = s, .cluster = conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME) };
+    Pst__JobFilter filter = PST__JOB_FILTER__INIT;
+    struct query_info info = { 0 };
+    int r;
+
+    if (!take_ids(&w, name, "slurm_get_job_steps", "scontrol_print_step"))
+        return;
+    filter_ids_numbers(&w.ids, &filter.job_ids, &filter.n_job_ids);
+    if (s->json.wanted)
+        begin_json(&w, "steps");
+    r = query_steps(&w, &filter, &info);
+    filter_done(&filter);
+    if (s->json.wanted && (r == 0 || r == -EREMOTEIO)) {
+        end_json(&w, false, info.now_us);
+    } else if (r < 0 && r != -EREMOTEIO) {
+        failed_query(&w, "slurm_get_job_steps", r);
+    } else if (!w.shown && name) {
+        strbuf_addf(&w.out, "Job step %s%s not found\n", name, strchr(name, '.') ? "" : ".");
+        s->status = CLI_EXIT_FAILED;
+    } else if (!w.shown) {
+        strbuf_add(&w.out, s->quiet ? "" : "No job steps in the system\n");
+    }
+    done(&w);
+}
+
+/* ---- nodes and partitions -------------------------------------------------------------------- */
+
+static bool load_cluster(struct scontrol *s, const char *what, struct cluster_nodes *ret)
+{
+    int r = cluster_nodes_load(scontrol_client(s, what), NULL, ret);
+
+    if (r < 0)
+        scontrol_fail(s, "%s error: %s", what, client_strerror(s->client, r));
+    return r >= 0;
+}
+
+static void put_node(struct showing *w, const struct cluster_nodes *t, size_t i)
+{
+    _cleanup_free_ char *parts = NULL;
+    const Pst__NodeRecord *n = t->nodes[i].record;
+
+    check_mem_or_die(cluster_nodes_partitions(t, i, &parts));
+    if (w->s->json.wanted)
+        json_node(&w->js, n, parts, t->now_us);
+    else
+        show_node(&w->out, n, parts, t->now_us, &w->s->show);
+    w->shown++;
+    flush_out(w, false);
+}
+
+static void show_nodes(struct scontrol *s, const char *name)
+{
+    struct showing w = { .s = s };
+    _cleanup_(hostlist_free) struct hostlist *names = NULL;
+    struct cluster_nodes t;
+
+    if (name && hostlist_parse(name, &names, NULL) < 0) {
+        scontrol_fail(s, "Node %s not found", name);
+        return;
+    }
+    if (!load_cluster(s, "slurm_load_node", &t))
+        return;
+    if (s->json.wanted)
+        begin_json(&w, "nodes");
+    for (size_t i = 0; !name && i < t.n_nodes; i++)
+        if (s->future || t.nodes[i].record->state != PST__NODE_STATE__NODE_FUTURE)
+            put_node(&w, &t, i);
+    for (size_t i = 0; name && i < hostlist_count(names); i++) {
+        long at = cluster_nodes_find(&t, hostlist_nth(names, i));
+
+        if (at >= 0) {
+            put_node(&w, &t, (size_t)at);
+        } else if (!s->json.wanted) {
+            strbuf_addf(&w.out, "Node %s not found\n", hostlist_nth(names, i));
+            s->status = CLI_EXIT_FAILED;
+        }
+    }
+    if (s->json.wanted)
+        end_json(&w, false, t.now_us);
+    cluster_nodes_done(&t);
+    done(&w);
+}
+
+static void show_partitions(struct scontrol *s, const char *name)
+{
+    struct showing w = { .s = s };
+    struct cluster_nodes t;
+
+    if (!load_cluster(s, "slurm_load_partitions", &t))
+        return;
+    if (s->json.wanted)
+        begin_json(&w, "partitions");
+    for (size_t i = 0; i < t.n_parts; i++) {
+        const Pst__PartitionRecord *p = t.parts[i].record;
+        _cleanup_free_ char *tres = NULL;
+
+        if (name ? strcmp(name, p->name) != 0 : p->hidden && !s->all)
+            continue;
+        check_mem_or_die(cluster_part_tres(&t, &t.parts[i], &tres));
+        if (s->json.wanted)
+            json_partition(&w.js, NULL, p, tres);
+        else
+            show_partition(&w.out, p, tres, &s->show);
+        w.shown++;
+    }
+    if (s->json.wanted) {
+        end_json(&w, false, t.now_us);
+    } else if (!w.shown && name) {
+        strbuf_addf(&w.out, "Partition %s not found\n", name);
+        s->status = CLI_EXIT_FAILED;
+    } else if (!w.shown) {
+        strbuf_add(&w.out, s->quiet ? "" : "No partitions in the system\n");
+    }
+    cluster_nodes_done(&t);
+    done(&w);
+}
+
+/* ---- configuration --------------------------------------------------------------------------- */
+
+static void put_entry(struct strbuf *out, const Pst__ConfigReply *reply, const Pst__KeyValue *e)
+{
+    const char *key = e->key ? e->key : "";
+
+    strbuf_addf(out, "%-23s = ", key);
+    if (e->value)
+        strbuf_add(out, e->value);
+    else if (strcmp(key, "BOOT_TIME") == 0)
+        put_stamp(out, reply->boot_us, "Unknown", reply->now_us);
+    else if (strcmp(key, "NEXT_JOB_ID") == 0)
+        put_u64(out, reply->next_job_id);
+    else if (strcmp(key, "HASH_VAL") == 0)
+        strbuf_add(out, "Match");
+    else
+        strbuf_add(out, "(null)");
+    strbuf_addc(out, '\n');
+}
+
+static void json_config(struct showing *w, const Pst__ConfigReply *reply)
+{
+    const struct conf *conf = cli_conf(&w->s->cli);
+
+    json_begin(&w->js, &w->out, json_option_style(&w->s->json));
+    json_object(&w->js, "slurm_conf");
+    for (size_t i = 0; i < reply->n_entries; i++)
+        json_str(&w->js, reply->entries[i]->key, reply->entries[i]->value);
+    json_object_end(&w->js);
+    json_meta(&w->js, w->s->argc, w->s->argv, conf_str(conf, CONF_CLUSTER_NAME),
+              conf_str(conf, CONF_ACCOUNTING_STORAGE_TYPE));
+    json_end(&w->js);
+}
+
+/* Is any of the plugins that read cgroup.conf in use? */
+static bool uses_cgroups(const Pst__ConfigReply *reply)
+{
+    for (size_t i = 0; i < reply->n_entries; i++) {
+        const Pst__KeyValue *e = reply->entries[i];
+
+        if (e->value && strstr(e->value, "/cgroup") &&
+            (strcmp(e->key, "ProctrackType") == 0 || strcmp(e->key, "TaskPlugin") == 0 ||
+             strcmp(e->key, "JobAcctGatherType") == 0))
+            return reply->n_cgroup > 0;
+    }
+    return false;
+}
+
+static void show_config(struct scontrol *s, const char *name)
+{
+    struct showing w = { .s = s };
+    Pst__Empty request = PST__EMPTY__INIT;
+    Pst__ConfigReply *reply = NULL;
+    int r = client_call(scontrol_client(s, "slurm_load_ctl_conf"), OP_QUERY_CONFIG, &request.base,
+                        (ProtobufCMessage **)&reply);
+
+    (void)name; /* shows everything */
+    if (r < 0) {
+        failed_query(&w, "slurm_load_ctl_conf", r);
+        return;
+    }
+    if (s->json.wanted) {
+        json_config(&w, reply);
+        flush_out(&w, true);
+    } else {
+        strbuf_add(&w.out, "Configuration data as of ");
+        put_stamp(&w.out, reply->now_us, "Unknown", reply->now_us);
+        strbuf_addc(&w.out, '\n');
+        for (size_t i = 0; i < reply->n_entries; i++)
+            put_entry(&w.out, reply, reply->entries[i]);
+        if (uses_cgroups(reply)) {
+            strbuf_add(&w.out, "\nCgroup Support Configuration:\n");
+            for (size_t i = 0; i < reply->n_cgroup; i++)
+                put_entry(&w.out, reply, reply->cgroup[i]);
+        }
+        strbuf_addc(&w.out, '\n');
+        flush_out(&w, true);
+        scontrol_ping(s, 0, NULL);
+    }
+    pst__config_reply__free_unpacked(reply, NULL);
+    done(&w);
+}
+
+/* The word of SlurmctldHost, SlurmdHost ... that run here. */
+static void show_daemons(struct scontrol *s, const char *name)
+{
+    const struct conf *conf = cli_conf(&s->cli);
+    char host[256] = "";
+    size_t len;
+
+    (void)name;
+    (void)gethostname(host, sizeof(host) - 1); /* empty: then no host is this one */
+    len = strcspn(host, ".");
+    for (size_t i = 0; conf_ctld_host(conf, i, NULL); i++) {
+        const char *ctld = conf_ctld_host(conf, i, NULL);
+
+        if (len && strncmp(ctld, host, len) == 0 && (ctld[len] == '\0' || ctld[len] == '.'))
+            (void)printf("slurmctld ");
+    }
+    (void)printf("slurmd\n");
+}
+
+/* ---- host lists ------------------------------------------------------------------------------ */
+
+/* Lines of stdin joined by commas, for an expression of "-".  Caller frees. */
+static char *read_names(void)
+{
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+    char buf[4096];
+    char *text;
+
+    while (fgets(buf, sizeof(buf), stdin)) {
+        buf[strcspn(buf, "\r\n")] = '\0';
+        if (*buf)
+            strbuf_addf(&sb, "%s%s", sb.len ? "," : "", buf);
+    }
+    check_mem_or_die(strbuf_detach(&sb, &text));
+    return text;
+}
+
+static bool parse_names(struct scontrol *s, const char *expr, struct hostlist **ret)
+{
+    struct err err = { .text = "" };
+    _cleanup_free_ char *read = NULL;
+
+    (void)s;
+    if (strcmp(expr, "-") == 0)
+        expr = read = read_names();
+    if (hostlist_parse(expr, ret, &err) == 0)
+        return true;
+    cli_error("%s", err.text);
+    (void)fprintf(stderr, "Invalid hostlist: %s\n", expr);
+    return false; /* exit status stays, as scripts know it */
+}
+
+static void show_hostnames(struct scontrol *s, const char *name)
+{
+    _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+    const char *expr = name ? name : getenv("SLURM_JOB_NODELIST");
+
+    if (!expr) {
+        cli_error("host list is empty");
+        return;
+    }
+    if (!parse_names(s, expr, &hl))
+        return;
+    for (size_t i = 0; i < hostlist_count(hl); i++)
+        (void)printf("%s\n", hostlist_nth(hl, i));
+}
+
+static void show_folded(struct scontrol *s, const char *name, bool sorted)
+{
+    _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+    _cleanup_free_ char *text = NULL;
+
+    if (!name) {
+        scontrol_fail(s, "invalid host list");
+        return;
+    }
+    if (!parse_names(s, name, &hl))
+        return;
+    if (sorted)
+        hostlist_sort(hl);
+    check_mem_or_die(hostlist_fold(hl, &text));
+    (void)printf("%s\n", text);
+}
+
+static void show_hostlist(struct scontrol *s, const char *name)
+{
+    show_folded(s, name, false);
+}
+
+static void show_hostlistsorted(struct scontrol *s, const char *name)
+{
+    show_folded(s, name, true);
+}
+
+/* ---- what never has anything to show --------------------------------------------------------- */
+
+static void show_nothing(struct scontrol *s, const char *name)
+{
+    (void)s; /* an empty answer, as on a site that has none */
+    (void)name;
+}
+
+#define ASSOC_MGR "assoc_mgr" /* the one with several arguments */
+
+static const struct entity {
+    const char *name;
+    unsigned shortest; /* letters that are enough */
+    void (*show)(struct scontrol *s, const char *name);
+} entities[] = {
+    { "aliases", 2, show_nothing },
+    { "bbstat", 2, show_nothing },
+    { "burstbuffer", 2, show_nothing },
+    { "config", 1, show_config },
+    { "daemons", 1, show_daemons },
+    { "dwstat", 2, show_nothing },
+    { "federation", 1, show_nothing },
+    { "hostlistsorted", 9, show_hostlistsorted },
+    { "hostlist", 5, show_hostlist },
+    { "hostnames", 5, show_hostnames },
+    { "jobs", 1, show_jobs },
+    { "licenses", 1, scontrol_show_licenses },
+    { "nodes", 1, show_nodes },
+    { "partitions", 1, show_partitions },
+    { "reservations", 1, scontrol_show_resvs },
+    { "steps", 2, show_steps },
+};
+
+void scontrol_show(struct scontrol *s, int argc, char **argv)
+{
+    _cleanup_free_ char *entity = NULL;
+    const char *name = argc > 1 ? argv[1] : NULL;
+    char *equals;
+
+    if (argc < 1) {
+        scontrol_fail(s, "too few arguments for keyword:show");
+        return;
+    }
+    if (strlen(argv[0]) >= 2 && strncasecmp(argv[0], ASSOC_MGR, strlen(argv[0])) == 0) {
+        scontrol_show_assocs(s, argc - 1, argv + 1);
+        return;
+    }
+    if (argc > 2) {
+        scontrol_fail(s, "too many arguments for keyword:show");
+        return;
+    }
+    entity = xstrdup_or_die(argv[0]);
+    equals = strchr(entity, '=');
+    if (equals) {
+        *equals = '\0';
+        name = strchr(argv[0], '=') + 1;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(entities); i++) {
+        size_t len = strlen(entity);
+
+        if (len < entities[i].shortest || strncasecmp(entity, entities[i].name, len) != 0 ||
+            len > strlen(entities[i].name))
+            continue;
+        entities[i].show(s, name);
+        return;
+    }
+    if (!scontrol_refuse(s, "show ", entity))
+        scontrol_fail(s, "invalid entity:%s for keyword:show", entity);
+}
+
+void scontrol_show_names(FILE *f)
+{
+    (void)fprintf(f, "entity\t%s\tshown\n", ASSOC_MGR);
+    for (size_t i = 0; i < ARRAY_SIZE(entities); i++)
+        (void)fprintf(f, "entity\t%s\t%s\n", entities[i].name,
+                      entities[i].show == show_nothing ? "hidden" : "shown");
+}

@@ -1,0 +1,466 @@
+/* squeue_list.c - one listing of jobs or steps; see squeue.h
+ *
+ * Asks the controller for exactly the record fields that the format, the sort order and the filters
+ * use, renders each record as it arrives and keeps lines, not records.  The controller applies the
+ * filters of the request; what it cannot express (tasks of arrays, state flags, licenses, run time)
+ * is applied here. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "cli/format/json_job.h"
+#include "cli/squeue/squeue.h"
+#include "model/words/names.h"
+#include "wire/errors.h"
+#include "wire/ops.h"
+
+#define FLUSH_BYTES (256u * 1024)
+
+static void flush_out(struct squeue *q, bool always)
+{
+    if (q->out.failed)
+        cli_die(CLI_EXIT_FAILED, "Out of memory");
+    if (q->out.len < FLUSH_BYTES && !always)
+        return;
+    if (fwrite(strbuf_str(&q->out), 1, q->out.len, stdout) != q->out.len ||
+        (always && fflush(stdout)))
+        exit(CLI_EXIT_FAILED);
+    strbuf_reset(&q->out);
+}
+
+static void make_order(struct squeue *q)
+{
+    const char *spec = q->sort ? q->sort : q->steps ? "P,i" : q->start ? "S" : "P,t,-p";
+    char bad;
+
+    if (fmt_sort_parse(&q->order, q->steps ? &squeue_step_fields : &squeue_job_fields, spec, &bad) <
+        0) {
+        flush_out(q, true); /* the heading comes first, as users know it */
+        cli_die(CLI_EXIT_FAILED, "Invalid sort specification: %c", bad);
+    }
+}
+
+/* ---- filters applied here -------------------------------------------------------------------- */
+
+static bool partition_hidden(const struct squeue *q, const char *list)
+{
+    if (!q->n_hidden || !list)
+        return false;
+    for (size_t i = 0; i < q->n_hidden; i++)
+        if (filter_list_has(list, q->hidden[i]))
+            return true;
+    return false;
+}
+
+static bool has_license(const char *asked, const char *wanted)
+{
+    for (const char *p = asked; p && *p;) {
+        size_t len = strcspn(p, ",|"), name = strcspn(p, ":@,|");
+        char word[256];
+
+        if (name < sizeof(word)) {
+            memcpy(word, p, name);
+            word[name] = '\0';
+            if (filter_list_has(wanted, word))
+                return true;
+        }
+        p += len + (p[len] != '\0');
+    }
+    return false;
+}
+
+bool squeue_wanted(const struct squeue *q, const struct job_row *r)
+{
+    const Pst__JobRecord *j = r->job;
+    int64_t used;
+
+    if (!filter_state_match(&q->states, (unsigned)j->state, j->state_flags))
+        return false;
+    if (q->notme && j->uid == q->uid)
+        return false;
+    if (q->licenses && !has_license(j->licenses, q->licenses))
+        return false;
+    if (partition_hidden(q, j->partition))
+        return false;
+    if (!q->have_over && !q->have_under)
+        return true;
+    used = job_elapsed_s(r);
+    return !job_is_pending(r) && (!q->have_over || used > q->over_s) &&
+           (!q->have_under || used < q->under_s);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static void emit(struct squeue *q, const struct job_row *r)
+{
+    size_t start = q->out.len;
+
+    if (q->json.wanted) {
+        json_job(&q->js, r);
+        flush_out(q, false);
+        return;
+    }
+    fmt_row(&q->fmt, r, &q->out);
+    if (q->lines)
+        check_mem_or_die(
+            fmt_lines_add(q->lines, &q->out, start, r, (uint64_t)r->job->job_id << 32 | r->task));
+    else
+        flush_out(q, false);
+}
+
+/* With --priority a pending job of several partitions has a line for each. */
+static void emit_partitions(struct squeue *q, struct job_row *r)
+{
+    const char *list = r->job->partition;
+
+    if (!q->per_partition || !job_is_pending(r) || !list || !strchr(list, ',')) {
+        emit(q, r);
+        return;
+    }
+    while (*list) {
+        size_t len = strcspn(list, ",");
+        _cleanup_free_ char *name = xasprintf_or_die("%.*s", (int)len, list);
+
+        r->partition = name;
+        emit(q, r);
+        r->partition = NULL;
+        list += len + (list[len] == ',');
+    }
+}
+
+struct task_walk {
+    struct squeue *q;
+    struct job_row row;
+    bool only_named;
+};
+
+static int on_task(void *ctx, uint32_t task)
+{
+    struct task_walk *w = ctx;
+
+    if (w->only_named &&
+        !filter_ids_match(&w->q->ids, w->row.job->job_id, job_group_id(w->row.job), true, task))
+        return 0;
+    w->row.has_task = true;
+    w->row.task = task;
+    emit_partitions(w->q, &w->row);
+    return 0;
+}
+
+static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct squeue *q = ctx;
+    const Pst__JobRecord *j = (const Pst__JobRecord *)record;
+    struct task_walk w = {
+        .q = q,
+        .row = { .job = j,
+                 .now_us = info->now_us,
+                 .cluster = conf_str(cli_conf(&q->cli), CONF_CLUSTER_NAME),
+                 .noconvert = q->noconvert,
+                 .expand = q->expand,
+                 .no_throttle = q->only_state,
+                 .bitstr_len = q->bitstr_len },
+    };
+
+    if (!squeue_wanted(q, &w.row))
+        return 0;
+    if (!j->array_tasks) {
+        if (filter_ids_match(&q->ids, j->job_id, job_group_id(j), j->has_array_task_id,
+                             j->array_task_id))
+            emit_partitions(q, &w.row);
+        return 0;
+    }
+    w.only_named = q->ids.n && !filter_ids_match_whole(&q->ids, j->job_id, job_group_id(j));
+    if (q->array || w.only_named)
+        return filter_each_task(j->array_tasks, on_task, &w);
+    emit_partitions(q, &w.row);
+    return 0;
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+static noreturn void die_loading(struct squeue *q, const char *what, int r)
+{
+    int code = r == -EREMOTEIO ? client_error(q->client, NULL) : 0;
+
+    if (code == ESLURM_INVALID_NODE_NAME && q->nodes)
+        cli_die(CLI_EXIT_FAILED, "Invalid node name %s", q->nodes);
+    flush_out(q, true);
+    (void)fprintf(stderr, "%s error: %s\n", what, client_strerror(q->client, r));
+    exit(CLI_EXIT_FAILED);
+}
+
+void squeue_query(struct squeue *q, unsigned op, const ProtobufCMessageDescriptor *desc,
+                  const struct pb_fieldset *fields, query_fn *fn, struct query_info *info)
+{
+    Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
+    int r;
+
+    request.jobs = &q->filter;
+    if (fields)
+        check_mem_or_die(query_fields(fields, &request.fields, &request.n_fields));
+    r = query_run(q->client, op, &request.base, desc, fn, q, info);
+    free(request.fields);
+    if (r < 0)
+        die_loading(q, op == OP_QUERY_JOBS ? "slurm_load_jobs" : "slurm_get_job_steps", r);
+}
+
+static int on_partition(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct squeue *q = ctx;
+    const Pst__PartitionRecord *p = (const Pst__PartitionRecord *)record;
+
+    (void)info;
+    if (p->hidden && p->name)
+        filter_add_words(&q->hidden, &q->n_hidden, p->name);
+    return 0;
+}
+
+/* Which partitions are hidden.  Jobs asked for by number are shown wherever they are. */
+void squeue_load_hidden(struct squeue *q)
+{
+    struct pb_fieldset set = { 0 };
+    Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
+    int r;
+
+    filter_free_words(q->hidden, q->n_hidden);
+    q->hidden = NULL;
+    q->n_hidden = 0;
+    if (q->all || (q->jobs_given && !q->hide))
+        return;
+    fmt_need_names("name hidden", &pst__partition_record__descriptor, &set);
+    check_mem_or_die(query_fields(&set, &request.fields, &request.n_fields));
+    r = query_run(q->client, OP_QUERY_PARTITIONS, &request.base, &pst__partition_record__descriptor,
+                  on_partition, q, NULL);
+    free(request.fields);
+    if (r < 0)
+        die_loading(q, "slurm_load_partitions", r);
+}
+
+struct node_check {
+    struct hostlist *missing;
+};
+
+static int on_node(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct node_check *c = ctx;
+    const Pst__NodeRecord *n = (const Pst__NodeRecord *)record;
+
+    (void)info;
+    if (n->name)
+        (void)hostlist_remove(c->missing, n->name);
+    return 0;
+}
+
+/* A name that is no node is a mistake to be told. */
+static void check_nodes(struct squeue *q)
+{
+    struct node_check c = { 0 };
+    struct pb_fieldset set = { 0 };
+    Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
+    struct err err = { .text = "" };
+
+    if (hostlist_parse(q->nodes, &c.missing, &err) < 0)
+        cli_die(CLI_EXIT_FAILED, "Invalid node name %s", q->nodes);
+    hostlist_uniq(c.missing);
+    fmt_need_names("name", &pst__node_record__descriptor, &set);
+    check_mem_or_die(query_fields(&set, &request.fields, &request.n_fields));
+    request.names = (char *)q->nodes;
+    if (query_run(q->client, OP_QUERY_NODES, &request.base, &pst__node_record__descriptor, on_node,
+                  &c, NULL) == -EREMOTEIO ||
+        hostlist_count(c.missing))
+        cli_die(CLI_EXIT_FAILED, "Invalid node name %s",
+                hostlist_count(c.missing) ? hostlist_nth(c.missing, 0) : q->nodes);
+    free(request.fields);
+    (void)hostlist_free(c.missing);
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static int on_step_job(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct squeue *q = ctx;
+    const Pst__JobRecord *j = (const Pst__JobRecord *)record;
+    struct job_row row = { .job = j, .now_us = info->now_us };
+
+    if (squeue_wanted(q, &row) && !j->array_tasks)
+        step_jobs_add(&q->jobs, j);
+    return 0;
+}
+
+static int on_step(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct squeue *q = ctx;
+    const Pst__StepRecord *s = (const Pst__StepRecord *)record;
+    const struct step_job *job = step_jobs_find(&q->jobs, s->job_id);
+    struct step_row row;
+    size_t start = q->out.len;
+
+    if (!job || names_job_state_terminal((unsigned)s->state) ||
+        !filter_ids_match_step(&q->ids, job->job_id, job->group_id, job->has_task,
+                               job->array_task_id, s->step_id))
+        return 0;
+    row = (struct step_row){ .step = s,
+                             .now_us = info->now_us,
+                             .array_job_id = job->array_job_id,
+                             .array_task_id = job->array_task_id,
+                             .user = job->user,
+                             .partition = job->partition,
+                             .cluster = conf_str(cli_conf(&q->cli), CONF_CLUSTER_NAME) };
+    if (q->json.wanted) {
+        json_step(&q->js, &row);
+        flush_out(q, false);
+        return 0;
+    }
+    fmt_row(&q->fmt, &row, &q->out);
+    check_mem_or_die(
+        fmt_lines_add(q->lines, &q->out, start, &row, (uint64_t)s->job_id << 32 | s->step_id));
+    return 0;
+}
+
+static void list_steps(struct squeue *q, struct query_info *info)
+{
+    struct pb_fieldset set = { 0 };
+
+    fmt_need_names(STEP_JOBS_FIELDS " state state_flags", &pst__job_record__descriptor, &set);
+    if (q->licenses)
+        fmt_need_names("licenses", &pst__job_record__descriptor, &set);
+    squeue_query(q, OP_QUERY_JOBS, &pst__job_record__descriptor, &set, on_step_job, info);
+    step_jobs_sort(&q->jobs);
+    memset(&set, 0, sizeof(set));
+    fmt_needs(&q->fmt, &pst__step_record__descriptor, &set);
+    fmt_sort_needs(&q->order, &pst__step_record__descriptor, &set);
+    fmt_need_names("job_id step_id state", &pst__step_record__descriptor, &set);
+    squeue_query(q, OP_QUERY_STEPS, &pst__step_record__descriptor, q->json.wanted ? NULL : &set,
+                 on_step, info);
+}
+
+static void list_jobs(struct squeue *q, struct query_info *info)
+{
+    struct pb_fieldset set = { 0 };
+
+    fmt_needs(&q->fmt, &pst__job_record__descriptor, &set);
+    fmt_sort_needs(&q->order, &pst__job_record__descriptor, &set);
+    fmt_need_names(
+        "job_id array_job_id array_task_id array_tasks het_job_id het_offset state state_flags",
+        &pst__job_record__descriptor, &set);
+    if (q->notme)
+        fmt_need_names("uid", &pst__job_record__descriptor, &set);
+    if (q->licenses)
+        fmt_need_names("licenses", &pst__job_record__descriptor, &set);
+    if (q->n_hidden || q->per_partition)
+        fmt_need_names("partition", &pst__job_record__descriptor, &set);
+    if (q->have_over || q->have_under)
+        fmt_need_names("start_us end_us suspend_us suspended_us", &pst__job_record__descriptor,
+                       &set);
+    squeue_query(q, OP_QUERY_JOBS, &pst__job_record__descriptor, q->json.wanted ? NULL : &set,
+                 on_job, info);
+    /* One job by its number that nobody knows is a mistake; of several, those that exist are
+     * shown. */
+    if (q->ids.n == 1 && info->records == 0) {
+        if (!q->json.wanted)
+            strbuf_reset(&q->out);
+        (void)fprintf(stderr, "slurm_load_jobs error: %s\n", slurm_err_text(ESLURM_INVALID_JOB_ID));
+        exit(CLI_EXIT_FAILED);
+    }
+}
+
+/* ---- one listing ----------------------------------------------------------------------------- */
+
+static void date_line(struct squeue *q)
+{
+    char buf[64];
+    time_t now = time(NULL);
+    struct tm tm;
+
+    if (localtime_r(&now, &tm) && strftime(buf, sizeof(buf), "%a %b %d %H:%M:%S %Y\n", &tm))
+        strbuf_add(&q->out, buf);
+}
+
+void squeue_make_filter(struct squeue *q)
+{
+    Pst__JobFilter *f = &q->filter;
+
+    if (!q->have_states) {
+        q->states = (struct filter_states){ .base = 1u << PST__JOB_STATE__JOB_PENDING };
+        if (!q->start)
+            q->states = (struct filter_states){
+                .base = q->states.base | 1u << PST__JOB_STATE__JOB_RUNNING |
+                        1u << PST__JOB_STATE__JOB_SUSPENDED,
+                .flags = 1u << PST__JOB_FLAG__JOB_FLAG_COMPLETING,
+            };
+    }
+    if (q->me)
+        filter_add_number(&f->uids, &f->n_uids, q->uid);
+    if (q->nodes)
+        f->nodes = xstrdup_or_die(q->nodes);
+    if (q->only_state && (q->notme || q->licenses || q->steps || !filter_by_ids_only(f)))
+        cli_die(CLI_EXIT_FAILED, "--only-job-state goes with --jobs, --states, --clusters and "
+                                 "options of the output, not with other filters");
+    filter_ids_numbers(&q->ids, &f->job_ids, &f->n_job_ids);
+    /* Named jobs are asked for in any state, so that an unknown one can be told from a finished
+     * one; flags other than COMPLETING cannot be asked for at all. */
+    if (q->ids.n || q->states.all ||
+        (q->states.flags & ~(1u << PST__JOB_FLAG__JOB_FLAG_COMPLETING)))
+        return;
+    for (uint32_t i = 0; i < NAMES_JOB_STATES; i++)
+        if (q->states.base & (1u << i))
+            filter_add_number(&f->states, &f->n_states, i);
+    f->has_include_completing = f->include_completing = q->states.flags != 0;
+}
+
+static void end_json(struct squeue *q, const struct query_info *info, int argc, char **argv)
+{
+    const struct conf *conf = cli_conf(&q->cli);
+
+    json_list_end(&q->js);
+    if (!q->steps)
+        json_time(&q->js, "last_backfill", 0);
+    json_time(&q->js, "last_update", info->now_us);
+    json_meta(&q->js, argc, argv, conf_str(conf, CONF_CLUSTER_NAME),
+              conf_str(conf, CONF_ACCOUNTING_STORAGE_TYPE));
+    json_end(&q->js);
+}
+
+static void write_lines(struct squeue *q)
+{
+    flush_out(q, true); /* the heading */
+    if (fmt_lines_write(q->lines, stdout) < 0)
+        exit(CLI_EXIT_FAILED);
+}
+
+void squeue_list(struct squeue *q, int argc, char **argv)
+{
+    struct query_info info = { 0 };
+
+    if (q->json.wanted) {
+        json_begin(&q->js, &q->out, json_option_style(&q->json));
+        q->js.plain_null = q->json.complex;
+        json_list(&q->js, q->steps ? "steps" : "jobs");
+    } else if (!q->noheader) {
+        if (q->iterate_s || q->long_format)
+            date_line(q);
+        fmt_header(&q->fmt, &q->out);
+    }
+    squeue_load_hidden(q);
+    if (q->nodes)
+        check_nodes(q);
+    if (!q->json.wanted) {
+        make_order(q);
+        check_mem_or_die(fmt_lines_new(&q->order, &q->lines));
+    }
+    if (q->steps)
+        list_steps(q, &info);
+    else
+        list_jobs(q, &info);
+    if (q->json.wanted)
+        end_json(q, &info, argc, argv);
+    else
+        write_lines(q);
+    flush_out(q, true);
+    q->lines = fmt_lines_free(q->lines);
+    step_jobs_done(&q->jobs);
+}

@@ -1,0 +1,383 @@
+/* sreport.c - usage of clusters, accounts and users: command line, report names, interactive mode;
+ * see sreport.h.
+ *
+ * One thread. */
+#include "cli/sreport/sreport.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/safetext.h"
+#include "cli/base/opts.h"
+#include "cli/query/out_filter.h"
+#include "wire/ops.h"
+
+#define WORDS_MAX 256
+
+enum option_id {
+    O_ALL,
+    O_CLUSTER,
+    O_FEDERATION,
+    O_LOCAL,
+    O_NOHEADER,
+    O_PARSABLE,
+    O_PARSABLE2,
+    O_QUIET,
+    O_TIME,
+    O_TRES,
+    O_VERBOSE,
+};
+
+static const struct opt rows[] = {
+    { "all_clusters", 'a', OPT_NONE, O_ALL, 0, NULL, NULL, NULL,
+      "of all clusters, not of this one alone" },
+    { "cluster", 'M', OPT_REQ, O_CLUSTER, 0, "SREPORT_CLUSTER", NULL, "names",
+      "of these clusters" },
+    { "federation", 0, OPT_NONE, O_FEDERATION, 0, NULL, NULL, NULL,
+      "taken for compatibility: clusters do not federate here" },
+    { "local", 0, OPT_NONE, O_LOCAL, 0, NULL, NULL, NULL,
+      "taken for compatibility: clusters do not federate here" },
+    { "noheader", 'n', OPT_NONE, O_NOHEADER, 0, NULL, NULL, NULL, "rows alone" },
+    { "parsable", 'p', OPT_NONE, O_PARSABLE, 0, NULL, NULL, NULL,
+      "values between bars, one at the end too" },
+    { "parsable2", 'P', OPT_NONE, O_PARSABLE2, 0, NULL, NULL, NULL,
+      "values between bars, none at the end" },
+    { "quiet", 'Q', OPT_NONE, O_QUIET, 0, NULL, NULL, NULL, "print no messages but errors" },
+    { "time", 't', OPT_REQ, O_TIME, 0, NULL, NULL, "form",
+      "times as Seconds, Minutes, Hours, Percent, SecPer, MinPer or HourPer" },
+    { "tres", 'T', OPT_REQ, O_TRES, 0, "SREPORT_TRES", NULL, "names",
+      "of these TRES, or ALL; cpu when not given" },
+    { "verbose", 'v', OPT_NONE, O_VERBOSE, 0, NULL, NULL, NULL, "print more messages" },
+};
+
+/* ---- reports --------------------------------------------------------------------------------- */
+
+enum report_kind { R_CLUSTER, R_WHO, R_SIZES, R_RESERVATION };
+
+static const struct report {
+    const char *type, *name;
+    size_t min; /* letters that suffice */
+    enum report_kind kind;
+    int which;
+} reports[] = {
+    { "cluster", "AccountUtilizationByUser", 1, R_WHO, BY_ACCOUNT_USER },
+    { "cluster", "AccountUtilizationByQOS", 21, R_WHO, BY_ACCOUNT_QOS },
+    { "cluster", "UserUtilizationByAccount", 2, R_WHO, BY_USER_ACCOUNT },
+    { "cluster", "UserUtilizationByWckey", 18, R_WHO, BY_USER_WCKEY },
+    { "cluster", "Utilization", 2, R_CLUSTER, 0 },
+    { "cluster", "WCKeyUtilizationByUser", 1, R_WHO, BY_WCKEY_USER },
+    { "job", "SizesByAccount", 8, R_SIZES, SIZES_ACCOUNT },
+    { "job", "SizesByAccountAndWckey", 15, R_SIZES, SIZES_ACCOUNT_WCKEY },
+    { "job", "SizesByWckey", 8, R_SIZES, SIZES_WCKEY },
+    { "reservation", "Utilization", 1, R_RESERVATION, 0 },
+    { "user", "TopUsage", 1, R_WHO, TOP_USERS },
+};
+
+static const struct {
+    const char *type;
+    size_t min;
+    const char *valid;
+} types[] = {
+    { "cluster", 2,
+      "\"AccountUtilizationByUser\", \"AccountUtilizationByQOS\", \"UserUtilizationByAccount\", "
+      "\"UserUtilizationByWckey\", \"Utilization\", and \"WCKeyUtilizationByUser\"" },
+    { "job", 1, "\"SizesByAccount, SizesByAccountAndWckey, and SizesByWckey\"" },
+    { "reservation", 1, "\"Utilization\"" },
+    { "user", 1, "\"TopUsage\"" },
+};
+
+bool sreport_wants(const struct sreport *s, const char *tres)
+{
+    const char *list = s->tres ? s->tres : "cpu";
+
+    if (strcasecmp(list, "all") == 0)
+        return true;
+    for (size_t len; *list; list += len + (list[len] == ',')) {
+        len = strcspn(list, ",");
+        if (strlen(tres) == len && strncasecmp(list, tres, len) == 0)
+            return true;
+    }
+    return false;
+}
+
+Pst__UsageReply *sreport_ask(struct sreport *s, const struct cond *c, Pst__UsageKind kind)
+{
+    Pst__UsageRequest request = c->request;
+    Pst__UsageReply *reply = NULL;
+    int r;
+
+    if (!s->client)
+        s->client = cli_connect_acct_or_die(&s->cli);
+    request.has_kind = true;
+    request.kind = kind;
+    r = client_call(s->client, OP_USAGE, &request.base, (ProtobufCMessage **)&reply);
+    if (r < 0)
+        cli_die(CLI_EXIT_FAILED, "Problem with get: %s", client_strerror(s->client, r));
+    safetext_clean_message(&reply->base);
+    return reply;
+}
+
+static bool is_prefix(const char *word, const char *of, size_t min)
+{
+    size_t len = strlen(word);
+
+    return len >= min && len <= strlen(of) && strncasecmp(word, of, len) == 0;
+}
+
+static void no_report(struct sreport *s, size_t type, const char *name)
+{
+    (void)fflush(stdout);
+    if (name)
+        (void)fprintf(stderr, "Not valid report %s\n", name);
+    (void)fprintf(stderr, "Valid %s reports are, %s\n", types[type].type, types[type].valid);
+    s->status = CLI_EXIT_FAILED;
+}
+
+static void run_report(struct sreport *s, const struct report *report, int argc, char **argv)
+{
+    struct cond c;
+
+    if (!cond_parse(s, &c, argc, argv)) {
+        cond_done(&c);
+        return;
+    }
+    switch (report->kind) {
+    case R_CLUSTER:
+        report_cluster(s, &c);
+        break;
+    case R_WHO:
+        report_who(s, &c, (enum who_report)report->which);
+        break;
+    case R_SIZES:
+        report_sizes(s, &c, (enum size_report)report->which);
+        break;
+    case R_RESERVATION:
+        report_reservations(s, &c);
+        break;
+    }
+    cond_done(&c);
+}
+
+static void find_report(struct sreport *s, size_t type, int argc, char **argv)
+{
+    const struct report *found = NULL;
+
+    for (size_t i = 0; i < ARRAY_SIZE(reports) && argc > 0 && !found; i++)
+        if (strcmp(reports[i].type, types[type].type) == 0 &&
+            is_prefix(argv[0], reports[i].name, reports[i].min))
+            found = &reports[i];
+    if (found)
+        run_report(s, found, argc - 1, argv + 1);
+    else
+        no_report(s, type, argc > 0 ? argv[0] : NULL);
+}
+
+/* ---- settings -------------------------------------------------------------------------------- */
+
+static bool set_form(struct sreport *s, const char *text)
+{
+    static const struct {
+        const char *name;
+        size_t min;
+        enum time_form form;
+    } forms[] = {
+        { "SecPer", 6, FORM_SECS_PER },   { "MinPer", 6, FORM_MINS_PER },
+        { "HourPer", 6, FORM_HOURS_PER }, { "Seconds", 1, FORM_SECS },
+        { "Minutes", 1, FORM_MINS },      { "Hours", 1, FORM_HOURS },
+        { "Percent", 1, FORM_PERCENT },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+        if (is_prefix(text, forms[i].name, forms[i].min)) {
+            s->form = forms[i].form;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int set_option(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
+                      struct err *err)
+{
+    struct sreport *s = ctx;
+
+    (void)source;
+    switch (opt->id) {
+    case O_ALL:
+        s->all_clusters = true;
+        return 0;
+    case O_CLUSTER:
+        s->program_clusters = arg;
+        return 0;
+    case O_NOHEADER:
+        s->noheader = true;
+        return 0;
+    case O_PARSABLE:
+    case O_PARSABLE2:
+        s->parsable = opt->id == O_PARSABLE ? 1 : 2;
+        return 0;
+    case O_QUIET:
+        s->quiet = true;
+        return 0;
+    case O_TIME:
+        if (set_form(s, arg))
+            return 0;
+        (void)err_set(err, 0, "unknown time format %s", arg); /* a sentence */
+        return CLI_EXIT_FAILED;
+    case O_TRES:
+        s->tres = arg;
+        return 0;
+    case O_VERBOSE:
+        cli_set_verbosity(&s->cli, s->cli.verbose + 1);
+        return 0;
+    default:
+        return 0; /* --federation, --local */
+    }
+}
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+static void names(FILE *f)
+{
+    static const char *const verbs[] = { "cluster",     "exit",        "help",      "job",
+                                         "nonparsable", "parsable",    "parsable2", "quiet",
+                                         "quit",        "reservation", "time",      "user",
+                                         "verbose",     "version" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+        (void)fprintf(f, "verb\t%s\tshown\n", verbs[i]);
+    for (size_t i = 0; i < ARRAY_SIZE(reports); i++)
+        (void)fprintf(f, "report\t%s\tshown\n", reports[i].name);
+}
+
+static const struct opt_command command = {
+    .name = "sreport",
+    .prefix = "SREPORT",
+    .rows = rows,
+    .n = ARRAY_SIZE(rows),
+    .synopsis = "[OPTIONS] [REPORT_TYPE REPORT [CONDITIONS...]]",
+    .usage_status = CLI_EXIT_FAILED,
+    .permute = true,
+    .help_with_h = true,
+    .names = names,
+};
+
+static void print_verbs(void)
+{
+    opts_print_help(&command, stdout);
+    (void)printf("\nReports:\n");
+    for (size_t i = 0; i < ARRAY_SIZE(reports); i++)
+        (void)printf("  %s %s\n", reports[i].type, reports[i].name);
+    (void)printf("\nIn interactive mode also: exit, help, nonparsable, parsable, parsable2, quiet, "
+                 "time FORM,\n"
+                 "verbose, version, !! (the last command again)\n");
+}
+
+static void run_words(struct sreport *s, int argc, char **argv)
+{
+    const char *word = argv[0];
+
+    for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+        if (is_prefix(word, types[i].type, types[i].min)) {
+            find_report(s, i, argc - 1, argv + 1);
+            return;
+        }
+    }
+    if (is_prefix(word, "exit", 1) || is_prefix(word, "quit", 4) || strcmp(word, "q") == 0)
+        s->leave = true;
+    else if (is_prefix(word, "help", 2) || strcmp(word, "?") == 0)
+        print_verbs();
+    else if (is_prefix(word, "nonparsable", 3))
+        s->parsable = 0;
+    else if (strcasecmp(word, "parsable2") == 0)
+        s->parsable = 2;
+    else if (is_prefix(word, "parsable", 3))
+        s->parsable = 1;
+    else if (is_prefix(word, "quiet", 4))
+        s->quiet = true;
+    else if (is_prefix(word, "verbose", 4))
+        cli_set_verbosity(&s->cli, s->cli.verbose + 1);
+    else if (is_prefix(word, "version", 4))
+        cli_print_version();
+    else if (is_prefix(word, "time", 1) && argc == 2 && set_form(s, argv[1]))
+        return;
+    else {
+        (void)fflush(stdout);
+        (void)fprintf(stderr, "invalid keyword: %s\n", word);
+        s->status = CLI_EXIT_FAILED;
+    }
+}
+
+/* Split a line in place at blanks outside of quotes. */
+static int split_words(char *line, char **words)
+{
+    int n = 0;
+
+    for (char *p = line, *to; n < WORDS_MAX;) {
+        char quote = 0;
+
+        p += strspn(p, " \t\n");
+        if (!*p)
+            return n;
+        words[n++] = to = p;
+        for (; *p && (quote || !isspace((unsigned char)*p)); p++) {
+            if (quote ? *p == quote : *p == '"' || *p == '\'')
+                quote = quote ? 0 : *p;
+            else
+                *to++ = *p;
+        }
+        p += *p != '\0';
+        *to = '\0';
+    }
+    return n;
+}
+
+static void interactive(struct sreport *s)
+{
+    _cleanup_free_ char *line = NULL, *last = NULL;
+    size_t size = 0;
+
+    while (!s->leave) {
+        char *words[WORDS_MAX];
+        int n;
+
+        (void)printf("sreport: ");
+        (void)fflush(stdout);
+        if (getline(&line, &size, stdin) < 0) {
+            (void)printf("\n");
+            return;
+        }
+        if (strncmp(line, "!!", 2) == 0 && last) {
+            free(line);
+            line = xstrdup_or_die(last);
+            size = strlen(line) + 1;
+        } else {
+            free(last);
+            last = xstrdup_or_die(line);
+        }
+        n = split_words(line, words);
+        if (n)
+            run_words(s, n, words);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct sreport s = { .form = FORM_MINS };
+    int first;
+
+    cli_init(&s.cli, "sreport");
+    opts_env(&command, set_option, &s);
+    first = opts_parse(&command, argc, argv, set_option, &s);
+    if (first < argc)
+        run_words(&s, argc - first, argv + first);
+    else
+        interactive(&s);
+    (void)client_free(s.client); /* always NULL */
+    cli_done(&s.cli);
+    return s.status;
+}

@@ -1,0 +1,401 @@
+/* srun.c - run tasks of a step, in an allocation of its own or in an existing one
+ *
+ * The flow: options, allocation or step, launch on the nodes, the loop, release.  The controller's
+ * connection stays open meanwhile: it is how the controller sees that we live.  If the controller
+ * goes away the step runs on, and the release waits for its return. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/pb/pbutil.h"
+#include "base/safetext.h"
+#include "base/timefmt.h"
+#include "cli/job/clifilter.h"
+#include "cli/job/jobenvlist.h"
+#include "cli/base/ids.h"
+#include "cli/job/cliplugins.h"
+#include "cli/srun/srun.h"
+#include "cli/job/submit.h"
+#include "cli/job/tasks.h"
+#include "wire/errors.h"
+
+#define ALLOC_WHAT "Unable to allocate resources"
+#define MAP_MAX (1u << 20)
+
+extern char **environ;
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+/* What a step does not inherit from the job around it. */
+static void settle_allocation(struct srun *s, struct jobopts *jo)
+{
+    const char *text = jobopts_get(jo, JO_JOBID);
+    struct ids ids = { 0 };
+
+    if (!text)
+        return;
+    if (ids_parse(text, &ids, NULL) < 0 || ids.array != IDS_NO_TASK || ids.has_het)
+        cli_die(CLI_EXIT_FAILED, "--jobid takes the number of a job, not %s", text);
+    if (!s->het_size)
+        s->job_id = ids.job_id;
+    jo->in_allocation = true;
+    if (jo->from[JO_JOB_NAME] == 1 + OPT_FROM_ENV)
+        jobopts_clear(jo, JO_JOB_NAME);
+    if (jobopts_has(jo, JO_GPUS) && jo->from[JO_GPUS_PER_NODE] == 1 + OPT_FROM_ENV)
+        jobopts_clear(jo, JO_GPUS_PER_NODE);
+}
+
+static void read_map(struct srun_part *p)
+{
+    const char *path = p->argv[p->first];
+    _cleanup_fclose_ FILE *f = fopen(path, "re");
+    size_t n;
+
+    if (!f)
+        cli_die(CLI_EXIT_FAILED, "Unable to open the multi-prog file %s: %s", path,
+                strerror(errno));
+    p->multi_prog = xmalloc_or_die(MAP_MAX + 1);
+    n = fread(p->multi_prog, 1, MAP_MAX, f);
+    if (n == MAP_MAX)
+        cli_die(CLI_EXIT_FAILED, "The multi-prog file %s is larger than 1 MiB", path);
+    p->multi_prog[n] = '\0';
+}
+
+/* Without -n a map says how many tasks there are. */
+static void count_map_tasks(struct srun_part *p)
+{
+    uint32_t n = tasks_multi_prog_count(p->multi_prog);
+    char text[16];
+
+    if (jobopts_has(&p->opts, JO_NTASKS) || n == 0)
+        return;
+    (void)snprintf(text, sizeof(text), "%u", n);
+    (void)jobopts_set(&p->opts, opts_find(jobopts_command(JOBOPTS_SRUN), JO_NTASKS), text,
+                      OPT_FROM_ARGV, NULL); /* a number */
+}
+
+static void check_part(struct srun *s, struct srun_part *p)
+{
+    int status;
+
+    settle_allocation(s, &p->opts);
+    srun_arbitrary(s, p);
+    if (jobopts_has(&p->opts, JO_MULTI_PROG)) {
+        read_map(p);
+        count_map_tasks(p);
+    }
+    if (s->cli.verbose > 0)
+        jobopts_print_defined(&p->opts);
+    status = jobopts_check(&p->opts);
+    if (status == 0)
+        status = clifilter_pre_submit(&s->cli, &p->opts, p->offset);
+    if (status != 0)
+        exit(status);
+}
+
+static void collect(struct srun *s)
+{
+    srun_parts(s);
+    cli_set_verbosity(&s->cli, s->parts[0].opts.verbose);
+    for (size_t i = 0; i < s->n_parts; i++)
+        check_part(s, &s->parts[i]);
+    if (s->job_id && !s->het_size && s->n_parts > 1)
+        cli_die(CLI_EXIT_FAILED, "Job %u is not heterogeneous: a step of it has one part",
+                s->job_id);
+    s->opts = s->parts[0].opts;
+    s->first = s->parts[0].first;
+    if (jobopts_has(&s->opts, JO_ASYNC))
+        srun_async_check(s);
+    if (s->n_parts > 1 && (jobopts_has(&s->opts, JO_ASYNC) || jobopts_has(&s->opts, JO_BCAST)))
+        cli_die(CLI_EXIT_FAILED, "--async and --bcast are not supported for steps over components");
+    s->wait_us =
+        (int64_t)jobopts_num(&s->opts, JO_WAIT_TASKS, conf_num(cli_conf(&s->cli), CONF_WAIT_TIME)) *
+        USEC_PER_SEC;
+    s->kill_on_bad_exit = jobopts_has(&s->opts, JO_KILL_ON_BAD_EXIT)
+                              ? jobopts_true(&s->opts, JO_KILL_ON_BAD_EXIT)
+                              : conf_bool(cli_conf(&s->cli), CONF_KILL_ON_BAD_EXIT);
+    if (jobopts_has(&s->opts, JO_MSG_TIMEOUT))
+        s->cli.timeout_ms = (int)MIN(jobopts_num(&s->opts, JO_MSG_TIMEOUT, 10), 3600u) * 1000;
+}
+
+/* ---- the step -------------------------------------------------------------------------------- */
+
+/* The caller owns it. */
+static char *command_name(const struct srun_part *p)
+{
+    const char *slash = strrchr(p->argv[p->first], '/');
+    char *name = xstrdup_or_die(slash ? slash + 1 : p->argv[p->first]);
+
+    safetext_clean(name); /* a file's name may be anything */
+    return name;
+}
+
+static void build_step(struct srun *s, struct srun_part *p, Pst__StepSpec *spec)
+{
+    struct err err = { .text = "" };
+    int status =
+        jobopts_fill_step(&p->opts, conf_str(cli_conf(&s->cli), CONF_GRES_TYPES), spec, &err);
+
+    if (status != 0) {
+        if (err.text[0])
+            cli_error("%s", err.text);
+        exit(status);
+    }
+    if (!spec->name)
+        spec->name = command_name(p);
+    spec->submit_line = submit_line(s->argc, s->argv);
+    spec->work_dir = submit_work_dir(&p->opts);
+}
+
+static void fill_job(struct srun *s, struct srun_part *p, Pst__JobRecord *job)
+{
+    submit_fill(&s->cli, &p->opts, p->end, p->argv, p->first, job);
+    free(job->submit_line);
+    job->submit_line = submit_line(s->argc, s->argv);
+    if (!job->name)
+        job->name = command_name(p);
+    job->kill_on_client_loss = job->has_kill_on_client_loss = true;
+    plugins_fill_job(job);
+}
+
+static void fill_components(struct srun *s, Pst__SubmitRequest *req)
+{
+    Pst__HetComponent *c;
+
+    /* until the process ends */
+    req->components = xmalloc_or_die(s->n_parts * sizeof(*req->components));
+    for (size_t i = 1; i < s->n_parts; i++) {
+        c = req->components[req->n_components++] = xmalloc_or_die(sizeof(*c));
+        pst__het_component__init(c);
+        c->job = xmalloc_or_die(sizeof(*c->job));
+        pst__job_record__init(c->job);
+        fill_job(s, &s->parts[i], c->job);
+        c->hold = c->has_hold = jobopts_has(&s->parts[i].opts, JO_HOLD);
+    }
+}
+
+static void build_job(struct srun *s, Pst__SubmitRequest *req, Pst__JobRecord *job)
+{
+    fill_job(s, &s->parts[0], job);
+    fill_components(s, req);
+    req->job = job;
+    req->hold = req->has_hold = jobopts_has(&s->opts, JO_HOLD);
+    if (jobopts_has(&s->opts, JO_IMMEDIATE)) {
+        req->immediate_s = (uint32_t)jobopts_num(&s->opts, JO_IMMEDIATE, 1);
+        req->has_immediate_s = true;
+    }
+    submit_identity(&s->opts, req);
+}
+
+static void print_refusal(const char *text, int code)
+{
+    submit_print_detail(code, text);
+    (void)fprintf(stderr, "allocation failure: %s\n", slurm_err_text(code));
+}
+
+static int test_only(struct srun *s, Pst__SubmitRequest *req)
+{
+    struct client *client = cli_connect_or_die(&s->cli, ALLOC_WHAT);
+    ProtobufCMessage *msg = NULL;
+    const Pst__SubmitReply *reply;
+    char when[64];
+    int r;
+
+    req->test_only = req->has_test_only = true;
+    r = client_call(client, OP_JOB_SUBMIT, &req->base, &msg);
+    if (r == -EREMOTEIO) {
+        const char *text = NULL;
+        int code = client_error(client, &text);
+
+        print_refusal(text, code);
+        return cli_error_status();
+    }
+    if (r < 0) {
+        submit_print_error(ALLOC_WHAT, client, r);
+        return cli_error_status();
+    }
+    reply = PB_AS(submit_reply, msg);
+    time_fmt_stamp(reply->start_us, "Unknown", now_us(), when, sizeof(when));
+    cli_info("Job %u to start at %s a using %u processors on nodes %s in partition %s",
+             reply->job_id, when, reply->cpus, reply->nodes ? reply->nodes : "",
+             reply->partition ? reply->partition : "");
+    protobuf_c_message_free_unpacked(msg, NULL);
+    client_free(client);
+    return 0;
+}
+
+static void take_reply(struct srun *s, Pst__StepReply *reply)
+{
+    s->reply = reply;
+    s->parts[0].reply = reply;
+    s->step_id = reply->step->step_id;
+    s->job = reply->job ? reply->job : s->grant ? s->grant->job : NULL;
+}
+
+static void take_het_reply(struct srun *s)
+{
+    s->step_id = s->parts[0].reply->step->step_id;
+    s->job = s->parts[0].reply->job;
+}
+
+static void show_nodes(uint32_t job_id, const Pst__Alloc *alloc)
+{
+    struct strbuf sb = STRBUF_INIT;
+
+    for (size_t i = 0; i < alloc->n_groups; i++)
+        strbuf_addf(&sb, "%s%u(x%u)", i ? "," : "", alloc->groups[i]->cpus,
+                    alloc->groups[i]->nodes);
+    cli_verbose(1, "Nodes %s are ready for job", alloc->nodes);
+    cli_verbose(1, "jobid %u: nodes(%zu):`%s', cpu counts: %s", job_id, alloc->n_node_ids,
+                alloc->nodes, strbuf_str(&sb));
+    strbuf_done(&sb);
+}
+
+/* An allocation of our own, with the step in the same request. */
+static int allocate(struct srun *s, Pst__StepSpec *spec)
+{
+    Pst__SubmitRequest req = PST__SUBMIT_REQUEST__INIT;
+    Pst__JobRecord job = PST__JOB_RECORD__INIT;
+    Pst__StepReply *reply = NULL;
+    int status;
+
+    (void)submit_check_clusters(&s->cli, &s->opts);
+    build_job(s, &req, &job);
+    if (jobopts_has(&s->opts, JO_TEST_ONLY)) {
+        status = test_only(s, &req);
+        exit(status);
+    }
+    req.step = s->n_parts > 1 ? NULL : spec;
+    s->own_job = true;
+    status = joblink_allocate(&s->link, &req, ALLOC_WHAT, false, &s->grant);
+    if (status != 0)
+        return status;
+    s->job_id = s->link.job_id;
+    cli_verbose(1, "JobId=%u returned by the controller", s->job_id);
+    if (s->grant->job && s->grant->job->alloc)
+        show_nodes(s->job_id, s->grant->job->alloc);
+    if (s->grant->step) {
+        take_reply(s, s->grant->step);
+        return 0;
+    }
+    status = s->n_parts > 1 ? srun_het_step(s, build_step)
+                            : joblink_step(&s->link, s->job_id, spec, &reply);
+    if (status == 0 && s->n_parts > 1)
+        take_het_reply(s);
+    else if (status == 0)
+        take_reply(s, reply);
+    else
+        (void)joblink_complete(&s->link, (uint32_t)status << 8); /* it said what went wrong */
+    return status;
+}
+
+static int create_step(struct srun *s)
+{
+    Pst__StepSpec spec = PST__STEP_SPEC__INIT;
+    Pst__StepReply *reply = NULL;
+    int status;
+
+    build_step(s, &s->parts[0], &spec);
+    if (jobopts_has(&s->opts, JO_ASYNC)) {
+        status = srun_async(s, &spec);
+    } else if (!s->job_id) {
+        status = allocate(s, &spec);
+    } else if (s->het_size) {
+        status = srun_het_step(s, build_step);
+        if (status == 0)
+            take_het_reply(s);
+    } else {
+        status = joblink_step(&s->link, s->job_id, &spec, &reply);
+        if (status == 0)
+            take_reply(s, reply);
+    }
+    pb_done(&spec.base);
+    if (status == 0)
+        clifilter_post_submit(&s->cli, 0, s->job_id,
+                              jobopts_has(&s->opts, JO_ASYNC) ? CLIFILTER_NO_STEP : s->step_id);
+    return status;
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+static void run_tasks(struct srun *s)
+{
+    int status;
+
+    srun_layout(s);
+    srun_io_open(s);
+    joblink_watch(&s->link, s->own_job);
+    status = plugins_step_made(s->job_id, s->step_id, (uint32_t)s->n_nodes, s->n_tasks);
+    if (status != 0) {
+        srun_note_exit(s, status, (uint32_t)status << 8);
+    } else if (srun_hook(s, JO_PROLOG) != 0) {
+        cli_error("the prolog of StepId=%u.%u failed", s->job_id, s->step_id);
+        srun_note_exit(s, CLI_EXIT_FAILED, CLI_EXIT_FAILED << 8);
+    } else {
+        status = jobopts_has(&s->opts, JO_BCAST) ? srun_bcast(s) : 0;
+        if (status != 0) {
+            srun_note_exit(s, status, (uint32_t)status << 8);
+            srun_io_close(s);
+            return;
+        }
+        srun_launch(s);
+        srun_loop(s);
+        (void)srun_hook(s, JO_EPILOG); /* it said what went wrong */
+    }
+    srun_io_close(s);
+    if (s->killed && !s->aborting)
+        cli_info("Force Terminated StepId=%u.%u", s->job_id, s->step_id);
+}
+
+static void done(struct srun *s)
+{
+    if (s->reply && (!s->grant || s->reply != s->grant->step))
+        protobuf_c_message_free_unpacked(&s->reply->base, NULL);
+    if (s->grant)
+        protobuf_c_message_free_unpacked(&s->grant->base, NULL);
+    for (size_t i = 0; i < s->n_nodes && s->nodes; i++)
+        free(s->nodes[i].held);
+    for (size_t i = 0; i < s->n_parts && s->fans; i++)
+        fanout_done(&s->fans[i]);
+    free(s->fans);
+    free(s->nodes);
+    free(s->ranks);
+    free(s->task_state);
+    free(s->bcast_target);
+    if (s->het_reply)
+        protobuf_c_message_free_unpacked(&s->het_reply->base, NULL);
+    for (size_t i = 0; i < s->n_parts; i++) {
+        free(s->parts[i].multi_prog);
+        jobopts_done(&s->parts[i].opts);
+    }
+    free(s->parts);
+    joblink_done(&s->link);
+    cli_done(&s->cli);
+}
+
+int main(int argc, char **argv)
+{
+    struct srun s = { .argc = argc, .argv = argv };
+    int status;
+
+    cli_init(&s.cli, "srun");
+    plugins_load(&s.cli, true);
+    collect(&s);
+    plugins_options_done(s.argv + s.first, s.parts[0].end - s.first);
+    srun_sig_open(&s);
+    joblink_init(&s.link, &s.cli, s.sig_fd);
+    status = create_step(&s);
+    if (status == 0 && (s.reply || s.het_reply)) {
+        run_tasks(&s);
+        status = s.exit_code;
+        if (s.own_job && !s.link.ended)
+            (void)joblink_complete(&s.link, s.worst_status); /* it said what went wrong */
+    }
+    plugins_end();
+    done(&s);
+    return status;
+}

@@ -1,0 +1,108 @@
+/* srun_arbitrary.c - srun --distribution=arbitrary: a list says where each task runs; see srun.h
+ *
+ * The list is that of -w, names or a file of them, else the file that SLURM_HOSTFILE names;
+ * NAME*COUNT repeats one.  The controller gets it written out, a name for each task. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "base/strbuf.h"
+#include "base/timefmt.h"
+#include "cli/srun/srun.h"
+#include "cli/job/tasks.h"
+
+/* Add the names that one item stands for: "node[1-2]", "node1*3". */
+static void add_item(struct hostlist *all, const char *item, size_t len)
+{
+    _cleanup_free_ char *text = xasprintf_or_die("%.*s", (int)len, item);
+    char *star = strrchr(text, '*');
+    struct err err = { .text = "" };
+    uint64_t times = 1;
+
+    if (star)
+        *star++ = '\0';
+    if (star && parse_u64(star, 1, TASKS_MAX, &times) < 0)
+        cli_die(CLI_EXIT_FAILED, "a list of nodes takes NAME*COUNT, not %.*s", (int)len, item);
+    for (; times > 0; times--)
+        if (hostlist_push_list(all, text, &err) < 0 || hostlist_count(all) > TASKS_MAX)
+            cli_die(CLI_EXIT_FAILED, "Invalid node list: %s", err.text[0] ? err.text : text);
+}
+
+/* Commas within brackets part no items. */
+static size_t item_len(const char *p)
+{
+    size_t n = 0;
+
+    for (bool inside = false; p[n] && (inside || p[n] != ','); n++)
+        inside = p[n] == '[' || (inside && p[n] != ']');
+    return n;
+}
+
+static void set(struct srun_part *p, enum jobopt id, const char *text)
+{
+    struct err err = { .text = "" };
+
+    if (jobopts_set(&p->opts, opts_find(jobopts_command(JOBOPTS_SRUN), id), text, OPT_FROM_ARGV,
+                    &err) < 0)
+        cli_die(CLI_EXIT_FAILED, "%s", err.text);
+}
+
+/* The first n names, each by itself, as the step's list. */
+static void take_names(struct srun_part *p, const struct hostlist *all, uint32_t n)
+{
+    _cleanup_val_(strbuf_done) struct strbuf names = STRBUF_INIT;
+    char count[16];
+
+    for (uint32_t i = 0; i < n; i++)
+        strbuf_addf(&names, "%s%s", i ? "," : "", hostlist_nth(all, i));
+    check_mem_or_die(names.failed ? -ENOMEM : 0);
+    (void)snprintf(count, sizeof(count), "%u", n);
+    jobopts_clear(&p->opts, JO_NODEFILE);
+    set(p, JO_NODELIST, strbuf_str(&names));
+    set(p, JO_NTASKS, count);
+}
+
+void srun_arbitrary(struct srun *s, struct srun_part *p)
+{
+    const char *dist = jobopts_get(&p->opts, JO_DISTRIBUTION), *file = getenv("SLURM_HOSTFILE");
+    const char *nodes = jobopts_get(&p->opts, JO_NODELIST),
+               *nodefile = jobopts_get(&p->opts, JO_NODEFILE);
+    _cleanup_(hostlist_free) struct hostlist *all = NULL;
+    _cleanup_free_ char *text = NULL;
+    struct err err = { .text = "" };
+    uint32_t tasks;
+
+    if (!dist || strncasecmp(dist, "arbitrary", 9) != 0)
+        return;
+    if (!nodes && !nodefile && !(file && *file)) {
+        if (p->opts.from[JO_DISTRIBUTION] != 1 + OPT_FROM_ENV)
+            cli_die(CLI_EXIT_FAILED,
+                    "--distribution=arbitrary needs a list of nodes: -w, or SLURM_HOSTFILE");
+        /* of the step around us, whose list was its own */
+        jobopts_clear(&p->opts, JO_DISTRIBUTION);
+        return;
+    }
+    if (!s->job_id)
+        cli_die(CLI_EXIT_FAILED,
+                "--distribution=arbitrary is for steps of a job: use it within salloc or sbatch");
+    if (jobfill_node_list(nodes ? nodes : nodefile ? nodefile : file, !nodes, &text, &err) != 0)
+        cli_die(CLI_EXIT_FAILED, "%s", err.text);
+    check_mem_or_die(hostlist_new(&all));
+    for (const char *at = text; *at;) {
+        size_t len = item_len(at);
+
+        add_item(all, at, len);
+        at += len + (at[len] == ',');
+    }
+    tasks = (uint32_t)jobopts_num(&p->opts, JO_NTASKS, hostlist_count(all));
+    if (p->opts.from[JO_NTASKS] == 1 + OPT_FROM_ENV) /* the job's number, which no list need have */
+        tasks = MIN(tasks, (uint32_t)hostlist_count(all));
+    if (tasks == 0 || tasks > hostlist_count(all))
+        cli_die(CLI_EXIT_FAILED, "--distribution=arbitrary: %u tasks, and the list has %zu nodes",
+                tasks, hostlist_count(all));
+    take_names(p, all, tasks);
+}

@@ -1,0 +1,102 @@
+/* srun_bcast.c - srun --bcast: the program, and its libraries, go to the nodes before the tasks
+ * start; see srun.h
+ *
+ * Without a path each node gets a file of its own name, slurm_bcast_JOB.STEP_NODE in the working
+ * directory, so that nodes which share a file system do not write over each other. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/job/bcastsend.h"
+#include "cli/srun/srun.h"
+#include "cli/job/submit.h"
+
+/* The file a command name means; NULL when there is none.  The caller frees. */
+static char *find_program(const char *name)
+{
+    const char *path = getenv("PATH");
+
+    if (strchr(name, '/'))
+        return xstrdup_or_die(name);
+    while (path && *path) {
+        size_t len = strcspn(path, ":");
+        char *file = xasprintf_or_die("%.*s/%s", len ? (int)len : 1, len ? path : ".", name);
+
+        if (access(file, X_OK) == 0)
+            return file;
+        free(file);
+        path += len + (path[len] == ':');
+    }
+    return NULL;
+}
+
+static void choose_target(struct srun *s)
+{
+    const char *arg = jobopts_get(&s->opts, JO_BCAST);
+    _cleanup_free_ char *dir = submit_work_dir(&s->opts);
+    size_t n = arg ? strlen(arg) : 0;
+    bool folder = n == 0 || arg[n - 1] == '/';
+    _cleanup_free_ char *file =
+        folder ? xasprintf_or_die("%sslurm_bcast_%u.%u", n ? arg : "", s->job_id, s->step_id)
+               : xstrdup_or_die(arg);
+
+    s->bcast_target = bcast_target(&s->cli, dir, file);
+    s->bcast_suffix = folder;
+}
+
+/* The options, over the configuration.  0 or the exit status. */
+static int choose_ways(struct srun *s, struct bcast *b)
+{
+    const char *word = jobopts_get(&s->opts, JO_COMPRESS),
+               *libs = jobopts_get(&s->opts, JO_SEND_LIBS);
+
+    bcast_defaults(b);
+    b->exclude = jobopts_get(&s->opts, JO_BCAST_EXCLUDE);
+    if (jobopts_has(&s->opts, JO_COMPRESS) &&
+        bcast_compression(word && *word ? word : NULL, &b->lz4) < 0) {
+        cli_error("--compress takes lz4 or none, not %s", word);
+        return CLI_EXIT_FAILED;
+    }
+    if (jobopts_has(&s->opts, JO_SEND_LIBS) &&
+        bcast_libs_word(libs && *libs ? libs : NULL, &b->send_libs) < 0) {
+        cli_error("--send-libs takes yes or no, not %s", libs);
+        return CLI_EXIT_FAILED;
+    }
+    return 0;
+}
+
+int srun_bcast(struct srun *s)
+{
+    _cleanup_free_ char *source = find_program(s->argv[s->first]);
+    char id[32];
+    struct bcast b = { .cli = &s->cli, .source = source, .force = true };
+    Pst__StepReply *granted;
+    int status;
+
+    if (!source) {
+        cli_error("Can't open `%s`: %s", s->argv[s->first], strerror(ENOENT));
+        return CLI_EXIT_FAILED;
+    }
+    status = choose_ways(s, &b);
+    if (status != 0)
+        return status;
+    choose_target(s);
+    (void)snprintf(id, sizeof(id), "%u.%u", s->job_id, s->step_id); /* fits */
+    granted = bcast_access(&s->cli, id, NULL);
+    b.target = s->bcast_target;
+    b.node_suffix = s->bcast_suffix;
+    b.access = granted;
+    status = bcast_send(&b);
+    s->bcast_libs = b.n_libs > 0;
+    protobuf_c_message_free_unpacked(&granted->base, NULL);
+    return status;
+}
+
+char *srun_bcast_path(const struct srun *s, const char *node)
+{
+    return s->bcast_suffix ? xasprintf_or_die("%s_%s", s->bcast_target, node)
+                           : xstrdup_or_die(s->bcast_target);
+}

@@ -1,0 +1,122 @@
+/* srun_hook.c - SrunProlog and SrunEpilog, or --prolog and --epilog, beside the step; see srun.h
+ *
+ * They run here, as the user, with srun's own environment and what is known of job and step.  What
+ * belongs to one task or one node (SLURM_PROCID, SLURMD_NODENAME ...) they have not. */
+#include <errno.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "cli/job/allocenv.h"
+#include "cli/srun/srun.h"
+
+extern char **environ;
+
+static void add_text(struct envlist *env, const char *name, const char *value)
+{
+    if (value && *value)
+        envlist_set(env, name, value);
+}
+
+static void add_job(struct srun *s, const Pst__JobRecord *j, struct envlist *env)
+{
+    const struct conf *conf = cli_conf(&s->cli);
+    int64_t end = j->has_end_us ? j->end_us : 0;
+
+    allocenv_add(env, j);
+    add_text(env, "SLURM_JOB_SLUID", j->sluid);
+    envlist_setf(env, "SLURM_JOB_UID", "%u", j->uid);
+    envlist_setf(env, "SLURM_JOB_GID", "%u", j->gid);
+    add_text(env, "SLURM_JOB_USER", j->user_name);
+    add_text(env, "SLURM_JOB_GROUP", j->group_name);
+    add_text(env, "SLURM_JOB_LICENSES", j->licenses);
+    add_text(env, "SLURM_CLUSTER_NAME", conf_str(conf, CONF_CLUSTER_NAME));
+    add_text(env, "SLURM_CONF", conf_path(conf));
+    if (!end && j->has_time_limit_min)
+        end = j->start_us + (int64_t)j->time_limit_min * 60 * USEC_PER_SEC;
+    envlist_setf(env, "SLURM_JOB_START_TIME", "%lld", (long long)(j->start_us / USEC_PER_SEC));
+    if (end > 0)
+        envlist_setf(env, "SLURM_JOB_END_TIME", "%lld", (long long)(end / USEC_PER_SEC));
+    if (!envlist_get(env, "SLURM_SUBMIT_DIR"))
+        add_text(env, "SLURM_SUBMIT_DIR", j->work_dir);
+    if (!envlist_get(env, "SLURM_SUBMIT_HOST"))
+        add_text(env, "SLURM_SUBMIT_HOST", j->alloc_host);
+    if (j->has_array_task_id) {
+        envlist_setf(env, "SLURM_ARRAY_JOB_ID", "%u",
+                     j->has_array_job_id ? j->array_job_id : j->job_id);
+        envlist_setf(env, "SLURM_ARRAY_TASK_ID", "%u", j->array_task_id);
+    }
+}
+
+static void add_step(struct srun *s, const Pst__StepRecord *step, struct envlist *env)
+{
+    _cleanup_free_ uint32_t *tasks = xmalloc_or_die((s->n_nodes + 1) * sizeof(*tasks));
+    _cleanup_free_ char *counts = NULL;
+    const char *dist = step->distribution, *eq = dist ? strchr(dist, '=') : NULL;
+
+    for (size_t i = 0; i < s->n_nodes; i++)
+        tasks[i] = s->nodes[i].n_tasks;
+    counts = allocenv_counts(tasks, s->n_nodes);
+    envlist_setf(env, "SLURM_JOB_ID", "%u", s->job_id); /* of all components together */
+    envlist_setf(env, "SLURM_JOBID", "%u", s->job_id);
+    envlist_setf(env, "SLURM_STEP_ID", "%u", s->step_id);
+    envlist_setf(env, "SLURM_STEPID", "%u", s->step_id);
+    envlist_setf(env, "SLURM_NTASKS", "%u", s->n_tasks);
+    envlist_setf(env, "SLURM_NPROCS", "%u", s->n_tasks);
+    envlist_setf(env, "SLURM_NNODES", "%zu", s->n_nodes);
+    envlist_set(env, "SLURM_TASKS_PER_NODE", counts);
+    envlist_setf(env, "SLURM_STEP_NUM_TASKS", "%u", s->n_tasks);
+    envlist_setf(env, "SLURM_STEP_NUM_NODES", "%zu", s->n_nodes);
+    envlist_set(env, "SLURM_STEP_TASKS_PER_NODE", counts);
+    if (step->alloc)
+        add_text(env, "SLURM_STEP_NODELIST", step->alloc->nodes);
+    if (eq) {
+        envlist_setf(env, "SLURM_DISTRIBUTION", "%.*s", (int)(eq - dist), dist);
+        envlist_set(env, "SLURM_DIST_PLANESIZE", eq + 1);
+    } else if (dist || s->own_job) {
+        envlist_set(env, "SLURM_DISTRIBUTION",
+                    dist                       ? dist
+                    : s->n_tasks <= s->n_nodes ? "cyclic"
+                                               : "block");
+    }
+}
+
+int srun_hook(struct srun *s, enum jobopt id)
+{
+    bool prolog = id == JO_PROLOG;
+    const char *path =
+        jobopts_has(&s->opts, id)
+            ? jobopts_get(&s->opts, id)
+            : conf_str(cli_conf(&s->cli), prolog ? CONF_SRUN_PROLOG : CONF_SRUN_EPILOG);
+    _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT;
+    posix_spawnattr_t attr;
+    char *argv[] = { (char *)path, NULL };
+    int status = 0, r;
+    pid_t pid;
+
+    if (!path || strcasecmp(path, "none") == 0)
+        return 0;
+    envlist_export(&env, environ, NULL);
+    if (s->job)
+        add_job(s, s->job, &env);
+    add_step(s, s->parts[0].reply->step, &env);
+    envlist_set(&env, "SLURM_SCRIPT_CONTEXT", prolog ? "prolog_srun" : "epilog_srun");
+    (void)posix_spawnattr_init(
+        &attr); /* fails only for lack of memory, which posix_spawn() reports */
+    (void)posix_spawnattr_setsigmask(&attr, &s->old_mask);
+    (void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+    r = posix_spawn(&pid, path, NULL, &attr, argv, env.items);
+    (void)posix_spawnattr_destroy(&attr);
+    if (r != 0) {
+        cli_error("Unable to run %s: %s", path, strerror(r));
+        return CLI_EXIT_FAILED << 8;
+    }
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return status;
+}

@@ -1,0 +1,389 @@
+/* srun_io.c - the tasks' streams at srun's end; see srun.h
+ *
+ * Outputs are never switched to non-blocking mode: the descriptors are shared with whoever started
+ * us.  A write of at most PIPE_BUF bytes after POLLOUT does not block, so slow readers are served
+ * in such pieces. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "cli/job/iopattern.h"
+#include "cli/srun/srun.h"
+
+/* ---- sinks ----------------------------------------------------------------------------------- */
+
+static void sink_open(struct sink *k, int fd)
+{
+    struct stat st;
+
+    *k = (struct sink){ .fd = fd };
+    k->regular = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+bool sink_pending(const struct sink *k)
+{
+    return k->fd >= 0 && k->at < k->buf.len;
+}
+
+static void sink_add(void *ctx, const char *data, size_t n)
+{
+    struct sink *k = ctx;
+
+    if (k->fd < 0)
+        return;
+    if (k->at > SRUN_SINK_MAX) { /* a reader that never quite catches up */
+        memmove(k->buf.buf, k->buf.buf + k->at, k->buf.len - k->at);
+        k->buf.len -= k->at;
+        k->at = 0;
+    }
+    strbuf_addn(&k->buf, data, n);
+    if (k->buf.failed)
+        check_mem_or_die(-ENOMEM);
+}
+
+static bool ready(const struct sink *k)
+{
+    struct pollfd p = { .fd = k->fd, .events = POLLOUT };
+
+    return k->regular || poll(&p, 1, 0) > 0;
+}
+
+void sink_write(struct sink *k)
+{
+    while (sink_pending(k) && ready(k)) {
+        size_t left = k->buf.len - k->at;
+        ssize_t n =
+            write(k->fd, k->buf.buf + k->at, k->regular ? left : MIN(left, (size_t)PIPE_BUF));
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n < 0) { /* nobody reads it any more: drop what comes */
+            k->unread = errno == EPIPE;
+            if (!k->unread)
+                cli_error("output cannot be written: %s", strerror(errno));
+            k->fd = -1;
+            break;
+        }
+        k->at += (size_t)n;
+    }
+    if (!sink_pending(k)) {
+        k->at = 0;
+        strbuf_reset(&k->buf);
+    }
+}
+
+static void sink_finish(struct sink *k)
+{
+    while (sink_pending(k)) {
+        struct pollfd p = { .fd = k->fd, .events = POLLOUT };
+
+        if (!k->regular)
+            (void)poll(&p, 1, -1); /* an error shows in the write */
+        sink_write(k);
+    }
+}
+
+void srun_io_flush(struct srun *s)
+{
+    sink_finish(&s->sink_out);
+    sink_finish(&s->sink_err);
+}
+
+bool srun_io_full(const struct srun *s)
+{
+    return s->sink_out.buf.len - s->sink_out.at > SRUN_SINK_MAX ||
+           s->sink_err.buf.len - s->sink_err.at > SRUN_SINK_MAX;
+}
+
+/* ---- modes ----------------------------------------------------------------------------------- */
+
+static void pattern_names(const struct srun *s, struct iopattern *ret)
+{
+    *ret = (struct iopattern){
+        .job_id = s->job_id,
+        .step_id = s->step_id,
+        .has_array = s->job && s->job->has_array_task_id,
+        .array_job_id = s->job ? s->job->array_job_id : 0,
+        .array_task_id = s->job ? s->job->array_task_id : 0,
+        .restarts = s->job ? s->job->restart_count : 0,
+        .user = s->job ? s->job->user_name : NULL,
+        .job_name = s->job ? s->job->name : NULL,
+        .sluid = s->job ? s->job->sluid : NULL,
+    };
+}
+
+static void read_spec(struct srun *s, const char *text, struct io_spec *io)
+{
+    struct iopattern names;
+    uint64_t task;
+
+    if (!text || strcasecmp(text, "all") == 0) {
+        io->mode = IO_STREAM;
+    } else if (strcasecmp(text, "none") == 0) {
+        io->mode = IO_NONE;
+    } else if (parse_u64(text, 0, UINT32_MAX - 1, &task) == 0) {
+        io->mode = IO_TASK;
+        io->task = (uint32_t)task;
+    } else if (iopattern_per_task(text)) {
+        io->mode = IO_PATTERN;
+        io->path = xstrdup_or_die(text);
+    } else {
+        io->mode = IO_FILE;
+        pattern_names(s, &names);
+        io->path = iopattern_expand(text, &names);
+    }
+}
+
+/* The allocation is there already: it is given back. */
+static void no_file(struct srun *s, const char *which, const char *path)
+{
+    cli_error("Could not open %s file %s: %s", which, path, strerror(errno));
+    srun_tty_restore(s);
+    if (s->own_job)
+        (void)joblink_complete(&s->link, CLI_EXIT_FAILED << 8); /* it said what went wrong */
+    exit(CLI_EXIT_FAILED);
+}
+
+static int open_output(struct srun *s, const char *path)
+{
+    const char *mode = jobopts_get(&s->opts, JO_OPEN_MODE);
+    bool append =
+        mode ? strchr("aA", mode[0]) != NULL : conf_bool(cli_conf(&s->cli), CONF_JOB_FILE_APPEND);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC), 0666);
+
+    if (fd < 0)
+        no_file(s, "stdout", path);
+    return fd;
+}
+
+static void open_outputs(struct srun *s)
+{
+    bool same = !jobopts_has(&s->opts, JO_ERROR) && jobopts_has(&s->opts, JO_OUTPUT) &&
+                s->out.mode != IO_STREAM && s->out.mode != IO_TASK;
+
+    sink_open(&s->sink_out, s->out.mode == IO_FILE ? open_output(s, s->out.path) : STDOUT_FILENO);
+    if (same) {
+        s->err.mode = s->out.mode;
+        s->err.path = xstrdup_or_die(s->out.path);
+        sink_open(&s->sink_err, -1); /* one sink for both: lines keep their order */
+        return;
+    }
+    sink_open(&s->sink_err, s->err.mode == IO_FILE ? open_output(s, s->err.path) : STDERR_FILENO);
+}
+
+static enum label_mode label_mode(const struct srun *s)
+{
+    if (s->pty)
+        return LABEL_RAW;
+    if (jobopts_has(&s->opts, JO_LABEL))
+        return LABEL_TASKS;
+    return jobopts_has(&s->opts, JO_UNBUFFERED) || s->n_tasks == 1 ? LABEL_RAW : LABEL_LINES;
+}
+
+static bool in_background(int fd)
+{
+    return isatty(fd) && tcgetpgrp(fd) != getpgrp();
+}
+
+static void open_input(struct srun *s)
+{
+    s->in_fd = -1;
+    switch (s->in.mode) {
+    case IO_STREAM:
+    case IO_TASK:
+        if (!in_background(STDIN_FILENO)) /* reading would stop us */
+            s->in_fd = STDIN_FILENO;
+        break;
+    case IO_FILE:
+        s->in_fd = open(s->in.path, O_RDONLY | O_CLOEXEC);
+        if (s->in_fd < 0)
+            no_file(s, "stdin", s->in.path);
+        break;
+    case IO_NONE:
+    case IO_PATTERN:
+        break;
+    }
+    if (s->in_fd >= 0 && fcntl(s->in_fd, F_GETFD) < 0)
+        s->in_fd = -1; /* started with standard input closed */
+    s->in_eof = s->in_fd < 0;
+}
+
+/* ---- terminal -------------------------------------------------------------------------------- */
+
+static void enter_raw_mode(struct srun *s)
+{
+    struct winsize ws;
+    struct termios raw;
+
+    if (!s->pty)
+        return;
+    if (ioctl(STDIN_FILENO, TIOCGWINSZ, &ws) < 0) {
+        cli_error("ioctl(TIOCGWINSZ): %s", strerror(errno));
+        cli_error("Not using a pseudo-terminal, disregarding --pty option");
+        s->pty = false;
+        return;
+    }
+    if (tcgetattr(STDIN_FILENO, &s->saved_tty) < 0)
+        return;
+    raw = s->saved_tty;
+    cfmakeraw(&raw);
+    s->tty_raw = tcsetattr(STDIN_FILENO, TCSANOW, &raw) == 0;
+}
+
+void srun_tty_restore(struct srun *s)
+{
+    if (s->tty_raw)
+        (void)tcsetattr(STDIN_FILENO, TCSANOW, &s->saved_tty); /* the terminal may be gone */
+    s->tty_raw = false;
+}
+
+void srun_io_open(struct srun *s)
+{
+    s->pty = jobopts_has(&s->opts, JO_PTY);
+    read_spec(s, jobopts_get(&s->opts, JO_INPUT), &s->in);
+    read_spec(s, jobopts_get(&s->opts, JO_OUTPUT), &s->out);
+    read_spec(s, jobopts_get(&s->opts, JO_ERROR), &s->err);
+    enter_raw_mode(s);
+    open_input(s);
+    open_outputs(s);
+    s->label_out = label_new(label_mode(s), s->n_tasks, sink_add, &s->sink_out);
+    s->label_err = label_new(label_mode(s), s->n_tasks, sink_add,
+                             s->sink_err.fd >= 0 ? &s->sink_err : &s->sink_out);
+}
+
+static void close_file(struct sink *k, const struct io_spec *io)
+{
+    if (io->mode == IO_FILE && k->fd >= 0 && close(k->fd) < 0)
+        cli_error("output file %s: %s", io->path, strerror(errno));
+    strbuf_done(&k->buf);
+}
+
+void srun_io_close(struct srun *s)
+{
+    srun_io_flush(s);
+    srun_tty_restore(s);
+    s->label_out = label_free(s->label_out);
+    s->label_err = label_free(s->label_err);
+    close_file(&s->sink_out, &s->out);
+    close_file(&s->sink_err, &s->err);
+    if (s->in.mode == IO_FILE && s->in_fd >= 0)
+        (void)close(s->in_fd);
+    free(s->in.path);
+    free(s->out.path);
+    free(s->err.path);
+}
+
+/* ---- data ------------------------------------------------------------------------------------ */
+
+void srun_io_data(struct srun *s, const Pst__StepIo *io)
+{
+    bool is_err = io->stream == PST__STEP_STREAM__STREAM_STDERR;
+    const struct io_spec *spec = is_err ? &s->err : &s->out;
+    struct label *label = is_err ? s->label_err : s->label_out;
+
+    if (spec->mode == IO_NONE || spec->mode == IO_PATTERN ||
+        (spec->mode == IO_TASK && io->task_id != spec->task))
+        return;
+    if (io->has_data)
+        label_data(label, io->task_id, (const char *)io->data.data, io->data.len);
+    if (io->eof)
+        label_eof(label, io->task_id);
+    sink_write(&s->sink_out);
+    sink_write(&s->sink_err);
+}
+
+/* The node whose slice of ranks has the task that reads our input; NULL = all of them read. */
+static bool reads_input(const struct srun *s, const struct srun_node *n)
+{
+    uint32_t task = s->pty ? 0 : s->in.task;
+
+    if (!s->pty && s->in.mode != IO_TASK)
+        return true;
+    for (uint32_t i = 0; i < n->n_tasks; i++) {
+        if (s->ranks[n->first + i] == task)
+            return true;
+    }
+    return false;
+}
+
+bool srun_io_wants_input(const struct srun *s)
+{
+    bool somebody = false;
+
+    if (s->in_fd < 0 || s->in_eof)
+        return false;
+    for (size_t i = 0; i < s->n_nodes; i++) {
+        const struct srun_node *n = &s->nodes[i];
+
+        if (!reads_input(s, n) || n->done)
+            continue;
+        if (!n->started || n->in_sent - n->in_taken > SRUN_INPUT_WINDOW)
+            return false;
+        somebody = true;
+    }
+    return somebody;
+}
+
+static void fill_input(const struct srun *s, const char *data, size_t len, bool eof,
+                       Pst__StepIo *io)
+{
+    io->stream = PST__STEP_STREAM__STREAM_STDIN;
+    io->has_stream = true;
+    if (s->pty || s->in.mode == IO_TASK) {
+        io->task_id = s->pty ? 0 : s->in.task;
+        io->has_task_id = true;
+    }
+    io->data.data = (uint8_t *)data;
+    io->data.len = len;
+    io->has_data = len > 0;
+    io->eof = io->has_eof = eof;
+}
+
+void srun_io_send_eof(struct srun *s, struct srun_node *n)
+{
+    Pst__StepIo io = PST__STEP_IO__INIT;
+
+    if (n->stdin_eof_sent || !n->started || n->done || s->in.mode == IO_NONE ||
+        s->in.mode == IO_PATTERN || !reads_input(s, n))
+        return;
+    n->stdin_eof_sent = true;
+    fill_input(s, NULL, 0, true, &io);
+    (void)srun_node_send(s, n, OP_STEP_IO, &io.base); /* a lost node is noticed when it is read */
+}
+
+void srun_io_read_input(struct srun *s)
+{
+    char buf[SRUN_STDIN_CHUNK];
+    Pst__StepIo io = PST__STEP_IO__INIT;
+    ssize_t got = read(s->in_fd, buf, sizeof(buf));
+
+    if (got < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
+    s->in_eof = got <= 0;
+    if (!s->in_eof) {
+        fill_input(s, buf, (size_t)got, false, &io);
+        srun_nodes_send(s, reads_input, OP_STEP_IO, &io.base);
+    }
+    for (size_t i = 0; i < s->n_nodes; i++) {
+        struct srun_node *n = &s->nodes[i];
+
+        if (n->done || !n->started || !reads_input(s, n))
+            continue;
+        if (s->in_eof)
+            srun_io_send_eof(s, n);
+        else
+            n->in_sent += (uint64_t)got;
+    }
+}

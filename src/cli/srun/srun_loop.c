@@ -1,0 +1,414 @@
+/* srun_loop.c - the poll loop over controller, nodes, streams and signals; see srun.h
+ *
+ * Reading from nodes stops while an output is behind (srun_io_full), so memory stays bounded and
+ * the tasks feel the slow reader. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "base/oomstatus.h"
+#include "base/pb/pbutil.h"
+#include "base/timefmt.h"
+#include "cli/srun/srun.h"
+#include "cli/job/tasks.h"
+#include "wire/errors.h"
+
+#define FIXED_FDS 5 /* signals, controller, input, two outputs */
+#define FRAMES_PER_TURN 64
+
+static struct fan_link *srun_link(const struct srun *s, const struct srun_node *n)
+{
+    return s->fans ? fanout_find(&s->fans[n->part - s->parts], (uint32_t)(n - s->nodes)) : NULL;
+}
+
+void srun_note_exit(struct srun *s, int code, uint32_t status)
+{
+    if (code > s->exit_code || (code == s->exit_code && !s->worst_status)) {
+        s->exit_code = code;
+        s->worst_status = status;
+    }
+}
+
+/* A link whose nodes are all done is closed. */
+static void node_done(struct srun *s, struct srun_node *n)
+{
+    struct fan_link *l = srun_link(s, n);
+
+    if (n->done)
+        return;
+    n->done = true;
+    s->n_done++;
+    if (!l)
+        return;
+    for (uint32_t i = l->lo; i <= l->hi; i++)
+        if (!s->nodes[i].done)
+            return;
+    l->client = client_free(l->client);
+}
+
+int srun_node_send(struct srun *s, const struct srun_node *n, unsigned op,
+                   const ProtobufCMessage *msg)
+{
+    struct fan_link *l = srun_link(s, n);
+    uint32_t number = (uint32_t)(n - s->nodes);
+
+    return l ? fanout_send(l, number, number, op, msg) : -EPIPE;
+}
+
+/* May all nodes of a link get it in one frame?  A node that has not started might miss it. */
+static bool all_chosen(const struct srun *s, const struct fan_link *l, srun_choose_fn *chosen)
+{
+    for (uint32_t i = l->lo; i <= l->hi; i++) {
+        const struct srun_node *n = &s->nodes[i];
+
+        if (!n->done && (!n->started || (chosen && !chosen(s, n))))
+            return false;
+    }
+    return true;
+}
+
+static void link_send(struct srun *s, struct fan_link *l, srun_choose_fn *chosen, unsigned op,
+                      const ProtobufCMessage *msg)
+{
+    if (all_chosen(s, l, chosen)) {
+        (void)fanout_send(l, l->lo, l->hi, op, msg); /* a lost node is noticed when it is read */
+        return;
+    }
+    for (uint32_t i = l->lo; i <= l->hi && l->client; i++) {
+        const struct srun_node *n = &s->nodes[i];
+
+        if (n->started && !n->done && (!chosen || chosen(s, n)))
+            (void)fanout_send(l, i, i, op, msg); /* as above */
+    }
+}
+
+void srun_nodes_send(struct srun *s, srun_choose_fn *chosen, unsigned op,
+                     const ProtobufCMessage *msg)
+{
+    for (size_t i = 0; s->fans && i < s->n_parts; i++)
+        for (size_t k = 0; k < s->fans[i].n_links; k++)
+            if (s->fans[i].links[k].client)
+                link_send(s, &s->fans[i].links[k], chosen, op, msg);
+}
+
+void srun_terminate(struct srun *s)
+{
+    if (s->terminating || s->aborting || s->n_done >= s->n_nodes)
+        return;
+    s->terminating = true;
+    cli_info("Terminating StepId=%u.%u", s->job_id, s->step_id);
+    srun_send_signal(s, 0, true);
+}
+
+void srun_node_failed(struct srun *s, struct srun_node *n, const char *why)
+{
+    if (n->done)
+        return;
+    if (n->started)
+        cli_error("Connection to node %s lost: %s", n->name, why);
+    else
+        cli_error("Task launch for StepId=%u.%u failed on node %s: %s", s->job_id, s->step_id,
+                  n->name, why);
+    for (uint32_t i = 0; i < n->n_tasks; i++)
+        s->task_state[s->ranks[n->first + i]] = TASK_EXITED;
+    srun_note_exit(s, CLI_EXIT_FAILED, CLI_EXIT_FAILED << 8);
+    if (!n->started)
+        s->launch_failed = true;
+    node_done(s, n);
+    if (!jobopts_has(&s->opts, JO_NO_KILL) || s->launch_failed)
+        srun_terminate(s);
+}
+
+/* ---- frames ---------------------------------------------------------------------------------- */
+
+static void on_started(struct srun *s, struct srun_node *n, const Pst__StepStarted *msg)
+{
+    n->started = true;
+    if (msg->error) {
+        _cleanup_free_ char *list = tasks_list(s->ranks + n->first, n->n_tasks);
+        int code = msg->error_exit ? (int)msg->error_exit : CLI_EXIT_FAILED;
+
+        cli_error("%s %s launch failed: %s", n->n_tasks > 1 ? "tasks" : "task", list, msg->error);
+        srun_note_exit(s, code, (uint32_t)code << 8);
+        s->launch_failed = true;
+        return;
+    }
+    cli_verbose(1, "Node %s, %u tasks started", n->name, n->n_tasks);
+    for (uint32_t i = 0; i < n->n_tasks; i++) {
+        if (s->task_state[s->ranks[n->first + i]] == TASK_STARTING)
+            s->task_state[s->ranks[n->first + i]] = TASK_RUNNING;
+    }
+    if (s->in_eof)
+        srun_io_send_eof(s, n);
+    if (s->terminating || s->aborting) /* it came up after the decision */
+        srun_send_signal(s, s->aborting ? SIGKILL : 0, !s->aborting);
+}
+
+/* Does this end of a task end the others? */
+static bool first_bad_exit(const struct srun *s, const Pst__StepTaskExit *msg)
+{
+    bool ends = msg->status != 0 && s->kill_on_bad_exit;
+
+    ends = ends || (msg->has_end_step && msg->end_step);
+    return ends && !s->terminating && !s->aborting;
+}
+
+static void on_task_exit(struct srun *s, struct srun_node *n, const Pst__StepTaskExit *msg)
+{
+    for (size_t i = 0; i < msg->n_task_ids; i++) {
+        if (msg->task_ids[i] < s->n_tasks)
+            s->task_state[msg->task_ids[i]] = TASK_EXITED;
+    }
+    if (!s->first_exit_mono_us)
+        s->first_exit_mono_us = now_mono_us();
+    cli_verbose(1, "Received task exit notification for %zu %s of StepId=%u.%u (status=0x%04x).",
+                msg->n_task_ids, msg->n_task_ids > 1 ? "tasks" : "task", s->job_id, s->step_id,
+                msg->status);
+    srun_note_exit(s, tasks_exit_code(msg->status, msg->oom), msg->oom ? STATUS_OOM : msg->status);
+    srun_exit_hold(s, n, msg);
+    if (WIFSIGNALED((int)msg->status) &&
+        (WTERMSIG((int)msg->status) == SIGKILL || WTERMSIG((int)msg->status) == SIGTERM))
+        s->killed = true;
+    if (first_bad_exit(s, msg)) {
+        srun_exit_tell(s);
+        srun_terminate(s);
+    }
+}
+
+/* The step was killed by somebody else: said before the node's own line about it. */
+static bool tells_of_a_kill(const char *text)
+{
+    return strstr(text, "*** STEP ") && strstr(text, " CANCELLED AT ") &&
+           strstr(text, " DUE to SIGNAL ");
+}
+
+static void on_text(struct srun *s, const Pst__StepMessage *msg)
+{
+    const char *text = msg->text;
+    size_t n = text ? strlen(text) : 0;
+
+    if (msg->cancelled)
+        srun_abort(s);
+
+    if (n > 0) {
+        if (!s->terminating && tells_of_a_kill(text))
+            srun_abort(s);
+        srun_io_flush(s);
+        (void)fprintf(stderr, "%s%s", text, text[n - 1] == '\n' ? "" : "\n");
+    }
+}
+
+static void on_io(struct srun *s, struct srun_node *n, const Pst__StepIo *io)
+{
+    if (io->has_credit)
+        n->in_taken += io->credit;
+    else
+        srun_io_data(s, io);
+}
+
+static void dispatch(struct srun *s, struct srun_node *n, unsigned op, ProtobufCMessage *msg)
+{
+    switch (op) {
+    case OP_STEP_STARTED:
+        on_started(s, n, PB_AS(step_started, msg));
+        break;
+    case OP_STEP_IO:
+        on_io(s, n, PB_AS(step_io, msg));
+        break;
+    case OP_STEP_TASK_EXIT:
+        on_task_exit(s, n, PB_AS(step_task_exit, msg));
+        break;
+    case OP_STEP_MESSAGE:
+        on_text(s, PB_AS(step_message, msg));
+        break;
+    case OP_STEP_MPI:
+        srun_mpi_message(s, n, PB_AS(step_mpi, msg));
+        break;
+    case OP_STEP_DONE:
+        node_done(s, n);
+        break;
+    default:
+        break; /* of a newer release */
+    }
+}
+
+void srun_lost(void *ctx, uint32_t lo, uint32_t hi, const char *why)
+{
+    struct srun *s = ctx;
+
+    for (uint32_t i = lo; i <= hi && i < s->n_nodes; i++)
+        srun_node_failed(s, &s->nodes[i], why);
+}
+
+static void on_frame(struct srun *s, struct srun_node *n, const struct frame *frame)
+{
+    struct err err = { .text = "" };
+    ProtobufCMessage *msg = NULL;
+    Pst__Error *e;
+
+    if (frame->flags & FRAME_ERROR && FRAME_UNPACK(error, frame, &e, &err) == 0) {
+        srun_node_failed(s, n, e->text ? e->text : "the request was refused");
+        pst__error__free_unpacked(e, NULL);
+    } else if (frame->flags & FRAME_REPLY && !(frame->flags & FRAME_ERROR)) {
+        ; /* launched: the step daemon speaks for itself from now on */
+    } else if (frame_unpack_request(frame, &msg, &err) < 0) {
+        srun_node_failed(s, n, err.text);
+    } else {
+        dispatch(s, n, frame->op, msg);
+        protobuf_c_message_free_unpacked(msg, NULL);
+    }
+}
+
+/* What a relay passes on: a frame of one of its nodes, or the loss of some. */
+static void on_relayed(struct srun *s, const struct fan_link *l, const struct frame *frame)
+{
+    Pst__RelayFrame *up = NULL;
+    Pst__Error *e;
+
+    if (frame->flags & FRAME_REPLY) {
+        if (frame->flags & FRAME_ERROR && FRAME_UNPACK(error, frame, &e, NULL) == 0) {
+            srun_lost(s, l->lo, l->hi, e->text);
+            pst__error__free_unpacked(e, NULL);
+        }
+    } else if (frame->op == OP_RELAY_FRAME && FRAME_UNPACK(relay_frame, frame, &up, NULL) < 0) {
+        srun_lost(s, l->lo, l->hi, slurm_err_text(EPST_PROTOCOL));
+    } else if (frame->op == OP_RELAY_FRAME) {
+        if (up->lost && up->lo >= l->lo && up->hi <= l->hi)
+            srun_lost(s, up->lo, up->hi, up->lost);
+        else if (!up->lost && up->lo >= l->lo && up->lo <= l->hi && !s->nodes[up->lo].done)
+            on_frame(s, &s->nodes[up->lo],
+                     &(struct frame){ .op = (uint16_t)up->op,
+                                      .flags = FRAME_ONEWAY,
+                                      .len = (uint32_t)up->body.len,
+                                      .body = up->body.data });
+    }
+    if (up)
+        pst__relay_frame__free_unpacked(up, NULL);
+}
+
+static void read_link(struct srun *s, struct fan_link *l)
+{
+    for (unsigned i = 0; i < FRAMES_PER_TURN && l->client && !srun_io_full(s); i++) {
+        struct frame frame;
+        int r = client_recv(l->client, 0, &frame);
+
+        if (r == 0)
+            return;
+        if (r < 0)
+            srun_lost(s, l->lo, l->hi, strerror(-r));
+        else if (l->relay)
+            on_relayed(s, l, &frame);
+        else
+            on_frame(s, &s->nodes[l->lo], &frame);
+    }
+    /* what is left may be in the client's buffer, unseen by poll(2) */
+    s->more_frames |= l->client != NULL;
+}
+
+/* ---- the loop -------------------------------------------------------------------------------- */
+
+static size_t fill_fds(struct srun *s, struct pollfd *fds)
+{
+    bool full = srun_io_full(s);
+    size_t n = FIXED_FDS;
+
+    fds[0] = (struct pollfd){ .fd = s->sig_fd, .events = POLLIN };
+    fds[1] = (struct pollfd){ .fd = s->link.ended ? -1 : joblink_fd(&s->link), .events = POLLIN };
+    fds[2] = (struct pollfd){ .fd = srun_io_wants_input(s) ? s->in_fd : -1, .events = POLLIN };
+    fds[3] = (struct pollfd){ .fd = sink_pending(&s->sink_out) ? s->sink_out.fd : -1,
+                              .events = POLLOUT };
+    fds[4] = (struct pollfd){ .fd = sink_pending(&s->sink_err) ? s->sink_err.fd : -1,
+                              .events = POLLOUT };
+    for (size_t i = 0; i < s->n_parts; i++) {
+        for (size_t k = 0; k < s->fans[i].n_links; k++) {
+            const struct client *c = s->fans[i].links[k].client;
+
+            fds[n++] = (struct pollfd){
+                .fd = c ? client_fd(c) : -1,
+                .events = (short)((full ? 0 : POLLIN) | (c && client_out_pending(c) ? POLLOUT : 0)),
+            };
+        }
+    }
+    return n;
+}
+
+static void drain_link(struct srun *s, struct fan_link *l)
+{
+    if (!l->client)
+        return;
+    if (client_out_pending(l->client) && client_flush(l->client) < 0 && client_fd(l->client) < 0)
+        srun_lost(s, l->lo, l->hi, "connection lost");
+    else
+        read_link(s, l);
+}
+
+/* A client may hold whole frames that poll(2) knows nothing of. */
+static void drain_links(struct srun *s)
+{
+    s->more_frames = false;
+    for (size_t i = 0; i < s->n_parts; i++)
+        for (size_t k = 0; k < s->fans[i].n_links; k++)
+            drain_link(s, &s->fans[i].links[k]);
+}
+
+static int loop_timeout(struct srun *s)
+{
+    int timer_ms, link_ms = joblink_timeout_ms(&s->link);
+
+    srun_timers(s, &timer_ms);
+    srun_exit_timer(s, &timer_ms);
+    if (s->more_frames && !srun_io_full(s))
+        return 0;
+    if (timer_ms < 0)
+        return link_ms;
+    return link_ms < 0 ? timer_ms : MIN(timer_ms, link_ms);
+}
+
+/* Nobody reads our output any more: the step ends, as a program in a pipe would. */
+static void check_readers(struct srun *s)
+{
+    if (!s->sink_out.unread && !s->sink_err.unread)
+        return;
+    for (size_t i = 0; i < s->n_nodes; i++) {
+        if (!s->nodes[i].started && !s->nodes[i].done)
+            return; /* it would miss the signal */
+    }
+    s->sink_out.unread = s->sink_err.unread = false;
+    srun_send_signal(s, SIGKILL, false);
+}
+
+static void one_turn(struct srun *s, struct pollfd *fds)
+{
+    size_t n = fill_fds(s, fds);
+
+    if (poll(fds, n, loop_timeout(s)) < 0 && errno != EINTR)
+        cli_fatal("poll: %s", strerror(errno));
+    if (fds[0].revents)
+        srun_sig_read(s);
+    if (joblink_process(&s->link)) {
+        srun_abort(s);
+        if (s->own_job)
+            srun_send_signal(s, 0, true); /* the nodes know as well; this costs nothing */
+    }
+    if (fds[2].revents)
+        srun_io_read_input(s);
+    sink_write(&s->sink_out);
+    sink_write(&s->sink_err);
+    drain_links(s);
+    check_readers(s);
+}
+
+void srun_loop(struct srun *s)
+{
+    struct pollfd *fds = xmalloc_or_die((FIXED_FDS + s->n_nodes) * sizeof(*fds));
+
+    while (s->n_done < s->n_nodes)
+        one_turn(s, fds);
+    srun_exit_tell(s);
+    srun_io_flush(s);
+    free(fds);
+}

@@ -1,0 +1,230 @@
+/* srun_sig.c - signals, and when a step must be ended before its time; see srun.h */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "cli/job/jobtext.h"
+#include "cli/srun/srun.h"
+#include "cli/job/tasks.h"
+
+#define KILL_GRACE_S 2 /* beyond KillWait, for the step to finish */
+
+static const int handled[] = {
+    SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH
+};
+
+static void read_ignored(struct srun *s)
+{
+    const char *p = jobopts_get(&s->opts, JO_IGNORE_SIGNALS);
+
+    while (p && *p) {
+        char word[32];
+        size_t n = MIN(strcspn(p, ","), sizeof(word) - 1);
+
+        memcpy(word, p, n);
+        word[n] = '\0';
+        s->ignored |= UINT64_C(1) << (jobtext_signal_number(word) & 63);
+        p += strcspn(p, ",");
+        p += *p == ',';
+    }
+}
+
+void srun_sig_open(struct srun *s)
+{
+    sigset_t set;
+
+    read_ignored(s);
+    sigemptyset(&set);
+    for (size_t i = 0; i < ARRAY_SIZE(handled); i++)
+        sigaddset(&set, handled[i]);
+    if (sigprocmask(SIG_BLOCK, &set, &s->old_mask) < 0)
+        cli_fatal("signals cannot be blocked: %s", strerror(errno));
+    (void)signal(SIGPIPE, SIG_IGN); /* a closed output is an error of write(2) */
+    s->sig_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (s->sig_fd < 0)
+        cli_fatal("no signal descriptor: %s", strerror(errno));
+}
+
+void srun_send_signal(struct srun *s, unsigned sig, bool terminate)
+{
+    Pst__StepSignal msg = PST__STEP_SIGNAL__INIT;
+
+    msg.signal = sig;
+    msg.has_signal = sig != 0;
+    msg.terminate = msg.has_terminate = terminate;
+    srun_nodes_send(s, NULL, OP_STEP_SIGNAL, &msg.base);
+}
+
+void srun_abort(struct srun *s)
+{
+    if (s->aborting)
+        return;
+    s->aborting = true;
+    s->abort_mono_us =
+        now_mono_us() + (int64_t)(conf_num(cli_conf(&s->cli), CONF_KILL_WAIT) + KILL_GRACE_S +
+                                  conf_num(cli_conf(&s->cli), CONF_MESSAGE_TIMEOUT)) *
+                            USEC_PER_SEC;
+    cli_info("Job step aborted: Waiting up to %u seconds for job step to finish.",
+             (unsigned)conf_num(cli_conf(&s->cli), CONF_KILL_WAIT) + KILL_GRACE_S);
+}
+
+static void force_end(struct srun *s)
+{
+    cli_info("forcing job termination");
+    srun_abort(s);
+    /* asked first: tasks of a cancelled job have KillWait to clean up */
+    srun_send_signal(s, 0, true);
+}
+
+/* ---- who runs -------------------------------------------------------------------------------- */
+
+void srun_task_states(struct srun *s)
+{
+    static const char *const words[] = { "starting", "running", "exited" };
+    uint32_t *ranks = xmalloc_or_die(s->n_tasks * sizeof(*ranks));
+
+    for (uint8_t state = 0; state < ARRAY_SIZE(words); state++) {
+        size_t n = 0;
+
+        for (uint32_t i = 0; i < s->n_tasks; i++) {
+            if (s->task_state[i] == state)
+                ranks[n++] = i;
+        }
+        if (n > 0) {
+            _cleanup_free_ char *list = tasks_list(ranks, n);
+
+            cli_info("StepId=%u.%u %s %s: %s", s->job_id, s->step_id, n > 1 ? "tasks" : "task",
+                     list, words[state]);
+        }
+    }
+    free(ranks);
+}
+
+/* ---- reactions ------------------------------------------------------------------------------- */
+
+static void on_interrupt(struct srun *s)
+{
+    int64_t now = now_mono_us();
+    bool quit =
+        jobopts_has(&s->opts, JO_DISABLE_STATUS) || jobopts_has(&s->opts, JO_QUIT_ON_INTERRUPT);
+
+    if (quit || (s->interrupt_mono_us && now - s->interrupt_mono_us < USEC_PER_SEC)) {
+        cli_info("sending Ctrl-C to StepId=%u.%u", s->job_id, s->step_id);
+        srun_abort(s);
+        srun_send_signal(s, 0, true);
+        return;
+    }
+    s->interrupt_mono_us = now;
+    cli_info("interrupt (one more within 1 sec to abort)");
+    srun_task_states(s);
+}
+
+static bool has_task_0(const struct srun *s, const struct srun_node *n)
+{
+    return n->n_tasks > 0 && s->ranks[n->first] == 0;
+}
+
+static void on_resize(struct srun *s)
+{
+    Pst__StepSignal msg = PST__STEP_SIGNAL__INIT;
+    struct winsize ws;
+
+    if (!s->pty || ioctl(STDIN_FILENO, TIOCGWINSZ, &ws) < 0)
+        return;
+    msg.signal = SIGWINCH;
+    msg.rows = ws.ws_row;
+    msg.cols = ws.ws_col;
+    msg.has_signal = msg.has_rows = msg.has_cols = true;
+    srun_nodes_send(s, has_task_0, OP_STEP_SIGNAL, &msg.base);
+}
+
+static void on_signal(struct srun *s, int sig)
+{
+    if (s->ignored >> (sig & 63) & 1)
+        return;
+    switch (sig) {
+    case SIGINT:
+        on_interrupt(s);
+        break;
+    case SIGTERM:
+    case SIGHUP:
+    case SIGQUIT:
+        force_end(s);
+        break;
+    case SIGCONT:
+        cli_info("got SIGCONT");
+        break;
+    case SIGWINCH:
+        on_resize(s);
+        break;
+    default:
+        srun_send_signal(s, (unsigned)sig, false);
+        break;
+    }
+}
+
+/* A cancelled job's srun gets SIGCONT and then SIGTERM, but signalfd(2) gives the lower number
+ * first. */
+void srun_sig_read(struct srun *s)
+{
+    struct signalfd_siginfo info;
+    bool term = false;
+
+    while (read(s->sig_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        if (info.ssi_signo == SIGTERM)
+            term = true;
+        else
+            on_signal(s, (int)info.ssi_signo);
+    }
+    if (term)
+        on_signal(s, SIGTERM);
+}
+
+static void wait_expired(struct srun *s)
+{
+    s->wait_told = true;
+    cli_info("First task exited %llds ago", (long long)(s->wait_us / USEC_PER_SEC));
+    srun_task_states(s);
+    cli_info("Terminating StepId=%u.%u", s->job_id, s->step_id);
+    srun_abort(s);
+    srun_send_signal(s, SIGKILL, false);
+}
+
+/* A node may have gone without a word: nobody waits for it when the step was to end long ago. */
+static void give_up(struct srun *s)
+{
+    if (srun_io_full(s)) { /* it is our own reader who is late */
+        s->abort_mono_us = now_mono_us() + USEC_PER_SEC;
+        return;
+    }
+    s->abort_mono_us = 0;
+    cli_error("Timed out waiting for job step to complete");
+    for (size_t i = 0; i < s->n_nodes; i++)
+        srun_node_failed(s, &s->nodes[i], "no answer");
+}
+
+void srun_timers(struct srun *s, int *ret_ms)
+{
+    int64_t left_us, due_us = 0;
+
+    *ret_ms = -1;
+    if (s->aborting)
+        due_us = s->abort_mono_us;
+    else if (s->wait_us && s->first_exit_mono_us && !s->wait_told)
+        due_us = s->first_exit_mono_us + s->wait_us;
+    if (!due_us)
+        return;
+    left_us = due_us - now_mono_us();
+    if (left_us > 0)
+        *ret_ms = (int)(left_us / 1000) + 1;
+    else if (s->aborting)
+        give_up(s);
+    else
+        wait_expired(s);
+}

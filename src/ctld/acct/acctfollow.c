@@ -1,0 +1,331 @@
+/* acctfollow.c - following slurmdbd's accounting entities; see acctfollow.h.
+ *
+ * The request names the version that is in force here; when the log refuses a batch the connection
+ * is made anew and the batch comes again. */
+#include "ctld/acct/acctfollow.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/pb/pbutil.h"
+#include "base/timefmt.h"
+#include "ctld/acct/acctadmin.h"
+#include "ctld/acct/acctsync.h"
+#include "ctld/ctld.h"
+#include "wire/client.h"
+
+#include "acctop.pb-c.h"
+
+#define RETRY_US (2 * USEC_PER_SEC)
+#define SILENCE_MS 60000 /* then the connection is made anew: it may be dead */
+#define CONNECT_MS 10000
+
+struct acctfollow {
+    struct ctld *ctld;
+    char *hosts[2], *cluster, *key_file, *munge_socket;
+    uint16_t port;
+    bool use_munge;
+    uid_t slurm_uid;
+    uint8_t *request; /* AcctFollowRequest without a version */
+    size_t request_len;
+    pthread_t thread;
+    bool running;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    struct client *client; /* under the lock, to be woken */
+    bool stopping;         /* likewise */
+    _Atomic uint64_t version;
+    atomic_bool refused; /* by the log */
+    bool failing;        /* and said so */
+    /* a batch that comes in pieces */
+    Pst__AcctChange **batch;
+    size_t n;
+};
+
+static void wake_up(struct acctfollow *f)
+{
+    pthread_mutex_lock(&f->lock);
+    if (f->client && client_fd(f->client) >= 0)
+        (void)shutdown(client_fd(f->client), SHUT_RDWR); /* the wait ends */
+    pthread_cond_signal(&f->wake);
+    pthread_mutex_unlock(&f->lock);
+}
+
+static void set_client(struct acctfollow *f, struct client *client)
+{
+    struct client *old;
+
+    pthread_mutex_lock(&f->lock);
+    old = f->client;
+    f->client = client;
+    pthread_mutex_unlock(&f->lock);
+    (void)client_free(old); /* always NULL */
+}
+
+static void drop_batch(struct acctfollow *f)
+{
+    for (size_t i = 0; i < f->n; i++)
+        pst__acct_change__free_unpacked(f->batch[i], NULL);
+    free(f->batch);
+    f->batch = NULL;
+    f->n = 0;
+}
+
+/* ---- what comes ------------------------------------------------------------------------------ */
+
+/* Core or writer's thread. */
+static void arrived(void *arg, int r, uint64_t version)
+{
+    struct acctfollow *f = arg;
+
+    if (r == 0) {
+        atomic_store(&f->version, version);
+    } else if (r != -ECANCELED) { /* at the end f may be gone */
+        atomic_store(&f->refused, true);
+        wake_up(f);
+    }
+}
+
+static int take_changes(struct acctfollow *f, const struct frame *frame)
+{
+    Pst__AcctChanges *some = pst__acct_changes__unpack(NULL, frame->len, frame->body);
+    bool more;
+
+    if (!some)
+        return -EBADMSG;
+    f->batch = reallocarray(f->batch, f->n + some->n_changes + 1, sizeof(*f->batch));
+    if (!f->batch)
+        abort(); /* as the tables do */
+    for (size_t i = 0; i < some->n_changes; i++)
+        f->batch[f->n++] = some->changes[i];
+    some->n_changes = 0; /* they were moved */
+    more = some->more;
+    pst__acct_changes__free_unpacked(some, NULL);
+    if (!more && f->n) {
+        size_t n = f->n;
+
+        f->n = 0;
+        acctsync_post(f->ctld, TAKE_PTR(f->batch), n, arrived, f);
+    }
+    return 0;
+}
+
+/* ---- the connection -------------------------------------------------------------------------- */
+
+static int connect_any(struct acctfollow *f, struct err *err)
+{
+    struct client *client = NULL;
+    int r = -ECONNREFUSED;
+
+    for (size_t i = 0; i < ARRAY_SIZE(f->hosts) && r < 0; i++) {
+        struct client_target target = { .host = f->hosts[i],
+                                        .port = f->port,
+                                        .try_local = i == 0,
+                                        .cluster = f->cluster,
+                                        .key_file = f->key_file,
+                                        .use_munge = f->use_munge,
+                                        .munge_socket = f->munge_socket,
+                                        .timeout_ms = CONNECT_MS,
+                                        .program = "slurmctld",
+                                        .service = "slurmdbd" };
+
+        if (target.host)
+            r = client_connect(&target, f->slurm_uid, &client, err);
+    }
+    if (r == 0)
+        set_client(f, client);
+    return r;
+}
+
+static int ask(struct acctfollow *f)
+{
+    Pst__AcctFollowRequest *req =
+        pst__acct_follow_request__unpack(NULL, f->request_len, f->request);
+    int r;
+
+    if (!req)
+        return -ENOMEM;
+    req->has_version = 1;
+    req->version = atomic_load(&f->version);
+    r = client_send(f->client, OP_ACCT_FOLLOW, 0, client_next_id(f->client), &req->base);
+    pst__acct_follow_request__free_unpacked(req, NULL);
+    return r;
+}
+
+/* Until the connection breaks. */
+static int follow(struct acctfollow *f, struct err *err)
+{
+    int r = connect_any(f, err);
+
+    if (r == 0)
+        r = ask(f);
+    if (r == 0 && f->failing)
+        log_info("accounting: slurmdbd can be followed again");
+    while (r == 0 && !atomic_load(&f->refused)) {
+        struct frame frame;
+
+        f->failing = false;
+        r = client_recv(f->client, SILENCE_MS, &frame);
+        if (r == 0)
+            return 0; /* nothing for long */
+        if (r > 0)
+            r = frame.flags & FRAME_ERROR    ? -EREMOTEIO
+                : frame.op == OP_ACCT_FOLLOW ? take_changes(f, &frame)
+                                             : 0;
+    }
+    return r;
+}
+
+static bool wait_a_while(struct acctfollow *f)
+{
+    int64_t until = now_mono_us() + RETRY_US;
+    struct timespec ts = { .tv_sec = until / USEC_PER_SEC, .tv_nsec = until % USEC_PER_SEC * 1000 };
+    bool go;
+
+    pthread_mutex_lock(&f->lock);
+    while (!f->stopping)
+        if (pthread_cond_timedwait(&f->wake, &f->lock, &ts) == ETIMEDOUT)
+            break;
+    go = !f->stopping;
+    pthread_mutex_unlock(&f->lock);
+    return go;
+}
+
+static bool is_stopping(struct acctfollow *f)
+{
+    bool stopping;
+
+    pthread_mutex_lock(&f->lock);
+    stopping = f->stopping;
+    pthread_mutex_unlock(&f->lock);
+    return stopping;
+}
+
+static void *run(void *arg)
+{
+    struct acctfollow *f = arg;
+
+    while (!is_stopping(f)) {
+        struct err err = { .text = "" };
+        int r = follow(f, &err);
+
+        set_client(f, NULL);
+        drop_batch(f);
+        atomic_store(&f->refused, false);
+        if (r == 0 || is_stopping(f))
+            continue;
+        if (!f->failing)
+            log_error(
+                "accounting: slurmdbd cannot be followed: %s; going on with the accounts at hand",
+                err.text[0] ? err.text : strerrordesc_np(-r));
+        f->failing = true;
+        if (!wait_a_while(f))
+            break;
+    }
+    return NULL;
+}
+
+/* ---- start and stop -------------------------------------------------------------------------- */
+
+struct acctfollow *acctfollow_stop(struct acctfollow *f)
+{
+    if (!f)
+        return NULL;
+    pthread_mutex_lock(&f->lock);
+    f->stopping = true;
+    pthread_mutex_unlock(&f->lock);
+    wake_up(f);
+    if (f->running)
+        pthread_join(f->thread, NULL);
+    set_client(f, NULL);
+    drop_batch(f);
+    pthread_cond_destroy(&f->wake);
+    pthread_mutex_destroy(&f->lock);
+    free(f->hosts[0]);
+    free(f->hosts[1]);
+    free(f->cluster);
+    free(f->key_file);
+    free(f->munge_socket);
+    free(f->request);
+    free(f);
+    return NULL;
+}
+
+/* NULL stays NULL. */
+static int copy(char **to, const char *text)
+{
+    *to = text ? strdup(text) : NULL;
+    return text && !*to ? -ENOMEM : 0;
+}
+
+static int copy_conf(struct acctfollow *f, const struct conf *conf)
+{
+    int r = copy(&f->hosts[0], conf_str(conf, CONF_ACCOUNTING_STORAGE_HOST));
+
+    if (r == 0)
+        r = copy(&f->hosts[1], conf_str(conf, CONF_ACCOUNTING_STORAGE_BACKUP_HOST));
+    if (r == 0)
+        r = copy(&f->cluster, conf_str(conf, CONF_CLUSTER_NAME));
+    if (r == 0)
+        r = copy(&f->key_file, conf_key_file(conf));
+    if (r == 0)
+        r = copy(&f->munge_socket, conf_munge_socket(conf));
+    f->port = (uint16_t)conf_num(conf, CONF_ACCOUNTING_STORAGE_PORT);
+    f->use_munge = conf_use_munge(conf);
+    f->slurm_uid = conf_slurm_uid(conf);
+    return r;
+}
+
+static int make_request(struct acctfollow *f, struct ctld *ctld)
+{
+    Pst__AcctFollowRequest req = PST__ACCT_FOLLOW_REQUEST__INIT;
+    struct acctadmin_self self;
+    int r = acctadmin_describe(ctld, &self);
+
+    if (r == 0) {
+        req.cluster = &self.cluster;
+        req.tres = self.tres;
+        req.n_tres = self.n_tres;
+        f->request = malloc(pst__acct_follow_request__get_packed_size(&req) + 1);
+        if (f->request)
+            f->request_len = pst__acct_follow_request__pack(&req, f->request);
+    }
+    acctadmin_self_done(&self);
+    return f->request ? 0 : -ENOMEM;
+}
+
+int acctfollow_start(struct ctld *ctld, struct acctfollow **ret, struct err *err)
+{
+    struct acctfollow *f = calloc(1, sizeof(*f));
+    pthread_condattr_t attr;
+    int r;
+
+    if (!f)
+        return -ENOMEM;
+    f->ctld = ctld;
+    atomic_store(&f->version, ctld->cluster->rec->acct_version);
+    pthread_mutex_init(&f->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&f->wake, &attr);
+    pthread_condattr_destroy(&attr);
+    r = copy_conf(f, ctld->conf);
+    if (r == 0)
+        r = make_request(f, ctld);
+    if (r == 0)
+        r = -pthread_create(&f->thread, NULL, run, f);
+    if (r < 0) {
+        (void)acctfollow_stop(f); /* always NULL */
+        return err_set(err, r, "accounting: cannot start: %s", strerrordesc_np(-r));
+    }
+    f->running = true;
+    (void)pthread_setname_np(f->thread, "acct-follow"); /* a label for people only */
+    *ret = f;
+    return 0;
+}

@@ -1,0 +1,353 @@
+/* acctremote.c - slurmdbd as a sink; see acctsink.h.
+ *
+ * The daemon keeps the cursor with the rows, so whichever side dies, the next registration tells
+ * where to go on.  What accounting does not keep (scripts, partitions ...) stays here.  One batch
+ * is under way at a time: it holds thousands of records, and the daemon's commit is what there is
+ * to wait for. */
+#include "ctld/acct/acctsink.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "acct.pb-c.h"
+#include "acct/acct.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/timefmt.h"
+#include "conf/conf.h"
+#include "wire/client.h"
+#include "wire/ops.h"
+
+#define TIMEOUT_MS 60000
+#define BATCH_BYTES (4u << 20)
+
+struct remote {
+    struct acctsink base;
+    /* of slurm.conf, which may be replaced */
+    char *hosts[2], *cluster, *key_file, *munge_socket, *control_host, *uuid;
+    uint16_t port, control_port;
+    unsigned told_keep; /* what slurmdbd was told to keep */
+    bool use_munge;
+    uid_t slurm_uid;
+    pthread_mutex_t lock; /* of client, for interrupt() */
+    struct client *client;
+    /* the batch */
+    Pst__DbdRecord *records;
+    size_t n, cap, bytes;
+    uint64_t upto;
+};
+
+static struct remote *remote(struct acctsink *s)
+{
+    return (struct remote *)s;
+}
+
+static void batch_reset(struct remote *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        free(s->records[i].data.data);
+    s->n = s->bytes = 0;
+    s->upto = s->base.cursor;
+}
+
+static void set_client(struct remote *s, struct client *client)
+{
+    struct client *old;
+
+    pthread_mutex_lock(&s->lock);
+    old = s->client;
+    s->client = client;
+    pthread_mutex_unlock(&s->lock);
+    (void)client_free(old); /* always NULL */
+}
+
+static void remote_close(struct acctsink *s)
+{
+    set_client(remote(s), NULL);
+    batch_reset(remote(s));
+    s->open = false;
+}
+
+static int failed(struct acctsink *s, int r, struct err *err)
+{
+    err_set(err, r, "accounting: slurmdbd: %s", client_strerror(remote(s)->client, r));
+    remote_close(s);
+    return r;
+}
+
+/* ---- connecting ------------------------------------------------------------------------------ */
+
+static int connect_any(struct remote *s, struct client **ret, struct err *err)
+{
+    int r = -ECONNREFUSED;
+
+    for (size_t i = 0; i < ARRAY_SIZE(s->hosts) && r < 0; i++) {
+        struct client_target target = {
+            .host = s->hosts[i],
+            .port = s->port,
+            .try_local = i == 0,
+            .cluster = s->cluster,
+            .key_file = s->key_file,
+            .use_munge = s->use_munge,
+            .munge_socket = s->munge_socket,
+            .timeout_ms = TIMEOUT_MS,
+            .program = "slurmctld",
+            .service = "slurmdbd",
+        };
+
+        if (target.host)
+            r = client_connect(&target, s->slurm_uid, ret, err);
+    }
+    if (r < 0)
+        return err_set(err, r, "accounting: slurmdbd on %s port %u cannot be reached: %s",
+                       s->hosts[0], s->port, strerrordesc_np(-r));
+    return 0;
+}
+
+static int register_cluster(struct remote *s, uint64_t journal_end, struct err *err)
+{
+    Pst__DbdRegister request = PST__DBD_REGISTER__INIT;
+    Pst__DbdCursor *reply = NULL;
+    int r;
+
+    request.cluster = s->cluster;
+    request.uuid = s->uuid;
+    request.control_host = s->control_host;
+    request.has_control_port = true;
+    request.control_port = s->control_port;
+    request.has_last_lsn = true;
+    request.last_lsn = journal_end;
+    request.has_keep = true;
+    request.keep = s->told_keep = s->base.keep;
+    r = client_call(s->client, OP_DBD_REGISTER, &request.base, (ProtobufCMessage **)&reply);
+    if (r < 0)
+        return failed(&s->base, r, err);
+    s->base.cursor = reply->cursor;
+    s->base.gather_us = reply->commit_delay_s * USEC_PER_SEC;
+    pst__dbd_cursor__free_unpacked(reply, NULL);
+    return 0;
+}
+
+static int remote_open(struct acctsink *sink, uint64_t journal_end, struct err *err)
+{
+    struct remote *s = remote(sink);
+    struct client *client = NULL;
+    int r;
+
+    if (sink->open && s->told_keep != sink->keep)
+        remote_close(sink); /* to register with what is kept now */
+    if (sink->open)
+        return 0;
+    r = connect_any(s, &client, err);
+    if (r < 0)
+        return r;
+    set_client(s, client);
+    r = register_cluster(s, journal_end, err);
+    if (r < 0)
+        return r;
+    log_info("accounting: registered with slurmdbd, which is at record %llu",
+             (unsigned long long)sink->cursor);
+    sink->open = true;
+    batch_reset(s);
+    return 0;
+}
+
+/* ---- batches --------------------------------------------------------------------------------- */
+
+static int remote_begin(struct acctsink *sink, struct err *err)
+{
+    (void)err;
+    batch_reset(remote(sink));
+    return 0;
+}
+
+static bool kept(const struct remote *s, const Pst__Transaction *tx, const Pst__Event *ev)
+{
+    switch (ev->body_case) {
+    case PST__EVENT__BODY_BLOB_PUT:
+        return acct_keeps_blob(tx, ev->blob_put, s->base.keep);
+    case PST__EVENT__BODY_JOB_PUT:
+    case PST__EVENT__BODY_JOB_PATCH:
+    case PST__EVENT__BODY_JOB_PURGE:
+    case PST__EVENT__BODY_STEP_PUT:
+    case PST__EVENT__BODY_STEP_PATCH:
+    case PST__EVENT__BODY_NODE_PUT:
+    case PST__EVENT__BODY_NODE_PATCH:
+    case PST__EVENT__BODY_NODE_REMOVE:
+    case PST__EVENT__BODY_CLUSTER_SET:
+    case PST__EVENT__BODY_RESV_PUT:
+    case PST__EVENT__BODY_RESV_REMOVE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static int room(struct remote *s)
+{
+    size_t cap = s->cap ? s->cap * 2 : 1024;
+    Pst__DbdRecord *bigger;
+
+    if (s->n < s->cap)
+        return 0;
+    bigger = reallocarray(s->records, cap, sizeof(*bigger));
+    if (!bigger)
+        return -ENOMEM;
+    s->records = bigger;
+    s->cap = cap;
+    return 0;
+}
+
+static int remote_add(struct acctsink *sink, uint64_t lsn, const Pst__Transaction *tx,
+                      struct err *err)
+{
+    struct remote *s = remote(sink);
+    _cleanup_free_ Pst__Event **events = calloc(tx->n_events + 1, sizeof(*events));
+    Pst__Transaction small = *tx;
+    Pst__DbdRecord *rec;
+    uint8_t *data;
+
+    if (!events || room(s) < 0)
+        return err_set(err, -ENOMEM, "accounting: out of memory");
+    small.events = events;
+    small.n_events = 0;
+    for (size_t i = 0; i < tx->n_events; i++)
+        if (kept(s, tx, tx->events[i]))
+            events[small.n_events++] = tx->events[i];
+    s->upto = lsn;
+    if (!small.n_events)
+        return 0;
+    data = malloc(pst__transaction__get_packed_size(&small) + 1);
+    if (!data)
+        return err_set(err, -ENOMEM, "accounting: out of memory");
+    rec = &s->records[s->n++];
+    pst__dbd_record__init(rec);
+    rec->has_lsn = rec->has_data = true;
+    rec->lsn = lsn;
+    rec->data = (ProtobufCBinaryData){ .data = data, .len = pst__transaction__pack(&small, data) };
+    s->bytes += rec->data.len;
+    return 0;
+}
+
+static bool remote_full(const struct acctsink *sink)
+{
+    return ((const struct remote *)sink)->bytes > BATCH_BYTES;
+}
+
+static int remote_commit(struct acctsink *sink, int64_t fed_us, struct err *err)
+{
+    struct remote *s = remote(sink);
+    _cleanup_free_ Pst__DbdRecord **list = calloc(s->n + 1, sizeof(*list));
+    Pst__DbdFeed feed = PST__DBD_FEED__INIT;
+    Pst__DbdCursor *reply = NULL;
+    int r;
+
+    if (!list)
+        return err_set(err, -ENOMEM, "accounting: out of memory");
+    for (size_t i = 0; i < s->n; i++)
+        list[i] = &s->records[i];
+    feed.cluster = s->cluster;
+    feed.has_after = feed.has_upto = true;
+    feed.after = sink->cursor;
+    feed.upto = s->upto;
+    feed.records = list;
+    feed.n_records = s->n;
+    feed.has_fed_us = fed_us > 0;
+    feed.fed_us = fed_us;
+    r = client_call(s->client, OP_DBD_FEED, &feed.base, (ProtobufCMessage **)&reply);
+    if (r < 0)
+        return failed(sink, r, err);
+    sink->cursor = reply->cursor;
+    pst__dbd_cursor__free_unpacked(reply, NULL);
+    batch_reset(s);
+    return 0;
+}
+
+static void remote_interrupt(struct acctsink *sink)
+{
+    struct remote *s = remote(sink);
+
+    pthread_mutex_lock(&s->lock);
+    if (s->client && client_fd(s->client) >= 0)
+        (void)shutdown(client_fd(s->client), SHUT_RDWR); /* the call under way fails */
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void remote_free(struct acctsink *sink)
+{
+    struct remote *s = remote(sink);
+
+    remote_close(sink);
+    pthread_mutex_destroy(&s->lock);
+    free(s->records);
+    free(s->hosts[0]);
+    free(s->hosts[1]);
+    free(s->cluster);
+    free(s->key_file);
+    free(s->munge_socket);
+    free(s->control_host);
+    free(s->uuid);
+    free(s);
+}
+
+static const struct acctsink_ops remote_ops = {
+    .open = remote_open,
+    .begin = remote_begin,
+    .add = remote_add,
+    .full = remote_full,
+    .commit = remote_commit,
+    .close = remote_close,
+    .interrupt = remote_interrupt,
+    .free = remote_free,
+};
+
+/* NULL stays NULL. */
+static int copy(char **to, const char *text)
+{
+    *to = text ? strdup(text) : NULL;
+    return text && !*to ? -ENOMEM : 0;
+}
+
+static int copy_conf(struct remote *s, const struct conf *conf, const char *uuid)
+{
+    int r = copy(&s->hosts[0], conf_str(conf, CONF_ACCOUNTING_STORAGE_HOST));
+
+    if (r == 0)
+        r = copy(&s->hosts[1], conf_str(conf, CONF_ACCOUNTING_STORAGE_BACKUP_HOST));
+    if (r == 0)
+        r = copy(&s->cluster, conf_str(conf, CONF_CLUSTER_NAME));
+    if (r == 0)
+        r = copy(&s->key_file, conf_key_file(conf));
+    if (r == 0)
+        r = copy(&s->munge_socket, conf_munge_socket(conf));
+    if (r == 0)
+        r = copy(&s->control_host, conf_ctld_host(conf, 0, NULL));
+    if (r == 0)
+        r = copy(&s->uuid, uuid ? uuid : "");
+    s->port = (uint16_t)conf_num(conf, CONF_ACCOUNTING_STORAGE_PORT);
+    s->control_port = conf_ctld_port(conf);
+    s->use_munge = conf_use_munge(conf);
+    s->slurm_uid = conf_slurm_uid(conf);
+    return r;
+}
+
+int acctsink_slurmdbd(const struct conf *conf, const char *uuid, struct acctsink **ret)
+{
+    struct remote *s = calloc(1, sizeof(*s));
+    int r;
+
+    if (!s)
+        return -ENOMEM;
+    pthread_mutex_init(&s->lock, NULL);
+    s->base.ops = &remote_ops;
+    s->base.keep = ACCT_KEEP_ALL;
+    r = copy_conf(s, conf, uuid);
+    if (r < 0)
+        remote_free(&s->base);
+    else
+        *ret = &s->base;
+    return r;
+}

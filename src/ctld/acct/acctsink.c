@@ -1,0 +1,161 @@
+/* acctsink.c - the embedded store as a sink; see acctsink.h. */
+#include "ctld/acct/acctsink.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acct/acct.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "conf/conf.h"
+
+unsigned acctsink_keep(const struct conf *conf)
+{
+    static const struct {
+        const char *word;
+        unsigned keep;
+    } flags[] = { { "job_comment", ACCT_COMMENT },
+                  { "job_extra", ACCT_EXTRA },
+                  { "job_script", ACCT_SCRIPT },
+                  { "job_env", ACCT_ENV } };
+    unsigned keep = ACCT_JOBS | ACCT_STEPS | ACCT_STDIO;
+
+    for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+        if (conf_option(conf, CONF_ACCOUNTING_STORE_FLAGS, flags[i].word, NULL, NULL))
+            keep |= flags[i].keep;
+    if (conf_option(conf, CONF_ACCOUNTING_STORE_FLAGS, "no_stdio", NULL, NULL))
+        keep &= ~(unsigned)ACCT_STDIO;
+    if (conf_option(conf, CONF_ACCOUNTING_STORAGE_ENFORCE, "nosteps", NULL, NULL))
+        keep &= ~(unsigned)ACCT_STEPS;
+    if (conf_option(conf, CONF_ACCOUNTING_STORAGE_ENFORCE, "nojobs", NULL, NULL))
+        keep &= ~(unsigned)(ACCT_JOBS | ACCT_STEPS);
+    return keep;
+}
+
+struct embedded {
+    struct acctsink base;
+    char *path, *cluster;
+    struct acct *acct;
+};
+
+static struct embedded *embedded(struct acctsink *s)
+{
+    return (struct embedded *)s;
+}
+
+static void embedded_close(struct acctsink *s)
+{
+    embedded(s)->acct = acct_close(embedded(s)->acct);
+    s->open = false;
+}
+
+static int failed(struct acctsink *s, int r, struct err *err)
+{
+    struct embedded *e = embedded(s);
+
+    err_set(err, r, "accounting: %s: %s", e->path, acct_error(e->acct));
+    embedded_close(s); /* whoever failed: opened again */
+    return r;
+}
+
+static int embedded_open(struct acctsink *s, uint64_t journal_end, struct err *err)
+{
+    struct embedded *e = embedded(s);
+    int r;
+
+    if (s->open) {
+        acct_keep(e->acct, s->keep);
+        return 0;
+    }
+    r = acct_open(e->path, e->cluster, &e->acct, err);
+    if (r < 0)
+        return r;
+    if (acct_cursor(e->acct) > journal_end) {
+        log_error("accounting: %s is at record %llu and the journal ends at %llu: a repair cut it, "
+                  "or it is a new one; going on from its end",
+                  e->path, (unsigned long long)acct_cursor(e->acct),
+                  (unsigned long long)journal_end);
+        r = acct_rewind(e->acct, journal_end);
+        if (r < 0)
+            return failed(s, r, err);
+    }
+    acct_keep(e->acct, s->keep);
+    s->cursor = acct_cursor(e->acct);
+    s->open = true;
+    return 0;
+}
+
+static int embedded_begin(struct acctsink *s, struct err *err)
+{
+    int r = acct_begin(embedded(s)->acct);
+
+    return r < 0 ? failed(s, r, err) : 0;
+}
+
+static int embedded_add(struct acctsink *s, uint64_t lsn, const Pst__Transaction *tx,
+                        struct err *err)
+{
+    return acct_apply(embedded(s)->acct, lsn, tx, err);
+}
+
+static bool embedded_full(const struct acctsink *s)
+{
+    (void)s; /* batches are small enough */
+    return false;
+}
+
+static int embedded_commit(struct acctsink *s, int64_t fed_us, struct err *err)
+{
+    struct embedded *e = embedded(s);
+    int r;
+
+    acct_fed(e->acct, fed_us);
+    r = acct_commit(e->acct);
+    if (r < 0)
+        return failed(s, r, err);
+    s->cursor = acct_cursor(e->acct);
+    return 0;
+}
+
+static void embedded_interrupt(struct acctsink *s)
+{
+    (void)s; /* nothing waits long */
+}
+
+static void embedded_free(struct acctsink *s)
+{
+    embedded_close(s);
+    free(embedded(s)->path);
+    free(embedded(s)->cluster);
+    free(s);
+}
+
+static const struct acctsink_ops embedded_ops = {
+    .open = embedded_open,
+    .begin = embedded_begin,
+    .add = embedded_add,
+    .full = embedded_full,
+    .commit = embedded_commit,
+    .close = embedded_close,
+    .interrupt = embedded_interrupt,
+    .free = embedded_free,
+};
+
+int acctsink_embedded(const char *db_path, const char *cluster, struct acctsink **ret)
+{
+    struct embedded *e = calloc(1, sizeof(*e));
+
+    if (!e)
+        return -ENOMEM;
+    e->base.ops = &embedded_ops;
+    e->base.keep = ACCT_KEEP_ALL;
+    e->path = strdup(db_path);
+    e->cluster = cluster ? strdup(cluster) : NULL;
+    if (!e->path || (cluster && !e->cluster)) {
+        embedded_free(&e->base);
+        return -ENOMEM;
+    }
+    *ret = &e->base;
+    return 0;
+}

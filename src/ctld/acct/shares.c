@@ -1,0 +1,105 @@
+/* shares.c - usage and shares of associations; see shares.h. */
+#include "ctld/acct/shares.h"
+
+#include <strings.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/timefmt.h"
+#include "ctld/schedlink/schedfeed.h"
+#include "feed/sharefeed.h"
+#include "model/account/usage.h"
+#include "sched/rules/fairshare.h"
+
+static enum fairshare_reset period_of(const struct conf *conf)
+{
+    static const char *const words[] = {
+        [FAIRSHARE_RESET_NONE] = "NONE",       [FAIRSHARE_RESET_NOW] = "NOW",
+        [FAIRSHARE_RESET_DAILY] = "DAILY",     [FAIRSHARE_RESET_WEEKLY] = "WEEKLY",
+        [FAIRSHARE_RESET_MONTHLY] = "MONTHLY", [FAIRSHARE_RESET_QUARTERLY] = "QUARTERLY",
+        [FAIRSHARE_RESET_YEARLY] = "YEARLY",
+    };
+    const char *word = conf_str(conf, CONF_PRIORITY_USAGE_RESET_PERIOD);
+
+    for (size_t i = 0; word && i < ARRAY_SIZE(words); i++)
+        if (strcasecmp(word, words[i]) == 0)
+            return (enum fairshare_reset)i;
+    return FAIRSHARE_RESET_NONE; /* the words are checked at load */
+}
+
+static void tell(struct ctld *ctld, int64_t now)
+{
+    feed_shares(ctld, feed_of_shares(ctld->cluster, conf_str(ctld->conf, CONF_CLUSTER_NAME), now));
+    ctld->shares_told_us = now;
+    ctld->shares_gen = am_generation(ctld->cluster->am);
+}
+
+uint64_t shares_reset(struct ctld *ctld, uint32_t assoc_id, uint32_t qos_id)
+{
+    Pst__Transaction *tx = tx_new(core_now());
+    uint64_t lsn;
+
+    tx_usage_reset(tx, assoc_id, qos_id);
+    if (!assoc_id && !qos_id)
+        SET(tx_cluster(tx), usage_reset_us, core_now());
+    lsn = core_commit(ctld, tx);
+    if (lsn)
+        tell(ctld, core_now());
+    return lsn;
+}
+
+void shares_configure(struct ctld *ctld)
+{
+    const Pst__ClusterRecord *now = ctld->cluster->rec;
+    uint32_t half_life = (uint32_t)conf_num(ctld->conf, CONF_PRIORITY_DECAY_HALF_LIFE);
+
+    if (!now->has_usage_half_life_s || now->usage_half_life_s != half_life) {
+        Pst__Transaction *tx = tx_new(core_now());
+
+        SET(tx_cluster(tx), usage_half_life_s, half_life);
+        (void)core_commit(ctld, tx); /* refused: tried again at the next start */
+    }
+    if (period_of(ctld->conf) == FAIRSHARE_RESET_NOW) {
+        log_info("usage is set back: PriorityUsageResetPeriod=NOW");
+        (void)shares_reset(ctld, 0, 0); /* likewise */
+    }
+    tell(ctld, core_now());
+}
+
+static int32_t utc_offset_s(int64_t us)
+{
+    time_t s = (time_t)(us / USEC_PER_SEC);
+    struct tm tm;
+
+    return localtime_r(&s, &tm) ? (int32_t)tm.tm_gmtoff : 0;
+}
+
+static void check_period(struct ctld *ctld, int64_t now)
+{
+    enum fairshare_reset period = period_of(ctld->conf);
+    const Pst__ClusterRecord *rec = ctld->cluster->rec;
+    Pst__Transaction *tx;
+
+    if (period == FAIRSHARE_RESET_NONE || period == FAIRSHARE_RESET_NOW)
+        return;
+    if (!rec->has_usage_reset_us) { /* the first period begins */
+        tx = tx_new(now);
+        SET(tx_cluster(tx), usage_reset_us, now);
+        (void)core_commit(ctld, tx); /* refused: tried again in a second */
+    } else if (fairshare_reset_due(period, rec->usage_reset_us, now, utc_offset_s(now))) {
+        log_info("usage is set back: a period of PriorityUsageResetPeriod=%s ended",
+                 conf_str(ctld->conf, CONF_PRIORITY_USAGE_RESET_PERIOD));
+        (void)shares_reset(ctld, 0, 0); /* likewise */
+    }
+}
+
+void shares_tick(struct ctld *ctld, int64_t now)
+{
+    int64_t period_us = (int64_t)conf_num(ctld->conf, CONF_PRIORITY_CALC_PERIOD) * USEC_PER_SEC;
+
+    check_period(ctld, now);
+    if (am_generation(ctld->cluster->am) != ctld->shares_gen ||
+        now - ctld->shares_told_us >= period_us)
+        tell(ctld, now);
+}

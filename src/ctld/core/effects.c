@@ -1,0 +1,121 @@
+/* effects.c - frames that wait for durability; see effects.h.
+ *
+ * lsn values arrive in ascending order because one thread commits.  The lock is held for list
+ * work only. */
+#include "ctld/core/effects.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "wire/server/server.h"
+
+struct effect {
+    struct effect *next;
+    uint64_t lsn;
+    struct conn *conn;
+    uint8_t *buf;
+    size_t len;
+};
+
+struct effects {
+    pthread_mutex_t lock;
+    struct effect *head, *tail;
+    uint64_t durable;
+    atomic_size_t pending;
+};
+
+int effects_new(struct effects **ret)
+{
+    struct effects *e = calloc(1, sizeof(*e));
+
+    if (!e)
+        return -ENOMEM;
+    pthread_mutex_init(&e->lock, NULL);
+    *ret = e;
+    return 0;
+}
+
+static void effect_done(struct effects *e, struct effect *f, bool send)
+{
+    if (send)
+        conn_send_take(f->conn, f->buf, f->len);
+    else
+        free(f->buf);
+    conn_unref(f->conn);
+    free(f);
+    atomic_fetch_sub_explicit(&e->pending, 1, memory_order_relaxed);
+}
+
+struct effects *effects_free(struct effects *e)
+{
+    if (!e)
+        return NULL;
+    while (e->head) {
+        struct effect *f = e->head;
+
+        e->head = f->next;
+        effect_done(e, f, false);
+    }
+    pthread_mutex_destroy(&e->lock);
+    free(e);
+    return NULL;
+}
+
+void effects_add(struct effects *e, uint64_t lsn, struct conn *conn, uint8_t *buf, size_t len)
+{
+    struct effect *f = malloc(sizeof(*f));
+    bool now;
+
+    if (!f) {
+        log_fatal("out of memory while answering");
+        abort(); /* an answer lost in silence would be worse */
+    }
+    *f = (struct effect){ .lsn = lsn, .conn = conn_ref(conn), .buf = buf, .len = len };
+    atomic_fetch_add_explicit(&e->pending, 1, memory_order_relaxed);
+    pthread_mutex_lock(&e->lock);
+    /* Behind the others even when durable, so that frames to one peer keep their order. */
+    now = !e->head && lsn <= e->durable;
+    if (!now) {
+        if (e->tail)
+            e->tail->next = f;
+        else
+            e->head = f;
+        e->tail = f;
+    }
+    pthread_mutex_unlock(&e->lock);
+    if (now)
+        effect_done(e, f, true);
+}
+
+void effects_release(struct effects *e, uint64_t lsn)
+{
+    struct effect *ready, *last = NULL;
+
+    pthread_mutex_lock(&e->lock);
+    if (lsn > e->durable)
+        e->durable = lsn;
+    ready = e->head;
+    for (struct effect *f = e->head; f && f->lsn <= e->durable; f = f->next)
+        last = f;
+    if (last) {
+        e->head = last->next;
+        if (!e->head)
+            e->tail = NULL;
+        last->next = NULL;
+    }
+    pthread_mutex_unlock(&e->lock);
+    while (last && ready) {
+        struct effect *next = ready->next;
+
+        effect_done(e, ready, true);
+        ready = next;
+    }
+}
+
+size_t effects_pending(const struct effects *e)
+{
+    return atomic_load_explicit(&e->pending, memory_order_relaxed);
+}

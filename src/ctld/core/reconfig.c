@@ -1,0 +1,358 @@
+/* reconfig.c - from slurm.conf to the model; see reconfig.h.
+ *
+ * A record is built as the configuration describes it and compared with the one that is; what
+ * operators changed since (state, reason, weight of a running cluster) stays unless the file's
+ * own value changed. */
+#include "ctld/core/reconfig.h"
+#include "ctld/acct/acctthread.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "base/log.h"
+#include "base/pb/pbutil.h"
+#include "base/sluid.h"
+#include "base/timefmt.h"
+#include "ctld/schedlink/schedfeed.h"
+#include "ctld/front/front.h"
+#include "ctld/schedlink/gangturns.h"
+#include "ctld/job/jobsubmit.h"
+#include "ctld/job/licenses.h"
+#include "ctld/job/lifecycle.h"
+#include "ctld/schedlink/makeroom.h"
+#include "ctld/acct/shares.h"
+#include "ctld/notify/triggers.h"
+#include "base/billweights.h"
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+static void fill_node(Pst__NodeRecord *r, const struct conf_node *n)
+{
+    r->hostname = tx_strdup(n->hostname);
+    r->addr = tx_strdup(n->addr);
+    SET(r, port, n->port);
+    SET(r, boards, n->boards);
+    SET(r, sockets, n->sockets);
+    SET(r, cores_per_socket, n->cores_per_socket);
+    SET(r, threads_per_core, n->threads_per_core);
+    SET(r, cpus, n->cpus);
+    SET(r, real_memory_mib, n->real_memory_mib);
+    SET(r, tmp_disk_mib, n->tmp_disk_mib);
+    SET(r, weight, n->weight);
+    r->features = tx_strdup(n->features);
+    r->gres = tx_strdup(n->gres);
+    if (n->core_spec)
+        SET(r, core_spec, n->core_spec);
+    if (n->restricted_cores_per_gpu)
+        SET(r, restricted_cores_per_gpu, n->restricted_cores_per_gpu);
+    if (n->mem_spec_mib)
+        SET(r, mem_spec_mib, n->mem_spec_mib);
+    r->cpu_spec_list = tx_strdup(n->cpu_spec_list);
+}
+
+/* State= of the file for a node that was not known. */
+static void first_state(Pst__NodeRecord *r, const struct conf_node *n)
+{
+    const char *s = n->state ? n->state : "UNKNOWN";
+    uint32_t flags = 0;
+
+    SET(r, state, PST__NODE_STATE__NODE_UNKNOWN);
+    if (strcasecmp(s, "DOWN") == 0)
+        r->state = PST__NODE_STATE__NODE_DOWN;
+    else if (strcasecmp(s, "FUTURE") == 0)
+        r->state = PST__NODE_STATE__NODE_FUTURE;
+    else if (strcasecmp(s, "DRAIN") == 0)
+        flags = 1u << PST__NODE_FLAG__NODE_FLAG_DRAIN;
+    else if (strncasecmp(s, "FAIL", 4) == 0)
+        flags = 1u << PST__NODE_FLAG__NODE_FLAG_FAIL;
+    else if (strcasecmp(s, "CLOUD") == 0)
+        flags = 1u << PST__NODE_FLAG__NODE_FLAG_CLOUD;
+    SET(r, state_flags, flags);
+    if (n->reason) {
+        r->reason = tx_strdup(n->reason);
+        SET(r, reason_us, core_now());
+    }
+}
+
+/* Would merging `set` change `have`? */
+static bool changes(const ProtobufCMessage *have, const ProtobufCMessage *set)
+{
+    ProtobufCMessage *merged;
+    bool differs = true;
+
+    if (pb_dup(have, &merged) < 0)
+        return true;
+    if (pb_merge(merged, set) == 0)
+        differs = !pb_equal(have, merged);
+    protobuf_c_message_free_unpacked(merged, NULL);
+    return differs;
+}
+
+static uint32_t free_node_id(const struct cluster *c, uint32_t *next)
+{
+    while (cluster_node(c, *next))
+        (*next)++;
+    return (*next)++;
+}
+
+static void sync_nodes(struct ctld *ctld, Pst__Transaction *tx)
+{
+    struct cluster *c = ctld->cluster;
+    uint32_t next = 0;
+
+    for (size_t i = 0; i < conf_nodes(ctld->conf); i++) {
+        const struct conf_node *cn = conf_node(ctld->conf, i);
+        struct node *n = cluster_node_named(c, cn->name);
+        Pst__NodeRecord want = PST__NODE_RECORD__INIT;
+
+        fill_node(&want, cn);
+        if (!n) {
+            Pst__NodeRecord *r = tx_node_put(tx, PST__EVENT_KIND__EV_NODE_CONFIG);
+
+            first_state(&want, cn);
+            want.name = tx_strdup(cn->name);
+            SET(&want, node_id, free_node_id(c, &next));
+            (void)pb_merge(&r->base, &want.base); /* -ENOMEM: seen when it is applied */
+        } else if (changes(&n->rec->base, &want.base)) {
+            Pst__NodeRecord *set =
+                tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_CONFIG, n->rec->node_id);
+
+            (void)pb_merge(&set->base, &want.base);
+        }
+        pb_done(&want.base);
+    }
+}
+
+/* Nodes the file no longer names go once no job holds them; until then they are down. */
+static void drop_nodes(struct ctld *ctld, Pst__Transaction *tx)
+{
+    for (uint32_t i = 0; i < ctld->cluster->nnodes; i++) {
+        struct node *n = ctld->cluster->nodes[i];
+
+        if (!n || conf_find_node(ctld->conf, n->rec->name))
+            continue;
+        if (n->jobs)
+            log_error("node %s: not in the configuration any more but jobs hold it; it stays",
+                      n->rec->name);
+        else
+            tx_node_remove(tx, i);
+    }
+}
+
+/* ---- partitions ------------------------------------------------------------------------------ */
+
+static void fill_part_limits(Pst__PartitionRecord *r, const struct conf_part *p)
+{
+    if (p->max_time_min != CONF_UNLIMITED)
+        SET(r, max_time_min, p->max_time_min);
+    if (p->has_default_time)
+        SET(r, default_time_min, p->default_time_min);
+    if (p->max_nodes != CONF_UNLIMITED)
+        SET(r, max_nodes, p->max_nodes);
+    SET(r, min_nodes, p->min_nodes);
+    if (p->max_cpus_per_node != CONF_UNLIMITED)
+        SET(r, max_cpus_per_node, p->max_cpus_per_node);
+    if (p->max_cpus_per_socket != CONF_UNLIMITED)
+        SET(r, max_cpus_per_socket, p->max_cpus_per_socket);
+    if (p->def_mem_per_cpu_mib)
+        SET(r, def_mem_per_cpu_mib, p->def_mem_per_cpu_mib);
+    if (p->def_mem_per_node_mib)
+        SET(r, def_mem_per_node_mib, p->def_mem_per_node_mib);
+    if (p->max_mem_per_cpu_mib)
+        SET(r, max_mem_per_cpu_mib, p->max_mem_per_cpu_mib);
+    if (p->max_mem_per_node_mib)
+        SET(r, max_mem_per_node_mib, p->max_mem_per_node_mib);
+    SET(r, priority_tier, p->priority_tier);
+    SET(r, priority_job_factor, p->priority_job_factor);
+    SET(r, grace_time_s, p->grace_time_s);
+    if (p->has_over_time_limit)
+        SET(r, over_time_limit_min, p->over_time_limit_min);
+}
+
+static void fill_part(Pst__PartitionRecord *r, const struct conf_part *p, const struct conf *conf)
+{
+    struct err err = { .text = "" };
+
+    r->name = tx_strdup(p->name);
+    r->nodes = tx_strdup(p->nodes ? p->nodes : "");
+    r->nodes_config = tx_strdup(p->nodes_config);
+    SET(r, is_default, p->is_default);
+    SET(r, hidden, p->hidden);
+    SET(r, root_only, p->root_only);
+    SET(r, req_resv, p->req_resv);
+    SET(r, lln, p->lln);
+    SET(r, disable_root_jobs, p->disable_root_jobs);
+    SET(r, power_down_on_idle, p->power_down_on_idle);
+    fill_part_limits(r, p);
+    r->allow_groups = tx_strdup(p->allow_groups);
+    r->allow_accounts = tx_strdup(p->allow_accounts);
+    r->allow_qos = tx_strdup(p->allow_qos);
+    r->deny_accounts = tx_strdup(p->deny_accounts);
+    r->deny_qos = tx_strdup(p->deny_qos);
+    r->alloc_nodes = tx_strdup(p->alloc_nodes);
+    r->alternate = tx_strdup(p->alternate);
+    r->oversubscribe = tx_strdup(p->oversubscribe);
+    r->exclusive = tx_strdup(p->exclusive);
+    r->preempt_mode = tx_strdup(preempt_mode_text(conf, p->preempt_mode));
+    r->qos = tx_strdup(p->qos);
+    r->select_type_parameters = tx_strdup(p->select_type_parameters);
+    r->tres_billing_weights = tx_strdup(p->tres_billing_weights);
+    if (billing_check(p->tres_billing_weights, &err) < 0)
+        log_error("partition %s: TRESBillingWeights: %s, and counts nothing", p->name, err.text);
+    r->job_defaults = tx_strdup(p->job_defaults);
+}
+
+/* Fields the configuration owns but does not set now must become absent. */
+static void clear_unset(Pst__Transaction *tx, const ProtobufCMessage *have,
+                        const ProtobufCMessage *want)
+{
+    for (unsigned i = 0; i < have->descriptor->n_fields; i++) {
+        uint32_t number = have->descriptor->fields[i].id;
+
+        if (number < FIELD_VOLATILE && number != 4 /* state */ && pb_has(have, number) &&
+            !pb_has(want, number))
+            tx_clear(tx, number);
+    }
+}
+
+static void sync_parts(struct ctld *ctld, Pst__Transaction *tx)
+{
+    struct cluster *c = ctld->cluster;
+
+    for (size_t i = 0; i < conf_parts(ctld->conf); i++) {
+        const struct conf_part *cp = conf_part(ctld->conf, i);
+        struct partition *p = cluster_partition(c, cp->name);
+        Pst__PartitionRecord want = PST__PARTITION_RECORD__INIT;
+
+        fill_part(&want, cp, ctld->conf);
+        if (!p) {
+            SET(&want, state, (Pst__PartitionState)cp->state);
+            (void)pb_merge(&tx_part_put(tx, PST__EVENT_KIND__EV_PART_CONFIG)->base, &want.base);
+        } else {
+            /* Patched whole: cheap, and right also when only node ids changed behind the names. */
+            Pst__PartitionRecord *set =
+                tx_part_patch(tx, PST__EVENT_KIND__EV_PART_CONFIG, cp->name);
+
+            (void)pb_merge(&set->base, &want.base);
+            clear_unset(tx, &p->rec->base, &want.base);
+        }
+        pb_done(&want.base);
+    }
+    for (size_t i = 0; i < c->nparts; i++) {
+        bool named = false;
+
+        for (size_t k = 0; k < conf_parts(ctld->conf) && !named; k++)
+            named = strcmp(conf_part(ctld->conf, k)->name, c->parts[i]->rec->name) == 0;
+        if (!named)
+            tx_part_remove(tx, c->parts[i]->rec->name);
+    }
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static void sync_cluster(struct ctld *ctld, Pst__Transaction *tx)
+{
+    const Pst__ClusterRecord *now = ctld->cluster->rec;
+    Pst__ClusterRecord *set = tx_cluster(tx);
+    uint8_t id[16];
+
+    (void)pb_set_str(&set->name, conf_str(ctld->conf, CONF_CLUSTER_NAME));
+    if (!now->has_sluid_cluster) {
+        uint32_t random = 0;
+
+        (void)auth_random(&random, sizeof(random)); /* without it: an id that others may have too */
+        SET(set, sluid_cluster,
+            SLUID_CLUSTER_MIN + random % (SLUID_CLUSTER_MAX - SLUID_CLUSTER_MIN + 1));
+    }
+    if (now->cluster_id)
+        return;
+    SET(set, created_us, core_now());
+    SET(set, next_job_id, (uint32_t)conf_num(ctld->conf, CONF_FIRST_JOB_ID));
+    SET(set, next_db_id, 1);
+    if (auth_random(id, sizeof(id)) == 0) {
+        char hex[33];
+
+        for (size_t i = 0; i < sizeof(id); i++)
+            (void)snprintf(hex + i * 2, 3, "%02x", id[i]);
+        (void)pb_set_str(&set->cluster_id, hex);
+    }
+}
+
+int reconfig_sync(struct ctld *ctld)
+{
+    Pst__Transaction *tx = tx_new(core_now());
+
+    sync_cluster(ctld, tx);
+    sync_nodes(ctld, tx);
+    if (!core_commit(ctld, tx))
+        return -ENOSPC;
+    tx = tx_new(core_now());
+    sync_parts(ctld, tx);
+    drop_nodes(ctld, tx);
+    return core_commit(ctld, tx) ? 0 : -ENOSPC;
+}
+
+int reconfig_run(struct ctld *ctld, struct err *err)
+{
+    struct conf *fresh, *old = ctld->conf;
+    struct conf_problems problems = { 0 };
+    enum log_level level;
+    struct auth_keys *keys = NULL;
+    int r = conf_load(ctld->conf_path, CONF_FULL, &fresh, &problems, err);
+
+    for (size_t i = 0; i < problems.n; i++)
+        if (problems.items[i].error)
+            log_error("%s:%u: %s", problems.items[i].file, problems.items[i].line,
+                      problems.items[i].text);
+    if (r < 0 && err) {
+        for (size_t i = 0; i < problems.n; i++) {
+            if (!problems.items[i].error)
+                continue;
+            err_set(err, r, "%s:%u: %s", problems.items[i].file, problems.items[i].line,
+                    problems.items[i].text);
+            break;
+        }
+    }
+    conf_problems_done(&problems);
+    if (r < 0) {
+        log_error("reconfigure: the configuration is refused, nothing changed");
+        return r;
+    }
+    r = jobsubmit_check(fresh, err);
+    if (r == 0)
+        r = auth_keys_load(conf_key_file(fresh), &keys, err);
+    if (r < 0) {
+        conf_free(fresh);
+        return r;
+    }
+    ctld->conf = fresh;
+    r = reconfig_sync(ctld);
+    if (r < 0) {
+        ctld->conf = old;
+        conf_free(fresh);
+        (void)auth_keys_free(keys); /* always NULL */
+        return err_set(err, r, "the controller's disk is full");
+    }
+    if (log_level_parse(conf_str(fresh, CONF_SLURMCTLD_DEBUG), &level) == 0)
+        log_set_level(level);
+    (void)auth_keys_free(ctld->keys); /* always NULL */
+    ctld->keys = keys;
+    if (ctld->front)
+        front_configure(ctld->front);
+    acctthread_reconfigured(ctld->acct, fresh);
+    feed_params(ctld);
+    shares_configure(ctld);
+    gang_recheck(ctld);
+    licenses_refresh(ctld);
+    for (uint32_t i = 0; i < ctld->cluster->nnodes; i++)
+        if (ctld->cluster->nodes[i])
+            (void)node_send(ctld, ctld->cluster->nodes[i], ctld->applied_lsn, OP_NODE_RECONFIGURE,
+                            NULL);
+    conf_free(old);
+    triggers_reconfigured(ctld);
+    log_info("reconfigured from %s", ctld->conf_path);
+    return 0;
+}

@@ -1,0 +1,254 @@
+/* statesnapshot.c - snapshots; see statesnapshot.h.
+ *
+ * A view is the complete state at one lsn in encoded form, so writing it out needs neither the
+ * core nor a fork: records are put one by one as the events that rebuild them, without their
+ * volatile fields. */
+#include "ctld/core/statesnapshot.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/pb/pbutil.h"
+#include "ctld/acct/acctthread.h"
+#include "ctld/notify/jobcomp.h"
+#include "ctld/front/view.h"
+#include "model/idmap.h"
+#include "model/kept.h"
+
+/* log since the last snapshot that makes a new one worth while */
+#define SNAPSHOT_BYTES (64u << 20)
+
+struct work {
+    struct ctld *ctld;
+    struct view *view;
+    struct journal_snapshot *snap;
+};
+
+static pthread_t thread; /* one at a time: ctld->snapshot_running */
+static bool joinable;
+
+static int put_event(struct work *w, Pst__Event *ev)
+{
+    Pst__Transaction tx = PST__TRANSACTION__INIT;
+    size_t len;
+    uint8_t *buf;
+    int r;
+
+    tx.events = &ev;
+    tx.n_events = 1;
+    len = pst__transaction__get_packed_size(&tx);
+    buf = malloc(len);
+    if (!buf)
+        return -ENOMEM;
+    pst__transaction__pack(&tx, buf);
+    r = journal_snapshot_put(w->snap, buf, len);
+    free(buf);
+    return r;
+}
+
+/* Unpack a record, drop what is volatile, put it as the event of its kind. */
+static int put_record(struct work *w, const struct vrec *rec,
+                      const ProtobufCMessageDescriptor *desc, Pst__Event__BodyCase body)
+{
+    ProtobufCMessage *msg = protobuf_c_message_unpack(desc, NULL, rec->len, rec->data);
+    Pst__Event ev = PST__EVENT__INIT;
+    int r;
+
+    if (!msg)
+        return -ENOMEM;
+    pb_clear_from(msg, FIELD_VOLATILE);
+    ev.body_case = body;
+    ev.job_put = (Pst__JobRecord *)msg; /* the members of the union are all pointers */
+    r = put_event(w, &ev);
+    protobuf_c_message_free_unpacked(msg, NULL);
+    return r;
+}
+
+static int put_table(struct work *w, enum view_kind kind, const ProtobufCMessageDescriptor *desc,
+                     Pst__Event__BodyCase body)
+{
+    const struct view_table *t = &w->view->tables[kind];
+
+    for (size_t i = 0; i < t->nchunks; i++) {
+        for (size_t k = 0; k < VIEW_CHUNK; k++) {
+            int r = t->chunks[i]->slots[k] ? put_record(w, t->chunks[i]->slots[k], desc, body) : 0;
+
+            if (r < 0)
+                return r;
+        }
+    }
+    return 0;
+}
+
+static int put_blob(struct work *w, struct idmap *seen, struct blob *b)
+{
+    Pst__Blob rec;
+    Pst__Event ev = PST__EVENT__INIT;
+    int r;
+
+    /* the model has one of a name; one said twice is one */
+    if (!b || idmap_get(seen, (uintptr_t)b))
+        return 0;
+    r = idmap_put(seen, (uintptr_t)b, b);
+    if (r < 0)
+        return r;
+    blob_record(b, &rec);
+    ev.body_case = PST__EVENT__BODY_BLOB_PUT;
+    ev.blob_put = &rec;
+    return put_event(w, &ev);
+}
+
+static int put_blobs(struct work *w)
+{
+    const struct view_table *t = &w->view->tables[VIEW_JOBS];
+    struct idmap seen = { 0 };
+    int r = 0;
+
+    for (size_t i = 0; r >= 0 && i < t->nchunks; i++) {
+        for (size_t k = 0; r >= 0 && k < VIEW_CHUNK; k++) {
+            const struct vrec *rec = t->chunks[i]->slots[k];
+
+            if (rec)
+                r = put_blob(w, &seen, rec->script);
+            if (rec && r >= 0)
+                r = put_blob(w, &seen, rec->env);
+        }
+    }
+    idmap_done(&seen);
+    return r;
+}
+
+static int put_cluster(struct work *w)
+{
+    Pst__Event ev = PST__EVENT__INIT;
+    int r;
+
+    ev.body_case = PST__EVENT__BODY_CLUSTER_SET;
+    ev.cluster_set = pst__cluster_record__unpack(NULL, w->view->cluster_len, w->view->cluster);
+    if (!ev.cluster_set)
+        return -ENOMEM;
+    r = put_event(w, &ev);
+    pst__cluster_record__free_unpacked(ev.cluster_set, NULL);
+    return r;
+}
+
+/* Triggers and crontabs. */
+static int put_kept(struct work *w)
+{
+    const struct view_table *t = &w->view->tables[VIEW_KEPT];
+    int r = 0;
+
+    for (size_t i = 0; r >= 0 && i < t->nchunks; i++) {
+        for (size_t k = 0; r >= 0 && k < VIEW_CHUNK; k++) {
+            const struct vrec *rec = t->chunks[i]->slots[k];
+            ProtobufCMessage *msg = NULL;
+            Pst__Event ev;
+
+            if (!rec)
+                continue;
+            msg = protobuf_c_message_unpack(kept_descriptor((enum kept_kind)rec->state), NULL,
+                                            rec->len, rec->data);
+            if (!msg)
+                return -ENOMEM;
+            kept_event_of((enum kept_kind)rec->state, msg, &ev);
+            r = put_event(w, &ev);
+            protobuf_c_message_free_unpacked(msg, NULL);
+        }
+    }
+    return r;
+}
+
+static int write_all(struct work *w)
+{
+    uint64_t keep;
+    int r = journal_wait_durable(w->ctld->journal, w->view->lsn);
+
+    if (r >= 0)
+        r = journal_snapshot_begin(w->ctld->journal, w->view->lsn, &w->snap);
+    if (r < 0)
+        return r;
+    r = put_cluster(w);
+    if (r >= 0)
+        r = put_blobs(w);
+    if (r >= 0)
+        r = put_table(w, VIEW_NODES, &pst__node_record__descriptor, PST__EVENT__BODY_NODE_PUT);
+    if (r >= 0)
+        r = put_table(w, VIEW_PARTS, &pst__partition_record__descriptor, PST__EVENT__BODY_PART_PUT);
+    if (r >= 0)
+        r = put_table(w, VIEW_JOBS, &pst__job_record__descriptor, PST__EVENT__BODY_JOB_PUT);
+    if (r >= 0)
+        r = put_table(w, VIEW_STEPS, &pst__step_record__descriptor, PST__EVENT__BODY_STEP_PUT);
+    if (r >= 0)
+        r = put_kept(w);
+    if (r < 0) {
+        journal_snapshot_abort(w->snap);
+        return r;
+    }
+    keep = w->ctld->acct ? acctthread_cursor(w->ctld->acct) + 1 : UINT64_MAX;
+    keep = MIN(keep, jobcomp_keep(w->ctld->jobcomp));
+    return journal_snapshot_commit(w->snap, keep);
+}
+
+static void *run(void *arg)
+{
+    struct work *w = arg;
+    struct ctld *ctld = w->ctld;
+    struct cmd *done = calloc(1, sizeof(*done));
+    int r = write_all(w);
+
+    if (r < 0)
+        log_error("the snapshot failed and will be tried again: %s", strerror(-r));
+    else
+        log_verbose("snapshot at lsn %llu", (unsigned long long)w->view->lsn);
+    view_unref(w->view);
+    free(w);
+    if (done) {
+        done->kind = CMD_SNAPSHOT_DONE;
+        (void)core_post(ctld, done); /* never refused: it is no request */
+    }
+    return NULL;
+}
+
+static void start(struct ctld *ctld)
+{
+    struct work *w = calloc(1, sizeof(*w));
+
+    if (!w)
+        return;
+    snapshot_join(ctld);
+    views_publish(ctld->views, ctld->cluster, ctld->applied_lsn);
+    journal_commit(ctld->journal);
+    w->ctld = ctld;
+    w->view = views_get(ctld->views);
+    if (pthread_create(&thread, NULL, run, w) != 0) {
+        view_unref(w->view);
+        free(w);
+        return;
+    }
+    joinable = true;
+    ctld->snapshot_running = true;
+}
+
+void snapshot_join(struct ctld *ctld)
+{
+    (void)ctld;
+    if (joinable)
+        pthread_join(thread, NULL);
+    joinable = false;
+}
+
+void snapshot_check(struct ctld *ctld)
+{
+    if (!ctld->snapshot_running && journal_bytes_since_snapshot(ctld->journal) > SNAPSHOT_BYTES)
+        start(ctld);
+}
+
+void snapshot_now(struct ctld *ctld)
+{
+    start(ctld);
+    snapshot_join(ctld);
+}

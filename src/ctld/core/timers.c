@@ -1,0 +1,236 @@
+/* timers.c - what time does to the cluster; see timers.h.  Each walk is over what is running or
+ * ended, never over the whole queue. */
+#include "ctld/core/timers.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/pb/pbutil.h"
+#include "base/timefmt.h"
+#include "ctld/job/depends.h"
+#include "ctld/front/front.h"
+#include "ctld/schedlink/gangturns.h"
+#include "ctld/node/health.h"
+#include "ctld/job/hetgroup.h"
+#include "ctld/job/lifecycle.h"
+#include "ctld/notify/mail.h"
+#include "ctld/schedlink/minutes.h"
+#include "ctld/schedlink/makeroom.h"
+#include "ctld/node/reboot.h"
+#include "ctld/resv/resv.h"
+#include "ctld/acct/shares.h"
+#include "ctld/core/statesnapshot.h"
+#include "ctld/step/steps.h"
+#include "ctld/notify/triggers.h"
+#include "ctld/front/view.h"
+#include "ctld/core/wait.h"
+
+#define PURGE_BATCH 2000u /* records forgotten per run, so that the core is never held long */
+#define PURGE_LOOK 20000u /* records looked at for that */
+
+/* OverTimeLimit of the job's partition, else of the cluster. */
+static int64_t grace_us(struct ctld *ctld, const struct job *j)
+{
+    const struct partition *p = cluster_partition(ctld->cluster, j->rec->partition);
+    uint64_t min = p && p->rec->has_over_time_limit_min
+                       ? p->rec->over_time_limit_min
+                       : conf_num(ctld->conf, CONF_OVER_TIME_LIMIT);
+
+    return (int64_t)min * 60 * USEC_PER_SEC;
+}
+
+static void warn(struct ctld *ctld, struct job *j)
+{
+    Pst__SignalSteps sig = PST__SIGNAL_STEPS__INIT;
+    Pst__Transaction *tx = tx_new(core_now());
+    bool batch_only = j->rec->has_warn_batch_only && j->rec->warn_batch_only;
+    uint64_t lsn;
+
+    SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_SIGNAL, j->rec->job_id), warned, 1);
+    lsn = core_commit(ctld, tx);
+    if (!lsn)
+        return;
+    SET(&sig, signal, j->rec->warn_signal);
+    SET(&sig, batch_script_only, batch_only);
+    SET(&sig, include_batch, batch_only);
+    launch_signal(ctld, j, lsn, &sig);
+}
+
+static void check_limits(struct ctld *ctld, int64_t now)
+{
+    struct job *next;
+
+    for (struct job *j = ctld->cluster->active; j; j = next) {
+        const Pst__JobRecord *r = j->rec;
+
+        next = j->next_active;
+        if (j->others_us && now >= j->others_us)
+            lifecycle_script_told(ctld, j);
+        if (preempt_tick(ctld, j, now) || !job_is_running(r) || !r->has_end_us)
+            continue;
+        if (r->has_mail_type && r->mail_type)
+            mail_time(ctld, j, now);
+        if (r->has_warn_signal && !r->has_warned &&
+            now >= r->end_us - (int64_t)(r->has_warn_secs ? r->warn_secs : 60) * USEC_PER_SEC)
+            warn(ctld, j);
+        if (now < r->end_us + grace_us(ctld, j))
+            continue;
+        log_verbose("job %u: time limit reached", r->job_id);
+        (void)lifecycle_end(ctld, j,
+                            &(struct job_end){ .state = JOB_STATE(TIMEOUT),
+                                               .reason = PST__JOB_REASON__REASON_TIME_LIMIT,
+                                               .kill_text = "DUE TO TIME LIMIT" });
+    }
+}
+
+static void check_nodes(struct ctld *ctld, int64_t now)
+{
+    const uint32_t reboot = 1u << PST__NODE_FLAG__NODE_FLAG_REBOOT_REQUESTED |
+                            1u << PST__NODE_FLAG__NODE_FLAG_REBOOT_ISSUED;
+    const uint32_t silent = 1u << PST__NODE_FLAG__NODE_FLAG_NOT_RESPONDING;
+    int64_t timeout = (int64_t)conf_num(ctld->conf, CONF_SLURMD_TIMEOUT) * USEC_PER_SEC;
+    int64_t soft = (int64_t)conf_num(ctld->conf, CONF_MESSAGE_TIMEOUT) * USEC_PER_SEC;
+
+    for (uint32_t i = 0; i < ctld->cluster->nnodes; i++) {
+        struct node *n = ctld->cluster->nodes[i];
+        Pst__Transaction *tx;
+        Pst__NodeRecord *set;
+        int64_t away;
+
+        if (n && n->rec->state_flags & reboot)
+            reboot_tick(ctld, n, now);
+        if (!n || n->link || n->rec->state != PST__NODE_STATE__NODE_IDLE)
+            continue;
+        away = now - MAX(n->link_lost_us, ctld->boot_us);
+        if (away < soft)
+            continue;
+        if (timeout && away >= timeout) {
+            tx = tx_new(now);
+            set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_STATE, i);
+            SET(set, state, PST__NODE_STATE__NODE_DOWN);
+            (void)pb_set_str(&set->reason, "Not responding");
+            SET(set, reason_us, now);
+            SET(set, reason_uid, conf_slurm_uid(ctld->conf));
+            if (core_commit(ctld, tx))
+                lifecycle_node_lost(ctld, n, "not responding");
+        } else if (!(n->rec->state_flags & silent)) {
+            tx = tx_new(now);
+            SET(tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_STATE, i), state_flags,
+                n->rec->state_flags | silent);
+            (void)core_commit(ctld, tx);
+        }
+    }
+}
+
+/* Jobs that ended more than MinJobAge ago are only in accounting. */
+static void purge(struct ctld *ctld, int64_t now)
+{
+    int64_t age = (int64_t)conf_num(ctld->conf, CONF_MIN_JOB_AGE) * USEC_PER_SEC;
+    Pst__Transaction *tx = NULL;
+    struct job *j = cluster_done_oldest(ctld->cluster);
+    unsigned found = 0;
+    uint32_t array = 0; /* the last one asked about */
+    bool awaited = false;
+
+    for (unsigned i = 0; j && i < PURGE_LOOK && found < PURGE_BATCH && j->rec->end_us + age < now;
+         i++, j = j->next_done) {
+        if (j->rec->has_array_job_id && j->rec->array_job_id != array) {
+            array = j->rec->array_job_id;
+            awaited = depends_array_awaited(ctld, array);
+        }
+        if (het_is(j->rec) && !het_all_ended(ctld, j->rec))
+            continue; /* they are one job, for dependencies and for a requeue */
+        if (j->rec->has_array_job_id && awaited)
+            continue; /* how it ended still matters: the rest of its array goes on */
+        if (!tx)
+            tx = tx_new(now);
+        tx_job_purge(tx, j->rec->job_id);
+        found++;
+    }
+    if (tx)
+        (void)core_commit(ctld, tx); /* disk full: later */
+}
+
+/* The earliest end a pending job can have is after its deadline: --time-min, else --time,
+ * counts. */
+static bool too_late(const Pst__JobRecord *r, int64_t now)
+{
+    uint32_t least = r->has_time_min_min     ? r->time_min_min
+                     : r->has_time_limit_min ? r->time_limit_min
+                                             : 0;
+
+    return r->has_deadline_us &&
+           MAX(now, r->has_begin_us ? r->begin_us : 0) + (int64_t)least * 60 * USEC_PER_SEC >
+               r->deadline_us;
+}
+
+/* A job that cannot end before its deadline leaves the queue. */
+static void check_deadlines(struct ctld *ctld, int64_t now)
+{
+    struct job *found[64];
+    size_t n = 0, pos = 0;
+    void *v;
+
+    while (n < ARRAY_SIZE(found) && (v = idmap_next(&ctld->cluster->jobs, &pos))) {
+        struct job *j = v;
+
+        if (job_is_pending(j->rec) && too_late(j->rec, now))
+            found[n++] = j;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (job_is_pending(found[i]->rec)) /* the end of one may have ended another */
+            (void)lifecycle_end(ctld, found[i],
+                                &(struct job_end){ .state = JOB_STATE(DEADLINE),
+                                                   .reason = PST__JOB_REASON__REASON_DEADLINE });
+}
+
+/* A pending salloc or srun whose client is gone will never be fetched. */
+static void check_owners(struct ctld *ctld, int64_t now)
+{
+    int64_t patience = (int64_t)conf_num(ctld->conf, CONF_MESSAGE_TIMEOUT) * USEC_PER_SEC;
+    struct job *found[64];
+    size_t n = 0, pos = 0;
+    void *v;
+
+    while (n < ARRAY_SIZE(found) && (v = idmap_next(&ctld->cluster->jobs, &pos))) {
+        struct job *j = v;
+
+        if (job_is_pending(j->rec) && j->owner_lost_us && !j->owner_conn &&
+            !(j->rec->has_batch && j->rec->batch) && !het_is_follower(j->rec) &&
+            now - j->owner_lost_us > patience)
+            found[n++] = j;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (job_is_pending(found[i]->rec))
+            (void)lifecycle_end(ctld, found[i], &(struct job_end){ .state = JOB_STATE(CANCELLED) });
+}
+
+void timers_run(struct ctld *ctld)
+{
+    static unsigned ticks; /* core thread only */
+    int64_t now = core_now();
+
+    wait_tick(ctld, now);
+    query_gate_tick(ctld->front);
+    if (!atomic_load(&ctld->disk_full)) {
+        lifecycle_disk_free(ctld);
+        check_limits(ctld, now);
+        gang_tick(ctld, now);
+        check_nodes(ctld, now);
+        health_tick(ctld, now);
+        steps_tick(ctld, now);
+        triggers_tick(ctld, now);
+        shares_tick(ctld, now);
+        resv_tick(ctld, now);
+        purge(ctld, now);
+    }
+    if (ticks++ % 20 == 0 && !atomic_load(&ctld->disk_full)) { /* walks over all jobs: every 10 s */
+        check_deadlines(ctld, now);
+        check_owners(ctld, now);
+        minutes_tick(ctld, now);
+        depends_tick(ctld, now);
+    }
+    snapshot_check(ctld);
+}

@@ -1,0 +1,278 @@
+/* wait.c - requests that are answered later; see wait.h. */
+#include "ctld/core/wait.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/pb/pbutil.h"
+#include "base/timefmt.h"
+#include "ctld/front/asking.h"
+#include "ctld/job/hetgroup.h"
+#include "ctld/notify/hooks.h"
+#include "ctld/job/lifecycle.h"
+#include "ctld/job/prologs.h"
+#include "ctld/step/steps.h"
+
+static struct waiter *waiter_new(struct ctld *ctld, const struct cmd *cmd)
+{
+    struct waiter *w = calloc(1, sizeof(*w));
+
+    if (!w) {
+        log_fatal("out of memory while a request waits");
+        abort();
+    }
+    w->ticket = ++ctld->next_ticket;
+    w->reply.conn = conn_ref(cmd->conn);
+    w->reply.op = cmd->op;
+    w->reply.id = cmd->id;
+    if (idmap_put(&ctld->waiters, w->ticket, w) < 0) {
+        log_fatal("out of memory while a request waits");
+        abort();
+    }
+    return w;
+}
+
+uint64_t wait_add(struct ctld *ctld, const struct cmd *cmd, struct job *j, bool until_started,
+                  uint32_t immediate_s, const Pst__StepSpec *step)
+{
+    struct waiter *w = waiter_new(ctld, cmd);
+    uint64_t *bigger = realloc(j->waiters, (j->nwaiters + 1) * sizeof(*bigger));
+
+    if (!bigger) {
+        log_fatal("out of memory while a request waits");
+        abort();
+    }
+    w->job_id = j->rec->job_id;
+    w->until_started = until_started;
+    if (immediate_s)
+        w->give_up_us = core_now() + (int64_t)immediate_s * USEC_PER_SEC;
+    if (step) {
+        ProtobufCMessage *copy;
+
+        if (pb_dup(&step->base, &copy) == 0)
+            w->step = (Pst__StepSpec *)copy;
+    }
+    j->waiters = bigger;
+    j->waiters[j->nwaiters++] = w->ticket;
+    return w->ticket;
+}
+
+uint64_t wait_add_test(struct ctld *ctld, const struct cmd *cmd, Pst__JobRecord *record)
+{
+    struct waiter *w = waiter_new(ctld, cmd);
+
+    w->test_only = true;
+    w->record = record;
+    if (idmap_put(&ctld->questions, w->ticket, (void *)((uintptr_t)cmd->lane + 1)) < 0) {
+        log_fatal("out of memory while a request waits");
+        abort();
+    }
+    return w->ticket;
+}
+
+bool wait_may_ask(struct ctld *ctld, const struct cmd *cmd)
+{
+    if (asking_begin(ctld->asking, cmd->lane))
+        return true;
+    core_error(ctld, cmd, SLURMCTLD_COMMUNICATIONS_BACKOFF, NULL);
+    return false;
+}
+
+void wait_answered(struct ctld *ctld, uint64_t ticket)
+{
+    uintptr_t lane = (uintptr_t)idmap_remove(&ctld->questions, ticket);
+
+    if (lane)
+        asking_end(ctld->asking, (uid_t)(lane - 1));
+}
+
+struct waiter *wait_find(struct ctld *ctld, uint64_t ticket)
+{
+    return idmap_get(&ctld->waiters, ticket);
+}
+
+void wait_message(struct ctld *ctld, uint64_t ticket, const char *lines)
+{
+    struct waiter *w = *lines ? wait_find(ctld, ticket) : NULL;
+
+    if (w)
+        w->message = strdup(lines); /* out of memory: it is not told */
+}
+
+static void waiter_free(struct waiter *w)
+{
+    conn_unref(w->reply.conn);
+    free(w->message);
+    if (w->step)
+        pst__step_spec__free_unpacked(w->step, NULL);
+    if (w->record)
+        pst__job_record__free_unpacked(w->record, NULL);
+    free(w);
+}
+
+void wait_remove(struct ctld *ctld, struct waiter *w)
+{
+    struct job *j = cluster_job(ctld->cluster, w->job_id);
+
+    for (uint32_t i = 0; j && i < j->nwaiters; i++) {
+        if (j->waiters[i] != w->ticket)
+            continue;
+        j->waiters[i] = j->waiters[--j->nwaiters];
+        break;
+    }
+    (void)idmap_remove(&ctld->waiters, w->ticket);
+    waiter_free(w);
+}
+
+static void message_told(struct waiter *w)
+{
+    free(w->message);
+    w->message = NULL;
+}
+
+static void fill_status(const struct job *j, Pst__JobStatus *s)
+{
+    SET(s, job_id, j->rec->job_id);
+    SET(s, state, job_state(j->rec));
+    SET(s, state_flags, j->rec->state_flags);
+    if (j->rec->has_reason)
+        SET(s, reason, j->rec->reason);
+    if (j->rec->has_exit_status)
+        SET(s, exit_status, j->rec->exit_status);
+}
+
+/* The grant: the allocation, where its nodes are, and the step asked for with it. */
+static void send_grant(struct ctld *ctld, struct waiter *w, struct job *j, uint64_t lsn)
+{
+    Pst__JobStatus s = PST__JOB_STATUS__INIT;
+    Pst__JobRecord *parts[HET_COMPONENTS_MAX];
+    Pst__StepReply *step = NULL;
+
+    fill_status(j, &s);
+    s.job = j->rec;
+    s.het_jobs = parts;
+    for (uint32_t k = 0; het_is_leader(j->rec) && k < MIN(j->rec->het_count, HET_COMPONENTS_MAX);
+         k++) {
+        const struct job *part = het_component(ctld->cluster, j->rec, k);
+
+        if (part)
+            parts[s.n_het_jobs++] = part->rec;
+    }
+    SET(&s, launched, true);
+    if (w->step) {
+        uint64_t step_lsn = steps_create_granted(ctld, j, w->step, w->reply.conn, &step);
+
+        lsn = MAX(lsn, step_lsn);
+    }
+    s.step = step;
+    s.message = w->message;
+    s.n_nodes = steps_node_addrs(ctld, j->rec->alloc, &s.nodes);
+    core_reply(ctld, &w->reply, lsn, FRAME_MORE, &s.base);
+    message_told(w);
+    w->granted = true;
+    for (size_t i = 0; i < s.n_nodes; i++)
+        pst__node_addr__free_unpacked(s.nodes[i], NULL);
+    free(s.nodes);
+    steps_reply_free(step);
+}
+
+static void send_plain(struct ctld *ctld, struct waiter *w, const struct job *j, uint64_t lsn,
+                       uint32_t flags)
+{
+    Pst__JobStatus s = PST__JOB_STATUS__INIT;
+
+    fill_status(j, &s);
+    s.message = w->message;
+    core_reply(ctld, &w->reply, lsn, flags, &s.base);
+    message_told(w);
+}
+
+void wait_notify(struct ctld *ctld, struct job *j, uint64_t lsn)
+{
+    for (uint32_t i = j->nwaiters; i-- > 0;) {
+        struct waiter *w = wait_find(ctld, j->waiters[i]);
+
+        if (!w)
+            continue;
+        if (job_is_ended(j->rec) && !job_has_flag(j->rec, JOB_FLAG(REQUEUED))) {
+            send_plain(ctld, w, j, lsn, 0);
+            wait_remove(ctld, w);
+        } else if (w->until_started && !w->granted && !job_is_pending(j->rec) &&
+                   !job_waits_for_prolog(j->rec) && !prologs_hold_grant(ctld, j)) {
+            send_grant(ctld, w, j, lsn);
+        } else if (w->until_started && !w->granted) {
+            send_plain(ctld, w, j, lsn, FRAME_MORE);
+        }
+    }
+}
+
+/* The connection that owned allocations or waited is gone. */
+void wait_conn_closed(struct ctld *ctld, uint64_t conn)
+{
+    struct waiter *w;
+    size_t pos = 0;
+
+    while ((w = idmap_next(&ctld->waiters, &pos))) {
+        if (conn_id(w->reply.conn) != conn)
+            continue;
+        if (w->job_id) {
+            struct job *j = cluster_job(ctld->cluster, w->job_id);
+
+            if (j && j->owner_conn == conn) {
+                j->owner_conn = 0;
+                j->owner_lost_us = core_now();
+            }
+        }
+        wait_remove(ctld, w);
+    }
+    steps_conn_closed(ctld, conn);
+}
+
+/* Why a job that may not wait has not started. */
+static int immediate_code(const struct job *j)
+{
+    if (!j || !job_is_pending(j->rec) || !j->rec->has_pend_reason)
+        return ESLURM_IMMEDIATE;
+    switch (j->rec->pend_reason) {
+    case PST__JOB_REASON__REASON_RESOURCES:
+        return ESLURM_NODES_BUSY;
+    case PST__JOB_REASON__REASON_PARTITION_CONFIG:
+        return ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE;
+    case PST__JOB_REASON__REASON_REQ_NODE_NOT_AVAIL:
+        return ESLURM_NODE_NOT_AVAIL;
+    default:
+        return ESLURM_IMMEDIATE;
+    }
+}
+
+/* --immediate: what has not started by now is given up. */
+void wait_tick(struct ctld *ctld, int64_t now_us)
+{
+    struct waiter *w;
+    size_t pos = 0;
+
+    while ((w = idmap_next(&ctld->waiters, &pos))) {
+        struct job *j;
+
+        if (!w->give_up_us || w->granted || now_us < w->give_up_us)
+            continue;
+        j = cluster_job(ctld->cluster, w->job_id);
+        core_error(ctld, &w->reply, immediate_code(j), NULL);
+        wait_remove(ctld, w);
+        if (j && job_is_pending(j->rec))
+            lifecycle_end(ctld, j, &(struct job_end){ .state = JOB_STATE(CANCELLED) });
+    }
+}
+
+void wait_clear(struct ctld *ctld)
+{
+    struct waiter *w;
+    size_t pos = 0;
+
+    while ((w = idmap_next(&ctld->waiters, &pos)))
+        waiter_free(w);
+    idmap_done(&ctld->waiters);
+    idmap_done(&ctld->questions);
+}

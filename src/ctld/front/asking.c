@@ -1,0 +1,64 @@
+/* asking.c - questions under way, by user; see asking.h. */
+#include "ctld/front/asking.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "model/idmap.h"
+
+struct asking {
+    pthread_mutex_t lock;
+    struct idmap users; /* uid -> questions under way, as a number */
+};
+
+int asking_new(struct asking **ret)
+{
+    struct asking *a = calloc(1, sizeof(*a));
+
+    if (!a)
+        return -ENOMEM;
+    pthread_mutex_init(&a->lock, NULL);
+    *ret = a;
+    return 0;
+}
+
+struct asking *asking_free(struct asking *a)
+{
+    if (!a)
+        return NULL;
+    pthread_mutex_destroy(&a->lock);
+    idmap_done(&a->users);
+    free(a);
+    return NULL;
+}
+
+bool asking_begin(struct asking *a, uid_t lane)
+{
+    uintptr_t n;
+    bool may;
+
+    if (!lane)
+        return true;
+    pthread_mutex_lock(&a->lock);
+    n = (uintptr_t)idmap_get(&a->users, lane);
+    may = n < ASKING_MAX && idmap_put(&a->users, lane, (void *)(n + 1)) == 0;
+    pthread_mutex_unlock(&a->lock);
+    return may;
+}
+
+void asking_end(struct asking *a, uid_t lane)
+{
+    uintptr_t n;
+
+    if (!lane)
+        return;
+    pthread_mutex_lock(&a->lock);
+    n = (uintptr_t)idmap_get(&a->users, lane);
+    if (n > 1)
+        (void)idmap_put(&a->users, lane, (void *)(n - 1)); /* cannot fail: it replaces */
+    else
+        (void)idmap_remove(&a->users, lane);
+    pthread_mutex_unlock(&a->lock);
+}

@@ -1,0 +1,277 @@
+/* front.c - the controller's door; see front.h.  Runs on the server's I/O threads. */
+#include "ctld/front/front.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/pb/pbutil.h"
+#include "base/safetext.h"
+#include "base/timefmt.h"
+#include "acctd/serve.h"
+#include "ctld/acct/acctadmin.h"
+#include "ctld/acct/acctthread.h"
+#include "ctld/job/contents.h"
+#include "ctld/front/private.h"
+#include "ctld/schedlink/prioquery.h"
+#include "ctld/front/ratelimit.h"
+#include "ctld/front/users.h"
+#include "ctld/watch/watch.h"
+
+#define IO_THREADS 2u
+#define MAX_CONNECTIONS 65536u
+#define OUT_LIMIT (64u << 20)
+
+void front_count(struct front *f, unsigned op, int64_t elapsed_us)
+{
+    rpc_count(f->rpcs, op, elapsed_us);
+}
+
+/* The core must hear when a connection goes that is a node's, or that somebody waits on. */
+static bool closes_matter(unsigned op)
+{
+    return op == OP_JOB_SUBMIT || op == OP_JOB_WAIT || op == OP_STEP_CREATE ||
+           op == OP_HET_STEP_CREATE || op == OP_STEPS_WAIT || op == OP_NODE_REGISTER;
+}
+
+static struct cmd *cmd_new(struct front *f, struct conn *c, const struct frame *frame,
+                           ProtobufCMessage *msg)
+{
+    struct cmd *cmd = calloc(1, sizeof(*cmd));
+
+    if (!cmd)
+        return NULL;
+    cmd->kind = CMD_REQUEST;
+    cmd->conn = conn_ref(c);
+    cmd->op = frame->op;
+    cmd->id = frame->id;
+    cmd->oneway = frame->flags & FRAME_ONEWAY;
+    cmd->msg = msg;
+    cmd->uid = conn_peer(c)->uid;
+    cmd->gid = conn_peer(c)->gid;
+    cmd->lane = core_lane(f->ctld, cmd->uid);
+    cmd->bytes = frame->len;
+    if (frame->deadline_ms)
+        cmd->deadline_mono_us = conn_arrival_mono_us(c) + (int64_t)frame->deadline_ms * 1000;
+    if (cmd->uid != 0) { /* what accounting lets him do goes by his name */
+        char *groups;
+
+        users_lookup(f->users, cmd->uid, &cmd->caller, &groups);
+        free(groups);
+    }
+    if (frame->op == OP_JOB_SUBMIT) {
+        const Pst__SubmitRequest *req = PB_AS(submit_request, msg);
+        bool other = req->has_uid && cmd->uid == 0;
+
+        users_lookup(f->users, other ? req->uid : cmd->uid, &cmd->user_name, &cmd->group_name);
+    } else if (frame->op == OP_CRONTAB_SET) {
+        const Pst__CrontabSetRequest *req = PB_AS(crontab_set_request, msg);
+
+        users_lookup(f->users, req->has_uid ? req->uid : cmd->uid, &cmd->user_name,
+                     &cmd->group_name);
+    } else if (frame->op == OP_JOB_UPDATE) {
+        const Pst__JobUpdateRequest *req = PB_AS(job_update_request, msg);
+
+        if (req->set && (req->set->partition || req->set->mcs_label)) /* AllowGroups; MCSPlugin */
+            users_lookup(f->users, cmd->uid, &cmd->user_name, &cmd->group_name);
+    }
+    return cmd;
+}
+
+int front_check_words(unsigned op, ProtobufCMessage *msg, struct err *err)
+{
+    if (op != OP_NODE_REGISTER && op != OP_NODE_REPORT)
+        return safetext_check(msg, err);
+    safetext_clean_message(msg);
+    return 0;
+}
+
+/* Is it for administrators, and the sender one by his AdminLevel at best?  That the core knows;
+ * until then nothing that he sent is unpacked. */
+static bool core_decides(const struct front *f, const struct conn *c, unsigned op)
+{
+    return access_role(ACCESS_CTLD, op) == ACCESS_ADMIN &&
+           !core_is_admin(f->ctld, conn_peer(c)->uid);
+}
+
+static bool keep_packed(struct cmd *cmd, const struct frame *frame)
+{
+    uint8_t *body = malloc(frame->len + 1);
+
+    if (!body)
+        return false;
+    if (frame->len)
+        memcpy(body, frame->body, frame->len);
+    cmd->packed = *frame;
+    cmd->packed.body = body;
+    return true;
+}
+
+static void to_core(struct front *f, struct conn *c, const struct frame *frame)
+{
+    bool later = core_decides(f, c, frame->op);
+    struct err err = { .text = "" };
+    ProtobufCMessage *msg = NULL;
+    struct cmd *cmd;
+    int r = later ? 0 : frame_unpack_request(frame, &msg, &err);
+
+    if (r < 0) {
+        (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST, err.text);
+        return;
+    }
+    if (msg && front_check_words(frame->op, msg, &err) < 0) {
+        protobuf_c_message_free_unpacked(msg, NULL);
+        (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST, err.text);
+        return;
+    }
+    cmd = cmd_new(f, c, frame, msg);
+    if (!cmd && msg)
+        protobuf_c_message_free_unpacked(msg, NULL);
+    if (!cmd || (later ? !keep_packed(cmd, frame)
+                       : contents_of_request(msg, &cmd->contents, &cmd->n_contents) < 0)) {
+        cmd_free(cmd);
+        (void)conn_error(c, frame->op, frame->id, EPST_BUSY, NULL);
+        return;
+    }
+    if (closes_matter(frame->op))
+        conn_set_data(c, f);
+    if (!core_post(f->ctld, cmd))
+        (void)conn_error(c, frame->op, frame->id, EPST_BUSY, NULL);
+}
+
+void front_configure(struct front *f)
+{
+    atomic_store(&f->ctld->slurm_uid, conf_slurm_uid(f->ctld->conf));
+    ratelimit_configure(f->rate, f->ctld->conf);
+    if (f->server) /* it is new otherwise, and has been told */
+        server_set_auth(f->server, f->ctld->keys, conf_use_jwt(f->ctld->conf));
+}
+
+/* rl_enable: users may ask so often and no more; false: told to come back. */
+static bool admit(struct front *f, struct conn *c, const struct frame *frame)
+{
+    uid_t uid = conn_peer(c)->uid;
+    bool log;
+
+    if (!core_lane(f->ctld, uid) || ratelimit_admit(f->rate, uid, conn_arrival_mono_us(c), &log))
+        return true;
+    if (log)
+        log_info("%s of a user who asks too often: told to come back uid=%u",
+                 wire_op_info(frame->op)->name, uid);
+    (void)conn_error(c, frame->op, frame->id, SLURMCTLD_COMMUNICATIONS_BACKOFF, NULL);
+    return false;
+}
+
+static void on_request(void *ctx, struct conn *c, const struct frame *frame)
+{
+    struct front *f = ctx;
+    const struct op_row *row = op_row(frame->op);
+
+    if (!row && !serve_has(frame->op)) {
+        (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST,
+                         "the controller does not know this operation");
+        return;
+    }
+    if (atomic_load(&f->ctld->stopping)) {
+        (void)conn_error(c, frame->op, frame->id, EPST_SHUTTING_DOWN, NULL);
+        return;
+    }
+    if (!admit(f, c, frame))
+        return;
+    if (private_takes(f, c, frame))
+        return; /* the core says whose records he may see */
+    if (!row)
+        acctthread_request(f->ctld->acct, c, frame);
+    else if (row->flags & OPF_VIEW)
+        query_start(f, c, frame);
+    else if (frame->op == OP_QUERY_PRIORITY)
+        prioquery_start(f, c, frame, NULL);
+    else if (frame->op == OP_WATCH)
+        watch_start(f->ctld->watch, c, frame);
+    else if (frame->op == OP_ACCT_ADMIN || frame->op == OP_ACCT_LIST || frame->op == OP_ACCT_BLOB)
+        acctadmin_request(f->ctld->acct_admin, c, frame);
+    else
+        to_core(f, c, frame);
+}
+
+static void on_close(void *ctx, struct conn *c)
+{
+    struct front *f = ctx;
+    struct cmd *cmd;
+
+    query_conn_closed(f, conn_id(c));
+    if (f->ctld->watch)
+        watch_conn_closed(f->ctld->watch, c);
+    if (!conn_data(c))
+        return;
+    cmd = calloc(1, sizeof(*cmd));
+    if (!cmd)
+        return; /* the node or client is noticed by its silence */
+    cmd->kind = CMD_CLOSED;
+    cmd->conn = conn_ref(c);
+    cmd->lane = core_lane(f->ctld, conn_peer(c)->uid); /* behind what it has asked for */
+    (void)core_post(f->ctld, cmd);                     /* never refused: it is no request */
+}
+
+int front_new(struct ctld *ctld, struct front **ret, struct err *err)
+{
+    struct front *f = calloc(1, sizeof(*f));
+    struct server_config config = {
+        .port = conf_ctld_port(ctld->conf),
+        .local_socket = true,
+        .threads = IO_THREADS,
+        .max_connections = MAX_CONNECTIONS,
+        .out_limit = OUT_LIMIT,
+        .slurm_uid = conf_slurm_uid(ctld->conf),
+        .cluster = conf_str(ctld->conf, CONF_CLUSTER_NAME),
+        .keys = ctld->keys,
+        .service = "slurmctld",
+        .use_jwt = conf_use_jwt(ctld->conf),
+        .use_munge = conf_use_munge(ctld->conf),
+        .munge_socket = conf_munge_socket(ctld->conf),
+        .serves = ACCESS_AT(ACCESS_CTLD),
+        .slurmd_uid = conf_slurmd_uid(ctld->conf),
+        .hooks = { .on_request = on_request, .on_close = on_close },
+    };
+    int r;
+
+    if (!f)
+        return -ENOMEM;
+    f->ctld = ctld;
+    pthread_mutex_init(&f->gate.lock, NULL);
+    config.ctx = f;
+    r = users_new(&f->users);
+    if (r >= 0)
+        r = ratelimit_new(&f->rate);
+    if (r >= 0)
+        front_configure(f);
+    if (r >= 0)
+        r = server_new(&config, &f->server, err);
+    if (r < 0) {
+        users_free(f->users);
+        ratelimit_free(f->rate);
+        free(f);
+        return r;
+    }
+    *ret = f;
+    return 0;
+}
+
+int front_start(struct front *f)
+{
+    return server_start(f->server);
+}
+
+struct front *front_free(struct front *f)
+{
+    if (!f)
+        return NULL;
+    server_free(f->server);
+    users_free(f->users);
+    ratelimit_free(f->rate);
+    pthread_mutex_destroy(&f->gate.lock);
+    free(f);
+    return NULL;
+}

@@ -1,0 +1,45 @@
+/* front.h - the controller's door: I/O threads that decode requests and answer queries
+ *
+ * A request is checked against ctldops.c, unpacked, and posted to the core, or answered here from a
+ * view. */
+#pragma once
+
+#include <pthread.h>
+
+#include "ctld/ctld.h"
+#include "wire/server/rpcstat.h"
+
+/* Big answers leave one at a time: sixteen clients that all print a queue of 50,000 jobs would
+ * else keep every CPU busy and everybody else waiting.  A command has its turn until it is done
+ * printing and goes, other programs until their answer is out; who is slow loses it. */
+struct query;
+struct query_gate {
+    pthread_mutex_t lock;
+    uint64_t holder; /* connection whose turn it is, 0 = free */
+    int64_t since_mono_us;
+    struct query *head, *tail; /* waiting */
+};
+
+struct front {
+    struct ctld *ctld;
+    struct query_gate gate;
+    struct server *server;
+    struct rpc_stat rpcs[OP_MAX_];
+    struct users *users;
+    struct ratelimit *rate;
+};
+
+int front_new(struct ctld *ctld, struct front **ret, struct err *err); /* binds */
+void front_configure(struct front *f); /* what the configuration says now; core thread */
+/* May the words of a request be there?  A user is told what he may not write.  A node cannot be:
+ * its report would come again for ever, so its words are cleaned. */
+int front_check_words(unsigned op, ProtobufCMessage *msg, struct err *err);
+int front_start(struct front *f);
+struct front *front_free(struct front *f);                          /* closes every connection */
+void front_count(struct front *f, unsigned op, int64_t elapsed_us); /* any thread */
+
+/* query.c: answer a query from the current view; on the connection's thread. */
+void query_start(struct front *f, struct conn *c, const struct frame *frame);
+void query_conn_closed(struct front *f, uint64_t conn); /* its turn is over; any thread */
+/* Take the turn from a holder that is slow; now and then, any thread. */
+void query_gate_tick(struct front *f);

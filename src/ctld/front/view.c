@@ -1,0 +1,539 @@
+/* view.c - immutable views; see view.h.
+ *
+ * The core owns `build` (the tables it is editing) and shares its chunks with published views; a
+ * chunk with more than one holder is copied before it is changed.  Marked records form a list
+ * per kind; a record's slot number lives in the model's object (0 = none, slot + 1 otherwise),
+ * with SLOT_DIRTY set while marked. */
+#include "ctld/front/view.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "base/timefmt.h"
+#include "model/gresuse.h"
+#include "model/job.h"
+#include "model/kept.h"
+#include "model/tx.h"
+#include "ctld/job/hetgroup.h"
+
+#define SLOT_DIRTY (UINT64_C(1) << 63)
+#define BACKLOG 2048u /* marks that may wait for a query: some milliseconds of encoding */
+
+struct dirty {
+    enum view_kind kind;
+    uint32_t job_id; /* jobs, steps; of the rest: kept_kind */
+    uint32_t sub_id; /* steps: step id; nodes: node id; the rest: id */
+    char *name;      /* partitions */
+};
+
+struct build {
+    struct view_table table;
+    size_t cap;
+    uint64_t next; /* first slot never used */
+    /* chunks before it are gone for good (jobs): table[0] is chunk number `base` */
+    uint64_t base;
+    uint64_t *free_slots; /* steps, nodes, partitions: reuse */
+    size_t nfree, free_cap;
+};
+
+struct views {
+    struct build build[VIEW_KINDS];
+    struct dirty *dirty; /* [first_dirty, ndirty) wait, in order of marking */
+    size_t first_dirty, ndirty, dirty_cap;
+    _Atomic uint64_t changes; /* marks so far */
+    _Atomic uint64_t shown;   /* value of `changes` at the last publish */
+    _Atomic uint64_t published;
+    pthread_mutex_t lock; /* of current */
+    struct view *current;
+};
+
+static void *must(void *p)
+{
+    if (!p) {
+        log_fatal("out of memory while making a view");
+        abort();
+    }
+    return p;
+}
+
+static void vrec_unref(struct vrec *r)
+{
+    if (!r || atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    blob_drop(r->script);
+    blob_drop(r->env);
+    free(r);
+}
+
+static void chunk_unref(struct view_chunk *c)
+{
+    if (!c || atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    for (size_t i = 0; i < VIEW_CHUNK; i++)
+        vrec_unref(c->slots[i]);
+    free(c);
+}
+
+struct view *view_unref(struct view *view)
+{
+    if (!view || atomic_fetch_sub_explicit(&view->refs, 1, memory_order_acq_rel) != 1)
+        return NULL;
+    for (size_t k = 0; k < VIEW_KINDS; k++) {
+        for (size_t i = 0; i < view->tables[k].nchunks; i++)
+            chunk_unref(view->tables[k].chunks[i]);
+        free(view->tables[k].chunks);
+    }
+    free(view->cluster);
+    free(view);
+    return NULL;
+}
+
+int views_new(struct views **ret)
+{
+    struct views *v = calloc(1, sizeof(*v));
+
+    if (!v)
+        return -ENOMEM;
+    pthread_mutex_init(&v->lock, NULL);
+    *ret = v;
+    return 0;
+}
+
+struct views *views_free(struct views *v)
+{
+    if (!v)
+        return NULL;
+    view_unref(v->current);
+    for (size_t k = 0; k < VIEW_KINDS; k++) {
+        struct build *b = &v->build[k];
+
+        for (size_t i = 0; i < b->table.nchunks; i++)
+            chunk_unref(b->table.chunks[i]);
+        free(b->table.chunks);
+        free(b->free_slots);
+    }
+    for (size_t i = v->first_dirty; i < v->ndirty; i++)
+        free(v->dirty[i].name);
+    free(v->dirty);
+    pthread_mutex_destroy(&v->lock);
+    free(v);
+    return NULL;
+}
+
+/* ---- slots ----------------------------------------------------------------------------------- */
+
+/* The chunk of a slot, ours alone from now on. */
+static struct view_chunk *chunk_own(struct build *b, uint64_t slot)
+{
+    size_t i = (size_t)(slot / VIEW_CHUNK - b->base);
+    struct view_chunk *old, *own;
+
+    while (i >= b->table.nchunks) {
+        if (b->table.nchunks == b->cap) {
+            b->cap = b->cap ? b->cap * 2 : 16;
+            b->table.chunks = must(realloc(b->table.chunks, b->cap * sizeof(*b->table.chunks)));
+        }
+        b->table.chunks[b->table.nchunks++] = NULL;
+    }
+    old = b->table.chunks[i];
+    if (old && atomic_load_explicit(&old->refs, memory_order_acquire) == 1)
+        return old;
+    own = must(calloc(1, sizeof(*own)));
+    atomic_init(&own->refs, 1);
+    if (old) {
+        own->used = old->used;
+        memcpy(own->slots, old->slots, sizeof(own->slots));
+        for (size_t s = 0; s < VIEW_CHUNK; s++)
+            if (own->slots[s])
+                atomic_fetch_add_explicit(&own->slots[s]->refs, 1, memory_order_relaxed);
+        chunk_unref(old);
+    }
+    b->table.chunks[i] = own;
+    return own;
+}
+
+static void slot_set(struct build *b, uint64_t slot, struct vrec *rec)
+{
+    struct view_chunk *c = chunk_own(b, slot);
+    struct vrec **at = &c->slots[slot % VIEW_CHUNK];
+
+    if (*at)
+        c->used--;
+    vrec_unref(*at);
+    *at = rec;
+    if (rec)
+        c->used++;
+    if (!c->used) {
+        chunk_unref(c);
+        b->table.chunks[slot / VIEW_CHUNK - b->base] = NULL;
+    }
+}
+
+/* Jobs always get a new slot, so that a walk meets them in order of id; the rest reuse. */
+static uint64_t slot_new(struct build *b, bool reuse)
+{
+    if (reuse && b->nfree)
+        return b->free_slots[--b->nfree];
+    return b->next++;
+}
+
+static void slot_release(struct build *b, uint64_t slot, bool reuse)
+{
+    slot_set(b, slot, NULL);
+    if (!reuse)
+        return;
+    if (b->nfree == b->free_cap) {
+        b->free_cap = b->free_cap ? b->free_cap * 2 : 16;
+        b->free_slots = must(realloc(b->free_slots, b->free_cap * sizeof(*b->free_slots)));
+    }
+    b->free_slots[b->nfree++] = slot;
+}
+
+/* ---- marking --------------------------------------------------------------------------------- */
+
+static void mark(struct views *v, uint64_t *slot, struct dirty d)
+{
+    atomic_fetch_add_explicit(&v->changes, 1, memory_order_release);
+    if (*slot & SLOT_DIRTY) {
+        free(d.name);
+        return;
+    }
+    *slot |= SLOT_DIRTY;
+    if (v->ndirty == v->dirty_cap && v->first_dirty > v->dirty_cap / 2) {
+        memmove(v->dirty, v->dirty + v->first_dirty,
+                (v->ndirty - v->first_dirty) * sizeof(*v->dirty));
+        v->ndirty -= v->first_dirty;
+        v->first_dirty = 0;
+    }
+    if (v->ndirty == v->dirty_cap) {
+        v->dirty_cap = v->dirty_cap ? v->dirty_cap * 2 : 64;
+        v->dirty = must(realloc(v->dirty, v->dirty_cap * sizeof(*v->dirty)));
+    }
+    v->dirty[v->ndirty++] = d;
+}
+
+void views_mark_job(struct views *v, struct job *j)
+{
+    mark(v, &j->slot, (struct dirty){ .kind = VIEW_JOBS, .job_id = j->rec->job_id });
+}
+
+void views_mark_step(struct views *v, struct job *j, struct step *s)
+{
+    mark(v, &s->slot,
+         (struct dirty){ .kind = VIEW_STEPS, .job_id = j->rec->job_id, .sub_id = s->rec->step_id });
+}
+
+void views_mark_node(struct views *v, struct node *n)
+{
+    mark(v, &n->slot, (struct dirty){ .kind = VIEW_NODES, .sub_id = n->rec->node_id });
+}
+
+void views_mark_part(struct views *v, struct partition *p)
+{
+    mark(v, &p->slot, (struct dirty){ .kind = VIEW_PARTS, .name = must(strdup(p->rec->name)) });
+}
+
+void views_mark_kept(struct views *v, struct kept *k)
+{
+    mark(v, &k->slot, (struct dirty){ .kind = VIEW_KEPT, .job_id = k->kind, .sub_id = k->id });
+}
+
+static void drop(struct views *v, enum view_kind kind, uint64_t slot)
+{
+    atomic_fetch_add_explicit(&v->changes, 1, memory_order_release);
+    if (slot & ~SLOT_DIRTY)
+        slot_release(&v->build[kind], (slot & ~SLOT_DIRTY) - 1, kind != VIEW_JOBS);
+}
+
+void views_drop_job(struct views *v, struct job *j)
+{
+    for (struct step *s = j->steps; s; s = s->next)
+        drop(v, VIEW_STEPS, s->slot);
+    drop(v, VIEW_JOBS, j->slot);
+}
+
+void views_drop_node(struct views *v, struct node *n)
+{
+    drop(v, VIEW_NODES, n->slot);
+}
+
+void views_drop_part(struct views *v, struct partition *p)
+{
+    drop(v, VIEW_PARTS, p->slot);
+}
+
+void views_drop_kept(struct views *v, struct kept *k)
+{
+    drop(v, VIEW_KEPT, k->slot);
+}
+
+/* ---- encoding -------------------------------------------------------------------------------- */
+
+/* A copy of text at *to, which moves behind it; NULL of NULL. */
+static const char *put_text(uint8_t **to, const char *text)
+{
+    const uint8_t *at = *to;
+
+    if (!text)
+        return NULL;
+    *to = (uint8_t *)mempcpy(*to, text, strlen(text) + 1);
+    return (const char *)at;
+}
+
+/* A record of j or of a step of it, with what PrivateData goes by. */
+static struct vrec *encode_of(const ProtobufCMessage *msg, const Pst__JobRecord *j)
+{
+    size_t len = protobuf_c_message_get_packed_size(msg);
+    size_t more =
+        (j->account ? strlen(j->account) + 1 : 0) + (j->mcs_label ? strlen(j->mcs_label) + 1 : 0);
+    struct vrec *r = must(calloc(1, sizeof(*r) + len + more));
+    uint8_t *behind = r->data + len;
+
+    atomic_init(&r->refs, 1);
+    r->len = (uint32_t)len;
+    protobuf_c_message_pack(msg, r->data);
+    r->uid = j->uid;
+    r->account = put_text(&behind, j->account);
+    r->label = put_text(&behind, j->mcs_label);
+    return r;
+}
+
+static struct vrec *encode(const ProtobufCMessage *msg)
+{
+    size_t len = protobuf_c_message_get_packed_size(msg);
+    struct vrec *r = must(calloc(1, sizeof(*r) + len));
+
+    atomic_init(&r->refs, 1);
+    r->len = (uint32_t)len;
+    protobuf_c_message_pack(msg, r->data);
+    return r;
+}
+
+uint64_t view_name_hash(const char *name)
+{
+    return XXH3_64bits(name, strlen(name)) | 1;
+}
+
+static struct vrec *encode_job(const struct cluster *c, const struct job *j)
+{
+    struct vrec *r = encode_of(&j->rec->base, j->rec);
+
+    r->id = j->rec->job_id;
+    r->array_id = het_group_id(j->rec);
+    r->state = job_state(j->rec);
+    r->flags = j->rec->state_flags;
+    r->script = blob_hold(cluster_script(c, j->rec));
+    r->env = blob_hold(cluster_env(c, j->rec));
+    return r;
+}
+
+static struct vrec *encode_node(const struct node *n)
+{
+    _cleanup_val_(strbuf_done) struct strbuf gres = STRBUF_INIT;
+    uint32_t flags = n->rec->state_flags;
+    struct vrec *r;
+
+    SET(n->rec, alloc_cpus, n->alloc_cpus);
+    SET(n->rec, alloc_mem_mib, n->alloc_mem_mib);
+    SET(n->rec, jobs_running, n->jobs - n->jobs_completing);
+    SET(n->rec, jobs_completing, n->jobs_completing);
+    n->rec->mcs_label = n->mcs_label; /* the node's own */
+    n->rec->has_owner_uid = n->owner_jobs > 0;
+    n->rec->owner_uid = n->owner_uid;
+    gresuse_text(n->gres_used, n->rec, &gres);
+    n->rec->alloc_gres = gres.len ? (char *)strbuf_str(&gres) : NULL;
+    n->rec->state_flags |= n->resv_flags; /* shown, not part of the state */
+    r = encode(&n->rec->base);
+    n->rec->mcs_label = NULL;
+    n->rec->alloc_gres = NULL;
+    r->id = n->rec->node_id;
+    r->name_hash = view_name_hash(n->rec->name);
+    r->state = n->rec->state;
+    r->flags = n->rec->state_flags;
+    n->rec->state_flags = flags;
+    return r;
+}
+
+static struct vrec *encode_part(const struct cluster *c, const struct partition *p)
+{
+    uint32_t cpus = 0;
+    struct vrec *r;
+
+    BITMAP_FOREACH (p->nodes, i) {
+        const struct node *n = cluster_node(c, i);
+
+        cpus += n ? n->rec->cpus : 0;
+    }
+    SET(p->rec, total_nodes, bitmap_count(p->nodes));
+    SET(p->rec, total_cpus, cpus);
+    r = encode(&p->rec->base);
+    r->name_hash = view_name_hash(p->rec->name);
+    return r;
+}
+
+static void store(struct views *v, enum view_kind kind, uint64_t *slot, struct vrec *rec)
+{
+    struct build *b = &v->build[kind];
+    uint64_t at = *slot & ~SLOT_DIRTY;
+
+    if (!at)
+        at = slot_new(b, kind != VIEW_JOBS) + 1;
+    *slot = at;
+    slot_set(b, at - 1, rec);
+}
+
+/* A marked object may be gone since: its ids are looked up anew. */
+static void encode_dirty(struct views *v, const struct cluster *c, const struct dirty *d)
+{
+    struct job *j;
+    struct step *s;
+    struct node *n;
+    struct partition *p;
+    struct kept *k;
+
+    switch (d->kind) {
+    case VIEW_JOBS:
+        if ((j = cluster_job(c, d->job_id)) && (j->slot & SLOT_DIRTY))
+            store(v, VIEW_JOBS, &j->slot, encode_job(c, j));
+        break;
+    case VIEW_STEPS:
+        j = cluster_job(c, d->job_id);
+        s = j ? cluster_step(j, d->sub_id) : NULL;
+        if (s && (s->slot & SLOT_DIRTY)) {
+            struct vrec *r = encode_of(&s->rec->base, j->rec);
+
+            r->id = s->rec->job_id;
+            r->array_id = het_group_id(j->rec);
+            r->state = s->rec->state;
+            store(v, VIEW_STEPS, &s->slot, r);
+        }
+        break;
+    case VIEW_NODES:
+        if ((n = cluster_node(c, d->sub_id)) && (n->slot & SLOT_DIRTY))
+            store(v, VIEW_NODES, &n->slot, encode_node(n));
+        break;
+    case VIEW_KEPT:
+        k = cluster_kept(c, (enum kept_kind)d->job_id, d->sub_id);
+        if (k && (k->slot & SLOT_DIRTY)) {
+            struct vrec *r = encode(k->rec);
+
+            r->id = k->id;
+            r->state = k->kind;
+            store(v, VIEW_KEPT, &k->slot, r);
+        }
+        break;
+    default:
+        if ((p = cluster_partition(c, d->name)) && (p->slot & SLOT_DIRTY))
+            store(v, VIEW_PARTS, &p->slot, encode_part(c, p));
+        break;
+    }
+}
+
+/* Slots of jobs are never used again, so empty chunks at the front are cut off now and then. */
+static void forget_chunks(struct build *b)
+{
+    struct view_table *t = &b->table;
+    size_t gone = 0;
+
+    while (gone < t->nchunks && !t->chunks[gone] && b->next / VIEW_CHUNK > b->base + gone)
+        gone++;
+    if (gone < 64 || gone < t->nchunks / 2)
+        return;
+    t->nchunks -= gone;
+    memmove(t->chunks, t->chunks + gone, t->nchunks * sizeof(*t->chunks));
+    b->base += gone;
+}
+
+static struct view *view_make(struct views *v, const struct cluster *c, uint64_t lsn)
+{
+    struct view *view = must(calloc(1, sizeof(*view)));
+
+    atomic_init(&view->refs, 1);
+    view->lsn = lsn;
+    view->made_us = now_us();
+    for (size_t k = 0; k < VIEW_KINDS; k++) {
+        struct build *b = &v->build[k];
+        struct view_table *from = &b->table, *to = &view->tables[k];
+
+        if (k == VIEW_JOBS)
+            forget_chunks(b);
+        to->chunks = must(malloc((from->nchunks + 1) * sizeof(*to->chunks)));
+        for (size_t i = 0; i < from->nchunks; i++) {
+            if (!from->chunks[i])
+                continue;
+            to->chunks[to->nchunks++] = from->chunks[i];
+            atomic_fetch_add_explicit(&from->chunks[i]->refs, 1, memory_order_relaxed);
+        }
+    }
+    view->cluster_len = pst__cluster_record__get_packed_size(c->rec);
+    view->cluster = must(malloc(view->cluster_len ? view->cluster_len : 1));
+    pst__cluster_record__pack(c->rec, view->cluster);
+    return view;
+}
+
+/* The first n of what waits: in order of marking, so that jobs get their slots in order of id. */
+static void encode_some(struct views *v, const struct cluster *c, size_t n)
+{
+    for (; n; n--, v->first_dirty++) {
+        encode_dirty(v, c, &v->dirty[v->first_dirty]);
+        free(v->dirty[v->first_dirty].name);
+    }
+    if (v->first_dirty == v->ndirty)
+        v->first_dirty = v->ndirty = 0;
+}
+
+void views_work_off(struct views *v, const struct cluster *c)
+{
+    if (v->ndirty - v->first_dirty > BACKLOG)
+        encode_some(v, c, BACKLOG);
+}
+
+void views_publish(struct views *v, const struct cluster *c, uint64_t lsn)
+{
+    uint64_t changes = atomic_load_explicit(&v->changes, memory_order_acquire);
+    struct view *view, *old;
+
+    if (v->current && changes == atomic_load_explicit(&v->shown, memory_order_relaxed))
+        return;
+    encode_some(v, c, v->ndirty - v->first_dirty);
+    view = view_make(v, c, lsn);
+    pthread_mutex_lock(&v->lock);
+    old = v->current;
+    v->current = view;
+    pthread_mutex_unlock(&v->lock);
+    atomic_store_explicit(&v->shown, changes, memory_order_release);
+    atomic_fetch_add_explicit(&v->published, 1, memory_order_relaxed);
+    view_unref(old);
+}
+
+uint64_t views_published(const struct views *v)
+{
+    return atomic_load_explicit(&v->published, memory_order_relaxed);
+}
+
+struct view *views_get(struct views *v)
+{
+    struct view *view;
+
+    pthread_mutex_lock(&v->lock);
+    view = v->current;
+    if (view)
+        atomic_fetch_add_explicit(&view->refs, 1, memory_order_relaxed);
+    pthread_mutex_unlock(&v->lock);
+    return view;
+}
+
+struct view *views_get_fresh(struct views *v)
+{
+    if (atomic_load_explicit(&v->changes, memory_order_acquire) !=
+        atomic_load_explicit(&v->shown, memory_order_acquire))
+        return NULL;
+    return views_get(v);
+}

@@ -1,0 +1,401 @@
+/* depends.c - keeping dependencies true; see depends.h.
+ *
+ * An index from target (job or array id) to the jobs that wait for it; entries are removed
+ * lazily.  What a change sets in motion (the end of a job that waits, which others wait for) is
+ * a queue, not a recursion: chains are as long as users make them.  The queue is worked off at
+ * once as far as a turn of the core allows (budget.h), the rest in later turns: thousands of
+ * jobs that each wait for a thousand keep nobody waiting.  What a crash cuts off is looked at
+ * again after the start. */
+#include "ctld/job/depends.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/pb/pbutil.h"
+#include "ctld/core/budget.h"
+#include "ctld/job/hetgroup.h"
+#include "ctld/job/lifecycle.h"
+#include "ctld/notify/mail.h"
+#include "model/array.h"
+#include "model/depend.h"
+
+/* All of the core thread. */
+static struct idmap delayed; /* job id -> instant to ask again at, plus one */
+static struct idlist events; /* jobs that something happened to, to be looked into */
+static struct {
+    size_t event; /* of those, the one at hand */
+    enum { STAGE_ID, STAGE_GROUP, STAGE_NAME } stage;
+    uint32_t target, ended; /* whose dependants are refreshed, and why */
+    uint32_t *ids;          /* those; NULL: none at hand */
+    size_t n, at;
+    bool working, posted; /* by depends_changed(), in a later turn */
+} queue;
+
+/* As idlist_add(); an id may be there twice. */
+static void idlist_push(struct idlist *l, uint32_t id)
+{
+    if (l->n == l->cap) {
+        size_t cap = l->cap ? l->cap * 2 : 4;
+        uint32_t *bigger = realloc(l->ids, cap * sizeof(*bigger));
+
+        if (!bigger) {
+            log_fatal("out of memory while tracking dependencies");
+            abort();
+        }
+        l->ids = bigger;
+        l->cap = cap;
+    }
+    l->ids[l->n++] = id;
+}
+
+void idlist_add(struct idlist *l, uint32_t id)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (l->ids[i] == id)
+            return;
+    idlist_push(l, id);
+}
+
+void idlist_free(struct idlist *l)
+{
+    if (!l)
+        return;
+    free(l->ids);
+    free(l);
+}
+
+static void watch_target(struct ctld *ctld, uint32_t target, uint32_t job_id)
+{
+    struct idlist *l = idmap_get(&ctld->dependants, target);
+
+    if (!l) {
+        l = calloc(1, sizeof(*l));
+        if (!l || idmap_put(&ctld->dependants, target, l) < 0) {
+            log_fatal("out of memory while tracking dependencies");
+            abort();
+        }
+    }
+    idlist_add(l, job_id);
+}
+
+void depends_later(uint32_t job_id, int64_t when_us)
+{
+    if (idmap_put(&delayed, job_id, (void *)((uintptr_t)when_us + 1)) < 0) {
+        log_fatal("out of memory while tracking dependencies");
+        abort();
+    }
+}
+
+void depends_watch(struct ctld *ctld, const struct job *j)
+{
+    struct depends d;
+
+    if (!j->rec->dependency || depends_parse(j->rec->dependency, &d, NULL) < 0)
+        return;
+    for (size_t i = 0; i < d.n; i++) {
+        if (d.items[i].delay_min)
+            depends_later(j->rec->job_id, 0);
+        if (d.items[i].type != DEPEND_SINGLETON) {
+            watch_target(ctld, d.items[i].job_id, j->rec->job_id);
+        } /* a singleton is found by its name */
+    }
+    depends_done(&d);
+}
+
+/* --kill-on-invalid-dep, else kill_invalid_depend of DependencyParameters. */
+static bool kill_when_never(const struct ctld *ctld, const Pst__JobRecord *r)
+{
+    const char *v;
+    size_t len;
+
+    if (r->has_kill_on_invalid_dep)
+        return r->kill_on_invalid_dep;
+    return conf_option(ctld->conf, CONF_DEPENDENCY_PARAMETERS, "kill_invalid_depend", &v, &len);
+}
+
+/* Does task of array, which is ended, settle what the same task of j waits for? */
+static bool settled(struct ctld *ctld, const struct job *j, uint32_t task)
+{
+    Pst__JobRecord as_task = *j->rec; /* shallow */
+    struct job probe = { .rec = &as_task };
+    struct depends d;
+    bool changed;
+    int64_t until;
+    enum depend_result r;
+
+    SET(&as_task, array_task_id, task);
+    as_task.array_tasks = NULL;
+    if (depends_parse(as_task.dependency, &d, NULL) < 0)
+        return false;
+    r = depends_eval(&d, ctld->cluster, &probe, core_now(), &changed, &until);
+    depends_done(&d);
+    return r != DEPEND_WAIT;
+}
+
+/* aftercorr: the tasks of array j whose counterparts have ended go their own ways.  ended: the
+ * only job that it can be about, 0 = all of the target: an end costs what it changes, however
+ * large the arrays are. */
+static void split_settled(struct ctld *ctld, uint32_t job_id, uint32_t target, uint32_t ended)
+{
+    struct job *j = cluster_job(ctld->cluster, job_id);
+    const uint32_t *ids = &ended;
+    size_t n = ended ? 1 : cluster_array_jobs(ctld->cluster, target, &ids);
+    _cleanup_free_ uint32_t *copy = n ? malloc(n * sizeof(*copy)) : NULL;
+
+    if (!copy)
+        return;
+    memcpy(copy, ids, n * sizeof(*copy)); /* a split may add to the set */
+    for (size_t i = 0; i < n && j && job_is_array(j->rec); i++) {
+        const struct job *t = cluster_job(ctld->cluster, copy[i]);
+        struct job *task;
+
+        if (!t || !t->rec->has_array_task_id || !job_is_ended(t->rec) ||
+            !array_contains(j->rec->array_tasks, t->rec->array_task_id) ||
+            !settled(ctld, j, t->rec->array_task_id))
+            continue;
+        task = lifecycle_split(ctld, j, t->rec->array_task_id);
+        if (!task)
+            return; /* disk full: at the next change */
+        if (task != j)
+            depends_refresh(ctld, task->rec->job_id);
+    }
+}
+
+static void split_array(struct ctld *ctld, uint32_t job_id, uint32_t ended)
+{
+    const struct job *j = cluster_job(ctld->cluster, job_id);
+    struct depends d;
+
+    if (!j || !job_is_pending(j->rec) || !job_is_array(j->rec) || !j->rec->dependency ||
+        !strstr(j->rec->dependency, "aftercorr") || depends_parse(j->rec->dependency, &d, NULL) < 0)
+        return;
+    for (size_t i = 0; i < d.n; i++)
+        if (d.items[i].type == DEPEND_AFTERCORR && !d.items[i].has_task)
+            split_settled(ctld, job_id, d.items[i].job_id, ended);
+    depends_done(&d);
+}
+
+static void refresh(struct ctld *ctld, uint32_t job_id, uint32_t ended)
+{
+    struct job *j;
+    struct depends d;
+    enum depend_result res;
+    bool changed;
+    int64_t until;
+    Pst__Transaction *tx;
+    Pst__JobRecord *set;
+
+    split_array(ctld, job_id, ended);
+    j = cluster_job(ctld->cluster, job_id);
+    if (!j || !job_is_pending(j->rec) || !j->rec->dependency ||
+        depends_parse(j->rec->dependency, &d, NULL) < 0)
+        return;
+    res = depends_eval(&d, ctld->cluster, j, core_now(), &changed, &until);
+    if (res == DEPEND_WAIT && until != INT64_MAX)
+        depends_later(job_id, until);
+    else if (delayed.count)
+        (void)idmap_remove(&delayed, job_id);
+    if (changed) {
+        tx = tx_new(core_now());
+        set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, job_id);
+        if (res == DEPEND_MET) {
+            tx_clear(tx, 102); /* dependency */
+            if (!j->rec->has_eligible_us && !job_is_held(j->rec))
+                SET(set, eligible_us, MAX(core_now(), j->rec->has_begin_us ? j->rec->begin_us : 0));
+        } else {
+            _cleanup_free_ char *text = NULL;
+
+            if (depends_format(&d, &text) == 0)
+                (void)pb_set_str(&set->dependency, text); /* -ENOMEM: keeps the old text */
+            if (res == DEPEND_NEVER && !job_is_held(j->rec)) {
+                SET(set, reason, PST__JOB_REASON__REASON_DEPENDENCY_NEVER_SATISFIED);
+                mail_invalid_depend(ctld, j);
+            }
+        }
+        (void)core_commit(ctld, tx); /* disk full: asked again at the next change */
+    }
+    depends_done(&d);
+    if (res == DEPEND_NEVER && kill_when_never(ctld, j->rec))
+        (void)lifecycle_end(
+            ctld, j,
+            &(struct job_end){ .state = JOB_STATE(CANCELLED),
+                               .reason = PST__JOB_REASON__REASON_DEPENDENCY_NEVER_SATISFIED });
+}
+
+void depends_refresh(struct ctld *ctld, uint32_t job_id)
+{
+    refresh(ctld, job_id, 0);
+}
+
+/* Drop from a list the jobs that do not wait any more. */
+static void prune(struct ctld *ctld, struct idlist *l)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; l && i < l->n; i++) {
+        const struct job *j = cluster_job(ctld->cluster, l->ids[i]);
+
+        if (j && job_is_pending(j->rec) && j->rec->dependency)
+            l->ids[kept++] = l->ids[i];
+    }
+    if (l)
+        l->n = kept;
+}
+
+/* What a refresh of the job costs: its text is read and looked at item by item. */
+static uint32_t refresh_cost(const struct ctld *ctld, uint32_t job_id)
+{
+    const struct job *j = cluster_job(ctld->cluster, job_id);
+
+    return j && job_is_pending(j->rec) && j->rec->dependency
+               ? 20 + (uint32_t)strlen(j->rec->dependency) / 16
+               : 1;
+}
+
+/* Take the dependants of id on. */
+static void take_target(struct ctld *ctld, uint32_t id, uint32_t ended)
+{
+    const struct idlist *l = idmap_get(&ctld->dependants, id);
+
+    if (!l || !l->n)
+        return;
+    queue.ids = malloc(l->n * sizeof(*queue.ids)); /* a refresh may end a job and change the list */
+    if (!queue.ids)
+        return;
+    memcpy(queue.ids, l->ids, l->n * sizeof(*queue.ids));
+    queue.n = l->n;
+    queue.at = 0;
+    queue.target = id;
+    queue.ended = ended;
+}
+
+static void end_target(struct ctld *ctld)
+{
+    struct idlist *l = idmap_get(&ctld->dependants, queue.target);
+
+    free(queue.ids);
+    queue.ids = NULL;
+    prune(ctld, l);
+    if (l && !l->n) {
+        (void)idmap_remove(&ctld->dependants, queue.target);
+        idlist_free(l);
+    }
+}
+
+/* The first of those with the same user and name can go, if it has waited for this one. */
+static void changed_name(struct ctld *ctld, const Pst__JobRecord *r)
+{
+    uint32_t active;
+    const struct job *first =
+        r->name ? cluster_named_first(ctld->cluster, r->uid, r->name, &active) : NULL;
+
+    if (first && !active && first->rec->dependency && strstr(first->rec->dependency, "singleton"))
+        depends_refresh(ctld, first->rec->job_id);
+}
+
+/* The next part of the event at hand. */
+static void take_event(struct ctld *ctld)
+{
+    uint32_t id = events.ids[queue.event];
+    const struct job *j = cluster_job(ctld->cluster, id);
+    uint32_t group = j ? het_group_id(j->rec) : 0, ended = j && j->rec->has_array_task_id ? id : 0;
+
+    if (queue.stage == STAGE_ID) {
+        take_target(ctld, id, ended);
+        queue.stage = STAGE_GROUP;
+    } else if (queue.stage == STAGE_GROUP) {
+        if (group && group != id)
+            take_target(ctld, group, het_is(j->rec) ? 0 : ended);
+        queue.stage = STAGE_NAME;
+    } else {
+        if (j)
+            changed_name(ctld, j->rec);
+        queue.stage = STAGE_ID;
+        queue.event++;
+    }
+}
+
+/* True at the end, false when the turn is spent. */
+static bool work_off(struct ctld *ctld)
+{
+    struct budget b = { 0 };
+
+    while (queue.ids || queue.event < events.n) {
+        if (budget_turn_over(&b))
+            return false;
+        if (!queue.ids) {
+            budget_spend(&b, 2);
+            take_event(ctld);
+        } else if (queue.at == queue.n) {
+            end_target(ctld);
+        } else {
+            uint32_t id = queue.ids[queue.at++];
+
+            budget_spend(&b, refresh_cost(ctld, id));
+            refresh(ctld, id, queue.ended);
+        }
+    }
+    events.n = queue.event = 0;
+    return true;
+}
+
+static void work(void *arg)
+{
+    struct ctld *ctld = arg;
+    const struct cmd own = { .kind = CMD_CALL };
+
+    queue.posted = false;
+    queue.working = true;
+    while (!work_off(ctld) && !queue.posted)
+        queue.posted = core_again(ctld, &own, work, ctld); /* out of memory: on at once */
+    queue.working = false;
+}
+
+void depends_changed(struct ctld *ctld, const struct job *target)
+{
+    idlist_push(&events, target->rec->job_id);
+    if (!queue.working && !queue.posted)
+        work(ctld);
+}
+
+bool depends_array_awaited(struct ctld *ctld, uint32_t array_job_id)
+{
+    const struct idlist *l = idmap_get(&ctld->dependants, array_job_id);
+
+    return l && l->n && cluster_array_tally(ctld->cluster, array_job_id).living;
+}
+
+void depends_tick(struct ctld *ctld, int64_t now_us)
+{
+    _cleanup_free_ uint32_t *due = delayed.count ? malloc(delayed.count * sizeof(*due)) : NULL;
+    struct budget b = { 0 };
+    size_t n = 0;
+
+    for (size_t pos = 0; due && pos < delayed.cap; pos++) {
+        uint64_t id = delayed.keys[pos];
+
+        if (id && id != UINT64_MAX && (int64_t)((uintptr_t)delayed.values[pos] - 1) <= now_us)
+            due[n++] = (uint32_t)id;
+    }
+    for (size_t i = 0; i < n && !budget_turn_over(&b); i++) { /* the others at the next tick */
+        budget_spend(&b, refresh_cost(ctld, due[i]));
+        (void)idmap_remove(&delayed, due[i]);
+        refresh(ctld, due[i], 0);
+    }
+}
+
+void depends_clear(struct ctld *ctld)
+{
+    void *v;
+
+    for (size_t pos = 0; (v = idmap_next(&ctld->dependants, &pos));)
+        idlist_free(v);
+    idmap_done(&ctld->dependants);
+    idmap_done(&delayed);
+    free(events.ids);
+    free(queue.ids);
+    events = (struct idlist){ 0 };
+    memset(&queue, 0, sizeof(queue));
+}

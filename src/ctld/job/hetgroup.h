@@ -1,0 +1,30 @@
+/* hetgroup.h - heterogeneous jobs: one submission of several components, each a job with resources of
+ * its own
+ *
+ * Component k of the job with leader id L is job L + k.  They are accepted, started, held,
+ * released and requeued together; the leader owns the script, and its end is everybody's.  Core
+ * thread, but for the questions about one record. */
+#pragma once
+
+#include "ctld/ctld.h"
+#include "ctld/job/lifecycle.h"
+#include "model/hetjob.h"
+
+#define HET_COMPONENTS_MAX 128u
+
+/* The first of n ids in a row that are free, from `from` on; 0 when there is no such row. */
+uint32_t het_ids(struct ctld *ctld, uint32_t from, uint32_t n);
+/* Make rec component k of n of the job with this leader. */
+void het_fill(Pst__JobRecord *rec, uint32_t leader, uint32_t k, uint32_t n);
+
+/* j, a pending component, changed: the others may become eligible with it, or cease to be. */
+void het_feed_others(struct ctld *ctld, const struct job *j);
+/* How many of these decisions, which begin with a component, belong to its group. */
+size_t het_decisions(const struct ctld *ctld, const struct sched_decision *d, size_t n);
+
+/* After the end of j: what ends with it. */
+void het_ended(struct ctld *ctld, uint32_t leader, const struct job_end *end);
+/* Have all components ended? */
+bool het_all_ended(const struct ctld *ctld, const Pst__JobRecord *r);
+/* After recovery: components whose leader has ended without them. */
+void het_recover(struct ctld *ctld, struct job *j);

@@ -1,0 +1,226 @@
+/* joblaunch.c - what the nodes are told about jobs: launch, signal, terminate
+ *
+ * Every message is an effect of a committed event.  One that is lost with its connection is made
+ * again when the node registers: the model says what the node should know (links.c). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/pb/pbutil.h"
+#include "base/strbuf.h"
+#include "ctld/job/hetgroup.h"
+#include "ctld/notify/hooks.h"
+#include "ctld/job/lifecycle.h"
+#include "ctld/job/prologs.h"
+#include "ctld/job/rlimits.h"
+
+/* "16(x4),8": one number per group of equal neighbours. */
+static char *per_node_text(const Pst__Alloc *a, bool tasks)
+{
+    struct strbuf sb = STRBUF_INIT;
+    char *text = NULL;
+    size_t g = 0;
+
+    while (g < a->n_groups) {
+        uint32_t v = tasks ? a->groups[g]->tasks : a->groups[g]->cpus, nodes = 0;
+
+        for (; g < a->n_groups && (tasks ? a->groups[g]->tasks : a->groups[g]->cpus) == v; g++)
+            nodes += a->groups[g]->nodes;
+        strbuf_addf(&sb, nodes > 1 ? "%s%u(x%u)" : "%s%u", sb.len ? "," : "", v, nodes);
+    }
+    if (strbuf_detach(&sb, &text) < 0) {
+        log_fatal("out of memory while telling a node");
+        abort();
+    }
+    return text;
+}
+
+/* Borrows from the job; job_on_node_done() frees the texts made here. */
+static void job_on_node(struct ctld *ctld, const struct job *j, size_t position,
+                        Pst__JobOnNode *out)
+{
+    const Pst__Alloc *a = j->rec->alloc;
+    const Pst__AllocGroup *g = alloc_group(a, position);
+    const struct node *n = cluster_node(ctld->cluster, a->node_ids[position]);
+
+    pst__job_on_node__init(out);
+    out->job = j->rec;
+    SET(out, run_id, j->rec->db_id);
+    out->node_name = n ? n->rec->name : NULL;
+    SET(out, node_index, (uint32_t)position);
+    out->cpus_per_node = per_node_text(a, false);
+    /* Nobody said how many tasks: as many as there are CPUs. */
+    out->tasks_per_node = per_node_text(a, j->rec->has_num_tasks || j->rec->has_ntasks_per_node);
+    out->cluster_name = ctld->cluster->rec->name;
+    SET(out, cpus, g->cpus);
+    out->cpu_ids = g->cpu_ids;
+    SET(out, mem_mib, g->mem_mib);
+    out->gres = g->gres;
+    out->n_gres = g->n_gres;
+    if (cluster_step(j, STEP_EXTERN))
+        SET(out, contain, true);
+}
+
+static void job_on_node_done(Pst__JobOnNode *on)
+{
+    free(on->cpus_per_node);
+    free(on->tasks_per_node);
+}
+
+/* PrologFlags has one of the n flags. */
+static bool any_flag(const struct ctld *ctld, const char *const *flags, size_t n)
+{
+    const char *v;
+    size_t len;
+
+    for (size_t i = 0; i < n; i++)
+        if (conf_option(ctld->conf, CONF_PROLOG_FLAGS, flags[i], &v, &len))
+            return true;
+    return false;
+}
+
+bool launch_prepares(const struct ctld *ctld)
+{
+    /* All but the first imply it. */
+    static const char *const flags[] = { "Alloc",  "Contain",  "DeferBatch",
+                                         "NoHold", "RunInJob", "X11" };
+
+    return any_flag(ctld, flags, ARRAY_SIZE(flags));
+}
+
+bool launch_contains(const struct ctld *ctld)
+{
+    static const char *const flags[] = { "Contain", "RunInJob", "X11" };
+
+    return any_flag(ctld, flags, ARRAY_SIZE(flags));
+}
+
+void launch_prepare_on(struct ctld *ctld, struct job *j, size_t position, uint64_t lsn)
+{
+    const struct node *n = cluster_node(ctld->cluster, j->rec->alloc->node_ids[position]);
+    Pst__JobOnNode on;
+    Pst__PrepareJob msg = PST__PREPARE_JOB__INIT;
+
+    if (!n)
+        return;
+    job_on_node(ctld, j, position, &on);
+    msg.job = &on;
+    (void)node_send(ctld, n, lsn, OP_PREPARE_JOB, &msg.base); /* lost: the first step does it */
+    job_on_node_done(&on);
+}
+
+/* PrologFlags=Alloc: every other node runs its prolog now rather than with its first step. */
+static void prepare_others(struct ctld *ctld, struct job *j, uint64_t lsn, size_t first)
+{
+    for (size_t i = first; i < j->rec->alloc->n_node_ids; i++)
+        launch_prepare_on(ctld, j, i, lsn);
+}
+
+void launch_prepare(struct ctld *ctld, struct job *j, uint64_t lsn)
+{
+    if (launch_prepares(ctld))
+        prepare_others(ctld, j, lsn, 0);
+}
+
+void launch_batch(struct ctld *ctld, struct job *j, uint64_t lsn)
+{
+    const struct node *n = cluster_node(ctld->cluster, j->rec->alloc->node_ids[0]);
+    Pst__LaunchBatch msg = PST__LAUNCH_BATCH__INIT;
+    const struct blob *script, *env;
+    Pst__JobRecord rec = *j->rec; /* shallow: gets its limits back */
+    Pst__JobRecord *parts[HET_COMPONENTS_MAX];
+    Pst__JobOnNode on;
+
+    if (!n || !het_runs_script(j->rec) || job_waits_for_prolog(j->rec))
+        return; /* hooks.c comes back */
+    if (prologs_hold_batch(ctld, j)) {
+        prepare_others(ctld, j, lsn, 0); /* prologs.c comes back */
+        return;
+    }
+    script = cluster_script(ctld->cluster, j->rec);
+    env = cluster_env(ctld->cluster, j->rec);
+    job_on_node(ctld, j, 0, &on);
+    on.job = &rec;
+    on.het_jobs = parts;
+    for (uint32_t k = 0; het_is_leader(&rec) && k < rec.het_count && k < HET_COMPONENTS_MAX; k++) {
+        struct job *part = het_component(ctld->cluster, &rec, k);
+
+        if (part && part->rec->alloc)
+            parts[on.n_het_jobs++] = part->rec;
+    }
+    msg.job = &on;
+    if (script) {
+        msg.has_script = 1;
+        msg.script = (ProtobufCBinaryData){ .len = script->len, .data = (uint8_t *)script->data };
+    }
+    if (env) {
+        msg.has_environment = 1;
+        limits_split(env->data, env->len, &rec, &msg.environment);
+    }
+    (void)node_send(ctld, n, lsn, OP_LAUNCH_BATCH, &msg.base); /* lost: sent when it registers */
+    limits_done(&rec);
+    job_on_node_done(&on);
+    if (job_is_suspended(j->rec)) /* stopped while it was on its way, or while its prolog ran */
+        launch_suspend_on(ctld, j, n, lsn, true);
+    if (launch_prepares(ctld) && !prologs_over(j))
+        prepare_others(ctld, j, lsn, job_awaits_node_prologs(j->rec) ? 0 : 1);
+}
+
+void launch_terminate(struct ctld *ctld, struct job *j, const struct node *n, size_t position,
+                      uint64_t lsn, const char *text)
+{
+    Pst__TerminateJob msg = PST__TERMINATE_JOB__INIT;
+    Pst__JobOnNode on;
+
+    job_on_node(ctld, j, position, &on);
+    SET(&msg, job_id, j->rec->job_id);
+    SET(&msg, run_id, j->rec->db_id);
+    SET(&msg, kill_wait_s, (uint32_t)conf_num(ctld->conf, CONF_KILL_WAIT));
+    msg.reason = (char *)text; /* not changed by packing */
+    msg.job = &on;
+    (void)node_send(ctld, n, lsn, OP_TERMINATE_JOB, &msg.base); /* lost: sent when it registers */
+    job_on_node_done(&on);
+}
+
+void launch_signal(struct ctld *ctld, struct job *j, uint64_t lsn, const Pst__SignalSteps *sig)
+{
+    Pst__SignalSteps msg = *sig;
+
+    SET(&msg, job_id, j->rec->job_id);
+    SET(&msg, run_id, j->rec->db_id);
+    for (size_t i = 0; i < j->rec->alloc->n_node_ids; i++) {
+        const struct node *n = cluster_node(ctld->cluster, j->rec->alloc->node_ids[i]);
+
+        if (n)
+            /* best effort, as a signal is */
+            (void)node_send(ctld, n, lsn, OP_SIGNAL_STEPS, &msg.base);
+    }
+}
+
+static void suspend_order(const struct job *j, bool suspend, Pst__SignalSteps *ret)
+{
+    pst__signal_steps__init(ret);
+    SET(ret, job_id, j->rec->job_id);
+    SET(ret, run_id, j->rec->db_id);
+    SET(ret, suspend, suspend);
+    SET(ret, resume, !suspend);
+    SET(ret, include_batch, true);
+}
+
+void launch_suspend(struct ctld *ctld, struct job *j, uint64_t lsn, bool suspend)
+{
+    Pst__SignalSteps sig;
+
+    suspend_order(j, suspend, &sig);
+    launch_signal(ctld, j, lsn, &sig);
+}
+
+void launch_suspend_on(struct ctld *ctld, const struct job *j, const struct node *n, uint64_t lsn,
+                       bool suspend)
+{
+    Pst__SignalSteps sig;
+
+    suspend_order(j, suspend, &sig);
+    (void)node_send(ctld, n, lsn, OP_SIGNAL_STEPS, &sig.base); /* lost: sent when it registers */
+}

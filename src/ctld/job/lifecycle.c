@@ -1,0 +1,721 @@
+/* lifecycle.c - ends, requeues and cleaning of jobs; see lifecycle.h.  Starts are in start.c. */
+#include "ctld/job/lifecycle.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/oomstatus.h"
+#include "base/pb/pbutil.h"
+#include "base/sluid.h"
+#include "base/strbuf.h"
+#include "base/timefmt.h"
+#include "ctld/job/cronjobs.h"
+#include "ctld/job/depends.h"
+#include "ctld/schedlink/schedfeed.h"
+#include "ctld/schedlink/gangturns.h"
+#include "ctld/job/hetgroup.h"
+#include "ctld/notify/hooks.h"
+#include "ctld/job/jobfacts.h"
+#include "ctld/notify/mail.h"
+#include "ctld/job/prologs.h"
+#include "ctld/step/steps.h"
+#include "ctld/core/wait.h"
+#include "model/array.h"
+
+/* Field numbers of JobRecord that a requeue makes absent. */
+enum {
+    F_REASON = 32,
+    F_REASON_TEXT = 33,
+    F_EXIT_STATUS = 34,
+    F_DERIVED = 35,
+    F_CANCEL_UID = 40,
+    F_START = 53,
+    F_END = 54,
+    F_SUSPEND = 55,
+    F_SUSPENDED = 56,
+    F_KILL = 60,
+    F_WARNED = 42,
+    F_KILL_SENT = 43,
+    F_ALLOC = 180,
+    F_RELEASED = 181,
+    F_NEXT_STEP = 182,
+    F_BATCH_HOST = 183,
+    F_BATCH_STARTED = 185,
+    F_ALLOC_TRES = 186,
+    F_FAILED_NODE = 188,
+    F_PROLOG_PENDING = 200,
+    F_NODE_PROLOGS = 540,
+    F_LICENSES_ALLOC = 250,
+    F_PREEMPT = 260,
+    F_PREEMPT_KILL = 261,
+    F_PREEMPT_MODE = 262,
+    F_PREEMPTED_BY = 263,
+    F_PREEMPTABLE = 264,
+    F_RESERVATION = 17,
+    F_REQ_RESERVATION = 290,
+    F_RESV_ID = 291,
+    F_GANG = 410,
+    F_WHOLE_NODES = 411,
+};
+
+static void count_end(struct ctld *ctld, Pst__Transaction *tx, Pst__JobState state)
+{
+    Pst__ClusterRecord *c = tx_cluster(tx), *now = ctld->cluster->rec;
+
+    if (state == JOB_STATE(CANCELLED))
+        SET(c, jobs_cancelled, now->jobs_cancelled + 1);
+    else if (state == JOB_STATE(COMPLETED))
+        SET(c, jobs_completed, now->jobs_completed + 1);
+    else
+        SET(c, jobs_failed, now->jobs_failed + 1);
+}
+
+#define SCRIPT_FIRST_US (5 * USEC_PER_SEC) /* what a hung node of the script may cost the others */
+
+/* Is there a script to be told before the nodes beside its own?  It would see their steps fail,
+ * and go on. */
+static bool script_first(struct ctld *ctld, struct job *j)
+{
+    const struct node *n = cluster_node(ctld->cluster, j->rec->alloc->node_ids[0]);
+    const struct step *batch = het_runs_script(j->rec) ? cluster_step(j, STEP_BATCH) : NULL;
+
+    return batch && batch->rec->state == PST__STEP_STATE__STEP_RUNNING && n && n->link;
+}
+
+static void terminate_on(struct ctld *ctld, struct job *j, size_t from, size_t to, uint64_t lsn,
+                         const char *text)
+{
+    for (size_t i = from; i < to; i++) {
+        const struct node *n = cluster_node(ctld->cluster, j->rec->alloc->node_ids[i]);
+
+        if (n)
+            launch_terminate(ctld, j, n, i, lsn, text);
+    }
+}
+
+void lifecycle_script_told(struct ctld *ctld, struct job *j)
+{
+    if (j->others_us && j->rec->alloc)
+        terminate_on(ctld, j, 1, j->rec->alloc->n_node_ids, ctld->applied_lsn, j->others_text);
+    j->others_us = 0;
+}
+
+/* Nodes that must clean up after j: marks those that are connected and tells them. */
+static void start_cleaning(struct ctld *ctld, struct job *j, uint64_t lsn, const char *text)
+{
+    const Pst__Alloc *a = j->rec->alloc;
+
+    j->cleaning = bitmap_free(j->cleaning);
+    if (bitmap_new((uint32_t)a->n_node_ids, &j->cleaning) < 0) {
+        log_fatal("out of memory while ending a job");
+        abort();
+    }
+    for (size_t i = 0; i < a->n_node_ids; i++) {
+        const struct node *n = cluster_node(ctld->cluster, a->node_ids[i]);
+
+        if (!n || (n->rec->state == PST__NODE_STATE__NODE_DOWN && !n->link))
+            continue; /* nothing to wait for there */
+        /* set down by hand: told, not waited for */
+        if (n->rec->state != PST__NODE_STATE__NODE_DOWN)
+            bitmap_set(j->cleaning, (uint32_t)i);
+    }
+    j->others_us = a->n_node_ids > 1 && script_first(ctld, j) ? core_now() + SCRIPT_FIRST_US : 0;
+    j->others_text = text;
+    terminate_on(ctld, j, 0, j->others_us ? 1 : a->n_node_ids, lsn, text);
+}
+
+/* How long a requeued job waits: requeue_delay of SchedulerParameters; without it, two minutes
+ * when somebody asked for the requeue, so that he can still change the job, and none when the
+ * system makes up for a failure. */
+#define REQUEUE_DELAY_S 120u
+
+static void delay_start(const struct ctld *ctld, const Pst__JobRecord *r, Pst__JobRecord *set,
+                        bool by_command)
+{
+    uint64_t delay_s = by_command ? REQUEUE_DELAY_S : 0;
+
+    if (cron_is(r)) { /* this run is skipped */
+        SET(set, begin_us, cron_next_us(r));
+        return;
+    }
+    /* else as it is */
+    (void)conf_option_u64(ctld->conf, CONF_SCHEDULER_PARAMETERS, "requeue_delay", &delay_s);
+    if (delay_s)
+        SET(set, begin_us, core_now() + (int64_t)delay_s * USEC_PER_SEC);
+}
+
+/* What the end changes in the record. */
+static void fill_end(struct ctld *ctld, Pst__Transaction *tx, const struct job *j,
+                     const struct job_end *end, bool clean)
+{
+    Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_END, j->rec->job_id);
+    uint32_t flags = clean ? 0 : JOB_FLAG(COMPLETING);
+
+    if (end->requeue)
+        flags |= JOB_FLAG(REQUEUED) | (end->requeue_hold ? JOB_FLAG(REQUEUE_HOLD) : 0) |
+                 (end->special_exit ? JOB_FLAG(SPECIAL_EXIT) : 0);
+    SET(set, state, end->state);
+    SET(set, state_flags, flags);
+    SET(set, end_us, core_now());
+    if (end->has_exit)
+        SET(set, exit_status, end->exit_status);
+    if (end->state == JOB_STATE(PREEMPTED) && !j->rec->has_preempt_us)
+        SET(set, preempt_us, core_now());
+    if (end->reason)
+        SET(set, reason, end->reason);
+    if (end->reason_text)
+        (void)pb_set_str(&set->reason_text, end->reason_text); /* -ENOMEM: left out */
+    if (end->by_user)
+        SET(set, cancel_uid, end->uid);
+    if (job_is_suspended(j->rec) && j->rec->has_suspend_us)
+        SET(set, suspended_us,
+            (j->rec->has_suspended_us ? j->rec->suspended_us : 0) + core_now() -
+                j->rec->suspend_us);
+    if (end->failed_node)
+        (void)pb_set_str(&set->failed_node, end->failed_node); /* -ENOMEM: left out */
+    if (end->batch_failures)
+        SET(set, batch_failures, end->batch_failures);
+    if (clean)
+        SET(set, released, true);
+    if (!end->requeue)
+        count_end(ctld, tx, end->state);
+    else
+        delay_start(ctld, j->rec, set, end->by_command);
+}
+
+/* A task of j's array ended: the throttle may let one more go. */
+static void array_next(struct ctld *ctld, const struct job *j)
+{
+    struct job *array =
+        j->rec->has_array_job_id ? cluster_job(ctld->cluster, j->rec->array_job_id) : NULL;
+
+    if (array && job_is_array(array->rec) && job_is_pending(array->rec))
+        feed_job(ctld, array);
+}
+
+uint64_t lifecycle_end(struct ctld *ctld, struct job *j, const struct job_end *end)
+{
+    bool holds = job_holds_resources(j->rec);
+    bool epilog = holds && hooks_epilog_wanted(ctld);
+    bool clean = !holds || (end->nodes_clean && j->rec->alloc->n_node_ids == 1 && !epilog);
+    Pst__Transaction *tx = tx_new(core_now());
+    uint32_t id = j->rec->job_id;
+    bool leader = het_is_leader(j->rec);
+    uint64_t lsn;
+
+    fill_end(ctld, tx, j, end, clean);
+    cron_ends(ctld, tx, j, end);
+    if (clean)
+        steps_close(ctld, j, tx, end->has_exit ? end->exit_status : 0);
+    lsn = core_commit(ctld, tx);
+    if (!lsn)
+        return 0;
+    if (epilog)
+        hooks_epilog(ctld, j, lsn);
+    if (!clean) {
+        feed_leaving(ctld, j);
+        start_cleaning(ctld, j, lsn, end->kill_text);
+    }
+    wait_notify(ctld, j, lsn);
+    steps_retry(ctld, j);
+    array_next(ctld, j);
+    depends_changed(ctld, j);
+    if (!clean && bitmap_empty(j->cleaning))
+        lifecycle_node_clean(ctld, j, UINT32_MAX);
+    else if (clean && end->requeue && (j = cluster_job(ctld->cluster, id)))
+        lifecycle_node_clean(ctld, j, UINT32_MAX);
+    else if (clean && (j = cluster_job(ctld->cluster, id)))
+        cron_again(ctld, j);
+    if (leader)
+        het_ended(ctld, id, end);
+    return lsn;
+}
+
+/* "0,3-5" of RequeueExit and RequeueExitHold. */
+static bool in_exit_list(const struct ctld *ctld, enum conf_key key, uint32_t code)
+{
+    const char *list = conf_str(ctld->conf, key);
+    struct bitmap *bm = NULL;
+    bool hit = false;
+
+    if (!list || code > 255 || bitmap_new(256, &bm) < 0)
+        return false;
+    if (bitmap_parse(bm, list, NULL) == 0)
+        hit = bitmap_test(bm, code);
+    bitmap_free(bm);
+    return hit;
+}
+
+uint64_t lifecycle_finished(struct ctld *ctld, struct job *j, uint32_t exit_status,
+                            bool nodes_clean)
+{
+    struct job_end end = { .has_exit = true,
+                           .exit_status = exit_status,
+                           .nodes_clean = nodes_clean };
+    uint32_t code = WIFEXITED((int)exit_status) ? (uint32_t)WEXITSTATUS((int)exit_status) : 0;
+    char text[64];
+
+    if (exit_status == STATUS_OOM) {
+        end.state = JOB_STATE(OUT_OF_MEMORY);
+        end.reason = PST__JOB_REASON__REASON_OUT_OF_MEMORY;
+    } else if (exit_status == 0) {
+        end.state = JOB_STATE(COMPLETED);
+    } else if (WIFSIGNALED((int)exit_status)) {
+        int sig = WTERMSIG((int)exit_status);
+
+        (void)snprintf(text, sizeof(text), "RaisedSignal:%d(%s)", sig, strsignal(sig));
+        end.state = JOB_STATE(FAILED);
+        end.reason = PST__JOB_REASON__REASON_RAISED_SIGNAL;
+        end.reason_text = text;
+    } else {
+        end.state = JOB_STATE(FAILED);
+        end.reason = PST__JOB_REASON__REASON_NON_ZERO_EXIT_CODE;
+    }
+    if (j->rec->has_preempt_kill_us && !job_is_suspended(j->rec) && exit_status &&
+        j->rec->preempt_mode !=
+            PST__PREEMPT_MODE__PREEMPT_SUSPEND) { /* in the grace it was given */
+        end.state = JOB_STATE(PREEMPTED);
+        end.reason = PST__JOB_REASON__REASON_NONE;
+        end.reason_text = NULL;
+        end.by_command = true;
+        end.requeue = j->rec->preempt_mode == PST__PREEMPT_MODE__PREEMPT_REQUEUE &&
+                      j->rec->has_batch && j->rec->batch && j->rec->has_requeue && j->rec->requeue;
+    } else if (j->rec->has_batch && j->rec->batch && code) {
+        end.requeue_hold = in_exit_list(ctld, CONF_REQUEUE_EXIT_HOLD, code);
+        end.requeue = end.requeue_hold || in_exit_list(ctld, CONF_REQUEUE_EXIT, code);
+    }
+    return lifecycle_end(ctld, j, &end);
+}
+
+/* ---- requeue --------------------------------------------------------------------------------- */
+
+/* Why a requeued job does not start again by itself: held while it ran, or by this requeue. */
+static Pst__JobReason held_reason(const Pst__JobRecord *r, bool by_requeue)
+{
+    if (!by_requeue)
+        return r->has_held_by_user && r->held_by_user ? PST__JOB_REASON__REASON_JOB_HELD_USER
+                                                      : PST__JOB_REASON__REASON_JOB_HELD_ADMIN;
+    if (r->has_reason && (r->reason == PST__JOB_REASON__REASON_LAUNCH_FAILED_REQUEUED_HELD ||
+                          r->reason == PST__JOB_REASON__REASON_USER_ENV_REQUEUED_HELD ||
+                          r->reason == PST__JOB_REASON__REASON_JOB_HOLD_MAX_REQUEUE))
+        return r->reason;
+    return PST__JOB_REASON__REASON_JOB_HELD_USER;
+}
+
+void lifecycle_new_run(struct ctld *ctld, Pst__Transaction *tx, Pst__JobRecord *rec)
+{
+    const Pst__ClusterRecord *now = ctld->cluster->rec;
+    Pst__ClusterRecord *set = tx_cluster(tx);
+    /* A transaction may begin several runs. */
+    uint64_t db_id = set->has_next_db_id ? set->next_db_id : now->next_db_id;
+    uint64_t last = set->has_last_sluid ? set->last_sluid : now->last_sluid;
+    uint64_t id = sluid_next(last, now->sluid_cluster, core_now());
+    char text[SLUID_TEXT_SIZE];
+
+    SET(rec, db_id, db_id);
+    (void)pb_set_str(&rec->sluid, sluid_text(id, text)); /* -ENOMEM: a run without one */
+    SET(set, next_db_id, db_id + 1);
+    SET(set, last_sluid, id);
+}
+
+static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct job *j, bool hold,
+                         bool special)
+{
+    /* A field is either cleared or set, never both: clearing comes last. */
+    static const uint32_t gone[] = {
+        F_EXIT_STATUS,    F_DERIVED,         F_CANCEL_UID,   F_START,          F_END,
+        F_SUSPEND,        F_SUSPENDED,       F_KILL,         F_WARNED,         F_KILL_SENT,
+        F_ALLOC,          F_RELEASED,        F_NEXT_STEP,    F_BATCH_HOST,     F_BATCH_STARTED,
+        F_ALLOC_TRES,     JOB_FIELD_BILLING, F_FAILED_NODE,  F_PROLOG_PENDING, F_NODE_PROLOGS,
+        F_LICENSES_ALLOC, F_PREEMPT,         F_PREEMPT_KILL, F_PREEMPT_MODE,   F_PREEMPTED_BY,
+        F_PREEMPTABLE,    F_RESV_ID,         F_GANG,         F_WHOLE_NODES
+    };
+    const Pst__JobRecord *r = j->rec;
+    Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_REQUEUE, r->job_id);
+
+    for (size_t i = 0; i < ARRAY_SIZE(gone); i++)
+        tx_clear(tx, gone[i]);
+    if (r->req_reservation) { /* it asks as it did before */
+        tx_clear(tx, F_REQ_RESERVATION);
+        if (*r->req_reservation)
+            /* -ENOMEM: the one it ran in */
+            (void)pb_set_str(&set->reservation, r->req_reservation);
+        else
+            tx_clear(tx, F_RESERVATION);
+    }
+    SET(set, state, JOB_STATE(PENDING));
+    SET(set, state_flags, special ? JOB_FLAG(SPECIAL_EXIT) : 0);
+    SET(set, restart_count, job_restarts(r) + 1);
+    SET(set, requeue_us, core_now());
+    if (hold || special || job_is_held(r))
+        SET(set, reason, held_reason(r, hold || special));
+    else
+        tx_clear(tx, F_REASON);
+    if (hold && !special && set->reason == PST__JOB_REASON__REASON_JOB_HELD_USER)
+        (void)pb_set_str(&set->reason_text, "job requeued in held state"); /* -ENOMEM: the word */
+    else
+        tx_clear(tx, F_REASON_TEXT);
+    if (hold || special)
+        SET(set, priority, 0);
+    lifecycle_new_run(ctld, tx, set);
+}
+
+uint64_t lifecycle_requeue(struct ctld *ctld, struct job *j, bool hold, bool special_exit,
+                           const char *kill_text)
+{
+    struct job_end end = { .state = JOB_STATE(CANCELLED),
+                           .requeue = true,
+                           .requeue_hold = hold,
+                           .special_exit = special_exit,
+                           .by_command = true,
+                           .kill_text = kill_text };
+    Pst__Transaction *tx;
+
+    if (job_holds_resources(j->rec) && !job_is_ended(j->rec))
+        return lifecycle_end(ctld, j, &end);
+    tx = tx_new(core_now());
+    delay_start(ctld, j->rec, tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id),
+                true);
+    fill_requeue(ctld, tx, j, hold, special_exit);
+    return core_commit(ctld, tx);
+}
+
+uint64_t lifecycle_again(struct ctld *ctld, struct job *j, int64_t begin_us)
+{
+    uint32_t restarts = job_restarts(j->rec);
+    Pst__Transaction *tx = tx_new(core_now());
+    Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id);
+
+    SET(set, begin_us, begin_us);
+    SET(set, eligible_us, begin_us);
+    fill_requeue(ctld, tx, j, false, false);
+    /* a run, no restart */
+    SET(tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id), restart_count, restarts);
+    return core_commit(ctld, tx);
+}
+
+/* ---- cleaning -------------------------------------------------------------------------------- */
+
+static void cleaned(struct ctld *ctld, struct job *j)
+{
+    Pst__Transaction *tx = tx_new(core_now());
+    uint32_t id = j->rec->job_id;
+    bool requeue = job_has_flag(j->rec, JOB_FLAG(REQUEUED));
+    uint64_t lsn;
+
+    steps_close(ctld, j, tx, SIGKILL);
+    if (requeue) {
+        fill_requeue(ctld, tx, j, job_has_flag(j->rec, JOB_FLAG(REQUEUE_HOLD)),
+                     job_has_flag(j->rec, JOB_FLAG(SPECIAL_EXIT)));
+    } else {
+        Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_CLEANED, id);
+
+        SET(set, state_flags, j->rec->state_flags & ~JOB_FLAG(COMPLETING));
+        SET(set, released, true);
+    }
+    lsn = core_commit(ctld, tx);
+    if (!lsn)
+        return; /* the nodes say so again when they register */
+    j->cleaning = bitmap_free(j->cleaning);
+    depends_changed(ctld, j);
+    if (!requeue && (j = cluster_job(ctld->cluster, id)))
+        cron_again(ctld, j);
+}
+
+void lifecycle_node_clean(struct ctld *ctld, struct job *j, uint32_t node_id)
+{
+    long pos;
+
+    if (!j->cleaning && !job_has_flag(j->rec, JOB_FLAG(REQUEUED)))
+        return;
+    if (j->cleaning && node_id != UINT32_MAX) {
+        pos = alloc_position(j->rec->alloc, node_id);
+        if (pos < 0)
+            return;
+        bitmap_clear(j->cleaning, (uint32_t)pos);
+    }
+    if (!j->epilog_runs && (!j->cleaning || bitmap_empty(j->cleaning)))
+        cleaned(ctld, j);
+}
+
+/* ---- suspend --------------------------------------------------------------------------------- */
+
+void lifecycle_fill_suspend(Pst__JobRecord *set, const Pst__JobRecord *r, bool suspend,
+                            int64_t now_us)
+{
+    SET(set, state, suspend ? JOB_STATE(SUSPENDED) : JOB_STATE(RUNNING));
+    SET(set, suspend_us, now_us);
+    if (!suspend && r->has_suspend_us) {
+        int64_t slept = now_us - r->suspend_us;
+
+        SET(set, suspended_us, (r->has_suspended_us ? r->suspended_us : 0) + slept);
+        if (r->has_end_us)
+            SET(set, end_us, r->end_us + slept);
+    }
+}
+
+uint64_t lifecycle_suspend(struct ctld *ctld, struct job *j, bool suspend)
+{
+    Pst__Transaction *tx = tx_new(core_now());
+    Pst__JobRecord *set =
+        tx_job_patch(tx, suspend ? PST__EVENT_KIND__EV_JOB_SUSPEND : PST__EVENT_KIND__EV_JOB_RESUME,
+                     j->rec->job_id);
+    bool preempted = j->rec->n_preempted_by > 0;
+    uint64_t lsn;
+
+    lifecycle_fill_suspend(set, j->rec, suspend, core_now());
+    if (!suspend && preempted) {
+        tx_clear(tx, F_PREEMPT_KILL);
+        tx_clear(tx, F_PREEMPTED_BY);
+    }
+    lsn = core_commit(ctld, tx);
+    if (!lsn)
+        return 0;
+    launch_suspend(ctld, j, lsn, suspend);
+    feed_suspend(ctld, j, suspend);
+    if (preempted)
+        feed_yield(ctld, j, false);
+    feed_end_time(ctld, j);
+    if (!suspend)
+        steps_retry(ctld, j);
+    return lsn;
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+static bool runs_on(const struct job *j, uint32_t node_id)
+{
+    return j->rec->alloc && alloc_position(j->rec->alloc, node_id) >= 0;
+}
+
+/* What steps had on a lost node is over. */
+static void lose_steps(struct ctld *ctld, struct job *j, uint32_t node_id)
+{
+    for (struct step *s = j->steps, *next; s; s = next) {
+        Pst__StepEnd lost = PST__STEP_END__INIT;
+
+        next = s->next;
+        SET(&lost, exit_status, SIGKILL);
+        if (s->waiting)
+            (void)steps_ended(ctld, j, s, node_id, &lost);
+    }
+}
+
+/* The job ends; what it had on the node is not waited for.  With a component ends all of its
+ * job. */
+static void lose_job(struct ctld *ctld, struct job *j, uint32_t node_id, const struct job_end *end)
+{
+    uint32_t id = j->rec->job_id;
+    struct job *leader = het_is_follower(j->rec) ? het_component(ctld->cluster, j->rec, 0) : NULL;
+
+    if (leader && !job_is_ended(leader->rec))
+        (void)lifecycle_end(ctld, leader, end); /* disk full: the node says so again */
+    else
+        (void)lifecycle_end(ctld, j, end);
+    j = cluster_job(ctld->cluster, id);
+    if (j && j->cleaning)
+        lifecycle_node_clean(ctld, j, node_id);
+}
+
+static void lose(struct ctld *ctld, struct job *j, const struct node *n)
+{
+    const Pst__JobRecord *r = j->rec;
+    struct job_end end = { .state = JOB_STATE(NODE_FAIL),
+                           .reason = PST__JOB_REASON__REASON_NODE_DOWN,
+                           .kill_text = "DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS",
+                           .failed_node = n->rec->name,
+                           .has_exit = true, /* shown as 0:1: nobody knows how it ended */
+                           .exit_status = 1 };
+
+    if (job_is_ended(r)) {
+        lifecycle_node_clean(ctld, j, n->rec->node_id);
+    } else if (r->has_no_kill && r->no_kill && r->alloc->n_node_ids > 1 &&
+               r->alloc->node_ids[0] != n->rec->node_id) {
+        lose_steps(ctld, j, n->rec->node_id); /* --no-kill: the rest goes on */
+        prologs_passed(ctld, j, n->rec->node_id);
+    } else {
+        end.requeue = r->has_batch && r->batch && r->has_requeue && r->requeue;
+        lose_job(ctld, j, n->rec->node_id, &end);
+    }
+}
+
+void lifecycle_node_lost(struct ctld *ctld, struct node *n, const char *why)
+{
+    _cleanup_free_ uint32_t *ids = malloc((n->jobs + 1) * sizeof(*ids));
+    size_t count = 0;
+
+    log_error("node %s: lost: %s", n->rec->name, why);
+    /* By id: with a component ends its whole job. */
+    for (const struct job *j = ctld->cluster->active; ids && j && count < n->jobs;
+         j = j->next_active)
+        if (runs_on(j, n->rec->node_id))
+            ids[count++] = j->rec->job_id;
+    for (size_t i = 0; i < count; i++) {
+        struct job *j = cluster_job(ctld->cluster, ids[i]);
+
+        if (j && runs_on(j, n->rec->node_id) && job_holds_resources(j->rec))
+            lose(ctld, j, n);
+    }
+}
+
+/* ---- arrays ---------------------------------------------------------------------------------- */
+
+/* A record of its own for `tasks`, which are some of array's. */
+static uint32_t put_split(struct ctld *ctld, Pst__Transaction *tx, const struct job *array,
+                          const char *tasks)
+{
+    ProtobufCMessage *copy;
+    Pst__JobRecord *rec;
+    Pst__ClusterRecord *c;
+    uint32_t id = ctld->cluster->rec->next_job_id,
+             throttle = array_throttle(array->rec->array_tasks);
+
+    if (pb_dup(&array->rec->base, &copy) < 0)
+        return 0;
+    rec = (Pst__JobRecord *)copy;
+    pb_clear_from(&rec->base, FIELD_VOLATILE);
+    SET(rec, job_id, id);
+    free(rec->array_tasks);
+    rec->array_tasks = NULL;
+    if (array_count(tasks) == 1) {
+        SET(rec, array_task_id, array_first(tasks));
+    } else {
+        struct strbuf sb = STRBUF_INIT;
+
+        strbuf_add(&sb, tasks);
+        if (throttle)
+            strbuf_addf(&sb, "%%%u", throttle);
+        if (strbuf_detach(&sb, &rec->array_tasks) < 0) {
+            pst__job_record__free_unpacked(rec, NULL);
+            return 0;
+        }
+    }
+    c = tx_cluster(tx);
+    lifecycle_new_run(ctld, tx, rec);
+    SET(c, next_job_id, jobs_next_id(ctld, id));
+    tx_job_put_take(tx, PST__EVENT_KIND__EV_JOB_SUBMIT, rec);
+    return id;
+}
+
+struct job *lifecycle_split_tasks(struct ctld *ctld, struct job *array, const char *tasks)
+{
+    bool one = array_count(tasks) == 1;
+    bool all = array_count(tasks) == array_count(array->rec->array_tasks);
+    Pst__Transaction *tx;
+    uint32_t id = array->rec->job_id;
+
+    if (all && !one)
+        return array; /* it is that already */
+    tx = tx_new(core_now());
+    if (all) { /* the last one keeps the array's own id */
+        SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, id), array_task_id,
+            array_first(tasks));
+        tx_clear(tx, 4); /* array_tasks */
+    } else {
+        (void)tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, id);
+        tx_take_tasks(tx, tasks);
+        id = put_split(ctld, tx, array, tasks);
+        if (!id) {
+            tx_free(tx);
+            return NULL;
+        }
+    }
+    if (!core_commit(ctld, tx))
+        return NULL;
+    depends_watch(ctld, cluster_job(ctld->cluster, id));
+    return cluster_job(ctld->cluster, id);
+}
+
+struct job *lifecycle_split(struct ctld *ctld, struct job *array, uint32_t task)
+{
+    char text[16];
+
+    (void)snprintf(text, sizeof(text), "%u", task);
+    return array_contains(array->rec->array_tasks, task) ? lifecycle_split_tasks(ctld, array, text)
+                                                         : NULL;
+}
+
+uint64_t lifecycle_drop_tasks(struct ctld *ctld, struct job *array, const char *tasks)
+{
+    Pst__Transaction *tx = tx_new(core_now());
+    const Pst__JobRecord *r = array->rec;
+    uint32_t n = array_count(tasks);
+    uint64_t lsn;
+
+    SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, r->job_id), array_dropped,
+        (r->has_array_dropped ? r->array_dropped : 0) + n);
+    tx_take_tasks(tx, tasks);
+    SET(tx_cluster(tx), jobs_cancelled, ctld->cluster->rec->jobs_cancelled + n);
+    lsn = core_commit(ctld, tx);
+    if (lsn)
+        depends_changed(ctld, array);
+    return lsn;
+}
+
+struct job *job_ref_own(struct ctld *ctld, const struct job_ref *ref)
+{
+    return ref->tasks ? lifecycle_split_tasks(ctld, ref->job, ref->tasks) : ref->job;
+}
+
+/* ---- recovery -------------------------------------------------------------------------------- */
+
+/* An end whose cleaning was under way.  Nodes that are down are not waited for: nothing would
+ * tell. */
+static void recover_cleaning(struct ctld *ctld, struct job *j)
+{
+    const Pst__Alloc *a = j->rec->alloc;
+
+    if (bitmap_new((uint32_t)a->n_node_ids, &j->cleaning) < 0) {
+        log_fatal("out of memory while recovering");
+        abort();
+    }
+    for (size_t i = 0; i < a->n_node_ids; i++) {
+        const struct node *n = cluster_node(ctld->cluster, a->node_ids[i]);
+
+        if (n && n->rec->state != PST__NODE_STATE__NODE_DOWN)
+            bitmap_set(j->cleaning, (uint32_t)i);
+    }
+    if (hooks_epilog_wanted(ctld))
+        hooks_epilog(ctld, j, ctld->applied_lsn);
+    if (!j->epilog_runs && bitmap_empty(j->cleaning))
+        cleaned(ctld, j);
+}
+
+void lifecycle_recover(struct ctld *ctld)
+{
+    void *v;
+
+    /* What is committed meanwhile changes jobs but makes none, so the walk goes on. */
+    for (size_t pos = 0; (v = idmap_next(&ctld->cluster->jobs, &pos));) {
+        struct job *j = v;
+
+        mail_recover(j, core_now());
+        if (!job_is_ended(j->rec))
+            j->owner_lost_us = core_now(); /* until it says that it is there */
+        if (job_is_pending(j->rec)) {
+            depends_watch(ctld, j);
+            if (j->rec->dependency)
+                /* what it waits for may have happened just before the end */
+                depends_later(j->rec->job_id, 0);
+        }
+        steps_recover(ctld, j);
+    }
+    for (size_t pos = 0; (v = idmap_next(&ctld->cluster->jobs, &pos));)
+        het_recover(ctld, v);
+    for (size_t pos = 0; (v = idmap_next(&ctld->cluster->jobs, &pos));) {
+        struct job *j = v;
+
+        if (job_holds_resources(j->rec) && job_is_ended(j->rec))
+            recover_cleaning(ctld, j);
+        else if (job_holds_resources(j->rec) && job_waits_for_prolog(j->rec))
+            hooks_prolog(ctld, j, ctld->applied_lsn);
+        else if (job_is_ended(j->rec) && job_has_flag(j->rec, JOB_FLAG(REQUEUED)))
+            cleaned(ctld, j); /* it ended, and the controller before it was queued again */
+    }
+    gang_recheck(ctld);
+}

@@ -1,0 +1,94 @@
+/* lifecycle.h - what happens to jobs: start, end, requeue, cleaning up on the nodes
+ *
+ * Core thread.  Each function commits one transaction and queues its effects; it gives the lsn,
+ * or 0 when the journal refused (disk full), in which case nothing changed. */
+#pragma once
+
+#include "ctld/ctld.h"
+#include "sched/sched.h"
+
+struct decisions_msg;
+
+struct job_end {
+    Pst__JobState state;
+    Pst__JobReason reason;   /* 0 = none */
+    const char *reason_text; /* shown in place of the reason's word */
+    bool has_exit;
+    uint32_t exit_status;  /* wait(2) status */
+    const char *kill_text; /* "DUE TO TIME LIMIT", for the job's stderr; static */
+    bool nodes_clean;      /* the only node has already cleaned up */
+    bool by_user;
+    uid_t uid;    /* who cancelled */
+    bool requeue; /* pending again once it is clean */
+    bool requeue_hold, special_exit;
+    bool by_command; /* somebody asked for the requeue */
+    const char *failed_node;
+    uint32_t batch_failures; /* launch failures in a row, 0 = no launch failure */
+};
+
+void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m); /* takes m */
+/* The disk has room again: starts that were put off are proposed anew. */
+void lifecycle_disk_free(struct ctld *ctld);
+uint64_t lifecycle_end(struct ctld *ctld, struct job *j, const struct job_end *end);
+/* The batch script or the owner of the allocation says how it ended. */
+uint64_t lifecycle_finished(struct ctld *ctld, struct job *j, uint32_t exit_status,
+                            bool nodes_clean);
+/* Back to the queue: at once when it holds nothing, else after cleaning. */
+uint64_t lifecycle_requeue(struct ctld *ctld, struct job *j, bool hold, bool special_exit,
+                           const char *kill_text);
+/* A job that ended and is clean is queued for its next run, from begin_us on: crontabs. */
+uint64_t lifecycle_again(struct ctld *ctld, struct job *j, int64_t begin_us);
+/* The script of a job that ended has its signal: the other nodes' steps get theirs. */
+void lifecycle_script_told(struct ctld *ctld, struct job *j);
+/* A node says that nothing of the job is left there (or the node is lost). */
+void lifecycle_node_clean(struct ctld *ctld, struct job *j, uint32_t node_id);
+uint64_t lifecycle_suspend(struct ctld *ctld, struct job *j, bool suspend);
+/* What that changes in r: state and times. */
+void lifecycle_fill_suspend(Pst__JobRecord *set, const Pst__JobRecord *r, bool suspend,
+                            int64_t now_us);
+/* A task of an array becomes a job of its own, still pending; for updates and cancels of one
+ * task. */
+/* several: an array */
+struct job *lifecycle_split_tasks(struct ctld *ctld, struct job *array, const char *tasks);
+/* Pending tasks are cancelled: they leave the array, which keeps others, without becoming jobs. */
+uint64_t lifecycle_drop_tasks(struct ctld *ctld, struct job *array, const char *tasks);
+struct job *lifecycle_split(struct ctld *ctld, struct job *array, uint32_t task);
+
+/* A node is lost (down, rebooted): what it held ends or is requeued. */
+void lifecycle_node_lost(struct ctld *ctld, struct node *n, const char *why);
+/* After recovery: who waits for what. */
+void lifecycle_recover(struct ctld *ctld);
+
+/* links.c: the nodes' connections */
+void node_link_closed(struct ctld *ctld, struct conn *conn);
+/* The node is about to be forgotten: close its connection, if any. */
+void node_link_drop(struct ctld *ctld, struct node *n);
+/* Send a request of ours to a node when it is connected; after lsn.  False: it is not. */
+bool node_send(struct ctld *ctld, const struct node *n, uint64_t lsn, unsigned op,
+               const ProtobufCMessage *msg);
+
+/* joblaunch.c */
+void launch_batch(struct ctld *ctld, struct job *j, uint64_t lsn);
+/* Does PrologFlags have prologs run when a job starts? */
+bool launch_prepares(const struct ctld *ctld);
+/* PrologFlags=Alloc of a job without a script. */
+void launch_prepare(struct ctld *ctld, struct job *j, uint64_t lsn);
+/* The same for one node, whatever PrologFlags says. */
+void launch_prepare_on(struct ctld *ctld, struct job *j, size_t position, uint64_t lsn);
+/* PrologFlags=Contain: jobs get an extern step. */
+bool launch_contains(const struct ctld *ctld);
+void launch_terminate(struct ctld *ctld, struct job *j, const struct node *n, size_t position,
+                      uint64_t lsn, const char *text);
+void launch_signal(struct ctld *ctld, struct job *j, uint64_t lsn, const Pst__SignalSteps *sig);
+void launch_suspend(struct ctld *ctld, struct job *j, uint64_t lsn, bool suspend); /* or resume */
+void launch_suspend_on(struct ctld *ctld, const struct job *j, const struct node *n, uint64_t lsn,
+                       bool suspend);
+/* "cpu=4,mem=400M,node=1,billing=4" and the GRES that `tracked` names; all when it names none.
+ * Caller frees. */
+char *alloc_tres_text(const Pst__Alloc *a, uint64_t billing, const char *tracked);
+/* alloc_tres and billing of set from its alloc, as that partition bills. */
+void alloc_bill(const struct ctld *ctld, const char *partition, const char *licenses,
+                Pst__JobRecord *set);
+#define JOB_FIELD_BILLING 370u
+/* Give rec, which tx will put or patch, a run of its own: db_id and SLUID. */
+void lifecycle_new_run(struct ctld *ctld, Pst__Transaction *tx, Pst__JobRecord *rec);

@@ -1,0 +1,697 @@
+/* op_action.c - one verb over jobs: cancel, signal, hold, release, requeue, suspend, resume,
+ * complete ... */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/pb/pbutil.h"
+#include "ctld/ctld.h"
+#include "ctld/schedlink/schedfeed.h"
+#include "ctld/schedlink/gangturns.h"
+#include "ctld/job/hetgroup.h"
+#include "ctld/front/jobfilter.h"
+#include "ctld/job/jobfacts.h"
+#include "ctld/job/jobwalk.h"
+#include "ctld/step/async.h"
+#include "ctld/job/cronjobs.h"
+#include "ctld/job/lifecycle.h"
+#include "ctld/policy/policy.h"
+#include "ctld/core/wait.h"
+#include "model/array.h"
+
+#define RESULTS_MAX 10000u /* successes reported one by one */
+
+struct action {
+    struct ctld *ctld;
+    struct cmd *cmd; /* owned */
+    const Pst__JobActionRequest *req;
+    struct jobwalk walk;      /* over the ids asked for */
+    struct jobfilter *filter; /* NULL: everything */
+    const char *id;           /* as asked, NULL with a filter only */
+    Pst__JobActionResult **results;
+    size_t n;
+    uint64_t lsn; /* newest of what was committed */
+    /* all jobs when there is a filter alone, and how far the walk is */
+    uint32_t *ids;
+    size_t n_ids, next;
+};
+
+static void result(struct action *a, int code, const char *text, uint32_t job_id)
+{
+    Pst__JobActionResult *r, **bigger;
+
+    if (code == 0 && !a->id && a->n >= RESULTS_MAX)
+        return; /* a filter that selects a million jobs still fits a frame */
+    r = malloc(sizeof(*r));
+    bigger = realloc(a->results, (a->n + 1) * sizeof(*bigger));
+    if (bigger)
+        a->results = bigger;
+    if (!r || !bigger) {
+        free(r);
+        return; /* the caller sees fewer results than jobs */
+    }
+    pst__job_action_result__init(r);
+    if (a->id)
+        r->id = tx_strdup(a->id);
+    r->has_code = 1;
+    r->code = code;
+    if (text)
+        r->text = tx_strdup(text);
+    SET(r, job_id, job_id);
+    a->results[a->n++] = r;
+}
+
+static bool may(const struct action *a, const struct job *j)
+{
+    return conn_peer(a->cmd->conn)->uid == j->rec->uid ||
+           policy_may_manage(a->ctld, a->cmd, j->rec);
+}
+
+/* 0 (with the lsn noted) or the code for a journal that refuses. */
+static int committed(struct action *a, uint64_t lsn)
+{
+    if (lsn > a->lsn)
+        a->lsn = lsn;
+    return lsn ? 0 : EPST_DISK_FULL;
+}
+
+static struct job_end cancel_end(const struct action *a)
+{
+    return (struct job_end){ .state = JOB_STATE(CANCELLED),
+                             .by_user = true,
+                             .uid = a->cmd->conn ? conn_peer(a->cmd->conn)->uid : 0,
+                             .kill_text = "DUE to SIGNAL Terminated" };
+}
+
+static int signal_steps(struct action *a, struct job *j, const struct job_ref *ref, uint32_t signal)
+{
+    Pst__SignalSteps sig = PST__SIGNAL_STEPS__INIT;
+    uint32_t step = ref->step;
+    bool batch_script = a->req->has_batch_only && a->req->batch_only;
+    bool full = a->req->has_full && a->req->full;
+
+    if (!job_holds_resources(j->rec) || job_is_ended(j->rec))
+        return job_is_pending(j->rec) ? ESLURM_JOB_PENDING
+               : full                 ? ESLURM_INVALID_JOB_ID
+                                      : ESLURM_ALREADY_DONE;
+    if (ref->has_step) {
+        if (!cluster_step(j, ref->step))
+            return ESLURM_INVALID_JOB_ID;
+        if (cluster_step(j, ref->step)->rec->state == PST__STEP_STATE__STEP_PENDING)
+            return signal == SIGKILL || signal == SIGTERM
+                       ? committed(a, async_end_pending(a->ctld, j, ref->step, &a->cmd->uid))
+                       : ESLURM_JOB_PENDING;
+        sig.step_ids = &step;
+        sig.n_step_ids = 1;
+    } else if (batch_script || full) {
+        SET(&sig, include_batch, true);
+        SET(&sig, batch_script_only, batch_script);
+    }
+    SET(&sig, signal, signal);
+    launch_signal(a->ctld, j, a->ctld->applied_lsn, &sig);
+    if (ref->has_step && signal == SIGKILL)
+        /* its launch may still be on the way to the nodes */
+        cluster_step(j, ref->step)->killed = true;
+    return 0;
+}
+
+/* Tasks inside an array record leave it at once, without becoming jobs; with the last, the
+ * record ends. */
+static int cancel_tasks(struct action *a, const struct job_ref *ref)
+{
+    struct job_end end = cancel_end(a);
+
+    if (array_count(ref->tasks) == array_count(ref->job->rec->array_tasks))
+        return committed(a, lifecycle_end(a->ctld, ref->job, &end));
+    return committed(a, lifecycle_drop_tasks(a->ctld, ref->job, ref->tasks));
+}
+
+/* What was to go back to the queue once its nodes are clean ends instead. */
+static int cancel_requeue(struct action *a, const struct job *j)
+{
+    const uint32_t back = JOB_FLAG(REQUEUED) | JOB_FLAG(REQUEUE_HOLD) | JOB_FLAG(SPECIAL_EXIT);
+    Pst__Transaction *tx = tx_new(core_now());
+    Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_END, j->rec->job_id);
+
+    SET(set, state, JOB_STATE(CANCELLED));
+    SET(set, state_flags, j->rec->state_flags & ~back);
+    SET(set, cancel_uid, cancel_end(a).uid);
+    SET(tx_cluster(tx), jobs_cancelled, a->ctld->cluster->rec->jobs_cancelled + 1);
+    return committed(a, core_commit(a->ctld, tx));
+}
+
+/* --admin-comment: written first, so that whoever follows the log sees it with the end. */
+static int note_comment(struct action *a, const struct job *j)
+{
+    Pst__Transaction *tx;
+
+    if (!a->req->admin_comment || job_is_ended(j->rec))
+        return 0;
+    if (!policy_is_operator(a->ctld, a->cmd))
+        return ESLURM_ACCESS_DENIED;
+    tx = tx_new(core_now());
+    if (pb_set_str(&tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, j->rec->job_id)->admin_comment,
+                   a->req->admin_comment) < 0) {
+        tx_free(tx);
+        return SLURM_ERROR;
+    }
+    return committed(a, core_commit(a->ctld, tx));
+}
+
+static int do_cancel(struct action *a, const struct job_ref *ref)
+{
+    struct job *j = ref->job;
+    struct job_end end = cancel_end(a);
+    int code = ref->has_step || ref->tasks ? 0 : note_comment(a, j);
+
+    if (code != 0)
+        return code;
+
+    if (ref->has_step)
+        return signal_steps(a, j, ref, SIGKILL); /* a step is not asked first */
+    if (cron_is_protected(a->ctld, j->rec, a->req))
+        return a->id ? ESLURM_CANNOT_CANCEL_CRON_JOB : 0; /* a filter passes it by */
+    if (ref->tasks)
+        return cancel_tasks(a, ref);
+    if (job_is_ended(j->rec))
+        return job_has_flag(j->rec, JOB_FLAG(REQUEUED)) ? cancel_requeue(a, j)
+                                                        : ESLURM_ALREADY_DONE;
+    return committed(a, lifecycle_end(a->ctld, j, &end));
+}
+
+static int do_signal(struct action *a, const struct job_ref *ref)
+{
+    uint32_t sig = a->req->has_signal ? a->req->signal : SIGTERM;
+    bool whole = !ref->has_step && !(a->req->has_batch_only && a->req->batch_only);
+
+    if (job_is_pending(ref->job->rec))
+        return sig == SIGKILL || sig == SIGTERM ? do_cancel(a, ref) : ESLURM_JOB_PENDING;
+    if (sig == SIGKILL && whole && !(a->req->has_full && a->req->full))
+        return do_cancel(a, ref);
+    return signal_steps(a, ref->job, ref, sig);
+}
+
+static int do_hold(struct action *a, const struct job_ref *ref, bool by_user)
+{
+    Pst__Transaction *tx;
+    Pst__JobRecord *set;
+    struct job *j = ref->job;
+
+    if (!(j = job_ref_own(a->ctld, ref)))
+        return SLURM_ERROR;
+    if (job_is_ended(j->rec))
+        return ESLURM_ALREADY_DONE;
+    by_user = by_user || !policy_may_manage(a->ctld, a->cmd, j->rec);
+    if (job_is_held(j->rec) && !policy_may_manage(a->ctld, a->cmd, j->rec))
+        return 0; /* it would make an administrator's hold the user's to release */
+    tx = tx_new(core_now());
+    set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_HOLD, j->rec->job_id);
+    SET(set, priority, 0);
+    SET(set, held_by_user, by_user);
+    if (job_is_pending(j->rec))
+        SET(set, reason,
+            by_user ? PST__JOB_REASON__REASON_JOB_HELD_USER
+                    : PST__JOB_REASON__REASON_JOB_HELD_ADMIN);
+    return committed(a, core_commit(a->ctld, tx));
+}
+
+/* May the owner lift it?  His own, and those that came with a requeue. */
+static bool users_hold(const Pst__JobRecord *r)
+{
+    return (r->has_held_by_user && r->held_by_user) ||
+           (r->has_reason && (r->reason == PST__JOB_REASON__REASON_JOB_HELD_USER ||
+                              r->reason == PST__JOB_REASON__REASON_LAUNCH_FAILED_REQUEUED_HELD ||
+                              r->reason == PST__JOB_REASON__REASON_USER_ENV_REQUEUED_HELD ||
+                              r->reason == PST__JOB_REASON__REASON_JOB_HOLD_MAX_REQUEUE));
+}
+
+static int do_release(struct action *a, const struct job_ref *ref)
+{
+    const uint32_t held = JOB_FLAG(REQUEUE_HOLD) | JOB_FLAG(SPECIAL_EXIT) | JOB_FLAG(RESV_DEL_HOLD);
+    Pst__Transaction *tx;
+    Pst__JobRecord *set;
+    struct job *j = ref->job;
+    bool admin = policy_may_manage(a->ctld, a->cmd, j->rec);
+
+    if (!(j = job_ref_own(a->ctld, ref)))
+        return SLURM_ERROR;
+    if (!job_is_pending(j->rec))
+        return job_is_ended(j->rec) ? ESLURM_ALREADY_DONE : ESLURM_JOB_NOT_PENDING;
+    if (!job_is_held(j->rec))
+        return 0;
+    if (!admin && !users_hold(j->rec))
+        return ESLURM_ACCESS_DENIED;
+    tx = tx_new(core_now());
+    set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_RELEASE, j->rec->job_id);
+    SET(set, state_flags, j->rec->state_flags & ~held);
+    SET(set, batch_failures, 0);
+    if (!j->rec->has_eligible_us && !j->rec->dependency)
+        SET(set, eligible_us, core_now());
+    tx_clear(tx, 37); /* priority */
+    tx_clear(tx, 39); /* held_by_user */
+    tx_clear(tx, 32); /* reason */
+    tx_clear(tx, 33); /* reason_text */
+    if (j->rec->reason_text || job_has_flag(j->rec, held))
+        tx_clear(tx, 52); /* begin: of the requeue, which the release ends */
+    return committed(a, core_commit(a->ctld, tx));
+}
+
+static int do_requeue(struct action *a, const struct job_ref *ref, bool hold)
+{
+    struct job *j = ref->job;
+    bool special = a->req->has_special_exit && a->req->special_exit;
+
+    if (a->req->has_incomplete_only && a->req->incomplete_only &&
+        (job_is_pending(j->rec) || job_is_ended(j->rec)))
+        return 0;
+    if (!(j->rec->has_batch && j->rec->batch))
+        return ESLURM_BATCH_ONLY;
+    if (!(j->rec->has_requeue && j->rec->requeue))
+        return ESLURM_DISABLED;
+    if (job_is_pending(j->rec))
+        return hold ? do_hold(a, ref, false) : ESLURM_JOB_PENDING;
+    if (job_has_flag(j->rec, JOB_FLAG(REQUEUED)) || job_has_flag(j->rec, JOB_FLAG(COMPLETING)))
+        return ESLURM_TRANSITION_STATE_NO_UPDATE;
+    return committed(a, lifecycle_requeue(a->ctld, j, hold, special, "DUE TO JOB REQUEUE"));
+}
+
+/* Others may use its CPUs by now. */
+static int resume_in_turn(struct action *a, struct job *j)
+{
+    int r = committed(a, gang_enter(a->ctld, j));
+
+    if (r == 0)
+        gang_settle(a->ctld);
+    return r;
+}
+
+static int do_suspend(struct action *a, const struct job_ref *ref, bool suspend)
+{
+    struct job *j = ref->job;
+
+    if (job_is_pending(j->rec))
+        return ESLURM_JOB_PENDING;
+    if (job_is_ended(j->rec))
+        return ESLURM_ALREADY_DONE;
+    if (!policy_may_manage(a->ctld, a->cmd, j->rec))
+        return ESLURM_ACCESS_DENIED;
+    if (job_waits_for_turn(j->rec))
+        return suspend ? committed(a, gang_leave(a->ctld, j))
+                       : ESLURM_DISABLED; /* it goes on by itself */
+    if (job_is_suspended(j->rec) == suspend)
+        return suspend ? 0 : ESLURM_JOB_NOT_SUSPENDED;
+    if (!suspend && gang_on(a->ctld->conf))
+        return resume_in_turn(a, j);
+    return committed(a, lifecycle_suspend(a->ctld, j, suspend));
+}
+
+/* The owner gives its allocation back. */
+static int do_complete(struct action *a, const struct job_ref *ref)
+{
+    struct job *j = ref->job;
+    struct job_end cancel = cancel_end(a);
+
+    if (job_is_ended(j->rec))
+        return 0;
+    if (ref->tasks)
+        return cancel_tasks(a, ref);
+    if (job_is_pending(j->rec))
+        return committed(a, lifecycle_end(a->ctld, j, &cancel));
+    return committed(a, lifecycle_finished(
+                            a->ctld, j, a->req->has_exit_status ? a->req->exit_status : 0, false));
+}
+
+/* To the top of the user's own queue: one above the best of the others. */
+static int do_top(struct action *a, const struct job_ref *ref)
+{
+    Pst__Transaction *tx;
+    uint32_t best = 0;
+    void *v;
+
+    if (!job_is_pending(ref->job->rec))
+        return ESLURM_JOB_NOT_PENDING;
+    if (job_is_held(ref->job->rec))
+        return ESLURM_JOB_HELD;
+    if (!cmd_is_admin(a->ctld, a->cmd))
+        return ESLURM_DISABLED;
+    for (size_t pos = 0; (v = idmap_next(&a->ctld->cluster->jobs, &pos));) {
+        const struct job *j = v;
+
+        if (j->rec->has_cur_priority && job_is_pending(j->rec))
+            best =
+                MAX(best, MAX(j->rec->cur_priority, j->rec->has_priority ? j->rec->priority : 0));
+    }
+    tx = tx_new(core_now());
+    SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, ref->job->rec->job_id), priority,
+        best < UINT32_MAX - 1 ? best + 1 : best);
+    return committed(a, core_commit(a->ctld, tx));
+}
+
+/* A line into the output of the batch script, or of every step where there is none. */
+static int do_notify(struct action *a, const struct job_ref *ref)
+{
+    struct job *j = ref->job;
+    bool batch = j->rec->has_batch && j->rec->batch;
+    Pst__SignalSteps sig = PST__SIGNAL_STEPS__INIT;
+
+    if (job_is_pending(j->rec))
+        return ESLURM_JOB_PENDING;
+    if (job_is_ended(j->rec))
+        return ESLURM_ALREADY_DONE;
+    if (!a->req->message || !*a->req->message)
+        return EPST_BAD_REQUEST;
+    sig.reason = a->req->message;
+    SET(&sig, batch_script_only, batch);
+    launch_signal(a->ctld, j, a->ctld->applied_lsn, &sig);
+    return 0;
+}
+
+static int act(struct action *a, const struct job_ref *ref)
+{
+    switch (a->req->verb) {
+    case PST__JOB_VERB__VERB_CANCEL:
+        return do_cancel(a, ref);
+    case PST__JOB_VERB__VERB_SIGNAL:
+        return do_signal(a, ref);
+    case PST__JOB_VERB__VERB_HOLD:
+        return do_hold(a, ref, false);
+    case PST__JOB_VERB__VERB_UHOLD:
+        return do_hold(a, ref, true);
+    case PST__JOB_VERB__VERB_RELEASE:
+        return do_release(a, ref);
+    case PST__JOB_VERB__VERB_REQUEUE:
+        return do_requeue(a, ref, false);
+    case PST__JOB_VERB__VERB_REQUEUE_HOLD:
+        return do_requeue(a, ref, true);
+    case PST__JOB_VERB__VERB_SUSPEND:
+        return do_suspend(a, ref, true);
+    case PST__JOB_VERB__VERB_RESUME:
+        return do_suspend(a, ref, false);
+    case PST__JOB_VERB__VERB_COMPLETE:
+        return do_complete(a, ref);
+    case PST__JOB_VERB__VERB_NOTIFY:
+        return do_notify(a, ref);
+    case PST__JOB_VERB__VERB_TOP:
+        return do_top(a, ref);
+    default:
+        return ESLURM_NOT_SUPPORTED;
+    }
+}
+
+/* ---- heterogeneous jobs ---------------------------------------------------------------------- */
+
+static bool kills(const struct action *a, const struct job_ref *ref)
+{
+    bool all =
+        !(a->req->has_batch_only && a->req->batch_only) && !(a->req->has_full && a->req->full);
+
+    return !ref->has_step && (a->req->verb == PST__JOB_VERB__VERB_CANCEL ||
+                              (a->req->verb == PST__JOB_VERB__VERB_SIGNAL && all &&
+                               a->req->has_signal && a->req->signal == SIGKILL));
+}
+
+/* Every component in turn; what the first was answered counts, or the first refusal. */
+static int each_component(struct action *a, const struct job_ref *ref)
+{
+    uint32_t leader = ref->job->rec->het_job_id, n = ref->job->rec->het_count;
+    int code = 0;
+
+    for (uint32_t k = 0; k < n; k++) {
+        struct job *first = cluster_job(a->ctld->cluster, leader);
+        struct job_ref one = { .job =
+                                   first ? het_component(a->ctld->cluster, first->rec, k) : NULL };
+        int c;
+
+        if (!one.job || (k && job_is_ended(one.job->rec)))
+            continue;
+        c = act(a, &one);
+        code = code ? code : c;
+    }
+    return code;
+}
+
+/* A requeue of what runs takes the others along; of what has ended, each is asked for. */
+static int requeue_group(struct action *a, const struct job_ref *ref)
+{
+    const Pst__JobRecord *r = ref->job->rec;
+    uint32_t leader = r->het_job_id, n = r->het_count;
+    bool hold = a->req->verb == PST__JOB_VERB__VERB_REQUEUE_HOLD, ended = job_is_ended(r);
+    int code;
+
+    for (uint32_t k = 0; k < n; k++) {
+        const struct job *j = het_component(a->ctld->cluster, r, k);
+
+        if (!j || job_has_flag(j->rec, JOB_FLAG(REQUEUED)) ||
+            (ended && job_has_flag(j->rec, JOB_FLAG(COMPLETING))))
+            return j ? ESLURM_TRANSITION_STATE_NO_UPDATE : ESLURM_INVALID_JOB_ID;
+    }
+    if (job_is_pending(r))
+        return hold ? each_component(a, ref) : ESLURM_JOB_PENDING;
+    code = do_requeue(a, ref, hold);
+    for (uint32_t k = 1; ended && code == 0 && k < n; k++) {
+        const struct job *first = cluster_job(a->ctld->cluster, leader);
+        struct job_ref one = { .job =
+                                   first ? het_component(a->ctld->cluster, first->rec, k) : NULL };
+
+        if (one.job)
+            code = do_requeue(a, &one, hold);
+    }
+    return code;
+}
+
+static int cancel_het(struct action *a, const struct job_ref *ref)
+{
+    const struct job *leader = het_component(a->ctld->cluster, ref->job->rec, 0);
+    struct job_ref all = { .job = (struct job *)leader };
+    const char *v;
+    size_t len;
+
+    if (het_is_leader(ref->job->rec) && !ref->component && !job_is_ended(ref->job->rec))
+        return act(a, ref); /* its end ends them all */
+    if (job_is_pending(ref->job->rec)) {
+        if (!a->id && leader && a->filter && jobfilter_match(a->filter, leader->rec))
+            return act(a, &all);
+        return ESLURM_NOT_WHOLE_HET_JOB;
+    }
+    if (leader && conf_option(a->ctld->conf, CONF_SCHEDULER_PARAMETERS, "whole_hetjob", &v, &len))
+        return act(a, &all);
+    return act(a, ref);
+}
+
+/* What a verb means for a component or for the whole, which is named by its leader's id. */
+static int act_het(struct action *a, const struct job_ref *ref)
+{
+    bool whole = het_is_leader(ref->job->rec) && !ref->component;
+    bool follower = het_is_follower(ref->job->rec);
+
+    if (kills(a, ref))
+        return cancel_het(a, ref);
+    switch (a->req->verb) {
+    case PST__JOB_VERB__VERB_REQUEUE:
+    case PST__JOB_VERB__VERB_REQUEUE_HOLD:
+        return ref->component ? ESLURM_INVALID_JOB_ID
+               : follower     ? ESLURM_NOT_HET_JOB_LEADER
+                              : requeue_group(a, ref);
+    case PST__JOB_VERB__VERB_SUSPEND:
+    case PST__JOB_VERB__VERB_RESUME:
+        return ref->component ? ESLURM_INVALID_JOB_ID
+               : follower     ? ESLURM_NOT_HET_JOB_LEADER
+                              : each_component(a, ref);
+    case PST__JOB_VERB__VERB_HOLD:
+    case PST__JOB_VERB__VERB_UHOLD:
+    case PST__JOB_VERB__VERB_RELEASE:
+    case PST__JOB_VERB__VERB_TOP:
+        return whole || !a->id ? each_component(a, ref) : ESLURM_NOT_WHOLE_HET_JOB;
+    case PST__JOB_VERB__VERB_SIGNAL:
+        return whole && !ref->has_step && !(a->req->has_batch_only && a->req->batch_only)
+                   ? each_component(a, ref)
+                   : act(a, ref);
+    default:
+        return act(a, ref); /* complete: the leader's end is everybody's; notify: its script */
+    }
+}
+
+/* What a stranger is told: Slurm's word depends on the verb. */
+static int not_his(Pst__JobVerb verb)
+{
+    switch (verb) {
+    case PST__JOB_VERB__VERB_HOLD:
+    case PST__JOB_VERB__VERB_UHOLD:
+    case PST__JOB_VERB__VERB_RELEASE:
+    case PST__JOB_VERB__VERB_REQUEUE:
+    case PST__JOB_VERB__VERB_REQUEUE_HOLD:
+        return ESLURM_USER_ID_MISSING;
+    default:
+        return ESLURM_ACCESS_DENIED;
+    }
+}
+
+/* Units of what is done to it, or of the look that finds that nothing can be. */
+static uint32_t act_cost(const struct action *a, const struct job_ref *ref)
+{
+    const Pst__JobRecord *r = ref->job->rec;
+    size_t nodes = r->alloc ? r->alloc->n_node_ids : 0;
+
+    if (job_is_ended(r) && !job_has_flag(r, JOB_FLAG(REQUEUED)))
+        return BUDGET_CHANGE / 10;
+    if (a->req->verb == PST__JOB_VERB__VERB_TOP)
+        return BUDGET_CHANGE + (uint32_t)a->ctld->cluster->jobs.count; /* it looks at all of them */
+    if (ref->tasks)
+        return BUDGET_CHANGE + array_count(ref->tasks) / 8;
+    return BUDGET_CHANGE + (uint32_t)MIN(nodes, BUDGET_TURN) +
+           (het_is(r) ? r->het_count * BUDGET_CHANGE : 0);
+}
+
+static void on_ref(struct action *a, const struct job_ref *ref)
+{
+    uint32_t id = ref->job->rec->job_id;
+
+    if (!jobfilter_match(a->filter, ref->job->rec))
+        return;
+    budget_spend(&a->walk.budget, act_cost(a, ref));
+    if (!may(a, ref->job))
+        result(a, not_his(a->req->verb), NULL, id);
+    else
+        result(a, het_is(ref->job->rec) ? act_het(a, ref) : act(a, ref), NULL, id);
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+static int compare_ids(const void *pa, const void *pb)
+{
+    uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+
+    return a < b ? -1 : a > b;
+}
+
+/* Every job that the verb could touch, in the order of numbers; each meets the filter when its
+ * turn comes. */
+static void collect(struct action *a)
+{
+    struct cluster *c = a->ctld->cluster;
+    void *v;
+
+    a->ids = malloc((c->jobs.count ? c->jobs.count : 1) * sizeof(*a->ids));
+    for (size_t pos = 0; a->ids && (v = idmap_next(&c->jobs, &pos));) {
+        const struct job *j = v;
+
+        if (!job_is_ended(j->rec))
+            a->ids[a->n_ids++] = j->rec->job_id;
+    }
+    if (a->n_ids)
+        qsort(a->ids, a->n_ids, sizeof(*a->ids), compare_ids);
+}
+
+static void action_free(struct action *a)
+{
+    for (size_t i = 0; i < a->n; i++)
+        pst__job_action_result__free_unpacked(a->results[i], NULL);
+    free(a->results);
+    free(a->ids);
+    jobwalk_done(&a->walk);
+    jobfilter_free(a->filter);
+    cmd_free(a->cmd);
+    free(a);
+}
+
+static void finish(struct action *a)
+{
+    Pst__JobActionReply reply = PST__JOB_ACTION_REPLY__INIT;
+
+    reply.results = a->results;
+    reply.n_results = a->n;
+    core_reply(a->ctld, a->cmd, a->lsn, 0, &reply.base);
+    action_free(a);
+}
+
+/* A component that the filter selected with its leader: what was done to that was done to it. */
+static bool done_with_leader(const struct action *a, const struct job *j)
+{
+    const struct job *leader =
+        het_is_follower(j->rec) ? het_component(a->ctld->cluster, j->rec, 0) : NULL;
+
+    return leader && jobfilter_match(a->filter, leader->rec);
+}
+
+/* A part of the jobs; false: there are more. */
+static bool walk_all(struct action *a)
+{
+    for (; a->next < a->n_ids && !budget_turn_over(&a->walk.budget); a->next++) {
+        struct job_ref ref = { .job = cluster_job(a->ctld->cluster, a->ids[a->next]) };
+
+        budget_spend(&a->walk.budget, 1 + jobfilter_cost(a->filter));
+        if (ref.job && !job_is_ended(ref.job->rec) && may(a, ref.job) &&
+            !done_with_leader(a, ref.job))
+            on_ref(a, &ref);
+    }
+    return a->next == a->n_ids;
+}
+
+/* A part of the ids; false: there are more. */
+static bool walk_ids(struct action *a)
+{
+    struct job_ref ref;
+
+    for (;;) {
+        enum jobwalk_event e = jobwalk_next(&a->walk, &ref);
+
+        a->id = a->walk.id;
+        if (e == JOBWALK_JOB)
+            on_ref(a, &ref);
+        else if (e == JOBWALK_NONE)
+            result(a, a->walk.code, NULL, 0);
+        else if (e == JOBWALK_REFUSED)
+            result(a, EPST_BAD_REQUEST, jobwalk_refusal, 0);
+        if (e != JOBWALK_JOB && e != JOBWALK_NONE)
+            return e != JOBWALK_PAUSE;
+    }
+}
+
+/* The rest is posted behind what others have asked meanwhile. */
+static void walk(void *arg)
+{
+    struct action *a = arg;
+    bool done = a->ids ? walk_all(a) : walk_ids(a);
+
+    budget_next_turn(&a->walk.budget);
+    if (done || !core_again(a->ctld, a->cmd, walk, a))
+        finish(a);
+}
+
+/* False: answered. */
+static bool start(struct action *a)
+{
+    struct err err = { .text = "" };
+
+    if (a->req->filter && jobfilter_new(a->req->filter, &a->filter, &err) < 0) {
+        core_error(a->ctld, a->cmd, EPST_BAD_REQUEST, err.text);
+        return false;
+    }
+    jobwalk_init(&a->walk, a->ctld->cluster, a->req->ids, a->req->n_ids);
+    if (!a->req->n_ids && a->req->filter)
+        collect(a);
+    return true;
+}
+
+void op_job_action(struct ctld *ctld, struct cmd *cmd)
+{
+    struct action *a = calloc(1, sizeof(*a));
+
+    if (a)
+        a->cmd = malloc(sizeof(*a->cmd));
+    if (!a || !a->cmd) {
+        free(a);
+        core_error(ctld, cmd, EPST_BUSY, NULL);
+        return;
+    }
+    *a->cmd = *cmd; /* kept beyond this call, with what it owns */
+    *cmd = (struct cmd){ .kind = CMD_REQUEST, .op = cmd->op };
+    a->ctld = ctld;
+    a->req = (const Pst__JobActionRequest *)a->cmd->msg;
+    a->lsn = ctld->applied_lsn;
+    if (start(a))
+        walk(a);
+    else
+        action_free(a);
+}

@@ -1,0 +1,186 @@
+/* resize.c - running jobs that give nodes back; see resize.h.
+ *
+ * The allocation is replaced by a part of itself in one patch: what goes is free from that instant.
+ * The nodes that go are told to end what they have of the job; what they report of its steps counts
+ * as always, and that they are clean is not waited for.  Core thread. */
+#include "ctld/job/resize.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "base/log.h"
+#include "base/pb/pbutil.h"
+#include "ctld/schedlink/schedfeed.h"
+#include "ctld/job/hetgroup.h"
+#include "ctld/job/jobfacts.h"
+#include "ctld/job/lifecycle.h"
+#include "ctld/job/prologs.h"
+
+static void *must(void *p)
+{
+    if (!p) {
+        log_fatal("out of memory while a job gives nodes back");
+        abort();
+    }
+    return p;
+}
+
+/* ---- which nodes stay ------------------------------------------------------------------------ */
+
+/* The first n of the allocation: the batch host is the first. */
+static int keep_first(const Pst__Alloc *a, const Pst__JobRecord *set, struct bitmap *keep)
+{
+    uint32_t n = set->has_max_nodes && set->max_nodes ? set->max_nodes : set->min_nodes;
+
+    if (n > a->n_node_ids)
+        return ESLURM_NOT_SUPPORTED; /* running jobs do not grow */
+    if (!n)
+        return ESLURM_INVALID_NODE_COUNT;
+    bitmap_set_range(keep, 0, n);
+    return 0;
+}
+
+static int keep_named(struct ctld *ctld, const Pst__Alloc *a, const char *list, struct bitmap *keep)
+{
+    _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+
+    if (hostlist_parse_most(list, HOSTLIST_MAX_NODES, &hl, NULL) < 0 || !hostlist_count(hl))
+        return ESLURM_INVALID_NODE_NAME;
+    hostlist_uniq(hl);
+    for (size_t i = 0; i < hostlist_count(hl); i++) {
+        const struct node *n = cluster_node_named(ctld->cluster, hostlist_nth(hl, i));
+        long pos = n ? alloc_position(a, n->rec->node_id) : -1;
+
+        if (!n)
+            return ESLURM_INVALID_NODE_NAME;
+        if (pos < 0)
+            return ESLURM_NOT_SUPPORTED; /* running jobs do not grow */
+        bitmap_set(keep, (uint32_t)pos);
+    }
+    return 0;
+}
+
+/* ---- what is left of the allocation ---------------------------------------------------------- */
+
+static void add_group(Pst__Alloc *out, const Pst__AllocGroup *from)
+{
+    ProtobufCMessage *copy;
+
+    if (pb_dup(&from->base, &copy) < 0)
+        (void)must(NULL);
+    out->groups[out->n_groups] = (Pst__AllocGroup *)copy;
+    SET(out->groups[out->n_groups], nodes, 0);
+    out->n_groups++;
+}
+
+static Pst__Alloc *alloc_part(const struct cluster *c, const Pst__Alloc *a,
+                              const struct bitmap *keep)
+{
+    Pst__Alloc *out = must(malloc(sizeof(*out)));
+    uint32_t count = bitmap_count(keep), cpus = 0;
+    const Pst__AllocGroup *last = NULL;
+    _cleanup_free_ const char **names = must(calloc(count + 1, sizeof(*names)));
+    size_t n = 0;
+
+    pst__alloc__init(out);
+    out->node_ids = must(calloc(count + 1, sizeof(*out->node_ids)));
+    out->groups = must(calloc(a->n_groups + 1, sizeof(*out->groups)));
+    BITMAP_FOREACH (keep, i) {
+        const struct node *node = cluster_node(c, a->node_ids[i]);
+        const Pst__AllocGroup *g = alloc_group(a, i);
+
+        if (g != last)
+            add_group(out, g);
+        last = g;
+        out->groups[out->n_groups - 1]->nodes++;
+        cpus += g->cpus;
+        out->node_ids[out->n_node_ids++] = a->node_ids[i];
+        if (node)
+            names[n++] = node->rec->name;
+    }
+    if (hostlist_fold_names(names, n, &out->nodes) < 0)
+        (void)must(NULL);
+    SET(out, total_cpus, cpus);
+    return out;
+}
+
+/* ---- the change ------------------------------------------------------------------------------ */
+
+/* Nodes that go end what they have of the job, which they know under its old allocation. */
+static void tell_leaving(struct ctld *ctld, const struct job *j, Pst__Alloc *old,
+                         const struct bitmap *keep, uint64_t lsn)
+{
+    Pst__JobRecord before = *j->rec; /* shallow */
+    struct job as_it_was = { .rec = &before };
+
+    before.alloc = old;
+    for (uint32_t i = 0; i < old->n_node_ids; i++) {
+        const struct node *n = cluster_node(ctld->cluster, old->node_ids[i]);
+
+        if (n && !bitmap_test(keep, i))
+            launch_terminate(ctld, &as_it_was, n, i, lsn, "DUE TO JOB RESIZE");
+    }
+}
+
+static int shrink(struct ctld *ctld, struct job *j, const struct bitmap *keep, uint64_t *ret_lsn)
+{
+    Pst__Transaction *tx = tx_new(core_now());
+    Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, j->rec->job_id);
+    ProtobufCMessage *old;
+    const struct node *host;
+    uint32_t id = j->rec->job_id;
+    uint64_t lsn;
+
+    if (pb_dup(&j->rec->alloc->base, &old) < 0)
+        (void)must(NULL);
+    set->alloc = alloc_part(ctld->cluster, j->rec->alloc, keep);
+    alloc_bill(ctld, j->rec->partition, j->rec->licenses_alloc, set);
+    if (j->rec->has_billing && !set->has_billing)
+        tx_clear(tx, JOB_FIELD_BILLING);
+    host = cluster_node(ctld->cluster, set->alloc->node_ids[0]);
+    if (host && pb_set_str(&set->batch_host, host->rec->name) < 0)
+        (void)must(NULL);
+    lsn = core_commit(ctld, tx);
+    if (lsn) {
+        j = cluster_job(ctld->cluster, id);
+        tell_leaving(ctld, j, (Pst__Alloc *)old, keep, lsn);
+        feed_job_gone(ctld, j);
+        feed_job_started(ctld, j, false);
+        prologs_resized(ctld, j, lsn);
+    }
+    protobuf_c_message_free_unpacked(old, NULL);
+    *ret_lsn = lsn;
+    return lsn ? 0 : EPST_DISK_FULL;
+}
+
+bool resize_asked(const Pst__JobRecord *r, const Pst__JobRecord *set)
+{
+    return set && (set->has_min_nodes || set->req_nodes) && job_holds_resources(r) &&
+           !job_is_ended(r) && !job_is_pending(r);
+}
+
+int resize_job(struct ctld *ctld, struct job *j, const Pst__JobRecord *set, uint64_t *ret_lsn)
+{
+    const Pst__JobRecord *r = j->rec;
+    _cleanup_(bitmap_free) struct bitmap *keep = NULL;
+    int code;
+
+    if (job_is_suspended(r) || het_is(r))
+        return ESLURM_NOT_SUPPORTED;
+    if (bitmap_new((uint32_t)r->alloc->n_node_ids, &keep) < 0)
+        return SLURM_ERROR;
+    code = set->req_nodes ? keep_named(ctld, r->alloc, set->req_nodes, keep)
+                          : keep_first(r->alloc, set, keep);
+    if (code == 0 && set->req_nodes && set->has_min_nodes && set->min_nodes != bitmap_count(keep))
+        code = ESLURM_INVALID_NODE_COUNT;
+    if (code == 0 && r->has_batch && r->batch && !bitmap_test(keep, 0))
+        code = ESLURM_INVALID_NODE_NAME; /* the script runs there */
+    if (code != 0 || bitmap_count(keep) == r->alloc->n_node_ids) {
+        *ret_lsn = ctld->applied_lsn;
+        return code;
+    }
+    return shrink(ctld, j, keep, ret_lsn);
+}

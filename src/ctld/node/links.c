@@ -1,0 +1,537 @@
+/* links.c - the nodes' connections: registration, reports, reconciliation
+ *
+ * A node dials in and says what it has; the model says what it should have.  The differences
+ * become launches, terminations and ends, so that a restart of either side at any moment changes
+ * nothing for the jobs. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/pb/pbutil.h"
+#include "base/timefmt.h"
+#include "ctld/step/async.h"
+#include "ctld/core/effects.h"
+#include "ctld/schedlink/schedfeed.h"
+#include "ctld/notify/hooks.h"
+#include "ctld/job/jobfacts.h"
+#include "ctld/job/hetgroup.h"
+#include "ctld/job/launchfail.h"
+#include "ctld/job/lifecycle.h"
+#include "ctld/job/prologs.h"
+#include "ctld/node/reboot.h"
+#include "ctld/step/steps.h"
+#include "ctld/front/view.h"
+
+#define HEARTBEAT_S 30u
+#define STEP_GRACE_US (30 * USEC_PER_SEC) /* a step may still be on its way to the node */
+
+bool node_send(struct ctld *ctld, const struct node *n, uint64_t lsn, unsigned op,
+               const ProtobufCMessage *msg)
+{
+    uint8_t *buf;
+    size_t len;
+
+    if (!n->link)
+        return false;
+    if (frame_pack(op, FRAME_ONEWAY, 0, 0, msg, &buf, &len) < 0) {
+        log_error("node %s: a message could not be encoded", n->rec->name);
+        return false;
+    }
+    effects_add(ctld->effects, lsn, n->link, buf, len);
+    return true;
+}
+
+void node_link_closed(struct ctld *ctld, struct conn *conn)
+{
+    struct node *n = idmap_remove(&ctld->links, conn_id(conn));
+
+    if (!n || n->link != conn)
+        return; /* no node's, or it has dialled anew since */
+    n->link = conn_unref(n->link);
+    n->link_lost_us = core_now();
+    log_verbose("node %s: connection lost", n->rec->name);
+    feed_node(ctld, n);
+    views_mark_node(ctld->views, n);
+}
+
+void node_link_drop(struct ctld *ctld, struct node *n)
+{
+    if (!n->link)
+        return;
+    (void)idmap_remove(&ctld->links, conn_id(n->link));
+    conn_close(n->link);
+    n->link = conn_unref(n->link);
+}
+
+/* ---- registration ---------------------------------------------------------------------------- */
+
+/* Sentence why the hardware is not what the configuration promises, or NULL. */
+static const char *too_small(const Pst__NodeRecord *have, const Pst__NodeRecord *want, char *buf,
+                             size_t size)
+{
+    if (have->has_real_memory_mib && have->real_memory_mib < want->real_memory_mib) {
+        (void)snprintf(buf, size, "Low RealMemory (reported:%llu < 100.00%% of configured:%llu)",
+                       (unsigned long long)have->real_memory_mib,
+                       (unsigned long long)want->real_memory_mib);
+        return buf;
+    }
+    if (have->has_sockets && have->has_cores_per_socket && have->has_threads_per_core &&
+        have->sockets * have->cores_per_socket * have->threads_per_core <
+            want->sockets * want->cores_per_socket * want->threads_per_core) {
+        (void)snprintf(buf, size, "Low socket*core*thread count%s",
+                       have->has_cpus && have->cpus < want->cpus ? ", Low CPUs" : "");
+        return buf;
+    }
+    if (have->has_cpus && have->cpus < want->cpus) {
+        (void)snprintf(buf, size, "Low CPUs");
+        return buf;
+    }
+    return NULL;
+}
+
+#define FLAG(x) (1u << PST__NODE_FLAG__NODE_FLAG_##x)
+
+static bool same_topo(const Pst__NodeRecord *a, const Pst__NodeRecord *b)
+{
+    bool same = a->n_gres_topo == b->n_gres_topo;
+
+    for (size_t i = 0; same && i < a->n_gres_topo; i++)
+        same = pb_equal(&a->gres_topo[i]->base, &b->gres_topo[i]->base);
+    return same;
+}
+
+static void copy_topo(Pst__NodeRecord *set, const Pst__NodeRecord *now)
+{
+    set->gres_topo = calloc(now->n_gres_topo, sizeof(Pst__GresTopo *));
+    for (size_t i = 0; set->gres_topo && i < now->n_gres_topo; i++) {
+        ProtobufCMessage *copy;
+
+        if (pb_dup(&now->gres_topo[i]->base, &copy) < 0)
+            return; /* it registers again */
+        set->gres_topo[set->n_gres_topo++] = (Pst__GresTopo *)copy;
+    }
+}
+
+static void copy_facts(Pst__NodeRecord *set, const Pst__NodeRecord *old, const Pst__NodeRecord *now)
+{
+    if (now->arch && (!old->arch || strcmp(old->arch, now->arch) != 0))
+        (void)pb_set_str(&set->arch, now->arch);
+    if (now->os && (!old->os || strcmp(old->os, now->os) != 0))
+        (void)pb_set_str(&set->os, now->os);
+    if (now->version && (!old->version || strcmp(old->version, now->version) != 0))
+        (void)pb_set_str(&set->version, now->version);
+    if (now->boot_id && (!old->boot_id || strcmp(old->boot_id, now->boot_id) != 0))
+        (void)pb_set_str(&set->boot_id, now->boot_id);
+    if (now->gres_devices &&
+        (!old->gres_devices || strcmp(old->gres_devices, now->gres_devices) != 0))
+        (void)pb_set_str(&set->gres_devices, now->gres_devices);
+    if (now->n_gres_topo && !same_topo(old, now))
+        copy_topo(set, now);
+    if (now->has_boot_us)
+        SET(set, boot_us, now->boot_us);
+    if (now->has_slurmd_start_us)
+        SET(set, slurmd_start_us, now->slurmd_start_us);
+}
+
+/* May a node that is DOWN come back by itself? */
+static bool returns(const struct ctld *ctld, const Pst__NodeRecord *r)
+{
+    uint64_t rts = conf_num(ctld->conf, CONF_RETURN_TO_SERVICE);
+
+    return rts == 2 || (rts == 1 && (!r->reason || strcmp(r->reason, "Not responding") == 0));
+}
+
+/* It rebooted and nobody had asked for that: somebody should look at it, unless ReturnToService
+ * says that all is well. */
+static bool came_back_alone(const struct ctld *ctld, const Pst__NodeRecord *old,
+                            const Pst__NodeRecord *reg)
+{
+    return old->state == PST__NODE_STATE__NODE_IDLE && old->boot_id && reg->boot_id &&
+           strcmp(old->boot_id, reg->boot_id) != 0 &&
+           conf_num(ctld->conf, CONF_RETURN_TO_SERVICE) != 2;
+}
+
+static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__NodeRecord *reg,
+                              const char *addr)
+{
+    const Pst__NodeRecord *old = n->rec;
+    Pst__Transaction *tx = tx_new(core_now());
+    Pst__NodeRecord *set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_REGISTER, old->node_id);
+    uint32_t flags = old->state_flags & ~FLAG(NOT_RESPONDING);
+    char buf[160];
+    const char *low = reg->gres_problem ? reg->gres_problem : too_small(reg, old, buf, sizeof(buf));
+    bool forget = false, rebooted = false;
+
+    copy_facts(set, old, reg);
+    if (!reg->n_gres_topo && old->n_gres_topo)
+        tx_clear(tx, 275); /* gres_topo */
+    SET(set, registered_us, core_now());
+    if (!old->reg_addr || strcmp(old->reg_addr, addr) != 0)
+        (void)pb_set_str(&set->reg_addr, addr);
+    if (old->state == PST__NODE_STATE__NODE_UNKNOWN || old->state == PST__NODE_STATE__NODE_FUTURE ||
+        (old->state == PST__NODE_STATE__NODE_DOWN && !(flags & FLAG(REBOOT_ISSUED)) &&
+         returns(ctld, old))) {
+        SET(set, state, PST__NODE_STATE__NODE_IDLE);
+        forget = !(flags & FLAG(DRAIN)) && old->reason;
+    }
+    if (reboot_over(old, reg)) {
+        forget = reboot_done(ctld, old, set, &flags);
+        rebooted = true;
+        log_info("node %s: is back from its reboot", old->name);
+    } else if (came_back_alone(ctld, old, reg)) {
+        SET(set, state, PST__NODE_STATE__NODE_DOWN);
+        (void)pb_set_str(&set->reason, "Node unexpectedly rebooted");
+        SET(set, reason_us, core_now());
+        SET(set, reason_uid, conf_slurm_uid(ctld->conf));
+        forget = false;
+    }
+    if (low) {
+        flags |= FLAG(INVALID_REG) | FLAG(DRAIN);
+        (void)pb_set_str(&set->reason, low);
+        SET(set, reason_us, core_now());
+        SET(set, reason_uid, conf_slurm_uid(ctld->conf));
+        log_error("node %s: drained: %s", old->name, low);
+    } else if (flags & FLAG(INVALID_REG)) {
+        flags &= ~(FLAG(INVALID_REG) | FLAG(DRAIN));
+        forget = true;
+    }
+    if (forget && !low) {
+        tx_clear(tx, 32); /* reason, by whom and when */
+        tx_clear(tx, 33);
+        tx_clear(tx, 34);
+    }
+    if (rebooted) {
+        tx_clear(tx, 50); /* next_state, reboot_us, reboot_asap */
+        tx_clear(tx, 51);
+        tx_clear(tx, 52);
+    }
+    SET(set, state_flags, flags);
+    return core_commit(ctld, tx);
+}
+
+/* ---- reports --------------------------------------------------------------------------------- */
+
+/* The exit of the script of a job that was ended before (cancelled, timed out): for the record. */
+static void late_exit(struct ctld *ctld, struct job *j, uint32_t status)
+{
+    Pst__Transaction *tx = tx_new(core_now());
+
+    SET(tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id), exit_status, status);
+    (void)core_commit(ctld, tx); /* disk full: the report comes again */
+}
+
+/* The job of a report, or NULL: a node speaks for runs that it has a part in, and for no other. */
+static struct job *job_on(struct ctld *ctld, const struct node *n, uint32_t job_id, uint64_t run_id)
+{
+    struct job *j = cluster_job(ctld->cluster, job_id);
+
+    if (!j || j->rec->db_id != run_id || !j->rec->alloc ||
+        alloc_position(j->rec->alloc, n->rec->node_id) < 0)
+        return NULL;
+    return j;
+}
+
+/* The same for what the node of the job's script alone can know. */
+static struct job *job_led_by(struct ctld *ctld, const struct node *n, uint32_t job_id,
+                              uint64_t run_id)
+{
+    struct job *j = job_on(ctld, n, job_id, run_id);
+    bool leads = j && (j->rec->batch_host ? strcmp(j->rec->batch_host, n->rec->name) == 0
+                                          : alloc_position(j->rec->alloc, n->rec->node_id) == 0);
+
+    return leads ? j : NULL;
+}
+
+static void step_end(struct ctld *ctld, struct node *n, const Pst__StepEnd *end)
+{
+    bool batch = end->step_id == STEP_BATCH;
+    struct job *j = batch ? job_led_by(ctld, n, end->job_id, end->run_id)
+                          : cluster_job(ctld->cluster, end->job_id);
+    struct step *s;
+    uint32_t id = end->job_id;
+
+    if (!j || j->rec->db_id != end->run_id || !j->rec->alloc)
+        return; /* of an earlier run */
+    s = cluster_step(j, end->step_id);
+    /* it looks whether the step has this node: a job may have shrunk meanwhile */
+    if (s && !batch) {
+        steps_ended(ctld, j, s, n->rec->node_id, end);
+        return;
+    }
+    if (!batch)
+        return;
+    if (end->has_launch_failed && end->launch_failed && !job_is_ended(j->rec)) {
+        launchfail_report(ctld, j, end);
+        return;
+    }
+    if (s && s->rec->state == PST__STEP_STATE__STEP_RUNNING)
+        steps_ended(ctld, j, s, n->rec->node_id, end);
+    j = cluster_job(ctld->cluster, id);
+    lifecycle_script_told(ctld, j);
+    if (!job_is_ended(j->rec))
+        (void)lifecycle_finished(ctld, j, end->exit_status, end->has_node_clean && end->node_clean);
+    else if (!j->rec->has_exit_status)
+        late_exit(ctld, j, end->exit_status);
+    j = cluster_job(ctld->cluster, id);
+    if (j && end->has_node_clean && end->node_clean)
+        lifecycle_node_clean(ctld, j, n->rec->node_id);
+}
+
+static void batch_launched(struct ctld *ctld, const struct node *n, const Pst__RunningStep *run)
+{
+    struct job *j = job_led_by(ctld, n, run->job_id, run->run_id);
+    Pst__Transaction *tx;
+
+    if (!j || !job_holds_resources(j->rec) || (j->rec->has_batch_started && j->rec->batch_started))
+        return;
+    tx = tx_new(core_now());
+    SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_LAUNCHED, run->job_id), batch_started, true);
+    if (j->rec->has_batch_failures)
+        tx_clear(tx, 41);
+    (void)core_commit(ctld, tx); /* disk full: said again when the node registers */
+}
+
+static void drain_node(struct ctld *ctld, struct node *n, const char *reason)
+{
+    Pst__Transaction *tx = tx_new(core_now());
+    Pst__NodeRecord *set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_STATE, n->rec->node_id);
+
+    SET(set, state_flags, n->rec->state_flags | FLAG(DRAIN));
+    (void)pb_set_str(&set->reason, reason);
+    SET(set, reason_us, core_now());
+    SET(set, reason_uid, conf_slurm_uid(ctld->conf));
+    (void)core_commit(ctld, tx);
+    log_error("node %s: drained: %s", n->rec->name, reason);
+}
+
+static struct node *node_of(struct ctld *ctld, const struct cmd *cmd)
+{
+    return idmap_get(&ctld->links, conn_id(cmd->conn));
+}
+
+/* What was known stays when there is no memory for what is new. */
+static void set_energy(Pst__NodeRecord *rec, const Pst__NodeEnergy *now)
+{
+    ProtobufCMessage *copy = NULL;
+
+    if (now && pb_dup(&now->base, &copy) < 0)
+        return;
+    if (rec->energy)
+        pst__node_energy__free_unpacked(rec->energy, NULL);
+    rec->energy = (Pst__NodeEnergy *)copy;
+}
+
+void op_node_report(struct ctld *ctld, struct cmd *cmd)
+{
+    const Pst__NodeReport *rep = PB_AS(node_report, cmd->msg);
+    struct node *n = node_of(ctld, cmd);
+
+    if (!n) {
+        core_error(ctld, cmd, ESLURM_INVALID_NODE_NAME,
+                   "the node has not registered on this connection");
+        return;
+    }
+    for (size_t i = 0; i < rep->n_launched; i++)
+        async_launched(ctld, n, rep->launched[i]);
+    for (size_t i = 0; i < rep->n_launched; i++)
+        batch_launched(ctld, n, rep->launched[i]);
+    for (size_t i = 0; i < rep->n_ended; i++)
+        step_end(ctld, n, rep->ended[i]);
+    for (size_t i = 0; i < rep->n_clean; i++) {
+        struct job *j = job_on(ctld, n, rep->clean[i]->job_id, rep->clean[i]->run_id);
+
+        if (j)
+            lifecycle_node_clean(ctld, j, n->rec->node_id);
+    }
+    for (size_t i = 0; i < rep->n_script_told; i++) {
+        struct job *j =
+            job_led_by(ctld, n, rep->script_told[i]->job_id, rep->script_told[i]->run_id);
+
+        if (j)
+            lifecycle_script_told(ctld, j);
+    }
+    for (size_t i = 0; i < rep->n_prolog_done; i++)
+        prologs_done(ctld, n, rep->prolog_done[i]);
+    if (rep->drain_reason)
+        drain_node(ctld, n, rep->drain_reason);
+    if (rep->has_prolog_failed_job) {
+        struct job *j = cluster_job(ctld->cluster, rep->prolog_failed_job);
+
+        if (j && j->rec->alloc && alloc_position(j->rec->alloc, n->rec->node_id) >= 0 &&
+            job_holds_resources(j->rec) && !job_is_ended(j->rec))
+            launchfail_prolog(ctld, j);
+    }
+    if (rep->has_cpu_load_centi || rep->has_free_mem_mib) {
+        SET(n->rec, cpu_load_centi, rep->cpu_load_centi);
+        SET(n->rec, free_mem_mib, rep->free_mem_mib);
+        SET(n->rec, last_response_us, core_now());
+        set_energy(n->rec, rep->energy);
+        views_mark_node(ctld->views, n);
+    }
+    if (atomic_load(&ctld->disk_full))
+        core_disk_full(ctld, cmd); /* the node keeps what it reported */
+    else
+        core_ok(ctld, cmd, ctld->applied_lsn);
+}
+
+/* ---- reconciliation -------------------------------------------------------------------------- */
+
+static bool reported(const Pst__NodeRegister *reg, uint32_t job_id, uint32_t step_id,
+                     uint64_t run_id)
+{
+    for (size_t i = 0; i < reg->n_running; i++)
+        if (reg->running[i]->job_id == job_id && reg->running[i]->step_id == step_id &&
+            reg->running[i]->run_id == run_id)
+            return true;
+    for (size_t i = 0; i < reg->n_ended; i++)
+        if (reg->ended[i]->job_id == job_id && reg->ended[i]->step_id == step_id &&
+            reg->ended[i]->run_id == run_id)
+            return true;
+    return false;
+}
+
+/* A job that the model has on this node. */
+static void reconcile_job(struct ctld *ctld, struct node *n, const Pst__NodeRegister *reg,
+                          struct job *j)
+{
+    const Pst__JobRecord *r = j->rec;
+    long pos = alloc_position(r->alloc, n->rec->node_id);
+    bool batch_here = het_runs_script(r) && pos == 0;
+
+    if (job_is_ended(r)) {
+        if (j->cleaning && bitmap_test(j->cleaning, (uint32_t)pos))
+            launch_terminate(ctld, j, n, (size_t)pos, ctld->applied_lsn, NULL);
+        return;
+    }
+    if (prologs_await(j, (size_t)pos) && !job_waits_for_prolog(r))
+        launch_prepare_on(ctld, j, (size_t)pos, ctld->applied_lsn); /* asked, it answers again */
+    if (batch_here && !reported(reg, r->job_id, STEP_BATCH, r->db_id)) {
+        if (r->has_batch_started && r->batch_started) {
+            struct job_end end = { .state = JOB_STATE(NODE_FAIL),
+                                   .reason = PST__JOB_REASON__REASON_NODE_DOWN,
+                                   .failed_node = n->rec->name,
+                                   .requeue = r->has_requeue && r->requeue };
+
+            log_error("job %u: node %s does not know it any more", r->job_id, n->rec->name);
+            (void)lifecycle_end(ctld, j, &end);
+        } else {
+            launch_batch(ctld, j, ctld->applied_lsn);
+        }
+        return;
+    }
+    if (job_is_suspended(r) || r->has_suspend_us) /* it may have missed the last change */
+        launch_suspend_on(ctld, j, n, ctld->applied_lsn, job_is_suspended(r));
+    for (struct step *s = j->steps, *next; s; s = next) {
+        next = s->next;
+        if (s->waiting && async_awaits(s, n->rec->node_id) &&
+            !reported(reg, r->job_id, s->rec->step_id, r->db_id)) {
+            /* it has not said that it got this far */
+            async_launch_on(ctld, j, s, n, ctld->applied_lsn);
+            continue;
+        }
+        if (s->rec->step_id == STEP_EXTERN && s->waiting &&
+            bitmap_test(s->waiting, (uint32_t)pos) &&
+            !reported(reg, r->job_id, STEP_EXTERN, r->db_id)) {
+            launch_prepare_on(ctld, j, (size_t)pos, ctld->applied_lsn); /* as above */
+            continue;
+        }
+        if (s->rec->step_id != STEP_BATCH && s->rec->step_id != STEP_EXTERN && s->waiting &&
+            s->rec->start_us + STEP_GRACE_US < core_now() &&
+            alloc_position(s->rec->alloc, n->rec->node_id) >= 0 &&
+            !reported(reg, r->job_id, s->rec->step_id, r->db_id)) {
+            Pst__StepEnd lost = PST__STEP_END__INIT;
+
+            SET(&lost, exit_status, SIGKILL);
+            steps_ended(ctld, j, s, n->rec->node_id, &lost);
+        }
+    }
+}
+
+/* What the node has that the model does not (any more). */
+static void reconcile_stray(struct ctld *ctld, struct node *n, const Pst__RunningStep *run)
+{
+    const struct job *j = cluster_job(ctld->cluster, run->job_id);
+    Pst__TerminateJob msg = PST__TERMINATE_JOB__INIT;
+
+    if (j && j->rec->db_id == run->run_id && job_holds_resources(j->rec) &&
+        alloc_position(j->rec->alloc, n->rec->node_id) >= 0)
+        return;
+    SET(&msg, job_id, run->job_id);
+    SET(&msg, run_id, run->run_id);
+    SET(&msg, kill_wait_s, 0);
+    SET(&msg, now, true);
+    (void)node_send(ctld, n, ctld->applied_lsn, OP_TERMINATE_JOB, &msg.base);
+}
+
+/* conn speaks for n from now on. */
+static void link_set(struct ctld *ctld, struct node *n, struct conn *conn)
+{
+    if (n->link && n->link != conn) {
+        if (strcmp(conn_peer(n->link)->addr, conn_peer(conn)->addr) != 0)
+            log_error("node %s: registers from %s, and takes the place of its connection from %s",
+                      n->rec->name, conn_peer(conn)->addr, conn_peer(n->link)->addr);
+        (void)idmap_remove(&ctld->links, conn_id(n->link));
+        conn_close(n->link); /* the node has dialled anew */
+    }
+    if (n->link)
+        conn_unref(n->link);
+    n->link = conn_ref(conn);
+    n->link_lost_us = 0;
+    if (idmap_put(&ctld->links, conn_id(conn), n) < 0) {
+        log_fatal("out of memory while a node registers");
+        abort();
+    }
+}
+
+void op_node_register(struct ctld *ctld, struct cmd *cmd)
+{
+    const Pst__NodeRegister *reg = PB_AS(node_register, cmd->msg);
+    struct node *n =
+        reg->node && reg->node->name ? cluster_node_named(ctld->cluster, reg->node->name) : NULL;
+    const struct node *before = node_of(ctld, cmd);
+    Pst__NodeRegisterReply reply = PST__NODE_REGISTER_REPLY__INIT;
+    bool rebooted;
+    uint64_t lsn;
+
+    if (!n) {
+        core_error(ctld, cmd, ESLURM_INVALID_NODE_NAME, NULL);
+        return;
+    }
+    if (before && before != n) { /* its name is what its reports count for */
+        log_error("node %s: its connection from %s calls itself %s, and is refused",
+                  before->rec->name, conn_peer(cmd->conn)->addr, n->rec->name);
+        core_error(ctld, cmd, ESLURM_INVALID_NODE_NAME, "this connection is another node's");
+        return;
+    }
+    rebooted =
+        n->rec->boot_id && reg->node->boot_id && strcmp(n->rec->boot_id, reg->node->boot_id) != 0;
+    link_set(ctld, n, cmd->conn);
+    if (rebooted)
+        lifecycle_node_lost(ctld, n, "rebooted");
+    lsn = register_node(ctld, n, reg->node, conn_peer(cmd->conn)->addr);
+    if (!lsn) {
+        core_disk_full(ctld, cmd);
+        return;
+    }
+    SET(&reply, node_id, n->rec->node_id);
+    SET(&reply, heartbeat_s, HEARTBEAT_S);
+    for (struct job *j = ctld->cluster->active, *next; j; j = next) {
+        next = j->next_active;
+        if (alloc_position(j->rec->alloc, n->rec->node_id) >= 0)
+            reconcile_job(ctld, n, reg, j);
+    }
+    for (size_t i = 0; i < reg->n_running; i++) {
+        if (reg->running[i]->step_id == STEP_BATCH)
+            batch_launched(ctld, n, reg->running[i]);
+        reconcile_stray(ctld, n, reg->running[i]);
+    }
+    for (size_t i = 0; i < reg->n_ended; i++)
+        step_end(ctld, n, reg->ended[i]);
+    for (size_t i = 0; i < reg->n_jobs; i++)
+        reconcile_stray(ctld, n, reg->jobs[i]);
+    /* Last: it acknowledges what was reported as ended. */
+    core_reply(ctld, cmd, ctld->applied_lsn, 0, &reply.base);
+    log_verbose("node %s: registered from %s", n->rec->name, conn_peer(cmd->conn)->addr);
+}

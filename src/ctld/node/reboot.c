@@ -1,0 +1,235 @@
+/* reboot.c - reboots of nodes asked for by an operator; see reboot.h */
+#include "ctld/node/reboot.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "base/log.h"
+#include "base/pb/pbutil.h"
+#include "base/timefmt.h"
+#include "ctld/job/lifecycle.h"
+
+#define FLAG(x) (1u << PST__NODE_FLAG__NODE_FLAG_##x)
+#define REASON_MAX 512
+
+/* Field numbers of NodeRecord. */
+enum {
+    F_REASON = 32,
+    F_REASON_UID = 33,
+    F_REASON_US = 34,
+    F_NEXT_STATE = 50,
+    F_REBOOT = 51,
+    F_ASAP = 52
+};
+
+static void set_reason(Pst__NodeRecord *set, const char *text, uid_t uid)
+{
+    (void)pb_set_str(&set->reason, text); /* -ENOMEM: keeps the old one */
+    SET(set, reason_uid, uid);
+    SET(set, reason_us, core_now());
+}
+
+/* ---- asked for ------------------------------------------------------------------------------- */
+
+/* 0 or an ESLURM code. */
+static int cancel(Pst__Transaction *tx, const struct node *n)
+{
+    const Pst__NodeRecord *r = n->rec;
+    bool undrain = r->has_reboot_asap && r->reboot_asap;
+    Pst__NodeRecord *set;
+
+    if (!(r->state_flags & FLAG(REBOOT_REQUESTED)))
+        return ESLURM_INVALID_NODE_STATE_TRANSITION;
+    set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_STATE, r->node_id);
+    SET(set, state_flags, r->state_flags & ~(FLAG(REBOOT_REQUESTED) | (undrain ? FLAG(DRAIN) : 0)));
+    tx_clear(tx, F_NEXT_STATE);
+    tx_clear(tx, F_ASAP);
+    if (undrain || !(r->state_flags & FLAG(DRAIN))) {
+        tx_clear(tx, F_REASON);
+        tx_clear(tx, F_REASON_UID);
+        tx_clear(tx, F_REASON_US);
+    }
+    return 0;
+}
+
+static int request(Pst__Transaction *tx, const struct node *n, const Pst__NodeRebootRequest *req,
+                   uid_t uid)
+{
+    const Pst__NodeRecord *r = n->rec;
+    bool asap = req->has_asap && req->asap;
+    bool drains = asap && !(r->state_flags & FLAG(DRAIN));
+    Pst__NodeRecord *set;
+
+    if (r->state_flags & FLAG(REBOOT_ISSUED) || r->state == PST__NODE_STATE__NODE_FUTURE)
+        return ESLURM_INVALID_NODE_STATE_TRANSITION;
+    set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_STATE, r->node_id);
+    SET(set, state_flags, r->state_flags | FLAG(REBOOT_REQUESTED) | (asap ? FLAG(DRAIN) : 0));
+    set_reason(set,
+               req->reason && *req->reason ? req->reason
+               : asap                      ? "Reboot ASAP"
+                                           : "Reboot requested",
+               uid);
+    if (drains)
+        SET(set, reboot_asap, true);
+    if (req->next_state)
+        (void)pb_set_str(&set->next_state, req->next_state); /* -ENOMEM: as it was before */
+    else if (r->next_state)
+        tx_clear(tx, F_NEXT_STATE);
+    return 0;
+}
+
+static int check(struct ctld *ctld, const Pst__NodeRebootRequest *req, const char **ret_text)
+{
+    const char *program = conf_str(ctld->conf, CONF_REBOOT_PROGRAM);
+
+    *ret_text = NULL;
+    if (req->next_state && strcmp(req->next_state, "RESUME") != 0 &&
+        strcmp(req->next_state, "DOWN") != 0)
+        return ESLURM_INVALID_NODE_STATE;
+    if (!(req->has_cancel && req->cancel) && (!program || !*program)) {
+        *ret_text = "RebootProgram is not set in slurm.conf";
+        return ESLURM_DISABLED;
+    }
+    return 0;
+}
+
+static int parse_nodes(const struct ctld *ctld, const char *text, struct hostlist **ret_hl)
+{
+    const struct cluster *c = ctld->cluster;
+    _cleanup_free_ const char **names = NULL;
+    _cleanup_free_ char *all = NULL;
+    size_t n = 0;
+
+    if (strcasecmp(text, "ALL") != 0)
+        return hostlist_parse(text, ret_hl, NULL);
+    names = calloc(c->nnodes + 1, sizeof(*names));
+    for (uint32_t i = 0; names && i < c->nnodes; i++)
+        if (c->nodes[i])
+            names[n++] = c->nodes[i]->rec->name;
+    if (!names || hostlist_fold_names(names, n, &all) < 0)
+        return -ENOMEM;
+    return hostlist_parse(all, ret_hl, NULL);
+}
+
+void op_node_reboot(struct ctld *ctld, struct cmd *cmd)
+{
+    const Pst__NodeRebootRequest *req = PB_AS(node_reboot_request, cmd->msg);
+    _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+    const char *text;
+    int code = check(ctld, req, &text);
+    Pst__Transaction *tx;
+
+    if (code == 0 && (!req->nodes || parse_nodes(ctld, req->nodes, &hl) < 0 || !hostlist_count(hl)))
+        code = ESLURM_INVALID_NODE_NAME;
+    if (code != 0) {
+        core_error(ctld, cmd, code, text);
+        return;
+    }
+    tx = tx_new(core_now());
+    for (size_t i = 0; code == 0 && i < hostlist_count(hl); i++) {
+        const struct node *n = cluster_node_named(ctld->cluster, hostlist_nth(hl, i));
+
+        if (!n)
+            code = ESLURM_INVALID_NODE_NAME;
+        else if (req->has_cancel && req->cancel)
+            code = cancel(tx, n);
+        else
+            code = request(tx, n, req, conn_peer(cmd->conn)->uid);
+    }
+    if (code != 0) {
+        tx_free(tx);
+        core_error(ctld, cmd, code, NULL);
+        return;
+    }
+    if (!core_commit(ctld, tx)) {
+        core_disk_full(ctld, cmd);
+        return;
+    }
+    for (size_t i = 0; i < hostlist_count(hl); i++)
+        reboot_tick(ctld, cluster_node_named(ctld->cluster, hostlist_nth(hl, i)), core_now());
+    core_ok(ctld, cmd, ctld->applied_lsn);
+}
+
+/* ---- issued ---------------------------------------------------------------------------------- */
+
+static void issue(struct ctld *ctld, struct node *n, int64_t now)
+{
+    const Pst__NodeRecord *r = n->rec;
+    const Pst__Empty empty = PST__EMPTY__INIT;
+    Pst__Transaction *tx = tx_new(now);
+    Pst__NodeRecord *set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_STATE, r->node_id);
+    char text[REASON_MAX];
+    uint64_t lsn;
+
+    (void)snprintf(text, sizeof(text), "%s : reboot issued",
+                   r->reason ? r->reason : "Reboot requested");
+    SET(set, state, PST__NODE_STATE__NODE_DOWN);
+    SET(set, state_flags, (r->state_flags & ~FLAG(REBOOT_REQUESTED)) | FLAG(REBOOT_ISSUED));
+    SET(set, reboot_us, now);
+    set_reason(set, text, r->reason_uid);
+    lsn = core_commit(ctld, tx);
+    if (!lsn)
+        return; /* tried again by the next tick */
+    log_info("node %s: reboot issued", n->rec->name);
+    /* lost: given up after ResumeTimeout */
+    (void)node_send(ctld, n, lsn, OP_NODE_REBOOT_NOW, &empty.base);
+}
+
+static void give_up(struct ctld *ctld, struct node *n, int64_t now)
+{
+    Pst__Transaction *tx = tx_new(now);
+    Pst__NodeRecord *set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_STATE, n->rec->node_id);
+
+    SET(set, state_flags, n->rec->state_flags & ~(FLAG(REBOOT_REQUESTED) | FLAG(REBOOT_ISSUED)));
+    set_reason(set, "reboot timed out", conf_slurm_uid(ctld->conf));
+    tx_clear(tx, F_NEXT_STATE);
+    tx_clear(tx, F_REBOOT);
+    tx_clear(tx, F_ASAP);
+    if (core_commit(ctld, tx))
+        log_error("node %s: did not come back from its reboot", n->rec->name);
+}
+
+void reboot_tick(struct ctld *ctld, struct node *n, int64_t now)
+{
+    const Pst__NodeRecord *r = n->rec;
+    int64_t patience = (int64_t)conf_num(ctld->conf, CONF_RESUME_TIMEOUT) * USEC_PER_SEC;
+
+    if (r->state_flags & FLAG(REBOOT_REQUESTED)) {
+        if (n->link && n->jobs == 0)
+            issue(ctld, n, now);
+    } else if (r->state_flags & FLAG(REBOOT_ISSUED) && now > r->reboot_us + patience) {
+        give_up(ctld, n, now);
+    }
+}
+
+/* ---- back ------------------------------------------------------------------------------------ */
+
+bool reboot_over(const Pst__NodeRecord *n, const Pst__NodeRecord *reg)
+{
+    if (!(n->state_flags & FLAG(REBOOT_ISSUED)))
+        return false;
+    return (n->boot_id && reg->boot_id && strcmp(n->boot_id, reg->boot_id) != 0) ||
+           (reg->has_boot_us && reg->boot_us > n->reboot_us);
+}
+
+bool reboot_done(const struct ctld *ctld, const Pst__NodeRecord *n, Pst__NodeRecord *set,
+                 uint32_t *flags)
+{
+    bool resume = n->next_state && strcmp(n->next_state, "RESUME") == 0;
+
+    *flags &= ~(FLAG(REBOOT_REQUESTED) | FLAG(REBOOT_ISSUED));
+    if (resume || (n->has_reboot_asap && n->reboot_asap))
+        *flags &= ~FLAG(DRAIN);
+    if (n->next_state && strcmp(n->next_state, "DOWN") == 0) {
+        SET(set, state, PST__NODE_STATE__NODE_DOWN);
+        set_reason(set, "reboot complete", conf_slurm_uid(ctld->conf));
+        return false;
+    }
+    SET(set, state, PST__NODE_STATE__NODE_IDLE);
+    return !(*flags & FLAG(DRAIN));
+}

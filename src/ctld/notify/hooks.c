@@ -1,0 +1,168 @@
+/* hooks.c - PrologSlurmctld and EpilogSlurmctld; see hooks.h
+ *
+ * They run at least once: a controller that dies in between runs them again when it is back, as
+ * nobody can tell how far they came. */
+#include "ctld/notify/hooks.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/timefmt.h"
+#include "ctld/job/hetgroup.h"
+#include "ctld/job/launchfail.h"
+#include "ctld/job/lifecycle.h"
+#include "ctld/notify/programs.h"
+#include "ctld/job/prologs.h"
+#include "ctld/step/steps.h"
+#include "ctld/core/wait.h"
+#include "model/jobenv.h"
+
+static bool wanted(const struct ctld *ctld, enum conf_key key)
+{
+    const char *first = conf_str_nth(ctld->conf, key, 0);
+
+    return first && *first;
+}
+
+bool hooks_prolog_wanted(const struct ctld *ctld)
+{
+    return wanted(ctld, CONF_PROLOG_SLURMCTLD);
+}
+
+bool hooks_epilog_wanted(const struct ctld *ctld)
+{
+    return wanted(ctld, CONF_EPILOG_SLURMCTLD);
+}
+
+static void put(void *ctx, const char *name, const char *value)
+{
+    program_env(ctx, name, value);
+}
+
+/* COUNT, MAX, MIN and STEP were put into the submission's environment: its first variables. */
+static void array_env(const struct ctld *ctld, const Pst__JobRecord *r, struct program *p)
+{
+    const struct blob *env = cluster_env(ctld->cluster, r);
+    const char *at = env ? (const char *)env->data : NULL, *end = at ? at + env->len : NULL;
+    char num[16];
+
+    if (!r->has_array_task_id)
+        return;
+    (void)snprintf(num, sizeof(num), "%u", r->has_array_job_id ? r->array_job_id : r->job_id);
+    program_env(p, "SLURM_ARRAY_JOB_ID", num);
+    (void)snprintf(num, sizeof(num), "%u", r->array_task_id);
+    program_env(p, "SLURM_ARRAY_TASK_ID", num);
+    for (; at && at < end; at += strnlen(at, (size_t)(end - at)) + 1) {
+        const char *eq = memchr(at, '=', strnlen(at, (size_t)(end - at)));
+        char name[64];
+
+        if (!eq || strncmp(at, "SLURM_ARRAY_TASK_", 17) != 0 || (size_t)(eq - at) >= sizeof(name))
+            continue;
+        (void)snprintf(name, sizeof(name), "%.*s", (int)(eq - at), at);
+        program_env(p, name, eq + 1);
+    }
+}
+
+void hooks_env(const struct ctld *ctld, const struct job *j, struct program *p)
+{
+    const Pst__JobRecord *r = j->rec;
+
+    jobenv_job(r, ctld->cluster->rec->name, NULL, put, p);
+    if (r->name)
+        program_env_line(p, "SLURM_JOB_NAME", r->name);
+    if (r->group_name)
+        program_env(p, "SLURM_JOB_GROUP", r->group_name);
+    if (r->wckey)
+        program_env_line(p, "SLURM_WCKEY", r->wckey);
+    array_env(ctld, r, p);
+}
+
+static struct program *make(struct ctld *ctld, const struct job *j, uint64_t lsn, bool epilog)
+{
+    enum conf_key key = epilog ? CONF_EPILOG_SLURMCTLD : CONF_PROLOG_SLURMCTLD;
+    uint64_t limit_s = MIN(conf_num(ctld->conf, epilog ? CONF_EPILOG_TIMEOUT : CONF_PROLOG_TIMEOUT),
+                           conf_num(ctld->conf, CONF_PROLOG_EPILOG_TIMEOUT));
+    struct program *p = program_new(ctld, epilog ? "EpilogSlurmctld" : "PrologSlurmctld");
+
+    p->lsn = lsn;
+    p->job_id = j->rec->job_id;
+    p->run_id = j->rec->db_id;
+    p->limit_us = limit_s < 65534 ? (int64_t)limit_s * USEC_PER_SEC : 0;
+    for (size_t i = 0; conf_str_nth(ctld->conf, key, i); i++)
+        program_path(p, conf_str_nth(ctld->conf, key, i));
+    hooks_env(ctld, j, p);
+    program_env(p, "SLURM_SCRIPT_CONTEXT", epilog ? "epilog_slurmctld" : "prolog_slurmctld");
+    return p;
+}
+
+static void prolog_failed(struct ctld *ctld, struct job *j)
+{
+    log_error("job %u: PrologSlurmctld failed", j->rec->job_id);
+    if (j->rec->has_batch && j->rec->batch)
+        launchfail_requeue(ctld, j, false);
+    else
+        (void)lifecycle_end(
+            ctld, j, &(struct job_end){ .state = JOB_STATE(CANCELLED) }); /* disk full: kept */
+}
+
+static void prolog_done(struct ctld *ctld, const struct program *p)
+{
+    struct job *j = cluster_job(ctld->cluster, p->job_id);
+    Pst__Transaction *tx;
+    Pst__JobRecord *set;
+    uint64_t lsn;
+
+    if (!j || j->rec->db_id != p->run_id || !job_waits_for_prolog(j->rec) || job_is_ended(j->rec))
+        return; /* ended meanwhile */
+    if (p->status != 0) {
+        prolog_failed(ctld, j);
+        return;
+    }
+    tx = tx_new(core_now());
+    set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, p->job_id);
+    if (!job_awaits_node_prologs(j->rec))
+        SET(set, state_flags, j->rec->state_flags & ~JOB_FLAG(CONFIGURING));
+    tx_clear(tx, 200); /* prolog_pending */
+    lsn = core_commit(ctld, tx);
+    if (!lsn) {
+        log_error("job %u: its PrologSlurmctld is done, but the journal is full: it runs again",
+                  p->job_id);
+        hooks_prolog(ctld, j, ctld->applied_lsn);
+        return;
+    }
+    if (het_runs_script(j->rec))
+        launch_batch(ctld, j, lsn);
+    else
+        launch_prepare(ctld, j, lsn);
+    wait_notify(ctld, j, lsn);
+    steps_retry(ctld, j);
+}
+
+void hooks_prolog(struct ctld *ctld, struct job *j, uint64_t lsn)
+{
+    struct program *p = make(ctld, j, lsn, false);
+
+    p->done = prolog_done;
+    programs_add_take(ctld->programs, p);
+}
+
+static void epilog_done(struct ctld *ctld, const struct program *p)
+{
+    struct job *j = cluster_job(ctld->cluster, p->job_id);
+
+    if (!j || j->rec->db_id != p->run_id || !j->epilog_runs)
+        return;
+    j->epilog_runs = false; /* how it ended is in the log, and changes nothing */
+    lifecycle_node_clean(ctld, j, UINT32_MAX);
+}
+
+void hooks_epilog(struct ctld *ctld, struct job *j, uint64_t lsn)
+{
+    struct program *p = make(ctld, j, lsn, true);
+
+    jobenv_end(j->rec->exit_status, j->rec->derived_exit_status, put, p);
+    p->done = epilog_done;
+    j->epilog_runs = true;
+    programs_add_take(ctld->programs, p);
+}

@@ -1,0 +1,651 @@
+/* triggers.c - strigger's triggers; see triggers.h
+ *
+ * What happened waits in a short list until the next tick, so that nodes which change together are
+ * told in one host list. There the trigger is taken out of the record (or, with a delay, learns
+ * when it is due), and its program is an effect of that: it starts once it is on disk, and once
+ * only.  After a crash a trigger that is due is found in the record. */
+#include "ctld/notify/triggers.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/groups.h"
+#include "base/hostlist.h"
+#include "base/inherit.h"
+#include "base/log.h"
+#include "base/pb/pbutil.h"
+#include "base/strbuf.h"
+#include "base/timefmt.h"
+#include "ctld/policy/policy.h"
+#include "ctld/notify/programs.h"
+#include "model/kept.h"
+
+#define TRIGGERS_MAX 1000u
+#define USER_TRIGGERS_MAX 100u
+#define PROGRAM_LIMIT_US (300 * USEC_PER_SEC) /* a program that hangs is ended */
+#define LOOK_US USEC_PER_SEC                  /* between looks at idle nodes and at jobs */
+#define EV(x) (1u << PST__TRIGGER_EVENT__TRIG_##x)
+#define NODE_CHANGES                                                                               \
+    (EV(NODE_DOWN) | EV(NODE_UP) | EV(NODE_DRAINED) | EV(NODE_DRAINING) | EV(NODE_FAIL) |          \
+     EV(NODE_RESUME))
+#define JOB_EVENTS (EV(JOB_FINI) | EV(JOB_TIME))
+#define POSSIBLE (NODE_CHANGES | EV(NODE_IDLE) | JOB_EVENTS | EV(RECONFIG) | EV(CTLD_RESUMED))
+
+enum node_bit {
+    BIT_DOWN = 1,
+    BIT_DRAIN = 2,
+    BIT_BUSY = 4,
+    BIT_FAIL = 8,
+    BIT_IDLE = 16,
+    BIT_KNOWN = 128
+};
+
+struct seen { /* a node, by id */
+    uint8_t bits;
+    bool marked;           /* in `marked` */
+    int64_t idle_since_us; /* with BIT_IDLE */
+};
+
+struct happened { /* to nodes, since the last tick */
+    uint32_t trigger_id;
+    struct strbuf nodes;
+};
+
+static struct seen *seen;
+static size_t nseen;
+static uint32_t *marked; /* nodes whose jobs changed since the last tick */
+static size_t nmarked;
+static struct happened *list;
+static size_t nlist;
+static uint32_t wanted; /* events of all triggers: what nobody wants costs nothing */
+static int64_t last_look_us;
+
+static void *must(void *p)
+{
+    if (!p) {
+        log_fatal("out of memory while looking after triggers");
+        abort();
+    }
+    return p;
+}
+
+static void count_wanted(const struct ctld *ctld)
+{
+    const Pst__TriggerRecord *t;
+
+    wanted = 0;
+    for (size_t pos = 0; (t = cluster_next_trigger(ctld->cluster, &pos));)
+        wanted |= t->events;
+}
+
+/* ---- operations ------------------------------------------------------------------------------ */
+
+static bool has_option(const struct ctld *ctld, const char *word)
+{
+    const char *value;
+    size_t len;
+
+    return conf_option(ctld->conf, CONF_SLURMCTLD_PARAMETERS, word, &value, &len);
+}
+
+static int may(const struct ctld *ctld, const struct cmd *cmd)
+{
+    if (has_option(ctld, "disable_triggers"))
+        return ESLURM_DISABLED;
+    if (cmd_is_admin(ctld, cmd) ||
+        (conf_slurm_uid(ctld->conf) == 0 && has_option(ctld, "allow_user_triggers")))
+        return 0;
+    return ESLURM_ACCESS_DENIED;
+}
+
+static int check_job(const struct ctld *ctld, const struct cmd *cmd, const Pst__TriggerRecord *t)
+{
+    const struct job *j = cluster_job(ctld->cluster, t->job_id);
+
+    if (!j)
+        return ESLURM_INVALID_JOB_ID;
+    if (job_is_ended(j->rec))
+        return ESLURM_ALREADY_DONE;
+    return j->rec->uid == conn_peer(cmd->conn)->uid || cmd_is_admin(ctld, cmd)
+               ? 0
+               : ESLURM_ACCESS_DENIED;
+}
+
+/* The list is looked into at every change of a node: each name stands in it once. */
+static int check_nodes(const struct ctld *ctld, Pst__TriggerRecord *t)
+{
+    _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+    char *folded;
+
+    if (!t->nodes || strcmp(t->nodes, "*") == 0)
+        return 0;
+    if (hostlist_parse_most(t->nodes, HOSTLIST_MAX_NODES, &hl, NULL) < 0)
+        return ESLURM_INVALID_NODE_NAME;
+    for (size_t i = 0; i < hostlist_count(hl); i++)
+        if (!cluster_node_named(ctld->cluster, hostlist_nth(hl, i)))
+            return ESLURM_INVALID_NODE_NAME;
+    hostlist_uniq(hl);
+    if (hostlist_fold(hl, &folded) < 0)
+        return SLURM_ERROR;
+    free(t->nodes);
+    t->nodes = folded;
+    return 0;
+}
+
+static size_t triggers_of(const struct ctld *ctld, uid_t uid)
+{
+    const Pst__TriggerRecord *t;
+    size_t n = 0;
+
+    for (size_t pos = 0; (t = cluster_next_trigger(ctld->cluster, &pos));)
+        n += t->uid == uid;
+    return n;
+}
+
+static int check(const struct ctld *ctld, const struct cmd *cmd, Pst__TriggerRecord *t,
+                 struct err *err)
+{
+    int r = may(ctld, cmd);
+
+    if (r != 0)
+        return r;
+    if (!t->events || (t->events & ~POSSIBLE))
+        return err_set(err, ESLURM_NOT_SUPPORTED, "this controller never sees such an event");
+    if (!t->program || t->program[0] != '/')
+        return err_set(err, EPST_BAD_REQUEST, "the program needs an absolute path");
+    if (ctld->cluster->kept[KEPT_TRIGGER].count >= TRIGGERS_MAX)
+        return err_set(err, ESLURM_DISABLED, "there are %u triggers already", TRIGGERS_MAX);
+    if (!cmd_is_admin(ctld, cmd) &&
+        triggers_of(ctld, conn_peer(cmd->conn)->uid) >= USER_TRIGGERS_MAX)
+        return err_set(err, ESLURM_DISABLED, "a user may have %u triggers", USER_TRIGGERS_MAX);
+    return t->events & JOB_EVENTS ? check_job(ctld, cmd, t) : check_nodes(ctld, t);
+}
+
+void op_trigger_set(struct ctld *ctld, struct cmd *cmd)
+{
+    Pst__TriggerRecord *t = PB_AS(trigger_record, cmd->msg);
+    const Pst__ClusterRecord *c = ctld->cluster->rec;
+    struct err err = { .text = "" };
+    Pst__Transaction *tx;
+    uint64_t lsn;
+    int r = check(ctld, cmd, t, &err);
+
+    if (r != 0) {
+        core_error(ctld, cmd, r, err.text[0] ? err.text : NULL);
+        return;
+    }
+    t->has_due_us = false;
+    (void)pb_set_str(&t->due_arg, NULL); /* cannot fail: it frees */
+    SET(t, trigger_id, c->has_next_trigger_id ? c->next_trigger_id : 1);
+    SET(t, uid, conn_peer(cmd->conn)->uid);
+    SET(t, gid, conn_peer(cmd->conn)->gid);
+    SET(t, set_us, core_now());
+    tx = tx_new(core_now());
+    tx_trigger_put(tx, PST__EVENT_KIND__EV_TRIGGER_SET, t);
+    SET(tx_cluster(tx), next_trigger_id, t->trigger_id + 1);
+    lsn = core_commit(ctld, tx);
+    if (!lsn) {
+        core_disk_full(ctld, cmd);
+        return;
+    }
+    count_wanted(ctld);
+    core_reply(ctld, cmd, lsn, 0, &t->base);
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const Pst__TriggerRecord *x = *(Pst__TriggerRecord *const *)a,
+                             *y = *(Pst__TriggerRecord *const *)b;
+
+    return x->trigger_id < y->trigger_id ? -1 : x->trigger_id > y->trigger_id;
+}
+
+/* All of them in order of id; the caller frees the list, not the records. */
+static size_t sorted(const struct ctld *ctld, Pst__TriggerRecord ***ret)
+{
+    Pst__TriggerRecord **all =
+        must(calloc(ctld->cluster->kept[KEPT_TRIGGER].count + 1, sizeof(*all)));
+    const Pst__TriggerRecord *t;
+    size_t n = 0;
+
+    for (size_t pos = 0; (t = cluster_next_trigger(ctld->cluster, &pos));)
+        all[n++] = (Pst__TriggerRecord *)t; /* only read */
+    qsort(all, n, sizeof(Pst__TriggerRecord *), by_id);
+    *ret = all;
+    return n;
+}
+
+void op_trigger_get(struct ctld *ctld, struct cmd *cmd)
+{
+    const struct peer *peer = conn_peer(cmd->conn);
+    bool own = policy_hidden(ctld, peer->uid, cmd->caller) & PRIVATE_JOBS;
+    Pst__TriggerSet set = PST__TRIGGER_SET__INIT;
+    size_t n = sorted(ctld, &set.items);
+
+    for (size_t i = 0; i < n; i++) /* they name jobs */
+        if (!own || set.items[i]->uid == peer->uid)
+            set.items[set.n_items++] = set.items[i];
+    core_reply(ctld, cmd, ctld->applied_lsn, 0, &set.base);
+    free(set.items);
+}
+
+static bool named_by(const Pst__TriggerRecord *want, const Pst__TriggerRecord *t)
+{
+    return (!want->has_trigger_id || want->trigger_id == t->trigger_id) &&
+           (!want->has_job_id || (t->has_job_id && want->job_id == t->job_id)) &&
+           (!want->has_uid || want->uid == t->uid);
+}
+
+void op_trigger_clear(struct ctld *ctld, struct cmd *cmd)
+{
+    const Pst__TriggerRecord *want = PB_AS(trigger_record, cmd->msg);
+    bool admin = cmd_is_admin(ctld, cmd), denied = false;
+    Pst__Transaction *tx = tx_new(core_now());
+    const Pst__TriggerRecord *t;
+    uint64_t lsn;
+
+    for (size_t pos = 0; (t = cluster_next_trigger(ctld->cluster, &pos));) {
+        if (!named_by(want, t))
+            continue;
+        if (admin || t->uid == conn_peer(cmd->conn)->uid)
+            tx_trigger_remove(tx, PST__EVENT_KIND__EV_TRIGGER_CLEARED, t->trigger_id);
+        else
+            denied = true;
+    }
+    if (!tx->n_events) {
+        tx_free(tx);
+        core_error(ctld, cmd, denied ? ESLURM_ACCESS_DENIED : ESRCH,
+                   denied ? NULL : strerror(ESRCH));
+        return;
+    }
+    lsn = core_commit(ctld, tx);
+    if (!lsn) {
+        core_disk_full(ctld, cmd);
+        return;
+    }
+    count_wanted(ctld);
+    core_ok(ctld, cmd, lsn);
+}
+
+/* ---- firing ---------------------------------------------------------------------------------- */
+
+static void start(struct ctld *ctld, const Pst__TriggerRecord *t, const char *arg, uint64_t lsn)
+{
+    struct program *p = program_new(ctld, "trigger");
+    char num[16];
+
+    p->lsn = lsn;
+    p->job_id = t->has_job_id ? t->job_id : 0;
+    p->limit_us = PROGRAM_LIMIT_US;
+    program_path(p, "/proc/self/exe"); /* becomes the user first: triggers_child() */
+    program_arg(p, "--run-trigger");
+    (void)snprintf(num, sizeof(num), "%u", t->uid); /* fits */
+    program_arg(p, num);
+    (void)snprintf(num, sizeof(num), "%u", t->gid);
+    program_arg(p, num);
+    program_arg(p, t->program);
+    program_arg(p, arg);
+    log_info("trigger %u fires: %s %s uid=%u", t->trigger_id, t->program, arg, t->uid);
+    programs_add_take(ctld->programs, p);
+}
+
+/* It fires now.  t is gone afterwards unless it is permanent; with a full disk it stays and fires
+ * later, if that is in the record. */
+static void fire(struct ctld *ctld, const Pst__TriggerRecord *t, const char *arg)
+{
+    _cleanup_free_ char *text = tx_strdup(arg);
+    Pst__TriggerRecord old =
+        *t; /* the program's name outlives the record by this function's copy */
+    bool stays = t->has_permanent && t->permanent;
+    Pst__Transaction *tx;
+    uint64_t lsn = ctld->applied_lsn;
+
+    old.program = tx_strdup(t->program);
+    if (!stays || t->has_due_us) {
+        tx = tx_new(core_now());
+        if (stays) {
+            Pst__TriggerRecord again = *t;
+
+            again.has_due_us = false;
+            again.due_arg = NULL;
+            tx_trigger_put(tx, PST__EVENT_KIND__EV_TRIGGER_FIRED, &again);
+        } else {
+            tx_trigger_remove(tx, PST__EVENT_KIND__EV_TRIGGER_FIRED, t->trigger_id);
+        }
+        lsn = core_commit(ctld, tx);
+    }
+    if (lsn) {
+        start(ctld, &old, text, lsn);
+        count_wanted(ctld);
+    }
+    free(old.program);
+}
+
+/* It happened at when_us; what --offset adds may be in the future, and is then noted. */
+static void happens(struct ctld *ctld, const Pst__TriggerRecord *t, const char *arg,
+                    int64_t when_us)
+{
+    int64_t due_us = when_us + (int64_t)t->offset_s * USEC_PER_SEC;
+    Pst__TriggerRecord later = *t;
+    Pst__Transaction *tx;
+
+    if (due_us <= core_now()) {
+        fire(ctld, t, arg);
+        return;
+    }
+    if (t->has_due_us)
+        return; /* it waits already */
+    later.has_due_us = true;
+    later.due_us = due_us;
+    later.due_arg = (char *)arg; /* only copied */
+    tx = tx_new(core_now());
+    tx_trigger_put(tx, PST__EVENT_KIND__EV_TRIGGER_SET, &later);
+    (void)core_commit(ctld, tx); /* disk full: forgotten, as nothing else can be done */
+}
+
+/* With all of his groups; pw: NULL when this machine does not know him. */
+static bool become_owner(uid_t uid, gid_t gid, const struct passwd *pw)
+{
+    _cleanup_free_ gid_t *gids = NULL;
+    size_t n = 0;
+
+    if (pw && groups_of(pw->pw_name, gid, &gids, &n, NULL) < 0)
+        return false;
+    return setgroups(pw ? n : 1, pw ? gids : &gid) == 0 && setgid(gid) == 0 && setuid(uid) == 0;
+}
+
+int triggers_child(int argc, char **argv)
+{
+    uid_t uid;
+    gid_t gid;
+    const struct passwd *pw;
+
+    if (argc != 6)
+        return 1;
+    uid = (uid_t)strtoul(argv[2], NULL, 10);
+    gid = (gid_t)strtoul(argv[3], NULL, 10);
+    pw = getpwuid(uid);
+    if (geteuid() == 0 ? !become_owner(uid, gid, pw) : uid != geteuid())
+        return 1;
+    if (chdir("/") < 0 || setenv("PATH", "/usr/local/bin:/usr/bin:/bin", 1) < 0)
+        return 1;
+    if (pw && (setenv("HOME", pw->pw_dir, 1) < 0 || setenv("USER", pw->pw_name, 1) < 0 ||
+               setenv("LOGNAME", pw->pw_name, 1) < 0 || setenv("SHELL", pw->pw_shell, 1) < 0))
+        return 1;
+    inherit_close(3, -1); /* of the name service */
+    (void)execl(argv[4], argv[4], argv[5], (char *)NULL);
+    return 127;
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+static uint8_t bits_of(const struct node *n)
+{
+    uint32_t flags = n->rec->state_flags;
+    uint8_t bits = n->rec->state == PST__NODE_STATE__NODE_DOWN ? BIT_DOWN : 0;
+
+    bits |= flags & (1u << PST__NODE_FLAG__NODE_FLAG_DRAIN) ? BIT_DRAIN : 0;
+    bits |= flags & (1u << PST__NODE_FLAG__NODE_FLAG_FAIL) ? BIT_FAIL : 0;
+    bits |= n->jobs ? BIT_BUSY : 0;
+    if (!bits && n->rec->state == PST__NODE_STATE__NODE_IDLE)
+        bits = BIT_IDLE;
+    return bits | BIT_KNOWN;
+}
+
+static uint32_t events_of(uint8_t was, uint8_t is)
+{
+    bool drained = (is & (BIT_DRAIN | BIT_BUSY)) == BIT_DRAIN;
+    bool draining = (is & (BIT_DRAIN | BIT_BUSY)) == (BIT_DRAIN | BIT_BUSY);
+    uint32_t ev = 0;
+
+    if (!(was & BIT_DOWN) && (is & BIT_DOWN))
+        ev |= EV(NODE_DOWN);
+    if ((was & BIT_DOWN) && !(is & BIT_DOWN))
+        ev |= EV(NODE_UP);
+    if (drained && (was & (BIT_DRAIN | BIT_BUSY)) != BIT_DRAIN)
+        ev |= EV(NODE_DRAINED);
+    if (draining && (was & (BIT_DRAIN | BIT_BUSY)) != (BIT_DRAIN | BIT_BUSY))
+        ev |= EV(NODE_DRAINING);
+    if (!(was & BIT_FAIL) && (is & BIT_FAIL))
+        ev |= EV(NODE_FAIL);
+    if ((was & (BIT_DRAIN | BIT_FAIL)) && !(is & (BIT_DRAIN | BIT_FAIL | BIT_DOWN)))
+        ev |= EV(NODE_RESUME);
+    return ev;
+}
+
+static bool names_node(const Pst__TriggerRecord *t, const char *node)
+{
+    _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+
+    if (!t->nodes || strcmp(t->nodes, "*") == 0)
+        return true;
+    return hostlist_parse(t->nodes, &hl, NULL) == 0 && hostlist_find(hl, node) >= 0;
+}
+
+static void note(uint32_t trigger_id, const char *node)
+{
+    size_t i = 0;
+
+    while (i < nlist && list[i].trigger_id != trigger_id)
+        i++;
+    if (i == nlist) {
+        list = must(realloc(list, (nlist + 1) * sizeof(*list)));
+        list[nlist++] = (struct happened){ .trigger_id = trigger_id, .nodes = STRBUF_INIT };
+    }
+    strbuf_addf(&list[i].nodes, "%s%s", list[i].nodes.len ? "," : "", node);
+}
+
+static void grow(size_t n)
+{
+    seen = must(realloc(seen, n * sizeof(*seen)));
+    memset(seen + nseen, 0, (n - nseen) * sizeof(*seen));
+    marked = must(realloc(marked, n * sizeof(*marked)));
+    nseen = n;
+}
+
+static void compare(struct ctld *ctld, const struct node *n)
+{
+    uint32_t id = n->rec->node_id, ev;
+    const Pst__TriggerRecord *t;
+    uint8_t was = seen[id].bits, is = bits_of(n);
+
+    if (was == is)
+        return;
+    seen[id].bits = is;
+    if ((is & BIT_IDLE) && !(was & BIT_IDLE))
+        seen[id].idle_since_us = core_now();
+    ev = was & BIT_KNOWN ? events_of(was, is) & wanted : 0;
+    for (size_t pos = 0; ev && (t = cluster_next_trigger(ctld->cluster, &pos));)
+        if ((t->events & ev) && names_node(t, n->rec->name))
+            note(t->trigger_id, n->rec->name);
+}
+
+/* While a job's record changes, its node is without it for a moment: jobs are looked at when all is
+ * said. */
+void triggers_node(struct ctld *ctld, const struct node *n, bool only_jobs)
+{
+    uint32_t id = n->rec->node_id;
+
+    if (id >= nseen)
+        grow(MAX((size_t)ctld->cluster->nnodes, (size_t)id + 1));
+    if (!only_jobs) {
+        compare(ctld, n);
+    } else if (!seen[id].marked) {
+        seen[id].marked = true;
+        marked[nmarked++] = id;
+    }
+}
+
+static void compare_marked(struct ctld *ctld)
+{
+    for (size_t i = 0; i < nmarked; i++) {
+        const struct node *n = cluster_node(ctld->cluster, marked[i]);
+
+        seen[marked[i]].marked = false;
+        if (n)
+            compare(ctld, n);
+    }
+    nmarked = 0;
+}
+
+void triggers_node_gone(uint32_t node_id)
+{
+    if (node_id < nseen)
+        seen[node_id].bits = 0; /* the next with this id is another one */
+}
+
+/* Idle for as long as t asks, and not already so at the last look. */
+static bool idle_now(const Pst__TriggerRecord *t, const struct seen *s, int64_t now)
+{
+    int64_t at = s->idle_since_us + (int64_t)t->offset_s * USEC_PER_SEC;
+
+    return (s->bits & BIT_IDLE) && at <= now && (at > last_look_us || t->set_us > last_look_us);
+}
+
+static void look_at_idle(struct ctld *ctld, const Pst__TriggerRecord *t, int64_t now)
+{
+    for (uint32_t id = 0; id < nseen && id < ctld->cluster->nnodes; id++) {
+        const struct node *n = ctld->cluster->nodes[id];
+
+        if (n && idle_now(t, &seen[id], now) && names_node(t, n->rec->name))
+            note(t->trigger_id, n->rec->name);
+    }
+}
+
+/* What was noted happens. */
+static void tell(struct ctld *ctld, int64_t now)
+{
+    struct happened *all = TAKE_PTR(list);
+    size_t n = nlist;
+
+    nlist = 0;
+    for (size_t i = 0; i < n; i++) {
+        const Pst__TriggerRecord *t = cluster_trigger(ctld->cluster, all[i].trigger_id);
+        _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+        _cleanup_free_ char *text = NULL;
+
+        if (t && hostlist_parse(strbuf_str(&all[i].nodes), &hl, NULL) == 0)
+            hostlist_uniq(hl); /* a node that did it twice is told once */
+        if (hl && hostlist_fold(hl, &text) == 0) {
+            if (t->events & EV(NODE_IDLE))
+                fire(ctld, t, text); /* its offset was waited for already */
+            else
+                happens(ctld, t, text, now);
+        }
+        strbuf_done(&all[i].nodes);
+    }
+    free(all);
+}
+
+/* ---- jobs and clocks ------------------------------------------------------------------------- */
+
+static void look_at_job(struct ctld *ctld, const Pst__TriggerRecord *t, int64_t now)
+{
+    const struct job *j = cluster_job(ctld->cluster, t->job_id);
+    bool ended = !j || (job_is_ended(j->rec) && !job_has_flag(j->rec, JOB_FLAG(REQUEUED)));
+    char arg[16];
+
+    (void)snprintf(arg, sizeof(arg), "%u", t->job_id); /* fits */
+    if ((t->events & EV(JOB_TIME)) && !ended && job_is_running(j->rec) && j->rec->has_end_us &&
+        now >= j->rec->end_us + (int64_t)t->offset_s * USEC_PER_SEC) {
+        fire(ctld, t, arg);
+    } else if ((t->events & EV(JOB_FINI)) && ended) {
+        happens(ctld, t, arg, j && j->rec->has_end_us ? j->rec->end_us : now);
+    } else if (ended) { /* it can never happen now */
+        Pst__Transaction *tx = tx_new(now);
+
+        tx_trigger_remove(tx, PST__EVENT_KIND__EV_TRIGGER_CLEARED, t->trigger_id);
+        (void)core_commit(ctld, tx); /* disk full: later */
+    }
+}
+
+static void look(struct ctld *ctld, int64_t now)
+{
+    Pst__TriggerRecord **all;
+    size_t n = sorted(ctld, &all);
+    uint32_t *ids = must(malloc((n + 1) * sizeof(*ids)));
+
+    for (size_t i = 0; i < n; i++)
+        ids[i] = all[i]->trigger_id;
+    free(all);
+    for (size_t i = 0; i < n; i++) {
+        const Pst__TriggerRecord *t = cluster_trigger(ctld->cluster, ids[i]);
+
+        if (!t)
+            continue;
+        if (t->has_due_us && t->due_us <= now)
+            fire(ctld, t, t->due_arg ? t->due_arg : "");
+        else if (t->has_due_us)
+            continue;
+        else if (t->events & JOB_EVENTS)
+            look_at_job(ctld, t, now);
+        else if (t->events & EV(NODE_IDLE))
+            look_at_idle(ctld, t, now);
+    }
+    free(ids);
+}
+
+void triggers_tick(struct ctld *ctld, int64_t now)
+{
+    compare_marked(ctld);
+    if (nlist)
+        tell(ctld, now);
+    if (now - last_look_us < LOOK_US && now >= last_look_us)
+        return;
+    if (ctld->cluster->kept[KEPT_TRIGGER].count)
+        look(ctld, now);
+    last_look_us = now;
+    if (nlist)
+        tell(ctld, now);
+}
+
+/* Something of the cluster as a whole. */
+static void cluster_event(struct ctld *ctld, uint32_t event, const char *arg)
+{
+    Pst__TriggerRecord **all;
+    size_t n;
+
+    if (!(wanted & event))
+        return;
+    n = sorted(ctld, &all);
+    for (size_t i = 0; i < n; i++)
+        all[i] = all[i]->events & event ? all[i] : NULL;
+    for (size_t i = 0; i < n; i++)
+        if (all[i])
+            happens(ctld, all[i], arg, core_now()); /* frees no other one */
+    free(all);
+}
+
+void triggers_reconfigured(struct ctld *ctld)
+{
+    cluster_event(ctld, EV(RECONFIG), "reconfig");
+}
+
+void triggers_booted(struct ctld *ctld)
+{
+    last_look_us = core_now();
+    count_wanted(ctld);
+    cluster_event(ctld, EV(CTLD_RESUMED), "primary_slurmctld_resumed_operation");
+}
+
+void triggers_clear(void)
+{
+    for (size_t i = 0; i < nlist; i++)
+        strbuf_done(&list[i].nodes);
+    free(list);
+    list = NULL;
+    nlist = 0;
+    free(seen);
+    free(marked);
+    seen = NULL;
+    marked = NULL;
+    nmarked = 0;
+    nseen = 0;
+    wanted = 0;
+}

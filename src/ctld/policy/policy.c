@@ -1,0 +1,490 @@
+/* policy.c - association, QOS and workload key of a job, and limits that refuse it; see policy.h
+ *
+ * Without any record of accounting nothing is looked up and nothing is refused: a site that
+ * enforces nothing and keeps no accounts works as if this file were not there. */
+#include "ctld/policy/policy.h"
+
+#include "feed/params.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/pb/pbutil.h"
+#include "ctld/policy/policy_tres.h"
+#include "model/words/names.h"
+
+static const char *cluster_name(const struct ctld *ctld)
+{
+    return conf_str(ctld->conf, CONF_CLUSTER_NAME);
+}
+
+/* ---- association ----------------------------------------------------------------------------- */
+
+/* Has somebody set accounts or QOS up?  A new store knows the account root, its user and the QOS
+ * normal; with these alone a job is what it is where there is no accounting at all. */
+static bool has_records(const struct ctld *ctld)
+{
+    const struct assoc_mgr *am = ctld->cluster->am;
+
+    return am_count(am, AM_ASSOC) > 2 || am_count(am, AM_QOS) > 1;
+}
+
+void policy_default_account(const struct ctld *ctld, const char *user, Pst__JobRecord *r)
+{
+    const char *account = NULL;
+
+    if (has_records(ctld) && user && !(r->account && *r->account))
+        account = am_default_account(ctld->cluster->am, cluster_name(ctld), user);
+    if (account)
+        (void)pb_set_str(&r->account, account); /* out of memory: none is refused below */
+}
+
+static int resolve_assoc(const struct ctld *ctld, const char *user, const struct partition *p,
+                         Pst__JobRecord *r, const struct assoc **ret)
+{
+    const struct assoc *a = am_find_job(ctld->cluster->am, cluster_name(ctld), user, r->account,
+                                        p ? p->rec->name : NULL);
+
+    *ret = a;
+    r->has_assoc_id = a != NULL;
+    if (!a)
+        return limits_enforced(ctld->conf) & ENFORCE_ASSOCS ? ESLURM_INVALID_ACCOUNT : 0;
+    r->assoc_id = a->id;
+    return pb_set_str(&r->account, a->rec->account) == 0 ? 0 : SLURM_ERROR;
+}
+
+/* ---- QOS ------------------------------------------------------------------------------------- */
+
+/* The one it gets without asking; NULL = none. */
+static const Pst__QosRecord *default_qos(struct assoc_mgr *am, const struct assoc *a)
+{
+    const Pst__QosRecord *q = NULL;
+    const uint32_t *ids;
+
+    if (a && am_default_qos(am, a))
+        q = am_qos(am, am_default_qos(am, a));
+    if (!q && a && am_qos_list(am, a, &ids) == 1)
+        q = am_qos(am, ids[0]);
+    return q ? q : am_qos_named(am, "normal");
+}
+
+/* Of a list the one with the highest priority; each must exist and be allowed. */
+static const Pst__QosRecord *asked_qos(struct assoc_mgr *am, const struct assoc *a,
+                                       unsigned enforce, const char *list)
+{
+    _cleanup_free_ char *copy = strdup(list);
+    const Pst__QosRecord *best = NULL;
+    char *save = NULL;
+
+    for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save)) {
+        const Pst__QosRecord *q = am_qos_named(am, w);
+
+        if (!q || ((enforce & ENFORCE_QOS) && a && !am_may_use_qos(am, a, q->qos_id)))
+            return NULL;
+        if (!best || q->priority > best->priority)
+            best = q;
+    }
+    return best;
+}
+
+static int resolve_qos(const struct ctld *ctld, const struct assoc *a, Pst__JobRecord *r)
+{
+    struct assoc_mgr *am = ctld->cluster->am;
+    unsigned enforce = limits_enforced(ctld->conf);
+    const char *asked = r->qos_req && *r->qos_req ? r->qos_req : r->qos;
+    const Pst__QosRecord *q;
+
+    r->has_qos_id = false;
+    if (!am_count(am, AM_QOS))
+        return asked && *asked && (enforce & ENFORCE_QOS) ? ESLURM_INVALID_QOS : 0;
+    q = asked && *asked ? asked_qos(am, a, enforce, asked) : default_qos(am, a);
+    if (!q)
+        return (asked && *asked) || (enforce & ENFORCE_QOS) ? ESLURM_INVALID_QOS : 0;
+    if ((enforce & ENFORCE_QOS) && a && !am_may_use_qos(am, a, q->qos_id))
+        return ESLURM_INVALID_QOS;
+    if ((q->flags & 1u << PST__QOS_FLAG__QOS_REQUIRES_RESERVATION) &&
+        !(r->reservation && *r->reservation))
+        return ESLURM_INVALID_QOS;
+    if (asked && strchr(asked, ',') && !r->qos_req && pb_set_str(&r->qos_req, asked) < 0)
+        return SLURM_ERROR;
+    SET(r, qos_id, q->qos_id);
+    return pb_set_str(&r->qos, q->name) == 0 ? 0 : SLURM_ERROR;
+}
+
+bool policy_qos_flag(const struct ctld *ctld, const Pst__JobRecord *r, Pst__QosFlag flag)
+{
+    const Pst__QosRecord *q = r->has_qos_id ? am_qos(ctld->cluster->am, r->qos_id) : NULL;
+
+    return q && (q->flags & 1u << flag);
+}
+
+/* ---- workload key ---------------------------------------------------------------------------- */
+
+/* A default is marked with a star, as it is everywhere. */
+static int resolve_wckey(const struct ctld *ctld, const char *user, Pst__JobRecord *r)
+{
+    struct assoc_mgr *am = ctld->cluster->am;
+    bool must = limits_enforced(ctld->conf) & ENFORCE_WCKEYS;
+    const Pst__WckeyRecord *w;
+    const char *name;
+
+    r->has_wckey_id = false;
+    if (!conf_bool(ctld->conf, CONF_TRACK_WCKEY) || !user)
+        return must ? ESLURM_INVALID_WCKEY : 0;
+    if (!r->wckey || !*r->wckey) {
+        _cleanup_free_ char *marked = NULL;
+
+        name = am_default_wckey(am, cluster_name(ctld), user);
+        if (!name)
+            return must ? ESLURM_INVALID_WCKEY : 0;
+        if (asprintf(&marked, "*%s", name) < 0 || pb_set_str(&r->wckey, marked) < 0)
+            return SLURM_ERROR;
+    }
+    name = r->wckey + (r->wckey[0] == '*');
+    w = am_wckey_named(am, cluster_name(ctld), user, name);
+    if (!w)
+        return must ? ESLURM_INVALID_WCKEY : 0;
+    SET(r, wckey_id, w->wckey_id);
+    return 0;
+}
+
+int policy_resolve(const struct ctld *ctld, const char *user, const struct partition *p,
+                   Pst__JobRecord *r)
+{
+    unsigned enforce = limits_enforced(ctld->conf);
+    const Pst__QosRecord *part_qos;
+    const struct assoc *a;
+    int code;
+
+    if (!has_records(ctld) && !enforce)
+        return 0;
+    code = resolve_assoc(ctld, user, p, r, &a);
+    if (code == 0)
+        code = resolve_qos(ctld, a, r);
+    if (code == 0)
+        code = resolve_wckey(ctld, user, r);
+    part_qos = p && p->rec->qos ? am_qos_named(ctld->cluster->am, p->rec->qos) : NULL;
+    r->has_part_qos_id = part_qos != NULL;
+    r->part_qos_id = part_qos ? part_qos->qos_id : 0;
+    return code;
+}
+
+/* ---- partitions ------------------------------------------------------------------------------ */
+
+static bool listed(const char *list, const char *word)
+{
+    size_t len = word ? strlen(word) : 0;
+
+    for (const char *p = list; len && p && *p;) {
+        size_t n = strcspn(p, ",");
+
+        if (n == len && strncasecmp(p, word, n) == 0)
+            return true;
+        p += n + (p[n] == ',');
+    }
+    return false;
+}
+
+/* The account or one above it. */
+static bool account_listed(const struct ctld *ctld, const char *list, const char *account)
+{
+    const struct assoc *a;
+
+    if (listed(list, account))
+        return true;
+    a = account ? am_find(ctld->cluster->am, cluster_name(ctld), account, NULL, NULL) : NULL;
+    for (; a; a = a->parent)
+        if (listed(list, a->rec->account))
+            return true;
+    return false;
+}
+
+int policy_partition(const struct ctld *ctld, const Pst__PartitionRecord *p,
+                     const Pst__JobRecord *r)
+{
+    if (p->allow_accounts ? !account_listed(ctld, p->allow_accounts, r->account)
+                          : p->deny_accounts && account_listed(ctld, p->deny_accounts, r->account))
+        return ESLURM_INVALID_ACCOUNT;
+    if (p->allow_qos ? !listed(p->allow_qos, r->qos) : p->deny_qos && listed(p->deny_qos, r->qos))
+        return ESLURM_INVALID_QOS;
+    return 0;
+}
+
+/* ---- limits at submission -------------------------------------------------------------------- */
+
+#define REASON(x) PST__JOB_REASON__REASON_##x
+
+struct admission {
+    struct cluster *c;
+    const Pst__JobRecord *r;
+    const struct partition *part;
+    uint32_t n; /* jobs that come */
+    enum billing_sum how;
+    const Pst__QosRecord *qos[2]; /* in order of precedence */
+    size_t nqos;
+    const struct assoc *assoc;
+};
+
+static void admission_begin(struct admission *ad, const struct ctld *ctld,
+                            const struct partition *p, const Pst__JobRecord *r)
+{
+    struct assoc_mgr *am = ctld->cluster->am;
+    const Pst__QosRecord *own = r->has_qos_id ? am_qos(am, r->qos_id) : NULL;
+    const Pst__QosRecord *part = r->has_part_qos_id ? am_qos(am, r->part_qos_id) : NULL;
+    bool over = own && (own->flags & 1u << PST__QOS_FLAG__QOS_OVER_PART_QOS);
+
+    *ad = (struct admission){
+        .c = ctld->cluster, .r = r, .part = p, .how = billing_sum_of(ctld->conf)
+    };
+    ad->assoc = r->has_assoc_id ? am_assoc(am, r->assoc_id) : NULL;
+    if (part && part != own && !over)
+        ad->qos[ad->nqos++] = part;
+    if (own)
+        ad->qos[ad->nqos++] = own;
+    if (part && part != own && over)
+        ad->qos[ad->nqos++] = part;
+}
+
+static const Pst__Limits *limits_of(const Pst__QosRecord *q)
+{
+    static const Pst__Limits none = PST__LIMITS__INIT;
+
+    return q->limits ? q->limits : &none;
+}
+
+/* Counts of jobs: the first level that says anything about a count decides it.  0 or a reason. */
+static int counts(const struct admission *ad)
+{
+    const Pst__JobRecord *r = ad->r;
+    bool grp = false, user = false, account = false;
+
+#define OVER(l, field, have)                                                                       \
+    ((l)->has_##field && (l)->field >= 0 && (uint64_t)(have) + ad->n > (uint64_t)(l)->field)
+#define SAYS(l, field) ((l)->has_##field && (l)->field >= 0)
+    for (size_t i = 0; i < ad->nqos; i++) {
+        const Pst__Limits *l = limits_of(ad->qos[i]);
+        uint32_t id = ad->qos[i]->qos_id;
+
+        if (!grp && OVER(l, grp_submit_jobs, cluster_charged_qos(ad->c, id)))
+            return REASON(QOS_GRP_SUBMIT);
+        if (!account && OVER(l, max_submit_jobs_per_account,
+                             cluster_charged_qos_account(ad->c, id, r->account)))
+            return REASON(QOS_ACCOUNT_SUBMIT);
+        if (!user && OVER(l, max_submit_jobs_per_user, cluster_charged_qos_user(ad->c, id, r->uid)))
+            return REASON(QOS_USER_SUBMIT);
+        grp = grp || SAYS(l, grp_submit_jobs);
+        account = account || SAYS(l, max_submit_jobs_per_account);
+        user = user || SAYS(l, max_submit_jobs_per_user);
+    }
+    for (const struct assoc *a = ad->assoc; a; a = a->parent) {
+        const Pst__Limits *l = am_limits(ad->c->am, a);
+
+        if (!grp && OVER(l, grp_submit_jobs, cluster_charged_below(ad->c, a->id)))
+            return REASON(ASSOC_GRP_SUBMIT);
+        if (a == ad->assoc && !user &&
+            OVER(l, max_submit_jobs, cluster_charged_assoc(ad->c, a->id)))
+            return REASON(ASSOC_MAX_SUBMIT);
+    }
+    return 0;
+#undef OVER
+#undef SAYS
+}
+
+/* The first TRES of which r asks more than the list grants (less, with `least`); 0 = none. */
+static int breach(const struct admission *ad, Pst__TresCount *const *list, size_t n, int scope,
+                  bool per_node, bool least)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t want;
+
+        if (!list[i]->has_count || list[i]->count < 0)
+            continue;
+        want = policy_tres_asked(ad->c->am, ad->part, ad->how, ad->r, list[i]->tres_id, per_node);
+        if (least ? want < (uint64_t)list[i]->count : want > (uint64_t)list[i]->count)
+            return scope + (int)policy_tres_type(ad->c->am, list[i]->tres_id);
+    }
+    return 0;
+}
+
+static uint32_t minutes_asked(const Pst__JobRecord *r)
+{
+    return r->has_time_limit_min ? r->time_limit_min : UINT32_MAX;
+}
+
+/* What one job alone may ask for, of a QOS that denies at the limit. */
+static int alone(const struct admission *ad, const Pst__QosRecord *q)
+{
+    const Pst__Limits *l = limits_of(q);
+    int reason;
+
+#define B(field, scope, per_node, least)                                                           \
+    breach(ad, l->field, l->n_##field, REASON(scope), per_node, least)
+    if (l->has_max_wall_min && l->max_wall_min >= 0 &&
+        minutes_asked(ad->r) > (uint32_t)l->max_wall_min &&
+        !(ad->r->limit_set & 1u << PST__LIMIT_SET__LIMIT_SET_TIME))
+        return REASON(QOS_MAX_WALL);
+    if (ad->r->limit_set & 1u << PST__LIMIT_SET__LIMIT_SET_TRES)
+        return 0;
+    reason = B(grp_tres, QOS_GRP_CPU, false, false);
+    if (!reason)
+        reason = B(max_tres_per_account, QOS_MAX_ACCOUNT_CPU, false, false);
+    if (!reason)
+        reason = B(max_tres_per_job, QOS_MAX_JOB_CPU, false, false);
+    if (!reason)
+        reason = B(max_tres_per_node, QOS_MAX_NODE_CPU, true, false);
+    if (!reason)
+        reason = B(max_tres_per_user, QOS_MAX_USER_CPU, false, false);
+    if (!reason)
+        reason = B(min_tres_per_job, QOS_MIN_CPU, false, true);
+    return reason;
+}
+
+/* The association's, for jobs of a QOS that denies. */
+static int alone_by_assoc(const struct admission *ad)
+{
+    const Pst__Limits *l = ad->assoc ? am_limits(ad->c->am, ad->assoc) : NULL;
+    int reason = 0;
+
+    if (!l)
+        return 0;
+    if (l->has_max_wall_min && minutes_asked(ad->r) > (uint32_t)l->max_wall_min &&
+        !(ad->r->limit_set & 1u << PST__LIMIT_SET__LIMIT_SET_TIME))
+        return REASON(ASSOC_MAX_WALL);
+    if (ad->r->limit_set & 1u << PST__LIMIT_SET__LIMIT_SET_TRES)
+        return 0;
+    for (const struct assoc *a = ad->assoc; a && !reason; a = a->parent) {
+        const Pst__Limits *g = am_limits(ad->c->am, a);
+
+        reason = breach(ad, g->grp_tres, g->n_grp_tres, REASON(ASSOC_GRP_CPU), false, false);
+    }
+    if (!reason)
+        reason = B(max_tres_per_job, ASSOC_MAX_JOB_CPU, false, false);
+    if (!reason)
+        reason = B(max_tres_per_node, ASSOC_MAX_NODE_CPU, true, false);
+    return reason;
+#undef B
+}
+
+int policy_admit(const struct ctld *ctld, const struct partition *p, const Pst__JobRecord *r,
+                 uint32_t n, bool again, const char **ret_word)
+{
+    struct admission ad;
+    bool strict = false;
+    int reason = 0;
+
+    if (!(limits_enforced(ctld->conf) & ENFORCE_LIMITS))
+        return 0;
+    admission_begin(&ad, ctld, p, r);
+    ad.n = n;
+    if (!again)
+        reason = counts(&ad);
+    for (size_t i = 0; i < ad.nqos; i++)
+        strict = strict || (ad.qos[i]->flags & 1u << PST__QOS_FLAG__QOS_DENY_ON_LIMIT);
+    for (size_t i = 0; strict && !reason && i < ad.nqos; i++)
+        reason = alone(&ad, ad.qos[i]);
+    if (strict && !reason)
+        reason = alone_by_assoc(&ad);
+    if (!reason)
+        return 0;
+    *ret_word = names_reason((unsigned)reason);
+    return ESLURM_ACCOUNTING_POLICY;
+}
+
+uint32_t policy_max_wall(const struct ctld *ctld, const Pst__JobRecord *r)
+{
+    struct admission ad;
+    const Pst__Limits *l;
+
+    if (!(limits_enforced(ctld->conf) & ENFORCE_LIMITS))
+        return UINT32_MAX;
+    admission_begin(&ad, ctld, NULL, r);
+    for (size_t i = 0; i < ad.nqos; i++) {
+        l = limits_of(ad.qos[i]);
+        if (l->has_max_wall_min && l->max_wall_min >= 0)
+            return (uint32_t)l->max_wall_min;
+    }
+    l = ad.assoc ? am_limits(ad.c->am, ad.assoc) : NULL;
+    return l && l->has_max_wall_min ? (uint32_t)l->max_wall_min : UINT32_MAX;
+}
+
+/* ---- rights ---------------------------------------------------------------------------------- */
+
+static Pst__AdminLevel level_of(const struct ctld *ctld, const struct cmd *cmd)
+{
+    return cmd->caller ? am_admin_level(ctld->cluster->am, cmd->caller)
+                       : PST__ADMIN_LEVEL__ADMIN_NOT_SET;
+}
+
+bool policy_is_operator(const struct ctld *ctld, const struct cmd *cmd)
+{
+    return cmd_is_admin(ctld, cmd) || level_of(ctld, cmd) >= PST__ADMIN_LEVEL__ADMIN_OPERATOR;
+}
+
+bool policy_may_manage(const struct ctld *ctld, const struct cmd *cmd, const Pst__JobRecord *r)
+{
+    return policy_is_operator(ctld, cmd) ||
+           (r->account &&
+            am_is_coordinator(ctld->cluster->am, cluster_name(ctld), cmd->caller, r->account));
+}
+
+unsigned policy_private(const struct conf *conf)
+{
+    static const struct {
+        const char *word;
+        unsigned bit;
+    } words[] = {
+        { "jobs", PRIVATE_JOBS },
+        { "nodes", PRIVATE_NODES },
+        { "partitions", PRIVATE_PARTITIONS },
+        { "reservations", PRIVATE_RESERVATIONS },
+        { "usage", PRIVATE_USAGE },
+        { "users", PRIVATE_USERS },
+        { "accounts", PRIVATE_ACCOUNTS },
+        { "events", PRIVATE_EVENTS },
+    };
+    unsigned bits = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (conf_option(conf, CONF_PRIVATE_DATA, words[i].word, NULL, NULL))
+            bits |= words[i].bit;
+    return bits;
+}
+
+unsigned policy_hidden(const struct ctld *ctld, uid_t uid, const char *caller)
+{
+    if (core_is_admin(ctld, uid) ||
+        (caller && am_admin_level(ctld->cluster->am, caller) >= PST__ADMIN_LEVEL__ADMIN_OPERATOR))
+        return 0;
+    return policy_private(ctld->conf);
+}
+
+void policy_each_coordinated(const struct ctld *ctld, const char *caller,
+                             void (*fn)(void *ctx, const char *account), void *ctx)
+{
+    struct assoc_mgr *am = ctld->cluster->am;
+    const ProtobufCMessage *rec;
+
+    for (size_t pos = 0; caller && (rec = am_next(am, AM_ACCOUNT, &pos));) {
+        const char *account = ((const Pst__AccountRecord *)rec)->name;
+
+        if (am_is_coordinator(am, cluster_name(ctld), caller, account))
+            fn(ctx, account);
+    }
+}
+
+void policy_note_asked(const struct ctld *ctld, const struct partition *p, Pst__JobRecord *r)
+{
+    _cleanup_val_(strbuf_done) struct strbuf gres = STRBUF_INIT;
+    Pst__JobRecord shown = *r; /* shallow */
+
+    /* --mincpus chooses nodes; it is not among the CPUs of ReqTRES */
+    shown.has_pn_min_cpus = false;
+    SET(r, req_billing,
+        policy_tres_asked(ctld->cluster->am, p, billing_sum_of(ctld->conf), &shown, AM_TRES_BILLING,
+                          false));
+    policy_tres_put_gres(&gres, r, conf_str(ctld->conf, CONF_ACCOUNTING_STORAGE_TRES));
+    /* without memory: not shown */
+    (void)pb_set_str(&r->req_gres, gres.len ? strbuf_str(&gres) : NULL);
+}

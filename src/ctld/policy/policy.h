@@ -1,0 +1,60 @@
+/* policy.h - what the accounting records say to a job that is submitted or changed
+ *
+ * Which association, QOS and workload key it gets, and the limits that refuse it at once.  What
+ * holds it back later is the scheduler's (src/sched/rules/limit.h).  Core thread. */
+#pragma once
+
+#include "base/billweights.h"
+#include "ctld/ctld.h"
+#include "feed/limitrecords.h"
+
+/* The account of r when it names none: the user's default.  Before partitions are looked at. */
+void policy_default_account(const struct ctld *ctld, const char *user, Pst__JobRecord *r);
+
+/* Set account, association, QOS, partition's QOS and workload key of r, which was asked for by
+ * `user` and goes to partition p (its first).  0, or an ESLURM code that refuses it. */
+int policy_resolve(const struct ctld *ctld, const char *user, const struct partition *p,
+                   Pst__JobRecord *r);
+
+/* Set what r asks for as ReqTRES shows it; p is its first partition. */
+void policy_note_asked(const struct ctld *ctld, const struct partition *p, Pst__JobRecord *r);
+
+/* Do limits refuse n more jobs like r now?  0, or ESLURM_ACCOUNTING_POLICY with the word of the
+ * limit.  `again`: r counts already (it is being changed). */
+int policy_admit(const struct ctld *ctld, const struct partition *p, const Pst__JobRecord *r,
+                 uint32_t n, bool again, const char **ret_word);
+
+/* AllowAccounts, DenyAccounts, AllowQos, DenyQos of a partition: 0 or an ESLURM code. */
+int policy_partition(const struct ctld *ctld, const Pst__PartitionRecord *p,
+                     const Pst__JobRecord *r);
+
+/* The largest time limit that r's QOS and association let it have, UINT32_MAX = no limit.  With
+ * limits enforced. */
+uint32_t policy_max_wall(const struct ctld *ctld, const Pst__JobRecord *r);
+
+/* Is QosFlag set on r's QOS? */
+bool policy_qos_flag(const struct ctld *ctld, const Pst__JobRecord *r, Pst__QosFlag flag);
+
+/* ---- rights ---------------------------------------------------------------------------------- */
+
+/* Operators and administrators by accounting, root and SlurmUser. */
+bool policy_is_operator(const struct ctld *ctld, const struct cmd *cmd);
+enum policy_private { /* PrivateData */
+                      PRIVATE_JOBS = 1u << 0,
+                      PRIVATE_NODES = 1u << 1,
+                      PRIVATE_PARTITIONS = 1u << 2,
+                      PRIVATE_RESERVATIONS = 1u << 3,
+                      PRIVATE_USAGE = 1u << 4,
+                      PRIVATE_USERS = 1u << 5,
+                      PRIVATE_ACCOUNTS = 1u << 6,
+                      PRIVATE_EVENTS = 1u << 7,
+};
+/* What the configuration hides; also in ctld->private_data, for other threads. */
+unsigned policy_private(const struct conf *conf);
+/* Of that, what is hidden from this user; caller: his name or NULL. */
+unsigned policy_hidden(const struct ctld *ctld, uid_t uid, const char *caller);
+/* Every account that he coordinates: fn for each. */
+void policy_each_coordinated(const struct ctld *ctld, const char *caller,
+                             void (*fn)(void *ctx, const char *account), void *ctx);
+/* Operator, or coordinator of the job's account. */
+bool policy_may_manage(const struct ctld *ctld, const struct cmd *cmd, const Pst__JobRecord *r);

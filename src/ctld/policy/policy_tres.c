@@ -1,0 +1,192 @@
+/* policy_tres.c - how much of a TRES a job asks for; see policy_tres.h */
+#include "ctld/policy/policy_tres.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "feed/grestext.h"
+#include "feed/licensefeed.h"
+
+enum policy_tres_type policy_tres_type(const struct assoc_mgr *am, uint32_t tres_id)
+{
+    char name[256];
+
+    switch (tres_id) {
+    case AM_TRES_CPU:
+        return POLICY_CPU;
+    case AM_TRES_MEM:
+        return POLICY_MEM;
+    case AM_TRES_NODE:
+        return POLICY_NODE;
+    case AM_TRES_ENERGY:
+        return POLICY_ENERGY;
+    case AM_TRES_BILLING:
+        return POLICY_BILLING;
+    default:
+        break;
+    }
+    if (!am_tres_name(am, tres_id, name, sizeof(name)))
+        return POLICY_OTHER;
+    return strncmp(name, "gres/", 5) == 0      ? POLICY_GRES
+           : strncmp(name, "license/", 8) == 0 ? POLICY_LICENSE
+           : strncmp(name, "bb/", 3) == 0      ? POLICY_BB
+                                               : POLICY_OTHER;
+}
+
+static uint32_t nodes_asked(const Pst__JobRecord *r)
+{
+    uint32_t least = r->has_least_nodes ? r->least_nodes : 0;
+
+    return MAX(MAX(r->has_min_nodes ? r->min_nodes : 1, least), 1u);
+}
+
+static uint32_t tasks_asked(const Pst__JobRecord *r)
+{
+    if (r->has_num_tasks)
+        return r->num_tasks;
+    return nodes_asked(r) * (r->has_ntasks_per_node ? MAX(r->ntasks_per_node, 1u) : 1);
+}
+
+static uint64_t cpus_asked(const Pst__JobRecord *r)
+{
+    uint64_t cpus = r->has_overcommit && r->overcommit
+                        ? nodes_asked(r)
+                        : (uint64_t)tasks_asked(r) * (r->has_cpus_per_task ? r->cpus_per_task : 1);
+
+    if (r->has_min_cpus)
+        cpus = MAX(cpus, r->min_cpus);
+    if (r->has_pn_min_cpus)
+        cpus = MAX(cpus, (uint64_t)r->pn_min_cpus * nodes_asked(r));
+    return cpus;
+}
+
+static uint64_t per_node_of(const Pst__JobRecord *r, uint64_t all, bool per_node)
+{
+    return per_node ? (all + nodes_asked(r) - 1) / nodes_asked(r) : all;
+}
+
+static uint64_t mem_asked(const Pst__JobRecord *r, bool per_node)
+{
+    if (r->has_mem_per_cpu_mib)
+        return per_node_of(r, r->mem_per_cpu_mib * cpus_asked(r), per_node);
+    return r->has_mem_per_node_mib ? r->mem_per_node_mib * (per_node ? 1 : nodes_asked(r)) : 0;
+}
+
+/* Of a GRES list; type NULL = of any type. */
+static uint64_t gres_in(const char *text, const char *name, const char *type)
+{
+    _cleanup_free_ char *copy = text ? strdup(text) : NULL;
+    uint64_t n = 0;
+    char *save = NULL;
+
+    for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save)) {
+        struct gres_text g;
+
+        if (gres_text_parse(w, &g) && strcmp(g.name, name) == 0 &&
+            (!type || (g.type && strcmp(g.type, type) == 0)))
+            n += g.count;
+    }
+    return n;
+}
+
+/* what: "gpu" or "gpu:a100" */
+static uint64_t gres_asked(const Pst__JobRecord *r, const char *what, bool per_node)
+{
+    _cleanup_free_ char *name = strdup(what);
+    char *type = name ? strchr(name, ':') : NULL;
+    uint64_t here, sockets = r->has_sockets_per_node ? r->sockets_per_node : 1;
+
+    if (!name)
+        return 0;
+    if (type)
+        *type++ = '\0';
+    here =
+        gres_in(r->tres_per_node, name, type) + gres_in(r->tres_per_socket, name, type) * sockets;
+    if (!per_node)
+        here *= nodes_asked(r);
+    return here + per_node_of(r,
+                              gres_in(r->tres_per_job, name, type) +
+                                  gres_in(r->tres_per_task, name, type) * tasks_asked(r),
+                              per_node);
+}
+
+static uint64_t licenses_asked(const Pst__JobRecord *r, const char *name)
+{
+    _cleanup_free_ char *copy = r->licenses ? strdup(r->licenses) : NULL;
+    struct license_list list;
+    uint64_t n = 0;
+
+    if (!copy || !licenses_parse(copy, &list))
+        return 0;
+    for (size_t i = 0; i < list.n; i++)
+        if (!list.any && strcmp(list.items[i].name, name) == 0)
+            n += list.items[i].count;
+    free(list.items);
+    return n;
+}
+
+struct bill {
+    const struct assoc_mgr *am;
+    const Pst__JobRecord *r;
+};
+
+static double bill_amount(void *ctx, const char *name)
+{
+    const struct bill *b = ctx;
+    uint32_t id = am_tres_id(b->am, name);
+
+    return id && id != AM_TRES_BILLING
+               ? (double)policy_tres_asked(b->am, NULL, BILLING_ALL, b->r, id, false)
+               : 0;
+}
+
+uint64_t policy_tres_asked(const struct assoc_mgr *am, const struct partition *p,
+                           enum billing_sum how, const Pst__JobRecord *r, uint32_t tres_id,
+                           bool per_node)
+{
+    char name[256];
+
+    if (tres_id == AM_TRES_BILLING && p && p->rec->tres_billing_weights) {
+        struct bill b = { am, r };
+
+        return per_node_of(r, billing(p->rec->tres_billing_weights, how, bill_amount, &b),
+                           per_node);
+    }
+    switch (tres_id) {
+    case AM_TRES_CPU:
+    case AM_TRES_BILLING:
+        return per_node_of(r, cpus_asked(r), per_node);
+    case AM_TRES_MEM:
+        return mem_asked(r, per_node);
+    case AM_TRES_NODE:
+        return per_node ? 1 : nodes_asked(r);
+    default:
+        break;
+    }
+    if (!am_tres_name(am, tres_id, name, sizeof(name)))
+        return 0;
+    if (strncmp(name, "gres/", 5) == 0)
+        return gres_asked(r, name + 5, per_node);
+    return strncmp(name, "license/", 8) == 0 ? licenses_asked(r, name + 8) : 0;
+}
+
+void policy_tres_put_gres(struct strbuf *sb, const Pst__JobRecord *r, const char *tracked)
+{
+    size_t start = sb->len;
+
+    for (const char *p = tracked ? tracked : ""; *p; p += strspn(p, ", ")) {
+        size_t len = strcspn(p, ", ");
+        char name[128];
+        uint64_t n;
+
+        if (len > 5 && len < sizeof(name) && strncmp(p, "gres/", 5) == 0) {
+            (void)snprintf(name, sizeof(name), "%.*s", (int)len, p);
+            n = gres_asked(r, name + 5, false);
+            if (n)
+                strbuf_addf(sb, "%s%s=%llu", sb->len > start ? "," : "", name,
+                            (unsigned long long)n);
+        }
+        p += len;
+    }
+}

@@ -1,0 +1,279 @@
+/* resv.c - who may use a reservation, and what it holds; see resv.h. */
+#include "ctld/resv/resv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "base/log.h"
+#include "base/timefmt.h"
+#include "ctld/schedlink/schedfeed.h"
+#include "ctld/job/hetgroup.h"
+#include "ctld/job/jobfacts.h"
+#include "ctld/resv/resv_impl.h"
+
+static void *must(void *p)
+{
+    if (!p) {
+        log_fatal("out of memory while looking at reservations");
+        abort();
+    }
+    return p;
+}
+
+int resvs_new(struct resvs **ret)
+{
+    *ret = calloc(1, sizeof(**ret));
+    return *ret ? 0 : -ENOMEM;
+}
+
+static void live_free(struct resv_live *l)
+{
+    if (!l)
+        return;
+    bitmap_free(l->nodes);
+    free(l);
+}
+
+struct resvs *resvs_free(struct resvs *v)
+{
+    void *l;
+
+    if (!v)
+        return NULL;
+    for (size_t pos = 0; (l = idmap_next(&v->live, &pos));)
+        live_free(l);
+    idmap_done(&v->live);
+    free(v);
+    return NULL;
+}
+
+struct resv_live *resv_live(struct ctld *ctld, uint32_t resv_id)
+{
+    struct resv_live *l = idmap_get(&ctld->resvs->live, resv_id);
+
+    if (l)
+        return l;
+    l = must(calloc(1, sizeof(*l)));
+    l->stale = true;
+    if (idmap_put(&ctld->resvs->live, resv_id, l) < 0)
+        must(NULL);
+    return l;
+}
+
+void resvs_put(struct ctld *ctld, const struct kept *k)
+{
+    if (k->kind != KEPT_RESV)
+        return;
+    resv_live(ctld, k->id)->stale = true;
+    ctld->resvs->marks_stale = true;
+    ctld->resvs->changed_us = core_now();
+    feed_resv(ctld, (const Pst__ReservationRecord *)k->rec);
+}
+
+void resvs_gone(struct ctld *ctld, const struct kept *k)
+{
+    if (k->kind != KEPT_RESV)
+        return;
+    live_free(idmap_remove(&ctld->resvs->live, k->id));
+    ctld->resvs->marks_stale = true;
+    ctld->resvs->changed_us = core_now();
+    feed_resv_gone(ctld, k->id);
+}
+
+void resvs_nodes_renamed(struct ctld *ctld)
+{
+    void *l;
+
+    for (size_t pos = 0; (l = idmap_next(&ctld->resvs->live, &pos));)
+        ((struct resv_live *)l)->stale = true;
+    ctld->resvs->marks_stale = true;
+    ctld->resvs->refeed = true;
+    resvs_ground_moved(ctld);
+}
+
+void resvs_ground_moved(struct ctld *ctld)
+{
+    ctld->resvs->ground++;
+}
+
+const struct bitmap *resv_nodes(struct ctld *ctld, const Pst__ReservationRecord *r)
+{
+    struct resv_live *l = resv_live(ctld, r->resv_id);
+    uint32_t nbits = ctld->cluster->nnodes ? ctld->cluster->nnodes : 1;
+    _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+
+    if (!l->stale && l->nodes && l->nodes->nbits == nbits)
+        return l->nodes;
+    bitmap_free(l->nodes);
+    l->nodes = NULL;
+    if (bitmap_new(nbits, &l->nodes) < 0)
+        must(NULL);
+    if (r->nodes && hostlist_parse(r->nodes, &hl, NULL) == 0) {
+        for (size_t i = 0; i < hostlist_count(hl); i++) {
+            const struct node *n = cluster_node_named(ctld->cluster, hostlist_nth(hl, i));
+
+            if (n)
+                bitmap_set(l->nodes, n->rec->node_id);
+        }
+    }
+    l->stale = false;
+    return l->nodes;
+}
+
+uint64_t *resv_node_cpus(const struct node *n, const Pst__ReservationRecord *r, uint32_t *ret_words)
+{
+    uint32_t threads = n->rec->threads_per_core ? n->rec->threads_per_core : 1,
+             words = (n->rec->cpus + 63) / 64;
+    struct bitmap *cores = NULL;
+    uint64_t *cpus;
+
+    if (!r->n_cores)
+        return NULL;
+    cpus = must(calloc(words ? words : 1, sizeof(*cpus)));
+    *ret_words = words;
+    if (bitmap_new(n->rec->cpus ? n->rec->cpus : 1, &cores) < 0)
+        must(NULL);
+    for (size_t i = 0; i < r->n_cores; i++)
+        if (strcmp(r->cores[i]->node, n->rec->name) == 0)
+            (void)bitmap_parse(cores, r->cores[i]->cores, NULL); /* our own text */
+    BITMAP_FOREACH (cores, core)
+        for (uint32_t t = core * threads; t < (core + 1) * threads && t < n->rec->cpus; t++)
+            cpus[t >> 6] |= UINT64_C(1) << (t & 63);
+    bitmap_free(cores);
+    return cpus;
+}
+
+bool resv_is_active(const Pst__ReservationRecord *r, int64_t now_us)
+{
+    return !resv_has(r, RESV_FLAG(TIME_FLOAT)) && r->start_us <= now_us && now_us < r->end_us;
+}
+
+/* ---- who may use it -------------------------------------------------------------------------- */
+
+int resv_access(const struct ctld *ctld, const Pst__ReservationRecord *r, const Pst__JobRecord *job,
+                bool scheduling)
+{
+    return resv_lets_in(ctld->cluster, r, job, conf_slurm_uid(ctld->conf), scheduling)
+               ? 0
+               : ESLURM_RESERVATION_ACCESS;
+}
+
+int resv_check_job(const struct ctld *ctld, const Pst__JobRecord *job)
+{
+    const char *p = job->reservation;
+    const Pst__ReservationRecord *r;
+    bool unknown = false, any = false;
+    int64_t now = core_now();
+    size_t n = 1;
+
+    if (!p || !*p)
+        return 0;
+    for (const char *q = p; *q; q++)
+        n += *q == ',';
+    if (n > RESV_REFS_MAX)
+        return ESLURM_RESERVATION_INVALID; /* no more are tried */
+    while ((r = resv_next_named(ctld->cluster, &p, &unknown))) {
+        int code = resv_access(ctld, r, job, false);
+
+        if (code != 0)
+            return code;
+        if (r->end_us <= now)
+            return ESLURM_RESERVATION_INVALID;
+        any = true;
+    }
+    return any && !unknown ? 0 : ESLURM_RESERVATION_INVALID;
+}
+
+const char *resv_default_partition(const struct ctld *ctld, const Pst__JobRecord *job)
+{
+    const char *p = job->reservation;
+    bool unknown = false;
+    const Pst__ReservationRecord *r = p ? resv_next_named(ctld->cluster, &p, &unknown) : NULL;
+
+    return r ? r->partition : NULL;
+}
+
+/* ---- starts ---------------------------------------------------------------------------------- */
+
+static bool on_any(const struct bitmap *nodes, const uint32_t *ids, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (ids[i] < nodes->nbits && bitmap_test(nodes, ids[i]))
+            return true;
+    return false;
+}
+
+static bool on_all(const struct bitmap *nodes, const uint32_t *ids, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (ids[i] >= nodes->nbits || !bitmap_test(nodes, ids[i]))
+            return false;
+    return true;
+}
+
+/* Would a job that runs so long meet an occurrence of r? */
+static bool runs_into(const Pst__ReservationRecord *r, int64_t now_us, int64_t end_us)
+{
+    struct resv_period p;
+
+    return resv_periods(r, now_us, &p, 1) == 1 && p.start_us < end_us;
+}
+
+/* MaxStartDelay: so short a job delays nobody inside for longer. */
+static bool excused(const Pst__ReservationRecord *r, uint32_t limit_min)
+{
+    return r->has_max_start_delay_s && (uint64_t)limit_min * 60 <= r->max_start_delay_s;
+}
+
+bool resv_start_holds(struct ctld *ctld, const struct job *j, uint32_t resv_id,
+                      const uint32_t *node_ids, size_t n, int64_t now_us, uint32_t limit_min)
+{
+    const Pst__ReservationRecord *own = resv_id ? cluster_resv(ctld->cluster, resv_id) : NULL, *r;
+    int64_t end_us =
+        limit_min == UINT32_MAX ? INT64_MAX : now_us + (int64_t)limit_min * 60 * USEC_PER_SEC;
+    bool flex = own && resv_has(own, RESV_FLAG(FLEX));
+
+    if (resv_id && (!own || resv_access(ctld, own, j->rec, true) != 0))
+        return false;
+    if (own && !flex && (!resv_is_active(own, now_us) || end_us > own->end_us))
+        return false;
+    if (own && !flex && !resv_has(own, RESV_FLAG(ANY_NODES)) && own->nodes &&
+        !on_all(resv_nodes(ctld, own), node_ids, n))
+        return false;
+    if (own && resv_has(own, RESV_FLAG(OVERLAP) | RESV_FLAG(MAINT)))
+        return true;
+    for (size_t pos = 0; (r = cluster_next_resv(ctld->cluster, &pos));)
+        if (r != own && r->nodes && !r->n_cores && runs_into(r, now_us, end_us) &&
+            !excused(r, limit_min) && on_any(resv_nodes(ctld, r), node_ids, n))
+            return false;
+    return true; /* cores are the scheduler's to keep apart */
+}
+
+/* ---- who uses it ----------------------------------------------------------------------------- */
+
+uint32_t resv_running_job(const struct ctld *ctld, const Pst__ReservationRecord *r)
+{
+    for (const struct job *j = ctld->cluster->active; j; j = j->next_active)
+        if (j->rec->has_resv_id && j->rec->resv_id == r->resv_id && !job_is_ended(j->rec) &&
+            j->rec->reservation && strcasecmp(j->rec->reservation, r->name) == 0)
+            return j->rec->job_id;
+    return 0;
+}
+
+void resv_refeed(struct ctld *ctld, const Pst__ReservationRecord *r)
+{
+    bool magnetic = resv_has(r, RESV_FLAG(MAGNETIC));
+    void *v;
+
+    for (size_t pos = 0; (v = idmap_next(&ctld->cluster->jobs, &pos));) {
+        struct job *j = v;
+
+        if (job_is_pending(j->rec) &&
+            (resv_is_named(j->rec, r->name) || (magnetic && !j->rec->reservation)))
+            feed_job(ctld, j);
+    }
+}

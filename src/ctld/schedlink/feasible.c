@@ -1,0 +1,368 @@
+/* feasible.c - could this job ever run?; see feasible.h. */
+#include "ctld/schedlink/feasible.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "ctld/job/jobfacts.h"
+#include "sched/select/constraint.h"
+
+struct node_class {
+    const Pst__NodeRecord *like; /* borrowed from one of its nodes; valid until invalidated */
+    struct bitmap *nodes;
+};
+
+struct feasible {
+    struct node_class *classes;
+    size_t n;
+    bool valid;
+};
+
+int feasible_new(struct feasible **ret)
+{
+    *ret = calloc(1, sizeof(**ret));
+    return *ret ? 0 : -ENOMEM;
+}
+
+void feasible_invalidate(struct feasible *f)
+{
+    for (size_t i = 0; i < f->n; i++)
+        bitmap_free(f->classes[i].nodes);
+    free(f->classes);
+    *f = (struct feasible){ 0 };
+}
+
+struct feasible *feasible_free(struct feasible *f)
+{
+    if (!f)
+        return NULL;
+    feasible_invalidate(f);
+    free(f);
+    return NULL;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_make(const Pst__NodeRecord *a, const Pst__NodeRecord *b)
+{
+    return a->cpus == b->cpus && a->sockets == b->sockets &&
+           a->cores_per_socket == b->cores_per_socket &&
+           a->threads_per_core == b->threads_per_core && a->real_memory_mib == b->real_memory_mib &&
+           a->mem_spec_mib == b->mem_spec_mib && a->tmp_disk_mib == b->tmp_disk_mib &&
+           same_text(a->features, b->features) && same_text(a->gres, b->gres);
+}
+
+static struct node_class *class_of(struct feasible *f, const struct cluster *c,
+                                   const Pst__NodeRecord *r)
+{
+    struct node_class *bigger;
+
+    for (size_t i = f->n; i-- > 0;) /* neighbours are alike: the last class first */
+        if (same_make(f->classes[i].like, r))
+            return &f->classes[i];
+    bigger = realloc(f->classes, (f->n + 1) * sizeof(*bigger));
+    if (!bigger)
+        return NULL;
+    f->classes = bigger;
+    f->classes[f->n] = (struct node_class){ .like = r };
+    if (bitmap_new(c->nnodes, &f->classes[f->n].nodes) < 0)
+        return NULL;
+    return &f->classes[f->n++];
+}
+
+static void build(struct feasible *f, const struct cluster *c)
+{
+    feasible_invalidate(f);
+    for (uint32_t i = 0; i < c->nnodes; i++) {
+        struct node_class *k = c->nodes[i] ? class_of(f, c, c->nodes[i]->rec) : NULL;
+
+        if (c->nodes[i] && !k) {
+            log_fatal("out of memory while classing nodes");
+            abort();
+        }
+        if (k)
+            bitmap_set(k->nodes, i);
+    }
+    f->valid = true;
+}
+
+/* ---- what one node must offer ---------------------------------------------------------------- */
+
+struct demand {
+    uint32_t nodes; /* at least */
+    uint64_t tasks; /* in all, 0 = one per node */
+    uint32_t cpt;
+    uint32_t per_node; /* tasks on each, 0 = free */
+    uint64_t mem;      /* per node */
+    uint64_t mem_cpu;
+};
+
+static struct demand demand_of(const Pst__JobRecord *r, bool memory_counts)
+{
+    struct demand d = { .nodes = r->has_min_nodes && r->min_nodes ? r->min_nodes : 1,
+                        .tasks = r->has_num_tasks ? r->num_tasks : 0,
+                        .cpt = r->has_cpus_per_task && r->cpus_per_task ? r->cpus_per_task : 1,
+                        .per_node = r->has_ntasks_per_node ? r->ntasks_per_node : 0 };
+
+    if (memory_counts && r->has_mem_per_node_mib)
+        d.mem = r->mem_per_node_mib;
+    if (memory_counts && r->has_mem_per_cpu_mib)
+        d.mem_cpu = r->mem_per_cpu_mib;
+    return d;
+}
+
+/* Devices of the kind on a node of this make. */
+static uint64_t gres_on(const Pst__NodeRecord *n, const struct gres_text *kind)
+{
+    _cleanup_free_ char *has = strdup(n->gres ? n->gres : "");
+    struct gres_text have;
+    uint64_t sum = 0;
+    char *save = NULL;
+
+    for (char *h = has ? strtok_r(has, ",", &save) : NULL; h; h = strtok_r(NULL, ",", &save))
+        if (gres_text_parse(h, &have) && strcmp(have.name, kind->name) == 0 &&
+            (!kind->type || same_text(have.type, kind->type)))
+            sum += have.count;
+    return sum;
+}
+
+static bool gres_fits(const Pst__NodeRecord *n, const char *want)
+{
+    _cleanup_free_ char *wants = strdup(want);
+    char *save = NULL;
+
+    for (char *w = wants ? strtok_r(wants, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save)) {
+        struct gres_text need;
+
+        if (gres_text_parse(w, &need) && gres_on(n, &need) < need.count)
+            return false;
+    }
+    return true;
+}
+
+/* Are there nodes in the partition with devices of every kind that the job wants in all?  (Too
+ * few of them is a matter of the partition, which may grow.) */
+static bool gres_within(const struct feasible *f, const struct partition *p, const char *want)
+{
+    _cleanup_free_ char *wants = strdup(want);
+    char *save = NULL;
+
+    for (char *w = wants ? strtok_r(wants, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save)) {
+        struct gres_text need;
+        uint64_t sum = 0;
+
+        if (!gres_text_parse(w, &need))
+            continue;
+        for (size_t i = 0; i < f->n; i++)
+            if (f->classes[i].nodes->nbits == p->nodes->nbits)
+                sum += bitmap_count_and(f->classes[i].nodes, p->nodes) *
+                       gres_on(f->classes[i].like, &need);
+        if (sum < need.count)
+            return false;
+    }
+    return true;
+}
+
+/* Tasks that fit on an empty node of this make; 0 = the node is of no use. */
+static uint32_t class_tasks(const Pst__NodeRecord *n, const Pst__JobRecord *r,
+                            const struct demand *d, const char **hint)
+{
+    uint64_t mem = n->real_memory_mib > n->mem_spec_mib ? n->real_memory_mib - n->mem_spec_mib : 0;
+    uint32_t tasks = n->cpus / d->cpt;
+
+    if (d->mem > mem || d->mem_cpu > mem / d->cpt) {
+        *hint = "Memory specification can not be satisfied";
+        return 0;
+    }
+    if (d->mem_cpu)
+        tasks = (uint32_t)MIN(tasks, mem / (d->mem_cpu * d->cpt));
+    if (r->has_overcommit && r->overcommit && n->cpus)
+        tasks = UINT32_MAX;
+    if ((r->has_pn_min_cpus && r->pn_min_cpus > n->cpus) || !tasks ||
+        (d->per_node && tasks < d->per_node)) {
+        *hint = "CPU count per node can not be satisfied";
+        return 0;
+    }
+    if (r->has_tmp_disk_mib && r->tmp_disk_mib > n->tmp_disk_mib) {
+        *hint = "Temporary disk specification can not be satisfied";
+        return 0;
+    }
+    if ((r->has_sockets_per_node && r->sockets_per_node > n->sockets) ||
+        (r->has_cores_per_socket && r->cores_per_socket > n->cores_per_socket) ||
+        (r->has_threads_per_core && r->threads_per_core > n->threads_per_core)) {
+        *hint = "Socket, core and/or thread specification can not be satisfied";
+        return 0;
+    }
+    if (r->tres_per_node && !gres_fits(n, r->tres_per_node))
+        return 0;
+    return d->per_node ? d->per_node : tasks;
+}
+
+/* ---- names in the request -------------------------------------------------------------------- */
+
+static bool feature_known(const struct feasible *f, const char *word, size_t len)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        for (const char *p = f->classes[i].like->features; p && *p;) {
+            size_t n = strcspn(p, ",");
+
+            if (n == len && strncmp(p, word, len) == 0)
+                return true;
+            p += n + (p[n] == ',');
+        }
+    }
+    return false;
+}
+
+/* Every name of a constraint expression must be a feature of some node. */
+static bool features_known(const struct feasible *f, const char *expr)
+{
+    static const char ops[] = "&|[](),*: ";
+
+    if (strnlen(expr, CONSTRAINT_TEXT_MAX + 1) > CONSTRAINT_TEXT_MAX)
+        return false;
+    for (const char *p = expr; *p;) {
+        size_t n = strcspn(p, ops);
+        bool count = p > expr && p[-1] == '*'; /* "a*2" */
+
+        if (n && !count && !feature_known(f, p, n))
+            return false;
+        p += n;
+        p += *p != '\0';
+    }
+    return true;
+}
+
+/* ---- constraints over classes ---------------------------------------------------------------- */
+
+struct lookup {
+    const struct feasible *f;
+    struct bitmap *bits; /* over classes; valid until the next question */
+};
+
+static const struct bitmap *classes_with(void *arg, const char *name, size_t len)
+{
+    struct lookup *l = arg;
+
+    bitmap_zero(l->bits);
+    for (size_t i = 0; i < l->f->n; i++)
+        for (const char *p = l->f->classes[i].like->features; p && *p;) {
+            size_t n = strcspn(p, ",");
+
+            if (n == len && strncmp(p, name, len) == 0)
+                bitmap_set(l->bits, (uint32_t)i);
+            p += n + (p[n] == ',');
+        }
+    return l->bits;
+}
+
+/* The classes that some alternative of the constraint admits.  0 or an ESLURM code; caller frees
+ * *ret. */
+static int classes_admitted(const struct feasible *f, const char *expr, struct bitmap **ret)
+{
+    _cleanup_(constraint_free) struct constraint *parsed = NULL;
+    _cleanup_(bitmap_free) struct bitmap *all = NULL, *one = NULL, *scratch = NULL;
+    struct lookup l = { .f = f };
+
+    if (constraint_parse(expr, &parsed, NULL) < 0)
+        return ESLURM_INVALID_FEATURE;
+    if (bitmap_new((uint32_t)f->n, &all) < 0 || bitmap_new((uint32_t)f->n, &one) < 0 ||
+        bitmap_new((uint32_t)f->n, &scratch) < 0)
+        return SLURM_ERROR;
+    l.bits = scratch;
+    for (uint32_t alt = 0; alt < constraint_alts(parsed); alt++) {
+        bitmap_fill(one);
+        if (constraint_mask(parsed, alt, classes_with, &l, one) < 0)
+            return SLURM_ERROR;
+        bitmap_or(all, one);
+    }
+    *ret = TAKE_PTR(all);
+    return 0;
+}
+
+/* Wanted and unwanted nodes exist, the wanted ones are in the partition, none is both.  0 or an
+ * ESLURM code. */
+static int nodes_check(const struct cluster *c, const struct partition *p, const Pst__JobRecord *r)
+{
+    _cleanup_(bitmap_free) struct bitmap *want = NULL, *avoid = NULL;
+    int code = r->req_nodes ? jobs_nodes_named(c, r->req_nodes, true, &want) : 0;
+
+    if (code == 0 && want && !bitmap_empty(want) &&
+        (p->nodes->nbits != want->nbits || !bitmap_subset(want, p->nodes)))
+        code = ESLURM_REQUESTED_NODES_NOT_IN_PARTITION;
+    if (code == 0 && r->exc_nodes)
+        code = jobs_nodes_named(c, r->exc_nodes, true, &avoid);
+    return code == 0 && want && avoid && bitmap_overlaps(want, avoid) ? ESLURM_INVALID_NODE_NAME
+                                                                      : code;
+}
+
+uint32_t feasible_nodes(struct feasible *f, const struct cluster *c, const struct partition *p,
+                        const Pst__JobRecord *r, bool memory_counts)
+{
+    struct demand d = demand_of(r, memory_counts);
+    uint32_t most = 0;
+    const char *hint;
+
+    if (!f->valid)
+        build(f, c);
+    for (size_t i = 0; d.tasks && i < f->n; i++)
+        if (f->classes[i].nodes->nbits == p->nodes->nbits &&
+            bitmap_overlaps(f->classes[i].nodes, p->nodes))
+            most = MAX(most, class_tasks(f->classes[i].like, r, &d, &hint));
+    return most ? (uint32_t)((d.tasks + most - 1) / most) : 0;
+}
+
+int feasible_check(struct feasible *f, const struct cluster *c, const struct partition *p,
+                   const Pst__JobRecord *r, bool memory_counts, const char **ret_hint)
+{
+    struct demand d = demand_of(r, memory_counts);
+    _cleanup_(bitmap_free) struct bitmap *admitted = NULL;
+    uint64_t nodes = 0, tasks = 0;
+    int code = 0;
+
+    if (!f->valid)
+        build(f, c);
+    if (r->req_nodes || r->exc_nodes)
+        code = nodes_check(c, p, r);
+    if (code != 0)
+        return code;
+    if (r->features && !features_known(f, r->features))
+        return ESLURM_INVALID_FEATURE;
+    if (r->features && (code = classes_admitted(f, r->features, &admitted)) != 0)
+        return code;
+    if (r->tres_per_job && !gres_within(f, p, r->tres_per_job))
+        return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
+    if (r->prefer && !features_known(f, r->prefer))
+        return ESLURM_INVALID_PREFER;
+    for (size_t i = 0; i < f->n; i++) {
+        uint32_t here, n;
+
+        if (f->classes[i].nodes->nbits != p->nodes->nbits)
+            continue; /* a partition without nodes */
+        n = bitmap_count_and(f->classes[i].nodes, p->nodes);
+        if (admitted && !bitmap_test(admitted, (uint32_t)i))
+            continue;
+        here = n ? class_tasks(f->classes[i].like, r, &d, ret_hint) : 0;
+        if (here) {
+            nodes += n;
+            tasks += (uint64_t)n * here;
+        }
+    }
+    if (nodes &&
+        (d.nodes > bitmap_count(p->nodes) || (tasks < d.tasks && nodes == bitmap_count(p->nodes))))
+        /* nodes of the kind exist, too few of them */
+        return ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE;
+    if (nodes < d.nodes || tasks < d.tasks)
+        return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
+    if (r->has_max_nodes && r->max_nodes && !(r->has_overcommit && r->overcommit) && d.tasks &&
+        tasks / nodes * r->max_nodes < d.tasks && tasks / nodes > 0 && f->n == 1)
+        return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
+    return 0;
+}

@@ -1,0 +1,110 @@
+/* feedlimits.c - accounting records as limits for the scheduler's thread; see feedlimits.h.
+ *
+ * An association's limits are handed down: when one changes, all below it are told anew.  That
+ * is done once for what came together, at the end of the batch. */
+#include "ctld/schedlink/feedlimits.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+#include "base/log.h"
+#include "ctld/acct/acctadmin.h"
+#include "ctld/schedlink/schedfeed.h"
+#include "ctld/schedlink/minutes.h"
+#include "ctld/policy/policy.h"
+#include "feed/limitrecords.h"
+
+#define FEW 64u /* associations looked at one by one; more, and all are told */
+
+static struct { /* one controller a process */
+    uint32_t ids[FEW];
+    size_t n; /* FEW + 1: too many to list */
+} touched;
+
+static void feed_below(struct ctld *ctld, const struct assoc *a)
+{
+    feed_add(feed_of_assoc_limits(ctld->cluster->am, a));
+    minutes_feed_assoc(ctld, a);
+    for (const struct assoc *c = a->child; c; c = c->sibling)
+        feed_below(ctld, c);
+}
+
+static void feed_all(struct ctld *ctld)
+{
+    const struct assoc *a;
+
+    for (size_t pos = 0; (a = am_next_assoc(ctld->cluster->am, &pos));) {
+        feed_add(feed_of_assoc_limits(ctld->cluster->am, a));
+        minutes_feed_assoc(ctld, a);
+    }
+}
+
+void feedlimits_flush(struct ctld *ctld)
+{
+    size_t n = touched.n;
+
+    touched.n = 0;
+    if (n > FEW) {
+        feed_all(ctld);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct assoc *a = am_assoc(ctld->cluster->am, touched.ids[i]);
+
+        if (a)
+            feed_below(ctld, a);
+    }
+}
+
+/* Its name is what partitions know it by. */
+static void feed_parts_of(struct ctld *ctld, const char *qos)
+{
+    const struct cluster *c = ctld->cluster;
+
+    for (size_t i = 0; i < c->nparts; i++)
+        if (c->parts[i]->rec->qos && strcasecmp(c->parts[i]->rec->qos, qos) == 0)
+            feed_part(ctld, c->parts[i]);
+}
+
+void feedlimits_changed(struct ctld *ctld, const Pst__AcctChange *put)
+{
+    switch (put->body_case) {
+    case PST__ACCT_CHANGE__BODY_TRES:
+        feed_add(feed_of_tres(put->tres));
+        break;
+    case PST__ACCT_CHANGE__BODY_QOS:
+        feed_add(feed_of_qos_limits(put->qos));
+        minutes_feed_qos(ctld, put->qos);
+        feed_parts_of(ctld, put->qos->name);
+        break;
+    case PST__ACCT_CHANGE__BODY_ASSOC:
+        if (touched.n < FEW)
+            touched.ids[touched.n] = put->assoc->assoc_id;
+        touched.n += touched.n <= FEW;
+        break;
+    default:
+        break;
+    }
+}
+
+void feedlimits_gone(struct ctld *ctld, const Pst__AcctChange *put)
+{
+    if (put->body_case == PST__ACCT_CHANGE__BODY_QOS) {
+        feed_add(feed_of_limits_gone(true, put->qos->qos_id));
+        feed_parts_of(ctld, put->qos->name);
+    } else if (put->body_case == PST__ACCT_CHANGE__BODY_ASSOC) {
+        feed_add(feed_of_limits_gone(false, put->assoc->assoc_id));
+    }
+}
+
+void feedlimits_enforce(struct ctld *ctld)
+{
+    struct feed *f;
+
+    for (size_t i = 0; (f = feed_of_fixed_tres(i)); i++)
+        feed_add(f);
+    atomic_store(&ctld->private_data, policy_private(ctld->conf));
+    feed_add(feed_of_enforcement(ctld->conf));
+    if (ctld->acct_admin)
+        acctadmin_reconfigured(ctld->acct_admin);
+}

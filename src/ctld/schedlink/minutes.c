@@ -1,0 +1,191 @@
+/* minutes.c - limits by minutes; see minutes.h.
+ *
+ * The levels that have such limits are few; they are listed anew when accounting records have
+ * changed. */
+#include "ctld/schedlink/minutes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "ctld/schedlink/schedfeed.h"
+#include "ctld/job/lifecycle.h"
+#include "ctld/policy/policy.h"
+#include "ctld/policy/policy_tres.h"
+#include "feed/limitrecords.h"
+#include "model/words/names.h"
+#include "model/account/usage.h"
+
+struct level { /* with limits by minutes */
+    uint32_t id;
+    int spent; /* reason, when nothing is left; of the present tick */
+};
+struct levels {
+    struct level *v;
+    size_t n, cap;
+};
+static struct { /* one controller a process */
+    struct levels assocs, qos;
+    uint64_t generation; /* of the records they were listed from */
+} all;
+
+static void add(struct levels *l, uint32_t id)
+{
+    if (l->n == l->cap) {
+        l->cap = l->cap ? l->cap * 2 : 16;
+        l->v = realloc(l->v, l->cap * sizeof(*l->v));
+        if (!l->v) {
+            log_fatal("out of memory while listing limits");
+            abort();
+        }
+    }
+    l->v[l->n++] = (struct level){ .id = id };
+}
+
+void minutes_clear(void)
+{
+    free(all.assocs.v);
+    free(all.qos.v);
+    memset(&all, 0, sizeof(all));
+}
+
+static void list_levels(struct assoc_mgr *am)
+{
+    const struct assoc *a;
+    const ProtobufCMessage *q;
+
+    if (all.generation == am_generation(am))
+        return;
+    all.generation = am_generation(am);
+    all.assocs.n = all.qos.n = 0;
+    for (size_t pos = 0; (a = am_next_assoc(am, &pos));)
+        if (limits_by_minutes(a->rec->limits))
+            add(&all.assocs, a->id);
+    for (size_t pos = 0; (q = am_next(am, AM_QOS, &pos));)
+        if (limits_by_minutes(((const Pst__QosRecord *)q)->limits))
+            add(&all.qos, ((const Pst__QosRecord *)q)->qos_id);
+}
+
+/* ---- to the scheduler ------------------------------------------------------------------------ */
+
+static void feed_level(struct ctld *ctld, enum usage_of of, uint32_t id, const Pst__Limits *l)
+{
+    struct feed *f = feed_of_level_usage(ctld->cluster, of, id, l, core_now());
+
+    if (f)
+        feed_add(f);
+}
+
+void minutes_feed_assoc(struct ctld *ctld, const struct assoc *a)
+{
+    feed_level(ctld, USAGE_ASSOC, a->id, a->rec->limits);
+}
+
+void minutes_feed_qos(struct ctld *ctld, const Pst__QosRecord *q)
+{
+    feed_level(ctld, USAGE_QOS, q->qos_id, q->limits);
+}
+
+/* ---- what is used up ------------------------------------------------------------------------- */
+
+/* The reason under which a level's jobs end, 0 = something is left. */
+static int spent(struct ctld *ctld, enum usage_of of, uint32_t id, const Pst__Limits *l,
+                 int64_t now)
+{
+    struct cluster *c = ctld->cluster;
+    int scope = of == USAGE_QOS ? PST__JOB_REASON__REASON_QOS_GRP_MINS_CPU
+                                : PST__JOB_REASON__REASON_ASSOC_GRP_MINS_CPU;
+
+    if (!limits_by_minutes(l))
+        return 0;
+    if (l->has_grp_wall_min && l->grp_wall_min >= 0 &&
+        usage_wall_s(c, of, id, now) >= 60.0 * l->grp_wall_min)
+        return of == USAGE_QOS ? PST__JOB_REASON__REASON_QOS_GRP_WALL
+                               : PST__JOB_REASON__REASON_ASSOC_GRP_WALL;
+    for (size_t i = 0; i < l->n_grp_tres_mins; i++) {
+        const Pst__TresCount *t = l->grp_tres_mins[i];
+
+        if (t->has_count && t->count >= 0 &&
+            usage_tres_s(c, of, id, t->tres_id, now) >= 60.0 * (double)t->count)
+            return scope + (int)policy_tres_type(c->am, t->tres_id);
+    }
+    return 0;
+}
+
+static int reason_of(const struct levels *l, uint32_t id)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (l->v[i].id == id)
+            return l->v[i].spent;
+    return 0;
+}
+
+static int reason_for(struct ctld *ctld, const Pst__JobRecord *r)
+{
+    int reason = r->has_part_qos_id ? reason_of(&all.qos, r->part_qos_id) : 0;
+
+    if (!reason && r->has_qos_id)
+        reason = reason_of(&all.qos, r->qos_id);
+    for (const struct assoc *a = r->has_assoc_id ? am_assoc(ctld->cluster->am, r->assoc_id) : NULL;
+         a && !reason; a = a->parent)
+        reason = reason_of(&all.assocs, a->id);
+    return reason;
+}
+
+static void end_jobs(struct ctld *ctld)
+{
+    struct job *next;
+
+    for (struct job *j = ctld->cluster->active; j; j = next) {
+        int reason = job_is_running(j->rec) ? reason_for(ctld, j->rec) : 0;
+
+        next = j->next_active;
+        if (!reason)
+            continue;
+        log_verbose("job %u: ended, since nothing is left of its limit: %s", j->rec->job_id,
+                    names_reason((unsigned)reason));
+        (void)lifecycle_end(ctld, j,
+                            &(struct job_end){ .state = JOB_STATE(TIMEOUT),
+                                               .reason = (Pst__JobReason)reason,
+                                               .kill_text = "DUE TO TIME LIMIT" });
+    }
+}
+
+static void note_told(struct ctld *ctld, int64_t now)
+{
+    struct feed *f = feed_new(FEED_TOLD);
+
+    f->start_us = now;
+    f->told_lsn = ctld->applied_lsn;
+    feed_add(f);
+}
+
+void minutes_tick(struct ctld *ctld, int64_t now)
+{
+    unsigned enforce = limits_enforced(ctld->conf);
+    struct assoc_mgr *am = ctld->cluster->am;
+    bool any = false;
+
+    if (!(enforce & ENFORCE_LIMITS))
+        return;
+    list_levels(am);
+    for (size_t i = 0; i < all.assocs.n; i++) {
+        const struct assoc *a = am_assoc(am, all.assocs.v[i].id);
+
+        minutes_feed_assoc(ctld, a);
+        all.assocs.v[i].spent = spent(ctld, USAGE_ASSOC, a->id, a->rec->limits, now);
+        any = any || all.assocs.v[i].spent;
+    }
+    for (size_t i = 0; i < all.qos.n; i++) {
+        const Pst__QosRecord *q = am_qos(am, all.qos.v[i].id);
+
+        minutes_feed_qos(ctld, q);
+        all.qos.v[i].spent = spent(ctld, USAGE_QOS, q->qos_id, q->limits, now);
+        any = any || all.qos.v[i].spent;
+    }
+    if (all.assocs.n || all.qos.n)
+        note_told(ctld, now);
+    if (any && !(enforce & ENFORCE_SAFE))
+        end_jobs(ctld);
+}

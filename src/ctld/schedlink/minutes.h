@@ -1,0 +1,14 @@
+/* minutes.h - limits by minutes: GrpTRESMins and GrpWall; core thread
+ *
+ * How much of them is used up follows from the log (model/account/usage.h).  The scheduler is told now
+ * and then, and unless AccountingStorageEnforce says safe, what runs is ended when nothing is
+ * left. */
+#pragma once
+
+#include "ctld/ctld.h"
+
+/* Tell the scheduler what a level with such limits has used; nothing for others. */
+void minutes_feed_assoc(struct ctld *ctld, const struct assoc *a);
+void minutes_feed_qos(struct ctld *ctld, const Pst__QosRecord *q);
+void minutes_tick(struct ctld *ctld, int64_t now); /* every ten seconds */
+void minutes_clear(void);                          /* at the end */

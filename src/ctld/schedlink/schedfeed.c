@@ -1,0 +1,328 @@
+/* schedfeed.c - changes for the scheduler's thread; see schedfeed.h.  What a record means to the scheduler
+ * is in src/feed/records.c.
+ *
+ * job->fed says what the scheduler believes: nothing, pending, or holding resources. */
+#include "ctld/schedlink/schedfeed.h"
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "ctld/acct/assocquery.h"
+#include "ctld/schedlink/feedlimits.h"
+#include "ctld/schedlink/gangturns.h"
+#include "ctld/job/hetgroup.h"
+#include "ctld/job/jobfacts.h"
+#include "ctld/job/licenses.h"
+#include "ctld/policy/policy.h"
+#include "ctld/schedlink/makeroom.h"
+#include "ctld/schedlink/prioquery.h"
+#include "ctld/schedlink/schedthread.h"
+#include "feed/limitrecords.h"
+#include "model/array.h"
+
+struct gather { /* per process: one controller */
+    struct feed *head, *tail;
+};
+static struct gather gather; /* core thread only */
+
+void feed_free(struct feed *f)
+{
+    if (f && f->prio)
+        prioquery_drop(f->prio);
+    if (f && f->assocs)
+        assocquery_drop(f->assocs);
+    feed_release(f);
+}
+
+static void add(struct feed *f)
+{
+    f->next = NULL;
+    if (gather.tail)
+        gather.tail->next = f;
+    else
+        gather.head = f;
+    gather.tail = f;
+}
+
+void feed_add(struct feed *f)
+{
+    add(f);
+}
+
+void schedfeed_flush(struct ctld *ctld)
+{
+    feedlimits_flush(ctld);
+    if (!gather.head)
+        return;
+    if (ctld->sched) {
+        gather.tail->lsn = ctld->applied_lsn;
+        schedthread_feed(ctld->sched, gather.head, gather.tail);
+    } else {
+        while (gather.head) {
+            struct feed *f = gather.head;
+
+            gather.head = f->next;
+            feed_free(f);
+        }
+    }
+    gather = (struct gather){ 0 };
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+/* What keeps it from being looked at, for queries; what the scheduler thinks comes with its
+ * decisions. */
+static void note_reason(const struct ctld *ctld, struct job *j)
+{
+    const struct job *leader =
+        het_is_follower(j->rec) ? het_component(ctld->cluster, j->rec, 0) : NULL;
+    Pst__JobRecord *r = j->rec;
+
+    if (r->dependency || (leader && leader->rec->dependency))
+        SET(r, pend_reason, PST__JOB_REASON__REASON_DEPENDENCY);
+    else if (!job_is_held(r) && job_is_array(r))
+        SET(r, pend_reason, PST__JOB_REASON__REASON_ARRAY_TASK_LIMIT);
+}
+
+static void feed_pending(struct ctld *ctld, struct job *j)
+{
+    int64_t eligible = feed_eligible_at(ctld->cluster, j->rec);
+    struct feed *f;
+
+    if (eligible > core_now() && eligible != INT64_MAX)
+        SET(j->rec, pend_reason, PST__JOB_REASON__REASON_BEGIN_TIME);
+    if (job_is_held(j->rec))
+        j->rec->has_cur_priority = false; /* 0, whatever it was before */
+    else if (!j->rec->has_cur_priority)   /* 0 would tell users that it is held */
+        SET(j->rec, cur_priority, j->rec->has_priority ? j->rec->priority : 1);
+    if (eligible == INT64_MAX) {
+        note_reason(ctld, j);
+        feed_job_gone(ctld, j);
+        return;
+    }
+    f = feed_new(FEED_JOB);
+    feed_fill_job(f, ctld->conf, ctld->cluster, j->rec);
+    f->job.eligible_us = eligible;
+    if (f->job.resv_only && !f->job.nresvs) /* nowhere to go: the scheduler has nothing to say */
+        SET(j->rec, pend_reason, PST__JOB_REASON__REASON_RESERVATION);
+    j->fed = true;
+    add(f);
+}
+
+/* ---- allocations ----------------------------------------------------------------------------- */
+
+void feed_leaving(struct ctld *ctld, const struct job *j)
+{
+    struct feed *f;
+
+    if (!preempt_wanted(ctld->conf))
+        return;
+    f = feed_new(FEED_LEAVING);
+    f->job_id = j->rec->job_id;
+    add(f);
+}
+
+void feed_yield(struct ctld *ctld, const struct job *j, bool yielded)
+{
+    struct feed *f = feed_new(FEED_YIELD);
+
+    (void)ctld;
+    f->job_id = j->rec->job_id;
+    f->exclusive = yielded;
+    add(f);
+}
+
+/* What preemption has to know of a job that the scheduler did not start itself. */
+static void feed_standing(struct ctld *ctld, const struct job *j)
+{
+    const Pst__JobRecord *r = j->rec;
+
+    if (job_is_suspended(r) && r->n_preempted_by)
+        feed_yield(ctld, j, true);
+    else if (job_is_suspended(r) && !job_waits_for_turn(r))
+        feed_suspend(ctld, j, true);
+    if (!preempt_wanted(ctld->conf))
+        return;
+    add(feed_of_rank(r));
+    if (job_is_ended(r) ||
+        (r->has_preempt_us && r->preempt_mode != PST__PREEMPT_MODE__PREEMPT_SUSPEND))
+        feed_leaving(ctld, j);
+}
+
+void feed_job_started(struct ctld *ctld, struct job *j, bool proposed)
+{
+    j->fed = true;
+    if (proposed)
+        return;
+    add(feed_of_running(ctld->cluster, j->rec));
+    if (j->rec->licenses_alloc)
+        add(feed_of_held_licenses(j->rec));
+    if (j->rec->has_assoc_id || j->rec->has_qos_id)
+        add(feed_of_account(j->rec));
+    if (j->rec->has_resv_id)
+        add(feed_of_running_resv(j->rec));
+    feed_standing(ctld, j);
+}
+
+void feed_job_gone(struct ctld *ctld, struct job *j)
+{
+    struct feed *f;
+
+    (void)ctld;
+    if (!j->fed)
+        return;
+    j->fed = false;
+    f = feed_new(FEED_REMOVE);
+    f->job_id = j->rec->job_id;
+    add(f);
+}
+
+void feed_job(struct ctld *ctld, struct job *j)
+{
+    if (job_is_pending(j->rec))
+        feed_pending(ctld, j);
+    if (job_is_pending(j->rec) && het_is(j->rec))
+        het_feed_others(ctld, j);
+    if (job_is_pending(j->rec))
+        return;
+    if (!job_holds_resources(j->rec))
+        feed_job_gone(ctld, j);
+    else if (!j->fed)
+        feed_job_started(ctld, j, false);
+    if (j->fed && job_is_ended(j->rec) &&
+        (j->rec->has_assoc_id || j->rec->has_qos_id || j->rec->has_part_qos_id)) {
+        struct feed *f = feed_new(FEED_UNCHARGE);
+
+        f->job_id = j->rec->job_id;
+        add(f);
+    }
+}
+
+void feed_refused(struct ctld *ctld, uint32_t job_id)
+{
+    struct feed *f = feed_new(FEED_REFUSED);
+
+    (void)ctld;
+    f->job_id = job_id;
+    add(f);
+}
+
+void feed_end_time(struct ctld *ctld, const struct job *j)
+{
+    struct feed *f = feed_new(FEED_END_TIME);
+
+    (void)ctld;
+    f->job_id = j->rec->job_id;
+    f->end_us = j->rec->has_end_us ? j->rec->end_us : INT64_MAX;
+    add(f);
+}
+
+void feed_suspend(struct ctld *ctld, const struct job *j, bool suspended)
+{
+    struct feed *f = feed_new(suspended ? FEED_SUSPEND : FEED_RESUME);
+
+    (void)ctld;
+    f->job_id = j->rec->job_id;
+    add(f);
+}
+
+void feed_when(struct ctld *ctld, const Pst__JobRecord *rec, uint64_t ticket)
+{
+    struct feed *f = feed_new(FEED_WHEN);
+
+    feed_fill_job(f, ctld->conf, ctld->cluster, rec);
+    f->ticket = ticket;
+    add(f);
+}
+
+void feed_priorities(struct ctld *ctld, struct prioquery *q)
+{
+    struct feed *f = feed_new(FEED_PRIORITIES);
+
+    f->prio = q;
+    schedthread_feed(ctld->sched, f, f); /* not gathered: this is no core thread */
+}
+
+void feed_explain(struct ctld *ctld, const Pst__JobRecord *rec, const char *others, uint64_t ticket)
+{
+    struct feed *f = feed_new(FEED_EXPLAIN);
+
+    feed_fill_job(f, ctld->conf, ctld->cluster, rec);
+    feed_fill_others(f, others);
+    f->ticket = ticket;
+    add(f);
+}
+
+/* ---- nodes and partitions -------------------------------------------------------------------- */
+
+void feed_node(struct ctld *ctld, const struct node *n)
+{
+    (void)ctld;
+    add(feed_of_node(n->rec, n->link != NULL));
+}
+
+void feed_node_gone(struct ctld *ctld, uint32_t node_id)
+{
+    struct feed *f = feed_new(FEED_NODE_REMOVE);
+
+    (void)ctld;
+    f->node_id = node_id;
+    add(f);
+}
+
+void feed_part(struct ctld *ctld, const struct partition *p)
+{
+    add(feed_of_part(ctld->cluster, ctld->conf, p));
+}
+
+void feed_part_gone(struct ctld *ctld, const char *name)
+{
+    (void)ctld;
+    add(feed_of_name(FEED_PART_REMOVE, name));
+}
+
+/* ---- reservations ---------------------------------------------------------------------------- */
+
+void feed_resv(struct ctld *ctld, const Pst__ReservationRecord *r)
+{
+    add(feed_of_resv(ctld->cluster, r, core_now()));
+}
+
+void feed_resv_gone(struct ctld *ctld, uint32_t resv_id)
+{
+    struct feed *f = feed_new(FEED_RESV_GONE);
+
+    (void)ctld;
+    f->node_id = resv_id;
+    add(f);
+}
+
+/* ---- parameters ------------------------------------------------------------------------------ */
+
+void feed_licenses(struct ctld *ctld)
+{
+    add(feed_of_name(FEED_LICENSES, licenses_all(ctld)));
+}
+
+void feed_qos(struct ctld *ctld)
+{
+    const ProtobufCMessage *m;
+    size_t pos = 0;
+
+    while ((m = am_next(ctld->cluster->am, AM_QOS, &pos)))
+        add(feed_of_qos(ctld->cluster->am, (const Pst__QosRecord *)m));
+}
+
+void feed_shares(struct ctld *ctld, struct feed *f)
+{
+    f->told_lsn = ctld->applied_lsn;
+    add(f);
+}
+
+void feed_params(struct ctld *ctld)
+{
+    struct feed *f = feed_new(FEED_PARAMS);
+
+    feed_fill_params(ctld->conf, &f->params);
+    add(f);
+    feedlimits_enforce(ctld);
+}

@@ -1,0 +1,45 @@
+/* schedfeed.h - what the core tells the scheduler's thread
+ *
+ * Changes of the cluster become changes of the scheduler's compact model; they are gathered
+ * during a batch and handed over at its end. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ctld/ctld.h"
+#include "feed/params.h"
+#include "feed/records.h"
+#include "sched/sched.h"
+
+void feed_free(struct feed *f); /* and its question */
+
+/* Core thread. */
+/* whatever it is now: pending, running, gone */
+void feed_job(struct ctld *ctld, struct job *j);
+/* proposed: the scheduler knows */
+void feed_job_started(struct ctld *ctld, struct job *j, bool proposed);
+void feed_job_gone(struct ctld *ctld, struct job *j);
+void feed_refused(struct ctld *ctld, uint32_t job_id);
+void feed_end_time(struct ctld *ctld, const struct job *j);
+void feed_suspend(struct ctld *ctld, const struct job *j, bool suspended);
+/* it ends: others may wait for what it holds */
+void feed_leaving(struct ctld *ctld, const struct job *j);
+void feed_yield(struct ctld *ctld, const struct job *j, bool yielded); /* suspended by preemption */
+void feed_node(struct ctld *ctld, const struct node *n);
+void feed_node_gone(struct ctld *ctld, uint32_t node_id);
+void feed_part(struct ctld *ctld, const struct partition *p);
+void feed_part_gone(struct ctld *ctld, const char *name);
+void feed_qos(struct ctld *ctld); /* who may preempt whom: of all QOS */
+void feed_params(struct ctld *ctld);
+void feed_shares(struct ctld *ctld, struct feed *f); /* takes f, of feed_of_shares() */
+void feed_when(struct ctld *ctld, const Pst__JobRecord *rec, uint64_t ticket);
+void feed_resv(struct ctld *ctld, const Pst__ReservationRecord *r);
+void feed_resv_gone(struct ctld *ctld, uint32_t resv_id);
+void feed_licenses(struct ctld *ctld);                        /* Licenses= changed */
+void feed_priorities(struct ctld *ctld, struct prioquery *q); /* any thread */
+/* others: comma list of partitions. */
+void feed_explain(struct ctld *ctld, const Pst__JobRecord *rec, const char *others,
+                  uint64_t ticket);
+void feed_add(struct feed *f); /* any other change; takes f */
+void schedfeed_flush(struct ctld *ctld);

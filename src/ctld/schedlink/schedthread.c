@@ -1,0 +1,438 @@
+/* schedthread.c - the scheduler's thread
+ *
+ * Sleeps until something changes or a job becomes eligible, applies all changes that have
+ * gathered, runs one quick pass at once, and backfill when jobs are left waiting.  Backfill is
+ * held to a fraction of the thread's time, and changes that arrive meanwhile wait for its end
+ * only. */
+#include "ctld/schedlink/schedthread.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/timefmt.h"
+#include "feed/licensefeed.h"
+#include "ctld/acct/assocquery.h"
+#include "ctld/job/licenses.h"
+#include "ctld/schedlink/prioquery.h"
+
+#define BACKFILL_MIN_GAP_US 20000 /* between two backfill passes */
+/* a plan that goes on where it stood is left for changes after so long */
+#define BACKFILL_TURN_US 100000
+/* a backfill of t is followed by at least t * this without one */
+#define BACKFILL_SHARE 8
+
+struct schedthread {
+    struct ctld *ctld;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    struct feed *head, *tail;
+    struct sched *sched;
+    struct sched_params params; /* as given last */
+    bool backfill;              /* SchedulerType */
+    uint64_t passes, seen_lsn;  /* what the feeds so far stand for */
+    uint64_t refused;
+    struct pass_note *notes; /* of the passes since the last proposal */
+    size_t nnotes, cap_notes;
+    struct pass_told usage, shares; /* for the next note */
+    int64_t wake_us;                /* when a job becomes eligible */
+    bool backfill_due;              /* something changed since the last one */
+    int64_t backfill_not_before_mono_us;
+    int64_t renew_us;         /* when the plan is to be made anew though nothing changes */
+    struct sched_stats stats; /* under lock */
+};
+
+void decisions_msg_free(struct decisions_msg *m)
+{
+    if (!m)
+        return;
+    sched_decisions_done(&m->d);
+    sched_explanation_done(&m->explained);
+    free(m->notes);
+    free(m);
+}
+
+static void post(struct schedthread *t, struct decisions_msg *m)
+{
+    struct cmd *cmd = calloc(1, sizeof(*cmd));
+
+    if (!cmd) {
+        log_fatal("out of memory while scheduling");
+        abort();
+    }
+    cmd->kind = CMD_DECISIONS;
+    cmd->arg = m;
+    (void)core_post(t->ctld, cmd); /* never refused: it is no request */
+}
+
+static struct decisions_msg *msg_new(void)
+{
+    struct decisions_msg *m = calloc(1, sizeof(*m));
+
+    if (!m) {
+        log_fatal("out of memory while scheduling");
+        abort();
+    }
+    return m;
+}
+
+static void answer_when(struct schedthread *t, const struct feed *f)
+{
+    struct decisions_msg *m = msg_new();
+
+    m->when = true;
+    m->ticket = f->ticket;
+    m->d.items = calloc(1, sizeof(*m->d.items));
+    if (!m->d.items) {
+        free(m);
+        return;
+    }
+    m->d.n = m->d.cap = 1;
+    m->when_result = sched_when(t->sched, &f->job, now_us(), &m->d.items[0]);
+    post(t, m);
+}
+
+static void think(struct schedthread *t, bool backfill, int64_t *ret_wake_us);
+
+/* In a settled state: who could start has done so before. */
+static void answer_explain(struct schedthread *t, const struct feed *f)
+{
+    struct decisions_msg *m = msg_new();
+
+    think(t, false, &t->wake_us);
+    if (t->backfill)
+        think(t, true, NULL);
+    m->explain = true;
+    m->ticket = f->ticket;
+    m->when_result =
+        sched_explain(t->sched, &f->job, f->others, f->nothers, now_us(), &m->explained);
+    post(t, m);
+}
+
+/* Gives false when the thread should end. */
+static bool apply(struct schedthread *t, struct feed *f)
+{
+    int r = 0;
+
+    switch (f->kind) {
+    case FEED_PARAMS:
+        t->params = f->params;
+        t->backfill = f->params.backfill;
+        r = feed_apply(t->sched, f);
+        break;
+    case FEED_PRIORITIES:
+        prioquery_gather(TAKE_PTR(f->prio), t->sched, &t->params);
+        break;
+    case FEED_ASSOCS:
+        assocquery_gather(TAKE_PTR(f->assocs), t->sched);
+        break;
+    case FEED_EXPLAIN:
+        answer_explain(t, f);
+        break;
+    case FEED_WHEN:
+        answer_when(t, f);
+        break;
+    case FEED_STOP:
+        return false;
+    case FEED_REFUSED:
+        t->refused++;
+        r = feed_apply(t->sched, f);
+        break;
+    case FEED_TOLD:
+        t->usage = (struct pass_told){ f->start_us, f->told_lsn };
+        break;
+    case FEED_SHARES:
+        t->shares = (struct pass_told){ f->start_us, f->told_lsn };
+        r = feed_apply(t->sched, f);
+        break;
+    default:
+        r = feed_apply(t->sched, f);
+        break;
+    }
+    if (r < 0)
+        log_error("the scheduler refused a change (kind %d, job %u): %s", (int)f->kind, f->job_id,
+                  strerror(-r));
+    return true;
+}
+
+static struct feed *take(struct schedthread *t, int64_t wake_us, int64_t wake_mono_us)
+{
+    int64_t mono = now_mono_us(), until = wake_mono_us;
+    struct feed *list;
+
+    if (wake_us != INT64_MAX)
+        until = MIN(until, mono + MAX(wake_us - now_us(), 0));
+    until = MIN(until, mono + 3600 * USEC_PER_SEC);
+    pthread_mutex_lock(&t->lock);
+    while (!t->head) {
+        struct timespec ts = { .tv_sec = until / USEC_PER_SEC,
+                               .tv_nsec = until % USEC_PER_SEC * 1000 };
+
+        if (pthread_cond_timedwait(&t->wake, &t->lock, &ts) == ETIMEDOUT)
+            break;
+    }
+    list = t->head;
+    t->head = t->tail = NULL;
+    pthread_mutex_unlock(&t->lock);
+    return list;
+}
+
+static void count_pass(struct schedthread *t, const struct decisions_msg *m, bool backfill)
+{
+    struct sched_stats *s = &t->stats;
+
+    pthread_mutex_lock(&t->lock);
+    if (backfill) {
+        s->bf_cycles++;
+        s->bf_last_us = m->elapsed_us;
+        s->bf_total_us += m->elapsed_us;
+        s->bf_max_us = MAX(s->bf_max_us, m->elapsed_us);
+        s->bf_depth = m->d.bf_depth;
+        s->bf_depth_total += m->d.bf_depth;
+        s->bf_started_last = m->d.bf_started;
+        s->bf_started += m->d.bf_started;
+        s->bf_when_us = now_us();
+    } else {
+        s->cycles++;
+        s->cycle_last_us = m->elapsed_us;
+        s->cycle_total_us += m->elapsed_us;
+        s->cycle_max_us = MAX(s->cycle_max_us, m->elapsed_us);
+        s->depth_total += m->d.depth;
+    }
+    s->queue_len = sched_pending(t->sched);
+    pthread_mutex_unlock(&t->lock);
+}
+
+void schedthread_stats(struct schedthread *t, struct sched_stats *ret, bool reset)
+{
+    pthread_mutex_lock(&t->lock);
+    *ret = t->stats;
+    if (reset)
+        t->stats = (struct sched_stats){ 0 };
+    pthread_mutex_unlock(&t->lock);
+}
+
+static bool feeds_wait(struct schedthread *t)
+{
+    bool wait;
+
+    pthread_mutex_lock(&t->lock);
+    wait = t->head != NULL;
+    pthread_mutex_unlock(&t->lock);
+    return wait;
+}
+
+/* Backfill to its end, or until a change has come: at once where the plan goes on with it where
+ * it stood, else, as it is begun anew, after bf_yield_interval. */
+static int backfill_pieces(struct schedthread *t, struct pass_note *note, struct sched_decisions *d,
+                           bool *ret_more)
+{
+    int64_t began = now_mono_us(), turn_us;
+    bool more = true;
+    int r = 0;
+
+    do {
+        note->pieces++;
+        r = sched_backfill_some(t->sched, note->now_us, PASS_PIECE, d, &more);
+        turn_us = t->params.bf_yield_interval_us;
+        if (sched_backfill_keeps(t->sched))
+            turn_us = MIN(turn_us, BACKFILL_TURN_US);
+    } while (r >= 0 && more && !(now_mono_us() >= began + turn_us && feeds_wait(t)));
+    *ret_more = more;
+    return r;
+}
+
+size_t pass_notes_forget(struct pass_note *notes, size_t n, size_t first)
+{
+    for (size_t i = first; i-- > 0 && first < n;) { /* what was told stays known */
+        if (!notes[first].usage.us)
+            notes[first].usage = notes[i].usage;
+        if (!notes[first].shares.us)
+            notes[first].shares = notes[i].shares;
+    }
+    memmove(notes, notes + first, (n - first) * sizeof(*notes));
+    return n - first;
+}
+
+/* The note of a pass that begins now.  Too many between two proposals: the older half is
+ * forgotten, which numbers show. */
+static struct pass_note *note_pass(struct schedthread *t)
+{
+    if (t->nnotes == PASS_NOTES_MAX) {
+        t->nnotes = pass_notes_forget(t->notes, t->nnotes, PASS_NOTES_MAX / 2);
+    }
+    if (t->nnotes == t->cap_notes) {
+        size_t cap = t->cap_notes ? t->cap_notes * 2 : 16;
+        struct pass_note *grown = realloc(t->notes, cap * sizeof(*grown));
+
+        if (!grown) {
+            log_fatal("out of memory while scheduling");
+            abort();
+        }
+        t->notes = grown;
+        t->cap_notes = cap;
+    }
+    t->notes[t->nnotes] = (struct pass_note){ .number = ++t->passes,
+                                              .seen_lsn = t->seen_lsn,
+                                              .now_us = now_us(),
+                                              .usage = t->usage,
+                                              .shares = t->shares,
+                                              .refused = t->refused };
+    t->usage = t->shares = (struct pass_told){ 0 };
+    return &t->notes[t->nnotes++];
+}
+
+/* One pass; its outcome goes to the core when there is any. */
+static void think(struct schedthread *t, bool backfill, int64_t *ret_wake_us)
+{
+    struct decisions_msg *m = msg_new();
+    int64_t t0 = now_mono_us();
+    struct pass_note *note;
+    bool more = false;
+    int r;
+
+    note = note_pass(t);
+    if (backfill)
+        r = backfill_pieces(t, note, &m->d, &more);
+    else
+        r = sched_pass(t->sched, note->now_us, &m->d, ret_wake_us);
+    m->elapsed_us = (uint64_t)(now_mono_us() - t0);
+    if (r < 0)
+        log_error("the scheduling pass ended early: %s", strerror(-r));
+    if (backfill) {
+        int64_t gap_us =
+            more && sched_backfill_keeps(t->sched) ? 0 : (int64_t)m->elapsed_us * BACKFILL_SHARE;
+
+        t->backfill_not_before_mono_us = now_mono_us() + MAX(gap_us, BACKFILL_MIN_GAP_US);
+        t->backfill_due = more;
+        t->renew_us = m->d.backfilled ? m->d.renew_us : t->renew_us;
+    }
+    count_pass(t, m, backfill);
+    if (m->d.n) {
+        m->notes = TAKE_PTR(t->notes);
+        m->nnotes = t->nnotes;
+        t->nnotes = t->cap_notes = 0;
+        post(t, m);
+    } else {
+        decisions_msg_free(m);
+    }
+}
+
+static void *run(void *arg)
+{
+    struct schedthread *t = arg;
+    bool go = true;
+
+    t->wake_us = t->renew_us = INT64_MAX;
+    while (go) {
+        int64_t bf_at = t->backfill_due ? t->backfill_not_before_mono_us : INT64_MAX;
+        struct feed *list = take(t, MIN(t->wake_us, t->renew_us), bf_at);
+        bool changed = list || (t->wake_us != INT64_MAX && now_us() >= t->wake_us);
+
+        while (list) {
+            struct feed *f = list;
+
+            list = f->next;
+            if (go)
+                go = apply(t, f);
+            if (f->lsn)
+                t->seen_lsn = f->lsn;
+            feed_free(f);
+        }
+        if (!go)
+            break;
+        if (changed) {
+            think(t, false, &t->wake_us);
+            t->backfill_due = t->backfill && sched_pending(t->sched) > 0;
+        }
+        if (t->backfill && now_us() >= t->renew_us) {
+            t->backfill_due = true;
+            t->renew_us = INT64_MAX;
+        }
+        if (t->backfill_due && now_mono_us() >= t->backfill_not_before_mono_us) {
+            t->backfill_due = false;
+            think(t, true, NULL);
+        }
+    }
+    return NULL;
+}
+
+int schedthread_start(struct ctld *ctld, struct schedthread **ret)
+{
+    struct schedthread *t = calloc(1, sizeof(*t));
+    struct sched_params params;
+    pthread_condattr_t attr;
+    int r;
+
+    if (!t)
+        return -ENOMEM;
+    t->ctld = ctld;
+    feed_fill_params(ctld->conf, &params);
+    t->params = params;
+    t->backfill = params.backfill;
+    r = sched_new(&params, &t->sched);
+    if (r >= 0)
+        r = licenses_configure(t->sched, licenses_all(ctld));
+    if (r < 0) {
+        sched_free(t->sched);
+        free(t);
+        return r;
+    }
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&t->wake, &attr);
+    pthread_condattr_destroy(&attr);
+    r = -pthread_create(&t->thread, NULL, run, t);
+    if (r < 0) {
+        sched_free(t->sched);
+        free(t);
+        return r;
+    }
+    (void)pthread_setname_np(t->thread, "sched"); /* a label for people only */
+    *ret = t;
+    return 0;
+}
+
+void schedthread_feed(struct schedthread *t, struct feed *list, struct feed *last)
+{
+    pthread_mutex_lock(&t->lock);
+    if (t->tail)
+        t->tail->next = list;
+    else
+        t->head = list;
+    t->tail = last;
+    pthread_mutex_unlock(&t->lock);
+    pthread_cond_signal(&t->wake);
+}
+
+struct schedthread *schedthread_stop(struct schedthread *t)
+{
+    struct feed *stop;
+
+    if (!t)
+        return NULL;
+    stop = calloc(1, sizeof(*stop));
+    if (!stop)
+        abort(); /* ending anyway */
+    stop->kind = FEED_STOP;
+    schedthread_feed(t, stop, stop);
+    pthread_join(t->thread, NULL);
+    while (t->head) {
+        struct feed *f = t->head;
+
+        t->head = f->next;
+        feed_free(f);
+    }
+    sched_free(t->sched);
+    free(t->notes);
+    pthread_cond_destroy(&t->wake);
+    pthread_mutex_destroy(&t->lock);
+    free(t);
+    return NULL;
+}

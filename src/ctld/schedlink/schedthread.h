@@ -1,0 +1,52 @@
+/* schedthread.h - the scheduler's thread: feeds the library, posts its proposals to the core */
+#pragma once
+
+#include "ctld/schedlink/schedfeed.h"
+#include "sched/explain/sched_explain.h"
+
+struct schedthread;
+
+#define PASS_NOTES_MAX 8192u
+
+/* What a replay needs to run a pass again; goes into the journal with a start. */
+struct pass_note {
+    uint64_t number, seen_lsn;
+    int64_t now_us;
+    uint32_t pieces;   /* of PASS_PIECE jobs of a backfill; 0 = a quick pass */
+    struct pass_told { /* since the pass before; us 0 = it was not */
+        int64_t us;
+        uint64_t lsn;
+    } usage, shares;
+    uint64_t refused; /* proposals, since the start */
+};
+
+/* Forget the first so many of n notes; gives how many are left. */
+size_t pass_notes_forget(struct pass_note *notes, size_t n, size_t first);
+
+/* A pass's outcome, posted as CMD_DECISIONS (arg).  The core frees it with decisions_msg_free(). */
+struct decisions_msg {
+    struct sched_decisions d;
+    struct pass_note *notes; /* of this pass and those before it that proposed nothing; owned */
+    size_t nnotes;
+    uint64_t elapsed_us;
+    bool when;    /* answer to FEED_WHEN: one decision */
+    bool explain; /* answer to FEED_EXPLAIN: explained */
+    struct sched_explanation explained;
+    int when_result;
+    uint64_t ticket;
+};
+void decisions_msg_free(struct decisions_msg *m);
+
+int schedthread_start(struct ctld *ctld, struct schedthread **ret);
+/* Figures for sdiag, since start or reset; any thread. */
+struct sched_stats {
+    uint64_t cycles, cycle_total_us, cycle_last_us, cycle_max_us, depth_total;
+    uint64_t bf_cycles, bf_total_us, bf_last_us, bf_max_us, bf_depth_total, bf_started,
+        bf_started_last;
+    uint32_t bf_depth, queue_len;
+    int64_t bf_when_us;
+};
+void schedthread_stats(struct schedthread *t, struct sched_stats *ret, bool reset);
+/* Hand over a list of changes (taken). */
+void schedthread_feed(struct schedthread *t, struct feed *list, struct feed *last);
+struct schedthread *schedthread_stop(struct schedthread *t);

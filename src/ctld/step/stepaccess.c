@@ -1,0 +1,153 @@
+/* stepaccess.c - credentials for what is already there: sattach's and sstat's to a running step,
+ * sbcast's to a job's nodes
+ *
+ * Each is good for its purpose alone, on the nodes named in it, once, and for two minutes.  Core
+ * thread. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "base/log.h"
+#include "base/pb/pbutil.h"
+#include "ctld/ctld.h"
+#include "ctld/job/jobfacts.h"
+#include "ctld/step/steps.h"
+
+/* 0 or an ESLURM code; *ret_step may stay NULL for a job. */
+static int find(struct ctld *ctld, const struct cmd *cmd, const char *id, Pst__CredPurpose purpose,
+                struct job **ret_job, struct step **ret_step)
+{
+    bool looks = purpose == PST__CRED_PURPOSE__CRED_STAT;
+    bool needs_step = looks || purpose == PST__CRED_PURPOSE__CRED_ATTACH;
+    struct job_ref ref = { 0 };
+    int r = id ? jobs_find(ctld, id, &ref) : ESLURM_INVALID_JOB_ID;
+
+    *ret_step = NULL;
+    if (r != 0)
+        return r;
+    /* Figures are for administrators too; input of a step and files are the owner's. */
+    if (!cmd_may_act_as(ctld, cmd, ref.job->rec->uid) && !(looks && cmd_is_admin(ctld, cmd)))
+        return ESLURM_ACCESS_DENIED;
+    if (!job_holds_resources(ref.job->rec) || job_is_ended(ref.job->rec))
+        return job_is_pending(ref.job->rec) ? ESLURM_JOB_PENDING : ESLURM_ALREADY_DONE;
+    if (needs_step && !ref.has_step)
+        return ESLURM_INVALID_JOB_ID;
+    if (ref.has_step) {
+        *ret_step = cluster_step(ref.job, ref.step);
+        if (!*ret_step)
+            return ESLURM_INVALID_JOB_ID;
+        if ((*ret_step)->rec->state != PST__STEP_STATE__STEP_RUNNING)
+            return (*ret_step)->rec->state == PST__STEP_STATE__STEP_PENDING ? ESLURM_JOB_PENDING
+                                                                            : ESLURM_ALREADY_DONE;
+    }
+    *ret_job = ref.job;
+    return 0;
+}
+
+/* With the credential of reply, which is freed. */
+static void answer(struct ctld *ctld, struct cmd *cmd, const Pst__Alloc *alloc,
+                   Pst__StepReply *reply)
+{
+    if (!reply->credential) {
+        core_error(ctld, cmd, SLURM_ERROR,
+                   "the controller cannot sign credentials: libsodium is missing");
+        return;
+    }
+    steps_add_key(ctld, reply);
+    reply->n_nodes = steps_node_addrs(ctld, alloc, &reply->nodes);
+    core_reply(ctld, cmd, ctld->applied_lsn, 0, &reply->base);
+    pst__signed_credential__free_unpacked(reply->credential, NULL);
+    free(reply->launch_key.data);
+    for (size_t i = 0; i < reply->n_nodes; i++)
+        pst__node_addr__free_unpacked(reply->nodes[i], NULL);
+    free(reply->nodes);
+}
+
+/* Ids of the nodes of a list, which the caller frees.  0 or an ESLURM code. */
+static int list_nodes(struct ctld *ctld, const char *text, uint32_t **ret_ids, size_t *ret_n)
+{
+    _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+    _cleanup_free_ uint32_t *ids = NULL;
+    size_t n;
+
+    if (hostlist_parse_most(text, HOSTLIST_MAX_NODES, &hl, NULL) < 0 || hostlist_count(hl) == 0 ||
+        hostlist_count(hl) > ctld->cluster->nnodes)
+        return ESLURM_INVALID_NODE_NAME;
+    n = hostlist_count(hl);
+    ids = calloc(n, sizeof(*ids));
+    if (!ids)
+        return SLURM_ERROR;
+    for (size_t i = 0; i < n; i++) {
+        const struct node *node = cluster_node_named(ctld->cluster, hostlist_nth(hl, i));
+
+        if (!node)
+            return ESLURM_INVALID_NODE_NAME;
+        ids[i] = node->rec->node_id;
+    }
+    *ret_ids = TAKE_PTR(ids);
+    *ret_n = n;
+    return 0;
+}
+
+/* Files to nodes without a job, which only root and SlurmUser may send: as the one who asks. */
+static void access_nodes(struct ctld *ctld, struct cmd *cmd, char *nodes)
+{
+    const struct peer *peer = conn_peer(cmd->conn);
+    bool may = peer->uid == 0 || peer->uid == conf_slurm_uid(ctld->conf);
+    Pst__AllocGroup group = PST__ALLOC_GROUP__INIT, *groups[] = { &group };
+    Pst__Alloc alloc = PST__ALLOC__INIT;
+    Pst__JobRecord rec = PST__JOB_RECORD__INIT;
+    Pst__StepReply reply = PST__STEP_REPLY__INIT;
+    struct job nobody = { .rec = &rec };
+    _cleanup_free_ uint32_t *ids = NULL;
+    int r = may ? list_nodes(ctld, nodes, &ids, &alloc.n_node_ids) : ESLURM_ACCESS_DENIED;
+
+    if (r != 0) {
+        core_error(ctld, cmd, r, NULL);
+        return;
+    }
+    alloc.nodes = nodes;
+    alloc.node_ids = ids;
+    SET(&group, nodes, (uint32_t)alloc.n_node_ids);
+    alloc.groups = groups;
+    alloc.n_groups = 1;
+    SET(&rec, uid, peer->uid);
+    SET(&rec, gid, peer->gid);
+    rec.alloc = &alloc;
+    reply.credential = steps_sign(ctld, &nobody, NULL, PST__CRED_PURPOSE__CRED_BCAST);
+    answer(ctld, cmd, &alloc, &reply);
+}
+
+void op_access(struct ctld *ctld, struct cmd *cmd)
+{
+    const Pst__AccessRequest *req = PB_AS(access_request, cmd->msg);
+    bool attach = req->purpose == PST__CRED_PURPOSE__CRED_ATTACH;
+    bool step = attach || req->purpose == PST__CRED_PURPOSE__CRED_STAT;
+    Pst__StepReply reply = PST__STEP_REPLY__INIT;
+    const Pst__Alloc *alloc;
+    struct job *j = NULL;
+    struct step *s;
+    int r;
+
+    if (req->nodes && req->purpose == PST__CRED_PURPOSE__CRED_BCAST) {
+        access_nodes(ctld, cmd, req->nodes);
+        return;
+    }
+    r = step || req->purpose == PST__CRED_PURPOSE__CRED_BCAST
+            ? find(ctld, cmd, req->id, req->purpose, &j, &s)
+            : EPST_BAD_REQUEST;
+
+    if (r == 0 && attach && s->rec->step_id == STEP_EXTERN) {
+        core_error(ctld, cmd, ESLURM_NOT_SUPPORTED, "the extern step has no tasks");
+        return;
+    }
+    if (r != 0) {
+        core_error(ctld, cmd, r, NULL);
+        return;
+    }
+    alloc = s ? s->rec->alloc : j->rec->alloc;
+    reply.credential = steps_sign(ctld, j, s, req->purpose);
+    reply.step = s ? s->rec : NULL;
+    answer(ctld, cmd, alloc, &reply);
+}

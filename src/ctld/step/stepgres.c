@@ -1,0 +1,346 @@
+/* stepgres.c - see stepgres.h
+ *
+ * Device numbers are the node's.  Lowest free numbers first, as jobs get theirs. */
+#include "ctld/step/stepgres.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bitmap.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/timefmt.h"
+#include "ctld/step/steps.h"
+#include "model/tx.h"
+#include "wire/errors.h"
+
+#define DEVICES_MAX 4096u
+
+/* One "gres/gpu:a100:2" or "gres/gpu=2" of a request. */
+struct want {
+    const char *name, *type;
+    size_t name_len, type_len; /* type_len 0: of any type */
+    uint64_t count;
+};
+
+static void *must(void *p)
+{
+    if (!p) {
+        log_fatal("out of memory while choosing devices of a step");
+        abort();
+    }
+    return p;
+}
+
+/* False at the end of the list. */
+static bool next_want(const char **text, struct want *w)
+{
+    while (*text && **text) {
+        const char *p = *text;
+        size_t len = strcspn(p, ","), name;
+        char number[24];
+        const char *last;
+
+        *text += len + (p[len] == ',');
+        if (len < 6 || strncmp(p, "gres/", 5) != 0)
+            continue; /* cpu=2 */
+        p += 5;
+        len -= 5;
+        name = strcspn(p, ":=,");
+        last = p + len;
+        while (last > p + name && last[-1] != ':' && last[-1] != '=')
+            last--;
+        *w = (struct want){ .name = p, .name_len = MIN(name, len), .count = 1 };
+        (void)snprintf(number, sizeof(number), "%.*s", (int)(p + len - last), last);
+        if (last > p + name && parse_u64(number, 0, UINT32_MAX, &w->count) == 0)
+            last--; /* the separator */
+        else
+            last = p + len; /* a type alone */
+        if (last > p + name) {
+            w->type = p + name + 1;
+            w->type_len = (size_t)(last - w->type);
+        }
+        return true;
+    }
+    return false;
+}
+
+static bool fits(const struct want *w, const Pst__GresAlloc *g)
+{
+    return g->name && strlen(g->name) == w->name_len &&
+           strncmp(g->name, w->name, w->name_len) == 0 &&
+           (!w->type_len || (g->type && strlen(g->type) == w->type_len &&
+                             strncmp(g->type, w->type, w->type_len) == 0));
+}
+
+/* ---- what a node has left -------------------------------------------------------------------- */
+
+/* Of shares, which are taken; else the devices. */
+static char **list_of(Pst__GresAlloc *g)
+{
+    return g->share_counts ? &g->shares : &g->devices;
+}
+
+static struct bitmap *bits_of(const char *text)
+{
+    struct bitmap *bm = NULL;
+
+    if (bitmap_new(DEVICES_MAX, &bm) < 0)
+        must(NULL);
+    if (text)
+        (void)bitmap_parse(bm, text, NULL); /* our own text */
+    return bm;
+}
+
+static void set_list(char **text, const struct bitmap *bm)
+{
+    free(*text);
+    *text = NULL;
+    if (!bitmap_empty(bm) && bitmap_format(bm, text) < 0)
+        must(NULL);
+}
+
+static Pst__GresAlloc *same_gres(Pst__GresAlloc *const *list, size_t n, const Pst__GresAlloc *g)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i]->name && strcmp(list[i]->name, g->name) == 0 &&
+            strcmp(list[i]->type ? list[i]->type : "", g->type ? g->type : "") == 0)
+            return list[i];
+    return NULL;
+}
+
+/* Take away what a running step has on the node. */
+static void subtract(Pst__GresAlloc **left, size_t n, const Pst__AllocGroup *held)
+{
+    for (size_t i = 0; i < n; i++) {
+        const Pst__GresAlloc *h = same_gres(held->gres, held->n_gres, left[i]);
+        struct bitmap *bm, *taken;
+
+        if (!h)
+            continue;
+        left[i]->count -= MIN(left[i]->count, h->count);
+        if (!*list_of(left[i]))
+            continue;
+        bm = bits_of(*list_of(left[i]));
+        taken = bits_of(*list_of((Pst__GresAlloc *)h));
+        bitmap_andnot(bm, taken);
+        set_list(list_of(left[i]), bm);
+        bitmap_free(bm);
+        bitmap_free(taken);
+    }
+}
+
+static Pst__GresAlloc *copy_of(const Pst__GresAlloc *from)
+{
+    Pst__GresAlloc *to = must(malloc(sizeof(*to)));
+
+    pst__gres_alloc__init(to);
+    to->name = tx_strdup(from->name);
+    to->type = tx_strdup(from->type);
+    to->devices = tx_strdup(from->devices);
+    to->shares = tx_strdup(from->shares);
+    to->share_counts = tx_strdup(from->share_counts);
+    to->has_count = true;
+    to->count = from->count;
+    return to;
+}
+
+struct place { /* one node of the step */
+    Pst__AllocGroup *to;
+    const Pst__AllocGroup *job;
+    Pst__GresAlloc **left; /* free, one for each of the job's */
+};
+
+static void place_init(struct place *p, const struct job *j, uint32_t node_id, bool overlap)
+{
+    long at = alloc_position(j->rec->alloc, node_id);
+
+    p->job = alloc_group(j->rec->alloc, (size_t)at);
+    p->left = must(calloc(p->job->n_gres + 1, sizeof(Pst__GresAlloc *)));
+    for (size_t i = 0; i < p->job->n_gres; i++)
+        p->left[i] = copy_of(p->job->gres[i]);
+    for (const struct step *s = j->steps; s && !overlap; s = s->next) {
+        long pos = s->waiting ? alloc_position(s->rec->alloc, node_id) : -1;
+
+        if (pos >= 0 && bitmap_test(s->waiting, (uint32_t)pos) && s->rec->own_gres &&
+            !(s->rec->has_overlap && s->rec->overlap))
+            subtract(p->left, p->job->n_gres, alloc_group(s->rec->alloc, (size_t)pos));
+    }
+}
+
+static void place_done(struct place *p)
+{
+    for (size_t i = 0; p->left && i < p->job->n_gres; i++)
+        pst__gres_alloc__free_unpacked(p->left[i], NULL);
+    free(p->left);
+}
+
+static uint64_t sum(const struct place *p, const struct want *w, bool free_only)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < p->job->n_gres; i++)
+        if (fits(w, p->job->gres[i]))
+            n += free_only ? p->left[i]->count : p->job->gres[i]->count;
+    return n;
+}
+
+/* ---- taking ---------------------------------------------------------------------------------- */
+
+static Pst__GresAlloc *entry(struct place *p, const Pst__GresAlloc *like)
+{
+    Pst__AllocGroup *g = p->to;
+    Pst__GresAlloc *have = same_gres(g->gres, g->n_gres, like);
+
+    if (have)
+        return have;
+    g->gres = must(realloc(g->gres, (g->n_gres + 1) * sizeof(Pst__GresAlloc *)));
+    have = copy_of(like);
+    have->count = 0;
+    free(*list_of(have));
+    *list_of(have) = NULL;
+    g->gres[g->n_gres++] = have;
+    return have;
+}
+
+/* Move the first n of `from` to `to`. */
+static void move(Pst__GresAlloc *from, Pst__GresAlloc *to, uint64_t n)
+{
+    struct bitmap *have = bits_of(*list_of(from)), *got = bits_of(*list_of(to));
+    uint64_t left = n;
+
+    BITMAP_FOREACH (have, i) {
+        if (!left--)
+            break;
+        bitmap_set(got, i);
+    }
+    bitmap_andnot(have, got);
+    set_list(list_of(to), got);
+    set_list(list_of(from), have);
+    from->count -= n;
+    to->count += n;
+    bitmap_free(have);
+    bitmap_free(got);
+}
+
+static void take(struct place *p, const struct want *w, uint64_t n)
+{
+    for (size_t i = 0; n && i < p->job->n_gres; i++) {
+        uint64_t some = MIN(n, p->left[i]->count);
+
+        if (!some || !fits(w, p->job->gres[i]))
+            continue;
+        move(p->left[i], entry(p, p->job->gres[i]), some);
+        n -= some;
+    }
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+/* The same number on every node (each = 1), or for each task. */
+static int for_each_node(struct place *places, size_t n, const char *text, bool each_task)
+{
+    struct want w;
+
+    while (next_want(&text, &w)) {
+        bool busy = false;
+
+        for (size_t i = 0; i < n; i++) {
+            uint64_t count = w.count * (each_task ? MAX(places[i].to->tasks, 1u) : 1);
+
+            if (count > sum(&places[i], &w, false))
+                return ESLURM_INVALID_GRES;
+            busy = busy || count > sum(&places[i], &w, true);
+        }
+        if (busy)
+            return ESLURM_NODES_BUSY;
+        for (size_t i = 0; i < n; i++)
+            take(&places[i], &w, w.count * (each_task ? MAX(places[i].to->tasks, 1u) : 1));
+    }
+    return 0;
+}
+
+/* So many together: one for each node as long as there are enough, then as they come. */
+static int for_all(struct place *places, size_t n, const char *text)
+{
+    struct want w;
+
+    while (next_want(&text, &w)) {
+        uint64_t all = 0, free_now = 0, left = w.count;
+
+        for (size_t i = 0; i < n; i++) {
+            all += sum(&places[i], &w, false);
+            free_now += sum(&places[i], &w, true);
+        }
+        if (w.count > all)
+            return ESLURM_INVALID_GRES;
+        if (w.count > free_now)
+            return ESLURM_NODES_BUSY;
+        for (size_t i = 0; i < n && left; i++) {
+            uint64_t here = sum(&places[i], &w, true), keep = MIN(n - i - 1, left - 1);
+
+            here = MIN(here, left - keep);
+            take(&places[i], &w, here);
+            left -= here;
+        }
+        for (size_t i = 0; i < n && left; i++) {
+            uint64_t here = MIN(sum(&places[i], &w, true), left);
+
+            take(&places[i], &w, here);
+            left -= here;
+        }
+    }
+    return 0;
+}
+
+static bool asks(const char *text)
+{
+    struct want w;
+
+    return text && next_want(&text, &w);
+}
+
+static void take_all(struct place *p)
+{
+    for (size_t i = 0; i < p->job->n_gres; i++) {
+        p->to->gres = must(realloc(p->to->gres, (p->to->n_gres + 1) * sizeof(Pst__GresAlloc *)));
+        p->to->gres[p->to->n_gres++] = copy_of(p->job->gres[i]);
+    }
+}
+
+bool stepgres_asks(const Pst__StepSpec *spec)
+{
+    return asks(spec->tres_per_task) || asks(spec->tres_per_node) || asks(spec->tres_per_step);
+}
+
+static int fill(struct place *places, size_t n, const Pst__StepSpec *spec)
+{
+    if (asks(spec->tres_per_task)) /* says it of every task, so the rest only repeats it */
+        return for_each_node(places, n, spec->tres_per_task, true);
+    if (asks(spec->tres_per_node))
+        return for_each_node(places, n, spec->tres_per_node, false);
+    if (asks(spec->tres_per_step))
+        return for_all(places, n, spec->tres_per_step);
+    if (spec->tres_per_node && strcmp(spec->tres_per_node, "none") == 0)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        take_all(&places[i]);
+    return 0;
+}
+
+int stepgres_fill(const struct job *j, const Pst__StepSpec *spec, Pst__Alloc *alloc, bool overlap)
+{
+    size_t n = alloc->n_groups;
+    struct place *places = must(calloc(n + 1, sizeof(*places)));
+    int r;
+
+    for (size_t i = 0; i < n; i++) {
+        places[i].to = alloc->groups[i];
+        place_init(&places[i], j, alloc->node_ids[i], overlap);
+    }
+    r = fill(places, n, spec);
+    for (size_t i = 0; i < n; i++)
+        place_done(&places[i]);
+    free(places);
+    return r;
+}

@@ -1,0 +1,429 @@
+/* steplayout.c - which part of a job a step gets; see steplayout.h.
+ *
+ * By default a step takes all CPUs of the nodes it uses, so that a second one waits; with
+ * --exact only what its tasks need; with --overlap it shares everything.  Tasks are dealt out to
+ * the nodes in turn, whether their numbers then run in blocks or go round; ",Pack" fills one
+ * node after the other. */
+#include "ctld/step/steplayout.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "base/timefmt.h"
+#include "ctld/step/stepgres.h"
+#include "ctld/job/jobfacts.h"
+#include "ctld/step/stepcpus.h"
+#include "model/tx.h"
+#include "wire/errors.h"
+
+#define TASKS_MAX (1u << 20) /* of a step: what --overcommit lets nobody ask for by a slip */
+
+struct slot { /* one node of the job */
+    size_t position;
+    const Pst__AllocGroup *group;
+    struct bitmap *free_cpus; /* of the job's CPUs, not held by other steps */
+    uint32_t total;           /* the job's CPUs here */
+    uint32_t cap;             /* tasks that fit */
+    uint32_t tasks;
+};
+
+struct layout {
+    const struct cluster *cluster;
+    const struct job *job;
+    const Pst__StepSpec *spec;
+    struct slot *slots;
+    size_t n;
+    uint32_t cpt; /* CPUs per task */
+    uint32_t ntasks;
+    size_t nodes;          /* nodes the step uses */
+    struct hostlist *want; /* --nodelist */
+    /* --distribution=arbitrary: the node of each task; NULL: another one */
+    const struct hostlist *by_rank;
+    bool exact, overlap, overcommit;
+};
+
+static void *must(void *p)
+{
+    if (!p) {
+        log_fatal("out of memory while laying out a step");
+        abort();
+    }
+    return p;
+}
+
+static void layout_done(struct layout *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        bitmap_free(l->slots[i].free_cpus);
+    free(l->slots);
+    hostlist_free(l->want);
+}
+
+static struct bitmap *cpus_of(const Pst__AllocGroup *g, uint32_t nbits)
+{
+    struct bitmap *bm = NULL;
+
+    if (bitmap_new(nbits, &bm) < 0)
+        must(NULL);
+    if (g->cpu_ids)
+        (void)bitmap_parse(bm, g->cpu_ids, NULL); /* our own text */
+    else
+        bitmap_set_range(bm, 0, MIN(g->cpus, nbits));
+    return bm;
+}
+
+/* Nodes the request lets in: --nodelist, --exclude, --relative. */
+static int pick_nodes(struct layout *l, const struct bitmap *want, const struct bitmap *avoid)
+{
+    const Pst__Alloc *a = l->job->rec->alloc;
+    size_t first = l->spec->has_relative ? l->spec->relative : 0;
+
+    if (first >= a->n_node_ids)
+        return ESLURM_INVALID_NODE_COUNT;
+    l->slots = must(calloc(a->n_node_ids, sizeof(*l->slots)));
+    for (size_t i = first; i < a->n_node_ids; i++) {
+        const struct node *n = cluster_node(l->cluster, a->node_ids[i]);
+        const Pst__AllocGroup *g = alloc_group(a, i);
+
+        if (!n || (avoid && bitmap_test(avoid, n->rec->node_id)) ||
+            (want && !bitmap_test(want, n->rec->node_id)))
+            continue;
+        l->slots[l->n++] = (struct slot){ .position = i,
+                                          .group = g,
+                                          .total = g->cpus,
+                                          .free_cpus = cpus_of(g, MAX(n->rec->cpus, g->cpus)) };
+    }
+    if (want && !l->by_rank && l->n < hostlist_count(l->want))
+        return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
+    return l->n ? 0 : ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
+}
+
+/* Take away what running steps hold. */
+static void subtract_steps(struct layout *l)
+{
+    for (const struct step *s = l->job->steps; s && !l->overlap; s = s->next) {
+        if (!s->waiting || s->rec->step_id >= STEP_INTERACTIVE ||
+            (s->rec->has_overlap && s->rec->overlap))
+            continue;
+        for (size_t i = 0; i < l->n; i++) {
+            uint32_t id = l->job->rec->alloc->node_ids[l->slots[i].position];
+            long pos = alloc_position(s->rec->alloc, id);
+            struct bitmap *held;
+
+            if (pos < 0 || !bitmap_test(s->waiting, (uint32_t)pos))
+                continue;
+            held = cpus_of(alloc_group(s->rec->alloc, (size_t)pos), l->slots[i].free_cpus->nbits);
+            bitmap_andnot(l->slots[i].free_cpus, held);
+            bitmap_free(held);
+        }
+    }
+}
+
+/* How many tasks fit on each node; `whole`: were no other step there. */
+static void capacities(struct layout *l, bool whole)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        struct slot *s = &l->slots[i];
+        uint32_t cpus = whole ? s->total : bitmap_count(s->free_cpus);
+
+        if (!l->exact && !whole && cpus < s->total)
+            cpus = 0; /* it wants the node's share for itself */
+        s->cap = cpus / l->cpt;
+        if (l->overcommit && cpus)
+            s->cap = UINT32_MAX;
+        if (l->spec->has_ntasks_per_node && l->spec->ntasks_per_node)
+            s->cap = MIN(s->cap, l->spec->ntasks_per_node);
+        s->tasks = 0;
+    }
+}
+
+/* How many tasks a node gets at its turn.  Block and cyclic differ in which tasks a node gets,
+ * not in how many; only with Pack is a node filled first. */
+static uint32_t turn(const char *dist)
+{
+    uint64_t plane;
+
+    if (dist && strncasecmp(dist, "plane=", 6) == 0 &&
+        parse_u64(dist + 6, 1, UINT32_MAX, &plane) == 0)
+        return (uint32_t)plane;
+    return dist && strcasestr(dist, ",pack") ? UINT32_MAX : 1;
+}
+
+/* By node id; the caller frees. */
+static struct slot **slots_by_node(struct layout *l)
+{
+    struct slot **by_node = must(calloc(l->cluster->nnodes + 1, sizeof(*by_node)));
+
+    for (size_t i = 0; i < l->n; i++)
+        by_node[l->job->rec->alloc->node_ids[l->slots[i].position]] = &l->slots[i];
+    return by_node;
+}
+
+static struct slot *slot_named(const struct layout *l, struct slot *const *by_node,
+                               const char *name)
+{
+    const struct node *n = cluster_node_named(l->cluster, name);
+
+    return n ? by_node[n->rec->node_id] : NULL;
+}
+
+/* Each node gets the tasks that the list gives it; false when they do not fit. */
+static bool deal_by_rank(struct layout *l)
+{
+    _cleanup_free_ struct slot **by_node = slots_by_node(l);
+
+    for (size_t i = 0; i < hostlist_count(l->by_rank); i++) {
+        struct slot *s = slot_named(l, by_node, hostlist_nth(l->by_rank, i));
+
+        if (!s || s->tasks == s->cap)
+            return false;
+        s->tasks++;
+    }
+    return true;
+}
+
+/* "arbitrary=1,0*3" with what follows in the request: the list by places in the step.  The
+ * caller frees. */
+static char *by_rank_text(struct layout *l)
+{
+    const char *colon = strchr(l->spec->distribution, ':');
+    size_t n = hostlist_count(l->by_rank), same;
+    _cleanup_free_ struct slot **by_node = slots_by_node(l);
+    struct strbuf sb = STRBUF_INIT;
+    char *text = NULL;
+
+    strbuf_add(&sb, "arbitrary=");
+    for (size_t i = 0; i < n; i += same) {
+        const char *name = hostlist_nth(l->by_rank, i);
+
+        for (same = 1; i + same < n && strcmp(hostlist_nth(l->by_rank, i + same), name) == 0;
+             same++)
+            ;
+        strbuf_addf(&sb, "%s%zu", i ? "," : "", (size_t)(slot_named(l, by_node, name) - l->slots));
+        if (same > 1)
+            strbuf_addf(&sb, "*%zu", same);
+    }
+    strbuf_add(&sb, colon ? colon : "");
+    if (strbuf_detach(&sb, &text) < 0)
+        must(NULL);
+    return text;
+}
+
+/* Deal the tasks out; false when they do not fit. */
+static bool deal(struct layout *l)
+{
+    uint32_t each = l->overcommit ? 1 : turn(l->spec->distribution), left = l->ntasks, empty;
+    size_t used = 0;
+
+    if (l->by_rank)
+        return deal_by_rank(l);
+    /* The nodes with room, as many as asked for; unused ones get cap 0. */
+    for (size_t i = 0; i < l->n; i++) {
+        if (l->slots[i].cap && used < l->nodes)
+            used++;
+        else
+            l->slots[i].cap = 0;
+    }
+    if (used < l->nodes)
+        return false;
+    empty = (uint32_t)MIN(used, left); /* nodes that need a task yet */
+    while (left) {
+        uint32_t before = left;
+
+        for (size_t i = 0; i < l->n && left; i++) {
+            struct slot *s = &l->slots[i];
+            uint32_t room = s->cap > s->tasks ? s->cap - s->tasks : 0;
+            uint32_t take;
+
+            empty -= room && empty && !s->tasks;
+            take = MIN(MIN(room, left - empty), each);
+            s->tasks += take;
+            left -= take;
+        }
+        if (left == before)
+            return false;
+    }
+    return true;
+}
+
+/* The job's own layout, when the step is the whole of it (srun that made its allocation). */
+static bool job_layout(struct layout *l)
+{
+    uint32_t sum = 0;
+
+    if (l->n != l->job->rec->alloc->n_node_ids || l->nodes != l->n || l->spec->distribution)
+        return false;
+    for (size_t i = 0; i < l->n; i++) {
+        if (!l->slots[i].group->has_tasks || !l->slots[i].group->tasks ||
+            l->slots[i].group->tasks > l->slots[i].cap)
+            return false;
+        sum += l->slots[i].group->tasks;
+    }
+    if (sum != l->ntasks)
+        return false;
+    for (size_t i = 0; i < l->n; i++)
+        l->slots[i].tasks = l->slots[i].group->tasks;
+    return true;
+}
+
+/* Node and task counts: what was asked for, else one task a node. */
+static int counts(struct layout *l)
+{
+    const Pst__StepSpec *s = l->spec;
+    uint64_t tasks;
+
+    if (l->by_rank) {
+        l->nodes = l->n;
+        l->ntasks = (uint32_t)hostlist_count(l->by_rank);
+        return l->ntasks && l->ntasks <= TASKS_MAX &&
+                       (!s->has_num_tasks || s->num_tasks == l->ntasks)
+                   ? 0
+                   : ESLURM_BAD_TASK_COUNT;
+    }
+    l->nodes = s->has_min_nodes && s->min_nodes ? s->min_nodes : 0;
+    if (s->has_num_tasks && s->num_tasks)
+        tasks = s->num_tasks;
+    else if (s->has_ntasks_per_node && s->ntasks_per_node)
+        tasks = (uint64_t)(l->nodes ? l->nodes : l->n) * s->ntasks_per_node;
+    else
+        tasks = l->nodes ? l->nodes : l->n;
+    if (tasks > TASKS_MAX)
+        return ESLURM_BAD_TASK_COUNT;
+    l->ntasks = (uint32_t)tasks;
+    if (!l->nodes) {
+        /* All nodes of the job unless there are fewer tasks. */
+        l->nodes = MIN(l->n, l->ntasks);
+        if (s->has_max_nodes && s->max_nodes)
+            l->nodes = MIN(l->nodes, s->max_nodes);
+    }
+    return l->nodes > l->n ? ESLURM_INVALID_NODE_COUNT : 0;
+}
+
+static char *take_cpus(const struct layout *l, const struct slot *s, uint32_t count)
+{
+    const Pst__NodeRecord *n =
+        cluster_node(l->cluster, l->job->rec->alloc->node_ids[s->position])->rec;
+    uint64_t cores = (uint64_t)n->sockets * n->cores_per_socket;
+    struct stepcpus_node node = { n->sockets, n->cores_per_socket,
+                                  cores ? s->free_cpus->nbits / (uint32_t)cores : 0 };
+    struct bitmap *take = NULL;
+    char *text = NULL;
+
+    if (stepcpus_pick(s->free_cpus, &node, l->spec->distribution, l->cpt, count, &take) < 0 ||
+        bitmap_format(take, &text) < 0)
+        must(NULL);
+    bitmap_free(take);
+    return text;
+}
+
+static Pst__AllocGroup *group_new(const struct layout *l, struct slot *s)
+{
+    Pst__AllocGroup *g = must(malloc(sizeof(*g)));
+    uint32_t free_cpus = bitmap_count(s->free_cpus);
+    uint32_t cpus = l->exact ? (uint32_t)MIN((uint64_t)s->tasks * l->cpt, free_cpus) : free_cpus;
+
+    pst__alloc_group__init(g);
+    SET(g, nodes, 1);
+    SET(g, cpus, cpus);
+    SET(g, tasks, s->tasks);
+    g->cpu_ids = take_cpus(l, s, cpus);
+    if (l->spec->has_mem_per_node_mib && l->spec->mem_per_node_mib)
+        SET(g, mem_mib, l->spec->mem_per_node_mib);
+    else if (l->spec->has_mem_per_cpu_mib && l->spec->mem_per_cpu_mib)
+        SET(g, mem_mib, l->spec->mem_per_cpu_mib * cpus);
+    else
+        SET(g, mem_mib, s->group->mem_mib);
+    return g;
+}
+
+static Pst__Alloc *alloc_record(struct layout *l)
+{
+    const Pst__Alloc *job = l->job->rec->alloc;
+    Pst__Alloc *a = must(malloc(sizeof(*a)));
+    const char **names = must(calloc(l->n, sizeof(*names)));
+    uint32_t cpus = 0;
+
+    pst__alloc__init(a);
+    a->node_ids = must(calloc(l->n, sizeof(*a->node_ids)));
+    a->groups = must(calloc(l->n, sizeof(Pst__AllocGroup *)));
+    for (size_t i = 0; i < l->n; i++) {
+        if (!l->slots[i].tasks)
+            continue;
+        names[a->n_node_ids] =
+            cluster_node(l->cluster, job->node_ids[l->slots[i].position])->rec->name;
+        a->node_ids[a->n_node_ids++] = job->node_ids[l->slots[i].position];
+        a->groups[a->n_groups] = group_new(l, &l->slots[i]);
+        cpus += a->groups[a->n_groups++]->cpus;
+    }
+    SET(a, total_cpus, cpus);
+    if (hostlist_fold_names(names, a->n_node_ids, &a->nodes) < 0)
+        must(NULL);
+    free(names);
+    return a;
+}
+
+static int solve(struct layout *l)
+{
+    _cleanup_(bitmap_free) struct bitmap *want = NULL, *avoid = NULL;
+    const char *nodelist = l->spec->nodelist, *exclude = l->spec->exclude;
+    int r = 0;
+
+    if (nodelist && hostlist_parse_most(nodelist, HOSTLIST_MAX_NODES, &l->want, NULL) < 0)
+        return ESLURM_INVALID_NODE_NAME;
+    if (nodelist)
+        r = jobs_nodes_named(l->cluster, nodelist, false, &want);
+    if (r == 0 && exclude)
+        r = jobs_nodes_named(l->cluster, exclude, false, &avoid);
+    if (l->spec->distribution && strncasecmp(l->spec->distribution, "arbitrary", 9) == 0)
+        l->by_rank = l->want;
+    if (r == 0)
+        r = pick_nodes(l, want, avoid);
+    if (r == 0)
+        r = counts(l);
+    if (r != 0)
+        return r;
+    subtract_steps(l);
+    capacities(l, false);
+    if (job_layout(l) || deal(l))
+        return 0;
+    capacities(l, true); /* would it fit alone? */
+    if (deal(l))
+        return ESLURM_NODES_BUSY;
+    return (uint64_t)l->ntasks * l->cpt > l->job->rec->alloc->total_cpus
+               ? ESLURM_TOO_MANY_REQUESTED_CPUS
+               : ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
+}
+
+int steplayout_make(const struct cluster *c, const struct job *j, const Pst__StepSpec *spec,
+                    Pst__Alloc **ret_alloc, uint32_t *ret_ntasks, char **ret_dist)
+{
+    struct layout l = { .cluster = c, .job = j, .spec = spec };
+    int r;
+
+    l.cpt = spec->has_cpus_per_task && spec->cpus_per_task ? spec->cpus_per_task : 1;
+    l.exact = spec->has_exact && spec->exact;
+    l.overlap = (spec->has_overlap && spec->overlap) ||
+                (spec->has_zero_resource && spec->zero_resource) ||
+                (spec->has_interactive && spec->interactive);
+    l.overcommit = spec->has_overcommit && spec->overcommit;
+    r = solve(&l);
+    if (r == 0) {
+        Pst__Alloc *alloc = alloc_record(&l);
+
+        r = stepgres_fill(j, spec, alloc, l.overlap);
+        if (r == 0)
+            *ret_alloc = alloc;
+        else
+            pst__alloc__free_unpacked(alloc, NULL);
+        *ret_ntasks = l.ntasks;
+        if (r == 0 && l.by_rank)
+            *ret_dist = by_rank_text(&l);
+    }
+    layout_done(&l);
+    return r;
+}

@@ -1,0 +1,347 @@
+/* queuewalk.c - going through the queues of all partitions in one order, and the decisions that come of
+ * it.
+ *
+ * Order: partition tier, then priority, submit time and id; a job of several partitions once in
+ * each.  What a job is told is the most hopeful of what its entries met. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "sched/plan/plan.h"
+#include "sched/sched_int.h"
+
+void walk_begin(struct sched *s)
+{
+    s->walk_run++;
+    for (uint32_t i = 0; i < s->nparts; i++) {
+        struct part *p = s->parts[i];
+
+        p->cur = p->head[0];
+        p->active = p->up;
+        p->blocked = false;
+        p->tried = 0;
+    }
+    bitmap_zero(s->withheld);
+    s->any_withheld = false;
+}
+
+bool walk_goes_before(const struct sched *s, const struct entry *a, const struct entry *b)
+{
+    uint32_t x = s->parts[a->part]->tier, y = s->parts[b->part]->tier;
+
+    if (a->ahead != b->ahead)
+        return a->ahead;
+    if (x != y)
+        return x > y;
+    return a->job == b->job && a->priority == b->priority ? a->rank < b->rank : entry_before(a, b);
+}
+
+struct entry *walk_next(struct sched *s)
+{
+    struct entry *best = NULL;
+
+    for (uint32_t i = 0; i < s->nparts; i++) {
+        const struct part *p = s->parts[i];
+
+        if (p->active && p->cur && (!best || walk_goes_before(s, p->cur, best)))
+            best = p->cur;
+    }
+    return best;
+}
+
+void walk_skip(struct sched *s, struct entry *e)
+{
+    s->parts[e->part]->cur = e->next[0];
+}
+
+void walk_resume(struct sched *s)
+{
+    for (uint32_t i = 0; i < s->nparts; i++) {
+        struct part *p = s->parts[i];
+        struct entry **at = p->head;
+
+        for (int k = QUEUE_LEVELS - 1; k >= 0; k--)
+            while (at[k] && plan_looked_at(s, at[k]))
+                at = at[k]->next;
+        p->cur = at[0];
+        p->active = p->up;
+    }
+}
+
+static bool waits_for_nodes(const struct sched *s, const struct entry *e, enum sched_why why)
+{
+    if (why == SCHED_WHY_RESOURCES)
+        return true;
+    return why == SCHED_WHY_NODES_UNAVAILABLE && e->cls->verdict == SCHED_WHY_RESOURCES &&
+           e->cls->verdict_gen == s->up_gen + 1;
+}
+
+void walk_refuse(struct sched *s, struct entry *e, enum sched_why why)
+{
+    struct part *p = s->parts[e->part];
+
+    if (e->why != why || (why == SCHED_WHY_LIMIT && e->limit != e->job->told_limit))
+        job_set_fresh(s, e->job);
+    e->why = why;
+    /* holds up those of its reservation */
+    if (why == SCHED_WHY_RESOURCES && e->cls->shape->key.resv) {
+        adv_block_walk(s, e);
+        p->cur = e->next[0];
+        return;
+    }
+    if (why == SCHED_WHY_LICENSES || adv_is_why(why) ||
+        (why == SCHED_WHY_LIMIT &&
+         !limit_is_own(e->limit))) { /* stays in the queue and holds nobody up */
+        p->cur = e->next[0];
+        return;
+    }
+    if (!waits_for_nodes(s, e, why)) {
+        plan_note_park(s, e);
+        queue_park(s, e); /* moves p->cur on */
+        return;
+    }
+    if (p->block && p->block != e) {
+        if (!expect_places(p->block->job))
+            expect_clear(p->block->job);
+        job_set_fresh(s, p->block->job);
+    }
+    p->block = e;
+    p->blocked = true;
+    p->cur = e->next[0];
+    bitmap_or(s->withheld, p->nodes);
+    s->any_withheld = true;
+}
+
+void walk_note(struct sched *s, struct entry *e, enum sched_why why)
+{
+    if (e->why != why)
+        job_set_fresh(s, e->job);
+    e->why = why;
+    walk_skip(s, e);
+}
+
+static enum sched_why closed(const struct part *p)
+{
+    return p->inactive ? SCHED_WHY_PART_INACTIVE : SCHED_WHY_PART_DOWN;
+}
+
+/* The CPUs that its fullest node has at least. */
+static uint64_t least_cpus(const struct shape_key *k)
+{
+    uint64_t each = MAX(k->cpus_per_task, 1u), tasks = MAX(k->ntasks_per_node, 1u);
+
+    if (k->num_tasks && k->max_nodes)
+        tasks = MAX(tasks, (k->num_tasks + k->max_nodes - 1) / k->max_nodes);
+    return MAX(tasks * each, (uint64_t)k->pn_min_cpus);
+}
+
+/* Does it ask for more memory than the partition grants? */
+static bool over_memory(const struct part *p, const struct shape_key *k)
+{
+    if (p->max_mem_per_cpu_mib && k->mem_per_cpu_mib > p->max_mem_per_cpu_mib)
+        return true;
+    return p->max_mem_per_node_mib &&
+           MAX(k->mem_per_node_mib, k->mem_per_cpu_mib * least_cpus(k)) > p->max_mem_per_node_mib;
+}
+
+enum sched_why entry_limits(const struct sched *s, const struct entry *e)
+{
+    const struct part *p = s->parts[e->part];
+    const struct shape_key *k = &e->cls->shape->key;
+    const struct job *j = e->job;
+
+    if (!p->up)
+        return closed(p);
+    if (!(k->flags & SHAPE_ANY_PART_SIZE) &&
+        (k->min_nodes > p->max_nodes || (k->max_nodes && k->max_nodes < p->min_nodes)))
+        return SCHED_WHY_PART_NODE_LIMIT;
+    if (p->max_time_min != SCHED_UNLIMITED && j->time_limit_min > p->max_time_min &&
+        !(limit_qos_flags(s, j) & SCHED_QOS_PART_TIME))
+        return SCHED_WHY_PART_TIME_LIMIT;
+    if (over_memory(p, k))
+        return SCHED_WHY_PART_MEM;
+    return SCHED_WHY_NONE;
+}
+
+int64_t end_after(int64_t now_us, uint32_t minutes)
+{
+    if (minutes == SCHED_UNLIMITED || now_us > INT64_MAX - (int64_t)minutes * 60000000)
+        return INT64_MAX;
+    return now_us + (int64_t)minutes * 60000000;
+}
+
+int decisions_add(struct sched_decisions *out, const struct sched_decision *d)
+{
+    if (out->n == out->cap) {
+        size_t cap = out->cap ? out->cap * 2 : 16;
+        struct sched_decision *grown = realloc(out->items, cap * sizeof(*grown));
+
+        if (!grown)
+            return -ENOMEM;
+        out->items = grown;
+        out->cap = cap;
+    }
+    out->items[out->n++] = *d;
+    return 0;
+}
+
+int decide_start(struct pick *p, struct entry *e, struct sched_alloc *alloc, int64_t now_us,
+                 uint32_t limit_min, struct sched_decisions *out)
+{
+    struct sched *s = p->s;
+    struct job *j = e->job;
+    struct sched_decision d = { .kind = SCHED_START,
+                                .job_id = j->id,
+                                .partition = s->parts_tab.names[e->part],
+                                .priority = e->priority,
+                                .resv_id = e->cls->shape->key.resv,
+                                .time_limit_min = limit_min == j->time_limit_min ? 0 : limit_min };
+    _cleanup_val_(lics_free) struct job_lics held = { 0 };
+    uint32_t which = 0;
+    int r;
+
+    adv_about(s, e, now_us);
+    r = lics_fit(s, &j->want, end_after(now_us, limit_min), &which) ? 0 : -EAGAIN;
+    adv_about(s, NULL, 0);
+    if (r < 0)
+        return r;
+    if (limit_refuses(s, e, alloc, limit_min, now_us))
+        return -EDQUOT;
+    r = lics_choose(&j->want, which, &held);
+    if (r == 0)
+        r = holders_room(s, e->part, j->qos);
+    if (r == 0)
+        r = lics_tell(s, &held, &d.licenses, &d.nlicenses);
+    if (r == 0)
+        r = alloc_dup(s, alloc, &d.alloc);
+    if (r == 0)
+        r = decisions_add(out, &d);
+    if (r < 0) {
+        alloc_done(&d.alloc);
+        free(d.licenses);
+        return r;
+    }
+    plan_note_leave(s, j);
+    job_unqueue(s, j);
+    j->state = JOB_PROPOSED;
+    j->held = held;
+    held = (struct job_lics){ 0 };
+    j->alloc = *alloc;
+    *alloc = (struct sched_alloc){ 0 };
+    j->part = e->part;
+    j->resv = e->cls->shape->key.resv;
+    j->run_priority = e->priority;
+    j->firm = p->share_max == 1;
+    j->start_us = now_us;
+    j->end_us = end_after(now_us, limit_min);
+    j->told = SCHED_WHY_NONE;
+    expect_drop(j);
+    holders_add(s, j);
+    job_take(s, j);
+    plan_note_hold(s, j);
+    s->npending--;
+    s->change++;
+    out->started++;
+    return limit_charge(s, j);
+}
+
+/* How much hope a reason leaves; the entry with most speaks for the job. */
+static const int hope[] = {
+    [SCHED_WHY_NONE] = 0,
+    [SCHED_WHY_BAD_CONSTRAINTS] = 1,
+    [SCHED_WHY_PART_NODE_LIMIT] = 2,
+    [SCHED_WHY_PART_TIME_LIMIT] = 3,
+    [SCHED_WHY_PART_MEM] = 3,
+    [SCHED_WHY_PART_INACTIVE] = 4,
+    [SCHED_WHY_PART_DOWN] = 4,
+    [SCHED_WHY_NODE_NOT_AVAIL] = 5,
+    [SCHED_WHY_NODES_UNAVAILABLE] = 6,
+    [SCHED_WHY_BEGIN_TIME] = 7,
+    [SCHED_WHY_RESV_MAINT] = 8,
+    [SCHED_WHY_RESERVED] = 9,
+    [SCHED_WHY_RESV] = 10,
+    [SCHED_WHY_PRIORITY] = 11,
+    [SCHED_WHY_LIMIT] = 12,
+    [SCHED_WHY_LICENSES] = 13,
+    [SCHED_WHY_RESOURCES] = 14,
+};
+
+static enum sched_why job_why(const struct sched *s, struct job *j, uint32_t *ret_priority,
+                              unsigned *ret_limit)
+{
+    enum sched_why why = SCHED_WHY_NONE;
+
+    for (uint32_t i = 0; i < j->nentries; i++) {
+        struct entry *e = j->entries[i];
+        const struct part *p = s->parts[e->part];
+
+        if (e->state == ENTRY_QUEUED) {
+            if (!p->up)
+                e->why = closed(p);
+            else if (p->blocked && e != p->block && e->why != SCHED_WHY_LICENSES &&
+                     e->why != SCHED_WHY_LIMIT && !adv_is_why(e->why) && !e->cls->shape->key.resv)
+                e->why = SCHED_WHY_PRIORITY;
+            else if (e->why == SCHED_WHY_PART_DOWN || e->why == SCHED_WHY_PART_INACTIVE)
+                e->why = SCHED_WHY_NONE;
+        }
+        if (i == 0 || e->priority > *ret_priority)
+            *ret_priority = e->priority;
+        if (!e->magnetic && hope[e->why] > hope[why]) {
+            why = e->why;
+            *ret_limit = why == SCHED_WHY_LIMIT ? e->limit : 0;
+        }
+    }
+    return why;
+}
+
+static int tell(struct sched *s, struct sched_decisions *out, struct job *j)
+{
+    struct sched_decision d = { .kind = SCHED_EXPECT, .job_id = j->id };
+    int r;
+
+    if (j->state == JOB_WAITING)
+        d.why = SCHED_WHY_BEGIN_TIME;
+    else
+        d.why = job_why(s, j, &d.priority, &d.limit);
+    if (!adv_is_why(d.why) && d.why != SCHED_WHY_RESOURCES &&
+        d.why != SCHED_WHY_NODES_UNAVAILABLE && d.why != SCHED_WHY_LICENSES &&
+        d.why != SCHED_WHY_PRIORITY)
+        expect_clear(j);
+    if (d.why == SCHED_WHY_NONE ||
+        (d.why == j->told && d.limit == j->told_limit && expect_us(j) == expect_told_us(j)))
+        return 0;
+    d.expected_us = expect_us(j);
+    r = d.expected_us ? expect_nodes(j, &d.expected_nodes, &d.nexpected) : 0;
+    if (r == 0)
+        r = decisions_add(out, &d);
+    if (r < 0) {
+        free(d.expected_nodes);
+        return r;
+    }
+    j->told = d.why;
+    j->told_limit = (uint16_t)d.limit;
+    expect_told(j);
+    return 0;
+}
+
+int walk_finish(struct sched *s, struct sched_decisions *out)
+{
+    int r = 0;
+
+    /* Entered at the front of the list: the last is the first that came. */
+    struct job *j = s->fresh;
+
+    while (j && j->fresh_next)
+        j = j->fresh_next;
+    while (j && r == 0) {
+        struct job *prev = j->fresh_prev;
+
+        r = tell(s, out, j);
+        if (r == 0)
+            job_clear_fresh(s, j);
+        j = prev;
+    }
+    out->queue_len = s->npending;
+    return r;
+}

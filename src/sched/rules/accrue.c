@@ -1,0 +1,122 @@
+/* accrue.c - how many waiting jobs gain priority by age: GrpJobsAccrue, MaxJobsAccrue and the
+ * QOS' like.
+ *
+ * Who may is decided when priorities are computed: first those who could before, then the others
+ * in order of their ids. A job that may not has no age; when it may, its age begins then. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "sched/rules/limit_int.h"
+
+static bool limited(const struct level *l)
+{
+    return l && (l->numbers[SCHED_GRP_ACCRUE] != SCHED_NO_LIMIT ||
+                 l->numbers[SCHED_MAX_ACCRUE] != SCHED_NO_LIMIT ||
+                 l->numbers[SCHED_USER_ACCRUE] != SCHED_NO_LIMIT ||
+                 l->numbers[SCHED_ACCOUNT_ACCRUE] != SCHED_NO_LIMIT);
+}
+
+/* Is any set?  And every counter begins anew. */
+static bool begin(struct limits *m)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < m->nslots; i++) {
+        if (!m->slots[i])
+            continue;
+        any = any || limited(m->slots[i]);
+        m->slots[i]->accruing = 0;
+    }
+    return any;
+}
+
+static bool full(const struct level *l, const struct level *counter, enum sched_limit_number n)
+{
+    return l->numbers[n] != SCHED_NO_LIMIT && (counter ? counter->accruing : 0) >= l->numbers[n];
+}
+
+/* The levels it counts against; -ENOENT when one has no room. */
+static int levels_of(struct sched *s, const struct job *j, struct level **list, uint32_t *ret_n)
+{
+    struct level *qos[2], *leaf = j->assoc_id ? level_find(s, level_key_assoc(j->assoc_id)) : NULL;
+    uint32_t nqos = limit_qos(s, j, j->nentries ? j->entries[0]->part : 0, qos), n = 0;
+    bool room = !leaf || !full(leaf, leaf, SCHED_MAX_ACCRUE);
+
+    for (struct level *a = leaf; a && n < LIMIT_LEVELS_MAX - 8;
+         a = a->parent_id ? level_find(s, level_key_assoc(a->parent_id)) : NULL) {
+        room = room && !full(a, a, SCHED_GRP_ACCRUE);
+        list[n++] = a;
+    }
+    for (uint32_t i = 0; i < nqos; i++) {
+        struct level *user, *account = NULL;
+
+        if (level_get(s, level_key_user(qos[i]->id, j->uid), &user) < 0 ||
+            (leaf && level_get(s, level_key_account(qos[i]->id, leaf->account), &account) < 0))
+            return -ENOMEM;
+        room = room && !full(qos[i], qos[i], SCHED_GRP_ACCRUE) &&
+               !full(qos[i], user, SCHED_USER_ACCRUE) &&
+               !(account && full(qos[i], account, SCHED_ACCOUNT_ACCRUE));
+        list[n++] = qos[i];
+        list[n++] = user;
+        if (account)
+            list[n++] = account;
+    }
+    *ret_n = n;
+    return room ? 0 : -ENOENT;
+}
+
+static int judge(struct sched *s, struct job *j, int64_t now_us)
+{
+    struct level *list[LIMIT_LEVELS_MAX];
+    uint32_t n = 0;
+    int r = levels_of(s, j, list, &n);
+
+    if (r == -ENOMEM)
+        return r;
+    for (uint32_t i = 0; r == 0 && i < n; i++)
+        list[i]->accruing++;
+    if (r == 0 && j->no_age)
+        j->accrue_us = MAX(j->accrue_us, now_us);
+    j->no_age = r != 0;
+    return 0;
+}
+
+static int aged_first(const void *a, const void *b)
+{
+    const struct job *x = *(struct job *const *)a, *y = *(struct job *const *)b;
+
+    if (x->no_age != y->no_age)
+        return x->no_age ? 1 : -1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+int accrue_refresh(struct sched *s, int64_t now_us)
+{
+    _cleanup_free_ struct job **list = NULL;
+    bool any = s->limits && s->limits->on && begin(s->limits);
+    uint32_t n = 0;
+    int r = 0;
+
+    if (!any && !s->no_ages)
+        return 0;
+    list = malloc((s->njobs + 1) * sizeof(*list));
+    if (!list)
+        return -ENOMEM;
+    s->no_ages = any;
+    for (uint32_t i = 0; i < s->job_slots; i++) {
+        struct job *j = s->jobs[i];
+
+        if (!j || j->state != JOB_QUEUED)
+            continue;
+        if (!any)
+            j->no_age = false;
+        else if (j->assoc_id || j->qos_id)
+            list[n++] = j;
+    }
+    if (n)
+        qsort(list, n, sizeof(*list), aged_first);
+    for (uint32_t i = 0; r == 0 && i < n; i++)
+        r = judge(s, list[i], now_us);
+    return r;
+}

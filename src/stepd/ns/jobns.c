@@ -1,0 +1,399 @@
+/* jobns.c - see jobns.h
+ *
+ * One thread that may unshare and fork.  The folders are root's to make: their parent is root's
+ * alone, so that nobody can put a link into the way.  Programs of the site and rm run in the node's
+ * namespace. */
+#include "stepd/ns/jobns.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/inherit.h"
+#include "base/timefmt.h"
+#include "stepd/step.h"
+
+#define INIT_WAIT_S 10
+
+void ns_job_dir(const char *base, uint32_t job_id, char *buf, size_t size)
+{
+    (void)snprintf(buf, size, "%s/%u", base, job_id);
+}
+
+/* ---- programs of the site -------------------------------------------------------------------- */
+
+/* The status of a child of ours, killed when it takes longer.  wait_s 0: however long it takes. */
+static int await(pid_t pid, uint32_t wait_s)
+{
+    _cleanup_close_ int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    struct pollfd p = { .fd = fd, .events = POLLIN };
+    int64_t until = now_mono_us() + (int64_t)wait_s * USEC_PER_SEC;
+    int status = 0;
+
+    while (wait_s && fd >= 0) {
+        int64_t left_ms = (until - now_mono_us()) / 1000;
+        int r = left_ms <= 0 ? 0 : poll(&p, 1, (int)MIN(left_ms, (int64_t)3600000));
+
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r == 0)
+            (void)kill(-pid, SIGKILL); /* it leads a session; the status tells */
+        break;
+    }
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return -errno;
+    return status;
+}
+
+/* In the node's namespace, as root, with nothing open.  Does not return. */
+static void become(const struct step *s, char *const argv[], char *const envp[])
+{
+    sigset_t none;
+    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    (void)setsid();
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    for (int i = 0; i < 3; i++)
+        if (dup2(null_fd, i) < 0)
+            _exit(126);
+    if (s->host_ns_fd >= 0 && setns(s->host_ns_fd, CLONE_NEWNS) < 0)
+        _exit(126);
+    if (chdir("/") < 0)
+        _exit(126);
+    inherit_close(3, -1);
+    (void)execve(argv[0], argv, envp);
+    _exit(127);
+}
+
+static int run(const struct step *s, char *const argv[], char *const envp[], uint32_t wait_s)
+{
+    pid_t pid = fork();
+
+    if (pid == 0)
+        become(s, argv, envp);
+    return pid < 0 ? -errno : await(pid, wait_s);
+}
+
+bool ns_program(struct step *s, const char *path, uint32_t wait_s, char *var)
+{
+    char job[32], src[NS_PATH_MAX + 32], conf[NS_PATH_MAX + 16], node[300], dir[NS_PATH_MAX];
+    char *envp[] = {
+        job, src, conf, node, (char *)"PATH=/usr/sbin:/usr/bin:/sbin:/bin", var, NULL
+    };
+    char *argv[] = { (char *)path, NULL };
+    int status;
+
+    if (!path)
+        return true;
+    ns_job_dir(s->sf->ns->base_path, s->job_id, dir, sizeof(dir));
+    (void)snprintf(job, sizeof(job), "SLURM_JOB_ID=%u", s->job_id);
+    (void)snprintf(src, sizeof(src), "SLURM_JOB_MOUNT_SRC=%s", dir);
+    (void)snprintf(conf, sizeof(conf), "SLURM_CONF=%s", s->sf->conf_path);
+    (void)snprintf(node, sizeof(node), "SLURMD_NODENAME=%s", s->sf->job->node_name);
+    status = run(s, argv, envp, wait_s);
+    if (status < 0)
+        step_fail(s, "%s could not be run: %s", path, strerror(-status));
+    else if (WIFSIGNALED(status))
+        step_fail(s, "%s was ended by signal %d", path, WTERMSIG(status));
+    else if (status != 0)
+        step_fail(s, "%s failed with exit code %d", path, WEXITSTATUS(status));
+    return status == 0;
+}
+
+/* One about the namespace, which it finds by SLURM_NS. */
+static bool ns_program_in(struct step *s, const char *path, uint32_t wait_s)
+{
+    char var[64];
+
+    (void)snprintf(var, sizeof(var), "SLURM_NS=/proc/%d/ns/mnt",
+                   (int)(s->ns_pid > 0 ? s->ns_pid : getpid()));
+    return ns_program(s, path, wait_s, var);
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static int make_parents(const char *path)
+{
+    char part[NS_PATH_MAX];
+
+    if (snprintf(part, sizeof(part), "%s", path) >= (int)sizeof(part))
+        return -ENAMETOOLONG;
+    for (char *p = part + 1;; p++) {
+        char c = *p;
+
+        if (c != '/' && c != '\0')
+            continue;
+        *p = '\0';
+        if (mkdir(part, 0755) < 0 && errno != EEXIST)
+            return -errno;
+        if (c == '\0')
+            return 0;
+        *p = c;
+    }
+}
+
+/* A folder that the job gets for its own. */
+struct folder {
+    char path[NS_PATH_MAX];   /* where the job sees it */
+    char source[NS_PATH_MAX]; /* what it sees there; "" a memory file system */
+    char data[256];           /* of that */
+    unsigned long flags;
+    int fd; /* of the source, before another folder can hide it */
+};
+
+/* The bases: that of the namespace, then those of its folders that have one of their own.  NULL:
+ * none at i. */
+static const char *base_at(const Pst__Namespace *ns, size_t i)
+{
+    return i == 0 ? ns->base_path : ns->confs[i - 1]->base_path;
+}
+
+/* %j, %S and %u. */
+static int expand(const struct step *s, const char *pattern, char *buf, size_t size)
+{
+    size_t at = 0;
+
+    for (const char *p = pattern; *p; p++) {
+        int n;
+
+        if (*p != '%')
+            n = snprintf(buf + at, size - at, "%c", *p);
+        else if (*++p == 'j')
+            n = snprintf(buf + at, size - at, "%u", s->job_id);
+        else if (*p == 'S' && s->job->sluid)
+            n = snprintf(buf + at, size - at, "%s", s->job->sluid);
+        else if (*p == 'u' && s->job->user_name)
+            n = snprintf(buf + at, size - at, "%s", s->job->user_name);
+        else
+            return -EINVAL;
+        at += (size_t)n;
+        if (at >= size)
+            return -ENAMETOOLONG;
+    }
+    return 0;
+}
+
+/* BASE/JOBID/_var_tmp for /var/tmp. */
+static void source_of(const struct step *s, const char *base, struct folder *f)
+{
+    size_t n;
+
+    ns_job_dir(base, s->job_id, f->source, sizeof(f->source));
+    n = strlen(f->source);
+    (void)snprintf(f->source + n, sizeof(f->source) - n, "/%s", f->path);
+    for (char *p = f->source + MIN(n + 1, sizeof(f->source) - 1); *p; p++)
+        if (*p == '/')
+            *p = '_';
+}
+
+static int describe(const struct step *s, size_t i, struct folder *f)
+{
+    const Pst__Namespace *ns = s->sf->ns;
+    const Pst__NamespaceDir *conf = i < ns->n_dirs ? NULL : ns->confs[i - ns->n_dirs];
+    int r = expand(s, conf ? conf->path : ns->dirs[i], f->path, sizeof(f->path));
+
+    f->fd = -1;
+    f->source[0] = f->data[0] = '\0';
+    f->flags = conf ? (unsigned long)conf->flags : 0;
+    if (conf ? conf->tmpfs : strcmp(f->path, "/dev/shm") == 0)
+        (void)snprintf(f->data, sizeof(f->data), "%s%s%s",
+                       conf && conf->data && strstr(conf->data, "mode=") ? "" : "mode=1777",
+                       conf && conf->data && !strstr(conf->data, "mode=") ? "," : "",
+                       conf && conf->data ? conf->data : "");
+    else
+        source_of(s, conf && conf->base_path ? conf->base_path : ns->base_path, f);
+    return r;
+}
+
+static int make_folder(const struct step *s, const char *path)
+{
+    if (mkdir(path, 0700) < 0)
+        return errno == EEXIST ? 0 : -errno; /* of a step daemon that was killed */
+    return s->switch_user && chown(path, s->uid, s->gid) < 0 ? -errno : 0;
+}
+
+static bool make_bases(struct step *s)
+{
+    const Pst__Namespace *ns = s->sf->ns;
+
+    for (size_t i = 0; i <= ns->n_confs; i++) {
+        const char *base = base_at(ns, i);
+        char job_dir[NS_PATH_MAX];
+        int r = base && ns->auto_base_path ? make_parents(base) : 0;
+
+        if (r < 0) {
+            step_fail(s, "BasePath %s could not be made: %s", base, strerror(-r));
+            return false;
+        }
+        if (!base)
+            continue;
+        ns_job_dir(base, s->job_id, job_dir, sizeof(job_dir));
+        if (mkdir(job_dir, 0700) < 0 && errno != EEXIST) {
+            step_fail(s, "The job's folder %s could not be made: %s", job_dir, strerror(errno));
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool make_folders(struct step *s, struct folder *folders, size_t n)
+{
+    if (!make_bases(s) || !ns_program(s, s->sf->ns->init_script, INIT_WAIT_S, NULL))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        struct folder *f = &folders[i];
+        int r = describe(s, i, f);
+
+        if (r == 0 && f->source[0])
+            r = make_folder(s, f->source);
+        if (r < 0) {
+            step_fail(s, "The job's own %s could not be made: %s", f->path, strerror(-r));
+            return false;
+        }
+    }
+    return true;
+}
+
+static int mount_one(const struct folder *f)
+{
+    char source[64];
+
+    if (!f->source[0])
+        return mount("tmpfs", f->path, "tmpfs", f->flags | MS_NOSUID | MS_NODEV, f->data) < 0
+                   ? -errno
+                   : 0;
+    (void)snprintf(source, sizeof(source), "/proc/self/fd/%d", f->fd);
+    if (mount(source, f->path, NULL, MS_BIND, NULL) < 0 ||
+        (f->flags && mount(NULL, f->path, NULL, MS_BIND | MS_REMOUNT | f->flags, NULL) < 0))
+        return -errno;
+    return 0;
+}
+
+static int open_own(void)
+{
+    int fd = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+
+    return fd < 0 ? -errno : fd;
+}
+
+static bool mount_all(struct step *s, struct folder *folders, size_t n)
+{
+    unsigned long how = MS_REC | (s->sf->ns->shared ? MS_SLAVE : MS_PRIVATE);
+
+    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, how, NULL) < 0) {
+        step_fail(s, "The job's private folders need a mount namespace: %s", strerror(errno));
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) { /* in the new namespace: others cannot be mounted in it */
+        struct folder *f = &folders[i];
+
+        f->fd = f->source[0] ? open(f->source, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+        if (f->source[0] && f->fd < 0) {
+            step_fail(s, "The job's folder %s could not be opened: %s", f->source, strerror(errno));
+            return false;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        int r = mount_one(&folders[i]);
+
+        if (r < 0) {
+            step_fail(s, "The job's own %s could not be mounted: %s", folders[i].path,
+                      strerror(-r));
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool make_all(struct step *s)
+{
+    size_t n = s->sf->ns->n_dirs + s->sf->ns->n_confs;
+    _cleanup_free_ struct folder *folders = calloc(n + 1, sizeof(*folders));
+    bool ok;
+
+    if (!folders) {
+        step_fail(s, "Out of memory");
+        return false;
+    }
+    for (size_t i = 0; i < n; i++)
+        folders[i].fd = -1;
+    ok = make_folders(s, folders, n) && mount_all(s, folders, n);
+    for (size_t i = 0; i < n; i++)
+        if (folders[i].fd >= 0)
+            (void)close(folders[i].fd);
+    return ok;
+}
+
+bool ns_make(struct step *s)
+{
+    const Pst__Namespace *ns = s->sf->ns;
+    int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    bool ok;
+
+    s->host_ns_fd = open_own();
+    s->ns_fd = -1;
+    ok = here >= 0 && s->host_ns_fd >= 0;
+    if (!ok)
+        step_fail(s, "The node's own view of its folders could not be kept: %s", strerror(errno));
+    ok = ok && make_all(s);
+    if (here >= 0)
+        ok = fchdir(here) == 0 && ok; /* cannot fail: we were there */
+    if (here >= 0)
+        (void)close(here);
+    s->ns_fd = ok ? open_own() : -1;
+    s->ns_flags = ns->clone_flags;
+    ok = ok && (!s->ns_flags || nsfirst_make(s));
+    return ok && ns_program_in(s, ns->clone_script, ns->clone_script_wait_s);
+}
+
+int ns_enter(int fd)
+{
+    _cleanup_close_ int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    if (here < 0 || setns(fd, CLONE_NEWNS) < 0)
+        return -errno;
+    return fchdir(here) < 0 ? -errno : 0; /* entering led us to the root */
+}
+
+void ns_join(struct step *s, int fd)
+{
+    int r;
+
+    s->host_ns_fd = open_own();
+    s->ns_fd = fd;
+    r = ns_enter(fd);
+    if (r < 0)
+        step_fail(s, "The job's private folders cannot be entered: %s", strerror(-r));
+    s->launch_failed = s->launch_failed || r < 0;
+}
+
+void ns_remove(struct step *s)
+{
+    char dir[NS_PATH_MAX];
+    char *argv[] = { (char *)"/bin/rm", (char *)"-rf", (char *)"--one-file-system",
+                     (char *)"--",      dir,           NULL };
+    char *envp[] = { NULL };
+
+    if (s->ns_fd >= 0)
+        (void)ns_program_in(s, s->sf->ns->clone_epilog, s->sf->ns->clone_epilog_wait_s);
+    nsfirst_end(s);
+    for (size_t i = 0; i <= s->sf->ns->n_confs; i++) {
+        if (!base_at(s->sf->ns, i))
+            continue;
+        ns_job_dir(base_at(s->sf->ns, i), s->job_id, dir, sizeof(dir));
+        (void)run(s, argv, envp, 0); /* slurmd looks for what is left */
+    }
+}

@@ -1,0 +1,143 @@
+/* stepd_spawn.c - see stepd_spawn.h
+ *
+ * The step file travels in a memfd: it holds the user's environment, which belongs neither on a
+ * command line nor on a disk. */
+#include "stepd/shared/stepd_spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/failpoint.h"
+#include "base/spawnprog.h"
+#include "stepd/io/bcastwrite.h"
+#include "stepd/shared/spool.h"
+
+/* Where slurmstepd.c expects them; step.h of the step daemon has the same numbers. */
+enum { FD_FILE = 3, FD_CTL, FD_SRUN, FD_NS, FD_NS_PID, FD_COUNT };
+/* Its standard error is ours, for what it says before it has anybody to tell. */
+#define NO_FDS                                                                                     \
+    {                                                                                              \
+        -1, -1, STDERR_FILENO, -1, -1, -1, -1, -1                                                  \
+    }
+#define FD_SAFE 16 /* sources stay above the targets, or one dup2 would cover another's source */
+
+static int above(int fd)
+{
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, FD_SAFE);
+    int r = high < 0 ? -errno : high;
+
+    (void)close(fd); /* replaced */
+    return r;
+}
+
+/* A copy that no target covers.  *ret stays -1 when fd is. */
+static int copy(int fd, int *ret)
+{
+    if (fd < 0)
+        return 0;
+    *ret = fcntl(fd, F_DUPFD_CLOEXEC, FD_SAFE);
+    return *ret < 0 ? -errno : 0;
+}
+
+/* The one variable a step daemon gets: armed failpoints of a test, else NULL. */
+static char *failpoints(void)
+{
+    for (char **e = environ; *e; e++)
+        if (strncmp(*e, FAILPOINT_ENV "=", sizeof(FAILPOINT_ENV)) == 0)
+            return *e;
+    return NULL;
+}
+
+static int spawn(const char *exe, char *const argv[], const char *dir, const int fds[FD_COUNT],
+                 pid_t *ret_pid)
+{
+    char *envp[] = { failpoints(), NULL };
+    struct spawn s = {
+        .path = exe, .argv = argv, .envp = envp, .dir = dir, .fds = fds, .n_fds = FD_COUNT
+    };
+
+    return spawn_program(&s, ret_pid);
+}
+
+static int spawn_step(const char *exe, const Pst__StepFile *sf, const int fds[FD_COUNT],
+                      pid_t *ret_pid)
+{
+    char title[64], num[16];
+    char *argv[] = { title, NULL };
+
+    (void)snprintf(title, sizeof(title), "slurmstepd: [%u.%s]", sf->job->job->job_id,
+                   step_id_name(sf->step_id, num, sizeof(num)));
+    return spawn(exe, argv, sf->step_dir, fds, ret_pid);
+}
+
+static void close_all(int fds[FD_COUNT])
+{
+    for (int i = FD_FILE; i < FD_COUNT; i++)
+        if (fds[i] >= 0)
+            (void)close(fds[i]);
+}
+
+int bcast_spawn(const char *exe, const char *kind, const char *dir, const Pst__BcastFile *file,
+                int fd, int ns_fd, int go_fd, pid_t *ret_pid)
+{
+    char *argv[] = { (char *)"slurmstepd", (char *)kind, NULL };
+    int fds[FD_COUNT] = NO_FDS;
+    int r = copy(fd, &fds[FD_SRUN]);
+
+    if (r == 0)
+        r = copy(ns_fd, &fds[FD_NS]);
+    if (r == 0)
+        r = copy(go_fd, &fds[FD_CTL]);
+    if (r == 0)
+        r = spool_memfd(&file->base, FD_SAFE, &fds[FD_FILE]);
+    if (r == 0)
+        r = spawn(exe, argv, dir, fds, ret_pid);
+    close_all(fds);
+    return r;
+}
+
+/* Its control connection and copies of what it is given. */
+static int make_fds(const Pst__StepFile *sf, int srun_fd, int ns_fd, int ns_pid_fd,
+                    int fds[FD_COUNT], int *ret_ctl)
+{
+    int sv[2], r = spool_memfd(&sf->base, FD_SAFE, &fds[FD_FILE]);
+
+    if (r == 0)
+        r = copy(srun_fd, &fds[FD_SRUN]);
+    if (r == 0)
+        r = copy(ns_fd, &fds[FD_NS]);
+    if (r == 0)
+        r = copy(ns_pid_fd, &fds[FD_NS_PID]);
+    if (r < 0)
+        return r;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sv) < 0)
+        return -errno;
+    fds[FD_CTL] = above(sv[1]);
+    if (fds[FD_CTL] < 0) {
+        (void)close(sv[0]);
+        return fds[FD_CTL];
+    }
+    *ret_ctl = sv[0];
+    return 0;
+}
+
+int stepd_spawn(const char *exe, const Pst__StepFile *sf, int srun_fd, int ns_fd, int ns_pid_fd,
+                pid_t *ret_pid, int *ret_ctl)
+{
+    int fds[FD_COUNT] = NO_FDS;
+    _cleanup_close_ int ours = -1;
+    int r = make_fds(sf, srun_fd, ns_fd, ns_pid_fd, fds, &ours);
+
+    if (r == 0)
+        r = spawn_step(exe, sf, fds, ret_pid);
+    close_all(fds);
+    if (r < 0)
+        return r;
+    *ret_ctl = TAKE_FD(ours);
+    return 0;
+}

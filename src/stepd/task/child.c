@@ -1,0 +1,312 @@
+/* child.c - one new process of the step; see step.h
+ *
+ * The child shares our memory until it execs (as posix_spawn does), so starting one costs no page
+ * tables, and failures come back in the struct.  Between clone and exec it only makes system calls:
+ * no allocation, no locks, nothing that our own state could notice.
+ *
+ * With cgroups of version 2 it is born in its cgroup: moving there takes a lock across the
+ * machine, which costs milliseconds.  The C library has no such call, so it cannot share our
+ * stack and gets a copy of our few pages; how far it came is then told in a shared one. */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/failpoint.h"
+#include "base/inherit.h"
+#include "stepd/ns/jobns.h"
+#include "stepd/step.h"
+
+#define STACK_SIZE (64u * 1024u)
+
+static const struct {
+    const char *name;
+    int resource;
+} limit_names[] = {
+    { "AS", RLIMIT_AS },         { "CORE", RLIMIT_CORE },   { "CPU", RLIMIT_CPU },
+    { "DATA", RLIMIT_DATA },     { "FSIZE", RLIMIT_FSIZE }, { "MEMLOCK", RLIMIT_MEMLOCK },
+    { "NOFILE", RLIMIT_NOFILE }, { "NPROC", RLIMIT_NPROC }, { "RSS", RLIMIT_RSS },
+    { "STACK", RLIMIT_STACK },
+};
+
+/* A limit that we may not raise so far is raised as far as we may: Slurm's behaviour too. */
+static void set_limit(const Pst__Rlimit *l)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(limit_names); i++) {
+        struct rlimit rl;
+
+        if (!l->name || strcmp(l->name, limit_names[i].name) != 0 ||
+            getrlimit(limit_names[i].resource, &rl) < 0)
+            continue;
+        rl.rlim_cur = l->soft == UINT64_MAX ? RLIM_INFINITY : (rlim_t)l->soft;
+        if (rl.rlim_cur > rl.rlim_max) {
+            struct rlimit raised = { .rlim_cur = rl.rlim_cur, .rlim_max = rl.rlim_cur };
+
+            if (setrlimit(limit_names[i].resource, &raised) == 0)
+                return;
+            rl.rlim_cur = rl.rlim_max;
+        }
+        (void)setrlimit(limit_names[i].resource, &rl); /* the user's wish, not a condition */
+        return;
+    }
+}
+
+static void set_limits(const struct step *s)
+{
+    const Pst__LaunchStep *launch = s->launch;
+    Pst__Rlimit *const *limits = launch ? launch->rlimits : s->job->rlimits;
+    size_t n = launch ? launch->n_rlimits : s->job->n_rlimits;
+
+    for (size_t i = 0; i < n; i++)
+        set_limit(limits[i]);
+}
+
+static void write_pid(char *slot)
+{
+    char digits[16];
+    int n = 0;
+
+    for (unsigned pid = (unsigned)syscall(SYS_getpid); pid; pid /= 10)
+        digits[n++] = (char)('0' + pid % 10);
+    while (n > 0)
+        *slot++ = digits[--n];
+    *slot = '\0';
+}
+
+/* Standard streams into place.  Sources are above 2: slurmd left 0 to 2 open for us. */
+int child_place_fds(const struct child *c)
+{
+    for (int i = 0; i < 3; i++)
+        if (dup2(c->fds[i], i) < 0)
+            return -errno;
+    for (size_t i = 0; i < c->n_give; i++)
+        if (dup2(c->give[i], 3 + (int)i) < 0)
+            return -errno;
+    return c->keep_fd && fcntl(c->keep_fd, F_SETFD, 0) < 0 ? -errno : 0;
+}
+
+int child_become(const struct child *c)
+{
+    const struct step *s = c->step;
+
+    if (!s->switch_user)
+        return 0;
+    /* Raw calls: the library's versions look for other threads, which the memory we share does not
+     * have. */
+    if (syscall(SYS_setgroups, s->n_in_gids, s->in_gids) < 0 ||
+        syscall(SYS_setresgid, s->in_gid, s->in_gid, s->in_gid) < 0 ||
+        syscall(SYS_setresuid, s->in_uid, s->in_uid, s->in_uid) < 0)
+        return -errno;
+    return 0;
+}
+
+/* Try the candidates as a shell does: go on over missing ones, remember a forbidden one. */
+static int exec_any(const struct child *c)
+{
+    int err = ENOENT;
+
+    for (char *const *p = c->paths; *p; p++) {
+        (void)execve(*p, c->argv, c->envp);
+        if (errno == EACCES)
+            err = EACCES;
+        else if (errno != ENOENT && errno != ENOTDIR)
+            return -errno;
+    }
+    return -err;
+}
+
+static int fail(struct child *c, int stage, int r)
+{
+    c->outcome->stage = stage;
+    c->outcome->err = r;
+    return 127;
+}
+
+/* Become a member of the cgroups that the process was not born in. */
+static int join_cgroups(const struct child *c)
+{
+    for (int i = 0; i < c->n_join; i++) {
+        int fd = c->join[i];
+
+        if (c->step->cg.tree.kind == CGROUP_V2)
+            fd = openat(fd, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+        if (fd < 0 || write(fd, "0", 1) < 0)
+            return -errno;
+    }
+    return 0;
+}
+
+/* A service manager may keep the kernel from ending slurmd when memory is short; tasks are ended
+ * then. */
+static void drop_protection(void)
+{
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return;
+    (void)!write(fd, "0", 1); /* raising it is always allowed */
+    (void)close(fd);
+}
+
+int child_join(const struct child *c)
+{
+    int r;
+
+    (void)setsid(); /* a fresh process cannot lead a group already */
+    if (c->step->oom_protected)
+        drop_protection();
+    r = c->born_inside ? 0 : join_cgroups(c);
+    if (r < 0)
+        return r;
+    if (c->tty >= 0 && ioctl(c->tty, TIOCSCTTY, 0) < 0)
+        return -errno;
+    if (c->limits)
+        set_limits(c->step);
+    if (c->cpu_set) /* a CPU that has gone offline is no reason not to run */
+        (void)syscall(SYS_sched_setaffinity, 0, c->cpu_set_size, c->cpu_set);
+    if (c->mem_domains &&
+        syscall(SYS_set_mempolicy, c->mem_policy, c->mem_domains, c->n_mem_domains) < 0 &&
+        c->outcome)
+        c->outcome->mem_err = -errno;
+    (void)umask(c->step->umask);
+    return c->step->ns_flags ? nsfirst_enter(c->step) : 0;
+}
+
+int child_chdir(const struct child *c)
+{
+    if (chdir(c->step->work_dir) == 0)
+        return 0;
+    if (!c->any_dir || (chdir("/tmp") < 0 && chdir("/") < 0))
+        return -errno;
+    return 0;
+}
+
+int child_exec(const struct child *c)
+{
+    sigset_t none;
+
+    if (c->pid_slot)
+        write_pid(c->pid_slot);
+    /* plugins and libraries open without asking */
+    inherit_close(3 + (int)c->n_give, c->keep_fd ? c->keep_fd : -1);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    return exec_any(c);
+}
+
+static int child_main(void *arg)
+{
+    struct child *c = arg;
+    int r = child_join(c);
+
+    if (r < 0)
+        return fail(c, CHILD_SETUP, r);
+    r = child_become(c);
+    if (r < 0)
+        return fail(c, CHILD_IDENTITY, r);
+    r = child_chdir(c);
+    if (r < 0)
+        return fail(c, CHILD_CHDIR, r);
+    r = child_place_fds(c);
+    if (r < 0)
+        return fail(c, CHILD_SETUP, r);
+    r = child_exec(c);
+    return fail(c, CHILD_EXEC, r);
+}
+
+/* One thread, one child at a time until its exec: one of each for all. */
+static int shared_pages(char **ret_stack, struct child_outcome **ret_outcome)
+{
+    static char *stack;
+    static struct child_outcome *outcome;
+
+    if (!stack)
+        stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (!outcome)
+        outcome =
+            mmap(NULL, sizeof(*outcome), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (stack == MAP_FAILED)
+        stack = NULL;
+    if (outcome == MAP_FAILED)
+        outcome = NULL;
+    *ret_stack = stack;
+    *ret_outcome = outcome;
+    return stack && outcome ? 0 : -ENOMEM;
+}
+
+/* -ENOSYS: not with this kernel, or not in this container. */
+static pid_t clone_into_cgroup(struct child *c)
+{
+    struct clone_args args = {
+        .flags = CLONE_VFORK | CLONE_INTO_CGROUP,
+        .exit_signal = SIGCHLD,
+        .cgroup = (uint64_t)c->join[0],
+    };
+    long pid;
+
+    c->born_inside = true;
+    pid = syscall(SYS_clone3, &args, sizeof(args));
+    if (pid == 0)
+        _exit(child_main(c));
+    c->born_inside = false;
+    return pid < 0 ? (errno == EPERM ? -ENOSYS : -errno) : (pid_t)pid;
+}
+
+static pid_t make_process(struct child *c, char *stack)
+{
+    pid_t pid = -ENOSYS;
+
+    if (c->env)
+        return plug_ops->fork(c);
+    if (c->n_join && c->step->cg.tree.kind == CGROUP_V2)
+        pid = clone_into_cgroup(c);
+    if (pid == -ENOSYS) {
+        pid = clone(child_main, stack + STACK_SIZE, CLONE_VM | CLONE_VFORK | SIGCHLD, c);
+        pid = pid < 0 ? -errno : pid;
+    }
+    return pid;
+}
+
+int child_start(struct child *c, pid_t *ret_pid)
+{
+    const struct cgroup *cg = &c->step->cg;
+    uint32_t place = c->task ? c->task->rank : CGROUP_SPECIAL;
+    char *stack;
+    pid_t pid = 0;
+    int r = failpoint("stepd-start") ? -EAGAIN : shared_pages(&stack, &c->outcome);
+
+    if (r == 0)
+        r = cgroup_task(cg, place, NULL, 0);
+    if (r == 0)
+        r = c->n_join = cgroup_task_open(cg, place, c->join);
+    if (r >= 0) {
+        *c->outcome = (struct child_outcome){ .err = 0 };
+        pid = make_process(c, stack);
+        r = MIN(pid, 0);
+    }
+    for (int i = 0; i < c->n_join; i++)
+        (void)close(c->join[i]); /* the child has its own */
+    c->stage = r < 0 ? CHILD_SETUP : c->outcome->stage;
+    c->err = r < 0 ? r : c->outcome->err;
+    c->mem_err = r < 0 ? 0 : c->outcome->mem_err;
+    if (c->err < 0) {
+        if (pid > 0)
+            (void)waitpid(pid, NULL, 0); /* its story is in c */
+        return c->err;
+    }
+    *ret_pid = pid;
+    return 0;
+}

@@ -1,0 +1,499 @@
+/* tasklaunch.c - from a step file to running tasks; see step.h
+ *
+ * Opens the streams, builds each task's environment and command, starts it.  What fails for one
+ * task (program missing) is that task's exit status; what fails for all (identity, output file) is
+ * the step's. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pty.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/strbuf.h"
+#include "stepd/task/bind.h"
+#include "stepd/task/gpu.h"
+#include "stepd/task/memory.h"
+#include "stepd/task/mpi.h"
+#include "stepd/task/ocitask.h"
+#include "stepd/shared/spool.h"
+#include "stepd/step.h"
+
+#define PATHS_MAX 128
+
+struct streams {
+    int null_fd;
+    int shared[3]; /* files that all tasks of the node use; -1 not open */
+};
+
+static void streams_done(struct streams *st)
+{
+    if (st->null_fd >= 0)
+        (void)close(st->null_fd);
+    for (int i = 0; i < 3; i++)
+        if (st->shared[i] >= 0)
+            (void)close(st->shared[i]);
+}
+
+static bool append_mode(const struct step *s, const char *mode)
+{
+    if (mode && (*mode == 'a' || *mode == 'A'))
+        return true;
+    return !mode && s->sf->append_default;
+}
+
+/* ---- the batch script ------------------------------------------------------------------------ */
+
+static const char *batch_out_pattern(const struct step *s)
+{
+    if (s->job->std_out)
+        return s->job->std_out;
+    return s->job->has_array_task_id ? "slurm-%A_%a.out" : "slurm-%j.out";
+}
+
+/* Two patterns that name one file must share one open description, or they overwrite each other. */
+static bool same_name(const struct step *s, const char *a, const char *b)
+{
+    _cleanup_free_ char *x = NULL, *y = NULL;
+    struct pattern_vars vars;
+
+    output_vars(s, 0, &vars);
+    return pattern_expand(a, &vars, &x) == 0 && pattern_expand(b, &vars, &y) == 0 &&
+           strcmp(x, y) == 0;
+}
+
+static int batch_streams(struct step *s, int fds[3])
+{
+    const char *out = batch_out_pattern(s), *err = s->job->std_err;
+    bool append = append_mode(s, s->job->open_mode);
+    int r;
+
+    r = output_open_input(s, s->job->std_in ? s->job->std_in : "/dev/null", 0, &fds[0]);
+    if (r < 0)
+        return r;
+    r = output_open(s, out, 0, append, &fds[1]);
+    if (r < 0)
+        return r;
+    if (!err || same_name(s, out, err)) {
+        fds[2] = fds[1];
+    } else {
+        r = output_open(s, err, 0, append, &fds[2]);
+        if (r < 0)
+            return r;
+    }
+    s->out_fd = fcntl(fds[1], F_DUPFD_CLOEXEC, 10);
+    s->err_fd = fcntl(fds[2], F_DUPFD_CLOEXEC, 10);
+    return 0;
+}
+
+static char **batch_argv(const struct step *s, const char *script)
+{
+    size_t n = s->job->n_argv ? s->job->n_argv : 1;
+    char **argv = calloc(n + 1, sizeof(*argv));
+
+    if (!argv)
+        return NULL;
+    argv[0] = (char *)script;
+    for (size_t i = 1; i < n; i++)
+        argv[i] = s->job->argv[i];
+    return argv;
+}
+
+static void failed_start(struct step *s, struct task *t, const struct child *c, const char *name)
+{
+    switch (c->stage) {
+    case CHILD_EXEC:
+        step_notice(s, "execve(): %s: %s", name, strerror(-c->err));
+        t->exited = true;
+        t->status = (-c->err & 0xff) << 8;
+        if (t->status > s->worst)
+            s->worst = t->status;
+        return;
+    case CHILD_CHDIR:
+        step_fail(s, "Could not chdir to %s: %s", s->work_dir, strerror(-c->err));
+        return;
+    case CHILD_IDENTITY:
+        step_fail(s, "Could not become user %u: %s", s->uid, strerror(-c->err));
+        return;
+    default:
+        step_fail(s, "Could not start a process: %s", strerror(-c->err));
+        s->launch_failed = true;
+        return;
+    }
+}
+
+/* Plugins of the site come in when the tasks' environment is known, and before anything of
+ * theirs starts. */
+static bool plugins_begin(struct step *s)
+{
+    return !plug_ops || !s->sf->plugstack || plug_ops->begin(s);
+}
+
+static void run_child(struct step *s, struct task *t, struct child *c, struct envlist *env,
+                      const char *name)
+{
+    c->env = s->plug ? env : NULL;
+    c->pid_slot = envlist_slot(env, "SLURM_TASK_PID", 16);
+    c->envp = envlist_array(env);
+    if (!c->envp) {
+        step_fail(s, "Out of memory");
+        s->launch_failed = true;
+    } else if (child_start(c, &t->pid) < 0) {
+        failed_start(s, t, c, name);
+    } else {
+        s->n_running++;
+    }
+}
+
+/* The task's program, in a container where it asks for one. */
+static void run_program(struct step *s, struct task *t, struct child *c, struct envlist *env,
+                        const char *name)
+{
+    struct oci_start o;
+    int r;
+
+    if (!oci_wanted(s)) {
+        run_child(s, t, c, env, name);
+        return;
+    }
+    r = oci_task(s, t, c, env, &o);
+    if (r == 0)
+        run_child(s, t, c, env, "slurmstepd-oci");
+    else
+        step_fail(s, "Could not start a container: %s",
+                  r == -ENOENT ? "slurmstepd-oci is not installed" : strerror(-r));
+    oci_started(&o);
+}
+
+static void ended_early(struct step *s)
+{
+    step_fail(s, "The step was ended while its tasks were being started");
+}
+
+static bool task_prolog(struct step *s, struct envlist *env, struct task *t, int print_fd)
+{
+    const char *paths[2] = { s->sf->task_prolog, s->launch ? s->launch->task_prolog : NULL };
+
+    for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+        int r;
+
+        if (!paths[i])
+            continue;
+        r = taskscript_prolog(s, paths[i], env, print_fd);
+        if (r == 0)
+            continue;
+        if (r == -ECANCELED) { /* by whoever ended the step */
+            ended_early(s);
+            return false;
+        }
+        step_notice(s, "TaskProlog %s failed: %s", paths[i],
+                    r < 0 ? strerror(-r) : "non-zero exit status");
+        t->exited = true;
+        t->status = r > 0 ? (r & 0xff) << 8 : 1 << 8;
+        s->worst = MAX(s->worst, t->status);
+        return false;
+    }
+    return true;
+}
+
+/* Slurm's rule: a work directory that is missing on the node is replaced by /tmp. */
+static void check_work_dir(struct step *s)
+{
+    struct stat sb;
+    int err = 0;
+
+    if (output_as_user(s) < 0)
+        return; /* child_start() reports it */
+    if (stat(s->work_dir, &sb) < 0 || faccessat(AT_FDCWD, s->work_dir, X_OK, AT_EACCESS) < 0)
+        err = errno;
+    output_as_self(s);
+    if (!err)
+        return;
+    step_notice(s, "couldn't chdir to `%s': %s: going to /tmp instead", s->work_dir, strerror(err));
+    s->work_dir = "/tmp";
+}
+
+static void launch_batch(struct step *s)
+{
+    _cleanup_free_ char *script = NULL;
+    _cleanup_free_ char **argv = NULL;
+    int fds[3] = { -1, -1, -1 };
+
+    if (s->job->has_get_user_env && s->job->get_user_env && !loginenv_load(s))
+        return;
+    env_batch(s->sf, s->host, &s->env);
+    if (asprintf(&script, "%s/slurm_script", s->sf->step_dir) < 0)
+        script = NULL;
+    argv = script ? batch_argv(s, script) : NULL;
+    if (!argv) {
+        step_fail(s, "Out of memory");
+        return;
+    }
+    if (batch_streams(s, fds) == 0 && plugins_begin(s) &&
+        task_prolog(s, &s->env, &s->tasks[0], fds[1])) {
+        char *paths[] = { script, NULL };
+        struct child c = { .step = s,
+                           .task = &s->tasks[0],
+                           .paths = paths,
+                           .argv = argv,
+                           .tty = -1,
+                           .any_dir = true,
+                           .limits = true };
+
+        bind_task(s, 0, &c);
+        if (!oci_wanted(s))
+            /* after the output is open: its place is relative to the one asked for */
+            check_work_dir(s);
+        memcpy(c.fds, fds, sizeof(fds));
+        run_program(s, &s->tasks[0], &c, &s->env, script);
+    }
+    for (int i = 0; i < 3; i++)
+        if (fds[i] >= 0 && (i != 2 || fds[2] != fds[1]))
+            (void)close(fds[i]);
+}
+
+/* ---- tasks of srun --------------------------------------------------------------------------- */
+
+static int dup_fd(int fd)
+{
+    int d = fcntl(fd, F_DUPFD_CLOEXEC, 10);
+
+    return d < 0 ? -errno : d;
+}
+
+/* The child's side of output stream i: a file, or a pipe whose other end goes to t. */
+static int out_stream(struct step *s, struct streams *st, struct task *t, int i,
+                      const char *pattern)
+{
+    int p[2], fd, r;
+
+    if (!pattern) {
+        if (pipe2(p, O_CLOEXEC) < 0)
+            return -errno;
+        (void)fcntl(p[0], F_SETFL, O_NONBLOCK);
+        t->fd[i] = p[0];
+        return p[1];
+    }
+    if (!pattern_per_task(pattern) && st->shared[i] >= 0)
+        return dup_fd(st->shared[i]);
+    r = output_open(s, pattern, t->rank, append_mode(s, s->launch->open_mode), &fd);
+    if (r < 0)
+        return r;
+    if (!pattern_per_task(pattern))
+        st->shared[i] = dup_fd(fd);
+    return fd;
+}
+
+static int in_stream(struct step *s, struct streams *st, struct task *t)
+{
+    const Pst__LaunchStep *l = s->launch;
+    int p[2], fd, r;
+
+    if (l->std_in) {
+        r = output_open_input(s, l->std_in, t->rank, &fd);
+        return r < 0 ? r : fd;
+    }
+    if (!s->srun || (l->has_stdin_task && l->stdin_task != t->rank))
+        return dup_fd(st->null_fd);
+    if (pipe2(p, O_CLOEXEC) < 0)
+        return -errno;
+    (void)fcntl(p[1], F_SETFL, O_NONBLOCK);
+    t->fd[0] = p[1];
+    return p[0];
+}
+
+static int task_pty(struct step *s, struct task *t, int fds[3])
+{
+    struct winsize ws = { .ws_row = (unsigned short)s->launch->pty_rows,
+                          .ws_col = (unsigned short)s->launch->pty_cols };
+    int master, slave;
+
+    if (openpty(&master, &slave, NULL, NULL, &ws) < 0)
+        return -errno;
+    if (s->switch_user && fchown(slave, s->uid, (gid_t)-1) < 0)
+        step_notice(s, "could not give the terminal to the user: %s", strerror(errno));
+    (void)fcntl(master, F_SETFD, FD_CLOEXEC);
+    (void)fcntl(master, F_SETFL, O_NONBLOCK);
+    t->pty = true;
+    t->fd[1] = master;
+    t->fd[0] = dup_fd(master);
+    fds[0] = slave;
+    fds[1] = dup_fd(slave);
+    fds[2] = dup_fd(slave);
+    return 0;
+}
+
+static int task_streams(struct step *s, struct streams *st, struct task *t, int fds[3])
+{
+    const Pst__LaunchStep *l = s->launch;
+    bool merge =
+        l->stderr_to_stdout || (l->std_out && l->std_err && strcmp(l->std_out, l->std_err) == 0);
+
+    if (l->pty && t->rank == 0)
+        return task_pty(s, t, fds);
+    fds[0] = in_stream(s, st, t);
+    if (fds[0] < 0)
+        return fds[0];
+    fds[1] = out_stream(s, st, t, 1, l->std_out);
+    if (fds[1] < 0)
+        return fds[1];
+    fds[2] = merge ? dup_fd(fds[1]) : out_stream(s, st, t, 2, l->std_err);
+    return fds[2] < 0 ? fds[2] : 0;
+}
+
+char *const *launch_paths(struct step *s, const char *program, const struct envlist *env,
+                          struct envlist *store, const char **ret_shown)
+{
+    const char *path = envlist_get(env, "PATH");
+    char name[16];
+    unsigned n = 0;
+
+    *ret_shown = program;
+    if (strchr(program, '/')) {
+        char *slot = envlist_slot(store, "P", strlen(s->work_dir) + strlen(program) + 2);
+
+        if (slot)
+            (void)snprintf(slot, strlen(s->work_dir) + strlen(program) + 2, "%s%s%s",
+                           program[0] == '/' ? "" : s->work_dir, program[0] == '/' ? "" : "/",
+                           program);
+        *ret_shown = slot;
+    }
+    while (!strchr(program, '/') && path && *path && n < PATHS_MAX) {
+        size_t len = strcspn(path, ":"), size = len + strlen(program) + 3;
+        char *slot;
+
+        (void)snprintf(name, sizeof(name), "P%u", n++);
+        slot = envlist_slot(store, name, size);
+        if (slot)
+            (void)snprintf(slot, size, "%.*s/%s", len ? (int)len : 1, len ? path : ".", program);
+        path += len + (path[len] == ':');
+    }
+    if (!envlist_array(store))
+        return NULL;
+    for (size_t i = 0; i < store->n; i++)
+        store->items[i] = strchr(store->items[i], '=') + 1; /* keep the paths alone */
+    return store->items;
+}
+
+DEFINE_CLEANUP(char **, multiprog_free)
+
+static int map_argv(struct step *s, struct task *t, char ***ret_argv)
+{
+    const Pst__LaunchStep *l = s->launch;
+
+    return multiprog_argv(l->multi_prog, t->rank, l->argv, l->n_argv, ret_argv);
+}
+
+static void task_refused(struct step *s, struct task *t, int r)
+{
+    step_notice(s, "task %u: %s", t->rank,
+                r == -ENOENT   ? "No executable program specified for this task"
+                : r == -EINVAL ? "The file of --multi-prog is not understood"
+                               : strerror(-r));
+    t->exited = true;
+    t->status = 1 << 8;
+    s->worst = MAX(s->worst, t->status);
+}
+
+/* The libraries that came with a program are looked for beside it first. */
+static void find_libs(const char *program, struct envlist *env)
+{
+    const char *old = envlist_get(env, "LD_LIBRARY_PATH");
+
+    envlist_setf(env, "LD_LIBRARY_PATH", "%s_libs%s%s", program, old ? ":" : "", old ? old : "");
+}
+
+static void launch_task(struct step *s, struct streams *st, struct task *t, char *const *plain_argv)
+{
+    _cleanup_(multiprog_free) char **own = NULL;
+    _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT, store = ENVLIST_INIT;
+    struct child c = { .step = s,
+                       .task = t,
+                       .along_path = true,
+                       .argv = plain_argv,
+                       .fds = { -1, -1, -1 },
+                       .tty = -1,
+                       .any_dir = true,
+                       .limits = true };
+    const char *shown = "";
+    int r = s->launch->multi_prog ? map_argv(s, t, &own) : 0;
+
+    if (r < 0) {
+        task_refused(s, t, r);
+        return;
+    }
+    if (own)
+        c.argv = own;
+    envlist_borrow(&env, &s->env);
+    env_task_rank(s->launch, (uint32_t)(t - s->tasks), &env);
+    gpu_task(s, (size_t)(t - s->tasks), &env);
+    if (s->launch->bcast_libs)
+        find_libs(c.argv[0], &env);
+    mpi_task(s, (size_t)(t - s->tasks), &env, &c);
+    r = task_streams(s, st, t, c.fds);
+    if (r < 0) {
+        if (!s->error)
+            step_fail(s, "Could not set up the streams of task %u: %s", t->rank, strerror(-r));
+    } else if (task_prolog(s, &env, t, c.fds[1])) {
+        c.tty = t->pty ? c.fds[0] : -1;
+        bind_task(s, (size_t)(t - s->tasks), &c);
+        memory_task(s, (size_t)(t - s->tasks), &c);
+        if (!oci_wanted(s))
+            c.paths = launch_paths(s, c.argv[0], &env, &store, &shown);
+        if (c.paths || oci_wanted(s))
+            run_program(s, t, &c, &env, shown);
+        else
+            step_fail(s, "Out of memory");
+        if (t->pid > 0) {
+            bind_tell(s, (size_t)(t - s->tasks), t->pid, c.fds[2]);
+            memory_tell(s, (size_t)(t - s->tasks), t->pid, c.mem_err, c.fds[2]);
+            gpu_tell(s, (size_t)(t - s->tasks), c.fds[2]);
+        }
+    }
+    for (int i = 0; i < 3; i++)
+        if (c.fds[i] >= 0)
+            (void)close(c.fds[i]);
+}
+
+static void launch_tasks(struct step *s)
+{
+    _cleanup_val_(streams_done) struct streams st = { .null_fd =
+                                                          open("/dev/null", O_RDWR | O_CLOEXEC),
+                                                      .shared = { -1, -1, -1 } };
+    _cleanup_free_ char **argv = calloc(s->launch->n_argv + 1, sizeof(*argv));
+
+    if (!argv || st.null_fd < 0 || (s->launch->n_argv == 0 && !s->launch->multi_prog)) {
+        step_fail(s, "No command given to execute");
+        return;
+    }
+    for (size_t i = 0; i < s->launch->n_argv; i++)
+        argv[i] = s->launch->argv[i];
+    if (!oci_wanted(s))
+        check_work_dir(s);
+    if (!plugins_begin(s))
+        return;
+    mpi_start(s);
+    for (size_t i = 0; i < s->n_tasks && !s->error; i++) {
+        if (s->stage == KILL_NONE)
+            launch_task(s, &st, &s->tasks[i], argv);
+        else
+            ended_early(s); /* while an earlier task was being started */
+    }
+    mpi_started(s);
+}
+
+void step_launch(struct step *s)
+{
+    bind_prepare(s);
+    memory_prepare(s);
+    gpu_prepare(s);
+    if (s->error || !oci_begin(s))
+        return;
+    if (s->launch)
+        launch_tasks(s);
+    else
+        launch_batch(s);
+}

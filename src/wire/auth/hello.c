@@ -1,0 +1,277 @@
+/* hello.c - the caller's half of the handshake
+ *
+ * Owns nothing; any thread.  What the server's half checks: server_hello.c. */
+#include "wire/auth/hello.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "version.h"
+#include "wire/auth/crypto.h"
+
+#define PROGRAM_MAX 31
+
+static bool has_text(const char *s)
+{
+    return s && s[0];
+}
+
+static int choose_key(const struct client_target *target, struct auth_keys **ret_keys,
+                      struct err *err)
+{
+    int r = has_text(target->key_file) ? auth_keys_load(target->key_file, ret_keys, err) : -ENOENT;
+
+    if (r == -ENOENT || r == -EACCES)
+        return err_set(
+            err, -EACCES,
+            "Invalid authentication credential: no token in SLURM_JWT, no munge, and the "
+            "key file %s%s",
+            has_text(target->key_file) ? target->key_file : "is not configured",
+            !has_text(target->key_file) ? ""
+            : r == -ENOENT              ? " does not exist"
+                                        : " is not readable");
+    return r;
+}
+
+int hello_choose(const struct client_target *target, bool local, unsigned *ret_method,
+                 struct auth_keys **ret_keys, struct err *err)
+{
+    int r;
+
+    if (target->credential)
+        *ret_method = PST__AUTH_METHOD__AUTH_STEP;
+    else if (has_text(target->jwt))
+        *ret_method = PST__AUTH_METHOD__AUTH_JWT;
+    else if (local)
+        *ret_method = PST__AUTH_METHOD__AUTH_PEERCRED;
+    else if (target->use_munge)
+        *ret_method = PST__AUTH_METHOD__AUTH_MUNGE;
+    else {
+        r = choose_key(target, ret_keys, err);
+        if (r < 0)
+            return r;
+        *ret_method = PST__AUTH_METHOD__AUTH_KEY;
+    }
+    return 0;
+}
+
+int hello_version(const Pst__Challenge *challenge, uint16_t *ret_version, struct err *err)
+{
+    uint32_t min = challenge->min_version, max = challenge->max_version;
+    uint32_t speak = max < WIRE_VERSION ? max : WIRE_VERSION;
+
+    if (speak < WIRE_VERSION_MIN || speak < min)
+        return err_set(
+            err, -EPROTO,
+            "Protocol version: the controller (%.32s) speaks %u to %u, this program %u to %u",
+            challenge->release ? challenge->release : "release unknown", min, max, WIRE_VERSION_MIN,
+            WIRE_VERSION);
+    *ret_version = (uint16_t)speak;
+    return 0;
+}
+
+void hello_sent_done(struct hello_sent *sent)
+{
+    free(sent->bytes);
+    explicit_bzero(sent, sizeof(*sent));
+}
+
+/* The secret of a method that has one before the reply; fills in what names it. */
+static int find_secret(Pst__Hello *hello, const struct client_target *target,
+                       const struct auth_keys *keys, uint8_t secret[HANDSHAKE_SECRET_SIZE],
+                       struct err *err)
+{
+    const Pst__SignedCredential *cred = target->credential;
+    const char *kid;
+    size_t shown;
+    int r;
+
+    switch (hello->method) {
+    case PST__AUTH_METHOD__AUTH_KEY:
+        r = auth_derive(keys, NULL, AUTH_FOR_HELLO, NULL, 0, secret, &kid);
+        hello->key_id = r == 0 ? (char *)(uintptr_t)kid : NULL; /* only read */
+        return r;
+    case PST__AUTH_METHOD__AUTH_JWT:
+        r = auth_jwt_split(target->jwt, &shown, secret, err);
+        if (r < 0) {
+            err_prefix(err, "Invalid authentication credential");
+            return r;
+        }
+        /* likewise */
+        hello->token = (ProtobufCBinaryData){ shown, (uint8_t *)(uintptr_t)target->jwt };
+        break;
+    default:
+        if (!cred->key_id || target->launch_key.len != HANDSHAKE_SECRET_SIZE)
+            return err_set(err, -EACCES, "Invalid job credential: it came without its key");
+        memcpy(secret, target->launch_key.data, HANDSHAKE_SECRET_SIZE);
+        hello->key_id = cred->key_id;
+        hello->token = cred->mac;
+    }
+    hello->has_token = true;
+    return 0;
+}
+
+/* Fill in the proof of all methods but munge; proofs stay in sent. */
+static int prove(Pst__Hello *hello, const struct client_target *target,
+                 const struct auth_keys *keys, const uint8_t *nonce, struct hello_sent *sent,
+                 struct err *err)
+{
+    uint8_t secret[HANDSHAKE_SECRET_SIZE];
+    int r = find_secret(hello, target, keys, secret, err);
+
+    if (r == 0)
+        r = handshake_bytes(nonce, hello, &sent->bytes, &sent->len);
+    if (r == 0)
+        r = handshake_derive(secret, sent->bytes, sent->len, &sent->proofs);
+    explicit_bzero(secret, sizeof(secret));
+    if (r < 0 && !(err && err->text[0]))
+        return err_set(err, r, "Invalid authentication credential: cannot sign: %s",
+                       r == -ENOSYS ? "libsodium.so.23 is not installed" : strerror(-r));
+    hello->has_proof = true;
+    hello->proof = (ProtobufCBinaryData){ AUTH_MAC_SIZE, sent->proofs.client_proof };
+    return r;
+}
+
+/* munge: *ret_credential is the proof. */
+static int prove_munge(Pst__Hello *hello, const struct client_target *target, const uint8_t *nonce,
+                       struct hello_sent *sent, char **ret_credential, struct err *err)
+{
+    int r = handshake_bytes(nonce, hello, &sent->bytes, &sent->len);
+
+    if (r < 0)
+        return err_set(err, r, "%s", strerror(-r));
+    r = auth_munge_encode(target->munge_socket, sent->bytes, sent->len, ret_credential, err);
+    if (r < 0)
+        return r;
+    hello->has_proof = true;
+    hello->proof = (ProtobufCBinaryData){ strlen(*ret_credential), (uint8_t *)*ret_credential };
+    return 0;
+}
+
+int hello_pack(const struct client_target *target, unsigned method, const struct auth_keys *keys,
+               const uint8_t *nonce, uint16_t version, uint8_t **ret_buf, size_t *ret_len,
+               struct hello_sent *ret_sent, struct err *err)
+{
+    Pst__Hello hello = PST__HELLO__INIT;
+    struct hello_sent sent = { .method = method };
+    uint8_t own[AUTH_NONCE_SIZE];
+    char host[65] = "", program[PROGRAM_MAX + 1] = "";
+    _cleanup_free_ char *credential = NULL;
+    int r = auth_random(own, sizeof(own));
+
+    if (gethostname(host, sizeof(host) - 1) == 0)
+        host[strcspn(host, ".")] = '\0';
+    if (target->program)
+        (void)snprintf(program, sizeof(program), "%s", target->program); /* cut is fine */
+    hello.has_version = hello.has_method = hello.has_uid = hello.has_gid = hello.has_pid = true;
+    hello.version = version;
+    hello.method = (Pst__AuthMethod)method;
+    hello.uid = geteuid();
+    hello.gid = getegid();
+    hello.pid = (uint32_t)getpid();
+    hello.host = host;
+    hello.program = program;
+    hello.release = (char *)SLURM_RELEASE; /* only read, as are the next */
+    hello.cluster = (char *)target->cluster;
+    hello.service = (char *)(target->service ? target->service : "slurmctld");
+    hello.name = (char *)target->name;
+    hello.has_nonce = true;
+    hello.nonce = (ProtobufCBinaryData){ sizeof(own), own };
+    if (r < 0)
+        return err_set(err, r, "%s", strerror(-r));
+    if (method == PST__AUTH_METHOD__AUTH_MUNGE)
+        r = prove_munge(&hello, target, nonce, &sent, &credential, err);
+    else if (method != PST__AUTH_METHOD__AUTH_PEERCRED) /* there the kernel vouches */
+        r = prove(&hello, target, keys, nonce, &sent, err);
+    if (r == 0) {
+        r = frame_pack(OP_HELLO, 0, 0, 0, &hello.base, ret_buf, ret_len);
+        if (r < 0)
+            /* r says it */
+            (void)err_set(err, r,
+                          "Invalid authentication credential: token or credential too long");
+    }
+    if (r < 0) {
+        hello_sent_done(&sent);
+        return r;
+    }
+    frame_set_version(*ret_buf, version);
+    *ret_sent = sent;
+    return 0;
+}
+
+/* The secret that the server sent for us alone. */
+static int open_credential(const struct client_target *target, struct hello_sent *sent,
+                           const Pst__HelloReply *reply, uid_t slurm_uid, struct err *err)
+{
+    _cleanup_free_ void *payload = NULL;
+    uid_t uid;
+    gid_t gid;
+    size_t len = 0;
+    int r;
+
+    if (!reply->credential)
+        return -EACCES;
+    r = auth_munge_decode(target->munge_socket, reply->credential, &uid, &gid, &payload, &len, err);
+    if (r < 0)
+        return r;
+    if ((uid != 0 && uid != slurm_uid && uid != geteuid()) ||
+        len != sent->len + HANDSHAKE_SECRET_SIZE || memcmp(payload, sent->bytes, sent->len) != 0)
+        return -EACCES;
+    r = handshake_derive((uint8_t *)payload + sent->len, sent->bytes, sent->len, &sent->proofs);
+    explicit_bzero(payload, len);
+    return r;
+}
+
+int hello_check(const struct client_target *target, struct hello_sent *sent,
+                const Pst__HelloReply *reply, uid_t slurm_uid, struct seal **ret_in,
+                struct seal **ret_out, struct err *err)
+{
+    struct seal *in = NULL, *out = NULL;
+    int r = 0;
+
+    if (sent->method == PST__AUTH_METHOD__AUTH_MUNGE)
+        r = open_credential(target, sent, reply, slurm_uid, err);
+    if (r == 0 && (reply->proof.len != AUTH_MAC_SIZE ||
+                   !crypto_equal(reply->proof.data, sent->proofs.server_proof, AUTH_MAC_SIZE)))
+        r = -EACCES;
+    if (r < 0)
+        return err_set(err, r,
+                       "Invalid authentication credential: %s at %s port %u does not prove itself",
+                       target->service ? target->service : "slurmctld",
+                       target->host ? target->host : "local", target->port);
+    if (sent->method != PST__AUTH_METHOD__AUTH_STEP)
+        r = seal_new(sent->proofs.to_client, &in);
+    if (r == 0)
+        r = seal_new(sent->proofs.to_server, &out);
+    if (r < 0) {
+        (void)seal_free(in); /* always NULL */
+        return err_set(err, r, "%s", strerror(-r));
+    }
+    *ret_in = in;
+    *ret_out = out;
+    return 0;
+}
+
+bool hello_server_trusted(int fd, uid_t slurm_uid)
+{
+    struct ucred cred;
+    socklen_t len = sizeof(cred);
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
+        return false;
+    return cred.uid == 0 || cred.uid == slurm_uid || cred.uid == geteuid();
+}
+
+unsigned wire_local_name(uint16_t port, struct sockaddr_un *ret_sa)
+{
+    int n;
+
+    *ret_sa = (struct sockaddr_un){ .sun_family = AF_UNIX };
+    n = snprintf(ret_sa->sun_path + 1, sizeof(ret_sa->sun_path) - 1, "penstock/ctld/%u", port);
+    return (unsigned)(offsetof(struct sockaddr_un, sun_path) + 1) + (unsigned)n;
+}

@@ -1,0 +1,50 @@
+/* hello.h - the caller's half of the handshake, shared by client and dialer (private to wire/)
+ *
+ * The server opens with a Challenge, the caller answers with a Hello that says who it is, whom
+ * it means to reach and which protocol version it speaks.  Over TCP the server's reply must
+ * prove that it is that server, before anything else is said; see handshake.h. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "api.pb-c.h"
+
+#include "base/err.h"
+#include "wire/auth/auth.h"
+#include "wire/client.h"
+#include "wire/auth/handshake.h"
+
+/* Pick how to prove identity over `local` (the kernel does) or TCP.  *ret_keys is set for AUTH_KEY
+ * only; the caller frees it.  Errors: -EACCES nothing to prove it with, err says what is missing;
+ * errors of auth_keys_load() for a key file that is there but wrong. */
+int hello_choose(const struct client_target *target, bool local, unsigned *ret_method,
+                 struct auth_keys **ret_keys, struct err *err);
+
+/* The version to speak to a server that sent challenge.  Errors: -EPROTO none in common. */
+int hello_version(const Pst__Challenge *challenge, uint16_t *ret_version, struct err *err);
+
+/* What the caller keeps of its Hello until the reply. */
+struct hello_sent {
+    unsigned method;
+    uint8_t *bytes; /* of the handshake; NULL for AUTH_PEERCRED */
+    size_t len;
+    struct handshake proofs; /* all methods but munge, whose secret comes with the reply */
+};
+void hello_sent_done(struct hello_sent *sent); /* wipes */
+
+/* The Hello frame.  nonce may be NULL for AUTH_PEERCRED.  May block (munge).  Caller frees
+ * *ret_buf and calls hello_sent_done().  Errors: those of auth.h, -ENOMEM, -EMSGSIZE. */
+int hello_pack(const struct client_target *target, unsigned method, const struct auth_keys *keys,
+               const uint8_t *nonce, uint16_t version, uint8_t **ret_buf, size_t *ret_len,
+               struct hello_sent *ret_sent, struct err *err);
+
+/* Is the sender of reply the server that the Hello was for?  Sets the seals of both directions;
+ * in is NULL for AUTH_STEP.  A server that uses munge must run as root, as slurm_uid or as
+ * ourselves.  May block (munge). Errors: -EACCES it is not, -ENOMEM, those of auth.h. */
+int hello_check(const struct client_target *target, struct hello_sent *sent,
+                const Pst__HelloReply *reply, uid_t slurm_uid, struct seal **ret_in,
+                struct seal **ret_out, struct err *err);
+
+/* May the process at the other end of the local socket be the controller? */
+bool hello_server_trusted(int fd, uid_t slurm_uid);

@@ -1,0 +1,467 @@
+/* server_hello.c - the server's half of the handshake: who is there, may they come in, and who
+ * are we
+ *
+ * Over TCP both ends prove themselves (handshake.h); from the reply on frames are sealed.  On
+ * the local socket the kernel vouches for both.
+ *
+ * Runs on the connection's thread.  What may block (munged, the name service) runs on libuv's
+ * worker threads with a copy of the Hello; the connection is not read meanwhile and is kept by a
+ * reference. */
+#include <errno.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+
+#include "wire/server/server_impl.h"
+
+#include "api.pb-c.h"
+
+#include "base/log.h"
+#include "base/timefmt.h"
+#include "wire/auth/crypto.h"
+#include "wire/errors.h"
+#include "wire/auth/handshake.h"
+
+/* An identity being established.  Written by one thread at a time. */
+struct check {
+    uv_work_t work;
+    struct conn *conn; /* referenced */
+    Pst__Hello *hello;
+    struct auth_keys *keys; /* referenced; NULL = none */
+    bool use_jwt;
+    uint8_t *bytes; /* of the handshake; NULL on the local socket */
+    size_t len;
+    struct handshake proofs;
+    bool mutual;      /* proofs are of a secret that both ends know */
+    char *credential; /* munge: the secret, for the client alone */
+    uint32_t frame_id;
+    int code; /* SLURM_OK, or why not */
+    uid_t uid;
+    gid_t gid;
+    struct err err; /* detail for the log */
+};
+
+static const struct server_config *config_of(const struct check *k)
+{
+    return &k->conn->worker->server->config;
+}
+
+static void check_free(struct check *k)
+{
+    if (k->hello)
+        pst__hello__free_unpacked(k->hello, NULL);
+    (void)auth_keys_free(k->keys); /* always NULL */
+    explicit_bzero(&k->proofs, sizeof(k->proofs));
+    free(k->bytes);
+    free(k->credential);
+    (void)conn_unref(k->conn); /* always NULL */
+    free(k);
+}
+
+static void refuse(struct check *k, int code, const char *detail)
+{
+    k->code = code;
+    (void)err_set(&k->err, 0, "%s", detail); /* kept for the log */
+}
+
+/* ---- the ways to prove an identity ----------------------------------------------------------- */
+
+static void check_peercred(struct check *k)
+{
+    struct ucred cred;
+    socklen_t len = sizeof(cred);
+
+    if (!k->conn->local || getsockopt(k->conn->link.fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0) {
+        refuse(k, EPST_AUTH, "the kernel vouches on the local socket only");
+        return;
+    }
+    k->uid = cred.uid;
+    k->gid = cred.gid;
+    k->hello->has_pid = true;
+    k->hello->pid = (uint32_t)cred.pid;
+}
+
+/* Did the client make its proof with this secret? */
+static int try_secret(struct check *k, const uint8_t secret[HANDSHAKE_SECRET_SIZE])
+{
+    const ProtobufCBinaryData *proof = &k->hello->proof;
+    int r = handshake_derive(secret, k->bytes, k->len, &k->proofs);
+
+    if (r < 0)
+        return r;
+    if (proof->len != AUTH_MAC_SIZE ||
+        !crypto_equal(proof->data, k->proofs.client_proof, AUTH_MAC_SIZE))
+        return -EACCES;
+    k->mutual = true;
+    return 0;
+}
+
+static void refuse_proof(struct check *k, int r)
+{
+    refuse(k, EPST_AUTH,
+           r == -ENOKEY   ? "unknown key name"
+           : r == -EACCES ? "wrong key"
+                          : strerror(-r));
+}
+
+/* A secret that is derived from the key that the client names. */
+static void check_derived(struct check *k, const char *label, const ProtobufCBinaryData *data)
+{
+    uint8_t secret[AUTH_MAC_SIZE];
+    int r;
+
+    if (!k->keys || !k->hello->key_id) {
+        refuse(k, EPST_AUTH, k->keys ? "incomplete proof" : "this server has no key");
+        return;
+    }
+    r = auth_derive(k->keys, k->hello->key_id, label, data->data, data->len, secret, NULL);
+    if (r == 0)
+        r = try_secret(k, secret);
+    explicit_bzero(secret, sizeof(secret));
+    if (r < 0)
+        refuse_proof(k, r);
+}
+
+static void check_key(struct check *k)
+{
+    const Pst__Hello *h = k->hello;
+
+    check_derived(k, AUTH_FOR_HELLO, &(ProtobufCBinaryData){ 0 });
+    if (!h->has_uid || !h->has_gid)
+        refuse(k, EPST_AUTH, "incomplete proof");
+    k->uid = h->uid;
+    k->gid = h->gid;
+}
+
+/* Whoever has a step's credential and the key that came with it.  Who that is the credential
+ * says. */
+static void check_step(struct check *k)
+{
+    const ProtobufCBinaryData *mac = &k->hello->token;
+
+    k->uid = (uid_t)-1;
+    k->gid = (gid_t)-1;
+    if (!config_of(k)->step_keys || mac->len != AUTH_MAC_SIZE)
+        refuse(k, EPST_AUTH, "keys of steps are for slurmd");
+    else
+        check_derived(k, AUTH_FOR_LAUNCH, mac);
+}
+
+static int find_user(const char *name, uid_t *ret_uid, gid_t *ret_gid)
+{
+    struct passwd pw, *found = NULL;
+    char buf[16384];
+
+    if (getpwnam_r(name, &pw, buf, sizeof(buf), &found) != 0 || !found)
+        return -ENOENT;
+    *ret_uid = pw.pw_uid;
+    *ret_gid = pw.pw_gid;
+    return 0;
+}
+
+static void check_jwt(struct check *k)
+{
+    const ProtobufCBinaryData *token = &k->hello->token;
+    uint8_t signatures[AUTH_KEY_MAX][AUTH_MAC_SIZE];
+    _cleanup_free_ char *user = NULL;
+    size_t n = 0;
+    int r;
+
+    if (!k->keys || !k->use_jwt) {
+        refuse(k, EPST_AUTH,
+               k->keys ? "tokens are not taken here (AuthAltTypes)" : "this server has no key");
+        return;
+    }
+    r = auth_jwt_signatures(k->keys, (const char *)token->data, token->len, signatures, &n,
+                            &k->err);
+    for (size_t i = 0; i < n && !k->mutual && r == 0; i++)
+        if (try_secret(k, signatures[i]) < 0 && i + 1 == n)
+            r = err_set(&k->err, -EACCES, "token: not signed with a key of this cluster");
+    explicit_bzero(signatures, sizeof(signatures));
+    if (r == 0)
+        r = auth_jwt_user((const char *)token->data, token->len, now_us(), &user, &k->err);
+    if (r < 0)
+        k->code = r == -EKEYEXPIRED ? (int)ESLURM_AUTH_EXPIRED : (int)EPST_AUTH;
+    else if (find_user(user, &k->uid, &k->gid) < 0)
+        refuse(k, EPST_AUTH, "the token's user is unknown here");
+}
+
+/* Our half with munge: a fresh secret behind the handshake's bytes, which the client alone may
+ * open. */
+static int make_credential(struct check *k)
+{
+    const char *socket = config_of(k)->munge_socket;
+    _cleanup_free_ uint8_t *payload = malloc(k->len + HANDSHAKE_SECRET_SIZE);
+    uint8_t *secret = payload + k->len;
+    int r = payload ? auth_random(secret, HANDSHAKE_SECRET_SIZE) : -ENOMEM;
+
+    if (r < 0)
+        return err_set(&k->err, r, "%s", strerror(-r));
+    memcpy(payload, k->bytes, k->len);
+    r = auth_munge_encode_for(socket, k->uid, payload, k->len + HANDSHAKE_SECRET_SIZE,
+                              &k->credential, &k->err);
+    if (r == 0)
+        r = handshake_derive(secret, k->bytes, k->len, &k->proofs);
+    explicit_bzero(secret, HANDSHAKE_SECRET_SIZE);
+    k->mutual = r == 0;
+    return r;
+}
+
+static void check_munge(struct check *k)
+{
+    const struct server_config *config = config_of(k);
+    _cleanup_free_ char *cred = NULL;
+    _cleanup_free_ void *payload = NULL;
+    size_t len = 0;
+    int r;
+
+    if (!config->use_munge) {
+        refuse(k, EPST_AUTH, "munge is not configured (AuthType)");
+        return;
+    }
+    cred = strndup((const char *)k->hello->proof.data, k->hello->proof.len);
+    if (!cred) {
+        refuse(k, EPST_BUSY, "out of memory");
+        return;
+    }
+    r = auth_munge_decode(config->munge_socket, cred, &k->uid, &k->gid, &payload, &len, &k->err);
+    if (r == 0 && (len != k->len || memcmp(payload, k->bytes, len) != 0)) {
+        refuse(k, EPST_AUTH, "the munge credential was made for another connection");
+        return;
+    }
+    if (r == 0)
+        r = make_credential(k);
+    if (r < 0)
+        k->code = r == -EKEYEXPIRED ? (int)ESLURM_AUTH_EXPIRED : (int)EPST_AUTH;
+}
+
+/* ---- the course of it ------------------------------------------------------------------------ */
+
+static void note_peer(struct check *k)
+{
+    struct peer *p = &k->conn->peer;
+    const Pst__Hello *h = k->hello;
+
+    p->uid = k->uid;
+    p->gid = k->gid;
+    p->method = (unsigned)h->method;
+    p->pid = h->pid;
+    if (h->method == PST__AUTH_METHOD__AUTH_STEP)
+        memcpy(p->step_mac, h->token.data, sizeof(p->step_mac)); /* its size was checked */
+    (void)snprintf(p->host, sizeof(p->host), "%s", h->host ? h->host : ""); /* cut is fine */
+    (void)snprintf(p->program, sizeof(p->program), "%s",
+                   h->program ? h->program : ""); /* likewise */
+}
+
+/* Frames carry tags from now on.  A step's connection is handed over after the one request that
+ * is sealed. */
+static int seal_link(struct check *k)
+{
+    bool step = k->hello->method == PST__AUTH_METHOD__AUTH_STEP;
+    struct seal *in = NULL, *out = NULL;
+    int r = seal_new(k->proofs.to_server, &in);
+
+    if (r == 0 && !step)
+        r = seal_new(k->proofs.to_client, &out);
+    if (r < 0)
+        in = seal_free(in);
+    else
+        link_seal_take(&k->conn->link, in, out);
+    return r;
+}
+
+static void answer(struct check *k)
+{
+    struct conn *c = k->conn;
+    Pst__HelloReply reply = PST__HELLO_REPLY__INIT;
+
+    reply.has_uid = true;
+    reply.uid = k->uid;
+    reply.cluster = c->worker->server->cluster;
+    reply.credential = k->credential;
+    if (k->mutual) {
+        reply.has_proof = true;
+        reply.proof = (ProtobufCBinaryData){ AUTH_MAC_SIZE, k->proofs.server_proof };
+    }
+    (void)conn_reply(c, OP_HELLO, k->frame_id, 0, &reply.base); /* lost: the peer sees no answer */
+    if (k->mutual && seal_link(k) < 0)
+        link_close(&c->link, "out of memory");
+}
+
+/* On the connection's thread: let in or send away.  Frees k. */
+static void decide(struct check *k)
+{
+    struct conn *c = k->conn;
+    struct frame f = { .op = OP_HELLO, .id = k->frame_id };
+
+    if (c->link.closing) {
+        check_free(k);
+        return;
+    }
+    if (k->code != SLURM_OK) {
+        char detail[256];
+
+        log_limited(LOG_INFO, "connection refused: %s: %s addr=%s", slurm_err_text(k->code),
+                    log_quote(k->err.text, detail, sizeof(detail)), c->peer.addr);
+        c->state = CONN_NEW;
+        conn_refuse(c, &f, k->code, NULL);
+        c->link.why[0] = '\0'; /* logged here, with the detail */
+        check_free(k);
+        return;
+    }
+    note_peer(k);
+    answer(k);
+    conn_open(c);
+    check_free(k);
+}
+
+static void in_background(uv_work_t *work)
+{
+    struct check *k = work->data;
+
+    if (k->hello->method == PST__AUTH_METHOD__AUTH_JWT)
+        check_jwt(k);
+    else
+        check_munge(k);
+}
+
+static void after_background(uv_work_t *work, int status)
+{
+    struct check *k = work->data;
+    struct conn *c = conn_ref(k->conn);
+    struct link_loop *ll = &c->worker->ll;
+
+    if (status < 0)
+        refuse(k, EPST_SHUTTING_DOWN, "shutting down");
+    link_batch_begin(ll);
+    decide(k);
+    if (c->state == CONN_OPEN)
+        link_pause(&c->link, false);
+    link_batch_end(ll);
+    (void)conn_unref(c); /* always NULL */
+}
+
+/* Did the client mean us?  What it said is covered by its proof, so that nobody passes it on to
+ * another. */
+static int check_service(struct check *k, char *text, size_t size)
+{
+    const Pst__Hello *h = k->hello;
+    const char *service = config_of(k)->service, *name = k->conn->worker->server->name;
+
+    if (h->method == PST__AUTH_METHOD__AUTH_PEERCRED)
+        return 0;
+    if (h->nonce.len != AUTH_NONCE_SIZE || !h->service)
+        (void)snprintf(text, size,
+                       "The client does not ask who the server is: its release is too old");
+    else if (service && strcmp(service, h->service) != 0)
+        (void)snprintf(text, size, "Wrong service: this is %.32s, not %.32s", service, h->service);
+    else if (name[0] && (!h->name || strcmp(name, h->name) != 0))
+        (void)snprintf(text, size, "Wrong node: this is %.60s, not %.60s", name,
+                       h->name ? h->name : "");
+    else
+        return 0;
+    return -EPROTO;
+}
+
+/* Version, service and cluster fit? */
+static int check_terms(struct check *k)
+{
+    const Pst__Hello *h = k->hello;
+    const char *cluster = k->conn->worker->server->cluster;
+    char text[160];
+
+    if (!h->has_version || h->version < WIRE_VERSION_MIN) {
+        (void)snprintf(
+            text, sizeof(text),
+            "Protocol version %u of the client is too old, this server understands %u to %u",
+            h->has_version ? h->version : 0, WIRE_VERSION_MIN, WIRE_VERSION);
+        refuse(k, EPST_VERSION, text);
+    } else if (cluster && cluster[0] && h->cluster && h->cluster[0] &&
+               strcasecmp(cluster, h->cluster) != 0) {
+        (void)snprintf(text, sizeof(text), "Wrong cluster: this is %.60s, not %.60s", cluster,
+                       h->cluster);
+        refuse(k, ESLURM_INVALID_CLUSTER_NAME, text);
+    } else if (check_service(k, text, sizeof(text)) < 0) {
+        refuse(k, EPST_AUTH, text);
+    } else {
+        k->conn->peer.version = (uint16_t)MIN(h->version, (uint32_t)WIRE_VERSION);
+        return 0;
+    }
+    return -EPROTO;
+}
+
+/* Keys and what else a reconfiguration may change meanwhile. */
+static void take_auth(struct check *k)
+{
+    struct server *s = k->conn->worker->server;
+
+    pthread_mutex_lock(&s->auth_lock);
+    k->keys = s->config.keys ? auth_keys_ref(s->config.keys) : NULL;
+    k->use_jwt = s->config.use_jwt;
+    pthread_mutex_unlock(&s->auth_lock);
+}
+
+static struct check *check_new(struct conn *c, const struct frame *frame)
+{
+    struct check *k = calloc(1, sizeof(*k));
+
+    if (!k)
+        return NULL;
+    k->conn = conn_ref(c);
+    k->work.data = k;
+    k->frame_id = frame->id;
+    take_auth(k);
+    if (FRAME_UNPACK(hello, frame, &k->hello, NULL) < 0) {
+        check_free(k);
+        return NULL;
+    }
+    return k;
+}
+
+void conn_hello(struct conn *c, const struct frame *frame)
+{
+    struct check *k = check_new(c, frame);
+
+    if (!k) {
+        conn_refuse(c, frame, EPST_BAD_REQUEST, NULL);
+        return;
+    }
+    if (check_terms(k) < 0) {
+        conn_refuse(c, frame, k->code, k->err.text);
+        check_free(k);
+        return;
+    }
+    if (k->hello->method != PST__AUTH_METHOD__AUTH_PEERCRED &&
+        handshake_bytes(c->nonce, k->hello, &k->bytes, &k->len) < 0) {
+        conn_refuse(c, frame, EPST_BUSY, NULL);
+        check_free(k);
+        return;
+    }
+    switch ((int)k->hello->method) {
+    case PST__AUTH_METHOD__AUTH_PEERCRED:
+        check_peercred(k);
+        decide(k);
+        break;
+    case PST__AUTH_METHOD__AUTH_KEY:
+        check_key(k);
+        decide(k);
+        break;
+    case PST__AUTH_METHOD__AUTH_STEP:
+        check_step(k);
+        decide(k);
+        break;
+    case PST__AUTH_METHOD__AUTH_JWT:
+    case PST__AUTH_METHOD__AUTH_MUNGE:
+        c->state = CONN_AUTH;
+        if (uv_queue_work(&c->worker->loop, &k->work, in_background, after_background) < 0) {
+            refuse(k, EPST_BUSY, "no worker");
+            decide(k);
+        }
+        break;
+    default:
+        refuse(k, EPST_AUTH, "unknown method");
+        decide(k);
+    }
+}

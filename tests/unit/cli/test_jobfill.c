@@ -1,0 +1,195 @@
+/* test_jobfill.c - options become records */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/pb/pbutil.h"
+#include "cli/base/cli.h"
+#include "cli/job/jobopts.h"
+
+#define NOW INT64_C(1700000000000000)
+
+/* Parse a line and fill a record; gives the status. */
+static int fill(enum jobopts_cmd cmd, const char *line, Pst__JobRecord *job, struct err *err)
+{
+    _cleanup_free_ char *copy = xstrdup_or_die(line);
+    char *argv[32] = { (char *)"x" }, *save = NULL;
+    struct jobopts jo;
+    int argc = 1, status;
+
+    for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save))
+        argv[argc++] = w;
+    jobopts_init(&jo, cmd);
+    (void)opts_parse(jobopts_command(cmd), argc, argv, jobopts_set, &jo);
+    pst__job_record__init(job);
+    status = jobopts_fill_job(&jo, "gpu,shard", NOW, job, err);
+    jobopts_done(&jo);
+    return status;
+}
+
+static void test_basics(void **state)
+{
+    Pst__JobRecord job;
+
+    (void)state;
+    assert_int_equal(
+        fill(JOBOPTS_SBATCH,
+             "-J name -A acct -p debug,long -n4 -c2 -N2-4 -t 1:30 --mem=4G -C a&b -w n1 -x n2 "
+             "--nice --requeue -O -d afterok:1 --licenses=m:1 --open-mode=append",
+             &job, NULL),
+        0);
+    assert_string_equal(job.name, "name");
+    assert_string_equal(job.partition, "debug,long");
+    assert_int_equal(job.num_tasks, 4);
+    assert_int_equal(job.cpus_per_task, 2);
+    assert_int_equal(job.min_nodes, 2);
+    assert_int_equal(job.max_nodes, 4);
+    assert_int_equal(job.time_limit_min, 2); /* seconds round up */
+    assert_int_equal(job.mem_per_node_mib, 4096);
+    assert_string_equal(job.features, "a&b");
+    assert_string_equal(job.req_nodes, "n1");
+    assert_string_equal(job.exc_nodes, "n2");
+    assert_int_equal(job.nice, 100);
+    assert_true(job.has_requeue && job.requeue);
+    assert_true(job.overcommit);
+    assert_string_equal(job.dependency, "afterok:1");
+    assert_string_equal(job.open_mode, "a");
+    assert_false(job.has_mem_per_cpu_mib);
+    assert_false(job.has_exclusive);
+    pb_done(&job.base);
+}
+
+static void test_times(void **state)
+{
+    Pst__JobRecord job;
+
+    (void)state;
+    assert_int_equal(fill(JOBOPTS_SBATCH, "-t 0 --begin=now+60", &job, NULL), 0);
+    assert_true(job.has_time_unlimited && job.time_unlimited && !job.has_time_limit_min);
+    assert_int_equal(job.begin_us, NOW + 60 * INT64_C(1000000));
+    pb_done(&job.base);
+    assert_int_equal(fill(JOBOPTS_SBATCH, "-t -5 --time-min=10 --signal=B:USR1@90", &job, NULL), 0);
+    assert_true(job.time_unlimited);
+    assert_int_equal(job.time_min_min, 10);
+    assert_int_equal(job.warn_signal, 10);
+    assert_int_equal(job.warn_secs, 90);
+    assert_true(job.warn_batch_only);
+    assert_string_equal(job.signal, "B:USR1@90");
+    pb_done(&job.base);
+}
+
+static void test_resources(void **state)
+{
+    struct err err = { .text = "" };
+    Pst__JobRecord job;
+
+    (void)state;
+    assert_int_equal(fill(JOBOPTS_SBATCH,
+                          "--gres=shard:2 --gpus-per-node=a100:2 -G 4 --gpus-per-task=1 -n4", &job,
+                          NULL),
+                     0);
+    assert_string_equal(job.tres_per_node, "gres/shard:2,gres/gpu:a100:2");
+    assert_string_equal(job.tres_per_job, "gres/gpu:4");
+    assert_string_equal(job.tres_per_task, "gres/gpu=1");
+    pb_done(&job.base);
+    assert_int_equal(fill(JOBOPTS_SBATCH, "--tres-per-task=cpu=3", &job, NULL), 0);
+    assert_int_equal(job.cpus_per_task, 3);
+    assert_null(job.tres_per_task);
+    pb_done(&job.base);
+    assert_int_equal(fill(JOBOPTS_SBATCH, "--gres=nosuch:1", &job, &err), 1);
+    assert_string_equal(err.text, "Invalid generic resource (gres) specification");
+    pb_done(&job.base);
+}
+
+static void test_nodes(void **state)
+{
+    char path[] = "/tmp/pst-nodes-XXXXXX", line[64];
+    struct err err = { .text = "" };
+    Pst__JobRecord job;
+    int fd = mkstemp(path);
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "n1 n2\n\n,n[4-5]\n", 15), 15);
+    (void)close(fd);
+    (void)snprintf(line, sizeof(line), "-w %s", path);
+    assert_int_equal(fill(JOBOPTS_SBATCH, line, &job, NULL), 0);
+    assert_string_equal(job.req_nodes, "n1,n2,n[4-5]");
+    pb_done(&job.base);
+    (void)unlink(path);
+    assert_int_equal(fill(JOBOPTS_SBATCH, line, &job, &err), 1);
+    assert_non_null(strstr(err.text, "Unable to open the node file"));
+    pb_done(&job.base);
+    assert_int_equal(fill(JOBOPTS_SBATCH, "-N 0 --ntasks-per-node=3", &job, NULL), 0);
+    assert_false(job.has_min_nodes);
+    assert_int_equal(job.num_tasks, 3);
+    pb_done(&job.base);
+    assert_int_equal(fill(JOBOPTS_SBATCH, "-B 2:*:1 --exclusive=topo", &job, NULL), 0);
+    assert_int_equal(job.sockets_per_node, 2);
+    assert_false(job.has_cores_per_socket);
+    assert_int_equal(job.threads_per_core, 1);
+    assert_int_equal(job.exclusive, 4);
+    pb_done(&job.base);
+}
+
+static void fill_step(const char *line, bool inside, Pst__StepSpec *spec)
+{
+    _cleanup_free_ char *copy = xstrdup_or_die(line);
+    char *argv[32] = { (char *)"x" }, *save = NULL;
+    struct jobopts jo;
+    int argc = 1;
+
+    for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save))
+        argv[argc++] = w;
+    jobopts_init(&jo, JOBOPTS_SRUN);
+    (void)opts_parse(jobopts_command(JOBOPTS_SRUN), argc, argv, jobopts_set, &jo);
+    jo.in_allocation = inside;
+    pst__step_spec__init(spec);
+    assert_int_equal(jobopts_fill_step(&jo, "gpu", spec, NULL), 0);
+    jobopts_done(&jo);
+}
+
+static void test_step(void **state)
+{
+    Pst__StepSpec spec;
+
+    (void)state;
+    fill_step("-n4 -c2 -r1 -t 5 -I --gres=none", true, &spec);
+    assert_int_equal(spec.num_tasks, 4);
+    assert_true(spec.exact); /* -c implies it */
+    assert_int_equal(spec.relative, 1);
+    assert_int_equal(spec.time_limit_min, 5);
+    assert_int_equal(spec.immediate_s, 1);
+    assert_string_equal(spec.tres_per_node, "none");
+    pb_done(&spec.base);
+    fill_step("--exclusive -n1", true, &spec);
+    assert_true(spec.exact);
+    pb_done(&spec.base);
+    fill_step("--exclusive -n1 -t 5", false, &spec);
+    assert_false(spec.exact);
+    assert_false(spec.has_time_limit_min); /* the job's */
+    pb_done(&spec.base);
+    fill_step("--overlap -c2", true, &spec);
+    assert_true(spec.overlap && !spec.exact);
+    pb_done(&spec.base);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_basics),    cmocka_unit_test(test_times),
+        cmocka_unit_test(test_resources), cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_step),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

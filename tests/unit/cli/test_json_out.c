@@ -1,0 +1,225 @@
+/* test_json_out.c - the JSON and YAML writer, and that the objects made with it parse */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/format/fmt_sinfo.h"
+#include "cli/format/json_job.h"
+
+static void write_sample(struct json *js, struct strbuf *sb, enum json_style style)
+{
+    json_begin(js, sb, style);
+    json_str(js, "path", "/srv/\"x\"\n");
+    json_list(js, "jobs");
+    json_object(js, NULL);
+    json_int(js, "id", 7);
+    json_set(js, "limit", 5);
+    json_list(js, "empty");
+    json_list_end(js);
+    json_one(js, "state", "RUNNING");
+    json_object_end(js);
+    json_list_end(js);
+    json_bool(js, "ok", true);
+    json_str(js, "none", NULL);
+    json_end(js);
+}
+
+static void test_pretty(void **state)
+{
+    struct json js;
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+
+    (void)state;
+    write_sample(&js, &sb, JSON_PRETTY);
+    assert_string_equal(strbuf_str(&sb), "{\n"
+                                         "  \"path\": \"\\/srv\\/\\\"x\\\"\\n\",\n"
+                                         "  \"jobs\": [\n"
+                                         "    {\n"
+                                         "      \"id\": 7,\n"
+                                         "      \"limit\": {\n"
+                                         "        \"set\": true,\n"
+                                         "        \"infinite\": false,\n"
+                                         "        \"number\": 5\n"
+                                         "      },\n"
+                                         "      \"empty\": [\n"
+                                         "      ],\n"
+                                         "      \"state\": [\n"
+                                         "        \"RUNNING\"\n"
+                                         "      ]\n"
+                                         "    }\n"
+                                         "  ],\n"
+                                         "  \"ok\": true,\n"
+                                         "  \"none\": \"\"\n"
+                                         "}\n");
+}
+
+static void test_compact(void **state)
+{
+    struct json js;
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+
+    (void)state;
+    write_sample(&js, &sb, JSON_COMPACT);
+    assert_string_equal(
+        strbuf_str(&sb),
+        "{\"path\":\"\\/srv\\/\\\"x\\\"\\n\",\"jobs\":[{\"id\":7,\"limit\":{\"set\":true,"
+        "\"infinite\":false,\"number\":5},\"empty\":[],\"state\":[\"RUNNING\"]}],\"ok\":true,"
+        "\"none\":\"\"}\n");
+}
+
+static void test_yaml(void **state)
+{
+    struct json js;
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+
+    (void)state;
+    write_sample(&js, &sb, JSON_YAML);
+    assert_string_equal(strbuf_str(&sb), "%YAML 1.1\n"
+                                         "--- !!map\n"
+                                         "!!str path: !!str \"\\/srv\\/\\\"x\\\"\\n\"\n"
+                                         "!!str jobs: !!seq\n"
+                                         "- !!map\n"
+                                         "  !!str id: !!int 7\n"
+                                         "  !!str limit: !!map\n"
+                                         "    !!str set: !!bool true\n"
+                                         "    !!str infinite: !!bool false\n"
+                                         "    !!str number: !!int 5\n"
+                                         "  !!str empty: !!seq []\n"
+                                         "  !!str state: !!seq\n"
+                                         "  - !!str RUNNING\n"
+                                         "!!str ok: !!bool true\n"
+                                         "!!str none: !!str\n"
+                                         "...\n");
+}
+
+static void test_complex(void **state)
+{
+    struct json js;
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+
+    (void)state;
+    json_begin(&js, &sb, JSON_COMPACT);
+    js.plain_null = true;
+    json_set(&js, "a", 5);
+    json_unset(&js, "b");
+    json_infinite(&js, "c");
+    json_end(&js);
+    assert_string_equal(strbuf_str(&sb), "{\"a\":5,\"b\":null,\"c\":\"Infinity\"}\n");
+}
+
+static void test_exit_codes(void **state)
+{
+    struct json js;
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+
+    (void)state;
+    json_begin(&js, &sb, JSON_COMPACT);
+    json_exit_code(&js, "a", 9, false);
+    json_exit_code(&js, "b", 3 << 8, false);
+    json_end(&js);
+    assert_non_null(strstr(strbuf_str(&sb), "\"a\":{\"status\":[\"SIGNALED\"]"));
+    assert_non_null(strstr(strbuf_str(&sb), "\"name\":\"KILL\""));
+    assert_non_null(strstr(strbuf_str(&sb),
+                           "\"b\":{\"status\":[\"ERROR\"],\"return_code\":{\"set\":true,"
+                           "\"infinite\":false,\"number\":3}"));
+}
+
+/* Strings with every byte come out as valid JSON: no raw control character, quotes paired. */
+static void test_every_byte(void **state)
+{
+    struct json js;
+    char text[256];
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+
+    (void)state;
+    for (int i = 1; i < 256; i++)
+        text[i - 1] = (char)i;
+    text[255] = '\0';
+    json_begin(&js, &sb, JSON_COMPACT);
+    json_str(&js, text, text);
+    json_end(&js);
+    for (const char *p = strbuf_str(&sb); *p; p++)
+        assert_true((unsigned char)*p >= 0x20 || p[1] == '\0');
+}
+
+static void test_options(void **state)
+{
+    struct json_option o;
+
+    (void)state;
+    assert_int_equal(json_option_parse(&o, false, NULL), 0);
+    assert_true(o.wanted && !o.list);
+    assert_int_equal(json_option_parse(&o, false, "list"), 0);
+    assert_true(o.list);
+    assert_int_equal(json_option_parse(&o, false, "v0.0.42"), 0);
+    assert_int_equal(json_option_parse(&o, true, "v0.0.45+complex"), 0);
+    assert_true(o.complex && o.yaml);
+    assert_int_equal(json_option_parse(&o, false, "nosuch"), -EINVAL);
+    assert_int_equal(json_option_parse(&o, false, "v0.0.450"), -EINVAL);
+}
+
+/* Records without anything in them make whole objects. */
+static void test_empty_records(void **state)
+{
+    Pst__JobRecord j = PST__JOB_RECORD__INIT;
+    Pst__StepRecord s = PST__STEP_RECORD__INIT;
+    Pst__NodeRecord n = PST__NODE_RECORD__INIT;
+    Pst__PartitionRecord p = PST__PARTITION_RECORD__INIT;
+    Pst__AcctJob a = PST__ACCT_JOB__INIT;
+    Pst__StepRecord *steps[] = { &s };
+    struct job_row job = { .job = &j };
+    struct step_row step = { .step = &s };
+    struct sinfo_row row;
+    struct json js;
+    int depth = 0;
+    bool in_string = false;
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+
+    (void)state;
+    a.job = &j;
+    a.steps = steps;
+    a.n_steps = 1;
+    p.name = (char *)"p";
+    n.name = (char *)"n";
+    sinfo_row_init(&row, &p, 0, NULL);
+    json_begin(&js, &sb, JSON_COMPACT);
+    json_list(&js, "all");
+    json_job(&js, &job);
+    json_step(&js, &step);
+    json_node(&js, &n, NULL, 0);
+    json_partition(&js, NULL, &p, "");
+    json_acct_job(&js, &a, 0, NULL);
+    json_sinfo(&js, &row);
+    json_list_end(&js);
+    json_end(&js);
+    assert_false(sb.failed);
+    for (const char *q = strbuf_str(&sb); *q; q++) {
+        if (*q == '"' && q[-1] != '\\')
+            in_string = !in_string;
+        if (!in_string)
+            depth += *q == '{' || *q == '[' ? 1 : *q == '}' || *q == ']' ? -1 : 0;
+    }
+    assert_int_equal(depth, 0);
+    assert_null(strstr(strbuf_str(&sb), ",,"));
+    assert_null(strstr(strbuf_str(&sb), "{,"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pretty),     cmocka_unit_test(test_compact),
+        cmocka_unit_test(test_yaml),       cmocka_unit_test(test_complex),
+        cmocka_unit_test(test_exit_codes), cmocka_unit_test(test_every_byte),
+        cmocka_unit_test(test_options),    cmocka_unit_test(test_empty_records),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

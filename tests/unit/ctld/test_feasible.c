@@ -1,0 +1,250 @@
+/* test_feasible.c - could a job ever run?: every kind of demand against a cluster of three makes of
+ * nodes */
+#include "model_util.h"
+
+#include "ctld/schedlink/feasible.h"
+
+/* n0-n3: 8 CPUs, 8000 MiB; n4-n5: 16 CPUs in 2 sockets, 32000 MiB, GPUs, fast; n6: 2 CPUs, a local
+ * disk. */
+static struct cluster *world(void)
+{
+    struct cluster *c = new_cluster();
+    Pst__Transaction *tx = tx_new(T0);
+    char name[8];
+
+    for (uint32_t i = 0; i < 7; i++) {
+        Pst__NodeRecord *n;
+
+        (void)snprintf(name, sizeof(name), "n%u", i);
+        n = put_node(tx, i, name, i < 4 ? 8 : i < 6 ? 16 : 2);
+        SET(n, sockets, i < 4 || i == 6 ? 1 : 2);
+        SET(n, cores_per_socket, i == 6 ? 2 : 8);
+        SET(n, threads_per_core, 1);
+        if (i >= 4)
+            SET(n, real_memory_mib, i < 6 ? UINT64_C(32000) : UINT64_C(2000));
+        if (i == 4 || i == 5) {
+            n->features = tx_strdup("fast,ib");
+            n->gres = tx_strdup("gpu:a100:2,gpu:v100:1,shard:8");
+            SET(n, mem_spec_mib, 2000);
+        }
+        if (i == 6)
+            SET(n, tmp_disk_mib, 5000);
+    }
+    put_part(tx, "all", "n[0-6]");
+    put_part(tx, "small", "n[0-3]");
+    put_part(tx, "empty", "");
+    apply_ok(c, tx);
+    return c;
+}
+
+struct want {
+    uint32_t nodes, max_nodes, tasks, cpt, per_node, pn_cpus, sockets, cores, threads;
+    uint64_t mem, mem_cpu, disk;
+    bool overcommit;
+    const char *gres, *features, *req, *exc;
+};
+
+#define UNAVAILABLE ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE
+#define TOO_MUCH ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE
+static const char mem_hint[] = "Memory specification can not be satisfied";
+static const char cpu_hint[] = "CPU count per node can not be satisfied";
+static const char disk_hint[] = "Temporary disk specification can not be satisfied";
+static const char core_hint[] = "Socket, core and/or thread specification can not be satisfied";
+
+static const struct {
+    const char *part;
+    struct want want;
+    int code;
+    const char *hint;
+} cases[] = {
+    { "all", { 0 }, 0, NULL },
+    { "empty", { 0 }, UNAVAILABLE, NULL },
+    { "all", { .nodes = 7 }, 0, NULL },
+    { "all", { .nodes = 8 }, TOO_MUCH, NULL },
+    { "small", { .nodes = 4 }, 0, NULL },
+    { "small", { .nodes = 5 }, TOO_MUCH, NULL },
+    /* Tasks and CPUs. */
+    { "all", { .tasks = 66 }, 0, NULL }, /* 4*8 + 2*16 + 2 */
+    { "all", { .tasks = 67 }, TOO_MUCH, NULL },
+    { "all", { .tasks = 67, .overcommit = true }, 0, NULL },
+    { "all", { .tasks = 4000000000u }, TOO_MUCH, NULL },
+    { "small", { .tasks = 4, .cpt = 8 }, 0, NULL },
+    { "small", { .tasks = 5, .cpt = 8 }, TOO_MUCH, NULL },
+    { "small", { .cpt = 9 }, UNAVAILABLE, cpu_hint },
+    { "all", { .cpt = 16, .nodes = 2 }, 0, NULL },
+    { "all", { .cpt = 16, .nodes = 3 }, UNAVAILABLE, cpu_hint },
+    { "all", { .cpt = 4294967295u }, UNAVAILABLE, cpu_hint },
+    { "small", { .per_node = 8, .nodes = 4 }, 0, NULL },
+    { "small", { .per_node = 9 }, UNAVAILABLE, cpu_hint },
+    { "small", { .pn_cpus = 8 }, 0, NULL },
+    { "small", { .pn_cpus = 9 }, UNAVAILABLE, cpu_hint },
+    { "all", { .pn_cpus = 9, .nodes = 2 }, 0, NULL },
+    /* Memory. */
+    { "small", { .mem = 8000 }, 0, NULL },
+    { "small", { .mem = 8001 }, UNAVAILABLE, mem_hint },
+    { "all", { .mem = 30000, .nodes = 2 }, 0, NULL }, /* 2000 are the system's */
+    { "all", { .mem = 30001 }, UNAVAILABLE, mem_hint },
+    { "small", { .mem_cpu = 1000, .tasks = 32 }, 0, NULL },
+    { "small", { .mem_cpu = 1001, .tasks = 32 }, TOO_MUCH, NULL },
+    { "small", { .mem_cpu = 4000, .tasks = 8 }, 0, NULL },
+    { "small", { .mem_cpu = 4000, .tasks = 9 }, TOO_MUCH, NULL },
+    { "small", { .mem_cpu = 4001, .cpt = 2 }, UNAVAILABLE, mem_hint },
+    { "small",
+      { .mem_cpu = UINT64_C(1) << 63, .cpt = 2 },
+      UNAVAILABLE,
+      mem_hint }, /* the product is 2^64 */
+    { "small", { .mem = UINT64_MAX }, UNAVAILABLE, mem_hint },
+    { "all", { .disk = 5000 }, 0, NULL },
+    { "all", { .disk = 5001 }, UNAVAILABLE, disk_hint },
+    { "all", { .disk = 5000, .nodes = 2 }, UNAVAILABLE, disk_hint },
+    /* Structure. */
+    { "all", { .sockets = 2 }, 0, NULL },
+    { "small", { .sockets = 2 }, UNAVAILABLE, core_hint },
+    { "all", { .cores = 8, .nodes = 6 }, 0, NULL },
+    { "all", { .cores = 9 }, UNAVAILABLE, core_hint },
+    { "all", { .threads = 2 }, UNAVAILABLE, core_hint },
+    /* GRES. */
+    { "all", { .gres = "gres/gpu:1" }, 0, NULL },
+    { "all", { .gres = "gpu:3", .nodes = 2 }, 0, NULL }, /* of any type */
+    { "all", { .gres = "gpu:4" }, UNAVAILABLE, NULL },
+    { "all", { .gres = "gpu:a100:2" }, 0, NULL },
+    { "all", { .gres = "gpu:a100:3" }, UNAVAILABLE, NULL },
+    { "all", { .gres = "gpu:h100:1" }, UNAVAILABLE, NULL },
+    { "all", { .gres = "gpu:a100:2,gpu:v100:1,shard:8" }, 0, NULL },
+    { "all", { .gres = "gpu:a100:2,shard:9" }, UNAVAILABLE, NULL },
+    { "small", { .gres = "gpu:1" }, UNAVAILABLE, NULL },
+    { "all", { .gres = "gpu:1", .nodes = 3 }, UNAVAILABLE, NULL },
+    /* Names. */
+    { "all", { .features = "fast" }, 0, NULL },
+    { "all", { .features = "fast&ib" }, 0, NULL },
+    { "all", { .features = "[fast|ib]" }, 0, NULL },
+    { "all", { .features = "fast*2" }, 0, NULL },
+    { "all", { .features = "slow" }, ESLURM_INVALID_FEATURE, NULL },
+    { "all", { .features = "fast&slow" }, ESLURM_INVALID_FEATURE, NULL },
+    { "all", { .features = "fas" }, ESLURM_INVALID_FEATURE, NULL },
+    { "small", { .req = "n[1-2]" }, 0, NULL },
+    { "small", { .req = "n4" }, ESLURM_REQUESTED_NODES_NOT_IN_PARTITION, NULL },
+    { "empty", { .req = "n4" }, ESLURM_REQUESTED_NODES_NOT_IN_PARTITION, NULL },
+    { "all", { .req = "nosuch" }, ESLURM_INVALID_NODE_NAME, NULL },
+    { "all", { .req = "n[4-" }, ESLURM_INVALID_NODE_NAME, NULL },
+    { "small", { .exc = "n[4-6]" }, 0, NULL },
+    { "small", { .exc = "nosuch" }, ESLURM_INVALID_NODE_NAME, NULL },
+};
+
+static void fill(Pst__JobRecord *r, const struct want *w)
+{
+#define GIVE(field, value)                                                                         \
+    do {                                                                                           \
+        if (value)                                                                                 \
+            SET(r, field, value);                                                                  \
+    } while (0)
+    GIVE(min_nodes, w->nodes);
+    GIVE(max_nodes, w->max_nodes);
+    GIVE(num_tasks, w->tasks);
+    GIVE(cpus_per_task, w->cpt);
+    GIVE(ntasks_per_node, w->per_node);
+    GIVE(pn_min_cpus, w->pn_cpus);
+    GIVE(sockets_per_node, w->sockets);
+    GIVE(cores_per_socket, w->cores);
+    GIVE(threads_per_core, w->threads);
+    GIVE(mem_per_node_mib, w->mem);
+    GIVE(mem_per_cpu_mib, w->mem_cpu);
+    GIVE(tmp_disk_mib, w->disk);
+    GIVE(overcommit, w->overcommit);
+    r->tres_per_node = (char *)w->gres;
+    r->features = (char *)w->features;
+    r->req_nodes = (char *)w->req;
+    r->exc_nodes = (char *)w->exc;
+}
+
+static void test_table(void **state)
+{
+    struct cluster *c = world();
+    struct feasible *f = NULL;
+
+    (void)state;
+    assert_int_equal(feasible_new(&f), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        Pst__JobRecord r = PST__JOB_RECORD__INIT;
+        const char *hint = NULL;
+        int code;
+
+        fill(&r, &cases[i].want);
+        code = feasible_check(f, c, cluster_partition(c, cases[i].part), &r, true, &hint);
+        if (code != cases[i].code)
+            print_error("# row %zu: %s\n", i, slurm_err_text(code));
+        assert_int_equal(code, cases[i].code);
+        if (cases[i].hint)
+            assert_string_equal(hint, cases[i].hint);
+    }
+    feasible_free(f);
+    cluster_free(c);
+}
+
+/* Where memory is no resource, nobody is refused for it. */
+static void test_memory_does_not_count(void **state)
+{
+    struct cluster *c = world();
+    struct feasible *f = NULL;
+    Pst__JobRecord r = PST__JOB_RECORD__INIT;
+    const char *hint;
+
+    (void)state;
+    assert_int_equal(feasible_new(&f), 0);
+    SET(&r, mem_per_node_mib, 999999);
+    SET(&r, mem_per_cpu_mib, 999999);
+    assert_int_equal(feasible_check(f, c, cluster_partition(c, "small"), &r, false, &hint), 0);
+    feasible_free(f);
+    cluster_free(c);
+}
+
+/* Nodes come, go and change: the classes are made anew, also beyond the first few ids. */
+static void test_changes(void **state)
+{
+    struct cluster *c = world();
+    struct feasible *f = NULL;
+    Pst__JobRecord r = PST__JOB_RECORD__INIT;
+    const struct partition *all = cluster_partition(c, "all");
+    const char *hint;
+    Pst__Transaction *tx;
+    char name[16];
+
+    (void)state;
+    assert_int_equal(feasible_new(&f), 0);
+    SET(&r, cpus_per_task, 64);
+    assert_int_equal(feasible_check(f, c, all, &r, true, &hint), UNAVAILABLE);
+    tx = tx_new(T0);
+    SET(tx_node_patch(tx, EV(NODE_CONFIG), 6), cpus, 64);
+    apply_ok(c, tx);
+    feasible_invalidate(f);
+    assert_int_equal(feasible_check(f, c, all, &r, true, &hint), 0);
+    tx = tx_new(T0);
+    tx_node_remove(tx, 6);
+    for (uint32_t i = 20; i < 60; i++) { /* nodes of no partition: the tables of ids grow */
+        (void)snprintf(name, sizeof(name), "x%u", i);
+        put_node(tx, i, name, 64);
+    }
+    apply_ok(c, tx);
+    feasible_invalidate(f);
+    assert_int_equal(feasible_check(f, c, all, &r, true, &hint), UNAVAILABLE);
+    r.cpus_per_task = 16;
+    assert_int_equal(feasible_check(f, c, all, &r, true, &hint), 0);
+    r.req_nodes = (char *)"x59";
+    assert_int_equal(feasible_check(f, c, all, &r, true, &hint),
+                     ESLURM_REQUESTED_NODES_NOT_IN_PARTITION);
+    assert_null(feasible_free(NULL));
+    feasible_free(f);
+    cluster_free(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_memory_does_not_count),
+        cmocka_unit_test(test_changes),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

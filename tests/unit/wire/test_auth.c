@@ -1,0 +1,368 @@
+/* test_auth.c - key files, signatures, tokens, munge */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "wire/auth/auth.h"
+
+#include "munged.h"
+
+#define KEY_A "a1:000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n"
+#define KEY_B "b2:ff0102030405060708090a0b0c0d0e0f101112131415161718191A1B1C1D1E1F\n"
+#define NOW_US (INT64_C(1800000000) * 1000000)
+
+static char dir[64];
+static char path[96];
+
+static int setup(void **state)
+{
+    (void)snprintf(dir, sizeof(dir), "/tmp/test_auth.XXXXXX");
+    if (!mkdtemp(dir))
+        return -1;
+    (void)snprintf(path, sizeof(path), "%s/key", dir);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)unlink(path);
+    return rmdir(dir);
+}
+
+static void write_file(const char *text, mode_t mode)
+{
+    int fd;
+
+    (void)unlink(path);
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    assert_int_equal(fchmod(fd, mode), 0);
+    assert_int_equal(close(fd), 0);
+}
+
+static struct auth_keys *load(const char *text)
+{
+    struct auth_keys *keys = NULL;
+    struct err err = { .text = "" };
+
+    write_file(text, 0600);
+    if (auth_keys_load(path, &keys, &err) != 0)
+        fail_msg("%s", err.text);
+    return keys;
+}
+
+static void test_load_refusals(void **state)
+{
+    static const struct {
+        const char *text;
+        mode_t mode;
+        int rc;
+        const char *says;
+    } cases[] = {
+        { KEY_A, 0600, 0, "" },
+        { "# comment\n\n" KEY_A KEY_B, 0600, 0, "" },
+        { KEY_A, 0400, 0, "" },
+        { KEY_A, 0640, -EPERM, "600" },
+        { KEY_A, 0604, -EPERM, "600" },
+        { "", 0600, -EINVAL, "no key" },
+        { "\n#\n", 0600, -EINVAL, "no key" },
+        { "nokey\n", 0600, -EINVAL, "line 1" },
+        { KEY_A "x:00\n", 0600, -EINVAL, "line 2" },
+        { KEY_A KEY_A, 0600, -EINVAL, "twice" },
+        { "bad name:000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f", 0600,
+          -EINVAL, "line 1" },
+        { "a:000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1eXX", 0600, -EINVAL,
+          "hexadecimal" },
+        { ":000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f", 0600, -EINVAL,
+          "line 1" },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct auth_keys *keys = NULL;
+        struct err err = { .text = "" };
+
+        write_file(cases[i].text, cases[i].mode);
+        assert_int_equal(auth_keys_load(path, &keys, &err), cases[i].rc);
+        assert_int_equal(keys != NULL, cases[i].rc == 0);
+        assert_non_null(strstr(err.text, cases[i].says));
+        keys = auth_keys_free(keys);
+    }
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(auth_keys_load(path, &(struct auth_keys *){ NULL }, NULL), -ENOENT);
+    assert_int_equal(auth_keys_load(dir, &(struct auth_keys *){ NULL }, NULL), -EINVAL);
+}
+
+static void test_too_many_keys(void **state)
+{
+    char text[AUTH_KEY_MAX * 80 + 200] = "";
+    struct auth_keys *keys = NULL;
+    size_t len = 0;
+
+    for (unsigned i = 0; i <= AUTH_KEY_MAX; i++) {
+        len += (size_t)snprintf(text + len, sizeof(text) - len, "k%u:%064u\n", i, i);
+        write_file(text, 0600);
+        assert_int_equal(auth_keys_load(path, &keys, NULL), i < AUTH_KEY_MAX ? 0 : -EINVAL);
+        if (i < AUTH_KEY_MAX)
+            keys = auth_keys_free(keys);
+    }
+}
+
+static void test_create(void **state)
+{
+    struct auth_keys *keys = NULL;
+    char first[128], second[128];
+    struct err err = { .text = "" };
+    struct stat st;
+    FILE *f;
+
+    (void)unlink(path);
+    assert_int_equal(auth_keys_create(path, &err), 0);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    f = fopen(path, "r");
+    assert_non_null(fgets(first, sizeof(first), f));
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(auth_keys_create(path, &err), 0); /* stays as it is */
+    f = fopen(path, "r");
+    assert_non_null(fgets(second, sizeof(second), f));
+    assert_int_equal(fclose(f), 0);
+    assert_string_equal(first, second);
+    assert_int_equal(auth_keys_load(path, &keys, &err), 0);
+    keys = auth_keys_free(keys);
+    assert_int_equal(auth_keys_create("/nonexistent/dir/key", &err), -ENOENT);
+    assert_non_null(strstr(err.text, "/nonexistent/dir/key"));
+}
+
+/* Vector made with an independent implementation. */
+static void test_sign_known(void **state)
+{
+    static const uint8_t want[AUTH_MAC_SIZE] = {
+        0x2a, 0x16, 0xa0, 0xa8, 0x6d, 0x90, 0x50, 0xc2, 0xeb, 0x59, 0xc6,
+        0x49, 0x08, 0xab, 0x4a, 0xa1, 0xb1, 0xd3, 0xc5, 0x99, 0x23, 0x48,
+        0x16, 0x7d, 0x22, 0xfa, 0x1e, 0x03, 0x63, 0xcf, 0x0a, 0xa0,
+    };
+    struct auth_keys *keys = load(KEY_A);
+    uint8_t mac[AUTH_MAC_SIZE];
+    const char *kid;
+
+    assert_int_equal(auth_sign(keys, "penstock", 8, mac, &kid), 0);
+    assert_string_equal(kid, "a1");
+    assert_memory_equal(mac, want, sizeof(want));
+    keys = auth_keys_free(keys);
+}
+
+static void test_rotation(void **state)
+{
+    struct auth_keys *old = load(KEY_A), *both = load(KEY_B KEY_A), *new = load(KEY_B);
+    uint8_t mac[AUTH_MAC_SIZE];
+    const char *kid;
+
+    assert_int_equal(auth_sign(old, "data", 4, mac, &kid), 0);
+    assert_int_equal(auth_verify(both, kid, "data", 4, mac), 0);
+    assert_int_equal(auth_verify(new, kid, "data", 4, mac), -ENOKEY);
+    assert_int_equal(auth_sign(both, "data", 4, mac, &kid), 0);
+    assert_string_equal(kid, "b2");
+    assert_int_equal(auth_verify(new, kid, "data", 4, mac), 0);
+    assert_int_equal(auth_verify(old, kid, "data", 4, mac), -ENOKEY);
+    old = auth_keys_free(old);
+    both = auth_keys_free(both);
+    new = auth_keys_free(new);
+}
+
+static void test_tamper(void **state)
+{
+    struct auth_keys *keys = load(KEY_A);
+    uint8_t mac[AUTH_MAC_SIZE];
+    char data[] = "data";
+    const char *kid;
+
+    assert_int_equal(auth_sign(keys, data, 4, mac, &kid), 0);
+    for (size_t i = 0; i < sizeof(mac) * 8; i++) {
+        mac[i / 8] ^= (uint8_t)(1u << i % 8);
+        assert_int_equal(auth_verify(keys, kid, data, 4, mac), -EACCES);
+        mac[i / 8] ^= (uint8_t)(1u << i % 8);
+    }
+    data[3] ^= 1;
+    assert_int_equal(auth_verify(keys, kid, data, 4, mac), -EACCES);
+    assert_int_equal(auth_verify(keys, NULL, data, 4, mac), -ENOKEY);
+    keys = auth_keys_free(keys);
+}
+
+/* Secrets differ by key, purpose and thing. */
+static void test_derive(void **state)
+{
+    struct auth_keys *both = load(KEY_A KEY_B), *keys = load(KEY_A);
+    uint8_t one[AUTH_MAC_SIZE], other[AUTH_MAC_SIZE];
+    const char *kid, *second = strchr(KEY_B, ':');
+    char name[64];
+
+    (void)snprintf(name, sizeof(name), "%.*s", (int)(second - KEY_B), KEY_B);
+    assert_int_equal(auth_derive(keys, NULL, AUTH_FOR_HELLO, NULL, 0, one, &kid), 0);
+    assert_int_equal(auth_derive(both, kid, AUTH_FOR_HELLO, NULL, 0, other, NULL), 0);
+    assert_memory_equal(one, other, sizeof(one));
+    assert_int_equal(auth_derive(both, name, AUTH_FOR_HELLO, NULL, 0, other, NULL), 0);
+    assert_memory_not_equal(one, other, sizeof(one));
+    assert_int_equal(auth_derive(keys, NULL, AUTH_FOR_LAUNCH, NULL, 0, other, NULL), 0);
+    assert_memory_not_equal(one, other, sizeof(one));
+    assert_int_equal(auth_derive(keys, NULL, AUTH_FOR_HELLO, "x", 1, other, NULL), 0);
+    assert_memory_not_equal(one, other, sizeof(one));
+    assert_int_equal(auth_derive(keys, "zz", AUTH_FOR_HELLO, NULL, 0, other, NULL), -ENOKEY);
+    keys = auth_keys_free(keys);
+    both = auth_keys_free(both);
+}
+
+static void test_jwt(void **state)
+{
+    struct auth_keys *keys = load(KEY_B KEY_A), *old = load(KEY_A), *new = load(KEY_B);
+    _cleanup_free_ char *token = NULL, *user = NULL;
+    struct err err = { .text = "" };
+    size_t len;
+
+    assert_int_equal(auth_jwt_make(keys, "ann", NOW_US, 1800, &token), 0);
+    len = strlen(token);
+    assert_int_equal(auth_jwt_verify(keys, token, len, NOW_US, &user, &err), 0);
+    assert_string_equal(user, "ann");
+    free(TAKE_PTR(user));
+    assert_int_equal(
+        auth_jwt_verify(new, token, len, NOW_US + 1799 * INT64_C(1000000), &user, &err), 0);
+    free(TAKE_PTR(user));
+    assert_int_equal(
+        auth_jwt_verify(keys, token, len, NOW_US + 1800 * INT64_C(1000000), &user, &err),
+        -EKEYEXPIRED);
+    assert_int_equal(auth_jwt_verify(old, token, len, NOW_US, &user, &err), -EACCES);
+    for (size_t i = 0; i < len; i++) { /* no letter may change; dots make it malformed */
+        char was = token[i];
+        int r;
+
+        token[i] = was == 'A' ? 'B' : 'A';
+        r = auth_jwt_verify(keys, token, len, NOW_US, &user, &err);
+        assert_true(r == -EACCES || r == -EINVAL);
+        token[i] = was;
+    }
+    assert_null(user);
+    keys = auth_keys_free(keys);
+    old = auth_keys_free(old);
+    new = auth_keys_free(new);
+}
+
+static void test_jwt_lifespan(void **state)
+{
+    struct auth_keys *keys = load(KEY_A);
+    _cleanup_free_ char *token = NULL, *user = NULL;
+
+    assert_int_equal(auth_jwt_make(keys, "root", NOW_US, UINT64_MAX, &token), 0);
+    assert_int_equal(auth_jwt_verify(keys, token, strlen(token), 100 * NOW_US, &user, NULL), 0);
+    assert_int_equal(auth_jwt_make(keys, "", NOW_US, 1, &(char *){ NULL }), -EINVAL);
+    assert_int_equal(auth_jwt_make(keys, "\xff\xfe", NOW_US, 1, &(char *){ NULL }), -EINVAL);
+    keys = auth_keys_free(keys);
+}
+
+/* Tokens made elsewhere with the same key: claims we know, an algorithm that we do not take. */
+static void test_jwt_foreign(void **state)
+{
+    static const struct {
+        const char *token;
+        int rc;
+        const char *user;
+    } cases[] = {
+#include "jwt_vectors.inc"
+    };
+    struct auth_keys *keys = load(KEY_A);
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_free_ char *user = NULL;
+        struct err err = { .text = "" };
+
+        assert_int_equal(
+            auth_jwt_verify(keys, cases[i].token, strlen(cases[i].token), NOW_US, &user, &err),
+            cases[i].rc);
+        if (cases[i].user)
+            assert_string_equal(user, cases[i].user);
+        else
+            assert_string_not_equal(err.text, "");
+    }
+    keys = auth_keys_free(keys);
+}
+
+static void test_random(void **state)
+{
+    uint8_t a[32], b[32];
+
+    assert_int_equal(auth_random(a, sizeof(a)), 0);
+    assert_int_equal(auth_random(b, sizeof(b)), 0);
+    assert_memory_not_equal(a, b, sizeof(a));
+}
+
+/* ---- munge, with a munged of our own --------------------------------------------------------- */
+
+static void test_munge(void **state)
+{
+    _cleanup_free_ char *cred = NULL;
+    _cleanup_free_ void *payload = NULL;
+    struct munged m;
+    struct err err = { .text = "" };
+    uid_t uid;
+    gid_t gid;
+    size_t len;
+
+    if (!munged_start(&m)) {
+        print_message(
+            "# skip: munged or libmunge is not installed, or does not run as this user\n");
+        skip();
+    }
+    assert_int_equal(auth_munge_encode(m.socket, "nonce", 5, &cred, &err), 0);
+    assert_int_equal(auth_munge_decode(m.socket, cred, &uid, &gid, &payload, &len, &err), 0);
+    assert_int_equal(uid, geteuid());
+    assert_int_equal(gid, getegid());
+    assert_int_equal(len, 5);
+    assert_memory_equal(payload, "nonce", 5);
+    free(TAKE_PTR(payload));
+    /* munged takes each credential once */
+    assert_int_equal(auth_munge_decode(m.socket, cred, &uid, &gid, &payload, &len, &err), -EACCES);
+    assert_non_null(strstr(err.text, "munge:"));
+    assert_int_equal(auth_munge_decode(m.socket, "MUNGE:junk:", &uid, &gid, &payload, &len, &err),
+                     -EACCES);
+    munged_stop(&m);
+}
+
+static void test_munge_missing_daemon(void **state)
+{
+    struct err err = { .text = "" };
+    char *cred = NULL;
+    int r = auth_munge_encode("/nonexistent/socket", "x", 1, &cred, &err);
+
+    assert_true(r == -EACCES || r == -ENOSYS);
+    assert_non_null(strstr(err.text, "munge"));
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_load_refusals),
+        cmocka_unit_test(test_too_many_keys),
+        cmocka_unit_test(test_create),
+        cmocka_unit_test(test_sign_known),
+        cmocka_unit_test(test_rotation),
+        cmocka_unit_test(test_tamper),
+        cmocka_unit_test(test_derive),
+        cmocka_unit_test(test_jwt),
+        cmocka_unit_test(test_jwt_lifespan),
+        cmocka_unit_test(test_jwt_foreign),
+        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_munge),
+        cmocka_unit_test(test_munge_missing_daemon),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
