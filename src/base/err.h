@@ -4,6 +4,8 @@
  * errno they return.  Pure data; no allocation. */
 #pragma once
 
+#include <errno.h>
+
 #define ERR_TEXT_MAX 512
 
 struct err {
@@ -16,3 +18,9 @@ int err_set(struct err *err, int code, const char *fmt, ...) __attribute__((form
 
 /* Put `prefix: ` before the sentence already in err, e.g. a file and a line. */
 void err_prefix(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The sentence for -ENOMEM, which it returns. */
+static inline int err_nomem(struct err *err)
+{
+    return err_set(err, -ENOMEM, "out of memory");
+}

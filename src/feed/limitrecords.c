@@ -6,17 +6,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
+#include "base/must.h"
 #include "model/tx.h"
-
-static void *must(void *p)
-{
-    if (!p) {
-        log_fatal("out of memory while telling the scheduler");
-        abort();
-    }
-    return p;
-}
 
 void feed_limit_free(struct feed_limit *l)
 {

@@ -9,21 +9,12 @@
 #include <string.h>
 
 #include "base/bitmap.h"
-#include "base/log.h"
+#include "base/must.h"
 #include "base/strbuf.h"
 #include "feed/grestext.h"
 
 #define DEVICES_MAX 1024u /* told apart by index */
 #define SHARES_MAX 4096u
-
-static void *must(void *p)
-{
-    if (!p) {
-        log_fatal("out of memory while telling the scheduler");
-        abort();
-    }
-    return p;
-}
 
 static void *own(struct noderes *res, void *p)
 {

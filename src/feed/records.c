@@ -11,6 +11,7 @@
 #include "base/cpuspec.h"
 #include "base/hostlist.h"
 #include "base/log.h"
+#include "base/must.h"
 #include "base/timefmt.h"
 #include "feed/grestext.h"
 #include "feed/licensefeed.h"
@@ -23,15 +24,6 @@
 #include "model/account/assoc.h"
 #include "model/hetjob.h"
 #include "model/job.h"
-
-static void *must(void *p)
-{
-    if (!p) {
-        log_fatal("out of memory while telling the scheduler");
-        abort();
-    }
-    return p;
-}
 
 struct feed *feed_new(enum feed_kind kind)
 {

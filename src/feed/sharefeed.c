@@ -8,17 +8,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
+#include "base/must.h"
 #include "model/account/usage.h"
-
-static void *must(void *p)
-{
-    if (!p) {
-        log_fatal("out of memory while feeding the scheduler");
-        abort();
-    }
-    return p;
-}
 
 bool share_counts(const struct assoc *a, const struct assoc *root, const char *cluster_name)
 {

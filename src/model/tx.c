@@ -6,15 +6,7 @@
 
 #include "base/log.h"
 #include "base/pb/pbutil.h"
-
-static void *must(void *p)
-{
-    if (!p) {
-        log_fatal("out of memory while building an event");
-        abort();
-    }
-    return p;
-}
+#include "base/must.h"
 
 char *tx_strdup(const char *text)
 {

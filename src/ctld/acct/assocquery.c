@@ -6,8 +6,8 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
 #include "base/pb/pbutil.h"
+#include "base/must.h"
 #include "base/timefmt.h"
 #include "ctld/front/asking.h"
 #include "ctld/schedlink/schedfeed.h"
@@ -27,15 +27,6 @@ struct assocquery {
     Pst__AssocMgrRecord **list;
     size_t n, cap, next;
 };
-
-static void *must(void *p)
-{
-    if (!p) {
-        log_fatal("out of memory while listing associations");
-        abort();
-    }
-    return p;
-}
 
 static void query_free(void *arg)
 {

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
 #include "base/pb/pbutil.h"
+#include "base/must.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "ctld/front/front.h"
@@ -55,15 +55,6 @@ struct sharequery {
     } * names;
     size_t nnames;
 };
-
-static void *must(void *p)
-{
-    if (!p) {
-        log_fatal("out of memory while answering about shares");
-        abort();
-    }
-    return p;
-}
 
 static void sharequery_free(void *arg)
 {

@@ -14,7 +14,7 @@
 #include <xxhash.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
+#include "base/must.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "model/gresuse.h"
@@ -53,15 +53,6 @@ struct views {
     pthread_mutex_t lock; /* of current */
     struct view *current;
 };
-
-static void *must(void *p)
-{
-    if (!p) {
-        log_fatal("out of memory while making a view");
-        abort();
-    }
-    return p;
-}
 
 static void vrec_unref(struct vrec *r)
 {

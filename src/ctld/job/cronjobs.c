@@ -12,8 +12,8 @@
 
 #include "base/cleanup.h"
 #include "base/cronspec.h"
-#include "base/log.h"
 #include "base/pb/pbutil.h"
+#include "base/must.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "ctld/job/contents.h"
@@ -24,15 +24,6 @@
 
 #define DISABLED "#DISABLED: "
 #define RETRY_US (60 * USEC_PER_SEC)
-
-static void *must(void *p)
-{
-    if (!p) {
-        log_fatal("out of memory while taking a crontab");
-        abort();
-    }
-    return p;
-}
 
 static bool has_option(const struct ctld *ctld, const char *word)
 {

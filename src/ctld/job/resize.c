@@ -11,22 +11,13 @@
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
-#include "base/log.h"
 #include "base/pb/pbutil.h"
+#include "base/must.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/job/prologs.h"
-
-static void *must(void *p)
-{
-    if (!p) {
-        log_fatal("out of memory while a job gives nodes back");
-        abort();
-    }
-    return p;
-}
 
 /* ---- which nodes stay ------------------------------------------------------------------------ */
 

@@ -9,6 +9,7 @@
 #include "base/hostlist.h"
 #include "base/log.h"
 #include "base/pb/pbutil.h"
+#include "base/must.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "ctld/job/depends.h"
@@ -33,15 +34,6 @@
 #include "feed/noderes.h"
 #include "model/array.h"
 #include "model/account/billing.h"
-
-static void *must(void *p)
-{
-    if (!p) {
-        log_fatal("out of memory while starting a job");
-        abort();
-    }
-    return p;
-}
 
 static char *bits_text(const uint64_t *words, uint32_t nwords)
 {

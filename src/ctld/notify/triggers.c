@@ -20,6 +20,7 @@
 #include "base/inherit.h"
 #include "base/log.h"
 #include "base/pb/pbutil.h"
+#include "base/must.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "ctld/policy/policy.h"
@@ -65,15 +66,6 @@ static struct happened *list;
 static size_t nlist;
 static uint32_t wanted; /* events of all triggers: what nobody wants costs nothing */
 static int64_t last_look_us;
-
-static void *must(void *p)
-{
-    if (!p) {
-        log_fatal("out of memory while looking after triggers");
-        abort();
-    }
-    return p;
-}
 
 static void count_wanted(const struct ctld *ctld)
 {

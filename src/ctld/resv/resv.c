@@ -8,21 +8,12 @@
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
-#include "base/log.h"
+#include "base/must.h"
 #include "base/timefmt.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/resv/resv_impl.h"
-
-static void *must(void *p)
-{
-    if (!p) {
-        log_fatal("out of memory while looking at reservations");
-        abort();
-    }
-    return p;
-}
 
 int resvs_new(struct resvs **ret)
 {

@@ -10,8 +10,8 @@
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
-#include "base/log.h"
 #include "base/pb/pbutil.h"
+#include "base/must.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "ctld/job/licenses.h"
@@ -41,15 +41,6 @@ struct ground {
     struct resv_part parts[RESV_PARTS_MAX]; /* of the features */
     size_t nparts;
 };
-
-static void *must(void *p)
-{
-    if (!p) {
-        log_fatal("out of memory while choosing nodes for a reservation");
-        abort();
-    }
-    return p;
-}
 
 static struct bitmap *set_new(const struct ctld *ctld)
 {

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/pb/pbutil.h"
+#include "base/must.h"
 #include "base/timefmt.h"
 #include "ctld/job/depends.h"
 #include "ctld/schedlink/schedfeed.h"
@@ -45,15 +46,6 @@ static void look_done(struct look *l)
     free(l->parts);
     free(l->units);
     free(l->claims);
-}
-
-static void *must(void *p)
-{
-    if (!p) {
-        log_fatal("out of memory while jobs take turns");
-        abort();
-    }
-    return p;
 }
 
 bool gang_on(const struct conf *conf)

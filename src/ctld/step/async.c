@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/pb/pbutil.h"
 #include "base/bind/tasklayout.h"
+#include "base/must.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/step/steplayout.h"
@@ -27,15 +28,6 @@ struct swaiter { /* an answered-later request of swait */
     struct cmd reply;
 };
 static struct swaiter *swaiters; /* few: one for each swait that runs */
-
-static void *must(void *p)
-{
-    if (!p) {
-        log_fatal("out of memory while queueing a step");
-        abort();
-    }
-    return p;
-}
 
 /* ---- submission ------------------------------------------------------------------------------ */
 

@@ -8,7 +8,7 @@
 
 #include "base/bitmap.h"
 #include "base/cleanup.h"
-#include "base/log.h"
+#include "base/must.h"
 #include "base/timefmt.h"
 #include "ctld/step/steps.h"
 #include "model/tx.h"
@@ -22,15 +22,6 @@ struct want {
     size_t name_len, type_len; /* type_len 0: of any type */
     uint64_t count;
 };
-
-static void *must(void *p)
-{
-    if (!p) {
-        log_fatal("out of memory while choosing devices of a step");
-        abort();
-    }
-    return p;
-}
 
 /* False at the end of the list. */
 static bool next_want(const char **text, struct want *w)

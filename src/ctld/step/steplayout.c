@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
-#include "base/log.h"
+#include "base/must.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "ctld/step/stepgres.h"
@@ -46,15 +46,6 @@ struct layout {
     const struct hostlist *by_rank;
     bool exact, overlap, overcommit;
 };
-
-static void *must(void *p)
-{
-    if (!p) {
-        log_fatal("out of memory while laying out a step");
-        abort();
-    }
-    return p;
-}
 
 static void layout_done(struct layout *l)
 {

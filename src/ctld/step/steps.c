@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/must.h"
 #include "base/oomstatus.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
@@ -37,15 +38,6 @@ struct step_queue { /* of one job, first come first served */
     uint32_t job_id;
     struct step_wait *head;
 };
-
-static void *must(void *p)
-{
-    if (!p) {
-        log_fatal("out of memory while creating a step");
-        abort();
-    }
-    return p;
-}
 
 /* ---- addresses and credentials --------------------------------------------------------------- */
 

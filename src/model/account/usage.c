@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
+#include "base/must.h"
 #include "base/timefmt.h"
 #include "model/cluster_private.h"
 #include "model/job.h"
@@ -33,13 +34,6 @@ struct usage {
 };
 
 /* Half a change must not be: what is journaled is in force. */
-static void *must(void *p)
-{
-    if (!p)
-        abort();
-    return p;
-}
-
 static Pst__UsageRecord *rec_of(const struct usage *u)
 {
     return (Pst__UsageRecord *)u->kept.rec;

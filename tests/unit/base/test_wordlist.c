@@ -1,0 +1,49 @@
+/* test_wordlist.c - words in comma lists; must be told apart from their beginnings and ends */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/wordlist.h"
+
+static const struct {
+    const char *list, *word;
+    bool has, nocase;
+} cases[] = {
+    { NULL, "a", false, false },         { "", "a", false, false },
+    { "a", "", false, false },           { ",,", "", false, false },
+    { "a", NULL, false, false },         { "gpu", "gpu", true, true },
+    { "gpu", "GPU", false, true },       { "gpus,cpu", "gpu", false, false },
+    { "xgpu,cpu", "gpu", false, false }, { "cpu,gpu", "gpu", true, true },
+    { "cpu,,gpu,", "gpu", true, true },  { "gpu=1", "gpu", false, false },
+};
+
+static void test_words(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        assert_int_equal(wordlist_has(cases[i].list, cases[i].word), cases[i].has);
+        assert_int_equal(wordlist_has_nocase(cases[i].list, cases[i].word), cases[i].nocase);
+    }
+}
+
+static void test_lengths(void **state)
+{
+    (void)state;
+    assert_true(wordlist_has_n("a,bc", "bcd", 2));
+    assert_false(wordlist_has_n("a,bc", "bcd", 3));
+    assert_false(wordlist_has_n("a,bc", "bcd", 0));
+    assert_true(wordlist_has_between("a|b:c", "|:", "b", 1));
+    assert_false(wordlist_has_between("a|b,c", "|", "b", 1));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_words),
+                                        cmocka_unit_test(test_lengths) };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
