@@ -259,7 +259,7 @@ const char *acct_error(const struct acct *a)
 /* ---- batches --------------------------------------------------------------------------------- */
 
 /* Remember why, and make cache and database what they were before the batch. */
-static int fail(struct acct *a, int r)
+static int fail_batch(struct acct *a, int r)
 {
     const char *text = r == -ENOMEM || r == -EUCLEAN || r == -EINVAL ? NULL
                        : r == -ESTALE ? "another has stored records of this cluster meanwhile"
@@ -283,13 +283,13 @@ int acct_begin(struct acct *a)
     int r = sql_begin(a->store.db);
 
     if (r < 0)
-        return fail(a, r);
+        return fail_batch(a, r);
     a->in_batch = true;
     return 0;
 }
 
 /* Sums of the time that was changed are made again. */
-static int unroll(struct acct *a)
+static int undo_roll(struct acct *a)
 {
     char text[128];
 
@@ -309,13 +309,13 @@ int acct_commit(struct acct *a)
     if (r == 0)
         r = nodes_flush(a->nodes);
     if (r == 0)
-        r = unroll(a);
+        r = undo_roll(a);
     if (r == 0)
         r = meta_save(a);
     if (r == 0)
         r = sql_commit(a->store.db);
     if (r < 0)
-        return fail(a, r);
+        return fail_batch(a, r);
     a->in_batch = false;
     a->saved = a->meta;
     cache_evict(&a->store.cache, CACHE_MAX);
@@ -329,7 +329,7 @@ int acct_rewind(struct acct *a, uint64_t lsn)
     a->meta.cursor = lsn;
     r = meta_save(a);
     if (r < 0)
-        return fail(a, r);
+        return fail_batch(a, r);
     a->saved.cursor = lsn;
     return 0;
 }
@@ -340,13 +340,13 @@ int acct_came_back(struct acct *a, int64_t gone_us, int64_t back_us)
 
     if (r == 0)
         r = nodes_note_back(a->store.db, a->meta.id, back_us);
-    return r < 0 ? fail(a, r) : 0;
+    return r < 0 ? fail_batch(a, r) : 0;
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
 /* What every stored record fulfils: nothing volatile, and an end when it is over. */
-static void tidy(Pst__JobRecord *rec, int64_t time_us)
+static void tidy_record(Pst__JobRecord *rec, int64_t time_us)
 {
     pb_clear_from(&rec->base, FIELD_VOLATILE);
     if (job_is_ended(rec) && !rec->has_end_us) {
@@ -366,7 +366,7 @@ static int merge_and_clear(ProtobufCMessage *dst, const ProtobufCMessage *set, s
 }
 
 /* What is stored of it; borrowed from rec. */
-static Pst__JobRecord kept(const struct acct *a, const Pst__JobRecord *rec)
+static Pst__JobRecord kept_part(const struct acct *a, const Pst__JobRecord *rec)
 {
     Pst__JobRecord own = *rec;
 
@@ -404,7 +404,7 @@ static int job_put(struct acct *a, const Pst__JobRecord *rec, int64_t time_us)
         if (e)
             cache_drop(&s->cache, e);
     }
-    own = kept(a, rec);
+    own = kept_part(a, rec);
     r = pb_dup(&own.base, &copy);
     if (r < 0)
         return r;
@@ -413,7 +413,7 @@ static int job_put(struct acct *a, const Pst__JobRecord *rec, int64_t time_us)
         protobuf_c_message_free_unpacked(copy, NULL);
         return r;
     }
-    tidy((Pst__JobRecord *)copy, time_us);
+    tidy_record((Pst__JobRecord *)copy, time_us);
     cache_mark(&s->cache, e);
     return 0;
 }
@@ -446,7 +446,7 @@ static int close_run(struct acct *a, struct entry *e, int64_t time_us)
         rec->state = JOB_STATE(CANCELLED);
         rec->state_flags = JOB_FLAG(REQUEUED);
     }
-    tidy(rec, time_us);
+    tidy_record(rec, time_us);
     r = store_save_job(&a->store, e, rec);
     protobuf_c_message_free_unpacked(copy, NULL);
     return r;
@@ -494,14 +494,14 @@ static int job_patch(struct acct *a, const Pst__JobPatch *p, int64_t time_us)
         e->stored = false;
     }
     if (p->set)
-        set = kept(a, p->set);
+        set = kept_part(a, p->set);
     r = merge_and_clear(e->rec, p->set ? &set.base : NULL, p->n_clear, p->clear);
     if (r < 0)
         return r;
     r = p->array_take ? array_take(&((Pst__JobRecord *)e->rec)->array_tasks, p->array_take) : 0;
     if (r < 0)
         return r;
-    tidy((Pst__JobRecord *)e->rec, time_us);
+    tidy_record((Pst__JobRecord *)e->rec, time_us);
     cache_mark(&s->cache, e);
     is_suspended = job_state((const Pst__JobRecord *)e->rec) == JOB_STATE(SUSPENDED);
     return was_suspended == is_suspended ? 0 : note_suspension(a, run, is_suspended, time_us);
@@ -652,7 +652,7 @@ int acct_apply(struct acct *a, uint64_t lsn, const Pst__Transaction *tx, struct 
     for (size_t i = 0; r == 0 && i < tx->n_events; i++)
         r = apply_event(a, tx->events[i], tx->time_us);
     if (r < 0) {
-        r = fail(a, r);
+        r = fail_batch(a, r);
         return err_set(err, r, "accounting: record %llu of the journal cannot be stored: %s",
                        (unsigned long long)lsn, a->error);
     }

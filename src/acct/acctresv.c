@@ -62,8 +62,8 @@ static int drop_open(struct sql *db, int64_t source, uint32_t id)
     return sql_exec(db, text);
 }
 
-static int save(struct sql *db, int64_t source, const Pst__ReservationRecord *rec, int64_t start_us,
-                int64_t end_us, enum resv_state state)
+static int save_period(struct sql *db, int64_t source, const Pst__ReservationRecord *rec,
+                       int64_t start_us, int64_t end_us, enum resv_state state)
 {
     _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
     _cleanup_free_ uint8_t *data = malloc(pst__reservation_record__get_packed_size(rec) + 1);
@@ -106,11 +106,12 @@ static int resv_put(struct sql *db, int64_t source, const Pst__Event *ev, int64_
         return r;
     if (ends) {
         *earliest_us = MIN(*earliest_us, rec->ended_us);
-        return rec->ended_us > start ? save(db, source, rec, start, rec->ended_us, RESV_OVER) : 0;
+        return rec->ended_us > start ? save_period(db, source, rec, start, rec->ended_us, RESV_OVER)
+                                     : 0;
     }
     if (active && (!open.there || open.state == RESV_PLANNED || open.start_us != start))
         *earliest_us = MIN(*earliest_us, start);
-    return save(db, source, rec, start, rec->end_us, active ? RESV_ACTIVE : RESV_PLANNED);
+    return save_period(db, source, rec, start, rec->end_us, active ? RESV_ACTIVE : RESV_PLANNED);
 }
 
 /* What was active without having been said to end ends here. */
@@ -159,7 +160,7 @@ int resv_close_all(struct sql *db, int64_t source, int64_t time_us)
 /* ---- who is charged -------------------------------------------------------------------------- */
 
 /* Is the word in a list that allows (one that denies begins with a minus)? */
-static bool allows(const char *list, const char *word)
+static bool list_allows(const char *list, const char *word)
 {
     size_t want = strlen(word);
 
@@ -181,9 +182,9 @@ bool resv_charges(const Pst__ReservationRecord *rec, const char *cluster, const 
     const char *users = allow_list(rec->users), *accounts = allow_list(rec->accounts);
 
     if (strcmp(a->cluster, cluster) != 0 || (!users && !accounts) ||
-        (accounts && !allows(accounts, a->account)))
+        (accounts && !list_allows(accounts, a->account)))
         return false;
-    return users ? a->user && allows(users, a->user) : !a->user;
+    return users ? a->user && list_allows(users, a->user) : !a->user;
 }
 
 int64_t resv_seconds(int64_t start_us, int64_t end_us, int64_t from_s, int64_t to_s)
@@ -239,7 +240,7 @@ static bool has_node(const Pst__AcctCond *w, const char *nodes)
     return found;
 }
 
-static bool wanted(const Pst__AcctCond *w, const struct row *row)
+static bool is_wanted(const Pst__AcctCond *w, const struct row *row)
 {
     return cond_has(w->names, w->n_names, row->rec->name) &&
            cond_has(w->clusters, w->n_clusters, row->cluster) &&
@@ -355,7 +356,7 @@ static int fill_assocs(struct lister *l, const struct row *row, Pst__AcctResvRec
     return 0;
 }
 
-static int give(struct lister *l, const struct row *row)
+static int give_row(struct lister *l, const struct row *row)
 {
     Pst__AcctResvRecord out = PST__ACCT_RESV_RECORD__INIT;
     const Pst__ReservationRecord *rec = row->rec;
@@ -404,8 +405,8 @@ int resv_list(struct sql *db, const Pst__AcctCond *where, resv_row_fn *fn, void 
     if (r == 0)
         r = assocs_load(db, &l.assocs, &l.nassocs);
     for (size_t i = 0; i < n; i++) {
-        if (r == 0 && wanted(where, &rows[i]))
-            r = give(&l, &rows[i]);
+        if (r == 0 && is_wanted(where, &rows[i]))
+            r = give_row(&l, &rows[i]);
         free(rows[i].cluster);
         pst__reservation_record__free_unpacked(rows[i].rec, NULL);
     }

@@ -10,7 +10,7 @@
 
 /* A number and its unit.  Memory counts MiB without one, else K M G T P; others count thousands of
  * 1024. */
-static uint64_t number(const char *text, size_t len, bool memory)
+static uint64_t parse_number(const char *text, size_t len, bool memory)
 {
     static const char units[] = "KMGTP";
     char copy[32], *end;
@@ -45,14 +45,15 @@ bool tres_next(const char **text, struct tres_item *ret)
             continue;
         memcpy(ret->name, item, (size_t)(eq - item));
         ret->name[eq - item] = '\0';
-        ret->count = number(eq + 1, len - (size_t)(eq + 1 - item), strcmp(ret->name, "mem") == 0);
+        ret->count =
+            parse_number(eq + 1, len - (size_t)(eq + 1 - item), strcmp(ret->name, "mem") == 0);
         return true;
     }
     return false;
 }
 
-static size_t add(struct tres_item *items, size_t n, size_t max, const char *name, size_t len,
-                  uint64_t count)
+static size_t add_item(struct tres_item *items, size_t n, size_t max, const char *name, size_t len,
+                       uint64_t count)
 {
     char full[TRES_NAME_MAX];
 
@@ -82,12 +83,12 @@ size_t tres_of_gres(const char *gres, struct tres_item *items, size_t max)
             if (gres[i] == ':')
                 last = i;
         if (last < len && last > 0 && isdigit((unsigned char)gres[last + 1]))
-            count = number(gres + last + 1, len - last - 1, false);
+            count = parse_number(gres + last + 1, len - last - 1, false);
         else
             last = len;
-        n = add(items, n, max, gres, name, count);
+        n = add_item(items, n, max, gres, name, count);
         if (last > name) /* a type between */
-            n = add(items, n, max, gres, last, count);
+            n = add_item(items, n, max, gres, last, count);
         gres += strcspn(gres, ",");
         gres += *gres == ',';
     }

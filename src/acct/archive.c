@@ -133,7 +133,8 @@ static void put_value(FILE *f, struct sql_stmt *stmt, unsigned col, char type)
 }
 
 /* Write what a select finds to the kind's file, and see it on disk. */
-static int dump(struct work *w, size_t kind, const char *select, int64_t from_us, int64_t to_us)
+static int dump_rows(struct work *w, size_t kind, const char *select, int64_t from_us,
+                     int64_t to_us)
 {
     _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
     struct out *o = &w->outs[kind];
@@ -181,20 +182,20 @@ static int purge_some(struct work *w, int64_t after, int64_t last, int64_t step_
     if (w->what->steps || (w->what->jobs && job_us)) {
         (void)snprintf(text, sizeof(text),
                        "SELECT s.* FROM jobs j JOIN steps s ON s.run=j.run WHERE %s", range);
-        r = dump(w, KIND_STEP, text, first_us, cut);
+        r = dump_rows(w, KIND_STEP, text, first_us, cut);
     }
     if (r == 0 && w->what->jobs && job_us) {
         (void)snprintf(text, sizeof(text),
                        "SELECT j.* FROM jobs j WHERE j.run>%lld AND j.run<=%lld AND j.end_us<%lld",
                        (long long)after, (long long)last, (long long)job_us);
-        r = dump(w, KIND_JOB, text, first_us, job_us);
+        r = dump_rows(w, KIND_JOB, text, first_us, job_us);
     }
     if (r == 0 && w->what->suspends && job_us) {
         (void)snprintf(
             text, sizeof(text),
             "SELECT s.* FROM jobs j JOIN suspensions s ON s.run=j.run WHERE %s AND j.end_us<%lld",
             range, (long long)job_us);
-        r = dump(w, KIND_SUSPEND, text, first_us, job_us);
+        r = dump_rows(w, KIND_SUSPEND, text, first_us, job_us);
     }
     if (r < 0)
         return r;
@@ -269,7 +270,7 @@ static int purge_where(struct work *w, size_t kind, bool archive, const char *co
         r = sql_get(w->db, text, 0, &first);
     (void)snprintf(text, sizeof(text), "SELECT * %s", where);
     if (r == 0 && archive)
-        r = dump(w, kind, text, first * unit_us, cut_us);
+        r = dump_rows(w, kind, text, first * unit_us, cut_us);
     (void)snprintf(text, sizeof(text), "DELETE %s", where);
     if (r == 0)
         r = sql_exec(w->db, text);

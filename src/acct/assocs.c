@@ -9,7 +9,7 @@
 
 #define ENTITY_ASSOC 6 /* AcctChange.assoc */
 
-static int take(struct assoc_row *row, const Pst__AssocRecord *rec)
+static int take_record(struct assoc_row *row, const Pst__AssocRecord *rec)
 {
     if (!rec->account || !rec->cluster || rec->deleted)
         return 0;
@@ -34,7 +34,7 @@ static int read_row(void *item, struct sql_stmt *stmt)
     int r = 0;
 
     if (change && change->body_case == PST__ACCT_CHANGE__BODY_ASSOC)
-        r = take(item, change->assoc);
+        r = take_record(item, change->assoc);
     if (change)
         pst__acct_change__free_unpacked(change, NULL);
     return r;

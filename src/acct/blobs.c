@@ -61,7 +61,7 @@ static bool same_key(const struct blob_key *a, const struct blob_key *b)
 
 /* ---- what is wanted -------------------------------------------------------------------------- */
 
-static bool wanted(const Pst__Transaction *tx, const struct blob_key *key, unsigned keep)
+static bool is_wanted(const Pst__Transaction *tx, const struct blob_key *key, unsigned keep)
 {
     struct blob_key his;
 
@@ -81,7 +81,7 @@ bool acct_keeps_blob(const Pst__Transaction *tx, const Pst__Blob *blob, unsigned
 
     return blob->data.len <= ACCT_BLOB_MAX && blob_names(blob, BLOB_SCRIPT, &script) &&
            blob_names(blob, BLOB_ENV, &env) &&
-           (wanted(tx, &script, keep) || wanted(tx, &env, keep));
+           (is_wanted(tx, &script, keep) || is_wanted(tx, &env, keep));
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -96,7 +96,7 @@ static size_t place_of(const struct blob_key *key)
     return at % BLOBS_SEEN;
 }
 
-static void remember(struct blobs *b, const struct blob_key *key, int64_t time_us)
+static void remember_blob(struct blobs *b, const struct blob_key *key, int64_t time_us)
 {
     size_t at = place_of(key);
 
@@ -122,7 +122,7 @@ static int find_row(struct blobs *b, const struct blob_key *key)
 }
 
 /* Named once more: it grows old from now on. */
-static int touch(struct blobs *b, const struct blob_key *key, int64_t time_us)
+static int touch_blob(struct blobs *b, const struct blob_key *key, int64_t time_us)
 {
     size_t at = place_of(key);
     int r = 0;
@@ -139,7 +139,7 @@ static int touch(struct blobs *b, const struct blob_key *key, int64_t time_us)
     sql_bind(b->touch, 1, key->kind);
     sql_bind_text(b->touch, 2, key->name);
     sql_bind(b->touch, 3, time_us);
-    remember(b, key, time_us);
+    remember_blob(b, key, time_us);
     return sql_run(b->touch);
 }
 
@@ -162,12 +162,13 @@ static const char *kind_text(const struct blob_key *key)
     return key->kind == BLOB_SCRIPT ? "script" : "job's environment";
 }
 
-static int put(struct blobs *b, const struct blob_key *key, const Pst__Blob *blob, int64_t time_us)
+static int put_blob(struct blobs *b, const struct blob_key *key, const Pst__Blob *blob,
+                    int64_t time_us)
 {
     int r = find_row(b, key);
 
     if (r != 0)
-        return r < 0 ? r : touch(b, key, time_us);
+        return r < 0 ? r : touch_blob(b, key, time_us);
     if (blob->data.len > ACCT_BLOB_MAX) {
         log_error("accounting: a %s of %zu bytes is not stored, %u are allowed", kind_text(key),
                   blob->data.len, ACCT_BLOB_MAX);
@@ -186,7 +187,7 @@ static int put(struct blobs *b, const struct blob_key *key, const Pst__Blob *blo
     sql_bind_text(b->put, 1, key->name);
     sql_bind(b->put, 2, time_us);
     sql_bind_blob(b->put, 3, blob->data.data, blob->data.len);
-    remember(b, key, time_us);
+    remember_blob(b, key, time_us);
     return sql_run(b->put);
 }
 
@@ -199,8 +200,8 @@ static int apply_put(struct blobs *b, const Pst__Transaction *tx, const Pst__Blo
     int r = 0;
 
     for (enum blob_kind kind = BLOB_SCRIPT; r == 0 && kind <= BLOB_ENV; kind++)
-        if (blob_names(blob, kind, &key) && wanted(tx, &key, keep))
-            r = put(b, &key, blob, tx->time_us);
+        if (blob_names(blob, kind, &key) && is_wanted(tx, &key, keep))
+            r = put_blob(b, &key, blob, tx->time_us);
     return r;
 }
 
@@ -210,9 +211,9 @@ static int apply_job(struct blobs *b, const Pst__JobRecord *j, unsigned keep, in
     int r = 0;
 
     if (keep & ACCT_SCRIPT && job_names(j, BLOB_SCRIPT, &key))
-        r = touch(b, &key, time_us);
+        r = touch_blob(b, &key, time_us);
     if (r == 0 && keep & ACCT_ENV && job_names(j, BLOB_ENV, &key))
-        r = touch(b, &key, time_us);
+        r = touch_blob(b, &key, time_us);
     return r;
 }
 

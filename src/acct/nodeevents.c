@@ -66,7 +66,7 @@ int nodes_new(struct sql *db, int64_t source, struct nodes **ret)
     return 0;
 }
 
-static int prepare(struct nodes *n)
+static int prepare_statements(struct nodes *n)
 {
     int r = 0;
 
@@ -103,10 +103,10 @@ static int room_for(struct nodes *n, uint32_t id)
     return 0;
 }
 
-static int load(struct nodes *n)
+static int load_nodes(struct nodes *n)
 {
     _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
-    int r = prepare(n);
+    int r = prepare_statements(n);
 
     if (r == 0)
         r = sql_prepare(n->db, "SELECT node_id, record FROM nodes WHERE source=?", &stmt);
@@ -213,8 +213,8 @@ static bool same_tres(const Pst__NodeRecord *a, const Pst__NodeRecord *b)
 }
 
 /* A node was `before` (NULL: none) and is `now`. */
-static int changed(struct nodes *n, const Pst__NodeRecord *before, const Pst__NodeRecord *now,
-                   int64_t time_us)
+static int note_change(struct nodes *n, const Pst__NodeRecord *before, const Pst__NodeRecord *now,
+                       int64_t time_us)
 {
     enum node_away was = before ? nodes_away(state_of(before)) : NODE_THERE;
     enum node_away is = now ? nodes_away(state_of(now)) : NODE_THERE;
@@ -234,10 +234,10 @@ static int changed(struct nodes *n, const Pst__NodeRecord *before, const Pst__No
 }
 
 /* The node's record becomes rec, which is taken. */
-static int replace(struct nodes *n, uint32_t id, Pst__NodeRecord *rec, int64_t time_us)
+static int replace_record(struct nodes *n, uint32_t id, Pst__NodeRecord *rec, int64_t time_us)
 {
     struct item *item = &n->items[id];
-    int r = changed(n, item->rec, rec, time_us);
+    int r = note_change(n, item->rec, rec, time_us);
 
     if (item->rec)
         pst__node_record__free_unpacked(item->rec, NULL);
@@ -256,7 +256,7 @@ static int node_put(struct nodes *n, const Pst__NodeRecord *rec, int64_t time_us
     if (r < 0)
         return r;
     pb_clear_from(copy, 900);
-    return replace(n, rec->node_id, (Pst__NodeRecord *)copy, time_us);
+    return replace_record(n, rec->node_id, (Pst__NodeRecord *)copy, time_us);
 }
 
 static int node_patch(struct nodes *n, const Pst__NodePatch *p, int64_t time_us)
@@ -278,7 +278,7 @@ static int node_patch(struct nodes *n, const Pst__NodePatch *p, int64_t time_us)
         return r;
     }
     pb_clear_from(copy, 900);
-    return replace(n, p->node_id, (Pst__NodeRecord *)copy, time_us);
+    return replace_record(n, p->node_id, (Pst__NodeRecord *)copy, time_us);
 }
 
 int nodes_apply(struct nodes *n, const Pst__Event *ev, int64_t time_us)
@@ -289,7 +289,7 @@ int nodes_apply(struct nodes *n, const Pst__Event *ev, int64_t time_us)
         ev->body_case != PST__EVENT__BODY_NODE_PATCH &&
         ev->body_case != PST__EVENT__BODY_NODE_REMOVE)
         return 0;
-    r = n->loaded ? 0 : load(n);
+    r = n->loaded ? 0 : load_nodes(n);
     if (r < 0)
         return r;
     if (ev->body_case == PST__EVENT__BODY_NODE_PUT)
@@ -297,7 +297,7 @@ int nodes_apply(struct nodes *n, const Pst__Event *ev, int64_t time_us)
     if (ev->body_case == PST__EVENT__BODY_NODE_PATCH)
         return node_patch(n, ev->node_patch, time_us);
     return ev->node_remove < n->n && n->items[ev->node_remove].rec
-               ? replace(n, ev->node_remove, NULL, time_us)
+               ? replace_record(n, ev->node_remove, NULL, time_us)
                : 0;
 }
 

@@ -66,7 +66,7 @@ struct acct_rows {
 
 /* ---- selecting ------------------------------------------------------------------------------- */
 
-static int grow(void *array, size_t n, size_t *cap, size_t size)
+static int grow_array(void *array, size_t n, size_t *cap, size_t size)
 {
     void **p = array;
     size_t more = *cap ? *cap * 2 : 256;
@@ -130,7 +130,7 @@ static int load_sources(struct acct_rows *rows)
     size_t cap = 0;
 
     while (r == 0 && (r = sql_step(stmt)) == 1) {
-        r = grow(&rows->sources, rows->nsources, &cap, sizeof(*rows->sources));
+        r = grow_array(&rows->sources, rows->nsources, &cap, sizeof(*rows->sources));
         if (r < 0)
             return r;
         rows->sources[rows->nsources].id = sql_int(stmt, 0);
@@ -191,7 +191,7 @@ static int pick_runs(struct acct_rows *rows, const struct filter *f, struct pick
     while ((r = sql_step(stmt)) == 1) {
         if (!filter_match(f, stmt, SELECT_COLUMNS))
             continue;
-        r = grow(picks, *n, &cap, sizeof(**picks));
+        r = grow_array(picks, *n, &cap, sizeof(**picks));
         if (r < 0)
             return r;
         (*picks)[(*n)++] = (struct pick){
@@ -306,7 +306,7 @@ int acct_rows_open(const char *path, const Pst__AcctFilter *filter, int64_t now_
 static int add_piece(struct acct_rows *rows, int64_t run, uint8_t tag, const void *data, size_t len)
 {
     const struct pb_fieldset *fields = tag == ACCT_JOB_TAG ? &rows->job_fields : &rows->step_fields;
-    int r = grow(&rows->pieces, rows->npieces, &rows->pieces_cap, sizeof(*rows->pieces));
+    int r = grow_array(&rows->pieces, rows->npieces, &rows->pieces_cap, sizeof(*rows->pieces));
     long shown;
 
     if (r < 0)

@@ -79,8 +79,8 @@ static void index_columns(const Pst__JobRecord *rec, struct entry *e)
 }
 
 /* Make an entry of the row (run, record) a bound statement finds. */
-static int load(struct store *s, struct sql_stmt *stmt, uint64_t id, int64_t step,
-                const ProtobufCMessageDescriptor *desc, struct entry **ret_entry)
+static int load_record(struct store *s, struct sql_stmt *stmt, uint64_t id, int64_t step,
+                       const ProtobufCMessageDescriptor *desc, struct entry **ret_entry)
 {
     struct entry *e = NULL;
     int r = sql_step(stmt);
@@ -118,7 +118,7 @@ int store_job(struct store *s, uint32_t job_id, struct entry **ret_entry)
 
     if (!e) {
         bind_key(s, stmt, 0, job_id);
-        r = load(s, stmt, job_id, CACHE_JOB, &pst__job_record__descriptor, &e);
+        r = load_record(s, stmt, job_id, CACHE_JOB, &pst__job_record__descriptor, &e);
         if (r == 0 && e) {
             e->stored = true;
             index_columns((const Pst__JobRecord *)e->rec, e);
@@ -152,7 +152,7 @@ int store_step(struct store *s, int64_t run, uint32_t step_id, struct entry **re
     }
     sql_bind(stmt, 0, run);
     sql_bind(stmt, 1, step);
-    return load(s, stmt, (uint64_t)run, step, &pst__step_record__descriptor, ret_entry);
+    return load_record(s, stmt, (uint64_t)run, step, &pst__step_record__descriptor, ret_entry);
 }
 
 int store_step_any_run(struct store *s, uint32_t job_id, uint32_t step_id, struct entry **ret_entry)
@@ -166,7 +166,7 @@ int store_step_any_run(struct store *s, uint32_t job_id, uint32_t step_id, struc
         return r;
     sql_bind(stmt, 0, step);
     bind_key(s, stmt, 1, job_id);
-    r = load(s, stmt, 0, step, &pst__step_record__descriptor, &loaded);
+    r = load_record(s, stmt, 0, step, &pst__step_record__descriptor, &loaded);
     if (r < 0 || !loaded) {
         if (r == 0)
             *ret_entry = NULL;
@@ -186,7 +186,7 @@ int store_step_any_run(struct store *s, uint32_t job_id, uint32_t step_id, struc
 
 /* ---- saving ---------------------------------------------------------------------------------- */
 
-static int encode(struct encoded *slot, const ProtobufCMessage *rec)
+static int encode_record(struct encoded *slot, const ProtobufCMessage *rec)
 {
     size_t len = protobuf_c_message_get_packed_size(rec);
 
@@ -272,7 +272,7 @@ int store_save_job(struct store *s, struct entry *e, const Pst__JobRecord *rec)
     struct entry before = *e;
     struct sql_stmt *stmt;
     unsigned at = 0;
-    int r = encode(&s->slots[0], &rec->base);
+    int r = encode_record(&s->slots[0], &rec->base);
 
     if (r < 0)
         return r;
@@ -303,7 +303,7 @@ static int insert_jobs(struct store *s, struct entry *const *jobs)
     for (unsigned i = 0; i < STORE_MANY; i++) {
         const Pst__JobRecord *rec = (const Pst__JobRecord *)jobs[i]->rec;
         struct entry before = *jobs[i];
-        int r = encode(&s->slots[i], &rec->base);
+        int r = encode_record(&s->slots[i], &rec->base);
 
         if (r < 0)
             return r;
@@ -319,7 +319,7 @@ static int save_steps(struct store *s, struct entry *const *steps, unsigned n,
                       struct sql_stmt *stmt)
 {
     for (unsigned i = 0; i < n; i++) {
-        int r = encode(&s->slots[i], steps[i]->rec);
+        int r = encode_record(&s->slots[i], steps[i]->rec);
 
         if (r < 0)
             return r;
@@ -347,7 +347,7 @@ struct waiting {
     unsigned njobs, nsteps;
 };
 
-static void finish(struct store *s, struct entry *const *entries, unsigned n)
+static void finish_entries(struct store *s, struct entry *const *entries, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
         if (is_finished(entries[i]))
@@ -362,19 +362,19 @@ static int save_or_wait(struct store *s, struct waiting *w, struct entry *e)
         w->steps[w->nsteps++] = e;
         if (w->nsteps == STORE_MANY) {
             r = save_steps(s, w->steps, STORE_MANY, s->stmts[STORE_SAVE_STEPS]);
-            finish(s, w->steps, STORE_MANY);
+            finish_entries(s, w->steps, STORE_MANY);
             w->nsteps = 0;
         }
     } else if (!e->stored) {
         w->jobs[w->njobs++] = e;
         if (w->njobs == STORE_MANY) {
             r = insert_jobs(s, w->jobs);
-            finish(s, w->jobs, STORE_MANY);
+            finish_entries(s, w->jobs, STORE_MANY);
             w->njobs = 0;
         }
     } else {
         r = store_save_job(s, e, (const Pst__JobRecord *)e->rec);
-        finish(s, &e, 1);
+        finish_entries(s, &e, 1);
     }
     return r;
 }
@@ -391,7 +391,7 @@ int store_flush(struct store *s)
         r = store_save_job(s, w.jobs[i], (const Pst__JobRecord *)w.jobs[i]->rec);
     for (unsigned i = 0; r == 0 && i < w.nsteps; i++)
         r = save_steps(s, &w.steps[i], 1, s->stmts[STORE_SAVE_STEP]);
-    finish(s, w.jobs, w.njobs);
-    finish(s, w.steps, w.nsteps);
+    finish_entries(s, w.jobs, w.njobs);
+    finish_entries(s, w.steps, w.nsteps);
     return r;
 }

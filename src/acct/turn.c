@@ -107,12 +107,12 @@ static int open_server(struct turn *t, struct err *err)
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-static int lock(struct turn *t, enum lock lock, bool take)
+static int take_lock(struct turn *t, enum lock lock, bool take)
 {
     return t->fd >= 0 ? lock_file(t, lock, take) : lock_server(t, lock, take);
 }
 
-static int ask(struct turn *t, struct err *err)
+static int ask_database(struct turn *t, struct err *err)
 {
     int r = 0;
 
@@ -120,13 +120,13 @@ static int ask(struct turn *t, struct err *err)
         r = sql_location_engine(t->location) == SQL_SQLITE ? open_file(t, err)
                                                            : open_server(t, err);
     if (r == 0)
-        r = lock(t, LOCK_HERE, t->first);
-    return r <= 0 ? r : lock(t, LOCK_WORK, true);
+        r = take_lock(t, LOCK_HERE, t->first);
+    return r <= 0 ? r : take_lock(t, LOCK_WORK, true);
 }
 
 int turn_ask(struct turn *t, struct err *err)
 {
-    int r = ask(t, err);
+    int r = ask_database(t, err);
 
     if (r < 0) {
         if (err && !err->text[0])

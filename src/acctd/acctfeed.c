@@ -147,7 +147,7 @@ static int note_back(struct serve_call *call, struct source *s, struct err *err)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static int check(struct serve_call *call, const char *cluster, struct err *err)
+static int check_cluster(struct serve_call *call, const char *cluster, struct err *err)
 {
     if (!serve_feeds(call))
         return err_set(err, -EINVAL, "records are taken by slurmdbd, and this is no slurmdbd");
@@ -156,7 +156,7 @@ static int check(struct serve_call *call, const char *cluster, struct err *err)
     return 0;
 }
 
-static int answer(struct serve_call *call, const struct source *s)
+static int answer_cursor(struct serve_call *call, const struct source *s)
 {
     Pst__DbdCursor reply = PST__DBD_CURSOR__INIT;
 
@@ -195,14 +195,14 @@ static int do_register(struct serve_call *call, struct source *s, const Pst__Dbd
     (void)snprintf(s->peer, sizeof(s->peer), "%s", peer->host); /* cut: for the log */
     log_info("cluster %s has registered from %s, at record %llu", s->name, s->peer,
              (unsigned long long)acct_cursor(s->acct));
-    return answer(call, s);
+    return answer_cursor(call, s);
 }
 
 int feed_register(struct serve_call *call, const ProtobufCMessage *request, struct err *err)
 {
     const Pst__DbdRegister *req = (const Pst__DbdRegister *)request;
     struct source *s;
-    int r = check(call, req->cluster, err);
+    int r = check_cluster(call, req->cluster, err);
 
     if (r < 0)
         return r;
@@ -216,7 +216,7 @@ int feed_register(struct serve_call *call, const ProtobufCMessage *request, stru
 }
 
 /* One record of the batch. */
-static int apply(struct source *s, const Pst__DbdRecord *rec, struct err *err)
+static int apply_record(struct source *s, const Pst__DbdRecord *rec, struct err *err)
 {
     static const Pst__Transaction nothing = PST__TRANSACTION__INIT;
     const Pst__Transaction *tx;
@@ -231,7 +231,7 @@ static int apply(struct source *s, const Pst__DbdRecord *rec, struct err *err)
     return acct_apply(s->acct, rec->lsn, tx, err);
 }
 
-static int store(struct source *s, const Pst__DbdFeed *req, struct err *err)
+static int store_records(struct source *s, const Pst__DbdFeed *req, struct err *err)
 {
     static const Pst__Transaction nothing = PST__TRANSACTION__INIT;
     int r = acct_begin(s->acct);
@@ -239,7 +239,7 @@ static int store(struct source *s, const Pst__DbdFeed *req, struct err *err)
     if (r < 0)
         return err_set(err, r, "accounting: %s", acct_error(s->acct));
     for (size_t i = 0; r == 0 && i < req->n_records; i++)
-        r = apply(s, req->records[i], err);
+        r = apply_record(s, req->records[i], err);
     if (r == 0 && req->upto > acct_cursor(s->acct))
         r = acct_apply(s->acct, req->upto, &nothing, err);
     if (r < 0)
@@ -260,21 +260,21 @@ static int do_store(struct serve_call *call, struct source *s, const Pst__DbdFee
     if (!s->acct || req->after != acct_cursor(s->acct))
         return err_set(err, -EINVAL, "cluster %s must register: its cursor is not %llu", s->name,
                        (unsigned long long)req->after);
-    r = store(s, req, err);
+    r = store_records(s, req, err);
     if (r < 0) {
         log_error("cluster %s: records up to %llu are not stored: %s", s->name,
                   (unsigned long long)req->upto, err->text);
         s->acct = acct_close(s->acct);
         return r;
     }
-    return answer(call, s);
+    return answer_cursor(call, s);
 }
 
 int feed_store(struct serve_call *call, const ProtobufCMessage *request, struct err *err)
 {
     const Pst__DbdFeed *req = (const Pst__DbdFeed *)request;
     struct source *s;
-    int r = check(call, req->cluster, err);
+    int r = check_cluster(call, req->cluster, err);
 
     if (r < 0)
         return r;

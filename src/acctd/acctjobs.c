@@ -81,7 +81,8 @@ static int add_record(struct jobs_stream *s, const uint8_t *data, size_t len)
     return 0;
 }
 
-static int pack(struct jobs_stream *s, uint32_t id, bool more, uint8_t **ret_buf, size_t *ret_len)
+static int pack_batch(struct jobs_stream *s, uint32_t id, bool more, uint8_t **ret_buf,
+                      size_t *ret_len)
 {
     Pst__RecordBatch batch = PST__RECORD_BATCH__INIT;
     _cleanup_free_ ProtobufCBinaryData *records = calloc(s->n + 1, sizeof(*records));
@@ -113,10 +114,10 @@ int jobs_stream_frame(struct jobs_stream *s, uint32_t id, uint8_t **ret_buf, siz
         if (r < 0)
             return r;
         if (r == 0)
-            return pack(s, id, false, ret_buf, ret_len);
+            return pack_batch(s, id, false, ret_buf, ret_len);
         s->waiting = s->n && s->len + s->data_len > FRAME_BYTES;
         if (s->waiting)
-            return pack(s, id, true, ret_buf, ret_len);
+            return pack_batch(s, id, true, ret_buf, ret_len);
         r = add_record(s, s->data, s->data_len);
         if (r < 0)
             return r;

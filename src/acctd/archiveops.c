@@ -15,8 +15,8 @@
 #define PURGE_LIMIT 50000u
 #define FILES_MAX 1024u
 
-static int dump(struct sql *db, const Pst__ArchiveRequest *req, struct strbuf *files,
-                uint64_t *rows, struct err *err)
+static int dump_files(struct sql *db, const Pst__ArchiveRequest *req, struct strbuf *files,
+                      uint64_t *rows, struct err *err)
 {
     const struct archive_what what = {
         .event_h = req->purge_event_h,
@@ -42,7 +42,7 @@ static int dump(struct sql *db, const Pst__ArchiveRequest *req, struct strbuf *f
     return acct_archive(db, &what, now_us(), files, rows, err);
 }
 
-static int answer(struct serve_call *call, const char *files, uint64_t rows)
+static int answer_files(struct serve_call *call, const char *files, uint64_t rows)
 {
     Pst__ArchiveReply reply = PST__ARCHIVE_REPLY__INIT;
     _cleanup_free_ char *copy = strdup(files);
@@ -74,6 +74,6 @@ int archive_run(struct serve_call *call, const ProtobufCMessage *request, struct
         r = req->file ? acct_archive_load(db, req->file, &rows, err)
                       : err_set(err, -EINVAL, "archive: which file?");
     else if (r == 0)
-        r = dump(db, req, &files, &rows, err);
-    return r < 0 ? r : answer(call, strbuf_str(&files), rows);
+        r = dump_files(db, req, &files, &rows, err);
+    return r < 0 ? r : answer_files(call, strbuf_str(&files), rows);
 }

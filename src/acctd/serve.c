@@ -376,7 +376,7 @@ void *serve_kept(const struct serve_call *call)
     return call->worker->kept;
 }
 
-static void forget(struct worker *w)
+static void forget_worker(struct worker *w)
 {
     if (w->kept)
         w->kept_done(w->kept);
@@ -437,7 +437,7 @@ static int stream_jobs(struct query *q, struct err *err)
     return 1;
 }
 
-static int behind(struct query *q, struct err *err)
+static int wait_for_feed(struct query *q, struct err *err)
 {
     struct serve *s = q->serve;
     uint64_t cursor = s->config.cursor ? s->config.cursor(s->config.ctx) : 0;
@@ -452,7 +452,7 @@ static int behind(struct query *q, struct err *err)
                    (unsigned long long)(q->lsn - cursor), trouble[0] ? ": " : "", trouble);
 }
 
-static void report(struct query *q, int code, int r, const struct err *err)
+static void report_failure(struct query *q, int code, int r, const struct err *err)
 {
     if (code)
         ; /* the operation knows */
@@ -471,7 +471,7 @@ static void report(struct query *q, int code, int r, const struct err *err)
 }
 
 /* Leave the request where it belongs now. */
-static void settle(struct query *q, bool over)
+static void settle_query(struct query *q, bool over)
 {
     struct serve *s = q->serve;
     bool dead = false;
@@ -545,23 +545,23 @@ static int check_pace(const struct query *q, struct err *err)
     return err_set(err, -EAGAIN, "The answer was read too slowly");
 }
 
-static void handle(struct worker *w, struct query *q)
+static void handle_query(struct worker *w, struct query *q)
 {
     struct serve_call call = { .query = q, .worker = w };
     struct err err = { .text = "" };
     int64_t start = now_mono_us();
     bool first = !q->jobs;
-    int r = q->jobs ? check_pace(q, &err) : behind(q, &err);
+    int r = q->jobs ? check_pace(q, &err) : wait_for_feed(q, &err);
 
     if (r == 0)
         r = q->row->fn ? q->row->fn(&call, q->msg, &err) : run_jobs(q, &err);
     if (r < 0) {
-        report(q, call.code, r, &err);
-        forget(w); /* a lost connection is opened again */
+        report_failure(q, call.code, r, &err);
+        forget_worker(w); /* a lost connection is opened again */
     }
     if (w->serve->config.rpcs && first)
         rpc_count(w->serve->config.rpcs, q->op, now_mono_us() - start);
-    settle(q, r <= 0);
+    settle_query(q, r <= 0);
 }
 
 /* ---- the threads ----------------------------------------------------------------------------- */
@@ -590,7 +590,7 @@ static struct query *take_ready(struct serve *s, bool writes, int64_t *ret_until
 }
 
 /* Old rows go, once an hour. */
-static int purge(struct worker *w, struct err *err)
+static int purge_old(struct worker *w, struct err *err)
 {
     _cleanup_free_ struct serve_settings *set = malloc(sizeof(*set));
     int64_t now = now_us(), hour = now / USEC_PER_SEC / 3600;
@@ -642,16 +642,16 @@ static void look_after(struct worker *w)
             note_roll(w->serve, (uint64_t)(now_mono_us() - start));
     }
     if (r == 0)
-        r = purge(w, &err);
+        r = purge_old(w, &err);
     if (r < 0 && !w->roll_failing)
         log_error("%s: trying again", err.text);
     if (r < 0)
-        forget(w);
+        forget_worker(w);
     w->roll_failing = r < 0;
     w->roll_mono_us = now_mono_us() + (r == 1 ? 0 : ROLL_US);
 }
 
-static void *run(void *arg)
+static void *run_worker(void *arg)
 {
     struct worker *w = arg;
     struct serve *s = w->serve;
@@ -671,13 +671,13 @@ static void *run(void *arg)
         }
         pthread_mutex_unlock(&s->lock);
         if (q)
-            handle(w, q);
+            handle_query(w, q);
         else
             look_after(w);
         pthread_mutex_lock(&s->lock);
     }
     pthread_mutex_unlock(&s->lock);
-    forget(w);
+    forget_worker(w);
     return NULL;
 }
 
@@ -697,7 +697,7 @@ struct serve *serve_free(struct serve *s)
     while ((q = s->head)) {
         s->head = q->next;
         send_error(q, EPST_SHUTTING_DOWN, NULL);
-        settle(q, true);
+        settle_query(q, true);
     }
     pthread_mutex_lock(&s->lock);
     s->released = true;
@@ -738,7 +738,7 @@ int serve_new(const struct serve_config *config, struct serve **ret)
         *w = (struct worker){ .serve = s,
                               .writes = s->nthreads == readers,
                               .roll_mono_us = now_mono_us() + USEC_PER_SEC };
-        r = pthread_create(&w->thread, NULL, run, w);
+        r = pthread_create(&w->thread, NULL, run_worker, w);
         if (r) {
             serve_free(s);
             return -r;

@@ -28,7 +28,7 @@ static double unit_mib(char **text)
 }
 
 /* "Mem=0.25G" -> "mem", and the weight of one of it. */
-static bool take(const char *part, size_t len, char *name, double *ret_weight)
+static bool take_weight(const char *part, size_t len, char *name, double *ret_weight)
 {
     const char *equals = memchr(part, '=', len);
     size_t n = equals ? (size_t)(equals - part) : 0;
@@ -57,7 +57,7 @@ double billing_exact(const char *weights, enum billing_sum how, billing_amount_f
         char name[NAME_MAX_LEN];
         double weight;
 
-        if (take(p, len, name, &weight)) {
+        if (take_weight(p, len, name, &weight)) {
             bool global = strncmp(name, "license/", 8) == 0 || strncmp(name, "bb/", 3) == 0;
             bool gres = how == BILLING_MAX_GRES && strncmp(name, "gres/", 5) == 0;
             double worth = weight * amount(ctx, name);
@@ -86,7 +86,7 @@ int billing_check(const char *weights, struct err *err)
         char name[NAME_MAX_LEN];
         double weight;
 
-        if (!take(p, len, name, &weight))
+        if (!take_weight(p, len, name, &weight))
             return err_set(err, -EINVAL, "'%.*s' is not of the form name=number", (int)len, p);
         p += len + (p[len] == ',');
     }

@@ -22,7 +22,7 @@ static size_t bytes_for(uint32_t nbits)
 }
 
 /* Clear what lies beyond nbits in the last word. */
-static void trim(struct bitmap *bm)
+static void trim_tail(struct bitmap *bm)
 {
     if (bm->nbits % 64)
         bm->words[bm->nwords - 1] &= (UINT64_C(1) << (bm->nbits % 64)) - 1;
@@ -68,7 +68,7 @@ int bitmap_resize(struct bitmap **bm, uint32_t nbits)
         memset(grown->words + had, 0, (want - had) * sizeof(uint64_t));
     grown->nbits = nbits;
     grown->nwords = want;
-    trim(grown);
+    trim_tail(grown);
     *bm = grown;
     return 0;
 }
@@ -102,7 +102,7 @@ void bitmap_zero(struct bitmap *bm)
 void bitmap_fill(struct bitmap *bm)
 {
     memset(bm->words, 0xff, bm->nwords * sizeof(uint64_t));
-    trim(bm);
+    trim_tail(bm);
 }
 
 void bitmap_copy(struct bitmap *dst, const struct bitmap *src)

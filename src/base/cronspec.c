@@ -154,7 +154,7 @@ static int read_field(const char **p, const struct field *f, uint64_t *ret_set, 
 }
 
 /* Is there such a day at all? */
-static bool possible(const struct cron_times *t)
+static bool is_possible(const struct cron_times *t)
 {
     static const uint8_t length[] = { 0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
 
@@ -188,7 +188,7 @@ static int read_fields(const char *text, struct cron_times *t, const char **ret_
         .any_weekday = any[4],
         .fixed = !any[0] && !any[1],
     };
-    if (!possible(t))
+    if (!is_possible(t))
         return err_set(err, -EINVAL, "there is no such day in these months");
     if (ret_end)
         *ret_end = text;
@@ -231,13 +231,13 @@ static bool day_fits(const struct cron_times *t, const struct tm *tm)
     return t->any_day || t->any_weekday ? day && weekday : day || weekday;
 }
 
-static bool fits(const struct cron_times *t, const struct tm *tm)
+static bool fits_time(const struct cron_times *t, const struct tm *tm)
 {
     return day_fits(t, tm) && (t->hours & (1u << tm->tm_hour)) &&
            (t->minutes & (UINT64_C(1) << tm->tm_min));
 }
 
-static bool local(int64_t at_s, struct tm *ret)
+static bool local_time(int64_t at_s, struct tm *ret)
 {
     time_t at = (time_t)at_s;
 
@@ -251,7 +251,7 @@ static bool left_out(const struct cron_times *t, int64_t at, const struct tm *no
     time_t wall;
     long gap;
 
-    if (!local(at - MINUTE, &before))
+    if (!local_time(at - MINUTE, &before))
         return false;
     gap = now->tm_gmtoff - before.tm_gmtoff;
     wall =
@@ -259,7 +259,7 @@ static bool left_out(const struct cron_times *t, int64_t at, const struct tm *no
     for (long s = MINUTE; s <= gap && s <= DAY; s += MINUTE) {
         time_t m = wall + s;
 
-        if (gmtime_r(&m, &missing) && fits(t, &missing))
+        if (gmtime_r(&m, &missing) && fits_time(t, &missing))
             return true;
     }
     return false;
@@ -271,7 +271,7 @@ static bool shown_before(int64_t at, const struct tm *now)
     struct tm then;
 
     for (int64_t back = 30 * MINUTE; back <= 180 * MINUTE; back += 30 * MINUTE)
-        if (local(at - back, &then) && then.tm_gmtoff - now->tm_gmtoff == back &&
+        if (local_time(at - back, &then) && then.tm_gmtoff - now->tm_gmtoff == back &&
             then.tm_hour == now->tm_hour && then.tm_min == now->tm_min)
             return true;
     return false;
@@ -294,14 +294,14 @@ int64_t cron_next(const struct cron_times *t, int64_t after_s)
     int64_t at = (after_s / MINUTE + 1) * MINUTE, end = after_s + (int64_t)YEARS_MAX * 366 * DAY;
     struct tm tm;
 
-    while (at < end && local(at, &tm)) {
+    while (at < end && local_time(at, &tm)) {
         if (t->fixed && left_out(t, at, &tm))
             return at;
         if (!day_fits(t, &tm))
             at = next_day(at, &tm);
         else if (!(t->hours & (1u << tm.tm_hour)))
             at += (30 - tm.tm_min % 30) * MINUTE;
-        else if (!fits(t, &tm) || (t->fixed && shown_before(at, &tm)))
+        else if (!fits_time(t, &tm) || (t->fixed && shown_before(at, &tm)))
             at += MINUTE;
         else
             return at;

@@ -62,7 +62,7 @@ void daemonize_serve(int ready_fd)
 static char work_dir[4096] = "/";
 
 /* The kernel's word on the folder that we are in: its name may lead elsewhere a moment later. */
-static bool enter(const char *dir)
+static bool enter_folder(const char *dir)
 {
     struct stat st;
 
@@ -82,7 +82,7 @@ void daemonize_work_in(const char *log_file, const char *state_dir)
     }
     (void)snprintf(folder, sizeof(folder), "%.*s", slash ? MAX((int)(slash - log_file), 1) : 0,
                    slash ? log_file : "");
-    if ((folder[0] && enter(folder)) || (state_dir && enter(state_dir)))
+    if ((folder[0] && enter_folder(folder)) || (state_dir && enter_folder(state_dir)))
         return;
     (void)snprintf(work_dir, sizeof(work_dir), "/");
     if (chdir("/") < 0)

@@ -21,21 +21,21 @@ static void fetch_sha256(void)
     sha256.md = EVP_MD_fetch(NULL, "SHA256", NULL);
 }
 
-static const EVP_MD *algorithm(void)
+static const EVP_MD *digest_algorithm(void)
 {
     return pthread_once(&sha256.once, fetch_sha256) == 0 ? sha256.md : NULL;
 }
 
 int digest_of(const void *data, size_t len, struct digest *ret)
 {
-    const EVP_MD *md = algorithm();
+    const EVP_MD *md = digest_algorithm();
 
     return md && EVP_Digest(data, len, ret->bytes, NULL, md, NULL) == 1 ? 0 : -ENOMEM;
 }
 
 int digest_begin(struct digest_run **ret_run)
 {
-    const EVP_MD *md = algorithm();
+    const EVP_MD *md = digest_algorithm();
     EVP_MD_CTX *ctx = md ? EVP_MD_CTX_new() : NULL;
 
     if (!ctx || EVP_DigestInit_ex(ctx, md, NULL) != 1) {

@@ -43,7 +43,7 @@ static void add_point(const char *text, size_t len)
         n_points++;
 }
 
-static void load(const char *spec)
+static void load_points(const char *spec)
 {
     (void)pthread_mutex_lock(&lock);
     n_points = 0;
@@ -59,13 +59,13 @@ static void load(const char *spec)
 
 static void load_environment(void)
 {
-    load(secure_getenv(FAILPOINT_ENV));
+    load_points(secure_getenv(FAILPOINT_ENV));
 }
 
 void failpoint_arm(const char *spec)
 {
     (void)pthread_once(&once, load_environment);
-    load(spec);
+    load_points(spec);
 }
 
 bool failpoint(const char *name)

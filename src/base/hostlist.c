@@ -47,7 +47,7 @@ const char *hostlist_nth(const struct hostlist *hl, size_t i)
 }
 
 /* Copy the live names to a fresh arena of `cap` bytes. */
-static int compact(struct hostlist *hl, size_t cap)
+static int compact_ranges(struct hostlist *hl, size_t cap)
 {
     char *text = malloc(cap);
     size_t used = 0;
@@ -75,7 +75,7 @@ static int grow_text(struct hostlist *hl, size_t need)
     char *text;
 
     if (hl->dead > hl->used / 2)
-        return compact(hl, MAX(hl->cap, hl->used - hl->dead + need));
+        return compact_ranges(hl, MAX(hl->cap, hl->used - hl->dead + need));
     while (cap < hl->used + need)
         cap *= 2;
     text = realloc(hl->text, cap);

@@ -95,7 +95,7 @@ static int add_name(struct expansion *x, size_t len)
     return r < 0 ? err_set(x->err, r, "out of memory") : 0;
 }
 
-static int expand(struct expansion *x, const char *p, size_t len);
+static int expand_brackets(struct expansion *x, const char *p, size_t len);
 
 /* Every number of one range, each followed by what the rest of the item makes. */
 static int expand_range(struct expansion *x, const struct range *range, const char *rest,
@@ -107,7 +107,7 @@ static int expand_range(struct expansion *x, const struct range *range, const ch
 
         if (digits == 0)
             return too_long(x);
-        r = rest == x->end ? add_name(x, len + digits) : expand(x, rest, len + digits);
+        r = rest == x->end ? add_name(x, len + digits) : expand_brackets(x, rest, len + digits);
         if (r < 0)
             return r;
     }
@@ -135,7 +135,7 @@ static int expand_bracket(struct expansion *x, const char *p, size_t len)
 }
 
 /* The item from p on, behind the `len` bytes of the name made so far. */
-static int expand(struct expansion *x, const char *p, size_t len)
+static int expand_brackets(struct expansion *x, const char *p, size_t len)
 {
     for (; p < x->end; p++) {
         int r;
@@ -190,7 +190,7 @@ int hostlist_push_list(struct hostlist *hl, const char *text, struct err *err)
         }
         x.item = p;
         x.end = item_end(p);
-        r = expand(&x, p, 0);
+        r = expand_brackets(&x, p, 0);
         if (r < 0) {
             hostlist_cut(hl, before);
             return r;
@@ -220,7 +220,7 @@ int hostlist_parse_most(const char *text, size_t most, struct hostlist **ret_hl,
     return 0;
 }
 
-/* Where fold() takes its names from: a list or an array. */
+/* Where fold_names() takes its names from: a list or an array. */
 struct names {
     const struct hostlist *hl;
     const char *const *array;
@@ -338,7 +338,7 @@ static void fold_name(struct fold *f, const char *name)
     begin_range(f, name, &p);
 }
 
-static int fold(const struct names *s, char **ret_text)
+static int fold_names(const struct names *s, char **ret_text)
 {
     struct fold f = { .out = STRBUF_INIT };
 
@@ -350,10 +350,10 @@ static int fold(const struct names *s, char **ret_text)
 
 int hostlist_fold(const struct hostlist *hl, char **ret_text)
 {
-    return fold(&(struct names){ .hl = hl, .n = hl->n }, ret_text);
+    return fold_names(&(struct names){ .hl = hl, .n = hl->n }, ret_text);
 }
 
 int hostlist_fold_names(const char *const *names, size_t n, char **ret_text)
 {
-    return fold(&(struct names){ .array = names, .n = n }, ret_text);
+    return fold_names(&(struct names){ .array = names, .n = n }, ret_text);
 }

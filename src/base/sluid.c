@@ -29,7 +29,7 @@ const char *sluid_text(uint64_t id, char buf[static SLUID_TEXT_SIZE])
     return buf;
 }
 
-static int digit(char c)
+static int digit_value(char c)
 {
     const char *at;
 
@@ -50,7 +50,7 @@ uint64_t sluid_parse(const char *text)
     if (strlen(text) != DIGITS + 1 || (text[0] != 's' && text[0] != 'S'))
         return 0;
     for (unsigned i = 1; i <= DIGITS; i++) {
-        int d = digit(text[i]);
+        int d = digit_value(text[i]);
 
         if (d < 0 || (i == 1 && d > 15)) /* the first digit holds four bits */
             return 0;

@@ -26,7 +26,8 @@ static int place_fds(posix_spawn_file_actions_t *fa, const struct spawn *s)
     return r ? r : posix_spawn_file_actions_addclosefrom_np(fa, (int)n);
 }
 
-static int start(const struct spawn *s, const posix_spawn_file_actions_t *fa, pid_t *ret_pid)
+static int start_program(const struct spawn *s, const posix_spawn_file_actions_t *fa,
+                         pid_t *ret_pid)
 {
     char *alone[] = { (char *)s->path, NULL }, *nothing[] = { NULL };
     posix_spawnattr_t attr;
@@ -58,7 +59,7 @@ int spawn_program(const struct spawn *s, pid_t *ret_pid)
     if (r == 0)
         r = place_fds(&fa, s);
     if (r == 0)
-        r = start(s, &fa, ret_pid);
+        r = start_program(s, &fa, ret_pid);
     (void)posix_spawn_file_actions_destroy(&fa);
     return -r;
 }

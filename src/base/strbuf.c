@@ -16,7 +16,7 @@
 enum { FIRST_CAP = 64 };
 
 /* Room for `more` bytes and the NUL. */
-static bool reserve(struct strbuf *sb, size_t more)
+static bool reserve_bytes(struct strbuf *sb, size_t more)
 {
     size_t cap = sb->cap ? sb->cap : FIRST_CAP;
     char *buf;
@@ -43,7 +43,7 @@ static bool reserve(struct strbuf *sb, size_t more)
 
 void strbuf_addn(struct strbuf *sb, const void *data, size_t n)
 {
-    if (!reserve(sb, n))
+    if (!reserve_bytes(sb, n))
         return;
     if (n)
         memcpy(sb->buf + sb->len, data, n);
@@ -53,7 +53,7 @@ void strbuf_addn(struct strbuf *sb, const void *data, size_t n)
 
 char *strbuf_room(struct strbuf *sb, size_t n)
 {
-    return reserve(sb, n) ? sb->buf + sb->len : NULL;
+    return reserve_bytes(sb, n) ? sb->buf + sb->len : NULL;
 }
 
 void strbuf_grew(struct strbuf *sb, size_t n)
@@ -69,7 +69,7 @@ void strbuf_add(struct strbuf *sb, const char *text)
 
 void strbuf_addc(struct strbuf *sb, char c)
 {
-    if (!reserve(sb, 1))
+    if (!reserve_bytes(sb, 1))
         return;
     sb->buf[sb->len++] = c;
     sb->buf[sb->len] = '\0';
@@ -80,14 +80,14 @@ void strbuf_addv(struct strbuf *sb, const char *fmt, va_list ap)
     va_list again;
     int n;
 
-    if (!reserve(sb, 0))
+    if (!reserve_bytes(sb, 0))
         return;
     va_copy(again, ap);
     n = vsnprintf(sb->buf + sb->len, sb->cap - sb->len, fmt, ap);
     if (n < 0) {
         sb->failed = true;
     } else if ((size_t)n >= sb->cap - sb->len) {
-        if (reserve(sb, (size_t)n)) {
+        if (reserve_bytes(sb, (size_t)n)) {
             (void)vsnprintf(sb->buf + sb->len, (size_t)n + 1, fmt, again); /* known to fit */
             sb->len += (size_t)n;
         }
@@ -110,7 +110,7 @@ void strbuf_addf(struct strbuf *sb, const char *fmt, ...)
 
 void strbuf_pad(struct strbuf *sb, char c, size_t n)
 {
-    if (!reserve(sb, n))
+    if (!reserve_bytes(sb, n))
         return;
     memset(sb->buf + sb->len, c, n);
     sb->len += n;
@@ -132,7 +132,7 @@ const char *strbuf_str(const struct strbuf *sb)
 
 int strbuf_detach(struct strbuf *sb, char **ret)
 {
-    if (!reserve(sb, 0)) {
+    if (!reserve_bytes(sb, 0)) {
         strbuf_done(sb);
         return -ENOMEM;
     }

@@ -320,7 +320,7 @@ static bool local_seconds(const struct when *w, int year, int month, int day, in
     return t >= 0;
 }
 
-static bool resolve(const struct when *w, bool future, int64_t *ret)
+static bool resolve_when(const struct when *w, bool future, int64_t *ret)
 {
     const struct tm *today = &w->today;
     int year = today->tm_year + 1900, month = today->tm_mon + 1;
@@ -364,7 +364,7 @@ int time_when_parse(const char *text, int64_t now_us, bool future, int64_t *ret_
         if (p)
             p = skip_space(p);
     }
-    if (!p || !resolve(&w, future, &seconds) || seconds > INT64_MAX / USEC_PER_SEC)
+    if (!p || !resolve_when(&w, future, &seconds) || seconds > INT64_MAX / USEC_PER_SEC)
         return err_set(err, -EINVAL, "invalid time '%.64s'", text ? text : "");
     *ret_us = seconds * USEC_PER_SEC;
     return 0;

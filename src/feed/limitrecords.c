@@ -54,7 +54,7 @@ static void fill_number(struct feed_limit *l, enum sched_limit_number which, boo
         l->qos.limits.numbers[which] = (uint64_t)value;
 }
 
-static void fill(struct feed_limit *l, const Pst__Limits *from)
+static void fill_limits(struct feed_limit *l, const Pst__Limits *from)
 {
 #define LIST(which, field) fill_list(l, which, from->field, from->n_##field)
 #define NUMBER(which, field) fill_number(l, which, from->has_##field, from->field)
@@ -102,7 +102,7 @@ struct feed *feed_of_assoc_limits(struct assoc_mgr *am, const struct assoc *a)
 
     f->limit->parent = a->parent ? a->parent->id : 0;
     f->limit->name = must(strdup(a->rec->account));
-    fill(f->limit, am_limits(am, a));
+    fill_limits(f->limit, am_limits(am, a));
     return f;
 }
 
@@ -131,7 +131,7 @@ struct feed *feed_of_qos_limits(const Pst__QosRecord *r)
         if (r->has_flags && r->flags & 1u << rows[i].flag)
             q->flags |= rows[i].bit;
     if (r->limits)
-        fill(f->limit, r->limits);
+        fill_limits(f->limit, r->limits);
     return f;
 }
 

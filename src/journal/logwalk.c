@@ -16,7 +16,7 @@
 #include "base/cleanup.h"
 #include "journal/stream.h"
 
-static void say(char *reason, const char *text)
+static void say_reason(char *reason, const char *text)
 {
     (void)snprintf(reason, WALK_REASON_BYTES, "%s", text); /* cut is fine */
 }
@@ -43,7 +43,7 @@ static int check_header(int fd, uint32_t magic, uint64_t lsn, const struct walk_
         r = -EBADMSG;
     }
     if (r < 0)
-        say(reason, why);
+        say_reason(reason, why);
     return r;
 }
 
@@ -55,7 +55,7 @@ static int judge_end(int fd, int r, uint64_t next_first, const struct walk_opts 
 
     if (r == -EIO) {
         w->state = WALK_DAMAGE;
-        say(w->reason, "the disk cannot read this place");
+        say_reason(w->reason, "the disk cannot read this place");
         return 0;
     }
     if (next_first != UINT64_MAX) {
@@ -175,11 +175,11 @@ static int walk_puts(struct stream *s, uint64_t lsn, journal_record_fn *fn, void
         int r = stream_next(s, &h, &data);
 
         if (r < 0) {
-            say(reason, r == -EBADMSG ? "a record is damaged" : strerrordesc_np(-r));
+            say_reason(reason, r == -EBADMSG ? "a record is damaged" : strerrordesc_np(-r));
             return r;
         }
         if (r == 0 || h.lsn != n + 1 || (h.kind != RECORD_PUT && h.kind != RECORD_TRAILER)) {
-            say(reason, r == 0 ? "it is not complete" : "a record is out of place");
+            say_reason(reason, r == 0 ? "it is not complete" : "a record is out of place");
             return -EBADMSG;
         }
         if (h.kind == RECORD_TRAILER) {
@@ -211,7 +211,7 @@ int walk_snapshot(int dir_fd, uint64_t lsn, const struct walk_opts *opts, journa
     int r = snapshot_open_read(dir_fd, lsn, &fd);
 
     if (r < 0) {
-        say(reason, strerrordesc_np(-r));
+        say_reason(reason, strerrordesc_np(-r));
         return r;
     }
     return walk_snapshot_fd(fd, lsn, opts, fn, ctx, ret_puts, reason);

@@ -24,7 +24,7 @@ struct journal_reader {
     struct stream stream;
 };
 
-static int damage(struct journal_reader *r, const char *reason, struct err *err)
+static int report_damage(struct journal_reader *r, const char *reason, struct err *err)
 {
     return err_set(err, -EUCLEAN,
                    "journal: %s/%s/%016" PRIx64 ".log is damaged at offset %" PRIu64
@@ -63,7 +63,7 @@ static int switch_to(struct journal_reader *r, uint64_t first, struct err *err)
         rc = -EBADMSG;
         reason = "the file header names a different record number";
     }
-    return rc == -EBADMSG ? damage(r, reason, err) : rc;
+    return rc == -EBADMSG ? report_damage(r, reason, err) : rc;
 }
 
 /* Find the segment that holds the first record wanted. */
@@ -170,26 +170,28 @@ static int reopen_if_replaced(struct journal_reader *r, struct err *err)
 }
 
 /* Nothing sound at the place, and no other file to go on in: the end for now, or damage? */
-static int judge(struct journal_reader *r, int got, const struct outlook *o, bool must_be_there,
-                 struct err *err)
+static int judge_record(struct journal_reader *r, int got, const struct outlook *o,
+                        bool must_be_there, struct err *err)
 {
     struct tail tail = { 0 };
     int rc;
 
     if (o->later)
-        return o->here ? damage(r, "the record is damaged or missing, and later files exist", err)
+        return o->here ? report_damage(r, "the record is damaged or missing, and later files exist",
+                                       err)
                        : no_longer_kept(r, o->oldest, err);
     if (!o->here)
         return no_longer_kept(r, o->oldest, err);
     if (must_be_there)
-        return damage(r, "the record was on disk and is not readable", err);
+        return report_damage(r, "the record was on disk and is not readable", err);
     if (got == 0 && r->tail_judged)
         return 0;
     r->tail_judged = true;
     rc = stream_judge_tail(r->fd, r->stream.offset, r->lsn, &tail);
     if (rc < 0)
         return err_set(err, rc, "journal: cannot read %s: %s", r->dir, strerrordesc_np(-rc));
-    return tail.synced ? damage(r, "the record is damaged, and later ones follow it", err) : 0;
+    return tail.synced ? report_damage(r, "the record is damaged, and later ones follow it", err)
+                       : 0;
 }
 
 /* Not a record at the place.  Find out why: 1 = try again, 0 = the present end, negative errno.
@@ -218,7 +220,7 @@ static int find_more(struct journal_reader *r, int got, int round, bool must_be_
     if (got == 0 && !o.later && o.here && !must_be_there && r->tail_judged)
         return 0;
     if (round > 2)
-        return judge(r, got, &o, must_be_there, err);
+        return judge_record(r, got, &o, must_be_there, err);
     if (round == 2 && o.here)
         rc = reopen_if_replaced(r, err);
     stream_refresh(&r->stream);
@@ -226,8 +228,8 @@ static int find_more(struct journal_reader *r, int got, int round, bool must_be_
 }
 
 /* One record, wherever it lies: 1, 0 at the present end, negative errno. */
-static int advance(struct journal_reader *r, uint64_t limit, const uint8_t **ret_data,
-                   size_t *ret_len, struct err *err)
+static int advance_reader(struct journal_reader *r, uint64_t limit, const uint8_t **ret_data,
+                          size_t *ret_len, struct err *err)
 {
     for (int round = 0;; round++) {
         uint64_t segment = r->segment;
@@ -250,7 +252,7 @@ int journal_reader_next(struct journal_reader *r, uint64_t limit_lsn, uint64_t *
                         const uint8_t **ret_data, size_t *ret_len, struct err *err)
 {
     while (MAX(r->lsn, r->from) <= limit_lsn) {
-        int rc = advance(r, limit_lsn, ret_data, ret_len, err);
+        int rc = advance_reader(r, limit_lsn, ret_data, ret_len, err);
 
         if (rc <= 0)
             return rc;

@@ -32,8 +32,8 @@ static void recovery_done(struct recovery *rc)
     file_list_done(&rc->files);
 }
 
-static int damaged(struct recovery *rc, const char *file, uint64_t offset, uint64_t lsn,
-                   const char *reason)
+static int report_damage(struct recovery *rc, const char *file, uint64_t offset, uint64_t lsn,
+                         const char *reason)
 {
     return err_set(rc->err, -EUCLEAN,
                    "journal: %s/%s/%s is damaged at offset %" PRIu64 ", record %" PRIu64
@@ -75,14 +75,15 @@ static int choose_snapshot(struct recovery *rc)
     if (log_reaches(rc, rc->snapshot_lsn + 1) || (!rc->files.segments.n && !snaps->n))
         return 0;
     if (rc->n_bad)
-        return damaged(rc, name, 0, rc->snapshot_lsn + 1,
-                       "the log no longer reaches back before it");
+        return report_damage(rc, name, 0, rc->snapshot_lsn + 1,
+                             "the log no longer reaches back before it");
     if (!rc->files.segments.n) {
         snapshot_name(rc->snapshot_lsn, name);
-        return damaged(rc, name, 0, rc->snapshot_lsn + 1, "the log files after it are missing");
+        return report_damage(rc, name, 0, rc->snapshot_lsn + 1,
+                             "the log files after it are missing");
     }
     segment_name(rc->files.segments.lsn[0], name);
-    return damaged(rc, name, 0, rc->snapshot_lsn + 1, "the log files before it are missing");
+    return report_damage(rc, name, 0, rc->snapshot_lsn + 1, "the log files before it are missing");
 }
 
 static int replay_snapshot(struct recovery *rc, journal_record_fn *fn, void *ctx)
@@ -121,7 +122,7 @@ static int replay_log(struct recovery *rc, journal_record_fn *fn, void *ctx)
     if (r < 0)
         return r;
     if (rc->walk.state == WALK_DAMAGE)
-        return damaged(rc, name, rc->walk.offset, rc->walk.lsn, rc->walk.reason);
+        return report_damage(rc, name, rc->walk.offset, rc->walk.lsn, rc->walk.reason);
     if (rc->walk.state == WALK_TORN)
         log_info("journal: %s/%s/%s ends in an unfinished write: %s %" PRIu64
                  " bytes at offset %" PRIu64 ", record %" PRIu64 " was never acknowledged",
@@ -217,7 +218,7 @@ static void journal_publish(struct journal *j, const struct recovery *rc)
     atomic_store(&j->segments, MAX(rc->files.segments.n, (size_t)1));
 }
 
-static int recover(struct journal *j, journal_record_fn *fn, void *ctx, struct err *err)
+static int recover_log(struct journal *j, journal_record_fn *fn, void *ctx, struct err *err)
 {
     _cleanup_val_(recovery_done) struct recovery rc = {
         .config = &j->config,
@@ -260,7 +261,7 @@ int journal_open(const struct journal_config *config, journal_record_fn *on_reco
             .segment_bytes = j->config.segment_bytes,
             .reserve_bytes = config->reserve_bytes,
         };
-        r = recover(j, on_record, record_ctx, err);
+        r = recover_log(j, on_record, record_ctx, err);
     }
     if (r < 0) {
         (void)journal_close(j);

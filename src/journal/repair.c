@@ -48,9 +48,9 @@ static void repair_done(struct repair *rp)
         (void)close(rp->away_fd); /* synced where it matters */
 }
 
-static void say(const struct repair *rp, const char *fmt, ...)
+static void say_step(const struct repair *rp, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-static void say(const struct repair *rp, const char *fmt, ...)
+static void say_step(const struct repair *rp, const char *fmt, ...)
 {
     char line[LINE_BYTES];
     va_list ap;
@@ -103,7 +103,7 @@ static int move_away(struct repair *rp, const char *name)
     if (r < 0)
         return r;
     rp->changes++;
-    say(rp, "moved %s to %s/", name, rp->away);
+    say_step(rp, "moved %s to %s/", name, rp->away);
     return sync_dirs(rp);
 }
 
@@ -181,7 +181,7 @@ static int copy_away(struct repair *rp, const char *name)
     return sync_dirs(rp);
 }
 
-static int relist(struct repair *rp)
+static int list_files_again(struct repair *rp)
 {
     file_list_done(&rp->files);
     return file_list_read(rp->dir_fd, &rp->files);
@@ -205,12 +205,12 @@ static int settle_snapshots(struct repair *rp)
         if (r != -EBADMSG && r != -EIO)
             return r;
         snapshot_name(snaps->lsn[i], name);
-        say(rp, "%s is damaged: %s", name, reason);
+        say_step(rp, "%s is damaged: %s", name, reason);
         r = move_away(rp, name);
         if (r < 0)
             return r;
     }
-    return relist(rp);
+    return list_files_again(rp);
 }
 
 /* Could a state be rebuilt at all?  Asked before anything is touched. */
@@ -273,8 +273,9 @@ static int begin_after_snapshot(struct repair *rp)
         r = make_segment(rp, rp->snapshot_lsn + 1, -1, 0, 0);
     if (r < 0)
         return r;
-    say(rp, "the log begins anew at record %" PRIu64 ", behind the snapshot", rp->snapshot_lsn + 1);
-    return relist(rp);
+    say_step(rp, "the log begins anew at record %" PRIu64 ", behind the snapshot",
+             rp->snapshot_lsn + 1);
+    return list_files_again(rp);
 }
 
 /* The header of a segment is bad but its records begin as its name says: write it again.  1 =
@@ -306,12 +307,12 @@ static int mend_header(struct repair *rp, const struct walk *w)
     if (r < 0)
         return r;
     rp->changes++;
-    say(rp, "%s: wrote the damaged file header again; a copy is in %s/", name, rp->away);
+    say_step(rp, "%s: wrote the damaged file header again; a copy is in %s/", name, rp->away);
     return 1;
 }
 
 /* Cut the log at damage behind S. */
-static int cut(struct repair *rp, const struct walk *w)
+static int cut_segment(struct repair *rp, const struct walk *w)
 {
     bool headless = w->offset < FILE_HEADER_BYTES;
     size_t i = (size_t)file_list_find(&rp->files, w->segment);
@@ -321,7 +322,7 @@ static int cut(struct repair *rp, const struct walk *w)
     int r;
 
     segment_name(w->segment, name);
-    say(rp, "%s is damaged at offset %" PRIu64 ": %s", name, w->offset, w->reason);
+    say_step(rp, "%s is damaged at offset %" PRIu64 ": %s", name, w->offset, w->reason);
     r = move_segments(rp, headless ? i : i + 1, rp->files.segments.n, true);
     if (r == 0 && !headless) {
         r = copy_away(rp, name);
@@ -330,13 +331,14 @@ static int cut(struct repair *rp, const struct walk *w)
         if (r == 0) {
             segment_close(&seg);
             rp->changes++;
-            say(rp, "cut %s at offset %" PRIu64 ", a copy is in %s/", name, w->offset, rp->away);
+            say_step(rp, "cut %s at offset %" PRIu64 ", a copy is in %s/", name, w->offset,
+                     rp->away);
         }
     }
     if (r < 0)
         return r;
-    say(rp, "record %" PRIu64 " and all later ones are lost", w->lsn);
-    return relist(rp);
+    say_step(rp, "record %" PRIu64 " and all later ones are lost", w->lsn);
+    return list_files_again(rp);
 }
 
 /* In a segment damaged at w, find from where on its records are sound and go beyond S without a
@@ -374,7 +376,7 @@ static int find_sound(struct repair *rp, int fd, const struct walk *w, uint64_t 
 }
 
 /* Damage at or before S in the segment that continues S: let the log begin behind it. */
-static int salvage(struct repair *rp, const struct walk *w)
+static int salvage_records(struct repair *rp, const struct walk *w)
 {
     size_t i = (size_t)file_list_find(&rp->files, w->segment);
     uint64_t lsn = 0, from = 0, to = 0;
@@ -383,11 +385,12 @@ static int salvage(struct repair *rp, const struct walk *w)
 
     if (r < 0)
         return r;
-    say(rp, "%016" PRIx64 ".log is damaged at offset %" PRIu64 ", record %" PRIu64 ": %s",
-        w->segment, w->offset, w->lsn, w->reason);
+    say_step(rp, "%016" PRIx64 ".log is damaged at offset %" PRIu64 ", record %" PRIu64 ": %s",
+             w->segment, w->offset, w->lsn, w->reason);
     r = find_sound(rp, fd, w, &lsn, &from, &to);
     if (r == -ENOENT) {
-        say(rp, "records from %" PRIu64 " on, if there were any, are lost", rp->snapshot_lsn + 1);
+        say_step(rp, "records from %" PRIu64 " on, if there were any, are lost",
+                 rp->snapshot_lsn + 1);
         return begin_after_snapshot(rp);
     }
     if (r == 0)
@@ -396,11 +399,12 @@ static int salvage(struct repair *rp, const struct walk *w)
         r = move_segments(rp, 0, i + 1, false);
     if (r < 0)
         return r;
-    say(rp,
-        "kept the records from %" PRIu64 " on; those before stand in the snapshot, but are lost to "
-        "consumers that had not read them",
-        lsn);
-    return relist(rp);
+    say_step(rp,
+             "kept the records from %" PRIu64
+             " on; those before stand in the snapshot, but are lost to "
+             "consumers that had not read them",
+             lsn);
+    return list_files_again(rp);
 }
 
 /* One round over what recovery would read: 1 when something was changed, 0 when it is sound. */
@@ -415,7 +419,8 @@ static int mend_log(struct repair *rp)
         return 0;
     if (file_list_find(&rp->files, rp->snapshot_lsn + 1) < 0) {
         if (rp->files.segments.n)
-            say(rp,
+            say_step(
+                rp,
                 "records %" PRIu64 " to %" PRIu64
                 " are missing, so the log from there on cannot follow the snapshot and is lost",
                 rp->snapshot_lsn + 1, rp->files.segments.lsn[0] - 1);
@@ -430,7 +435,7 @@ static int mend_log(struct repair *rp)
         if (r != 0)
             return r;
     }
-    r = w.lsn > rp->snapshot_lsn ? cut(rp, &w) : salvage(rp, &w);
+    r = w.lsn > rp->snapshot_lsn ? cut_segment(rp, &w) : salvage_records(rp, &w);
     return r < 0 ? r : 1;
 }
 
@@ -448,14 +453,15 @@ static int mend_history(struct repair *rp)
             return r;
         if (w.state == WALK_END)
             continue;
-        say(rp,
+        say_step(
+            rp,
             "history is damaged at record %" PRIu64
             ": it stands in the snapshot, but older records are lost to consumers that had not "
             "read "
             "them",
             w.lsn);
         r = move_segments(rp, 0, (size_t)i + 1, false);
-        return r < 0 ? r : relist(rp);
+        return r < 0 ? r : list_files_again(rp);
     }
     return 0;
 }
@@ -479,7 +485,7 @@ static void learn_cluster(struct repair *rp)
     }
 }
 
-static int mend(struct repair *rp)
+static int mend_files(struct repair *rp)
 {
     int r;
 
@@ -511,16 +517,17 @@ int journal_repair(const char *dir, void (*report)(void *ctx, const char *line),
         r = check_possible(&rp, err);
         if (r < 0)
             return r;
-        r = mend(&rp);
+        r = mend_files(&rp);
     }
     if (r < 0)
         return err_set(err, r, "journal: repair of %s/%s stopped: %s", dir, JOURNAL_SUBDIR,
                        strerrordesc_np(-r));
     if (rp.away_fd >= 0)
-        say(&rp, "repaired; what was changed is kept in %s/%s/%s", dir, JOURNAL_SUBDIR, rp.away);
+        say_step(&rp, "repaired; what was changed is kept in %s/%s/%s", dir, JOURNAL_SUBDIR,
+                 rp.away);
     else if (rp.changes)
-        say(&rp, "repaired");
+        say_step(&rp, "repaired");
     else
-        say(&rp, "nothing to repair");
+        say_step(&rp, "nothing to repair");
     return 0;
 }

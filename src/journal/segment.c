@@ -33,7 +33,7 @@ static int check_reserve(int fd, uint64_t reserve, uint64_t more)
     return (uint64_t)vfs.f_bavail * vfs.f_frsize < reserve + more ? -ENOSPC : 0;
 }
 
-static int extend(struct segment *s, const struct segment_policy *p, uint64_t to)
+static int extend_file(struct segment *s, const struct segment_policy *p, uint64_t to)
 {
     int r = check_reserve(s->fd, p->reserve_bytes, to - s->allocated);
 
@@ -52,16 +52,16 @@ static int extend(struct segment *s, const struct segment_policy *p, uint64_t to
 }
 
 /* Have space for everything below `end`: a whole chunk, or near a full disk just what is needed. */
-static int grow(struct segment *s, const struct segment_policy *p, uint64_t end)
+static int grow_file(struct segment *s, const struct segment_policy *p, uint64_t end)
 {
     uint64_t chunk = MIN(MAX(p->segment_bytes / 4, SEGMENT_CHUNK_MIN), SEGMENT_CHUNK_MAX);
     int r;
 
     if (end <= s->allocated)
         return 0;
-    r = extend(s, p, round_up(end, chunk));
+    r = extend_file(s, p, round_up(end, chunk));
     if (r == -ENOSPC || r == -EFBIG || r == -EDQUOT)
-        r = extend(s, p, end);
+        r = extend_file(s, p, end);
     return r;
 }
 
@@ -99,7 +99,7 @@ static int sync_data(int fd)
 }
 
 /* Put the finished temporary file in its place. */
-static int publish(const struct segment_policy *p, const char *tmp, const char *name)
+static int publish_file(const struct segment_policy *p, const char *tmp, const char *name)
 {
     failpoint_crash("journal.crash.segment_before_rename");
     if (renameat(p->dir_fd, tmp, p->dir_fd, name) < 0)
@@ -121,13 +121,13 @@ int segment_create(const struct segment_policy *p, uint64_t first_lsn, struct se
     if (s.fd < 0)
         return -errno;
     file_header_encode(SEGMENT_MAGIC, p->cluster_id, first_lsn, head);
-    r = grow(&s, p, sizeof(head));
+    r = grow_file(&s, p, sizeof(head));
     if (r == 0)
         r = write_full(s.fd, head, sizeof(head), 0);
     if (r == 0)
         r = sync_data(s.fd);
     if (r == 0)
-        r = publish(p, tmp, name);
+        r = publish_file(p, tmp, name);
     if (r < 0) {
         (void)unlinkat(p->dir_fd, tmp, 0); /* gone already when the rename took place */
         (void)close(s.fd);
@@ -159,7 +159,7 @@ int segment_write(struct segment *s, const struct segment_policy *p, const void 
                   uint64_t *ret_sync_us)
 {
     int64_t start;
-    int r = grow(s, p, s->offset + n);
+    int r = grow_file(s, p, s->offset + n);
 
     if (r < 0)
         return r;

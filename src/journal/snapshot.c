@@ -41,7 +41,7 @@ static struct journal_snapshot *snapshot_free(struct journal_snapshot *s)
     return NULL;
 }
 
-static int flush(struct journal_snapshot *s)
+static int flush_buffer(struct journal_snapshot *s)
 {
     uint64_t start = s->offset;
     size_t done = 0;
@@ -65,7 +65,7 @@ static int flush(struct journal_snapshot *s)
     return r;
 }
 
-static int reserve(struct journal_snapshot *s, size_t more)
+static int reserve_bytes(struct journal_snapshot *s, size_t more)
 {
     size_t cap = MAX(more, (size_t)FLUSH_BYTES);
     uint8_t *p;
@@ -73,7 +73,7 @@ static int reserve(struct journal_snapshot *s, size_t more)
 
     if (s->cap - s->len >= more)
         return 0;
-    r = flush(s);
+    r = flush_buffer(s);
     if (r < 0 || s->cap >= more)
         return r;
     p = realloc(s->buf, cap);
@@ -87,7 +87,7 @@ static int reserve(struct journal_snapshot *s, size_t more)
 static int put_record(struct journal_snapshot *s, enum record_kind kind, const uint8_t *data,
                       size_t len)
 {
-    int r = reserve(s, record_bytes(len));
+    int r = reserve_bytes(s, record_bytes(len));
 
     if (r < 0)
         return r;
@@ -105,7 +105,7 @@ static int open_temporary(struct journal_snapshot *s)
     s->fd = openat(s->journal->dir_fd, s->tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (s->fd < 0)
         return -errno;
-    r = reserve(s, FILE_HEADER_BYTES);
+    r = reserve_bytes(s, FILE_HEADER_BYTES);
     if (r < 0) {
         (void)unlinkat(s->journal->dir_fd, s->tmp, 0); /* recovery removes it otherwise */
         return r;
@@ -188,7 +188,7 @@ static int let_go(struct journal *j, uint64_t keep_lsn)
     return 0;
 }
 
-static int finish(struct journal_snapshot *s)
+static int finish_file(struct journal_snapshot *s)
 {
     struct journal *j = s->journal;
     int r = s->error;
@@ -196,7 +196,7 @@ static int finish(struct journal_snapshot *s)
     if (r == 0)
         r = put_record(s, RECORD_TRAILER, NULL, 0);
     if (r == 0)
-        r = flush(s);
+        r = flush_buffer(s);
     if (r == 0)
         r = failpoint("journal.snapshot.sync_eio") ? -EIO : fdatasync(s->fd) < 0 ? -errno : 0;
     /* A snapshot ahead of the log would bring back, after a crash, what was never acknowledged. */
@@ -214,7 +214,7 @@ static int finish(struct journal_snapshot *s)
 int journal_snapshot_commit(struct journal_snapshot *s, uint64_t keep_lsn)
 {
     struct journal *j = s->journal;
-    int r = finish(s);
+    int r = finish_file(s);
 
     if (r < 0) {
         journal_snapshot_abort(s);

@@ -53,7 +53,7 @@ long pread_full(int fd, void *buf, size_t n, uint64_t offset)
 }
 
 /* Make `want` bytes from s->offset available at *ret, fewer at the end of the file; the count. */
-static long window(struct stream *s, size_t want, const uint8_t **ret)
+static long map_window(struct stream *s, size_t want, const uint8_t **ret)
 {
     uint64_t skip = s->offset - s->buf_offset;
     size_t cap = MAX(want, (size_t)WINDOW_BYTES);
@@ -93,7 +93,7 @@ int stream_next(struct stream *s, struct record_header *ret_header, const uint8_
 {
     struct record_header h;
     const uint8_t *p = NULL;
-    long n = window(s, RECORD_HEADER_BYTES, &p);
+    long n = map_window(s, RECORD_HEADER_BYTES, &p);
 
     if (n < 0)
         return (int)n;
@@ -101,7 +101,7 @@ int stream_next(struct stream *s, struct record_header *ret_header, const uint8_
         return 0;
     if (n < (long)RECORD_HEADER_BYTES || !record_header_decode(p, &h))
         return -EBADMSG;
-    n = window(s, record_bytes(h.len), &p);
+    n = map_window(s, record_bytes(h.len), &p);
     if (n < 0)
         return (int)n;
     if ((size_t)n < record_bytes(h.len) || !record_check(p, &h))
@@ -162,7 +162,8 @@ static int proves_synced(struct stream *s, uint64_t at, uint64_t lsn, uint64_t *
 
 /* Could these bytes be the header of a record that matters to the question?  Cheap and sharp: the
  * lsn must lie just above the missing one. */
-static bool plausible(const uint8_t *p, uint64_t lsn, uint64_t file_left, struct record_header *h)
+static bool is_plausible(const uint8_t *p, uint64_t lsn, uint64_t file_left,
+                         struct record_header *h)
 {
     return record_header_decode(p, h) && (h->kind == RECORD_DATA || h->kind == RECORD_MARK) &&
            h->lsn >= lsn && h->lsn - lsn <= file_left / RECORD_HEADER_BYTES + BATCH_MAX_RECORDS &&
@@ -195,7 +196,7 @@ static int search_window(struct search *q, const uint8_t *buf, size_t n, uint64_
             continue;
         q->tail.dirty = base + i + MIN(left, sizeof(word)) - offset;
         if (left < RECORD_HEADER_BYTES || base + i <= offset ||
-            !plausible(buf + i, q->lsn, q->end - base - i, &h))
+            !is_plausible(buf + i, q->lsn, q->end - base - i, &h))
             continue;
         q->hashed += h.len;
         int r = proves_synced(&q->probe, base + i, q->lsn, &q->hashed, &q->tail.proof_lsn);

@@ -26,8 +26,9 @@ static void verify_done(struct verify *v)
     file_list_done(&v->files);
 }
 
-static void say(const struct verify *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void say(const struct verify *v, const char *fmt, ...)
+static void say_finding(const struct verify *v, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+static void say_finding(const struct verify *v, const char *fmt, ...)
 {
     char line[LINE_BYTES];
     va_list ap;
@@ -53,11 +54,11 @@ static int verify_snapshots(struct verify *v)
         snapshot_name(v->files.snapshots.lsn[i], name);
         if (r < 0) {
             v->damages++;
-            say(v, "%s: damaged: %s", name, reason);
+            say_finding(v, "%s: damaged: %s", name, reason);
         } else {
             v->complete_snapshots++;
-            say(v, "%s: complete, stands for record %" PRIu64 ", %" PRIu64 " puts", name,
-                v->files.snapshots.lsn[i], puts);
+            say_finding(v, "%s: complete, stands for record %" PRIu64 ", %" PRIu64 " puts", name,
+                        v->files.snapshots.lsn[i], puts);
         }
     }
     return 0;
@@ -68,18 +69,18 @@ static void say_segment(struct verify *v, const char *name, const struct walk *w
     switch (w->state) {
     case WALK_DAMAGE:
         v->damages++;
-        say(v, "%s: damaged at offset %" PRIu64 ", record %" PRIu64 ": %s", name, w->offset, w->lsn,
-            w->reason);
+        say_finding(v, "%s: damaged at offset %" PRIu64 ", record %" PRIu64 ": %s", name, w->offset,
+                    w->lsn, w->reason);
         break;
     case WALK_TORN:
-        say(v,
-            "%s: %" PRIu64 " records from %" PRIu64 ", then an unfinished write of %" PRIu64
-            " bytes at offset %" PRIu64 " (a crash leaves one; the next start cuts it off)",
-            name, w->records, w->segment, w->torn, w->offset);
+        say_finding(v,
+                    "%s: %" PRIu64 " records from %" PRIu64 ", then an unfinished write of %" PRIu64
+                    " bytes at offset %" PRIu64 " (a crash leaves one; the next start cuts it off)",
+                    name, w->records, w->segment, w->torn, w->offset);
         break;
     case WALK_END:
-        say(v, "%s: %" PRIu64 " records from %" PRIu64 "%s", name, w->records, w->segment,
-            w->marked ? ", closed properly" : "");
+        say_finding(v, "%s: %" PRIu64 " records from %" PRIu64 "%s", name, w->records, w->segment,
+                    w->marked ? ", closed properly" : "");
         break;
     }
 }
@@ -102,7 +103,8 @@ static int verify_segments(struct verify *v)
         segment_name(segs->lsn[i], name);
         if (r < 0) {
             v->damages++;
-            say(v, "%s: cannot be read: %s", name, w.reason[0] ? w.reason : strerrordesc_np(-r));
+            say_finding(v, "%s: cannot be read: %s", name,
+                        w.reason[0] ? w.reason : strerrordesc_np(-r));
             continue;
         }
         v->records += w.records;
@@ -117,22 +119,23 @@ static void verify_reach(struct verify *v)
     const struct lsn_list *segs = &v->files.segments, *snaps = &v->files.snapshots;
 
     if (!segs->n && !snaps->n) {
-        say(v, "the journal is empty");
+        say_finding(v, "the journal is empty");
     } else if (!segs->n) {
         v->damages++;
-        say(v, "there are snapshots but no log files");
+        say_finding(v, "there are snapshots but no log files");
     } else if (segs->lsn[0] > 1 && !v->complete_snapshots) {
         v->damages++;
-        say(v,
-            "the log begins at record %" PRIu64 " and no snapshot is complete: the state cannot be "
-            "rebuilt",
-            segs->lsn[0]);
+        say_finding(v,
+                    "the log begins at record %" PRIu64
+                    " and no snapshot is complete: the state cannot be "
+                    "rebuilt",
+                    segs->lsn[0]);
     } else if (snaps->n && snaps->lsn[snaps->n - 1] + 1 < segs->lsn[0]) {
         v->damages++;
-        say(v,
-            "records %" PRIu64 " to %" PRIu64
-            " between the newest snapshot and the log are missing",
-            snaps->lsn[snaps->n - 1] + 1, segs->lsn[0] - 1);
+        say_finding(v,
+                    "records %" PRIu64 " to %" PRIu64
+                    " between the newest snapshot and the log are missing",
+                    snaps->lsn[snaps->n - 1] + 1, segs->lsn[0] - 1);
     }
 }
 
@@ -144,7 +147,7 @@ int journal_verify(const char *dir, void (*report)(void *ctx, const char *line),
     int r = journal_dir_open(dir, false, &dir_fd, &err);
 
     if (r < 0) {
-        say(&v, "%s", err.text);
+        say_finding(&v, "%s", err.text);
         return r;
     }
     v.dir_fd = dir_fd;
@@ -157,12 +160,13 @@ int journal_verify(const char *dir, void (*report)(void *ctx, const char *line),
         return r;
     verify_reach(&v);
     if (v.damages)
-        say(&v,
-            "%" PRIu64 " damaged places; `penstock journal repair %s` makes the journal usable "
-            "again, with the controller stopped",
-            v.damages, dir);
+        say_finding(&v,
+                    "%" PRIu64
+                    " damaged places; `penstock journal repair %s` makes the journal usable "
+                    "again, with the controller stopped",
+                    v.damages, dir);
     else
-        say(&v, "clean: %zu segments, %" PRIu64 " records, %zu snapshots", v.files.segments.n,
-            v.records, v.files.snapshots.n);
+        say_finding(&v, "clean: %zu segments, %" PRIu64 " records, %zu snapshots",
+                    v.files.segments.n, v.records, v.files.snapshots.n);
     return v.damages ? 1 : 0;
 }

@@ -21,12 +21,12 @@
 #define RETRY_SECONDS 1
 #define BATCH_CAP_MIN (64u << 10)
 
-static void lock(struct journal *j)
+static void lock_journal(struct journal *j)
 {
     (void)pthread_mutex_lock(&j->lock); /* a plain mutex, held by no one for long: cannot fail */
 }
 
-static void unlock(struct journal *j)
+static void unlock_journal(struct journal *j)
 {
     (void)pthread_mutex_unlock(&j->lock);
 }
@@ -74,13 +74,13 @@ int journal_append(struct journal *j, const uint8_t *data, size_t len, uint64_t 
         return -EMSGSIZE;
     if (j->config.read_only)
         return -EROFS;
-    lock(j);
+    lock_journal(j);
     r = wait_for_room(j, need);
     b = j->filling;
     if (r == 0)
         r = batch_reserve(b, need, j->config.batch_bytes);
     if (r < 0) {
-        unlock(j);
+        unlock_journal(j);
         return r;
     }
     lsn = atomic_load_explicit(&j->last, memory_order_relaxed) + 1;
@@ -89,17 +89,17 @@ int journal_append(struct journal *j, const uint8_t *data, size_t len, uint64_t 
     record_encode(b->data + b->len, RECORD_DATA, b->records++, lsn, data, (uint32_t)len);
     b->len += need;
     atomic_store(&j->last, lsn);
-    unlock(j);
+    unlock_journal(j);
     *ret_lsn = lsn;
     return 0;
 }
 
 void journal_commit(struct journal *j)
 {
-    lock(j);
+    lock_journal(j);
     j->commit_lsn = atomic_load(&j->last);
     (void)pthread_cond_signal(&j->wake);
-    unlock(j);
+    unlock_journal(j);
 }
 
 /* A segment is left when it is long enough, or when a failed write made it suspect. */
@@ -154,11 +154,11 @@ static void set_full(struct journal *j, int error)
 {
     bool before;
 
-    lock(j);
+    lock_journal(j);
     before = j->full_errno != 0;
     j->full_errno = error;
     (void)pthread_cond_broadcast(&j->changed);
-    unlock(j);
+    unlock_journal(j);
     if (before != (error != 0) && j->config.on_full)
         j->config.on_full(j->config.ctx, error != 0, error);
 }
@@ -171,11 +171,11 @@ static bool wait_for_retry(struct journal *j)
 
     (void)clock_gettime(CLOCK_MONOTONIC, &until); /* cannot fail */
     until.tv_sec += RETRY_SECONDS;
-    lock(j);
+    lock_journal(j);
     while (!j->stop && pthread_cond_timedwait(&j->wake, &j->lock, &until) != ETIMEDOUT)
         ;
     stop = j->stop;
-    unlock(j);
+    unlock_journal(j);
     return !stop;
 }
 
@@ -202,10 +202,10 @@ static int write_until_done(struct journal *j, const struct batch *b)
 static void publish_durable(struct journal *j, uint64_t lsn)
 {
     failpoint_crash("journal.crash.before_publish");
-    lock(j);
+    lock_journal(j);
     atomic_store(&j->durable, lsn);
     (void)pthread_cond_broadcast(&j->changed);
-    unlock(j);
+    unlock_journal(j);
     if (j->config.on_durable)
         j->config.on_durable(j->config.ctx, lsn);
 }
@@ -225,15 +225,15 @@ static struct batch *take_batch(struct journal *j)
 }
 
 /* Write what is queued, batch by batch, until nothing is left or closing gave up. */
-static int drain(struct journal *j)
+static int drain_buffer(struct journal *j)
 {
     for (;;) {
         struct batch *b;
         int r;
 
-        lock(j);
+        lock_journal(j);
         b = take_batch(j);
-        unlock(j);
+        unlock_journal(j);
         if (!b)
             return 0;
         r = write_until_done(j, b);
@@ -252,19 +252,19 @@ static void *writer_main(void *arg)
     while (r == 0) {
         bool stop;
 
-        lock(j);
+        lock_journal(j);
         while (!j->stop && j->commit_lsn <= atomic_load(&j->durable))
             (void)pthread_cond_wait(&j->wake, &j->lock);
         stop = j->stop;
-        unlock(j);
-        r = drain(j);
+        unlock_journal(j);
+        r = drain_buffer(j);
         if (stop)
             break;
     }
-    lock(j);
+    lock_journal(j);
     j->stopped = true;
     (void)pthread_cond_broadcast(&j->changed);
-    unlock(j);
+    unlock_journal(j);
     return NULL;
 }
 
@@ -279,9 +279,9 @@ int journal_start(struct journal *j)
     r = pthread_create(&j->thread, NULL, writer_main, j);
     if (r)
         return -r;
-    lock(j);
+    lock_journal(j);
     j->started = true;
-    unlock(j);
+    unlock_journal(j);
     return 0;
 }
 
@@ -302,15 +302,15 @@ static void stop_writer(struct journal *j)
 {
     uint64_t last, durable;
 
-    lock(j);
+    lock_journal(j);
     j->stop = true;
     (void)pthread_cond_broadcast(&j->wake);
     (void)pthread_cond_broadcast(&j->changed);
-    unlock(j);
+    unlock_journal(j);
     if (j->started)
         (void)pthread_join(j->thread, NULL); /* our own thread, joined once */
     else if (!j->config.read_only)
-        (void)drain(j); /* what is left is said below */
+        (void)drain_buffer(j); /* what is left is said below */
     last = atomic_load(&j->last);
     durable = atomic_load(&j->durable);
     if (durable < last)
@@ -348,9 +348,9 @@ int journal_wait_durable(struct journal *j, uint64_t lsn)
 {
     int r = 0;
 
-    lock(j);
+    lock_journal(j);
     if (lsn > atomic_load(&j->last)) {
-        unlock(j);
+        unlock_journal(j);
         return -EINVAL;
     }
     if (lsn > j->commit_lsn && lsn > atomic_load(&j->durable)) {
@@ -365,7 +365,7 @@ int journal_wait_durable(struct journal *j, uint64_t lsn)
         else
             (void)pthread_cond_wait(&j->changed, &j->lock);
     }
-    unlock(j);
+    unlock_journal(j);
     return r;
 }
 

@@ -118,7 +118,7 @@ static int builder_done(struct builder *b, const char *throttle, char **ret)
     return strbuf_detach(&b->sb, ret);
 }
 
-static int format(const struct bitmap *bm, uint32_t throttle, char **ret)
+static int format_tasks(const struct bitmap *bm, uint32_t throttle, char **ret)
 {
     struct builder b = { .sb = STRBUF_INIT };
     char text[16] = "";
@@ -208,7 +208,7 @@ int array_parse(const char *text, uint32_t max_index, char **ret_tasks, uint32_t
     }
     *ret_count = bitmap_count(bm);
     r = *p ? err_set(err, -EINVAL, "Invalid job array specification")
-           : format(bm, throttle, ret_tasks);
+           : format_tasks(bm, throttle, ret_tasks);
     bitmap_free(bm);
     if (r < 0)
         return r;

@@ -30,15 +30,16 @@ static bool is_shared(const char *name)
     return strcmp(name, "shard") == 0 || strcmp(name, "mps") == 0;
 }
 
-static bool same(const char *a, const char *b)
+static bool same_text(const char *a, const char *b)
 {
     return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
-static struct row *find(const struct gresuse *u, const char *name, const char *type, bool any_type)
+static struct row *find_row(const struct gresuse *u, const char *name, const char *type,
+                            bool any_type)
 {
     for (size_t i = 0; u && i < u->n; i++)
-        if (same(u->rows[i].name, name) && (any_type || same(u->rows[i].type, type)))
+        if (same_text(u->rows[i].name, name) && (any_type || same_text(u->rows[i].type, type)))
             return &u->rows[i];
     return NULL;
 }
@@ -56,7 +57,7 @@ struct gresuse *gresuse_free(struct gresuse *u)
     return NULL;
 }
 
-static struct row *make(struct gresuse *u, const Pst__GresAlloc *g)
+static struct row *make_row(struct gresuse *u, const Pst__GresAlloc *g)
 {
     struct row *rows = realloc(u->rows, (u->n + 1) * sizeof(*rows)), *r;
 
@@ -105,9 +106,9 @@ int gresuse_change(struct gresuse **io_use, const Pst__AllocGroup *group, bool a
             continue;
         if (!*io_use && !(*io_use = calloc(1, sizeof(**io_use))))
             return -ENOMEM;
-        r = find(*io_use, g->name, g->type, false);
+        r = find_row(*io_use, g->name, g->type, false);
         if (!r)
-            r = make(*io_use, g);
+            r = make_row(*io_use, g);
         if (!r)
             return -ENOMEM;
         r->count = add ? r->count + g->count : r->count - MIN(r->count, g->count);
@@ -214,7 +215,7 @@ void gresuse_text(const struct gresuse *u, const Pst__NodeRecord *node, struct s
 
     while (next_entry(&text, &e)) {
         bool shared = is_shared(e.name);
-        const struct row *r = find(u, e.name, e.type[0] ? e.type : NULL, shared);
+        const struct row *r = find_row(u, e.name, e.type[0] ? e.type : NULL, shared);
 
         strbuf_addf(out, "%s%s%s%s:%llu", out->len ? "," : "", e.name, e.type[0] ? ":" : "", e.type,
                     (unsigned long long)(r ? r->count : 0));

@@ -15,7 +15,7 @@
 
 static char name_tomb; /* its address marks a removed name */
 
-static uint64_t mix(uint64_t x)
+static uint64_t mix_key(uint64_t x)
 {
     x ^= x >> 33;
     x *= UINT64_C(0xff51afd7ed558ccd);
@@ -25,7 +25,7 @@ static uint64_t mix(uint64_t x)
 
 static size_t id_slot(const struct idmap *m, uint64_t key)
 {
-    size_t i = mix(key) & (m->cap - 1);
+    size_t i = mix_key(key) & (m->cap - 1);
 
     while (m->keys[i] && m->keys[i] != key)
         i = (i + 1) & (m->cap - 1);
@@ -58,7 +58,7 @@ static int id_rebuild(struct idmap *m)
     return 0;
 }
 
-static bool usable(uint64_t key)
+static bool is_usable_key(uint64_t key)
 {
     return key != 0 && key != TOMB;
 }
@@ -67,7 +67,7 @@ void *idmap_get(const struct idmap *m, uint64_t key)
 {
     size_t s;
 
-    if (!m->count || !usable(key))
+    if (!m->count || !is_usable_key(key))
         return NULL;
     s = id_slot(m, key);
     return m->keys[s] == key ? m->values[s] : NULL;
@@ -77,7 +77,7 @@ int idmap_put(struct idmap *m, uint64_t key, void *value)
 {
     size_t s;
 
-    if (!usable(key))
+    if (!is_usable_key(key))
         return -EINVAL;
     if ((m->used + 1) * 4 > m->cap * 3) {
         int r = id_rebuild(m);
@@ -99,7 +99,7 @@ void *idmap_remove(struct idmap *m, uint64_t key)
 {
     size_t s;
 
-    if (!m->count || !usable(key))
+    if (!m->count || !is_usable_key(key))
         return NULL;
     s = id_slot(m, key);
     if (m->keys[s] != key)

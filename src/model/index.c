@@ -30,7 +30,7 @@ struct job_chain { /* jobs of one user and name that have not ended */
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
-static void count(uint32_t *n, bool hit, bool add)
+static void count_job(uint32_t *n, bool hit, bool add)
 {
     if (hit)
         *n += add ? 1u : -1u;
@@ -44,11 +44,11 @@ void model_tally(struct cluster *c, const Pst__JobRecord *r, bool add)
 
     if (!set)
         return;
-    count(&set->tally.running, !ended && !job_is_pending(r), add);
-    count(&set->tally.living, !ended, add);
-    count(&set->tally.open, !ended || back || job_has_flag(r, JOB_FLAG(COMPLETING)), add);
-    count(&set->tally.failed, ended && !back && !well, add);
-    count(&set->tally.started, !job_is_pending(r), add);
+    count_job(&set->tally.running, !ended && !job_is_pending(r), add);
+    count_job(&set->tally.living, !ended, add);
+    count_job(&set->tally.open, !ended || back || job_has_flag(r, JOB_FLAG(COMPLETING)), add);
+    count_job(&set->tally.failed, ended && !back && !well, add);
+    count_job(&set->tally.started, !job_is_pending(r), add);
     if (add && !job_is_pending(r) && r->has_start_us)
         set->tally.last_start_us = MAX(set->tally.last_start_us, r->start_us);
 }

@@ -19,7 +19,7 @@ struct out {
 };
 
 /* Scripts of the site write what they get into files with lines. */
-static void put(const struct out *o, const char *name, const char *value)
+static void put_variable(const struct out *o, const char *name, const char *value)
 {
     char *copy;
 
@@ -62,29 +62,30 @@ static void cpus_text(const Pst__Alloc *a, char *buf, size_t size)
 
 static void put_identity(const struct out *o, const Pst__JobRecord *j, const char *cluster)
 {
-    put(o, "SLURM_CLUSTER_NAME", cluster);
+    put_variable(o, "SLURM_CLUSTER_NAME", cluster);
     put_num(o, "SLURM_JOB_ID", j->job_id);
     put_num(o, "SLURM_JOBID", j->job_id);
     put_num(o, "SLURM_JOB_UID", j->uid);
     put_num(o, "SLURM_JOB_GID", j->gid);
-    put(o, "SLURM_JOB_USER", j->user_name);
-    put(o, "SLURM_JOB_SLUID", j->sluid);
-    put(o, "SLURM_JOB_PARTITION", j->partition);
-    put(o, "SLURM_JOB_ACCOUNT", j->account);
-    put(o, "SLURM_JOB_QOS", j->qos);
-    put(o, "SLURM_JOB_RESERVATION", j->reservation);
-    put(o, "SLURM_JOB_LICENSES", j->licenses);
+    put_variable(o, "SLURM_JOB_USER", j->user_name);
+    put_variable(o, "SLURM_JOB_SLUID", j->sluid);
+    put_variable(o, "SLURM_JOB_PARTITION", j->partition);
+    put_variable(o, "SLURM_JOB_ACCOUNT", j->account);
+    put_variable(o, "SLURM_JOB_QOS", j->qos);
+    put_variable(o, "SLURM_JOB_RESERVATION", j->reservation);
+    put_variable(o, "SLURM_JOB_LICENSES", j->licenses);
 }
 
 static void put_files(const struct out *o, const Pst__JobRecord *j)
 {
-    put(o, "SLURM_JOB_WORK_DIR", j->work_dir);
-    put(o, "SLURM_JOB_STDIN", j->std_in ? j->std_in : "/dev/null");
+    put_variable(o, "SLURM_JOB_WORK_DIR", j->work_dir);
+    put_variable(o, "SLURM_JOB_STDIN", j->std_in ? j->std_in : "/dev/null");
     if (j->std_out)
-        put(o, "SLURM_JOB_STDOUT", j->std_out);
+        put_variable(o, "SLURM_JOB_STDOUT", j->std_out);
     else if (j->batch)
-        put(o, "SLURM_JOB_STDOUT", j->has_array_task_id ? "slurm-%A_%a.out" : "slurm-%j.out");
-    put(o, "SLURM_JOB_STDERR", j->std_err);
+        put_variable(o, "SLURM_JOB_STDOUT",
+                     j->has_array_task_id ? "slurm-%A_%a.out" : "slurm-%j.out");
+    put_variable(o, "SLURM_JOB_STDERR", j->std_err);
 }
 
 static void put_times(const struct out *o, const Pst__JobRecord *j)
@@ -120,20 +121,21 @@ void jobenv_job(const Pst__JobRecord *j, const char *cluster, const char *cpus_p
     put_identity(&o, j, cluster);
     put_files(&o, j);
     put_times(&o, j);
-    put(&o, "SLURM_JOB_COMMENT", j->comment);
-    put(&o, "SLURM_JOB_CONSTRAINTS", j->features);
-    put(&o, "SLURM_JOB_EXTRA", j->extra);
-    put(&o, "SLURM_JOB_OVERSUBSCRIBE", j->oversubscribe ? "YES" : "NO");
-    put(&o, "SLURM_JOB_EXCLUSIVE",
+    put_variable(&o, "SLURM_JOB_COMMENT", j->comment);
+    put_variable(&o, "SLURM_JOB_CONSTRAINTS", j->features);
+    put_variable(&o, "SLURM_JOB_EXTRA", j->extra);
+    put_variable(&o, "SLURM_JOB_OVERSUBSCRIBE", j->oversubscribe ? "YES" : "NO");
+    put_variable(
+        &o, "SLURM_JOB_EXCLUSIVE",
         exclusive[j->exclusive < 5 && j->exclusive ? j->exclusive : (uint32_t)j->whole_nodes]);
     put_num(&o, "SLURM_JOB_RESTART_COUNT", j->restart_count);
     put_plugins(&o, j);
     if (!j->alloc)
         return;
-    put(&o, "SLURM_JOB_NODELIST", j->alloc->nodes);
+    put_variable(&o, "SLURM_JOB_NODELIST", j->alloc->nodes);
     put_num(&o, "SLURM_JOB_NUM_NODES", j->alloc->n_node_ids);
     cpus_text(j->alloc, cpus, sizeof(cpus));
-    put(&o, "SLURM_JOB_CPUS_PER_NODE", cpus_per_node ? cpus_per_node : cpus);
+    put_variable(&o, "SLURM_JOB_CPUS_PER_NODE", cpus_per_node ? cpus_per_node : cpus);
 }
 
 void jobenv_end(uint32_t exit_status, uint32_t derived_status, jobenv_put_fn *put_fn, void *ctx)
@@ -145,6 +147,6 @@ void jobenv_end(uint32_t exit_status, uint32_t derived_status, jobenv_put_fn *pu
     put_num(&o, "SLURM_JOB_EXIT_CODE", exit_status);
     (void)snprintf(text, sizeof(text), "%d:%d", WIFEXITED(status) ? WEXITSTATUS(status) : 0,
                    WIFSIGNALED(status) ? WTERMSIG(status) : 0);
-    put(&o, "SLURM_JOB_EXIT_CODE2", text);
+    put_variable(&o, "SLURM_JOB_EXIT_CODE2", text);
     put_num(&o, "SLURM_JOB_DERIVED_EC", (uint64_t)derived);
 }

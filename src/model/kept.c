@@ -138,7 +138,8 @@ static void kept_free(struct kept *k)
     free(k);
 }
 
-static int put(struct cluster *c, enum kept_kind kind, uint32_t id, const ProtobufCMessage *rec)
+static int put_record(struct cluster *c, enum kept_kind kind, uint32_t id,
+                      const ProtobufCMessage *rec)
 {
     struct kept *k = cluster_kept(c, kind, id);
     ProtobufCMessage *copy;
@@ -169,7 +170,7 @@ static const char *const kind_names[] = {
     [KEPT_RESV] = "reservation",
 };
 
-static int drop(struct cluster *c, enum kept_kind kind, uint32_t id, struct err *err)
+static int drop_record(struct cluster *c, enum kept_kind kind, uint32_t id, struct err *err)
 {
     struct kept *k = cluster_kept(c, kind, id);
 
@@ -252,21 +253,21 @@ int model_apply_kept(struct cluster *c, const Pst__Event *ev, struct err *err)
     case PST__EVENT__BODY_TRIGGER_PUT:
         if (!ev->trigger_put->trigger_id)
             return err_set(err, -EUCLEAN, "a trigger without an id");
-        return put(c, KEPT_TRIGGER, ev->trigger_put->trigger_id, &ev->trigger_put->base);
+        return put_record(c, KEPT_TRIGGER, ev->trigger_put->trigger_id, &ev->trigger_put->base);
     case PST__EVENT__BODY_TRIGGER_REMOVE:
-        return drop(c, KEPT_TRIGGER, ev->trigger_remove, err);
+        return drop_record(c, KEPT_TRIGGER, ev->trigger_remove, err);
     case PST__EVENT__BODY_CRONTAB_PUT:
         if (!ev->crontab_put->has_uid)
             return err_set(err, -EUCLEAN, "a crontab without a user");
-        return put(c, KEPT_CRONTAB, ev->crontab_put->uid, &ev->crontab_put->base);
+        return put_record(c, KEPT_CRONTAB, ev->crontab_put->uid, &ev->crontab_put->base);
     case PST__EVENT__BODY_RESV_PUT:
         if (!ev->resv_put->resv_id || !ev->resv_put->name)
             return err_set(err, -EUCLEAN, "a reservation without an id or a name");
-        return put(c, KEPT_RESV, ev->resv_put->resv_id, &ev->resv_put->base);
+        return put_record(c, KEPT_RESV, ev->resv_put->resv_id, &ev->resv_put->base);
     case PST__EVENT__BODY_RESV_REMOVE:
-        return drop(c, KEPT_RESV, ev->resv_remove, err);
+        return drop_record(c, KEPT_RESV, ev->resv_remove, err);
     default:
-        return drop(c, KEPT_CRONTAB, ev->crontab_remove, err);
+        return drop_record(c, KEPT_CRONTAB, ev->crontab_remove, err);
     }
 }
 

@@ -109,8 +109,8 @@ static int by_ref(const void *a, const void *b)
 }
 
 /* Root's and SlurmUser's jobs are attracted by those that name them, not by all. */
-static bool attracts(const struct cluster *c, const Pst__ReservationRecord *r,
-                     const Pst__JobRecord *job)
+static bool attracts_job(const struct cluster *c, const Pst__ReservationRecord *r,
+                         const Pst__JobRecord *job)
 {
     return resv_has(r, RESV_FLAG(MAGNETIC)) &&
            resv_lets_in(c, r, job, job->uid ? UINT32_MAX : 0, true) &&
@@ -137,7 +137,7 @@ size_t resv_refs(const struct cluster *c, const Pst__JobRecord *job, uint32_t ad
     if (job->has_het_job_id)
         return 0; /* components must ask */
     for (size_t pos = 0; n < RESV_REFS_MAX && (r = cluster_next_resv(c, &pos));)
-        if (attracts(c, r, job))
+        if (attracts_job(c, r, job))
             ret[n++] = (struct resv_ref){ r->resv_id, true };
     if (n > 1)
         qsort(ret, n, sizeof(*ret), by_ref);

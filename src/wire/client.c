@@ -114,7 +114,7 @@ uint32_t client_next_id(struct client *c)
     return c->last_id;
 }
 
-static int fail(struct client *c, int r)
+static int fail_connection(struct client *c, int r)
 {
     c->broken = true;
     return r;
@@ -240,7 +240,7 @@ int client_queue_take(struct client *c, uint8_t *buf, size_t len)
     if (c->seal_out) {
         r = seal_frame(c, &owned, &len);
         if (r < 0)
-            return fail(c, r); /* the numbers of frames would not agree any more */
+            return fail_connection(c, r); /* the numbers of frames would not agree any more */
     }
     if (c->out_pos == c->out_len) {
         n = send_some(c, owned, len);
@@ -250,7 +250,8 @@ int client_queue_take(struct client *c, uint8_t *buf, size_t len)
     if ((size_t)n == len)
         return 0;
     r = queue_copy(c, owned + n, len - (size_t)n);
-    return r < 0 && n > 0 ? fail(c, r) : r; /* half a frame is out: nothing may follow it */
+    return r < 0 && n > 0 ? fail_connection(c, r)
+                          : r; /* half a frame is out: nothing may follow it */
 }
 
 static int send_frame(struct client *c, unsigned op, uint32_t flags, uint32_t id,
@@ -336,7 +337,7 @@ static int in_reserve(struct client *c, size_t want)
 }
 
 /* Read once, waiting until the deadline (`deadline` 0: not at all).  1 read, 0 nothing yet. */
-static int fill(struct client *c, int64_t deadline)
+static int fill_input(struct client *c, int64_t deadline)
 {
     for (;;) {
         ssize_t n = recv(c->fd, c->in + c->in_len, c->in_cap - c->in_len, MSG_DONTWAIT);
@@ -347,18 +348,18 @@ static int fill(struct client *c, int64_t deadline)
             return 1;
         }
         if (n == 0)
-            return fail(c, -EPIPE);
+            return fail_connection(c, -EPIPE);
         if (errno == EINTR)
             continue;
         if (errno == ECONNRESET)
-            return fail(c, -EPIPE);
+            return fail_connection(c, -EPIPE);
         if (errno != EAGAIN && errno != EWOULDBLOCK)
-            return fail(c, -errno);
+            return fail_connection(c, -errno);
         if (deadline == 0)
             return 0;
         r = wait_for(c, POLLIN, deadline);
         if (r < 0)
-            return r == -ETIMEDOUT ? 0 : fail(c, r);
+            return r == -ETIMEDOUT ? 0 : fail_connection(c, r);
     }
 }
 
@@ -374,13 +375,13 @@ int client_recv_any(struct client *c, int64_t deadline, struct frame *ret_frame)
 
             r = frame_decode_header(c->in + c->in_pos, &f);
             if (r < 0)
-                return fail(c, -EPROTO);
+                return fail_connection(c, -EPROTO);
             want += f.len + (c->seal_in ? SEAL_TAG_SIZE : 0);
             if (have >= want) {
                 f.body = c->in + c->in_pos + FRAME_HEADER_SIZE;
                 if (c->seal_in &&
                     !seal_fits(c->seal_in, c->in + c->in_pos, f.body, f.len, f.body + f.len))
-                    return fail(c, -EPROTO);
+                    return fail_connection(c, -EPROTO);
                 c->in_pos += want;
                 *ret_frame = f;
                 return 1;
@@ -390,8 +391,8 @@ int client_recv_any(struct client *c, int64_t deadline, struct frame *ret_frame)
             return -EPIPE;
         r = in_reserve(c, want);
         if (r < 0)
-            return fail(c, r);
-        r = fill(c, deadline);
+            return fail_connection(c, r);
+        r = fill_input(c, deadline);
         if (r <= 0)
             return r;
     }
@@ -428,7 +429,7 @@ static int note_challenge(struct client *c, const struct frame *frame)
     free(c->error_text);
     c->error_text = NULL;
     c->error_code = EPST_VERSION;
-    return fail(c, -EREMOTEIO);
+    return fail_connection(c, -EREMOTEIO);
 }
 
 /* As client_recv_any, with the handshake's frames dealt with. */
@@ -448,11 +449,11 @@ static int recv_frame(struct client *c, int64_t deadline, struct frame *ret_fram
         if (client_backed_off(c, ret_frame, &deadline))
             continue;
         if (!(ret_frame->flags & FRAME_REPLY) && !access_asked_of_caller(ret_frame->op))
-            return fail(c, -EPROTO); /* whoever answers does not ask */
+            return fail_connection(c, -EPROTO); /* whoever answers does not ask */
         if (ret_frame->op != OP_HELLO || !(ret_frame->flags & FRAME_REPLY))
             return 1;
         if (ret_frame->flags & FRAME_ERROR)
-            return fail(c, client_take_error(c, ret_frame));
+            return fail_connection(c, client_take_error(c, ret_frame));
         c->handshake = false;
     }
 }
@@ -483,7 +484,7 @@ static int recv_reply(struct client *c, unsigned op, uint32_t id, int64_t deadli
             continue;
         if (ret_frame->flags & FRAME_ERROR)
             return client_take_error(c, ret_frame);
-        return ret_frame->op == op ? 0 : fail(c, -EPROTO);
+        return ret_frame->op == op ? 0 : fail_connection(c, -EPROTO);
     }
 }
 

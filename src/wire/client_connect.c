@@ -99,7 +99,7 @@ static int connect_addr(const struct addrinfo *ai, int64_t deadline)
     return r < 0 ? r : TAKE_FD(fd);
 }
 
-static int resolve(const char *host, uint16_t port, struct addrinfo **ret_list)
+static int resolve_host(const char *host, uint16_t port, struct addrinfo **ret_list)
 {
     struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV };
     char service[8];
@@ -116,7 +116,7 @@ static int resolve(const char *host, uint16_t port, struct addrinfo **ret_list)
 static int connect_tcp(const char *host, uint16_t port, int64_t deadline)
 {
     __attribute__((cleanup(addrinfo_freep))) struct addrinfo *list = NULL;
-    int r = resolve(host, port, &list);
+    int r = resolve_host(host, port, &list);
 
     if (r < 0)
         return r;
@@ -131,7 +131,7 @@ static int connect_tcp(const char *host, uint16_t port, int64_t deadline)
 }
 
 /* The server sent us away with an Error. */
-static int refused(struct client *c, const struct frame *f, struct err *err)
+static int report_refusal(struct client *c, const struct frame *f, struct err *err)
 {
     int r = client_take_error(c, f);
 
@@ -140,13 +140,13 @@ static int refused(struct client *c, const struct frame *f, struct err *err)
 }
 
 /* The Hello could not be sent; when the server left a reason, that is the answer. */
-static int unsent(struct client *c, int r, int64_t deadline, struct err *err)
+static int report_unsent(struct client *c, int r, int64_t deadline, struct err *err)
 {
     struct frame f;
 
     while ((r == -EPIPE || r == -ECONNRESET) && client_recv_any(c, deadline, &f) == 1)
         if ((f.flags & FRAME_REPLY) && (f.flags & FRAME_ERROR))
-            return refused(c, &f, err);
+            return report_refusal(c, &f, err);
     return err_set(err, r, "%s", client_strerror(c, r));
 }
 
@@ -164,7 +164,7 @@ static int await_challenge(struct client *c, int64_t deadline, uint8_t nonce[AUT
     if (r < 0)
         return err_set(err, r, "%s", client_strerror(c, r));
     if ((f.flags & FRAME_REPLY) && (f.flags & FRAME_ERROR))
-        return refused(c, &f, err);
+        return report_refusal(c, &f, err);
     if (FRAME_UNPACK(challenge, &f, &challenge, NULL) < 0)
         return err_set(err, -EPROTO, "%s", slurm_err_text(EPST_PROTOCOL));
     r = hello_version(challenge, &c->version, err);
@@ -195,7 +195,7 @@ static int say_hello(struct client *c, const struct client_target *target, bool 
         return r;
     c->handshake = local;
     r = client_queue_take(c, buf, len);
-    return r < 0 ? unsent(c, r, deadline, err) : 0;
+    return r < 0 ? report_unsent(c, r, deadline, err) : 0;
 }
 
 /* Over TCP: wait until the server has proved itself. */
@@ -211,7 +211,7 @@ static int await_proof(struct client *c, const struct client_target *target, uid
     if (r < 0)
         return err_set(err, r, "%s", client_strerror(c, r));
     if (f.flags & FRAME_ERROR)
-        return refused(c, &f, err);
+        return report_refusal(c, &f, err);
     if (FRAME_UNPACK(hello_reply, &f, &reply, NULL) < 0)
         return err_set(err, -EPROTO, "%s", slurm_err_text(EPST_PROTOCOL));
     r = hello_check(target, &c->sent, reply, slurm_uid, &c->seal_in, &c->seal_out, err);
@@ -221,8 +221,8 @@ static int await_proof(struct client *c, const struct client_target *target, uid
     return r;
 }
 
-static int greet(struct client *c, const struct client_target *target, bool local, uid_t slurm_uid,
-                 int64_t deadline, struct err *err)
+static int greet_server(struct client *c, const struct client_target *target, bool local,
+                        uid_t slurm_uid, int64_t deadline, struct err *err)
 {
     int r = say_hello(c, target, local, deadline, err);
 
@@ -230,8 +230,8 @@ static int greet(struct client *c, const struct client_target *target, bool loca
 }
 
 /* A socket to the target; *ret_local tells which kind. */
-static int reach(const struct client_target *target, uid_t slurm_uid, int64_t deadline,
-                 bool *ret_local, struct err *err)
+static int reach_server(const struct client_target *target, uid_t slurm_uid, int64_t deadline,
+                        bool *ret_local, struct err *err)
 {
     bool may_local = target->try_local && !target->credential && !(target->jwt && target->jwt[0]);
     bool foreign = false;
@@ -269,11 +269,11 @@ int client_connect(const struct client_target *target, uid_t slurm_uid, struct c
 
     if (r < 0)
         return err_set(err, r, "out of memory");
-    r = reach(target, slurm_uid, deadline, &local, err);
+    r = reach_server(target, slurm_uid, deadline, &local, err);
     if (r < 0)
         return r;
     c->fd = r;
-    r = greet(c, target, local, slurm_uid, deadline, err);
+    r = greet_server(c, target, local, slurm_uid, deadline, err);
     if (r < 0)
         return r;
     *ret_client = TAKE_PTR(c);
@@ -284,7 +284,7 @@ int client_connect_begin(const struct client_target *target, struct client **ret
 {
     __attribute__((cleanup(addrinfo_freep))) struct addrinfo *list = NULL;
     _cleanup_(client_free) struct client *c = NULL;
-    int r = target->host ? resolve(target->host, target->port, &list) : -EHOSTUNREACH;
+    int r = target->host ? resolve_host(target->host, target->port, &list) : -EHOSTUNREACH;
 
     if (r == 0 && list->ai_next)
         r = -ENOTUNIQ;

@@ -19,7 +19,7 @@ static const struct row {
 #undef X
 };
 
-static const struct row *find(int code)
+static const struct row *find_row(int code)
 {
     size_t lo = 0, hi = ARRAY_SIZE(rows);
 
@@ -40,7 +40,7 @@ const char *slurm_err_text(int code)
 {
     static __thread char
         unknown[40]; /* one per thread: the text lives until its next unknown code */
-    const struct row *row = find(code);
+    const struct row *row = find_row(code);
 
     if (row)
         return row->text;
@@ -50,7 +50,7 @@ const char *slurm_err_text(int code)
 
 const char *slurm_err_symbol(int code)
 {
-    const struct row *row = find(code);
+    const struct row *row = find_row(code);
 
     return row ? row->symbol : NULL;
 }

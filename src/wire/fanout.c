@@ -31,7 +31,7 @@ static struct client_target target_of(const struct fanout *f, const Pst__RelayNo
     };
 }
 
-static const Pst__RelayNode *node(const struct fanout *f, size_t i)
+static const Pst__RelayNode *node_at(const struct fanout *f, size_t i)
 {
     return f->open->nodes[i];
 }
@@ -68,7 +68,7 @@ static int send_launch(Pst__LaunchStep *launch, struct client *c, const Pst__Rel
 /* The request to one node: what is asked of that node, or to be a relay for nodes [at, end). */
 static int send_request(const struct fanout *f, struct client *c, size_t at, size_t end, bool relay)
 {
-    const Pst__RelayNode *n = node(f, at);
+    const Pst__RelayNode *n = node_at(f, at);
     Pst__BcastOpen *bcast = f->open->bcast;
     char **name = bcast ? &bcast->node_name : &f->open->launch->node_name;
     int r;
@@ -85,7 +85,7 @@ static int send_request(const struct fanout *f, struct client *c, size_t at, siz
 }
 
 /* The connection to the first node of the piece, which was begun beside the others. */
-static int begun(struct piece *p, const struct client_target *target, struct err *err)
+static int begin_piece(struct piece *p, const struct client_target *target, struct err *err)
 {
     if (p->r == 0)
         return client_connect_end(target, p->link->client, err);
@@ -94,14 +94,15 @@ static int begun(struct piece *p, const struct client_target *target, struct err
 }
 
 /* Finish what was begun, and where that fails begin anew with the next node of the piece. */
-static void finish(struct fanout *f, struct piece *p)
+static void finish_piece(struct fanout *f, struct piece *p)
 {
     while (p->at < p->end) {
-        const Pst__RelayNode *head = node(f, p->at);
+        const Pst__RelayNode *head = node_at(f, p->at);
         struct client_target target = target_of(f, head);
         struct fan_link *l = p->link;
         struct err err = { .text = "" };
-        int r = l->client ? begun(p, &target, &err) : client_connect(&target, 0, &l->client, &err);
+        int r = l->client ? begin_piece(p, &target, &err)
+                          : client_connect(&target, 0, &l->client, &err);
 
         if (r == 0) {
             l->lo = head->number;
@@ -133,21 +134,21 @@ int fanout_open(struct fanout *f)
         p[i] = (struct piece){ .at = n * i / pieces,
                                .end = n * (i + 1) / pieces,
                                .link = &f->links[i] };
-        struct client_target target = target_of(f, node(f, p[i].at));
+        struct client_target target = target_of(f, node_at(f, p[i].at));
 
-        f->links[i].lo = node(f, p[i].at)->number;
-        f->links[i].hi = node(f, p[i].end - 1)->number;
+        f->links[i].lo = node_at(f, p[i].at)->number;
+        f->links[i].hi = node_at(f, p[i].end - 1)->number;
         if (client_connect_begin(&target, &f->links[i].client) < 0)
             f->links[i].client = NULL; /* the blocking way tells why */
     }
     for (size_t i = 0; i < pieces; i++) {
-        struct client_target target = target_of(f, node(f, p[i].at));
+        struct client_target target = target_of(f, node_at(f, p[i].at));
 
         if (f->links[i].client)
             p[i].r = client_connect_greet(&target, f->links[i].client, &p[i].err);
     }
     for (size_t i = 0; i < pieces; i++)
-        finish(f, &p[i]);
+        finish_piece(f, &p[i]);
     return 0;
 }
 

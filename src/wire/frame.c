@@ -27,7 +27,7 @@ enum offset {
     OFF_LENGTH = 20,
 };
 
-static uint16_t get16(const uint8_t *p)
+static uint16_t read_u16(const uint8_t *p)
 {
     uint16_t v;
 
@@ -35,7 +35,7 @@ static uint16_t get16(const uint8_t *p)
     return le16toh(v);
 }
 
-static uint32_t get32(const uint8_t *p)
+static uint32_t read_u32(const uint8_t *p)
 {
     uint32_t v;
 
@@ -43,13 +43,13 @@ static uint32_t get32(const uint8_t *p)
     return le32toh(v);
 }
 
-static void put16(uint8_t *p, uint16_t v)
+static void write_u16(uint8_t *p, uint16_t v)
 {
     v = htole16(v);
     memcpy(p, &v, sizeof(v));
 }
 
-static void put32(uint8_t *p, uint32_t v)
+static void write_u32(uint8_t *p, uint32_t v)
 {
     v = htole32(v);
     memcpy(p, &v, sizeof(v));
@@ -67,12 +67,12 @@ static uint32_t body_cap(unsigned op, uint32_t flags)
 void frame_peek_header(const uint8_t *buf, struct frame *ret_frame)
 {
     *ret_frame = (struct frame){
-        .version = get16(buf + OFF_VERSION),
-        .op = get16(buf + OFF_OP),
-        .flags = get32(buf + OFF_FLAGS),
-        .id = get32(buf + OFF_ID),
-        .deadline_ms = get32(buf + OFF_DEADLINE),
-        .len = get32(buf + OFF_LENGTH),
+        .version = read_u16(buf + OFF_VERSION),
+        .op = read_u16(buf + OFF_OP),
+        .flags = read_u32(buf + OFF_FLAGS),
+        .id = read_u32(buf + OFF_ID),
+        .deadline_ms = read_u32(buf + OFF_DEADLINE),
+        .len = read_u32(buf + OFF_LENGTH),
     };
 }
 
@@ -113,17 +113,17 @@ int frame_decode_header(const uint8_t *buf, struct frame *ret_frame)
 void frame_encode_header(const struct frame *frame, uint8_t *buf)
 {
     memcpy(buf, magic, sizeof(magic));
-    put16(buf + OFF_VERSION, frame->version);
-    put16(buf + OFF_OP, frame->op);
-    put32(buf + OFF_FLAGS, frame->flags);
-    put32(buf + OFF_ID, frame->id);
-    put32(buf + OFF_DEADLINE, frame->deadline_ms);
-    put32(buf + OFF_LENGTH, frame->len);
+    write_u16(buf + OFF_VERSION, frame->version);
+    write_u16(buf + OFF_OP, frame->op);
+    write_u32(buf + OFF_FLAGS, frame->flags);
+    write_u32(buf + OFF_ID, frame->id);
+    write_u32(buf + OFF_DEADLINE, frame->deadline_ms);
+    write_u32(buf + OFF_LENGTH, frame->len);
 }
 
 void frame_set_version(uint8_t *buf, uint16_t version)
 {
-    put16(buf + OFF_VERSION, version);
+    write_u16(buf + OFF_VERSION, version);
 }
 
 bool frame_expired(const struct frame *frame, int64_t arrival_mono_us, int64_t now_mono_us)

@@ -13,7 +13,7 @@ static struct {
     pack_fn *pack, *unpack;
 } lib = { .once = PTHREAD_ONCE_INIT };
 
-static void load(void)
+static void load_lz4(void)
 {
     void *handle = dlopen("liblz4.so.1", RTLD_NOW | RTLD_LOCAL);
 
@@ -25,7 +25,7 @@ static void load(void)
 
 int lz4_available(void)
 {
-    return pthread_once(&lib.once, load) != 0 || !lib.pack || !lib.unpack ? -ENOSYS : 0;
+    return pthread_once(&lib.once, load_lz4) != 0 || !lib.pack || !lib.unpack ? -ENOSYS : 0;
 }
 
 int lz4_pack(const uint8_t *data, size_t len, uint8_t *ret_out, size_t room)

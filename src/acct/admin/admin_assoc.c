@@ -228,7 +228,7 @@ static void modify_one(struct admin_run *run, uint32_t id, const Pst__AcctSet *s
         tell_heirs(run, a, set);
 }
 
-static bool told(const struct admin_run *run, uint32_t id)
+static bool is_told(const struct admin_run *run, uint32_t id)
 {
     for (size_t i = 0; i < run->res->n_assocs; i++)
         if (run->res->assocs[i]->assoc_id == id)
@@ -241,7 +241,7 @@ void assoc_modify(struct admin_run *run, const uint32_t *ids, size_t n, const Ps
 {
     for (size_t i = 0; i < n && run_ok(run); i++) {
         size_t before = run->res->n_assocs;
-        bool again = n > 1 && told(run, ids[i]);
+        bool again = n > 1 && is_told(run, ids[i]);
 
         modify_one(run, ids[i], set, action);
         while (again && run->res->n_assocs > before) /* it was told of as an heir */
@@ -256,10 +256,10 @@ struct doomed {
     size_t n, cap;
 };
 
-static void doom(struct admin_run *run, struct doomed *d, struct assoc *a)
+static void doom_subtree(struct admin_run *run, struct doomed *d, struct assoc *a)
 {
     for (struct assoc *c = a->child; c; c = c->sibling)
-        doom(run, d, c);
+        doom_subtree(run, d, c);
     if (a->rec->deleted)
         return;
     for (size_t i = 0; i < d->n; i++)
@@ -346,7 +346,7 @@ void assoc_delete(struct admin_run *run, const uint32_t *ids, size_t n)
     struct doomed d = { 0 };
 
     for (size_t i = 0; i < n; i++)
-        doom(run, &d, am_assoc(run->a->am, ids[i]));
+        doom_subtree(run, &d, am_assoc(run->a->am, ids[i]));
     for (size_t i = 0; i < d.n && run->r == 0; i++) {
         struct assoc *a = am_assoc(run->a->am, d.ids[i]);
 

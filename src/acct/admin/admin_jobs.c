@@ -74,7 +74,7 @@ static int keep_row(struct admin_run *run, const struct found *f, int64_t reroll
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
-static bool matches(const Pst__AcctCond *where, const Pst__JobRecord *j)
+static bool matches_job(const Pst__AcctCond *where, const Pst__JobRecord *j)
 {
     return cond_has(where->users, where->n_users, j->user_name) &&
            cond_has(where->wckeys, where->n_wckeys, j->wckey) &&
@@ -172,7 +172,7 @@ void job_modify(struct admin_run *run, const Pst__AcctCond *where, const Pst__Ac
 
         if (r < 0)
             run->r = r;
-        else if (r > 0 && matches(where, f.rec))
+        else if (r > 0 && matches_job(where, f.rec))
             modify_one(run, &f, set->job);
         if (f.rec)
             pst__job_record__free_unpacked(f.rec, NULL);

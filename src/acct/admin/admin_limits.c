@@ -49,7 +49,7 @@ static void tres_remove(Pst__TresCount **list, size_t *n, size_t at)
     (*n)--;
 }
 
-static int64_t counted(const Pst__TresCount *have, const Pst__TresCount *change)
+static int64_t count_after(const Pst__TresCount *have, const Pst__TresCount *change)
 {
     int64_t sum;
 
@@ -100,7 +100,7 @@ int tres_list_merge(Pst__TresCount ***list, size_t *n, Pst__TresCount *const *sr
         while (at < *n && (*list)[at]->tres_id < src[i]->tres_id)
             at++;
         have = at < *n && (*list)[at]->tres_id == src[i]->tres_id;
-        count = counted(have ? (*list)[at] : NULL, src[i]);
+        count = count_after(have ? (*list)[at] : NULL, src[i]);
         if (count >= 0 && have)
             (*list)[at]->count = count;
         else if (count >= 0)

@@ -176,7 +176,7 @@ static bool wants_tres(const Pst__AcctCond *w, const Pst__TresRecord *t)
            cond_has(w->descriptions, w->n_descriptions, t->type);
 }
 
-static bool wanted(struct listing *l, const ProtobufCMessage *m)
+static bool is_wanted(struct listing *l, const ProtobufCMessage *m)
 {
     const Pst__AcctCond *w = l->where;
     const ProtobufCMessageDescriptor *d = m->descriptor;
@@ -204,7 +204,7 @@ static bool wanted(struct listing *l, const ProtobufCMessage *m)
 }
 
 /* By number where there is one that people see, else by name. */
-static int compare(const void *pa, const void *pb)
+static int compare_entities(const void *pa, const void *pb)
 {
     const ProtobufCMessage *a = *(const ProtobufCMessage *const *)pa;
     const ProtobufCMessage *b = *(const ProtobufCMessage *const *)pb;
@@ -234,9 +234,9 @@ static int list_kind(struct listing *l, enum am_kind kind)
     if (!all)
         return -ENOMEM;
     while ((m = am_next(l->run.a->am, kind, &pos)))
-        if (wanted(l, m))
+        if (is_wanted(l, m))
             all[n++] = m;
-    qsort(all, n, sizeof(*all), compare);
+    qsort(all, n, sizeof(*all), compare_entities);
     for (size_t i = 0; r == 0 && i < n; i++)
         r = l->fn(l->ctx, all[i]);
     free(all);

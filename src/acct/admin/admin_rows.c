@@ -130,7 +130,7 @@ int rows_load(struct admin *a, struct err *err)
     return 0;
 }
 
-static int pack(const ProtobufCMessage *msg, uint8_t **buf, size_t *ret_len)
+static int pack_message(const ProtobufCMessage *msg, uint8_t **buf, size_t *ret_len)
 {
     *buf = malloc(protobuf_c_message_get_packed_size(msg) + 1);
     if (!*buf)
@@ -152,7 +152,7 @@ static int save_changes(struct admin_run *run)
         size_t len = 0;
 
         key_of(run->changes[i], &kind, key);
-        r = pack(&run->changes[i]->base, &buf, &len);
+        r = pack_message(&run->changes[i]->base, &buf, &len);
         if (r < 0)
             break;
         sql_bind(stmt, 0, kind);
@@ -173,7 +173,7 @@ static int save_txns(struct admin_run *run)
         _cleanup_free_ uint8_t *buf = NULL;
         size_t len = 0;
 
-        r = pack(&run->txns[i]->base, &buf, &len);
+        r = pack_message(&run->txns[i]->base, &buf, &len);
         if (r < 0)
             break;
         sql_bind(stmt, 0, (int64_t)run->txns[i]->txn_id);

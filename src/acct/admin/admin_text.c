@@ -125,7 +125,7 @@ void text_fields(struct strbuf *sb, const ProtobufCMessage *msg)
     }
 }
 
-static char *own(struct admin_run *run, const char *text)
+static char *own_text(struct admin_run *run, const char *text)
 {
     char *copy = text && *text ? strdup(text) : NULL;
 
@@ -143,7 +143,7 @@ static void add_one(struct admin_run *run, char ***list, size_t *n, const char *
         run->r = run->r ? run->r : -ENOMEM;
         return;
     }
-    (*list)[0] = own(run, text);
+    (*list)[0] = own_text(run, text);
     *n = (*list)[0] ? 1 : 0;
 }
 
@@ -174,11 +174,11 @@ void run_txn(struct admin_run *run, const char *action, const char *cluster, con
     t->has_txn_id = t->has_time_us = 1;
     t->txn_id = run->a->next_txn + run->n_txns;
     t->time_us = run->now_us;
-    t->action = own(run, action);
-    t->actor = own(run, run->who->user && run->who->user[0] ? run->who->user : "root");
-    t->cluster = own(run, cluster);
-    t->where = own(run, where);
-    t->info = own(run, info);
+    t->action = own_text(run, action);
+    t->actor = own_text(run, run->who->user && run->who->user[0] ? run->who->user : "root");
+    t->cluster = own_text(run, cluster);
+    t->where = own_text(run, where);
+    t->info = own_text(run, info);
     add_one(run, &t->accounts, &t->n_accounts, account);
     add_one(run, &t->users, &t->n_users, user);
     run->txns[run->n_txns++] = t;

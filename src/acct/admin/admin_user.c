@@ -469,7 +469,7 @@ void user_modify(struct admin_run *run, const Pst__AcctCond *where, const Pst__A
 
 /* ---- removing -------------------------------------------------------------------------------- */
 
-static void dismiss(struct admin_run *run, const char *name)
+static void dismiss_user(struct admin_run *run, const char *name)
 {
     const Pst__AccountRecord *a;
     Pst__AcctCond cond = PST__ACCT_COND__INIT;
@@ -500,7 +500,7 @@ static void drop_user(struct admin_run *run, const char *name, bool jobs)
 
     if (!rec)
         return;
-    dismiss(run, name);
+    dismiss_user(run, name);
     put.body_case = PST__ACCT_CHANGE__BODY_USER;
     put.user = rec;
     if (jobs || run->now_us - rec->created_us > YOUNG_US) {

@@ -90,7 +90,7 @@ static void request_free(struct request *q)
 
 /* ---- deliveries ------------------------------------------------------------------------------ */
 
-static int collect(void *ctx, const Pst__AcctChange *change)
+static int collect_change(void *ctx, const Pst__AcctChange *change)
 {
     struct admin_delivery *d = ctx;
     ProtobufCMessage *copy;
@@ -125,7 +125,7 @@ static void send_changes(struct conn *conn, uint32_t id, Pst__AcctChange **chang
 }
 
 /* Without a receiver of our own: to all who follow, and then the answer. */
-static void broadcast(struct adminserve *s, struct admin_delivery *d)
+static void broadcast_delivery(struct adminserve *s, struct admin_delivery *d)
 {
     pthread_mutex_lock(&s->lock);
     for (struct follower *f = s->followers; f; f = f->next)
@@ -139,7 +139,7 @@ static void broadcast(struct adminserve *s, struct admin_delivery *d)
 }
 
 /* Everything since the last delivery, and an answer (taken, NULL = none). */
-static int deliver(struct adminserve *s, struct request *q, uint8_t *answer, size_t len)
+static int deliver_changes(struct adminserve *s, struct request *q, uint8_t *answer, size_t len)
 {
     struct admin_delivery *d = calloc(1, sizeof(*d));
     int r = 0;
@@ -159,10 +159,10 @@ static int deliver(struct adminserve *s, struct request *q, uint8_t *answer, siz
 
         clear.body_case = PST__ACCT_CHANGE__BODY_CLEAR;
         clear.clear = 1;
-        r = collect(d, &clear);
+        r = collect_change(d, &clear);
     }
     if (r == 0)
-        r = admin_changes(s->admin, s->delivered, collect, d);
+        r = admin_changes(s->admin, s->delivered, collect_change, d);
     if (r < 0) {
         admin_delivery_free(d);
         return r;
@@ -172,7 +172,7 @@ static int deliver(struct adminserve *s, struct request *q, uint8_t *answer, siz
     if (s->config.deliver)
         s->config.deliver(s->config.ctx, d);
     else
-        broadcast(s, d);
+        broadcast_delivery(s, d);
     return 0;
 }
 
@@ -220,7 +220,7 @@ static int ensure_store(struct adminserve *s, struct err *err)
         log_info("accounting: the entities can be read again");
     s->failing = r < 0;
     if (r == 0 && admin_version(s->admin) > s->delivered)
-        r = deliver(s, NULL, NULL, 0);
+        r = deliver_changes(s, NULL, NULL, 0);
     return r;
 }
 
@@ -258,7 +258,7 @@ static int run_admin(struct adminserve *s, struct request *q, const struct admin
         conn_send_take(q->conn, buf, len);
         return 0;
     }
-    return deliver(s, q, buf, len);
+    return deliver_changes(s, q, buf, len);
 }
 
 struct rows {
@@ -389,16 +389,16 @@ static int run_follow(struct adminserve *s, struct request *q, const struct admi
     r = admin_register(s->admin, req->cluster, (const char *const *)req->tres, req->n_tres,
                        now_us(), err);
     if (r == 0 && admin_version(s->admin) > s->delivered)
-        r = deliver(s, NULL, NULL, 0); /* the others hear of it */
+        r = deliver_changes(s, NULL, NULL, 0); /* the others hear of it */
     if (r == 0 && anew) {
         Pst__AcctChange clear = PST__ACCT_CHANGE__INIT;
 
         clear.body_case = PST__ACCT_CHANGE__BODY_CLEAR;
         clear.clear = 1;
-        r = collect(&all, &clear);
+        r = collect_change(&all, &clear);
     }
     if (r == 0)
-        r = admin_changes(s->admin, anew ? 0 : req->version, collect, &all);
+        r = admin_changes(s->admin, anew ? 0 : req->version, collect_change, &all);
     if (r == 0) {
         if (all.n)
             send_changes(q->conn, q->id, all.changes, all.n);
@@ -425,7 +425,7 @@ void adminserve_conn_closed(struct adminserve *s, struct conn *conn)
     pthread_mutex_unlock(&s->lock);
 }
 
-static void serve(struct adminserve *s, struct request *q)
+static void serve_request(struct adminserve *s, struct request *q)
 {
     char name[256];
     struct admin_who who = { .user = name, .rules = atomic_load(&s->rules) };
@@ -461,7 +461,7 @@ static void serve(struct adminserve *s, struct request *q)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-static struct request *take(struct adminserve *s)
+static struct request *take_request(struct adminserve *s)
 {
     struct timespec ts;
     int64_t until = now_mono_us() + RETRY_US;
@@ -491,7 +491,7 @@ static struct request *take(struct adminserve *s)
     return q;
 }
 
-static void *run(void *arg)
+static void *run_thread(void *arg)
 {
     struct adminserve *s = arg;
     struct err err = { .text = "" };
@@ -503,12 +503,12 @@ static void *run(void *arg)
     pthread_cond_broadcast(&s->wake);
     pthread_mutex_unlock(&s->lock);
     while (go) {
-        struct request *q = take(s);
+        struct request *q = take_request(s);
 
         if (q) {
             int64_t start = now_mono_us();
 
-            serve(s, q);
+            serve_request(s, q);
             if (s->config.rpcs)
                 rpc_count(s->config.rpcs, q->op, now_mono_us() - start);
             request_free(q);
@@ -654,7 +654,7 @@ int adminserve_start(const struct adminserve_config *config, struct adminserve *
     s->tail = &s->head;
     r = copy_config(s, config);
     if (r == 0)
-        r = -pthread_create(&s->thread, NULL, run, s);
+        r = -pthread_create(&s->thread, NULL, run_thread, s);
     if (r < 0) {
         (void)adminserve_stop(s); /* always NULL */
         return err_set(err, r, "accounting: cannot start: %s", strerrordesc_np(-r));

@@ -161,7 +161,7 @@ static int load_version(struct sql *db, const char *part, int64_t *ret)
     return r < 0 ? r : 0;
 }
 
-static int migrate(struct sql *db, const struct acct_schema *part, int64_t version)
+static int run_migrations(struct sql *db, const struct acct_schema *part, int64_t version)
 {
     for (; version < part->version; version++) {
         int r = sql_begin(db);
@@ -182,7 +182,7 @@ static int migrate(struct sql *db, const struct acct_schema *part, int64_t versi
     return 0;
 }
 
-static int newer(const struct sql *db, int64_t version, unsigned known, struct err *err)
+static int refuse_newer(const struct sql *db, int64_t version, unsigned known, struct err *err)
 {
     return err_set(err, -EPROTONOSUPPORT,
                    "accounting: %s was written by a newer release (schema %d, this one knows %d)",
@@ -195,16 +195,16 @@ static int migrate_part(struct sql *db, const struct acct_schema *part, struct e
     int r = load_version(db, part->name, &version);
 
     if (r == 0 && version > part->version)
-        return newer(db, version, part->version, err);
+        return refuse_newer(db, version, part->version, err);
     if (r == 0)
-        r = migrate(db, part, version);
+        r = run_migrations(db, part, version);
     return r < 0 ? open_failed(db, r, err) : 0;
 }
 
 /* ---- engines --------------------------------------------------------------------------------- */
 
 /* Is the file ours, and of a version we know?  A new one is made ours. */
-static int claim(struct sql *db, int64_t *ret_version, struct err *err)
+static int claim_database(struct sql *db, int64_t *ret_version, struct err *err)
 {
     int64_t id = 0, tables = 0;
     int r = sql_get(db, "PRAGMA application_id", 0, &id);
@@ -223,14 +223,14 @@ static int claim(struct sql *db, int64_t *ret_version, struct err *err)
         return err_set(err, -EINVAL, "accounting: %s is the database of another program",
                        sql_name(db));
     if (*ret_version > sqlite_schema.version)
-        return newer(db, *ret_version, sqlite_schema.version, err);
+        return refuse_newer(db, *ret_version, sqlite_schema.version, err);
     return 0;
 }
 
 static int set_up_sqlite(struct sql *db, struct err *err)
 {
     int64_t version = 0;
-    int r = claim(db, &version, err);
+    int r = claim_database(db, &version, err);
 
     if (r < 0)
         return r;
@@ -238,7 +238,7 @@ static int set_up_sqlite(struct sql *db, struct err *err)
                      "PRAGMA wal_autocheckpoint=8192; PRAGMA journal_size_limit=67108864;"
                      "PRAGMA cache_size=-65536;");
     if (r == 0)
-        r = migrate(db, &sqlite_schema, version);
+        r = run_migrations(db, &sqlite_schema, version);
     return r < 0 ? open_failed(db, r, err) : 0;
 }
 
@@ -254,7 +254,7 @@ static int set_up_mysql(struct sql *db, struct err *err)
         return open_failed(db, r, err);
     if (tables)
         return migrate_part(db, &mysql_schema, err);
-    r = migrate(db, &mysql_schema, 0);
+    r = run_migrations(db, &mysql_schema, 0);
     return r < 0 ? open_failed(db, r, err) : 0;
 }
 

@@ -25,7 +25,7 @@ void sql_set_trace(sql_trace_fn *fn)
     atomic_store(&tracer, fn);
 }
 
-static void trace(const char *text)
+static void trace_statement(const char *text)
 {
     sql_trace_fn *fn = atomic_load_explicit(&tracer, memory_order_relaxed);
 
@@ -67,7 +67,7 @@ enum sql_engine sql_location_engine(const char *location)
     return strncmp(location, MYSQL_PREFIX, strlen(MYSQL_PREFIX)) == 0 ? SQL_MYSQL : SQL_SQLITE;
 }
 
-static void unescape(char *text)
+static void unescape_location(char *text)
 {
     char *to = text;
 
@@ -98,7 +98,7 @@ static int open_mysql(const char *location, enum sql_mode mode, struct sql **ret
 
         if (!part)
             return err_set(err, -EINVAL, "database: a part of the location is missing");
-        unescape(part);
+        unescape_location(part);
         parts[i] = part[0] ? part : NULL;
     }
     server = (struct sql_server){ .host = parts[0],
@@ -168,7 +168,7 @@ static const char *word_of(const struct sql *db, const char *p, size_t *ret_len)
     return "";
 }
 
-static int translate(const struct sql *db, const char *text, char **ret)
+static int translate_types(const struct sql *db, const char *text, char **ret)
 {
     struct strbuf sb = STRBUF_INIT;
     bool quoted = false;
@@ -190,12 +190,12 @@ static int translate(const struct sql *db, const char *text, char **ret)
 int sql_exec(struct sql *db, const char *text)
 {
     _cleanup_free_ char *copy = NULL;
-    int r = translate(db, text, &copy);
+    int r = translate_types(db, text, &copy);
 
     assert(!db->active);
     if (r < 0)
         return r;
-    trace(copy);
+    trace_statement(copy);
     return db->ops->exec(db, copy);
 }
 
@@ -203,7 +203,7 @@ int sql_prepare(struct sql *db, const char *text, struct sql_stmt **ret_stmt)
 {
     _cleanup_free_ char *copy = NULL;
     struct sql_stmt *stmt;
-    int r = translate(db, text, &copy);
+    int r = translate_types(db, text, &copy);
 
     assert(!db->active);
     if (r == 0)
@@ -279,7 +279,7 @@ int sql_step(struct sql_stmt *stmt)
     assert(!db->active || !first);
     if (first) {
         stmt->changes = 0;
-        trace(stmt->text);
+        trace_statement(stmt->text);
     }
     r = db->cancel && atomic_load_explicit(db->cancel, memory_order_relaxed)
             ? -ECANCELED
@@ -391,7 +391,7 @@ int sql_collect(struct sql_stmt *stmt, size_t size, sql_read_fn *read, void *ret
 
 /* ---- transactions ---------------------------------------------------------------------------- */
 
-static int begin(struct sql *db, const char *how)
+static int begin_transaction(struct sql *db, const char *how)
 {
     int r;
 
@@ -403,12 +403,12 @@ static int begin(struct sql *db, const char *how)
 
 int sql_begin(struct sql *db)
 {
-    return begin(db, db->ops->begin_write);
+    return begin_transaction(db, db->ops->begin_write);
 }
 
 int sql_begin_read(struct sql *db)
 {
-    return begin(db, db->ops->begin_read);
+    return begin_transaction(db, db->ops->begin_read);
 }
 
 int sql_commit(struct sql *db)

@@ -35,7 +35,8 @@
     X(mysql_real_connect)                                                                          \
     X(mysql_close)                                                                                 \
     X(mysql_real_query)                                                                            \
-    X(mysql_errno) X(mysql_error) X(mysql_field_count) X(mysql_store_result) X(mysql_free_result)  \
+    X(mysql_errno)                                                                                 \
+    X(mysql_error) X(mysql_field_count) X(mysql_store_result) X(mysql_free_result)                 \
         X(mysql_select_db) X(mysql_num_fields) X(mysql_fetch_fields) X(mysql_stmt_init)            \
             X(mysql_stmt_prepare) X(mysql_stmt_bind_param) X(mysql_stmt_execute)                   \
                 X(mysql_stmt_bind_result) X(mysql_stmt_result_metadata) X(mysql_stmt_fetch)        \
@@ -52,7 +53,7 @@ static struct {
 
 static pthread_once_t loaded = PTHREAD_ONCE_INIT;
 
-static void load(void)
+static void load_connector(void)
 {
     void *lib = dlopen("libmariadb.so.3", RTLD_NOW | RTLD_LOCAL);
 
@@ -133,21 +134,21 @@ static int errno_of(unsigned code, const char *text)
     }
 }
 
-static int failed(struct maria *m, unsigned code, const char *text)
+static int note_failure(struct maria *m, unsigned code, const char *text)
 {
     (void)snprintf(m->error, sizeof(m->error), "%s", text);
     return errno_of(code, text);
 }
 
-static int query(struct maria *m, const char *text, size_t len)
+static int run_query(struct maria *m, const char *text, size_t len)
 {
     if (api.mysql_real_query(m->my, text, len))
-        return failed(m, api.mysql_errno(m->my), api.mysql_error(m->my));
+        return note_failure(m, api.mysql_errno(m->my), api.mysql_error(m->my));
     if (api.mysql_field_count(m->my)) {
         MYSQL_RES *res = api.mysql_store_result(m->my);
 
         if (!res)
-            return failed(m, api.mysql_errno(m->my), api.mysql_error(m->my));
+            return note_failure(m, api.mysql_errno(m->my), api.mysql_error(m->my));
         api.mysql_free_result(res);
     }
     return 0;
@@ -165,7 +166,7 @@ static int maria_exec(struct sql *db, const char *text)
         while (text[len] && (quoted || text[len] != ';'))
             quoted ^= text[len++] == '\'';
         if (len > strspn(text, " \n"))
-            r = query((struct maria *)db, text, len);
+            r = run_query((struct maria *)db, text, len);
         text += len + (text[len] == ';');
     }
     return r;
@@ -192,19 +193,19 @@ static void maria_set_cancel(struct sql *db)
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
-static struct maria_stmt *maria(struct sql_stmt *stmt)
+static struct maria_stmt *maria_of(struct sql_stmt *stmt)
 {
     return (struct maria_stmt *)stmt;
 }
 
 static int stmt_failed(struct maria_stmt *s, struct maria *m)
 {
-    return failed(m, api.mysql_stmt_errno(s->stmt), api.mysql_stmt_error(s->stmt));
+    return note_failure(m, api.mysql_stmt_errno(s->stmt), api.mysql_stmt_error(s->stmt));
 }
 
 static void maria_free(struct sql_stmt *stmt)
 {
-    struct maria_stmt *s = maria(stmt);
+    struct maria_stmt *s = maria_of(stmt);
 
     if (s->stmt)
         (void)api.mysql_stmt_close(s->stmt); /* repeats an error already reported */
@@ -302,7 +303,7 @@ static int maria_prepare(struct sql *db, const char *text, struct sql_stmt **ret
         return -ENOMEM;
     s->stmt = api.mysql_stmt_init(m->my);
     if (!s->stmt)
-        r = failed(m, api.mysql_errno(m->my), api.mysql_error(m->my));
+        r = note_failure(m, api.mysql_errno(m->my), api.mysql_error(m->my));
     else if (api.mysql_stmt_prepare(s->stmt, text, strlen(text)))
         r = stmt_failed(s, m);
     if (r == 0)
@@ -319,7 +320,7 @@ static int maria_prepare(struct sql *db, const char *text, struct sql_stmt **ret
 
 static void maria_bind_int(struct sql_stmt *stmt, unsigned at, int64_t value)
 {
-    struct maria_stmt *s = maria(stmt);
+    struct maria_stmt *s = maria_of(stmt);
 
     s->numbers[at] = value;
     s->params[at] = (MYSQL_BIND){ .buffer_type = MYSQL_TYPE_LONGLONG, .buffer = &s->numbers[at] };
@@ -327,7 +328,7 @@ static void maria_bind_int(struct sql_stmt *stmt, unsigned at, int64_t value)
 
 static void maria_bind_real(struct sql_stmt *stmt, unsigned at, double value)
 {
-    struct maria_stmt *s = maria(stmt);
+    struct maria_stmt *s = maria_of(stmt);
 
     s->reals[at] = value;
     s->params[at] = (MYSQL_BIND){ .buffer_type = MYSQL_TYPE_DOUBLE, .buffer = &s->reals[at] };
@@ -336,7 +337,7 @@ static void maria_bind_real(struct sql_stmt *stmt, unsigned at, double value)
 static void maria_bind_bytes(struct sql_stmt *stmt, unsigned at, const void *data, size_t len,
                              bool text)
 {
-    struct maria_stmt *s = maria(stmt);
+    struct maria_stmt *s = maria_of(stmt);
 
     (void)text; /* all is bytes there */
     s->lengths[at] = len;
@@ -346,7 +347,7 @@ static void maria_bind_bytes(struct sql_stmt *stmt, unsigned at, const void *dat
                                   .length = &s->lengths[at] };
 }
 
-static int execute(struct maria_stmt *s, struct maria *m)
+static int execute_statement(struct maria_stmt *s, struct maria *m)
 {
     if ((s->base.nparams && api.mysql_stmt_bind_param(s->stmt, s->params)) ||
         api.mysql_stmt_execute(s->stmt) ||
@@ -382,9 +383,9 @@ static int fetch_rest(struct maria_stmt *s, struct maria *m)
 
 static int maria_step(struct sql_stmt *stmt, bool first)
 {
-    struct maria_stmt *s = maria(stmt);
+    struct maria_stmt *s = maria_of(stmt);
     struct maria *m = (struct maria *)stmt->db;
-    int r = first ? execute(s, m) : 0;
+    int r = first ? execute_statement(s, m) : 0;
 
     if (r < 0 || !stmt->ncols)
         return r;
@@ -405,12 +406,12 @@ static void maria_reset(struct sql_stmt *stmt)
 {
     if (stmt->ncols)
         (void)api.mysql_stmt_free_result(
-            maria(stmt)->stmt); /* a lost connection shows at the next call */
+            maria_of(stmt)->stmt); /* a lost connection shows at the next call */
 }
 
 static int64_t maria_int(struct sql_stmt *stmt, unsigned col)
 {
-    struct column *c = &maria(stmt)->cols[col];
+    struct column *c = &maria_of(stmt)->cols[col];
 
     if (c->null)
         return 0;
@@ -418,13 +419,13 @@ static int64_t maria_int(struct sql_stmt *stmt, unsigned col)
         c->buf[c->len] = '\0';
         return strtoll(c->buf, NULL, 10);
     }
-    return maria(stmt)->results[col].buffer_type == MYSQL_TYPE_DOUBLE ? (int64_t)c->real
-                                                                      : c->number;
+    return maria_of(stmt)->results[col].buffer_type == MYSQL_TYPE_DOUBLE ? (int64_t)c->real
+                                                                         : c->number;
 }
 
 static double maria_real(struct sql_stmt *stmt, unsigned col)
 {
-    struct column *c = &maria(stmt)->cols[col];
+    struct column *c = &maria_of(stmt)->cols[col];
 
     if (c->null)
         return 0;
@@ -432,12 +433,13 @@ static double maria_real(struct sql_stmt *stmt, unsigned col)
         c->buf[c->len] = '\0';
         return strtod(c->buf, NULL);
     }
-    return maria(stmt)->results[col].buffer_type == MYSQL_TYPE_DOUBLE ? c->real : (double)c->number;
+    return maria_of(stmt)->results[col].buffer_type == MYSQL_TYPE_DOUBLE ? c->real
+                                                                         : (double)c->number;
 }
 
 static const void *maria_bytes(struct sql_stmt *stmt, unsigned col, size_t *ret_len, bool text)
 {
-    struct column *c = &maria(stmt)->cols[col];
+    struct column *c = &maria_of(stmt)->cols[col];
 
     (void)text; /* both end with a NUL that is not counted */
     if (c->null || !c->buf)
@@ -449,7 +451,7 @@ static const void *maria_bytes(struct sql_stmt *stmt, unsigned col, size_t *ret_
 
 static bool maria_is_null(struct sql_stmt *stmt, unsigned col)
 {
-    return maria(stmt)->cols[col].null;
+    return maria_of(stmt)->cols[col].null;
 }
 
 static const struct sql_ops ops = {
@@ -496,7 +498,7 @@ static int connect_to(struct maria *m, const struct sql_server *to, const char *
     (void)api.mysql_options(m->my, MYSQL_SET_CHARSET_NAME, "binary");
     if (!api.mysql_real_connect(m->my, is_path ? NULL : host, to->user, to->pass, database,
                                 to->port, is_path ? host : NULL, CLIENT_FOUND_ROWS))
-        return failed(m, api.mysql_errno(m->my), api.mysql_error(m->my));
+        return note_failure(m, api.mysql_errno(m->my), api.mysql_error(m->my));
     return 0;
 }
 
@@ -516,9 +518,9 @@ static int connect_database(struct maria *m, const struct sql_server *to, const 
     strbuf_addf(&sb, "CREATE DATABASE IF NOT EXISTS `%s`", to->database);
     r = strbuf_detach(&sb, &text);
     if (r == 0)
-        r = query(m, text, strlen(text));
+        r = run_query(m, text, strlen(text));
     if (r == 0 && api.mysql_select_db(m->my, to->database))
-        r = failed(m, api.mysql_errno(m->my), api.mysql_error(m->my));
+        r = note_failure(m, api.mysql_errno(m->my), api.mysql_error(m->my));
     return r;
 }
 
@@ -537,7 +539,7 @@ int sql_mysql_open(const struct sql_server *server, enum sql_mode mode, struct s
     struct maria *m;
     int r;
 
-    (void)pthread_once(&loaded, load); /* its failure is in the text */
+    (void)pthread_once(&loaded, load_connector); /* its failure is in the text */
     if (api.error[0])
         return err_set(err, -ELIBACC, "accounting: the MariaDB connector cannot be loaded: %s",
                        api.error);

@@ -24,7 +24,7 @@ struct lite_stmt {
     sqlite3_stmt *stmt;
 };
 
-static sqlite3_stmt *lite(struct sql_stmt *stmt)
+static sqlite3_stmt *lite_of(struct sql_stmt *stmt)
 {
     return ((struct lite_stmt *)stmt)->stmt;
 }
@@ -90,36 +90,37 @@ static int lite_prepare(struct sql *db, const char *text, struct sql_stmt **ret_
 
 static void lite_free(struct sql_stmt *stmt)
 {
-    (void)sqlite3_finalize(lite(stmt)); /* repeats an error already reported */
+    (void)sqlite3_finalize(lite_of(stmt)); /* repeats an error already reported */
     free(stmt);
 }
 
 /* Binding fails on no valid statement and index, and on no memory, which the step then meets. */
 static void lite_bind_int(struct sql_stmt *stmt, unsigned at, int64_t value)
 {
-    (void)sqlite3_bind_int64(lite(stmt), (int)at + 1, value);
+    (void)sqlite3_bind_int64(lite_of(stmt), (int)at + 1, value);
 }
 
 static void lite_bind_real(struct sql_stmt *stmt, unsigned at, double value)
 {
-    (void)sqlite3_bind_double(lite(stmt), (int)at + 1, value);
+    (void)sqlite3_bind_double(lite_of(stmt), (int)at + 1, value);
 }
 
 static void lite_bind_bytes(struct sql_stmt *stmt, unsigned at, const void *data, size_t len,
                             bool text)
 {
     if (!data)
-        (void)sqlite3_bind_null(lite(stmt), (int)at + 1);
+        (void)sqlite3_bind_null(lite_of(stmt), (int)at + 1);
     else if (text)
-        (void)sqlite3_bind_text64(lite(stmt), (int)at + 1, data, len, SQLITE_STATIC, SQLITE_UTF8);
+        (void)sqlite3_bind_text64(lite_of(stmt), (int)at + 1, data, len, SQLITE_STATIC,
+                                  SQLITE_UTF8);
     else
-        (void)sqlite3_bind_blob64(lite(stmt), (int)at + 1, data, len, SQLITE_STATIC);
+        (void)sqlite3_bind_blob64(lite_of(stmt), (int)at + 1, data, len, SQLITE_STATIC);
 }
 
 static int lite_step(struct sql_stmt *stmt, bool first)
 {
     sqlite3 *db = ((struct lite *)stmt->db)->db;
-    int rc = sqlite3_step(lite(stmt));
+    int rc = sqlite3_step(lite_of(stmt));
 
     (void)first; /* SQLite knows */
     if (rc == SQLITE_ROW)
@@ -132,31 +133,31 @@ static int lite_step(struct sql_stmt *stmt, bool first)
 
 static void lite_reset(struct sql_stmt *stmt)
 {
-    (void)sqlite3_reset(lite(stmt)); /* repeats the error just taken */
+    (void)sqlite3_reset(lite_of(stmt)); /* repeats the error just taken */
 }
 
 static int64_t lite_int(struct sql_stmt *stmt, unsigned col)
 {
-    return sqlite3_column_int64(lite(stmt), (int)col);
+    return sqlite3_column_int64(lite_of(stmt), (int)col);
 }
 
 static double lite_real(struct sql_stmt *stmt, unsigned col)
 {
-    return sqlite3_column_double(lite(stmt), (int)col);
+    return sqlite3_column_double(lite_of(stmt), (int)col);
 }
 
 static const void *lite_bytes(struct sql_stmt *stmt, unsigned col, size_t *ret_len, bool text)
 {
-    const void *data = text ? sqlite3_column_text(lite(stmt), (int)col)
-                            : sqlite3_column_blob(lite(stmt), (int)col);
+    const void *data = text ? sqlite3_column_text(lite_of(stmt), (int)col)
+                            : sqlite3_column_blob(lite_of(stmt), (int)col);
 
-    *ret_len = (size_t)sqlite3_column_bytes(lite(stmt), (int)col);
+    *ret_len = (size_t)sqlite3_column_bytes(lite_of(stmt), (int)col);
     return data;
 }
 
 static bool lite_is_null(struct sql_stmt *stmt, unsigned col)
 {
-    return sqlite3_column_type(lite(stmt), (int)col) == SQLITE_NULL;
+    return sqlite3_column_type(lite_of(stmt), (int)col) == SQLITE_NULL;
 }
 
 static const char *lite_error(const struct sql *db)

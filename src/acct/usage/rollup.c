@@ -371,7 +371,7 @@ static int set_mark(struct roll *w, int64_t to_us)
     return sql_exec(w->db, text);
 }
 
-static int roll(struct roll *w)
+static int roll_source(struct roll *w)
 {
     int r;
 
@@ -446,7 +446,7 @@ int acct_roll_up(struct sql *db, struct err *err)
     if (r == 0) {
         end = w.to;
         w.to = MIN(w.to, w.from + (int64_t)WINDOW_HOURS * HOUR);
-        r = w.to > w.from ? roll(&w) : set_mark(&w, w.to * USEC_PER_SEC);
+        r = w.to > w.from ? roll_source(&w) : set_mark(&w, w.to * USEC_PER_SEC);
         if (r == 0)
             r = sql_commit(db);
         if (r == 0)

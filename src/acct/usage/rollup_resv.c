@@ -32,7 +32,7 @@ struct roll_resv {
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-static void done(struct roll_resv *v)
+static void free_periods(struct roll_resv *v)
 {
     if (v->rec)
         pst__reservation_record__free_unpacked(v->rec, NULL);
@@ -44,7 +44,7 @@ static void done(struct roll_resv *v)
 void roll_resv_done(struct roll *w)
 {
     for (size_t i = 0; i < w->nresvs; i++)
-        done(&w->resvs[i]);
+        free_periods(&w->resvs[i]);
     free(w->resvs);
     w->resvs = NULL;
     w->nresvs = 0;
@@ -69,7 +69,7 @@ static int read_resv(void *item, struct sql_stmt *stmt)
         v->nitems++;
     v->items = calloc(v->nitems + 1, sizeof(*v->items));
     if (!v->items || (v->rec->nodes && hostlist_parse(v->rec->nodes, &v->nodes, NULL) == -ENOMEM)) {
-        done(v);
+        free_periods(v);
         return -ENOMEM;
     }
     for (size_t i = 0; tres_next(&text, &tres);)
@@ -217,8 +217,8 @@ static int find_charged(struct roll *w, const struct roll_resv *v, const char *c
 }
 
 /* Equal parts; what does not divide goes to the first. */
-static int charge(struct roll *w, const struct charged *c, unsigned hour, unsigned tres,
-                  uint64_t secs)
+static int charge_idle(struct roll *w, const struct charged *c, unsigned hour, unsigned tres,
+                       uint64_t secs)
 {
     int r = 0;
 
@@ -270,13 +270,13 @@ static int settle_hour(struct roll *w, const struct roll_resv *v, const struct c
         f->pdown += left;
     } else {
         f->alloc += left;
-        r = charge(w, c, hour, tres, left);
+        r = charge_idle(w, c, hour, tres, left);
     }
     return r < 0 ? r : write_used(w, stmt, v, hour, tres, used);
 }
 
-static int settle(struct roll *w, const struct roll_resv *v, const struct charged *c,
-                  struct sql_stmt *stmt)
+static int settle_period(struct roll *w, const struct roll_resv *v, const struct charged *c,
+                         struct sql_stmt *stmt)
 {
     struct cut cut = cut_begin(w, v->start_s, v->end_s);
     unsigned hour;
@@ -337,7 +337,7 @@ int roll_resv_settle(struct roll *w)
         if (!(w->resvs[i].rec->flags & MAINT))
             r = find_charged(w, &w->resvs[i], cluster, assocs, n, &c);
         if (r == 0)
-            r = settle(w, &w->resvs[i], &c, stmt);
+            r = settle_period(w, &w->resvs[i], &c, stmt);
         free(c.who);
     }
     assocs_free(assocs, n);

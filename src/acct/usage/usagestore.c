@@ -168,8 +168,8 @@ static void add_time(struct ranges *r, unsigned unit, int64_t from, int64_t to)
 }
 
 /* head (selects) tail, where the selects together are the table `u`. */
-static int prepare(struct ask *a, const char *head, const char *select, const char *tail,
-                   struct sql_stmt **ret)
+static int prepare_query(struct ask *a, const char *head, const char *select, const char *tail,
+                         struct sql_stmt **ret)
 {
     _cleanup_free_ char *text = NULL, *whole = NULL;
     struct ranges ranges = { .ask = a, .select = select, .sb = STRBUF_INIT };
@@ -185,7 +185,7 @@ static int prepare(struct ask *a, const char *head, const char *select, const ch
 /* ---- answers --------------------------------------------------------------------------------- */
 
 /* Room for one more element of a repeated field. */
-static int grow(void *list, size_t n, size_t *cap)
+static int grow_list(void *list, size_t n, size_t *cap)
 {
     void **items = *(void ***)list, **bigger;
     size_t more;
@@ -207,7 +207,7 @@ static int ask_cluster(struct ask *a)
 {
     _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
     Pst__UsageReply *reply = a->reply;
-    int r = prepare(
+    int r = prepare_query(
         a,
         "SELECT source, t.name, max(total), sum(alloc_s), sum(down_s), sum(pdown_s), sum(idle_s),"
         " sum(plan_s), sum(over_s) FROM ",
@@ -222,7 +222,7 @@ static int ask_cluster(struct ask *a)
         r = 0;
         if (!in_words(a->req->tres, a->req->n_tres, sql_text(stmt, 1)))
             continue;
-        r = grow(&reply->clusters, reply->n_clusters, &a->cap);
+        r = grow_list(&reply->clusters, reply->n_clusters, &a->cap);
         c = r == 0 ? malloc(sizeof(*c)) : NULL;
         if (!c)
             return r < 0 ? r : -ENOMEM;
@@ -265,7 +265,8 @@ static bool same_who(const Pst__UsageWho *u, const char *cluster, struct sql_stm
 static Pst__UsageWho *new_who(struct ask *a, const char *cluster, struct sql_stmt *stmt)
 {
     Pst__UsageReply *reply = a->reply;
-    Pst__UsageWho *u = grow(&reply->who, reply->n_who, &a->cap) < 0 ? NULL : malloc(sizeof(*u));
+    Pst__UsageWho *u =
+        grow_list(&reply->who, reply->n_who, &a->cap) < 0 ? NULL : malloc(sizeof(*u));
 
     if (!u)
         return NULL;
@@ -301,7 +302,7 @@ static int ask_who(struct ask *a)
 {
     _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
     Pst__UsageWho *u = NULL;
-    int r = prepare(
+    int r = prepare_query(
         a,
         "SELECT k.source, k.account, k.uid, k.user, k.wckey, k.qos, t.name, sum(s.secs) FROM"
         " (SELECT who, tres, sum(alloc_s) AS secs FROM ",
@@ -336,8 +337,9 @@ static int by_id(const void *a, const void *b)
 static int add_parent(struct ask *a, const struct assoc_row *of, const struct assoc_row *parent)
 {
     Pst__UsageReply *reply = a->reply;
-    Pst__UsageParent *p =
-        grow(&reply->parents, reply->n_parents, &a->parents_cap) < 0 ? NULL : malloc(sizeof(*p));
+    Pst__UsageParent *p = grow_list(&reply->parents, reply->n_parents, &a->parents_cap) < 0
+                              ? NULL
+                              : malloc(sizeof(*p));
 
     if (!p)
         return -ENOMEM;
@@ -392,8 +394,8 @@ static Pst__UsageSizes *row_of(struct sizes *s, const char *cluster, const Pst__
     row = namemap_get(&s->rows, key);
     if (row)
         return row;
-    if (grow(&s->keys, s->nkeys, &s->keys_cap) < 0 ||
-        grow(&reply->sizes, reply->n_sizes, &s->ask->cap) < 0)
+    if (grow_list(&s->keys, s->nkeys, &s->keys_cap) < 0 ||
+        grow_list(&reply->sizes, reply->n_sizes, &s->ask->cap) < 0)
         return NULL;
     row = malloc(sizeof(*row));
     if (!row)

@@ -108,7 +108,7 @@ struct work {
     uint32_t per_socket;
 };
 
-static uint32_t total(const struct cpubind_node *n)
+static uint32_t total_cpus(const struct cpubind_node *n)
 {
     return n->sockets * n->cores * n->threads;
 }
@@ -126,7 +126,7 @@ static enum order order_of(const char *dist)
 }
 
 /* How many parts of `size` CPUs have one of the set. */
-static uint32_t parts(const struct bitmap *set, uint32_t size)
+static uint32_t count_parts(const struct bitmap *set, uint32_t size)
 {
     uint32_t n = 0;
 
@@ -137,7 +137,7 @@ static uint32_t parts(const struct bitmap *set, uint32_t size)
 }
 
 /* Add the whole part of `size` CPUs around each CPU of mask, as far as it is the step's. */
-static void widen(struct bitmap *mask, uint32_t size, const struct bitmap *within)
+static void widen_mask(struct bitmap *mask, uint32_t size, const struct bitmap *within)
 {
     for (uint32_t i = bitmap_next(mask, 0); i < mask->nbits;
          i = bitmap_next(mask, (i / size + 1) * size))
@@ -154,19 +154,19 @@ static uint32_t next_in(const struct work *w, uint32_t socket)
 }
 
 /* Everything is dealt out: from the beginning again, with the next socket. */
-static void refill(struct work *w)
+static void refill_work(struct work *w)
 {
     bitmap_copy(w->left, w->usable);
     w->socket = (w->socket + 1) % w->node->sockets;
 }
 
 /* Take a CPU: from the socket whose turn it is, or one behind it; block: the first there is. */
-static uint32_t take(struct work *w)
+static uint32_t take_cpu(struct work *w)
 {
     uint32_t cpu = w->left->nbits;
 
     if (bitmap_empty(w->left))
-        refill(w);
+        refill_work(w);
     if (w->order == ORDER_BLOCK)
         cpu = bitmap_next(w->left, 0);
     for (uint32_t k = 0; cpu == w->left->nbits && k < w->node->sockets; k++) {
@@ -181,10 +181,10 @@ static uint32_t take(struct work *w)
 }
 
 /* One task's CPUs: neighbours in a socket, or each from the next one. */
-static void deal(struct work *w, struct bitmap *mask)
+static void deal_cpus(struct work *w, struct bitmap *mask)
 {
     for (uint32_t i = 0; i < w->step->cpus_per_task; i++) {
-        bitmap_set(mask, take(w));
+        bitmap_set(mask, take_cpu(w));
         if (w->order == ORDER_FCYCLIC)
             w->socket = (w->socket + 1) % w->node->sockets;
     }
@@ -215,7 +215,7 @@ static void by_cores(struct work *w, struct bitmap **masks, struct bitmap *later
             bitmap_zero(later);
             w->socket = (w->socket + 1) % w->node->sockets;
         }
-        deal(w, masks[i]);
+        deal_cpus(w, masks[i]);
         put_off(w, masks[i], later);
     }
 }
@@ -230,7 +230,7 @@ static int by_level(const struct cpubind_node *node, const struct cpubind_step *
                       .per_socket = node->cores * node->threads };
     uint32_t size = kind == CPUBIND_SOCKETS ? w.per_socket
                     : kind == CPUBIND_CORES ? node->threads
-                    : kind == CPUBIND_LDOMS ? total(node) / MAX(node->n_ldoms, 1u)
+                    : kind == CPUBIND_LDOMS ? total_cpus(node) / MAX(node->n_ldoms, 1u)
                                             : 1;
 
     if (bitmap_dup(step->cpus, &usable) < 0 || bitmap_new(step->cpus->nbits, &later) < 0)
@@ -246,10 +246,10 @@ static int by_level(const struct cpubind_node *node, const struct cpubind_step *
         by_cores(&w, masks, later);
     } else {
         for (uint32_t i = 0; i < step->n_tasks; i++)
-            deal(&w, masks[i]);
+            deal_cpus(&w, masks[i]);
     }
     for (uint32_t i = 0; size > 1 && i < step->n_tasks; i++)
-        widen(masks[i], size, step->cpus);
+        widen_mask(masks[i], size, step->cpus);
     return 0;
 }
 
@@ -260,15 +260,15 @@ static enum cpubind_kind level_that_fits(const struct cpubind_node *node,
     uint64_t need = (uint64_t)step->n_tasks * step->cpus_per_task;
 
     if (step->one_thread)
-        return parts(step->cpus, node->threads) == need ? CPUBIND_THREADS : CPUBIND_AUTO;
-    if (parts(step->cpus, node->cores * node->threads) == need)
+        return count_parts(step->cpus, node->threads) == need ? CPUBIND_THREADS : CPUBIND_AUTO;
+    if (count_parts(step->cpus, node->cores * node->threads) == need)
         return CPUBIND_SOCKETS;
-    if (parts(step->cpus, node->threads) == need)
+    if (count_parts(step->cpus, node->threads) == need)
         return CPUBIND_CORES;
     return bitmap_count(step->cpus) == need ? CPUBIND_THREADS : CPUBIND_AUTO;
 }
 
-static int refuse(const struct cpubind_step *step, struct err *err)
+static int refuse_step(const struct cpubind_step *step, struct err *err)
 {
     _cleanup_free_ char *text = NULL;
 
@@ -282,15 +282,15 @@ static int by_list(const struct cpubind *b, const struct cpubind_node *node,
                    const struct cpubind_step *step, struct bitmap **masks, struct err *err)
 {
     bool ldoms = b->kind == CPUBIND_MAP_LDOM || b->kind == CPUBIND_MASK_LDOM;
-    uint32_t each = ldoms ? total(node) / MAX(node->n_ldoms, 1u) : 1;
+    uint32_t each = ldoms ? total_cpus(node) / MAX(node->n_ldoms, 1u) : 1;
 
     for (uint32_t i = 0; i < step->n_tasks; i++) {
         if (bindlist_mask(&b->list, i, each, masks[i]) < 0)
             return ldoms ? err_set(err, -EPERM, "the node has %u locality domains",
                                    MAX(node->n_ldoms, 1u))
-                         : refuse(step, err);
+                         : refuse_step(step, err);
         if (!bitmap_subset(masks[i], step->cpus))
-            return refuse(step, err);
+            return refuse_step(step, err);
     }
     return 0;
 }
@@ -298,7 +298,7 @@ static int by_list(const struct cpubind *b, const struct cpubind_node *node,
 static int by_rank_ldom(const struct cpubind_node *node, const struct cpubind_step *step,
                         struct bitmap **masks)
 {
-    uint32_t n = MAX(node->n_ldoms, 1u), each = total(node) / n;
+    uint32_t n = MAX(node->n_ldoms, 1u), each = total_cpus(node) / n;
 
     for (uint32_t i = 0; i < step->n_tasks; i++)
         bitmap_set_range(masks[i], i % n * each, each);
@@ -310,8 +310,9 @@ static bool needs_whole_node(enum cpubind_kind kind)
     return kind == CPUBIND_RANK_LDOM || kind == CPUBIND_MAP_LDOM || kind == CPUBIND_MASK_LDOM;
 }
 
-static int fill(const struct cpubind *b, enum cpubind_kind kind, const struct cpubind_node *node,
-                const struct cpubind_step *step, struct bitmap **masks, struct err *err)
+static int fill_mask(const struct cpubind *b, enum cpubind_kind kind,
+                     const struct cpubind_node *node, const struct cpubind_step *step,
+                     struct bitmap **masks, struct err *err)
 {
     bool whole = bitmap_count(step->cpus) == step->cpus->nbits;
 
@@ -349,7 +350,7 @@ int cpubind_masks(const struct cpubind *b, const struct cpubind_node *node,
                   enum cpubind_kind *ret_kind, struct err *err)
 {
     enum cpubind_kind kind = b->kind;
-    int r = bitmap_empty(step->cpus) || step->cpus->nbits != total(node) ? -EINVAL : 0;
+    int r = bitmap_empty(step->cpus) || step->cpus->nbits != total_cpus(node) ? -EINVAL : 0;
 
     if (r < 0)
         return err_set(err, r, "the step's CPUs do not fit the node's geometry");
@@ -362,7 +363,7 @@ int cpubind_masks(const struct cpubind *b, const struct cpubind_node *node,
     for (uint32_t i = 0; r == 0 && i < step->n_tasks; i++)
         r = bitmap_new(step->cpus->nbits, &masks[i]);
     if (r == 0)
-        r = fill(b, kind, node, step, masks, err);
+        r = fill_mask(b, kind, node, step, masks, err);
     for (uint32_t i = 0; r < 0 && i < step->n_tasks; i++)
         masks[i] = bitmap_free(masks[i]);
     if (r == 0)

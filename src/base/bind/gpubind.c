@@ -135,7 +135,7 @@ int gpubind_parse(const char *text, struct gpubind *ret, struct err *err)
     return 0;
 }
 
-static void take(struct bitmap *ret, uint64_t from, uint64_t n)
+static void take_bits(struct bitmap *ret, uint64_t from, uint64_t n)
 {
     for (uint64_t i = 0; i < n && i < ret->nbits; i++)
         bitmap_set(ret, (uint32_t)((from + i) % ret->nbits));
@@ -157,10 +157,10 @@ bool gpubind_task(const struct gpubind *b, uint32_t index, const struct bitmap *
         return true;
     switch (b->kind) {
     case GPUBIND_SINGLE:
-        take(ret, index / b->n, 1);
+        take_bits(ret, index / b->n, 1);
         return true;
     case GPUBIND_PER_TASK:
-        take(ret, (uint64_t)index * b->n, b->n);
+        take_bits(ret, (uint64_t)index * b->n, b->n);
         return true;
     case GPUBIND_MAP:
         if (item < ret->nbits)
@@ -174,14 +174,14 @@ bool gpubind_task(const struct gpubind *b, uint32_t index, const struct bitmap *
             if (bitmap_test(near, i))
                 bitmap_set(ret, i);
         if (bitmap_empty(ret))
-            take(ret, 0, ret->nbits);
+            take_bits(ret, 0, ret->nbits);
         return true;
     default:
-        take(ret, 0, ret->nbits);
+        take_bits(ret, 0, ret->nbits);
         return true;
     }
     if (!bitmap_empty(ret))
         return true;
-    take(ret, 0, 1);
+    take_bits(ret, 0, 1);
     return false;
 }

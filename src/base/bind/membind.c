@@ -31,7 +31,7 @@ void membind_done(struct membind *b)
     *b = (struct membind){ 0 };
 }
 
-static bool is(const char *text, size_t len, const char *word, size_t least)
+static bool is_word(const char *text, size_t len, const char *word, size_t least)
 {
     return len >= least && len <= strlen(word) && strncasecmp(text, word, len) == 0;
 }
@@ -39,13 +39,13 @@ static bool is(const char *text, size_t len, const char *word, size_t least)
 /* Words that are no kind. */
 static bool parse_flag(struct membind *b, const char *word, size_t len)
 {
-    if (is(word, len, "quiet", 1))
+    if (is_word(word, len, "quiet", 1))
         b->verbose = !(b->quiet = true);
-    else if (is(word, len, "verbose", 1))
+    else if (is_word(word, len, "verbose", 1))
         b->quiet = !(b->verbose = true);
-    else if (is(word, len, "prefer", 1))
+    else if (is_word(word, len, "prefer", 1))
         b->prefer = true;
-    else if (is(word, len, "sort", 1) || is(word, len, "nosort", 3))
+    else if (is_word(word, len, "sort", 1) || is_word(word, len, "nosort", 3))
         b->sort = (word[0] | 32) == 's';
     else
         return false;
@@ -61,7 +61,7 @@ static int parse_word(struct membind *b, const char *word, size_t len, const cha
         bool list = words[i].word[full - 1] == ':';
 
         if (list ? len < full || strncasecmp(word, words[i].word, full) != 0
-                 : !is(word, len, words[i].word, words[i].least))
+                 : !is_word(word, len, words[i].word, words[i].least))
             continue;
         b->kind = words[i].kind;
         if (list)
@@ -136,8 +136,8 @@ static int by_rank(const struct membind_node *node, uint32_t task, struct bitmap
     return 0;
 }
 
-static void local(const struct membind_node *node, const struct bitmap *task_cpus,
-                  struct bitmap *ret)
+static void local_domains(const struct membind_node *node, const struct bitmap *task_cpus,
+                          struct bitmap *ret)
 {
     for (uint32_t i = 0; i < node->n; i++) {
         bool near = node->cpus[i] && !task_cpus;
@@ -169,7 +169,7 @@ int membind_mask(const struct membind *b, const struct membind_node *node, uint3
         return by_rank(node, task, ret) < 0 ? err_set(err, -ENODEV, "the node has no NUMA domains")
                                             : 0;
     case MEMBIND_LOCAL:
-        local(node, task_cpus, ret);
+        local_domains(node, task_cpus, ret);
         return 0;
     case MEMBIND_MAP:
     case MEMBIND_MASK:

@@ -24,8 +24,9 @@ static uint32_t turn_size(const char *distribution)
 }
 
 /* The nodes that LIST names, one a rank; false when they are others than the counts say. */
-static bool arbitrary(const char *list, const uint32_t *counts, size_t n_nodes,
-                      const uint32_t *first, uint32_t *given, uint32_t total, uint32_t *ret_ranks)
+static bool deal_arbitrary(const char *list, const uint32_t *counts, size_t n_nodes,
+                           const uint32_t *first, uint32_t *given, uint32_t total,
+                           uint32_t *ret_ranks)
 {
     uint32_t rank = 0;
 
@@ -59,7 +60,7 @@ int tasklayout(const char *distribution, const uint32_t *counts, size_t n_nodes,
         total += counts[i];
     }
     if (distribution && strncasecmp(distribution, "arbitrary=", 10) == 0) {
-        if (arbitrary(distribution + 10, counts, n_nodes, first, given, total, ret_ranks))
+        if (deal_arbitrary(distribution + 10, counts, n_nodes, first, given, total, ret_ranks))
             return 0;
         memset(given, 0, n_nodes * sizeof(*given));
     }

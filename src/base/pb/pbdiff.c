@@ -6,13 +6,13 @@
 #include "base/pb/pbutil.h"
 #include "base/pb/pbutil_impl.h"
 
-static const ProtobufCFieldDescriptor *field(const ProtobufCMessage *m, uint32_t number)
+static const ProtobufCFieldDescriptor *find_field(const ProtobufCMessage *m, uint32_t number)
 {
     return protobuf_c_message_descriptor_get_field(m->descriptor, number);
 }
 
-static void borrow(ProtobufCMessage *dst, const ProtobufCMessage *src,
-                   const ProtobufCFieldDescriptor *f)
+static void borrow_field(ProtobufCMessage *dst, const ProtobufCMessage *src,
+                         const ProtobufCFieldDescriptor *f)
 {
     bool repeated = f->label == PROTOBUF_C_LABEL_REPEATED;
 
@@ -28,17 +28,17 @@ void pb_borrow(ProtobufCMessage *dst, const ProtobufCMessage *src, const uint32_
                size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        const ProtobufCFieldDescriptor *f = field(src, numbers[i]);
+        const ProtobufCFieldDescriptor *f = find_field(src, numbers[i]);
 
         if (f && pb_present(src, f))
-            borrow(dst, src, f);
+            borrow_field(dst, src, f);
     }
 }
 
 void pb_forget(ProtobufCMessage *dst, const uint32_t *numbers, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        const ProtobufCFieldDescriptor *f = field(dst, numbers[i]);
+        const ProtobufCFieldDescriptor *f = find_field(dst, numbers[i]);
 
         if (!f)
             continue;
@@ -52,8 +52,8 @@ void pb_forget(ProtobufCMessage *dst, const uint32_t *numbers, size_t n)
 }
 
 /* Equal in this field alone: compared as messages that hold nothing else. */
-static bool same(const ProtobufCMessage *a, const ProtobufCMessage *b,
-                 const ProtobufCFieldDescriptor *f)
+static bool same_field(const ProtobufCMessage *a, const ProtobufCMessage *b,
+                       const ProtobufCFieldDescriptor *f)
 {
     bool x = pb_present(a, f), y = pb_present(b, f);
 
@@ -75,15 +75,15 @@ size_t pb_diff(const ProtobufCMessage *a, const ProtobufCMessage *b, const uint3
     size_t found = 0;
 
     for (size_t i = 0; i < n; i++) {
-        const ProtobufCFieldDescriptor *f = field(a, numbers[i]);
+        const ProtobufCFieldDescriptor *f = find_field(a, numbers[i]);
 
-        if (!f || same(a, b, f))
+        if (!f || same_field(a, b, f))
             continue;
         found++;
         if (pb_present(a, f))
-            borrow(before, a, f);
+            borrow_field(before, a, f);
         if (pb_present(b, f))
-            borrow(after, b, f);
+            borrow_field(after, b, f);
     }
     return found;
 }

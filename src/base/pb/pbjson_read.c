@@ -25,7 +25,7 @@ struct reader {
     unsigned depth;
 };
 
-static int refuse(const struct reader *rd, const char *what)
+static int refuse_value(const struct reader *rd, const char *what)
 {
     return err_set(rd->err, -EINVAL, "%.200s: %s",
                    rd->path.len ? strbuf_str(&rd->path) : "document", what);
@@ -50,14 +50,15 @@ static int read_signed(struct reader *rd, const json_t *v, int64_t min, int64_t 
 {
     if (json_is_integer(v)) {
         *ret = json_integer_value(v);
-        return *ret < min || *ret > max ? refuse(rd, "number out of range") : 0;
+        return *ret < min || *ret > max ? refuse_value(rd, "number out of range") : 0;
     }
     if (json_is_string(v) && max == INT64_MAX) {
         int r = parse_i64(json_string_value(v), min, max, ret);
 
-        return r < 0 ? refuse(rd, r == -ERANGE ? "number out of range" : "integer expected") : 0;
+        return r < 0 ? refuse_value(rd, r == -ERANGE ? "number out of range" : "integer expected")
+                     : 0;
     }
-    return refuse(rd, "integer expected");
+    return refuse_value(rd, "integer expected");
 }
 
 static int read_unsigned(struct reader *rd, const json_t *v, uint64_t max, uint64_t *ret)
@@ -66,16 +67,17 @@ static int read_unsigned(struct reader *rd, const json_t *v, uint64_t max, uint6
         json_int_t n = json_integer_value(v);
 
         if (n < 0 || (uint64_t)n > max)
-            return refuse(rd, "number out of range");
+            return refuse_value(rd, "number out of range");
         *ret = (uint64_t)n;
         return 0;
     }
     if (json_is_string(v) && max == UINT64_MAX) {
         int r = parse_u64(json_string_value(v), 0, max, ret);
 
-        return r < 0 ? refuse(rd, r == -ERANGE ? "number out of range" : "integer expected") : 0;
+        return r < 0 ? refuse_value(rd, r == -ERANGE ? "number out of range" : "integer expected")
+                     : 0;
     }
-    return refuse(rd, "integer expected");
+    return refuse_value(rd, "integer expected");
 }
 
 static int read_enum(struct reader *rd, const json_t *v, const ProtobufCEnumDescriptor *desc,
@@ -92,7 +94,7 @@ static int read_enum(struct reader *rd, const json_t *v, const ProtobufCEnumDesc
         return r;
     }
     if (!json_is_string(v))
-        return refuse(rd, "name expected");
+        return refuse_value(rd, "name expected");
     value = protobuf_c_enum_descriptor_get_value_by_name(desc, json_string_value(v));
     if (!value)
         return err_set(rd->err, -EINVAL, "%.200s: '%.64s' is no %s", strbuf_str(&rd->path),
@@ -120,11 +122,11 @@ static int read_bytes(struct reader *rd, const json_t *v, ProtobufCBinaryData *r
     uint32_t bits = 0;
 
     if (!text)
-        return refuse(rd, "base64 text expected");
+        return refuse_value(rd, "base64 text expected");
     while (pad < 2 && pad < len && text[len - 1 - pad] == '=')
         pad++;
     if (len % 4)
-        return refuse(rd, "invalid base64");
+        return refuse_value(rd, "invalid base64");
     data = malloc(len / 4 * 3 + 1);
     if (!data)
         return no_memory(rd);
@@ -132,7 +134,7 @@ static int read_bytes(struct reader *rd, const json_t *v, ProtobufCBinaryData *r
         int digit = base64_digit(text[i]);
 
         if (digit < 0)
-            return refuse(rd, "invalid base64");
+            return refuse_value(rd, "invalid base64");
         bits = bits << 6 | (uint32_t)digit;
         if (i % 4)
             data[n++] = (uint8_t)(bits >> (6 - i % 4 * 2));
@@ -144,7 +146,7 @@ static int read_bytes(struct reader *rd, const json_t *v, ProtobufCBinaryData *r
 static int read_string(struct reader *rd, const json_t *v, char **ret)
 {
     if (!json_is_string(v))
-        return refuse(rd, "string expected");
+        return refuse_value(rd, "string expected");
     *ret = strdup(json_string_value(v));
     return *ret ? 0 : no_memory(rd);
 }
@@ -155,7 +157,7 @@ static int read_message(struct reader *rd, const json_t *v, const ProtobufCMessa
 static int read_real(struct reader *rd, const json_t *v, ProtobufCType type, void *to)
 {
     if (!json_is_number(v))
-        return refuse(rd, "number expected");
+        return refuse_value(rd, "number expected");
     if (type == PROTOBUF_C_TYPE_FLOAT)
         *(float *)to = (float)json_number_value(v);
     else
@@ -166,7 +168,7 @@ static int read_real(struct reader *rd, const json_t *v, ProtobufCType type, voi
 static int read_bool(struct reader *rd, const json_t *v, protobuf_c_boolean *to)
 {
     if (!json_is_boolean(v))
-        return refuse(rd, "true or false expected");
+        return refuse_value(rd, "true or false expected");
     *to = json_is_true(v);
     return 0;
 }
@@ -230,7 +232,7 @@ static int read_array(struct reader *rd, const json_t *v, const ProtobufCFieldDe
     char *array;
 
     if (!json_is_array(v))
-        return refuse(rd, "array expected");
+        return refuse_value(rd, "array expected");
     if (n == 0)
         return 0;
     array = calloc(n, size);
@@ -265,7 +267,7 @@ static int read_field(struct reader *rd, const json_t *v, const ProtobufCFieldDe
     if (f->label == PROTOBUF_C_LABEL_REPEATED)
         return read_array(rd, v, f, msg);
     if (pb_is_oneof(f) && *pb_quantifier(msg, f))
-        return refuse(rd, "excludes another field given");
+        return refuse_value(rd, "excludes another field given");
     r = read_value(rd, v, f, &value);
     if (r < 0)
         return r;
@@ -290,7 +292,7 @@ static int read_fields(struct reader *rd, json_t *object, ProtobufCMessage *msg)
         int r;
 
         strbuf_addf(&rd->path, path ? ".%.64s" : "%.64s", key);
-        r = f ? read_field(rd, v, f, msg) : refuse(rd, "unknown name");
+        r = f ? read_field(rd, v, f, msg) : refuse_value(rd, "unknown name");
         cut_path(rd, path);
         if (r < 0)
             return r;
@@ -306,7 +308,7 @@ static int read_message(struct reader *rd, const json_t *v, const ProtobufCMessa
 
     assert(rd->depth < DEPTH_MAX); /* the schema's depth, not the text's */
     if (!json_is_object(v))
-        return refuse(rd, "object expected");
+        return refuse_value(rd, "object expected");
     msg = malloc(desc->sizeof_message);
     if (!msg)
         return no_memory(rd);

@@ -19,12 +19,12 @@ struct writer {
     int indent; /* spaces a level, < 0 compact */
 };
 
-static void put(const struct writer *w, const char *text, size_t n)
+static void put_text(const struct writer *w, const char *text, size_t n)
 {
     (void)fwrite_unlocked(text, 1, n, w->f); /* ferror() tells at the end */
 }
 
-static void putch(const struct writer *w, char c)
+static void put_char(const struct writer *w, char c)
 {
     (void)putc_unlocked(c, w->f);
 }
@@ -33,9 +33,9 @@ static void put_break(const struct writer *w, int level)
 {
     if (w->indent < 0)
         return;
-    putch(w, '\n');
+    put_char(w, '\n');
     for (int i = 0; i < level * w->indent; i++)
-        putch(w, ' ');
+        put_char(w, ' ');
 }
 
 static void put_escape(const struct writer *w, unsigned char c)
@@ -50,14 +50,14 @@ static void put_escape(const struct writer *w, unsigned char c)
         out[1] = (char)c;
     else
         out[1] = c < sizeof(letters) && letters[c] ? letters[c] : 'u';
-    put(w, out, out[1] == 'u' ? 6 : 2);
+    put_text(w, out, out[1] == 'u' ? 6 : 2);
 }
 
 static void put_string(const struct writer *w, const char *text)
 {
     const unsigned char *p = (const unsigned char *)text, *start = p;
 
-    putch(w, '"');
+    put_char(w, '"');
     while (*p) {
         size_t n = safetext_utf8((const char *)p);
         bool c1 = n == 2 && safetext_is_c1((const char *)p);
@@ -66,23 +66,23 @@ static void put_string(const struct writer *w, const char *text)
             p += n;
             continue;
         }
-        put(w, (const char *)start, (size_t)(p - start));
+        put_text(w, (const char *)start, (size_t)(p - start));
         if (n)
             put_escape(w, p[n - 1]);
         else
-            put(w, "\xef\xbf\xbd", 3); /* U+FFFD */
+            put_text(w, "\xef\xbf\xbd", 3); /* U+FFFD */
         p += n ? n : 1;
         start = p;
     }
-    put(w, (const char *)start, (size_t)(p - start));
-    putch(w, '"');
+    put_text(w, (const char *)start, (size_t)(p - start));
+    put_char(w, '"');
 }
 
 static void put_base64(const struct writer *w, const ProtobufCBinaryData *bytes)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-    putch(w, '"');
+    put_char(w, '"');
     for (size_t i = 0; i < bytes->len; i += 3) {
         size_t n = MIN(bytes->len - i, (size_t)3);
         uint32_t v = (uint32_t)bytes->data[i] << 16;
@@ -96,9 +96,9 @@ static void put_base64(const struct writer *w, const ProtobufCBinaryData *bytes)
         out[1] = digits[v >> 12 & 63];
         out[2] = n > 1 ? digits[v >> 6 & 63] : '=';
         out[3] = n > 2 ? digits[v & 63] : '=';
-        put(w, out, 4);
+        put_text(w, out, 4);
     }
-    putch(w, '"');
+    put_char(w, '"');
 }
 
 static void put_unsigned(const struct writer *w, uint64_t v)
@@ -109,13 +109,13 @@ static void put_unsigned(const struct writer *w, uint64_t v)
     do
         buf[--at] = (char)('0' + v % 10);
     while (v /= 10);
-    put(w, buf + at, sizeof(buf) - at);
+    put_text(w, buf + at, sizeof(buf) - at);
 }
 
 static void put_signed(const struct writer *w, int64_t v)
 {
     if (v < 0)
-        putch(w, '-');
+        put_char(w, '-');
     put_unsigned(w, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 }
 
@@ -125,7 +125,7 @@ static void put_real(const struct writer *w, double v, int digits, int most)
     char buf[40];
 
     if (!isfinite(v)) {
-        put(w, "null", 4);
+        put_text(w, "null", 4);
         return;
     }
     for (;; digits++) {
@@ -137,7 +137,7 @@ static void put_real(const struct writer *w, double v, int digits, int most)
         if (!strchr("0123456789+-e.", *p))
             *p = '.'; /* the locale's own decimal point */
     }
-    put(w, buf, strlen(buf));
+    put_text(w, buf, strlen(buf));
 }
 
 static void put_enum(const struct writer *w, const ProtobufCEnumDescriptor *desc, int32_t v)
@@ -182,9 +182,9 @@ static void put_value(const struct writer *w, const ProtobufCFieldDescriptor *f,
         break;
     case PROTOBUF_C_TYPE_BOOL:
         if (*(const protobuf_c_boolean *)v)
-            put(w, "true", 4);
+            put_text(w, "true", 4);
         else
-            put(w, "false", 5);
+            put_text(w, "false", 5);
         break;
     case PROTOBUF_C_TYPE_ENUM:
         put_enum(w, f->descriptor, *(const int32_t *)v);
@@ -207,15 +207,15 @@ static void put_array(const struct writer *w, const ProtobufCMessage *msg,
     const char *array = *(char **)pb_member(msg, f);
     size_t n = *pb_count(msg, f), size = pb_value_size(f->type);
 
-    putch(w, '[');
+    put_char(w, '[');
     for (size_t i = 0; i < n; i++) {
         if (i)
-            putch(w, ',');
+            put_char(w, ',');
         put_break(w, level + 1);
         put_value(w, f, array + i * size, level + 1);
     }
     put_break(w, level);
-    putch(w, ']');
+    put_char(w, ']');
 }
 
 static void put_message(const struct writer *w, const ProtobufCMessage *msg, int level)
@@ -223,19 +223,19 @@ static void put_message(const struct writer *w, const ProtobufCMessage *msg, int
     const ProtobufCMessageDescriptor *desc = msg->descriptor;
     bool any = false;
 
-    putch(w, '{');
+    put_char(w, '{');
     for (unsigned i = 0; i < desc->n_fields; i++) {
         const ProtobufCFieldDescriptor *f = &desc->fields[i];
 
         if (!pb_present(msg, f))
             continue;
         if (any)
-            putch(w, ',');
+            put_char(w, ',');
         any = true;
         put_break(w, level + 1);
-        putch(w, '"');
-        put(w, f->name, strlen(f->name));
-        put(w, "\": ", w->indent < 0 ? 2 : 3);
+        put_char(w, '"');
+        put_text(w, f->name, strlen(f->name));
+        put_text(w, "\": ", w->indent < 0 ? 2 : 3);
         if (f->label == PROTOBUF_C_LABEL_REPEATED)
             put_array(w, msg, f, level + 1);
         else
@@ -243,7 +243,7 @@ static void put_message(const struct writer *w, const ProtobufCMessage *msg, int
     }
     if (any)
         put_break(w, level);
-    putch(w, '}');
+    put_char(w, '}');
 }
 
 int pb_json_write(FILE *f, const ProtobufCMessage *msg, int indent)

@@ -56,7 +56,7 @@ static void free_array(const ProtobufCFieldDescriptor *f, void *array, size_t n)
 }
 
 /* Write "absent" without releasing anything. */
-static void forget(ProtobufCMessage *msg, const ProtobufCFieldDescriptor *f)
+static void forget_field(ProtobufCMessage *msg, const ProtobufCFieldDescriptor *f)
 {
     void *member = pb_member(msg, f);
 
@@ -83,7 +83,7 @@ static void clear_field(ProtobufCMessage *msg, const ProtobufCFieldDescriptor *f
         free_array(f, *(void **)pb_member(msg, f), *pb_count(msg, f));
     else
         free_value(f, pb_member(msg, f));
-    forget(msg, f);
+    forget_field(msg, f);
 }
 
 /* Copy what the value at `src` owns; plain numbers are copied as they are. */
@@ -209,12 +209,12 @@ static int copy_owned(ProtobufCMessage *dst, const ProtobufCMessage *src)
             continue;
         if (r < 0 || !pb_present(src, f)) {
             if (!pb_is_oneof(f) || pb_present(src, f))
-                forget(dst, f);
+                forget_field(dst, f);
             continue;
         }
         r = dup_field(dst, src, f);
         if (r < 0)
-            forget(dst, f);
+            forget_field(dst, f);
     }
     if (r == 0 && src->n_unknown_fields) {
         r = dup_unknown(src, &dst->unknown_fields);

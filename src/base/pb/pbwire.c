@@ -204,7 +204,7 @@ static bool is_length_type(ProtobufCType type)
            type == PROTOBUF_C_TYPE_MESSAGE;
 }
 
-static int malformed(const struct check *c, const ProtobufCMessageDescriptor *desc)
+static int is_malformed(const struct check *c, const ProtobufCMessageDescriptor *desc)
 {
     return err_set(c->err, -EBADMSG, "%s: malformed message", desc->name);
 }
@@ -236,11 +236,11 @@ static int check_known(const struct check *c, const ProtobufCMessageDescriptor *
     long n = 1;
 
     if (sized && item->type != WIRE_LENGTH)
-        return malformed(c, desc);
+        return is_malformed(c, desc);
     if (!sized && item->type == WIRE_LENGTH) {
         n = repeated ? packed_count(f->type, item->value, item->len) : -1;
         if (n < 0)
-            return malformed(c, desc);
+            return is_malformed(c, desc);
     }
     if (!repeated && *count)
         return err_set(c->err, -EBADMSG, "%s.%s is given twice", desc->name, f->name);
@@ -276,7 +276,7 @@ static int check_message(const struct check *c, const ProtobufCMessageDescriptor
 
         p = take_field(p, end, &item);
         if (!p)
-            return malformed(c, desc);
+            return is_malformed(c, desc);
         f = protobuf_c_message_descriptor_get_field(desc, item.number);
         r = f ? check_known(c, desc, f, &item, &counts[f - desc->fields], depth)
               : check_unknown(c, desc, &item, &counts[FIELDS_MAX]);

@@ -172,7 +172,7 @@ struct subject {
     bool deleted;
 };
 
-static bool word(const char *text)
+static bool is_word(const char *text)
 {
     return text && *text && !strchr(text, SEP);
 }
@@ -186,16 +186,16 @@ static bool subject_of(const Pst__AcctChange *ch, struct subject *s)
                             .id = (message)->has_##field ? (message)->field : 0 },                 \
      s->id != 0)
 #define NAME(k, message)                                                                           \
-    (*s = (struct subject){ .kind = (k), .put = true, .name = (message)->name }, word(s->name))
+    (*s = (struct subject){ .kind = (k), .put = true, .name = (message)->name }, is_word(s->name))
 #define GONE(k, field) (*s = (struct subject){ .kind = (k), .id = ch->field }, s->id != 0)
-#define LOST(k, field) (*s = (struct subject){ .kind = (k), .name = ch->field }, word(s->name))
+#define LOST(k, field) (*s = (struct subject){ .kind = (k), .name = ch->field }, is_word(s->name))
     bool ok = false;
 
     switch (ch->body_case) {
     case PST__ACCT_CHANGE__BODY_TRES:
-        return ID(AM_TRES, ch->tres, tres_id) && word(ch->tres->type);
+        return ID(AM_TRES, ch->tres, tres_id) && is_word(ch->tres->type);
     case PST__ACCT_CHANGE__BODY_QOS:
-        ok = ID(AM_QOS, ch->qos, qos_id) && word(ch->qos->name);
+        ok = ID(AM_QOS, ch->qos, qos_id) && is_word(ch->qos->name);
         s->deleted = ch->qos->has_deleted && ch->qos->deleted;
         return ok;
     case PST__ACCT_CHANGE__BODY_ACCOUNT:
@@ -203,7 +203,7 @@ static bool subject_of(const Pst__AcctChange *ch, struct subject *s)
     case PST__ACCT_CHANGE__BODY_USER:
         return NAME(AM_USER, ch->user);
     case PST__ACCT_CHANGE__BODY_ASSOC:
-        ok = ID(AM_ASSOC, ch->assoc, assoc_id) && word(ch->assoc->account);
+        ok = ID(AM_ASSOC, ch->assoc, assoc_id) && is_word(ch->assoc->account);
         s->deleted = ch->assoc->has_deleted && ch->assoc->deleted;
         return ok;
     case PST__ACCT_CHANGE__BODY_WCKEY:
@@ -275,7 +275,7 @@ static char *subject_key(const Pst__AcctChange *ch, const struct subject *s, boo
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-static void unkey(struct assoc_mgr *am, struct am_rec *r)
+static void remove_keys(struct assoc_mgr *am, struct am_rec *r)
 {
     if (r->key && namemap_get(&am->by_key[r->kind], r->key) == r)
         (void)namemap_remove(&am->by_key[r->kind], r->key);
@@ -283,17 +283,17 @@ static void unkey(struct assoc_mgr *am, struct am_rec *r)
 
 /* The tree was current before this change (tree section below): make it so again when that is
  * cheap. */
-static void relink(struct assoc_mgr *am, struct am_rec *r, const Pst__AcctChange *old);
+static void relink_record(struct assoc_mgr *am, struct am_rec *r, const Pst__AcctChange *old);
 static bool unlink_leaf(struct assoc_mgr *am, struct assoc *a);
 
-static void changed(struct assoc_mgr *am, const struct am_rec *r)
+static void note_change(struct assoc_mgr *am, const struct am_rec *r)
 {
     am->generation++;
     if (am->observer && am->observer->put)
         am->observer->put(am->observer->ctx, r->serial, r->change);
 }
 
-static void drop(struct assoc_mgr *am, struct am_rec *r)
+static void drop_record(struct assoc_mgr *am, struct am_rec *r)
 {
     bool current = am->linked == am->generation;
 
@@ -302,7 +302,7 @@ static void drop(struct assoc_mgr *am, struct am_rec *r)
         am->linked = am->generation;
     if (am->observer && am->observer->gone)
         am->observer->gone(am->observer->ctx, r->serial, r->change);
-    unkey(am, r);
+    remove_keys(am, r);
     if (r->id)
         (void)idmap_remove(&am->by_id[r->kind], r->id);
     (void)idmap_remove(&am->by_serial, r->serial);
@@ -311,7 +311,7 @@ static void drop(struct assoc_mgr *am, struct am_rec *r)
 }
 
 /* An empty record in the tables, or NULL. */
-static struct am_rec *enter(struct assoc_mgr *am, const struct subject *s)
+static struct am_rec *enter_record(struct assoc_mgr *am, const struct subject *s)
 {
     struct am_rec *r = calloc(1, sizeof(*r));
 
@@ -331,7 +331,7 @@ static struct am_rec *enter(struct assoc_mgr *am, const struct subject *s)
     return r;
 }
 
-static int put(struct assoc_mgr *am, const Pst__AcctChange *ch, const struct subject *s)
+static int put_record(struct assoc_mgr *am, const Pst__AcctChange *ch, const struct subject *s)
 {
     struct am_rec *r = find_subject(am, s), *fresh = NULL;
     _cleanup_free_ char *key = NULL;
@@ -345,7 +345,7 @@ static int put(struct assoc_mgr *am, const Pst__AcctChange *ch, const struct sub
         return -ENOMEM;
     ((Pst__AcctChange *)copy)->has_version = false;
     if (!r)
-        r = fresh = enter(am, s);
+        r = fresh = enter_record(am, s);
     if (!r || (key && namemap_put(&am->by_key[s->kind], key, r) < 0)) {
         protobuf_c_message_free_unpacked(copy, NULL);
         if (fresh) { /* nobody has heard of it */
@@ -358,7 +358,7 @@ static int put(struct assoc_mgr *am, const Pst__AcctChange *ch, const struct sub
         return -ENOMEM;
     }
     if (!key || (r->key && strcmp(r->key, key) != 0))
-        unkey(am, r);
+        remove_keys(am, r);
     old_key = r->key;
     r->key = TAKE_PTR(key);
     free(old_key);
@@ -377,15 +377,15 @@ static int put(struct assoc_mgr *am, const Pst__AcctChange *ch, const struct sub
                            ? am_owner_key(w->cluster, w->user)
                            : NULL;
     }
-    changed(am, r);
+    note_change(am, r);
     if (am->linked == am->generation - 1)
-        relink(am, r, old);
+        relink_record(am, r, old);
     if (old)
         pst__acct_change__free_unpacked(old, NULL);
     return 0;
 }
 
-static void clear(struct assoc_mgr *am)
+static void clear_tables(struct assoc_mgr *am)
 {
     void *v;
 
@@ -409,11 +409,11 @@ int am_apply(struct assoc_mgr *am, const Pst__AcctChange *ch, struct err *err)
         return err_set(err, -EUCLEAN, "a change of accounting records that names none (body %d)",
                        (int)ch->body_case);
     if (s.put)
-        return put(am, ch, &s);
+        return put_record(am, ch, &s);
     if (s.clear)
-        clear(am);
+        clear_tables(am);
     else if ((r = find_subject(am, &s)))
-        drop(am, r);
+        drop_record(am, r);
     return 0;
 }
 
@@ -610,7 +610,7 @@ static struct assoc *parent_of(const struct assoc_mgr *am, const struct assoc *a
 }
 
 /* Parents above it; a circle is cut here. */
-static void measure(struct assoc *a)
+static void measure_subtree(struct assoc *a)
 {
     a->depth = 0;
     for (const struct assoc *p = a->parent; p; p = p->parent)
@@ -680,7 +680,7 @@ static bool same_place(const Pst__AssocRecord *a, const Pst__AssocRecord *b)
            same_text(a->account, b->account) && same_text(a->user, b->user);
 }
 
-static void relink(struct assoc_mgr *am, struct am_rec *r, const Pst__AcctChange *old)
+static void relink_record(struct assoc_mgr *am, struct am_rec *r, const Pst__AcctChange *old)
 {
     struct assoc *a = &r->a;
 
@@ -690,7 +690,7 @@ static void relink(struct assoc_mgr *am, struct am_rec *r, const Pst__AcctChange
         a->parent = parent_of(am, a);
         if (!a->parent || is_deleted(a))
             return;
-        measure(a);
+        measure_subtree(a);
         link_one(am, a);
     } else if (r->kind == AM_ASSOC) {
         if (!same_place(old->assoc, a->rec))
@@ -723,7 +723,7 @@ void am_link(struct assoc_mgr *am)
         am->orphans += !r->a.parent && !is_root(&r->a) && !is_deleted(&r->a);
     }
     for (size_t pos = 0; (r = idmap_next(&am->by_id[AM_ASSOC], &pos));)
-        measure(&r->a);
+        measure_subtree(&r->a);
     for (size_t pos = 0; (r = idmap_next(&am->by_id[AM_ASSOC], &pos));)
         link_one(am, &r->a);
     for (size_t pos = 0; (r = idmap_next(&am->by_id[AM_WCKEY], &pos));)

@@ -65,8 +65,8 @@ bool am_tres_limit(Pst__TresCount *const *list, size_t n, uint32_t tres_id, int6
 }
 
 /* Own counts, and those of the parent for other TRES; lifted ones are left out. */
-static void merge(Pst__TresCount *const *own, size_t nown, Pst__TresCount *const *above,
-                  size_t nabove, Pst__TresCount ***ret, size_t *ret_n)
+static void merge_counts(Pst__TresCount *const *own, size_t nown, Pst__TresCount *const *above,
+                         size_t nabove, Pst__TresCount ***ret, size_t *ret_n)
 {
     *ret_n = 0;
     *ret = nown + nabove ? calloc(nown + nabove, sizeof(**ret)) : NULL;
@@ -108,10 +108,11 @@ const Pst__Limits *am_limits(struct assoc_mgr *am, const struct assoc *a)
     r->limits.f = own->f;
     OWN_NUMBERS(X)
 #undef X
-#define X(f) merge(own->f, own->n_##f, above->f, above->n_##f, &r->limits.f, &r->limits.n_##f);
+#define X(f)                                                                                       \
+    merge_counts(own->f, own->n_##f, above->f, above->n_##f, &r->limits.f, &r->limits.n_##f);
     INHERITED_LISTS(X)
 #undef X
-#define X(f) merge(own->f, own->n_##f, NULL, 0, &r->limits.f, &r->limits.n_##f);
+#define X(f) merge_counts(own->f, own->n_##f, NULL, 0, &r->limits.f, &r->limits.n_##f);
     OWN_LISTS(X)
 #undef X
     return &r->limits;
@@ -126,7 +127,7 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static bool among(uint32_t id, const uint32_t *list, size_t n)
+static bool is_among(uint32_t id, const uint32_t *list, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (list[i] == id)
@@ -155,10 +156,10 @@ static void work_out_qos(struct assoc_mgr *am, struct am_rec *r)
     r->qos = calloc(nbase + rec->n_qos_added + 1, sizeof(*r->qos));
     am_oom(r->qos);
     for (size_t i = 0; i < nbase; i++)
-        if (!among(base[i], rec->qos_removed, rec->n_qos_removed))
+        if (!is_among(base[i], rec->qos_removed, rec->n_qos_removed))
             r->qos[n++] = base[i];
     for (size_t i = 0; i < rec->n_qos_added; i++)
-        if (!among(rec->qos_added[i], r->qos, n))
+        if (!is_among(rec->qos_added[i], r->qos, n))
             r->qos[n++] = rec->qos_added[i];
     qsort(r->qos, n, sizeof(*r->qos), by_number);
     r->nqos = n;
@@ -262,7 +263,7 @@ Pst__AdminLevel am_admin_level(const struct assoc_mgr *am, const char *user)
     return u && u->has_admin_level ? u->admin_level : PST__ADMIN_LEVEL__ADMIN_NOT_SET;
 }
 
-static bool coordinates(struct assoc_mgr *am, const struct assoc *account, const char *user)
+static bool coordinates_account(struct assoc_mgr *am, const struct assoc *account, const char *user)
 {
     const Pst__AccountRecord *rec = am_account(am, account->rec->account);
     bool all = (rec && rec->has_users_are_coords && rec->users_are_coords) ||
@@ -280,7 +281,7 @@ bool am_is_coordinator(struct assoc_mgr *am, const char *cluster, const char *us
     const struct assoc *a = user && account ? am_find(am, cluster, account, NULL, NULL) : NULL;
 
     for (; a; a = a->parent)
-        if (coordinates(am, a, user))
+        if (coordinates_account(am, a, user))
             return true;
     return false;
 }

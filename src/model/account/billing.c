@@ -38,7 +38,7 @@ static double license_count(const char *licenses, const char *want)
     return 0;
 }
 
-static double memory(const Pst__Alloc *a)
+static double memory_mib(const Pst__Alloc *a)
 {
     double sum = 0;
 
@@ -59,7 +59,7 @@ static double count_of(void *ctx, const char *name)
     if (strcmp(name, "cpu") == 0)
         return b->alloc->total_cpus;
     if (strcmp(name, "mem") == 0)
-        return memory(b->alloc);
+        return memory_mib(b->alloc);
     if (strcmp(name, "node") == 0)
         return (double)b->alloc->n_node_ids;
     if (strncmp(name, "gres/", 5) == 0)

@@ -44,14 +44,14 @@ static struct charged **find_account(struct charged **first, uint32_t qos_id, co
     return first;
 }
 
-static uint32_t get(const struct idmap *m, uint64_t key)
+static uint32_t get_count(const struct idmap *m, uint64_t key)
 {
     return (uint32_t)(uintptr_t)idmap_get(m, key); /* the count stands in place of a pointer */
 }
 
-static void change(struct idmap *m, uint64_t key, uint32_t n, bool add)
+static void change_count(struct idmap *m, uint64_t key, uint32_t n, bool add)
 {
-    uint32_t now = get(m, key), to = add ? now + n : now - MIN(n, now);
+    uint32_t now = get_count(m, key), to = add ? now + n : now - MIN(n, now);
 
     if (!to)
         (void)idmap_remove(m, key);
@@ -98,15 +98,15 @@ static void change_account(struct idmap *m, uint32_t qos_id, const char *account
 static void change_qos(struct cluster *c, const Pst__JobRecord *r, uint32_t qos_id, uint32_t n,
                        bool add)
 {
-    change(&c->charged_qos, (uint64_t)qos_id + 1, n, add);
-    change(&c->charged_user, user_key(qos_id, r->uid), n, add);
+    change_count(&c->charged_qos, (uint64_t)qos_id + 1, n, add);
+    change_count(&c->charged_user, user_key(qos_id, r->uid), n, add);
     change_account(&c->charged_account, qos_id, r->account ? r->account : "", n, add);
 }
 
 static void change_above(struct cluster *c, uint32_t assoc_id, uint32_t n, bool add)
 {
     for (const struct assoc *a = am_assoc(c->am, assoc_id); a; a = a->parent)
-        change(&c->charged_below, a->id, n, add);
+        change_count(&c->charged_below, a->id, n, add);
 }
 
 void model_charge(struct cluster *c, struct job *j, bool add)
@@ -121,7 +121,7 @@ void model_charge(struct cluster *c, struct job *j, bool add)
     if (!j->charged)
         return;
     if (r->has_assoc_id) {
-        change(&c->charged_assoc, r->assoc_id, j->charged, add);
+        change_count(&c->charged_assoc, r->assoc_id, j->charged, add);
         if (c->charged_gen == am_generation(c->am))
             change_above(c, r->assoc_id, j->charged, add);
     }
@@ -158,7 +158,7 @@ static void sum_up(struct cluster *c)
     idmap_done(&c->charged_below);
     for (size_t i = 0; i < c->charged_assoc.cap; i++) {
         uint64_t key = c->charged_assoc.keys[i];
-        uint32_t n = key && key < UINT64_MAX ? get(&c->charged_assoc, key) : 0;
+        uint32_t n = key && key < UINT64_MAX ? get_count(&c->charged_assoc, key) : 0;
 
         if (n)
             change_above(c, (uint32_t)key, n, true);
@@ -167,23 +167,23 @@ static void sum_up(struct cluster *c)
 
 uint32_t cluster_charged_assoc(const struct cluster *c, uint32_t assoc_id)
 {
-    return get(&c->charged_assoc, assoc_id);
+    return get_count(&c->charged_assoc, assoc_id);
 }
 
 uint32_t cluster_charged_below(struct cluster *c, uint32_t assoc_id)
 {
     sum_up(c);
-    return get(&c->charged_below, assoc_id);
+    return get_count(&c->charged_below, assoc_id);
 }
 
 uint32_t cluster_charged_qos(const struct cluster *c, uint32_t qos_id)
 {
-    return get(&c->charged_qos, (uint64_t)qos_id + 1);
+    return get_count(&c->charged_qos, (uint64_t)qos_id + 1);
 }
 
 uint32_t cluster_charged_qos_user(const struct cluster *c, uint32_t qos_id, uint32_t uid)
 {
-    return get(&c->charged_user, user_key(qos_id, uid));
+    return get_count(&c->charged_user, user_key(qos_id, uid));
 }
 
 uint32_t cluster_charged_qos_account(const struct cluster *c, uint32_t qos_id, const char *account)

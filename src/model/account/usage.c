@@ -44,7 +44,7 @@ static uint32_t kept_id(enum usage_of of, uint32_t id)
     return id << 1 | (of == USAGE_QOS);
 }
 
-static struct usage *find(const struct cluster *c, enum usage_of of, uint32_t id)
+static struct usage *find_usage(const struct cluster *c, enum usage_of of, uint32_t id)
 {
     return (struct usage *)cluster_kept(c, KEPT_USAGE,
                                         kept_id(of, id)); /* kept is its first member */
@@ -76,30 +76,30 @@ static struct span span_of(const struct cluster *c, const struct usage *u, int64
     return s;
 }
 
-static double later(double value, int64_t rate, struct span s)
+static double value_later(double value, int64_t rate, struct span s)
 {
     return value * s.left + (double)rate / RATE_UNIT * s.seconds;
 }
 
-static void told(struct cluster *c, struct usage *u)
+static void mark_told(struct cluster *c, struct usage *u)
 {
     if (c->observer && c->observer->kept)
         c->observer->kept(c->observer->ctx, &u->kept);
 }
 
-static void advance(struct cluster *c, struct usage *u)
+static void advance_usage(struct cluster *c, struct usage *u)
 {
     Pst__UsageRecord *r = rec_of(u);
     struct span s = span_of(c, u, c->apply_us);
 
     if (!c->apply_us || c->apply_us <= r->as_of_us)
         return;
-    r->raw = later(r->raw, u->raw_rate, s);
-    r->wall_s = later(r->wall_s, u->wall_rate, s);
+    r->raw = value_later(r->raw, u->raw_rate, s);
+    r->wall_s = value_later(r->wall_s, u->wall_rate, s);
     for (size_t i = 0; i < r->n_tres; i++)
-        r->tres[i]->seconds = later(r->tres[i]->seconds, u->tres_rate[i], s);
+        r->tres[i]->seconds = value_later(r->tres[i]->seconds, u->tres_rate[i], s);
     r->as_of_us = c->apply_us;
-    told(c, u);
+    mark_told(c, u);
 }
 
 static void advance_all(struct cluster *c)
@@ -107,7 +107,7 @@ static void advance_all(struct cluster *c)
     void *v;
 
     for (size_t pos = 0; (v = idmap_next(&c->kept[KEPT_USAGE], &pos));)
-        advance(c, v);
+        advance_usage(c, v);
 }
 
 /* ---- entries --------------------------------------------------------------------------------- */
@@ -129,7 +129,7 @@ static bool qos_keeps(const struct cluster *c, uint32_t qos_id)
     return q && q->has_flags && (q->flags & 1u << PST__QOS_FLAG__QOS_NO_DECAY);
 }
 
-static struct usage *make(struct cluster *c, enum usage_of of, uint32_t id)
+static struct usage *make_usage(struct cluster *c, enum usage_of of, uint32_t id)
 {
     struct usage *u = must(calloc(1, sizeof(*u)));
     Pst__UsageRecord *r = must(malloc(sizeof(*r)));
@@ -145,7 +145,7 @@ static struct usage *make(struct cluster *c, enum usage_of of, uint32_t id)
     u->no_decay = of == USAGE_QOS && qos_keeps(c, id);
     if (idmap_put(&c->kept[KEPT_USAGE], (uint64_t)u->kept.id + 1, u) < 0)
         must(NULL);
-    told(c, u);
+    mark_told(c, u);
     return u;
 }
 
@@ -223,13 +223,13 @@ static void on_tres(void *ctx, const char *name, uint64_t count)
 
 static void charge_one(struct charge *g, enum usage_of of, uint32_t id)
 {
-    struct usage *u = find(g->c, of, id);
+    struct usage *u = find_usage(g->c, of, id);
 
     if (!u && g->sign < 0)
         return;
     if (!u)
-        u = make(g->c, of, id);
-    advance(g->c, u);
+        u = make_usage(g->c, of, id);
+    advance_usage(g->c, u);
     u->raw_rate += g->sign * llround(g->billing * g->factor * RATE_UNIT);
     u->wall_rate += g->sign * llround(g->factor * RATE_UNIT);
     for (size_t i = 0; i < g->n; i++)
@@ -347,9 +347,9 @@ int model_usage_put(struct cluster *c, const Pst__UsageRecord *rec, struct err *
 
     if (!rec->has_id || !rec->id)
         return err_set(err, -EUCLEAN, "usage of nothing");
-    u = find(c, of, rec->id);
+    u = find_usage(c, of, rec->id);
     if (!u)
-        u = make(c, of, rec->id);
+        u = make_usage(c, of, rec->id);
     for (size_t i = 0; i < rec->n_tres; i++)
         (void)tres_rate(u, rec->tres[i]->tres_id); /* makes it */
     for (size_t i = 0; i < rec_of(u)->n_tres; i++) {
@@ -363,19 +363,19 @@ int model_usage_put(struct cluster *c, const Pst__UsageRecord *rec, struct err *
     rec_of(u)->raw = rec->raw;
     rec_of(u)->wall_s = rec->wall_s;
     rec_of(u)->as_of_us = rec->as_of_us;
-    told(c, u);
+    mark_told(c, u);
     return 0;
 }
 
-static void zero(struct cluster *c, struct usage *u)
+static void zero_usage(struct cluster *c, struct usage *u)
 {
     Pst__UsageRecord *r = rec_of(u);
 
-    advance(c, u);
+    advance_usage(c, u);
     r->raw = r->wall_s = 0;
     for (size_t i = 0; i < r->n_tres; i++)
         r->tres[i]->seconds = 0;
-    told(c, u);
+    mark_told(c, u);
 }
 
 /* Those above no longer count what `gone` has used. */
@@ -384,11 +384,11 @@ static void take_from_above(struct cluster *c, const struct assoc *a, const stru
     const Pst__UsageRecord *g = rec_of(gone);
 
     for (a = a->parent; a; a = a->parent) {
-        struct usage *u = find(c, USAGE_ASSOC, a->id);
+        struct usage *u = find_usage(c, USAGE_ASSOC, a->id);
 
         if (!u)
             continue;
-        advance(c, u);
+        advance_usage(c, u);
         rec_of(u)->raw = MAX(rec_of(u)->raw - g->raw, 0.0);
         rec_of(u)->wall_s = MAX(rec_of(u)->wall_s - g->wall_s, 0.0);
         for (size_t i = 0; i < rec_of(u)->n_tres; i++)
@@ -396,16 +396,16 @@ static void take_from_above(struct cluster *c, const struct assoc *a, const stru
                 if (g->tres[k]->tres_id == rec_of(u)->tres[i]->tres_id)
                     rec_of(u)->tres[i]->seconds =
                         MAX(rec_of(u)->tres[i]->seconds - g->tres[k]->seconds, 0.0);
-        told(c, u);
+        mark_told(c, u);
     }
 }
 
 static void zero_below(struct cluster *c, const struct assoc *a)
 {
-    struct usage *u = find(c, USAGE_ASSOC, a->id);
+    struct usage *u = find_usage(c, USAGE_ASSOC, a->id);
 
     if (u)
-        zero(c, u);
+        zero_usage(c, u);
     for (a = a->child; a; a = a->sibling)
         zero_below(c, a);
 }
@@ -413,20 +413,20 @@ static void zero_below(struct cluster *c, const struct assoc *a)
 void model_usage_reset(struct cluster *c, const Pst__UsageReset *what)
 {
     struct assoc *a = what->has_assoc_id ? am_assoc(c->am, what->assoc_id) : NULL;
-    struct usage *u = a                  ? find(c, USAGE_ASSOC, a->id)
-                      : what->has_qos_id ? find(c, USAGE_QOS, what->qos_id)
+    struct usage *u = a                  ? find_usage(c, USAGE_ASSOC, a->id)
+                      : what->has_qos_id ? find_usage(c, USAGE_QOS, what->qos_id)
                                          : NULL;
     void *v;
 
     if (a && u) {
-        advance(c, u);
+        advance_usage(c, u);
         take_from_above(c, a, u);
         zero_below(c, a);
     } else if (u) {
-        zero(c, u);
+        zero_usage(c, u);
     } else if (!what->has_assoc_id && !what->has_qos_id) {
         for (size_t pos = 0; (v = idmap_next(&c->kept[KEPT_USAGE], &pos));)
-            zero(c, v);
+            zero_usage(c, v);
     }
 }
 
@@ -434,35 +434,35 @@ void model_usage_reset(struct cluster *c, const Pst__UsageReset *what)
 
 double usage_raw(const struct cluster *c, enum usage_of of, uint32_t id, int64_t now_us)
 {
-    const struct usage *u = find(c, of, id);
+    const struct usage *u = find_usage(c, of, id);
 
-    return u ? later(rec_of(u)->raw, u->raw_rate, span_of(c, u, now_us)) : 0;
+    return u ? value_later(rec_of(u)->raw, u->raw_rate, span_of(c, u, now_us)) : 0;
 }
 
 double usage_wall_s(const struct cluster *c, enum usage_of of, uint32_t id, int64_t now_us)
 {
-    const struct usage *u = find(c, of, id);
+    const struct usage *u = find_usage(c, of, id);
 
-    return u ? later(rec_of(u)->wall_s, u->wall_rate, span_of(c, u, now_us)) : 0;
+    return u ? value_later(rec_of(u)->wall_s, u->wall_rate, span_of(c, u, now_us)) : 0;
 }
 
 void usage_each_tres(const struct cluster *c, enum usage_of of, uint32_t id, int64_t now_us,
                      void (*fn)(void *ctx, uint32_t tres_id, double seconds), void *ctx)
 {
-    const struct usage *u = find(c, of, id);
+    const struct usage *u = find_usage(c, of, id);
 
     for (size_t i = 0; u && i < rec_of(u)->n_tres; i++)
         fn(ctx, rec_of(u)->tres[i]->tres_id,
-           later(rec_of(u)->tres[i]->seconds, u->tres_rate[i], span_of(c, u, now_us)));
+           value_later(rec_of(u)->tres[i]->seconds, u->tres_rate[i], span_of(c, u, now_us)));
 }
 
 double usage_tres_s(const struct cluster *c, enum usage_of of, uint32_t id, uint32_t tres_id,
                     int64_t now_us)
 {
-    const struct usage *u = find(c, of, id);
+    const struct usage *u = find_usage(c, of, id);
 
     for (size_t i = 0; u && i < rec_of(u)->n_tres; i++)
         if (rec_of(u)->tres[i]->tres_id == tres_id)
-            return later(rec_of(u)->tres[i]->seconds, u->tres_rate[i], span_of(c, u, now_us));
+            return value_later(rec_of(u)->tres[i]->seconds, u->tres_rate[i], span_of(c, u, now_us));
     return 0;
 }

@@ -229,7 +229,7 @@ static int64_t add_days(int64_t us, int days, int *ret_wday)
     return (int64_t)s * USEC_PER_SEC + us % USEC_PER_SEC;
 }
 
-static bool weekend(int wday)
+static bool is_weekend(int wday)
 {
     return wday == 0 || wday == 6;
 }
@@ -249,7 +249,7 @@ int64_t resv_next_start(uint64_t flags, int64_t start_us)
     for (int i = 1; i <= 7; i++) {
         int64_t next = add_days(start_us, i, &wday);
 
-        if (weekend(wday) == ((flags & RESV_FLAG(WEEKEND)) != 0))
+        if (is_weekend(wday) == ((flags & RESV_FLAG(WEEKEND)) != 0))
             return next;
     }
     return 0;

@@ -53,7 +53,7 @@ static int add_uses(Pst__StepUsage *a, const Pst__StepUsage *b)
     return 0;
 }
 
-static int add(Pst__StepUsage *u, const Pst__StepUsage *b)
+static int add_usage(Pst__StepUsage *u, const Pst__StepUsage *b)
 {
     int r = 0;
 
@@ -88,7 +88,7 @@ Pst__StepUsage *stepuse_sum(const Pst__StepUsage *a, const Pst__StepUsage *b)
             return NULL;
         pst__step_usage__init((Pst__StepUsage *)copy);
     }
-    if (b && add((Pst__StepUsage *)copy, b) < 0) {
+    if (b && add_usage((Pst__StepUsage *)copy, b) < 0) {
         protobuf_c_message_free_unpacked(copy, NULL);
         return NULL;
     }

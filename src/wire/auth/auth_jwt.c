@@ -196,8 +196,8 @@ static int check_claims(const json_t *claims, int64_t now_us, char **ret_user, s
 }
 
 /* Where the signature begins, and what it is. */
-static int split(const char *token, size_t len, size_t *ret_shown, uint8_t signature[AUTH_MAC_SIZE],
-                 struct err *err)
+static int split_token(const char *token, size_t len, size_t *ret_shown,
+                       uint8_t signature[AUTH_MAC_SIZE], struct err *err)
 {
     uint8_t mac[AUTH_MAC_SIZE + 16];
     const char *dot1, *dot2;
@@ -220,7 +220,7 @@ static int split(const char *token, size_t len, size_t *ret_shown, uint8_t signa
 int auth_jwt_split(const char *token, size_t *ret_shown, uint8_t signature[AUTH_MAC_SIZE],
                    struct err *err)
 {
-    return split(token, strlen(token), ret_shown, signature, err);
+    return split_token(token, strlen(token), ret_shown, signature, err);
 }
 
 int auth_jwt_user(const char *shown, size_t len, int64_t now_us, char **ret_user, struct err *err)
@@ -241,7 +241,7 @@ int auth_jwt_verify(const struct auth_keys *keys, const char *token, size_t len,
     uint8_t mac[AUTH_MAC_SIZE], good[AUTH_KEY_MAX][AUTH_MAC_SIZE];
     size_t shown, n = 0;
     bool signed_here = false;
-    int r = split(token, len, &shown, mac, err);
+    int r = split_token(token, len, &shown, mac, err);
 
     if (r == 0)
         r = auth_jwt_signatures(keys, token, shown, good, &n, err);

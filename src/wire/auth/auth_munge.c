@@ -36,7 +36,7 @@ static struct {
     bool ok;
 } lib = { .once = PTHREAD_ONCE_INIT };
 
-static void load(void)
+static void load_munge(void)
 {
     void *handle = dlopen("libmunge.so.2", RTLD_NOW | RTLD_LOCAL);
 
@@ -57,7 +57,7 @@ static int open_ctx(const char *socket_path, void **ret_ctx, struct err *err)
 {
     void *ctx;
 
-    if (pthread_once(&lib.once, load) != 0 || !lib.ok)
+    if (pthread_once(&lib.once, load_munge) != 0 || !lib.ok)
         return err_set(err, -ENOSYS, "munge: the library libmunge.so.2 is not installed");
     ctx = lib.ctx_new();
     if (!ctx)
@@ -71,7 +71,7 @@ static int open_ctx(const char *socket_path, void **ret_ctx, struct err *err)
 }
 
 /* Turn a munge result into an errno and a sentence. */
-static int report(void *ctx, int e, struct err *err)
+static int report_error(void *ctx, int e, struct err *err)
 {
     const char *detail = lib.ctx_text(ctx);
     int r = -EACCES;
@@ -83,8 +83,8 @@ static int report(void *ctx, int e, struct err *err)
     return err_set(err, r, "munge: %s", detail ? detail : lib.text(e));
 }
 
-static int encode(const char *socket_path, const uid_t *reader, const void *payload, size_t len,
-                  char **ret_cred, struct err *err)
+static int encode_credential(const char *socket_path, const uid_t *reader, const void *payload,
+                             size_t len, char **ret_cred, struct err *err)
 {
     void *ctx;
     char *cred = NULL;
@@ -101,7 +101,7 @@ static int encode(const char *socket_path, const uid_t *reader, const void *payl
     if (e == MUNGE_SUCCESS) {
         *ret_cred = cred;
     } else {
-        r = report(ctx, e, err);
+        r = report_error(ctx, e, err);
         free(cred);
     }
     lib.ctx_free(ctx);
@@ -111,13 +111,13 @@ static int encode(const char *socket_path, const uid_t *reader, const void *payl
 int auth_munge_encode(const char *socket_path, const void *payload, size_t len, char **ret_cred,
                       struct err *err)
 {
-    return encode(socket_path, NULL, payload, len, ret_cred, err);
+    return encode_credential(socket_path, NULL, payload, len, ret_cred, err);
 }
 
 int auth_munge_encode_for(const char *socket_path, uid_t reader, const void *payload, size_t len,
                           char **ret_cred, struct err *err)
 {
-    return encode(socket_path, &reader, payload, len, ret_cred, err);
+    return encode_credential(socket_path, &reader, payload, len, ret_cred, err);
 }
 
 int auth_munge_decode(const char *socket_path, const char *cred, uid_t *ret_uid, gid_t *ret_gid,
@@ -138,7 +138,7 @@ int auth_munge_decode(const char *socket_path, const char *cred, uid_t *ret_uid,
         *ret_payload = payload;
         *ret_len = (size_t)len;
     } else { /* some failures hand out a payload all the same */
-        r = report(ctx, e, err);
+        r = report_error(ctx, e, err);
         free(payload);
     }
     lib.ctx_free(ctx);

@@ -28,7 +28,7 @@ static struct {
     bool ok;
 } lib = { .once = PTHREAD_ONCE_INIT };
 
-static void load(void)
+static void load_sodium(void)
 {
     void *handle = dlopen("libsodium.so.23", RTLD_NOW | RTLD_LOCAL);
     int (*sodium_init)(void);
@@ -47,7 +47,7 @@ static void load(void)
 
 static bool is_loaded(void)
 {
-    return pthread_once(&lib.once, load) == 0 && lib.ok;
+    return pthread_once(&lib.once, load_sodium) == 0 && lib.ok;
 }
 
 int crypto_hmac(const uint8_t *key, size_t key_len, const void *data, size_t len,

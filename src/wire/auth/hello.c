@@ -117,9 +117,9 @@ static int find_secret(Pst__Hello *hello, const struct client_target *target,
 }
 
 /* Fill in the proof of all methods but munge; proofs stay in sent. */
-static int prove(Pst__Hello *hello, const struct client_target *target,
-                 const struct auth_keys *keys, const uint8_t *nonce, struct hello_sent *sent,
-                 struct err *err)
+static int prove_hello(Pst__Hello *hello, const struct client_target *target,
+                       const struct auth_keys *keys, const uint8_t *nonce, struct hello_sent *sent,
+                       struct err *err)
 {
     uint8_t secret[HANDSHAKE_SECRET_SIZE];
     int r = find_secret(hello, target, keys, secret, err);
@@ -187,7 +187,7 @@ int hello_pack(const struct client_target *target, unsigned method, const struct
     if (method == PST__AUTH_METHOD__AUTH_MUNGE)
         r = prove_munge(&hello, target, nonce, &sent, &credential, err);
     else if (method != PST__AUTH_METHOD__AUTH_PEERCRED) /* there the kernel vouches */
-        r = prove(&hello, target, keys, nonce, &sent, err);
+        r = prove_hello(&hello, target, keys, nonce, &sent, err);
     if (r == 0) {
         r = frame_pack(OP_HELLO, 0, 0, 0, &hello.base, ret_buf, ret_len);
         if (r < 0)

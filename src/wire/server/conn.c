@@ -101,7 +101,7 @@ static bool over_share(const struct conn *c)
 }
 
 /* Tell the quota what is held here. */
-static void recount(struct conn *c)
+static void recount_bytes(struct conn *c)
 {
     size_t out = link_out_bytes(&c->link);
 
@@ -483,7 +483,7 @@ static void on_drain(struct link *l)
         if (!more || link_out_bytes(l) == before) /* a stream that says nothing is over */
             end_stream(c);
     }
-    recount(c);
+    recount_bytes(c);
     if (l->out_plain > SMALL_BYTES && over_share(c))
         link_close(l, "peer does not read its replies, and its user's connections hold too much");
     update_reading(c);
@@ -525,7 +525,7 @@ static bool has_role(const struct conn *c, enum access_role role)
 }
 
 /* The one place that compares a request with access.def: 0, or the code that it is refused with. */
-static int judge(const struct conn *c, const struct frame *f)
+static int judge_frame(const struct conn *c, const struct frame *f)
 {
     const struct access_row *row = access_row(f->op);
     bool served = false, may = false, open = false;
@@ -565,7 +565,7 @@ static int on_header(struct link *l, const uint8_t *header, struct frame *ret_fr
         link_close(l, "peer answers what nobody asked");
         return -EPROTO;
     }
-    code = f.flags & FRAME_REPLY ? 0 : judge(c, &f);
+    code = f.flags & FRAME_REPLY ? 0 : judge_frame(c, &f);
     if (c->state == CONN_NEW && f.op == OP_HELLO && f.len > CONN_HELLO_BYTES)
         code = EPST_AUTH;
     /* Before login nothing else is heard; later a refusal keeps the connection, but not for a body
@@ -627,7 +627,7 @@ static void on_frame(struct link *l, const struct frame *f)
     }
     if (!(f->flags & FRAME_REPLY))
         note_request(c, f);
-    code = f->flags & FRAME_REPLY ? 0 : judge(c, f);
+    code = f->flags & FRAME_REPLY ? 0 : judge_frame(c, f);
     if (f->flags & FRAME_REPLY)
         hooks->on_reply(config_of(c)->ctx, c, f); /* there is one: on_header() */
     else if (f->op == OP_HELLO)
@@ -637,7 +637,7 @@ static void on_frame(struct link *l, const struct frame *f)
     else
         hooks->on_request(config_of(c)->ctx, c, f);
     if (f->len >= PENDING_LARGE)
-        recount(c);
+        recount_bytes(c);
     if (!l->closing)
         update_reading(c);
 }
@@ -671,7 +671,7 @@ static void on_grow(struct link *l)
     struct conn *c = conn_of(l);
     struct frame f;
 
-    recount(c);
+    recount_bytes(c);
     if (l->in_cap <= SMALL_BYTES || !over_share(c))
         return;
     if (c->seat.waiting) {

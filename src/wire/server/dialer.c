@@ -126,7 +126,7 @@ static int target_own(struct client_target *t)
     return r;
 }
 
-static void destroy(struct dialer *d)
+static void destroy_dialer(struct dialer *d)
 {
     for (size_t i = 0; i < d->n_targets; i++)
         target_free(&d->targets[i]);
@@ -139,10 +139,10 @@ static void destroy(struct dialer *d)
     free(d);
 }
 
-static void release(struct dialer *d)
+static void release_dialer(struct dialer *d)
 {
     if (--d->holds == 0)
-        destroy(d);
+        destroy_dialer(d);
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -362,11 +362,11 @@ static void send_hello(uv_work_t *work, int status)
         }
     }
     greeting_free(g);
-    release(d);
+    release_dialer(d);
 }
 
 /* The identity to claim has been chosen; version and nonce come from the challenge. */
-static void greet(struct dialer *d, const Pst__Challenge *challenge)
+static void greet_server(struct dialer *d, const Pst__Challenge *challenge)
 {
     struct greeting *g = calloc(1, sizeof(*g));
     const char *why = "out of memory";
@@ -408,7 +408,7 @@ static void on_challenge(struct dialer *d, const struct frame *f)
                                                      : slurm_err_text(EPST_PROTOCOL));
         return;
     }
-    greet(d, challenge);
+    greet_server(d, challenge);
     pst__challenge__free_unpacked(challenge, NULL);
 }
 
@@ -434,7 +434,7 @@ static void reply_checked(uv_work_t *work, int status)
         }
     }
     greeting_free(g);
-    release(d);
+    release_dialer(d);
 }
 
 /* The server says that we may come in: is it who we mean?  Takes reply. */
@@ -551,7 +551,7 @@ static void on_link_closed(struct link *l)
     } else if (!d->closing) {
         target_failed(d, why);
     }
-    release(d);
+    release_dialer(d);
 }
 
 static void on_connected(struct link *l, int r)
@@ -640,7 +640,7 @@ static void on_resolved(uv_getaddrinfo_t *req, int status, struct addrinfo *list
         d->addrs = d->addr = list;
         try_next(d);
     }
-    release(d);
+    release_dialer(d);
 }
 
 static int start_resolve(struct dialer *d)
@@ -728,7 +728,7 @@ int dialer_new(uv_loop_t *loop, const struct client_target *targets, size_t n, u
         r = target_own(&d->targets[i]);
     }
     if (r < 0) {
-        destroy(d);
+        destroy_dialer(d);
         return r;
     }
     (void)uv_timer_init(loop, &d->timer); /* cannot fail */
@@ -745,7 +745,7 @@ void dialer_start(struct dialer *d)
 
 static void on_timer_closed(uv_handle_t *handle)
 {
-    release(handle->data);
+    release_dialer(handle->data);
 }
 
 void dialer_close(struct dialer *d)

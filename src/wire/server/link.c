@@ -24,8 +24,8 @@
 #define LINGER_US INT64_C(1000000)
 #define LINGER_BYTES (16u * WIRE_MIB)
 
-static void flush(struct link *l);
-static void parse(struct link *l, const uint8_t *data, size_t len);
+static void flush_output(struct link *l);
+static void parse_input(struct link *l, const uint8_t *data, size_t len);
 
 int link_loop_init(struct link_loop *ll, uv_loop_t *loop)
 {
@@ -53,7 +53,7 @@ void link_batch_end(struct link_loop *ll)
 
         ll->dirty = l->dirty_next;
         l->dirty = false;
-        flush(l);
+        flush_output(l);
     }
     ll->depth--;
 }
@@ -148,7 +148,7 @@ static bool read_once(struct link *l)
         return false;
     }
     if (to == l->ll->scratch) {
-        parse(l, to, (size_t)n);
+        parse_input(l, to, (size_t)n);
     } else {
         l->in_len += (size_t)n;
         if (l->in_len == l->in_need) {
@@ -157,7 +157,7 @@ static bool read_once(struct link *l)
             size_t len = l->in_len;
 
             l->in_len = l->in_cap = 0;
-            parse(l, whole, len);
+            parse_input(l, whole, len);
         }
     }
     return (size_t)n == room;
@@ -208,7 +208,7 @@ int link_init(struct link *l, struct link_loop *ll, int fd, bool connecting,
 /* ---- input ----------------------------------------------------------------------------------- */
 
 /* Keep data until the rest of its frame is there. */
-static void stash(struct link *l, const uint8_t *data, size_t len, size_t need)
+static void stash_input(struct link *l, const uint8_t *data, size_t len, size_t need)
 {
     uint8_t *p;
 
@@ -230,7 +230,7 @@ static void stash(struct link *l, const uint8_t *data, size_t len, size_t need)
 }
 
 /* Dispatch the whole frames in data; l->in is empty. */
-static void parse(struct link *l, const uint8_t *data, size_t len)
+static void parse_input(struct link *l, const uint8_t *data, size_t len)
 {
     while (len >= FRAME_HEADER_SIZE) {
         struct frame f;
@@ -244,7 +244,7 @@ static void parse(struct link *l, const uint8_t *data, size_t len)
             return;
         total = FRAME_HEADER_SIZE + f.len + (l->seal_in ? SEAL_TAG_SIZE : 0);
         if (len < total) {
-            stash(l, data, len, total);
+            stash_input(l, data, len, total);
             return;
         }
         f.body = data + FRAME_HEADER_SIZE;
@@ -260,7 +260,7 @@ static void parse(struct link *l, const uint8_t *data, size_t len)
         len -= total;
     }
     if (!l->closing && !l->finishing)
-        stash(l, data, len, MAX(len, (size_t)FRAME_HEADER_SIZE));
+        stash_input(l, data, len, MAX(len, (size_t)FRAME_HEADER_SIZE));
 }
 
 void link_pause(struct link *l, bool pause)
@@ -275,7 +275,7 @@ void link_pause(struct link *l, bool pause)
         l->in_len = l->in_cap = 0;
         l->in_since_us = 0; /* the wait was ours */
         link_batch_begin(l->ll);
-        parse(l, data, len);
+        parse_input(l, data, len);
         link_batch_end(l->ll);
     }
     update_events(l);
@@ -307,7 +307,7 @@ static int queue_out(struct link *l, struct link_out o)
         l->out_since_us = now_mono_us();
     l->out[(l->out_head + l->out_n++) & (l->out_cap - 1)] = o;
     *(o.streamed ? &l->out_streamed : &l->out_plain) += o.len;
-    if (!l->draining) /* flush() looks at the queue after on_drain */
+    if (!l->draining) /* flush_output() looks at the queue after on_drain */
         link_kick(l);
     return 0;
 }
@@ -384,7 +384,7 @@ static void out_free(struct link_out *o)
 }
 
 /* `n` bytes of the queue were taken by the socket. */
-static void consume(struct link *l, size_t n)
+static void consume_input(struct link *l, size_t n)
 {
     while (n) {
         struct link_out *o = &l->out[l->out_head];
@@ -428,7 +428,7 @@ static ssize_t send_queue(struct link *l)
             break;
         if (n < 0)
             return -errno;
-        consume(l, (size_t)n);
+        consume_input(l, (size_t)n);
         sent += (size_t)n;
         if ((size_t)n < total)
             break;
@@ -456,7 +456,7 @@ static void note_progress(struct link *l, size_t n)
     l->out_since_us = now_mono_us();
 }
 
-static void flush(struct link *l)
+static void flush_output(struct link *l)
 {
     size_t sent = 0;
 
@@ -495,7 +495,7 @@ static void flush(struct link *l)
 void link_flush(struct link *l)
 {
     link_batch_begin(l->ll);
-    flush(l);
+    flush_output(l);
     link_batch_end(l->ll);
 }
 

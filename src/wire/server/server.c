@@ -271,7 +271,7 @@ static void tune_tcp(int fd)
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
 }
 
-static void place(struct server *s, int fd, bool local)
+static void place_connection(struct server *s, int fd, bool local)
 {
     struct worker *w = least_busy(s);
     struct mail *m;
@@ -313,7 +313,7 @@ static void on_listen(uv_poll_t *poll, int status, int events)
         int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
         if (fd >= 0) {
-            place(w->server, fd, local);
+            place_connection(w->server, fd, local);
             continue;
         }
         if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {

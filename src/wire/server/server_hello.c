@@ -60,7 +60,7 @@ static void check_free(struct check *k)
     free(k);
 }
 
-static void refuse(struct check *k, int code, const char *detail)
+static void refuse_hello(struct check *k, int code, const char *detail)
 {
     k->code = code;
     (void)err_set(&k->err, 0, "%s", detail); /* kept for the log */
@@ -74,7 +74,7 @@ static void check_peercred(struct check *k)
     socklen_t len = sizeof(cred);
 
     if (!k->conn->local || getsockopt(k->conn->link.fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0) {
-        refuse(k, EPST_AUTH, "the kernel vouches on the local socket only");
+        refuse_hello(k, EPST_AUTH, "the kernel vouches on the local socket only");
         return;
     }
     k->uid = cred.uid;
@@ -100,10 +100,10 @@ static int try_secret(struct check *k, const uint8_t secret[HANDSHAKE_SECRET_SIZ
 
 static void refuse_proof(struct check *k, int r)
 {
-    refuse(k, EPST_AUTH,
-           r == -ENOKEY   ? "unknown key name"
-           : r == -EACCES ? "wrong key"
-                          : strerror(-r));
+    refuse_hello(k, EPST_AUTH,
+                 r == -ENOKEY   ? "unknown key name"
+                 : r == -EACCES ? "wrong key"
+                                : strerror(-r));
 }
 
 /* A secret that is derived from the key that the client names. */
@@ -113,7 +113,7 @@ static void check_derived(struct check *k, const char *label, const ProtobufCBin
     int r;
 
     if (!k->keys || !k->hello->key_id) {
-        refuse(k, EPST_AUTH, k->keys ? "incomplete proof" : "this server has no key");
+        refuse_hello(k, EPST_AUTH, k->keys ? "incomplete proof" : "this server has no key");
         return;
     }
     r = auth_derive(k->keys, k->hello->key_id, label, data->data, data->len, secret, NULL);
@@ -130,7 +130,7 @@ static void check_key(struct check *k)
 
     check_derived(k, AUTH_FOR_HELLO, &(ProtobufCBinaryData){ 0 });
     if (!h->has_uid || !h->has_gid)
-        refuse(k, EPST_AUTH, "incomplete proof");
+        refuse_hello(k, EPST_AUTH, "incomplete proof");
     k->uid = h->uid;
     k->gid = h->gid;
 }
@@ -144,7 +144,7 @@ static void check_step(struct check *k)
     k->uid = (uid_t)-1;
     k->gid = (gid_t)-1;
     if (!config_of(k)->step_keys || mac->len != AUTH_MAC_SIZE)
-        refuse(k, EPST_AUTH, "keys of steps are for slurmd");
+        refuse_hello(k, EPST_AUTH, "keys of steps are for slurmd");
     else
         check_derived(k, AUTH_FOR_LAUNCH, mac);
 }
@@ -170,8 +170,9 @@ static void check_jwt(struct check *k)
     int r;
 
     if (!k->keys || !k->use_jwt) {
-        refuse(k, EPST_AUTH,
-               k->keys ? "tokens are not taken here (AuthAltTypes)" : "this server has no key");
+        refuse_hello(k, EPST_AUTH,
+                     k->keys ? "tokens are not taken here (AuthAltTypes)"
+                             : "this server has no key");
         return;
     }
     r = auth_jwt_signatures(k->keys, (const char *)token->data, token->len, signatures, &n,
@@ -185,7 +186,7 @@ static void check_jwt(struct check *k)
     if (r < 0)
         k->code = r == -EKEYEXPIRED ? (int)ESLURM_AUTH_EXPIRED : (int)EPST_AUTH;
     else if (find_user(user, &k->uid, &k->gid) < 0)
-        refuse(k, EPST_AUTH, "the token's user is unknown here");
+        refuse_hello(k, EPST_AUTH, "the token's user is unknown here");
 }
 
 /* Our half with munge: a fresh secret behind the handshake's bytes, which the client alone may
@@ -218,17 +219,17 @@ static void check_munge(struct check *k)
     int r;
 
     if (!config->use_munge) {
-        refuse(k, EPST_AUTH, "munge is not configured (AuthType)");
+        refuse_hello(k, EPST_AUTH, "munge is not configured (AuthType)");
         return;
     }
     cred = strndup((const char *)k->hello->proof.data, k->hello->proof.len);
     if (!cred) {
-        refuse(k, EPST_BUSY, "out of memory");
+        refuse_hello(k, EPST_BUSY, "out of memory");
         return;
     }
     r = auth_munge_decode(config->munge_socket, cred, &k->uid, &k->gid, &payload, &len, &k->err);
     if (r == 0 && (len != k->len || memcmp(payload, k->bytes, len) != 0)) {
-        refuse(k, EPST_AUTH, "the munge credential was made for another connection");
+        refuse_hello(k, EPST_AUTH, "the munge credential was made for another connection");
         return;
     }
     if (r == 0)
@@ -272,7 +273,7 @@ static int seal_link(struct check *k)
     return r;
 }
 
-static void answer(struct check *k)
+static void answer_hello(struct check *k)
 {
     struct conn *c = k->conn;
     Pst__HelloReply reply = PST__HELLO_REPLY__INIT;
@@ -291,7 +292,7 @@ static void answer(struct check *k)
 }
 
 /* On the connection's thread: let in or send away.  Frees k. */
-static void decide(struct check *k)
+static void decide_hello(struct check *k)
 {
     struct conn *c = k->conn;
     struct frame f = { .op = OP_HELLO, .id = k->frame_id };
@@ -312,7 +313,7 @@ static void decide(struct check *k)
         return;
     }
     note_peer(k);
-    answer(k);
+    answer_hello(k);
     conn_open(c);
     check_free(k);
 }
@@ -334,9 +335,9 @@ static void after_background(uv_work_t *work, int status)
     struct link_loop *ll = &c->worker->ll;
 
     if (status < 0)
-        refuse(k, EPST_SHUTTING_DOWN, "shutting down");
+        refuse_hello(k, EPST_SHUTTING_DOWN, "shutting down");
     link_batch_begin(ll);
-    decide(k);
+    decide_hello(k);
     if (c->state == CONN_OPEN)
         link_pause(&c->link, false);
     link_batch_end(ll);
@@ -377,14 +378,14 @@ static int check_terms(struct check *k)
             text, sizeof(text),
             "Protocol version %u of the client is too old, this server understands %u to %u",
             h->has_version ? h->version : 0, WIRE_VERSION_MIN, WIRE_VERSION);
-        refuse(k, EPST_VERSION, text);
+        refuse_hello(k, EPST_VERSION, text);
     } else if (cluster && cluster[0] && h->cluster && h->cluster[0] &&
                strcasecmp(cluster, h->cluster) != 0) {
         (void)snprintf(text, sizeof(text), "Wrong cluster: this is %.60s, not %.60s", cluster,
                        h->cluster);
-        refuse(k, ESLURM_INVALID_CLUSTER_NAME, text);
+        refuse_hello(k, ESLURM_INVALID_CLUSTER_NAME, text);
     } else if (check_service(k, text, sizeof(text)) < 0) {
-        refuse(k, EPST_AUTH, text);
+        refuse_hello(k, EPST_AUTH, text);
     } else {
         k->conn->peer.version = (uint16_t)MIN(h->version, (uint32_t)WIRE_VERSION);
         return 0;
@@ -442,26 +443,26 @@ void conn_hello(struct conn *c, const struct frame *frame)
     switch ((int)k->hello->method) {
     case PST__AUTH_METHOD__AUTH_PEERCRED:
         check_peercred(k);
-        decide(k);
+        decide_hello(k);
         break;
     case PST__AUTH_METHOD__AUTH_KEY:
         check_key(k);
-        decide(k);
+        decide_hello(k);
         break;
     case PST__AUTH_METHOD__AUTH_STEP:
         check_step(k);
-        decide(k);
+        decide_hello(k);
         break;
     case PST__AUTH_METHOD__AUTH_JWT:
     case PST__AUTH_METHOD__AUTH_MUNGE:
         c->state = CONN_AUTH;
         if (uv_queue_work(&c->worker->loop, &k->work, in_background, after_background) < 0) {
-            refuse(k, EPST_BUSY, "no worker");
-            decide(k);
+            refuse_hello(k, EPST_BUSY, "no worker");
+            decide_hello(k);
         }
         break;
     default:
-        refuse(k, EPST_AUTH, "unknown method");
-        decide(k);
+        refuse_hello(k, EPST_AUTH, "unknown method");
+        decide_hello(k);
     }
 }
