@@ -45,7 +45,10 @@ struct admin_run {
     size_t n_rows;
 };
 
-/* ---- admin.c: records ------------------------------------------------------------------------ */
+/* ---- admin_run.c: records -------------------------------------------------------------------- */
+
+/* Memory ran out: the request fails whole. */
+void run_fail_memory(struct admin_run *run);
 
 /* Apply and remember; rec is copied. */
 void run_put(struct admin_run *run, Pst__AcctChange *change);
