@@ -6,8 +6,8 @@
  *   6      2     op             ops.h
  *   8      4     flags          enum frame_flag
  *   12     4     id             request id, chosen by the requester; its replies carry the same
- *   16     4     deadline_ms    requests: from arrival, 0 = none; the receiver may drop it after
- * that 20     4     length         bytes of body
+ *   16     4     deadline_ms    requests: from arrival; 0 = none; dropped when it has passed
+ *   20     4     length         bytes of body
  *
  * Pure codec: no I/O. */
 #pragma once
@@ -23,8 +23,8 @@
 #define FRAME_HEADER_SIZE 24u
 #define FRAME_MAX_BODY (16u * WIRE_MIB)
 #define WIRE_VERSION 3u /* this release */
-#define WIRE_VERSION_MIN                                                                           \
-    1u /* oldest understood: two releases back; newer peers speak down to ours */
+/* oldest understood: two releases back; newer peers speak down to ours */
+#define WIRE_VERSION_MIN 1u
 
 enum frame_flag {
     FRAME_REPLY = 1u << 0,  /* answers a request */

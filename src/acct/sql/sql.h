@@ -9,10 +9,13 @@
  * and what a table definition cannot say alike is a word with a dollar, which sql_exec() and
  * sql_prepare() replace:
  *
- *   $INT   64 bits                              $TEXT   bytes of any length, not in a key
- *   $REAL  double                               $KEY    up to 190 bytes, in a primary key or an
- * index $BLOB  bytes of any length                  $TABLE  after the closing parenthesis of a
- * table whose $ROWS  after that of any other table                primary key is what it is read by
+ *   $INT    64 bits
+ *   $REAL   double
+ *   $TEXT   bytes of any length, not in a key
+ *   $BLOB   bytes of any length
+ *   $KEY    up to 190 bytes, in a primary key or an index
+ *   $TABLE  after the closing parenthesis of a table whose primary key is what it is read by
+ *   $ROWS   after that of any other table
  *
  * Text is compared byte by byte.  One thread at a time per connection and its statements. Functions
  * give 0 or a negative errno: -ENOSPC full, -EBUSY locked or deadlocked, -ENOTCONN the server went
