@@ -5,11 +5,12 @@
 
 #include "base/err.h"
 
-enum billing_sum {              /* PriorityFlags */
-                   BILLING_ALL, /* the sum */
-                   /* MAX_TRES: the largest of what nodes have, and what the cluster has */
-                   BILLING_MAX,
-                   BILLING_MAX_GRES, /* MAX_TRES_GRES: as before, and GRES beside it */
+/* PriorityFlags */
+enum billing_sum {
+    BILLING_ALL, /* the sum */
+    /* MAX_TRES: the largest of what nodes have, and what the cluster has */
+    BILLING_MAX,
+    BILLING_MAX_GRES, /* MAX_TRES_GRES: as before, and GRES beside it */
 };
 
 /* How much there is of a TRES by its name, in lower case (memory in MiB). */

@@ -1,4 +1,4 @@
-/* daemonize.h - how a daemon leaves who started it: the fork, the word that it serves, its pid file
+/* daemonize.h - how a daemon leaves its parent: the fork, the message that it serves, its pid file
  *
  * Called by one thread, before others are made (detach) or after (the rest). */
 #pragma once

@@ -1,9 +1,9 @@
 /* digest.h - SHA-256: the name of contents (docs/design/0002-identity.md)
  *
- * Nobody can make two contents of one digest, so that equal digests mean equal bytes, also of
- * what is not at hand any more.  A 64-bit hash finds an entry of a table; it never says that two
- * things are the same. A library of its own (base_digest): who does not name contents does not
- * load libcrypto. Thread-safe; about 1 us and 1 ns a byte. */
+ * Two contents of one digest cannot be made, so equal digests mean equal bytes, also of contents
+ * that are no longer at hand.  A 64-bit hash finds an entry of a table; it never says that two
+ * things are the same.  This is a library of its own (base_digest), so that a command which names
+ * no contents does not load libcrypto.  Thread-safe; about 1 us, and 1 ns a byte. */
 #pragma once
 
 #include <stdbool.h>

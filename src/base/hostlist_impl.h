@@ -1,4 +1,4 @@
-/* hostlist_impl.h - what hostlist.c and hostlist_text.c share; for nobody else */
+/* hostlist_impl.h - what hostlist.c and hostlist_text.c share; private to them */
 #pragma once
 
 #include <stdbool.h>

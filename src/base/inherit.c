@@ -66,7 +66,7 @@ static void close_range_of(unsigned from, unsigned to, int keep)
         return;
     dir = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0)
-        _exit(127); /* nobody could say what would be passed on */
+        _exit(127); /* what would be passed on is unknown */
     while (close_listed(dir, (int)from, keep))
         ;
     (void)close(dir);

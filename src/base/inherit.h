@@ -1,5 +1,4 @@
-/* inherit.h - what a process takes over from who started it, and what it passes on: what is meant
- * for it
+/* inherit.h - what a process takes over from its parent, and what it passes on to its children
  *
  * A daemon is started by hand, by a shell script or by a service manager, with whatever these have
  * open; libraries open descriptors that stay open over an exec.  Both would be the jobs' in the
@@ -9,13 +8,13 @@
 #pragma once
 
 /* First thing in main.  Descriptors from `first` on are closed, those of 0 to 2 that are not open
- * become /dev/null (else a socket would be somebody's standard output), signals are as the kernel
+ * become /dev/null (else the next socket would be standard output), signals are as the kernel
  * has them by default and not blocked, and the umask keeps others from writing.  Ends the process
  * when /dev/null cannot be opened. */
 void inherit_begin(int first);
 /* Close all descriptors from `first` on but `keep` (-1: none).  For a child before its exec: only
  * system calls. */
 void inherit_close(int first, int keep);
-/* Leave the session's keyring of who started us: tasks would have root's keys.  Nothing where the
+/* Leave the session keyring of our parent: tasks would have root's keys.  Nothing where the
  * kernel has none. */
 void inherit_no_keys(void);

@@ -1,10 +1,10 @@
 /* safetext.h - words of users where they could be taken for something else
  *
  * A user's word becomes an argument of a program that runs as root, a line of a file, the
- * subject of a mail, text on somebody's terminal.  What a word may hold is decided here and
- * nowhere else.  The server asks safetext_check() about every request before anything looks at
- * it; whoever builds an argument, a line or a screen asks again, since old logs hold words that
- * nobody asked about.
+ * subject of a mail, or text on another user's terminal.  This module alone decides what a word
+ * may hold.  The server passes every request to safetext_check() before anything reads it.  Code
+ * that builds an argument, a line or a screen cleans the word again, since old logs hold words
+ * that were never checked.
  *
  * A control character is a byte below 0x20, 0x7f, or U+0080 to U+009F in UTF-8 (terminals obey
  * these too). Bytes that are no UTF-8 are no control characters.  Pure functions; no allocation. */

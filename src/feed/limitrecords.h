@@ -4,13 +4,13 @@
 #include "feed/records.h"
 #include "model/account/usage.h"
 
-enum limits_enforce { /* AccountingStorageEnforce */
-                      ENFORCE_ASSOCS = 1u << 0,
-                      ENFORCE_LIMITS = 1u << 1,
-                      ENFORCE_QOS = 1u << 2,
-                      ENFORCE_SAFE =
-                          1u << 3, /* only what can end within the minutes that are left starts */
-                      ENFORCE_WCKEYS = 1u << 4,
+/* AccountingStorageEnforce */
+enum limits_enforce {
+    ENFORCE_ASSOCS = 1u << 0,
+    ENFORCE_LIMITS = 1u << 1,
+    ENFORCE_QOS = 1u << 2,
+    ENFORCE_SAFE = 1u << 3, /* only what can end within the minutes that are left starts */
+    ENFORCE_WCKEYS = 1u << 4,
 };
 unsigned limits_enforced(const struct conf *conf);
 

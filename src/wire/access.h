@@ -1,4 +1,4 @@
-/* access.h - who may ask what of whom: the table access.def, and the questions put to it
+/* access.h - which role may ask for which operation: the table access.def, and the questions put to it
  *
  * Constant data and pure functions, any thread.  Listeners (conn.c), the nodes' connection to
  * the controller (dialer.c), and whoever reads frames (frame.c, client.c) ask here before a body
@@ -8,44 +8,48 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum access_at { /* who receives */
-                 ACCESS_CTLD,
-                 ACCESS_DBD,
-                 ACCESS_SLURMD,
-                 ACCESS_STEP,
-                 ACCESS_COMMAND,
-                 ACCESS_AT_MAX_,
+/* who receives */
+enum access_at {
+    ACCESS_CTLD,
+    ACCESS_DBD,
+    ACCESS_SLURMD,
+    ACCESS_STEP,
+    ACCESS_COMMAND,
+    ACCESS_AT_MAX_,
 };
 
 #define ACCESS_AT(at) (1u << (at)) /* of a set of receivers */
 
-enum access_role {                 /* the least that a sender must be */
-                   ACCESS_NONE,    /* the operation is not served here */
-                   ACCESS_ANYBODY, /* before anybody proved who he is */
-                   /* who has the key that came with what the controller signed, and brings that */
-                   ACCESS_CREDENTIAL,
-                   ACCESS_USER,  /* any user with a proven identity */
-                   ACCESS_ADMIN, /* root, SlurmUser, and whose AdminLevel is Administrator */
-                   ACCESS_ROOT,  /* root and SlurmUser */
-                   /* root and SlurmdUser; reports: on the connection that registered as that
+/* the least that a sender must be */
+enum access_role {
+    ACCESS_NONE,    /* the operation is not served here */
+    ACCESS_ANYBODY, /* every peer, also before a greeting */
+    /* a sender with a credential of the controller's and the key that came with it */
+    ACCESS_CREDENTIAL,
+    ACCESS_USER,  /* any user with a proven identity */
+    ACCESS_ADMIN, /* root, SlurmUser, and users with the AdminLevel Administrator */
+    ACCESS_ROOT,  /* root and SlurmUser */
+    /* root and SlurmdUser; reports: on the connection that registered as that
                     * node */
-                   ACCESS_NODE,
-                   ACCESS_CONTROLLER, /* the controller that the node dialled */
-                   ACCESS_PEER,       /* the other end of a connection that was handed over */
+    ACCESS_NODE,
+    ACCESS_CONTROLLER, /* the controller that the node dialled */
+    ACCESS_PEER,       /* the other end of a connection that was handed over */
 };
 
-enum access_way { /* how the sender proved who he is */
-                  ACCESS_LOCAL = 1u << 0,
-                  ACCESS_KEY = 1u << 1,
-                  ACCESS_TOKEN = 1u << 2,
-                  ACCESS_ANY_WAY = ACCESS_LOCAL | ACCESS_KEY | ACCESS_TOKEN,
+/* how the sender proved its identity */
+enum access_way {
+    ACCESS_LOCAL = 1u << 0,
+    ACCESS_KEY = 1u << 1,
+    ACCESS_TOKEN = 1u << 2,
+    ACCESS_ANY_WAY = ACCESS_LOCAL | ACCESS_KEY | ACCESS_TOKEN,
 };
 
-enum access_frame { /* which frames make sense */
-                    ACCESS_Q = 1u << 0,
-                    ACCESS_W = 1u << 1,
-                    ACCESS_R = 1u << 2,
-                    ACCESS_M = 1u << 3,
+/* which frames make sense */
+enum access_frame {
+    ACCESS_Q = 1u << 0,
+    ACCESS_W = 1u << 1,
+    ACCESS_R = 1u << 2,
+    ACCESS_M = 1u << 3,
 };
 
 struct access_row {
@@ -61,6 +65,6 @@ enum access_role access_role(enum access_at at, unsigned op);
 /* Does a frame with these flags make sense for op?  Of an operation that this release does not
  * know every frame does: a newer peer is answered. */
 bool access_frame_ok(unsigned op, uint32_t flags);
-/* May a request or one-way frame of op come to somebody who made the connection, or to whom it
- * was handed over: a command, a step, a node?  What servers are asked may not. */
+/* May a request or one-way frame of op be sent to the end that made the connection, or that it
+ * was handed to: a command, a step, a node?  Requests to servers may not. */
 bool access_asked_of_caller(unsigned op);

@@ -2,7 +2,7 @@
  *
  * Owns the socket and both buffers; one thread at a time.  Invariants: a frame is queued whole or
  * not at all, and what the socket did not take stays queued, so the stream stays in step after a
- * timeout; replies that nobody waits for any more (their call timed out or ended its stream early)
+ * timeout; late replies (their call timed out or ended its stream early)
  * are skipped by their id.  Every send says MSG_NOSIGNAL, so a peer that died is an error and not a
  * signal. */
 #include "wire/client.h"
@@ -414,7 +414,7 @@ int client_take_error(struct client *c, const struct frame *frame)
     return -EREMOTEIO;
 }
 
-/* The challenge on the local socket, where nobody waited for it: only its versions matter. */
+/* The challenge on the local socket, which is not awaited: only its versions matter. */
 static int note_challenge(struct client *c, const struct frame *frame)
 {
     Pst__Challenge *challenge;
@@ -449,7 +449,7 @@ static int recv_frame(struct client *c, int64_t deadline, struct frame *ret_fram
         if (client_backed_off(c, ret_frame, &deadline))
             continue;
         if (!(ret_frame->flags & FRAME_REPLY) && !access_asked_of_caller(ret_frame->op))
-            return fail_connection(c, -EPROTO); /* whoever answers does not ask */
+            return fail_connection(c, -EPROTO); /* a server does not ask its client */
         if (ret_frame->op != OP_HELLO || !(ret_frame->flags & FRAME_REPLY))
             return 1;
         if (ret_frame->flags & FRAME_ERROR)

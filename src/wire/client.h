@@ -17,7 +17,7 @@ struct client;
 struct auth_keys;
 typedef struct Pst__SignedCredential Pst__SignedCredential;
 
-/* Where and as whom.  Strings borrowed for the call. */
+/* The server's address, and the caller's identity.  Strings borrowed for the call. */
 struct client_target {
     const char *host; /* controller or node address */
     uint16_t port;
@@ -29,7 +29,7 @@ struct client_target {
     const char *jwt;          /* SLURM_JWT, wins over the others when set */
     int timeout_ms;           /* connect and each call, MessageTimeout */
     const char *program;
-    /* whom we mean to reach, and it must prove: "slurmdbd", "slurmd"; NULL = "slurmctld" */
+    /* the service that we mean to reach, which it must prove: "slurmdbd", "slurmd"; NULL = "slurmctld" */
     const char *service;
     const char *name; /* which one: the node's name for slurmd */
     /* To slurmd: the credential of the request to come, and the key that came with it. */
@@ -45,7 +45,7 @@ unsigned wire_local_name(uint16_t port, struct sockaddr_un *ret_sa);
 
 /* How identity is proved: credential; else jwt; else the local socket (the kernel vouches for
  * both ends); else munge; else the key file, claiming geteuid().  Over TCP the server proves
- * itself before the call returns, and what follows is sealed (seal.h): nobody between can change
+ * itself before the call returns, and what follows is sealed (seal.h): nothing between can change
  * it.  On the local socket the server's verdict is not waited for: it may come as -EREMOTEIO
  * from the first call.  With a credential one request follows, sealed; then the connection is
  * plain, for the program that it is handed to.  A local socket held by a foreign user is passed

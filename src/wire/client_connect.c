@@ -32,13 +32,14 @@ static inline void addrinfo_freep(struct addrinfo **ai)
         freeaddrinfo(*ai);
 }
 
-/* The socket, or an error: -ECONNREFUSED nobody there, -EACCES somebody who may not be. */
+/* The socket, or an error: -ECONNREFUSED no listener, -EACCES a listener that is neither root, SlurmUser nor
+ * ourselves. */
 static int connect_local(uint16_t port, uid_t slurm_uid, int64_t deadline)
 {
     _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_un sa;
     socklen_t len = wire_local_name(port, &sa);
-    /* somebody else may hold the name and answer nobody: TCP is left */
+    /* another program may hold the name and not answer: TCP is left */
     int wait_ms = client_wait_ms(deadline) / 2;
     struct timeval tv = { .tv_sec = wait_ms / 1000, .tv_usec = wait_ms % 1000 * 1000 };
 

@@ -18,7 +18,7 @@
 #define FANOUT_WIDTH_MIN 2u /* a relay for all that its own caller has would never end */
 
 struct fan_link {
-    struct client *client; /* owned; NULL: nobody is reached through it any more */
+    struct client *client; /* owned; NULL: no node is reached through it any more */
     uint32_t lo,
         hi;     /* numbers of its nodes, both included; links do not overlap and are in order */
     bool relay; /* frames are OP_RELAY_FRAME */
@@ -37,7 +37,7 @@ struct fanout {
     size_t n_links;
 };
 
-/* Send every request; whom it does not reach is told through lost().  0, -ENOMEM. */
+/* Send every request.  lost() is called for nodes that it does not reach.  0, -ENOMEM. */
 int fanout_open(struct fanout *f);
 void fanout_done(struct fanout *f); /* closes what is open */
 /* The link to a node, or NULL. */

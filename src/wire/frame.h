@@ -80,7 +80,7 @@ int frame_pack_error(unsigned op, uint32_t id, int code, const char *text, uint8
 const ProtobufCMessageDescriptor *frame_message(const struct frame *frame);
 
 /* Unpack the body, after the caps check, as the message that the caller expects.  The caller
- * frees it with protobuf_c_message_free_unpacked(msg, NULL).  Nobody else decides on the type:
+ * frees it with protobuf_c_message_free_unpacked(msg, NULL).  The caller decides on the type:
  * when op and flags announce another message the call fails, so what comes back may be used as
  * `expected`. Errors: -EPROTO another message than expected, -EBADMSG malformed, -EMSGSIZE,
  * -ENOMEM, -ENOENT unknown op; err says which. */

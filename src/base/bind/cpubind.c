@@ -104,7 +104,7 @@ struct work {
     struct bitmap *usable; /* CPUs to deal out */
     struct bitmap *left;   /* not dealt out yet */
     enum order order;
-    uint32_t socket; /* whose turn it is */
+    uint32_t socket; /* the one that gives the next CPU */
     uint32_t per_socket;
 };
 

@@ -28,16 +28,17 @@
 
 #define AM_ROOT "root"   /* the account above all others */
 #define AM_QOS_NORMAL 1u /* id of the QOS that is always there */
-enum am_tres {           /* ids that are the same everywhere; others come as records, from 1001 */
-               AM_TRES_CPU = 1,
-               AM_TRES_MEM = 2,
-               AM_TRES_ENERGY = 3,
-               AM_TRES_NODE = 4,
-               AM_TRES_BILLING = 5,
-               AM_TRES_FS_DISK = 6,
-               AM_TRES_VMEM = 7,
-               AM_TRES_PAGES = 8,
-               AM_TRES_DYNAMIC = 1001,
+/* ids that are the same everywhere; others come as records, from 1001 */
+enum am_tres {
+    AM_TRES_CPU = 1,
+    AM_TRES_MEM = 2,
+    AM_TRES_ENERGY = 3,
+    AM_TRES_NODE = 4,
+    AM_TRES_BILLING = 5,
+    AM_TRES_FS_DISK = 6,
+    AM_TRES_VMEM = 7,
+    AM_TRES_PAGES = 8,
+    AM_TRES_DYNAMIC = 1001,
 };
 
 enum am_kind {

@@ -1,8 +1,8 @@
 /* hello.h - the caller's half of the handshake, shared by client and dialer (private to wire/)
  *
- * The server opens with a Challenge, the caller answers with a Hello that says who it is, whom
- * it means to reach and which protocol version it speaks.  Over TCP the server's reply must
- * prove that it is that server, before anything else is said; see handshake.h. */
+ * The server opens with a Challenge, the caller answers with a Hello that names itself, the
+ * server that it means to reach, and its protocol version.  Over TCP the server's reply must
+ * prove that it is that server, before the caller sends anything else; see handshake.h. */
 #pragma once
 
 #include <stdbool.h>

@@ -3,9 +3,9 @@
  *
  * A sealed frame is followed by SEAL_TAG_SIZE bytes: the beginning of HMAC-SHA256 under the
  * direction's key over the frame's number in that direction (64 bits, little endian, from 0),
- * its header as sent and its body.  Frames can thus not be made, changed, repeated, left out or
- * exchanged by whoever carries the bytes.  They can be read: that is TLS's business.  Private to
- * wire/; one thread at a time. */
+ * its header as sent and its body.  So whatever carries the
+ * bytes cannot make, change, repeat, drop or exchange a frame.  It can read them: secrecy is the
+ * work of TLS.  Private to wire/; one thread at a time. */
 #pragma once
 
 #include <stdint.h>

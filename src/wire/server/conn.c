@@ -29,7 +29,7 @@
 #define STREAM_COST (256u * WIRE_KIB)
 /* queued to a user without being asked for: then he is not read */
 #define USER_PLAIN (1u * WIRE_MIB)
-#define SMALL_BYTES (16u * WIRE_KIB) /* nobody is turned away for so little */
+#define SMALL_BYTES (16u * WIRE_KIB) /* below that no peer is turned away */
 #define TIGHT_STALL_US (5 * USEC_PER_SEC)
 #define TIGHT_IDLE_US (30 * USEC_PER_SEC)
 
@@ -132,7 +132,7 @@ static void update_reading(struct conn *c)
         link_pause(&c->link, false);
 }
 
-/* A request is on its way to who answers it. */
+/* A request is on its way to its handler. */
 static void note_request(struct conn *c, const struct frame *f)
 {
     c->active_mono_us = c->worker->ll.now_mono_us;
@@ -240,7 +240,7 @@ static void stream_free(struct stream *s)
 void conn_mail_drop(struct mail *m)
 {
     if (m->fd >= 0)
-        (void)close(m->fd); /* a connection that nobody will serve */
+        (void)close(m->fd); /* no thread will serve the connection */
     free(m->buf);
     if (m->stream)
         stream_free(m->stream);
@@ -372,7 +372,7 @@ int conn_detach_fd(struct conn *c, int *ret_fd)
     if (c->link.rest || c->link.in_len || c->link.out_n || c->streams)
         return -EBUSY;
     if (c->link.seal_out)
-        return -EBUSY; /* whoever goes on with it could not */
+        return -EBUSY; /* the receiver of the descriptor could not go on */
     fd = fcntl(c->link.fd, F_DUPFD_CLOEXEC, 3);
     if (fd < 0)
         return -errno;
@@ -652,7 +652,7 @@ static void hold_seat(struct quota_seat *seat)
     (void)conn_ref(conn_of_seat(seat));
 }
 
-/* Somebody else needs its place; held by hold_seat(). */
+/* Another connection needs its place; held by hold_seat(). */
 static void drop_waiting(struct quota_seat *seat, const char *why)
 {
     struct conn *c = seat ? conn_of_seat(seat) : NULL;
@@ -723,7 +723,7 @@ static const struct link_ops conn_link_ops = {
     .on_closed = on_closed,
 };
 
-/* Whom the connection counts for until its peer has said who he is. */
+/* The account that the connection is counted for until its peer has greeted. */
 static void find_address(struct conn *c, int fd, struct quota_key *key)
 {
     struct sockaddr_storage ss;

@@ -437,7 +437,7 @@ static void reply_checked(uv_work_t *work, int status)
     release_dialer(d);
 }
 
-/* The server says that we may come in: is it who we mean?  Takes reply. */
+/* The server let us in. Is it the server that we mean?  Takes reply. */
 static void check_server(struct dialer *d, Pst__HelloReply *reply)
 {
     struct greeting *g = calloc(1, sizeof(*g));
@@ -509,7 +509,7 @@ static void on_reply(struct dialer *d, const struct frame *f)
     long at = find_waiting(d, f->id);
 
     if (at < 0)
-        return; /* answered before: a peer's mistake that harms nobody */
+        return; /* answered before: a peer's mistake without consequence */
     if (!(f->flags & FRAME_MORE))
         drop_waiting(d, at);
     d->hooks.on_reply(d->ctx, f->id, (f->flags & FRAME_ERROR) ? -EREMOTEIO : 0, f);

@@ -545,7 +545,7 @@ void link_close(struct link *l, const char *why)
     set_why(l, why);
     l->closing = true;
     uv_close((uv_handle_t *)&l->poll, on_handle_closed); /* takes fd out of the loop at once */
-    (void)close(l->fd);                                  /* nobody to report to */
+    (void)close(l->fd);                                  /* no caller to report to */
     l->fd = -1;
 }
 

@@ -1,14 +1,14 @@
 /* quota.h - how many connections and bytes one peer may hold of a server (private to wire/)
  *
- * Whoever connects is somebody: over TCP the host with that address, on the local socket the
- * user whom the kernel names, after login that user.  A connection first waits, until its peer
- * has said who he is.  Waiting ones are few for each peer and in all; when there are too many
- * the oldest gives way, so that who is quick is let in whatever others do.  Users have a share
- * of the connections and of the memory for what they send and do not read; some connections are
- * never given to ordinary users.  What a uid in `exempt` or root holds is not counted.
+ * Every connection is counted for a peer: over TCP for the host with that address, on the local
+ * socket for the user that the kernel names, after login for that user.  A connection waits until
+ * its peer has greeted.  Few connections may wait, for each peer and in all; when there are too
+ * many the oldest gives way, so that a quick peer is let in whatever others do.  Users have a
+ * share of the connections, and of the memory for what they send and do not read.  Some
+ * connections are never given to ordinary users.  Connections of root and of `exempt` are not
+ * counted.
  *
- * A connection's thread calls for its own seat; under a lock of its own, but for what is asked
- * of users' bytes. */
+ * A connection's thread calls for its own seat.  The table has a lock; users' bytes are atomic. */
 #pragma once
 
 #include <stdatomic.h>

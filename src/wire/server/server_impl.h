@@ -117,7 +117,7 @@ struct worker {
     uint64_t accept_again_ms; /* out of descriptors: loop time to try again, 0 = accepting */
     pthread_mutex_t lock;     /* of what follows */
     struct mail *mail, **mail_end;
-    bool closed; /* nobody reads the mailbox any more */
+    bool closed; /* the mailbox is read no more */
 };
 
 /* The worker that the present thread is, or NULL. */
