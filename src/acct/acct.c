@@ -418,7 +418,7 @@ static int job_put(struct acct *a, const Pst__JobRecord *rec, int64_t time_us)
     return 0;
 }
 
-/* Was it cancelled by somebody, and not only to be queued again? */
+/* Was it cancelled by a user, and not only to be queued again? */
 static bool stays_cancelled(const Pst__JobRecord *rec)
 {
     return rec->has_cancel_uid && !job_has_flag(rec, JOB_FLAG(REQUEUED));

@@ -100,7 +100,7 @@ typedef int acct_row_fn(void *ctx, const Pst__AcctJob *job);
 int acct_query(const char *location, const Pst__AcctFilter *filter, int64_t now_us, acct_row_fn *fn,
                void *ctx, struct err *err);
 
-/* The same, as a cursor over encoded records, for those who stream.  Opening selects (its cost is
+/* The same, as a cursor over encoded records, for streams.  Opening selects (its cost is
  * that of the whole selection; 8 bytes are kept per row) and cancel, when it becomes true, makes it
  * return -ECANCELED (NULL = never); the filter is not needed afterwards.  A record is read when it
  * comes up, so it may be newer than the selection. */

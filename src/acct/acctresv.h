@@ -27,7 +27,7 @@ int resv_apply(struct sql *db, int64_t source, const Pst__Event *ev, int64_t tim
 /* The source begins anew: no end of the open ones will come. */
 int resv_close_all(struct sql *db, int64_t source, int64_t time_us);
 
-/* Is this association charged for what nobody used?  Those named as users or accounts are. */
+/* Is this association charged for idle time?  Those named as users or accounts are. */
 bool resv_charges(const Pst__ReservationRecord *rec, const char *cluster,
                   const struct assoc_row *a);
 

@@ -1,4 +1,4 @@
-/* assocs.h - associations as their table has them, for those who do not keep the tree; acct/
+/* assocs.h - associations as their table has them, for code that does not keep the tree; acct/
  * only */
 #pragma once
 
@@ -13,7 +13,7 @@ struct assoc_row {
     char *user; /* NULL: the account's own */
 };
 
-/* All that are not deleted; none when nobody has set up any.  Freed by assocs_free(), after an
+/* All that are not deleted; none when no account was ever added.  Freed by assocs_free(), after an
  * error too. */
 int assocs_load(struct sql *db, struct assoc_row **ret, size_t *ret_n);
 void assocs_free(struct assoc_row *rows, size_t n);

@@ -143,7 +143,7 @@ static int touch_blob(struct blobs *b, const struct blob_key *key, int64_t time_
     return sql_run(b->touch);
 }
 
-/* Is it what its name says?  Of old names nobody can tell. */
+/* Is its name the digest of its bytes?  Old names do not tell. */
 static int proves_name(const Pst__Blob *blob)
 {
     struct digest own, named;

@@ -330,7 +330,7 @@ static int save_steps(struct store *s, struct entry *const *steps, unsigned n,
     return sql_run(stmt);
 }
 
-/* Nothing more is expected of it: memory is for those who live. */
+/* The run is over: its cached record gives way to those of running jobs. */
 static bool is_finished(const struct entry *e)
 {
     if (e->step == CACHE_JOB) {

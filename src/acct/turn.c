@@ -81,7 +81,7 @@ static int lock_file(const struct turn *t, enum lock lock, bool take)
 
 /* ---- a server -------------------------------------------------------------------------------- */
 
-/* take: 1 when the lock is ours now; else 1 when nobody has it. */
+/* take: 1 when the lock is ours now; else 1 when no connection has it. */
 static int lock_server(struct turn *t, enum lock lock, bool take)
 {
     int64_t got = 0;

@@ -238,7 +238,7 @@ static void piece_done(void *arg)
         q->aside = false;
         list_add(s, q);
     } else if (q->aside && !q->ahead) {
-        dead = true; /* nobody will take it up again */
+        dead = true; /* no worker will take it up again */
     }
     pthread_mutex_unlock(&s->lock);
     free(piece->buf);
@@ -505,7 +505,7 @@ static int keep_own(Pst__AcctFilter *f, uid_t uid)
     free(f->uids);
     f->uids = uids;
     f->n_uids = 1;
-    uids[0] = own ? uid : UINT32_MAX; /* nobody's number */
+    uids[0] = own ? uid : UINT32_MAX; /* no user's number */
     return 0;
 }
 

@@ -39,10 +39,10 @@ struct serve_settings {
 };
 
 struct serve_config {
-    const char *location;                  /* of the store */
-    const char *cluster;                   /* the one there is; NULL: slurmdbd */
-    struct feeds *feeds;                   /* slurmdbd: who brings records (acctfeed.h) */
-    unsigned readers;                      /* threads; 0 = 3 */
+    const char *location; /* of the store */
+    const char *cluster;  /* the one there is; NULL: slurmdbd */
+    struct feeds *feeds;  /* slurmdbd: controllers that bring records (acctfeed.h) */
+    unsigned readers;     /* threads; 0 = 3 */
     const struct serve_settings *settings; /* copied; NULL: none */
     struct rpc_stat *rpcs;                 /* counted there by operation; NULL: not */
     /* How far the store is: questions wait for it.  hurry says how far one wants it; any thread.
@@ -87,7 +87,7 @@ const struct serve_op *serve_op(unsigned op); /* NULL: none */
 
 const char *serve_location(const struct serve_call *call);
 const char *serve_cluster(const struct serve_call *call); /* as configured */
-/* May others' usage be told?  Else the one who asks gets his own. */
+/* May other users' usage be told?  Else a user is told his own alone. */
 bool serve_may_see_usage(const struct serve_call *call);
 bool serve_may_archive(const struct serve_call *call);
 bool serve_tracks_down(const struct serve_call *call);

@@ -8,7 +8,7 @@
 #include "feed/params.h"
 #include "feed/preemptfeed.h"
 
-/* Jobs planned; without the option the others are still started where they hurt nobody. */
+/* Jobs planned; without the option the others are still started where they delay no planned job. */
 #define DEFAULT_BF_MAX_JOB_TEST 500
 #define DEFAULT_BF_MAX_JOB_ARRAY_RESV 20
 

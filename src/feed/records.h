@@ -1,7 +1,7 @@
 /* records.h - changes of the cluster as changes of the scheduler's compact model
  *
  * Pure: records in, requests for src/sched out.  The controller feeds its scheduler with them, and
- * so does whoever asks the same scheduler about a copy of the cluster.  A change owns all memory it
+ * the simulator feeds its own with the same for a copy of the cluster.  A change owns all memory it
  * points at.  Out of memory ends the program: the scheduler must not miss a change. */
 #pragma once
 

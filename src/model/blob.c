@@ -3,7 +3,7 @@
  *
  * Two tables that never meet.  In `blobs` a name is a SHA-256, found by its first bytes and then
  * compared whole.  In `old_blobs` are those of logs older than digests, whose names are 64-bit
- * hashes that anybody could collide: the first with a name keeps it, as it was when the log was
+ * hashes that users could make collide: the first with a name keeps it, as it was when the log was
  * written, and only jobs of that time refer to it. */
 #include <errno.h>
 #include <stdatomic.h>

@@ -51,7 +51,7 @@ struct job {
     Pst__JobRecord *rec;
     struct step *steps;
     /* derived */
-    uint32_t payer; /* who pays for its record; see payers.h */
+    uint32_t payer; /* the user who pays for its record; see payers.h */
     size_t cost;
     bool counted;                          /* its allocation is in the nodes' usage */
     struct job *prev_active, *next_active; /* list of jobs that hold resources */
@@ -88,7 +88,7 @@ struct node {
     uint32_t jobs_completing; /* of those: ended */
     uint32_t alloc_cpus;
     uint64_t alloc_mem_mib;
-    struct gresuse *gres_used;      /* NULL: nobody has had any */
+    struct gresuse *gres_used;      /* NULL: no job has held any */
     uint32_t mcs_jobs;              /* that keep to their label */
     char *mcs_label;                /* which; NULL with mcs_jobs 0 */
     uint32_t owner_jobs, owner_uid; /* jobs beside which only jobs of their user run; whose */

@@ -389,7 +389,7 @@ enum depend_result depends_eval(struct depends *d, const struct cluster *c, cons
 
 /* ---- cycles ---------------------------------------------------------------------------------- */
 
-/* A circle that is so far away is found by nobody but those who wait in it. */
+/* A longer circle is not found; its jobs wait until one is cancelled or changed. */
 #define SEARCH_MAX 100000u
 
 struct search { /* breadth first over what jobs wait for; each target is looked at once */

@@ -10,7 +10,7 @@ static const struct {
     const ProtobufCMessageDescriptor *desc;
     const char *field;
 } rows[] = {
-    /* whoever knows it can try what the script may be */
+    /* a guess of the script can be tested with its digest */
     { &pst__job_record__descriptor, "script_hash" },
     { &pst__job_record__descriptor, "env_hash" }, /* likewise, as are the next two */
     { &pst__job_record__descriptor, "script_digest" },

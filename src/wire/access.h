@@ -29,8 +29,7 @@ enum access_role {
     ACCESS_USER,  /* any user with a proven identity */
     ACCESS_ADMIN, /* root, SlurmUser, and users with the AdminLevel Administrator */
     ACCESS_ROOT,  /* root and SlurmUser */
-    /* root and SlurmdUser; reports: on the connection that registered as that
-                    * node */
+    /* root and SlurmdUser; reports: on the connection that registered as that node */
     ACCESS_NODE,
     ACCESS_CONTROLLER, /* the controller that the node dialled */
     ACCESS_PEER,       /* the other end of a connection that was handed over */

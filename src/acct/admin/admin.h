@@ -23,7 +23,7 @@
 struct admin;
 struct assoc_mgr;
 
-/* Who asks. */
+/* The user who asks. */
 struct admin_who {
     const char *user; /* login name, "" when unknown */
     bool root;        /* root, SlurmUser: an administrator whatever the records say */

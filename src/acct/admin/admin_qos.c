@@ -171,7 +171,7 @@ static bool names_qos(const Pst__AssocRecord *a, uint32_t id)
            (a->has_default_qos_id && a->default_qos_id == id);
 }
 
-/* Nobody may be left with the QOS. */
+/* No association may be left with the QOS. */
 static void forget_qos(struct admin_run *run, uint32_t id)
 {
     uint32_t *ids = NULL;

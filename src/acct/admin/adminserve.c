@@ -110,7 +110,7 @@ static int collect_change(void *ctx, const Pst__AcctChange *change)
 
 #define CHANGES_OF_FRAME 1000u
 
-/* Some frames of changes to one who follows. */
+/* Some frames of changes to one connection that follows. */
 static void send_changes(struct conn *conn, uint32_t id, Pst__AcctChange **changes, size_t n)
 {
     for (size_t at = 0; at < n; at += CHANGES_OF_FRAME) {
@@ -124,7 +124,7 @@ static void send_changes(struct conn *conn, uint32_t id, Pst__AcctChange **chang
     }
 }
 
-/* Without a receiver of our own: to all who follow, and then the answer. */
+/* Without a receiver of our own: to all connections that follow, and then the answer. */
 static void broadcast_delivery(struct adminserve *s, struct admin_delivery *d)
 {
     pthread_mutex_lock(&s->lock);

@@ -1,8 +1,8 @@
 /* adminserve.h - a thread that carries out requests about the accounting entities
  *
- * It owns a connection to the store of its own and does one request after the other, so nobody who
- * posts one waits for the disk.  slurmctld has one when it keeps the store itself, slurmdbd has one
- * for all its clusters. */
+ * The thread has a connection to the store of its own and carries out one request after the other,
+ * so that a thread which posts a request does not wait for the disk.  slurmctld has one such thread
+ * when it keeps the store itself, slurmdbd has one for all its clusters. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,7 +22,7 @@ struct rpc_stat;
 struct admin_delivery {
     Pst__AcctChange **changes; /* in order; owned by the delivery */
     size_t n;
-    struct conn *conn; /* whom to answer, held; NULL = nobody */
+    struct conn *conn; /* held; NULL = no answer is expected */
     uint32_t id;
     uint8_t *answer; /* a frame; owned by the delivery */
     size_t answer_len;
@@ -40,7 +40,7 @@ struct adminserve_config {
     struct rpc_stat *rpcs;                 /* counted there by operation; NULL: not */
     bool (*is_root)(void *ctx, uid_t uid); /* any thread */
     /* Takes d: the changes go where they take effect, and then the answer. Any thread.  NULL: they
-     * go to those who follow (OP_ACCT_FOLLOW), and the answer at once. */
+     * go to the connections that follow (OP_ACCT_FOLLOW), and the answer at once. */
     void (*deliver)(void *ctx, struct admin_delivery *d);
     void *ctx;
 };
@@ -58,7 +58,7 @@ void adminserve_request(struct adminserve *s, struct conn *conn, unsigned op, ui
                         ProtobufCMessage *msg);
 /* A connection is gone: it follows no more.  Any thread. */
 void adminserve_conn_closed(struct adminserve *s, struct conn *conn);
-/* Deliver again what is behind this version: whoever gets changes lost some.  Any thread. */
+/* Deliver the changes after this version again: the receiver lost some.  Any thread. */
 void adminserve_redeliver(struct adminserve *s, uint64_t known_version);
 struct adminserve *
 adminserve_stop(struct adminserve *s); /* requests that wait are told; always NULL */

@@ -24,7 +24,7 @@
 #define PARTS                                                                                      \
     "CREATE TABLE IF NOT EXISTS parts(name $KEY NOT NULL PRIMARY KEY, version $INT NOT "           \
     "NULL)$TABLE;"
-/* Who feeds the store: a cluster, the journal it has (uuid), and how far that is stored. */
+/* A cluster that feeds the store, its journal (uuid), and how far that is stored. */
 #define SOURCES                                                                                    \
     "CREATE TABLE IF NOT EXISTS sources("                                                          \
     " id $INT NOT NULL PRIMARY KEY,"                                                               \

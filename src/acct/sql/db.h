@@ -19,9 +19,9 @@
 struct acct_schema {
     const char *name;
     unsigned version; /* of the newest release */
-    const char *const
-        *steps; /* [n] leads from version n to n + 1; released ones never change.  A server
-                 * commits each definition at once, so they may come a second time: IF NOT EXISTS */
+    /* [n] leads from version n to n + 1; released ones never change.  A server commits each
+     * definition at once, so a definition may come a second time: IF NOT EXISTS */
+    const char *const *steps;
 };
 extern const struct acct_schema acct_schema_usage; /* usage_schema.c */
 extern const struct acct_schema acct_schema_admin; /* admin_schema.c */

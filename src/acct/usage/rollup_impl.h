@@ -87,7 +87,7 @@ static inline bool cut_next(struct cut *c, unsigned *ret_hour, int64_t *ret_secs
 
 /* Index of a TRES, made when it is new; TRES_MAX: too many, which are left out. */
 int roll_tres(struct roll *w, const char *name, unsigned *ret);
-/* Index of the one whom a run is charged to. */
+/* Index of the association that a run is charged to. */
 int roll_who(struct roll *w, const Pst__JobRecord *rec, size_t *ret);
 int roll_add(struct roll *w, unsigned hour, size_t who, unsigned tres, uint64_t secs);
 
@@ -105,6 +105,6 @@ void roll_resv_used(struct roll *w, uint32_t resv_id, const char *tres, int64_t 
 /* A node was away. */
 void roll_resv_away(struct roll *w, const char *node, const char *tres, int64_t start_s,
                     int64_t end_s, bool planned);
-/* What nobody used of a reservation is allocated time, charged to whom it is for, or planned
- * down. */
+/* Idle time of a reservation is charged as allocated to the users and accounts that it names, or
+ * counted as planned down. */
 int roll_resv_settle(struct roll *w);

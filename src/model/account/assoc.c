@@ -30,7 +30,7 @@ static const struct {
 void am_oom(const void *p)
 {
     if (!p)
-        abort(); /* what is allowed to whom cannot be half known */
+        abort(); /* rights must not be known by half */
 }
 
 int am_new(struct assoc_mgr **ret_am)
@@ -348,7 +348,7 @@ static int put_record(struct assoc_mgr *am, const Pst__AcctChange *ch, const str
         r = fresh = enter_record(am, s);
     if (!r || (key && namemap_put(&am->by_key[s->kind], key, r) < 0)) {
         protobuf_c_message_free_unpacked(copy, NULL);
-        if (fresh) { /* nobody has heard of it */
+        if (fresh) { /* no other record names it */
             (void)idmap_remove(&am->by_serial, fresh->serial);
             if (fresh->id)
                 (void)idmap_remove(&am->by_id[fresh->kind], fresh->id);

@@ -150,7 +150,7 @@ bool am_is_coordinator(struct assoc_mgr *am, const char *cluster, const char *us
 /* The count for a TRES in a list of limits; false: none is set, or it is lifted with -1. */
 bool am_tres_limit(Pst__TresCount *const *list, size_t n, uint32_t tres_id, int64_t *ret_count);
 
-/* ---- for those who keep or send the records -------------------------------------------------- */
+/* ---- for code that stores or sends the records ----------------------------------------------- */
 
 /* Told after each change.  `put` is the change that makes the record again, without a version,
  * and `serial` its number here, never used again; `gone` comes before the record is freed. */
@@ -159,7 +159,7 @@ struct am_observer {
     void (*gone)(void *ctx, uint32_t serial, const Pst__AcctChange *put);
     void *ctx;
 };
-/* borrowed; NULL = nobody */
+/* borrowed; NULL = none */
 void am_observe(struct assoc_mgr *am, const struct am_observer *observer);
 /* The record of a put change as these tables have it, NULL = not there. */
 const Pst__AcctChange *am_present(const struct assoc_mgr *am, const Pst__AcctChange *put);

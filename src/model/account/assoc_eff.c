@@ -2,7 +2,7 @@
  * rights
  *
  * Each answer is kept with the generation it was worked out in; a change anywhere makes all of
- * them stale, and they are made again one by one when somebody asks. */
+ * them stale, and each is made again when it is asked for. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -20,7 +20,7 @@ struct charged {          /* jobs of one account in a QOS */
     char account[];
 };
 
-/* A QOS and a user, exactly; the last two of the last QOS, who are nobody, share a key that is
+/* A QOS and a user, exactly; the last two of the last QOS, which no user has, share a key that is
  * one. */
 static uint64_t user_key(uint32_t qos_id, uint32_t uid)
 {

@@ -1,8 +1,8 @@
 /* payers.h - memory that users' jobs take beyond what any job takes
  *
- * Scripts and environments are kept once, whoever submitted them again: the first job that named
- * one pays for it, until nobody names it.  What is smaller than PAYERS_FREE costs nothing: so
- * much each job may have, and their number has a limit of its own (MaxJobCount). */
+ * Equal scripts and environments are kept once.  The user of the first job that named one pays for
+ * it, until no job names it.  What is smaller than PAYERS_FREE costs nothing: each job may have so
+ * much, and the number of jobs has a limit of its own (MaxJobCount). */
 #pragma once
 
 #include <stddef.h>

@@ -307,7 +307,7 @@ void model_usage_recount(struct cluster *c, bool advance_first)
         drop_orphans(c);
 }
 
-/* Does the change bear on what is used by whom? */
+/* Does the change alter what is charged, or to which association? */
 void model_usage_acct(struct cluster *c, const Pst__AcctChange *ch)
 {
     Pst__UsageReset reset = PST__USAGE_RESET__INIT;
