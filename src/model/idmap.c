@@ -13,7 +13,7 @@
 #define MIN_CAP 16u
 #define TOMB UINT64_MAX /* never a key, as 0 is not */
 
-static char name_tomb; /* its address marks a removed name */
+static const char name_tomb; /* its address marks a removed name */
 
 static uint64_t mix_key(uint64_t x)
 {
