@@ -59,12 +59,12 @@ test-cgroup: build
 .PHONY: test-accounting
 test-accounting: build
 	PENSTOCK_BUILD=$(BUILD) PENSTOCK_ACCOUNTING_JOBS=$(or $(JOBS),100000) \
-	    python3 -m pytest -v -s -p no:cacheprovider tests/integration/test_slurmdbd.py
+	    python3 -m pytest -v -s -p no:cacheprovider tests/integration/acct/test_slurmdbd.py
 
 ## test-kafka: records of finished jobs to a broker of Apache Kafka, which mvn fetches, killed meanwhile
 .PHONY: test-kafka
 test-kafka: build
-	PENSTOCK_KAFKA=1 PENSTOCK_BUILD=$(BUILD) python3 -m pytest -q -rs -p no:cacheprovider tests/integration/test_kafka_broker.py
+	PENSTOCK_KAFKA=1 PENSTOCK_BUILD=$(BUILD) python3 -m pytest -q -rs -p no:cacheprovider tests/integration/plugins/test_kafka_broker.py
 
 .PHONY: bootstrap
 bootstrap:
@@ -114,7 +114,7 @@ chaos-steps: build
 ## test-output: 8 GiB of tasks' output through srun, every line looked at
 .PHONY: test-output
 test-output: build
-	PENSTOCK_OUTPUT_MIB=8192 PENSTOCK_BUILD=$(BUILD) python3 -m pytest -q -p no:cacheprovider tests/integration/test_step_output.py
+	PENSTOCK_OUTPUT_MIB=8192 PENSTOCK_BUILD=$(BUILD) python3 -m pytest -q -p no:cacheprovider tests/integration/steps/test_step_output.py
 
 ## test-peer: compare answers and placements with Debian's Slurm 22.05; PEER=DIR where bench/peer-slurm unpacked it
 .PHONY: test-peer

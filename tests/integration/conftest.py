@@ -21,13 +21,17 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+# Tests take helpers from tests of other folders; no two test files have the same name (run-tests checks).
+sys.path += [str(folder) for folder in sorted(HERE.iterdir()) if any(folder.glob("test_*.py"))]
 BUILD = Path(os.environ.get("PENSTOCK_BUILD", ROOT / "build")).resolve()
 SLOW = float(os.environ.get("PENSTOCK_TEST_SLOW", "4" if "-address" in BUILD.name or "-thread" in
                             BUILD.name or "-undefined" in BUILD.name else "1"))

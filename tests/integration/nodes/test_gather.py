@@ -6,13 +6,12 @@ import os
 import pwd
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 
-from conftest import wait_until
+from conftest import ROOT, wait_until
 
-PROGRAMS = Path(__file__).resolve().parent / "programs"
+PROGRAMS = ROOT / "tests" / "integration" / "programs"
 
 
 def machine(c, files):

@@ -3,9 +3,10 @@ was last asked.  Every difference has its reason in differences.toml."""
 
 import os
 import subprocess
-from pathlib import Path
 
-RUN = Path(__file__).resolve().parent.parent / "differential" / "run"
+from conftest import ROOT
+
+RUN = ROOT / "tests" / "differential" / "run"
 LIMIT_S = 400
 
 

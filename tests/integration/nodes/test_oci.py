@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from conftest import SLOW, processes_of, wait_until
+from conftest import ROOT, SLOW, processes_of, wait_until
 
-RUNTIME = Path(__file__).resolve().parent / "programs" / "oci_runtime.py"
+RUNTIME = ROOT / "tests" / "integration" / "programs" / "oci_runtime.py"
 CALL = "{runtime} {root} {verb} %n.%j.%s.%t"
 RUN = {"RunTimeRun": "run", "RunTimeKill": "kill", "RunTimeDelete": "delete"}
 PARTS = {"RunTimeCreate": "create", "RunTimeStart": "start", "RunTimeQuery": "state", "RunTimeKill": "kill",
@@ -269,7 +269,7 @@ def test_terminal(site):
 def test_mpi(site):
     """The connection of PMI-2 and the folder of PMIx reach the container."""
     c = site.start()
-    client = Path(__file__).resolve().parent / "programs" / "pmi_client.py"
+    client = ROOT / "tests" / "integration" / "programs" / "pmi_client.py"
     out = c.run("srun", "--mpi=pmi2", "-N2", "-n3", f"--container={site.bundle}", str(client), "2", "3", timeout=60).out
     assert sorted(line.split(",")[0] for line in out.splitlines()) == [f"rank {n} of 3 met 3 times" for n in range(3)]
     assert site.calls("run")[0]["env"]["LISTEN_FDS"] == "1"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from conftest import BUILD, SLOW, wait_until
+from conftest import BUILD, ROOT, SLOW, wait_until
 from test_extern import CONTAIN, daemons
 
-PROGRAMS = Path(__file__).resolve().parent / "programs"
+PROGRAMS = ROOT / "tests" / "integration" / "programs"
 MODULE = Path(BUILD).resolve() / "src" / "pam" / "pam_slurm_adopt.so"
 USER, SUCCESS, DENIED = "nobody", 0, 6
 NO_JOBS = "message: Access denied by pam_slurm_adopt: you have no active jobs on this node"

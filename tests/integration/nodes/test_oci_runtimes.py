@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import SLOW, program, wait_until
+from conftest import ROOT, SLOW, program, wait_until
 
 USER = "nobody"
 BASE = {"crun": "{program} --cgroup-manager=disabled --root={root}", "runc": "{program} --rootless=true --root={root}"}
@@ -164,7 +164,7 @@ def test_terminal(site):
 
 def test_mpi(site):
     """The socket of PMI-2 goes through the runtime."""
-    client = Path(__file__).resolve().parent / "programs" / "pmi_client.py"
+    client = ROOT / "tests" / "integration" / "programs" / "pmi_client.py"
     if not client.exists():
         pytest.skip("the programs of the tests are not here")
     shutil.copy(client, site.bundle / "rootfs" / "data" / "client.py")

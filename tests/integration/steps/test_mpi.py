@@ -2,12 +2,13 @@
 
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 
+from conftest import ROOT
+
 CLUSTER = {"nodes": 4, "cpus": 4, "conf": "KillWait=2"}
-PROGRAMS = Path(__file__).resolve().parent / "programs"
+PROGRAMS = ROOT / "tests" / "integration" / "programs"
 
 
 @pytest.mark.parametrize("version", ["1", "2"])

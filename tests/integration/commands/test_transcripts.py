@@ -1,7 +1,7 @@
 """The recorded answers of squeue, sinfo, scontrol, sacct and others, asked again of a cluster like the recorded one.
 
 Adding a transcript: put NAME.txt into tests/golden/transcripts (its format: transcripts.py), nothing else.  By hand:
-    PENSTOCK_BUILD=build python3 -m pytest tests/integration/test_transcripts.py -k NAME"""
+    PENSTOCK_BUILD=build python3 -m pytest tests/integration/commands/test_transcripts.py -k NAME"""
 
 import difflib
 
