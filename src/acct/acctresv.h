@@ -1,5 +1,5 @@
-/* acctresv.h - reservations in the store: their periods, and who pays for what they leave unused; acct/
- * only
+/* acctresv.h - reservations in the store: their periods, and who pays for what they leave unused;
+ * acct/ only
  *
  * A row is a period: as long as time, nodes and TRES of a reservation stay the same.  One that
  * floats (TIME_FLOAT) is never used and has none. */

@@ -1,5 +1,5 @@
-/* nodeevents.h - node events of the journal as periods: when nodes were away, and what the cluster had;
- * acct/ only
+/* nodeevents.h - node events of the journal as periods: when nodes were away, and what the cluster
+ * had; acct/ only
  *
  * The present record of every node is kept in the table `nodes`, so that a patch can be told from
  * what was. */

@@ -1,5 +1,5 @@
-/* acctops.c - the store's operations: one row each.  Who may ask is in wire/access.def.  Any thread;
- * constant data. */
+/* acctops.c - the store's operations: one row each.  Who may ask is in wire/access.def.  Any
+ * thread; constant data. */
 #include "acctd/archiveops.h"
 #include "acctd/acctfeed.h"
 #include "acctd/serve.h"

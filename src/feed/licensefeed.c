@@ -1,4 +1,5 @@
-/* licensefeed.c - licences as text: slurm.conf, job requests, what a job holds; see licensefeed.h. */
+/* licensefeed.c - licences as text: slurm.conf, job requests, what a job holds; see
+ * licensefeed.h. */
 #include "feed/licensefeed.h"
 
 #include <errno.h>

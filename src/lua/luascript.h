@@ -1,5 +1,5 @@
-/* luascript.h - a script of the site: loaded, loaded again when its file changed, called with a limit
- * of time
+/* luascript.h - a script of the site: loaded, loaded again when its file changed, called with a
+ * limit of time
  *
  * A script sees Lua's standard libraries and a table `slurm`, which has the functions that every
  * script gets (log_info() and its sisters, log_user()), the constants of luascript_open() and what

@@ -1,8 +1,10 @@
-/* fakeconn.h - wire/server/server.h without sockets: connections that a script opens, feeds and closes
+/* fakeconn.h - wire/server/server.h without sockets: connections that a script opens, feeds and
+ * closes
  *
- * Defines every function of server.h, so that the linker takes none of wire/server/server.c and conn.c.
- * What other threads than the connection's would do comes later, as mail, which fake_turn() works
- * off.  Every frame sent is looked at: it must be one that its receiver can read. */
+ * Defines every function of server.h, so that the linker takes none of wire/server/server.c and
+ * conn.c. What other threads than the connection's would do comes later, as mail, which
+ * fake_turn() works off.  Every frame sent is looked at: it must be one that its receiver can
+ * read. */
 #pragma once
 
 #include <assert.h>

@@ -1,9 +1,9 @@
 /* fuzz_hello.c - bytes that reach a server before anybody has proved who he is
  *
- * A real server (wire/server/server.c, conn.c, server_hello.c, link.c), whose loop this thread turns
- * itself. The script opens connections, local ones and others, from several addresses and users,
- * and feeds each with frames, or bytes, in pieces; a Hello may be a good one.  It answers what
- * comes, lets time pass and may set narrow limits.  What the hooks get must come from a
+ * A real server (wire/server/server.c, conn.c, server_hello.c, link.c), whose loop this thread
+ * turns itself. The script opens connections, local ones and others, from several addresses and
+ * users, and feeds each with frames, or bytes, in pieces; a Hello may be a good one.  It answers
+ * what comes, lets time pass and may set narrow limits.  What the hooks get must come from a
  * connection that was let in, and be what access.def gives its peer; on_close comes once for
  * each that was opened. */
 #include <arpa/inet.h>

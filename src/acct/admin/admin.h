@@ -1,8 +1,9 @@
 /* admin.h - changes to the accounting entities, and questions about them
  *
  * Clusters, accounts, users, associations, QOS, TRES, wckeys, remote licences, the log of
- * transactions and the events of nodes: one object that holds them in memory (model/account/assoc.h) and
- * in the store's tables.  The embedded store and slurmdbd run the same code.
+ * transactions and the events of nodes: one object that holds them in memory
+ * (model/account/assoc.h) and in the store's tables.  The embedded store and slurmdbd run the same
+ * code.
  *
  * A request is done whole or not at all, in one transaction of the database, which is committed
  * when admin_run() returns.  Each change has a version, one more than that of the change before.

@@ -1,5 +1,5 @@
-/* usage_schema.c - tables of what was used and when nodes were away; filled by rollup.c, nodeevents.c
- * and acctresv.c
+/* usage_schema.c - tables of what was used and when nodes were away; filled by rollup.c,
+ * nodeevents.c and acctresv.c
  *
  * Sums are kept by unit (0 hours, 1 days, 2 months of local time), by start, by who and by TRES.
  * "Who" is a row of usage_keys: account, user, wckey and QOS together, so that one table serves the

@@ -290,7 +290,8 @@ def test_bad_starts(folder):
 
 
 @pytest.mark.skipif(JOBS < 10000, reason="part of make test-accounting")
-@pytest.mark.parametrize("name", ["test_acct", "test_acct_query", "test_acct_keep", "test_acct_resv", "test_rollup", "test_sql", "test_turn"])
+@pytest.mark.parametrize("name", ["test_acct", "test_acct_query", "test_acct_keep", "test_acct_resv",
+                                  "test_rollup", "test_sql", "test_turn"])
 def test_units_on_mariadb(folder, name):
     """The store's unit tests, which otherwise run on SQLite."""
     db = MariaDB(folder / "my").start()

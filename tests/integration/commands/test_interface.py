@@ -33,7 +33,8 @@ def table(command):
 # A good value of each option that needs one.
 JOB = {
     "account": "none", "acctg-freq": "task=30", "array": "0-1", "bcast-exclude": "/lib", "begin": "now+1hour", "chdir": "/tmp",
-    "clusters": "all", "comment": "c", "constraint": "f1", "container": "/tmp", "container-id": "id1", "core-spec": "0", "cores-per-socket": "2",
+    "clusters": "all", "comment": "c", "constraint": "f1", "container": "/tmp", "container-id": "id1",
+    "core-spec": "0", "cores-per-socket": "2",
     "cpu-freq": "low", "cpus-per-gpu": "1", "cpus-per-task": "2", "cpu-bind": "none", "deadline": "now+2hours",
     "dependency": "singleton", "distribution": "cyclic", "error": "/dev/null", "exclude": "node2", "export": "NONE",
     "export-file": "{env}", "extra": "x", "extra-node-info": "1:2:1", "gpu-bind": "closest", "tres-bind": "gres/gpu:closest", "gpu-freq": "low",
@@ -214,7 +215,8 @@ UPDATE = {
     "numcpus": "2", "numnodes": "1", "numtasks": "2", "oversubscribe": "yes", "partition": "main", "prefer": "f1",
     "priority": "7", "qos": "normal", "reboot": "no", "reqcores": "1", "reqnodelist": "node1", "reqnodes": "1",
     "reqprocs": "2", "reqsockets": "1", "reqthreads": "1", "requeue": "0", "reservationname": "", "starttime": "now+1hour",
-    "stderr": "/tmp/e", "stdin": "/dev/null", "stdout": "/tmp/o", "switches": "1", "taskspernode": "1", "timelimit": "20", "timemin": "5", "userid": "root",
+    "stderr": "/tmp/e", "stdin": "/dev/null", "stdout": "/tmp/o", "switches": "1", "taskspernode": "1",
+    "timelimit": "20", "timemin": "5", "userid": "root",
     "wckey": "w", "workdir": "/tmp", "network": "x",
 }
 NOT_PENDING = {"endtime", "account", "qos", "userid"}  # running jobs, accounting: tests of their own

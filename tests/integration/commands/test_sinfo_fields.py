@@ -79,7 +79,8 @@ def test_options(q, options, rows):
 
 
 @pytest.mark.parametrize("env,options,out", [
-    ({"SINFO_FORMAT": "%P %N"}, ["-h"], "small node[1-2]\nmain* node[1-4]\n"), ({"SINFO_PARTITION": "small"}, ["-h", "-o", "%P"], "small\n"),
+    ({"SINFO_FORMAT": "%P %N"}, ["-h"], "small node[1-2]\nmain* node[1-4]\n"),
+    ({"SINFO_PARTITION": "small"}, ["-h", "-o", "%P"], "small\n"),
     ({"SINFO_SORT": "-P"}, ["-h", "-o", "%P"], "small\nmain*\n"), ({"SINFO_ALL": "1"}, ["-h", "-o", "%R"], "small\nhid\nmain\n")])
 def test_environment(q, env, options, out):
     assert q.run("sinfo", *options, env=env).out == out

@@ -249,7 +249,8 @@ def test_gpu_use_by_library(make_cluster):
 
 
 @pytest.mark.parametrize("env,why", [({}, "libnvidia-ml.so.1: cannot open shared object file: No such file or directory"),
-                                     ({"LD_LIBRARY_PATH": "{c.dir}/lib"}, "libnvidia-ml.so.1: Driver Not Loaded")], ids=["none", "no-driver"])
+                                     ({"LD_LIBRARY_PATH": "{c.dir}/lib"}, "libnvidia-ml.so.1: Driver Not Loaded")],
+                         ids=["none", "no-driver"])
 def test_gpu_library_missing(make_cluster, env, why):
     if not env and (found := ctypes.util.find_library("nvidia-ml")):
         pytest.skip(f"this machine has {found}")

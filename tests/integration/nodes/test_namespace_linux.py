@@ -110,7 +110,8 @@ def test_processes_of_the_job_only(site):
     listed = c.run("scontrol", "listpids", job).out.splitlines()
     pids = [int(line.split()[0]) for line in listed if line.split()[2] == "batch"]
     assert pids and {namespace_of(p) for p in pids if p in sleepers(spaces.copy().pop())} == spaces, listed
-    assert re.fullmatch(rf"{job}.batch\|[1-9]\d*K", c.run("sstat", "-n", "-P", "-a", "-j", f"{job}.batch", "-o", "jobid,maxrss").out.strip())
+    used = c.run("sstat", "-n", "-P", "-a", "-j", f"{job}.batch", "-o", "jobid,maxrss").out.strip()
+    assert re.fullmatch(rf"{job}.batch\|[1-9]\d*K", used)
     for number in (job, other):
         c.run("scancel", number)
         ended(c, number)

@@ -17,7 +17,8 @@ def machine(tmp_path_factory):
     """A cluster of this machine as it is."""
     c = Cluster(tmp_path_factory.mktemp("bind"), nodes=1)
     shape = c.run("slurmd", "-C").out.split("\n")[0].split(None, 1)[1]
-    text = re.sub(r"^NodeName=.*$", f"NodeName={HOST} NodeAddr=127.0.0.1 Port={c.node_ports[0]} {shape} State=UNKNOWN", c.conf_text(), flags=re.M)
+    text = re.sub(r"^NodeName=.*$", f"NodeName={HOST} NodeAddr=127.0.0.1 Port={c.node_ports[0]} {shape} State=UNKNOWN",
+                  c.conf_text(), flags=re.M)
     c.write_conf(text.replace("TaskPlugin=task/none", "TaskPlugin=task/affinity").replace("SlurmdParameters=config_overrides\n", ""))
     c.node_names = [HOST]
     c.start()
@@ -134,7 +135,8 @@ def test_two_domains(tmp_path):
     made_up = {"HWLOC_SYNTHETIC": "pack:2 [numa(memory=1GB)] core:2 pu:2", "HWLOC_THISSYSTEM": "1"}
     c.daemon_env_change.update(made_up)
     shape = c.run("slurmd", "-C", env=made_up).out.split("\n")[0].split(None, 1)[1]
-    text = re.sub(r"^NodeName=.*$", f"NodeName={HOST} NodeAddr=127.0.0.1 Port={c.node_ports[0]} {shape} State=UNKNOWN", c.conf_text(), flags=re.M)
+    text = re.sub(r"^NodeName=.*$", f"NodeName={HOST} NodeAddr=127.0.0.1 Port={c.node_ports[0]} {shape} State=UNKNOWN",
+                  c.conf_text(), flags=re.M)
     c.write_conf(text.replace("TaskPlugin=task/none", "TaskPlugin=task/affinity").replace("SlurmdParameters=config_overrides\n", ""))
     c.node_names = [HOST]
     try:

@@ -14,7 +14,8 @@ PROGRAMS = ROOT / "tests" / "integration" / "programs"
 @pytest.mark.parametrize("version", ["1", "2"])
 @pytest.mark.parametrize("options, mapping", [
     (["-N1", "-n3"], "(vector,(0,1,3))"), (["-N4", "-n8", "--ntasks-per-node=2"], "(vector,(0,4,2))"),
-    (["-N3", "-n7"], "(vector,(0,1,4),(1,1,2),(2,1,1))"), (["-N2", "-n4", "-m", "cyclic", "--ntasks-per-node=2"], "(vector,(0,2,1),(0,2,1))")])
+    (["-N3", "-n7"], "(vector,(0,1,4),(1,1,2),(2,1,1))"),
+    (["-N2", "-n4", "-m", "cyclic", "--ntasks-per-node=2"], "(vector,(0,2,1),(0,2,1))")])
 def test_pmi(c, version, options, mapping):
     out = c.run("srun", "-K", "--mpi=pmi2", *options, str(PROGRAMS / "pmi_client.py"), version, "20", timeout=40).out
     tasks = int(options[1][2:])

@@ -38,7 +38,8 @@ def test_a_step_waits_for_ports(c):
 
 
 def test_a_job_s_steps_inherit_it(c):
-    job = c.sbatch("-n2", "--resv-ports=2", wrap="srun bash -c 'echo $SLURM_STEP_RESV_PORTS'; srun --resv-ports=1 -n1 env | grep RESV_PORTS")
+    job = c.sbatch("-n2", "--resv-ports=2",
+                   wrap="srun bash -c 'echo $SLURM_STEP_RESV_PORTS'; srun --resv-ports=1 -n1 env | grep RESV_PORTS")
     c.wait_end(job)
     assert sorted(c.out(job).splitlines()) == ["12000-12001", "12000-12001", "SLURM_RESV_PORTS=1", "SLURM_STEP_RESV_PORTS=12000"]
     job = c.sbatch("-N2", "-n3", "--resv-ports", wrap="srun bash -c 'echo $SLURM_STEP_RESV_PORTS'")

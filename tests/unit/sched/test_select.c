@@ -1,7 +1,8 @@
 /* test_select.c - worked examples of placement, one row each: what jobs ask for, what they hold
  *
  * Each has a name: where it was recorded ("transcript 27, job 7": the commands themselves are asked
- * again by tests/integration/commands/test_transcripts.py -k 27), or the option or parameter it is about.
+ * again by tests/integration/commands/test_transcripts.py -k 27), or the option or parameter it is
+ * about.
  *
  * Four nodes of 2 sockets x 4 cores x 2 threads, 16000 MiB, as in the recorded examples; nodes 2
  * and 3 have two GPUs and the feature "gpu".  The jobs of a row are put one after the other and
