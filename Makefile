@@ -137,8 +137,8 @@ check-clang:
 ## format: lay the C sources out by .clang-format
 .PHONY: format
 format:
-	tools/bootstrap clang
-	clang-format -i $$(git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'bench/*.[ch]')
+	tools/bootstrap
+	tools/format
 
 ## install: install into PREFIX (below DESTDIR when given): bin sbin etc share/man
 .PHONY: install

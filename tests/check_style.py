@@ -6,26 +6,15 @@ usage: tests/check_style.py [BUILD]"""
 import re
 import subprocess
 import sys
-from pathlib import Path
 
+from house import ROOT, own_files
 from tap import Tap
 
-ROOT = Path(__file__).resolve().parent.parent
 MAX_LINES, MAX_TEST_LINES = 1000, 1500
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 # Paths of one machine.  Examples live in the home folders of alice and bob.
 OWN_MACHINE = re.compile(r"(?<![\w.}])/(?:home/(?!alice|bob|user|\w+\W)|root/\w|work/(?:main|shared)|Users/)")
 TEXT = (".c", ".h", ".def", ".inc", ".proto", ".py", ".md", ".scd", ".build", ".txt", ".sh", "")
-
-
-def own_files():
-    """Files of the project: known to git, or new and not ignored; without git, everything here."""
-    run = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT,
-                         capture_output=True, text=True)
-    if run.returncode == 0:
-        return [ROOT / name for name in sorted(set(run.stdout.splitlines())) if (ROOT / name).is_file()]
-    return [p for p in sorted(ROOT.rglob("*")) if p.is_file() and not p.relative_to(ROOT).parts[0]
-            .startswith(("build", "."))]
 
 
 def find(files, pattern, say):
