@@ -200,6 +200,7 @@ static void check(void)
     r = sqlite3_step(st);
     assert(r == SQLITE_ROW);
     text = (const char *)sqlite3_column_text(st, 0);
+    assert(text);
     if (strcmp(text, "ok") != 0)
         fprintf(stderr, "the database: %s\n", text);
     assert(strcmp(text, "ok") == 0);

@@ -1,4 +1,5 @@
-/* admin_run.c - one request under way: records changed, results told, rights asked; see admin_impl.h */
+/* admin_run.c - one request under way: records changed, results told, rights asked; see
+ * admin_impl.h */
 #include "acct/admin/admin_impl.h"
 
 #include <errno.h>

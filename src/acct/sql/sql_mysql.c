@@ -28,21 +28,17 @@
 
 /* ---- the connector --------------------------------------------------------------------------- */
 
-#define CALLS(X)                                                                                   \
-    X(mysql_server_init)                                                                           \
-    X(mysql_init)                                                                                  \
-    X(mysql_options)                                                                               \
-    X(mysql_real_connect)                                                                          \
-    X(mysql_close)                                                                                 \
-    X(mysql_real_query)                                                                            \
-    X(mysql_errno)                                                                                 \
-    X(mysql_error) X(mysql_field_count) X(mysql_store_result) X(mysql_free_result)                 \
-        X(mysql_select_db) X(mysql_num_fields) X(mysql_fetch_fields) X(mysql_stmt_init)            \
-            X(mysql_stmt_prepare) X(mysql_stmt_bind_param) X(mysql_stmt_execute)                   \
-                X(mysql_stmt_bind_result) X(mysql_stmt_result_metadata) X(mysql_stmt_fetch)        \
-                    X(mysql_stmt_fetch_column) X(mysql_stmt_free_result) X(mysql_stmt_close)       \
-                        X(mysql_stmt_errno) X(mysql_stmt_error) X(mysql_stmt_affected_rows)        \
-                            X(mysql_stmt_param_count)
+/* clang-format would put some on lines of their own and nest the rest. */
+/* clang-format off */
+#define CALLS(X) \
+    X(mysql_server_init) X(mysql_init) X(mysql_options) X(mysql_real_connect) X(mysql_close) \
+    X(mysql_real_query) X(mysql_errno) X(mysql_error) X(mysql_field_count) X(mysql_store_result) \
+    X(mysql_free_result) X(mysql_select_db) X(mysql_num_fields) X(mysql_fetch_fields) \
+    X(mysql_stmt_init) X(mysql_stmt_prepare) X(mysql_stmt_bind_param) X(mysql_stmt_execute) \
+    X(mysql_stmt_bind_result) X(mysql_stmt_result_metadata) X(mysql_stmt_fetch) \
+    X(mysql_stmt_fetch_column) X(mysql_stmt_free_result) X(mysql_stmt_close) X(mysql_stmt_errno) \
+    X(mysql_stmt_error) X(mysql_stmt_affected_rows) X(mysql_stmt_param_count)
+/* clang-format on */
 
 static struct {
 #define X(name) __typeof__(name) *name;

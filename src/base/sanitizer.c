@@ -1,0 +1,30 @@
+/* sanitizer.c - where programs that are built with sanitizers leave their reports
+ *
+ * A step daemon starts with an empty environment and without a standard error, so that no variable
+ * can say where.  The sanitizers' libraries ask these functions before main(); what ASAN_OPTIONS and
+ * its like say counts more.  tests/run-tests counts the reports as failures.  Empty in other
+ * builds. */
+#ifdef SANITIZER_LOG
+
+const char *__asan_default_options(void);
+const char *__ubsan_default_options(void);
+const char *__tsan_default_options(void);
+
+const char *__asan_default_options(void)
+{
+    return "log_path=" SANITIZER_LOG ":detect_stack_use_after_return=1";
+}
+
+const char *__ubsan_default_options(void)
+{
+    return "log_path=" SANITIZER_LOG ":print_stacktrace=1:halt_on_error=1";
+}
+
+const char *__tsan_default_options(void)
+{
+    return "log_path=" SANITIZER_LOG ":second_deadlock_stack=1";
+}
+
+#else
+typedef int sanitizer_unused; /* a source without a declaration is none */
+#endif
