@@ -2,13 +2,13 @@
  *
  * A step daemon starts with an empty environment and without a standard error, so that no variable
  * can say where.  The sanitizers' libraries ask these functions before main(); what ASAN_OPTIONS and
- * its like say counts more.  tests/run-tests counts the reports as failures.  Empty in other
- * builds. */
+ * its like say counts more, and so does a program that has such a function itself.
+ * tests/run-tests counts the reports as failures.  Empty in other builds. */
 #ifdef SANITIZER_LOG
 
-const char *__asan_default_options(void);
-const char *__ubsan_default_options(void);
-const char *__tsan_default_options(void);
+__attribute__((weak)) const char *__asan_default_options(void);
+__attribute__((weak)) const char *__ubsan_default_options(void);
+__attribute__((weak)) const char *__tsan_default_options(void);
 
 const char *__asan_default_options(void)
 {

@@ -131,7 +131,8 @@ static void view_frame(struct step_view *v, const struct frame *f)
         int i = x->stream == PST__STEP_STREAM__STREAM_STDERR;
         size_t n = MIN(x->data.len, sizeof(v->out[i]) - 1 - v->n_out[i]);
 
-        memcpy(v->out[i] + v->n_out[i], x->data.data, n);
+        if (n)
+            memcpy(v->out[i] + v->n_out[i], x->data.data, n);
         v->n_out[i] += n;
         v->n_eof += x->eof ? 1 : 0;
     } else if (f->op == OP_STEP_MESSAGE) {
