@@ -18,13 +18,13 @@ MAY = {
     "conf": BASE, "wire": BASE, "model": BASE,
     "journal": FLOOR1, "sched": FLOOR1, "acct": FLOOR1,
     "feed": FLOOR2, "sim": FLOOR2 | {"feed"},
-    "acctd": FLOOR1 | {"acct"}, "dbd": FLOOR1 | {"acct", "acctd"},
+    "acctd": FLOOR1 | {"acct"}, "dbd": FLOOR1 | {"acct", "acctd", "daemon"},
     "pmi": {"base", "wire"}, "oci": BASE,
     "pam": {"base", "conf", "stepd"},  # looks into the spool and asks a step daemon
-    "lua": BASE,
+    "lua": BASE, "daemon": BASE | {"conf"},
     "spank": BASE,
-    "ctld": FLOOR2 | {"feed", "acctd", "lua"}, "stepd": FLOOR2 | {"spank"}, "penstock": FLOOR2 | {"feed", "sim", "cli"},
-    "noded": FLOOR2 | {"stepd", "spank"},     # slurmd and the step daemon share the spool and its files
+    "ctld": FLOOR2 | {"feed", "acctd", "lua", "daemon"}, "stepd": FLOOR2 | {"spank"}, "penstock": FLOOR2 | {"feed", "sim", "cli"},
+    "noded": FLOOR2 | {"stepd", "spank", "daemon"},     # slurmd and the step daemon share the spool and its files
     "cli": {"base", "conf", "wire", "lua", "spank"},   # and model/words/names.h: words for states
 }
 ALSO = {"cli": {"model/words/efficiency.h", "model/words/names.h", "model/words/reqtres.h", "model/words/resvwords.h", "model/words/stepuse.h"}}

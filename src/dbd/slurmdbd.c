@@ -3,123 +3,86 @@
  * Order of a start: configuration, keys, whose turn it is, listen, database, threads, then open
  * the door.  The parent of a daemonized start returns 0 only after that. */
 #include <errno.h>
-#include <fcntl.h>
-#include <getopt.h>
-#include <grp.h>
 #include <pthread.h>
-#include <pwd.h>
-#include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/daemonize.h"
 #include "base/inherit.h"
 #include "base/log.h"
-#include "base/timefmt.h"
+#include "daemon/daemon.h"
 #include "dbd/dbd.h"
-#include "version.h"
 #include "wire/auth/auth.h"
 #include "wire/server/server.h"
 
-struct options {
-    const char *conf_path;
-    bool foreground;
-    int verbose, nice;
+/* The head's own state; ctx of every step below. */
+struct head {
+    struct daemon_options o;
+    struct dbd d;
 };
 
-static void usage(FILE *f)
-{
-    (void)fputs("Usage: slurmdbd [OPTIONS]\n"
-                "  -D             stay in the foreground, log to stderr as well\n"
-                "  -f FILE        read FILE instead of slurmdbd.conf beside slurm.conf\n"
-                "  -h             print this help\n"
-                "  -n VALUE       run at this nice value\n"
-                "  -R[comm|all]   change nothing; there is nothing to rebuild\n"
-                "  -s, --systemd  as -D: readiness is told through NOTIFY_SOCKET\n"
-                "  -u             change nothing; tables are brought up to date at every start\n"
-                "  -v             log more; may be repeated\n"
-                "  -V, --version  print the version and exit\n",
-                f);
-}
+static const char usage[] =
+    "Usage: slurmdbd [OPTIONS]\n"
+    "  -D             stay in the foreground, log to stderr as well\n"
+    "  -f FILE        read FILE instead of slurmdbd.conf beside slurm.conf\n"
+    "  -h             print this help\n"
+    "  -n VALUE       run at this nice value\n"
+    "  -R[comm|all]   change nothing; there is nothing to rebuild\n"
+    "  -s, --systemd  as -D: readiness is told through NOTIFY_SOCKET\n"
+    "  -u             change nothing; tables are brought up to date at every start\n"
+    "  -v             log more; may be repeated\n"
+    "  -V, --version  print the version and exit\n";
 
-/* 0 go on, 1 done (exit 0), 2 usage error. */
-static int parse_options(int argc, char **argv, struct options *o)
-{
-    static const struct option longs[] = { { "systemd", no_argument, NULL, 's' },
-                                           { "version", no_argument, NULL, 'V' },
-                                           { "help", no_argument, NULL, 'h' },
-                                           { NULL, 0, NULL, 0 } };
-    int64_t nice_value;
-    int c;
+static const struct option longs[] = { { "systemd", no_argument, NULL, 's' },
+                                       { "version", no_argument, NULL, 'V' },
+                                       { "help", no_argument, NULL, 'h' },
+                                       { NULL, 0, NULL, 0 } };
 
-    while ((c = getopt_long(argc, argv, "Df:hn:R::suvV", longs, NULL)) != -1) {
-        switch (c) {
-        case 'D':
-        case 's':
-            o->foreground = true;
-            break;
-        case 'f':
-            o->conf_path = optarg;
-            break;
-        case 'n':
-            if (parse_i64(optarg, -20, 19, &nice_value) < 0) {
-                (void)fprintf(stderr, "slurmdbd: -n wants a nice value from -20 to 19, not %s\n",
-                              optarg);
-                return 2;
-            }
-            o->nice = (int)nice_value;
-            break;
-        case 'R':
-        case 'u':
-            break;
-        case 'v':
-            o->verbose++;
-            break;
-        case 'V':
-            (void)printf("slurm %s\n", SLURM_RELEASE);
-            return 1;
-        case 'h':
-            usage(stdout);
-            return 1;
-        default:
-            usage(stderr);
-            return 2;
-        }
+static enum daemon_taken take_option(void *ctx, int c, const char *arg)
+{
+    struct head *h = ctx;
+
+    (void)arg;
+    switch (c) {
+    case 's':
+        h->o.foreground = true;
+        return DAEMON_GO_ON;
+    case 'R':
+    case 'u':
+        return DAEMON_GO_ON;
+    default:
+        return DAEMON_SHARED;
     }
-    if (optind < argc) {
-        (void)fprintf(stderr, "slurmdbd: unexpected argument: %s\n", argv[optind]);
-        usage(stderr);
-        return 2;
-    }
-    return 0;
 }
 
-static enum log_level level_of(const struct conf_dbd *conf, const struct options *o)
+static const struct daemon_head head = {
+    .name = "slurmdbd",
+    .usage = usage,
+    .shorts = "Df:hn:R::suvV",
+    .longs = longs,
+    .unexpected = "slurmdbd: unexpected argument: ",
+    .usage_after = true,
+    .take_own = take_option,
+};
+
+static enum log_level wanted_level(const struct conf_dbd *conf, const struct daemon_options *o)
 {
-    enum log_level level = LOG_INFO;
-
-    (void)log_level_parse(conf_dbd_str(conf, CONF_DBD_DEBUG_LEVEL), &level); /* checked at load */
-    return (enum log_level)MIN((int)level + o->verbose, (int)LOG_DEBUG5);
+    return daemon_log_level(conf_dbd_str(conf, CONF_DBD_DEBUG_LEVEL), o->verbose);
 }
 
-static int load_conf(struct dbd *d, const struct options *o, struct err *err)
+static int load_conf(struct dbd *d, const struct daemon_options *o, struct err *err)
 {
     struct conf_problems problems = { 0 };
     _cleanup_free_ char *path = NULL;
     enum log_level level;
     int r = o->conf_path ? 0 : conf_dbd_default_path(&path);
 
+    if (r == 0)
+        r = daemon_conf_file(path ? path : o->conf_path, &d->conf_path, err);
     if (r < 0)
         return r;
-    /* absolute, since the daemon leaves its directory and reads it again later */
-    d->conf_path = realpath(path ? path : o->conf_path, NULL);
-    if (!d->conf_path)
-        return err_set(err, -errno, "%s: %s", path ? path : o->conf_path, strerror(errno));
     r = conf_dbd_load(d->conf_path, &d->conf, &problems, err);
     if (r < 0)
         conf_report(stderr, &problems);
@@ -146,38 +109,34 @@ static int load_keys(struct dbd *d, struct err *err)
     return r == -ENOENT ? 0 : r; /* munge alone */
 }
 
-/* root gives its rights up when SlurmUser is somebody else. */
-static int become_slurm_user(const struct dbd *d, struct err *err)
+static int configure(void *ctx, struct err *err)
 {
-    struct passwd *pw;
+    struct head *h = ctx;
+    int r = load_conf(&h->d, &h->o, err);
 
-    if (getuid() != 0 || d->slurm_uid == 0)
-        return 0;
-    pw = getpwuid(d->slurm_uid); /* single-threaded still */
-    if (!pw || setgid(pw->pw_gid) < 0 || initgroups(pw->pw_name, pw->pw_gid) < 0 ||
-        setuid(d->slurm_uid) < 0)
-        return err_set(err, -EPERM, "cannot become SlurmUser (uid %u): %s", d->slurm_uid,
-                       strerror(errno));
-    return 0;
+    return r < 0 ? r : load_keys(&h->d, err);
 }
 
-/* ---- signals --------------------------------------------------------------------------------- */
-
-static sigset_t watched(void)
+static uid_t slurm_user(void *ctx)
 {
-    sigset_t set;
+    const struct head *h = ctx;
 
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGHUP);
-    sigaddset(&set, SIGUSR2);
-    return set;
+    return h->d.slurm_uid;
 }
+
+static void open_log(void *ctx)
+{
+    const struct head *h = ctx;
+
+    daemon_open_log(&head, &h->o, conf_dbd_str(h->d.conf, CONF_DBD_LOG_FILE),
+                    wanted_level(h->d.conf, &h->o), NULL);
+}
+
+/* ---- the daemon ------------------------------------------------------------------------------ */
 
 /* What can change while it runs: how much is logged, who sees what, what is purged and summed
  * up. */
-static void reread(struct dbd *d, const struct options *o)
+static void reread(struct dbd *d, const struct daemon_options *o)
 {
     struct err err = { .text = "" };
     struct conf_dbd *conf = NULL;
@@ -194,7 +153,7 @@ static void reread(struct dbd *d, const struct options *o)
         (void)conf_dbd_free(conf); /* always NULL */
         return;
     }
-    log_set_level(level_of(conf, o));
+    log_set_level(wanted_level(conf, o));
     dbd_configure(d, conf);
     pthread_mutex_lock(&d->conf_lock);
     (void)conf_dbd_free(d->conf); /* always NULL */
@@ -208,81 +167,61 @@ static void reread(struct dbd *d, const struct options *o)
              d->conf_path);
 }
 
-static void wait_for_end(struct dbd *d, const struct options *o)
+static void wait_for_end(struct dbd *d, const struct daemon_options *o)
 {
-    const struct timespec second = { .tv_sec = STANDBY_MS / 1000 };
-    sigset_t set = watched();
+    enum daemon_action action;
 
-    for (;;) {
-        int sig = d->turn ? sigtimedwait(&set, NULL, &second) : sigwaitinfo(&set, NULL);
-
-        if (sig < 0 && errno == EAGAIN)
+    while ((action = daemon_wait_signal(d->turn ? STANDBY_MS : -1)) != DAEMON_END) {
+        if (action == DAEMON_TICK)
             standby_tick(d);
-        else if (sig == SIGHUP)
+        else if (action == DAEMON_RELOAD)
             reread(d, o);
-        else if (sig == SIGUSR2)
-            (void)log_reopen(); /* keeps the old file when it fails */
-        else if (sig == SIGTERM || sig == SIGINT)
-            break;
     }
     log_info("ending on a signal");
 }
 
-/* ---- the daemon ------------------------------------------------------------------------------ */
-
-static int run(struct dbd *d, const struct options *o, int ready_fd, struct err *err)
+static int serve(void *ctx, int ready_fd, struct err *err)
 {
-    sigset_t set = watched();
+    struct head *h = ctx;
+    struct dbd *d = &h->d;
     int r;
 
-    (void)pthread_sigmask(SIG_BLOCK, &set, NULL); /* cannot fail */
-    (void)signal(SIGPIPE, SIG_IGN);
+    daemon_block_signals();
     debug_set(d->conf);
     r = standby_begin(d, err);
     if (r < 0)
         return r;
     daemonize_pid_file(conf_dbd_str(d->conf, CONF_DBD_PID_FILE));
     daemonize_serve(ready_fd);
-    wait_for_end(d, o);
+    wait_for_end(d, &h->o);
     (void)unlink(conf_dbd_str(d->conf, CONF_DBD_PID_FILE)); /* may never have been made */
     return 0;
 }
 
+static void release(void *ctx)
+{
+    struct head *h = ctx;
+
+    dbd_stop(&h->d);
+}
+
+static const struct daemon_life life = {
+    .configure = configure,
+    .user = slurm_user,
+    .open_log = open_log,
+    .serve = serve,
+    .release = release,
+};
+
 int main(int argc, char **argv)
 {
-    struct options o = { 0 };
-    struct err err = { .text = "" };
-    static struct dbd d = { .conf_lock = PTHREAD_MUTEX_INITIALIZER };
-    int ready_fd = -1, r;
+    struct head h = { .d = { .conf_lock = PTHREAD_MUTEX_INITIALIZER } };
+    int r;
 
     inherit_begin(3);
-    r = parse_options(argc, argv, &o);
-    if (r)
-        return r == 1 ? 0 : 1;
-    daemonize_limits();
-    if (o.nice && setpriority(PRIO_PROCESS, 0, o.nice) < 0)
-        (void)fprintf(stderr, "slurmdbd: nice value %d is not allowed: %s\n", o.nice,
-                      strerror(errno));
-    r = load_conf(&d, &o, &err);
+    r = daemon_parse_options(&head, argc, argv, &h.o, &h);
     if (r >= 0)
-        r = load_keys(&d, &err);
-    if (r >= 0)
-        r = become_slurm_user(&d, &err);
-    if (r >= 0 && !o.foreground)
-        r = daemonize_detach(&ready_fd, &err);
-    if (r >= 0) {
-        if (log_open("slurmdbd", conf_dbd_str(d.conf, CONF_DBD_LOG_FILE), level_of(d.conf, &o),
-                     o.foreground) < 0)
-            (void)fprintf(stderr, "slurmdbd: cannot write %s, logging to stderr\n",
-                          conf_dbd_str(d.conf, CONF_DBD_LOG_FILE));
-        daemonize_work_in(conf_dbd_str(d.conf, CONF_DBD_LOG_FILE), NULL);
-        r = run(&d, &o, ready_fd, &err);
-    }
-    if (r < 0) {
-        log_fatal("%s", err.text);
-        if (!o.foreground)
-            (void)fprintf(stderr, "slurmdbd: fatal: %s\n", err.text);
-    }
-    dbd_stop(&d);
-    return r < 0 ? 1 : 0;
+        return r;
+    daemon_begin(&head, &h.o);
+    return daemon_live(&head, &life, &h.o, &h);
 }

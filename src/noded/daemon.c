@@ -30,7 +30,7 @@ static void complain(const struct err *err)
 /* In full, since the daemon leaves its directory and reads it again later. */
 static int name_conf(struct noded *d, struct err *err)
 {
-    const char *path = d->opt->conf_path ? d->opt->conf_path : conf_default_path();
+    const char *path = d->opt->common.conf_path ? d->opt->common.conf_path : conf_default_path();
     _cleanup_free_ char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
 
     /* Links stay what they are: a site may lead them elsewhere. */
@@ -76,7 +76,8 @@ static int pick_node(struct noded *d, struct err *err)
 
 static int expand_paths(struct noded *d)
 {
-    const char *log = d->opt->log_file ? d->opt->log_file : conf_str(d->conf, CONF_SLURMD_LOG_FILE);
+    const char *log =
+        d->opt->common.log_path ? d->opt->common.log_path : conf_str(d->conf, CONF_SLURMD_LOG_FILE);
     int r = conf_expand_path(conf_str(d->conf, CONF_SLURMD_SPOOL_DIR), d->name, d->host, &d->spool);
 
     if (r == 0)
@@ -130,21 +131,18 @@ static int find_stepd(struct noded *d, struct err *err)
     return 0;
 }
 
+/* With -v the configured level does not count: slurmd counts from "info". */
 static enum log_level wanted_level(const struct noded *d)
 {
-    enum log_level level = LOG_INFO;
-    const char *text = conf_str(d->conf, CONF_SLURMD_DEBUG);
+    unsigned verbose = d->opt->common.verbose;
 
-    if (text && log_level_parse(text, &level) < 0)
-        level = LOG_INFO;
-    if (d->opt->verbose)
-        level = (enum log_level)MIN((unsigned)LOG_INFO + d->opt->verbose, (unsigned)LOG_DEBUG5);
-    return level;
+    return daemon_log_level(verbose ? NULL : conf_str(d->conf, CONF_SLURMD_DEBUG), verbose);
 }
 
 static int open_log(struct noded *d, struct err *err)
 {
-    int r = log_open("slurmd", d->log_path, wanted_level(d), d->opt->foreground && d->log_path);
+    int r =
+        log_open("slurmd", d->log_path, wanted_level(d), d->opt->common.foreground && d->log_path);
 
     if (r < 0)
         return err_set(err, r, "cannot open SlurmdLogFile %s: %s", d->log_path, strerror(-r));
@@ -189,41 +187,35 @@ void noded_stop(struct noded *d)
     uv_stop(&d->loop);
 }
 
-static void on_term(uv_signal_t *sig, int signum)
+static void on_signal(uv_signal_t *sig, int signum)
 {
-    log_info("ending on signal %d; steps go on", signum);
-    noded_stop(sig->data);
+    switch (daemon_signal_action(signum)) {
+    case DAEMON_END:
+        log_info("ending on signal %d; steps go on", signum);
+        noded_stop(sig->data);
+        break;
+    case DAEMON_RELOAD:
+        noded_reconfigure(sig->data);
+        break;
+    default:
+        break;
+    }
 }
 
-static void on_hup(uv_signal_t *sig, int signum)
-{
-    (void)signum;
-    noded_reconfigure(sig->data);
-}
-
-static void on_usr2(uv_signal_t *sig, int signum)
-{
-    (void)sig;
-    (void)signum;
-    (void)log_reopen(); /* keeps the old file when it cannot */
-}
-
+/* Fails only without memory for libuv's pipe, which the first signal makes. */
 static void watch_signal(struct noded *d, uv_signal_t *sig, int signum, uv_signal_cb cb)
 {
-    (void)uv_signal_init(&d->loop,
-                         sig); /* fails only without memory for its pipe, made by the first */
+    (void)uv_signal_init(&d->loop, sig);
     sig->data = d;
-    (void)uv_signal_start(sig, cb, signum); /* as above */
+    (void)uv_signal_start(sig, cb, signum);
 }
 
 static void watch_signals(struct noded *d)
 {
     (void)signal(SIGPIPE, SIG_IGN);
     watch_signal(d, &d->sig_chld, SIGCHLD, on_chld);
-    watch_signal(d, &d->sig_term, SIGTERM, on_term);
-    watch_signal(d, &d->sig_int, SIGINT, on_term);
-    watch_signal(d, &d->sig_hup, SIGHUP, on_hup);
-    watch_signal(d, &d->sig_usr2, SIGUSR2, on_usr2);
+    for (size_t i = 0; i < ARRAY_SIZE(d->signals); i++)
+        watch_signal(d, &d->signals[i], daemon_signals[i], on_signal);
 }
 
 /* What binding goes by, as configured now. */
@@ -278,13 +270,13 @@ void noded_reconfigure(struct noded *d)
 
 /* ---- slurmd -C and -G ------------------------------------------------------------------------ */
 
-int noded_print(const struct options *opt, bool gres)
+int noded_print(const struct noded_options *opt, bool gres)
 {
     struct noded d = { .opt = opt };
     struct err err = { .text = "" };
     int r = 0, status;
 
-    if (gres || opt->conf_path)
+    if (gres || opt->common.conf_path)
         r = name_conf(&d, &err);
     if (d.conf_file)
         r = load_conf(&d, &d.conf, &err);
@@ -305,12 +297,11 @@ int noded_print(const struct options *opt, bool gres)
     return status;
 }
 
-/* ---- becoming a daemon ----------------------------------------------------------------------- */
-
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static int configure(struct noded *d, struct err *err)
+static int configure(void *ctx, struct err *err)
 {
+    struct noded *d = ctx;
     int r = name_conf(d, err);
 
     if (r == 0)
@@ -388,10 +379,8 @@ static void shut(struct noded *d)
     watts_close(d->watts);
     nvml_close(d->nvml);
     uv_close((uv_handle_t *)&d->sig_chld, NULL);
-    uv_close((uv_handle_t *)&d->sig_term, NULL);
-    uv_close((uv_handle_t *)&d->sig_int, NULL);
-    uv_close((uv_handle_t *)&d->sig_hup, NULL);
-    uv_close((uv_handle_t *)&d->sig_usr2, NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(d->signals); i++)
+        uv_close((uv_handle_t *)&d->signals[i], NULL);
 }
 
 static void drop_job(void *ctx, struct njob *job)
@@ -401,8 +390,10 @@ static void drop_job(void *ctx, struct njob *job)
     jobs_remove(&d->jobs, job);
 }
 
-static void release(struct noded *d)
+static void release(void *ctx)
 {
+    struct noded *d = ctx;
+
     plugins_end(d);
     d->reporter = report_free(d->reporter);
     d->listener = listen_free(d->listener);
@@ -428,7 +419,7 @@ static void release(struct noded *d)
     free(d->log_path);
 }
 
-static void serve(struct noded *d)
+static void run_loop(struct noded *d)
 {
     siteprog_run(d, SITEPROG_HEALTH, NULL);
     watts_configure(d);
@@ -447,26 +438,34 @@ static void serve(struct noded *d)
     (void)uv_loop_close(&d->loop);
 }
 
-int noded_run(const struct options *opt)
+static int serve(void *ctx, int ready_fd, struct err *err)
 {
-    struct noded d = { .opt = opt };
-    struct err err = { .text = "" };
-    int parent_fd = -1, r = configure(&d, &err);
+    struct noded *d = ctx;
+    int r = prepare(d, err);
 
-    if (r == 0 && !opt->foreground)
-        r = daemonize_detach(&parent_fd, &err);
-    if (r == 0)
-        r = prepare(&d, &err);
-    if (r < 0) {
-        if (d.log_path && !opt->foreground)
-            log_error("%s", err.text); /* standard error gets it in any case */
-        complain(&err);
-        release(&d);
-        return 1;
-    }
-    daemonize_pid_file(d.pid_file); /* there when the one who started us comes to look */
-    daemonize_ready(parent_fd);
-    serve(&d);
-    release(&d);
+    if (r < 0)
+        return r;
+    daemonize_pid_file(d->pid_file); /* there when the command that started us comes to look */
+    daemonize_ready(ready_fd);
+    run_loop(d);
     return 0;
+}
+
+static void report_failure(void *ctx, const struct err *err)
+{
+    const struct noded *d = ctx;
+
+    if (d->log_path && !d->opt->common.foreground)
+        log_error("%s", err->text); /* standard error gets it in any case */
+    complain(err);
+}
+
+int noded_run(const struct daemon_head *head, const struct noded_options *opt)
+{
+    static const struct daemon_life life = {
+        .configure = configure, .serve = serve, .report = report_failure, .release = release
+    };
+    struct noded d = { .opt = opt };
+
+    return daemon_live(head, &life, &opt->common, &d);
 }

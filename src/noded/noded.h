@@ -15,6 +15,7 @@
 #include "api.pb-c.h"
 #include "base/err.h"
 #include "conf/conf.h"
+#include "daemon/daemon.h"
 #include "noded/nodegres.h"
 #include "stepd/cgroup/cgroup.h"
 #include "stepd/use/energy.h"
@@ -112,15 +113,15 @@ struct nstep *jobs_find_pid(struct jobs *jobs, pid_t pid);
 
 /* ---- the daemon ------------------------------------------------------------------------------ */
 
-struct options {
-    const char *conf_path, *node_name, *log_file;
-    bool foreground, clean_start, report_boot;
-    unsigned verbose;
+struct noded_options {
+    struct daemon_options common;
+    const char *node_name;
+    bool clean_start, report_boot;
     char print; /* 'C' or 'G': print that and exit */
 };
 
 struct noded {
-    const struct options *opt;
+    const struct noded_options *opt;
     uv_loop_t loop;
     char *conf_file;
     struct conf *conf;
@@ -143,15 +144,16 @@ struct noded {
     struct plugins *plugins; /* NULL: none could be loaded */
     struct nvml *nvml;
     struct listener *listener;
-    uv_signal_t sig_chld, sig_term, sig_int, sig_hup, sig_usr2;
+    uv_signal_t sig_chld, signals[4]; /* SIGCHLD; those of daemon_signals[] */
     uv_timer_t hung;
     struct userproc *userprocs;
     bool stopping;
 };
 
 /* daemon.c */
-int noded_print(const struct options *opt, bool gres); /* slurmd -C, -G; exit status */
-int noded_run(const struct options *opt);
+int noded_print(const struct noded_options *opt, bool gres); /* slurmd -C, -G; exit status */
+/* Live as a daemon (daemon_live()); exit status. */
+int noded_run(const struct daemon_head *head, const struct noded_options *opt);
 void noded_stop(struct noded *d);
 void noded_reconfigure(struct noded *d);
 /* The controller makes the key file at its first start, maybe after ours: tried at every

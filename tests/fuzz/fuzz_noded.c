@@ -276,7 +276,7 @@ static struct sample asked[] = {
 
 struct run {
     struct noded d;
-    struct options opt;
+    struct noded_options opt;
     struct play play;
     struct auth_keys *keys;
 };
@@ -341,7 +341,8 @@ static void begin(struct run *run)
     struct err err = { .text = "" };
     int r;
 
-    run->opt = (struct options){ .conf_path = conf_file, .node_name = "n1", .foreground = true };
+    run->opt = (struct noded_options){ .common = { .conf_path = conf_file, .foreground = true },
+                                       .node_name = "n1" };
     d->opt = &run->opt;
     d->conf_file = strdup(conf_file);
     r = load_conf(d, &d->conf, &err);
