@@ -545,12 +545,13 @@ bool joblink_process(struct joblink *l)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static int send_verb(struct joblink *l, Pst__JobVerb verb, uint32_t exit_status, uint32_t *ret_id)
+/* id: "JOB" or "JOB.STEP" */
+static int send_verb(struct joblink *l, Pst__JobVerb verb, char *id, uint32_t exit_status,
+                     uint32_t *ret_id)
 {
     Pst__JobActionRequest req = PST__JOB_ACTION_REQUEST__INIT;
-    char id[16], *ids[] = { id };
+    char *ids[] = { id };
 
-    (void)snprintf(id, sizeof(id), "%u", l->job_id);
     req.verb = verb;
     req.has_verb = true;
     req.ids = ids;
@@ -561,7 +562,7 @@ static int send_verb(struct joblink *l, Pst__JobVerb verb, uint32_t exit_status,
     return client_send(l->client, OP_JOB_ACTION, 0, *ret_id, &req.base);
 }
 
-static int try_verb(struct joblink *l, Pst__JobVerb verb, uint32_t exit_status)
+static int try_verb_on(struct joblink *l, Pst__JobVerb verb, char *target, uint32_t exit_status)
 {
     struct err err = { .text = "" };
     ProtobufCMessage *msg = NULL;
@@ -570,7 +571,7 @@ static int try_verb(struct joblink *l, Pst__JobVerb verb, uint32_t exit_status)
     int r = l->client ? 0 : cli_connect_once(l->cli, &l->client, &err);
 
     if (r == 0)
-        r = send_verb(l, verb, exit_status, &id);
+        r = send_verb(l, verb, target, exit_status, &id);
     if (r >= 0) {
         int sig_fd = l->sig_fd;
 
@@ -584,6 +585,23 @@ static int try_verb(struct joblink *l, Pst__JobVerb verb, uint32_t exit_status)
     if (r < 0 && r != -EREMOTEIO)
         l->client = client_free(l->client);
     return r < 0 ? r : 0;
+}
+
+static int try_verb(struct joblink *l, Pst__JobVerb verb, uint32_t exit_status)
+{
+    char id[16];
+
+    (void)snprintf(id, sizeof(id), "%u", l->job_id);
+    return try_verb_on(l, verb, id, exit_status);
+}
+
+void joblink_end_step(struct joblink *l, uint32_t job_id, uint32_t step_id, uint32_t exit_status)
+{
+    char id[32];
+
+    (void)snprintf(id, sizeof(id), "%u.%u", job_id, step_id);
+    /* without the controller the step ends with its job */
+    (void)try_verb_on(l, PST__JOB_VERB__VERB_COMPLETE, id, exit_status);
 }
 
 int joblink_complete(struct joblink *l, uint32_t exit_status)

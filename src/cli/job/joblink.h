@@ -53,5 +53,8 @@ bool joblink_process(struct joblink *l);
 /* Release the allocation with a wait(2) status and wait for the answer.  Patient with a controller
  * that restarts.  Returns 0 or a negative errno, the message printed. */
 int joblink_complete(struct joblink *l, uint32_t exit_status);
+/* End a step of ours that was not launched on any node, so that its resources are free for the next
+ * step.  Tries once. */
+void joblink_end_step(struct joblink *l, uint32_t job_id, uint32_t step_id, uint32_t exit_status);
 /* Cancel the job, once, without patience. */
 void joblink_cancel(struct joblink *l);

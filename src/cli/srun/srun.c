@@ -322,6 +322,16 @@ static int create_step(struct srun *s)
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
+void srun_unlaunched(struct srun *s, uint32_t exit_status)
+{
+    if (s->own_job)
+        return; /* the step ends with the job */
+    for (size_t i = 0; i < s->n_parts; i++)
+        if (s->parts[i].reply)
+            joblink_end_step(&s->link, s->parts[i].reply->step->job_id,
+                             s->parts[i].reply->step->step_id, exit_status);
+}
+
 static void run_tasks(struct srun *s)
 {
     int status;
@@ -332,13 +342,16 @@ static void run_tasks(struct srun *s)
     status = plugins_step_made(s->job_id, s->step_id, (uint32_t)s->n_nodes, s->n_tasks);
     if (status != 0) {
         srun_note_exit(s, status, (uint32_t)status << 8);
+        srun_unlaunched(s, (uint32_t)status << 8);
     } else if (srun_hook(s, JO_PROLOG) != 0) {
         cli_error("the prolog of StepId=%u.%u failed", s->job_id, s->step_id);
         srun_note_exit(s, CLI_EXIT_FAILED, CLI_EXIT_FAILED << 8);
+        srun_unlaunched(s, CLI_EXIT_FAILED << 8);
     } else {
         status = jobopts_has(&s->opts, JO_BCAST) ? srun_bcast(s) : 0;
         if (status != 0) {
             srun_note_exit(s, status, (uint32_t)status << 8);
+            srun_unlaunched(s, (uint32_t)status << 8);
             srun_io_close(s);
             return;
         }

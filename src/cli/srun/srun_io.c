@@ -146,13 +146,14 @@ static void read_spec(struct srun *s, const char *text, struct io_spec *io)
     }
 }
 
-/* The allocation is there already: it is given back. */
+/* The step exists already, and maybe the allocation for it: both are given back. */
 static void no_file(struct srun *s, const char *which, const char *path)
 {
     cli_error("Could not open %s file %s: %s", which, path, strerror(errno));
     srun_tty_restore(s);
     if (s->own_job)
         (void)joblink_complete(&s->link, CLI_EXIT_FAILED << 8); /* it said what went wrong */
+    srun_unlaunched(s, CLI_EXIT_FAILED << 8);
     exit(CLI_EXIT_FAILED);
 }
 

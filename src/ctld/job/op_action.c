@@ -18,6 +18,7 @@
 #include "ctld/job/lifecycle.h"
 #include "ctld/policy/policy.h"
 #include "ctld/core/wait.h"
+#include "ctld/step/steps.h"
 #include "model/array.h"
 
 #define RESULTS_MAX 10000u /* successes reported one by one */
@@ -307,6 +308,16 @@ static int do_suspend(struct action *a, const struct job_ref *ref, bool suspend)
 }
 
 /* The owner gives its allocation back. */
+/* The command that made a step says that no node was asked to start it. */
+static int complete_step(struct action *a, const struct job_ref *ref)
+{
+    uint32_t status = a->req->has_exit_status ? a->req->exit_status : 0;
+
+    if (ref->step >= STEP_INTERACTIVE || !cluster_step(ref->job, ref->step))
+        return ESLURM_INVALID_JOB_ID;
+    return committed(a, steps_unlaunched(a->ctld, ref->job, ref->step, status));
+}
+
 static int do_complete(struct action *a, const struct job_ref *ref)
 {
     struct job *j = ref->job;
@@ -314,6 +325,8 @@ static int do_complete(struct action *a, const struct job_ref *ref)
 
     if (job_is_ended(j->rec))
         return 0;
+    if (ref->has_step)
+        return complete_step(a, ref);
     if (ref->tasks)
         return cancel_tasks(a, ref);
     if (job_is_pending(j->rec))

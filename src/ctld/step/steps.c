@@ -725,6 +725,27 @@ uint64_t steps_ended(struct ctld *ctld, struct job *j, struct step *s, uint32_t 
     return lsn;
 }
 
+uint64_t steps_unlaunched(struct ctld *ctld, struct job *j, uint32_t step_id, uint32_t status)
+{
+    const struct step *first = cluster_step(j, step_id);
+    size_t n = first && first->rec->alloc ? first->rec->alloc->n_node_ids : 0;
+    uint32_t *nodes = must(calloc(n + 1, sizeof(*nodes)));
+    uint64_t lsn = ctld->applied_lsn;
+    Pst__StepEnd end = PST__STEP_END__INIT;
+
+    SET(&end, exit_status, status);
+    for (size_t i = 0; i < n; i++)
+        nodes[i] = first->rec->alloc->node_ids[i];
+    for (size_t i = 0; i < n && lsn; i++) {
+        struct step *s = cluster_step(j, step_id); /* the end on the last node may remove it */
+
+        if (s)
+            lsn = steps_ended(ctld, j, s, nodes[i], &end);
+    }
+    free(nodes);
+    return lsn;
+}
+
 void steps_close(struct ctld *ctld, struct job *j, Pst__Transaction *tx, uint32_t job_status)
 {
     for (struct step *s = j->steps; s; s = s->next) {

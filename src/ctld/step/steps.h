@@ -24,6 +24,9 @@ void steps_fill(Pst__StepRecord *rec, const struct job *j, const Pst__StepSpec *
 /* A step of srun --async takes its place behind those who wait; steps_retry() serves it. */
 void steps_queue_async(struct ctld *ctld, struct job *j, uint32_t step_id,
                        const Pst__StepSpec *spec);
+/* A step that runs by its record and was launched nowhere is over, on all its nodes.  The lsn; 0:
+ * the journal refuses. */
+uint64_t steps_unlaunched(struct ctld *ctld, struct job *j, uint32_t step_id, uint32_t status);
 /* One node's part of a step is over. */
 uint64_t steps_ended(struct ctld *ctld, struct job *j, struct step *s, uint32_t node_id,
                      const Pst__StepEnd *end);

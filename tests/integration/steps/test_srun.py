@@ -176,11 +176,19 @@ def test_output_that_cannot_be_opened(c):
     assert not (c.work / "ran").exists()
 
 
-@pytest.mark.xfail(strict=True, reason="a step that srun gave up before its launch stays in the job and blocks the next")
 def test_output_that_cannot_be_opened_in_a_job(c):
     job = c.sbatch("-n1", script="srun -o no/such/file true; timeout 5 srun echo next")
     c.wait_end(job)
     assert c.out(job).endswith("No such file or directory\nnext\n")
+
+
+@pytest.mark.parametrize("nodes", [1, 3])
+def test_a_step_that_is_never_launched_blocks_nobody(c, nodes):
+    """srun gives a step up whose prolog failed; the next one has its resources, on every node."""
+    script = f"srun -N{nodes} --prolog=/bin/false true; timeout 5 srun -N{nodes} echo next"
+    job = c.sbatch(f"-N{nodes}", "--exclusive", script=script)
+    c.wait_end(job)
+    assert c.out(job).endswith("next\n" * nodes)
 
 
 def test_a_closed_reader_does_not_hang(c):
