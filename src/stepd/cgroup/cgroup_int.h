@@ -45,8 +45,10 @@ int cgi_make(const struct cgroup_tree *tree, const char *rel);
 /* Remove it, with all below or alone. */
 int cgi_remove_all(const struct cgroup_tree *tree, const char *rel);
 int cgi_rmdir_all(const struct cgroup_tree *tree, const char *rel);
-/* Whose it is, for the one who sweeps. */
+/* Note which slurmd a job's folder belongs to, for cgroup_tree_sweep(). */
 void cgi_mark(const struct cgroup_tree *tree, const char *rel, const char *owner);
+/* Does the folder at path belong to owner? */
+bool cgi_marked(const char *path, const char *owner);
 
 /* cglimit.c */
 int cgi_limit(const struct cgroup_tree *tree, const char *rel, const struct cgroup_limits *limits,

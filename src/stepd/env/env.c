@@ -45,34 +45,6 @@ static const char *const step_vars[] = {
     "SRUN_DEBUG",
 };
 
-uint32_t env_alloc_nodes(const Pst__Alloc *alloc)
-{
-    uint32_t n = 0;
-
-    if (!alloc)
-        return 0;
-    if (alloc->n_node_ids)
-        return (uint32_t)alloc->n_node_ids;
-    for (size_t i = 0; i < alloc->n_groups; i++)
-        n += alloc->groups[i]->nodes;
-    return n;
-}
-
-void env_counts(const Pst__Alloc *alloc, bool tasks, char *buf, size_t size)
-{
-    size_t at = 0, i = 0, n = alloc ? alloc->n_groups : 0;
-
-    buf[0] = '\0';
-    while (i < n && at < size) {
-        uint32_t value = tasks ? alloc->groups[i]->tasks : alloc->groups[i]->cpus, nodes = 0;
-
-        while (i < n && (tasks ? alloc->groups[i]->tasks : alloc->groups[i]->cpus) == value)
-            nodes += alloc->groups[i++]->nodes;
-        at += (size_t)snprintf(buf + at, size - at, nodes > 1 ? "%s%u(x%u)" : "%s%u", at ? "," : "",
-                               value, nodes);
-    }
-}
-
 static void set_opt(struct envlist *el, const char *name, bool has, uint64_t value)
 {
     if (has)
@@ -307,19 +279,6 @@ static void set_gtids(struct envlist *el, const Pst__LaunchStep *launch)
 
     for (size_t i = 0; list && i < launch->n_task_ids; i++)
         at += (size_t)snprintf(list + at, room - at, i ? ",%u" : "%u", launch->task_ids[i]);
-}
-
-const Pst__AllocGroup *env_step_group(const Pst__StepFile *sf)
-{
-    const Pst__Alloc *alloc = sf->step ? sf->step->alloc : NULL;
-    uint32_t index = sf->launch ? sf->launch->node_index : 0;
-
-    for (size_t i = 0; alloc && i < alloc->n_groups; i++) {
-        if (index < alloc->groups[i]->nodes)
-            return alloc->groups[i];
-        index -= alloc->groups[i]->nodes;
-    }
-    return NULL;
 }
 
 static void set_step(struct envlist *el, const Pst__StepFile *sf)

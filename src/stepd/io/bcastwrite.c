@@ -16,7 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
-#include "stepd/task/asuser.h"
+#include "stepd/shared/asuser.h"
 #include "wire/client.h"
 #include "wire/lz4.h"
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "stepd/task/asuser.h"
+#include "stepd/shared/asuser.h"
 #include "stepd/step.h"
 
 #define KEPT_FD 3 /* all that the process needs is its way to answer */

@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "stepd/task/asuser.h"
+#include "stepd/shared/asuser.h"
 #include "wire/errors.h"
 #include "wire/fanout.h"
 

@@ -33,10 +33,6 @@ void ns_join(struct step *s, int fd);
 /* Run what the site wants at the end, end the namespaces' first process, and remove the job's
  * folder. */
 void ns_remove(struct step *s);
-/* Run a program of the site on the node; NULL: none.  var: one more "NAME=value", or NULL.  False:
- * it failed, or ran for longer than wait_s (0: no limit), and step_fail() was called. */
-bool ns_program(struct step *s, const char *path, uint32_t wait_s, char *var);
-
 /* nsfirst.c: process and user namespaces: s->ns_flags */
 /* Is this the title of a first process?  Then main() is nsfirst_main(). */
 bool nsfirst_is(const char *title);
@@ -50,3 +46,10 @@ void nsfirst_end(struct step *s);
 void nsfirst_join(struct step *s, int pid_fd);
 /* What a child does itself: /proc and the user namespace.  Only system calls.  Negative errno. */
 int nsfirst_enter(const struct step *s);
+
+/* nsprogram.c */
+/* Run a program of the site on the node; NULL: none.  var: one more "NAME=value", or NULL.  False:
+ * it failed, or ran for longer than wait_s (0: no limit), and step_fail() was called. */
+bool ns_program(struct step *s, const char *path, uint32_t wait_s, char *var);
+/* The same without a word about a failure: the wait status or a negative errno. */
+int ns_run(const struct step *s, char *const argv[], char *const envp[], uint32_t wait_s);

@@ -52,12 +52,6 @@ static void say(void *ctx, enum log_level level, const char *text)
         return; /* nobody is there to read it */
 }
 
-void plug_about(struct plug *p, int task, struct envlist *env)
-{
-    p->host.facts.task = task;
-    p->env = env;
-}
-
 static void fill_numbers(struct step *s, struct spank_facts *f)
 {
     const Pst__JobRecord *j = s->job;

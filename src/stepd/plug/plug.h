@@ -19,10 +19,10 @@ struct plug {
     char *script; /* argv[0] of the batch step */
 };
 
+/* plugchild.c */
 /* The callbacks are about this task from now on; -1 none. */
 void plug_about(struct plug *p, int task, struct envlist *env);
-
-/* plugchild.c: struct plug_ops.fork */
+/* struct plug_ops.fork */
 pid_t plug_fork(struct child *c);
 
 /* plugscript.c: slurm_spank_job_prolog() and _epilog(), as a program: slurmstepd-plug spank

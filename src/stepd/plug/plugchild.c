@@ -17,6 +17,12 @@
 
 #define FD_GO 64 /* at least: above those that the task is given */
 
+void plug_about(struct plug *p, int task, struct envlist *env)
+{
+    p->host.facts.task = task;
+    p->env = env;
+}
+
 static noreturn void fail(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static noreturn void fail(int status, const char *fmt, ...)
 {

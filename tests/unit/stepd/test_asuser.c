@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "stepd/task/asuser.h"
+#include "stepd/shared/asuser.h"
 
 enum { GOOD, REFUSED, OTHER_USER, BACK_TO_ROOT, MAY_GAIN };
 

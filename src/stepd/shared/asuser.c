@@ -1,5 +1,5 @@
 /* asuser.c - see asuser.h */
-#include "stepd/task/asuser.h"
+#include "stepd/shared/asuser.h"
 
 #include <errno.h>
 #include <grp.h>

@@ -1,0 +1,47 @@
+/* envcount.c - how many nodes, CPUs and tasks an allocation has; see env.h
+ *
+ * Pure; any thread. */
+#include <stdio.h>
+
+#include "stepd/env/env.h"
+
+uint32_t env_alloc_nodes(const Pst__Alloc *alloc)
+{
+    uint32_t n = 0;
+
+    if (!alloc)
+        return 0;
+    if (alloc->n_node_ids)
+        return (uint32_t)alloc->n_node_ids;
+    for (size_t i = 0; i < alloc->n_groups; i++)
+        n += alloc->groups[i]->nodes;
+    return n;
+}
+
+void env_counts(const Pst__Alloc *alloc, bool tasks, char *buf, size_t size)
+{
+    size_t at = 0, i = 0, n = alloc ? alloc->n_groups : 0;
+
+    buf[0] = '\0';
+    while (i < n && at < size) {
+        uint32_t value = tasks ? alloc->groups[i]->tasks : alloc->groups[i]->cpus, nodes = 0;
+
+        while (i < n && (tasks ? alloc->groups[i]->tasks : alloc->groups[i]->cpus) == value)
+            nodes += alloc->groups[i++]->nodes;
+        at += (size_t)snprintf(buf + at, size - at, nodes > 1 ? "%s%u(x%u)" : "%s%u", at ? "," : "",
+                               value, nodes);
+    }
+}
+
+const Pst__AllocGroup *env_step_group(const Pst__StepFile *sf)
+{
+    const Pst__Alloc *alloc = sf->step ? sf->step->alloc : NULL;
+    uint32_t index = sf->launch ? sf->launch->node_index : 0;
+
+    for (size_t i = 0; alloc && i < alloc->n_groups; i++) {
+        if (index < alloc->groups[i]->nodes)
+            return alloc->groups[i];
+        index -= alloc->groups[i]->nodes;
+    }
+    return NULL;
+}
