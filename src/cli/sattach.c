@@ -29,43 +29,6 @@
 #define INPUT_CHUNK 32768u
 #define NODE_OUT_MAX (256u << 10) /* bytes waiting for a node before our input is left alone */
 
-enum option_id {
-    O_ERROR,
-    O_INPUT,
-    O_LABEL,
-    O_LAYOUT,
-    O_OUTPUT,
-    O_PTY,
-    O_QUIET,
-    O_VERBOSE,
-};
-
-static const struct opt rows[] = {
-    { "error-filter", 0, OPT_REQ, O_ERROR, 0, NULL, NULL, "task",
-      "show standard error of this task only" },
-    { "input-filter", 0, OPT_REQ, O_INPUT, 0, NULL, NULL, "task",
-      "send our input to this task only" },
-    { "label", 'l', OPT_NONE, O_LABEL, 0, NULL, NULL, NULL,
-      "put the task number before each line" },
-    { "layout", 0, OPT_NONE, O_LAYOUT, 0, NULL, NULL, NULL,
-      "print which tasks run where, and do not attach" },
-    { "output-filter", 0, OPT_REQ, O_OUTPUT, 0, NULL, NULL, "task",
-      "show standard output of this task only" },
-    { "pty", 0, OPT_NONE, O_PTY, 0, NULL, NULL, NULL, "hand our terminal to task 0" },
-    { "quiet", 'Q', OPT_NONE, O_QUIET, 0, NULL, NULL, NULL, "say nothing but errors" },
-    { "verbose", 'v', OPT_NONE, O_VERBOSE, 0, NULL, NULL, NULL, "say what is done" },
-};
-
-static const struct opt_command command = {
-    .name = "sattach",
-    .prefix = "SATTACH",
-    .rows = rows,
-    .n = ARRAY_SIZE(rows),
-    .synopsis = "[options] <jobid.stepid>",
-    .usage_status = CLI_EXIT_FAILED,
-    .help_with_h = true,
-};
-
 struct filter {
     bool one;
     uint32_t task;
@@ -90,7 +53,7 @@ struct sattach {
     int sig_fd, exit_code;
 };
 
-static int set_filter(struct filter *f, const char *arg, const char *name, struct err *err)
+static int take_filter(void *at, const struct opt *opt, const char *arg, struct err *err)
 {
     char *end;
     unsigned long n;
@@ -99,41 +62,38 @@ static int set_filter(struct filter *f, const char *arg, const char *name, struc
         return 0;
     n = strtoul(arg, &end, 10);
     if (*end || end == arg || *arg == '-' || n >= TASKS_MAX)
-        return err_set(err, CLI_EXIT_FAILED, "--%s takes the number of a task, not %s", name, arg);
-    *f = (struct filter){ true, (uint32_t)n };
+        return err_set(err, CLI_EXIT_FAILED, "--%s takes the number of a task, not %s", opt->name,
+                       arg);
+    *(struct filter *)at = (struct filter){ true, (uint32_t)n };
     return 0;
 }
 
-static int set_option(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
-                      struct err *err)
-{
-    struct sattach *s = ctx;
+#define OPT_INTO struct sattach
+static const struct opt rows[] = {
+    OPT("error-filter", 0, OPT_REQ, OPT_TAKE(err, take_filter), NULL, NULL, "task",
+        "show standard error of this task only"),
+    OPT("input-filter", 0, OPT_REQ, OPT_TAKE(in, take_filter), NULL, NULL, "task",
+        "send our input to this task only"),
+    OPT("label", 'l', OPT_NONE, OPT_FLAG(label), NULL, NULL, NULL,
+        "put the task number before each line"),
+    OPT("layout", 0, OPT_NONE, OPT_FLAG(layout), NULL, NULL, NULL,
+        "print which tasks run where, and do not attach"),
+    OPT("output-filter", 0, OPT_REQ, OPT_TAKE(out, take_filter), NULL, NULL, "task",
+        "show standard output of this task only"),
+    OPT("pty", 0, OPT_NONE, OPT_FLAG(pty), NULL, NULL, NULL, "hand our terminal to task 0"),
+    OPT("quiet", 'Q', OPT_NONE, OPT_QUIET(cli), NULL, NULL, NULL, "say nothing but errors"),
+    OPT("verbose", 'v', OPT_NONE, OPT_VERBOSE(cli), NULL, NULL, NULL, "say what is done"),
+};
 
-    (void)source;
-    switch (opt->id) {
-    case O_ERROR:
-        return set_filter(&s->err, arg, opt->name, err);
-    case O_INPUT:
-        return set_filter(&s->in, arg, opt->name, err);
-    case O_OUTPUT:
-        return set_filter(&s->out, arg, opt->name, err);
-    case O_LABEL:
-        s->label = true;
-        return 0;
-    case O_LAYOUT:
-        s->layout = true;
-        return 0;
-    case O_PTY:
-        s->pty = true;
-        return 0;
-    case O_QUIET:
-        cli_set_verbosity(&s->cli, -1);
-        return 0;
-    default:
-        cli_set_verbosity(&s->cli, s->cli.verbose + 1);
-        return 0;
-    }
-}
+static const struct opt_command command = {
+    .name = "sattach",
+    .prefix = "SATTACH",
+    .rows = rows,
+    .n = ARRAY_SIZE(rows),
+    .synopsis = "[options] <jobid.stepid>",
+    .usage_status = CLI_EXIT_FAILED,
+    .help_with_h = true,
+};
 
 static const char *step_named(int argc, char **argv, int first)
 {
@@ -440,7 +400,7 @@ int main(int argc, char **argv)
 
     cli_init(&s.cli, "sattach");
     (void)signal(SIGPIPE, SIG_IGN);
-    req.id = (char *)step_named(argc, argv, opts_parse(&command, argc, argv, set_option, &s));
+    req.id = (char *)step_named(argc, argv, opts_parse(&command, argc, argv, &s));
     req.has_purpose = true;
     req.purpose = PST__CRED_PURPOSE__CRED_ATTACH;
     if (cli_call(&s.cli, OP_ACCESS, &req.base, &msg, NULL, &err) < 0)

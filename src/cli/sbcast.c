@@ -18,43 +18,102 @@
 #include "cli/base/ids.h"
 #include "cli/base/opts.h"
 
-enum option_id {
-    O_COMPRESS,
-    O_EXCLUDE,
-    O_FORCE,
-    O_JOBID,
-    O_NO_ALLOCATION,
-    O_NODELIST,
-    O_PRESERVE,
-    O_SEND_LIBS,
-    O_SIZE,
-    O_TIMEOUT,
-    O_TREEWIDTH,
-    O_VERBOSE,
+struct sbcast {
+    struct cli cli;
+    struct bcast b;
+    const char *job, *nodes;
+    bool no_allocation;
+    bool compression_given, libs_given;
+    bool lz4, send_libs; /* as given */
 };
 
+static int take_compression(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    (void)opt;
+    if (bcast_compression(arg && *arg ? arg : NULL, at) < 0)
+        return err_set(err, CLI_EXIT_FAILED, "--compress takes lz4 or none, not %s", arg);
+    return 0;
+}
+
+static int take_libs(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    (void)opt;
+    if (bcast_libs_word(arg && *arg ? arg : NULL, at) < 0)
+        return err_set(err, CLI_EXIT_FAILED, "--send-libs takes yes or no, not %s", arg);
+    return 0;
+}
+
+static int take_size(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    char *end;
+    unsigned long long n = strtoull(arg, &end, 10);
+    unsigned shift = tolower((unsigned char)*end) == 'k'   ? 10
+                     : tolower((unsigned char)*end) == 'm' ? 20
+                                                           : 0;
+
+    (void)opt;
+    if (end == arg || *arg == '-' || (*end && (!shift || end[1])) || n == 0 ||
+        n > BCAST_BLOCK_MAX >> shift)
+        return err_set(err, CLI_EXIT_FAILED, "--size takes 1 to 8m bytes, not %s", arg);
+    *(size_t *)at = (size_t)n << shift;
+    return 0;
+}
+
+static int take_timeout(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    char *end;
+    unsigned long n = strtoul(arg, &end, 10);
+
+    (void)opt;
+    if (*end || end == arg || *arg == '-' || n > 1000000)
+        return err_set(err, CLI_EXIT_FAILED, "--timeout takes a number of seconds, not %s", arg);
+    *(int *)at = (int)n * 1000;
+    return 0;
+}
+
+static int take_width(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    uint32_t *width = at;
+    uint64_t n;
+
+    (void)opt;
+    if (strcasecmp(arg, "off") == 0) {
+        *width = BCAST_DIRECT;
+        return 0;
+    }
+    if (parse_u64(arg, 1, 65533, &n) < 0)
+        return err_set(err, CLI_EXIT_FAILED,
+                       "--treewidth takes a number up to 65533 or off, not %s", arg);
+    *width = (uint32_t)n;
+    return 0;
+}
+
+#define OPT_INTO struct sbcast
 static const struct opt rows[] = {
-    { "compress", 'C', OPT_OPT, O_COMPRESS, 0, "@COMPRESS", NULL, "library",
-      "compress blocks with lz4 (meant without a word), or none" },
-    { "exclude", 0, OPT_REQ, O_EXCLUDE, 0, "@EXCLUDE", NULL, "paths",
-      "folders whose libraries --send-libs leaves out, or NONE" },
-    { "force", 'f', OPT_NONE, O_FORCE, 0, "@FORCE", NULL, NULL, "replace a file that exists" },
-    { "jobid", 'j', OPT_REQ, O_JOBID, 0, "SLURM_JOB_ID,SLURM_JOBID", NULL, "id",
-      "nodes of this job or step" },
-    { "no-allocation", 'Z', OPT_NONE, O_NO_ALLOCATION, 0, NULL, NULL, NULL,
-      "send to the nodes of --nodelist without a job; for root and SlurmUser" },
-    { "nodelist", 'w', OPT_REQ, O_NODELIST, 0, NULL, NULL, "nodes", "send to these nodes only" },
-    { "preserve", 'p', OPT_NONE, O_PRESERVE, 0, "@PRESERVE", NULL, NULL,
-      "keep the times of the file" },
-    { "send-libs", 0, OPT_OPT, O_SEND_LIBS, 0, "@SEND_LIBS", NULL, "yes|no",
-      "the shared libraries of a program too, into the folder DEST_libs" },
-    { "size", 's', OPT_REQ, O_SIZE, 0, "@SIZE", NULL, "n[k|m]",
-      "bytes sent at a time, 8m at most" },
-    { "timeout", 't', OPT_REQ, O_TIMEOUT, 0, "@TIMEOUT", NULL, "secs",
-      "give up on a node after this long" },
-    { "treewidth", 'F', OPT_REQ, O_TREEWIDTH, 0, "@FANOUT", NULL, "n|off",
-      "nodes sent to directly, who pass it on to as many; off: all" },
-    { "verbose", 'v', OPT_NONE, O_VERBOSE, 0, NULL, NULL, NULL, "say what is done" },
+    OPT("compress", 'C', OPT_OPT,
+        OPT_AND(OPT_TAKE(lz4, take_compression), OPT_GIVEN(compression_given)), "@COMPRESS", NULL,
+        "library", "compress blocks with lz4 (meant without a word), or none"),
+    OPT("exclude", 0, OPT_REQ, OPT_TEXT(b.exclude), "@EXCLUDE", NULL, "paths",
+        "folders whose libraries --send-libs leaves out, or NONE"),
+    OPT("force", 'f', OPT_NONE, OPT_FLAG(b.force), "@FORCE", NULL, NULL,
+        "replace a file that exists"),
+    OPT("jobid", 'j', OPT_REQ, OPT_TEXT(job), "SLURM_JOB_ID,SLURM_JOBID", NULL, "id",
+        "nodes of this job or step"),
+    OPT("no-allocation", 'Z', OPT_NONE, OPT_FLAG(no_allocation), NULL, NULL, NULL,
+        "send to the nodes of --nodelist without a job; for root and SlurmUser"),
+    OPT("nodelist", 'w', OPT_REQ, OPT_TEXT(nodes), NULL, NULL, "nodes", "send to these nodes only"),
+    OPT("preserve", 'p', OPT_NONE, OPT_FLAG(b.preserve), "@PRESERVE", NULL, NULL,
+        "keep the times of the file"),
+    OPT("send-libs", 0, OPT_OPT, OPT_AND(OPT_TAKE(send_libs, take_libs), OPT_GIVEN(libs_given)),
+        "@SEND_LIBS", NULL, "yes|no",
+        "the shared libraries of a program too, into the folder DEST_libs"),
+    OPT("size", 's', OPT_REQ, OPT_TAKE(b.block_size, take_size), "@SIZE", NULL, "n[k|m]",
+        "bytes sent at a time, 8m at most"),
+    OPT("timeout", 't', OPT_REQ, OPT_TAKE(b.timeout_ms, take_timeout), "@TIMEOUT", NULL, "secs",
+        "give up on a node after this long"),
+    OPT("treewidth", 'F', OPT_REQ, OPT_TAKE(b.width, take_width), "@FANOUT", NULL, "n|off",
+        "nodes sent to directly, who pass it on to as many; off: all"),
+    OPT("verbose", 'v', OPT_NONE, OPT_VERBOSE(cli), NULL, NULL, NULL, "say what is done"),
 };
 
 static const struct opt_command command = {
@@ -68,105 +127,6 @@ static const struct opt_command command = {
     .permute = true,
     .help_with_h = true,
 };
-
-struct sbcast {
-    struct cli cli;
-    struct bcast b;
-    const char *job, *nodes;
-    bool no_allocation;
-    bool compression_given, libs_given;
-    bool lz4, send_libs; /* as given */
-};
-
-static int set_size(struct sbcast *s, const char *arg, struct err *err)
-{
-    char *end;
-    unsigned long long n = strtoull(arg, &end, 10);
-    unsigned shift = tolower((unsigned char)*end) == 'k'   ? 10
-                     : tolower((unsigned char)*end) == 'm' ? 20
-                                                           : 0;
-
-    if (end == arg || *arg == '-' || (*end && (!shift || end[1])) || n == 0 ||
-        n > BCAST_BLOCK_MAX >> shift)
-        return err_set(err, CLI_EXIT_FAILED, "--size takes 1 to 8m bytes, not %s", arg);
-    s->b.block_size = (size_t)n << shift;
-    return 0;
-}
-
-static int set_timeout(struct sbcast *s, const char *arg, struct err *err)
-{
-    char *end;
-    unsigned long n = strtoul(arg, &end, 10);
-
-    if (*end || end == arg || *arg == '-' || n > 1000000)
-        return err_set(err, CLI_EXIT_FAILED, "--timeout takes a number of seconds, not %s", arg);
-    s->b.timeout_ms = (int)n * 1000;
-    return 0;
-}
-
-static int set_width(struct sbcast *s, const char *arg, struct err *err)
-{
-    uint64_t n;
-
-    if (strcasecmp(arg, "off") == 0) {
-        s->b.width = BCAST_DIRECT;
-        return 0;
-    }
-    if (parse_u64(arg, 1, 65533, &n) < 0)
-        return err_set(err, CLI_EXIT_FAILED,
-                       "--treewidth takes a number up to 65533 or off, not %s", arg);
-    s->b.width = (uint32_t)n;
-    return 0;
-}
-
-static int set_option(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
-                      struct err *err)
-{
-    struct sbcast *s = ctx;
-
-    switch (opt->id) {
-    case O_COMPRESS:
-        s->compression_given = true;
-        if (bcast_compression(arg && *arg ? arg : NULL, &s->lz4) < 0)
-            return err_set(err, CLI_EXIT_FAILED, "--compress takes lz4 or none, not %s", arg);
-        return 0;
-    case O_FORCE:
-        s->b.force = true;
-        return 0;
-    case O_PRESERVE:
-        s->b.preserve = true;
-        return 0;
-    case O_JOBID:
-        if (source == OPT_FROM_ARGV || !s->job)
-            s->job = arg;
-        return 0;
-    case O_SIZE:
-        return set_size(s, arg, err);
-    case O_TIMEOUT:
-        return set_timeout(s, arg, err);
-    case O_SEND_LIBS:
-        s->libs_given = true;
-        if (bcast_libs_word(arg && *arg ? arg : NULL, &s->send_libs) < 0)
-            return err_set(err, CLI_EXIT_FAILED, "--send-libs takes yes or no, not %s", arg);
-        return 0;
-    case O_EXCLUDE:
-        s->b.exclude = arg;
-        return 0;
-    case O_NO_ALLOCATION:
-        s->no_allocation = true;
-        return 0;
-    case O_NODELIST:
-        s->nodes = arg;
-        return 0;
-    case O_TREEWIDTH:
-        return set_width(s, arg, err);
-    case O_VERBOSE:
-        cli_set_verbosity(&s->cli, s->cli.verbose + 1);
-        return 0;
-    default:
-        return 0;
-    }
-}
 
 /* One that ends in a slash gets the name of the source. */
 static char *absolute(struct sbcast *s, const char *source, const char *dest)
@@ -249,8 +209,8 @@ int main(int argc, char **argv)
 
     cli_init(&s.cli, "sbcast");
     (void)signal(SIGPIPE, SIG_IGN);
-    first = opts_parse(&command, argc, argv, set_option, &s);
-    opts_env(&command, set_option, &s);
+    opts_env(&command, &s);
+    first = opts_parse(&command, argc, argv, &s);
     settle_defaults(&s);
     if (argc - first != 2) {
         (void)fprintf(stderr, "Need two file names, have %d names\n", argc - first);

@@ -17,7 +17,7 @@
 #include "cli/format/fmt_core.h"
 #include "cli/job/jobtext.h"
 #include "cli/base/opts.h"
-#include "cli/query/out_filter.h"
+#include "cli/query/jobfilter.h"
 #include "cli/query/out_job.h"
 #include "cli/query/out_query.h"
 #include "cli/query/out_sluid.h"
@@ -26,68 +26,101 @@
 #include "wire/errors.h"
 #include "wire/ops.h"
 
-enum option_id {
-    O_ACCOUNT,
-    O_ADMIN_COMMENT,
-    O_BATCH,
-    O_CLUSTERS,
-    O_CRON,
-    O_CTLD,
-    O_FULL,
-    O_HURRY,
-    O_INTERACTIVE,
-    O_ME,
-    O_NAME,
-    O_NODELIST,
-    O_PARTITION,
-    O_QOS,
-    O_QUIET,
-    O_RESERVATION,
-    O_SIBLING,
-    O_SIGNAL,
-    O_STATE,
-    O_USER,
-    O_VERBOSE,
-    O_WCKEY,
+struct scancel {
+    struct cli cli;
+    struct client *client;
+    const char *clusters;
+    Pst__JobActionRequest request;
+    struct jobfilter filter;
+    bool interactive;
+    int status;
+    /* with --interactive and --wckey: the ids that remain */
+    char **chosen;
+    size_t n_chosen;
 };
 
+static void refuse_user(const char *word)
+{
+    cli_die(CLI_EXIT_FAILED, "Invalid user name: %s", word);
+}
+
+static int take_states(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    static const uint32_t allowed = 1u << PST__JOB_STATE__JOB_PENDING |
+                                    1u << PST__JOB_STATE__JOB_RUNNING |
+                                    1u << PST__JOB_STATE__JOB_SUSPENDED;
+    struct jobfilter *f = at;
+    _cleanup_free_ char *bad = NULL;
+
+    (void)opt, (void)err;
+    if (filter_parse_states(arg, &f->states, &bad) < 0 || f->states.flags || f->states.all ||
+        (f->states.base & ~allowed)) {
+        (void)fprintf(stderr, "Invalid job state specified: %s\n", bad ? bad : arg);
+        (void)fprintf(stderr, "Valid job states are PENDING, RUNNING, and SUSPENDED\n");
+        return CLI_EXIT_FAILED;
+    }
+    jobfilter_ask_states(f); /* each --state adds to the list */
+    return 0;
+}
+
+static int take_signal(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    unsigned number = jobtext_signal_number(arg);
+
+    (void)opt, (void)err;
+    if (!number) {
+        (void)fprintf(stderr, "Unknown job signal: %s\n", arg);
+        return CLI_EXIT_FAILED;
+    }
+    *(uint32_t *)at = number;
+    return 0;
+}
+
+#define OPT_INTO struct scancel
 static const struct opt rows[] = {
-    { "account", 'A', OPT_REQ, O_ACCOUNT, 0, "@ACCOUNT", NULL, "names",
-      "jobs charged to these accounts" },
-    { "admin-comment", 0, OPT_REQ, O_ADMIN_COMMENT, 0, NULL, NULL, "text",
-      "keep this text with the jobs (administrators)" },
-    { "batch", 'b', OPT_NONE, O_BATCH, 0, "@BATCH", NULL, NULL, "signal the batch shell only" },
-    { "clusters", 'M', OPT_REQ, O_CLUSTERS, 0, "SLURM_CLUSTERS", NULL, "name", "ask this cluster" },
-    { "cron", 'c', OPT_NONE, O_CRON, 0, "@CRON", NULL, NULL,
-      "cancel jobs of a crontab too, and take their entries out" },
-    { "ctld", 0, OPT_NONE, O_CTLD, 0, "@CTLD", NULL, NULL,
-      "let the controller apply the filters (always so)" },
-    { "full", 'f', OPT_NONE, O_FULL, 0, "@FULL", NULL, NULL,
-      "signal the steps and the batch script" },
-    { "hurry", 'H', OPT_NONE, O_HURRY, 0, "@HURRY", NULL, NULL,
-      "taken for compatibility: there are no burst buffers to wait for" },
-    { "interactive", 'i', OPT_NONE, O_INTERACTIVE, 0, "@INTERACTIVE", NULL, NULL,
-      "ask before each job" },
-    { "jobname", 0, OPT_REQ, O_NAME, 0, NULL, NULL, "names", "same as --name" },
-    { "me", 0, OPT_NONE, O_ME, 0, NULL, NULL, NULL, "my own jobs" },
-    { "name", 'n', OPT_REQ, O_NAME, 0, "@NAME", NULL, "names", "jobs with these names" },
-    { "nodelist", 'w', OPT_REQ, O_NODELIST, 0, NULL, NULL, "nodes",
-      "jobs that hold any of these nodes" },
-    { "partition", 'p', OPT_REQ, O_PARTITION, 0, "@PARTITION", NULL, "names",
-      "jobs of these partitions" },
-    { "qos", 'q', OPT_REQ, O_QOS, 0, "@QOS", NULL, "names", "jobs with these QOS" },
-    { "quiet", 'Q', OPT_NONE, O_QUIET, 0, NULL, NULL, NULL, "say nothing but errors" },
-    { "reservation", 'R', OPT_REQ, O_RESERVATION, 0, NULL, NULL, "names",
-      "jobs in these reservations" },
-    { "sibling", 0, OPT_REQ, O_SIBLING, 0, NULL, NULL, "cluster", NULL,
-      "clusters do not federate here" },
-    { "signal", 's', OPT_REQ, O_SIGNAL, 0, NULL, NULL, "signal",
-      "send this signal, a name or a number" },
-    { "state", 't', OPT_REQ, O_STATE, 0, "@STATE", NULL, "states",
-      "PENDING, RUNNING or SUSPENDED jobs" },
-    { "user", 'u', OPT_REQ, O_USER, 0, "@USER", NULL, "names", "jobs of these users" },
-    { "verbose", 'v', OPT_NONE, O_VERBOSE, 0, "@VERBOSE", NULL, NULL, "say what is done" },
-    { "wckey", 0, OPT_REQ, O_WCKEY, 0, "@WCKEY", NULL, "keys", "jobs with these workload keys" },
+    OPT("account", 'A', OPT_REQ, JOBFILTER_ACCOUNTS(filter), "@ACCOUNT", NULL, "names",
+        "jobs charged to these accounts"),
+    OPT("admin-comment", 0, OPT_REQ, OPT_COPY(request.admin_comment), NULL, NULL, "text",
+        "keep this text with the jobs (administrators)"),
+    OPT("batch", 'b', OPT_NONE,
+        OPT_AND(OPT_FLAG(request.batch_only), OPT_GIVEN(request.has_batch_only)), "@BATCH", NULL,
+        NULL, "signal the batch shell only"),
+    OPT("clusters", 'M', OPT_REQ, OPT_TEXT(clusters), "SLURM_CLUSTERS", NULL, "name",
+        "ask this cluster"),
+    OPT("cron", 'c', OPT_NONE, OPT_AND(OPT_FLAG(request.cron), OPT_GIVEN(request.has_cron)),
+        "@CRON", NULL, NULL, "cancel jobs of a crontab too, and take their entries out"),
+    OPT("ctld", 0, OPT_NONE, OPT_NOTHING, "@CTLD", NULL, NULL,
+        "let the controller apply the filters (always so)"),
+    OPT("full", 'f', OPT_NONE, OPT_AND(OPT_FLAG(request.full), OPT_GIVEN(request.has_full)),
+        "@FULL", NULL, NULL, "signal the steps and the batch script"),
+    OPT("hurry", 'H', OPT_NONE, OPT_NOTHING, "@HURRY", NULL, NULL,
+        "taken for compatibility: there are no burst buffers to wait for"),
+    OPT("interactive", 'i', OPT_NONE, OPT_FLAG(interactive), "@INTERACTIVE", NULL, NULL,
+        "ask before each job"),
+    OPT("jobname", 0, OPT_REQ, JOBFILTER_NAMES(filter), NULL, NULL, "names", "same as --name"),
+    OPT("me", 0, OPT_NONE, JOBFILTER_ME(filter), NULL, NULL, NULL, "my own jobs"),
+    OPT("name", 'n', OPT_REQ, JOBFILTER_NAMES(filter), "@NAME", NULL, "names",
+        "jobs with these names"),
+    OPT("nodelist", 'w', OPT_REQ, JOBFILTER_NODES(filter), NULL, NULL, "nodes",
+        "jobs that hold any of these nodes"),
+    OPT("partition", 'p', OPT_REQ, JOBFILTER_PARTITIONS(filter), "@PARTITION", NULL, "names",
+        "jobs of these partitions"),
+    OPT("qos", 'q', OPT_REQ, JOBFILTER_QOS(filter), "@QOS", NULL, "names", "jobs with these QOS"),
+    OPT("quiet", 'Q', OPT_NONE, OPT_QUIET(cli), NULL, NULL, NULL, "say nothing but errors"),
+    OPT("reservation", 'R', OPT_REQ, JOBFILTER_RESERVATIONS(filter), NULL, NULL, "names",
+        "jobs in these reservations"),
+    OPT("sibling", 0, OPT_REQ, OPT_NOTHING, NULL, NULL, "cluster", NULL,
+        "clusters do not federate here"),
+    OPT("signal", 's', OPT_REQ,
+        OPT_AND(OPT_TAKE(request.signal, take_signal), OPT_GIVEN(request.has_signal)), NULL, NULL,
+        "signal", "send this signal, a name or a number"),
+    OPT("state", 't', OPT_REQ, OPT_AND(OPT_TAKE(filter, take_states), OPT_GIVEN(filter.given)),
+        "@STATE", NULL, "states", "PENDING, RUNNING or SUSPENDED jobs"),
+    OPT("user", 'u', OPT_REQ, JOBFILTER_USERS(filter), "@USER", NULL, "names",
+        "jobs of these users"),
+    OPT("verbose", 'v', OPT_NONE, OPT_VERBOSE(cli), "@VERBOSE", NULL, NULL, "say what is done"),
+    OPT("wckey", 0, OPT_REQ, JOBFILTER_WCKEYS(filter), "@WCKEY", NULL, "keys",
+        "jobs with these workload keys"),
 };
 
 static const struct opt_command command = {
@@ -101,155 +134,6 @@ static const struct opt_command command = {
     .permute = true,
 };
 
-struct scancel {
-    struct cli cli;
-    struct client *client;
-    const char *clusters;
-    Pst__JobActionRequest request;
-    Pst__JobFilter filter;
-    const char *wckeys;
-    bool interactive, have_filter;
-    int status;
-    /* with --interactive and --wckey: the ids that remain */
-    char **chosen;
-    size_t n_chosen;
-    struct filter_ids ids;
-};
-
-static int set_user(struct scancel *s, const char *arg, struct err *err)
-{
-    char **words = NULL;
-    size_t n = 0;
-    int r = 0;
-
-    filter_add_words(&words, &n, arg);
-    for (size_t i = 0; i < n && r == 0; i++) {
-        uint32_t uid;
-
-        if (user_id_of(words[i], &uid) < 0)
-            r = err_set(err, CLI_EXIT_FAILED, "Invalid user name: %s", words[i]);
-        else
-            filter_add_number(&s->filter.uids, &s->filter.n_uids, uid);
-    }
-    filter_free_words(words, n);
-    return r;
-}
-
-static int set_state(struct scancel *s, const char *arg)
-{
-    static const uint32_t allowed = 1u << PST__JOB_STATE__JOB_PENDING |
-                                    1u << PST__JOB_STATE__JOB_RUNNING |
-                                    1u << PST__JOB_STATE__JOB_SUSPENDED;
-    struct filter_states states;
-    _cleanup_free_ char *bad = NULL;
-
-    if (filter_parse_states(arg, &states, &bad) < 0 || states.flags || states.all ||
-        (states.base & ~allowed)) {
-        (void)fprintf(stderr, "Invalid job state specified: %s\n", bad ? bad : arg);
-        (void)fprintf(stderr, "Valid job states are PENDING, RUNNING, and SUSPENDED\n");
-        return CLI_EXIT_FAILED;
-    }
-    for (uint32_t i = 0; i < NAMES_JOB_STATES; i++)
-        if (states.base & (1u << i))
-            filter_add_number(&s->filter.states, &s->filter.n_states, i);
-    return 0;
-}
-
-static int set_signal(struct scancel *s, const char *arg)
-{
-    unsigned number = jobtext_signal_number(arg);
-
-    if (!number) {
-        (void)fprintf(stderr, "Unknown job signal: %s\n", arg);
-        return CLI_EXIT_FAILED;
-    }
-    s->request.has_signal = true;
-    s->request.signal = number;
-    return 0;
-}
-
-static int set_filter(struct scancel *s, int id, const char *arg, struct err *err)
-{
-    Pst__JobFilter *f = &s->filter;
-
-    s->have_filter = true;
-    switch (id) {
-    case O_ACCOUNT:
-        filter_add_words(&f->accounts, &f->n_accounts, arg);
-        return 0;
-    case O_NAME:
-        filter_add_words(&f->names, &f->n_names, arg);
-        return 0;
-    case O_PARTITION:
-        filter_add_words(&f->partitions, &f->n_partitions, arg);
-        return 0;
-    case O_QOS:
-        filter_add_words(&f->qos, &f->n_qos, arg);
-        return 0;
-    case O_RESERVATION:
-        filter_add_words(&f->reservations, &f->n_reservations, arg);
-        return 0;
-    case O_NODELIST:
-        free(f->nodes);
-        f->nodes = xstrdup_or_die(arg);
-        return 0;
-    case O_ME:
-        filter_add_number(&f->uids, &f->n_uids, getuid());
-        return 0;
-    case O_USER:
-        return set_user(s, arg, err);
-    case O_STATE:
-        return set_state(s, arg);
-    case O_WCKEY:
-    default:
-        s->wckeys = arg;
-        return 0;
-    }
-}
-
-static int set_option(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
-                      struct err *err)
-{
-    struct scancel *s = ctx;
-
-    (void)source; /* lists add up, flags stay */
-    switch (opt->id) {
-    case O_ADMIN_COMMENT:
-        free(s->request.admin_comment);
-        s->request.admin_comment = xstrdup_or_die(arg);
-        return 0;
-    case O_BATCH:
-        s->request.has_batch_only = s->request.batch_only = true;
-        return 0;
-    case O_FULL:
-        s->request.has_full = s->request.full = true;
-        return 0;
-    case O_INTERACTIVE:
-        s->interactive = true;
-        return 0;
-    case O_QUIET:
-        cli_set_verbosity(&s->cli, -1);
-        return 0;
-    case O_VERBOSE:
-        cli_set_verbosity(&s->cli, s->cli.verbose + 1);
-        return 0;
-    case O_SIGNAL:
-        return set_signal(s, arg);
-    case O_CLUSTERS:
-        s->clusters = arg;
-        return 0;
-    case O_CRON:
-        s->request.has_cron = s->request.cron = true;
-        return 0;
-    case O_CTLD:
-    case O_HURRY:
-    case O_SIBLING:
-        return 0; /* one cluster, no burst buffers */
-    default:
-        return set_filter(s, opt->id, arg, err);
-    }
-}
-
 static void take_ids(struct scancel *s, int argc, char **argv)
 {
     for (int i = 0; i < argc; i++) {
@@ -257,9 +141,10 @@ static void take_ids(struct scancel *s, int argc, char **argv)
 
         if (filter_parse_ids(argv[i], &ids, NULL) < 0)
             cli_die(CLI_EXIT_FAILED, "Invalid job id %s", argv[i]);
-        s->ids.ids = xrealloc_or_die(s->ids.ids, s->ids.n + ids.n + 1, sizeof(*s->ids.ids));
+        s->filter.ids.ids = xrealloc_or_die(s->filter.ids.ids, s->filter.ids.n + ids.n + 1,
+                                            sizeof(*s->filter.ids.ids));
         for (size_t k = 0; k < ids.n; k++)
-            s->ids.ids[s->ids.n++] = ids.ids[k];
+            s->filter.ids.ids[s->filter.ids.n++] = ids.ids[k];
         free(ids.ids); /* what they own moved */
         filter_add_ids(&s->request.ids, &s->request.n_ids, argv[i]);
     }
@@ -295,10 +180,10 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
 
     if (names_job_state_terminal((unsigned)j->state))
         return 0;
-    if (s->wckeys && !(j->wckey && filter_list_has(s->wckeys, j->wckey)))
+    if (!jobfilter_match(&s->filter, &row))
         return 0;
-    if (s->ids.n && !j->array_tasks &&
-        !filter_ids_match(&s->ids, j->job_id, job_group_id(j), j->has_array_task_id,
+    if (s->filter.ids.n && !j->array_tasks &&
+        !filter_ids_match(&s->filter.ids, j->job_id, job_group_id(j), j->has_array_task_id,
                           j->array_task_id))
         return 0;
     job_put_id(&id, &row);
@@ -316,9 +201,9 @@ static void choose(struct scancel *s)
     struct pb_fieldset set = { 0 };
     int r;
 
-    (void)sluids_find(s->client, &s->ids); /* what fails here fails again below */
-    filter_ids_numbers(&s->ids, &s->filter.job_ids, &s->filter.n_job_ids);
-    query.jobs = &s->filter;
+    (void)sluids_find(s->client, &s->filter.ids); /* what fails here fails again below */
+    jobfilter_ask_ids(&s->filter);
+    query.jobs = &s->filter.request;
     fmt_need_names(
         "job_id array_job_id array_task_id array_tasks het_job_id het_offset state name partition wckey",
         &pst__job_record__descriptor, &set);
@@ -329,10 +214,10 @@ static void choose(struct scancel *s)
     if (r < 0 && r != -EREMOTEIO)
         cli_die(CLI_EXIT_FAILED, "Unable to get job information: %s",
                 client_strerror(s->client, r));
-    filter_free_words(s->request.ids, s->request.n_ids);
+    argwords_free(s->request.ids, s->request.n_ids);
     s->request.ids = s->chosen;
     s->request.n_ids = s->n_chosen;
-    s->have_filter = false;
+    s->filter.given = false;
 }
 
 /* ---- the request ----------------------------------------------------------------------------- */
@@ -408,8 +293,8 @@ static void send_request(struct scancel *s)
         s->request.has_signal = true;
         s->request.signal = SIGTERM;
     }
-    if (s->have_filter)
-        s->request.filter = &s->filter;
+    if (s->filter.given)
+        s->request.filter = &s->filter.request;
     r = client_call(s->client, OP_JOB_ACTION, &s->request.base, (ProtobufCMessage **)&reply);
     if (r < 0)
         cli_die(r == -EREMOTEIO ? MAX(1, client_error(s->client, NULL) % 256) : CLI_EXIT_FAILED,
@@ -420,27 +305,27 @@ static void send_request(struct scancel *s)
 
 int main(int argc, char **argv)
 {
-    struct scancel s = { .request = PST__JOB_ACTION_REQUEST__INIT,
-                         .filter = PST__JOB_FILTER__INIT };
+    struct scancel s = { .request = PST__JOB_ACTION_REQUEST__INIT };
     int first;
 
     cli_init(&s.cli, "scancel");
-    opts_env(&command, set_option, &s);
-    first = opts_parse(&command, argc, argv, set_option, &s);
+    jobfilter_init(&s.filter, refuse_user);
+    opts_env(&command, &s);
+    first = opts_parse(&command, argc, argv, &s);
+    jobfilter_ask_me(&s.filter);
     take_ids(&s, argc - first, argv + first);
-    if (!s.request.n_ids && !s.have_filter)
+    if (!s.request.n_ids && !s.filter.given)
         cli_die(CLI_EXIT_FAILED, "No job identification provided");
     if (s.clusters)
         query_check_clusters(&s.cli, s.clusters, false);
     s.client = cli_connect_or_die(&s.cli, NULL);
-    if (s.interactive || s.wckeys)
+    if (s.interactive || s.filter.wckeys)
         choose(&s);
-    if (s.request.n_ids || s.have_filter)
+    if (s.request.n_ids || s.filter.given)
         send_request(&s);
-    filter_free_words(s.request.ids, s.request.n_ids);
+    argwords_free(s.request.ids, s.request.n_ids);
     free(s.request.admin_comment);
-    filter_done(&s.filter);
-    filter_ids_done(&s.ids);
+    jobfilter_done(&s.filter);
     client_free(s.client);
     cli_done(&s.cli);
     return s.status;

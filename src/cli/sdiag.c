@@ -19,33 +19,35 @@
 
 #define LATENCY_CALLS 1000
 
-enum option_id {
-    O_ALL,
-    O_CLUSTER,
-    O_JSON,
-    O_NO_TRUNC,
-    O_RESET,
-    O_BY_ID,
-    O_BY_TIME,
-    O_BY_TIME2,
-    O_VERBOSE,
-    O_YAML,
+enum order { ORDER_COUNT, ORDER_NAME, ORDER_TIME, ORDER_AVERAGE };
+
+struct sdiag {
+    struct cli cli;
+    struct json_option json;
+    const char *clusters;
+    bool reset;
+    enum order order;
 };
 
+#define OPT_INTO struct sdiag
 static const struct opt rows[] = {
-    { "all", 'a', OPT_NONE, O_ALL, 0, NULL, NULL, NULL,
-      "print the statistics (what it does anyway)" },
-    { "cluster", 'M', OPT_REQ, O_CLUSTER, 0, "SLURM_CLUSTERS", NULL, "name", "ask this cluster" },
-    { "json", 0, OPT_OPT, O_JSON, 0, NULL, NULL, "version", "print JSON" },
-    { "no-trunc", 0, OPT_NONE, O_NO_TRUNC, 0, NULL, NULL, NULL,
-      "taken for compatibility: nothing is cut" },
-    { "reset", 'r', OPT_NONE, O_RESET, 0, NULL, NULL, NULL, "set the counters to zero" },
-    { "sort-by-id", 'i', OPT_NONE, O_BY_ID, 0, NULL, NULL, NULL, "requests by name" },
-    { "sort-by-time", 't', OPT_NONE, O_BY_TIME, 0, NULL, NULL, NULL, "requests by total time" },
-    { "sort-by-time2", 'T', OPT_NONE, O_BY_TIME2, 0, NULL, NULL, NULL, "requests by average time" },
-    { "verbose", 'v', OPT_NONE, O_VERBOSE, 0, NULL, NULL, NULL,
-      "taken for compatibility: there is no more to say" },
-    { "yaml", 0, OPT_OPT, O_YAML, 0, NULL, NULL, "version", "print YAML" },
+    OPT("all", 'a', OPT_NONE, OPT_NOTHING, NULL, NULL, NULL,
+        "print the statistics (what it does anyway)"),
+    OPT("cluster", 'M', OPT_REQ, OPT_TEXT(clusters), "SLURM_CLUSTERS", NULL, "name",
+        "ask this cluster"),
+    OPT("json", 0, OPT_OPT, OPT_TAKE(json, json_take_json), NULL, NULL, "version", "print JSON"),
+    OPT("no-trunc", 0, OPT_NONE, OPT_NOTHING, NULL, NULL, NULL,
+        "taken for compatibility: nothing is cut"),
+    OPT("reset", 'r', OPT_NONE, OPT_FLAG(reset), NULL, NULL, NULL, "set the counters to zero"),
+    OPT("sort-by-id", 'i', OPT_NONE, OPT_CHOICE(order, ORDER_NAME), NULL, NULL, NULL,
+        "requests by name"),
+    OPT("sort-by-time", 't', OPT_NONE, OPT_CHOICE(order, ORDER_TIME), NULL, NULL, NULL,
+        "requests by total time"),
+    OPT("sort-by-time2", 'T', OPT_NONE, OPT_CHOICE(order, ORDER_AVERAGE), NULL, NULL, NULL,
+        "requests by average time"),
+    OPT("verbose", 'v', OPT_NONE, OPT_NOTHING, NULL, NULL, NULL,
+        "taken for compatibility: there is no more to say"),
+    OPT("yaml", 0, OPT_OPT, OPT_TAKE(json, json_take_yaml), NULL, NULL, "version", "print YAML"),
 };
 
 static const struct opt_command command = {
@@ -58,51 +60,6 @@ static const struct opt_command command = {
     .usage_status = CLI_EXIT_FAILED,
     .permute = true,
 };
-
-enum order { ORDER_COUNT, ORDER_NAME, ORDER_TIME, ORDER_AVERAGE };
-
-struct sdiag {
-    struct cli cli;
-    struct json_option json;
-    const char *json_arg, *clusters;
-    int json_result;
-    bool reset;
-    enum order order;
-};
-
-static int set_option(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
-                      struct err *err)
-{
-    struct sdiag *d = ctx;
-
-    (void)source; /* flags only */
-    (void)err;
-    switch (opt->id) {
-    case O_JSON:
-    case O_YAML:
-        d->json_arg = arg;
-        d->json_result = json_option_parse(&d->json, opt->id == O_YAML, arg);
-        break;
-    case O_CLUSTER:
-        d->clusters = arg;
-        break;
-    case O_RESET:
-        d->reset = true;
-        break;
-    case O_BY_ID:
-        d->order = ORDER_NAME;
-        break;
-    case O_BY_TIME:
-        d->order = ORDER_TIME;
-        break;
-    case O_BY_TIME2:
-        d->order = ORDER_AVERAGE;
-        break;
-    default:
-        break;
-    }
-    return 0;
-}
 
 static uint64_t mean(uint64_t total, uint64_t n)
 {
@@ -531,13 +488,13 @@ int main(int argc, char **argv)
 
     memcpy(words, argv, (size_t)argc * sizeof(*words)); /* before getopt reorders them */
     cli_init(&d.cli, "sdiag");
-    opts_env(&command, set_option, &d);
-    first = opts_parse(&command, argc, argv, set_option, &d);
+    opts_env(&command, &d);
+    first = opts_parse(&command, argc, argv, &d);
     if (first < argc)
         cli_die(CLI_EXIT_FAILED, "Unrecognized option: %s", argv[first]);
     if (d.clusters)
         query_check_clusters(&d.cli, d.clusters, !d.json.wanted);
-    status = d.json.wanted ? json_option_done(&d.json, d.json_result, d.json_arg) : -1;
+    status = json_option_done(&d.json);
     if (status < 0)
         status = d.reset ? reset_counters(&d) : print_statistics(&d, argc, words);
     cli_done(&d.cli);

@@ -30,94 +30,9 @@
 #define FMT_REASONS_LONG "%20E %12U %19H %6t %N"
 #define FIT_MIN 9u /* least width of '#' columns */
 
-enum option_id {
-    O_ALL,
-    O_DEAD,
-    O_EXACT,
-    O_FEDERATION,
-    O_FUTURE,
-    O_FORMAT,
-    O_FORMAT_LONG,
-    O_HIDE,
-    O_ITERATE,
-    O_JSON,
-    O_LOCAL,
-    O_LONG,
-    O_CLUSTERS,
-    O_NODES,
-    O_NODE,
-    O_NOCONVERT,
-    O_NOHEADER,
-    O_PARTITION,
-    O_RESPONDING,
-    O_REASONS,
-    O_RESERVATION,
-    O_SORT,
-    O_STATES,
-    O_SUMMARIZE,
-    O_VERBOSE,
-    O_YAML,
-};
-
-static const struct opt rows[] = {
-    { "all", 'a', OPT_NONE, O_ALL, 0, "@ALL", NULL, NULL, "also hidden partitions" },
-    { "clusters", 'M', OPT_REQ, O_CLUSTERS, 0, "SLURM_CLUSTERS", NULL, "names",
-      "ask this cluster" },
-    { "dead", 'd', OPT_NONE, O_DEAD, 0, NULL, NULL, NULL, "only nodes that do not respond" },
-    { "exact", 'e', OPT_NONE, O_EXACT, 0, NULL, NULL, NULL,
-      "do not gather nodes of different size" },
-    { "federation", 0, OPT_NONE, O_FEDERATION, 0, "@FEDERATION", NULL, NULL,
-      "taken for compatibility: clusters do not federate here" },
-    { "format", 'o', OPT_REQ, O_FORMAT, 0, "@FORMAT", NULL, "format",
-      "columns as %[.][width]letter" },
-    { "Format", 'O', OPT_REQ, O_FORMAT_LONG, 0, NULL, NULL, "names",
-      "columns as name[:[.][width][suffix]],..." },
-    { "future", 'F', OPT_NONE, O_FUTURE, 0, NULL, NULL, NULL, "also nodes in state FUTURE" },
-    { "hide", 0, OPT_NONE, O_HIDE, 0, NULL, NULL, NULL, "leave out hidden partitions" },
-    { "iterate", 'i', OPT_REQ, O_ITERATE, 0, NULL, NULL, "seconds", "list again and again" },
-    { "json", 0, OPT_OPT, O_JSON, 0, NULL, NULL, "version", "print JSON" },
-    { "list-reasons", 'R', OPT_NONE, O_REASONS, 0, NULL, NULL, NULL, "why nodes are unavailable" },
-    { "local", 0, OPT_NONE, O_LOCAL, 0, "@LOCAL", NULL, NULL,
-      "taken for compatibility: clusters do not federate here" },
-    { "long", 'l', OPT_NONE, O_LONG, 0, NULL, NULL, NULL, "more columns" },
-    { "noconvert", 0, OPT_NONE, O_NOCONVERT, 0, NULL, NULL, NULL, "keep the units of sizes" },
-    { "Node", 'N', OPT_NONE, O_NODE, 0, NULL, NULL, NULL, "one line for each node and partition" },
-    { "nodes", 'n', OPT_REQ, O_NODES, 0, NULL, NULL, "nodes", "these nodes" },
-    { "noheader", 'h', OPT_NONE, O_NOHEADER, 0, NULL, NULL, NULL, "no line of headings" },
-    { "partition", 'p', OPT_REQ, O_PARTITION, 0, "@PARTITION", NULL, "names", "these partitions" },
-    { "reservation", 'T', OPT_NONE, O_RESERVATION, 0, NULL, NULL, NULL, "list reservations" },
-    { "responding", 'r', OPT_NONE, O_RESPONDING, 0, NULL, NULL, NULL, "only nodes that respond" },
-    { "sort", 'S', OPT_REQ, O_SORT, 0, "@SORT", NULL, "letters",
-      "order: letters of --format, - before one reverses" },
-    { "states", 't', OPT_REQ, O_STATES, 0, NULL, NULL, "states",
-      "nodes in these states; , is or, + is and, ~ is not" },
-    { "summarize", 's', OPT_NONE, O_SUMMARIZE, 0, NULL, NULL, NULL, "one line for each partition" },
-    { "verbose", 'v', OPT_NONE, O_VERBOSE, 0, NULL, NULL, NULL, "say more" },
-    { "yaml", 0, OPT_OPT, O_YAML, 0, NULL, NULL, "version", "print YAML" },
-};
-
-static void print_names(FILE *f)
-{
-    fmt_print_names(&sinfo_fields, "field", f);
-}
-
-static const struct opt_command command = {
-    .name = "sinfo",
-    .prefix = "SINFO",
-    .prefix2 = "SLURM",
-    .rows = rows,
-    .n = ARRAY_SIZE(rows),
-    .synopsis = "[OPTIONS]",
-    .usage_status = CLI_EXIT_FAILED,
-    .permute = true,
-    .names = print_names,
-};
-
 struct sinfo {
     struct cli cli;
     struct json_option json;
-    const char *json_arg;
-    int json_result;
     const char *format, *format_long, *sort, *clusters;
     bool all, dead, responding, exact, future, long_format, per_node, noconvert, noheader,
         summarize, reasons, reservations;
@@ -141,11 +56,12 @@ struct sinfo {
     } table;
 };
 
-static int set_states(struct sinfo *s, const char *arg)
+static int take_states(void *at, const struct opt *opt, const char *arg, struct err *err)
 {
     char bad[64];
 
-    if (sinfo_filter_parse(&s->states, arg, bad, sizeof(bad)) < 0) {
+    (void)opt, (void)err;
+    if (sinfo_filter_parse(at, arg, bad, sizeof(bad)) < 0) {
         cli_error("Bad state string: \"%s\"", bad);
         cli_error("valid states: %s", names_node_filter_list());
         return CLI_EXIT_FAILED;
@@ -153,112 +69,76 @@ static int set_states(struct sinfo *s, const char *arg)
     return 0;
 }
 
-static int set_iterate(struct sinfo *s, const char *arg, struct err *err)
+static int take_nodes(void *at, const struct opt *opt, const char *arg, struct err *err)
 {
-    uint64_t n;
+    struct hostlist **names = at;
 
-    if (parse_u64(arg, 1, UINT32_MAX, &n) < 0)
-        return err_set(err, CLI_EXIT_FAILED, "--iterate=%s", arg);
-    s->iterate_s = (uint32_t)n;
-    return 0;
+    (void)opt;
+    *names = hostlist_free(*names);
+    return hostlist_parse(arg, names, err) < 0 ? CLI_EXIT_FAILED : 0;
 }
 
-static int set_nodes(struct sinfo *s, const char *arg, struct err *err)
+#define OPT_INTO struct sinfo
+static const struct opt rows[] = {
+    OPT("all", 'a', OPT_NONE, OPT_FLAG(all), "@ALL", NULL, NULL, "also hidden partitions"),
+    OPT("clusters", 'M', OPT_REQ, OPT_TEXT(clusters), "SLURM_CLUSTERS", NULL, "names",
+        "ask this cluster"),
+    OPT("dead", 'd', OPT_NONE, OPT_FLAG(dead), NULL, NULL, NULL, "only nodes that do not respond"),
+    OPT("exact", 'e', OPT_NONE, OPT_FLAG(exact), NULL, NULL, NULL,
+        "do not gather nodes of different size"),
+    OPT("federation", 0, OPT_NONE, OPT_NOTHING, "@FEDERATION", NULL, NULL,
+        "taken for compatibility: clusters do not federate here"),
+    OPT("format", 'o', OPT_REQ, OPT_AND(OPT_TEXT(format), OPT_BUT(format_long)), "@FORMAT", NULL,
+        "format", "columns as %[.][width]letter"),
+    OPT("Format", 'O', OPT_REQ, OPT_AND(OPT_TEXT(format_long), OPT_BUT(format)), NULL, NULL,
+        "names", "columns as name[:[.][width][suffix]],..."),
+    OPT("future", 'F', OPT_NONE, OPT_FLAG(future), NULL, NULL, NULL, "also nodes in state FUTURE"),
+    OPT("hide", 0, OPT_NONE, OPT_UNFLAG(all), NULL, NULL, NULL, "leave out hidden partitions"),
+    OPT("iterate", 'i', OPT_REQ, OPT_TAKE(iterate_s, opt_take_count), NULL, NULL, "seconds",
+        "list again and again"),
+    OPT("json", 0, OPT_OPT, OPT_TAKE(json, json_take_json), NULL, NULL, "version", "print JSON"),
+    OPT("list-reasons", 'R', OPT_NONE, OPT_FLAG(reasons), NULL, NULL, NULL,
+        "why nodes are unavailable"),
+    OPT("local", 0, OPT_NONE, OPT_NOTHING, "@LOCAL", NULL, NULL,
+        "taken for compatibility: clusters do not federate here"),
+    OPT("long", 'l', OPT_NONE, OPT_FLAG(long_format), NULL, NULL, NULL, "more columns"),
+    OPT("noconvert", 0, OPT_NONE, OPT_FLAG(noconvert), NULL, NULL, NULL, "keep the units of sizes"),
+    OPT("Node", 'N', OPT_NONE, OPT_FLAG(per_node), NULL, NULL, NULL,
+        "one line for each node and partition"),
+    OPT("nodes", 'n', OPT_REQ, OPT_TAKE(names, take_nodes), NULL, NULL, "nodes", "these nodes"),
+    OPT("noheader", 'h', OPT_NONE, OPT_FLAG(noheader), NULL, NULL, NULL, "no line of headings"),
+    OPT("partition", 'p', OPT_REQ, OPT_WORDS(partitions, n_partitions), "@PARTITION", NULL, "names",
+        "these partitions"),
+    OPT("reservation", 'T', OPT_NONE, OPT_FLAG(reservations), NULL, NULL, NULL,
+        "list reservations"),
+    OPT("responding", 'r', OPT_NONE, OPT_FLAG(responding), NULL, NULL, NULL,
+        "only nodes that respond"),
+    OPT("sort", 'S', OPT_REQ, OPT_TEXT(sort), "@SORT", NULL, "letters",
+        "order: letters of --format, - before one reverses"),
+    OPT("states", 't', OPT_REQ, OPT_TAKE(states, take_states), NULL, NULL, "states",
+        "nodes in these states; , is or, + is and, ~ is not"),
+    OPT("summarize", 's', OPT_NONE, OPT_FLAG(summarize), NULL, NULL, NULL,
+        "one line for each partition"),
+    OPT("verbose", 'v', OPT_NONE, OPT_VERBOSE(cli), NULL, NULL, NULL, "say more"),
+    OPT("yaml", 0, OPT_OPT, OPT_TAKE(json, json_take_yaml), NULL, NULL, "version", "print YAML"),
+};
+
+static void print_names(FILE *f)
 {
-    s->names = hostlist_free(s->names);
-    return hostlist_parse(arg, &s->names, err) < 0 ? CLI_EXIT_FAILED : 0;
+    fmt_print_names(&sinfo_fields, "field", f);
 }
 
-static int set_layout(struct sinfo *s, int id)
-{
-    switch (id) {
-    case O_LONG:
-        s->long_format = true;
-        break;
-    case O_NODE:
-        s->per_node = true;
-        break;
-    case O_REASONS:
-        s->reasons = true;
-        break;
-    case O_SUMMARIZE:
-        s->summarize = true;
-        break;
-    case O_RESERVATION:
-        s->reservations = true;
-        break;
-    case O_NOHEADER:
-        s->noheader = true;
-        break;
-    case O_NOCONVERT:
-        s->noconvert = true;
-        break;
-    default:
-        break;
-    }
-    return 0;
-}
-
-static int set_option(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
-                      struct err *err)
-{
-    struct sinfo *s = ctx;
-
-    (void)source; /* a later source overwrites */
-    switch (opt->id) {
-    case O_ALL:
-        s->all = true;
-        return 0;
-    case O_HIDE:
-        s->all = false;
-        return 0;
-    case O_DEAD:
-        s->dead = true;
-        return 0;
-    case O_RESPONDING:
-        s->responding = true;
-        return 0;
-    case O_EXACT:
-        s->exact = true;
-        return 0;
-    case O_FUTURE:
-        s->future = true;
-        return 0;
-    case O_FORMAT:
-        s->format = arg;
-        s->format_long = NULL;
-        return 0;
-    case O_FORMAT_LONG:
-        s->format_long = arg;
-        s->format = NULL;
-        return 0;
-    case O_ITERATE:
-        return set_iterate(s, arg, err);
-    case O_JSON:
-    case O_YAML:
-        s->json_arg = arg;
-        s->json_result = json_option_parse(&s->json, opt->id == O_YAML, arg);
-        return 0;
-    case O_CLUSTERS:
-        s->clusters = arg;
-        return 0;
-    case O_NODES:
-        return set_nodes(s, arg, err);
-    case O_PARTITION:
-        filter_add_words(&s->partitions, &s->n_partitions, arg);
-        return 0;
-    case O_SORT:
-        s->sort = arg;
-        return 0;
-    case O_STATES:
-        return set_states(s, arg);
-    case O_VERBOSE:
-        cli_set_verbosity(&s->cli, s->cli.verbose + 1);
-        return 0;
-    default:
-        return set_layout(s, opt->id);
-    }
-}
+static const struct opt_command command = {
+    .name = "sinfo",
+    .prefix = "SINFO",
+    .prefix2 = "SLURM",
+    .rows = rows,
+    .n = ARRAY_SIZE(rows),
+    .synopsis = "[OPTIONS]",
+    .usage_status = CLI_EXIT_FAILED,
+    .permute = true,
+    .names = print_names,
+};
 
 static void bad_format(void *ctx, const char *spec)
 {
@@ -551,18 +431,18 @@ static void list_reservations(struct sinfo *s)
 
 int main(int argc, char **argv)
 {
-    struct sinfo s = { .json_result = 0 };
+    struct sinfo s = { 0 };
     _cleanup_free_ char **words = xmalloc_or_die(((size_t)argc + 1) * sizeof(*words));
     int first, status;
 
     memcpy(words, argv, (size_t)argc * sizeof(*words)); /* before getopt reorders them */
     cli_init(&s.cli, "sinfo");
-    opts_env(&command, set_option, &s);
+    opts_env(&command, &s);
     s.future = getenv("SCONTROL_FUTURE") != NULL;
-    first = opts_parse(&command, argc, argv, set_option, &s);
+    first = opts_parse(&command, argc, argv, &s);
     if (first < argc)
         cli_die(CLI_EXIT_FAILED, "Unrecognized option: %s", argv[first]);
-    status = s.json.wanted ? json_option_done(&s.json, s.json_result, s.json_arg) : -1;
+    status = json_option_done(&s.json);
     if (status >= 0)
         exit(status);
     if (s.reservations) {
@@ -582,7 +462,7 @@ int main(int argc, char **argv)
         (void)printf("\n");
         (void)sleep(s.iterate_s);
     }
-    filter_free_words(s.partitions, s.n_partitions);
+    argwords_free(s.partitions, s.n_partitions);
     s.names = hostlist_free(s.names);
     fmt_done(&s.fmt);
     strbuf_done(&s.out);

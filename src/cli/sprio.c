@@ -21,45 +21,74 @@
 #include "wire/errors.h"
 #include "wire/ops.h"
 
-enum option_id {
-    O_CLUSTERS,
-    O_FEDERATION,
-    O_FORMAT,
-    O_JOBS,
-    O_LOCAL,
-    O_LONG,
-    O_NOHEADER,
-    O_NORM,
-    O_PARTITION,
-    O_SIBLING,
-    O_SORT,
-    O_USER,
-    O_VERBOSE,
-    O_WEIGHTS,
+struct sprio {
+    struct cli cli;
+    struct client *client;
+    const char *format, *sort, *clusters;
+    bool long_format, noheader, norm, only_weights, by_user;
+    Pst__PriorityRequest request;
+    struct filter_ids ids;
+    struct prio_job *jobs;
+    size_t njobs, cap_jobs;
+    Pst__PriorityRecord *weights;
+    struct fmt fmt;
+    struct fmt_sort order;
+    struct fmt_lines *lines;
+    struct strbuf out;
+    uint32_t seq;
 };
 
+static int take_jobs(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    struct filter_ids *ids = at;
+
+    (void)opt;
+    filter_ids_done(ids);
+    return filter_parse_ids(arg, ids, err) < 0 ? CLI_EXIT_FAILED : 0;
+}
+
+static void tell_bad_user(const char *word)
+{
+    (void)fprintf(stderr, "Invalid user: %s\n", word);
+}
+
+static int take_users(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    Pst__PriorityRequest *request = at;
+
+    (void)opt, (void)err;
+    filter_add_users(&request->uids, &request->n_uids, arg, tell_bad_user);
+    return 0;
+}
+
+#define OPT_INTO struct sprio
 static const struct opt rows[] = {
-    { "clusters", 'M', OPT_REQ, O_CLUSTERS, 0, "SLURM_CLUSTERS", NULL, "names",
-      "ask this cluster" },
-    { "federation", 0, OPT_NONE, O_FEDERATION, 0, "@FEDERATION", NULL, NULL,
-      "taken for compatibility: clusters do not federate here" },
-    { "format", 'o', OPT_REQ, O_FORMAT, 0, "@FORMAT", NULL, "format",
-      "columns as %[.][width]letter" },
-    { "jobs", 'j', OPT_REQ, O_JOBS, 0, NULL, NULL, "ids", "these jobs" },
-    { "local", 0, OPT_NONE, O_LOCAL, 0, "@LOCAL", NULL, NULL,
-      "taken for compatibility: clusters do not federate here" },
-    { "long", 'l', OPT_NONE, O_LONG, 0, NULL, NULL, NULL, "more columns" },
-    { "noheader", 'h', OPT_NONE, O_NOHEADER, 0, NULL, NULL, NULL, "no line of headings" },
-    { "norm", 'n', OPT_NONE, O_NORM, 0, NULL, NULL, NULL, "factors between 0 and 1, not weighted" },
-    { "partition", 'p', OPT_REQ, O_PARTITION, 0, NULL, NULL, "names", "jobs of these partitions" },
-    { "sibling", 0, OPT_NONE, O_SIBLING, 0, "@SIBLING", NULL, NULL,
-      "taken for compatibility: clusters do not federate here" },
-    { "sort", 'S', OPT_REQ, O_SORT, 0, NULL, NULL, "letters",
-      "order: letters of --format, - before one reverses" },
-    { "user", 'u', OPT_REQ, O_USER, 0, NULL, NULL, "names", "jobs of these users" },
-    { "users", 0, OPT_REQ, O_USER, 0, NULL, NULL, "names", NULL },
-    { "verbose", 'v', OPT_NONE, O_VERBOSE, 0, NULL, NULL, NULL, "say more" },
-    { "weights", 'w', OPT_NONE, O_WEIGHTS, 0, NULL, NULL, NULL, "only the weights of the factors" },
+    OPT("clusters", 'M', OPT_REQ, OPT_TEXT(clusters), "SLURM_CLUSTERS", NULL, "names",
+        "ask this cluster"),
+    OPT("federation", 0, OPT_NONE, OPT_NOTHING, "@FEDERATION", NULL, NULL,
+        "taken for compatibility: clusters do not federate here"),
+    OPT("format", 'o', OPT_REQ, OPT_TEXT(format), "@FORMAT", NULL, "format",
+        "columns as %[.][width]letter"),
+    OPT("jobs", 'j', OPT_REQ, OPT_TAKE(ids, take_jobs), NULL, NULL, "ids", "these jobs"),
+    OPT("local", 0, OPT_NONE, OPT_NOTHING, "@LOCAL", NULL, NULL,
+        "taken for compatibility: clusters do not federate here"),
+    OPT("long", 'l', OPT_NONE, OPT_FLAG(long_format), NULL, NULL, NULL, "more columns"),
+    OPT("noheader", 'h', OPT_NONE, OPT_FLAG(noheader), NULL, NULL, NULL, "no line of headings"),
+    OPT("norm", 'n', OPT_NONE, OPT_FLAG(norm), NULL, NULL, NULL,
+        "factors between 0 and 1, not weighted"),
+    OPT("partition", 'p', OPT_REQ, OPT_WORDS(request.partitions, request.n_partitions), NULL, NULL,
+        "names", "jobs of these partitions"),
+    OPT("sibling", 0, OPT_NONE, OPT_NOTHING, "@SIBLING", NULL, NULL,
+        "taken for compatibility: clusters do not federate here"),
+    OPT("sort", 'S', OPT_REQ, OPT_TEXT(sort), NULL, NULL, "letters",
+        "order: letters of --format, - before one reverses"),
+    OPT("user", 'u', OPT_REQ, OPT_AND(OPT_TAKE(request, take_users), OPT_GIVEN(by_user)), NULL,
+        NULL, "names", "jobs of these users"),
+    OPT("users", 0, OPT_REQ, OPT_AND(OPT_TAKE(request, take_users), OPT_GIVEN(by_user)), NULL, NULL,
+        "names"),
+    OPT("verbose", 'v', OPT_NONE, OPT_VERBOSE(cli), NULL, NULL, NULL, "say more"),
+    OPT("weights", 'w', OPT_NONE, OPT_FLAG(only_weights), NULL, NULL, NULL,
+        "only the weights of the factors"),
 };
 
 static void print_names(FILE *f)
@@ -83,77 +112,6 @@ struct prio_job { /* names of one job; text is shared by many jobs and kept once
     uint32_t job_id;
     char *user, *account, *qos, *sluid;
 };
-
-struct sprio {
-    struct cli cli;
-    struct client *client;
-    const char *format, *sort, *clusters;
-    bool long_format, noheader, norm, only_weights, by_user;
-    Pst__PriorityRequest request;
-    struct filter_ids ids;
-    struct prio_job *jobs;
-    size_t njobs, cap_jobs;
-    Pst__PriorityRecord *weights;
-    struct fmt fmt;
-    struct fmt_sort order;
-    struct fmt_lines *lines;
-    struct strbuf out;
-    uint32_t seq;
-};
-
-static void bad_user(const char *word)
-{
-    (void)fprintf(stderr, "Invalid user: %s\n", word);
-}
-
-static int set_option(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
-                      struct err *err)
-{
-    struct sprio *s = ctx;
-
-    (void)source; /* the last one counts */
-    switch (opt->id) {
-    case O_CLUSTERS:
-        s->clusters = arg;
-        break;
-    case O_FORMAT:
-        s->format = arg;
-        break;
-    case O_JOBS:
-        filter_ids_done(&s->ids);
-        if (filter_parse_ids(arg, &s->ids, err) < 0)
-            return CLI_EXIT_FAILED;
-        break;
-    case O_LONG:
-        s->long_format = true;
-        break;
-    case O_NOHEADER:
-        s->noheader = true;
-        break;
-    case O_NORM:
-        s->norm = true;
-        break;
-    case O_PARTITION:
-        filter_add_words(&s->request.partitions, &s->request.n_partitions, arg);
-        break;
-    case O_SORT:
-        s->sort = arg;
-        break;
-    case O_USER:
-        s->by_user = true;
-        filter_add_users(&s->request.uids, &s->request.n_uids, arg, bad_user);
-        break;
-    case O_VERBOSE:
-        cli_set_verbosity(&s->cli, s->cli.verbose + 1);
-        break;
-    case O_WEIGHTS:
-        s->only_weights = true;
-        break;
-    default: /* one cluster: nothing to choose */
-        break;
-    }
-    return 0;
-}
 
 static noreturn void die_loading(struct sprio *s, int r)
 {
@@ -336,8 +294,8 @@ int main(int argc, char **argv)
     int first, status;
 
     cli_init(&s.cli, "sprio");
-    opts_env(&command, set_option, &s);
-    first = opts_parse(&command, argc, argv, set_option, &s);
+    opts_env(&command, &s);
+    first = opts_parse(&command, argc, argv, &s);
     if (first < argc)
         cli_die(CLI_EXIT_FAILED, "Unrecognized option: %s", argv[first]);
     if (s.clusters)

@@ -26,62 +26,14 @@
 #define DEPTH_MAX 256u
 #define WIDTH_MAX 1024u
 
-enum option_id {
-    O_ACCOUNTS,
-    O_ALL,
-    O_CLUSTERS,
-    O_FORMAT,
-    O_HELPFORMAT,
-    O_JSON,
-    O_LONG,
-    O_NOHEADER,
-    O_PARSABLE,
-    O_PARSABLE2,
-    O_PARTITION,
-    O_USERS,
-    O_USERS_ONLY,
-    O_VERBOSE,
-    O_YAML,
-};
-
-static const struct opt rows[] = {
-    { "accounts", 'A', OPT_REQ, O_ACCOUNTS, 0, NULL, NULL, "names", "these accounts" },
-    { "all", 'a', OPT_NONE, O_ALL, 0, NULL, NULL, NULL, "all users, not only yourself" },
-    { "clusters", 'M', OPT_REQ, O_CLUSTERS, 0, "SLURM_CLUSTERS", NULL, "names",
-      "ask this cluster" },
-    { "cluster", 0, OPT_REQ, O_CLUSTERS, 0, NULL, NULL, "names", NULL },
-    { "format", 'o', OPT_REQ, O_FORMAT, 0, NULL, NULL, "fields",
-      "columns as name[%width], see --helpformat" },
-    { "helpformat", 'e', OPT_NONE, O_HELPFORMAT, 0, NULL, NULL, NULL,
-      "list the fields of --format" },
-    { "json", 0, OPT_OPT, O_JSON, 0, NULL, NULL, "version", "print JSON" },
-    { "long", 'l', OPT_NONE, O_LONG, 0, NULL, NULL, NULL, "more columns" },
-    { "noheader", 'n', OPT_NONE, O_NOHEADER, 0, NULL, NULL, NULL, "no line of headings" },
-    { "parsable", 'p', OPT_NONE, O_PARSABLE, 0, NULL, NULL, NULL, "columns end with |" },
-    { "parsable2", 'P', OPT_NONE, O_PARSABLE2, 0, NULL, NULL, NULL, "columns with | between them" },
-    { "partition", 'm', OPT_NONE, O_PARTITION, 0, NULL, NULL, NULL,
-      "the partition of each association too" },
-    { "users", 'u', OPT_REQ, O_USERS, 0, NULL, NULL, "names", "these users" },
-    { "Users", 'U', OPT_NONE, O_USERS_ONLY, 0, NULL, NULL, NULL, "users only, not accounts" },
-    { "verbose", 'v', OPT_NONE, O_VERBOSE, 0, NULL, NULL, NULL, "say more" },
-    { "yaml", 0, OPT_OPT, O_YAML, 0, NULL, NULL, "version", "print YAML" },
-};
-
-struct share { /* a record, and its place in the tree */
-    Pst__ShareRecord *rec;
-    struct share *parent, *child, *sibling;
-    bool root;
-};
-
 struct sshare {
     struct cli cli;
     struct client *client;
-    const char *format, *clusters, *json_arg;
+    const char *format, *clusters;
     bool all, long_format, noheader, parsable, ending, partition, users_only, fair_tree;
     char **accounts, **users;
-    size_t naccounts, nusers;
+    size_t n_accounts, n_users;
     struct json_option json;
-    int json_result;
     struct share *list;
     size_t n, cap;
     Pst__ShareRecord *names; /* of TRES */
@@ -91,6 +43,41 @@ struct sshare {
     } columns[FIELDS_MAX];
     size_t ncolumns;
     struct strbuf out;
+};
+
+static int print_helpformat(void *at, const struct opt *opt, const char *arg, struct err *err);
+
+#define OPT_INTO struct sshare
+static const struct opt rows[] = {
+    OPT("accounts", 'A', OPT_REQ, OPT_WORDS(accounts, n_accounts), NULL, NULL, "names",
+        "these accounts"),
+    OPT("all", 'a', OPT_NONE, OPT_FLAG(all), NULL, NULL, NULL, "all users, not only yourself"),
+    OPT("clusters", 'M', OPT_REQ, OPT_TEXT(clusters), "SLURM_CLUSTERS", NULL, "names",
+        "ask this cluster"),
+    OPT("cluster", 0, OPT_REQ, OPT_TEXT(clusters), NULL, NULL, "names"),
+    OPT("format", 'o', OPT_REQ, OPT_TEXT(format), NULL, NULL, "fields",
+        "columns as name[%width], see --helpformat"),
+    OPT("helpformat", 'e', OPT_NONE, OPT_TAKE_ALL(print_helpformat), NULL, NULL, NULL,
+        "list the fields of --format"),
+    OPT("json", 0, OPT_OPT, OPT_TAKE(json, json_take_json), NULL, NULL, "version", "print JSON"),
+    OPT("long", 'l', OPT_NONE, OPT_FLAG(long_format), NULL, NULL, NULL, "more columns"),
+    OPT("noheader", 'n', OPT_NONE, OPT_FLAG(noheader), NULL, NULL, NULL, "no line of headings"),
+    OPT("parsable", 'p', OPT_NONE, OPT_AND(OPT_FLAG(parsable), OPT_GIVEN(ending)), NULL, NULL, NULL,
+        "columns end with |"),
+    OPT("parsable2", 'P', OPT_NONE, OPT_AND(OPT_UNFLAG(ending), OPT_GIVEN(parsable)), NULL, NULL,
+        NULL, "columns with | between them"),
+    OPT("partition", 'm', OPT_NONE, OPT_FLAG(partition), NULL, NULL, NULL,
+        "the partition of each association too"),
+    OPT("users", 'u', OPT_REQ, OPT_WORDS(users, n_users), NULL, NULL, "names", "these users"),
+    OPT("Users", 'U', OPT_NONE, OPT_FLAG(users_only), NULL, NULL, NULL, "users only, not accounts"),
+    OPT("verbose", 'v', OPT_NONE, OPT_VERBOSE(cli), NULL, NULL, NULL, "say more"),
+    OPT("yaml", 0, OPT_OPT, OPT_TAKE(json, json_take_yaml), NULL, NULL, "version", "print YAML"),
+};
+
+struct share { /* a record, and its place in the tree */
+    Pst__ShareRecord *rec;
+    struct share *parent, *child, *sibling;
+    bool root;
 };
 
 /* ---- fields ---------------------------------------------------------------------------------- */
@@ -236,8 +223,10 @@ static void print_names(FILE *f)
         (void)fprintf(f, "field\t%s\t-\t%s\tshown\n", fields[i].name, fields[i].name);
 }
 
-static noreturn void print_helpformat(void)
+/* --helpformat: list the fields and leave. */
+static int print_helpformat(void *at, const struct opt *opt, const char *arg, struct err *err)
 {
+    (void)at, (void)opt, (void)arg, (void)err;
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
         (void)printf("%-17s%s", fields[i].name,
                      i % 4 == 3                    ? "\n"
@@ -303,62 +292,6 @@ static const struct opt_command command = {
     .permute = true,
     .names = print_names,
 };
-
-static int set_option(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
-                      struct err *err)
-{
-    struct sshare *s = ctx;
-
-    (void)source; /* the last one counts */
-    (void)err;
-    switch (opt->id) {
-    case O_ACCOUNTS:
-        filter_add_words(&s->accounts, &s->naccounts, arg);
-        break;
-    case O_ALL:
-        s->all = true;
-        break;
-    case O_CLUSTERS:
-        s->clusters = arg;
-        break;
-    case O_FORMAT:
-        s->format = arg;
-        break;
-    case O_HELPFORMAT:
-        print_helpformat();
-    case O_JSON:
-    case O_YAML:
-        s->json_arg = arg;
-        s->json_result = json_option_parse(&s->json, opt->id == O_YAML, arg);
-        break;
-    case O_LONG:
-        s->long_format = true;
-        break;
-    case O_NOHEADER:
-        s->noheader = true;
-        break;
-    case O_PARSABLE:
-        s->parsable = s->ending = true;
-        break;
-    case O_PARSABLE2:
-        s->parsable = true;
-        s->ending = false;
-        break;
-    case O_PARTITION:
-        s->partition = true;
-        break;
-    case O_USERS:
-        filter_add_words(&s->users, &s->nusers, arg);
-        break;
-    case O_USERS_ONLY:
-        s->users_only = true;
-        break;
-    default:
-        cli_set_verbosity(&s->cli, s->cli.verbose + 1);
-        break;
-    }
-    return 0;
-}
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
@@ -455,11 +388,11 @@ static bool in_list(char *const *list, size_t n, const char *word)
 
 static bool is_shown(const struct sshare *s, const struct share *w)
 {
-    if (s->naccounts && !in_list(s->accounts, s->naccounts, w->rec->account))
+    if (s->n_accounts && !in_list(s->accounts, s->n_accounts, w->rec->account))
         return false;
     if (!w->rec->user)
         return !s->users_only;
-    return s->all || in_list(s->users, s->nusers, w->rec->user);
+    return s->all || in_list(s->users, s->n_users, w->rec->user);
 }
 
 /* ---- the listing ----------------------------------------------------------------------------- */
@@ -605,8 +538,8 @@ static void only_me(struct sshare *s)
 {
     const char *name = user_name_of(getuid());
 
-    if (!s->all && !s->nusers && name)
-        filter_add_words(&s->users, &s->nusers, name);
+    if (!s->all && !s->n_users && name)
+        argwords_add(&s->users, &s->n_users, name);
 }
 
 static void load(struct sshare *s)
@@ -646,11 +579,11 @@ int main(int argc, char **argv)
 
     memcpy(words, argv, (size_t)argc * sizeof(*words)); /* before getopt reorders them */
     cli_init(&s.cli, "sshare");
-    opts_env(&command, set_option, &s);
-    first = opts_parse(&command, argc, argv, set_option, &s);
+    opts_env(&command, &s);
+    first = opts_parse(&command, argc, argv, &s);
     if (first < argc)
         cli_die(CLI_EXIT_FAILED, "Unrecognized option: %s", argv[first]);
-    status = s.json.wanted ? json_option_done(&s.json, s.json_result, s.json_arg) : -1;
+    status = json_option_done(&s.json);
     if (status >= 0)
         return status;
     if (s.format)

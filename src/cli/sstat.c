@@ -24,37 +24,50 @@
 #include "wire/errors.h"
 #include "wire/ops.h"
 
-enum option_id {
-    O_ALLSTEPS,
-    O_CLUSTERS,
-    O_FORMAT,
-    O_HELPFORMAT,
-    O_JOBS,
-    O_NOCONVERT,
-    O_NOHEADER,
-    O_PARSABLE,
-    O_PARSABLE2,
-    O_PIDFORMAT,
-    O_VERBOSE,
+struct sstat {
+    struct cli cli;
+    struct client *client;
+    struct filter_ids ids;
+    struct sacct_fmt fmt;
+    const char *format, *clusters;
+    bool all, noheader, noconvert, helpformat;
+    struct strbuf out;
+
+    const struct ids *id; /* that is looked up */
+    Pst__JobRecord **jobs;
+    Pst__StepRecord **steps;
+    size_t n_jobs, n_steps;
 };
 
+static int take_pid_format(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    (void)opt, (void)arg, (void)err;
+    *(const char **)at = SSTAT_PIDS;
+    return 0;
+}
+
+#define OPT_INTO struct sstat
 static const struct opt rows[] = {
-    { "allsteps", 'a', OPT_NONE, O_ALLSTEPS, 0, NULL, NULL, NULL,
-      "all steps of a job, the batch script's too, not the first one of srun alone" },
-    { "clusters", 'M', OPT_REQ, O_CLUSTERS, 0, "SLURM_CLUSTERS", NULL, "names",
-      "steps of this cluster" },
-    { "fields", 0, OPT_REQ, O_FORMAT, 0, NULL, NULL, NULL, NULL },
-    { "format", 'o', OPT_REQ, O_FORMAT, 0, NULL, NULL, "fields", "columns as name[%[-]width],..." },
-    { "helpformat", 'e', OPT_NONE, O_HELPFORMAT, 0, NULL, NULL, NULL, "list the fields" },
-    { "jobs", 'j', OPT_REQ, O_JOBS, 0, NULL, NULL, "job[.step],...", "these jobs or steps" },
-    { "noconvert", 0, OPT_NONE, O_NOCONVERT, 0, NULL, NULL, NULL, "sizes as plain numbers" },
-    { "noheader", 'n', OPT_NONE, O_NOHEADER, 0, NULL, NULL, NULL, "no headings" },
-    { "parsable", 'p', OPT_NONE, O_PARSABLE, 0, NULL, NULL, NULL, "a | after each value" },
-    { "parsable2", 'P', OPT_NONE, O_PARSABLE2, 0, NULL, NULL, NULL, "a | between values" },
-    { "pidformat", 'i', OPT_NONE, O_PIDFORMAT, 0, NULL, NULL, NULL,
-      "the nodes of each step and its processes" },
-    { "steps", 0, OPT_REQ, O_JOBS, 0, NULL, NULL, NULL, NULL },
-    { "verbose", 'v', OPT_NONE, O_VERBOSE, 0, NULL, NULL, NULL, "say what is done" },
+    OPT("allsteps", 'a', OPT_NONE, OPT_FLAG(all), NULL, NULL, NULL,
+        "all steps of a job, the batch script's too, not the first one of srun alone"),
+    OPT("clusters", 'M', OPT_REQ, OPT_TEXT(clusters), "SLURM_CLUSTERS", NULL, "names",
+        "steps of this cluster"),
+    OPT("fields", 0, OPT_REQ, OPT_TEXT(format)),
+    OPT("format", 'o', OPT_REQ, OPT_TEXT(format), NULL, NULL, "fields",
+        "columns as name[%[-]width],..."),
+    OPT("helpformat", 'e', OPT_NONE, OPT_FLAG(helpformat), NULL, NULL, NULL, "list the fields"),
+    OPT("jobs", 'j', OPT_REQ, OPT_TAKE(ids, filter_take_ids), NULL, NULL, "job[.step],...",
+        "these jobs or steps"),
+    OPT("noconvert", 0, OPT_NONE, OPT_FLAG(noconvert), NULL, NULL, NULL, "sizes as plain numbers"),
+    OPT("noheader", 'n', OPT_NONE, OPT_FLAG(noheader), NULL, NULL, NULL, "no headings"),
+    OPT("parsable", 'p', OPT_NONE, OPT_CHOICE(fmt.style, SACCT_PARSABLE), NULL, NULL, NULL,
+        "a | after each value"),
+    OPT("parsable2", 'P', OPT_NONE, OPT_CHOICE(fmt.style, SACCT_PARSABLE2), NULL, NULL, NULL,
+        "a | between values"),
+    OPT("pidformat", 'i', OPT_NONE, OPT_TAKE(format, take_pid_format), NULL, NULL, NULL,
+        "the nodes of each step and its processes"),
+    OPT("steps", 0, OPT_REQ, OPT_TAKE(ids, filter_take_ids)),
+    OPT("verbose", 'v', OPT_NONE, OPT_VERBOSE(cli), NULL, NULL, NULL, "say what is done"),
 };
 
 static void print_names(FILE *f)
@@ -75,68 +88,6 @@ static const struct opt_command command = {
     .permute = true,
     .names = print_names,
 };
-
-struct sstat {
-    struct cli cli;
-    struct client *client;
-    struct filter_ids ids;
-    struct sacct_fmt fmt;
-    const char *format, *clusters;
-    bool all, noheader, noconvert, helpformat;
-    struct strbuf out;
-
-    const struct ids *id; /* that is looked up */
-    Pst__JobRecord **jobs;
-    Pst__StepRecord **steps;
-    size_t n_jobs, n_steps;
-};
-
-static int set_option(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
-                      struct err *err)
-{
-    struct sstat *s = ctx;
-    struct filter_ids more = { 0 };
-
-    (void)source; /* a later source overwrites */
-    (void)err;
-    switch (opt->id) {
-    case O_ALLSTEPS:
-        s->all = true;
-        return 0;
-    case O_CLUSTERS:
-        s->clusters = arg;
-        return 0;
-    case O_FORMAT:
-        s->format = arg;
-        return 0;
-    case O_HELPFORMAT:
-        s->helpformat = true;
-        return 0;
-    case O_JOBS:
-        if (filter_parse_ids(arg, &more, NULL) < 0)
-            cli_fatal("Bad job/step specified: %s", arg);
-        filter_ids_join(&s->ids, &more);
-        return 0;
-    case O_NOCONVERT:
-        s->noconvert = true;
-        return 0;
-    case O_NOHEADER:
-        s->noheader = true;
-        return 0;
-    case O_PARSABLE:
-        s->fmt.style = SACCT_PARSABLE;
-        return 0;
-    case O_PARSABLE2:
-        s->fmt.style = SACCT_PARSABLE2;
-        return 0;
-    case O_PIDFORMAT:
-        s->format = SSTAT_PIDS;
-        return 0;
-    default:
-        cli_set_verbosity(&s->cli, s->cli.verbose + 1);
-        return 0;
-    }
-}
 
 /* ---- which steps ----------------------------------------------------------------------------- */
 
@@ -386,8 +337,8 @@ int main(int argc, char **argv)
     int first;
 
     cli_init(&s.cli, "sstat");
-    opts_env(&command, set_option, &s);
-    first = opts_parse(&command, argc, argv, set_option, &s);
+    opts_env(&command, &s);
+    first = opts_parse(&command, argc, argv, &s);
     if (first < argc)
         cli_die(CLI_EXIT_FAILED, "Unknown argument: %s", argv[first]);
     run(&s);

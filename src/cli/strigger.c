@@ -24,71 +24,158 @@
 
 #define OFFSET_MAX 32767l
 
-enum option_id {
-    O_SET,
-    O_GET,
-    O_CLEAR,
-    O_FLAGS,
-    O_ID,
-    O_JOBID,
-    O_NODE,
-    O_NOHEADER,
-    O_OFFSET,
-    O_PROGRAM,
-    O_QUIET,
-    O_USER,
-    O_VERBOSE,
-    O_CLUSTERS,
-    O_NEVER,       /* events this controller cannot see */
-    O_EVENT = 100, /* + enum TriggerEvent */
-};
-#define EVENT(x) (O_EVENT + PST__TRIGGER_EVENT__TRIG_##x)
+#define EVENT(x) OPT_BITS(t.events, 1u << PST__TRIGGER_EVENT__TRIG_##x), OPT_GIVEN(t.has_events)
 
+enum { MODE_SET = 1u << 0, MODE_GET = 1u << 1, MODE_CLEAR = 1u << 2 };
+
+struct strigger {
+    struct cli cli;
+    uint32_t modes; /* MODE_SET ... as asked for */
+    bool noheader;
+    Pst__TriggerRecord t;
+};
+
+static int read_number(const char *arg, long low, long high, long *ret)
+{
+    char *end;
+
+    errno = 0;
+    *ret = strtol(arg, &end, 10);
+    return errno || end == arg || *end || *ret < low || *ret > high ? -EINVAL : 0;
+}
+
+static int take_user(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    Pst__TriggerRecord *t = at;
+    const struct passwd *pw = getpwnam(arg);
+    long n;
+
+    (void)opt;
+    if (!pw && read_number(arg, 0, (long)UINT32_MAX - 1, &n) < 0)
+        return err_set(err, CLI_EXIT_FAILED, "Invalid user: %s", arg);
+    t->has_uid = true;
+    t->uid = pw ? pw->pw_uid : (uint32_t)n;
+    return 0;
+}
+
+static int take_job(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    Pst__TriggerRecord *t = at;
+    struct ids ids = { 0 };
+
+    (void)opt;
+    if (ids_parse(arg, &ids, NULL) < 0 || !ids.job_id || ids.has_step || ids.array != IDS_NO_TASK ||
+        ids.has_het)
+        return err_set(err, CLI_EXIT_FAILED, "Invalid jobid: %s", arg);
+    t->has_job_id = true;
+    t->job_id = ids.job_id;
+    return 0;
+}
+
+static int take_flags(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    Pst__TriggerRecord *t = at;
+
+    (void)opt;
+    if (strcasecmp(arg, "PERM") != 0)
+        return err_set(err, CLI_EXIT_FAILED, "Invalid flags: %s: only PERM is known", arg);
+    t->has_permanent = t->permanent = true;
+    return 0;
+}
+
+static int take_trigger_id(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    Pst__TriggerRecord *t = at;
+    long n;
+
+    (void)opt;
+    if (read_number(arg, 1, (long)UINT32_MAX, &n) < 0)
+        return err_set(err, CLI_EXIT_FAILED, "Invalid id: %s", arg);
+    t->has_trigger_id = true;
+    t->trigger_id = (uint32_t)n;
+    return 0;
+}
+
+static int take_offset(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    Pst__TriggerRecord *t = at;
+    long n;
+
+    (void)opt;
+    if (read_number(arg, -OFFSET_MAX, OFFSET_MAX, &n) < 0)
+        return err_set(err, CLI_EXIT_FAILED, "Invalid offset: %s: -%ld to %ld seconds are possible",
+                       arg, OFFSET_MAX, OFFSET_MAX);
+    t->has_offset_s = true;
+    t->offset_s = (int32_t)n;
+    return 0;
+}
+
+static int take_nodes(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    Pst__TriggerRecord *t = at;
+
+    (void)opt, (void)err;
+    t->nodes = (char *)(arg && *arg ? arg : "*");
+    return 0;
+}
+
+static int refuse_event(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    (void)at, (void)arg;
+    return err_set(err, CLI_EXIT_FAILED,
+                   "--%s is not supported: this controller never sees such an event", opt->name);
+}
+
+#define OPT_INTO struct strigger
 static const struct opt rows[] = {
-    { "backup_slurmctld_assumed_control", 'C', OPT_NONE, O_NEVER, 0, NULL, NULL, NULL, NULL },
-    { "backup_slurmctld_failure", 'A', OPT_NONE, O_NEVER, 0, NULL, NULL, NULL, NULL },
-    { "backup_slurmctld_resumed_operation", 'B', OPT_NONE, O_NEVER, 0, NULL, NULL, NULL, NULL },
-    { "burst_buffer", 0, OPT_NONE, O_NEVER, 0, NULL, NULL, NULL, NULL },
-    { "clear", 0, OPT_NONE, O_CLEAR, 0, NULL, NULL, NULL, "remove triggers" },
-    { "clusters", 'M', OPT_REQ, O_CLUSTERS, 0, "SLURM_CLUSTERS", NULL, "name", "ask this cluster" },
-    { "down", 'd', OPT_NONE, EVENT(NODE_DOWN), 0, NULL, NULL, NULL, "a node went down" },
-    { "drained", 'D', OPT_NONE, EVENT(NODE_DRAINED), 0, NULL, NULL, NULL,
-      "a node is drained and empty" },
-    { "draining", 0, OPT_NONE, EVENT(NODE_DRAINING), 0, NULL, NULL, NULL,
-      "a node with jobs is being drained" },
-    { "fail", 'F', OPT_NONE, EVENT(NODE_FAIL), 0, NULL, NULL, NULL, "a node is expected to fail" },
-    { "fini", 'f', OPT_NONE, EVENT(JOB_FINI), 0, NULL, NULL, NULL, "the job ended" },
-    { "flags", 0, OPT_REQ, O_FLAGS, 0, NULL, NULL, "flag", "PERM: stay after firing" },
-    { "get", 0, OPT_NONE, O_GET, 0, NULL, NULL, NULL, "list triggers" },
-    { "id", 'i', OPT_REQ, O_ID, 0, NULL, NULL, "number", "the trigger with this number" },
-    { "idle", 'I', OPT_NONE, EVENT(NODE_IDLE), 0, NULL, NULL, NULL,
-      "a node was idle for --offset seconds" },
-    { "jobid", 'j', OPT_REQ, O_JOBID, 0, NULL, NULL, "id", "of this job" },
-    { "node", 'n', OPT_OPT, O_NODE, 0, NULL, NULL, "nodes", "of these nodes, or all" },
-    { "noheader", 'N', OPT_NONE, O_NOHEADER, 0, NULL, NULL, NULL, "no line of column titles" },
-    { "offset", 'o', OPT_REQ, O_OFFSET, 0, NULL, NULL, "secs",
-      "run the program so much after (before) the event" },
-    { "primary_database_failure", 'h', OPT_NONE, O_NEVER, 0, NULL, NULL, NULL, NULL },
-    { "primary_database_resumed_operation", 'H', OPT_NONE, O_NEVER, 0, NULL, NULL, NULL, NULL },
-    { "primary_slurmctld_acct_buffer_full", 'e', OPT_NONE, O_NEVER, 0, NULL, NULL, NULL, NULL },
-    { "primary_slurmctld_failure", 'a', OPT_NONE, O_NEVER, 0, NULL, NULL, NULL, NULL },
-    { "primary_slurmctld_resumed_control", 'c', OPT_NONE, O_NEVER, 0, NULL, NULL, NULL, NULL },
-    { "primary_slurmctld_resumed_operation", 'b', OPT_NONE, EVENT(CTLD_RESUMED), 0, NULL, NULL,
-      NULL, "the controller started" },
-    { "primary_slurmdbd_failure", 'g', OPT_NONE, O_NEVER, 0, NULL, NULL, NULL, NULL },
-    { "primary_slurmdbd_resumed_operation", 'G', OPT_NONE, O_NEVER, 0, NULL, NULL, NULL, NULL },
-    { "program", 'p', OPT_REQ, O_PROGRAM, 0, NULL, NULL, "path", "what to run" },
-    { "quiet", 'Q', OPT_NONE, O_QUIET, 0, NULL, NULL, NULL, "say nothing but errors" },
-    { "reconfig", 'r', OPT_NONE, EVENT(RECONFIG), 0, NULL, NULL, NULL,
-      "the configuration was read again" },
-    { "resume", 'R', OPT_NONE, EVENT(NODE_RESUME), 0, NULL, NULL, NULL,
-      "a drained or failing node is back" },
-    { "set", 0, OPT_NONE, O_SET, 0, NULL, NULL, NULL, "make a trigger" },
-    { "time", 't', OPT_NONE, EVENT(JOB_TIME), 0, NULL, NULL, NULL,
-      "the job's time limit is reached" },
-    { "up", 'u', OPT_NONE, EVENT(NODE_UP), 0, NULL, NULL, NULL, "a node came back from down" },
-    { "user", 0, OPT_REQ, O_USER, 0, NULL, NULL, "user", "triggers of this user" },
-    { "verbose", 'v', OPT_NONE, O_VERBOSE, 0, NULL, NULL, NULL, "say what is done" },
+    OPT("backup_slurmctld_assumed_control", 'C', OPT_NONE, OPT_TAKE_ALL(refuse_event)),
+    OPT("backup_slurmctld_failure", 'A', OPT_NONE, OPT_TAKE_ALL(refuse_event)),
+    OPT("backup_slurmctld_resumed_operation", 'B', OPT_NONE, OPT_TAKE_ALL(refuse_event)),
+    OPT("burst_buffer", 0, OPT_NONE, OPT_TAKE_ALL(refuse_event)),
+    OPT("clear", 0, OPT_NONE, OPT_BITS(modes, MODE_CLEAR), NULL, NULL, NULL, "remove triggers"),
+    OPT("clusters", 'M', OPT_REQ, OPT_NOTHING, "SLURM_CLUSTERS", NULL, "name", "ask this cluster"),
+    OPT("down", 'd', OPT_NONE, EVENT(NODE_DOWN), NULL, NULL, NULL, "a node went down"),
+    OPT("drained", 'D', OPT_NONE, EVENT(NODE_DRAINED), NULL, NULL, NULL,
+        "a node is drained and empty"),
+    OPT("draining", 0, OPT_NONE, EVENT(NODE_DRAINING), NULL, NULL, NULL,
+        "a node with jobs is being drained"),
+    OPT("fail", 'F', OPT_NONE, EVENT(NODE_FAIL), NULL, NULL, NULL, "a node is expected to fail"),
+    OPT("fini", 'f', OPT_NONE, EVENT(JOB_FINI), NULL, NULL, NULL, "the job ended"),
+    OPT("flags", 0, OPT_REQ, OPT_TAKE(t, take_flags), NULL, NULL, "flag",
+        "PERM: stay after firing"),
+    OPT("get", 0, OPT_NONE, OPT_BITS(modes, MODE_GET), NULL, NULL, NULL, "list triggers"),
+    OPT("id", 'i', OPT_REQ, OPT_TAKE(t, take_trigger_id), NULL, NULL, "number",
+        "the trigger with this number"),
+    OPT("idle", 'I', OPT_NONE, EVENT(NODE_IDLE), NULL, NULL, NULL,
+        "a node was idle for --offset seconds"),
+    OPT("jobid", 'j', OPT_REQ, OPT_TAKE(t, take_job), NULL, NULL, "id", "of this job"),
+    OPT("node", 'n', OPT_OPT, OPT_TAKE(t, take_nodes), NULL, NULL, "nodes",
+        "of these nodes, or all"),
+    OPT("noheader", 'N', OPT_NONE, OPT_FLAG(noheader), NULL, NULL, NULL,
+        "no line of column titles"),
+    OPT("offset", 'o', OPT_REQ, OPT_TAKE(t, take_offset), NULL, NULL, "secs",
+        "run the program so much after (before) the event"),
+    OPT("primary_database_failure", 'h', OPT_NONE, OPT_TAKE_ALL(refuse_event)),
+    OPT("primary_database_resumed_operation", 'H', OPT_NONE, OPT_TAKE_ALL(refuse_event)),
+    OPT("primary_slurmctld_acct_buffer_full", 'e', OPT_NONE, OPT_TAKE_ALL(refuse_event)),
+    OPT("primary_slurmctld_failure", 'a', OPT_NONE, OPT_TAKE_ALL(refuse_event)),
+    OPT("primary_slurmctld_resumed_control", 'c', OPT_NONE, OPT_TAKE_ALL(refuse_event)),
+    OPT("primary_slurmctld_resumed_operation", 'b', OPT_NONE, EVENT(CTLD_RESUMED), NULL, NULL, NULL,
+        "the controller started"),
+    OPT("primary_slurmdbd_failure", 'g', OPT_NONE, OPT_TAKE_ALL(refuse_event)),
+    OPT("primary_slurmdbd_resumed_operation", 'G', OPT_NONE, OPT_TAKE_ALL(refuse_event)),
+    OPT("program", 'p', OPT_REQ, OPT_TEXT(t.program), NULL, NULL, "path", "what to run"),
+    OPT("quiet", 'Q', OPT_NONE, OPT_QUIET(cli), NULL, NULL, NULL, "say nothing but errors"),
+    OPT("reconfig", 'r', OPT_NONE, EVENT(RECONFIG), NULL, NULL, NULL,
+        "the configuration was read again"),
+    OPT("resume", 'R', OPT_NONE, EVENT(NODE_RESUME), NULL, NULL, NULL,
+        "a drained or failing node is back"),
+    OPT("set", 0, OPT_NONE, OPT_BITS(modes, MODE_SET), NULL, NULL, NULL, "make a trigger"),
+    OPT("time", 't', OPT_NONE, EVENT(JOB_TIME), NULL, NULL, NULL,
+        "the job's time limit is reached"),
+    OPT("up", 'u', OPT_NONE, EVENT(NODE_UP), NULL, NULL, NULL, "a node came back from down"),
+    OPT("user", 0, OPT_REQ, OPT_TAKE(t, take_user), NULL, NULL, "user", "triggers of this user"),
+    OPT("verbose", 'v', OPT_NONE, OPT_VERBOSE(cli), NULL, NULL, NULL, "say what is done"),
 };
 
 static const struct opt_command command = {
@@ -116,120 +203,6 @@ static const struct {
     { PST__TRIGGER_EVENT__TRIG_RECONFIG, "node", "reconfig" },
     { PST__TRIGGER_EVENT__TRIG_CTLD_RESUMED, "slurmctld", "primary_slurmctld_resumed_operation" },
 };
-
-struct strigger {
-    struct cli cli;
-    unsigned modes; /* 1 << O_SET ... */
-    bool noheader;
-    Pst__TriggerRecord t;
-};
-
-static int number(const char *arg, long low, long high, long *ret)
-{
-    char *end;
-
-    errno = 0;
-    *ret = strtol(arg, &end, 10);
-    return errno || end == arg || *end || *ret < low || *ret > high ? -EINVAL : 0;
-}
-
-static int set_user(struct strigger *s, const char *arg, struct err *err)
-{
-    const struct passwd *pw = getpwnam(arg);
-    long n;
-
-    if (!pw && number(arg, 0, (long)UINT32_MAX - 1, &n) < 0)
-        return err_set(err, CLI_EXIT_FAILED, "Invalid user: %s", arg);
-    s->t.has_uid = true;
-    s->t.uid = pw ? pw->pw_uid : (uint32_t)n;
-    return 0;
-}
-
-static int set_job(struct strigger *s, const char *arg, struct err *err)
-{
-    struct ids ids = { 0 };
-
-    if (ids_parse(arg, &ids, NULL) < 0 || !ids.job_id || ids.has_step || ids.array != IDS_NO_TASK ||
-        ids.has_het)
-        return err_set(err, CLI_EXIT_FAILED, "Invalid jobid: %s", arg);
-    s->t.has_job_id = true;
-    s->t.job_id = ids.job_id;
-    return 0;
-}
-
-static int set_value(struct strigger *s, const struct opt *opt, const char *arg, struct err *err)
-{
-    long n;
-
-    switch (opt->id) {
-    case O_FLAGS:
-        if (strcasecmp(arg, "PERM") != 0)
-            return err_set(err, CLI_EXIT_FAILED, "Invalid flags: %s: only PERM is known", arg);
-        s->t.has_permanent = s->t.permanent = true;
-        return 0;
-    case O_ID:
-        if (number(arg, 1, (long)UINT32_MAX, &n) < 0)
-            return err_set(err, CLI_EXIT_FAILED, "Invalid id: %s", arg);
-        s->t.has_trigger_id = true;
-        s->t.trigger_id = (uint32_t)n;
-        return 0;
-    case O_OFFSET:
-        if (number(arg, -OFFSET_MAX, OFFSET_MAX, &n) < 0)
-            return err_set(err, CLI_EXIT_FAILED,
-                           "Invalid offset: %s: -%ld to %ld seconds are possible", arg, OFFSET_MAX,
-                           OFFSET_MAX);
-        s->t.has_offset_s = true;
-        s->t.offset_s = (int32_t)n;
-        return 0;
-    case O_JOBID:
-        return set_job(s, arg, err);
-    case O_USER:
-        return set_user(s, arg, err);
-    case O_NODE:
-        s->t.nodes = (char *)(arg && *arg ? arg : "*");
-        return 0;
-    default:
-        s->t.program = (char *)arg;
-        return 0;
-    }
-}
-
-static int set_option(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
-                      struct err *err)
-{
-    struct strigger *s = ctx;
-
-    (void)source;
-    if (opt->id >= O_EVENT) {
-        s->t.has_events = true;
-        s->t.events |= 1u << (opt->id - O_EVENT);
-        return 0;
-    }
-    switch (opt->id) {
-    case O_SET:
-    case O_GET:
-    case O_CLEAR:
-        s->modes |= 1u << opt->id;
-        return 0;
-    case O_NEVER:
-        return err_set(err, CLI_EXIT_FAILED,
-                       "--%s is not supported: this controller never sees such an event",
-                       opt->name);
-    case O_NOHEADER:
-        s->noheader = true;
-        return 0;
-    case O_QUIET:
-        cli_set_verbosity(&s->cli, -1);
-        return 0;
-    case O_VERBOSE:
-        cli_set_verbosity(&s->cli, s->cli.verbose + 1);
-        return 0;
-    case O_CLUSTERS:
-        return 0; /* there is one */
-    default:
-        return set_value(s, opt, arg, err);
-    }
-}
 
 static uint32_t events_on(const char *res)
 {
@@ -359,17 +332,17 @@ int main(int argc, char **argv)
                      "[-aAbBcCdDefFgGhHiIjnNopQrtuv]\n");
         return CLI_EXIT_OK;
     }
-    first = opts_parse(&command, argc, argv, set_option, &s);
+    first = opts_parse(&command, argc, argv, &s);
     if (first < argc)
         cli_die(CLI_EXIT_FAILED, "strigger takes options only, not %s", argv[first]);
     switch (s.modes) {
-    case 1u << O_SET:
+    case MODE_SET:
         status = set(&s);
         break;
-    case 1u << O_GET:
+    case MODE_GET:
         status = get(&s);
         break;
-    case 1u << O_CLEAR:
+    case MODE_CLEAR:
         status = clear(&s);
         break;
     default:

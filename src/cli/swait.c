@@ -19,17 +19,31 @@
 
 enum { EXIT_TIMEOUT = 1, EXIT_ERROR = 2 };
 
-enum option_id {
-    O_QUIET,
-    O_TIMEOUT,
-    O_VERBOSE,
+struct swait {
+    struct cli cli;
+    int64_t timeout_us; /* 0 = for ever */
 };
 
+static int take_timeout(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    char *end;
+    unsigned long secs;
+
+    (void)opt;
+    errno = 0;
+    secs = strtoul(arg, &end, 10);
+    if (errno || *end || end == arg || *arg == '-' || secs > 100000000ul)
+        return err_set(err, EXIT_ERROR, "--timeout takes a number of seconds, not %s", arg);
+    *(int64_t *)at = (int64_t)secs * USEC_PER_SEC;
+    return 0;
+}
+
+#define OPT_INTO struct swait
 static const struct opt rows[] = {
-    { "quiet", 'Q', OPT_NONE, O_QUIET, 0, NULL, NULL, NULL, "say nothing but errors" },
-    { "timeout", 0, OPT_REQ, O_TIMEOUT, 0, NULL, NULL, "secs",
-      "give up after this long; 0 is never" },
-    { "verbose", 'v', OPT_NONE, O_VERBOSE, 0, NULL, NULL, NULL, "say what is done" },
+    OPT("quiet", 'Q', OPT_NONE, OPT_QUIET(cli), NULL, NULL, NULL, "say nothing but errors"),
+    OPT("timeout", 0, OPT_REQ, OPT_TAKE(timeout_us, take_timeout), NULL, NULL, "secs",
+        "give up after this long; 0 is never"),
+    OPT("verbose", 'v', OPT_NONE, OPT_VERBOSE(cli), NULL, NULL, NULL, "say what is done"),
 };
 
 static const struct opt_command command = {
@@ -42,36 +56,6 @@ static const struct opt_command command = {
     .permute = true,
     .help_with_h = true,
 };
-
-struct swait {
-    struct cli cli;
-    int64_t timeout_us; /* 0 = for ever */
-};
-
-static int set_option(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
-                      struct err *err)
-{
-    struct swait *s = ctx;
-    char *end;
-    unsigned long secs;
-
-    (void)source;
-    switch (opt->id) {
-    case O_QUIET:
-        cli_set_verbosity(&s->cli, -1);
-        return 0;
-    case O_VERBOSE:
-        cli_set_verbosity(&s->cli, s->cli.verbose + 1);
-        return 0;
-    default:
-        errno = 0;
-        secs = strtoul(arg, &end, 10);
-        if (errno || *end || end == arg || *arg == '-' || secs > 100000000ul)
-            return err_set(err, EXIT_ERROR, "--timeout takes a number of seconds, not %s", arg);
-        s->timeout_us = (int64_t)secs * USEC_PER_SEC;
-        return 0;
-    }
-}
 
 static const char *target(int argc, char **argv, int first)
 {
@@ -138,7 +122,7 @@ int main(int argc, char **argv)
     int r;
 
     cli_init(&s.cli, "swait");
-    id = target(argc, argv, opts_parse(&command, argc, argv, set_option, &s));
+    id = target(argc, argv, opts_parse(&command, argc, argv, &s));
     deadline = now_mono_us() + s.timeout_us;
     cli_verbose(1, "waiting for the steps of JobId=%s", id);
     do {

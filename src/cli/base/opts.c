@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "cli/base/argwords.h"
 #include "cli/base/cli.h"
 
 #define VAL_BASE 0x1000 /* getopt values of rows: VAL_BASE + index, away from letters */
@@ -172,8 +173,81 @@ static bool is_more(const struct opt_more *more, const struct opt *o)
     return more && o >= more->rows && o < more->rows + more->n;
 }
 
-static int call_set(const struct opt_command *cmd, const struct opt *o, const char *arg,
-                    enum opt_source source, opt_set_fn *set, void *ctx)
+/* ---- where values go ------------------------------------------------------------------------- */
+
+int opt_take_verbose(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    struct cli *cli = at;
+
+    (void)opt, (void)arg, (void)err;
+    cli_set_verbosity(cli, cli->verbose + 1);
+    return 0;
+}
+
+int opt_take_quiet(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    (void)opt, (void)arg, (void)err;
+    cli_set_verbosity(at, -1);
+    return 0;
+}
+
+int opt_take_count(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    uint64_t n;
+
+    if (parse_u64(arg, 1, UINT32_MAX, &n) < 0)
+        return err_set(err, CLI_EXIT_FAILED, "--%s=%s", opt->name, arg);
+    *(uint32_t *)at = (uint32_t)n;
+    return 0;
+}
+
+static void write_flag(void *at, size_t size, bool value)
+{
+    if (size == sizeof(bool))
+        *(bool *)at = value;
+    else
+        *(int *)at = value; /* protobuf_c_boolean */
+}
+
+static int write_value(char *ctx, const struct opt *o, const char *arg, struct err *err)
+{
+    const struct opt_bind *b = &o->bind;
+    void *at = ctx + b->at;
+
+    switch ((enum opt_store)b->store) {
+    case OPT_STORE_TRUE:
+    case OPT_STORE_FALSE:
+        write_flag(at, b->size, b->store == OPT_STORE_TRUE);
+        break;
+    case OPT_STORE_TEXT:
+        *(const char **)at = arg;
+        break;
+    case OPT_STORE_COPY:
+        free(*(char **)at);
+        *(char **)at = xstrdup_or_die(arg);
+        break;
+    case OPT_STORE_WORDS:
+        argwords_add(at, (size_t *)(void *)(ctx + b->also), arg);
+        return 0;
+    case OPT_STORE_CHOICE:
+        *(unsigned *)at = b->value;
+        break;
+    case OPT_STORE_BITS:
+        *(uint32_t *)at |= b->value;
+        break;
+    case OPT_STORE_TAKE:
+        return b->take(at, o, arg, err);
+    case OPT_STORE_SET:
+    case OPT_STORE_NOTHING:
+        break;
+    }
+    if (b->has_also)
+        *(const char **)(void *)(ctx + b->also) = NULL;
+    return 0;
+}
+
+static int take_option(const struct opt_command *cmd, const struct opt *o, const char *arg,
+                       enum opt_source source, void *ctx)
 {
     struct err err = { .text = "" };
     int status;
@@ -184,16 +258,22 @@ static int call_set(const struct opt_command *cmd, const struct opt *o, const ch
     }
     if (is_more(cmd->more, o))
         status = cmd->more->set(cmd->more->ctx, o, arg, source, &err);
+    else if (o->bind.store == OPT_STORE_SET)
+        status = cmd->set(ctx, o, arg, source, &err);
     else
-        status = set(ctx, o, arg, source, &err);
+        status = write_value(ctx, o, arg, &err);
+    if (status == 0 && o->bind.has_given)
+        write_flag((char *)ctx + o->bind.given, o->bind.given_size, true);
     if (status != 0 && err.text[0])
         cli_error("%s", err.text);
     return status;
 }
 
+/* ---- parser ---------------------------------------------------------------------------------- */
+
 /* The loop over getopt.  Gives the exit status, 0 = go on, -1 = leave with success. */
-static int parse(const struct opt_command *cmd, int argc, char **argv, opt_set_fn *set, void *ctx,
-                 enum opt_source source)
+static int parse_words(const struct opt_command *cmd, int argc, char **argv, void *ctx,
+                       enum opt_source source)
 {
     struct parser p;
     char *argv0 = argv[0];
@@ -207,7 +287,7 @@ static int parse(const struct opt_command *cmd, int argc, char **argv, opt_set_f
         const struct opt *o = row_of(cmd, val);
 
         if (o) {
-            status = call_set(cmd, o, optarg, source, set, ctx);
+            status = take_option(cmd, o, optarg, source, ctx);
         } else if (source == OPT_FROM_ARGV && common_option(cmd, val)) {
             status = -1;
         } else {
@@ -221,19 +301,19 @@ static int parse(const struct opt_command *cmd, int argc, char **argv, opt_set_f
     return status;
 }
 
-int opts_parse(const struct opt_command *cmd, int argc, char **argv, opt_set_fn *set, void *ctx)
+int opts_parse(const struct opt_command *cmd, int argc, char **argv, void *ctx)
 {
-    int status = parse(cmd, argc, argv, set, ctx, OPT_FROM_ARGV);
+    int status = parse_words(cmd, argc, argv, ctx, OPT_FROM_ARGV);
 
     if (status != 0)
         exit(status < 0 ? CLI_EXIT_OK : status);
     return optind;
 }
 
-int opts_parse_line(const struct opt_command *cmd, int argc, char **argv, opt_set_fn *set,
-                    void *ctx, int *ret_status)
+int opts_parse_line(const struct opt_command *cmd, int argc, char **argv, void *ctx,
+                    int *ret_status)
 {
-    int status = parse(cmd, argc, argv, set, ctx, OPT_FROM_SCRIPT);
+    int status = parse_words(cmd, argc, argv, ctx, OPT_FROM_SCRIPT);
 
     if (status != 0) {
         *ret_status = status;
@@ -292,7 +372,7 @@ static unsigned flag_times(const struct opt *o, const char *value)
     return n > FLAG_TIMES_MAX ? FLAG_TIMES_MAX : n > 0 ? (unsigned)n : 1;
 }
 
-void opts_env(const struct opt_command *cmd, opt_set_fn *set, void *ctx)
+void opts_env(const struct opt_command *cmd, void *ctx)
 {
     char name[ENV_NAME_MAX];
 
@@ -308,8 +388,8 @@ void opts_env(const struct opt_command *cmd, opt_set_fn *set, void *ctx)
             if (o->arg == OPT_REQ && !*value)
                 continue; /* set but empty: nothing asked for */
             for (unsigned times = flag_times(o, value); times > 0; times--) {
-                status = call_set(cmd, o, o->arg == OPT_NONE || !*value ? NULL : value,
-                                  OPT_FROM_ENV, set, ctx);
+                status = take_option(cmd, o, o->arg == OPT_NONE || !*value ? NULL : value,
+                                     OPT_FROM_ENV, ctx);
                 if (status != 0)
                     exit(status);
             }

@@ -480,6 +480,7 @@ static const char *const versions[] = { "v0.0.42", "v0.0.43", "v0.0.44", "v0.0.4
 
 int json_option_parse(struct json_option *opt, bool yaml, const char *arg)
 {
+    const char *given = arg;
     size_t len;
 
     *opt = (struct json_option){ .wanted = true, .yaml = yaml };
@@ -497,7 +498,24 @@ int json_option_parse(struct json_option *opt, bool yaml, const char *arg)
     for (size_t i = 0; i < ARRAY_SIZE(versions); i++)
         if (len == strlen(versions[i]) && memcmp(arg, versions[i], len) == 0)
             return 0;
-    return len ? -EINVAL : 0;
+    if (!len)
+        return 0;
+    opt->bad = given;
+    return -EINVAL;
+}
+
+int json_take_json(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    (void)opt, (void)err;
+    (void)json_option_parse(at, false, arg); /* json_option_done() tells */
+    return 0;
+}
+
+int json_take_yaml(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    (void)opt, (void)err;
+    (void)json_option_parse(at, true, arg);
+    return 0;
 }
 
 enum json_style json_option_style(const struct json_option *opt)
@@ -509,13 +527,13 @@ enum json_style json_option_style(const struct json_option *opt)
     return style && strcasecmp(style, "compact") == 0 ? JSON_COMPACT : JSON_PRETTY;
 }
 
-int json_option_done(const struct json_option *opt, int parse_result, const char *arg)
+int json_option_done(const struct json_option *opt)
 {
-    if (parse_result < 0) {
-        cli_error("unable to find plugin: data_parser/%s", arg);
+    if (opt->bad) {
+        cli_error("unable to find plugin: data_parser/%s", opt->bad);
         return 1;
     }
-    if (!opt->list)
+    if (!opt->wanted || !opt->list)
         return -1;
     (void)fprintf(stderr, "Possible data_parser plugins:\n");
     for (size_t i = 0; i < ARRAY_SIZE(versions); i++)

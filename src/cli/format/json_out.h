@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/strbuf.h"
+#include "cli/base/opts.h"
 
 #define JSON_DEPTH_MAX 24
 
@@ -68,16 +69,19 @@ void json_exit_code(struct json *js, const char *key, uint32_t status, bool pend
 struct json_option {
     bool wanted;
     bool yaml;
-    bool list;    /* --json=list: print the versions and leave */
-    bool complex; /* +complex */
+    bool list;       /* --json=list: print the versions and leave */
+    bool complex;    /* +complex */
+    const char *bad; /* a version that is not known; borrowed from the command line */
 };
 /* arg may be NULL.  Errors: -EINVAL unknown version; messages are the caller's. */
 int json_option_parse(struct json_option *opt, bool yaml, const char *arg);
+/* Rows of --json and --yaml take their value with these; at is the struct json_option. */
+opt_take_fn json_take_json, json_take_yaml;
 /* Style from the option and SLURM_JSON / SLURM_YAML. */
 enum json_style json_option_style(const struct json_option *opt);
-/* Handle --json=list and unknown versions as Slurm's commands do.  Returns the exit status, -1 = go
- * on. */
-int json_option_done(const struct json_option *opt, int parse_result, const char *arg);
+/* Behind the parsing of options: handle --json=list and unknown versions as Slurm's commands do.
+ * Returns the exit status, -1 = go on. */
+int json_option_done(const struct json_option *opt);
 
 /* The trailer: meta, errors, warnings.  argc and argv are the command line. */
 void json_meta(struct json *js, int argc, char **argv, const char *cluster, const char *storage);

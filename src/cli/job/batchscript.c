@@ -179,8 +179,7 @@ static int one_directive(const char *text, size_t len, unsigned number, struct h
         return 0;
     }
     argv[n + 1] = NULL;
-    (void)opts_parse_line(jobopts_command(JOBOPTS_SBATCH), n + 1, argv, jobopts_set,
-                          hetopts_at(h, *k), &status);
+    (void)opts_parse_line(jobopts_command(JOBOPTS_SBATCH), n + 1, argv, hetopts_at(h, *k), &status);
     return status;
 }
 

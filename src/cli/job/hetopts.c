@@ -91,7 +91,7 @@ int hetopts_parse(struct hetopts *h, int argc, char **argv)
     int base = 0;
 
     for (size_t k = 0;; k++) {
-        base += opts_parse(cmd, argc - base, argv + base, jobopts_set, hetopts_at(h, k));
+        base += opts_parse(cmd, argc - base, argv + base, hetopts_at(h, k));
         if (base >= argc || strcmp(argv[base], ":") != 0)
             return base;
     }
@@ -134,7 +134,7 @@ int hetopts_finish(struct hetopts *h)
     int status = 0;
 
     for (size_t k = 0; k < h->n; k++)
-        opts_env(jobopts_command(h->cmd), jobopts_set, &h->list[k]);
+        opts_env(jobopts_command(h->cmd), &h->list[k]);
     hetopts_carry(h);
     for (size_t k = 0; k < h->n && status == 0; k++)
         status = jobopts_check(&h->list[k]);

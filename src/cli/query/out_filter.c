@@ -14,26 +14,6 @@
 
 #define TASKS_MAX (1u << 22) /* indexes one set may name */
 
-void filter_add_words(char ***words, size_t *n, const char *list)
-{
-    while (*list) {
-        size_t len = strcspn(list, ",");
-
-        if (len) {
-            *words = xrealloc_or_die(*words, *n + 1, sizeof(**words));
-            (*words)[(*n)++] = xasprintf_or_die("%.*s", (int)len, list);
-        }
-        list += len + (list[len] == ',');
-    }
-}
-
-void filter_free_words(char **words, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        free(words[i]);
-    free(words);
-}
-
 void filter_add_number(uint32_t **numbers, size_t *n, uint32_t number)
 {
     *numbers = xrealloc_or_die(*numbers, *n + 1, sizeof(**numbers));
@@ -45,11 +25,11 @@ void filter_done(Pst__JobFilter *f)
     free(f->job_ids);
     free(f->states);
     free(f->uids);
-    filter_free_words(f->partitions, f->n_partitions);
-    filter_free_words(f->names, f->n_names);
-    filter_free_words(f->accounts, f->n_accounts);
-    filter_free_words(f->qos, f->n_qos);
-    filter_free_words(f->reservations, f->n_reservations);
+    argwords_free(f->partitions, f->n_partitions);
+    argwords_free(f->names, f->n_names);
+    argwords_free(f->accounts, f->n_accounts);
+    argwords_free(f->qos, f->n_qos);
+    argwords_free(f->reservations, f->n_reservations);
     free(f->nodes);
     pst__job_filter__init(f);
 }
@@ -59,7 +39,7 @@ void filter_add_users(uint32_t **uids, size_t *n, const char *list, void (*bad)(
     char **words = NULL;
     size_t count = 0;
 
-    filter_add_words(&words, &count, list);
+    argwords_add(&words, &count, list);
     for (size_t i = 0; i < count; i++) {
         uint32_t uid;
 
@@ -69,7 +49,7 @@ void filter_add_users(uint32_t **uids, size_t *n, const char *list, void (*bad)(
         }
         filter_add_number(uids, n, uid);
     }
-    filter_free_words(words, count);
+    argwords_free(words, count);
 }
 
 /* States of other clusters' jobs and of stages that jobs here do not pass: known words that no job
@@ -95,7 +75,7 @@ int filter_parse_states(const char *list, struct filter_states *ret, char **ret_
     size_t n = 0;
     int r = 0;
 
-    filter_add_words(&words, &n, list);
+    argwords_add(&words, &n, list);
     for (size_t i = 0; i < n && r == 0; i++) {
         struct names_job_match m;
 
@@ -112,7 +92,7 @@ int filter_parse_states(const char *list, struct filter_states *ret, char **ret_
             s.base |= 1u << m.number;
         }
     }
-    filter_free_words(words, n);
+    argwords_free(words, n);
     if (r == 0)
         *ret = s;
     return r;
@@ -159,12 +139,23 @@ int filter_parse_ids(const char *list, struct filter_ids *ret, struct err *err)
     f.ids = xmalloc_or_die((n + 1) * sizeof(*f.ids));
     while (f.n < n && (r = ids_parse(words[f.n], &f.ids[f.n], err)) == 0)
         f.n++;
-    filter_free_words(words, n);
+    argwords_free(words, n);
     if (r < 0) {
         filter_ids_done(&f);
         return r;
     }
     *ret = f;
+    return 0;
+}
+
+int filter_take_ids(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    struct filter_ids more = { 0 };
+
+    (void)opt, (void)err;
+    if (filter_parse_ids(arg, &more, NULL) < 0)
+        cli_fatal("Bad job/step specified: %s", arg);
+    filter_ids_join(at, &more);
     return 0;
 }
 

@@ -11,10 +11,9 @@
 #include "api.pb-c.h"
 #include "base/err.h"
 #include "cli/base/ids.h"
+#include "cli/base/opts.h"
+#include "cli/base/argwords.h"
 
-/* Words of a list at commas (empty ones left out) added to an array that grows. */
-void filter_add_words(char ***words, size_t *n, const char *list);
-void filter_free_words(char **words, size_t n);
 void filter_add_number(uint32_t **numbers, size_t *n, uint32_t number);
 void filter_done(Pst__JobFilter *f);
 
@@ -43,6 +42,8 @@ struct filter_ids {
 };
 /* Errors: -EINVAL with the sentence of ids_parse(). */
 int filter_parse_ids(const char *list, struct filter_ids *ret, struct err *err);
+/* Option rows take lists of ids with this, each behind those before; a bad one ends the command. */
+opt_take_fn filter_take_ids;
 void filter_ids_done(struct filter_ids *f);
 /* Move the ids of more behind those of f; more is empty afterwards. */
 void filter_ids_join(struct filter_ids *f, struct filter_ids *more);

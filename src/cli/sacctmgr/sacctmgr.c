@@ -382,37 +382,42 @@ static void read_terminal(struct smgr *s)
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-enum {
-    OPT_ASSOC,
-    OPT_IMMEDIATE,
-    OPT_JSON,
-    OPT_NOHEADER,
-    OPT_ONELINER,
-    OPT_PARSABLE,
-    OPT_PARSABLE2,
-    OPT_QUIET,
-    OPT_READONLY,
-    OPT_VERBOSE,
-    OPT_YAML,
-};
+static int take_json(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    int status = json_take_json(at, opt, arg, err);
 
+    if (status == 0 && (status = json_option_done(at)) >= 0)
+        exit(status);
+    return 0;
+}
+
+static int take_yaml(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    int status = json_take_yaml(at, opt, arg, err);
+
+    if (status == 0 && (status = json_option_done(at)) >= 0)
+        exit(status);
+    return 0;
+}
+
+#define OPT_INTO struct smgr
 static const struct opt rows[] = {
-    { "associations", 's', OPT_NONE, OPT_ASSOC, 0, NULL, "Options", NULL,
-      "show associations of users and accounts too", NULL },
-    { "immediate", 'i', OPT_NONE, OPT_IMMEDIATE, 0, NULL, NULL, NULL, "change without asking",
-      NULL },
-    { "json", 0, OPT_OPT, OPT_JSON, 0, NULL, NULL, "data_parser",
-      "produce JSON output (where there is some)", NULL },
-    { "noheader", 'n', OPT_NONE, OPT_NOHEADER, 0, NULL, NULL, NULL, "no headings", NULL },
-    { "oneliner", 'o', OPT_NONE, OPT_ONELINER, 0, NULL, NULL, NULL, "one line a record", NULL },
-    { "parsable", 'p', OPT_NONE, OPT_PARSABLE, 0, NULL, NULL, NULL,
-      "values between bars, with one at the end", NULL },
-    { "parsable2", 'P', OPT_NONE, OPT_PARSABLE2, 0, NULL, NULL, NULL, "values between bars", NULL },
-    { "quiet", 'Q', OPT_NONE, OPT_QUIET, 0, NULL, NULL, NULL, "say errors only", NULL },
-    { "readonly", 'r', OPT_NONE, OPT_READONLY, 0, NULL, NULL, NULL, "change nothing", NULL },
-    { "verbose", 'v', OPT_NONE, OPT_VERBOSE, 0, NULL, NULL, NULL, "say more", NULL },
-    { "yaml", 0, OPT_OPT, OPT_YAML, 0, NULL, NULL, "data_parser",
-      "produce YAML output (where there is some)", NULL },
+    OPT("associations", 's', OPT_NONE, OPT_FLAG(with_assoc), NULL, "Options", NULL,
+        "show associations of users and accounts too"),
+    OPT("immediate", 'i', OPT_NONE, OPT_FLAG(immediate), NULL, NULL, NULL, "change without asking"),
+    OPT("json", 0, OPT_OPT, OPT_TAKE(json, take_json), NULL, NULL, "data_parser",
+        "produce JSON output (where there is some)"),
+    OPT("noheader", 'n', OPT_NONE, OPT_FLAG(noheader), NULL, NULL, NULL, "no headings"),
+    OPT("oneliner", 'o', OPT_NONE, OPT_FLAG(oneliner), NULL, NULL, NULL, "one line a record"),
+    OPT("parsable", 'p', OPT_NONE, OPT_CHOICE(style, SMGR_PARSABLE), NULL, NULL, NULL,
+        "values between bars, with one at the end"),
+    OPT("parsable2", 'P', OPT_NONE, OPT_CHOICE(style, SMGR_PARSABLE2), NULL, NULL, NULL,
+        "values between bars"),
+    OPT("quiet", 'Q', OPT_NONE, OPT_FLAG(quiet), NULL, NULL, NULL, "say errors only"),
+    OPT("readonly", 'r', OPT_NONE, OPT_FLAG(readonly), NULL, NULL, NULL, "change nothing"),
+    OPT("verbose", 'v', OPT_NONE, OPT_VERBOSE(cli), NULL, NULL, NULL, "say more"),
+    OPT("yaml", 0, OPT_OPT, OPT_TAKE(json, take_yaml), NULL, NULL, "data_parser",
+        "produce YAML output (where there is some)"),
 };
 
 static void print_names(FILE *f)
@@ -444,35 +449,6 @@ static const struct opt_command command = {
     .names = print_names,
 };
 
-static int set_option(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
-                      struct err *err)
-{
-    struct smgr *s = ctx;
-
-    (void)source;
-    (void)err;
-    switch (opt->id) {
-    case OPT_IMMEDIATE:
-        s->immediate = true;
-        break;
-    case OPT_NOHEADER:
-        s->noheader = true;
-        break;
-    case OPT_JSON:
-    case OPT_YAML: {
-        int r = json_option_parse(&s->json, opt->id == OPT_YAML, arg);
-        int status = json_option_done(&s->json, r, arg);
-
-        if (status >= 0)
-            exit(status);
-        break;
-    }
-    default:
-        (void)flag_word(s, opt->name); /* options and words of these names are one */
-    }
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     struct smgr s = { .argc = argc, .argv = argv };
@@ -485,7 +461,7 @@ int main(int argc, char **argv)
     memcpy(copy, argv,
            (size_t)argc * sizeof(char *)); /* before the options are moved to the front */
     s.argv = copy;
-    first = opts_parse(&command, argc, argv, set_option, &s);
+    first = opts_parse(&command, argc, argv, &s);
     if (first < argc)
         (void)smgr_run_words(&s, argc - first, argv + first); /* the status is remembered */
     else if (isatty(STDIN_FILENO))

@@ -29,48 +29,36 @@
 
 #define WORDS_MAX 256 /* words of one typed line */
 
-enum option_id {
-    O_ALL,
-    O_DETAILS,
-    O_FEDERATION,
-    O_FUTURE,
-    O_HIDE,
-    O_JSON,
-    O_LOCAL,
-    O_CLUSTERS,
-    O_ONELINER,
-    O_QUIET,
-    O_SIBLING,
-    O_UID,
-    O_VERBOSE,
-    O_YAML,
-    O_SINCE,
-    O_CHANGES_ONLY,
-};
-
+#define OPT_INTO struct scontrol
 static const struct opt rows[] = {
-    { "all", 'a', OPT_NONE, O_ALL, 0, "@ALL", NULL, NULL, "also hidden partitions" },
-    { "changes-only", 0, OPT_NONE, O_CHANGES_ONLY, 0, NULL, NULL, NULL,
-      "watch: no snapshot to begin with" },
-    { "clusters", 'M', OPT_REQ, O_CLUSTERS, 0, "SLURM_CLUSTERS", NULL, "name", "ask this cluster" },
-    { "details", 'd', OPT_NONE, O_DETAILS, 0, NULL, NULL, NULL, "show more of each record" },
-    { "federation", 0, OPT_NONE, O_FEDERATION, 0, "@FEDERATION", NULL, NULL,
-      "taken for compatibility: clusters do not federate here" },
-    { "future", 'F', OPT_NONE, O_FUTURE, 0, "@FUTURE", NULL, NULL, "also nodes in state FUTURE" },
-    { "hide", 0, OPT_NONE, O_HIDE, 0, NULL, NULL, NULL, "leave out hidden partitions" },
-    { "json", 0, OPT_OPT, O_JSON, 0, NULL, NULL, "version", "print JSON" },
-    { "local", 0, OPT_NONE, O_LOCAL, 0, "@LOCAL", NULL, NULL,
-      "taken for compatibility: clusters do not federate here" },
-    { "no-snapshot", 0, OPT_NONE, O_CHANGES_ONLY, 0, NULL, NULL, NULL, NULL },
-    { "oneliner", 'o', OPT_NONE, O_ONELINER, 0, NULL, NULL, NULL, "one line for each record" },
-    { "quiet", 'Q', OPT_NONE, O_QUIET, 0, NULL, NULL, NULL, "say nothing but errors and data" },
-    { "sibling", 0, OPT_NONE, O_SIBLING, 0, "@SIBLING", NULL, NULL,
-      "taken for compatibility: clusters do not federate here" },
-    { "since", 0, OPT_REQ, O_SINCE, 0, NULL, NULL, "cursor", "watch: go on behind this place" },
-    { "uid", 'u', OPT_REQ, O_UID, 0, NULL, NULL, "user", NULL,
-      "requests are made as the user who runs scontrol" },
-    { "verbose", 'v', OPT_NONE, O_VERBOSE, 0, NULL, NULL, NULL, "say more" },
-    { "yaml", 0, OPT_OPT, O_YAML, 0, NULL, NULL, "version", "print YAML" },
+    OPT("all", 'a', OPT_NONE, OPT_FLAG(all), "@ALL", NULL, NULL, "also hidden partitions"),
+    OPT("changes-only", 0, OPT_NONE, OPT_FLAG(changes_only), NULL, NULL, NULL,
+        "watch: no snapshot to begin with"),
+    OPT("clusters", 'M', OPT_REQ, OPT_TEXT(clusters), "SLURM_CLUSTERS", NULL, "name",
+        "ask this cluster"),
+    OPT("details", 'd', OPT_NONE, OPT_FLAG(show.details), NULL, NULL, NULL,
+        "show more of each record"),
+    OPT("federation", 0, OPT_NONE, OPT_NOTHING, "@FEDERATION", NULL, NULL,
+        "taken for compatibility: clusters do not federate here"),
+    OPT("future", 'F', OPT_NONE, OPT_FLAG(future), "@FUTURE", NULL, NULL,
+        "also nodes in state FUTURE"),
+    OPT("hide", 0, OPT_NONE, OPT_UNFLAG(all), NULL, NULL, NULL, "leave out hidden partitions"),
+    OPT("json", 0, OPT_OPT, OPT_TAKE(json, json_take_json), NULL, NULL, "version", "print JSON"),
+    OPT("local", 0, OPT_NONE, OPT_NOTHING, "@LOCAL", NULL, NULL,
+        "taken for compatibility: clusters do not federate here"),
+    OPT("no-snapshot", 0, OPT_NONE, OPT_FLAG(changes_only)),
+    OPT("oneliner", 'o', OPT_NONE, OPT_FLAG(show.oneliner), NULL, NULL, NULL,
+        "one line for each record"),
+    OPT("quiet", 'Q', OPT_NONE, OPT_AND(OPT_QUIET(cli), OPT_GIVEN(quiet)), NULL, NULL, NULL,
+        "say nothing but errors and data"),
+    OPT("sibling", 0, OPT_NONE, OPT_NOTHING, "@SIBLING", NULL, NULL,
+        "taken for compatibility: clusters do not federate here"),
+    OPT("since", 0, OPT_REQ, OPT_TEXT(since), NULL, NULL, "cursor",
+        "watch: go on behind this place"),
+    OPT("uid", 'u', OPT_REQ, OPT_NOTHING, NULL, NULL, "user", NULL,
+        "requests are made as the user who runs scontrol"),
+    OPT("verbose", 'v', OPT_NONE, OPT_VERBOSE(cli), NULL, NULL, NULL, "say more"),
+    OPT("yaml", 0, OPT_OPT, OPT_TAKE(json, json_take_yaml), NULL, NULL, "version", "print YAML"),
 };
 
 static void print_names(FILE *f);
@@ -86,63 +74,6 @@ static const struct opt_command command = {
     .permute = true,
     .names = print_names,
 };
-
-struct options {
-    struct scontrol s;
-    const char *json_arg, *clusters;
-    int json_result;
-};
-
-static int set_option(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
-                      struct err *err)
-{
-    struct options *o = ctx;
-    struct scontrol *s = &o->s;
-
-    (void)source; /* flags only */
-    (void)err;
-    switch (opt->id) {
-    case O_ALL:
-        s->all = true;
-        break;
-    case O_HIDE:
-        s->all = false;
-        break;
-    case O_CLUSTERS:
-        o->clusters = arg;
-        break;
-    case O_DETAILS:
-        s->show.details = true;
-        break;
-    case O_FUTURE:
-        s->future = true;
-        break;
-    case O_JSON:
-    case O_YAML:
-        o->json_arg = arg;
-        o->json_result = json_option_parse(&s->json, opt->id == O_YAML, arg);
-        break;
-    case O_ONELINER:
-        s->show.oneliner = true;
-        break;
-    case O_QUIET:
-        s->quiet = true;
-        cli_set_verbosity(&s->cli, -1);
-        break;
-    case O_SINCE:
-        s->since = arg;
-        break;
-    case O_CHANGES_ONLY:
-        s->changes_only = true;
-        break;
-    case O_VERBOSE:
-        cli_set_verbosity(&s->cli, s->cli.verbose + 1);
-        break;
-    default:
-        break; /* one cluster only */
-    }
-    return 0;
-}
 
 struct client *scontrol_client(struct scontrol *s, const char *what)
 {
@@ -231,7 +162,7 @@ static bool take_jobs(struct scontrol *s, struct verb_request *v, int argc, char
         struct err err = { .text = "" };
 
         if (strncasecmp(argv[i], "jobname=", 8) == 0 || strncasecmp(argv[i], "name=", 5) == 0) {
-            filter_add_words(&v->filter.names, &v->filter.n_names, strchr(argv[i], '=') + 1);
+            argwords_add(&v->filter.names, &v->filter.n_names, strchr(argv[i], '=') + 1);
             continue;
         }
         if (filter_parse_ids(argv[i], &ids, &err) < 0) {
@@ -261,7 +192,7 @@ static void run_verb(struct scontrol *s, Pst__JobVerb verb, const char *word, co
         scontrol_fail(s, "too few arguments for keyword:%s", word);
     else if (take_jobs(s, &v, argc, argv))
         send_verb(s, &v);
-    filter_free_words(v.request.ids, v.request.n_ids);
+    argwords_free(v.request.ids, v.request.n_ids);
     filter_done(&v.filter);
 }
 
@@ -344,7 +275,7 @@ static void cmd_notify(struct scontrol *s, int argc, char **argv)
     v.request.message = (char *)strbuf_str(&text);
     if (take_jobs(s, &v, 1, argv))
         send_verb(s, &v);
-    filter_free_words(v.request.ids, v.request.n_ids);
+    argwords_free(v.request.ids, v.request.n_ids);
     filter_done(&v.filter);
 }
 
@@ -906,8 +837,7 @@ static void interactive(struct scontrol *s)
 
 int main(int argc, char **argv)
 {
-    struct options o = { .json_result = 0 };
-    struct scontrol *s = &o.s;
+    struct scontrol scontrol = { 0 }, *s = &scontrol;
     _cleanup_free_ char **words = xmalloc_or_die(((size_t)argc + 1) * sizeof(*words));
     int first, status;
 
@@ -915,13 +845,13 @@ int main(int argc, char **argv)
     cli_init(&s->cli, "scontrol");
     s->argc = argc;
     s->argv = words;
-    opts_env(&command, set_option, &o);
-    first = opts_parse(&command, argc, argv, set_option, &o);
-    status = s->json.wanted ? json_option_done(&s->json, o.json_result, o.json_arg) : -1;
+    opts_env(&command, s);
+    first = opts_parse(&command, argc, argv, s);
+    status = json_option_done(&s->json);
     if (status >= 0)
         exit(status);
-    if (o.clusters)
-        query_check_clusters(&s->cli, o.clusters, false);
+    if (s->clusters)
+        query_check_clusters(&s->cli, s->clusters, false);
     if (first < argc)
         run_words(s, argc - first, argv + first);
     else

@@ -16,7 +16,7 @@ struct scontrol {
     struct json_option json;
     bool all, future, quiet;
     bool changes_only; /* watch */
-    const char *since;
+    const char *since, *clusters;
     int argc; /* of the command line, for JSON's meta */
     char **argv;
     int status; /* exit status so far */

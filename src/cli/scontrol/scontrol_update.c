@@ -212,7 +212,7 @@ static void update_job(struct scontrol *s, int argc, char **argv, const char *id
         else
             send_job_update(s, &u, ids, n_ids, id ? NULL : name);
     }
-    filter_free_words(ids, n_ids);
+    argwords_free(ids, n_ids);
     update_done(&u);
 }
 

@@ -27,7 +27,7 @@ static void watch_one(struct watch_options *o, Pst__JobFilter *jobs, struct filt
     } else if (o->entities == 1u << PST__WATCH_ENTITY__WATCH_NODE) {
         o->nodes = name;
     } else {
-        filter_add_words(&o->partitions, &o->n_partitions, name);
+        argwords_add(&o->partitions, &o->n_partitions, name);
     }
 }
 
@@ -65,5 +65,5 @@ void scontrol_watch(struct scontrol *s, int argc, char **argv)
     s->status = watch_follow(&o);
     filter_ids_done(&ids);
     filter_done(&jobs);
-    filter_free_words(o.partitions, o.n_partitions);
+    argwords_free(o.partitions, o.n_partitions);
 }

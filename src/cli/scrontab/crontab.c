@@ -81,8 +81,7 @@ static void take_options(struct reader *rd, const char *text, size_t len)
             return;
         }
     }
-    (void)opts_parse_line(jobopts_command(JOBOPTS_SBATCH), n + 1, argv, jobopts_set, &rd->opts,
-                          &status);
+    (void)opts_parse_line(jobopts_command(JOBOPTS_SBATCH), n + 1, argv, &rd->opts, &status);
     if (status == 0 && jobopts_has(&rd->opts, JO_ARRAY)) {
         cli_error("line %u: an entry of a crontab cannot be a job array", rd->line);
         status = 1;

@@ -25,14 +25,14 @@
 #include "wire/ops.h"
 
 static const struct opt rows[] = {
-    { "edit", 'e', OPT_NONE, 'e', 0, NULL, NULL, NULL,
-      "edit the crontab (default action at a terminal)" },
-    { "list", 'l', OPT_NONE, 'l', 0, NULL, NULL, NULL, "list the crontab" },
-    { "remove", 'r', OPT_NONE, 'r', 0, NULL, NULL, NULL,
-      "delete the crontab; its waiting jobs are cancelled" },
-    { "user", 'u', OPT_REQ, 'u', 0, NULL, NULL, "user",
-      "the crontab of this user (root and SlurmUser)" },
-    { "verbose", 'v', OPT_NONE, 'v', 0, NULL, NULL, NULL, "say what is done" },
+    OPT("edit", 'e', OPT_NONE, OPT_NOTHING, NULL, NULL, NULL,
+        "edit the crontab (default action at a terminal)"),
+    OPT("list", 'l', OPT_NONE, OPT_NOTHING, NULL, NULL, NULL, "list the crontab"),
+    OPT("remove", 'r', OPT_NONE, OPT_NOTHING, NULL, NULL, NULL,
+        "delete the crontab; its waiting jobs are cancelled"),
+    OPT("user", 'u', OPT_REQ, OPT_NOTHING, NULL, NULL, "user",
+        "the crontab of this user (root and SlurmUser)"),
+    OPT("verbose", 'v', OPT_NONE, OPT_NOTHING, NULL, NULL, NULL, "say what is done"),
 };
 
 static const struct opt_command command = {

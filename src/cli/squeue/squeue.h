@@ -13,31 +13,25 @@
 #include "cli/base/cli.h"
 #include "cli/format/fmt_squeue.h"
 #include "cli/format/json_out.h"
-#include "cli/query/out_filter.h"
+#include "cli/query/jobfilter.h"
 #include "cli/query/out_query.h"
 #include "cli/query/out_stepjobs.h"
 
 struct squeue {
     struct cli cli;
     struct client *client;
-    Pst__JobFilter filter; /* goes to the controller */
-    struct filter_ids ids;
-    struct filter_states states;
-    bool have_states;
+    struct jobfilter filter;
     struct json_option json;
-    const char *json_arg;
-    int json_result;
 
-    const char *format, *format_long, *sort, *licenses, *nodes, *clusters;
+    const char *format, *format_long, *sort, *clusters;
     bool all, hide, array, expand, long_format, noconvert, noheader, only_state, per_partition,
         start, steps;
     bool watch, changes_only, explain;
     const char *since;
     uint32_t *explained;
     size_t n_explained;
-    bool me, notme, jobs_word_missing, steps_word_missing, jobs_given;
-    uint32_t iterate_s, over_s, under_s;
-    bool have_over, have_under;
+    bool jobs_word_missing, steps_word_missing, jobs_given;
+    uint32_t iterate_s;
 
     struct fmt fmt;
     struct fmt_sort order;
@@ -46,7 +40,6 @@ struct squeue {
     struct json js;
     struct pb_fieldset fields;
     unsigned bitstr_len;
-    uid_t uid;
     char **hidden; /* names of hidden partitions */
     size_t n_hidden;
     struct step_jobs jobs; /* what --steps needs of the jobs */

@@ -55,41 +55,12 @@ static bool partition_hidden(const struct squeue *q, const char *list)
     return false;
 }
 
-static bool has_license(const char *asked, const char *wanted)
-{
-    for (const char *p = asked; p && *p;) {
-        size_t len = strcspn(p, ",|"), name = strcspn(p, ":@,|");
-        char word[256];
-
-        if (name < sizeof(word)) {
-            memcpy(word, p, name);
-            word[name] = '\0';
-            if (filter_list_has(wanted, word))
-                return true;
-        }
-        p += len + (p[len] != '\0');
-    }
-    return false;
-}
-
 bool squeue_wanted(const struct squeue *q, const struct job_row *r)
 {
     const Pst__JobRecord *j = r->job;
-    int64_t used;
 
-    if (!filter_state_match(&q->states, (unsigned)j->state, j->state_flags))
-        return false;
-    if (q->notme && j->uid == q->uid)
-        return false;
-    if (q->licenses && !has_license(j->licenses, q->licenses))
-        return false;
-    if (partition_hidden(q, j->partition))
-        return false;
-    if (!q->have_over && !q->have_under)
-        return true;
-    used = job_elapsed_s(r);
-    return !job_is_pending(r) && (!q->have_over || used > q->over_s) &&
-           (!q->have_under || used < q->under_s);
+    return jobfilter_match_state(&q->filter, j) && jobfilter_match(&q->filter, r) &&
+           !partition_hidden(q, j->partition);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -141,8 +112,8 @@ static int on_task(void *ctx, uint32_t task)
 {
     struct task_walk *w = ctx;
 
-    if (w->only_named &&
-        !filter_ids_match(&w->q->ids, w->row.job->job_id, job_group_id(w->row.job), true, task))
+    if (w->only_named && !filter_ids_match(&w->q->filter.ids, w->row.job->job_id,
+                                           job_group_id(w->row.job), true, task))
         return 0;
     w->row.has_task = true;
     w->row.task = task;
@@ -168,12 +139,13 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
     if (!squeue_wanted(q, &w.row))
         return 0;
     if (!j->array_tasks) {
-        if (filter_ids_match(&q->ids, j->job_id, job_group_id(j), j->has_array_task_id,
+        if (filter_ids_match(&q->filter.ids, j->job_id, job_group_id(j), j->has_array_task_id,
                              j->array_task_id))
             emit_partitions(q, &w.row);
         return 0;
     }
-    w.only_named = q->ids.n && !filter_ids_match_whole(&q->ids, j->job_id, job_group_id(j));
+    w.only_named =
+        q->filter.ids.n && !filter_ids_match_whole(&q->filter.ids, j->job_id, job_group_id(j));
     if (q->array || w.only_named)
         return filter_each_task(j->array_tasks, on_task, &w);
     emit_partitions(q, &w.row);
@@ -186,8 +158,8 @@ static noreturn void die_loading(struct squeue *q, const char *what, int r)
 {
     int code = r == -EREMOTEIO ? client_error(q->client, NULL) : 0;
 
-    if (code == ESLURM_INVALID_NODE_NAME && q->nodes)
-        cli_die(CLI_EXIT_FAILED, "Invalid node name %s", q->nodes);
+    if (code == ESLURM_INVALID_NODE_NAME && q->filter.request.nodes)
+        cli_die(CLI_EXIT_FAILED, "Invalid node name %s", q->filter.request.nodes);
     flush_out(q, true);
     (void)fprintf(stderr, "%s error: %s\n", what, client_strerror(q->client, r));
     exit(CLI_EXIT_FAILED);
@@ -199,7 +171,7 @@ void squeue_query(struct squeue *q, unsigned op, const ProtobufCMessageDescripto
     Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
     int r;
 
-    request.jobs = &q->filter;
+    request.jobs = &q->filter.request;
     if (fields)
         check_mem_or_die(query_fields(fields, &request.fields, &request.n_fields));
     r = query_run(q->client, op, &request.base, desc, fn, q, info);
@@ -215,7 +187,7 @@ static int on_partition(void *ctx, const ProtobufCMessage *record, const struct 
 
     (void)info;
     if (p->hidden && p->name)
-        filter_add_words(&q->hidden, &q->n_hidden, p->name);
+        argwords_add(&q->hidden, &q->n_hidden, p->name);
     return 0;
 }
 
@@ -226,7 +198,7 @@ void squeue_load_hidden(struct squeue *q)
     Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
     int r;
 
-    filter_free_words(q->hidden, q->n_hidden);
+    argwords_free(q->hidden, q->n_hidden);
     q->hidden = NULL;
     q->n_hidden = 0;
     if (q->all || (q->jobs_given && !q->hide))
@@ -263,17 +235,17 @@ static void check_nodes(struct squeue *q)
     Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
     struct err err = { .text = "" };
 
-    if (hostlist_parse(q->nodes, &c.missing, &err) < 0)
-        cli_die(CLI_EXIT_FAILED, "Invalid node name %s", q->nodes);
+    if (hostlist_parse(q->filter.request.nodes, &c.missing, &err) < 0)
+        cli_die(CLI_EXIT_FAILED, "Invalid node name %s", q->filter.request.nodes);
     hostlist_uniq(c.missing);
     fmt_need_names("name", &pst__node_record__descriptor, &set);
     check_mem_or_die(query_fields(&set, &request.fields, &request.n_fields));
-    request.names = (char *)q->nodes;
+    request.names = (char *)q->filter.request.nodes;
     if (query_run(q->client, OP_QUERY_NODES, &request.base, &pst__node_record__descriptor, on_node,
                   &c, NULL) == -EREMOTEIO ||
         hostlist_count(c.missing))
         cli_die(CLI_EXIT_FAILED, "Invalid node name %s",
-                hostlist_count(c.missing) ? hostlist_nth(c.missing, 0) : q->nodes);
+                hostlist_count(c.missing) ? hostlist_nth(c.missing, 0) : q->filter.request.nodes);
     free(request.fields);
     (void)hostlist_free(c.missing);
 }
@@ -300,7 +272,7 @@ static int on_step(void *ctx, const ProtobufCMessage *record, const struct query
     size_t start = q->out.len;
 
     if (!job || names_job_state_terminal((unsigned)s->state) ||
-        !filter_ids_match_step(&q->ids, job->job_id, job->group_id, job->has_task,
+        !filter_ids_match_step(&q->filter.ids, job->job_id, job->group_id, job->has_task,
                                job->array_task_id, s->step_id))
         return 0;
     row = (struct step_row){ .step = s,
@@ -326,7 +298,7 @@ static void list_steps(struct squeue *q, struct query_info *info)
     struct pb_fieldset set = { 0 };
 
     fmt_need_names(STEP_JOBS_FIELDS " state state_flags", &pst__job_record__descriptor, &set);
-    if (q->licenses)
+    if (q->filter.licenses)
         fmt_need_names("licenses", &pst__job_record__descriptor, &set);
     squeue_query(q, OP_QUERY_JOBS, &pst__job_record__descriptor, &set, on_step_job, info);
     step_jobs_sort(&q->jobs);
@@ -347,20 +319,20 @@ static void list_jobs(struct squeue *q, struct query_info *info)
     fmt_need_names(
         "job_id array_job_id array_task_id array_tasks het_job_id het_offset state state_flags",
         &pst__job_record__descriptor, &set);
-    if (q->notme)
+    if (q->filter.notme)
         fmt_need_names("uid", &pst__job_record__descriptor, &set);
-    if (q->licenses)
+    if (q->filter.licenses)
         fmt_need_names("licenses", &pst__job_record__descriptor, &set);
     if (q->n_hidden || q->per_partition)
         fmt_need_names("partition", &pst__job_record__descriptor, &set);
-    if (q->have_over || q->have_under)
+    if (q->filter.have_over || q->filter.have_under)
         fmt_need_names("start_us end_us suspend_us suspended_us", &pst__job_record__descriptor,
                        &set);
     squeue_query(q, OP_QUERY_JOBS, &pst__job_record__descriptor, q->json.wanted ? NULL : &set,
                  on_job, info);
     /* One job by its number that nobody knows is a mistake; of several, those that exist are
      * shown. */
-    if (q->ids.n == 1 && info->records == 0) {
+    if (q->filter.ids.n == 1 && info->records == 0) {
         if (!q->json.wanted)
             strbuf_reset(&q->out);
         (void)fprintf(stderr, "slurm_load_jobs error: %s\n", slurm_err_text(ESLURM_INVALID_JOB_ID));
@@ -382,34 +354,30 @@ static void date_line(struct squeue *q)
 
 void squeue_make_filter(struct squeue *q)
 {
-    Pst__JobFilter *f = &q->filter;
+    Pst__JobFilter *f = &q->filter.request;
 
-    if (!q->have_states) {
-        q->states = (struct filter_states){ .base = 1u << PST__JOB_STATE__JOB_PENDING };
+    if (!q->filter.have_states) {
+        q->filter.states = (struct filter_states){ .base = 1u << PST__JOB_STATE__JOB_PENDING };
         if (!q->start)
-            q->states = (struct filter_states){
-                .base = q->states.base | 1u << PST__JOB_STATE__JOB_RUNNING |
+            q->filter.states = (struct filter_states){
+                .base = q->filter.states.base | 1u << PST__JOB_STATE__JOB_RUNNING |
                         1u << PST__JOB_STATE__JOB_SUSPENDED,
                 .flags = 1u << PST__JOB_FLAG__JOB_FLAG_COMPLETING,
             };
     }
-    if (q->me)
-        filter_add_number(&f->uids, &f->n_uids, q->uid);
-    if (q->nodes)
-        f->nodes = xstrdup_or_die(q->nodes);
-    if (q->only_state && (q->notme || q->licenses || q->steps || !filter_by_ids_only(f)))
+    jobfilter_ask_me(&q->filter);
+    if (q->only_state &&
+        (q->filter.notme || q->filter.licenses || q->steps || !filter_by_ids_only(f)))
         cli_die(CLI_EXIT_FAILED, "--only-job-state goes with --jobs, --states, --clusters and "
                                  "options of the output, not with other filters");
-    filter_ids_numbers(&q->ids, &f->job_ids, &f->n_job_ids);
+    jobfilter_ask_ids(&q->filter);
     /* Named jobs are asked for in any state, so that an unknown one can be told from a finished
      * one; flags other than COMPLETING cannot be asked for at all. */
-    if (q->ids.n || q->states.all ||
-        (q->states.flags & ~(1u << PST__JOB_FLAG__JOB_FLAG_COMPLETING)))
+    if (q->filter.ids.n || q->filter.states.all ||
+        (q->filter.states.flags & ~(1u << PST__JOB_FLAG__JOB_FLAG_COMPLETING)))
         return;
-    for (uint32_t i = 0; i < NAMES_JOB_STATES; i++)
-        if (q->states.base & (1u << i))
-            filter_add_number(&f->states, &f->n_states, i);
-    f->has_include_completing = f->include_completing = q->states.flags != 0;
+    jobfilter_ask_states(&q->filter);
+    f->has_include_completing = f->include_completing = q->filter.states.flags != 0;
 }
 
 static void end_json(struct squeue *q, const struct query_info *info, int argc, char **argv)
@@ -446,7 +414,7 @@ void squeue_list(struct squeue *q, int argc, char **argv)
         fmt_header(&q->fmt, &q->out);
     }
     squeue_load_hidden(q);
-    if (q->nodes)
+    if (q->filter.request.nodes)
         check_nodes(q);
     if (!q->json.wanted) {
         make_order(q);

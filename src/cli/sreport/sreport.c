@@ -18,40 +18,29 @@
 
 #define WORDS_MAX 256
 
-enum option_id {
-    O_ALL,
-    O_CLUSTER,
-    O_FEDERATION,
-    O_LOCAL,
-    O_NOHEADER,
-    O_PARSABLE,
-    O_PARSABLE2,
-    O_QUIET,
-    O_TIME,
-    O_TRES,
-    O_VERBOSE,
-};
+static int take_form(void *at, const struct opt *opt, const char *arg, struct err *err);
 
+#define OPT_INTO struct sreport
 static const struct opt rows[] = {
-    { "all_clusters", 'a', OPT_NONE, O_ALL, 0, NULL, NULL, NULL,
-      "of all clusters, not of this one alone" },
-    { "cluster", 'M', OPT_REQ, O_CLUSTER, 0, "SREPORT_CLUSTER", NULL, "names",
-      "of these clusters" },
-    { "federation", 0, OPT_NONE, O_FEDERATION, 0, NULL, NULL, NULL,
-      "taken for compatibility: clusters do not federate here" },
-    { "local", 0, OPT_NONE, O_LOCAL, 0, NULL, NULL, NULL,
-      "taken for compatibility: clusters do not federate here" },
-    { "noheader", 'n', OPT_NONE, O_NOHEADER, 0, NULL, NULL, NULL, "rows alone" },
-    { "parsable", 'p', OPT_NONE, O_PARSABLE, 0, NULL, NULL, NULL,
-      "values between bars, one at the end too" },
-    { "parsable2", 'P', OPT_NONE, O_PARSABLE2, 0, NULL, NULL, NULL,
-      "values between bars, none at the end" },
-    { "quiet", 'Q', OPT_NONE, O_QUIET, 0, NULL, NULL, NULL, "print no messages but errors" },
-    { "time", 't', OPT_REQ, O_TIME, 0, NULL, NULL, "form",
-      "times as Seconds, Minutes, Hours, Percent, SecPer, MinPer or HourPer" },
-    { "tres", 'T', OPT_REQ, O_TRES, 0, "SREPORT_TRES", NULL, "names",
-      "of these TRES, or ALL; cpu when not given" },
-    { "verbose", 'v', OPT_NONE, O_VERBOSE, 0, NULL, NULL, NULL, "print more messages" },
+    OPT("all_clusters", 'a', OPT_NONE, OPT_FLAG(all_clusters), NULL, NULL, NULL,
+        "of all clusters, not of this one alone"),
+    OPT("cluster", 'M', OPT_REQ, OPT_TEXT(program_clusters), "SREPORT_CLUSTER", NULL, "names",
+        "of these clusters"),
+    OPT("federation", 0, OPT_NONE, OPT_NOTHING, NULL, NULL, NULL,
+        "taken for compatibility: clusters do not federate here"),
+    OPT("local", 0, OPT_NONE, OPT_NOTHING, NULL, NULL, NULL,
+        "taken for compatibility: clusters do not federate here"),
+    OPT("noheader", 'n', OPT_NONE, OPT_FLAG(noheader), NULL, NULL, NULL, "rows alone"),
+    OPT("parsable", 'p', OPT_NONE, OPT_CHOICE(parsable, 1), NULL, NULL, NULL,
+        "values between bars, one at the end too"),
+    OPT("parsable2", 'P', OPT_NONE, OPT_CHOICE(parsable, 2), NULL, NULL, NULL,
+        "values between bars, none at the end"),
+    OPT("quiet", 'Q', OPT_NONE, OPT_FLAG(quiet), NULL, NULL, NULL, "print no messages but errors"),
+    OPT("time", 't', OPT_REQ, OPT_TAKE_ALL(take_form), NULL, NULL, "form",
+        "times as Seconds, Minutes, Hours, Percent, SecPer, MinPer or HourPer"),
+    OPT("tres", 'T', OPT_REQ, OPT_TEXT(tres), "SREPORT_TRES", NULL, "names",
+        "of these TRES, or ALL; cpu when not given"),
+    OPT("verbose", 'v', OPT_NONE, OPT_VERBOSE(cli), NULL, NULL, NULL, "print more messages"),
 };
 
 /* ---- reports --------------------------------------------------------------------------------- */
@@ -200,45 +189,6 @@ static bool set_form(struct sreport *s, const char *text)
     return false;
 }
 
-static int set_option(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
-                      struct err *err)
-{
-    struct sreport *s = ctx;
-
-    (void)source;
-    switch (opt->id) {
-    case O_ALL:
-        s->all_clusters = true;
-        return 0;
-    case O_CLUSTER:
-        s->program_clusters = arg;
-        return 0;
-    case O_NOHEADER:
-        s->noheader = true;
-        return 0;
-    case O_PARSABLE:
-    case O_PARSABLE2:
-        s->parsable = opt->id == O_PARSABLE ? 1 : 2;
-        return 0;
-    case O_QUIET:
-        s->quiet = true;
-        return 0;
-    case O_TIME:
-        if (set_form(s, arg))
-            return 0;
-        (void)err_set(err, 0, "unknown time format %s", arg); /* a sentence */
-        return CLI_EXIT_FAILED;
-    case O_TRES:
-        s->tres = arg;
-        return 0;
-    case O_VERBOSE:
-        cli_set_verbosity(&s->cli, s->cli.verbose + 1);
-        return 0;
-    default:
-        return 0; /* --federation, --local */
-    }
-}
-
 /* ---- words ----------------------------------------------------------------------------------- */
 
 static void names(FILE *f)
@@ -252,6 +202,14 @@ static void names(FILE *f)
         (void)fprintf(f, "verb\t%s\tshown\n", verbs[i]);
     for (size_t i = 0; i < ARRAY_SIZE(reports); i++)
         (void)fprintf(f, "report\t%s\tshown\n", reports[i].name);
+}
+
+static int take_form(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    (void)opt;
+    if (set_form(at, arg))
+        return 0;
+    return err_set(err, CLI_EXIT_FAILED, "unknown time format %s", arg);
 }
 
 static const struct opt_command command = {
@@ -371,8 +329,8 @@ int main(int argc, char **argv)
     int first;
 
     cli_init(&s.cli, "sreport");
-    opts_env(&command, set_option, &s);
-    first = opts_parse(&command, argc, argv, set_option, &s);
+    opts_env(&command, &s);
+    first = opts_parse(&command, argc, argv, &s);
     if (first < argc)
         run_words(&s, argc - first, argv + first);
     else

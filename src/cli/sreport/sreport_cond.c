@@ -125,7 +125,7 @@ static bool set_grouping(struct sreport *s, struct cond *c, const char *value)
     c->request.has_individual = c->request.individual = strcasecmp(value, "individual") == 0;
     if (c->request.individual)
         return true;
-    filter_add_words(&words, &n, value);
+    argwords_add(&words, &n, value);
     c->request.n_bounds = 0;
     for (size_t i = 0; i < n && good; i++) {
         uint64_t bound;
@@ -134,7 +134,7 @@ static bool set_grouping(struct sreport *s, struct cond *c, const char *value)
         if (good)
             filter_add_number(&c->request.bounds, &c->request.n_bounds, (uint32_t)bound);
     }
-    filter_free_words(words, n);
+    argwords_free(words, n);
     return good || refuse(s, " Invalid grouping: %s", value);
 }
 
@@ -144,7 +144,7 @@ static bool set_numbers(struct sreport *s, uint32_t **numbers, size_t *n, const 
     size_t nwords = 0;
     bool good = true;
 
-    filter_add_words(&words, &nwords, value);
+    argwords_add(&words, &nwords, value);
     for (size_t i = 0; i < nwords && good; i++) {
         uint64_t number;
 
@@ -152,7 +152,7 @@ static bool set_numbers(struct sreport *s, uint32_t **numbers, size_t *n, const 
         if (good)
             filter_add_number(numbers, n, (uint32_t)number);
     }
-    filter_free_words(words, nwords);
+    argwords_free(words, nwords);
     return good || refuse(s, " Invalid number: %s", value);
 }
 
@@ -164,10 +164,10 @@ static bool set(struct sreport *s, struct cond *c, enum key key, const char *val
 
     switch (key) {
     case K_ACCOUNTS:
-        filter_add_words(&r->accounts, &r->n_accounts, value);
+        argwords_add(&r->accounts, &r->n_accounts, value);
         return true;
     case K_CLUSTERS:
-        filter_add_words(&r->clusters, &r->n_clusters, value);
+        argwords_add(&r->clusters, &r->n_clusters, value);
         return true;
     case K_END:
         *end = parse_time(value, *end);
@@ -182,17 +182,17 @@ static bool set(struct sreport *s, struct cond *c, enum key key, const char *val
     case K_JOBS:
         return set_numbers(s, &r->job_ids, &r->n_job_ids, value);
     case K_NAMES:
-        filter_add_words(&c->names, &c->n_names, value);
+        argwords_add(&c->names, &c->n_names, value);
         return true;
     case K_NODES:
         free(r->nodes);
         r->nodes = xstrdup_or_die(value);
         return true;
     case K_PARTITIONS:
-        filter_add_words(&r->partitions, &r->n_partitions, value);
+        argwords_add(&r->partitions, &r->n_partitions, value);
         return true;
     case K_QOS:
-        filter_add_words(&r->qos, &r->n_qos, value);
+        argwords_add(&r->qos, &r->n_qos, value);
         return true;
     case K_START:
         *start = parse_time(value, *start);
@@ -206,7 +206,7 @@ static bool set(struct sreport *s, struct cond *c, enum key key, const char *val
         filter_add_users(&r->uids, &r->n_uids, value, bad_user);
         return true;
     case K_WCKEYS:
-        filter_add_words(&r->wckeys, &r->n_wckeys, value);
+        argwords_add(&r->wckeys, &r->n_wckeys, value);
         return true;
     case W_ALL_CLUSTERS:
         s->all_clusters = true;
@@ -257,8 +257,8 @@ bool cond_parse(struct sreport *s, struct cond *c, int argc, char **argv)
     if (c->request.end_s - c->request.start_s < 3600)
         c->request.end_s = c->request.start_s + 3600;
     if (!c->request.n_clusters && !s->all_clusters && cli_acct_is_dbd(&s->cli) && own)
-        filter_add_words(&c->request.clusters, &c->request.n_clusters,
-                         s->program_clusters ? s->program_clusters : own);
+        argwords_add(&c->request.clusters, &c->request.n_clusters,
+                     s->program_clusters ? s->program_clusters : own);
     return true;
 }
 
@@ -266,12 +266,12 @@ void cond_done(struct cond *c)
 {
     Pst__UsageRequest *r = &c->request;
 
-    filter_free_words(r->clusters, r->n_clusters);
-    filter_free_words(r->accounts, r->n_accounts);
-    filter_free_words(r->wckeys, r->n_wckeys);
-    filter_free_words(r->qos, r->n_qos);
-    filter_free_words(r->partitions, r->n_partitions);
-    filter_free_words(c->names, c->n_names);
+    argwords_free(r->clusters, r->n_clusters);
+    argwords_free(r->accounts, r->n_accounts);
+    argwords_free(r->wckeys, r->n_wckeys);
+    argwords_free(r->qos, r->n_qos);
+    argwords_free(r->partitions, r->n_partitions);
+    argwords_free(c->names, c->n_names);
     free(r->uids);
     free(r->bounds);
     free(r->gids);

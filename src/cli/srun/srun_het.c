@@ -34,8 +34,7 @@ static size_t split(struct srun *s, struct hetopts *h, struct words *w)
         while (end < s->argc && strcmp(s->argv[end], ":") != 0)
             end++;
         w[n] = (struct words){ .base = base, .end = end };
-        w[n].first =
-            base + opts_parse(cmd, end - base, s->argv + base, jobopts_set, hetopts_at(h, n));
+        w[n].first = base + opts_parse(cmd, end - base, s->argv + base, hetopts_at(h, n));
         if (w[n].first >= end)
             cli_fatal("No command given to execute.");
         base = end;
@@ -77,7 +76,7 @@ static void add_part(void *ctx, uint32_t k)
     };
     hetopts_dup(a->opts, &p->opts);
     srun_take_component(s, p);
-    opts_env(jobopts_command(JOBOPTS_SRUN), jobopts_set, &p->opts);
+    opts_env(jobopts_command(JOBOPTS_SRUN), &p->opts);
 }
 
 /* Inside a heterogeneous allocation, unless --jobid names another job. */

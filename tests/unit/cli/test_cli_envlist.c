@@ -114,7 +114,7 @@ static void test_options(void **state)
 
     (void)state;
     jobopts_init(&jo, JOBOPTS_SBATCH);
-    (void)opts_parse(jobopts_command(JOBOPTS_SBATCH), 8, argv, jobopts_set, &jo);
+    (void)opts_parse(jobopts_command(JOBOPTS_SBATCH), 8, argv, &jo);
     envlist_add_options(&env, &jo);
     same(envlist_get(&env, "SLURM_NTASKS"), "4");
     same(envlist_get(&env, "SLURM_NPROCS"), "4");

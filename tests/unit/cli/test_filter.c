@@ -27,18 +27,18 @@ static void test_words(void **state)
     size_t n = 0;
 
     (void)state;
-    filter_add_words(&words, &n, "a,,bc,");
-    filter_add_words(&words, &n, "");
+    argwords_add(&words, &n, "a,,bc,");
+    argwords_add(&words, &n, "");
     assert_int_equal(n, 2);
     assert_string_equal(words[1], "bc");
-    filter_free_words(words, n);
+    argwords_free(words, n);
     words = NULL;
     n = 0;
     filter_add_ids(&words, &n, "1_[1,3-5],7 8.batch");
     assert_int_equal(n, 3);
     assert_string_equal(words[0], "1_[1,3-5]");
     assert_string_equal(words[2], "8.batch");
-    filter_free_words(words, n);
+    argwords_free(words, n);
 }
 
 static void test_users(void **state)

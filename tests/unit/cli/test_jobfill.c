@@ -28,7 +28,7 @@ static int fill(enum jobopts_cmd cmd, const char *line, Pst__JobRecord *job, str
     for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save))
         argv[argc++] = w;
     jobopts_init(&jo, cmd);
-    (void)opts_parse(jobopts_command(cmd), argc, argv, jobopts_set, &jo);
+    (void)opts_parse(jobopts_command(cmd), argc, argv, &jo);
     pst__job_record__init(job);
     status = jobopts_fill_job(&jo, "gpu,shard", NOW, job, err);
     jobopts_done(&jo);
@@ -150,7 +150,7 @@ static void fill_step(const char *line, bool inside, Pst__StepSpec *spec)
     for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save))
         argv[argc++] = w;
     jobopts_init(&jo, JOBOPTS_SRUN);
-    (void)opts_parse(jobopts_command(JOBOPTS_SRUN), argc, argv, jobopts_set, &jo);
+    (void)opts_parse(jobopts_command(JOBOPTS_SRUN), argc, argv, &jo);
     jo.in_allocation = inside;
     pst__step_spec__init(spec);
     assert_int_equal(jobopts_fill_step(&jo, "gpu", spec, NULL), 0);
