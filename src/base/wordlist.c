@@ -34,6 +34,11 @@ bool wordlist_has_n(const char *list, const char *word, size_t len)
     return find_word(list, ",", word, len, strncmp);
 }
 
+bool wordlist_has_n_nocase(const char *list, const char *word, size_t len)
+{
+    return find_word(list, ",", word, len, strncasecmp);
+}
+
 bool wordlist_has_between(const char *list, const char *between, const char *word, size_t len)
 {
     return find_word(list, between, word, len, strncmp);

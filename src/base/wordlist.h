@@ -12,5 +12,6 @@ bool wordlist_has(const char *list, const char *word);
 bool wordlist_has_nocase(const char *list, const char *word);
 /* The word is len bytes long; no NUL needs to follow. */
 bool wordlist_has_n(const char *list, const char *word, size_t len);
+bool wordlist_has_n_nocase(const char *list, const char *word, size_t len);
 /* As wordlist_has_n(), and any byte of `between` ends a word of the list. */
 bool wordlist_has_between(const char *list, const char *between, const char *word, size_t len);

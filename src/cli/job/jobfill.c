@@ -1,7 +1,7 @@
 /* jobfill.c - options become a job record or a step request; see jobopts.h
  *
- * The tables below name the record's field for each option whose text or number is copied as it is;
- * what needs thought has a function of its own.  Values were checked when they were collected. */
+ * The rows of jobopts.def name the record's field for each option whose text or number is copied as
+ * it is; the other options have code here.  Values were checked when they were collected. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -23,99 +23,33 @@
 #define NICE_DEFAULT 100
 #define PRIORITY_TOP (UINT32_MAX - 2)
 
-static const struct {
-    enum jobopt id;
-    size_t field;
-} text_fields[] = {
-    { JO_ACCOUNT, offsetof(Pst__JobRecord, account) },
-    { JO_ACCTG_FREQ, offsetof(Pst__JobRecord, acctg_freq) },
-    { JO_BATCH, offsetof(Pst__JobRecord, batch_features) },
-    { JO_COMMENT, offsetof(Pst__JobRecord, comment) },
-    { JO_CONTAINER, offsetof(Pst__JobRecord, container) },
-    { JO_CONTAINER_ID, offsetof(Pst__JobRecord, container_id) },
-    { JO_CONSTRAINT, offsetof(Pst__JobRecord, features) },
-    { JO_CPU_FREQ, offsetof(Pst__JobRecord, cpu_freq) },
-    { JO_DEPENDENCY, offsetof(Pst__JobRecord, dependency) },
-    { JO_DISTRIBUTION, offsetof(Pst__JobRecord, distribution) },
-    { JO_ERROR, offsetof(Pst__JobRecord, std_err) },
-    { JO_EXPORT, offsetof(Pst__JobRecord, export_env) },
-    { JO_EXTRA, offsetof(Pst__JobRecord, extra) },
-    { JO_GPU_FREQ, offsetof(Pst__JobRecord, gpu_freq) },
-    { JO_GRES_FLAGS, offsetof(Pst__JobRecord, gres_flags) },
-    { JO_HINT, offsetof(Pst__JobRecord, hint) },
-    { JO_INPUT, offsetof(Pst__JobRecord, std_in) },
-    { JO_JOB_NAME, offsetof(Pst__JobRecord, name) },
-    { JO_LICENSES, offsetof(Pst__JobRecord, licenses) },
-    { JO_MAIL_USER, offsetof(Pst__JobRecord, mail_user) },
-    { JO_NETWORK, offsetof(Pst__JobRecord, network) },
-    { JO_OUTPUT, offsetof(Pst__JobRecord, std_out) },
-    { JO_PARTITION, offsetof(Pst__JobRecord, partition) },
-    { JO_PREFER, offsetof(Pst__JobRecord, prefer) },
-    { JO_PROFILE, offsetof(Pst__JobRecord, profile) },
-    { JO_QOS, offsetof(Pst__JobRecord, qos) },
-    { JO_RESERVATION, offsetof(Pst__JobRecord, reservation) },
-    { JO_RUNTIME, offsetof(Pst__JobRecord, runtime) },
-    { JO_WCKEY, offsetof(Pst__JobRecord, wckey) },
-    { JO_MCS_LABEL, offsetof(Pst__JobRecord, mcs_label) },
-};
+/* Where a value goes without code of its own: the column STORE of jobopts.def. */
+enum store { STORE_IN_CODE = 0, STORE_AS_TEXT, STORE_AS_NUM, STORE_AS_BOOL, STORE_AS_MIB };
 
-/* Field and its has_ flag of a number. */
-#define NUM(id, field)                                                                             \
+#define STORE_NO                                                                                   \
     {                                                                                              \
-        id, offsetof(Pst__JobRecord, field), offsetof(Pst__JobRecord, has_##field)                 \
+        STORE_IN_CODE, 0, 0                                                                        \
     }
-static const struct {
-    enum jobopt id;
-    size_t field, has;
-} u32_fields[] = {
-    NUM(JO_CORE_SPEC, core_spec),
-    NUM(JO_CORES_PER_SOCKET, cores_per_socket),
-    NUM(JO_CPUS_PER_GPU, cpus_per_gpu),
-    NUM(JO_CPUS_PER_TASK, cpus_per_task),
-    NUM(JO_MINCPUS, pn_min_cpus),
-    NUM(JO_NTASKS, num_tasks),
-    NUM(JO_NTASKS_PER_CORE, ntasks_per_core),
-    NUM(JO_NTASKS_PER_GPU, ntasks_per_gpu),
-    NUM(JO_NTASKS_PER_NODE, ntasks_per_node),
-    NUM(JO_NTASKS_PER_SOCKET, ntasks_per_socket),
-    NUM(JO_SEGMENT, segment_size),
-    NUM(JO_SOCKETS_PER_NODE, sockets_per_node),
-    NUM(JO_THREADS_PER_CORE, threads_per_core),
-};
-
-/* Booleans: a flag, or 0|1. */
-static const struct {
-    enum jobopt id;
-    size_t field, has;
-} bool_fields[] = {
-    NUM(JO_CONTIGUOUS, contiguous),
-    NUM(JO_STEPMGR, stepmgr),
-    NUM(JO_GET_USER_ENV, get_user_env),
-    NUM(JO_KILL_ON_INVALID_DEP, kill_on_invalid_dep),
-    NUM(JO_OVERCOMMIT, overcommit),
-    NUM(JO_OVERSUBSCRIBE, oversubscribe),
-    NUM(JO_REBOOT, reboot),
-    NUM(JO_SPREAD_JOB, spread_job),
-    NUM(JO_USE_MIN_NODES, use_min_nodes),
-    NUM(JO_WAIT_ALL_NODES, wait_all_nodes),
-};
-#undef NUM
-
-/* Memory sizes. */
-#define MIB(id, field)                                                                             \
+#define STORE_TEXT(field)                                                                          \
     {                                                                                              \
-        id, offsetof(Pst__JobRecord, field), offsetof(Pst__JobRecord, has_##field)                 \
+        STORE_AS_TEXT, offsetof(Pst__JobRecord, field), 0                                          \
     }
+#define STORE_WITH_FLAG(kind, field)                                                               \
+    {                                                                                              \
+        kind, offsetof(Pst__JobRecord, field), offsetof(Pst__JobRecord, has_##field)               \
+    }
+#define STORE_NUM(field) STORE_WITH_FLAG(STORE_AS_NUM, field)
+#define STORE_BOOL(field) STORE_WITH_FLAG(STORE_AS_BOOL, field)
+#define STORE_MIB(field) STORE_WITH_FLAG(STORE_AS_MIB, field)
+
 static const struct {
-    enum jobopt id;
-    size_t field, has;
-} mib_fields[] = {
-    MIB(JO_MEM, mem_per_node_mib),
-    MIB(JO_MEM_PER_CPU, mem_per_cpu_mib),
-    MIB(JO_MEM_PER_GPU, mem_per_gpu_mib),
-    MIB(JO_TMP, tmp_disk_mib),
+    enum store store;
+    unsigned field, has; /* offsets in the record: of the value, and of its has_ flag */
+} stores[JO_MAX_] = {
+#define O(sym, name, letter, arg, kind, store, ...) [JO_##sym] = STORE_##store,
+#include "cli/job/jobopts.def"
+#undef O
 };
-#undef MIB
 
 static void *at(Pst__JobRecord *job, size_t offset)
 {
@@ -127,31 +61,34 @@ static void set_text(char **field, const char *text)
     check_mem_or_die(pb_set_str(field, text));
 }
 
-static void fill_tables(const struct jobopts *jo, Pst__JobRecord *job)
+static void fill_field(const struct jobopts *jo, enum jobopt id, Pst__JobRecord *job)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(text_fields); i++) {
-        if (jobopts_has(jo, text_fields[i].id))
-            set_text(at(job, text_fields[i].field), jo->value[text_fields[i].id]);
+    void *field = at(job, stores[id].field);
+
+    switch (stores[id].store) {
+    case STORE_AS_TEXT:
+        set_text(field, jo->value[id]);
+        return;
+    case STORE_AS_NUM:
+        *(uint32_t *)field = (uint32_t)jobopts_num(jo, id, 0);
+        break;
+    case STORE_AS_BOOL:
+        *(protobuf_c_boolean *)field = jobopts_true(jo, id);
+        break;
+    case STORE_AS_MIB:
+        (void)size_mib_parse(jo->value[id], field, NULL); /* was checked */
+        break;
+    case STORE_IN_CODE:
+        return;
     }
-    for (size_t i = 0; i < ARRAY_SIZE(u32_fields); i++) {
-        if (!jobopts_has(jo, u32_fields[i].id))
-            continue;
-        *(uint32_t *)at(job, u32_fields[i].field) = (uint32_t)jobopts_num(jo, u32_fields[i].id, 0);
-        *(protobuf_c_boolean *)at(job, u32_fields[i].has) = true;
-    }
-    for (size_t i = 0; i < ARRAY_SIZE(bool_fields); i++) {
-        if (!jobopts_has(jo, bool_fields[i].id))
-            continue;
-        *(protobuf_c_boolean *)at(job, bool_fields[i].field) = jobopts_true(jo, bool_fields[i].id);
-        *(protobuf_c_boolean *)at(job, bool_fields[i].has) = true;
-    }
-    for (size_t i = 0; i < ARRAY_SIZE(mib_fields); i++) {
-        if (!jobopts_has(jo, mib_fields[i].id))
-            continue;
-        (void)size_mib_parse(jo->value[mib_fields[i].id], at(job, mib_fields[i].field),
-                             NULL); /* was checked */
-        *(protobuf_c_boolean *)at(job, mib_fields[i].has) = true;
-    }
+    *(protobuf_c_boolean *)at(job, stores[id].has) = true;
+}
+
+static void fill_fields(const struct jobopts *jo, Pst__JobRecord *job)
+{
+    for (enum jobopt id = 0; id < JO_MAX_; id++)
+        if (jobopts_has(jo, id))
+            fill_field(jo, id, job);
 }
 
 /* Minutes of a --time value; TIME_LIMIT_INFINITE for 0 and negative numbers, as users know it. */
@@ -438,14 +375,6 @@ static void fill_sharing(const struct jobopts *jo, Pst__JobRecord *job)
         job->no_kill = strcasecmp(jo->value[JO_NO_KILL], "off") != 0;
         job->has_no_kill = true;
     }
-    if (jobopts_has(jo, JO_OUTPUT_SUMMARY)) {
-        job->output_summary = jobopts_true(jo, JO_OUTPUT_SUMMARY);
-        job->has_output_summary = true;
-    }
-    if (jobopts_has(jo, JO_OOM_KILL_STEP)) {
-        job->oom_kill_step = jobopts_true(jo, JO_OOM_KILL_STEP);
-        job->has_oom_kill_step = true;
-    }
 }
 
 static void fill_numbers(const struct jobopts *jo, Pst__JobRecord *job)
@@ -506,7 +435,7 @@ int jobopts_fill_job(const struct jobopts *jo, const char *gres_types, int64_t n
 {
     int status;
 
-    fill_tables(jo, job);
+    fill_fields(jo, job);
     fill_times(jo, now, job);
     fill_sharing(jo, job);
     fill_numbers(jo, job);

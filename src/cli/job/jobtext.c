@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "base/wordlist.h"
 
 #define WARN_SECS_DEFAULT 60
 #define WARN_SECS_MAX 65535
@@ -35,19 +36,6 @@ static const struct {
     { "INVALID_DEPEND", 0x400 },
     { "ALL", 0x1 | 0x2 | 0x4 | 0x8 | 0x100 | 0x400 },
 };
-
-bool jobtext_in_list(const char *list, const char *word, unsigned long len)
-{
-    while (list && *list) {
-        size_t n = strcspn(list, ",");
-
-        if (n == len && strncasecmp(list, word, n) == 0)
-            return true;
-        list += n;
-        list += *list == ',';
-    }
-    return false;
-}
 
 unsigned jobtext_signal_number(const char *text)
 {
@@ -291,7 +279,7 @@ static int add_gres(struct strbuf *sb, const char *p, size_t len, const char *gr
     if (len > 5 && strncmp(p, "gres/", 5) == 0)
         p += 5;
     name = MIN(strcspn(p, ":="), (size_t)(end - p));
-    if (!is_name(p, name) || !jobtext_in_list(gres_types, p, name))
+    if (!is_name(p, name) || !wordlist_has_n_nocase(gres_types, p, name))
         return -EINVAL;
     strbuf_addf(sb, "%sgres/%.*s", sb->len ? "," : "", (int)name, p);
     type = p + name;
@@ -367,7 +355,7 @@ static bool tres_forbidden(const char *name, size_t len)
     static const char no[] = "bb,billing,energy,fs,mem,node,pages,vmem";
     size_t base = MIN(strcspn(name, "/"), len);
 
-    return jobtext_in_list(no, name, base);
+    return wordlist_has_n_nocase(no, name, base);
 }
 
 static int add_tres(struct strbuf *sb, const char *p, size_t len, uint32_t *cpus)

@@ -53,6 +53,3 @@ char *jobtext_bind(const char *tres_bind, const char *gpu_bind, const char *gpus
 
 /* "S[:C[:T]]" with '*' as 0. */
 int jobtext_geometry_parse(const char *text, uint32_t ret_sct[3]);
-
-/* Is word in the comma list, ignoring case? */
-bool jobtext_in_list(const char *list, const char *word, unsigned long len);

@@ -17,6 +17,7 @@
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "base/wordlist.h"
 #include "cli/job/jobtext.h"
 #include "wire/errors.h"
 
@@ -63,7 +64,7 @@ char *submit_work_dir(const struct jobopts *jo)
 
 static bool in_words(const char *list, const char *name)
 {
-    return jobtext_in_list(list, "ALL", 3) || jobtext_in_list(list, name, strlen(name));
+    return wordlist_has_nocase(list, "ALL") || wordlist_has_nocase(list, name);
 }
 
 static bool propagated(const char *option, const char *only, const char *except, const char *name)
@@ -192,7 +193,7 @@ bool submit_check_clusters(struct cli *c, const struct jobopts *jo)
     if (!list)
         return false;
     ours = conf_str(cli_conf(c), CONF_CLUSTER_NAME);
-    if (strcasecmp(list, "all") == 0 || (ours && jobtext_in_list(list, ours, strlen(ours))))
+    if (strcasecmp(list, "all") == 0 || wordlist_has_nocase(list, ours))
         return true;
     cli_error("No cluster '%.200s' known by database.", list);
     cli_error("'%.200s' can't be reached now, or it is an invalid entry for --cluster.  "
