@@ -36,7 +36,7 @@ struct smgr {
     bool have_tres, have_qos;
 };
 
-/* ---- sacctmgr.c ------------------------------------------------------------------------------ */
+/* ---- sacctmgr_session.c ---------------------------------------------------------------------- */
 
 struct client *smgr_client(struct smgr *s); /* connected, or the process ends */
 /* Do a request.  NULL: the store could not be asked; told, and the status is set.  Caller frees. */
@@ -46,18 +46,22 @@ bool smgr_list(struct smgr *s, Pst__AcctEntity entity, const Pst__AcctCond *wher
                void *ctx);
 /* Ask the person; true = yes.  Always true with --immediate. */
 bool smgr_commit(struct smgr *s);
+/* The tables of TRES and QOS, which are read when first needed; after a change. */
+void smgr_forget_tables(struct smgr *s);
 void smgr_fail(struct smgr *s, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));             /* stderr */
 bool smgr_may_write(struct smgr *s, const char *verb); /* told when not */
+
+/* ---- sacctmgr_value.c ------------------------------------------------------------------------ */
+
 /* Is word at least min letters of the beginning of name, letter case aside? */
 bool smgr_is(const char *word, const char *name, size_t min);
-int smgr_run_words(struct smgr *s, int n, char **words); /* one command */
+void smgr_add_string(char ***list, size_t *n, const char *text, size_t len);
 
 /* ---- sacctmgr_text.c: tables of the store in words ------------------------------------------- */
 
 void smgr_load_tres(struct smgr *s);
 void smgr_load_qos(struct smgr *s);
-void smgr_forget_tables(struct smgr *s); /* after a change */
 const Pst__TresRecord *smgr_tres(struct smgr *s, uint32_t id);
 const char *smgr_qos_name(struct smgr *s, uint32_t id); /* NULL = unknown */
 bool smgr_qos_id(struct smgr *s, const char *name, uint32_t *ret_id);
@@ -124,7 +128,6 @@ void smgr_line_done(struct smgr_line *l);
 bool smgr_set_option(struct smgr_line *l, const char *name, const char *value);
 /* The keys an entity knows, for completion and the manual page. */
 void smgr_print_keys(FILE *f);
-void smgr_add_string(char ***list, size_t *n, const char *text, size_t len);
 
 /* "  MaxJobs       = 500" for all limits set, with the names padded to width. */
 void smgr_put_settings(struct smgr *s, struct strbuf *sb, const Pst__AcctSet *set, bool qos);

@@ -56,20 +56,6 @@ void smgr_load_qos(struct smgr *s)
         s->have_qos = smgr_list(s, PST__ACCT_ENTITY__ACCT_QOS, &all, keep_qos, s);
 }
 
-void smgr_forget_tables(struct smgr *s)
-{
-    for (size_t i = 0; i < s->n_tres; i++)
-        pst__tres_record__free_unpacked(s->tres[i], NULL);
-    for (size_t i = 0; i < s->n_qos; i++)
-        pst__qos_record__free_unpacked(s->qos[i], NULL);
-    free(s->tres);
-    free(s->qos);
-    s->tres = NULL;
-    s->qos = NULL;
-    s->n_tres = s->n_qos = 0;
-    s->have_tres = s->have_qos = false;
-}
-
 const Pst__TresRecord *smgr_tres(struct smgr *s, uint32_t id)
 {
     smgr_load_tres(s);

@@ -23,12 +23,15 @@ struct scontrol {
     bool leave; /* exit or quit was typed */
 };
 
+/* ---- scontrol_session.c ---------------------------------------------------------------------- */
+
 /* The connection; exits with `WHAT error: reason` when there is none. */
 struct client *scontrol_client(struct scontrol *s, const char *what);
 /* Print an error and remember that one happened. */
 void scontrol_fail(struct scontrol *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Each takes the words after its keyword. */
+/* ---- the commands: each takes the words behind its keyword ----------------------------------- */
+
 void scontrol_show(struct scontrol *s, int argc, char **argv);
 void scontrol_update(struct scontrol *s, int argc, char **argv);
 void scontrol_create(struct scontrol *s, int argc, char **argv);
@@ -57,3 +60,24 @@ void scontrol_refused_names(FILE *f);
 bool scontrol_refuse(struct scontrol *s, const char *what, const char *word);
 /* `Slurmctld(primary) at HOST is UP`; also ends show config.  Fails when it is down. */
 void scontrol_ping(struct scontrol *s, int argc, char **argv);
+
+/* scontrol_jobs.c */
+void scontrol_hold(struct scontrol *s, int argc, char **argv);
+void scontrol_uhold(struct scontrol *s, int argc, char **argv);
+void scontrol_release(struct scontrol *s, int argc, char **argv);
+void scontrol_suspend(struct scontrol *s, int argc, char **argv);
+void scontrol_resume(struct scontrol *s, int argc, char **argv);
+void scontrol_top(struct scontrol *s, int argc, char **argv);
+void scontrol_requeue(struct scontrol *s, int argc, char **argv);
+void scontrol_requeuehold(struct scontrol *s, int argc, char **argv);
+void scontrol_notify(struct scontrol *s, int argc, char **argv);
+void scontrol_wait_job(struct scontrol *s, int argc, char **argv);
+void scontrol_write(struct scontrol *s, int argc, char **argv);
+void scontrol_completing(struct scontrol *s, int argc, char **argv);
+/* scontrol_ctld.c */
+void scontrol_reconfigure(struct scontrol *s, int argc, char **argv);
+void scontrol_shutdown(struct scontrol *s, int argc, char **argv);
+void scontrol_token(struct scontrol *s, int argc, char **argv);
+void scontrol_setdebug(struct scontrol *s, int argc, char **argv);
+void scontrol_errnumstr(struct scontrol *s, int argc, char **argv);
+void scontrol_getaddrs(struct scontrol *s, int argc, char **argv);

@@ -79,37 +79,6 @@ static const struct {
     { "user", 1, "\"TopUsage\"" },
 };
 
-bool sreport_wants(const struct sreport *s, const char *tres)
-{
-    const char *list = s->tres ? s->tres : "cpu";
-
-    if (strcasecmp(list, "all") == 0)
-        return true;
-    for (size_t len; *list; list += len + (list[len] == ',')) {
-        len = strcspn(list, ",");
-        if (strlen(tres) == len && strncasecmp(list, tres, len) == 0)
-            return true;
-    }
-    return false;
-}
-
-Pst__UsageReply *sreport_ask(struct sreport *s, const struct cond *c, Pst__UsageKind kind)
-{
-    Pst__UsageRequest request = c->request;
-    Pst__UsageReply *reply = NULL;
-    int r;
-
-    if (!s->client)
-        s->client = cli_connect_acct_or_die(&s->cli);
-    request.has_kind = true;
-    request.kind = kind;
-    r = client_call(s->client, OP_USAGE, &request.base, (ProtobufCMessage **)&reply);
-    if (r < 0)
-        cli_die(CLI_EXIT_FAILED, "Problem with get: %s", client_strerror(s->client, r));
-    safetext_clean_message(&reply->base);
-    return reply;
-}
-
 static bool is_prefix(const char *word, const char *of, size_t min)
 {
     size_t len = strlen(word);

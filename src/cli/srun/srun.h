@@ -193,8 +193,6 @@ void srun_tty_restore(struct srun *s);
 /* srun_sig.c */
 void srun_sig_open(struct srun *s);
 void srun_sig_read(struct srun *s);
-void srun_send_signal(struct srun *s, unsigned sig, bool terminate);
-void srun_abort(struct srun *s);       /* "Job step aborted", and no more patience */
 void srun_task_states(struct srun *s); /* lines of who runs */
 /* First exit, --wait: what is due now; *ret_ms is when to come back (-1 = not). */
 void srun_timers(struct srun *s, int *ret_ms);
@@ -202,11 +200,18 @@ void srun_timers(struct srun *s, int *ret_ms);
 /* srun_loop.c */
 /* Until every node is done.  Leaves exit_code and worst_status. */
 void srun_loop(struct srun *s);
+
+/* srun_stop.c */
+void srun_send_signal(struct srun *s, unsigned sig, bool terminate);
+/* "Job step aborted": nodes that are not done when KillWait has passed are given up. */
+void srun_abort(struct srun *s);
 /* "Terminating StepId=": CONT, TERM, KillWait, KILL everywhere */
 void srun_terminate(struct srun *s);
 /* Nodes lo..hi are not reached, or not any more; for struct fanout. */
 void srun_lost(void *ctx, uint32_t lo, uint32_t hi, const char *why);
 void srun_node_failed(struct srun *s, struct srun_node *n, const char *why);
+
+/* srun_nodes.c */
 /* Send to one node; a node that cannot be reached any more is noticed when it is read.  As
  * fanout_send(). */
 int srun_node_send(struct srun *s, const struct srun_node *n, unsigned op,
@@ -215,4 +220,7 @@ int srun_node_send(struct srun *s, const struct srun_node *n, unsigned op,
 typedef bool srun_choose_fn(const struct srun *s, const struct srun_node *n);
 void srun_nodes_send(struct srun *s, srun_choose_fn *chosen, unsigned op,
                      const ProtobufCMessage *msg);
+/* No frames come from the node any more. */
+void srun_node_done(struct srun *s, struct srun_node *n);
+/* An exit code: the greatest counts. */
 void srun_note_exit(struct srun *s, int code, uint32_t status);

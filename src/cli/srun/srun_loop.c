@@ -20,109 +20,6 @@
 #define FIXED_FDS 5 /* signals, controller, input, two outputs */
 #define FRAMES_PER_TURN 64
 
-static struct fan_link *srun_link(const struct srun *s, const struct srun_node *n)
-{
-    return s->fans ? fanout_find(&s->fans[n->part - s->parts], (uint32_t)(n - s->nodes)) : NULL;
-}
-
-void srun_note_exit(struct srun *s, int code, uint32_t status)
-{
-    if (code > s->exit_code || (code == s->exit_code && !s->worst_status)) {
-        s->exit_code = code;
-        s->worst_status = status;
-    }
-}
-
-/* A link whose nodes are all done is closed. */
-static void node_done(struct srun *s, struct srun_node *n)
-{
-    struct fan_link *l = srun_link(s, n);
-
-    if (n->done)
-        return;
-    n->done = true;
-    s->n_done++;
-    if (!l)
-        return;
-    for (uint32_t i = l->lo; i <= l->hi; i++)
-        if (!s->nodes[i].done)
-            return;
-    l->client = client_free(l->client);
-}
-
-int srun_node_send(struct srun *s, const struct srun_node *n, unsigned op,
-                   const ProtobufCMessage *msg)
-{
-    struct fan_link *l = srun_link(s, n);
-    uint32_t number = (uint32_t)(n - s->nodes);
-
-    return l ? fanout_send(l, number, number, op, msg) : -EPIPE;
-}
-
-/* May all nodes of a link get it in one frame?  A node that has not started might miss it. */
-static bool all_chosen(const struct srun *s, const struct fan_link *l, srun_choose_fn *chosen)
-{
-    for (uint32_t i = l->lo; i <= l->hi; i++) {
-        const struct srun_node *n = &s->nodes[i];
-
-        if (!n->done && (!n->started || (chosen && !chosen(s, n))))
-            return false;
-    }
-    return true;
-}
-
-static void link_send(struct srun *s, struct fan_link *l, srun_choose_fn *chosen, unsigned op,
-                      const ProtobufCMessage *msg)
-{
-    if (all_chosen(s, l, chosen)) {
-        (void)fanout_send(l, l->lo, l->hi, op, msg); /* a lost node is noticed when it is read */
-        return;
-    }
-    for (uint32_t i = l->lo; i <= l->hi && l->client; i++) {
-        const struct srun_node *n = &s->nodes[i];
-
-        if (n->started && !n->done && (!chosen || chosen(s, n)))
-            (void)fanout_send(l, i, i, op, msg); /* as above */
-    }
-}
-
-void srun_nodes_send(struct srun *s, srun_choose_fn *chosen, unsigned op,
-                     const ProtobufCMessage *msg)
-{
-    for (size_t i = 0; s->fans && i < s->n_parts; i++)
-        for (size_t k = 0; k < s->fans[i].n_links; k++)
-            if (s->fans[i].links[k].client)
-                link_send(s, &s->fans[i].links[k], chosen, op, msg);
-}
-
-void srun_terminate(struct srun *s)
-{
-    if (s->terminating || s->aborting || s->n_done >= s->n_nodes)
-        return;
-    s->terminating = true;
-    cli_info("Terminating StepId=%u.%u", s->job_id, s->step_id);
-    srun_send_signal(s, 0, true);
-}
-
-void srun_node_failed(struct srun *s, struct srun_node *n, const char *why)
-{
-    if (n->done)
-        return;
-    if (n->started)
-        cli_error("Connection to node %s lost: %s", n->name, why);
-    else
-        cli_error("Task launch for StepId=%u.%u failed on node %s: %s", s->job_id, s->step_id,
-                  n->name, why);
-    for (uint32_t i = 0; i < n->n_tasks; i++)
-        s->task_state[s->ranks[n->first + i]] = TASK_EXITED;
-    srun_note_exit(s, CLI_EXIT_FAILED, CLI_EXIT_FAILED << 8);
-    if (!n->started)
-        s->launch_failed = true;
-    node_done(s, n);
-    if (!jobopts_has(&s->opts, JO_NO_KILL) || s->launch_failed)
-        srun_terminate(s);
-}
-
 /* ---- frames ---------------------------------------------------------------------------------- */
 
 static void on_started(struct srun *s, struct srun_node *n, const Pst__StepStarted *msg)
@@ -229,19 +126,11 @@ static void dispatch(struct srun *s, struct srun_node *n, unsigned op, ProtobufC
         srun_mpi_message(s, n, PB_AS(step_mpi, msg));
         break;
     case OP_STEP_DONE:
-        node_done(s, n);
+        srun_node_done(s, n);
         break;
     default:
         break; /* of a newer release */
     }
-}
-
-void srun_lost(void *ctx, uint32_t lo, uint32_t hi, const char *why)
-{
-    struct srun *s = ctx;
-
-    for (uint32_t i = lo; i <= hi && i < s->n_nodes; i++)
-        srun_node_failed(s, &s->nodes[i], why);
 }
 
 static void on_frame(struct srun *s, struct srun_node *n, const struct frame *frame)

@@ -13,8 +13,6 @@
 #include "cli/srun/srun.h"
 #include "cli/job/tasks.h"
 
-#define KILL_GRACE_S 2 /* beyond KillWait, for the step to finish */
-
 static const int handled[] = {
     SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH
 };
@@ -49,29 +47,6 @@ void srun_sig_open(struct srun *s)
     s->sig_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (s->sig_fd < 0)
         cli_fatal("no signal descriptor: %s", strerror(errno));
-}
-
-void srun_send_signal(struct srun *s, unsigned sig, bool terminate)
-{
-    Pst__StepSignal msg = PST__STEP_SIGNAL__INIT;
-
-    msg.signal = sig;
-    msg.has_signal = sig != 0;
-    msg.terminate = msg.has_terminate = terminate;
-    srun_nodes_send(s, NULL, OP_STEP_SIGNAL, &msg.base);
-}
-
-void srun_abort(struct srun *s)
-{
-    if (s->aborting)
-        return;
-    s->aborting = true;
-    s->abort_mono_us =
-        now_mono_us() + (int64_t)(conf_num(cli_conf(&s->cli), CONF_KILL_WAIT) + KILL_GRACE_S +
-                                  conf_num(cli_conf(&s->cli), CONF_MESSAGE_TIMEOUT)) *
-                            USEC_PER_SEC;
-    cli_info("Job step aborted: Waiting up to %u seconds for job step to finish.",
-             (unsigned)conf_num(cli_conf(&s->cli), CONF_KILL_WAIT) + KILL_GRACE_S);
 }
 
 static void force_end(struct srun *s)

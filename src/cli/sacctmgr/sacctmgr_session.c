@@ -1,0 +1,153 @@
+/* sacctmgr_session.c - the connection to the accounting store, the question before a change, and
+ * failures */
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/pb/pbutil.h"
+#include "cli/sacctmgr/sacctmgr.h"
+#include "wire/errors.h"
+#include "wire/ops.h"
+
+#define DECIDE_MS 30000
+
+/* ---- the store ------------------------------------------------------------------------------- */
+
+void smgr_fail(struct smgr *s, const char *fmt, ...)
+{
+    va_list ap;
+
+    (void)fflush(stdout); /* in the order it was said */
+    va_start(ap, fmt);
+    (void)vfprintf(stderr, fmt, ap); /* nobody is left to tell */
+    va_end(ap);
+    s->status = CLI_EXIT_FAILED;
+}
+
+struct client *smgr_client(struct smgr *s)
+{
+    if (!s->client)
+        s->client = cli_connect_acct_or_die(&s->cli);
+    return s->client;
+}
+
+static void tell_failure(struct smgr *s, struct client *c, int r)
+{
+    const char *text = NULL;
+
+    if (r == -EREMOTEIO)
+        (void)client_error(c, &text);
+    smgr_fail(s, "sacctmgr: error: %s\n", text && *text ? text : client_strerror(c, r));
+}
+
+/* A kept connection may have died since: once more then. */
+static void reconnect(struct smgr *s)
+{
+    s->client = client_free(s->client);
+}
+
+Pst__AcctAdminReply *smgr_request(struct smgr *s, const Pst__AcctAdminRequest *req)
+{
+    ProtobufCMessage *reply = NULL;
+    struct client *c = smgr_client(s);
+    int r = client_call(c, OP_ACCT_ADMIN, &req->base, &reply);
+
+    if (r == 0) {
+        smgr_forget_tables(s);
+        return PB_AS(acct_admin_reply, reply);
+    }
+    tell_failure(s, c, r);
+    if (r != -EREMOTEIO)
+        reconnect(s);
+    return NULL;
+}
+
+bool smgr_list(struct smgr *s, Pst__AcctEntity entity, const Pst__AcctCond *where, query_fn *fn,
+               void *ctx)
+{
+    static const ProtobufCMessageDescriptor *const types[] = {
+        [PST__ACCT_ENTITY__ACCT_ACCOUNT] = &pst__account_record__descriptor,
+        [PST__ACCT_ENTITY__ACCT_ASSOC] = &pst__assoc_record__descriptor,
+        [PST__ACCT_ENTITY__ACCT_CLUSTER] = &pst__acct_cluster_record__descriptor,
+        [PST__ACCT_ENTITY__ACCT_EVENT] = &pst__acct_event_record__descriptor,
+        [PST__ACCT_ENTITY__ACCT_QOS] = &pst__qos_record__descriptor,
+        [PST__ACCT_ENTITY__ACCT_RESOURCE] = &pst__resource_record__descriptor,
+        [PST__ACCT_ENTITY__ACCT_TRES] = &pst__tres_record__descriptor,
+        [PST__ACCT_ENTITY__ACCT_TXN] = &pst__acct_txn_record__descriptor,
+        [PST__ACCT_ENTITY__ACCT_USER] = &pst__user_record__descriptor,
+        [PST__ACCT_ENTITY__ACCT_WCKEY] = &pst__wckey_record__descriptor,
+    };
+    Pst__AcctListRequest req = PST__ACCT_LIST_REQUEST__INIT;
+    struct client *c = smgr_client(s);
+    struct query_info info;
+    int r;
+
+    req.has_entity = 1;
+    req.entity = entity;
+    req.where = (Pst__AcctCond *)where; /* only packed */
+    r = query_run(c, OP_ACCT_LIST, &req.base,
+                  entity == PST__ACCT_ENTITY__ACCT_RESERVATION ? &pst__acct_resv_record__descriptor
+                                                               : types[entity],
+                  fn, ctx, &info);
+    if (r == 0)
+        return true;
+    tell_failure(s, c, r);
+    if (r != -EREMOTEIO)
+        reconnect(s);
+    return false;
+}
+
+void smgr_forget_tables(struct smgr *s)
+{
+    for (size_t i = 0; i < s->n_tres; i++)
+        pst__tres_record__free_unpacked(s->tres[i], NULL);
+    for (size_t i = 0; i < s->n_qos; i++)
+        pst__qos_record__free_unpacked(s->qos[i], NULL);
+    free(s->tres);
+    free(s->qos);
+    s->tres = NULL;
+    s->qos = NULL;
+    s->n_tres = s->n_qos = 0;
+    s->have_tres = s->have_qos = false;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+bool smgr_commit(struct smgr *s)
+{
+    char answer[256] = "";
+    struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
+    ssize_t n = 0;
+
+    if (s->immediate)
+        return true;
+    printf("Would you like to commit changes? (You have 30 seconds to decide)\n(N/y): ");
+    (void)fflush(stdout); /* it shows when it does */
+    while (poll(&p, 1, DECIDE_MS) > 0 && n < (ssize_t)sizeof(answer) - 1) {
+        ssize_t got =
+            read(STDIN_FILENO, answer + n, 1); /* no more than the line: the prompt's are next */
+
+        if (got <= 0 || answer[n] == '\n')
+            break;
+        n += got;
+    }
+    printf("\n");
+    if (answer[0] == 'y' || answer[0] == 'Y')
+        return true;
+    printf(" Changes Discarded\n");
+    return false;
+}
+
+bool smgr_may_write(struct smgr *s, const char *verb)
+{
+    if (!s->readonly)
+        return true;
+    smgr_fail(s, "Can't run this command in readonly mode.\n");
+    (void)verb;
+    return false;
+}

@@ -1,0 +1,330 @@
+/* scontrol_jobs.c - commands for jobs: hold, release, requeue, notify, wait_job, write ... */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "cli/query/out_filter.h"
+#include "cli/query/out_job.h"
+#include "cli/query/out_query.h"
+#include "api.pb-c.h"
+#include "cli/scontrol/scontrol.h"
+#include "model/words/names.h"
+#include "wire/errors.h"
+#include "wire/ops.h"
+
+struct verb_request {
+    Pst__JobActionRequest request;
+    Pst__JobFilter filter;
+    const char *after; /* text before the error of the whole command, NULL = none */
+    const char *what;  /* text before each error instead of "for job" behind it, NULL = none */
+};
+
+static void send_verb(struct scontrol *s, struct verb_request *v)
+{
+    Pst__JobActionReply *reply = NULL;
+    const char *last = NULL;
+    int r;
+
+    if (v->filter.n_names)
+        v->request.filter = &v->filter;
+    r = client_call(scontrol_client(s, "slurm_load_jobs"), OP_JOB_ACTION, &v->request.base,
+                    (ProtobufCMessage **)&reply);
+    if (r < 0) {
+        last = client_strerror(s->client, r);
+        scontrol_fail(s, "%s for job %s", last,
+                      v->request.n_ids ? v->request.ids[0] : v->filter.names[0]);
+    }
+    for (size_t i = 0; r >= 0 && i < reply->n_results; i++) {
+        const Pst__JobActionResult *result = reply->results[i];
+
+        if (!result->code)
+            continue;
+        last = result->text ? result->text : slurm_err_text(result->code);
+        if (v->what)
+            scontrol_fail(s, "%s: %s", v->what, last);
+        else if (result->id)
+            scontrol_fail(s, "%s for job %s", last, result->id);
+        else
+            scontrol_fail(s, "%s for job %u", last, result->job_id);
+    }
+    if (last && v->after)
+        scontrol_fail(s, "%s error:%s", v->after, last);
+    if (r >= 0)
+        pst__job_action_reply__free_unpacked(reply, NULL);
+}
+
+/* Words of the list: ids between blanks and commas, jobname=NAME. */
+static bool take_jobs(struct scontrol *s, struct verb_request *v, int argc, char **argv)
+{
+    for (int i = 0; i < argc; i++) {
+        struct filter_ids ids = { 0 };
+        struct err err = { .text = "" };
+
+        if (strncasecmp(argv[i], "jobname=", 8) == 0 || strncasecmp(argv[i], "name=", 5) == 0) {
+            argwords_add(&v->filter.names, &v->filter.n_names, strchr(argv[i], '=') + 1);
+            continue;
+        }
+        if (filter_parse_ids(argv[i], &ids, &err) < 0) {
+            scontrol_fail(s, "%s for job %s", slurm_err_text(ESLURM_INVALID_JOB_ID), argv[i]);
+            return false;
+        }
+        filter_ids_done(&ids);
+        filter_add_ids(&v->request.ids, &v->request.n_ids, argv[i]);
+    }
+    return v->request.n_ids || v->filter.n_names;
+}
+
+enum verb_flag { VERB_SPECIAL = 1, VERB_INCOMPLETE = 2 };
+
+static void run_verb(struct scontrol *s, Pst__JobVerb verb, const char *word, const char *after,
+                     int argc, char **argv, unsigned flags)
+{
+    struct verb_request v = { .request = PST__JOB_ACTION_REQUEST__INIT,
+                              .filter = PST__JOB_FILTER__INIT,
+                              .after = after };
+
+    v.request.has_verb = true;
+    v.request.verb = verb;
+    v.request.has_special_exit = v.request.special_exit = (flags & VERB_SPECIAL) != 0;
+    v.request.has_incomplete_only = v.request.incomplete_only = (flags & VERB_INCOMPLETE) != 0;
+    if (argc < 1)
+        scontrol_fail(s, "too few arguments for keyword:%s", word);
+    else if (take_jobs(s, &v, argc, argv))
+        send_verb(s, &v);
+    argwords_free(v.request.ids, v.request.n_ids);
+    filter_done(&v.filter);
+}
+
+void scontrol_hold(struct scontrol *s, int argc, char **argv)
+{
+    run_verb(s, PST__JOB_VERB__VERB_HOLD, "hold", "slurm_suspend", argc, argv, 0);
+}
+
+void scontrol_uhold(struct scontrol *s, int argc, char **argv)
+{
+    run_verb(s, PST__JOB_VERB__VERB_UHOLD, "uhold", "slurm_suspend", argc, argv, 0);
+}
+
+void scontrol_release(struct scontrol *s, int argc, char **argv)
+{
+    run_verb(s, PST__JOB_VERB__VERB_RELEASE, "release", "slurm_suspend", argc, argv, 0);
+}
+
+void scontrol_suspend(struct scontrol *s, int argc, char **argv)
+{
+    run_verb(s, PST__JOB_VERB__VERB_SUSPEND, "suspend", NULL, argc, argv, 0);
+}
+
+void scontrol_resume(struct scontrol *s, int argc, char **argv)
+{
+    run_verb(s, PST__JOB_VERB__VERB_RESUME, "resume", NULL, argc, argv, 0);
+}
+
+void scontrol_top(struct scontrol *s, int argc, char **argv)
+{
+    run_verb(s, PST__JOB_VERB__VERB_TOP, "top", NULL, argc, argv, 0);
+}
+
+void scontrol_requeue(struct scontrol *s, int argc, char **argv)
+{
+    unsigned flags = 0;
+
+    if (argc && strcasecmp(argv[0], "incomplete") == 0) {
+        flags = VERB_INCOMPLETE;
+        argc--;
+        argv++;
+    }
+    run_verb(s, PST__JOB_VERB__VERB_REQUEUE, "requeue", NULL, argc, argv, flags);
+}
+
+void scontrol_requeuehold(struct scontrol *s, int argc, char **argv)
+{
+    unsigned flags = 0;
+
+    for (; argc; argc--, argv++) {
+        if (strcasecmp(argv[0], "state=SpecialExit") == 0 || strcasecmp(argv[0], "state=SE") == 0) {
+            flags |= VERB_SPECIAL;
+        } else if (strncasecmp(argv[0], "state=", 6) == 0) {
+            scontrol_fail(s, "invalid state specified: %s", argv[0] + 6);
+            return;
+        } else if (strcasecmp(argv[0], "incomplete") == 0) {
+            flags |= VERB_INCOMPLETE;
+        } else {
+            break;
+        }
+    }
+    run_verb(s, PST__JOB_VERB__VERB_REQUEUE_HOLD, "requeuehold", NULL, argc, argv, flags);
+}
+
+void scontrol_notify(struct scontrol *s, int argc, char **argv)
+{
+    struct verb_request v = { .request = PST__JOB_ACTION_REQUEST__INIT,
+                              .filter = PST__JOB_FILTER__INIT };
+    _cleanup_val_(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    if (argc < 2) {
+        scontrol_fail(s, "too few arguments for keyword:notify");
+        return;
+    }
+    for (int i = 1; i < argc; i++)
+        strbuf_addf(&text, "%s%s", i > 1 ? " " : "", argv[i]);
+    v.request.has_verb = true;
+    v.request.verb = PST__JOB_VERB__VERB_NOTIFY;
+    v.what = "job notify failure";
+    v.request.message = (char *)strbuf_str(&text);
+    if (take_jobs(s, &v, 1, argv))
+        send_verb(s, &v);
+    argwords_free(v.request.ids, v.request.n_ids);
+    filter_done(&v.filter);
+}
+
+static bool one_job(struct scontrol *s, const char *word, int argc, char **argv, uint32_t *ret_id)
+{
+    struct ids id;
+    struct err err = { .text = "" };
+
+    if (argc < 1) {
+        scontrol_fail(s, "too few arguments for keyword:%s", word);
+        return false;
+    }
+    if (ids_parse(argv[0], &id, &err) < 0) {
+        scontrol_fail(s, "scontrol: error: %s", err.text);
+        return false;
+    }
+    *ret_id = id.job_id;
+    ids_done(&id);
+    return true;
+}
+
+/* What a status says: ready 1, ended -ECHILD, not yet 0. */
+static int job_ready(const struct frame *frame)
+{
+    Pst__JobStatus *status = pst__job_status__unpack(NULL, frame->len, frame->body);
+    int r = 0;
+
+    if (!status)
+        return -EBADMSG;
+    if (names_job_state_terminal((unsigned)status->state))
+        r = -ECHILD;
+    else if (status->launched ||
+             (status->state == PST__JOB_STATE__JOB_RUNNING &&
+              !(status->state_flags & (1u << PST__JOB_FLAG__JOB_FLAG_CONFIGURING))))
+        r = 1;
+    pst__job_status__free_unpacked(status, NULL);
+    return r;
+}
+
+void scontrol_wait_job(struct scontrol *s, int argc, char **argv)
+{
+    Pst__JobWaitRequest request = PST__JOB_WAIT_REQUEST__INIT;
+    struct client *c;
+    struct frame frame;
+    int r;
+
+    if (!one_job(s, "wait_job", argc, argv, &request.job_id))
+        return;
+    request.has_job_id = true;
+    request.has_until_started = request.until_started = true;
+    c = scontrol_client(s, "slurm_load_jobs");
+    r = client_send(c, OP_JOB_WAIT, 0, client_next_id(c), &request.base);
+    while (r >= 0 && (r = client_recv(c, -1, &frame)) > 0) {
+        r = frame.flags & FRAME_ERROR ? -EREMOTEIO : job_ready(&frame);
+        if (r > 0)
+            break;
+    }
+    if (r > 0)
+        (void)fprintf(stderr, "scontrol: Nodes are ready for job %u\n", request.job_id);
+    else if (r == -ECHILD)
+        scontrol_fail(s, "scontrol: error: Job %u has ended", request.job_id);
+    else if (r == -EREMOTEIO)
+        scontrol_fail(s, "scontrol: Problem running job %u", request.job_id);
+    else
+        scontrol_fail(s, "scontrol: error: %s", client_strerror(c, r));
+    /* The replies were left in the middle: the next command starts on a connection of its own. */
+    s->client = client_free(s->client);
+}
+
+/* Write a script to path; "-" is stdout.  False with errno set. */
+static bool write_script(const char *path, const ProtobufCBinaryData *script)
+{
+    _cleanup_close_ int fd = -1;
+
+    if (strcmp(path, "-") == 0)
+        return fwrite(script->data, 1, script->len, stdout) == script->len && fflush(stdout) == 0;
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    for (size_t at = 0; fd >= 0 && at < script->len;) {
+        ssize_t n = write(fd, script->data + at, script->len - at);
+
+        if (n < 0 && errno != EINTR)
+            return false;
+        at += n > 0 ? (size_t)n : 0;
+    }
+    return fd >= 0;
+}
+
+void scontrol_write(struct scontrol *s, int argc, char **argv)
+{
+    Pst__JobIdRequest request = PST__JOB_ID_REQUEST__INIT;
+    Pst__ScriptReply *reply = NULL;
+    _cleanup_free_ char *path = NULL;
+    int r;
+
+    if (argc < 1 || strncasecmp(argv[0], "batch_script", MAX(strlen(argv[0]), (size_t)5)) != 0) {
+        scontrol_fail(s, "invalid entity:%s for keyword:write", argc ? argv[0] : "");
+        return;
+    }
+    if (!one_job(s, "write", argc - 1, argv + 1, &request.job_id))
+        return;
+    request.has_job_id = true;
+    r = client_call(scontrol_client(s, "slurm_load_jobs"), OP_QUERY_SCRIPT, &request.base,
+                    (ProtobufCMessage **)&reply);
+    if (r < 0) {
+        scontrol_fail(s, "job script retrieval failed: %s", client_strerror(s->client, r));
+        return;
+    }
+    path = argc > 2 ? xstrdup_or_die(argv[2]) : xasprintf_or_die("slurm-%u.sh", request.job_id);
+    if (!reply->has_script)
+        scontrol_fail(s, "job script retrieval failed: %s",
+                      slurm_err_text(ESLURM_JOB_SCRIPT_MISSING));
+    else if (!write_script(path, &reply->script))
+        scontrol_fail(s, "scontrol: error: failed to write %s: %s", path, strerror(errno));
+    else if (strcmp(path, "-") != 0 && !s->quiet)
+        (void)printf("batch script for job %u written to %s\n", request.job_id, path);
+    pst__script_reply__free_unpacked(reply, NULL);
+}
+
+static int on_completing(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct strbuf *out = ctx;
+    const Pst__JobRecord *j = (const Pst__JobRecord *)record;
+    int64_t since = j->end_us > 0 ? (info->now_us - j->end_us) / USEC_PER_SEC : 0;
+
+    if (!(j->state_flags & (1u << PST__JOB_FLAG__JOB_FLAG_COMPLETING)))
+        return 0;
+    strbuf_addf(out, "JobId=%u EndTime=", j->job_id);
+    put_stamp(out, j->end_us, "Unknown", info->now_us);
+    strbuf_add(out, " CompletingTime=");
+    put_hms(out, since > 0 ? since : 0);
+    strbuf_addf(out, " Nodes(COMPLETING)=%s\n", job_nodelist(j));
+    return 0;
+}
+
+void scontrol_completing(struct scontrol *s, int argc, char **argv)
+{
+    Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
+    _cleanup_val_(strbuf_done) struct strbuf out = STRBUF_INIT;
+    int r = query_run(scontrol_client(s, "slurm_load_jobs"), OP_QUERY_JOBS, &request.base,
+                      &pst__job_record__descriptor, on_completing, &out, NULL);
+
+    (void)argc;
+    (void)argv;
+    if (r < 0)
+        scontrol_fail(s, "slurm_load_jobs error: %s", client_strerror(s->client, r));
+    (void)fputs(strbuf_str(&out), stdout);
+}

@@ -1,0 +1,80 @@
+/* srun_nodes.c - sending to the nodes of the step, and which of them are done; see srun.h */
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "cli/srun/srun.h"
+
+static struct fan_link *srun_link(const struct srun *s, const struct srun_node *n)
+{
+    return s->fans ? fanout_find(&s->fans[n->part - s->parts], (uint32_t)(n - s->nodes)) : NULL;
+}
+
+void srun_note_exit(struct srun *s, int code, uint32_t status)
+{
+    if (code > s->exit_code || (code == s->exit_code && !s->worst_status)) {
+        s->exit_code = code;
+        s->worst_status = status;
+    }
+}
+
+/* A link whose nodes are all done is closed. */
+void srun_node_done(struct srun *s, struct srun_node *n)
+{
+    struct fan_link *l = srun_link(s, n);
+
+    if (n->done)
+        return;
+    n->done = true;
+    s->n_done++;
+    if (!l)
+        return;
+    for (uint32_t i = l->lo; i <= l->hi; i++)
+        if (!s->nodes[i].done)
+            return;
+    l->client = client_free(l->client);
+}
+
+int srun_node_send(struct srun *s, const struct srun_node *n, unsigned op,
+                   const ProtobufCMessage *msg)
+{
+    struct fan_link *l = srun_link(s, n);
+    uint32_t number = (uint32_t)(n - s->nodes);
+
+    return l ? fanout_send(l, number, number, op, msg) : -EPIPE;
+}
+
+/* May all nodes of a link get it in one frame?  A node that has not started might miss it. */
+static bool all_chosen(const struct srun *s, const struct fan_link *l, srun_choose_fn *chosen)
+{
+    for (uint32_t i = l->lo; i <= l->hi; i++) {
+        const struct srun_node *n = &s->nodes[i];
+
+        if (!n->done && (!n->started || (chosen && !chosen(s, n))))
+            return false;
+    }
+    return true;
+}
+
+static void link_send(struct srun *s, struct fan_link *l, srun_choose_fn *chosen, unsigned op,
+                      const ProtobufCMessage *msg)
+{
+    if (all_chosen(s, l, chosen)) {
+        (void)fanout_send(l, l->lo, l->hi, op, msg); /* a lost node is noticed when it is read */
+        return;
+    }
+    for (uint32_t i = l->lo; i <= l->hi && l->client; i++) {
+        const struct srun_node *n = &s->nodes[i];
+
+        if (n->started && !n->done && (!chosen || chosen(s, n)))
+            (void)fanout_send(l, i, i, op, msg); /* as above */
+    }
+}
+
+void srun_nodes_send(struct srun *s, srun_choose_fn *chosen, unsigned op,
+                     const ProtobufCMessage *msg)
+{
+    for (size_t i = 0; s->fans && i < s->n_parts; i++)
+        for (size_t k = 0; k < s->fans[i].n_links; k++)
+            if (s->fans[i].links[k].client)
+                link_send(s, &s->fans[i].links[k], chosen, op, msg);
+}

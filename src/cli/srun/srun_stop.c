@@ -1,0 +1,65 @@
+/* srun_stop.c - ending a step before its time, and nodes that fail; see srun.h */
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "cli/srun/srun.h"
+
+#define KILL_GRACE_S 2 /* beyond KillWait, for the step to finish */
+
+void srun_send_signal(struct srun *s, unsigned sig, bool terminate)
+{
+    Pst__StepSignal msg = PST__STEP_SIGNAL__INIT;
+
+    msg.signal = sig;
+    msg.has_signal = sig != 0;
+    msg.terminate = msg.has_terminate = terminate;
+    srun_nodes_send(s, NULL, OP_STEP_SIGNAL, &msg.base);
+}
+
+void srun_abort(struct srun *s)
+{
+    if (s->aborting)
+        return;
+    s->aborting = true;
+    s->abort_mono_us =
+        now_mono_us() + (int64_t)(conf_num(cli_conf(&s->cli), CONF_KILL_WAIT) + KILL_GRACE_S +
+                                  conf_num(cli_conf(&s->cli), CONF_MESSAGE_TIMEOUT)) *
+                            USEC_PER_SEC;
+    cli_info("Job step aborted: Waiting up to %u seconds for job step to finish.",
+             (unsigned)conf_num(cli_conf(&s->cli), CONF_KILL_WAIT) + KILL_GRACE_S);
+}
+
+void srun_terminate(struct srun *s)
+{
+    if (s->terminating || s->aborting || s->n_done >= s->n_nodes)
+        return;
+    s->terminating = true;
+    cli_info("Terminating StepId=%u.%u", s->job_id, s->step_id);
+    srun_send_signal(s, 0, true);
+}
+
+void srun_node_failed(struct srun *s, struct srun_node *n, const char *why)
+{
+    if (n->done)
+        return;
+    if (n->started)
+        cli_error("Connection to node %s lost: %s", n->name, why);
+    else
+        cli_error("Task launch for StepId=%u.%u failed on node %s: %s", s->job_id, s->step_id,
+                  n->name, why);
+    for (uint32_t i = 0; i < n->n_tasks; i++)
+        s->task_state[s->ranks[n->first + i]] = TASK_EXITED;
+    srun_note_exit(s, CLI_EXIT_FAILED, CLI_EXIT_FAILED << 8);
+    if (!n->started)
+        s->launch_failed = true;
+    srun_node_done(s, n);
+    if (!jobopts_has(&s->opts, JO_NO_KILL) || s->launch_failed)
+        srun_terminate(s);
+}
+
+void srun_lost(void *ctx, uint32_t lo, uint32_t hi, const char *why)
+{
+    struct srun *s = ctx;
+
+    for (uint32_t i = lo; i <= hi && i < s->n_nodes; i++)
+        srun_node_failed(s, &s->nodes[i], why);
+}
