@@ -86,7 +86,7 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
     return r;
 }
 
-static void drop(struct summary *s)
+static void drop_reply(struct summary *s)
 {
     while (s->n > 1)
         pst__step_record__free_unpacked(s->steps[--s->n], NULL);
@@ -96,14 +96,14 @@ static void drop(struct summary *s)
     s->running = false;
 }
 
-static int ask(struct summary *s, struct client *client)
+static int ask_store(struct summary *s, struct client *client)
 {
     Pst__QueryRequest req = PST__QUERY_REQUEST__INIT;
     Pst__JobFilter filter = PST__JOB_FILTER__INIT;
     struct query_info info;
     int r;
 
-    drop(s);
+    drop_reply(s);
     filter.job_ids = &s->own->job->job_id;
     filter.n_job_ids = 1;
     req.jobs = &filter;
@@ -114,7 +114,7 @@ static int ask(struct summary *s, struct client *client)
 }
 
 /* The controller's word, once all steps have ended or the time is up. */
-static void complete(struct summary *s)
+static void record_complete(struct summary *s)
 {
     int64_t until = now_mono_us() + WAIT_US;
     struct client *client = NULL;
@@ -122,14 +122,14 @@ static void complete(struct summary *s)
     int r = cli_connect_once(&s->cli, &client, &err);
 
     while (r == 0) {
-        r = ask(s, client);
+        r = ask_store(s, client);
         if (r < 0 || !s->running || now_mono_us() >= until)
             break;
         /* nobody tells us unasked */
         (void)nanosleep(&(struct timespec){ .tv_nsec = LOOK_MS * 1000000L }, NULL);
     }
     if (r < 0)
-        drop(s);
+        drop_reply(s);
     client_free(client);
 }
 
@@ -145,7 +145,7 @@ static void merge_job(struct summary *s)
     job->end_us = own->end_us;
 }
 
-static int put(const char *text, size_t len)
+static int put_line(const char *text, size_t len)
 {
     for (size_t at = 0; at < len;) {
         ssize_t n = write(STDOUT_FILENO, text + at, len - at);
@@ -168,7 +168,7 @@ int main(void)
     s.cli.timeout_ms = CALL_MS;
     s.own = read_own();
     s.steps[s.n++] = s.own->steps[0];
-    complete(&s);
+    record_complete(&s);
     merge_job(&s);
     run.job = s.job ? s.job : s.own->job;
     run.steps = s.steps;
@@ -177,5 +177,5 @@ int main(void)
     efficiency_report(&run, run.job->end_us, &text);
     if (!s.job)
         strbuf_add(&text, "Steps of srun are not counted: the controller did not answer\n");
-    return text.failed || put(strbuf_str(&text), text.len) < 0 ? 1 : 0;
+    return text.failed || put_line(strbuf_str(&text), text.len) < 0 ? 1 : 0;
 }

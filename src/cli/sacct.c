@@ -350,7 +350,7 @@ static bool component_named(const struct sacct *s, const Pst__JobRecord *j)
     return named;
 }
 
-static bool wanted(const struct sacct *s, const Pst__JobRecord *j)
+static bool job_wanted(const struct sacct *s, const Pst__JobRecord *j)
 {
     const struct jobfilter *f = &s->filter;
     const struct job_row row = { .job = j };
@@ -419,18 +419,18 @@ static void put_job(struct sacct *s, struct sacct_row *r)
     r->step = NULL;
 }
 
-static int64_t clamp(int64_t us, int64_t least, int64_t most)
+static int64_t clamp_time(int64_t us, int64_t least, int64_t most)
 {
     return us <= 0 ? us : MIN(MAX(us, least), most);
 }
 
 static void truncate_times(const struct sacct *s, Pst__AcctJob *a)
 {
-    a->job->start_us = clamp(a->job->start_us, s->start_us, s->end_us);
-    a->job->end_us = clamp(a->job->end_us, s->start_us, s->end_us);
+    a->job->start_us = clamp_time(a->job->start_us, s->start_us, s->end_us);
+    a->job->end_us = clamp_time(a->job->end_us, s->start_us, s->end_us);
     for (size_t i = 0; i < a->n_steps; i++) {
-        a->steps[i]->start_us = clamp(a->steps[i]->start_us, s->start_us, s->end_us);
-        a->steps[i]->end_us = clamp(a->steps[i]->end_us, s->start_us, s->end_us);
+        a->steps[i]->start_us = clamp_time(a->steps[i]->start_us, s->start_us, s->end_us);
+        a->steps[i]->end_us = clamp_time(a->steps[i]->end_us, s->start_us, s->end_us);
     }
 }
 
@@ -492,7 +492,7 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
                              .expand = s->expand,
                              .bitstr_len = s->bitstr_len };
 
-    if (!a->job || !wanted(s, a->job))
+    if (!a->job || !job_wanted(s, a->job))
         return 0;
     if (a->n_steps > 1)
         qsort(a->steps, a->n_steps, sizeof(*a->steps), compare_steps);
@@ -652,7 +652,7 @@ static void make_format(struct sacct *s)
     check_mem_or_die(r);
 }
 
-static void run(struct sacct *s, int argc, char **argv)
+static void run_command(struct sacct *s, int argc, char **argv)
 {
     if (s->helpformat) {
         sacct_fmt_help(&sacct_table, &s->out);
@@ -699,7 +699,7 @@ int main(int argc, char **argv)
     status = json_option_done(&s.json);
     if (status >= 0)
         exit(status);
-    run(&s, argc, words);
+    run_command(&s, argc, words);
     argwords_free(s.request.clusters, s.request.n_clusters);
     jobfilter_done(&s.filter);
     sacct_fmt_done(&s.fmt);

@@ -49,7 +49,7 @@ struct salloc {
     pid_t child;
 };
 
-static void collect(struct salloc *s)
+static void collect_options(struct salloc *s)
 {
     int status;
 
@@ -148,7 +148,7 @@ static void ring_bell(const struct salloc *s, int64_t since_mono_us)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static bool runnable(const char *path)
+static bool is_runnable(const char *path)
 {
     return access(path, X_OK) == 0;
 }
@@ -159,18 +159,18 @@ static char *find_command(const char *name)
     const char *list = getenv("PATH");
 
     if (strchr(name, '/'))
-        return runnable(name) ? xstrdup_or_die(name) : NULL;
+        return is_runnable(name) ? xstrdup_or_die(name) : NULL;
     while (list && *list) {
         size_t n = strcspn(list, ":");
         char *path = xasprintf_or_die("%.*s/%s", (int)n, list, name);
 
-        if (n > 0 && runnable(path))
+        if (n > 0 && is_runnable(path))
             return path;
         free(path);
         list += n;
         list += *list == ':';
     }
-    return runnable(name) ? xasprintf_or_die("./%s", name) : NULL;
+    return is_runnable(name) ? xasprintf_or_die("./%s", name) : NULL;
 }
 
 static void build_environment(struct salloc *s, const Pst__JobStatus *grant, struct envlist *env)
@@ -243,7 +243,7 @@ static void pass_signals(struct salloc *s)
     }
 }
 
-static void revoked(struct salloc *s)
+static void tell_revoked(struct salloc *s)
 {
     const char *text = jobopts_get(&s->opts, JO_KILL_COMMAND);
 
@@ -276,7 +276,7 @@ static int watch_command(struct salloc *s)
         if (fds[1].revents)
             pass_signals(s);
         if (joblink_process(&s->link))
-            revoked(s);
+            tell_revoked(s);
     }
     while (waitpid(s->child, &status, 0) < 0 && errno == EINTR)
         ;
@@ -350,7 +350,7 @@ int main(int argc, char **argv)
     cli_init(&s.cli, "salloc");
     hetopts_init(&s.het, JOBOPTS_SALLOC);
     plugins_load(&s.cli, false);
-    collect(&s);
+    collect_options(&s);
     plugins_options_done(NULL, 0);
     choose_command(&s);
     catch_signals(&s);

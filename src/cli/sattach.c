@@ -186,7 +186,7 @@ static void attach_to(struct sattach *s, size_t i)
     cli_verbose(1, "attached on node %s", addr->name);
 }
 
-static void emit(void *ctx, const char *data, size_t n)
+static void emit_bytes(void *ctx, const char *data, size_t n)
 {
     FILE *f = ctx;
 
@@ -329,7 +329,7 @@ static bool nodes_behind(const struct sattach *s)
     return false;
 }
 
-static void loop(struct sattach *s)
+static void run_loop(struct sattach *s)
 {
     struct pollfd *fds = xmalloc_or_die((s->n_nodes + 2) * sizeof(*fds));
     size_t live = 1;
@@ -373,18 +373,18 @@ static void drain_buffered(struct sattach *s)
             read_node(s, &s->nodes[i]); /* frames that came with the answer */
 }
 
-static void attach(struct sattach *s)
+static void attach_nodes(struct sattach *s)
 {
     enum label_mode mode = s->label ? LABEL_TASKS : LABEL_RAW;
 
     s->nodes = xmalloc_or_die((s->n_nodes + 1) * sizeof(*s->nodes));
-    s->label_out = label_new(mode, s->n_tasks, emit, stdout);
-    s->label_err = label_new(mode, s->n_tasks, emit, stderr);
+    s->label_out = label_new(mode, s->n_tasks, emit_bytes, stdout);
+    s->label_err = label_new(mode, s->n_tasks, emit_bytes, stderr);
     for (size_t i = 0; i < s->n_nodes; i++)
         attach_to(s, i);
     open_terminal(s);
     drain_buffered(s);
-    loop(s);
+    run_loop(s);
     label_eof_all(s->label_out);
     label_eof_all(s->label_err);
     if (s->tty_raw)
@@ -412,7 +412,7 @@ int main(int argc, char **argv)
     if (s.layout)
         print_layout(&s);
     else
-        attach(&s);
+        attach_nodes(&s);
     protobuf_c_message_free_unpacked(msg, NULL);
     label_free(s.label_out);
     label_free(s.label_err);

@@ -95,7 +95,7 @@ static void take_wrap(struct sbatch *s)
     s->opts = *to; /* load_script() looks at it */
 }
 
-static void collect(struct sbatch *s)
+static void collect_options(struct sbatch *s)
 {
     int status;
 
@@ -312,7 +312,7 @@ static int wait_for_job(struct sbatch *s, struct client *client, uint32_t job_id
     }
 }
 
-static int submit(struct sbatch *s)
+static int submit_job(struct sbatch *s)
 {
     Pst__SubmitRequest req = PST__SUBMIT_REQUEST__INIT;
     Pst__JobRecord job = PST__JOB_RECORD__INIT;
@@ -354,9 +354,9 @@ int main(int argc, char **argv)
     cli_init(&s.cli, "sbatch");
     hetopts_init(&s.het, JOBOPTS_SBATCH);
     plugins_load(&s.cli, false);
-    collect(&s);
+    collect_options(&s);
     plugins_options_done(NULL, 0);
-    status = submit(&s);
+    status = submit_job(&s);
     plugins_end();
     if (fflush(stdout) != 0 && status == CLI_EXIT_OK)
         status = CLI_EXIT_FAILED;

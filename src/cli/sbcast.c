@@ -129,7 +129,7 @@ static const struct opt_command command = {
 };
 
 /* One that ends in a slash gets the name of the source. */
-static char *absolute(struct sbcast *s, const char *source, const char *dest)
+static char *absolute_target(struct sbcast *s, const char *source, const char *dest)
 {
     const char *slash = strrchr(source, '/'), *name = slash ? slash + 1 : source;
     size_t n = strlen(dest);
@@ -180,7 +180,7 @@ static void check_job(const struct sbcast *s)
                 "--jobid option.");
 }
 
-static Pst__StepReply *ask(struct sbcast *s)
+static Pst__StepReply *ask_access(struct sbcast *s)
 {
     Pst__StepReply *granted =
         bcast_access(&s->cli, s->no_allocation ? NULL : s->job, s->no_allocation ? s->nodes : NULL);
@@ -218,10 +218,10 @@ int main(int argc, char **argv)
         return CLI_EXIT_FAILED;
     }
     check_job(&s);
-    target = absolute(&s, argv[first], argv[first + 1]);
+    target = absolute_target(&s, argv[first], argv[first + 1]);
     if (access_source(argv[first]) < 0)
         return CLI_EXIT_USAGE;
-    granted = ask(&s);
+    granted = ask_access(&s);
     s.b.source = argv[first];
     s.b.target = target;
     s.b.access = granted;

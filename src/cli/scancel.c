@@ -152,7 +152,7 @@ static void take_ids(struct scancel *s, int argc, char **argv)
 
 /* ---- looking first --------------------------------------------------------------------------- */
 
-static bool confirmed(const struct scancel *s, const Pst__JobRecord *j, const char *id)
+static bool job_confirmed(const struct scancel *s, const Pst__JobRecord *j, const char *id)
 {
     char answer[64];
 
@@ -187,7 +187,7 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
                           j->array_task_id))
         return 0;
     job_put_id(&id, &row);
-    if (confirmed(s, j, strbuf_str(&id))) {
+    if (job_confirmed(s, j, strbuf_str(&id))) {
         s->chosen = xrealloc_or_die(s->chosen, s->n_chosen + 1, sizeof(*s->chosen));
         s->chosen[s->n_chosen++] = xstrdup_or_die(strbuf_str(&id));
     }
@@ -195,7 +195,7 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
 }
 
 /* Replace ids and filters by the jobs that are meant. */
-static void choose(struct scancel *s)
+static void choose_jobs(struct scancel *s)
 {
     Pst__QueryRequest query = PST__QUERY_REQUEST__INIT;
     struct pb_fieldset set = { 0 };
@@ -228,16 +228,16 @@ static bool is_step(const char *id)
 }
 
 /* A job that is unknown or has ended needs no more cancelling: that is told with -v only. */
-static bool silent(const struct scancel *s, const char *id, int code)
+static bool error_silent(const struct scancel *s, const char *id, int code)
 {
     return !is_step(id) && !s->request.has_signal &&
            (code == ESLURM_INVALID_JOB_ID || code == ESLURM_ALREADY_DONE ||
             code == ESLURM_JOB_FINISHED);
 }
 
-static void told(struct scancel *s, const char *id, int code, const char *text)
+static void tell_error(struct scancel *s, const char *id, int code, const char *text)
 {
-    bool quiet = silent(s, id, code);
+    bool quiet = error_silent(s, id, code);
 
     if (!quiet || s->cli.verbose > 0)
         cli_error("Kill job error on job %sid %s: %s", is_step(id) ? "step " : "", id,
@@ -248,7 +248,7 @@ static void told(struct scancel *s, const char *id, int code, const char *text)
                                                   : CLI_EXIT_FAILED;
 }
 
-static void report(struct scancel *s, const Pst__JobActionReply *reply)
+static void report_results(struct scancel *s, const Pst__JobActionReply *reply)
 {
     for (size_t i = 0; i < reply->n_results; i++) {
         const Pst__JobActionResult *r = reply->results[i];
@@ -261,7 +261,7 @@ static void report(struct scancel *s, const Pst__JobActionReply *reply)
             cli_verbose(1, "Terminating job %s", id);
         }
         if (r->code)
-            told(s, id, r->code, r->text);
+            tell_error(s, id, r->code, r->text);
     }
 }
 
@@ -299,7 +299,7 @@ static void send_request(struct scancel *s)
     if (r < 0)
         cli_die(r == -EREMOTEIO ? MAX(1, client_error(s->client, NULL) % 256) : CLI_EXIT_FAILED,
                 "%s", client_strerror(s->client, r));
-    report(s, reply);
+    report_results(s, reply);
     pst__job_action_reply__free_unpacked(reply, NULL);
 }
 
@@ -320,7 +320,7 @@ int main(int argc, char **argv)
         query_check_clusters(&s.cli, s.clusters, false);
     s.client = cli_connect_or_die(&s.cli, NULL);
     if (s.interactive || s.filter.wckeys)
-        choose(&s);
+        choose_jobs(&s);
     if (s.request.n_ids || s.filter.given)
         send_request(&s);
     argwords_free(s.request.ids, s.request.n_ids);

@@ -61,7 +61,7 @@ static const struct opt_command command = {
     .permute = true,
 };
 
-static uint64_t mean(uint64_t total, uint64_t n)
+static uint64_t mean_of(uint64_t total, uint64_t n)
 {
     return n ? total / n : 0;
 }
@@ -142,8 +142,8 @@ static void put_scheduler(struct strbuf *sb, const Pst__DiagReply *d)
         { "\tLast cycle:   ", d->cycle_last_us },
         { "\tMax cycle:    ", d->cycle_max_us },
         { "\tTotal cycles: ", d->cycles },
-        { "\tMean cycle:   ", mean(d->cycle_total_us, d->cycles) },
-        { "\tMean depth cycle:  ", mean(d->cycle_depth_total, d->cycles) },
+        { "\tMean cycle:   ", mean_of(d->cycle_total_us, d->cycles) },
+        { "\tMean depth cycle:  ", mean_of(d->cycle_depth_total, d->cycles) },
         { "\tCycles per minute: ", cycles_per_minute(d) },
         { "\tLast queue length: ", d->queue_len },
     };
@@ -167,11 +167,11 @@ static void put_backfill(struct strbuf *sb, const Pst__DiagReply *d)
         { "\tTotal backfilled heterogeneous job components: ", 0 },
         { "\tTotal cycles: ", d->bf_cycles },
     };
-    uint64_t depth = mean(d->bf_depth_total, d->bf_cycles);
+    uint64_t depth = mean_of(d->bf_depth_total, d->bf_cycles);
     const struct counter cycle[] = {
         { "\tLast cycle: ", d->bf_last_us },
         { "\tMax cycle:  ", d->bf_max_us },
-        { "\tMean cycle: ", mean(d->bf_total_us, d->bf_cycles) },
+        { "\tMean cycle: ", mean_of(d->bf_total_us, d->bf_cycles) },
         { "\tLast depth cycle: ", d->bf_depth },
         { "\tLast depth cycle (try sched): ", d->bf_depth },
         { "\tDepth Mean: ", depth },
@@ -230,8 +230,8 @@ static int compare_rpcs(const void *pa, const void *pb, void *arg)
         kb = b->total_us;
         break;
     case ORDER_AVERAGE:
-        ka = mean(a->total_us, a->count);
-        kb = mean(b->total_us, b->count);
+        ka = mean_of(a->total_us, a->count);
+        kb = mean_of(b->total_us, b->count);
         break;
     case ORDER_COUNT:
         break;
@@ -254,7 +254,7 @@ static void put_rpcs(struct strbuf *sb, const Pst__DiagReply *d)
 
         strbuf_addf(sb, "\t%-40s(%5u) count:%-6llu ave_time:%-6llu total_time:%llu\n",
                     r->name ? r->name : "", 0, (unsigned long long)r->count,
-                    (unsigned long long)mean(r->total_us, r->count),
+                    (unsigned long long)mean_of(r->total_us, r->count),
                     (unsigned long long)r->total_us);
     }
     strbuf_add(sb, "\nRemote Procedure Call statistics by user\n");
@@ -263,7 +263,7 @@ static void put_rpcs(struct strbuf *sb, const Pst__DiagReply *d)
 
         strbuf_addf(sb, "\t%-16s(%8u) count:%-6llu ave_time:%-6llu total_time:%llu\n", user_of(u),
                     u->uid, (unsigned long long)u->count,
-                    (unsigned long long)mean(u->total_us, u->count),
+                    (unsigned long long)mean_of(u->total_us, u->count),
                     (unsigned long long)u->total_us);
     }
     strbuf_add(sb, "\nPending RPC statistics\n\tNo pending RPCs\n");
@@ -290,8 +290,8 @@ static void json_main(struct json *js, const Pst__DiagReply *d)
         { "schedule_cycle_last", d->cycle_last_us },
         { "schedule_cycle_sum", d->cycle_total_us },
         { "schedule_cycle_total", d->cycles },
-        { "schedule_cycle_mean", mean(d->cycle_total_us, d->cycles) },
-        { "schedule_cycle_mean_depth", mean(d->cycle_depth_total, d->cycles) },
+        { "schedule_cycle_mean", mean_of(d->cycle_total_us, d->cycles) },
+        { "schedule_cycle_mean_depth", mean_of(d->cycle_depth_total, d->cycles) },
         { "schedule_cycle_per_minute", cycles_per_minute(d) },
         { "schedule_cycle_depth", d->cycle_depth_total },
     };
@@ -318,13 +318,13 @@ static void json_main(struct json *js, const Pst__DiagReply *d)
 
 static void json_backfill(struct json *js, const Pst__DiagReply *d)
 {
-    uint64_t depth = mean(d->bf_depth_total, d->bf_cycles);
+    uint64_t depth = mean_of(d->bf_depth_total, d->bf_cycles);
     const struct counter cycles[] = {
         { "bf_backfilled_jobs", d->bf_started },
         { "bf_last_backfilled_jobs", d->bf_started_cycle },
         { "bf_backfilled_het_jobs", 0 },
         { "bf_cycle_counter", d->bf_cycles },
-        { "bf_cycle_mean", mean(d->bf_total_us, d->bf_cycles) },
+        { "bf_cycle_mean", mean_of(d->bf_total_us, d->bf_cycles) },
         { "bf_depth_mean", depth },
         { "bf_depth_mean_try", depth },
         { "bf_cycle_sum", d->bf_total_us },
@@ -379,7 +379,7 @@ static int64_t op_number(const char *name)
 static void json_cost(struct json *js, uint64_t count, uint64_t total_us)
 {
     json_int(js, "total_time", (int64_t)total_us);
-    json_set(js, "average_time", mean(total_us, count));
+    json_set(js, "average_time", mean_of(total_us, count));
 }
 
 /* No call is queued or dropped here: a connection waits its turn. */

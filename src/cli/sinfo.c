@@ -245,7 +245,7 @@ static void grow_index(struct row_table *t)
     }
 }
 
-static void gather(struct sinfo *s, struct sinfo_row *row, const char *key)
+static void gather_rows(struct sinfo *s, struct sinfo_row *row, const char *key)
 {
     struct row_table *t = &s->table;
     size_t at;
@@ -296,14 +296,14 @@ static void gather_all(struct sinfo *s)
             row.now_us = s->data.now_us;
             strbuf_reset(&key);
             sinfo_key(&s->fmt, &row, s->per_node, &key);
-            gather(s, &row, strbuf_str(&key));
+            gather_rows(s, &row, strbuf_str(&key));
         }
         if (any || s->per_node || s->reasons)
             continue;
         sinfo_row_init(&row, part->record, (unsigned)p, NULL);
         strbuf_reset(&key);
         sinfo_key(&s->fmt, &row, false, &key);
-        gather(s, &row, strbuf_str(&key));
+        gather_rows(s, &row, strbuf_str(&key));
     }
 }
 

@@ -263,7 +263,7 @@ static int on_record(void *ctx, const ProtobufCMessage *record, const struct que
     return 0;
 }
 
-static int list(struct sprio *s)
+static int list_jobs(struct sprio *s)
 {
     int r;
 
@@ -300,7 +300,7 @@ int main(int argc, char **argv)
         cli_die(CLI_EXIT_FAILED, "Unrecognized option: %s", argv[first]);
     if (s.clusters)
         query_check_clusters(&s.cli, s.clusters, true);
-    status = list(&s);
+    status = list_jobs(&s);
     fmt_lines_free(s.lines);
     fmt_done(&s.fmt);
     strbuf_done(&s.out);

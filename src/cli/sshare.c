@@ -439,15 +439,15 @@ static void put_row(struct sshare *s, const struct share *w, unsigned depth)
 
 typedef void visit_fn(struct sshare *s, const struct share *w, unsigned depth);
 
-static void walk(struct sshare *s, const struct share *w, unsigned depth, unsigned level,
-                 visit_fn *visit)
+static void walk_tree(struct sshare *s, const struct share *w, unsigned depth, unsigned level,
+                      visit_fn *visit)
 {
     bool shown = is_shown(s, w);
 
     if (shown)
         visit(s, w, depth);
     for (const struct share *k = w->child; k && level < DEPTH_MAX; k = k->sibling)
-        walk(s, k, depth + shown, level + 1, visit);
+        walk_tree(s, k, depth + shown, level + 1, visit);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -523,7 +523,7 @@ static void list_json(struct sshare *s, const struct share *root, int argc, char
     json_object(&json, "shares");
     json_list(&json, "shares");
     if (root)
-        walk(s, root, 0, 0, put_json);
+        walk_tree(s, root, 0, 0, put_json);
     json_list_end(&json);
     json_int(&json, "total_shares", (int64_t)s->n);
     json_object_end(&json);
@@ -542,7 +542,7 @@ static void only_me(struct sshare *s)
         argwords_add(&s->users, &s->n_users, name);
 }
 
-static void load(struct sshare *s)
+static void load_shares(struct sshare *s)
 {
     Pst__SharesRequest request = PST__SHARES_REQUEST__INIT;
     int r;
@@ -559,7 +559,7 @@ static void load(struct sshare *s)
                 client_strerror(s->client, r));
 }
 
-static void done(struct sshare *s)
+static void sshare_done(struct sshare *s)
 {
     for (size_t i = 0; i < s->n; i++)
         pst__share_record__free_unpacked(s->list[i].rec, NULL);
@@ -592,7 +592,7 @@ int main(int argc, char **argv)
     if (s.clusters)
         query_check_clusters(&s.cli, s.clusters, !s.json.wanted);
     only_me(&s);
-    load(&s);
+    load_shares(&s);
     if (!s.format)
         choose_columns(&s);
     root = make_tree(&s);
@@ -602,10 +602,10 @@ int main(int argc, char **argv)
         if (!s.noheader)
             put_header(&s);
         if (root)
-            walk(&s, root, 0, 0, put_row);
+            walk_tree(&s, root, 0, 0, put_row);
     }
     (void)fwrite(strbuf_str(&s.out), 1, s.out.len,
                  stdout); /* an error is seen when stdout is closed */
-    done(&s);
+    sshare_done(&s);
     return fflush(stdout) == 0 ? 0 : CLI_EXIT_FAILED;
 }

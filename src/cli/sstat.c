@@ -91,7 +91,7 @@ static const struct opt_command command = {
 
 /* ---- which steps ----------------------------------------------------------------------------- */
 
-static void *kept(const ProtobufCMessage *record)
+static void *keep_message(const ProtobufCMessage *record)
 {
     ProtobufCMessage *copy = NULL;
 
@@ -110,7 +110,7 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
     if (!filter_ids_match(&one, j->job_id, j->array_job_id, j->has_array_task_id, j->array_task_id))
         return 0;
     s->jobs = xrealloc_or_die(s->jobs, s->n_jobs + 1, sizeof(Pst__JobRecord *));
-    s->jobs[s->n_jobs++] = kept(record);
+    s->jobs[s->n_jobs++] = keep_message(record);
     return 0;
 }
 
@@ -124,12 +124,12 @@ static int on_step(void *ctx, const ProtobufCMessage *record, const struct query
         (s->id->has_step && s->id->step_id != rec->step_id))
         return 0;
     s->steps = xrealloc_or_die(s->steps, s->n_steps + 1, sizeof(Pst__StepRecord *));
-    s->steps[s->n_steps++] = kept(record);
+    s->steps[s->n_steps++] = keep_message(record);
     return 0;
 }
 
-static void ask(struct sstat *s, unsigned op, const ProtobufCMessageDescriptor *desc,
-                uint32_t job_id, query_fn *fn)
+static void ask_records(struct sstat *s, unsigned op, const ProtobufCMessageDescriptor *desc,
+                        uint32_t job_id, query_fn *fn)
 {
     Pst__QueryRequest req = PST__QUERY_REQUEST__INIT;
     Pst__JobFilter filter = PST__JOB_FILTER__INIT;
@@ -146,7 +146,7 @@ static void ask(struct sstat *s, unsigned op, const ProtobufCMessageDescriptor *
 }
 
 /* extern, batch, interactive, then in the order they began. */
-static uint64_t rank(const Pst__StepRecord *rec)
+static uint64_t step_rank(const Pst__StepRecord *rec)
 {
     return rec->step_id < NAMES_STEP_INTERACTIVE ? (uint64_t)rec->step_id + 8
                                                  : NAMES_STEP_PENDING - (uint64_t)rec->step_id;
@@ -156,7 +156,7 @@ static int compare_steps(const void *a, const void *b)
 {
     const Pst__StepRecord *x = *(Pst__StepRecord *const *)a, *y = *(Pst__StepRecord *const *)b;
 
-    return rank(x) < rank(y) ? -1 : rank(x) > rank(y);
+    return step_rank(x) < step_rank(y) ? -1 : step_rank(x) > step_rank(y);
 }
 
 /* ---- asking the nodes ------------------------------------------------------------------------ */
@@ -269,7 +269,7 @@ static void print_steps(struct sstat *s, Pst__JobRecord *job)
 {
     size_t shown = 0;
 
-    ask(s, OP_QUERY_STEPS, &pst__step_record__descriptor, job->job_id, on_step);
+    ask_records(s, OP_QUERY_STEPS, &pst__step_record__descriptor, job->job_id, on_step);
     qsort(s->steps, s->n_steps, sizeof(Pst__StepRecord *), compare_steps);
     for (size_t i = 0; i < s->n_steps; i++) {
         bool plain = s->steps[i]->step_id < NAMES_STEP_INTERACTIVE;
@@ -291,7 +291,7 @@ static void print_steps(struct sstat *s, Pst__JobRecord *job)
 static void print_id(struct sstat *s, const struct ids *id)
 {
     s->id = id;
-    ask(s, OP_QUERY_JOBS, &pst__job_record__descriptor, id->job_id, on_job);
+    ask_records(s, OP_QUERY_JOBS, &pst__job_record__descriptor, id->job_id, on_job);
     if (!s->n_jobs)
         cli_error("couldn't get steps for JobId=%u", id->job_id);
     for (size_t i = 0; i < s->n_jobs; i++) {
@@ -303,7 +303,7 @@ static void print_id(struct sstat *s, const struct ids *id)
     s->n_jobs = 0;
 }
 
-static void run(struct sstat *s)
+static void run_command(struct sstat *s)
 {
     struct err err = { .text = "" };
     int r;
@@ -341,7 +341,7 @@ int main(int argc, char **argv)
     first = opts_parse(&command, argc, argv, &s);
     if (first < argc)
         cli_die(CLI_EXIT_FAILED, "Unknown argument: %s", argv[first]);
-    run(&s);
+    run_command(&s);
     filter_ids_done(&s.ids);
     sacct_fmt_done(&s.fmt);
     strbuf_done(&s.out);

@@ -224,13 +224,13 @@ static const char *res_of(const Pst__TriggerRecord *t)
 
 /* ---- set, clear ------------------------------------------------------------------------------ */
 
-static int refused(const char *call, const struct err *err)
+static int tell_refused(const char *call, const struct err *err)
 {
     (void)fprintf(stderr, "%s: %s\n", call, err->text);
     return CLI_EXIT_FAILED;
 }
 
-static int set(struct strigger *s)
+static int set_trigger(struct strigger *s)
 {
     ProtobufCMessage *reply = NULL;
     struct err err = { .text = "" };
@@ -249,26 +249,26 @@ static int set(struct strigger *s)
     if (!s->t.nodes && !s->t.has_job_id)
         s->t.nodes = (char *)"*";
     if (cli_call(&s->cli, OP_TRIGGER_SET, &s->t.base, &reply, NULL, &err) < 0)
-        return refused("slurm_set_trigger", &err);
+        return tell_refused("slurm_set_trigger", &err);
     cli_verbose(1, "trigger %u set", PB_AS(trigger_record, reply)->trigger_id);
     protobuf_c_message_free_unpacked(reply, NULL);
     return 0;
 }
 
-static int clear(struct strigger *s)
+static int clear_triggers(struct strigger *s)
 {
     struct err err = { .text = "" };
 
     if (!s->t.has_trigger_id && !s->t.has_job_id && !s->t.has_uid)
         cli_die(CLI_EXIT_FAILED, "--clear needs --id, --jobid or --user");
     if (cli_call(&s->cli, OP_TRIGGER_CLEAR, &s->t.base, NULL, NULL, &err) < 0)
-        return refused("slurm_clear_trigger", &err);
+        return tell_refused("slurm_clear_trigger", &err);
     return 0;
 }
 
 /* ---- get ------------------------------------------------------------------------------------- */
 
-static bool shown(const struct strigger *s, const Pst__TriggerRecord *t)
+static bool is_shown(const struct strigger *s, const Pst__TriggerRecord *t)
 {
     return (!s->t.has_trigger_id || s->t.trigger_id == t->trigger_id) &&
            (!s->t.has_job_id || (t->has_job_id && s->t.job_id == t->job_id)) &&
@@ -277,7 +277,7 @@ static bool shown(const struct strigger *s, const Pst__TriggerRecord *t)
             (t->nodes && strcmp(s->t.nodes, t->nodes) == 0));
 }
 
-static void print(const Pst__TriggerRecord *t)
+static void print_trigger(const Pst__TriggerRecord *t)
 {
     const struct passwd *pw = getpwuid(t->uid);
     _cleanup_val_(strbuf_done) struct strbuf types = STRBUF_INIT;
@@ -296,7 +296,7 @@ static void print(const Pst__TriggerRecord *t)
                  t->has_permanent && t->permanent ? "PERM" : "", t->program ? t->program : "");
 }
 
-static int get(struct strigger *s)
+static int get_triggers(struct strigger *s)
 {
     Pst__Empty req = PST__EMPTY__INIT;
     ProtobufCMessage *reply = NULL;
@@ -305,17 +305,17 @@ static int get(struct strigger *s)
     bool header = !s->noheader;
 
     if (cli_call(&s->cli, OP_TRIGGER_GET, &req.base, &reply, NULL, &err) < 0)
-        return refused("slurm_get_triggers", &err);
+        return tell_refused("slurm_get_triggers", &err);
     safetext_clean_message(reply);
     all = PB_AS(trigger_set, reply);
     for (size_t i = 0; i < all->n_items; i++) {
-        if (!shown(s, all->items[i]))
+        if (!is_shown(s, all->items[i]))
             continue;
         if (header)
             (void)printf("TRIG_ID RES_TYPE   RES_ID TYPE                                OFFSET "
                          "USER     FLAGS PROGRAM\n");
         header = false;
-        print(all->items[i]);
+        print_trigger(all->items[i]);
     }
     protobuf_c_message_free_unpacked(reply, NULL);
     return 0;
@@ -337,13 +337,13 @@ int main(int argc, char **argv)
         cli_die(CLI_EXIT_FAILED, "strigger takes options only, not %s", argv[first]);
     switch (s.modes) {
     case MODE_SET:
-        status = set(&s);
+        status = set_trigger(&s);
         break;
     case MODE_GET:
-        status = get(&s);
+        status = get_triggers(&s);
         break;
     case MODE_CLEAR:
-        status = clear(&s);
+        status = clear_triggers(&s);
         break;
     default:
         cli_die(CLI_EXIT_FAILED,

@@ -57,7 +57,7 @@ static const struct opt_command command = {
     .help_with_h = true,
 };
 
-static const char *target(int argc, char **argv, int first)
+static const char *read_target(int argc, char **argv, int first)
 {
     const char *id = first < argc ? argv[first] : NULL;
     struct ids ids = { 0 };
@@ -81,8 +81,8 @@ static const char *target(int argc, char **argv, int first)
 }
 
 /* One attempt: 1 answered, 0 time is over, negative errno of the connection. */
-static int attempt(struct swait *s, const char *id, int64_t deadline_mono_us,
-                   struct client **client)
+static int wait_once(struct swait *s, const char *id, int64_t deadline_mono_us,
+                     struct client **client)
 {
     Pst__StepsWaitRequest req = PST__STEPS_WAIT_REQUEST__INIT;
     struct frame frame;
@@ -122,7 +122,7 @@ int main(int argc, char **argv)
     int r;
 
     cli_init(&s.cli, "swait");
-    id = target(argc, argv, opts_parse(&command, argc, argv, &s));
+    id = read_target(argc, argv, opts_parse(&command, argc, argv, &s));
     deadline = now_mono_us() + s.timeout_us;
     cli_verbose(1, "waiting for the steps of JobId=%s", id);
     do {
@@ -131,7 +131,7 @@ int main(int argc, char **argv)
 
         if (cli_connect(&s.cli, &client, &err) < 0)
             cli_die(EXIT_ERROR, "cannot load JobId=%s: %s", id, err.text);
-        r = attempt(&s, id, deadline, &client);
+        r = wait_once(&s, id, deadline, &client);
         if (r < 0 && !cli_may_come_back(r))
             cli_die(EXIT_ERROR, "cannot load JobId=%s: %s", id, client_strerror(client, r));
         client_free(client);

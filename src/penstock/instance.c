@@ -93,7 +93,7 @@ static int default_dir(char *buf, size_t size, struct err *err)
     return 0;
 }
 
-static int absolute(const char *dir, char *buf, size_t size, struct err *err)
+static int absolute_path(const char *dir, char *buf, size_t size, struct err *err)
 {
     char cwd[INSTANCE_PATH_MAX] = "";
     int n;
@@ -116,7 +116,7 @@ int instance_init(struct instance *in, const char *dir, struct err *err)
     *in = (struct instance){ 0 };
     if (dir && !*dir)
         return err_set(err, -EINVAL, "--dir needs the name of a folder");
-    r = dir ? absolute(dir, in->dir, sizeof(in->dir), err)
+    r = dir ? absolute_path(dir, in->dir, sizeof(in->dir), err)
             : default_dir(in->dir, sizeof(in->dir), err);
     if (r < 0)
         return r;

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static void print(const char *kind, const char *fmt, va_list ap)
+static void print_message(const char *kind, const char *fmt, va_list ap)
 {
     char text[2048];
 
@@ -17,7 +17,7 @@ void say(const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    print("", fmt, ap);
+    print_message("", fmt, ap);
     va_end(ap);
 }
 
@@ -26,7 +26,7 @@ int say_error(const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    print("error: ", fmt, ap);
+    print_message("error: ", fmt, ap);
     va_end(ap);
     return STATUS_FAILED;
 }
@@ -36,7 +36,7 @@ int usage_error(const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    print("error: ", fmt, ap);
+    print_message("error: ", fmt, ap);
     va_end(ap);
     (void)fputs("Try \"penstock --help\" for more information\n", stderr);
     return STATUS_USAGE;

@@ -31,7 +31,7 @@ static const struct command {
     { "ping", cmd_ping, NULL, NULL },
 };
 
-static void help(FILE *f)
+static void print_help(FILE *f)
 {
     (void)fputs("Usage: penstock COMMAND [OPTIONS...]\n\n", f);
     for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
@@ -50,11 +50,11 @@ int main(int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : "";
 
     if (!*name) {
-        help(stderr);
+        print_help(stderr);
         return STATUS_USAGE;
     }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
-        help(stdout);
+        print_help(stdout);
         return STATUS_OK;
     }
     if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {

@@ -69,7 +69,7 @@ static bool works_below(pid_t pid, const char *folder)
     return strncmp(path, folder, len) == 0 && path[len] == '/';
 }
 
-static int add(struct procs *list, pid_t pid, int fd, const char *name)
+static int add_process(struct procs *list, pid_t pid, int fd, const char *name)
 {
     struct proc *items = reallocarray(list->items, list->n + 1, sizeof(*items));
 
@@ -83,8 +83,8 @@ static int add(struct procs *list, pid_t pid, int fd, const char *name)
 }
 
 /* Add pid when `step`: a step daemon of ours; else: a daemon of ours. */
-static int consider(const struct instance *in, pid_t pid, bool step, const char *label,
-                    struct procs *list)
+static int consider_process(const struct instance *in, pid_t pid, bool step, const char *label,
+                            struct procs *list)
 {
     _cleanup_close_ int fd = pidfd_open(pid, 0);
     char exe[256], spool[INSTANCE_PATH_MAX + 16];
@@ -98,7 +98,7 @@ static int consider(const struct instance *in, pid_t pid, bool step, const char 
              : (strcmp(exe, "slurmctld") != 0 && strcmp(exe, "slurmd") != 0) ||
                    !command_line_has(pid, in->conf))
         return 0;
-    r = add(list, pid, fd, label);
+    r = add_process(list, pid, fd, label);
     if (r == 0)
         (void)TAKE_FD(fd);
     return r;
@@ -140,7 +140,7 @@ int procs_find(const struct instance *in, struct procs *ret)
                        entry->d_name);
         pid = read_pid(path);
         if (pid > 0)
-            r = consider(in, pid, false, label, &list);
+            r = consider_process(in, pid, false, label, &list);
     }
     if (d)
         (void)closedir(d);
@@ -165,7 +165,7 @@ int procs_find_steps(const struct instance *in, struct procs *ret)
         int64_t pid;
 
         if (parse_i64(entry->d_name, 2, INT_MAX, &pid) == 0)
-            r = consider(in, (pid_t)pid, true, "slurmstepd", &list);
+            r = consider_process(in, (pid_t)pid, true, "slurmstepd", &list);
     }
     (void)closedir(d);
     if (r < 0) {

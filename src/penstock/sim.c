@@ -160,7 +160,7 @@ static int write_charts(const struct report *rp, const char *dir)
     return r;
 }
 
-static int output(const struct sim_args *a, const struct report *rp)
+static int write_report(const struct sim_args *a, const struct report *rp)
 {
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
     int r = STATUS_OK;
@@ -250,7 +250,7 @@ int cmd_sim(int argc, char **argv)
                              .costs = a.timing };
 
         make_title(&a, title, sizeof(title));
-        r = output(&a, &rp);
+        r = write_report(&a, &rp);
     }
     policies_done(policies, n);
     return r;

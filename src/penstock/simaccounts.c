@@ -61,7 +61,7 @@ static void add_usage(struct taking *t, const Pst__AssocMgrRecord *r, bool qos, 
     tx_usage_put(t->tx, &u);
 }
 
-static void take(struct taking *t, const Pst__AssocMgrRecord *r)
+static void take_record(struct taking *t, const Pst__AssocMgrRecord *r)
 {
     Pst__AcctChange put = PST__ACCT_CHANGE__INIT;
 
@@ -95,7 +95,7 @@ static int on_batch(void *ctx, const struct frame *frame)
 
         r = rec ? 0 : -EPROTO;
         if (rec)
-            take(t, rec);
+            take_record(t, rec);
         pst__assoc_mgr_record__free_unpacked(rec, NULL);
     }
     pst__record_batch__free_unpacked(batch, NULL);

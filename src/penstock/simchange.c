@@ -52,14 +52,14 @@ static int each_node(struct changing *x, const char *option, const char *text, n
     return STATUS_OK;
 }
 
-static void drain(struct changing *x, const struct node *n)
+static void drain_nodes(struct changing *x, const struct node *n)
 {
     Pst__NodeRecord *set = tx_node_patch(x->tx, PST__EVENT_KIND__EV_NODE_UPDATE, n->rec->node_id);
 
     SET(set, state_flags, n->rec->state_flags | 1u << PST__NODE_FLAG__NODE_FLAG_DRAIN);
 }
 
-static void resume(struct changing *x, const struct node *n)
+static void resume_nodes(struct changing *x, const struct node *n)
 {
     Pst__NodeRecord *set = tx_node_patch(x->tx, PST__EVENT_KIND__EV_NODE_UPDATE, n->rec->node_id);
 
@@ -67,7 +67,7 @@ static void resume(struct changing *x, const struct node *n)
     SET(set, state_flags, 0);
 }
 
-static void down(struct changing *x, const struct node *n)
+static void down_nodes(struct changing *x, const struct node *n)
 {
     SET(tx_node_patch(x->tx, PST__EVENT_KIND__EV_NODE_STATE, n->rec->node_id), state,
         PST__NODE_STATE__NODE_DOWN);
@@ -105,7 +105,7 @@ static int change_down(struct changing *x, const char *text)
 {
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
     bool all = strcasecmp(text, "ALL") == 0;
-    int r = each_node(x, "down", text, down);
+    int r = each_node(x, "down", text, down_nodes);
 
     if (r != STATUS_OK)
         return r;
@@ -281,17 +281,17 @@ static int change_part(struct changing *x, const char *text)
 
 typedef void job_fn(struct changing *x, const struct job *j);
 
-static void cancel(struct changing *x, const struct job *j)
+static void cancel_jobs(struct changing *x, const struct job *j)
 {
     tx_job_purge(x->tx, j->rec->job_id);
 }
 
-static void hold(struct changing *x, const struct job *j)
+static void hold_jobs(struct changing *x, const struct job *j)
 {
     SET(tx_job_patch(x->tx, PST__EVENT_KIND__EV_JOB_HOLD, j->rec->job_id), priority, 0);
 }
 
-static void release(struct changing *x, const struct job *j)
+static void release_jobs(struct changing *x, const struct job *j)
 {
     const ProtobufCFieldDescriptor *f =
         protobuf_c_message_descriptor_get_field_by_name(&pst__job_record__descriptor, "priority");
@@ -311,9 +311,9 @@ static int each_job(struct changing *x, const char *option, const char *text, jo
 
         if (parse_u64(w, 1, UINT32_MAX - 1, &id) == 0)
             j = cluster_job(x->c, (uint32_t)id);
-        if (!j || job_is_ended(j->rec) || (fn != cancel && !job_is_pending(j->rec)))
+        if (!j || job_is_ended(j->rec) || (fn != cancel_jobs && !job_is_pending(j->rec)))
             return usage_error("sim: --%s: no such job %s: %s", option,
-                               fn == cancel ? "waits or runs" : "waits", w);
+                               fn == cancel_jobs ? "waits or runs" : "waits", w);
         fn(x, j);
     }
     return STATUS_OK;
@@ -325,9 +325,9 @@ static int change_one(struct changing *x, const struct sim_ask *ask)
 {
     switch (ask->what) {
     case SIM_DRAIN:
-        return each_node(x, "drain", ask->text, drain);
+        return each_node(x, "drain", ask->text, drain_nodes);
     case SIM_RESUME:
-        return each_node(x, "resume", ask->text, resume);
+        return each_node(x, "resume", ask->text, resume_nodes);
     case SIM_DOWN:
         return change_down(x, ask->text);
     case SIM_ADD:
@@ -335,11 +335,11 @@ static int change_one(struct changing *x, const struct sim_ask *ask)
     case SIM_PARTITION:
         return change_part(x, ask->text);
     case SIM_CANCEL:
-        return each_job(x, "cancel", ask->text, cancel);
+        return each_job(x, "cancel", ask->text, cancel_jobs);
     case SIM_HOLD:
-        return each_job(x, "hold", ask->text, hold);
+        return each_job(x, "hold", ask->text, hold_jobs);
     case SIM_RELEASE:
-        return each_job(x, "release", ask->text, release);
+        return each_job(x, "release", ask->text, release_jobs);
     case SIM_QOS:
         return simlimits_qos(x, ask->text);
     case SIM_ACCOUNT:

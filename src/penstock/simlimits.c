@@ -65,12 +65,12 @@ static const struct key *find_key(const char *word, size_t len, unsigned of)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static void *member(void *rec, const ProtobufCFieldDescriptor *f)
+static void *find_member(void *rec, const ProtobufCFieldDescriptor *f)
 {
     return (char *)rec + f->offset;
 }
 
-static protobuf_c_boolean *has(void *rec, const ProtobufCFieldDescriptor *f)
+static protobuf_c_boolean *has_key(void *rec, const ProtobufCFieldDescriptor *f)
 {
     return (protobuf_c_boolean *)((char *)rec + f->quantifier_offset);
 }
@@ -83,8 +83,8 @@ static int set_count(Pst__Limits *l, const ProtobufCFieldDescriptor *f, const ch
 
     if (!lift && parse_u64(value, 0, INT32_MAX - 1, &n) < 0)
         return -EINVAL;
-    *(int32_t *)member(l, f) = lift ? -1 : (int32_t)n;
-    *has(l, f) = true;
+    *(int32_t *)find_member(l, f) = lift ? -1 : (int32_t)n;
+    *has_key(l, f) = true;
     return 0;
 }
 
@@ -95,8 +95,8 @@ static int set_time(Pst__Limits *l, const ProtobufCFieldDescriptor *f, const cha
 
     if (!lift && (time_limit_parse(value, &minutes, NULL) < 0 || minutes > INT32_MAX - 1))
         return -EINVAL;
-    *(int32_t *)member(l, f) = lift ? -1 : (int32_t)minutes;
-    *has(l, f) = true;
+    *(int32_t *)find_member(l, f) = lift ? -1 : (int32_t)minutes;
+    *has_key(l, f) = true;
     return 0;
 }
 
@@ -118,7 +118,7 @@ static int tres_count(const char *name, const char *text, int64_t *ret)
 static int put_tres(Pst__Limits *l, const ProtobufCFieldDescriptor *f, uint32_t tres_id,
                     int64_t count)
 {
-    Pst__TresCount ***list = member(l, f), **grown, *t;
+    Pst__TresCount ***list = find_member(l, f), **grown, *t;
     size_t *n = (size_t *)((char *)l + f->quantifier_offset);
 
     for (size_t i = 0; i < *n; i++)
@@ -171,8 +171,8 @@ static int set_number(void *rec, const ProtobufCFieldDescriptor *f, const char *
 
     if (parse_u64(value, 0, UINT32_MAX - 1, &n) < 0)
         return -EINVAL;
-    *(uint32_t *)member(rec, f) = (uint32_t)n;
-    *has(rec, f) = true;
+    *(uint32_t *)find_member(rec, f) = (uint32_t)n;
+    *has_key(rec, f) = true;
     return 0;
 }
 
@@ -183,8 +183,8 @@ static int set_factor(void *rec, const ProtobufCFieldDescriptor *f, const char *
 
     if (end == value || *end || !(d >= 0 && d <= 1e9))
         return -EINVAL;
-    *(double *)member(rec, f) = d;
-    *has(rec, f) = true;
+    *(double *)find_member(rec, f) = d;
+    *has_key(rec, f) = true;
     return 0;
 }
 
@@ -293,8 +293,8 @@ static int set_all(const struct target *t, const char *list)
 /* ---- records --------------------------------------------------------------------------------- */
 
 /* As the last change before this one left it, else as it is. */
-static ProtobufCMessage *latest(const struct changing *x, const ProtobufCMessage *rec, bool qos,
-                                uint32_t id)
+static ProtobufCMessage *latest_limit(const struct changing *x, const ProtobufCMessage *rec,
+                                      bool qos, uint32_t id)
 {
     ProtobufCMessage *copy = NULL;
 
@@ -321,7 +321,7 @@ static int change_record(struct changing *x, const char *option, const ProtobufC
     struct target t = { .am = x->c->am, .option = option, .of = qos ? OF_QOS : OF_ASSOC };
     int r;
 
-    t.rec = latest(x, rec, qos, id);
+    t.rec = latest_limit(x, rec, qos, id);
     if (!t.rec)
         return say_error("out of memory");
     if (qos) {
@@ -341,8 +341,8 @@ static int change_record(struct changing *x, const char *option, const ProtobufC
 }
 
 /* "NAME:KEY=VALUE,..." */
-static int split(const char *option, const char *text, char *name, size_t size,
-                 const char **ret_list)
+static int split_change(const char *option, const char *text, char *name, size_t size,
+                        const char **ret_list)
 {
     const char *colon = strchr(text, ':');
 
@@ -359,7 +359,7 @@ int simlimits_qos(struct changing *x, const char *text)
     const Pst__QosRecord *q;
     const char *list = NULL;
     char name[256];
-    int r = split("qos", text, name, sizeof(name), &list);
+    int r = split_change("qos", text, name, sizeof(name), &list);
 
     if (r != STATUS_OK)
         return r;
@@ -375,7 +375,7 @@ int simlimits_account(struct changing *x, const char *text, bool user)
     bool any = false;
     const struct assoc *a;
     char name[256];
-    int r = split(option, text, name, sizeof(name), &list);
+    int r = split_change(option, text, name, sizeof(name), &list);
 
     for (size_t pos = 0; r == STATUS_OK && (a = am_next_assoc(x->c->am, &pos));) {
         if ((a->rec->has_deleted && a->rec->deleted) || a->user != user ||

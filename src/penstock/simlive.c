@@ -68,7 +68,7 @@ struct asking {
     unsigned op;
 };
 
-static int keep(struct fetched *f, Pst__Transaction *tx)
+static int keep_record(struct fetched *f, Pst__Transaction *tx)
 {
     if (f->n == f->cap) {
         size_t cap = f->cap ? f->cap * 2 : 256;
@@ -126,7 +126,7 @@ static int on_batch(void *ctx, const struct frame *frame)
         }
         pst__transaction__init(tx);
         tx->events = malloc(sizeof(Pst__Event *));
-        r = tx->events ? keep(ask->to, tx) : -ENOMEM;
+        r = tx->events ? keep_record(ask->to, tx) : -ENOMEM;
         if (tx->events) {
             tx->events[0] = ev;
             tx->n_events = 1;
@@ -138,7 +138,7 @@ static int on_batch(void *ctx, const struct frame *frame)
     return r;
 }
 
-static int fetch(struct client *client, struct fetched *ret)
+static int fetch_records(struct client *client, struct fetched *ret)
 {
     static const unsigned ops[] = { OP_QUERY_NODES, OP_QUERY_PARTITIONS, OP_QUERY_JOBS };
     Pst__QueryRequest req = PST__QUERY_REQUEST__INIT;
@@ -161,7 +161,7 @@ static int fetch_accounts(struct client *client, const struct conf *conf, struct
     Pst__Transaction *tx;
     int r = simaccounts_fetch(client, conf_str(conf, CONF_CLUSTER_NAME), &tx);
 
-    if (r == STATUS_OK && keep(ret, tx) < 0) {
+    if (r == STATUS_OK && keep_record(ret, tx) < 0) {
         (void)tx_free(tx);
         r = say_error("out of memory");
     }
@@ -170,8 +170,8 @@ static int fetch_accounts(struct client *client, const struct conf *conf, struct
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-static int build(const struct fetched *f, const struct simchange *ch, Pst__JobRecord *submitted,
-                 struct cluster **ret)
+static int build_model(const struct fetched *f, const struct simchange *ch,
+                       Pst__JobRecord *submitted, struct cluster **ret)
 {
     _cleanup_(cluster_free) struct cluster *c = NULL;
     struct err err = { .text = "" };
@@ -241,7 +241,7 @@ static int split_jobs(const struct sim_args *a, char *copy, const char **words, 
     return STATUS_OK;
 }
 
-static int report(const struct sim_args *a, const struct whatif *wi)
+static int report_changes(const struct sim_args *a, const struct whatif *wi)
 {
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
 
@@ -287,7 +287,7 @@ static int fetch_all(const struct sim_args *a, const struct conf *conf, struct l
         return say_error("%s", err.text);
     r = fetch_accounts(client, conf, &l->f);
     if (r == STATUS_OK)
-        r = fetch(client, &l->f);
+        r = fetch_records(client, &l->f);
     if (r == STATUS_OK && a->submit)
         r = simsubmit_ask(client, a->submit, &l->submitted);
     return r;
@@ -309,7 +309,7 @@ static int check_enforced(const struct sim_args *a, const struct conf *conf)
 
 static int run_both(const struct sim_args *a, struct live *l, bool *ret_changed)
 {
-    int r = build(&l->f, NULL, l->submitted, &l->before.cluster);
+    int r = build_model(&l->f, NULL, l->submitted, &l->before.cluster);
 
     if (r == STATUS_OK)
         r = simchange_make(a, l->before.cluster, l->f.now_us, &l->changes);
@@ -318,7 +318,7 @@ static int run_both(const struct sim_args *a, struct live *l, bool *ret_changed)
     *ret_changed = l->changes.ntexts > 0;
     if (r != STATUS_OK || !*ret_changed)
         return r;
-    r = build(&l->f, &l->changes, l->submitted, &l->after.cluster);
+    r = build_model(&l->f, &l->changes, l->submitted, &l->after.cluster);
     return r == STATUS_OK ? run_copy(a, "changed", l->f.now_us, &l->after) : r;
 }
 
@@ -359,7 +359,7 @@ int simlive_run(const struct sim_args *a)
             words[wi.njobs++] = number;
         }
         wi.jobs = words;
-        r = report(a, &wi);
+        r = report_changes(a, &wi);
     }
     simchange_done(&l.changes);
     copy_done(&l.before);

@@ -145,8 +145,8 @@ static size_t key_len(const char *line)
 }
 
 /* Does a later --set or the policy give the key of this line? */
-static bool overridden(const char *line, const struct sim_args *a, const struct policy *p,
-                       size_t from)
+static bool is_overridden(const char *line, const struct sim_args *a, const struct policy *p,
+                          size_t from)
 {
     size_t n = key_len(line);
 
@@ -168,7 +168,7 @@ static void add_lines(struct strbuf *sb, const char *text, const struct sim_args
     while (*text) {
         size_t n = strcspn(text, "\n"), blank = strspn(text, " \t");
 
-        if (!overridden(text + MIN(blank, n), a, p, 0))
+        if (!is_overridden(text + MIN(blank, n), a, p, 0))
             strbuf_addn(sb, text, n);
         strbuf_addc(sb, '\n'); /* in any case: messages name lines */
         text += n + (text[n] == '\n');
@@ -209,7 +209,7 @@ static void add_machine(struct strbuf *sb, const struct sim_args *a, const struc
         sb,
         "ClusterName=sim\nSlurmctldHost=localhost\nSlurmUser=root\nSelectType=select/cons_tres\n");
     strbuf_addf(sb, gpus ? "GresTypes=gpu\n" : "");
-    if (!overridden("SelectTypeParameters", a, &policies[0], 0))
+    if (!is_overridden("SelectTypeParameters", a, &policies[0], 0))
         strbuf_add(sb, "SelectTypeParameters=CR_Core_Memory\n");
     strbuf_addf(sb,
                 "NodeName=n[%0*d-%llu] CPUs=%llu Sockets=1 CoresPerSocket=%llu ThreadsPerCore=1 "
@@ -264,7 +264,8 @@ int simload_conf(const struct sim_args *a, const struct workload *w, const char 
     for (size_t i = 0; i < a->nsets; i++) {
         const struct sim_args none = { 0 };
 
-        if (!overridden(a->sets[i], &none, p, 0) && !overridden(a->sets[i], a, &policies[0], i + 1))
+        if (!is_overridden(a->sets[i], &none, p, 0) &&
+            !is_overridden(a->sets[i], a, &policies[0], i + 1))
             strbuf_addf(&sb, "%s\n", a->sets[i]);
     }
     if (sb.failed)

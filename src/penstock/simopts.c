@@ -92,7 +92,7 @@ static const struct row {
 #undef ROW
 };
 
-static int help(void)
+static int print_help(void)
 {
     (void)puts(
         "Usage: penstock sim --trace FILE | --generate lublin|gpu | --from-live [OPTIONS...]\n\n"
@@ -198,7 +198,7 @@ static int set_value(const struct row *r, const char *text, struct sim_args *a)
     return STATUS_USAGE;
 }
 
-static int check(struct sim_args *a)
+static int check_together(struct sim_args *a)
 {
     bool live = false;
 
@@ -254,7 +254,7 @@ int simopts_parse(int argc, char **argv, struct sim_args *a)
         size_t i = (size_t)c - 256;
 
         if (c == 'h')
-            return help();
+            return print_help();
         if (c == 255)
             return help_table();
         if (c == '?')
@@ -266,5 +266,5 @@ int simopts_parse(int argc, char **argv, struct sim_args *a)
     }
     if (r == STATUS_OK && optind < argc)
         return usage_error("sim: unexpected argument: %s", argv[optind]);
-    return r == STATUS_OK ? check(a) : r;
+    return r == STATUS_OK ? check_together(a) : r;
 }

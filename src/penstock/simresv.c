@@ -133,7 +133,8 @@ static int replace_text(char **to, const char *from)
     return !from || pb_set_str(to, from) == 0 ? STATUS_OK : say_error("out of memory");
 }
 
-static int fill(struct changing *x, const struct resvkeys *k, bool made, Pst__ReservationRecord *r)
+static int fill_nodes(struct changing *x, const struct resvkeys *k, bool made,
+                      Pst__ReservationRecord *r)
 {
     const Pst__ReservationRecord *s = &k->set;
     const Pst__ResvRequest *q = &k->req;
@@ -181,8 +182,8 @@ static uint32_t free_id(const struct changing *x)
     return id + (uint32_t)x->n; /* others may be made by the same command */
 }
 
-static int put(struct changing *x, const char *name, const Pst__ReservationRecord *old,
-               const char *list)
+static int put_reservation(struct changing *x, const char *name, const Pst__ReservationRecord *old,
+                           const char *list)
 {
     ProtobufCMessage *copy = NULL;
     Pst__ReservationRecord *r;
@@ -202,7 +203,7 @@ static int put(struct changing *x, const char *name, const Pst__ReservationRecor
     resvkeys_init(&k);
     e = r->name ? take_words(&k, list, x->now_us) : say_error("out of memory");
     if (e == STATUS_OK)
-        e = fill(x, &k, !old, r);
+        e = fill_nodes(x, &k, !old, r);
     if (e == STATUS_OK)
         tx_resv_put(x->tx, old ? PST__EVENT_KIND__EV_RESV_UPDATE : PST__EVENT_KIND__EV_RESV_CREATE,
                     r);
@@ -224,7 +225,7 @@ int simresv_change(struct changing *x, const char *text)
     name[colon - text] = '\0';
     old = cluster_resv_named(x->c, name, strlen(name));
     if (strcasecmp(colon + 1, "delete") != 0)
-        return put(x, name, old, colon + 1);
+        return put_reservation(x, name, old, colon + 1);
     if (!old)
         return usage_error("sim: --reservation: no reservation %s", name);
     tx_resv_remove(x->tx, PST__EVENT_KIND__EV_RESV_DELETE, old->resv_id);

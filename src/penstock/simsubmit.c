@@ -19,7 +19,7 @@
 #define SCRIPT "#!/bin/sh\n"
 
 /* The words of a command line, quotes and all; nothing is run. */
-static int split(const char *options, wordexp_t *ret)
+static int split_words(const char *options, wordexp_t *ret)
 {
     char *line = NULL;
     int r;
@@ -32,8 +32,8 @@ static int split(const char *options, wordexp_t *ret)
                   : usage_error("sim: --submit: these are no words of a command line: %s", options);
 }
 
-static int ask(struct client *client, Pst__JobRecord *job, const char *array,
-               Pst__JobRecord **ret_job)
+static int ask_defaults(struct client *client, Pst__JobRecord *job, const char *array,
+                        Pst__JobRecord **ret_job)
 {
     Pst__SubmitRequest req = PST__SUBMIT_REQUEST__INIT;
     ProtobufCMessage *msg = NULL;
@@ -65,7 +65,7 @@ int simsubmit_ask(struct client *client, const char *options, Pst__JobRecord **r
     struct cli cli;
     struct hetopts het;
     wordexp_t words;
-    int first, r = split(options, &words);
+    int first, r = split_words(options, &words);
 
     if (r != STATUS_OK)
         return r;
@@ -80,7 +80,7 @@ int simsubmit_ask(struct client *client, const char *options, Pst__JobRecord **r
         job.batch = job.has_batch = true;
         if (!job.name)
             check_mem_or_die(pb_set_str(&job.name, "what-if"));
-        r = ask(client, &job, jobopts_get(het.list, JO_ARRAY), ret_job);
+        r = ask_defaults(client, &job, jobopts_get(het.list, JO_ARRAY), ret_job);
     } else {
         r = STATUS_USAGE;
     }

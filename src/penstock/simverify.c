@@ -58,7 +58,8 @@ static void find_conf(const struct sim_args *a, char *buf, size_t size)
         (void)snprintf(buf, size, "%s", conf_default_path());
 }
 
-static void report(const struct sim_args *a, const struct verify_sums *s, const struct told *t)
+static void print_report(const struct sim_args *a, const struct verify_sums *s,
+                         const struct told *t)
 {
     if (a->json)
         (void)printf("{\"records\":%" PRIu64 ",\"boots\":%" PRIu64 ",\"passes\":%" PRIu64
@@ -117,7 +118,7 @@ int simverify_run(const struct sim_args *a)
         strbuf_done(&told.text);
         return say_error("%s: %s", a->journal, err.text[0] ? err.text : strerror(-r));
     }
-    report(a, &sums, &told);
+    print_report(a, &sums, &told);
     strbuf_done(&told.text);
     return sums.different ? STATUS_FAILED : STATUS_OK;
 }

@@ -27,7 +27,7 @@ struct up_options {
     uint32_t nodes, cpus; /* 0 = not given */
 };
 
-static int parse(int argc, char **argv, struct up_options *o)
+static int parse_options(int argc, char **argv, struct up_options *o)
 {
     static const struct option longs[] = { { "nodes", required_argument, NULL, 'n' },
                                            { "cpus", required_argument, NULL, 'c' },
@@ -162,7 +162,7 @@ static int start_all(const struct instance *in, const struct conf *conf, struct 
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-static int ask(const struct conf *conf, struct census *ret, struct err *err)
+static int ask_daemon(const struct conf *conf, struct census *ret, struct err *err)
 {
     struct client *client = NULL;
     int r = instance_connect(conf, CALL_MS, &client, err);
@@ -183,7 +183,7 @@ static int wait_ready(const struct conf *conf, struct err *err)
 
     for (;;) {
         struct census sum = { 0 };
-        int r = ask(conf, &sum, err);
+        int r = ask_daemon(conf, &sum, err);
 
         if (r == 0 && sum.nodes_ready != shown) {
             shown = sum.nodes_ready;
@@ -208,7 +208,7 @@ static bool anything_runs(const struct instance *in)
     return procs_find(in, &running) == 0 && running.n > 0;
 }
 
-static int prepare(const struct instance *in, const struct up_options *o, struct err *err)
+static int prepare_instance(const struct instance *in, const struct up_options *o, struct err *err)
 {
     struct setup s;
     int r;
@@ -270,11 +270,11 @@ int cmd_up(int argc, char **argv)
     struct conf *conf = NULL;
     struct conf_problems problems = { 0 };
     struct err err = { .text = "" };
-    int r = parse(argc, argv, &o);
+    int r = parse_options(argc, argv, &o);
 
     if (r)
         return r;
-    if (instance_init(&in, o.dir, &err) < 0 || prepare(&in, &o, &err) < 0)
+    if (instance_init(&in, o.dir, &err) < 0 || prepare_instance(&in, &o, &err) < 0)
         return say_error("%s", err.text);
     r = conf_load(in.conf, CONF_FULL, &conf, &problems, &err);
     if (r < 0)

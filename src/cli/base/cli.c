@@ -38,7 +38,7 @@ void cli_done(struct cli *c)
     c->conf = conf_free(c->conf);
 }
 
-static void message(const char *kind, const char *fmt, va_list ap)
+static void put_message(const char *kind, const char *fmt, va_list ap)
 {
     char text[8192];
 
@@ -51,7 +51,7 @@ void cli_error(const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    message("error: ", fmt, ap);
+    put_message("error: ", fmt, ap);
     va_end(ap);
 }
 
@@ -60,7 +60,7 @@ void cli_warning(const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    message("warning: ", fmt, ap);
+    put_message("warning: ", fmt, ap);
     va_end(ap);
 }
 
@@ -71,7 +71,7 @@ void cli_info(const char *fmt, ...)
     if (verbosity < 0)
         return;
     va_start(ap, fmt);
-    message("", fmt, ap);
+    put_message("", fmt, ap);
     va_end(ap);
 }
 
@@ -82,7 +82,7 @@ void cli_verbose(int level, const char *fmt, ...)
     if (verbosity < level)
         return;
     va_start(ap, fmt);
-    message("", fmt, ap);
+    put_message("", fmt, ap);
     va_end(ap);
 }
 
@@ -97,7 +97,7 @@ void cli_die(int status, const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    message("error: ", fmt, ap);
+    put_message("error: ", fmt, ap);
     va_end(ap);
     exit(status);
 }
@@ -107,7 +107,7 @@ void cli_print_fatal(const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    message("fatal: ", fmt, ap);
+    put_message("fatal: ", fmt, ap);
     va_end(ap);
 }
 
@@ -116,7 +116,7 @@ void cli_fatal(const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    message("fatal: ", fmt, ap);
+    put_message("fatal: ", fmt, ap);
     va_end(ap);
     exit(CLI_EXIT_FAILED);
 }

@@ -27,7 +27,7 @@ void ids_done(struct ids *ids)
 }
 
 /* Digits at *p to *ret; moves *p past them.  False: none, or too large. */
-static bool number(const char **p, uint32_t *ret)
+static bool read_number(const char **p, uint32_t *ret)
 {
     uint64_t value = 0;
     const char *s = *p;
@@ -45,21 +45,21 @@ static bool number(const char **p, uint32_t *ret)
 }
 
 /* One element of a set: "7", "1-3", "1-9:2".  False on bad syntax. */
-static bool element(const char **p, uint32_t *first, uint32_t *last, uint32_t *step)
+static bool read_element(const char **p, uint32_t *first, uint32_t *last, uint32_t *step)
 {
-    if (!number(p, first))
+    if (!read_number(p, first))
         return false;
     *last = *first;
     *step = 1;
     if (**p != '-')
         return true;
     ++*p;
-    if (!number(p, last) || *last < *first)
+    if (!read_number(p, last) || *last < *first)
         return false;
     if (**p != ':')
         return true;
     ++*p;
-    return number(p, step) && *step > 0;
+    return read_number(p, step) && *step > 0;
 }
 
 bool ids_check_set(const char *set)
@@ -69,7 +69,7 @@ bool ids_check_set(const char *set)
     if (strlen(set) >= ARRAY_SET_MAX)
         return false;
     for (;;) {
-        if (!element(&set, &first, &last, &step))
+        if (!read_element(&set, &first, &last, &step))
             return false;
         if (*set == '\0')
             return true;
@@ -82,7 +82,7 @@ bool ids_set_has(const char *set, uint32_t task)
 {
     uint32_t first, last, step;
 
-    while (element(&set, &first, &last, &step)) {
+    while (read_element(&set, &first, &last, &step)) {
         if (task >= first && task <= last && (task - first) % step == 0)
             return true;
         if (*set++ != ',')
@@ -104,7 +104,7 @@ static int parse_array(const char **p, struct ids *ids)
     }
     if (**p != '[') {
         ids->array = IDS_ONE_TASK;
-        return number(p, &ids->task_id) ? 0 : -EINVAL;
+        return read_number(p, &ids->task_id) ? 0 : -EINVAL;
     }
     end = strchr(*p, ']');
     if (!end)
@@ -119,7 +119,7 @@ static int parse_array(const char **p, struct ids *ids)
 
 static int parse_parts(const char *p, struct ids *ids)
 {
-    if (!number(&p, &ids->job_id) || ids->job_id == 0)
+    if (!read_number(&p, &ids->job_id) || ids->job_id == 0)
         return -EINVAL;
     if (*p == '_') {
         int r = parse_array(&p, ids);
@@ -129,7 +129,7 @@ static int parse_parts(const char *p, struct ids *ids)
     } else if (*p == '+') {
         p++;
         ids->has_het = true;
-        if (!number(&p, &ids->het_offset))
+        if (!read_number(&p, &ids->het_offset))
             return -EINVAL;
     }
     if (*p == '.') {
@@ -179,7 +179,7 @@ int step_parse(const char *text, uint32_t *ret_step_id)
             return 0;
         }
     }
-    if (!number(&p, &id) || *p != '\0' || id >= STEP_ID_MAX_NORMAL)
+    if (!read_number(&p, &id) || *p != '\0' || id >= STEP_ID_MAX_NORMAL)
         return -EINVAL;
     *ret_step_id = id;
     return 0;

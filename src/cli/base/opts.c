@@ -32,7 +32,7 @@ struct parser {
     char *shorts;
 };
 
-static bool applies(const struct opt_command *cmd, const struct opt *o)
+static bool row_applies(const struct opt_command *cmd, const struct opt *o)
 {
     return o->applies == 0 || (o->applies & cmd->bit) != 0;
 }
@@ -93,7 +93,7 @@ static void parser_init(struct parser *p, const struct opt_command *cmd)
     for (size_t i = 0; i < rows; i++) {
         const struct opt *o = row_at(cmd, i);
 
-        if (!applies(cmd, o))
+        if (!row_applies(cmd, o))
             continue;
         p->longs[n++] = (struct option){ o->name, has_arg(o), NULL, VAL_BASE + (int)i };
         for (size_t k = 0; k < ARRAY_SIZE(spellings); k++)
@@ -118,7 +118,7 @@ static const struct opt *row_of(const struct opt_command *cmd, int val)
     if (val >= VAL_BASE)
         return row_at(cmd, (size_t)(val - VAL_BASE));
     for (size_t i = 0; i < cmd->n; i++) {
-        if (cmd->rows[i].letter && cmd->rows[i].letter == val && applies(cmd, &cmd->rows[i]))
+        if (cmd->rows[i].letter && cmd->rows[i].letter == val && row_applies(cmd, &cmd->rows[i]))
             return &cmd->rows[i];
     }
     return NULL;
@@ -127,7 +127,7 @@ static const struct opt *row_of(const struct opt_command *cmd, int val)
 const struct opt *opts_find(const struct opt_command *cmd, int id)
 {
     for (size_t i = 0; i < cmd->n; i++) {
-        if (cmd->rows[i].id == id && applies(cmd, &cmd->rows[i]))
+        if (cmd->rows[i].id == id && row_applies(cmd, &cmd->rows[i]))
             return &cmd->rows[i];
     }
     return NULL;
@@ -379,7 +379,8 @@ void opts_env(const struct opt_command *cmd, void *ctx)
     for (size_t i = 0; i < cmd->n; i++) {
         const struct opt *o = &cmd->rows[i];
 
-        for (size_t k = 0; applies(cmd, o) && opts_env_name(cmd, o, k, name, sizeof(name)); k++) {
+        for (size_t k = 0; row_applies(cmd, o) && opts_env_name(cmd, o, k, name, sizeof(name));
+             k++) {
             const char *value = getenv(name);
             int status;
 
@@ -455,7 +456,7 @@ void opts_print_help(const struct opt_command *cmd, FILE *f)
 
         if (o->group)
             group = o->group;
-        if (!applies(cmd, o) || !o->help)
+        if (!row_applies(cmd, o) || !o->help)
             continue;
         if (group && (!shown || strcmp(shown, group) != 0))
             (void)fprintf(f, "\n%s:\n", group);
@@ -496,7 +497,7 @@ void opts_print_usage(const struct opt_command *cmd, FILE *f)
         char word[128];
         int n;
 
-        if (!applies(cmd, o) || !o->help)
+        if (!row_applies(cmd, o) || !o->help)
             continue;
         n = usage_word(o, word, sizeof(word));
         if (column + 1 + n >= TEXT_WIDTH) {
@@ -529,7 +530,7 @@ void opts_print_table(const struct opt_command *cmd, FILE *f)
 
         if (o->group)
             group = o->group;
-        if (!applies(cmd, o) || !o->help)
+        if (!row_applies(cmd, o) || !o->help)
             continue;
         (void)fprintf(f, "%s\t%c\t%s\t%s\t%s\t", o->name, o->letter ? o->letter : '-',
                       kinds[o->arg], o->metavar ? o->metavar : "", group);
@@ -550,7 +551,7 @@ void opts_print_interface(const struct opt_command *cmd, FILE *f)
     for (size_t i = 0; i < cmd->n; i++) {
         const struct opt *o = &cmd->rows[i];
 
-        if (!applies(cmd, o))
+        if (!row_applies(cmd, o))
             continue;
         (void)fprintf(f, "option\t%s\t%c\t%s\t%s\t%s\t", o->name, o->letter ? o->letter : '-',
                       kinds[o->arg], o->metavar ? o->metavar : "",

@@ -371,7 +371,7 @@ struct fmt_lines *fmt_lines_free(struct fmt_lines *l)
     return NULL;
 }
 
-static int grow(void **array, size_t *cap, size_t want, size_t item)
+static int grow_lines(void **array, size_t *cap, size_t want, size_t item)
 {
     size_t n = MAX(*cap * 2, MAX(want, (size_t)1024));
     void *grown;
@@ -433,7 +433,7 @@ static int64_t pool_intern(struct text_pool *p, const char *text, size_t len)
     if (p->index[at])
         return p->index[at] - 1;
     if (p->n == UINT32_MAX - 1 ||
-        grow((void **)&p->starts, &p->cap, p->n + 1, sizeof(*p->starts)) < 0)
+        grow_lines((void **)&p->starts, &p->cap, p->n + 1, sizeof(*p->starts)) < 0)
         return -ENOMEM;
     p->starts[p->n] = p->texts.len;
     strbuf_addn(&p->texts, text, len);
@@ -457,8 +457,8 @@ int fmt_lines_add(struct fmt_lines *l, struct strbuf *out, size_t start, const v
     struct line *line;
 
     if (l->n == UINT32_MAX || out->len - start > UINT32_MAX ||
-        grow((void **)&l->lines, &l->cap, l->n + 1, sizeof(*l->lines)) < 0 ||
-        grow((void **)&l->keys, &l->cap_keys, l->n_keys + l->sort->n, sizeof(*l->keys)) < 0 ||
+        grow_lines((void **)&l->lines, &l->cap, l->n + 1, sizeof(*l->lines)) < 0 ||
+        grow_lines((void **)&l->keys, &l->cap_keys, l->n_keys + l->sort->n, sizeof(*l->keys)) < 0 ||
         out->failed)
         return -ENOMEM;
     line = &l->lines[l->n++];

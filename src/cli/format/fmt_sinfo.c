@@ -44,7 +44,7 @@ static void count_node(struct sinfo_row *row, const Pst__NodeRecord *n)
     row->mem_alloc = n->alloc_mem_mib;
 }
 
-static struct sinfo_range one(uint64_t value)
+static struct sinfo_range put_one(uint64_t value)
 {
     return (struct sinfo_range){ value, value };
 }
@@ -56,20 +56,20 @@ void sinfo_row_init(struct sinfo_row *row, const Pst__PartitionRecord *part, uns
     if (!node)
         return;
     count_node(row, node);
-    row->cpus = one(node->cpus);
-    row->sockets = one(node->sockets);
-    row->cores = one(node->cores_per_socket);
-    row->threads = one(node->threads_per_core);
-    row->disk = one(node->tmp_disk_mib);
-    row->memory = one(node->real_memory_mib);
-    row->weight = one(node->weight);
+    row->cpus = put_one(node->cpus);
+    row->sockets = put_one(node->sockets);
+    row->cores = put_one(node->cores_per_socket);
+    row->threads = put_one(node->threads_per_core);
+    row->disk = put_one(node->tmp_disk_mib);
+    row->memory = put_one(node->real_memory_mib);
+    row->weight = put_one(node->weight);
     row->has_load = node->has_cpu_load_centi;
-    row->load = one(node->cpu_load_centi);
+    row->load = put_one(node->cpu_load_centi);
     row->has_free_mem = node->has_free_mem_mib;
-    row->free_mem = one(node->free_mem_mib);
+    row->free_mem = put_one(node->free_mem_mib);
 }
 
-static void widen(struct sinfo_range *to, const struct sinfo_range *by)
+static void widen_column(struct sinfo_range *to, const struct sinfo_range *by)
 {
     to->least = MIN(to->least, by->least);
     to->greatest = MAX(to->greatest, by->greatest);
@@ -79,7 +79,7 @@ static void widen_known(struct sinfo_range *to, bool *known, const struct sinfo_
                         bool by_known)
 {
     if (by_known && *known)
-        widen(to, by);
+        widen_column(to, by);
     else if (by_known)
         *to = *by;
     *known |= by_known;
@@ -107,13 +107,13 @@ int sinfo_row_add(struct sinfo_row *row, const struct sinfo_row *other)
     row->cpus_other += other->cpus_other;
     row->cpus_total += other->cpus_total;
     row->mem_alloc += other->mem_alloc;
-    widen(&row->cpus, &other->cpus);
-    widen(&row->sockets, &other->sockets);
-    widen(&row->cores, &other->cores);
-    widen(&row->threads, &other->threads);
-    widen(&row->disk, &other->disk);
-    widen(&row->memory, &other->memory);
-    widen(&row->weight, &other->weight);
+    widen_column(&row->cpus, &other->cpus);
+    widen_column(&row->sockets, &other->sockets);
+    widen_column(&row->cores, &other->cores);
+    widen_column(&row->threads, &other->threads);
+    widen_column(&row->disk, &other->disk);
+    widen_column(&row->memory, &other->memory);
+    widen_column(&row->weight, &other->weight);
     widen_known(&row->load, &row->has_load, &other->load, other->has_load);
     widen_known(&row->free_mem, &row->has_free_mem, &other->free_mem, other->has_free_mem);
     return 0;

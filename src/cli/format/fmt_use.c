@@ -68,7 +68,7 @@ static char disk_unit(const struct sacct_row *r)
     return r->live ? 0 : 'M';
 }
 
-static uint64_t pick(const struct sacct_row *r, const Pst__TaskUse *u, enum what what)
+static uint64_t pick_value(const struct sacct_row *r, const Pst__TaskUse *u, enum what what)
 {
     return what == OF_MAX   ? u->max
            : what == OF_MIN ? u->min
@@ -99,12 +99,12 @@ static void put_value(struct strbuf *sb, const struct sacct_row *r, Pst__UseKind
     }
 }
 
-static void put(struct strbuf *sb, const struct sacct_row *r, Pst__UseKind kind, enum what what)
+static void put_use(struct strbuf *sb, const struct sacct_row *r, Pst__UseKind kind, enum what what)
 {
     const Pst__TaskUse *u = stepuse_find(usage_of(r), kind);
 
     if (u)
-        put_value(sb, r, kind, pick(r, u, what), disk_unit(r));
+        put_value(sb, r, kind, pick_value(r, u, what), disk_unit(r));
 }
 
 static void put_node(struct strbuf *sb, const struct sacct_row *r, Pst__UseKind kind,
@@ -134,7 +134,7 @@ static void put_task(struct strbuf *sb, const struct sacct_row *r, Pst__UseKind 
         call;                                                                                      \
     }
 #define EXTREME(name, kind, what)                                                                  \
-    COLUMN(name, put(sb, r, PST__USE_KIND__##kind, what))                                          \
+    COLUMN(name, put_use(sb, r, PST__USE_KIND__##kind, what))                                      \
     COLUMN(name##_node, put_node(sb, r, PST__USE_KIND__##kind, what))                              \
     COLUMN(name##_task, put_task(sb, r, PST__USE_KIND__##kind, what))
 
@@ -143,10 +143,10 @@ EXTREME(use_max_written, USE_DISK_WRITE, OF_MAX)
 EXTREME(use_max_pages, USE_PAGES, OF_MAX)
 EXTREME(use_max_vm, USE_VMEM, OF_MAX)
 EXTREME(use_min_cpu, USE_CPU, OF_MIN)
-COLUMN(use_ave_read, put(sb, r, PST__USE_KIND__USE_DISK_READ, OF_AVE))
-COLUMN(use_ave_written, put(sb, r, PST__USE_KIND__USE_DISK_WRITE, OF_AVE))
-COLUMN(use_ave_pages, put(sb, r, PST__USE_KIND__USE_PAGES, OF_AVE))
-COLUMN(use_ave_vm, put(sb, r, PST__USE_KIND__USE_VMEM, OF_AVE))
+COLUMN(use_ave_read, put_use(sb, r, PST__USE_KIND__USE_DISK_READ, OF_AVE))
+COLUMN(use_ave_written, put_use(sb, r, PST__USE_KIND__USE_DISK_WRITE, OF_AVE))
+COLUMN(use_ave_pages, put_use(sb, r, PST__USE_KIND__USE_PAGES, OF_AVE))
+COLUMN(use_ave_vm, put_use(sb, r, PST__USE_KIND__USE_VMEM, OF_AVE))
 COLUMN(use_max_rss_task, put_task(sb, r, PST__USE_KIND__USE_MEM, OF_MAX))
 
 /* Known of steps that nobody looked at too. */
@@ -161,7 +161,7 @@ void use_max_rss(struct strbuf *sb, const struct sacct_row *r)
 {
     if (only_waited(r))
         use_put_bytes(sb, r, usage_of(r)->max_rss_kib << 10, 'K');
-    put(sb, r, PST__USE_KIND__USE_MEM, OF_MAX);
+    put_use(sb, r, PST__USE_KIND__USE_MEM, OF_MAX);
 }
 
 void use_max_rss_node(struct strbuf *sb, const struct sacct_row *r)
@@ -175,7 +175,7 @@ void use_ave_rss(struct strbuf *sb, const struct sacct_row *r)
 {
     if (only_waited(r) && tasks_of(r) == 1)
         use_put_bytes(sb, r, usage_of(r)->max_rss_kib << 10, 'K');
-    put(sb, r, PST__USE_KIND__USE_MEM, OF_AVE);
+    put_use(sb, r, PST__USE_KIND__USE_MEM, OF_AVE);
 }
 
 void use_ave_cpu(struct strbuf *sb, const struct sacct_row *r)
@@ -184,7 +184,7 @@ void use_ave_cpu(struct strbuf *sb, const struct sacct_row *r)
 
     if (only_waited(r))
         put_hms(sb, (int64_t)((u->user_us + u->sys_us) / tasks_of(r) / 1000000));
-    put(sb, r, PST__USE_KIND__USE_CPU, OF_AVE);
+    put_use(sb, r, PST__USE_KIND__USE_CPU, OF_AVE);
 }
 
 void use_ave_freq(struct strbuf *sb, const struct sacct_row *r)
@@ -238,13 +238,13 @@ static const Pst__TaskUse *begin(struct strbuf *sb, const struct sacct_row *r, b
     return u;
 }
 
-static size_t count(bool incoming)
+static size_t count_kinds(bool incoming)
 {
     return incoming ? ARRAY_SIZE(in) : ARRAY_SIZE(out);
 }
 
 /* Energy is the step's, and nothing is put into it. */
-static void energy(struct strbuf *sb, const struct sacct_row *r, bool incoming, size_t start)
+static void put_energy(struct strbuf *sb, const struct sacct_row *r, bool incoming, size_t start)
 {
     strbuf_addf(sb, "%senergy=%llu", sb->len > start ? "," : "",
                 incoming ? (unsigned long long)usage_of(r)->energy_j : 0);
@@ -259,15 +259,15 @@ static void put_all(struct strbuf *sb, const struct sacct_row *r, bool incoming,
         return;
     if (!incoming || !step->n_uses) {
         if (step->n_uses || what != OF_MIN)
-            energy(sb, r, incoming, start);
+            put_energy(sb, r, incoming, start);
     }
-    for (size_t i = 0; i < count(incoming); i++) {
+    for (size_t i = 0; i < count_kinds(incoming); i++) {
         const Pst__TaskUse *u = begin(sb, r, incoming, i, start);
 
         if (u)
-            put_value(sb, r, u->kind, pick(r, u, what), 0);
+            put_value(sb, r, u->kind, pick_value(r, u, what), 0);
         if (u && incoming && i == 0)
-            energy(sb, r, true, start);
+            put_energy(sb, r, true, start);
     }
 }
 
@@ -283,7 +283,7 @@ static void put_all_nodes(struct strbuf *sb, const struct sacct_row *r, bool inc
         strbuf_add(sb, "energy=");
         put_node(sb, r, PST__USE_KIND__USE_DISK_WRITE, what);
     }
-    for (size_t i = 0; i < count(incoming); i++) {
+    for (size_t i = 0; i < count_kinds(incoming); i++) {
         if (!begin(sb, r, incoming, i, start))
             continue;
         put_node(sb, r, column(incoming, i)->kind, what);
@@ -300,7 +300,7 @@ static void put_all_tasks(struct strbuf *sb, const struct sacct_row *r, bool inc
 {
     size_t start = sb->len;
 
-    for (size_t i = 0; i < count(incoming); i++) {
+    for (size_t i = 0; i < count_kinds(incoming); i++) {
         const Pst__TaskUse *u = begin(sb, r, incoming, i, start);
         uint32_t task = !u ? 0 : what == OF_MAX ? u->max_task : u->min_task;
 

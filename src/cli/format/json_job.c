@@ -30,7 +30,7 @@ static void put_states(struct json *js, const char *key, const struct job_row *r
 }
 
 /* An empty buffer, the same each time: several texts of each job are made in it. */
-static struct strbuf *scratch(void)
+static struct strbuf *scratch_buffer(void)
 {
     static struct strbuf sb;
 
@@ -41,7 +41,7 @@ static struct strbuf *scratch(void)
 /* A text made by one of the job_put functions. */
 #define PUT_MADE(js, key, call)                                                                    \
     do {                                                                                           \
-        struct strbuf *sb = scratch();                                                             \
+        struct strbuf *sb = scratch_buffer();                                                      \
                                                                                                    \
         call;                                                                                      \
         json_str_n((js), (key), strbuf_str(sb), sb->len);                                          \

@@ -76,7 +76,7 @@ static char *put_high(char *to, const char *s, size_t len, size_t *ret_n)
 #define ESCAPE_MAX 6u /* bytes that one byte of text becomes */
 
 /* The text in quotes; room for ESCAPE_MAX * len + 2 bytes is there. */
-static char *quote(char *to, const char *s, size_t len)
+static char *put_quoted(char *to, const char *s, size_t len)
 {
     *to++ = '"';
     for (size_t i = 0;;) {
@@ -112,7 +112,7 @@ static void put_json_string(struct strbuf *sb, const char *s, size_t len)
     char *to = len < SIZE_MAX / ESCAPE_MAX - 2 ? strbuf_room(sb, ESCAPE_MAX * len + 2) : NULL;
 
     if (to)
-        strbuf_grew(sb, (size_t)(quote(to, s, len) - to));
+        strbuf_grew(sb, (size_t)(put_quoted(to, s, len) - to));
 }
 
 /* Plain when no reader could take it for something else. */
@@ -173,7 +173,7 @@ static void lead_json(struct json *js, const char *key, bool comma)
     }
     if (key) {
         p = len < KEY_PLAIN_MAX && !memchr(key, '/', len) ? quote_plain(p, key, len)
-                                                          : quote(p, key, len);
+                                                          : put_quoted(p, key, len);
         *p++ = ':';
         if (js->style == JSON_PRETTY)
             *p++ = ' ';
@@ -182,7 +182,7 @@ static void lead_json(struct json *js, const char *key, bool comma)
 }
 
 /* Everything up to the value: comma, newline, indent, key. */
-static void lead(struct json *js, const char *key)
+static void begin_member(struct json *js, const char *key)
 {
     unsigned n = js->count[js->depth]++;
 
@@ -199,7 +199,7 @@ static void lead(struct json *js, const char *key)
     lead_json(js, key, n > 0);
 }
 
-static void push(struct json *js, bool list)
+static void open_level(struct json *js, bool list)
 {
     assert(js->depth + 1 < JSON_DEPTH_MAX);
     js->depth++;
@@ -214,7 +214,7 @@ void json_begin(struct json *js, struct strbuf *out, enum json_style style)
         strbuf_add(out, "%YAML 1.1\n--- !!map\n");
     else
         strbuf_addc(out, '{');
-    push(js, false);
+    open_level(js, false);
 }
 
 void json_end(struct json *js)
@@ -229,12 +229,12 @@ void json_end(struct json *js)
 
 static void open_container(struct json *js, const char *key, bool list)
 {
-    lead(js, key);
+    begin_member(js, key);
     if (js->style == JSON_YAML)
         strbuf_add(js->out, list ? "!!seq\n" : "!!map\n");
     else
         strbuf_addc(js->out, list ? '[' : '{');
-    push(js, list);
+    open_level(js, list);
 }
 
 static void close_container(struct json *js, char c)
@@ -285,7 +285,7 @@ static void end_value(struct json *js)
 
 void json_str_n(struct json *js, const char *key, const char *value, size_t len)
 {
-    lead(js, key);
+    begin_member(js, key);
     if (js->style == JSON_YAML)
         put_yaml_string(js->out, value, len);
     else
@@ -300,7 +300,7 @@ void json_str(struct json *js, const char *key, const char *value)
 
 void json_int(struct json *js, const char *key, int64_t value)
 {
-    lead(js, key);
+    begin_member(js, key);
     if (js->style == JSON_YAML)
         strbuf_add(js->out, "!!int ");
     if (value < 0)
@@ -311,7 +311,7 @@ void json_int(struct json *js, const char *key, int64_t value)
 
 void json_bool(struct json *js, const char *key, bool value)
 {
-    lead(js, key);
+    begin_member(js, key);
     if (js->style == JSON_YAML)
         strbuf_add(js->out, "!!bool ");
     strbuf_add(js->out, value ? "true" : "false");
@@ -322,7 +322,7 @@ void json_double(struct json *js, const char *key, double value)
 {
     char buf[64];
 
-    lead(js, key);
+    begin_member(js, key);
     if (js->style != JSON_YAML && value >= 0 && value < 1e9 && value == (double)(uint32_t)value) {
         put_u64(js->out, (uint32_t)value);
         strbuf_add(js->out, ".0");
@@ -340,7 +340,7 @@ void json_double(struct json *js, const char *key, double value)
 
 static void put_null(struct json *js, const char *key)
 {
-    lead(js, key);
+    begin_member(js, key);
     strbuf_add(js->out, js->style == JSON_YAML ? "!!null null" : "null");
     end_value(js);
 }
@@ -379,7 +379,7 @@ static void put_number(struct json *js, const char *key, bool set, bool infinite
     bool pretty = js->style == JSON_PRETTY;
     char *to, *p;
 
-    lead(js, key);
+    begin_member(js, key);
     p = to = strbuf_room(js->out, 4 * (2 * depth + 3) + 96);
     if (!to)
         return;

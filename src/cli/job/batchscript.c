@@ -151,7 +151,7 @@ int script_check(const struct script *s, struct err *err)
 
 /* ---- directives ------------------------------------------------------------------------------ */
 
-static bool directive(const char *line, size_t len, const char *word)
+static bool take_directive(const char *line, size_t len, const char *word)
 {
     size_t n = strlen(word);
 
@@ -198,17 +198,17 @@ int script_options(const struct script *s, struct hetopts *h)
             blank++;
         if (blank < len && p[blank] != '#')
             break;
-        if (directive(p, len, "#SBATCH")) {
+        if (take_directive(p, len, "#SBATCH")) {
             int status = one_directive(p + 7, len - 7, number, h, &component);
 
             if (status != 0)
                 return status;
-        } else if (directive(p, len, "#SLURM") && !told) {
+        } else if (take_directive(p, len, "#SLURM") && !told) {
             cli_error(
                 "Change from #SLURM to #SBATCH in your script and verify the options are valid in "
                 "sbatch");
             told = true;
-        } else if ((directive(p, len, "#PBS") || directive(p, len, "#BSUB")) &&
+        } else if ((take_directive(p, len, "#PBS") || take_directive(p, len, "#BSUB")) &&
                    !jobopts_has(&h->list[0], JO_IGNORE_PBS) && !told) {
             cli_warning("line %u: #PBS and #BSUB lines are not translated by this version", number);
             told = true;

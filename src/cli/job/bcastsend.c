@@ -103,7 +103,7 @@ static void close_idle(struct transfer *t, struct fan_link *l)
     l->client = client_free(l->client);
 }
 
-static void failed(struct transfer *t, uint32_t lo, uint32_t hi, int code, const char *why)
+static void node_failed(struct transfer *t, uint32_t lo, uint32_t hi, int code, const char *why)
 {
     for (uint32_t i = lo; i <= hi && i < t->n; i++) {
         if (t->nodes[i].gone)
@@ -116,18 +116,18 @@ static void failed(struct transfer *t, uint32_t lo, uint32_t hi, int code, const
 
 static void on_lost(void *ctx, uint32_t lo, uint32_t hi, const char *why)
 {
-    failed(ctx, lo, hi, 0, why);
+    node_failed(ctx, lo, hi, 0, why);
 }
 
 static void link_failed(struct transfer *t, struct fan_link *l, int code, const char *why)
 {
-    failed(t, l->lo, l->hi, code, why);
+    node_failed(t, l->lo, l->hi, code, why);
     close_idle(t, l);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static void answered(struct transfer *t, uint32_t number)
+static void node_answered(struct transfer *t, uint32_t number)
 {
     if (number < t->n && t->nodes[number].waiting > 0)
         t->nodes[number].waiting--;
@@ -138,10 +138,10 @@ static void on_relayed(struct transfer *t, struct fan_link *l, const Pst__RelayF
     if (up->lo < l->lo || up->hi > l->hi)
         return;
     if (!up->lost) {
-        answered(t, up->lo);
+        node_answered(t, up->lo);
         return;
     }
-    failed(t, up->lo, up->hi, up->lost_code, up->lost);
+    node_failed(t, up->lo, up->hi, up->lost_code, up->lost);
     close_idle(t, l);
 }
 
@@ -152,7 +152,7 @@ static void on_frame(struct transfer *t, struct fan_link *l, const struct frame 
 
     if (!(f->flags & FRAME_ERROR) && !relayed) {
         if (!l->relay)
-            answered(t, l->lo);
+            node_answered(t, l->lo);
         return;
     }
     if (frame_unpack(f, relayed ? &pst__relay_frame__descriptor : &pst__error__descriptor, &msg,
@@ -181,7 +181,7 @@ static void read_link(struct transfer *t, struct fan_link *l)
 /* ---- pace ------------------------------------------------------------------------------------ */
 
 /* Does something stop us from sending more, with at most `most` answers due from each node? */
-static bool behind(const struct transfer *t, uint32_t most)
+static bool node_behind(const struct transfer *t, uint32_t most)
 {
     for (size_t i = 0; i < t->fan.n_links; i++)
         if (t->fan.links[i].client && client_out_pending(t->fan.links[i].client) > 0)
@@ -192,7 +192,7 @@ static bool behind(const struct transfer *t, uint32_t most)
     return false;
 }
 
-static void late(struct transfer *t, uint32_t most)
+static void node_late(struct transfer *t, uint32_t most)
 {
     for (size_t i = 0; i < t->fan.n_links; i++) {
         struct fan_link *l = &t->fan.links[i];
@@ -200,17 +200,17 @@ static void late(struct transfer *t, uint32_t most)
 
         for (uint32_t k = l->lo; k <= l->hi; k++)
             if (stuck || t->nodes[k].waiting > most)
-                failed(t, k, k, 0, client_strerror(l->client, -ETIMEDOUT));
+                node_failed(t, k, k, 0, client_strerror(l->client, -ETIMEDOUT));
         if (l->client)
             close_idle(t, l);
     }
 }
 
-static void settle(struct transfer *t, uint32_t most)
+static void settle_answer(struct transfer *t, uint32_t most)
 {
     for (size_t i = 0; i < t->fan.n_links; i++)
         read_link(t, &t->fan.links[i]); /* what poll(2) does not know of */
-    while (behind(t, most)) {
+    while (node_behind(t, most)) {
         int n;
 
         for (size_t i = 0; i < t->fan.n_links; i++) {
@@ -223,7 +223,7 @@ static void settle(struct transfer *t, uint32_t most)
         }
         n = poll(t->fds, (nfds_t)t->fan.n_links, t->b->timeout_ms ? t->b->timeout_ms : -1);
         if (n == 0)
-            late(t, most);
+            node_late(t, most);
         for (size_t i = 0; n > 0 && i < t->fan.n_links; i++) {
             struct fan_link *l = &t->fan.links[i];
 
@@ -337,7 +337,7 @@ static ssize_t read_block(int fd, uint8_t *buf, size_t size)
     return (ssize_t)at;
 }
 
-static bool anybody(const struct transfer *t)
+static bool anyone_left(const struct transfer *t)
 {
     for (size_t i = 0; i < t->n; i++)
         if (!t->nodes[i].gone)
@@ -355,7 +355,7 @@ static int send_file(struct transfer *t, const char *path, int fd)
     ssize_t n = (ssize_t)size;
 
     t->packed = packed;
-    while (n == (ssize_t)size && anybody(t)) {
+    while (n == (ssize_t)size && anyone_left(t)) {
         n = read_block(fd, buf, size);
         if (n < 0) { /* the nodes see the connection end and remove what they have */
             cli_error("Can't read `%s`: %s", path, strerror((int)-n));
@@ -363,9 +363,9 @@ static int send_file(struct transfer *t, const char *path, int fd)
             return -1;
         }
         send_block(t, buf, (size_t)n, n < (ssize_t)size);
-        settle(t, most);
+        settle_answer(t, most);
     }
-    settle(t, 0);
+    settle_answer(t, 0);
     return 0;
 }
 
@@ -451,16 +451,16 @@ static int find_libs(struct bcast *b, struct sharedlibs *libs)
     return 0;
 }
 
-static void run(struct transfer *t, int fd, const struct sharedlibs *libs)
+static void run_transfer(struct transfer *t, int fd, const struct sharedlibs *libs)
 {
     int r;
 
     t->nodes = xmalloc_or_die((t->n + 1) * sizeof(*t->nodes));
     open_nodes(t);
     t->fds = xmalloc_or_die((t->fan.n_links + 1) * sizeof(*t->fds));
-    settle(t, 0);
+    settle_answer(t, 0);
     r = send_file(t, t->b->source, fd);
-    for (size_t i = 0; i < libs->n && r == 0 && anybody(t); i++)
+    for (size_t i = 0; i < libs->n && r == 0 && anyone_left(t); i++)
         r = send_library(t, &libs->items[i]);
     fanout_done(&t->fan);
     free(t->fds);
@@ -484,7 +484,7 @@ int bcast_send(struct bcast *b)
     if (t.status != 0)
         return t.status;
     fill_request(b, &st, NULL, &t.request);
-    run(&t, fd, &libs);
+    run_transfer(&t, fd, &libs);
     sharedlibs_done(&libs);
     return t.status;
 }

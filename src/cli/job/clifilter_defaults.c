@@ -33,7 +33,7 @@ static bool known_anywhere(const char *name)
 }
 
 /* Without blanks at both ends; changes the text. */
-static char *trim(char *text)
+static char *trim_blanks(char *text)
 {
     size_t n;
 
@@ -69,19 +69,19 @@ static void take_line(const char *path, unsigned number, char *line, const char 
         const char *word;
 
         *colon = '\0';
-        word = trim(name);
+        word = trim_blanks(name);
         name = colon + 1;
         if (!is_for(word, is_command(word) ? program : cluster))
             return;
     }
-    name = trim(name);
+    name = trim_blanks(name);
     opt = option_named(jo, name);
     if (!opt) {
         if (!known_anywhere(name))
             cli_warning("%s:%u: there is no option %.64s", path, number, name);
         return;
     }
-    value = value ? trim(value) : NULL;
+    value = value ? trim_blanks(value) : NULL;
     if (opt->arg == OPT_REQ && !(value && *value))
         cli_warning("%s:%u: %s takes a value: %s=VALUE", path, number, name, name);
     else if (jobopts_set(jo, opt, opt->arg == OPT_NONE ? NULL : value, OPT_FROM_DEFAULTS, &err) !=
@@ -97,7 +97,7 @@ void clifilter_read_defaults(const char *path, char *text, const char *program, 
 
     while ((line = strsep(&text, "\n"))) {
         number++;
-        line = trim(line);
+        line = trim_blanks(line);
         if (*line && *line != '#')
             take_line(path, number, line, program, cluster, jo);
     }

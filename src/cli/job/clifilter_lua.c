@@ -38,7 +38,7 @@ static struct view *view_at(lua_State *L, int index)
     return v;
 }
 
-static bool applies(const struct opt_command *cmd, const struct opt *o)
+static bool row_applies(const struct opt_command *cmd, const struct opt *o)
 {
     return !o->refused && (!o->applies || (o->applies & cmd->bit));
 }
@@ -49,7 +49,7 @@ static const struct opt *option_at(lua_State *L, const struct view *v)
     const char *name = lua.check_text(L, 2, NULL);
 
     for (size_t i = 0; i < cmd->n; i++)
-        if (applies(cmd, &cmd->rows[i]) && strcmp(cmd->rows[i].name, name) == 0)
+        if (row_applies(cmd, &cmd->rows[i]) && strcmp(cmd->rows[i].name, name) == 0)
             return &cmd->rows[i];
     return NULL;
 }
@@ -109,7 +109,7 @@ static int next_option(lua_State *L)
         i = o ? (size_t)(o - cmd->rows) + 1 : cmd->n;
     }
     for (; i < cmd->n; i++) {
-        if (!applies(cmd, &cmd->rows[i]) || !jobopts_has(v->jo, (enum jobopt)cmd->rows[i].id))
+        if (!row_applies(cmd, &cmd->rows[i]) || !jobopts_has(v->jo, (enum jobopt)cmd->rows[i].id))
             continue;
         lua.pushtext(L, cmd->rows[i].name);
         (void)push_option(L, v, &cmd->rows[i]); /* it is there */
@@ -170,7 +170,7 @@ static int json_options(lua_State *L)
 
     lua.newtable(L, 0, 16);
     for (size_t i = 0; i < cmd->n; i++)
-        if (applies(cmd, &cmd->rows[i]) && push_option(L, v, &cmd->rows[i]))
+        if (row_applies(cmd, &cmd->rows[i]) && push_option(L, v, &cmd->rows[i]))
             lua.setfield(L, -2, cmd->rows[i].name);
     return to_json(L);
 }
@@ -216,7 +216,7 @@ static int cli_retrieve(lua_State *L)
     return 1;
 }
 
-static void setup(lua_State *L, void *ctx)
+static void add_functions(lua_State *L, void *ctx)
 {
     const struct cli *c = ctx;
 
@@ -263,11 +263,11 @@ static void open_script(struct cli *c)
         path = xasprintf_or_die("%.*s", (int)len, value);
     else
         path = xasprintf_or_die("%.*scli_filter.lua", slash ? (int)(slash + 1 - dir) : 0, dir);
-    if (luascript_new(path, LIMIT_US, to_user, setup, c, &script, &err) < 0)
+    if (luascript_new(path, LIMIT_US, to_user, add_functions, c, &script, &err) < 0)
         cli_fatal("%s", err.text[0] ? err.text : "out of memory");
 }
 
-static lua_State *begin(struct cli *c, const char *function)
+static lua_State *begin_call(struct cli *c, const char *function)
 {
     struct err err = { .text = "" };
     lua_State *L;
@@ -278,7 +278,7 @@ static lua_State *begin(struct cli *c, const char *function)
     return L;
 }
 
-static void finish(int n)
+static void finish_call(int n)
 {
     struct err err = { .text = "" };
     int64_t answer = 0;
@@ -294,29 +294,29 @@ static void finish(int n)
 void clifilter_lua_defaults(struct cli *c, struct jobopts *jo)
 {
     for (int pass = 0; pass < 2; pass++) {
-        lua_State *L = begin(c, "slurm_cli_setup_defaults");
+        lua_State *L = begin_call(c, "slurm_cli_setup_defaults");
 
         push_options(L, jo, OPT_FROM_DEFAULTS);
         lua.pushboolean(L, pass == 0); /* early_pass */
-        finish(2);
+        finish_call(2);
     }
 }
 
 void clifilter_lua_pre_submit(struct cli *c, struct jobopts *jo, unsigned offset)
 {
-    lua_State *L = begin(c, "slurm_cli_pre_submit");
+    lua_State *L = begin_call(c, "slurm_cli_pre_submit");
 
     push_options(L, jo, OPT_FROM_FILTER);
     lua.pushinteger(L, offset);
-    finish(2);
+    finish_call(2);
 }
 
 void clifilter_lua_post_submit(struct cli *c, unsigned offset, uint32_t job_id, uint32_t step_id)
 {
-    lua_State *L = begin(c, "slurm_cli_post_submit");
+    lua_State *L = begin_call(c, "slurm_cli_post_submit");
 
     lua.pushinteger(L, offset);
     lua.pushinteger(L, job_id);
     lua.pushinteger(L, step_id);
-    finish(3);
+    finish_call(3);
 }

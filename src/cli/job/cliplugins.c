@@ -30,7 +30,7 @@ static struct {
 
 extern char **environ;
 
-static void say(void *ctx, enum log_level level, const char *text)
+static void say_line(void *ctx, enum log_level level, const char *text)
 {
     (void)ctx;
     switch (level) {
@@ -72,7 +72,7 @@ static bool option_free(void *ctx, const char *name)
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static void note(size_t option, const char *arg, enum opt_source source)
+static void note_option(size_t option, const char *arg, enum opt_source source)
 {
     struct given *g;
 
@@ -81,12 +81,12 @@ static void note(size_t option, const char *arg, enum opt_source source)
     *g = (struct given){ .option = option, .arg = xstrdup_or_die(arg), .source = source };
 }
 
-static int set(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
-               struct err *err)
+static int set_option(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
+                      struct err *err)
 {
     (void)ctx;
     (void)err;
-    note((size_t)opt->id, arg, source);
+    note_option((size_t)opt->id, arg, source);
     return 0;
 }
 
@@ -106,7 +106,7 @@ static void add_rows(void)
                                         .metavar = o->arginfo,
                                         .help = o->usage };
     }
-    jobopts_more = (struct opt_more){ .rows = plugins.rows, .n = n, .set = set };
+    jobopts_more = (struct opt_more){ .rows = plugins.rows, .n = n, .set = set_option };
 }
 
 /* Of a salloc, or another command that set the variables. */
@@ -117,8 +117,9 @@ static void note_env(void)
         const char *value = name ? getenv(name) : NULL;
 
         if (value)
-            note(i, spank_option_at(plugins.stack, i)->has_arg == 0 || !*value ? NULL : value,
-                 OPT_FROM_ENV);
+            note_option(i,
+                        spank_option_at(plugins.stack, i)->has_arg == 0 || !*value ? NULL : value,
+                        OPT_FROM_ENV);
     }
 }
 
@@ -133,7 +134,7 @@ static int hand_over(enum opt_source source, struct err *err)
     return r;
 }
 
-static void forget(void)
+static void forget_rows(void)
 {
     for (size_t i = 0; i < plugins.n_given; i++)
         free(plugins.given[i].arg);
@@ -162,7 +163,7 @@ void plugins_load(struct cli *c, bool local)
     path = plugstack_path(conf_str(conf, CONF_PLUG_STACK_CONFIG), conf_path(conf));
     plugins.host = (struct spank_host){ .context = local ? S_CTX_LOCAL : S_CTX_ALLOCATOR,
                                         .env_all = env_all,
-                                        .log = say,
+                                        .log = say_line,
                                         .option_free = option_free };
     plugins.host.facts.uid = getuid();
     plugins.host.facts.gid = getgid();
@@ -240,7 +241,7 @@ int plugins_take_entry(struct envlist *env, Pst__JobRecord *job, struct err *err
         plugins_add_env(env);
         plugins_fill_job(job);
     }
-    forget();
+    forget_rows();
     return r;
 }
 

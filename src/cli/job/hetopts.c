@@ -97,7 +97,7 @@ int hetopts_parse(struct hetopts *h, int argc, char **argv)
     }
 }
 
-static void carry(struct jobopts *to, const struct jobopts *from, enum jobopt id)
+static void carry_option(struct jobopts *to, const struct jobopts *from, enum jobopt id)
 {
     if (jobopts_has(to, id) || !jobopts_has(from, id))
         return;
@@ -118,13 +118,13 @@ void hetopts_carry(struct hetopts *h)
         struct jobopts *to = &h->list[k], *from = &h->list[k - 1];
 
         for (size_t i = 0; i < ARRAY_SIZE(carried); i++)
-            carry(to, from, carried[i]);
+            carry_option(to, from, carried[i]);
         if (!jobopts_has(to, JO_REQUEUE) && !jobopts_has(to, JO_NO_REQUEUE)) {
-            carry(to, from, JO_REQUEUE);
-            carry(to, from, JO_NO_REQUEUE);
+            carry_option(to, from, JO_REQUEUE);
+            carry_option(to, from, JO_NO_REQUEUE);
         }
         if (!jobopts_has(to, JO_MEM_PER_CPU) && !jobopts_has(to, JO_MEM_PER_GPU))
-            carry(to, from, JO_MEM);
+            carry_option(to, from, JO_MEM);
         to->verbose = to->verbose ? to->verbose : from->verbose;
     }
 }

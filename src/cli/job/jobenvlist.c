@@ -29,7 +29,7 @@ void envlist_done(struct envlist *env)
     *env = (struct envlist){ 0 };
 }
 
-static size_t find(const struct envlist *env, const char *name, size_t len)
+static size_t find_entry(const struct envlist *env, const char *name, size_t len)
 {
     size_t i;
 
@@ -53,7 +53,7 @@ static void push_take(struct envlist *env, char *item)
 
 static void put_take(struct envlist *env, char *item)
 {
-    size_t i = find(env, item, strcspn(item, "="));
+    size_t i = find_entry(env, item, strcspn(item, "="));
 
     if (i == env->n) {
         push_take(env, item);
@@ -81,7 +81,7 @@ void envlist_setf(struct envlist *env, const char *name, const char *fmt, ...)
 
 void envlist_unset(struct envlist *env, const char *name)
 {
-    size_t i = find(env, name, strlen(name));
+    size_t i = find_entry(env, name, strlen(name));
 
     if (i == env->n)
         return;
@@ -92,7 +92,7 @@ void envlist_unset(struct envlist *env, const char *name)
 
 const char *envlist_get(const struct envlist *env, const char *name)
 {
-    size_t len = strlen(name), i = find(env, name, len);
+    size_t len = strlen(name), i = find_entry(env, name, len);
 
     return i == env->n ? NULL : env->items[i] + len + 1;
 }

@@ -51,7 +51,7 @@ static const struct {
 #undef O
 };
 
-static void *at(Pst__JobRecord *job, size_t offset)
+static void *field_at(Pst__JobRecord *job, size_t offset)
 {
     return (char *)job + offset;
 }
@@ -63,7 +63,7 @@ static void set_text(char **field, const char *text)
 
 static void fill_field(const struct jobopts *jo, enum jobopt id, Pst__JobRecord *job)
 {
-    void *field = at(job, stores[id].field);
+    void *field = field_at(job, stores[id].field);
 
     switch (stores[id].store) {
     case STORE_AS_TEXT:
@@ -81,7 +81,7 @@ static void fill_field(const struct jobopts *jo, enum jobopt id, Pst__JobRecord 
     case STORE_IN_CODE:
         return;
     }
-    *(protobuf_c_boolean *)at(job, stores[id].has) = true;
+    *(protobuf_c_boolean *)field_at(job, stores[id].has) = true;
 }
 
 static void fill_fields(const struct jobopts *jo, Pst__JobRecord *job)
@@ -243,7 +243,7 @@ static int fill_nodes(const struct jobopts *jo, Pst__JobRecord *job, struct err 
     return status;
 }
 
-static void append(char **field, char *take)
+static void append_word(char **field, char *take)
 {
     char *joined;
 
@@ -272,7 +272,7 @@ static void add_gpus(const struct jobopts *jo, enum jobopt id, char **field)
 
     if (!jobopts_has(jo, id) || jobtext_gpus(jo->value[id], &text) < 0)
         return;
-    append(field, text);
+    append_word(field, text);
 }
 
 /* Its cpu=N is another way to say -c. */
@@ -321,9 +321,9 @@ static void tasks_of_gpus(Pst__JobRecord *job)
         job->num_tasks = (uint32_t)MIN(gpus * job->ntasks_per_gpu, (uint64_t)UINT32_MAX - 1);
         job->has_num_tasks = true;
     } else if (!gpus && job->has_num_tasks && !job->tres_per_socket && !job->tres_per_task) {
-        append(&job->tres_per_job,
-               xasprintf_or_die("gres/gpu:%u",
-                                (job->num_tasks + job->ntasks_per_gpu - 1) / job->ntasks_per_gpu));
+        append_word(&job->tres_per_job,
+                    xasprintf_or_die("gres/gpu:%u", (job->num_tasks + job->ntasks_per_gpu - 1) /
+                                                        job->ntasks_per_gpu));
     }
 }
 

@@ -55,8 +55,8 @@ static int wait_input(struct joblink *l, int timeout_ms)
 }
 
 /* The message of an answer.  Waiting requests are answered with JobStatus whatever their op. */
-static int unpack(const struct frame *frame, const ProtobufCMessageDescriptor *desc,
-                  ProtobufCMessage **ret_msg)
+static int unpack_status(const struct frame *frame, const ProtobufCMessageDescriptor *desc,
+                         ProtobufCMessage **ret_msg)
 {
     if (frame->flags & FRAME_ERROR)
         return frame_unpack(frame, &pst__error__descriptor, ret_msg, NULL);
@@ -81,7 +81,7 @@ static int next_answer(struct joblink *l, uint32_t id, const ProtobufCMessageDes
             return -EPIPE;
         if (ret_frame->id != id || !(ret_frame->flags & FRAME_REPLY))
             continue;
-        if (unpack(ret_frame, desc, ret_msg) < 0)
+        if (unpack_status(ret_frame, desc, ret_msg) < 0)
             return -EPIPE;
         if (!(ret_frame->flags & FRAME_ERROR))
             return 1;
@@ -103,7 +103,7 @@ static int pause_or_signal(struct joblink *l, int ms)
 }
 
 /* Connect again, for as long as it takes.  0, -EINTR, or what will not get better. */
-static int reconnect(struct joblink *l)
+static int reconnect_link(struct joblink *l)
 {
     struct err err = { .text = "" };
 
@@ -169,7 +169,7 @@ static void tell_waiting(struct asking *a, Pst__JobReason reason)
     cli_info("job %u queued and waiting for resources", a->l->job_id);
 }
 
-static bool terminal(Pst__JobState state)
+static bool state_terminal(Pst__JobState state)
 {
     return state >= PST__JOB_STATE__JOB_COMPLETED;
 }
@@ -225,11 +225,11 @@ static int take_frame(struct asking *a, const struct frame *frame, ProtobufCMess
     if (st->has_job_id)
         a->l->job_id = st->job_id;
     *reason = st->reason;
-    if (st->job || (a->grant && !terminal(st->state))) {
+    if (st->job || (a->grant && !state_terminal(st->state))) {
         take_grant(a, st);
         return complete_grant(a, more) ? 1 : 0;
     }
-    if (terminal(st->state)) {
+    if (state_terminal(st->state)) {
         int status = never_granted(a, st);
 
         free_msg(msg);
@@ -239,7 +239,7 @@ static int take_frame(struct asking *a, const struct frame *frame, ProtobufCMess
     return 0;
 }
 
-static int interrupted(struct asking *a)
+static int wait_interrupted(struct asking *a)
 {
     joblink_cancel(a->l);
     if (a->l->job_id)
@@ -250,13 +250,13 @@ static int interrupted(struct asking *a)
 /* The connection broke while we wait.  0 = waiting again, else the exit status. */
 static int resume_waiting(struct asking *a)
 {
-    int r = reconnect(a->l);
+    int r = reconnect_link(a->l);
 
     if (r == 0)
         r = a->l->job_id ? send_wait(a->l, true)
                          : -EPIPE; /* submitted or not? only the user can tell */
     if (r == -EINTR)
-        return interrupted(a);
+        return wait_interrupted(a);
     if (r < 0) {
         cli_error("%s: %s", a->what, slurm_err_text(EPST_UNREACHABLE));
         return cli_error_status();
@@ -282,7 +282,7 @@ static int wait_granted(struct asking *a)
                 cli_info("Waiting for resource configuration");
             a->told = a->told_configuration = true;
         } else if (r == -EINTR) {
-            return interrupted(a);
+            return wait_interrupted(a);
         } else if (r == -EREMOTEIO) {
             submit_print_code(a->what, l->err_code, l->err_text);
             return a->immediate ? cli_immediate_status() : cli_error_status();
@@ -377,7 +377,7 @@ static int send_step(struct joblink *l, const struct step_ask *ask)
 
 static int step_lost(struct joblink *l, const struct step_ask *ask)
 {
-    int r = reconnect(l);
+    int r = reconnect_link(l);
 
     if (r == 0)
         r = send_step(l, ask);
@@ -508,7 +508,7 @@ static void try_again(struct joblink *l)
 
 static void take_status(struct joblink *l, const Pst__JobStatus *st)
 {
-    if (!terminal(st->state))
+    if (!state_terminal(st->state))
         return;
     l->ended = true;
     l->cancelled = st->state == PST__JOB_STATE__JOB_CANCELLED;
@@ -532,7 +532,7 @@ bool joblink_process(struct joblink *l)
             l->retry_mono_us = now_mono_us();
             return false;
         }
-        if (frame.id != l->wait_id || unpack(&frame, &pst__job_status__descriptor, &msg) < 0)
+        if (frame.id != l->wait_id || unpack_status(&frame, &pst__job_status__descriptor, &msg) < 0)
             continue;
         if (frame.flags & FRAME_ERROR)
             l->ended = true; /* no longer known */

@@ -131,7 +131,7 @@ static void drop_weaker(struct jobopts *jo, enum jobopt id, enum opt_source sour
         jobopts_clear(jo, JO_REQUEUE);
 }
 
-static bool outranked(const struct jobopts *jo, enum jobopt id, enum opt_source source)
+static bool is_outranked(const struct jobopts *jo, enum jobopt id, enum opt_source source)
 {
     if (jo->from[id] > 1 + source)
         return true;
@@ -161,7 +161,7 @@ int jobopts_set(void *ctx, const struct opt *opt, const char *arg, enum opt_sour
         exit(CLI_EXIT_OK); /* a list was asked for and printed */
     if (status != 0)
         return status;
-    if (outranked(jo, id, source))
+    if (is_outranked(jo, id, source))
         return 0;
     drop_weaker(jo, id, source);
     if (id == JO_VERBOSE)

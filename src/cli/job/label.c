@@ -69,7 +69,7 @@ static void put_kept(struct label *l, uint32_t task)
     p->begun = true;
 }
 
-static void keep(struct label *l, uint32_t task, const char *data, size_t n)
+static void keep_bytes(struct label *l, uint32_t task, const char *data, size_t n)
 {
     struct part *p = &l->parts[task];
 
@@ -126,7 +126,7 @@ void label_data(struct label *l, uint32_t task, const char *data, size_t n)
     if (whole)
         put_lines(l, task, data, whole);
     if (whole < n)
-        keep(l, task, data + whole, n - whole);
+        keep_bytes(l, task, data + whole, n - whole);
 }
 
 void label_eof(struct label *l, uint32_t task)

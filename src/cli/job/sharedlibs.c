@@ -91,29 +91,29 @@ int sharedlibs_loader(const uint8_t *data, size_t len, const char **ret)
 
 /* ---- what it prints -------------------------------------------------------------------------- */
 
-static bool below(const char *path, size_t len, const char *folder, size_t n)
+static bool is_below(const char *path, size_t len, const char *folder, size_t n)
 {
     while (n > 1 && folder[n - 1] == '/')
         n--;
     return n > 0 && len > n && strncmp(path, folder, n) == 0 && path[n] == '/';
 }
 
-static bool excluded(const char *path, size_t len, const char *exclude)
+static bool is_excluded(const char *path, size_t len, const char *exclude)
 {
     if (!exclude || strcasecmp(exclude, "none") == 0)
         return false;
     for (const char *p = exclude; *p;) {
         size_t n = strcspn(p, ",");
 
-        if (below(path, len, p, n))
+        if (is_below(path, len, p, n))
             return true;
         p += n + (p[n] == ',');
     }
     return false;
 }
 
-static int add(struct sharedlibs *l, const char *name, size_t name_len, const char *path,
-               size_t path_len)
+static int add_library(struct sharedlibs *l, const char *name, size_t name_len, const char *path,
+                       size_t path_len)
 {
     struct sharedlib *items;
 
@@ -150,9 +150,9 @@ static int take_line(struct sharedlibs *l, const char *line, size_t len, const c
     if (!end)
         end = line + len;
     if (name_len == 0 || memchr(line, '/', name_len) ||
-        excluded(path, (size_t)(end - path), exclude))
+        is_excluded(path, (size_t)(end - path), exclude))
         return 0; /* a name with a path is not looked for elsewhere */
-    return add(l, line, name_len, path, (size_t)(end - path));
+    return add_library(l, line, name_len, path, (size_t)(end - path));
 }
 
 int sharedlibs_parse(const char *text, const char *exclude, struct sharedlibs *ret, struct err *err)
@@ -185,7 +185,7 @@ void sharedlibs_done(struct sharedlibs *l)
 
 /* ---- asking it ------------------------------------------------------------------------------- */
 
-static int collect(int fd, struct strbuf *sb)
+static int collect_libraries(int fd, struct strbuf *sb)
 {
     char buf[4096];
     ssize_t n;
@@ -227,7 +227,7 @@ static int run_loader(const char *loader, const char *program, struct strbuf *sb
     }
     (void)close(p[1]);
     if (r == 0)
-        r = collect(p[0], sb);
+        r = collect_libraries(p[0], sb);
     (void)close(p[0]);
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;

@@ -67,7 +67,8 @@ static bool in_words(const char *list, const char *name)
     return wordlist_has_nocase(list, "ALL") || wordlist_has_nocase(list, name);
 }
 
-static bool propagated(const char *option, const char *only, const char *except, const char *name)
+static bool limit_propagated(const char *option, const char *only, const char *except,
+                             const char *name)
 {
     if (option)
         return !*option || in_words(option, name); /* bare --propagate is ALL */
@@ -87,7 +88,7 @@ Pst__Rlimit **submit_rlimits(struct cli *c, const struct jobopts *jo, size_t *re
     for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
         struct rlimit rl;
 
-        if (!propagated(jobopts_get(jo, JO_PROPAGATE), only, except, limits[i].name) ||
+        if (!limit_propagated(jobopts_get(jo, JO_PROPAGATE), only, except, limits[i].name) ||
             getrlimit((__rlimit_resource_t)limits[i].resource, &rl) < 0)
             continue;
         list[n] = xmalloc_or_die(sizeof(Pst__Rlimit));

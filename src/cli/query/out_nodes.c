@@ -47,8 +47,8 @@ static int keep_record(void *ctx, const ProtobufCMessage *record, const struct q
     return 0;
 }
 
-static int load(struct client *c, unsigned op, const struct pb_fieldset *fields,
-                const ProtobufCMessageDescriptor *desc, struct loading *l)
+static int load_records(struct client *c, unsigned op, const struct pb_fieldset *fields,
+                        const ProtobufCMessageDescriptor *desc, struct loading *l)
 {
     Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
     int r = fields ? query_fields(fields, &request.fields, &request.n_fields) : 0;
@@ -59,7 +59,7 @@ static int load(struct client *c, unsigned op, const struct pb_fieldset *fields,
     return r;
 }
 
-static void drop(struct loading *l)
+static void drop_record(struct loading *l)
 {
     for (size_t i = 0; i < l->n; i++)
         protobuf_c_message_free_unpacked(l->records[i], NULL);
@@ -80,12 +80,13 @@ int cluster_nodes_load(struct client *c, const struct pb_fieldset *fields,
             "threads_per_core real_memory_mib",
             &pst__node_record__descriptor, &set);
     }
-    r = load(c, OP_QUERY_PARTITIONS, NULL, &pst__partition_record__descriptor, &parts);
+    r = load_records(c, OP_QUERY_PARTITIONS, NULL, &pst__partition_record__descriptor, &parts);
     if (r >= 0)
-        r = load(c, OP_QUERY_NODES, fields ? &set : NULL, &pst__node_record__descriptor, &nodes);
+        r = load_records(c, OP_QUERY_NODES, fields ? &set : NULL, &pst__node_record__descriptor,
+                         &nodes);
     if (r < 0) {
-        drop(&nodes);
-        drop(&parts);
+        drop_record(&nodes);
+        drop_record(&parts);
         return r;
     }
     r = cluster_nodes_make((Pst__NodeRecord **)nodes.records, nodes.n,

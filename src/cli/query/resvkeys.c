@@ -289,7 +289,7 @@ int resvkeys_take(struct resvkeys *k, const char *word, int64_t now_us, struct e
 
 /* ---- a new one ------------------------------------------------------------------------------- */
 
-static bool has(const char *text)
+static bool has_key(const char *text)
 {
     return text && *text;
 }
@@ -321,13 +321,13 @@ int resvkeys_check_create(struct resvkeys *k, struct err *err)
 {
     const uint64_t flags = k->req.has_flags_set ? k->req.flags_set : 0;
     Pst__ReservationRecord *s = &k->set;
-    bool counted = has(s->want_node_cnts) || s->has_want_cores || has(s->want_tres);
-    bool all = has(s->nodes) && strcasecmp(s->nodes, "ALL") == 0;
+    bool counted = has_key(s->want_node_cnts) || s->has_want_cores || has_key(s->want_tres);
+    bool all = has_key(s->nodes) && strcasecmp(s->nodes, "ALL") == 0;
     int r = check_times(k, err);
 
     if (r < 0)
         return r;
-    if ((flags & RESV_FLAG(PART_NODES)) && (!has(s->partition) || (has(s->nodes) && !all)))
+    if ((flags & RESV_FLAG(PART_NODES)) && (!has_key(s->partition) || (has_key(s->nodes) && !all)))
         return err_set(
             err, -EINVAL,
             "Part_Nodes flag requires specifying a Partition and ALL nodes.  No reservation created.");
@@ -335,25 +335,25 @@ int resvkeys_check_create(struct resvkeys *k, struct err *err)
         return err_set(
             err, -EINVAL,
             "FORCE_START needs a flag by which the reservation recurs.  No reservation created.");
-    if (!counted && !k->nodes_given && !has(s->licenses) && !has(s->burst_buffer) &&
-        !has(s->partition))
+    if (!counted && !k->nodes_given && !has_key(s->licenses) && !has_key(s->burst_buffer) &&
+        !has_key(s->partition))
         return err_set(
             err, -EINVAL,
             "CoreCnt, Nodes, NodeCnt, TRES or Watts must be specified.  No reservation created.");
     /* all of the partition */
-    if (has(s->partition) && !counted && !has(s->licenses) && (all || !k->nodes_given)) {
+    if (has_key(s->partition) && !counted && !has_key(s->licenses) && (all || !k->nodes_given)) {
         keep_text(&s->nodes, "ALL");
         k->req.has_nodes_edit = false;
         k->req.has_flags_set = true;
         k->req.flags_set |= RESV_FLAG(PART_NODES);
     }
-    if (!has(s->users) && !has(s->groups) && !has(s->accounts) && !has(s->qos) &&
-        !has(s->allowed_partitions))
+    if (!has_key(s->users) && !has_key(s->groups) && !has_key(s->accounts) && !has_key(s->qos) &&
+        !has_key(s->allowed_partitions))
         return err_set(
             err, -EINVAL,
             "Either Users/Groups, AllowedPartitions, QOS and/or Accounts must be specified.  "
             "No reservation created.");
-    if (has(s->users) && has(s->groups))
+    if (has_key(s->users) && has_key(s->groups))
         return err_set(err, -EINVAL,
                        "Users and Groups are mutually exclusive.  You can have one or the other, "
                        "but not both.  No reservation created.");

@@ -122,7 +122,7 @@ static void add_number(struct strbuf *out, unsigned entity, const ProtobufCField
     }
 }
 
-static bool present(const ProtobufCMessage *m, const ProtobufCFieldDescriptor *f)
+static bool field_present(const ProtobufCMessage *m, const ProtobufCFieldDescriptor *f)
 {
     return m && pb_has(m, f->id);
 }
@@ -132,7 +132,7 @@ static void add_value(struct strbuf *out, unsigned entity, const ProtobufCMessag
 {
     const void *at;
 
-    if (!present(m, f))
+    if (!field_present(m, f))
         return;
     at = (const char *)m + f->offset;
     if (f->type == PROTOBUF_C_TYPE_STRING)
@@ -151,7 +151,7 @@ static void add_fields(struct strbuf *out, const struct watch_line *l, const str
         const ProtobufCFieldDescriptor *f =
             protobuf_c_message_descriptor_get_field(w->desc, w->fields[i]);
 
-        if (!f || (!present(l->before, f) && !present(l->after, f)))
+        if (!f || (!field_present(l->before, f) && !field_present(l->after, f)))
             continue;
         strbuf_addf(out, " %s=", f->id == w->alloc ? "nodes" : f->name);
         add_value(out, l->entity, l->before, f);

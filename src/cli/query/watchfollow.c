@@ -60,7 +60,7 @@ int watch_cursor_parse(const char *text, uint64_t *ret_lsn, uint32_t *ret_index)
     return 0;
 }
 
-static void print(struct strbuf *sb)
+static void print_line(struct strbuf *sb)
 {
     if (sb->failed)
         cli_die(CLI_EXIT_FAILED, "Out of memory");
@@ -104,7 +104,7 @@ static int on_record(void *ctx, const ProtobufCMessage *rec, const struct query_
     return 0;
 }
 
-static int query(struct follow *f, unsigned entity)
+static int send_query(struct follow *f, unsigned entity)
 {
     static const unsigned ops[] = { [PST__WATCH_ENTITY__WATCH_JOB] = OP_QUERY_JOBS,
                                     [PST__WATCH_ENTITY__WATCH_NODE] = OP_QUERY_NODES,
@@ -144,7 +144,7 @@ static int take_snapshot(struct follow *f)
     for (unsigned e = 1; r >= 0 && e < ENTITIES; e++) {
         if (!(f->o->entities >> e & 1))
             continue;
-        r = query(f, e);
+        r = send_query(f, e);
         from = MIN(from, f->snap_lsn[e]);
     }
     f->at_lsn = from;
@@ -154,7 +154,7 @@ static int take_snapshot(struct follow *f)
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-static int ask(struct follow *f, bool since)
+static int ask_again(struct follow *f, bool since)
 {
     Pst__WatchRequest req = PST__WATCH_REQUEST__INIT;
     Pst__JobFilter jobs = PST__JOB_FILTER__INIT;
@@ -221,7 +221,7 @@ static int on_frame(struct follow *f, const struct frame *frame)
         f->told_lost = false;
         if (f->have_at)
             return 0; /* we know better where we are within that record */
-        print(&f->held);
+        print_line(&f->held);
         f->at_lsn = b->cursor_lsn;
         f->at_index = UINT32_MAX;
         f->have_at = true;
@@ -234,7 +234,7 @@ static int on_frame(struct follow *f, const struct frame *frame)
     }
     if (r < 0)
         return r;
-    print(&f->out);
+    print_line(&f->out);
     if (b->has_cursor_lsn && b->cursor_lsn >= f->at_lsn) {
         f->at_lsn = b->cursor_lsn;
         f->at_index = UINT32_MAX;
@@ -278,7 +278,7 @@ static int read_on(struct follow *f, const sigset_t *unblocked)
 }
 
 /* One connection: until it goes, the log no longer reaches back, or a signal. */
-static int session(struct follow *f, const sigset_t *unblocked)
+static int run_session(struct follow *f, const sigset_t *unblocked)
 {
     bool since = f->have_at;
     struct err err = { .text = "" };
@@ -295,7 +295,7 @@ static int session(struct follow *f, const sigset_t *unblocked)
         }
     }
     if (r == 0)
-        r = ask(f, since);
+        r = ask_again(f, since);
     if (r == 0)
         r = read_on(f, unblocked);
     if (r == -EREMOTEIO && client_error(f->client, NULL) != EPST_BUSY &&
@@ -336,7 +336,7 @@ int watch_follow(const struct watch_options *o)
     (void)sigaction(SIGTERM, &sa, NULL);
     while (!interrupted) {
         struct timespec pause = { .tv_nsec = RETRY_MS * 1000000 };
-        int r = session(&f, &unblocked);
+        int r = run_session(&f, &unblocked);
 
         if (r > 0)
             say_reset(&f);

@@ -92,7 +92,7 @@ static bool take_word(struct smgr *s, Pst__ArchiveRequest *req, const char *word
     return false;
 }
 
-static bool parse(struct smgr *s, Pst__ArchiveRequest *req, int n, char **words)
+static bool parse_words(struct smgr *s, Pst__ArchiveRequest *req, int n, char **words)
 {
     for (int i = 0; i < n; i++) {
         _cleanup_free_ char *name = xstrdup_or_die(words[i]);
@@ -136,7 +136,7 @@ void smgr_archive(struct smgr *s, int n, char **words)
     pst__archive_request__init(req);
     req->has_load = 1;
     req->load = smgr_is(words[0], "load", 1);
-    if (parse(s, req, n - 1, words + 1) && smgr_commit(s)) {
+    if (parse_words(s, req, n - 1, words + 1) && smgr_commit(s)) {
         r = client_call(smgr_client(s), OP_ARCHIVE, &req->base, &reply);
         if (r < 0) {
             (void)client_error(smgr_client(s), &text);

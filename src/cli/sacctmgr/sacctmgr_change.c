@@ -96,7 +96,7 @@ static void tell_error(struct smgr *s, const Pst__AcctOpResult *res)
 
 /* What was shown is done when the person says so. */
 /* Asks where nobody said -i.  True: the change is made. */
-static bool finish(struct change *c)
+static bool finish_change(struct change *c)
 {
     const Pst__AcctOpResult *res = NULL;
     bool made = c->s->immediate;
@@ -311,7 +311,7 @@ static void add_failed(struct smgr *s, enum smgr_entity entity, const Pst__AcctO
 }
 
 /* What must be said to add one. */
-static bool complete(struct smgr *s, const struct smgr_line *l)
+static bool complete_request(struct smgr *s, const struct smgr_line *l)
 {
     const char *what = NULL;
 
@@ -368,7 +368,7 @@ void smgr_add(struct smgr *s, int n, char **words)
 
     if (!smgr_may_write(s, "add") || !take_entity(s, "add", ADDABLE, &n, &words, &entity))
         return;
-    if (!smgr_parse(s, entity, SMGR_ADD, n, words, &l) || !complete(s, &l)) {
+    if (!smgr_parse(s, entity, SMGR_ADD, n, words, &l) || !complete_request(s, &l)) {
         smgr_line_done(&l);
         return;
     }
@@ -381,7 +381,7 @@ void smgr_add(struct smgr *s, int n, char **words)
         for (size_t i = 0; i < ARRAY_SIZE(adders); i++)
             if (adders[i].entity == entity)
                 adders[i].show(&c, res);
-        (void)finish(&c);
+        (void)finish_change(&c);
     }
     change_done(&c);
     smgr_line_done(&l);
@@ -490,7 +490,7 @@ void smgr_modify(struct smgr *s, int n, char **words)
         modify_failed(&c, res);
     } else if (res) {
         show_modified(&c, res);
-        if (finish(&c) && l.set->reset_usage)
+        if (finish_change(&c) && l.set->reset_usage)
             smgr_reset_usage(s, entity, l.where);
     }
     change_done(&c);
@@ -585,7 +585,7 @@ void smgr_delete(struct smgr *s, int n, char **words)
         delete_failed(&c, res);
     } else if (res) {
         show_deleted(&c, res);
-        (void)finish(&c);
+        (void)finish_change(&c);
     }
     change_done(&c);
     smgr_line_done(&l);

@@ -30,7 +30,7 @@ static const char *ctld_host(struct smgr *s)
     return addr ? addr : host ? host : "localhost";
 }
 
-static void ask(struct smgr *s, struct service *v, unsigned which)
+static void ask_daemon(struct smgr *s, struct service *v, unsigned which)
 {
     Pst__PingRequest req = PST__PING_REQUEST__INIT;
     int64_t start = now_mono_us();
@@ -80,7 +80,7 @@ void smgr_ping(struct smgr *s)
     size_t n = list[1].host ? 2 : 1;
 
     for (size_t i = 0; i < n; i++)
-        ask(s, &list[i], (unsigned)i);
+        ask_daemon(s, &list[i], (unsigned)i);
     if (s->json.wanted)
         json_ping(s, list, n);
     for (size_t i = 0; i < n && !s->json.wanted; i++)
@@ -92,14 +92,14 @@ void smgr_ping(struct smgr *s)
 
 /* ---- configuration --------------------------------------------------------------------------- */
 
-static void put(const char *name, const char *value)
+static void put_line(const char *name, const char *value)
 {
     printf("%-22s = %s\n", name, value && *value ? value : "(null)");
 }
 
 static void put_key(struct smgr *s, const char *name, enum conf_key key)
 {
-    put(name, conf_str(cli_conf(&s->cli), key));
+    put_line(name, conf_str(cli_conf(&s->cli), key));
 }
 
 /* What slurmdbd goes by, as it tells. */
@@ -115,7 +115,7 @@ static void show_dbd_config(struct smgr *s)
     }
     printf("\nSlurmDBD configuration:\n");
     for (size_t i = 0; i < reply->n_entries; i++)
-        put(reply->entries[i]->key, reply->entries[i]->value);
+        put_line(reply->entries[i]->key, reply->entries[i]->value);
     pst__config_reply__free_unpacked(reply, NULL);
 }
 
@@ -134,23 +134,23 @@ void smgr_show_config(struct smgr *s)
     put_key(s, "AccountingStoragePass ", CONF_ACCOUNTING_STORAGE_PASS);
     (void)snprintf(text, sizeof(text), "%llu",
                    (unsigned long long)conf_num(conf, CONF_ACCOUNTING_STORAGE_PORT));
-    put("AccountingStoragePort ", text);
+    put_line("AccountingStoragePort ", text);
     put_key(s, "AccountingStorageType ", CONF_ACCOUNTING_STORAGE_TYPE);
     put_key(s, "AuthType", CONF_AUTH_TYPE);
     (void)snprintf(text, sizeof(text), "%llu sec",
                    (unsigned long long)conf_num(conf, CONF_MESSAGE_TIMEOUT));
-    put("MessageTimeout", text);
+    put_line("MessageTimeout", text);
     put_key(s, "PluginDir", CONF_PLUGIN_DIR);
-    put("PrivateData",
-        conf_str(conf, CONF_PRIVATE_DATA) ? conf_str(conf, CONF_PRIVATE_DATA) : "none");
+    put_line("PrivateData",
+             conf_str(conf, CONF_PRIVATE_DATA) ? conf_str(conf, CONF_PRIVATE_DATA) : "none");
     (void)snprintf(text, sizeof(text), "%s(%u)", pw ? pw->pw_name : "", uid);
-    put("SlurmUserId", text);
-    put("SLURM_CONF", conf_path(conf));
-    put("SLURM_VERSION", SLURM_RELEASE);
+    put_line("SlurmUserId", text);
+    put_line("SLURM_CONF", conf_path(conf));
+    put_line("SLURM_VERSION", SLURM_RELEASE);
     (void)snprintf(text, sizeof(text), "%llu sec",
                    (unsigned long long)conf_num(conf, CONF_TCP_TIMEOUT));
-    put("TCPTimeout", text);
-    put("TrackWCKey", conf_bool(conf, CONF_TRACK_WCKEY) ? "Yes" : "No");
+    put_line("TCPTimeout", text);
+    put_line("TrackWCKey", conf_bool(conf, CONF_TRACK_WCKEY) ? "Yes" : "No");
     if (cli_acct_is_dbd(&s->cli))
         show_dbd_config(s);
 }

@@ -374,7 +374,7 @@ static void dump_done(struct dump *d)
     strbuf_done(&d->sb);
 }
 
-static bool fetch(struct dump *d)
+static bool fetch_records(struct dump *d)
 {
     static const Pst__AcctCond all = PST__ACCT_COND__INIT;
     Pst__AcctCond where = PST__ACCT_COND__INIT;
@@ -415,7 +415,7 @@ void smgr_dump(struct smgr *s, int n, char **words)
     }
     if (!path)
         path = xasprintf_or_die("./%s.cfg", d.cluster);
-    if (fetch(&d)) {
+    if (fetch_records(&d)) {
         if (!d.n_assocs) {
             smgr_fail(s, " There is no cluster %s\n", d.cluster);
         } else if (!(d.f = fopen(path, "we"))) {

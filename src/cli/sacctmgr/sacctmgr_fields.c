@@ -504,7 +504,7 @@ static void put_tres_text(struct strbuf *sb, const struct smgr_row *r, const cha
     }
 }
 
-static uint64_t allocated(const Pst__ResourceRecord *res)
+static uint64_t put_allocated(const Pst__ResourceRecord *res)
 {
     uint64_t sum = 0;
 
@@ -677,7 +677,7 @@ static void put_resource(struct strbuf *sb, const struct smgr_row *r, enum col c
 
     switch (col) {
     case C_ALLOCATED:
-        strbuf_addf(sb, "%llu", (unsigned long long)allocated(res));
+        strbuf_addf(sb, "%llu", (unsigned long long)put_allocated(res));
         break;
     case C_ALLOWED:
         if (r->share)
@@ -753,7 +753,7 @@ static void put_rest(struct strbuf *sb, const struct smgr_row *r, enum col col)
     }
 }
 
-static void put(struct strbuf *sb, const struct smgr_row *r, const struct smgr_field *f)
+static void put_value(struct strbuf *sb, const struct smgr_row *r, const struct smgr_field *f)
 {
     switch (f->col) {
     case C_EMPTY:
@@ -943,7 +943,7 @@ void smgr_table_row(struct smgr_table *t, const struct smgr_row *row, struct str
     for (size_t i = 0; i < t->n; i++) {
         size_t start = out->len;
 
-        put(out, &r, t->cols[i].field);
+        put_value(out, &r, t->cols[i].field);
         end_cell(t, i, out, start, false);
     }
     strbuf_addc(out, '\n');

@@ -34,7 +34,7 @@ static char *end_of_piece(char *text, struct err *err)
     return quote ? NULL : text;
 }
 
-static void unquote(char **text)
+static void unquote_word(char **text)
 {
     size_t len = strlen(*text);
 
@@ -77,7 +77,7 @@ static int add_option(struct flat_line *l, char *piece, struct err *err)
     *eq = '\0';
     l->options[l->n].name = piece;
     l->options[l->n].value = eq + 1;
-    unquote(&l->options[l->n].name);
+    unquote_word(&l->options[l->n].name);
     l->n++;
     return 0;
 }
@@ -103,7 +103,7 @@ static int parse_options(struct flat_line *l, char *text, struct err *err)
         text = last ? end : end + 1;
     }
     for (size_t i = 0; i < l->n; i++)
-        unquote(&l->options[i].value);
+        unquote_word(&l->options[i].value);
     return 0;
 }
 
@@ -137,7 +137,7 @@ int flat_parse(char *text, struct flat_line *ret, struct err *err)
         return -EINVAL;
     text = *end ? end + 1 : end;
     *end = '\0';
-    unquote(&name);
+    unquote_word(&name);
     if (!*name)
         return err_set(err, -EINVAL, "the name is missing");
     ret->name = name;

@@ -105,7 +105,7 @@ static bool add_ids(struct smgr *s, Pst__AcctCond *where, const char *value)
     return ok;
 }
 
-static bool when(struct smgr *s, const char *value, protobuf_c_boolean *has, int64_t *us)
+static bool put_when(struct smgr *s, const char *value, protobuf_c_boolean *has, int64_t *us)
 {
     *has = 1;
     if (time_when_parse(value, now_us(), false, us, NULL) == 0)
@@ -126,9 +126,9 @@ static bool where_word(struct smgr *s, Pst__AcctCond *where, const char *word, c
     else if (smgr_is(name, "WCKeys", 1))
         smgr_add_words(&where->wckeys, &where->n_wckeys, value, false);
     else if (smgr_is(name, "StartTime", 1))
-        return when(s, value, &where->has_start_us, &where->start_us);
+        return put_when(s, value, &where->has_start_us, &where->start_us);
     else if (smgr_is(name, "EndTime", 1))
-        return when(s, value, &where->has_end_us, &where->end_us);
+        return put_when(s, value, &where->has_end_us, &where->end_us);
     else {
         smgr_fail(s, " Unknown condition: %s\n Use keyword 'set' to modify value\n", word);
         return false;
@@ -181,7 +181,7 @@ static Pst__AcctOpResult *send_one(struct smgr *s, Pst__AcctOp *op, bool dry_run
     return *ret_reply && (*ret_reply)->n_results ? (*ret_reply)->results[0] : NULL;
 }
 
-static void tell(struct smgr *s, const Pst__AcctOpResult *res)
+static void tell_jobs(struct smgr *s, const Pst__AcctOpResult *res)
 {
     if (res->has_code && res->code == SLURM_NO_CHANGE_IN_DATA) {
         printf(" Modified jobs...\n  Nothing modified\n");
@@ -220,11 +220,11 @@ void smgr_modify_job(struct smgr *s, int n, char **words)
     else if (ok && !where->n_ids)
         smgr_fail(s, " You need to say which jobs: where jobid=...\n");
     else if (ok && (res = send_one(s, &op, !s->immediate, &reply))) {
-        tell(s, res);
+        tell_jobs(s, res);
         if (!res->has_code && !s->immediate && smgr_commit(s)) {
             res = send_one(s, &op, false, &reply);
             if (res && res->has_code)
-                tell(s, res);
+                tell_jobs(s, res);
         }
     }
     if (reply)
@@ -369,7 +369,7 @@ static void put_jobs(struct smgr *s, const struct runaways *r, const char *clust
     }
 }
 
-static void fix(struct smgr *s, uint32_t *ids, size_t n, uint32_t end_state)
+static void fix_jobs(struct smgr *s, uint32_t *ids, size_t n, uint32_t end_state)
 {
     Pst__AcctCond where = PST__ACCT_COND__INIT;
     Pst__AcctSet set = PST__ACCT_SET__INIT;
@@ -429,7 +429,7 @@ void smgr_show_runaway(struct smgr *s, int n, char **words)
                    "submitted, as %s, and sums up usage again from there.)\n\n",
                    end_state == PST__JOB_STATE__JOB_FAILED ? "failed" : "completed");
             if (!s->readonly && smgr_commit(s))
-                fix(s, ids, n_ids, end_state);
+                fix_jobs(s, ids, n_ids, end_state);
         }
     }
     drop_jobs(&r);

@@ -23,7 +23,7 @@ struct doc {
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
-static void count(struct json *js, const char *key, protobuf_c_boolean has, int64_t value)
+static void put_count(struct json *js, const char *key, protobuf_c_boolean has, int64_t value)
 {
     if (has && value >= 0)
         json_set(js, key, (uint64_t)value);
@@ -31,7 +31,7 @@ static void count(struct json *js, const char *key, protobuf_c_boolean has, int6
         json_infinite(js, key);
 }
 
-static void real(struct json *js, const char *key, bool has, double value)
+static void put_real(struct json *js, const char *key, bool has, double value)
 {
     json_object(js, key);
     json_bool(js, "set", has);
@@ -40,7 +40,7 @@ static void real(struct json *js, const char *key, bool has, double value)
     json_object_end(js);
 }
 
-static void tres(struct doc *d, const char *key, Pst__TresCount *const *list, size_t n)
+static void put_tres_list(struct doc *d, const char *key, Pst__TresCount *const *list, size_t n)
 {
     struct json *js = &d->js;
 
@@ -57,8 +57,8 @@ static void tres(struct doc *d, const char *key, Pst__TresCount *const *list, si
     }
     json_list_end(js);
 }
-#define TRES(key, limits, field) tres(d, key, (limits)->field, (limits)->n_##field)
-#define COUNT(key, limits, field) count(js, key, (limits)->has_##field, (limits)->field)
+#define TRES(key, limits, field) put_tres_list(d, key, (limits)->field, (limits)->n_##field)
+#define COUNT(key, limits, field) put_count(js, key, (limits)->has_##field, (limits)->field)
 
 static const Pst__Limits *or_none(const Pst__Limits *l)
 {
@@ -73,8 +73,8 @@ static void per_two(struct json *js, const char *key, protobuf_c_boolean has_acc
     if (key)
         json_object(js, key);
     json_object(js, "per");
-    count(js, "account", has_account, account);
-    count(js, "user", has_user, user);
+    put_count(js, "account", has_account, account);
+    put_count(js, "user", has_user, user);
     json_object_end(js);
     if (key)
         json_object_end(js);
@@ -83,7 +83,7 @@ static void per_two(struct json *js, const char *key, protobuf_c_boolean has_acc
     per_two(js, key, (l)->has_##base##_per_account, (l)->base##_per_account,                       \
             (l)->has_##base##_per_user, (l)->base##_per_user)
 
-static void keep(ProtobufCMessage ***list, size_t *n, const ProtobufCMessage *record)
+static void keep_record(ProtobufCMessage ***list, size_t *n, const ProtobufCMessage *record)
 {
     if ((*n & (*n - 1)) == 0)
         *list = xrealloc_or_die(*list, *n ? *n * 2 : 1, sizeof(**list));
@@ -180,7 +180,7 @@ static void qos_preempt(struct doc *d, const Pst__QosRecord *q)
     if (!any)
         json_str(js, NULL, "DISABLED");
     json_list_end(js);
-    count(js, "exempt_time", q->has_preempt_exempt_s, q->preempt_exempt_s);
+    put_count(js, "exempt_time", q->has_preempt_exempt_s, q->preempt_exempt_s);
     json_object_end(js);
 }
 
@@ -199,7 +199,7 @@ static int put_qos(void *ctx, const ProtobufCMessage *record, const struct query
     json_object(js, "limits");
     json_int(js, "grace_time", q->grace_s);
     qos_max(d, l);
-    real(js, "factor", q->has_limit_factor, q->limit_factor);
+    put_real(js, "factor", q->has_limit_factor, q->limit_factor);
     json_object(js, "min");
     COUNT("priority_threshold", l, min_prio_threshold);
     json_object(js, "tres");
@@ -212,8 +212,8 @@ static int put_qos(void *ctx, const ProtobufCMessage *record, const struct query
     json_str(js, "name", q->name);
     qos_preempt(d, q);
     json_set(js, "priority", q->priority);
-    real(js, "usage_factor", true, q->has_usage_factor ? q->usage_factor : 1);
-    real(js, "usage_threshold", q->has_usage_threshold, q->usage_threshold);
+    put_real(js, "usage_factor", true, q->has_usage_factor ? q->usage_factor : 1);
+    put_real(js, "usage_threshold", q->has_usage_threshold, q->usage_threshold);
     json_object_end(js);
     return 0;
 }
@@ -323,7 +323,7 @@ static int keep_assoc(void *ctx, const ProtobufCMessage *record, const struct qu
     struct doc *d = ctx;
 
     (void)info;
-    keep(&d->assocs, &d->n_assocs, record);
+    keep_record(&d->assocs, &d->n_assocs, record);
     return 0;
 }
 
@@ -332,7 +332,7 @@ static int keep_account(void *ctx, const ProtobufCMessage *record, const struct 
     struct doc *d = ctx;
 
     (void)info;
-    keep(&d->accounts, &d->n_accounts, record);
+    keep_record(&d->accounts, &d->n_accounts, record);
     return 0;
 }
 
@@ -341,11 +341,11 @@ static int keep_wckey(void *ctx, const ProtobufCMessage *record, const struct qu
     struct doc *d = ctx;
 
     (void)info;
-    keep(&d->wckeys, &d->n_wckeys, record);
+    keep_record(&d->wckeys, &d->n_wckeys, record);
     return 0;
 }
 
-static void coordinator(struct json *js, const char *name)
+static void put_coordinator(struct json *js, const char *name)
 {
     json_object(js, NULL);
     json_str(js, "name", name);
@@ -353,7 +353,7 @@ static void coordinator(struct json *js, const char *name)
     json_object_end(js);
 }
 
-static void wckey(struct json *js, const Pst__WckeyRecord *w)
+static void put_wckey_record(struct json *js, const Pst__WckeyRecord *w)
 {
     json_object(js, NULL);
     json_list(js, "accounting");
@@ -372,7 +372,7 @@ static void wckey(struct json *js, const Pst__WckeyRecord *w)
 static int put_wckey(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
     (void)info;
-    wckey(&((struct doc *)ctx)->js, (const Pst__WckeyRecord *)record);
+    put_wckey_record(&((struct doc *)ctx)->js, (const Pst__WckeyRecord *)record);
     return 0;
 }
 
@@ -384,7 +384,7 @@ static void user_coordinators(struct doc *d, const Pst__UserRecord *u)
 
         for (size_t k = 0; k < a->n_coordinators; k++)
             if (strcmp(a->coordinators[k], u->name) == 0)
-                coordinator(&d->js, a->name);
+                put_coordinator(&d->js, a->name);
     }
     json_list_end(&d->js);
 }
@@ -423,7 +423,7 @@ static int put_user(void *ctx, const ProtobufCMessage *record, const struct quer
     json_list(js, "wckeys");
     for (size_t i = 0; i < d->n_wckeys; i++)
         if (strcmp(((const Pst__WckeyRecord *)d->wckeys[i])->user, u->name) == 0)
-            wckey(js, (const Pst__WckeyRecord *)d->wckeys[i]);
+            put_wckey_record(js, (const Pst__WckeyRecord *)d->wckeys[i]);
     json_list_end(js);
     json_object_end(js);
     return 0;
@@ -444,7 +444,7 @@ static int put_account(void *ctx, const ProtobufCMessage *record, const struct q
     json_list_end(js);
     json_list(js, "coordinators");
     for (size_t i = 0; d->with_coord && i < a->n_coordinators; i++)
-        coordinator(js, a->coordinators[i]);
+        put_coordinator(js, a->coordinators[i]);
     json_list_end(js);
     json_str(js, "description", a->description);
     json_str(js, "name", a->name);
@@ -525,7 +525,7 @@ static const struct {
     { SMGR_WCKEY, PST__ACCT_ENTITY__ACCT_WCKEY, "wckeys", put_wckey },
 };
 
-static bool fetch(struct doc *d)
+static bool fetch_records(struct doc *d)
 {
     static const Pst__AcctCond all = PST__ACCT_COND__INIT;
     bool people = d->l->entity & (SMGR_USER | SMGR_ACCOUNT | SMGR_CLUSTER);
@@ -570,7 +570,7 @@ bool smgr_show_json(struct smgr *s, struct smgr_line *l)
         at++;
     if (at == ARRAY_SIZE(documents))
         return false;
-    if (fetch(&d))
+    if (fetch_records(&d))
         put_document(&d, at);
     free_list(d.assocs, d.n_assocs);
     free_list(d.accounts, d.n_accounts);

@@ -72,7 +72,7 @@ struct output {
     struct strbuf out;
 };
 
-static void flush(struct output *o, bool always)
+static void flush_out(struct output *o, bool always)
 {
     if (o->out.len > 65536 || always) {
         (void)fwrite(o->out.buf, 1, o->out.len, stdout); /* fflush at the end tells */
@@ -92,7 +92,7 @@ static bool output_begin(struct output *o, struct smgr *s, struct smgr_line *l, 
 
 static void output_end(struct output *o)
 {
-    flush(o, true);
+    flush_out(o, true);
     strbuf_done(&o->out);
     o->table = smgr_table_free(o->table);
 }
@@ -101,7 +101,7 @@ static void put_row(struct output *o, struct smgr_row *row)
 {
     row->now_us = row->now_us ? row->now_us : now_us();
     smgr_table_row(o->table, row, &o->out);
-    flush(o, false);
+    flush_out(o, false);
 }
 
 /* ---- records kept ---------------------------------------------------------------------------- */
@@ -111,7 +111,7 @@ struct records {
     size_t n, cap;
 };
 
-static int keep(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+static int keep_record(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
     struct records *r = ctx;
 
@@ -184,7 +184,7 @@ static bool fetch_assocs(struct smgr *s, const struct smgr_line *l, bool only_de
     }
     where.n_names = where.n_descriptions = where.n_organizations = 0;
     where.n_default_accounts = 0;
-    return smgr_list(s, PST__ACCT_ENTITY__ACCT_ASSOC, &where, keep, ret);
+    return smgr_list(s, PST__ACCT_ENTITY__ACCT_ASSOC, &where, keep_record, ret);
 }
 
 /* ---- accounts -------------------------------------------------------------------------------- */
@@ -356,7 +356,7 @@ static void show_users(struct smgr *s, struct smgr_line *l)
     smgr_load_tres(s);
     if (!fetch_assocs(s, l, !with, &j.assocs) ||
         ((l->with_coord || wants_column(l, "coord")) &&
-         !smgr_list(s, PST__ACCT_ENTITY__ACCT_ACCOUNT, &all, keep, &j.accounts)) ||
+         !smgr_list(s, PST__ACCT_ENTITY__ACCT_ACCOUNT, &all, keep_record, &j.accounts)) ||
         !output_begin(&j.o, s, l, user_columns(s, l, with))) {
         records_done(&j.assocs);
         records_done(&j.accounts);
@@ -398,7 +398,7 @@ static void show_clusters(struct smgr *s, struct smgr_line *l)
     roots.n_accounts = 1;
     roots.accounts = root;
     roots.has_no_users = roots.no_users = 1;
-    if (smgr_list(s, PST__ACCT_ENTITY__ACCT_ASSOC, &roots, keep, &j.assocs) &&
+    if (smgr_list(s, PST__ACCT_ENTITY__ACCT_ASSOC, &roots, keep_record, &j.assocs) &&
         output_begin(
             &j.o, s, l,
             "cluster,controlhost,controlport,rpc,share,grpjobs,grptres,grpsubmit,maxjobs,maxtres,"
@@ -519,7 +519,7 @@ void smgr_show_problems(struct smgr *s, struct smgr_line *l)
     static const Pst__AcctCond all = PST__ACCT_COND__INIT;
     struct joined j = { 0 };
 
-    if (!smgr_list(s, PST__ACCT_ENTITY__ACCT_ASSOC, l->where, keep, &j.assocs) ||
+    if (!smgr_list(s, PST__ACCT_ENTITY__ACCT_ASSOC, l->where, keep_record, &j.assocs) ||
         !output_begin(&j.o, s, l, "cluster,account,user,problem")) {
         records_done(&j.assocs);
         return;

@@ -107,7 +107,7 @@ static int compare_keys(const void *a, const void *b)
 }
 
 /* Takes key. */
-static void know(struct load *l, char *key)
+static void know_name(struct load *l, char *key)
 {
     char **at = tsearch(key, &l->have, compare_keys);
 
@@ -148,25 +148,25 @@ static int know_assoc(void *ctx, const ProtobufCMessage *record, const struct qu
     l->has_cluster = true;
     if (!l->clean ||
         (strcasecmp(a->account, "root") == 0 && (!a->user || strcmp(a->user, "root") == 0)))
-        know(l, key_of(a->account, a->user, a->partition));
+        know_name(l, key_of(a->account, a->user, a->partition));
     return 0;
 }
 
 static int know_user(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
     (void)info;
-    know(ctx, xasprintf_or_die("user %s", ((const Pst__UserRecord *)record)->name));
+    know_name(ctx, xasprintf_or_die("user %s", ((const Pst__UserRecord *)record)->name));
     return 0;
 }
 
 static int know_account(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
     (void)info;
-    know(ctx, xasprintf_or_die("account %s", ((const Pst__AccountRecord *)record)->name));
+    know_name(ctx, xasprintf_or_die("account %s", ((const Pst__AccountRecord *)record)->name));
     return 0;
 }
 
-static bool look(struct load *l)
+static bool look_up(struct load *l)
 {
     static const Pst__AcctCond all = PST__ACCT_COND__INIT;
     Pst__AcctCond where = PST__ACCT_COND__INIT;
@@ -228,8 +228,8 @@ static const char *option_of(const struct file_entry *e, const char *name)
 }
 
 /* An entry's options as settings; false: told. */
-static bool settings(struct load *l, const struct file_entry *e, enum smgr_entity entity,
-                     bool no_preempt, struct smgr_line *line)
+static bool put_settings(struct load *l, const struct file_entry *e, enum smgr_entity entity,
+                         bool no_preempt, struct smgr_line *line)
 {
     if (!smgr_parse(l->s, entity, SMGR_ADD, 0, NULL, line))
         return false;
@@ -250,14 +250,14 @@ static bool settings(struct load *l, const struct file_entry *e, enum smgr_entit
 
 static bool make_cluster(struct load *l, const struct file_entry *e, struct smgr_line *line)
 {
-    if (!settings(l, e, SMGR_CLUSTER, false, line))
+    if (!put_settings(l, e, SMGR_CLUSTER, false, line))
         return false;
     add_name(&line->where->names, &line->where->n_names, l->cluster);
     add_op(l, l->has_cluster ? PST__ACCT_VERB__ACCT_MODIFY : PST__ACCT_VERB__ACCT_ADD,
            PST__ACCT_ENTITY__ACCT_CLUSTER, line);
     if (!l->has_cluster) {
-        know(l, key_of("root", NULL, NULL));
-        know(l, key_of("root", "root", NULL));
+        know_name(l, key_of("root", NULL, NULL));
+        know_name(l, key_of("root", "root", NULL));
         l->has_cluster = true;
     }
     return true;
@@ -267,7 +267,7 @@ static bool make_account(struct load *l, const struct file_entry *e, struct smgr
 {
     bool there = is_there(l, e->parsed.name, NULL, NULL);
 
-    if (!settings(l, e, SMGR_ACCOUNT, false, line))
+    if (!put_settings(l, e, SMGR_ACCOUNT, false, line))
         return false;
     add_name(&line->where->names, &line->where->n_names, e->parsed.name);
     add_name(&line->where->clusters, &line->where->n_clusters, l->cluster);
@@ -276,7 +276,7 @@ static bool make_account(struct load *l, const struct file_entry *e, struct smgr
     add_op(l, there ? PST__ACCT_VERB__ACCT_MODIFY : PST__ACCT_VERB__ACCT_ADD,
            PST__ACCT_ENTITY__ACCT_ACCOUNT, line);
     if (!there)
-        know(l, key_of(e->parsed.name, NULL, NULL));
+        know_name(l, key_of(e->parsed.name, NULL, NULL));
     l->n_accounts += !there;
     return true;
 }
@@ -287,7 +287,7 @@ static bool make_user(struct load *l, const struct file_entry *e, struct smgr_li
     bool there = is_there(l, e->parent, e->parsed.name, partition);
     _cleanup_free_ char *known = xasprintf_or_die("user %s", e->parsed.name);
 
-    if (!settings(l, e, SMGR_USER, false, line))
+    if (!put_settings(l, e, SMGR_USER, false, line))
         return false;
     add_name(&line->where->names, &line->where->n_names, e->parsed.name);
     add_name(&line->where->clusters, &line->where->n_clusters, l->cluster);
@@ -307,9 +307,9 @@ static bool make_user(struct load *l, const struct file_entry *e, struct smgr_li
     add_op(l, there ? PST__ACCT_VERB__ACCT_MODIFY : PST__ACCT_VERB__ACCT_ADD,
            PST__ACCT_ENTITY__ACCT_USER, line);
     if (!there)
-        know(l, key_of(e->parent, e->parsed.name, partition));
+        know_name(l, key_of(e->parent, e->parsed.name, partition));
     if (!is_known(l, known))
-        know(l, xstrdup_or_die(known));
+        know_name(l, xstrdup_or_die(known));
     l->n_users += !there;
     return true;
 }
@@ -418,7 +418,7 @@ static bool make_qos(struct load *l, bool preempt)
         if (e->kind != FLAT_QOS || (preempt && !option_of(e, "Preempt")))
             continue;
         there = smgr_qos_id(l->s, e->parsed.name, &id);
-        if (!settings(l, e, SMGR_QOS, !preempt, &line)) {
+        if (!put_settings(l, e, SMGR_QOS, !preempt, &line)) {
             smgr_line_done(&line);
             return false;
         }
@@ -495,7 +495,7 @@ static void run_load(struct load *l)
 {
     size_t qos = 0;
 
-    if (!read_file(l) || !look(l))
+    if (!read_file(l) || !look_up(l))
         return;
     for (size_t i = 0; i < l->n; i++)
         qos += l->entries[i]->kind == FLAT_QOS;

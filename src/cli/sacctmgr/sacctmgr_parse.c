@@ -97,8 +97,8 @@ static bool may_have_operator(const struct key *k)
            (k->kind == SPECIAL && (k->what == S_QOS || k->what == S_PREEMPT || k->what == S_FLAGS));
 }
 
-static void take(struct smgr_line *l, const struct key *k, unsigned place, char op,
-                 const char *value)
+static void take_key(struct smgr_line *l, const struct key *k, unsigned place, char op,
+                     const char *value)
 {
     bool cond = place == COND;
 
@@ -126,7 +126,7 @@ static void take(struct smgr_line *l, const struct key *k, unsigned place, char 
 }
 
 /* "name+=value" apart; *ret_value NULL = it has none.  The name stays in word. */
-static char split(char *word, char **ret_value)
+static char split_word(char *word, char **ret_value)
 {
     char *eq = strchr(word, '=');
     char op = '\0';
@@ -152,7 +152,7 @@ static char split(char *word, char **ret_value)
 }
 
 /* A word alone: a name of the entity. */
-static void bare(struct smgr_line *l, const char *word)
+static void take_bare_word(struct smgr_line *l, const char *word)
 {
     if (l->entity == SMGR_COORD)
         smgr_add_words(&l->where->users, &l->where->n_users, word, true);
@@ -165,7 +165,7 @@ static void bare(struct smgr_line *l, const char *word)
     l->has_where = true;
 }
 
-static void unknown(struct smgr_line *l, const char *word, unsigned place)
+static void tell_unknown(struct smgr_line *l, const char *word, unsigned place)
 {
     if (place == COND)
         smgr_fail(l->s, " Unknown condition: %s\n Use keyword 'set' to modify value\n", word);
@@ -178,7 +178,7 @@ static void one_word(struct smgr_line *l, enum smgr_mode mode, unsigned place, c
 {
     _cleanup_free_ char *word = xstrdup_or_die(original);
     char *value;
-    char op = split(word, &value);
+    char op = split_word(word, &value);
     unsigned places = mode == SMGR_ADD ? SET | NEW : place;
     const struct key *k = find_key(l->entity, places, word);
 
@@ -186,13 +186,13 @@ static void one_word(struct smgr_line *l, enum smgr_mode mode, unsigned place, c
         smgr_switches(l, (enum special)k->what))
         return;
     if (!value && place == COND) {
-        bare(l, original);
+        take_bare_word(l, original);
     } else if (!value && mode == SMGR_ADD) {
-        bare(l, original);
+        take_bare_word(l, original);
     } else if (!k || !value) {
-        unknown(l, original, place);
+        tell_unknown(l, original, place);
     } else {
-        take(l, k, mode == SMGR_ADD ? SET : place, op, value);
+        take_key(l, k, mode == SMGR_ADD ? SET : place, op, value);
     }
 }
 
@@ -257,6 +257,6 @@ bool smgr_set_option(struct smgr_line *l, const char *name, const char *value)
 
     if (!k)
         return false;
-    take(l, k, SET, '\0', value);
+    take_key(l, k, SET, '\0', value);
     return true;
 }

@@ -46,7 +46,7 @@ static void tell_failure(struct smgr *s, struct client *c, int r)
 }
 
 /* A kept connection may have died since: once more then. */
-static void reconnect(struct smgr *s)
+static void drop_connection(struct smgr *s)
 {
     s->client = client_free(s->client);
 }
@@ -63,7 +63,7 @@ Pst__AcctAdminReply *smgr_request(struct smgr *s, const Pst__AcctAdminRequest *r
     }
     tell_failure(s, c, r);
     if (r != -EREMOTEIO)
-        reconnect(s);
+        drop_connection(s);
     return NULL;
 }
 
@@ -98,7 +98,7 @@ bool smgr_list(struct smgr *s, Pst__AcctEntity entity, const Pst__AcctCond *wher
         return true;
     tell_failure(s, c, r);
     if (r != -EREMOTEIO)
-        reconnect(s);
+        drop_connection(s);
     return false;
 }
 

@@ -142,7 +142,7 @@ static bool admin_level(const char *value, Pst__AdminLevel *ret)
     return true;
 }
 
-static void flags(struct smgr_line *l, char op, const char *value)
+static void take_flags(struct smgr_line *l, char op, const char *value)
 {
     uint32_t bits = 0;
 
@@ -211,7 +211,7 @@ static void preempt_mode(struct smgr_line *l, const char *value)
     q->preempt_mode = bits;
 }
 
-static void fairshare(struct smgr_line *l, const char *value)
+static void take_fairshare(struct smgr_line *l, const char *value)
 {
     Pst__AssocRecord *a = smgr_set_assoc(l);
 
@@ -224,8 +224,8 @@ static void fairshare(struct smgr_line *l, const char *value)
     a->shares = smgr_number(l, "Fairshare", value);
 }
 
-static void when(struct smgr_line *l, const char *key, const char *value, protobuf_c_boolean *has,
-                 int64_t *us)
+static void take_time(struct smgr_line *l, const char *key, const char *value,
+                      protobuf_c_boolean *has, int64_t *us)
 {
     struct err err = { .text = "" };
 
@@ -234,7 +234,7 @@ static void when(struct smgr_line *l, const char *key, const char *value, protob
     *has = 1;
 }
 
-static void ids(struct smgr_line *l, const char *value)
+static void take_ids(struct smgr_line *l, const char *value)
 {
     char **words = NULL;
     size_t n = 0;
@@ -301,7 +301,7 @@ bool smgr_switches(struct smgr_line *l, enum special what)
     }
 }
 
-static void text(struct smgr_line *l, char **field, const char *value)
+static void take_text(struct smgr_line *l, char **field, const char *value)
 {
     (void)l;
     check_mem_or_die(pb_set_str(field, value));
@@ -309,7 +309,7 @@ static void text(struct smgr_line *l, char **field, const char *value)
 
 static void text_lower(struct smgr_line *l, char **field, const char *value)
 {
-    text(l, field, value);
+    take_text(l, field, value);
     smgr_lower(*field);
 }
 
@@ -365,7 +365,7 @@ static bool special_assoc(struct smgr_line *l, enum special what, bool cond, cha
         if (cond)
             smgr_add_words(&l->where->default_wckeys, &l->where->n_default_wckeys, value, false);
         else
-            text(l, &set_user(l)->default_wckey, value);
+            take_text(l, &set_user(l)->default_wckey, value);
         return true;
     case S_DEF_QOS:
         set_default_qos(l, cond, value);
@@ -380,7 +380,7 @@ static bool special_assoc(struct smgr_line *l, enum special what, bool cond, cha
         text_lower(l, &l->set->new_name, value);
         return true;
     case S_FAIRSHARE:
-        fairshare(l, value);
+        take_fairshare(l, value);
         return true;
     case S_PARENT:
         text_lower(l, &l->set->parent, value);
@@ -406,17 +406,17 @@ static bool special_assoc(struct smgr_line *l, enum special what, bool cond, cha
         if (cond)
             smgr_add_words(&l->where->descriptions, &l->where->n_descriptions, value, true);
         else if (l->entity == SMGR_QOS)
-            text(l, &smgr_set_qos(l)->description, value);
+            take_text(l, &smgr_set_qos(l)->description, value);
         else if (l->entity == SMGR_RESOURCE)
-            text(l, &set_resource(l)->description, value);
+            take_text(l, &set_resource(l)->description, value);
         else
             text_lower(l, &set_account(l)->description, value);
         return true;
     case S_FLAGS:
-        flags(l, op, value);
+        take_flags(l, op, value);
         return true;
     case S_COMMENT:
-        text(l, &smgr_set_assoc(l)->comment, value);
+        take_text(l, &smgr_set_assoc(l)->comment, value);
         return true;
     case S_RAW_USAGE:
         if (strcmp(value, "0") != 0)
@@ -447,7 +447,7 @@ static void set_class(struct smgr_line *l, const char *value)
     l->set->cluster->classification = (uint32_t)i;
 }
 
-static uint32_t seconds(struct smgr_line *l, const char *key, const char *value)
+static uint32_t take_seconds(struct smgr_line *l, const char *key, const char *value)
 {
     uint32_t s = CLEAR;
     struct err err = { .text = "" };
@@ -463,7 +463,7 @@ static bool special_qos(struct smgr_line *l, enum special what, char op, const c
 {
     switch (what) {
     case S_GRACE:
-        SET_QOS(grace_s, seconds(l, "GraceTime", value));
+        SET_QOS(grace_s, take_seconds(l, "GraceTime", value));
         return true;
     case S_PREEMPT:
         preempt_list(l, op, value);
@@ -472,7 +472,7 @@ static bool special_qos(struct smgr_line *l, enum special what, char op, const c
         preempt_mode(l, value);
         return true;
     case S_PREEMPT_EXEMPT:
-        SET_QOS(preempt_exempt_s, seconds(l, "PreemptExemptTime", value));
+        SET_QOS(preempt_exempt_s, take_seconds(l, "PreemptExemptTime", value));
         return true;
     case S_USAGE_FACTOR:
         SET_QOS(usage_factor, smgr_real(l, "UsageFactor", value));
@@ -500,10 +500,10 @@ static bool special_resource(struct smgr_line *l, enum special what, bool cond, 
         if (cond)
             smgr_add_words(&l->where->servers, &l->where->n_servers, value, false);
         else
-            text(l, &set_resource(l)->server, value);
+            take_text(l, &set_resource(l)->server, value);
         return true;
     case S_SERVER_TYPE:
-        text(l, &set_resource(l)->server_type, value);
+        take_text(l, &set_resource(l)->server_type, value);
         return true;
     case S_TYPE:
         if (!smgr_is(value, "License", 1))
@@ -555,13 +555,13 @@ static void special_rest(struct smgr_line *l, enum special what, const char *val
         smgr_add_words(&l->formats, &l->n_formats, value, false);
         return;
     case S_IDS:
-        ids(l, value);
+        take_ids(l, value);
         return;
     case S_START:
-        when(l, "Start", value, &l->where->has_start_us, &l->where->start_us);
+        take_time(l, "Start", value, &l->where->has_start_us, &l->where->start_us);
         return;
     case S_END:
-        when(l, "End", value, &l->where->has_end_us, &l->where->end_us);
+        take_time(l, "End", value, &l->where->has_end_us, &l->where->end_us);
         return;
     case S_COND_FLAGS:
         if (!smgr_is(value, "Open", 1))

@@ -13,7 +13,7 @@ struct ids {
     bool accounts; /* associations of accounts alone: what is below them goes with them */
 };
 
-static void add(struct ids *ids, uint32_t id)
+static void add_name(struct ids *ids, uint32_t id)
 {
     ids->list = xrealloc_or_die(ids->list, ids->n + 1, sizeof(*ids->list));
     ids->list[ids->n++] = id;
@@ -26,19 +26,19 @@ static int take_assoc(void *ctx, const ProtobufCMessage *record, const struct qu
 
     (void)info;
     if (!ids->accounts == (r->user && *r->user))
-        add(ids, r->assoc_id);
+        add_name(ids, r->assoc_id);
     return 0;
 }
 
 static int take_qos(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
     (void)info;
-    add(ctx, ((const Pst__QosRecord *)record)->qos_id);
+    add_name(ctx, ((const Pst__QosRecord *)record)->qos_id);
     return 0;
 }
 
-static bool find(struct smgr *s, enum smgr_entity entity, const Pst__AcctCond *where,
-                 struct ids *ids)
+static bool find_name(struct smgr *s, enum smgr_entity entity, const Pst__AcctCond *where,
+                      struct ids *ids)
 {
     Pst__AcctCond cond = where ? *where : (Pst__AcctCond)PST__ACCT_COND__INIT;
 
@@ -66,7 +66,7 @@ void smgr_reset_usage(struct smgr *s, enum smgr_entity entity, const Pst__AcctCo
     struct err err = { .text = "" };
     int r;
 
-    if (!find(s, entity, where, &ids))
+    if (!find_name(s, entity, where, &ids))
         return;
     if (entity == SMGR_QOS) {
         req.qos_ids = ids.list;

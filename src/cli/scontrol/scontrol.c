@@ -302,7 +302,7 @@ static char *next_line(const struct line_reader *r)
     return line;
 }
 
-static void interactive(struct scontrol *s)
+static void run_interactive(struct scontrol *s)
 {
     struct line_reader reader = line_reader_make();
     _cleanup_free_ char *last = NULL;
@@ -349,7 +349,7 @@ int main(int argc, char **argv)
     if (first < argc)
         run_words(s, argc - first, argv + first);
     else
-        interactive(s);
+        run_interactive(s);
     client_free(s->client);
     cli_done(&s->cli);
     return s->status;

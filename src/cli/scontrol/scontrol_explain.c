@@ -30,7 +30,7 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
     return 0;
 }
 
-static void explain(struct scontrol *s, const char *word, bool again)
+static void explain_jobs(struct scontrol *s, const char *word, bool again)
 {
     uint32_t fields[] = { 1, 2, 3, 4 };
     Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
@@ -70,5 +70,5 @@ void scontrol_explain(struct scontrol *s, int argc, char **argv)
     if (argc <= first)
         scontrol_fail(s, "too few arguments for keyword:explain");
     for (int i = first; i < argc; i++)
-        explain(s, argv[i], i > first);
+        explain_jobs(s, argv[i], i > first);
 }

@@ -152,7 +152,7 @@ static void procs_load(struct procs *t)
 /* ---- commands -------------------------------------------------------------------------------- */
 
 /* "12" or "12.0", "12.batch" */
-static bool wanted(const struct proc *p, uint32_t job_id, const char *step, const char *node)
+static bool step_wanted(const struct proc *p, uint32_t job_id, const char *step, const char *node)
 {
     return (!job_id || p->job_id == job_id) && (!step || strcmp(p->step, step) == 0) &&
            (!node || strcmp(p->node, node) == 0);
@@ -179,7 +179,7 @@ void scontrol_listpids(struct scontrol *s, int argc, char **argv)
     for (size_t i = 0; i < t.n; i++) {
         const struct proc *p = &t.list[i];
 
-        if (!wanted(p, (uint32_t)id, dot ? dot + 1 : NULL, node))
+        if (!step_wanted(p, (uint32_t)id, dot ? dot + 1 : NULL, node))
             continue;
         if (!shown++)
             (void)printf("%-8s %-8s %-8s %-7s %-8s\n", "PID", "JOBID", "STEPID", "LOCALID",

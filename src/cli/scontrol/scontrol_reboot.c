@@ -11,7 +11,7 @@
 #include "wire/client.h"
 #include "wire/errors.h"
 
-static void send(struct scontrol *s, const Pst__NodeRebootRequest *req, const char *what)
+static void send_request(struct scontrol *s, const Pst__NodeRebootRequest *req, const char *what)
 {
     const char *text = NULL;
     int r = client_call(scontrol_client(s, what), OP_NODE_REBOOT, &req->base, NULL);
@@ -73,7 +73,7 @@ void scontrol_reboot(struct scontrol *s, int argc, char **argv)
         return;
     }
     req.nodes = argv[i];
-    send(s, &req, "scontrol_reboot_nodes");
+    send_request(s, &req, "scontrol_reboot_nodes");
 }
 
 void scontrol_cancel_reboot(struct scontrol *s, int argc, char **argv)
@@ -86,5 +86,5 @@ void scontrol_cancel_reboot(struct scontrol *s, int argc, char **argv)
     }
     req.has_cancel = req.cancel = true;
     req.nodes = argv[0];
-    send(s, &req, "slurm_update");
+    send_request(s, &req, "slurm_update");
 }

@@ -69,7 +69,7 @@ static void end_json(struct showing *w, bool jobs, int64_t updated_us)
     json_end(&w->js);
 }
 
-static void done(struct showing *w)
+static void walk_done(struct showing *w)
 {
     flush_out(w, true);
     strbuf_done(&w->out);
@@ -170,7 +170,7 @@ static void show_jobs(struct scontrol *s, const char *name)
         scontrol_fail(s, "slurm_load_jobs error: %s", slurm_err_text(ESLURM_INVALID_JOB_ID));
     else if (!w.shown)
         strbuf_add(&w.out, s->quiet ? "" : "No jobs in the system\n");
-    done(&w);
+    walk_done(&w);
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -259,7 +259,7 @@ static void show_steps(struct scontrol *s, const char *name)
     } else if (!w.shown) {
         strbuf_add(&w.out, s->quiet ? "" : "No job steps in the system\n");
     }
-    done(&w);
+    walk_done(&w);
 }
 
 /* ---- nodes and partitions -------------------------------------------------------------------- */
@@ -317,7 +317,7 @@ static void show_nodes(struct scontrol *s, const char *name)
     if (s->json.wanted)
         end_json(&w, false, t.now_us);
     cluster_nodes_done(&t);
-    done(&w);
+    walk_done(&w);
 }
 
 static void show_partitions(struct scontrol *s, const char *name)
@@ -351,7 +351,7 @@ static void show_partitions(struct scontrol *s, const char *name)
         strbuf_add(&w.out, s->quiet ? "" : "No partitions in the system\n");
     }
     cluster_nodes_done(&t);
-    done(&w);
+    walk_done(&w);
 }
 
 /* ---- configuration --------------------------------------------------------------------------- */
@@ -434,7 +434,7 @@ static void show_config(struct scontrol *s, const char *name)
         scontrol_ping(s, 0, NULL);
     }
     pst__config_reply__free_unpacked(reply, NULL);
-    done(&w);
+    walk_done(&w);
 }
 
 /* The word of SlurmctldHost, SlurmdHost ... that run here. */

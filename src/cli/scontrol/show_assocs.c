@@ -18,7 +18,7 @@
 
 /* ---- the question ---------------------------------------------------------------------------- */
 
-static void split(char *list, char ***ret, size_t *ret_n)
+static void split_names(char *list, char ***ret, size_t *ret_n)
 {
     char *save = NULL;
 
@@ -62,11 +62,11 @@ static bool take_word(Pst__AssocMgrRequest *req, char *word)
         return false;
     *value++ = '\0';
     if (strncasecmp(word, "users", MAX(strlen(word), 1u)) == 0)
-        split(value, &req->users, &req->n_users);
+        split_names(value, &req->users, &req->n_users);
     else if (strncasecmp(word, "accounts", MAX(strlen(word), 1u)) == 0)
-        split(value, &req->accounts, &req->n_accounts);
+        split_names(value, &req->accounts, &req->n_accounts);
     else if (strncasecmp(word, "qos", MAX(strlen(word), 1u)) == 0)
-        split(value, &req->qos, &req->n_qos);
+        split_names(value, &req->qos, &req->n_qos);
     else if (strncasecmp(word, "flags", MAX(strlen(word), 1u)) == 0)
         return take_flags(req, value);
     else
@@ -110,7 +110,7 @@ static void put_wall(bool has, int64_t limit, double minutes)
 
 enum use { USE_NOW, USE_MINUTES, USE_RUNNING };
 
-static uint64_t amount(const Pst__TresUse *t, enum use use)
+static uint64_t put_amount(const Pst__TresUse *t, enum use use)
 {
     return use == USE_NOW ? t->used : use == USE_MINUTES ? (uint64_t)t->minutes : t->run_minutes;
 }
@@ -129,9 +129,9 @@ static void put_used(const char *name, Pst__TresUse *const *tres, size_t n,
         (void)printf("%s%s=", i ? "," : "", tres[i]->name);
         if (l)
             (void)printf("%lld(%llu)", (long long)l->count,
-                         (unsigned long long)amount(tres[i], use));
+                         (unsigned long long)put_amount(tres[i], use));
         else
-            (void)printf("N(%llu)", (unsigned long long)amount(tres[i], use));
+            (void)printf("N(%llu)", (unsigned long long)put_amount(tres[i], use));
     }
 }
 

@@ -135,7 +135,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct license *)a)->name, ((const struct license *)b)->name);
 }
 
-static uint64_t left(const struct license *l)
+static uint64_t count_left(const struct license *l)
 {
     uint64_t gone = l->used + l->deficit;
 
@@ -161,7 +161,7 @@ static void print_json(struct scontrol *s, const struct licenses *l, const char 
         json_str(&js, "LicenseName", lic->name);
         json_int(&js, "Total", (int64_t)lic->total);
         json_int(&js, "Used", (int64_t)lic->used);
-        json_int(&js, "Free", (int64_t)left(lic));
+        json_int(&js, "Free", (int64_t)count_left(lic));
         json_bool(&js, "Remote", lic->remote);
         json_int(&js, "Reserved", (int64_t)lic->reserved);
         json_int(&js, "LastConsumed", (int64_t)lic->last_consumed);
@@ -192,7 +192,7 @@ static void print_text(struct scontrol *s, struct licenses *l, const char *name)
         any = true;
         (void)printf("LicenseName=%s\n    Total=%llu Used=%llu Free=%llu Reserved=%llu Remote=%s\n",
                      lic->name, (unsigned long long)lic->total, (unsigned long long)lic->used,
-                     (unsigned long long)left(lic), (unsigned long long)lic->reserved,
+                     (unsigned long long)count_left(lic), (unsigned long long)lic->reserved,
                      lic->remote ? "yes" : "no");
         if (lic->remote) {
             char when[64];

@@ -92,7 +92,7 @@ static void take_options(struct reader *rd, const char *text, size_t len)
 /* ---- variables ------------------------------------------------------------------------------- */
 
 /* $NAME and ${NAME} of variables set before. */
-static char *expand(const struct envlist *env, const char *text, size_t len)
+static char *expand_shortcut(const struct envlist *env, const char *text, size_t len)
 {
     struct strbuf sb = STRBUF_INIT;
     char *out = NULL, name[256];
@@ -141,7 +141,7 @@ static bool take_variable(struct reader *rd, const char *text, size_t len)
         len--;
     }
     name = xasprintf_or_die("%.*s", (int)n, text);
-    value = expand(&rd->env, text + at, len - at);
+    value = expand_shortcut(&rd->env, text + at, len - at);
     envlist_set(&rd->env, name, value);
     return true;
 }

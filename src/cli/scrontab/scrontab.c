@@ -52,7 +52,7 @@ struct scrontab {
     const char *file;
 };
 
-static noreturn void usage(void)
+static noreturn void die_usage(void)
 {
     (void)fputs("usage:\tscrontab [-u user] file\n"
                 "\tscrontab [-u user] [ -e | -l | -r | -v]\n"
@@ -76,7 +76,7 @@ static void find_user(struct scrontab *s, const char *name)
     s->user.pw_dir = xstrdup_or_die(pw->pw_dir);
 }
 
-static void options(struct scrontab *s, int argc, char **argv)
+static void read_options(struct scrontab *s, int argc, char **argv)
 {
     static const struct option names[] = {
         { "edit", no_argument, NULL, 'e' },       { "help", no_argument, NULL, 'h' },
@@ -95,7 +95,7 @@ static void options(struct scrontab *s, int argc, char **argv)
         case 'l':
         case 'r':
             if (s->action && s->action != c)
-                usage();
+                die_usage();
             s->action = c;
             break;
         case 'u':
@@ -117,11 +117,11 @@ static void options(struct scrontab *s, int argc, char **argv)
             opts_print_interface(&command, stdout);
             exit(CLI_EXIT_OK);
         default:
-            usage();
+            die_usage();
         }
     }
     if (argc - optind > 1 || (s->action && optind < argc))
-        usage();
+        die_usage();
     find_user(s, user);
     if (optind < argc)
         s->file = argv[optind];
@@ -148,7 +148,7 @@ static char *get_text(struct scrontab *s)
     return text;
 }
 
-static Pst__CrontabSetRequest request(const struct scrontab *s)
+static Pst__CrontabSetRequest send_request(const struct scrontab *s)
 {
     Pst__CrontabSetRequest req = PST__CRONTAB_SET_REQUEST__INIT;
 
@@ -161,7 +161,7 @@ static Pst__CrontabSetRequest request(const struct scrontab *s)
 /* False: it has mistakes, which are printed, and the old one is still in force. */
 static bool put_text(struct scrontab *s, const char *text)
 {
-    Pst__CrontabSetRequest req = request(s);
+    Pst__CrontabSetRequest req = send_request(s);
     struct err err = { .text = "" };
     unsigned mistakes = crontab_read(&s->cli, &s->user, text, &req);
     int code = 0;
@@ -182,7 +182,7 @@ static bool put_text(struct scrontab *s, const char *text)
     return !mistakes;
 }
 
-static int list(struct scrontab *s)
+static int list_crontab(struct scrontab *s)
 {
     _cleanup_free_ char *text = get_text(s);
 
@@ -195,7 +195,7 @@ static int list(struct scrontab *s)
 
 static int remove_all(struct scrontab *s)
 {
-    Pst__CrontabSetRequest req = request(s);
+    Pst__CrontabSetRequest req = send_request(s);
     struct err err = { .text = "" };
 
     if (cli_call(&s->cli, OP_CRONTAB_SET, &req.base, NULL, NULL, &err) < 0)
@@ -263,7 +263,7 @@ static void run_editor(const char *path)
     }
 }
 
-static bool again(void)
+static bool ask_again(void)
 {
     char answer[16];
 
@@ -272,7 +272,7 @@ static bool again(void)
     return fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y');
 }
 
-static int edit(struct scrontab *s)
+static int edit_crontab(struct scrontab *s)
 {
     const char *dir = getenv("TMPDIR");
     _cleanup_free_ char *path = xasprintf_or_die("%s/scrontab.XXXXXX", dir && *dir ? dir : "/tmp");
@@ -301,7 +301,7 @@ static int edit(struct scrontab *s)
             break;
         }
         good = put_text(s, text);
-    } while (!good && again());
+    } while (!good && ask_again());
     (void)unlink(path);
     return good ? CLI_EXIT_OK : CLI_EXIT_FAILED;
 }
@@ -314,14 +314,14 @@ int main(int argc, char **argv)
     int status;
 
     cli_init(&s.cli, "scrontab");
-    options(&s, argc, argv);
+    read_options(&s, argc, argv);
     if (!conf_option(cli_conf(&s.cli), CONF_SCRON_PARAMETERS, "enable", &value, &len))
         cli_fatal("scrontab is disabled on this cluster");
     if (s.action != 'l' && s.action != 'r')
         plugins_load(&s.cli, false);
-    status = s.action == 'l'   ? list(&s)
+    status = s.action == 'l'   ? list_crontab(&s)
              : s.action == 'r' ? remove_all(&s)
-             : s.action == 'e' ? edit(&s)
+             : s.action == 'e' ? edit_crontab(&s)
                                : from_file(&s);
     if (fflush(stdout) != 0)
         status = CLI_EXIT_FAILED;

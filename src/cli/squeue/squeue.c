@@ -206,7 +206,7 @@ static void take_arguments(struct squeue *q, int argc, char **argv, int first)
     }
 }
 
-static void done(struct squeue *q)
+static void squeue_done(struct squeue *q)
 {
     argwords_free(q->hidden, q->n_hidden);
     jobfilter_done(&q->filter);
@@ -251,7 +251,7 @@ int main(int argc, char **argv)
     squeue_make_filter(&q);
     if (q.explain) {
         status = squeue_explain(&q);
-        done(&q);
+        squeue_done(&q);
         return status;
     }
     for (;;) {
@@ -261,6 +261,6 @@ int main(int argc, char **argv)
         (void)printf("\n");
         (void)sleep(q.iterate_s);
     }
-    done(&q);
+    squeue_done(&q);
     return 0;
 }

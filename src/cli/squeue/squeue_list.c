@@ -65,7 +65,7 @@ bool squeue_wanted(const struct squeue *q, const struct job_row *r)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static void emit(struct squeue *q, const struct job_row *r)
+static void emit_row(struct squeue *q, const struct job_row *r)
 {
     size_t start = q->out.len;
 
@@ -88,7 +88,7 @@ static void emit_partitions(struct squeue *q, struct job_row *r)
     const char *list = r->job->partition;
 
     if (!q->per_partition || !job_is_pending(r) || !list || !strchr(list, ',')) {
-        emit(q, r);
+        emit_row(q, r);
         return;
     }
     while (*list) {
@@ -96,7 +96,7 @@ static void emit_partitions(struct squeue *q, struct job_row *r)
         _cleanup_free_ char *name = xasprintf_or_die("%.*s", (int)len, list);
 
         r->partition = name;
-        emit(q, r);
+        emit_row(q, r);
         r->partition = NULL;
         list += len + (list[len] == ',');
     }

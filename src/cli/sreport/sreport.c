@@ -160,7 +160,7 @@ static bool set_form(struct sreport *s, const char *text)
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-static void names(FILE *f)
+static void print_names(FILE *f)
 {
     static const char *const verbs[] = { "cluster",     "exit",        "help",      "job",
                                          "nonparsable", "parsable",    "parsable2", "quiet",
@@ -190,7 +190,7 @@ static const struct opt_command command = {
     .usage_status = CLI_EXIT_FAILED,
     .permute = true,
     .help_with_h = true,
-    .names = names,
+    .names = print_names,
 };
 
 static void print_verbs(void)
@@ -263,7 +263,7 @@ static int split_words(char *line, char **words)
     return n;
 }
 
-static void interactive(struct sreport *s)
+static void run_interactive(struct sreport *s)
 {
     _cleanup_free_ char *line = NULL, *last = NULL;
     size_t size = 0;
@@ -303,7 +303,7 @@ int main(int argc, char **argv)
     if (first < argc)
         run_words(&s, argc - first, argv + first);
     else
-        interactive(&s);
+        run_interactive(&s);
     (void)client_free(s.client); /* always NULL */
     cli_done(&s.cli);
     return s.status;

@@ -161,8 +161,8 @@ static size_t make_bounds(const struct cond *c, const Pst__UsageReply *reply, ui
     return n;
 }
 
-static void label(char *buf, size_t size, const struct cond *c, const uint32_t *bounds, size_t n,
-                  size_t i)
+static void put_label(char *buf, size_t size, const struct cond *c, const uint32_t *bounds,
+                      size_t n, size_t i)
 {
     if (c->request.individual)
         (void)snprintf(buf, size, "%u CPUs", bounds[i]);
@@ -218,9 +218,9 @@ static struct sizes_row *find_row(struct sizes *z, const struct sizes_row *like,
     return &z->rows[z->n++];
 }
 
-static void collect(struct sizes *z, struct sreport *s, const struct cond *c,
-                    const Pst__UsageReply *reply, enum size_report which, const uint32_t *bounds,
-                    size_t nbins)
+static void collect_rows(struct sizes *z, struct sreport *s, const struct cond *c,
+                         const Pst__UsageReply *reply, enum size_report which,
+                         const uint32_t *bounds, size_t nbins)
 {
     for (size_t i = 0; i < reply->n_sizes; i++) {
         const Pst__UsageSizes *from = reply->sizes[i];
@@ -280,7 +280,7 @@ void report_sizes(struct sreport *s, struct cond *c, enum size_report which)
 
     table_init(&t, s, all, 5, c->format ? c->format : leads[which]);
     for (size_t i = 0; i < nbins && t.n + 2 < ARRAY_SIZE(t.columns); i++) {
-        label(labels[i], sizeof(labels[i]), c, bounds, nbins, i);
+        put_label(labels[i], sizeof(labels[i]), c, bounds, nbins, i);
         t.columns[t.n++] = (struct column){ labels[i], labels[i], 13, S_FIRST + (int)i };
     }
     t.columns[t.n++] = all[3];
@@ -288,7 +288,7 @@ void report_sizes(struct sreport *s, struct cond *c, enum size_report which)
     table_title(s, c, titles[which], true,
                 c->print_count ? "Units are in number of jobs ran" : "Time");
     table_header(&t);
-    collect(z, s, c, reply, which, bounds, nbins);
+    collect_rows(z, s, c, reply, which, bounds, nbins);
     qsort(z->rows, z->n, sizeof(z->rows[0]), compare_sizes);
     for (size_t i = 0; i < z->n; i++) {
         table_row(&t, put_sizes, &z->rows[i]);

@@ -67,7 +67,7 @@ static const struct {
     { "Wckeys", 1, K_WCKEYS },
 };
 
-static bool refuse(struct sreport *s, const char *fmt, const char *text)
+static bool refuse_word(struct sreport *s, const char *fmt, const char *text)
 {
     (void)fprintf(stderr, fmt, text);
     (void)fprintf(stderr, "\n");
@@ -92,7 +92,7 @@ static int64_t whole_hour(int64_t us, bool end)
     return mktime(&tm);
 }
 
-static int64_t midnight(int days)
+static int64_t midnight_of(int days)
 {
     time_t now = time(NULL);
     struct tm tm;
@@ -135,7 +135,7 @@ static bool set_grouping(struct sreport *s, struct cond *c, const char *value)
             filter_add_number(&c->request.bounds, &c->request.n_bounds, (uint32_t)bound);
     }
     argwords_free(words, n);
-    return good || refuse(s, " Invalid grouping: %s", value);
+    return good || refuse_word(s, " Invalid grouping: %s", value);
 }
 
 static bool set_numbers(struct sreport *s, uint32_t **numbers, size_t *n, const char *value)
@@ -153,11 +153,11 @@ static bool set_numbers(struct sreport *s, uint32_t **numbers, size_t *n, const 
             filter_add_number(numbers, n, (uint32_t)number);
     }
     argwords_free(words, nwords);
-    return good || refuse(s, " Invalid number: %s", value);
+    return good || refuse_word(s, " Invalid number: %s", value);
 }
 
-static bool set(struct sreport *s, struct cond *c, enum key key, const char *value, int64_t *start,
-                int64_t *end)
+static bool set_key(struct sreport *s, struct cond *c, enum key key, const char *value,
+                    int64_t *start, int64_t *end)
 {
     Pst__UsageRequest *r = &c->request;
     uint64_t top;
@@ -199,7 +199,7 @@ static bool set(struct sreport *s, struct cond *c, enum key key, const char *val
         return true;
     case K_TOP:
         if (parse_u64(value, 1, 1000000, &top) < 0)
-            return refuse(s, " Invalid count: %s", value);
+            return refuse_word(s, " Invalid count: %s", value);
         c->top = (uint32_t)top;
         return true;
     case K_USERS:
@@ -235,14 +235,14 @@ static bool take_word(struct sreport *s, struct cond *c, const char *word, int64
         if (len < keys[i].min || strncasecmp(keys[i].name, word, len) != 0 ||
             (!eq && keys[i].key < W_ALL_CLUSTERS))
             continue;
-        return set(s, c, keys[i].key, eq ? eq + 1 : "", start, end);
+        return set_key(s, c, keys[i].key, eq ? eq + 1 : "", start, end);
     }
-    return refuse(s, " Unknown condition: %s", word);
+    return refuse_word(s, " Unknown condition: %s", word);
 }
 
 bool cond_parse(struct sreport *s, struct cond *c, int argc, char **argv)
 {
-    int64_t start = midnight(-1), end = midnight(0);
+    int64_t start = midnight_of(-1), end = midnight_of(0);
     const char *own = conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME);
 
     *c = (struct cond){ .request = PST__USAGE_REQUEST__INIT, .top = 10 };

@@ -51,7 +51,7 @@ static void put_assocs(const Pst__AcctResvRecord *v, char *buf, size_t size)
             (size_t)snprintf(buf + at, size - at, "%s%u", i ? "," : "", v->assoc_ids[i]); /* cut */
 }
 
-static void put(void *ctx, int id, char *buf, size_t size)
+static void put_column(void *ctx, int id, char *buf, size_t size)
 {
     const struct resv_row *r = ctx;
     uint64_t whole = r->use->alloc_s + r->use->idle_s;
@@ -96,7 +96,7 @@ struct report {
 };
 
 /* A row for each TRES wanted. */
-static int take(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+static int take_record(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
     struct report *rep = ctx;
     const Pst__AcctResvRecord *v = (const Pst__AcctResvRecord *)record;
@@ -106,7 +106,7 @@ static int take(void *ctx, const ProtobufCMessage *record, const struct query_in
         struct resv_row row = { rep->s, v, v->use[i] };
 
         if (!rep->s->tres || sreport_wants(rep->s, v->use[i]->tres))
-            table_row(&rep->table, put, &row);
+            table_row(&rep->table, put_column, &row);
     }
     return 0;
 }
@@ -151,8 +151,8 @@ void report_reservations(struct sreport *s, struct cond *c)
     where.end_us = c->request.end_s * USEC_PER_SEC;
     table_title(s, c, "Reservation Utilization", false, "TRES");
     table_header(&rep.table);
-    r = query_run(s->client, OP_ACCT_LIST, &req.base, &pst__acct_resv_record__descriptor, take,
-                  &rep, &info);
+    r = query_run(s->client, OP_ACCT_LIST, &req.base, &pst__acct_resv_record__descriptor,
+                  take_record, &rep, &info);
     if (r < 0)
         cli_die(CLI_EXIT_FAILED, "Problem with get: %s", client_strerror(s->client, r));
 }

@@ -51,19 +51,19 @@ static size_t tres_of(struct list *l, const char *name)
     return i;
 }
 
-static bool same(const struct row *a, const struct row *b)
+static bool same_text(const struct row *a, const struct row *b)
 {
     return a->has_user == b->has_user && a->uid == b->uid && strcmp(a->cluster, b->cluster) == 0 &&
            strcmp(a->account, b->account) == 0 && strcmp(a->user, b->user) == 0 &&
            strcmp(a->qos, b->qos) == 0 && strcmp(a->wckey, b->wckey) == 0;
 }
 
-static void add(struct list *l, const struct row *like, const Pst__UsageWho *who)
+static void add_line(struct list *l, const struct row *like, const Pst__UsageWho *who)
 {
     struct row *row = NULL;
 
     for (size_t i = l->n; i > 0 && !row; i--) /* those of one kind come together */
-        if (same(&l->rows[i - 1], like))
+        if (same_text(&l->rows[i - 1], like))
             row = &l->rows[i - 1];
     if (!row) {
         if (l->n == l->cap) {
@@ -124,7 +124,7 @@ static void add_to_accounts(struct list *l, const Pst__UsageWho *who, bool by_qo
         row.account = account;
         row.depth = depth;
         if (!by_qos)
-            add(l, &row, who);
+            add_line(l, &row, who);
         if (depth == 0)
             break;
         depth--;
@@ -141,10 +141,10 @@ static void add_to_accounts(struct list *l, const Pst__UsageWho *who, bool by_qo
         row.user = who->user;
         row.depth++;
     }
-    add(l, &row, who);
+    add_line(l, &row, who);
 }
 
-static void collect(struct list *l, enum who_report which)
+static void collect_lines(struct list *l, enum who_report which)
 {
     for (size_t i = 0; i < l->reply->n_who; i++) {
         const Pst__UsageWho *who = l->reply->who[i];
@@ -165,12 +165,12 @@ static void collect(struct list *l, enum who_report which)
             row.wckey = who->wckey[0] ? who->wckey : "*";
         else if (which == BY_USER_ACCOUNT || !l->c->group)
             row.account = account_of(who);
-        add(l, &row, who);
+        add_line(l, &row, who);
         if (which == BY_WCKEY_USER) { /* a wckey's own row */
             row.has_user = false;
             row.uid = 0;
             row.user = "";
-            add(l, &row, who);
+            add_line(l, &row, who);
         }
     }
 }
@@ -283,7 +283,7 @@ static void put_user(const struct row *row, bool proper, char *buf, size_t size)
         (void)snprintf(buf, size, "%u", row->uid);
 }
 
-static void put(void *ctx, int id, char *buf, size_t size)
+static void put_column(void *ctx, int id, char *buf, size_t size)
 {
     const struct list *l = ctx;
     const struct row *row = l->row;
@@ -348,7 +348,7 @@ static void print_rows(struct list *l, const struct table *t, const Pst__UsageRe
             if (!sreport_wants(l->s, l->tres[l->tres_at]))
                 continue;
             l->whole = whole_of(clusters, cluster, l->tres[l->tres_at]);
-            table_row(t, put, l);
+            table_row(t, put_column, l);
         }
     }
 }
@@ -375,7 +375,7 @@ static const char *columns_of(enum who_report which, bool tres)
     return tres ? named[which] : plain[which];
 }
 
-static void sort(struct list *l, enum who_report which)
+static void sort_lines(struct list *l, enum who_report which)
 {
     const char *first = l->s->tres && strcasecmp(l->s->tres, "all") != 0 ? l->s->tres : "cpu";
     size_t len = strcspn(first, ",");
@@ -422,8 +422,8 @@ void report_who(struct sreport *s, struct cond *c, enum who_report which)
     if (s->form >= FORM_PERCENT)
         clusters = sreport_ask(s, c, PST__USAGE_KIND__USAGE_CLUSTER);
     *l = (struct list){ .s = s, .c = c, .reply = reply };
-    collect(l, which);
-    sort(l, which);
+    collect_lines(l, which);
+    sort_lines(l, which);
     (void)snprintf(top, sizeof(top), "Top %u Users", c->top);
     table_title(s, c, which == TOP_USERS ? top : titles[which], true, NULL);
     table_header(&t);

@@ -97,7 +97,7 @@ static void check_part(struct srun *s, struct srun_part *p)
         exit(status);
 }
 
-static void collect(struct srun *s)
+static void collect_options(struct srun *s)
 {
     srun_parts(s);
     cli_set_verbosity(&s->cli, s->parts[0].opts.verbose);
@@ -256,7 +256,7 @@ static void show_nodes(uint32_t job_id, const Pst__Alloc *alloc)
 }
 
 /* An allocation of our own, with the step in the same request. */
-static int allocate(struct srun *s, Pst__StepSpec *spec)
+static int allocate_job(struct srun *s, Pst__StepSpec *spec)
 {
     Pst__SubmitRequest req = PST__SUBMIT_REQUEST__INIT;
     Pst__JobRecord job = PST__JOB_RECORD__INIT;
@@ -303,7 +303,7 @@ static int create_step(struct srun *s)
     if (jobopts_has(&s->opts, JO_ASYNC)) {
         status = srun_async(s, &spec);
     } else if (!s->job_id) {
-        status = allocate(s, &spec);
+        status = allocate_job(s, &spec);
     } else if (s->het_size) {
         status = srun_het_step(s, build_step);
         if (status == 0)
@@ -364,7 +364,7 @@ static void run_tasks(struct srun *s)
         cli_info("Force Terminated StepId=%u.%u", s->job_id, s->step_id);
 }
 
-static void done(struct srun *s)
+static void srun_done(struct srun *s)
 {
     if (s->reply && (!s->grant || s->reply != s->grant->step))
         protobuf_c_message_free_unpacked(&s->reply->base, NULL);
@@ -397,7 +397,7 @@ int main(int argc, char **argv)
 
     cli_init(&s.cli, "srun");
     plugins_load(&s.cli, true);
-    collect(&s);
+    collect_options(&s);
     plugins_options_done(s.argv + s.first, s.parts[0].end - s.first);
     srun_sig_open(&s);
     joblink_init(&s.link, &s.cli, s.sig_fd);
@@ -409,6 +409,6 @@ int main(int argc, char **argv)
             (void)joblink_complete(&s.link, s.worst_status); /* it said what went wrong */
     }
     plugins_end();
-    done(&s);
+    srun_done(&s);
     return status;
 }

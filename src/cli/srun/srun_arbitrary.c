@@ -42,7 +42,7 @@ static size_t item_len(const char *p)
     return n;
 }
 
-static void set(struct srun_part *p, enum jobopt id, const char *text)
+static void set_option(struct srun_part *p, enum jobopt id, const char *text)
 {
     struct err err = { .text = "" };
 
@@ -62,8 +62,8 @@ static void take_names(struct srun_part *p, const struct hostlist *all, uint32_t
     check_mem_or_die(names.failed ? -ENOMEM : 0);
     (void)snprintf(count, sizeof(count), "%u", n);
     jobopts_clear(&p->opts, JO_NODEFILE);
-    set(p, JO_NODELIST, strbuf_str(&names));
-    set(p, JO_NTASKS, count);
+    set_option(p, JO_NODELIST, strbuf_str(&names));
+    set_option(p, JO_NTASKS, count);
 }
 
 void srun_arbitrary(struct srun *s, struct srun_part *p)

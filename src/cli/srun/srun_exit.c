@@ -18,7 +18,7 @@ static int by_rank(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void tell(struct srun *s, struct srun_node *n)
+static void tell_exit(struct srun *s, struct srun_node *n)
 {
     _cleanup_free_ char *list = NULL;
     const char *what = n->n_held > 1 ? "tasks" : "task";
@@ -41,7 +41,7 @@ static void tell(struct srun *s, struct srun_node *n)
 void srun_exit_hold(struct srun *s, struct srun_node *n, const Pst__StepTaskExit *msg)
 {
     if (n->n_held > 0 && (n->held_status != msg->status || n->held_oom != msg->oom))
-        tell(s, n);
+        tell_exit(s, n);
     if (!n->held)
         n->held = xmalloc_or_die((n->n_tasks + 1) * sizeof(*n->held));
     for (size_t i = 0; i < msg->n_task_ids && n->n_held < n->n_tasks; i++)
@@ -49,7 +49,7 @@ void srun_exit_hold(struct srun *s, struct srun_node *n, const Pst__StepTaskExit
     n->held_status = msg->status;
     n->held_oom = msg->oom;
     if (n->n_held == n->n_tasks)
-        tell(s, n);
+        tell_exit(s, n);
     else if (!s->tell_mono_us)
         s->tell_mono_us = now_mono_us() + HOLD_US;
 }
@@ -58,7 +58,7 @@ void srun_exit_tell(struct srun *s)
 {
     s->tell_mono_us = 0;
     for (size_t i = 0; i < s->n_nodes; i++)
-        tell(s, &s->nodes[i]);
+        tell_exit(s, &s->nodes[i]);
 }
 
 void srun_exit_timer(struct srun *s, int *ms)

@@ -23,7 +23,7 @@ struct words {
     int base, end, first;
 };
 
-static size_t split(struct srun *s, struct hetopts *h, struct words *w)
+static size_t split_line(struct srun *s, struct hetopts *h, struct words *w)
 {
     const struct opt_command *cmd = jobopts_command(JOBOPTS_SRUN);
     size_t n = 0;
@@ -97,7 +97,7 @@ void srun_parts(struct srun *s)
     size_t n;
 
     hetopts_init(&h, JOBOPTS_SRUN);
-    n = split(s, &h, words);
+    n = split_line(s, &h, words);
     hetopts_carry(&h);
     for (size_t i = 0; i < n; i++)
         clifilter_defaults(&s->cli, &h.list[i]);

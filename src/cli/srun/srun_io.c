@@ -51,7 +51,7 @@ static void sink_add(void *ctx, const char *data, size_t n)
         check_mem_or_die(-ENOMEM);
 }
 
-static bool ready(const struct sink *k)
+static bool input_ready(const struct sink *k)
 {
     struct pollfd p = { .fd = k->fd, .events = POLLOUT };
 
@@ -60,7 +60,7 @@ static bool ready(const struct sink *k)
 
 void sink_write(struct sink *k)
 {
-    while (sink_pending(k) && ready(k)) {
+    while (sink_pending(k) && input_ready(k)) {
         size_t left = k->buf.len - k->at;
         ssize_t n =
             write(k->fd, k->buf.buf + k->at, k->regular ? left : MIN(left, (size_t)PIPE_BUF));

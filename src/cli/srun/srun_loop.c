@@ -107,7 +107,7 @@ static void on_io(struct srun *s, struct srun_node *n, const Pst__StepIo *io)
         srun_io_data(s, io);
 }
 
-static void dispatch(struct srun *s, struct srun_node *n, unsigned op, ProtobufCMessage *msg)
+static void dispatch_frame(struct srun *s, struct srun_node *n, unsigned op, ProtobufCMessage *msg)
 {
     switch (op) {
     case OP_STEP_STARTED:
@@ -147,7 +147,7 @@ static void on_frame(struct srun *s, struct srun_node *n, const struct frame *fr
     } else if (frame_unpack_request(frame, &msg, &err) < 0) {
         srun_node_failed(s, n, err.text);
     } else {
-        dispatch(s, n, frame->op, msg);
+        dispatch_frame(s, n, frame->op, msg);
         protobuf_c_message_free_unpacked(msg, NULL);
     }
 }

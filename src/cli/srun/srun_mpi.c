@@ -84,7 +84,7 @@ void srun_mpi_free(Pst__LaunchStep *req)
 static void pass_on(struct srun *s, uint32_t node, const Pst__StepMpi *msg);
 
 /* The tasks there are over: who asks about one of them does not wait for ever. */
-static void refuse(struct srun *s, const Pst__StepMpi *ask)
+static void refuse_call(struct srun *s, const Pst__StepMpi *ask)
 {
     Pst__StepMpi answer = PST__STEP_MPI__INIT;
 
@@ -104,7 +104,7 @@ static void pass_on(struct srun *s, uint32_t node, const Pst__StepMpi *msg)
     int r;
 
     if (!n || n->done) {
-        refuse(s, msg);
+        refuse_call(s, msg);
         return;
     }
     r = srun_node_send(s, n, OP_STEP_MPI, &msg->base);
@@ -159,7 +159,7 @@ static void meeting_over(struct srun *s, struct meeting *m)
     meeting_free(s, m);
 }
 
-static void meet(struct srun *s, const struct srun_node *n, const Pst__StepMpi *msg)
+static void meet_tasks(struct srun *s, const struct srun_node *n, const Pst__StepMpi *msg)
 {
     struct meeting *m;
 
@@ -180,7 +180,7 @@ static void meet(struct srun *s, const struct srun_node *n, const Pst__StepMpi *
     }
 }
 
-static void aborted(struct srun *s, const struct srun_node *n, const Pst__StepMpi *msg)
+static void tell_aborted(struct srun *s, const struct srun_node *n, const Pst__StepMpi *msg)
 {
     int code = msg->status ? msg->status & 0xff : CLI_EXIT_FAILED;
 
@@ -194,14 +194,14 @@ void srun_mpi_message(struct srun *s, struct srun_node *n, const Pst__StepMpi *m
 {
     switch (msg->kind) {
     case PST__STEP_MPI_KIND__MPI_MEET:
-        meet(s, n, msg);
+        meet_tasks(s, n, msg);
         break;
     case PST__STEP_MPI_KIND__MPI_ASK:
     case PST__STEP_MPI_KIND__MPI_ANSWER:
         pass_on(s, msg->node, msg);
         break;
     case PST__STEP_MPI_KIND__MPI_ABORT:
-        aborted(s, n, msg);
+        tell_aborted(s, n, msg);
         break;
     default:
         break; /* of a newer release */
