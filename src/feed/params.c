@@ -134,6 +134,8 @@ void feed_fill_params(const struct conf *conf, struct sched_params *ret)
         .bf_job_part_count_reserve = option_u32(conf, "bf_job_part_count_reserve", 0),
         .bf_one_resv_per_job = has_option(conf, "bf_one_resv_per_job"),
         .bf_yield_interval_us = option_u32(conf, "bf_yield_interval", 2000000),
+        .min_interval_us = option_u32(conf, "sched_min_interval", 0),
+        .defer = has_option(conf, "defer"),
         .bf_licenses = has_option(conf, "bf_licenses"),
         .default_queue_depth = option_u32(conf, "default_queue_depth", 0),
         .partition_job_depth = option_u32(conf, "partition_job_depth", 0),

@@ -112,7 +112,9 @@ struct sched_params {
     uint32_t bf_min_age_reserve_s, bf_min_prio_reserve, bf_job_part_count_reserve;
     uint32_t bf_resolution_s; /* starts are planned to this grain, 0 = exactly */
     bool bf_one_resv_per_job;
-    uint32_t bf_yield_interval_us; /* for whoever runs sched_backfill_some() */
+    uint32_t bf_yield_interval_us; /* for the caller of sched_backfill_some() */
+    uint32_t min_interval_us;      /* for the caller of sched_pass(): from a pass to the next */
+    bool defer;                    /* likewise: a new job alone is no reason for a pass */
     bool bf_licenses;              /* reserve licences for the jobs that wait for them */
     struct sched_preempt preempt;
 };

@@ -431,6 +431,8 @@ static bool check_array(struct submission *s)
     if (max < 2 || array_parse(s->req->array, max - 1, &s->rec->array_tasks, &throttle,
                                &s->array_count, &err) < 0)
         return fail(s, ESLURM_INVALID_ARRAY);
+    if (s->array_count > size_option(s, "max_array_tasks", max))
+        return fail(s, ESLURM_INVALID_ARRAY);
     if (throttle)
         SET(s->rec, array_task_throttle, throttle);
     return true;

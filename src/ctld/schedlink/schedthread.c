@@ -25,6 +25,8 @@
 #define BACKFILL_TURN_US 100000
 /* a backfill of t is followed by at least t * this without one */
 #define BACKFILL_SHARE 8
+/* SchedulerParameters=defer: a pass for new jobs alone waits so long for more of them */
+#define DEFER_US (3 * USEC_PER_SEC)
 
 struct schedthread {
     struct ctld *ctld;
@@ -43,8 +45,10 @@ struct schedthread {
     int64_t wake_us;                /* when a job becomes eligible */
     bool backfill_due;              /* something changed since the last one */
     int64_t backfill_not_before_mono_us;
-    int64_t renew_us;         /* when the plan is to be made anew though nothing changes */
-    struct sched_stats stats; /* under lock */
+    int64_t pass_due_mono_us;        /* when the next quick pass is to run; INT64_MAX: none is */
+    int64_t pass_not_before_mono_us; /* sched_min_interval after the last one */
+    int64_t renew_us;                /* when the plan is to be made anew though nothing changes */
+    struct sched_stats stats;        /* under lock */
 };
 
 void decisions_msg_free(struct decisions_msg *m)
@@ -323,21 +327,54 @@ static void think(struct schedthread *t, bool backfill, int64_t *ret_wake_us)
     }
 }
 
+/* With SchedulerParameters=defer: is a change of this kind a reason for a pass at once?  A new job
+ * is not, nor is a question. */
+static bool hurries_pass(enum feed_kind kind)
+{
+    return kind != FEED_JOB && kind != FEED_TOLD && kind != FEED_PRIORITIES && kind != FEED_ASSOCS;
+}
+
+/* Something changed: say when the quick pass for it runs.  A later change may bring the pass
+ * forward, never put it off. */
+static void plan_pass(struct schedthread *t, bool hurry)
+{
+    int64_t at = now_mono_us() + (t->params.defer && !hurry ? DEFER_US : 0);
+
+    t->pass_due_mono_us = MIN(t->pass_due_mono_us, MAX(at, t->pass_not_before_mono_us));
+}
+
+/* Run the quick pass when its time has come. */
+static void run_due_pass(struct schedthread *t)
+{
+    if (now_mono_us() < t->pass_due_mono_us)
+        return;
+    t->pass_due_mono_us = INT64_MAX;
+    think(t, false, &t->wake_us);
+    t->pass_not_before_mono_us = now_mono_us() + t->params.min_interval_us;
+    t->backfill_due = t->backfill && sched_pending(t->sched) > 0;
+}
+
 static void *run(void *arg)
 {
     struct schedthread *t = arg;
     bool go = true;
 
-    t->wake_us = t->renew_us = INT64_MAX;
+    t->wake_us = t->renew_us = t->pass_due_mono_us = INT64_MAX;
     while (go) {
         int64_t bf_at = t->backfill_due ? t->backfill_not_before_mono_us : INT64_MAX;
-        struct feed *list = take(t, MIN(t->wake_us, t->renew_us), bf_at);
-        bool changed = list || (t->wake_us != INT64_MAX && now_us() >= t->wake_us);
+        struct feed *list = take(t, MIN(t->wake_us, t->renew_us), MIN(bf_at, t->pass_due_mono_us));
+        bool changed = list != NULL, hurry = false;
+
+        if (t->wake_us != INT64_MAX && now_us() >= t->wake_us) {
+            t->wake_us = INT64_MAX; /* the pass tells the next time */
+            changed = hurry = true;
+        }
 
         while (list) {
             struct feed *f = list;
 
             list = f->next;
+            hurry = hurry || hurries_pass(f->kind);
             if (go)
                 go = apply(t, f);
             if (f->lsn)
@@ -346,10 +383,9 @@ static void *run(void *arg)
         }
         if (!go)
             break;
-        if (changed) {
-            think(t, false, &t->wake_us);
-            t->backfill_due = t->backfill && sched_pending(t->sched) > 0;
-        }
+        if (changed)
+            plan_pass(t, hurry);
+        run_due_pass(t);
         if (t->backfill && now_us() >= t->renew_us) {
             t->backfill_due = true;
             t->renew_us = INT64_MAX;

@@ -1,0 +1,57 @@
+"""SchedulerParameters that hold the scheduler or a submission back: defer, sched_min_interval, max_array_tasks."""
+
+import re
+import time
+from datetime import datetime
+
+import pytest
+
+from conftest import wait_until
+
+
+def start_with(make_cluster, words):
+    c = make_cluster(start=False, nodes=2)
+    c.write_conf(c.conf_text().replace("SchedulerParameters=requeue_delay=2", "SchedulerParameters=requeue_delay=2" + words))
+    return c.start()
+
+
+def waited(c, job):
+    """Seconds between submission and start, as the controller tells."""
+    record = c.wait_state(job, "RUNNING", "COMPLETED")
+    submit, start = (datetime.fromisoformat(record[key]) for key in ("SubmitTime", "StartTime"))
+    return (start - submit).total_seconds()
+
+
+def cycles(c):
+    """Quick passes of the scheduler so far."""
+    return int(re.search(r"Main schedule statistics.*?Total cycles:\s+(\d+)", c.run("sdiag").out, re.S).group(1))
+
+
+def test_defer(make_cluster):
+    """A new job alone starts no pass; the pass comes within three seconds, or with the next other change."""
+    c = start_with(make_cluster, ",defer")
+    assert waited(c, c.sbatch(wrap="sleep 100")) >= 2
+    job = c.sbatch(wrap="sleep 100")
+    c.run("scontrol", "update", "NodeName=node2", "Comment=changed", "Weight=7")
+    assert waited(c, job) < 2
+
+
+@pytest.mark.parametrize("words, most", [("", None), (",sched_min_interval=3000000", 3)])
+def test_sched_min_interval(make_cluster, words, most):
+    """There is so much time between two passes; without it each of these jobs brings at least one."""
+    c = start_with(make_cluster, words)
+    before, began = cycles(c), time.monotonic()
+    for _ in range(8):
+        job = c.sbatch(wrap="true")
+        time.sleep(0.1)  # no condition: the jobs come one after another
+    passes, elapsed = cycles(c) - before, time.monotonic() - began
+    assert passes <= elapsed / most + 1 if most else passes >= 8
+    wait_until(lambda: c.state(job) == "COMPLETED", "the last job has run")
+
+
+def test_max_array_tasks(make_cluster):
+    """An array has at most so many tasks, whatever their numbers."""
+    c = start_with(make_cluster, ",max_array_tasks=3")
+    c.sbatch("-H", "--array=0,500,900", wrap="true")
+    err = c.refused("sbatch", "-H", "--array=1-4", "--wrap", "true")
+    assert err == "sbatch: error: Batch job submission failed: Invalid job array specification\n"
