@@ -185,7 +185,9 @@ static const struct {
       "slurm.conf:3: error: OverSubscribe=YES:0 is not NO, YES[:N] or FORCE[:N]\n" },
     { "PartitionName=p MinNodes=4 MaxNodes=2\n",
       "slurm.conf:3: error: MinNodes=4 exceeds MaxNodes=2\n" },
-    { "PartitionName=p Alternate=q\n", "slurm.conf:3: error: Alternate=q is not a partition\n" },
+    { "PartitionName=p Alternate=q\n",
+      "slurm.conf:3: warning: key Alternate is accepted without effect\n"
+      "slurm.conf:3: error: Alternate=q is not a partition\n" },
     { "PartitionName=a,b\n", "slurm.conf:3: error: PartitionName=\"a,b\" is not a name\n" },
     { "PartitionName=p DefMemPerCPU=1 DefMemPerNode=2\n",
       "slurm.conf:3: error: DefMemPerCPU and DefMemPerNode exclude each other\n" },
@@ -234,6 +236,8 @@ static const struct {
     { "SchedulerParameters=bf_window\n",
       "slurm.conf:3: warning: SchedulerParameters: bf_window needs a number\n" },
     { "SchedulerParameters=sched_interval=-1,bf_interval=x\n",
+      "slurm.conf:3: warning: SchedulerParameters: option sched_interval is accepted without "
+      "effect\n"
       "slurm.conf:3: warning: SchedulerParameters: bf_interval=x is not a number\n" },
     { "SlurmctldParameters=zebra\n",
       "slurm.conf:3: warning: SlurmctldParameters: unknown option zebra\n" },
@@ -308,7 +312,7 @@ static void test_dialect(void **state)
              "Prolog=/p1 Prolog=/p2\n"
              "KillOnBadExit=TRUE JobRequeue=down SlurmUser=42\n"
              "PriorityMaxAge=1-12 SuspendTime=-1 DefMemPerCPU=2G\n"
-             "AuthInfo=socket=/s,keyfile=/k/slurm.key,ttl=5");
+             "AuthInfo=socket=/s,keyfile=/k/slurm.key,cred_expire=5");
     const char *addr, *value;
     uint16_t first, last;
     uint64_t num;
@@ -339,7 +343,7 @@ static void test_dialect(void **state)
     assert_int_equal(conf_num(c, CONF_DEF_MEM_PER_CPU), 2048);
     assert_true(conf_option(c, CONF_AUTH_INFO, "Socket", &value, &len));
     assert_true(len == 2 && memcmp(value, "/s", 2) == 0);
-    assert_true(conf_option_u64(c, CONF_AUTH_INFO, "ttl", &num) && num == 5);
+    assert_true(conf_option_u64(c, CONF_AUTH_INFO, "cred_expire", &num) && num == 5);
     assert_false(conf_option(c, CONF_AUTH_INFO, "tt", &value, &len));
     assert_string_equal(conf_key_file(c), "/k/slurm.key");
     /* defaults */
