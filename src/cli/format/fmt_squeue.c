@@ -152,6 +152,8 @@ GETTER(get_exec_host, if (job_is_pending(r) || !job_put_batch_host(sb, j)) strbu
 GETTER(get_exit_code, put_exit_code(sb, j->exit_status))
 GETTER(get_derived_ec, put_exit_code(sb, j->derived_exit_status))
 GETTER(get_min_memory, job_put_min_memory(sb, r))
+GETTER(get_cpus_per_tres, if (!job_put_cpus_per_tres(sb, j)) strbuf_add(sb, "N/A"))
+GETTER(get_mem_per_tres, if (!job_put_mem_per_tres(sb, j)) strbuf_add(sb, "N/A"))
 GETTER(get_tmp_disk, put_mib(sb, j->tmp_disk_mib, r->noconvert))
 GETTER(get_nice, strbuf_addf(sb, "%d", j->nice))
 GETTER(get_priority_norm, strbuf_addf(sb, "%16.14f", (double)job_priority(r) / 4294967295.0))
@@ -319,7 +321,7 @@ static const struct fmt_field job_rows[] = {
     { 'X', false, "CoreSpec", "CORE_SPEC", get_core_spec, NULL, "core_spec" },
     { 0, false, "CPUsPerTask", "CPUS_PER_TASK", get_cpus_per_task, NULL, "cpus_per_task" },
     { 0, false, "cpus-per-task", "CPUS_PER_TASK", get_cpus_per_task, NULL, "cpus_per_task" },
-    { 0, false, "cpus-per-tres", "CPUS_PER_TRES", get_na, NULL, NULL },
+    { 0, false, "cpus-per-tres", "CPUS_PER_TRES", get_cpus_per_tres, NULL, "cpus_per_gpu" },
     { 0, false, "CronJob", "CRON_JOB", get_cron, NULL, "cron_spec" },
     { 0, false, "Deadline", "DEADLINE", get_deadline, NULL, "deadline_us" },
     { 0, false, "DelayBoot", "DELAY_BOOT", get_zero, NULL, NULL },
@@ -344,7 +346,7 @@ static const struct fmt_field job_rows[] = {
     { 0, false, "LicensesAlloc", "LICENSES_ALLOC", get_licenses_alloc, NULL, "licenses_alloc" },
     { 0, false, "MaxCPUs", "MAX_CPUS", get_zero, NULL, NULL },
     { 0, false, "MaxNodes", "MAX_NODES", get_max_nodes, NULL, "max_nodes" },
-    { 0, false, "mem-per-tres", "MEM_PER_TRES", get_na, NULL, NULL },
+    { 0, false, "mem-per-tres", "MEM_PER_TRES", get_mem_per_tres, NULL, "mem_per_gpu_mib" },
     { 0, false, "MCSLabel", "MCSLABEL", get_mcs_label, NULL, "mcs_label" },
     { 'c', false, "MinCPUs", "MIN_CPUS", get_min_cpus, num_min_cpus,
       "pn_min_cpus cpus_per_task ntasks_per_node" },
@@ -369,7 +371,7 @@ static const struct fmt_field job_rows[] = {
     { 'h', false, "OverSubscribe", "OVER_SUBSCRIBE", get_oversubscribe, NULL, "oversubscribe" },
     { 'P', false, "Partition", "PARTITION", get_partition, NULL, "partition" },
     { 0, false, "PendingTime", "PENDING_TIME", get_pending_time, NULL, "state submit_us start_us" },
-    { 0, false, "PreemptTime", "PREEMPT_TIME", get_preempt_time, NULL, NULL },
+    { 0, false, "PreemptTime", "PREEMPT_TIME", get_preempt_time, NULL, "preempt_us" },
     { 0, false, "Prefer", "PREFER", get_prefer, NULL, "prefer" },
     { 'p', false, "Priority", "PRIORITY", get_priority_norm, num_priority, N_PRIO },
     { 'Q', false, "PriorityLong", "PRIORITY", get_priority, num_priority, N_PRIO },

@@ -1,6 +1,7 @@
 /* json_job.c - jobs and steps of squeue --json and scontrol show --json; see json_job.h. */
 #include "cli/format/json_job.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -94,7 +95,7 @@ static void put_times(struct json *js, const struct job_row *r)
     json_unset(js, "cpu_frequency_minimum");
     json_unset(js, "cpu_frequency_maximum");
     json_unset(js, "cpu_frequency_governor");
-    json_str(js, "cpus_per_tres", "");
+    PUT_MADE(js, "cpus_per_tres", (void)job_put_cpus_per_tres(sb, j));
     json_str(js, "cron", j->cron_spec);
     json_time(js, "deadline", j->deadline_us);
     number_or_zero(js, "delay_boot", 0);
@@ -166,11 +167,24 @@ static void put_allocation(struct json *js, const Pst__Alloc *alloc)
     }
 }
 
-static void put_resources(struct json *js, const Pst__JobRecord *j)
+void json_select_type(struct json *js, const char *words)
 {
+    char upper[256];
+    size_t n = 0;
+
+    for (; words && words[n] && n < sizeof(upper) - 1; n++)
+        upper[n] = (char)toupper((unsigned char)words[n]);
+    upper[n] = '\0';
+    json_words(js, "select_type", n ? upper : "NONE");
+}
+
+static void put_resources(struct json *js, const struct job_row *r)
+{
+    const Pst__JobRecord *j = r->job;
+
     json_object(js, "job_resources");
     if (j->alloc) {
-        json_one(js, "select_type", "CR_CORE_MEMORY");
+        json_select_type(js, r->select_type);
         json_object(js, "nodes");
         json_int(js, "count", job_nodes(j));
         json_one(js, "select_type",
@@ -227,7 +241,7 @@ static void put_request(struct json *js, const struct job_row *r)
     number_or_zero(js, "max_cpus", 0);
     number_or_zero(js, "max_nodes", j->max_nodes);
     json_str(js, "mcs_label", j->mcs_label);
-    json_str(js, "memory_per_tres", "");
+    PUT_MADE(js, "memory_per_tres", (void)job_put_mem_per_tres(sb, j));
     json_int(js, "memory_update_delay", 0);
     json_int(js, "memory_update_margin", 0);
     json_str(js, "name", j->name);
@@ -330,7 +344,7 @@ void json_job(struct json *js, const struct job_row *r)
     json_str(js, "het_job_id_set", j->het_id_set ? j->het_id_set : "");
     number_or_zero(js, "het_job_offset", j->het_offset);
     json_int(js, "job_id", j->job_id);
-    put_resources(js, j);
+    put_resources(js, r);
     json_list(js, "job_size_str");
     json_list_end(js);
     put_states(js, "job_state", r);

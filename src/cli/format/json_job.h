@@ -10,6 +10,8 @@
 #include "node.pb-c.h"
 #include "api.pb-c.h"
 
+/* "select_type": the words of SelectTypeParameters in upper case; NULL or empty: NONE. */
+void json_select_type(struct json *js, const char *words);
 void json_job(struct json *js, const struct job_row *r);
 void json_step(struct json *js, const struct step_row *r);
 /* partitions: comma list of those the node is in. */

@@ -152,7 +152,7 @@ static void put_access(struct json *js, const Pst__PartitionRecord *p, const cha
     json_str(js, "configured", tres);
     json_object_end(js);
     json_str(js, "cluster", "");
-    json_one(js, "select_type", "NONE");
+    json_select_type(js, p->select_type_parameters);
     json_object(js, "cpus");
     json_list(js, "task_binding");
     json_list_end(js);

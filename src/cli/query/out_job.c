@@ -351,6 +351,20 @@ bool job_put_batch_host(struct strbuf *sb, const Pst__JobRecord *j)
     return true;
 }
 
+bool job_put_cpus_per_tres(struct strbuf *sb, const Pst__JobRecord *j)
+{
+    if (j->has_cpus_per_gpu)
+        strbuf_addf(sb, "gres/gpu:%u", j->cpus_per_gpu);
+    return j->has_cpus_per_gpu;
+}
+
+bool job_put_mem_per_tres(struct strbuf *sb, const Pst__JobRecord *j)
+{
+    if (j->has_mem_per_gpu_mib)
+        strbuf_addf(sb, "gres/gpu:%ju", (uintmax_t)j->mem_per_gpu_mib);
+    return j->has_mem_per_gpu_mib;
+}
+
 void job_put_min_memory(struct strbuf *sb, const struct job_row *r)
 {
     const Pst__JobRecord *j = r->job;

@@ -13,9 +13,10 @@
 struct job_row {
     const Pst__JobRecord *job;
     int64_t now_us;
-    const char *cluster;   /* may be NULL */
-    const char *partition; /* instead of the record's: one of a list; may be NULL */
-    bool has_task;         /* this task of an array record stands for itself */
+    const char *cluster;     /* may be NULL */
+    const char *select_type; /* SelectTypeParameters of slurm.conf; may be NULL */
+    const char *partition;   /* instead of the record's: one of a list; may be NULL */
+    bool has_task;           /* this task of an array record stands for itself */
     uint32_t task;
     bool noconvert;      /* sizes as they are */
     bool expand;         /* resolve patterns in file names */
@@ -60,6 +61,9 @@ const char *job_nodelist(const Pst__JobRecord *j); /* "" when none */
 /* First node of the allocation or the batch host; false when none. */
 bool job_put_batch_host(struct strbuf *sb, const Pst__JobRecord *j);
 void job_put_min_memory(struct strbuf *sb, const struct job_row *r);
+/* "gres/gpu:4": --cpus-per-gpu, --mem-per-gpu in MiB; false: the job did not ask for it. */
+bool job_put_cpus_per_tres(struct strbuf *sb, const Pst__JobRecord *j);
+bool job_put_mem_per_tres(struct strbuf *sb, const Pst__JobRecord *j);
 /* What was asked for as TRES when the record does not say. */
 void job_put_req_tres(struct strbuf *sb, const struct job_row *r);
 uint32_t job_min_cpus(const Pst__JobRecord *j);     /* of each node */

@@ -384,11 +384,13 @@ void show_job(struct strbuf *sb, const struct job_row *r, const struct show_opts
     job_files(sb, r, o);
     if (j->has_cpus_per_gpu) {
         next_line(sb, o);
-        strbuf_addf(sb, "CpusPerTres=gres/gpu:%u", j->cpus_per_gpu);
+        strbuf_add(sb, "CpusPerTres=");
+        (void)job_put_cpus_per_tres(sb, j); /* it does */
     }
     if (j->has_mem_per_gpu_mib) {
         next_line(sb, o);
-        strbuf_addf(sb, "MemPerTres=gres/gpu:%llu", (unsigned long long)j->mem_per_gpu_mib);
+        strbuf_add(sb, "MemPerTres=");
+        (void)job_put_mem_per_tres(sb, j);
     }
     optional_line(sb, o, "TresBind", j->gpu_bind);
     optional_line(sb, o, "TresPerJob", j->tres_per_job);

@@ -117,7 +117,10 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
     const Pst__JobRecord *j = (const Pst__JobRecord *)record;
     struct task_walk t = {
         .w = w,
-        .row = { .job = j, .now_us = info->now_us, .cluster = w->cluster },
+        .row = { .job = j,
+                 .now_us = info->now_us,
+                 .cluster = w->cluster,
+                 .select_type = conf_str(cli_conf(&w->s->cli), CONF_SELECT_TYPE_PARAMETERS) },
     };
 
     w->known = true;

@@ -130,6 +130,7 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
         .row = { .job = j,
                  .now_us = info->now_us,
                  .cluster = conf_str(cli_conf(&q->cli), CONF_CLUSTER_NAME),
+                 .select_type = conf_str(cli_conf(&q->cli), CONF_SELECT_TYPE_PARAMETERS),
                  .noconvert = q->noconvert,
                  .expand = q->expand,
                  .no_throttle = q->only_state,

@@ -90,6 +90,8 @@ def test_grace(preempting):
     late = c.sbatch("-n1", "-t1", wrap="true")
     assert states(c, low, high) == ["RUNNING", "PENDING"]
     assert c.job(low)["PreemptTime"] != "None"
+    assert c.run("squeue", "-h", "-j", low, "-O", "PreemptTime").out.strip() == c.job(low)["PreemptTime"]
+    assert c.run("squeue", "-h", "-j", late, "-O", "PreemptTime").out.strip() == "N/A"
     c.kill_ctld()
     c.start_ctld()
     assert states(c, low, high, late) == ["RUNNING", "PENDING", "PENDING"]
