@@ -37,13 +37,10 @@ struct resvs;
 struct asking;
 
 enum cmd_kind {
-    CMD_REQUEST,   /* a decoded request */
-    CMD_CLOSED,    /* a connection is gone */
-    CMD_DECISIONS, /* from the scheduler: arg is struct decisions_msg */
-    CMD_PUBLISH,   /* make the view current; then fn(arg) */
-    CMD_CALL,      /* fn(arg): the rest of a long walk */
+    CMD_REQUEST, /* a decoded request */
+    CMD_CLOSED,  /* a connection is gone */
+    CMD_CALL,    /* fn(arg): from another thread, or the rest of a long walk */
     CMD_RECONFIGURE,
-    CMD_SNAPSHOT_DONE,
     CMD_STOP,
 };
 
@@ -69,6 +66,7 @@ struct cmd {
     uid_t lane;     /* whose share of the core it takes; 0 = the controller's own */
     uint32_t bytes; /* of the request */
     void (*fn)(void *arg);
+    void (*drop)(void *arg); /* in place of fn when the loop ends before; NULL: nothing to do */
     void *arg;
 };
 
@@ -86,7 +84,14 @@ struct stats { /* core thread only */
     uint64_t worst_stall_us;
 };
 
+struct ctld_op;
+struct ctld_service;
+
 struct ctld {
+    /* services.c: all services, ended by NULL; set before boot_all() */
+    const struct ctld_service *const *services;
+    const struct ctld_op *ops[OP_MAX_]; /* by number, of all services; see service_op() */
+    unsigned ticks;                     /* so far */
     char *conf_path;
     struct conf *conf;
     char *licenses; /* licenses_all() */
@@ -179,19 +184,9 @@ bool cmd_is_admin(const struct ctld *ctld, const struct cmd *cmd);
  * root. */
 bool cmd_may_act_as(const struct ctld *ctld, const struct cmd *cmd, uid_t uid);
 
-/* ---- operations: one handler a row of the table in ctldops.c ------------------------------------- */
+/* ---- operations: handlers of rows, see core/service.h ------------------------------------------- */
 
 typedef void op_fn(struct ctld *ctld, struct cmd *cmd);
-enum op_flag {
-    OPF_WRITES = 1u << 1, /* refused while the disk is full */
-    OPF_VIEW = 1u << 2,   /* answered by an I/O thread from the view; fn is NULL */
-    OPF_FRONT = 1u << 3,  /* answered by the front itself */
-};
-struct op_row {
-    op_fn *fn;
-    unsigned flags;
-};
-const struct op_row *op_row(unsigned op); /* NULL: not an operation of the controller */
 
 op_fn op_job_submit, op_job_wait, op_job_action, op_job_update, op_step_create, op_het_step_create;
 op_fn op_access, op_steps_wait, op_acct_changes, op_query_assocs;

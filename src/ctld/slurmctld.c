@@ -19,6 +19,7 @@
 #include "ctld/core/boot.h"
 #include "ctld/front/front.h"
 #include "ctld/notify/triggers.h"
+#include "ctld/services.h"
 #include "daemon/daemon.h"
 #include "version.h"
 
@@ -232,6 +233,7 @@ int main(int argc, char **argv)
     h.ctld = calloc(1, sizeof(*h.ctld));
     if (!h.ctld)
         return 1;
+    h.ctld->services = ctld_services;
     boot_host_name(h.ctld);
     daemon_begin(&head, &h.o);
     return daemon_live(&head, &life, &h.o, &h);

@@ -17,6 +17,7 @@
 #include "ctld/front/front.h"
 #include "ctld/notify/programs.h"
 #include "ctld/core/statesnapshot.h"
+#include "ctld/services.h"
 #include "journal/files.h"
 
 #include "memlog.h"
@@ -286,6 +287,7 @@ static void boot(struct run *run)
 
     assert(c);
     run->ctld = c;
+    c->services = ctld_services;
     boot_host_name(c);
     c->conf_path = strdup(conf_file);
     r = conf_load(conf_file, CONF_FULL, &c->conf, NULL, &err);

@@ -17,6 +17,7 @@
 #include "base/pb/pbutil.h"
 #include "ctld/acct/acctsync.h"
 #include "ctld/ctld.h"
+#include "ctld/core/service.h"
 
 #define ACCT_RPC_VERSION 11520u /* what lists of clusters call the protocol of 26.05 */
 
@@ -232,3 +233,17 @@ struct acctadmin *acctadmin_stop(struct acctadmin *a)
     free(a);
     return NULL;
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static void answer_request(struct ctld *ctld, struct conn *c, const struct frame *frame)
+{
+    acctadmin_request(ctld->acct_admin, c, frame);
+}
+
+static const struct ctld_op acctadmin_ops[] = { { OP_ACCT_ADMIN, .front = answer_request },
+                                                { OP_ACCT_LIST, .front = answer_request },
+                                                { OP_ACCT_BLOB, .front = answer_request },
+                                                { 0 } };
+
+const struct ctld_service acctadmin_service = { .name = "acctadmin", .ops = acctadmin_ops };

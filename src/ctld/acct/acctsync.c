@@ -14,6 +14,7 @@
 #include "base/pb/pbutil.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/job/licenses.h"
+#include "ctld/core/service.h"
 
 #define CHUNK 500u
 
@@ -303,3 +304,15 @@ void acctsync_end(struct ctld *ctld)
     }
     waiting.tail = NULL;
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static const struct ctld_op acctsync_ops[] = {
+    { OP_ACCT_CHANGES, .fn = op_acct_changes, .flags = OPF_WRITES }, { 0 }
+};
+
+const struct ctld_service acctsync_service = {
+    .name = "acctsync",
+    .ops = acctsync_ops,
+    .durable = acctsync_durable,
+};

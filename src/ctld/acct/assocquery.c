@@ -13,6 +13,7 @@
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/policy/policy.h"
 #include "ctld/core/wait.h"
+#include "ctld/core/service.h"
 #include "model/account/usage.h"
 
 #define FRAME_BYTES (128u * 1024)
@@ -387,3 +388,10 @@ void assocquery_gather(struct assocquery *q, struct sched *s)
     if (conn_run(q->conn, answer, q) < 0)
         query_free(q);
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static const struct ctld_op assocquery_ops[] = { { OP_QUERY_ASSOCS, .fn = op_query_assocs },
+                                                 { 0 } };
+
+const struct ctld_service assocquery_service = { .name = "assocquery", .ops = assocquery_ops };

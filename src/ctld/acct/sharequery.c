@@ -14,6 +14,7 @@
 #include "ctld/front/front.h"
 #include "ctld/policy/policy.h"
 #include "ctld/acct/shares.h"
+#include "ctld/core/service.h"
 #include "feed/params.h"
 #include "feed/sharefeed.h"
 #include "model/job.h"
@@ -444,3 +445,12 @@ void op_usage_reset(struct ctld *ctld, struct cmd *cmd)
     else
         core_ok(ctld, cmd, lsn);
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static const struct ctld_op sharequery_ops[] = { { OP_QUERY_SHARES, .fn = op_query_shares },
+                                                 { OP_USAGE_RESET, .fn = op_usage_reset,
+                                                   .flags = OPF_WRITES },
+                                                 { 0 } };
+
+const struct ctld_service sharequery_service = { .name = "sharequery", .ops = sharequery_ops };

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "ctld/schedlink/schedfeed.h"
+#include "ctld/core/service.h"
 #include "feed/sharefeed.h"
 #include "model/account/usage.h"
 #include "sched/rules/fairshare.h"
@@ -103,3 +104,12 @@ void shares_tick(struct ctld *ctld, int64_t now)
         now - ctld->shares_told_us >= period_us)
         tell(ctld, now);
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+const struct ctld_service shares_service = {
+    .name = "shares",
+    .recovered = shares_configure,
+    .reconfigured = shares_configure,
+    .tick_writing = shares_tick,
+};

@@ -14,34 +14,10 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
-#include "ctld/acct/acctsync.h"
-#include "ctld/acct/acctadmin.h"
-#include "ctld/acct/acctfollow.h"
-#include "ctld/acct/acctthread.h"
-#include "ctld/front/asking.h"
-#include "ctld/job/depends.h"
 #include "ctld/core/effects.h"
-#include "ctld/schedlink/feasible.h"
-#include "ctld/job/licenses.h"
-#include "ctld/resv/resv.h"
-#include "ctld/schedlink/schedfeed.h"
-#include "ctld/front/front.h"
-#include "ctld/notify/jobcomp.h"
-#include "ctld/job/jobsubmit.h"
-#include "ctld/job/lifecycle.h"
-#include "ctld/schedlink/minutes.h"
 #include "ctld/core/observe.h"
-#include "ctld/notify/programs.h"
 #include "ctld/core/reconfig.h"
-#include "ctld/schedlink/schedthread.h"
-#include "ctld/acct/shares.h"
-#include "ctld/core/statesnapshot.h"
-#include "ctld/step/steps.h"
-#include "ctld/job/cronjobs.h"
-#include "ctld/notify/triggers.h"
-#include "ctld/front/view.h"
-#include "ctld/core/wait.h"
-#include "ctld/watch/watch.h"
+#include "ctld/core/service.h"
 
 #define DISK_RESERVE (32u << 20)
 
@@ -56,17 +32,7 @@ void boot_host_name(struct ctld *ctld)
 
 static void on_durable(void *arg, uint64_t lsn)
 {
-    struct ctld *ctld = arg;
-
-    /* Accounting first: who has his answer may ask it at once. */
-    if (ctld->acct)
-        acctthread_durable(ctld->acct, lsn);
-    effects_release(ctld->effects, lsn);
-    acctsync_durable(ctld, lsn);
-    programs_release(ctld->programs, lsn);
-    if (ctld->watch)
-        watch_durable(ctld->watch, lsn);
-    jobcomp_durable(ctld->jobcomp, lsn);
+    services_durable(arg, lsn);
 }
 
 static void on_full(void *arg, bool full, int error)
@@ -168,71 +134,50 @@ static int count_boot(struct ctld *ctld)
     return core_commit(ctld, tx) ? 0 : -ENOSPC;
 }
 
-static int start_accounting(struct ctld *ctld, struct err *err)
+/* Figures are told since this start. */
+static void begin_stats(struct ctld *ctld)
 {
-    const char *dir = conf_str(ctld->conf, CONF_STATE_SAVE_LOCATION);
-    const char *type = conf_str(ctld->conf, CONF_ACCOUNTING_STORAGE_TYPE);
-    struct strbuf db = STRBUF_INIT;
-    int r;
+    const Pst__ClusterRecord *now = ctld->cluster->rec;
 
-    if (type && strcmp(type, "accounting_storage/none") == 0)
-        return 0;
-    strbuf_addf(&db, "%s/accounting.sqlite", dir);
-    r = acctthread_start(
-        ctld, type && strcmp(type, "accounting_storage/slurmdbd") == 0 ? NULL : strbuf_str(&db),
-        dir, &ctld->acct, err);
-    if (r >= 0 && !(type && strcmp(type, "accounting_storage/slurmdbd") == 0))
-        r = acctadmin_start(ctld, strbuf_str(&db), &ctld->acct_admin, err);
-    else if (r >= 0)
-        r = acctfollow_start(ctld, &ctld->acct_follow, err);
-    strbuf_done(&db);
-    if (r >= 0)
-        acctthread_durable(ctld->acct, journal_durable(ctld->journal));
-    return r;
+    ctld->stats.since_us = ctld->boot_us;
+    ctld->stats.base_submitted = now->jobs_submitted;
+    ctld->stats.base_started = now->jobs_started;
+    ctld->stats.base_completed = now->jobs_completed;
+    ctld->stats.base_cancelled = now->jobs_cancelled;
+    ctld->stats.base_failed = now->jobs_failed;
 }
 
-int boot_all(struct ctld *ctld, bool clear, bool repair, struct err *err)
+static int make_core(struct ctld *ctld, struct err *err)
 {
     int r = cluster_new(&ctld->cluster);
 
-    ctld->boot_us = core_now();
     if (r >= 0)
         r = effects_new(&ctld->effects);
     if (r >= 0)
         r = core_queue_new(&ctld->queue);
+    return r < 0 ? err_nomem(err) : 0;
+}
+
+int boot_all(struct ctld *ctld, bool clear, bool repair, struct err *err)
+{
+    int r = make_core(ctld, err);
+
+    ctld->boot_us = core_now();
     if (r >= 0)
-        r = asking_new(&ctld->asking);
+        r = services_check(ctld, ctld->conf, err);
     if (r >= 0)
-        r = views_new(&ctld->views);
+        r = services_start(ctld, err);
     if (r >= 0)
-        r = feasible_new(&ctld->feasible);
-    if (r >= 0)
-        r = programs_new(ctld, &ctld->programs);
-    if (r >= 0)
-        r = resvs_new(&ctld->resvs);
-    if (r < 0)
-        return err_set(err, r, "out of memory");
-    r = jobsubmit_check(ctld->conf, err);
-    if (r >= 0)
-        r = front_new(ctld, &ctld->front, err);
-    if (r < 0)
-        return r;
-    r = recover(ctld, repair, err);
-    if (r < 0)
-        return r;
-    licenses_refresh(ctld);
-    r = start_accounting(ctld, err); /* before anything is committed: the writer thread tells it */
-    if (r >= 0)
-        r = jobcomp_start(ctld, &ctld->jobcomp, err);
-    if (r >= 0)
-        r = watch_new(ctld, &ctld->watch);
+        r = recover(ctld, repair, err);
+    if (r >= 0) /* before anything is committed: they follow the journal */
+        r = services_open(ctld, err);
     if (r < 0)
         return r;
     if (clear)
         r = forget(ctld);
     observe_init(ctld);
     if (r >= 0)
-        r = schedthread_start(ctld, &ctld->sched);
+        r = services_observe(ctld, err);
     if (r >= 0) {
         observe_all(ctld);
         r = reconfig_sync(ctld);
@@ -240,21 +185,11 @@ int boot_all(struct ctld *ctld, bool clear, bool repair, struct err *err)
     if (r >= 0)
         r = count_boot(ctld);
     if (r < 0)
-        return err_set(err, r, "cannot start: %s", strerror(-r));
-    shares_configure(ctld);
-    lifecycle_recover(ctld);
-    cron_recover(ctld);
-    resv_recover(ctld);
-    triggers_booted(ctld);
-    feed_qos(ctld);
-    schedfeed_flush(ctld);
+        return err && err->text[0] ? r : err_set(err, r, "cannot start: %s", strerror(-r));
+    services_recovered(ctld);
+    services_batch_end(ctld);
     journal_commit(ctld->journal);
-    ctld->stats.since_us = ctld->boot_us;
-    ctld->stats.base_submitted = ctld->cluster->rec->jobs_submitted;
-    ctld->stats.base_started = ctld->cluster->rec->jobs_started;
-    ctld->stats.base_completed = ctld->cluster->rec->jobs_completed;
-    ctld->stats.base_cancelled = ctld->cluster->rec->jobs_cancelled;
-    ctld->stats.base_failed = ctld->cluster->rec->jobs_failed;
+    begin_stats(ctld);
     return 0;
 }
 
@@ -274,54 +209,23 @@ int boot_pid_file(struct ctld *ctld, bool make)
     return 0;
 }
 
-static void release_nodes(struct ctld *ctld)
-{
-    for (uint32_t i = 0; i < ctld->cluster->nnodes; i++)
-        if (ctld->cluster->nodes[i] && ctld->cluster->nodes[i]->link)
-            ctld->cluster->nodes[i]->link = conn_unref(ctld->cluster->nodes[i]->link);
-}
-
 void boot_end(struct ctld *ctld)
 {
     if (!ctld)
         return;
-    snapshot_join(ctld);
-    ctld->sched = schedthread_stop(ctld->sched);
-    watch_quiesce(ctld->watch);
+    if (ctld->cluster)
+        services_quiesce(ctld);
     if (ctld->journal)
         ctld->journal = journal_close(ctld->journal); /* syncs; the last answers leave */
-    if (ctld->front && ctld->front->server)
-        server_stop(ctld->front->server);
-    ctld->acct_admin = acctadmin_stop(ctld->acct_admin);
-    ctld->acct_follow = acctfollow_stop(ctld->acct_follow);
-    acctsync_end(ctld);
-    ctld->acct = acctthread_stop(ctld->acct);
-    ctld->jobcomp = jobcomp_stop(ctld->jobcomp);
-    ctld->programs = programs_free(ctld->programs);
-    ctld->watch = watch_stop(ctld->watch);
-    if (ctld->cluster) {
-        wait_clear(ctld);
-        steps_clear(ctld);
-        triggers_clear();
-        jobsubmit_lua_forget();
-        licenses_forget(ctld);
-        minutes_clear();
-        release_nodes(ctld);
-    }
-    depends_clear(ctld);
-    free(ctld->refused_full.ids);
-    free(ctld->pass_notes);
+    if (ctld->cluster)
+        services_stop(ctld);
     ctld->queue = core_queue_free(ctld->queue);
     ctld->effects = effects_free(ctld->effects);
-    ctld->front = front_free(ctld->front);
-    ctld->asking = asking_free(ctld->asking);
-    ctld->views = views_free(ctld->views);
-    if (ctld->cluster)
+    if (ctld->cluster) {
+        services_free(ctld);
         ctld->cluster->observer = NULL;
+    }
     ctld->cluster = cluster_free(ctld->cluster);
-    ctld->feasible = feasible_free(ctld->feasible);
-    ctld->resvs = resvs_free(ctld->resvs);
-    idmap_done(&ctld->links);
     ctld->keys = auth_keys_free(ctld->keys);
     if (ctld->conf) {
         (void)boot_pid_file(ctld, false);

@@ -17,16 +17,9 @@
 #include "ctld/job/contents.h"
 #include "ctld/core/corequeue.h"
 #include "ctld/core/effects.h"
-#include "ctld/schedlink/schedfeed.h"
 #include "ctld/front/front.h"
-#include "ctld/notify/jobcomp.h"
-#include "ctld/job/lifecycle.h"
 #include "ctld/core/reconfig.h"
-#include "ctld/schedlink/schedthread.h"
-#include "ctld/core/statesnapshot.h"
-#include "ctld/core/timers.h"
-#include "ctld/front/view.h"
-#include "ctld/core/wait.h"
+#include "ctld/core/service.h"
 
 #define TURN_US 10000              /* what users have of a batch */
 #define STOP_US (5 * USEC_PER_SEC) /* what is asked for before the end is answered */
@@ -40,8 +33,8 @@ void cmd_free(struct cmd *cmd)
     free((uint8_t *)cmd->packed.body); /* const for readers */
     if (cmd->conn)
         conn_unref(cmd->conn);
-    if (cmd->kind == CMD_DECISIONS)
-        decisions_msg_free(cmd->arg); /* left over at the end */
+    if (cmd->drop)
+        cmd->drop(cmd->arg); /* left over at the end */
     contents_free(cmd->contents, cmd->n_contents);
     free(cmd->caller);
     free(cmd->user_name);
@@ -103,7 +96,7 @@ uint64_t core_commit(struct ctld *ctld, Pst__Transaction *tx)
     uint64_t lsn = 0;
     int r;
 
-    jobcomp_notes(ctld->jobcomp, ctld->cluster, tx, &notes);
+    services_note(ctld, tx, &notes);
     buf = malloc(len + notes.len + 1);
     if (!buf || notes.failed) {
         log_fatal("out of memory while committing");
@@ -185,7 +178,7 @@ bool cmd_may_act_as(const struct ctld *ctld, const struct cmd *cmd, uid_t uid)
 
 static void handle_request(struct ctld *ctld, struct cmd *cmd)
 {
-    const struct op_row *row = op_row(cmd->op);
+    const struct ctld_op *row = service_op(ctld, cmd->op);
     struct err err = { .text = "" };
     int64_t t0;
 
@@ -212,7 +205,7 @@ static void handle_request(struct ctld *ctld, struct cmd *cmd)
     }
     t0 = now_mono_us();
     row->fn(ctld, cmd);
-    front_count(ctld->front, cmd->op, now_mono_us() - t0);
+    services_answered(ctld, cmd->op, now_mono_us() - t0);
 }
 
 /* Gives false when the loop should end. */
@@ -223,24 +216,14 @@ static bool handle(struct ctld *ctld, struct cmd *cmd)
         handle_request(ctld, cmd);
         return true;
     case CMD_CLOSED:
-        node_link_closed(ctld, cmd->conn);
-        wait_conn_closed(ctld, conn_id(cmd->conn));
-        return true;
-    case CMD_DECISIONS:
-        lifecycle_decisions(ctld, TAKE_PTR(cmd->arg));
-        return true;
-    case CMD_PUBLISH:
-        views_publish(ctld->views, ctld->cluster, ctld->applied_lsn);
-        cmd->fn(cmd->arg);
+        services_on_conn_closed(ctld, cmd->conn);
         return true;
     case CMD_CALL:
+        cmd->drop = NULL; /* fn has arg now */
         cmd->fn(cmd->arg);
         return true;
     case CMD_RECONFIGURE:
         reconfig_run(ctld, NULL);
-        return true;
-    case CMD_SNAPSHOT_DONE:
-        ctld->snapshot_running = false;
         return true;
     case CMD_STOP:
         return false;
@@ -269,8 +252,7 @@ static void handle_users(struct ctld *ctld, int64_t until_mono_us)
 static void end_batch(struct ctld *ctld, int64_t began_mono_us)
 {
     journal_commit(ctld->journal);
-    schedfeed_flush(ctld);
-    views_work_off(ctld->views, ctld->cluster);
+    services_batch_end(ctld);
     ctld->stats.worst_stall_us =
         MAX(ctld->stats.worst_stall_us, (uint64_t)(now_mono_us() - began_mono_us));
 }
@@ -293,8 +275,8 @@ void core_run(struct ctld *ctld)
         cmd_free_list(own);
         handle_users(ctld, now_mono_us() + (go ? TURN_US : STOP_US));
         if (t0 >= next_tick) {
-            timers_run(ctld);
-            next_tick = t0 + TIMERS_PERIOD_US;
+            services_tick(ctld);
+            next_tick = t0 + SERVICE_TICK_US;
         }
         end_batch(ctld, t0);
     }

@@ -3,6 +3,7 @@
  * lsn values arrive in ascending order because one thread commits.  The lock is held for list
  * work only. */
 #include "ctld/core/effects.h"
+#include "ctld/core/service.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -119,3 +120,12 @@ size_t effects_pending(const struct effects *e)
 {
     return atomic_load_explicit(&e->pending, memory_order_relaxed);
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static void release_durable(struct ctld *ctld, uint64_t lsn)
+{
+    effects_release(ctld->effects, lsn);
+}
+
+const struct ctld_service effects_service = { .name = "effects", .durable = release_durable };

@@ -1,111 +1,54 @@
-/* observe.c - what every change of the model sets in motion; see observe.h.  Core thread. */
+/* observe.c - every change of the model is told to the services; see observe.h.  Core thread. */
 #include "ctld/core/observe.h"
 
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "ctld/schedlink/feasible.h"
-#include "ctld/schedlink/schedfeed.h"
-#include "ctld/schedlink/feedlimits.h"
-#include "ctld/schedlink/gangturns.h"
-#include "ctld/job/lifecycle.h"
-#include "ctld/notify/mail.h"
-#include "ctld/resv/resv.h"
-#include "ctld/notify/triggers.h"
-#include "ctld/front/view.h"
+#include "ctld/core/service.h"
 
 static void on_job(void *ctx, struct job *j, Pst__EventKind kind)
 {
-    struct ctld *ctld = ctx;
-
-    views_mark_job(ctld->views, j);
-    feed_job(ctld, j);
-    mail_job(ctld, j, kind);
-    gang_job(ctld, j, kind);
+    services_on_job(ctx, j, kind);
 }
 
 static void on_job_gone(void *ctx, struct job *j)
 {
-    struct ctld *ctld = ctx;
-
-    views_drop_job(ctld->views, j);
-    feed_job_gone(ctld, j);
+    services_on_job_gone(ctx, j);
 }
 
 static void on_step(void *ctx, struct job *j, struct step *s, Pst__EventKind kind)
 {
-    struct ctld *ctld = ctx;
-
-    (void)kind;
-    views_mark_step(ctld->views, j, s);
+    services_on_step(ctx, j, s, kind);
 }
 
 static void on_node(void *ctx, struct node *n, Pst__EventKind kind)
 {
-    struct ctld *ctld = ctx;
-
-    views_mark_node(ctld->views, n);
-    triggers_node(ctld, n, kind == PST__EVENT_KIND__EV_UNSPECIFIED);
-    if (kind == PST__EVENT_KIND__EV_UNSPECIFIED && n->resv_flags)
-        resvs_ground_moved(ctld);
-    if (kind == PST__EVENT_KIND__EV_UNSPECIFIED)
-        return; /* only what jobs hold on it changed */
-    feasible_invalidate(ctld->feasible);
-    if (kind == PST__EVENT_KIND__EV_NODE_CONFIG)
-        resvs_nodes_renamed(ctld);
-    else
-        resvs_ground_moved(ctld);
-    feed_node(ctld, n);
+    services_on_node(ctx, n, kind);
 }
 
 static void on_node_gone(void *ctx, struct node *n)
 {
-    struct ctld *ctld = ctx;
-
-    node_link_drop(ctld, n);
-    views_drop_node(ctld->views, n);
-    triggers_node_gone(n->rec->node_id);
-    feasible_invalidate(ctld->feasible);
-    resvs_nodes_renamed(ctld);
-    feed_node_gone(ctld, n->rec->node_id);
+    services_on_node_gone(ctx, n);
 }
 
 static void on_part(void *ctx, struct partition *p, Pst__EventKind kind)
 {
-    struct ctld *ctld = ctx;
-
-    (void)kind;
-    views_mark_part(ctld->views, p);
-    resvs_ground_moved(ctld);
-    feed_part(ctld, p);
+    services_on_part(ctx, p, kind);
 }
 
 static void on_part_gone(void *ctx, struct partition *p)
 {
-    struct ctld *ctld = ctx;
-
-    views_drop_part(ctld->views, p);
-    feed_part_gone(ctld, p->rec->name);
+    services_on_part_gone(ctx, p);
 }
 
 static void on_kept(void *ctx, struct kept *k)
 {
-    struct ctld *ctld = ctx;
-
-    views_mark_kept(ctld->views, k);
-    if (k->kind == KEPT_ACCT)
-        feedlimits_changed(ctld, (const Pst__AcctChange *)k->rec);
-    resvs_put(ctld, k);
+    services_on_kept(ctx, k);
 }
 
 static void on_kept_gone(void *ctx, struct kept *k)
 {
-    struct ctld *ctld = ctx;
-
-    views_drop_kept(ctld->views, k);
-    if (k->kind == KEPT_ACCT)
-        feedlimits_gone(ctld, (const Pst__AcctChange *)k->rec);
-    resvs_gone(ctld, k);
+    services_on_kept_gone(ctx, k);
 }
 
 void observe_init(struct ctld *ctld)
@@ -130,7 +73,7 @@ static int by_id(const void *a, const void *b)
     return x->rec->job_id < y->rec->job_id ? -1 : x->rec->job_id > y->rec->job_id;
 }
 
-/* Jobs in order of id: views keep the order in which they meet them. */
+/* Jobs in the order of their ids: views list jobs in the order in which they are told of them. */
 void observe_all(struct ctld *ctld)
 {
     struct cluster *c = ctld->cluster;
@@ -142,7 +85,6 @@ void observe_all(struct ctld *ctld)
         log_fatal("out of memory while recovering");
         abort();
     }
-    feedlimits_enforce(ctld);
     for (uint32_t i = 0; i < c->nnodes; i++) {
         if (!c->nodes[i])
             continue;

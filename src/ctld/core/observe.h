@@ -1,9 +1,8 @@
-/* observe.h - what every change of the model sets in motion: views, the scheduler's model,
- * caches */
+/* observe.h - every change of the model is told to the services */
 #pragma once
 
 #include "ctld/ctld.h"
 
-void observe_init(struct ctld *ctld); /* from now on the cluster's changes are followed */
-/* Tell views and scheduler about everything there is (after recovery). */
+void observe_init(struct ctld *ctld); /* from now on */
+/* Tell the services about everything there is, as if it were new (after recovery). */
 void observe_all(struct ctld *ctld);

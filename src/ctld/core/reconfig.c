@@ -4,7 +4,6 @@
  * operators changed since (state, reason, weight of a running cluster) stays unless the file's
  * own value changed. */
 #include "ctld/core/reconfig.h"
-#include "ctld/acct/acctthread.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,15 +15,8 @@
 #include "base/pb/pbutil.h"
 #include "base/sluid.h"
 #include "base/timefmt.h"
-#include "ctld/schedlink/schedfeed.h"
-#include "ctld/front/front.h"
-#include "ctld/schedlink/gangturns.h"
-#include "ctld/job/jobsubmit.h"
-#include "ctld/job/licenses.h"
-#include "ctld/job/lifecycle.h"
-#include "ctld/schedlink/makeroom.h"
-#include "ctld/acct/shares.h"
-#include "ctld/notify/triggers.h"
+#include "ctld/core/service.h"
+#include "feed/preemptfeed.h"
 #include "base/billweights.h"
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
@@ -321,7 +313,7 @@ int reconfig_run(struct ctld *ctld, struct err *err)
         log_error("reconfigure: the configuration is refused, nothing changed");
         return r;
     }
-    r = jobsubmit_check(fresh, err);
+    r = services_check(ctld, fresh, err);
     if (r == 0)
         r = auth_keys_load(conf_key_file(fresh), &keys, err);
     if (r < 0) {
@@ -340,19 +332,8 @@ int reconfig_run(struct ctld *ctld, struct err *err)
         log_set_level(level);
     (void)auth_keys_free(ctld->keys); /* always NULL */
     ctld->keys = keys;
-    if (ctld->front)
-        front_configure(ctld->front);
-    acctthread_reconfigured(ctld->acct, fresh);
-    feed_params(ctld);
-    shares_configure(ctld);
-    gang_recheck(ctld);
-    licenses_refresh(ctld);
-    for (uint32_t i = 0; i < ctld->cluster->nnodes; i++)
-        if (ctld->cluster->nodes[i])
-            (void)node_send(ctld, ctld->cluster->nodes[i], ctld->applied_lsn, OP_NODE_RECONFIGURE,
-                            NULL);
+    services_reconfigured(ctld);
     conf_free(old);
-    triggers_reconfigured(ctld);
     log_info("reconfigured from %s", ctld->conf_path);
     return 0;
 }

@@ -13,9 +13,8 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/pb/pbutil.h"
-#include "ctld/acct/acctthread.h"
-#include "ctld/notify/jobcomp.h"
 #include "ctld/front/view.h"
+#include "ctld/core/service.h"
 #include "model/idmap.h"
 #include "model/kept.h"
 
@@ -164,7 +163,6 @@ static int put_kept(struct work *w)
 
 static int write_all(struct work *w)
 {
-    uint64_t keep;
     int r = journal_wait_durable(w->ctld->journal, w->view->lsn);
 
     if (r >= 0)
@@ -188,9 +186,15 @@ static int write_all(struct work *w)
         journal_snapshot_abort(w->snap);
         return r;
     }
-    keep = w->ctld->acct ? acctthread_cursor(w->ctld->acct) + 1 : UINT64_MAX;
-    keep = MIN(keep, jobcomp_keep(w->ctld->jobcomp));
-    return journal_snapshot_commit(w->snap, keep);
+    return journal_snapshot_commit(w->snap, services_keep(w->ctld));
+}
+
+/* Core thread. */
+static void note_done(void *arg)
+{
+    struct ctld *ctld = arg;
+
+    ctld->snapshot_running = false;
 }
 
 static void *run(void *arg)
@@ -207,7 +211,9 @@ static void *run(void *arg)
     view_unref(w->view);
     free(w);
     if (done) {
-        done->kind = CMD_SNAPSHOT_DONE;
+        done->kind = CMD_CALL;
+        done->fn = note_done;
+        done->arg = ctld;
         (void)core_post(ctld, done); /* never refused: it is no request */
     }
     return NULL;
@@ -252,3 +258,17 @@ void snapshot_now(struct ctld *ctld)
     start(ctld);
     snapshot_join(ctld);
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static void check_snapshot(struct ctld *ctld, int64_t now_us)
+{
+    (void)now_us;
+    snapshot_check(ctld);
+}
+
+const struct ctld_service snapshot_service = {
+    .name = "snapshot",
+    .quiesce = snapshot_join,
+    .tick = check_snapshot,
+};

@@ -14,6 +14,7 @@
 #include "ctld/job/lifecycle.h"
 #include "ctld/job/prologs.h"
 #include "ctld/step/steps.h"
+#include "ctld/core/service.h"
 
 static struct waiter *waiter_new(struct ctld *ctld, const struct cmd *cmd)
 {
@@ -227,7 +228,6 @@ void wait_conn_closed(struct ctld *ctld, uint64_t conn)
         }
         wait_remove(ctld, w);
     }
-    steps_conn_closed(ctld, conn);
 }
 
 /* Why a job that may not wait has not started. */
@@ -276,3 +276,20 @@ void wait_clear(struct ctld *ctld)
     idmap_done(&ctld->waiters);
     idmap_done(&ctld->questions);
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static void forget_conn(struct ctld *ctld, struct conn *conn)
+{
+    wait_conn_closed(ctld, conn_id(conn));
+}
+
+const struct ctld_service wait_service = {
+    .name = "wait",
+    .stop = wait_clear,
+    .tick = wait_tick,
+    .on_conn_closed = forget_conn,
+    .job_started = wait_notify,
+    .job_ready = wait_notify,
+    .job_ended = wait_notify,
+};

@@ -1,5 +1,6 @@
 /* asking.c - questions under way, by user; see asking.h. */
 #include "ctld/front/asking.h"
+#include "ctld/core/service.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -62,3 +63,22 @@ void asking_end(struct asking *a, uid_t lane)
         (void)idmap_remove(&a->users, lane);
     pthread_mutex_unlock(&a->lock);
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static int start_asking(struct ctld *ctld, struct err *err)
+{
+    (void)err;
+    return asking_new(&ctld->asking);
+}
+
+static void free_asking(struct ctld *ctld)
+{
+    ctld->asking = asking_free(ctld->asking);
+}
+
+const struct ctld_service asking_service = {
+    .name = "asking",
+    .start = start_asking,
+    .free = free_asking,
+};

@@ -11,14 +11,12 @@
 #include "base/safetext.h"
 #include "base/timefmt.h"
 #include "acctd/serve.h"
-#include "ctld/acct/acctadmin.h"
 #include "ctld/acct/acctthread.h"
 #include "ctld/job/contents.h"
 #include "ctld/front/private.h"
-#include "ctld/schedlink/prioquery.h"
 #include "ctld/front/ratelimit.h"
 #include "ctld/front/users.h"
-#include "ctld/watch/watch.h"
+#include "ctld/core/service.h"
 
 #define IO_THREADS 2u
 #define MAX_CONNECTIONS 65536u
@@ -27,13 +25,6 @@
 void front_count(struct front *f, unsigned op, int64_t elapsed_us)
 {
     rpc_count(f->rpcs, op, elapsed_us);
-}
-
-/* The core must hear when a connection goes that is a node's, or that somebody waits on. */
-static bool closes_matter(unsigned op)
-{
-    return op == OP_JOB_SUBMIT || op == OP_JOB_WAIT || op == OP_STEP_CREATE ||
-           op == OP_HET_STEP_CREATE || op == OP_STEPS_WAIT || op == OP_NODE_REGISTER;
 }
 
 static struct cmd *cmd_new(struct front *f, struct conn *c, const struct frame *frame,
@@ -109,7 +100,8 @@ static bool keep_packed(struct cmd *cmd, const struct frame *frame)
     return true;
 }
 
-static void to_core(struct front *f, struct conn *c, const struct frame *frame)
+static void to_core(struct front *f, struct conn *c, const struct frame *frame,
+                    const struct ctld_op *row)
 {
     bool later = core_decides(f, c, frame->op);
     struct err err = { .text = "" };
@@ -135,7 +127,7 @@ static void to_core(struct front *f, struct conn *c, const struct frame *frame)
         (void)conn_error(c, frame->op, frame->id, EPST_BUSY, NULL);
         return;
     }
-    if (closes_matter(frame->op))
+    if (row->flags & OPF_CLOSES)
         conn_set_data(c, f);
     if (!core_post(f->ctld, cmd))
         (void)conn_error(c, frame->op, frame->id, EPST_BUSY, NULL);
@@ -167,7 +159,7 @@ static bool admit(struct front *f, struct conn *c, const struct frame *frame)
 static void on_request(void *ctx, struct conn *c, const struct frame *frame)
 {
     struct front *f = ctx;
-    const struct op_row *row = op_row(frame->op);
+    const struct ctld_op *row = service_op(f->ctld, frame->op);
 
     if (!row && !serve_has(frame->op)) {
         (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST,
@@ -184,16 +176,10 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
         return; /* the core says whose records he may see */
     if (!row)
         acctthread_request(f->ctld->acct, c, frame);
-    else if (row->flags & OPF_VIEW)
-        query_start(f, c, frame);
-    else if (frame->op == OP_QUERY_PRIORITY)
-        prioquery_start(f, c, frame, NULL);
-    else if (frame->op == OP_WATCH)
-        watch_start(f->ctld->watch, c, frame);
-    else if (frame->op == OP_ACCT_ADMIN || frame->op == OP_ACCT_LIST || frame->op == OP_ACCT_BLOB)
-        acctadmin_request(f->ctld->acct_admin, c, frame);
+    else if (row->front)
+        row->front(f->ctld, c, frame);
     else
-        to_core(f, c, frame);
+        to_core(f, c, frame, row);
 }
 
 static void on_close(void *ctx, struct conn *c)
@@ -201,9 +187,7 @@ static void on_close(void *ctx, struct conn *c)
     struct front *f = ctx;
     struct cmd *cmd;
 
-    query_conn_closed(f, conn_id(c));
-    if (f->ctld->watch)
-        watch_conn_closed(f->ctld->watch, c);
+    services_on_conn_gone(f->ctld, c);
     if (!conn_data(c))
         return;
     cmd = calloc(1, sizeof(*cmd));
@@ -275,3 +259,41 @@ struct front *front_free(struct front *f)
     free(f);
     return NULL;
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static int start_front(struct ctld *ctld, struct err *err)
+{
+    return front_new(ctld, &ctld->front, err);
+}
+
+static void reconfigure_front(struct ctld *ctld)
+{
+    if (ctld->front)
+        front_configure(ctld->front);
+}
+
+static void stop_front(struct ctld *ctld)
+{
+    if (ctld->front && ctld->front->server)
+        server_stop(ctld->front->server);
+}
+
+static void free_front(struct ctld *ctld)
+{
+    ctld->front = front_free(ctld->front);
+}
+
+static void count_answer(struct ctld *ctld, unsigned op, int64_t elapsed_us)
+{
+    front_count(ctld->front, op, elapsed_us);
+}
+
+const struct ctld_service front_service = {
+    .name = "front",
+    .start = start_front,
+    .reconfigured = reconfigure_front,
+    .stop = stop_front,
+    .free = free_front,
+    .answered = count_answer,
+};

@@ -17,6 +17,7 @@
 #include "ctld/policy/policy.h"
 #include "ctld/front/users.h"
 #include "ctld/front/view.h"
+#include "ctld/core/service.h"
 #include "model/secrets.h"
 
 #define FRAME_BYTES (128u * 1024)
@@ -428,11 +429,13 @@ static void note_hidden(struct query *q)
     }
 }
 
-/* On the core thread, after it published: back to the connection's thread. */
-static void published(void *arg)
+/* On the core thread: make the view current, and go back to the connection's thread. */
+static void publish_for(void *arg)
 {
     struct query *q = arg;
+    struct ctld *ctld = q->front->ctld;
 
+    views_publish(ctld->views, ctld->cluster, ctld->applied_lsn);
     if (q->caller)
         note_hidden(q);
     if (conn_run(q->conn, stream, q) < 0)
@@ -447,9 +450,9 @@ static void ask_core(struct query *q)
         refuse_busy(q);
         return;
     }
-    cmd->kind = CMD_PUBLISH;
+    cmd->kind = CMD_CALL;
     cmd->lane = core_lane(q->front->ctld, conn_peer(q->conn)->uid);
-    cmd->fn = published;
+    cmd->fn = publish_for;
     cmd->arg = q;
     (void)core_post(q->front->ctld, cmd); /* never refused: it is no request */
 }
@@ -536,3 +539,34 @@ void query_start(struct front *f, struct conn *c, const struct frame *frame)
     else
         ask_core(q);
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static void answer_request(struct ctld *ctld, struct conn *c, const struct frame *frame)
+{
+    query_start(ctld->front, c, frame);
+}
+
+static void check_turns(struct ctld *ctld, int64_t now_us)
+{
+    (void)now_us;
+    query_gate_tick(ctld->front);
+}
+
+static const struct ctld_op query_ops[] = { { OP_QUERY_JOBS, .front = answer_request },
+                                            { OP_QUERY_STEPS, .front = answer_request },
+                                            { OP_QUERY_NODES, .front = answer_request },
+                                            { OP_QUERY_PARTITIONS, .front = answer_request },
+                                            { 0 } };
+
+static void end_turn_of(struct ctld *ctld, struct conn *conn)
+{
+    query_conn_closed(ctld->front, conn_id(conn));
+}
+
+const struct ctld_service query_service = {
+    .name = "query",
+    .ops = query_ops,
+    .tick = check_turns,
+    .on_conn_gone = end_turn_of,
+};

@@ -22,6 +22,7 @@
 #include "model/kept.h"
 #include "model/tx.h"
 #include "ctld/job/hetgroup.h"
+#include "ctld/core/service.h"
 
 #define SLOT_DIRTY (UINT64_C(1) << 63)
 #define BACKLOG 2048u /* marks that may wait for a query: some milliseconds of encoding */
@@ -528,3 +529,86 @@ struct view *views_get_fresh(struct views *v)
         return NULL;
     return views_get(v);
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static int start_views(struct ctld *ctld, struct err *err)
+{
+    (void)err;
+    return views_new(&ctld->views);
+}
+
+static void free_views(struct ctld *ctld)
+{
+    ctld->views = views_free(ctld->views);
+}
+
+static void work_off(struct ctld *ctld)
+{
+    views_work_off(ctld->views, ctld->cluster);
+}
+
+static void mark_job(struct ctld *ctld, struct job *j, Pst__EventKind kind)
+{
+    (void)kind;
+    views_mark_job(ctld->views, j);
+}
+
+static void drop_job(struct ctld *ctld, struct job *j)
+{
+    views_drop_job(ctld->views, j);
+}
+
+static void mark_step(struct ctld *ctld, struct job *j, struct step *s, Pst__EventKind kind)
+{
+    (void)kind;
+    views_mark_step(ctld->views, j, s);
+}
+
+static void mark_node(struct ctld *ctld, struct node *n, Pst__EventKind kind)
+{
+    (void)kind;
+    views_mark_node(ctld->views, n);
+}
+
+static void drop_node(struct ctld *ctld, struct node *n)
+{
+    views_drop_node(ctld->views, n);
+}
+
+static void mark_part(struct ctld *ctld, struct partition *p, Pst__EventKind kind)
+{
+    (void)kind;
+    views_mark_part(ctld->views, p);
+}
+
+static void drop_part(struct ctld *ctld, struct partition *p)
+{
+    views_drop_part(ctld->views, p);
+}
+
+static void mark_kept(struct ctld *ctld, struct kept *k)
+{
+    views_mark_kept(ctld->views, k);
+}
+
+static void drop_kept(struct ctld *ctld, struct kept *k)
+{
+    views_drop_kept(ctld->views, k);
+}
+
+const struct ctld_service views_service = {
+    .name = "views",
+    .start = start_views,
+    .free = free_views,
+    .batch_end = work_off,
+    .on_job = mark_job,
+    .on_job_gone = drop_job,
+    .on_step = mark_step,
+    .on_node = mark_node,
+    .on_node_gone = drop_node,
+    .on_part = mark_part,
+    .on_part_gone = drop_part,
+    .on_kept = mark_kept,
+    .on_kept_gone = drop_kept,
+};

@@ -20,6 +20,7 @@
 #include "ctld/job/depends.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/jobfacts.h"
+#include "ctld/core/service.h"
 #include "model/kept.h"
 
 #define DISABLED "#DISABLED: "
@@ -368,3 +369,18 @@ void op_crontab_set(struct ctld *ctld, struct cmd *cmd)
     free(ch.jobs);
     free(ch.entries);
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static const struct ctld_op cron_ops[] = { { OP_CRONTAB_GET, .fn = op_crontab_get },
+                                           { OP_CRONTAB_SET, .fn = op_crontab_set,
+                                             .flags = OPF_WRITES },
+                                           { 0 } };
+
+const struct ctld_service cron_service = {
+    .name = "cron",
+    .ops = cron_ops,
+    .recovered = cron_recover,
+    .job_ending = cron_ends,
+    .job_over = cron_again,
+};

@@ -18,6 +18,7 @@
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/notify/mail.h"
+#include "ctld/core/service.h"
 #include "model/array.h"
 #include "model/depend.h"
 
@@ -399,3 +400,32 @@ void depends_clear(struct ctld *ctld)
     events = (struct idlist){ 0 };
     memset(&queue, 0, sizeof(queue));
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static void look_at_start(struct ctld *ctld, struct job *j, uint64_t lsn)
+{
+    (void)lsn;
+    depends_changed(ctld, j);
+}
+
+static void look_at(struct ctld *ctld, struct job *j)
+{
+    depends_changed(ctld, j);
+}
+
+static void watch_split(struct ctld *ctld, struct job *j)
+{
+    depends_watch(ctld, j);
+}
+
+const struct ctld_service depends_service = {
+    .name = "depends",
+    .free = depends_clear,
+    .tick_slow = depends_tick,
+    .job_started = look_at_start,
+    .job_ended = look_at_start,
+    .job_cleaned = look_at,
+    .job_split = watch_split,
+    .job_changed = look_at,
+};

@@ -8,6 +8,7 @@
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 #include "ctld/job/jobfacts.h"
+#include "ctld/core/service.h"
 
 /* ---- the small ones -------------------------------------------------------------------------- */
 
@@ -144,3 +145,17 @@ int jobsubmit_run(struct jobsubmit_request *r)
     }
     return code;
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static void free_filters(struct ctld *ctld)
+{
+    (void)ctld;
+    jobsubmit_lua_forget();
+}
+
+const struct ctld_service jobsubmit_service = {
+    .name = "jobsubmit",
+    .check = jobsubmit_check,
+    .free = free_filters,
+};

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "ctld/schedlink/schedfeed.h"
+#include "ctld/core/service.h"
 #include "feed/licensefeed.h"
 #include "model/account/assoc.h"
 
@@ -105,3 +106,19 @@ const char *licenses_all(const struct ctld *ctld)
 {
     return ctld->licenses ? ctld->licenses : "";
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static int open_licenses(struct ctld *ctld, struct err *err)
+{
+    (void)err;
+    licenses_refresh(ctld);
+    return 0;
+}
+
+const struct ctld_service licenses_service = {
+    .name = "licenses",
+    .open = open_licenses,
+    .reconfigured = licenses_refresh,
+    .free = licenses_forget,
+};

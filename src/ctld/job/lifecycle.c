@@ -25,6 +25,7 @@
 #include "ctld/job/prologs.h"
 #include "ctld/step/steps.h"
 #include "ctld/core/wait.h"
+#include "ctld/core/service.h"
 #include "model/array.h"
 
 /* Field numbers of JobRecord that a requeue makes absent. */
@@ -209,7 +210,7 @@ uint64_t lifecycle_end(struct ctld *ctld, struct job *j, const struct job_end *e
     uint64_t lsn;
 
     fill_end(ctld, tx, j, end, clean);
-    cron_ends(ctld, tx, j, end);
+    services_job_ending(ctld, tx, j, end);
     if (clean)
         steps_close(ctld, j, tx, end->has_exit ? end->exit_status : 0);
     lsn = core_commit(ctld, tx);
@@ -221,16 +222,13 @@ uint64_t lifecycle_end(struct ctld *ctld, struct job *j, const struct job_end *e
         feed_leaving(ctld, j);
         start_cleaning(ctld, j, lsn, end->kill_text);
     }
-    wait_notify(ctld, j, lsn);
-    steps_retry(ctld, j);
-    array_next(ctld, j);
-    depends_changed(ctld, j);
+    services_job_ended(ctld, j, lsn);
     if (!clean && bitmap_empty(j->cleaning))
         lifecycle_node_clean(ctld, j, UINT32_MAX);
     else if (clean && end->requeue && (j = cluster_job(ctld->cluster, id)))
         lifecycle_node_clean(ctld, j, UINT32_MAX);
     else if (clean && (j = cluster_job(ctld->cluster, id)))
-        cron_again(ctld, j);
+        services_job_over(ctld, j);
     if (leader)
         het_ended(ctld, id, end);
     return lsn;
@@ -422,9 +420,9 @@ static void cleaned(struct ctld *ctld, struct job *j)
     if (!lsn)
         return; /* the nodes say so again when they register */
     j->cleaning = bitmap_free(j->cleaning);
-    depends_changed(ctld, j);
+    services_job_cleaned(ctld, j);
     if (!requeue && (j = cluster_job(ctld->cluster, id)))
-        cron_again(ctld, j);
+        services_job_over(ctld, j);
 }
 
 void lifecycle_node_clean(struct ctld *ctld, struct job *j, uint32_t node_id)
@@ -482,7 +480,7 @@ uint64_t lifecycle_suspend(struct ctld *ctld, struct job *j, bool suspend)
         feed_yield(ctld, j, false);
     feed_end_time(ctld, j);
     if (!suspend)
-        steps_retry(ctld, j);
+        services_job_resumed(ctld, j);
     return lsn;
 }
 
@@ -627,7 +625,7 @@ struct job *lifecycle_split_tasks(struct ctld *ctld, struct job *array, const ch
     }
     if (!core_commit(ctld, tx))
         return NULL;
-    depends_watch(ctld, cluster_job(ctld->cluster, id));
+    services_job_split(ctld, cluster_job(ctld->cluster, id));
     return cluster_job(ctld->cluster, id);
 }
 
@@ -653,7 +651,7 @@ uint64_t lifecycle_drop_tasks(struct ctld *ctld, struct job *array, const char *
     SET(tx_cluster(tx), jobs_cancelled, ctld->cluster->rec->jobs_cancelled + n);
     lsn = core_commit(ctld, tx);
     if (lsn)
-        depends_changed(ctld, array);
+        services_job_changed(ctld, array);
     return lsn;
 }
 
@@ -719,3 +717,17 @@ void lifecycle_recover(struct ctld *ctld)
     }
     gang_recheck(ctld);
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static void let_next_task_go(struct ctld *ctld, struct job *j, uint64_t lsn)
+{
+    (void)lsn;
+    array_next(ctld, j);
+}
+
+const struct ctld_service lifecycle_service = {
+    .name = "lifecycle",
+    .recovered = lifecycle_recover,
+    .job_ended = let_next_task_go,
+};

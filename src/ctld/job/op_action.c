@@ -19,6 +19,7 @@
 #include "ctld/policy/policy.h"
 #include "ctld/core/wait.h"
 #include "ctld/step/steps.h"
+#include "ctld/core/service.h"
 #include "model/array.h"
 
 #define RESULTS_MAX 10000u /* successes reported one by one */
@@ -708,3 +709,11 @@ void op_job_action(struct ctld *ctld, struct cmd *cmd)
     else
         action_free(a);
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static const struct ctld_op action_ops[] = {
+    { OP_JOB_ACTION, .fn = op_job_action, .flags = OPF_WRITES }, { 0 }
+};
+
+const struct ctld_service action_service = { .name = "action", .ops = action_ops };

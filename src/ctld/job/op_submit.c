@@ -29,6 +29,7 @@
 #include "ctld/policy/policy.h"
 #include "ctld/resv/resv.h"
 #include "ctld/core/wait.h"
+#include "ctld/core/service.h"
 #include "model/array.h"
 #include "model/depend.h"
 #include "model/account/payers.h"
@@ -951,3 +952,13 @@ void op_job_wait(struct ctld *ctld, struct cmd *cmd)
     (void)wait_add(ctld, cmd, j, req->has_until_started && req->until_started, 0, NULL);
     wait_notify(ctld, j, ctld->applied_lsn);
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static const struct ctld_op submit_ops[] = {
+    { OP_JOB_SUBMIT, .fn = op_job_submit, .flags = OPF_WRITES | OPF_CLOSES },
+    { OP_JOB_WAIT, .fn = op_job_wait, .flags = OPF_CLOSES },
+    { 0 }
+};
+
+const struct ctld_service submit_service = { .name = "submit", .ops = submit_ops };

@@ -23,6 +23,7 @@
 #include "ctld/policy/policy.h"
 #include "ctld/job/resize.h"
 #include "ctld/resv/resv.h"
+#include "ctld/core/service.h"
 #include "conf/conf_mcs.h"
 #include "model/array.h"
 #include "model/depend.h"
@@ -903,3 +904,11 @@ void op_job_update(struct ctld *ctld, struct cmd *cmd)
         collect_named(u);
     walk(u);
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static const struct ctld_op update_ops[] = {
+    { OP_JOB_UPDATE, .fn = op_job_update, .flags = OPF_WRITES }, { 0 }
+};
+
+const struct ctld_service update_service = { .name = "update", .ops = update_ops };

@@ -31,6 +31,7 @@
 #include "ctld/step/steps.h"
 #include "ctld/front/view.h"
 #include "ctld/core/wait.h"
+#include "ctld/core/service.h"
 #include "feed/noderes.h"
 #include "model/array.h"
 #include "model/account/billing.h"
@@ -469,9 +470,7 @@ static void after_start(struct ctld *ctld, const struct started *st, uint32_t pr
         launch_batch(ctld, j, lsn);
     else
         launch_prepare(ctld, j, lsn);
-    wait_notify(ctld, j, lsn);
-    steps_retry(ctld, j);
-    depends_changed(ctld, j);
+    services_job_started(ctld, j, lsn);
 }
 
 /* The scheduler's notes are kept until a start takes them along. */
@@ -703,3 +702,24 @@ void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m)
         gang_settle(ctld);
     decisions_msg_free(m);
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static void propose_put_off(struct ctld *ctld, int64_t now_us)
+{
+    (void)now_us;
+    lifecycle_disk_free(ctld);
+}
+
+static void free_start(struct ctld *ctld)
+{
+    free(ctld->refused_full.ids);
+    free(ctld->pass_notes);
+}
+
+const struct ctld_service start_service = {
+    .name = "start",
+    .free = free_start,
+    .tick_writing = propose_put_off,
+    .on_decisions = lifecycle_decisions,
+};

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "ctld/job/lifecycle.h"
+#include "ctld/core/service.h"
 
 static bool word(const struct ctld *ctld, const char *name)
 {
@@ -83,3 +84,7 @@ void health_tick(struct ctld *ctld, int64_t now)
     ctld->health_start_us = now;
     ctld->health_next = 0;
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+const struct ctld_service health_service = { .name = "health", .tick_writing = health_tick };

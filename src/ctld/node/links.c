@@ -23,6 +23,7 @@
 #include "ctld/node/reboot.h"
 #include "ctld/step/steps.h"
 #include "ctld/front/view.h"
+#include "ctld/core/service.h"
 
 #define HEARTBEAT_S 30u
 #define STEP_GRACE_US (30 * USEC_PER_SEC) /* a step may still be on its way to the node */
@@ -535,3 +536,42 @@ void op_node_register(struct ctld *ctld, struct cmd *cmd)
     core_reply(ctld, cmd, ctld->applied_lsn, 0, &reply.base);
     log_verbose("node %s: registered from %s", n->rec->name, conn_peer(cmd->conn)->addr);
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+/* Nodes of the configuration that are connected read theirs anew. */
+static void tell_reconfigured(struct ctld *ctld)
+{
+    for (uint32_t i = 0; i < ctld->cluster->nnodes; i++)
+        if (ctld->cluster->nodes[i])
+            (void)node_send(ctld, ctld->cluster->nodes[i], ctld->applied_lsn, OP_NODE_RECONFIGURE,
+                            NULL); /* not connected: it asks when it registers */
+}
+
+static void give_back_links(struct ctld *ctld)
+{
+    for (uint32_t i = 0; i < ctld->cluster->nnodes; i++)
+        if (ctld->cluster->nodes[i] && ctld->cluster->nodes[i]->link)
+            ctld->cluster->nodes[i]->link = conn_unref(ctld->cluster->nodes[i]->link);
+}
+
+static void free_links(struct ctld *ctld)
+{
+    idmap_done(&ctld->links);
+}
+
+static const struct ctld_op link_ops[] = {
+    { OP_NODE_REGISTER, .fn = op_node_register, .flags = OPF_WRITES | OPF_CLOSES },
+    { OP_NODE_REPORT, .fn = op_node_report, .flags = OPF_WRITES },
+    { 0 }
+};
+
+const struct ctld_service links_service = {
+    .name = "links",
+    .ops = link_ops,
+    .reconfigured = tell_reconfigured,
+    .stop = give_back_links,
+    .free = free_links,
+    .on_node_gone = node_link_drop,
+    .on_conn_closed = node_link_closed,
+};

@@ -21,6 +21,7 @@
 #include "ctld/core/reconfig.h"
 #include "ctld/schedlink/schedthread.h"
 #include "ctld/front/view.h"
+#include "ctld/core/service.h"
 
 #define FLAG(x) (1u << PST__NODE_FLAG__NODE_FLAG_##x)
 
@@ -619,3 +620,21 @@ void op_debug(struct ctld *ctld, struct cmd *cmd)
     log_set_level(level);
     core_ok(ctld, cmd, 0);
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static const struct ctld_op admin_ops[] = {
+    { OP_PING, .fn = op_ping },
+    { OP_QUERY_CONFIG, .fn = op_query_config },
+    { OP_QUERY_DIAG, .fn = op_query_diag },
+    { OP_QUERY_SCRIPT, .fn = op_query_script },
+    { OP_NODE_UPDATE, .fn = op_node_update, .flags = OPF_WRITES },
+    { OP_PART_UPDATE, .fn = op_part_update, .flags = OPF_WRITES },
+    { OP_RECONFIGURE, .fn = op_reconfigure, .flags = OPF_WRITES },
+    { OP_SHUTDOWN, .fn = op_shutdown },
+    { OP_TOKEN, .fn = op_token },
+    { OP_DEBUG, .fn = op_debug },
+    { 0 }
+};
+
+const struct ctld_service admin_service = { .name = "admin", .ops = admin_ops };

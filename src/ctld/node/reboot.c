@@ -13,6 +13,7 @@
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "ctld/job/lifecycle.h"
+#include "ctld/core/service.h"
 
 #define FLAG(x) (1u << PST__NODE_FLAG__NODE_FLAG_##x)
 #define REASON_MAX 512
@@ -233,3 +234,11 @@ bool reboot_done(const struct ctld *ctld, const Pst__NodeRecord *n, Pst__NodeRec
     SET(set, state, PST__NODE_STATE__NODE_IDLE);
     return !(*flags & FLAG(DRAIN));
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static const struct ctld_op reboot_ops[] = {
+    { OP_NODE_REBOOT, .fn = op_node_reboot, .flags = OPF_WRITES }, { 0 }
+};
+
+const struct ctld_service reboot_service = { .name = "reboot", .ops = reboot_ops };

@@ -16,6 +16,7 @@
 #include "ctld/job/prologs.h"
 #include "ctld/step/steps.h"
 #include "ctld/core/wait.h"
+#include "ctld/core/service.h"
 #include "model/jobenv.h"
 
 static bool wanted(const struct ctld *ctld, enum conf_key key)
@@ -135,8 +136,7 @@ static void prolog_done(struct ctld *ctld, const struct program *p)
         launch_batch(ctld, j, lsn);
     else
         launch_prepare(ctld, j, lsn);
-    wait_notify(ctld, j, lsn);
-    steps_retry(ctld, j);
+    services_job_ready(ctld, j, lsn);
 }
 
 void hooks_prolog(struct ctld *ctld, struct job *j, uint64_t lsn)
@@ -166,3 +166,28 @@ void hooks_epilog(struct ctld *ctld, struct job *j, uint64_t lsn)
     j->epilog_runs = true;
     programs_add_take(ctld->programs, p);
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static int start_programs(struct ctld *ctld, struct err *err)
+{
+    (void)err;
+    return programs_new(ctld, &ctld->programs);
+}
+
+static void stop_programs(struct ctld *ctld)
+{
+    ctld->programs = programs_free(ctld->programs);
+}
+
+static void release_durable(struct ctld *ctld, uint64_t lsn)
+{
+    programs_release(ctld->programs, lsn);
+}
+
+const struct ctld_service programs_service = {
+    .name = "programs",
+    .start = start_programs,
+    .stop = stop_programs,
+    .durable = release_durable,
+};

@@ -16,6 +16,7 @@
 #include "base/pb/pbdiff.h"
 #include "base/pb/pbutil.h"
 #include "ctld/notify/logfollow.h"
+#include "ctld/core/service.h"
 
 #define NOTE_TAG "\xea\x02" /* Event.job_note */
 #define EVENT_TAG 0x12      /* Transaction.events */
@@ -304,3 +305,39 @@ int jobcomp_start(struct ctld *ctld, struct jobcomp **ret, struct err *err)
     *ret = jc;
     return 0;
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static int open_jobcomp(struct ctld *ctld, struct err *err)
+{
+    return jobcomp_start(ctld, &ctld->jobcomp, err);
+}
+
+static void stop_jobcomp(struct ctld *ctld)
+{
+    ctld->jobcomp = jobcomp_stop(ctld->jobcomp);
+}
+
+static void note_ends(struct ctld *ctld, const Pst__Transaction *tx, struct strbuf *notes)
+{
+    jobcomp_notes(ctld->jobcomp, ctld->cluster, tx, notes);
+}
+
+static void tell_durable(struct ctld *ctld, uint64_t lsn)
+{
+    jobcomp_durable(ctld->jobcomp, lsn);
+}
+
+static uint64_t first_kept(struct ctld *ctld)
+{
+    return jobcomp_keep(ctld->jobcomp);
+}
+
+const struct ctld_service jobcomp_service = {
+    .name = "jobcomp",
+    .open = open_jobcomp,
+    .stop = stop_jobcomp,
+    .note = note_ends,
+    .durable = tell_durable,
+    .keeps = first_kept,
+};

@@ -13,6 +13,7 @@
 #include "base/timefmt.h"
 #include "ctld/notify/hooks.h"
 #include "ctld/notify/programs.h"
+#include "ctld/core/service.h"
 #include "model/words/efficiency.h"
 #include "model/words/names.h"
 
@@ -344,3 +345,7 @@ void mail_invalid_depend(struct ctld *ctld, struct job *j)
     if (asked(j->rec, MAIL_INVALID_DEPEND))
         send(ctld, j, MAIL_INVALID_DEPEND, NULL);
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+const struct ctld_service mail_service = { .name = "mail", .on_job = mail_job };

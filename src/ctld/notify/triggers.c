@@ -25,6 +25,7 @@
 #include "base/timefmt.h"
 #include "ctld/policy/policy.h"
 #include "ctld/notify/programs.h"
+#include "ctld/core/service.h"
 #include "model/kept.h"
 
 #define TRIGGERS_MAX 1000u
@@ -641,3 +642,40 @@ void triggers_clear(void)
     nseen = 0;
     wanted = 0;
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static void follow_node(struct ctld *ctld, struct node *n, Pst__EventKind kind)
+{
+    triggers_node(ctld, n, kind == PST__EVENT_KIND__EV_UNSPECIFIED);
+}
+
+static void forget_node(struct ctld *ctld, struct node *n)
+{
+    (void)ctld;
+    triggers_node_gone(n->rec->node_id);
+}
+
+static void free_triggers(struct ctld *ctld)
+{
+    (void)ctld;
+    triggers_clear();
+}
+
+static const struct ctld_op trigger_ops[] = {
+    { OP_TRIGGER_SET, .fn = op_trigger_set, .flags = OPF_WRITES },
+    { OP_TRIGGER_GET, .fn = op_trigger_get },
+    { OP_TRIGGER_CLEAR, .fn = op_trigger_clear, .flags = OPF_WRITES },
+    { 0 }
+};
+
+const struct ctld_service triggers_service = {
+    .name = "triggers",
+    .ops = trigger_ops,
+    .recovered = triggers_booted,
+    .reconfigured = triggers_reconfigured,
+    .free = free_triggers,
+    .tick_writing = triggers_tick,
+    .on_node = follow_node,
+    .on_node_gone = forget_node,
+};

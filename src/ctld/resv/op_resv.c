@@ -16,6 +16,7 @@
 #include "ctld/policy/policy.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/resv/resv.h"
+#include "ctld/core/service.h"
 #include "model/account/assoc.h"
 #include "sched/select/constraint.h"
 
@@ -693,3 +694,12 @@ void op_query_resvs(struct ctld *ctld, struct cmd *cmd)
     core_reply(ctld, cmd, 0, 0, &set.base);
     free(set.items);
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static const struct ctld_op resv_ops[] = { { OP_RESV_UPDATE, .fn = op_resv_update,
+                                             .flags = OPF_WRITES },
+                                           { OP_QUERY_RESVS, .fn = op_query_resvs },
+                                           { 0 } };
+
+const struct ctld_service resvops_service = { .name = "resvops", .ops = resv_ops };

@@ -14,6 +14,7 @@
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/resv/resv_impl.h"
+#include "ctld/core/service.h"
 
 int resvs_new(struct resvs **ret)
 {
@@ -268,3 +269,58 @@ void resv_refeed(struct ctld *ctld, const Pst__ReservationRecord *r)
             feed_job(ctld, j);
     }
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static int start_resvs(struct ctld *ctld, struct err *err)
+{
+    (void)err;
+    return resvs_new(&ctld->resvs);
+}
+
+static void free_resvs(struct ctld *ctld)
+{
+    ctld->resvs = resvs_free(ctld->resvs);
+}
+
+static void follow_node(struct ctld *ctld, struct node *n, Pst__EventKind kind)
+{
+    if (kind == PST__EVENT_KIND__EV_NODE_CONFIG)
+        resvs_nodes_renamed(ctld);
+    else if (kind != PST__EVENT_KIND__EV_UNSPECIFIED || n->resv_flags)
+        resvs_ground_moved(ctld);
+}
+
+static void follow_node_gone(struct ctld *ctld, struct node *n)
+{
+    (void)n;
+    resvs_nodes_renamed(ctld);
+}
+
+static void follow_part(struct ctld *ctld, struct partition *p, Pst__EventKind kind)
+{
+    (void)p;
+    (void)kind;
+    resvs_ground_moved(ctld);
+}
+
+static void follow_kept(struct ctld *ctld, struct kept *k)
+{
+    resvs_put(ctld, k);
+}
+
+static void follow_kept_gone(struct ctld *ctld, struct kept *k)
+{
+    resvs_gone(ctld, k);
+}
+
+const struct ctld_service resv_service = {
+    .name = "resv",
+    .start = start_resvs,
+    .free = free_resvs,
+    .on_node = follow_node,
+    .on_node_gone = follow_node_gone,
+    .on_part = follow_part,
+    .on_kept = follow_kept,
+    .on_kept_gone = follow_kept_gone,
+};

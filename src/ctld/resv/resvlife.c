@@ -16,6 +16,7 @@
 #include "ctld/notify/programs.h"
 #include "ctld/resv/resv_impl.h"
 #include "ctld/front/view.h"
+#include "ctld/core/service.h"
 
 #define PROGRAM_LIMIT_US (600 * USEC_PER_SEC)
 
@@ -477,3 +478,11 @@ void resv_recover(struct ctld *ctld)
     free(ids);
     ctld->resvs->marks_stale = true;
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+const struct ctld_service resvlife_service = {
+    .name = "resvlife",
+    .recovered = resv_recover,
+    .tick_writing = resv_tick,
+};

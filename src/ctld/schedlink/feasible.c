@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "ctld/job/jobfacts.h"
+#include "ctld/core/service.h"
 #include "sched/select/constraint.h"
 
 struct node_class {
@@ -366,3 +367,37 @@ int feasible_check(struct feasible *f, const struct cluster *c, const struct par
         return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
     return 0;
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static int start_feasible(struct ctld *ctld, struct err *err)
+{
+    (void)err;
+    return feasible_new(&ctld->feasible);
+}
+
+static void free_feasible(struct ctld *ctld)
+{
+    ctld->feasible = feasible_free(ctld->feasible);
+}
+
+static void forget_of_node(struct ctld *ctld, struct node *n, Pst__EventKind kind)
+{
+    (void)n;
+    if (kind != PST__EVENT_KIND__EV_UNSPECIFIED) /* then only what jobs hold on it changed */
+        feasible_invalidate(ctld->feasible);
+}
+
+static void forget_of_gone(struct ctld *ctld, struct node *n)
+{
+    (void)n;
+    feasible_invalidate(ctld->feasible);
+}
+
+const struct ctld_service feasible_service = {
+    .name = "feasible",
+    .start = start_feasible,
+    .free = free_feasible,
+    .on_node = forget_of_node,
+    .on_node_gone = forget_of_gone,
+};

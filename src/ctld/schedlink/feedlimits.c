@@ -12,6 +12,7 @@
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/schedlink/minutes.h"
 #include "ctld/policy/policy.h"
+#include "ctld/core/service.h"
 #include "feed/limitrecords.h"
 
 #define FEW 64u /* associations looked at one by one; more, and all are told */
@@ -108,3 +109,31 @@ void feedlimits_enforce(struct ctld *ctld)
     if (ctld->acct_admin)
         acctadmin_reconfigured(ctld->acct_admin);
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static void follow_kept(struct ctld *ctld, struct kept *k)
+{
+    if (k->kind == KEPT_ACCT)
+        feedlimits_changed(ctld, (const Pst__AcctChange *)k->rec);
+}
+
+static void follow_kept_gone(struct ctld *ctld, struct kept *k)
+{
+    if (k->kind == KEPT_ACCT)
+        feedlimits_gone(ctld, (const Pst__AcctChange *)k->rec);
+}
+
+static int tell_fixed(struct ctld *ctld, struct err *err)
+{
+    (void)err;
+    feedlimits_enforce(ctld);
+    return 0;
+}
+
+const struct ctld_service feedlimits_service = {
+    .name = "feedlimits",
+    .observe = tell_fixed,
+    .on_kept = follow_kept,
+    .on_kept_gone = follow_kept_gone,
+};

@@ -20,6 +20,7 @@
 #include "ctld/job/lifecycle.h"
 #include "ctld/schedlink/makeroom.h"
 #include "ctld/step/steps.h"
+#include "ctld/core/service.h"
 #include "feed/records.h"
 #include "sched/rules/gang.h"
 
@@ -352,3 +353,17 @@ uint64_t gang_leave(struct ctld *ctld, struct job *j)
         feed_suspend(ctld, j, true);
     return lsn;
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static void note_job(struct ctld *ctld, struct job *j, Pst__EventKind kind)
+{
+    gang_job(ctld, j, kind);
+}
+
+const struct ctld_service gang_service = {
+    .name = "gang",
+    .reconfigured = gang_recheck,
+    .tick_writing = gang_tick,
+    .on_job = note_job,
+};

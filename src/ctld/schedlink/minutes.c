@@ -13,6 +13,7 @@
 #include "ctld/job/lifecycle.h"
 #include "ctld/policy/policy.h"
 #include "ctld/policy/policy_tres.h"
+#include "ctld/core/service.h"
 #include "feed/limitrecords.h"
 #include "model/words/names.h"
 #include "model/account/usage.h"
@@ -189,3 +190,17 @@ void minutes_tick(struct ctld *ctld, int64_t now)
     if (any && !(enforce & ENFORCE_SAFE))
         end_jobs(ctld);
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static void free_minutes(struct ctld *ctld)
+{
+    (void)ctld;
+    minutes_clear();
+}
+
+const struct ctld_service minutes_service = {
+    .name = "minutes",
+    .free = free_minutes,
+    .tick_slow = minutes_tick,
+};

@@ -11,6 +11,7 @@
 #include "ctld/policy/policy.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/core/wait.h"
+#include "ctld/core/service.h"
 
 static void answer(struct ctld *ctld, const struct cmd *to, const struct explain_text *t)
 {
@@ -83,3 +84,9 @@ void explain_answer(struct ctld *ctld, const struct decisions_msg *m)
         core_error(ctld, &w->reply, ESLURM_INVALID_JOB_ID, NULL);
     wait_remove(ctld, w);
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static const struct ctld_op explain_ops[] = { { OP_QUERY_EXPLAIN, .fn = op_query_explain }, { 0 } };
+
+const struct ctld_service explain_service = { .name = "explain", .ops = explain_ops };

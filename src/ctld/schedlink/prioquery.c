@@ -15,6 +15,7 @@
 #include "ctld/front/asking.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/schedlink/schedthread.h"
+#include "ctld/core/service.h"
 
 #define BATCH 256u
 
@@ -278,3 +279,15 @@ void prioquery_start(struct front *f, struct conn *c, const struct frame *frame,
     }
     feed_priorities(f->ctld, q);
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static void answer_request(struct ctld *ctld, struct conn *c, const struct frame *frame)
+{
+    prioquery_start(ctld->front, c, frame, NULL);
+}
+
+static const struct ctld_op prioquery_ops[] = { { OP_QUERY_PRIORITY, .front = answer_request },
+                                                { 0 } };
+
+const struct ctld_service prioquery_service = { .name = "prioquery", .ops = prioquery_ops };

@@ -16,6 +16,7 @@
 #include "ctld/schedlink/makeroom.h"
 #include "ctld/schedlink/prioquery.h"
 #include "ctld/schedlink/schedthread.h"
+#include "ctld/core/service.h"
 #include "feed/limitrecords.h"
 #include "model/array.h"
 
@@ -326,3 +327,46 @@ void feed_params(struct ctld *ctld)
     add(f);
     feedlimits_enforce(ctld);
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static void follow_job(struct ctld *ctld, struct job *j, Pst__EventKind kind)
+{
+    (void)kind;
+    feed_job(ctld, j);
+}
+
+static void follow_node(struct ctld *ctld, struct node *n, Pst__EventKind kind)
+{
+    if (kind != PST__EVENT_KIND__EV_UNSPECIFIED) /* then only what jobs hold on it changed */
+        feed_node(ctld, n);
+}
+
+static void follow_node_gone(struct ctld *ctld, struct node *n)
+{
+    feed_node_gone(ctld, n->rec->node_id);
+}
+
+static void follow_part(struct ctld *ctld, struct partition *p, Pst__EventKind kind)
+{
+    (void)kind;
+    feed_part(ctld, p);
+}
+
+static void follow_part_gone(struct ctld *ctld, struct partition *p)
+{
+    feed_part_gone(ctld, p->rec->name);
+}
+
+const struct ctld_service schedfeed_service = {
+    .name = "schedfeed",
+    .recovered = feed_qos,
+    .reconfigured = feed_params,
+    .batch_end = schedfeed_flush,
+    .on_job = follow_job,
+    .on_job_gone = feed_job_gone,
+    .on_node = follow_node,
+    .on_node_gone = follow_node_gone,
+    .on_part = follow_part,
+    .on_part_gone = follow_part_gone,
+};

@@ -19,6 +19,7 @@
 #include "ctld/acct/assocquery.h"
 #include "ctld/job/licenses.h"
 #include "ctld/schedlink/prioquery.h"
+#include "ctld/core/service.h"
 
 #define BACKFILL_MIN_GAP_US 20000 /* between two backfill passes */
 /* a plan that goes on where it stood is left for changes after so long */
@@ -61,6 +62,19 @@ void decisions_msg_free(struct decisions_msg *m)
     free(m);
 }
 
+/* Core thread. */
+static void deliver_decisions(void *arg)
+{
+    struct decisions_msg *m = arg;
+
+    services_on_decisions(m->ctld, m);
+}
+
+static void drop_decisions(void *arg)
+{
+    decisions_msg_free(arg);
+}
+
 static void post(struct schedthread *t, struct decisions_msg *m)
 {
     struct cmd *cmd = calloc(1, sizeof(*cmd));
@@ -69,7 +83,10 @@ static void post(struct schedthread *t, struct decisions_msg *m)
         log_fatal("out of memory while scheduling");
         abort();
     }
-    cmd->kind = CMD_DECISIONS;
+    m->ctld = t->ctld;
+    cmd->kind = CMD_CALL;
+    cmd->fn = deliver_decisions;
+    cmd->drop = drop_decisions;
     cmd->arg = m;
     (void)core_post(t->ctld, cmd); /* never refused: it is no request */
 }
@@ -472,3 +489,22 @@ struct schedthread *schedthread_stop(struct schedthread *t)
     free(t);
     return NULL;
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static int start_thread(struct ctld *ctld, struct err *err)
+{
+    (void)err;
+    return schedthread_start(ctld, &ctld->sched);
+}
+
+static void stop_thread(struct ctld *ctld)
+{
+    ctld->sched = schedthread_stop(ctld->sched);
+}
+
+const struct ctld_service schedthread_service = {
+    .name = "schedthread",
+    .observe = start_thread,
+    .quiesce = stop_thread,
+};

@@ -23,8 +23,10 @@ struct pass_note {
 /* Forget the first so many of n notes; gives how many are left. */
 size_t pass_notes_forget(struct pass_note *notes, size_t n, size_t first);
 
-/* A pass's outcome, posted as CMD_DECISIONS (arg).  The core frees it with decisions_msg_free(). */
+/* A pass's outcome, given to the service with on_decisions, which frees it with
+ * decisions_msg_free(). */
 struct decisions_msg {
+    struct ctld *ctld;
     struct sched_decisions d;
     struct pass_note *notes; /* of this pass and those before it that proposed nothing; owned */
     size_t nnotes;

@@ -16,6 +16,7 @@
 #include "ctld/job/lifecycle.h"
 #include "ctld/step/steplayout.h"
 #include "ctld/step/steps.h"
+#include "ctld/core/service.h"
 
 #define ASYNC_LAUNCH_MAX                                                                           \
     (2u << 20) /* bytes of a launch request: kept in the record while the step waits */
@@ -348,3 +349,11 @@ void async_clear(void)
     while (swaiters)
         swaiter_remove(&swaiters);
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static const struct ctld_op async_ops[] = {
+    { OP_STEPS_WAIT, .fn = op_steps_wait, .flags = OPF_CLOSES }, { 0 }
+};
+
+const struct ctld_service async_service = { .name = "async", .ops = async_ops };

@@ -13,6 +13,7 @@
 #include "ctld/ctld.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/step/steps.h"
+#include "ctld/core/service.h"
 
 /* 0 or an ESLURM code; *ret_step may stay NULL for a job. */
 static int find(struct ctld *ctld, const struct cmd *cmd, const char *id, Pst__CredPurpose purpose,
@@ -151,3 +152,9 @@ void op_access(struct ctld *ctld, struct cmd *cmd)
     reply.step = s ? s->rec : NULL;
     answer(ctld, cmd, alloc, &reply);
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static const struct ctld_op access_ops[] = { { OP_ACCESS, .fn = op_access }, { 0 } };
+
+const struct ctld_service stepaccess_service = { .name = "stepaccess", .ops = access_ops };

@@ -20,6 +20,7 @@
 #include "ctld/step/steplayout.h"
 #include "ctld/step/stepports.h"
 #include "ctld/core/wait.h"
+#include "ctld/core/service.h"
 #include "model/words/stepuse.h"
 
 #define CREDENTIAL_LIFE_S 120u
@@ -813,3 +814,34 @@ void steps_tick(struct ctld *ctld, int64_t now_us)
             orphan_check(ctld, j, SIGKILL);
     }
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static void forget_conn(struct ctld *ctld, struct conn *conn)
+{
+    steps_conn_closed(ctld, conn_id(conn));
+}
+
+static void retry_after(struct ctld *ctld, struct job *j, uint64_t lsn)
+{
+    (void)lsn;
+    steps_retry(ctld, j);
+}
+
+static const struct ctld_op step_ops[] = {
+    { OP_STEP_CREATE, .fn = op_step_create, .flags = OPF_WRITES | OPF_CLOSES },
+    { OP_HET_STEP_CREATE, .fn = op_het_step_create, .flags = OPF_WRITES | OPF_CLOSES },
+    { 0 }
+};
+
+const struct ctld_service steps_service = {
+    .name = "steps",
+    .ops = step_ops,
+    .stop = steps_clear,
+    .tick_writing = steps_tick,
+    .on_conn_closed = forget_conn,
+    .job_started = retry_after,
+    .job_ready = retry_after,
+    .job_resumed = steps_retry,
+    .job_ended = retry_after,
+};

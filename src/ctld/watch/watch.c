@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "ctld/watch/watch_impl.h"
+#include "ctld/core/service.h"
 
 #define GAP_US 10000       /* between two batches ... */
 #define GAP_EACH_US 50     /* ... and for each watcher */
@@ -662,3 +663,50 @@ int watch_new(struct ctld *ctld, struct watch **ret)
     *ret = hub;
     return 0;
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static int open_watch(struct ctld *ctld, struct err *err)
+{
+    (void)err;
+    return watch_new(ctld, &ctld->watch);
+}
+
+static void quiesce_watch(struct ctld *ctld)
+{
+    watch_quiesce(ctld->watch);
+}
+
+static void stop_watch(struct ctld *ctld)
+{
+    ctld->watch = watch_stop(ctld->watch);
+}
+
+static void tell_durable(struct ctld *ctld, uint64_t lsn)
+{
+    if (ctld->watch)
+        watch_durable(ctld->watch, lsn);
+}
+
+static void answer_request(struct ctld *ctld, struct conn *c, const struct frame *frame)
+{
+    watch_start(ctld->watch, c, frame);
+}
+
+static const struct ctld_op watch_ops[] = { { OP_WATCH, .front = answer_request }, { 0 } };
+
+static void forget_watchers(struct ctld *ctld, struct conn *conn)
+{
+    if (ctld->watch)
+        watch_conn_closed(ctld->watch, conn);
+}
+
+const struct ctld_service watch_service = {
+    .name = "watch",
+    .ops = watch_ops,
+    .open = open_watch,
+    .quiesce = quiesce_watch,
+    .stop = stop_watch,
+    .durable = tell_durable,
+    .on_conn_gone = forget_watchers,
+};

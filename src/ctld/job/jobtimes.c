@@ -1,7 +1,6 @@
-/* timers.c - what time does to the cluster; see timers.h.  Each walk is over what is running or
- * ended, never over the whole queue. */
-#include "ctld/core/timers.h"
-
+/* jobtimes.c - what time does to jobs: limits, warnings, deadlines, owners that went, old records
+ *
+ * Each walk that every tick takes is over what is running or ended, never over the whole queue. */
 #include <signal.h>
 #include <string.h>
 
@@ -9,23 +8,12 @@
 #include "base/log.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
+#include "ctld/core/service.h"
 #include "ctld/job/depends.h"
-#include "ctld/front/front.h"
-#include "ctld/schedlink/gangturns.h"
-#include "ctld/node/health.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/notify/mail.h"
-#include "ctld/schedlink/minutes.h"
 #include "ctld/schedlink/makeroom.h"
-#include "ctld/node/reboot.h"
-#include "ctld/resv/resv.h"
-#include "ctld/acct/shares.h"
-#include "ctld/core/statesnapshot.h"
-#include "ctld/step/steps.h"
-#include "ctld/notify/triggers.h"
-#include "ctld/front/view.h"
-#include "ctld/core/wait.h"
 
 #define PURGE_BATCH 2000u /* records forgotten per run, so that the core is never held long */
 #define PURGE_LOOK 20000u /* records looked at for that */
@@ -41,7 +29,7 @@ static int64_t grace_us(struct ctld *ctld, const struct job *j)
     return (int64_t)min * 60 * USEC_PER_SEC;
 }
 
-static void warn(struct ctld *ctld, struct job *j)
+static void warn_steps(struct ctld *ctld, struct job *j)
 {
     Pst__SignalSteps sig = PST__SIGNAL_STEPS__INIT;
     Pst__Transaction *tx = tx_new(core_now());
@@ -74,7 +62,7 @@ static void check_limits(struct ctld *ctld, int64_t now)
             mail_time(ctld, j, now);
         if (r->has_warn_signal && !r->has_warned &&
             now >= r->end_us - (int64_t)(r->has_warn_secs ? r->warn_secs : 60) * USEC_PER_SEC)
-            warn(ctld, j);
+            warn_steps(ctld, j);
         if (now < r->end_us + grace_us(ctld, j))
             continue;
         log_verbose("job %u: time limit reached", r->job_id);
@@ -85,47 +73,8 @@ static void check_limits(struct ctld *ctld, int64_t now)
     }
 }
 
-static void check_nodes(struct ctld *ctld, int64_t now)
-{
-    const uint32_t reboot = 1u << PST__NODE_FLAG__NODE_FLAG_REBOOT_REQUESTED |
-                            1u << PST__NODE_FLAG__NODE_FLAG_REBOOT_ISSUED;
-    const uint32_t silent = 1u << PST__NODE_FLAG__NODE_FLAG_NOT_RESPONDING;
-    int64_t timeout = (int64_t)conf_num(ctld->conf, CONF_SLURMD_TIMEOUT) * USEC_PER_SEC;
-    int64_t soft = (int64_t)conf_num(ctld->conf, CONF_MESSAGE_TIMEOUT) * USEC_PER_SEC;
-
-    for (uint32_t i = 0; i < ctld->cluster->nnodes; i++) {
-        struct node *n = ctld->cluster->nodes[i];
-        Pst__Transaction *tx;
-        Pst__NodeRecord *set;
-        int64_t away;
-
-        if (n && n->rec->state_flags & reboot)
-            reboot_tick(ctld, n, now);
-        if (!n || n->link || n->rec->state != PST__NODE_STATE__NODE_IDLE)
-            continue;
-        away = now - MAX(n->link_lost_us, ctld->boot_us);
-        if (away < soft)
-            continue;
-        if (timeout && away >= timeout) {
-            tx = tx_new(now);
-            set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_STATE, i);
-            SET(set, state, PST__NODE_STATE__NODE_DOWN);
-            (void)pb_set_str(&set->reason, "Not responding");
-            SET(set, reason_us, now);
-            SET(set, reason_uid, conf_slurm_uid(ctld->conf));
-            if (core_commit(ctld, tx))
-                lifecycle_node_lost(ctld, n, "not responding");
-        } else if (!(n->rec->state_flags & silent)) {
-            tx = tx_new(now);
-            SET(tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_STATE, i), state_flags,
-                n->rec->state_flags | silent);
-            (void)core_commit(ctld, tx);
-        }
-    }
-}
-
 /* Jobs that ended more than MinJobAge ago are only in accounting. */
-static void purge(struct ctld *ctld, int64_t now)
+static void purge_old(struct ctld *ctld, int64_t now)
 {
     int64_t age = (int64_t)conf_num(ctld->conf, CONF_MIN_JOB_AGE) * USEC_PER_SEC;
     Pst__Transaction *tx = NULL;
@@ -207,30 +156,18 @@ static void check_owners(struct ctld *ctld, int64_t now)
             (void)lifecycle_end(ctld, found[i], &(struct job_end){ .state = JOB_STATE(CANCELLED) });
 }
 
-void timers_run(struct ctld *ctld)
-{
-    static unsigned ticks; /* core thread only */
-    int64_t now = core_now();
+/* ---- the services ---------------------------------------------------------------------------- */
 
-    wait_tick(ctld, now);
-    query_gate_tick(ctld->front);
-    if (!atomic_load(&ctld->disk_full)) {
-        lifecycle_disk_free(ctld);
-        check_limits(ctld, now);
-        gang_tick(ctld, now);
-        check_nodes(ctld, now);
-        health_tick(ctld, now);
-        steps_tick(ctld, now);
-        triggers_tick(ctld, now);
-        shares_tick(ctld, now);
-        resv_tick(ctld, now);
-        purge(ctld, now);
-    }
-    if (ticks++ % 20 == 0 && !atomic_load(&ctld->disk_full)) { /* walks over all jobs: every 10 s */
-        check_deadlines(ctld, now);
-        check_owners(ctld, now);
-        minutes_tick(ctld, now);
-        depends_tick(ctld, now);
-    }
-    snapshot_check(ctld);
+static void check_queue(struct ctld *ctld, int64_t now_us)
+{
+    check_deadlines(ctld, now_us);
+    check_owners(ctld, now_us);
 }
+
+const struct ctld_service joblimits_service = { .name = "joblimits", .tick_writing = check_limits };
+
+const struct ctld_service jobtimes_service = {
+    .name = "jobtimes",
+    .tick_writing = purge_old,
+    .tick_slow = check_queue,
+};

@@ -1,0 +1,48 @@
+/* nodewatch.c - nodes that are silent: not responding, then down */
+#include "base/cleanup.h"
+#include "base/pb/pbutil.h"
+#include "base/timefmt.h"
+#include "ctld/core/service.h"
+#include "ctld/job/lifecycle.h"
+#include "ctld/node/reboot.h"
+
+static void check_nodes(struct ctld *ctld, int64_t now)
+{
+    const uint32_t reboot = 1u << PST__NODE_FLAG__NODE_FLAG_REBOOT_REQUESTED |
+                            1u << PST__NODE_FLAG__NODE_FLAG_REBOOT_ISSUED;
+    const uint32_t silent = 1u << PST__NODE_FLAG__NODE_FLAG_NOT_RESPONDING;
+    int64_t timeout = (int64_t)conf_num(ctld->conf, CONF_SLURMD_TIMEOUT) * USEC_PER_SEC;
+    int64_t soft = (int64_t)conf_num(ctld->conf, CONF_MESSAGE_TIMEOUT) * USEC_PER_SEC;
+
+    for (uint32_t i = 0; i < ctld->cluster->nnodes; i++) {
+        struct node *n = ctld->cluster->nodes[i];
+        Pst__Transaction *tx;
+        Pst__NodeRecord *set;
+        int64_t away;
+
+        if (n && n->rec->state_flags & reboot)
+            reboot_tick(ctld, n, now);
+        if (!n || n->link || n->rec->state != PST__NODE_STATE__NODE_IDLE)
+            continue;
+        away = now - MAX(n->link_lost_us, ctld->boot_us);
+        if (away < soft)
+            continue;
+        if (timeout && away >= timeout) {
+            tx = tx_new(now);
+            set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_STATE, i);
+            SET(set, state, PST__NODE_STATE__NODE_DOWN);
+            (void)pb_set_str(&set->reason, "Not responding");
+            SET(set, reason_us, now);
+            SET(set, reason_uid, conf_slurm_uid(ctld->conf));
+            if (core_commit(ctld, tx))
+                lifecycle_node_lost(ctld, n, "not responding");
+        } else if (!(n->rec->state_flags & silent)) {
+            tx = tx_new(now);
+            SET(tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_STATE, i), state_flags,
+                n->rec->state_flags | silent);
+            (void)core_commit(ctld, tx);
+        }
+    }
+}
+
+const struct ctld_service nodewatch_service = { .name = "nodewatch", .tick_writing = check_nodes };
