@@ -30,8 +30,7 @@ struct step {
     struct step *next; /* of the same job, newest first */
     /* derived: allocation positions whose end is awaited; NULL when ended */
     struct bitmap *waiting;
-    uint64_t slot; /* owned by the views */
-    bool killed;   /* live: it was cancelled; said again until it has ended */
+    bool killed; /* live: it was cancelled; said again until it has ended */
 };
 
 /* What the jobs of an array come to; a job is in as many as hold of it. */
@@ -70,7 +69,6 @@ struct job {
     int64_t owner_lost_us;   /* since when it is gone */
     uint64_t *waiters;       /* tickets of requests that wait on this job */
     uint32_t nwaiters;
-    uint64_t slot;    /* owned by the views */
     bool fed;         /* the scheduler knows it as pending */
     uint32_t charged; /* derived: jobs it counts as under its association and QOS */
     bool epilog_runs; /* EpilogSlurmctld: it stays COMPLETING */
@@ -96,13 +94,11 @@ struct node {
     void *link;
     uint32_t resv_flags; /* RESERVED, MAINTENANCE: of the reservation it is in now */
     int64_t link_lost_us;
-    uint64_t slot;
 };
 
 struct partition {
     Pst__PartitionRecord *rec;
     struct bitmap *nodes; /* by node id */
-    uint64_t slot;
 };
 
 /* Immutable bytes.  The model and everyone who keeps a pointer beyond the next apply hold it. */
@@ -127,7 +123,6 @@ struct kept {
     uint32_t id; /* trigger id, user id, serial number, as usage.c numbers them,
                  reservation id */
     ProtobufCMessage *rec;
-    uint64_t slot; /* owned by the views */
 };
 
 /* What changed, told after it did.  Any may be NULL.  Must not change the cluster. */

@@ -63,14 +63,21 @@ static bool is_usable_key(uint64_t key)
     return key != 0 && key != TOMB;
 }
 
-void *idmap_get(const struct idmap *m, uint64_t key)
+void **idmap_place(const struct idmap *m, uint64_t key)
 {
     size_t s;
 
     if (!m->count || !is_usable_key(key))
         return NULL;
     s = id_slot(m, key);
-    return m->keys[s] == key ? m->values[s] : NULL;
+    return m->keys[s] == key ? &m->values[s] : NULL;
+}
+
+void *idmap_get(const struct idmap *m, uint64_t key)
+{
+    void **at = idmap_place(m, key);
+
+    return at ? *at : NULL;
 }
 
 int idmap_put(struct idmap *m, uint64_t key, void *value)

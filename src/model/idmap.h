@@ -15,6 +15,8 @@ struct idmap { /* u64 key, neither 0 nor UINT64_MAX -> pointer; zero-initialised
 };
 
 void *idmap_get(const struct idmap *m, uint64_t key); /* NULL = absent */
+/* Where the value of key is kept, for changing it in place: until the next put; NULL = absent. */
+void **idmap_place(const struct idmap *m, uint64_t key);
 /* Replaces; value must not be NULL.  Errors: -ENOMEM, -EINVAL for a key that cannot be one. */
 int idmap_put(struct idmap *m, uint64_t key, void *value);
 void *idmap_remove(struct idmap *m, uint64_t key); /* gives the old value back */

@@ -1,9 +1,9 @@
 /* view.c - immutable views; see view.h.
  *
  * The core owns `build` (the tables it is editing) and shares its chunks with published views; a
- * chunk with more than one holder is copied before it is changed.  Marked records form a list
- * per kind; a record's slot number lives in the model's object (0 = none, slot + 1 otherwise),
- * with SLOT_DIRTY set while marked. */
+ * chunk with more than one holder is copied before it is changed.  Marked records form one list;
+ * `slots` has each record's slot number by its key (0 = none yet, slot + 1 otherwise), with
+ * SLOT_DIRTY set while the record is marked. */
 #include "ctld/front/view.h"
 
 #include <errno.h>
@@ -25,10 +25,12 @@
 #include "ctld/core/service.h"
 
 #define SLOT_DIRTY (UINT64_C(1) << 63)
+_Static_assert(sizeof(uintptr_t) == sizeof(uint64_t), "slot numbers are kept as pointers");
 #define BACKLOG 2048u /* marks that may wait for a query: some milliseconds of encoding */
 
 struct dirty {
     enum view_kind kind;
+    uint64_t key;    /* in slots[kind] */
     uint32_t job_id; /* jobs, steps; of the rest: kept_kind */
     uint32_t sub_id; /* steps: step id; nodes: node id; the rest: id */
     char *name;      /* partitions */
@@ -46,7 +48,8 @@ struct build {
 
 struct views {
     struct build build[VIEW_KINDS];
-    struct dirty *dirty; /* [first_dirty, ndirty) wait, in order of marking */
+    struct idmap slots[VIEW_KINDS]; /* key of a record -> its slot number, as a pointer */
+    struct dirty *dirty;            /* [first_dirty, ndirty) wait, in order of marking */
     size_t first_dirty, ndirty, dirty_cap;
     _Atomic uint64_t changes; /* marks so far */
     _Atomic uint64_t shown;   /* value of `changes` at the last publish */
@@ -110,6 +113,7 @@ struct views *views_free(struct views *v)
             chunk_unref(b->table.chunks[i]);
         free(b->table.chunks);
         free(b->free_slots);
+        idmap_done(&v->slots[k]);
     }
     for (size_t i = v->first_dirty; i < v->ndirty; i++)
         free(v->dirty[i].name);
@@ -190,14 +194,43 @@ static void slot_release(struct build *b, uint64_t slot, bool reuse)
 
 /* ---- marking --------------------------------------------------------------------------------- */
 
-static void mark(struct views *v, uint64_t *slot, struct dirty d)
+static uint64_t step_key(const Pst__StepRecord *r)
+{
+    return (uint64_t)r->job_id << 32 | r->step_id;
+}
+
+static uint64_t node_key(uint32_t node_id)
+{
+    return (uint64_t)node_id + 1;
+}
+
+static uint64_t kept_key(const struct kept *k)
+{
+    return (uint64_t)(k->kind + 1) << 32 | k->id;
+}
+
+/* Set SLOT_DIRTY.  False: it was set before. */
+static bool set_dirty(struct views *v, enum view_kind kind, uint64_t key)
+{
+    void **at = idmap_place(&v->slots[kind], key);
+    uint64_t slot = at ? (uintptr_t)*at : 0;
+
+    if (slot & SLOT_DIRTY)
+        return false;
+    if (at)
+        *at = (void *)(uintptr_t)(slot | SLOT_DIRTY);
+    else if (idmap_put(&v->slots[kind], key, (void *)(uintptr_t)SLOT_DIRTY) < 0)
+        must(NULL);
+    return true;
+}
+
+static void mark_record(struct views *v, struct dirty d)
 {
     atomic_fetch_add_explicit(&v->changes, 1, memory_order_release);
-    if (*slot & SLOT_DIRTY) {
+    if (!set_dirty(v, d.kind, d.key)) {
         free(d.name);
         return;
     }
-    *slot |= SLOT_DIRTY;
     if (v->ndirty == v->dirty_cap && v->first_dirty > v->dirty_cap / 2) {
         memmove(v->dirty, v->dirty + v->first_dirty,
                 (v->ndirty - v->first_dirty) * sizeof(*v->dirty));
@@ -213,32 +246,43 @@ static void mark(struct views *v, uint64_t *slot, struct dirty d)
 
 void views_mark_job(struct views *v, struct job *j)
 {
-    mark(v, &j->slot, (struct dirty){ .kind = VIEW_JOBS, .job_id = j->rec->job_id });
+    mark_record(
+        v, (struct dirty){ .kind = VIEW_JOBS, .key = j->rec->job_id, .job_id = j->rec->job_id });
 }
 
 void views_mark_step(struct views *v, struct job *j, struct step *s)
 {
-    mark(v, &s->slot,
-         (struct dirty){ .kind = VIEW_STEPS, .job_id = j->rec->job_id, .sub_id = s->rec->step_id });
+    (void)j;
+    mark_record(v, (struct dirty){ .kind = VIEW_STEPS,
+                                   .key = step_key(s->rec),
+                                   .job_id = s->rec->job_id,
+                                   .sub_id = s->rec->step_id });
 }
 
 void views_mark_node(struct views *v, struct node *n)
 {
-    mark(v, &n->slot, (struct dirty){ .kind = VIEW_NODES, .sub_id = n->rec->node_id });
+    mark_record(v, (struct dirty){ .kind = VIEW_NODES,
+                                   .key = node_key(n->rec->node_id),
+                                   .sub_id = n->rec->node_id });
 }
 
 void views_mark_part(struct views *v, struct partition *p)
 {
-    mark(v, &p->slot, (struct dirty){ .kind = VIEW_PARTS, .name = must(strdup(p->rec->name)) });
+    mark_record(v, (struct dirty){ .kind = VIEW_PARTS,
+                                   .key = view_name_hash(p->rec->name),
+                                   .name = must(strdup(p->rec->name)) });
 }
 
 void views_mark_kept(struct views *v, struct kept *k)
 {
-    mark(v, &k->slot, (struct dirty){ .kind = VIEW_KEPT, .job_id = k->kind, .sub_id = k->id });
+    mark_record(v, (struct dirty){
+                       .kind = VIEW_KEPT, .key = kept_key(k), .job_id = k->kind, .sub_id = k->id });
 }
 
-static void drop(struct views *v, enum view_kind kind, uint64_t slot)
+static void drop_record(struct views *v, enum view_kind kind, uint64_t key)
 {
+    uint64_t slot = (uintptr_t)idmap_remove(&v->slots[kind], key);
+
     atomic_fetch_add_explicit(&v->changes, 1, memory_order_release);
     if (slot & ~SLOT_DIRTY)
         slot_release(&v->build[kind], (slot & ~SLOT_DIRTY) - 1, kind != VIEW_JOBS);
@@ -247,23 +291,23 @@ static void drop(struct views *v, enum view_kind kind, uint64_t slot)
 void views_drop_job(struct views *v, struct job *j)
 {
     for (struct step *s = j->steps; s; s = s->next)
-        drop(v, VIEW_STEPS, s->slot);
-    drop(v, VIEW_JOBS, j->slot);
+        drop_record(v, VIEW_STEPS, step_key(s->rec));
+    drop_record(v, VIEW_JOBS, j->rec->job_id);
 }
 
 void views_drop_node(struct views *v, struct node *n)
 {
-    drop(v, VIEW_NODES, n->slot);
+    drop_record(v, VIEW_NODES, node_key(n->rec->node_id));
 }
 
 void views_drop_part(struct views *v, struct partition *p)
 {
-    drop(v, VIEW_PARTS, p->slot);
+    drop_record(v, VIEW_PARTS, view_name_hash(p->rec->name));
 }
 
 void views_drop_kept(struct views *v, struct kept *k)
 {
-    drop(v, VIEW_KEPT, k->slot);
+    drop_record(v, VIEW_KEPT, kept_key(k));
 }
 
 /* ---- encoding -------------------------------------------------------------------------------- */
@@ -370,15 +414,22 @@ static struct vrec *encode_part(const struct cluster *c, const struct partition 
     return r;
 }
 
-static void store(struct views *v, enum view_kind kind, uint64_t *slot, struct vrec *rec)
+static bool is_dirty(const struct views *v, const struct dirty *d)
 {
-    struct build *b = &v->build[kind];
-    uint64_t at = *slot & ~SLOT_DIRTY;
+    return (uintptr_t)idmap_get(&v->slots[d->kind], d->key) & SLOT_DIRTY;
+}
 
-    if (!at)
-        at = slot_new(b, kind != VIEW_JOBS) + 1;
-    *slot = at;
-    slot_set(b, at - 1, rec);
+/* Takes rec; the record was marked. */
+static void store_record(struct views *v, const struct dirty *d, struct vrec *rec)
+{
+    struct build *b = &v->build[d->kind];
+    void **at = idmap_place(&v->slots[d->kind], d->key);
+    uint64_t slot = (uintptr_t)*at & ~SLOT_DIRTY;
+
+    if (!slot)
+        slot = slot_new(b, d->kind != VIEW_JOBS) + 1;
+    *at = (void *)(uintptr_t)slot;
+    slot_set(b, slot - 1, rec);
 }
 
 /* A marked object may be gone since: its ids are looked up anew. */
@@ -390,40 +441,42 @@ static void encode_dirty(struct views *v, const struct cluster *c, const struct 
     struct partition *p;
     struct kept *k;
 
+    if (!is_dirty(v, d))
+        return;
     switch (d->kind) {
     case VIEW_JOBS:
-        if ((j = cluster_job(c, d->job_id)) && (j->slot & SLOT_DIRTY))
-            store(v, VIEW_JOBS, &j->slot, encode_job(c, j));
+        if ((j = cluster_job(c, d->job_id)))
+            store_record(v, d, encode_job(c, j));
         break;
     case VIEW_STEPS:
         j = cluster_job(c, d->job_id);
         s = j ? cluster_step(j, d->sub_id) : NULL;
-        if (s && (s->slot & SLOT_DIRTY)) {
+        if (s) {
             struct vrec *r = encode_of(&s->rec->base, j->rec);
 
             r->id = s->rec->job_id;
             r->array_id = het_group_id(j->rec);
             r->state = s->rec->state;
-            store(v, VIEW_STEPS, &s->slot, r);
+            store_record(v, d, r);
         }
         break;
     case VIEW_NODES:
-        if ((n = cluster_node(c, d->sub_id)) && (n->slot & SLOT_DIRTY))
-            store(v, VIEW_NODES, &n->slot, encode_node(n));
+        if ((n = cluster_node(c, d->sub_id)))
+            store_record(v, d, encode_node(n));
         break;
     case VIEW_KEPT:
         k = cluster_kept(c, (enum kept_kind)d->job_id, d->sub_id);
-        if (k && (k->slot & SLOT_DIRTY)) {
+        if (k) {
             struct vrec *r = encode(k->rec);
 
             r->id = k->id;
             r->state = k->kind;
-            store(v, VIEW_KEPT, &k->slot, r);
+            store_record(v, d, r);
         }
         break;
     default:
-        if ((p = cluster_partition(c, d->name)) && (p->slot & SLOT_DIRTY))
-            store(v, VIEW_PARTS, &p->slot, encode_part(c, p));
+        if ((p = cluster_partition(c, d->name)))
+            store_record(v, d, encode_part(c, p));
         break;
     }
 }

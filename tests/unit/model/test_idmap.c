@@ -42,6 +42,21 @@ static void test_keys_that_are_none(void **state)
     idmap_done(&m);
 }
 
+static void test_place(void **state)
+{
+    struct idmap m = { 0 };
+    int one, two;
+
+    (void)state;
+    assert_null(idmap_place(&m, 7));
+    assert_int_equal(idmap_put(&m, 7, &one), 0);
+    assert_null(idmap_place(&m, 8));
+    *idmap_place(&m, 7) = &two;
+    assert_ptr_equal(idmap_get(&m, 7), &two);
+    assert_int_equal(m.count, 1);
+    idmap_done(&m);
+}
+
 /* Random work on both; the reference is an array by key. */
 static void test_idmap_random(void **state)
 {
@@ -144,9 +159,13 @@ static void test_namemap_replaces_key(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_empty),          cmocka_unit_test(test_keys_that_are_none),
-        cmocka_unit_test(test_idmap_random),   cmocka_unit_test(test_walk_and_remove),
-        cmocka_unit_test(test_namemap_random), cmocka_unit_test(test_namemap_replaces_key),
+        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_keys_that_are_none),
+        cmocka_unit_test(test_place),
+        cmocka_unit_test(test_idmap_random),
+        cmocka_unit_test(test_walk_and_remove),
+        cmocka_unit_test(test_namemap_random),
+        cmocka_unit_test(test_namemap_replaces_key),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
