@@ -32,6 +32,7 @@ struct acctfollow;
 struct watch;
 struct front;
 struct feasible;
+struct schedfeed;
 struct programs;
 struct resvs;
 struct asking;
@@ -113,6 +114,7 @@ struct ctld {
     struct watch *watch;
     struct front *front;
     struct feasible *feasible;
+    struct schedfeed *feed; /* to the scheduler */
     struct programs *programs;
     struct resvs *resvs;
     struct asking *asking;

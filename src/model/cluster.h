@@ -69,7 +69,6 @@ struct job {
     int64_t owner_lost_us;   /* since when it is gone */
     uint64_t *waiters;       /* tickets of requests that wait on this job */
     uint32_t nwaiters;
-    bool fed;         /* the scheduler knows it as pending */
     uint32_t charged; /* derived: jobs it counts as under its association and QOS */
     bool epilog_runs; /* EpilogSlurmctld: it stays COMPLETING */
     /* nodes but the script's learn of its end at the latest; 0 = they know */

@@ -1,7 +1,7 @@
 /* passverify.c - see passverify.h
  *
- * The model's observer feeds the scheduler as src/ctld/core/observe.c and feed.c do; job->fed says what
- * it believes.  Two things differ: changes come record by record instead of batch by batch, and a
+ * The model's observer feeds the scheduler as src/ctld/core/schedfeed.c do; `known` has the jobs that
+ * the scheduler knows.  Two things differ: changes come record by record instead of batch by batch, and a
  * pass is asked for when its first start comes, with the records up to the one that it had seen. */
 #include "sim/passverify.h"
 
@@ -53,6 +53,7 @@ struct verify {
     struct sched *sched;
     struct record *records;
     size_t n, cap, fed;    /* fed: so many of them the scheduler knows */
+    struct idmap known;    /* id of a job that the scheduler knows -> anything */
     struct bitmap *linked; /* nodes that registered since the controller started */
     /* proposals that were not taken, in order; the scheduler learns it when it really did */
     struct refused {
@@ -98,11 +99,21 @@ static void tell_id(struct verify *v, enum feed_kind kind, uint32_t job_id)
     tell(v, f);
 }
 
-static void tell_gone(struct verify *v, struct job *j)
+static bool is_known(const struct verify *v, const struct job *j)
 {
-    if (j->fed)
+    return idmap_get(&v->known, j->rec->job_id) != NULL;
+}
+
+static void note_known(struct verify *v, const struct job *j)
+{
+    if (idmap_put(&v->known, j->rec->job_id, v) < 0)
+        v->result = -ENOMEM;
+}
+
+static void tell_gone(struct verify *v, const struct job *j)
+{
+    if (idmap_remove(&v->known, j->rec->job_id))
         tell_id(v, FEED_REMOVE, j->rec->job_id);
-    j->fed = false;
 }
 
 static void tell_pending(struct verify *v, struct job *j)
@@ -117,13 +128,13 @@ static void tell_pending(struct verify *v, struct job *j)
     f = feed_new(FEED_JOB);
     feed_fill_job(f, v->conf, v->cluster, j->rec);
     f->job.eligible_us = eligible;
-    j->fed = true;
+    note_known(v, j);
     tell(v, f);
 }
 
 static void tell_started(struct verify *v, struct job *j)
 {
-    j->fed = true;
+    note_known(v, j);
     tell(v, feed_of_running(v->cluster, j->rec));
     if (j->rec->licenses_alloc)
         tell(v, feed_of_held_licenses(j->rec));
@@ -142,7 +153,7 @@ static void tell_others(struct verify *v, const struct job *j)
     for (uint32_t k = 0; k < j->rec->het_count; k++) {
         struct job *other = het_component(v->cluster, j->rec, k);
 
-        if (other && other != j && job_is_pending(other->rec) && other->fed != eligible)
+        if (other && other != j && job_is_pending(other->rec) && is_known(v, other) != eligible)
             tell_pending(v, other);
     }
 }
@@ -155,10 +166,11 @@ static void tell_job(struct verify *v, struct job *j)
             tell_others(v, j);
     } else if (!job_holds_resources(j->rec)) {
         tell_gone(v, j);
-    } else if (!j->fed) {
+    } else if (!is_known(v, j)) {
         tell_started(v, j);
     }
-    if (j->fed && job_is_ended(j->rec)) /* its nodes are not free yet, what it counted against is */
+    if (is_known(v, j) &&
+        job_is_ended(j->rec)) /* its nodes are not free yet, what it counted against is */
         tell_id(v, FEED_UNCHARGE, j->rec->job_id);
 }
 
@@ -185,10 +197,10 @@ static void on_job(void *ctx, struct job *j, Pst__EventKind kind)
         tell_gone(v, j); /* the replay has it elsewhere, or nowhere */
     tell_job(v, j);
     if ((kind == PST__EVENT_KIND__EV_JOB_SUSPEND || kind == PST__EVENT_KIND__EV_JOB_RESUME) &&
-        j->fed)
+        is_known(v, j))
         tell_id(v, kind == PST__EVENT_KIND__EV_JOB_SUSPEND ? FEED_SUSPEND : FEED_RESUME,
                 j->rec->job_id);
-    if (j->fed && !job_is_pending(j->rec) &&
+    if (is_known(v, j) && !job_is_pending(j->rec) &&
         (kind == PST__EVENT_KIND__EV_JOB_SUSPEND || kind == PST__EVENT_KIND__EV_JOB_RESUME ||
          kind == PST__EVENT_KIND__EV_JOB_TURN || kind == PST__EVENT_KIND__EV_JOB_TURN_OVER ||
          kind == PST__EVENT_KIND__EV_JOB_UPDATE)) {
@@ -318,9 +330,7 @@ static int begin(struct verify *v)
     tell_shares(v, v->now_us);
     while ((resv = cluster_next_resv(v->cluster, &pos)))
         tell(v, feed_of_resv(v->cluster, resv, v->now_us));
-    pos = 0;
-    while ((j = idmap_next(&v->cluster->jobs, &pos)))
-        j->fed = false;
+    idmap_done(&v->known);
     for (pos = 0; (j = idmap_next(&v->cluster->jobs, &pos));)
         tell_job(v, j);
     return v->result;
@@ -372,6 +382,7 @@ struct verify *verify_free(struct verify *v)
     free(v->records);
     free(v->refused);
     free(v->strangers);
+    idmap_done(&v->known);
     bitmap_free(v->linked);
     free(v);
     return NULL;

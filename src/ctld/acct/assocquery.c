@@ -293,7 +293,7 @@ void op_query_assocs(struct ctld *ctld, struct cmd *cmd)
         add_qos(&w, q);
     idmap_done(&w.levels);
     f->assocs = q;
-    feed_add(f);
+    feed_add(ctld, f);
 }
 
 /* ---- on the scheduler's thread --------------------------------------------------------------- */

@@ -50,7 +50,8 @@ void het_feed_others(struct ctld *ctld, const struct job *j)
     for (uint32_t k = 0; k < j->rec->het_count; k++) {
         struct job *other = het_component(ctld->cluster, j->rec, k);
 
-        if (other && other != j && job_is_pending(other->rec) && other->fed != eligible)
+        if (other && other != j && job_is_pending(other->rec) &&
+            feed_knows(ctld, other->rec->job_id) != eligible)
             feed_job(ctld, other);
     }
 }

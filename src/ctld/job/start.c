@@ -442,7 +442,7 @@ static struct started put_start(struct ctld *ctld, Pst__Transaction *tx,
         fill_start(set, j->rec, d->partition, alloc, now, d->time_limit_min, held_licenses(d),
                    ctld);
         fill_resv(ctld->cluster, set, j->rec, d->resv_id);
-        j->fed = true; /* the scheduler counts it as running already */
+        feed_job_started(ctld, j, true); /* the scheduler counts it as running already */
     }
     db_id = st.id == st.proposed ? j->rec->db_id : ctld->cluster->rec->next_db_id;
     if (het_runs_script(j->rec))

@@ -24,7 +24,7 @@ static struct { /* one controller a process */
 
 static void feed_below(struct ctld *ctld, const struct assoc *a)
 {
-    feed_add(feed_of_assoc_limits(ctld->cluster->am, a));
+    feed_add(ctld, feed_of_assoc_limits(ctld->cluster->am, a));
     minutes_feed_assoc(ctld, a);
     for (const struct assoc *c = a->child; c; c = c->sibling)
         feed_below(ctld, c);
@@ -35,7 +35,7 @@ static void feed_all(struct ctld *ctld)
     const struct assoc *a;
 
     for (size_t pos = 0; (a = am_next_assoc(ctld->cluster->am, &pos));) {
-        feed_add(feed_of_assoc_limits(ctld->cluster->am, a));
+        feed_add(ctld, feed_of_assoc_limits(ctld->cluster->am, a));
         minutes_feed_assoc(ctld, a);
     }
 }
@@ -71,10 +71,10 @@ void feedlimits_changed(struct ctld *ctld, const Pst__AcctChange *put)
 {
     switch (put->body_case) {
     case PST__ACCT_CHANGE__BODY_TRES:
-        feed_add(feed_of_tres(put->tres));
+        feed_add(ctld, feed_of_tres(put->tres));
         break;
     case PST__ACCT_CHANGE__BODY_QOS:
-        feed_add(feed_of_qos_limits(put->qos));
+        feed_add(ctld, feed_of_qos_limits(put->qos));
         minutes_feed_qos(ctld, put->qos);
         feed_parts_of(ctld, put->qos->name);
         break;
@@ -91,10 +91,10 @@ void feedlimits_changed(struct ctld *ctld, const Pst__AcctChange *put)
 void feedlimits_gone(struct ctld *ctld, const Pst__AcctChange *put)
 {
     if (put->body_case == PST__ACCT_CHANGE__BODY_QOS) {
-        feed_add(feed_of_limits_gone(true, put->qos->qos_id));
+        feed_add(ctld, feed_of_limits_gone(true, put->qos->qos_id));
         feed_parts_of(ctld, put->qos->name);
     } else if (put->body_case == PST__ACCT_CHANGE__BODY_ASSOC) {
-        feed_add(feed_of_limits_gone(false, put->assoc->assoc_id));
+        feed_add(ctld, feed_of_limits_gone(false, put->assoc->assoc_id));
     }
 }
 
@@ -103,9 +103,9 @@ void feedlimits_enforce(struct ctld *ctld)
     struct feed *f;
 
     for (size_t i = 0; (f = feed_of_fixed_tres(i)); i++)
-        feed_add(f);
+        feed_add(ctld, f);
     atomic_store(&ctld->private_data, policy_private(ctld->conf));
-    feed_add(feed_of_enforcement(ctld->conf));
+    feed_add(ctld, feed_of_enforcement(ctld->conf));
     if (ctld->acct_admin)
         acctadmin_reconfigured(ctld->acct_admin);
 }

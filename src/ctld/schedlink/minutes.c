@@ -75,7 +75,7 @@ static void feed_level(struct ctld *ctld, enum usage_of of, uint32_t id, const P
     struct feed *f = feed_of_level_usage(ctld->cluster, of, id, l, core_now());
 
     if (f)
-        feed_add(f);
+        feed_add(ctld, f);
 }
 
 void minutes_feed_assoc(struct ctld *ctld, const struct assoc *a)
@@ -159,7 +159,7 @@ static void note_told(struct ctld *ctld, int64_t now)
 
     f->start_us = now;
     f->told_lsn = ctld->applied_lsn;
-    feed_add(f);
+    feed_add(ctld, f);
 }
 
 void minutes_tick(struct ctld *ctld, int64_t now)

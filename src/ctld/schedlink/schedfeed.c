@@ -1,10 +1,14 @@
 /* schedfeed.c - changes for the scheduler's thread; see schedfeed.h.  What a record means to the scheduler
  * is in src/feed/records.c.
  *
- * job->fed says what the scheduler believes: nothing, pending, or holding resources. */
+ * `fed` has the jobs that the scheduler knows, as pending or as holding resources. */
 #include "ctld/schedlink/schedfeed.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 #include "base/cleanup.h"
+#include "base/must.h"
 #include "base/timefmt.h"
 #include "ctld/acct/assocquery.h"
 #include "ctld/schedlink/feedlimits.h"
@@ -20,10 +24,37 @@
 #include "feed/limitrecords.h"
 #include "model/array.h"
 
-struct gather { /* per process: one controller */
-    struct feed *head, *tail;
+struct schedfeed {            /* core thread only */
+    struct feed *head, *tail; /* changes of the present batch */
+    struct idmap fed;         /* id of a job that the scheduler knows -> anything */
 };
-static struct gather gather; /* core thread only */
+
+int schedfeed_new(struct schedfeed **ret)
+{
+    *ret = calloc(1, sizeof(**ret));
+    return *ret ? 0 : -ENOMEM;
+}
+
+static void drop_changes(struct schedfeed *sf)
+{
+    while (sf->head) {
+        struct feed *f = sf->head;
+
+        sf->head = f->next;
+        feed_free(f);
+    }
+    sf->tail = NULL;
+}
+
+struct schedfeed *schedfeed_free(struct schedfeed *sf)
+{
+    if (!sf)
+        return NULL;
+    drop_changes(sf);
+    idmap_done(&sf->fed);
+    free(sf);
+    return NULL;
+}
 
 void feed_free(struct feed *f)
 {
@@ -34,38 +65,46 @@ void feed_free(struct feed *f)
     feed_release(f);
 }
 
-static void add(struct feed *f)
+void feed_add(struct ctld *ctld, struct feed *f)
 {
+    struct schedfeed *sf = ctld->feed;
+
     f->next = NULL;
-    if (gather.tail)
-        gather.tail->next = f;
+    if (sf->tail)
+        sf->tail->next = f;
     else
-        gather.head = f;
-    gather.tail = f;
+        sf->head = f;
+    sf->tail = f;
 }
 
-void feed_add(struct feed *f)
+bool feed_knows(const struct ctld *ctld, uint32_t job_id)
 {
-    add(f);
+    return idmap_get(&ctld->feed->fed, job_id) != NULL;
+}
+
+/* The scheduler knows the job from now on. */
+static void note_fed(struct ctld *ctld, const struct job *j)
+{
+    struct schedfeed *sf = ctld->feed;
+
+    if (!idmap_get(&sf->fed, j->rec->job_id) && idmap_put(&sf->fed, j->rec->job_id, sf) < 0)
+        must(NULL);
 }
 
 void schedfeed_flush(struct ctld *ctld)
 {
+    struct schedfeed *sf = ctld->feed;
+
     feedlimits_flush(ctld);
-    if (!gather.head)
+    if (!sf->head)
         return;
     if (ctld->sched) {
-        gather.tail->lsn = ctld->applied_lsn;
-        schedthread_feed(ctld->sched, gather.head, gather.tail);
+        sf->tail->lsn = ctld->applied_lsn;
+        schedthread_feed(ctld->sched, sf->head, sf->tail);
+        sf->head = sf->tail = NULL;
     } else {
-        while (gather.head) {
-            struct feed *f = gather.head;
-
-            gather.head = f->next;
-            feed_free(f);
-        }
+        drop_changes(sf);
     }
-    gather = (struct gather){ 0 };
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
@@ -105,8 +144,8 @@ static void feed_pending(struct ctld *ctld, struct job *j)
     f->job.eligible_us = eligible;
     if (f->job.resv_only && !f->job.nresvs) /* nowhere to go: the scheduler has nothing to say */
         SET(j->rec, pend_reason, PST__JOB_REASON__REASON_RESERVATION);
-    j->fed = true;
-    add(f);
+    note_fed(ctld, j);
+    feed_add(ctld, f);
 }
 
 /* ---- allocations ----------------------------------------------------------------------------- */
@@ -119,17 +158,16 @@ void feed_leaving(struct ctld *ctld, const struct job *j)
         return;
     f = feed_new(FEED_LEAVING);
     f->job_id = j->rec->job_id;
-    add(f);
+    feed_add(ctld, f);
 }
 
 void feed_yield(struct ctld *ctld, const struct job *j, bool yielded)
 {
     struct feed *f = feed_new(FEED_YIELD);
 
-    (void)ctld;
     f->job_id = j->rec->job_id;
     f->exclusive = yielded;
-    add(f);
+    feed_add(ctld, f);
 }
 
 /* What preemption has to know of a job that the scheduler did not start itself. */
@@ -143,7 +181,7 @@ static void feed_standing(struct ctld *ctld, const struct job *j)
         feed_suspend(ctld, j, true);
     if (!preempt_wanted(ctld->conf))
         return;
-    add(feed_of_rank(r));
+    feed_add(ctld, feed_of_rank(r));
     if (job_is_ended(r) ||
         (r->has_preempt_us && r->preempt_mode != PST__PREEMPT_MODE__PREEMPT_SUSPEND))
         feed_leaving(ctld, j);
@@ -151,16 +189,16 @@ static void feed_standing(struct ctld *ctld, const struct job *j)
 
 void feed_job_started(struct ctld *ctld, struct job *j, bool proposed)
 {
-    j->fed = true;
+    note_fed(ctld, j);
     if (proposed)
         return;
-    add(feed_of_running(ctld->cluster, j->rec));
+    feed_add(ctld, feed_of_running(ctld->cluster, j->rec));
     if (j->rec->licenses_alloc)
-        add(feed_of_held_licenses(j->rec));
+        feed_add(ctld, feed_of_held_licenses(j->rec));
     if (j->rec->has_assoc_id || j->rec->has_qos_id)
-        add(feed_of_account(j->rec));
+        feed_add(ctld, feed_of_account(j->rec));
     if (j->rec->has_resv_id)
-        add(feed_of_running_resv(j->rec));
+        feed_add(ctld, feed_of_running_resv(j->rec));
     feed_standing(ctld, j);
 }
 
@@ -168,13 +206,11 @@ void feed_job_gone(struct ctld *ctld, struct job *j)
 {
     struct feed *f;
 
-    (void)ctld;
-    if (!j->fed)
+    if (!idmap_remove(&ctld->feed->fed, j->rec->job_id))
         return;
-    j->fed = false;
     f = feed_new(FEED_REMOVE);
     f->job_id = j->rec->job_id;
-    add(f);
+    feed_add(ctld, f);
 }
 
 void feed_job(struct ctld *ctld, struct job *j)
@@ -187,14 +223,15 @@ void feed_job(struct ctld *ctld, struct job *j)
         return;
     if (!job_holds_resources(j->rec))
         feed_job_gone(ctld, j);
-    else if (!j->fed)
+    else if (!feed_knows(ctld, j->rec->job_id))
         feed_job_started(ctld, j, false);
-    if (j->fed && job_is_ended(j->rec) &&
-        (j->rec->has_assoc_id || j->rec->has_qos_id || j->rec->has_part_qos_id)) {
+    if (job_is_ended(j->rec) &&
+        (j->rec->has_assoc_id || j->rec->has_qos_id || j->rec->has_part_qos_id) &&
+        feed_knows(ctld, j->rec->job_id)) {
         struct feed *f = feed_new(FEED_UNCHARGE);
 
         f->job_id = j->rec->job_id;
-        add(f);
+        feed_add(ctld, f);
     }
 }
 
@@ -202,28 +239,25 @@ void feed_refused(struct ctld *ctld, uint32_t job_id)
 {
     struct feed *f = feed_new(FEED_REFUSED);
 
-    (void)ctld;
     f->job_id = job_id;
-    add(f);
+    feed_add(ctld, f);
 }
 
 void feed_end_time(struct ctld *ctld, const struct job *j)
 {
     struct feed *f = feed_new(FEED_END_TIME);
 
-    (void)ctld;
     f->job_id = j->rec->job_id;
     f->end_us = j->rec->has_end_us ? j->rec->end_us : INT64_MAX;
-    add(f);
+    feed_add(ctld, f);
 }
 
 void feed_suspend(struct ctld *ctld, const struct job *j, bool suspended)
 {
     struct feed *f = feed_new(suspended ? FEED_SUSPEND : FEED_RESUME);
 
-    (void)ctld;
     f->job_id = j->rec->job_id;
-    add(f);
+    feed_add(ctld, f);
 }
 
 void feed_when(struct ctld *ctld, const Pst__JobRecord *rec, uint64_t ticket)
@@ -232,7 +266,7 @@ void feed_when(struct ctld *ctld, const Pst__JobRecord *rec, uint64_t ticket)
 
     feed_fill_job(f, ctld->conf, ctld->cluster, rec);
     f->ticket = ticket;
-    add(f);
+    feed_add(ctld, f);
 }
 
 void feed_priorities(struct ctld *ctld, struct prioquery *q)
@@ -250,58 +284,54 @@ void feed_explain(struct ctld *ctld, const Pst__JobRecord *rec, const char *othe
     feed_fill_job(f, ctld->conf, ctld->cluster, rec);
     feed_fill_others(f, others);
     f->ticket = ticket;
-    add(f);
+    feed_add(ctld, f);
 }
 
 /* ---- nodes and partitions -------------------------------------------------------------------- */
 
 void feed_node(struct ctld *ctld, const struct node *n)
 {
-    (void)ctld;
-    add(feed_of_node(n->rec, n->link != NULL));
+    feed_add(ctld, feed_of_node(n->rec, n->link != NULL));
 }
 
 void feed_node_gone(struct ctld *ctld, uint32_t node_id)
 {
     struct feed *f = feed_new(FEED_NODE_REMOVE);
 
-    (void)ctld;
     f->node_id = node_id;
-    add(f);
+    feed_add(ctld, f);
 }
 
 void feed_part(struct ctld *ctld, const struct partition *p)
 {
-    add(feed_of_part(ctld->cluster, ctld->conf, p));
+    feed_add(ctld, feed_of_part(ctld->cluster, ctld->conf, p));
 }
 
 void feed_part_gone(struct ctld *ctld, const char *name)
 {
-    (void)ctld;
-    add(feed_of_name(FEED_PART_REMOVE, name));
+    feed_add(ctld, feed_of_name(FEED_PART_REMOVE, name));
 }
 
 /* ---- reservations ---------------------------------------------------------------------------- */
 
 void feed_resv(struct ctld *ctld, const Pst__ReservationRecord *r)
 {
-    add(feed_of_resv(ctld->cluster, r, core_now()));
+    feed_add(ctld, feed_of_resv(ctld->cluster, r, core_now()));
 }
 
 void feed_resv_gone(struct ctld *ctld, uint32_t resv_id)
 {
     struct feed *f = feed_new(FEED_RESV_GONE);
 
-    (void)ctld;
     f->node_id = resv_id;
-    add(f);
+    feed_add(ctld, f);
 }
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
 void feed_licenses(struct ctld *ctld)
 {
-    add(feed_of_name(FEED_LICENSES, licenses_all(ctld)));
+    feed_add(ctld, feed_of_name(FEED_LICENSES, licenses_all(ctld)));
 }
 
 void feed_qos(struct ctld *ctld)
@@ -310,13 +340,13 @@ void feed_qos(struct ctld *ctld)
     size_t pos = 0;
 
     while ((m = am_next(ctld->cluster->am, AM_QOS, &pos)))
-        add(feed_of_qos(ctld->cluster->am, (const Pst__QosRecord *)m));
+        feed_add(ctld, feed_of_qos(ctld->cluster->am, (const Pst__QosRecord *)m));
 }
 
 void feed_shares(struct ctld *ctld, struct feed *f)
 {
     f->told_lsn = ctld->applied_lsn;
-    add(f);
+    feed_add(ctld, f);
 }
 
 void feed_params(struct ctld *ctld)
@@ -324,7 +354,7 @@ void feed_params(struct ctld *ctld)
     struct feed *f = feed_new(FEED_PARAMS);
 
     feed_fill_params(ctld->conf, &f->params);
-    add(f);
+    feed_add(ctld, f);
     feedlimits_enforce(ctld);
 }
 
@@ -358,6 +388,17 @@ static void follow_part_gone(struct ctld *ctld, struct partition *p)
     feed_part_gone(ctld, p->rec->name);
 }
 
+static int start_feed(struct ctld *ctld, struct err *err)
+{
+    (void)err;
+    return schedfeed_new(&ctld->feed);
+}
+
+static void stop_feed(struct ctld *ctld)
+{
+    ctld->feed = schedfeed_free(ctld->feed); /* its questions need `asking` */
+}
+
 const struct ctld_service schedfeed_service = {
     .name = "schedfeed",
     .recovered = feed_qos,
@@ -369,4 +410,6 @@ const struct ctld_service schedfeed_service = {
     .on_node_gone = follow_node_gone,
     .on_part = follow_part,
     .on_part_gone = follow_part_gone,
+    .start = start_feed,
+    .stop = stop_feed,
 };

@@ -12,6 +12,11 @@
 #include "feed/records.h"
 #include "sched/sched.h"
 
+struct schedfeed; /* what waits for the end of the batch, and which jobs the scheduler knows */
+
+int schedfeed_new(struct schedfeed **ret);                /* -ENOMEM */
+struct schedfeed *schedfeed_free(struct schedfeed *feed); /* always NULL */
+
 void feed_free(struct feed *f); /* and its question */
 
 /* Core thread. */
@@ -41,5 +46,7 @@ void feed_priorities(struct ctld *ctld, struct prioquery *q); /* any thread */
 /* others: comma list of partitions. */
 void feed_explain(struct ctld *ctld, const Pst__JobRecord *rec, const char *others,
                   uint64_t ticket);
-void feed_add(struct feed *f); /* any other change; takes f */
+void feed_add(struct ctld *ctld, struct feed *f); /* any other change; takes f */
+/* Has the scheduler been told of the job, as pending or as holding resources? */
+bool feed_knows(const struct ctld *ctld, uint32_t job_id);
 void schedfeed_flush(struct ctld *ctld);
