@@ -33,6 +33,7 @@ struct watch;
 struct front;
 struct feasible;
 struct schedfeed;
+struct mails;
 struct programs;
 struct resvs;
 struct asking;
@@ -116,6 +117,7 @@ struct ctld {
     struct feasible *feasible;
     struct schedfeed *feed; /* to the scheduler */
     struct programs *programs;
+    struct mails *mails;
     struct resvs *resvs;
     struct asking *asking;
     struct cluster_observer observer;

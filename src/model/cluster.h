@@ -74,7 +74,6 @@ struct job {
     /* nodes but the script's learn of its end at the latest; 0 = they know */
     int64_t others_us;
     const char *others_text; /* ... with this; static */
-    uint32_t mailed;         /* events of this run that a mail was sent about, bits of mail_type */
 };
 
 struct gresuse;

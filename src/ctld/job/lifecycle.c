@@ -692,7 +692,7 @@ void lifecycle_recover(struct ctld *ctld)
     for (size_t pos = 0; (v = idmap_next(&ctld->cluster->jobs, &pos));) {
         struct job *j = v;
 
-        mail_recover(j, core_now());
+        mail_recover(ctld, j, core_now());
         if (!job_is_ended(j->rec))
             j->owner_lost_us = core_now(); /* until it says that it is there */
         if (job_is_pending(j->rec)) {

@@ -4,11 +4,14 @@
  * task starts, one when its last has ended, with the range of exit codes. */
 #include "ctld/notify/mail.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/must.h"
 #include "base/safetext.h"
 #include "base/timefmt.h"
 #include "ctld/notify/hooks.h"
@@ -291,6 +294,45 @@ static void on_end(struct ctld *ctld, struct job *j)
         send(ctld, j, bit, part ? &o : NULL);
 }
 
+/* ---- marks of the time limit ----------------------------------------------------------------- */
+
+struct mails {
+    struct idmap sent; /* job id -> bits of mail_type that its present run was mailed about */
+};
+
+int mails_new(struct mails **ret)
+{
+    *ret = calloc(1, sizeof(**ret));
+    return *ret ? 0 : -ENOMEM;
+}
+
+struct mails *mails_free(struct mails *m)
+{
+    if (!m)
+        return NULL;
+    idmap_done(&m->sent);
+    free(m);
+    return NULL;
+}
+
+static bool was_sent(const struct mails *m, const struct job *j, uint32_t bit)
+{
+    return (uintptr_t)idmap_get(&m->sent, j->rec->job_id) & bit;
+}
+
+static void note_sent(struct mails *m, const struct job *j, uint32_t bit)
+{
+    uintptr_t bits = (uintptr_t)idmap_get(&m->sent, j->rec->job_id) | bit;
+
+    if (idmap_put(&m->sent, j->rec->job_id, (void *)bits) < 0)
+        must(NULL);
+}
+
+void mail_forget(struct ctld *ctld, const struct job *j)
+{
+    (void)idmap_remove(&ctld->mails->sent, j->rec->job_id); /* most have none */
+}
+
 void mail_job(struct ctld *ctld, struct job *j, Pst__EventKind kind)
 {
     const Pst__JobRecord *r = j->rec;
@@ -298,7 +340,7 @@ void mail_job(struct ctld *ctld, struct job *j, Pst__EventKind kind)
     if (!r->has_mail_type || !r->mail_type)
         return;
     if (kind == PST__EVENT_KIND__EV_JOB_START) {
-        j->mailed = 0;
+        mail_forget(ctld, j);
         if (asked(r, MAIL_BEGIN) && (!is_part(r) || array_begins(ctld, j)))
             send(ctld, j, MAIL_BEGIN, NULL);
     } else if (kind == PST__EVENT_KIND__EV_JOB_END && job_is_ended(r)) {
@@ -325,19 +367,19 @@ static bool passed(const Pst__JobRecord *r, uint32_t percent, int64_t now)
 void mail_time(struct ctld *ctld, struct job *j, int64_t now)
 {
     for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
-        if (!asked(j->rec, marks[i].bit) || (j->mailed & marks[i].bit) ||
+        if (!asked(j->rec, marks[i].bit) || was_sent(ctld->mails, j, marks[i].bit) ||
             !passed(j->rec, marks[i].percent, now))
             continue;
-        j->mailed |= marks[i].bit;
+        note_sent(ctld->mails, j, marks[i].bit);
         send(ctld, j, marks[i].bit, NULL);
     }
 }
 
-void mail_recover(struct job *j, int64_t now)
+void mail_recover(struct ctld *ctld, const struct job *j, int64_t now)
 {
     for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
         if (job_is_running(j->rec) && passed(j->rec, marks[i].percent, now))
-            j->mailed |= marks[i].bit;
+            note_sent(ctld->mails, j, marks[i].bit);
 }
 
 void mail_invalid_depend(struct ctld *ctld, struct job *j)
@@ -348,4 +390,26 @@ void mail_invalid_depend(struct ctld *ctld, struct job *j)
 
 /* ---- the service ----------------------------------------------------------------------------- */
 
-const struct ctld_service mail_service = { .name = "mail", .on_job = mail_job };
+static int start_mails(struct ctld *ctld, struct err *err)
+{
+    (void)err;
+    return mails_new(&ctld->mails);
+}
+
+static void free_mails(struct ctld *ctld)
+{
+    ctld->mails = mails_free(ctld->mails);
+}
+
+static void forget_job(struct ctld *ctld, struct job *j)
+{
+    mail_forget(ctld, j);
+}
+
+const struct ctld_service mail_service = {
+    .name = "mail",
+    .on_job = mail_job,
+    .start = start_mails,
+    .free = free_mails,
+    .on_job_gone = forget_job,
+};

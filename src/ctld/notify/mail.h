@@ -20,10 +20,17 @@ enum mail_type {
     MAIL_INVALID_DEPEND = 0x400,
 };
 
+struct mails; /* which marks of a time limit were mailed about */
+
+int mails_new(struct mails **ret);         /* -ENOMEM */
+struct mails *mails_free(struct mails *m); /* always NULL */
+
 /* What happened to j, by the kind of its event: started, ended, is queued again. */
 void mail_job(struct ctld *ctld, struct job *j, Pst__EventKind kind);
 /* j runs: did it pass one of the marks of its time limit? */
 void mail_time(struct ctld *ctld, struct job *j, int64_t now_us);
 void mail_invalid_depend(struct ctld *ctld, struct job *j);
 /* After recovery: marks passed already were mailed about. */
-void mail_recover(struct job *j, int64_t now_us);
+void mail_recover(struct ctld *ctld, const struct job *j, int64_t now_us);
+/* j is about to be forgotten. */
+void mail_forget(struct ctld *ctld, const struct job *j);
