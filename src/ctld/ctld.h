@@ -34,6 +34,7 @@ struct front;
 struct feasible;
 struct schedfeed;
 struct mails;
+struct hooks;
 struct programs;
 struct resvs;
 struct asking;
@@ -118,6 +119,7 @@ struct ctld {
     struct schedfeed *feed; /* to the scheduler */
     struct programs *programs;
     struct mails *mails;
+    struct hooks *hooks;
     struct resvs *resvs;
     struct asking *asking;
     struct cluster_observer observer;

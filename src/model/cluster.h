@@ -70,7 +70,6 @@ struct job {
     uint64_t *waiters;       /* tickets of requests that wait on this job */
     uint32_t nwaiters;
     uint32_t charged; /* derived: jobs it counts as under its association and QOS */
-    bool epilog_runs; /* EpilogSlurmctld: it stays COMPLETING */
     /* nodes but the script's learn of its end at the latest; 0 = they know */
     int64_t others_us;
     const char *others_text; /* ... with this; static */

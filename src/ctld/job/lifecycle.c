@@ -437,7 +437,7 @@ void lifecycle_node_clean(struct ctld *ctld, struct job *j, uint32_t node_id)
             return;
         bitmap_clear(j->cleaning, (uint32_t)pos);
     }
-    if (!j->epilog_runs && (!j->cleaning || bitmap_empty(j->cleaning)))
+    if (!hooks_epilog_runs(ctld, j) && (!j->cleaning || bitmap_empty(j->cleaning)))
         cleaned(ctld, j);
 }
 
@@ -680,7 +680,7 @@ static void recover_cleaning(struct ctld *ctld, struct job *j)
     }
     if (hooks_epilog_wanted(ctld))
         hooks_epilog(ctld, j, ctld->applied_lsn);
-    if (!j->epilog_runs && bitmap_empty(j->cleaning))
+    if (!hooks_epilog_runs(ctld, j) && bitmap_empty(j->cleaning))
         cleaned(ctld, j);
 }
 

@@ -4,10 +4,13 @@
  * nobody can tell how far they came. */
 #include "ctld/notify/hooks.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/must.h"
 #include "base/timefmt.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/launchfail.h"
@@ -18,6 +21,35 @@
 #include "ctld/core/wait.h"
 #include "ctld/core/service.h"
 #include "model/jobenv.h"
+
+struct hooks {
+    struct idmap epilogs; /* id of a job whose EpilogSlurmctld runs -> anything */
+};
+
+int hooks_new(struct hooks **ret)
+{
+    *ret = calloc(1, sizeof(**ret));
+    return *ret ? 0 : -ENOMEM;
+}
+
+struct hooks *hooks_free(struct hooks *h)
+{
+    if (!h)
+        return NULL;
+    idmap_done(&h->epilogs);
+    free(h);
+    return NULL;
+}
+
+bool hooks_epilog_runs(const struct ctld *ctld, const struct job *j)
+{
+    return idmap_get(&ctld->hooks->epilogs, j->rec->job_id) != NULL;
+}
+
+void hooks_forget(struct ctld *ctld, const struct job *j)
+{
+    (void)idmap_remove(&ctld->hooks->epilogs, j->rec->job_id); /* most have none */
+}
 
 static bool wanted(const struct ctld *ctld, enum conf_key key)
 {
@@ -151,9 +183,9 @@ static void epilog_done(struct ctld *ctld, const struct program *p)
 {
     struct job *j = cluster_job(ctld->cluster, p->job_id);
 
-    if (!j || j->rec->db_id != p->run_id || !j->epilog_runs)
+    if (!j || j->rec->db_id != p->run_id || !hooks_epilog_runs(ctld, j))
         return;
-    j->epilog_runs = false; /* how it ended is in the log, and changes nothing */
+    hooks_forget(ctld, j); /* how it ended is in the log, and changes nothing */
     lifecycle_node_clean(ctld, j, UINT32_MAX);
 }
 
@@ -163,7 +195,8 @@ void hooks_epilog(struct ctld *ctld, struct job *j, uint64_t lsn)
 
     jobenv_end(j->rec->exit_status, j->rec->derived_exit_status, put, p);
     p->done = epilog_done;
-    j->epilog_runs = true;
+    if (idmap_put(&ctld->hooks->epilogs, j->rec->job_id, p) < 0)
+        must(NULL);
     programs_add_take(ctld->programs, p);
 }
 
@@ -190,4 +223,27 @@ const struct ctld_service programs_service = {
     .start = start_programs,
     .stop = stop_programs,
     .durable = release_durable,
+};
+
+static int start_hooks(struct ctld *ctld, struct err *err)
+{
+    (void)err;
+    return hooks_new(&ctld->hooks);
+}
+
+static void free_hooks(struct ctld *ctld)
+{
+    ctld->hooks = hooks_free(ctld->hooks);
+}
+
+static void forget_job(struct ctld *ctld, struct job *j)
+{
+    hooks_forget(ctld, j);
+}
+
+const struct ctld_service hooks_service = {
+    .name = "hooks",
+    .start = start_hooks,
+    .free = free_hooks,
+    .on_job_gone = forget_job,
 };
