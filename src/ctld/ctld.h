@@ -138,8 +138,9 @@ struct ctld {
     atomic_uint slurm_uid;    /* conf_slurm_uid(), for other threads */
 
     /* waiting requests (wait.c), dependants (depends.c) */
-    struct idmap links;   /* connection id -> struct node */
-    struct idmap waiters; /* ticket -> struct waiter */
+    struct idmap links;       /* connection id -> struct node */
+    struct idmap waiters;     /* ticket -> struct waiter */
+    struct idmap job_waiters; /* job id -> its last struct waiter */
     uint64_t next_ticket;
     /* ticket -> lane of the user, plus one: put to the scheduler, not answered */
     struct idmap questions;

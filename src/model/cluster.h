@@ -67,9 +67,7 @@ struct job {
     struct bitmap *prologs;  /* likewise of node_prologs; NULL = not known, all are asked */
     uint64_t owner_conn;     /* connection that owns the allocation, 0 = none */
     int64_t owner_lost_us;   /* since when it is gone */
-    uint64_t *waiters;       /* tickets of requests that wait on this job */
-    uint32_t nwaiters;
-    uint32_t charged; /* derived: jobs it counts as under its association and QOS */
+    uint32_t charged;        /* derived: jobs it counts as under its association and QOS */
     /* nodes but the script's learn of its end at the latest; 0 = they know */
     int64_t others_us;
     const char *others_text; /* ... with this; static */

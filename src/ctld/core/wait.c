@@ -39,12 +39,7 @@ uint64_t wait_add(struct ctld *ctld, const struct cmd *cmd, struct job *j, bool 
                   uint32_t immediate_s, const Pst__StepSpec *step)
 {
     struct waiter *w = waiter_new(ctld, cmd);
-    uint64_t *bigger = realloc(j->waiters, (j->nwaiters + 1) * sizeof(*bigger));
 
-    if (!bigger) {
-        log_fatal("out of memory while a request waits");
-        abort();
-    }
     w->job_id = j->rec->job_id;
     w->until_started = until_started;
     if (immediate_s)
@@ -55,8 +50,11 @@ uint64_t wait_add(struct ctld *ctld, const struct cmd *cmd, struct job *j, bool 
         if (pb_dup(&step->base, &copy) == 0)
             w->step = (Pst__StepSpec *)copy;
     }
-    j->waiters = bigger;
-    j->waiters[j->nwaiters++] = w->ticket;
+    w->next = idmap_get(&ctld->job_waiters, w->job_id);
+    if (idmap_put(&ctld->job_waiters, w->job_id, w) < 0) {
+        log_fatal("out of memory while a request waits");
+        abort();
+    }
     return w->ticket;
 }
 
@@ -113,16 +111,27 @@ static void waiter_free(struct waiter *w)
     free(w);
 }
 
+/* Take w out of the list of its job. */
+static void unlink_waiter(struct ctld *ctld, const struct waiter *w)
+{
+    void **at = idmap_place(&ctld->job_waiters, w->job_id);
+    struct waiter *first = at ? *at : NULL;
+
+    if (first == w && w->next) {
+        *at = w->next;
+    } else if (first == w) {
+        (void)idmap_remove(&ctld->job_waiters, w->job_id);
+    } else {
+        while (first && first->next != w)
+            first = first->next;
+        if (first)
+            first->next = w->next;
+    }
+}
+
 void wait_remove(struct ctld *ctld, struct waiter *w)
 {
-    struct job *j = cluster_job(ctld->cluster, w->job_id);
-
-    for (uint32_t i = 0; j && i < j->nwaiters; i++) {
-        if (j->waiters[i] != w->ticket)
-            continue;
-        j->waiters[i] = j->waiters[--j->nwaiters];
-        break;
-    }
+    unlink_waiter(ctld, w);
     (void)idmap_remove(&ctld->waiters, w->ticket);
     waiter_free(w);
 }
@@ -192,11 +201,10 @@ static void send_plain(struct ctld *ctld, struct waiter *w, const struct job *j,
 
 void wait_notify(struct ctld *ctld, struct job *j, uint64_t lsn)
 {
-    for (uint32_t i = j->nwaiters; i-- > 0;) {
-        struct waiter *w = wait_find(ctld, j->waiters[i]);
+    struct waiter *w = idmap_get(&ctld->job_waiters, j->rec->job_id), *next;
 
-        if (!w)
-            continue;
+    for (; w; w = next) {
+        next = w->next;
         if (job_is_ended(j->rec) && !job_has_flag(j->rec, JOB_FLAG(REQUEUED))) {
             send_plain(ctld, w, j, lsn, 0);
             wait_remove(ctld, w);
@@ -274,6 +282,7 @@ void wait_clear(struct ctld *ctld)
     while ((w = idmap_next(&ctld->waiters, &pos)))
         waiter_free(w);
     idmap_done(&ctld->waiters);
+    idmap_done(&ctld->job_waiters);
     idmap_done(&ctld->questions);
 }
 

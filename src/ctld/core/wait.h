@@ -8,7 +8,8 @@
 
 struct waiter {
     uint64_t ticket;
-    struct cmd reply; /* conn (held), op and id to answer with */
+    struct waiter *next; /* that waits on the same job, and came before */
+    struct cmd reply;    /* conn (held), op and id to answer with */
     uint32_t job_id;
     bool until_started;     /* the grant matters; else only the end */
     bool granted;           /* grant frame sent */
