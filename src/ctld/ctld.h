@@ -35,6 +35,7 @@ struct feasible;
 struct schedfeed;
 struct mails;
 struct hooks;
+struct prologs;
 struct programs;
 struct resvs;
 struct asking;
@@ -120,6 +121,7 @@ struct ctld {
     struct programs *programs;
     struct mails *mails;
     struct hooks *hooks;
+    struct prologs *prologs;
     struct resvs *resvs;
     struct asking *asking;
     struct cluster_observer observer;

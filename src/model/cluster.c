@@ -57,7 +57,6 @@ void model_job_free(struct job *j)
     if (j->rec)
         pst__job_record__free_unpacked(j->rec, NULL);
     bitmap_free(j->cleaning);
-    bitmap_free(j->prologs);
     free(j);
 }
 

@@ -163,7 +163,7 @@ void launch_batch(struct ctld *ctld, struct job *j, uint64_t lsn)
     job_on_node_done(&on);
     if (job_is_suspended(j->rec)) /* stopped while it was on its way, or while its prolog ran */
         launch_suspend_on(ctld, j, n, lsn, true);
-    if (launch_prepares(ctld) && !prologs_over(j))
+    if (launch_prepares(ctld) && !prologs_over(ctld, j))
         prepare_others(ctld, j, lsn, job_awaits_node_prologs(j->rec) ? 0 : 1);
 }
 

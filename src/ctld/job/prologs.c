@@ -1,16 +1,53 @@
 /* prologs.c - see prologs.h */
 #include "ctld/job/prologs.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/bitmap.h"
 #include "base/log.h"
+#include "base/must.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/notify/hooks.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/core/wait.h"
+#include "ctld/core/service.h"
 
 #define F_NODE_PROLOGS 540 /* in JobRecord */
+
+struct prologs {
+    struct idmap awaited; /* job id -> struct bitmap: positions whose prolog is awaited */
+};
+
+int prologs_new(struct prologs **ret)
+{
+    *ret = calloc(1, sizeof(**ret));
+    return *ret ? 0 : -ENOMEM;
+}
+
+struct prologs *prologs_free(struct prologs *p)
+{
+    void *v;
+
+    if (!p)
+        return NULL;
+    for (size_t pos = 0; (v = idmap_next(&p->awaited, &pos));)
+        bitmap_free(v);
+    idmap_done(&p->awaited);
+    free(p);
+    return NULL;
+}
+
+/* NULL: no node has answered since this controller started. */
+static struct bitmap *awaited_of(const struct ctld *ctld, const struct job *j)
+{
+    return idmap_get(&ctld->prologs->awaited, j->rec->job_id);
+}
+
+void prologs_forget(struct ctld *ctld, const struct job *j)
+{
+    bitmap_free(idmap_remove(&ctld->prologs->awaited, j->rec->job_id));
+}
 
 static bool has_flag(const struct ctld *ctld, const char *flag)
 {
@@ -49,19 +86,36 @@ bool prologs_hold_batch(const struct ctld *ctld, const struct job *j)
     return any_awaits(ctld, j) && has_flag(ctld, "DeferBatch");
 }
 
-bool prologs_over(const struct job *j)
+bool prologs_over(const struct ctld *ctld, const struct job *j)
 {
-    return j->prologs && bitmap_empty(j->prologs);
+    const struct bitmap *left = awaited_of(ctld, j);
+
+    return left && bitmap_empty(left);
 }
 
-bool prologs_await(const struct job *j, size_t position)
+bool prologs_await(const struct ctld *ctld, const struct job *j, size_t position)
 {
-    return job_awaits_node_prologs(j->rec) &&
-           (!j->prologs || bitmap_test(j->prologs, (uint32_t)position));
+    const struct bitmap *left = awaited_of(ctld, j);
+
+    return job_awaits_node_prologs(j->rec) && (!left || bitmap_test(left, (uint32_t)position));
+}
+
+/* Positions of the allocation whose prolog is awaited; at first all of them. */
+static struct bitmap *awaited_make(struct ctld *ctld, const struct job *j)
+{
+    struct bitmap *left = awaited_of(ctld, j);
+    uint32_t n = (uint32_t)j->rec->alloc->n_node_ids;
+
+    if (left)
+        return left;
+    if (bitmap_new(n, &left) < 0 || idmap_put(&ctld->prologs->awaited, j->rec->job_id, left) < 0)
+        must(NULL);
+    bitmap_set_range(left, 0, n);
+    return left;
 }
 
 /* All nodes are ready. */
-static void ready(struct ctld *ctld, struct job *j)
+static void end_configuring(struct ctld *ctld, struct job *j)
 {
     Pst__Transaction *tx = tx_new(core_now());
     struct job *leader;
@@ -88,19 +142,14 @@ void prologs_passed(struct ctld *ctld, struct job *j, uint32_t node_id)
 {
     const Pst__Alloc *a = j->rec->alloc;
     long pos = a ? alloc_position(a, node_id) : -1;
+    struct bitmap *left;
 
     if (pos < 0 || !job_awaits_node_prologs(j->rec) || job_is_ended(j->rec))
         return;
-    if (!j->prologs) {
-        if (bitmap_new((uint32_t)a->n_node_ids, &j->prologs) < 0) {
-            log_fatal("out of memory for the nodes of a job");
-            abort();
-        }
-        bitmap_set_range(j->prologs, 0, (uint32_t)a->n_node_ids);
-    }
-    bitmap_clear(j->prologs, (uint32_t)pos);
-    if (bitmap_empty(j->prologs))
-        ready(ctld, j);
+    left = awaited_make(ctld, j);
+    bitmap_clear(left, (uint32_t)pos);
+    if (bitmap_empty(left))
+        end_configuring(ctld, j);
 }
 
 void prologs_done(struct ctld *ctld, const struct node *n, const Pst__RunningStep *run)
@@ -115,6 +164,31 @@ void prologs_resized(struct ctld *ctld, struct job *j, uint64_t lsn)
 {
     if (!job_awaits_node_prologs(j->rec))
         return;
-    j->prologs = bitmap_free(j->prologs);
+    prologs_forget(ctld, j);
     launch_prepare(ctld, j, lsn);
 }
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static int start_prologs(struct ctld *ctld, struct err *err)
+{
+    (void)err;
+    return prologs_new(&ctld->prologs);
+}
+
+static void free_prologs(struct ctld *ctld)
+{
+    ctld->prologs = prologs_free(ctld->prologs);
+}
+
+static void forget_job(struct ctld *ctld, struct job *j)
+{
+    prologs_forget(ctld, j);
+}
+
+const struct ctld_service prologs_service = {
+    .name = "prologs",
+    .start = start_prologs,
+    .free = free_prologs,
+    .on_job_gone = forget_job,
+};

@@ -8,6 +8,11 @@
 #include "ctld/ctld.h"
 #include "model/cluster.h"
 
+struct prologs; /* which nodes are awaited */
+
+int prologs_new(struct prologs **ret);           /* -ENOMEM */
+struct prologs *prologs_free(struct prologs *p); /* always NULL */
+
 /* Is there anything to wait for when a job starts? */
 bool prologs_wanted(const struct ctld *ctld);
 
@@ -22,13 +27,15 @@ bool prologs_hold_grant(const struct ctld *ctld, const struct job *j);
  * components count, here and there. */
 bool prologs_hold_batch(const struct ctld *ctld, const struct job *j);
 /* Have all nodes answered since this controller started? */
-bool prologs_over(const struct job *j);
+bool prologs_over(const struct ctld *ctld, const struct job *j);
 /* Has this node of the allocation not yet answered? */
-bool prologs_await(const struct job *j, size_t position);
+bool prologs_await(const struct ctld *ctld, const struct job *j, size_t position);
 /* A node is not waited for any more: its prolog is done, or the node is lost and the job goes on
  * without it.  What waited for the last one goes on. */
 void prologs_passed(struct ctld *ctld, struct job *j, uint32_t node_id);
 /* A node says that it is done. */
 void prologs_done(struct ctld *ctld, const struct node *n, const Pst__RunningStep *run);
+/* A run begins, or j is about to be forgotten: no node has answered. */
+void prologs_forget(struct ctld *ctld, const struct job *j);
 /* The allocation has become smaller: all that are left are asked again. */
 void prologs_resized(struct ctld *ctld, struct job *j, uint64_t lsn);

@@ -459,7 +459,7 @@ static void after_start(struct ctld *ctld, const struct started *st, uint32_t pr
 
     SET(j->rec, cur_priority, priority);
     SET(j->rec, last_sched_eval_us, core_now());
-    j->prologs = bitmap_free(j->prologs);
+    prologs_forget(ctld, j);
     if (cluster_step(j, STEP_EXTERN))
         steps_await(cluster_step(j, STEP_EXTERN));
     if (st->id != st->proposed) /* told before the task counted: the throttle may be reached now */

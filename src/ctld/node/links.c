@@ -406,7 +406,7 @@ static void reconcile_job(struct ctld *ctld, struct node *n, const Pst__NodeRegi
             launch_terminate(ctld, j, n, (size_t)pos, ctld->applied_lsn, NULL);
         return;
     }
-    if (prologs_await(j, (size_t)pos) && !job_waits_for_prolog(r))
+    if (prologs_await(ctld, j, (size_t)pos) && !job_waits_for_prolog(r))
         launch_prepare_on(ctld, j, (size_t)pos, ctld->applied_lsn); /* asked, it answers again */
     if (batch_here && !reported(reg, r->job_id, STEP_BATCH, r->db_id)) {
         if (r->has_batch_started && r->batch_started) {
