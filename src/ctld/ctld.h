@@ -35,6 +35,7 @@ struct feasible;
 struct schedfeed;
 struct mails;
 struct hooks;
+struct owners;
 struct prologs;
 struct programs;
 struct resvs;
@@ -121,6 +122,7 @@ struct ctld {
     struct programs *programs;
     struct mails *mails;
     struct hooks *hooks;
+    struct owners *owners;
     struct prologs *prologs;
     struct resvs *resvs;
     struct asking *asking;

@@ -64,8 +64,6 @@ struct job {
     uint32_t part_of;             /* the array of which it holds tasks, 0 = none */
     /* live only, owned by the controller */
     struct bitmap *cleaning; /* allocation positions whose cleanup is awaited; NULL = none */
-    uint64_t owner_conn;     /* connection that owns the allocation, 0 = none */
-    int64_t owner_lost_us;   /* since when it is gone */
     uint32_t charged;        /* derived: jobs it counts as under its association and QOS */
     /* nodes but the script's learn of its end at the latest; 0 = they know */
     int64_t others_us;

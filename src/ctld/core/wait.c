@@ -12,6 +12,7 @@
 #include "ctld/job/hetgroup.h"
 #include "ctld/notify/hooks.h"
 #include "ctld/job/lifecycle.h"
+#include "ctld/job/owners.h"
 #include "ctld/job/prologs.h"
 #include "ctld/step/steps.h"
 #include "ctld/core/service.h"
@@ -227,12 +228,10 @@ void wait_conn_closed(struct ctld *ctld, uint64_t conn)
         if (conn_id(w->reply.conn) != conn)
             continue;
         if (w->job_id) {
-            struct job *j = cluster_job(ctld->cluster, w->job_id);
+            const struct job *j = cluster_job(ctld->cluster, w->job_id);
 
-            if (j && j->owner_conn == conn) {
-                j->owner_conn = 0;
-                j->owner_lost_us = core_now();
-            }
+            if (j)
+                owners_detach(ctld, j, conn);
         }
         wait_remove(ctld, w);
     }

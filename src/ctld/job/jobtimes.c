@@ -135,39 +135,12 @@ static void check_deadlines(struct ctld *ctld, int64_t now)
                                                    .reason = PST__JOB_REASON__REASON_DEADLINE });
 }
 
-/* A pending salloc or srun whose client is gone will never be fetched. */
-static void check_owners(struct ctld *ctld, int64_t now)
-{
-    int64_t patience = (int64_t)conf_num(ctld->conf, CONF_MESSAGE_TIMEOUT) * USEC_PER_SEC;
-    struct job *found[64];
-    size_t n = 0, pos = 0;
-    void *v;
-
-    while (n < ARRAY_SIZE(found) && (v = idmap_next(&ctld->cluster->jobs, &pos))) {
-        struct job *j = v;
-
-        if (job_is_pending(j->rec) && j->owner_lost_us && !j->owner_conn &&
-            !(j->rec->has_batch && j->rec->batch) && !het_is_follower(j->rec) &&
-            now - j->owner_lost_us > patience)
-            found[n++] = j;
-    }
-    for (size_t i = 0; i < n; i++)
-        if (job_is_pending(found[i]->rec))
-            (void)lifecycle_end(ctld, found[i], &(struct job_end){ .state = JOB_STATE(CANCELLED) });
-}
-
 /* ---- the services ---------------------------------------------------------------------------- */
-
-static void check_queue(struct ctld *ctld, int64_t now_us)
-{
-    check_deadlines(ctld, now_us);
-    check_owners(ctld, now_us);
-}
 
 const struct ctld_service joblimits_service = { .name = "joblimits", .tick_writing = check_limits };
 
 const struct ctld_service jobtimes_service = {
     .name = "jobtimes",
     .tick_writing = purge_old,
-    .tick_slow = check_queue,
+    .tick_slow = check_deadlines,
 };

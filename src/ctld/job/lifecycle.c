@@ -22,6 +22,7 @@
 #include "ctld/notify/hooks.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/notify/mail.h"
+#include "ctld/job/owners.h"
 #include "ctld/job/prologs.h"
 #include "ctld/step/steps.h"
 #include "ctld/core/wait.h"
@@ -693,8 +694,7 @@ void lifecycle_recover(struct ctld *ctld)
         struct job *j = v;
 
         mail_recover(ctld, j, core_now());
-        if (!job_is_ended(j->rec))
-            j->owner_lost_us = core_now(); /* until it says that it is there */
+        owners_recover(ctld, j);
         if (job_is_pending(j->rec)) {
             depends_watch(ctld, j);
             if (j->rec->dependency)

@@ -25,6 +25,7 @@
 #include "feed/records.h"
 #include "ctld/job/licenses.h"
 #include "ctld/job/lifecycle.h"
+#include "ctld/job/owners.h"
 #include "ctld/policy/mcs.h"
 #include "ctld/policy/policy.h"
 #include "ctld/resv/resv.h"
@@ -688,7 +689,7 @@ static void answer(struct submission *s, struct job *j, uint64_t lsn)
     const Pst__SubmitRequest *req = s->req;
 
     if (req->has_wait_alloc && req->wait_alloc) {
-        j->owner_conn = conn_id(s->cmd->conn);
+        owners_attach(s->ctld, j, conn_id(s->cmd->conn));
         wait_message(s->ctld,
                      wait_add(s->ctld, s->cmd, j, true, req->has_immediate_s ? req->immediate_s : 0,
                               req->step),
@@ -945,10 +946,8 @@ void op_job_wait(struct ctld *ctld, struct cmd *cmd)
         core_error(ctld, cmd, ESLURM_ACCESS_DENIED, NULL);
         return;
     }
-    if (req->has_attach && req->attach) {
-        j->owner_conn = conn_id(cmd->conn);
-        j->owner_lost_us = 0;
-    }
+    if (req->has_attach && req->attach)
+        owners_attach(ctld, j, conn_id(cmd->conn));
     (void)wait_add(ctld, cmd, j, req->has_until_started && req->until_started, 0, NULL);
     wait_notify(ctld, j, ctld->applied_lsn);
 }

@@ -16,6 +16,7 @@
 #include "ctld/job/hetgroup.h"
 #include "ctld/notify/hooks.h"
 #include "ctld/job/lifecycle.h"
+#include "ctld/job/owners.h"
 #include "ctld/step/stepgres.h"
 #include "ctld/step/steplayout.h"
 #include "ctld/step/stepports.h"
@@ -670,18 +671,6 @@ static uint32_t worse(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-/* A job owned by a client that is gone ends with its last step. */
-static void orphan_check(struct ctld *ctld, struct job *j, uint32_t status)
-{
-    if (!j->rec->has_kill_on_client_loss || !j->rec->kill_on_client_loss || j->owner_conn ||
-        job_is_ended(j->rec) || het_is_follower(j->rec))
-        return;
-    for (struct step *s = j->steps; s; s = s->next)
-        if (s->waiting && s->rec->step_id != STEP_EXTERN)
-            return;
-    (void)lifecycle_finished(ctld, j, status, false);
-}
-
 uint64_t steps_ended(struct ctld *ctld, struct job *j, struct step *s, uint32_t node_id,
                      const Pst__StepEnd *end)
 {
@@ -720,7 +709,7 @@ uint64_t steps_ended(struct ctld *ctld, struct job *j, struct step *s, uint32_t 
     else
         bitmap_clear(s->waiting, (uint32_t)pos);
     if (last && s->rec->step_id != STEP_EXTERN) {
-        orphan_check(ctld, j, status);
+        owners_step_ended(ctld, j, status);
         steps_retry(ctld, j);
     }
     return lsn;
@@ -799,7 +788,7 @@ static void step_tick(struct ctld *ctld, struct job *j, struct step *s, int64_t 
     launch_signal(ctld, j, ctld->applied_lsn, &sig);
 }
 
-/* Limits of steps, --immediate, and jobs whose client has not come back. */
+/* Limits of steps, and --immediate. */
 void steps_tick(struct ctld *ctld, int64_t now_us)
 {
     queue_filter(ctld, expired, now_us, ESLURM_NODES_BUSY);
@@ -808,10 +797,6 @@ void steps_tick(struct ctld *ctld, int64_t now_us)
         for (struct step *s = j->steps; s; s = s->next)
             if (s->waiting)
                 step_tick(ctld, j, s, now_us);
-        if (j->owner_lost_us &&
-            now_us - j->owner_lost_us >
-                (int64_t)conf_num(ctld->conf, CONF_MESSAGE_TIMEOUT) * USEC_PER_SEC)
-            orphan_check(ctld, j, SIGKILL);
     }
 }
 

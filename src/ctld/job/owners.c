@@ -1,0 +1,172 @@
+/* owners.c - the clients that own allocations; see owners.h */
+#include "ctld/job/owners.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/must.h"
+#include "base/timefmt.h"
+#include "ctld/job/hetgroup.h"
+#include "ctld/job/lifecycle.h"
+#include "ctld/core/service.h"
+
+#define CANCELS_MAX 64u /* of one walk: the rest are cancelled by the next */
+
+struct owner {
+    uint32_t job_id;
+    uint64_t conn;   /* 0 = the client is not connected ... */
+    int64_t lost_us; /* ... since then */
+};
+
+struct owners {
+    struct idmap by_job; /* job id -> struct owner */
+};
+
+int owners_new(struct owners **ret)
+{
+    *ret = calloc(1, sizeof(**ret));
+    return *ret ? 0 : -ENOMEM;
+}
+
+struct owners *owners_free(struct owners *o)
+{
+    void *v;
+
+    if (!o)
+        return NULL;
+    for (size_t pos = 0; (v = idmap_next(&o->by_job, &pos));)
+        free(v);
+    idmap_done(&o->by_job);
+    free(o);
+    return NULL;
+}
+
+static struct owner *owner_make(struct ctld *ctld, const struct job *j)
+{
+    struct owner *o = idmap_get(&ctld->owners->by_job, j->rec->job_id);
+
+    if (o)
+        return o;
+    o = must(calloc(1, sizeof(*o)));
+    o->job_id = j->rec->job_id;
+    if (idmap_put(&ctld->owners->by_job, o->job_id, o) < 0)
+        must(NULL);
+    return o;
+}
+
+void owners_attach(struct ctld *ctld, const struct job *j, uint64_t conn)
+{
+    struct owner *o = owner_make(ctld, j);
+
+    o->conn = conn;
+    o->lost_us = 0;
+}
+
+void owners_detach(struct ctld *ctld, const struct job *j, uint64_t conn)
+{
+    struct owner *o = idmap_get(&ctld->owners->by_job, j->rec->job_id);
+
+    if (!o || o->conn != conn)
+        return;
+    o->conn = 0;
+    o->lost_us = core_now();
+}
+
+static bool ends_with_client(const Pst__JobRecord *r)
+{
+    return r->has_kill_on_client_loss && r->kill_on_client_loss;
+}
+
+static bool is_batch(const Pst__JobRecord *r)
+{
+    return r->has_batch && r->batch;
+}
+
+void owners_recover(struct ctld *ctld, const struct job *j)
+{
+    if (!job_is_ended(j->rec) && (!is_batch(j->rec) || ends_with_client(j->rec)))
+        owner_make(ctld, j)->lost_us = core_now();
+}
+
+void owners_forget(struct ctld *ctld, const struct job *j)
+{
+    free(idmap_remove(&ctld->owners->by_job, j->rec->job_id));
+}
+
+void owners_step_ended(struct ctld *ctld, struct job *j, uint32_t status)
+{
+    const struct owner *o = idmap_get(&ctld->owners->by_job, j->rec->job_id);
+
+    if (!ends_with_client(j->rec) || (o && o->conn) || job_is_ended(j->rec) ||
+        het_is_follower(j->rec))
+        return;
+    for (const struct step *s = j->steps; s; s = s->next)
+        if (s->waiting && s->rec->step_id != STEP_EXTERN)
+            return;
+    (void)lifecycle_finished(ctld, j, status, false);
+}
+
+static bool is_late(const struct ctld *ctld, const struct owner *o, int64_t now_us)
+{
+    int64_t patience = (int64_t)conf_num(ctld->conf, CONF_MESSAGE_TIMEOUT) * USEC_PER_SEC;
+
+    return o->lost_us && !o->conn && now_us - o->lost_us > patience;
+}
+
+void owners_tick(struct ctld *ctld, int64_t now_us)
+{
+    const struct owner *o;
+
+    for (size_t pos = 0; (o = idmap_next(&ctld->owners->by_job, &pos));) {
+        struct job *j = is_late(ctld, o, now_us) ? cluster_job(ctld->cluster, o->job_id) : NULL;
+
+        if (j && job_holds_resources(j->rec))
+            owners_step_ended(ctld, j, SIGKILL); /* unless a step runs */
+    }
+}
+
+void owners_check_pending(struct ctld *ctld, int64_t now_us)
+{
+    struct job *found[CANCELS_MAX];
+    const struct owner *o;
+    size_t n = 0;
+
+    for (size_t pos = 0; n < ARRAY_SIZE(found) && (o = idmap_next(&ctld->owners->by_job, &pos));) {
+        struct job *j = is_late(ctld, o, now_us) ? cluster_job(ctld->cluster, o->job_id) : NULL;
+
+        if (j && job_is_pending(j->rec) && !is_batch(j->rec) && !het_is_follower(j->rec))
+            found[n++] = j;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (job_is_pending(found[i]->rec)) /* the end of one may have ended another */
+            (void)lifecycle_end(ctld, found[i], &(struct job_end){ .state = JOB_STATE(CANCELLED) });
+}
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static int start_owners(struct ctld *ctld, struct err *err)
+{
+    (void)err;
+    return owners_new(&ctld->owners);
+}
+
+static void free_owners(struct ctld *ctld)
+{
+    ctld->owners = owners_free(ctld->owners);
+}
+
+static void forget_job(struct ctld *ctld, struct job *j)
+{
+    owners_forget(ctld, j);
+}
+
+const struct ctld_service owners_service = {
+    .name = "owners",
+    .start = start_owners,
+    .free = free_owners,
+    .tick_writing = owners_tick,
+    .tick_slow = owners_check_pending,
+    .on_job_gone = forget_job,
+};
