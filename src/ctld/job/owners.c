@@ -108,19 +108,24 @@ void owners_step_ended(struct ctld *ctld, struct job *j, uint32_t status)
     (void)lifecycle_finished(ctld, j, status, false);
 }
 
-static bool is_late(const struct ctld *ctld, const struct owner *o, int64_t now_us)
+/* Clients whose connection was lost before this have not come back in time. */
+static int64_t oldest_loss(const struct ctld *ctld, int64_t now_us)
 {
-    int64_t patience = (int64_t)conf_num(ctld->conf, CONF_MESSAGE_TIMEOUT) * USEC_PER_SEC;
+    return now_us - (int64_t)conf_num(ctld->conf, CONF_MESSAGE_TIMEOUT) * USEC_PER_SEC;
+}
 
-    return o->lost_us && !o->conn && now_us - o->lost_us > patience;
+static bool is_late(const struct owner *o, int64_t oldest_us)
+{
+    return o->lost_us && !o->conn && o->lost_us < oldest_us;
 }
 
 void owners_tick(struct ctld *ctld, int64_t now_us)
 {
+    int64_t oldest_us = oldest_loss(ctld, now_us);
     const struct owner *o;
 
     for (size_t pos = 0; (o = idmap_next(&ctld->owners->by_job, &pos));) {
-        struct job *j = is_late(ctld, o, now_us) ? cluster_job(ctld->cluster, o->job_id) : NULL;
+        struct job *j = is_late(o, oldest_us) ? cluster_job(ctld->cluster, o->job_id) : NULL;
 
         if (j && job_holds_resources(j->rec))
             owners_step_ended(ctld, j, SIGKILL); /* unless a step runs */
@@ -129,14 +134,18 @@ void owners_tick(struct ctld *ctld, int64_t now_us)
 
 void owners_check_pending(struct ctld *ctld, int64_t now_us)
 {
+    int64_t oldest_us = oldest_loss(ctld, now_us);
     struct job *found[CANCELS_MAX];
-    const struct owner *o;
+    struct owner *o;
     size_t n = 0;
 
     for (size_t pos = 0; n < ARRAY_SIZE(found) && (o = idmap_next(&ctld->owners->by_job, &pos));) {
-        struct job *j = is_late(ctld, o, now_us) ? cluster_job(ctld->cluster, o->job_id) : NULL;
+        struct job *j = cluster_job(ctld->cluster, o->job_id);
 
-        if (j && job_is_pending(j->rec) && !is_batch(j->rec) && !het_is_follower(j->rec))
+        if (!j || (job_is_ended(j->rec) && !job_has_flag(j->rec, JOB_FLAG(REQUEUED))))
+            free(idmap_remove(&ctld->owners->by_job, o->job_id));
+        else if (is_late(o, oldest_us) && job_is_pending(j->rec) && !is_batch(j->rec) &&
+                 !het_is_follower(j->rec))
             found[n++] = j;
     }
     for (size_t i = 0; i < n; i++)
