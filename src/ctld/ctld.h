@@ -36,6 +36,7 @@ struct schedfeed;
 struct mails;
 struct hooks;
 struct owners;
+struct cleanings;
 struct prologs;
 struct programs;
 struct resvs;
@@ -123,6 +124,7 @@ struct ctld {
     struct mails *mails;
     struct hooks *hooks;
     struct owners *owners;
+    struct cleanings *cleanings;
     struct prologs *prologs;
     struct resvs *resvs;
     struct asking *asking;

@@ -56,7 +56,6 @@ void model_job_free(struct job *j)
     }
     if (j->rec)
         pst__job_record__free_unpacked(j->rec, NULL);
-    bitmap_free(j->cleaning);
     free(j);
 }
 

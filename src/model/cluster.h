@@ -62,12 +62,7 @@ struct job {
     struct job *prev_named, *next_named;
     uint64_t sluid_key, task_key; /* under which it is found; 0 = it is not */
     uint32_t part_of;             /* the array of which it holds tasks, 0 = none */
-    /* live only, owned by the controller */
-    struct bitmap *cleaning; /* allocation positions whose cleanup is awaited; NULL = none */
-    uint32_t charged;        /* derived: jobs it counts as under its association and QOS */
-    /* nodes but the script's learn of its end at the latest; 0 = they know */
-    int64_t others_us;
-    const char *others_text; /* ... with this; static */
+    uint32_t charged;             /* derived: jobs it counts as under its association and QOS */
 };
 
 struct gresuse;

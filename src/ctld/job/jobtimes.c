@@ -54,8 +54,6 @@ static void check_limits(struct ctld *ctld, int64_t now)
         const Pst__JobRecord *r = j->rec;
 
         next = j->next_active;
-        if (j->others_us && now >= j->others_us)
-            lifecycle_script_told(ctld, j);
         if (preempt_tick(ctld, j, now) || !job_is_running(r) || !r->has_end_us)
             continue;
         if (r->has_mail_type && r->mail_type)

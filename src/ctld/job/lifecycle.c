@@ -14,6 +14,7 @@
 #include "base/sluid.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "ctld/job/cleaning.h"
 #include "ctld/job/cronjobs.h"
 #include "ctld/job/depends.h"
 #include "ctld/schedlink/schedfeed.h"
@@ -75,60 +76,6 @@ static void count_end(struct ctld *ctld, Pst__Transaction *tx, Pst__JobState sta
         SET(c, jobs_completed, now->jobs_completed + 1);
     else
         SET(c, jobs_failed, now->jobs_failed + 1);
-}
-
-#define SCRIPT_FIRST_US (5 * USEC_PER_SEC) /* what a hung node of the script may cost the others */
-
-/* Is there a script to be told before the nodes beside its own?  It would see their steps fail,
- * and go on. */
-static bool script_first(struct ctld *ctld, struct job *j)
-{
-    const struct node *n = cluster_node(ctld->cluster, j->rec->alloc->node_ids[0]);
-    const struct step *batch = het_runs_script(j->rec) ? cluster_step(j, STEP_BATCH) : NULL;
-
-    return batch && batch->rec->state == PST__STEP_STATE__STEP_RUNNING && n && n->link;
-}
-
-static void terminate_on(struct ctld *ctld, struct job *j, size_t from, size_t to, uint64_t lsn,
-                         const char *text)
-{
-    for (size_t i = from; i < to; i++) {
-        const struct node *n = cluster_node(ctld->cluster, j->rec->alloc->node_ids[i]);
-
-        if (n)
-            launch_terminate(ctld, j, n, i, lsn, text);
-    }
-}
-
-void lifecycle_script_told(struct ctld *ctld, struct job *j)
-{
-    if (j->others_us && j->rec->alloc)
-        terminate_on(ctld, j, 1, j->rec->alloc->n_node_ids, ctld->applied_lsn, j->others_text);
-    j->others_us = 0;
-}
-
-/* Nodes that must clean up after j: marks those that are connected and tells them. */
-static void start_cleaning(struct ctld *ctld, struct job *j, uint64_t lsn, const char *text)
-{
-    const Pst__Alloc *a = j->rec->alloc;
-
-    j->cleaning = bitmap_free(j->cleaning);
-    if (bitmap_new((uint32_t)a->n_node_ids, &j->cleaning) < 0) {
-        log_fatal("out of memory while ending a job");
-        abort();
-    }
-    for (size_t i = 0; i < a->n_node_ids; i++) {
-        const struct node *n = cluster_node(ctld->cluster, a->node_ids[i]);
-
-        if (!n || (n->rec->state == PST__NODE_STATE__NODE_DOWN && !n->link))
-            continue; /* nothing to wait for there */
-        /* set down by hand: told, not waited for */
-        if (n->rec->state != PST__NODE_STATE__NODE_DOWN)
-            bitmap_set(j->cleaning, (uint32_t)i);
-    }
-    j->others_us = a->n_node_ids > 1 && script_first(ctld, j) ? core_now() + SCRIPT_FIRST_US : 0;
-    j->others_text = text;
-    terminate_on(ctld, j, 0, j->others_us ? 1 : a->n_node_ids, lsn, text);
 }
 
 /* How long a requeued job waits: requeue_delay of SchedulerParameters; without it, two minutes
@@ -221,10 +168,10 @@ uint64_t lifecycle_end(struct ctld *ctld, struct job *j, const struct job_end *e
         hooks_epilog(ctld, j, lsn);
     if (!clean) {
         feed_leaving(ctld, j);
-        start_cleaning(ctld, j, lsn, end->kill_text);
+        cleaning_begin(ctld, j, lsn, end->kill_text);
     }
     services_job_ended(ctld, j, lsn);
-    if (!clean && bitmap_empty(j->cleaning))
+    if (!clean && !cleaning_awaits_any(ctld, j))
         lifecycle_node_clean(ctld, j, UINT32_MAX);
     else if (clean && end->requeue && (j = cluster_job(ctld->cluster, id)))
         lifecycle_node_clean(ctld, j, UINT32_MAX);
@@ -420,7 +367,7 @@ static void cleaned(struct ctld *ctld, struct job *j)
     lsn = core_commit(ctld, tx);
     if (!lsn)
         return; /* the nodes say so again when they register */
-    j->cleaning = bitmap_free(j->cleaning);
+    cleaning_forget(ctld, j);
     services_job_cleaned(ctld, j);
     if (!requeue && (j = cluster_job(ctld->cluster, id)))
         services_job_over(ctld, j);
@@ -428,17 +375,13 @@ static void cleaned(struct ctld *ctld, struct job *j)
 
 void lifecycle_node_clean(struct ctld *ctld, struct job *j, uint32_t node_id)
 {
-    long pos;
+    bool cleaning = cleaning_is_on(ctld, j);
 
-    if (!j->cleaning && !job_has_flag(j->rec, JOB_FLAG(REQUEUED)))
+    if (!cleaning && !job_has_flag(j->rec, JOB_FLAG(REQUEUED)))
         return;
-    if (j->cleaning && node_id != UINT32_MAX) {
-        pos = alloc_position(j->rec->alloc, node_id);
-        if (pos < 0)
-            return;
-        bitmap_clear(j->cleaning, (uint32_t)pos);
-    }
-    if (!hooks_epilog_runs(ctld, j) && (!j->cleaning || bitmap_empty(j->cleaning)))
+    if (cleaning && node_id != UINT32_MAX && !cleaning_passed(ctld, j, node_id))
+        return;
+    if (!hooks_epilog_runs(ctld, j) && !cleaning_awaits_any(ctld, j))
         cleaned(ctld, j);
 }
 
@@ -517,7 +460,7 @@ static void lose_job(struct ctld *ctld, struct job *j, uint32_t node_id, const s
     else
         (void)lifecycle_end(ctld, j, end);
     j = cluster_job(ctld->cluster, id);
-    if (j && j->cleaning)
+    if (j && cleaning_is_on(ctld, j))
         lifecycle_node_clean(ctld, j, node_id);
 }
 
@@ -663,25 +606,13 @@ struct job *job_ref_own(struct ctld *ctld, const struct job_ref *ref)
 
 /* ---- recovery -------------------------------------------------------------------------------- */
 
-/* An end whose cleaning was under way.  Nodes that are down are not waited for: nothing would
- * tell. */
+/* An end whose cleaning was under way. */
 static void recover_cleaning(struct ctld *ctld, struct job *j)
 {
-    const Pst__Alloc *a = j->rec->alloc;
-
-    if (bitmap_new((uint32_t)a->n_node_ids, &j->cleaning) < 0) {
-        log_fatal("out of memory while recovering");
-        abort();
-    }
-    for (size_t i = 0; i < a->n_node_ids; i++) {
-        const struct node *n = cluster_node(ctld->cluster, a->node_ids[i]);
-
-        if (n && n->rec->state != PST__NODE_STATE__NODE_DOWN)
-            bitmap_set(j->cleaning, (uint32_t)i);
-    }
+    cleaning_recover(ctld, j);
     if (hooks_epilog_wanted(ctld))
         hooks_epilog(ctld, j, ctld->applied_lsn);
-    if (!hooks_epilog_runs(ctld, j) && bitmap_empty(j->cleaning))
+    if (!hooks_epilog_runs(ctld, j) && !cleaning_awaits_any(ctld, j))
         cleaned(ctld, j);
 }
 

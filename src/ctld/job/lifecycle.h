@@ -38,8 +38,6 @@ uint64_t lifecycle_requeue(struct ctld *ctld, struct job *j, bool hold, bool spe
                            const char *kill_text);
 /* A job that ended and is clean is queued for its next run, from begin_us on: crontabs. */
 uint64_t lifecycle_again(struct ctld *ctld, struct job *j, int64_t begin_us);
-/* The script of a job that ended has its signal: the other nodes' steps get theirs. */
-void lifecycle_script_told(struct ctld *ctld, struct job *j);
 /* A node says that nothing of the job is left there (or the node is lost). */
 void lifecycle_node_clean(struct ctld *ctld, struct job *j, uint32_t node_id);
 uint64_t lifecycle_suspend(struct ctld *ctld, struct job *j, bool suspend);

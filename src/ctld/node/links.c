@@ -15,6 +15,7 @@
 #include "ctld/core/effects.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/notify/hooks.h"
+#include "ctld/job/cleaning.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/launchfail.h"
@@ -270,7 +271,7 @@ static void step_end(struct ctld *ctld, struct node *n, const Pst__StepEnd *end)
     if (s && s->rec->state == PST__STEP_STATE__STEP_RUNNING)
         steps_ended(ctld, j, s, n->rec->node_id, end);
     j = cluster_job(ctld->cluster, id);
-    lifecycle_script_told(ctld, j);
+    cleaning_script_told(ctld, j);
     if (!job_is_ended(j->rec))
         (void)lifecycle_finished(ctld, j, end->exit_status, end->has_node_clean && end->node_clean);
     else if (!j->rec->has_exit_status)
@@ -351,7 +352,7 @@ void op_node_report(struct ctld *ctld, struct cmd *cmd)
             job_led_by(ctld, n, rep->script_told[i]->job_id, rep->script_told[i]->run_id);
 
         if (j)
-            lifecycle_script_told(ctld, j);
+            cleaning_script_told(ctld, j);
     }
     for (size_t i = 0; i < rep->n_prolog_done; i++)
         prologs_done(ctld, n, rep->prolog_done[i]);
@@ -402,7 +403,7 @@ static void reconcile_job(struct ctld *ctld, struct node *n, const Pst__NodeRegi
     bool batch_here = het_runs_script(r) && pos == 0;
 
     if (job_is_ended(r)) {
-        if (j->cleaning && bitmap_test(j->cleaning, (uint32_t)pos))
+        if (cleaning_awaits(ctld, j, (size_t)pos))
             launch_terminate(ctld, j, n, (size_t)pos, ctld->applied_lsn, NULL);
         return;
     }
