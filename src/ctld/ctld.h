@@ -36,6 +36,7 @@ struct schedfeed;
 struct mails;
 struct hooks;
 struct owners;
+struct nodelinks;
 struct cleanings;
 struct prologs;
 struct programs;
@@ -144,7 +145,7 @@ struct ctld {
     atomic_uint slurm_uid;    /* conf_slurm_uid(), for other threads */
 
     /* waiting requests (wait.c), dependants (depends.c) */
-    struct idmap links;       /* connection id -> struct node */
+    struct nodelinks *links;  /* connections of the nodes */
     struct idmap waiters;     /* ticket -> struct waiter */
     struct idmap job_waiters; /* job id -> its last struct waiter */
     uint64_t next_ticket;

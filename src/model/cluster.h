@@ -77,10 +77,6 @@ struct node {
     uint32_t mcs_jobs;              /* that keep to their label */
     char *mcs_label;                /* which; NULL with mcs_jobs 0 */
     uint32_t owner_jobs, owner_uid; /* jobs beside which only jobs of their user run; whose */
-    /* live only, owned by the controller */
-    void *link;
-    uint32_t resv_flags; /* RESERVED, MAINTENANCE: of the reservation it is in now */
-    int64_t link_lost_us;
 };
 
 struct partition {

@@ -48,6 +48,7 @@ struct build {
 
 struct views {
     struct build build[VIEW_KINDS];
+    struct idmap shown_flags;       /* node id + 1 -> flags shown beside those of its state */
     struct idmap slots[VIEW_KINDS]; /* key of a record -> its slot number, as a pointer */
     struct dirty *dirty;            /* [first_dirty, ndirty) wait, in order of marking */
     size_t first_dirty, ndirty, dirty_cap;
@@ -118,6 +119,7 @@ struct views *views_free(struct views *v)
     for (size_t i = v->first_dirty; i < v->ndirty; i++)
         free(v->dirty[i].name);
     free(v->dirty);
+    idmap_done(&v->shown_flags);
     pthread_mutex_destroy(&v->lock);
     free(v);
     return NULL;
@@ -266,6 +268,17 @@ void views_mark_node(struct views *v, struct node *n)
                                    .sub_id = n->rec->node_id });
 }
 
+void views_show_flags(struct views *v, struct node *n, uint32_t flags)
+{
+    uint64_t key = node_key(n->rec->node_id);
+
+    if (!flags)
+        (void)idmap_remove(&v->shown_flags, key); /* most have none */
+    else if (idmap_put(&v->shown_flags, key, (void *)(uintptr_t)flags) < 0)
+        must(NULL);
+    views_mark_node(v, n);
+}
+
 void views_mark_part(struct views *v, struct partition *p)
 {
     mark_record(v, (struct dirty){ .kind = VIEW_PARTS,
@@ -298,6 +311,7 @@ void views_drop_job(struct views *v, struct job *j)
 void views_drop_node(struct views *v, struct node *n)
 {
     drop_record(v, VIEW_NODES, node_key(n->rec->node_id));
+    (void)idmap_remove(&v->shown_flags, node_key(n->rec->node_id)); /* most have none */
 }
 
 void views_drop_part(struct views *v, struct partition *p)
@@ -370,7 +384,7 @@ static struct vrec *encode_job(const struct cluster *c, const struct job *j)
     return r;
 }
 
-static struct vrec *encode_node(const struct node *n)
+static struct vrec *encode_node(const struct views *v, const struct node *n)
 {
     _cleanup_val_(strbuf_done) struct strbuf gres = STRBUF_INIT;
     uint32_t flags = n->rec->state_flags;
@@ -385,7 +399,9 @@ static struct vrec *encode_node(const struct node *n)
     n->rec->owner_uid = n->owner_uid;
     gresuse_text(n->gres_used, n->rec, &gres);
     n->rec->alloc_gres = gres.len ? (char *)strbuf_str(&gres) : NULL;
-    n->rec->state_flags |= n->resv_flags; /* shown, not part of the state */
+    /* shown, not part of the state */
+    n->rec->state_flags |=
+        (uint32_t)(uintptr_t)idmap_get(&v->shown_flags, node_key(n->rec->node_id));
     r = encode(&n->rec->base);
     n->rec->mcs_label = NULL;
     n->rec->alloc_gres = NULL;
@@ -462,7 +478,7 @@ static void encode_dirty(struct views *v, const struct cluster *c, const struct 
         break;
     case VIEW_NODES:
         if ((n = cluster_node(c, d->sub_id)))
-            store_record(v, d, encode_node(n));
+            store_record(v, d, encode_node(v, n));
         break;
     case VIEW_KEPT:
         k = cluster_kept(c, (enum kept_kind)d->job_id, d->sub_id);

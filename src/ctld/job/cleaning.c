@@ -119,7 +119,8 @@ static bool script_is_first(struct ctld *ctld, struct job *j)
     const struct node *n = cluster_node(ctld->cluster, j->rec->alloc->node_ids[0]);
     const struct step *batch = het_runs_script(j->rec) ? cluster_step(j, STEP_BATCH) : NULL;
 
-    return batch && batch->rec->state == PST__STEP_STATE__STEP_RUNNING && n && n->link;
+    return batch && batch->rec->state == PST__STEP_STATE__STEP_RUNNING && n &&
+           node_is_linked(ctld, n);
 }
 
 static void terminate_on(struct ctld *ctld, struct job *j, size_t from, size_t to, uint64_t lsn,

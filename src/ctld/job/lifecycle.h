@@ -58,6 +58,12 @@ void lifecycle_node_lost(struct ctld *ctld, struct node *n, const char *why);
 void lifecycle_recover(struct ctld *ctld);
 
 /* links.c: the nodes' connections */
+struct nodelinks;
+int nodelinks_new(struct nodelinks **ret);             /* -ENOMEM */
+struct nodelinks *nodelinks_free(struct nodelinks *l); /* always NULL */
+bool node_is_linked(const struct ctld *ctld, const struct node *n);
+/* Since when the node's connection is gone; 0 = it is there, or never was. */
+int64_t node_link_lost_us(const struct ctld *ctld, const struct node *n);
 void node_link_closed(struct ctld *ctld, struct conn *conn);
 /* The node is about to be forgotten: close its connection, if any. */
 void node_link_drop(struct ctld *ctld, struct node *n);

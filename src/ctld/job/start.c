@@ -250,7 +250,7 @@ static bool proposal_holds(struct ctld *ctld, const struct job *j, const struct 
     for (size_t i = 0; i < d->alloc.nnodes; i++) {
         const struct node *n = cluster_node(ctld->cluster, d->alloc.nodes[i].node_id);
 
-        if (!n || !n->link || n->rec->state != PST__NODE_STATE__NODE_IDLE ||
+        if (!n || !node_is_linked(ctld, n) || n->rec->state != PST__NODE_STATE__NODE_IDLE ||
             !feed_node_usable(n->rec))
             return false;
     }

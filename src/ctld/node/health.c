@@ -54,7 +54,7 @@ static void ask(struct ctld *ctld, uint32_t from, uint32_t to)
     for (uint32_t i = from; i < to; i++) {
         const struct node *n = ctld->cluster->nodes[i];
 
-        if (n && n->link && matches(&w, n))
+        if (n && node_is_linked(ctld, n) && matches(&w, n))
             /* lost: the next round asks again */
             (void)node_send(ctld, n, 0, OP_NODE_HEALTH, &empty.base);
     }

@@ -3,12 +3,14 @@
  * A node dials in and says what it has; the model says what it should have.  The differences
  * become launches, terminations and ends, so that a restart of either side at any moment changes
  * nothing for the jobs. */
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/must.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "ctld/step/async.h"
@@ -29,30 +31,86 @@
 #define HEARTBEAT_S 30u
 #define STEP_GRACE_US (30 * USEC_PER_SEC) /* a step may still be on its way to the node */
 
+struct nodelink {      /* of one node */
+    struct conn *conn; /* held; NULL = the node is not connected ... */
+    int64_t lost_us;   /* ... since then; 0 = it never was */
+};
+
+struct nodelinks {
+    struct idmap by_conn; /* connection id -> struct node */
+    struct nodelink *of;  /* by node id */
+    uint32_t n;
+};
+
+int nodelinks_new(struct nodelinks **ret)
+{
+    *ret = calloc(1, sizeof(**ret));
+    return *ret ? 0 : -ENOMEM;
+}
+
+struct nodelinks *nodelinks_free(struct nodelinks *l)
+{
+    if (!l)
+        return NULL;
+    for (uint32_t i = 0; i < l->n; i++)
+        if (l->of[i].conn)
+            conn_unref(l->of[i].conn);
+    free(l->of);
+    idmap_done(&l->by_conn);
+    free(l);
+    return NULL;
+}
+
+static struct nodelink *link_of(struct ctld *ctld, const struct node *n)
+{
+    struct nodelinks *l = ctld->links;
+    uint32_t id = n->rec->node_id, more = l->n;
+
+    if (id >= l->n) {
+        while (more <= id)
+            more = more ? more * 2 : 16;
+        l->of = must(realloc(l->of, more * sizeof(*l->of)));
+        memset(l->of + l->n, 0, (more - l->n) * sizeof(*l->of));
+        l->n = more;
+    }
+    return &l->of[id];
+}
+
+bool node_is_linked(const struct ctld *ctld, const struct node *n)
+{
+    return n->rec->node_id < ctld->links->n && ctld->links->of[n->rec->node_id].conn;
+}
+
+int64_t node_link_lost_us(const struct ctld *ctld, const struct node *n)
+{
+    return n->rec->node_id < ctld->links->n ? ctld->links->of[n->rec->node_id].lost_us : 0;
+}
+
 bool node_send(struct ctld *ctld, const struct node *n, uint64_t lsn, unsigned op,
                const ProtobufCMessage *msg)
 {
     uint8_t *buf;
     size_t len;
 
-    if (!n->link)
+    if (!node_is_linked(ctld, n))
         return false;
     if (frame_pack(op, FRAME_ONEWAY, 0, 0, msg, &buf, &len) < 0) {
         log_error("node %s: a message could not be encoded", n->rec->name);
         return false;
     }
-    effects_add(ctld->effects, lsn, n->link, buf, len);
+    effects_add(ctld->effects, lsn, link_of(ctld, n)->conn, buf, len);
     return true;
 }
 
 void node_link_closed(struct ctld *ctld, struct conn *conn)
 {
-    struct node *n = idmap_remove(&ctld->links, conn_id(conn));
+    struct node *n = idmap_remove(&ctld->links->by_conn, conn_id(conn));
+    struct nodelink *l = n ? link_of(ctld, n) : NULL;
 
-    if (!n || n->link != conn)
+    if (!l || l->conn != conn)
         return; /* no node's, or it has dialled anew since */
-    n->link = conn_unref(n->link);
-    n->link_lost_us = core_now();
+    l->conn = conn_unref(l->conn);
+    l->lost_us = core_now();
     log_verbose("node %s: connection lost", n->rec->name);
     feed_node(ctld, n);
     views_mark_node(ctld->views, n);
@@ -60,11 +118,14 @@ void node_link_closed(struct ctld *ctld, struct conn *conn)
 
 void node_link_drop(struct ctld *ctld, struct node *n)
 {
-    if (!n->link)
-        return;
-    (void)idmap_remove(&ctld->links, conn_id(n->link));
-    conn_close(n->link);
-    n->link = conn_unref(n->link);
+    struct nodelink *l = link_of(ctld, n);
+
+    if (l->conn) {
+        (void)idmap_remove(&ctld->links->by_conn, conn_id(l->conn));
+        conn_close(l->conn);
+        conn_unref(l->conn);
+    }
+    *l = (struct nodelink){ 0 }; /* the id may be another node's next */
 }
 
 /* ---- registration ---------------------------------------------------------------------------- */
@@ -310,7 +371,7 @@ static void drain_node(struct ctld *ctld, struct node *n, const char *reason)
 
 static struct node *node_of(struct ctld *ctld, const struct cmd *cmd)
 {
-    return idmap_get(&ctld->links, conn_id(cmd->conn));
+    return idmap_get(&ctld->links->by_conn, conn_id(cmd->conn));
 }
 
 /* What was known stays when there is no memory for what is new. */
@@ -470,18 +531,19 @@ static void reconcile_stray(struct ctld *ctld, struct node *n, const Pst__Runnin
 /* conn speaks for n from now on. */
 static void link_set(struct ctld *ctld, struct node *n, struct conn *conn)
 {
-    if (n->link && n->link != conn) {
-        if (strcmp(conn_peer(n->link)->addr, conn_peer(conn)->addr) != 0)
+    struct nodelink *l = link_of(ctld, n);
+
+    if (l->conn && l->conn != conn) {
+        if (strcmp(conn_peer(l->conn)->addr, conn_peer(conn)->addr) != 0)
             log_error("node %s: registers from %s, and takes the place of its connection from %s",
-                      n->rec->name, conn_peer(conn)->addr, conn_peer(n->link)->addr);
-        (void)idmap_remove(&ctld->links, conn_id(n->link));
-        conn_close(n->link); /* the node has dialled anew */
+                      n->rec->name, conn_peer(conn)->addr, conn_peer(l->conn)->addr);
+        (void)idmap_remove(&ctld->links->by_conn, conn_id(l->conn));
+        conn_close(l->conn); /* the node has dialled anew */
     }
-    if (n->link)
-        conn_unref(n->link);
-    n->link = conn_ref(conn);
-    n->link_lost_us = 0;
-    if (idmap_put(&ctld->links, conn_id(conn), n) < 0) {
+    if (l->conn)
+        conn_unref(l->conn);
+    *l = (struct nodelink){ .conn = conn_ref(conn) };
+    if (idmap_put(&ctld->links->by_conn, conn_id(conn), n) < 0) {
         log_fatal("out of memory while a node registers");
         abort();
     }
@@ -549,16 +611,15 @@ static void tell_reconfigured(struct ctld *ctld)
                             NULL); /* not connected: it asks when it registers */
 }
 
-static void give_back_links(struct ctld *ctld)
+static int start_links(struct ctld *ctld, struct err *err)
 {
-    for (uint32_t i = 0; i < ctld->cluster->nnodes; i++)
-        if (ctld->cluster->nodes[i] && ctld->cluster->nodes[i]->link)
-            ctld->cluster->nodes[i]->link = conn_unref(ctld->cluster->nodes[i]->link);
+    (void)err;
+    return nodelinks_new(&ctld->links);
 }
 
-static void free_links(struct ctld *ctld)
+static void give_back_links(struct ctld *ctld)
 {
-    idmap_done(&ctld->links);
+    ctld->links = nodelinks_free(ctld->links);
 }
 
 static const struct ctld_op link_ops[] = {
@@ -571,8 +632,8 @@ const struct ctld_service links_service = {
     .name = "links",
     .ops = link_ops,
     .reconfigured = tell_reconfigured,
+    .start = start_links,
     .stop = give_back_links,
-    .free = free_links,
     .on_node_gone = node_link_drop,
     .on_conn_closed = node_link_closed,
 };

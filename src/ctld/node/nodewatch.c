@@ -22,9 +22,9 @@ static void check_nodes(struct ctld *ctld, int64_t now)
 
         if (n && n->rec->state_flags & reboot)
             reboot_tick(ctld, n, now);
-        if (!n || n->link || n->rec->state != PST__NODE_STATE__NODE_IDLE)
+        if (!n || node_is_linked(ctld, n) || n->rec->state != PST__NODE_STATE__NODE_IDLE)
             continue;
-        away = now - MAX(n->link_lost_us, ctld->boot_us);
+        away = now - MAX(node_link_lost_us(ctld, n), ctld->boot_us);
         if (away < soft)
             continue;
         if (timeout && away >= timeout) {

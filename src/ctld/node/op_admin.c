@@ -278,8 +278,8 @@ void op_query_diag(struct ctld *ctld, struct cmd *cmd)
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
 /* State and flags after an operator's action.  Gives 0 or an ESLURM code. */
-static int act_on_node(const struct node *n, Pst__NodeAction action, Pst__NodeState *state,
-                       uint32_t *flags)
+static int act_on_node(const struct ctld *ctld, const struct node *n, Pst__NodeAction action,
+                       Pst__NodeState *state, uint32_t *flags)
 {
     switch (action) {
     case PST__NODE_ACTION__NODE_ACT_NONE:
@@ -306,7 +306,8 @@ static int act_on_node(const struct node *n, Pst__NodeAction action, Pst__NodeSt
         *flags &= ~(FLAG(DRAIN) | FLAG(FAIL) | FLAG(INVALID_REG) | FLAG(MAINTENANCE) |
                     FLAG(REBOOT_REQUESTED) | FLAG(REBOOT_ISSUED));
         if (*state == PST__NODE_STATE__NODE_DOWN || *state == PST__NODE_STATE__NODE_FUTURE)
-            *state = n->link ? PST__NODE_STATE__NODE_IDLE : PST__NODE_STATE__NODE_UNKNOWN;
+            *state = node_is_linked(ctld, n) ? PST__NODE_STATE__NODE_IDLE
+                                             : PST__NODE_STATE__NODE_UNKNOWN;
         return 0;
     case PST__NODE_ACTION__NODE_ACT_FUTURE:
         if (n->jobs)
@@ -353,13 +354,13 @@ static bool features_within(const char *active, const char *available)
     return true;
 }
 
-static int patch_node(const Pst__NodeUpdateRequest *req, struct cmd *cmd, Pst__Transaction *tx,
-                      const struct node *n)
+static int patch_node(const struct ctld *ctld, const Pst__NodeUpdateRequest *req, struct cmd *cmd,
+                      Pst__Transaction *tx, const struct node *n)
 {
     Pst__NodeState state = n->rec->state;
     uint32_t flags = n->rec->state_flags;
     Pst__NodeRecord *set;
-    int code = act_on_node(n, req->has_action ? req->action : PST__NODE_ACTION__NODE_ACT_NONE,
+    int code = act_on_node(ctld, n, req->has_action ? req->action : PST__NODE_ACTION__NODE_ACT_NONE,
                            &state, &flags);
 
     if (code != 0)
@@ -429,7 +430,7 @@ void op_node_update(struct ctld *ctld, struct cmd *cmd)
     for (size_t i = 0; code == 0 && i < hostlist_count(hl); i++) {
         const struct node *n = cluster_node_named(ctld->cluster, hostlist_nth(hl, i));
 
-        code = n ? patch_node(req, cmd, tx, n) : ESLURM_INVALID_NODE_NAME;
+        code = n ? patch_node(ctld, req, cmd, tx, n) : ESLURM_INVALID_NODE_NAME;
     }
     if (code != 0) {
         tx_free(tx);

@@ -201,7 +201,7 @@ void reboot_tick(struct ctld *ctld, struct node *n, int64_t now)
     int64_t patience = (int64_t)conf_num(ctld->conf, CONF_RESUME_TIMEOUT) * USEC_PER_SEC;
 
     if (r->state_flags & FLAG(REBOOT_REQUESTED)) {
-        if (n->link && n->jobs == 0)
+        if (node_is_linked(ctld, n) && n->jobs == 0)
             issue(ctld, n, now);
     } else if (r->state_flags & FLAG(REBOOT_ISSUED) && now > r->reboot_us + patience) {
         give_up(ctld, n, now);

@@ -39,6 +39,7 @@ struct resvs *resvs_free(struct resvs *v)
     for (size_t pos = 0; (l = idmap_next(&v->live, &pos));)
         live_free(l);
     idmap_done(&v->live);
+    free(v->node_flags);
     free(v);
     return NULL;
 }
@@ -85,6 +86,21 @@ void resvs_nodes_renamed(struct ctld *ctld)
     ctld->resvs->marks_stale = true;
     ctld->resvs->refeed = true;
     resvs_ground_moved(ctld);
+}
+
+void resvs_node_used(struct ctld *ctld, const struct node *n)
+{
+    uint32_t id = n->rec->node_id;
+
+    if (id < ctld->resvs->nnode_flags && ctld->resvs->node_flags[id])
+        resvs_ground_moved(ctld);
+}
+
+void resvs_node_gone(struct ctld *ctld, const struct node *n)
+{
+    if (n->rec->node_id < ctld->resvs->nnode_flags)
+        ctld->resvs->node_flags[n->rec->node_id] = 0; /* the id may be another node's next */
+    resvs_nodes_renamed(ctld);
 }
 
 void resvs_ground_moved(struct ctld *ctld)
@@ -287,14 +303,15 @@ static void follow_node(struct ctld *ctld, struct node *n, Pst__EventKind kind)
 {
     if (kind == PST__EVENT_KIND__EV_NODE_CONFIG)
         resvs_nodes_renamed(ctld);
-    else if (kind != PST__EVENT_KIND__EV_UNSPECIFIED || n->resv_flags)
+    else if (kind != PST__EVENT_KIND__EV_UNSPECIFIED)
         resvs_ground_moved(ctld);
+    else
+        resvs_node_used(ctld, n);
 }
 
 static void follow_node_gone(struct ctld *ctld, struct node *n)
 {
-    (void)n;
-    resvs_nodes_renamed(ctld);
+    resvs_node_gone(ctld, n);
 }
 
 static void follow_part(struct ctld *ctld, struct partition *p, Pst__EventKind kind)

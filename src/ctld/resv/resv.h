@@ -20,6 +20,8 @@ void resvs_put(struct ctld *ctld, const struct kept *k);
 void resvs_gone(struct ctld *ctld, const struct kept *k);
 void resvs_nodes_renamed(struct ctld *ctld);
 void resvs_ground_moved(struct ctld *ctld);
+void resvs_node_used(struct ctld *ctld, const struct node *n); /* jobs hold other parts of it */
+void resvs_node_gone(struct ctld *ctld, const struct node *n);
 
 /* Its nodes, by node id; borrowed until anything changes. */
 const struct bitmap *resv_nodes(struct ctld *ctld, const Pst__ReservationRecord *r);

@@ -16,6 +16,8 @@ struct resvs {
     bool refeed;       /* node ids are others: tell the scheduler all of them */
     uint64_t ground;   /* counts changes of nodes, partitions and what runs */
     int64_t changed_us;
+    uint32_t *node_flags; /* by node id: RESERVED, MAINTENANCE, as the node shows them */
+    uint32_t nnode_flags;
     unsigned ticks;
 };
 

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/log.h"
+#include "base/must.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "ctld/schedlink/schedfeed.h"
@@ -362,15 +363,31 @@ static void look_at_nodes(struct ctld *ctld, const Pst__ReservationRecord *r, in
 
 /* ---- what nodes show ------------------------------------------------------------------------- */
 
+/* The flags that a node shows for a reservation. */
+static uint32_t *node_flags_of(struct resvs *v, uint32_t node_id)
+{
+    uint32_t more = v->nnode_flags ? v->nnode_flags : 16;
+
+    if (node_id >= v->nnode_flags) {
+        while (more <= node_id)
+            more *= 2;
+        v->node_flags = must(realloc(v->node_flags, more * sizeof(*v->node_flags)));
+        memset(v->node_flags + v->nnode_flags, 0, (more - v->nnode_flags) * sizeof(*v->node_flags));
+        v->nnode_flags = more;
+    }
+    return &v->node_flags[node_id];
+}
+
 static void mark_node(struct ctld *ctld, struct node *n, uint32_t flags, const char *name)
 {
-    if (n->resv_flags == flags &&
-        (name ? n->rec->reservation && strcmp(n->rec->reservation, name) == 0
-              : !n->rec->reservation))
+    uint32_t *shown = node_flags_of(ctld->resvs, n->rec->node_id);
+
+    if (*shown == flags && (name ? n->rec->reservation && strcmp(n->rec->reservation, name) == 0
+                                 : !n->rec->reservation))
         return;
-    n->resv_flags = flags;
+    *shown = flags;
     (void)pb_set_str(&n->rec->reservation, name); /* -ENOMEM: not shown */
-    views_mark_node(ctld->views, n);
+    views_show_flags(ctld->views, n, flags);
 }
 
 static void mark_nodes(struct ctld *ctld, int64_t now_us)

@@ -12,6 +12,7 @@
 #include "base/timefmt.h"
 #include "ctld/schedlink/explain_text.h"
 #include "ctld/job/jobfacts.h"
+#include "ctld/job/lifecycle.h"
 #include "ctld/resv/resv.h"
 #include "model/array.h"
 #include "model/words/names.h"
@@ -222,7 +223,7 @@ static void add_count(struct explain_made *m, Pst__ExplainPartition *p, const ch
 }
 
 /* Why a node that would suit is not up, as people call it. */
-static const char *node_trouble(const struct node *n)
+static const char *node_trouble(const struct ctld *ctld, const struct node *n)
 {
     if (!n)
         return "gone";
@@ -230,7 +231,7 @@ static const char *node_trouble(const struct node *n)
         return "down";
     if (n->rec->has_state_flags && (n->rec->state_flags & 1u << PST__NODE_FLAG__NODE_FLAG_DRAIN))
         return "drained";
-    return n->link ? "not available" : "not responding";
+    return node_is_linked(ctld, n) ? "not available" : "not responding";
 }
 
 static void count_causes(struct explain_made *m, const struct explain_part *x,
@@ -249,8 +250,8 @@ static void count_causes(struct explain_made *m, const struct explain_part *x,
         uint32_t n = 0;
 
         for (uint32_t i = 0; i < x->causes[EXPLAIN_NOT_UP]; i++)
-            if (strcmp(node_trouble(cluster_node(m->t->ctld->cluster, x->not_up[i])), words[k]) ==
-                0)
+            if (strcmp(node_trouble(m->t->ctld, cluster_node(m->t->ctld->cluster, x->not_up[i])),
+                       words[k]) == 0)
                 ids[n++] = x->not_up[i];
         add_count(m, p, words[k], n, ids);
     }

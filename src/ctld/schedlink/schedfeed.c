@@ -16,6 +16,7 @@
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/licenses.h"
+#include "ctld/job/lifecycle.h"
 #include "ctld/policy/policy.h"
 #include "ctld/schedlink/makeroom.h"
 #include "ctld/schedlink/prioquery.h"
@@ -291,7 +292,7 @@ void feed_explain(struct ctld *ctld, const Pst__JobRecord *rec, const char *othe
 
 void feed_node(struct ctld *ctld, const struct node *n)
 {
-    feed_add(ctld, feed_of_node(n->rec, n->link != NULL));
+    feed_add(ctld, feed_of_node(n->rec, node_is_linked(ctld, n)));
 }
 
 void feed_node_gone(struct ctld *ctld, uint32_t node_id)
