@@ -1,0 +1,403 @@
+/* submission.c - defaults and checks of a submission; see submission.h.  Partitions are in
+ * submitparts.c. */
+#include "ctld/job/submission.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/pb/pbutil.h"
+#include "base/timefmt.h"
+#include "base/wordlist.h"
+#include "ctld/job/jobfacts.h"
+#include "ctld/job/jobmemory.h"
+#include "ctld/job/jobsubmit.h"
+#include "ctld/job/licenses.h"
+#include "ctld/policy/mcs.h"
+#include "ctld/policy/policy.h"
+#include "ctld/resv/resv.h"
+#include "feed/licensefeed.h"
+#include "feed/records.h"
+#include "model/account/payers.h"
+#include "model/array.h"
+#include "model/depend.h"
+
+#define SCRIPT_MAX (4u << 20)      /* max_script_size, as users know it */
+#define SUBMIT_LINE_MAX (1u << 20) /* max_submit_line_size, likewise */
+#define ENVIRONMENT_MAX (4u << 20) /* twice what the kernel gives to a program with a usual stack */
+#define KEPT_MAX (40u << 20)       /* of a user, beyond small scripts and environments (payers.h) */
+#define GRES_KINDS_MAX 128u        /* named in one list: each is looked for on every kind of node */
+
+bool submission_fail(struct submission *s, int code)
+{
+    s->code = code;
+    return false;
+}
+
+/* ---- defaults -------------------------------------------------------------------------------- */
+
+static bool default_time(struct submission *s)
+{
+    const Pst__PartitionRecord *p = s->first->rec;
+    Pst__JobRecord *r = s->rec;
+    const char *enforce = conf_str(s->ctld->conf, CONF_ENFORCE_PART_LIMITS);
+    bool strict = enforce && strcasecmp(enforce, "NO") != 0;
+    uint32_t max_wall = policy_max_wall(s->ctld, r);
+
+    if (r->has_time_limit_min && r->time_limit_min == 0)
+        r->has_time_limit_min = false; /* 0 asks for the default */
+    if (!r->has_time_limit_min && !(r->has_time_unlimited && r->time_unlimited)) {
+        if (p->has_default_time_min)
+            SET(r, time_limit_min, p->default_time_min);
+        else if (p->has_max_time_min || max_wall != UINT32_MAX)
+            SET(r, time_limit_min,
+                MIN(p->has_max_time_min ? p->max_time_min : UINT32_MAX, max_wall));
+        else
+            SET(r, time_unlimited, true);
+    }
+    if (strict && p->has_max_time_min &&
+        !policy_qos_flag(s->ctld, r, PST__QOS_FLAG__QOS_PARTITION_TIME_LIMIT) &&
+        (!r->has_time_limit_min || r->time_limit_min > p->max_time_min))
+        return submission_fail(s, ESLURM_INVALID_TIME_LIMIT);
+    if (strict && p->has_max_nodes &&
+        !policy_qos_flag(s->ctld, r, PST__QOS_FLAG__QOS_PARTITION_MAX_NODES) && r->has_min_nodes &&
+        r->min_nodes > p->max_nodes)
+        return submission_fail(s, ESLURM_INVALID_NODE_COUNT);
+    if (r->has_time_min_min && r->has_time_limit_min && r->time_min_min > r->time_limit_min)
+        return submission_fail(s, ESLURM_INVALID_TIME_MIN_LIMIT);
+    return true;
+}
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+/* Ways to place a job that this version does not know. */
+static bool check_placement(struct submission *s)
+{
+    const Pst__JobRecord *r = s->rec;
+    const char *what = !r->has_exclusive ? NULL : r->exclusive == 4 ? "--exclusive=topo" : NULL;
+
+    if (r->distribution && strncasecmp(r->distribution, "arbitrary", 9) == 0)
+        what = "--distribution=arbitrary";
+    if (!what)
+        return true;
+    (void)snprintf(s->text, sizeof(s->text), "%s is not supported by this version", what);
+    return submission_fail(s, ESLURM_NOT_SUPPORTED);
+}
+
+static uint64_t size_option(const struct submission *s, const char *name, uint64_t otherwise)
+{
+    uint64_t v;
+
+    return conf_option_u64(s->ctld->conf, CONF_SCHEDULER_PARAMETERS, name, &v) ? v : otherwise;
+}
+
+/* What a job keeps in memory until long after its end. */
+static bool check_bytes(struct submission *s)
+{
+    const Pst__SubmitRequest *req = s->req;
+    size_t cost = payers_cost(req->has_script ? req->script.len : 0) +
+                  payers_cost(req->has_environment ? req->environment.len : 0) +
+                  payers_cost(protobuf_c_message_get_packed_size(&s->rec->base));
+
+    if (s->het_offset)
+        cost = 0; /* the leader's */
+    if ((req->has_script && req->script.len > size_option(s, "max_script_size", SCRIPT_MAX)) ||
+        (s->rec->submit_line &&
+         strlen(s->rec->submit_line) > size_option(s, "max_submit_line_size", SUBMIT_LINE_MAX)) ||
+        (req->has_environment && req->environment.len > ENVIRONMENT_MAX))
+        return submission_fail(s, ESLURM_PATHNAME_TOO_LONG);
+    if (!cost || cmd_is_admin(s->ctld, s->cmd) ||
+        payers_bytes(s->ctld->cluster, s->cmd->uid) + cost <= KEPT_MAX)
+        return true;
+    (void)snprintf(s->text, sizeof(s->text),
+                   "Your jobs keep more than %u MiB of scripts and environments already",
+                   KEPT_MAX >> 20);
+    return submission_fail(s, ESLURM_MAX_JOB_COUNT);
+}
+
+static bool check_sizes(struct submission *s)
+{
+    const Pst__JobRecord *r = s->rec;
+    int code = submit_sizes(r);
+
+    if (code != 0)
+        return submission_fail(s, code);
+    if (!check_bytes(s) || !check_placement(s))
+        return false;
+    if (s->hold)
+        SET(s->rec, held_by_user, true);
+    if (r->has_batch && r->batch && !(s->req->has_script && s->req->script.len))
+        return submission_fail(s, ESLURM_JOB_SCRIPT_MISSING);
+    if (r->has_batch && r->batch && !r->work_dir) {
+        (void)snprintf(s->text, sizeof(s->text), "a batch job needs a working directory");
+        return submission_fail(s, EPST_BAD_REQUEST);
+    }
+    return true;
+}
+
+static bool gres_names_known(const struct ctld *ctld, const char *text)
+{
+    _cleanup_free_ char *copy = text ? strdup(text) : NULL;
+    const char *types = conf_str(ctld->conf, CONF_GRES_TYPES);
+    char *save = NULL;
+    size_t n = 0;
+
+    for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save)) {
+        struct gres_text g;
+
+        if (++n > GRES_KINDS_MAX)
+            return false;
+        if (strncmp(w, "cpu", 3) == 0)
+            continue; /* tres_per_task only */
+        if (!gres_text_parse(w, &g) || !wordlist_has_nocase(types, g.name) || g.count > UINT32_MAX)
+            return false;
+    }
+    return true;
+}
+
+static bool asks_for(const Pst__JobRecord *r, const char *name)
+{
+    const char *const lists[] = { r->tres_per_node, r->tres_per_job, r->tres_per_task,
+                                  r->tres_per_socket };
+    size_t len = strlen(name);
+
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        for (const char *p = lists[i]; p && (p = strstr(p, name)); p += len)
+            if ((p == lists[i] || p[-1] == ',' || p[-1] == '/') &&
+                (!p[len] || strchr(":=,", p[len])))
+                return true;
+    }
+    return false;
+}
+
+int submit_gres(const struct ctld *ctld, const Pst__JobRecord *r)
+{
+    /* A GPU is shared or one's own: nobody gets both on a node. */
+    bool mixed = asks_for(r, "gpu") + asks_for(r, "shard") + asks_for(r, "mps") > 1;
+
+    return !mixed && gres_names_known(ctld, r->tres_per_node) &&
+                   gres_names_known(ctld, r->tres_per_job) &&
+                   gres_names_known(ctld, r->tres_per_task) &&
+                   gres_names_known(ctld, r->tres_per_socket)
+               ? 0
+               : ESLURM_INVALID_GRES;
+}
+
+static bool check_gres(struct submission *s)
+{
+    int code = submit_gres(s->ctld, s->rec);
+
+    return code == 0 || submission_fail(s, code);
+}
+
+/* Names that exist, in counts that exist. */
+static bool check_licenses(struct submission *s)
+{
+    if (s->rec->licenses && *s->rec->licenses &&
+        !licenses_valid(s->ctld->conf, licenses_all(s->ctld), s->rec->licenses))
+        return submission_fail(s, ESLURM_INVALID_LICENSES);
+    if (s->het_offset && s->rec->licenses)
+        return submission_fail(
+            s, ESLURM_INVALID_LICENSES); /* they are the first component's to ask for */
+    return true;
+}
+
+/* Reservations exist and let the user in; the first one has a word about the partition. */
+static bool check_reservation(struct submission *s)
+{
+    const char *partition;
+    int code = 0;
+
+    if (s->rec->reservation && !*s->rec->reservation)
+        (void)pb_set_str(&s->rec->reservation, NULL); /* cannot fail: it frees */
+    if (!s->rec->reservation)
+        return true;
+    code = resv_check_job(s->ctld, s->rec);
+    if (code != 0)
+        return submission_fail(s, code);
+    partition =
+        s->rec->partition && *s->rec->partition ? NULL : resv_default_partition(s->ctld, s->rec);
+    return !partition || pb_set_str(&s->rec->partition, partition) == 0 ||
+           submission_fail(s, SLURM_ERROR);
+}
+
+static bool check_array(struct submission *s)
+{
+    uint32_t max = (uint32_t)conf_num(s->ctld->conf, CONF_MAX_ARRAY_SIZE);
+    uint32_t throttle;
+    struct err err = { .text = "" };
+
+    if (!s->req->array)
+        return true;
+    if (s->het_count)
+        return submission_fail(s, ESLURM_INVALID_ARRAY);
+    if (max < 2 || array_parse(s->req->array, max - 1, &s->rec->array_tasks, &throttle,
+                               &s->array_count, &err) < 0)
+        return submission_fail(s, ESLURM_INVALID_ARRAY);
+    if (s->array_count > size_option(s, "max_array_tasks", max))
+        return submission_fail(s, ESLURM_INVALID_ARRAY);
+    if (throttle)
+        SET(s->rec, array_task_throttle, throttle);
+    return true;
+}
+
+static bool check_dependency(struct submission *s, uint32_t job_id)
+{
+    struct depends d;
+    bool changed;
+    int64_t until;
+    int r;
+    char *text = NULL;
+
+    if (!s->rec->dependency)
+        return true;
+    if (!*s->rec->dependency) {
+        (void)pb_set_str(&s->rec->dependency, NULL); /* cannot fail: it frees */
+        return true;
+    }
+    if (depends_parse(s->rec->dependency, &d, NULL) < 0)
+        return submission_fail(s, ESLURM_DEPENDENCY);
+    depends_uniq(&d);
+    r = depends_check(&d, s->ctld->cluster, job_id, 10);
+    if (r == 0) {
+        struct job probe = { .rec = s->rec };
+        enum depend_result res =
+            depends_eval(&d, s->ctld->cluster, &probe, core_now(), &changed, &until);
+
+        if (res != DEPEND_MET && depends_format(&d, &text) < 0)
+            r = -ENOMEM;
+        if (res == DEPEND_NEVER && !job_is_held(s->rec))
+            SET(s->rec, reason, PST__JOB_REASON__REASON_DEPENDENCY_NEVER_SATISFIED);
+        free(s->rec->dependency);
+        s->rec->dependency = text;
+    }
+    depends_done(&d);
+    return r == 0 ||
+           submission_fail(s, r == -ELOOP ? ESLURM_CIRCULAR_DEPENDENCY : ESLURM_DEPENDENCY);
+}
+
+/* Account and QOS as far as partitions ask for them; what is wrong with them is said when the
+ * partition is known. */
+static void foresee_account(struct submission *s)
+{
+    struct partition *p = s->rec->partition ? NULL : cluster_default_partition(s->ctld->cluster);
+
+    policy_default_account(s->ctld, s->cmd->user_name, s->rec);
+    (void)policy_resolve(s->ctld, s->cmd->user_name, p, s->rec); /* said by check_account() */
+}
+
+static bool check_account(struct submission *s)
+{
+    int code = policy_resolve(s->ctld, s->cmd->user_name, s->first, s->rec);
+
+    return code == 0 || submission_fail(s, code);
+}
+
+static bool check_label(struct submission *s)
+{
+    int code;
+
+    if (!s->rec->user_name && s->cmd->user_name)
+        s->rec->user_name = tx_strdup(s->cmd->user_name);
+    code = mcs_apply(s->ctld->conf, s->rec, s->cmd->group_name, &s->hint);
+    return code == 0 || submission_fail(s, code);
+}
+
+static bool check_limits(struct submission *s)
+{
+    uint32_t n = s->array_count ? s->array_count : 1 + s->het_offset;
+    int code = policy_admit(s->ctld, s->first, s->rec, n, false, &s->hint);
+
+    policy_note_asked(s->ctld, s->first, s->rec);
+    return code == 0 || submission_fail(s, code);
+}
+
+static bool check_room(struct submission *s)
+{
+    if (s->ctld->cluster->jobs.count + s->het_offset < conf_num(s->ctld->conf, CONF_MAX_JOB_COUNT))
+        return true;
+    return submission_fail(s, ESLURM_MAX_JOB_COUNT);
+}
+
+static bool check_priority(struct submission *s)
+{
+    Pst__JobRecord *r = s->rec;
+    bool admin = cmd_is_admin(s->ctld, s->cmd);
+
+    if (r->has_nice && r->nice < 0 && !admin)
+        return submission_fail(s, ESLURM_INVALID_NICE);
+    if (r->has_begin_us && r->begin_us <= core_now())
+        r->has_begin_us = false;
+    if (r->has_deadline_us && r->deadline_us <= core_now())
+        return submission_fail(s, ESLURM_INVALID_TIME_LIMIT);
+    if (s->hold) {
+        SET(r, priority, 0);
+        SET(r, reason, PST__JOB_REASON__REASON_JOB_HELD_USER);
+    } else if (r->has_priority && r->priority == 0) {
+        SET(r, reason, PST__JOB_REASON__REASON_JOB_HELD_ADMIN);
+    }
+    return true;
+}
+
+/* JobSubmitPlugins: the first to look at what is asked for, and free to change it. */
+static bool site_filters(struct submission *s)
+{
+    struct jobsubmit_request r = { .ctld = s->ctld,
+                                   .cmd = s->cmd,
+                                   .req = s->req,
+                                   .desc = s->rec,
+                                   .hold = &s->hold,
+                                   .messages = &s->messages };
+    int code = jobsubmit_any(s->ctld->conf) ? jobsubmit_run(&r) : 0;
+
+    return code == 0 || submission_fail(s, code);
+}
+
+/* What the cluster has under this name are these bytes. */
+static bool same_bytes(struct submission *s, const struct digest *name, const void *data,
+                       size_t len)
+{
+    const struct blob *b = cluster_blob(s->ctld->cluster, name);
+
+    if (!b || (b->len == len && memcmp(b->data, data, len) == 0))
+        return true;
+    (void)snprintf(s->text, sizeof(s->text),
+                   "the cluster holds something else under the name of this job's script "
+                   "or environment");
+    return submission_fail(s, SLURM_ERROR);
+}
+
+/* Script and environment are the leader's. */
+static bool check_contents(struct submission *s)
+{
+    struct contents *c = s->contents;
+    int r = 0;
+
+    if (s->het_offset)
+        return true;
+    if (jobsubmit_any(s->ctld->conf)) { /* a filter may have changed them */
+        contents_done(c);
+        r = contents_make(c, s->req, s->rec);
+    }
+    if (r == 0 && c->run)
+        r = contents_array(c, s->rec->array_tasks, s->array_count);
+    if (r < 0)
+        return submission_fail(s, SLURM_ERROR);
+    return (!c->has_script || same_bytes(s, &c->script, s->req->script.data, s->req->script.len)) &&
+           same_bytes(s, &c->env_name, c->env.buf, c->env.len);
+}
+
+bool submission_check(struct submission *s)
+{
+    s->rec->uid = s->cmd->uid;
+    return check_room(s) && site_filters(s) && check_sizes(s) && check_array(s) &&
+           check_licenses(s) && check_gres(s) &&
+           (jobmemory_of_gpus(s->rec), foresee_account(s), true) && check_reservation(s) &&
+           submission_check_partitions(s) && check_account(s) && check_label(s) &&
+           default_time(s) &&
+           (jobmemory_default(s->ctld->conf, s->first->rec, s->rec),
+            jobmemory_as_cpus(s->ctld->conf, s->first->rec, s->rec), true) &&
+           check_priority(s) && check_limits(s) &&
+           check_dependency(s, s->ctld->cluster->rec->next_job_id) && check_contents(s);
+}

@@ -1,0 +1,114 @@
+/* submitrecord.c - the record, the script and the environment of a submission; see submission.h */
+#include <stdlib.h>
+#include <string.h>
+
+#include "acct/acct.h"
+#include "base/pb/pbutil.h"
+#include "base/timefmt.h"
+#include "ctld/acct/acctthread.h"
+#include "ctld/job/hetgroup.h"
+#include "ctld/job/jobfacts.h"
+#include "ctld/job/lifecycle.h"
+#include "ctld/job/submission.h"
+
+#define BLOB_AGAIN_US (1800 * USEC_PER_SEC)
+
+#define F_ARGV 153    /* JobRecord.argv */
+#define F_RLIMITS 159 /* kept with the environment: alike in all submissions of a user */
+
+/* The accounting store may have purged what has not been submitted for an hour or more, and its
+ * switch may be new: what it shall keep is logged again now and then. */
+static bool log_again(struct ctld *ctld, const struct digest *name, int64_t time_us)
+{
+    struct blob_logged *at =
+        &ctld->blobs_logged[digest_place(name) % ARRAY_SIZE(ctld->blobs_logged)];
+
+    if (!(acctthread_keep(ctld->acct) & (ACCT_SCRIPT | ACCT_ENV)) ||
+        (digest_equal(&at->name, name) && time_us - at->time_us < BLOB_AGAIN_US))
+        return false;
+    *at = (struct blob_logged){ *name, time_us };
+    return true;
+}
+
+static void put_blob(struct ctld *ctld, Pst__Transaction *tx, const struct digest *name,
+                     const void *data, size_t len)
+{
+    bool again = log_again(ctld, name, tx->time_us);
+
+    if (again || !cluster_blob(ctld->cluster, name))
+        tx_blob(tx, name, data, len);
+}
+
+static void put_contents(struct submission *s, Pst__Transaction *tx)
+{
+    const struct contents *c = s->contents;
+    Pst__JobRecord *r = s->rec;
+
+    if (c->has_script) {
+        put_blob(s->ctld, tx, &c->script, s->req->script.data, s->req->script.len);
+        tx_digest(&c->script, &r->has_script_digest, &r->script_digest);
+    }
+    if (c->env.len) {
+        put_blob(s->ctld, tx, &c->env_name, c->env.buf, c->env.len);
+        tx_digest(&c->env_name, &r->has_env_digest, &r->env_digest);
+    }
+}
+
+/* The name service lists a user's own group first. */
+static void set_group(const struct submission *s)
+{
+    Pst__JobRecord *r = s->rec;
+
+    if (r->group_name || !s->cmd->group_name || s->req->has_gid)
+        return;
+    r->group_name = tx_strdup(s->cmd->group_name);
+    r->group_name[strcspn(r->group_name, ",")] = '\0';
+}
+
+static void fill_identity(struct submission *s, uint32_t job_id)
+{
+    Pst__JobRecord *r = s->rec;
+    int64_t now = core_now();
+    const char *value;
+    uint32_t least;
+    size_t len;
+
+    SET(r, job_id, job_id);
+    SET(r, uid, s->cmd->uid);
+    SET(r, gid, s->cmd->gid);
+    if (!r->user_name && s->cmd->user_name)
+        r->user_name = tx_strdup(s->cmd->user_name);
+    set_group(s);
+    SET(r, state, JOB_STATE(PENDING));
+    SET(r, submit_us, now);
+    if (!r->dependency && !job_is_held(r))
+        SET(r, eligible_us, r->has_begin_us ? r->begin_us : now);
+    if (conf_option(s->ctld->conf, CONF_SLURMCTLD_PARAMETERS, "enable_stepmgr", &value, &len))
+        SET(r, stepmgr, true);
+    if (!r->has_requeue)
+        SET(r, requeue, conf_bool(s->ctld->conf, CONF_JOB_REQUEUE));
+    if (!r->alloc_host && conn_peer(s->cmd->conn)->host[0])
+        r->alloc_host = tx_strdup(conn_peer(s->cmd->conn)->host);
+    if (r->n_argv == 1 && r->command && strcmp(r->argv[0], r->command) == 0)
+        /* the script alone: `command` says it, a hundred bytes a job less */
+        (void)pb_clear(&r->base, F_ARGV);
+    if ((least = submit_least_nodes(s->ctld, s->first, r)))
+        SET(r, least_nodes, least);
+    if (r->array_tasks)
+        SET(r, array_job_id, job_id);
+    if (!r->name)
+        r->name = tx_strdup("sbatch");
+}
+
+/* Record, blobs and id of one component, or of a job that is none. */
+void submission_put(struct submission *s, Pst__Transaction *tx, uint32_t first)
+{
+    fill_identity(s, first + s->het_offset);
+    if (s->het_count)
+        het_fill(s->rec, first, s->het_offset, s->het_count);
+    if (!s->het_offset) /* script, environment and limits are the leader's */
+        put_contents(s, tx);
+    (void)pb_clear(&s->rec->base, F_RLIMITS); /* a field there is */
+    lifecycle_new_run(s->ctld, tx, s->rec);
+    tx_job_put_take(tx, PST__EVENT_KIND__EV_JOB_SUBMIT, TAKE_PTR(s->rec));
+}
