@@ -7,8 +7,6 @@
 #include "ctld/ctld.h"
 #include "sched/sched.h"
 
-struct decisions_msg;
-
 struct job_end {
     Pst__JobState state;
     Pst__JobReason reason;   /* 0 = none */
@@ -26,9 +24,6 @@ struct job_end {
     uint32_t batch_failures; /* launch failures in a row, 0 = no launch failure */
 };
 
-void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m); /* takes m */
-/* The disk has room again: starts that were put off are proposed anew. */
-void lifecycle_disk_free(struct ctld *ctld);
 uint64_t lifecycle_end(struct ctld *ctld, struct job *j, const struct job_end *end);
 /* The batch script or the owner of the allocation says how it ended. */
 uint64_t lifecycle_finished(struct ctld *ctld, struct job *j, uint32_t exit_status,
@@ -87,12 +82,6 @@ void launch_signal(struct ctld *ctld, struct job *j, uint64_t lsn, const Pst__Si
 void launch_suspend(struct ctld *ctld, struct job *j, uint64_t lsn, bool suspend); /* or resume */
 void launch_suspend_on(struct ctld *ctld, const struct job *j, const struct node *n, uint64_t lsn,
                        bool suspend);
-/* "cpu=4,mem=400M,node=1,billing=4" and the GRES that `tracked` names; all when it names none.
- * Caller frees. */
-char *alloc_tres_text(const Pst__Alloc *a, uint64_t billing, const char *tracked);
-/* alloc_tres and billing of set from its alloc, as that partition bills. */
-void alloc_bill(const struct ctld *ctld, const char *partition, const char *licenses,
-                Pst__JobRecord *set);
 #define JOB_FIELD_BILLING 370u
 /* Give rec, which tx will put or patch, a run of its own: db_id and SLUID. */
 void lifecycle_new_run(struct ctld *ctld, Pst__Transaction *tx, Pst__JobRecord *rec);

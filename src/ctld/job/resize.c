@@ -17,6 +17,7 @@
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/lifecycle.h"
+#include "ctld/job/allocrecord.h"
 #include "ctld/job/prologs.h"
 
 /* ---- which nodes stay ------------------------------------------------------------------------ */

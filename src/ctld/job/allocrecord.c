@@ -1,0 +1,202 @@
+/* allocrecord.c - an allocation as a record, and what it is called and billed; see allocrecord.h */
+#include "ctld/job/allocrecord.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bitmap.h"
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "base/must.h"
+#include "base/pb/pbutil.h"
+#include "base/strbuf.h"
+#include "base/timefmt.h"
+#include "feed/noderes.h"
+#include "feed/params.h"
+#include "model/account/billing.h"
+
+static char *bits_text(const uint64_t *words, uint32_t nwords)
+{
+    struct bitmap *bm = NULL;
+    char *text = NULL;
+
+    if (bitmap_new(nwords * 64, &bm) < 0)
+        must(NULL);
+    memcpy(bm->words, words, nwords * sizeof(*words));
+    if (bitmap_format(bm, &text) < 0)
+        must(NULL);
+    bitmap_free(bm);
+    return text;
+}
+
+/* Which GPUs they are of, and how much of each. */
+static void note_shares(Pst__GresAlloc *to, const struct sched_alloc_gres *g,
+                        const Pst__NodeRecord *node)
+{
+    _cleanup_(noderes_free) struct noderes *res = noderes_new(node);
+    char *gpus, *counts;
+
+    if (!noderes_shares(res, g, &gpus, &counts))
+        return;
+    to->shares = to->devices;
+    to->devices = gpus;
+    to->share_counts = counts;
+}
+
+static bool is_shared(const char *name)
+{
+    return strcmp(name, "shard") == 0 || strcmp(name, "mps") == 0;
+}
+
+static Pst__AllocGroup *group_new(const struct cluster *c, const struct sched_alloc_node *n)
+{
+    Pst__AllocGroup *g = must(malloc(sizeof(*g)));
+
+    pst__alloc_group__init(g);
+    SET(g, nodes, 1);
+    SET(g, cpus, n->cpus);
+    SET(g, mem_mib, n->mem_mib);
+    SET(g, tasks, n->tasks);
+    g->cpu_ids = bits_text(n->cpu_bits, n->ncpu_words);
+    g->gres = must(calloc(n->ngres ? n->ngres : 1, sizeof(*g->gres)));
+    g->n_gres = n->ngres;
+    for (size_t i = 0; i < n->ngres; i++) {
+        Pst__GresAlloc *to = g->gres[i] = must(malloc(sizeof(*to)));
+
+        pst__gres_alloc__init(to);
+        to->name = tx_strdup(n->gres[i].name);
+        to->type = tx_strdup(n->gres[i].type);
+        SET(to, count, n->gres[i].count);
+        if (n->gres[i].devices)
+            to->devices = bits_text(n->gres[i].devices, n->gres[i].ndevice_words);
+        if (to->devices && is_shared(to->name))
+            note_shares(to, &n->gres[i], cluster_node(c, n->node_id)->rec);
+    }
+    return g;
+}
+
+static bool group_equal(const Pst__AllocGroup *a, Pst__AllocGroup *b)
+{
+    uint32_t nodes = b->nodes;
+    bool equal;
+
+    b->nodes = a->nodes;
+    equal = pb_equal(&a->base, &b->base);
+    b->nodes = nodes;
+    return equal;
+}
+
+/* The allocation as a record; groups of equal neighbours are folded. */
+Pst__Alloc *allocrecord_make(const struct cluster *c, const struct sched_alloc *a)
+{
+    Pst__Alloc *out = must(malloc(sizeof(*out)));
+    const char **names = must(calloc(a->nnodes ? a->nnodes : 1, sizeof(*names)));
+    uint32_t cpus = 0;
+
+    pst__alloc__init(out);
+    out->node_ids = must(calloc(a->nnodes ? a->nnodes : 1, sizeof(*out->node_ids)));
+    out->n_node_ids = a->nnodes;
+    out->groups = must(calloc(a->nnodes ? a->nnodes : 1, sizeof(Pst__AllocGroup *)));
+    for (size_t i = 0; i < a->nnodes; i++) {
+        Pst__AllocGroup *g = group_new(c, &a->nodes[i]);
+        Pst__AllocGroup *last = out->n_groups ? out->groups[out->n_groups - 1] : NULL;
+
+        out->node_ids[i] = a->nodes[i].node_id;
+        names[i] = cluster_node(c, a->nodes[i].node_id)->rec->name;
+        cpus += a->nodes[i].cpus;
+        if (last && group_equal(last, g)) {
+            last->nodes++;
+            pst__alloc_group__free_unpacked(g, NULL);
+        } else {
+            out->groups[out->n_groups++] = g;
+        }
+    }
+    if (hostlist_fold_names(names, a->nnodes, &out->nodes) < 0)
+        must(NULL);
+    free(names);
+    SET(out, total_cpus, cpus);
+    return out;
+}
+
+/* All of a name, or of one of its types (NULL = any), on all nodes. */
+static uint64_t gres_total(const Pst__Alloc *a, const char *name, const char *type)
+{
+    uint64_t total = 0;
+
+    for (size_t g = 0; g < a->n_groups; g++)
+        for (size_t i = 0; i < a->groups[g]->n_gres; i++) {
+            const Pst__GresAlloc *ga = a->groups[g]->gres[i];
+
+            if (strcmp(ga->name, name) == 0 && (!type || (ga->type && strcmp(ga->type, type) == 0)))
+                total += ga->count * a->groups[g]->nodes;
+        }
+    return total;
+}
+
+/* Those that AccountingStorageTRES names. */
+static void put_tracked(struct strbuf *sb, const Pst__Alloc *a, const char *tracked)
+{
+    for (const char *p = tracked; *p; p += strspn(p, ", ")) {
+        size_t len = strcspn(p, ", ");
+        char name[128], *type;
+        uint64_t total;
+
+        if (len > 5 && len < sizeof(name) && strncmp(p, "gres/", 5) == 0) {
+            (void)snprintf(name, sizeof(name), "%.*s", (int)(len - 5), p + 5);
+            type = strchr(name, ':');
+            if (type)
+                *type++ = '\0';
+            total = gres_total(a, name, type);
+            if (total)
+                strbuf_addf(sb, ",%.*s=%llu", (int)len, p, (unsigned long long)total);
+        }
+        p += len;
+    }
+}
+
+char *alloc_tres_text(const Pst__Alloc *a, uint64_t billing, const char *tracked)
+{
+    struct strbuf sb = STRBUF_INIT;
+    uint64_t mem = 0;
+    char size[32], *text = NULL;
+
+    for (size_t g = 0; g < a->n_groups; g++)
+        mem += a->groups[g]->mem_mib * a->groups[g]->nodes;
+    strbuf_addf(&sb, "cpu=%u", a->total_cpus);
+    if (mem) {
+        size_mib_fmt(mem, false, size, sizeof(size));
+        strbuf_addf(&sb, ",mem=%s", size);
+    }
+    strbuf_addf(&sb, ",node=%zu,billing=%llu", a->n_node_ids, (unsigned long long)billing);
+    if (tracked && strstr(tracked, "gres/"))
+        put_tracked(&sb, a, tracked);
+    for (size_t g = 0; g < a->n_groups && !(tracked && strstr(tracked, "gres/")); g++) {
+        for (size_t i = 0; i < a->groups[g]->n_gres; i++) {
+            const char *name = a->groups[g]->gres[i]->name;
+            bool seen = false;
+
+            for (size_t h = 0; h <= g && !seen; h++)
+                for (size_t k = 0; k < a->groups[h]->n_gres && (h < g || k < i) && !seen; k++)
+                    seen = strcmp(a->groups[h]->gres[k]->name, name) == 0;
+            if (!seen)
+                strbuf_addf(&sb, ",gres/%s=%llu", name,
+                            (unsigned long long)gres_total(a, name, NULL));
+        }
+    }
+    return strbuf_detach(&sb, &text) < 0 ? must(NULL) : text;
+}
+
+/* The text of what it holds, and what that is billed in this partition. */
+void alloc_bill(const struct ctld *ctld, const char *partition, const char *licenses,
+                Pst__JobRecord *set)
+{
+    const struct partition *p = cluster_partition(ctld->cluster, partition);
+    double billing = billing_of(p ? p->rec->tres_billing_weights : NULL, billing_sum_of(ctld->conf),
+                                set->alloc, licenses);
+
+    free(set->alloc_tres);
+    set->alloc_tres = alloc_tres_text(set->alloc, (uint64_t)billing,
+                                      conf_str(ctld->conf, CONF_ACCOUNTING_STORAGE_TRES));
+    if (billing > (double)(uint64_t)billing)
+        SET(set, billing, billing);
+}

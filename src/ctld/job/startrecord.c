@@ -1,0 +1,213 @@
+/* startrecord.c - what a start changes in the records of a job and of its first steps; see
+ * startrecord.h */
+#include "ctld/job/startrecord.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/must.h"
+#include "base/pb/pbutil.h"
+#include "base/timefmt.h"
+#include "ctld/job/allocrecord.h"
+#include "ctld/job/hetgroup.h"
+#include "ctld/job/jobfacts.h"
+#include "ctld/job/lifecycle.h"
+#include "ctld/job/prologs.h"
+#include "ctld/notify/hooks.h"
+#include "ctld/schedlink/schedfeed.h"
+#include "feed/licensefeed.h"
+#include "feed/preemptfeed.h"
+#include "model/array.h"
+#include "model/kept.h"
+
+/* The fields a start sets, on a patch or on a task's fresh record. */
+static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old, const char *partition,
+                       Pst__Alloc *alloc, int64_t now, uint32_t shortened_min, char *licenses,
+                       const struct ctld *ctld)
+{
+    const struct cluster *c = ctld->cluster;
+    const struct partition *part = cluster_partition(c, partition);
+    bool prolog = hooks_prolog_wanted(ctld), nodes = prologs_wanted(ctld);
+
+    SET(set, state, JOB_STATE(RUNNING));
+    SET(set, state_flags, prolog || nodes ? JOB_FLAG(CONFIGURING) : 0);
+    if (prolog)
+        SET(set, prolog_pending, true);
+    if (nodes)
+        SET(set, node_prologs, true);
+    SET(set, start_us, now);
+    if (shortened_min) { /* --time-min let it start earlier */
+        SET(set, time_limit_min, shortened_min);
+        SET(set, end_us, now + (int64_t)shortened_min * 60 * USEC_PER_SEC);
+    } else if (!(old->has_time_unlimited && old->time_unlimited) && old->has_time_limit_min) {
+        SET(set, end_us, now + (int64_t)old->time_limit_min * 60 * USEC_PER_SEC);
+    }
+    if (!old->has_eligible_us)
+        SET(set, eligible_us, now);
+    if (preempt_exempt_us(ctld->conf))
+        SET(set, preemptable_us, now + preempt_exempt_us(ctld->conf));
+    (void)pb_set_str(&set->partition, partition);
+    if (part && part->rec->exclusive && strcasecmp(part->rec->exclusive, "NODE") == 0)
+        SET(set, whole_nodes, true);
+    set->alloc = alloc;
+    SET(set, released, false);
+    SET(set, next_step_id, 0);
+    (void)pb_set_str(&set->batch_host, cluster_node(c, alloc->node_ids[0])->rec->name);
+    if (licenses) {
+        free(set->licenses_alloc);
+        set->licenses_alloc = licenses;
+    }
+    alloc_bill(ctld, partition, set->licenses_alloc, set);
+}
+
+/* Where it runs, and what it had asked for when that is not the same. */
+static void fill_resv(const struct cluster *c, Pst__JobRecord *set, const Pst__JobRecord *old,
+                      uint32_t resv_id)
+{
+    const Pst__ReservationRecord *r = resv_id ? cluster_resv(c, resv_id) : NULL;
+
+    if (!r)
+        return;
+    SET(set, resv_id, resv_id);
+    if (old->reservation && strcmp(old->reservation, r->name) == 0)
+        return;
+    if (!old->req_reservation)
+        /* -ENOMEM: not told */
+        (void)pb_set_str(&set->req_reservation, old->reservation ? old->reservation : "");
+    (void)pb_set_str(&set->reservation, r->name);
+}
+
+/* As text, NULL when none; the caller's. */
+static char *held_licenses(const struct sched_decision *d)
+{
+    return d->nlicenses ? licenses_text(d->licenses, d->nlicenses) : NULL;
+}
+
+/* A step that comes with the job's start; a is taken. */
+static void put_step(Pst__Transaction *tx, const Pst__JobRecord *job, uint32_t job_id,
+                     uint64_t db_id, uint32_t step_id, Pst__Alloc *a, int64_t now)
+{
+    Pst__StepRecord *s = tx_step_put(tx, PST__EVENT_KIND__EV_STEP_START, job_id, step_id);
+
+    s->alloc = a;
+    s->name = tx_strdup(step_id == STEP_BATCH ? "batch" : "extern");
+    SET(s, state, PST__STEP_STATE__STEP_RUNNING);
+    SET(s, uid, job->uid);
+    SET(s, start_us, now);
+    SET(s, num_tasks, (uint32_t)a->n_node_ids);
+    SET(s, job_db_id, db_id);
+    if (step_id == STEP_BATCH) {
+        s->container = tx_strdup(job->container);
+        s->container_id = tx_strdup(job->container_id);
+    }
+    if (het_is(job)) {
+        SET(s, het_job_id, job->het_job_id);
+        SET(s, het_offset, job->het_offset);
+    }
+}
+
+/* On every node of the job, with all it has. */
+static void put_extern_step(Pst__Transaction *tx, const Pst__JobRecord *job, uint32_t job_id,
+                            uint64_t db_id, const Pst__Alloc *alloc, int64_t now)
+{
+    ProtobufCMessage *copy;
+    Pst__Alloc *a;
+
+    if (pb_dup(&alloc->base, &copy) < 0)
+        must(NULL);
+    a = (Pst__Alloc *)copy;
+    for (size_t i = 0; i < a->n_groups; i++)
+        SET(a->groups[i], tasks, 1);
+    put_step(tx, job, job_id, db_id, STEP_EXTERN, a, now);
+}
+
+static void put_batch_step(Pst__Transaction *tx, const Pst__JobRecord *job, uint32_t job_id,
+                           uint64_t db_id, const Pst__Alloc *alloc, int64_t now,
+                           const struct cluster *c)
+{
+    Pst__Alloc *a = must(malloc(sizeof(*a)));
+    Pst__AllocGroup *g = must(malloc(sizeof(*g)));
+
+    pst__alloc__init(a);
+    pst__alloc_group__init(g);
+    a->nodes = tx_strdup(cluster_node(c, alloc->node_ids[0])->rec->name);
+    a->node_ids = must(malloc(sizeof(*a->node_ids)));
+    a->node_ids[0] = alloc->node_ids[0];
+    a->n_node_ids = 1;
+    a->groups = must(malloc(sizeof(Pst__AllocGroup *)));
+    a->groups[0] = g;
+    a->n_groups = 1;
+    SET(g, nodes, 1);
+    SET(g, cpus, alloc->groups[0]->cpus);
+    SET(g, mem_mib, alloc->groups[0]->mem_mib);
+    SET(g, tasks, 1);
+    SET(a, total_cpus, alloc->groups[0]->cpus);
+    put_step(tx, job, job_id, db_id, STEP_BATCH, a, now);
+}
+
+/* One task of an array leaves its record and starts.  Gives the id it runs under. */
+static uint32_t fill_task_start(struct ctld *ctld, Pst__Transaction *tx, struct job *array,
+                                const struct sched_decision *d, Pst__Alloc *alloc, int64_t now)
+{
+    uint32_t task = array_first(array->rec->array_tasks), id = array->rec->job_id;
+    char text[16];
+    ProtobufCMessage *copy;
+    Pst__JobRecord *rec, *set;
+    Pst__ClusterRecord *c;
+
+    if (array_count(array->rec->array_tasks) == 1) {
+        set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_START, id);
+        SET(set, array_task_id, task);
+        tx_clear(tx, 4); /* array_tasks */
+        fill_start(set, array->rec, d->partition, alloc, now, d->time_limit_min, held_licenses(d),
+                   ctld);
+        fill_resv(ctld->cluster, set, array->rec, d->resv_id);
+        return id;
+    }
+    (void)snprintf(text, sizeof(text), "%u", task);
+    (void)tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, id);
+    tx_take_tasks(tx, text);
+    if (pb_dup(&array->rec->base, &copy) < 0)
+        must(NULL);
+    rec = (Pst__JobRecord *)copy;
+    pb_clear_from(&rec->base, FIELD_VOLATILE);
+    id = ctld->cluster->rec->next_job_id;
+    c = tx_cluster(tx);
+    SET(c, next_job_id, jobs_next_id(ctld, id));
+    lifecycle_new_run(ctld, tx, rec);
+    SET(rec, job_id, id);
+    SET(rec, array_task_id, task);
+    (void)pb_set_str(&rec->array_tasks, NULL);
+    fill_start(rec, array->rec, d->partition, alloc, now, d->time_limit_min, held_licenses(d),
+               ctld);
+    fill_resv(ctld->cluster, rec, array->rec, d->resv_id);
+    tx_job_put_take(tx, PST__EVENT_KIND__EV_JOB_START, rec);
+    return id;
+}
+
+struct started startrecord_put(struct ctld *ctld, Pst__Transaction *tx,
+                               const struct sched_decision *d, int64_t now)
+{
+    struct job *j = cluster_job(ctld->cluster, d->job_id);
+    Pst__Alloc *alloc = allocrecord_make(ctld->cluster, &d->alloc);
+    struct started st = { .proposed = d->job_id, .id = d->job_id };
+    uint64_t db_id;
+
+    if (job_is_array(j->rec)) {
+        st.id = fill_task_start(ctld, tx, j, d, alloc, now);
+    } else {
+        Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_START, st.id);
+
+        fill_start(set, j->rec, d->partition, alloc, now, d->time_limit_min, held_licenses(d),
+                   ctld);
+        fill_resv(ctld->cluster, set, j->rec, d->resv_id);
+        feed_job_started(ctld, j, true); /* the scheduler counts it as running already */
+    }
+    db_id = st.id == st.proposed ? j->rec->db_id : ctld->cluster->rec->next_db_id;
+    if (het_runs_script(j->rec))
+        put_batch_step(tx, j->rec, st.id, db_id, alloc, now, ctld->cluster);
+    if (launch_contains(ctld))
+        put_extern_step(tx, j->rec, st.id, db_id, alloc, now);
+    return st;
+}

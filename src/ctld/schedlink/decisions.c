@@ -1,0 +1,221 @@
+/* decisions.c - what the scheduler decided reaches the jobs and those who asked; see decisions.h */
+#include "ctld/schedlink/decisions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "base/must.h"
+#include "base/pb/pbutil.h"
+#include "ctld/core/service.h"
+#include "ctld/core/wait.h"
+#include "ctld/front/view.h"
+#include "ctld/job/allocrecord.h"
+#include "ctld/job/depends.h"
+#include "ctld/job/hetgroup.h"
+#include "ctld/job/start.h"
+#include "ctld/schedlink/explain_text.h"
+#include "ctld/schedlink/feasible.h"
+#include "ctld/schedlink/gangturns.h"
+#include "ctld/schedlink/makeroom.h"
+#include "ctld/schedlink/schedfeed.h"
+#include "ctld/schedlink/schedthread.h"
+
+/* The scheduler's notes are kept until a start takes them along. */
+static void keep_notes(struct ctld *ctld, const struct decisions_msg *m)
+{
+    size_t n = ctld->n_pass_notes + m->nnotes;
+
+    if (!m->nnotes)
+        return;
+    ctld->pass_notes = must(realloc(ctld->pass_notes, n * sizeof(*ctld->pass_notes)));
+    memcpy(ctld->pass_notes + ctld->n_pass_notes, m->notes, m->nnotes * sizeof(*m->notes));
+    if (n > PASS_NOTES_MAX) /* too many: the first are forgotten, which numbers show */
+        n = pass_notes_forget(ctld->pass_notes, n, n - PASS_NOTES_MAX);
+    ctld->n_pass_notes = n;
+}
+
+void lifecycle_disk_free(struct ctld *ctld)
+{
+    for (size_t i = 0; i < ctld->refused_full.n; i++)
+        feed_refused(ctld, ctld->refused_full.ids[i]);
+    ctld->refused_full.n = 0;
+}
+
+/* More than its (first) partition has in all: that is said rather than that its constraints are
+ * bad. */
+static bool exceeds_partition(struct ctld *ctld, const Pst__JobRecord *r)
+{
+    _cleanup_free_ char *name =
+        r->partition ? strndup(r->partition, strcspn(r->partition, ",")) : NULL;
+    const struct partition *p = name ? cluster_partition(ctld->cluster, name) : NULL;
+    const char *hint;
+
+    return p && feasible_check(ctld->feasible, ctld->cluster, p, r, true, &hint) ==
+                    ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE;
+}
+
+/* The schema and the scheduler number limits alike. */
+_Static_assert(PST__JOB_REASON__REASON_QOS_MIN_OTHER - PST__JOB_REASON__REASON_ASSOC_GRP_CPU ==
+                   SCHED_LIMIT(SCHED_LIMIT_QOS_MIN, SCHED_TRES_OTHER),
+               "limits in TRES");
+_Static_assert(PST__JOB_REASON__REASON_QOS_USAGE_THRESHOLD -
+                       PST__JOB_REASON__REASON_ASSOC_GRP_CPU ==
+                   SCHED_LIMIT_QOS_USAGE_THRESHOLD,
+               "other limits");
+
+/* Why it waits, for the views; not journaled. */
+static void note_expected(struct ctld *ctld, struct job *j, const struct sched_decision *d)
+{
+    static const Pst__JobReason reasons[] = {
+        [SCHED_WHY_NONE] = PST__JOB_REASON__REASON_NONE,
+        [SCHED_WHY_PRIORITY] = PST__JOB_REASON__REASON_PRIORITY,
+        [SCHED_WHY_RESOURCES] = PST__JOB_REASON__REASON_RESOURCES,
+        [SCHED_WHY_PART_DOWN] = PST__JOB_REASON__REASON_PARTITION_DOWN,
+        [SCHED_WHY_PART_NODE_LIMIT] = PST__JOB_REASON__REASON_PARTITION_CONFIG,
+        [SCHED_WHY_PART_TIME_LIMIT] = PST__JOB_REASON__REASON_PARTITION_TIME_LIMIT,
+        [SCHED_WHY_PART_INACTIVE] = PST__JOB_REASON__REASON_PARTITION_INACTIVE,
+        [SCHED_WHY_PART_MEM] = PST__JOB_REASON__REASON_MAX_MEM,
+        [SCHED_WHY_NODE_NOT_AVAIL] = PST__JOB_REASON__REASON_REQ_NODE_NOT_AVAIL,
+        [SCHED_WHY_BAD_CONSTRAINTS] = PST__JOB_REASON__REASON_BAD_CONSTRAINTS,
+        [SCHED_WHY_NODES_UNAVAILABLE] = PST__JOB_REASON__REASON_NODES_UNAVAILABLE,
+        [SCHED_WHY_LICENSES] = PST__JOB_REASON__REASON_LICENSES,
+        [SCHED_WHY_RESV] = PST__JOB_REASON__REASON_RESERVATION,
+        [SCHED_WHY_RESERVED] = PST__JOB_REASON__REASON_REQ_NODE_NOT_AVAIL,
+        [SCHED_WHY_RESV_MAINT] = PST__JOB_REASON__REASON_RESERVED_MAINT,
+        [SCHED_WHY_BEGIN_TIME] = PST__JOB_REASON__REASON_BEGIN_TIME,
+    };
+    Pst__JobRecord *r = j->rec;
+
+    SET(r, pend_reason,
+        d->why == SCHED_WHY_LIMIT
+            ? (Pst__JobReason)(PST__JOB_REASON__REASON_ASSOC_GRP_CPU + (int)d->limit)
+            : reasons[d->why]);
+    if (d->why == SCHED_WHY_BAD_CONSTRAINTS && exceeds_partition(ctld, r))
+        r->pend_reason = PST__JOB_REASON__REASON_PARTITION_CONFIG;
+    if (d->priority) /* 0: it has not come so far */
+        SET(r, cur_priority, d->priority);
+    SET(r, last_sched_eval_us, core_now());
+    r->has_expected_start_us = d->expected_us > 0;
+    r->expected_start_us = d->expected_us;
+    (void)pb_set_str(&r->sched_nodes, NULL);
+    if (d->nexpected) {
+        const char **names = must(calloc(d->nexpected, sizeof(*names)));
+        size_t n = 0;
+
+        for (size_t i = 0; i < d->nexpected; i++) {
+            const struct node *node = cluster_node(ctld->cluster, d->expected_nodes[i]);
+
+            if (node)
+                names[n++] = node->rec->name;
+        }
+        if (hostlist_fold_names(names, n, &r->sched_nodes) < 0)
+            r->sched_nodes = NULL;
+        free(names);
+    }
+    views_mark_job(ctld->views, j);
+}
+
+static void answer_test(struct ctld *ctld, const struct decisions_msg *m)
+{
+    struct waiter *w = wait_find(ctld, m->ticket);
+    const struct sched_decision *d = &m->d.items[0];
+    Pst__SubmitReply reply = PST__SUBMIT_REPLY__INIT;
+
+    if (!w)
+        return;
+    reply.record = w->record;
+    if (!w->record && (m->when_result < 0 || (d->kind == SCHED_EXPECT && !d->expected_us))) {
+        core_error(ctld, &w->reply, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, NULL);
+    } else {
+        Pst__Alloc *a = d->alloc.nnodes ? allocrecord_make(ctld->cluster, &d->alloc) : NULL;
+
+        SET(&reply, job_id, ctld->cluster->rec->next_job_id);
+        SET(&reply, start_us, d->expected_us ? d->expected_us : core_now());
+        if (a) {
+            SET(&reply, cpus, a->total_cpus);
+            reply.nodes = a->nodes;
+        }
+        reply.partition = (char *)d->partition; /* not changed by packing */
+        core_reply(ctld, &w->reply, 0, 0, &reply.base);
+        if (a)
+            pst__alloc__free_unpacked(a, NULL);
+    }
+    wait_remove(ctld, w);
+}
+
+/* One job, or the components of one: all start or none does. */
+static void start_proposed(struct ctld *ctld, uint64_t pass, const struct sched_decision *d,
+                           size_t n)
+{
+    const struct job *first = cluster_job(ctld->cluster, d->job_id);
+    bool holds = first && (!het_is(first->rec) || n == first->rec->het_count);
+
+    for (size_t i = 0; holds && i < n; i++)
+        holds = start_holds(ctld, cluster_job(ctld->cluster, d[i].job_id), &d[i]);
+    if (!atomic_load(&ctld->disk_full) && holds && start_jobs(ctld, pass, d, n))
+        return;
+    for (size_t i = 0; i < n; i++) {
+        if (atomic_load(&ctld->disk_full))
+            /* told later: it would propose it again at once */
+            idlist_add(&ctld->refused_full, d[i].job_id);
+        else
+            feed_refused(ctld, d[i].job_id);
+    }
+}
+
+void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m)
+{
+    uint64_t pass = m->nnotes ? m->notes[m->nnotes - 1].number : 0;
+
+    keep_notes(ctld, m);
+    if (m->explain || m->when)
+        wait_answered(ctld, m->ticket);
+    if (m->explain) {
+        explain_answer(ctld, m);
+        decisions_msg_free(m);
+        return;
+    }
+    if (m->when) {
+        answer_test(ctld, m);
+        decisions_msg_free(m);
+        return;
+    }
+    for (size_t i = 0, n; i < m->d.n; i += n) {
+        const struct sched_decision *d = &m->d.items[i];
+        struct job *j = cluster_job(ctld->cluster, d->job_id);
+
+        n = d->kind == SCHED_START ? het_decisions(ctld, d, m->d.n - i) : 1;
+        if (d->kind == SCHED_START)
+            start_proposed(ctld, pass, d, n);
+        else if (d->kind == SCHED_PREEMPT)
+            preempt_decision(ctld, d);
+        else if (j && job_is_pending(j->rec))
+            note_expected(ctld, j, d);
+    }
+    if (ctld->gang_fresh.n)
+        gang_settle(ctld);
+    decisions_msg_free(m);
+}
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static void propose_put_off(struct ctld *ctld, int64_t now_us)
+{
+    (void)now_us;
+    lifecycle_disk_free(ctld);
+}
+
+static void free_decisions(struct ctld *ctld)
+{
+    free(ctld->refused_full.ids);
+    free(ctld->pass_notes);
+}
+
+const struct ctld_service decisions_service = {
+    .name = "decisions",
+    .free = free_decisions,
+    .tick_writing = propose_put_off,
+    .on_decisions = lifecycle_decisions,
+};
