@@ -33,6 +33,7 @@ struct watch;
 struct front;
 struct feasible;
 struct schedfeed;
+struct passnotes;
 struct mails;
 struct hooks;
 struct owners;
@@ -121,6 +122,7 @@ struct ctld {
     struct front *front;
     struct feasible *feasible;
     struct schedfeed *feed; /* to the scheduler */
+    struct passnotes *passnotes;
     struct programs *programs;
     struct mails *mails;
     struct hooks *hooks;
@@ -136,9 +138,7 @@ struct ctld {
 
     char host[256]; /* short name */
     int64_t boot_us;
-    uint64_t applied_lsn;         /* of the last commit */
-    struct pass_note *pass_notes; /* of the scheduler, to be written down with the next start */
-    size_t n_pass_notes;
+    uint64_t applied_lsn; /* of the last commit */
     atomic_bool disk_full;
     atomic_bool stopping;
     atomic_uint private_data; /* enum policy_private */
@@ -151,10 +151,9 @@ struct ctld {
     uint64_t next_ticket;
     /* ticket -> lane of the user, plus one: put to the scheduler, not answered */
     struct idmap questions;
-    struct idmap dependants;    /* target job id -> struct idlist */
-    struct idmap step_queue;    /* job id -> queue of step requests that wait for resources */
-    struct idlist refused_full; /* starts put off because the disk is full */
-    struct idlist gang_fresh;   /* jobs that started beside others; see gangturns.h */
+    struct idmap dependants;  /* target job id -> struct idlist */
+    struct idmap step_queue;  /* job id -> queue of step requests that wait for resources */
+    struct idlist gang_fresh; /* jobs that started beside others; see gangturns.h */
     bool gang_changed;
     int64_t gang_next_us; /* the next slice of time begins */
     bool snapshot_running;

@@ -20,7 +20,8 @@
     X(acctadmin)                                                                                   \
     X(asking)                                                                                      \
     X(schedfeed)                                                                                   \
-    X(schedthread) X(feedlimits) X(shares) X(licenses) X(feasible) X(views) X(programs) X(hooks)   \
+    X(schedthread)                                                                                 \
+    X(feedlimits) X(shares) X(licenses) X(feasible) X(passnotes) X(views) X(programs) X(hooks)     \
         X(prologs) X(owners) X(cleaning) X(jobcomp) X(watch) X(mail) X(wait) X(query) X(decisions) \
             X(joblimits) X(gang) X(links) X(nodewatch) X(health) X(reboot) X(steps) X(async)       \
                 X(stepaccess) X(lifecycle) X(triggers) X(resv) X(resvlife) X(resvops) X(jobtimes)  \

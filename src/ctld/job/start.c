@@ -14,41 +14,10 @@
 #include "ctld/job/startrecord.h"
 #include "ctld/notify/hooks.h"
 #include "ctld/resv/resv.h"
+#include "ctld/schedlink/passnotes.h"
 #include "ctld/schedlink/schedfeed.h"
-#include "ctld/schedlink/schedthread.h"
 #include "ctld/step/steps.h"
 #include "feed/records.h"
-
-static void note_passes(struct ctld *ctld, Pst__Transaction *tx, uint64_t pass)
-{
-    SET(tx, sched_pass, pass);
-    if (!ctld->n_pass_notes)
-        return;
-    tx->passes = must(calloc(ctld->n_pass_notes, sizeof(*tx->passes)));
-    for (; tx->n_passes < ctld->n_pass_notes; tx->n_passes++) {
-        const struct pass_note *n = &ctld->pass_notes[tx->n_passes];
-        Pst__SchedPass *to = tx->passes[tx->n_passes] = must(malloc(sizeof(*to)));
-
-        pst__sched_pass__init(to);
-        SET(to, number, n->number);
-        SET(to, now_us, n->now_us);
-        SET(to, lsn, n->seen_lsn);
-        if (n->pieces)
-            SET(to, pieces, n->pieces);
-        SET(to, refused, n->refused);
-        if (n->usage.us) {
-            SET(to, usage_us, n->usage.us);
-            SET(to, usage_lsn, n->usage.lsn);
-        }
-        if (n->shares.us) {
-            SET(to, shares_us, n->shares.us);
-            SET(to, shares_lsn, n->shares.lsn);
-        }
-    }
-    free(ctld->pass_notes);
-    ctld->pass_notes = NULL;
-    ctld->n_pass_notes = 0;
-}
 
 /* Reservations may be others than the scheduler knew. */
 static bool keeps_reservations(struct ctld *ctld, const struct job *j,
@@ -114,7 +83,7 @@ bool start_jobs(struct ctld *ctld, uint64_t pass, const struct sched_decision *d
     struct started *list = must(calloc(n, sizeof(*list)));
     uint64_t lsn;
 
-    note_passes(ctld, tx, pass);
+    passnotes_put(ctld, tx, pass);
     for (size_t i = 0; i < n; i++)
         list[i] = startrecord_put(ctld, tx, &d[i], now);
     SET(tx_cluster(tx), jobs_started, ctld->cluster->rec->jobs_started + n);

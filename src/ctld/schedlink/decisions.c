@@ -12,36 +12,15 @@
 #include "ctld/core/wait.h"
 #include "ctld/front/view.h"
 #include "ctld/job/allocrecord.h"
-#include "ctld/job/depends.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/start.h"
 #include "ctld/schedlink/explain_text.h"
 #include "ctld/schedlink/feasible.h"
 #include "ctld/schedlink/gangturns.h"
 #include "ctld/schedlink/makeroom.h"
+#include "ctld/schedlink/passnotes.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/schedlink/schedthread.h"
-
-/* The scheduler's notes are kept until a start takes them along. */
-static void keep_notes(struct ctld *ctld, const struct decisions_msg *m)
-{
-    size_t n = ctld->n_pass_notes + m->nnotes;
-
-    if (!m->nnotes)
-        return;
-    ctld->pass_notes = must(realloc(ctld->pass_notes, n * sizeof(*ctld->pass_notes)));
-    memcpy(ctld->pass_notes + ctld->n_pass_notes, m->notes, m->nnotes * sizeof(*m->notes));
-    if (n > PASS_NOTES_MAX) /* too many: the first are forgotten, which numbers show */
-        n = pass_notes_forget(ctld->pass_notes, n, n - PASS_NOTES_MAX);
-    ctld->n_pass_notes = n;
-}
-
-void lifecycle_disk_free(struct ctld *ctld)
-{
-    for (size_t i = 0; i < ctld->refused_full.n; i++)
-        feed_refused(ctld, ctld->refused_full.ids[i]);
-    ctld->refused_full.n = 0;
-}
 
 /* More than its (first) partition has in all: that is said rather than that its constraints are
  * bad. */
@@ -158,8 +137,7 @@ static void start_proposed(struct ctld *ctld, uint64_t pass, const struct sched_
         return;
     for (size_t i = 0; i < n; i++) {
         if (atomic_load(&ctld->disk_full))
-            /* told later: it would propose it again at once */
-            idlist_add(&ctld->refused_full, d[i].job_id);
+            passnotes_put_off(ctld, d[i].job_id);
         else
             feed_refused(ctld, d[i].job_id);
     }
@@ -169,7 +147,7 @@ void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m)
 {
     uint64_t pass = m->nnotes ? m->notes[m->nnotes - 1].number : 0;
 
-    keep_notes(ctld, m);
+    passnotes_keep(ctld, m);
     if (m->explain || m->when)
         wait_answered(ctld, m->ticket);
     if (m->explain) {
@@ -201,21 +179,7 @@ void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m)
 
 /* ---- the service ----------------------------------------------------------------------------- */
 
-static void propose_put_off(struct ctld *ctld, int64_t now_us)
-{
-    (void)now_us;
-    lifecycle_disk_free(ctld);
-}
-
-static void free_decisions(struct ctld *ctld)
-{
-    free(ctld->refused_full.ids);
-    free(ctld->pass_notes);
-}
-
 const struct ctld_service decisions_service = {
     .name = "decisions",
-    .free = free_decisions,
-    .tick_writing = propose_put_off,
     .on_decisions = lifecycle_decisions,
 };

@@ -9,5 +9,3 @@
 struct decisions_msg;
 
 void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m); /* takes m */
-/* The disk has room again: starts that were put off are proposed anew. */
-void lifecycle_disk_free(struct ctld *ctld);

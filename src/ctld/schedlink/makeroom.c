@@ -14,9 +14,9 @@
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
-#include "ctld/job/depends.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/schedlink/gangturns.h"
+#include "ctld/schedlink/passnotes.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/lifecycle.h"
@@ -204,8 +204,7 @@ void preempt_decision(struct ctld *ctld, const struct sched_decision *d)
     const struct job *j = cluster_job(ctld->cluster, d->job_id);
 
     if (atomic_load(&ctld->disk_full)) {
-        /* told later: it would propose it again at once */
-        idlist_add(&ctld->refused_full, d->job_id);
+        passnotes_put_off(ctld, d->job_id);
         return;
     }
     if (!j || !job_is_pending(j->rec) || job_is_held(j->rec) ||
@@ -216,7 +215,7 @@ void preempt_decision(struct ctld *ctld, const struct sched_decision *d)
     log_choice(ctld, d);
     for (size_t i = 0; i < d->nvictims; i++) {
         if (!preempt_one(ctld, &d->victims[i], d->job_id)) {
-            idlist_add(&ctld->refused_full, d->job_id);
+            passnotes_put_off(ctld, d->job_id);
             return;
         }
     }
