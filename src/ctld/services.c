@@ -21,13 +21,14 @@
     X(asking)                                                                                      \
     X(schedfeed)                                                                                   \
     X(schedthread)                                                                                 \
-    X(feedlimits) X(shares) X(licenses) X(feasible) X(passnotes) X(views) X(programs) X(hooks)     \
-        X(prologs) X(owners) X(cleaning) X(jobcomp) X(watch) X(mail) X(wait) X(query) X(decisions) \
+    X(feedlimits)                                                                                  \
+    X(shares) X(licenses) X(feasible) X(passnotes) X(views) X(programs) X(hooks) X(prologs)        \
+        X(owners) X(cleaning) X(jobcomp) X(watch) X(mail) X(wait) X(query) X(decisions)            \
             X(joblimits) X(gang) X(links) X(nodewatch) X(health) X(reboot) X(steps) X(async)       \
-                X(stepaccess) X(lifecycle) X(triggers) X(resv) X(resvlife) X(resvops) X(jobtimes)  \
-                    X(minutes) X(depends) X(cron) X(jobsubmit) X(submit) X(action) X(update)       \
-                        X(assocquery) X(sharequery) X(prioquery) X(explain) X(admin) X(front)      \
-                            X(snapshot)
+                X(stepaccess) X(lifecycle) X(jobrecover) X(triggers) X(resv) X(resvlife)           \
+                    X(resvops) X(jobtimes) X(minutes) X(depends) X(cron) X(jobsubmit) X(submit)    \
+                        X(action) X(update) X(assocquery) X(sharequery) X(prioquery) X(explain)    \
+                            X(admin) X(front) X(snapshot)
 
 #define X(name) extern const struct ctld_service name##_service;
 SERVICES(X)

@@ -16,6 +16,7 @@
 #include "base/pb/pbutil.h"
 #include "ctld/core/budget.h"
 #include "ctld/job/hetgroup.h"
+#include "ctld/job/arraysplit.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/notify/mail.h"
 #include "ctld/core/service.h"
@@ -156,7 +157,7 @@ static void split_settled(struct ctld *ctld, uint32_t job_id, uint32_t target, u
             !array_contains(j->rec->array_tasks, t->rec->array_task_id) ||
             !settled(ctld, j, t->rec->array_task_id))
             continue;
-        task = lifecycle_split(ctld, j, t->rec->array_task_id);
+        task = arraysplit_task(ctld, j, t->rec->array_task_id);
         if (!task)
             return; /* disk full: at the next change */
         if (task != j)

@@ -28,8 +28,6 @@ struct job_ref {
     uint32_t step;
     bool component; /* named as one of a heterogeneous job: "12+1" */
 };
-/* For verbs that need records of their own: the job, or what `tasks` become.  NULL: disk full. */
-struct job *job_ref_own(struct ctld *ctld, const struct job_ref *ref);
 /* The first job that the text names.  0 or an ESLURM code. */
 int jobs_find(struct ctld *ctld, const char *id, struct job_ref *ret);
 

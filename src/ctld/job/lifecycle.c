@@ -18,17 +18,12 @@
 #include "ctld/job/cronjobs.h"
 #include "ctld/job/depends.h"
 #include "ctld/schedlink/schedfeed.h"
-#include "ctld/schedlink/gangturns.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/notify/hooks.h"
 #include "ctld/job/jobfacts.h"
-#include "ctld/notify/mail.h"
-#include "ctld/job/owners.h"
-#include "ctld/job/prologs.h"
 #include "ctld/step/steps.h"
 #include "ctld/core/wait.h"
 #include "ctld/core/service.h"
-#include "model/array.h"
 
 /* Field numbers of JobRecord that a requeue makes absent. */
 enum {
@@ -347,7 +342,7 @@ uint64_t lifecycle_again(struct ctld *ctld, struct job *j, int64_t begin_us)
 
 /* ---- cleaning -------------------------------------------------------------------------------- */
 
-static void cleaned(struct ctld *ctld, struct job *j)
+void lifecycle_cleaned(struct ctld *ctld, struct job *j)
 {
     Pst__Transaction *tx = tx_new(core_now());
     uint32_t id = j->rec->job_id;
@@ -382,7 +377,7 @@ void lifecycle_node_clean(struct ctld *ctld, struct job *j, uint32_t node_id)
     if (cleaning && node_id != UINT32_MAX && !cleaning_passed(ctld, j, node_id))
         return;
     if (!hooks_epilog_runs(ctld, j) && !cleaning_awaits_any(ctld, j))
-        cleaned(ctld, j);
+        lifecycle_cleaned(ctld, j);
 }
 
 /* ---- suspend --------------------------------------------------------------------------------- */
@@ -428,227 +423,6 @@ uint64_t lifecycle_suspend(struct ctld *ctld, struct job *j, bool suspend)
     return lsn;
 }
 
-/* ---- nodes ----------------------------------------------------------------------------------- */
-
-static bool runs_on(const struct job *j, uint32_t node_id)
-{
-    return j->rec->alloc && alloc_position(j->rec->alloc, node_id) >= 0;
-}
-
-/* What steps had on a lost node is over. */
-static void lose_steps(struct ctld *ctld, struct job *j, uint32_t node_id)
-{
-    for (struct step *s = j->steps, *next; s; s = next) {
-        Pst__StepEnd lost = PST__STEP_END__INIT;
-
-        next = s->next;
-        SET(&lost, exit_status, SIGKILL);
-        if (s->waiting)
-            (void)steps_ended(ctld, j, s, node_id, &lost);
-    }
-}
-
-/* The job ends; what it had on the node is not waited for.  With a component ends all of its
- * job. */
-static void lose_job(struct ctld *ctld, struct job *j, uint32_t node_id, const struct job_end *end)
-{
-    uint32_t id = j->rec->job_id;
-    struct job *leader = het_is_follower(j->rec) ? het_component(ctld->cluster, j->rec, 0) : NULL;
-
-    if (leader && !job_is_ended(leader->rec))
-        (void)lifecycle_end(ctld, leader, end); /* disk full: the node says so again */
-    else
-        (void)lifecycle_end(ctld, j, end);
-    j = cluster_job(ctld->cluster, id);
-    if (j && cleaning_is_on(ctld, j))
-        lifecycle_node_clean(ctld, j, node_id);
-}
-
-static void lose(struct ctld *ctld, struct job *j, const struct node *n)
-{
-    const Pst__JobRecord *r = j->rec;
-    struct job_end end = { .state = JOB_STATE(NODE_FAIL),
-                           .reason = PST__JOB_REASON__REASON_NODE_DOWN,
-                           .kill_text = "DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS",
-                           .failed_node = n->rec->name,
-                           .has_exit = true, /* shown as 0:1: nobody knows how it ended */
-                           .exit_status = 1 };
-
-    if (job_is_ended(r)) {
-        lifecycle_node_clean(ctld, j, n->rec->node_id);
-    } else if (r->has_no_kill && r->no_kill && r->alloc->n_node_ids > 1 &&
-               r->alloc->node_ids[0] != n->rec->node_id) {
-        lose_steps(ctld, j, n->rec->node_id); /* --no-kill: the rest goes on */
-        prologs_passed(ctld, j, n->rec->node_id);
-    } else {
-        end.requeue = r->has_batch && r->batch && r->has_requeue && r->requeue;
-        lose_job(ctld, j, n->rec->node_id, &end);
-    }
-}
-
-void lifecycle_node_lost(struct ctld *ctld, struct node *n, const char *why)
-{
-    _cleanup_free_ uint32_t *ids = malloc((n->jobs + 1) * sizeof(*ids));
-    size_t count = 0;
-
-    log_error("node %s: lost: %s", n->rec->name, why);
-    /* By id: with a component ends its whole job. */
-    for (const struct job *j = ctld->cluster->active; ids && j && count < n->jobs;
-         j = j->next_active)
-        if (runs_on(j, n->rec->node_id))
-            ids[count++] = j->rec->job_id;
-    for (size_t i = 0; i < count; i++) {
-        struct job *j = cluster_job(ctld->cluster, ids[i]);
-
-        if (j && runs_on(j, n->rec->node_id) && job_holds_resources(j->rec))
-            lose(ctld, j, n);
-    }
-}
-
-/* ---- arrays ---------------------------------------------------------------------------------- */
-
-/* A record of its own for `tasks`, which are some of array's. */
-static uint32_t put_split(struct ctld *ctld, Pst__Transaction *tx, const struct job *array,
-                          const char *tasks)
-{
-    ProtobufCMessage *copy;
-    Pst__JobRecord *rec;
-    Pst__ClusterRecord *c;
-    uint32_t id = ctld->cluster->rec->next_job_id,
-             throttle = array_throttle(array->rec->array_tasks);
-
-    if (pb_dup(&array->rec->base, &copy) < 0)
-        return 0;
-    rec = (Pst__JobRecord *)copy;
-    pb_clear_from(&rec->base, FIELD_VOLATILE);
-    SET(rec, job_id, id);
-    free(rec->array_tasks);
-    rec->array_tasks = NULL;
-    if (array_count(tasks) == 1) {
-        SET(rec, array_task_id, array_first(tasks));
-    } else {
-        struct strbuf sb = STRBUF_INIT;
-
-        strbuf_add(&sb, tasks);
-        if (throttle)
-            strbuf_addf(&sb, "%%%u", throttle);
-        if (strbuf_detach(&sb, &rec->array_tasks) < 0) {
-            pst__job_record__free_unpacked(rec, NULL);
-            return 0;
-        }
-    }
-    c = tx_cluster(tx);
-    lifecycle_new_run(ctld, tx, rec);
-    SET(c, next_job_id, jobs_next_id(ctld, id));
-    tx_job_put_take(tx, PST__EVENT_KIND__EV_JOB_SUBMIT, rec);
-    return id;
-}
-
-struct job *lifecycle_split_tasks(struct ctld *ctld, struct job *array, const char *tasks)
-{
-    bool one = array_count(tasks) == 1;
-    bool all = array_count(tasks) == array_count(array->rec->array_tasks);
-    Pst__Transaction *tx;
-    uint32_t id = array->rec->job_id;
-
-    if (all && !one)
-        return array; /* it is that already */
-    tx = tx_new(core_now());
-    if (all) { /* the last one keeps the array's own id */
-        SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, id), array_task_id,
-            array_first(tasks));
-        tx_clear(tx, 4); /* array_tasks */
-    } else {
-        (void)tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, id);
-        tx_take_tasks(tx, tasks);
-        id = put_split(ctld, tx, array, tasks);
-        if (!id) {
-            tx_free(tx);
-            return NULL;
-        }
-    }
-    if (!core_commit(ctld, tx))
-        return NULL;
-    services_job_split(ctld, cluster_job(ctld->cluster, id));
-    return cluster_job(ctld->cluster, id);
-}
-
-struct job *lifecycle_split(struct ctld *ctld, struct job *array, uint32_t task)
-{
-    char text[16];
-
-    (void)snprintf(text, sizeof(text), "%u", task);
-    return array_contains(array->rec->array_tasks, task) ? lifecycle_split_tasks(ctld, array, text)
-                                                         : NULL;
-}
-
-uint64_t lifecycle_drop_tasks(struct ctld *ctld, struct job *array, const char *tasks)
-{
-    Pst__Transaction *tx = tx_new(core_now());
-    const Pst__JobRecord *r = array->rec;
-    uint32_t n = array_count(tasks);
-    uint64_t lsn;
-
-    SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, r->job_id), array_dropped,
-        (r->has_array_dropped ? r->array_dropped : 0) + n);
-    tx_take_tasks(tx, tasks);
-    SET(tx_cluster(tx), jobs_cancelled, ctld->cluster->rec->jobs_cancelled + n);
-    lsn = core_commit(ctld, tx);
-    if (lsn)
-        services_job_changed(ctld, array);
-    return lsn;
-}
-
-struct job *job_ref_own(struct ctld *ctld, const struct job_ref *ref)
-{
-    return ref->tasks ? lifecycle_split_tasks(ctld, ref->job, ref->tasks) : ref->job;
-}
-
-/* ---- recovery -------------------------------------------------------------------------------- */
-
-/* An end whose cleaning was under way. */
-static void recover_cleaning(struct ctld *ctld, struct job *j)
-{
-    cleaning_recover(ctld, j);
-    if (hooks_epilog_wanted(ctld))
-        hooks_epilog(ctld, j, ctld->applied_lsn);
-    if (!hooks_epilog_runs(ctld, j) && !cleaning_awaits_any(ctld, j))
-        cleaned(ctld, j);
-}
-
-void lifecycle_recover(struct ctld *ctld)
-{
-    void *v;
-
-    /* What is committed meanwhile changes jobs but makes none, so the walk goes on. */
-    for (size_t pos = 0; (v = idmap_next(&ctld->cluster->jobs, &pos));) {
-        struct job *j = v;
-
-        mail_recover(ctld, j, core_now());
-        owners_recover(ctld, j);
-        if (job_is_pending(j->rec)) {
-            depends_watch(ctld, j);
-            if (j->rec->dependency)
-                /* what it waits for may have happened just before the end */
-                depends_later(j->rec->job_id, 0);
-        }
-        steps_recover(ctld, j);
-    }
-    for (size_t pos = 0; (v = idmap_next(&ctld->cluster->jobs, &pos));)
-        het_recover(ctld, v);
-    for (size_t pos = 0; (v = idmap_next(&ctld->cluster->jobs, &pos));) {
-        struct job *j = v;
-
-        if (job_holds_resources(j->rec) && job_is_ended(j->rec))
-            recover_cleaning(ctld, j);
-        else if (job_holds_resources(j->rec) && job_waits_for_prolog(j->rec))
-            hooks_prolog(ctld, j, ctld->applied_lsn);
-        else if (job_is_ended(j->rec) && job_has_flag(j->rec, JOB_FLAG(REQUEUED)))
-            cleaned(ctld, j); /* it ended, and the controller before it was queued again */
-    }
-    gang_recheck(ctld);
-}
-
 /* ---- the service ----------------------------------------------------------------------------- */
 
 static void let_next_task_go(struct ctld *ctld, struct job *j, uint64_t lsn)
@@ -659,6 +433,5 @@ static void let_next_task_go(struct ctld *ctld, struct job *j, uint64_t lsn)
 
 const struct ctld_service lifecycle_service = {
     .name = "lifecycle",
-    .recovered = lifecycle_recover,
     .job_ended = let_next_task_go,
 };

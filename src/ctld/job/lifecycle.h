@@ -39,18 +39,8 @@ uint64_t lifecycle_suspend(struct ctld *ctld, struct job *j, bool suspend);
 /* What that changes in r: state and times. */
 void lifecycle_fill_suspend(Pst__JobRecord *set, const Pst__JobRecord *r, bool suspend,
                             int64_t now_us);
-/* A task of an array becomes a job of its own, still pending; for updates and cancels of one
- * task. */
-/* several: an array */
-struct job *lifecycle_split_tasks(struct ctld *ctld, struct job *array, const char *tasks);
-/* Pending tasks are cancelled: they leave the array, which keeps others, without becoming jobs. */
-uint64_t lifecycle_drop_tasks(struct ctld *ctld, struct job *array, const char *tasks);
-struct job *lifecycle_split(struct ctld *ctld, struct job *array, uint32_t task);
-
-/* A node is lost (down, rebooted): what it held ends or is requeued. */
-void lifecycle_node_lost(struct ctld *ctld, struct node *n, const char *why);
-/* After recovery: who waits for what. */
-void lifecycle_recover(struct ctld *ctld);
+/* All nodes of j are clean, and its epilog is over: it is released, or queued again. */
+void lifecycle_cleaned(struct ctld *ctld, struct job *j);
 
 /* links.c: the nodes' connections */
 struct nodelinks;

@@ -11,6 +11,7 @@
 #include "ctld/schedlink/gangturns.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/front/jobfilter.h"
+#include "ctld/job/arraysplit.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/jobwalk.h"
 #include "ctld/step/async.h"
@@ -126,7 +127,7 @@ static int cancel_tasks(struct action *a, const struct job_ref *ref)
 
     if (array_count(ref->tasks) == array_count(ref->job->rec->array_tasks))
         return committed(a, lifecycle_end(a->ctld, ref->job, &end));
-    return committed(a, lifecycle_drop_tasks(a->ctld, ref->job, ref->tasks));
+    return committed(a, arraysplit_drop(a->ctld, ref->job, ref->tasks));
 }
 
 /* What was to go back to the queue once its nodes are clean ends instead. */

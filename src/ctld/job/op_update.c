@@ -14,6 +14,7 @@
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/jobsubmit.h"
+#include "ctld/job/arraysplit.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/jobwalk.h"
 #include "feed/licensefeed.h"

@@ -18,6 +18,7 @@
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/notify/hooks.h"
 #include "ctld/job/cleaning.h"
+#include "ctld/job/nodeloss.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/launchfail.h"
@@ -573,7 +574,7 @@ void op_node_register(struct ctld *ctld, struct cmd *cmd)
         n->rec->boot_id && reg->node->boot_id && strcmp(n->rec->boot_id, reg->node->boot_id) != 0;
     link_set(ctld, n, cmd->conn);
     if (rebooted)
-        lifecycle_node_lost(ctld, n, "rebooted");
+        nodeloss_end_jobs(ctld, n, "rebooted");
     lsn = register_node(ctld, n, reg->node, conn_peer(cmd->conn)->addr);
     if (!lsn) {
         core_disk_full(ctld, cmd);

@@ -3,6 +3,7 @@
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "ctld/core/service.h"
+#include "ctld/job/nodeloss.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/node/reboot.h"
 
@@ -35,7 +36,7 @@ static void check_nodes(struct ctld *ctld, int64_t now)
             SET(set, reason_us, now);
             SET(set, reason_uid, conf_slurm_uid(ctld->conf));
             if (core_commit(ctld, tx))
-                lifecycle_node_lost(ctld, n, "not responding");
+                nodeloss_end_jobs(ctld, n, "not responding");
         } else if (!(n->rec->state_flags & silent)) {
             tx = tx_new(now);
             SET(tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_STATE, i), state_flags,

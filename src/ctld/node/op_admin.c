@@ -15,6 +15,7 @@
 #include "ctld/schedlink/feasible.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/front/front.h"
+#include "ctld/job/nodeloss.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/licenses.h"
 #include "ctld/job/lifecycle.h"
@@ -408,7 +409,7 @@ static void nodes_went_down(struct ctld *ctld, const struct hostlist *hl, const 
         struct node *n = cluster_node_named(ctld->cluster, hostlist_nth(hl, i));
 
         if (n && n->jobs)
-            lifecycle_node_lost(ctld, n, why);
+            nodeloss_end_jobs(ctld, n, why);
     }
 }
 

@@ -1,0 +1,8 @@
+/* nodeloss.h - jobs of a node that is lost: down, or rebooted.  Core thread. */
+#pragma once
+
+#include "ctld/ctld.h"
+
+/* What the node held ends or is requeued; a job that may lose nodes (--no-kill) goes on.  why: for
+ * the log. */
+void nodeloss_end_jobs(struct ctld *ctld, struct node *n, const char *why);
