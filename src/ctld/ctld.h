@@ -1,9 +1,9 @@
-/* ctld.h - the controller: what its parts share
+/* ctld.h - the controller: its core and the pointers to its services' objects
  *
- * Threads: the core (core.c; the only writer of `cluster` and everything not marked otherwise),
- * I/O threads (front.c, query.c), the scheduler (schedthread.c), accounting (acctthread.c),
- * snapshots (statesnapshot.c) and the journal's writer.  Work goes to the core as a struct cmd; what
- * must wait for durability leaves it through effects.c. */
+ * Threads: the core (core/loop.c; the only writer of `cluster` and of everything not marked
+ * otherwise), I/O threads (front/), the scheduler (schedlink/schedthread.c), accounting
+ * (acct/acctthread.c), snapshots (core/statesnapshot.c) and the journal's writer.  Work goes to the
+ * core as a struct cmd; what must wait for durability leaves it through core/effects.c. */
 #pragma once
 
 #include <stdatomic.h>
@@ -11,6 +11,10 @@
 #include <stdint.h>
 
 #include "conf/conf.h"
+#include "ctld/core/cmd.h"
+#include "ctld/core/commit.h"
+#include "ctld/core/reply.h"
+#include "ctld/core/rights.h"
 #include "journal/journal.h"
 #include "model/cluster.h"
 #include "model/job.h"
@@ -21,7 +25,6 @@
 
 #include "api.pb-c.h"
 
-struct contents;
 struct effects;
 struct views;
 struct schedthread;
@@ -44,41 +47,9 @@ struct programs;
 struct resvs;
 struct asking;
 
-enum cmd_kind {
-    CMD_REQUEST, /* a decoded request */
-    CMD_CLOSED,  /* a connection is gone */
-    CMD_CALL,    /* fn(arg): from another thread, or the rest of a long walk */
-    CMD_RECONFIGURE,
-    CMD_STOP,
-};
-
-struct cmd {
-    struct cmd *next;
-    enum cmd_kind kind;
-    struct conn *conn; /* held; NULL for our own */
-    uint16_t op;
-    uint32_t id;
-    bool oneway;
-    /* owned; NULL: unpacked once its sender turns out to be an administrator */
-    ProtobufCMessage *msg;
-    struct frame packed;      /* then; its body is owned */
-    int64_t deadline_mono_us; /* 0 = none */
-    char *caller; /* name of the peer's user; owned, NULL = unknown here, or root or SlurmUser */
-    /* of a submission or change of partition; owned, NULL = unknown here */
-    char *user_name, *group_name;
-    /* of the jobs it brings, in their order; owned; NULL = not made yet */
-    struct contents *contents;
-    size_t n_contents;
-    uid_t uid; /* in force: root may submit for others */
-    gid_t gid;
-    uid_t lane;     /* whose share of the core it takes; 0 = the controller's own */
-    uint32_t bytes; /* of the request */
-    void (*fn)(void *arg);
-    void (*drop)(void *arg); /* in place of fn when the loop ends before; NULL: nothing to do */
-    void *arg;
-};
-
-struct core_queue; /* core.c */
+struct core_queue;
+struct ctld_op;
+struct ctld_service;
 
 struct idlist { /* growing list of job ids; may hold stale ones, which are looked up and skipped */
     size_t n, cap;
@@ -92,11 +63,8 @@ struct stats { /* core thread only */
     uint64_t worst_stall_us;
 };
 
-struct ctld_op;
-struct ctld_service;
-
 struct ctld {
-    /* services.c: all services, ended by NULL; set before boot_all() */
+    /* of services.c, ended by NULL; set before boot_all() */
     const struct ctld_service *const *services;
     const struct ctld_op *ops[OP_MAX_]; /* by number, of all services; see service_op() */
     unsigned ticks;                     /* so far */
@@ -161,42 +129,6 @@ struct ctld {
     uint32_t health_next;    /* node asked next in it */
 };
 
-/* ---- core.c ---------------------------------------------------------------------------------- */
-
-int core_queue_new(struct core_queue **ret);
-struct core_queue *core_queue_free(struct core_queue *q);
-/* Any thread; takes cmd.  Gives false (and frees cmd) when its user's share of the queue is full
- * and cmd is a request. What is in lane 0 comes first, in order; the other lanes take turns,
- * each in order. */
-bool core_post(struct ctld *ctld, struct cmd *cmd);
-void core_post_kind(struct ctld *ctld, enum cmd_kind kind); /* a command of our own; any thread */
-/* The lane of a user: 0 for root and SlurmUser, whose daemons the nodes are.  Any thread. */
-uid_t core_lane(const struct ctld *ctld, uid_t uid);
-/* The rest of a long request: fn(arg) in the next turn of whoever sent `of`.  False: out of
- * memory. */
-bool core_again(struct ctld *ctld, const struct cmd *of, void (*fn)(void *arg), void *arg);
-void core_run(struct ctld *ctld); /* until CMD_STOP */
-void cmd_free(struct cmd *cmd);
-
-/* Append and apply; takes tx.  Gives the lsn, or 0 when the journal refuses (disk full): nothing
- * changed. */
-uint64_t core_commit(struct ctld *ctld, Pst__Transaction *tx);
-int64_t core_now(void);
-
-/* Answer a request once lsn is durable (0 = now). */
-void core_reply(struct ctld *ctld, const struct cmd *cmd, uint64_t lsn, uint32_t flags,
-                const ProtobufCMessage *msg);
-void core_ok(struct ctld *ctld, const struct cmd *cmd, uint64_t lsn); /* Empty */
-void core_error(struct ctld *ctld, const struct cmd *cmd, int code, const char *text);
-void core_disk_full(struct ctld *ctld, const struct cmd *cmd);
-/* Whose word is law: root and SlurmUser; of those who asked, also accounting's administrators. */
-bool core_is_admin(const struct ctld *ctld, uid_t uid);
-bool cmd_is_admin(const struct ctld *ctld, const struct cmd *cmd);
-/* May he have something done in the name and with the rights of uid: a step, a file, a token, a
- * crontab? Himself, root and SlurmUser.  An administrator of accounting may not: he would be
- * root. */
-bool cmd_may_act_as(const struct ctld *ctld, const struct cmd *cmd, uid_t uid);
-
 /* ---- operations: handlers of rows, see core/service.h ------------------------------------------- */
 
 typedef void op_fn(struct ctld *ctld, struct cmd *cmd);
@@ -210,6 +142,3 @@ op_fn op_query_config, op_query_diag, op_query_script, op_ping;
 op_fn op_node_update, op_node_reboot, op_part_update, op_reconfigure, op_shutdown, op_token,
     op_debug;
 op_fn op_node_register, op_node_report;
-
-/* End the core's loop after what is queued; any thread. */
-void ctld_stop(struct ctld *ctld);

@@ -17,6 +17,7 @@
 #include "base/inherit.h"
 #include "base/log.h"
 #include "ctld/core/boot.h"
+#include "ctld/core/loop.h"
 #include "ctld/front/front.h"
 #include "ctld/notify/triggers.h"
 #include "ctld/services.h"

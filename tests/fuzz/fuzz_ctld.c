@@ -14,6 +14,7 @@
 #include "base/pb/pbutil.h"
 #include "ctld/core/boot.h"
 #include "ctld/core/effects.h"
+#include "ctld/core/loop.h"
 #include "ctld/front/front.h"
 #include "ctld/notify/programs.h"
 #include "ctld/core/statesnapshot.h"

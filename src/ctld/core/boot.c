@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "ctld/core/corequeue.h"
 #include "ctld/core/effects.h"
 #include "ctld/core/observe.h"
 #include "ctld/core/reconfig.h"

@@ -10,6 +10,8 @@
 #define LANE_MAX 20000u         /* commands of one user that may wait */
 #define LANE_BYTES (128u << 20) /* likewise of their requests; one request may always wait */
 
+int core_queue_new(struct core_queue **ret);
+struct core_queue *core_queue_free(struct core_queue *q); /* with what waits in it */
 /* Takes cmd.  False, and cmd is freed: it is a request, and its user's share or the queue is
  * full. */
 bool core_queue_put(struct core_queue *q, struct cmd *cmd);

@@ -8,7 +8,6 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/pb/pbutil.h"
-#include "base/safetext.h"
 #include "base/timefmt.h"
 #include "acctd/serve.h"
 #include "ctld/acct/acctthread.h"
@@ -71,14 +70,6 @@ static struct cmd *cmd_new(struct front *f, struct conn *c, const struct frame *
     return cmd;
 }
 
-int front_check_words(unsigned op, ProtobufCMessage *msg, struct err *err)
-{
-    if (op != OP_NODE_REGISTER && op != OP_NODE_REPORT)
-        return safetext_check(msg, err);
-    safetext_clean_message(msg);
-    return 0;
-}
-
 /* Is it for administrators, and the sender one by his AdminLevel at best?  That the core knows;
  * until then nothing that he sent is unpacked. */
 static bool core_decides(const struct front *f, const struct conn *c, unsigned op)
@@ -113,7 +104,7 @@ static void to_core(struct front *f, struct conn *c, const struct frame *frame,
         (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST, err.text);
         return;
     }
-    if (msg && front_check_words(frame->op, msg, &err) < 0) {
+    if (msg && cmd_check_words(frame->op, msg, &err) < 0) {
         protobuf_c_message_free_unpacked(msg, NULL);
         (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST, err.text);
         return;

@@ -31,9 +31,6 @@ struct front {
 
 int front_new(struct ctld *ctld, struct front **ret, struct err *err); /* binds */
 void front_configure(struct front *f); /* what the configuration says now; core thread */
-/* May the words of a request be there?  A user is told what he may not write.  A node cannot be:
- * its report would come again for ever, so its words are cleaned. */
-int front_check_words(unsigned op, ProtobufCMessage *msg, struct err *err);
 int front_start(struct front *f);
 struct front *front_free(struct front *f);                          /* closes every connection */
 void front_count(struct front *f, unsigned op, int64_t elapsed_us); /* any thread */

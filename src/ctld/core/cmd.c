@@ -1,0 +1,33 @@
+/* cmd.c - commands for the core; see cmd.h */
+#include "ctld/core/cmd.h"
+
+#include <stdlib.h>
+
+#include "base/safetext.h"
+#include "ctld/job/contents.h"
+
+void cmd_free(struct cmd *cmd)
+{
+    if (!cmd)
+        return;
+    if (cmd->msg)
+        protobuf_c_message_free_unpacked(cmd->msg, NULL);
+    free((uint8_t *)cmd->packed.body); /* const for readers */
+    if (cmd->conn)
+        conn_unref(cmd->conn);
+    if (cmd->drop)
+        cmd->drop(cmd->arg); /* left over at the end */
+    contents_free(cmd->contents, cmd->n_contents);
+    free(cmd->caller);
+    free(cmd->user_name);
+    free(cmd->group_name);
+    free(cmd);
+}
+
+int cmd_check_words(unsigned op, ProtobufCMessage *msg, struct err *err)
+{
+    if (op != OP_NODE_REGISTER && op != OP_NODE_REPORT)
+        return safetext_check(msg, err);
+    safetext_clean_message(msg);
+    return 0;
+}

@@ -1,0 +1,44 @@
+/* commit.c - a transaction into the journal and the model; see commit.h */
+#include "ctld/core/commit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "ctld/core/service.h"
+
+uint64_t core_commit(struct ctld *ctld, Pst__Transaction *tx)
+{
+    size_t len = pst__transaction__get_packed_size(tx);
+    _cleanup_val_(strbuf_done) struct strbuf notes = STRBUF_INIT;
+    _cleanup_free_ uint8_t *buf = NULL;
+    struct err err = { .text = "" };
+    uint64_t lsn = 0;
+    int r;
+
+    services_note(ctld, tx, &notes);
+    buf = malloc(len + notes.len + 1);
+    if (!buf || notes.failed) {
+        log_fatal("out of memory while committing");
+        abort();
+    }
+    pst__transaction__pack(tx, buf);
+    memcpy(buf + len, strbuf_str(&notes), notes.len);
+    len += notes.len;
+    r = journal_append(ctld->journal, buf, len, &lsn);
+    if (r < 0) {
+        log_error("an event could not be journaled: %s", strerror(-r));
+        tx_free(tx);
+        return 0;
+    }
+    ctld->applied_lsn = lsn;
+    r = cluster_apply(ctld->cluster, tx, &err);
+    tx_free(tx);
+    if (r < 0) { /* what is journaled must apply, or no restart would work */
+        log_fatal("the event just journaled does not apply: %s", err.text);
+        abort();
+    }
+    return lsn;
+}

@@ -1,0 +1,123 @@
+/* loop.c - the core thread: the one writer
+ *
+ * A loop over commands.  What was posted while it worked is taken as one batch; the journal is
+ * told once a batch, so that one sync serves them all.  The controller's own commands, root's
+ * and the nodes' come first, in order of arrival. Every other user has a lane of the queue: the
+ * lanes take turns, one command each, and a batch gives them TURN_US, so that a flood of one
+ * user's keeps nobody waiting for longer. Design: docs/architecture.md, "one writer". */
+#include "ctld/core/loop.h"
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "ctld/core/corequeue.h"
+#include "ctld/core/reconfig.h"
+#include "ctld/core/service.h"
+
+#define TURN_US 10000              /* what users have of a batch */
+#define STOP_US (5 * USEC_PER_SEC) /* what is asked for before the end is answered */
+
+static void run_request(struct ctld *ctld, struct cmd *cmd)
+{
+    const struct ctld_op *row = service_op(ctld, cmd->op);
+    struct err err = { .text = "" };
+    int64_t t0;
+
+    if (cmd->deadline_mono_us && now_mono_us() > cmd->deadline_mono_us) {
+        core_error(ctld, cmd, EPST_DEADLINE, NULL); /* the client has given up */
+        return;
+    }
+    if (!row || !row->fn) {
+        core_error(ctld, cmd, EPST_BAD_REQUEST, "this operation is not the controller's");
+        return;
+    }
+    if (access_role(ACCESS_CTLD, cmd->op) == ACCESS_ADMIN && !cmd_is_admin(ctld, cmd)) {
+        core_error(ctld, cmd, ESLURM_USER_ID_MISSING, NULL);
+        return;
+    }
+    if (cmd->packed.body && (frame_unpack_request(&cmd->packed, &cmd->msg, &err) < 0 ||
+                             cmd_check_words(cmd->op, cmd->msg, &err) < 0)) {
+        core_error(ctld, cmd, EPST_BAD_REQUEST, err.text);
+        return;
+    }
+    if ((row->flags & OPF_WRITES) && atomic_load(&ctld->disk_full)) {
+        core_disk_full(ctld, cmd);
+        return;
+    }
+    t0 = now_mono_us();
+    row->fn(ctld, cmd);
+    services_answered(ctld, cmd->op, now_mono_us() - t0);
+}
+
+/* Gives false when the loop should end. */
+static bool run_cmd(struct ctld *ctld, struct cmd *cmd)
+{
+    switch (cmd->kind) {
+    case CMD_REQUEST:
+        run_request(ctld, cmd);
+        return true;
+    case CMD_CLOSED:
+        services_on_conn_closed(ctld, cmd->conn);
+        return true;
+    case CMD_CALL:
+        cmd->drop = NULL; /* fn has arg now */
+        cmd->fn(cmd->arg);
+        return true;
+    case CMD_RECONFIGURE:
+        reconfig_run(ctld, NULL);
+        return true;
+    case CMD_STOP:
+        return false;
+    }
+    return true;
+}
+
+/* Handled and freed.  False when the loop should end. */
+static bool run_and_free(struct ctld *ctld, struct cmd *cmd)
+{
+    bool go = run_cmd(ctld, cmd);
+
+    cmd_free(cmd);
+    return go;
+}
+
+/* Commands of users in turns, until `until_mono_us` or the last. */
+static void run_users(struct ctld *ctld, int64_t until_mono_us)
+{
+    struct cmd *cmd;
+
+    while (now_mono_us() < until_mono_us && (cmd = core_queue_next(ctld->queue)))
+        (void)run_and_free(ctld, cmd); /* to stop is the controller's own command */
+}
+
+static void end_batch(struct ctld *ctld, int64_t began_mono_us)
+{
+    journal_commit(ctld->journal);
+    services_batch_end(ctld);
+    ctld->stats.worst_stall_us =
+        MAX(ctld->stats.worst_stall_us, (uint64_t)(now_mono_us() - began_mono_us));
+}
+
+void core_run(struct ctld *ctld)
+{
+    int64_t next_tick = now_mono_us();
+    bool go = true;
+
+    while (go) {
+        struct cmd *own = core_queue_take(ctld->queue, next_tick);
+        int64_t t0 = now_mono_us();
+
+        while (own && go) {
+            struct cmd *cmd = own;
+
+            own = cmd->next;
+            go = run_and_free(ctld, cmd);
+        }
+        cmd_free_list(own);
+        run_users(ctld, now_mono_us() + (go ? TURN_US : STOP_US));
+        if (t0 >= next_tick) {
+            services_tick(ctld);
+            next_tick = t0 + SERVICE_TICK_US;
+        }
+        end_batch(ctld, t0);
+    }
+}

@@ -1,0 +1,27 @@
+/* rights.c - who may do what; see rights.h */
+#include "ctld/core/rights.h"
+
+#include "ctld/ctld.h"
+
+bool core_is_admin(const struct ctld *ctld, uid_t uid)
+{
+    return uid == 0 || uid == conf_slurm_uid(ctld->conf);
+}
+
+bool cmd_is_admin(const struct ctld *ctld, const struct cmd *cmd)
+{
+    return !cmd->conn || core_is_admin(ctld, conn_peer(cmd->conn)->uid) ||
+           (cmd->caller && am_admin_level(ctld->cluster->am, cmd->caller) >=
+                               PST__ADMIN_LEVEL__ADMIN_ADMINISTRATOR);
+}
+
+bool cmd_may_act_as(const struct ctld *ctld, const struct cmd *cmd, uid_t uid)
+{
+    return !cmd->conn || conn_peer(cmd->conn)->uid == uid ||
+           core_is_admin(ctld, conn_peer(cmd->conn)->uid);
+}
+
+uid_t core_lane(const struct ctld *ctld, uid_t uid)
+{
+    return uid == atomic_load_explicit(&ctld->slurm_uid, memory_order_relaxed) ? 0 : uid;
+}

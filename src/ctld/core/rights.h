@@ -1,0 +1,20 @@
+/* rights.h - who is an administrator, and who may act in whose name */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct cmd;
+struct ctld;
+
+/* Whose word is law: root and SlurmUser.  Any thread while the configuration stays. */
+bool core_is_admin(const struct ctld *ctld, uid_t uid);
+/* The same of the sender of a request, and accounting's administrators.  Core thread. */
+bool cmd_is_admin(const struct ctld *ctld, const struct cmd *cmd);
+/* May the sender have something done in the name and with the rights of uid: a step, a file, a
+ * token, a crontab?  That user himself, root and SlurmUser may.  An administrator of accounting may
+ * not: he would be root. */
+bool cmd_may_act_as(const struct ctld *ctld, const struct cmd *cmd, uid_t uid);
+/* The lane of a user in the core's queue: 0 for root and SlurmUser, whose daemons the nodes are.
+ * Any thread. */
+uid_t core_lane(const struct ctld *ctld, uid_t uid);
