@@ -32,6 +32,10 @@ struct acctthread;
 struct jobcomp;
 struct acctadmin;
 struct acctfollow;
+struct acctsync;
+struct health;
+struct snapshot;
+struct triggers;
 struct watch;
 struct front;
 struct feasible;
@@ -98,6 +102,10 @@ struct ctld {
     struct cleanings *cleanings;
     struct prologs *prologs;
     struct resvs *resvs;
+    struct acctsync *acctsync;
+    struct health *health;
+    struct snapshot *snapshot;
+    struct triggers *triggers;
     struct asking *asking;
     struct cluster_observer observer;
     struct stats stats;
@@ -124,9 +132,6 @@ struct ctld {
     struct idlist gang_fresh; /* jobs that started beside others; see gangturns.h */
     bool gang_changed;
     int64_t gang_next_us; /* the next slice of time begins */
-    bool snapshot_running;
-    int64_t health_start_us; /* of the present round of health checks */
-    uint32_t health_next;    /* node asked next in it */
 };
 
 /* ---- operations: handlers of rows, see core/service.h ------------------------------------------- */

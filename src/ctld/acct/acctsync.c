@@ -28,10 +28,10 @@ struct batch {
     uint64_t lsn, version;
 };
 
-static struct { /* one controller a process */
+struct acctsync {
     pthread_mutex_t lock;
     struct batch *head, *tail; /* wait for the disk, in order of lsn */
-} waiting = { .lock = PTHREAD_MUTEX_INITIALIZER };
+};
 
 static void batch_free(struct batch *b)
 {
@@ -192,17 +192,19 @@ static int commit(struct batch *b, const struct plan *p)
 
 static void wait_for_disk(struct batch *b)
 {
-    struct ctld *ctld = b->ctld; /* b belongs to the writer's thread as soon as it is listed */
+    struct ctld *ctld = b->ctld;
+    struct acctsync *w =
+        ctld->acctsync; /* b belongs to the writer's thread as soon as it is listed */
     uint64_t lsn = b->lsn;
 
-    pthread_mutex_lock(&waiting.lock);
+    pthread_mutex_lock(&w->lock);
     b->next = NULL;
-    if (waiting.tail)
-        waiting.tail->next = b;
+    if (w->tail)
+        w->tail->next = b;
     else
-        waiting.head = b;
-    waiting.tail = b;
-    pthread_mutex_unlock(&waiting.lock);
+        w->head = b;
+    w->tail = b;
+    pthread_mutex_unlock(&w->lock);
     if (journal_durable(ctld->journal) >= lsn)
         acctsync_durable(ctld, lsn); /* nobody else would say so */
 }
@@ -273,20 +275,21 @@ void acctsync_post(struct ctld *ctld, Pst__AcctChange **changes, size_t n, accts
 
 void acctsync_durable(struct ctld *ctld, uint64_t lsn)
 {
-    (void)ctld;
+    struct acctsync *w = ctld->acctsync;
+
     for (;;) {
         struct batch *b;
 
-        pthread_mutex_lock(&waiting.lock);
-        b = waiting.head;
+        pthread_mutex_lock(&w->lock);
+        b = w->head;
         if (b && b->lsn <= lsn) {
-            waiting.head = b->next;
-            if (!waiting.head)
-                waiting.tail = NULL;
+            w->head = b->next;
+            if (!w->head)
+                w->tail = NULL;
         } else {
             b = NULL;
         }
-        pthread_mutex_unlock(&waiting.lock);
+        pthread_mutex_unlock(&w->lock);
         if (!b)
             return;
         finish(b, 0);
@@ -295,17 +298,36 @@ void acctsync_durable(struct ctld *ctld, uint64_t lsn)
 
 void acctsync_end(struct ctld *ctld)
 {
-    (void)ctld;
-    while (waiting.head) {
-        struct batch *b = waiting.head;
+    struct acctsync *w = ctld->acctsync;
 
-        waiting.head = b->next;
+    while (w && w->head) {
+        struct batch *b = w->head;
+
+        w->head = b->next;
         finish(b, -ECANCELED);
     }
-    waiting.tail = NULL;
+    if (w)
+        w->tail = NULL;
 }
 
 /* ---- the service ----------------------------------------------------------------------------- */
+
+static int start_acctsync(struct ctld *ctld, struct err *err)
+{
+    ctld->acctsync = calloc(1, sizeof(*ctld->acctsync));
+    if (!ctld->acctsync)
+        return err_nomem(err);
+    pthread_mutex_init(&ctld->acctsync->lock, NULL);
+    return 0;
+}
+
+static void free_acctsync(struct ctld *ctld)
+{
+    if (ctld->acctsync)
+        pthread_mutex_destroy(&ctld->acctsync->lock);
+    free(ctld->acctsync);
+    ctld->acctsync = NULL;
+}
 
 static const struct ctld_op acctsync_ops[] = {
     { OP_ACCT_CHANGES, .fn = op_acct_changes, .flags = OPF_WRITES }, { 0 }
@@ -314,5 +336,7 @@ static const struct ctld_op acctsync_ops[] = {
 const struct ctld_service acctsync_service = {
     .name = "acctsync",
     .ops = acctsync_ops,
+    .start = start_acctsync,
+    .free = free_acctsync,
     .durable = acctsync_durable,
 };

@@ -27,8 +27,11 @@ struct work {
     struct journal_snapshot *snap;
 };
 
-static pthread_t thread; /* one at a time: ctld->snapshot_running */
-static bool joinable;
+struct snapshot {
+    pthread_t thread; /* one at a time */
+    bool joinable;
+    bool running; /* the core has not heard of its end */
+};
 
 static int put_event(struct work *w, Pst__Event *ev)
 {
@@ -194,10 +197,10 @@ static void note_done(void *arg)
 {
     struct ctld *ctld = arg;
 
-    ctld->snapshot_running = false;
+    ctld->snapshot->running = false;
 }
 
-static void *run(void *arg)
+static void *run_snapshot(void *arg)
 {
     struct work *w = arg;
     struct ctld *ctld = w->ctld;
@@ -219,7 +222,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-static void start(struct ctld *ctld)
+static void start_snapshot(struct ctld *ctld)
 {
     struct work *w = calloc(1, sizeof(*w));
 
@@ -230,36 +233,50 @@ static void start(struct ctld *ctld)
     journal_commit(ctld->journal);
     w->ctld = ctld;
     w->view = views_get(ctld->views);
-    if (pthread_create(&thread, NULL, run, w) != 0) {
+    if (pthread_create(&ctld->snapshot->thread, NULL, run_snapshot, w) != 0) {
         view_unref(w->view);
         free(w);
         return;
     }
-    joinable = true;
-    ctld->snapshot_running = true;
+    ctld->snapshot->joinable = true;
+    ctld->snapshot->running = true;
 }
 
 void snapshot_join(struct ctld *ctld)
 {
-    (void)ctld;
-    if (joinable)
-        pthread_join(thread, NULL);
-    joinable = false;
+    struct snapshot *s = ctld->snapshot;
+
+    if (s && s->joinable)
+        pthread_join(s->thread, NULL);
+    if (s)
+        s->joinable = false;
 }
 
 void snapshot_check(struct ctld *ctld)
 {
-    if (!ctld->snapshot_running && journal_bytes_since_snapshot(ctld->journal) > SNAPSHOT_BYTES)
-        start(ctld);
+    if (!ctld->snapshot->running && journal_bytes_since_snapshot(ctld->journal) > SNAPSHOT_BYTES)
+        start_snapshot(ctld);
 }
 
 void snapshot_now(struct ctld *ctld)
 {
-    start(ctld);
+    start_snapshot(ctld);
     snapshot_join(ctld);
 }
 
 /* ---- the service ----------------------------------------------------------------------------- */
+
+static int start_service(struct ctld *ctld, struct err *err)
+{
+    ctld->snapshot = calloc(1, sizeof(*ctld->snapshot));
+    return ctld->snapshot ? 0 : err_nomem(err);
+}
+
+static void free_service(struct ctld *ctld)
+{
+    free(ctld->snapshot);
+    ctld->snapshot = NULL;
+}
 
 static void check_snapshot(struct ctld *ctld, int64_t now_us)
 {
@@ -269,6 +286,8 @@ static void check_snapshot(struct ctld *ctld, int64_t now_us)
 
 const struct ctld_service snapshot_service = {
     .name = "snapshot",
+    .start = start_service,
     .quiesce = snapshot_join,
+    .free = free_service,
     .tick = check_snapshot,
 };

@@ -59,22 +59,24 @@ struct happened { /* to nodes, since the last tick */
     struct strbuf nodes;
 };
 
-static struct seen *seen;
-static size_t nseen;
-static uint32_t *marked; /* nodes whose jobs changed since the last tick */
-static size_t nmarked;
-static struct happened *list;
-static size_t nlist;
-static uint32_t wanted; /* events of all triggers: what nobody wants costs nothing */
-static int64_t last_look_us;
+struct triggers {
+    struct seen *seen; /* by node id */
+    size_t nseen;
+    uint32_t *marked; /* nodes whose jobs changed since the last tick */
+    size_t nmarked;
+    struct happened *list;
+    size_t nlist;
+    uint32_t wanted; /* events of all triggers: what nobody wants costs nothing */
+    int64_t last_look_us;
+};
 
 static void count_wanted(const struct ctld *ctld)
 {
     const Pst__TriggerRecord *t;
 
-    wanted = 0;
+    ctld->triggers->wanted = 0;
     for (size_t pos = 0; (t = cluster_next_trigger(ctld->cluster, &pos));)
-        wanted |= t->events;
+        ctld->triggers->wanted |= t->events;
 }
 
 /* ---- operations ------------------------------------------------------------------------------ */
@@ -421,42 +423,47 @@ static bool names_node(const Pst__TriggerRecord *t, const char *node)
     return hostlist_parse(t->nodes, &hl, NULL) == 0 && hostlist_find(hl, node) >= 0;
 }
 
-static void note(uint32_t trigger_id, const char *node)
+static void note_node(struct ctld *ctld, uint32_t trigger_id, const char *node)
 {
     size_t i = 0;
 
-    while (i < nlist && list[i].trigger_id != trigger_id)
+    while (i < ctld->triggers->nlist && ctld->triggers->list[i].trigger_id != trigger_id)
         i++;
-    if (i == nlist) {
-        list = must(realloc(list, (nlist + 1) * sizeof(*list)));
-        list[nlist++] = (struct happened){ .trigger_id = trigger_id, .nodes = STRBUF_INIT };
+    if (i == ctld->triggers->nlist) {
+        ctld->triggers->list = must(realloc(
+            ctld->triggers->list, (ctld->triggers->nlist + 1) * sizeof(*ctld->triggers->list)));
+        ctld->triggers->list[ctld->triggers->nlist++] =
+            (struct happened){ .trigger_id = trigger_id, .nodes = STRBUF_INIT };
     }
-    strbuf_addf(&list[i].nodes, "%s%s", list[i].nodes.len ? "," : "", node);
+    strbuf_addf(&ctld->triggers->list[i].nodes, "%s%s",
+                ctld->triggers->list[i].nodes.len ? "," : "", node);
 }
 
-static void grow(size_t n)
+static void grow_seen(struct ctld *ctld, size_t n)
 {
-    seen = must(realloc(seen, n * sizeof(*seen)));
-    memset(seen + nseen, 0, (n - nseen) * sizeof(*seen));
-    marked = must(realloc(marked, n * sizeof(*marked)));
-    nseen = n;
+    ctld->triggers->seen = must(realloc(ctld->triggers->seen, n * sizeof(*ctld->triggers->seen)));
+    memset(ctld->triggers->seen + ctld->triggers->nseen, 0,
+           (n - ctld->triggers->nseen) * sizeof(*ctld->triggers->seen));
+    ctld->triggers->marked =
+        must(realloc(ctld->triggers->marked, n * sizeof(*ctld->triggers->marked)));
+    ctld->triggers->nseen = n;
 }
 
 static void compare(struct ctld *ctld, const struct node *n)
 {
     uint32_t id = n->rec->node_id, ev;
     const Pst__TriggerRecord *t;
-    uint8_t was = seen[id].bits, is = bits_of(n);
+    uint8_t was = ctld->triggers->seen[id].bits, is = bits_of(n);
 
     if (was == is)
         return;
-    seen[id].bits = is;
+    ctld->triggers->seen[id].bits = is;
     if ((is & BIT_IDLE) && !(was & BIT_IDLE))
-        seen[id].idle_since_us = core_now();
-    ev = was & BIT_KNOWN ? events_of(was, is) & wanted : 0;
+        ctld->triggers->seen[id].idle_since_us = core_now();
+    ev = was & BIT_KNOWN ? events_of(was, is) & ctld->triggers->wanted : 0;
     for (size_t pos = 0; ev && (t = cluster_next_trigger(ctld->cluster, &pos));)
         if ((t->events & ev) && names_node(t, n->rec->name))
-            note(t->trigger_id, n->rec->name);
+            note_node(ctld, t->trigger_id, n->rec->name);
 }
 
 /* While a job's record changes, its node is without it for a moment: jobs are looked at when all is
@@ -465,59 +472,61 @@ void triggers_node(struct ctld *ctld, const struct node *n, bool only_jobs)
 {
     uint32_t id = n->rec->node_id;
 
-    if (id >= nseen)
-        grow(MAX((size_t)ctld->cluster->nnodes, (size_t)id + 1));
+    if (id >= ctld->triggers->nseen)
+        grow_seen(ctld, MAX((size_t)ctld->cluster->nnodes, (size_t)id + 1));
     if (!only_jobs) {
         compare(ctld, n);
-    } else if (!seen[id].marked) {
-        seen[id].marked = true;
-        marked[nmarked++] = id;
+    } else if (!ctld->triggers->seen[id].marked) {
+        ctld->triggers->seen[id].marked = true;
+        ctld->triggers->marked[ctld->triggers->nmarked++] = id;
     }
 }
 
 static void compare_marked(struct ctld *ctld)
 {
-    for (size_t i = 0; i < nmarked; i++) {
-        const struct node *n = cluster_node(ctld->cluster, marked[i]);
+    for (size_t i = 0; i < ctld->triggers->nmarked; i++) {
+        const struct node *n = cluster_node(ctld->cluster, ctld->triggers->marked[i]);
 
-        seen[marked[i]].marked = false;
+        ctld->triggers->seen[ctld->triggers->marked[i]].marked = false;
         if (n)
             compare(ctld, n);
     }
-    nmarked = 0;
+    ctld->triggers->nmarked = 0;
 }
 
-void triggers_node_gone(uint32_t node_id)
+void triggers_node_gone(struct ctld *ctld, uint32_t node_id)
 {
-    if (node_id < nseen)
-        seen[node_id].bits = 0; /* the next with this id is another one */
+    if (node_id < ctld->triggers->nseen)
+        ctld->triggers->seen[node_id].bits = 0; /* the next with this id is another one */
 }
 
 /* Idle for as long as t asks, and not already so at the last look. */
-static bool idle_now(const Pst__TriggerRecord *t, const struct seen *s, int64_t now)
+static bool idle_now(const struct ctld *ctld, const Pst__TriggerRecord *t, const struct seen *s,
+                     int64_t now)
 {
     int64_t at = s->idle_since_us + (int64_t)t->offset_s * USEC_PER_SEC;
 
-    return (s->bits & BIT_IDLE) && at <= now && (at > last_look_us || t->set_us > last_look_us);
+    return (s->bits & BIT_IDLE) && at <= now &&
+           (at > ctld->triggers->last_look_us || t->set_us > ctld->triggers->last_look_us);
 }
 
 static void look_at_idle(struct ctld *ctld, const Pst__TriggerRecord *t, int64_t now)
 {
-    for (uint32_t id = 0; id < nseen && id < ctld->cluster->nnodes; id++) {
+    for (uint32_t id = 0; id < ctld->triggers->nseen && id < ctld->cluster->nnodes; id++) {
         const struct node *n = ctld->cluster->nodes[id];
 
-        if (n && idle_now(t, &seen[id], now) && names_node(t, n->rec->name))
-            note(t->trigger_id, n->rec->name);
+        if (n && idle_now(ctld, t, &ctld->triggers->seen[id], now) && names_node(t, n->rec->name))
+            note_node(ctld, t->trigger_id, n->rec->name);
     }
 }
 
 /* What was noted happens. */
 static void tell(struct ctld *ctld, int64_t now)
 {
-    struct happened *all = TAKE_PTR(list);
-    size_t n = nlist;
+    struct happened *all = TAKE_PTR(ctld->triggers->list);
+    size_t n = ctld->triggers->nlist;
 
-    nlist = 0;
+    ctld->triggers->nlist = 0;
     for (size_t i = 0; i < n; i++) {
         const Pst__TriggerRecord *t = cluster_trigger(ctld->cluster, all[i].trigger_id);
         _cleanup_(hostlist_free) struct hostlist *hl = NULL;
@@ -587,14 +596,14 @@ static void look(struct ctld *ctld, int64_t now)
 void triggers_tick(struct ctld *ctld, int64_t now)
 {
     compare_marked(ctld);
-    if (nlist)
+    if (ctld->triggers->nlist)
         tell(ctld, now);
-    if (now - last_look_us < LOOK_US && now >= last_look_us)
+    if (now - ctld->triggers->last_look_us < LOOK_US && now >= ctld->triggers->last_look_us)
         return;
     if (ctld->cluster->kept[KEPT_TRIGGER].count)
         look(ctld, now);
-    last_look_us = now;
-    if (nlist)
+    ctld->triggers->last_look_us = now;
+    if (ctld->triggers->nlist)
         tell(ctld, now);
 }
 
@@ -604,7 +613,7 @@ static void cluster_event(struct ctld *ctld, uint32_t event, const char *arg)
     Pst__TriggerRecord **all;
     size_t n;
 
-    if (!(wanted & event))
+    if (!(ctld->triggers->wanted & event))
         return;
     n = sorted(ctld, &all);
     for (size_t i = 0; i < n; i++)
@@ -622,25 +631,30 @@ void triggers_reconfigured(struct ctld *ctld)
 
 void triggers_booted(struct ctld *ctld)
 {
-    last_look_us = core_now();
+    ctld->triggers->last_look_us = core_now();
     count_wanted(ctld);
     cluster_event(ctld, EV(CTLD_RESUMED), "primary_slurmctld_resumed_operation");
 }
 
-void triggers_clear(void)
+static int start_triggers(struct ctld *ctld, struct err *err)
 {
-    for (size_t i = 0; i < nlist; i++)
-        strbuf_done(&list[i].nodes);
-    free(list);
-    list = NULL;
-    nlist = 0;
-    free(seen);
-    free(marked);
-    seen = NULL;
-    marked = NULL;
-    nmarked = 0;
-    nseen = 0;
-    wanted = 0;
+    ctld->triggers = calloc(1, sizeof(*ctld->triggers));
+    return ctld->triggers ? 0 : err_nomem(err);
+}
+
+static void free_triggers(struct ctld *ctld)
+{
+    struct triggers *tr = ctld->triggers;
+
+    for (size_t i = 0; tr && i < tr->nlist; i++)
+        strbuf_done(&tr->list[i].nodes);
+    if (tr) {
+        free(tr->list);
+        free(tr->seen);
+        free(tr->marked);
+    }
+    free(tr);
+    ctld->triggers = NULL;
 }
 
 /* ---- the service ----------------------------------------------------------------------------- */
@@ -652,14 +666,7 @@ static void follow_node(struct ctld *ctld, struct node *n, Pst__EventKind kind)
 
 static void forget_node(struct ctld *ctld, struct node *n)
 {
-    (void)ctld;
-    triggers_node_gone(n->rec->node_id);
-}
-
-static void free_triggers(struct ctld *ctld)
-{
-    (void)ctld;
-    triggers_clear();
+    triggers_node_gone(ctld, n->rec->node_id);
 }
 
 static const struct ctld_op trigger_ops[] = {
@@ -672,6 +679,7 @@ static const struct ctld_op trigger_ops[] = {
 const struct ctld_service triggers_service = {
     .name = "triggers",
     .ops = trigger_ops,
+    .start = start_triggers,
     .recovered = triggers_booted,
     .reconfigured = triggers_reconfigured,
     .free = free_triggers,

@@ -9,12 +9,11 @@
 
 /* A node changed (or is seen for the first time); only_jobs: in what jobs hold of it. */
 void triggers_node(struct ctld *ctld, const struct node *n, bool only_jobs);
-void triggers_node_gone(uint32_t node_id);
+void triggers_node_gone(struct ctld *ctld, uint32_t node_id);
 void triggers_tick(struct ctld *ctld, int64_t now_us);
 /* The configuration was read again; this controller has started. */
 void triggers_reconfigured(struct ctld *ctld);
 void triggers_booted(struct ctld *ctld);
-void triggers_clear(void); /* at the end */
 /* slurmctld --run-trigger UID GID PROGRAM ARG: become the user and the program.  Exit status, if
  * that fails. */
 int triggers_child(int argc, char **argv);
