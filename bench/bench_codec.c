@@ -11,6 +11,7 @@
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "job.pb-c.h"
+#include "fields.h"
 
 enum { RECORDS = 20000, ROUNDS = 7 };
 
@@ -152,8 +153,12 @@ static const struct {
 
 static int prepare(struct work *w)
 {
-    static const uint32_t fields[] = { 1,  2,  3,  4,  7,  9,  12,  30, 31,
-                                       32, 51, 53, 54, 71, 99, 180, 901 };
+    static const uint32_t fields[] = { JOB_F_JOB_ID,      JOB_F_ARRAY_JOB_ID, JOB_F_ARRAY_TASK_ID,
+                                       JOB_F_ARRAY_TASKS, JOB_F_USER_NAME,    JOB_F_NAME,
+                                       JOB_F_PARTITION,   JOB_F_STATE,        JOB_F_STATE_FLAGS,
+                                       JOB_F_REASON,      JOB_F_ELIGIBLE_US,  JOB_F_START_US,
+                                       JOB_F_END_US,      JOB_F_MAX_NODES,    JOB_F_TIME_LIMIT_MIN,
+                                       JOB_F_ALLOC,       JOB_F_PEND_REASON };
     ProtobufCMessage *msg;
 
     if (pb_json_read(job_json, sizeof(job_json) - 1, &pst__job_record__descriptor, &msg, NULL) < 0)

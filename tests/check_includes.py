@@ -30,7 +30,7 @@ MAY = {
 ALSO = {"cli": {"model/words/efficiency.h", "model/words/names.h", "model/words/reqtres.h", "model/words/resvwords.h", "model/words/stepuse.h"}}
 # Messages of the schema are everyone's but base's; a folder's own schema is its own.
 SCHEMA = {"job.pb-c.h", "node.pb-c.h", "event.pb-c.h", "api.pb-c.h", "watch.pb-c.h",
-          "explain.pb-c.h", "assoc.pb-c.h", "acct.pb-c.h", "resv.pb-c.h", "acctop.pb-c.h"}
+          "explain.pb-c.h", "assoc.pb-c.h", "acct.pb-c.h", "resv.pb-c.h", "acctop.pb-c.h", "fields.h"}
 OWN_SCHEMA = {"stepfile.pb-c.h": {"stepd", "noded", "pmi", "oci", "pam"}}
 # Libraries that promise to be pure: no thread, no clock, no file.
 PURE = {

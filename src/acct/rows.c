@@ -17,13 +17,11 @@
 #include "acct/sql/db.h"
 #include "acct/filter.h"
 #include "model/secrets.h"
+#include "fields.h"
 
 #define CHUNK 64u
 #define CHUNK_MAX_BYTES (4u << 20)
 #define FIELD_HEADER_MAX 12u /* tag and length */
-#define ACCT_JOB_TAG 1       /* numbers of AcctJob's fields */
-#define ACCT_STEPS_TAG 2
-#define ACCT_CLUSTER_TAG 20
 #define SELECT_COLUMNS 5u
 
 /* A run while the selection is made. */
@@ -305,7 +303,8 @@ int acct_rows_open(const char *path, const Pst__AcctFilter *filter, int64_t now_
 
 static int add_piece(struct acct_rows *rows, int64_t run, uint8_t tag, const void *data, size_t len)
 {
-    const struct pb_fieldset *fields = tag == ACCT_JOB_TAG ? &rows->job_fields : &rows->step_fields;
+    const struct pb_fieldset *fields =
+        tag == ACCT_JOB_F_JOB ? &rows->job_fields : &rows->step_fields;
     int r = grow_array(&rows->pieces, rows->npieces, &rows->pieces_cap, sizeof(*rows->pieces));
     long shown;
 
@@ -363,9 +362,9 @@ static int read_chunk(struct acct_rows *rows)
     r = sql_begin_read(rows->db);
     if (r < 0)
         return r;
-    r = read_pieces(rows, rows->job, ACCT_JOB_TAG);
+    r = read_pieces(rows, rows->job, ACCT_JOB_F_JOB);
     if (r == 0 && !rows->allocations_only)
-        r = read_pieces(rows, rows->steps, ACCT_STEPS_TAG);
+        r = read_pieces(rows, rows->steps, ACCT_JOB_F_STEPS);
     if (r == 0 || r == -EMSGSIZE) {
         int ended = sql_commit(rows->db);
 
@@ -432,13 +431,13 @@ static const char *source_of(const struct acct_rows *rows, int64_t run)
 static int put_together(struct acct_rows *rows, int64_t run)
 {
     const struct piece *end = rows->pieces + rows->npieces;
-    const struct piece *job = find_pieces(rows, run, ACCT_JOB_TAG), *steps;
+    const struct piece *job = find_pieces(rows, run, ACCT_JOB_F_JOB), *steps;
     const char *cluster = source_of(rows, run);
     size_t need = strlen(cluster) + FIELD_HEADER_MAX;
 
     if (!job)
         return 0;
-    steps = find_pieces(rows, run, ACCT_STEPS_TAG);
+    steps = find_pieces(rows, run, ACCT_JOB_F_STEPS);
     need += job->len + FIELD_HEADER_MAX;
     for (const struct piece *p = steps; p && p < end && p->run == run; p++)
         need += p->len + FIELD_HEADER_MAX;
@@ -451,13 +450,13 @@ static int put_together(struct acct_rows *rows, int64_t run)
         rows->buf_cap = need * 2;
     }
     rows->len = 0;
-    add_field(rows, ACCT_JOB_TAG, rows->data + job->at, job->len);
+    add_field(rows, ACCT_JOB_F_JOB, rows->data + job->at, job->len);
     for (const struct piece *p = steps; p && p < end && p->run == run; p++)
         if (rows->len + p->len + FIELD_HEADER_MAX <
             ACCT_JOB_MAX_BYTES - strlen(cluster) - FIELD_HEADER_MAX)
-            add_field(rows, ACCT_STEPS_TAG, rows->data + p->at, p->len);
+            add_field(rows, ACCT_JOB_F_STEPS, rows->data + p->at, p->len);
     if (cluster[0])
-        add_field(rows, ACCT_CLUSTER_TAG, cluster, strlen(cluster));
+        add_field(rows, ACCT_JOB_F_CLUSTER, cluster, strlen(cluster));
     return 1;
 }
 

@@ -16,6 +16,7 @@
 #include "model/gresuse.h"
 #include "model/job.h"
 #include "model/account/payers.h"
+#include "fields.h"
 
 #define DONE_SEARCH_MAX 1000u /* jobs passed by before the list is left unsorted */
 
@@ -398,12 +399,13 @@ static int apply_job_patch(struct cluster *c, const Pst__JobPatch *p, Pst__Event
     if (!j)
         return err_set(err, -EUCLEAN, "job %u: changed but unknown", p->job_id);
     if ((p->set && p->set->has_job_id && p->set->job_id != p->job_id) ||
-        clears_field(p->n_clear, p->clear, 1))
+        clears_field(p->n_clear, p->clear, JOB_F_JOB_ID))
         return err_set(err, -EUCLEAN, "job %u: an id cannot change", p->job_id);
     if (p->set && !state_known(c, p->set))
         return err_set(err, -EUCLEAN, "job %u: state %d is unknown", p->job_id, (int)p->set->state);
     job_detach(c, j);
-    if ((p->set && (p->set->name || p->set->has_uid)) || clears_field(p->n_clear, p->clear, 9))
+    if ((p->set && (p->set->name || p->set->has_uid)) ||
+        clears_field(p->n_clear, p->clear, JOB_F_NAME))
         model_unname(c, j);
     if (renamed)
         model_blob_names(j->rec, &blobs);
@@ -487,7 +489,8 @@ static int apply_step_patch(struct cluster *c, const Pst__StepPatch *p, Pst__Eve
         return err_set(err, -EUCLEAN, "step %u.%u: changed but unknown", p->job_id, p->step_id);
     if ((p->set && p->set->has_job_id && p->set->job_id != p->job_id) ||
         (p->set && p->set->has_step_id && p->set->step_id != p->step_id) ||
-        clears_field(p->n_clear, p->clear, 1) || clears_field(p->n_clear, p->clear, 2))
+        clears_field(p->n_clear, p->clear, STEP_F_JOB_ID) ||
+        clears_field(p->n_clear, p->clear, STEP_F_STEP_ID))
         return err_set(err, -EUCLEAN, "step %u.%u: an id cannot change", p->job_id, p->step_id);
     r = merge_and_clear(&s->rec->base, p->set ? &p->set->base : NULL, p->n_clear, p->clear);
     if (r < 0)
@@ -555,7 +558,8 @@ static int apply_node_patch(struct cluster *c, const Pst__NodePatch *p, Pst__Eve
     if (!n)
         return err_set(err, -EUCLEAN, "node id %u: changed but unknown", p->node_id);
     if ((p->set && (p->set->name || (p->set->has_node_id && p->set->node_id != p->node_id))) ||
-        clears_field(p->n_clear, p->clear, 1) || clears_field(p->n_clear, p->clear, 2))
+        clears_field(p->n_clear, p->clear, NODE_F_NODE_ID) ||
+        clears_field(p->n_clear, p->clear, NODE_F_NAME))
         return err_set(err, -EUCLEAN, "node %s: its id and name cannot change", n->rec->name);
     r = merge_and_clear(&n->rec->base, p->set ? &p->set->base : NULL, p->n_clear, p->clear);
     if (r < 0)
@@ -652,7 +656,7 @@ static int apply_part_patch(struct cluster *c, const Pst__PartPatch *pp, Pst__Ev
         return err_set(err, -EUCLEAN, "partition %s: changed but unknown",
                        pp->name ? pp->name : "(null)");
     if ((pp->set && pp->set->name && strcmp(pp->set->name, pp->name) != 0) ||
-        clears_field(pp->n_clear, pp->clear, 1))
+        clears_field(pp->n_clear, pp->clear, PART_F_NAME))
         return err_set(err, -EUCLEAN, "partition %s: a name cannot change", pp->name);
     r = merge_and_clear(&p->rec->base, pp->set ? &pp->set->base : NULL, pp->n_clear, pp->clear);
     if (r < 0)

@@ -9,6 +9,7 @@
 #include "cli/scontrol/scontrol.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
+#include "fields.h"
 
 /* The records that the ids name: tasks of an array have numbers of their own. */
 struct named {
@@ -32,7 +33,8 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
 
 static void explain_jobs(struct scontrol *s, const char *word, bool again)
 {
-    uint32_t fields[] = { 1, 2, 3, 4 };
+    uint32_t fields[] = { JOB_F_JOB_ID, JOB_F_ARRAY_JOB_ID, JOB_F_ARRAY_TASK_ID,
+                          JOB_F_ARRAY_TASKS };
     Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
     Pst__JobFilter filter = PST__JOB_FILTER__INIT;
     struct filter_ids ids = { 0 };

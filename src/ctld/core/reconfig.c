@@ -18,6 +18,7 @@
 #include "ctld/core/service.h"
 #include "feed/preemptfeed.h"
 #include "base/billweights.h"
+#include "fields.h"
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
@@ -204,7 +205,7 @@ static void clear_unset(Pst__Transaction *tx, const ProtobufCMessage *have,
     for (unsigned i = 0; i < have->descriptor->n_fields; i++) {
         uint32_t number = have->descriptor->fields[i].id;
 
-        if (number < FIELD_VOLATILE && number != 4 /* state */ && pb_has(have, number) &&
+        if (number < FIELD_VOLATILE && number != PART_F_STATE && pb_has(have, number) &&
             !pb_has(want, number))
             tx_clear(tx, number);
     }

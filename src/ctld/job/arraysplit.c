@@ -9,6 +9,7 @@
 #include "ctld/core/service.h"
 #include "ctld/job/lifecycle.h"
 #include "model/array.h"
+#include "fields.h"
 
 /* A record of its own for `tasks`, which are some of array's. */
 static uint32_t put_split(struct ctld *ctld, Pst__Transaction *tx, const struct job *array,
@@ -60,7 +61,7 @@ struct job *arraysplit_tasks(struct ctld *ctld, struct job *array, const char *t
     if (all) { /* the last one keeps the array's own id */
         SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, id), array_task_id,
             array_first(tasks));
-        tx_clear(tx, 4); /* array_tasks */
+        tx_clear(tx, JOB_F_ARRAY_TASKS);
     } else {
         (void)tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, id);
         tx_take_tasks(tx, tasks);

@@ -22,6 +22,7 @@
 #include "ctld/core/service.h"
 #include "model/array.h"
 #include "model/depend.h"
+#include "fields.h"
 
 /* All of the core thread. */
 static struct idmap delayed; /* job id -> instant to ask again at, plus one */
@@ -203,7 +204,7 @@ static void refresh(struct ctld *ctld, uint32_t job_id, uint32_t ended)
         tx = tx_new(core_now());
         set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, job_id);
         if (res == DEPEND_MET) {
-            tx_clear(tx, 102); /* dependency */
+            tx_clear(tx, JOB_F_DEPENDENCY);
             if (!j->rec->has_eligible_us && !job_is_held(j->rec))
                 SET(set, eligible_us, MAX(core_now(), j->rec->has_begin_us ? j->rec->begin_us : 0));
         } else {

@@ -24,42 +24,7 @@
 #include "ctld/step/steps.h"
 #include "ctld/core/wait.h"
 #include "ctld/core/service.h"
-
-/* Field numbers of JobRecord that a requeue makes absent. */
-enum {
-    F_REASON = 32,
-    F_REASON_TEXT = 33,
-    F_EXIT_STATUS = 34,
-    F_DERIVED = 35,
-    F_CANCEL_UID = 40,
-    F_START = 53,
-    F_END = 54,
-    F_SUSPEND = 55,
-    F_SUSPENDED = 56,
-    F_KILL = 60,
-    F_WARNED = 42,
-    F_KILL_SENT = 43,
-    F_ALLOC = 180,
-    F_RELEASED = 181,
-    F_NEXT_STEP = 182,
-    F_BATCH_HOST = 183,
-    F_BATCH_STARTED = 185,
-    F_ALLOC_TRES = 186,
-    F_FAILED_NODE = 188,
-    F_PROLOG_PENDING = 200,
-    F_NODE_PROLOGS = 540,
-    F_LICENSES_ALLOC = 250,
-    F_PREEMPT = 260,
-    F_PREEMPT_KILL = 261,
-    F_PREEMPT_MODE = 262,
-    F_PREEMPTED_BY = 263,
-    F_PREEMPTABLE = 264,
-    F_RESERVATION = 17,
-    F_REQ_RESERVATION = 290,
-    F_RESV_ID = 291,
-    F_GANG = 410,
-    F_WHOLE_NODES = 411,
-};
+#include "fields.h"
 
 static void count_end(struct ctld *ctld, Pst__Transaction *tx, Pst__JobState state)
 {
@@ -269,12 +234,14 @@ static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct j
 {
     /* A field is either cleared or set, never both: clearing comes last. */
     static const uint32_t gone[] = {
-        F_EXIT_STATUS,    F_DERIVED,         F_CANCEL_UID,   F_START,          F_END,
-        F_SUSPEND,        F_SUSPENDED,       F_KILL,         F_WARNED,         F_KILL_SENT,
-        F_ALLOC,          F_RELEASED,        F_NEXT_STEP,    F_BATCH_HOST,     F_BATCH_STARTED,
-        F_ALLOC_TRES,     JOB_FIELD_BILLING, F_FAILED_NODE,  F_PROLOG_PENDING, F_NODE_PROLOGS,
-        F_LICENSES_ALLOC, F_PREEMPT,         F_PREEMPT_KILL, F_PREEMPT_MODE,   F_PREEMPTED_BY,
-        F_PREEMPTABLE,    F_RESV_ID,         F_GANG,         F_WHOLE_NODES
+        JOB_F_EXIT_STATUS,    JOB_F_DERIVED_EXIT_STATUS, JOB_F_CANCEL_UID,      JOB_F_START_US,
+        JOB_F_END_US,         JOB_F_SUSPEND_US,          JOB_F_SUSPENDED_US,    JOB_F_KILL_US,
+        JOB_F_WARNED,         JOB_F_KILL_SENT,           JOB_F_ALLOC,           JOB_F_RELEASED,
+        JOB_F_NEXT_STEP_ID,   JOB_F_BATCH_HOST,          JOB_F_BATCH_STARTED,   JOB_F_ALLOC_TRES,
+        JOB_F_BILLING,        JOB_F_FAILED_NODE,         JOB_F_PROLOG_PENDING,  JOB_F_NODE_PROLOGS,
+        JOB_F_LICENSES_ALLOC, JOB_F_PREEMPT_US,          JOB_F_PREEMPT_KILL_US, JOB_F_PREEMPT_MODE,
+        JOB_F_PREEMPTED_BY,   JOB_F_PREEMPTABLE_US,      JOB_F_RESV_ID,         JOB_F_GANG,
+        JOB_F_WHOLE_NODES
     };
     const Pst__JobRecord *r = j->rec;
     Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_REQUEUE, r->job_id);
@@ -282,12 +249,12 @@ static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct j
     for (size_t i = 0; i < ARRAY_SIZE(gone); i++)
         tx_clear(tx, gone[i]);
     if (r->req_reservation) { /* it asks as it did before */
-        tx_clear(tx, F_REQ_RESERVATION);
+        tx_clear(tx, JOB_F_REQ_RESERVATION);
         if (*r->req_reservation)
             /* -ENOMEM: the one it ran in */
             (void)pb_set_str(&set->reservation, r->req_reservation);
         else
-            tx_clear(tx, F_RESERVATION);
+            tx_clear(tx, JOB_F_RESERVATION);
     }
     SET(set, state, JOB_STATE(PENDING));
     SET(set, state_flags, special ? JOB_FLAG(SPECIAL_EXIT) : 0);
@@ -296,11 +263,11 @@ static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct j
     if (hold || special || job_is_held(r))
         SET(set, reason, held_reason(r, hold || special));
     else
-        tx_clear(tx, F_REASON);
+        tx_clear(tx, JOB_F_REASON);
     if (hold && !special && set->reason == PST__JOB_REASON__REASON_JOB_HELD_USER)
         (void)pb_set_str(&set->reason_text, "job requeued in held state"); /* -ENOMEM: the word */
     else
-        tx_clear(tx, F_REASON_TEXT);
+        tx_clear(tx, JOB_F_REASON_TEXT);
     if (hold || special)
         SET(set, priority, 0);
     lifecycle_new_run(ctld, tx, set);
@@ -407,8 +374,8 @@ uint64_t lifecycle_suspend(struct ctld *ctld, struct job *j, bool suspend)
 
     lifecycle_fill_suspend(set, j->rec, suspend, core_now());
     if (!suspend && preempted) {
-        tx_clear(tx, F_PREEMPT_KILL);
-        tx_clear(tx, F_PREEMPTED_BY);
+        tx_clear(tx, JOB_F_PREEMPT_KILL_US);
+        tx_clear(tx, JOB_F_PREEMPTED_BY);
     }
     lsn = core_commit(ctld, tx);
     if (!lsn)

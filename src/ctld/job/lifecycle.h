@@ -72,6 +72,5 @@ void launch_signal(struct ctld *ctld, struct job *j, uint64_t lsn, const Pst__Si
 void launch_suspend(struct ctld *ctld, struct job *j, uint64_t lsn, bool suspend); /* or resume */
 void launch_suspend_on(struct ctld *ctld, const struct job *j, const struct node *n, uint64_t lsn,
                        bool suspend);
-#define JOB_FIELD_BILLING 370u
 /* Give rec, which tx will put or patch, a run of its own: db_id and SLUID. */
 void lifecycle_new_run(struct ctld *ctld, Pst__Transaction *tx, Pst__JobRecord *rec);

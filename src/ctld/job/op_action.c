@@ -22,6 +22,7 @@
 #include "ctld/step/steps.h"
 #include "ctld/core/service.h"
 #include "model/array.h"
+#include "fields.h"
 
 #define RESULTS_MAX 10000u /* successes reported one by one */
 
@@ -251,12 +252,12 @@ static int do_release(struct action *a, const struct job_ref *ref)
     SET(set, batch_failures, 0);
     if (!j->rec->has_eligible_us && !j->rec->dependency)
         SET(set, eligible_us, core_now());
-    tx_clear(tx, 37); /* priority */
-    tx_clear(tx, 39); /* held_by_user */
-    tx_clear(tx, 32); /* reason */
-    tx_clear(tx, 33); /* reason_text */
+    tx_clear(tx, JOB_F_PRIORITY);
+    tx_clear(tx, JOB_F_HELD_BY_USER);
+    tx_clear(tx, JOB_F_REASON);
+    tx_clear(tx, JOB_F_REASON_TEXT);
     if (j->rec->reason_text || job_has_flag(j->rec, held))
-        tx_clear(tx, 52); /* begin: of the requeue, which the release ends */
+        tx_clear(tx, JOB_F_BEGIN_US); /* of the requeue, which the release ends */
     return committed(a, core_commit(a->ctld, tx));
 }
 

@@ -17,14 +17,18 @@
 #include "ctld/job/submission.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/core/service.h"
+#include "fields.h"
 
 /* Fields of JobRecord that a submission may carry; all others are the controller's. */
 static bool client_field(uint32_t number)
 {
-    static const uint32_t own[] = { 151, 152 }; /* names of older records */
-    static const uint32_t identity[] = {
-        9, 10, 11, 12, 13, 14, 16, 17, 18, 19, 20, 21, 38, 52, 57
-    };
+    static const uint32_t own[] = { JOB_F_SCRIPT_HASH,
+                                    JOB_F_ENV_HASH }; /* names of older records */
+    static const uint32_t identity[] = { JOB_F_NAME,      JOB_F_ACCOUNT,     JOB_F_QOS,
+                                         JOB_F_PARTITION, JOB_F_WCKEY,       JOB_F_COMMENT,
+                                         JOB_F_EXTRA,     JOB_F_RESERVATION, JOB_F_ALLOC_HOST,
+                                         JOB_F_ALLOC_SID, JOB_F_MAIL_USER,   JOB_F_MAIL_TYPE,
+                                         JOB_F_NICE,      JOB_F_BEGIN_US,    JOB_F_DEADLINE_US };
 
     for (size_t i = 0; i < ARRAY_SIZE(own); i++)
         if (number == own[i])
@@ -32,8 +36,11 @@ static bool client_field(uint32_t number)
     for (size_t i = 0; i < ARRAY_SIZE(identity); i++)
         if (number == identity[i])
             return true;
-    return number == 231 || number == 344 || number == 520 || number == 521 || number == 530 ||
-           number == 590 || (number >= 70 && number <= 131) || (number >= 150 && number <= 167);
+    return number == JOB_F_STEPMGR || number == JOB_F_MCS_LABEL || number == JOB_F_CONTAINER_ID ||
+           number == JOB_F_RUNTIME || number == JOB_F_SPANK_JOB_ENV ||
+           number == JOB_F_OUTPUT_SUMMARY ||
+           (number >= JOB_F_MIN_NODES && number <= JOB_F_TIME_LIMIT_ORIG_MIN) ||
+           (number >= JOB_F_BATCH && number <= JOB_F_GET_USER_ENV);
 }
 
 static void keep_client_fields(Pst__JobRecord *r, bool admin)
@@ -45,7 +52,8 @@ static void keep_client_fields(Pst__JobRecord *r, bool admin)
     for (unsigned i = 0; i < d->n_fields; i++) {
         uint32_t number = d->fields[i].id;
 
-        if (!client_field(number) && !(admin && (number == 37 || number == 15)))
+        if (!client_field(number) &&
+            !(admin && (number == JOB_F_PRIORITY || number == JOB_F_ADMIN_COMMENT)))
             (void)pb_clear(&r->base, number); /* a field we walk exists */
     }
 }

@@ -28,28 +28,9 @@
 #include "conf/conf_mcs.h"
 #include "model/array.h"
 #include "model/depend.h"
+#include "fields.h"
 
 enum when { PENDING_ONLY, NOT_ENDED, ALWAYS };
-
-/* Field numbers of JobRecord that need a word more than their rule. */
-enum {
-    F_PARTITION = 12,
-    F_ACCOUNT = 10,
-    F_QOS = 11,
-    F_RESERVATION = 17,
-    F_REASON = 32,
-    F_PRIORITY = 37,
-    F_NICE = 38,
-    F_MEM_PER_NODE = 75,
-    F_MEM_PER_CPU = 76,
-    F_TIME_LIMIT = 99,
-    F_TIME_UNLIMITED = 100,
-    F_DEPENDENCY = 102,
-    F_WORK_DIR = 154,
-    F_STD_ERR = 157,
-    F_LEAST_NODES = 211,
-    F_MCS_LABEL = 344
-};
 
 /* A field that may be updated. */
 static const struct rule {
@@ -57,58 +38,58 @@ static const struct rule {
     enum when when;
     bool admin; /* never by the owner */
 } rules[] = {
-    { 9, NOT_ENDED, false },     /* name */
-    { 10, PENDING_ONLY, false }, /* account */
-    { 11, PENDING_ONLY, false }, /* qos */
-    { 12, PENDING_ONLY, false }, /* partition */
-    { 13, NOT_ENDED, false },    /* wckey */
-    { 14, NOT_ENDED, false },    /* comment */
-    { 15, ALWAYS, true },        /* admin_comment */
-    { 16, NOT_ENDED, false },    /* extra */
-    { 17, PENDING_ONLY, false }, /* reservation */
-    { 20, NOT_ENDED, false },    /* mail_user */
-    { 21, NOT_ENDED, false },    /* mail_type */
-    { 23, NOT_ENDED, false },    /* array throttle */
-    { 37, NOT_ENDED, false },    /* priority: raising needs an administrator */
-    { 38, NOT_ENDED, false },    /* nice */
-    { 52, PENDING_ONLY, false }, /* begin */
-    { 57, NOT_ENDED, false },    /* deadline */
-    { 70, PENDING_ONLY, false },
-    { 71, PENDING_ONLY, false },
-    { 72, PENDING_ONLY, false },
-    { 73, PENDING_ONLY, false },
-    { 74, PENDING_ONLY, false },
-    { 75, PENDING_ONLY, false },
-    { 76, PENDING_ONLY, false },
-    { 78, PENDING_ONLY, false },
-    { 79, PENDING_ONLY, false },
-    { 82, PENDING_ONLY, false },
-    { 83, PENDING_ONLY, false },
-    { 84, PENDING_ONLY, false },
-    { 85, PENDING_ONLY, false },
-    { 86, PENDING_ONLY, false },
-    { 87, PENDING_ONLY, false },
-    { 88, PENDING_ONLY, false },
-    { 89, PENDING_ONLY, false },
-    { 90, PENDING_ONLY, false },
-    { 91, PENDING_ONLY, false },
-    { 93, PENDING_ONLY, false },
-    { 94, PENDING_ONLY, false },
-    { 96, PENDING_ONLY, false },
-    { 98, PENDING_ONLY, false },
-    { 99, NOT_ENDED, false }, /* time limit: raising needs an administrator */
-    { 100, NOT_ENDED, true }, /* unlimited */
-    { 101, PENDING_ONLY, false },
-    { 102, PENDING_ONLY, false }, /* dependency */
-    { 104, NOT_ENDED, false },    /* requeue */
-    { 105, PENDING_ONLY, true },
-    { 107, PENDING_ONLY, true },
-    { 115, PENDING_ONLY, false },
-    { 154, PENDING_ONLY, false }, /* work_dir */
-    { 155, PENDING_ONLY, false },
-    { 156, PENDING_ONLY, false },
-    { 157, PENDING_ONLY, false },
-    { 344, PENDING_ONLY, false }, /* mcs_label */
+    { JOB_F_NAME, NOT_ENDED, false },
+    { JOB_F_ACCOUNT, PENDING_ONLY, false },
+    { JOB_F_QOS, PENDING_ONLY, false },
+    { JOB_F_PARTITION, PENDING_ONLY, false },
+    { JOB_F_WCKEY, NOT_ENDED, false },
+    { JOB_F_COMMENT, NOT_ENDED, false },
+    { JOB_F_ADMIN_COMMENT, ALWAYS, true },
+    { JOB_F_EXTRA, NOT_ENDED, false },
+    { JOB_F_RESERVATION, PENDING_ONLY, false },
+    { JOB_F_MAIL_USER, NOT_ENDED, false },
+    { JOB_F_MAIL_TYPE, NOT_ENDED, false },
+    { JOB_F_ARRAY_TASK_THROTTLE, NOT_ENDED, false },
+    { JOB_F_PRIORITY, NOT_ENDED, false }, /* priority: raising needs an administrator */
+    { JOB_F_NICE, NOT_ENDED, false },
+    { JOB_F_BEGIN_US, PENDING_ONLY, false },
+    { JOB_F_DEADLINE_US, NOT_ENDED, false },
+    { JOB_F_MIN_NODES, PENDING_ONLY, false },
+    { JOB_F_MAX_NODES, PENDING_ONLY, false },
+    { JOB_F_NUM_TASKS, PENDING_ONLY, false },
+    { JOB_F_CPUS_PER_TASK, PENDING_ONLY, false },
+    { JOB_F_PN_MIN_CPUS, PENDING_ONLY, false },
+    { JOB_F_MEM_PER_NODE_MIB, PENDING_ONLY, false },
+    { JOB_F_MEM_PER_CPU_MIB, PENDING_ONLY, false },
+    { JOB_F_TMP_DISK_MIB, PENDING_ONLY, false },
+    { JOB_F_NTASKS_PER_NODE, PENDING_ONLY, false },
+    { JOB_F_SOCKETS_PER_NODE, PENDING_ONLY, false },
+    { JOB_F_CORES_PER_SOCKET, PENDING_ONLY, false },
+    { JOB_F_THREADS_PER_CORE, PENDING_ONLY, false },
+    { JOB_F_FEATURES, PENDING_ONLY, false },
+    { JOB_F_PREFER, PENDING_ONLY, false },
+    { JOB_F_REQ_NODES, PENDING_ONLY, false },
+    { JOB_F_EXC_NODES, PENDING_ONLY, false },
+    { JOB_F_CONTIGUOUS, PENDING_ONLY, false },
+    { JOB_F_EXCLUSIVE, PENDING_ONLY, false },
+    { JOB_F_OVERSUBSCRIBE, PENDING_ONLY, false },
+    { JOB_F_TRES_PER_NODE, PENDING_ONLY, false },
+    { JOB_F_TRES_PER_JOB, PENDING_ONLY, false },
+    { JOB_F_TRES_PER_TASK, PENDING_ONLY, false },
+    { JOB_F_LICENSES, PENDING_ONLY, false },
+    { JOB_F_TIME_LIMIT_MIN, NOT_ENDED, false }, /* time limit: raising needs an administrator */
+    { JOB_F_TIME_UNLIMITED, NOT_ENDED, true },
+    { JOB_F_TIME_MIN_MIN, PENDING_ONLY, false },
+    { JOB_F_DEPENDENCY, PENDING_ONLY, false },
+    { JOB_F_REQUEUE, NOT_ENDED, false },
+    { JOB_F_REBOOT, PENDING_ONLY, true },
+    { JOB_F_CORE_SPEC, PENDING_ONLY, true },
+    { JOB_F_SWITCHES, PENDING_ONLY, false },
+    { JOB_F_WORK_DIR, PENDING_ONLY, false },
+    { JOB_F_STD_IN, PENDING_ONLY, false },
+    { JOB_F_STD_OUT, PENDING_ONLY, false },
+    { JOB_F_STD_ERR, PENDING_ONLY, false },
+    { JOB_F_MCS_LABEL, PENDING_ONLY, false },
 };
 
 struct update {
@@ -160,7 +141,7 @@ static int rule_check(const struct update *u, const struct job *j, uint32_t fiel
             return ESLURM_ACCESS_DENIED;
         /* Where a job writes, it writes as its owner: an operator or coordinator would have his
          * rights. */
-        if (field >= F_WORK_DIR && field <= F_STD_ERR &&
+        if (field >= JOB_F_WORK_DIR && field <= JOB_F_STD_ERR &&
             !cmd_may_act_as(u->ctld, u->cmd, j->rec->uid))
             return ESLURM_ACCESS_DENIED;
         if (rules[i].when == PENDING_ONLY && !job_is_pending(j->rec))
@@ -179,15 +160,15 @@ static bool clears_too_much(const struct update *u, const Pst__JobRecord *r, uin
     const Pst__JobRecord *set = u->req->set;
 
     switch (field) {
-    case F_PRIORITY:
-    case F_ACCOUNT:
-    case F_QOS:
+    case JOB_F_PRIORITY:
+    case JOB_F_ACCOUNT:
+    case JOB_F_QOS:
         return true;
-    case F_NICE:
+    case JOB_F_NICE:
         return r->has_nice && r->nice > 0;
-    case F_MEM_PER_NODE:
+    case JOB_F_MEM_PER_NODE_MIB:
         return r->has_mem_per_node_mib && !(set && set->has_mem_per_cpu_mib);
-    case F_MEM_PER_CPU:
+    case JOB_F_MEM_PER_CPU_MIB:
         return r->has_mem_per_cpu_mib && !(set && set->has_mem_per_node_mib);
     default:
         return false;
@@ -200,11 +181,11 @@ static int clear_check(const struct update *u, const struct job *j, uint32_t fie
 {
     if (clears_too_much(u, j->rec, field) && !policy_is_operator(u->ctld, u->cmd))
         return ESLURM_ACCESS_DENIED;
-    if (field == F_PARTITION)
+    if (field == JOB_F_PARTITION)
         return ESLURM_INVALID_PARTITION_NAME;
-    if (field == F_TIME_LIMIT)
-        return rule_check(u, j, F_TIME_UNLIMITED);
-    return rule_check(u, j, field == F_TIME_UNLIMITED ? F_TIME_LIMIT : field);
+    if (field == JOB_F_TIME_LIMIT_MIN)
+        return rule_check(u, j, JOB_F_TIME_UNLIMITED);
+    return rule_check(u, j, field == JOB_F_TIME_UNLIMITED ? JOB_F_TIME_LIMIT_MIN : field);
 }
 
 static int rules_check(const struct update *u, const struct job *j)
@@ -331,7 +312,7 @@ static void note_asked(const struct update *u, Pst__Transaction *tx, const struc
         if (c->req_billing != j->rec->req_billing)
             SET(set, req_billing, c->req_billing);
         if (!c->req_gres && j->rec->req_gres)
-            tx_clear(tx, 571);
+            tx_clear(tx, JOB_F_REQ_GRES);
         else if (c->req_gres && (!j->rec->req_gres || strcmp(c->req_gres, j->rec->req_gres) != 0))
             (void)pb_set_str(&set->req_gres, c->req_gres); /* as above */
     }
@@ -342,7 +323,7 @@ static void note_asked(const struct update *u, Pst__Transaction *tx, const struc
 static bool label_changes(const struct update *u, const Pst__JobRecord *set)
 {
     for (size_t i = 0; i < u->req->n_clear; i++)
-        if (u->req->clear[i] == F_MCS_LABEL)
+        if (u->req->clear[i] == JOB_F_MCS_LABEL)
             return true; /* and gets the one that it would have without a word about it */
     return set->mcs_label || (set->account && conf_mcs(u->ctld->conf).kind == MCS_ACCOUNT);
 }
@@ -365,7 +346,7 @@ static void relabel(const struct update *u, Pst__Transaction *tx, const struct j
     if (label_changes(u, set) && relabelled(u, j->rec, set, &c) == 0) { /* checked before */
         (void)pb_set_str(&set->mcs_label, c->mcs_label); /* out of memory: as it was asked for */
         if (!c->mcs_label)
-            tx_clear(tx, F_MCS_LABEL);
+            tx_clear(tx, JOB_F_MCS_LABEL);
         SET(set, mcs_select, c->has_mcs_select && c->mcs_select);
     }
     if (c)
@@ -508,7 +489,7 @@ static void least_nodes(const struct update *u, Pst__Transaction *tx, const stru
         if (least)
             SET(set, least_nodes, least);
         else if (r->has_least_nodes)
-            tx_clear(tx, F_LEAST_NODES);
+            tx_clear(tx, JOB_F_LEAST_NODES);
     }
     protobuf_c_message_free_unpacked(copy, NULL);
 }
@@ -526,10 +507,10 @@ static void reassociate(const struct update *u, Pst__Transaction *tx, const stru
         SET(set, field, c->field);                                                                 \
     else                                                                                           \
         tx_clear(tx, number)
-        FOLLOW(assoc_id, 340);
-        FOLLOW(qos_id, 341);
-        FOLLOW(wckey_id, 342);
-        FOLLOW(part_qos_id, 345);
+        FOLLOW(assoc_id, JOB_F_ASSOC_ID);
+        FOLLOW(qos_id, JOB_F_QOS_ID);
+        FOLLOW(wckey_id, JOB_F_WCKEY_ID);
+        FOLLOW(part_qos_id, JOB_F_PART_QOS_ID);
 #undef FOLLOW
         if (c->account)
             (void)pb_set_str(&set->account, c->account); /* out of memory: as it was asked for */
@@ -540,7 +521,7 @@ static void reassociate(const struct update *u, Pst__Transaction *tx, const stru
         if (c->qos_req)
             (void)pb_set_str(&set->qos_req, c->qos_req);
         else
-            tx_clear(tx, 343);
+            tx_clear(tx, JOB_F_QOS_REQ);
     }
     if (c)
         pst__job_record__free_unpacked(c, NULL);
@@ -570,17 +551,17 @@ static void imply_reservation(const struct update *u, Pst__Transaction *tx, cons
     bool other = set->reservation != NULL;
 
     for (size_t i = 0; i < u->req->n_clear; i++)
-        other = other || u->req->clear[i] == F_RESERVATION;
+        other = other || u->req->clear[i] == JOB_F_RESERVATION;
     if (set->reservation && !*set->reservation) {
         (void)pb_set_str(&set->reservation, NULL); /* cannot fail: it frees */
-        tx_clear(tx, F_RESERVATION);
+        tx_clear(tx, JOB_F_RESERVATION);
     }
     if (!other || !job_has_flag(r, JOB_FLAG(RESV_DEL_HOLD)))
         return;
     SET(set, state_flags, r->state_flags & ~JOB_FLAG(RESV_DEL_HOLD));
-    tx_clear(tx, F_REASON);
+    tx_clear(tx, JOB_F_REASON);
     if (!set->has_priority)
-        tx_clear(tx, 37);
+        tx_clear(tx, JOB_F_PRIORITY);
 }
 
 /* Consequences of the fields that were set, in the same patch. */
@@ -590,16 +571,16 @@ static void imply(struct update *u, Pst__Transaction *tx, const struct job *j, P
     bool no_dependency = false;
 
     for (size_t i = 0; i < u->req->n_clear; i++)
-        no_dependency = no_dependency || u->req->clear[i] == F_DEPENDENCY;
+        no_dependency = no_dependency || u->req->clear[i] == JOB_F_DEPENDENCY;
     if (set->has_time_limit_min) {
-        tx_clear(tx, F_TIME_UNLIMITED);
+        tx_clear(tx, JOB_F_TIME_UNLIMITED);
         if (r->has_start_us && !job_is_pending(r))
             SET(set, end_us,
                 r->start_us + (int64_t)set->time_limit_min * 60 * USEC_PER_SEC +
                     (r->has_suspended_us ? r->suspended_us : 0));
     }
     if (set->has_time_unlimited && set->time_unlimited && !job_is_pending(r))
-        tx_clear(tx, 54); /* end_us */
+        tx_clear(tx, JOB_F_END_US);
     if (set->has_priority && set->priority == 0) {
         bool admin = policy_may_manage(u->ctld, u->cmd, r);
 
@@ -616,12 +597,12 @@ static void imply(struct update *u, Pst__Transaction *tx, const struct job *j, P
     note_asked(u, tx, j, set);
     note_limit_set(u, r, set);
     if (set->has_mem_per_node_mib)
-        tx_clear(tx, 76);
+        tx_clear(tx, JOB_F_MEM_PER_CPU_MIB);
     if (set->has_mem_per_cpu_mib)
-        tx_clear(tx, 75);
+        tx_clear(tx, JOB_F_MEM_PER_NODE_MIB);
     if (set->dependency && !*set->dependency) {
         (void)pb_set_str(&set->dependency, NULL); /* cannot fail: it frees */
-        tx_clear(tx, F_DEPENDENCY);
+        tx_clear(tx, JOB_F_DEPENDENCY);
         no_dependency = true;
     } else if (set->dependency) {
         char *text = stored_dependency(set->dependency);
@@ -633,7 +614,7 @@ static void imply(struct update *u, Pst__Transaction *tx, const struct job *j, P
     }
     if ((no_dependency || set->dependency) && r->has_reason &&
         r->reason == PST__JOB_REASON__REASON_DEPENDENCY_NEVER_SATISFIED)
-        tx_clear(tx, F_REASON);
+        tx_clear(tx, JOB_F_REASON);
     if (no_dependency && !r->has_eligible_us && !job_is_held(r))
         SET(set, eligible_us, MAX(core_now(), r->has_begin_us ? r->begin_us : 0));
     if (set->has_array_task_throttle && r->array_tasks) {
@@ -663,7 +644,7 @@ static int apply(struct update *u, struct job *j)
         return SLURM_ERROR;
     }
     for (size_t i = 0; i < u->req->n_clear; i++)
-        if (u->req->clear[i] != F_MCS_LABEL) /* relabel() knows whether it may be without */
+        if (u->req->clear[i] != JOB_F_MCS_LABEL) /* relabel() knows whether it may be without */
             tx_clear(tx, u->req->clear[i]);
     imply(u, tx, j, set);
     lsn = core_commit(u->ctld, tx);

@@ -12,8 +12,7 @@
 #include "ctld/job/lifecycle.h"
 #include "ctld/core/wait.h"
 #include "ctld/core/service.h"
-
-#define F_NODE_PROLOGS 540 /* in JobRecord */
+#include "fields.h"
 
 struct prologs {
     struct idmap awaited; /* job id -> struct bitmap: positions whose prolog is awaited */
@@ -123,7 +122,7 @@ static void end_configuring(struct ctld *ctld, struct job *j)
 
     SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, j->rec->job_id), state_flags,
         j->rec->state_flags & ~JOB_FLAG(CONFIGURING));
-    tx_clear(tx, F_NODE_PROLOGS);
+    tx_clear(tx, JOB_F_NODE_PROLOGS);
     lsn = core_commit(ctld, tx);
     if (!lsn) {
         log_error("job %u: its nodes are ready, but the journal is full", j->rec->job_id);

@@ -19,6 +19,7 @@
 #include "ctld/job/lifecycle.h"
 #include "ctld/job/allocrecord.h"
 #include "ctld/job/prologs.h"
+#include "fields.h"
 
 /* ---- which nodes stay ------------------------------------------------------------------------ */
 
@@ -131,7 +132,7 @@ static int shrink(struct ctld *ctld, struct job *j, const struct bitmap *keep, u
     set->alloc = alloc_part(ctld->cluster, j->rec->alloc, keep);
     alloc_bill(ctld, j->rec->partition, j->rec->licenses_alloc, set);
     if (j->rec->has_billing && !set->has_billing)
-        tx_clear(tx, JOB_FIELD_BILLING);
+        tx_clear(tx, JOB_F_BILLING);
     host = cluster_node(ctld->cluster, set->alloc->node_ids[0]);
     if (host && pb_set_str(&set->batch_host, host->rec->name) < 0)
         (void)must(NULL);

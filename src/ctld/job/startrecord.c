@@ -20,6 +20,7 @@
 #include "feed/preemptfeed.h"
 #include "model/array.h"
 #include "model/kept.h"
+#include "fields.h"
 
 /* The fields a start sets, on a patch or on a task's fresh record. */
 static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old, const char *partition,
@@ -159,7 +160,7 @@ static uint32_t fill_task_start(struct ctld *ctld, Pst__Transaction *tx, struct 
     if (array_count(array->rec->array_tasks) == 1) {
         set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_START, id);
         SET(set, array_task_id, task);
-        tx_clear(tx, 4); /* array_tasks */
+        tx_clear(tx, JOB_F_ARRAY_TASKS);
         fill_start(set, array->rec, d->partition, alloc, now, d->time_limit_min, held_licenses(d),
                    ctld);
         fill_resv(ctld->cluster, set, array->rec, d->resv_id);

@@ -10,11 +10,9 @@
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/job/submission.h"
+#include "fields.h"
 
 #define BLOB_AGAIN_US (1800 * USEC_PER_SEC)
-
-#define F_ARGV 153    /* JobRecord.argv */
-#define F_RLIMITS 159 /* kept with the environment: alike in all submissions of a user */
 
 /* The accounting store may have purged what has not been submitted for an hour or more, and its
  * switch may be new: what it shall keep is logged again now and then. */
@@ -91,7 +89,7 @@ static void fill_identity(struct submission *s, uint32_t job_id)
         r->alloc_host = tx_strdup(conn_peer(s->cmd->conn)->host);
     if (r->n_argv == 1 && r->command && strcmp(r->argv[0], r->command) == 0)
         /* the script alone: `command` says it, a hundred bytes a job less */
-        (void)pb_clear(&r->base, F_ARGV);
+        (void)pb_clear(&r->base, JOB_F_ARGV);
     if ((least = submit_least_nodes(s->ctld, s->first, r)))
         SET(r, least_nodes, least);
     if (r->array_tasks)
@@ -108,7 +106,7 @@ void submission_put(struct submission *s, Pst__Transaction *tx, uint32_t first)
         het_fill(s->rec, first, s->het_offset, s->het_count);
     if (!s->het_offset) /* script, environment and limits are the leader's */
         put_contents(s, tx);
-    (void)pb_clear(&s->rec->base, F_RLIMITS); /* a field there is */
+    (void)pb_clear(&s->rec->base, JOB_F_RLIMITS); /* kept with the environment */
     lifecycle_new_run(s->ctld, tx, s->rec);
     tx_job_put_take(tx, PST__EVENT_KIND__EV_JOB_SUBMIT, TAKE_PTR(s->rec));
 }

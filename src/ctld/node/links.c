@@ -28,6 +28,7 @@
 #include "ctld/step/steps.h"
 #include "ctld/front/view.h"
 #include "ctld/core/service.h"
+#include "fields.h"
 
 #define HEARTBEAT_S 30u
 #define STEP_GRACE_US (30 * USEC_PER_SEC) /* a step may still be on its way to the node */
@@ -230,7 +231,7 @@ static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__Node
 
     copy_facts(set, old, reg);
     if (!reg->n_gres_topo && old->n_gres_topo)
-        tx_clear(tx, 275); /* gres_topo */
+        tx_clear(tx, NODE_F_GRES_TOPO);
     SET(set, registered_us, core_now());
     if (!old->reg_addr || strcmp(old->reg_addr, addr) != 0)
         (void)pb_set_str(&set->reg_addr, addr);
@@ -262,14 +263,14 @@ static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__Node
         forget = true;
     }
     if (forget && !low) {
-        tx_clear(tx, 32); /* reason, by whom and when */
-        tx_clear(tx, 33);
-        tx_clear(tx, 34);
+        tx_clear(tx, NODE_F_REASON);
+        tx_clear(tx, NODE_F_REASON_UID);
+        tx_clear(tx, NODE_F_REASON_US);
     }
     if (rebooted) {
-        tx_clear(tx, 50); /* next_state, reboot_us, reboot_asap */
-        tx_clear(tx, 51);
-        tx_clear(tx, 52);
+        tx_clear(tx, NODE_F_NEXT_STATE);
+        tx_clear(tx, NODE_F_REBOOT_US);
+        tx_clear(tx, NODE_F_REBOOT_ASAP);
     }
     SET(set, state_flags, flags);
     return core_commit(ctld, tx);
@@ -353,7 +354,7 @@ static void batch_launched(struct ctld *ctld, const struct node *n, const Pst__R
     tx = tx_new(core_now());
     SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_LAUNCHED, run->job_id), batch_started, true);
     if (j->rec->has_batch_failures)
-        tx_clear(tx, 41);
+        tx_clear(tx, NODE_F_VERSION);
     (void)core_commit(ctld, tx); /* disk full: said again when the node registers */
 }
 

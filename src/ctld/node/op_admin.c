@@ -23,6 +23,7 @@
 #include "ctld/schedlink/schedthread.h"
 #include "ctld/front/view.h"
 #include "ctld/core/service.h"
+#include "fields.h"
 
 #define FLAG(x) (1u << PST__NODE_FLAG__NODE_FLAG_##x)
 
@@ -330,7 +331,11 @@ static bool returns_to_service(Pst__NodeAction a)
  * resume_after ... */
 static bool node_field(uint32_t number)
 {
-    static const uint32_t allowed[] = { 3, 4, 13, 14, 15, 16, 20, 21, 32, 43, 45 };
+    static const uint32_t allowed[] = {
+        NODE_F_HOSTNAME, NODE_F_ADDR,        NODE_F_FEATURES,      NODE_F_ACTIVE_FEATURES,
+        NODE_F_GRES,     NODE_F_WEIGHT,      NODE_F_COMMENT,       NODE_F_EXTRA,
+        NODE_F_REASON,   NODE_F_INSTANCE_ID, NODE_F_RESUME_AFTER_S
+    };
 
     for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
         if (allowed[i] == number)
@@ -386,14 +391,14 @@ static int patch_node(const struct ctld *ctld, const Pst__NodeUpdateRequest *req
         SET(set, reason_uid, conn_peer(cmd->conn)->uid);
         SET(set, reason_us, core_now());
     } else if (returns_to_service(req->action) && n->rec->reason) {
-        tx_clear(tx, 32);
-        tx_clear(tx, 33);
-        tx_clear(tx, 34);
+        tx_clear(tx, NODE_F_REASON);
+        tx_clear(tx, NODE_F_REASON_UID);
+        tx_clear(tx, NODE_F_REASON_US);
     }
     if (returns_to_service(req->action) && n->rec->has_reboot_us) {
-        tx_clear(tx, 50); /* next_state, reboot_us, reboot_asap */
-        tx_clear(tx, 51);
-        tx_clear(tx, 52);
+        tx_clear(tx, NODE_F_NEXT_STATE);
+        tx_clear(tx, NODE_F_REBOOT_US);
+        tx_clear(tx, NODE_F_REBOOT_ASAP);
     }
     for (size_t i = 0; i < req->n_clear; i++) {
         if (!node_field(req->clear[i]))
@@ -514,7 +519,8 @@ static int part_tx(struct ctld *ctld, const Pst__PartUpdateRequest *req, Pst__Tr
     }
     pb_clear_from(&set->base, FIELD_VOLATILE);
     for (size_t i = 0; !create && i < req->n_clear; i++) {
-        if (req->clear[i] == 1 || req->clear[i] == 4) /* name and state are never absent */
+        if (req->clear[i] == PART_F_NAME ||
+            req->clear[i] == PART_F_STATE) /* name and state are never absent */
             return ESLURM_NOT_SUPPORTED;
         tx_clear(tx, req->clear[i]);
     }

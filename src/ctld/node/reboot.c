@@ -14,20 +14,12 @@
 #include "base/timefmt.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/core/service.h"
+#include "fields.h"
 
 #define FLAG(x) (1u << PST__NODE_FLAG__NODE_FLAG_##x)
 #define REASON_MAX 512
 
 /* Field numbers of NodeRecord. */
-enum {
-    F_REASON = 32,
-    F_REASON_UID = 33,
-    F_REASON_US = 34,
-    F_NEXT_STATE = 50,
-    F_REBOOT = 51,
-    F_ASAP = 52
-};
-
 static void set_reason(Pst__NodeRecord *set, const char *text, uid_t uid)
 {
     (void)pb_set_str(&set->reason, text); /* -ENOMEM: keeps the old one */
@@ -48,12 +40,12 @@ static int cancel(Pst__Transaction *tx, const struct node *n)
         return ESLURM_INVALID_NODE_STATE_TRANSITION;
     set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_STATE, r->node_id);
     SET(set, state_flags, r->state_flags & ~(FLAG(REBOOT_REQUESTED) | (undrain ? FLAG(DRAIN) : 0)));
-    tx_clear(tx, F_NEXT_STATE);
-    tx_clear(tx, F_ASAP);
+    tx_clear(tx, NODE_F_NEXT_STATE);
+    tx_clear(tx, NODE_F_REBOOT_ASAP);
     if (undrain || !(r->state_flags & FLAG(DRAIN))) {
-        tx_clear(tx, F_REASON);
-        tx_clear(tx, F_REASON_UID);
-        tx_clear(tx, F_REASON_US);
+        tx_clear(tx, NODE_F_REASON);
+        tx_clear(tx, NODE_F_REASON_UID);
+        tx_clear(tx, NODE_F_REASON_US);
     }
     return 0;
 }
@@ -80,7 +72,7 @@ static int request(Pst__Transaction *tx, const struct node *n, const Pst__NodeRe
     if (req->next_state)
         (void)pb_set_str(&set->next_state, req->next_state); /* -ENOMEM: as it was before */
     else if (r->next_state)
-        tx_clear(tx, F_NEXT_STATE);
+        tx_clear(tx, NODE_F_NEXT_STATE);
     return 0;
 }
 
@@ -188,9 +180,9 @@ static void give_up(struct ctld *ctld, struct node *n, int64_t now)
 
     SET(set, state_flags, n->rec->state_flags & ~(FLAG(REBOOT_REQUESTED) | FLAG(REBOOT_ISSUED)));
     set_reason(set, "reboot timed out", conf_slurm_uid(ctld->conf));
-    tx_clear(tx, F_NEXT_STATE);
-    tx_clear(tx, F_REBOOT);
-    tx_clear(tx, F_ASAP);
+    tx_clear(tx, NODE_F_NEXT_STATE);
+    tx_clear(tx, NODE_F_REBOOT_US);
+    tx_clear(tx, NODE_F_REBOOT_ASAP);
     if (core_commit(ctld, tx))
         log_error("node %s: did not come back from its reboot", n->rec->name);
 }

@@ -21,6 +21,7 @@
 #include "ctld/core/wait.h"
 #include "ctld/core/service.h"
 #include "model/jobenv.h"
+#include "fields.h"
 
 struct hooks {
     struct idmap epilogs; /* id of a job whose EpilogSlurmctld runs -> anything */
@@ -156,7 +157,7 @@ static void prolog_done(struct ctld *ctld, const struct program *p)
     set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, p->job_id);
     if (!job_awaits_node_prologs(j->rec))
         SET(set, state_flags, j->rec->state_flags & ~JOB_FLAG(CONFIGURING));
-    tx_clear(tx, 200); /* prolog_pending */
+    tx_clear(tx, JOB_F_PROLOG_PENDING);
     lsn = core_commit(ctld, tx);
     if (!lsn) {
         log_error("job %u: its PrologSlurmctld is done, but the journal is full: it runs again",

@@ -18,6 +18,7 @@
 #include "ctld/resv/resv_impl.h"
 #include "ctld/front/view.h"
 #include "ctld/core/service.h"
+#include "fields.h"
 
 #define PROGRAM_LIMIT_US (600 * USEC_PER_SEC)
 
@@ -124,9 +125,9 @@ static void let_go(Pst__Transaction *tx, const struct job *j, const Pst__Reserva
             (j->rec->has_state_flags ? j->rec->state_flags : 0) | JOB_FLAG(RESV_DEL_HOLD));
         return;
     }
-    tx_clear(tx, 17); /* reservation */
+    tx_clear(tx, JOB_F_RESERVATION);
     if (j->rec->req_reservation)
-        tx_clear(tx, 290);
+        tx_clear(tx, JOB_F_REQ_RESERVATION);
 }
 
 /* Nobody waits for it any more. */

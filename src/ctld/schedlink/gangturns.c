@@ -23,8 +23,7 @@
 #include "ctld/core/service.h"
 #include "feed/records.h"
 #include "sched/rules/gang.h"
-
-enum { F_PREEMPT_KILL = 261, F_PREEMPTED_BY = 263, F_GANG = 410 };
+#include "fields.h"
 
 struct part { /* a job, or a component: those of one job take their turn together */
     uint32_t key, job_id;
@@ -196,7 +195,7 @@ static void put_turn(Pst__Transaction *tx, const Pst__JobRecord *r, bool runs, i
 
     lifecycle_fill_suspend(set, r, !runs, now);
     if (runs)
-        tx_clear(tx, F_GANG);
+        tx_clear(tx, JOB_F_GANG);
     else
         SET(set, gang, true);
 }
@@ -327,8 +326,8 @@ uint64_t gang_enter(struct ctld *ctld, struct job *j)
 
     SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_TURN_OVER, j->rec->job_id), gang, true);
     if (preempted) {
-        tx_clear(tx, F_PREEMPT_KILL);
-        tx_clear(tx, F_PREEMPTED_BY);
+        tx_clear(tx, JOB_F_PREEMPT_KILL_US);
+        tx_clear(tx, JOB_F_PREEMPTED_BY);
     }
     lsn = core_commit(ctld, tx);
     if (!lsn)
@@ -347,7 +346,7 @@ uint64_t gang_leave(struct ctld *ctld, struct job *j)
     uint64_t lsn;
 
     (void)tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_SUSPEND, j->rec->job_id);
-    tx_clear(tx, F_GANG);
+    tx_clear(tx, JOB_F_GANG);
     lsn = core_commit(ctld, tx);
     if (lsn)
         feed_suspend(ctld, j, true);

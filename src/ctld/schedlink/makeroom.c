@@ -20,8 +20,7 @@
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/lifecycle.h"
-
-enum { F_GANG = 410 };
+#include "fields.h"
 
 /* for whom a job was suspended starts within this, or not at all */
 #define START_PATIENCE_US (300 * USEC_PER_SEC)
@@ -121,7 +120,7 @@ static uint64_t suspend_for(struct ctld *ctld, struct job *j, uint32_t preemptor
     if (!already)
         lifecycle_fill_suspend(set, r, true, now);
     else if (job_waits_for_turn(r))
-        tx_clear(tx, F_GANG);
+        tx_clear(tx, JOB_F_GANG);
     lsn = core_commit(ctld, tx);
     if (!lsn)
         return 0;

@@ -17,11 +17,10 @@
 #include "ctld/step/steplayout.h"
 #include "ctld/step/steps.h"
 #include "ctld/core/service.h"
+#include "fields.h"
 
 #define ASYNC_LAUNCH_MAX                                                                           \
     (2u << 20) /* bytes of a launch request: kept in the record while the step waits */
-
-enum { F_ASYNC_LAUNCH = 46, F_ASYNC_CONFIRMED = 88 };
 
 struct swaiter { /* an answered-later request of swait */
     struct swaiter *next;
@@ -211,8 +210,8 @@ void async_launched(struct ctld *ctld, const struct node *n, const Pst__RunningS
     tx = tx_new(core_now());
     set = tx_step_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, run->job_id, run->step_id);
     if (all) {
-        tx_clear(tx, F_ASYNC_LAUNCH);
-        tx_clear(tx, F_ASYNC_CONFIRMED);
+        tx_clear(tx, STEP_F_ASYNC_LAUNCH);
+        tx_clear(tx, STEP_F_ASYNC_CONFIRMED);
     } else if (bitmap_format(bm, &set->async_confirmed) < 0) {
         must(NULL);
     }
@@ -232,8 +231,8 @@ void async_close(Pst__Transaction *tx, const struct step *s, const uid_t *uid)
     SET(set, exit_status, SIGKILL);
     if (uid)
         SET(set, cancel_uid, *uid);
-    tx_clear(tx, F_ASYNC_LAUNCH);
-    tx_clear(tx, F_ASYNC_LAUNCH + 1);
+    tx_clear(tx, STEP_F_ASYNC_LAUNCH);
+    tx_clear(tx, STEP_F_ASYNC_SPEC);
 }
 
 uint64_t async_end_pending(struct ctld *ctld, struct job *j, uint32_t step_id, const uid_t *uid)

@@ -8,6 +8,7 @@
 #include "base/hostlist.h"
 #include "base/pb/pbutil.h"
 #include "ctld/watch/watch_impl.h"
+#include "fields.h"
 
 struct watch_filter {
     uint32_t entities, states; /* bits */
@@ -231,7 +232,7 @@ int watch_batch_add(struct watch_batch *b, const Pst__WatchChange *c, uint32_t s
         !grow((void **)&b->bytes, &b->bytes_cap, b->len + size + 32, 1) ||
         add_text(b, c->name, &it.name) < 0 || add_text(b, c->partition, &it.partition) < 0)
         return -ENOMEM;
-    b->bytes[b->len++] = 1 << 3 | 2; /* changes */
+    b->bytes[b->len++] = WATCH_BATCH_F_CHANGES << 3 | 2;
     b->len += put_varint(b->bytes + b->len, size);
     b->len += pst__watch_change__pack(c, b->bytes + b->len);
     it.len = b->len - it.at;
@@ -242,7 +243,7 @@ int watch_batch_add(struct watch_batch *b, const Pst__WatchChange *c, uint32_t s
 /* cursor_lsn behind the changes. */
 static size_t put_cursor(uint8_t *to, uint64_t lsn)
 {
-    to[0] = 2 << 3;
+    to[0] = WATCH_BATCH_F_CURSOR_LSN << 3;
     return 1 + put_varint(to + 1, lsn);
 }
 
