@@ -30,7 +30,9 @@ MAY = {
 ALSO = {"cli": {"model/words/efficiency.h", "model/words/names.h", "model/words/reqtres.h", "model/words/resvwords.h", "model/words/stepuse.h"}}
 # Messages of the schema are everyone's but base's; a folder's own schema is its own.
 SCHEMA = {"job.pb-c.h", "node.pb-c.h", "event.pb-c.h", "api.pb-c.h", "watch.pb-c.h",
-          "explain.pb-c.h", "assoc.pb-c.h", "acct.pb-c.h", "resv.pb-c.h", "acctop.pb-c.h", "fields.h"}
+          "explain.pb-c.h", "assoc.pb-c.h", "acct.pb-c.h", "resv.pb-c.h", "acctop.pb-c.h", "fields.h",
+          "fieldlists.h", "fieldtable.h"}
+TEXT_RULES = "fieldtext.inc"  # of the schema's fields, as names: base needs no message for it
 OWN_SCHEMA = {"stepfile.pb-c.h": {"stepd", "noded", "pmi", "oci", "pam"}}
 # Libraries that promise to be pure: no thread, no clock, no file.
 PURE = {
@@ -63,6 +65,8 @@ def allowed(folder, path, name):
     if "/" not in name:
         if name in SCHEMA:
             return folder != "base"
+        if name == TEXT_RULES:
+            return folder == "base"
         if name in OWN_SCHEMA:
             return folder in OWN_SCHEMA[name]
         return name == "version.h" or (path.parent / name).exists()

@@ -1,7 +1,7 @@
 /* safetext.c - see safetext.h
  *
  * The walk is by descriptor, as in pbutil.c, so that a field which is new tomorrow is a line
- * until somebody writes down that it is more. */
+ * until a row of proto/fields.def says that it is more. */
 #include "base/safetext.h"
 
 #include <ctype.h>
@@ -19,37 +19,20 @@ struct row {
 
 static const struct rows {
     const char *message; /* without its package */
-    struct row fields[8];
+    struct row fields[16];
 } tables[] = {
-    { "AcctJobSet",
-      { { "admin_comment", SAFETEXT_TEXT },
-        { "comment", SAFETEXT_TEXT },
-        { "extra", SAFETEXT_TEXT },
-        { "system_comment", SAFETEXT_TEXT } } },
-    /* its owner's file; its jobs are submissions */
-    { "CrontabSetRequest", { { "text", SAFETEXT_ANY } } },
-    { "JobActionRequest", { { "admin_comment", SAFETEXT_TEXT }, { "message", SAFETEXT_TEXT } } },
-    { "JobRecord",
-      { { "admin_comment", SAFETEXT_TEXT },
-        { "argv", SAFETEXT_ANY },
-        { "comment", SAFETEXT_TEXT },
-        { "export_env", SAFETEXT_ANY },
-        { "extra", SAFETEXT_TEXT },
-        { "mail_user", SAFETEXT_ADDRESS },
-        { "spank_job_env", SAFETEXT_VARIABLE },
-        { "submit_line", SAFETEXT_ANY } } }, /* sbatch --wrap has scripts in it */
-    { "NodeRecord", { { "comment", SAFETEXT_TEXT }, { "extra", SAFETEXT_TEXT } } },
-    { "ReservationRecord", { { "comment", SAFETEXT_TEXT } } },
-    { "StepSpec", { { "submit_line", SAFETEXT_ANY } } },
+#include "fieldtext.inc"
 };
 
-bool safetext_row(size_t i, const char **ret_message, const char **ret_field)
+bool safetext_row(size_t i, const char **ret_message, const char **ret_field,
+                  enum safetext_rule *ret_rule)
 {
     for (size_t t = 0; t < ARRAY_SIZE(tables); t++)
         for (size_t k = 0; k < ARRAY_SIZE(tables[t].fields) && tables[t].fields[k].field; k++)
             if (i-- == 0) {
                 *ret_message = tables[t].message;
                 *ret_field = tables[t].fields[k].field;
+                *ret_rule = tables[t].fields[k].rule;
                 return true;
             }
     return false;

@@ -38,7 +38,7 @@ bool safetext_is_address(const char *text);
 bool safetext_is_variable(const char *text);
 
 /* Does every string of msg, at any depth, keep the rule of its field?  Fields without a row in
- * the table of safetext.c are lines.  Errors: -EINVAL, err names the field and the place in it. */
+ * proto/fields.def are lines.  Errors: -EINVAL, err names the field and the place in it. */
 int safetext_check(const ProtobufCMessage *msg, struct err *err);
 
 /* For showing: tabs and line ends become blanks, other control characters "?". The length stays. */
@@ -55,4 +55,5 @@ bool safetext_is_c1(const char *p);
 
 /* The rows of the table, for a test that all of them name fields which exist; false: no such
  * row. */
-bool safetext_row(size_t i, const char **ret_message, const char **ret_field);
+bool safetext_row(size_t i, const char **ret_message, const char **ret_field,
+                  enum safetext_rule *ret_rule);

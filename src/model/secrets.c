@@ -4,35 +4,31 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "fieldlists.h"
 #include "job.pb-c.h"
+
+static const uint32_t job_secrets[] = { JOB_SECRET_FIELDS },
+                      step_secrets[] = { STEP_SECRET_FIELDS };
 
 static const struct {
     const ProtobufCMessageDescriptor *desc;
-    const char *field;
+    const uint32_t *fields;
+    size_t n;
 } rows[] = {
-    /* a guess of the script can be tested with its digest */
-    { &pst__job_record__descriptor, "script_hash" },
-    { &pst__job_record__descriptor, "env_hash" }, /* likewise, as are the next two */
-    { &pst__job_record__descriptor, "script_digest" },
-    { &pst__job_record__descriptor, "env_digest" },
-    { &pst__job_record__descriptor, "export_env" }, /* --export=TOKEN=value */
-    { &pst__job_record__descriptor, "spank_job_env" },
-    { &pst__step_record__descriptor, "async_launch" }, /* with the environment of its tasks */
-    { &pst__step_record__descriptor, "async_spec" },
+    { &pst__job_record__descriptor, job_secrets, ARRAY_SIZE(job_secrets) },
+    { &pst__step_record__descriptor, step_secrets, ARRAY_SIZE(step_secrets) },
 };
 
 bool secrets_remove(const ProtobufCMessageDescriptor *desc, struct pb_fieldset *shown)
 {
-    bool any = false;
-
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         if (rows[i].desc != desc)
             continue;
-        pb_fieldset_remove(
-            shown, protobuf_c_message_descriptor_get_field_by_name(desc, rows[i].field)->id);
-        any = true;
+        for (size_t k = 0; k < rows[i].n; k++)
+            pb_fieldset_remove(shown, rows[i].fields[k]);
+        return true;
     }
-    return any;
+    return false;
 }
 
 void secrets_all_others(const ProtobufCMessageDescriptor *desc, struct pb_fieldset *ret_shown)

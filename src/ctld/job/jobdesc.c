@@ -11,7 +11,7 @@
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 #include "model/account/assoc.h"
-#include "fields.h"
+#include "fieldlists.h"
 
 #define NO_VAL16 0xfffe
 #define NO_VAL32 0xfffffffe
@@ -409,69 +409,11 @@ int jobdesc_keep_environment(lua_State *L, struct jobdesc *d)
 
 /* ---- the names ------------------------------------------------------------------------------- */
 
-#define JOB_FIELDS                                                                                 \
-    { .name = "account", .kind = LUA_TEXT, .field = JOB_F_ACCOUNT },                               \
-        { .name = "acctg_freq", .kind = LUA_TEXT, .field = JOB_F_ACCTG_FREQ },                     \
-        { .name = "admin_comment", .kind = LUA_TEXT, .field = JOB_F_ADMIN_COMMENT },               \
-        { .name = "batch_features", .kind = LUA_TEXT, .field = JOB_F_BATCH_FEATURES },             \
-        { .name = "begin_time", .kind = LUA_SECONDS, .field = JOB_F_BEGIN_US },                    \
-        { .name = "comment", .kind = LUA_TEXT, .field = JOB_F_COMMENT },                           \
-        { .name = "container", .kind = LUA_TEXT, .field = JOB_F_CONTAINER },                       \
-        { .name = "container_id", .kind = LUA_TEXT, .field = JOB_F_CONTAINER_ID },                 \
-        { .name = "contiguous", .kind = LUA_NUM16, .field = JOB_F_CONTIGUOUS },                    \
-        { .name = "cores_per_socket", .kind = LUA_NUM16, .field = JOB_F_CORES_PER_SOCKET },        \
-        { .name = "cpus_per_task", .kind = LUA_NUM16, .field = JOB_F_CPUS_PER_TASK },              \
-        { .name = "deadline", .kind = LUA_SECONDS, .field = JOB_F_DEADLINE_US },                   \
-        { .name = "dependency", .kind = LUA_TEXT, .field = JOB_F_DEPENDENCY },                     \
-        { .name = "end_time", .kind = LUA_SECONDS, .field = JOB_F_DEADLINE_US },                   \
-        { .name = "exc_nodes", .kind = LUA_TEXT, .field = JOB_F_EXC_NODES },                       \
-        { .name = "extra", .kind = LUA_TEXT, .field = JOB_F_EXTRA },                               \
-        { .name = "features", .kind = LUA_TEXT, .field = JOB_F_FEATURES },                         \
-        { .name = "gres", .kind = LUA_TEXT, .field = JOB_F_TRES_PER_NODE },                        \
-        { .name = "licenses", .kind = LUA_TEXT, .field = JOB_F_LICENSES },                         \
-        { .name = "mail_user", .kind = LUA_TEXT, .field = JOB_F_MAIL_USER },                       \
-        { .name = "max_nodes", .kind = LUA_NUM32, .field = JOB_F_MAX_NODES },                      \
-        { .name = "mcs_label", .kind = LUA_TEXT, .field = JOB_F_MCS_LABEL },                       \
-        { .name = "min_cpus", .kind = LUA_NUM32, .field = JOB_F_MIN_CPUS },                        \
-        { .name = "min_mem_per_cpu", .kind = LUA_NUM64, .field = JOB_F_MEM_PER_CPU_MIB },          \
-        { .name = "min_mem_per_node", .kind = LUA_NUM64, .field = JOB_F_MEM_PER_NODE_MIB },        \
-        { .name = "min_nodes", .kind = LUA_NUM32, .field = JOB_F_MIN_NODES },                      \
-        { .name = "name", .kind = LUA_TEXT, .field = JOB_F_NAME },                                 \
-        { .name = "network", .kind = LUA_TEXT, .field = JOB_F_NETWORK },                           \
-        { .name = "ntasks_per_core", .kind = LUA_NUM16, .field = JOB_F_NTASKS_PER_CORE },          \
-        { .name = "ntasks_per_gpu", .kind = LUA_NUM16, .field = JOB_F_NTASKS_PER_GPU },            \
-        { .name = "ntasks_per_node", .kind = LUA_NUM16, .field = JOB_F_NTASKS_PER_NODE },          \
-        { .name = "ntasks_per_socket", .kind = LUA_NUM16, .field = JOB_F_NTASKS_PER_SOCKET },      \
-        { .name = "num_tasks", .kind = LUA_NUM32, .field = JOB_F_NUM_TASKS },                      \
-        { .name = "partition", .kind = LUA_TEXT, .field = JOB_F_PARTITION },                       \
-        { .name = "pn_min_cpus", .kind = LUA_NUM16, .field = JOB_F_PN_MIN_CPUS },                  \
-        { .name = "pn_min_tmp_disk", .kind = LUA_NUM32, .field = JOB_F_TMP_DISK_MIB },             \
-        { .name = "prefer", .kind = LUA_TEXT, .field = JOB_F_PREFER },                             \
-        { .name = "qos", .kind = LUA_TEXT, .field = JOB_F_QOS },                                   \
-        { .name = "reboot", .kind = LUA_NUM16, .field = JOB_F_REBOOT },                            \
-        { .name = "req_nodes", .kind = LUA_TEXT, .field = JOB_F_REQ_NODES },                       \
-        { .name = "req_switch", .kind = LUA_NUM32, .field = JOB_F_SWITCHES },                      \
-        { .name = "requeue", .kind = LUA_NUM16, .field = JOB_F_REQUEUE },                          \
-        { .name = "reservation", .kind = LUA_TEXT, .field = JOB_F_RESERVATION },                   \
-        { .name = "segment_size", .kind = LUA_NUM16, .field = JOB_F_SEGMENT_SIZE },                \
-        { .name = "sockets_per_node", .kind = LUA_NUM16, .field = JOB_F_SOCKETS_PER_NODE },        \
-        { .name = "std_err", .kind = LUA_TEXT, .field = JOB_F_STD_ERR },                           \
-        { .name = "std_in", .kind = LUA_TEXT, .field = JOB_F_STD_IN },                             \
-        { .name = "std_out", .kind = LUA_TEXT, .field = JOB_F_STD_OUT },                           \
-        { .name = "threads_per_core", .kind = LUA_NUM16, .field = JOB_F_THREADS_PER_CORE },        \
-        { .name = "time_min", .kind = LUA_NUM32, .field = JOB_F_TIME_MIN_MIN },                    \
-        { .name = "tres_bind", .kind = LUA_TEXT, .field = JOB_F_GPU_BIND },                        \
-        { .name = "tres_freq", .kind = LUA_TEXT, .field = JOB_F_GPU_FREQ },                        \
-        { .name = "tres_per_job", .kind = LUA_TEXT, .field = JOB_F_TRES_PER_JOB },                 \
-        { .name = "tres_per_node", .kind = LUA_TEXT, .field = JOB_F_TRES_PER_NODE },               \
-        { .name = "tres_per_socket", .kind = LUA_TEXT, .field = JOB_F_TRES_PER_SOCKET },           \
-        { .name = "tres_per_task", .kind = LUA_TEXT, .field = JOB_F_TRES_PER_TASK },               \
-        { .name = "wckey", .kind = LUA_TEXT, .field = JOB_F_WCKEY },                               \
-        { .name = "work_dir", .kind = LUA_TEXT, .field = JOB_F_WORK_DIR },                         \
-        { .name = "time_limit",                                                                    \
-          .kind = LUA_SPECIAL,                                                                     \
-          .get = get_time_limit,                                                                   \
-          .set = set_time_limit },                                                                 \
+#define FIELD(n, k, f) { .name = n, .kind = k, .field = f },
+#define FIXED(n, k, f) { .name = n, .kind = k, .field = f, .read_only = true },
+/* What no single field holds. */
+#define JOB_SPECIAL                                                                                \
+    { .name = "time_limit", .kind = LUA_SPECIAL, .get = get_time_limit, .set = set_time_limit },   \
         { .name = "pn_min_memory", .kind = LUA_SPECIAL, .get = get_memory, .set = set_memory },    \
         { .name = "nice", .kind = LUA_SPECIAL, .get = get_nice, .set = set_nice },                 \
         { .name = "shared", .kind = LUA_SPECIAL, .get = get_shared, .set = set_shared },           \
@@ -483,13 +425,8 @@ int jobdesc_keep_environment(lua_State *L, struct jobdesc *d)
     {                                                                                              \
         .name = n, .kind = LUA_SPECIAL, .read_only = true, .get = fn                               \
     }
-#define FIXED(n, k, f)                                                                             \
-    {                                                                                              \
-        .name = n, .kind = k, .field = f, .read_only = true                                        \
-    }
-
 static const struct luarecord_row desc_rows[] = {
-    JOB_FIELDS,
+    JOB_LUA(FIELD) JOB_SPECIAL,
     { .name = "array_inx", .kind = LUA_SPECIAL, .get = get_array, .set = set_array },
     { .name = "environment", .kind = LUA_SPECIAL, .get = get_environment, .set = set_environment },
     DERIVED("assoc_qos", get_assoc_qos),
@@ -503,57 +440,11 @@ static const struct luarecord_row desc_rows[] = {
 };
 const struct luarecord_type jobdesc_type = { "job_desc", desc_rows, ARRAY_SIZE(desc_rows) };
 
-static const struct luarecord_row job_rows[] = {
-    JOB_FIELDS,
-    FIXED("array_job_id", LUA_NUM32, JOB_F_ARRAY_JOB_ID),
-    FIXED("array_task_id", LUA_NUM32, JOB_F_ARRAY_TASK_ID),
-    FIXED("batch_host", LUA_TEXT, JOB_F_BATCH_HOST),
-    FIXED("command", LUA_TEXT, JOB_F_COMMAND),
-    FIXED("group_id", LUA_NUM32, JOB_F_GID),
-    FIXED("job_id", LUA_NUM32, JOB_F_JOB_ID),
-    FIXED("job_state", LUA_NUM32, JOB_F_STATE),
-    FIXED("restart_cnt", LUA_NUM16, JOB_F_RESTART_COUNT),
-    FIXED("start_time", LUA_SECONDS, JOB_F_START_US),
-    FIXED("submit_time", LUA_SECONDS, JOB_F_SUBMIT_US),
-    FIXED("user_id", LUA_NUM32, JOB_F_UID),
-    FIXED("user_name", LUA_TEXT, JOB_F_USER_NAME),
-};
+static const struct luarecord_row job_rows[] = { JOB_LUA(FIELD) JOB_LUA_READ(FIXED) JOB_SPECIAL };
 const struct luarecord_type jobrec_type = { "job_rec", job_rows, ARRAY_SIZE(job_rows) };
 
-static const struct luarecord_row part_rows[] = {
-    FIXED("name", LUA_TEXT, PART_F_NAME),
-    FIXED("nodes", LUA_TEXT, PART_F_NODES),
-    FIXED("flag_default", LUA_NUM16, PART_F_IS_DEFAULT),
-    FIXED("state_up", LUA_NUM16, PART_F_STATE),
-    FIXED("max_time", LUA_NUM32, PART_F_MAX_TIME_MIN),
-    FIXED("default_time", LUA_NUM32, PART_F_DEFAULT_TIME_MIN),
-    FIXED("max_nodes", LUA_NUM32, PART_F_MAX_NODES),
-    FIXED("min_nodes", LUA_NUM32, PART_F_MIN_NODES),
-    FIXED("max_cpus_per_node", LUA_NUM32, PART_F_MAX_CPUS_PER_NODE),
-    FIXED("max_mem_per_node", LUA_NUM64, PART_F_MAX_MEM_PER_NODE_MIB),
-    FIXED("allow_groups", LUA_TEXT, PART_F_ALLOW_GROUPS),
-    FIXED("allow_accounts", LUA_TEXT, PART_F_ALLOW_ACCOUNTS),
-    FIXED("allow_qos", LUA_TEXT, PART_F_ALLOW_QOS),
-    FIXED("deny_accounts", LUA_TEXT, PART_F_DENY_ACCOUNTS),
-    FIXED("deny_qos", LUA_TEXT, PART_F_DENY_QOS),
-    FIXED("allow_alloc_nodes", LUA_TEXT, PART_F_ALLOC_NODES),
-    FIXED("alternate", LUA_TEXT, PART_F_ALTERNATE),
-    FIXED("priority_tier", LUA_NUM32, PART_F_PRIORITY_TIER),
-    FIXED("priority_job_factor", LUA_NUM32, PART_F_PRIORITY_JOB_FACTOR),
-    FIXED("qos", LUA_TEXT, PART_F_QOS),
-};
+static const struct luarecord_row part_rows[] = { PART_LUA_READ(FIXED) };
 const struct luarecord_type partrec_type = { "partition", part_rows, ARRAY_SIZE(part_rows) };
 
-static const struct luarecord_row resv_rows[] = {
-    FIXED("accounts", LUA_TEXT, RESV_F_ACCOUNTS),
-    FIXED("end_time", LUA_SECONDS, RESV_F_END_US),
-    FIXED("features", LUA_TEXT, RESV_F_FEATURES),
-    FIXED("licenses", LUA_TEXT, RESV_F_LICENSES),
-    FIXED("name", LUA_TEXT, RESV_F_NAME),
-    FIXED("node_cnt", LUA_NUM32, RESV_F_NODE_CNT),
-    FIXED("node_list", LUA_TEXT, RESV_F_NODES),
-    FIXED("partition", LUA_TEXT, RESV_F_PARTITION),
-    FIXED("start_time", LUA_SECONDS, RESV_F_START_US),
-    FIXED("users", LUA_TEXT, RESV_F_USERS),
-};
+static const struct luarecord_row resv_rows[] = { RESV_LUA_READ(FIXED) };
 const struct luarecord_type resvrec_type = { "reservation", resv_rows, ARRAY_SIZE(resv_rows) };

@@ -24,6 +24,7 @@
 #include "ctld/step/steps.h"
 #include "ctld/core/wait.h"
 #include "ctld/core/service.h"
+#include "fieldlists.h"
 #include "fields.h"
 
 static void count_end(struct ctld *ctld, Pst__Transaction *tx, Pst__JobState state)
@@ -233,16 +234,7 @@ static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct j
                          bool special)
 {
     /* A field is either cleared or set, never both: clearing comes last. */
-    static const uint32_t gone[] = {
-        JOB_F_EXIT_STATUS,    JOB_F_DERIVED_EXIT_STATUS, JOB_F_CANCEL_UID,      JOB_F_START_US,
-        JOB_F_END_US,         JOB_F_SUSPEND_US,          JOB_F_SUSPENDED_US,    JOB_F_KILL_US,
-        JOB_F_WARNED,         JOB_F_KILL_SENT,           JOB_F_ALLOC,           JOB_F_RELEASED,
-        JOB_F_NEXT_STEP_ID,   JOB_F_BATCH_HOST,          JOB_F_BATCH_STARTED,   JOB_F_ALLOC_TRES,
-        JOB_F_BILLING,        JOB_F_FAILED_NODE,         JOB_F_PROLOG_PENDING,  JOB_F_NODE_PROLOGS,
-        JOB_F_LICENSES_ALLOC, JOB_F_PREEMPT_US,          JOB_F_PREEMPT_KILL_US, JOB_F_PREEMPT_MODE,
-        JOB_F_PREEMPTED_BY,   JOB_F_PREEMPTABLE_US,      JOB_F_RESV_ID,         JOB_F_GANG,
-        JOB_F_WHOLE_NODES
-    };
+    static const uint32_t gone[] = { JOB_REQUEUE_FIELDS };
     const Pst__JobRecord *r = j->rec;
     Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_REQUEUE, r->job_id);
 

@@ -18,44 +18,20 @@
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/core/service.h"
 #include "fields.h"
+#include "fieldtable.h"
 
-/* Fields of JobRecord that a submission may carry; all others are the controller's. */
-static bool client_field(uint32_t number)
-{
-    static const uint32_t own[] = { JOB_F_SCRIPT_HASH,
-                                    JOB_F_ENV_HASH }; /* names of older records */
-    static const uint32_t identity[] = { JOB_F_NAME,      JOB_F_ACCOUNT,     JOB_F_QOS,
-                                         JOB_F_PARTITION, JOB_F_WCKEY,       JOB_F_COMMENT,
-                                         JOB_F_EXTRA,     JOB_F_RESERVATION, JOB_F_ALLOC_HOST,
-                                         JOB_F_ALLOC_SID, JOB_F_MAIL_USER,   JOB_F_MAIL_TYPE,
-                                         JOB_F_NICE,      JOB_F_BEGIN_US,    JOB_F_DEADLINE_US };
-
-    for (size_t i = 0; i < ARRAY_SIZE(own); i++)
-        if (number == own[i])
-            return false;
-    for (size_t i = 0; i < ARRAY_SIZE(identity); i++)
-        if (number == identity[i])
-            return true;
-    return number == JOB_F_STEPMGR || number == JOB_F_MCS_LABEL || number == JOB_F_CONTAINER_ID ||
-           number == JOB_F_RUNTIME || number == JOB_F_SPANK_JOB_ENV ||
-           number == JOB_F_OUTPUT_SUMMARY ||
-           (number >= JOB_F_MIN_NODES && number <= JOB_F_TIME_LIMIT_ORIG_MIN) ||
-           (number >= JOB_F_BATCH && number <= JOB_F_GET_USER_ENV);
-}
-
+/* Drops what is not this sender's to say.  Fields that the schema does not know go too: a later
+ * release would take them for its controller's word. */
 static void keep_client_fields(Pst__JobRecord *r, bool admin)
 {
-    const ProtobufCMessageDescriptor *d = r->base.descriptor;
+    const struct fieldtable *t = &job_record_fields;
 
-    while (r->base.n_unknown_fields) /* what a later release would take for its controller's word */
+    while (r->base.n_unknown_fields)
         (void)pb_clear(&r->base, r->base.unknown_fields[0].tag);
-    for (unsigned i = 0; i < d->n_fields; i++) {
-        uint32_t number = d->fields[i].id;
-
-        if (!client_field(number) &&
-            !(admin && (number == JOB_F_PRIORITY || number == JOB_F_ADMIN_COMMENT)))
-            (void)pb_clear(&r->base, number); /* a field we walk exists */
-    }
+    for (size_t i = 0; i < t->n; i++)
+        if (t->rows[i].submit != FIELD_SUBMIT_USER &&
+            !(admin && t->rows[i].submit == FIELD_SUBMIT_ADMIN))
+            (void)pb_clear(&r->base, t->rows[i].number); /* each row names a field */
 }
 
 static void answer_submission(struct submission *s, struct job *j, uint64_t lsn)

@@ -29,68 +29,7 @@
 #include "model/array.h"
 #include "model/depend.h"
 #include "fields.h"
-
-enum when { PENDING_ONLY, NOT_ENDED, ALWAYS };
-
-/* A field that may be updated. */
-static const struct rule {
-    uint32_t field;
-    enum when when;
-    bool admin; /* never by the owner */
-} rules[] = {
-    { JOB_F_NAME, NOT_ENDED, false },
-    { JOB_F_ACCOUNT, PENDING_ONLY, false },
-    { JOB_F_QOS, PENDING_ONLY, false },
-    { JOB_F_PARTITION, PENDING_ONLY, false },
-    { JOB_F_WCKEY, NOT_ENDED, false },
-    { JOB_F_COMMENT, NOT_ENDED, false },
-    { JOB_F_ADMIN_COMMENT, ALWAYS, true },
-    { JOB_F_EXTRA, NOT_ENDED, false },
-    { JOB_F_RESERVATION, PENDING_ONLY, false },
-    { JOB_F_MAIL_USER, NOT_ENDED, false },
-    { JOB_F_MAIL_TYPE, NOT_ENDED, false },
-    { JOB_F_ARRAY_TASK_THROTTLE, NOT_ENDED, false },
-    { JOB_F_PRIORITY, NOT_ENDED, false }, /* priority: raising needs an administrator */
-    { JOB_F_NICE, NOT_ENDED, false },
-    { JOB_F_BEGIN_US, PENDING_ONLY, false },
-    { JOB_F_DEADLINE_US, NOT_ENDED, false },
-    { JOB_F_MIN_NODES, PENDING_ONLY, false },
-    { JOB_F_MAX_NODES, PENDING_ONLY, false },
-    { JOB_F_NUM_TASKS, PENDING_ONLY, false },
-    { JOB_F_CPUS_PER_TASK, PENDING_ONLY, false },
-    { JOB_F_PN_MIN_CPUS, PENDING_ONLY, false },
-    { JOB_F_MEM_PER_NODE_MIB, PENDING_ONLY, false },
-    { JOB_F_MEM_PER_CPU_MIB, PENDING_ONLY, false },
-    { JOB_F_TMP_DISK_MIB, PENDING_ONLY, false },
-    { JOB_F_NTASKS_PER_NODE, PENDING_ONLY, false },
-    { JOB_F_SOCKETS_PER_NODE, PENDING_ONLY, false },
-    { JOB_F_CORES_PER_SOCKET, PENDING_ONLY, false },
-    { JOB_F_THREADS_PER_CORE, PENDING_ONLY, false },
-    { JOB_F_FEATURES, PENDING_ONLY, false },
-    { JOB_F_PREFER, PENDING_ONLY, false },
-    { JOB_F_REQ_NODES, PENDING_ONLY, false },
-    { JOB_F_EXC_NODES, PENDING_ONLY, false },
-    { JOB_F_CONTIGUOUS, PENDING_ONLY, false },
-    { JOB_F_EXCLUSIVE, PENDING_ONLY, false },
-    { JOB_F_OVERSUBSCRIBE, PENDING_ONLY, false },
-    { JOB_F_TRES_PER_NODE, PENDING_ONLY, false },
-    { JOB_F_TRES_PER_JOB, PENDING_ONLY, false },
-    { JOB_F_TRES_PER_TASK, PENDING_ONLY, false },
-    { JOB_F_LICENSES, PENDING_ONLY, false },
-    { JOB_F_TIME_LIMIT_MIN, NOT_ENDED, false }, /* time limit: raising needs an administrator */
-    { JOB_F_TIME_UNLIMITED, NOT_ENDED, true },
-    { JOB_F_TIME_MIN_MIN, PENDING_ONLY, false },
-    { JOB_F_DEPENDENCY, PENDING_ONLY, false },
-    { JOB_F_REQUEUE, NOT_ENDED, false },
-    { JOB_F_REBOOT, PENDING_ONLY, true },
-    { JOB_F_CORE_SPEC, PENDING_ONLY, true },
-    { JOB_F_SWITCHES, PENDING_ONLY, false },
-    { JOB_F_WORK_DIR, PENDING_ONLY, false },
-    { JOB_F_STD_IN, PENDING_ONLY, false },
-    { JOB_F_STD_OUT, PENDING_ONLY, false },
-    { JOB_F_STD_ERR, PENDING_ONLY, false },
-    { JOB_F_MCS_LABEL, PENDING_ONLY, false },
-};
+#include "fieldtable.h"
 
 struct update {
     struct ctld *ctld;
@@ -130,40 +69,36 @@ static void result(struct update *u, int code, uint32_t job_id)
     u->reply.results[u->reply.n_results++] = r;
 }
 
+/* May the sender change the field now, as its row in proto/fields.def says? */
 static int rule_check(const struct update *u, const struct job *j, uint32_t field)
 {
-    bool admin = policy_is_operator(u->ctld, u->cmd);
+    const struct field_row *row = field_row(&job_record_fields, field);
 
-    for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
-        if (rules[i].field != field)
-            continue;
-        if (rules[i].admin && !admin)
-            return ESLURM_ACCESS_DENIED;
-        /* Where a job writes, it writes as its owner: an operator or coordinator would have his
-         * rights. */
-        if (field >= JOB_F_WORK_DIR && field <= JOB_F_STD_ERR &&
-            !cmd_may_act_as(u->ctld, u->cmd, j->rec->uid))
-            return ESLURM_ACCESS_DENIED;
-        if (rules[i].when == PENDING_ONLY && !job_is_pending(j->rec))
-            return job_is_ended(j->rec) ? ESLURM_ALREADY_DONE : ESLURM_JOB_NOT_PENDING;
-        if (rules[i].when == NOT_ENDED && job_is_ended(j->rec))
-            return ESLURM_ALREADY_DONE;
-        return 0;
-    }
-    return ESLURM_NOT_SUPPORTED;
+    if (!row || row->update == FIELD_UPDATE_NEVER)
+        return ESLURM_NOT_SUPPORTED;
+    if (row->by == FIELD_BY_OPERATOR && !policy_is_operator(u->ctld, u->cmd))
+        return ESLURM_ACCESS_DENIED;
+    /* Where a job writes, it writes as its owner: an operator or coordinator would have his
+     * rights. */
+    if (row->by == FIELD_BY_SAME_USER && !cmd_may_act_as(u->ctld, u->cmd, j->rec->uid))
+        return ESLURM_ACCESS_DENIED;
+    if (row->update == FIELD_UPDATE_PENDING && !job_is_pending(j->rec))
+        return job_is_ended(j->rec) ? ESLURM_ALREADY_DONE : ESLURM_JOB_NOT_PENDING;
+    if (row->update == FIELD_UPDATE_UNENDED && job_is_ended(j->rec))
+        return ESLURM_ALREADY_DONE;
+    return 0;
 }
 
 /* Would the owner get by a cleared field what he may not set: an administrator's hold lifted, a
  * better place in the queue, no account or QOS to be counted under, no limit of memory? */
 static bool clears_too_much(const struct update *u, const Pst__JobRecord *r, uint32_t field)
 {
+    const struct field_row *row = field_row(&job_record_fields, field);
     const Pst__JobRecord *set = u->req->set;
 
-    switch (field) {
-    case JOB_F_PRIORITY:
-    case JOB_F_ACCOUNT:
-    case JOB_F_QOS:
+    if (row && row->clear != FIELD_CLEAR_AS_UPDATE)
         return true;
+    switch (field) {
     case JOB_F_NICE:
         return r->has_nice && r->nice > 0;
     case JOB_F_MEM_PER_NODE_MIB:
@@ -193,6 +128,8 @@ static int rules_check(const struct update *u, const struct job *j)
     const Pst__JobRecord *set = u->req->set;
     int code = 0;
 
+    if (set && set->base.n_unknown_fields)
+        return ESLURM_NOT_SUPPORTED; /* a later release would take them for its controller's word */
     for (unsigned i = 0; set && code == 0 && i < set->base.descriptor->n_fields; i++)
         if (pb_has(&set->base, set->base.descriptor->fields[i].id))
             code = rule_check(u, j, set->base.descriptor->fields[i].id);

@@ -24,6 +24,7 @@
 #include "ctld/front/view.h"
 #include "ctld/core/service.h"
 #include "fields.h"
+#include "fieldtable.h"
 
 #define FLAG(x) (1u << PST__NODE_FLAG__NODE_FLAG_##x)
 
@@ -329,18 +330,12 @@ static bool returns_to_service(Pst__NodeAction a)
 
 /* Fields an operator may set and clear: features, gres, weight, comment, extra, reason,
  * resume_after ... */
+/* May an administrator set it? */
 static bool node_field(uint32_t number)
 {
-    static const uint32_t allowed[] = {
-        NODE_F_HOSTNAME, NODE_F_ADDR,        NODE_F_FEATURES,      NODE_F_ACTIVE_FEATURES,
-        NODE_F_GRES,     NODE_F_WEIGHT,      NODE_F_COMMENT,       NODE_F_EXTRA,
-        NODE_F_REASON,   NODE_F_INSTANCE_ID, NODE_F_RESUME_AFTER_S
-    };
+    const struct field_row *row = field_row(&node_record_fields, number);
 
-    for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
-        if (allowed[i] == number)
-            return true;
-    return false;
+    return row && row->update != FIELD_UPDATE_NEVER;
 }
 
 static bool has_word(const char *list, const char *word, size_t len)
@@ -373,6 +368,8 @@ static int patch_node(const struct ctld *ctld, const Pst__NodeUpdateRequest *req
         return code;
     set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_STATE, n->rec->node_id);
     if (req->set) {
+        if (req->set->base.n_unknown_fields)
+            return ESLURM_NOT_SUPPORTED;
         for (unsigned i = 0; i < req->set->base.descriptor->n_fields; i++) {
             uint32_t number = req->set->base.descriptor->fields[i].id;
 
@@ -482,6 +479,18 @@ static char *all_nodes(const struct ctld *ctld)
     return text;
 }
 
+/* Drops what a request may not set, and fields that the schema does not know. */
+static void keep_part_fields(Pst__PartitionRecord *set)
+{
+    const struct fieldtable *t = &partition_record_fields;
+
+    while (set->base.n_unknown_fields)
+        (void)pb_clear(&set->base, set->base.unknown_fields[0].tag);
+    for (size_t i = 0; i < t->n; i++)
+        if (t->rows[i].update == FIELD_UPDATE_NEVER && t->rows[i].number != PART_F_NAME)
+            (void)pb_clear(&set->base, t->rows[i].number); /* each row names a field */
+}
+
 /* The transaction for a request, or an ESLURM code. */
 static int part_tx(struct ctld *ctld, const Pst__PartUpdateRequest *req, Pst__Transaction *tx)
 {
@@ -517,10 +526,11 @@ static int part_tx(struct ctld *ctld, const Pst__PartUpdateRequest *req, Pst__Tr
         free(set->nodes);
         set->nodes = all_nodes(ctld);
     }
-    pb_clear_from(&set->base, FIELD_VOLATILE);
+    keep_part_fields(set);
     for (size_t i = 0; !create && i < req->n_clear; i++) {
-        if (req->clear[i] == PART_F_NAME ||
-            req->clear[i] == PART_F_STATE) /* name and state are never absent */
+        const struct field_row *row = field_row(&partition_record_fields, req->clear[i]);
+
+        if (!row || row->update == FIELD_UPDATE_NEVER || row->clear == FIELD_CLEAR_NEVER)
             return ESLURM_NOT_SUPPORTED;
         tx_clear(tx, req->clear[i]);
     }

@@ -17,7 +17,7 @@
 #include "base/pb/pbutil.h"
 #include "ctld/notify/logfollow.h"
 #include "ctld/core/service.h"
-#include "fields.h"
+#include "fieldlists.h"
 
 #define NOTE_TAG "\xea\x02" /* Event.job_note */
 #define EVENT_TAG 0x12      /* Transaction.events */
@@ -39,70 +39,15 @@ struct jobcomp {
 
 /* ---- notes, on the core's thread ------------------------------------------------------------- */
 
-/* What a completion record tells.  The comment is last: it is sent on demand. */
-static const uint32_t told[] = { JOB_F_JOB_ID,
-                                 JOB_F_ARRAY_JOB_ID,
-                                 JOB_F_ARRAY_TASK_ID,
-                                 JOB_F_UID,
-                                 JOB_F_GID,
-                                 JOB_F_USER_NAME,
-                                 JOB_F_GROUP_NAME,
-                                 JOB_F_NAME,
-                                 JOB_F_ACCOUNT,
-                                 JOB_F_QOS,
-                                 JOB_F_PARTITION,
-                                 JOB_F_WCKEY,
-                                 JOB_F_ADMIN_COMMENT,
-                                 JOB_F_RESERVATION,
-                                 JOB_F_ALLOC_HOST,
-                                 JOB_F_DB_ID,
-                                 JOB_F_SLUID,
-                                 JOB_F_STATE,
-                                 JOB_F_STATE_FLAGS,
-                                 JOB_F_REASON,
-                                 JOB_F_EXIT_STATUS,
-                                 JOB_F_DERIVED_EXIT_STATUS,
-                                 JOB_F_RESTART_COUNT,
-                                 JOB_F_PRIORITY,
-                                 JOB_F_CANCEL_UID,
-                                 JOB_F_SUBMIT_US,
-                                 JOB_F_ELIGIBLE_US,
-                                 JOB_F_START_US,
-                                 JOB_F_END_US,
-                                 JOB_F_SUSPENDED_US,
-                                 JOB_F_REQUEUE_US,
-                                 JOB_F_MIN_NODES,
-                                 JOB_F_MAX_NODES,
-                                 JOB_F_NUM_TASKS,
-                                 JOB_F_CPUS_PER_TASK,
-                                 JOB_F_PN_MIN_CPUS,
-                                 JOB_F_MEM_PER_NODE_MIB,
-                                 JOB_F_MEM_PER_CPU_MIB,
-                                 JOB_F_NTASKS_PER_NODE,
-                                 JOB_F_FEATURES,
-                                 JOB_F_EXC_NODES,
-                                 JOB_F_TIME_LIMIT_MIN,
-                                 JOB_F_TIME_UNLIMITED,
-                                 JOB_F_DEPENDENCY,
-                                 JOB_F_MIN_CPUS,
-                                 JOB_F_BATCH,
-                                 JOB_F_WORK_DIR,
-                                 JOB_F_STD_IN,
-                                 JOB_F_STD_OUT,
-                                 JOB_F_STD_ERR,
-                                 JOB_F_CONTAINER,
-                                 JOB_F_ALLOC_TRES,
-                                 JOB_F_REQ_TRES,
-                                 JOB_F_FAILED_NODE,
-                                 JOB_F_HET_JOB_ID,
-                                 JOB_F_HET_OFFSET,
-                                 JOB_F_COMMENT };
+/* What a completion record tells.  What it tells on demand is last. */
+static const uint32_t told[] = { JOB_JOBCOMP_FIELDS, JOB_JOBCOMP_ASKED_FIELDS };
+static const uint32_t told_asked[] = { JOB_JOBCOMP_ASKED_FIELDS };
 
 /* How the job will be once tx is applied, as far as it is told. */
 static void record_after(const struct jobcomp *jc, const struct job *j, const Pst__Transaction *tx,
                          uint32_t job_id, Pst__JobRecord *rec, Pst__Alloc *alloc)
 {
-    size_t n = ARRAY_SIZE(told) - !jc->send_comment;
+    size_t n = ARRAY_SIZE(told) - (jc->send_comment ? 0 : ARRAY_SIZE(told_asked));
     const Pst__Alloc *held = j ? j->rec->alloc : NULL;
 
     if (j)

@@ -148,11 +148,12 @@ static const ProtobufCMessageDescriptor *const types[] = {
 /* A row whose field has another name by now would let nothing through, or everything. */
 static void test_rows(void **state)
 {
+    enum safetext_rule rule;
     const char *message, *field;
     size_t i = 0;
 
     (void)state;
-    for (; safetext_row(i, &message, &field); i++) {
+    for (; safetext_row(i, &message, &field, &rule); i++) {
         const ProtobufCFieldDescriptor *f = NULL;
 
         for (size_t k = 0; k < ARRAY_SIZE(types); k++)
