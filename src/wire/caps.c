@@ -75,7 +75,6 @@ static const struct pb_cap rows[] = {
     STR("JobRecord", "batch_features", TEXT),
     STR("JobRecord", "req_nodes", HOSTS),
     STR("JobRecord", "exc_nodes", HOSTS),
-    STR("JobRecord", "alloc_node_file", PATH),
     STR("JobRecord", "tres_per_node", TEXT),
     STR("JobRecord", "tres_per_job", TEXT),
     STR("JobRecord", "tres_per_socket", TEXT),
