@@ -219,6 +219,15 @@ static void test_unknown_fields(void **state)
     protobuf_c_message_free_unpacked(reply, NULL);
 }
 
+/* What a client asks for reaches the record. */
+static void test_list_of_node_counts(void **state)
+{
+    uint32_t id = submit(&shared, "{'job':{'min_nodes':1,'max_nodes':2,'node_counts':'1,2'}}");
+
+    (void)state;
+    assert_job(&shared, id, "'node_counts':'1,2'");
+}
+
 static void test_ids_ascend(void **state)
 {
     uint32_t a = submit(&shared, "{'job':{}}"), b = submit(&shared, "{'job':{},'array':'1-5'}"),
@@ -238,6 +247,7 @@ int main(void)
         cmocka_unit_test(test_accepted),
         cmocka_unit_test(test_priority_is_the_administrators),
         cmocka_unit_test(test_unknown_fields),
+        cmocka_unit_test(test_list_of_node_counts),
         cmocka_unit_test(test_ids_ascend),
     };
 
