@@ -22,6 +22,7 @@
 #include "base/timefmt.h"
 #include "conf/conf.h"
 #include "wire/client.h"
+#include "fields.h"
 
 #define SETTLE_US 60000000 /* for the last changes to arrive */
 
@@ -112,16 +113,16 @@ static void take_frame(struct watcher *w, const struct frame *f)
         uint64_t tag = varint(&p, end);
         uint64_t v = varint(&p, end);
 
-        if (tag == (1 << 3 | 2)) {
+        if (tag == (WATCH_BATCH_F_CHANGES << 3 | 2)) {
             if (v > (uint64_t)(end - p))
                 die("frame", "cut short");
             take_change(w, p, p + v);
             p += v;
-        } else if (tag == 2 << 3) {
+        } else if (tag == WATCH_BATCH_F_CURSOR_LSN << 3) {
             w->cursor = v;
-        } else if (tag == 3 << 3) {
+        } else if (tag == WATCH_BATCH_F_READY << 3) {
             w->ready = true;
-        } else if (tag == 4 << 3) {
+        } else if (tag == WATCH_BATCH_F_RESET << 3) {
             die("watcher", "the log does not reach back");
         }
     }

@@ -18,9 +18,12 @@
 #include "ctld/notify/logfollow.h"
 #include "ctld/core/service.h"
 #include "fieldlists.h"
+#include "fields.h"
 
-#define NOTE_TAG "\xea\x02" /* Event.job_note */
-#define EVENT_TAG 0x12      /* Transaction.events */
+/* How a field of bytes begins in an encoded message: a number of two bytes, and of one. */
+static const uint8_t note_tag[] = { ((EVENT_F_JOB_NOTE << 3 | 2) & 0x7f) | 0x80,
+                                    EVENT_F_JOB_NOTE >> 4 };
+#define EVENT_TAG (TRANSACTION_F_EVENTS << 3 | 2)
 #define KIND(x) PST__EVENT_KIND__EV_##x
 
 static const struct jobcomp_sink *const sinks[] = { &jobcomp_elastic, &jobcomp_filetxt,
@@ -165,7 +168,7 @@ static int on_record(void *ctx, uint64_t lsn, const uint8_t *data, size_t len, s
     const Pst__Transaction *tx;
     int held = 0;
 
-    if (!memmem(data, len, NOTE_TAG, strlen(NOTE_TAG)))
+    if (!memmem(data, len, note_tag, sizeof(note_tag)))
         return 0;
     if (!jc->unflushed)
         pb_arena_reset(jc->arena);
