@@ -36,6 +36,8 @@ BAD_TABLES = [
     ("a word that is none", "alloc_sid ", "alloc_sid submit=everybody", "no word of this table"),
     ("a right given twice", "alloc_sid ", "alloc_sid submit=user submit=admin", "there twice"),
     ("a rule for nobody", "alloc_sid ", "alloc_sid update=pending,", "no rule for a job"),
+    ("a key for what is not updated", "alloc_sid ", "alloc_sid key=Sid", "key="),
+    ("a number shown as a text", "alloc_sid ", "alloc_sid show=Sid", "show="),
     ("a secret that watchers see", "alloc_sid ", "alloc_sid secret watch", "secret"),
     ("a derived field to be set", "cur_priority", "cur_priority submit=user", "derived"),
     ("text for a script that is a number", "alloc_sid ", "alloc_sid lua=sid:text", "lua=sid:text"),

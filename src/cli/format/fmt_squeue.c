@@ -12,6 +12,7 @@
 #include "base/timefmt.h"
 #include "cli/query/out_users.h"
 #include "model/words/names.h"
+#include "fieldlists.h"
 
 /* Rows of the job table arrive as const void *; these make getters out of expressions over j and
  * r. */
@@ -77,7 +78,8 @@ GET_NUM(get_batch_flag, j->batch)
 GET_TEXT(get_cluster, r->cluster, "(null)")
 GET_TEXT(get_command, j->command, "(null)")
 GET_TEXT(get_comment, j->comment, "(null)")
-GET_TEXT(get_container, j->container, "(null)")
+#define SHOWN_GETTER(name, heading, member) GET_TEXT(get_##member, j->member, "(null)")
+JOB_SHOWN(SHOWN_GETTER)
 GET_TEXT(get_container_id, j->container_id, "(null)")
 GET_NUM(get_contiguous, j->contiguous)
 GET_TIME(get_deadline, j->deadline_us)
@@ -313,7 +315,10 @@ static const struct fmt_field job_rows[] = {
     { 0, false, "ClusterFeature", "CLUSTER_FEATURES", get_none, NULL, NULL },
     { 'o', false, "Command", "COMMAND", get_command, NULL, "command" },
     { 'k', false, "Comment", "COMMENT", get_comment, NULL, "comment" },
-    { 0, false, "Container", "CONTAINER", get_container, NULL, "container" },
+#define SHOWN_ROW(name, heading, member) { 0, false, name, heading, get_##member, NULL, #member },
+    /* clang-format off: a macro of rows */
+    JOB_SHOWN(SHOWN_ROW)
+    /* clang-format on */
     { 0, false, "ContainerId", "CONTAINERID", get_container_id, NULL, "container_id" },
     { 0, false, "ContainerType", "CONTAINERTYPE", get_none, NULL, NULL },
     { 'O', false, "Contiguous", "CONTIGUOUS", get_contiguous, NULL, "contiguous" },

@@ -9,6 +9,7 @@
 #include "base/timefmt.h"
 #include "cli/query/out_users.h"
 #include "model/words/names.h"
+#include "fieldlists.h"
 
 static void number_or_zero(struct json *js, const char *key, uint64_t value)
 {
@@ -73,7 +74,8 @@ static void put_identity(struct json *js, const struct job_row *r)
     json_str(js, "cluster_features", "");
     json_str(js, "command", j->command);
     json_str(js, "comment", j->comment);
-    json_str(js, "container", j->container);
+#define SHOWN_MEMBER(name, heading, member) json_str(js, #member, j->member);
+    JOB_SHOWN(SHOWN_MEMBER)
     json_str(js, "container_id", j->container_id);
     json_str(js, "container_type", "");
     json_bool(js, "contiguous", j->contiguous);

@@ -10,6 +10,7 @@
 #include "base/timefmt.h"
 #include "cli/query/out_users.h"
 #include "model/words/names.h"
+#include "fieldlists.h"
 
 #define TOTALS_MAX 32u /* kinds of devices summed in JOB_GRES */
 
@@ -379,7 +380,8 @@ void show_job(struct strbuf *sb, const struct job_row *r, const struct show_opts
     optional_line(sb, o, "Comment", j->comment);
     optional_line(sb, o, "AdminComment", j->admin_comment);
     optional_line(sb, o, "Extra", j->extra);
-    optional_line(sb, o, "Container", j->container);
+#define SHOWN_LINE(name, heading, member) optional_line(sb, o, name, j->member);
+    JOB_SHOWN(SHOWN_LINE)
     optional_line(sb, o, "ContainerID", j->container_id);
     job_files(sb, r, o);
     if (j->has_cpus_per_gpu) {

@@ -17,6 +17,7 @@
 #include "cli/job/jobtext.h"
 #include "cli/query/out_users.h"
 #include "model/words/names.h"
+#include "fieldlists.h"
 
 enum value {
     V_TEXT,     /* "" clears */
@@ -56,7 +57,10 @@ static const struct row job_rows[] = {
     { "BurstBuffer", V_UNUSED, NULL },
     { "Clusters", V_UNUSED, NULL },
     { "ClusterFeatures", V_UNUSED, NULL },
-    { "Comment", V_TEXT, "comment" },
+#define KEY_ROW(name, kind, member) { name, V_##kind, #member },
+    /* clang-format off: a macro of rows */
+    JOB_KEYS(KEY_ROW)
+    /* clang-format on */
     { "Contiguous", V_BOOL, "contiguous" },
     { "CoreSpec", V_NUMBER, "core_spec" },
     { "CPUsPerTask", V_NUMBER, "cpus_per_task" },

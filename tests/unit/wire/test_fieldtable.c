@@ -124,6 +124,20 @@ static void add_scripts(struct strbuf *sb, const struct fieldtable *t, uint32_t 
     }
 }
 
+/* How commands show it and scontrol update names it. */
+static void add_commands(struct strbuf *sb, const struct fieldtable *t, const char *field)
+{
+#define KEY(name, kind, member) { "key", name, #member },
+#define SHOWN(name, heading, member) { "show", name, #member },
+    static const struct {
+        const char *word, *name, *field;
+    } rows[] = { JOB_SHOWN(SHOWN) JOB_KEYS(KEY) };
+
+    for (size_t i = 0; t == &job_record_fields && i < ARRAY_SIZE(rows); i++)
+        if (strcmp(rows[i].field, field) == 0)
+            strbuf_addf(sb, " %s=%s", rows[i].word, rows[i].name);
+}
+
 static void add_text_rule(struct strbuf *sb, const char *message, const char *field)
 {
     const char *of_message, *of_field;
@@ -147,6 +161,7 @@ static void describe(struct strbuf *sb, const struct fieldtable *t)
         add_lists(sb, t, f->id);
         add_scripts(sb, t, f->id);
         add_text_rule(sb, t->desc->short_name, f->name);
+        add_commands(sb, t, f->name);
         strbuf_addc(sb, '\n');
     }
 }
