@@ -47,6 +47,7 @@ struct sched *sched_free(struct sched *s)
     kept_drop(s);
     jobs_done(s);
     classes_done(s);
+    kinds_done(s);
     nodes_done(s);
     for (uint32_t i = 0; i < s->nparts; i++)
         part_free(s->parts[i]);
@@ -83,7 +84,7 @@ void sched_params_set(struct sched *s, const struct sched_params *params)
     s->params = p;
     kept_drop(s);
     s->prio_done = false;
-    plan_note_other(s);
+    planlog_other(s);
     s->run_gen++;
     s->tres_gen = 0;
     s->change++;
@@ -370,7 +371,7 @@ int sched_job_owner(struct sched *s, uint32_t id, uint32_t uid, bool exclusive_u
         return r;
     for (size_t i = 0; held && i < j->alloc.nnodes; i++)
         node_own(s, j->alloc.nodes[i].node_id, j, false);
-    plan_note_other(s);
+    planlog_other(s);
     j->uid = uid;
     j->owned = exclusive_user;
     j->label = label_no;
@@ -407,7 +408,7 @@ void sched_job_suspend(struct sched *s, uint32_t id, bool suspended)
     if (!j || j->state < JOB_PROPOSED || suspended == (j->state == JOB_SUSPENDED))
         return;
     s->run_gen++;
-    plan_note_other(s);
+    planlog_other(s);
     for (size_t i = 0; i < j->alloc.nnodes; i++) {
         if (suspended)
             node_release(s, &j->alloc.nodes[i], j->part, j->firm, true, false);

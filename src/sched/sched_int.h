@@ -8,6 +8,7 @@
 #include "base/bitmap.h"
 #include "sched/select/constraint.h"
 #include "sched/sched.h"
+#include "sched/state/planlog.h"
 #include "sched/state/strtab.h"
 #include "sched/state/tally.h"
 
@@ -411,6 +412,7 @@ struct sched {
     struct prof *prof; /* conservative: what is planned, NULL when there is no plan */
     struct plan *plan; /* and what else is kept of it, see plan.h; NULL when it is not */
     bool planning;     /* it is being made or repaired */
+    struct planlog log;
     /* what classes remember of the profile holds as long as nothing comes free */
     uint64_t memo_run;
     struct resv *resvs;
@@ -591,6 +593,11 @@ enum sched_why pick_verdict(struct pick *p);
 int layout(const struct pick *p,
            struct sched_alloc *ret); /* of s->chosen; -EAGAIN when it does not come out */
 
+/* As layout(): 1 with *ret, 0 when it does not come out, -ENOMEM. */
+int layout_chosen(const struct pick *p, struct sched_alloc *ret);
+/* Choose nodes and lay the job out on them: 1 with *ret, 0 it does not fit, -ENOMEM. */
+int pick_layout(struct pick *p, struct sched_alloc *ret);
+
 /* expect.c */
 int64_t expect_us(const struct job *j); /* when it is planned to start, 0 = it is not */
 int64_t expect_told_us(const struct job *j);
@@ -643,7 +650,8 @@ int job_wait(struct sched *s, struct job *j);     /* into heap or fresh list, by
 void job_set_fresh(struct sched *s, struct job *j);
 void job_clear_fresh(struct sched *s, struct job *j);
 void job_free_entries(struct sched *s, struct job *j);
-void queue_enter(struct sched *s, int64_t now_us); /* fresh jobs, due jobs, unparked entries */
+/* Put due jobs and unparked entries on the fresh list. */
+void queue_wake(struct sched *s, int64_t now_us);
 void jobs_done(struct sched *s);
 
 /* advres.c */
@@ -652,7 +660,8 @@ void advs_done(struct sched *s);
 int advs_refresh(struct sched *s, int64_t now_us);
 int64_t advs_wake(const struct sched *s); /* the next time that happens and matters */
 bool advs_any(const struct sched *s);
-void advs_mark_slots(const struct sched *s); /* in s->prof */
+/* Call fn with each beginning and end of a window that has not ended. */
+void advs_each_edge(struct sched *s, void (*fn)(struct sched *s, int64_t at_us));
 /* p would hold its nodes for so long from then on: reservations are heeded. */
 void adv_span(struct pick *p, int64_t from_us, uint32_t minutes);
 /* Take from mask what p's job may not have in its span.  False: nothing is left. */
@@ -729,6 +738,7 @@ void tres_totals(struct sched *s); /* of the partitions, when the nodes changed 
 double tres_factor(const struct sched *s, const struct entry *e, uint32_t i);
 
 /* prio.c */
+void queue_enter(struct sched *s, int64_t now_us); /* fresh jobs, due jobs, unparked entries */
 uint32_t entry_priority(const struct sched *s, const struct entry *e, int64_t now_us);
 int64_t prio_as_of(const struct sched *s, const struct job *j, int64_t now_us);
 int prio_refresh(struct sched *s, int64_t now_us);
@@ -778,8 +788,9 @@ bool bf_may_reserve(const struct bf *b, const struct entry *e);
 void backfill_drop(struct sched *s);  /* forget every plan; the next begins anew */
 void backfill_pause(struct sched *s); /* something else comes between: keep what may be kept */
 void bf_count_anew(struct sched *s);  /* of the limits on jobs looked at and places */
-/* within the limits: at the next in order, whatever it is */
-int bf_look(struct bf *b, struct entry *e);
+/* The entry is the next to be looked at: 1 the limits on jobs looked at let it in, 0 it is passed
+ * over, -ENOMEM. */
+int bf_admit(struct bf *b, struct entry *e);
 
 /* conservative.c: what backfill does about one job; for sched_backfill() and for questions */
 int conservative_consider(struct bf *b, struct entry *e);

@@ -62,13 +62,7 @@ int ex_fits(const struct ex *x, struct entry *e, int64_t end_us, struct sched_al
         p.overlay = false;
         return prof_search(&p, &e->job->want, e->job->time_limit_min, 0, true, ret);
     }
-    if (r == 1)
-        r = pick_nodes(&p);
-    if (r == 1) {
-        r = layout(&p, ret);
-        r = r == 0 ? 1 : r == -EAGAIN ? 0 : r;
-    }
-    return r;
+    return r == 1 ? pick_layout(&p, ret) : r;
 }
 
 static int reserve_one(struct ex *x, struct entry *h)

@@ -26,11 +26,7 @@ static int fits_now(struct pick *p, int64_t end_us, struct sched_alloc *ret_allo
         p->to_us = end_us;
     p->overlay = true;
     p->end_us = end_us;
-    r = pick_nodes(p);
-    if (r == 1) {
-        r = layout(p, ret_alloc);
-        r = r == 0 ? 1 : r == -EAGAIN ? 0 : r;
-    }
+    r = pick_layout(p, ret_alloc);
     p->overlay = false;
     return r;
 }
@@ -379,18 +375,15 @@ static int bf_begin(struct bf *b, int64_t now_us)
     return r < 0 ? r : 1;
 }
 
-int bf_look(struct bf *b, struct entry *e)
+int bf_admit(struct bf *b, struct entry *e)
 {
-    struct sched *s = b->s;
     int r;
 
-    s->bf.tested++;
-    r = over_limit(s, e);
+    b->s->bf.tested++;
+    r = over_limit(b->s, e);
     if (r > 0)
-        walk_skip(s, e);
-    if (r == 0)
-        r = s->prof ? conservative_consider(b, e) : consider(b, e);
-    return r < 0 ? r : 0;
+        walk_skip(b->s, e);
+    return r < 0 ? r : !r;
 }
 
 /* Look at jobs until the queue, the limits or this piece's max are reached; *ret_more: only the
@@ -412,7 +405,9 @@ static int bf_walk(struct bf *b, uint32_t max_jobs, bool *ret_more)
         }
         if (s->plan)
             plan_note_look(s, e);
-        r = bf_look(b, e);
+        r = bf_admit(b, e);
+        if (r == 1)
+            r = s->prof ? conservative_consider(b, e) : consider(b, e);
     }
     s->bf.started += b->out->bf_started - before;
     return r;

@@ -93,11 +93,7 @@ static int fits(struct sched *s, struct member *m, struct entry *e, const struct
     if (g->plan) {
         r = prof_search(&m->pick, &m->job->want, m->job->time_limit_min, g->slot, true, &m->alloc);
     } else {
-        r = pick_nodes(&m->pick);
-        if (r == 1) {
-            r = layout(&m->pick, &m->alloc);
-            r = r == 0 ? 1 : r == -EAGAIN ? 0 : r;
-        }
+        r = pick_layout(&m->pick, &m->alloc);
     }
     if (r == 1 && (*ret_why = limit_refuses(s, e, &m->alloc, m->job->time_limit_min, g->now_us))) {
         alloc_done(&m->alloc);
@@ -269,11 +265,7 @@ static int plan_one(struct sched *s, const struct group *g, struct member *m, in
         p.minus = g->minus;
         p.overlay = true;
         p.end_us = INT64_MAX;
-        r = pick_nodes(&p);
-        if (r == 1) {
-            r = layout(&p, &m->alloc);
-            r = r == 0 ? 1 : r == -EAGAIN ? 0 : r;
-        }
+        r = pick_layout(&p, &m->alloc);
         p.overlay = false;
         *ret_start_us = now_us;
         if (r == 1 && !(*ret_spare = spare_of(s, &m->alloc, e->part)))

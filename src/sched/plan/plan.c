@@ -14,7 +14,6 @@
 
 #define PLAN_KEEP 100u /* plans of fewer places are quickly made anew */
 #define PLAN_INTERVAL_S 30u
-#define PLAN_CAME_MAX 16384u
 
 int plan_new(struct sched *s, int64_t now_us)
 {
@@ -23,15 +22,11 @@ int plan_new(struct sched *s, int64_t now_us)
 
     s->plan = pl;
     if (r == 0)
-        r = bitmap_new(s->nbits, &pl->dirty);
-    if (r == 0)
-        r = bitmap_new(s->nbits, &pl->freed);
+        r = planlog_start(s);
     if (r == 0) {
-        pl->dirty_ids = calloc(s->nnodes + 1, sizeof(*pl->dirty_ids));
-        pl->freed_ids = calloc(s->nnodes + 1, sizeof(*pl->freed_ids));
         pl->made_us = now_us;
         pl->prio_us = s->prio_us;
-        r = pl->dirty_ids && pl->freed_ids ? prof_make(s, now_us) : -ENOMEM;
+        r = prof_make(s, now_us);
     }
     if (r < 0)
         plan_drop(s);
@@ -58,11 +53,7 @@ void plan_drop(struct sched *s)
         place_free(pl->v[i]);
     }
     free(pl->v);
-    bitmap_free(pl->dirty);
-    bitmap_free(pl->freed);
-    free(pl->dirty_ids);
-    free(pl->freed_ids);
-    free(pl->came);
+    planlog_end(s);
     free(pl);
     s->plan = NULL;
 }
@@ -72,7 +63,7 @@ bool plan_may_be_kept(const struct sched *s)
     const struct plan *pl = s->plan;
     uint32_t least = s->params.plan_keep ? s->params.plan_keep : PLAN_KEEP;
 
-    if (!pl || pl->lost || pl->nplaces < least || s->uids || s->labels || s->nclaims ||
+    if (!pl || s->log.lost || pl->nplaces < least || s->uids || s->labels || s->nclaims ||
         prof_fixed(s) || advs_any(s))
         return false;
     for (uint32_t i = 0; i < s->nparts; i++)
@@ -123,28 +114,6 @@ bool sched_backfill_keeps(const struct sched *s)
     return s->plan && plan_may_be_kept(s);
 }
 
-static void touch(const struct sched *s, const struct sched_alloc *a, bool freed)
-{
-    struct plan *pl = s->plan;
-
-    for (size_t i = 0; i < a->nnodes; i++) {
-        uint32_t id = a->nodes[i].node_id;
-
-        if (id >= s->nnodes || id >= pl->dirty->nbits) {
-            pl->lost = true;
-            continue;
-        }
-        if (!bitmap_test(pl->dirty, id)) {
-            bitmap_set(pl->dirty, id);
-            pl->dirty_ids[pl->ndirty++] = id;
-        }
-        if (freed && !bitmap_test(pl->freed, id)) {
-            bitmap_set(pl->freed, id);
-            pl->freed_ids[pl->nfreed++] = id;
-        }
-    }
-}
-
 /* ---- places ---------------------------------------------------------------------------------- */
 
 static int enlist(struct sched *s, struct place *p)
@@ -189,7 +158,7 @@ int place_add(struct sched *s, struct entry *e, struct sched_alloc *a, uint32_t 
         r = enlist(s, p);
     if (r < 0) {
         free(p);
-        pl->lost = true;
+        s->log.lost = true;
         return r;
     }
     pl->n++;
@@ -207,7 +176,7 @@ struct place *place_take_out(struct sched *s, struct place *p, bool freed)
     s->plan->nplaces--;
     s->parts[p->entry->part]->planned--;
     s->bf.planned--;
-    touch(s, &p->alloc, freed);
+    planlog_nodes(s, &p->alloc, freed);
     return p;
 }
 
@@ -216,18 +185,18 @@ int place_put_back(struct sched *s, struct place *p)
     int r = enlist(s, p);
 
     if (r < 0) {
-        s->plan->lost = true;
+        s->log.lost = true;
         place_free(p);
         return r;
     }
     for (size_t i = 0; r == 0 && i < p->alloc.nnodes; i++)
         r = prof_note_holder(s, p->alloc.nodes[i].node_id, p->job->id);
     if (r < 0)
-        s->plan->lost = true;
+        s->log.lost = true;
     p->broken = false;
     s->parts[p->entry->part]->planned++;
     s->bf.planned++;
-    touch(s, &p->alloc, false);
+    planlog_nodes(s, &p->alloc, false);
     return r;
 }
 
@@ -302,15 +271,14 @@ static int gather(struct sched *s, uint32_t id, struct prof_holding **ret, uint3
 
 int plan_settle(struct sched *s, uint32_t *ret_broken)
 {
-    struct plan *pl = s->plan;
     int r = 0;
 
     *ret_broken = 0;
-    for (uint32_t i = 0; r == 0 && i < pl->ndirty; i++) {
+    for (uint32_t i = 0; r == 0 && i < s->log.ndirty; i++) {
         _cleanup_free_ struct prof_holding *v = NULL;
-        uint32_t id = pl->dirty_ids[i], n = 0;
+        uint32_t id = s->log.dirty_ids[i], n = 0;
 
-        bitmap_clear(pl->dirty, id);
+        bitmap_clear(s->log.dirty, id);
         r = gather(s, id, &v, &n);
         if (r == 0)
             r = prof_redo(s, id, v, n);
@@ -321,9 +289,9 @@ int plan_settle(struct sched *s, uint32_t *ret_broken)
             (*ret_broken)++;
         }
     }
-    pl->ndirty = 0;
+    s->log.ndirty = 0;
     if (r < 0)
-        pl->lost = true;
+        s->log.lost = true;
     return r;
 }
 
@@ -336,7 +304,7 @@ void plan_note_leave(struct sched *s, struct job *j)
     for (struct place *p; (p = expect_places(j));)
         place_free(place_take_out(s, p, true));
     if (j->state >= JOB_PROPOSED)
-        touch(s, &j->alloc, true);
+        planlog_nodes(s, &j->alloc, true);
 }
 
 void plan_note_park(struct sched *s, struct entry *e)
@@ -357,13 +325,13 @@ void plan_note_hold(struct sched *s, const struct job *j)
         return;
     for (size_t i = 0; i < j->alloc.nnodes; i++)
         if (prof_note_holder(s, j->alloc.nodes[i].node_id, j->id) < 0)
-            s->plan->lost = true;
-    touch(s, &j->alloc, false);
+            s->log.lost = true;
+    planlog_nodes(s, &j->alloc, false);
 }
 
 void plan_note_late(struct sched *s, const struct job *j)
 {
-    touch(s, &j->alloc, false);
+    planlog_nodes(s, &j->alloc, false);
 }
 
 void plan_note_end(struct sched *s, const struct job *j, int64_t old_us)
@@ -377,40 +345,5 @@ void plan_note_end(struct sched *s, const struct job *j, int64_t old_us)
     if (was == is)
         prof_note_end(s, is, j->end_us);
     else
-        touch(s, &j->alloc, is < was);
-}
-
-void plan_note_came(struct sched *s, const struct job *j)
-{
-    struct plan *pl = s->plan;
-
-    if (!pl || pl->lost)
-        return;
-    if (pl->ncame == pl->cap_came) {
-        uint32_t cap = pl->cap_came ? pl->cap_came * 2 : 16,
-                 *grown = cap > PLAN_CAME_MAX ? NULL : realloc(pl->came, cap * sizeof(*grown));
-
-        if (!grown) {
-            pl->lost = true; /* too many: a new plan looks at all of them */
-            return;
-        }
-        pl->came = grown;
-        pl->cap_came = cap;
-    }
-    pl->came[pl->ncame++] = j->id;
-}
-
-void plan_note_node(struct sched *s, uint32_t id)
-{
-    struct sched_alloc_node an = { .node_id = id };
-    struct sched_alloc a = { .nodes = &an, .nnodes = 1 };
-
-    if (s->plan)
-        touch(s, &a, true);
-}
-
-void plan_note_other(struct sched *s)
-{
-    if (s->plan)
-        s->plan->lost = true;
+        planlog_nodes(s, &j->alloc, is < was);
 }

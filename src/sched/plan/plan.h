@@ -43,15 +43,11 @@ struct place { /* what an entry of a job will hold in the slots [from, until) */
 struct plan {
     struct place **v; /* by order; NULL: it is gone */
     uint32_t n, cap, nplaces;
-    struct bitmap *dirty,
-        *freed; /* nodes whose steps are not as they should be; that have more free */
-    uint32_t *dirty_ids, ndirty, *freed_ids, nfreed;
-    uint32_t *came, ncame, cap_came; /* ids of jobs entered in the queues since */
-    int64_t made_us, prio_us;        /* prio_us: of the priorities it goes by */
-    bool whole;                      /* every job of the queue was looked at */
-    bool stale, lost;                /* lost: of no use any more */
-    bool limited;                    /* some job waits for something that is not in the profile */
-    struct {                         /* the entry looked at last */
+    int64_t made_us, prio_us; /* prio_us: of the priorities it goes by */
+    bool whole;               /* every job of the queue was looked at */
+    bool stale;               /* a new plan could differ */
+    bool limited;             /* some job waits for something that is not in the profile */
+    struct {                  /* the entry looked at last */
         bool set;
         uint32_t tier, priority, id, rank;
         int64_t submit_us;
@@ -82,12 +78,9 @@ void plan_note_leave(struct sched *s,
                      struct job *j); /* it is about to hold nothing, be planned nowhere */
 void plan_note_park(struct sched *s, struct entry *e);     /* it cannot start as things are */
 void plan_note_hold(struct sched *s, const struct job *j); /* it holds something from now on */
-void plan_note_came(struct sched *s, const struct job *j); /* it is in the queues */
-void plan_note_node(struct sched *s, uint32_t id);         /* it went up or down */
 void plan_note_late(struct sched *s, const struct job *j); /* it has not ended when it should */
 void plan_note_end(struct sched *s, const struct job *j,
-                   int64_t old_us);    /* it ends at another time */
-void plan_note_other(struct sched *s); /* something else */
+                   int64_t old_us); /* it ends at another time */
 
 /* planrepair.c: 1 it is as good as new, 0 it has to be made anew. */
 int plan_repair(struct bf *b);

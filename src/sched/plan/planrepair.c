@@ -71,8 +71,8 @@ static int gains(struct repair *x, struct entry *e, const struct place *p, uint3
     if (r < 0)
         return r;
     least(s, e, &cpus, &mem);
-    for (uint32_t i = 0; i < x->pl->nfreed; i++) {
-        uint32_t id = x->pl->freed_ids[i], slot = UINT32_MAX;
+    for (uint32_t i = 0; i < x->s->log.nfreed; i++) {
+        uint32_t id = x->s->log.freed_ids[i], slot = UINT32_MAX;
 
         x->looks++;
         if (bitmap_test(s->up, id) && admits(e->cls, id))
@@ -91,10 +91,10 @@ static void free_nodes(struct repair *x, const struct place *p)
     for (size_t i = 0; i < p->alloc.nnodes; i++) {
         uint32_t id = p->alloc.nodes[i].node_id;
 
-        if (bitmap_test(x->pl->freed, id))
+        if (bitmap_test(x->s->log.freed, id))
             continue;
-        bitmap_set(x->pl->freed, id);
-        x->pl->freed_ids[x->pl->nfreed++] = id;
+        bitmap_set(x->s->log.freed, id);
+        x->s->log.freed_ids[x->s->log.nfreed++] = id;
     }
 }
 
@@ -236,7 +236,7 @@ static int compress(struct repair *x)
         uint32_t first = 0;
         bool wide;
 
-        if (!p || (!due && (p->job->het || !x->pl->nfreed)))
+        if (!p || (!due && (p->job->het || !x->s->log.nfreed)))
             continue;
         if (p->job->het)
             return 0; /* all of the group, or none: from the start */
@@ -297,8 +297,9 @@ static int start_without(struct repair *x, struct entry *e)
 
 static bool freed_now(const struct repair *x)
 {
-    for (uint32_t i = 0; i < x->pl->nfreed; i++)
-        if (prof_hole(x->s, x->pl->freed_ids[i], 1, 0, 1, prof_now(x->s) + 1, NULL) != UINT32_MAX)
+    for (uint32_t i = 0; i < x->s->log.nfreed; i++)
+        if (prof_hole(x->s, x->s->log.freed_ids[i], 1, 0, 1, prof_now(x->s) + 1, NULL) !=
+            UINT32_MAX)
             return true;
     return false;
 }
@@ -398,13 +399,13 @@ static int newcomers(struct repair *x)
     uint32_t n = 0, cap = 0, max = s->params.bf_max_job_test;
     int r = 1;
 
-    for (uint32_t i = 0; r == 1 && i < pl->ncame; i++) {
-        const struct job *j = job_find(s, pl->came[i]);
+    for (uint32_t i = 0; r == 1 && i < s->log.ncame; i++) {
+        const struct job *j = job_find(s, s->log.came[i]);
 
         if (j && j->state == JOB_QUEUED)
             r = add_newcomers(x, &v, &n, &cap, j);
     }
-    pl->ncame = 0;
+    s->log.ncame = 0;
     if (n)
         qsort(v, n, sizeof(*v), by_order);
     for (uint32_t i = 0; r == 1 && i < n; i++) {
@@ -417,7 +418,9 @@ static int newcomers(struct repair *x)
             pl->stale = true; /* in a new plan it is before others */
         if (max && s->bf.tested >= max)
             break;
-        r = bf_look(x->b, e);
+        r = bf_admit(x->b, e);
+        if (r == 1)
+            r = conservative_consider(x->b, e);
         r = r < 0 ? r : 1;
     }
     return r;
@@ -435,10 +438,10 @@ static void overdue(struct repair *x)
             plan_note_late(x->s, j);
 }
 
-static void forget_freed(struct plan *pl)
+static void forget_freed(struct planlog *log)
 {
-    while (pl->nfreed)
-        bitmap_clear(pl->freed, pl->freed_ids[--pl->nfreed]);
+    while (log->nfreed)
+        bitmap_clear(log->freed, log->freed_ids[--log->nfreed]);
 }
 
 int plan_repair(struct bf *b)
@@ -462,15 +465,15 @@ int plan_repair(struct bf *b)
         moves = x.moves;
         r = compress(&x);
     }
-    x.pl->stale = x.pl->stale || x.pl->nfreed; /* a new plan might use it better */
+    x.pl->stale = x.pl->stale || s->log.nfreed; /* a new plan might use it better */
     if (r == 1)
         r = start_others(&x);
     if (r == 1)
         r = newcomers(&x);
     if (r == 1)
         r = settle(&x);
-    forget_freed(x.pl);
-    if (r == 1 && x.pl->lost)
+    forget_freed(&s->log);
+    if (r == 1 && s->log.lost)
         r = 0;
     if (r == 1)
         walk_resume(s);

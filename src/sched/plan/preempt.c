@@ -333,13 +333,9 @@ static int shortest(struct search *x, uint32_t *ret_n)
 
 static int lay_out(struct search *x, struct sched_alloc *ret)
 {
-    int r = fits(x);
+    uint32_t which;
 
-    if (r == 1) {
-        r = layout(&x->p, ret);
-        r = r == 0 ? 1 : r == -EAGAIN ? 0 : r;
-    }
-    return r;
+    return lics_fit(x->s, &x->e->job->want, 0, &which) ? pick_layout(&x->p, ret) : 0;
 }
 
 /* Of the n released, take back whom the job can do without, the dearest first. */
@@ -560,7 +556,7 @@ static int claim(struct search *x, struct choice *c, struct job_lics *held,
         claim_drop(s, j);
         return r;
     }
-    plan_note_other(s);
+    planlog_other(s);
     plan_note_leave(s, j);
     job_unqueue(s, j);
     j->state = JOB_PROPOSED;
@@ -629,7 +625,7 @@ static int claim_start(struct sched *s, struct job *j, int64_t now_us, struct sc
         return r;
     }
     claim_drop(s, j);
-    plan_note_other(s);
+    planlog_other(s);
     j->start_us = now_us;
     j->end_us = end_after(now_us, j->time_limit_min);
     limit_end_time(j);
@@ -936,7 +932,7 @@ void sched_job_yield(struct sched *s, uint32_t id, bool yielded)
     if (!j || (j->state != JOB_PROPOSED && j->state != JOB_RUNNING))
         return;
     j->yielded = yielded;
-    plan_note_other(s);
+    planlog_other(s);
     if (!yielded)
         j->claimed_by = 0;
     s->run_gen++;

@@ -67,8 +67,7 @@ int prof_search(struct pick *p, const struct job_lics *want, uint32_t minutes, u
         adv_span(p, prof_time(s, slot), minutes);
         r = prof_lics(s, want, p->from, p->until, &which) ? pick_nodes(p) : 0;
         if (r == 1) {
-            r = layout(p, ret_alloc);
-            r = r == 0 ? 1 : r == -EAGAIN ? 0 : r;
+            r = layout_chosen(p, ret_alloc);
             p->next = slot + 1;
         }
         if (r != 0 || only)

@@ -103,8 +103,7 @@ void step_add(struct sched *s, uint32_t id, struct step *st, const struct hold *
                 dev[d >> 6] |= UINT64_C(1) << (d & 63);
         }
     }
-    if (h->part != UINT32_MAX) /* what prof_take() holds is nobody's */
-        step_own(st, h);
+    step_own(st, h);
 }
 
 uint32_t step_free(const struct node *n, const struct step *st)
@@ -325,31 +324,6 @@ int prof_hold(struct sched *s, const struct sched_alloc *a, const struct job_lic
     prof_lics_add(pf, lics, from, until);
     if (until < pf->nslots)
         pf->release[until] = true;
-    return r;
-}
-
-int prof_take(struct sched *s, const struct sched_alloc *a, int64_t start_us, int64_t end_us)
-{
-    struct prof *pf = s->prof;
-    uint32_t after = prof_slot_from(pf, start_us == INT64_MAX ? start_us : start_us + 1);
-    uint32_t from = after ? after - 1 : 0, until = prof_slot_from(pf, end_us);
-    int r = 0;
-
-    if (start_us >= end_us || until <= from)
-        return 0;
-    pf->holds++;
-    pf->fixed = true;
-    for (size_t i = 0; r == 0 && i < a->nnodes; i++) {
-        struct hold h = {
-            .an = &a->nodes[i], .part = UINT32_MAX, .uid = UINT32_MAX, .firm = true, .cpus = true
-        };
-
-        r = hold_node(s, &h, from, until);
-    }
-    prof_bits_flush(pf);
-    if (until < pf->nslots)
-        pf->release[until] = true;
-    prof_note_end(s, until, end_us);
     return r;
 }
 

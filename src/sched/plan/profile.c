@@ -70,7 +70,7 @@ uint32_t prof_until(const struct sched *s, uint32_t from, uint32_t minutes)
     return MAX(prof_slot_from(s->prof, end_after(s->prof->times[from], minutes)), from + 1);
 }
 
-void prof_mark(const struct sched *s, int64_t at_us)
+static void prof_mark(struct sched *s, int64_t at_us)
 {
     uint32_t slot = prof_slot_from(s->prof, at_us);
 
@@ -132,7 +132,7 @@ bool prof_advance(struct sched *s, int64_t now_us)
 
 bool prof_fixed(const struct sched *s)
 {
-    return s->prof->fixed || s->prof->nlics;
+    return s->prof->nlics > 0;
 }
 
 /* ---- licences -------------------------------------------------------------------------------- */
@@ -296,7 +296,7 @@ int prof_make(struct sched *s, int64_t now_us)
     if (r < 0)
         prof_drop(s);
     else
-        advs_mark_slots(s);
+        advs_each_edge(s, prof_mark); /* somebody may begin or has to end there */
     return r;
 }
 

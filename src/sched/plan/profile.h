@@ -68,8 +68,6 @@ int64_t prof_promise(const struct sched *s, uint32_t slot);
 void prof_note_end(struct sched *s, uint32_t until, int64_t end_us);
 uint32_t prof_slot_at(const struct sched *s, int64_t at_us); /* the first at or after */
 uint32_t prof_until(const struct sched *s, uint32_t from, uint32_t minutes);
-/* Something may come free then, beside what is held. */
-void prof_mark(const struct sched *s, int64_t at_us);
 /* The first slot at or after this one at which something comes free; prof_slots() when none. */
 uint32_t prof_release(const struct sched *s, uint32_t slot);
 
@@ -99,10 +97,6 @@ void prof_hold_lics(struct sched *s, const struct job_lics *lics, uint32_t from,
 /* Hold what a job gets.  -ENOMEM: part of it may be held, the profile is to be dropped. */
 int prof_hold(struct sched *s, const struct sched_alloc *a, const struct job_lics *lics,
               const struct job *j, uint32_t part, bool firm, uint32_t from, uint32_t until);
-/* Take a on its nodes between these times (INT64_MAX = for ever) from whoever plans: for what is no
- * job.  Slots that are touched count as a whole.  Right after prof_make(), before places are given.
- * -ENOMEM: as above. */
-int prof_take(struct sched *s, const struct sched_alloc *a, int64_t start_us, int64_t end_us);
 /* How far beyond until can a be held from `from` on?  At most most. */
 uint32_t prof_stretch(const struct sched *s, const struct sched_alloc *a, uint32_t part,
                       uint32_t until, uint32_t most);

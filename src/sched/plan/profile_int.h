@@ -40,7 +40,6 @@ struct prof {
     int64_t *times;       /* when each slot begins */
     int64_t *ends;        /* the latest end that is rounded up to it, 0 = none */
     uint32_t nslots, now; /* now: the slot that is */
-    bool fixed;           /* prof_take() was called */
     bool *release;        /* something comes free at its beginning */
     struct pnode *nodes;
     uint32_t nnodes;

@@ -129,7 +129,7 @@ static int advs_make(struct sched *s)
 static void stir(struct sched *s)
 {
     s->advs->gen++;
-    plan_note_other(s);
+    planlog_other(s);
     s->lic_grow++;
     s->run_gen++;
     s->change++;
@@ -331,12 +331,11 @@ bool advs_any(const struct sched *s)
     return s->advs && s->advs->n;
 }
 
-/* Where a plan is to look again: somebody may begin there, or has to have ended. */
-void advs_mark_slots(const struct sched *s)
+void advs_each_edge(struct sched *s, void (*fn)(struct sched *s, int64_t at_us))
 {
     for (uint32_t i = 0; s->advs && i < s->advs->nwins; i++) {
-        prof_mark(s, s->advs->wins[i].start_us);
-        prof_mark(s, s->advs->wins[i].end_us);
+        fn(s, s->advs->wins[i].start_us);
+        fn(s, s->advs->wins[i].end_us);
     }
 }
 

@@ -37,7 +37,7 @@ int sched_license_put(struct sched *s, const char *name, uint64_t total)
         return r;
     s->lics[id].total = total;
     s->lic_grow++;
-    plan_note_other(s);
+    planlog_other(s);
     s->change++;
     return 0;
 }
@@ -46,7 +46,7 @@ void sched_licenses_clear(struct sched *s)
 {
     for (uint32_t i = 0; i < s->nlics; i++)
         s->lics[i].total = 0;
-    plan_note_other(s);
+    planlog_other(s);
     s->change++;
 }
 
@@ -208,7 +208,7 @@ int sched_job_licenses(struct sched *s, uint32_t id, const struct sched_lic_req 
     j->held = held;
     lics_take(s, &j->held);
     adv_take(s, j, true);
-    plan_note_other(s);
+    planlog_other(s);
     s->change++;
     return 0;
 }

@@ -103,6 +103,23 @@ uint32_t entry_priority(const struct sched *s, const struct entry *e, int64_t no
     return prio < 1 ? 1 : prio > UINT32_MAX ? UINT32_MAX : (uint32_t)prio;
 }
 
+void queue_enter(struct sched *s, int64_t now_us)
+{
+    queue_wake(s, now_us);
+    for (struct job *j = s->fresh; j; j = j->fresh_next) {
+        for (uint32_t i = 0; j->state == JOB_QUEUED && i < j->nentries; i++) {
+            struct entry *e = j->entries[i];
+
+            if (e->state != ENTRY_OUT)
+                continue;
+            e->priority = entry_priority(s, e, prio_as_of(s, j, now_us));
+            e->why = SCHED_WHY_NONE;
+            queue_add(s, e);
+            planlog_came(s, j);
+        }
+    }
+}
+
 int sched_priorities(struct sched *s, int64_t now_us, sched_factors_fn *fn, void *ctx)
 {
     int r = prio_refresh(s, now_us);

@@ -399,3 +399,17 @@ int layout(const struct pick *p, struct sched_alloc *ret)
         *ret = a;
     return r;
 }
+
+int layout_chosen(const struct pick *p, struct sched_alloc *ret)
+{
+    int r = layout(p, ret);
+
+    return r == 0 ? 1 : r == -EAGAIN ? 0 : r;
+}
+
+int pick_layout(struct pick *p, struct sched_alloc *ret)
+{
+    int r = pick_nodes(p);
+
+    return r == 1 ? layout_chosen(p, ret) : r;
+}

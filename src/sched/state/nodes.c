@@ -311,7 +311,6 @@ void nodes_done(struct sched *s)
         bitmap_free(s->wclasses[i].nodes);
     for (uint32_t i = 0; i < s->nfeatures; i++)
         bitmap_free(s->features[i]);
-    kinds_done(s);
     free(s->wclasses);
     free(s->features);
     bitmap_free(s->up);
@@ -669,9 +668,9 @@ int sched_node_put(struct sched *s, const struct sched_node *in)
     if (new_config || bitmap_test(s->up, in->id) != in->schedulable)
         changed(s, in->id);
     if (new_config)
-        plan_note_other(s);
+        planlog_other(s);
     else if (bitmap_test(s->up, in->id) != in->schedulable)
-        plan_note_node(s, in->id);
+        planlog_node(s, in->id);
     s->nodes[in->id].schedulable = in->schedulable;
     set_member(s->up, in->id, in->schedulable);
     return 0;
@@ -692,6 +691,6 @@ void sched_node_remove(struct sched *s, uint32_t id)
     n->uid_sum = 0;
     n->uid_squares = 0;
     s->config_gen++;
-    plan_note_other(s);
+    planlog_other(s);
     changed(s, id);
 }

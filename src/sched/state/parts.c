@@ -138,7 +138,7 @@ static void part_changed(struct sched *s, struct part *p)
 {
     s->config_gen++;
     s->up_gen++;
-    plan_note_other(s);
+    planlog_other(s);
     s->change++;
     p->grow++;
     p->unpark = true;

@@ -317,7 +317,7 @@ static void enter_unparked(struct sched *s)
     }
 }
 
-void queue_enter(struct sched *s, int64_t now_us)
+void queue_wake(struct sched *s, int64_t now_us)
 {
     enter_unparked(s);
     while (s->nheap && s->heap[0]->eligible_us <= now_us) {
@@ -326,17 +326,5 @@ void queue_enter(struct sched *s, int64_t now_us)
         heap_remove(s, j);
         j->state = JOB_QUEUED;
         job_set_fresh(s, j);
-    }
-    for (struct job *j = s->fresh; j; j = j->fresh_next) {
-        for (uint32_t i = 0; j->state == JOB_QUEUED && i < j->nentries; i++) {
-            struct entry *e = j->entries[i];
-
-            if (e->state != ENTRY_OUT)
-                continue;
-            e->priority = entry_priority(s, e, prio_as_of(s, j, now_us));
-            e->why = SCHED_WHY_NONE;
-            queue_add(s, e);
-            plan_note_came(s, j);
-        }
     }
 }

@@ -287,10 +287,8 @@ int plan(struct pick *p, int64_t now_us, int64_t *ret_start_us, struct sched_all
         at = at ? group_end(s, at) : 0;
         travel(s, at);
         r = picked ? 1 : pick_nodes(p);
-        if (r == 1) {
-            r = layout(p, ret_alloc);
-            r = r == 0 ? 1 : r == -EAGAIN ? 0 : r;
-        }
+        if (r == 1)
+            r = layout_chosen(p, ret_alloc);
         if (r == 1) {
             *ret_start_us = MAX(at ? s->line[at - 1]->end_us : 0, moment_us);
             *ret_spare = spare_of(s, ret_alloc, p->part->id);
