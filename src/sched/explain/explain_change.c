@@ -2,11 +2,19 @@
  *
  * Sizes are bisected: the smallest is tried first, then the largest that works is looked for.  Each
  * one named was tried as it is named. */
+#include "sched/explain/explain_change.h"
+
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "sched/explain/explain_int.h"
+#include "sched/explain/explain_try.h"
+#include "sched/explain/sched_explain.h"
+#include "sched/sched.h"
+#include "sched/state/parts.h"
+#include "sched/state/sched_obj.h"
+#include "sched/state/strtab.h"
 
 /* Is the text names joined by '&' alone?  Then *ret_n of them. */
 static bool plain_words(const char *text, uint32_t *ret_n)
@@ -145,7 +153,7 @@ struct tries {
     int r; /* the first error */
 };
 
-static bool works(struct tries *t, const struct explain_change *c)
+static bool change_works(struct tries *t, const struct explain_change *c)
 {
     int r;
 
@@ -157,7 +165,7 @@ static bool works(struct tries *t, const struct explain_change *c)
     return r == 1;
 }
 
-static void name(struct tries *t, const struct explain_change *c)
+static void add_change(struct tries *t, const struct explain_change *c)
 {
     if (t->out->nchanges < EXPLAIN_CHANGES)
         t->out->changes[t->out->nchanges++] = *c;
@@ -165,30 +173,30 @@ static void name(struct tries *t, const struct explain_change *c)
 
 static bool try_one(struct tries *t, struct explain_change c)
 {
-    bool ok = works(t, &c);
+    bool ok = change_works(t, &c);
 
     if (ok)
-        name(t, &c);
+        add_change(t, &c);
     return ok;
 }
 
 /* The largest value in [least, most] that works. */
-static void bisect(struct tries *t, struct explain_change c, uint64_t least, uint64_t most)
+static void bisect_value(struct tries *t, struct explain_change c, uint64_t least, uint64_t most)
 {
     uint64_t yes = least, no = most + 1;
 
     c.value = least;
-    if (least > most || !works(t, &c))
+    if (least > most || !change_works(t, &c))
         return;
     while (no - yes > 1) {
         c.value = yes + (no - yes) / 2;
-        if (works(t, &c))
+        if (change_works(t, &c))
             yes = c.value;
         else
             no = c.value;
     }
     c.value = yes;
-    name(t, &c);
+    add_change(t, &c);
 }
 
 /* The longest limit that works beside the places of all others. */
@@ -202,7 +210,7 @@ static void bisect_time(struct tries *t, struct explain_change *best)
     while (hi - lo > 1 && t->r >= 0) {
         struct explain_change c = { .kind = CHANGE_TIME, .value = lo + (hi - lo) / 2 };
 
-        if (works(t, &c))
+        if (change_works(t, &c))
             lo = (uint32_t)c.value;
         else
             hi = (uint32_t)c.value;
@@ -238,13 +246,13 @@ static void try_time(struct tries *t)
     for (uint32_t i = 0; i < n; i++) {
         struct explain_change c = { .kind = CHANGE_TIME, .value = ends[i], .before_job = whose[i] };
 
-        if (c.value > best.value && c.value < most && works(t, &c))
+        if (c.value > best.value && c.value < most && change_works(t, &c))
             best = c;
     }
     if (s->params.conservative)
         bisect_time(t, &best);
     if (best.value)
-        name(t, &best);
+        add_change(t, &best);
     for (uint32_t i = 0; !best.value && i < t->out->nparts; i++) { /* a partition's own limit */
         uint32_t id =
             strtab_find(&s->parts_tab, t->out->parts[i].name, strlen(t->out->parts[i].name));
@@ -260,17 +268,18 @@ static void try_sizes(struct tries *t)
     const struct sched_job *j = t->job;
 
     if (j->min_nodes > 1)
-        bisect(t, (struct explain_change){ .kind = CHANGE_NODES }, 1, j->min_nodes - 1);
+        bisect_value(t, (struct explain_change){ .kind = CHANGE_NODES }, 1, j->min_nodes - 1);
     if (j->num_tasks > 1)
-        bisect(t, (struct explain_change){ .kind = CHANGE_TASKS }, MAX(j->min_nodes, 1u),
-               j->num_tasks - 1);
+        bisect_value(t, (struct explain_change){ .kind = CHANGE_TASKS }, MAX(j->min_nodes, 1u),
+                     j->num_tasks - 1);
     if (j->cpus_per_task > 1)
-        bisect(t, (struct explain_change){ .kind = CHANGE_CPUS }, 1, j->cpus_per_task - 1);
+        bisect_value(t, (struct explain_change){ .kind = CHANGE_CPUS }, 1, j->cpus_per_task - 1);
     if (j->has_mem_per_node)
-        bisect(t, (struct explain_change){ .kind = CHANGE_MEM_NODE }, 1,
-               j->mem_per_node_mib ? j->mem_per_node_mib - 1 : 1u << 24);
+        bisect_value(t, (struct explain_change){ .kind = CHANGE_MEM_NODE }, 1,
+                     j->mem_per_node_mib ? j->mem_per_node_mib - 1 : 1u << 24);
     else if (j->mem_per_cpu_mib > 1)
-        bisect(t, (struct explain_change){ .kind = CHANGE_MEM_CPU }, 1, j->mem_per_cpu_mib - 1);
+        bisect_value(t, (struct explain_change){ .kind = CHANGE_MEM_CPU }, 1,
+                     j->mem_per_cpu_mib - 1);
 }
 
 static void try_features(struct tries *t)
@@ -293,13 +302,14 @@ static void try_gres(struct tries *t)
         size_t had = t->out->nchanges;
 
         if (count > 1)
-            bisect(t, (struct explain_change){ .kind = CHANGE_GRES, .index = i }, 1, count - 1);
+            bisect_value(t, (struct explain_change){ .kind = CHANGE_GRES, .index = i }, 1,
+                         count - 1);
         if (t->out->nchanges == had)
             (void)try_one(t, (struct explain_change){ .kind = CHANGE_GRES, .index = i });
     }
 }
 
-static bool uses(const struct sched_job *job, const char *partition)
+static bool uses_partition(const struct sched_job *job, const char *partition)
 {
     for (size_t i = 0; i < job->npartitions; i++)
         if (strcmp(job->partitions[i], partition) == 0)
@@ -326,7 +336,7 @@ int ex_changes(struct ex *x, const struct sched_job *job, const char *const *oth
     if (job->contiguous)
         (void)try_one(&t, (struct explain_change){ .kind = CHANGE_CONTIGUOUS });
     for (size_t i = 0; i < nothers && i < 64; i++)
-        if (!uses(job, others[i]))
+        if (!uses_partition(job, others[i]))
             (void)try_one(&t,
                           (struct explain_change){ .kind = CHANGE_PARTITION, .text = others[i] });
     return t.r;

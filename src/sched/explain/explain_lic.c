@@ -1,7 +1,30 @@
-/* explain_lic.c - which licences a job waits for, and who has them */
-#include "sched/explain/explain_int.h"
+/* explain_lic.c - which licences a job waits for, and which jobs hold them */
+#include "sched/explain/explain_lic.h"
 
-static void find_holders(const struct ex *x, uint32_t id, struct explain_license *out)
+#include "sched/explain/explain_try.h"
+#include "sched/explain/sched_explain.h"
+#include "sched/state/holders.h"
+#include "sched/state/jobs.h"
+#include "sched/state/sched_obj.h"
+
+/* ---- the nodes of a partition ---------------------------------------------------------------- */
+
+void ex_add_holder(struct explain_holder *list, uint32_t *n, uint32_t *all,
+                   const struct explain_holder *h)
+{
+    uint32_t at;
+
+    ++*all;
+    if (*n == EXPLAIN_HOLDERS && h->end_us >= list[EXPLAIN_HOLDERS - 1].end_us)
+        return;
+    if (*n < EXPLAIN_HOLDERS)
+        ++*n;
+    for (at = *n - 1; at && list[at - 1].end_us > h->end_us; at--)
+        list[at] = list[at - 1];
+    list[at] = *h;
+}
+
+static void find_lic_holders(const struct ex *x, uint32_t id, struct explain_license *out)
 {
     struct holders_iter it = { 0 };
 
@@ -29,6 +52,6 @@ void ex_licenses(const struct ex *x, const struct job *j, struct sched_explanati
                                        .wanted = j->want.v[i].count,
                                        .total = id < s->nlics ? s->lics[id].total : 0,
                                        .used = id < s->nlics ? s->lics[id].used : 0 };
-        find_holders(x, id, l);
+        find_lic_holders(x, id, l);
     }
 }

@@ -5,12 +5,42 @@
  * planned earlier is ever delayed by a later one.  A class that found no place before a slot finds
  * none there for a longer job either, and a class that failed to start for some end fails for later
  * ends too: equal jobs cost little.  Jobs beyond the limits on places may still start at once. */
+#include "sched/plan/conservative.h"
+
 #include <errno.h>
 
+#include "base/bitmap.h"
 #include "base/cleanup.h"
+#include "sched/plan/bfshare.h"
+#include "sched/plan/firsts.h"
+#include "sched/plan/hetplace.h"
 #include "sched/plan/plan.h"
-#include "sched/plan/profile.h"
-#include "sched/sched_int.h"
+#include "sched/plan/preempt.h"
+#include "sched/plan/prof_search.h"
+#include "sched/plan/proposal.h"
+#include "sched/plan/queuewalk.h"
+#include "sched/profile/prof_hold.h"
+#include "sched/profile/prof_slots.h"
+#include "sched/rules/advlics.h"
+#include "sched/rules/advres.h"
+#include "sched/rules/advtime.h"
+#include "sched/rules/licfit.h"
+#include "sched/rules/limit_check.h"
+#include "sched/rules/partlimits.h"
+#include "sched/sched.h"
+#include "sched/select/advwhy.h"
+#include "sched/select/pick.h"
+#include "sched/state/alloc.h"
+#include "sched/state/classes.h"
+#include "sched/state/endtime.h"
+#include "sched/state/expect.h"
+#include "sched/state/jobs.h"
+#include "sched/state/lics.h"
+#include "sched/state/parts.h"
+#include "sched/state/question.h"
+#include "sched/state/queue.h"
+#include "sched/state/sched_obj.h"
+#include "sched/state/tally.h"
 
 /* ---- what is known of a class ---------------------------------------------------------------- */
 
@@ -48,8 +78,8 @@ static void note_first(struct sched *s, struct class *c, uint32_t minutes, uint3
 
 /* ---- now ------------------------------------------------------------------------------------- */
 
-static int start(struct bf *b, struct pick *p, struct entry *e, struct sched_alloc *alloc,
-                 uint32_t limit, uint32_t until)
+static int start_in_plan(struct bf *b, struct pick *p, struct entry *e, struct sched_alloc *alloc,
+                         uint32_t limit, uint32_t until)
 {
     struct job *j = e->job;
     int r = decide_start(p, e, alloc, b->now_us, limit, b->out);
@@ -64,8 +94,8 @@ static int start(struct bf *b, struct pick *p, struct entry *e, struct sched_all
 }
 
 /* The longest limit up to the job's own for which it can hold alloc; it can for its minimum. */
-static uint32_t longest(const struct bf *b, const struct entry *e, const struct sched_alloc *a,
-                        uint32_t until)
+static uint32_t longest_in_plan(const struct bf *b, const struct entry *e,
+                                const struct sched_alloc *a, uint32_t until)
 {
     const struct sched *s = b->s;
     const struct job *j = e->job;
@@ -109,8 +139,9 @@ int conservative_try(struct bf *b, struct entry *e)
         b->out->bf_depth++;
         r = prof_search(&p, &j->want, limits[i], prof_now(s), true, &alloc);
         if (r == 1)
-            r = start(b, &p, e, &alloc, i ? longest(b, e, &alloc, p.until) : limits[0],
-                      prof_until(s, prof_now(s), limits[0]));
+            r = start_in_plan(b, &p, e, &alloc,
+                              i ? longest_in_plan(b, e, &alloc, p.until) : limits[0],
+                              prof_until(s, prof_now(s), limits[0]));
         if (r != 0)
             return r;
         cls->bf_run = s->memo_run;
@@ -214,7 +245,7 @@ static int give_place(struct bf *b, struct entry *e)
     return r < 0 ? r : 0;
 }
 
-static int consider_het(struct bf *b, struct entry *e)
+static int plan_group(struct bf *b, struct entry *e)
 {
     struct sched *s = b->s;
     enum sched_why why = SCHED_WHY_NONE;
@@ -243,7 +274,7 @@ static int consider_het(struct bf *b, struct entry *e)
     return 0;
 }
 
-static int consider(struct bf *b, struct entry *e)
+static int consider_planned(struct bf *b, struct entry *e)
 {
     struct sched *s = b->s;
     struct part *part = s->parts[e->part];
@@ -260,7 +291,7 @@ static int consider(struct bf *b, struct entry *e)
     no_lics = !why && !lics_fit(s, &e->job->want, 0, &which);
 
     if (!why && !no_lics && e->job->het)
-        return consider_het(b, e);
+        return plan_group(b, e);
     if (!why && !no_lics)
         r = conservative_try(b, e);
     if (r == -EDQUOT) { /* what it would hold is more than it asks for */
@@ -317,7 +348,7 @@ int conservative_consider(struct bf *b, struct entry *e)
     int r;
 
     adv_about(b->s, e, b->now_us); /* whose reserved licences are its own */
-    r = consider(b, e);
+    r = consider_planned(b, e);
     adv_about(b->s, NULL, 0);
     return r;
 }

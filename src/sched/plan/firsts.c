@@ -4,10 +4,14 @@
  * tasks on each, no less memory and no less time than another cannot have a place where that had
  * none, as long as nothing comes free.  A partition remembers some such findings, of requests
  * without anything special; whatever is remembered is true, what is forgotten costs a search. */
+#include "sched/plan/firsts.h"
+
 #include <stdlib.h>
 
-#include "base/cleanup.h"
-#include "sched/sched_int.h"
+#include "sched/state/classes.h"
+#include "sched/state/parts.h"
+#include "sched/state/sched_obj.h"
+#include "sched/state/shape.h"
 
 #define FIRSTS 768u
 
@@ -23,7 +27,7 @@ struct firsts {
 };
 
 /* Nothing but so many tasks on so many nodes, with memory. */
-static bool plain(const struct shape_key *k)
+static bool is_plain(const struct shape_key *k)
 {
     bool per_node = k->flags & SHAPE_MEM_PER_NODE;
 
@@ -62,7 +66,7 @@ uint32_t firsts_find(const struct sched *s, const struct class *c, uint32_t minu
     uint32_t slot = 0;
     struct first want;
 
-    if (!f || !plain(k))
+    if (!f || !is_plain(k))
         return 0;
     want = first_of(k, minutes);
     for (uint32_t i = 0; i < FIRSTS; i++)
@@ -78,7 +82,7 @@ void firsts_note(struct sched *s, const struct class *c, uint32_t minutes, uint3
     uint32_t at = FIRSTS;
     struct first now;
 
-    if (!plain(k) || firsts_find(s, c, minutes) >= slot)
+    if (!is_plain(k) || firsts_find(s, c, minutes) >= slot)
         return;
     if (!p->firsts)
         p->firsts = calloc(1, sizeof(*p->firsts));

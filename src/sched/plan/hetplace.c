@@ -7,13 +7,40 @@
  * node; the most urgent one chooses first. When backfill reserves for a component, it reserves
  * for all of them at the time at which the last one fits: running jobs only end, so what fits
  * earlier still fits then. */
+#include "sched/plan/hetplace.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/bitmap.h"
 #include "base/cleanup.h"
 #include "sched/plan/plan.h"
-#include "sched/plan/profile.h"
-#include "sched/sched_int.h"
+#include "sched/plan/prof_search.h"
+#include "sched/plan/proposal.h"
+#include "sched/plan/resvadd.h"
+#include "sched/plan/timeline.h"
+#include "sched/profile/prof_hold.h"
+#include "sched/profile/prof_slots.h"
+#include "sched/rules/advres.h"
+#include "sched/rules/advtime.h"
+#include "sched/rules/licfit.h"
+#include "sched/rules/limit_check.h"
+#include "sched/rules/limit_count.h"
+#include "sched/rules/partlimits.h"
+#include "sched/sched.h"
+#include "sched/select/advwhy.h"
+#include "sched/select/joblayout.h"
+#include "sched/select/pick.h"
+#include "sched/state/alloc.h"
+#include "sched/state/classes.h"
+#include "sched/state/endtime.h"
+#include "sched/state/jobs.h"
+#include "sched/state/line.h"
+#include "sched/state/nodes.h"
+#include "sched/state/parts.h"
+#include "sched/state/question.h"
+#include "sched/state/resvs.h"
+#include "sched/state/sched_obj.h"
 
 struct member {
     struct job *job;
@@ -70,8 +97,8 @@ static int group_find(const struct sched *s, const struct job *j, struct group *
 }
 
 /* Could a member start in this partition now?  1 with alloc, 0 with *ret_why. */
-static int fits(struct sched *s, struct member *m, struct entry *e, const struct group *g,
-                int64_t end_us, enum sched_why *ret_why)
+static int member_fits(struct sched *s, struct member *m, struct entry *e, const struct group *g,
+                       int64_t end_us, enum sched_why *ret_why)
 {
     struct part *part = s->parts[e->part];
     uint32_t which;
@@ -113,8 +140,8 @@ static int fits(struct sched *s, struct member *m, struct entry *e, const struct
 }
 
 /* In the first of its partitions that can hold it. */
-static int place(struct sched *s, struct member *m, const struct group *g, int64_t now_us,
-                 enum sched_why *ret_why)
+static int place_member(struct sched *s, struct member *m, const struct group *g, int64_t now_us,
+                        enum sched_why *ret_why)
 {
     int64_t end_us = end_after(now_us, m->job->time_limit_min);
     enum sched_why why = SCHED_WHY_NONE;
@@ -122,7 +149,7 @@ static int place(struct sched *s, struct member *m, const struct group *g, int64
 
     for (uint32_t i = 0; r == 0 && i < m->job->nentries; i++) {
         m->entry = m->job->entries[i];
-        r = fits(s, m, m->entry, g, end_us, &why);
+        r = member_fits(s, m, m->entry, g, end_us, &why);
         if (i == 0 || why == SCHED_WHY_RESOURCES)
             *ret_why = why;
     }
@@ -152,7 +179,7 @@ static void hold_charge(struct sched *s, const struct member *m, int64_t now_us,
     j->end_us = INT64_MAX;
 }
 
-static void hold(struct sched *s, const struct member *m, int64_t now_us, bool take)
+static void hold_member(struct sched *s, const struct member *m, int64_t now_us, bool take)
 {
     hold_charge(s, m, now_us, take);
     for (size_t i = 0; i < m->alloc.nnodes; i++) {
@@ -176,11 +203,11 @@ static int place_all(struct sched *s, struct group *g, const struct job *own, in
     s->travelling = true; /* capacity does not really shrink and grow */
     for (uint32_t i = 0; r >= 0 && i < g->n; i++) {
         enum sched_why why = SCHED_WHY_NONE;
-        int fit = place(s, &g->members[i], g, now_us, &why);
+        int fit = place_member(s, &g->members[i], g, now_us, &why);
 
         if (fit == 1 && r == 1) {
             keep_off(g, &g->members[i]);
-            hold(s, &g->members[i], now_us, true);
+            hold_member(s, &g->members[i], now_us, true);
             placed++;
             continue;
         }
@@ -190,7 +217,7 @@ static int place_all(struct sched *s, struct group *g, const struct job *own, in
             *ret_why = why;
     }
     while (placed > 0)
-        hold(s, &g->members[--placed], now_us, false);
+        hold_member(s, &g->members[--placed], now_us, false);
     s->travelling = false;
     return r;
 }
@@ -203,8 +230,8 @@ static struct job *leader_of(const struct sched *s, const struct job *j)
     return leader && leader->het && leader->state < JOB_PROPOSED ? leader : NULL;
 }
 
-static int start(struct sched *s, struct member *m, int64_t now_us, bool backfill,
-                 struct sched_decisions *out)
+static int start_member(struct sched *s, struct member *m, int64_t now_us, bool backfill,
+                        struct sched_decisions *out)
 {
     struct job *j = m->job;
     int r = backfill ? line_room(s) : 0;
@@ -242,7 +269,7 @@ int het_try(struct sched *s, struct entry *e, int64_t now_us, bool backfill,
         leader->het->why = *ret_why;
     }
     for (uint32_t i = 0; r == 1 && i < g.n; i++) {
-        int code = start(s, &g.members[i], now_us, backfill, out);
+        int code = start_member(s, &g.members[i], now_us, backfill, out);
 
         if (code < 0)
             r = code; /* what was proposed is refused: the group is not whole */

@@ -5,22 +5,21 @@
  * what was found is kept with a number that stands for the jobs that run beyond the start.  It is
  * found again when the same job asks, nothing but jobs changed, the CPUs of all nodes together do
  * not suffice at any earlier end, and the number is the same: then the nodes are as they were. */
-#include "sched/sched_int.h"
+#include "sched/plan/keptplan.h"
 
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return x ^ x >> 31;
-}
-
-uint64_t kept_number(const struct job *j)
-{
-    return mix((uint64_t)j->id << 32 | j->taken);
-}
+#include "base/cleanup.h"
+#include "sched/plan/timeline.h"
+#include "sched/rules/advtime.h"
+#include "sched/sched.h"
+#include "sched/state/classes.h"
+#include "sched/state/jobs.h"
+#include "sched/state/line.h"
+#include "sched/state/question.h"
+#include "sched/state/resvs.h"
+#include "sched/state/sched_obj.h"
 
 /* Of all jobs that run on when those in line before `at` have ended. */
-static uint64_t beyond(const struct sched *s, uint32_t at)
+static uint64_t number_beyond(const struct sched *s, uint32_t at)
 {
     uint64_t sum = s->line_beyond;
 
@@ -30,7 +29,7 @@ static uint64_t beyond(const struct sched *s, uint32_t at)
 }
 
 /* Is there nothing else that the answer depends on? */
-static bool simple(const struct pick *p)
+static bool is_simple(const struct pick *p)
 {
     const struct sched *s = p->s;
 
@@ -62,10 +61,10 @@ int kept_again(struct pick *p, uint32_t job_id, int64_t now_us)
     int r;
 
     if (k->cls != p->cls || k->job_id != job_id || k->config_gen != s->config_gen ||
-        k->up_gen != s->up_gen || s->nresvs || !simple(p))
+        k->up_gen != s->up_gen || s->nresvs || !is_simple(p))
         return 0;
     at = line_first(p);
-    if (!at || s->line[at - 1]->end_us != k->end_us || beyond(s, at) != k->beyond)
+    if (!at || s->line[at - 1]->end_us != k->end_us || number_beyond(s, at) != k->beyond)
         return 0;
     r = resvs_room(s);
     if (r < 0)
@@ -82,7 +81,7 @@ void kept_note(const struct pick *p, uint32_t job_id, int64_t end_us)
     struct kept_resv *k = &s->kept;
     uint32_t at = 0;
 
-    if (s->nresvs != 1 || !simple(p))
+    if (s->nresvs != 1 || !is_simple(p))
         return;
     kept_drop(s);
     while (at < s->nline && s->line[at]->end_us <= end_us)
@@ -92,7 +91,7 @@ void kept_note(const struct pick *p, uint32_t job_id, int64_t end_us)
                              .config_gen = s->config_gen,
                              .up_gen = s->up_gen,
                              .end_us = end_us,
-                             .beyond = beyond(s, at),
+                             .beyond = number_beyond(s, at),
                              .resv = s->resvs[0] };
     p->cls->refs++;
     k->resv.taken_gen = 0;

@@ -6,8 +6,31 @@
  * head only jobs that are new are looked at, to be told that they wait. */
 #include <errno.h>
 
+#include "base/bitmap.h"
 #include "base/cleanup.h"
-#include "sched/sched_int.h"
+#include "sched/plan/bfshare.h"
+#include "sched/plan/claims.h"
+#include "sched/plan/hetplace.h"
+#include "sched/plan/preempt.h"
+#include "sched/plan/proposal.h"
+#include "sched/plan/queuewalk.h"
+#include "sched/rules/advlics.h"
+#include "sched/rules/advres.h"
+#include "sched/rules/advtime.h"
+#include "sched/rules/licfit.h"
+#include "sched/rules/limit_check.h"
+#include "sched/rules/partlimits.h"
+#include "sched/rules/prio.h"
+#include "sched/sched.h"
+#include "sched/select/advwhy.h"
+#include "sched/select/joblayout.h"
+#include "sched/select/pick.h"
+#include "sched/state/alloc.h"
+#include "sched/state/classes.h"
+#include "sched/state/jobs.h"
+#include "sched/state/parts.h"
+#include "sched/state/question.h"
+#include "sched/state/sched_obj.h"
 
 #define LIMIT_LOOK_US INT64_C(10000000) /* between two looks at a limit that gives way with time */
 
@@ -58,7 +81,8 @@ static int try_start(struct sched *s, struct entry *e, int64_t now_us, struct sc
     return 0;
 }
 
-static int consider(struct sched *s, struct entry *e, int64_t now_us, struct sched_decisions *out)
+static int consider_entry(struct sched *s, struct entry *e, int64_t now_us,
+                          struct sched_decisions *out)
 {
     enum sched_why why = entry_limits(s, e);
     uint32_t which;
@@ -132,7 +156,7 @@ int sched_pass(struct sched *s, int64_t now_us, struct sched_decisions *out, int
         }
         p->tried++;
         out->depth++;
-        r = consider(s, e, now_us, out);
+        r = consider_entry(s, e, now_us, out);
     }
     if (r >= 0)
         r = walk_finish(s, out);

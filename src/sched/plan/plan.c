@@ -8,9 +8,22 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/bitmap.h"
 #include "base/cleanup.h"
-#include "sched/plan/profile.h"
-#include "sched/sched_int.h"
+#include "sched/profile/prof_hold.h"
+#include "sched/profile/prof_holders.h"
+#include "sched/profile/prof_redo.h"
+#include "sched/profile/prof_slots.h"
+#include "sched/profile/profile.h"
+#include "sched/rules/advtime.h"
+#include "sched/sched.h"
+#include "sched/state/alloc.h"
+#include "sched/state/expect.h"
+#include "sched/state/jobs.h"
+#include "sched/state/lics.h"
+#include "sched/state/parts.h"
+#include "sched/state/planlog.h"
+#include "sched/state/sched_obj.h"
 
 #define PLAN_KEEP 100u /* plans of fewer places are quickly made anew */
 #define PLAN_INTERVAL_S 30u
@@ -116,7 +129,7 @@ bool sched_backfill_keeps(const struct sched *s)
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-static int enlist(struct sched *s, struct place *p)
+static int enlist_place(struct sched *s, struct place *p)
 {
     int r = expect_enlist(p->job, p);
 
@@ -155,7 +168,7 @@ int place_add(struct sched *s, struct entry *e, struct sched_alloc *a, uint32_t 
                          .at = pl->n };
     r = prof_hold(s, a, &none, e->job, e->part, true, from, until);
     if (r == 0)
-        r = enlist(s, p);
+        r = enlist_place(s, p);
     if (r < 0) {
         free(p);
         s->log.lost = true;
@@ -182,7 +195,7 @@ struct place *place_take_out(struct sched *s, struct place *p, bool freed)
 
 int place_put_back(struct sched *s, struct place *p)
 {
-    int r = enlist(s, p);
+    int r = enlist_place(s, p);
 
     if (r < 0) {
         s->log.lost = true;
@@ -229,7 +242,7 @@ static int by_rank(const void *a, const void *b)
 }
 
 /* Whoever holds the node, once each. */
-static int gather(struct sched *s, uint32_t id, struct prof_holding **ret, uint32_t *ret_n)
+static int gather_holders(struct sched *s, uint32_t id, struct prof_holding **ret, uint32_t *ret_n)
 {
     uint32_t n = 0, most = 0, nids, kept = 0;
     uint32_t *ids = prof_holders(s, id, &nids);
@@ -279,7 +292,7 @@ int plan_settle(struct sched *s, uint32_t *ret_broken)
         uint32_t id = s->log.dirty_ids[i], n = 0;
 
         bitmap_clear(s->log.dirty, id);
-        r = gather(s, id, &v, &n);
+        r = gather_holders(s, id, &v, &n);
         if (r == 0)
             r = prof_redo(s, id, v, n);
         for (uint32_t k = 0; r == 0 && k < n; k++) {

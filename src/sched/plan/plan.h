@@ -1,13 +1,14 @@
 /* plan.h - a conservative plan that is kept from one backfill to the next; not for other folders
  *
- * A plan is the profile of what nodes hold (profile.h) and the place of every job planned.  What
- * happens between two backfills is noted here, without touching the profile; the next backfill
- * settles it and repairs the plan (planrepair.c), or begins a new one where a repair would not do.
+ * A plan is the profile of what nodes hold (profile/) and the place of every job planned.  What
+ * happens between two backfills is noted (state/planlog.h and plan_note_*() here), without
+ * touching the profile; the next backfill settles it and repairs the plan (planrepair.c), or
+ * begins a new one where a repair would not do.
  *
  * What a repair holds to:
- * - No place moves to a later time, and nobody starts or is placed where that would make one later.
- *   A place that cannot be kept (its node went down, a pass started somebody on it, a job did not
- *   end in time) moves to other nodes at the same or an earlier time, or the plan is made anew.
+ * - No place moves to a later time, and no job starts or is placed where that would make a place
+ *   later.  A place that cannot be kept (its node went down, a pass started a job on it, a job did
+ *   not end in time) moves to other nodes at the same or an earlier time, or the plan is made anew.
  * - What came free goes to the jobs planned, in the order of the plan, as far as they start earlier
  *   with it; then to jobs without a place that can start now.
  * - A job that came gets the first place beside all others, its own rank notwithstanding.
@@ -22,23 +23,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sched/sched.h"
-
-struct bf;
 struct entry;
 struct job;
+struct place;
 struct sched;
-
-struct place { /* what an entry of a job will hold in the slots [from, until) */
-    struct job *job;
-    struct entry *entry;
-    struct sched_alloc alloc;
-    uint32_t from, until;
-    int64_t start_us; /* promised; in the slot before `from`, or when that begins */
-    uint32_t at;      /* in the order of the plan */
-    bool broken;
-    struct place *next; /* of the same job */
-};
+struct sched_alloc;
 
 struct plan {
     struct place **v; /* by order; NULL: it is gone */
@@ -55,24 +44,21 @@ struct plan {
 };
 
 int plan_new(struct sched *s, int64_t now_us); /* s->plan, with an empty profile of what runs */
+void place_free(struct place *p);
 void plan_drop(struct sched *s);
 bool plan_may_be_kept(const struct sched *s);
-
+int64_t plan_renew_us(const struct sched *s); /* when a stale plan is to be made anew */
+void plan_note_look(struct sched *s, const struct entry *e);       /* it is the next in order */
+bool plan_looked_at(const struct sched *s, const struct entry *e); /* that or one behind it was */
 /* Hold a on e's behalf; takes a on success.  -ENOMEM: the plan is lost. */
 int place_add(struct sched *s, struct entry *e, struct sched_alloc *a, uint32_t from,
               uint32_t until, struct place **ret);
 /* Out of the plan; its nodes are dirty and, with freed, free for others.  The caller owns it. */
 struct place *place_take_out(struct sched *s, struct place *p, bool freed);
 int place_put_back(struct sched *s, struct place *p); /* takes p */
-void place_free(struct place *p);
 /* Make dirty nodes right.  *ret_broken: how many places there was no room for; they are marked, and
  * not held where there is none. */
 int plan_settle(struct sched *s, uint32_t *ret_broken);
-
-void plan_note_look(struct sched *s, const struct entry *e);       /* it is the next in order */
-bool plan_looked_at(const struct sched *s, const struct entry *e); /* that or one behind it was */
-int64_t plan_renew_us(const struct sched *s); /* when a stale plan is to be made anew */
-
 /* What happens between; none of them fails. */
 void plan_note_leave(struct sched *s,
                      struct job *j); /* it is about to hold nothing, be planned nowhere */
@@ -81,6 +67,3 @@ void plan_note_hold(struct sched *s, const struct job *j); /* it holds something
 void plan_note_late(struct sched *s, const struct job *j); /* it has not ended when it should */
 void plan_note_end(struct sched *s, const struct job *j,
                    int64_t old_us); /* it ends at another time */
-
-/* planrepair.c: 1 it is as good as new, 0 it has to be made anew. */
-int plan_repair(struct bf *b);

@@ -3,13 +3,37 @@
  * The work is bounded: by the jobs that could gain from what came free, found by looking at the
  * freed nodes alone, and by REPAIR_LOOKS and REPAIR_TRIES.  What is left over makes the plan stale.
  */
+#include "sched/plan/planrepair.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/bitmap.h"
 #include "base/cleanup.h"
+#include "sched/plan/bfshare.h"
+#include "sched/plan/conservative.h"
 #include "sched/plan/plan.h"
-#include "sched/plan/profile.h"
-#include "sched/sched_int.h"
+#include "sched/plan/queuewalk.h"
+#include "sched/profile/prof_redo.h"
+#include "sched/profile/prof_slots.h"
+#include "sched/rules/licfit.h"
+#include "sched/rules/limit_check.h"
+#include "sched/rules/partlimits.h"
+#include "sched/sched.h"
+#include "sched/select/masks.h"
+#include "sched/state/alloc.h"
+#include "sched/state/bounds.h"
+#include "sched/state/classes.h"
+#include "sched/state/endtime.h"
+#include "sched/state/expect.h"
+#include "sched/state/holders.h"
+#include "sched/state/jobs.h"
+#include "sched/state/parts.h"
+#include "sched/state/planlog.h"
+#include "sched/state/question.h"
+#include "sched/state/queue.h"
+#include "sched/state/sched_obj.h"
+#include "sched/state/shape.h"
 
 #define REPAIR_LOOKS 100000u /* at a freed node, for a job */
 #define REPAIR_WIDE 3u       /* of these for several nodes, which takes long */
@@ -26,8 +50,8 @@ struct repair {
 /* ---- who gains? ------------------------------------------------------------------------------ */
 
 /* What each node of the job has free at least; an exact measure where it gets but one node. */
-static void least(const struct sched *s, const struct entry *e, uint32_t *ret_cpus,
-                  uint64_t *ret_mem)
+static void least_asked(const struct sched *s, const struct entry *e, uint32_t *ret_cpus,
+                        uint64_t *ret_mem)
 {
     const struct shape_key *k = &e->cls->shape->key;
     uint64_t cpus = MAX(k->pn_min_cpus, 1u);
@@ -42,7 +66,7 @@ static void least(const struct sched *s, const struct entry *e, uint32_t *ret_cp
         *ret_mem = k->mem_per_cpu_mib * *ret_cpus;
 }
 
-static bool admits(const struct class *c, uint32_t id)
+static bool class_admits(const struct class *c, uint32_t id)
 {
     for (uint32_t i = 0; i < c->nalts; i++)
         if (bitmap_test(c->alts[i].elig, id))
@@ -60,8 +84,8 @@ static bool held_by(const struct place *p, uint32_t id)
 
 /* Could e begin before that slot with the help of a freed node?  1 with the first slot at which it
  * might, 0, -ENOMEM.  p: its place, or NULL. */
-static int gains(struct repair *x, struct entry *e, const struct place *p, uint32_t before,
-                 uint32_t *ret_slot)
+static int gains_by_freed(struct repair *x, struct entry *e, const struct place *p, uint32_t before,
+                          uint32_t *ret_slot)
 {
     struct sched *s = x->s;
     uint32_t cpus, first = before;
@@ -70,12 +94,12 @@ static int gains(struct repair *x, struct entry *e, const struct place *p, uint3
 
     if (r < 0)
         return r;
-    least(s, e, &cpus, &mem);
+    least_asked(s, e, &cpus, &mem);
     for (uint32_t i = 0; i < x->s->log.nfreed; i++) {
         uint32_t id = x->s->log.freed_ids[i], slot = UINT32_MAX;
 
         x->looks++;
-        if (bitmap_test(s->up, id) && admits(e->cls, id))
+        if (bitmap_test(s->up, id) && class_admits(e->cls, id))
             slot = prof_hole(s, id, cpus, mem, e->job->time_limit_min, first,
                              held_by(p, id) ? p : NULL);
         first = MIN(first, slot);
@@ -99,7 +123,7 @@ static void free_nodes(struct repair *x, const struct place *p)
 }
 
 /* 1 done, 0 a place lost its room: a new plan. */
-static int settle(struct repair *x)
+static int settle_plan(struct repair *x)
 {
     uint32_t broken;
     int r = plan_settle(x->s, &broken);
@@ -119,7 +143,8 @@ static int try_now(struct repair *x, struct entry *e)
 }
 
 /* It found a place that is better: hold that. */
-static int move(struct repair *x, struct entry *e, const struct pick *p, struct sched_alloc *a)
+static int move_place(struct repair *x, struct entry *e, const struct pick *p,
+                      struct sched_alloc *a)
 {
     struct sched *s = x->s;
     int64_t start_us = prof_promise(s, p->from);
@@ -139,7 +164,7 @@ static int move(struct repair *x, struct entry *e, const struct pick *p, struct 
 
 /* Is that what p's job should get?  When p cannot be kept, what is no later; for one node only,
  * where nothing is kept empty for it meanwhile, any. */
-static bool better(const struct sched *s, const struct place *p, const struct pick *found)
+static bool is_better(const struct sched *s, const struct place *p, const struct pick *found)
 {
     if (!p->broken)
         return found->from < p->from;
@@ -155,7 +180,7 @@ static bool may_start(struct repair *x, struct entry *e)
 
 /* Place p is out of the plan.  Start its job, or find it another place, from that slot on, or put
  * it back.  1 done, 0 the plan is to be made anew. */
-static int improve(struct repair *x, struct place *p, uint32_t first)
+static int improve_place(struct repair *x, struct place *p, uint32_t first)
 {
     struct sched *s = x->s;
     struct entry *e = p->entry;
@@ -177,8 +202,8 @@ static int improve(struct repair *x, struct place *p, uint32_t first)
     }
     first = MAX(first, now + 1);
     r = first < p->from || p->broken ? conservative_seek(s, e, first, &pick, &alloc) : 0;
-    if (r == 1 && better(s, p, &pick)) {
-        r = move(x, e, &pick, &alloc);
+    if (r == 1 && is_better(s, p, &pick)) {
+        r = move_place(x, e, &pick, &alloc);
         if (r == 1) { /* its rank in the plan stays what it was */
             struct place *moved = x->pl->v[--x->pl->n];
 
@@ -194,13 +219,13 @@ static int improve(struct repair *x, struct place *p, uint32_t first)
         return MIN(r, 0);
     }
     r = place_put_back(s, p);
-    return r < 0 ? r : settle(x);
+    return r < 0 ? r : settle_plan(x);
 }
 
 /* ---- the steps of a repair ------------------------------------------------------------------- */
 
 /* Places that cannot be kept: to other nodes, no later. */
-static int mend(struct repair *x)
+static int mend_places(struct repair *x)
 {
     _cleanup_free_ struct place **v = NULL;
     uint32_t broken, n = 0, at = 0;
@@ -214,10 +239,10 @@ static int mend(struct repair *x)
     for (uint32_t i = 0; i < x->pl->n && n < broken; i++)
         if (x->pl->v[i] && x->pl->v[i]->broken)
             v[n++] = place_take_out(x->s, x->pl->v[i], false);
-    r = settle(x);
+    r = settle_plan(x);
     x->pl->stale = true;
     for (; r == 1 && at < n && !v[at]->job->het; at++)
-        r = improve(x, v[at], 0);
+        r = improve_place(x, v[at], 0);
     r = r == 1 && at < n ? 0 : r;
     while (at < n)
         place_free(v[at++]);
@@ -225,7 +250,7 @@ static int mend(struct repair *x)
 }
 
 /* In the order of the plan, those whose time has come and those who gain by what is free. */
-static int compress(struct repair *x)
+static int compress_places(struct repair *x)
 {
     struct sched *s = x->s;
     int r = 1;
@@ -246,14 +271,14 @@ static int compress(struct repair *x)
             x->pl->stale = true;
             continue;
         }
-        r = due ? 1 : gains(x, p->entry, p, p->from, &first);
+        r = due ? 1 : gains_by_freed(x, p->entry, p, p->from, &first);
         if (r == 1) {
             x->tries += !due;
             x->wide += !due && wide;
             p = place_take_out(s, p, false);
-            r = settle(x);
+            r = settle_plan(x);
             if (r == 1)
-                r = improve(x, p, first);
+                r = improve_place(x, p, first);
             else
                 place_free(p);
         } else {
@@ -284,7 +309,7 @@ static int start_without(struct repair *x, struct entry *e)
     if (j->het || has_place(e) || (c->bf_run == s->memo_run && end_us >= c->bf_fail_end) ||
         !may_start(x, e) || !lics_fit(s, &j->want, 0, &which))
         return 1;
-    r = gains(x, e, NULL, prof_now(s) + 1, &slot);
+    r = gains_by_freed(x, e, NULL, prof_now(s) + 1, &slot);
     if (r == 1) {
         x->tries++;
         r = try_now(x, e);
@@ -391,7 +416,7 @@ static const struct entry *last_planned(const struct plan *pl)
 }
 
 /* They get what is left beside all others. */
-static int newcomers(struct repair *x)
+static int place_newcomers(struct repair *x)
 {
     struct sched *s = x->s;
     struct plan *pl = x->pl;
@@ -429,7 +454,7 @@ static int newcomers(struct repair *x)
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 /* Those that ought to have ended hold what they have for one more slot. */
-static void overdue(struct repair *x)
+static void note_overdue(struct repair *x)
 {
     struct holders_iter it = { 0 };
 
@@ -455,23 +480,23 @@ int plan_repair(struct bf *b)
         return 0;
     s->walk_run++; /* what was found out in the walk before holds no more */
     if (prof_now(s) != slot)
-        overdue(&x);
+        note_overdue(&x);
     if (x.pl->prio_us != s->prio_us || x.pl->limited)
         x.pl->stale = true;
     x.pl->prio_us = s->prio_us;
-    r = mend(&x);
+    r = mend_places(&x);
     for (uint32_t i = 0, moves = 0; r == 1 && (i == 0 || (i < REPAIR_ROUNDS && x.moves > moves));
          i++) {
         moves = x.moves;
-        r = compress(&x);
+        r = compress_places(&x);
     }
     x.pl->stale = x.pl->stale || s->log.nfreed; /* a new plan might use it better */
     if (r == 1)
         r = start_others(&x);
     if (r == 1)
-        r = newcomers(&x);
+        r = place_newcomers(&x);
     if (r == 1)
-        r = settle(&x);
+        r = settle_plan(&x);
     forget_freed(&s->log);
     if (r == 1 && s->log.lost)
         r = 0;

@@ -1,15 +1,26 @@
-/* queuewalk.c - going through the queues of all partitions in one order, and the decisions that come of
- * it.
+/* queuewalk.c - going through the queues of all partitions in one order, and the decisions that
+ * come of it.
  *
  * Order: partition tier, then priority, submit time and id; a job of several partitions once in
  * each.  What a job is told is the most hopeful of what its entries met. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
+#include "sched/plan/queuewalk.h"
 
-#include "base/cleanup.h"
+#include <stdlib.h>
+
+#include "base/bitmap.h"
 #include "sched/plan/plan.h"
-#include "sched/sched_int.h"
+#include "sched/rules/advres.h"
+#include "sched/rules/limit_check.h"
+#include "sched/rules/partlimits.h"
+#include "sched/sched.h"
+#include "sched/state/bounds.h"
+#include "sched/state/classes.h"
+#include "sched/state/decisions.h"
+#include "sched/state/expect.h"
+#include "sched/state/jobs.h"
+#include "sched/state/parts.h"
+#include "sched/state/queue.h"
+#include "sched/state/sched_obj.h"
 
 void walk_begin(struct sched *s)
 {
@@ -121,131 +132,6 @@ void walk_note(struct sched *s, struct entry *e, enum sched_why why)
     walk_skip(s, e);
 }
 
-static enum sched_why closed(const struct part *p)
-{
-    return p->inactive ? SCHED_WHY_PART_INACTIVE : SCHED_WHY_PART_DOWN;
-}
-
-/* The CPUs that its fullest node has at least. */
-static uint64_t least_cpus(const struct shape_key *k)
-{
-    uint64_t each = MAX(k->cpus_per_task, 1u), tasks = MAX(k->ntasks_per_node, 1u);
-
-    if (k->num_tasks && k->max_nodes)
-        tasks = MAX(tasks, (k->num_tasks + k->max_nodes - 1) / k->max_nodes);
-    return MAX(tasks * each, (uint64_t)k->pn_min_cpus);
-}
-
-/* Does it ask for more memory than the partition grants? */
-static bool over_memory(const struct part *p, const struct shape_key *k)
-{
-    if (p->max_mem_per_cpu_mib && k->mem_per_cpu_mib > p->max_mem_per_cpu_mib)
-        return true;
-    return p->max_mem_per_node_mib &&
-           MAX(k->mem_per_node_mib, k->mem_per_cpu_mib * least_cpus(k)) > p->max_mem_per_node_mib;
-}
-
-enum sched_why entry_limits(const struct sched *s, const struct entry *e)
-{
-    const struct part *p = s->parts[e->part];
-    const struct shape_key *k = &e->cls->shape->key;
-    const struct job *j = e->job;
-
-    if (!p->up)
-        return closed(p);
-    if (!(k->flags & SHAPE_ANY_PART_SIZE) &&
-        (k->min_nodes > p->max_nodes || (k->max_nodes && k->max_nodes < p->min_nodes)))
-        return SCHED_WHY_PART_NODE_LIMIT;
-    if (p->max_time_min != SCHED_UNLIMITED && j->time_limit_min > p->max_time_min &&
-        !(limit_qos_flags(s, j) & SCHED_QOS_PART_TIME))
-        return SCHED_WHY_PART_TIME_LIMIT;
-    if (over_memory(p, k))
-        return SCHED_WHY_PART_MEM;
-    return SCHED_WHY_NONE;
-}
-
-int64_t end_after(int64_t now_us, uint32_t minutes)
-{
-    if (minutes == SCHED_UNLIMITED || now_us > INT64_MAX - (int64_t)minutes * 60000000)
-        return INT64_MAX;
-    return now_us + (int64_t)minutes * 60000000;
-}
-
-int decisions_add(struct sched_decisions *out, const struct sched_decision *d)
-{
-    if (out->n == out->cap) {
-        size_t cap = out->cap ? out->cap * 2 : 16;
-        struct sched_decision *grown = realloc(out->items, cap * sizeof(*grown));
-
-        if (!grown)
-            return -ENOMEM;
-        out->items = grown;
-        out->cap = cap;
-    }
-    out->items[out->n++] = *d;
-    return 0;
-}
-
-int decide_start(struct pick *p, struct entry *e, struct sched_alloc *alloc, int64_t now_us,
-                 uint32_t limit_min, struct sched_decisions *out)
-{
-    struct sched *s = p->s;
-    struct job *j = e->job;
-    struct sched_decision d = { .kind = SCHED_START,
-                                .job_id = j->id,
-                                .partition = s->parts_tab.names[e->part],
-                                .priority = e->priority,
-                                .resv_id = e->cls->shape->key.resv,
-                                .time_limit_min = limit_min == j->time_limit_min ? 0 : limit_min };
-    _cleanup_val_(lics_free) struct job_lics held = { 0 };
-    uint32_t which = 0;
-    int r;
-
-    adv_about(s, e, now_us);
-    r = lics_fit(s, &j->want, end_after(now_us, limit_min), &which) ? 0 : -EAGAIN;
-    adv_about(s, NULL, 0);
-    if (r < 0)
-        return r;
-    if (limit_refuses(s, e, alloc, limit_min, now_us))
-        return -EDQUOT;
-    r = lics_choose(&j->want, which, &held);
-    if (r == 0)
-        r = holders_room(s, e->part, j->qos);
-    if (r == 0)
-        r = lics_tell(s, &held, &d.licenses, &d.nlicenses);
-    if (r == 0)
-        r = alloc_dup(s, alloc, &d.alloc);
-    if (r == 0)
-        r = decisions_add(out, &d);
-    if (r < 0) {
-        alloc_done(&d.alloc);
-        free(d.licenses);
-        return r;
-    }
-    plan_note_leave(s, j);
-    job_unqueue(s, j);
-    j->state = JOB_PROPOSED;
-    j->held = held;
-    held = (struct job_lics){ 0 };
-    j->alloc = *alloc;
-    *alloc = (struct sched_alloc){ 0 };
-    j->part = e->part;
-    j->resv = e->cls->shape->key.resv;
-    j->run_priority = e->priority;
-    j->firm = p->share_max == 1;
-    j->start_us = now_us;
-    j->end_us = end_after(now_us, limit_min);
-    j->told = SCHED_WHY_NONE;
-    expect_drop(j);
-    holders_add(s, j);
-    job_take(s, j);
-    plan_note_hold(s, j);
-    s->npending--;
-    s->change++;
-    out->started++;
-    return limit_charge(s, j);
-}
-
 /* How much hope a reason leaves; the entry with most speaks for the job. */
 static const int hope[] = {
     [SCHED_WHY_NONE] = 0,
@@ -278,7 +164,7 @@ static enum sched_why job_why(const struct sched *s, struct job *j, uint32_t *re
 
         if (e->state == ENTRY_QUEUED) {
             if (!p->up)
-                e->why = closed(p);
+                e->why = part_closed_why(p);
             else if (p->blocked && e != p->block && e->why != SCHED_WHY_LICENSES &&
                      e->why != SCHED_WHY_LIMIT && !adv_is_why(e->why) && !e->cls->shape->key.resv)
                 e->why = SCHED_WHY_PRIORITY;
@@ -295,7 +181,7 @@ static enum sched_why job_why(const struct sched *s, struct job *j, uint32_t *re
     return why;
 }
 
-static int tell(struct sched *s, struct sched_decisions *out, struct job *j)
+static int tell_job(struct sched *s, struct sched_decisions *out, struct job *j)
 {
     struct sched_decision d = { .kind = SCHED_EXPECT, .job_id = j->id };
     int r;
@@ -337,7 +223,7 @@ int walk_finish(struct sched *s, struct sched_decisions *out)
     while (j && r == 0) {
         struct job *prev = j->fresh_prev;
 
-        r = tell(s, out, j);
+        r = tell_job(s, out, j);
         if (r == 0)
             job_clear_fresh(s, j);
         j = prev;

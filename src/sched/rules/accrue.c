@@ -3,13 +3,20 @@
  *
  * Who may is decided when priorities are computed: first those who could before, then the others
  * in order of their ids. A job that may not has no age; when it may, its age begins then. */
+#include "sched/rules/accrue.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "sched/rules/limit_int.h"
+#include "sched/rules/limit.h"
+#include "sched/rules/limit_count.h"
+#include "sched/rules/limit_data.h"
+#include "sched/rules/limit_levels.h"
+#include "sched/state/jobs.h"
+#include "sched/state/sched_obj.h"
 
-static bool limited(const struct level *l)
+static bool has_accrue_limit(const struct level *l)
 {
     return l && (l->numbers[SCHED_GRP_ACCRUE] != SCHED_NO_LIMIT ||
                  l->numbers[SCHED_MAX_ACCRUE] != SCHED_NO_LIMIT ||
@@ -18,34 +25,34 @@ static bool limited(const struct level *l)
 }
 
 /* Is any set?  And every counter begins anew. */
-static bool begin(struct limits *m)
+static bool begin_count(struct limits *m)
 {
     bool any = false;
 
     for (uint32_t i = 0; i < m->nslots; i++) {
         if (!m->slots[i])
             continue;
-        any = any || limited(m->slots[i]);
+        any = any || has_accrue_limit(m->slots[i]);
         m->slots[i]->accruing = 0;
     }
     return any;
 }
 
-static bool full(const struct level *l, const struct level *counter, enum sched_limit_number n)
+static bool is_full(const struct level *l, const struct level *counter, enum sched_limit_number n)
 {
     return l->numbers[n] != SCHED_NO_LIMIT && (counter ? counter->accruing : 0) >= l->numbers[n];
 }
 
 /* The levels it counts against; -ENOENT when one has no room. */
-static int levels_of(struct sched *s, const struct job *j, struct level **list, uint32_t *ret_n)
+static int list_levels(struct sched *s, const struct job *j, struct level **list, uint32_t *ret_n)
 {
     struct level *qos[2], *leaf = j->assoc_id ? level_find(s, level_key_assoc(j->assoc_id)) : NULL;
     uint32_t nqos = limit_qos(s, j, j->nentries ? j->entries[0]->part : 0, qos), n = 0;
-    bool room = !leaf || !full(leaf, leaf, SCHED_MAX_ACCRUE);
+    bool room = !leaf || !is_full(leaf, leaf, SCHED_MAX_ACCRUE);
 
     for (struct level *a = leaf; a && n < LIMIT_LEVELS_MAX - 8;
          a = a->parent_id ? level_find(s, level_key_assoc(a->parent_id)) : NULL) {
-        room = room && !full(a, a, SCHED_GRP_ACCRUE);
+        room = room && !is_full(a, a, SCHED_GRP_ACCRUE);
         list[n++] = a;
     }
     for (uint32_t i = 0; i < nqos; i++) {
@@ -54,9 +61,9 @@ static int levels_of(struct sched *s, const struct job *j, struct level **list, 
         if (level_get(s, level_key_user(qos[i]->id, j->uid), &user) < 0 ||
             (leaf && level_get(s, level_key_account(qos[i]->id, leaf->account), &account) < 0))
             return -ENOMEM;
-        room = room && !full(qos[i], qos[i], SCHED_GRP_ACCRUE) &&
-               !full(qos[i], user, SCHED_USER_ACCRUE) &&
-               !(account && full(qos[i], account, SCHED_ACCOUNT_ACCRUE));
+        room = room && !is_full(qos[i], qos[i], SCHED_GRP_ACCRUE) &&
+               !is_full(qos[i], user, SCHED_USER_ACCRUE) &&
+               !(account && is_full(qos[i], account, SCHED_ACCOUNT_ACCRUE));
         list[n++] = qos[i];
         list[n++] = user;
         if (account)
@@ -66,11 +73,11 @@ static int levels_of(struct sched *s, const struct job *j, struct level **list, 
     return room ? 0 : -ENOENT;
 }
 
-static int judge(struct sched *s, struct job *j, int64_t now_us)
+static int judge_job(struct sched *s, struct job *j, int64_t now_us)
 {
     struct level *list[LIMIT_LEVELS_MAX];
     uint32_t n = 0;
-    int r = levels_of(s, j, list, &n);
+    int r = list_levels(s, j, list, &n);
 
     if (r == -ENOMEM)
         return r;
@@ -94,7 +101,7 @@ static int aged_first(const void *a, const void *b)
 int accrue_refresh(struct sched *s, int64_t now_us)
 {
     _cleanup_free_ struct job **list = NULL;
-    bool any = s->limits && s->limits->on && begin(s->limits);
+    bool any = s->limits && s->limits->on && begin_count(s->limits);
     uint32_t n = 0;
     int r = 0;
 
@@ -117,6 +124,6 @@ int accrue_refresh(struct sched *s, int64_t now_us)
     if (n)
         qsort(list, n, sizeof(*list), aged_first);
     for (uint32_t i = 0; r == 0 && i < n; i++)
-        r = judge(s, list[i], now_us);
+        r = judge_job(s, list[i], now_us);
     return r;
 }

@@ -3,11 +3,17 @@
  * Associations lie in one array in the order they came; a table of open addressing finds them by
  * id.  Shares are computed for all at once, when something changed, at the computation of
  * priorities. */
+#include "sched/rules/assoctree.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "sched/sched_int.h"
+#include "sched/rules/fairshare.h"
+#include "sched/sched.h"
+#include "sched/state/bounds.h"
+#include "sched/state/sched_obj.h"
+#include "sched/state/strtab.h"
 
 struct assocs {
     struct sched_assoc *list;
@@ -39,14 +45,14 @@ static uint32_t *find_slot(const struct assocs *a, uint32_t id)
     return &a->slots[i];
 }
 
-static uint32_t find(const struct sched *s, uint32_t id)
+static uint32_t find_assoc(const struct sched *s, uint32_t id)
 {
     const struct assocs *a = s->assocs;
 
     return a && a->nslots && id ? *find_slot(a, id) : 0;
 }
 
-static int rehash(struct assocs *a, uint32_t nslots)
+static int rehash_assocs(struct assocs *a, uint32_t nslots)
 {
     uint32_t *slots = calloc(nslots, sizeof(*slots));
 
@@ -60,7 +66,7 @@ static int rehash(struct assocs *a, uint32_t nslots)
     return 0;
 }
 
-static int grow(struct assocs *a)
+static int grow_assocs(struct assocs *a)
 {
     uint32_t cap = a->cap ? a->cap * 2 : 64;
     struct sched_assoc *list = realloc(a->list, cap * sizeof(*list));
@@ -74,13 +80,13 @@ static int grow(struct assocs *a)
         return -ENOMEM;
     a->nodes = nodes;
     a->cap = cap;
-    return rehash(a, cap * 2);
+    return rehash_assocs(a, cap * 2);
 }
 
 int sched_assoc_put(struct sched *s, const struct sched_assoc *in)
 {
     struct assocs *a = s->assocs;
-    uint32_t at = find(s, in->id);
+    uint32_t at = find_assoc(s, in->id);
 
     if (!in->id || in->parent == in->id)
         return -EINVAL;
@@ -90,7 +96,7 @@ int sched_assoc_put(struct sched *s, const struct sched_assoc *in)
             return -ENOMEM;
     }
     if (!at) {
-        int r = a->n == a->cap ? grow(a) : 0;
+        int r = a->n == a->cap ? grow_assocs(a) : 0;
 
         if (r < 0)
             return r;
@@ -108,7 +114,7 @@ int sched_assoc_put(struct sched *s, const struct sched_assoc *in)
 void sched_assoc_remove(struct sched *s, uint32_t id)
 {
     struct assocs *a = s->assocs;
-    uint32_t at = find(s, id);
+    uint32_t at = find_assoc(s, id);
 
     if (!at)
         return;
@@ -138,7 +144,7 @@ void sched_assocs_clear(struct sched *s)
 
 int sched_assoc_usage(struct sched *s, uint32_t id, double usage)
 {
-    uint32_t at = find(s, id);
+    uint32_t at = find_assoc(s, id);
 
     if (!at)
         return -ENOENT;
@@ -161,7 +167,7 @@ int assocs_refresh(struct sched *s)
     a->max_priority = 0;
     for (uint32_t i = 0; i < a->n; i++) {
         const struct sched_assoc *in = &a->list[i];
-        uint32_t parent = find(s, in->parent);
+        uint32_t parent = find_assoc(s, in->parent);
 
         /* A parent that is not known (yet) hides what is below it. */
         a->nodes[i] = (struct fairshare_node){ .parent = in->parent ? parent ? parent - 1 : a->n
@@ -178,7 +184,7 @@ int assocs_refresh(struct sched *s)
 
 double assoc_fairshare(const struct sched *s, uint32_t id)
 {
-    uint32_t at = find(s, id);
+    uint32_t at = find_assoc(s, id);
 
     return at ? s->assocs->nodes[at - 1].factor : 0;
 }
@@ -190,7 +196,7 @@ double sched_assoc_fairshare(struct sched *s, uint32_t id)
 
 double assoc_factor(const struct sched *s, uint32_t id)
 {
-    uint32_t at = find(s, id), priority = at ? s->assocs->list[at - 1].priority : 0;
+    uint32_t at = find_assoc(s, id), priority = at ? s->assocs->list[at - 1].priority : 0;
 
     if (s->params.prio_flags & SCHED_PRIO_NO_NORMAL_ASSOC)
         return priority;

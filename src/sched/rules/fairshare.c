@@ -36,7 +36,7 @@ static void tree_done(struct tree *t)
     free(t->lost);
 }
 
-static uint32_t slot(const struct tree *t, uint32_t parent)
+static uint32_t list_slot(const struct tree *t, uint32_t parent)
 {
     return parent == FAIRSHARE_ROOT ? t->count : parent;
 }
@@ -93,14 +93,14 @@ static int tree_make(struct tree *t, struct fairshare_node *nodes, size_t n)
         t->up[i] = up;
         if (nodes[i].use_parent && !nodes[i].user)
             continue; /* transparent */
-        t->next[i] = t->first[slot(t, up)];
-        t->first[slot(t, up)] = i;
+        t->next[i] = t->first[list_slot(t, up)];
+        t->first[list_slot(t, up)] = i;
     }
     return 0;
 }
 
 /* Shares and usage among the siblings of each list. */
-static void level(struct tree *t, uint32_t list)
+static void share_level(struct tree *t, uint32_t list)
 {
     struct fairshare_node *up = list == t->count ? NULL : &t->n[list];
     double shares = 0, usage = up ? up->total : t->grand;
@@ -155,7 +155,7 @@ static void push_children(struct tree *t, uint32_t list)
 
 /* Rank the list scratch[from ..), which is dropped.  tied: the rank of a user that ties with its
  * account. */
-static void visit(struct tree *t, uint32_t from, uint32_t tied)
+static void visit_list(struct tree *t, uint32_t from, uint32_t tied)
 {
     uint32_t to = t->nscratch;
 
@@ -177,7 +177,7 @@ static void visit(struct tree *t, uint32_t from, uint32_t tied)
         }
         t->rank -= users;
         if (t->nscratch > kids)
-            visit(t, kids, users || tied ? rank : 0);
+            visit_list(t, kids, users || tied ? rank : 0);
         i = k;
         tied = 0;
     }
@@ -189,7 +189,7 @@ static void visit(struct tree *t, uint32_t from, uint32_t tied)
 /* What was used of what is due, of an association among its siblings (own) and of all above it
  * (parent): the more the parent is off, the less its children's differences count that would
  * make up for it. */
-static double oblivious(double parent, double own)
+static double oblivious_ratio(double parent, double own)
 {
     double k = 1;
 
@@ -202,8 +202,8 @@ static double oblivious(double parent, double own)
 }
 
 /* From the top down: S is the product of the levels, UE the effective usage. */
-static void descend(struct tree *t, uint32_t list, double shares, double usage, double ratio,
-                    bool top, enum fairshare_kind kind, uint32_t dampening)
+static void descend_tree(struct tree *t, uint32_t list, double shares, double usage, double ratio,
+                         bool top, enum fairshare_kind kind, uint32_t dampening)
 {
     for (uint32_t i = t->first[list]; i != NONE; i = t->next[i]) {
         struct fairshare_node *c = &t->n[i];
@@ -215,7 +215,7 @@ static void descend(struct tree *t, uint32_t list, double shares, double usage, 
                r = ratio;
 
         if (!c->use_parent && own > 0)
-            r = top ? c->effective_usage / own : oblivious(ratio, c->effective_usage / own);
+            r = top ? c->effective_usage / own : oblivious_ratio(ratio, c->effective_usage / own);
         else if (c->use_parent && top)
             r = actual;
         c->norm_shares = s;
@@ -228,7 +228,7 @@ static void descend(struct tree *t, uint32_t list, double shares, double usage, 
         else
             c->factor = exp2(-(ue / s) / dampening);
         if (!c->user)
-            descend(t, i, s, ue, r, false, kind, dampening);
+            descend_tree(t, i, s, ue, r, false, kind, dampening);
     }
 }
 
@@ -257,7 +257,7 @@ int fairshare_compute(struct fairshare_node *nodes, size_t n, enum fairshare_kin
         nodes[i].norm_shares = nodes[i].norm_usage = nodes[i].effective_usage = nodes[i].level_fs =
             nodes[i].factor = 0;
     for (uint32_t i = 0; i <= t.count; i++)
-        level(&t, i);
+        share_level(&t, i);
     for (uint32_t i = 0; i < t.count; i++)
         inherit_level(&t, i);
     if (kind == FAIRSHARE_TREE) {
@@ -265,9 +265,9 @@ int fairshare_compute(struct fairshare_node *nodes, size_t n, enum fairshare_kin
             nodes[i].norm_usage = t.grand > 0 ? nodes[i].total / t.grand : 0;
         t.rank = t.users;
         push_children(&t, t.count);
-        visit(&t, 0, 0);
+        visit_list(&t, 0, 0);
     } else {
-        descend(&t, t.count, 1, 1, 1, true, kind, dampening ? dampening : 1);
+        descend_tree(&t, t.count, 1, 1, 1, true, kind, dampening ? dampening : 1);
         for (uint32_t i = 0; i < t.count; i++)
             pass_on(&t, i, dampening ? dampening : 1);
     }

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 
@@ -73,7 +72,7 @@ static bool is_free(const struct taken *t, const struct gang_job *j)
     return true;
 }
 
-static void take(struct taken *t, const struct gang_job *j)
+static void take_cpus(struct taken *t, const struct gang_job *j)
 {
     for (size_t i = 0; i < j->nclaims; i++) {
         uint64_t *words = words_of(t, j->claims[i].node_id);
@@ -100,7 +99,7 @@ static int by_time(const struct gang_job *a, const struct gang_job *b)
     return (a->id > b->id) - (a->id < b->id);
 }
 
-static int goes_on(const void *pa, const void *pb)
+static int by_running(const void *pa, const void *pb)
 {
     const struct gang_job *a = *(struct gang_job *const *)pa, *b = *(struct gang_job *const *)pb;
     int d = by_right(a, b);
@@ -110,7 +109,7 @@ static int goes_on(const void *pa, const void *pb)
     return d ? d : by_time(a, b);
 }
 
-static int changes(const void *pa, const void *pb)
+static int by_waiting(const void *pa, const void *pb)
 {
     const struct gang_job *a = *(struct gang_job *const *)pa, *b = *(struct gang_job *const *)pb;
     int d = by_right(a, b);
@@ -130,11 +129,11 @@ int gang_plan(struct gang_job *jobs, size_t n, bool next)
         return r;
     for (size_t i = 0; i < n; i++)
         order[i] = &jobs[i];
-    qsort(order, n, sizeof(*order), next ? changes : goes_on);
+    qsort(order, n, sizeof(*order), next ? by_waiting : by_running);
     for (size_t i = 0; i < n; i++) {
         order[i]->runs = order[i]->fixed || is_free(&t, order[i]);
         if (order[i]->runs)
-            take(&t, order[i]);
+            take_cpus(&t, order[i]);
     }
     return 0;
 }

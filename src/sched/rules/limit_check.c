@@ -5,11 +5,25 @@
  * time, then what is counted in TRES.  What a QOS says about a limit replaces what associations
  * say about it; the second QOS is asked only for what the first leaves open.  A test costs as
  * much as there are limits set, not as there are TRES or jobs. */
+#include "sched/rules/limit_check.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "sched/rules/limit_int.h"
+#include "sched/rules/assoctree.h"
+#include "sched/rules/limit.h"
+#include "sched/rules/limit_count.h"
+#include "sched/rules/limit_data.h"
+#include "sched/rules/limit_levels.h"
+#include "sched/rules/tresfactor.h"
+#include "sched/sched.h"
+#include "sched/state/jobs.h"
+#include "sched/state/nodes.h"
+#include "sched/state/parts.h"
+#include "sched/state/queue.h"
+#include "sched/state/sched_obj.h"
+#include "sched/state/strtab.h"
 
 struct test {
     struct sched *s;
@@ -26,8 +40,8 @@ struct test {
     struct sched_limit_hit hit;
 };
 
-static bool hits(struct test *t, const struct level *l, unsigned limit, uint32_t tres_id,
-                 uint64_t value, uint64_t used, uint64_t asked)
+static bool note_hit(struct test *t, const struct level *l, unsigned limit, uint32_t tres_id,
+                     uint64_t value, uint64_t used, uint64_t asked)
 {
     t->hit = (struct sched_limit_hit){ .limit = limit,
                                        .qos = l->qos,
@@ -42,8 +56,8 @@ static bool hits(struct test *t, const struct level *l, unsigned limit, uint32_t
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 /* The value of a number that nobody has spoken about before. */
-static bool number(const struct test *t, const struct level *l, enum sched_limit_number which,
-                   uint64_t *ret)
+static bool read_number(const struct test *t, const struct level *l, enum sched_limit_number which,
+                        uint64_t *ret)
 {
     *ret = l->numbers[which];
     return *ret != SCHED_NO_LIMIT && !(t->spoken >> which & 1);
@@ -54,7 +68,7 @@ static bool over_jobs(struct test *t, const struct level *l, const struct level 
 {
     uint64_t max, jobs = counter ? counter->jobs : 0;
 
-    return number(t, l, which, &max) && jobs >= max && hits(t, l, limit, 0, max, jobs, 1);
+    return read_number(t, l, which, &max) && jobs >= max && note_hit(t, l, limit, 0, max, jobs, 1);
 }
 
 static bool over_wall(struct test *t, const struct level *l, unsigned limit)
@@ -62,24 +76,24 @@ static bool over_wall(struct test *t, const struct level *l, unsigned limit)
     uint64_t max, used = (uint64_t)l->wall_minutes;
     uint64_t more = t->s->limits->safe ? t->limit_min : 0;
 
-    return number(t, l, SCHED_GRP_WALL, &max) && (used >= max || used + more > max) &&
-           hits(t, l, limit, 0, max, used, t->limit_min);
+    return read_number(t, l, SCHED_GRP_WALL, &max) && (used >= max || used + more > max) &&
+           note_hit(t, l, limit, 0, max, used, t->limit_min);
 }
 
 static bool over_max_wall(struct test *t, const struct level *l, unsigned limit)
 {
     uint64_t max;
 
-    return !t->j->any_time && number(t, l, SCHED_MAX_WALL, &max) && t->limit_min > max &&
-           hits(t, l, limit, 0, max, 0, t->limit_min);
+    return !t->j->any_time && read_number(t, l, SCHED_MAX_WALL, &max) && t->limit_min > max &&
+           note_hit(t, l, limit, 0, max, 0, t->limit_min);
 }
 
 static bool below_threshold(struct test *t, const struct level *l)
 {
     return (l->flags & SCHED_QOS_USAGE_THRESHOLD_ON) && l->usage_threshold > 0 &&
            assoc_fairshare(t->s, t->j->assoc_id) < l->usage_threshold &&
-           hits(t, l, SCHED_LIMIT_QOS_USAGE_THRESHOLD, 0, (uint64_t)(l->usage_threshold * 100), 0,
-                0);
+           note_hit(t, l, SCHED_LIMIT_QOS_USAGE_THRESHOLD, 0, (uint64_t)(l->usage_threshold * 100),
+                    0, 0);
 }
 
 static const struct level *of_user(const struct test *t, const struct level *qos)
@@ -122,7 +136,7 @@ static bool over_numbers(struct test *t)
 /* ---- TRES ------------------------------------------------------------------------------------ */
 
 /* What the nodes of the cluster have of each TRES, for limits in per cent. */
-static uint64_t total(struct sched *s, uint32_t slot)
+static uint64_t total_of(struct sched *s, uint32_t slot)
 {
     struct limits *m = s->limits;
 
@@ -147,7 +161,7 @@ static uint64_t value_of(const struct test *t, const struct level *l, enum sched
         (list == SCHED_GRP_TRES || list == SCHED_MAX_TRES_JOB || list == SCHED_MAX_TRES_USER ||
          list == SCHED_MAX_TRES_ACCOUNT || list == SCHED_MAX_TRES_NODE ||
          list == SCHED_MIN_TRES_JOB))
-        return total(t->s, sl->slot) * sl->count / 100;
+        return total_of(t->s, sl->slot) * sl->count / 100;
     if (!l->qos && t->factor > 0 && (list == SCHED_GRP_TRES || list == SCHED_MAX_TRES_JOB))
         return (uint64_t)((double)sl->count * t->factor);
     return sl->count;
@@ -163,14 +177,14 @@ static uint64_t minutes_of(const struct level *l, uint32_t slot)
     return slot < l->ncounts ? (uint64_t)l->counts[slot].minutes : 0;
 }
 
-static uint64_t product(uint64_t n, uint64_t minutes)
+static uint64_t multiply_capped(uint64_t n, uint64_t minutes)
 {
     unsigned __int128 all = (unsigned __int128)n * minutes;
 
     return all > UINT64_MAX ? UINT64_MAX : (uint64_t)all;
 }
 
-static uint64_t sum(uint64_t a, uint64_t b)
+static uint64_t add_capped(uint64_t a, uint64_t b)
 {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
@@ -179,7 +193,7 @@ static uint64_t job_minutes(struct test *t, uint32_t slot)
 {
     uint64_t n = ask_tres(&t->ask, slot);
 
-    return !n ? 0 : t->limit_min == SCHED_UNLIMITED ? UINT64_MAX : product(n, t->limit_min);
+    return !n ? 0 : t->limit_min == SCHED_UNLIMITED ? UINT64_MAX : multiply_capped(n, t->limit_min);
 }
 
 /* With `safe`, what runs and the job itself must be able to end within what is left. */
@@ -194,7 +208,8 @@ static bool over_minutes(struct test *t, const struct level *l, uint32_t slot, u
         return true;
     if (!t->s->limits->safe)
         return false;
-    return sum(*ret_used, sum(level_run_minutes(l, slot, t->now_us), *ret_asked)) > max;
+    return add_capped(*ret_used, add_capped(level_run_minutes(l, slot, t->now_us), *ret_asked)) >
+           max;
 }
 
 /* One limit of one TRES.  True when the job is over it, with what is used and asked. */
@@ -241,7 +256,7 @@ static bool over_one(struct test *t, const struct level *l, enum sched_limit_lis
     } else if (part) {
         *used = used_of(part, slot);
     }
-    return *asked && sum(*used, *asked) > max;
+    return *asked && add_capped(*used, *asked) > max;
 }
 
 static bool over_list(struct test *t, const struct level *l, enum sched_limit_list list,
@@ -256,12 +271,12 @@ static bool over_list(struct test *t, const struct level *l, enum sched_limit_li
             continue;
         max = value_of(t, l, list, sl);
         if (over_one(t, l, list, sl->slot, max, &used, &asked))
-            return hits(t, l, SCHED_LIMIT(scope, slot->type), slot->id, max, used, asked);
+            return note_hit(t, l, SCHED_LIMIT(scope, slot->type), slot->id, max, used, asked);
     }
     return false;
 }
 
-static void speak(struct test *t, const struct level *l)
+static void mark_spoken(struct test *t, const struct level *l)
 {
     for (uint32_t k = 0; k < SCHED_LIMIT_LISTS; k++)
         for (uint32_t i = 0; i < l->lists[k].n; i++)
@@ -288,6 +303,7 @@ static const struct list_row qos_rows[] = {
     { SCHED_MAX_RUN_MINS_USER, SCHED_LIMIT_QOS_GRP_RUN_MINS, false },
     { SCHED_MIN_TRES_JOB, SCHED_LIMIT_QOS_MIN, false },
 };
+
 static const struct list_row assoc_rows[] = {
     { SCHED_GRP_TRES_MINS, SCHED_LIMIT_ASSOC_GRP_MINS, false },
     { SCHED_GRP_TRES, SCHED_LIMIT_ASSOC_GRP, false },
@@ -306,7 +322,7 @@ static bool over_tres(struct test *t)
         for (size_t k = 0; k < ARRAY_SIZE(qos_rows); k++)
             if (over_list(t, t->qos[i], qos_rows[k].list, qos_rows[k].scope))
                 return true;
-        speak(t, t->qos[i]);
+        mark_spoken(t, t->qos[i]);
     }
     for (struct level *a = t->assoc; a;
          a = a->parent_id ? level_find(t->s, level_key_assoc(a->parent_id)) : NULL)
@@ -322,8 +338,8 @@ static bool any_limit(const struct sched *s)
     return s->limits && s->limits->on;
 }
 
-static bool over(struct test *t, struct sched *s, const struct entry *e,
-                 const struct sched_alloc *alloc, uint32_t limit_min, int64_t now_us)
+static bool over_any(struct test *t, struct sched *s, const struct entry *e,
+                     const struct sched_alloc *alloc, uint32_t limit_min, int64_t now_us)
 {
     const struct job *j = e->job;
 
@@ -357,7 +373,7 @@ enum sched_why limit_refuses(struct sched *s, struct entry *e, const struct sche
 
     if (!any_limit(s) || (!j->assoc_id && !j->qos_id && !s->parts[e->part]->qos_id))
         return SCHED_WHY_NONE;
-    if (!over(&t, s, e, alloc, limit_min, now_us)) {
+    if (!over_any(&t, s, e, alloc, limit_min, now_us)) {
         if (!alloc && e->why == SCHED_WHY_LIMIT) { /* not any more */
             e->why = SCHED_WHY_NONE;
             job_set_fresh(s, e->job);
@@ -374,7 +390,7 @@ bool limit_hit(struct sched *s, const struct entry *e, const struct sched_alloc 
 {
     struct test t;
 
-    if (!any_limit(s) || !over(&t, s, e, alloc, e->job->time_limit_min, now_us))
+    if (!any_limit(s) || !over_any(&t, s, e, alloc, e->job->time_limit_min, now_us))
         return false;
     *ret = t.hit;
     return true;

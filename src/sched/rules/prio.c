@@ -3,16 +3,29 @@
  * Basic priorities count down with the job id.  Multifactor ones are a weighted sum of factors in
  * [0, 1]; they change with time, so they are computed on entering the queue and again every
  * PriorityCalcPeriod. */
+#include "sched/rules/prio.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "sched/sched_int.h"
+#include "sched/rules/accrue.h"
+#include "sched/rules/assoctree.h"
+#include "sched/rules/tresfactor.h"
+#include "sched/sched.h"
+#include "sched/state/bounds.h"
+#include "sched/state/classes.h"
+#include "sched/state/jobs.h"
+#include "sched/state/parts.h"
+#include "sched/state/planlog.h"
+#include "sched/state/queue.h"
+#include "sched/state/sched_obj.h"
+#include "sched/state/shape.h"
 
 #define PRIO_BASIC_FIRST 4294901760u
 #define PRIO_PERIOD_S 300u
 
-static double ratio(double part, double whole)
+static double capped_ratio(double part, double whole)
 {
     return whole > 0 ? MIN(part / whole, 1.0) : 0;
 }
@@ -20,14 +33,15 @@ static double ratio(double part, double whole)
 static double size_factor(const struct sched *s, const struct entry *e)
 {
     const struct shape *shape = e->cls->shape;
-    double n = ratio(shape_nodes(shape), s->count_nodes),
-           c = ratio(shape_cpus(shape), (double)s->count_cpus);
+    double n = capped_ratio(shape_nodes(shape), s->count_nodes),
+           c = capped_ratio(shape_cpus(shape), (double)s->count_cpus);
 
     if (s->params.prio_flags & SCHED_PRIO_SMALL_RELATIVE_TO_TIME) {
         if (e->job->time_limit_min == SCHED_UNLIMITED)
             c = 0;
         else
-            c = ratio(shape_cpus(shape) / MAX(e->job->time_limit_min, 1u), (double)s->count_cpus);
+            c = capped_ratio(shape_cpus(shape) / MAX(e->job->time_limit_min, 1u),
+                             (double)s->count_cpus);
         return s->params.favor_small ? 1 - c : c;
     }
     return s->params.favor_small ? (1 - n + 1 - c) / 2 : (n + c) / 2;
@@ -37,16 +51,18 @@ static double age_factor(const struct sched *s, const struct job *j, int64_t now
 {
     int64_t since = s->params.prio_flags & SCHED_PRIO_ACCRUE_ALWAYS ? j->submit_us : j->accrue_us;
 
-    return since < now_us && !j->no_age ? ratio((double)(now_us - since) / 1e6, s->params.max_age_s)
-                                        : 0;
+    return since < now_us && !j->no_age
+               ? capped_ratio((double)(now_us - since) / 1e6, s->params.max_age_s)
+               : 0;
 }
 
 static double part_factor(const struct sched *s, const struct entry *e)
 {
     uint32_t factor = s->parts[e->part]->job_factor;
 
-    return s->params.prio_flags & SCHED_PRIO_NO_NORMAL_PART ? factor
-                                                            : ratio(factor, s->max_job_factor);
+    return s->params.prio_flags & SCHED_PRIO_NO_NORMAL_PART
+               ? factor
+               : capped_ratio(factor, s->max_job_factor);
 }
 
 static void fill_factors(const struct sched *s, const struct entry *e, int64_t now_us,
@@ -65,7 +81,7 @@ static void fill_factors(const struct sched *s, const struct entry *e, int64_t n
         f->tres[i] = tres_factor(s, e, i);
 }
 
-static double multifactor(const struct sched *s, const struct entry *e, int64_t now_us)
+static double sum_factors(const struct sched *s, const struct entry *e, int64_t now_us)
 {
     const struct sched_params *pp = &s->params;
     struct sched_factors f;
@@ -96,7 +112,7 @@ uint32_t entry_priority(const struct sched *s, const struct entry *e, int64_t no
     if (j->priority)
         return j->priority;
     if (s->params.multifactor)
-        prio = multifactor(s, e, now_us);
+        prio = sum_factors(s, e, now_us);
     else
         prio = (double)PRIO_BASIC_FIRST - (j->id ? j->id - 1 : 0);
     prio -= j->nice;
@@ -155,7 +171,7 @@ static int by_order(const void *a, const void *b)
     return entry_before(*x, *y) ? -1 : 1;
 }
 
-static int reorder(struct sched *s, struct part *p)
+static int reorder_queue(struct sched *s, struct part *p)
 {
     _cleanup_free_ struct entry **all = malloc((p->nqueued + 1) * sizeof(struct entry *));
     uint32_t n = 0;
@@ -197,7 +213,7 @@ int prio_refresh(struct sched *s, int64_t now_us)
             sorted = sorted && (!last || entry_before(last, e));
         }
         if (!sorted) {
-            r = reorder(s, s->parts[i]);
+            r = reorder_queue(s, s->parts[i]);
             s->change++;
         }
     }

@@ -7,8 +7,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/bitmap.h"
 #include "base/cleanup.h"
 
 struct search {
@@ -41,42 +41,42 @@ static uint32_t free_cores(const struct resv_ground *g, uint32_t id)
 }
 
 /* What a node adds to what is asked for beside a number of nodes. */
-static uint64_t adds(const struct search *x, uint32_t id)
+static uint64_t node_adds(const struct search *x, uint32_t id)
 {
     if (x->g->counts)
         return x->g->counts(x->g->ctx, id);
     return x->want->cores ? free_cores(x->g, id) : 0;
 }
 
-static uint64_t goal(const struct search *x)
+static uint64_t search_goal(const struct search *x)
 {
     return x->g->counts ? x->g->goal : x->want->cores;
 }
 
-static bool enough(const struct search *x)
+static bool search_enough(const struct search *x)
 {
-    return x->n >= (x->upto ? x->upto : 1) && x->sum >= goal(x);
+    return x->n >= (x->upto ? x->upto : 1) && x->sum >= search_goal(x);
 }
 
 /* May the search take more nodes? A number of nodes is exact. */
-static bool full(const struct search *x)
+static bool search_full(const struct search *x)
 {
     return x->upto && x->n >= x->upto;
 }
 
-static void take(struct search *x, uint32_t id)
+static void take_node(struct search *x, uint32_t id)
 {
     if (bitmap_test(x->chosen, id))
         return;
     bitmap_set(x->chosen, id);
     x->n++;
-    x->sum += adds(x, id);
+    x->sum += node_adds(x, id);
 }
 
 /* A node that adds nothing where something is asked of each is of no use. */
-static bool useful(const struct search *x, uint32_t id)
+static bool is_useful(const struct search *x, uint32_t id)
 {
-    uint64_t n = goal(x) ? adds(x, id) : 1;
+    uint64_t n = search_goal(x) ? node_adds(x, id) : 1;
 
     if (!x->want->cores || x->g->counts || !x->want->nodes)
         return n > 0;
@@ -87,9 +87,9 @@ static bool useful(const struct search *x, uint32_t id)
 static void take_runs(struct search *x)
 {
     BITMAP_FOREACH (x->cand, id)
-        if (!useful(x, id) || bitmap_test(x->chosen, id))
+        if (!is_useful(x, id) || bitmap_test(x->chosen, id))
             bitmap_clear(x->cand, id);
-    while (!enough(x) && !full(x)) {
+    while (!search_enough(x) && !search_full(x)) {
         uint32_t best = UINT32_MAX, best_len = 0, largest = UINT32_MAX, largest_len = 0;
 
         for (uint32_t at = bitmap_next(x->cand, 0), len; at < x->cand->nbits;
@@ -98,12 +98,12 @@ static void take_runs(struct search *x)
             uint32_t need = 0;
 
             for (len = 0; at + len < x->cand->nbits && bitmap_test(x->cand, at + len); len++) {
-                bool done = x->n + need >= (x->upto ? x->upto : 1) && sum >= goal(x);
+                bool done = x->n + need >= (x->upto ? x->upto : 1) && sum >= search_goal(x);
 
                 need += !done;
-                sum += done ? 0 : adds(x, at + len);
+                sum += done ? 0 : node_adds(x, at + len);
             }
-            if (x->n + need >= (x->upto ? x->upto : 1) && sum >= goal(x) &&
+            if (x->n + need >= (x->upto ? x->upto : 1) && sum >= search_goal(x) &&
                 (best == UINT32_MAX || len < best_len)) {
                 best = at;
                 best_len = len;
@@ -119,8 +119,8 @@ static void take_runs(struct search *x)
             best = largest;
             best_len = largest_len;
         }
-        for (uint32_t i = best; i < best + best_len && !enough(x) && !full(x); i++) {
-            take(x, i);
+        for (uint32_t i = best; i < best + best_len && !search_enough(x) && !search_full(x); i++) {
+            take_node(x, i);
             bitmap_clear(x->cand, i);
         }
     }
@@ -128,7 +128,7 @@ static void take_runs(struct search *x)
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-static uint32_t missing(const struct search *x)
+static uint32_t count_missing(const struct search *x)
 {
     uint32_t sum = 0;
 
@@ -138,7 +138,7 @@ static uint32_t missing(const struct search *x)
 }
 
 /* The part with nodes missing that has the fewest candidates to spare. */
-static size_t scarcest(const struct search *x)
+static size_t scarcest_part(const struct search *x)
 {
     size_t best = x->g->nparts;
     int64_t least = INT64_MAX;
@@ -185,7 +185,7 @@ static int take_parts(struct search *x)
     size_t i;
     int r = bitmap_new(x->cand->nbits, &others);
 
-    while (r == 0 && (i = scarcest(x)) < x->g->nparts) {
+    while (r == 0 && (i = scarcest_part(x)) < x->g->nparts) {
         bitmap_zero(others);
         for (size_t k = 0; k < x->g->nparts; k++)
             if (k != i && x->missing[k])
@@ -203,8 +203,8 @@ static int take_parts(struct search *x)
 /* Nodes it has already, as far as they are of use. */
 static void take_kept(struct search *x, const struct bitmap *set, const struct bitmap *keep)
 {
-    for (uint32_t id = bitmap_next(keep, 0); id < set->nbits && !(enough(x) || full(x));
-         id = bitmap_next(keep, id + 1)) {
+    for (uint32_t id = bitmap_next(keep, 0);
+         id < set->nbits && !(search_enough(x) || search_full(x)); id = bitmap_next(keep, id + 1)) {
         size_t i = 0;
 
         if (!bitmap_test(set, id))
@@ -213,18 +213,18 @@ static void take_kept(struct search *x, const struct bitmap *set, const struct b
             i++;
         if (i < x->g->nparts)
             x->missing[i]--;
-        else if (x->g->nparts && x->n + missing(x) >= x->upto)
+        else if (x->g->nparts && x->n + count_missing(x) >= x->upto)
             continue; /* the others are for parts */
-        take(x, id);
+        take_node(x, id);
     }
 }
 
 /* From x->cand. */
-static int fill(struct search *x)
+static int fill_search(struct search *x)
 {
-    int r = missing(x) ? take_parts(x) : 0;
+    int r = count_missing(x) ? take_parts(x) : 0;
 
-    if (r == 0 && !missing(x))
+    if (r == 0 && !count_missing(x))
         take_runs(x);
     return r;
 }
@@ -247,16 +247,16 @@ static int try_set(struct search *x, const struct bitmap *keep)
         take_kept(x, set, keep);
     if (!(x->want->cores && x->g->cores)) /* cores are free or not, whoever has the node */
         bitmap_andnot(x->cand, x->g->busy);
-    r = fill(x);
-    if (r == 0 && (missing(x) || !enough(x))) {
+    r = fill_search(x);
+    if (r == 0 && (count_missing(x) || !search_enough(x))) {
         bitmap_copy(x->cand, set);
         if (!x->want->ignore_jobs && !x->want->cores)
             bitmap_andnot(x->cand, x->g->busy);
         bitmap_andnot(x->cand, x->chosen);
-        r = fill(x);
+        r = fill_search(x);
     }
     bitmap_free(set);
-    return r < 0 ? r : !missing(x) && enough(x);
+    return r < 0 ? r : !count_missing(x) && search_enough(x);
 }
 
 /* Set number i of candidates into x->cand; false when there is no such set for these flags. */
@@ -302,8 +302,8 @@ static bool choose_named(struct search *x, enum resv_refusal *ret_why)
     if (whole && !x->want->ignore_jobs && bitmap_overlaps(g->from, g->busy))
         return false;
     BITMAP_FOREACH (g->from, id)
-        take(x, id);
-    return x->n > 0 && x->sum >= goal(x);
+        take_node(x, id);
+    return x->n > 0 && x->sum >= search_goal(x);
 }
 
 /* An even part of each node; what does not come out even goes where there is room. */

@@ -1,8 +1,20 @@
-/* tresfactor.c - the TRES factors: how much of a partition's CPUs, memory, devices a job asks for */
+/* tresfactor.c - the TRES factors: how much of a partition's CPUs, memory, devices a job asks for
+ */
+#include "sched/rules/tresfactor.h"
+
 #include <string.h>
 
+#include "base/bitmap.h"
 #include "base/cleanup.h"
-#include "sched/sched_int.h"
+#include "sched/sched.h"
+#include "sched/state/classes.h"
+#include "sched/state/gresrow.h"
+#include "sched/state/jobs.h"
+#include "sched/state/nodes.h"
+#include "sched/state/parts.h"
+#include "sched/state/sched_obj.h"
+#include "sched/state/shape.h"
+#include "sched/state/strtab.h"
 
 static bool gres_named(const struct sched *s, const struct gres_row *row, const char *want)
 {

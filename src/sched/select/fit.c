@@ -5,145 +5,22 @@
  * now without what is reserved for blocked jobs before the job would end (overlay), or throughout a
  * span of slots (plan).  More free resources never make a node fit less: planning relies on
  * that. */
-#include <string.h>
+#include "sched/select/fit.h"
 
 #include "base/cleanup.h"
-#include "sched/plan/profile.h"
-#include "sched/sched_int.h"
-
-#define NO_MATCH (UINT32_MAX - 1)
-
-void pick_init(struct pick *p)
-{
-    const struct shape *sh = p->cls->shape;
-    const struct strtab *t = &p->s->gres_tab;
-
-    const struct shape_key *k = &sh->key;
-
-    p->k = k;
-    p->gpu = UINT32_MAX;
-    p->gpus = false;
-    p->whole = (p->k->flags & SHAPE_EXCLUSIVE) || p->part->exclusive_node ||
-               p->s->params.select == SCHED_SELECT_LINEAR;
-    p->share_max = !p->whole && (p->part->force || (p->k->flags & SHAPE_SHARE))
-                       ? MAX(p->part->oversubscribe, 1u)
-                       : 1;
-    p->share = p->share_max;
-    for (uint32_t i = 0; i < p->k->ngres; i++) {
-        const struct shape_gres *g = &p->k->gres[i];
-        const char *name = sh->text + g->name_off;
-        const char *type = g->type_off == UINT32_MAX ? NULL : sh->text + g->type_off;
-
-        p->gname[i] = strtab_find(t, name, strlen(name));
-        p->gtype[i] = type ? strtab_find(t, type, strlen(type)) : STRTAB_NONE;
-        if ((k->cpus_per_gpu || k->mem_per_gpu_mib || k->tasks_per_gpu) && p->gpu == UINT32_MAX &&
-            strcmp(name, "gpu") == 0)
-            p->gpu = i;
-        p->gpus |=
-            strcmp(name, "gpu") == 0 || strcmp(name, "shard") == 0 || strcmp(name, "mps") == 0;
-        if (p->gname[i] == STRTAB_NONE || (type && p->gtype[i] == STRTAB_NONE))
-            p->gname[i] = NO_MATCH;
-    }
-    p->plain = !k->ngres && !p->whole && p->share_max == 1 && !p->idle && !p->plan &&
-               p->s->params.select != SCHED_SELECT_SOCKET && !k->ntasks_per_socket &&
-               !k->core_spec && !p->part->node_cpus && !p->part->max_cpus_per_socket &&
-               !p->s->uids && !p->s->labels && !p->s->advs && !k->resv;
-    p->s->alike.known = false;
-}
-
-uint64_t pick_least_cpus(const struct pick *p)
-{
-    const struct shape_key *k = p->k;
-    uint64_t tasks =
-        k->num_tasks ? k->num_tasks : (uint64_t)MAX(k->min_nodes, 1u) * MAX(k->ntasks_per_node, 1u);
-
-    return p->share_max > 1 || (k->flags & SHAPE_OVERCOMMIT) ? 0 : tasks * k->cpus_per_task;
-}
-
-/* Cores the job leaves to the system beside those the node keeps anyway. */
-static uint32_t job_spec_cores(const struct pick *p, const struct node *n)
-{
-    uint32_t kept = n->spec_units;
-
-    return p->k->core_spec > kept ? p->k->core_spec - kept : 0;
-}
-
-/* Take these from words: the last core of the last socket, of the one before, and so on. */
-static void leave_cores(const struct pick *p, const struct node *n, uint64_t *words)
-{
-    uint32_t left = job_spec_cores(p, n);
-
-    for (uint32_t i = 0; left && i < n->sockets * n->cores_per_socket; i++) {
-        uint32_t socket = n->sockets - 1 - i % n->sockets;
-        uint32_t core = n->cores_per_socket - 1 - i / n->sockets;
-        uint32_t cpu = (socket * n->cores_per_socket + core) * n->threads;
-
-        if (n->spec && (n->spec[cpu >> 6] >> (cpu & 63) & 1))
-            continue;
-        left--;
-        for (uint32_t t = cpu; t < cpu + n->threads; t++)
-            words[t >> 6] &= ~(UINT64_C(1) << (t & 63));
-    }
-}
-
-struct geometry pick_geometry(const struct pick *p, const struct node *n)
-{
-    const struct shape_key *k = p->k;
-    uint32_t usable = k->threads_per_core ? MIN(k->threads_per_core, n->threads) : n->threads;
-    struct geometry g = { .gran = n->threads, .usable = usable };
-
-    g.units = n->units;
-    g.per_socket = n->per_socket;
-    g.avail = g.units - n->spec_units;
-    g.avail -= MIN(g.avail, job_spec_cores(p, n));
-    g.grain = p->whole                                     ? MAX(g.avail, 1u)
-              : p->s->params.select == SCHED_SELECT_SOCKET ? g.per_socket
-                                                           : 1;
-    return g;
-}
-
-uint32_t geometry_tasks(const struct pick *p, const struct geometry *g, uint32_t units)
-{
-    uint32_t c = p->k->cpus_per_task, per_core = p->k->ntasks_per_core;
-
-    if (!per_core && c == 1)
-        return units * g->usable;
-    if (per_core && c >= g->usable)
-        return units / (c / g->usable + (c % g->usable != 0));
-    if (per_core)
-        return units * MIN(per_core, g->usable / c);
-    return (uint32_t)((uint64_t)units * g->usable / c);
-}
-
-uint32_t geometry_units(const struct pick *p, const struct geometry *g, uint32_t tasks)
-{
-    uint64_t c = p->k->cpus_per_task, per_core = p->k->ntasks_per_core, u = g->usable, n;
-
-    if (p->k->flags & SHAPE_OVERCOMMIT)
-        return 1;
-    if (u == 1)
-        return (uint32_t)MIN(tasks * c, (uint64_t)UINT32_MAX);
-    if (per_core && c >= u)
-        n = tasks * ((c + u - 1) / u);
-    else if (per_core)
-        n = (tasks + MIN(per_core, u / c) - 1) / MIN(per_core, u / c);
-    else
-        n = (tasks * c + u - 1) / u;
-    return (uint32_t)MIN(n, (uint64_t)UINT32_MAX);
-}
-
-const struct sched_alloc_node *pick_conflict(const struct pick *p, const struct resv *r,
-                                             uint32_t id, const struct resv_node **ret_spare)
-{
-    uint32_t at;
-
-    if (r->start_us >= p->end_us || !bitmap_test(r->nodes, id))
-        return NULL;
-    at = r->before[id >> 6] + (uint32_t)__builtin_popcountll(r->nodes->words[id >> 6] &
-                                                             ((UINT64_C(1) << (id & 63)) - 1));
-    *ret_spare = &r->spare[at];
-    return &r->alloc.nodes[at];
-}
+#include "sched/profile/prof_data.h"
+#include "sched/profile/prof_recall.h"
+#include "sched/rules/advres.h"
+#include "sched/sched.h"
+#include "sched/select/gresfit.h"
+#include "sched/select/nodeview.h"
+#include "sched/state/fits.h"
+#include "sched/state/nodes.h"
+#include "sched/state/parts.h"
+#include "sched/state/question.h"
+#include "sched/state/resvs.h"
+#include "sched/state/sched_obj.h"
+#include "sched/state/shape.h"
 
 static bool any_conflict(const struct pick *p, uint32_t id)
 {
@@ -153,107 +30,6 @@ static bool any_conflict(const struct pick *p, uint32_t id)
         if (pick_conflict(p, &p->s->resvs[i], id, &spare))
             return true;
     return false;
-}
-
-static const struct prof_view *view_of(const struct pick *p, uint32_t id)
-{
-    return prof_view(p->s, id, p->from, p->until, p->end_us);
-}
-
-/* CPUs that a job which shares with up to share - 1 others may take. */
-static void shared_cpus(const struct pick *p, const struct node *n, const uint64_t *busy,
-                        const uint64_t *firm, uint64_t *words)
-{
-    for (uint32_t w = 0; w < n->nwords; w++) {
-        words[w] = ~firm[w];
-        for (uint64_t m = busy[w] & words[w]; m; m &= m - 1) {
-            uint32_t b = (uint32_t)__builtin_ctzll(m);
-
-            if (n->busy.extra[w * 64 + b] + 1u >= p->share)
-                words[w] &= ~(UINT64_C(1) << b);
-        }
-    }
-}
-
-/* Are there CPUs on the node that the job may not have because it asks for no GPU? */
-static bool for_gpus(const struct pick *p, const struct node *n)
-{
-    return n->gpu_cpus && !p->gpus && !p->whole;
-}
-
-static uint32_t socket_cpus(const struct node *n)
-{
-    return n->cores_per_socket * n->threads;
-}
-
-/* Does the partition keep its jobs from some CPUs of each socket? */
-static bool socket_limit(const struct pick *p, const struct node *n)
-{
-    return p->part->max_cpus_per_socket && p->part->max_cpus_per_socket < socket_cpus(n);
-}
-
-/* Leave the first CPUs of each socket, as many as the partition may have, in whole cores.  The
- * same for all its jobs, so that together they keep to the limit whatever the time. */
-static void leave_sockets(const struct pick *p, const struct node *n, uint64_t *words)
-{
-    uint32_t per = socket_cpus(n);
-
-    for (uint32_t first = 0; first < n->cpus; first += per) {
-        uint32_t left = p->part->max_cpus_per_socket / n->threads * n->threads;
-
-        for (uint32_t c = first; c < first + per && c < n->cpus; c++) {
-            if (n->spec && (n->spec[c >> 6] >> (c & 63) & 1))
-                continue;
-            if (left)
-                left--;
-            else
-                words[c >> 6] &= ~(UINT64_C(1) << (c & 63));
-        }
-    }
-}
-
-void pick_free_cpus(const struct pick *p, uint32_t id, uint64_t *words)
-{
-    const struct node *n = &p->s->nodes[id];
-    const struct resv_node *spare;
-    const struct prof_view *v = p->plan ? view_of(p, id) : NULL;
-    const uint64_t *busy = v ? v->busy : n->busy.bits, *firm = v ? v->firm : n->firm.bits;
-
-    if (p->idle)
-        memset(words, 0xff, n->nwords * sizeof(*words));
-    else if (p->share > 1)
-        shared_cpus(p, n, busy, firm, words);
-    else
-        for (uint32_t w = 0; w < n->nwords; w++)
-            words[w] = ~busy[w];
-    for (uint32_t w = 0; p->idle && n->spec && w < n->nwords; w++)
-        words[w] &= ~n->spec[w];
-    for (uint32_t w = 0; for_gpus(p, n) && w < n->nwords; w++)
-        words[w] &= ~n->gpu_cpus[w];
-    if (socket_limit(p, n))
-        leave_sockets(p, n, words);
-    for (uint32_t i = 0; p->overlay && i < p->s->nresvs; i++) {
-        const struct sched_alloc_node *an = pick_conflict(p, &p->s->resvs[i], id, &spare);
-
-        for (uint32_t w = 0; an && w < an->ncpu_words; w++)
-            words[w] &= ~an->cpu_bits[w];
-    }
-    const uint64_t *kept = adv_blocked(p, id);
-
-    for (uint32_t w = 0; kept && w < n->nwords; w++)
-        words[w] &= ~kept[w];
-    if (n->cpus % 64)
-        words[n->nwords - 1] &= (UINT64_C(1) << n->cpus % 64) - 1;
-    if (p->k->core_spec)
-        leave_cores(p, n, words);
-}
-
-bool unit_free(const uint64_t *words, uint32_t unit, uint32_t gran)
-{
-    for (uint32_t i = unit * gran; i < (unit + 1) * gran; i++)
-        if (!(words[i >> 6] >> (i & 63) & 1))
-            return false;
-    return true;
 }
 
 static uint32_t free_in_socket(const struct geometry *g, const uint64_t *words, uint32_t socket)
@@ -323,25 +99,6 @@ static uint32_t tasks_by_socket(const struct pick *p, uint32_t id, const struct 
         return MIN(sum, units / g->grain * per);
     }
     return MIN(sum, units / MAX(geometry_units(p, g, 1), 1u));
-}
-
-uint64_t pick_free_mem(const struct pick *p, uint32_t id)
-{
-    const struct node *n = &p->s->nodes[id];
-    const struct resv_node *spare;
-    uint64_t avail = n->mem_mib > n->mem_used ? n->mem_mib - n->mem_used : 0;
-
-    if (p->idle || !p->s->params.select_memory)
-        return n->mem_mib;
-    if (p->plan) {
-        const struct prof_view *v = view_of(p, id);
-
-        return n->mem_mib > v->mem ? n->mem_mib - v->mem : 0;
-    }
-    for (uint32_t i = 0; p->overlay && i < p->s->nresvs; i++)
-        if (pick_conflict(p, &p->s->resvs[i], id, &spare))
-            avail = MIN(avail, spare->spare_mem);
-    return avail;
 }
 
 /* CPUs the partition's limit leaves on the node. */

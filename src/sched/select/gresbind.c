@@ -3,10 +3,20 @@
  * The devices of a node that are near the same CPUs make a site, mostly a socket.  A job gets
  * CPUs of one site if that holds all it needs, else of as many sites as it gets devices; when
  * that does not do either, of the whole node, or, where binding is enforced, nothing there. */
+#include "sched/select/gresbind.h"
+
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "sched/select/gres_int.h"
+#include "sched/select/gresfree.h"
+#include "sched/select/nodeview.h"
+#include "sched/state/bounds.h"
+#include "sched/state/fits.h"
+#include "sched/state/gresrow.h"
+#include "sched/state/nodes.h"
+#include "sched/state/question.h"
+#include "sched/state/sched_obj.h"
+#include "sched/state/shape.h"
 
 #define SITES_MAX 64u
 
@@ -15,6 +25,7 @@ struct site {
     uint64_t devices;     /* free; of shares, of those that may serve together */
     uint32_t units;       /* free, and in no site before */
 };
+
 struct sites {
     struct site v[SITES_MAX];
     uint32_t n;
@@ -63,7 +74,7 @@ static void add_devices(struct sites *st, const struct node *n, const uint64_t *
 
 /* Where free devices for the request are.  False: wherever they are, no CPU is nearer than
  * another. */
-static bool collect(const struct pick *p, uint32_t id, uint32_t req, struct sites *st)
+static bool collect_sites(const struct pick *p, uint32_t id, uint32_t req, struct sites *st)
 {
     const struct node *n = &p->s->nodes[id];
     uint64_t words[SCHED_MAX_DEVICES / 64];
@@ -140,7 +151,7 @@ bool gres_fit_bound(const struct pick *p, uint32_t id, const struct geometry *g,
         uint64_t tasks = 0;
         uint32_t units = 0;
 
-        if (!collect(p, id, r, &st))
+        if (!collect_sites(p, id, r, &st))
             continue;
         count_units(&st, g, p->s->cpu_words);
         by_units(&st);
@@ -164,7 +175,7 @@ bool gres_fit_bound(const struct pick *p, uint32_t id, const struct geometry *g,
 /* ---- which CPUs ------------------------------------------------------------------------------ */
 
 /* How many of the first sites hold so many devices and units; 0: too many would be needed. */
-static uint32_t enough(const struct sites *st, uint64_t devices, uint32_t need)
+static uint32_t have_enough_units(const struct sites *st, uint64_t devices, uint32_t need)
 {
     uint64_t have = 0;
     uint32_t units = 0;
@@ -179,7 +190,7 @@ static uint32_t enough(const struct sites *st, uint64_t devices, uint32_t need)
 }
 
 /* Bring one site that is enough to the front. */
-static bool single(struct sites *st, uint64_t devices, uint32_t need)
+static bool find_single_site(struct sites *st, uint64_t devices, uint32_t need)
 {
     for (uint32_t i = 0; i < st->n; i++) {
         if (st->v[i].devices >= devices && st->v[i].units >= need) {
@@ -219,13 +230,13 @@ void gres_bind(const struct pick *p, const struct fit *f, const struct geometry 
         uint64_t devices = devices_here(p, f, r);
         uint32_t first;
 
-        if (!devices || !collect(p, f->id, r, &st))
+        if (!devices || !collect_sites(p, f->id, r, &st))
             continue;
         count_units(&st, g, words);
-        first = single(&st, devices, need) ? 1 : enough(&st, devices, need);
+        first = find_single_site(&st, devices, need) ? 1 : have_enough_units(&st, devices, need);
         if (!first) {
             by_units(&st);
-            first = enough(&st, devices, need);
+            first = have_enough_units(&st, devices, need);
         }
         if (!first && p->k->flags & SHAPE_BIND)
             first = (uint32_t)MIN((uint64_t)st.n, devices); /* what there is: not enough of it */

@@ -3,11 +3,25 @@
  * Those near its CPUs first; of these the ones that are linked best to each other, then the
  * lowest indexes.  Shares come from the first GPU that has enough of them, or from the one with
  * most of them free (LL_SHARED_GRES). */
+#include "sched/select/grespick.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "sched/select/gres_int.h"
+#include "sched/sched.h"
+#include "sched/select/gresbind.h"
+#include "sched/select/gresfree.h"
+#include "sched/state/bounds.h"
+#include "sched/state/classes.h"
+#include "sched/state/fits.h"
+#include "sched/state/gresrow.h"
+#include "sched/state/nodes.h"
+#include "sched/state/parts.h"
+#include "sched/state/question.h"
+#include "sched/state/sched_obj.h"
+#include "sched/state/shape.h"
+#include "sched/state/strtab.h"
 
 #define LINKED_MAX 64u /* devices of a row whose links are looked at */
 
@@ -129,8 +143,8 @@ struct cands { /* free devices of a row, near ones first */
     uint32_t v[SCHED_MAX_DEVICES], n, near;
 };
 
-static void candidates(const struct node *n, const struct gres_row *row, const uint64_t *words,
-                       const uint64_t *cpus, struct cands *c)
+static void list_candidates(const struct node *n, const struct gres_row *row, const uint64_t *words,
+                            const uint64_t *cpus, struct cands *c)
 {
     c->n = 0;
     for (uint32_t pass = 0; pass < (row->near ? 2u : 1u); pass++) {
@@ -143,8 +157,8 @@ static void candidates(const struct node *n, const struct gres_row *row, const u
 }
 
 /* Does the device bring CPUs nearer that those before it do not? */
-static uint32_t brings(const struct node *n, const struct gres_row *row, const struct cands *c,
-                       uint32_t at, const uint64_t *cpus)
+static uint32_t brings_cpus(const struct node *n, const struct gres_row *row, const struct cands *c,
+                            uint32_t at, const uint64_t *cpus)
 {
     const uint64_t *near = gres_near(n, row, c->v[at]);
     uint32_t sum = 0;
@@ -175,7 +189,7 @@ static void choose_covering(const struct node *n, const struct gres_row *row, co
             d = c->v[i];
             c->v[i] = c->v[at];
             c->v[at] = d;
-            here = brings(n, row, c, at, cpus);
+            here = brings_cpus(n, row, c, at, cpus);
             c->v[at] = c->v[i];
             c->v[i] = d;
             if (here > most) {
@@ -282,7 +296,7 @@ static uint32_t next_segment(const struct pick *p, const struct node *n, const s
     return row->nshares;
 }
 
-static void give(struct sched_alloc_gres *out, const struct gres_row *row, uint32_t device)
+static void give_device(struct sched_alloc_gres *out, const struct gres_row *row, uint32_t device)
 {
     uint32_t bit = row->first + device;
 
@@ -310,7 +324,7 @@ static void give_shares(const struct pick *p, const struct fit *f, const uint64_
             first += row->shares[i].count;
         for (uint32_t i = first; i < first + row->shares[seg].count; i++) {
             if (portion && gres_count(words, i, 1)) {
-                give(out, row, i);
+                give_device(out, row, i);
                 portion--;
                 count--;
             } else if (!apart) {
@@ -344,11 +358,11 @@ void gres_fill(const struct pick *p, const struct fit *f, const uint64_t *cpus, 
         give_shares(p, f, cpus, at, count, avail, out);
         return;
     }
-    candidates(n, row, avail, cpus, &c);
+    list_candidates(n, row, avail, cpus, &c);
     if (p->k->flags & SHAPE_BIND && !p->whole)
         choose_covering(n, row, cpus, &c, (uint32_t)count);
     else
         choose_linked(row, &c, (uint32_t)count);
     for (uint32_t i = 0; i < c.n && i < count; i++)
-        give(out, row, c.v[i]);
+        give_device(out, row, c.v[i]);
 }

@@ -5,12 +5,27 @@
  * one CPU go round the sockets; larger ones fill a socket before the next, each within one socket,
  * and only a task that fits in none goes round.  Block distribution fills a socket before
  * the next.  Which devices it gets, and CPUs near them, is decided in grespick.c and gresbind.c. */
+#include "sched/select/joblayout.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "sched/sched_int.h"
+#include "sched/sched.h"
+#include "sched/select/gresbind.h"
+#include "sched/select/grespick.h"
+#include "sched/select/nodeview.h"
+#include "sched/select/pick.h"
+#include "sched/state/alloc.h"
+#include "sched/state/bounds.h"
+#include "sched/state/classes.h"
+#include "sched/state/fits.h"
+#include "sched/state/gresrow.h"
+#include "sched/state/nodes.h"
+#include "sched/state/question.h"
+#include "sched/state/sched_obj.h"
+#include "sched/state/shape.h"
 
 /* Tasks on the nodes when none has more than level. */
 static uint64_t tasks_below(const struct fitvec *v, uint32_t level)
@@ -110,7 +125,7 @@ static bool unit_avail(const struct cpu_pick *cp, uint32_t unit)
 }
 
 /* The n lowest bits of m, which has more. */
-static uint64_t lowest(uint64_t m, uint32_t n)
+static uint64_t lowest_bits(uint64_t m, uint32_t n)
 {
     uint64_t row = n ? ((UINT64_C(1) << n) - 1) << __builtin_ctzll(m) : 0, some = 0;
 
@@ -136,7 +151,7 @@ static uint32_t take_single(struct cpu_pick *cp, uint32_t socket, uint32_t n)
             take = m;
             *u += span;
         } else {
-            take = lowest(m, n - got);
+            take = lowest_bits(m, n - got);
             last = 63 - (uint32_t)__builtin_clzll(take);
             *u += last + 1 - (at & 63);
         }
@@ -320,7 +335,7 @@ static int choose_cpus(const struct pick *p, const struct fit *f, uint64_t *out)
 
 /* ---- together -------------------------------------------------------------------------------- */
 
-static uint64_t memory(const struct pick *p, const struct fit *f, const uint64_t *cpus)
+static uint64_t memory_held(const struct pick *p, const struct fit *f, const uint64_t *cpus)
 {
     const struct node *n = &p->s->nodes[f->id];
     struct geometry g = pick_geometry(p, n);
@@ -357,7 +372,7 @@ static int fill_node(const struct pick *p, const struct fit *f, struct sched_all
         return r;
     for (uint32_t w = 0; w < n->nwords; w++)
         an->cpus += (uint32_t)__builtin_popcountll(an->cpu_bits[w]);
-    an->mem_mib = memory(p, f, an->cpu_bits);
+    an->mem_mib = memory_held(p, f, an->cpu_bits);
     for (uint32_t row = 0; row < n->ngres; row++)
         if (take[row])
             gres_fill(p, f, an->cpu_bits, row, take[row], &an->gres[an->ngres++], words);

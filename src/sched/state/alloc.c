@@ -1,12 +1,15 @@
 /* alloc.c - allocations: copies, comparison, and their effect on the nodes.
  *
  * An allocation made here is one block of memory that starts at alloc.nodes. */
+#include "sched/state/alloc.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "sched/sched_int.h"
+#include "sched/sched.h"
+#include "sched/state/sched_obj.h"
+#include "sched/state/strtab.h"
 
 struct blocks {
     struct sched_alloc_gres *gres;
@@ -127,32 +130,4 @@ bool alloc_equal(const struct sched_alloc *a, const struct sched_alloc *b)
                 return false;
     }
     return true;
-}
-
-void job_node_take(struct sched *s, const struct job *j, size_t i)
-{
-    node_take(s, &j->alloc.nodes[i], j->part, j->firm, j->state != JOB_SUSPENDED, true);
-    node_own(s, j->alloc.nodes[i].node_id, j, true);
-}
-
-void job_take(struct sched *s, struct job *j)
-{
-    s->run_gen += !s->travelling;
-    if (!s->travelling)
-        j->taken = (uint32_t)s->run_gen;
-    lics_take(s, &j->held);
-    adv_take(s, j, true);
-    for (size_t i = 0; i < j->alloc.nnodes; i++)
-        job_node_take(s, j, i);
-}
-
-void job_release(struct sched *s, const struct job *j)
-{
-    s->run_gen += !s->travelling;
-    lics_release(s, &j->held);
-    adv_take(s, j, false);
-    for (size_t i = 0; i < j->alloc.nnodes; i++) {
-        node_own(s, j->alloc.nodes[i].node_id, j, false);
-        node_release(s, &j->alloc.nodes[i], j->part, j->firm, j->state != JOB_SUSPENDED, true);
-    }
 }

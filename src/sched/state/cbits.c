@@ -3,10 +3,10 @@
  * Held twice is rare (sharing partitions, a job resumed onto CPUs given away), so the counts are
  * touched only when bits overlap or some bit is held more than once.  Take and release are exact
  * inverses in any order. */
+#include "sched/state/cbits.h"
+
 #include <errno.h>
 #include <stdlib.h>
-
-#include "sched/sched_int.h"
 
 int cbits_init(struct cbits *cb, uint32_t n)
 {

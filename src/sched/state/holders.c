@@ -3,10 +3,29 @@
  * Who looks for running jobs does not go through the pending ones, and who looks for jobs to
  * preempt leaves out whole groups that it may not touch.  A job knows its place in its group, so
  * that it comes and goes in constant time.  Jobs that leave anyway are listed beside. */
+#include "sched/state/holders.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
-#include "sched/sched_int.h"
+#include "base/cleanup.h"
+#include "sched/state/jobs.h"
+#include "sched/state/parts.h"
+#include "sched/state/sched_obj.h"
+
+/* ---- claims ---------------------------------------------------------------------------------- */
+
+void claim_drop(struct sched *s, struct job *j)
+{
+    for (uint32_t i = 0; j->waits && i < j->waits->n; i++) {
+        struct job *k = job_find(s, j->waits->v[i].id);
+
+        if (k && k->claimed_by == j->id)
+            k->claimed_by = 0;
+    }
+    free(j->waits);
+    j->waits = NULL;
+}
 
 static int group_get(struct sched *s, uint32_t part, uint32_t qos, struct holders **ret)
 {

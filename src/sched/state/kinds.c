@@ -2,11 +2,14 @@
  *
  * Made anew when a mask is wanted after the configuration changed.  In a cluster of more kinds than
  * KINDS_MAX the nodes of the rest are looked at one by one. */
+#include "sched/state/kinds.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
-#include "sched/sched_int.h"
+#include "base/bitmap.h"
+#include "sched/state/nodes.h"
+#include "sched/state/sched_obj.h"
 
 #define KINDS_MAX 64u
 
@@ -61,20 +64,4 @@ int kinds_make(struct sched *s)
     }
     s->kinds_gen = s->config_gen + 1;
     return 0;
-}
-
-uint32_t kinds_admitted(const struct pick *p, struct bitmap *mask)
-{
-    struct sched *s = p->s;
-    uint32_t most = 0;
-
-    bitmap_zero(s->dup);
-    for (uint32_t i = 0; i < s->nkinds; i++)
-        if (node_admits(p, s->kinds[i].like, &most))
-            bitmap_or(s->dup, s->kinds[i].nodes);
-    BITMAP_FOREACH (s->odd, id)
-        if (bitmap_test(mask, id) && node_admits(p, id, &most))
-            bitmap_set(s->dup, id);
-    bitmap_and(mask, s->dup);
-    return most;
 }

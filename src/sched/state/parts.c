@@ -2,13 +2,22 @@
  *
  * A partition named by a job but not (or no longer) configured exists here with exists = false, so
  * that its jobs can wait for it. */
+#include "sched/state/parts.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bitmap.h"
 #include "base/cleanup.h"
-#include "sched/plan/plan.h"
-#include "sched/sched_int.h"
+#include "sched/sched.h"
+#include "sched/state/holders.h"
+#include "sched/state/jobs.h"
+#include "sched/state/nodes.h"
+#include "sched/state/planlog.h"
+#include "sched/state/queue.h"
+#include "sched/state/sched_obj.h"
+#include "sched/state/strtab.h"
 
 int part_get(struct sched *s, const char *name, struct part **ret)
 {

@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
-#include "sched/sched_int.h"
+#include "base/bitmap.h"
+#include "sched/sched.h"
+#include "sched/state/jobs.h"
+#include "sched/state/sched_obj.h"
 
 #define PLAN_CAME_MAX 16384u
 

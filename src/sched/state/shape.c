@@ -1,19 +1,22 @@
-/* shape.c - shapes and classes: jobs that selection cannot tell apart.
+/* shape.c - shapes: all that selection looks at in a job, each kept once.
  *
- * A shape is hash-consed by the bytes of its key, node lists and strings; a class by shape and
- * partition. Both live as long as an entry refers to them.  The node masks of a class are made when
- * it is first tested and made anew when the configuration changed; only so many classes keep
- * theirs. */
+ * A shape is found by the bytes of its key, node lists and strings (hash-consing).  It lives as
+ * long as a class refers to it. */
+#include "sched/state/shape.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bitmap.h"
 #include "base/cleanup.h"
-#include "sched/sched_int.h"
+#include "sched/sched.h"
+#include "sched/state/bounds.h"
+#include "sched/state/constraint.h"
+#include "sched/state/sched_obj.h"
+#include "sched/state/strtab.h"
 
-#define MASKED_MAX 4096u
-
-static void shape_free(struct shape *sh)
+void shape_free(struct shape *sh)
 {
     if (sh) {
         free(sh->nodes);
@@ -220,8 +223,7 @@ static int grow_shapes(struct sched *s)
     return 0;
 }
 
-static int shape_get(struct sched *s, const struct sched_job *job, uint32_t resv,
-                     struct shape **ret)
+int shape_get(struct sched *s, const struct sched_job *job, uint32_t resv, struct shape **ret)
 {
     struct shape *sh = NULL, **slot;
     int r = s->nshapes < s->nshape_slots ? 0 : grow_shapes(s);
@@ -255,7 +257,7 @@ static int shape_get(struct sched *s, const struct sched_job *job, uint32_t resv
     return 0;
 }
 
-static void shape_unref(struct sched *s, struct shape *sh)
+void shape_unref(struct sched *s, struct shape *sh)
 {
     struct shape **pp = &s->shape_slots[sh->hash & (s->nshape_slots - 1)];
 
@@ -270,187 +272,6 @@ static void shape_unref(struct sched *s, struct shape *sh)
 
 /* ---- classes --------------------------------------------------------------------------------- */
 
-static uint32_t class_slot(const struct shape *sh, uint32_t part, uint32_t nslots)
-{
-    return (sh->hash + part * UINT32_C(2654435761)) & (nslots - 1);
-}
-
-static int grow_classes(struct sched *s)
-{
-    uint32_t n = s->nclass_slots ? s->nclass_slots * 2 : 64;
-    struct class **slots = calloc(n, sizeof(*slots));
-
-    if (!slots)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < s->nclass_slots; i++) {
-        for (struct class *c = s->class_slots[i], *next; c; c = next) {
-            uint32_t at = class_slot(c->shape, c->part, n);
-
-            next = c->hash_next;
-            c->hash_next = slots[at];
-            slots[at] = c;
-        }
-    }
-    free(s->class_slots);
-    s->class_slots = slots;
-    s->nclass_slots = n;
-    return 0;
-}
-
-int class_get(struct sched *s, const struct sched_job *job, struct part *p, uint32_t resv,
-              struct class **ret)
-{
-    struct shape *sh;
-    struct class *c;
-    int r = s->nclasses < s->nclass_slots ? 0 : grow_classes(s);
-
-    if (r == 0)
-        r = shape_get(s, job, resv, &sh);
-    if (r < 0)
-        return r;
-    for (c = s->class_slots[class_slot(sh, p->id, s->nclass_slots)]; c; c = c->hash_next) {
-        if (c->shape == sh && c->part == p->id) {
-            shape_unref(s, sh); /* the class holds one */
-            c->refs++;
-            *ret = c;
-            return 0;
-        }
-    }
-    c = calloc(1, sizeof(*c));
-    if (!c) {
-        shape_unref(s, sh);
-        return -ENOMEM;
-    }
-    *c = (struct class){ .shape = sh, .part = p->id, .refs = 1 };
-    c->hash_next = s->class_slots[class_slot(sh, p->id, s->nclass_slots)];
-    s->class_slots[class_slot(sh, p->id, s->nclass_slots)] = c;
-    s->nclasses++;
-    *ret = c;
-    return 0;
-}
-
-static void drop_masks(struct sched *s, struct class *c)
-{
-    for (uint32_t i = 0; i < c->nalts; i++) {
-        bitmap_free(c->alts[i].elig);
-        for (uint32_t k = 0; c->alts[i].counted && k < c->alts[i].ncounts; k++)
-            bitmap_free(c->alts[i].counted[k]);
-        free(c->alts[i].counted);
-        free(c->alts[i].counts);
-    }
-    if (c->alts)
-        s->nmasked--;
-    free(c->alts);
-    c->alts = NULL;
-    c->nalts = 0;
-}
-
-void class_unref(struct sched *s, struct class *c)
-{
-    struct class **pp = &s->class_slots[class_slot(c->shape, c->part, s->nclass_slots)];
-
-    if (--c->refs)
-        return;
-    while (*pp != c)
-        pp = &(*pp)->hash_next;
-    *pp = c->hash_next;
-    s->nclasses--;
-    drop_masks(s, c);
-    shape_unref(s, c->shape);
-    free(c);
-}
-
-static const struct bitmap *lookup_feature(void *arg, const char *name, size_t len)
-{
-    const struct sched *s = arg;
-    uint32_t id = strtab_find(&s->feature_tab, name, len);
-
-    return id < s->nfeatures ? s->features[id] : NULL;
-}
-
-static int make_counts(struct sched *s, const struct class *c, uint32_t alt, struct calt *a)
-{
-    const struct constraint *f = c->shape->features;
-    uint32_t n = f ? constraint_counts(f, alt) : 0;
-    int r = 0;
-
-    if (!n)
-        return 0;
-    a->counted = calloc(n, sizeof(struct bitmap *));
-    a->counts = calloc(n, sizeof(*a->counts));
-    if (!a->counted || !a->counts)
-        return -ENOMEM;
-    for (uint32_t i = 0; r == 0 && i < n; i++) {
-        a->ncounts = i + 1;
-        r = bitmap_new(s->nbits, &a->counted[i]);
-        if (r == 0)
-            r = constraint_count_mask(f, alt, i, lookup_feature, s, a->counted[i], &a->counts[i]);
-        if (r == 0)
-            bitmap_and(a->counted[i], a->elig);
-    }
-    return r;
-}
-
-/* Alternatives of the constraint within each alternative of what is preferred, then without. */
-static int make_alt(struct sched *s, const struct class *c, uint32_t at, struct calt *a,
-                    uint32_t *most)
-{
-    uint32_t nalts = c->shape->features ? constraint_alts(c->shape->features) : 1;
-    uint32_t alt = at % nalts, liked = at / nalts;
-    struct pick p = { .s = s, .cls = (struct class *)c, .part = s->parts[c->part], .idle = true };
-    const struct shape *sh = c->shape;
-    int r = bitmap_dup(s->parts[c->part]->nodes, &a->elig);
-
-    if (r == 0 && sh->features)
-        r = constraint_mask(sh->features, alt, lookup_feature, s, a->elig);
-    if (r == 0 && sh->prefer && liked < constraint_alts(sh->prefer))
-        r = constraint_mask(sh->prefer, liked, lookup_feature, s, a->elig);
-    if (r < 0)
-        return r;
-    for (uint32_t i = 0; i < sh->key.nexc; i++)
-        if (sh->nodes[sh->key.nreq + i] < s->nbits)
-            bitmap_clear(a->elig, sh->nodes[sh->key.nreq + i]);
-    pick_init(&p);
-    *most = MAX(*most, kinds_admitted(&p, a->elig));
-    return make_counts(s, c, alt, a);
-}
-
-/* So many classes at once are rare; forgetting all is simple and costs each one rebuild. */
-static void forget_masks(struct sched *s)
-{
-    for (uint32_t i = 0; i < s->nclass_slots; i++)
-        for (struct class *c = s->class_slots[i]; c; c = c->hash_next)
-            drop_masks(s, c);
-}
-
-int class_masks(struct sched *s, struct class *c)
-{
-    uint32_t n = c->shape->features ? constraint_alts(c->shape->features) : 1;
-    int r = 0;
-
-    n *= c->shape->prefer ? constraint_alts(c->shape->prefer) + 1 : 1;
-    if (c->alts && c->mask_gen == s->config_gen + 1)
-        return 0;
-    drop_masks(s, c);
-    if (s->nmasked >= MASKED_MAX)
-        forget_masks(s);
-    c->alts = calloc(n, sizeof(*c->alts));
-    if (!c->alts)
-        return -ENOMEM;
-    s->nmasked++;
-    c->nalts = n;
-    c->most_tasks = 0;
-    r = kinds_make(s);
-    for (uint32_t i = 0; r == 0 && i < n; i++)
-        r = make_alt(s, c, i, &c->alts[i], &c->most_tasks);
-    if (r < 0)
-        drop_masks(s, c);
-    else
-        c->mask_gen = s->config_gen + 1;
-    c->cursor_grow = c->fail_grow = 0; /* they speak of the nodes and weights before */
-    return r;
-}
-
 double shape_nodes(const struct shape *shape)
 {
     return MAX(shape->key.min_nodes, 1u);
@@ -462,23 +283,4 @@ double shape_cpus(const struct shape *shape)
     double tasks = k->num_tasks ? k->num_tasks : shape_nodes(shape) * MAX(k->ntasks_per_node, 1u);
 
     return tasks * k->cpus_per_task;
-}
-
-void classes_done(struct sched *s)
-{
-    for (uint32_t i = 0; i < s->nclass_slots; i++) {
-        for (struct class *c = s->class_slots[i], *next; c; c = next) {
-            next = c->hash_next;
-            drop_masks(s, c);
-            free(c);
-        }
-    }
-    for (uint32_t i = 0; i < s->nshape_slots; i++) {
-        for (struct shape *sh = s->shape_slots[i], *next; sh; sh = next) {
-            next = sh->hash_next;
-            shape_free(sh);
-        }
-    }
-    free(s->class_slots);
-    free(s->shape_slots);
 }

@@ -37,7 +37,7 @@ uint32_t strtab_find(const struct strtab *t, const char *text, size_t len)
     return t->nslots ? *find_slot(t, text, len) - 1 : STRTAB_NONE;
 }
 
-static int grow(struct strtab *t)
+static int grow_strtab(struct strtab *t)
 {
     uint32_t cap = t->cap ? t->cap * 2 : 16;
     char **names = realloc(t->names, cap * sizeof(*names));
@@ -66,7 +66,7 @@ int strtab_intern(struct strtab *t, const char *text, uint32_t *ret_id)
     if (id == STRTAB_NONE) {
         char *copy;
 
-        if (t->n == t->cap && grow(t) < 0)
+        if (t->n == t->cap && grow_strtab(t) < 0)
             return -ENOMEM;
         copy = strdup(text);
         if (!copy)

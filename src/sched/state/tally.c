@@ -20,7 +20,7 @@ void tally_reset(struct tally *t)
     t->n = 0;
 }
 
-static struct tally_slot *find(const struct tally *t, uint64_t key)
+static struct tally_slot *find_slot(const struct tally *t, uint64_t key)
 {
     uint32_t i = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (t->nslots - 1);
 
@@ -29,7 +29,7 @@ static struct tally_slot *find(const struct tally *t, uint64_t key)
     return &t->slots[i];
 }
 
-static int grow(struct tally *t)
+static int grow_tally(struct tally *t)
 {
     struct tally old = *t;
 
@@ -41,7 +41,7 @@ static int grow(struct tally *t)
     }
     for (uint32_t i = 0; i < old.nslots; i++)
         if (old.slots[i].count)
-            *find(t, old.slots[i].key) = old.slots[i];
+            *find_slot(t, old.slots[i].key) = old.slots[i];
     free(old.slots);
     return 0;
 }
@@ -49,11 +49,11 @@ static int grow(struct tally *t)
 int tally_count(struct tally *t, enum tally_kind kind, uint32_t a, uint32_t b, uint32_t *ret)
 {
     struct tally_slot *slot;
-    int r = (t->n + 1) * 2 > t->nslots ? grow(t) : 0;
+    int r = (t->n + 1) * 2 > t->nslots ? grow_tally(t) : 0;
 
     if (r < 0)
         return r;
-    slot = find(t, ((uint64_t)kind << 62) ^ ((uint64_t)b << 32) ^ a);
+    slot = find_slot(t, ((uint64_t)kind << 62) ^ ((uint64_t)b << 32) ^ a);
     if (!slot->count++) {
         slot->key = ((uint64_t)kind << 62) ^ ((uint64_t)b << 32) ^ a;
         t->n++;

@@ -19,7 +19,8 @@
 
 #include "base/cleanup.h"
 #include "sched/sched.h"
-#include "sched/sched_int.h"
+#include "sched/state/expect.h"
+#include "sched/state/jobs.h"
 
 #define SECOND INT64_C(1000000)
 #define MINUTE (60 * SECOND)

@@ -1,0 +1,28 @@
+/* bfshare.h - what both plan engines share */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct entry;
+struct job;
+struct sched;
+struct sched_alloc;
+struct sched_decisions;
+
+struct bf {
+    struct sched *s;
+    int64_t now_us;
+    struct sched_decisions *out;
+};
+
+bool bf_within(const struct sched *s, int64_t now_us, int64_t start_us);
+int bf_set_expected(struct sched *s, struct job *j, int64_t start_us, const struct sched_alloc *a);
+bool bf_may_reserve(const struct bf *b, const struct entry *e);
+void easy_drop(struct sched *s);
+void backfill_drop(struct sched *s);  /* forget every plan; the next begins anew */
+void backfill_pause(struct sched *s); /* something else comes between: keep what may be kept */
+void bf_count_anew(struct sched *s);  /* of the limits on jobs looked at and places */
+/* The entry is the next to be looked at: 1 the limits on jobs looked at let it in, 0 it is passed
+ * over, -ENOMEM. */
+int bf_admit(struct bf *b, struct entry *e);

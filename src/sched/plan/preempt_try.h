@@ -1,0 +1,9 @@
+/* preempt_try.h - the fewest and cheapest victims with which a job fits */
+#pragma once
+
+struct choice;
+struct psearch;
+
+void choice_done(struct choice *c);
+/* With everybody who goes anyway gone. */
+int search_victims(struct psearch *x, struct choice *ret);

@@ -1,0 +1,17 @@
+/* advlics.h - licences that advance reservations keep */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct entry;
+struct job;
+struct sched;
+
+/* Licences are asked for on behalf of e, that would start now; NULL = nobody's. */
+void adv_about(struct sched *s, const struct entry *e, int64_t now_us);
+/* reserved for others while it would run */
+uint64_t adv_lics_kept(const struct sched *s, uint32_t lic);
+/* likewise then */
+uint64_t adv_lics_kept_in(const struct sched *s, uint32_t lic, int64_t from_us, int64_t to_us);
+void adv_take(const struct sched *s, const struct job *j, bool take);

@@ -1,0 +1,50 @@
+/* partlimits.c - may a job start in its partition at all? State, time, nodes and memory */
+#include "sched/rules/partlimits.h"
+
+#include "base/cleanup.h"
+#include "sched/rules/limit.h"
+#include "sched/rules/limit_check.h"
+#include "sched/sched.h"
+#include "sched/state/classes.h"
+#include "sched/state/jobs.h"
+#include "sched/state/parts.h"
+#include "sched/state/sched_obj.h"
+#include "sched/state/shape.h"
+
+/* The CPUs that its fullest node has at least. */
+static uint64_t least_cpus(const struct shape_key *k)
+{
+    uint64_t each = MAX(k->cpus_per_task, 1u), tasks = MAX(k->ntasks_per_node, 1u);
+
+    if (k->num_tasks && k->max_nodes)
+        tasks = MAX(tasks, (k->num_tasks + k->max_nodes - 1) / k->max_nodes);
+    return MAX(tasks * each, (uint64_t)k->pn_min_cpus);
+}
+
+/* Does it ask for more memory than the partition grants? */
+static bool over_memory(const struct part *p, const struct shape_key *k)
+{
+    if (p->max_mem_per_cpu_mib && k->mem_per_cpu_mib > p->max_mem_per_cpu_mib)
+        return true;
+    return p->max_mem_per_node_mib &&
+           MAX(k->mem_per_node_mib, k->mem_per_cpu_mib * least_cpus(k)) > p->max_mem_per_node_mib;
+}
+
+enum sched_why entry_limits(const struct sched *s, const struct entry *e)
+{
+    const struct part *p = s->parts[e->part];
+    const struct shape_key *k = &e->cls->shape->key;
+    const struct job *j = e->job;
+
+    if (!p->up)
+        return part_closed_why(p);
+    if (!(k->flags & SHAPE_ANY_PART_SIZE) &&
+        (k->min_nodes > p->max_nodes || (k->max_nodes && k->max_nodes < p->min_nodes)))
+        return SCHED_WHY_PART_NODE_LIMIT;
+    if (p->max_time_min != SCHED_UNLIMITED && j->time_limit_min > p->max_time_min &&
+        !(limit_qos_flags(s, j) & SCHED_QOS_PART_TIME))
+        return SCHED_WHY_PART_TIME_LIMIT;
+    if (over_memory(p, k))
+        return SCHED_WHY_PART_MEM;
+    return SCHED_WHY_NONE;
+}

@@ -1,0 +1,15 @@
+/* partlimits.h - may a job start in its partition at all? State, time, nodes and memory */
+#pragma once
+
+#include "sched/sched.h"
+#include "sched/state/parts.h"
+
+struct entry;
+struct sched;
+
+static inline enum sched_why part_closed_why(const struct part *p)
+{
+    return p->inactive ? SCHED_WHY_PART_INACTIVE : SCHED_WHY_PART_DOWN;
+}
+
+enum sched_why entry_limits(const struct sched *s, const struct entry *e);

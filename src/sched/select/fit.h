@@ -1,0 +1,12 @@
+/* fit.h - how much of a job one node can hold */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct fit;
+struct pick;
+
+bool node_fit(const struct pick *p, uint32_t id, struct fit *ret);
+/* Nodes the job never uses, whatever is free on them. */
+bool node_admits(const struct pick *p, uint32_t id, uint32_t *most_tasks); /* raises most_tasks */

@@ -1,0 +1,124 @@
+/* masks.c - the nodes that could ever hold a part of a job of a class.
+ *
+ * The masks of a class are made when it is first tested and made anew when the configuration
+ * changed.  At most MASKED_MAX classes keep theirs. */
+#include "sched/select/masks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/bitmap.h"
+#include "base/cleanup.h"
+#include "sched/select/fit.h"
+#include "sched/select/nodeview.h"
+#include "sched/state/classes.h"
+#include "sched/state/constraint.h"
+#include "sched/state/kinds.h"
+#include "sched/state/nodes.h"
+#include "sched/state/parts.h"
+#include "sched/state/question.h"
+#include "sched/state/sched_obj.h"
+#include "sched/state/shape.h"
+
+#define MASKED_MAX 4096u
+
+uint32_t kinds_admitted(const struct pick *p, struct bitmap *mask)
+{
+    struct sched *s = p->s;
+    uint32_t most = 0;
+
+    bitmap_zero(s->dup);
+    for (uint32_t i = 0; i < s->nkinds; i++)
+        if (node_admits(p, s->kinds[i].like, &most))
+            bitmap_or(s->dup, s->kinds[i].nodes);
+    BITMAP_FOREACH (s->odd, id)
+        if (bitmap_test(mask, id) && node_admits(p, id, &most))
+            bitmap_set(s->dup, id);
+    bitmap_and(mask, s->dup);
+    return most;
+}
+
+/* ---- classes --------------------------------------------------------------------------------- */
+
+static int make_counts(struct sched *s, const struct class *c, uint32_t alt, struct calt *a)
+{
+    const struct constraint *f = c->shape->features;
+    uint32_t n = f ? constraint_counts(f, alt) : 0;
+    int r = 0;
+
+    if (!n)
+        return 0;
+    a->counted = calloc(n, sizeof(struct bitmap *));
+    a->counts = calloc(n, sizeof(*a->counts));
+    if (!a->counted || !a->counts)
+        return -ENOMEM;
+    for (uint32_t i = 0; r == 0 && i < n; i++) {
+        a->ncounts = i + 1;
+        r = bitmap_new(s->nbits, &a->counted[i]);
+        if (r == 0)
+            r = constraint_count_mask(f, alt, i, feature_nodes, s, a->counted[i], &a->counts[i]);
+        if (r == 0)
+            bitmap_and(a->counted[i], a->elig);
+    }
+    return r;
+}
+
+/* Alternatives of the constraint within each alternative of what is preferred, then without. */
+static int make_alt(struct sched *s, const struct class *c, uint32_t at, struct calt *a,
+                    uint32_t *most)
+{
+    uint32_t nalts = c->shape->features ? constraint_alts(c->shape->features) : 1;
+    uint32_t alt = at % nalts, liked = at / nalts;
+    struct pick p = { .s = s, .cls = (struct class *)c, .part = s->parts[c->part], .idle = true };
+    const struct shape *sh = c->shape;
+    int r = bitmap_dup(s->parts[c->part]->nodes, &a->elig);
+
+    if (r == 0 && sh->features)
+        r = constraint_mask(sh->features, alt, feature_nodes, s, a->elig);
+    if (r == 0 && sh->prefer && liked < constraint_alts(sh->prefer))
+        r = constraint_mask(sh->prefer, liked, feature_nodes, s, a->elig);
+    if (r < 0)
+        return r;
+    for (uint32_t i = 0; i < sh->key.nexc; i++)
+        if (sh->nodes[sh->key.nreq + i] < s->nbits)
+            bitmap_clear(a->elig, sh->nodes[sh->key.nreq + i]);
+    pick_init(&p);
+    *most = MAX(*most, kinds_admitted(&p, a->elig));
+    return make_counts(s, c, alt, a);
+}
+
+/* So many classes at once are rare; forgetting all is simple and costs each one rebuild. */
+static void forget_masks(struct sched *s)
+{
+    for (uint32_t i = 0; i < s->nclass_slots; i++)
+        for (struct class *c = s->class_slots[i]; c; c = c->hash_next)
+            class_drop_masks(s, c);
+}
+
+int class_masks(struct sched *s, struct class *c)
+{
+    uint32_t n = c->shape->features ? constraint_alts(c->shape->features) : 1;
+    int r = 0;
+
+    n *= c->shape->prefer ? constraint_alts(c->shape->prefer) + 1 : 1;
+    if (c->alts && c->mask_gen == s->config_gen + 1)
+        return 0;
+    class_drop_masks(s, c);
+    if (s->nmasked >= MASKED_MAX)
+        forget_masks(s);
+    c->alts = calloc(n, sizeof(*c->alts));
+    if (!c->alts)
+        return -ENOMEM;
+    s->nmasked++;
+    c->nalts = n;
+    c->most_tasks = 0;
+    r = kinds_make(s);
+    for (uint32_t i = 0; r == 0 && i < n; i++)
+        r = make_alt(s, c, i, &c->alts[i], &c->most_tasks);
+    if (r < 0)
+        class_drop_masks(s, c);
+    else
+        c->mask_gen = s->config_gen + 1;
+    c->cursor_grow = c->fail_grow = 0; /* they speak of the nodes and weights before */
+    return r;
+}

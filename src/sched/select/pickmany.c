@@ -1,0 +1,345 @@
+/* pickmany.c - several nodes for a job.
+ *
+ * The job takes runs of adjacent nodes: the smallest that holds it, else the largest and on.  When
+ * a limit on nodes leaves the job short, those that hold most are taken, so that a job is refused
+ * only if no set of nodes would do (apart from several limits at once that trade against each
+ * other). Least-loaded order (LLN) replaces the runs by the nodes with most free CPUs. */
+#include "sched/select/pickmany.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bitmap.h"
+#include "base/cleanup.h"
+#include "sched/profile/prof_filter.h"
+#include "sched/select/fit.h"
+#include "sched/select/picksum.h"
+#include "sched/state/classes.h"
+#include "sched/state/fits.h"
+#include "sched/state/nodes.h"
+#include "sched/state/question.h"
+#include "sched/state/sched_obj.h"
+#include "sched/state/shape.h"
+
+#define RUNS_MAX 256u
+#define SUFFICE_MAX 1024u /* tasks told apart */
+
+/* Collect nodes that hold so many tasks, by weight and id.  Unless all are wanted, stop at twice
+ * what the job needs and some: enough to choose good runs from. */
+static int gather_fits(struct pick *p, bool all, uint32_t tasks)
+{
+    struct sched *s = p->s;
+    struct sum sum = sum_of(p, &s->chosen);
+    uint32_t stop = UINT32_MAX, want = MIN(p->max, p->prefer);
+    const struct bitmap *from = s->cand;
+
+    s->fits.n = 0;
+    if (tasks > 1 && !p->idle && !p->whole && p->share == 1 && !(p->k->flags & SHAPE_OVERCOMMIT)) {
+        uint64_t cpus = (uint64_t)tasks * p->k->cpus_per_task;
+
+        bitmap_copy(s->dup, s->cand);
+        if (!p->plan)
+            bitmap_and(s->dup, nodes_with_room(s, cpus));
+        else if (!prof_filter(p, s->dup, false, cpus, 1))
+            return 0;
+        from = s->dup;
+    }
+    for (uint32_t c = 0; c < s->nwclasses; c++) {
+        const struct bitmap *of = s->wclasses[c].nodes;
+
+        for (uint32_t w = 0; w < from->nwords; w++) {
+            for (uint64_t m = from->words[w] & of->words[w]; m; m &= m - 1) {
+                struct fit f;
+
+                if (!node_fit(p, w * 64 + (uint32_t)__builtin_ctzll(m), &f) || f.tasks < tasks)
+                    continue;
+                f.wclass = c;
+                if (push_fit(&s->fits, &f) < 0)
+                    return -ENOMEM;
+                sum_add(p, &sum, &f);
+                if (!all && stop == UINT32_MAX && has_enough(p, &sum, want))
+                    stop = s->fits.n * 2 + 64;
+                if (s->fits.n == stop)
+                    return 0;
+            }
+        }
+    }
+    return 0;
+}
+
+static int by_free(const void *a, const void *b)
+{
+    const struct fit *x = a, *y = b;
+
+    if (x->free != y->free)
+        return x->free > y->free ? -1 : 1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static int by_tasks(const void *a, const void *b)
+{
+    const struct fit *x = a, *y = b;
+
+    if (x->tasks != y->tasks)
+        return x->tasks > y->tasks ? -1 : 1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static int by_gres(const void *a, const void *b)
+{
+    const struct fit *x = a, *y = b;
+
+    if (x->gres[0] != y->gres[0])
+        return x->gres[0] > y->gres[0] ? -1 : 1;
+    return by_tasks(a, b);
+}
+
+int by_node(const void *a, const void *b)
+{
+    const struct fit *x = a, *y = b;
+
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+void sort_fits(struct fitvec *v, int (*cmp)(const void *, const void *))
+{
+    uint32_t i = 1;
+
+    while (i < v->n && cmp(&v->v[i - 1], &v->v[i]) <= 0)
+        i++;
+    if (i < v->n)
+        qsort(v->v, v->n, sizeof(*v->v), cmp);
+}
+
+struct run {
+    uint32_t at, len;
+};
+
+/* Split the fits of one weight, sorted by id, into runs.  False when there are too many to
+ * bother. */
+static bool split_runs(const struct fitvec *v, uint32_t from, uint32_t to, struct run *runs,
+                       uint32_t *ret_n)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = from; i < to; i++) {
+        if (i > from && v->v[i].id == v->v[i - 1].id + 1) {
+            runs[n - 1].len++;
+        } else {
+            if (n == RUNS_MAX)
+                return false;
+            runs[n++] = (struct run){ i, 1 };
+        }
+    }
+    *ret_n = n;
+    return true;
+}
+
+static bool run_suffices(const struct pick *p, const struct fitvec *v, const struct run *run,
+                         struct sum sum)
+{
+    for (uint32_t i = 0; i < run->len && sum.n < p->max; i++) {
+        sum_add(p, &sum, &v->v[run->at + i]);
+        if (has_enough(p, &sum, p->prefer))
+            return true;
+    }
+    return false;
+}
+
+/* Copy the runs to s->sorted, best first, until the job has enough. */
+static int order_runs(struct pick *p, struct run *runs, uint32_t nruns, struct sum *sum)
+{
+    struct sched *s = p->s;
+
+    while (nruns && !has_enough(p, sum, p->prefer)) {
+        uint32_t best = UINT32_MAX, largest = 0;
+
+        for (uint32_t i = 0; i < nruns; i++) {
+            if (runs[i].len > runs[largest].len)
+                largest = i;
+            if ((best == UINT32_MAX || runs[i].len < runs[best].len) &&
+                run_suffices(p, &s->fits, &runs[i], *sum))
+                best = i;
+        }
+        if (best == UINT32_MAX)
+            best = largest;
+        for (uint32_t i = 0; i < runs[best].len; i++) {
+            if (push_fit(&s->sorted, &s->fits.v[runs[best].at + i]) < 0)
+                return -ENOMEM;
+            sum_add(p, sum, &s->fits.v[runs[best].at + i]);
+        }
+        memmove(&runs[best], &runs[best + 1], (--nruns - best) * sizeof(*runs));
+    }
+    return 0;
+}
+
+/* Bring s->fits into the order in which the job takes them. */
+static int order_fits(struct pick *p)
+{
+    struct sched *s = p->s;
+    struct sum sum = sum_of(p, &s->chosen);
+    struct run runs[RUNS_MAX];
+    struct fitvec swap;
+    uint32_t nruns;
+
+    if (pick_by_load(p)) {
+        sort_fits(&s->fits, by_free);
+        return 0;
+    }
+    s->sorted.n = 0;
+    for (uint32_t from = 0, to; from < s->fits.n; from = to) {
+        int r;
+
+        for (to = from + 1; to < s->fits.n && s->fits.v[to].wclass == s->fits.v[from].wclass;)
+            to++;
+        if (!split_runs(&s->fits, from, to, runs, &nruns))
+            return 0;
+        r = order_runs(p, runs, nruns, &sum);
+        if (r < 0)
+            return r;
+    }
+    swap = s->fits;
+    s->fits = s->sorted;
+    s->sorted = swap;
+    return 0;
+}
+
+/* Take from s->fits in order until it is enough.  False, with chosen as before, when it never
+ * is. */
+static int take_in_order(struct pick *p)
+{
+    struct sched *s = p->s;
+    uint32_t had = s->chosen.n;
+    struct sum sum = sum_of(p, &s->chosen);
+
+    for (uint32_t i = 0; i < s->fits.n && sum.n < p->max && !has_enough(p, &sum, p->prefer); i++) {
+        if (push_fit(&s->chosen, &s->fits.v[i]) < 0)
+            return -ENOMEM;
+        sum_add(p, &sum, &s->fits.v[i]);
+    }
+    if (has_enough(p, &sum, p->min))
+        return 1;
+    s->chosen.n = had;
+    return 0;
+}
+
+/* Planning asks at many times: would the nodes of `of` that hold most do, where others hold so many
+ * tasks at most? */
+static bool most_suffice(const struct pick *p, const struct sum *have, const struct bitmap *of,
+                         uint32_t others)
+{
+    uint32_t by_tasks_n[SUFFICE_MAX] = { 0 }, n = 0, room = p->max - have->n, evens = 0;
+    uint32_t even = (p->tasks - 1) / p->max + 1;
+    uint64_t sum = have->tasks;
+
+    for (uint32_t w = 0; w < of->nwords; w++) {
+        for (uint64_t m = of->words[w]; m; m &= m - 1) {
+            struct fit f;
+
+            if (!node_fit(p, w * 64 + (uint32_t)__builtin_ctzll(m), &f))
+                continue;
+            n++;
+            evens += f.tasks >= even;
+            if (evens >= room)
+                return true;
+            if (f.tasks >= SUFFICE_MAX)
+                sum = p->tasks;
+            else
+                by_tasks_n[f.tasks]++;
+        }
+    }
+    if (!others && n + have->n < p->min)
+        return false;
+    for (uint32_t t = SUFFICE_MAX; room && sum < p->tasks && t-- > others + 1;) {
+        uint32_t take = MIN(room, by_tasks_n[t]);
+
+        sum += (uint64_t)take * t;
+        room -= take;
+    }
+    return sum + (uint64_t)room * others >= p->tasks;
+}
+
+/* Those that are free enough to matter first: mostly they say it all. */
+static bool may_suffice(struct pick *p, const struct sum *have)
+{
+    struct sched *s = p->s;
+
+    if (p->low > p->k->cpus_per_task && p->share == 1 && !p->whole) {
+        bitmap_copy(s->dup, s->cand);
+        (void)prof_filter(p, s->dup, false, p->low, 1); /* none left is an answer too */
+        if (!most_suffice(p, have, s->dup, (p->low - 1) / p->k->cpus_per_task))
+            return false;
+    }
+    return most_suffice(p, have, s->cand, 0);
+}
+
+int choose_several(struct pick *p)
+{
+    int (*const orders[])(const void *, const void *) = { by_tasks, by_gres };
+    struct sum sum = sum_of(p, &p->s->chosen);
+    uint32_t even = p->tasks ? (p->tasks - 1) / p->max + 1 : 0, npj = p->cls->shape->npj;
+    int r = 0;
+
+    if (sum.n > p->max)
+        return 0;
+    if (has_enough(p, &sum, p->prefer))
+        return 1;
+    if (p->plan && p->tasks && !may_suffice(p, &sum))
+        return 0;
+    for (uint32_t pass = 0; r == 0 && pass < (even > 1 ? 2u : 1u); pass++) {
+        r = gather_fits(p, pick_by_load(p) || pass, pass ? 0 : even);
+        if (r == 0)
+            r = order_fits(p);
+        if (r == 0)
+            r = take_in_order(p);
+    }
+    if (r != 0 || (even <= 1 && !npj))
+        return r;
+    for (size_t i = 0; r == 0 && i < (npj ? 2u : 1u); i++) {
+        r = gather_fits(p, true, 0);
+        if (r == 0) {
+            sort_fits(&p->s->fits, orders[i]);
+            r = take_in_order(p);
+        }
+    }
+    return r;
+}
+
+int choose_contiguous(struct pick *p)
+{
+    struct sched *s = p->s;
+    uint32_t best = UINT32_MAX, best_len = UINT32_MAX, need = s->chosen.n;
+    struct fitvec *v = &s->fits;
+    int r = gather_fits(p, true, 0);
+
+    for (uint32_t i = 0; r == 0 && i < s->chosen.n; i++)
+        r = push_fit(v, &s->chosen.v[i]);
+    if (r < 0)
+        return r;
+    sort_fits(v, by_node);
+    for (uint32_t i = 0; i < v->n; i++) {
+        struct sum sum = { 0 };
+        uint32_t met = 0;
+
+        for (uint32_t k = i; k < v->n && k - i < MIN(p->max, best_len - 1); k++) {
+            if (k > i && v->v[k].id != v->v[k - 1].id + 1)
+                break;
+            sum_add(p, &sum, &v->v[k]);
+            for (uint32_t q = 0; q < need; q++)
+                met += s->chosen.v[q].id == v->v[k].id;
+            if (met == need && has_enough(p, &sum, p->min)) {
+                best = i;
+                best_len = k - i + 1; /* ends the inner loop */
+            }
+        }
+        if (best_len <= p->min)
+            break;
+    }
+    if (best == UINT32_MAX)
+        return 0;
+    s->chosen.n = 0;
+    for (uint32_t i = 0; r == 0 && i < best_len; i++)
+        r = push_fit(&s->chosen, &v->v[best + i]);
+    return r < 0 ? r : 1;
+}

@@ -1,0 +1,11 @@
+/* alloc.h - allocations: copies, comparison, and their effect on the nodes */
+#pragma once
+
+#include <stdbool.h>
+
+struct sched;
+struct sched_alloc;
+
+int alloc_dup(struct sched *s, const struct sched_alloc *from, struct sched_alloc *ret);
+void alloc_done(struct sched_alloc *a);
+bool alloc_equal(const struct sched_alloc *a, const struct sched_alloc *b);

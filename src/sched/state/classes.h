@@ -1,0 +1,58 @@
+/* classes.h - classes: a shape in a partition, for all jobs that selection cannot tell apart */
+#pragma once
+
+#include <stdint.h>
+
+#include "sched/sched.h"
+
+struct bitmap;
+struct part;
+struct sched;
+struct shape;
+
+#define CLASS_TRIED 4
+
+/* One alternative of a class: the nodes that could ever hold a part of it. */
+struct calt {
+    struct bitmap *elig;
+    struct bitmap **counted; /* counted sets, within elig */
+    uint32_t *counts;
+    uint32_t ncounts;
+};
+
+struct class
+{
+    struct shape *shape;
+    uint32_t part, refs;
+    struct class *hash_next;
+    struct calt *alts; /* NULL until needed */
+    uint32_t nalts;
+    uint32_t most_tasks;  /* any node holds at most so many of its tasks; with alts */
+    uint64_t mask_gen;    /* sched.config_gen the alts are made from */
+    uint64_t verdict_gen; /* sched.up_gen + 1 the verdict is for, 0 = none */
+    enum sched_why verdict;
+    uint64_t fail_grow;  /* part.grow + 1 at which it did not fit, 0 = none */
+    uint64_t bf_run;     /* memo_run of the next */
+    int64_t bf_fail_end; /* did not fit for jobs ending then or later */
+    struct {
+        uint64_t run; /* memo_run; jobs of limit_min and more have no place before slot */
+        uint32_t limit_min, slot;
+    } tried[CLASS_TRIED];
+    uint32_t fail_level; /* ... for spans that meet so many windows, see advres.c */
+    uint64_t adv_gen;    /* what the next two are for */
+    /* idle: fits for lower levels; fails for this one and higher */
+    uint32_t adv_fits, adv_fails;
+    /* preempt_gen() + 1 at which preempting did not help, 0 = none */
+    uint64_t pre_gen;
+    int64_t pre_retry_us; /* and until when, if nothing changes */
+    uint64_t pre_bf_run;  /* backfill run that looked for victims beside the plan */
+    uint64_t cursor_grow; /* part.grow + 1 the cursor is for */
+    uint32_t cursor_level;
+    uint32_t cursor_wclass, cursor_id; /* nothing before fits a single-node job */
+};
+
+int class_get(struct sched *s, const struct sched_job *job, struct part *p, uint32_t resv,
+              struct class **ret);
+void class_drop_masks(struct sched *s, struct class *c);
+void class_unref(struct sched *s, struct class *c);
+void classes_done(struct sched *s);

@@ -1,0 +1,127 @@
+/* sched_obj.h - struct sched: all that one scheduler knows */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sched/sched.h"
+#include "sched/state/bounds.h"
+#include "sched/state/fits.h"
+#include "sched/state/planlog.h"
+#include "sched/state/resvs.h"
+#include "sched/state/strtab.h"
+#include "sched/state/tally.h"
+
+struct advs;
+struct bitmap;
+struct class;
+struct job;
+struct kind;
+struct license;
+struct limits;
+struct node;
+struct part;
+struct plan;
+struct prof;
+struct qos_preempt;
+struct shape;
+struct wclass;
+
+struct sched {
+    struct sched_params params;
+    struct strtab parts_tab, feature_tab, gres_tab; /* gres_tab: names and types */
+    struct node *nodes;
+    uint32_t nnodes; /* 1 + highest id */
+    uint32_t nbits;  /* capacity of nodes and size of every bitmap */
+    uint32_t count_nodes;
+    uint64_t count_cpus;
+    uint64_t free_cpus; /* sum over all nodes */
+    uint64_t busy_gen;  /* counts changes of what is held on nodes */
+    struct bitmap *up, *idle, *free_ge[SCHED_SPANS];
+    struct kind *kinds;
+    uint32_t nkinds;
+    struct bitmap *odd; /* nodes of no kind */
+    uint64_t kinds_gen; /* config_gen + 1 they were made for */
+    struct wclass *wclasses;
+    uint32_t nwclasses;
+    struct bitmap **features; /* by feature id */
+    uint32_t nfeatures;
+    struct part **parts; /* by id of parts_tab */
+    uint32_t nparts;
+    uint32_t max_job_factor;
+    uint64_t config_gen, up_gen;
+
+    struct job **jobs; /* open addressing by id */
+    uint32_t njobs, job_slots, njob_used;
+    struct job **heap; /* waiting for their eligible time */
+    uint32_t nheap, heap_cap;
+    struct job *fresh; /* to be entered in the queues by the next pass, or just entered */
+    uint32_t npending;
+    struct {
+        /* between two pieces: resvs, line and the walk are as the last one left them */
+        bool active;
+        int64_t now_us;
+        uint32_t tested, started;
+        uint32_t planned;      /* jobs given a place */
+        uint32_t preempts;     /* searches for victims */
+        uint64_t change, walk; /* as the last piece left them */
+    } bf;
+    struct tally tally; /* of the backfill under way */
+    struct strtab lic_tab;
+    struct license *lics; /* by id of lic_tab */
+    uint32_t nlics;
+    uint64_t lic_grow; /* counts licences coming free */
+    struct strtab label_tab;
+    struct strtab qos_tab;
+    uint32_t *qos_priority, nqos, max_qos; /* by id of qos_tab */
+    struct qos_preempt *qos_pre;           /* preempt.c; by id of qos_tab */
+    uint32_t nqos_pre;
+    uint32_t *claims, nclaims, cap_claims; /* jobs that wait for their victims */
+    uint32_t *going, ngoing, cap_going;    /* jobs that leave; some have left since */
+    uint32_t nholding;
+    uint64_t run_gen; /* counts changes of what runs */
+    /* when an exempt job stops being so; of the pass under way */
+    int64_t preempt_wake_us;
+    struct assocs *assocs; /* assoctree.c */
+    struct limits *limits; /* limit.c; NULL = none */
+    bool no_ages;          /* some jobs may have no age */
+    /* in the pass under way a job met a limit that gives way with time */
+    bool limit_passes;
+    struct advs *advs; /* advres.c; NULL = there never was one */
+    uint64_t tres_gen; /* config_gen + 1 of the partitions' totals */
+    int64_t prio_us;   /* when multifactor priorities were computed */
+    bool prio_done;
+
+    struct shape **shape_slots;
+    uint32_t nshape_slots, nshapes;
+    struct class **class_slots;
+    uint32_t nclass_slots, nclasses;
+    uint32_t nmasked; /* classes with alts */
+
+    bool uids;                  /* some job or partition shares nodes by user: shapes have users */
+    bool labels;                /* some job has a label */
+    bool travelling;            /* planning moves jobs about; capacity does not really grow */
+    uint64_t change, bf_change; /* counts inputs; the count at the last backfill */
+    uint64_t bf_run, walk_run;
+    struct prof *prof; /* conservative: what is planned, NULL when there is no plan */
+    struct plan *plan; /* and what else is kept of it, see plan.h; NULL when it is not */
+    bool planning;     /* it is being made or repaired */
+    struct planlog log;
+    /* what classes remember of the profile holds as long as nothing comes free */
+    uint64_t memo_run;
+    struct resv *resvs;
+    uint32_t nresvs, cap_resvs;
+    struct job **line;                 /* running jobs that end, by end time */
+    uint32_t nline, cap_line, line_at; /* the first line_at are released at the moment */
+    bool line_made;
+    uint64_t line_beyond; /* kept_number() of those who have no end, together */
+    struct kept_resv kept;
+    struct alike alike;
+
+    /* scratch */
+    struct fitvec fits, sorted, chosen;
+    struct bitmap *cand, *withheld, *dup;
+    bool any_withheld;
+    uint64_t *cpu_words; /* one node's CPUs, SCHED_MAX_CPUS bits */
+    uint64_t *dev_words; /* one row's devices */
+};

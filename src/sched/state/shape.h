@@ -1,0 +1,63 @@
+/* shape.h - shapes: all that selection looks at in a job, each kept once */
+#pragma once
+
+#include <stdint.h>
+
+#include "sched/state/bounds.h"
+
+struct sched;
+struct sched_job;
+
+#define SHAPE_PER_JOB_MAX 4
+
+struct shape_gres {
+    uint64_t per_node, per_job, per_task;
+    uint32_t name_off, type_off; /* in shape.text; type UINT32_MAX = any */
+};
+
+struct shape {
+    /* Compared as bytes: everything up to the end of key. */
+    struct shape_key {
+        uint32_t min_nodes, max_nodes, num_tasks, cpus_per_task;
+        uint32_t ntasks_per_node, ntasks_per_core, ntasks_per_socket, threads_per_core;
+        uint32_t pn_min_cpus, min_sockets, min_cores_per_socket;
+        uint32_t flags, socket_dist, core_spec, cpus_per_gpu, tasks_per_gpu;
+        uint32_t uid; /* with SHAPE_UID */
+        uint32_t label;
+        uint64_t mem_per_node_mib, mem_per_cpu_mib, mem_per_gpu_mib;
+        uint32_t nreq, nexc, ngres, features_off; /* features_off UINT32_MAX = none */
+        uint32_t prefer_off, ncounts; /* ncounts: node counts, after the ids in shape.nodes */
+        uint32_t resv, zero;          /* resv: the reservation it is to be in, 0 = none */
+        struct shape_gres gres[SCHED_MAX_JOB_GRES];
+    } key;
+    uint32_t *nodes; /* required, then excluded ids, then node counts, each sorted */
+    char *text;      /* NUL-separated strings */
+    uint32_t ntext;
+    uint32_t hash, refs;
+    struct shape *hash_next;
+    struct constraint *features, *prefer;
+    uint32_t npj; /* requests with per_job; they come first in key.gres */
+};
+
+enum {
+    SHAPE_EXCLUSIVE = 1,
+    SHAPE_SHARE = 2,
+    SHAPE_OVERCOMMIT = 4,
+    SHAPE_CONTIGUOUS = 8,
+    SHAPE_SPREAD = 16,
+    SHAPE_MEM_PER_NODE = 32,
+    SHAPE_USE_MIN_NODES = 64,
+    SHAPE_PACK = 128,
+    SHAPE_UID = 256,
+    SHAPE_OWNED = 512, /* exclusive_user */
+    SHAPE_BIND = 1024, /* to CPUs near its devices */
+    SHAPE_NO_BIND = 2048,
+    SHAPE_TASK_SHARE = 4096,       /* one_task_per_share */
+    SHAPE_ANY_PART_SIZE = 1 << 20, /* the numbers of nodes of its partition do not hold for it */
+};
+
+void shape_free(struct shape *sh);
+int shape_get(struct sched *s, const struct sched_job *job, uint32_t resv, struct shape **ret);
+void shape_unref(struct sched *s, struct shape *sh);
+double shape_nodes(const struct shape *shape); /* asked for, at least */
+double shape_cpus(const struct shape *shape);
