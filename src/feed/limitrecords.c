@@ -1,6 +1,8 @@
 /* limitrecords.c - accounting records as limits for the scheduler's library; see limits.h */
 #include "feed/limitrecords.h"
 
+#include "feed/feedmem.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

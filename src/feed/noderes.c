@@ -16,7 +16,7 @@
 #define DEVICES_MAX 1024u /* told apart by index */
 #define SHARES_MAX 4096u
 
-static void *own_memory(struct noderes *res, void *p)
+static void *own_copy(struct noderes *res, void *p)
 {
     res->owned = must(realloc(res->owned, (res->nowned + 1) * sizeof(*res->owned)));
     res->owned[res->nowned++] = must(p);
@@ -87,7 +87,7 @@ static uint64_t *core_cpus(struct noderes *res, const Pst__NodeRecord *r, const 
 {
     uint32_t ncores = r->sockets * r->cores_per_socket, threads = ncores ? r->cpus / ncores : 1;
     _cleanup_(bitmap_free) struct bitmap *bm = bits_of(cores, r->cpus);
-    uint64_t *words = own_memory(res, calloc((r->cpus + 63) / 64, sizeof(*words)));
+    uint64_t *words = own_copy(res, calloc((r->cpus + 63) / 64, sizeof(*words)));
 
     if (!threads || (uint64_t)ncores * threads != r->cpus)
         threads = 1;
@@ -100,7 +100,7 @@ static uint64_t *core_cpus(struct noderes *res, const Pst__NodeRecord *r, const 
 static void set_near(struct noderes *res, const Pst__NodeRecord *r, struct sched_gres_spec *row,
                      const Pst__GresTopo *const *lines)
 {
-    const uint64_t **near = own_memory(res, calloc(row->count + 1, sizeof(*near)));
+    const uint64_t **near = own_copy(res, calloc(row->count + 1, sizeof(*near)));
     bool any = false;
 
     for (uint64_t d = 0; d < row->count; d++) {
@@ -118,7 +118,7 @@ static void set_near(struct noderes *res, const Pst__NodeRecord *r, struct sched
 static void set_links(struct noderes *res, struct sched_gres_spec *row,
                       const Pst__GresTopo *const *lines)
 {
-    int32_t *links = own_memory(res, calloc(row->count * row->count + 1, sizeof(*links)));
+    int32_t *links = own_copy(res, calloc(row->count * row->count + 1, sizeof(*links)));
 
     for (uint64_t d = 0; d < row->count; d++) {
         const char *p = lines[d]->links;
@@ -143,7 +143,7 @@ static void set_links(struct noderes *res, struct sched_gres_spec *row,
 static bool registered_rows(struct noderes *res, const Pst__NodeRecord *r,
                             const struct gres_text *g)
 {
-    const Pst__GresTopo **lines = own_memory(res, calloc(DEVICES_MAX, sizeof(*lines)));
+    const Pst__GresTopo **lines = own_copy(res, calloc(DEVICES_MAX, sizeof(*lines)));
     uint64_t left = g->count, known = 0;
     uint32_t end = 0;
 
@@ -230,7 +230,7 @@ static void spread_shares(struct sched_gres_share *to, const struct bitmap *gpus
 
 static void share_row(struct noderes *res, const Pst__NodeRecord *r, const struct gres_text *g)
 {
-    struct sched_gres_share *to = own_memory(res, calloc(DEVICES_MAX, sizeof(*to)));
+    struct sched_gres_share *to = own_copy(res, calloc(DEVICES_MAX, sizeof(*to)));
     _cleanup_(bitmap_free) struct bitmap *all = all_gpus(res, g->type);
     struct sched_gres_spec *row;
     uint64_t listed = 0;
@@ -284,7 +284,7 @@ static void restrict_cores(struct noderes *res, const Pst__NodeRecord *r)
         threads = 1;
         ncores = r->cpus;
     }
-    res->gpu_bits = own_memory(res, calloc((r->cpus + 63) / 64, sizeof(*res->gpu_bits)));
+    res->gpu_bits = own_copy(res, calloc((r->cpus + 63) / 64, sizeof(*res->gpu_bits)));
     for (size_t i = 0; i < res->n; i++) {
         const struct sched_gres_spec *row = &res->rows[i];
 
@@ -312,7 +312,7 @@ struct noderes *noderes_new(const Pst__NodeRecord *r)
     struct noderes *res = must(calloc(1, sizeof(*res)));
 
     for (int shares = 0; shares < 2; shares++) { /* GPUs before what is shared of them */
-        char *copy = own_memory(res, strdup(r->gres ? r->gres : "")), *save = NULL;
+        char *copy = own_copy(res, strdup(r->gres ? r->gres : "")), *save = NULL;
 
         for (char *w = strtok_r(copy, ",", &save); w; w = strtok_r(NULL, ",", &save)) {
             struct gres_text g;

@@ -8,7 +8,7 @@
 #include "feed/params.h"
 #include "feed/preemptfeed.h"
 
-/* Jobs planned; without the option the others are still started where they delay no planned job. */
+/* Jobs planned; without the option the others are still started where they hurt nobody. */
 #define DEFAULT_BF_MAX_JOB_TEST 500
 #define DEFAULT_BF_MAX_JOB_ARRAY_RESV 20
 
@@ -35,7 +35,7 @@ static uint32_t option_u32(const struct conf *conf, const char *name, uint32_t f
                : fallback;
 }
 
-static bool has_option(const struct conf *conf, const char *name)
+static bool find_option(const struct conf *conf, const char *name)
 {
     return conf_option(conf, CONF_SCHEDULER_PARAMETERS, name, NULL, NULL);
 }
@@ -132,18 +132,16 @@ void feed_fill_params(const struct conf *conf, struct sched_params *ret)
         .bf_min_age_reserve_s = option_u32(conf, "bf_min_age_reserve", 0),
         .bf_min_prio_reserve = option_u32(conf, "bf_min_prio_reserve", 0),
         .bf_job_part_count_reserve = option_u32(conf, "bf_job_part_count_reserve", 0),
-        .bf_one_resv_per_job = has_option(conf, "bf_one_resv_per_job"),
+        .bf_one_resv_per_job = find_option(conf, "bf_one_resv_per_job"),
         .bf_yield_interval_us = option_u32(conf, "bf_yield_interval", 2000000),
-        .min_interval_us = option_u32(conf, "sched_min_interval", 0),
-        .defer = has_option(conf, "defer"),
-        .bf_licenses = has_option(conf, "bf_licenses"),
+        .bf_licenses = find_option(conf, "bf_licenses"),
         .default_queue_depth = option_u32(conf, "default_queue_depth", 0),
         .partition_job_depth = option_u32(conf, "partition_job_depth", 0),
         .sched_max_job_start = option_u32(conf, "sched_max_job_start", 0),
         .lln = select && strcasestr(select, "CR_LLN"),
         .dist_block = select && strcasestr(select, "CR_CORE_DEFAULT_DIST_BLOCK"),
         .pack_nodes = select && strcasestr(select, "CR_Pack_Nodes"),
-        .serial_last = has_option(conf, "pack_serial_at_end"),
+        .serial_last = find_option(conf, "pack_serial_at_end"),
         .several_shared = select && strcasestr(select, "MULTIPLE_SHARING_GRES_PJ"),
         .least_shared = select && strcasestr(select, "LL_SHARED_GRES"),
         .multifactor = priority && strcasecmp(priority, "priority/multifactor") == 0,

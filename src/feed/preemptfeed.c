@@ -67,7 +67,7 @@ int64_t preempt_exempt_us(const struct conf *conf)
                                 : 0;
 }
 
-static bool has_option(const struct conf *conf, const char *name)
+static bool preempt_option(const struct conf *conf, const char *name)
 {
     return conf_option(conf, CONF_PREEMPT_PARAMETERS, name, NULL, NULL);
 }
@@ -83,12 +83,12 @@ void preempt_fill_params(const struct conf *conf, struct sched_preempt *ret)
                                        : SCHED_PREEMPT_NONE,
         .mode = preempt_mode_of(mode),
         .exempt_s = (uint32_t)conf_num(conf, CONF_PREEMPT_EXEMPT_TIME),
-        .youngest_first = has_option(conf, "youngest_first"),
-        .strict_order = has_option(conf, "strict_order"),
+        .youngest_first = preempt_option(conf, "youngest_first"),
+        .strict_order = preempt_option(conf, "strict_order"),
         .reorder_count = 1,
         .within = mode && strcasestr(mode, "WITHIN"),
         .by_priority = mode && strcasestr(mode, "PRIORITY"),
-        .reclaim_licenses = has_option(conf, "reclaim_licenses"),
+        .reclaim_licenses = preempt_option(conf, "reclaim_licenses"),
     };
     if (conf_option_u64(conf, CONF_PREEMPT_PARAMETERS, "min_exempt_priority", &v)) {
         ret->has_min_exempt_priority = true;

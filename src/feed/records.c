@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/must.h"
 #include "base/timefmt.h"
+#include "feed/feedmem.h"
 #include "feed/grestext.h"
 #include "feed/licensefeed.h"
 #include "feed/noderes.h"
@@ -25,34 +26,9 @@
 #include "model/hetjob.h"
 #include "model/job.h"
 
-struct feed *feed_new(enum feed_kind kind)
-{
-    struct feed *f = must(calloc(1, sizeof(*f)));
-
-    f->kind = kind;
-    return f;
-}
-
-static void *own_memory(struct feed *f, void *p)
-{
-    if (!p)
-        return NULL;
-    if (f->nowned == ARRAY_SIZE(f->owned)) {
-        log_fatal("a scheduler change owns too much");
-        abort();
-    }
-    f->owned[f->nowned++] = p;
-    return p;
-}
-
-void *feed_own(struct feed *f, void *p)
-{
-    return own_memory(f, must(p));
-}
-
 static char *own_str(struct feed *f, const char *text)
 {
-    return text ? own_memory(f, must(strdup(text))) : NULL;
+    return text ? feed_own(f, strdup(text)) : NULL;
 }
 
 static void alloc_done(struct sched_alloc *a)
@@ -104,7 +80,7 @@ static size_t split_list(struct feed *f, const char *text, const char *const **r
 
     for (const char *p = text; *p; p++)
         n += *p == ',';
-    list = own_memory(f, must(calloc(n, sizeof(*list))));
+    list = feed_own(f, calloc(n, sizeof(*list)));
     for (char *w = strtok_r(copy, ",", &save); w; w = strtok_r(NULL, ",", &save))
         list[i++] = w;
     *ret = list;
@@ -148,7 +124,7 @@ static size_t node_ids(struct feed *f, const struct cluster *c, const char *list
 
     if (hostlist_parse(list, &hl, NULL) < 0)
         return 0;
-    ids = own_memory(f, must(calloc(hostlist_count(hl) + 1, sizeof(*ids))));
+    ids = feed_own(f, calloc(hostlist_count(hl) + 1, sizeof(*ids)));
     for (size_t i = 0; i < hostlist_count(hl); i++) {
         const struct node *node = cluster_node_named(c, hostlist_nth(hl, i));
 
@@ -188,7 +164,7 @@ static void fill_gpus(struct sched_job *s, const Pst__JobRecord *r)
 /* "2,4,6,8" */
 static void fill_counts(struct feed *f, const char *text)
 {
-    uint32_t *counts = own_memory(f, must(malloc((strlen(text) + 1) * sizeof(*counts))));
+    uint32_t *counts = feed_own(f, malloc((strlen(text) + 1) * sizeof(*counts)));
     char *end;
 
     for (const char *p = text; *p; p = end + (*end == ',')) {
@@ -273,7 +249,7 @@ static void fill_licenses(struct feed *f, const char *text)
 
     if (!licenses_parse(own_str(f, text), &list))
         return; /* checked at submission */
-    f->job.licenses = own_memory(f, list.items);
+    f->job.licenses = list.items ? feed_own(f, list.items) : NULL;
     f->job.nlicenses = list.n;
     f->job.licenses_any = list.any;
 }
@@ -352,7 +328,7 @@ void feed_fill_job(struct feed *f, const struct conf *conf, const struct cluster
         for (size_t i = first; i < ngres; i++)
             gres[i].per_node *= r->has_sockets_per_node ? r->sockets_per_node : 1;
     }
-    s->gres = own_memory(f, gres);
+    s->gres = gres ? feed_own(f, gres) : NULL;
     s->ngres = ngres;
     if (r->licenses && *r->licenses)
         fill_licenses(f, r->licenses);
@@ -467,9 +443,9 @@ static const uint64_t *node_spec(struct feed *f, const Pst__NodeRecord *r)
         return NULL;
     if (r->cpu_spec_list) {
         bits = bits_of(r->cpu_spec_list, r->cpus, &nwords);
-        return own_memory(f, bits);
+        return bits ? feed_own(f, bits) : NULL;
     }
-    bits = own_memory(f, must(calloc(nwords, sizeof(*bits))));
+    bits = feed_own(f, calloc(nwords, sizeof(*bits)));
     for (uint32_t i = 0; i < r->core_spec && i < sockets * r->cores_per_socket; i++)
         spec_core(bits, r, cpuspec_core(sockets, r->cores_per_socket, i));
     return bits;
@@ -529,7 +505,7 @@ struct feed *feed_of_part(const struct cluster *c, const struct conf *conf,
     const Pst__QosRecord *q = r->qos ? am_qos_named(c->am, r->qos) : NULL;
     struct feed *f = feed_new(FEED_PART);
     struct sched_partition *s = &f->part;
-    uint32_t *ids = own_memory(f, must(calloc(bitmap_count(p->nodes) + 1, sizeof(*ids))));
+    uint32_t *ids = feed_own(f, calloc(bitmap_count(p->nodes) + 1, sizeof(*ids)));
     const char *share = r->oversubscribe ? strchr(r->oversubscribe, ':') : NULL;
     uint64_t ways = 1;
 
@@ -579,7 +555,7 @@ static enum sched_preempt_mode qos_mode(uint32_t bits)
 struct feed *feed_of_qos(const struct assoc_mgr *am, const Pst__QosRecord *q)
 {
     struct feed *f = feed_of_name(FEED_QOS, q->name ? q->name : "");
-    const char **names = own_memory(f, must(calloc(q->n_preempt_ids + 1, sizeof(*names))));
+    const char **names = feed_own(f, calloc(q->n_preempt_ids + 1, sizeof(*names)));
     bool cluster = !q->has_preempt_mode || q->preempt_mode == UINT32_MAX;
     uint32_t bits = cluster ? 0 : q->preempt_mode;
     size_t len = 1;
@@ -595,7 +571,7 @@ struct feed *feed_of_qos(const struct assoc_mgr *am, const Pst__QosRecord *q)
         names[f->qos.nmay++] = other->name;
         len += strlen(other->name) + 1;
     }
-    text = own_memory(f, must(malloc(len)));
+    text = feed_own(f, malloc(len));
     for (size_t i = 0; i < f->qos.nmay; i++) {
         size_t n = strlen(names[i]) + 1;
 

@@ -92,7 +92,6 @@ struct feed {
     void *owned[32];            /* memory of the members above */
     size_t nowned;
 };
-struct feed *feed_new(enum feed_kind kind);
 struct feed *feed_of_name(enum feed_kind kind, const char *name);
 void feed_release(struct feed *f); /* NULL is a no-op */
 
@@ -114,7 +113,6 @@ struct feed *feed_of_running_resv(const Pst__JobRecord *r); /* r->resv_id is set
 /* f->job: the reservations it is to be tried in. */
 void feed_fill_resvs(struct feed *f, const struct conf *conf, const struct cluster *c,
                      const Pst__JobRecord *r);
-void *feed_own(struct feed *f, void *p); /* freed with f; ends the program when p is NULL */
 
 /* No flag keeps new jobs away (state and link are not looked at). */
 bool feed_node_usable(const Pst__NodeRecord *r);

@@ -7,6 +7,7 @@
 #include "base/hostlist.h"
 #include "base/timefmt.h"
 #include "feed/licensefeed.h"
+#include "feed/feedmem.h"
 #include "feed/records.h"
 #include "model/kept.h"
 #include "model/resv_use.h"

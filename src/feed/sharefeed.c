@@ -4,6 +4,8 @@
  * all jobs at once. */
 #include "feed/sharefeed.h"
 
+#include "feed/feedmem.h"
+
 #include <stdlib.h>
 #include <string.h>
 

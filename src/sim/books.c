@@ -80,7 +80,7 @@ static int by_pair(const void *a, const void *b)
 }
 
 /* All pairs of user and account, once each, in order. */
-static size_t pairs(const struct workload *w, uint64_t *list)
+static size_t list_pairs(const struct workload *w, uint64_t *list)
 {
     size_t n = 0;
 
@@ -116,7 +116,7 @@ int books_make(struct workload *w, struct cluster **ret_books, struct err *err)
 
     if (r < 0)
         return r;
-    n = pairs(w, list);
+    n = list_pairs(w, list);
     tx = tx_new(0);
     tx->has_time_us = false;
     r = pb_set_str(&tx_cluster(tx)->name, BOOKS_CLUSTER);

@@ -32,7 +32,7 @@ static int plot_h(const struct frame *f)
     return f->h - TOP - BOTTOM;
 }
 
-static void begin(struct strbuf *out, int h, const char *title)
+static void begin_chart(struct strbuf *out, int h, const char *title)
 {
     strbuf_addf(
         out,
@@ -108,7 +108,7 @@ static void value_axis(struct strbuf *out, const struct frame *f, bool percent)
     strbuf_add(out, "\n");
 }
 
-static void legend(struct strbuf *out, const struct report *rp)
+static void draw_legend(struct strbuf *out, const struct report *rp)
 {
     int x = CHART_W - RIGHT;
 
@@ -151,8 +151,8 @@ static double line_value(const struct series *s, enum series_kind kind, double s
     return sum / (to - from);
 }
 
-static void line(struct strbuf *out, const struct frame *f, const struct series *s,
-                 enum series_kind kind, double scale, size_t run, bool fill)
+static void draw_line(struct strbuf *out, const struct frame *f, const struct series *s,
+                      enum series_kind kind, double scale, size_t run, bool fill)
 {
     double base = f->h - BOTTOM;
 
@@ -180,15 +180,15 @@ static void over_time(const struct report *rp, struct strbuf *out, const char *t
 {
     struct frame f = { .h = CHART_H, .span_s = span_of(rp), .top = top };
 
-    begin(out, f.h, title);
+    begin_chart(out, f.h, title);
     value_axis(out, &f, percent);
     for (size_t i = 0; i < rp->nruns; i++) {
         if (rp->nruns == 1)
-            line(out, &f, rp->runs[i].result->series, kind, scale, i, true);
-        line(out, &f, rp->runs[i].result->series, kind, scale, i, false);
+            draw_line(out, &f, rp->runs[i].result->series, kind, scale, i, true);
+        draw_line(out, &f, rp->runs[i].result->series, kind, scale, i, false);
     }
     time_axis(out, &f);
-    legend(out, rp);
+    draw_legend(out, rp);
     strbuf_add(out, "</svg>\n");
 }
 
@@ -223,7 +223,7 @@ static void draw_bars(const struct report *rp, struct strbuf *out, const char *t
     struct frame f = { .h = CHART_H, .top = b->top };
     double group = (double)PLOT_W / b->n, w = group * 0.8 / (double)rp->nruns;
 
-    begin(out, f.h, title);
+    begin_chart(out, f.h, title);
     value_axis(out, &f, percent);
     for (uint32_t k = 0; k < b->n; k++) {
         double x = LEFT + group * (k + 0.1);
@@ -244,7 +244,7 @@ static void draw_bars(const struct report *rp, struct strbuf *out, const char *t
         report_escape(out, b->name(rp, k));
         strbuf_add(out, "</text>\n");
     }
-    legend(out, rp);
+    draw_legend(out, rp);
     strbuf_add(out, "</svg>\n");
 }
 

@@ -96,7 +96,7 @@ static void paint_span(struct raster *ra, const struct sim_span *span, uint32_t 
     }
 }
 
-static void paint(struct raster *ra)
+static void paint_all(struct raster *ra)
 {
     const struct workload *w = ra->rp->workload;
 
@@ -129,7 +129,8 @@ static uint32_t look_of(const struct raster *ra, uint32_t row, uint32_t col)
     return c->who * SHADES + (share > 0.75 ? 2 : share > 0.35 ? 1 : 0);
 }
 
-static void emit(const struct raster *ra, const uint8_t *looks, double row_h, struct strbuf *out)
+static void emit_runs(const struct raster *ra, const uint8_t *looks, double row_h,
+                      struct strbuf *out)
 {
     for (uint32_t look = 0; look < LOOKS; look++) {
         bool any = false;
@@ -164,7 +165,7 @@ static void emit(const struct raster *ra, const uint8_t *looks, double row_h, st
     }
 }
 
-static void labels(const struct raster *ra, int h, size_t run, struct strbuf *out)
+static void draw_labels(const struct raster *ra, int h, size_t run, struct strbuf *out)
 {
     const struct report *rp = ra->rp;
     uint32_t x = LEFT, last = rp->machine->nnodes - 1;
@@ -239,7 +240,7 @@ void chart_allocation(const struct report *rp, size_t run, struct strbuf *out)
         return;
     }
     choose_users(&ra);
-    paint(&ra);
+    paint_all(&ra);
     for (uint32_t i = 0; i < ra.rows * COLS; i++)
         looks[i] = (uint8_t)look_of(&ra, i / COLS, i % COLS);
     row_h = MIN(MAX(300.0 / ra.rows, 2.0), 16.0);
@@ -254,8 +255,8 @@ void chart_allocation(const struct report *rp, size_t run, struct strbuf *out)
         ALLOC_W, h, ALLOC_W, h, ALLOC_W, h, LEFT, TOP, COLS * COL_W, row_h * ra.rows);
     strbuf_addf(out, "<g fill=\"none\" stroke-width=\"%.2f\" shape-rendering=\"crispEdges\">\n",
                 row_h > 4 ? row_h - 1 : row_h);
-    emit(&ra, looks, row_h, out);
+    emit_runs(&ra, looks, row_h, out);
     strbuf_add(out, "</g>\n");
-    labels(&ra, h, run, out);
+    draw_labels(&ra, h, run, out);
     strbuf_add(out, "</svg>\n");
 }

@@ -150,8 +150,8 @@ static uint32_t rank_in(const struct engine *e, const char *partition)
 }
 
 /* The job holds alloc from start_us on: account for it, and plan its end. */
-static int hold(struct engine *e, uint32_t i, const struct sched_alloc *a, const char *partition,
-                int64_t start_us, uint32_t limit_min)
+static int hold_nodes(struct engine *e, uint32_t i, const struct sched_alloc *a,
+                      const char *partition, int64_t start_us, uint32_t limit_min)
 {
     struct sim_outcome *o = &e->out->jobs[i];
     int64_t length = length_us(&e->w->jobs[i], limit_min);
@@ -198,7 +198,7 @@ static void spans_change(struct engine *e, uint32_t i, bool take)
     }
 }
 
-static int ended(struct engine *e, uint32_t i)
+static int job_ended(struct engine *e, uint32_t i)
 {
     sched_job_remove(e->sched, i + 1);
     spans_change(e, i, false);
@@ -212,7 +212,7 @@ static int ended(struct engine *e, uint32_t i)
     return e->gates ? gates_ended(e->gates, i, e->now_us, &e->events) : 0;
 }
 
-static int submitted(struct engine *e, uint32_t i)
+static int job_submitted(struct engine *e, uint32_t i)
 {
     const struct sim_job *j = &e->w->jobs[i];
     struct sched_gres_req gres;
@@ -245,14 +245,14 @@ static int take_decisions(struct engine *e, const struct sched_decisions *d, boo
             continue;
         e->out->jobs[job].backfilled = backfill;
         e->waiting_cpus -= MIN(e->waiting_cpus, sim_job_cpus(&e->w->jobs[job]));
-        r = hold(e, job, &x->alloc, x->partition, e->now_us,
-                 x->time_limit_min ? x->time_limit_min : e->w->jobs[job].limit_min);
+        r = hold_nodes(e, job, &x->alloc, x->partition, e->now_us,
+                       x->time_limit_min ? x->time_limit_min : e->w->jobs[job].limit_min);
     }
     return r;
 }
 
 /* *ret_started: jobs that this pass started. */
-static int pass(struct engine *e, bool backfill, int64_t *ret_wake_us, size_t *ret_started)
+static int run_one_pass(struct engine *e, bool backfill, int64_t *ret_wake_us, size_t *ret_started)
 {
     struct sim_passes *p = backfill ? &e->out->backfill : &e->out->quick;
     struct sched_decisions d = { 0 };
@@ -285,14 +285,14 @@ static int plan_wake(struct engine *e, int64_t wake_us)
     return events_push(&e->events, wake_us, SIM_EV_WAKE, 0, 0);
 }
 
-static int quick(struct engine *e)
+static int run_quick(struct engine *e)
 {
     int64_t wake_us = INT64_MAX;
     size_t started;
     int r;
 
     do
-        r = pass(e, false, &wake_us, &started);
+        r = run_one_pass(e, false, &wake_us, &started);
     while (r == 0 && started && wake_us <= e->now_us); /* the queue's depth was reached */
     if (r == 0)
         r = plan_wake(e, wake_us <= e->now_us ? e->now_us + USEC_PER_SEC : wake_us);
@@ -313,7 +313,7 @@ static int backfill_or_plan(struct engine *e)
         return events_push(&e->events, due, SIM_EV_BACKFILL, 0, 0);
     }
     e->bf_last_us = e->now_us;
-    return pass(e, true, NULL, &started);
+    return run_one_pass(e, true, NULL, &started);
 }
 
 /* ---- turns ----------------------------------------------------------------------------------- */
@@ -354,7 +354,7 @@ static int take_turns(struct engine *e, bool next)
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-static void note(struct engine *e)
+static void note_state(struct engine *e)
 {
     struct series *s = e->out->series;
     uint32_t queue = sched_pending(e->sched);
@@ -369,7 +369,7 @@ static void note(struct engine *e)
 }
 
 /* Everything of one instant. */
-static int instant(struct engine *e)
+static int play_instant(struct engine *e)
 {
     const struct sim_event *next;
     struct sim_event ev;
@@ -384,22 +384,22 @@ static int instant(struct engine *e)
             continue; /* it was stopped before */
         changed = changed || (ev.kind != SIM_EV_BACKFILL && ev.kind != SIM_EV_SLICE);
         if (ev.kind == SIM_EV_END)
-            r = ended(e, ev.job);
+            r = job_ended(e, ev.job);
         else if (ev.kind == SIM_EV_SLICE)
             slice = true;
         else if (ev.kind == SIM_EV_SUBMIT)
-            r = submitted(e, ev.job);
+            r = job_submitted(e, ev.job);
         else if (ev.kind == SIM_EV_BACKFILL)
             e->bf_pushed = false;
     }
     if (r == 0 && changed)
-        r = quick(e);
+        r = run_quick(e);
     if (r == 0)
         r = backfill_or_plan(e);
     e->slice_pushed = e->slice_pushed && !slice;
     if (r == 0 && e->turns)
         r = take_turns(e, slice);
-    note(e);
+    note_state(e);
     return r;
 }
 
@@ -438,10 +438,10 @@ static int feed_running(struct engine *e, const struct sim_running *x)
     e->out->jobs[x->job].there = true;
     if (e->gates)
         gates_runs(e->gates, x->job);
-    return hold(e, x->job, x->alloc, x->partition, x->start_us, j->limit_min);
+    return hold_nodes(e, x->job, x->alloc, x->partition, x->start_us, j->limit_min);
 }
 
-static int begin(struct engine *e)
+static int begin_run(struct engine *e)
 {
     int r = feed_machine(e);
 
@@ -460,12 +460,12 @@ static int begin(struct engine *e)
     return r;
 }
 
-static int run(struct engine *e)
+static int run_all(struct engine *e)
 {
-    int r = begin(e);
+    int r = begin_run(e);
 
     while (r == 0 && events_peek(&e->events))
-        r = instant(e);
+        r = play_instant(e);
     for (size_t i = 0; r == 0 && i < e->w->n; i++)
         e->out->never += !e->out->jobs[i].start_us;
     if (r == 0 && e->c->progress)
@@ -492,7 +492,7 @@ int sim_run(const struct sim_machine *m, const struct workload *w, const struct 
         r = -ENOMEM;
     if (r == 0) {
         series_init(out.series, out.begin_us);
-        r = run(&e);
+        r = run_all(&e);
     }
     sched_free(e.sched);
     events_done(&e.events);

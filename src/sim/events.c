@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static bool before(const struct sim_event *a, const struct sim_event *b)
+static bool goes_before(const struct sim_event *a, const struct sim_event *b)
 {
     if (a->at_us != b->at_us)
         return a->at_us < b->at_us;
@@ -36,7 +36,7 @@ int events_push(struct events *e, int64_t at_us, enum sim_event_kind kind, uint3
     }
     e->seq++;
     e->n++;
-    while (i && before(&ev, &e->heap[(i - 1) / 2])) {
+    while (i && goes_before(&ev, &e->heap[(i - 1) / 2])) {
         e->heap[i] = e->heap[(i - 1) / 2];
         i = (i - 1) / 2;
     }
@@ -63,9 +63,9 @@ bool events_pop(struct events *e, struct sim_event *ret)
 
         if (child >= e->n)
             break;
-        if (child + 1 < e->n && before(&e->heap[child + 1], &e->heap[child]))
+        if (child + 1 < e->n && goes_before(&e->heap[child + 1], &e->heap[child]))
             child++;
-        if (!before(&e->heap[child], &last))
+        if (!goes_before(&e->heap[child], &last))
             break;
         e->heap[i] = e->heap[child];
         i = child;

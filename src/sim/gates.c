@@ -140,7 +140,8 @@ void gates_runs(struct gates *g, uint32_t job)
     g->groups[g->w->jobs[job].group - 1].in++;
 }
 
-static int release(struct gates *g, uint32_t job, bool start, int64_t now_us, struct events *events)
+static int release_waiting(struct gates *g, uint32_t job, bool start, int64_t now_us,
+                           struct events *events)
 {
     int r = 0;
 
@@ -157,7 +158,7 @@ static int release(struct gates *g, uint32_t job, bool start, int64_t now_us, st
 
 int gates_started(struct gates *g, uint32_t job, int64_t now_us, struct events *events)
 {
-    return release(g, job, true, now_us, events);
+    return release_waiting(g, job, true, now_us, events);
 }
 
 int gates_ended(struct gates *g, uint32_t job, int64_t now_us, struct events *events)
@@ -177,5 +178,5 @@ int gates_ended(struct gates *g, uint32_t job, int64_t now_us, struct events *ev
                 return -ENOMEM;
         }
     }
-    return release(g, job, false, now_us, events);
+    return release_waiting(g, job, false, now_us, events);
 }

@@ -23,13 +23,13 @@ struct gen {
     double user_sum; /* of 1/(rank + 1) */
 };
 
-static double between(struct gen *g, double lo, double hi)
+static double draw_between(struct gen *g, double lo, double hi)
 {
     return lo + (hi - lo) * rng_unit(&g->rng);
 }
 
 /* How busy the hour is, 0.25 .. 1.75; the mean over a day is 1. */
-static double intensity(double at_s)
+static double day_intensity(double at_s)
 {
     double hour = fmod(at_s, DAY_S) / HOUR_S;
 
@@ -53,7 +53,7 @@ static uint32_t limit_for(struct gen *g, double run_s)
     static const uint32_t round[] = {
         15, 30, 60, 120, 240, 480, 720, 1440, 2880, 4320, 7200, 10080
     };
-    double want = run_s * between(g, 1.0, 5.0) / 60.0;
+    double want = run_s * draw_between(g, 1.0, 5.0) / 60.0;
 
     for (size_t i = 0; i < ARRAY_SIZE(round); i++)
         if (want <= round[i])
@@ -61,7 +61,7 @@ static uint32_t limit_for(struct gen *g, double run_s)
     return (uint32_t)MIN(ceil(run_s / DAY_S) * 1440.0, 1e8);
 }
 
-static int add(struct gen *g, struct sim_job *j, double run_s)
+static int add_job(struct gen *g, struct sim_job *j, double run_s)
 {
     j->id = (uint32_t)g->w->n + 1;
     j->part = WORKLOAD_NO_PART;
@@ -79,7 +79,7 @@ static uint32_t lublin_size(struct gen *g, double cpus)
 
     if (u <= 0.244 || cpus < 2)
         return 1;
-    x = rng_unit(&g->rng) <= 0.86 ? between(g, low, mid) : between(g, mid, high);
+    x = rng_unit(&g->rng) <= 0.86 ? draw_between(g, low, mid) : draw_between(g, mid, high);
     if (u <= 0.244 + 0.576)
         x = floor(x + 0.5);
     return (uint32_t)MIN(floor(exp2(x) + 0.5), cpus);
@@ -115,14 +115,14 @@ static int lublin_job(struct gen *g)
     run_s = lublin_run_s(g, j.tasks);
     j.limit_min = limit_for(g, run_s);
     if (r == 0)
-        r = add(g, &j, run_s);
-    g->at_s += g->stretch * lublin_gap_s(g) / intensity(g->at_s);
+        r = add_job(g, &j, run_s);
+    g->at_s += g->stretch * lublin_gap_s(g) / day_intensity(g->at_s);
     return r;
 }
 
 /* ---- GPUs ------------------------------------------------------------------------------------ */
 
-static double lognormal(struct gen *g, double median, double sigma, double most)
+static double draw_lognormal(struct gen *g, double median, double sigma, double most)
 {
     return MIN(median * exp(sigma * rng_normal(&g->rng)), most);
 }
@@ -147,21 +147,21 @@ static void on_one_node(struct gen *g, struct sim_job *j, uint32_t gpus)
     j->gpus_per_node = gpus;
 }
 
-static int sweep(struct gen *g, struct sim_job *j)
+static int add_sweep(struct gen *g, struct sim_job *j)
 {
     uint32_t n = 4 + rng_below(&g->rng, 61);
-    double run_s = lognormal(g, 40 * 60, 0.8, 2 * DAY_S);
+    double run_s = draw_lognormal(g, 40 * 60, 0.8, 2 * DAY_S);
     int r = 0;
 
     j->array = ++g->arrays;
     on_one_node(g, j, 1);
     j->limit_min = limit_for(g, run_s * 1.3);
     for (uint32_t i = 0; r == 0 && i < n && g->w->n < g->p->jobs; i++)
-        r = add(g, j, run_s * between(g, 0.7, 1.3));
+        r = add_job(g, j, run_s * draw_between(g, 0.7, 1.3));
     return r;
 }
 
-static void training(struct gen *g, struct sim_job *j)
+static void shape_training(struct gen *g, struct sim_job *j)
 {
     uint32_t most = MIN(MAX(g->p->nodes / 4, 1u), 64u), nodes = power_of_two(g, most);
 
@@ -177,23 +177,23 @@ static int gpu_job(struct gen *g)
     double kind = rng_unit(&g->rng), run_s;
     int r = pick_user(g, &j.user);
 
-    g->at_s += g->stretch * rng_exponential(&g->rng, 60.0) / intensity(g->at_s);
+    g->at_s += g->stretch * rng_exponential(&g->rng, 60.0) / day_intensity(g->at_s);
     if (r < 0)
         return r;
     if (kind < 0.5) {
-        run_s = lognormal(g, 5 * 60, 1.0, 2 * HOUR_S);
+        run_s = draw_lognormal(g, 5 * 60, 1.0, 2 * HOUR_S);
         on_one_node(g, &j, 1);
     } else if (kind < 0.53) {
-        return sweep(g, &j);
+        return add_sweep(g, &j);
     } else if (kind < 0.93) {
-        run_s = lognormal(g, 2 * HOUR_S, 1.2, 2 * DAY_S);
+        run_s = draw_lognormal(g, 2 * HOUR_S, 1.2, 2 * DAY_S);
         on_one_node(g, &j, power_of_two(g, g->p->gpus_per_node));
     } else {
-        run_s = lognormal(g, 9 * HOUR_S, 0.9, 6 * DAY_S);
-        training(g, &j);
+        run_s = draw_lognormal(g, 9 * HOUR_S, 0.9, 6 * DAY_S);
+        shape_training(g, &j);
     }
     j.limit_min = limit_for(g, run_s);
-    return add(g, &j, run_s);
+    return add_job(g, &j, run_s);
 }
 
 /* ---- load ------------------------------------------------------------------------------------ */
@@ -216,7 +216,7 @@ static double load_of(const struct gen *g, size_t first)
     return span_s > 0 ? work / (g->p->nodes * span_s) : 0;
 }
 
-static int draw(struct gen *g, size_t first)
+static int draw_jobs(struct gen *g, size_t first)
 {
     int r = 0;
 
@@ -233,7 +233,7 @@ static int draw(struct gen *g, size_t first)
  * day: the stretched times meet other hours, so that it takes a few rounds. */
 static int draw_for_load(struct gen *g, size_t first)
 {
-    int r = draw(g, first);
+    int r = draw_jobs(g, first);
 
     for (int round = 0; r == 0 && g->p->load > 0 && round < 12; round++) {
         double have = load_of(g, first);
@@ -241,7 +241,7 @@ static int draw_for_load(struct gen *g, size_t first)
         if (!(have > 0) || fabs(have / g->p->load - 1) < 0.002)
             break;
         g->stretch *= have / g->p->load;
-        r = draw(g, first);
+        r = draw_jobs(g, first);
     }
     return r;
 }

@@ -6,8 +6,8 @@
 
 #include "feed/limitrecords.h"
 
-static void usage(const struct limitfeed *l, enum usage_of of, uint32_t id,
-                  const Pst__Limits *limits, int64_t now_us)
+static void feed_usage(const struct limitfeed *l, enum usage_of of, uint32_t id,
+                       const Pst__Limits *limits, int64_t now_us)
 {
     struct feed *f = feed_of_level_usage(l->cluster, of, id, limits, now_us);
 
@@ -22,14 +22,14 @@ void limitfeed_assocs(const struct limitfeed *l, int64_t now_us)
 
     for (size_t pos = 0; (a = am_next_assoc(am, &pos));) {
         l->tell(l->ctx, feed_of_assoc_limits(am, a));
-        usage(l, USAGE_ASSOC, a->id, a->rec->limits, now_us);
+        feed_usage(l, USAGE_ASSOC, a->id, a->rec->limits, now_us);
     }
 }
 
-static void qos(const struct limitfeed *l, const Pst__QosRecord *q, int64_t now_us)
+static void feed_qos(const struct limitfeed *l, const Pst__QosRecord *q, int64_t now_us)
 {
     l->tell(l->ctx, feed_of_qos_limits(q));
-    usage(l, USAGE_QOS, q->qos_id, q->limits, now_us);
+    feed_usage(l, USAGE_QOS, q->qos_id, q->limits, now_us);
 }
 
 void limitfeed_all(const struct limitfeed *l, int64_t now_us)
@@ -44,7 +44,7 @@ void limitfeed_all(const struct limitfeed *l, int64_t now_us)
     for (size_t pos = 0; (rec = am_next(am, AM_TRES, &pos));)
         l->tell(l->ctx, feed_of_tres((const Pst__TresRecord *)rec));
     for (size_t pos = 0; (rec = am_next(am, AM_QOS, &pos));)
-        qos(l, (const Pst__QosRecord *)rec, now_us);
+        feed_qos(l, (const Pst__QosRecord *)rec, now_us);
     limitfeed_assocs(l, now_us);
 }
 
@@ -55,10 +55,10 @@ void limitfeed_minutes(const struct limitfeed *l, int64_t now_us)
     const struct assoc *a;
 
     for (size_t pos = 0; (a = am_next_assoc(am, &pos));)
-        usage(l, USAGE_ASSOC, a->id, a->rec->limits, now_us);
+        feed_usage(l, USAGE_ASSOC, a->id, a->rec->limits, now_us);
     for (size_t pos = 0; (rec = am_next(am, AM_QOS, &pos));)
-        usage(l, USAGE_QOS, ((const Pst__QosRecord *)rec)->qos_id,
-              ((const Pst__QosRecord *)rec)->limits, now_us);
+        feed_usage(l, USAGE_QOS, ((const Pst__QosRecord *)rec)->qos_id,
+                   ((const Pst__QosRecord *)rec)->limits, now_us);
 }
 
 /* Its name is what partitions know it by. */
@@ -76,7 +76,7 @@ bool limitfeed_changed(const struct limitfeed *l, const Pst__AcctChange *put, in
     if (put->body_case == PST__ACCT_CHANGE__BODY_TRES)
         l->tell(l->ctx, feed_of_tres(put->tres));
     if (put->body_case == PST__ACCT_CHANGE__BODY_QOS) {
-        qos(l, put->qos, now_us);
+        feed_qos(l, put->qos, now_us);
         parts_of(l, put->qos->name);
     }
     return put->body_case == PST__ACCT_CHANGE__BODY_ASSOC;

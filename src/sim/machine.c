@@ -11,7 +11,7 @@
 #include "job.pb-c.h"
 #include "node.pb-c.h"
 
-static void *own(struct sim_machine *m, void *p)
+static void *own_memory(struct sim_machine *m, void *p)
 {
     if (!p)
         return NULL;
@@ -45,8 +45,8 @@ struct sim_machine *machine_free(struct sim_machine *m)
 /* "gpu:a100:4,gpu:2(S:0),shard:8" -> rows. */
 static int fill_gres(struct sim_machine *m, const char *text, struct sched_node *n)
 {
-    char *copy = own(m, strdup(text)), *save = NULL;
-    struct sched_gres_spec *rows = own(m, calloc(strlen(text) + 1, sizeof(*rows)));
+    char *copy = own_memory(m, strdup(text)), *save = NULL;
+    struct sched_gres_spec *rows = own_memory(m, calloc(strlen(text) + 1, sizeof(*rows)));
     uint64_t first = 0;
 
     if (!copy || !rows)
@@ -88,7 +88,7 @@ static int fill_node(struct sim_machine *m, uint32_t id, const struct conf_node 
          strcasecmp(from->state, "FAIL") == 0 || strcasecmp(from->state, "FUTURE") == 0);
 
     n->id = id;
-    n->name = own(m, strdup(from->name));
+    n->name = own_memory(m, strdup(from->name));
     n->cpus = from->cpus;
     n->sockets = from->sockets;
     n->cores_per_socket = from->cores_per_socket;
@@ -97,7 +97,7 @@ static int fill_node(struct sim_machine *m, uint32_t id, const struct conf_node 
         from->real_memory_mib > from->mem_spec_mib ? from->real_memory_mib - from->mem_spec_mib : 0;
     n->weight = from->weight;
     n->schedulable = !out;
-    n->features = from->features ? own(m, strdup(from->features)) : NULL;
+    n->features = from->features ? own_memory(m, strdup(from->features)) : NULL;
     if (!n->name || (from->features && !n->features))
         return -ENOMEM;
     if (n->schedulable)
@@ -122,8 +122,8 @@ static int fill_part(struct sim_machine *m, const struct conf_part *from,
 
     if (r < 0)
         return r;
-    ids = own(m, calloc(hostlist_count(hl) + 1, sizeof(*ids)));
-    p->name = own(m, strdup(from->name));
+    ids = own_memory(m, calloc(hostlist_count(hl) + 1, sizeof(*ids)));
+    p->name = own_memory(m, strdup(from->name));
     if (!ids || !p->name)
         return -ENOMEM;
     for (size_t i = 0; i < hostlist_count(hl); i++) {

@@ -18,6 +18,7 @@
 #include "feed/params.h"
 #include "feed/preemptfeed.h"
 #include "feed/records.h"
+#include "feed/feedmem.h"
 #include "feed/sharefeed.h"
 #include "model/hetjob.h"
 #include "model/kept.h"
@@ -82,7 +83,7 @@ DEFINE_CLEANUP(struct verify *, verify_free)
 
 /* ---- telling the scheduler ------------------------------------------------------------------- */
 
-static void tell(struct verify *v, struct feed *f)
+static void tell_sched(struct verify *v, struct feed *f)
 {
     int r = v->loud ? feed_apply(v->sched, f) : 0;
 
@@ -96,7 +97,7 @@ static void tell_id(struct verify *v, enum feed_kind kind, uint32_t job_id)
     struct feed *f = feed_new(kind);
 
     f->job_id = job_id;
-    tell(v, f);
+    tell_sched(v, f);
 }
 
 static bool is_known(const struct verify *v, const struct job *j)
@@ -129,21 +130,21 @@ static void tell_pending(struct verify *v, struct job *j)
     feed_fill_job(f, v->conf, v->cluster, j->rec);
     f->job.eligible_us = eligible;
     note_known(v, j);
-    tell(v, f);
+    tell_sched(v, f);
 }
 
 static void tell_started(struct verify *v, struct job *j)
 {
     note_known(v, j);
-    tell(v, feed_of_running(v->cluster, j->rec));
+    tell_sched(v, feed_of_running(v->cluster, j->rec));
     if (j->rec->licenses_alloc)
-        tell(v, feed_of_held_licenses(j->rec));
+        tell_sched(v, feed_of_held_licenses(j->rec));
     if (j->rec->has_assoc_id || j->rec->has_qos_id)
-        tell(v, feed_of_account(j->rec));
+        tell_sched(v, feed_of_account(j->rec));
     if (j->rec->has_resv_id)
-        tell(v, feed_of_running_resv(j->rec));
+        tell_sched(v, feed_of_running_resv(j->rec));
     if (preempt_wanted(v->conf))
-        tell(v, feed_of_rank(j->rec));
+        tell_sched(v, feed_of_rank(j->rec));
 }
 
 static void tell_others(struct verify *v, const struct job *j)
@@ -207,7 +208,7 @@ static void on_job(void *ctx, struct job *j, Pst__EventKind kind)
         f = feed_new(FEED_END_TIME);
         f->job_id = j->rec->job_id;
         f->end_us = j->rec->has_end_us ? j->rec->end_us : INT64_MAX;
-        tell(v, f);
+        tell_sched(v, f);
     }
     array = j->rec->has_array_job_id ? cluster_job(v->cluster, j->rec->array_job_id) : NULL;
     if (array && array != j && job_is_array(array->rec) && job_is_pending(array->rec))
@@ -233,7 +234,7 @@ static void on_node(void *ctx, struct node *n, Pst__EventKind kind)
     if (kind == PST__EVENT_KIND__EV_NODE_REGISTER || v->in_snapshot)
         bitmap_set(v->linked, id);
     if (v->loud)
-        tell(v, feed_of_node(n->rec, bitmap_test(v->linked, id)));
+        tell_sched(v, feed_of_node(n->rec, bitmap_test(v->linked, id)));
 }
 
 static void on_node_gone(void *ctx, struct node *n)
@@ -241,7 +242,7 @@ static void on_node_gone(void *ctx, struct node *n)
     struct feed *f = feed_new(FEED_NODE_REMOVE);
 
     f->node_id = n->rec->node_id;
-    tell(ctx, f);
+    tell_sched(ctx, f);
 }
 
 static void on_part(void *ctx, struct partition *p, Pst__EventKind kind)
@@ -249,17 +250,17 @@ static void on_part(void *ctx, struct partition *p, Pst__EventKind kind)
     const struct verify *v = ctx;
 
     (void)kind;
-    tell(ctx, feed_of_part(v->cluster, v->conf, p));
+    tell_sched(ctx, feed_of_part(v->cluster, v->conf, p));
 }
 
 static void on_part_gone(void *ctx, struct partition *p)
 {
-    tell(ctx, feed_of_name(FEED_PART_REMOVE, p->rec->name));
+    tell_sched(ctx, feed_of_name(FEED_PART_REMOVE, p->rec->name));
 }
 
 static void tell_of_limits(void *ctx, struct feed *f)
 {
-    tell(ctx, f);
+    tell_sched(ctx, f);
 }
 
 /* They may be tried in other reservations now. */
@@ -281,7 +282,7 @@ static void on_kept(void *ctx, struct kept *k)
         v->assocs_moved = true;
     if (k->kind != KEPT_RESV)
         return;
-    tell(v, feed_of_resv(v->cluster, (const Pst__ReservationRecord *)k->rec, v->now_us));
+    tell_sched(v, feed_of_resv(v->cluster, (const Pst__ReservationRecord *)k->rec, v->now_us));
     v->resvs_moved = true;
 }
 
@@ -296,17 +297,17 @@ static void on_kept_gone(void *ctx, struct kept *k)
         return;
     f = feed_new(FEED_RESV_GONE);
     f->node_id = k->id;
-    tell(v, f);
+    tell_sched(v, f);
     v->resvs_moved = true;
 }
 
 static void tell_shares(struct verify *v, int64_t now_us)
 {
-    tell(v, feed_of_shares(v->cluster, conf_str(v->conf, CONF_CLUSTER_NAME), now_us));
+    tell_sched(v, feed_of_shares(v->cluster, conf_str(v->conf, CONF_CLUSTER_NAME), now_us));
 }
 
 /* A controller begins: its scheduler knows nothing. */
-static int begin(struct verify *v)
+static int begin_verify(struct verify *v)
 {
     const char *licenses = conf_str(v->conf, CONF_LICENSES);
     const Pst__ReservationRecord *resv;
@@ -319,17 +320,17 @@ static int begin(struct verify *v)
     if (r < 0)
         return r;
     v->loud = true;
-    tell(v, feed_of_name(FEED_LICENSES, licenses ? licenses : ""));
+    tell_sched(v, feed_of_name(FEED_LICENSES, licenses ? licenses : ""));
     for (uint32_t i = 0; i < v->cluster->nnodes; i++)
         if (v->cluster->nodes[i])
-            tell(v, feed_of_node(v->cluster->nodes[i]->rec,
-                                 i < v->linked->nbits && bitmap_test(v->linked, i)));
+            tell_sched(v, feed_of_node(v->cluster->nodes[i]->rec,
+                                       i < v->linked->nbits && bitmap_test(v->linked, i)));
     for (size_t i = 0; i < v->cluster->nparts; i++)
-        tell(v, feed_of_part(v->cluster, v->conf, v->cluster->parts[i]));
+        tell_sched(v, feed_of_part(v->cluster, v->conf, v->cluster->parts[i]));
     limitfeed_all(&v->limits, v->now_us);
     tell_shares(v, v->now_us);
     while ((resv = cluster_next_resv(v->cluster, &pos)))
-        tell(v, feed_of_resv(v->cluster, resv, v->now_us));
+        tell_sched(v, feed_of_resv(v->cluster, resv, v->now_us));
     idmap_done(&v->known);
     for (pos = 0; (j = idmap_next(&v->cluster->jobs, &pos));)
         tell_job(v, j);
@@ -444,16 +445,16 @@ static int apply_next(struct verify *v, struct err *err)
         tell_waiting(v);
     if (boot && !r->snapshot) {
         v->sums.boots++;
-        return begin(v);
+        return begin_verify(v);
     }
     return v->result;
 }
 
 /* ---- one pass -------------------------------------------------------------------------------- */
 
-static void say(struct verify *v, const struct pass *p, const char *fmt, ...)
+static void say_line(struct verify *v, const struct pass *p, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-static void say(struct verify *v, const struct pass *p, const char *fmt, ...)
+static void say_line(struct verify *v, const struct pass *p, const char *fmt, ...)
 {
     char when[40], text[1024];
     va_list ap;
@@ -512,7 +513,7 @@ static int starts_of(const struct record *rec, struct pass *p)
 }
 
 /* The starts of a pass, from record `at` on. */
-static int gather(const struct verify *v, size_t at, struct pass *p)
+static int gather_starts(const struct verify *v, size_t at, struct pass *p)
 {
     int r = 0;
 
@@ -552,7 +553,7 @@ static bool same_gres(const struct sched_alloc_node *a, const struct sched_alloc
 }
 
 /* NULL = equal, else what is not. */
-static const char *difference(const struct sched_alloc *a, const struct sched_alloc *b)
+static const char *find_difference(const struct sched_alloc *a, const struct sched_alloc *b)
 {
     const char *what = NULL;
 
@@ -631,8 +632,8 @@ static void tell_refused(struct verify *v, uint64_t told)
     memmove(v->refused, v->refused + n, v->nrefused * sizeof(*v->refused));
 }
 
-static int compare(struct verify *v, const struct pass *p, const struct start *s,
-                   const struct sched_decision *d)
+static int compare_start(struct verify *v, const struct pass *p, const struct start *s,
+                         const struct sched_decision *d)
 {
     Pst__JobRecord shell = *s->rec;
     struct feed *f;
@@ -643,13 +644,13 @@ static int compare(struct verify *v, const struct pass *p, const struct start *s
     f = feed_of_running(v->cluster, &shell);
     what = strcmp(s->rec->partition ? s->rec->partition : "", d->partition) != 0
                ? "another partition"
-               : difference(&f->alloc, &d->alloc);
+               : find_difference(&f->alloc, &d->alloc);
     if (what) {
         _cleanup_free_ char *real = nodes_text(v, &f->alloc), *again = nodes_text(v, &d->alloc);
 
-        say(v, p, "job %u: %s: really %s in %s, in the replay %s in %s", s->job_id, what,
-            real ? real : "-", s->rec->partition ? s->rec->partition : "-", again ? again : "-",
-            d->partition);
+        say_line(v, p, "job %u: %s: really %s in %s, in the replay %s in %s", s->job_id, what,
+                 real ? real : "-", s->rec->partition ? s->rec->partition : "-",
+                 again ? again : "-", d->partition);
         sched_job_refused(v->sched, d->job_id);
         r = mark_stranger(v, s->job_id);
     } else {
@@ -661,7 +662,8 @@ static int compare(struct verify *v, const struct pass *p, const struct start *s
 
 /* Does a record that the pass did not know, before its starts were taken, concern this job or one
  * of these nodes? */
-static bool overtaken(const struct verify *v, const struct pass *p, const struct sched_decision *d)
+static bool find_overtaken(const struct verify *v, const struct pass *p,
+                           const struct sched_decision *d)
 {
     for (size_t i = v->fed; i < v->n && v->records[i].lsn <= p->last_lsn + 64; i++)
         for (size_t k = 0; k < v->records[i].tx->n_events; k++) {
@@ -712,17 +714,17 @@ static int compare_all(struct verify *v, struct pass *p, const struct sched_deci
             k++;
         if (k < p->n && !p->starts[k].matched) {
             if (k != next)
-                say(v, p, "job %u: another order: it came after job %u", p->starts[k].job_id,
-                    p->starts[next].job_id);
+                say_line(v, p, "job %u: another order: it came after job %u", p->starts[k].job_id,
+                         p->starts[next].job_id);
             p->starts[k].matched = true;
-            r = compare(v, p, &p->starts[k], x);
+            r = compare_start(v, p, &p->starts[k], x);
             while (next < p->n && p->starts[next].matched)
                 next++;
             continue;
         }
-        if (!overtaken(v, p, x)) {
+        if (!find_overtaken(v, p, x)) {
             sched_job_refused(v->sched, x->job_id);
-            say(v, p, "job %u: starts in the replay only", x->job_id);
+            say_line(v, p, "job %u: starts in the replay only", x->job_id);
             continue;
         }
         v->sums.superseded++;
@@ -733,8 +735,8 @@ static int compare_all(struct verify *v, struct pass *p, const struct sched_deci
     }
     for (size_t k = 0; r == 0 && k < p->n; k++)
         if (!p->starts[k].matched) {
-            say(v, p, "job %u: started really, not in the replay: %s", p->starts[k].job_id,
-                why_text(d, p->starts[k].proposed));
+            say_line(v, p, "job %u: started really, not in the replay: %s", p->starts[k].job_id,
+                     why_text(d, p->starts[k].proposed));
             r = mark_stranger(v, p->starts[k].job_id);
         }
     return r;
@@ -747,7 +749,7 @@ static int feed_up_to(struct verify *v, uint64_t lsn, struct err *err)
     while (r == 0 && v->fed < v->n && v->records[v->fed].lsn <= lsn)
         r = apply_next(v, err);
     if (r == 0 && !v->sched) /* the log begins behind a snapshot */
-        r = begin(v);
+        r = begin_verify(v);
     return r;
 }
 
@@ -772,7 +774,7 @@ static int feed_for(struct verify *v, const Pst__SchedPass *note, struct err *er
     return r == 0 ? feed_up_to(v, note->lsn, err) : r;
 }
 
-static int ask(struct verify *v, const Pst__SchedPass *note, struct sched_decisions *d)
+static int ask_sched(struct verify *v, const Pst__SchedPass *note, struct sched_decisions *d)
 {
     int64_t wake_us;
     bool more = true;
@@ -791,14 +793,14 @@ static int run_pass(struct verify *v, size_t at, const Pst__SchedPass *note, boo
 {
     struct sched_decisions d = { 0 };
     struct pass p = { .note = note, .last_lsn = v->records[at].lsn };
-    int r = proposed ? gather(v, at, &p) : 0;
+    int r = proposed ? gather_starts(v, at, &p) : 0;
 
     if (r == 0)
         r = feed_for(v, note, err);
     if (r == 0 && note->has_refused)
         tell_refused(v, note->refused);
     if (r == 0)
-        r = ask(v, note, &d);
+        r = ask_sched(v, note, &d);
     if (r >= 0) {
         v->sums.passes++;
         v->sums.starts += p.n;

@@ -16,7 +16,7 @@ void report_time(double seconds, char *buf, size_t size)
 
 enum unit { U_PLAIN, U_PERCENT, U_TIME, U_COUNT };
 
-static void value(struct strbuf *out, enum unit unit, double v, int width)
+static void add_value(struct strbuf *out, enum unit unit, double v, int width)
 {
     char text[32];
 
@@ -130,12 +130,12 @@ static void text_classes(const struct report_run *run, struct strbuf *out)
             const struct stats_class *k = &c->items[i];
 
             strbuf_addf(out, "%-21.21s %9llu", k->name, (unsigned long long)k->wait_s.n);
-            value(out, U_TIME, k->wait_s.mean, 12);
-            value(out, U_TIME, k->wait_s.median, 12);
-            value(out, U_TIME, k->wait_s.p95, 12);
-            value(out, U_PLAIN, k->slowdown.mean, 10);
-            value(out, U_PLAIN, k->slowdown.p95, 10);
-            value(out, U_COUNT, k->cpu_hours, 12);
+            add_value(out, U_TIME, k->wait_s.mean, 12);
+            add_value(out, U_TIME, k->wait_s.median, 12);
+            add_value(out, U_TIME, k->wait_s.p95, 12);
+            add_value(out, U_PLAIN, k->slowdown.mean, 10);
+            add_value(out, U_PLAIN, k->slowdown.p95, 10);
+            add_value(out, U_COUNT, k->cpu_hours, 12);
             strbuf_add(out, "\n");
         }
         if (c->n > TEXT_USERS)
@@ -161,7 +161,7 @@ void report_text(const struct report *rp, struct strbuf *out)
             continue;
         strbuf_addf(out, "%-28s", figures[f].name);
         for (size_t i = 0; i < rp->nruns; i++)
-            value(out, figures[f].unit, figures[f].get(&rp->runs[i]), 14);
+            add_value(out, figures[f].unit, figures[f].get(&rp->runs[i]), 14);
         strbuf_add(out, "\n");
     }
     for (size_t i = 0; i < rp->nruns; i++) {
@@ -259,4 +259,20 @@ void report_json(const struct report *rp, struct strbuf *out)
         strbuf_addc(out, '}');
     }
     strbuf_add(out, "\n]}\n");
+}
+
+void report_escape(struct strbuf *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '<')
+            strbuf_add(out, "&lt;");
+        else if (*text == '>')
+            strbuf_add(out, "&gt;");
+        else if (*text == '&')
+            strbuf_add(out, "&amp;");
+        else if (*text == '"')
+            strbuf_add(out, "&quot;");
+        else if ((unsigned char)*text >= 32)
+            strbuf_addc(out, *text);
+    }
 }

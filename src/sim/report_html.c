@@ -21,22 +21,6 @@ static const char style[] =
     "td{border:0}"
     "td.best{color:#047857;font-weight:600}.scroll{overflow-x:auto}";
 
-void report_escape(struct strbuf *out, const char *text)
-{
-    for (; *text; text++) {
-        if (*text == '<')
-            strbuf_add(out, "&lt;");
-        else if (*text == '>')
-            strbuf_add(out, "&gt;");
-        else if (*text == '&')
-            strbuf_add(out, "&amp;");
-        else if (*text == '"')
-            strbuf_add(out, "&quot;");
-        else if ((unsigned char)*text >= 32)
-            strbuf_addc(out, *text);
-    }
-}
-
 static void time_cell(struct strbuf *out, double seconds, bool best)
 {
     char text[32];
@@ -48,8 +32,8 @@ static void time_cell(struct strbuf *out, double seconds, bool best)
 /* One row: a value of each run; the best is marked when there are several. */
 enum row_kind { ROW_TIME, ROW_PERCENT, ROW_PLAIN, ROW_COUNT };
 
-static void row(const struct report *rp, struct strbuf *out, const char *name, enum row_kind kind,
-                int better, const double *v)
+static void add_row(const struct report *rp, struct strbuf *out, const char *name,
+                    enum row_kind kind, int better, const double *v)
 {
     double best = v[0];
 
@@ -79,10 +63,10 @@ static void row(const struct report *rp, struct strbuf *out, const char *name, e
             (void)s, (void)x;                                                                      \
             v[i] = (double)(expr);                                                                 \
         }                                                                                          \
-        row(rp, out, name, kind, better, v);                                                       \
+        add_row(rp, out, name, kind, better, v);                                                   \
     } while (0)
 
-static void summary(const struct report *rp, struct strbuf *out)
+static void add_summary(const struct report *rp, struct strbuf *out)
 {
     double v[REPORT_MAX_RUNS];
 
@@ -155,7 +139,7 @@ void report_html(const struct report *rp, struct strbuf *out)
         out, "</h1><p>%zu jobs of %u users on %u nodes with %llu CPUs</p>\n<h2>In figures</h2>\n",
         rp->workload->n, rp->workload->users.n, rp->machine->nnodes,
         (unsigned long long)rp->machine->cpus);
-    summary(rp, out);
+    add_summary(rp, out);
     strbuf_add(out, "<h2>Over time</h2><div class=grid>\n");
     chart_utilisation(rp, out);
     chart_queue(rp, out);

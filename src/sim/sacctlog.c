@@ -133,12 +133,12 @@ static int read_cells(struct reader *rd, char *line, struct err *err)
                                        rd->line, i, rd->ncolumns);
 }
 
-static bool number(const struct reader *rd, enum column c, uint64_t max, uint64_t *ret)
+static bool read_number(const struct reader *rd, enum column c, uint64_t max, uint64_t *ret)
 {
     return rd->cell[c] && parse_u64(rd->cell[c], 0, max, ret) == 0;
 }
 
-static bool date(const struct reader *rd, enum column c, int64_t *ret)
+static bool read_date(const struct reader *rd, enum column c, int64_t *ret)
 {
     return rd->cell[c] && rd->cell[c][0] >= '0' && rd->cell[c][0] <= '9' &&
            time_when_parse(rd->cell[c], 0, false, ret, NULL) == 0;
@@ -151,23 +151,23 @@ static bool run_time(const struct reader *rd, int64_t *ret_us)
     uint64_t raw;
     uint32_t secs;
 
-    if (number(rd, C_ELAPSED_RAW, UINT32_MAX, &raw))
+    if (read_number(rd, C_ELAPSED_RAW, UINT32_MAX, &raw))
         *ret_us = (int64_t)raw * USEC_PER_SEC;
     else if (rd->cell[C_ELAPSED] && time_secs_parse(rd->cell[C_ELAPSED], &secs, NULL) == 0)
         *ret_us = (int64_t)secs * USEC_PER_SEC;
-    else if (date(rd, C_START, &start) && date(rd, C_END, &end) && end >= start)
+    else if (read_date(rd, C_START, &start) && read_date(rd, C_END, &end) && end >= start)
         *ret_us = end - start;
     else
         return false;
     return true;
 }
 
-static uint32_t limit(const struct reader *rd, int64_t run_us)
+static uint32_t read_limit(const struct reader *rd, int64_t run_us)
 {
     uint64_t raw;
     uint32_t min;
 
-    if (number(rd, C_LIMIT_RAW, UINT32_MAX - 1, &raw) && raw)
+    if (read_number(rd, C_LIMIT_RAW, UINT32_MAX - 1, &raw) && raw)
         return (uint32_t)raw;
     if (rd->cell[C_LIMIT] && rd->cell[C_LIMIT][0] >= '0' && rd->cell[C_LIMIT][0] <= '9' &&
         time_limit_parse(rd->cell[C_LIMIT], &min, NULL) == 0 && min)
@@ -201,7 +201,7 @@ static uint32_t tres_count(const char *text, const char *key)
 }
 
 /* "4G", "4000M"; with the c or n that older versions add: per CPU, per node. */
-static void memory(const struct reader *rd, struct sim_job *j)
+static void read_memory(const struct reader *rd, struct sim_job *j)
 {
     char text[32];
     size_t len;
@@ -226,21 +226,21 @@ static void memory(const struct reader *rd, struct sim_job *j)
         j->mem_per_cpu_mib = mib / sim_job_cpus(j);
 }
 
-static void sizes(const struct reader *rd, struct sim_job *j)
+static void read_sizes(const struct reader *rd, struct sim_job *j)
 {
     uint64_t cpus = 0, nodes = 0;
     const char *tres = rd->cell[C_REQ_TRES] ? rd->cell[C_REQ_TRES] : rd->cell[C_ALLOC_TRES];
 
-    if (!(number(rd, C_REQ_CPUS, WORKLOAD_MAX_TASKS, &cpus) && cpus) &&
-        !(number(rd, C_ALLOC_CPUS, WORKLOAD_MAX_TASKS, &cpus) && cpus))
-        (void)number(rd, C_NCPUS, WORKLOAD_MAX_TASKS, &cpus); /* 0 when there is none */
-    if (!(number(rd, C_NNODES, WORKLOAD_MAX_TASKS, &nodes) && nodes))
-        (void)number(rd, C_ALLOC_NODES, WORKLOAD_MAX_TASKS, &nodes);
+    if (!(read_number(rd, C_REQ_CPUS, WORKLOAD_MAX_TASKS, &cpus) && cpus) &&
+        !(read_number(rd, C_ALLOC_CPUS, WORKLOAD_MAX_TASKS, &cpus) && cpus))
+        (void)read_number(rd, C_NCPUS, WORKLOAD_MAX_TASKS, &cpus); /* 0 when there is none */
+    if (!(read_number(rd, C_NNODES, WORKLOAD_MAX_TASKS, &nodes) && nodes))
+        (void)read_number(rd, C_ALLOC_NODES, WORKLOAD_MAX_TASKS, &nodes);
     j->nodes = (uint32_t)nodes;
     j->tasks = (uint32_t)(cpus ? cpus : nodes);
     j->cpus_per_task = 1;
     j->gpus = tres_count(tres, "gres/gpu");
-    memory(rd, j);
+    read_memory(rd, j);
 }
 
 /* Has its end come, so that its run is all there is?  Not known where the state is not told. */
@@ -273,7 +273,7 @@ static int check_cells(const struct reader *rd, struct err *err)
     uint32_t t;
 
     for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
-        if (rd->cell[counts[i]] && !number(rd, counts[i], UINT32_MAX, &n))
+        if (rd->cell[counts[i]] && !read_number(rd, counts[i], UINT32_MAX, &n))
             return err_set(err, -EINVAL, "line %zu: no number in the column %s: %s", rd->line,
                            known[counts[i]].name, rd->cell[counts[i]]);
     if (rd->cell[C_ELAPSED] && time_secs_parse(rd->cell[C_ELAPSED], &t, NULL) < 0 &&
@@ -296,7 +296,7 @@ static int place_of(struct strtab *t, const char *name, uint32_t *ret)
     return r;
 }
 
-static int record(struct reader *rd, struct workload *w, struct err *err)
+static int read_record(struct reader *rd, struct workload *w, struct err *err)
 {
     struct sim_job j = { .part = WORKLOAD_NO_PART };
     const char *id = rd->cell[C_JOBID_RAW] ? rd->cell[C_JOBID_RAW] : rd->cell[C_JOBID];
@@ -313,17 +313,17 @@ static int record(struct reader *rd, struct workload *w, struct err *err)
     r = check_cells(rd, err);
     if (r < 0)
         return r;
-    if (!date(rd, C_SUBMIT, &j.submit_us))
+    if (!read_date(rd, C_SUBMIT, &j.submit_us))
         return err_set(err, -EINVAL, "line %zu: no date in the column Submit", rd->line);
-    sizes(rd, &j);
+    read_sizes(rd, &j);
     if (!j.tasks || !is_over(rd) || !run_time(rd, &j.run_us) ||
         (!j.run_us && rd->cell[C_STATE] && strncasecmp(rd->cell[C_STATE], "CANCELLED", 9) == 0) ||
-        (rd->has[C_START] && !date(rd, C_START, &j.recorded_start_us))) {
+        (rd->has[C_START] && !read_date(rd, C_START, &j.recorded_start_us))) {
         w->skipped++;
         return 0;
     }
     j.id = id ? (uint32_t)strtoul(id, NULL, 10) : 0;
-    j.limit_min = limit(rd, j.run_us);
+    j.limit_min = read_limit(rd, j.run_us);
     r = name_index(&w->users, user, strlen(user), &j.user);
     if (r == 0 && part)
         r = name_index(&w->parts, part, strcspn(part, ","), &j.part);
@@ -363,7 +363,7 @@ int sacct_parse(const char *text, size_t len, struct workload *w, struct err *er
         else if (n)
             r = read_cells(rd, line, err);
         if (r == 0 && rd->line > 1 && n)
-            r = record(rd, w, err);
+            r = read_record(rd, w, err);
     }
     if (r == 0 && !rd->ncolumns)
         r = err_set(err, -EINVAL, "no header line with the names of the columns");

@@ -13,7 +13,7 @@ void series_init(struct series *s, int64_t begin_us)
     s->width_us = USEC_PER_SEC;
 }
 
-static void widen(struct series *s)
+static void widen_bins(struct series *s)
 {
     for (uint32_t i = 0; i < SERIES_BINS / 2; i++)
         for (uint32_t k = 0; k < SERIES_MAX_; k++)
@@ -27,7 +27,7 @@ void series_to(struct series *s, int64_t at_us)
     if (at_us <= s->at_us)
         return;
     while ((at_us - s->begin_us - 1) / s->width_us >= SERIES_BINS)
-        widen(s);
+        widen_bins(s);
     for (uint32_t k = 0; k < SERIES_MAX_; k++)
         s->most[k] = MAX(s->most[k], s->now[k]);
     while (s->at_us < at_us) {

@@ -29,7 +29,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* values are sorted here. */
-static struct stats_dist dist(double *values, size_t n)
+static struct stats_dist make_dist(double *values, size_t n)
 {
     struct stats_dist d = { .n = n };
     double sum = 0;
@@ -46,15 +46,15 @@ static struct stats_dist dist(double *values, size_t n)
     return d;
 }
 
-static void dists(const struct row *rows, size_t n, double *scratch, struct stats_dist *ret_wait,
-                  struct stats_dist *ret_slow)
+static void make_dists(const struct row *rows, size_t n, double *scratch,
+                       struct stats_dist *ret_wait, struct stats_dist *ret_slow)
 {
     for (size_t i = 0; i < n; i++)
         scratch[i] = rows[i].wait_s;
-    *ret_wait = dist(scratch, n);
+    *ret_wait = make_dist(scratch, n);
     for (size_t i = 0; i < n; i++)
         scratch[i] = rows[i].slowdown;
-    *ret_slow = dist(scratch, n);
+    *ret_slow = make_dist(scratch, n);
 }
 
 /* ---- classes --------------------------------------------------------------------------------- */
@@ -133,8 +133,8 @@ static int by_key(const void *a, const void *b)
     return (x->key > y->key) - (x->key < y->key);
 }
 
-static int classes(const struct workload *w, struct row *rows, size_t n, double *scratch,
-                   name_fn *name, struct stats_classes *ret)
+static int make_classes(const struct workload *w, struct row *rows, size_t n, double *scratch,
+                        name_fn *name, struct stats_classes *ret)
 {
     size_t groups = 0;
 
@@ -150,7 +150,7 @@ static int classes(const struct workload *w, struct row *rows, size_t n, double 
         for (end = i; end < n && rows[end].key == rows[i].key; end++)
             c->cpu_hours += rows[end].cpu_hours;
         name(w, rows[i].key, c->name, sizeof(c->name));
-        dists(rows + i, end - i, scratch, &c->wait_s, &c->slowdown);
+        make_dists(rows + i, end - i, scratch, &c->wait_s, &c->slowdown);
     }
     return 0;
 }
@@ -166,7 +166,7 @@ void stats_done(struct stats *s)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static double jain(const struct stats_classes *users)
+static double jain_index(const struct stats_classes *users)
 {
     double sum = 0, squares = 0;
 
@@ -199,8 +199,8 @@ static size_t fill_rows(const struct workload *w, const struct sim_result *r, ke
     return n;
 }
 
-static void whole(const struct sim_machine *m, const struct workload *w, const struct sim_result *r,
-                  struct stats *s)
+static void sum_whole(const struct sim_machine *m, const struct workload *w,
+                      const struct sim_result *r, struct stats *s)
 {
     const struct series *t = r->series;
     double until = w->n ? (double)(w->jobs[w->n - 1].submit_us - r->begin_us) * 1e-6 : 0, used = 0;
@@ -227,7 +227,7 @@ static void whole(const struct sim_machine *m, const struct workload *w, const s
                        w->jobs[i].run_us > (int64_t)r->jobs[i].limit_min * 60 * USEC_PER_SEC;
     }
     s->backfilled = starts > 0 ? s->backfilled / starts : 0;
-    s->fairness = jain(&s->by_user);
+    s->fairness = jain_index(&s->by_user);
 }
 
 int stats_make(const struct sim_machine *m, const struct workload *w, const struct sim_result *r,
@@ -249,7 +249,7 @@ int stats_make(const struct sim_machine *m, const struct workload *w, const stru
 
     for (size_t k = 0; e == 0 && k < ARRAY_SIZE(kinds); k++) {
         n = fill_rows(w, r, kinds[k].key, rows);
-        e = classes(w, rows, n, scratch, kinds[k].name, kinds[k].to);
+        e = make_classes(w, rows, n, scratch, kinds[k].name, kinds[k].to);
     }
     if (e < 0) {
         stats_done(&s);
@@ -262,8 +262,8 @@ int stats_make(const struct sim_machine *m, const struct workload *w, const stru
             bin++;
         s.waits[bin]++;
     }
-    dists(rows, n, scratch, &s.wait_s, &s.slowdown);
-    whole(m, w, r, &s);
+    make_dists(rows, n, scratch, &s.wait_s, &s.slowdown);
+    sum_whole(m, w, r, &s);
     *ret = s;
     return 0;
 }

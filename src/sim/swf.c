@@ -51,7 +51,7 @@ static int line_error(struct err *err, size_t line, const char *what)
 }
 
 /* ";  MaxNodes: 128" */
-static void header(const char *line, struct reader *rd)
+static void read_header(const char *line, struct reader *rd)
 {
     struct workload *w = rd->w;
     unsigned long long v;
@@ -113,7 +113,7 @@ static bool is_run(const double *f)
     return f[F_RUN] >= 0 && f[F_SUBMIT] >= 0 && !(f[F_STATUS] == ST_CANCELLED && f[F_RUN] == 0);
 }
 
-static int record(const double *f, size_t number, struct reader *rd, struct err *err)
+static int read_record_line(const double *f, size_t number, struct reader *rd, struct err *err)
 {
     struct workload *w = rd->w;
     struct sim_job j = { .cpus_per_task = 1, .part = WORKLOAD_NO_PART };
@@ -178,11 +178,11 @@ int swf_parse(const char *text, size_t len, struct workload *w, struct err *err)
         line[n] = '\0';
         text = eol ? eol + 1 : end;
         if (line[blank] == ';') {
-            header(line + blank, &rd);
+            read_header(line + blank, &rd);
         } else if (blank < n) {
             r = read_fields(line, number, fields, err);
             if (r == 0)
-                r = record(fields, number, &rd, err);
+                r = read_record_line(fields, number, &rd, err);
         }
     }
     if (r == 0)

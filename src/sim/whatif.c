@@ -39,12 +39,12 @@ struct walk {
     size_t ib, ia;
 };
 
-static bool waits(const struct side *s)
+static bool side_waits(const struct side *s)
 {
     return s->o && !s->o->there;
 }
 
-static bool starts(const struct side *s)
+static bool side_starts(const struct side *s)
 {
     return s->o && s->o->start_us;
 }
@@ -59,8 +59,8 @@ static enum fate fate_of(const struct whatif *wi, struct pair *p)
 {
     if (!p->b.o || !p->a.o)
         return p->b.o ? F_GONE : F_NEW;
-    if (starts(&p->b) != starts(&p->a))
-        return starts(&p->a) ? F_NOW_STARTS : F_NEVER_NOW;
+    if (side_starts(&p->b) != side_starts(&p->a))
+        return side_starts(&p->a) ? F_NOW_STARTS : F_NEVER_NOW;
     p->delta_s = (double)(start_of(wi, &p->a) - start_of(wi, &p->b)) / USEC_PER_SEC;
     if (start_of(wi, &p->a) == start_of(wi, &p->b))
         return F_SAME;
@@ -68,7 +68,7 @@ static enum fate fate_of(const struct whatif *wi, struct pair *p)
 }
 
 /* <0: the job at ib comes first. */
-static int order(const struct world *b, size_t ib, const struct world *a, size_t ia)
+static int order_jobs(const struct world *b, size_t ib, const struct world *a, size_t ia)
 {
     const struct world_job *x, *y;
 
@@ -81,39 +81,39 @@ static int order(const struct world *b, size_t ib, const struct world *a, size_t
     return (x->task_id > y->task_id) - (x->task_id < y->task_id);
 }
 
-static void put(struct side *s, const struct world *w, const struct sim_result *r, size_t i)
+static void put_side(struct side *s, const struct world *w, const struct sim_result *r, size_t i)
 {
     *s = (struct side){ .w = w, .r = r, .i = i, .o = &r->jobs[i] };
 }
 
 /* Jobs that wait in either world, one after the other. */
-static bool next(struct walk *k, struct pair *p)
+static bool next_pair(struct walk *k, struct pair *p)
 {
     const struct whatif *wi = k->wi;
     const struct world *b = wi->before, *a = wi->after ? wi->after : b;
     const struct sim_result *ra = wi->after ? wi->ra : wi->rb;
 
     while (k->ib < b->w->n || k->ia < a->w->n) {
-        int c = order(b, k->ib, a, k->ia);
+        int c = order_jobs(b, k->ib, a, k->ia);
 
         *p = (struct pair){ .fate = F_SAME };
         if (c <= 0)
-            put(&p->b, b, wi->rb, k->ib++);
+            put_side(&p->b, b, wi->rb, k->ib++);
         if (c >= 0)
-            put(&p->a, a, ra, k->ia++);
+            put_side(&p->a, a, ra, k->ia++);
         p->fate = fate_of(wi, p);
-        if (waits(&p->b) || waits(&p->a))
+        if (side_waits(&p->b) || side_waits(&p->a))
             return true;
     }
     return false;
 }
 
-static const struct side *any(const struct pair *p)
+static const struct side *either_side(const struct pair *p)
 {
     return p->a.o ? &p->a : &p->b;
 }
 
-static bool named(const struct side *s, const char *name)
+static bool is_named(const struct side *s, const char *name)
 {
     const Pst__JobRecord *r = s->w->jobs[s->i].rec;
     char text[32];
@@ -124,10 +124,10 @@ static bool named(const struct side *s, const char *name)
     return strcmp(text, name) == 0;
 }
 
-static bool chosen(const struct whatif *wi, const struct side *s)
+static bool is_chosen(const struct whatif *wi, const struct side *s)
 {
     for (size_t i = 0; i < wi->njobs; i++)
-        if (named(s, wi->jobs[i]))
+        if (is_named(s, wi->jobs[i]))
             return true;
     return wi->njobs == 0;
 }
@@ -137,8 +137,8 @@ bool whatif_knows(const struct whatif *wi, const char *name)
     struct side s;
 
     for (size_t i = 0; i < wi->before->w->n; i++) {
-        put(&s, wi->before, wi->rb, i);
-        if (named(&s, name))
+        put_side(&s, wi->before, wi->rb, i);
+        if (is_named(&s, name))
             return true;
     }
     return false;
@@ -151,7 +151,7 @@ static char *nodes_of(const struct side *s)
     char *text = NULL;
     size_t n = 0;
 
-    if (!starts(s) || !(names = calloc(s->o->nnodes + 1, sizeof(*names))))
+    if (!side_starts(s) || !(names = calloc(s->o->nnodes + 1, sizeof(*names))))
         return NULL;
     for (uint32_t k = 0; k < s->o->nspans; k++) {
         const struct sim_span *span = &s->r->spans[s->o->span + k];
@@ -187,13 +187,13 @@ struct sums {
     double gain_s, loss_s; /* of those that start in both worlds */
 };
 
-static void sum(const struct whatif *wi, struct sums *ret)
+static void sum_fates(const struct whatif *wi, struct sums *ret)
 {
     struct walk k = { .wi = wi };
     struct pair p;
 
     *ret = (struct sums){ 0 };
-    while (next(&k, &p)) {
+    while (next_pair(&k, &p)) {
         ret->n[p.fate]++;
         if (p.fate == F_EARLIER)
             ret->gain_s -= p.delta_s;
@@ -248,8 +248,8 @@ static struct user_row *users_of(const struct whatif *wi, size_t *ret_n)
     struct pair p;
     size_t cap = 0;
 
-    while (next(&k, &p)) {
-        const struct side *s = any(&p);
+    while (next_pair(&k, &p)) {
+        const struct side *s = either_side(&p);
         const char *user = s->w->jobs[s->i].rec->user_name;
         struct user_row *u;
 
@@ -272,9 +272,9 @@ static struct user_row *users_of(const struct whatif *wi, size_t *ret_n)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static void stamp(const struct whatif *wi, const struct side *s, char *buf, size_t size)
+static void format_start(const struct whatif *wi, const struct side *s, char *buf, size_t size)
 {
-    if (!starts(s))
+    if (!side_starts(s))
         (void)snprintf(buf, size, "%s", no_start(s));
     else if (s->o->there)
         (void)snprintf(buf, size, "running");
@@ -298,14 +298,14 @@ static void delta_text(const struct pair *p, char *buf, size_t size)
 
 static void text_row(const struct whatif *wi, const struct pair *p, struct strbuf *out)
 {
-    const struct side *s = any(p);
+    const struct side *s = either_side(p);
     const Pst__JobRecord *r = s->w->jobs[s->i].rec;
     char name[32], before[32], after[32], delta[40];
     _cleanup_free_ char *nodes = nodes_of(s);
 
     (void)world_name(s->w, s->i, name, sizeof(name));
-    stamp(wi, &p->b, before, sizeof(before));
-    stamp(wi, &p->a, after, sizeof(after));
+    format_start(wi, &p->b, before, sizeof(before));
+    format_start(wi, &p->a, after, sizeof(after));
     delta_text(p, delta, sizeof(delta));
     strbuf_addf(out, "%14s %-10.10s %-10.10s %-10.10s %19s", name,
                 r->partition ? r->partition : "-", r->user_name ? r->user_name : "-",
@@ -320,7 +320,7 @@ static void text_sums(const struct whatif *wi, struct strbuf *out)
     char gain[32], loss[32];
     struct sums s;
 
-    sum(wi, &s);
+    sum_fates(wi, &s);
     report_time(s.gain_s, gain, sizeof(gain));
     report_time(s.loss_s, loss, sizeof(loss));
     strbuf_addf(out,
@@ -362,8 +362,9 @@ void whatif_text(const struct whatif *wi, struct strbuf *out)
     if (wi->after)
         strbuf_addf(out, " %19s %13s", "AFTER", "CHANGE");
     strbuf_add(out, " NODES\n");
-    while (next(&k, &p)) {
-        if (!chosen(wi, any(&p)) || (wi->after && p.fate == F_SAME && !wi->all && !wi->njobs))
+    while (next_pair(&k, &p)) {
+        if (!is_chosen(wi, either_side(&p)) ||
+            (wi->after && p.fate == F_SAME && !wi->all && !wi->njobs))
             continue;
         text_row(wi, &p, out);
         shown++;
@@ -389,10 +390,10 @@ static void json_side(const struct side *s, const char *name, struct strbuf *out
         return;
     }
     strbuf_addf(out, "{\"state\":\"%s\",\"start\":",
-                !starts(s)    ? no_start(s)
-                : s->o->there ? "running"
-                              : "starts");
-    if (starts(s))
+                !side_starts(s) ? no_start(s)
+                : s->o->there   ? "running"
+                                : "starts");
+    if (side_starts(s))
         strbuf_addf(out, "%lld", (long long)(s->o->start_us / USEC_PER_SEC));
     else
         strbuf_add(out, "null");
@@ -403,7 +404,7 @@ static void json_side(const struct side *s, const char *name, struct strbuf *out
 
 static void json_job(const struct whatif *wi, const struct pair *p, struct strbuf *out)
 {
-    const struct side *s = any(p);
+    const struct side *s = either_side(p);
     const Pst__JobRecord *r = s->w->jobs[s->i].rec;
     char name[32];
 
@@ -431,7 +432,7 @@ static void json_sums(const struct whatif *wi, struct strbuf *out)
     _cleanup_free_ struct user_row *rows = users_of(wi, &n);
     struct sums s;
 
-    sum(wi, &s);
+    sum_fates(wi, &s);
     strbuf_add(out, ",\"summary\":{");
     for (size_t i = 0; i < FATES; i++)
         strbuf_addf(out, "%s\"%s\":%zu", i ? "," : "", fates[i], s.n[i]);
@@ -461,8 +462,8 @@ void whatif_json(const struct whatif *wi, struct strbuf *out)
         report_json_string(out, wi->changes[i]);
     }
     strbuf_add(out, "],\"jobs\":[");
-    while (next(&k, &p)) {
-        if (!chosen(wi, any(&p)))
+    while (next_pair(&k, &p)) {
+        if (!is_chosen(wi, either_side(&p)))
             continue;
         if (n++)
             strbuf_addc(out, ',');

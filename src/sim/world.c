@@ -14,6 +14,7 @@
 #include "feed/limitrecords.h"
 #include "feed/preemptfeed.h"
 #include "feed/records.h"
+#include "feed/feedmem.h"
 #include "feed/sharefeed.h"
 #include "model/array.h"
 #include "model/depend.h"
@@ -57,7 +58,7 @@ void world_done(struct world *w)
     *w = (struct world){ 0 };
 }
 
-static struct feed *keep(struct world *w, struct feed *f)
+static struct feed *keep_feed(struct world *w, struct feed *f)
 {
     f->next = w->feeds;
     w->feeds = f;
@@ -89,13 +90,13 @@ static int fill_machine(struct build *b)
     for (uint32_t i = 0; i < m->nnodes; i++) {
         if (!b->c->nodes[i])
             continue; /* no CPUs: no node */
-        m->nodes[i] = keep(b->out, feed_of_node(b->c->nodes[i]->rec, true))->node;
+        m->nodes[i] = keep_feed(b->out, feed_of_node(b->c->nodes[i]->rec, true))->node;
         if (m->nodes[i].schedulable)
             m->cpus += m->nodes[i].cpus;
     }
     for (size_t i = 0; i < b->c->nparts; i++) {
         struct sched_partition part =
-            keep(b->out, feed_of_part(b->c, b->conf, b->c->parts[i]))->part;
+            keep_feed(b->out, feed_of_part(b->c, b->conf, b->c->parts[i]))->part;
 
         m->parts[m->nparts++] = part;
         if (b->c->parts[i] == dflt && i) {
@@ -150,7 +151,7 @@ static int64_t length_of(const struct build *b, uint32_t limit_min)
     return MAX((int64_t)limit_min * MINUTE_US / 100 * b->percent, USEC_PER_SEC);
 }
 
-static int add(struct build *b, const struct sim_job *j, const struct world_job *wj)
+static int add_world_job(struct build *b, const struct sim_job *j, const struct world_job *wj)
 {
     struct world *o = b->out;
     size_t n = o->w->n;
@@ -184,7 +185,7 @@ static int add_running(struct build *b, const Pst__JobRecord *r)
     bool waits = job_waits_for_turn(r), ended = job_is_ended(r) || (job_is_suspended(r) && !waits);
     int64_t end_us = r->end_us + (waits ? b->now_us - r->suspend_us : 0);
     uint32_t limit = limit_of(b, r);
-    struct feed *f = keep(o, feed_new(FEED_JOB)), *held;
+    struct feed *f = keep_feed(o, feed_new(FEED_JOB)), *held;
     struct sim_job j = {
         .id = r->job_id, .tasks = 1, .cpus_per_task = 1, .submit_us = r->submit_us, .nice = r->nice
     };
@@ -201,7 +202,7 @@ static int add_running(struct build *b, const Pst__JobRecord *r)
     if (!run)
         return -ENOMEM;
     o->running = run;
-    held = keep(o, feed_of_running(b->c, r));
+    held = keep_feed(o, feed_of_running(b->c, r));
     o->running[o->nrunning++] = (struct sim_running){ .job = (uint32_t)o->w->n,
                                                       .partition = held->name,
                                                       .alloc = &held->alloc,
@@ -213,7 +214,7 @@ static int add_running(struct build *b, const Pst__JobRecord *r)
         prime_running(b, feed_of_running_resv(r));
     if ((r->has_assoc_id || r->has_qos_id) && !job_is_ended(r))
         prime_running(b, feed_of_account(r));
-    return add(b, &j, &(struct world_job){ .rec = r, .state = WORLD_RUNNING });
+    return add_world_job(b, &j, &(struct world_job){ .rec = r, .state = WORLD_RUNNING });
 }
 
 static int add_tasks(struct build *b, const Pst__JobRecord *r, const struct sim_job *j,
@@ -225,15 +226,15 @@ static int add_tasks(struct build *b, const Pst__JobRecord *r, const struct sim_
     array_bounds(r->array_tasks, &first, &last, &step);
     for (uint64_t t = first; e == 0 && t <= last; t += step)
         if (array_contains(r->array_tasks, (uint32_t)t))
-            e = add(b, j,
-                    &(struct world_job){
-                        .rec = r, .task = true, .task_id = (uint32_t)t, .state = state });
+            e = add_world_job(b, j,
+                              &(struct world_job){
+                                  .rec = r, .task = true, .task_id = (uint32_t)t, .state = state });
     return e;
 }
 
 static int add_pending(struct build *b, const Pst__JobRecord *r)
 {
-    struct feed *f = keep(b->out, feed_new(FEED_JOB));
+    struct feed *f = keep_feed(b->out, feed_new(FEED_JOB));
     uint32_t limit = limit_of(b, r);
     struct sim_job j = { .id = r->job_id,
                          .tasks = 1,
@@ -257,7 +258,7 @@ static int add_pending(struct build *b, const Pst__JobRecord *r)
         f->job.het_id = back <= b->out->w->n ? (uint32_t)b->out->w->n + 1 - back : 0;
         f->job.het_count = r->het_count;
     }
-    return add(b, &j, &(struct world_job){ .rec = r, .state = state });
+    return add_world_job(b, &j, &(struct world_job){ .rec = r, .state = state });
 }
 
 static int by_id(const void *a, const void *b)
@@ -313,7 +314,7 @@ struct targets {
     size_t n, cap;
 };
 
-static int target(struct targets *t, size_t index)
+static int add_target(struct targets *t, size_t index)
 {
     if (t->n == t->cap) {
         size_t cap = t->cap ? t->cap * 2 : 8;
@@ -350,7 +351,7 @@ static int targets_of(const struct build *b, const struct depend_item *d, struct
                                                          : 0;
 
             if (!d->has_task || task == d->task)
-                r = target(t, at - 1);
+                r = add_target(t, at - 1);
         }
     }
     return r;
@@ -367,7 +368,7 @@ static int singleton_targets(const struct build *b, size_t i, struct targets *t)
 
         if (o->uid != r->uid || strcmp(o->name ? o->name : "", r->name ? r->name : "") != 0)
             continue;
-        e = target(t, k);
+        e = add_target(t, k);
         if (o->dependency && strstr(o->dependency, "singleton"))
             break;
     }
@@ -510,7 +511,7 @@ int world_make(const struct cluster *c, const struct conf *conf, int64_t now_us,
     return 0;
 }
 
-static int prime(void *ctx, struct sched *s)
+static int prime_sched(void *ctx, struct sched *s)
 {
     const struct world *w = ctx;
     int r = 0;
@@ -529,7 +530,7 @@ int world_run(const struct world *w, const struct sim_config *config, struct sim
     c.nrunning = w->nrunning;
     c.throttle = w->throttle;
     c.nthrottle = w->nthrottle;
-    c.prime = prime;
+    c.prime = prime_sched;
     c.prime_ctx = (void *)w;
     c.sched.preempt.type = SCHED_PREEMPT_NONE; /* the engine ends no job before its time */
     return sim_run(&w->machine, w->w, &c, ret, err);

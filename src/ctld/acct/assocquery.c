@@ -1,4 +1,5 @@
 /* assocquery.c - op query-assocs; see assocquery.h. */
+#include "feed/feedmem.h"
 #include "ctld/acct/assocquery.h"
 
 #include <stdlib.h>

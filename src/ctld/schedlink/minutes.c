@@ -14,6 +14,7 @@
 #include "ctld/policy/policy.h"
 #include "ctld/policy/policy_tres.h"
 #include "ctld/core/service.h"
+#include "feed/feedmem.h"
 #include "feed/limitrecords.h"
 #include "model/words/names.h"
 #include "model/account/usage.h"

@@ -22,6 +22,7 @@
 #include "ctld/schedlink/prioquery.h"
 #include "ctld/schedlink/schedthread.h"
 #include "ctld/core/service.h"
+#include "feed/feedmem.h"
 #include "feed/limitrecords.h"
 #include "model/array.h"
 

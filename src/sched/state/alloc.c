@@ -1,4 +1,4 @@
-/* alloc.c - allocations: copies, comparison, and their effect on the nodes.
+/* alloc.c - allocations: copies and comparison.
  *
  * An allocation made here is one block of memory that starts at alloc.nodes. */
 #include "sched/state/alloc.h"

@@ -1,4 +1,4 @@
-/* alloc.h - allocations: copies, comparison, and their effect on the nodes */
+/* alloc.h - allocations: copies and comparison */
 #pragma once
 
 #include <stdbool.h>
