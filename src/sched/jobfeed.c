@@ -166,7 +166,7 @@ int sched_job_owner(struct sched *s, uint32_t id, uint32_t uid, bool exclusive_u
     j->label = label_no;
     for (size_t i = 0; held && i < j->alloc.nnodes; i++)
         node_own(s, j->alloc.nodes[i].node_id, j, true);
-    if (j->charge) { /* counted as nobody's */
+    if (j->charge) { /* counted as of no user */
         limit_release(s, j);
         /* out of memory: as after a restart, when the core says whose it is */
         (void)limit_charge(s, j);

@@ -220,7 +220,7 @@ static void bisect_time(struct tries *t, struct explain_change *best)
         best->before_job = t->out->parts[i].kept_for;
 }
 
-/* A limit that ends before somebody's reserved start: the longest such that works. */
+/* A time limit that ends before the reserved start of another job: the longest such that works. */
 static void try_time(struct tries *t)
 {
     const struct sched *s = t->x->s;

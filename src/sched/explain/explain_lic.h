@@ -11,5 +11,5 @@ struct sched_explanation;
 /* One more of those that hold something, the first to end first. */
 void ex_add_holder(struct explain_holder *list, uint32_t *n, uint32_t *all,
                    const struct explain_holder *h);
-/* Who has the licences the job asks for. */
+/* Which jobs hold the licences that the job asks for. */
 void ex_licenses(const struct ex *x, const struct job *j, struct sched_explanation *out);

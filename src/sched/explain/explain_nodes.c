@@ -129,7 +129,7 @@ static void find_node_holders(const struct ex *x, const struct bitmap *held,
     }
 }
 
-/* For whom is this node kept? */
+/* For which job is this node kept? */
 static void note_keeper(const struct ex *x, const struct entry *e, uint32_t id,
                         struct explain_part *out)
 {

@@ -1,4 +1,4 @@
-/* explain_preempt.c - whom a waiting job could send away */
+/* explain_preempt.c - which running jobs a waiting job could send away */
 #include "sched/explain/explain_preempt.h"
 
 #include "base/cleanup.h"
@@ -42,7 +42,7 @@ static void tell_victims(const struct sched_victim *v, uint32_t n, struct explai
     ret->nvictims = n;
 }
 
-/* Whom the job waits for after its choice.  False: it has chosen nobody. */
+/* Which victims the job waits for.  False: it has chosen none. */
 static bool tell_claim(struct sched *s, uint32_t id, struct explain_preempt *ret)
 {
     const struct job *j = job_find(s, id);

@@ -1,4 +1,4 @@
-/* explain_preempt.h - whom a waiting job could send away */
+/* explain_preempt.h - which running jobs a waiting job could send away */
 #pragma once
 
 #include <stdint.h>

@@ -30,7 +30,7 @@ struct explain_holder {
 
 #define EXPLAIN_VICTIMS 8u
 
-struct explain_preempt { /* whom it may send away */
+struct explain_preempt { /* which running jobs it may send away */
     bool asked;          /* preemption is configured */
     uint32_t jobs;       /* that run on nodes it could use */
     uint32_t going;      /* of these: end anyway */
@@ -86,7 +86,7 @@ struct explain_change {
     uint32_t index;
     uint64_t value;
     const char *text;    /* interned, or the caller's */
-    uint32_t before_job; /* CHANGE_TIME: whose start it would not delay; 0 = nobody's */
+    uint32_t before_job; /* CHANGE_TIME: the job whose start it would not delay; 0 = none */
 };
 
 #define EXPLAIN_LICENSES 8u
@@ -108,7 +108,7 @@ struct sched_explanation {
     struct explain_license licenses[EXPLAIN_LICENSES];
     size_t nlicenses;
     bool licenses_any; /* one of them is enough */
-    bool settled;      /* nobody who goes before could start now */
+    bool settled;      /* no job that goes before could start now */
     bool starts_now;   /* nothing keeps it: the next pass takes it */
 };
 void sched_explanation_done(struct sched_explanation *x);

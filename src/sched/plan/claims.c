@@ -38,7 +38,7 @@ static bool shares_node(const struct job *k, const struct sched_alloc *a)
     return false;
 }
 
-/* Everybody on its nodes who goes, and whoever holds its licences until then. */
+/* Note the jobs that leave its nodes, and the jobs that hold its licences until then. */
 static int claim_waits(struct psearch *x, const struct choice *c)
 {
     struct job *j = x->e->job;

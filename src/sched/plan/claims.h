@@ -9,7 +9,7 @@ struct psearch;
 struct sched;
 struct sched_decisions;
 
-/* e holds its layout from now on and tells whom it waits for. */
+/* e holds its layout from now on and tells which jobs it waits for. */
 int claim_make(struct psearch *x, struct choice *c, struct job_lics *held,
                struct sched_decisions *out);
 /* start whose victims are gone */

@@ -1,10 +1,11 @@
 /* conservative.c - backfill that gives every job it looks at a place in the plan.
  *
- * Jobs come in the order of the queues.  Each one starts now, when that hurts nobody planned before
- * it, or holds what it will need from the first moment on at which it fits beside them; so no job
- * planned earlier is ever delayed by a later one.  A class that found no place before a slot finds
- * none there for a longer job either, and a class that failed to start for some end fails for later
- * ends too: equal jobs cost little.  Jobs beyond the limits on places may still start at once. */
+ * Jobs come in the order of the queues.  Each one starts now, when that delays no job planned
+ * before it, or holds what it will need from the first moment on at which it fits beside them; so
+ * no job planned earlier is ever delayed by a later one.  A class that found no place before a
+ * slot finds none there for a longer job either, and a class that failed to start for some end
+ * fails for later ends too: equal jobs cost little.  Jobs beyond the limits on places may still
+ * start at once. */
 #include "sched/plan/conservative.h"
 
 #include <errno.h>

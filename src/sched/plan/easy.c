@@ -137,7 +137,7 @@ static uint32_t longest_beside_resvs(const struct bf *b, const struct job *j, ui
     uint32_t which,
         limit = until == INT64_MAX ? j->time_limit_min : (uint32_t)((until - b->now_us) / 60000000);
 
-    /* Its licences are promised to somebody before that: only what was asked for is known to be
+    /* Its licences are promised to another job before that: only what was asked for is known to be
      * free. */
     return lics_fit(b->s, &j->want, end_after(b->now_us, limit), &which) ? limit : j->time_min_min;
 }

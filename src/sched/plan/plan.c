@@ -241,7 +241,7 @@ static int by_rank(const void *a, const void *b)
     return (x->job->id > y->job->id) - (x->job->id < y->job->id);
 }
 
-/* Whoever holds the node, once each. */
+/* The jobs and places that hold the node, once each. */
 static int gather_holders(struct sched *s, uint32_t id, struct prof_holding **ret, uint32_t *ret_n)
 {
     uint32_t n = 0, most = 0, nids, kept = 0;

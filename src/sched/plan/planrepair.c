@@ -47,7 +47,7 @@ struct repair {
     uint32_t looks, tries, wide, moves;
 };
 
-/* ---- who gains? ------------------------------------------------------------------------------ */
+/* ---- which jobs gain? ------------------------------------------------------------------------ */
 
 /* What each node of the job has free at least; an exact measure where it gets but one node. */
 static void least_asked(const struct sched *s, const struct entry *e, uint32_t *ret_cpus,
@@ -198,7 +198,7 @@ static int improve_place(struct repair *x, struct place *p, uint32_t first)
     }
     if (p->from <= now && !p->broken && ready) {
         place_free(p);
-        return 0; /* it was to start, and somebody is in the way */
+        return 0; /* it was to start, and another job is in the way */
     }
     first = MAX(first, now + 1);
     r = first < p->from || p->broken ? conservative_seek(s, e, first, &pick, &alloc) : 0;
@@ -249,7 +249,7 @@ static int mend_places(struct repair *x)
     return r;
 }
 
-/* In the order of the plan, those whose time has come and those who gain by what is free. */
+/* In the order of the plan, the places whose time has come and those that gain by what is free. */
 static int compress_places(struct repair *x)
 {
     struct sched *s = x->s;
@@ -296,7 +296,7 @@ static bool has_place(const struct entry *e)
     return false;
 }
 
-/* A job without a place may start where somebody left. */
+/* A job without a place may start where another job left. */
 static int start_without(struct repair *x, struct entry *e)
 {
     struct sched *s = x->s;

@@ -102,7 +102,7 @@ int preempt_try(struct sched *s, struct entry *e, const struct bitmap *minus, in
     return s->bf.active ? 0 : try_claim(s, e, minus, now_us, out);
 }
 
-/* Nodes somebody has a place on before e would end are not for it. */
+/* Nodes on which another job has a place before e would end are not for e. */
 int preempt_beside_plan(struct sched *s, struct entry *e, int64_t now_us,
                         struct sched_decisions *out)
 {

@@ -16,6 +16,6 @@ int preempt_search_moved(struct psearch *x, struct choice *c, struct job_lics *h
 /* e does not fit: make room for it.  1 a PREEMPT is proposed, 0 no. */
 int preempt_try(struct sched *s, struct entry *e, const struct bitmap *minus, int64_t now_us,
                 struct sched_decisions *out);
-/* The same while backfill plans: on nodes where that delays nobody who has a place. */
+/* The same while backfill plans: on nodes where that delays no job that has a place. */
 int preempt_beside_plan(struct sched *s, struct entry *e, int64_t now_us,
                         struct sched_decisions *out);

@@ -142,7 +142,7 @@ static int lay_out(struct psearch *x, struct sched_alloc *ret)
     return lics_fit(x->s, &x->e->job->want, 0, &which) ? pick_layout(&x->p, ret) : 0;
 }
 
-/* Of the n released, take back whom the job can do without, the dearest first. */
+/* Of the n released, take back each that the job does not need gone, the dearest first. */
 static int take_back(struct psearch *x, uint32_t n)
 {
     _cleanup_val_(alloc_done) struct sched_alloc first = { 0 };
@@ -252,7 +252,7 @@ int search_victims(struct psearch *x, struct choice *ret)
     int r = fits_released(x);
 
     if (r != 0)
-        return r < 0 ? r : 0; /* nobody has to go who does not already */
+        return r < 0 ? r : 0; /* no job has to go beside those that leave anyway */
     qsort(x->v, x->n, sizeof(*x->v), pre->youngest_first ? by_age : by_size);
     r = choose_victims(x, ret);
     if (r != 1 || pre->strict_order || !pre->reorder_count || ret->n < 2)

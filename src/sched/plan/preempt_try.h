@@ -5,5 +5,5 @@ struct choice;
 struct psearch;
 
 void choice_done(struct choice *c);
-/* With everybody who goes anyway gone. */
+/* The jobs that leave anyway count as gone. */
 int search_victims(struct psearch *x, struct choice *ret);

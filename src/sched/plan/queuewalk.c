@@ -103,7 +103,7 @@ void walk_refuse(struct sched *s, struct entry *e, enum sched_why why)
     }
     if (why == SCHED_WHY_LICENSES || adv_is_why(why) ||
         (why == SCHED_WHY_LIMIT &&
-         !limit_is_own(e->limit))) { /* stays in the queue and holds nobody up */
+         !limit_is_own(e->limit))) { /* stays in the queue and holds up no other entry */
         p->cur = e->next[0];
         return;
     }

@@ -22,7 +22,7 @@
 /* A node over a span: the most that is held at any instant of it.  Valid until the next prof_
  * call. */
 struct prof_view {
-    uint64_t *busy, *firm; /* CPUs somebody holds; holds alone */
+    uint64_t *busy, *firm; /* CPUs that are held; that one job holds alone */
     uint64_t mem;
     uint64_t *used;      /* by row of GRES */
     uint64_t *dev;       /* of every row with devices, one after the other */
@@ -36,7 +36,7 @@ struct prof_view {
 struct step {
     uint32_t from, uid, label, keeper;
     bool held, any, mixed, owned, labels_mixed;
-    int64_t starts_us; /* what somebody planned to begin with it was promised, 0 = nobody is */
+    int64_t starts_us; /* what a job planned to begin with the step was promised, 0 = none is */
     uint64_t mem;
     uint64_t w[]; /* see step_layout() */
 };

@@ -1,4 +1,4 @@
-/* prof_redo.c - taking back what a node held: it is made anew from those who still hold it.
+/* prof_redo.c - taking back what a node held: it is made anew from the jobs that still hold it.
  *
  * Of a step one cannot subtract - bits may be held by two, sums are of many - but a node has few
  * holders, and the bitmaps follow in those slots alone in which its levels changed. */
@@ -22,7 +22,7 @@
 #include "sched/state/nodes.h"
 #include "sched/state/sched_obj.h"
 
-/* Devices of an that somebody holds? */
+/* Are devices of an held by another job? */
 static bool devices_held(const struct node *n, const struct gres_row *row, const uint64_t *dev,
                          const struct sched_alloc_gres *g)
 {
@@ -69,7 +69,7 @@ static struct hold hold_of(const struct prof_holding *v)
                           .owned = j->owned };
 }
 
-/* Is somebody in the way who still runs in the second for which the place is promised?  Running
+/* Is a job in the way that still runs in the second for which the place is promised?  Running
  * jobs come first.  1, 0, -ENOMEM. */
 static int is_overrun(struct sched *s, uint32_t id, const struct prof_holding *v,
                       const struct prof_holding *all)

@@ -6,8 +6,8 @@
 struct prof_view;
 struct sched;
 
-/* end_us: beyond what is promised for slot `until` nobody planned for it may be met; 0 = it is kept
- * anyway. */
+/* The view of a span.  A job planned to begin with slot `until` counts too when it is promised a
+ * start before end_us; end_us 0: no such job counts. */
 const struct prof_view *prof_view(const struct sched *s, uint32_t id, uint32_t from, uint32_t until,
                                   int64_t end_us);
 /* The first job planned on the node to begin before until, and when; 0 when there is none. */

@@ -177,7 +177,7 @@ int prof_make(struct sched *s, int64_t now_us)
     if (r < 0)
         prof_drop(s);
     else
-        advs_each_edge(s, prof_mark); /* somebody may begin or has to end there */
+        advs_each_edge(s, prof_mark); /* a job may begin or has to end there */
     return r;
 }
 

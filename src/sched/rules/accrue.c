@@ -1,8 +1,9 @@
 /* accrue.c - how many waiting jobs gain priority by age: GrpJobsAccrue, MaxJobsAccrue and the
  * QOS' like.
  *
- * Who may is decided when priorities are computed: first those who could before, then the others
- * in order of their ids. A job that may not has no age; when it may, its age begins then. */
+ * Which jobs may is decided when priorities are computed: first those that could before, then
+ * the others in order of their ids. A job that may not has no age; when it may, its age begins
+ * then. */
 #include "sched/rules/accrue.h"
 
 #include <errno.h>

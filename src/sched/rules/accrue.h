@@ -6,5 +6,5 @@
 
 struct sched;
 
-/* Who gains priority by age; with each computation of priorities */
+/* Decide which jobs gain priority by age; called at each computation of priorities */
 int accrue_refresh(struct sched *s, int64_t now_us);

@@ -58,7 +58,7 @@ static inline bool adv_within(const struct advres *r, int64_t from_us, int64_t t
     return false;
 }
 
-/* MaxStartDelay: a job outside that is as short as that delays nobody inside for longer. */
+/* MaxStartDelay: a job outside that is as short as that delays no job inside for longer. */
 static inline bool is_excused(const struct advres *r, int64_t from_us, int64_t to_us)
 {
     return r->max_delay_us && to_us != INT64_MAX && to_us - from_us <= r->max_delay_us;

@@ -8,7 +8,7 @@ struct entry;
 struct job;
 struct sched;
 
-/* Licences are asked for on behalf of e, that would start now; NULL = nobody's. */
+/* Licences are asked for on behalf of e, that would start now; NULL = of no job. */
 void adv_about(struct sched *s, const struct entry *e, int64_t now_us);
 /* reserved for others while it would run */
 uint64_t adv_lics_kept(const struct sched *s, uint32_t lic);

@@ -1,4 +1,4 @@
-/* advres.c - advance reservations: who may have which nodes when.
+/* advres.c - advance reservations: which jobs may have which nodes when.
  *
  * A reservation is a set of nodes (or cores of some) and windows of time.  A job outside may not
  * hold any of it in a window; one inside holds nothing else, and only in a window, unless the

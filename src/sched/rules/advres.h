@@ -1,4 +1,4 @@
-/* advres.h - advance reservations: who may have which nodes when */
+/* advres.h - advance reservations: which jobs may have which nodes when */
 #pragma once
 
 #include <stdbool.h>

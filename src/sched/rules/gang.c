@@ -1,7 +1,7 @@
 /* gang.c - see gang.h
  *
  * The jobs are put in the order in which they may choose, and each runs whose CPUs are all free
- * still.  Since everybody who runs becomes the last of those who will wait, the order by waiting
+ * still.  Since every job that runs becomes the last of those that will wait, the order by waiting
  * time is a rotation without a list. */
 #include "sched/rules/gang.h"
 

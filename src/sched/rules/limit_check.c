@@ -55,7 +55,7 @@ static bool note_hit(struct test *t, const struct level *l, unsigned limit, uint
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* The value of a number that nobody has spoken about before. */
+/* The value of a number that no level has set before. */
 static bool read_number(const struct test *t, const struct level *l, enum sched_limit_number which,
                         uint64_t *ret)
 {

@@ -106,7 +106,7 @@ void sched_limits_init(struct sched_limits *l)
         l->numbers[i] = SCHED_NO_LIMIT;
 }
 
-/* Whoever waits for a limit gets another look: entries parked for one are called back. */
+/* Jobs that wait for a limit are looked at again: entries parked for one are called back. */
 static void looks_anew(struct sched *s)
 {
     for (uint32_t i = 0; i < s->nparts; i++)
@@ -242,7 +242,7 @@ int sched_limit_usage(struct sched *s, bool qos, uint32_t id, const struct sched
     }
     less = less || wall_minutes < l->wall_minutes;
     l->wall_minutes = wall_minutes;
-    if (less) /* decay may let somebody go */
+    if (less) /* decay may let a job start */
         s->change++;
     return 0;
 }

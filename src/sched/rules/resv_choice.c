@@ -245,7 +245,7 @@ static int try_set(struct search *x, const struct bitmap *keep)
         x->missing[i] = x->g->parts[i].count;
     if (keep)
         take_kept(x, set, keep);
-    if (!(x->want->cores && x->g->cores)) /* cores are free or not, whoever has the node */
+    if (!(x->want->cores && x->g->cores)) /* cores are free or not, whichever job has the node */
         bitmap_andnot(x->cand, x->g->busy);
     r = fill_search(x);
     if (r == 0 && (count_missing(x) || !search_enough(x))) {

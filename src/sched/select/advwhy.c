@@ -51,7 +51,7 @@ enum sched_why adv_why(struct sched *s, const struct entry *e, int64_t now_us)
     adv_span(&p, now_us, minutes);
     if (resv && (!own || (!own->flex && !adv_within(own, p.from_us, p.to_us))))
         return SCHED_WHY_RESV;
-    if (fits_idle(&p) != 0) /* out of memory: said again by whoever tries next */
+    if (fits_idle(&p) != 0) /* out of memory: the next try reports it */
         return SCHED_WHY_NONE;
     if (resv)
         return SCHED_WHY_RESV;

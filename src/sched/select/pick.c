@@ -218,7 +218,7 @@ static void share_out(struct pick *p)
     }
 }
 
-/* CPUs that nobody has come first, then those that fewest share. */
+/* First CPUs that no job has, then those that fewest jobs share. */
 static int try_shared(struct pick *p, const struct calt *a)
 {
     int r = 0;

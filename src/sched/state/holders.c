@@ -1,6 +1,6 @@
 /* holders.c - the jobs that hold resources, by partition and QOS.
  *
- * Who looks for running jobs does not go through the pending ones, and who looks for jobs to
+ * A search for running jobs does not go through the pending ones, and a search for jobs to
  * preempt leaves out whole groups that it may not touch.  A job knows its place in its group, so
  * that it comes and goes in constant time.  Jobs that leave anyway are listed beside. */
 #include "sched/state/holders.h"

@@ -21,9 +21,9 @@ struct claim {
 };
 
 void claim_drop(struct sched *s, struct job *j);
-bool goes_anyway(const struct job *j);           /* it leaves, or makes room for somebody */
+bool goes_anyway(const struct job *j);           /* it leaves, or makes room for another */
 void going_note(struct sched *s, struct job *j); /* j holds, and goes_anyway() */
-void going_settle(struct sched *s);              /* forget who does not any more */
+void going_settle(struct sched *s);              /* forget the jobs that do not any more */
 /* holders_add() cannot fail after it */
 int holders_room(struct sched *s, uint32_t part, uint32_t qos);
 /* by its part and qos, which stay until it is removed */

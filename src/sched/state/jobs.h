@@ -69,7 +69,7 @@ struct job {
     /* preemption, see preempt.c */
     uint32_t run_priority; /* it was started with */
     uint32_t claimed_by;   /* the job it goes for, 0 = none */
-    /* a preemptor's: who has to go first; NULL = it does not wait so */
+    /* of a preemptor: the jobs that have to go first; NULL = it does not wait for any */
     struct claim *waits;
     struct charge *charge; /* limit.c: what it counts against; NULL = nothing */
     struct het *het;       /* NULL = not a component */

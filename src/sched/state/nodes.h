@@ -60,7 +60,7 @@ void node_take(struct sched *s, const struct sched_alloc_node *an, uint32_t part
                bool cpus, bool rest);
 void node_release(struct sched *s, const struct sched_alloc_node *an, uint32_t part, bool firm,
                   bool cpus, bool rest);
-/* How many of these CPUs nobody has. */
+/* How many of these CPUs no job holds. */
 uint32_t node_would_take(const struct sched *s, const struct sched_alloc_node *an);
 void node_own(struct sched *s, uint32_t id, const struct job *j,
               bool add); /* it comes to the node or leaves it */

@@ -39,7 +39,7 @@ struct pick {
     const struct shape_key *k;
     bool whole;
     uint32_t share_max; /* jobs on one CPU */
-    uint32_t share;     /* tried at the moment: CPUs nobody has come first */
+    uint32_t share;     /* tried at the moment: CPUs that no job has come first */
     uint32_t gname[SCHED_MAX_JOB_GRES],
         gtype[SCHED_MAX_JOB_GRES]; /* of the requests, see row_matches() */
     uint32_t only;                 /* so many nodes, of a list of counts; 0 = no such list */

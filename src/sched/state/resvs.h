@@ -39,7 +39,7 @@ struct kept_resv {     /* see keptplan.c */
     uint32_t job_id;
     uint64_t config_gen, up_gen;
     int64_t end_us;  /* of those it waits for */
-    uint64_t beyond; /* who runs on then */
+    uint64_t beyond; /* stands for the jobs that run on then */
     struct resv resv;
 };
 

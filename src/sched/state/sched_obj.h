@@ -114,7 +114,7 @@ struct sched {
     struct job **line;                 /* running jobs that end, by end time */
     uint32_t nline, cap_line, line_at; /* the first line_at are released at the moment */
     bool line_made;
-    uint64_t line_beyond; /* kept_number() of those who have no end, together */
+    uint64_t line_beyond; /* kept_number() of the jobs without an end, together */
     struct kept_resv kept;
     struct alike alike;
 
