@@ -6,6 +6,8 @@
 #include "sched/plan/queuewalk.h"
 #include "sched/rules/limit_check.h"
 #include "sched/sched.h"
+#include "sched/rules/licfit.h"
+#include "sched/rules/partlimits.h"
 #include "sched/state/endtime.h"
 #include "sched/state/expect.h"
 #include "sched/state/jobs.h"
@@ -14,6 +16,17 @@
 #include "sched/state/resvs.h"
 #include "sched/state/sched_obj.h"
 #include "sched/state/tally.h"
+
+enum sched_why bf_refusal(struct bf *b, struct entry *e, bool *ret_no_lics)
+{
+    enum sched_why why = entry_limits(b->s, e);
+    uint32_t which;
+
+    if (!why)
+        why = limit_refuses(b->s, e, NULL, e->job->time_limit_min, b->now_us);
+    *ret_no_lics = !why && !lics_fit(b->s, &e->job->want, 0, &which);
+    return why;
+}
 
 bool bf_within(const struct sched *s, int64_t now_us, int64_t start_us)
 {

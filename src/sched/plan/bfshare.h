@@ -4,11 +4,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sched/sched.h"
+
 struct entry;
 struct job;
 struct sched;
-struct sched_alloc;
-struct sched_decisions;
 
 struct bf {
     struct sched *s;
@@ -16,8 +16,14 @@ struct bf {
     struct sched_decisions *out;
 };
 
+/* What keeps e from any start, whatever nodes are free; NONE: nothing.  *ret_no_lics: then only
+ * licences are missing. */
+enum sched_why bf_refusal(struct bf *b, struct entry *e, bool *ret_no_lics);
+/* Is a start then within bf_window? */
 bool bf_within(const struct sched *s, int64_t now_us, int64_t start_us);
+/* Note a planned start, unless another partition has a sooner one in this run.  -ENOMEM. */
 int bf_set_expected(struct sched *s, struct job *j, int64_t start_us, const struct sched_alloc *a);
+/* Not: too young, too low, a place in another partition already, the partition has enough. */
 bool bf_may_reserve(const struct bf *b, const struct entry *e);
 void easy_drop(struct sched *s);
 void backfill_drop(struct sched *s);  /* forget every plan; the next begins anew */

@@ -280,17 +280,11 @@ static int consider_planned(struct bf *b, struct entry *e)
     struct sched *s = b->s;
     struct part *part = s->parts[e->part];
     struct pick p = { .s = s, .cls = e->cls, .part = part };
-    enum sched_why why = entry_limits(s, e);
-    uint32_t which;
     bool no_lics;
-    enum sched_why adv;
+    enum sched_why why = bf_refusal(b, e, &no_lics), adv;
     int r = 0;
 
-    if (!why)
-        why = limit_refuses(s, e, NULL, e->job->time_limit_min, b->now_us);
     s->plan->limited = s->plan->limited || why == SCHED_WHY_LIMIT;
-    no_lics = !why && !lics_fit(s, &e->job->want, 0, &which);
-
     if (!why && !no_lics && e->job->het)
         return plan_group(b, e);
     if (!why && !no_lics)

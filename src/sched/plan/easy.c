@@ -22,8 +22,6 @@
 #include "sched/rules/advres.h"
 #include "sched/rules/advtime.h"
 #include "sched/rules/licfit.h"
-#include "sched/rules/limit_check.h"
-#include "sched/rules/partlimits.h"
 #include "sched/sched.h"
 #include "sched/select/advwhy.h"
 #include "sched/select/joblayout.h"
@@ -221,16 +219,12 @@ int easy_consider(struct bf *b, struct entry *e)
     struct sched *s = b->s;
     struct part *part = s->parts[e->part];
     struct pick p = { .s = s, .cls = e->cls, .part = part };
-    enum sched_why why = entry_limits(s, e);
-    uint32_t which;
+    enum sched_why why;
     bool no_lics;
     int r;
 
-    if (!why)
-        why = limit_refuses(s, e, NULL, e->job->time_limit_min, b->now_us);
-    adv_about(s, e, b->now_us);
-    no_lics = !why && !lics_fit(s, &e->job->want, 0, &which);
-
+    adv_about(s, e, b->now_us); /* what is reserved for the job itself counts as free */
+    why = bf_refusal(b, e, &no_lics);
     if (!why && !no_lics && e->job->het) {
         adv_about(s, NULL, 0);
         return consider_group(b, e);
