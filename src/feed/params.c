@@ -8,7 +8,7 @@
 #include "feed/params.h"
 #include "feed/preemptfeed.h"
 
-/* Jobs planned; without the option the others are still started where they hurt nobody. */
+/* Jobs planned; without the option the others are still started where they delay no planned job. */
 #define DEFAULT_BF_MAX_JOB_TEST 500
 #define DEFAULT_BF_MAX_JOB_ARRAY_RESV 20
 
@@ -121,6 +121,8 @@ void feed_fill_params(const struct conf *conf, struct sched_params *ret)
         .bf_max_job_plan = option_u32(conf, "bf_max_job_test", DEFAULT_BF_MAX_JOB_TEST),
         .bf_max_job_array_resv =
             option_u32(conf, "bf_max_job_array_resv", DEFAULT_BF_MAX_JOB_ARRAY_RESV),
+        .min_interval_us = option_u32(conf, "sched_min_interval", 0),
+        .defer = find_option(conf, "defer"),
         .bf_window_min = option_u32(conf, "bf_window", 1440),
         .bf_resolution_s = option_u32(conf, "bf_resolution", 60),
         .bf_max_job_test = option_u32(conf, "bf_max_job_test", 0),
