@@ -91,6 +91,7 @@ static int serve_user(void)
 
 int main(int argc, char **argv)
 {
+    const struct plug_ops *plug_ops = NULL;
     Pst__StepFile *sf = NULL;
     int r, srun_fd = -1, ns_fd = -1, ns_pid_fd = -1;
 
@@ -106,7 +107,7 @@ int main(int argc, char **argv)
         return ask_script(argv[2], argv[3]);
     if (argc == 1 && nsfirst_is(argv[0]))
         return nsfirst_main();
-    r = plug_main(argc, argv);
+    r = plug_main(argc, argv, &plug_ops);
     if (r >= 0)
         return r;
     if (argc != 1 || !is_open(STEP_FD_FILE) || !is_open(STEP_FD_CTL)) {
@@ -129,7 +130,7 @@ int main(int argc, char **argv)
     inherit_no_keys();
     r = read_step_file(&sf);
     if (r == 0)
-        r = step_run(sf, STEP_FD_CTL, srun_fd, ns_fd, ns_pid_fd);
+        r = step_run(sf, STEP_FD_CTL, srun_fd, ns_fd, ns_pid_fd, plug_ops);
     if (sf)
         pst__step_file__free_unpacked(sf, NULL);
     if (r < 0)

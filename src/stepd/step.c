@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -36,20 +35,6 @@
 
 /* for an srun that takes nothing: its reader may be a person */
 #define LINGER_US (3600 * USEC_PER_SEC)
-
-const struct plug_ops *plug_ops;
-
-void step_fail(struct step *s, const char *fmt, ...)
-{
-    va_list ap;
-
-    if (s->error)
-        return; /* the first reason is the reason */
-    va_start(ap, fmt);
-    (void)vsnprintf(s->error_buf, sizeof(s->error_buf), fmt, ap);
-    va_end(ap);
-    s->error = s->error_buf;
-}
 
 static void write_trace(struct step *s);
 
@@ -200,6 +185,12 @@ static void on_order(struct step *s, int i, const Pst__StepOrder *o)
         tell(s, i, NULL);
 }
 
+static void take_attached(struct step *s, int fd, uint32_t request_id)
+{
+    if (attach_new(s, fd, request_id))
+        follow_begin(s);
+}
+
 static void read_conn(struct step *s, int i)
 {
     ProtobufCMessage *msg = NULL;
@@ -217,7 +208,7 @@ static void read_conn(struct step *s, int i)
         if (fd >= 0 && PB_AS(step_order, msg)->has_stat_id)
             gather_answer(s, fd, PB_AS(step_order, msg)->stat_id);
         else if (fd >= 0)
-            attach_new(s, fd, PB_AS(step_order, msg)->attach_id);
+            take_attached(s, fd, PB_AS(step_order, msg)->attach_id);
         else
             on_order(s, i, PB_AS(step_order, msg));
         protobuf_c_message_free_unpacked(msg, NULL);
@@ -319,13 +310,27 @@ static uint64_t start_ticks(void)
     return ts.tv_sec < 1 ? 0 : (uint64_t)(ts.tv_sec - 1) * (uint64_t)MAX(hz, 1L);
 }
 
-static int step_init(struct step *s, const Pst__StepFile *sf, int ctl_fd, int srun_fd)
+static int serve_once(struct step *s);
+
+const struct step_events step_events = {
+    .serve = serve_once,
+    .terminate = step_terminate,
+    .signal = step_signal,
+    .task_ended = step_task_ended,
+    .mpi_message = mpi_message,
+    .mpi_full = mpi_full,
+};
+
+static int step_init(struct step *s, const Pst__StepFile *sf, int ctl_fd, int srun_fd,
+                     const struct plug_ops *plug_ops)
 {
     const char *dir = sf->launch ? sf->launch->work_dir : sf->job->job->work_dir;
     char num[16];
     int r;
 
     *s = (struct step){
+        .on = &step_events,
+        .plug_ops = plug_ops,
         .sf = sf,
         .job = sf->job->job,
         .launch = sf->launch,
@@ -468,7 +473,7 @@ static void finish(struct step *s)
 
     s->ended = true;
     if (s->plug)
-        plug_ops->end(s);
+        s->plug_ops->end(s);
     if (s->ext && s->sf->ns)
         ns_remove(s);
     if (s->ext)
@@ -595,7 +600,7 @@ static int poll_once(struct step *s)
     return 0;
 }
 
-int step_serve(struct step *s)
+static int serve_once(struct step *s)
 {
     keep_time(s, now_mono_us());
     return poll_once(s);
@@ -625,10 +630,11 @@ static void step_done(struct step *s)
     free(s->in_gids);
 }
 
-int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd, int ns_fd, int ns_pid_fd)
+int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd, int ns_fd, int ns_pid_fd,
+             const struct plug_ops *plug_ops)
 {
     struct step s;
-    int r = step_init(&s, sf, ctl_fd, srun_fd);
+    int r = step_init(&s, sf, ctl_fd, srun_fd, plug_ops);
 
     if (r < 0)
         return r;

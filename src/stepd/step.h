@@ -54,6 +54,34 @@ enum oci_clean { /* of containers, see ocitask.h */
                  OCI_CLEAN,
 };
 
+struct step;
+struct task;
+struct plug_ops;
+
+/* How lower rooms reach what stands above them.  step.c has the one table; a room calls these and
+ * knows no file of a room above its own. */
+struct step_events {
+    /* Wait for what comes next and take care of it: the loop's one turn, also while the start waits
+     * for something.  0 or a negative errno. */
+    int (*serve)(struct step *s);
+    /* step_terminate() and step_signal() of taskset.c */
+    void (*terminate)(struct step *s, const char *reason, int shown_signal, bool now,
+                      uint32_t kill_wait_s);
+    void (*signal)(struct step *s, int sig, bool leader_only);
+    /* A task that waited for its last process is over: step_task_ended(). */
+    void (*task_ended)(struct step *s, struct task *t, int status);
+    /* A message of srun's for the service of the MPI program, and whether that takes none now. */
+    void (*mpi_message)(struct step *s, const Pst__StepMpi *msg);
+    bool (*mpi_full)(const struct step *s);
+};
+
+extern const struct step_events step_events; /* of step.c: those of the whole step daemon */
+
+/* Input that waits, of all tasks: each piece counts once. */
+struct inwaits {
+    size_t bytes, pieces;
+};
+
 /* standard input not yet taken by a task: pieces that other tasks may wait for too */
 struct inbuf {
     struct inpiece **pieces;
@@ -92,6 +120,8 @@ enum kill_stage {
 };
 
 struct step {
+    const struct step_events *on;
+    const struct plug_ops *plug_ops; /* NULL in slurmstepd itself, which loads no plugins */
     const Pst__StepFile *sf;
     const Pst__JobRecord *job;
     const Pst__LaunchStep *launch; /* NULL: the batch step */
@@ -115,6 +145,7 @@ struct step {
 
     struct task *tasks;
     size_t n_tasks, n_running;
+    struct inwaits in_waits;
     struct envlist env; /* common to the tasks */
     struct cgroup cg;   /* of all its processes; kind CGROUP_NONE: they are found by a walk */
 
@@ -176,11 +207,11 @@ struct step {
 
 /* step.c */
 /* ns_fd: the job's private folders, ns_pid_fd: its namespaces' first process; -1 none. */
-int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd, int ns_fd, int ns_pid_fd);
+int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd, int ns_fd, int ns_pid_fd,
+             const struct plug_ops *plug_ops);
+
+/* stepfail.c: the step cannot be set up, and why; the first reason counts. */
 void step_fail(struct step *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Wait for what comes next and take care of it: the loop's one turn, also while the start waits
- * for something. */
-int step_serve(struct step *s);
 
 /* await.c: a child that the start of the tasks needs and that may last.  The step is served
  * meanwhile. */
@@ -259,13 +290,22 @@ bool io_flushed(const struct step *s);
 void io_close_task(struct task *t);
 void io_lost(struct step *s);
 
-bool io_input_full(const struct step *s);
-void io_input(struct step *s, const Pst__StepIo *io);
 void io_resume(struct step *s); /* something was taken that srun's frames waited for */
-void io_signal(struct step *s, const Pst__StepSignal *sig);
+
+/* taskinput.c: what clients give the tasks: input and signals */
+bool input_full(const struct step *s); /* no more is read from any client */
+void input_give(struct step *s, const Pst__StepIo *io);
+void input_write(struct task *t); /* its standard input takes something */
+/* Close it; what waits for it is dropped. */
+void input_close(struct task *t);
+void input_done(struct task *t); /* ... and free the ring */
+/* The most that waits for one task. */
+size_t input_waits(const struct step *s);
+void input_signal(struct step *s, const Pst__StepSignal *sig);
 
 /* attach.c: sattach's connections */
-void attach_new(struct step *s, int fd, uint32_t request_id); /* takes fd */
+/* Takes fd.  False: there is no room, or the client has left. */
+bool attach_new(struct step *s, int fd, uint32_t request_id);
 bool attach_any(const struct step *s);
 void attach_send(struct step *s, unsigned op, const ProtobufCMessage *msg);
 size_t attach_poll_fill(const struct step *s, struct pollfd *fds); /* STEP_ATTACHED of them */
@@ -344,9 +384,9 @@ struct plug_ops {
     void (*task_exit)(struct step *s, const struct task *t);
     void (*end)(struct step *s);
 };
-extern const struct plug_ops *plug_ops; /* NULL in slurmstepd itself */
-/* Of main(): sets plug_ops.  -1: go on; else the exit status of what the words asked for. */
-int plug_main(int argc, char **argv);
+/* Of main().  -1: go on, with *ret_ops (NULL in slurmstepd itself); else the exit status of what the
+ * words asked for. */
+int plug_main(int argc, char **argv, const struct plug_ops **ret_ops);
 
 /* child.c: a process of the step, made without copying our memory */
 struct child {

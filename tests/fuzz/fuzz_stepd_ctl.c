@@ -289,7 +289,8 @@ static void play_begin(struct play_step *p, unsigned how)
     int r;
 
     fill_file(p, how);
-    r = step_init(s, &p->sf, new_pair(0, SOCK_SEQPACKET), how & 1 ? new_pair(3, SOCK_STREAM) : -1);
+    r = step_init(s, &p->sf, new_pair(0, SOCK_SEQPACKET), how & 1 ? new_pair(3, SOCK_STREAM) : -1,
+                  NULL);
     assert(r == 0);
     s->cg.watch_fd = -1;
     s->noticed = !(how & 2); /* the line's time is the real clock's */

@@ -145,7 +145,7 @@ void stepcg_look(struct step *s)
     cgroup_watch_drain(&s->cg);
     for (size_t i = 0; i < s->n_tasks; i++)
         if (s->tasks[i].lingers && !cgroup_task_populated(&s->cg, s->tasks[i].rank))
-            step_task_ended(s, &s->tasks[i], s->tasks[i].status);
+            s->on->task_ended(s, &s->tasks[i], s->tasks[i].status);
 }
 
 void stepcg_oom(struct step *s)

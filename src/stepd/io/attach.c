@@ -77,7 +77,7 @@ static void catch_up(struct step *s, size_t i)
     }
 }
 
-void attach_new(struct step *s, int fd, uint32_t request_id)
+bool attach_new(struct step *s, int fd, uint32_t request_id)
 {
     size_t i = 0;
     struct client *c;
@@ -86,15 +86,14 @@ void attach_new(struct step *s, int fd, uint32_t request_id)
         i++;
     if (s->ext || s->ended || i == STEP_ATTACHED || client_from_fd(fd, &c) < 0) {
         (void)close(fd); /* it sees the end of the connection */
-        return;
+        return false;
     }
     s->attached[i] = c;
     if (client_send_nonblock(c, OP_ATTACH_STEP, FRAME_REPLY, request_id, NULL) < 0)
         drop(s, i);
     else
         catch_up(s, i);
-    if (s->attached[i])
-        follow_begin(s);
+    return s->attached[i] != NULL;
 }
 
 /* Input and signals of a terminal; the end of its input is not the end of the tasks'. */
@@ -108,9 +107,9 @@ static void on_frame(struct step *s, const struct frame *f)
         Pst__StepIo *io = PB_AS(step_io, msg);
 
         io->eof = false;
-        io_input(s, io);
+        input_give(s, io);
     } else {
-        io_signal(s, PB_AS(step_signal, msg));
+        input_signal(s, PB_AS(step_signal, msg));
     }
     protobuf_c_message_free_unpacked(msg, NULL);
 }
@@ -120,7 +119,7 @@ static void read_one(struct step *s, size_t i)
     struct frame f;
     int r = 0;
 
-    while (s->attached[i] && !io_input_full(s)) {
+    while (s->attached[i] && !input_full(s)) {
         r = client_recv(s->attached[i], 0, &f);
         if (r <= 0)
             break;
@@ -132,7 +131,7 @@ static void read_one(struct step *s, size_t i)
 
 size_t attach_poll_fill(const struct step *s, struct pollfd *fds)
 {
-    bool full = io_input_full(s);
+    bool full = input_full(s);
 
     for (size_t i = 0; i < STEP_ATTACHED; i++) {
         const struct client *c = s->attached[i];

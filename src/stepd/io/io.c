@@ -2,25 +2,21 @@
  *
  * Output: what a task writes is sent as it comes, in order per stream; while more than
  * STEP_OUT_MAX waits for srun the pipes are left alone, so a slow srun slows the tasks and costs
- * no memory. Input: pieces wait, each once for all the tasks it is for; srun keeps within the
- * credit it is told.  While STEP_STDIN_MAX bytes wait all the same (of somebody attached, or of
- * what only claims to be srun), neither is read. When srun is lost the step ends. */
+ * no memory. Input goes to taskinput.c; srun keeps within the credit it is told.  When srun is lost
+ * the step ends. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
-#include "stepd/task/mpi.h"
 #include "stepd/step.h"
 #include "wire/client.h"
 
-#define PIECES_MAX 1024u /* waiting pieces of input, however small */
 /* bytes for srun: its signals come through while its output waits, but not for ever */
 #define ANSWERS_MAX (16u << 20)
 #define CREDIT_STEP 32768u /* told in pieces no smaller, while more waits */
@@ -40,95 +36,11 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-/* ---- pieces of input ------------------------------------------------------------------------- */
-
-struct inpiece {
-    unsigned refs; /* tasks that wait for it */
-    size_t len;
-    char data[];
-};
-
-static struct { /* of this process's step */
-    size_t bytes, pieces;
-} waiting;
-
-static void piece_unref(struct inpiece *p)
-{
-    if (--p->refs)
-        return;
-    waiting.bytes -= p->len;
-    waiting.pieces--;
-    free(p);
-}
-
-/* With one reference, the caller's; NULL: out of memory. */
-static struct inpiece *piece_new(const uint8_t *data, size_t len)
-{
-    struct inpiece *p = malloc(sizeof(*p) + len);
-
-    if (!p)
-        return NULL;
-    p->refs = 1;
-    p->len = len;
-    if (len)
-        memcpy(p->data, data, len);
-    waiting.bytes += len;
-    waiting.pieces++;
-    return p;
-}
-
-static int add_piece(struct inbuf *in, struct inpiece *p)
-{
-    if (in->n == in->cap) {
-        size_t cap = in->cap ? in->cap * 2 : 4;
-        struct inpiece **pieces = calloc(cap, sizeof(struct inpiece *));
-
-        if (!pieces)
-            return -ENOMEM;
-        for (size_t i = 0; i < in->n; i++)
-            pieces[i] = in->pieces[(in->first + i) % in->cap];
-        free(in->pieces);
-        in->pieces = pieces;
-        in->first = 0;
-        in->cap = cap;
-    }
-    in->pieces[(in->first + in->n++) % in->cap] = p;
-    in->len += p->len;
-    p->refs++;
-    return 0;
-}
-
-static void drop_first(struct inbuf *in)
-{
-    struct inpiece *p = in->pieces[in->first];
-
-    in->len -= p->len - in->at;
-    in->at = 0;
-    in->first = (in->first + 1) % in->cap;
-    in->n--;
-    piece_unref(p);
-}
-
-static void drop_pieces(struct inbuf *in)
-{
-    while (in->n)
-        drop_first(in);
-}
-
-/* What waits for it is dropped with it. */
-static void close_input(struct task *t)
-{
-    close_fd(&t->fd[0]);
-    drop_pieces(&t->in);
-}
-
 void io_close_task(struct task *t)
 {
-    for (int i = 0; i < 3; i++)
+    input_done(t);
+    for (int i = 1; i < 3; i++)
         close_fd(&t->fd[i]);
-    drop_pieces(&t->in);
-    free(t->in.pieces);
-    t->in = (struct inbuf){ .eof = true };
 }
 
 void io_lost(struct step *s)
@@ -137,7 +49,7 @@ void io_lost(struct step *s)
     for (size_t i = 0; i < s->n_tasks; i++)
         io_close_task(&s->tasks[i]);
     if (!s->swept && s->n_running > 0)
-        step_terminate(s, NULL, SIGTERM, false, s->sf->kill_wait_s);
+        s->on->terminate(s, NULL, SIGTERM, false, s->sf->kill_wait_s);
 }
 
 void io_started(struct step *s)
@@ -186,7 +98,7 @@ void io_send(struct step *s, struct task *t, int stream, const uint8_t *data, si
 /* One read per turn, so that no task starves the others. */
 static void read_output(struct step *s, struct task *t, int i)
 {
-    static uint8_t buf[STEP_CHUNK];
+    uint8_t buf[STEP_CHUNK];
     ssize_t n = read(t->fd[i], buf, sizeof(buf));
 
     if (n > 0) {
@@ -197,61 +109,19 @@ static void read_output(struct step *s, struct task *t, int i)
         return;
     close_fd(&t->fd[i]); /* end of file; a terminal says EIO when its last user is gone */
     if (t->pty)
-        close_input(t);
+        input_close(t);
     io_send(s, t, i, NULL, 0, true);
 }
 
 /* ---- standard input -------------------------------------------------------------------------- */
-
-static void write_input(struct task *t)
-{
-    struct inbuf *in = &t->in;
-
-    while (t->fd[0] >= 0 && in->n) {
-        const struct inpiece *p = in->pieces[in->first];
-        ssize_t n = write(t->fd[0], p->data + in->at, p->len - in->at);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno == EAGAIN)
-            return;
-        if (n < 0) { /* the task closed it */
-            close_input(t);
-            return;
-        }
-        in->at += (size_t)n;
-        in->len -= (size_t)n;
-        if (in->at == p->len)
-            drop_first(in);
-    }
-    if (t->fd[0] >= 0 && in->eof) {
-        if (t->pty && write(t->fd[0], "\004", 1) < 0)
-            return; /* a full terminal: tried again with the next input */
-        close_fd(&t->fd[0]);
-    }
-}
-
-static void give_input(struct task *t, struct inpiece *piece, bool eof)
-{
-    if (t->fd[0] < 0)
-        return;
-    if (piece && add_piece(&t->in, piece) < 0) {
-        close_input(t); /* its input ends early rather than with a hole */
-        return;
-    }
-    t->in.eof = t->in.eof || eof;
-    write_input(t);
-}
 
 /* srun sends no more than a window of input ahead of what tasks took, so that its signals never
  * wait behind it. */
 static void tell_credit(struct step *s)
 {
     Pst__StepIo msg = PST__STEP_IO__INIT;
-    uint64_t waits = 0, taken;
+    uint64_t waits = input_waits(s), taken;
 
-    for (size_t i = 0; i < s->n_tasks; i++)
-        waits = MAX(waits, (uint64_t)s->tasks[i].in.len);
     taken = s->in_got - MIN(waits, s->in_got);
     if (!s->srun || taken <= s->in_told || (waits && taken - s->in_told < CREDIT_STEP))
         return;
@@ -263,49 +133,7 @@ static void tell_credit(struct step *s)
         io_lost(s);
 }
 
-/* Whoever they are for: a piece for all the tasks is here once. */
-bool io_input_full(const struct step *s)
-{
-    (void)s; /* the process has no other */
-    return waiting.bytes > STEP_STDIN_MAX || waiting.pieces > PIECES_MAX;
-}
-
 /* ---- frames from srun ------------------------------------------------------------------------ */
-
-void io_signal(struct step *s, const Pst__StepSignal *sig)
-{
-    if (sig->has_rows && s->n_tasks && s->tasks[0].pty && s->tasks[0].fd[1] >= 0) {
-        struct winsize ws = { .ws_row = (unsigned short)sig->rows,
-                              .ws_col = (unsigned short)sig->cols };
-
-        (void)ioctl(s->tasks[0].fd[1], TIOCSWINSZ, &ws); /* the kernel sends SIGWINCH */
-        return;
-    }
-    if (sig->terminate)
-        step_terminate(s, NULL, sig->signal ? (int)sig->signal : SIGTERM, sig->signal == SIGKILL,
-                       s->sf->kill_wait_s);
-    else if (sig->signal == SIGKILL)
-        step_terminate(s, NULL, SIGKILL, true, 0);
-    else if (sig->signal > 0 && sig->signal < 65)
-        step_signal(s, (int)sig->signal, false);
-}
-
-void io_input(struct step *s, const Pst__StepIo *io)
-{
-    struct inpiece *piece = io->data.len ? piece_new(io->data.data, io->data.len) : NULL;
-    bool failed = io->data.len && !piece;
-
-    for (size_t i = 0; i < s->n_tasks; i++) {
-        if (io->has_task_id && io->task_id != s->tasks[i].rank)
-            continue;
-        if (failed)
-            close_input(&s->tasks[i]); /* as above */
-        else
-            give_input(&s->tasks[i], piece, io->eof);
-    }
-    if (piece)
-        piece_unref(piece);
-}
 
 static void on_frame(struct step *s, const struct frame *f)
 {
@@ -324,11 +152,11 @@ static void on_frame(struct step *s, const struct frame *f)
         return;
     if (f->op == OP_STEP_IO) {
         s->in_got += PB_AS(step_io, msg)->data.len;
-        io_input(s, PB_AS(step_io, msg));
+        input_give(s, PB_AS(step_io, msg));
     } else if (f->op == OP_STEP_MPI)
-        mpi_message(s, PB_AS(step_mpi, msg));
+        s->on->mpi_message(s, PB_AS(step_mpi, msg));
     else
-        io_signal(s, PB_AS(step_signal, msg));
+        input_signal(s, PB_AS(step_signal, msg));
     protobuf_c_message_free_unpacked(msg, NULL);
 }
 
@@ -336,7 +164,7 @@ static void on_frame(struct step *s, const struct frame *f)
  * not read. */
 static bool must_wait(const struct step *s)
 {
-    return io_input_full(s) || mpi_full(s) || client_out_pending(s->srun) > ANSWERS_MAX;
+    return input_full(s) || s->on->mpi_full(s) || client_out_pending(s->srun) > ANSWERS_MAX;
 }
 
 static void read_srun(struct step *s)
@@ -392,7 +220,7 @@ static void task_ready(struct step *s, int fd, short events)
         struct task *t = &s->tasks[i];
 
         if (t->fd[0] == fd) {
-            write_input(t);
+            input_write(t);
             return;
         }
         for (int k = 1; k < 3; k++) {
@@ -450,7 +278,7 @@ void io_task_exits(struct step *s)
             if (o->exited && !o->reported && o->status == t->status && o->oom == t->oom) {
                 o->reported = true;
                 ids[msg.n_task_ids++] = o->rank;
-                close_input(o);
+                input_close(o);
             }
         }
         msg.task_ids = ids;

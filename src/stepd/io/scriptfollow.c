@@ -86,7 +86,7 @@ int follow_fd(const struct step *s)
 
 static void read_file(struct step *s, int i)
 {
-    static uint8_t buf[STEP_CHUNK];
+    uint8_t buf[STEP_CHUNK];
     struct follow *f = s->follow;
 
     while (f->files[i].fd >= 0) {

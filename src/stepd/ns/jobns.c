@@ -26,11 +26,6 @@
 
 #define INIT_WAIT_S 10
 
-void ns_job_dir(const char *base, uint32_t job_id, char *buf, size_t size)
-{
-    (void)snprintf(buf, size, "%s/%u", base, job_id);
-}
-
 /* One about the namespace, which it finds by SLURM_NS. */
 static bool ns_program_in(struct step *s, const char *path, uint32_t wait_s)
 {

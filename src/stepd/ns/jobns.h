@@ -20,9 +20,6 @@
 
 struct step;
 
-/* "BASE/JOBID", cut at size. */
-void ns_job_dir(const char *base, uint32_t job_id, char *buf, size_t size);
-
 /* Make it, and enter it for good; s->ns_fd and s->host_ns_fd are set.  False: step_fail() was
  * called. */
 bool ns_make(struct step *s);
@@ -48,6 +45,8 @@ void nsfirst_join(struct step *s, int pid_fd);
 int nsfirst_enter(const struct step *s);
 
 /* nsprogram.c */
+/* "BASE/JOBID", cut at size. */
+void ns_job_dir(const char *base, uint32_t job_id, char *buf, size_t size);
 /* Run a program of the site on the node; NULL: none.  var: one more "NAME=value", or NULL.  False:
  * it failed, or ran for longer than wait_s (0: no limit), and step_fail() was called. */
 bool ns_program(struct step *s, const char *path, uint32_t wait_s, char *var);

@@ -18,6 +18,11 @@
 #include "stepd/ns/jobns.h"
 #include "stepd/step.h"
 
+void ns_job_dir(const char *base, uint32_t job_id, char *buf, size_t size)
+{
+    (void)snprintf(buf, size, "%s/%u", base, job_id);
+}
+
 /* The status of a child of ours, killed when it takes longer.  wait_s 0: however long it takes. */
 static int wait_child(pid_t pid, uint32_t wait_s)
 {

@@ -255,7 +255,7 @@ static void end(struct step *s)
     s->plug = plug_free(s->plug);
 }
 
-int plug_main(int argc, char **argv)
+int plug_main(int argc, char **argv, const struct plug_ops **ret_ops)
 {
     static const struct plug_ops ops = {
         .begin = begin, .fork = plug_fork, .task_exit = task_exit, .end = end
@@ -263,6 +263,6 @@ int plug_main(int argc, char **argv)
 
     if (argc > 1 && strcmp(argv[1], "spank") == 0)
         return plug_script(argc - 2, argv + 2);
-    plug_ops = &ops;
+    *ret_ops = &ops;
     return -1;
 }

@@ -2,9 +2,10 @@
  * see step.h */
 #include "stepd/step.h"
 
-int plug_main(int argc, char **argv)
+int plug_main(int argc, char **argv, const struct plug_ops **ret_ops)
 {
     (void)argc;
     (void)argv;
+    *ret_ops = NULL;
     return -1;
 }

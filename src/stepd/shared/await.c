@@ -38,7 +38,7 @@ int await_fd(struct step *s, int fd, int64_t deadline_mono)
         else if (now_mono_us() >= deadline_mono)
             r = -ETIMEDOUT;
         else
-            r = step_serve(s);
+            r = s->on->serve(s);
     }
     s->aid.fd = -1;
     s->aid.deadline_mono_us = 0;
@@ -55,7 +55,7 @@ int await_end(struct step *s)
     }
     s->aid.fd = -1;
     while (r == 0 && !s->aid.ended)
-        r = step_serve(s);
+        r = s->on->serve(s);
     s->aid.pid = 0;
     s->n_running--;
     return s->aid.status;

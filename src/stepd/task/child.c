@@ -270,7 +270,7 @@ static pid_t make_process(struct child *c, char *stack)
     pid_t pid = -ENOSYS;
 
     if (c->env)
-        return plug_ops->fork(c);
+        return c->step->plug_ops->fork(c);
     if (c->n_join && c->step->cg.tree.kind == CGROUP_V2)
         pid = clone_into_cgroup(c);
     if (pid == -ENOSYS) {

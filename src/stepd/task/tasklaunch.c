@@ -129,7 +129,7 @@ static void failed_start(struct step *s, struct task *t, const struct child *c, 
  * theirs starts. */
 static bool plugins_begin(struct step *s)
 {
-    return !plug_ops || !s->sf->plugstack || plug_ops->begin(s);
+    return !s->plug_ops || !s->sf->plugstack || s->plug_ops->begin(s);
 }
 
 static void run_child(struct step *s, struct task *t, struct child *c, struct envlist *env,

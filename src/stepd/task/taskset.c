@@ -152,7 +152,7 @@ void step_task_ended(struct step *s, struct task *t, int status)
     s->n_running--;
     note_status(s, status);
     if (s->plug)
-        plug_ops->task_exit(s, t);
+        s->plug_ops->task_exit(s, t);
     run_task_epilog(s, t);
     if (t->oom && oom_group && s->n_running > 0)
         step_terminate(s, "DUE TO OUT OF MEMORY", SIGKILL, true, 0);

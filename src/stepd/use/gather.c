@@ -231,7 +231,7 @@ static void check_limit(struct step *s)
         return;
     step_notice(s, "error: StepId=%u.%s exceeded memory limit (%llu > %llu), being killed",
                 s->job_id, s->step_name, (unsigned long long)sum, (unsigned long long)limit);
-    step_terminate(s, NULL, SIGKILL, true, 0);
+    s->on->terminate(s, NULL, SIGKILL, true, 0);
 }
 
 /* Of the node, whoever uses it; a step of several nodes has the sum. */

@@ -381,6 +381,7 @@ static void serve_begin(struct step *s)
     assert_int_equal(sigprocmask(SIG_BLOCK, &set, NULL), 0);
     s->sig_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     assert_true(s->sig_fd >= 0);
+    s->on = &step_events;
     s->listen_fd = s->cg.watch_fd = s->aid.fd = -1;
     for (int i = 0; i < STEP_CONNS; i++)
         s->conns[i] = -1;
