@@ -33,11 +33,6 @@ static bool configured(const struct conf *conf, enum conf_key key, const char *w
     return conf_option(conf, key, word, &value, &len);
 }
 
-bool constrain_cores(const struct conf *conf)
-{
-    return configured(conf, CONF_TASK_PLUGIN, "task/cgroup") && conf_cgroup(conf)->constrain_cores;
-}
-
 bool constrain_devices(const struct noded *d)
 {
     return d->cgroups.kind != CGROUP_NONE && (d->cgroups.use & CGROUP_DEVICES) &&
@@ -79,7 +74,7 @@ static void tell_missing(unsigned missing, enum cgroup_kind kind)
 
 static bool holds_cores(const struct noded *d)
 {
-    return d->processors && (d->cgroups.use & CGROUP_CPUSET) && constrain_cores(d->conf);
+    return d->processors && (d->cgroups.use & CGROUP_CPUSET) && hw_confines_cores(d->conf);
 }
 
 /* CPUs as allocations count them, in the kernel's numbers.  *ret stays NULL when there are none. */

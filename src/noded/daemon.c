@@ -272,7 +272,7 @@ void noded_reconfigure(struct noded *d)
 
 int noded_print(const struct noded_options *opt, bool gres)
 {
-    struct noded d = { .opt = opt };
+    struct noded d = { .on = &noded_events, .opt = opt };
     struct err err = { .text = "" };
     int r = 0, status;
 
@@ -460,12 +460,33 @@ static void report_failure(void *ctx, const struct err *err)
     complain(err);
 }
 
+static void take_keys(struct noded *d)
+{
+    noded_load_keys(d, false);
+}
+
+const struct noded_events noded_events = {
+    .request = ops_request,
+    .registered = take_keys,
+    .stop = noded_stop,
+    .reconfigure = noded_reconfigure,
+    .energy = report_energy,
+    .prolog_over = launch_after_prolog,
+    .place_ready = launch_waiting_prolog,
+    .advance_job = steps_advance_job,
+    .launch_step = launch_step,
+    .attach = access_attach,
+    .stat = access_stat,
+    .bcast = access_bcast,
+    .relay = access_relay,
+};
+
 int noded_run(const struct daemon_head *head, const struct noded_options *opt)
 {
     static const struct daemon_life life = {
         .configure = configure, .serve = serve, .report = report_failure, .release = release
     };
-    struct noded d = { .opt = opt };
+    struct noded d = { .on = &noded_events, .opt = opt };
 
     return daemon_live(head, &life, &opt->common, &d);
 }

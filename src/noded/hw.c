@@ -371,6 +371,15 @@ static int fill_processors(Pst__Processors *p)
     return r;
 }
 
+bool hw_confines_cores(const struct conf *conf)
+{
+    const char *value;
+    size_t len;
+
+    return conf_option(conf, CONF_TASK_PLUGIN, "task/cgroup", &value, &len) &&
+           conf_cgroup(conf)->constrain_cores;
+}
+
 Pst__Processors *hw_processors(const struct noded *d)
 {
     Pst__Processors *p;
@@ -379,7 +388,7 @@ Pst__Processors *hw_processors(const struct noded *d)
     int r;
 
     if (!conf_option(d->conf, CONF_TASK_PLUGIN, "task/affinity", &value, &len) &&
-        !constrain_cores(d->conf))
+        !hw_confines_cores(d->conf))
         return NULL;
     if (hw_configured_only(d)) {
         log_info(

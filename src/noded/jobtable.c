@@ -10,6 +10,21 @@
 #include "noded.h"
 #include "stepd/shared/spool.h"
 
+static void free_handle(uv_handle_t *h)
+{
+    free(h);
+}
+
+void job_unhold(struct njob *job)
+{
+    if (job->hold)
+        uv_close((uv_handle_t *)job->hold, free_handle);
+    job->hold = NULL;
+    if (job->held)
+        pst__step_order__free_unpacked(job->held, NULL);
+    job->held = NULL;
+}
+
 static struct njob **bucket(struct jobs *jobs, uint32_t job_id)
 {
     return &jobs->buckets[job_id % JOB_BUCKETS];
@@ -63,11 +78,6 @@ void jobs_note_suspended(struct jobs *jobs, uint64_t run_id, bool suspended)
     grown[jobs->nsuspended++] = run_id;
 }
 
-static void free_handle(uv_handle_t *h)
-{
-    free(h);
-}
-
 static void step_free(struct nstep *s)
 {
     if (s->poll)
@@ -93,7 +103,7 @@ void jobs_remove(struct jobs *jobs, struct njob *job)
         p = &(*p)->next;
     *p = job->next;
     jobs->count--;
-    steps_unhold(job);
+    job_unhold(job);
     while (job->steps) {
         struct nstep *s = job->steps;
 

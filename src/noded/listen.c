@@ -177,18 +177,18 @@ static void accept_request(struct listener *l, struct request *rq)
         return;
     }
     if (rq->launch) {
-        launch_step(l->d, rq->launch, cred, rq->fd, rq->frame_id);
+        l->d->on->launch_step(l->d, rq->launch, cred, rq->fd, rq->frame_id);
         free(rq);
         return;
     }
     if (rq->attach)
-        access_attach(l->d, cred, rq->fd, rq->frame_id);
+        l->d->on->attach(l->d, cred, rq->fd, rq->frame_id);
     else if (rq->stat)
-        access_stat(l->d, cred, rq->fd, rq->frame_id);
+        l->d->on->stat(l->d, cred, rq->fd, rq->frame_id);
     else if (rq->relay)
-        access_relay(l->d, rq->relay, cred, rq->fd, rq->frame_id);
+        l->d->on->relay(l->d, rq->relay, cred, rq->fd, rq->frame_id);
     else
-        access_bcast(l->d, rq->bcast, cred, rq->fd, rq->frame_id);
+        l->d->on->bcast(l->d, rq->bcast, cred, rq->fd, rq->frame_id);
     request_free(rq);
 }
 

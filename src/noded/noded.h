@@ -108,6 +108,8 @@ void job_remove_step(struct njob *job, struct nstep *step);
 void jobs_note_suspended(struct jobs *jobs, uint64_t run_id, bool suspended);
 bool job_has_live_steps(const struct njob *job);
 bool job_has_live_work(const struct njob *job); /* ... other than the extern step */
+/* Forget the order to end that waits for the batch step (steps_release()). */
+void job_unhold(struct njob *job);
 void jobs_each(struct jobs *jobs, void (*fn)(void *ctx, struct njob *job), void *ctx);
 struct nstep *jobs_find_pid(struct jobs *jobs, pid_t pid);
 
@@ -120,7 +122,38 @@ struct noded_options {
     char print; /* 'C' or 'G': print that and exit */
 };
 
+/* How files reach what stands above them: the order of files is
+ *
+ *   slurmd -> daemon -> nodeops, spoolrecover -> attachaccess, steplaunch -> stepwatch
+ *          -> scripts, hung, listen, nodereport ... -> jobtable, hw, base
+ *
+ * and each calls its right side by name.  daemon.c has the one table of the other direction. */
+struct noded_events {
+    /* The controller: it asks something, it has taken our registration. */
+    void (*request)(struct noded *d, struct dialer *dialer, const struct frame *frame);
+    void (*registered)(struct noded *d);
+    void (*stop)(struct noded *d); /* noded_stop() */
+    void (*reconfigure)(struct noded *d);
+    void (*energy)(struct noded *d); /* the node's energy was looked at: report_energy() */
+    /* The job's prolog has ended: launch_after_prolog(). */
+    void (*prolog_over)(struct noded *d, struct njob *job);
+    /* The extern step has started, or did not: launch_waiting_prolog(). */
+    void (*place_ready)(struct noded *d, struct njob *job);
+    void (*advance_job)(struct noded *d, struct njob *job); /* steps_advance_job() */
+    /* Requests of commands that the listening side has verified: launch_step(), access_*(). */
+    void (*launch_step)(struct noded *d, Pst__LaunchStep *launch, Pst__StepCredential *cred,
+                        int srun_fd, uint32_t request_id);
+    void (*attach)(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id);
+    void (*stat)(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id);
+    void (*bcast)(struct noded *d, Pst__BcastOpen *open, const Pst__StepCredential *cred, int fd,
+                  uint32_t request_id);
+    void (*relay)(struct noded *d, Pst__RelayOpen *open, const Pst__StepCredential *cred, int fd,
+                  uint32_t request_id);
+};
+extern const struct noded_events noded_events;
+
 struct noded {
+    const struct noded_events *on;
     const struct noded_options *opt;
     uv_loop_t loop;
     char *conf_file;
@@ -171,6 +204,8 @@ int hw_gres(const struct noded *d, struct gres_rows **ret);
 int hw_record(const struct noded *d, Pst__NodeRecord **ret_record);
 /* Is the node described by its configuration, as one of several on this machine? */
 bool hw_configured_only(const struct noded *d);
+/* Does the configuration confine jobs to their CPUs? */
+bool hw_confines_cores(const struct conf *conf);
 /* For binding tasks and confining jobs; NULL where neither is configured or the machine has none
  * of its own. Caller frees. */
 Pst__Processors *hw_processors(const struct noded *d);
@@ -183,8 +218,6 @@ int constrain_begin(struct noded *d, struct err *err);
 /* What jobs that ended without their step daemons left; after recover_spool(). */
 void constrain_sweep(struct noded *d);
 void constrain_end(struct noded *d);
-/* Does the configuration confine jobs to their CPUs? */
-bool constrain_cores(const struct conf *conf);
 /* Fill sf->cgroup, which has its job, step and launch.  -ENOMEM. */
 int constrain_plan(const struct noded *d, Pst__StepFile *sf);
 
@@ -247,7 +280,6 @@ void steps_terminate_job(struct noded *d, struct njob *job, const Pst__Terminate
 void steps_ended(struct noded *d, struct nstep *step, Pst__StepEnd *end); /* end is taken */
 /* The order to end that waits for the batch step goes out. */
 void steps_release(struct noded *d, struct njob *job);
-void steps_unhold(struct njob *job); /* ... or is forgotten */
 void steps_child_exited(struct noded *d, pid_t pid, int status);
 void steps_advance_job(struct noded *d, struct njob *job); /* all steps over: epilog, clean */
 /* Its daemon is gone without a word: by the exit file, else killed. */
@@ -273,6 +305,7 @@ void userproc_close(struct noded *d);
 
 /* spoolrecover.c: the spool after a restart */
 void recover_spool(struct noded *d);
+/* killleft.c */
 /* Kill what a dead step daemon left; true when nothing is left. */
 bool recover_kill_left(const struct noded *d, const char *step_dir, uint32_t job_id);
 
@@ -283,11 +316,6 @@ bool scripts_any(const struct noded *d, bool epilog);
 void scripts_start(struct noded *d, struct njob *job, bool epilog);
 bool scripts_child_exited(struct noded *d, pid_t pid, int status);
 
-/* scripts.c, for others: path as a session of its own with nothing open, in dir (NULL: ours,
- * daemonize_work_dir()).  argv NULL: its path alone. Negative errno. */
-int scripts_spawn(const char *path, char *const *argv, const char *dir, char *const *envp,
-                  pid_t *ret_pid);
-
 /* nodeplugins.c: plugins of the site (plugstack.conf) */
 int plugins_begin(struct noded *d, struct err *err);
 void plugins_end(struct noded *d);
@@ -297,7 +325,7 @@ bool plugins_any(const struct noded *d); /* does plugstack.conf name any now? */
 bool plugins_have(const struct noded *d, bool epilog);
 /* Where plugstack.conf is.  The caller frees; NULL: no memory. */
 char *plugins_file(const struct noded *d);
-/* Call theirs for Prolog or Epilog, in a process of their own.  As scripts_spawn(). */
+/* Call theirs for Prolog or Epilog, in a process of their own.  As spawn_program(). */
 int plugins_spawn(const struct noded *d, bool epilog, char *const *envp, pid_t *ret_pid);
 
 /* nodens.c: private folders of jobs (job_container.conf) */

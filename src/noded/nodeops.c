@@ -63,7 +63,7 @@ static int op_shutdown(struct noded *d, ProtobufCMessage *msg, struct err *err)
 {
     (void)msg;
     (void)err;
-    noded_stop(d);
+    d->on->stop(d);
     return 0;
 }
 
@@ -88,7 +88,7 @@ static int op_reconfigure(struct noded *d, ProtobufCMessage *msg, struct err *er
 {
     (void)msg;
     (void)err;
-    noded_reconfigure(d);
+    d->on->reconfigure(d);
     return 0;
 }
 

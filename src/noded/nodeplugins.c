@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/spawnprog.h"
 #include "noded.h"
 #include "spank/plugstack.h"
 #include "spank/stack.h"
@@ -61,7 +62,7 @@ int plugins_spawn(const struct noded *d, bool epilog, char *const *envp, pid_t *
 
     if (!path || asprintf(&exe, "%s-plug", d->stepd_exe) < 0)
         return -ENOMEM;
-    return scripts_spawn(exe, argv, NULL, envp, ret_pid);
+    return spawn_program(&(struct spawn){ .path = exe, .argv = argv, .envp = envp }, ret_pid);
 }
 
 static int load(struct noded *d, struct plugins **ret, struct err *err)

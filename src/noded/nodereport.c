@@ -515,7 +515,7 @@ static void on_registered(struct reporter *r, const struct frame *frame)
     if (!r->registered)
         log_info("registered with the controller as %s", r->d->name);
     r->registered = true;
-    noded_load_keys(r->d, false);
+    r->d->on->registered(r->d);
     (void)uv_timer_start(&r->heartbeat, on_heartbeat, beat * 1000, beat * 1000); /* not closing */
     (void)send_share(r, 0, true); /* load and memory at once; the beat repeats it */
 }
@@ -565,7 +565,7 @@ static void on_request(void *ctx, const struct frame *frame)
 {
     struct reporter *r = ctx;
 
-    ops_request(r->d, r->dialer, frame);
+    r->d->on->request(r->d, r->dialer, frame);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

@@ -138,7 +138,7 @@ static void conclude(struct noded *d, struct run *r, bool ok)
         job->epilog = ok ? SCRIPT_DONE : SCRIPT_FAILED;
         if (!ok)
             report_drain(d, "Epilog error");
-        steps_advance_job(d, job);
+        d->on->advance_job(d, job);
         return;
     }
     job->prolog = ok ? SCRIPT_DONE : SCRIPT_FAILED;
@@ -148,22 +148,14 @@ static void conclude(struct noded *d, struct run *r, bool ok)
         report_prolog_failed(d, job);
         report_drain(d, "Prolog error");
     }
-    launch_after_prolog(d, job);
-    steps_advance_job(d, job);
+    d->on->prolog_over(d, job);
+    d->on->advance_job(d, job);
 }
 
 static void finished(struct noded *d, struct run *r, bool ok)
 {
     conclude(d, r, ok);
     begin_queued(d);
-}
-
-int scripts_spawn(const char *path, char *const *argv, const char *dir, char *const *envp,
-                  pid_t *ret_pid)
-{
-    struct spawn s = { .path = path, .argv = argv, .dir = dir, .envp = envp };
-
-    return spawn_program(&s, ret_pid);
 }
 
 /* The extern step that the job's scripts run in, while it takes any; NULL: they run beside the
@@ -183,11 +175,13 @@ static int spawn(struct noded *d, struct run *r, const char *path, char *const *
     char *inside[] = { d->stepd_exe, (char *)"script", (char *)path, (char *)daemonize_work_dir(),
                        NULL };
     char dir[SPOOL_PATH_MAX];
+    struct spawn program = { .path = path, .envp = envp };
 
-    if (!place)
-        return scripts_spawn(path, NULL, NULL, envp, &r->pid);
-    spool_step_dir(d->spool, r->job_id, r->run_id, STEP_ID_EXTERN, dir, sizeof(dir));
-    return scripts_spawn(d->stepd_exe, inside, dir, envp, &r->pid);
+    if (place) {
+        spool_step_dir(d->spool, r->job_id, r->run_id, STEP_ID_EXTERN, dir, sizeof(dir));
+        program = (struct spawn){ .path = d->stepd_exe, .argv = inside, .dir = dir, .envp = envp };
+    }
+    return spawn_program(&program, &r->pid);
 }
 
 /* The next script, or the end. */

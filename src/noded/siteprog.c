@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/spawnprog.h"
 #include "noded.h"
 #include "stepd/env/envlist.h"
 
@@ -82,7 +83,8 @@ void siteprog_run(struct noded *d, enum siteprog kind, const struct nstep *step)
         envlist_set(&env, "SLURM_JOB_SLUID", step->job->on->job->sluid);
     }
     envp = envlist_array(&env);
-    r = envp ? scripts_spawn(path, NULL, NULL, envp, &p->pid[kind]) : -ENOMEM;
+    r = envp ? spawn_program(&(struct spawn){ .path = path, .envp = envp }, &p->pid[kind])
+             : -ENOMEM;
     if (r < 0) {
         p->pid[kind] = 0;
         log_error("%s %s: %s", kinds[kind].name, path, strerror(-r));

@@ -67,7 +67,7 @@ static void no_folders(struct noded *d, struct njob *job, const char *why)
     job->prolog_waits = false;
     report_prolog_failed(d, job);
     report_drain(d, "Prolog error");
-    launch_after_prolog(d, job);
+    d->on->prolog_over(d, job);
 }
 
 void steps_ended(struct noded *d, struct nstep *step, Pst__StepEnd *end)
@@ -99,7 +99,7 @@ void steps_ended(struct noded *d, struct nstep *step, Pst__StepEnd *end)
         ns_gone(d, job))
         no_folders(d, job, end->error);
     if (step->step_id == STEP_ID_EXTERN)
-        launch_waiting_prolog(d, job); /* beside the job then */
+        d->on->place_ready(d, job); /* beside the job then */
     steps_advance_job(d, job);
 }
 
@@ -150,11 +150,11 @@ static void on_news(struct noded *d, struct nstep *step, Pst__StepNews *news)
     if (news->run_in_job)
         step->job->run_in_job = true;
     if (news->started && step->step_id == STEP_ID_EXTERN)
-        launch_waiting_prolog(d, step->job);
+        d->on->place_ready(d, step->job);
     if (news->started && step->step_id == STEP_ID_EXTERN && d->ns) {
         step->job->no_ns = step->job->ns_fd < 0;
         if (step->job->prolog == SCRIPT_DONE)
-            launch_after_prolog(d, step->job); /* who waits for the private folders */
+            d->on->prolog_over(d, step->job); /* who waits for the private folders */
     }
     if (news->has_terminating && news->terminating && step->step_id == STEP_ID_BATCH) {
         steps_release(d, step->job);
@@ -317,21 +317,11 @@ static void order_others(struct noded *d, struct njob *job, const Pst__StepOrder
     }
 }
 
-void steps_unhold(struct njob *job)
-{
-    if (job->hold)
-        uv_close((uv_handle_t *)job->hold, free_handle);
-    job->hold = NULL;
-    if (job->held)
-        pst__step_order__free_unpacked(job->held, NULL);
-    job->held = NULL;
-}
-
 void steps_release(struct noded *d, struct njob *job)
 {
     Pst__StepOrder *o = TAKE_PTR(job->held);
 
-    steps_unhold(job);
+    job_unhold(job);
     if (!o)
         return;
     order_others(d, job, o);
@@ -411,7 +401,7 @@ void steps_terminate_job(struct noded *d, struct njob *job, const Pst__Terminate
         order(d, batch, &o);
     if (!batch || batch->phase != STEP_RUNS || batch->ctl_fd < 0 || !has_others(job) ||
         !hold_others(d, job, &o)) {
-        steps_unhold(job);
+        job_unhold(job);
         order_others(d, job, &o);
     }
     steps_advance_job(d, job);

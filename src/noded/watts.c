@@ -71,7 +71,7 @@ static void on_tick(uv_timer_t *timer)
     w->now.collected_us = now_us();
     w->last_us = now;
     w->last_uj = w->energy.used_uj;
-    report_energy(w->d);
+    w->d->on->energy(w->d);
 }
 
 static void begin(struct watts *w)

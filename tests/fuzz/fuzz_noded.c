@@ -343,6 +343,7 @@ static void begin(struct run *run)
 
     run->opt = (struct noded_options){ .common = { .conf_path = conf_file, .foreground = true },
                                        .node_name = "n1" };
+    d->on = &noded_events;
     d->opt = &run->opt;
     d->conf_file = strdup(conf_file);
     r = load_conf(d, &d->conf, &err);
