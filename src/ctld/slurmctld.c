@@ -125,7 +125,7 @@ static int load_keys(struct ctld *ctld, struct err *err)
     return auth_keys_load(path, &ctld->keys, err);
 }
 
-static int configure(void *ctx, struct err *err)
+static int configure_daemon(void *ctx, struct err *err)
 {
     const struct head *h = ctx;
     int r = load_conf(h->ctld, &h->o, err);
@@ -174,7 +174,7 @@ static void *signal_thread(void *arg)
     return NULL;
 }
 
-static int serve(void *ctx, int ready_fd, struct err *err)
+static int serve_cluster(void *ctx, int ready_fd, struct err *err)
 {
     const struct head *h = ctx;
     struct ctld *ctld = h->ctld;
@@ -203,7 +203,7 @@ static int serve(void *ctx, int ready_fd, struct err *err)
     return 0;
 }
 
-static void release(void *ctx)
+static void release_daemon(void *ctx)
 {
     const struct head *h = ctx;
 
@@ -211,11 +211,11 @@ static void release(void *ctx)
 }
 
 static const struct daemon_life life = {
-    .configure = configure,
+    .configure = configure_daemon,
     .user = slurm_user,
     .open_log = open_log,
-    .serve = serve,
-    .release = release,
+    .serve = serve_cluster,
+    .release = release_daemon,
 };
 
 int main(int argc, char **argv)

@@ -22,12 +22,12 @@ static bool is_admin(const struct dbd *d, struct conn *c)
 }
 
 /* A peer that is gone needs no answer. */
-static void answer(struct conn *c, const struct frame *frame, const ProtobufCMessage *msg)
+static void answer_message(struct conn *c, const struct frame *frame, const ProtobufCMessage *msg)
 {
     (void)conn_reply(c, frame->op, frame->id, 0, msg);
 }
 
-static void ping(struct dbd *d, struct conn *c, const struct frame *frame)
+static void answer_ping(struct dbd *d, struct conn *c, const struct frame *frame)
 {
     Pst__PingReply r = PST__PING_REPLY__INIT;
     char host[256] = "";
@@ -39,10 +39,10 @@ static void ping(struct dbd *d, struct conn *c, const struct frame *frame)
     r.now_us = now_us();
     r.boot_us = atomic_load(&d->since_us);
     r.pid = (uint32_t)getpid();
-    answer(c, frame, &r.base);
+    answer_message(c, frame, &r.base);
 }
 
-static void statistics(struct dbd *d, struct conn *c, const struct frame *frame)
+static void answer_statistics(struct dbd *d, struct conn *c, const struct frame *frame)
 {
     Pst__DiagReply r = PST__DIAG_REPLY__INIT;
     Pst__RpcStat stats[OP_MAX_], *list[OP_MAX_];
@@ -67,7 +67,7 @@ static void statistics(struct dbd *d, struct conn *c, const struct frame *frame)
     r.n_rpcs = rpc_fill(d->rpcs, stats, list, reset);
     r.rpcs = list;
     serve_stats(d->serve, &r, reset);
-    answer(c, frame, &r.base);
+    answer_message(c, frame, &r.base);
 }
 
 struct entries {
@@ -86,7 +86,7 @@ static void add_entry(void *ctx, const char *name, const char *value)
     e->list[e->n++] = kv;
 }
 
-static void configuration(struct dbd *d, struct conn *c, const struct frame *frame)
+static void answer_configuration(struct dbd *d, struct conn *c, const struct frame *frame)
 {
     Pst__ConfigReply r = PST__CONFIG_REPLY__INIT;
     struct entries e = { .n = 0 };
@@ -98,7 +98,7 @@ static void configuration(struct dbd *d, struct conn *c, const struct frame *fra
     r.conf_path = d->conf_path;
     r.has_now_us = true;
     r.now_us = now_us();
-    answer(c, frame, &r.base);
+    answer_message(c, frame, &r.base);
     pthread_mutex_unlock(&d->conf_lock);
 }
 
@@ -106,7 +106,7 @@ static void ask_main(struct conn *c, const struct frame *frame, int sig)
 {
     static const Pst__Empty nothing = PST__EMPTY__INIT;
 
-    answer(c, frame, &nothing.base);
+    answer_message(c, frame, &nothing.base);
     (void)kill(getpid(), sig); /* ourselves: cannot fail */
 }
 
@@ -116,13 +116,13 @@ bool control_request(struct dbd *d, struct conn *c, const struct frame *frame)
 
     switch (frame->op) {
     case OP_PING:
-        ping(d, c, frame);
+        answer_ping(d, c, frame);
         break;
     case OP_QUERY_DIAG:
-        statistics(d, c, frame);
+        answer_statistics(d, c, frame);
         break;
     case OP_QUERY_CONFIG:
-        configuration(d, c, frame);
+        answer_configuration(d, c, frame);
         break;
     case OP_RECONFIGURE:
         ask_main(c, frame, SIGHUP);

@@ -42,7 +42,7 @@ static const struct flag {
 
 static _Atomic unsigned on; /* a bit a row */
 
-static int find(const char *word, size_t len)
+static int find_flag(const char *word, size_t len)
 {
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
         if (strlen(flags[i].name) == len && strncasecmp(flags[i].name, word, len) == 0)
@@ -68,7 +68,7 @@ int debug_check(const struct conf_dbd *conf, struct err *err)
 
     for (size_t len; list && *list; list += len + (list[len] == ',')) {
         len = strcspn(list, ",");
-        if (find(list, len) < 0)
+        if (find_flag(list, len) < 0)
             return err_set(err, -EINVAL, "DebugFlags=%.*s is not a flag", (int)len, list);
     }
     return 0;
@@ -81,7 +81,7 @@ void debug_set(const struct conf_dbd *conf)
 
     for (size_t len; list && *list; list += len + (list[len] == ',')) {
         len = strcspn(list, ",");
-        set |= 1u << find(list, len); /* checked at load */
+        set |= 1u << find_flag(list, len); /* checked at load */
     }
     atomic_store(&on, set);
     sql_set_trace(set & ~AUDIT ? on_statement : NULL);

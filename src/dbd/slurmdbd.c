@@ -109,7 +109,7 @@ static int load_keys(struct dbd *d, struct err *err)
     return r == -ENOENT ? 0 : r; /* munge alone */
 }
 
-static int configure(void *ctx, struct err *err)
+static int configure_daemon(void *ctx, struct err *err)
 {
     struct head *h = ctx;
     int r = load_conf(&h->d, &h->o, err);
@@ -136,7 +136,7 @@ static void open_log(void *ctx)
 
 /* What can change while it runs: how much is logged, who sees what, what is purged and summed
  * up. */
-static void reread(struct dbd *d, const struct daemon_options *o)
+static void reread_conf(struct dbd *d, const struct daemon_options *o)
 {
     struct err err = { .text = "" };
     struct conf_dbd *conf = NULL;
@@ -175,12 +175,12 @@ static void wait_for_end(struct dbd *d, const struct daemon_options *o)
         if (action == DAEMON_TICK)
             standby_tick(d);
         else if (action == DAEMON_RELOAD)
-            reread(d, o);
+            reread_conf(d, o);
     }
     log_info("ending on a signal");
 }
 
-static int serve(void *ctx, int ready_fd, struct err *err)
+static int serve_store(void *ctx, int ready_fd, struct err *err)
 {
     struct head *h = ctx;
     struct dbd *d = &h->d;
@@ -198,7 +198,7 @@ static int serve(void *ctx, int ready_fd, struct err *err)
     return 0;
 }
 
-static void release(void *ctx)
+static void release_daemon(void *ctx)
 {
     struct head *h = ctx;
 
@@ -206,11 +206,11 @@ static void release(void *ctx)
 }
 
 static const struct daemon_life life = {
-    .configure = configure,
+    .configure = configure_daemon,
     .user = slurm_user,
     .open_log = open_log,
-    .serve = serve,
-    .release = release,
+    .serve = serve_store,
+    .release = release_daemon,
 };
 
 int main(int argc, char **argv)

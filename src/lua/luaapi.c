@@ -15,7 +15,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct err load_err;
 static int load_result;
 
-static void load(void)
+static void load_library(void)
 {
     static const struct {
         const char *name;
@@ -47,6 +47,6 @@ static void load(void)
 
 int lua_api_load(struct err *err)
 {
-    (void)pthread_once(&once, load);
+    (void)pthread_once(&once, load_library);
     return load_result < 0 ? err_set(err, load_result, "%s", load_err.text) : 0;
 }

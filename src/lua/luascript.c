@@ -44,7 +44,7 @@ struct luascript *luascript_of(lua_State *L)
 /* ---- what every script gets ------------------------------------------------------------------ */
 
 /* Leaves the text of the arguments on the stack: the first is a format when there are more. */
-static const char *formatted(lua_State *L)
+static const char *format_message(lua_State *L)
 {
     int n = lua.gettop(L);
 
@@ -62,7 +62,7 @@ static const char *formatted(lua_State *L)
 static int log_at(lua_State *L, int level)
 {
     struct luascript *s = luascript_of(L);
-    const char *text = formatted(L);
+    const char *text = format_message(L);
 
     s->log(level, text ? text : "");
     return 0;
@@ -84,7 +84,7 @@ LOG_FUNCTION(script_debug4, LOG_DEBUG4)
 static int script_user(lua_State *L)
 {
     struct luascript *s = luascript_of(L);
-    const char *text = formatted(L);
+    const char *text = format_message(L);
 
     if (text && s->messages.len + strlen(text) < LUA_MESSAGES_MAX_BYTES) {
         if (s->messages.len)
@@ -163,7 +163,7 @@ static int with_place(lua_State *L)
 }
 
 /* Function and n arguments are on the stack, below them what must stay. */
-static int guarded(struct luascript *s, lua_State *L, int n, int results, struct err *err)
+static int call_guarded(struct luascript *s, lua_State *L, int n, int results, struct err *err)
 {
     int handler = lua.gettop(L) - n, r;
     const char *text;
@@ -214,7 +214,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
 }
 
 /* In the new state: what fails, memory too, is an error like the script's own. */
-static int boot(lua_State *L)
+static int boot_state(lua_State *L)
 {
     struct luascript *s = lua.to_userdata(L, 1);
 
@@ -227,7 +227,7 @@ static int boot(lua_State *L)
 }
 
 /* The script in a state of its own; its main part has run. */
-static int load(struct luascript *s, struct err *err)
+static int load_script(struct luascript *s, struct err *err)
 {
     _cleanup_free_ char *text = NULL;
     lua_State *L;
@@ -240,9 +240,9 @@ static int load(struct luascript *s, struct err *err)
         return -ENOMEM;
     s->text = text;
     s->call_id++;
-    lua.pushcclosure(L, boot, 0);
+    lua.pushcclosure(L, boot_state, 0);
     lua.pushpointer(L, s);
-    r = guarded(s, L, 1, 0, err);
+    r = call_guarded(s, L, 1, 0, err);
     s->text = NULL;
     if (r < 0) {
         lua.close(L);
@@ -255,7 +255,7 @@ static int load(struct luascript *s, struct err *err)
     return 0;
 }
 
-static int refresh(struct luascript *s, struct err *err)
+static int refresh_script(struct luascript *s, struct err *err)
 {
     struct stat now;
     struct err why = { .text = "" };
@@ -264,8 +264,8 @@ static int refresh(struct luascript *s, struct err *err)
     if (same && s->L)
         return 0;
     if (!s->L)
-        return load(s, err);
-    if (load(s, &why) < 0) {
+        return load_script(s, err);
+    if (load_script(s, &why) < 0) {
         char line[ERR_TEXT_MAX + 64];
 
         (void)snprintf(line, sizeof(line), "the script that was there before goes on: %s",
@@ -316,7 +316,7 @@ struct luascript *luascript_free(struct luascript *s)
 
 int luascript_begin(struct luascript *s, const char *name, lua_State **ret_L, struct err *err)
 {
-    int r = refresh(s, err);
+    int r = refresh_script(s, err);
 
     if (r < 0)
         return r;
@@ -333,7 +333,7 @@ int luascript_begin(struct luascript *s, const char *name, lua_State **ret_L, st
 
 int luascript_run(struct luascript *s, int n, int64_t *ret, struct err *err)
 {
-    int r = guarded(s, s->L, n, 1, err), is_number = 0;
+    int r = call_guarded(s, s->L, n, 1, err), is_number = 0;
 
     if (r == 0) {
         *ret = lua.to_integer(s->L, -1, &is_number);

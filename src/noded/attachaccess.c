@@ -21,7 +21,7 @@
 #include "wire/ops.h"
 
 /* listen_refuse_op() closes what it answers on. */
-static void refuse(int fd, unsigned op, uint32_t request_id, int code, const char *text)
+static void refuse_access(int fd, unsigned op, uint32_t request_id, int code, const char *text)
 {
     int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
@@ -36,9 +36,10 @@ static void hand_over(struct noded *d, const Pst__StepCredential *cred, const Ps
     const struct nstep *step = job ? job_find_step(job, cred->step_id) : NULL;
 
     if (!step || step->phase != STEP_RUNS || step->ctl_fd < 0)
-        refuse(fd, op, request_id, ESLURM_ALREADY_DONE, "the step is not running on this node");
+        refuse_access(fd, op, request_id, ESLURM_ALREADY_DONE,
+                      "the step is not running on this node");
     else if (ctl_send_fd(step->ctl_fd, &order->base, fd) < 0)
-        refuse(fd, op, request_id, SLURM_ERROR, "the step daemon does not listen");
+        refuse_access(fd, op, request_id, SLURM_ERROR, "the step daemon does not listen");
 }
 
 void access_attach(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id)
@@ -82,7 +83,7 @@ static void start_process(struct noded *d, const char *kind, Pst__BcastFile *fil
     int r = userproc_room(d, cred->uid, &err);
 
     if (geteuid() != 0 && cred->uid != geteuid()) {
-        refuse(fd, op, request_id, EPERM, "slurmd is not root and cannot act as this user");
+        refuse_access(fd, op, request_id, EPERM, "slurmd is not root and cannot act as this user");
         return;
     }
     /* The twin that is linked dynamically looks names up and loads liblz4. */
@@ -110,7 +111,7 @@ static void start_process(struct noded *d, const char *kind, Pst__BcastFile *fil
         const char *why = err.text[0] ? err.text : strerror(-r);
 
         log_error("cannot start a %s: %s job=%u uid=%u", kind, why, cred->job_id, cred->uid);
-        refuse(fd, op, request_id, -r, why);
+        refuse_access(fd, op, request_id, -r, why);
     }
     free(file->gids);
 }

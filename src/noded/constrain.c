@@ -25,7 +25,7 @@
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
-static bool configured(const struct conf *conf, enum conf_key key, const char *word)
+static bool option_is_set(const struct conf *conf, enum conf_key key, const char *word)
 {
     const char *value;
     size_t len;
@@ -36,21 +36,21 @@ static bool configured(const struct conf *conf, enum conf_key key, const char *w
 bool constrain_devices(const struct noded *d)
 {
     return d->cgroups.kind != CGROUP_NONE && (d->cgroups.use & CGROUP_DEVICES) &&
-           configured(d->conf, CONF_TASK_PLUGIN, "task/cgroup") &&
+           option_is_set(d->conf, CONF_TASK_PLUGIN, "task/cgroup") &&
            conf_cgroup(d->conf)->constrain_devices;
 }
 
-static unsigned wanted(const struct noded *d)
+static unsigned wanted_controllers(const struct noded *d)
 {
     const struct conf_cgroup *cg = conf_cgroup(d->conf);
     unsigned use = 0;
 
-    if (configured(d->conf, CONF_TASK_PLUGIN, "task/cgroup")) {
+    if (option_is_set(d->conf, CONF_TASK_PLUGIN, "task/cgroup")) {
         use |= cg->constrain_cores && d->processors ? CGROUP_CPUSET : 0;
         use |= cg->constrain_ram || cg->constrain_swap ? CGROUP_MEMORY : 0;
         use |= cg->constrain_devices ? CGROUP_DEVICES : 0;
     }
-    if (configured(d->conf, CONF_JOB_ACCT_GATHER_TYPE, "jobacct_gather/cgroup"))
+    if (option_is_set(d->conf, CONF_JOB_ACCT_GATHER_TYPE, "jobacct_gather/cgroup"))
         use |= CGROUP_MEMORY | CGROUP_CPUACCT;
     return use;
 }
@@ -118,8 +118,8 @@ static int own_cpus(const struct noded *d, char **ret)
     for (uint32_t i = 0; i < p->n_os_ids; i++)
         if (!bitmap_test(ids, i))
             bitmap_set(rest, i);
-    return kernel_cpus(p, configured(d->conf, CONF_TASK_PLUGIN_PARAM, "SlurmdOffSpec") ? rest : ids,
-                       ret);
+    return kernel_cpus(
+        p, option_is_set(d->conf, CONF_TASK_PLUGIN_PARAM, "SlurmdOffSpec") ? rest : ids, ret);
 }
 
 /* slurmd keeps to what jobs do not get, and so do its step daemons and the programs of the site. */
@@ -127,7 +127,7 @@ static void confine_self(struct noded *d)
 {
     bool memory = d->node->mem_spec_mib && (d->cgroups.use & CGROUP_MEMORY) &&
                   conf_cgroup(d->conf)->constrain_ram &&
-                  configured(d->conf, CONF_TASK_PLUGIN, "task/cgroup");
+                  option_is_set(d->conf, CONF_TASK_PLUGIN, "task/cgroup");
     struct cgroup_limits limits = { .ram_max = memory ? d->node->mem_spec_mib * MIB : 0 };
     _cleanup_free_ char *cpus = NULL;
     struct err err = { .text = "" };
@@ -157,7 +157,7 @@ int constrain_begin(struct noded *d, struct err *err)
         .slice = cg->slice,
         .node = hw_configured_only(d) ? d->name : NULL,
         .extra = cg->extra_controllers,
-        .use = wanted(d),
+        .use = wanted_controllers(d),
     };
     bool namespaces = d->ns && d->ns->clone_flags;
     int r;
@@ -210,7 +210,7 @@ static void compare_job(void *ctx, struct njob *job)
     l->found = l->found || strcmp(name, l->name) == 0;
 }
 
-static bool known(void *ctx, const char *name)
+static bool job_is_known(void *ctx, const char *name)
 {
     struct lookup l = { .d = ctx, .name = name };
 
@@ -220,7 +220,7 @@ static bool known(void *ctx, const char *name)
 
 void constrain_sweep(struct noded *d)
 {
-    size_t n = cgroup_tree_sweep(&d->cgroups, d->spool, known, d);
+    size_t n = cgroup_tree_sweep(&d->cgroups, d->spool, job_is_known, d);
 
     if (n > 0)
         log_info("removed the cgroups of %zu jobs that nobody knows any more", n);
@@ -264,7 +264,7 @@ static int fill_cpus(const struct noded *d, const Pst__AllocGroup *g, Pst__Cgrou
     return kernel_cpus(d->processors, ids, &to->cpus);
 }
 
-static uint64_t part(uint64_t bytes, double percent)
+static uint64_t percent_of(uint64_t bytes, double percent)
 {
     return (uint64_t)((double)bytes * percent / 100);
 }
@@ -274,11 +274,12 @@ static void fill_memory(const struct noded *d, uint64_t given_mib, Pst__CgroupLi
 {
     const struct conf_cgroup *cg = conf_cgroup(d->conf);
     uint64_t all = d->node->real_memory_mib * MIB, given = given_mib ? given_mib * MIB : all;
-    uint64_t most = part(all, cg->max_ram_pct);
-    uint64_t ram = MIN(MAX(part(given, cg->allowed_ram_pct), cg->min_ram_mib * MIB), most);
-    uint64_t swap = MIN(part(given, cg->allowed_swap_pct), part(all, cg->max_swap_pct));
+    uint64_t most = percent_of(all, cg->max_ram_pct);
+    uint64_t ram = MIN(MAX(percent_of(given, cg->allowed_ram_pct), cg->min_ram_mib * MIB), most);
+    uint64_t swap = MIN(percent_of(given, cg->allowed_swap_pct), percent_of(all, cg->max_swap_pct));
 
-    if (!(d->cgroups.use & CGROUP_MEMORY) || !configured(d->conf, CONF_TASK_PLUGIN, "task/cgroup"))
+    if (!(d->cgroups.use & CGROUP_MEMORY) ||
+        !option_is_set(d->conf, CONF_TASK_PLUGIN, "task/cgroup"))
         return;
     if (cg->constrain_ram) {
         to->has_ram_max = to->has_ram_high = true;
@@ -346,8 +347,8 @@ static void deny_unless_given(void *ctx, const char *name, uint32_t index, const
     x->to->deny[x->to->n_deny++] = dev;
 }
 
-static int limits(const struct noded *d, const Pst__AllocGroup *g, uint64_t mem_mib, bool devices,
-                  Pst__CgroupLimits **ret)
+static int make_limits(const struct noded *d, const Pst__AllocGroup *g, uint64_t mem_mib,
+                       bool devices, Pst__CgroupLimits **ret)
 {
     struct denial x = { .group = g };
     int r = 0;
@@ -374,7 +375,7 @@ static bool oom_group(const struct noded *d, const Pst__StepFile *sf)
         return sf->launch->oom_kill_step;
     if (job->has_oom_kill_step)
         return job->oom_kill_step;
-    return configured(d->conf, CONF_TASK_PLUGIN_PARAM, "OOMKillStep");
+    return option_is_set(d->conf, CONF_TASK_PLUGIN_PARAM, "OOMKillStep");
 }
 
 static int fill_home(const struct noded *d, Pst__CgroupPlan *plan)
@@ -432,10 +433,10 @@ int constrain_plan(const struct noded *d, Pst__StepFile *sf)
     pst__cgroup_plan__init(plan);
     sf->cgroup = plan; /* goes with it */
     r = fill_tree(d, sf, plan);
-    if (r < 0 || !configured(d->conf, CONF_TASK_PLUGIN, "task/cgroup"))
+    if (r < 0 || !option_is_set(d->conf, CONF_TASK_PLUGIN, "task/cgroup"))
         return r;
-    r = limits(d, job, job_mib, false, &plan->job);
-    return r < 0 ? r : limits(d, step, step_mib, devices, &plan->step);
+    r = make_limits(d, job, job_mib, false, &plan->job);
+    return r < 0 ? r : make_limits(d, step, step_mib, devices, &plan->step);
 }
 
 /* Every process of a job is in a step; what serves it from outside gets a part of its own beside
@@ -455,8 +456,8 @@ int constrain_adopt(const struct noded *d, const Pst__JobRecord *job, uid_t uid,
         return 0;
     tree.confined = false; /* of slurmd itself, which goes on */
     job_name(d, job, job_part, sizeof(job_part));
-    if (configured(d->conf, CONF_TASK_PLUGIN, "task/cgroup"))
-        r = limits(d, g, g ? g->mem_mib : 0, false, &l);
+    if (option_is_set(d->conf, CONF_TASK_PLUGIN, "task/cgroup"))
+        r = make_limits(d, g, g ? g->mem_mib : 0, false, &l);
     if (l)
         part.job_limits = (struct cgroup_limits){ .cpus = l->cpus,
                                                   .ram_max = l->ram_max,

@@ -22,7 +22,7 @@
 #include "wire/auth/auth.h"
 #include "wire/server/dialer.h"
 
-static void complain(const struct err *err)
+static void print_failure(const struct err *err)
 {
     (void)fprintf(stderr, "slurmd: fatal: %s\n", err->text);
 }
@@ -285,7 +285,7 @@ int noded_print(const struct noded_options *opt, bool gres)
     if (r == 0 && gres && hw_gres(&d, &d.gres) < 0)
         r = err_set(&err, -ENOMEM, "out of memory");
     if (r < 0)
-        complain(&err);
+        print_failure(&err);
     else if (gres)
         gres_print(stdout, d.gres);
     status = r < 0 ? 1 : gres ? 0 : hw_print(d.conf);
@@ -299,7 +299,7 @@ int noded_print(const struct noded_options *opt, bool gres)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static int configure(void *ctx, struct err *err)
+static int configure_daemon(void *ctx, struct err *err)
 {
     struct noded *d = ctx;
     int r = name_conf(d, err);
@@ -328,7 +328,7 @@ static int configure(void *ctx, struct err *err)
 }
 
 /* Everything that can fail before the world is told that we are up. */
-static int prepare(struct noded *d, struct err *err)
+static int prepare_daemon(struct noded *d, struct err *err)
 {
     int r;
 
@@ -369,7 +369,7 @@ static int prepare(struct noded *d, struct err *err)
     return r < 0 ? err_set(err, r, "cannot start the listening thread: %s", strerror(-r)) : 0;
 }
 
-static void shut(struct noded *d)
+static void close_handles(struct noded *d)
 {
     report_close(d->reporter);
     listen_close(d->listener);
@@ -390,7 +390,7 @@ static void drop_job(void *ctx, struct njob *job)
     jobs_remove(&d->jobs, job);
 }
 
-static void release(void *ctx)
+static void release_daemon(void *ctx)
 {
     struct noded *d = ctx;
 
@@ -433,15 +433,15 @@ static void run_loop(struct noded *d)
     jobs_each(&d->jobs, drop_job, d);
     constrain_end(d);
     d->scripts = scripts_free(d->scripts);
-    shut(d);
+    close_handles(d);
     (void)uv_run(&d->loop, UV_RUN_DEFAULT); /* until the last handle is closed */
     (void)uv_loop_close(&d->loop);
 }
 
-static int serve(void *ctx, int ready_fd, struct err *err)
+static int serve_node(void *ctx, int ready_fd, struct err *err)
 {
     struct noded *d = ctx;
-    int r = prepare(d, err);
+    int r = prepare_daemon(d, err);
 
     if (r < 0)
         return r;
@@ -457,7 +457,7 @@ static void report_failure(void *ctx, const struct err *err)
 
     if (d->log_path && !d->opt->common.foreground)
         log_error("%s", err->text); /* standard error gets it in any case */
-    complain(err);
+    print_failure(err);
 }
 
 static void take_keys(struct noded *d)
@@ -483,9 +483,10 @@ const struct noded_events noded_events = {
 
 int noded_run(const struct daemon_head *head, const struct noded_options *opt)
 {
-    static const struct daemon_life life = {
-        .configure = configure, .serve = serve, .report = report_failure, .release = release
-    };
+    static const struct daemon_life life = { .configure = configure_daemon,
+                                             .serve = serve_node,
+                                             .report = report_failure,
+                                             .release = release_daemon };
     struct noded d = { .on = &noded_events, .opt = opt };
 
     return daemon_live(head, &life, &opt->common, &d);

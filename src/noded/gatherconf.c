@@ -65,7 +65,8 @@ bool gather_gpus(const struct conf *conf)
 }
 
 /* Is it configured, and is there a TRES to record it as? */
-static bool counts(const struct conf *conf, enum conf_key key, const char *type, const char *tres)
+static bool type_counts(const struct conf *conf, enum conf_key key, const char *type,
+                        const char *tres)
 {
     const char *text = conf_str(conf, key), *value;
     size_t len;
@@ -103,12 +104,12 @@ Pst__Gather *gather_of(const struct conf *conf, const Pst__JobRecord *job)
             g->flags |= flags[i].flag;
     if (gather_gpus(conf))
         g->flags |= GATHER_GPU;
-    if (counts(conf, CONF_ACCT_GATHER_INTERCONNECT_TYPE, "acct_gather_interconnect/sysfs",
-               "ic/sysfs"))
+    if (type_counts(conf, CONF_ACCT_GATHER_INTERCONNECT_TYPE, "acct_gather_interconnect/sysfs",
+                    "ic/sysfs"))
         /* without memory: not counted */
         (void)pb_set_str(&g->interfaces, conf_gather_interfaces(conf));
     g->has_lustre = true;
-    g->lustre = counts(conf, CONF_ACCT_GATHER_FILESYSTEM_TYPE, "acct_gather_filesystem/lustre",
-                       "fs/lustre");
+    g->lustre = type_counts(conf, CONF_ACCT_GATHER_FILESYSTEM_TYPE, "acct_gather_filesystem/lustre",
+                            "fs/lustre");
     return g;
 }

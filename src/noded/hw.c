@@ -29,14 +29,14 @@ struct machine {
     uint64_t memory_mib;
 };
 
-static uint32_t count(hwloc_topology_t topo, hwloc_obj_type_t type)
+static uint32_t count_objects(hwloc_topology_t topo, hwloc_obj_type_t type)
 {
     int n = hwloc_get_nbobjs_by_type(topo, type);
 
     return n > 0 ? (uint32_t)n : 1;
 }
 
-static int look(struct machine *m)
+static int look_at_machine(struct machine *m)
 {
     struct sysinfo si;
     hwloc_topology_t topo;
@@ -53,9 +53,9 @@ static int look(struct machine *m)
         hwloc_topology_destroy(topo);
         return -EIO;
     }
-    m->cpus = count(topo, HWLOC_OBJ_PU);
-    m->sockets = count(topo, HWLOC_OBJ_PACKAGE);
-    cores = count(topo, HWLOC_OBJ_CORE);
+    m->cpus = count_objects(topo, HWLOC_OBJ_PU);
+    m->sockets = count_objects(topo, HWLOC_OBJ_PACKAGE);
+    cores = count_objects(topo, HWLOC_OBJ_CORE);
     hwloc_topology_destroy(topo);
     m->cores_per_socket = MAX(1u, cores / m->sockets);
     m->threads_per_core = MAX(1u, m->cpus / cores);
@@ -115,7 +115,7 @@ int hw_print(const struct conf *conf)
     struct machine m;
     struct sysinfo si = { 0 };
     char host[256] = "localhost";
-    int r = look(&m);
+    int r = look_at_machine(&m);
 
     if (r < 0) {
         (void)fprintf(stderr, "slurmd: error: cannot read the machine's topology: %s\n",
@@ -226,7 +226,7 @@ static int fill_numbers(const struct noded *d, Pst__NodeRecord *rec)
                          n->real_memory_mib };
     struct sysinfo si;
     bool shared = hw_configured_only(d);
-    int r = shared ? 0 : look(&m);
+    int r = shared ? 0 : look_at_machine(&m);
 
     if (r < 0)
         return r;
@@ -348,7 +348,7 @@ static int fill_processors(Pst__Processors *p)
 {
     struct machine m;
     hwloc_topology_t topo;
-    int r = look(&m);
+    int r = look_at_machine(&m);
 
     if (r < 0)
         return r;
@@ -362,7 +362,7 @@ static int fill_processors(Pst__Processors *p)
         return -ENOMEM;
     r = hwloc_topology_load(topo) < 0 ? -EIO : 0;
     if (r == 0) {
-        p->ldoms = count(topo, HWLOC_OBJ_NUMANODE);
+        p->ldoms = count_objects(topo, HWLOC_OBJ_NUMANODE);
         r = os_ids(topo, p);
         if (r == 0)
             r = numa_domains(topo, p);

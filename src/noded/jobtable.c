@@ -25,14 +25,14 @@ void job_unhold(struct njob *job)
     job->held = NULL;
 }
 
-static struct njob **bucket(struct jobs *jobs, uint32_t job_id)
+static struct njob **bucket_of(struct jobs *jobs, uint32_t job_id)
 {
     return &jobs->buckets[job_id % JOB_BUCKETS];
 }
 
 struct njob *jobs_find(struct jobs *jobs, uint32_t job_id, uint64_t run_id)
 {
-    for (struct njob *j = *bucket(jobs, job_id); j; j = j->next)
+    for (struct njob *j = *bucket_of(jobs, job_id); j; j = j->next)
         if (j->job_id == job_id && (!run_id || j->run_id == run_id))
             return j;
     return NULL;
@@ -51,8 +51,8 @@ int jobs_add_take(struct jobs *jobs, Pst__JobOnNode *on, struct njob **ret_job)
     for (size_t i = 0; i < jobs->nsuspended; i++)
         j->suspended = j->suspended || jobs->suspended[i] == j->run_id;
     jobs_note_suspended(jobs, j->run_id, false); /* the job itself says so from now on */
-    j->next = *bucket(jobs, j->job_id);
-    *bucket(jobs, j->job_id) = j;
+    j->next = *bucket_of(jobs, j->job_id);
+    *bucket_of(jobs, j->job_id) = j;
     jobs->count++;
     *ret_job = j;
     return 0;
@@ -97,7 +97,7 @@ static void step_free(struct nstep *s)
 
 void jobs_remove(struct jobs *jobs, struct njob *job)
 {
-    struct njob **p = bucket(jobs, job->job_id);
+    struct njob **p = bucket_of(jobs, job->job_id);
 
     while (*p != job)
         p = &(*p)->next;

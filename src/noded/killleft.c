@@ -34,7 +34,7 @@ struct hunt {
     size_t found;
 };
 
-static bool belongs(const struct hunt *h, const struct proc_info *p)
+static bool belongs_to_step(const struct hunt *h, const struct proc_info *p)
 {
     if (p->start_ticks < h->trace->start_ticks || p->state == 'Z' || p->pid == getpid())
         return false;
@@ -49,7 +49,7 @@ static bool hunt_one(void *ctx, const struct proc_info *p)
 {
     struct hunt *h = ctx;
 
-    if (belongs(h, p)) {
+    if (belongs_to_step(h, p)) {
         h->found++;
         (void)kill(p->pid, SIGKILL); /* it may have ended meanwhile */
     }

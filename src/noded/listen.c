@@ -270,7 +270,8 @@ static struct auth_keys *take_keys(struct listener *l)
     return keys;
 }
 
-static int verify(struct listener *l, const struct peer *peer, struct request *rq, struct err *err)
+static int verify_request(struct listener *l, const struct peer *peer, struct request *rq,
+                          struct err *err)
 {
     const Pst__LaunchStep *relayed = rq->relay ? rq->relay->launch : NULL;
     const Pst__BcastOpen *bcast = rq->relay ? rq->relay->bcast : rq->bcast;
@@ -337,7 +338,7 @@ static void on_launch(struct listener *l, struct conn *c, const struct frame *fr
             rq->relay = PB_AS(relay_open, msg);
         else
             rq->bcast = PB_AS(bcast_open, msg);
-        r = verify(l, conn_peer(c), rq, &err);
+        r = verify_request(l, conn_peer(c), rq, &err);
     }
     if (r == 0) {
         rq->frame_id = frame->id;
@@ -384,7 +385,7 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
 
 /* What an earlier slurmd took.  Without its file nothing is known of that time, so what was
  * signed then is refused. */
-static int remember(struct listener *l, struct err *err)
+static int remember_used(struct listener *l, struct err *err)
 {
     char path[SPOOL_PATH_MAX];
     bool fresh;
@@ -428,7 +429,7 @@ int listen_new(struct noded *d, struct listener **ret_listener, struct err *err)
         return err_set(err, -ENOMEM, "out of memory");
     l->d = d;
     l->queue_end = &l->queue;
-    r = remember(l, err);
+    r = remember_used(l, err);
     if (r == 0)
         r = server_new(&sc, &l->server, err);
     if (r < 0) {

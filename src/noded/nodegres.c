@@ -57,7 +57,7 @@ struct gres_rows *gres_rows_free(struct gres_rows *g)
     return NULL;
 }
 
-static int copy(char **to, const char *text)
+static int copy_text(char **to, const char *text)
 {
     return text && !(*to = strdup(text)) ? -ENOMEM : 0;
 }
@@ -73,9 +73,9 @@ static int add_row(struct gres_rows *g, const struct conf_gres *c, const char *t
     r = &rows[g->n++];
     *r = (struct gres_row){ .count = c->count };
     *ret = r;
-    return copy(&r->name, c->name) < 0 || copy(&r->type, type) < 0 || copy(&r->file, c->file) < 0 ||
-                   copy(&r->cores, c->cores) < 0 || copy(&r->links, c->links) < 0 ||
-                   copy(&r->flags, c->flags) < 0
+    return copy_text(&r->name, c->name) < 0 || copy_text(&r->type, type) < 0 ||
+                   copy_text(&r->file, c->file) < 0 || copy_text(&r->cores, c->cores) < 0 ||
+                   copy_text(&r->links, c->links) < 0 || copy_text(&r->flags, c->flags) < 0
                ? -ENOMEM
                : 0;
 }
@@ -126,7 +126,7 @@ static char *cores_of(const struct cpu_map *map, const char *cpus)
     return text;
 }
 
-static bool same(const char *a, const char *b)
+static bool same_text(const char *a, const char *b)
 {
     return strcmp(a ? a : "", b ? b : "") == 0;
 }
@@ -145,7 +145,7 @@ static int add_found(struct merge *m, const struct conf_gres *want, const struct
                              .count = 1 };
     char *text;
 
-    if (last && same(last->cores, cores) && same(last->type, want->type)) {
+    if (last && same_text(last->cores, cores) && same_text(last->type, want->type)) {
         if (asprintf(&text, "%s,%s", last->file, f->file) < 0)
             return -ENOMEM;
         free(last->file);
@@ -157,13 +157,13 @@ static int add_found(struct merge *m, const struct conf_gres *want, const struct
         last->count++;
         return 0;
     }
-    if (add_row(m->g, &row, want->type, &r) < 0 || copy(&r->uuids, f->uuid) < 0)
+    if (add_row(m->g, &row, want->type, &r) < 0 || copy_text(&r->uuids, f->uuid) < 0)
         return -ENOMEM;
     r->how = f->how;
     return 0;
 }
 
-static bool named(const char *files, const char *file)
+static bool names_file(const char *files, const char *file)
 {
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
 
@@ -178,7 +178,7 @@ static bool cores_agree(const struct merge *m, const struct conf_gres *want,
     return !want->cores || !cores || strcmp(want->cores, cores) == 0;
 }
 
-static int take(struct merge *m, const struct conf_gres *want)
+static int take_row(struct merge *m, const struct conf_gres *want)
 {
     uint64_t left = want->count;
     bool first = true;
@@ -188,7 +188,7 @@ static int take(struct merge *m, const struct conf_gres *want)
         const struct gpu_found *f = &m->found[i];
 
         if (m->used[i] || (want->type && !strstr(f->type, want->type)) ||
-            (want->file && !named(want->file, f->file)))
+            (want->file && !names_file(want->file, f->file)))
             continue;
         if (!cores_agree(m, want, f))
             complain(m->g, "gres/gpu: Cores=%s is configured for %s, its CPUs are %s", want->cores,
@@ -232,13 +232,13 @@ static int take_configured(struct merge *m, const char *text)
             third = second;
         if (third && parse_u64(third, 0, UINT32_MAX, &n) == 0)
             want.count = n;
-        r = take(m, &want);
+        r = take_row(m, &want);
     }
     return r;
 }
 
-static int merge(struct gres_rows *g, const struct conf *conf, const struct conf_node *node,
-                 const struct gpu_found *found, size_t n, const struct cpu_map *map)
+static int merge_rows(struct gres_rows *g, const struct conf *conf, const struct conf_node *node,
+                      const struct gpu_found *found, size_t n, const struct cpu_map *map)
 {
     _cleanup_free_ struct merge *m = calloc(1, sizeof(*m));
     bool lines = false;
@@ -257,7 +257,7 @@ static int merge(struct gres_rows *g, const struct conf *conf, const struct conf
         if (!c->name || strcmp(c->name, "gpu") != 0 || !row_applies(c, node->name))
             continue;
         lines = true;
-        r = take(m, c);
+        r = take_row(m, c);
     }
     if (r == 0 && !lines)
         r = take_configured(m, node->gres);
@@ -319,7 +319,7 @@ int gres_rows_new(const struct conf *conf, const struct conf_node *node, const c
 
     if (r == 0 && how != GPUS_OFF) {
         n = gpus_find(root, how, &found);
-        r = merge(g, conf, node, found, (size_t)n, map);
+        r = merge_rows(g, conf, node, found, (size_t)n, map);
     }
     if (r == 0)
         r = add_conf_rows(g, conf, node->name, how == GPUS_OFF);

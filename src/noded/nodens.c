@@ -99,7 +99,7 @@ static int from_yaml(struct noded *d, struct err *err)
 }
 
 /* %h and %n; jobs must not lose the sight of the spool. */
-static int settle(struct noded *d, struct err *err)
+static int settle_config(struct noded *d, struct err *err)
 {
     Pst__Namespace *ns = d->ns;
 
@@ -142,17 +142,17 @@ int ns_configure(struct noded *d, struct err *err)
         return r;
     if (geteuid() != 0)
         return err_set(err, -EPERM, "NamespaceType needs slurmd to run as root");
-    return settle(d, err);
+    return settle_config(d, err);
 }
 
-static bool wanted(const struct noded *d, const struct njob *job)
+static bool wants_folders(const struct noded *d, const struct njob *job)
 {
     return d->ns && job->on->has_contain && job->on->contain && job->ns_fd < 0 && !job->no_ns;
 }
 
 bool ns_pending(const struct noded *d, const struct njob *job)
 {
-    for (const struct nstep *s = job->steps; wanted(d, job) && s; s = s->next)
+    for (const struct nstep *s = job->steps; wants_folders(d, job) && s; s = s->next)
         if (s->step_id == STEP_ID_EXTERN)
             return s->phase != STEP_ENDED;
     return false;
@@ -160,7 +160,7 @@ bool ns_pending(const struct noded *d, const struct njob *job)
 
 bool ns_gone(const struct noded *d, const struct njob *job)
 {
-    return wanted(d, job) && !ns_pending(d, job);
+    return wants_folders(d, job) && !ns_pending(d, job);
 }
 
 void ns_take(struct njob *job, const Pst__StepNews *news, int fd)

@@ -17,7 +17,7 @@ struct plugins {
     struct spank_stack *stack; /* NULL: there are none */
 };
 
-static void say(void *ctx, enum log_level level, const char *text)
+static void say_line(void *ctx, enum log_level level, const char *text)
 {
     (void)ctx;
     log_write(level == LOG_QUIET ? LOG_INFO : level, "%s", text);
@@ -65,7 +65,7 @@ int plugins_spawn(const struct noded *d, bool epilog, char *const *envp, pid_t *
     return spawn_program(&(struct spawn){ .path = exe, .argv = argv, .envp = envp }, ret_pid);
 }
 
-static int load(struct noded *d, struct plugins **ret, struct err *err)
+static int load_stack(struct noded *d, struct plugins **ret, struct err *err)
 {
     struct plugins *p = calloc(1, sizeof(*p));
     _cleanup_free_ char *path = plugins_file(d);
@@ -75,7 +75,7 @@ static int load(struct noded *d, struct plugins **ret, struct err *err)
         free(p);
         return err_set(err, -ENOMEM, "out of memory");
     }
-    p->host = (struct spank_host){ .context = S_CTX_SLURMD, .log = say };
+    p->host = (struct spank_host){ .context = S_CTX_SLURMD, .log = say_line };
     r = spank_stack_load(path, conf_str(d->conf, CONF_PLUGIN_DIR), &p->host, &p->stack, err);
     if (r == 0 && p->stack && spank_stack_call(p->stack, SPANK_INIT, err) != 0)
         r = -ECANCELED;
@@ -90,7 +90,7 @@ static int load(struct noded *d, struct plugins **ret, struct err *err)
 
 int plugins_begin(struct noded *d, struct err *err)
 {
-    return load(d, &d->plugins, err);
+    return load_stack(d, &d->plugins, err);
 }
 
 void plugins_end(struct noded *d)

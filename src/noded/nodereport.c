@@ -79,7 +79,7 @@ static void events_add(struct events *l, struct event e)
     l->items[l->n++] = e;
 }
 
-static void enqueue(struct noded *d, struct event e)
+static void queue_event(struct noded *d, struct event e)
 {
     struct reporter *r = d->reporter;
 
@@ -91,32 +91,32 @@ static void enqueue(struct noded *d, struct event e)
 
 void report_launched(struct noded *d, const struct nstep *s)
 {
-    enqueue(d, (struct event){ EV_LAUNCHED, s->job->job_id, s->step_id, s->job->run_id });
+    queue_event(d, (struct event){ EV_LAUNCHED, s->job->job_id, s->step_id, s->job->run_id });
 }
 
 void report_ended(struct noded *d, const struct nstep *s)
 {
-    enqueue(d, (struct event){ EV_ENDED, s->job->job_id, s->step_id, s->job->run_id });
+    queue_event(d, (struct event){ EV_ENDED, s->job->job_id, s->step_id, s->job->run_id });
 }
 
 void report_clean(struct noded *d, uint32_t job_id, uint64_t run_id)
 {
-    enqueue(d, (struct event){ EV_CLEAN, job_id, 0, run_id });
+    queue_event(d, (struct event){ EV_CLEAN, job_id, 0, run_id });
 }
 
 void report_prolog_done(struct noded *d, const struct njob *job)
 {
-    enqueue(d, (struct event){ EV_PROLOG_DONE, job->job_id, 0, job->run_id });
+    queue_event(d, (struct event){ EV_PROLOG_DONE, job->job_id, 0, job->run_id });
 }
 
 void report_prolog_failed(struct noded *d, const struct njob *job)
 {
-    enqueue(d, (struct event){ EV_PROLOG_FAILED, job->job_id, 0, job->run_id });
+    queue_event(d, (struct event){ EV_PROLOG_FAILED, job->job_id, 0, job->run_id });
 }
 
 void report_script_told(struct noded *d, const struct njob *job)
 {
-    enqueue(d, (struct event){ EV_SCRIPT_TOLD, job->job_id, 0, job->run_id });
+    queue_event(d, (struct event){ EV_SCRIPT_TOLD, job->job_id, 0, job->run_id });
 }
 
 void report_drain(struct noded *d, const char *reason)
@@ -154,7 +154,7 @@ static void acked_end(struct noded *d, struct njob *job, uint32_t step_id)
     job_remove_step(job, step);
 }
 
-static void acked(struct noded *d, const struct event *e)
+static void take_ack(struct noded *d, const struct event *e)
 {
     struct njob *job = jobs_find(&d->jobs, e->job_id, e->run_id);
 
@@ -321,7 +321,7 @@ static int send_share(struct reporter *r, size_t n, bool heartbeat)
     return 0;
 }
 
-static void flush(struct reporter *r)
+static void flush_queue(struct reporter *r)
 {
     while (dialer_is_up(r->dialer) && (r->queue.n || (r->drain_reason && !r->drain_sent))) {
         size_t n = next_share(&r->queue);
@@ -340,7 +340,7 @@ static void on_prepare(uv_prepare_t *prepare)
     struct reporter *r = prepare->data;
 
     if (r->dirty)
-        flush(r);
+        flush_queue(r);
 }
 
 static void on_heartbeat(uv_timer_t *timer)
@@ -474,7 +474,7 @@ static void on_retry(uv_timer_t *timer)
 }
 
 /* The controller could not make it durable (its disk is full, say): keep it and try again. */
-static void refused(struct reporter *r, struct flight *f, const struct frame *frame)
+static void take_refusal(struct reporter *r, struct flight *f, const struct frame *frame)
 {
     Pst__Error *e = NULL;
     const char *text = "no reason given";
@@ -550,13 +550,13 @@ static void on_reply(void *ctx, uint32_t id, int rc, const struct frame *frame)
         return;
     if (rc == 0 && frame && !(frame->flags & FRAME_ERROR)) {
         for (size_t i = 0; i < f->events.n; i++)
-            acked(r->d, &f->events.items[i]);
+            take_ack(r->d, &f->events.items[i]);
         if (f->drain && r->drain_sent)
             (void)pb_set_str(&r->drain_reason, NULL); /* NULL: only frees */
         if (f->registration)
             on_registered(r, frame);
     } else if (rc != -ECONNRESET) {
-        refused(r, f, frame);
+        take_refusal(r, f, frame);
     }
     flight_free(f);
 }

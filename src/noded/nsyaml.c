@@ -32,12 +32,12 @@ struct key {
     key_fn *fn;
 };
 
-static int wrong(const struct reader *rd, const yaml_node_t *at, const char *what)
+static int report_wrong(const struct reader *rd, const yaml_node_t *at, const char *what)
 {
     return err_set(rd->err, -EINVAL, "line %zu: %s", at->start_mark.line + 1, what);
 }
 
-static const char *scalar(const yaml_node_t *n)
+static const char *scalar_text(const yaml_node_t *n)
 {
     return n->type == YAML_SCALAR_NODE ? (const char *)n->data.scalar.value : NULL;
 }
@@ -48,15 +48,15 @@ static yaml_node_t *node_at(const struct reader *rd, int index)
 }
 
 /* Call the function of each key of a mapping. */
-static int walk(struct reader *rd, const yaml_node_t *map, const struct key *keys, size_t n,
-                void *to)
+static int walk_map(struct reader *rd, const yaml_node_t *map, const struct key *keys, size_t n,
+                    void *to)
 {
     if (map->type != YAML_MAPPING_NODE)
-        return wrong(rd, map, "a mapping is expected here");
+        return report_wrong(rd, map, "a mapping is expected here");
     for (yaml_node_pair_t *p = map->data.mapping.pairs.start; p < map->data.mapping.pairs.top;
          p++) {
         const yaml_node_t *key = node_at(rd, p->key);
-        const char *name = scalar(key);
+        const char *name = scalar_text(key);
         size_t i = 0;
         int r;
 
@@ -72,43 +72,44 @@ static int walk(struct reader *rd, const yaml_node_t *map, const struct key *key
     return 0;
 }
 
-static int text(const struct reader *rd, const yaml_node_t *v, char **field)
+static int read_text(const struct reader *rd, const yaml_node_t *v, char **field)
 {
-    return scalar(v) ? pb_set_str(field, scalar(v)) : wrong(rd, v, "a text is expected here");
+    return scalar_text(v) ? pb_set_str(field, scalar_text(v))
+                          : report_wrong(rd, v, "a text is expected here");
 }
 
-static int truth(const struct reader *rd, const yaml_node_t *v, protobuf_c_boolean *has,
-                 protobuf_c_boolean *field)
+static int read_truth(const struct reader *rd, const yaml_node_t *v, protobuf_c_boolean *has,
+                      protobuf_c_boolean *field)
 {
-    const char *s = scalar(v);
+    const char *s = scalar_text(v);
     bool yes = s && (strcasecmp(s, "true") == 0 || strcasecmp(s, "yes") == 0);
 
     if (!s || (!yes && strcasecmp(s, "false") != 0 && strcasecmp(s, "no") != 0))
-        return wrong(rd, v, "true or false is expected here");
+        return report_wrong(rd, v, "true or false is expected here");
     *has = true;
     *field = yes;
     return 0;
 }
 
-static int seconds(const struct reader *rd, const yaml_node_t *v, protobuf_c_boolean *has,
-                   uint32_t *field)
+static int read_seconds(const struct reader *rd, const yaml_node_t *v, protobuf_c_boolean *has,
+                        uint32_t *field)
 {
-    const char *s = scalar(v);
+    const char *s = scalar_text(v);
     char *end = NULL;
     unsigned long n = s && *s >= '0' && *s <= '9' ? strtoul(s, &end, 10) : 0;
 
     if (!end || *end || n > 65533)
-        return wrong(rd, v, "a number of seconds is expected here");
+        return report_wrong(rd, v, "a number of seconds is expected here");
     *has = true;
     *field = (uint32_t)n;
     return 0;
 }
 
-static int path(const struct reader *rd, const yaml_node_t *v, char **field)
+static int read_path(const struct reader *rd, const yaml_node_t *v, char **field)
 {
-    if (!scalar(v) || scalar(v)[0] != '/')
-        return wrong(rd, v, "an absolute path is expected here");
-    return text(rd, v, field);
+    if (!scalar_text(v) || scalar_text(v)[0] != '/')
+        return report_wrong(rd, v, "an absolute path is expected here");
+    return read_text(rd, v, field);
 }
 
 /* ---- folders --------------------------------------------------------------------------------- */
@@ -128,11 +129,11 @@ static int dir_options(struct reader *rd, void *to, const yaml_node_t *v)
     Pst__NamespaceDir *d = to;
     _cleanup_val_(strbuf_done) struct strbuf data = STRBUF_INIT;
 
-    if (!scalar(v))
-        return wrong(rd, v, "a text is expected here");
+    if (!scalar_text(v))
+        return report_wrong(rd, v, "a text is expected here");
     d->has_flags = true;
     d->flags = 0;
-    for (const char *p = scalar(v); *p;) {
+    for (const char *p = scalar_text(v); *p;) {
         size_t len = strcspn(p, ","), i = 0;
 
         while (i < ARRAY_SIZE(mount_words) &&
@@ -149,19 +150,19 @@ static int dir_options(struct reader *rd, void *to, const yaml_node_t *v)
 
 static int dir_path(struct reader *rd, void *to, const yaml_node_t *v)
 {
-    return path(rd, v, &((Pst__NamespaceDir *)to)->path);
+    return read_path(rd, v, &((Pst__NamespaceDir *)to)->path);
 }
 
 static int dir_base(struct reader *rd, void *to, const yaml_node_t *v)
 {
-    return path(rd, v, &((Pst__NamespaceDir *)to)->base_path);
+    return read_path(rd, v, &((Pst__NamespaceDir *)to)->base_path);
 }
 
 static int dir_tmpfs(struct reader *rd, void *to, const yaml_node_t *v)
 {
     Pst__NamespaceDir *d = to;
 
-    return truth(rd, v, &d->has_tmpfs, &d->tmpfs);
+    return read_truth(rd, v, &d->has_tmpfs, &d->tmpfs);
 }
 
 static int one_dir(struct reader *rd, const yaml_node_t *v)
@@ -181,8 +182,8 @@ static int one_dir(struct reader *rd, const yaml_node_t *v)
     pst__namespace_dir__init(d);
     rd->ns->confs = grown;
     grown[rd->ns->n_confs++] = d;
-    r = walk(rd, v, keys, ARRAY_SIZE(keys), d);
-    return r == 0 && !d->path ? wrong(rd, v, "an entry of dir_confs needs a path") : r;
+    r = walk_map(rd, v, keys, ARRAY_SIZE(keys), d);
+    return r == 0 && !d->path ? report_wrong(rd, v, "an entry of dir_confs needs a path") : r;
 }
 
 static void drop_confs(Pst__Namespace *ns)
@@ -198,9 +199,9 @@ static int opt_dir_confs(struct reader *rd, void *to, const yaml_node_t *v)
 
     (void)to;
     if (v->type != YAML_SEQUENCE_NODE)
-        return wrong(rd, v, "a list is expected here");
+        return report_wrong(rd, v, "a list is expected here");
     if (v->data.sequence.items.top - v->data.sequence.items.start > (long)DIRS_MAX)
-        return wrong(rd, v, "too many folders");
+        return report_wrong(rd, v, "too many folders");
     drop_confs(rd->ns);
     for (yaml_node_item_t *i = v->data.sequence.items.start;
          r == 0 && i < v->data.sequence.items.top; i++)
@@ -213,12 +214,12 @@ static int opt_dirs(struct reader *rd, void *to, const yaml_node_t *v)
     Pst__Namespace *ns = rd->ns;
 
     (void)to;
-    if (!scalar(v))
-        return wrong(rd, v, "a text is expected here");
+    if (!scalar_text(v))
+        return report_wrong(rd, v, "a text is expected here");
     for (size_t i = 0; i < ns->n_dirs; i++)
         free(ns->dirs[i]);
     ns->n_dirs = 0;
-    for (const char *p = scalar(v); *p;) {
+    for (const char *p = scalar_text(v); *p;) {
         size_t len = strcspn(p, ",");
         char **grown = realloc(ns->dirs, (ns->n_dirs + 1) * sizeof(*grown));
 
@@ -227,7 +228,7 @@ static int opt_dirs(struct reader *rd, void *to, const yaml_node_t *v)
         if (!grown)
             return -ENOMEM;
         if (*p != '/' || len < 2 || ns->n_dirs == DIRS_MAX)
-            return wrong(rd, v, "dirs wants absolute paths of folders");
+            return report_wrong(rd, v, "dirs wants absolute paths of folders");
         grown[ns->n_dirs] = strndup(p, len);
         if (!grown[ns->n_dirs])
             return -ENOMEM;
@@ -242,66 +243,67 @@ static int opt_dirs(struct reader *rd, void *to, const yaml_node_t *v)
 static int opt_base_path(struct reader *rd, void *to, const yaml_node_t *v)
 {
     (void)to;
-    rd->none = scalar(v) && strcasecmp(scalar(v), "none") == 0;
-    return rd->none ? 0 : path(rd, v, &rd->ns->base_path);
+    rd->none = scalar_text(v) && strcasecmp(scalar_text(v), "none") == 0;
+    return rd->none ? 0 : read_path(rd, v, &rd->ns->base_path);
 }
 
 static int opt_auto(struct reader *rd, void *to, const yaml_node_t *v)
 {
     (void)to;
-    return truth(rd, v, &rd->ns->has_auto_base_path, &rd->ns->auto_base_path);
+    return read_truth(rd, v, &rd->ns->has_auto_base_path, &rd->ns->auto_base_path);
 }
 
 static int opt_shared(struct reader *rd, void *to, const yaml_node_t *v)
 {
     (void)to;
-    return truth(rd, v, &rd->ns->has_shared, &rd->ns->shared);
+    return read_truth(rd, v, &rd->ns->has_shared, &rd->ns->shared);
 }
 
 static int opt_init(struct reader *rd, void *to, const yaml_node_t *v)
 {
     (void)to;
-    return path(rd, v, &rd->ns->init_script);
+    return read_path(rd, v, &rd->ns->init_script);
 }
 
 static int opt_clone(struct reader *rd, void *to, const yaml_node_t *v)
 {
     (void)to;
-    return path(rd, v, &rd->ns->clone_script);
+    return read_path(rd, v, &rd->ns->clone_script);
 }
 
 static int opt_clone_wait(struct reader *rd, void *to, const yaml_node_t *v)
 {
     (void)to;
-    return seconds(rd, v, &rd->ns->has_clone_script_wait_s, &rd->ns->clone_script_wait_s);
+    return read_seconds(rd, v, &rd->ns->has_clone_script_wait_s, &rd->ns->clone_script_wait_s);
 }
 
 static int opt_epilog(struct reader *rd, void *to, const yaml_node_t *v)
 {
     (void)to;
-    return path(rd, v, &rd->ns->clone_epilog);
+    return read_path(rd, v, &rd->ns->clone_epilog);
 }
 
 static int opt_epilog_wait(struct reader *rd, void *to, const yaml_node_t *v)
 {
     (void)to;
-    return seconds(rd, v, &rd->ns->has_clone_epilog_wait_s, &rd->ns->clone_epilog_wait_s);
+    return read_seconds(rd, v, &rd->ns->has_clone_epilog_wait_s, &rd->ns->clone_epilog_wait_s);
 }
 
 static int opt_flags(struct reader *rd, void *to, const yaml_node_t *v)
 {
     (void)to;
     if (v->type != YAML_SEQUENCE_NODE)
-        return wrong(rd, v, "a list is expected here");
+        return report_wrong(rd, v, "a list is expected here");
     rd->ns->has_clone_flags = true;
     rd->ns->clone_flags = 0;
     for (yaml_node_item_t *i = v->data.sequence.items.start; i < v->data.sequence.items.top; i++) {
         const yaml_node_t *n = node_at(rd, *i);
-        const char *word = scalar(n);
+        const char *word = scalar_text(n);
 
         if (!word || (strcmp(word, "CLONE_NEWNS") != 0 && strcmp(word, "CLONE_NEWPID") != 0 &&
                       strcmp(word, "CLONE_NEWUSER") != 0))
-            return wrong(rd, n, "clone_ns_flags knows CLONE_NEWNS, CLONE_NEWPID and CLONE_NEWUSER");
+            return report_wrong(rd, n,
+                                "clone_ns_flags knows CLONE_NEWNS, CLONE_NEWPID and CLONE_NEWUSER");
         if (strcmp(word, "CLONE_NEWNS") != 0)
             rd->ns->clone_flags |= strcmp(word, "CLONE_NEWPID") == 0 ? CLONE_NEWPID : CLONE_NEWUSER;
     }
@@ -311,10 +313,10 @@ static int opt_flags(struct reader *rd, void *to, const yaml_node_t *v)
 static int opt_user_script(struct reader *rd, void *to, const yaml_node_t *v)
 {
     (void)to;
-    return path(rd, v, &rd->ns->user_ns_script);
+    return read_path(rd, v, &rd->ns->user_ns_script);
 }
 
-static int options(struct reader *rd, void *to, const yaml_node_t *v)
+static int read_options(struct reader *rd, void *to, const yaml_node_t *v)
 {
     static const struct key keys[] = {
         { "auto_base_path", opt_auto },
@@ -331,7 +333,7 @@ static int options(struct reader *rd, void *to, const yaml_node_t *v)
         { "user_ns_script", opt_user_script },
     };
 
-    return walk(rd, v, keys, ARRAY_SIZE(keys), to);
+    return walk_map(rd, v, keys, ARRAY_SIZE(keys), to);
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -346,8 +348,8 @@ static int one_list(struct reader *rd, struct entry *e, const yaml_node_t *n)
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
     struct err err = { .text = "" };
 
-    if (!scalar(n) || hostlist_parse(scalar(n), &hl, &err) < 0)
-        return wrong(rd, n, scalar(n) ? err.text : "a host list is expected here");
+    if (!scalar_text(n) || hostlist_parse(scalar_text(n), &hl, &err) < 0)
+        return report_wrong(rd, n, scalar_text(n) ? err.text : "a host list is expected here");
     e->ours = e->ours || hostlist_find(hl, rd->node) >= 0;
     return 0;
 }
@@ -378,19 +380,19 @@ static int top_nodes(struct reader *rd, void *to, const yaml_node_t *v)
 
     (void)to;
     if (v->type != YAML_SEQUENCE_NODE)
-        return wrong(rd, v, "a list is expected here");
+        return report_wrong(rd, v, "a list is expected here");
     for (yaml_node_item_t *i = v->data.sequence.items.start;
          r == 0 && i < v->data.sequence.items.top; i++) {
         struct entry e = { 0 };
 
-        r = walk(rd, node_at(rd, *i), keys, ARRAY_SIZE(keys), &e);
+        r = walk_map(rd, node_at(rd, *i), keys, ARRAY_SIZE(keys), &e);
         if (r == 0 && e.ours && e.options)
-            r = options(rd, NULL, e.options);
+            r = read_options(rd, NULL, e.options);
     }
     return r;
 }
 
-static int ignore(struct reader *rd, void *to, const yaml_node_t *v)
+static int ignore_value(struct reader *rd, void *to, const yaml_node_t *v)
 {
     (void)rd;
     (void)to;
@@ -403,24 +405,24 @@ static int bpf_token(struct reader *rd, void *to, const yaml_node_t *v)
     protobuf_c_boolean has, value; /* no token is needed: devices are denied from outside */
 
     (void)to;
-    return truth(rd, v, &has, &value);
+    return read_truth(rd, v, &has, &value);
 }
 
 /* `defaults` holds before `node_confs`, wherever it stands. */
 static int read_tree(struct reader *rd, const yaml_node_t *root)
 {
-    static const struct key first[] = { { "defaults", options },
+    static const struct key first[] = { { "defaults", read_options },
                                         { "disable_bpf_token", bpf_token },
-                                        { "node_confs", ignore } };
-    static const struct key second[] = { { "defaults", ignore },
-                                         { "disable_bpf_token", ignore },
+                                        { "node_confs", ignore_value } };
+    static const struct key second[] = { { "defaults", ignore_value },
+                                         { "disable_bpf_token", ignore_value },
                                          { "node_confs", top_nodes } };
-    int r = walk(rd, root, first, ARRAY_SIZE(first), NULL);
+    int r = walk_map(rd, root, first, ARRAY_SIZE(first), NULL);
 
-    return r == 0 ? walk(rd, root, second, ARRAY_SIZE(second), NULL) : r;
+    return r == 0 ? walk_map(rd, root, second, ARRAY_SIZE(second), NULL) : r;
 }
 
-static bool covers(const Pst__Namespace *ns, const char *dir)
+static bool covers_dir(const Pst__Namespace *ns, const char *dir)
 {
     for (size_t i = 0; i < ns->n_confs; i++)
         if (strcmp(ns->confs[i]->path, dir) == 0)
@@ -431,7 +433,7 @@ static bool covers(const Pst__Namespace *ns, const char *dir)
     return false;
 }
 
-static int complete(struct reader *rd)
+static int check_complete(struct reader *rd)
 {
     Pst__Namespace *ns = rd->ns;
     int r = 0;
@@ -451,14 +453,14 @@ static int complete(struct reader *rd)
     }
     if (r < 0)
         return -ENOMEM;
-    return covers(ns, ns->base_path)
+    return covers_dir(ns, ns->base_path)
                ? err_set(rd->err, -EINVAL, "base_path %s must not be one of the private folders",
                          ns->base_path)
                : 0;
 }
 
 /* The first document of the text; errors of syntax name their line. */
-static int load(const char *data, size_t len, yaml_document_t *doc, struct err *err)
+static int load_document(const char *data, size_t len, yaml_document_t *doc, struct err *err)
 {
     yaml_parser_t parser;
     int ok;
@@ -484,7 +486,7 @@ int nsyaml_parse(const char *data, size_t len, const char *node_name, Pst__Names
 
     if (len > NSYAML_MAX)
         return err_set(err, -EINVAL, "the file is larger than %u bytes", NSYAML_MAX);
-    r = load(data, len, &doc, err);
+    r = load_document(data, len, &doc, err);
     if (r < 0)
         return r;
     rd.doc = &doc;
@@ -500,7 +502,7 @@ int nsyaml_parse(const char *data, size_t len, const char *node_name, Pst__Names
     }
     yaml_document_delete(&doc);
     if (r == 0 && !rd.none)
-        r = complete(&rd);
+        r = check_complete(&rd);
     if ((r < 0 || rd.none) && rd.ns) {
         pst__namespace__free_unpacked(rd.ns, NULL);
         rd.ns = NULL;

@@ -85,7 +85,7 @@ struct nvml *nvml_free(struct nvml *n)
     return NULL;
 }
 
-static int load(struct nvml *n, struct err *err)
+static int load_library(struct nvml *n, struct err *err)
 {
     const struct {
         const char *name;
@@ -117,7 +117,7 @@ static int load(struct nvml *n, struct err *err)
 
 /* On a thread of the pool, which alone uses the library.  A GPU that gives no answer has no
  * line. */
-static void ask(uv_work_t *work)
+static void ask_library(uv_work_t *work)
 {
     struct nvml *n = work->data;
     _cleanup_fclose_ FILE *f = fopen(n->path_new, "we");
@@ -140,7 +140,7 @@ static void ask(uv_work_t *work)
         (void)rename(n->path_new, n->path); /* else the old one grows stale */
 }
 
-static void asked(uv_work_t *work, int status)
+static void take_values(uv_work_t *work, int status)
 {
     struct nvml *n = work->data;
 
@@ -154,7 +154,7 @@ static void on_tick(uv_timer_t *timer)
 
     if (n->at_work || n->d->jobs.count == 0)
         return;
-    n->at_work = uv_queue_work(&n->d->loop, &n->work, ask, asked) == 0;
+    n->at_work = uv_queue_work(&n->d->loop, &n->work, ask_library, take_values) == 0;
 }
 
 void nvml_configure(struct noded *d)
@@ -164,7 +164,7 @@ void nvml_configure(struct noded *d)
     bool wanted = gather_gpus(d->conf) && gres_how(d->conf, d->name) == GPUS_NVML;
 
     if (wanted && !n->loaded) {
-        n->loaded = load(n, &err) == 0;
+        n->loaded = load_library(n, &err) == 0;
         if (!n->loaded)
             log_error("AutoDetect=nvml: %s: how the GPUs are used is not known", err.text);
     }

@@ -15,7 +15,7 @@ static bool is_none(const char *runtime)
     return strcasecmp(runtime, "none") == 0 || strcasecmp(runtime, "runtime/none") == 0;
 }
 
-static int fill(Pst__OciPlan *p, const struct conf_oci *c, const char *bundle, const char *id)
+static int fill_plan(Pst__OciPlan *p, const struct conf_oci *c, const char *bundle, const char *id)
 {
     const struct {
         char **field;
@@ -62,5 +62,5 @@ int oci_plan(const struct noded *d, Pst__StepFile *sf)
     if (!sf->oci)
         return -ENOMEM;
     pst__oci_plan__init(sf->oci);
-    return fill(sf->oci, &c, bundle, of_job ? j->container_id : sf->launch->container_id);
+    return fill_plan(sf->oci, &c, bundle, of_job ? j->container_id : sf->launch->container_id);
 }

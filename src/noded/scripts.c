@@ -89,7 +89,7 @@ bool scripts_any(const struct noded *d, bool epilog)
     return (first && *first) || plugins_have(d, epilog);
 }
 
-static bool serial(const struct noded *d)
+static bool runs_serially(const struct noded *d)
 {
     const char *v;
     size_t len;
@@ -97,7 +97,7 @@ static bool serial(const struct noded *d)
     return conf_option(d->conf, CONF_PROLOG_FLAGS, "Serial", &v, &len);
 }
 
-static bool busy(const struct scripts *s, const struct run *but)
+static bool other_runs(const struct scripts *s, const struct run *but)
 {
     for (const struct run *r = s->runs; r; r = r->next)
         if (r != but && !r->queued)
@@ -105,7 +105,7 @@ static bool busy(const struct scripts *s, const struct run *but)
     return false;
 }
 
-static void begin(struct noded *d, struct run *r);
+static void begin_run(struct noded *d, struct run *r);
 
 /* The one that has waited longest: the last of the list.  Also after a reconfiguration without
  * Serial. */
@@ -113,16 +113,16 @@ static void begin_queued(struct noded *d)
 {
     struct run *oldest = NULL;
 
-    if (busy(d->scripts, NULL))
+    if (other_runs(d->scripts, NULL))
         return;
     for (struct run *r = d->scripts->runs; r; r = r->next)
         if (r->queued)
             oldest = r;
     if (oldest)
-        begin(d, oldest);
+        begin_run(d, oldest);
 }
 
-static void conclude(struct noded *d, struct run *r, bool ok)
+static void conclude_run(struct noded *d, struct run *r, bool ok)
 {
     struct njob *job = jobs_find(&d->jobs, r->job_id, r->run_id);
     bool epilog = r->epilog;
@@ -152,9 +152,9 @@ static void conclude(struct noded *d, struct run *r, bool ok)
     d->on->advance_job(d, job);
 }
 
-static void finished(struct noded *d, struct run *r, bool ok)
+static void finish_run(struct noded *d, struct run *r, bool ok)
 {
-    conclude(d, r, ok);
+    conclude_run(d, r, ok);
     begin_queued(d);
 }
 
@@ -168,7 +168,7 @@ static const struct nstep *place_of(struct njob *job)
 }
 
 /* Where PrologFlags has RunInJob, a program of ours becomes a process of the extern step first. */
-static int spawn(struct noded *d, struct run *r, const char *path, char *const *envp)
+static int spawn_script(struct noded *d, struct run *r, const char *path, char *const *envp)
 {
     struct njob *job = jobs_find(&d->jobs, r->job_id, r->run_id);
     const struct nstep *place = job ? place_of(job) : NULL;
@@ -192,7 +192,7 @@ static void run_next(struct noded *d, struct run *r)
     int rc;
 
     if (r->left == 0 && !r->plugins) {
-        finished(d, r, true);
+        finish_run(d, r, true);
         return;
     }
     path = r->plugins ? "of plugins" : r->paths.gl_pathv[--r->left];
@@ -201,12 +201,12 @@ static void run_next(struct noded *d, struct run *r)
     else if (r->plugins)
         rc = plugins_spawn(d, r->epilog, envp, &r->pid);
     else
-        rc = spawn(d, r, path, envp);
+        rc = spawn_script(d, r, path, envp);
     r->plugins = false;
     if (rc == 0)
         return;
     log_error("%s %s: %s job=%u", r->epilog ? "Epilog" : "Prolog", path, strerror(-rc), r->job_id);
-    finished(d, r, false);
+    finish_run(d, r, false);
 }
 
 static void on_timeout(uv_timer_t *timer)
@@ -241,7 +241,7 @@ static void start_timer(struct noded *d, struct run *r)
     (void)uv_timer_start(r->timer, on_timeout, limit_s * 1000, 0); /* cannot fail: not closing */
 }
 
-static int gather(struct noded *d, struct run *r)
+static int gather_paths(struct noded *d, struct run *r)
 {
     enum conf_key key = key_of(r->epilog);
 
@@ -256,11 +256,11 @@ static int gather(struct noded *d, struct run *r)
     return 0;
 }
 
-static void begin(struct noded *d, struct run *r)
+static void begin_run(struct noded *d, struct run *r)
 {
     r->queued = false;
-    if (gather(d, r) < 0) {
-        finished(d, r, false);
+    if (gather_paths(d, r) < 0) {
+        finish_run(d, r, false);
         return;
     }
     start_timer(d, r);
@@ -293,9 +293,9 @@ void scripts_start(struct noded *d, struct njob *job, bool epilog)
         env_script_end(job->on->job->has_exit_status ? job->on->job->exit_status
                                                      : job->batch_status,
                        job->on->job->derived_exit_status, &r->env);
-    r->queued = serial(d) && busy(d->scripts, r);
+    r->queued = runs_serially(d) && other_runs(d->scripts, r);
     if (!r->queued)
-        begin(d, r);
+        begin_run(d, r);
 }
 
 bool scripts_child_exited(struct noded *d, pid_t pid, int status)
@@ -314,6 +314,6 @@ bool scripts_child_exited(struct noded *d, pid_t pid, int status)
     log_error("%s failed: %s %d job=%u", r->epilog ? "Epilog" : "Prolog",
               WIFSIGNALED(status) ? "signal" : "exit code",
               WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), r->job_id);
-    finished(d, r, false);
+    finish_run(d, r, false);
     return true;
 }

@@ -90,7 +90,7 @@ static void drop_expired(struct table *t, int64_t now)
         (void)count_chain(t, &t->buckets[i], NULL, now); /* for its cleaning */
 }
 
-static int add(struct seen *s, enum seen_kind kind, const uint8_t *key, int64_t until_us)
+static int add_entry(struct seen *s, enum seen_kind kind, const uint8_t *key, int64_t until_us)
 {
     struct entry *e = malloc(sizeof(*e)), **bucket = bucket_of(s, kind, key);
 
@@ -191,7 +191,7 @@ static int read_file(struct seen *s, FILE *f, int64_t now)
     while (fread(&r, sizeof(r), 1, f) == 1 && r.kind < SEEN_KINDS && r.check == check_of(&r)) {
         if (r.until_us < now || s->tables[r.kind].n >= SEEN_MAX)
             continue;
-        if (add(s, (enum seen_kind)r.kind, r.key, r.until_us) < 0)
+        if (add_entry(s, (enum seen_kind)r.kind, r.key, r.until_us) < 0)
             return -ENOMEM;
     }
     return ferror(f) ? -EIO : 0;
@@ -242,7 +242,7 @@ int seen_note(struct seen *s, enum seen_kind kind, const uint8_t key[static SEEN
     if (r < 0)
         return r;
     s->n_records++;
-    return add(s, kind, key, until_us);
+    return add_entry(s, kind, key, until_us);
 }
 
 void seen_job_key(uint32_t job_id, uint64_t run_id, uint8_t ret[static SEEN_KEY])

@@ -141,7 +141,7 @@ static int fill_user(Pst__StepFile *sf, struct err *err)
     return fill_groups(sf->job, err);
 }
 
-static void start(struct noded *d, struct nstep *step, const Pst__StepFile *sf, int srun_fd)
+static void start_step(struct noded *d, struct nstep *step, const Pst__StepFile *sf, int srun_fd)
 {
     struct njob *job = step->job;
     char num[16], exe[sizeof(d->stepd_exe) + 8];
@@ -245,7 +245,7 @@ static void start_or_wait(struct noded *d, struct nstep *step, Pst__StepFile *sf
     }
     if (job->ns_pid_fd >= 0)
         set_num(&sf->has_ns_flags, &sf->ns_flags, job->ns_flags);
-    start(d, step, sf, srun_fd);
+    start_step(d, step, sf, srun_fd);
     sf_free(sf);
     if (srun_fd >= 0)
         (void)close(srun_fd); /* the step daemon has its own */

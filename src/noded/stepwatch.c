@@ -26,7 +26,7 @@ static void free_handle(uv_handle_t *h)
     free(h);
 }
 
-static void unfollow(struct nstep *s)
+static void unfollow_step(struct nstep *s)
 {
     if (s->poll) {
         uv_close((uv_handle_t *)s->poll, free_handle);
@@ -75,7 +75,7 @@ void steps_ended(struct noded *d, struct nstep *step, Pst__StepEnd *end)
     struct njob *job = step->job;
     char num[16];
 
-    unfollow(step);
+    unfollow_step(step);
     step->phase = STEP_ENDED;
     step->end = end;
     log_debug("step ended job=%u step=%s status=%u", job->job_id,
@@ -237,7 +237,7 @@ void steps_child_exited(struct noded *d, pid_t pid, int status)
 
 /* ---- signals --------------------------------------------------------------------------------- */
 
-static void order(struct noded *d, struct nstep *step, const Pst__StepOrder *o)
+static void send_order(struct noded *d, struct nstep *step, const Pst__StepOrder *o)
 {
     if (step->phase == STEP_WAITS && (o->terminate || o->signal == SIGKILL)) {
         if (step->srun_fd >= 0) {
@@ -253,7 +253,7 @@ static void order(struct noded *d, struct nstep *step, const Pst__StepOrder *o)
         hung_told_to_end(d, step);
 }
 
-static bool chosen(const Pst__SignalSteps *m, uint32_t step_id)
+static bool is_chosen(const Pst__SignalSteps *m, uint32_t step_id)
 {
     if (m->batch_script_only)
         return step_id == STEP_ID_BATCH;
@@ -285,8 +285,8 @@ void steps_order(struct noded *d, struct njob *job, const Pst__SignalSteps *m)
         job->suspended = m->suspend;
     for (struct nstep *s = job->steps; s; s = next) {
         next = s->next;
-        if (chosen(m, s->step_id))
-            order(d, s, &o);
+        if (is_chosen(m, s->step_id))
+            send_order(d, s, &o);
     }
 }
 
@@ -297,7 +297,7 @@ void steps_started(struct noded *d, struct nstep *step)
     if (!step->job->suspended)
         return;
     o.has_suspend = o.suspend = true;
-    order(d, step, &o);
+    send_order(d, step, &o);
 }
 
 /* ---- the batch step first -------------------------------------------------------------------- */
@@ -313,7 +313,7 @@ static void order_others(struct noded *d, struct njob *job, const Pst__StepOrder
         if (s->step_id == STEP_ID_EXTERN && job->run_in_job &&
             (job->prolog == SCRIPT_RUNS || job->epilog == SCRIPT_RUNS))
             continue; /* the script is in it: told when that is over */
-        order(d, s, o);
+        send_order(d, s, o);
     }
 }
 
@@ -398,7 +398,7 @@ void steps_terminate_job(struct noded *d, struct njob *job, const Pst__Terminate
     o.kill_wait_s = m->kill_wait_s;
     batch = job_find_step(job, STEP_ID_BATCH);
     if (batch)
-        order(d, batch, &o);
+        send_order(d, batch, &o);
     if (!batch || batch->phase != STEP_RUNS || batch->ctl_fd < 0 || !has_others(job) ||
         !hold_others(d, job, &o)) {
         job_unhold(job);
@@ -428,7 +428,7 @@ static void release_extern(struct noded *d, struct njob *job)
     o.has_finish = o.finish = finish;
     o.has_terminate = o.terminate = true;
     o.has_release = o.release = true;
-    order(d, step, &o);
+    send_order(d, step, &o);
 }
 
 void steps_advance_job(struct noded *d, struct njob *job)

@@ -98,7 +98,7 @@ static void on_parting(uv_timer_t *t)
 }
 
 /* fd and rec are taken on success. */
-static int follow(struct noded *d, Pst__UserProcess *rec, int fd)
+static int follow_process(struct noded *d, Pst__UserProcess *rec, int fd)
 {
     struct userproc *p = calloc(1, sizeof(*p));
 
@@ -171,7 +171,7 @@ int userproc_add(struct noded *d, const Pst__StepCredential *cred, pid_t pid, co
     char name[32];
     int r;
 
-    r = rec ? follow(d, rec, fd) : -EIO;
+    r = rec ? follow_process(d, rec, fd) : -EIO;
     if (r < 0) {
         (void)kill(pid, SIGKILL); /* nobody would end it */
         if (rec)
@@ -223,7 +223,7 @@ static void recover_one(struct noded *d, const char *name)
     rec = (Pst__UserProcess *)msg;
     fd = find_process(rec);
     known = jobs_find(&d->jobs, rec->job_id, rec->run_id) != NULL;
-    if (fd >= 0 && known && follow(d, rec, fd) == 0) {
+    if (fd >= 0 && known && follow_process(d, rec, fd) == 0) {
         (void)TAKE_FD(fd);
         return;
     }

@@ -50,7 +50,7 @@ struct watts *watts_free(struct watts *w)
 }
 
 /* uj / us is watt. */
-static uint32_t power(uint64_t uj, int64_t us)
+static uint32_t watts_of(uint64_t uj, int64_t us)
 {
     return us > 0 ? (uint32_t)MIN((uj + (uint64_t)us / 2) / (uint64_t)us, (uint64_t)UINT32_MAX) : 0;
 }
@@ -64,8 +64,8 @@ static void on_tick(uv_timer_t *timer)
     /* The timer counts in milliseconds, so it may come a little early. */
     if (now - w->last_us < w->every_us - USEC_PER_SEC / 10)
         return;
-    w->now.current_watts = power(w->energy.used_uj - w->last_uj, now - w->last_us);
-    w->now.average_watts = power(w->energy.used_uj, now - w->begin_us);
+    w->now.current_watts = watts_of(w->energy.used_uj - w->last_uj, now - w->last_us);
+    w->now.average_watts = watts_of(w->energy.used_uj, now - w->begin_us);
     w->now.previous_j = w->now.consumed_j;
     w->now.consumed_j = w->energy.used_uj / 1000000;
     w->now.collected_us = now_us();
@@ -74,7 +74,7 @@ static void on_tick(uv_timer_t *timer)
     w->d->on->energy(w->d);
 }
 
-static void begin(struct watts *w)
+static void begin_counting(struct watts *w)
 {
     _cleanup_free_ char *root = hw_root(w->d->conf);
     const char *type = conf_str(w->d->conf, CONF_ACCT_GATHER_ENERGY_TYPE);
@@ -107,7 +107,7 @@ void watts_configure(struct noded *d)
     if (anew) {
         w->kind = kind;
         if (kind != ENERGY_NONE)
-            begin(w);
+            begin_counting(w);
     }
     if (w->kind != ENERGY_NONE && freq_s)
         (void)uv_timer_start(&w->timer, on_tick, look_ms, look_ms); /* cannot fail: not closing */

@@ -96,7 +96,7 @@ static int make_dirs(char *path, struct err *err)
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-static int expand(const struct oci *o, const char *pattern, const char *dflt, char **ret)
+static int expand_option(const struct oci *o, const char *pattern, const char *dflt, char **ret)
 {
     return oci_path(pattern ? pattern : dflt, &o->vars, ret);
 }
@@ -118,10 +118,10 @@ int oci_paths(struct oci *o, struct err *err)
     if (!o->bundle && !t->remove)
         return err_set(err, -errno, "%.512s: %s", o->plan->bundle, strerror(errno));
     o->vars.bundle = o->bundle ? o->bundle : o->plan->bundle;
-    r = expand(o, o->plan->container_path, t->spool_dir, &o->spool);
+    r = expand_option(o, o->plan->container_path, t->spool_dir, &o->spool);
     o->vars.spool_dir = o->spool;
     if (r == 0)
-        r = expand(o, o->plan->mount_spool_dir, "/var/run/slurm", &o->mount_at);
+        r = expand_option(o, o->plan->mount_spool_dir, "/var/run/slurm", &o->mount_at);
     if (r == 0 && asprintf(&o->dir, "%s/task-%u", o->spool, t->task) < 0)
         r = -ENOMEM;
     if (r == 0 && o->plan->has_env_file && asprintf(&o->env_file, "%s/environ", o->dir) < 0)
@@ -172,7 +172,7 @@ static int copy_script(struct oci *o, struct err *err)
     return 0;
 }
 
-static int rewrite(struct oci *o, struct err *err)
+static int rewrite_config(struct oci *o, struct err *err)
 {
     const Pst__OciTask *t = o->task;
     bool mount = t->script || o->env_file;
@@ -225,7 +225,7 @@ int oci_make(struct oci *o, struct err *err)
         o->vars.root = o->bundle;
         return 0;
     }
-    r = rewrite(o, err);
+    r = rewrite_config(o, err);
     o->vars.root = o->root;
     return r;
 }

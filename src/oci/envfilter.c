@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "oci/oci.h"
 
-static size_t count(char *const *env)
+static size_t count_items(char *const *env)
 {
     size_t n = 0;
 
@@ -18,7 +18,7 @@ static size_t count(char *const *env)
 
 int oci_env_filter(char *const *env, const char *regex, char ***ret)
 {
-    char **list = calloc(count(env) + 1, sizeof(*list));
+    char **list = calloc(count_items(env) + 1, sizeof(*list));
     regex_t re;
     size_t n = 0;
 
@@ -39,7 +39,7 @@ int oci_env_filter(char *const *env, const char *regex, char ***ret)
 
 int oci_env_set(char ***env, const char *assignment)
 {
-    size_t len = strcspn(assignment, "=") + 1, n = count(*env);
+    size_t len = strcspn(assignment, "=") + 1, n = count_items(*env);
     char **grown;
 
     for (size_t i = 0; i < n; i++) {

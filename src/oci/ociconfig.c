@@ -38,8 +38,8 @@ static int no_memory(struct err *err)
 
 /* Member `key` of object o, made when missing.  The type must be that of `fresh`, which is
  * taken. */
-static int member(json_t *o, const char *key, json_t *fresh, const char *where, json_t **ret,
-                  struct err *err)
+static int get_member(json_t *o, const char *key, json_t *fresh, const char *where, json_t **ret,
+                      struct err *err)
 {
     json_t *j = json_object_get(o, key);
 
@@ -103,7 +103,7 @@ static int set_env(json_t *process, char *const *env, struct err *err)
 {
     json_t *list, *item;
     size_t i;
-    int r = member(process, "env", json_array(), "process.", &list, err);
+    int r = get_member(process, "env", json_array(), "process.", &list, err);
 
     if (r < 0)
         return r;
@@ -164,7 +164,7 @@ static bool is_bind(const json_t *mount)
 
 /* What of path lies behind folder: "/sub", "/" for the folder itself, NULL when it lies
  * elsewhere. */
-static const char *behind(const char *path, const char *folder)
+static const char *path_behind(const char *path, const char *folder)
 {
     size_t len = strlen(folder);
 
@@ -176,7 +176,7 @@ static const char *behind(const char *path, const char *folder)
 }
 
 /* Does the container have this folder: in the last mount over it, else in its root file system? */
-static bool sees(const json_t *mounts, const char *root, const char *path)
+static bool sees_path(const json_t *mounts, const char *root, const char *path)
 {
     if (path[0] != '/')
         return false;
@@ -184,7 +184,7 @@ static bool sees(const json_t *mounts, const char *root, const char *path)
         const json_t *m = json_array_get(mounts, i);
         const char *to = json_string_value(json_object_get(m, "destination")),
                    *from = json_string_value(json_object_get(m, "source")),
-                   *rest = to ? behind(path, to) : NULL;
+                   *rest = to ? path_behind(path, to) : NULL;
 
         if (rest)
             return is_bind(m) ? from && has_dir(from, rest) : strcmp(rest, "/") == 0;
@@ -220,7 +220,7 @@ static int set_mounts(json_t *config, const struct oci_edit *e, json_t **ret_mou
 {
     json_t *mounts, *m;
     size_t i;
-    int r = member(config, "mounts", json_array(), "", &mounts, err);
+    int r = get_member(config, "mounts", json_array(), "", &mounts, err);
 
     if (r < 0)
         return r;
@@ -249,7 +249,7 @@ static int set_mapping(json_t *linux_, const char *key, json_int_t inside, uint3
                        struct err *err)
 {
     json_t *list, *m;
-    int r = member(linux_, key, json_array(), "linux.", &list, err);
+    int r = get_member(linux_, key, json_array(), "linux.", &list, err);
 
     if (r < 0)
         return r;
@@ -305,10 +305,10 @@ static void drop_hooks(json_t *config, const char *kinds)
     }
 }
 
-static int edit(json_t *config, const struct oci_edit *e, char **ret_root, struct err *err)
+static int edit_config(json_t *config, const struct oci_edit *e, char **ret_root, struct err *err)
 {
     json_t *process, *root = json_object_get(config, "root"), *mounts = NULL;
-    int r = member(config, "process", json_object(), "", &process, err);
+    int r = get_member(config, "process", json_object(), "", &process, err);
 
     if (r == 0 && !json_is_string(json_object_get(root, "path")))
         r = err_set(err, -EINVAL, "root.path is missing");
@@ -328,7 +328,7 @@ static int edit(json_t *config, const struct oci_edit *e, char **ret_root, struc
     *ret_root = strdup(json_string_value(json_object_get(root, "path")));
     if (!*ret_root || json_object_set_new(process, "terminal", json_boolean(e->terminal)) < 0)
         return no_memory(err);
-    if (sees(mounts, *ret_root, e->work_dir) &&
+    if (sees_path(mounts, *ret_root, e->work_dir) &&
         json_object_set_new(process, "cwd", json_string(e->work_dir)) < 0)
         return err_set(err, -EILSEQ, "the working directory is no text in UTF-8");
     if (!json_is_string(json_object_get(process, "cwd")) &&
@@ -349,7 +349,7 @@ int oci_config(const char *text, size_t len, const struct oci_edit *e, char **re
         return err_set(err, -EINVAL, "line %d: %s", why.line, why.text);
     if (!json_is_object(config))
         return err_set(err, -EINVAL, "it is not an object");
-    r = edit(config, e, &root, err);
+    r = edit_config(config, e, &root, err);
     if (r < 0)
         return r;
     *ret_text = json_dumps(config, JSON_INDENT(2));

@@ -129,7 +129,7 @@ static bool is_program(const char *pattern)
            !strpbrk(pattern, ";&|(){}`\n");
 }
 
-static int expand(const char *pattern, const struct oci_vars *vars, enum quote q, char **ret)
+static int expand_quoted(const char *pattern, const struct oci_vars *vars, enum quote q, char **ret)
 {
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
 
@@ -159,10 +159,10 @@ static int expand(const char *pattern, const struct oci_vars *vars, enum quote q
 
 int oci_command(const char *pattern, const struct oci_vars *vars, char **ret)
 {
-    return expand(pattern, vars, BARE, ret);
+    return expand_quoted(pattern, vars, BARE, ret);
 }
 
 int oci_path(const char *pattern, const struct oci_vars *vars, char **ret)
 {
-    return expand(pattern, vars, RAW, ret);
+    return expand_quoted(pattern, vars, RAW, ret);
 }

@@ -43,7 +43,7 @@ struct runner {
     bool up;                /* the container runs: signals are for it */
 };
 
-static void note(struct child *c, pid_t pid, int status)
+static void note_end(struct child *c, pid_t pid, int status)
 {
     if (c->pid == pid && c->status == UNKNOWN)
         c->status = status;
@@ -82,8 +82,8 @@ static void exec_command(const struct runner *r, const char *line, int out_fd, b
 }
 
 /* out_fd: its standard output, -1 = ours.  quiet: it has no streams. */
-static int start(const struct runner *r, const char *pattern, int out_fd, bool quiet,
-                 struct child *ret)
+static int start_command(const struct runner *r, const char *pattern, int out_fd, bool quiet,
+                         struct child *ret)
 {
     _cleanup_free_ char *line = NULL;
     pid_t pid;
@@ -122,19 +122,19 @@ static void on_signal(struct runner *r, int sig)
     const char *kill_command = r->o->plan->kill;
 
     if (sig == SIGTERM && r->up && kill_command && r->killer.pid == 0 &&
-        start(r, kill_command, -1, true, &r->killer) == 0)
+        start_command(r, kill_command, -1, true, &r->killer) == 0)
         return;
     pass_on(r, sig);
 }
 
-static void reap(struct runner *r)
+static void reap_children(struct runner *r)
 {
     int status;
     pid_t pid;
 
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-        note(&r->command, pid, status);
-        note(&r->container, pid, status);
+        note_end(&r->command, pid, status);
+        note_end(&r->container, pid, status);
         if (pid != r->killer.pid)
             continue;
         if (status != 0)
@@ -149,7 +149,7 @@ static void read_signals(struct runner *r)
 
     while (read(r->sig_fd, &si, sizeof(si)) == (ssize_t)sizeof(si))
         if (si.ssi_signo == SIGCHLD)
-            reap(r);
+            reap_children(r);
         else
             on_signal(r, (int)si.ssi_signo);
 }
@@ -160,13 +160,13 @@ static int wait_for(struct runner *r, const struct child *c, int pid_fd)
     struct pollfd p[] = { { .fd = r->sig_fd, .events = POLLIN },
                           { .fd = pid_fd, .events = POLLIN } };
 
-    reap(r);
+    reap_children(r);
     while (c->status == UNKNOWN) {
         if (poll(p, ARRAY_SIZE(p), -1) < 0 && errno != EINTR)
             return -errno;
         read_signals(r);
         if (p[1].revents) {
-            reap(r);
+            reap_children(r);
             break;
         }
     }
@@ -174,9 +174,9 @@ static int wait_for(struct runner *r, const struct child *c, int pid_fd)
 }
 
 /* A command to its end. */
-static int command(struct runner *r, const char *pattern, bool quiet, int *ret_code)
+static int run_command(struct runner *r, const char *pattern, bool quiet, int *ret_code)
 {
-    int e = start(r, pattern, -1, quiet, &r->command);
+    int e = start_command(r, pattern, -1, quiet, &r->command);
 
     if (e == 0)
         e = wait_for(r, &r->command, -1);
@@ -189,7 +189,7 @@ static int command(struct runner *r, const char *pattern, bool quiet, int *ret_c
 
 static int run_whole(struct runner *r, int *ret_code, struct err *err)
 {
-    int e = start(r, r->o->plan->run, -1, false, &r->command);
+    int e = start_command(r, r->o->plan->run, -1, false, &r->command);
 
     r->up = true;
     r->o->vars.pid = r->command.pid;
@@ -228,7 +228,7 @@ static int parse_state(const char *text, size_t len, bool *ret_creating, pid_t *
     return r;
 }
 
-static int query(struct runner *r, bool *ret_creating, pid_t *ret_pid, struct err *err)
+static int query_state(struct runner *r, bool *ret_creating, pid_t *ret_pid, struct err *err)
 {
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
     _cleanup_close_ int rd = -1, wr = -1;
@@ -239,7 +239,7 @@ static int query(struct runner *r, bool *ret_creating, pid_t *ret_pid, struct er
         return err_set(err, -errno, "RunTimeQuery: %s", strerror(errno));
     rd = p[0];
     wr = p[1];
-    e = start(r, r->o->plan->query, wr, false, &r->command);
+    e = start_command(r, r->o->plan->query, wr, false, &r->command);
     (void)close(TAKE_FD(wr));
     while (e == 0 && n > 0 && sb.len < STATE_MAX) {
         char *room = strbuf_room(&sb, 4096);
@@ -258,9 +258,9 @@ static int query(struct runner *r, bool *ret_creating, pid_t *ret_pid, struct er
     return parse_state(strbuf_str(&sb), sb.len, ret_creating, ret_pid, err);
 }
 
-static int must(struct runner *r, const char *pattern, const char *name, struct err *err)
+static int run_or_fail(struct runner *r, const char *pattern, const char *name, struct err *err)
 {
-    int code = 0, e = command(r, pattern, false, &code);
+    int code = 0, e = run_command(r, pattern, false, &code);
 
     if (e < 0)
         return err_set(err, e, "%s could not be started: %s", name, strerror(-e));
@@ -275,7 +275,7 @@ static int await_created(struct runner *r, struct err *err)
     int e = 0;
 
     while (e == 0 && creating) {
-        e = query(r, &creating, &r->container.pid, err);
+        e = query_state(r, &creating, &r->container.pid, err);
         if (e == 0 && creating && now_mono_us() > until)
             return err_set(err, -ETIMEDOUT, "the container was not created within %d seconds",
                            CREATED_MS / 1000);
@@ -290,7 +290,7 @@ static int run_parts(struct runner *r, int *ret_code, struct err *err)
 {
     const Pst__OciPlan *plan = r->o->plan;
     _cleanup_close_ int pid_fd = -1;
-    int e = must(r, plan->create, "RunTimeCreate", err);
+    int e = run_or_fail(r, plan->create, "RunTimeCreate", err);
 
     if (e == 0)
         e = await_created(r, err);
@@ -301,7 +301,7 @@ static int run_parts(struct runner *r, int *ret_code, struct err *err)
     if (pid_fd < 0)
         return err_set(err, -errno, "the container ended before it was started");
     r->up = true;
-    e = must(r, plan->start, "RunTimeStart", err);
+    e = run_or_fail(r, plan->start, "RunTimeStart", err);
     if (e == 0)
         e = wait_for(r, &r->container, pid_fd);
     if (e < 0)
@@ -315,7 +315,7 @@ static int run_parts(struct runner *r, int *ret_code, struct err *err)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static int begin(struct runner *r)
+static int begin_container(struct runner *r)
 {
     sigset_t all;
 
@@ -332,7 +332,7 @@ static int begin(struct runner *r)
 int oci_run(struct oci *o, int *ret_code, struct err *err)
 {
     struct runner r = { .o = o, .sig_fd = -1 };
-    int e = begin(&r);
+    int e = begin_container(&r);
 
     if (e < 0)
         return err_set(err, e, "the runtime cannot be run: %s", strerror(-e));
@@ -349,8 +349,8 @@ void oci_delete(struct oci *o)
     struct runner r = { .o = o, .sig_fd = -1 };
     int code;
 
-    if (!o->plan->del || begin(&r) < 0)
+    if (!o->plan->del || begin_container(&r) < 0)
         return;
-    (void)command(&r, o->plan->del, true, &code);
+    (void)run_command(&r, o->plan->del, true, &code);
     (void)close(r.sig_fd);
 }

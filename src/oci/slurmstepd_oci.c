@@ -70,7 +70,7 @@ static int place_pmi(struct oci *o)
     return r == 0 ? oci_env_set(&o->outer, "LISTEN_FDS=1") : r;
 }
 
-static int run(struct oci *o, int *ret_code, struct err *err)
+static int run_container(struct oci *o, int *ret_code, struct err *err)
 {
     int r = oci_paths(o, err);
 
@@ -112,7 +112,7 @@ int main(int argc, char **argv)
     }
     o.task = task;
     o.plan = task->plan;
-    r = run(&o, &code, &err);
+    r = run_container(&o, &code, &err);
     if (r < 0)
         (void)fprintf(stderr, "slurmstepd: error: container %s: %s\n", o.plan->bundle, err.text);
     oci_done(&o);

@@ -30,9 +30,9 @@ struct call {
     uid_t uid;
 };
 
-static void tell(const struct call *c, int priority, const char *fmt, ...)
+static void tell_log(const struct call *c, int priority, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-static void tell(const struct call *c, int priority, const char *fmt, ...)
+static void tell_log(const struct call *c, int priority, const char *fmt, ...)
 {
     va_list ap;
 
@@ -50,7 +50,7 @@ static void bad_option(void *ctx, const char *arg)
     pam_syslog(c->pam, LOG_ERR, "the option %s is not understood", arg);
 }
 
-static int verdict(const struct call *c, enum pam_action action, const char *why)
+static int give_verdict(const struct call *c, enum pam_action action, const char *why)
 {
     switch (action) {
     case PAM_ACT_IGNORE:
@@ -58,7 +58,7 @@ static int verdict(const struct call *c, enum pam_action action, const char *why
     case PAM_ACT_ALLOW:
         return PAM_SUCCESS;
     default:
-        tell(c, LOG_INFO, "access denied to user %s: %s", c->user, why);
+        tell_log(c, LOG_INFO, "access denied to user %s: %s", c->user, why);
         pam_error(c->pam, "Access denied by pam_slurm_adopt: %s", why);
         return PAM_PERM_DENIED;
     }
@@ -89,7 +89,7 @@ static int spool_path(const struct call *c, char **ret_path)
                       NULL, &err);
 
     if (r < 0) {
-        tell(c, LOG_ERR, "%s", err.text);
+        tell_log(c, LOG_ERR, "%s", err.text);
         return r;
     }
     if (gethostname(host, sizeof(host) - 1) < 0)
@@ -99,7 +99,7 @@ static int spool_path(const struct call *c, char **ret_path)
                             c->o.nodename ? c->o.nodename : host, host, ret_path);
 }
 
-static int join(const struct call *c, const char *spool, const struct adopt_job *job)
+static int join_job(const struct call *c, const char *spool, const struct adopt_job *job)
 {
     _cleanup_close_ int ns = -1;
     char env[32];
@@ -108,18 +108,18 @@ static int join(const struct call *c, const char *spool, const struct adopt_job 
     if (r == 0 && ns >= 0 && c->o.join_container && setns(ns, flags) < 0)
         r = -errno;
     if (r < 0) {
-        tell(c, LOG_ERR, "process %d of user %s could not be adopted into job %u: %s",
-             (int)getpid(), c->user, job->job_id, strerror(-r));
-        return verdict(c, c->o.adopt_failure, "the session could not be put into your job");
+        tell_log(c, LOG_ERR, "process %d of user %s could not be adopted into job %u: %s",
+                 (int)getpid(), c->user, job->job_id, strerror(-r));
+        return give_verdict(c, c->o.adopt_failure, "the session could not be put into your job");
     }
     (void)snprintf(env, sizeof(env), "SLURM_JOB_ID=%u", job->job_id);
     (void)pam_putenv(c->pam, env); /* a convenience */
-    tell(c, LOG_INFO, "process %d of user %s adopted into job %u", (int)getpid(), c->user,
-         job->job_id);
+    tell_log(c, LOG_INFO, "process %d of user %s adopted into job %u", (int)getpid(), c->user,
+             job->job_id);
     return PAM_SUCCESS;
 }
 
-static int check(struct call *c)
+static int check_session(struct call *c)
 {
     _cleanup_free_ char *spool = NULL;
     struct adopt_job job = { 0 };
@@ -129,15 +129,15 @@ static int check(struct call *c)
     if (r == 0)
         r = adopt_find(spool, c->uid, &job, &count);
     if (r < 0) {
-        tell(c, LOG_ERR, "the jobs of this node are not to be found in %s: %s",
-             spool ? spool : "its spool", strerror(-r));
-        return verdict(c, c->o.generic_failure, "the jobs of this node cannot be found");
+        tell_log(c, LOG_ERR, "the jobs of this node are not to be found in %s: %s",
+                 spool ? spool : "its spool", strerror(-r));
+        return give_verdict(c, c->o.generic_failure, "the jobs of this node cannot be found");
     }
     if (count == 0)
-        return verdict(c, c->o.no_jobs, "you have no active jobs on this node");
+        return give_verdict(c, c->o.no_jobs, "you have no active jobs on this node");
     if (count > 1 && c->o.unknown != PAM_ACT_NEWEST)
-        return verdict(c, c->o.unknown, "you have several jobs on this node");
-    return join(c, spool, &job);
+        return give_verdict(c, c->o.unknown, "you have several jobs on this node");
+    return join_job(c, spool, &job);
 }
 
 static bool wrong_service(const struct call *c)
@@ -156,10 +156,10 @@ int pam_sm_acct_mgmt(pam_handle_t *pamh, int flags, int argc, const char **argv)
     (void)flags;
     pam_options_parse(argc, argv, bad_option, &c, &c.o);
     if (wrong_service(&c)) {
-        tell(&c, LOG_DEBUG, "this is not the service %s: nothing is done", c.o.service);
+        tell_log(&c, LOG_DEBUG, "this is not the service %s: nothing is done", c.o.service);
         return PAM_IGNORE;
     }
     if (!find_user(&c))
         return PAM_USER_UNKNOWN;
-    return c.uid == 0 ? PAM_IGNORE : check(&c);
+    return c.uid == 0 ? PAM_IGNORE : check_session(&c);
 }

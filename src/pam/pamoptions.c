@@ -65,7 +65,7 @@ static const struct row {
     { "service", KIND_TEXT, NULL, offsetof(struct pam_options, service) },
 };
 
-static bool set(const struct row *row, const char *value, struct pam_options *o)
+static bool set_option(const struct row *row, const char *value, struct pam_options *o)
 {
     char *to = (char *)o + row->at;
     const struct word *w = row->words;
@@ -92,13 +92,13 @@ static bool set(const struct row *row, const char *value, struct pam_options *o)
     return true;
 }
 
-static bool take(const char *arg, struct pam_options *o)
+static bool take_option(const char *arg, struct pam_options *o)
 {
     size_t len = strcspn(arg, "=");
 
     for (size_t i = 0; i < ARRAY_SIZE(rows) && arg[len]; i++)
         if (strlen(rows[i].name) == len && strncasecmp(rows[i].name, arg, len) == 0)
-            return set(&rows[i], arg + len + 1, o);
+            return set_option(&rows[i], arg + len + 1, o);
     return false;
 }
 
@@ -113,6 +113,6 @@ void pam_options_parse(int argc, const char **argv, void (*bad)(void *ctx, const
                                  .log_level = LOG_INFO,
                                  .service = "sshd" };
     for (int i = 0; i < argc; i++)
-        if (!take(argv[i], ret))
+        if (!take_option(argv[i], ret))
             bad(ctx, argv[i]);
 }

@@ -12,7 +12,7 @@ struct pair {
     char *name, *value; /* one allocation each; name is the entry's key */
 };
 
-static int compare(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
     return strcmp(((const struct pair *)a)->name, ((const struct pair *)b)->name);
 }
@@ -26,7 +26,7 @@ static void entry_free(void *p)
     free(e);
 }
 
-static int set(struct kvs *k, const char *name, const char *value)
+static int set_value(struct kvs *k, const char *name, const char *value)
 {
     struct pair *e = calloc(1, sizeof(*e)), **at;
     char *old;
@@ -35,7 +35,7 @@ static int set(struct kvs *k, const char *name, const char *value)
         return -ENOMEM;
     e->name = strdup(name);
     e->value = strdup(value);
-    at = e->name && e->value ? tsearch(e, &k->root, compare) : NULL;
+    at = e->name && e->value ? tsearch(e, &k->root, compare_names) : NULL;
     if (!at) {
         entry_free(e);
         return -ENOMEM;
@@ -51,7 +51,7 @@ static int set(struct kvs *k, const char *name, const char *value)
 
 int kvs_put(struct kvs *k, const char *name, const char *value)
 {
-    int r = set(k, name, value);
+    int r = set_value(k, name, value);
 
     if (r < 0)
         return r;
@@ -63,7 +63,7 @@ int kvs_put(struct kvs *k, const char *name, const char *value)
 const char *kvs_get(const struct kvs *k, const char *name)
 {
     struct pair key = { .name = (char *)name };
-    struct pair *const *at = tfind(&key, &k->root, compare);
+    struct pair *const *at = tfind(&key, &k->root, compare_names);
 
     return at ? (*at)->value : NULL;
 }
@@ -79,7 +79,7 @@ int kvs_merge(struct kvs *k, const uint8_t *data, size_t len)
         next = value ? memchr(value + 1, '\0', (size_t)(end - value - 1)) : NULL;
         if (!next)
             return -EBADMSG;
-        r = set(k, p, value + 1);
+        r = set_value(k, p, value + 1);
         if (r < 0)
             return r;
         p = next + 1;

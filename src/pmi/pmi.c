@@ -45,7 +45,7 @@ struct pmi {
     char *mapping;
 };
 
-static void drop(struct peer *p)
+static void drop_peer(struct peer *p)
 {
     if (p->fd >= 0)
         (void)close(p->fd);
@@ -55,21 +55,21 @@ static void drop(struct peer *p)
 /* ---- answers --------------------------------------------------------------------------------- */
 
 /* A task has at most one question open, so its socket has room for the answer. */
-static void answer(struct peer *p, const struct strbuf *body)
+static void answer_peer(struct peer *p, const struct strbuf *body)
 {
     char prefix[8];
 
     if (body->failed || body->len > PMI_MAX - 8) {
-        drop(p);
+        drop_peer(p);
         return;
     }
     (void)snprintf(prefix, sizeof(prefix), "%6zu", body->len);
     if (p->framed && send(p->fd, prefix, 6, MSG_NOSIGNAL) != 6) {
-        drop(p);
+        drop_peer(p);
         return;
     }
     if (send(p->fd, body->buf, body->len, MSG_NOSIGNAL) != (ssize_t)body->len)
-        drop(p);
+        drop_peer(p);
 }
 
 static void answer_line(struct peer *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -82,43 +82,44 @@ static void answer_line(struct peer *p, const char *fmt, ...)
     strbuf_addv(&sb, fmt, ap);
     va_end(ap);
     strbuf_addc(&sb, '\n');
-    answer(p, &sb);
+    answer_peer(p, &sb);
 }
 
 /* Begin an answer of PMI-2. */
-static void begin2(struct strbuf *sb, const char *cmd, const char *thread)
+static void begin_answer2(struct strbuf *sb, const char *cmd, const char *thread)
 {
     strbuf_addf(sb, "cmd=%s-response;", cmd);
     if (thread && *thread)
         pmi_text_field(sb, "thrid", thread);
 }
 
-static void simple2(struct peer *p, const char *cmd, const char *thread, int rc, const char *why)
+static void answer_simple2(struct peer *p, const char *cmd, const char *thread, int rc,
+                           const char *why)
 {
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
 
-    begin2(&sb, cmd, thread);
+    begin_answer2(&sb, cmd, thread);
     strbuf_addf(&sb, "rc=%d;", rc);
     if (why)
         pmi_text_field(&sb, "errmsg", why);
-    answer(p, &sb);
+    answer_peer(p, &sb);
 }
 
-static void value2(struct peer *p, const char *cmd, const char *thread, const char *value)
+static void answer_value2(struct peer *p, const char *cmd, const char *thread, const char *value)
 {
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
 
-    begin2(&sb, cmd, thread);
+    begin_answer2(&sb, cmd, thread);
     strbuf_addf(&sb, "found=%s;", value ? "TRUE" : "FALSE");
     if (value)
         pmi_text_field(&sb, "value", value);
     strbuf_addf(&sb, "rc=0;");
-    answer(p, &sb);
+    answer_peer(p, &sb);
 }
 
 /* ---- meetings -------------------------------------------------------------------------------- */
 
-static void met(struct pmi *m)
+static void end_barrier(struct pmi *m)
 {
     m->meetings++;
     m->waiting = false;
@@ -129,13 +130,13 @@ static void met(struct pmi *m)
             continue;
         p->meeting = false;
         if (p->framed)
-            simple2(p, "kvs-fence", p->thread, 0, NULL);
+            answer_simple2(p, "kvs-fence", p->thread, 0, NULL);
         else
             answer_line(p, "cmd=barrier_out rc=0");
     }
 }
 
-static void meet(struct pmi *m)
+static void join_barrier(struct pmi *m)
 {
     struct service *s = m->service;
     Pst__StepMpi msg = PST__STEP_MPI__INIT;
@@ -145,7 +146,7 @@ static void meet(struct pmi *m)
             return;
     if (s->layout.n_nodes == 1) {
         strbuf_reset(&m->kvs.fresh);
-        met(m);
+        end_barrier(m);
         return;
     }
     msg.has_kind = msg.has_sequence = msg.has_parties = msg.has_from = msg.has_data = true;
@@ -170,7 +171,7 @@ static void pmi_message(struct service *s, const Pst__StepMpi *msg)
     if (kvs_merge(&m->kvs, msg->data.data, msg->data.len) < 0)
         service_abort(s, 0, 1, "what another node has put could not be stored");
     else
-        met(m);
+        end_barrier(m);
 }
 
 /* ---- PMI-1 ----------------------------------------------------------------------------------- */
@@ -182,7 +183,7 @@ static const char *look_up(const struct pmi *m, const char *key)
     return key ? kvs_get(&m->kvs, key) : NULL;
 }
 
-static void get1(struct pmi *m, struct peer *p, const struct pmi_text *t)
+static void answer_get1(struct pmi *m, struct peer *p, const struct pmi_text *t)
 {
     const char *value = look_up(m, pmi_text_get(t, "key"));
 
@@ -192,7 +193,7 @@ static void get1(struct pmi *m, struct peer *p, const struct pmi_text *t)
         answer_line(p, "cmd=get_result rc=-1 msg=key_not_found value=unknown");
 }
 
-static void put1(struct pmi *m, struct peer *p, const struct pmi_text *t)
+static void answer_put1(struct pmi *m, struct peer *p, const struct pmi_text *t)
 {
     const char *key = pmi_text_get(t, "key"), *value = pmi_text_get(t, "value");
     bool fits = key && value && strlen(key) < KEY_MAX && strlen(value) < VALUE_MAX;
@@ -203,7 +204,7 @@ static void put1(struct pmi *m, struct peer *p, const struct pmi_text *t)
         answer_line(p, "cmd=put_result rc=-1 msg=%s", fits ? "no_memory" : "too_long");
 }
 
-static void init1(struct peer *p, const struct pmi_text *t)
+static void answer_init1(struct peer *p, const struct pmi_text *t)
 {
     const char *version = pmi_text_get(t, "pmi_version");
 
@@ -227,7 +228,7 @@ static void abort_of(struct pmi *m, struct peer *p, const struct pmi_text *t)
                   text ? text : pmi_text_get(t, "error_msg"));
 }
 
-static void request1(struct pmi *m, struct peer *p, const struct pmi_text *t)
+static void handle_request1(struct pmi *m, struct peer *p, const struct pmi_text *t)
 {
     const char *cmd = pmi_text_get(t, "cmd");
 
@@ -238,9 +239,9 @@ static void request1(struct pmi *m, struct peer *p, const struct pmi_text *t)
     } else if (pmi_text_get(t, "mcmd")) {
         p->swallowing = true;
     } else if (!cmd) {
-        drop(p);
+        drop_peer(p);
     } else if (strcmp(cmd, "init") == 0) {
-        init1(p, t);
+        answer_init1(p, t);
     } else if (strcmp(cmd, "get_maxes") == 0) {
         answer_line(p, "cmd=maxes kvsname_max=%d keylen_max=%d vallen_max=%d", KVS_NAME_MAX,
                     KEY_MAX, VALUE_MAX);
@@ -252,12 +253,12 @@ static void request1(struct pmi *m, struct peer *p, const struct pmi_text *t)
     } else if (strcmp(cmd, "get_universe_size") == 0) {
         answer_line(p, "cmd=universe_size size=%u", m->service->layout.n_ranks);
     } else if (strcmp(cmd, "get") == 0) {
-        get1(m, p, t);
+        answer_get1(m, p, t);
     } else if (strcmp(cmd, "put") == 0) {
-        put1(m, p, t);
+        answer_put1(m, p, t);
     } else if (strcmp(cmd, "barrier_in") == 0) {
         p->meeting = true;
-        meet(m);
+        join_barrier(m);
     } else if (strcmp(cmd, "finalize") == 0) {
         answer_line(p, "cmd=finalize_ack rc=0");
     } else if (strcmp(cmd, "abort") == 0) {
@@ -269,27 +270,27 @@ static void request1(struct pmi *m, struct peer *p, const struct pmi_text *t)
 
 /* ---- PMI-2 ----------------------------------------------------------------------------------- */
 
-static void fullinit2(struct pmi *m, struct peer *p, const char *thread)
+static void answer_fullinit2(struct pmi *m, struct peer *p, const char *thread)
 {
     const struct layout *l = &m->service->layout;
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
 
-    begin2(&sb, "fullinit", thread);
+    begin_answer2(&sb, "fullinit", thread);
     strbuf_addf(
         &sb,
         "pmi-version=2;pmi-subversion=0;rank=%u;size=%u;appnum=%td;debugged=FALSE;pmiverbose=FALSE;rc=0;",
         p->rank, l->n_ranks, layout_part(l, p->rank) - l->parts);
-    answer(p, &sb);
+    answer_peer(p, &sb);
 }
 
-static void jobid2(struct pmi *m, struct peer *p, const char *thread)
+static void answer_jobid2(struct pmi *m, struct peer *p, const char *thread)
 {
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
 
-    begin2(&sb, "job-getid", thread);
+    begin_answer2(&sb, "job-getid", thread);
     pmi_text_field(&sb, "jobid", m->service->job_id);
     strbuf_addf(&sb, "rc=0;");
-    answer(p, &sb);
+    answer_peer(p, &sb);
 }
 
 static void job_attr2(struct pmi *m, struct peer *p, const struct pmi_text *t, const char *thread)
@@ -303,7 +304,7 @@ static void job_attr2(struct pmi *m, struct peer *p, const struct pmi_text *t, c
     } else if (key && strcmp(key, "PMI_process_mapping") == 0) {
         value = m->mapping;
     }
-    value2(p, "info-getjobattr", thread, value);
+    answer_value2(p, "info-getjobattr", thread, value);
 }
 
 static void node_attr2(struct pmi *m, struct peer *p, const struct pmi_text *t, const char *thread)
@@ -312,7 +313,7 @@ static void node_attr2(struct pmi *m, struct peer *p, const struct pmi_text *t, 
     const char *value = key ? kvs_get(&m->node_attrs, key) : NULL;
 
     if (value || !key || !wait || strcmp(wait, "TRUE") != 0 || strlen(key) >= sizeof(p->wanted)) {
-        value2(p, "info-getnodeattr", thread, value);
+        answer_value2(p, "info-getnodeattr", thread, value);
         return;
     }
     (void)snprintf(p->wanted, sizeof(p->wanted), "%s", key);
@@ -326,43 +327,44 @@ static void put_node_attr2(struct pmi *m, struct peer *p, const struct pmi_text 
     int r = key && value ? kvs_put(&m->node_attrs, key, value) : -EINVAL;
 
     strbuf_reset(&m->node_attrs.fresh); /* stays on this node */
-    simple2(p, "info-putnodeattr", thread, r < 0 ? 1 : 0, NULL);
+    answer_simple2(p, "info-putnodeattr", thread, r < 0 ? 1 : 0, NULL);
     for (size_t i = 0; r == 0 && i < m->n; i++) {
         struct peer *o = &m->peers[i];
 
         if (o->fd >= 0 && strcmp(o->wanted, key) == 0) {
             o->wanted[0] = '\0';
-            value2(o, "info-getnodeattr", o->wanted_thread, value);
+            answer_value2(o, "info-getnodeattr", o->wanted_thread, value);
         }
     }
 }
 
-static void put2(struct pmi *m, struct peer *p, const struct pmi_text *t, const char *thread)
+static void answer_put2(struct pmi *m, struct peer *p, const struct pmi_text *t, const char *thread)
 {
     const char *key = pmi_text_get(t, "key"), *value = pmi_text_get(t, "value");
     int r = key && value ? kvs_put(&m->kvs, key, value) : -EINVAL;
 
-    simple2(p, "kvs-put", thread, r < 0 ? 1 : 0, r < 0 ? "a key and a value are needed" : NULL);
+    answer_simple2(p, "kvs-put", thread, r < 0 ? 1 : 0,
+                   r < 0 ? "a key and a value are needed" : NULL);
 }
 
-static void request2(struct pmi *m, struct peer *p, const struct pmi_text *t)
+static void handle_request2(struct pmi *m, struct peer *p, const struct pmi_text *t)
 {
     const char *cmd = pmi_text_get(t, "cmd"), *thread = pmi_text_get(t, "thrid");
 
     if (!cmd) {
-        drop(p);
+        drop_peer(p);
     } else if (strcmp(cmd, "fullinit") == 0) {
-        fullinit2(m, p, thread);
+        answer_fullinit2(m, p, thread);
     } else if (strcmp(cmd, "job-getid") == 0) {
-        jobid2(m, p, thread);
+        answer_jobid2(m, p, thread);
     } else if (strcmp(cmd, "kvs-put") == 0) {
-        put2(m, p, t, thread);
+        answer_put2(m, p, t, thread);
     } else if (strcmp(cmd, "kvs-get") == 0) {
-        value2(p, cmd, thread, look_up(m, pmi_text_get(t, "key")));
+        answer_value2(p, cmd, thread, look_up(m, pmi_text_get(t, "key")));
     } else if (strcmp(cmd, "kvs-fence") == 0) {
         (void)snprintf(p->thread, sizeof(p->thread), "%s", thread ? thread : "");
         p->meeting = true;
-        meet(m);
+        join_barrier(m);
     } else if (strcmp(cmd, "info-getjobattr") == 0) {
         job_attr2(m, p, t, thread);
     } else if (strcmp(cmd, "info-getnodeattr") == 0) {
@@ -370,17 +372,17 @@ static void request2(struct pmi *m, struct peer *p, const struct pmi_text *t)
     } else if (strcmp(cmd, "info-putnodeattr") == 0) {
         put_node_attr2(m, p, t, thread);
     } else if (strcmp(cmd, "finalize") == 0) {
-        simple2(p, cmd, thread, 0, NULL);
+        answer_simple2(p, cmd, thread, 0, NULL);
     } else if (strcmp(cmd, "abort") == 0) {
         abort_of(m, p, t);
     } else {
-        simple2(p, cmd, thread, 14, "this request is not supported"); /* PMI2_ERR_OTHER */
+        answer_simple2(p, cmd, thread, 14, "this request is not supported"); /* PMI2_ERR_OTHER */
     }
 }
 
 /* ---- connections ----------------------------------------------------------------------------- */
 
-static void handle(struct pmi *m, struct peer *p)
+static void handle_request(struct pmi *m, struct peer *p)
 {
     while (p->fd >= 0) {
         bool framed = p->framed;
@@ -391,16 +393,16 @@ static void handle(struct pmi *m, struct peer *p)
         if (n == 0)
             return;
         if (n < 0) {
-            drop(p);
+            drop_peer(p);
             return;
         }
         after = p->in.buf[n]; /* the buffer always ends with a NUL of its own */
         if (pmi_text_parse(p->in.buf, (size_t)n, framed, &t) < 0)
-            drop(p);
+            drop_peer(p);
         else if (framed)
-            request2(m, p, &t);
+            handle_request2(m, p, &t);
         else
-            request1(m, p, &t);
+            handle_request1(m, p, &t);
         p->in.buf[n] = after;
         memmove(p->in.buf, p->in.buf + n, p->in.len - (size_t)n + 1);
         p->in.len -= (size_t)n;
@@ -415,11 +417,11 @@ static void read_peer(struct pmi *m, struct peer *p)
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     if (n <= 0) {
-        drop(p);
+        drop_peer(p);
         return;
     }
     strbuf_grew(&p->in, (size_t)n);
-    handle(m, p);
+    handle_request(m, p);
 }
 
 static size_t pmi_poll_fill(struct service *s, struct pollfd *fds)
@@ -447,7 +449,7 @@ static void pmi_stop(struct service *s)
     struct pmi *m = s->state;
 
     for (size_t i = 0; i < m->n; i++) {
-        drop(&m->peers[i]);
+        drop_peer(&m->peers[i]);
         strbuf_done(&m->peers[i].in);
     }
     kvs_done(&m->kvs);

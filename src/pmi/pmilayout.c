@@ -9,7 +9,7 @@
 #include "base/strbuf.h"
 #include "base/bind/tasklayout.h"
 
-static int count(struct layout *l, Pst__StepPart *const *parts)
+static int count_tasks(struct layout *l, Pst__StepPart *const *parts)
 {
     for (size_t i = 0; i < l->n_parts; i++) {
         const Pst__StepPart *from = parts[i];
@@ -36,7 +36,7 @@ static int count(struct layout *l, Pst__StepPart *const *parts)
     return l->n_ranks ? 0 : -EINVAL;
 }
 
-static int place(struct layout *l, const struct layout_part *p)
+static int place_part(struct layout *l, const struct layout_part *p)
 {
     uint32_t at = p->first_rank;
     int r = tasklayout(p->from->distribution, p->from->counts, p->n_nodes, l->ranks + at);
@@ -59,7 +59,7 @@ int layout_init(struct layout *l, Pst__StepPart *const *parts, size_t n_parts)
     r = hostlist_new(&l->names);
     l->parts = calloc(n_parts + 1, sizeof(*l->parts));
     if (r == 0)
-        r = l->parts ? count(l, parts) : -ENOMEM;
+        r = l->parts ? count_tasks(l, parts) : -ENOMEM;
     if (r == 0) {
         l->node_of = calloc(l->n_ranks, sizeof(*l->node_of));
         l->ranks = calloc(l->n_ranks, sizeof(*l->ranks));
@@ -67,7 +67,7 @@ int layout_init(struct layout *l, Pst__StepPart *const *parts, size_t n_parts)
         r = l->node_of && l->ranks && l->first ? 0 : -ENOMEM;
     }
     for (size_t i = 0; r == 0 && i < n_parts; i++)
-        r = place(l, &l->parts[i]);
+        r = place_part(l, &l->parts[i]);
     if (r == 0)
         l->first[l->n_nodes] = l->n_ranks;
     else

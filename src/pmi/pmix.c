@@ -223,8 +223,8 @@ static void free_data(void *data)
 }
 
 /* Give a callback of the library its data; it frees the copy when it has read it. */
-static void give(pmix_modex_cbfunc_t fn, void *arg, pmix_status_t status, const uint8_t *data,
-                 size_t len)
+static void give_data(pmix_modex_cbfunc_t fn, void *arg, pmix_status_t status, const uint8_t *data,
+                      size_t len)
 {
     char *copy = malloc(len ? len : 1);
 
@@ -285,7 +285,7 @@ static int name_set(char set[SET_MAX], const uint32_t *ranks, size_t n)
     return 0;
 }
 
-static void fence(struct pmix *m, struct call *c)
+static void start_fence(struct pmix *m, struct call *c)
 {
     struct service *s = m->service;
     Pst__StepMpi msg = PST__STEP_MPI__INIT;
@@ -295,7 +295,7 @@ static void fence(struct pmix *m, struct call *c)
     char set[SET_MAX] = "all";
 
     if (parties <= 1) {
-        give(c->fn, c->arg, parties ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM, c->data, c->len);
+        give_data(c->fn, c->arg, parties ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM, c->data, c->len);
         return;
     }
     g = c->n == 0 || name_set(set, c->ranks, c->n) == 0 ? gathering_of(m, set) : NULL;
@@ -319,7 +319,7 @@ static void fence(struct pmix *m, struct call *c)
     service_send(s, &msg);
 }
 
-static void modex(struct pmix *m, struct call *c)
+static void ask_modex(struct pmix *m, struct call *c)
 {
     struct service *s = m->service;
     Pst__StepMpi msg = PST__STEP_MPI__INIT;
@@ -341,7 +341,7 @@ static void modex(struct pmix *m, struct call *c)
     service_send(s, &msg);
 }
 
-static void answer(struct pmix *m, struct call *c)
+static void answer_call(struct pmix *m, struct call *c)
 {
     Pst__StepMpi msg = PST__STEP_MPI__INIT;
 
@@ -366,16 +366,16 @@ static void call_run(struct service *s, struct work *w)
 
     switch (c->kind) {
     case CALL_FENCE:
-        fence(m, c);
+        start_fence(m, c);
         break;
     case CALL_MODEX:
-        modex(m, c);
+        ask_modex(m, c);
         break;
     case CALL_ABORT:
         service_abort(s, c->rank, c->status & 0xff, c->text);
         break;
     case CALL_FOUND:
-        answer(m, c);
+        answer_call(m, c);
         break;
     }
     call_free(c);
@@ -391,7 +391,7 @@ static void on_met(struct pmix *m, const Pst__StepMpi *msg)
         if (w->sequence != msg->sequence || !msg->set || strcmp(w->set, msg->set) != 0)
             continue;
         *p = w->next;
-        give(w->fn, w->arg, PMIX_SUCCESS, msg->data.data, msg->data.len);
+        give_data(w->fn, w->arg, PMIX_SUCCESS, msg->data.data, msg->data.len);
         free(w);
         return;
     }
@@ -405,7 +405,7 @@ static void on_answer(struct pmix *m, const Pst__StepMpi *msg)
         if (q->number != msg->sequence)
             continue;
         *p = q->next;
-        give(q->fn, q->arg, msg->status, msg->data.data, msg->data.len);
+        give_data(q->fn, q->arg, msg->status, msg->data.data, msg->data.len);
         free(q);
         return;
     }
@@ -425,7 +425,7 @@ static void on_ask(struct pmix *m, const Pst__StepMpi *msg)
     status = PMIx_server_dmodex_request(&proc, on_found, c);
     if (status != PMIX_SUCCESS) {
         c->status = status;
-        answer(m, c);
+        answer_call(m, c);
         call_free(c);
     }
 }
@@ -451,7 +451,7 @@ struct facts {
     bool failed;
 };
 
-static void fact(struct facts *f, const char *key, const void *value, pmix_data_type_t type)
+static void add_fact(struct facts *f, const char *key, const void *value, pmix_data_type_t type)
 {
     if (f->n == f->cap) {
         size_t cap = f->cap ? f->cap * 2 : 32;
@@ -470,7 +470,7 @@ static void fact(struct facts *f, const char *key, const void *value, pmix_data_
 
 static void fact_u32(struct facts *f, const char *key, uint32_t value)
 {
-    fact(f, key, &value, PMIX_UINT32);
+    add_fact(f, key, &value, PMIX_UINT32);
 }
 
 static void facts_done(struct facts *f)
@@ -493,22 +493,22 @@ static void rank_facts(struct facts *f, const struct layout *l, uint32_t rank)
     while (l->ranks[at] != rank)
         at++;
     local = (uint16_t)(at - l->first[node]);
-    fact(&mine, PMIX_RANK, &r, PMIX_PROC_RANK);
+    add_fact(&mine, PMIX_RANK, &r, PMIX_PROC_RANK);
     fact_u32(&mine, PMIX_APPNUM, p->from->offset);
-    fact(&mine, PMIX_GLOBAL_RANK, &r, PMIX_PROC_RANK);
-    fact(&mine, PMIX_APPLDR, &leader, PMIX_PROC_RANK);
-    fact(&mine, PMIX_APP_RANK, &in_part, PMIX_PROC_RANK);
-    fact(&mine, PMIX_LOCAL_RANK, &local, PMIX_UINT16);
-    fact(&mine, PMIX_NODE_RANK, &local, PMIX_UINT16);
+    add_fact(&mine, PMIX_GLOBAL_RANK, &r, PMIX_PROC_RANK);
+    add_fact(&mine, PMIX_APPLDR, &leader, PMIX_PROC_RANK);
+    add_fact(&mine, PMIX_APP_RANK, &in_part, PMIX_PROC_RANK);
+    add_fact(&mine, PMIX_LOCAL_RANK, &local, PMIX_UINT16);
+    add_fact(&mine, PMIX_NODE_RANK, &local, PMIX_UINT16);
     fact_u32(&mine, PMIX_NODEID, node);
-    fact(&mine, PMIX_HOSTNAME, hostlist_nth(l->names, node), PMIX_STRING);
+    add_fact(&mine, PMIX_HOSTNAME, hostlist_nth(l->names, node), PMIX_STRING);
     PMIX_DATA_ARRAY_CREATE(array, mine.n, PMIX_INFO);
     if (!array || mine.failed) {
         f->failed = true;
     } else {
         for (size_t i = 0; i < mine.n; i++)
             PMIX_INFO_XFER(&((pmix_info_t *)array->array)[i], &mine.list[i]);
-        fact(f, PMIX_PROC_DATA, array, PMIX_DATA_ARRAY);
+        add_fact(f, PMIX_PROC_DATA, array, PMIX_DATA_ARRAY);
     }
     if (array)
         PMIX_DATA_ARRAY_FREE(array);
@@ -525,11 +525,11 @@ static void node_facts(struct facts *f, const struct service *s)
         strbuf_addf(&peers, "%s%u", i ? "," : "", s->ranks[i]);
     f->failed = f->failed || peers.failed;
     fact_u32(f, PMIX_NODEID, s->node);
-    fact(f, PMIX_HOSTNAME, hostlist_nth(l->names, s->node), PMIX_STRING);
+    add_fact(f, PMIX_HOSTNAME, hostlist_nth(l->names, s->node), PMIX_STRING);
     fact_u32(f, PMIX_LOCAL_SIZE, (uint32_t)s->n_tasks);
     fact_u32(f, PMIX_NODE_SIZE, (uint32_t)s->n_tasks);
-    fact(f, PMIX_LOCALLDR, &leader, PMIX_PROC_RANK);
-    fact(f, PMIX_LOCAL_PEERS, strbuf_str(&peers), PMIX_STRING);
+    add_fact(f, PMIX_LOCALLDR, &leader, PMIX_PROC_RANK);
+    add_fact(f, PMIX_LOCAL_PEERS, strbuf_str(&peers), PMIX_STRING);
 }
 
 static void step_facts(struct facts *f, const struct service *s, const char *nodes,
@@ -539,20 +539,20 @@ static void step_facts(struct facts *f, const struct service *s, const char *nod
     const Pst__StepPart *mine = layout_part(l, s->ranks[0])->from;
     bool spawned = false;
 
-    fact(f, PMIX_JOBID, s->job_id, PMIX_STRING);
+    add_fact(f, PMIX_JOBID, s->job_id, PMIX_STRING);
     fact_u32(f, PMIX_UNIV_SIZE, l->n_ranks);
     fact_u32(f, PMIX_JOB_SIZE, l->n_ranks);
     fact_u32(f, PMIX_MAX_PROCS, l->n_ranks);
     fact_u32(f, PMIX_NUM_NODES, l->n_nodes);
     fact_u32(f, PMIX_JOB_NUM_APPS, (uint32_t)l->n_parts);
     fact_u32(f, PMIX_APP_SIZE, layout_part(l, s->ranks[0])->n_ranks);
-    fact(f, PMIX_SPAWNED, &spawned, PMIX_BOOL);
-    fact(f, PMIX_NODE_MAP, nodes, PMIX_REGEX);
-    fact(f, PMIX_PROC_MAP, procs, PMIX_REGEX);
+    add_fact(f, PMIX_SPAWNED, &spawned, PMIX_BOOL);
+    add_fact(f, PMIX_NODE_MAP, nodes, PMIX_REGEX);
+    add_fact(f, PMIX_PROC_MAP, procs, PMIX_REGEX);
     if (mine->distribution)
-        fact(f, PMIX_APP_MAP_TYPE, mine->distribution, PMIX_STRING);
+        add_fact(f, PMIX_APP_MAP_TYPE, mine->distribution, PMIX_STRING);
     if (mine->command)
-        fact(f, PMIX_APP_ARGV, mine->command, PMIX_STRING);
+        add_fact(f, PMIX_APP_ARGV, mine->command, PMIX_STRING);
 }
 
 /* Calls of the library that answer later: wait for it. */
@@ -662,8 +662,8 @@ static pmix_status_t server_init(const struct service *s)
 
     if (snprintf(dir, sizeof(dir), "%s/pmix", s->sf->step_dir) >= (int)sizeof(dir))
         return PMIX_ERR_BAD_PARAM;
-    fact(&f, PMIX_SERVER_TMPDIR, dir, PMIX_STRING);
-    fact(&f, PMIX_HOSTNAME, hostlist_nth(s->layout.names, s->node), PMIX_STRING);
+    add_fact(&f, PMIX_SERVER_TMPDIR, dir, PMIX_STRING);
+    add_fact(&f, PMIX_HOSTNAME, hostlist_nth(s->layout.names, s->node), PMIX_STRING);
     st = f.failed ? PMIX_ERR_NOMEM : PMIx_server_init(&module, f.list, f.n);
     facts_done(&f);
     return st;

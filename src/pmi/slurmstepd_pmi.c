@@ -148,7 +148,7 @@ static void service_done(struct service *s)
         pst__step_file__free_unpacked(s->sf, NULL);
 }
 
-static int serve(struct service *s)
+static int serve_service(struct service *s)
 {
     _cleanup_free_ struct pollfd *fds = calloc(s->n_tasks + 2, sizeof(*fds));
 
@@ -206,7 +206,7 @@ int main(int argc, char **argv)
     if (r == 0)
         r = service_kind.start(&s);
     if (r == 0)
-        r = serve(&s);
+        r = serve_service(&s);
     if (r < 0)
         (void)fprintf(stderr, "slurmstepd-%s: error: %s\n", service_kind.name, strerror(-r));
     if (s.state)

@@ -57,7 +57,7 @@ static int take_value(char *p, char *end, char **ret_next)
     return -EBADMSG; /* no `;` at its end */
 }
 
-static int add(struct pmi_text *t, char *name, char *value)
+static int add_pair(struct pmi_text *t, char *name, char *value)
 {
     if (t->n >= PMI_FIELDS_MAX)
         return -E2BIG;
@@ -79,7 +79,7 @@ static int parse_framed(char *p, char *end, struct pmi_text *t)
         value = eq + 1;
         r = take_value(value, end, &p);
         if (r == 0)
-            r = add(t, name, value);
+            r = add_pair(t, name, value);
     }
     return r;
 }
@@ -95,7 +95,7 @@ static int parse_line(char *p, struct pmi_text *t)
 
         if (eq)
             *eq = '\0';
-        r = add(t, word, eq ? eq + 1 : word + strlen(word));
+        r = add_pair(t, word, eq ? eq + 1 : word + strlen(word));
     }
     return r;
 }

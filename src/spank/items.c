@@ -12,7 +12,7 @@
         return ESPANK_SUCCESS;                                                                     \
     } while (0)
 
-static spank_err_t version(spank_item_t item, va_list *ap)
+static spank_err_t get_version(spank_item_t item, va_list *ap)
 {
     static char texts[4][12];
     unsigned major = SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER),
@@ -49,7 +49,7 @@ static spank_err_t of_task(const struct spank_facts *f, spank_item_t item, va_li
 }
 
 /* Process numbers, ranks and places on the node, from one to the other. */
-static spank_err_t translate(const struct spank_facts *f, spank_item_t item, va_list *ap)
+static spank_err_t translate_id(const struct spank_facts *f, spank_item_t item, va_list *ap)
 {
     bool by_pid = item == S_JOB_PID_TO_GLOBAL_ID || item == S_JOB_PID_TO_LOCAL_ID;
     bool to_rank = item == S_JOB_PID_TO_GLOBAL_ID || item == S_JOB_LOCAL_TO_GLOBAL_ID;
@@ -95,7 +95,7 @@ static spank_err_t of_command(const struct spank_host *host, spank_item_t item, 
     }
 }
 
-static spank_err_t number(const struct spank_facts *f, spank_item_t item, va_list *ap)
+static spank_err_t get_number(const struct spank_facts *f, spank_item_t item, va_list *ap)
 {
     switch (item) {
     case S_JOB_UID:
@@ -138,7 +138,7 @@ static spank_err_t get_item(const struct spank_host *host, spank_item_t item, va
     case S_SLURM_VERSION_MAJOR:
     case S_SLURM_VERSION_MINOR:
     case S_SLURM_VERSION_MICRO:
-        return version(item, ap);
+        return get_version(item, ap);
     case S_TASK_ID:
     case S_TASK_GLOBAL_ID:
     case S_TASK_EXIT_STATUS:
@@ -148,7 +148,7 @@ static spank_err_t get_item(const struct spank_host *host, spank_item_t item, va
     case S_JOB_PID_TO_LOCAL_ID:
     case S_JOB_LOCAL_TO_GLOBAL_ID:
     case S_JOB_GLOBAL_TO_LOCAL_ID:
-        return host->context == S_CTX_REMOTE ? translate(f, item, ap) : ESPANK_NOT_REMOTE;
+        return host->context == S_CTX_REMOTE ? translate_id(f, item, ap) : ESPANK_NOT_REMOTE;
     default:
         break;
     }
@@ -166,7 +166,7 @@ static spank_err_t get_item(const struct spank_host *host, spank_item_t item, va
     case S_STEP_ALLOC_MEM:
         return of_command(host, item, ap);
     default:
-        return number(f, item, ap);
+        return get_number(f, item, ap);
     }
 }
 

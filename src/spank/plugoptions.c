@@ -38,7 +38,7 @@ void options_done(struct spank_stack *st)
     free(st->options);
 }
 
-static bool taken(const struct spank_stack *st, const char *name)
+static bool name_is_taken(const struct spank_stack *st, const char *name)
 {
     for (size_t i = 0; i < st->n_options; i++)
         if (strcmp(st->options[i].opt.name, name) == 0)
@@ -56,7 +56,7 @@ int options_add(struct spank_stack *st, const struct plugin *p, const struct spa
                   opt->name ? opt->name : "");
         return -EINVAL;
     }
-    if (taken(st, opt->name)) {
+    if (name_is_taken(st, opt->name)) {
         spank_say(st, LOG_ERROR, "plugin %s: there is an option --%s already", p->name, opt->name);
         return -EEXIST;
     }

@@ -25,7 +25,7 @@ void plugstack_done(struct plugstack *p)
     *p = (struct plugstack){ 0 };
 }
 
-static int add(struct plugstack *p, bool required, char *const *words, int n)
+static int add_plugin(struct plugstack *p, bool required, char *const *words, int n)
 {
     struct plugstack_entry e = { .required = required,
                                  .path = strdup(words[0]),
@@ -56,7 +56,7 @@ static int take_plugin(char *const *words, int n, struct plugstack *p, struct er
         return err_set(err, -EINVAL, "%s wants the file of a plugin", words[0]);
     if (p->n >= PLUGSTACK_PLUGINS_MAX)
         return err_set(err, -E2BIG, "more than %u plugins", PLUGSTACK_PLUGINS_MAX);
-    return add(p, required, words + 1, n - 1);
+    return add_plugin(p, required, words + 1, n - 1);
 }
 
 static int read_line(const char *text, size_t len, char **words, char *buf, struct err *err)
@@ -156,7 +156,7 @@ static int read_file(const struct reading *rd, struct plugstack *p, struct err *
 }
 
 /* A name beside the file `of`.  The caller frees. */
-static char *beside(const char *of, const char *name)
+static char *path_beside(const char *of, const char *name)
 {
     const char *slash = strrchr(of, '/');
     char *path = NULL;
@@ -169,7 +169,7 @@ static char *beside(const char *of, const char *name)
 static int include_files(void *ctx, const char *pattern, struct plugstack *p, struct err *err)
 {
     const struct reading *outer = ctx;
-    _cleanup_free_ char *path = beside(outer->path, pattern);
+    _cleanup_free_ char *path = path_beside(outer->path, pattern);
     glob_t found = { 0 };
     int r = 0;
 
@@ -200,6 +200,6 @@ int plugstack_read(const char *path, struct plugstack *ret, struct err *err)
 
 char *plugstack_path(const char *configured, const char *conf_path)
 {
-    return configured && *configured ? beside(conf_path, configured)
-                                     : beside(conf_path, "plugstack.conf");
+    return configured && *configured ? path_beside(conf_path, configured)
+                                     : path_beside(conf_path, "plugstack.conf");
 }

@@ -263,7 +263,7 @@ spank_err_t spank_option_getopt(spank_t sp, struct spank_option *opt, char **ret
 
 /* ---- log ------------------------------------------------------------------------------------- */
 
-static void say(enum log_level level, const char *fmt, va_list ap)
+static void say_line(enum log_level level, const char *fmt, va_list ap)
 {
     char text[4096];
 
@@ -278,7 +278,7 @@ static void say(enum log_level level, const char *fmt, va_list ap)
         va_list ap;                                                                                \
                                                                                                    \
         va_start(ap, format);                                                                      \
-        say(level, format, ap);                                                                    \
+        say_line(level, format, ap);                                                               \
         va_end(ap);                                                                                \
     }
 SAY(slurm_info, LOG_INFO)

@@ -82,7 +82,7 @@ static bool tell_namespaces(struct step *s, int i)
     return false;
 }
 
-static void tell(struct step *s, int i, const Pst__StepEnd *end)
+static void tell_conn(struct step *s, int i, const Pst__StepEnd *end)
 {
     Pst__StepNews news = PST__STEP_NEWS__INIT;
 
@@ -106,7 +106,7 @@ static void tell(struct step *s, int i, const Pst__StepEnd *end)
 static void tell_all(struct step *s, const Pst__StepEnd *end)
 {
     for (int i = 0; i < STEP_CONNS; i++)
-        tell(s, i, end);
+        tell_conn(s, i, end);
 }
 
 /* Said once for each release, so that a slurmd that has just come does not take an old word for an
@@ -123,7 +123,7 @@ static void tell_emptied(struct step *s)
 
 /* Whoever asks, by the kernel's word, becomes a process of the step: root on a user's behalf
  * (pam_slurm_adopt). */
-static void adopt(struct step *s, int i, const Pst__StepOrder *o)
+static void adopt_sender(struct step *s, int i, const Pst__StepOrder *o)
 {
     Pst__StepNews news = PST__STEP_NEWS__INIT;
     struct ucred peer;
@@ -156,7 +156,7 @@ static void on_order(struct step *s, int i, const Pst__StepOrder *o)
 {
     s->from_outside = s->from_outside || o->terminate || (o->has_signal && o->signal == SIGKILL);
     if (o->adopt) {
-        adopt(s, i, o);
+        adopt_sender(s, i, o);
         return;
     }
     if (s->ext && o->terminate) {
@@ -182,7 +182,7 @@ static void on_order(struct step *s, int i, const Pst__StepOrder *o)
     else if (!o->has_signal && o->reason)
         step_notice(s, "%s", o->reason);
     if (o->terminate || (!o->has_signal && !o->reason && !o->suspend && !o->resume))
-        tell(s, i, NULL);
+        tell_conn(s, i, NULL);
 }
 
 static void take_attached(struct step *s, int fd, uint32_t request_id)
@@ -424,7 +424,7 @@ static void write_trace(struct step *s)
     (void)spool_put_msg(".", "trace", &t.base); /* only the heir would miss it */
 }
 
-static void start(struct step *s)
+static void start_step(struct step *s)
 {
     if (!s->error && !stepcg_begin(s))
         s->launch_failed = true;
@@ -466,7 +466,7 @@ static void start(struct step *s)
 
 /* ---- end ------------------------------------------------------------------------------------- */
 
-static void finish(struct step *s)
+static void finish_step(struct step *s)
 {
     Pst__StepEnd end = PST__STEP_END__INIT;
     int r;
@@ -501,7 +501,7 @@ static void keep_time(struct step *s, int64_t now_mono)
 }
 
 /* True when there is nothing left to do. */
-static bool advance(struct step *s, int64_t now_mono)
+static bool advance_step(struct step *s, int64_t now_mono)
 {
     bool waited = s->ext && extern_emptied(s);
 
@@ -515,7 +515,7 @@ static bool advance(struct step *s, int64_t now_mono)
         tell_emptied(s);
     io_task_exits(s);
     if (s->swept && !s->ended && oci_cleaned(s, now_mono) && !summary_begin(s))
-        finish(s);
+        finish_step(s);
     if (!s->ended)
         return false;
     if ((!s->srun && !attach_any(s)) || (s->linger_mono_us && now_mono >= s->linger_mono_us))
@@ -652,9 +652,9 @@ int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd, int ns_fd, int ns
     s.fds = calloc(s.fds_room, sizeof(*s.fds));
     if (!s.fds)
         return -ENOMEM;
-    start(&s);
+    start_step(&s);
     r = 0;
-    while (r == 0 && !advance(&s, now_mono_us()))
+    while (r == 0 && !advance_step(&s, now_mono_us()))
         r = poll_once(&s);
     step_done(&s);
     return r;

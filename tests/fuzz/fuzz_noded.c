@@ -334,7 +334,7 @@ static void set_up(void)
     play_encode(asked, ARRAY_SIZE(asked));
 }
 
-/* prepare() without what belongs to a process of its own. */
+/* prepare_daemon() without what belongs to a process of its own. */
 static void begin(struct run *run)
 {
     struct noded *d = &run->d;
@@ -361,7 +361,7 @@ static void begin(struct run *run)
     if (r == 0)
         r = auth_keys_load(key_file, &run->keys, &err);
     if (r == 0)
-        r = prepare(d, &err);
+        r = prepare_daemon(d, &err);
     if (r < 0)
         fprintf(stderr, "slurmd: %s\n", err.text);
     assert(r == 0);
@@ -385,7 +385,7 @@ static void end(struct run *run)
     play_close(&run->play);
     jobs_each(&d->jobs, drop_job, d);
     d->scripts = scripts_free(d->scripts);
-    shut(d);
+    close_handles(d);
     (void)uv_run(&d->loop, UV_RUN_DEFAULT);
     play_forget(&run->play);
     assert(uv_loop_close(&d->loop) == 0);
@@ -394,7 +394,7 @@ static void end(struct run *run)
             (void)close(children[i].ctl);
         children[i].pid = 0;
     }
-    release(d);
+    release_daemon(d);
     run->keys = auth_keys_free(run->keys);
 }
 

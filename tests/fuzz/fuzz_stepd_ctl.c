@@ -308,7 +308,7 @@ static void play_begin(struct play_step *p, unsigned how)
 
 static bool play_turn(struct play_step *p)
 {
-    bool over = advance(&p->s, now_mono_us());
+    bool over = advance_step(&p->s, now_mono_us());
     int r = over ? 0 : poll_once(&p->s);
 
     assert(r == 0);

@@ -25,7 +25,7 @@ enum { R0 = BPF_REG_0, R1 = BPF_REG_1, R2 = BPF_REG_2, R3 = BPF_REG_3, R4 = BPF_
 
 /* Registers are four bits of the instruction. */
 #pragma GCC diagnostic ignored "-Wconversion"
-static struct bpf_insn insn(uint8_t code, uint8_t dst, int16_t off, int32_t imm)
+static struct bpf_insn make_insn(uint8_t code, uint8_t dst, int16_t off, int32_t imm)
 {
     struct bpf_insn i = { .code = code, .off = off, .imm = imm };
 
@@ -33,34 +33,35 @@ static struct bpf_insn insn(uint8_t code, uint8_t dst, int16_t off, int32_t imm)
     return i;
 }
 
-static struct bpf_insn load(uint8_t dst, size_t off)
+static struct bpf_insn load_word(uint8_t dst, size_t off)
 {
-    struct bpf_insn i = insn(BPF_LDX | BPF_MEM | BPF_W, dst, (int16_t)off, 0);
+    struct bpf_insn i = make_insn(BPF_LDX | BPF_MEM | BPF_W, dst, (int16_t)off, 0);
 
     i.src_reg = R1;
     return i;
 }
 
 /* r2 kind, r3 major, r4 minor.  A mismatch jumps to the next device. */
-static size_t program(const struct cgroup_device *deny, size_t n, struct bpf_insn *p)
+static size_t write_program(const struct cgroup_device *deny, size_t n, struct bpf_insn *p)
 {
     const uint8_t differs = BPF_JMP | BPF_JNE | BPF_K, set = BPF_ALU64 | BPF_MOV | BPF_K,
                   out = BPF_JMP | BPF_EXIT;
     size_t at = 0;
 
-    p[at++] = load(R2, offsetof(struct bpf_cgroup_dev_ctx, access_type));
-    p[at++] = insn(BPF_ALU | BPF_AND | BPF_K, R2, 0, 0xffff); /* without the kind of access */
-    p[at++] = load(R3, offsetof(struct bpf_cgroup_dev_ctx, major));
-    p[at++] = load(R4, offsetof(struct bpf_cgroup_dev_ctx, minor));
+    p[at++] = load_word(R2, offsetof(struct bpf_cgroup_dev_ctx, access_type));
+    p[at++] = make_insn(BPF_ALU | BPF_AND | BPF_K, R2, 0, 0xffff); /* without the kind of access */
+    p[at++] = load_word(R3, offsetof(struct bpf_cgroup_dev_ctx, major));
+    p[at++] = load_word(R4, offsetof(struct bpf_cgroup_dev_ctx, minor));
     for (size_t i = 0; i < n; i++) {
-        p[at++] = insn(differs, R2, 4, deny[i].block ? BPF_DEVCG_DEV_BLOCK : BPF_DEVCG_DEV_CHAR);
-        p[at++] = insn(differs, R3, 3, (int32_t)deny[i].major);
-        p[at++] = insn(differs, R4, 2, (int32_t)deny[i].minor);
-        p[at++] = insn(set, R0, 0, 0);
-        p[at++] = insn(out, 0, 0, 0);
+        p[at++] =
+            make_insn(differs, R2, 4, deny[i].block ? BPF_DEVCG_DEV_BLOCK : BPF_DEVCG_DEV_CHAR);
+        p[at++] = make_insn(differs, R3, 3, (int32_t)deny[i].major);
+        p[at++] = make_insn(differs, R4, 2, (int32_t)deny[i].minor);
+        p[at++] = make_insn(set, R0, 0, 0);
+        p[at++] = make_insn(out, 0, 0, 0);
     }
-    p[at++] = insn(set, R0, 0, 1);
-    p[at++] = insn(out, 0, 0, 0);
+    p[at++] = make_insn(set, R0, 0, 1);
+    p[at++] = make_insn(out, 0, 0, 0);
     return at;
 }
 
@@ -85,7 +86,7 @@ static int deny_v2(const char *dir, const struct cgroup_device *deny, size_t n)
     memset(&attr, 0, sizeof(attr)); /* the kernel looks at the padding too */
     attr.prog_type = BPF_PROG_TYPE_CGROUP_DEVICE;
     attr.insns = (uint64_t)(uintptr_t)insns;
-    attr.insn_cnt = (uint32_t)program(deny, n, insns);
+    attr.insn_cnt = (uint32_t)write_program(deny, n, insns);
     attr.license = (uint64_t)(uintptr_t) ""; /* nothing is called that asks for one */
     prog_fd = sys_bpf(BPF_PROG_LOAD, &attr);
     if (prog_fd < 0)

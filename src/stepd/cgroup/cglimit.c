@@ -15,7 +15,8 @@ struct target {
     struct err *err;
 };
 
-static int put(const struct target *t, enum cgroup_ctrl ctrl, const char *file, const char *text)
+static int put_limit(const struct target *t, enum cgroup_ctrl ctrl, const char *file,
+                     const char *text)
 {
     int r = cgi_put(t->tree, ctrl, t->rel, file, text);
 
@@ -29,7 +30,7 @@ static int put_bytes(const struct target *t, const char *file, uint64_t bytes)
     char text[24];
 
     (void)snprintf(text, sizeof(text), "%" PRIu64, bytes);
-    return put(t, CGROUP_MEMORY, file, text);
+    return put_limit(t, CGROUP_MEMORY, file, text);
 }
 
 static int memory_v2(const struct target *t, const struct cgroup_limits *l)
@@ -74,7 +75,7 @@ int cgi_limit(const struct cgroup_tree *tree, const char *rel, const struct cgro
     int r = 0;
 
     if (l->cpus && (tree->use & CGROUP_CPUSET))
-        r = put(&t, CGROUP_CPUSET, "cpuset.cpus", l->cpus);
+        r = put_limit(&t, CGROUP_CPUSET, "cpuset.cpus", l->cpus);
     if (r == 0 && (tree->use & CGROUP_MEMORY))
         r = tree->kind == CGROUP_V2 ? memory_v2(&t, l) : memory_v1(&t, l);
     if (r == 0 && l->n_deny) {

@@ -163,7 +163,7 @@ int cgroup_adopt(const struct cgroup *cg, uint32_t task, pid_t pid)
 
 /* ---- signals --------------------------------------------------------------------------------- */
 
-static int freeze(const struct cgroup_tree *tree, const char *rel, bool on)
+static int freeze_part(const struct cgroup_tree *tree, const char *rel, bool on)
 {
     if (tree->kind == CGROUP_V2)
         return cgi_put(tree, 0, rel, "cgroup.freeze", on ? "1" : "0");
@@ -183,9 +183,10 @@ static size_t signal_in(const struct cgroup_tree *tree, const char *rel, int sig
         return cgi_signal(path, sig);
     if (tree->kind == CGROUP_V2 && cgi_put(tree, 0, rel, "cgroup.kill", "1") == 0)
         return cgi_signal(path, 0);
-    (void)freeze(tree, rel, true); /* without freezing the caller repeats until nobody is left */
+    (void)freeze_part(tree, rel,
+                      true); /* without freezing the caller repeats until nobody is left */
     n = cgi_signal(path, SIGKILL);
-    (void)freeze(tree, rel, false); /* frozen ones of version 1 do not die */
+    (void)freeze_part(tree, rel, false); /* frozen ones of version 1 do not die */
     return n;
 }
 
@@ -212,20 +213,20 @@ int cgroup_suspend(const struct cgroup *cg, bool on)
     if (cgi_task(cg, CGROUP_STEP, rel) < 0)
         return -ENAMETOOLONG;
     if (!on) {
-        (void)freeze(&cg->tree, rel, false);      /* it may not be frozen */
+        (void)freeze_part(&cg->tree, rel, false); /* it may not be frozen */
         (void)signal_in(&cg->tree, rel, SIGCONT); /* none left is fine */
         return 0;
     }
     if (cg->tree.kind == CGROUP_V2) {
         (void)signal_in(&cg->tree, rel, SIGSTOP); /* as above */
-        return freeze(&cg->tree, rel, true);
+        return freeze_part(&cg->tree, rel, true);
     }
-    r = freeze(&cg->tree, rel, true);
+    r = freeze_part(&cg->tree, rel, true);
     (void)signal_in(&cg->tree, rel, SIGSTOP); /* as above */
-    return freeze(&cg->tree, rel, false) < 0 ? -EIO : r;
+    return freeze_part(&cg->tree, rel, false) < 0 ? -EIO : r;
 }
 
-static bool populated(const struct cgroup_tree *tree, const char *rel)
+static bool part_is_populated(const struct cgroup_tree *tree, const char *rel)
 {
     char path[CGI_PATH];
     uint64_t n = 0;
@@ -240,7 +241,7 @@ bool cgroup_task_populated(const struct cgroup *cg, uint32_t task)
     char rel[CGI_PATH];
 
     return cg->tree.kind != CGROUP_NONE && cgi_task(cg, task, rel) == 0 &&
-           populated(&cg->tree, rel);
+           part_is_populated(&cg->tree, rel);
 }
 
 bool cgroup_populated(const struct cgroup *cg)
@@ -425,9 +426,9 @@ bool cgroup_kill_left(const struct cgroup_tree *tree, const char *step)
         access(path, F_OK) < 0)
         return true;
     /* who was being forked is found by the next */
-    for (int i = 0; i < KILL_ROUNDS && populated(tree, step); i++) {
+    for (int i = 0; i < KILL_ROUNDS && part_is_populated(tree, step); i++) {
         (void)signal_in(tree, step, SIGKILL); /* counts are of no use */
         wait_empty(tree, step);
     }
-    return !populated(tree, step) && remove_step(tree, step) == 0;
+    return !part_is_populated(tree, step) && remove_step(tree, step) == 0;
 }

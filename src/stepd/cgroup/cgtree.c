@@ -44,8 +44,8 @@ static bool writable_fs(const char *path, long magic)
            access(path, W_OK) == 0;
 }
 
-static bool fits(char *buf, size_t size, const char *fmt, const char *a, const char *b,
-                 const char *c)
+static bool format_fits(char *buf, size_t size, const char *fmt, const char *a, const char *b,
+                        const char *c)
 {
     int n = snprintf(buf, size, fmt, a, b, c);
 
@@ -57,10 +57,11 @@ static bool probe_v2(const struct cgroup_want *w, struct cgroup_tree *t)
     if (!writable_fs(w->mount, CGROUP2_MAGIC))
         return false;
     t->kind = CGROUP_V2;
-    return fits(t->mount, sizeof(t->mount), "%s%s%s", w->mount, "", "") &&
-           fits(t->extra, sizeof(t->extra), "%s%s%s", w->extra ? w->extra : "", "", "") &&
-           fits(t->root, sizeof(t->root), w->node ? "%s/%s_%sstepd.scope" : "%s/%s%sstepd.scope",
-                w->slice && *w->slice ? w->slice : "system.slice", w->node ? w->node : "", "slurm");
+    return format_fits(t->mount, sizeof(t->mount), "%s%s%s", w->mount, "", "") &&
+           format_fits(t->extra, sizeof(t->extra), "%s%s%s", w->extra ? w->extra : "", "", "") &&
+           format_fits(
+               t->root, sizeof(t->root), w->node ? "%s/%s_%sstepd.scope" : "%s/%s%sstepd.scope",
+               w->slice && *w->slice ? w->slice : "system.slice", w->node ? w->node : "", "slurm");
 }
 
 /* Each controller is a hierarchy of its own; any but the freezer may be missing. */
@@ -69,15 +70,15 @@ static bool probe_v1(const struct cgroup_want *w, struct cgroup_tree *t)
     char path[CGI_PATH];
 
     for (size_t i = 0; i < CGROUP_CTRLS; i++)
-        if (!fits(path, sizeof(path), "%s/%s%s", w->mount, cgi_ctrls[i].name, "") ||
+        if (!format_fits(path, sizeof(path), "%s/%s%s", w->mount, cgi_ctrls[i].name, "") ||
             !writable_fs(path, CGROUP1_MAGIC))
             t->use &= ~(unsigned)cgi_ctrls[i].bit;
     if (!(t->use & CGROUP_FREEZER))
         return false;
     t->kind = CGROUP_V1;
-    return fits(t->mount, sizeof(t->mount), "%s%s%s", w->mount, "", "") &&
-           fits(t->root, sizeof(t->root), "slurm%s%s%s", w->node ? "_" : "", w->node ? w->node : "",
-                "");
+    return format_fits(t->mount, sizeof(t->mount), "%s%s%s", w->mount, "", "") &&
+           format_fits(t->root, sizeof(t->root), "slurm%s%s%s", w->node ? "_" : "",
+                       w->node ? w->node : "", "");
 }
 
 int cgroup_probe(const struct cgroup_want *w, struct cgroup_tree *ret_tree, struct err *err)
@@ -155,15 +156,15 @@ int cgi_enable(const struct cgroup_tree *tree, const char *dir)
 
 /* Move the processes of a container's root into a leaf.  Kernel threads and what ends meanwhile
  * refuse. */
-static int evacuate(const char *dir)
+static int empty_cgroup(const char *dir)
 {
     char leaf[CGI_PATH], from[CGI_PATH], to[CGI_PATH];
     _cleanup_fclose_ FILE *f = NULL;
     int pid, r;
 
-    if (!fits(leaf, sizeof(leaf), "%s/%s%s", dir, "slurm_init", "") ||
-        !fits(to, sizeof(to), "%s/%s%s", leaf, "cgroup.procs", "") ||
-        !fits(from, sizeof(from), "%s/%s%s", dir, "cgroup.procs", ""))
+    if (!format_fits(leaf, sizeof(leaf), "%s/%s%s", dir, "slurm_init", "") ||
+        !format_fits(to, sizeof(to), "%s/%s%s", leaf, "cgroup.procs", "") ||
+        !format_fits(from, sizeof(from), "%s/%s%s", dir, "cgroup.procs", ""))
         return -ENAMETOOLONG;
     r = make_dir(leaf);
     if (r < 0)
@@ -184,7 +185,7 @@ static int enable_level(struct cgroup_tree *tree, const char *dir)
 
     if (r != -EBUSY)
         return r;
-    r = evacuate(dir);
+    r = empty_cgroup(dir);
     return r < 0 ? r : cgi_enable(tree, dir);
 }
 
@@ -246,7 +247,7 @@ static int seed_cpuset(const struct cgroup_tree *tree, const char *rel)
             r = cgi_read(path, text, sizeof(text));
         if (r < 0 || (text[0] && text[0] != '\n'))
             continue;
-        r = fits(path, sizeof(path), "%s/%s%s", dir, files[i], "")
+        r = format_fits(path, sizeof(path), "%s/%s%s", dir, files[i], "")
                 ? cgi_read(path, text, sizeof(text))
                 : -ENAMETOOLONG;
         if (r == 0)

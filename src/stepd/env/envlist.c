@@ -41,7 +41,7 @@ static char *chunk_alloc(struct envlist *el, size_t len)
 }
 
 /* Index of the variable, or n. */
-static size_t find(const struct envlist *el, const char *name, size_t len)
+static size_t find_name(const struct envlist *el, const char *name, size_t len)
 {
     size_t i = 0;
 
@@ -50,7 +50,7 @@ static size_t find(const struct envlist *el, const char *name, size_t len)
     return i;
 }
 
-static bool reserve(struct envlist *el, size_t n)
+static bool reserve_items(struct envlist *el, size_t n)
 {
     size_t cap = MAX((size_t)64, el->cap);
     char **items;
@@ -69,12 +69,12 @@ static bool reserve(struct envlist *el, size_t n)
     return true;
 }
 
-static void put(struct envlist *el, char *item, size_t name_len)
+static void put_item(struct envlist *el, char *item, size_t name_len)
 {
-    size_t i = find(el, item, name_len);
+    size_t i = find_name(el, item, name_len);
 
     if (i == el->n) {
-        if (!reserve(el, el->n + 1))
+        if (!reserve_items(el, el->n + 1))
             return;
         el->n++;
     }
@@ -99,7 +99,7 @@ void envlist_load(struct envlist *el, const void *data, size_t len)
                 memcpy(item, p, n);
                 item[n] = '\0';
             }
-            put(el, item, (size_t)(eq - p));
+            put_item(el, item, (size_t)(eq - p));
         }
         p += n + 1;
     }
@@ -108,7 +108,7 @@ void envlist_load(struct envlist *el, const void *data, size_t len)
 void envlist_borrow(struct envlist *el, const struct envlist *src)
 {
     el->failed = el->failed || src->failed;
-    if (el->failed || !reserve(el, src->n + 16))
+    if (el->failed || !reserve_items(el, src->n + 16))
         return;
     for (size_t i = 0; i < src->n; i++)
         el->items[i] = src->items[i];
@@ -126,7 +126,7 @@ char *envlist_slot(struct envlist *el, const char *name, size_t room)
     memcpy(item, name, name_len);
     item[name_len] = '=';
     memset(item + name_len + 1, 0, room);
-    put(el, item, name_len);
+    put_item(el, item, name_len);
     return el->failed ? NULL : item + name_len + 1;
 }
 
@@ -183,7 +183,7 @@ void envlist_setu(struct envlist *el, const char *name, uint64_t value)
 
 void envlist_unset(struct envlist *el, const char *name)
 {
-    size_t i = find(el, name, strlen(name));
+    size_t i = find_name(el, name, strlen(name));
 
     if (i == el->n)
         return;
@@ -217,14 +217,14 @@ void envlist_unset_part(struct envlist *el, const char *part)
 
 const char *envlist_get(const struct envlist *el, const char *name)
 {
-    size_t len = strlen(name), i = find(el, name, len);
+    size_t len = strlen(name), i = find_name(el, name, len);
 
     return i == el->n ? NULL : el->items[i] + len + 1;
 }
 
 char *const *envlist_array(struct envlist *el)
 {
-    if (el->failed || !reserve(el, el->n))
+    if (el->failed || !reserve_items(el, el->n))
         return NULL;
     el->items[el->n] = NULL;
     return el->items;

@@ -26,7 +26,7 @@ static bool is_shared(const char *name)
     return strcmp(name, "shard") == 0 || strcmp(name, "mps") == 0;
 }
 
-static struct bitmap *numbers(const char *text)
+static struct bitmap *parse_numbers(const char *text)
 {
     struct bitmap *bm = NULL;
 
@@ -49,7 +49,7 @@ static size_t list_of(const Pst__StepFile *sf, Pst__GresAlloc *const *gres, size
 
             if (strcmp(name, "gpu") != 0 && !(shares && is_shared(name)))
                 continue;
-            bm = numbers(gres[k]->devices);
+            bm = parse_numbers(gres[k]->devices);
             held = bm && sf->gpus[i]->number < GPUS_MAX && bitmap_test(bm, sf->gpus[i]->number);
         }
         if (held)
@@ -151,7 +151,7 @@ void gpu_env(const Pst__StepFile *sf, Pst__GresAlloc *const *gres, size_t n, con
     for (size_t i = 0; i < n; i++) {
         const char *name = gres[i]->name ? gres[i]->name : "";
         _cleanup_(bitmap_free) struct bitmap *bm =
-            is_shared(name) ? numbers(gres[i]->devices) : NULL;
+            is_shared(name) ? parse_numbers(gres[i]->devices) : NULL;
 
         if (strcmp(name, "gpu") == 0)
             gpus += gres[i]->count;

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "stepd/env/env.h"
 
-static void put(struct envlist *el, const char *name, uint32_t k, const char *value)
+static void put_group_value(struct envlist *el, const char *name, uint32_t k, const char *value)
 {
     char full[96];
 
@@ -20,12 +20,13 @@ static void put(struct envlist *el, const char *name, uint32_t k, const char *va
     envlist_set(el, full, value);
 }
 
-static void putu(struct envlist *el, const char *name, uint32_t k, bool has, uint64_t value)
+static void put_group_number(struct envlist *el, const char *name, uint32_t k, bool has,
+                             uint64_t value)
 {
     char text[24];
 
     (void)snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-    put(el, name, k, has ? text : NULL);
+    put_group_value(el, name, k, has ? text : NULL);
 }
 
 static void put_component(struct envlist *el, const Pst__JobRecord *j)
@@ -35,28 +36,28 @@ static void put_component(struct envlist *el, const Pst__JobRecord *j)
     uint32_t ntasks = j->has_num_tasks ? j->num_tasks : j->ntasks_per_node * nodes;
     char text[512];
 
-    putu(el, "SLURM_CPUS_PER_TASK", k, j->has_cpus_per_task, j->cpus_per_task);
-    put(el, "SLURM_JOB_ACCOUNT", k, j->account);
+    put_group_number(el, "SLURM_CPUS_PER_TASK", k, j->has_cpus_per_task, j->cpus_per_task);
+    put_group_value(el, "SLURM_JOB_ACCOUNT", k, j->account);
     env_counts(j->alloc, false, text, sizeof(text));
-    put(el, "SLURM_JOB_CPUS_PER_NODE", k, text);
-    putu(el, "SLURM_JOB_ID", k, true, j->job_id);
-    put(el, "SLURM_JOB_NAME", k, j->name);
-    put(el, "SLURM_JOB_NODELIST", k, j->alloc->nodes);
-    putu(el, "SLURM_JOB_NUM_NODES", k, true, nodes);
-    put(el, "SLURM_JOB_PARTITION", k, j->partition);
-    put(el, "SLURM_JOB_QOS", k, j->qos);
-    put(el, "SLURM_JOB_RESERVATION", k, j->reservation);
-    putu(el, "SLURM_MEM_PER_CPU", k, j->has_mem_per_cpu_mib && j->mem_per_cpu_mib,
-         j->mem_per_cpu_mib);
-    putu(el, "SLURM_MEM_PER_NODE", k, j->has_mem_per_node_mib && j->mem_per_node_mib,
-         j->mem_per_node_mib);
-    putu(el, "SLURM_NPROCS", k, tasks, ntasks);
-    putu(el, "SLURM_NTASKS", k, tasks, ntasks);
-    putu(el, "SLURM_NTASKS_PER_NODE", k, j->has_ntasks_per_node, j->ntasks_per_node);
+    put_group_value(el, "SLURM_JOB_CPUS_PER_NODE", k, text);
+    put_group_number(el, "SLURM_JOB_ID", k, true, j->job_id);
+    put_group_value(el, "SLURM_JOB_NAME", k, j->name);
+    put_group_value(el, "SLURM_JOB_NODELIST", k, j->alloc->nodes);
+    put_group_number(el, "SLURM_JOB_NUM_NODES", k, true, nodes);
+    put_group_value(el, "SLURM_JOB_PARTITION", k, j->partition);
+    put_group_value(el, "SLURM_JOB_QOS", k, j->qos);
+    put_group_value(el, "SLURM_JOB_RESERVATION", k, j->reservation);
+    put_group_number(el, "SLURM_MEM_PER_CPU", k, j->has_mem_per_cpu_mib && j->mem_per_cpu_mib,
+                     j->mem_per_cpu_mib);
+    put_group_number(el, "SLURM_MEM_PER_NODE", k, j->has_mem_per_node_mib && j->mem_per_node_mib,
+                     j->mem_per_node_mib);
+    put_group_number(el, "SLURM_NPROCS", k, tasks, ntasks);
+    put_group_number(el, "SLURM_NTASKS", k, tasks, ntasks);
+    put_group_number(el, "SLURM_NTASKS_PER_NODE", k, j->has_ntasks_per_node, j->ntasks_per_node);
     env_counts(j->alloc, true, text, sizeof(text));
-    put(el, "SLURM_TASKS_PER_NODE", k, text);
+    put_group_value(el, "SLURM_TASKS_PER_NODE", k, text);
     (void)snprintf(text, sizeof(text), "cpu=%u", j->cpus_per_task);
-    put(el, "SLURM_TRES_PER_TASK", k, j->has_cpus_per_task ? text : NULL);
+    put_group_value(el, "SLURM_TRES_PER_TASK", k, j->has_cpus_per_task ? text : NULL);
 }
 
 void env_het(struct envlist *el, Pst__JobRecord *const *jobs, size_t n)

@@ -5,7 +5,7 @@
 #include "model/jobenv.h"
 #include "stepd/env/env.h"
 
-static void put(void *ctx, const char *name, const char *value)
+static void put_variable(void *ctx, const char *name, const char *value)
 {
     envlist_set(ctx, name, value);
 }
@@ -17,7 +17,7 @@ void env_script(const Pst__JobOnNode *on, const char *context, const char *conf_
     const char *nodes = j->alloc && j->alloc->nodes ? j->alloc->nodes : on->node_name;
     uint32_t count = env_alloc_nodes(j->alloc);
 
-    jobenv_job(j, on->cluster_name, on->cpus_per_node, put, el);
+    jobenv_job(j, on->cluster_name, on->cpus_per_node, put_variable, el);
     envlist_set(el, "SLURM_SCRIPT_CONTEXT", context);
     envlist_set(el, "SLURMD_NODENAME", on->node_name);
     envlist_set(el, "SLURM_CONF", conf_path);
@@ -37,5 +37,5 @@ void env_script(const Pst__JobOnNode *on, const char *context, const char *conf_
 
 void env_script_end(uint32_t exit_status, uint32_t derived, struct envlist *el)
 {
-    jobenv_end(exit_status, derived, put, el);
+    jobenv_end(exit_status, derived, put_variable, el);
 }

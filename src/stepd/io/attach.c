@@ -14,7 +14,7 @@
 
 #define ATTACH_OUT_MAX (8u << 20)
 
-static void drop(struct step *s, size_t i)
+static void drop_client(struct step *s, size_t i)
 {
     s->attached[i] = client_free(s->attached[i]);
 }
@@ -25,7 +25,7 @@ static void send_one(struct step *s, size_t i, unsigned op, const ProtobufCMessa
 
     if (client_send_nonblock(c, op, FRAME_ONEWAY, client_next_id(c), msg) < 0 ||
         client_out_pending(c) > ATTACH_OUT_MAX)
-        drop(s, i);
+        drop_client(s, i);
 }
 
 bool attach_any(const struct step *s)
@@ -90,7 +90,7 @@ bool attach_new(struct step *s, int fd, uint32_t request_id)
     }
     s->attached[i] = c;
     if (client_send_nonblock(c, OP_ATTACH_STEP, FRAME_REPLY, request_id, NULL) < 0)
-        drop(s, i);
+        drop_client(s, i);
     else
         catch_up(s, i);
     return s->attached[i] != NULL;
@@ -126,7 +126,7 @@ static void read_one(struct step *s, size_t i)
         on_frame(s, &f);
     }
     if (s->attached[i] && r < 0)
-        drop(s, i);
+        drop_client(s, i);
 }
 
 size_t attach_poll_fill(const struct step *s, struct pollfd *fds)
@@ -152,7 +152,7 @@ void attach_poll_done(struct step *s, const struct pollfd *fds)
             continue;
         if (fds[i].revents & POLLOUT && client_flush(s->attached[i]) < 0 &&
             client_fd(s->attached[i]) < 0)
-            drop(s, i);
+            drop_client(s, i);
         else if (fds[i].revents & (POLLIN | POLLHUP | POLLERR))
             read_one(s, i);
     }
@@ -169,5 +169,5 @@ bool attach_flushed(const struct step *s)
 void attach_done(struct step *s)
 {
     for (size_t i = 0; i < STEP_ATTACHED; i++)
-        drop(s, i);
+        drop_client(s, i);
 }

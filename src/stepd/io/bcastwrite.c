@@ -117,7 +117,7 @@ static int write_block(struct bcast *b, const Pst__BcastBlock *block)
     return r < 0 ? r : write_all(b->fd, raw, block->raw_size);
 }
 
-static int place(struct bcast *b)
+static int place_file(struct bcast *b)
 {
     const Pst__BcastOpen *o = b->open;
     int r = 0;
@@ -146,7 +146,7 @@ static int place(struct bcast *b)
     return link(b->temp, b->path) < 0 ? -errno : 0; /* the hidden name goes in any case */
 }
 
-static int answer(struct bcast *b, unsigned op, uint32_t id, int r)
+static int answer_block(struct bcast *b, unsigned op, uint32_t id, int r)
 {
     Pst__Error e = PST__ERROR__INIT;
 
@@ -174,9 +174,10 @@ static int one_block(struct bcast *b)
     last = block->has_last && block->last;
     r = write_block(b, block);
     if (r == 0 && last)
-        r = place(b);
+        r = place_file(b);
     pst__bcast_block__free_unpacked(block, NULL);
-    (void)answer(b, OP_BCAST_BLOCK, f.id, r); /* a sender that left is seen at the next block */
+    (void)answer_block(b, OP_BCAST_BLOCK, f.id,
+                       r); /* a sender that left is seen at the next block */
     return r < 0 ? r : !last;
 }
 
@@ -192,7 +193,7 @@ static int one_file(struct bcast *b, const Pst__BcastOpen *open, uint32_t id)
         r = name_file(b);
     if (r == 0)
         r = open_temp(b);
-    if (answer(b, OP_BCAST_OPEN, id, r) < 0 && r == 0)
+    if (answer_block(b, OP_BCAST_OPEN, id, r) < 0 && r == 0)
         r = -EPIPE;
     if (r == 0)
         while ((r = one_block(b)) > 0)
@@ -224,7 +225,7 @@ static int next_file(struct bcast *b, Pst__BcastOpen **ret_open, uint32_t *ret_i
 }
 
 /* Until the sender, who knows, has closed. */
-static void leave(struct client *c)
+static void end_connection(struct client *c)
 {
     struct frame f;
 
@@ -246,7 +247,7 @@ int bcast_serve(const Pst__BcastFile *file, int fd)
         r = -EINVAL;
     (void)umask(0);
     if (r < 0)
-        (void)answer(&b, OP_BCAST_OPEN, file->request_id, r); /* gone: it knows */
+        (void)answer_block(&b, OP_BCAST_OPEN, file->request_id, r); /* gone: it knows */
     else
         b.node = file->open->node_name;
     if (r == 0)
@@ -256,7 +257,7 @@ int bcast_serve(const Pst__BcastFile *file, int fd)
         pst__bcast_open__free_unpacked(more, NULL);
     }
     if (r < 0) /* what is unread when we close would overtake the answer */
-        leave(b.client);
+        end_connection(b.client);
     client_free(b.client);
     return r < 0;
 }

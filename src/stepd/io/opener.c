@@ -26,7 +26,7 @@ union fd_space {
 };
 
 /* r is what is told; fd goes with it unless it is negative. */
-static void answer(int sock, int r, int fd)
+static void send_answer(int sock, int r, int fd)
 {
     struct iovec iov = { &r, sizeof(r) };
     struct msghdr mh = { .msg_iov = &iov, .msg_iovlen = 1 };
@@ -44,7 +44,7 @@ static void answer(int sock, int r, int fd)
 }
 
 /* A negative errno is also what the end of the process without an answer gives. */
-static int receive(int sock)
+static int receive_answer(int sock)
 {
     int r = -EIO, fd;
     struct iovec iov = { &r, sizeof(r) };
@@ -64,7 +64,7 @@ static int receive(int sock)
 }
 
 /* Until the file is open, or the step daemon ends us. */
-static void run(const struct step *s, const char *path, int flags, int sock, pid_t parent)
+static void open_as_user(const struct step *s, const char *path, int flags, int sock, pid_t parent)
 {
     int r, fd = -1;
 
@@ -81,7 +81,7 @@ static void run(const struct step *s, const char *path, int flags, int sock, pid
         fd = open(path, flags | O_CLOEXEC | O_NOCTTY, 0666);
         r = fd < 0 ? -errno : 0;
     }
-    answer(KEPT_FD, r, fd);
+    send_answer(KEPT_FD, r, fd);
     _exit(0);
 }
 
@@ -99,12 +99,12 @@ int opener_open(struct step *s, const char *path, int flags)
     if (pid < 0)
         return -errno;
     if (pid == 0)
-        run(s, path, flags, theirs, self);
+        open_as_user(s, path, flags, theirs, self);
     (void)close(TAKE_FD(theirs)); /* so that its end is seen */
     await_begin(s, pid);
     r = await_fd(s, ours, INT64_MAX);
     if (r == 0)
-        r = receive(ours);
+        r = receive_answer(ours);
     (void)await_end(s); /* what it did is known from its answer */
     return r;
 }

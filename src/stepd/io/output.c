@@ -66,7 +66,7 @@ void output_vars(const struct step *s, uint32_t task_id, struct pattern_vars *re
 }
 
 /* The name in full: relative ones belong to the work directory. */
-static int expand(struct step *s, const char *pattern, uint32_t task_id, char **ret_path)
+static int expand_path(struct step *s, const char *pattern, uint32_t task_id, char **ret_path)
 {
     _cleanup_free_ char *name = NULL;
     struct pattern_vars vars;
@@ -143,7 +143,7 @@ static int create_as_user(struct step *s, const char *path, int flags)
 int output_open(struct step *s, const char *pattern, uint32_t task_id, bool append, int *ret_fd)
 {
     _cleanup_free_ char *path = NULL;
-    int fd, r = expand(s, pattern, task_id, &path);
+    int fd, r = expand_path(s, pattern, task_id, &path);
 
     if (r < 0)
         return r;
@@ -159,7 +159,7 @@ int output_open(struct step *s, const char *pattern, uint32_t task_id, bool appe
 int output_open_input(struct step *s, const char *pattern, uint32_t task_id, int *ret_fd)
 {
     _cleanup_free_ char *path = NULL;
-    int fd, r = expand(s, pattern, task_id, &path);
+    int fd, r = expand_path(s, pattern, task_id, &path);
 
     if (r < 0)
         return r;

@@ -185,7 +185,7 @@ static void read_above(struct relay *r)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-static void flush(struct relay *r)
+static void flush_output(struct relay *r)
 {
     if (client_out_pending(r->up) && client_flush(r->up) < 0 && client_fd(r->up) < 0)
         r->gone = true;
@@ -219,14 +219,14 @@ static void one_turn(struct relay *r, struct pollfd *fds, bool more)
         r->gone = true;
 }
 
-static void serve(struct relay *r)
+static void serve_relay(struct relay *r)
 {
     _cleanup_free_ struct pollfd *fds = calloc(r->fan.n_links + 1, sizeof(*fds));
     bool more = true; /* what came with the answers */
 
     while (fds && !r->gone) {
         one_turn(r, fds, more);
-        flush(r);
+        flush_output(r);
         read_above(r);
         more = false;
         for (size_t i = 0; i < r->fan.n_links; i++)
@@ -234,7 +234,7 @@ static void serve(struct relay *r)
     }
 }
 
-static int answer(struct relay *r, uint32_t id, int code)
+static int answer_launch(struct relay *r, uint32_t id, int code)
 {
     Pst__Error e = PST__ERROR__INIT;
 
@@ -259,10 +259,10 @@ int relay_serve(const Pst__BcastFile *file, int fd)
     if (e == 0 &&
         (!file->relay || !(file->relay->launch || file->relay->bcast) || file->relay->n_nodes == 0))
         e = -EINVAL;
-    if (answer(&r, file->request_id, e) == 0) {
+    if (answer_launch(&r, file->request_id, e) == 0) {
         r.fan.open = file->relay;
         if (fanout_open(&r.fan) == 0)
-            serve(&r);
+            serve_relay(&r);
         fanout_done(&r.fan);
     }
     client_free(r.up);

@@ -24,7 +24,7 @@ struct follow {
 };
 
 /* Open what fd is, once more and as the user. */
-static int reopen(struct step *s, int fd, struct stat *ret_st)
+static int reopen_file(struct step *s, int fd, struct stat *ret_st)
 {
     char path[32];
     int again;
@@ -46,7 +46,7 @@ static void begin_file(struct step *s, struct follow *f, int i, int fd)
     struct stat st;
     char path[32];
 
-    f->files[i].fd = reopen(s, fd, &st);
+    f->files[i].fd = reopen_file(s, fd, &st);
     if (f->files[i].fd < 0)
         return;
     f->files[i].at = st.st_size;

@@ -13,14 +13,14 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
-#include "stepd/plug/helper.h"
+#include "stepd/shared/helper.h"
 #include "stepd/shared/spool.h"
 #include "stepd/step.h"
 
 #define SUMMARY_LIMIT_US (20 * USEC_PER_SEC)
 
 /* The run as far as it is known here: its script, and how that ended. */
-static int known(const struct step *s, int *ret_fd)
+static int find_output(const struct step *s, int *ret_fd)
 {
     Pst__JobRecord job = *s->job;
     Pst__StepRecord batch = PST__STEP_RECORD__INIT, *steps[] = { &batch };
@@ -41,7 +41,7 @@ static int known(const struct step *s, int *ret_fd)
     return spool_memfd(&run.base, 0, ret_fd);
 }
 
-static int start(struct step *s)
+static int start_writer(struct step *s)
 {
     _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT;
     _cleanup_close_ int in_fd = -1, null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -50,7 +50,7 @@ static int start(struct step *s)
     struct child c = { .step = s, .paths = paths, .argv = paths, .tty = -1, .any_dir = true };
 
     if (r == 0)
-        r = known(s, &in_fd);
+        r = find_output(s, &in_fd);
     if (r < 0)
         return r;
     /* Below whatever else was written to the file, through other descriptors too. */
@@ -76,7 +76,7 @@ bool summary_begin(struct step *s)
     s->summarized = true;
     if (s->out_fd < 0 || fstat(s->out_fd, &st) < 0 || !S_ISREG(st.st_mode))
         return false;
-    if (start(s) < 0)
+    if (start_writer(s) < 0)
         s->summary_pid = 0; /* the job has lost a convenience, not more */
     s->swept = s->summary_pid == 0;
     s->deadline_mono_us = now_mono_us() + SUMMARY_LIMIT_US;

@@ -75,7 +75,7 @@ static const char *base_at(const Pst__Namespace *ns, size_t i)
 }
 
 /* %j, %S and %u. */
-static int expand(const struct step *s, const char *pattern, char *buf, size_t size)
+static int expand_folder(const struct step *s, const char *pattern, char *buf, size_t size)
 {
     size_t at = 0;
 
@@ -112,11 +112,11 @@ static void source_of(const struct step *s, const char *base, struct folder *f)
             *p = '_';
 }
 
-static int describe(const struct step *s, size_t i, struct folder *f)
+static int describe_folder(const struct step *s, size_t i, struct folder *f)
 {
     const Pst__Namespace *ns = s->sf->ns;
     const Pst__NamespaceDir *conf = i < ns->n_dirs ? NULL : ns->confs[i - ns->n_dirs];
-    int r = expand(s, conf ? conf->path : ns->dirs[i], f->path, sizeof(f->path));
+    int r = expand_folder(s, conf ? conf->path : ns->dirs[i], f->path, sizeof(f->path));
 
     f->fd = -1;
     f->source[0] = f->data[0] = '\0';
@@ -168,7 +168,7 @@ static bool make_folders(struct step *s, struct folder *folders, size_t n)
         return false;
     for (size_t i = 0; i < n; i++) {
         struct folder *f = &folders[i];
-        int r = describe(s, i, f);
+        int r = describe_folder(s, i, f);
 
         if (r == 0 && f->source[0])
             r = make_folder(s, f->source);

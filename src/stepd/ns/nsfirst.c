@@ -155,7 +155,7 @@ static bool map_users(struct step *s)
     return !s->error;
 }
 
-static bool settle(struct step *s, int report_fd)
+static bool settle_first(struct step *s, int report_fd)
 {
     struct report rep;
     ssize_t n;
@@ -205,7 +205,7 @@ bool nsfirst_make(struct step *s)
     (void)close(pipe_fds[0]);
     s->ns_pipe = pipe_fds[1];
     s->ns_pid = pid < 0 ? 0 : (pid_t)pid;
-    ok = pid > 0 && settle(s, report[0]);
+    ok = pid > 0 && settle_first(s, report[0]);
     (void)close(report[0]);
     return ok;
 }

@@ -36,7 +36,7 @@ static char **env_all(void *ctx)
     return (char **)envlist_array(p->env);
 }
 
-static void say(void *ctx, enum log_level level, const char *text)
+static void say_line(void *ctx, enum log_level level, const char *text)
 {
     struct plug *p = ctx;
     char line[2200];
@@ -156,7 +156,7 @@ static struct plug *plug_free(struct plug *p)
 
 /* The step cannot be set up.  A plugin may say that this is due to the job; else the node is at
  * fault. */
-static bool refused(struct step *s, int r, const struct err *err)
+static bool note_refusal(struct step *s, int r, const struct err *err)
 {
     const char *why = err->text[0] ? err->text : strerror(r < 0 ? -r : EINVAL);
 
@@ -205,14 +205,14 @@ static int call_begin(struct plug *p, struct err *err)
     return r;
 }
 
-static bool begin(struct step *s)
+static bool begin_plugins(struct step *s)
 {
     struct plug *p = calloc(1, sizeof(*p));
     struct err err = { .text = "" };
     int r = p ? 0 : -ENOMEM;
 
     if (r < 0)
-        return refused(s, r, &err);
+        return note_refusal(s, r, &err);
     p->step = s;
     p->env = &s->env;
     p->host = (struct spank_host){ .context = S_CTX_REMOTE,
@@ -220,7 +220,7 @@ static bool begin(struct step *s)
                                    .env_get = env_get,
                                    .env_set = env_set,
                                    .env_all = env_all,
-                                   .log = say };
+                                   .log = say_line };
     r = fill_facts(p);
     /* slurmd saw it: it is below a private folder of the job */
     if (r == 0 && access(s->sf->plugstack, R_OK) < 0)
@@ -229,11 +229,11 @@ static bool begin(struct step *s)
         r = spank_stack_load(s->sf->plugstack, s->sf->plugin_dir, &p->host, &p->stack, &err);
     if (r < 0 || !p->stack) {
         p = plug_free(p);
-        return r < 0 ? refused(s, r, &err) : true;
+        return r < 0 ? note_refusal(s, r, &err) : true;
     }
     s->plug = p;
     r = call_begin(p, &err);
-    return r == 0 ? true : refused(s, r, &err);
+    return r == 0 ? true : note_refusal(s, r, &err);
 }
 
 static void task_exit(struct step *s, const struct task *t)
@@ -249,7 +249,7 @@ static void task_exit(struct step *s, const struct task *t)
     plug_about(p, -1, &s->env);
 }
 
-static void end(struct step *s)
+static void end_plugins(struct step *s)
 {
     (void)spank_stack_call(s->plug->stack, SPANK_EXIT, NULL); /* told, and too late for more */
     s->plug = plug_free(s->plug);
@@ -258,7 +258,7 @@ static void end(struct step *s)
 int plug_main(int argc, char **argv, const struct plug_ops **ret_ops)
 {
     static const struct plug_ops ops = {
-        .begin = begin, .fork = plug_fork, .task_exit = task_exit, .end = end
+        .begin = begin_plugins, .fork = plug_fork, .task_exit = task_exit, .end = end_plugins
     };
 
     if (argc > 1 && strcmp(argv[1], "spank") == 0)

@@ -23,8 +23,9 @@ void plug_about(struct plug *p, int task, struct envlist *env)
     p->env = env;
 }
 
-static noreturn void fail(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static noreturn void fail(int status, const char *fmt, ...)
+static noreturn void fail_task(int status, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+static noreturn void fail_task(int status, const char *fmt, ...)
 {
     va_list ap;
 
@@ -36,16 +37,16 @@ static noreturn void fail(int status, const char *fmt, ...)
     _exit(status);
 }
 
-static void call(const struct child *c, enum spank_call what)
+static void call_plugins(const struct child *c, enum spank_call what)
 {
     struct err err = { .text = "" };
 
     if (spank_stack_call(c->step->plug->stack, what, &err) != 0)
-        fail(1, "task %u: %s", c->task->rank, err.text);
+        fail_task(1, "task %u: %s", c->task->rank, err.text);
 }
 
 /* The command behind what plugins put before it.  Its program is then looked for like any other. */
-static char *const *command(const struct child *c, bool *ret_changed)
+static char *const *make_command(const struct child *c, bool *ret_changed)
 {
     size_t n = 0, before;
     char *const *first = spank_prepended(c->step->plug->stack, &before);
@@ -58,7 +59,7 @@ static char *const *command(const struct child *c, bool *ret_changed)
         n++;
     argv = calloc(before + n + 1, sizeof(*argv));
     if (!argv)
-        fail(1, "out of memory");
+        fail_task(1, "out of memory");
     memcpy(argv, first, before * sizeof(*argv));
     memcpy(argv + before, c->argv, n * sizeof(*argv));
     if (!c->along_path)
@@ -73,14 +74,14 @@ static noreturn void run_program(struct child *c)
     bool changed;
     int r;
 
-    c->argv = command(c, &changed);
+    c->argv = make_command(c, &changed);
     if (c->along_path || changed) /* PATH may be another now */
         c->paths = launch_paths(c->step, c->argv[0], c->env, &store, &shown);
     c->envp = envlist_array(c->env);
     if (!c->paths || !c->envp)
-        fail(1, "out of memory");
+        fail_task(1, "out of memory");
     r = child_exec(c);
-    fail(-r & 0xff, "execve(): %s: %s", shown, strerror(-r));
+    fail_task(-r & 0xff, "execve(): %s: %s", shown, strerror(-r));
 }
 
 static noreturn void in_child(struct child *c, int go_fd)
@@ -94,24 +95,24 @@ static noreturn void in_child(struct child *c, int go_fd)
     if (r == 0)
         r = child_place_fds(c);
     if (r < 0)
-        fail(1, "task %u could not be set up: %s", c->task->rank, strerror(-r));
+        fail_task(1, "task %u could not be set up: %s", c->task->rank, strerror(-r));
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL); /* for the programs that plugins run, too */
     p->in_task = true;
     p->pids[task] = getpid();
     plug_about(p, task, c->env);
-    call(c, SPANK_TASK_INIT_PRIVILEGED);
+    call_plugins(c, SPANK_TASK_INIT_PRIVILEGED);
     r = child_become(c);
     if (r < 0)
-        fail(1, "could not become user %u: %s", c->step->uid, strerror(-r));
+        fail_task(1, "could not become user %u: %s", c->step->uid, strerror(-r));
     r = child_chdir(c);
     if (r < 0)
-        fail(1, "could not chdir to %s: %s", c->step->work_dir, strerror(-r));
+        fail_task(1, "could not chdir to %s: %s", c->step->work_dir, strerror(-r));
     while ((r = (int)read(go_fd, &go, 1)) < 0 && errno == EINTR)
         ;
     if (r != 1)
         _exit(1); /* the step daemon said why */
-    call(c, SPANK_TASK_INIT);
+    call_plugins(c, SPANK_TASK_INIT);
     run_program(c);
 }
 

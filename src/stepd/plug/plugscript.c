@@ -7,7 +7,7 @@
 #include "base/timefmt.h"
 #include "stepd/plug/plug.h"
 
-static void say(void *ctx, enum log_level level, const char *text)
+static void say_line(void *ctx, enum log_level level, const char *text)
 {
     (void)ctx;
     log_write(level == LOG_QUIET ? LOG_INFO : level, "%s", text);
@@ -22,7 +22,7 @@ static const char *option_text(void *ctx, const char *name)
     return getenv(full);
 }
 
-static uint32_t number(const char *name)
+static uint32_t read_number(const char *name)
 {
     const char *text = getenv(name);
     uint64_t n;
@@ -32,15 +32,17 @@ static uint32_t number(const char *name)
 
 static void fill_facts(struct spank_facts *f)
 {
-    f->job_id = number("SLURM_JOB_ID");
-    f->uid = number("SLURM_JOB_UID");
-    f->gid = number("SLURM_JOB_GID");
+    f->job_id = read_number("SLURM_JOB_ID");
+    f->uid = read_number("SLURM_JOB_UID");
+    f->gid = read_number("SLURM_JOB_GID");
     f->known = (1ull << S_JOB_ID) | (1ull << S_JOB_UID) | (1ull << S_JOB_GID);
 }
 
 int plug_script(int argc, char **argv)
 {
-    struct spank_host host = { .context = S_CTX_JOB_SCRIPT, .env_get = option_text, .log = say };
+    struct spank_host host = { .context = S_CTX_JOB_SCRIPT,
+                               .env_get = option_text,
+                               .log = say_line };
     enum spank_call what =
         argc > 0 && strcmp(argv[0], "epilog") == 0 ? SPANK_JOB_EPILOG : SPANK_JOB_PROLOG;
     struct spank_stack *st = NULL;

@@ -21,7 +21,7 @@
 
 /* The step daemon's next word; it has slurmd to talk to as well, so that it may be busy for a
  * moment. */
-static int answer(int fd, int *ret_ns, int *ret_flags)
+static int read_answer(int fd, int *ret_ns, int *ret_flags)
 {
     ProtobufCMessage *msg = NULL;
     _cleanup_close_ int ns = -1;
@@ -61,7 +61,7 @@ int ask_adopt(const char *step_dir, bool script, int *ret_ns, int *ret_flags)
     o.has_adopt = o.adopt = true;
     o.has_script = o.script = script;
     r = ctl_send(fd, &o.base);
-    return r < 0 ? r : answer(fd, ret_ns, ret_flags);
+    return r < 0 ? r : read_answer(fd, ret_ns, ret_flags);
 }
 
 int ask_script(const char *path, const char *work_dir)

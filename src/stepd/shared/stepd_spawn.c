@@ -26,7 +26,7 @@ enum { FD_FILE = 3, FD_CTL, FD_SRUN, FD_NS, FD_NS_PID, FD_COUNT };
     }
 #define FD_SAFE 16 /* sources stay above the targets, or one dup2 would cover another's source */
 
-static int above(int fd)
+static int move_above(int fd)
 {
     int high = fcntl(fd, F_DUPFD_CLOEXEC, FD_SAFE);
     int r = high < 0 ? -errno : high;
@@ -36,7 +36,7 @@ static int above(int fd)
 }
 
 /* A copy that no target covers.  *ret stays -1 when fd is. */
-static int copy(int fd, int *ret)
+static int copy_above(int fd, int *ret)
 {
     if (fd < 0)
         return 0;
@@ -45,7 +45,7 @@ static int copy(int fd, int *ret)
 }
 
 /* The one variable a step daemon gets: armed failpoints of a test, else NULL. */
-static char *failpoints(void)
+static char *failpoint_setting(void)
 {
     for (char **e = environ; *e; e++)
         if (strncmp(*e, FAILPOINT_ENV "=", sizeof(FAILPOINT_ENV)) == 0)
@@ -53,10 +53,10 @@ static char *failpoints(void)
     return NULL;
 }
 
-static int spawn(const char *exe, char *const argv[], const char *dir, const int fds[FD_COUNT],
-                 pid_t *ret_pid)
+static int start_stepd(const char *exe, char *const argv[], const char *dir,
+                       const int fds[FD_COUNT], pid_t *ret_pid)
 {
-    char *envp[] = { failpoints(), NULL };
+    char *envp[] = { failpoint_setting(), NULL };
     struct spawn s = {
         .path = exe, .argv = argv, .envp = envp, .dir = dir, .fds = fds, .n_fds = FD_COUNT
     };
@@ -72,7 +72,7 @@ static int spawn_step(const char *exe, const Pst__StepFile *sf, const int fds[FD
 
     (void)snprintf(title, sizeof(title), "slurmstepd: [%u.%s]", sf->job->job->job_id,
                    step_id_name(sf->step_id, num, sizeof(num)));
-    return spawn(exe, argv, sf->step_dir, fds, ret_pid);
+    return start_stepd(exe, argv, sf->step_dir, fds, ret_pid);
 }
 
 static void close_all(int fds[FD_COUNT])
@@ -87,16 +87,16 @@ int bcast_spawn(const char *exe, const char *kind, const char *dir, const Pst__B
 {
     char *argv[] = { (char *)"slurmstepd", (char *)kind, NULL };
     int fds[FD_COUNT] = NO_FDS;
-    int r = copy(fd, &fds[FD_SRUN]);
+    int r = copy_above(fd, &fds[FD_SRUN]);
 
     if (r == 0)
-        r = copy(ns_fd, &fds[FD_NS]);
+        r = copy_above(ns_fd, &fds[FD_NS]);
     if (r == 0)
-        r = copy(go_fd, &fds[FD_CTL]);
+        r = copy_above(go_fd, &fds[FD_CTL]);
     if (r == 0)
         r = spool_memfd(&file->base, FD_SAFE, &fds[FD_FILE]);
     if (r == 0)
-        r = spawn(exe, argv, dir, fds, ret_pid);
+        r = start_stepd(exe, argv, dir, fds, ret_pid);
     close_all(fds);
     return r;
 }
@@ -108,16 +108,16 @@ static int make_fds(const Pst__StepFile *sf, int srun_fd, int ns_fd, int ns_pid_
     int sv[2], r = spool_memfd(&sf->base, FD_SAFE, &fds[FD_FILE]);
 
     if (r == 0)
-        r = copy(srun_fd, &fds[FD_SRUN]);
+        r = copy_above(srun_fd, &fds[FD_SRUN]);
     if (r == 0)
-        r = copy(ns_fd, &fds[FD_NS]);
+        r = copy_above(ns_fd, &fds[FD_NS]);
     if (r == 0)
-        r = copy(ns_pid_fd, &fds[FD_NS_PID]);
+        r = copy_above(ns_pid_fd, &fds[FD_NS_PID]);
     if (r < 0)
         return r;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sv) < 0)
         return -errno;
-    fds[FD_CTL] = above(sv[1]);
+    fds[FD_CTL] = move_above(sv[1]);
     if (fds[FD_CTL] < 0) {
         (void)close(sv[0]);
         return fds[FD_CTL];

@@ -125,7 +125,7 @@ static void set_env(struct step *s, const struct bind *b)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static int prepare(struct step *s, struct bind *b, const char *ids, struct err *err)
+static int prepare_cpus(struct step *s, struct bind *b, const char *ids, struct err *err)
 {
     const Pst__Processors *p = s->sf->processors;
     _cleanup_(bitmap_free) struct bitmap *cpus = NULL;
@@ -153,7 +153,7 @@ void bind_prepare(struct step *s)
     if (!s->sf->processors || !ids)
         return;
     s->bind = calloc(1, sizeof(*s->bind));
-    r = s->bind ? prepare(s, s->bind, ids, &err) : -ENOMEM;
+    r = s->bind ? prepare_cpus(s, s->bind, ids, &err) : -ENOMEM;
     if (r == 0) {
         if (s->launch)
             set_env(s, s->bind);

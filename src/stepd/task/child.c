@@ -127,7 +127,7 @@ static int exec_any(const struct child *c)
     return -err;
 }
 
-static int fail(struct child *c, int stage, int r)
+static int note_failure(struct child *c, int stage, int r)
 {
     c->outcome->stage = stage;
     c->outcome->err = r;
@@ -212,18 +212,18 @@ static int child_main(void *arg)
     int r = child_join(c);
 
     if (r < 0)
-        return fail(c, CHILD_SETUP, r);
+        return note_failure(c, CHILD_SETUP, r);
     r = child_become(c);
     if (r < 0)
-        return fail(c, CHILD_IDENTITY, r);
+        return note_failure(c, CHILD_IDENTITY, r);
     r = child_chdir(c);
     if (r < 0)
-        return fail(c, CHILD_CHDIR, r);
+        return note_failure(c, CHILD_CHDIR, r);
     r = child_place_fds(c);
     if (r < 0)
-        return fail(c, CHILD_SETUP, r);
+        return note_failure(c, CHILD_SETUP, r);
     r = child_exec(c);
-    return fail(c, CHILD_EXEC, r);
+    return note_failure(c, CHILD_EXEC, r);
 }
 
 /* One thread, one child at a time until its exec: one of each for all. */

@@ -53,7 +53,7 @@ void extern_done(struct step *s)
 }
 
 /* Forget those who have ended. */
-static void refresh(struct extstep *e)
+static void refresh_list(struct extstep *e)
 {
     size_t kept = 0;
 
@@ -75,7 +75,7 @@ static size_t signal_all(struct step *s, int sig)
 
     if (s->cg.tree.kind != CGROUP_NONE)
         return stepcg_signal(s, sig);
-    refresh(e);
+    refresh_list(e);
     for (size_t i = 0; i < e->n; i++) {
         pid_t pid = e->guests[i].pid;
 
@@ -94,7 +94,7 @@ static int add_guest(struct extstep *e, const struct proc_info *p)
         size_t cap = e->cap ? e->cap * 2 : 8;
         struct guest *grown;
 
-        refresh(e);
+        refresh_list(e);
         if (e->n >= GUESTS_MAX)
             return -EMFILE;
         grown = e->n < e->cap ? e->guests : realloc(e->guests, cap * sizeof(*grown));
@@ -108,7 +108,7 @@ static int add_guest(struct extstep *e, const struct proc_info *p)
 }
 
 /* The kernel's word is not asked whether it is a script: only root speaks to us. */
-static bool takes(const struct step *s, bool script)
+static bool takes_process(const struct step *s, bool script)
 {
     if (script)
         return s->ext->released ? s->ext->emptied : !s->ended;
@@ -120,7 +120,7 @@ int extern_adopt(struct step *s, pid_t pid, bool script)
     struct proc_info p;
     int r;
 
-    if (!takes(s, script))
+    if (!takes_process(s, script))
         return -ESHUTDOWN;
     r = proc_read(pid, &p);
     if (r == 0 && s->cg.tree.kind != CGROUP_NONE)

@@ -73,7 +73,7 @@ static struct bitmap *near_ones(const struct step *s, size_t index)
     return near;
 }
 
-static struct bitmap *chosen(const struct step *s, size_t index, bool *ret_asked_for_ours)
+static struct bitmap *choose_gpus(const struct step *s, size_t index, bool *ret_asked_for_ours)
 {
     _cleanup_(bitmap_free) struct bitmap *near = NULL;
     struct bitmap *bm = NULL;
@@ -89,7 +89,7 @@ static struct bitmap *chosen(const struct step *s, size_t index, bool *ret_asked
 void gpu_task(const struct step *s, size_t index, struct envlist *el)
 {
     bool ours = true;
-    _cleanup_(bitmap_free) struct bitmap *bm = chosen(s, index, &ours);
+    _cleanup_(bitmap_free) struct bitmap *bm = choose_gpus(s, index, &ours);
 
     if (!bm)
         return;
@@ -108,7 +108,7 @@ size_t gpu_first_task(const struct step *s, const Pst__Gpu *gpu)
         at++;
     for (size_t i = 0; s->gpus && at < s->gpus->n && i < s->n_tasks; i++) {
         bool ours;
-        _cleanup_(bitmap_free) struct bitmap *bm = chosen(s, i, &ours);
+        _cleanup_(bitmap_free) struct bitmap *bm = choose_gpus(s, i, &ours);
 
         if (bm && bitmap_test(bm, (uint32_t)at))
             return i;
@@ -132,7 +132,7 @@ void gpu_tell(const struct step *s, size_t index, int fd)
 {
     bool ours;
     _cleanup_(bitmap_free) struct bitmap *bm =
-        s->gpus && s->gpus->bind.verbose ? chosen(s, index, &ours) : NULL;
+        s->gpus && s->gpus->bind.verbose ? choose_gpus(s, index, &ours) : NULL;
     uint64_t all = 0, mine = 0;
     char global[256], local[256], line[sizeof(global) + sizeof(local) + 128];
 

@@ -62,7 +62,7 @@ static int run_shell(struct step *s, const char *shell, char **ret_text, size_t 
     return r;
 }
 
-static bool failed(struct step *s, const char *shell, const char *why)
+static bool load_failed(struct step *s, const char *shell, const char *why)
 {
     step_fail(s, "could not load the login environment of user %u with %s: %s", s->uid, shell, why);
     s->launch_failed = s->login_env_failed = true;
@@ -82,11 +82,11 @@ bool loginenv_load(struct step *s)
         return false;
     }
     if (r < 0)
-        return failed(s, shell, strerror(-r));
+        return load_failed(s, shell, strerror(-r));
     at = memmem(text, len, MARK "\n", strlen(MARK "\n"));
     if (r > 0 || !at) {
         (void)snprintf(why, sizeof(why), "it ended with status %d", r);
-        return failed(s, shell, r > 0 ? why : "it printed no environment");
+        return load_failed(s, shell, r > 0 ? why : "it printed no environment");
     }
     at += strlen(MARK "\n");
     len = keep_wishes(at, len - (size_t)(at - text));

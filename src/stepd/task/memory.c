@@ -65,7 +65,7 @@ static void set_var(void *ctx, const char *suffix, const char *value)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static int prepare(struct step *s, struct memory *m, struct err *err)
+static int prepare_domains(struct step *s, struct memory *m, struct err *err)
 {
     struct membind_node node;
     int r = membind_parse(s->launch->mem_bind, &m->want, err);
@@ -94,7 +94,7 @@ void memory_prepare(struct step *s)
     if (s->error || !s->launch || !s->launch->mem_bind || !s->sf->processors)
         return;
     s->memory = calloc(1, sizeof(*s->memory));
-    r = s->memory ? prepare(s, s->memory, &err) : -ENOMEM;
+    r = s->memory ? prepare_domains(s, s->memory, &err) : -ENOMEM;
     if (r == 0)
         r = membind_vars(&s->memory->want, set_var, &s->env);
     if (r == 0)

@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
-#include "stepd/plug/helper.h"
+#include "stepd/shared/helper.h"
 #include "stepd/step.h"
 #include "wire/client.h"
 
@@ -61,7 +61,7 @@ static int make_dir(const struct step *s)
     return s->switch_user && chown("pmix", s->uid, s->gid) < 0 ? -errno : 0;
 }
 
-static int spawn(struct step *s, const int *give, size_t n_give)
+static int spawn_service(struct step *s, const int *give, size_t n_give)
 {
     char path[HELPER_PATH_MAX];
     _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT;
@@ -106,7 +106,7 @@ static int wait_ready(struct mpi *m)
     return r < 0 ? r : 0;
 }
 
-static int start(struct step *s, struct mpi *m)
+static int start_service(struct step *s, struct mpi *m)
 {
     bool pmi2 = strcmp(s->launch->mpi, "pmi2") == 0;
     size_t n_give = 2 + (pmi2 ? s->n_tasks : 0);
@@ -124,7 +124,7 @@ static int start(struct step *s, struct mpi *m)
     if (r == 0 && !pmi2)
         r = make_dir(s);
     if (r == 0)
-        r = spawn(s, give, n_give);
+        r = spawn_service(s, give, n_give);
     for (size_t i = 0; i < n_give; i++)
         if (give[i] >= 0)
             (void)close(give[i]);
@@ -152,7 +152,7 @@ void mpi_start(struct step *s)
         return;
     }
     s->mpi = calloc(1, sizeof(*s->mpi));
-    r = s->mpi ? start(s, s->mpi) : -ENOMEM;
+    r = s->mpi ? start_service(s, s->mpi) : -ENOMEM;
     if (r < 0)
         step_fail(s, "MPI: the %s service could not be started: %s", type,
                   r == -EPIPE ? "it ended at once (is its library installed?)" : strerror(-r));
@@ -200,7 +200,7 @@ void mpi_started(struct step *s)
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-static void lost(struct step *s)
+static void lose_service(struct step *s)
 {
     s->mpi->link = client_free(s->mpi->link);
     if (s->n_running == 0)
@@ -210,7 +210,7 @@ static void lost(struct step *s)
 }
 
 /* Our tasks are over: who asks about one of them does not wait for ever. */
-static void refuse(struct step *s, const Pst__StepMpi *ask)
+static void refuse_question(struct step *s, const Pst__StepMpi *ask)
 {
     Pst__StepMpi answer = PST__STEP_MPI__INIT;
 
@@ -241,10 +241,10 @@ void mpi_message(struct step *s, const Pst__StepMpi *msg)
     struct mpi *m = s->mpi;
 
     if (!m || !m->link)
-        refuse(s, msg);
+        refuse_question(s, msg);
     else if (client_send_nonblock(m->link, OP_STEP_MPI, FRAME_ONEWAY, client_next_id(m->link),
                                   &msg->base) < 0)
-        lost(s);
+        lose_service(s);
 }
 
 static void from_service(struct step *s, Pst__StepMpi *msg)
@@ -293,7 +293,7 @@ void mpi_poll_done(struct step *s, const struct pollfd *fd)
     }
     m->held = srun_full(s);
     if (r < 0 && m->link)
-        lost(s);
+        lose_service(s);
     io_resume(s);
 }
 

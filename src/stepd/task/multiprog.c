@@ -105,8 +105,8 @@ static const char *next_word(const char *p, uint32_t rank, uint32_t offset, stru
     return quoted ? NULL : p;
 }
 
-static int split(const char *p, uint32_t rank, uint32_t offset, char *const *extra, size_t n_extra,
-                 char ***ret_argv)
+static int split_line(const char *p, uint32_t rank, uint32_t offset, char *const *extra,
+                      size_t n_extra, char ***ret_argv)
 {
     _cleanup_(multiprog_free) char **argv = calloc(ARGS_MAX + n_extra + 1, sizeof(*argv));
     _cleanup_val_(strbuf_done) struct strbuf word = STRBUF_INIT;
@@ -159,7 +159,7 @@ int multiprog_argv(const char *map, uint32_t rank, char *const *extra, size_t n_
         if (r < 0)
             return -EINVAL;
         if (r > 0)
-            return split(p + len, rank, offset, extra, n_extra, ret_argv);
+            return split_line(p + len, rank, offset, extra, n_extra, ret_argv);
     }
     return -ENOENT;
 }

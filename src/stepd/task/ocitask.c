@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
-#include "stepd/plug/helper.h"
+#include "stepd/shared/helper.h"
 #include "stepd/step.h"
 
 #define FOLDER "oci"                 /* in the step's */
@@ -39,7 +39,8 @@ bool oci_begin(struct step *s)
 }
 
 /* A memfd about the task. */
-static int message(const struct step *s, const struct task *t, bool script, bool pmi, bool remove)
+static int make_message(const struct step *s, const struct task *t, bool script, bool pmi,
+                        bool remove)
 {
     Pst__OciTask m = PST__OCI_TASK__INIT;
     _cleanup_free_ char *spool = NULL, *pmix = NULL;
@@ -70,7 +71,7 @@ static int message(const struct step *s, const struct task *t, bool script, bool
 }
 
 /* argv behind our own name. */
-static int program(struct oci_start *o, char *const *argv)
+static int start_program(struct oci_start *o, char *const *argv)
 {
     size_t n = 0;
 
@@ -93,7 +94,7 @@ int oci_task(struct step *s, const struct task *t, struct child *c, struct envli
     int r;
 
     *o = (struct oci_start){ .give = { -1, -1 } };
-    r = program(o, c->argv);
+    r = start_program(o, c->argv);
     if (r < 0)
         return r;
     if (c->keep_fd > 0) { /* PMI_FD: numbers are dealt anew */
@@ -103,7 +104,7 @@ int oci_task(struct step *s, const struct task *t, struct child *c, struct envli
         c->keep_fd = 0;
         envlist_set(env, "PMI_FD", "4");
     }
-    o->give[0] = message(s, t, !s->launch, o->give[1] >= 0, false);
+    o->give[0] = make_message(s, t, !s->launch, o->give[1] >= 0, false);
     if (o->give[0] < 0)
         return o->give[0];
     c->paths = o->paths;
@@ -136,11 +137,11 @@ static int remove_container(struct step *s, const struct task *t)
                        .give = o.give,
                        .n_give = 1 };
     pid_t pid;
-    int r = program(&o, NULL);
+    int r = start_program(&o, NULL);
 
     if (r < 0 || null_fd < 0)
         return -ENOMEM;
-    o.give[0] = message(s, t, false, false, true);
+    o.give[0] = make_message(s, t, false, false, true);
     envlist_borrow(&env, &s->env);
     c.paths = o.paths;
     c.argv = o.argv;

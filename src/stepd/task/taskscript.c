@@ -32,8 +32,8 @@ static void add_limits(const struct step *s, struct envlist *env)
     }
 }
 
-static int start(struct step *s, const char *path, char *const *argv,
-                 const struct envlist *task_env, int out_fd, pid_t *ret_pid)
+static int start_script(struct step *s, const char *path, char *const *argv,
+                        const struct envlist *task_env, int out_fd, pid_t *ret_pid)
 {
     _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT;
     char *paths[] = { (char *)path, NULL };
@@ -85,7 +85,8 @@ static void apply_line(struct envlist *env, char *line, int print_fd)
 }
 
 /* Read fd to its end or until the deadline; NUL-terminated. */
-static int collect(struct step *s, int fd, int64_t deadline_mono, char **ret_text, size_t *ret_len)
+static int collect_output(struct step *s, int fd, int64_t deadline_mono, char **ret_text,
+                          size_t *ret_len)
 {
     _cleanup_free_ char *buf = malloc(OUTPUT_MAX + 1);
     size_t len = 0;
@@ -126,12 +127,12 @@ int taskscript_output(struct step *s, const char *path, char *const *argv,
         return -errno;
     rd = p[0];
     wr = p[1];
-    r = start(s, path, argv, env, wr, &pid);
+    r = start_script(s, path, argv, env, wr, &pid);
     if (r < 0)
         return r;
     (void)close(TAKE_FD(wr)); /* so that its end is seen */
     await_begin(s, pid);
-    r = collect(s, rd, deadline, &text, &len);
+    r = collect_output(s, rd, deadline, &text, &len);
     if (r == 0)
         r = await_fd(s, -1, deadline);
     status = await_end(s);
@@ -161,5 +162,5 @@ int taskscript_prolog(struct step *s, const char *path, struct envlist *env, int
 int taskscript_epilog(struct step *s, const char *path, struct envlist *env, pid_t *ret_pid)
 {
     envlist_set(env, "SLURM_SCRIPT_CONTEXT", "epilog_task");
-    return start(s, path, NULL, env, -1, ret_pid);
+    return start_script(s, path, NULL, env, -1, ret_pid);
 }

@@ -258,7 +258,7 @@ static void note_unkillable(struct step *s, int64_t now_mono)
 }
 
 /* The tasks are over but something they started is not: kill, and look again soon. */
-static void sweep(struct step *s, int64_t now_mono)
+static void sweep_processes(struct step *s, int64_t now_mono)
 {
     int64_t pause = SWEEP_FIRST_US;
 
@@ -300,12 +300,12 @@ void step_timers(struct step *s, int64_t now_mono)
         else if (!script_ends(s, now_mono) &&
                  (now_mono >= s->deadline_mono_us || s->stage != KILL_ALL)) {
             s->stage = KILL_ALL;
-            sweep(s, now_mono);
+            sweep_processes(s, now_mono);
         }
         return;
     }
     if (s->stage == KILL_TERM_SENT && now_mono >= s->deadline_mono_us)
         s->stage = KILL_ALL;
     if (s->stage == KILL_ALL && now_mono >= s->deadline_mono_us)
-        sweep(s, now_mono);
+        sweep_processes(s, now_mono);
 }

@@ -36,7 +36,7 @@ static int read_number(const char *path, uint64_t *ret)
     return 0;
 }
 
-static bool counts(const char *zone)
+static bool zone_counts(const char *zone)
 {
     char path[320], name[64] = "";
     _cleanup_fclose_ FILE *f = NULL;
@@ -48,7 +48,7 @@ static bool counts(const char *zone)
 }
 
 /* Take the counter folder/file. */
-static int add(struct energy *e, const char *folder, const char *file)
+static int add_counter(struct energy *e, const char *folder, const char *file)
 {
     char *path = e->zones[e->n].path;
     uint64_t now;
@@ -79,9 +79,9 @@ static int add_rapl(struct energy *e, const char *folder)
         if (strncmp(entry->d_name, "intel-rapl:", 11) != 0)
             continue;
         (void)snprintf(zone, sizeof(zone), "%s/%s", folder, entry->d_name);
-        if (!counts(zone))
+        if (!zone_counts(zone))
             continue;
-        r = add(e, zone, "energy_uj");
+        r = add_counter(e, zone, "energy_uj");
         (void)snprintf(range, sizeof(range), "%s/max_energy_range_uj", zone);
         if (r < 0)
             why = r;
@@ -99,7 +99,7 @@ int energy_begin(struct energy *e, enum energy_kind kind, const char *root)
 
     *e = (struct energy){ .unit_uj = kinds[kind].unit_uj };
     (void)snprintf(folder, sizeof(folder), "%s%s", root, kinds[kind].place);
-    return kind == ENERGY_RAPL ? add_rapl(e, folder) : add(e, folder, "energy");
+    return kind == ENERGY_RAPL ? add_rapl(e, folder) : add_counter(e, folder, "energy");
 }
 
 void energy_look(struct energy *e)

@@ -113,7 +113,7 @@ static void add_counts(struct counts *to, const struct counts *more)
     to->write_bytes += more->write_bytes;
 }
 
-static void grow(uint64_t *most, uint64_t now)
+static void raise_most(uint64_t *most, uint64_t now)
 {
     *most = MAX(*most, now);
 }
@@ -125,10 +125,10 @@ static void grow_counts(struct counts *most, const struct counts *ended, const s
 
     if (live)
         add_counts(&now, live);
-    grow(&most->cpu_us, now.cpu_us);
-    grow(&most->pages, now.pages);
-    grow(&most->read_bytes, now.read_bytes);
-    grow(&most->write_bytes, now.write_bytes);
+    raise_most(&most->cpu_us, now.cpu_us);
+    raise_most(&most->pages, now.pages);
+    raise_most(&most->read_bytes, now.read_bytes);
+    raise_most(&most->write_bytes, now.write_bytes);
 }
 
 /* Does it count memory?  Processor time comes without a controller, or with this one. */
@@ -165,10 +165,10 @@ static void take_cgroup(struct step *s, size_t i)
 
     if (!by_cgroup(s) || cgroup_usage(&s->cg, s->tasks[i].rank, &u) < 0)
         return;
-    grow(&t->most.cpu_us, u.user_us + u.sys_us);
+    raise_most(&t->most.cpu_us, u.user_us + u.sys_us);
     t->mem = no_cache ? u.own_bytes : u.mem_bytes;
-    grow(&t->mem_most, no_cache ? u.own_bytes : MAX(u.mem_bytes, u.mem_peak_bytes));
-    grow(&t->vmem_most, t->mem_most);
+    raise_most(&t->mem_most, no_cache ? u.own_bytes : MAX(u.mem_bytes, u.mem_peak_bytes));
+    raise_most(&t->vmem_most, t->mem_most);
 }
 
 static void look_at_gpus(const struct step *s)
@@ -180,8 +180,8 @@ static void look_at_gpus(const struct step *s)
     memset(g->gpu_now, 0, s->n_tasks * sizeof(*g->gpu_now));
     gpuuse_look(g->gpus, g->gpu_now);
     for (size_t i = 0; i < s->n_tasks; i++) {
-        grow(&g->tasks[i].gpu_mem_most, g->gpu_now[i].mem_bytes);
-        grow(&g->tasks[i].gpu_busy_most, g->gpu_now[i].busy_pct);
+        raise_most(&g->tasks[i].gpu_mem_most, g->gpu_now[i].mem_bytes);
+        raise_most(&g->tasks[i].gpu_busy_most, g->gpu_now[i].busy_pct);
     }
 }
 
@@ -193,7 +193,7 @@ static void look_at_io(struct gather *g)
 }
 
 /* Returns how many processes there are; their list is the caller's. */
-static size_t look(struct step *s, struct proc_below **ret_list)
+static size_t look_at_tasks(struct step *s, struct proc_below **ret_list)
 {
     struct gather *g = s->gather;
     size_t n = proc_below(getpid(), ret_list);
@@ -207,10 +207,10 @@ static size_t look(struct step *s, struct proc_below **ret_list)
         struct task_figures *t = &g->tasks[i];
 
         grow_counts(&t->most, &t->ended, &g->live[i]);
-        grow(&t->vmem_most, g->vmem[i]);
+        raise_most(&t->vmem_most, g->vmem[i]);
         if (!by_cgroup(s)) {
             t->mem = g->mem[i];
-            grow(&t->mem_most, g->mem[i]);
+            raise_most(&t->mem_most, g->mem[i]);
         }
         take_cgroup(s, i);
     }
@@ -302,7 +302,7 @@ void gather_start(struct step *s)
         g->gpus = gpuuse_new(s);
     start_io(s, NODEIO_NET, want->interfaces != NULL);
     start_io(s, NODEIO_LUSTRE, want->lustre);
-    (void)look(s, &list);
+    (void)look_at_tasks(s, &list);
     if (want->task_s)
         g->next_mono_us = now_mono_us() + (int64_t)want->task_s * USEC_PER_SEC;
 }
@@ -325,7 +325,7 @@ void gather_tick(struct step *s, int64_t now_mono)
     look_at_energy(s);
     if (!s->gather || !s->gather->next_mono_us || now_mono < s->gather->next_mono_us)
         return;
-    (void)look(s, &list);
+    (void)look_at_tasks(s, &list);
     s->gather->next_mono_us = now_mono_us() + (int64_t)s->sf->gather->task_s * USEC_PER_SEC;
     check_limit(s);
 }
@@ -368,8 +368,8 @@ void gather_reaped(struct step *s, pid_t pid, const struct rusage *ru)
         take_cgroup(s, i); /* before it goes with the step */
     /* Who was not looked at has no peak without the files. */
     if (s->gather->how == PROC_RSS && (!by_cgroup(s) || (s->sf->gather->flags & GATHER_NO_CACHE)))
-        grow(&t->mem_most, (uint64_t)ru->ru_maxrss << 10);
-    grow(&t->vmem_most, t->mem_most);
+        raise_most(&t->mem_most, (uint64_t)ru->ru_maxrss << 10);
+    raise_most(&t->vmem_most, t->mem_most);
 }
 
 /* ---- figures --------------------------------------------------------------------------------- */
@@ -451,7 +451,7 @@ static size_t kinds_of(const struct gather *g, Pst__UseKind kinds[static KINDS])
 }
 
 /* Strings and the list itself stay ours: usage may be packed until the next call. */
-static void fill(struct step *s, Pst__StepUsage *usage)
+static void fill_usage(struct step *s, Pst__StepUsage *usage)
 {
     static Pst__TaskUse uses[KINDS], *list[KINDS];
     Pst__UseKind kinds[KINDS];
@@ -468,7 +468,7 @@ static void fill(struct step *s, Pst__StepUsage *usage)
     usage->freq_khz = 0;
     for (size_t i = 0; i < s->n_tasks; i++)
         usage->freq_khz += s->gather->tasks[i].freq_khz;
-    grow(&usage->max_rss_kib, uses[PST__USE_KIND__USE_MEM].max >> 10);
+    raise_most(&usage->max_rss_kib, uses[PST__USE_KIND__USE_MEM].max >> 10);
 }
 
 void gather_finish(struct step *s)
@@ -477,7 +477,7 @@ void gather_finish(struct step *s)
     if (!s->gather)
         return;
     look_at_io(s->gather);
-    fill(s, &s->usage);
+    fill_usage(s, &s->usage);
 }
 
 static void fill_pids(Pst__StepStat *stat, const struct proc_below *list, size_t n)
@@ -503,9 +503,9 @@ void gather_answer(struct step *s, int fd, uint32_t request_id)
         (void)close(fd); /* it sees the end of the connection */
         return;
     }
-    n = s->gather && s->n_running > 0 ? look(s, &list) : proc_below(getpid(), &list);
+    n = s->gather && s->n_running > 0 ? look_at_tasks(s, &list) : proc_below(getpid(), &list);
     if (s->gather)
-        fill(s, &usage);
+        fill_usage(s, &usage);
     stat.usage = &usage;
     fill_pids(&stat, list, n);
     /* A reader that does not take so little at once is none. */

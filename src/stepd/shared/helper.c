@@ -1,5 +1,5 @@
 /* helper.c - see helper.h */
-#include "stepd/plug/helper.h"
+#include "stepd/shared/helper.h"
 
 #include <errno.h>
 #include <fcntl.h>
