@@ -14,6 +14,7 @@
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "noded.h"
+#include "noded/reportbuild.h"
 #include "stepd/shared/spool.h"
 #include "wire/server/dialer.h"
 
@@ -22,31 +23,11 @@
 #define ENERGY_REPORT_US (5 * USEC_PER_SEC) /* no more often, however often it is looked at */
 #define REPORT_EVENTS_MAX 4096u             /* in one message */
 
-enum event_kind {
-    EV_LAUNCHED,
-    EV_ENDED,
-    EV_CLEAN,
-    EV_PROLOG_DONE,
-    EV_PROLOG_FAILED,
-    EV_SCRIPT_TOLD
-};
-
-struct event {
-    enum event_kind kind;
-    uint32_t job_id, step_id;
-    uint64_t run_id;
-};
-
-struct events {
-    struct event *items;
-    size_t n, cap;
-};
-
 struct flight { /* a report or registration without an answer yet */
     struct flight *next;
     uint32_t id;
     bool registration, drain;
-    struct events events;
+    struct report_events events;
 };
 
 struct reporter {
@@ -55,7 +36,7 @@ struct reporter {
     uv_prepare_t prepare;
     uv_timer_t heartbeat;
     uv_timer_t retry; /* of what the controller could not take just now */
-    struct events queue;
+    struct report_events queue;
     struct flight *flights;
     char *drain_reason; /* until acknowledged */
     bool drain_sent, dirty, registered;
@@ -63,60 +44,45 @@ struct reporter {
     int64_t told_us; /* of the monotonic clock: the last heartbeat */
 };
 
-static void events_add(struct events *l, struct event e)
-{
-    if (l->n == l->cap) {
-        size_t cap = l->cap ? l->cap * 2 : 32;
-        struct event *items = realloc(l->items, cap * sizeof(*items));
-
-        if (!items) {
-            log_error("out of memory: an event waits for the next registration");
-            return;
-        }
-        l->items = items;
-        l->cap = cap;
-    }
-    l->items[l->n++] = e;
-}
-
-static void queue_event(struct noded *d, struct event e)
+static void queue_event(struct noded *d, struct report_event e)
 {
     struct reporter *r = d->reporter;
 
     if (!dialer_is_up(r->dialer))
         return; /* the registration will tell */
-    events_add(&r->queue, e);
+    report_events_add(&r->queue, e);
     r->dirty = true;
 }
 
 void report_launched(struct noded *d, const struct nstep *s)
 {
-    queue_event(d, (struct event){ EV_LAUNCHED, s->job->job_id, s->step_id, s->job->run_id });
+    queue_event(d,
+                (struct report_event){ EV_LAUNCHED, s->job->job_id, s->step_id, s->job->run_id });
 }
 
 void report_ended(struct noded *d, const struct nstep *s)
 {
-    queue_event(d, (struct event){ EV_ENDED, s->job->job_id, s->step_id, s->job->run_id });
+    queue_event(d, (struct report_event){ EV_ENDED, s->job->job_id, s->step_id, s->job->run_id });
 }
 
 void report_clean(struct noded *d, uint32_t job_id, uint64_t run_id)
 {
-    queue_event(d, (struct event){ EV_CLEAN, job_id, 0, run_id });
+    queue_event(d, (struct report_event){ EV_CLEAN, job_id, 0, run_id });
 }
 
 void report_prolog_done(struct noded *d, const struct njob *job)
 {
-    queue_event(d, (struct event){ EV_PROLOG_DONE, job->job_id, 0, job->run_id });
+    queue_event(d, (struct report_event){ EV_PROLOG_DONE, job->job_id, 0, job->run_id });
 }
 
 void report_prolog_failed(struct noded *d, const struct njob *job)
 {
-    queue_event(d, (struct event){ EV_PROLOG_FAILED, job->job_id, 0, job->run_id });
+    queue_event(d, (struct report_event){ EV_PROLOG_FAILED, job->job_id, 0, job->run_id });
 }
 
 void report_script_told(struct noded *d, const struct njob *job)
 {
-    queue_event(d, (struct event){ EV_SCRIPT_TOLD, job->job_id, 0, job->run_id });
+    queue_event(d, (struct report_event){ EV_SCRIPT_TOLD, job->job_id, 0, job->run_id });
 }
 
 void report_drain(struct noded *d, const char *reason)
@@ -154,7 +120,7 @@ static void acked_end(struct noded *d, struct njob *job, uint32_t step_id)
     job_remove_step(job, step);
 }
 
-static void take_ack(struct noded *d, const struct event *e)
+static void take_ack(struct noded *d, const struct report_event *e)
 {
     struct njob *job = jobs_find(&d->jobs, e->job_id, e->run_id);
 
@@ -184,89 +150,11 @@ static void forget_all(struct reporter *r)
     r->drain_sent = false;
 }
 
-/* ---- building messages ----------------------------------------------------------------------- */
-
-struct report_build {
-    Pst__NodeReport msg;
-    Pst__RunningStep *refs; /* storage of launched, clean, prolog_done, script_told */
-    size_t n_refs;
-    Pst__RunningStep **launched, **clean, **prolog, **told;
-    Pst__StepEnd **ended;
-};
-
-static Pst__RunningStep *add_ref(struct report_build *b, const struct event *e, bool with_step)
-{
-    Pst__RunningStep *ref = &b->refs[b->n_refs++];
-
-    pst__running_step__init(ref);
-    ref->has_job_id = ref->has_run_id = true;
-    ref->job_id = e->job_id;
-    ref->run_id = e->run_id;
-    if (with_step) {
-        ref->has_step_id = true;
-        ref->step_id = e->step_id;
-    }
-    return ref;
-}
-
-static void add_event(struct noded *d, struct report_build *b, const struct event *e)
-{
-    struct njob *job;
-    struct nstep *step;
-
-    switch (e->kind) {
-    case EV_LAUNCHED:
-        b->launched[b->msg.n_launched++] = add_ref(b, e, true);
-        break;
-    case EV_ENDED:
-        job = jobs_find(&d->jobs, e->job_id, e->run_id);
-        step = job ? job_find_step(job, e->step_id) : NULL;
-        if (step && step->end)
-            b->ended[b->msg.n_ended++] = step->end;
-        break;
-    case EV_CLEAN:
-        b->clean[b->msg.n_clean++] = add_ref(b, e, false);
-        break;
-    case EV_PROLOG_DONE:
-        b->prolog[b->msg.n_prolog_done++] = add_ref(b, e, false);
-        break;
-    case EV_PROLOG_FAILED:
-        b->msg.has_prolog_failed_job = true;
-        b->msg.prolog_failed_job = e->job_id;
-        break;
-    case EV_SCRIPT_TOLD:
-        b->told[b->msg.n_script_told++] = add_ref(b, e, false);
-        break;
-    }
-}
-
-static bool build_init(struct report_build *b, size_t n)
-{
-    pst__node_report__init(&b->msg);
-    b->n_refs = 0;
-    b->refs = calloc(n + 1, sizeof(*b->refs));
-    b->launched = calloc(5 * (n + 1), sizeof(void *));
-    b->clean = b->launched ? b->launched + n + 1 : NULL;
-    b->prolog = b->launched ? b->clean + n + 1 : NULL;
-    b->told = b->launched ? b->prolog + n + 1 : NULL;
-    b->ended = b->launched ? (Pst__StepEnd **)(b->told + n + 1) : NULL;
-    b->msg.launched = b->launched;
-    b->msg.clean = b->clean;
-    b->msg.prolog_done = b->prolog;
-    b->msg.script_told = b->told;
-    b->msg.ended = b->ended;
-    return b->refs && b->launched;
-}
-
-static void build_done(struct report_build *b)
-{
-    free(b->refs);
-    free(b->launched);
-}
+/* ---- sending ----------------------------------------------------------------------- */
 
 /* How many queued events the next message takes: one prolog failure at most, it is a single
  * field. */
-static size_t next_share(const struct events *q)
+static size_t next_share(const struct report_events *q)
 {
     size_t n = 0;
     bool failed = false;
@@ -288,15 +176,15 @@ static int send_share(struct reporter *r, size_t n, bool heartbeat)
     struct flight *f = calloc(1, sizeof(*f));
     uint32_t load;
     uint64_t free_mib;
-    int rc = f && build_init(&b, n) ? 0 : -ENOMEM;
+    int rc = f && report_build_init(&b, n) ? 0 : -ENOMEM;
 
     if (rc < 0) {
         free(f);
         return rc;
     }
     for (size_t i = 0; i < n; i++) {
-        add_event(r->d, &b, &r->queue.items[i]);
-        events_add(&f->events, r->queue.items[i]);
+        report_build_add(r->d, &b, &r->queue.items[i]);
+        report_events_add(&f->events, r->queue.items[i]);
     }
     if (heartbeat) {
         hw_load(&load, &free_mib);
@@ -311,7 +199,7 @@ static int send_share(struct reporter *r, size_t n, bool heartbeat)
         f->drain = r->drain_sent = true;
     }
     rc = dialer_request(r->dialer, OP_NODE_REPORT, &b.msg.base, &f->id);
-    build_done(&b);
+    report_build_done(&b);
     if (rc < 0) {
         flight_free(f);
         return rc;
@@ -355,7 +243,7 @@ static void on_heartbeat(uv_timer_t *timer)
 
 struct census {
     struct noded *d;
-    struct events running, ended, jobs;
+    struct report_events running, ended, jobs;
 };
 
 static void count_job(void *ctx, struct njob *job)
@@ -363,17 +251,17 @@ static void count_job(void *ctx, struct njob *job)
     struct census *c = ctx;
 
     if (!job->clean)
-        events_add(&c->jobs, (struct event){ EV_CLEAN, job->job_id, 0, job->run_id });
+        report_events_add(&c->jobs, (struct report_event){ EV_CLEAN, job->job_id, 0, job->run_id });
     for (const struct nstep *s = job->steps; s; s = s->next) {
-        struct event e = { EV_LAUNCHED, job->job_id, s->step_id, job->run_id };
+        struct report_event e = { EV_LAUNCHED, job->job_id, s->step_id, job->run_id };
 
         if (s->phase != STEP_ENDED) {
-            events_add(&c->running, e);
+            report_events_add(&c->running, e);
         } else if (!job->single || job->clean || s->step_id != STEP_ID_BATCH) {
             e.kind = EV_ENDED;
-            events_add(&c->ended, e);
+            report_events_add(&c->ended, e);
         } else {
-            events_add(&c->running, e); /* its epilog runs: told when that is over */
+            report_events_add(&c->running, e); /* its epilog runs: told when that is over */
         }
     }
 }
@@ -392,14 +280,14 @@ static int send_registration(struct reporter *r, struct census *c, struct flight
     struct report_build b;
     int rc;
 
-    if (!build_init(&b, n))
+    if (!report_build_init(&b, n))
         return -ENOMEM;
     for (size_t i = 0; i < c->running.n; i++)
-        add_event(r->d, &b, &c->running.items[i]);
+        report_build_add(r->d, &b, &c->running.items[i]);
     for (size_t i = 0; i < c->jobs.n; i++)
-        add_event(r->d, &b, &c->jobs.items[i]);
+        report_build_add(r->d, &b, &c->jobs.items[i]);
     for (size_t i = 0; i < c->ended.n; i++)
-        add_event(r->d, &b, &c->ended.items[i]);
+        report_build_add(r->d, &b, &c->ended.items[i]);
     msg.node = r->d->hardware;
     msg.running = b.launched;
     msg.n_running = b.msg.n_launched;
@@ -410,7 +298,7 @@ static int send_registration(struct reporter *r, struct census *c, struct flight
     msg.has_pid = true;
     msg.pid = (uint32_t)uv_os_getpid();
     rc = dialer_request(r->dialer, OP_NODE_REGISTER, &msg.base, &f->id);
-    build_done(&b);
+    report_build_done(&b);
     return rc;
 }
 
@@ -443,7 +331,7 @@ static void register_node(struct reporter *r)
     if (f && send_registration(r, &c, f) == 0) {
         f->registration = true;
         f->events = c.ended;
-        c.ended = (struct events){ 0 };
+        c.ended = (struct report_events){ 0 };
         f->next = r->flights;
         r->flights = f;
     } else {
@@ -486,7 +374,7 @@ static void take_refusal(struct reporter *r, struct flight *f, const struct fram
     if (e)
         pst__error__free_unpacked(e, NULL);
     for (size_t i = 0; i < f->events.n && !f->registration; i++)
-        events_add(&r->queue, f->events.items[i]);
+        report_events_add(&r->queue, f->events.items[i]);
     if (f->drain)
         r->drain_sent = false;
     (void)uv_timer_start(&r->retry, on_retry, RETRY_MS, 0); /* not closing */
